@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* dibs/dibs.h - distributed locks and synchronizers on Redis and Valkey: all of it. */
+#ifndef DIBS_DIBS_H
+#define DIBS_DIBS_H
+
+#include <dibs/async.h>
+#include <dibs/client.h>
+#include <dibs/local.h>
+#include <dibs/lock.h>
+#include <dibs/status.h>
+#include <dibs/version.h>
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* dibs/lock.h - exclusive locks: take one, know whether you still have it, give it back.
+ *
+ * A hold is a lease: it ends by itself when it is not renewed. The library renews it
+ * and tells in time when that fails; only the fence, checked by the resource you write
+ * to, protects against a program that slept through its own loss. */
+#ifndef DIBS_LOCK_H
+#define DIBS_LOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <dibs/client.h>
+#include <dibs/status.h>
+#include <dibs/visibility.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What you have once you got it. A handle, not a pointer into memory: using one after
+ * its release is answered with DIBS_ERR_STALE, never with a crash. */
+typedef struct dibs_hold dibs_hold;
+
+/* Ends waiting calls from outside, also from a signal handler. */
+typedef struct dibs_canceller dibs_canceller;
+
+typedef enum dibs_hold_condition {
+  DIBS_HELD = 1,    /* believed, and the last renewal went well */
+  DIBS_SUSPECT = 2, /* still believed, but a renewal is overdue or the link is down */
+  DIBS_GONE = 3     /* lost or released; final */
+} dibs_hold_condition;
+
+/* Tells that `hold` is lost. Runs once per hold on the thread named dibs-callback, or
+ * inside dibs_process() with DIBS_CLIENT_NO_THREAD. May call every function that does
+ * not block; dibs_release() is allowed and does not block on a lost hold. */
+typedef void (*dibs_lost_callback)(dibs_hold *hold, dibs_status why, void *data);
+
+/* Bits of dibs_lock_options.flags. */
+#define DIBS_LOCK_FIXED 0x1u        /* the lease ends after ttl_ms: never renewed */
+#define DIBS_LOCK_NO_OWNER 0x2u     /* nobody re-enters, not even the calling thread */
+#define DIBS_LOCK_NO_REENTRY 0x4u   /* the same owner again: DIBS_WOULD_DEADLOCK */
+
+/* How to take a lock. Zero in a field means "the default written beside it".
+ * Start from DIBS_LOCK_OPTIONS_INIT. Everything is copied but `cancel`. */
+typedef struct dibs_lock_options {
+  size_t size;                /* set by DIBS_LOCK_OPTIONS_INIT */
+  uint32_t flags;             /* DIBS_LOCK_* bits; unknown bits are refused */
+  int32_t wait_ms;            /* longest wait; 0: for ever; ignored by try */
+  int32_t ttl_ms;             /* lease length, 30000; 100 .. DIBS_MS_MAX */
+  int32_t max_hold_ms;        /* renewal ends then, and the hold with it; 0: never;
+                                 else ttl_ms .. DIBS_MS_MAX */
+  const void *owner;          /* who may re-enter; NULL: the calling thread in a
+                                 blocking call, nobody in an async one */
+  size_t owner_size;          /* 1 .. DIBS_OWNER_MAX bytes when owner is set */
+  dibs_canceller *cancel;     /* NULL: not to be cancelled; borrowed until the end */
+  dibs_lost_callback on_lost; /* NULL: ask dibs_hold_state(), or watch the fd */
+  void *on_lost_data;
+  const char *note;           /* shown to people who ask; at most DIBS_NOTE_MAX bytes */
+} dibs_lock_options;
+
+#define DIBS_LOCK_OPTIONS_INIT \
+  { sizeof(dibs_lock_options), 0, 0, 0, 0, NULL, 0, NULL, NULL, NULL, NULL }
+
+/* Takes the lock called `name`, waiting for it at most options->wait_ms.
+ *
+ * `name`     1..512 bytes, a C string (dibs_lock_bytes() takes any bytes); must not
+ *            begin with '}'. Copied. All clients that use the same prefix and name
+ *            exclude each other.
+ * `options`  read during the call only; NULL means all defaults.
+ * `ret_hold` written on DIBS_OK only. The caller owns it: dibs_release().
+ *
+ * Returns  DIBS_OK              held until dibs_hold_valid_ms() reaches 0.
+ *          DIBS_TIMED_OUT       wait_ms is over; nothing is owned, no queue entry left.
+ *          DIBS_CANCELLED       options->cancel fired; likewise.
+ *          DIBS_WOULD_DEADLOCK  NO_REENTRY, and this owner holds the name already.
+ *          DIBS_UNKNOWN         asked, and no answer came within the time; see there.
+ *          DIBS_ERR_UNREACHABLE no server for connect_timeout_ms.
+ *          DIBS_ERR_ARGUMENT    name, size, time or flag out of range; see
+ *                               dibs_last_error().
+ *          DIBS_ERR_FORKED, _CLOSED, _WOULD_BLOCK, and the server's faults.
+ *
+ * Thread   any; blocks; not from a callback. Returns within wait_ms + 50 ms.
+ * Source   doc/design/protocol.md 4, 5; properties S1 S2 S10 L2 L7 L12;
+ *          lua/native/acquire.lua.
+ * Since    0.1 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_lock(
+  dibs_client *client, const char *name, const dibs_lock_options *options,
+  dibs_hold **ret_hold);
+
+/* As dibs_lock(), for a name of any bytes. */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_lock_bytes(
+  dibs_client *client, const void *name, size_t name_size,
+  const dibs_lock_options *options, dibs_hold **ret_hold);
+
+/* As dibs_lock(), but never waits for another holder: DIBS_BUSY. Still waits for the
+ * server's answer, at most command_timeout_ms (connect_timeout_ms to connect). */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_try_lock(
+  dibs_client *client, const char *name, const dibs_lock_options *options,
+  dibs_hold **ret_hold);
+
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_try_lock_bytes(
+  dibs_client *client, const void *name, size_t name_size,
+  const dibs_lock_options *options, dibs_hold **ret_hold);
+
+/* Gives the lock back, and with it to the next waiter. `hold` is stale afterwards,
+ * whatever is returned. An inner hold of a re-entrant owner only counts down.
+ *
+ * Returns  DIBS_OK       it was held until now.
+ *          DIBS_EXPIRED, DIBS_TAKEN, DIBS_LOST
+ *                        it had ended before. Work done under it may have overlapped
+ *                        with another holder's: see doc/guide/fencing.md.
+ *          DIBS_UNKNOWN  held until now as far as this side knows, and the server did
+ *                        not confirm in time; the library goes on trying, and the
+ *                        lease ends by itself after one ttl.
+ *          DIBS_ERR_STALE   released before, or never a hold. NULL too.
+ *          DIBS_ERR_FORKED  belongs to the parent; nothing was sent.
+ *
+ * Thread   any, not only the one that acquired. Blocks for at most one
+ *          command_timeout_ms, and not at all on a lost hold or inside a callback (there
+ *          it answers DIBS_OK at once and confirms in the background).
+ * Source   doc/design/protocol.md 4; properties S3 S8 L10; lua/native/release.lua.
+ * Since    0.1 */
+DIBS_API dibs_status dibs_release(dibs_hold *hold);
+
+/* Whether the hold may be believed now. The answer can be old when you read it: a
+ * paused program needs the fence. DIBS_GONE also for stale and forked handles.
+ * Thread: any; never blocks; allowed everywhere. Since 0.1 */
+DIBS_API dibs_hold_condition dibs_hold_state(const dibs_hold *hold);
+
+/* Milliseconds for which the hold may be believed if no further renewal succeeds; 0
+ * when it is over. Thread: as dibs_hold_state(). Property S7. Since 0.1 */
+DIBS_API int64_t dibs_hold_valid_ms(const dibs_hold *hold);
+
+/* The fencing number: greater than that of every earlier grant of this name. Send it
+ * with each write, and let the resource refuse a smaller one than it has seen. An
+ * inner hold of a re-entrant owner has the outer one's. 0 for a stale handle.
+ * Property S2. Thread: as dibs_hold_state(). Since 0.1 */
+DIBS_API uint64_t dibs_hold_fence(const dibs_hold *hold);
+
+/* How many holds of this owner share the lease, this one included; 0 when stale. */
+DIBS_API int dibs_hold_depth(const dibs_hold *hold);
+
+/* A descriptor that turns readable when the hold is lost, for poll() and friends. Do
+ * not read or close it; it ends with the hold. Made at the first call.
+ * Returns the descriptor, or -1 for a stale handle or when descriptors ran out.
+ * Thread: any; never blocks. Since 0.1 */
+DIBS_API int dibs_hold_fd(dibs_hold *hold);
+
+/* Writes a text that names this lease, for dibs_token_renew() and dibs_token_release()
+ * in any process. At most DIBS_TOKEN_SIZE bytes with the final zero; printable, no
+ * blank. Returns DIBS_OK, DIBS_ERR_STALE, DIBS_ERR_ARGUMENT (too small). Since 0.1 */
+#define DIBS_TOKEN_SIZE 2048
+DIBS_API dibs_status dibs_hold_token(
+  const dibs_hold *hold, char *ret_text, size_t text_size);
+
+/* Stops renewing and forgets the hold without releasing it: the lease runs out by
+ * itself, or is renewed and released by its token. `hold` is stale afterwards.
+ * Returns DIBS_OK, DIBS_LOST (it had ended), DIBS_ERR_STALE. Thread: any; never
+ * blocks. Since 0.1 */
+DIBS_API dibs_status dibs_hold_detach(dibs_hold *hold);
+
+/* Makes the lease behind `token` last `ttl_ms` from now, if it has less; never creates
+ * one. `ret_remaining_ms` may be NULL.
+ * Returns DIBS_OK, DIBS_EXPIRED or DIBS_TAKEN (it is gone), DIBS_ERR_ARGUMENT (not a
+ * token), the server's faults. Blocks. Since 0.1 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_token_renew(
+  dibs_client *client, const char *token, int32_t ttl_ms, int64_t *ret_remaining_ms);
+
+/* Releases the lease behind `token`. Returns as dibs_release(). Blocks. Since 0.1 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_token_release(
+  dibs_client *client, const char *token);
+
+/* Makes a canceller. Returns DIBS_OK, DIBS_ERR_NO_MEMORY, DIBS_ERR_SYSTEM. */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_canceller_new(dibs_canceller **ret_canceller);
+
+/* Ends all calls that were given this canceller, now and later, with DIBS_CANCELLED.
+ * Async-signal-safe: one atomic store and one write(). Any thread. Since 0.1 */
+DIBS_API void dibs_cancel(dibs_canceller *canceller);
+
+/* Frees it; every call it was given to must have ended. Returns NULL; NULL allowed. */
+DIBS_API dibs_canceller *dibs_canceller_free(dibs_canceller *canceller);
+
+/* One client that holds or waits, as dibs_inspect() and dibs_list() show it. */
+typedef struct dibs_party {
+  size_t size;
+  char client[24];       /* client id, 22 characters */
+  char host[65];         /* "" where the client has not told, or is gone */
+  int64_t pid;           /* 0 likewise */
+  char program[65];
+  char version[17];
+  char note[DIBS_NOTE_MAX + 1];
+  int64_t waited_ms;     /* waiters: since they queued; holders: since the grant */
+} dibs_party;
+
+/* What the server knows of one name. */
+typedef struct dibs_inspection {
+  size_t size;
+  char *name;               /* zero-terminated for convenience; name_size counts */
+  size_t name_size;
+  bool is_held;
+  int64_t remaining_ms;     /* of the lease, by the server's clock; 0 when free */
+  int64_t lease_ms;         /* its length */
+  uint64_t renewals;
+  int64_t since_unix_us;    /* server time of the grant; 0 when free */
+  uint64_t fence;           /* of the present or last grant; 0: never granted */
+  char lease[96];           /* the lease string, for dibs_break() */
+  dibs_party holder;        /* zero when free */
+  size_t waiter_count;      /* clients in the queue */
+  size_t party_count;       /* entries in `waiters`: the first 100 */
+  dibs_party *waiters;      /* in order of service */
+} dibs_inspection;
+
+/* Asks the server about `name`. Changes nothing.
+ * `ret_inspection` written on DIBS_OK only; free with dibs_inspection_free().
+ * Returns DIBS_OK (also for a free name), DIBS_ERR_WRONG_TYPE, _ARGUMENT, and the
+ * server's faults. Blocks. Source: lua/native/inspect.lua. Since 0.1 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_inspect(
+  dibs_client *client, const char *name, dibs_inspection **ret_inspection);
+
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_inspect_bytes(
+  dibs_client *client, const void *name, size_t name_size,
+  dibs_inspection **ret_inspection);
+
+DIBS_API dibs_inspection *dibs_inspection_free(dibs_inspection *inspection);
+
+/* Called for each name by dibs_list(); `inspection` is borrowed until it returns.
+ * Answer false to stop. May not call blocking functions of the same client. */
+typedef bool (*dibs_list_callback)(const dibs_inspection *inspection, void *data);
+
+/* Walks over the locks under the client's prefix by SCAN, never KEYS. `pattern` is a
+ * glob over names (* ? [a-z]), NULL for all. A name that changes meanwhile may be
+ * missed or come twice, as SCAN has it. Returns DIBS_OK or a fault. Blocks. Since 0.1 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_list(
+  dibs_client *client, const char *pattern, dibs_list_callback callback, void *data);
+
+/* Takes the lock away from whoever has it and hands it to the next waiter; the holder
+ * is told by message. For administrators: two programs may now believe for a moment.
+ * `lease`  from dibs_inspect(): only that very lease is broken, so a repeated or late
+ *          call cannot hit an innocent later holder.
+ * Returns  DIBS_OK, DIBS_EXPIRED (free by now), DIBS_TAKEN (another lease by now), faults.
+ * Blocks. Source: lua/native/break.lua; property S1's exception. Since 0.1 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_break(
+  dibs_client *client, const char *name, const char *lease);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

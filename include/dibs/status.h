@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* dibs/status.h - what a call can answer: done, an outcome to think about, or a fault.
+ *
+ * 0 is done. Positive values are outcomes: each caller has to decide what they mean for
+ * it. Negative values are faults: pass them up. Values never change between releases. */
+#ifndef DIBS_STATUS_H
+#define DIBS_STATUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <dibs/visibility.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum dibs_status {
+  DIBS_OK = 0,
+
+  /* Outcomes. */
+  DIBS_BUSY = 1,           /* somebody else holds it, and this call does not wait */
+  DIBS_TIMED_OUT = 2,      /* wait_ms is over, somebody else still holds it */
+  DIBS_CANCELLED = 3,      /* the caller's own cancel */
+  DIBS_LOST = 4,           /* the hold ended before it was released; who has the name
+                              now is not known */
+  DIBS_EXPIRED = 5,        /* as LOST, and the server says: nobody took the name since */
+  DIBS_TAKEN = 6,          /* as LOST, and the server says: somebody else has it now */
+  DIBS_WOULD_DEADLOCK = 7, /* the caller would wait for itself */
+  DIBS_UNKNOWN = 8,        /* sent, and no answer came: it may or may not have happened.
+                              Nothing is owned; a lease may stand on the server for
+                              at most one ttl */
+
+  /* Faults. */
+  DIBS_ERR_ARGUMENT = -1,       /* a value out of range; nothing was done */
+  DIBS_ERR_NO_MEMORY = -2,      /* nothing was done */
+  DIBS_ERR_UNREACHABLE = -3,    /* no server answers */
+  DIBS_ERR_AUTH = -4,           /* the server wants other credentials */
+  DIBS_ERR_DENIED = -5,         /* an ACL forbids a command, key or channel */
+  DIBS_ERR_REFUSED = -6,        /* the server cannot write now: MISCONF, OOM, NOREPLICAS */
+  DIBS_ERR_READ_ONLY = -7,      /* the server is a replica */
+  DIBS_ERR_WRONG_TYPE = -8,     /* the key holds something that is not this kind of lock */
+  DIBS_ERR_PROTOCOL = -9,       /* the peer does not speak RESP, or too much of it */
+  DIBS_ERR_TLS = -10,           /* certificate, host name or handshake */
+  DIBS_ERR_CONFIG = -11,        /* a URL, file or environment variable is wrong */
+  DIBS_ERR_NO_SERVER = -12,     /* no server program for the private server */
+  DIBS_ERR_FORKED = -13,        /* this handle belongs to the parent process */
+  DIBS_ERR_CLOSED = -14,        /* the client is being closed */
+  DIBS_ERR_STALE = -15,         /* the handle was released or never existed */
+  DIBS_ERR_WOULD_BLOCK = -16,   /* a blocking call inside a callback */
+  DIBS_ERR_UNSUPPORTED = -17,   /* the server or dialect cannot do this */
+  DIBS_ERR_SYSTEM = -18,        /* the operating system refused: descriptors, threads */
+  DIBS_ERR_SERVER = -19         /* any other error answer of the server */
+} dibs_status;
+
+/* What went wrong, for people. Filled by calls that take a `dibs_error *`; NULL is
+ * allowed there. `text` names the value or the server's words and says what to do
+ * next; it never contains a password. */
+typedef struct dibs_error {
+  dibs_status status;
+  char node[128];  /* the server's address, or "" */
+  char text[512];
+} dibs_error;
+
+/* Returns the name of `status`, "DIBS_BUSY"; "DIBS_?" for a value unknown to this
+ * library. A constant string. Thread: any. Since 0.1 */
+DIBS_API const char *dibs_status_name(dibs_status status);
+
+/* Returns one short English sentence for `status`. A constant string.
+ * Thread: any. Since 0.1 */
+DIBS_API const char *dibs_status_text(dibs_status status);
+
+/* Whether the same call may succeed later without changing anything: BUSY, TIMED_OUT,
+ * UNKNOWN, UNREACHABLE, REFUSED, READ_ONLY. Thread: any. Since 0.1 */
+DIBS_API bool dibs_status_is_retriable(dibs_status status);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* base - memory, byte buffers, timers, handles, random numbers, text.
+ *
+ * Owns nothing of the domain. Includes nothing but the C library's memory and string
+ * functions, and <dibs/status.h>. Every function that allocates can fail, says so by
+ * its answer, and has then changed nothing. */
+#ifndef BASE_H
+#define BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <dibs/status.h>
+
+#include "base/instant.h"
+
+/* ---- memory ---- */
+
+/* Where a client's memory comes from; filled from dibs_allocator in api/. */
+typedef struct memory {
+  void *(*allocate)(size_t bytes, void *data);
+  void *(*reallocate)(void *memory, size_t bytes, void *data);
+  void (*release)(void *memory, void *data);
+  void *data;
+} memory;
+
+void *mem_alloc(const memory *m, size_t bytes);             /* NULL when refused */
+void *mem_zalloc(const memory *m, size_t bytes);            /* zeroed */
+void *mem_realloc(const memory *m, void *old, size_t bytes);
+void mem_free(const memory *m, void *p);                    /* NULL allowed */
+char *mem_copy(const memory *m, const void *bytes, size_t size); /* adds a final zero */
+char *mem_copy_text(const memory *m, const char *text);     /* NULL for NULL */
+
+/* ---- buffer: bytes appended at the end, consumed at the front ---- */
+
+typedef struct buffer {
+  memory memory;
+  char *bytes;      /* the first unconsumed byte is bytes + start */
+  size_t start, end, capacity;
+} buffer;
+
+void buffer_init(buffer *b, const memory *m);
+void buffer_deinit(buffer *b);
+bool buffer_reserve(buffer *b, size_t more);   /* room for `more` bytes at the end */
+bool buffer_append(buffer *b, const void *bytes, size_t size);
+void buffer_consume(buffer *b, size_t size);   /* asserts size <= buffer_size */
+void buffer_clear(buffer *b);
+void buffer_truncate(buffer *b, size_t size);  /* drops bytes at the end */
+static inline const char *buffer_bytes(const buffer *b) { return b->bytes + b->start; }
+static inline size_t buffer_size(const buffer *b) { return b->end - b->start; }
+
+/* ---- text: bounded writing without stdio; always zero-terminated, cuts when full ---- */
+
+typedef struct text {
+  char *at;
+  size_t size, used;
+  bool is_cut;
+} text;
+
+text text_over(char *bytes, size_t size);      /* asserts size >= 1; starts empty */
+void text_add(text *t, const char *words);
+void text_add_bytes(text *t, const void *bytes, size_t size);
+void text_add_int(text *t, int64_t value);
+void text_add_uint(text *t, uint64_t value);
+/* Printable bytes as they are, others as \xNN, quotes around; at most 64 shown. */
+void text_add_quoted(text *t, const void *bytes, size_t size);
+
+/* Decimal digits only, no sign, no blank, no overflow; false otherwise. */
+bool text_to_uint(const char *bytes, size_t size, uint64_t *ret_value);
+
+/* "500ms", "10s", "5m", "1h30m", "2d", bare number = seconds; fractions as "1.5s".
+ * false when it is none, or negative, or over INT32_MAX ms. */
+bool text_to_ms(const char *words, int32_t *ret_ms);
+
+/* Unpadded base64url of 16 bytes: 22 characters and a zero. */
+void text_base64url_16(const uint8_t bytes[16], char ret_text[23]);
+
+/* ---- random: for jitter only, never for secrets ---- */
+
+typedef struct random_source { uint64_t state[2]; } random_source;
+
+void random_seed(random_source *r, uint64_t seed);
+uint64_t random_next(random_source *r);
+uint64_t random_below(random_source *r, uint64_t limit);   /* asserts limit > 0 */
+/* Uniform in [low, high]; asserts low <= high. */
+span random_span(random_source *r, span low, span high);
+
+/* ---- timers: a heap of instants; equal ones fire in the order of setting ---- */
+
+typedef struct timer {
+  instant at;
+  uint64_t sequence;
+  size_t place;        /* 0: not set */
+  int kind;            /* the owner's own word */
+  void *owner;
+} timer;
+
+typedef struct timers {
+  memory memory;
+  timer **heap;        /* 1-based */
+  size_t count, capacity;
+  uint64_t sequence;
+} timers;
+
+void timers_init(timers *ts, const memory *m);
+void timers_deinit(timers *ts);                 /* the timers themselves are not freed */
+/* Room for `total` timers, so that timers_set() of so many cannot fail. */
+bool timers_reserve(timers *ts, size_t total);
+void timer_init(timer *t, int kind, void *owner);
+void timers_set(timers *ts, timer *t, instant at);  /* moves it if set; needs room */
+void timers_clear(timers *ts, timer *t);            /* no effect when not set */
+static inline bool timer_is_set(const timer *t) { return t->place != 0; }
+instant timers_first(const timers *ts);             /* INSTANT_NEVER when empty */
+timer *timers_pop(timers *ts, instant now);         /* one that is due, or NULL */
+
+/* ---- slots: pointers behind ids that cannot be mistaken for a later tenant's ---- */
+
+typedef struct slot { void *item; uint32_t generation; uint32_t next_free; } slot;
+
+typedef struct slots {
+  memory memory;
+  slot *all;
+  uint32_t count, capacity, first_free;   /* first_free UINT32_MAX: none */
+} slots;
+
+void slots_init(slots *s, const memory *m);
+void slots_deinit(slots *s);
+uint64_t slots_add(slots *s, void *item);        /* 0 when memory is refused */
+void *slots_get(const slots *s, uint64_t id);    /* NULL when stale */
+void slots_remove(slots *s, uint64_t id);        /* asserts it is there */
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* engine - one client as a pure state machine: requests, bytes and time in; effects out.
+ *
+ * Owns the links, the table of names (lock/), the estimate of the server's time and the
+ * queue of effects. May include lock/, dialect/, script/, topo/, link/, resp/, base/.
+ * One thread at a time; the driver's mutex sees to it. No function calls back: whoever
+ * drives pulls effects with engine_next_effect() after each input until there is none.
+ *
+ * `now` never runs backwards (CLOCK_BOOTTIME, or the simulator's time). `sent_at`, the
+ * start of every lease, is the `now` of the input that put the command into the output
+ * buffer: never later than its true sending. */
+#ifndef ENGINE_H
+#define ENGINE_H
+
+#include "base/base.h"
+#include "resp/resp.h"
+
+typedef struct engine engine;
+
+#define ENGINE_LINKS 2            /* 0: commands; 1: inbox, connected when first needed */
+
+typedef struct engine_settings {
+  memory memory;
+  uint64_t seed;                  /* for jitter */
+  char client_id[23];             /* 22 characters of base64url from 16 random bytes */
+  const char *prefix;
+  const char *user, *password;    /* NULL: none */
+  int database;
+  const char *host, *program, *version, *note;   /* told to people; may be "" */
+  int64_t pid;
+  span connect_timeout, command_timeout;
+  span renew_every;               /* 0: ttl / 3 */
+  int32_t clock_rate_error_ppm;
+  int32_t local_handovers_max;    /* 0: none */
+  span local_handover_time;
+} engine_settings;
+
+engine *engine_new(const engine_settings *settings, instant now);  /* NULL: memory */
+engine *engine_free(engine *e);
+
+/* ---- requests ---- */
+
+/* `context` is the caller's own pointer: it names the request and, once granted, the
+ * hold in every effect, until EFFECT_LOCK_FAILED, EFFECT_RELEASED or EFFECT_DETACHED. */
+typedef struct lock_request {
+  void *context;
+  const void *name; size_t name_size;      /* checked by the caller */
+  const void *owner; size_t owner_size;    /* size 0: nobody re-enters */
+  bool is_try, is_fixed, no_reentry;
+  span ttl;
+  span max_hold;                           /* 0: none */
+  instant give_up_at;                      /* INSTANT_NEVER: wait for ever */
+  const char *note;                        /* NULL: none */
+} lock_request;
+
+/* Each of these answers DIBS_OK and later one effect, or a fault and no effect. */
+dibs_status engine_lock(engine *e, const lock_request *r, instant now, uint64_t *ret_id);
+/* `id` from engine_lock; no effect when it is already granted or over: the caller then
+ * has an EFFECT_LOCK_GRANTED to release. true when the request ends as cancelled. */
+bool engine_cancel(engine *e, uint64_t id, instant now);
+/* `id` of a granted hold (the same id). Ends in EFFECT_RELEASED. Must be called for lost
+ * holds too. */
+dibs_status engine_release(engine *e, uint64_t id, instant now);
+/* Stops renewing and forgets; ends in EFFECT_DETACHED. */
+dibs_status engine_detach(engine *e, uint64_t id, instant now);
+
+/* Sends any encoded command on the command link, once it is ready; `with_text` is the
+ * same command by EVAL, sent after NOSCRIPT (NULL: none). Both are copied. Retried on
+ * LOADING and the like until `give_up_at`. Ends in EFFECT_ANSWERED. */
+dibs_status engine_ask(engine *e, const buffer *command, const buffer *with_text,
+                       void *context, instant give_up_at, instant now);
+
+/* Ends all requests with DIBS_ERR_CLOSED, releases all leases; EFFECT_CLOSED when the
+ * server confirmed all of it, or there is nothing (left) to wait for. */
+void engine_close(engine *e, instant now);
+
+/* The lease string of a granted hold, and its name; false when `id` is stale. */
+bool engine_hold_token(const engine *e, uint64_t id, text *out);
+
+typedef struct engine_stats {
+  uint64_t granted, granted_local, released, lost, renewed, renew_failed;
+  uint64_t commands, messages, connects;
+  uint64_t holds, waiting, names, table_bytes;
+} engine_stats;
+engine_stats engine_get_stats(const engine *e);
+
+/* ---- what the driver tells ---- */
+
+void engine_connected(engine *e, int link, instant now);
+/* A connection could not be made or broke; `text` for people. */
+void engine_disconnected(engine *e, int link, dibs_status why, const char *text, instant now);
+void engine_received(engine *e, int link, const void *bytes, size_t size, instant now);
+/* The wall clock beside `now`, in microseconds since 1970; before engine_received(). Only
+ * compared with the server's time, never sent (theme 23). */
+void engine_wall_clock(engine *e, int64_t wall_us, instant now);
+void engine_tick(engine *e, instant now);
+instant engine_deadline(const engine *e);       /* tick then at the latest */
+
+const char *engine_output(const engine *e, int link, size_t *ret_size);
+void engine_written(engine *e, int link, size_t size);
+
+/* ---- what the driver has to do ---- */
+
+typedef enum effect_kind {
+  EFFECT_CONNECT = 1,    /* open the transport of `link` (drop an old one silently) */
+  EFFECT_DISCONNECT,     /* close it; engine_disconnected() is not expected */
+  EFFECT_LOCK_GRANTED,   /* context, id, fence, valid_until, depth */
+  EFFECT_LOCK_FAILED,    /* context, status, text */
+  EFFECT_HOLD_RENEWED,   /* context, valid_until: lengthened, no longer suspect */
+  EFFECT_HOLD_SUSPECT,   /* context */
+  EFFECT_HOLD_LOST,      /* context, status (LOST, EXPIRED, TAKEN), text; exactly once */
+  EFFECT_RELEASED,       /* context, status, text */
+  EFFECT_DETACHED,       /* context, status */
+  EFFECT_ANSWERED,       /* context, status, reply (owned by the receiver; NULL unless
+                            OK; an error reply is a status and its text) */
+  EFFECT_EVENT,          /* event (dibs_event_kind), text */
+  EFFECT_CLOSED
+} effect_kind;
+
+typedef struct effect {
+  effect_kind kind;
+  int link;
+  void *context;
+  uint64_t id;
+  uint64_t fence;
+  instant valid_until;
+  int depth;
+  dibs_status status;
+  int event;
+  resp_reply *reply;
+  char text[256];
+} effect;
+
+/* Takes the next effect. Output bytes are no effect: look at engine_output() of each
+ * link after the effects. */
+bool engine_next_effect(engine *e, effect *ret_effect);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* link - one connection as a state machine, without the socket.
+ *
+ * Owns the handshake (AUTH, SELECT, CLIENT SETNAME, TIME; SUBSCRIBE on an inbox), the
+ * pipeline of unanswered commands, the answer deadline, PING when idle. Bytes and time
+ * come in; bytes, events and a deadline come out. May include resp/, base/.
+ *
+ * Invariants: answers are matched to commands by order only; nothing is sent before the
+ * handshake is through; after a fault or close no event of the old connection comes out. */
+#ifndef LINK_H
+#define LINK_H
+
+#include "base/base.h"
+#include "resp/resp.h"
+
+typedef enum link_role { LINK_COMMANDS = 0, LINK_INBOX = 1 } link_role;
+typedef enum link_state { LINK_DOWN, LINK_GREETING, LINK_READY } link_state;
+
+typedef struct link_settings {
+  const memory *memory;
+  link_role role;
+  const char *user;          /* NULL or "": AUTH password alone */
+  const char *password;      /* NULL: no AUTH */
+  int database;              /* 0: no SELECT */
+  const char *client_name;   /* CLIENT SETNAME; a refusal is ignored */
+  const char *channel;       /* LINK_INBOX: subscribed before it is ready */
+  span answer_timeout;       /* an answer later than this is a fault */
+  span idle_ping;            /* PING after so long without traffic */
+} link_settings;
+
+typedef enum link_event_kind {
+  LINK_EVENT_READY = 1,   /* handshake through; server_us is known on LINK_COMMANDS */
+  LINK_EVENT_ANSWER,      /* to the command with `tag` */
+  LINK_EVENT_MESSAGE,     /* on the subscribed channel: `reply` is the string payload's
+                             whole push, resp_child(.., 2) the payload */
+  LINK_EVENT_FAULT        /* must be disconnected: status and text say why */
+} link_event_kind;
+
+typedef struct link_event {
+  link_event_kind kind;
+  uint64_t tag;
+  instant sent_at;        /* LINK_EVENT_ANSWER: when the command was given to link_send;
+                             LINK_EVENT_READY: when TIME was sent */
+  resp_reply *reply;      /* owned by the receiver */
+  int64_t server_us;      /* LINK_EVENT_READY on LINK_COMMANDS */
+  dibs_status status;
+  const char *text;       /* borrowed until the next call */
+} link_event;
+
+typedef struct link link;
+
+link *link_new(const link_settings *settings);    /* texts are copied; NULL: memory */
+link *link_free(link *l);
+
+link_state link_state_of(const link *l);
+
+/* The transport is up: writes the handshake. */
+dibs_status link_opened(link *l, instant now);
+/* The transport is gone: forgets everything unanswered and all unread bytes. */
+void link_closed(link *l);
+
+/* Sends an encoded command (link must be READY). DIBS_ERR_NO_MEMORY: not sent. */
+dibs_status link_send(link *l, const buffer *command, uint64_t tag, instant now);
+size_t link_unanswered(const link *l);
+
+void link_received(link *l, const void *bytes, size_t size, instant now);
+bool link_next_event(link *l, instant now, link_event *ret_event);
+
+const char *link_output(const link *l, size_t *ret_size);
+void link_written(link *l, size_t size);
+
+/* When link_tick() must be called at the latest. */
+instant link_deadline(const link *l);
+void link_tick(link *l, instant now);             /* may raise a FAULT event, send PING */
+
+#endif
