@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* test/lib/server.h - throw-away real servers for tests.
+ *
+ * Each has a directory of its own, /tmp/dibs-test-<pid>-XXXXXX, a unix socket in it and a
+ * free loopback TCP port, both in use at once. A server dies with the thread that started
+ * it, also when the test is killed by SIGKILL (start servers from the main thread); its
+ * directory then goes with the next test that starts a server. DIBS_SERVER chooses another
+ * server program for a whole test run.
+ *
+ * Whatever goes wrong in here ends the test program with a TAP "Bail out!" line, so the
+ * functions have no error answers. Not thread-safe, except test_server_command(). */
+#ifndef TEST_SERVER_H
+#define TEST_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct test_server;
+
+/* Zero in a field: the default. */
+struct test_server_options {
+  const char *const *arguments;  /* more of the server's own, NULL at the end; they come
+                                    last and so win over ours */
+  const char *password;          /* --requirepass; test_server_command() then uses it */
+  bool has_tls;                  /* the TCP port speaks TLS only; the socket does not */
+  bool wants_client_certificate; /* with has_tls: refuses clients without one */
+  bool has_cluster;              /* --cluster-enabled yes; bus on port + 10000 */
+  bool is_sentinel;              /* runs as Sentinel, from sentinel.conf in its directory */
+};
+
+/* A server that answers PING already. Ended by test_server_stop(), or when the test
+ * program ends. */
+struct test_server *test_server_start(void);
+struct test_server *test_server_start_with(const struct test_server_options *options);
+
+/* Kills it, waits for its end and removes its directory. NULL is allowed. */
+struct test_server *test_server_stop(struct test_server *s);
+
+/* ---- where it is: valid until test_server_stop() ---- */
+
+const char *test_server_url(const struct test_server *s);      /* unix:///... */
+const char *test_server_unix_url(const struct test_server *s); /* the same */
+const char *test_server_tcp_url(const struct test_server *s);  /* redis://127.0.0.1:N or
+                                                                  rediss:// */
+const char *test_server_socket(const struct test_server *s);   /* the path */
+int test_server_port(const struct test_server *s);
+const char *test_server_directory(const struct test_server *s);
+const char *test_server_log(const struct test_server *s);      /* path of its log */
+pid_t test_server_pid(const struct test_server *s);            /* 0 while it is dead */
+
+/* Files made for has_tls; one authority signs server and client, the names in the server's
+ * certificate are localhost and 127.0.0.1. */
+const char *test_server_ca(const struct test_server *s);
+const char *test_server_client_certificate(const struct test_server *s);
+const char *test_server_client_key(const struct test_server *s);
+/* An authority that signed nothing here. */
+const char *test_server_foreign_ca(const struct test_server *s);
+
+/* ---- what can happen to it ---- */
+
+void test_server_kill9(struct test_server *s);     /* dead, and waited for, on return */
+/* The same port, socket and options; answers PING on return. With `keeps_data` a living
+ * one saves first (expiry times stay as they are on the server's clock); without, it
+ * comes back empty. */
+void test_server_restart(struct test_server *s, bool keeps_data);
+void test_server_pause(struct test_server *s);     /* SIGSTOP; stopped on return */
+void test_server_resume(struct test_server *s);    /* SIGCONT */
+
+/* ---- looking inside ---- */
+
+/* Runs a command over the unix socket, written as for hiredis ("SET %s %d"), and returns
+ * its answer as text: a string as it is, an integer in decimal, "(nil)", an error as the
+ * server wrote it ("ERR ..."), an array as "[a, b, [c]]"; "(gone)" when no answer came.
+ * Valid until the 32nd later call of the same thread. */
+const char *test_server_command(const struct test_server *s, const char *format, ...);
+/* The same for commands that are to be answered by an integer; bails out otherwise. */
+long long test_server_integer(const struct test_server *s, const char *format, ...);
+
+#endif

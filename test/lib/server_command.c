@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* test/lib/server_command.c - asking a test server something, with its answer as text.
+ *
+ * A fresh connection each time: nothing has to be repaired after a kill or a restart. */
+#include "server_parts.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hiredis/hiredis.h>
+
+enum { ANSWERS = 32, ANSWER_SIZE = 8192 };
+
+struct answer {
+  char text[ANSWER_SIZE];
+  size_t used;
+};
+
+static struct answer *next_answer(void)
+{
+  static _Thread_local struct answer all[ANSWERS];
+  static _Thread_local unsigned turn;
+  struct answer *a = &all[turn++ % ANSWERS];
+
+  a->text[0] = '\0';
+  a->used = 0;
+  return a;
+}
+
+static void append(struct answer *a, const char *bytes, size_t size)
+{
+  if (a->used + size >= ANSWER_SIZE)
+    test_bail_out("an answer is longer than %d bytes", ANSWER_SIZE);
+  memcpy(a->text + a->used, bytes, size);
+  a->used += size;
+  a->text[a->used] = '\0';
+}
+
+static void append_reply(struct answer *a, const redisReply *reply)
+{
+  char number[32];
+
+  switch (reply->type) {
+  case REDIS_REPLY_INTEGER:
+    append(a, number, (size_t)snprintf(number, sizeof(number), "%lld", reply->integer));
+    break;
+  case REDIS_REPLY_NIL:
+    append(a, "(nil)", 5);
+    break;
+  case REDIS_REPLY_ARRAY:
+    append(a, "[", 1);
+    for (size_t i = 0; i < reply->elements; i++) {
+      if (i > 0)
+        append(a, ", ", 2);
+      append_reply(a, reply->element[i]);
+    }
+    append(a, "]", 1);
+    break;
+  default:
+    append(a, reply->str, (size_t)reply->len);
+    break;
+  }
+}
+
+static redisContext *open_context(const struct test_server *s)
+{
+  struct timeval connect_limit = { .tv_sec = 5 }, answer_limit = { .tv_sec = 30 };
+  redisContext *context = redisConnectUnixWithTimeout(s->socket, connect_limit);
+
+  if (context == NULL)
+    test_bail_out("no memory");
+  if (context->err == 0 && s->options.password != NULL) {
+    (void)redisSetTimeout(context, answer_limit);
+    freeReplyObject(redisCommand(context, "AUTH %s", s->options.password));
+  }
+  if (context->err == 0)
+    (void)redisSetTimeout(context, answer_limit);
+  return context;
+}
+
+static redisReply *ask(const struct test_server *s, const char *format, va_list values)
+{
+  redisContext *context = open_context(s);
+  redisReply *reply = NULL;
+
+  if (context->err == 0)
+    reply = redisvCommand(context, format, values);
+  redisFree(context);
+  return reply;
+}
+
+const char *test_server_command(const struct test_server *s, const char *format, ...)
+{
+  struct answer *a = next_answer();
+  redisReply *reply;
+  va_list values;
+
+  va_start(values, format);
+  reply = ask(s, format, values);
+  va_end(values);
+  if (reply == NULL)
+    return "(gone)";
+  append_reply(a, reply);
+  freeReplyObject(reply);
+  return a->text;
+}
+
+long long test_server_integer(const struct test_server *s, const char *format, ...)
+{
+  redisReply *reply;
+  va_list values;
+  long long value;
+
+  va_start(values, format);
+  reply = ask(s, format, values);
+  va_end(values);
+  if (reply == NULL || reply->type != REDIS_REPLY_INTEGER)
+    test_bail_out("no integer was the answer to: %s", format);
+  value = reply->integer;
+  freeReplyObject(reply);
+  return value;
+}
