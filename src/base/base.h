@@ -30,7 +30,10 @@ void *mem_zalloc(const memory *m, size_t bytes);            /* zeroed */
 void *mem_realloc(const memory *m, void *old, size_t bytes);
 void mem_free(const memory *m, void *p);                    /* NULL allowed */
 char *mem_copy(const memory *m, const void *bytes, size_t size); /* adds a final zero */
-char *mem_copy_text(const memory *m, const char *text);     /* NULL for NULL */
+char *mem_copy_text(const memory *m, const char *words);     /* NULL for NULL */
+/* Overwrites a secret with zeros; the optimizer cannot remove it. */
+void mem_wipe(void *p, size_t bytes);
+void mem_free_secret(const memory *m, char *words);          /* wiped first; NULL allowed */
 
 /* ---- buffer: bytes appended at the end, consumed at the front ---- */
 
@@ -47,7 +50,10 @@ bool buffer_append(buffer *b, const void *bytes, size_t size);
 void buffer_consume(buffer *b, size_t size);   /* asserts size <= buffer_size */
 void buffer_clear(buffer *b);
 void buffer_truncate(buffer *b, size_t size);  /* drops bytes at the end */
-static inline const char *buffer_bytes(const buffer *b) { return b->bytes + b->start; }
+static inline const char *buffer_bytes(const buffer *b)
+{
+  return b->bytes == NULL ? "" : b->bytes + b->start;
+}
 static inline size_t buffer_size(const buffer *b) { return b->end - b->start; }
 
 /* ---- text: bounded writing without stdio; always zero-terminated, cuts when full ---- */

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* base/text.c - bounded writing and strict reading of short texts, without stdio. */
+#include "base/base.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define QUOTED_BYTES_MAX 64
+
+text text_over(char *bytes, size_t size)
+{
+  assert(size >= 1);
+  bytes[0] = 0;
+  return (text){ .at = bytes, .size = size };
+}
+
+void text_add(text *t, const char *words)
+{
+  text_add_bytes(t, words, strlen(words));
+}
+
+void text_add_bytes(text *t, const void *bytes, size_t size)
+{
+  size_t room = t->size - 1 - t->used;
+
+  if (size > room) {
+    size = room;
+    t->is_cut = true;
+  }
+  if (size > 0)
+    memcpy(t->at + t->used, bytes, size);
+  t->used += size;
+  t->at[t->used] = 0;
+}
+
+void text_add_int(text *t, int64_t value)
+{
+  if (value >= 0) {
+    text_add_uint(t, (uint64_t)value);
+    return;
+  }
+  text_add(t, "-");
+  text_add_uint(t, (uint64_t)0 - (uint64_t)value);
+}
+
+void text_add_uint(text *t, uint64_t value)
+{
+  char digits[20];
+  size_t first = sizeof(digits);
+
+  do {
+    digits[--first] = (char)('0' + value % 10);
+    value /= 10;
+  } while (value > 0);
+  text_add_bytes(t, digits + first, sizeof(digits) - first);
+}
+
+void text_add_quoted(text *t, const void *bytes, size_t size)
+{
+  static const char hex[] = "0123456789abcdef";
+  const unsigned char *in = bytes;
+  size_t shown = size < QUOTED_BYTES_MAX ? size : QUOTED_BYTES_MAX;
+
+  text_add(t, "\"");
+  for (size_t i = 0; i < shown; i++) {
+    unsigned char c = in[i];
+    if (c == '"' || c == '\\') {
+      char escaped[2] = { '\\', (char)c };
+      text_add_bytes(t, escaped, 2);
+    } else if (c >= 0x20 && c < 0x7f) {
+      text_add_bytes(t, &c, 1);
+    } else {
+      char escaped[4] = { '\\', 'x', hex[c >> 4], hex[c & 15] };
+      text_add_bytes(t, escaped, 4);
+    }
+  }
+  text_add(t, shown < size ? "\"..." : "\"");
+}
+
+bool text_to_uint(const char *bytes, size_t size, uint64_t *ret_value)
+{
+  uint64_t value = 0;
+
+  if (size == 0)
+    return false;
+  for (size_t i = 0; i < size; i++) {
+    uint64_t digit;
+    if (bytes[i] < '0' || bytes[i] > '9')
+      return false;
+    digit = (uint64_t)(bytes[i] - '0');
+    if (value > (UINT64_MAX - digit) / 10)
+      return false;
+    value = value * 10 + digit;
+  }
+  *ret_value = value;
+  return true;
+}
+
+typedef struct unit { const char *name; uint64_t ms; } unit;
+
+/* Largest first: within one duration they come in this order, each at most once. */
+static const unit units[] = {
+  { "d", 86400000 }, { "h", 3600000 }, { "m", 60000 }, { "s", 1000 }, { "ms", 1 },
+};
+#define UNIT_COUNT (sizeof(units) / sizeof(units[0]))
+#define UNIT_SECONDS 3
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* Reads "12" or "1.5" at *at; the fraction as `*ret_part` of `*ret_scale`. */
+static bool number_read(const char **at, uint64_t *ret_whole, uint64_t *ret_part,
+                        uint64_t *ret_scale)
+{
+  const char *p = *at;
+  uint64_t part = 0;
+  uint64_t scale = 1;
+
+  while (is_digit(*p))
+    p++;
+  if (!text_to_uint(*at, (size_t)(p - *at), ret_whole) || *ret_whole > INT32_MAX)
+    return false;
+  if (*p == '.') {
+    p++;
+    if (!is_digit(*p))
+      return false;
+    for (; is_digit(*p); p++) {
+      if (scale >= 1000000000)
+        return false;
+      part = part * 10 + (uint64_t)(*p - '0');
+      scale *= 10;
+    }
+  }
+  *ret_part = part;
+  *ret_scale = scale;
+  *at = p;
+  return true;
+}
+
+/* The unit at *at, from place `first` on; UNIT_COUNT when it is none of them. */
+static size_t unit_read(const char **at, size_t first)
+{
+  size_t size = 0;
+
+  while ((*at)[size] >= 'a' && (*at)[size] <= 'z')
+    size++;
+  for (size_t i = first; i < UNIT_COUNT; i++) {
+    if (strlen(units[i].name) == size && memcmp(units[i].name, *at, size) == 0) {
+      *at += size;
+      return i;
+    }
+  }
+  return UNIT_COUNT;
+}
+
+bool text_to_ms(const char *words, int32_t *ret_ms)
+{
+  const char *at = words;
+  size_t first = 0;
+  uint64_t total = 0;
+
+  if (*at == 0)
+    return false;
+  while (*at != 0) {
+    uint64_t whole, part, scale;
+    size_t place;
+
+    if (!number_read(&at, &whole, &part, &scale))
+      return false;
+    /* Seconds may go without a unit, but only alone: "1h30" is more likely a slip. */
+    if (*at == 0 && first == 0)
+      place = UNIT_SECONDS;
+    else
+      place = unit_read(&at, first);
+    if (place == UNIT_COUNT)
+      return false;
+    /* A part of a millisecond cannot be kept, and must not silently become 0. */
+    if (part * units[place].ms % scale != 0)
+      return false;
+    total += whole * units[place].ms + part * units[place].ms / scale;
+    if (total > INT32_MAX)
+      return false;
+    first = place + 1;
+  }
+  *ret_ms = (int32_t)total;
+  return true;
+}
+
+void text_base64url_16(const uint8_t bytes[16], char ret_text[23])
+{
+  static const char alphabet[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  unsigned int bits = 0;
+  int count = 0;
+  size_t used = 0;
+
+  for (size_t i = 0; i < 16; i++) {
+    bits = (bits << 8 | bytes[i]) & 0xffff;
+    count += 8;
+    while (count >= 6) {
+      count -= 6;
+      ret_text[used++] = alphabet[bits >> count & 63];
+    }
+  }
+  ret_text[used++] = alphabet[bits << (6 - count) & 63];
+  ret_text[used] = 0;
+  assert(used == 22);
+}
