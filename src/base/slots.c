@@ -10,6 +10,7 @@
 
 #define SLOT_NONE UINT32_MAX
 #define SLOTS_CAPACITY_MIN 16
+#define SLOTS_CAPACITY_MAX (1u << 27)   /* keeps sizes in range on 32-bit machines too */
 
 void slots_init(slots *s, const memory *m)
 {
@@ -29,7 +30,7 @@ static bool slots_grow(slots *s)
   uint32_t capacity = s->capacity == 0 ? SLOTS_CAPACITY_MIN : s->capacity * 2;
   slot *all;
 
-  if (s->capacity > UINT32_MAX / 2 || capacity > SIZE_MAX / sizeof(*all))
+  if (s->capacity >= SLOTS_CAPACITY_MAX)
     return false;
   all = mem_realloc(&s->memory, s->all, capacity * sizeof(*all));
   if (all == NULL)
