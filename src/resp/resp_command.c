@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* resp/resp_command.c - commands to bytes, by hiredis' formatter. */
+#include "resp/resp.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include <hiredis/hiredis.h>
+
+#define FEW 32
+
+/* Formats and appends; `words` and `sizes` have room for `count`. */
+static bool command_append(buffer *out, const resp_argument *arguments, size_t count,
+                           const char **words, size_t *sizes)
+{
+  char *command = NULL;
+  bool is_appended;
+  int size;
+
+  for (size_t i = 0; i < count; i++) {
+    words[i] = arguments[i].size > 0 ? arguments[i].bytes : "";
+    sizes[i] = arguments[i].size;
+  }
+  size = redisFormatCommandArgv(&command, (int)count, words, sizes);
+  if (size < 0)
+    return false;
+  is_appended = buffer_append(out, command, (size_t)size);
+  /* It may have been AUTH. */
+  mem_wipe(command, (size_t)size);
+  redisFreeCommand(command);
+  return is_appended;
+}
+
+bool resp_command(buffer *out, const resp_argument *arguments, size_t count)
+{
+  const char *few_words[FEW];
+  size_t few_sizes[FEW];
+  const char **words = few_words;
+  size_t *sizes = few_sizes;
+  bool is_done = false;
+
+  if (count > INT_MAX / (sizeof(*words) + sizeof(*sizes)))
+    return false;
+  if (count > FEW) {
+    words = mem_alloc(&out->memory, count * sizeof(*words));
+    sizes = mem_alloc(&out->memory, count * sizeof(*sizes));
+  }
+  if (words != NULL && sizes != NULL)
+    is_done = command_append(out, arguments, count, words, sizes);
+  if (words != few_words)
+    mem_free(&out->memory, (void *)words);
+  if (sizes != few_sizes)
+    mem_free(&out->memory, sizes);
+  return is_done;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* resp/resp_fault.c - what an error reply means for the one who asked.
+ *
+ * The first word of an error is its kind. An error inside a script comes wrapped, and
+ * how depends on the server:
+ *
+ *   6.x  ERR Error running script (call to f_<sha>): @user_script:12: WRONGTYPE Operation...
+ *        ERR Error running script (call to f_<sha>): @user_script:12: -OOM command not...
+ *   7.x  WRONGTYPE Operation ... script: <sha>, on @user_script:12.
+ *        ERR Error running script ... script: <sha>, on @user_script:12. */
+#include "resp/resp.h"
+
+#include <string.h>
+
+typedef struct meaning { const char *word; resp_fault fault; } meaning;
+
+static const meaning meanings[] = {
+  { "NOSCRIPT", RESP_FAULT_NO_SCRIPT },
+  { "LOADING", RESP_FAULT_LATER },
+  { "BUSY", RESP_FAULT_LATER },
+  { "TRYAGAIN", RESP_FAULT_LATER },
+  { "MASTERDOWN", RESP_FAULT_LATER },
+  { "CLUSTERDOWN", RESP_FAULT_LATER },
+  { "READONLY", RESP_FAULT_READ_ONLY },
+  { "MISCONF", RESP_FAULT_REFUSED },
+  { "OOM", RESP_FAULT_REFUSED },
+  { "NOREPLICAS", RESP_FAULT_REFUSED },
+  { "NOAUTH", RESP_FAULT_AUTH },
+  { "WRONGPASS", RESP_FAULT_AUTH },
+  { "NOPERM", RESP_FAULT_DENIED },
+  { "DENIED", RESP_FAULT_DENIED },     /* protected mode */
+  { "WRONGTYPE", RESP_FAULT_WRONG_TYPE },
+};
+
+/* Errors that have no word of their own, by a piece of their text. */
+static const meaning phrases[] = {
+  { "invalid password", RESP_FAULT_AUTH },
+  { "max number of clients reached", RESP_FAULT_LATER },
+  { "can't run this command or subcommand", RESP_FAULT_DENIED },
+  { "can't access at least one of the keys", RESP_FAULT_DENIED },
+};
+
+static bool has_phrase(const char *bytes, size_t size, const char *phrase)
+{
+  size_t length = strlen(phrase);
+
+  for (size_t i = 0; length <= size && i <= size - length; i++)
+    if (memcmp(bytes + i, phrase, length) == 0)
+      return true;
+  return false;
+}
+
+static resp_fault fault_of_word(const char *bytes, size_t size)
+{
+  /* Redis before 7 passes the minus sign of an inner error on. */
+  if (size > 0 && bytes[0] == '-') {
+    bytes++;
+    size--;
+  }
+  for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
+    if (strlen(meanings[i].word) == size && memcmp(meanings[i].word, bytes, size) == 0)
+      return meanings[i].fault;
+  return RESP_FAULT_OTHER;
+}
+
+static size_t word_size(const char *bytes, size_t size)
+{
+  size_t used = 0;
+
+  while (used < size && bytes[used] != ' ')
+    used++;
+  return used;
+}
+
+/* The first word in the text that is a kind of error. */
+static resp_fault fault_inside(const char *bytes, size_t size)
+{
+  size_t at = 0;
+
+  while (at < size) {
+    size_t word = word_size(bytes + at, size - at);
+    resp_fault fault = fault_of_word(bytes + at, word);
+    if (fault != RESP_FAULT_OTHER)
+      return fault;
+    at += word + 1;
+  }
+  return RESP_FAULT_OTHER;
+}
+
+resp_fault resp_fault_of(const char *bytes, size_t size)
+{
+  resp_fault fault = fault_of_word(bytes, word_size(bytes, size));
+
+  if (fault != RESP_FAULT_OTHER)
+    return fault;
+  if (has_phrase(bytes, size, "user_script") || has_phrase(bytes, size, "script:"))
+    fault = fault_inside(bytes, size);
+  for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++)
+    if (fault == RESP_FAULT_OTHER && has_phrase(bytes, size, phrases[i].word))
+      fault = phrases[i].fault;
+  return fault;
+}
+
+dibs_status resp_fault_status(resp_fault fault)
+{
+  switch (fault) {
+  case RESP_FAULT_LATER: return DIBS_ERR_UNREACHABLE;
+  case RESP_FAULT_READ_ONLY: return DIBS_ERR_READ_ONLY;
+  case RESP_FAULT_REFUSED: return DIBS_ERR_REFUSED;
+  case RESP_FAULT_AUTH: return DIBS_ERR_AUTH;
+  case RESP_FAULT_DENIED: return DIBS_ERR_DENIED;
+  case RESP_FAULT_WRONG_TYPE: return DIBS_ERR_WRONG_TYPE;
+  case RESP_FAULT_NO_SCRIPT:
+  case RESP_FAULT_OTHER: break;
+  }
+  return DIBS_ERR_SERVER;
+}
