@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* topo/server_url_parts.c - cutting, decoding and guessing. */
+#include "topo/server_url_parts.h"
+
+#include <limits.h>
+#include <string.h>
+
+bool part_is(part p, const char *words)
+{
+  return strlen(words) == p.size && memcmp(words, p.at, p.size) == 0;
+}
+
+bool part_has(part p, char c)
+{
+  return p.size > 0 && memchr(p.at, c, p.size) != NULL;
+}
+
+void part_skip(part *p, size_t size)
+{
+  p->at += size;
+  p->size -= size;
+}
+
+bool part_split(part *rest, char c, part *ret_before)
+{
+  const char *at = rest->size > 0 ? memchr(rest->at, c, rest->size) : NULL;
+
+  if (at == NULL)
+    return false;
+  *ret_before = (part){ rest->at, (size_t)(at - rest->at) };
+  part_skip(rest, ret_before->size + 1);
+  return true;
+}
+
+dibs_status url_fault(url_reading *r, const char *words)
+{
+  text_add(r->why, words);
+  return DIBS_ERR_CONFIG;
+}
+
+static dibs_status decode_fault(url_reading *r, const char *name, const char *words)
+{
+  text_add(r->why, name);
+  return url_fault(r, words);
+}
+
+static int hex_of(char c)
+{
+  if (c >= '0' && c <= '9')
+    return c - '0';
+  if (c >= 'a' && c <= 'f')
+    return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F')
+    return c - 'A' + 10;
+  return -1;
+}
+
+dibs_status url_decode(url_reading *r, part p, const char *name, char **ret_text)
+{
+  char *decoded;
+  size_t used = 0;
+
+  /* First only looks, so that a fault leaves no copy of a secret behind. */
+  for (size_t i = 0; i < p.size; i++) {
+    if (p.at[i] != '%')
+      continue;
+    if (p.size - i < 3 || hex_of(p.at[i + 1]) < 0 || hex_of(p.at[i + 2]) < 0)
+      return decode_fault(r, name, " has a '%' without two hexadecimal digits behind it; "
+                                   "a '%' itself is written %25");
+    if (p.at[i + 1] == '0' && p.at[i + 2] == '0')
+      return decode_fault(r, name, " has a zero byte, %00");
+  }
+  decoded = mem_alloc(&r->url.memory, p.size + 1);
+  if (decoded == NULL)
+    return DIBS_ERR_NO_MEMORY;
+  for (size_t i = 0; i < p.size; i++) {
+    if (p.at[i] == '%') {
+      decoded[used++] = (char)(hex_of(p.at[i + 1]) << 4 | hex_of(p.at[i + 2]));
+      i += 2;
+    } else {
+      decoded[used++] = p.at[i];
+    }
+  }
+  decoded[used] = 0;
+  *ret_text = decoded;
+  return DIBS_OK;
+}
+
+dibs_status url_database_read(url_reading *r, part words)
+{
+  uint64_t database;
+
+  if (r->has_database)
+    return url_fault(r, "the database is given twice, in the path and as db=");
+  if (!text_to_uint(words.at, words.size, &database) || database > INT_MAX)
+    return url_fault(r, "the database must be a number, as in /0");
+  r->url.database = (int)database;
+  r->has_database = true;
+  return DIBS_OK;
+}
+
+bool url_is_word(char c)
+{
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
+    || c == '.' || c == '-' || c == '_';
+}
+
+#define GUESSED_BYTES_MAX 32
+
+static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+/* How many letters must be put in, taken out or changed to make `word` of `p`. */
+static size_t edit_distance(part p, const char *word)
+{
+  size_t row[GUESSED_BYTES_MAX + 1];
+  size_t length = strlen(word);
+
+  for (size_t i = 0; i <= length; i++)
+    row[i] = i;
+  for (size_t j = 0; j < p.size; j++) {
+    size_t diagonal = row[0];
+    row[0] = j + 1;
+    for (size_t i = 0; i < length; i++) {
+      size_t above = row[i + 1];
+      size_t changed = diagonal + (word[i] != p.at[j]);
+      row[i + 1] = smaller(smaller(above, row[i]) + 1, changed);
+      diagonal = above;
+    }
+  }
+  return row[length];
+}
+
+const char *words_nearest(part p, const char *const *words, size_t count)
+{
+  const char *nearest = NULL;
+  size_t least = 3;
+
+  if (p.size == 0 || p.size > GUESSED_BYTES_MAX)
+    return NULL;
+  for (size_t i = 0; i < count; i++) {
+    size_t distance;
+    if (strlen(words[i]) > GUESSED_BYTES_MAX)
+      continue;
+    distance = edit_distance(p, words[i]);
+    /* Of a short word two changes leave nothing. */
+    if (distance < least && distance < strlen(words[i])) {
+      least = distance;
+      nearest = words[i];
+    }
+  }
+  return nearest;
+}
