@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* engine/parts.h - the records of this room, for its own files only. */
+#ifndef ENGINE_PARTS_H
+#define ENGINE_PARTS_H
+
+#include "engine/engine.h"
+#include "link/link.h"
+#include "lock/lock.h"
+
+/* Tags of our own commands have a bit that no slot index of lock/ has. */
+#define TAG_OURS 0x80000000u
+#define TAG_IGNORED TAG_OURS
+#define TAG_MEMORY (TAG_OURS | 1u)
+#define TAG_FAREWELL (TAG_OURS | 2u)
+#define TAG_ASKS (TAG_OURS | 0x40000000u)
+
+#define HEARTBEAT SPAN_MS(60000)
+
+typedef enum plan_state {
+  PLAN_OFF = 1,       /* not wanted, or not yet */
+  PLAN_CONNECTING,    /* transport, then the handshake */
+  PLAN_READY,
+  PLAN_BACK_OFF
+} plan_state;
+
+/* One connection and what is intended with it. */
+typedef struct connection {
+  link *link;
+  plan_state state;
+  instant until;            /* CONNECTING: give up; BACK_OFF: try again */
+  unsigned failures;        /* in a row */
+  bool tell_connect, tell_disconnect;
+  bool was_ready;
+} connection;
+
+typedef enum ask_state { ASK_OPEN = 1, ASK_SENT, ASK_DONE } ask_state;
+
+/* One command of the program's own. */
+typedef struct ask {
+  struct ask *next;
+  uint64_t id;
+  ask_state state;
+  buffer command, with_text;
+  bool use_text;
+  void *context;
+  instant give_up_at, try_at;
+  unsigned attempts;
+  dibs_status status;
+  resp_reply *reply;
+  char words[256];
+} ask;
+
+#define NEWS_MAX 8
+typedef struct news { int event; char words[256]; } news;
+
+struct engine {
+  memory memory;
+  engine_settings settings;
+  char *host, *program, *version, *note, *prefix;
+  lock_table *locks;
+  connection connections[ENGINE_LINKS];
+  buffer scratch;
+  slots ask_slots;
+  ask *first_ask, *last_ask;
+  random_source random;
+  bool is_announced, memory_was_checked;
+  instant announce_again_at;
+  bool is_closing, farewell_was_sent, is_closed, closed_was_told;
+  news news[NEWS_MAX];
+  size_t news_first, news_count;
+  uint64_t commands, messages, connects;
+};
+
+/* ---- connection.c ---- */
+void connection_want(engine *e, int i, instant now);
+void connection_drop(engine *e, int i, dibs_status why, const char *words, instant now);
+void connection_lost(engine *e, int i, dibs_status why, const char *words, instant now);
+void connection_tick(engine *e, int i, instant now);
+instant connection_deadline(const engine *e, int i);
+bool connection_is_ready(const engine *e, int i);
+bool connection_send(engine *e, const buffer *command, uint64_t tag, instant now);
+
+/* ---- ask.c ---- */
+void asks_send(engine *e, instant now);
+void asks_unsent(engine *e, dibs_status why, const char *words);
+void ask_answered_with(engine *e, uint64_t tag, resp_reply *reply, instant now);
+void asks_tick(engine *e, instant now);
+instant asks_deadline(const engine *e);
+void asks_close(engine *e);
+bool asks_next_effect(engine *e, effect *ret);
+void ask_free(engine *e, ask *a);
+
+/* ---- presence.c ---- */
+void presence_announce(engine *e, instant now);
+bool presence_farewell(engine *e, instant now);      /* false: nothing to wait for */
+void presence_memory_answered(engine *e, const resp_reply *reply);
+
+/* ---- engine.c ---- */
+void engine_tell(engine *e, int event, const char *words);
+void engine_pump(engine *e, instant now);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* Presence: what people see of this client, and what this client sees of the server's
+ * memory settings. Nothing here decides over a lock. */
+#include "engine/parts.h"
+
+#include <string.h>
+
+#define PRESENCE_TTL "180000"    /* three heartbeats */
+
+static resp_argument argument(const char *words)
+{
+  return (resp_argument){ words, strlen(words) };
+}
+
+static text client_key(const engine *e, char *bytes, size_t size)
+{
+  native names;
+  text prefix = text_over(names.prefix, sizeof(names.prefix));
+  text key = text_over(bytes, size);
+
+  text_add(&prefix, e->prefix);
+  native_client_key(&names, e->settings.client_id, &key);
+  return key;
+}
+
+static void send(engine *e, const resp_argument *arguments, size_t count, uint64_t tag,
+                 instant now)
+{
+  buffer_clear(&e->scratch);
+  if (resp_command(&e->scratch, arguments, count))
+    connection_send(e, &e->scratch, tag, now);
+}
+
+void presence_announce(engine *e, instant now)
+{
+  char key[KEY_TEXT_SIZE], pid[24];
+  text k = client_key(e, key, sizeof(key)), p = text_over(pid, sizeof(pid));
+  resp_argument hset[] = { RESP_TEXT("HSET"), { key, k.used },
+                           RESP_TEXT("host"), argument(e->host),
+                           RESP_TEXT("pid"), { pid, 0 },
+                           RESP_TEXT("program"), argument(e->program),
+                           RESP_TEXT("version"), argument(e->version),
+                           RESP_TEXT("note"), argument(e->note) };
+  resp_argument expire[] = { RESP_TEXT("PEXPIRE"), { key, k.used },
+                             RESP_TEXT(PRESENCE_TTL) };
+  resp_argument memory[] = { RESP_TEXT("INFO"), RESP_TEXT("memory") };
+
+  if (e->is_announced && instant_before(now, e->announce_again_at))
+    return;
+  text_add_int(&p, e->settings.pid);
+  hset[5].size = p.used;
+  e->is_announced = true;
+  e->announce_again_at = instant_add(now, HEARTBEAT);
+  send(e, hset, sizeof(hset) / sizeof(hset[0]), TAG_IGNORED, now);
+  send(e, expire, sizeof(expire) / sizeof(expire[0]), TAG_IGNORED, now);
+  if (!e->memory_was_checked)
+    send(e, memory, 2, TAG_MEMORY, now);
+}
+
+bool presence_farewell(engine *e, instant now)
+{
+  char key[KEY_TEXT_SIZE];
+  text k = client_key(e, key, sizeof(key));
+  resp_argument del[] = { RESP_TEXT("DEL"), { key, k.used } };
+
+  if (!e->is_announced || !connection_is_ready(e, LINK_COMMANDS))
+    return false;
+  buffer_clear(&e->scratch);
+  return resp_command(&e->scratch, del, 2) &&
+         connection_send(e, &e->scratch, TAG_FAREWELL, now);
+}
+
+/* The value of `field` in an INFO answer. */
+static bool info_field(const char *bytes, size_t size, const char *field, const char **ret,
+                       size_t *ret_size)
+{
+  size_t length = strlen(field);
+  size_t at = 0;
+
+  while (at < size) {
+    size_t end = at;
+
+    while (end < size && bytes[end] != '\r' && bytes[end] != '\n')
+      end++;
+    if (end - at > length && memcmp(bytes + at, field, length) == 0 &&
+        bytes[at + length] == ':') {
+      *ret = bytes + at + length + 1;
+      *ret_size = end - at - length - 1;
+      return true;
+    }
+    at = end + 1;
+  }
+  return false;
+}
+
+/* Theme 38: a server that evicts keys takes locks away without a word. Warned once. */
+void presence_memory_answered(engine *e, const resp_reply *reply)
+{
+  const resp_node *info = resp_root(reply);
+  const char *limit, *policy;
+  size_t limit_size, policy_size;
+  char words[256];
+  text shown = text_over(words, sizeof(words));
+
+  e->memory_was_checked = true;
+  if (info->kind != RESP_STRING ||
+      !info_field(info->bytes, info->size, "maxmemory", &limit, &limit_size) ||
+      !info_field(info->bytes, info->size, "maxmemory_policy", &policy, &policy_size))
+    return;
+  if ((limit_size == 1 && limit[0] == '0') ||
+      (policy_size == 10 && memcmp(policy, "noeviction", 10) == 0))
+    return;
+  text_add(&shown, "the server may evict locks: its maxmemory-policy is ");
+  text_add_bytes(&shown, policy, policy_size);
+  text_add(&shown, "; set it to noeviction, or use a server of its own for locks");
+  engine_tell(e, DIBS_EVENT_WARNING, words);
+}

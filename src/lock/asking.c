@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* Asking: from the first acquire of an ask to the grant (protocol.md 4). */
+#include "lock/table.h"
+
+#include <assert.h>
+
+#define POLL_MAX SPAN_MS(30000)
+#define HEAD_POLL_MAX SPAN_MS(1000)
+#define RANK_SPACING_MS 25
+
+void ask_begin(name *n)
+{
+  lock_table *t = n->table;
+  const claim *head = n->waiting.first;
+
+  assert(head != NULL);
+  n->state = NAME_ASKING;
+  n->ask = ++t->last_ask;
+  n->ask_waits = !head->is_try;
+  n->ask_ttl = head->ttl;
+  n->ask_was_sent = n->ask_was_answered = false;
+  n->newest_token = 0;
+  n->attempts = 0;
+  n->handovers = 0;
+  timers_clear(&t->timers, &n->poll);
+  name_due(n);
+}
+
+void ask_end(name *n, instant now)
+{
+  lock_table *t = n->table;
+
+  switch (n->state) {
+  case NAME_ASKING:
+  case NAME_QUEUED:
+    timers_clear(&t->timers, &n->poll);
+    if (!n->ask_was_sent) {
+      n->state = NAME_IDLE;
+      name_settle(n, now);
+      return;
+    }
+    n->state = NAME_CANCELLING;
+    n->attempts = 0;
+    n->leave_by = instant_add(now, (span){ 2 * n->ask_ttl.ns + SPAN_MS(1000).ns });
+    timers_set(&t->timers, &n->poll, n->leave_by);
+    name_due(n);
+    return;
+  case NAME_CONFIRMING:
+    leave_release(n, now);
+    return;
+  case NAME_IDLE:
+    name_forget_if_unused(n);
+    return;
+  case NAME_HELD:
+  case NAME_RELEASING:
+  case NAME_CANCELLING:
+    return;
+  }
+}
+
+/* ---- waiting ---- */
+
+static void watch(name *n, const acquire_answer *a, instant now)
+{
+  if (a->lease.token == 0) {
+    n->watched = (lease_id){ .token = 0 };
+    return;
+  }
+  if (lease_id_equal(&n->watched, &a->lease) && n->watched_renewals == a->renewals)
+    return;
+  n->watched = a->lease;
+  n->watched_renewals = a->renewals;
+  n->watched_since = now;
+  n->watched_length = span_ms(a->lease_ms);
+}
+
+/* When the lease that is watched will have been watched for its whole length. */
+static instant watch_end(const name *n)
+{
+  if (n->watched.token == 0)
+    return INSTANT_NEVER;
+  return instant_add(n->watched_since,
+                     lease_watch(n->watched_length,
+                                 n->table->settings.clock_rate_error_ppm));
+}
+
+/* The two at the head look often and notice the holder's end; those behind them only
+ * have to survive everybody ahead (F12). */
+static instant next_poll(name *n, const acquire_answer *a, instant now)
+{
+  lock_table *t = n->table;
+  span ttl = n->waiting.first != NULL ? n->waiting.first->ttl : n->ask_ttl;
+  span left = a->lease.token == 0 ? SPAN_MS(0) : span_ms(a->remaining_ms);
+
+  if (a->rank <= 1) {
+    span often = span_min((span){ ttl.ns / 3 }, HEAD_POLL_MAX);
+    instant at;
+
+    often = random_span(&t->random, (span){ often.ns * 8 / 10 }, often);
+    at = instant_add(now, often);
+    if (left.ns > 0)
+      at = instant_min(at, instant_add(now, (span){ left.ns + SPAN_MS(2).ns }));
+    if (instant_before(now, watch_end(n)))
+      at = instant_min(at, instant_add(watch_end(n), SPAN_MS(1)));
+    return at;
+  }
+
+  {
+    span rest = span_min(span_max(left, SPAN_MS(0)), span_min(ttl, POLL_MAX));
+    span spread = random_span(&t->random, (span){ ttl.ns / 2 }, ttl);
+    int64_t rank_ms = a->rank < 100000 ? (int64_t)a->rank * RANK_SPACING_MS : INT32_MAX;
+
+    return instant_add(now, (span){ rest.ns + span_min(span_ms(rank_ms), spread).ns });
+  }
+}
+
+static void ask_waiting(name *n, const acquire_answer *a, instant sent_at, instant now)
+{
+  n->state = NAME_QUEUED;
+  n->waiting_at = sent_at;
+  n->ask_was_answered = true;
+  n->newest_token = a->lease.token;
+  watch(n, a, now);
+  timers_set(&n->table->timers, &n->poll, next_poll(n, a, now));
+}
+
+/* ---- other answers ---- */
+
+static void ask_granted(name *n, const acquire_answer *a, instant sent_at, instant now)
+{
+  int32_t ppm = n->table->settings.clock_rate_error_ppm;
+  instant end = lease_end(sent_at, span_ms(a->remaining_ms), ppm);
+  bool again = a->outcome == ACQUIRE_AGAIN;
+
+  /* Granted to an earlier sending of this ask: a watcher may have counted since then,
+   * and the server's clock may have stepped back, so count from the first one too. */
+  if (again)
+    end = instant_min(end, lease_end(n->ask_sent_at, span_ms(a->lease_ms), ppm));
+
+  hold_granted(n, &a->lease, end, n->ask_ttl, 0, again, now);
+}
+
+static void ask_busy(name *n, const acquire_answer *a, instant now)
+{
+  claim *head = n->waiting.first;
+
+  watch(n, a, now);
+  n->state = NAME_IDLE;
+  if (head != NULL && head->is_try)
+    claim_fail(head, DIBS_BUSY, "somebody else holds it");
+  name_settle(n, now);
+}
+
+static void ask_deaf(name *n, instant now)
+{
+  lock_table *t = n->table;
+
+  t->wants_inbox = true;
+  n->needs_inbox = true;
+  n->state = NAME_ASKING;
+  if (!t->inbox_is_up)
+    return;                              /* lock_inbox_up() asks again */
+  t->inbox_is_deaf = true;
+  name_retry(n, now);
+}
+
+void ask_answered(name *n, const call *c, const acquire_answer *a, instant sent_at,
+                  instant now)
+{
+  if ((n->state != NAME_ASKING && n->state != NAME_QUEUED) || n->ask != c->ask)
+    return;        /* cancelled meanwhile, or granted by a message that was faster */
+
+  n->with_text = false;
+  switch (a->outcome) {
+  case ACQUIRE_GRANTED:
+  case ACQUIRE_AGAIN:
+    ask_granted(n, a, sent_at, now);
+    break;
+  case ACQUIRE_WAITING:
+    ask_waiting(n, a, sent_at, now);
+    break;
+  case ACQUIRE_BUSY:
+    ask_busy(n, a, now);
+    break;
+  case ACQUIRE_ENDED:
+    ask_begin(n);
+    break;
+  case ACQUIRE_DEAF:
+    ask_deaf(n, now);
+    break;
+  case ACQUIRE_LATE:
+    if (n->attempts < 3) {               /* our estimate was wrong; it is mended now */
+      n->attempts++;
+      name_due(n);
+    } else {
+      name_retry(n, now);
+    }
+    break;
+  }
+}

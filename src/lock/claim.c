@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+#include "lock/table.h"
+
+#include <string.h>
+
+static claim *claim_of(const lock_table *t, uint64_t id)
+{
+  return slots_get(&t->slots, id);
+}
+
+/* Events need no memory: each claim carries its own, one bit a kind. */
+void claim_tell(claim *c, lock_event_kind kind)
+{
+  lock_table *t = c->name->table;
+
+  c->events |= 1u << kind;
+  if (c->is_telling)
+    return;
+  c->is_telling = true;
+  c->next_event = NULL;
+  if (t->last_event != NULL)
+    t->last_event->next_event = c;
+  else
+    t->first_event = c;
+  t->last_event = c;
+}
+
+/* The last event of a claim: it leaves its list, and its id is stale from now on. */
+void claim_end(claim *c, claim_list *list, lock_event_kind kind, dibs_status status)
+{
+  lock_table *t = c->name->table;
+
+  claims_remove(list, c);
+  timers_clear(&t->timers, &c->timer);
+  slots_remove(&t->slots, c->id);
+  if (c->state == CLAIM_WAITING)
+    t->counts.waiting--;
+  else
+    t->counts.holds--;
+  c->state = CLAIM_OVER;
+  c->status = status;
+  claim_tell(c, kind);
+}
+
+void claim_fail(claim *c, dibs_status status, const char *words)
+{
+  c->words = words;
+  claim_end(c, &c->name->waiting, LOCK_FAILED, status);
+}
+
+void claims_fail(name *n, dibs_status status, const char *words)
+{
+  while (n->waiting.first != NULL)
+    claim_fail(n->waiting.first, status, words);
+}
+
+static claim *claim_new(name *n, const lock_wish *w, instant now)
+{
+  lock_table *t = n->table;
+  claim *c;
+
+  if (!table_reserve_timers(t, 1))
+    return NULL;
+  c = mem_zalloc(&t->memory, sizeof(*c) + w->owner_size);
+  if (c == NULL)
+    return NULL;
+  c->note = mem_copy_text(&t->memory, w->note);
+  c->id = slots_add(&t->slots, c);
+  if (c->id == 0 || (w->note != NULL && c->note == NULL)) {
+    if (c->id != 0)
+      slots_remove(&t->slots, c->id);
+    mem_free(&t->memory, c->note);
+    mem_free(&t->memory, c);
+    return NULL;
+  }
+
+  c->context = w->context;
+  c->name = n;
+  c->state = CLAIM_WAITING;
+  c->is_try = w->is_try;
+  c->is_fixed = w->is_fixed;
+  c->no_reentry = w->no_reentry;
+  c->ttl = w->ttl;
+  c->max_hold = w->max_hold;
+  c->asked_at = now;
+  c->give_up_at = w->give_up_at;
+  timer_init(&c->timer, TIMER_CLAIM, c);
+  c->owner_size = w->owner_size;
+  memcpy(c->owner, w->owner_size > 0 ? w->owner : "", w->owner_size);
+  t->counts.waiting++;
+  t->counts.bytes += sizeof(*c) + c->owner_size;
+  return c;
+}
+
+static bool is_owner(const claim *holder, const claim *c)
+{
+  return holder != NULL && holder->owner_size > 0 && holder->owner_size == c->owner_size &&
+         memcmp(holder->owner, c->owner, c->owner_size) == 0;
+}
+
+/* Queues `c`, or answers it at once from what this process knows. */
+static void claim_place(name *n, claim *c, instant now)
+{
+  bool was_empty = n->waiting.first == NULL;
+
+  claims_append(&n->waiting, c);
+  if (n->state == NAME_HELD && is_owner(n->holders.first, c)) {
+    if (c->no_reentry)
+      claim_fail(c, DIBS_WOULD_DEADLOCK, "this owner holds the name already");
+    else
+      hold_reenter(n, c, now);
+  } else if (c->is_try && (n->state == NAME_HELD || !was_empty)) {
+    claim_fail(c, DIBS_BUSY, "held or waited for by this client");
+  } else {
+    if (n->state == NAME_HELD)
+      n->table->wants_inbox = true;     /* from now on others' `want` matters */
+    claim_arm(c, now);
+    name_settle(n, now);
+  }
+}
+
+dibs_status lock_claim(lock_table *t, const lock_wish *w, instant now, uint64_t *ret_id)
+{
+  name *n = name_find(t, w->name, w->name_size);
+  claim *c;
+
+  if (t->is_closing)
+    return DIBS_ERR_CLOSED;
+  if (n == NULL)
+    n = name_new(t, w->name, w->name_size);
+  if (n == NULL)
+    return DIBS_ERR_NO_MEMORY;
+
+  c = claim_new(n, w, now);
+  if (c == NULL) {
+    name_forget_if_unused(n);
+    return DIBS_ERR_NO_MEMORY;
+  }
+  *ret_id = c->id;
+  claim_place(n, c, now);
+  return DIBS_OK;
+}
+
+/* ---- how long a waiting claim goes on ---- */
+
+void claim_arm(claim *c, instant now)
+{
+  lock_table *t = c->name->table;
+  instant at = c->give_up_at;
+
+  if (!t->is_up)
+    at = instant_min(at, instant_add(instant_max(c->asked_at, t->down_since),
+                                     t->settings.connect_timeout));
+  else if (c->is_try)
+    at = instant_min(at, instant_add(now, t->settings.command_timeout));
+
+  if (instant_is_never(at))
+    timers_clear(&t->timers, &c->timer);
+  else
+    timers_set(&t->timers, &c->timer, at);
+}
+
+static void waiting_is_over(claim *c)
+{
+  name *n = c->name;
+  lock_table *t = n->table;
+
+  if (n->state == NAME_ASKING && n->ask_was_sent && !n->ask_was_answered)
+    claim_fail(c, DIBS_UNKNOWN, t->is_up ? "the server has not answered in time"
+                                         : t->down_words);
+  else if (!t->is_up)
+    claim_fail(c, t->down_why, t->down_words);
+  else if (c->is_try)
+    claim_fail(c, DIBS_ERR_UNREACHABLE, "the server has not answered in time");
+  else
+    claim_fail(c, DIBS_TIMED_OUT, "somebody else holds it");
+}
+
+void claim_timer(claim *c, instant now)
+{
+  name *n = c->name;
+
+  if (c->state == CLAIM_RELEASING) {
+    c->words = "the server has not confirmed in time";
+    claim_end(c, &n->holders, LOCK_RELEASED, DIBS_UNKNOWN);
+    return;
+  }
+  waiting_is_over(c);
+  if (n->waiting.first == NULL)
+    ask_end(n, now);
+}
+
+/* ---- from the program ---- */
+
+bool lock_cancel(lock_table *t, uint64_t id, instant now)
+{
+  claim *c = claim_of(t, id);
+  name *n;
+
+  if (c == NULL || c->state != CLAIM_WAITING)
+    return false;
+  n = c->name;
+  claim_fail(c, DIBS_CANCELLED, "cancelled");
+  if (n->waiting.first == NULL)
+    ask_end(n, now);
+  return true;
+}
+
+static void holder_release(claim *c, instant now)
+{
+  name *n = c->name;
+  lock_table *t = n->table;
+
+  if (n->holders.first != n->holders.last) {     /* an inner or outer one stays */
+    claim_end(c, &n->holders, LOCK_RELEASED, DIBS_OK);
+    t->counts.released++;
+    return;
+  }
+  if (hold_may_pass(n, now)) {
+    claim_end(c, &n->holders, LOCK_RELEASED, DIBS_OK);
+    t->counts.released++;
+    hold_pass(n, now);
+    return;
+  }
+  c->state = CLAIM_RELEASING;
+  c->was_valid = instant_before(now, hold_end(n));
+  timers_set(&t->timers, &c->timer, instant_add(now, t->settings.command_timeout));
+  leave_release(n, now);
+}
+
+dibs_status lock_release(lock_table *t, uint64_t id, instant now)
+{
+  claim *c = claim_of(t, id);
+  name *n;
+
+  if (c == NULL)
+    return DIBS_ERR_STALE;
+  n = c->name;
+  switch (c->state) {
+  case CLAIM_HELD:
+    holder_release(c, now);
+    return DIBS_OK;
+  case CLAIM_LOST:
+    claim_end(c, &n->lost, LOCK_RELEASED, c->status);
+    name_forget_if_unused(n);
+    return DIBS_OK;
+  case CLAIM_WAITING:
+  case CLAIM_RELEASING:
+  case CLAIM_OVER:
+    break;
+  }
+  return DIBS_ERR_STALE;
+}
+
+dibs_status lock_detach(lock_table *t, uint64_t id, instant now)
+{
+  claim *c = claim_of(t, id);
+  name *n;
+
+  if (c == NULL || (c->state != CLAIM_HELD && c->state != CLAIM_LOST))
+    return DIBS_ERR_STALE;
+  n = c->name;
+  if (c->state == CLAIM_LOST) {
+    claim_end(c, &n->lost, LOCK_DETACHED, c->status);
+    name_forget_if_unused(n);
+    return DIBS_OK;
+  }
+  if (n->holders.first == n->holders.last && !hold_remember_detached(n))
+    return DIBS_ERR_NO_MEMORY;
+  claim_end(c, &n->holders, LOCK_DETACHED, DIBS_OK);
+  if (n->holders.first == NULL)
+    hold_forget(n, now);
+  return DIBS_OK;
+}
+
+bool lock_token(const lock_table *t, uint64_t id, text *out)
+{
+  const claim *c = claim_of(t, id);
+
+  if (c == NULL || c->state != CLAIM_HELD)
+    return false;
+  return token_write(&c->name->lease, c->name->bytes, c->name->size, out);
+}
+
+bool lock_next_event(lock_table *t, lock_event *ret)
+{
+  claim *c = t->first_event;
+  lock_event_kind kind = LOCK_GRANTED;
+
+  if (c == NULL)
+    return false;
+  while ((c->events & (1u << kind)) == 0)
+    kind++;
+  c->events &= ~(1u << kind);
+
+  *ret = (lock_event){ .kind = kind, .context = c->context, .id = c->id, .fence = c->fence,
+                       .depth = c->depth, .status = c->status,
+                       .words = c->words != NULL ? c->words : "" };
+  if (c->state == CLAIM_HELD)
+    ret->valid_until = hold_end(c->name);
+  if (c->state != CLAIM_OVER) {
+    ret->name = c->name->bytes;
+    ret->name_size = c->name->size;
+  }
+
+  if (c->events == 0) {
+    t->first_event = c->next_event;
+    if (t->first_event == NULL)
+      t->last_event = NULL;
+    c->is_telling = false;
+    if (c->state == CLAIM_OVER) {
+      t->counts.bytes -= sizeof(*c) + c->owner_size;
+      mem_free(&t->memory, c->note);
+      mem_free(&t->memory, c);
+    }
+  }
+  return true;
+}

@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands: what is sent for a name in each state, and what an answer or refusal does. */
+#include "lock/table.h"
+
+#include <string.h>
+
+#define BACK_OFF_FIRST SPAN_MS(20)
+#define BACK_OFF_MAX SPAN_MS(1000)
+#define DOUBT_MIN SPAN_MS(200)    /* a renewal unanswered for so long: a doubtful link */
+
+/* ---- calls: sent and not answered ---- */
+
+static call *call_new(lock_table *t, call_kind kind, size_t renewals)
+{
+  call *c = mem_zalloc(&t->memory, sizeof(*c) + renewals * sizeof(c->renewals[0]));
+
+  if (c == NULL)
+    return NULL;
+  c->id = slots_add(&t->call_slots, c);
+  if (c->id == 0) {
+    mem_free(&t->memory, c);
+    return NULL;
+  }
+  c->kind = kind;
+  c->next = t->calls;
+  if (t->calls != NULL)
+    t->calls->previous = c;
+  t->calls = c;
+  return c;
+}
+
+void call_free(lock_table *t, call *c)
+{
+  if (c->previous != NULL)
+    c->previous->next = c->next;
+  else
+    t->calls = c->next;
+  if (c->next != NULL)
+    c->next->previous = c->previous;
+  slots_remove(&t->call_slots, c->id);
+  mem_free(&t->memory, c);
+}
+
+static name *name_of(lock_table *t, uint64_t id)
+{
+  return slots_get(&t->name_slots, id);
+}
+
+void name_retry(name *n, instant now)
+{
+  lock_table *t = n->table;
+  unsigned doublings = n->attempts < 6 ? n->attempts : 6;
+  span wait = span_min((span){ BACK_OFF_FIRST.ns << doublings }, BACK_OFF_MAX);
+  instant at = instant_add(now, random_span(&t->random, (span){ wait.ns / 2 }, wait));
+
+  n->attempts++;
+  if (n->state == NAME_RELEASING || n->state == NAME_CANCELLING)
+    at = instant_min(at, n->leave_by);
+  timers_set(&t->timers, &n->poll, at);
+}
+
+/* ---- sending ---- */
+
+static int64_t to_ms(span s)
+{
+  return (s.ns + 999999) / 1000000;
+}
+
+/* The server time after which a request sent now is of no use to anybody. */
+static int64_t until(const name *n, instant now)
+{
+  const lock_table *t = n->table;
+  instant last = now;
+  instant patience = instant_add(now, t->settings.command_timeout);
+
+  for (const claim *c = n->waiting.first; c != NULL && instant_before(last, patience);
+       c = c->next)
+    last = instant_max(last, c->give_up_at);
+  return server_clock_at(&t->clock, instant_min(last, patience));
+}
+
+static int64_t give_up(const name *n)
+{
+  const lock_table *t = n->table;
+  instant last = { 0 };
+
+  for (const claim *c = n->waiting.first; c != NULL; c = c->next)
+    last = instant_max(last, c->give_up_at);
+  return instant_is_never(last) ? 0 : server_clock_at(&t->clock, last);
+}
+
+static bool send_acquire(name *n, buffer *out, call *c, instant now)
+{
+  lock_table *t = n->table;
+  span ttl = n->waiting.first->ttl;
+  acquire_call a = { .name = n->bytes, .name_size = n->size, .ask = n->ask,
+                     .ttl_ms = to_ms(ttl), .waits = n->ask_waits,
+                     .until_us = until(n, now), .give_up_us = give_up(n),
+                     .estimate_us = server_clock_trusted_at(&t->clock, now),
+                     .floor = t->floor };
+
+  if (n->watched.token != 0 &&
+      instant_since(now, n->watched_since).ns >=
+        lease_watch(n->watched_length, t->settings.clock_rate_error_ppm).ns) {
+    a.watched = &n->watched;
+    a.watched_renewals = n->watched_renewals;
+  }
+  if (!native_acquire(&t->native, out, n->with_text, &a))
+    return false;
+
+  c->ask = n->ask;
+  n->ask_ttl = ttl;
+  if (!n->ask_was_sent) {
+    n->ask_was_sent = true;
+    n->ask_sent_at = now;
+  }
+  timers_clear(&t->timers, &n->poll);
+  return true;
+}
+
+static bool send_release(name *n, buffer *out, call *c)
+{
+  if (!native_release(&n->table->native, out, n->with_text, n->bytes, n->size, &n->lease))
+    return false;
+  c->lease = n->lease;
+  n->release_was_repeated = n->release_was_sent;
+  n->release_was_sent = true;
+  return true;
+}
+
+static bool send_cancel(name *n, buffer *out, call *c, instant now)
+{
+  lock_table *t = n->table;
+  int64_t patience = server_clock_at(&t->clock, instant_add(now, t->settings.command_timeout));
+
+  c->ask = n->ask;
+  return native_cancel(&t->native, out, n->with_text, n->bytes, n->size, n->ask, patience);
+}
+
+static bool send_for(name *n, buffer *out, call *c, instant now)
+{
+  c->name_id = n->id;
+  c->with_text = n->with_text;
+  switch (n->state) {
+  case NAME_ASKING:
+  case NAME_QUEUED:
+    c->kind = CALL_ACQUIRE;
+    return send_acquire(n, out, c, now);
+  case NAME_RELEASING:
+    c->kind = CALL_RELEASE;
+    return send_release(n, out, c);
+  case NAME_CANCELLING:
+    c->kind = CALL_CANCEL;
+    return send_cancel(n, out, c, now);
+  case NAME_IDLE:
+  case NAME_CONFIRMING:
+  case NAME_HELD:
+    break;
+  }
+  return false;
+}
+
+static bool has_command(const name *n)
+{
+  return n->state == NAME_ASKING || n->state == NAME_QUEUED || n->state == NAME_RELEASING ||
+         n->state == NAME_CANCELLING;
+}
+
+static name *take_due(lock_table *t)
+{
+  name *n = t->first_due;
+
+  if (n == NULL)
+    return NULL;
+  t->first_due = n->next_due;
+  if (t->first_due == NULL)
+    t->last_due = NULL;
+  n->is_due = false;
+  return n;
+}
+
+/* The next name with something to say; forgets those that have nothing left. */
+static bool next_due(lock_table *t, buffer *out, uint64_t *ret_tag, instant now)
+{
+  name *n;
+  call *c;
+
+  while ((n = take_due(t)) != NULL) {
+    if (!has_command(n)) {
+      name_forget_if_unused(n);
+      continue;
+    }
+    c = call_new(t, CALL_ACQUIRE, 0);
+    if (c == NULL || !send_for(n, out, c, now)) {
+      if (c != NULL)
+        call_free(t, c);
+      name_retry(n, now);
+      return false;
+    }
+    *ret_tag = c->id;
+    return true;
+  }
+  return false;
+}
+
+/* ---- renewals go out together ---- */
+
+static span renewal_ttl(const name *n, instant now)
+{
+  return span_min(n->ttl, instant_since(n->limit, now));
+}
+
+static bool needs_renewal(const name *n, instant now)
+{
+  if (n->state == NAME_CONFIRMING)
+    return true;
+  return n->state == NAME_HELD && (!n->is_fixed || n->confirm_now) &&
+         renewal_ttl(n, now).ns > 0;
+}
+
+static name *take_renewal(lock_table *t, instant now)
+{
+  name *n;
+
+  while ((n = t->first_renewal) != NULL) {
+    t->first_renewal = n->next_renewal;
+    if (t->first_renewal == NULL)
+      t->last_renewal = NULL;
+    n->is_renewal_due = false;
+    if (needs_renewal(n, now))
+      return n;
+    name_forget_if_unused(n);
+  }
+  return NULL;
+}
+
+static bool next_renewals(lock_table *t, buffer *out, uint64_t *ret_tag, instant now)
+{
+  renew_item items[RENEW_BATCH_MAX];
+  name *names[RENEW_BATCH_MAX];
+  size_t count = 0;
+  call *c;
+
+  while (count < RENEW_BATCH_MAX && (names[count] = take_renewal(t, now)) != NULL)
+    count++;
+  if (count == 0)
+    return false;
+
+  c = call_new(t, CALL_RENEW, count);
+  for (size_t i = 0; i < count; i++)
+    items[i] = (renew_item){ names[i]->bytes, names[i]->size, &names[i]->lease,
+                             to_ms(renewal_ttl(names[i], now)) };
+  if (c == NULL || !native_renew(&t->native, out, t->renew_with_text, items, count)) {
+    if (c != NULL)
+      call_free(t, c);
+    for (size_t i = 0; i < count; i++)
+      hold_renew_failed(names[i], now);
+    return false;
+  }
+
+  c->with_text = t->renew_with_text;
+  c->count = count;
+  for (size_t i = 0; i < count; i++) {
+    c->renewals[i].name_id = names[i]->id;
+    c->renewals[i].lease = names[i]->lease;
+    names[i]->is_renewing = true;
+    timers_set(&t->timers, &names[i]->renew,
+               instant_add(now, span_max((span){ names[i]->ttl.ns / 4 }, DOUBT_MIN)));
+  }
+  *ret_tag = c->id;
+  return true;
+}
+
+/* ---- the rest ---- */
+
+static bool next_stray(lock_table *t, buffer *out, uint64_t *ret_tag)
+{
+  stray *s = t->strays;
+  call *c;
+  bool sent;
+
+  if (s == NULL || (c = call_new(t, CALL_STRAY, 0)) == NULL)
+    return false;
+  /* By EVAL: nobody is there to repeat it after NOSCRIPT. */
+  sent = native_release(&t->native, out, true, s->name, s->size, &s->lease);
+  if (!sent) {
+    call_free(t, c);
+    return false;
+  }
+  t->strays = s->next;
+  t->stray_count--;
+  mem_free(&t->memory, s);
+  *ret_tag = c->id;
+  return true;
+}
+
+/* Notes are for people: HSET or HDEL of one field of the client's hash, not repeated. */
+static bool next_note(lock_table *t, buffer *out, uint64_t *ret_tag)
+{
+  name *n = t->note_name_id != 0 ? name_of(t, t->note_name_id) : NULL;
+  const claim *holder = n != NULL ? n->holders.first : NULL;
+  bool set = n != NULL && n->state == NAME_HELD && holder != NULL && holder->note != NULL;
+  char key[KEY_TEXT_SIZE], field[NAME_MAX_BYTES + 3];
+  text k = text_over(key, sizeof(key)), f = text_over(field, sizeof(field));
+  resp_argument arguments[4];
+  call *c;
+
+  t->note_name_id = 0;
+  if (n == NULL || (!set && !n->note_is_set) || (c = call_new(t, CALL_NOTE, 0)) == NULL)
+    return false;
+  native_client_key(&t->native, t->native.client, &k);
+  text_add(&f, "n:");
+  text_add_bytes(&f, n->bytes, n->size);
+  arguments[0] = set ? RESP_TEXT("HSET") : RESP_TEXT("HDEL");
+  arguments[1] = (resp_argument){ key, k.used };
+  arguments[2] = (resp_argument){ field, f.used };
+  if (set)
+    arguments[3] = (resp_argument){ holder->note, strlen(holder->note) };
+  if (!resp_command(out, arguments, set ? 4 : 3)) {
+    call_free(t, c);
+    return false;
+  }
+  n->note_is_set = set;
+  *ret_tag = c->id;
+  return true;
+}
+
+bool lock_next_command(lock_table *t, buffer *out, uint64_t *ret_tag, instant now)
+{
+  if (!t->is_up)
+    return false;
+  return next_renewals(t, out, ret_tag, now) || next_due(t, out, ret_tag, now) ||
+         next_note(t, out, ret_tag) || next_stray(t, out, ret_tag);
+}
+
+void lock_unsent(lock_table *t, uint64_t tag, instant now)
+{
+  call *c = slots_get(&t->call_slots, tag);
+  name *n;
+
+  if (c == NULL)
+    return;
+  for (size_t i = 0; i < c->count; i++)
+    if ((n = name_of(t, c->renewals[i].name_id)) != NULL)
+      hold_renew_failed(n, now);
+  if (c->name_id != 0 && (n = name_of(t, c->name_id)) != NULL)
+    name_retry(n, now);
+  call_free(t, c);
+}
+
+/* ---- answers ---- */
+
+static lock_verdict answer_acquire(lock_table *t, const call *c, name *n, instant sent_at,
+                                   const resp_reply *reply, instant now)
+{
+  acquire_answer a;
+
+  if (!native_acquire_answer(&t->native, c->ask, reply, &a))
+    return LOCK_BROKEN;
+  if (a.server_us > 0)
+    lock_server_time(t, a.server_us, sent_at, now);
+  if (n != NULL)
+    ask_answered(n, c, &a, sent_at, now);
+  return LOCK_FINE;
+}
+
+static lock_verdict answer_release(const call *c, name *n, const resp_reply *reply, instant now)
+{
+  release_answer a;
+
+  if (!native_release_answer(reply, &a))
+    return LOCK_BROKEN;
+  if (n != NULL && n->state == NAME_RELEASING && lease_id_equal(&n->lease, &c->lease))
+    leave_released(n, &a, now);
+  return LOCK_FINE;
+}
+
+static lock_verdict answer_renew(lock_table *t, const call *c, instant sent_at,
+                                 const resp_reply *reply, instant now)
+{
+  int64_t server_us;
+
+  if (!native_renew_server_us(reply, &server_us))
+    return LOCK_BROKEN;
+  t->renew_with_text = false;
+  lock_server_time(t, server_us, sent_at, now);
+  for (size_t i = 0; i < c->count; i++) {
+    name *n = name_of(t, c->renewals[i].name_id);
+    renew_answer a;
+
+    if (!native_renew_answer(reply, i, &a))
+      return LOCK_BROKEN;
+    if (n != NULL && (n->state == NAME_HELD || n->state == NAME_CONFIRMING) &&
+        lease_id_equal(&n->lease, &c->renewals[i].lease))
+      hold_renewed(n, &a, sent_at, now);
+  }
+  return LOCK_FINE;
+}
+
+static lock_verdict answer_cancel(const call *c, name *n, const resp_reply *reply, instant now)
+{
+  if (!native_cancel_answer(reply))
+    return LOCK_BROKEN;
+  if (n != NULL && n->state == NAME_CANCELLING && n->ask == c->ask)
+    leave_cancelled(n, now);
+  return LOCK_FINE;
+}
+
+/* ---- refusals: the table of reliability.md B30 ---- */
+
+static void refuse_name(name *n, const call *c, resp_fault fault, instant now)
+{
+  lock_table *t = n->table;
+  dibs_status status = resp_fault_status(fault);
+  bool later = fault == RESP_FAULT_LATER;
+
+  switch (c->kind) {
+  case CALL_ACQUIRE:
+    if ((n->state != NAME_ASKING && n->state != NAME_QUEUED) || n->ask != c->ask)
+      return;
+    if (later) {
+      name_retry(n, now);
+      return;
+    }
+    claims_fail(n, status, t->fault_words);
+    n->state = NAME_IDLE;
+    name_settle(n, now);
+    return;
+  case CALL_RELEASE:
+    if (n->state != NAME_RELEASING || !lease_id_equal(&n->lease, &c->lease))
+      return;
+    n->release_was_sent = n->release_was_repeated;    /* this one was not executed */
+    if (later || fault == RESP_FAULT_REFUSED)
+      name_retry(n, now);
+    else
+      leave_refused(n, fault == RESP_FAULT_WRONG_TYPE ? DIBS_LOST : status, t->fault_words,
+                    now);
+    return;
+  case CALL_CANCEL:
+    if (n->state != NAME_CANCELLING || n->ask != c->ask)
+      return;
+    if (later || fault == RESP_FAULT_REFUSED)
+      name_retry(n, now);
+    else
+      leave_cancelled(n, now);
+    return;
+  case CALL_RENEW:
+  case CALL_STRAY:
+  case CALL_NOTE:
+    return;
+  }
+}
+
+static void refuse_renewals(lock_table *t, const call *c, resp_fault fault, instant now)
+{
+  for (size_t i = 0; i < c->count; i++) {
+    name *n = name_of(t, c->renewals[i].name_id);
+
+    if (n == NULL || !lease_id_equal(&n->lease, &c->renewals[i].lease) ||
+        (n->state != NAME_HELD && n->state != NAME_CONFIRMING))
+      continue;
+    n->is_renewing = false;
+    if (fault == RESP_FAULT_NO_SCRIPT)
+      name_renewal_due(n);
+    else
+      hold_renew_failed(n, now);
+  }
+  if (fault == RESP_FAULT_NO_SCRIPT)
+    t->renew_with_text = true;
+}
+
+static void keep_words(lock_table *t, const resp_node *error)
+{
+  text shown = text_over(t->fault_words, sizeof(t->fault_words));
+
+  for (size_t i = 0; i < error->size; i++) {
+    char byte = error->bytes[i];
+    char printable = byte >= ' ' && byte <= '~' ? byte : '?';
+    text_add_bytes(&shown, &printable, 1);
+  }
+}
+
+static lock_verdict refused(lock_table *t, const call *c, name *n, const resp_node *error,
+                            instant now)
+{
+  resp_fault fault = resp_fault_of(error->bytes, error->size);
+
+  keep_words(t, error);
+  if (fault == RESP_FAULT_READ_ONLY)
+    return LOCK_READ_ONLY;             /* everything open is asked again elsewhere */
+  if (c->kind == CALL_RENEW) {
+    refuse_renewals(t, c, fault, now);
+  } else if (n != NULL && fault == RESP_FAULT_NO_SCRIPT) {
+    n->with_text = true;
+    n->release_was_sent = n->release_was_repeated;
+    name_due(n);
+  } else if (n != NULL) {
+    refuse_name(n, c, fault, now);
+  }
+  return LOCK_FINE;
+}
+
+lock_verdict lock_answer(lock_table *t, uint64_t tag, instant sent_at, const resp_reply *reply,
+                         instant now)
+{
+  call *c = slots_get(&t->call_slots, tag);
+  lock_verdict verdict = LOCK_FINE;
+  name *n;
+
+  if (c == NULL)
+    return LOCK_FINE;
+  n = c->name_id != 0 ? name_of(t, c->name_id) : NULL;
+
+  if (resp_root(reply)->kind == RESP_ERROR)
+    verdict = refused(t, c, n, resp_root(reply), now);
+  else if (c->kind == CALL_ACQUIRE)
+    verdict = answer_acquire(t, c, n, sent_at, reply, now);
+  else if (c->kind == CALL_RELEASE)
+    verdict = answer_release(c, n, reply, now);
+  else if (c->kind == CALL_CANCEL)
+    verdict = answer_cancel(c, n, reply, now);
+  else if (c->kind == CALL_RENEW)
+    verdict = answer_renew(t, c, sent_at, reply, now);
+
+  call_free(t, c);
+  return verdict;
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* Holding: grant, re-entry, watchdog, loss, hand-over inside the process. */
+#include "lock/table.h"
+
+#include <assert.h>
+
+#define LOCAL_NUMBERS 1024
+#define LOST_NOTICE_MAX SPAN_MS(5)
+
+instant hold_end(const name *n)
+{
+  return instant_min(n->valid_until, n->limit);
+}
+
+/* Lost is told a little before the end, so that the teller may be late. */
+static void set_deadline(name *n)
+{
+  span notice = span_min(LOST_NOTICE_MAX, (span){ n->ttl.ns / 20 });
+  instant at = hold_end(n);
+
+  at.ns -= notice.ns;
+  timers_set(&n->table->timers, &n->deadline, at);
+}
+
+static void schedule_renewal(name *n, instant from, instant now)
+{
+  lock_table *t = n->table;
+  instant at;
+
+  if (n->is_fixed) {
+    timers_clear(&t->timers, &n->renew);
+    return;
+  }
+  at = lease_renew_at(from, n->ttl, t->settings.renew_every, &t->random);
+  timers_set(&t->timers, &n->renew, instant_max(at, now));
+}
+
+/* Makes `c` the outermost holder of the lease that `n` has. */
+static void begin_hold(name *n, claim *c, instant now)
+{
+  lock_table *t = n->table;
+
+  claims_remove(&n->waiting, c);
+  timers_clear(&t->timers, &c->timer);
+  claims_append(&n->holders, c);
+  c->state = CLAIM_HELD;
+  c->fence = n->lease.token * LOCAL_NUMBERS + n->local_number;
+  c->depth = 1;
+  n->limit = c->max_hold.ns > 0 ? instant_add(now, c->max_hold) : INSTANT_NEVER;
+  n->is_fixed = c->is_fixed;
+  t->counts.waiting--;
+  t->counts.holds++;
+  t->counts.granted++;
+  if (c->note != NULL)
+    t->note_name_id = n->id;
+  set_deadline(n);
+  claim_tell(c, LOCK_GRANTED);
+}
+
+void hold_granted(name *n, const lease_id *lease, instant valid_until, span ttl,
+                  uint64_t waiters, bool confirm, instant now)
+{
+  lock_table *t = n->table;
+  claim *c = n->waiting.first;
+
+  assert(c != NULL);      /* without claims there is no open ask: ask_end() */
+  n->lease = *lease;
+  n->ttl = ttl;
+  n->waiters_elsewhere = waiters;
+  n->valid_until = valid_until;
+  n->local_number = 0;
+  n->handovers = 0;
+  n->is_suspect = false;
+  n->attempts = 0;
+  n->watched = (lease_id){ .token = 0 };
+  timers_clear(&t->timers, &n->poll);
+  if (lease->token > t->floor)
+    t->floor = lease->token;
+
+  if (lease->token <= n->closed_token || !instant_before(now, valid_until)) {
+    leave_release(n, now);               /* too late to be of use: give it back, ask anew */
+    return;
+  }
+
+  n->state = NAME_HELD;
+  n->confirm_now = confirm || c->ttl.ns != ttl.ns;
+  n->ttl = c->ttl;
+  begin_hold(n, c, now);
+  if (n->waiting.first != NULL)
+    t->wants_inbox = true;
+  if (n->confirm_now)
+    name_renewal_due(n);
+  else
+    schedule_renewal(n, now, now);
+}
+
+void hold_reenter(name *n, claim *c, instant now)
+{
+  lock_table *t = n->table;
+  const claim *outer = n->holders.first;
+
+  claims_remove(&n->waiting, c);
+  claims_append(&n->holders, c);
+  c->state = CLAIM_HELD;
+  c->fence = outer->fence;
+  c->depth = n->holders.last->previous->depth + 1;
+  t->counts.waiting--;
+  t->counts.holds++;
+  t->counts.granted++;
+  t->counts.granted_local++;
+  if (c->ttl.ns > n->ttl.ns && !n->is_fixed) {     /* re-entry never shortens a lease */
+    n->ttl = c->ttl;
+    name_renewal_due(n);
+  }
+  (void)now;
+  claim_tell(c, LOCK_GRANTED);
+}
+
+/* ---- hand-over inside the process (protocol.md 6) ---- */
+
+bool hold_may_pass(const name *n, instant now)
+{
+  const lock_table *t = n->table;
+  const claim *next = n->waiting.first;
+
+  if (next == NULL || next->is_fixed || n->is_fixed || t->is_closing)
+    return false;
+  if (n->local_number + 1 >= LOCAL_NUMBERS)
+    return false;
+  if (instant_since(n->valid_until, now).ns < next->ttl.ns / 3)
+    return false;
+  if (n->waiters_elsewhere == 0 && t->inbox_is_up)
+    return true;
+  /* Somebody elsewhere waits, or could without our hearing of it. */
+  if (n->handovers >= t->settings.local_handovers_max)
+    return false;
+  return n->handovers == 0 ||
+         instant_since(now, n->handovers_since).ns < t->settings.local_handover_time.ns;
+}
+
+void hold_pass(name *n, instant now)
+{
+  claim *next = n->waiting.first;
+  span before = n->ttl;
+
+  if (n->handovers++ == 0)
+    n->handovers_since = now;
+  n->local_number++;
+  n->ttl = next->ttl;
+  begin_hold(n, next, now);
+  n->table->counts.granted_local++;
+  if (n->ttl.ns != before.ns || !timer_is_set(&n->renew))
+    name_renewal_due(n);
+}
+
+/* ---- watchdog ---- */
+
+void hold_suspect(name *n)
+{
+  if (n->state != NAME_HELD || n->is_suspect)
+    return;
+  n->is_suspect = true;
+  for (claim *c = n->holders.first; c != NULL; c = c->next)
+    claim_tell(c, LOCK_SUSPECT);
+}
+
+static void confirmed(name *n, const renew_answer *a, instant end, instant now)
+{
+  lease_id lease = n->lease;
+
+  if (!a->is_ours) {                     /* came too late: somebody may have it by now */
+    n->closed_token = n->lease.token;
+    ask_begin(n);
+    return;
+  }
+  hold_granted(n, &lease, end, n->ttl, a->waiters, false, now);
+}
+
+void hold_renewed(name *n, const renew_answer *a, instant sent_at, instant now)
+{
+  lock_table *t = n->table;
+  instant end = lease_end(sent_at, span_ms(a->remaining_ms), t->settings.clock_rate_error_ppm);
+
+  n->is_renewing = false;
+  n->confirm_now = false;
+  n->attempts = 0;
+  if (n->state == NAME_CONFIRMING) {
+    confirmed(n, a, end, now);
+    return;
+  }
+  if (!a->is_ours) {
+    t->counts.renew_failed++;
+    hold_lost(n, DIBS_LOST, "the server no longer has this lease", now);
+    return;
+  }
+
+  t->counts.renewed++;
+  n->valid_until = instant_max(n->valid_until, end);
+  n->waiters_elsewhere = a->waiters;
+  n->is_suspect = false;
+  set_deadline(n);
+  schedule_renewal(n, sent_at, now);
+  for (claim *c = n->holders.first; c != NULL; c = c->next)
+    claim_tell(c, LOCK_RENEWED);
+}
+
+/* Theme 2: one failure never ends the watchdog. */
+void hold_renew_failed(name *n, instant now)
+{
+  lock_table *t = n->table;
+  span twentieth = span_max((span){ n->ttl.ns / 20 }, SPAN_MS(1));
+  span jittered = random_span(&t->random, (span){ twentieth.ns / 2 }, twentieth);
+
+  n->is_renewing = false;
+  t->counts.renew_failed++;
+  hold_suspect(n);
+  timers_set(&t->timers, &n->renew, instant_add(now, jittered));
+}
+
+/* ---- the end ---- */
+
+void hold_lost(name *n, dibs_status why, const char *words, instant now)
+{
+  lock_table *t = n->table;
+
+  while (n->holders.first != NULL) {
+    claim *c = n->holders.first;
+
+    claims_remove(&n->holders, c);
+    claims_append(&n->lost, c);
+    c->state = CLAIM_LOST;
+    c->status = why;
+    c->words = words;
+    t->counts.lost++;
+    claim_tell(c, LOCK_LOST);
+  }
+  /* The server may still have it: give it back early, and learn who has it now. */
+  leave_release(n, now);
+}
+
+bool hold_remember_detached(name *n)
+{
+  lock_table *t = n->table;
+  detached *d = mem_alloc(&t->memory, sizeof(*d));
+
+  if (d == NULL)
+    return false;
+  d->lease = n->lease;
+  d->next = t->detached;
+  t->detached = d;
+  return true;
+}
+
+void hold_forget(name *n, instant now)
+{
+  lock_table *t = n->table;
+
+  timers_clear(&t->timers, &n->renew);
+  timers_clear(&t->timers, &n->deadline);
+  n->closed_token = n->lease.token;
+  n->state = NAME_IDLE;
+  name_settle(n, now);
+}

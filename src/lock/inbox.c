@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* Messages: hints by which the server saves us a poll. Each counts only for the ask it
+ * names (F1-F4); what names an ask neither held nor open is given back. */
+#include "lock/table.h"
+
+static bool is_open(const name *n, uint64_t ask)
+{
+  return (n->state == NAME_ASKING || n->state == NAME_QUEUED || n->state == NAME_CANCELLING) &&
+         n->ask == ask;
+}
+
+static bool is_ours(const name *n, uint64_t ask)
+{
+  return (n->state == NAME_HELD || n->state == NAME_CONFIRMING ||
+          n->state == NAME_RELEASING) && n->lease.ask == ask;
+}
+
+static void message_grant(name *n, const inbox_message *m, instant now)
+{
+  lock_table *t = n->table;
+  span ttl = span_ms(m->ttl_ms);
+  instant since = n->ask_was_answered ? n->waiting_at : n->ask_sent_at;
+  instant end = lease_end(since, ttl, t->settings.clock_rate_error_ppm);
+
+  if (n->state == NAME_CANCELLING)
+    return;                            /* the cancel on its way gives it back */
+  if (m->lease.token <= n->newest_token || m->lease.token <= n->closed_token)
+    return;                            /* older than what the server told since */
+
+  if (instant_since(end, now).ns >= ttl.ns / 4) {
+    hold_granted(n, &m->lease, end, ttl, m->waiters, true, now);
+    return;
+  }
+  /* The last request is so old that the lease might be over: only a renewal tells. */
+  n->state = NAME_CONFIRMING;
+  n->lease = m->lease;
+  n->ttl = n->waiting.first->ttl;
+  n->confirm_now = true;
+  timers_clear(&t->timers, &n->poll);
+  name_renewal_due(n);
+}
+
+static bool is_detached(const lock_table *t, const lease_id *lease)
+{
+  for (const detached *d = t->detached; d != NULL; d = d->next)
+    if (lease_id_equal(&d->lease, lease))
+      return true;
+  return false;
+}
+
+static void give_back(lock_table *t, const inbox_message *m)
+{
+  if (!is_detached(t, &m->lease))
+    leave_stray(t, &m->lease, m->name, m->name_size);
+}
+
+void lock_message(lock_table *t, const char *bytes, size_t size, instant now)
+{
+  inbox_message m;
+  name *n;
+
+  if (!inbox_message_read(bytes, size, &m))
+    return;
+  n = name_find(t, m.name, m.name_size);
+
+  switch (m.word) {
+  case INBOX_GRANT:
+    if (n != NULL && is_open(n, m.lease.ask))
+      message_grant(n, &m, now);
+    else if (n == NULL || !is_ours(n, m.lease.ask))
+      give_back(t, &m);
+    break;
+  case INBOX_WANT:
+    if (n != NULL && is_ours(n, m.lease.ask)) {
+      if (n->waiters_elsewhere == 0)
+        n->waiters_elsewhere = 1;
+    } else if (n == NULL || !is_open(n, m.lease.ask)) {
+      give_back(t, &m);
+    }
+    break;
+  case INBOX_LOST:
+    if (n != NULL && n->state == NAME_HELD && lease_id_equal(&n->lease, &m.lease))
+      hold_lost(n, DIBS_LOST, "broken by an administrator", now);
+    break;
+  }
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* lock/lease.h - how long a granted lease may be believed (protocol.md 5).
+ *
+ * Pure arithmetic. S1, S7: the belief ends before the lease does, whatever the two
+ * clocks' rates within the stated error. */
+#ifndef LOCK_LEASE_H
+#define LOCK_LEASE_H
+
+#include "base/base.h"
+
+/* rate_ppm of x plus 3 ms, at least 5 ms. */
+span lease_margin(span x, int32_t rate_ppm);
+
+/* First instant at which a lease of `left`, counted from `start`, must not be trusted.
+ * `start` lies before the server began to count. */
+instant lease_end(instant start, span left, int32_t rate_ppm);
+
+/* How long a lease of `length` has to be watched unchanged to prove it over. */
+span lease_watch(span length, int32_t rate_ppm);
+
+/* When to renew a lease of `ttl` next: a third of it, or `every`, with 10 % jitter,
+ * rounded up to a hundredth of the period so that renewals meet in batches. */
+instant lease_renew_at(instant from, span ttl, span every, random_source *r);
+
+#endif

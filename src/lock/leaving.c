@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* Leaving: release, cancel, and giving back leases that nobody here asked for any more. */
+#include "lock/table.h"
+
+#include <string.h>
+
+#define STRAYS_MAX 1024
+
+void leave_release(name *n, instant now)
+{
+  lock_table *t = n->table;
+
+  n->state = NAME_RELEASING;
+  n->release_was_sent = n->release_was_repeated = false;
+  n->attempts = 0;
+  if (n->lease.token > n->closed_token)
+    n->closed_token = n->lease.token;
+  timers_clear(&t->timers, &n->renew);
+  timers_clear(&t->timers, &n->deadline);
+  if (n->note_is_set)
+    t->note_name_id = n->id;
+
+  /* After so long the lease has ended by itself, and insisting is of no use. */
+  n->leave_by = instant_add(now, lease_watch((span){ n->ttl.ns + SPAN_MS(1000).ns },
+                                             t->settings.clock_rate_error_ppm));
+  timers_set(&t->timers, &n->poll, n->leave_by);
+  name_due(n);
+}
+
+static void left(name *n, instant now)
+{
+  timers_clear(&n->table->timers, &n->poll);
+  n->with_text = false;
+  n->state = NAME_IDLE;
+  name_settle(n, now);
+}
+
+static dibs_status release_status(const name *n, const claim *c, const release_answer *a)
+{
+  if (a->outcome == RELEASE_DONE)
+    return DIBS_OK;
+  /* "Not yours" to a repeated request: the first one did it, its answer was lost. */
+  if (c->was_valid && n->release_was_repeated)
+    return DIBS_OK;
+  return a->outcome == RELEASE_TAKEN ? DIBS_TAKEN : DIBS_EXPIRED;
+}
+
+void leave_released(name *n, const release_answer *a, instant now)
+{
+  lock_table *t = n->table;
+
+  if (a->outcome != RELEASE_DONE)
+    for (claim *c = n->lost.first; c != NULL; c = c->next)
+      if (c->fence / 1024 == n->lease.token)
+        c->status = a->outcome == RELEASE_TAKEN ? DIBS_TAKEN : DIBS_EXPIRED;
+
+  while (n->holders.first != NULL) {
+    claim *c = n->holders.first;
+    dibs_status status = release_status(n, c, a);
+
+    t->counts.released++;
+    c->words = status == DIBS_OK ? "" : "it had ended before it was released";
+    claim_end(c, &n->holders, LOCK_RELEASED, status);
+  }
+  left(n, now);
+}
+
+void leave_refused(name *n, dibs_status status, const char *words, instant now)
+{
+  while (n->holders.first != NULL) {
+    n->holders.first->words = words;
+    claim_end(n->holders.first, &n->holders, LOCK_RELEASED, status);
+  }
+  left(n, now);
+}
+
+void leave_cancelled(name *n, instant now)
+{
+  left(n, now);
+}
+
+void leave_timer(name *n, instant now)
+{
+  if (instant_before(now, n->leave_by)) {
+    name_due(n);
+    timers_set(&n->table->timers, &n->poll, n->leave_by);
+    return;
+  }
+  leave_refused(n, DIBS_UNKNOWN, "the server has not confirmed in time", now);
+}
+
+void leave_stray(lock_table *t, const lease_id *lease, const void *bytes, size_t size)
+{
+  stray *s;
+
+  if (t->stray_count >= STRAYS_MAX)
+    return;                /* the lease ends by itself after one ttl */
+  s = mem_zalloc(&t->memory, sizeof(*s) + size);
+  if (s == NULL)
+    return;
+  s->lease = *lease;
+  s->size = size;
+  memcpy(s->name, bytes, size);
+  s->next = t->strays;
+  t->strays = s;
+  t->stray_count++;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* lock/server_clock.h - what the server's wall clock probably says now.
+ *
+ * Learned from the TIME in answers and carried on by our own monotonic clock. Neither
+ * clock is trusted alone: a step of the server's clock shows as a jump against ours, a
+ * step before we came as a difference to this machine's wall clock. */
+#ifndef LOCK_SERVER_CLOCK_H
+#define LOCK_SERVER_CLOCK_H
+
+#include "base/base.h"
+
+typedef struct server_clock {
+  bool is_known, wall_is_known;
+  int64_t offset_us;        /* server time - instant */
+  int64_t wall_offset_us;   /* this machine's wall clock - instant */
+  bool has_stepped;
+  instant stepped_at;
+} server_clock;
+
+void server_clock_learn(server_clock *c, int64_t server_us, instant sent_at, instant now);
+void server_clock_wall(server_clock *c, int64_t wall_us, instant now);
+
+/* 0 when unknown. */
+int64_t server_clock_at(const server_clock *c, instant at);
+
+/* The same, but 0 when it must not decide over a lease: the two wall clocks disagree by
+ * more than 2 s, or either was seen to step within the last hour. */
+int64_t server_clock_trusted_at(const server_clock *c, instant now);
+
+#endif

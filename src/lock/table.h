@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/* lock/table.h - the records of this room, for its own files only.
+ *
+ *   lock_table ── names (by bytes) ── name ─┬─ lease, open ask, timers
+ *                                           ├─ waiting  claims, first come first served
+ *                                           ├─ holders  claims of one owner, inner ones too
+ *                                           └─ lost     claims whose owner has yet to release
+ *   calls: commands sent and not answered, by tag
+ */
+#ifndef LOCK_TABLE_H
+#define LOCK_TABLE_H
+
+/* A table that cannot grow loses nothing: the element is simply not added. */
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#include "lock/lease.h"
+#include "lock/lock.h"
+#include "lock/server_clock.h"
+
+typedef struct claim claim;
+typedef struct name name;
+typedef struct call call;
+
+typedef struct claim_list { claim *first, *last; } claim_list;
+
+typedef enum claim_state {
+  CLAIM_WAITING = 1, CLAIM_HELD, CLAIM_LOST, CLAIM_RELEASING, CLAIM_OVER
+} claim_state;
+
+/* One request of the program, and the hold it becomes. */
+struct claim {
+  uint64_t id;
+  void *context;
+  name *name;
+  claim *next, *previous;        /* in the list of its name */
+  claim *next_event;             /* claims with something to tell */
+  unsigned events;               /* bits 1 << lock_event_kind */
+  bool is_telling;
+  claim_state state;
+  bool is_try, is_fixed, no_reentry;
+  bool was_valid;                /* RELEASING: the hold was believed when it was given back */
+  span ttl, max_hold;
+  instant asked_at, give_up_at;
+  timer timer;                   /* waiting: give up; releasing: answer unknown */
+  uint64_t fence;
+  int depth;
+  dibs_status status;            /* why it failed, was lost, or how the release ended */
+  const char *words;
+  char *note;
+  size_t owner_size;
+  char owner[];
+};
+
+typedef enum name_state {
+  NAME_IDLE = 1,    /* nothing of ours on the server, as far as we know */
+  NAME_ASKING,      /* an ask is open, and not queued yet */
+  NAME_QUEUED,      /* the server has our entry; asleep until a message or a poll */
+  NAME_CONFIRMING,  /* granted by message, too long ago to be believed without a renewal */
+  NAME_HELD,
+  NAME_RELEASING,
+  NAME_CANCELLING
+} name_state;
+
+struct name {
+  UT_hash_handle by_bytes;
+  uint64_t id;
+  lock_table *table;
+  name *next_due, *next_renewal;
+  name_state state;
+  bool is_due;                   /* in the list of names with a command to send */
+  bool is_renewal_due, is_renewing;
+  bool with_text;                /* the server lost our script: send its text */
+  bool note_is_set;
+
+  /* The open ask. */
+  uint64_t ask;
+  bool ask_waits, ask_was_sent, ask_was_answered, needs_inbox;
+  span ask_ttl;
+  instant ask_sent_at;           /* its first sending */
+  instant waiting_at;            /* sending of its last request answered `waiting` */
+  uint64_t newest_token;         /* of the lease in its newest answer */
+  lease_id watched;              /* the holder, as seen last */
+  uint64_t watched_renewals;
+  instant watched_since;
+  span watched_length;
+
+  /* The lease, in CONFIRMING, HELD and RELEASING. */
+  lease_id lease;
+  span ttl;                      /* what the next renewal asks for */
+  instant valid_until;           /* by the lease alone */
+  instant limit;                 /* of the present holders: max_hold; else never */
+  bool is_fixed, is_suspect;
+  bool confirm_now;              /* one renewal at once, also for a fixed lease */
+  uint64_t closed_token;         /* tokens up to here are never believed again */
+  uint64_t waiters_elsewhere;
+  uint32_t local_number;         /* of the present outermost hold, 0 .. 1023 */
+  int32_t handovers;             /* in a row */
+  instant handovers_since;
+  bool release_was_sent, release_was_repeated;
+  instant leave_by;              /* RELEASING, CANCELLING: no use to insist after this */
+
+  claim_list waiting, holders, lost;
+  timer poll;                    /* ask again; also: try the present command again */
+  timer renew;
+  timer deadline;                /* HELD: tell lost */
+  unsigned attempts;             /* refusals in a row, for back-off */
+  size_t size;
+  char bytes[];
+};
+
+typedef enum call_kind {
+  CALL_ACQUIRE = 1, CALL_RELEASE, CALL_CANCEL, CALL_RENEW, CALL_STRAY, CALL_NOTE
+} call_kind;
+
+/* A command on its way. Names by id: they may be gone when the answer comes. */
+struct call {
+  uint64_t id;
+  call *next, *previous;
+  call_kind kind;
+  bool with_text;
+  uint64_t name_id;
+  uint64_t ask;                  /* ACQUIRE, CANCEL */
+  lease_id lease;                /* RELEASE, STRAY */
+  span ttl;                      /* ACQUIRE */
+  size_t count;                  /* RENEW */
+  struct { uint64_t name_id; lease_id lease; } renewals[];
+};
+
+/* A lease the server gave for an ask that nobody here has any more. */
+typedef struct stray {
+  struct stray *next;
+  lease_id lease;
+  bool with_text;
+  size_t size;
+  char name[];
+} stray;
+
+enum { TIMER_CLAIM = 1, TIMER_POLL, TIMER_RENEW, TIMER_DEADLINE };
+
+/* A lease that goes on without us: a `want` for it must not give it back. */
+typedef struct detached {
+  struct detached *next;
+  lease_id lease;
+} detached;
+
+struct lock_table {
+  memory memory;
+  detached *detached;
+  lock_settings settings;
+  native native;
+  random_source random;
+  server_clock clock;
+  timers timers;
+  slots slots;                   /* claims, names and calls by id */
+  slots name_slots, call_slots;
+  name *names;                   /* uthash head */
+  size_t timer_count;            /* room reserved */
+  uint64_t last_ask;
+  uint64_t floor;                /* highest token seen */
+  name *first_due, *last_due;
+  name *first_renewal, *last_renewal;
+  claim *first_event, *last_event;
+  call *calls;
+  stray *strays; size_t stray_count;
+  bool is_up, inbox_is_up, is_closing, wants_inbox;
+  bool link_is_doubtful, inbox_is_deaf;
+  bool renew_with_text;
+  uint64_t note_name_id;         /* its note is to be told or taken back */
+  instant down_since;
+  dibs_status down_why;
+  char down_words[256];
+  char fault_words[256];
+  lock_counts counts;
+};
+
+/* ---- table.c ---- */
+name *name_find(lock_table *t, const void *bytes, size_t size);
+name *name_new(lock_table *t, const void *bytes, size_t size);     /* NULL: memory */
+void name_settle(name *n, instant now);   /* begins what the state allows, or forgets n */
+void name_forget_if_unused(name *n);
+void name_due(name *n);                   /* has a command to send */
+void name_renewal_due(name *n);
+bool table_reserve_timers(lock_table *t, size_t more);
+void claims_append(claim_list *l, claim *c);
+void claims_remove(claim_list *l, claim *c);
+
+/* ---- claim.c ---- */
+void claim_tell(claim *c, lock_event_kind kind);
+void claim_fail(claim *c, dibs_status status, const char *words);  /* ends a waiting one */
+void claims_fail(name *n, dibs_status status, const char *words);  /* all waiting ones */
+void claim_arm(claim *c, instant now);    /* sets the timer of a waiting claim */
+void claim_end(claim *c, claim_list *list, lock_event_kind kind, dibs_status status);
+void claim_timer(claim *c, instant now);
+
+/* ---- asking.c ---- */
+void ask_begin(name *n);
+void ask_end(name *n, instant now);       /* nobody waits any more: cancel or forget */
+void ask_answered(name *n, const call *c, const acquire_answer *a, instant sent_at, instant now);
+
+/* ---- holding.c ---- */
+void hold_granted(name *n, const lease_id *lease, instant valid_until, span ttl,
+                  uint64_t waiters, bool confirm, instant now);
+void hold_reenter(name *n, claim *c, instant now);
+bool hold_may_pass(const name *n, instant now); /* to the next waiter of this process */
+void hold_pass(name *n, instant now);
+bool hold_remember_detached(name *n);     /* false: memory */
+void hold_forget(name *n, instant now);   /* the lease goes on without us */
+void hold_lost(name *n, dibs_status why, const char *words, instant now);
+void hold_suspect(name *n);
+void hold_set_deadline(name *n, instant now);
+void hold_renewed(name *n, const renew_answer *a, instant sent_at, instant now);
+void hold_renew_failed(name *n, instant now);
+instant hold_end(const name *n);          /* what its holders may believe */
+
+/* ---- leaving.c ---- */
+void leave_release(name *n, instant now);
+void leave_released(name *n, const release_answer *a, instant now);
+void leave_cancelled(name *n, instant now);
+void leave_refused(name *n, dibs_status status, const char *words, instant now);
+void leave_timer(name *n, instant now);
+void leave_stray(lock_table *t, const lease_id *lease, const void *bytes, size_t size);
+
+/* ---- command.c ---- */
+void call_free(lock_table *t, call *c);
+void name_retry(name *n, instant now);    /* the present command again, after a while */
+
+#endif
