@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* link/greeting.c - the handshake, sent in one go.
+ *
+ *   commands   [AUTH] [SELECT] [CLIENT SETNAME] TIME
+ *   inbox      [AUTH] [CLIENT SETNAME] SUBSCRIBE
+ *
+ * The last one always asks something that a peer must answer, so that a link becomes
+ * ready only behind proof that commands are understood and permitted. */
+#include "link/link_state.h"
+
+#include <string.h>
+
+#define MICROSECONDS 1000000
+
+static resp_argument words_of(const char *words)
+{
+  return (resp_argument){ words, strlen(words) };
+}
+
+static bool ask(link *l, question_kind kind, const resp_argument *words, size_t count,
+                instant now)
+{
+  return resp_command(&l->output, words, count) && link_expect(l, kind, 0, now);
+}
+
+static bool ask_auth(link *l, instant now)
+{
+  resp_argument words[3] = { RESP_TEXT("AUTH") };
+  size_t count = 1;
+
+  if (l->password == NULL)
+    return true;
+  if (l->user != NULL && l->user[0] != 0)
+    words[count++] = words_of(l->user);
+  words[count++] = words_of(l->password);
+  /* Enough room at once: a buffer that grows leaves copies of the password behind. */
+  return buffer_reserve(&l->output, 1024 + strlen(l->password)
+                                    + (l->user == NULL ? 0 : strlen(l->user)))
+    && ask(l, QUESTION_AUTH, words, count, now);
+}
+
+static bool ask_select(link *l, instant now)
+{
+  char number[16];
+  text t = text_over(number, sizeof(number));
+  resp_argument words[2] = { RESP_TEXT("SELECT") };
+
+  /* Channels belong to no database. */
+  if (l->database == 0 || l->role == LINK_INBOX)
+    return true;
+  text_add_int(&t, l->database);
+  words[1] = (resp_argument){ number, t.used };
+  return ask(l, QUESTION_SELECT, words, 2, now);
+}
+
+static bool ask_set_name(link *l, instant now)
+{
+  resp_argument words[3] = { RESP_TEXT("CLIENT"), RESP_TEXT("SETNAME") };
+
+  if (l->client_name == NULL || l->client_name[0] == 0)
+    return true;
+  words[2] = words_of(l->client_name);
+  return ask(l, QUESTION_SETNAME, words, 3, now);
+}
+
+bool link_greet(link *l, instant now)
+{
+  resp_argument time_words[1] = { RESP_TEXT("TIME") };
+  resp_argument subscribe_words[2] = { RESP_TEXT("SUBSCRIBE") };
+
+  if (!ask_auth(l, now) || !ask_select(l, now) || !ask_set_name(l, now))
+    return false;
+  if (l->role == LINK_COMMANDS)
+    return ask(l, QUESTION_TIME, time_words, 1, now);
+  subscribe_words[1] = words_of(l->channel);
+  return ask(l, QUESTION_SUBSCRIBE, subscribe_words, 2, now);
+}
+
+/* ---- answers ---- */
+
+static const char *words_for(question_kind kind)
+{
+  switch (kind) {
+  case QUESTION_AUTH: return "the server refuses AUTH: ";
+  case QUESTION_SELECT: return "the server refuses SELECT: ";
+  case QUESTION_SETNAME: return "the server refuses this client: ";
+  case QUESTION_TIME: return "the server refuses TIME: ";
+  case QUESTION_SUBSCRIBE: return "the server refuses SUBSCRIBE: ";
+  case QUESTION_PING:
+  case QUESTION_COMMAND: break;
+  }
+  return "the server refuses: ";
+}
+
+static bool begins_with(const resp_node *said, const char *word)
+{
+  size_t size = strlen(word);
+
+  return said->size >= size && memcmp(said->bytes, word, size) == 0;
+}
+
+/* The name is a courtesy to people who watch the server: an old server, an odd name or a
+ * forbidden command must not keep us out. An error about the connection is another thing. */
+static bool set_name_is_harmless(const resp_node *said)
+{
+  resp_fault fault = resp_fault_of(said->bytes, said->size);
+
+  return fault != RESP_FAULT_LATER && fault != RESP_FAULT_AUTH
+    && !begins_with(said, "DENIED");
+}
+
+static void refused(link *l, question_kind kind, const resp_node *said)
+{
+  resp_fault fault = resp_fault_of(said->bytes, said->size);
+  dibs_status status = resp_fault_status(fault);
+
+  if (kind == QUESTION_SETNAME && set_name_is_harmless(said))
+    return;
+  /* Whatever a server dislikes about AUTH ("no password is set" too), other
+   * credentials are the answer; unless it is not ready to judge them. */
+  if (kind == QUESTION_AUTH && fault != RESP_FAULT_LATER && !begins_with(said, "DENIED"))
+    status = DIBS_ERR_AUTH;
+  link_fault_reply(l, status, words_for(kind), said);
+}
+
+static bool is_ok(const resp_node *said)
+{
+  return said->kind == RESP_STATUS && said->size == 2 && memcmp(said->bytes, "OK", 2) == 0;
+}
+
+/* TIME answers two strings: seconds and microseconds. */
+static bool time_read(const resp_reply *reply, int64_t *ret_us)
+{
+  const resp_node *root = resp_root(reply);
+  const resp_node *seconds = resp_child(reply, root, 0);
+  const resp_node *rest = resp_child(reply, root, 1);
+  uint64_t s, us;
+
+  if (rest == NULL || root->integer != 2 || seconds->kind != RESP_STRING
+      || rest->kind != RESP_STRING || !text_to_uint(seconds->bytes, seconds->size, &s)
+      || !text_to_uint(rest->bytes, rest->size, &us)
+      || s > INT64_MAX / MICROSECONDS - 1 || us >= MICROSECONDS)
+    return false;
+  *ret_us = (int64_t)(s * MICROSECONDS + us);
+  return true;
+}
+
+/* ["subscribe", channel, 1] */
+static bool is_subscribed(const link *l, const resp_reply *reply)
+{
+  const resp_node *root = resp_root(reply);
+  const resp_node *word = resp_child(reply, root, 0);
+  const resp_node *channel = resp_child(reply, root, 1);
+
+  return root->kind == RESP_ARRAY && root->integer == 3
+    && word->size == 9 && memcmp(word->bytes, "subscribe", 9) == 0
+    && channel->size == strlen(l->channel)
+    && memcmp(channel->bytes, l->channel, channel->size) == 0;
+}
+
+bool link_greeting_answer(link *l, const question *q, const resp_reply *reply,
+                          link_event *ret_event)
+{
+  const resp_node *said = resp_root(reply);
+  bool is_expected;
+  int64_t server_us = 0;
+
+  if (said->kind == RESP_ERROR) {
+    refused(l, q->kind, said);
+    return false;
+  }
+  if (q->kind == QUESTION_TIME)
+    is_expected = time_read(reply, &server_us);
+  else if (q->kind == QUESTION_SUBSCRIBE)
+    is_expected = is_subscribed(l, reply);
+  else
+    is_expected = is_ok(said);
+  if (!is_expected) {
+    link_fault_reply(l, DIBS_ERR_PROTOCOL, "an unexpected answer in the handshake: ", said);
+    return false;
+  }
+  if (q->kind != QUESTION_TIME && q->kind != QUESTION_SUBSCRIBE)
+    return false;
+  l->state = LINK_READY;
+  *ret_event = (link_event){
+    .kind = LINK_EVENT_READY, .sent_at = q->sent_at, .server_us = server_us };
+  return true;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/* link/link.c - one connection without its socket.
+ *
+ *          link_opened              last greeting answered
+ *   DOWN --------------> GREETING -----------------------> READY
+ *     ^                     |                                |
+ *     +---- link_closed, or a fault (one FAULT event) -------+
+ *
+ * Everything sent is remembered in `unanswered`, in order; RESP answers come in the same
+ * order and carry no name, so that order is all there is. Answers are parsed only when
+ * link_next_event() asks: after a fault or a close nothing of the old connection is left
+ * to come out. */
+#include "link/link_state.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define OUTPUT_BYTES_MAX ((size_t)8 << 20)
+#define UNANSWERED_MAX ((size_t)65536)
+
+/* ---- life ---- */
+
+link *link_new(const link_settings *settings)
+{
+  link *l = mem_zalloc(settings->memory, sizeof(*l));
+
+  if (l == NULL)
+    return NULL;
+  l->memory = *settings->memory;
+  l->role = settings->role;
+  l->database = settings->database;
+  l->answer_timeout = settings->answer_timeout;
+  l->idle_ping = settings->idle_ping;
+  buffer_init(&l->output, &l->memory);
+  buffer_init(&l->unanswered, &l->memory);
+  l->user = mem_copy_text(&l->memory, settings->user);
+  l->password = mem_copy_text(&l->memory, settings->password);
+  l->client_name = mem_copy_text(&l->memory, settings->client_name);
+  l->channel = mem_copy_text(&l->memory, settings->channel);
+  if ((settings->user != NULL && l->user == NULL)
+      || (settings->password != NULL && l->password == NULL)
+      || (settings->client_name != NULL && l->client_name == NULL)
+      || (settings->channel != NULL && l->channel == NULL))
+    return link_free(l);
+  assert(l->role == LINK_COMMANDS || l->channel != NULL);
+  return l;
+}
+
+/* The greeting carries the password; what follows it does not matter. */
+static void output_forget(link *l)
+{
+  if (l->state == LINK_GREETING && l->output.bytes != NULL)
+    mem_wipe(l->output.bytes, l->output.capacity);
+  buffer_clear(&l->output);
+}
+
+link *link_free(link *l)
+{
+  if (l != NULL) {
+    memory m = l->memory;
+    output_forget(l);
+    resp_reader_free(l->reader);
+    buffer_deinit(&l->output);
+    buffer_deinit(&l->unanswered);
+    mem_free(&m, l->channel);
+    mem_free(&m, l->client_name);
+    mem_free_secret(&m, l->password);
+    mem_free(&m, l->user);
+    mem_free(&m, l);
+  }
+  return NULL;
+}
+
+link_state link_state_of(const link *l)
+{
+  return l->state;
+}
+
+void link_closed(link *l)
+{
+  output_forget(l);
+  buffer_clear(&l->unanswered);
+  l->reader = resp_reader_free(l->reader);
+  l->state = LINK_DOWN;
+  l->has_fault = false;
+}
+
+void link_fault(link *l, dibs_status status)
+{
+  link_closed(l);
+  l->has_fault = true;
+  l->fault = status;
+}
+
+dibs_status link_opened(link *l, instant now)
+{
+  link_closed(l);
+  l->reader = resp_reader_new(&l->memory, RESP_LIMITS_DEFAULT);
+  l->state = LINK_GREETING;
+  if (l->reader == NULL || !link_greet(l, now)) {
+    link_closed(l);
+    return DIBS_ERR_NO_MEMORY;
+  }
+  l->last_traffic = now;
+  return DIBS_OK;
+}
+
+/* ---- sending ---- */
+
+size_t link_unanswered(const link *l)
+{
+  return buffer_size(&l->unanswered) / sizeof(question);
+}
+
+bool link_expect(link *l, question_kind kind, uint64_t tag, instant now)
+{
+  question q;
+
+  /* Padding too, so that the buffer holds no undefined bytes. */
+  memset(&q, 0, sizeof(q));
+  q.kind = kind;
+  q.tag = tag;
+  q.sent_at = now;
+  return buffer_append(&l->unanswered, &q, sizeof(q));
+}
+
+dibs_status link_send(link *l, const buffer *command, uint64_t tag, instant now)
+{
+  size_t size = buffer_size(command);
+
+  assert(l->state == LINK_READY);
+  assert(l->role == LINK_COMMANDS);
+  if (link_unanswered(l) >= UNANSWERED_MAX || size > OUTPUT_BYTES_MAX
+      || buffer_size(&l->output) > OUTPUT_BYTES_MAX - size)
+    return DIBS_ERR_NO_MEMORY;
+  if (!buffer_reserve(&l->output, size) || !link_expect(l, QUESTION_COMMAND, tag, now))
+    return DIBS_ERR_NO_MEMORY;
+  buffer_append(&l->output, buffer_bytes(command), size);
+  l->last_traffic = now;
+  return DIBS_OK;
+}
+
+const char *link_output(const link *l, size_t *ret_size)
+{
+  *ret_size = buffer_size(&l->output);
+  return buffer_bytes(&l->output);
+}
+
+void link_written(link *l, size_t size)
+{
+  assert(size <= buffer_size(&l->output));
+  if (l->state == LINK_GREETING && size > 0)
+    mem_wipe(l->output.bytes + l->output.start, size);
+  buffer_consume(&l->output, size);
+}
+
+/* ---- receiving ---- */
+
+void link_received(link *l, const void *bytes, size_t size, instant now)
+{
+  dibs_status status;
+
+  if (l->state == LINK_DOWN || size == 0)
+    return;
+  l->last_traffic = now;
+  status = resp_reader_feed(l->reader, bytes, size);
+  if (status != DIBS_OK)
+    link_fault_words(l, status, resp_reader_fault(l->reader));
+}
+
+bool link_next_event(link *l, instant now, link_event *ret_event)
+{
+  while (l->state != LINK_DOWN) {
+    resp_reply *reply = NULL;
+    dibs_status status = resp_reader_next(l->reader, &reply);
+
+    if (status != DIBS_OK) {
+      link_fault_words(l, status, resp_reader_fault(l->reader));
+      break;
+    }
+    if (reply == NULL)
+      return false;
+    if (link_reply(l, reply, now, ret_event))
+      return true;
+  }
+  if (!l->has_fault)
+    return false;
+  l->has_fault = false;
+  *ret_event = (link_event){
+    .kind = LINK_EVENT_FAULT, .status = l->fault, .text = l->fault_text };
+  return true;
+}
+
+/* ---- time ---- */
+
+static bool front_question(const link *l, question *ret_question)
+{
+  if (buffer_size(&l->unanswered) == 0)
+    return false;
+  memcpy(ret_question, buffer_bytes(&l->unanswered), sizeof(*ret_question));
+  return true;
+}
+
+instant link_deadline(const link *l)
+{
+  question oldest;
+
+  if (l->state == LINK_DOWN)
+    return INSTANT_NEVER;
+  if (front_question(l, &oldest))
+    return l->answer_timeout.ns <= 0 ? INSTANT_NEVER
+                                     : instant_add(oldest.sent_at, l->answer_timeout);
+  return l->idle_ping.ns <= 0 ? INSTANT_NEVER : instant_add(l->last_traffic, l->idle_ping);
+}
+
+static void ping(link *l, instant now)
+{
+  static const resp_argument words[] = { { "PING", 4 } };
+
+  if (!resp_command(&l->output, words, 1) || !link_expect(l, QUESTION_PING, 0, now)) {
+    link_fault_words(l, DIBS_ERR_NO_MEMORY, "no memory to look after an idle connection");
+    return;
+  }
+  l->last_traffic = now;
+}
+
+void link_tick(link *l, instant now)
+{
+  text t;
+
+  if (l->state == LINK_DOWN || instant_before(now, link_deadline(l)))
+    return;
+  if (link_unanswered(l) == 0) {
+    ping(l, now);
+    return;
+  }
+  t = text_over(l->fault_text, sizeof(l->fault_text));
+  text_add(&t, "no answer within ");
+  text_add_int(&t, span_to_ms(l->answer_timeout));
+  text_add(&t, " ms");
+  link_fault(l, DIBS_ERR_UNREACHABLE);
+}
