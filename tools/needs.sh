@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+# What ./check and ./demo need on a machine, and how it gets there. POSIX sh, sourced.
+#
+# need NAME...   remembers each thing that is not here
+# have_needs     installs what is missing (root on Debian or Ubuntu, unless DIBS_NO_APT=1),
+#                or prints the one line to run and exits 69
+# shellcheck shell=sh
+
+needs_missing=''
+
+# name | Debian | Fedora | Alpine | Arch | Homebrew
+needs_table='
+gcc|gcc|gcc|gcc|gcc|gcc
+libc|libc6-dev|glibc-devel|musl-dev linux-headers|glibc|gcc
+g++|g++|gcc-c++|g++|gcc|gcc
+clang|clang|clang|clang|clang|llvm
+meson|meson|meson|meson|meson|meson
+ninja|ninja-build|ninja-build|samurai|ninja|ninja
+pkg-config|pkg-config|pkgconf-pkg-config|pkgconf|pkgconf|pkgconf
+python3|python3|python3|python3|python|python3
+cmake|cmake|cmake|cmake|cmake|cmake
+scdoc|scdoc|scdoc|scdoc|scdoc|scdoc
+openssl|openssl|openssl|openssl|openssl|openssl
+valgrind|valgrind|valgrind|valgrind|valgrind|valgrind
+gcovr|gcovr|gcovr|gcovr|gcovr|gcovr
+libfuzzer|libclang-rt-14-dev|compiler-rt|compiler-rt|compiler-rt|llvm
+lib:hiredis|libhiredis-dev|hiredis-devel|hiredis-dev|hiredis|hiredis
+lib:openssl|libssl-dev|openssl-devel|openssl-dev|openssl|openssl
+lib:jansson|libjansson-dev|jansson-devel|jansson-dev|jansson|jansson
+lib:inih|libinih-dev|inih-devel|inih-dev|libinih|inih
+lib:cmocka|libcmocka-dev|libcmocka-devel|cmocka-dev|cmocka|cmocka
+uthash|uthash-dev|uthash-devel|uthash-dev|uthash|uthash
+server|redis-tools|valkey|valkey|valkey|valkey
+'
+
+# Whether a server program is here; the same search as the private server does.
+has_server()
+{
+  for program in "${DIBS_SERVER:-}" valkey-server redis-server redict-server keydb-server \
+    valkey-check-rdb redis-check-rdb; do
+    if [ -n "$program" ] && command -v "$program" >/dev/null 2>&1; then
+      return 0
+    fi
+  done
+  return 1
+}
+
+has_compiled()
+{
+  printf '%s\n' "$1" | ${CC:-cc} -x c "$2" "$3" - -o /dev/null >/dev/null 2>&1
+}
+
+is_here()
+{
+  case $1 in
+    server) has_server ;;
+    lib:*) command -v pkg-config >/dev/null 2>&1 && pkg-config --exists "${1#lib:}" ;;
+    libc) CC=gcc has_compiled '#include <stdlib.h>' -Wall -fsyntax-only ;;
+    uthash) CC=gcc has_compiled '#include <uthash.h>' -Wall -fsyntax-only ;;
+    libfuzzer)
+      CC=clang has_compiled '#include <stddef.h>
+int LLVMFuzzerTestOneInput(const unsigned char *d, size_t n) { return d[0] + (int)n > 1; }' \
+        -fsanitize=fuzzer,address -g
+      ;;
+    *) command -v "$1" >/dev/null 2>&1 ;;
+  esac
+}
+
+need()
+{
+  for thing; do
+    is_here "$thing" || needs_missing="$needs_missing $thing"
+  done
+}
+
+# The packages for all that is missing, in the words of the system in column $1.
+needs_packages()
+{
+  for thing in $needs_missing; do
+    printf '%s\n' "$needs_table" | awk -F'|' -v name="$thing" -v column="$1" \
+      '$1 == name { print $column }'
+  done | tr '\n' ' ' | sed 's/ *$//'
+}
+
+# Debian's packages of a library may be split from its compiler; clang's version decides.
+needs_apt()
+{
+  packages=$(needs_packages 2)
+  # shellcheck disable=SC2086 # the packages are words
+  set -- apt-get install -y --no-install-recommends $packages
+  if [ "$(id -u)" -ne 0 ] || [ "${DIBS_NO_APT:-}" = 1 ]; then
+    echo "Missing:$needs_missing. To install it, run:" >&2
+    echo "  sudo $*" >&2
+    exit 69
+  fi
+  echo "Installing what is missing: $*"
+  export DEBIAN_FRONTEND=noninteractive
+  needs_log=$(mktemp)
+  if ! { apt-get update && "$@"; } >"$needs_log" 2>&1 </dev/null; then
+    tail -n 15 "$needs_log" >&2
+    rm -f "$needs_log"
+    echo "apt-get failed; the line was: $*" >&2
+    exit 69
+  fi
+  rm -f "$needs_log"
+}
+
+have_needs()
+{
+  [ -n "$needs_missing" ] || return 0
+  if command -v apt-get >/dev/null 2>&1; then
+    needs_apt
+    wanted=$needs_missing
+    needs_missing=''
+    # shellcheck disable=SC2086 # the names are words
+    need $wanted
+    [ -z "$needs_missing" ] && return 0
+    echo "Still missing after apt-get:$needs_missing" >&2
+    exit 69
+  fi
+  echo "Missing:$needs_missing. To install it, run:" >&2
+  if command -v dnf >/dev/null 2>&1; then
+    echo "  sudo dnf install $(needs_packages 3)" >&2
+  elif command -v apk >/dev/null 2>&1; then
+    echo "  sudo apk add $(needs_packages 4)" >&2
+  elif command -v pacman >/dev/null 2>&1; then
+    echo "  sudo pacman -S $(needs_packages 5)" >&2
+  elif command -v brew >/dev/null 2>&1; then
+    echo "  brew install $(needs_packages 6)" >&2
+  else
+    echo "  (no known package manager; on Debian: apt-get install $(needs_packages 2))" >&2
+  fi
+  exit 69
+}

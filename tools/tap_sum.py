@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Counts the test cases of one `meson test` run and shows those that failed.
+
+    tap_sum.py LOG_DIRECTORY SUMS_FILE
+
+Reads testlog*.json there. Appends "PASSED FAILED" to SUMS_FILE. A program that speaks TAP
+counts case by case; one that ends badly without naming a failed case, or before all the
+cases it announced, counts as one more failure; any other program counts as one case.
+Exits 1 when something failed or nothing ran.
+"""
+import glob
+import json
+import os
+import re
+import sys
+
+CASE = re.compile(r'^(not )?ok\b\s*\d*\s*-?\s*(.*)$')
+PLAN = re.compile(r'^1\.\.(\d+)')
+GOOD = {'OK', 'EXPECTEDFAIL', 'SKIP'}
+TAIL_LINES = 40
+
+
+def count(test):
+    """Returns (passed, failed names, skipped) of one test program."""
+    passed, failed, skipped, planned = 0, [], 0, None
+    for line in (test.get('stdout') or '').splitlines():
+        plan = PLAN.match(line)
+        if plan:
+            planned = (planned or 0) + int(plan.group(1))
+        case = CASE.match(line)
+        if not case:
+            continue
+        name = case.group(2).strip()
+        if '# SKIP' in line.upper():
+            skipped += 1
+        elif case.group(1):
+            if '# TODO' not in line.upper():
+                failed.append(name)
+        else:
+            passed += 1
+    seen = passed + len(failed) + skipped
+    if test['result'] not in GOOD and not failed:
+        failed.append(f"(the program: {test['result']}, exit {test.get('returncode')})")
+    elif seen == 0 and not planned:
+        if test['result'] == 'SKIP':
+            skipped = 1
+        else:
+            passed = 1
+    elif planned is not None and seen < planned:
+        failed.append(f'(ended after {seen} of {planned} cases)')
+    return passed, failed, skipped
+
+
+def show(test, failed):
+    print(f"FAILED {test['name']}: " + ', '.join(failed))
+    text = (test.get('stdout') or '') + (test.get('stderr') or '')
+    lines = [line for line in text.splitlines() if not line.startswith('ok ')]
+    for line in lines[-TAIL_LINES:]:
+        print('    ' + line)
+
+
+def main():
+    log_directory, sums_file = sys.argv[1:3]
+    passed, failed, skipped = 0, 0, 0
+    for path in sorted(glob.glob(os.path.join(log_directory, 'testlog*.json'))):
+        with open(path, encoding='utf-8', errors='replace') as log:
+            for line in log:
+                test = json.loads(line)
+                one_passed, one_failed, one_skipped = count(test)
+                passed += one_passed
+                failed += len(one_failed)
+                skipped += one_skipped
+                if one_failed:
+                    show(test, one_failed)
+    if passed == 0 and failed == 0:
+        print('FAILED: no test ran')
+        failed = 1
+    print(f'{passed} cases passed, {failed} failed'
+          + (f', {skipped} skipped' if skipped else '') + ' in this run')
+    with open(sums_file, 'a', encoding='utf-8') as sums:
+        sums.write(f'{passed} {failed}\n')
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
