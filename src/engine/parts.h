@@ -3,6 +3,8 @@
 #ifndef ENGINE_PARTS_H
 #define ENGINE_PARTS_H
 
+#include <dibs/client.h>
+
 #include "engine/engine.h"
 #include "link/link.h"
 #include "lock/lock.h"

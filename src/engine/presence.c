@@ -43,7 +43,7 @@ void presence_announce(engine *e, instant now)
                            RESP_TEXT("note"), argument(e->note) };
   resp_argument expire[] = { RESP_TEXT("PEXPIRE"), { key, k.used },
                              RESP_TEXT(PRESENCE_TTL) };
-  resp_argument memory[] = { RESP_TEXT("INFO"), RESP_TEXT("memory") };
+  resp_argument info[] = { RESP_TEXT("INFO"), RESP_TEXT("memory") };
 
   if (e->is_announced && instant_before(now, e->announce_again_at))
     return;
@@ -54,7 +54,7 @@ void presence_announce(engine *e, instant now)
   send(e, hset, sizeof(hset) / sizeof(hset[0]), TAG_IGNORED, now);
   send(e, expire, sizeof(expire) / sizeof(expire[0]), TAG_IGNORED, now);
   if (!e->memory_was_checked)
-    send(e, memory, 2, TAG_MEMORY, now);
+    send(e, info, 2, TAG_MEMORY, now);
 }
 
 bool presence_farewell(engine *e, instant now)

@@ -301,7 +301,7 @@ void lock_tick(lock_table *t, instant now)
       name_deadline_timer(due->owner, now);
       break;
     default:
-      assert(!"a timer of no known kind");
+      assert(false);
     }
   }
 }
