@@ -23,7 +23,7 @@ static bool is_program(const char *path)
 /* The absolute path of `name`, which is one already or is looked up on PATH. */
 static bool find_on_path(const char *name, char *ret_path, size_t size)
 {
-  const char *folder = getenv("PATH");
+  const char *folder = secure_getenv("PATH");
 
   if (strchr(name, '/') != NULL) {
     int length = snprintf(ret_path, size, "%s", name);
@@ -70,7 +70,7 @@ static bool try_name(const char *name, server_program *ret_program)
 
 bool server_program_find(server_program *ret_program)
 {
-  const char *chosen = getenv("DIBS_SERVER");
+  const char *chosen = secure_getenv("DIBS_SERVER");
 
   if (chosen != NULL && chosen[0] != '\0')
     return try_name(chosen, ret_program);

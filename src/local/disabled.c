@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* local/disabled.c - the room in a library built with -Dlocal=disabled. */
+#include "local/local.h"
+
+#include "local/failure.h"
+
+static dibs_status refuse(dibs_error *error)
+{
+  return failure(error, DIBS_ERR_CONFIG,
+                 "this library was built without the private server. Set DIBS_URL to a "
+                 "server");
+}
+
+dibs_status local_join(char *ret_url, size_t url_size, int *ret_use_fd,
+                       dibs_error *error)
+{
+  (void)ret_url, (void)url_size, (void)ret_use_fd;
+  return refuse(error);
+}
+
+dibs_status dibs_local_start(int32_t idle_ms, bool with_aof, dibs_local_info *ret_info,
+                             dibs_error *error)
+{
+  (void)idle_ms, (void)with_aof, (void)ret_info;
+  return refuse(error);
+}
+
+dibs_status dibs_local_stop(dibs_error *error)
+{
+  return refuse(error);
+}
+
+dibs_status dibs_local_status(dibs_local_info *ret_info, dibs_error *error)
+{
+  (void)ret_info;
+  return refuse(error);
+}
+
+dibs_status dibs_sandbox_start(dibs_sandbox **ret_sandbox, char *ret_url, size_t url_size,
+                               dibs_error *error)
+{
+  (void)ret_sandbox, (void)ret_url, (void)url_size;
+  return refuse(error);
+}
+
+dibs_sandbox *dibs_sandbox_stop(dibs_sandbox *sandbox)
+{
+  (void)sandbox;
+  return NULL;
+}

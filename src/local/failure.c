@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* local/failure.c - a status with its words. */
+#include "local/failure.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+dibs_status failure(dibs_error *error, dibs_status status, const char *format, ...)
+{
+  va_list values;
+
+  if (error == NULL)
+    return status;
+  memset(error, 0, sizeof(*error));
+  error->status = status;
+  va_start(values, format);
+  (void)vsnprintf(error->text, sizeof(error->text), format, values);
+  va_end(values);
+  return status;
+}

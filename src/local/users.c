@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* local/users.c - how many processes use the private server. */
+#include "local/users.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { USERS_MAX = 1024 };
+
+/* "3: FLOCK  ADVISORY  READ 4711 fe:01:1234 0 EOF"; a waiter has "->" after the number.
+ * The device is not compared: on overlay file systems it is another one than stat's. */
+static bool is_user(const char *line, unsigned long long inode, long *ret_pid)
+{
+  unsigned long long found;
+
+  return strstr(line, "->") == NULL
+         && sscanf(line, "%*s FLOCK ADVISORY READ %ld %*x:%*x:%llu", ret_pid, &found) == 2
+         && found == inode;
+}
+
+static bool is_among(long pid, const long *all, int64_t count)
+{
+  for (int64_t i = 0; i < count; i++)
+    if (all[i] == pid)
+      return true;
+  return false;
+}
+
+int64_t users_count(const char *path)
+{
+  long all[USERS_MAX], pid;
+  int64_t count = 0;
+  struct stat found;
+  char line[256];
+  FILE *locks;
+
+  if (stat(path, &found) != 0)
+    return 0;
+  locks = fopen("/proc/locks", "re");
+  if (locks == NULL)
+    return -1;
+  /* A process has one lock for each of its clients. */
+  while (count < USERS_MAX && fgets(line, sizeof(line), locks) != NULL)
+    if (is_user(line, found.st_ino, &pid) && !is_among(pid, all, count))
+      all[count++] = pid;
+  (void)fclose(locks);
+  return count;
+}
