@@ -1,0 +1,337 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Holds the house rules that no compiler knows. Speaks TAP.
+
+    tidy.py ROOT                          layers, banned functions, guards, heads, lines
+    tidy.py ROOT --purity NM LIBRARY...   what the pure rooms need from outside
+    tidy.py --self-test                   plants one violation of each rule and finds it
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+# What a room may include besides itself and <dibs/...>. Everything points down.
+LAYERS = {
+    'base': [],
+    'resp': ['base'],
+    'link': ['base', 'resp'],
+    'topo': ['base', 'resp', 'link'],
+    'script': ['base', 'resp'],
+    'dialect': ['base', 'resp', 'script'],
+    'lock': ['base', 'resp', 'link', 'topo', 'script', 'dialect'],
+    'engine': ['base', 'resp', 'link', 'topo', 'script', 'dialect', 'lock'],
+    'drive': ['base', 'resp', 'link', 'topo', 'script', 'dialect', 'lock', 'engine'],
+    'local': ['base'],
+    'api': ['base', 'resp', 'link', 'topo', 'script', 'dialect', 'lock', 'engine', 'drive',
+            'local'],
+    'cli': [],
+}
+
+# What the pure rooms may take from outside, each with its reason.
+PURE = {
+    'memcmp': 'bytes', 'memcpy': 'bytes', 'memmove': 'bytes', 'memset': 'bytes',
+    'memchr': 'bytes', 'memrchr': 'bytes', 'bcmp': 'memcmp as compilers spell it',
+    'strlen': 'bytes', 'strcmp': 'bytes', 'strncmp': 'bytes', 'strchr': 'bytes',
+    'strrchr': 'bytes', 'strspn': 'bytes', 'strcspn': 'bytes',
+    '__assert_fail': 'states that cannot be; prints and ends, only when there is a bug',
+    '__stack_chk_fail': 'the compiler guards the stack',
+    '_GLOBAL_OFFSET_TABLE_': 'the linker: position-independent code',
+    'redisReaderCreateWithFunctions': 'the RESP reader: bytes in, replies out, no socket',
+    'redisReaderFeed': 'as above', 'redisReaderGetReply': 'as above',
+    'redisReaderFree': 'as above',
+    'redisFormatCommandArgv': 'the RESP writer: words in, bytes out',
+    'redisFreeCommand': 'as above',
+    'hi_malloc': 'the RESP reader of hiredis 1.x allocates its own task stack',
+}
+# Added by the compiler for sanitizers, coverage and fuzzing; never in a plain build.
+INSTRUMENTED = re.compile(r'^(__asan_|__ubsan_|__tsan_|__msan_|__sanitizer_|__gcov|__sancov_'
+                          r'|__llvm_|mangled)')
+FORTIFIED = re.compile(r'^__(\w+)_chk$')
+
+# Banned everywhere, and the word to use instead.
+BANNED = {
+    'strcpy': 'memcpy or text_add', 'strcat': 'text_add', 'sprintf': 'snprintf',
+    'vsprintf': 'vsnprintf', 'strtok': 'memchr', 'atoi': 'text_to_uint', 'atol': 'text_to_uint',
+    'gets': 'fgets',
+    'rand': 'random of base', 'srand': 'random of base', 'time': 'clock_gettime',
+    'gettimeofday': 'clock_gettime', 'alloca': 'memory', 'signal': 'sigaction',
+    'tmpnam': 'mkdtemp', 'mktemp': 'mkdtemp',
+}
+# Banned in src/ too: they skip blanks, take signs and hide overflow.
+BANNED_IN_SOURCE = {'strtol': 'text_to_uint', 'strtoul': 'text_to_uint'}
+# A library writes nothing to the terminal, and takes memory from its client's allocator.
+STDIO = ['printf', 'vprintf', 'fprintf', 'puts', 'fputs', 'putchar', 'perror']
+HEAP = ['malloc', 'calloc', 'realloc', 'free', 'strdup', 'strndup']
+STDIO_ROOMS = ['cli']
+# cli and local have no client and no allocator of a caller's.
+HEAP_ROOMS = ['cli', 'local']
+# The one place behind `memory` and the handles that outlive a client.
+HEAP_FILES = {
+    'src/api/memory_default.c': 'malloc and friends are the default of dibs_allocator',
+}
+# A test waits for an event, never for a while.
+NO_SLEEP = ['sleep', 'usleep']
+
+# Lines aim at 90 columns (.clang-format); past the second number they are a fault.
+LINE_AIM, LINE_MAX = 90, 100
+PLACES = ['include', 'src', 'lua', 'test', 'tools', 'bench', 'demo', 'examples', 'sim']
+SOURCE = ('.c', '.h')
+HEADED = {'.c': '/*', '.h': '/*', '.lua': '--', '.py': '#', '.sh': '#'}
+HEAD = 'SPDX-License-Identifier: MIT'
+
+COMMENT_OR_TEXT = re.compile(
+    r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
+
+
+def code_of(text):
+    """The text with comments and literals blanked out, line numbers kept."""
+    return COMMENT_OR_TEXT.sub(lambda m: re.sub(r'[^\n]', ' ', m.group(0)), text)
+
+
+def line_of(text, position):
+    return text.count('\n', 0, position) + 1
+
+
+def files_of(root, endings):
+    """Yields (path in the tree, text) of every file that ends so."""
+    for place in PLACES:
+        for directory, folders, names in os.walk(os.path.join(root, place)):
+            folders[:] = sorted(f for f in folders if not f.startswith(('.', '__'))
+                                and f not in ('corpus', 'build'))
+            for name in sorted(names):
+                if name.endswith(endings):
+                    path = os.path.join(directory, name)
+                    with open(path, encoding='utf-8') as source:
+                        yield os.path.relpath(path, root), source.read()
+
+
+def room_of(path):
+    parts = path.split(os.sep)
+    return parts[1] if parts[0] == 'src' and len(parts) > 2 else None
+
+
+def layers_point_down(root):
+    for path, text in files_of(root, SOURCE):
+        room = room_of(path)
+        for match in INCLUDE.finditer(text):
+            kind, target = match.groups()
+            where = f'{path}:{line_of(text, match.start())}'
+            first = target.split('/')[0]
+            if path.startswith('include'):
+                if kind == '"' or first in LAYERS:
+                    yield f'{where}: a public header includes only <dibs/...>, not {target}'
+                continue
+            if room is None:
+                if path.split(os.sep)[0] in ('demo', 'examples') and (
+                        kind == '"' or first in LAYERS):
+                    yield f'{where}: examples use only <dibs/...>, not {target}'
+                continue
+            if room not in LAYERS:
+                yield f'{path}:1: the room {room} has no place in the layers'
+                break
+            if kind == '<':
+                if first in LAYERS and '/' in target:
+                    yield f'{where}: a room is included with quotes: {target}'
+                continue
+            if '/' not in target:
+                yield f'{where}: name the room: {room}/{target}'
+            elif first != room and first not in LAYERS[room]:
+                yield f'{where}: {room} may not include {target}'
+
+
+def calls_in(text, names):
+    code = code_of(text)
+    pattern = re.compile(r'(?<![\w.>])(' + '|'.join(names) + r')\s*\(')
+    for match in pattern.finditer(code):
+        yield match.group(1), line_of(code, match.start())
+
+
+def banned_functions(root):
+    for path, text in files_of(root, SOURCE):
+        room = room_of(path)
+        for name, line in calls_in(text, BANNED):
+            yield f'{path}:{line}: {name}() is banned, use {BANNED[name]}'
+        if path.startswith('test'):
+            for name, line in calls_in(text, NO_SLEEP):
+                yield f'{path}:{line}: {name}() in a test: wait for an event'
+        if room is None:
+            continue
+        for name, line in calls_in(text, BANNED_IN_SOURCE):
+            yield f'{path}:{line}: {name}() is banned, use {BANNED_IN_SOURCE[name]}'
+        if room not in STDIO_ROOMS:
+            for name, line in calls_in(text, STDIO):
+                yield f'{path}:{line}: {name}(): only the command writes to a terminal'
+        if room not in HEAP_ROOMS and path not in HEAP_FILES:
+            for name, line in calls_in(text, HEAP):
+                yield f'{path}:{line}: {name}(): memory comes through `memory`'
+
+
+def include_guards(root):
+    for path, text in files_of(root, ('.h',)):
+        code = [line.strip() for line in code_of(text).splitlines() if line.strip()]
+        stem = re.sub(r'\W', '_', os.path.basename(path)).upper()
+        guard = code[0].split() if code else []
+        if len(code) < 3 or len(guard) != 2 or guard[0] != '#ifndef':
+            yield f'{path}:1: the first line of code is not an include guard'
+        elif code[1] != f'#define {guard[1]}':
+            yield f'{path}:1: #define {guard[1]} does not follow its #ifndef'
+        elif not guard[1].endswith(stem):
+            yield f'{path}:1: the guard {guard[1]} does not end in {stem}'
+        elif code[-1] != '#endif':
+            yield f'{path}:{text.count(chr(10))}: the guard is not closed by the last line'
+
+
+def file_heads(root):
+    for path, text in files_of(root, tuple(HEADED)):
+        mark = HEADED[os.path.splitext(path)[1]]
+        lines = [line for line in text.splitlines() if not line.startswith('#!')]
+        if not lines or not lines[0].startswith(mark) or HEAD not in lines[0]:
+            yield f'{path}:1: the first line is not "{mark} {HEAD}"'
+            continue
+        if path.endswith(SOURCE):
+            next_code = next((line for line in lines[1:] if line.strip()), '')
+            if not next_code.startswith('/*'):
+                yield f'{path}:2: a head comment says what the file is'
+
+
+def long_lines(root):
+    for path, text in files_of(root, tuple(HEADED)):
+        for number, line in enumerate(text.splitlines(), 1):
+            if len(line) > LINE_MAX:
+                yield f'{path}:{number}: {len(line)} columns, aim at {LINE_AIM}'
+            if line != line.rstrip() or '\t' in line:
+                yield f'{path}:{number}: a tab or blanks at the end'
+
+
+def symbols(nm, library, option):
+    output = subprocess.run([nm, option, library], capture_output=True, text=True, check=True)
+    for line in output.stdout.splitlines():
+        words = line.split()
+        if len(words) >= 2 and len(words[-2]) == 1:
+            yield words[-1]
+
+
+def impure_symbols(nm, libraries):
+    """Yields what the libraries together need from outside and may not."""
+    defined = set()
+    for library in libraries:
+        defined.update(symbols(nm, library, '--defined-only'))
+    for library in libraries:
+        for name in sorted(set(symbols(nm, library, '-u')) - defined):
+            fortified = FORTIFIED.match(name)
+            plain = fortified.group(1) if fortified else name
+            if plain not in PURE and not INSTRUMENTED.match(plain):
+                yield f'{os.path.basename(library)}: {name} is not on the list of pure rooms'
+
+
+RULES = {
+    'layers_point_down': layers_point_down,
+    'banned_functions_are_absent': banned_functions,
+    'include_guards_are_whole': include_guards,
+    'files_have_a_head': file_heads,
+    'lines_are_short': long_lines,
+}
+
+
+def report(results):
+    """results: (name, list of violations). Returns the exit code."""
+    results = list(results)
+    print(f'1..{len(results)}')
+    for number, (name, found) in enumerate(results, 1):
+        print(f"{'not ok' if found else 'ok'} {number} - {name}")
+        for line in found:
+            print(f'# {line}')
+    return 1 if any(found for _, found in results) else 0
+
+
+HEAD_LINE = f'/* {HEAD} */\n'
+PLANTED = [
+    ('layers_point_down', 'src/base/up.c',
+     HEAD_LINE + '/* up */\n#include "lock/lock.h"\n', 'src/base/up.c:3'),
+    ('layers_point_down', 'src/lock/side.c',
+     HEAD_LINE + '/* side */\n#include "local/local.h"\n', 'src/lock/side.c:3'),
+    ('layers_point_down', 'src/cli/deep.c',
+     HEAD_LINE + '/* deep */\n#include "base/base.h"\n', 'src/cli/deep.c:3'),
+    ('layers_point_down', 'src/api/bare.c',
+     HEAD_LINE + '/* bare */\n#include "api.h"\n', 'src/api/bare.c:3'),
+    ('layers_point_down', 'src/attic/old.c', HEAD_LINE + '/* old */\n#include <a.h>\n',
+     'src/attic/old.c:1'),
+    ('layers_point_down', 'examples/peeks.c',
+     HEAD_LINE + '/* peeks */\n#include "engine/engine.h"\n', 'examples/peeks.c:3'),
+    ('layers_point_down', 'include/dibs/leaks.h',
+     HEAD_LINE + '/* leaks */\n#include "base/base.h"\n', 'include/dibs/leaks.h:3'),
+    ('banned_functions_are_absent', 'src/cli/copies.c',
+     HEAD_LINE + '/* c */\nvoid f(char *a) { strcpy (a, "b"); }\n', 'src/cli/copies.c:3'),
+    ('banned_functions_are_absent', 'src/engine/grabs.c',
+     HEAD_LINE + '/* g */\nvoid *f(void) { return malloc(1); }\n', 'src/engine/grabs.c:3'),
+    ('banned_functions_are_absent', 'src/drive/talks.c',
+     HEAD_LINE + '/* t */\nvoid f(void) { printf("x"); }\n', 'src/drive/talks.c:3'),
+    ('banned_functions_are_absent', 'test/live/naps.c',
+     HEAD_LINE + '/* n */\nvoid f(void) { usleep(5); }\n', 'test/live/naps.c:3'),
+    ('include_guards_are_whole', 'src/base/early.h',
+     HEAD_LINE + '/* e */\n#ifndef EARLY_H\n#define EARLY_H\n#endif\nint x;\n',
+     'src/base/early.h:6'),
+    ('include_guards_are_whole', 'src/base/other.h',
+     HEAD_LINE + '/* o */\n#ifndef SAME_H\n#define SAME_H\n#endif\n', 'src/base/other.h:1'),
+    ('files_have_a_head', 'src/base/bald.c', 'int x;\n', 'src/base/bald.c:1'),
+    ('files_have_a_head', 'lua/native/bald.lua', 'return 1\n', 'lua/native/bald.lua:1'),
+    ('files_have_a_head', 'src/base/mute.c', HEAD_LINE + 'int x;\n', 'src/base/mute.c:2'),
+    ('lines_are_short', 'src/base/wide.c', HEAD_LINE + '/* ' + 'w' * 100 + ' */\n',
+     'src/base/wide.c:2'),
+    ('lines_are_short', 'src/base/tab.c', HEAD_LINE + '/* x */\n\tint x;\n',
+     'src/base/tab.c:3'),
+]
+INNOCENT = (HEAD_LINE + '/* strcpy(a, b) in a comment, and "sleep(1)" */\n'
+            '#include "base/base.h"\n#include <time.h>\n'
+            'int uptime(int x);\nint f(void) { return uptime(1) + x.time(2) + g("rand(");}\n')
+
+
+def self_test():
+    results = []
+    for rule, path, text, expected in PLANTED:
+        with tempfile.TemporaryDirectory() as root:
+            os.makedirs(os.path.join(root, os.path.dirname(path)))
+            with open(os.path.join(root, path), 'w', encoding='utf-8') as file:
+                file.write(text)
+            found = list(RULES[rule](root))
+            good = len(found) == 1 and found[0].startswith(expected + ':')
+            results.append((f'{rule} sees {path}', [] if good else [f'found {found}']))
+    with tempfile.TemporaryDirectory() as root:
+        os.makedirs(os.path.join(root, 'src/lock'))
+        with open(os.path.join(root, 'src/lock/good.c'), 'w', encoding='utf-8') as file:
+            file.write(INNOCENT)
+        found = [line for rule in RULES.values() for line in rule(root)]
+        results.append(('an_innocent_file_passes', found))
+    results.append(('purity sees a clock', impure_self_test()))
+    return report(results)
+
+
+def impure_self_test():
+    compiler = os.environ.get('CC', 'cc').split()[0]
+    with tempfile.TemporaryDirectory() as root:
+        source, library = os.path.join(root, 'a.c'), os.path.join(root, 'a.o')
+        with open(source, 'w', encoding='utf-8') as file:
+            file.write('#include <time.h>\n#include <string.h>\n'
+                       'long f(char *a) { struct timespec t; clock_gettime(0, &t);'
+                       ' return t.tv_sec + (long)strlen(a); }\n')
+        subprocess.run([compiler, '-c', '-o', library, source], check=True)
+        found = list(impure_symbols('nm', [library]))
+    return [] if len(found) == 1 and 'clock_gettime' in found[0] else [f'found {found}']
+
+
+def main():
+    if sys.argv[1] == '--self-test':
+        return self_test()
+    root = sys.argv[1]
+    if len(sys.argv) > 2 and sys.argv[2] == '--purity':
+        nm, libraries = sys.argv[3], sys.argv[4:]
+        return report([('pure_rooms_need_nothing_impure',
+                        list(impure_symbols(nm, libraries)))])
+    return report((name, list(rule(root))) for name, rule in RULES.items())
+
+
+if __name__ == '__main__':
+    sys.exit(main())
