@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lock/server_clock.h"
 
-#define AGREEMENT_US 2000000
-#define STEP_US 1000000
+#define AGREEMENT_US 500000
+#define STEP_US 250000
 #define DISTRUST_AFTER_STEP SPAN_MS(3600 * 1000)
 
 static int64_t distance(int64_t a, int64_t b)
@@ -10,10 +10,13 @@ static int64_t distance(int64_t a, int64_t b)
   return a > b ? a - b : b - a;
 }
 
-static void note_step(server_clock *c, int64_t before, int64_t after, int64_t tolerance,
-                      instant now)
+/* A clock that runs 1 % off moves too; only what is beyond that is a step. */
+static void note_step(server_clock *c, int64_t before, int64_t after, instant seen_at,
+                      int64_t doubt_us, instant now)
 {
-  if (distance(before, after) <= tolerance)
+  int64_t drift_us = (now.ns - seen_at.ns) / 1000 / 100;
+
+  if (distance(before, after) <= STEP_US + drift_us + doubt_us)
     return;
   c->has_stepped = true;
   c->stepped_at = now;
@@ -25,8 +28,10 @@ void server_clock_learn(server_clock *c, int64_t server_us, instant sent_at, ins
   int64_t offset = server_us - (sent_at.ns / 1000 + half_us);
 
   if (c->is_known)
-    note_step(c, c->offset_us, offset, STEP_US + half_us, now);
+    note_step(c, c->offset_us, offset, c->learned_at, half_us + c->doubt_us, now);
   c->offset_us = offset;
+  c->doubt_us = half_us;
+  c->learned_at = now;
   c->is_known = true;
 }
 
@@ -35,8 +40,9 @@ void server_clock_wall(server_clock *c, int64_t wall_us, instant now)
   int64_t offset = wall_us - now.ns / 1000;
 
   if (c->wall_is_known)
-    note_step(c, c->wall_offset_us, offset, STEP_US, now);
+    note_step(c, c->wall_offset_us, offset, c->wall_read_at, 0, now);
   c->wall_offset_us = offset;
+  c->wall_read_at = now;
   c->wall_is_known = true;
 }
 

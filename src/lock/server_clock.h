@@ -12,7 +12,10 @@
 typedef struct server_clock {
   bool is_known, wall_is_known;
   int64_t offset_us;        /* server time - instant */
+  int64_t doubt_us;         /* half of the round trip it was learned by */
+  instant learned_at;
   int64_t wall_offset_us;   /* this machine's wall clock - instant */
+  instant wall_read_at;
   bool has_stepped;
   instant stepped_at;
 } server_clock;
@@ -24,7 +27,8 @@ void server_clock_wall(server_clock *c, int64_t wall_us, instant now);
 int64_t server_clock_at(const server_clock *c, instant at);
 
 /* The same, but 0 when it must not decide over a lease: the two wall clocks disagree by
- * more than 2 s, or either was seen to step within the last hour. */
+ * more than half a second, or either was seen to step within the last hour. What may be
+ * done with it is in protocol.md 4, rule "over". */
 int64_t server_clock_trusted_at(const server_clock *c, instant now);
 
 #endif

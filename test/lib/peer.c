@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: MIT */
+#include "peer.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "dialect/native.h"
+#include "script/script.h"
+
+#define LINES_MAX 64
+#define WHO_MAX 64
+
+struct who {
+  const char *name;
+  uint64_t id, fence;
+  instant valid_until;
+};
+
+struct peer {
+  memory memory;
+  engine *engine;
+  instant now;
+  int64_t server_offset_us;
+  bool wanted[ENGINE_LINKS], up[ENGINE_LINKS];
+  resp_reader *readers[ENGINE_LINKS];
+  char *commands[LINES_MAX];
+  size_t command_count, unanswered;
+  char *owed[LINES_MAX];      /* in the order of the commands: what we say ourselves, or "" */
+  size_t owed_count;
+  char *lines[LINES_MAX];
+  size_t line_count;
+  struct who who[WHO_MAX];
+  size_t who_count;
+};
+
+static void *allocate(size_t bytes, void *data) { (void)data; return malloc(bytes); }
+static void *reallocate(void *p, size_t bytes, void *data) { (void)data; return realloc(p, bytes); }
+static void give_back(void *p, void *data) { (void)data; free(p); }
+
+engine_settings peer_settings(void)
+{
+  engine_settings s = { .memory = { allocate, reallocate, give_back, NULL }, .seed = 7,
+                        .prefix = "dibs", .host = "here", .program = "test", .version = "0",
+                        .note = "", .pid = 1, .connect_timeout = SPAN_MS(5000),
+                        .command_timeout = SPAN_MS(2000), .clock_rate_error_ppm = 10000,
+                        .local_handovers_max = 16, .local_handover_time = SPAN_MS(10) };
+
+  memcpy(s.client_id, PEER_CLIENT, sizeof(s.client_id));
+  return s;
+}
+
+static void pull(struct peer *p);
+
+struct peer *peer_new_with(const engine_settings *settings)
+{
+  struct peer *p = calloc(1, sizeof(*p));
+
+  p->memory = peer_settings().memory;
+  p->now = (instant){ SPAN_MS(1000000).ns };
+  p->server_offset_us = PEER_START_US - p->now.ns / 1000;
+  p->engine = engine_new(settings, p->now);
+  assert_non_null(p->engine);
+  return p;
+}
+
+struct peer *peer_new(void)
+{
+  engine_settings s = peer_settings();
+
+  return peer_new_with(&s);
+}
+
+struct peer *peer_free(struct peer *p)
+{
+  engine_free(p->engine);
+  for (int i = 0; i < ENGINE_LINKS; i++)
+    resp_reader_free(p->readers[i]);
+  for (size_t i = 0; i < p->command_count; i++)
+    free(p->commands[i]);
+  for (size_t i = 0; i < p->line_count; i++)
+    free(p->lines[i]);
+  for (size_t i = 0; i < p->owed_count; i++)
+    free(p->owed[i]);
+  free(p);
+  return NULL;
+}
+
+engine *peer_engine(struct peer *p) { return p->engine; }
+instant peer_now(const struct peer *p) { return p->now; }
+int64_t peer_server_us(const struct peer *p) { return p->now.ns / 1000 + p->server_offset_us; }
+void peer_step_server_ms(struct peer *p, int64_t ms) { p->server_offset_us += ms * 1000; }
+
+static struct who *who_of(struct peer *p, const char *name)
+{
+  for (size_t i = 0; i < p->who_count; i++)
+    if (strcmp(p->who[i].name, name) == 0)
+      return &p->who[i];
+  fail_msg("nobody called %s", name);
+  return NULL;
+}
+
+uint64_t peer_fence(struct peer *p, const char *who) { return who_of(p, who)->fence; }
+
+int64_t peer_valid_ms(struct peer *p, const char *who)
+{
+  return span_to_ms(instant_since(who_of(p, who)->valid_until, p->now));
+}
+
+static void keep(char **list, size_t *count, const char *line)
+{
+  assert_true(*count < LINES_MAX);
+  list[(*count)++] = strdup(line);
+}
+
+static void drop_first(char **list, size_t *count)
+{
+  free(list[0]);
+  memmove(list, list + 1, --*count * sizeof(list[0]));
+}
+
+/* ---- what the engine sends ---- */
+
+static void feed(struct peer *p, int i, const char *bytes, size_t size)
+{
+  engine_wall_clock(p->engine, p->now.ns / 1000 + PEER_START_US - SPAN_MS(1000000).ns / 1000,
+                    p->now);
+  engine_received(p->engine, i, bytes, size, p->now);
+}
+
+static const resp_node *word(const resp_reply *r, size_t i)
+{
+  return resp_child(r, resp_root(r), i);
+}
+
+static bool is_word(const resp_reply *r, size_t i, const char *expected)
+{
+  const resp_node *n = word(r, i);
+
+  return n != NULL && n->size == strlen(expected) && memcmp(n->bytes, expected, n->size) == 0;
+}
+
+/* What every client says and no test is about. */
+static bool answer_courtesy(struct peer *p, int link, const resp_reply *r, char reply[256])
+{
+  const size_t size = 256;
+
+  if (is_word(r, 0, "CLIENT"))
+    snprintf(reply, size, "+OK\r\n");
+  else if (is_word(r, 0, "TIME")) {
+    char seconds[24], micros[24];
+    snprintf(seconds, sizeof(seconds), "%lld", (long long)(peer_server_us(p) / 1000000));
+    snprintf(micros, sizeof(micros), "%lld", (long long)(peer_server_us(p) % 1000000));
+    snprintf(reply, size, "*2\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n", strlen(seconds),
+             seconds, strlen(micros), micros);
+  } else if (is_word(r, 0, "SUBSCRIBE"))
+    snprintf(reply, size, "*3\r\n$9\r\nsubscribe\r\n$%zu\r\n%s\r\n:1\r\n",
+             word(r, 1)->size, word(r, 1)->bytes);
+  else if (is_word(r, 0, "PING"))
+    snprintf(reply, size, link == 0 ? "+PONG\r\n"
+                                             : "*2\r\n$4\r\npong\r\n$0\r\n\r\n");
+  else if (is_word(r, 0, "HSET") || is_word(r, 0, "HDEL") || is_word(r, 0, "PEXPIRE") ||
+           is_word(r, 0, "DEL"))
+    snprintf(reply, size, ":1\r\n");
+  else if (is_word(r, 0, "INFO"))
+    snprintf(reply, size, "$13\r\nmaxmemory:0\r\n\r\n");
+  else
+    return false;
+  return true;
+}
+
+static const char *script_word(const resp_reply *r)
+{
+  for (size_t i = 0; i < script_count; i++) {
+    const script *s = script_table[i];
+
+    if (is_word(r, 1, s->sha1) ||
+        (word(r, 1)->size == s->size && memcmp(word(r, 1)->bytes, s->bytes, s->size) == 0))
+      return strchr(s->name, '/') + 1;
+  }
+  return "?";
+}
+
+/* One line for a script call: what the tests are about, without the times. */
+static void describe(const resp_reply *r, char *line, size_t size)
+{
+  const char *verb = script_word(r);
+  size_t keys = (size_t)strtoul(word(r, 2)->bytes, NULL, 10);
+  size_t at = 3 + keys;
+  int used = snprintf(line, size, "%s%s", is_word(r, 0, "EVAL") ? "text:" : "", verb);
+
+  if (strcmp(verb, "acquire") == 0)
+    snprintf(line + used, size - (size_t)used, " %s %s %s", word(r, 3)->bytes,
+             strchr(word(r, at)->bytes, ':') + 1, word(r, at + 2)->bytes);
+  else if (strcmp(verb, "cancel") == 0)
+    snprintf(line + used, size - (size_t)used, " %s", strchr(word(r, at)->bytes, ':') + 1);
+  else if (strcmp(verb, "release") == 0)
+    snprintf(line + used, size - (size_t)used, " %s", word(r, at)->bytes);
+  else
+    for (size_t i = at; word(r, i) != NULL; i++)
+      if (strchr(word(r, i)->bytes, ':') != NULL && used < (int)size)
+        used += snprintf(line + used, size - (size_t)used, " %s", word(r, i)->bytes);
+}
+
+/* Answers are in the order of the commands: ours wait for the script's before them. */
+static void settle(struct peer *p)
+{
+  while (p->owed_count > 0 && p->owed[0][0] != '\0') {
+    char reply[256];
+
+    snprintf(reply, sizeof(reply), "%s", p->owed[0]);
+    drop_first(p->owed, &p->owed_count);
+    feed(p, 0, reply, strlen(reply));
+  }
+}
+
+static bool read_commands(struct peer *p, int i)
+{
+  size_t size;
+  const char *bytes = engine_output(p->engine, i, &size);
+  resp_reply *r;
+  bool fed = false;
+
+  if (size == 0 || !p->up[i])
+    return false;
+  assert_int_equal(resp_reader_feed(p->readers[i], bytes, size), DIBS_OK);
+  engine_written(p->engine, i, size);
+  while (resp_reader_next(p->readers[i], &r) == DIBS_OK && r != NULL) {
+    char line[1024], reply[256];
+
+    if (answer_courtesy(p, i, r, reply)) {
+      if (i == 0)
+        keep(p->owed, &p->owed_count, reply);
+      else
+        feed(p, i, reply, strlen(reply));
+      fed = true;
+    } else {
+      describe(r, line, sizeof(line));
+      keep(p->commands, &p->command_count, line);
+      keep(p->owed, &p->owed_count, "");
+    }
+    resp_reply_free(r);
+  }
+  settle(p);
+  return fed;
+}
+
+/* ---- what the engine tells ---- */
+
+static void tell(struct peer *p, const char *what, const effect *e, bool with_status)
+{
+  char line[128];
+  const struct who *w = e->context;
+
+  snprintf(line, sizeof(line), "%s %s%s%s", what, w->name, with_status ? " " : "",
+           with_status ? dibs_status_name(e->status) : "");
+  keep(p->lines, &p->line_count, line);
+}
+
+static void take_effect(struct peer *p, const effect *e)
+{
+  struct who *w = e->context;
+
+  switch (e->kind) {
+  case EFFECT_CONNECT:
+    p->wanted[e->link] = true;
+    p->up[e->link] = false;
+    break;
+  case EFFECT_DISCONNECT:
+    p->up[e->link] = false;
+    p->wanted[e->link] = false;
+    break;
+  case EFFECT_LOCK_GRANTED:
+    w->fence = e->fence;
+    w->valid_until = e->valid_until;
+    tell(p, "granted", e, false);
+    break;
+  case EFFECT_LOCK_FAILED:
+    tell(p, "failed", e, true);
+    break;
+  case EFFECT_HOLD_RENEWED:
+    w->valid_until = e->valid_until;
+    tell(p, "renewed", e, false);
+    break;
+  case EFFECT_HOLD_SUSPECT:
+    tell(p, "suspect", e, false);
+    break;
+  case EFFECT_HOLD_LOST:
+    tell(p, "lost", e, true);
+    break;
+  case EFFECT_RELEASED:
+    tell(p, "released", e, true);
+    break;
+  case EFFECT_DETACHED:
+    tell(p, "detached", e, true);
+    break;
+  case EFFECT_CLOSED:
+    keep(p->lines, &p->line_count, "closed");
+    break;
+  case EFFECT_ANSWERED:
+    resp_reply_free(e->reply);
+    break;
+  case EFFECT_EVENT:
+    break;
+  }
+}
+
+static void pull(struct peer *p)
+{
+  effect e;
+  bool more = true;
+
+  while (more) {
+    more = false;
+    while (engine_next_effect(p->engine, &e))
+      take_effect(p, &e);
+    for (int i = 0; i < ENGINE_LINKS; i++)
+      more |= read_commands(p, i);
+  }
+}
+
+/* ---- time ---- */
+
+void peer_advance_ms(struct peer *p, int64_t ms)
+{
+  instant end = instant_add(p->now, SPAN_MS(ms));
+
+  for (;;) {
+    instant at = engine_deadline(p->engine);
+
+    if (instant_before(end, at))
+      break;
+    p->now = instant_max(p->now, at);
+    engine_tick(p->engine, p->now);
+    pull(p);
+  }
+  p->now = end;
+  engine_tick(p->engine, p->now);
+  pull(p);
+}
+
+void peer_stop_ms(struct peer *p, int64_t ms)
+{
+  p->now = instant_add(p->now, SPAN_MS(ms));
+  engine_tick(p->engine, p->now);
+  pull(p);
+}
+
+/* ---- requests ---- */
+
+void peer_lock(struct peer *p, const char *who, struct wish w)
+{
+  struct who *entry = NULL;
+  lock_request r;
+  const char *name = w.name != NULL ? w.name : "n";
+
+  for (size_t i = 0; i < p->who_count; i++)
+    if (strcmp(p->who[i].name, who) == 0)
+      entry = &p->who[i];
+  if (entry == NULL) {
+    assert_true(p->who_count < WHO_MAX);
+    entry = &p->who[p->who_count++];
+  }
+  *entry = (struct who){ .name = who };
+  r = (lock_request){ .context = entry, .name = name, .name_size = strlen(name),
+                      .owner = w.owner, .owner_size = w.owner != NULL ? strlen(w.owner) : 0,
+                      .is_try = w.is_try, .is_fixed = w.is_fixed, .no_reentry = w.no_reentry,
+                      .ttl = SPAN_MS(w.ttl_ms > 0 ? w.ttl_ms : 30000),
+                      .max_hold = SPAN_MS(w.max_hold_ms),
+                      .give_up_at = w.wait_ms > 0 ? instant_add(p->now, SPAN_MS(w.wait_ms))
+                                                  : INSTANT_NEVER };
+  assert_int_equal(engine_lock(p->engine, &r, p->now, &entry->id), DIBS_OK);
+  pull(p);
+}
+
+void peer_cancel(struct peer *p, const char *who)
+{
+  engine_cancel(p->engine, who_of(p, who)->id, p->now);
+  pull(p);
+}
+
+void peer_release(struct peer *p, const char *who)
+{
+  assert_int_equal(engine_release(p->engine, who_of(p, who)->id, p->now), DIBS_OK);
+  pull(p);
+}
+
+/* ---- connections ---- */
+
+bool peer_wants(struct peer *p, int link) { return p->wanted[link]; }
+
+void peer_connect(struct peer *p, int link)
+{
+  assert_true(p->wanted[link]);
+  p->wanted[link] = false;
+  p->up[link] = true;
+  resp_reader_free(p->readers[link]);
+  p->readers[link] = resp_reader_new(&p->memory, RESP_LIMITS_DEFAULT);
+  engine_connected(p->engine, link, p->now);
+  pull(p);
+}
+
+void peer_break(struct peer *p, int link)
+{
+  p->up[link] = false;
+  if (link == 0) {                       /* nobody will hear the answers */
+    while (p->command_count > 0)
+      drop_first(p->commands, &p->command_count);
+    while (p->owed_count > 0)
+      drop_first(p->owed, &p->owed_count);
+    p->unanswered = 0;
+  }
+  engine_disconnected(p->engine, link, DIBS_ERR_UNREACHABLE, "connection reset", p->now);
+  pull(p);
+}
+
+/* ---- dialogue ---- */
+
+static bool matches(const char *pattern, const char *line)
+{
+  size_t size = strlen(pattern);
+
+  if (size > 0 && pattern[size - 1] == '*')
+    return strncmp(pattern, line, size - 1) == 0;
+  return strcmp(pattern, line) == 0;
+}
+
+void peer_expect(struct peer *p, const char *pattern)
+{
+  if (p->command_count == 0)
+    fail_msg("expected the command \"%s\", got none", pattern);
+  if (!matches(pattern, p->commands[0]))
+    fail_msg("expected the command \"%s\", got \"%s\"", pattern, p->commands[0]);
+  drop_first(p->commands, &p->command_count);
+  p->unanswered++;
+}
+
+void peer_expect_nothing(struct peer *p)
+{
+  if (p->command_count > 0)
+    fail_msg("expected no command, got \"%s\"", p->commands[0]);
+}
+
+static size_t encode(const char *words, char *out, size_t size);
+
+static size_t encode_array(const char **words, char *out, size_t size)
+{
+  char body[4096] = "";
+  size_t used = 0;
+  int count = 0;
+
+  (*words)++;
+  while (**words != ']' && **words != '\0') {
+    char item[1024];
+    size_t n = 0;
+
+    while (**words == ' ')
+      (*words)++;
+    while (**words != ' ' && **words != ']' && **words != '\0')
+      item[n++] = *(*words)++;
+    item[n] = '\0';
+    if (n > 0) {
+      used += encode(item, body + used, sizeof(body) - used);
+      count++;
+    }
+  }
+  return (size_t)snprintf(out, size, "*%d\r\n%s", count, body);
+}
+
+static size_t encode(const char *words, char *out, size_t size)
+{
+  if (words[0] == '[')
+    return encode_array(&words, out, size);
+  if (words[0] == '\'')
+    return (size_t)snprintf(out, size, "$%zu\r\n%s\r\n", strlen(words + 1), words + 1);
+  if (words[0] == '-' && (words[1] < '0' || words[1] > '9'))
+    return (size_t)snprintf(out, size, "%s\r\n", words);
+  return (size_t)snprintf(out, size, ":%s\r\n", words);
+}
+
+void peer_answer(struct peer *p, const char *format, ...)
+{
+  char words[2048], bytes[8192];
+  va_list arguments;
+
+  assert_true(p->unanswered > 0);
+  assert_true(p->owed_count > 0);
+  p->unanswered--;
+  drop_first(p->owed, &p->owed_count);
+  va_start(arguments, format);
+  vsnprintf(words, sizeof(words), format, arguments);
+  va_end(arguments);
+  feed(p, 0, bytes, encode(words, bytes, sizeof(bytes)));
+  settle(p);
+  pull(p);
+}
+
+void peer_message(struct peer *p, const char *format, ...)
+{
+  char words[1024], bytes[2048];
+  const char *channel = "dibs:inbox:" PEER_CLIENT;
+  va_list arguments;
+
+  va_start(arguments, format);
+  vsnprintf(words, sizeof(words), format, arguments);
+  va_end(arguments);
+  snprintf(bytes, sizeof(bytes), "*3\r\n$7\r\nmessage\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n",
+           strlen(channel), channel, strlen(words), words);
+  feed(p, 1, bytes, strlen(bytes));
+  pull(p);
+}
+
+void peer_expect_told(struct peer *p, const char *line)
+{
+  if (p->line_count == 0)
+    fail_msg("expected to be told \"%s\", was told nothing", line);
+  if (strcmp(p->lines[0], line) != 0)
+    fail_msg("expected to be told \"%s\", was told \"%s\"", line, p->lines[0]);
+  drop_first(p->lines, &p->line_count);
+}
+
+void peer_expect_told_nothing(struct peer *p)
+{
+  if (p->line_count > 0)
+    fail_msg("expected to be told nothing, was told \"%s\"", p->lines[0]);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* test/lib/peer.h - a scripted server in memory, in front of one engine.
+ *
+ * The dialogue is the test: peer_expect() names the next command the engine must have
+ * sent, peer_answer() what the server says to it. Time is the test's. Greetings, TIME and
+ * what only people look at (HSET, PEXPIRE, INFO, HDEL, DEL of the client's own key) are
+ * answered by the peer itself. Everything the engine tells is kept as lines. */
+#ifndef TEST_PEER_H
+#define TEST_PEER_H
+
+#include "engine/engine.h"
+
+struct peer;
+
+#define PEER_CLIENT "AAAAAAAAAAAAAAAAAAAAAA"
+#define PEER_OTHER "BBBBBBBBBBBBBBBBBBBBBB"
+/* Server time at the start, microseconds; the wall clock beside the engine agrees. */
+#define PEER_START_US 1700000000000000
+
+struct peer *peer_new(void);
+/* With other settings: start from peer_settings(). `m` of them is used for all memory. */
+engine_settings peer_settings(void);
+struct peer *peer_new_with(const engine_settings *settings);
+struct peer *peer_free(struct peer *p);
+engine *peer_engine(struct peer *p);
+
+instant peer_now(const struct peer *p);
+int64_t peer_server_us(const struct peer *p);
+/* Lets time pass, ticking the engine whenever it asked to be. */
+void peer_advance_ms(struct peer *p, int64_t ms);
+/* Time passes without the engine noticing: a stopped process. It ticks afterwards. */
+void peer_stop_ms(struct peer *p, int64_t ms);
+/* The server's wall clock steps; ours does not. */
+void peer_step_server_ms(struct peer *p, int64_t ms);
+
+/* ---- requests; `who` is a literal that names the hold in the log ---- */
+struct wish {
+  const char *name, *owner;
+  bool is_try, is_fixed, no_reentry;
+  int64_t ttl_ms, wait_ms, max_hold_ms;   /* 0: 30 s, for ever, none */
+};
+void peer_lock(struct peer *p, const char *who, struct wish w);
+void peer_cancel(struct peer *p, const char *who);
+void peer_release(struct peer *p, const char *who);
+
+/* ---- the connections ---- */
+void peer_connect(struct peer *p, int link);         /* the engine must have asked for it */
+void peer_break(struct peer *p, int link);
+bool peer_wants(struct peer *p, int link);            /* asked for, not yet connected */
+
+/* ---- the dialogue ---- */
+/* The next scripted command must be `pattern`: "acquire NAME K w|t", "release L",
+ * "cancel K", "renew L [L...]", others as their words; `*` matches anything to the end. */
+void peer_expect(struct peer *p, const char *pattern);
+void peer_expect_nothing(struct peer *p);
+/* Answers the oldest command that was expected and not answered. Format: an integer
+ * "7", text "'words", error "-ERR ...", array "[1 2 'x]"; %-conversions as printf. */
+void peer_answer(struct peer *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void peer_message(struct peer *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The next line of the log must be this: "granted a", "failed a DIBS_BUSY", "lost a
+ * DIBS_LOST", "released a DIBS_OK", "suspect a", "renewed a". */
+void peer_expect_told(struct peer *p, const char *line);
+void peer_expect_told_nothing(struct peer *p);
+/* Of a granted hold, by the engine's words: */
+uint64_t peer_fence(struct peer *p, const char *who);
+int64_t peer_valid_ms(struct peer *p, const char *who);    /* from now */
+
+#endif
