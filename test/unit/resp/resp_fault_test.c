@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* Unit: resp/resp_fault.c - error replies of real servers, and what they mean. */
+#include "resp/resp.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define SHA "2067d915024a3e1657c4169c84f809f8ebdcff79"
+
+typedef struct known { const char *words; resp_fault fault; } known;
+
+static void check(const known *all, size_t count)
+{
+  for (size_t i = 0; i < count; i++) {
+    resp_fault fault = resp_fault_of(all[i].words, strlen(all[i].words));
+    if (fault != all[i].fault)
+      fail_msg("%d instead of %d: %s", (int)fault, (int)all[i].fault, all[i].words);
+  }
+}
+
+static void the_first_word_says_what_it_is(void **state)
+{
+  static const known all[] = {
+    { "NOSCRIPT No matching script. Please use EVAL.", RESP_FAULT_NO_SCRIPT },
+    { "LOADING Redis is loading the dataset in memory", RESP_FAULT_LATER },
+    { "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
+      RESP_FAULT_LATER },
+    { "TRYAGAIN Multiple keys request during rehashing of slot", RESP_FAULT_LATER },
+    { "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
+      RESP_FAULT_LATER },
+    { "CLUSTERDOWN The cluster is down", RESP_FAULT_LATER },
+    { "READONLY You can't write against a read only replica.", RESP_FAULT_READ_ONLY },
+    { "MISCONF Redis is configured to save RDB snapshots", RESP_FAULT_REFUSED },
+    { "OOM command not allowed when used memory > 'maxmemory'.", RESP_FAULT_REFUSED },
+    { "NOREPLICAS Not enough good replicas to write.", RESP_FAULT_REFUSED },
+    { "NOAUTH Authentication required.", RESP_FAULT_AUTH },
+    { "WRONGPASS invalid username-password pair or user is disabled.", RESP_FAULT_AUTH },
+    { "NOPERM this user has no permissions to run the 'eval' command", RESP_FAULT_DENIED },
+    { "DENIED Redis is running in protected mode", RESP_FAULT_DENIED },
+    { "WRONGTYPE Operation against a key holding the wrong kind of value",
+      RESP_FAULT_WRONG_TYPE },
+    { "ERR unknown command 'EVALSHA'", RESP_FAULT_OTHER },
+    { "ERR invalid password", RESP_FAULT_AUTH },
+    { "ERR max number of clients reached", RESP_FAULT_LATER },
+    { "BUSYKEY Target key name already exists.", RESP_FAULT_OTHER },
+    { "LOADINGS", RESP_FAULT_OTHER },
+    { "", RESP_FAULT_OTHER },
+    { "-", RESP_FAULT_OTHER },
+    { "OOM", RESP_FAULT_REFUSED },
+  };
+
+  (void)state;
+  check(all, sizeof(all) / sizeof(all[0]));
+}
+
+static void errors_inside_scripts_are_seen_through(void **state)
+{
+  static const known all[] = {
+    { "WRONGTYPE Operation against a key holding the wrong kind of value script: " SHA
+      ", on @user_script:12.", RESP_FAULT_WRONG_TYPE },
+    { "ERR Error running script (call to f_" SHA "): @user_script:12: WRONGTYPE Operation "
+      "against a key holding the wrong kind of value", RESP_FAULT_WRONG_TYPE },
+    { "ERR Error running script (call to f_" SHA "): @user_script:1: -OOM command not "
+      "allowed when used memory > 'maxmemory'.", RESP_FAULT_REFUSED },
+    { "ERR Error running script (call to f_" SHA "): @user_script:1: @user_script: 1: "
+      "-READONLY You can't write against a read only replica.", RESP_FAULT_READ_ONLY },
+    { "ERR user_script:12: -MISCONF Errors writing to the AOF file: No space script: " SHA
+      ", on @user_script:12.", RESP_FAULT_REFUSED },
+    { "ERR Error running script (call to f_" SHA "): @user_script:1: The user executing "
+      "the script can't run this command or subcommand", RESP_FAULT_DENIED },
+    { "ERR ACL failure in script: The user executing the script can't access at least one "
+      "of the keys mentioned in the command arguments script: " SHA, RESP_FAULT_DENIED },
+    { "NOPERM ACL failure in script: User alice has no permissions to run the 'set' command "
+      "script: " SHA ", on @user_script:1.", RESP_FAULT_DENIED },
+    { "ERR user_script:3: attempt to index a nil value script: " SHA ", on @user_script:3.",
+      RESP_FAULT_OTHER },
+  };
+
+  (void)state;
+  check(all, sizeof(all) / sizeof(all[0]));
+}
+
+static void known_words_later_in_other_errors_mean_nothing(void **state)
+{
+  static const known all[] = {
+    { "ERR unknown command `READONLY`, with args beginning with: ", RESP_FAULT_OTHER },
+    { "ERR OOM LOADING", RESP_FAULT_OTHER },
+  };
+
+  (void)state;
+  check(all, sizeof(all) / sizeof(all[0]));
+}
+
+static void each_fault_has_its_status(void **state)
+{
+  (void)state;
+  assert_int_equal(resp_fault_status(RESP_FAULT_NO_SCRIPT), DIBS_ERR_SERVER);
+  assert_int_equal(resp_fault_status(RESP_FAULT_LATER), DIBS_ERR_UNREACHABLE);
+  assert_int_equal(resp_fault_status(RESP_FAULT_READ_ONLY), DIBS_ERR_READ_ONLY);
+  assert_int_equal(resp_fault_status(RESP_FAULT_REFUSED), DIBS_ERR_REFUSED);
+  assert_int_equal(resp_fault_status(RESP_FAULT_AUTH), DIBS_ERR_AUTH);
+  assert_int_equal(resp_fault_status(RESP_FAULT_DENIED), DIBS_ERR_DENIED);
+  assert_int_equal(resp_fault_status(RESP_FAULT_WRONG_TYPE), DIBS_ERR_WRONG_TYPE);
+  assert_int_equal(resp_fault_status(RESP_FAULT_OTHER), DIBS_ERR_SERVER);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(the_first_word_says_what_it_is),
+    cmocka_unit_test(errors_inside_scripts_are_seen_through),
+    cmocka_unit_test(known_words_later_in_other_errors_mean_nothing),
+    cmocka_unit_test(each_fault_has_its_status),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
