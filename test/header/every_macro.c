@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* Expands every public macro once, in a program that is C99 and C++11 alike. */
+#include <dibs/dibs.h>
+
+typedef char version_is_a_text[sizeof(DIBS_VERSION) >= sizeof("0.0.0") ? 1 : -1];
+typedef char longest_time_fits_its_type[DIBS_MS_MAX <= 2147483647 ? 1 : -1];
+
+#if DIBS_VERSION_MAJOR < 0 || DIBS_VERSION_MINOR < 0 || DIBS_VERSION_PATCH < 0
+#error "versions are numbers that the preprocessor knows"
+#endif
+
+DIBS_API DIBS_MUST_CHECK dibs_status every_macro(void);
+
+dibs_status every_macro(void)
+{
+  static const uint32_t client_flags =
+    DIBS_CLIENT_NO_THREAD | DIBS_CLIENT_NO_LOCAL | DIBS_CLIENT_PROCESS_CALLBACKS;
+  static const uint32_t lock_flags =
+    DIBS_LOCK_FIXED | DIBS_LOCK_NO_OWNER | DIBS_LOCK_NO_REENTRY;
+  dibs_options options = DIBS_OPTIONS_INIT;
+  dibs_lock_options lock = DIBS_LOCK_OPTIONS_INIT;
+  char token[DIBS_TOKEN_SIZE];
+  char name[DIBS_NAME_MAX + 1];
+  char note[DIBS_NOTE_MAX + 1];
+  char owner[DIBS_OWNER_MAX];
+
+  options.flags = client_flags;
+  lock.flags = lock_flags;
+  token[0] = name[0] = note[0] = owner[0] = 0;
+  return options.size + lock.size + (size_t)token[0] + (size_t)name[0] + (size_t)note[0] +
+             (size_t)owner[0] > 0
+           ? DIBS_OK
+           : DIBS_ERR_ARGUMENT;
+}

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Every public header compiles alone, without a warning, in each language people use.
+
+    headers.py ROOT
+
+Compiles each header by itself and test/header/every_macro.c with all compilers found.
+Speaks TAP.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+LANGUAGES = [
+    ('c', ['gcc', 'clang'], ['c99', 'c11', 'c17']),
+    ('c++', ['g++', 'clang++'], ['c++11', 'c++17', 'c++20']),
+]
+WARNINGS = ['-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Wshadow', '-Wundef',
+            '-Werror']
+
+
+def compile_text(compiler, language, standard, include, text):
+    """Returns the complaints, '' for none."""
+    result = subprocess.run(
+        [compiler, '-x', language, f'-std={standard}', *WARNINGS, '-fsyntax-only',
+         '-I', include, '-'], input=text, capture_output=True, text=True)
+    return '' if result.returncode == 0 else result.stderr or 'failed without a word'
+
+
+def macros_defined(include):
+    """The names of all macros the headers define, but for their guards."""
+    for name in sorted(os.listdir(os.path.join(include, 'dibs'))):
+        if not name.endswith('.h'):
+            continue
+        with open(os.path.join(include, 'dibs', name), encoding='utf-8') as header:
+            for macro in re.findall(r'^#define (\w+)', header.read(), re.M):
+                if macro != f"DIBS_{name[:-2].upper()}_H":
+                    yield macro
+
+
+def cases(root):
+    include = os.path.join(root, 'include')
+    headers = sorted(n for n in os.listdir(os.path.join(include, 'dibs'))
+                     if n.endswith('.h'))
+    with open(os.path.join(root, 'test/header/every_macro.c'), encoding='utf-8') as source:
+        every_macro = source.read()
+    for language, compilers, standards in LANGUAGES:
+        for compiler in compilers:
+            if shutil.which(compiler) is None:
+                yield f'{compiler} # SKIP not installed', None
+                continue
+            for standard in standards:
+                how = (compiler, language, standard, include)
+                for header in headers:
+                    text = f'#include <dibs/{header}>\n#include <dibs/{header}>\n'
+                    text += 'extern int not_empty;\n'
+                    yield f'{header} alone with {compiler} -std={standard}', (*how, text)
+                yield f'every macro with {compiler} -std={standard}', (*how, every_macro)
+
+
+def main():
+    root = sys.argv[1]
+    todo = list(cases(root))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(lambda c: compile_text(*c[1]) if c[1] else '', todo))
+    with open(os.path.join(root, 'test/header/every_macro.c'), encoding='utf-8') as source:
+        every_macro = source.read()
+    unused = [m for m in macros_defined(os.path.join(root, 'include'))
+              if not re.search(rf'\b{m}\b', every_macro)]
+    todo.append(('every_macro.c names every macro of the headers', None))
+    results.append(f'not named: {unused}' if unused else '')
+    print(f'1..{len(todo)}')
+    for number, ((name, _), complaint) in enumerate(zip(todo, results), 1):
+        mark = '' if '# SKIP' in name else '- '
+        print(f"{'not ok' if complaint else 'ok'} {number} {mark}{name}")
+        for line in complaint.splitlines():
+            print(f'# {line}')
+    return 1 if any(results) else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
