@@ -1,0 +1,41 @@
+-- SPDX-License-Identifier: MIT
+-- Asks for the lease. Properties S1 S2 S8 S10 L1 L2 L3 L12; doc/design/protocol.md 4.
+-- KEYS 1 the lock
+-- ARGV 1 C  2 K  3 ttl ms  4 until (0: none)  5 floor  6 flags
+--      7 `<mode w|t> <estimate> <give up> <watched lease|-> <its renewals> <prefix> <name>`
+-- answers {1 granted, now, remaining, T}        {2 again, now, remaining, length, T, renewals}
+--         {3 waiting, now, remaining, length, lease, renewals, rank}
+--         {4 busy, now, remaining, length, lease, renewals, lingers}
+--         {5 ended, now}  {6 deaf, now}  {7 late, now}
+-- Times of the server in us, spans in ms.
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local ttl, until_us, floor, last = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), 0
+if until_us > 0 and now > until_us then
+  return { 7, now }
+end
+--@include new_lease
+local value = redis.call('MGET', KEYS[1])[1]
+local last_client, last_ask, last_token
+if value then
+  last_client, last_ask, last_token = string.match(value, '^=([^:= ]+):(%d+):(%d+)$')
+end
+if last_client then
+  if last_client == ARGV[1] and tonumber(last_ask) >= tonumber(ARGV[2]) then
+    return { 5, now }
+  end
+  last = tonumber(last_token)
+elseif value or redis.call('EXISTS', KEYS[1]) == 1 then
+  --@include contend
+end
+-- Nobody has it and nobody waits, or only dead ones did: a string is all it takes.
+if last > token_max or floor > token_max then
+  return redis.error_reply('ERR the token of this lock cannot grow any more')
+end
+local owned, _, token = new_lease(ARGV[1] .. ':' .. ARGV[2], ARGV[3], ARGV[6], last, floor)
+if ttl <= 900000 then
+  redis.call('SET', KEYS[1], owned, 'PX', '3600000')
+else
+  redis.call('SET', KEYS[1], owned, 'PX', 4 * ttl)
+end
+return { 1, now, ttl, token }

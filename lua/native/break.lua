@@ -1,0 +1,24 @@
+-- SPDX-License-Identifier: MIT
+-- An administrator ends the lease he has seen, and its owner is told. The memory it leaves
+-- carries another token, so that the owner's own release learns that it came too late.
+-- KEYS 1 the lock    ARGV 1 lease string  2 `<prefix> <name>`     answers as release
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local prefix, name = string.match(ARGV[2], '^(%S+) (.*)$')
+--@include load
+--@include new_lease
+--@include end_lease
+local lease, queue = load(KEYS[1], '')
+if not lease then
+  return foreign
+end
+if not lease.is_held then
+  return 2
+end
+if lease.id ~= ARGV[1] then
+  return { 3, lease.id }
+end
+end_lease(queue, lease.token, string.format('%s:%.0f:%.0f', lease.client, lease.ask,
+  lease.token + 1))
+redis.pcall('PUBLISH', prefix .. ':inbox:' .. lease.client, 'lost ' .. lease.id .. ' ' .. name)
+return 1

@@ -1,0 +1,41 @@
+-- SPDX-License-Identifier: MIT
+-- Lengthens leases; never shortens, never creates. Each renewal counts, which tells those
+-- who watch a lease to begin anew. S3 S9; F7.
+-- KEYS the locks     ARGV for each: lease string, ttl ms
+-- answers {now, then for each: waiters, remaining ms}, waiters -1 where it is not the lease
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+--@include read_value
+--@include raise_ttl
+local answer = { now }
+local values = redis.call('MGET', unpack(KEYS))
+for i, key in ipairs(KEYS) do
+  local value, waiters, remaining = values[i], 0, 0
+  local is_string = value
+  if not value then
+    local fields = redis.pcall('HMGET', key, 's', 'h', 'n')
+    value = fields[1] and fields[2] and fields[3] and fields[1]
+    waiters = value and fields[3] - fields[2]
+  end
+  local lease = value and read_value(value)
+  if lease and lease.is_held and lease.id == ARGV[2 * i - 1] then
+    local ttl = tonumber(ARGV[2 * i])
+    local length = math.max(lease.length, ttl)
+    local deadline = math.max(lease.deadline, now + ttl * 1000)
+    local ahead = math.ceil((deadline - lease.token) / 1000)
+    remaining = math.min(math.floor((lease.token + ahead * 1000 - now) / 1000), length)
+    value = string.format('%s %.0f %.0f %.0f %d', lease.id, ahead, length,
+      lease.renewals + 1, lease.flags)
+    -- First a write that allocates nothing, so that a full server takes the second (B16).
+    redis.call('PEXPIRE', key, math.max(retention(length), redis.call('PTTL', key)))
+    if is_string then
+      redis.call('SET', key, value, 'KEEPTTL')
+    else
+      redis.call('HSET', key, 's', value)
+    end
+  else
+    waiters = -1
+  end
+  answer[2 * i], answer[2 * i + 1] = waiters, remaining
+end
+return answer

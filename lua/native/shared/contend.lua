@@ -1,0 +1,90 @@
+-- SPDX-License-Identifier: MIT
+-- The part of acquire for a name that somebody has or wants. Returns the answer, or goes on
+-- behind this piece, with `last` set, when the lease is the caller's for the taking and
+-- no queue is left.
+--@include load
+local mode, estimate, give_up, watched, watched_renewals, prefix, name = string.match(ARGV[7],
+  '^(%a) (%d+) (%d+) (%S+) (%d+) (%S+) (.*)$')
+local waits, ask = mode == 'w', tonumber(ARGV[2])
+local lease, queue = load(KEYS[1], ARGV[1])
+if not lease then
+  return foreign
+end
+if lease.token > token_max or floor > token_max then
+  return redis.error_reply('ERR the token of this lock cannot grow any more')
+end
+--@include grant_next
+local function remaining()
+  return math.min(math.floor((lease.deadline - now) / 1000), lease.length)
+end
+local function tell_owner()
+  redis.pcall('PUBLISH', prefix .. ':inbox:' .. lease.client,
+    'want ' .. lease.id .. ' ' .. name)
+end
+
+-- Earlier asks of this client are disowned by this one, later ones disown it.
+local is_free = not lease.is_held
+if lease.client == ARGV[1] then
+  if lease.is_held and lease.ask == ask then
+    return { 2, now, remaining(), lease.length, lease.token, tonumber(lease.renewals) }
+  end
+  if lease.ask >= ask then
+    return { 5, now }
+  end
+  is_free = true
+end
+local mine
+if queue and queue.mine then
+  mine = read_entry(redis.call('HGET', KEYS[1], 'w' .. queue.mine) or '')
+  if mine and (tonumber(mine.ask) > ask or tonumber(mine.ask) == ask and not mine.is_waiter) then
+    return { 5, now }
+  end
+end
+
+-- Over: by its deadline, where nobody doubts this server's clock; or because the caller has
+-- watched this very lease, not renewed, for its whole length on a clock of its own.
+if not is_free then
+  is_free = watched == lease.id and watched_renewals == lease.renewals or
+    now > lease.deadline and lease.flags < 2 and tonumber(estimate) > 0 and
+    math.abs(now - estimate) <= 2000000
+end
+local me = { client = ARGV[1], ask = ARGV[2], ttl = ARGV[3], flags = ARGV[6], floor = floor }
+
+local is_deaf = waits and (queue or not is_free) and
+  redis.call('PUBSUB', 'NUMSUB', prefix .. ':inbox:' .. me.client)[2] == 0
+if waits and not is_deaf and (queue or not is_free) then
+  --@include enqueue
+elseif not waits and mine and mine.is_waiter and tonumber(mine.ask) < ask then
+  redis.call('HDEL', KEYS[1], 'w' .. queue.mine, 'c' .. me.client)
+end
+
+local was_granted = false
+if is_free and queue then
+  local last_of_all = lease.token
+  lease = grant_next(queue, lease.token, me)
+  was_granted = lease ~= nil
+  if was_granted and lease.client == me.client then
+    return { 1, now, ttl, lease.token }
+  end
+  lease = lease or { token = last_of_all }
+end
+if is_free and not was_granted then
+  last = lease.token
+elseif is_deaf then
+  return { 6, now }
+elseif not waits then
+  if not was_granted and lease.flags % 2 == 1 then
+    tell_owner()
+  end
+  return { 4, now, remaining(), lease.length, lease.id, tonumber(lease.renewals),
+    lease.flags % 2 }
+else
+  if not was_granted then
+    --@include trim
+    if queue.mine == queue.head then
+      tell_owner()
+    end
+  end
+  return { 3, now, remaining(), lease.length, lease.id, tonumber(lease.renewals),
+    queue.mine - queue.head }
+end

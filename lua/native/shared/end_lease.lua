@@ -1,0 +1,20 @@
+-- SPDX-License-Identifier: MIT
+-- The lease is over: the next waiter gets it, or the key turns into the short memory of the
+-- last grant. The first write allocates nothing or is tried again behind one that does not:
+-- so a full server still lets go (B16).
+--@include grant_next
+local function end_lease(queue, last, memory)
+  if queue and grant_next(queue, last) then
+    return
+  end
+  local done
+  if queue then
+    done = redis.pcall('SET', KEYS[1], '=' .. memory, 'PX', 3600000)
+  else
+    done = redis.pcall('SET', KEYS[1], '=' .. memory, 'KEEPTTL')
+  end
+  if not done.ok then
+    redis.call('PEXPIRE', KEYS[1], 3600000)
+    redis.call('SET', KEYS[1], '=' .. memory, 'PX', 3600000)
+  end
+end

@@ -1,0 +1,22 @@
+-- SPDX-License-Identifier: MIT
+-- Puts the caller into the queue, once; a place it has already is kept. The first waiter
+-- turns the string into a hash: a write that a full server refuses comes before the removal.
+local queued = mine and mine.is_waiter and mine.queued or string.format('%.0f', now)
+local entry = table.concat({ me.client, me.ask, me.ttl, 'x' .. me.flags, '1', give_up, queued,
+  ARGV[5] }, ' ')
+if not queue then
+  redis.call('SET', KEYS[1], lease.value, 'KEEPTTL')
+  redis.call('DEL', KEYS[1])
+  redis.call('HSET', KEYS[1], 's', lease.value, 'h', 1, 'n', 2, 'w1', entry, 'c' .. me.client, 1)
+  queue = { head = 1, next = 2, mine = 1 }
+elseif mine and mine.is_waiter then
+  redis.call('HSET', KEYS[1], 'w' .. queue.mine, entry)
+else
+  redis.call('HSET', KEYS[1], 'n', queue.next + 1, 'w' .. queue.next, entry,
+    'c' .. me.client, queue.next)
+  if mine then
+    redis.call('HDEL', KEYS[1], 'w' .. queue.mine)
+  end
+  queue.mine, queue.next = queue.next, queue.next + 1
+end
+raise_ttl(KEYS[1], math.max(ttl, lease.length or 0))

@@ -1,0 +1,47 @@
+-- SPDX-License-Identifier: MIT
+-- Makes the first live waiter the owner and tells it; the answer is its lease, or nil when
+-- nobody is left. `me`, the caller if it may be in the queue, is told by the reply only.
+-- Removals first, then the lease, then the message: a script is not rolled back. After 1000
+-- dead ones nobody's lease of 1 s is set, so that the next poll goes on.
+--@include read_entry
+--@include raise_ttl
+local function is_live(waiter)
+  if not waiter.is_waiter or (waiter.give_up > 0 and now > waiter.give_up) then
+    return false
+  end
+  return redis.call('PUBSUB', 'NUMSUB', prefix .. ':inbox:' .. waiter.client)[2] > 0
+end
+local function grant_next(queue, last, me)
+  local winner
+  local first = queue.head
+  while not winner and queue.head < queue.next do
+    if queue.head - first == 1000 then
+      winner = { client = '......................', ask = '0', ttl = '1000', flags = '0',
+        floor = 0, is_nobody = true }
+      break
+    end
+    local entry = redis.call('HGET', KEYS[1], 'w' .. queue.head)
+    local waiter = entry and read_entry(entry)
+    if waiter then
+      redis.call('HDEL', KEYS[1], 'w' .. queue.head, 'c' .. waiter.client)
+      if me and waiter.is_waiter and waiter.client == me.client then
+        winner = me
+      elseif is_live(waiter) then
+        winner = waiter
+      end
+    end
+    queue.head = queue.head + 1
+  end
+  if not winner then
+    return nil
+  end
+  local value, id = new_lease(winner.client .. ':' .. winner.ask, winner.ttl, winner.flags,
+    last, winner.floor)
+  redis.call('HSET', KEYS[1], 's', value, 'h', queue.head)
+  raise_ttl(KEYS[1], tonumber(winner.ttl))
+  if winner ~= me and not winner.is_nobody then
+    redis.pcall('PUBLISH', prefix .. ':inbox:' .. winner.client, 'grant ' .. id .. ' ' ..
+      winner.ttl .. ' ' .. queue.next - queue.head .. ' ' .. name)
+  end
+  return read_value(value)
+end

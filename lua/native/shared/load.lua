@@ -1,0 +1,20 @@
+-- SPDX-License-Identifier: MIT
+-- What the server has under `key`: the lease, and the queue where the key is a hash.
+-- nil when the key is none of ours. MGET answers nothing for a hash, without the error that
+-- GET would leave in the server's statistics.
+--@include read_value
+local function load(key, client)
+  local value = redis.call('MGET', key)[1]
+  if value then
+    return read_value(value)
+  end
+  if redis.call('EXISTS', key) == 0 then
+    return { is_held = false, id = '', client = '', ask = 0, token = 0 }
+  end
+  local fields = redis.call('HMGET', key, 's', 'h', 'n', 'c' .. client)
+  local head, next = tonumber(fields[2]), tonumber(fields[3])
+  if fields[1] and head and next then
+    return read_value(fields[1]), { head = head, next = next, mine = tonumber(fields[4]) }
+  end
+end
+local foreign = redis.error_reply('WRONGTYPE this key does not hold a lock of dibs')

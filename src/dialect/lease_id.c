@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* dialect/lease_id.c - lease strings, `C:K:T`, read strictly: what is written again is
+ * what was read, so that a script's comparison of whole strings holds. */
+#include "dialect/native.h"
+
+#include <string.h>
+
+#include "dialect/parts.h"
+
+void lease_id_write(const lease_id *l, text *out)
+{
+  text_add(out, l->client);
+  text_add(out, ":");
+  text_add_uint(out, l->ask);
+  text_add(out, ":");
+  text_add_uint(out, l->token);
+}
+
+bool words_take(words *w, char end, const char **ret_bytes, size_t *ret_size)
+{
+  const char *found = w->size > 0 ? memchr(w->at, end, w->size) : NULL;
+  size_t size;
+
+  if (found == NULL)
+    return false;
+  size = (size_t)(found - w->at);
+  *ret_bytes = w->at;
+  *ret_size = size;
+  w->at += size + 1;
+  w->size -= size + 1;
+  return true;
+}
+
+bool uint_read(const char *bytes, size_t size, uint64_t *ret_value)
+{
+  if (size > 1 && bytes[0] == '0')
+    return false;
+  return text_to_uint(bytes, size, ret_value);
+}
+
+bool words_take_uint(words *w, char end, uint64_t *ret_value)
+{
+  const char *bytes;
+  size_t size;
+
+  return words_take(w, end, &bytes, &size) && uint_read(bytes, size, ret_value);
+}
+
+bool words_take_lease(words *w, char end, lease_id *ret_lease)
+{
+  const char *bytes;
+  size_t size;
+
+  return words_take(w, end, &bytes, &size) && lease_id_read(bytes, size, ret_lease);
+}
+
+/* base64url; or dots, the client of the lease that stands in for nobody's. */
+static bool is_client_character(char c)
+{
+  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+         c == '-' || c == '_' || c == '.';
+}
+
+bool client_id_read(const char *bytes, size_t size, char ret_client[CLIENT_ID_SIZE])
+{
+  if (size != CLIENT_ID_SIZE - 1)
+    return false;
+  for (size_t i = 0; i < size; i++)
+    if (!is_client_character(bytes[i]))
+      return false;
+  memcpy(ret_client, bytes, size);
+  ret_client[size] = 0;
+  return true;
+}
+
+bool lease_id_read(const char *bytes, size_t size, lease_id *ret_lease)
+{
+  words w = { bytes, size };
+  lease_id l = { .ask = 0 };
+  const char *client;
+  size_t client_size;
+
+  if (!words_take(&w, ':', &client, &client_size) ||
+      !client_id_read(client, client_size, l.client) || !words_take_uint(&w, ':', &l.ask) ||
+      !uint_read(w.at, w.size, &l.token))
+    return false;
+  *ret_lease = l;
+  return true;
+}
+
+bool lease_id_equal(const lease_id *a, const lease_id *b)
+{
+  return a->token == b->token && a->ask == b->ask && strcmp(a->client, b->client) == 0;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* dialect/native_answer.c - the answers of the native scripts. Their shapes are said at
+ * the head of each lua/native/<verb>.lua; anything else is refused, never guessed at. */
+#include "dialect/native.h"
+
+#include <string.h>
+
+#include "dialect/parts.h"
+
+static bool child_int(const resp_reply *r, size_t i, int64_t *ret_value)
+{
+  const resp_node *node = resp_child(r, resp_root(r), i);
+
+  if (node == NULL || node->kind != RESP_INTEGER)
+    return false;
+  *ret_value = node->integer;
+  return true;
+}
+
+static bool child_count(const resp_reply *r, size_t i, uint64_t *ret_value)
+{
+  int64_t value;
+
+  if (!child_int(r, i, &value) || value < 0)
+    return false;
+  *ret_value = (uint64_t)value;
+  return true;
+}
+
+static const resp_node *child_string(const resp_reply *r, size_t i)
+{
+  const resp_node *node = resp_child(r, resp_root(r), i);
+
+  return node != NULL && node->kind == RESP_STRING ? node : NULL;
+}
+
+static bool child_lease(const resp_reply *r, size_t i, lease_id *ret_lease)
+{
+  const resp_node *node = child_string(r, i);
+
+  return node != NULL && lease_id_read(node->bytes, node->size, ret_lease);
+}
+
+static bool has_children(const resp_reply *r, int64_t count)
+{
+  const resp_node *root = resp_root(r);
+
+  return root->kind == RESP_ARRAY && root->integer == count;
+}
+
+/* ---- acquire ---- */
+
+static bool own_lease(const native *n, uint64_t ask, uint64_t token, lease_id *ret_lease)
+{
+  if (token == 0)
+    return false;
+  memcpy(ret_lease->client, n->client, CLIENT_ID_SIZE);
+  ret_lease->ask = ask;
+  ret_lease->token = token;
+  return true;
+}
+
+static bool read_granted(const native *n, uint64_t ask, const resp_reply *r, acquire_answer *a)
+{
+  uint64_t token;
+
+  a->renewals = 0;
+  return has_children(r, 4) && child_int(r, 2, &a->remaining_ms) &&
+         child_int(r, 2, &a->lease_ms) && child_count(r, 3, &token) &&
+         own_lease(n, ask, token, &a->lease);
+}
+
+static bool read_again(const native *n, uint64_t ask, const resp_reply *r, acquire_answer *a)
+{
+  uint64_t token;
+
+  return has_children(r, 6) && child_int(r, 2, &a->remaining_ms) &&
+         child_int(r, 3, &a->lease_ms) && child_count(r, 4, &token) &&
+         child_count(r, 5, &a->renewals) && own_lease(n, ask, token, &a->lease);
+}
+
+static bool read_taken(const resp_reply *r, acquire_answer *a)
+{
+  uint64_t last;
+
+  if (!has_children(r, 7) || !child_int(r, 2, &a->remaining_ms) ||
+      !child_int(r, 3, &a->lease_ms) || !child_lease(r, 4, &a->lease) ||
+      !child_count(r, 5, &a->renewals) || !child_count(r, 6, &last))
+    return false;
+  if (a->outcome == ACQUIRE_WAITING)
+    a->rank = last;
+  else
+    a->holder_lingers = last != 0;
+  return true;
+}
+
+bool native_acquire_answer(const native *n, uint64_t ask, const resp_reply *r,
+                           acquire_answer *ret)
+{
+  acquire_answer a = { .rank = 0 };
+  int64_t outcome;
+  bool is_good;
+
+  if (!child_int(r, 0, &outcome) || !child_int(r, 1, &a.server_us))
+    return false;
+  if (outcome < ACQUIRE_GRANTED || outcome > ACQUIRE_LATE)
+    return false;
+  a.outcome = (acquire_outcome)outcome;
+  switch (a.outcome) {
+  case ACQUIRE_GRANTED:
+    is_good = read_granted(n, ask, r, &a);
+    break;
+  case ACQUIRE_AGAIN:
+    is_good = read_again(n, ask, r, &a);
+    break;
+  case ACQUIRE_WAITING:
+  case ACQUIRE_BUSY:
+    is_good = read_taken(r, &a);
+    break;
+  default:
+    is_good = has_children(r, 2);
+    break;
+  }
+  if (is_good)
+    *ret = a;
+  return is_good;
+}
+
+/* ---- release, cancel ---- */
+
+bool native_release_answer(const resp_reply *r, release_answer *ret)
+{
+  const resp_node *root = resp_root(r);
+  release_answer a = { .outcome = RELEASE_TAKEN };
+  int64_t outcome;
+
+  if (root->kind == RESP_INTEGER &&
+      (root->integer == RELEASE_DONE || root->integer == RELEASE_EXPIRED)) {
+    a.outcome = (release_outcome)root->integer;
+  } else if (!has_children(r, 2) || !child_int(r, 0, &outcome) ||
+             outcome != RELEASE_TAKEN || !child_lease(r, 1, &a.taker)) {
+    return false;
+  }
+  *ret = a;
+  return true;
+}
+
+bool native_cancel_answer(const resp_reply *r)
+{
+  const resp_node *root = resp_root(r);
+
+  return root->kind == RESP_INTEGER && (root->integer == 0 || root->integer == 1);
+}
+
+/* ---- renew ---- */
+
+bool native_renew_answer(const resp_reply *r, size_t i, renew_answer *ret)
+{
+  renew_answer a = { .is_ours = true };
+  int64_t waiters;
+
+  if (!child_int(r, 1 + 2 * i, &waiters) || !child_int(r, 2 + 2 * i, &a.remaining_ms) ||
+      waiters < -1)
+    return false;
+  if (waiters < 0)
+    a = (renew_answer){ .is_ours = false };
+  else
+    a.waiters = (uint64_t)waiters;
+  *ret = a;
+  return true;
+}
+
+bool native_renew_server_us(const resp_reply *r, int64_t *ret_server_us)
+{
+  return child_int(r, 0, ret_server_us);
+}
+
+/* ---- inspect ---- */
+
+#define INSPECT_HEAD 7    /* elements before the waiters */
+#define INSPECT_WAITER 3  /* elements of each */
+
+static bool read_waiter(const resp_reply *r, size_t i, inspect_waiter *w)
+{
+  size_t at = INSPECT_HEAD + INSPECT_WAITER * i;
+  const resp_node *client = child_string(r, at), *ask = child_string(r, at + 1);
+  const resp_node *queued = child_string(r, at + 2);
+  uint64_t queued_us;
+
+  if (client == NULL || ask == NULL || queued == NULL ||
+      !client_id_read(client->bytes, client->size, w->client) ||
+      !uint_read(ask->bytes, ask->size, &w->ask) ||
+      !uint_read(queued->bytes, queued->size, &queued_us) || queued_us > INT64_MAX)
+    return false;
+  w->queued_us = (int64_t)queued_us;
+  return true;
+}
+
+bool native_inspect_answer(const resp_reply *r, inspect_answer *ret)
+{
+  const resp_node *root = resp_root(r), *lease;
+  uint64_t held, count;
+  size_t waiters;
+
+  if (root->kind != RESP_ARRAY || root->integer < INSPECT_HEAD ||
+      (root->integer - INSPECT_HEAD) % INSPECT_WAITER != 0)
+    return false;
+  waiters = (size_t)(root->integer - INSPECT_HEAD) / INSPECT_WAITER;
+  lease = child_string(r, 2);
+  memset(ret, 0, sizeof(*ret));
+  if (waiters > INSPECT_WAITERS_MAX || lease == NULL || !child_int(r, 0, &ret->server_us) ||
+      !child_count(r, 1, &held) || !child_int(r, 3, &ret->remaining_ms) ||
+      !child_int(r, 4, &ret->lease_ms) || !child_count(r, 5, &ret->renewals) ||
+      !child_count(r, 6, &count))
+    return false;
+  /* A name nobody ever had has no last grant either. */
+  if ((held != 0 || lease->size > 0) &&
+      !lease_id_read(lease->bytes, lease->size, &ret->lease))
+    return false;
+  ret->is_held = held != 0;
+  ret->waiter_count = (size_t)count;
+  for (ret->shown = 0; ret->shown < waiters; ret->shown++)
+    if (!read_waiter(r, ret->shown, &ret->waiters[ret->shown]))
+      return false;
+  return true;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* dialect/native_key.c - names of locks and prefixes, and the keys and channels made of
+ * them. A key has a hash tag of its own name, so that scripts run in Cluster; a name that
+ * brings a tag keeps it, so that `x` and `{x}` are one lock (F21). */
+#include "dialect/native.h"
+
+#include <string.h>
+
+#define KIND ":m:"
+#define KIND_SIZE (sizeof(KIND) - 1)
+
+const char *native_name_fault(const void *name, size_t size)
+{
+  const char *bytes = name;
+
+  if (size == 0)
+    return "the name is empty";
+  if (size > NAME_MAX_BYTES)
+    return "the name is longer than 512 bytes";
+  /* Its hash tag would be empty, and its keys on any node (F21). */
+  if (bytes[0] == '}')
+    return "the name begins with '}'";
+  return NULL;
+}
+
+const char *native_prefix_fault(const char *prefix)
+{
+  size_t size = strlen(prefix);
+
+  if (size == 0)
+    return "the prefix is empty";
+  if (size > PREFIX_MAX_BYTES)
+    return "the prefix is longer than 64 bytes";
+  for (size_t i = 0; i < size; i++) {
+    unsigned char c = (unsigned char)prefix[i];
+    if (c <= ' ' || c == 0x7f)
+      return "the prefix has a blank or a control character in it";
+    if (c == '{' || c == '}')
+      return "the prefix has a brace in it";
+  }
+  return NULL;
+}
+
+/* Whether the server would hash only a part of these bytes. */
+static bool has_tag(const char *bytes, size_t size)
+{
+  const char *open = size > 0 ? memchr(bytes, '{', size) : NULL;
+  const char *close;
+
+  if (open == NULL)
+    return false;
+  close = memchr(open, '}', size - (size_t)(open - bytes));
+  return close != NULL && close > open + 1;
+}
+
+void native_key(const native *n, const void *name, size_t size, text *out)
+{
+  bool keeps = has_tag(name, size);
+
+  text_add(out, n->prefix);
+  text_add(out, KIND);
+  if (!keeps)
+    text_add(out, "{");
+  text_add_bytes(out, name, size);
+  if (!keeps)
+    text_add(out, "}");
+}
+
+bool native_key_name(const native *n, const char *key, size_t size, const char **ret_name,
+                     size_t *ret_name_size)
+{
+  size_t prefix = strlen(n->prefix);
+
+  if (size <= prefix + KIND_SIZE || memcmp(key, n->prefix, prefix) != 0 ||
+      memcmp(key + prefix, KIND, KIND_SIZE) != 0)
+    return false;
+  key += prefix + KIND_SIZE;
+  size -= prefix + KIND_SIZE;
+  if (size > 2 && key[0] == '{' && key[size - 1] == '}' && !has_tag(key + 1, size - 2)) {
+    key++;
+    size -= 2;
+  } else if (!has_tag(key, size)) {
+    return false;
+  }
+  if (native_name_fault(key, size) != NULL)
+    return false;
+  *ret_name = key;
+  *ret_name_size = size;
+  return true;
+}
+
+void native_inbox(const native *n, text *out)
+{
+  text_add(out, n->prefix);
+  text_add(out, ":inbox:");
+  text_add(out, n->client);
+}
+
+void native_client_key(const native *n, const char *client, text *out)
+{
+  text_add(out, n->prefix);
+  text_add(out, ":client:");
+  text_add(out, client);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* dialect/parts.h - reading word by word, for the files of this room. */
+#ifndef DIALECT_PARTS_H
+#define DIALECT_PARTS_H
+
+#include "dialect/native.h"
+
+/* What is left to read. */
+typedef struct words {
+  const char *at;
+  size_t size;
+} words;
+
+/* Takes the bytes before the next `end`, and `end` itself; false when there is none. */
+bool words_take(words *w, char end, const char **ret_bytes, size_t *ret_size);
+/* The same, for a number in its one shortest form. */
+bool words_take_uint(words *w, char end, uint64_t *ret_value);
+bool words_take_lease(words *w, char end, lease_id *ret_lease);
+
+/* Decimal digits as text_to_uint() takes them, and no needless zero in front. */
+bool uint_read(const char *bytes, size_t size, uint64_t *ret_value);
+
+bool client_id_read(const char *bytes, size_t size, char ret_client[CLIENT_ID_SIZE]);
+
+#endif
