@@ -11,6 +11,8 @@
 #include <string.h>
 
 #define MICROSECONDS 1000000
+/* What surrounds the texts of the settings: command words, sizes, line ends. */
+#define GREETING_REST_BYTES 512
 
 static resp_argument words_of(const char *words)
 {
@@ -33,10 +35,7 @@ static bool ask_auth(link *l, instant now)
   if (l->user != NULL && l->user[0] != 0)
     words[count++] = words_of(l->user);
   words[count++] = words_of(l->password);
-  /* Enough room at once: a buffer that grows leaves copies of the password behind. */
-  return buffer_reserve(&l->output, 1024 + strlen(l->password)
-                                    + (l->user == NULL ? 0 : strlen(l->user)))
-    && ask(l, QUESTION_AUTH, words, count, now);
+  return ask(l, QUESTION_AUTH, words, count, now);
 }
 
 static bool ask_select(link *l, instant now)
@@ -63,11 +62,21 @@ static bool ask_set_name(link *l, instant now)
   return ask(l, QUESTION_SETNAME, words, 3, now);
 }
 
+static size_t length_of(const char *words)
+{
+  return words == NULL ? 0 : strlen(words);
+}
+
 bool link_greet(link *l, instant now)
 {
+  size_t variable = length_of(l->user) + length_of(l->password)
+                    + length_of(l->client_name) + length_of(l->channel);
   resp_argument time_words[1] = { RESP_TEXT("TIME") };
   resp_argument subscribe_words[2] = { RESP_TEXT("SUBSCRIBE") };
 
+  /* Room for all at once: a buffer that grows leaves copies of the password behind. */
+  if (!buffer_reserve(&l->output, variable + GREETING_REST_BYTES))
+    return false;
   if (!ask_auth(l, now) || !ask_select(l, now) || !ask_set_name(l, now))
     return false;
   if (l->role == LINK_COMMANDS)

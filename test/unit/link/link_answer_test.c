@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* Unit: link/answer.c, link.c - answers meet their commands by order; messages of our
+ * channel come through; nothing of an old connection ever does. */
+#include "link_fixture.h"
+
+static void answers_meet_their_commands_in_order(void **state)
+{
+  fixture f;
+
+  (void)state;
+  fixture_begin(&f, LINK_COMMANDS);
+  fixture_make_ready(&f);
+  for (uint64_t tag = 1; tag <= 3; tag++) {
+    f.now.ns += 5;
+    assert_int_equal(send_words(&f, "X", tag), DIBS_OK);
+  }
+  assert_int_equal(link_unanswered(f.link), 3);
+  expect_output(&f, "*1\r\n$1\r\nX\r\n*1\r\n$1\r\nX\r\n*1\r\n$1\r\nX\r\n");
+  f.now.ns += 100;
+  peer_says(&f, ":1\r\n-ERR two\r\n");
+  for (uint64_t tag = 1; tag <= 2; tag++) {
+    expect_event(&f, LINK_EVENT_ANSWER);
+    assert_int_equal(f.event.tag, tag);
+    assert_int_equal(f.now.ns - f.event.sent_at.ns, 100 + 5 * (3 - (int64_t)tag));
+    assert_int_equal(resp_root(f.event.reply)->kind, tag == 1 ? RESP_INTEGER : RESP_ERROR);
+    resp_reply_free(f.event.reply);
+  }
+  expect_nothing(&f);
+  assert_int_equal(link_unanswered(f.link), 1);
+  fixture_end(&f);
+}
+
+static void an_answer_to_no_command_is_a_protocol_fault(void **state)
+{
+  fixture f;
+
+  (void)state;
+  fixture_begin(&f, LINK_COMMANDS);
+  fixture_make_ready(&f);
+  assert_int_equal(send_words(&f, "X", 1), DIBS_OK);
+  peer_says(&f, ":1\r\n+SURPLUS\r\n");
+  expect_event(&f, LINK_EVENT_ANSWER);
+  resp_reply_free(f.event.reply);
+  expect_fault(&f, DIBS_ERR_PROTOCOL, "SURPLUS");
+  fixture_end(&f);
+}
+
+static void garbage_behind_an_answer_does_not_hide_the_answer(void **state)
+{
+  fixture f;
+
+  (void)state;
+  fixture_begin(&f, LINK_COMMANDS);
+  fixture_make_ready(&f);
+  assert_int_equal(send_words(&f, "X", 1), DIBS_OK);
+  assert_int_equal(send_words(&f, "X", 2), DIBS_OK);
+  peer_says(&f, ":1\r\ngarbage");
+  expect_event(&f, LINK_EVENT_ANSWER);
+  resp_reply_free(f.event.reply);
+  expect_fault(&f, DIBS_ERR_PROTOCOL, "garbage");
+  fixture_end(&f);
+}
+
+static void after_a_close_nothing_old_comes_out(void **state)
+{
+  fixture f;
+
+  (void)state;
+  fixture_begin(&f, LINK_COMMANDS);
+  fixture_make_ready(&f);
+  assert_int_equal(send_words(&f, "X", 1), DIBS_OK);
+  peer_says(&f, ":1\r\n:2");            /* one whole answer, and a half */
+  link_closed(f.link);
+  expect_nothing(&f);
+  assert_int_equal(link_unanswered(f.link), 0);
+  assert_int_equal(link_opened(f.link, f.now), DIBS_OK);
+  expect_nothing(&f);
+  peer_says(&f, "+OK\r\n" TIME_ANSWER);
+  expect_event(&f, LINK_EVENT_READY);
+  assert_int_equal(send_words(&f, "Y", 9), DIBS_OK);
+  peer_says(&f, "+yes\r\n");
+  expect_event(&f, LINK_EVENT_ANSWER);
+  assert_int_equal(f.event.tag, 9);
+  resp_reply_free(f.event.reply);
+  fixture_end(&f);
+}
+
+static void a_fault_that_nobody_took_is_forgotten_by_a_new_connection(void **state)
+{
+  fixture f;
+
+  (void)state;
+  fixture_begin(&f, LINK_COMMANDS);
+  fixture_make_ready(&f);
+  f.now = instant_add(f.now, SPAN_MS(60000));
+  link_tick(f.link, f.now);
+  f.now = instant_add(f.now, SPAN_MS(60000));
+  link_tick(f.link, f.now);
+  assert_int_equal(link_opened(f.link, f.now), DIBS_OK);
+  expect_nothing(&f);
+  fixture_end(&f);
+}
+
+static void messages_of_our_channel_come_through(void **state)
+{
+  fixture f;
+
+  (void)state;
+  fixture_begin(&f, LINK_INBOX);
+  fixture_make_ready(&f);
+  peer_says(&f, MESSAGE("$2\r\nhi\r\n") MESSAGE("$0\r\n\r\n"));
+  expect_event(&f, LINK_EVENT_MESSAGE);
+  assert_string_equal(resp_child(f.event.reply, resp_root(f.event.reply), 2)->bytes, "hi");
+  resp_reply_free(f.event.reply);
+  expect_event(&f, LINK_EVENT_MESSAGE);
+  assert_int_equal(resp_child(f.event.reply, resp_root(f.event.reply), 2)->size, 0);
+  resp_reply_free(f.event.reply);
+  expect_nothing(&f);
+  fixture_end(&f);
+}
+
+static void a_message_right_behind_the_handshake_is_not_lost(void **state)
+{
+  fixture f;
+
+  (void)state;
+  fixture_begin(&f, LINK_INBOX);
+  fixture_open(&f);
+  peer_says(&f, "+OK\r\n" SUBSCRIBED MESSAGE("$2\r\nhi\r\n"));
+  expect_event(&f, LINK_EVENT_READY);
+  expect_event(&f, LINK_EVENT_MESSAGE);
+  resp_reply_free(f.event.reply);
+  fixture_end(&f);
+}
+
+static void messages_of_other_channels_are_dropped(void **state)
+{
+  fixture f;
+
+  (void)state;
+  fixture_begin(&f, LINK_INBOX);
+  fixture_make_ready(&f);
+  peer_says(&f, "*3\r\n$7\r\nmessage\r\n$8\r\ndibs:in2\r\n$2\r\nhi\r\n" MESSAGE(":5\r\n"));
+  expect_nothing(&f);
+  assert_int_equal(link_state_of(f.link), LINK_READY);
+  fixture_end(&f);
+}
+
+static void other_pushes_on_the_inbox_are_a_protocol_fault(void **state)
+{
+  static const char *const pushes[] = {
+    "*3\r\n$11\r\nunsubscribe\r\n$8\r\ndibs:in1\r\n:0\r\n", "+OK\r\n", "*0\r\n",
+    "*3\r\n:1\r\n:2\r\n:3\r\n", "*2\r\n$4\r\npong\r\n$0\r\n\r\n",
+  };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(pushes) / sizeof(pushes[0]); i++) {
+    fixture f;
+    fixture_begin(&f, LINK_INBOX);
+    fixture_make_ready(&f);
+    peer_says(&f, pushes[i]);
+    expect_fault(&f, DIBS_ERR_PROTOCOL, "no command");
+    fixture_end(&f);
+  }
+}
+
+static void too_many_unanswered_commands_are_refused(void **state)
+{
+  fixture f;
+  size_t sent = 0;
+
+  (void)state;
+  fixture_begin(&f, LINK_COMMANDS);
+  fixture_make_ready(&f);
+  while (sent < 1000000 && send_words(&f, "X", sent) == DIBS_OK) {
+    take_output(&f);
+    sent++;
+  }
+  assert_int_equal(sent, 65536);
+  assert_int_equal(link_unanswered(f.link), 65536);
+  peer_says(&f, ":1\r\n");
+  expect_event(&f, LINK_EVENT_ANSWER);
+  resp_reply_free(f.event.reply);
+  assert_int_equal(send_words(&f, "X", 1), DIBS_OK);
+  fixture_end(&f);
+}
+
+static void output_that_nobody_takes_is_bounded(void **state)
+{
+  static char kilobytes[64001];
+  fixture f;
+  size_t sent = 0;
+  size_t size;
+
+  (void)state;
+  memset(kilobytes, 'x', sizeof(kilobytes) - 1);
+  fixture_begin(&f, LINK_COMMANDS);
+  fixture_make_ready(&f);
+  while (sent < 1000 && send_words(&f, kilobytes, sent) == DIBS_OK)
+    sent++;
+  assert_in_range(sent, 100, 135);
+  assert_int_equal(link_unanswered(f.link), sent);
+  link_output(f.link, &size);
+  assert_true(size <= (size_t)8 << 20);
+  fixture_end(&f);
+}
+
+static bool converses(failing_heap *heap, void *data)
+{
+  memory m = FAILING_HEAP_AS(memory, heap);
+  link_settings settings = { .memory = &m };
+  resp_argument word = RESP_TEXT("X");
+  link *l = link_new(&settings);
+  link_event event = { .kind = LINK_EVENT_FAULT };
+  buffer b;
+  size_t answers = 0;
+  instant now = { 1 };
+
+  (void)data;
+  buffer_init(&b, &m);
+  if (l != NULL && link_opened(l, now) == DIBS_OK && resp_command(&b, &word, 1)) {
+    link_received(l, TIME_ANSWER, strlen(TIME_ANSWER), now);
+    for (uint64_t tag = 0; link_next_event(l, now, &event); tag++) {
+      if (event.kind == LINK_EVENT_FAULT)
+        break;
+      if (event.kind == LINK_EVENT_ANSWER) {
+        assert_int_equal(event.tag, tag - 1);
+        resp_reply_free(event.reply);
+        answers++;
+      }
+      if (tag >= 20 || link_send(l, &b, tag, now) != DIBS_OK)
+        break;
+      link_received(l, "+OK\r\n", 5, now);
+    }
+  }
+  buffer_deinit(&b);
+  link_free(l);
+  return answers == 20;
+}
+
+static void refused_memory_breaks_no_order(void **state)
+{
+  (void)state;
+  failing_heap_try_all(converses, NULL);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(answers_meet_their_commands_in_order),
+    cmocka_unit_test(an_answer_to_no_command_is_a_protocol_fault),
+    cmocka_unit_test(garbage_behind_an_answer_does_not_hide_the_answer),
+    cmocka_unit_test(after_a_close_nothing_old_comes_out),
+    cmocka_unit_test(a_fault_that_nobody_took_is_forgotten_by_a_new_connection),
+    cmocka_unit_test(messages_of_our_channel_come_through),
+    cmocka_unit_test(a_message_right_behind_the_handshake_is_not_lost),
+    cmocka_unit_test(messages_of_other_channels_are_dropped),
+    cmocka_unit_test(other_pushes_on_the_inbox_are_a_protocol_fault),
+    cmocka_unit_test(too_many_unanswered_commands_are_refused),
+    cmocka_unit_test(output_that_nobody_takes_is_bounded),
+    cmocka_unit_test(refused_memory_breaks_no_order),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* Unit: link/greeting.c - the handshake goes out in one go, and each way it can fail has
+ * its own status; a password stays inside. */
+#include "link_fixture.h"
+
+static void commands_greet_in_one_go(void **state)
+{
+  fixture f;
+
+  (void)state;
+  fixture_begin(&f, LINK_COMMANDS);
+  f.settings.user = "ann";
+  f.settings.password = "secret";
+  f.settings.database = 3;
+  fixture_open(&f);
+  assert_int_equal(link_state_of(f.link), LINK_GREETING);
+  expect_output(&f, "*3\r\n$4\r\nAUTH\r\n$3\r\nann\r\n$6\r\nsecret\r\n"
+                    "*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n"
+                    "*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n$6\r\ndibs:x\r\n"
+                    "*1\r\n$4\r\nTIME\r\n");
+  peer_says(&f, "+OK\r\n+OK\r\n+OK\r\n");
+  expect_nothing(&f);
+  assert_int_equal(link_state_of(f.link), LINK_GREETING);
+  peer_says(&f, TIME_ANSWER);
+  expect_event(&f, LINK_EVENT_READY);
+  assert_true(f.event.server_us == INT64_C(1700000000123456));
+  assert_true(f.event.sent_at.ns == f.now.ns);
+  assert_int_equal(link_state_of(f.link), LINK_READY);
+  assert_int_equal(link_unanswered(f.link), 0);
+  fixture_end(&f);
+}
+
+static void an_inbox_subscribes_and_selects_nothing(void **state)
+{
+  fixture f;
+
+  (void)state;
+  fixture_begin(&f, LINK_INBOX);
+  f.settings.password = "secret";
+  f.settings.user = "";
+  f.settings.database = 3;
+  fixture_open(&f);
+  expect_output(&f, "*2\r\n$4\r\nAUTH\r\n$6\r\nsecret\r\n"
+                    "*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n$6\r\ndibs:x\r\n"
+                    "*2\r\n$9\r\nSUBSCRIBE\r\n$8\r\ndibs:in1\r\n");
+  peer_says(&f, "+OK\r\n+OK\r\n" SUBSCRIBED);
+  expect_event(&f, LINK_EVENT_READY);
+  assert_int_equal(link_state_of(f.link), LINK_READY);
+  fixture_end(&f);
+}
+
+static void no_name_no_password_is_only_time(void **state)
+{
+  fixture f;
+
+  (void)state;
+  fixture_begin(&f, LINK_COMMANDS);
+  f.settings.client_name = NULL;
+  f.settings.user = "ann";
+  fixture_open(&f);
+  expect_output(&f, "*1\r\n$4\r\nTIME\r\n");
+  fixture_end(&f);
+}
+
+static void a_refused_name_is_no_matter(void **state)
+{
+  fixture f;
+
+  (void)state;
+  fixture_begin(&f, LINK_COMMANDS);
+  fixture_open(&f);
+  peer_says(&f, "-NOPERM this user has no permissions to run the 'client|setname' command\r\n"
+                TIME_ANSWER);
+  expect_event(&f, LINK_EVENT_READY);
+  fixture_end(&f);
+}
+
+/* Opens, lets the peer say `answer`, expects a fault. */
+static void check_fault(link_role role, const char *password, const char *answer,
+                        dibs_status status, const char *words)
+{
+  fixture f;
+
+  fixture_begin(&f, role);
+  f.settings.password = password;
+  fixture_open(&f);
+  peer_says(&f, answer);
+  expect_fault(&f, status, words);
+  fixture_end(&f);
+}
+
+static void wrong_credentials_are_an_auth_fault(void **state)
+{
+  (void)state;
+  check_fault(LINK_COMMANDS, "pw", "-WRONGPASS invalid username-password pair\r\n",
+              DIBS_ERR_AUTH, "WRONGPASS");
+  check_fault(LINK_COMMANDS, "pw", "-ERR Client sent AUTH, but no password is set\r\n",
+              DIBS_ERR_AUTH, "no password is set");
+  check_fault(LINK_INBOX, "pw", "-ERR invalid password\r\n", DIBS_ERR_AUTH, "AUTH");
+  check_fault(LINK_COMMANDS, NULL, "-NOAUTH Authentication required.\r\n",
+              DIBS_ERR_AUTH, "NOAUTH");
+}
+
+static void a_forbidden_channel_is_denied(void **state)
+{
+  (void)state;
+  check_fault(LINK_INBOX, "pw", "+OK\r\n+OK\r\n-NOPERM this user has no permissions to access "
+              "one of the channels used as arguments\r\n", DIBS_ERR_DENIED, "SUBSCRIBE");
+  check_fault(LINK_COMMANDS, "pw", "+OK\r\n+OK\r\n-NOPERM no TIME for you\r\n",
+              DIBS_ERR_DENIED, "TIME");
+}
+
+static void a_server_that_is_not_ready_is_unreachable(void **state)
+{
+  (void)state;
+  check_fault(LINK_COMMANDS, "pw", "-LOADING Redis is loading the dataset in memory\r\n",
+              DIBS_ERR_UNREACHABLE, "LOADING");
+  check_fault(LINK_INBOX, NULL, "+OK\r\n-LOADING Redis is loading the dataset in memory\r\n",
+              DIBS_ERR_UNREACHABLE, "LOADING");
+  check_fault(LINK_COMMANDS, NULL, "-ERR max number of clients reached\r\n",
+              DIBS_ERR_UNREACHABLE, "max number of clients");
+  check_fault(LINK_COMMANDS, NULL, "-DENIED Redis is running in protected mode\r\n",
+              DIBS_ERR_DENIED, "protected mode");
+}
+
+static void another_kind_of_peer_is_a_protocol_fault(void **state)
+{
+  (void)state;
+  check_fault(LINK_COMMANDS, NULL, "HTTP/1.1 400 Bad Request\r\n", DIBS_ERR_PROTOCOL,
+              "HTTP/1.1 400");
+  check_fault(LINK_COMMANDS, NULL, "SSH-2.0-OpenSSH_9.2\r\n", DIBS_ERR_PROTOCOL, "SSH-2.0");
+  check_fault(LINK_COMMANDS, "pw", "*1\r\n$4\r\nAUTH\r\n", DIBS_ERR_PROTOCOL, "handshake");
+  check_fault(LINK_COMMANDS, NULL, "+OK\r\n*2\r\n:1\r\n:2\r\n", DIBS_ERR_PROTOCOL, "handshake");
+  check_fault(LINK_COMMANDS, NULL, "+OK\r\n*2\r\n$1\r\n1\r\n$7\r\n1000000\r\n",
+              DIBS_ERR_PROTOCOL, "handshake");
+  check_fault(LINK_COMMANDS, NULL, "+OK\r\n+OK\r\n", DIBS_ERR_PROTOCOL, "handshake");
+  check_fault(LINK_INBOX, NULL, "+OK\r\n*3\r\n$9\r\nsubscribe\r\n$8\r\ndibs:in2\r\n:1\r\n",
+              DIBS_ERR_PROTOCOL, "handshake");
+  check_fault(LINK_INBOX, NULL, "+OK\r\n*3\r\n:1\r\n:2\r\n:3\r\n", DIBS_ERR_PROTOCOL, "handshake");
+}
+
+static void an_answer_that_repeats_the_password_is_not_shown(void **state)
+{
+  fixture f;
+
+  (void)state;
+  fixture_begin(&f, LINK_COMMANDS);
+  f.settings.password = "hunter2";
+  fixture_open(&f);
+  peer_says(&f, "-ERR unknown command `AUTH`, with args beginning with: `hunter2`\r\n");
+  expect_event(&f, LINK_EVENT_FAULT);
+  assert_int_equal(f.event.status, DIBS_ERR_AUTH);
+  assert_null(strstr(f.event.text, "hunter2"));
+  fixture_end(&f);
+}
+
+static void an_empty_password_hides_nothing(void **state)
+{
+  (void)state;
+  check_fault(LINK_COMMANDS, "", "-WRONGPASS invalid\r\n", DIBS_ERR_AUTH, "WRONGPASS invalid");
+}
+
+/* The heap aborts when a released block still has the password. */
+static void no_freed_memory_keeps_the_password(void **state)
+{
+  char long_name[5000];
+
+  (void)state;
+  memset(long_name, 'n', sizeof(long_name) - 1);
+  long_name[sizeof(long_name) - 1] = 0;
+  for (int way = 0; way < 4; way++) {
+    fixture f;
+    size_t size;
+    fixture_begin(&f, LINK_COMMANDS);
+    f.heap.secret = "hunter2";
+    f.settings.password = "hunter2";
+    f.settings.client_name = way == 3 ? long_name : NULL;
+    fixture_open(&f);
+    link_output(f.link, &size);
+    if (way == 1)
+      link_written(f.link, size);        /* all sent */
+    if (way == 2)
+      link_closed(f.link);               /* nothing sent */
+    if (way == 1) {
+      peer_says(&f, "+OK\r\n" TIME_ANSWER);
+      expect_event(&f, LINK_EVENT_READY);
+    }
+    fixture_end(&f);
+  }
+}
+
+static bool greets(failing_heap *heap, void *data)
+{
+  memory m = FAILING_HEAP_AS(memory, heap);
+  link_role role = *(const link_role *)data;
+  link_settings settings = {
+    .memory = &m, .role = role, .user = "u", .password = "p", .database = 1,
+    .client_name = "n", .channel = "dibs:in1", .answer_timeout = SPAN_MS(1) };
+  const char *answers = role == LINK_INBOX ? "+OK\r\n+OK\r\n" SUBSCRIBED
+                                           : "+OK\r\n+OK\r\n+OK\r\n" TIME_ANSWER;
+  link *l = link_new(&settings);
+  link_event event;
+  bool is_ready = false;
+
+  if (l == NULL)
+    return false;
+  if (link_opened(l, (instant){ 1 }) == DIBS_OK) {
+    link_received(l, answers, strlen(answers), (instant){ 2 });
+    assert_true(link_next_event(l, (instant){ 2 }, &event));
+    is_ready = event.kind == LINK_EVENT_READY;
+    if (!is_ready)
+      assert_int_equal(event.status, DIBS_ERR_NO_MEMORY);
+  } else {
+    assert_int_equal(link_state_of(l), LINK_DOWN);
+    assert_false(link_next_event(l, (instant){ 2 }, &event));
+  }
+  link_free(l);
+  return is_ready;
+}
+
+static void refused_memory_breaks_it_off_cleanly(void **state)
+{
+  link_role roles[] = { LINK_COMMANDS, LINK_INBOX };
+
+  (void)state;
+  failing_heap_try_all(greets, &roles[0]);
+  failing_heap_try_all(greets, &roles[1]);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(commands_greet_in_one_go),
+    cmocka_unit_test(an_inbox_subscribes_and_selects_nothing),
+    cmocka_unit_test(no_name_no_password_is_only_time),
+    cmocka_unit_test(a_refused_name_is_no_matter),
+    cmocka_unit_test(wrong_credentials_are_an_auth_fault),
+    cmocka_unit_test(a_forbidden_channel_is_denied),
+    cmocka_unit_test(a_server_that_is_not_ready_is_unreachable),
+    cmocka_unit_test(another_kind_of_peer_is_a_protocol_fault),
+    cmocka_unit_test(an_answer_that_repeats_the_password_is_not_shown),
+    cmocka_unit_test(an_empty_password_hides_nothing),
+    cmocka_unit_test(no_freed_memory_keeps_the_password),
+    cmocka_unit_test(refused_memory_breaks_it_off_cleanly),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
