@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/* test/lib/proxy_flow.c - bytes through the proxy, and what faults do to them. */
+#include "proxy_parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "server_parts.h"
+
+enum { TO_SERVER, TO_CLIENT };
+enum { TRICKLE_US = 100 };   /* time for the reader to see each byte alone */
+
+int64_t proxy_now_us(void)
+{
+  struct timespec now;
+
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static bool contains(const char *bytes, size_t size, const char *word)
+{
+  return memmem(bytes, size, word, strlen(word)) != NULL;
+}
+
+bool connection_is_chosen(const struct test_proxy *p, const struct connection *c)
+{
+  return p->only[0] == '\0' || contains(c->opening, c->opening_size, p->only);
+}
+
+enum flow_mode flow_mode_of(const struct test_proxy *p, const struct connection *c,
+                            int which)
+{
+  return connection_is_chosen(p, c) ? p->direction[which].mode : FLOW_PASS;
+}
+
+void connection_cut(struct test_proxy *p, struct connection *c)
+{
+  struct linger now = { .l_onoff = 1, .l_linger = 0 };
+
+  if (c->is_cut)
+    return;
+  c->is_cut = true;
+  for (int i = 0; i < 2; i++) {
+    (void)setsockopt(c->fd[i], SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+    (void)close(c->fd[i]);
+    c->fd[i] = -1;
+  }
+  p->generation++;
+  (void)pthread_cond_broadcast(&p->changed);
+}
+
+static void cut_by_fault(struct test_proxy *p, struct connection *c)
+{
+  p->counts.cuts++;
+  connection_cut(p, c);
+}
+
+static void count_drop(struct test_proxy *p, struct flow *f, int which, size_t size)
+{
+  f->has_lost = true;
+  *(which == TO_SERVER ? &p->counts.dropped_to_server : &p->counts.dropped_to_client) +=
+    size;
+  (void)pthread_cond_broadcast(&p->changed);
+}
+
+static void queue(struct test_proxy *p, struct connection *c, int which,
+                  const char *bytes, size_t size)
+{
+  struct flow *f = &c->flow[which];
+  struct chunk *chunk = malloc(sizeof(*chunk) + size);
+  int delay = flow_mode_of(p, c, which) == FLOW_DELAY ? p->direction[which].delay_ms : 0;
+
+  if (chunk == NULL)
+    test_bail_out("no memory");
+  memcpy(chunk->bytes, bytes, size);
+  chunk->next = NULL;
+  chunk->size = size;
+  chunk->sent = 0;
+  chunk->due_us = proxy_now_us() + (int64_t)delay * 1000;
+  *f->last = chunk;
+  f->last = &chunk->next;
+  f->queued += size;
+}
+
+/* Once its limit of bytes is used up, a direction lets nothing more through. */
+static void queue_to_the_limit(struct test_proxy *p, struct connection *c, int which,
+                               const char *bytes, size_t size)
+{
+  struct direction *d = &p->direction[which];
+
+  if (!d->has_cut_after || !connection_is_chosen(p, c)) {
+    queue(p, c, which, bytes, size);
+  } else if (size <= d->cut_after) {
+    d->cut_after -= size;
+    queue(p, c, which, bytes, size);
+  } else {
+    if (d->cut_after > 0)
+      queue(p, c, which, bytes, (size_t)d->cut_after);
+    d->has_cut_after = false;
+    (void)flow_write(p, c, which, INT64_MAX);
+    if (!c->is_cut)
+      cut_by_fault(p, c);
+  }
+}
+
+/* ---- to the server: look for words ---- */
+
+static bool word_appears(struct connection *c, const char *bytes, size_t size,
+                         const char *word)
+{
+  char joint[PROXY_WORD * 4];
+  size_t head = size < PROXY_WORD ? size : PROXY_WORD;
+
+  if (word[0] == '\0')
+    return false;
+  memcpy(joint, c->recent, c->recent_size);
+  memcpy(joint + c->recent_size, bytes, head);
+  return contains(bytes, size, word) || contains(joint, c->recent_size + head, word);
+}
+
+static void remember(struct connection *c, const char *bytes, size_t size)
+{
+  size_t room = PROXY_OPENING - c->opening_size, old;
+
+  if (room > size)
+    room = size;
+  memcpy(c->opening + c->opening_size, bytes, room);
+  c->opening_size += room;
+  if (size > PROXY_WORD) {
+    bytes += size - PROXY_WORD;
+    size = PROXY_WORD;
+  }
+  old = c->recent_size < PROXY_WORD ? c->recent_size : PROXY_WORD;
+  memmove(c->recent, c->recent + c->recent_size - old, old);
+  memcpy(c->recent + old, bytes, size);
+  c->recent_size = old + size;
+}
+
+/* A piece of one command, at most up to its end. */
+static void take_command(struct test_proxy *p, struct connection *c, const char *bytes,
+                         size_t size, bool is_end)
+{
+  bool is_found = word_appears(c, bytes, size, p->lose);
+
+  remember(c, bytes, size);
+  if (is_found && !c->is_losing && connection_is_chosen(p, c)) {
+    c->is_losing = true;
+    c->cut_at = c->asked + 1;
+    p->lose[0] = '\0';
+  }
+  if (is_end) {
+    c->asked++;
+    c->recent_size = 0;
+  }
+  queue_to_the_limit(p, c, TO_SERVER, bytes, size);
+}
+
+/* ---- to the client: swallow replies ---- */
+
+static void take_reply(struct test_proxy *p, struct connection *c, const char *bytes,
+                       size_t size, bool is_end)
+{
+  bool is_swallowing = p->swallow > 0 && connection_is_chosen(p, c);
+
+  c->answered += is_end;
+  if (!is_swallowing && !c->is_losing) {
+    queue_to_the_limit(p, c, TO_CLIENT, bytes, size);
+    return;
+  }
+  p->counts.replies_swallowed += is_end;
+  count_drop(p, &c->flow[TO_CLIENT], TO_CLIENT, size);
+  /* What follows a dropped beginning is not another reply. */
+  if (is_swallowing && is_end && --p->swallow == 0)
+    cut_by_fault(p, c);
+  else if (c->is_losing && c->answered >= c->cut_at)
+    cut_by_fault(p, c);
+}
+
+void flow_take(struct test_proxy *p, struct connection *c, int which, const char *bytes,
+               size_t size)
+{
+  struct flow *f = &c->flow[which];
+
+  bool is_swallowing = which == TO_CLIENT && (p->swallow > 0 || c->is_losing);
+
+  if (flow_mode_of(p, c, which) == FLOW_BLACK_HOLE || (f->has_lost && !is_swallowing)) {
+    if (which == TO_SERVER)
+      remember(c, bytes, size);
+    count_drop(p, f, which, size);
+    return;
+  }
+  while (size > 0 && !c->is_cut) {
+    bool is_end;
+    size_t taken = resp_scan_feed(&f->scan, bytes, size, &is_end);
+    if (which == TO_SERVER)
+      take_command(p, c, bytes, taken, is_end);
+    else
+      take_reply(p, c, bytes, taken, is_end);
+    bytes += taken;
+    size -= taken;
+  }
+}
+
+void flow_end(struct test_proxy *p, struct connection *c, int which, bool is_reset)
+{
+  struct flow *f = &c->flow[which];
+  enum flow_mode mode = flow_mode_of(p, c, which);
+
+  f->is_ended = true;
+  if (mode == FLOW_BLACK_HOLE)
+    f->has_lost = true;
+  else if (is_reset && mode != FLOW_HOLD && !f->has_lost)
+    connection_cut(p, c);
+}
+
+/* ---- out ---- */
+
+static void drop_chunk(struct flow *f)
+{
+  struct chunk *c = f->first;
+
+  f->first = c->next;
+  if (f->first == NULL)
+    f->last = &f->first;
+  free(c);
+}
+
+/* One write; false when the socket takes no more now, or is gone. */
+static bool write_some(struct test_proxy *p, struct connection *c, int which)
+{
+  struct flow *f = &c->flow[which];
+  struct chunk *chunk = f->first;
+  bool is_trickle = flow_mode_of(p, c, which) == FLOW_TRICKLE;
+  size_t size = chunk->size - chunk->sent;
+  ssize_t sent;
+
+  if (is_trickle)
+    size = 1;
+  sent = send(c->fd[!which], chunk->bytes + chunk->sent, size, MSG_NOSIGNAL);
+  if (sent < 0) {
+    if (errno != EAGAIN && errno != EINTR)
+      connection_cut(p, c);
+    return false;
+  }
+  chunk->sent += (size_t)sent;
+  if (is_trickle)
+    chunk->due_us = proxy_now_us() + TRICKLE_US;
+  f->queued -= (size_t)sent;
+  *(which == TO_SERVER ? &p->counts.passed_to_server : &p->counts.passed_to_client) +=
+    (uint64_t)sent;
+  if (chunk->sent == chunk->size)
+    drop_chunk(f);
+  (void)pthread_cond_broadcast(&p->changed);
+  return true;
+}
+
+int64_t flow_write(struct test_proxy *p, struct connection *c, int which, int64_t now)
+{
+  struct flow *f = &c->flow[which];
+  enum flow_mode mode = flow_mode_of(p, c, which);
+
+  if (mode == FLOW_BLACK_HOLE || f->has_lost)
+    while (f->first != NULL) {
+      count_drop(p, f, which, f->first->size - f->first->sent);
+      f->queued = 0;
+      drop_chunk(f);
+    }
+  if (mode == FLOW_HOLD || c->is_cut)
+    return INT64_MAX;
+  while (f->first != NULL) {
+    if (f->first->due_us > now)
+      return f->first->due_us;
+    if (!write_some(p, c, which))
+      return c->is_cut ? INT64_MAX : 0;
+  }
+  if (f->is_ended && !f->is_end_passed && !f->has_lost) {
+    f->is_end_passed = true;
+    (void)shutdown(c->fd[!which], SHUT_WR);
+  }
+  return INT64_MAX;
+}

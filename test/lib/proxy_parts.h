@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* test/lib/proxy_parts.h - what the files of the proxy tell each other. */
+#ifndef TEST_PROXY_PARTS_H
+#define TEST_PROXY_PARTS_H
+
+#include <pthread.h>
+
+#include "proxy.h"
+#include "resp_scan.h"
+
+enum { PROXY_OPENING = 1000, PROXY_WORD = 64, PROXY_CONNECTIONS = 512 };
+
+enum flow_mode { FLOW_PASS, FLOW_BLACK_HOLE, FLOW_HOLD, FLOW_DELAY, FLOW_TRICKLE };
+
+struct chunk {
+  struct chunk *next;
+  int64_t due_us;
+  size_t size, sent;
+  char bytes[];
+};
+
+/* One direction of one connection. */
+struct flow {
+  struct chunk *first, **last;
+  size_t queued;
+  bool is_ended;        /* nothing more can be read */
+  bool is_end_passed;   /* and the other side was told */
+  bool has_lost;        /* bytes or an end were dropped: it never passes anything again */
+  struct resp_scan scan;
+};
+
+struct connection {
+  struct connection *next;
+  int fd[2];            /* [0] the client's, [1] the server's */
+  struct flow flow[2];  /* [0] to the server, read from fd[0]; [1] to the client */
+  char opening[PROXY_OPENING + 1];
+  size_t opening_size;
+  char recent[PROXY_WORD * 2];   /* the last bytes to the server */
+  size_t recent_size;
+  uint64_t asked, answered;      /* whole commands and replies */
+  bool is_losing;       /* nothing more to the client, and ... */
+  uint64_t cut_at;      /* ... cut when so many are answered */
+  bool is_cut;
+};
+
+struct direction {
+  enum flow_mode mode;
+  int delay_ms;
+  bool has_cut_after;
+  uint64_t cut_after;
+};
+
+struct test_proxy {
+  pthread_t thread;
+  pthread_mutex_t mutex;         /* everything below */
+  pthread_cond_t changed;        /* the counts have */
+  bool is_ending;
+  uint64_t generation;           /* descriptors were closed outside the thread */
+  int wake;                      /* eventfd */
+  int listener[2];               /* unix, TCP; -1 while refusing */
+  int port, port_claim;
+  int server_port;               /* for clients by TCP; 0: by the socket too */
+  struct connection *connections;
+  struct direction direction[2];
+  unsigned swallow;
+  char lose[PROXY_WORD], only[PROXY_WORD];
+  struct test_proxy_counts counts;
+  char directory[64], socket[96], url[128], tcp_url[64], target[128];
+};
+
+/* The thread. */
+void *proxy_pump(void *proxy);
+
+/* With the mutex held: */
+void proxy_listen(struct test_proxy *p);
+void proxy_close_listeners(struct test_proxy *p);
+void connection_cut(struct test_proxy *p, struct connection *c);
+bool connection_is_chosen(const struct test_proxy *p, const struct connection *c);
+/* Takes bytes that were read; may mark the connection as cut. */
+void flow_take(struct test_proxy *p, struct connection *c, int which, const char *bytes,
+               size_t size);
+void flow_end(struct test_proxy *p, struct connection *c, int which, bool is_reset);
+/* Writes what is due. Returns when more is due: 0 now if it could, INT64_MAX never. */
+int64_t flow_write(struct test_proxy *p, struct connection *c, int which, int64_t now);
+enum flow_mode flow_mode_of(const struct test_proxy *p, const struct connection *c,
+                            int which);
+int64_t proxy_now_us(void);
+
+#endif
