@@ -45,8 +45,8 @@ void connection_lost(engine *e, int i, dibs_status why, const char *words, insta
     return;
   link_closed(c->link);
   c->failures++;
-  c->state = PLAN_BACK_OFF;
   c->until = instant_add(now, back_off(e, c));
+  c->state = instant_before(now, c->until) ? PLAN_BACK_OFF : PLAN_OFF;
   c->was_ready = false;
   c->tell_connect = false;
 

@@ -110,6 +110,7 @@ static bool send_acquire(name *n, buffer *out, call *c, instant now)
 
   c->ask = n->ask;
   n->ask_ttl = ttl;
+  n->ask_was_repeated = n->ask_was_sent;
   if (!n->ask_was_sent) {
     n->ask_was_sent = true;
     n->ask_sent_at = now;
@@ -408,6 +409,15 @@ static lock_verdict answer_cancel(const call *c, name *n, const resp_reply *repl
 
 /* ---- refusals: the table of reliability.md B30 ---- */
 
+/* An explicit refusal: this sending was not executed, an earlier one may have been. */
+static void not_executed(name *n, const call *c)
+{
+  if (c->kind == CALL_ACQUIRE && n->ask == c->ask)
+    n->ask_was_sent = n->ask_was_repeated;
+  if (c->kind == CALL_RELEASE && lease_id_equal(&n->lease, &c->lease))
+    n->release_was_sent = n->release_was_repeated;
+}
+
 static void refuse_name(name *n, const call *c, resp_fault fault, instant now)
 {
   lock_table *t = n->table;
@@ -429,7 +439,6 @@ static void refuse_name(name *n, const call *c, resp_fault fault, instant now)
   case CALL_RELEASE:
     if (n->state != NAME_RELEASING || !lease_id_equal(&n->lease, &c->lease))
       return;
-    n->release_was_sent = n->release_was_repeated;    /* this one was not executed */
     if (later || fault == RESP_FAULT_REFUSED)
       name_retry(n, now);
     else
@@ -486,13 +495,14 @@ static lock_verdict refused(lock_table *t, const call *c, name *n, const resp_no
   resp_fault fault = resp_fault_of(error->bytes, error->size);
 
   keep_words(t, error);
+  if (n != NULL)
+    not_executed(n, c);
   if (fault == RESP_FAULT_READ_ONLY)
     return LOCK_READ_ONLY;             /* everything open is asked again elsewhere */
   if (c->kind == CALL_RENEW) {
     refuse_renewals(t, c, fault, now);
   } else if (n != NULL && fault == RESP_FAULT_NO_SCRIPT) {
     n->with_text = true;
-    n->release_was_sent = n->release_was_repeated;
     name_due(n);
   } else if (n != NULL) {
     refuse_name(n, c, fault, now);

@@ -75,7 +75,7 @@ struct name {
 
   /* The open ask. */
   uint64_t ask;
-  bool ask_waits, ask_was_sent, ask_was_answered, needs_inbox;
+  bool ask_waits, ask_was_sent, ask_was_repeated, ask_was_answered, needs_inbox;
   span ask_ttl;
   instant ask_sent_at;           /* its first sending */
   instant waiting_at;            /* sending of its last request answered `waiting` */

@@ -185,25 +185,48 @@ static const char *script_word(const resp_reply *r)
   return "?";
 }
 
+static const char *argument(const resp_reply *r, size_t i)
+{
+  size_t keys = (size_t)strtoul(word(r, 2)->bytes, NULL, 10);
+  const resp_node *n = word(r, 3 + keys + i);
+
+  return n != NULL ? n->bytes : NULL;
+}
+
+/* "acquire KEY K w", then "doubt" when the clock is not to be used, and "watched" when
+ * it claims to have watched the holder for a whole lease. */
+static void describe_acquire(const resp_reply *r, char *line, size_t size)
+{
+  char mode, watched[128];
+  long long estimate, give_up;
+
+  assert_int_equal(sscanf(argument(r, 6), "%c %lld %lld %127s", &mode, &estimate, &give_up,
+                          watched), 4);
+  snprintf(line, size, " %s %s %c%s%s", word(r, 3)->bytes, argument(r, 1), mode,
+           estimate == 0 ? " doubt" : "", strcmp(watched, "-") != 0 ? " watched" : "");
+}
+
 /* One line for a script call: what the tests are about, without the times. */
 static void describe(const resp_reply *r, char *line, size_t size)
 {
   const char *verb = script_word(r);
-  size_t keys = (size_t)strtoul(word(r, 2)->bytes, NULL, 10);
-  size_t at = 3 + keys;
   int used = snprintf(line, size, "%s%s", is_word(r, 0, "EVAL") ? "text:" : "", verb);
 
+  line += used;
+  size -= (size_t)used;
   if (strcmp(verb, "acquire") == 0)
-    snprintf(line + used, size - (size_t)used, " %s %s %s", word(r, 3)->bytes,
-             strchr(word(r, at)->bytes, ':') + 1, word(r, at + 2)->bytes);
+    describe_acquire(r, line, size);
   else if (strcmp(verb, "cancel") == 0)
-    snprintf(line + used, size - (size_t)used, " %s", strchr(word(r, at)->bytes, ':') + 1);
+    snprintf(line, size, " %s", argument(r, 1));
   else if (strcmp(verb, "release") == 0)
-    snprintf(line + used, size - (size_t)used, " %s", word(r, at)->bytes);
+    snprintf(line, size, " %s", argument(r, 0));
   else
-    for (size_t i = at; word(r, i) != NULL; i++)
-      if (strchr(word(r, i)->bytes, ':') != NULL && used < (int)size)
-        used += snprintf(line + used, size - (size_t)used, " %s", word(r, i)->bytes);
+    for (size_t i = 0; argument(r, i) != NULL; i++)
+      if (strchr(argument(r, i), ':') != NULL) {
+        used = snprintf(line, size, " %s", argument(r, i));
+        line += used;
+        size -= (size_t)used;
+      }
 }
 
 /* Answers are in the order of the commands: ours wait for the script's before them. */
@@ -249,6 +272,19 @@ static bool read_commands(struct peer *p, int i)
   return fed;
 }
 
+/* Nobody will hear the answers to what was asked on it. */
+static void connection_is_gone(struct peer *p, int link)
+{
+  p->up[link] = false;
+  if (link != 0)
+    return;
+  while (p->command_count > 0)
+    drop_first(p->commands, &p->command_count);
+  while (p->owed_count > 0)
+    drop_first(p->owed, &p->owed_count);
+  p->unanswered = 0;
+}
+
 /* ---- what the engine tells ---- */
 
 static void tell(struct peer *p, const char *what, const effect *e, bool with_status)
@@ -267,11 +303,11 @@ static void take_effect(struct peer *p, const effect *e)
 
   switch (e->kind) {
   case EFFECT_CONNECT:
+    connection_is_gone(p, e->link);
     p->wanted[e->link] = true;
-    p->up[e->link] = false;
     break;
   case EFFECT_DISCONNECT:
-    p->up[e->link] = false;
+    connection_is_gone(p, e->link);
     p->wanted[e->link] = false;
     break;
   case EFFECT_LOCK_GRANTED:
@@ -343,6 +379,13 @@ void peer_advance_ms(struct peer *p, int64_t ms)
   pull(p);
 }
 
+void peer_advance_to_command(struct peer *p)
+{
+  for (int i = 0; i < 100000 && p->command_count == 0; i++)
+    peer_advance_ms(p, 1);
+  assert_true(p->command_count > 0);
+}
+
 void peer_stop_ms(struct peer *p, int64_t ms)
 {
   p->now = instant_add(p->now, SPAN_MS(ms));
@@ -406,14 +449,8 @@ void peer_connect(struct peer *p, int link)
 
 void peer_break(struct peer *p, int link)
 {
-  p->up[link] = false;
-  if (link == 0) {                       /* nobody will hear the answers */
-    while (p->command_count > 0)
-      drop_first(p->commands, &p->command_count);
-    while (p->owed_count > 0)
-      drop_first(p->owed, &p->owed_count);
-    p->unanswered = 0;
-  }
+  p->wanted[link] = false;
+  connection_is_gone(p, link);
   engine_disconnected(p->engine, link, DIBS_ERR_UNREACHABLE, "connection reset", p->now);
   pull(p);
 }

@@ -28,6 +28,8 @@ instant peer_now(const struct peer *p);
 int64_t peer_server_us(const struct peer *p);
 /* Lets time pass, ticking the engine whenever it asked to be. */
 void peer_advance_ms(struct peer *p, int64_t ms);
+/* Lets time pass until a command is sent. */
+void peer_advance_to_command(struct peer *p);
 /* Time passes without the engine noticing: a stopped process. It ticks afterwards. */
 void peer_stop_ms(struct peer *p, int64_t ms);
 /* The server's wall clock steps; ours does not. */

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* Stories of refusals: each error ends in the right retry or status. Themes 5, 14, 16, 30. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "peer.h"
+
+#define A PEER_CLIENT
+#define B PEER_OTHER
+#define KEY "dibs:m:{n}"
+
+static long long now_us(struct peer *p) { return (long long)peer_server_us(p); }
+
+/* A peer that has granted "a" the lease A:1:60. */
+static struct peer *held(struct wish w)
+{
+  struct peer *p = peer_new();
+
+  peer_lock(p, "a", w);
+  peer_connect(p, 0);
+  peer_expect(p, "acquire*");
+  peer_answer(p, "[1 %lld %lld 60]", now_us(p),
+              (long long)(w.ttl_ms > 0 ? w.ttl_ms : 30000));
+  peer_expect_told(p, "granted a");
+  return p;
+}
+
+static struct peer *asked(struct wish w)
+{
+  struct peer *p = peer_new();
+
+  peer_lock(p, "a", w);
+  peer_connect(p, 0);
+  peer_expect(p, "acquire " KEY " 1*");
+  return p;
+}
+
+static void refused_with(const char *error, const char *told)
+{
+  struct peer *p = asked((struct wish){ 0 });
+
+  peer_answer(p, "%s", error);
+  peer_expect_told(p, told);
+  peer_advance_ms(p, 60000);
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
+static void theme_14_each_refusal_has_its_own_status(void **state)
+{
+  (void)state;
+  refused_with("-WRONGTYPE Operation against a key", "failed a DIBS_ERR_WRONG_TYPE");
+  refused_with("-OOM command not allowed", "failed a DIBS_ERR_REFUSED");
+  refused_with("-MISCONF Redis is configured to save", "failed a DIBS_ERR_REFUSED");
+  refused_with("-NOREPLICAS Not enough good replicas", "failed a DIBS_ERR_REFUSED");
+  refused_with("-NOPERM this user has no permissions", "failed a DIBS_ERR_DENIED");
+  refused_with("-NOAUTH Authentication required.", "failed a DIBS_ERR_AUTH");
+  refused_with("-ERR something else", "failed a DIBS_ERR_SERVER");
+}
+
+static void theme_30_no_script_is_answered_with_the_text(void **state)
+{
+  struct peer *p = asked((struct wish){ 0 });
+
+  (void)state;
+  peer_answer(p, "-NOSCRIPT No matching script.");
+  peer_expect(p, "text:acquire " KEY " 1 w");
+  peer_answer(p, "[1 %lld 30000 60]", now_us(p));
+  peer_expect_told(p, "granted a");
+  peer_release(p, "a");
+  peer_expect(p, "release*");
+  peer_answer(p, "-NOSCRIPT No matching script.");
+  peer_expect(p, "text:release " A ":1:60");
+  peer_answer(p, "2");
+  peer_expect_told(p, "released a DIBS_EXPIRED");
+  peer_free(p);
+}
+
+static void theme_30_a_renewal_survives_a_flush_too(void **state)
+{
+  struct peer *p = held((struct wish){ 0 });
+
+  (void)state;
+  peer_advance_ms(p, 11200);
+  peer_expect(p, "renew*");
+  peer_answer(p, "-NOSCRIPT No matching script.");
+  peer_expect(p, "text:renew " A ":1:60");
+  peer_free(p);
+}
+
+static void loading_and_busy_are_asked_again_soon(void **state)
+{
+  static const char *const errors[] = { "-LOADING Redis is loading", "-BUSY Redis is busy",
+                                        "-TRYAGAIN Multiple keys", "-CLUSTERDOWN down" };
+  struct peer *p = asked((struct wish){ 0 });
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+    peer_answer(p, "%s", errors[i]);
+    peer_expect_nothing(p);
+    peer_advance_ms(p, 20 << i);
+    peer_expect(p, "acquire " KEY " 1*");
+  }
+  peer_expect_told_nothing(p);
+  peer_free(p);
+}
+
+static void a_replica_is_left_and_named_after_the_connect_timeout(void **state)
+{
+  struct peer *p = asked((struct wish){ 0 });
+
+  (void)state;
+  peer_answer(p, "-READONLY You can't write against a read only replica.");
+  for (int i = 0; i < 20; i++) {
+    peer_advance_ms(p, 200);
+    if (peer_wants(p, 0)) {
+      peer_connect(p, 0);
+      peer_expect(p, "acquire*");
+      peer_answer(p, "-READONLY You can't write against a read only replica.");
+    }
+  }
+  peer_expect_told_nothing(p);
+  peer_advance_ms(p, 6000);
+  peer_expect_told(p, "failed a DIBS_ERR_READ_ONLY");
+  peer_free(p);
+}
+
+static void without_a_server_it_is_unreachable_after_the_connect_timeout(void **state)
+{
+  struct peer *p = peer_new();
+
+  (void)state;
+  peer_lock(p, "a", (struct wish){ 0 });
+  for (int i = 0; i < 49; i++) {
+    if (peer_wants(p, 0))
+      peer_break(p, 0);
+    peer_advance_ms(p, 100);
+  }
+  peer_expect_told_nothing(p);
+  peer_advance_ms(p, 200);
+  peer_expect_told(p, "failed a DIBS_ERR_UNREACHABLE");
+  peer_free(p);
+}
+
+static void theme_16_wait_ms_counts_also_without_a_server(void **state)
+{
+  struct peer *p = peer_new();
+
+  (void)state;
+  peer_lock(p, "a", (struct wish){ .wait_ms = 300 });
+  peer_advance_ms(p, 299);
+  peer_expect_told_nothing(p);
+  peer_advance_ms(p, 1);
+  peer_expect_told(p, "failed a DIBS_ERR_UNREACHABLE");
+  peer_free(p);
+}
+
+static void theme_05_asked_and_never_answered_is_unknown(void **state)
+{
+  struct peer *p = asked((struct wish){ .wait_ms = 300 });
+
+  (void)state;
+  peer_advance_ms(p, 300);
+  peer_expect_told(p, "failed a DIBS_UNKNOWN");
+  peer_expect(p, "cancel 1");
+  peer_free(p);
+}
+
+static void a_server_that_answers_nothing_is_left_after_the_command_timeout(void **state)
+{
+  struct peer *p = asked((struct wish){ 0 });
+
+  (void)state;
+  peer_advance_ms(p, 1999);
+  assert_false(peer_wants(p, 0));
+  peer_advance_ms(p, 50);
+  assert_true(peer_wants(p, 0));
+  peer_connect(p, 0);
+  peer_expect(p, "acquire " KEY " 1 w");
+  peer_free(p);
+}
+
+static void credentials_that_fail_end_the_wait_at_once(void **state)
+{
+  struct peer *p = peer_new();
+
+  (void)state;
+  peer_lock(p, "a", (struct wish){ 0 });
+  engine_disconnected(peer_engine(p), 0, DIBS_ERR_AUTH, "WRONGPASS", peer_now(p));
+  peer_advance_ms(p, 0);
+  peer_expect_told(p, "failed a DIBS_ERR_AUTH");
+  peer_free(p);
+}
+
+static void nonsense_in_an_answer_breaks_the_connection(void **state)
+{
+  struct peer *p = asked((struct wish){ 0 });
+
+  (void)state;
+  peer_answer(p, "[1 2]");
+  peer_advance_ms(p, 0);
+  peer_expect_told(p, "failed a DIBS_ERR_PROTOCOL");
+  peer_free(p);
+}
+
+static void reconnects_back_off_to_a_second_and_no_further(void **state)
+{
+  struct peer *p = held((struct wish){ .ttl_ms = 60000 });
+  int tries = 0;
+
+  (void)state;
+  peer_break(p, 0);
+  for (int i = 0; i < 2000; i++) {
+    peer_advance_ms(p, 10);
+    if (peer_wants(p, 0)) {
+      tries++;
+      peer_break(p, 0);
+    }
+  }
+  assert_in_range(tries, 20, 50);
+  peer_free(p);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(theme_14_each_refusal_has_its_own_status),
+    cmocka_unit_test(theme_30_no_script_is_answered_with_the_text),
+    cmocka_unit_test(theme_30_a_renewal_survives_a_flush_too),
+    cmocka_unit_test(loading_and_busy_are_asked_again_soon),
+    cmocka_unit_test(a_replica_is_left_and_named_after_the_connect_timeout),
+    cmocka_unit_test(without_a_server_it_is_unreachable_after_the_connect_timeout),
+    cmocka_unit_test(theme_16_wait_ms_counts_also_without_a_server),
+    cmocka_unit_test(theme_05_asked_and_never_answered_is_unknown),
+    cmocka_unit_test(a_server_that_answers_nothing_is_left_after_the_command_timeout),
+    cmocka_unit_test(credentials_that_fail_end_the_wait_at_once),
+    cmocka_unit_test(nonsense_in_an_answer_breaks_the_connection),
+    cmocka_unit_test(reconnects_back_off_to_a_second_and_no_further),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/* Stories of holding: the watchdog, suspicion, loss. protocol.md 5; themes 1, 2, 9, 17. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "peer.h"
+
+#define A PEER_CLIENT
+#define B PEER_OTHER
+#define KEY "dibs:m:{n}"
+
+static long long now_us(struct peer *p) { return (long long)peer_server_us(p); }
+
+/* A peer that has granted "a" the lease A:1:60. */
+static struct peer *held(struct wish w)
+{
+  struct peer *p = peer_new();
+
+  peer_lock(p, "a", w);
+  peer_connect(p, 0);
+  peer_expect(p, "acquire*");
+  peer_answer(p, "[1 %lld %lld 60]", now_us(p),
+              (long long)(w.ttl_ms > 0 ? w.ttl_ms : 30000));
+  peer_expect_told(p, "granted a");
+  return p;
+}
+
+static void the_watchdog_renews_at_a_third_and_counts_from_the_sending(void **state)
+{
+  struct peer *p = held((struct wish){ 0 });
+
+  (void)state;
+  peer_advance_ms(p, 8900);
+  peer_expect_nothing(p);
+  peer_advance_ms(p, 2300);
+  peer_expect(p, "renew " A ":1:60");
+  peer_advance_ms(p, 300);
+  peer_answer(p, "[%lld 0 30000]", now_us(p));
+  peer_expect_told(p, "renewed a");
+  assert_in_range(peer_valid_ms(p, "a"), 30000 - 303 - 2500, 30000 - 303 - 300);
+  peer_free(p);
+}
+
+/* Theme 1: cut off, the holder is told once, and not after the deadline. */
+static void theme_01_cut_off_it_is_lost_once_before_the_deadline(void **state)
+{
+  struct peer *p = held((struct wish){ .ttl_ms = 3000 });
+
+  (void)state;
+  peer_break(p, 0);
+  peer_expect_told(p, "suspect a");
+  peer_advance_ms(p, 3000 - 33 - 10);
+  peer_expect_told_nothing(p);
+  peer_advance_ms(p, 9);
+  peer_expect_told(p, "lost a DIBS_LOST");
+  peer_advance_ms(p, 100000);
+  peer_expect_told_nothing(p);
+  peer_release(p, "a");
+  peer_expect_told(p, "released a DIBS_LOST");
+  peer_free(p);
+}
+
+/* Theme 2: a failed renewal never ends the watchdog. */
+static void theme_02_refused_renewals_are_tried_until_one_succeeds(void **state)
+{
+  struct peer *p = held((struct wish){ .ttl_ms = 3000 });
+
+  (void)state;
+  peer_advance_ms(p, 1200);
+  for (int i = 0; i < 5; i++) {
+    peer_expect(p, "renew " A ":1:60");
+    peer_answer(p, i % 2 ? "-LOADING Redis is loading" : "-MISCONF no disk");
+    peer_advance_ms(p, 160);
+  }
+  peer_expect_told(p, "suspect a");
+  peer_expect_told_nothing(p);
+  peer_expect(p, "renew " A ":1:60");
+  peer_answer(p, "[%lld 0 3000]", now_us(p));
+  peer_expect_told(p, "renewed a");
+  peer_advance_ms(p, 1200);
+  peer_expect(p, "renew " A ":1:60");
+  peer_free(p);
+}
+
+/* Theme 17: extend never creates; a gap in ownership is a loss. */
+static void theme_17_a_renewal_that_is_not_ours_any_more_is_a_loss_at_once(void **state)
+{
+  struct peer *p = held((struct wish){ 0 });
+
+  (void)state;
+  peer_advance_ms(p, 11200);
+  peer_expect(p, "renew*");
+  peer_answer(p, "[%lld -1 0]", now_us(p));
+  peer_expect_told(p, "lost a DIBS_LOST");
+  peer_expect(p, "release " A ":1:60");
+  peer_answer(p, "[3 '" B ":4:90]");
+  peer_release(p, "a");
+  peer_expect_told(p, "released a DIBS_TAKEN");
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
+/* The program slept through its lease: lost comes before anything else it may see. */
+static void a_stopped_process_learns_its_loss_first(void **state)
+{
+  struct peer *p = held((struct wish){ .ttl_ms = 3000 });
+
+  (void)state;
+  peer_stop_ms(p, 60000);
+  peer_expect_told(p, "lost a DIBS_LOST");
+  peer_free(p);
+}
+
+static void a_late_answer_to_a_renewal_revives_nothing(void **state)
+{
+  struct peer *p = held((struct wish){ .ttl_ms = 3000 });
+
+  (void)state;
+  peer_advance_ms(p, 1200);
+  peer_expect(p, "renew*");
+  peer_stop_ms(p, 1900);
+  peer_expect_told(p, "suspect a");
+  peer_expect_told(p, "lost a DIBS_LOST");
+  peer_free(p);
+}
+
+/* Theme 9: after the release nothing is renewed, ever. */
+static void theme_09_nothing_is_renewed_after_the_release(void **state)
+{
+  struct peer *p = held((struct wish){ .ttl_ms = 3000 });
+
+  (void)state;
+  peer_release(p, "a");
+  peer_expect(p, "release " A ":1:60");
+  peer_answer(p, "1");
+  peer_expect_told(p, "released a DIBS_OK");
+  peer_advance_ms(p, 100000);
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
+static void theme_09_a_release_without_an_answer_is_not_followed_by_a_renewal(void **state)
+{
+  struct peer *p = held((struct wish){ .ttl_ms = 3000 });
+
+  (void)state;
+  peer_release(p, "a");
+  peer_expect(p, "release*");
+  peer_advance_ms(p, 1900);
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
+static void theme_09_max_hold_ends_renewal_and_the_hold(void **state)
+{
+  struct peer *p = held((struct wish){ .ttl_ms = 3000, .max_hold_ms = 5000 });
+
+  (void)state;
+  int64_t end = peer_now(p).ns + SPAN_MS(5000).ns;
+
+  for (int i = 0; i < 4; i++) {
+    peer_advance_to_command(p);
+    peer_expect(p, "renew*");
+    peer_answer(p, "[%lld 0 3000]", now_us(p));
+    peer_expect_told(p, "renewed a");
+    assert_in_range(peer_valid_ms(p, "a"), 0, (end - peer_now(p).ns) / 1000000);
+  }
+  peer_advance_ms(p, (end - peer_now(p).ns) / 1000000 - 10);
+  peer_expect_told_nothing(p);
+  peer_advance_ms(p, 10);
+  peer_expect_told(p, "lost a DIBS_LOST");
+  peer_expect(p, "release " A ":1:60");
+  peer_free(p);
+}
+
+static void a_fixed_lease_is_never_renewed(void **state)
+{
+  struct peer *p = held((struct wish){ .ttl_ms = 3000, .is_fixed = true });
+
+  (void)state;
+  peer_advance_ms(p, 2900);
+  peer_expect_nothing(p);
+  peer_advance_ms(p, 70);
+  peer_expect_told(p, "lost a DIBS_LOST");
+  peer_free(p);
+}
+
+static void a_fixed_lease_is_not_renewed_when_the_connection_comes_back(void **state)
+{
+  struct peer *p = held((struct wish){ .ttl_ms = 3000, .is_fixed = true });
+
+  (void)state;
+  peer_break(p, 0);
+  peer_advance_ms(p, 1);
+  peer_connect(p, 0);
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
+static void a_new_connection_renews_at_once(void **state)
+{
+  struct peer *p = held((struct wish){ 0 });
+
+  (void)state;
+  peer_break(p, 0);
+  peer_expect_told(p, "suspect a");
+  peer_advance_ms(p, 1);
+  peer_connect(p, 0);
+  peer_expect(p, "renew " A ":1:60");
+  peer_answer(p, "[%lld 0 30000]", now_us(p));
+  peer_expect_told(p, "renewed a");
+  peer_free(p);
+}
+
+/* Theme 22: the connection is there and silent. Do not wait for a whole lease. */
+static void theme_22_a_silent_connection_is_replaced_within_a_quarter_of_the_ttl(void **state)
+{
+  struct peer *p = held((struct wish){ .ttl_ms = 4000 });
+
+  (void)state;
+  peer_advance_ms(p, 1600);
+  peer_expect(p, "renew*");
+  peer_advance_ms(p, 1050);
+  assert_true(peer_wants(p, 0));
+  peer_connect(p, 0);
+  peer_expect(p, "renew " A ":1:60");
+  peer_answer(p, "[%lld 0 4000]", now_us(p));
+  peer_expect_told(p, "suspect a");
+  peer_expect_told(p, "renewed a");
+  peer_free(p);
+}
+
+static void many_leases_are_renewed_by_one_command(void **state)
+{
+  struct peer *p = held((struct wish){ .name = "n" });
+
+  (void)state;
+  peer_lock(p, "b", (struct wish){ .name = "m" });
+  peer_expect(p, "acquire*");
+  peer_answer(p, "[1 %lld 30000 61]", now_us(p));
+  peer_break(p, 0);
+  peer_advance_ms(p, 1);
+  peer_connect(p, 0);
+  peer_expect(p, "renew " A ":1:60 " A ":2:61");
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
+static void a_broken_lease_is_lost_by_message(void **state)
+{
+  struct peer *p = held((struct wish){ 0 });
+
+  (void)state;
+  peer_lock(p, "b", (struct wish){ 0 });         /* a local waiter opens the inbox */
+  peer_connect(p, 1);
+  peer_expect(p, "renew*");
+  peer_answer(p, "[%lld 0 30000]", now_us(p));
+  peer_expect_told(p, "renewed a");
+  peer_message(p, "lost " A ":1:60 n");
+  peer_expect_told(p, "lost a DIBS_LOST");
+  peer_free(p);
+}
+
+static void a_lost_message_for_another_lease_is_ignored(void **state)
+{
+  struct peer *p = held((struct wish){ 0 });
+
+  (void)state;
+  peer_lock(p, "b", (struct wish){ 0 });
+  peer_connect(p, 1);
+  peer_expect(p, "renew*");
+  peer_answer(p, "[%lld 0 30000]", now_us(p));
+  peer_expect_told(p, "renewed a");
+  peer_message(p, "lost " A ":1:59 n");
+  peer_expect_told_nothing(p);
+  peer_free(p);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(the_watchdog_renews_at_a_third_and_counts_from_the_sending),
+    cmocka_unit_test(theme_01_cut_off_it_is_lost_once_before_the_deadline),
+    cmocka_unit_test(theme_02_refused_renewals_are_tried_until_one_succeeds),
+    cmocka_unit_test(theme_17_a_renewal_that_is_not_ours_any_more_is_a_loss_at_once),
+    cmocka_unit_test(a_stopped_process_learns_its_loss_first),
+    cmocka_unit_test(a_late_answer_to_a_renewal_revives_nothing),
+    cmocka_unit_test(theme_09_nothing_is_renewed_after_the_release),
+    cmocka_unit_test(theme_09_a_release_without_an_answer_is_not_followed_by_a_renewal),
+    cmocka_unit_test(theme_09_max_hold_ends_renewal_and_the_hold),
+    cmocka_unit_test(a_fixed_lease_is_never_renewed),
+    cmocka_unit_test(a_fixed_lease_is_not_renewed_when_the_connection_comes_back),
+    cmocka_unit_test(a_new_connection_renews_at_once),
+    cmocka_unit_test(theme_22_a_silent_connection_is_replaced_within_a_quarter_of_the_ttl),
+    cmocka_unit_test(many_leases_are_renewed_by_one_command),
+    cmocka_unit_test(a_broken_lease_is_lost_by_message),
+    cmocka_unit_test(a_lost_message_for_another_lease_is_ignored),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* Stories of release and close: outcome unknown is an outcome. Themes 5, 6, 13, 32. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "peer.h"
+
+#define A PEER_CLIENT
+#define B PEER_OTHER
+#define KEY "dibs:m:{n}"
+
+static long long now_us(struct peer *p) { return (long long)peer_server_us(p); }
+
+/* A peer that has granted "a" the lease A:1:60. */
+static struct peer *held(struct wish w)
+{
+  struct peer *p = peer_new();
+
+  peer_lock(p, "a", w);
+  peer_connect(p, 0);
+  peer_expect(p, "acquire*");
+  peer_answer(p, "[1 %lld %lld 60]", now_us(p),
+              (long long)(w.ttl_ms > 0 ? w.ttl_ms : 30000));
+  peer_expect_told(p, "granted a");
+  return p;
+}
+
+static void theme_06_released(void **state)
+{
+  struct peer *p = held((struct wish){ 0 });
+
+  (void)state;
+  peer_release(p, "a");
+  peer_expect(p, "release " A ":1:60");
+  peer_expect_told_nothing(p);
+  peer_answer(p, "1");
+  peer_expect_told(p, "released a DIBS_OK");
+  peer_free(p);
+}
+
+static void theme_06_expired(void **state)
+{
+  struct peer *p = held((struct wish){ 0 });
+
+  (void)state;
+  peer_release(p, "a");
+  peer_expect(p, "release*");
+  peer_answer(p, "2");
+  peer_expect_told(p, "released a DIBS_EXPIRED");
+  peer_free(p);
+}
+
+static void theme_06_taken(void **state)
+{
+  struct peer *p = held((struct wish){ 0 });
+
+  (void)state;
+  peer_release(p, "a");
+  peer_expect(p, "release*");
+  peer_answer(p, "[3 '" B ":4:90]");
+  peer_expect_told(p, "released a DIBS_TAKEN");
+  peer_free(p);
+}
+
+static void theme_06_after_expired_the_name_can_be_taken_again(void **state)
+{
+  struct peer *p = held((struct wish){ 0 });
+
+  (void)state;
+  peer_release(p, "a");
+  peer_expect(p, "release*");
+  peer_answer(p, "2");
+  peer_expect_told(p, "released a DIBS_EXPIRED");
+  peer_lock(p, "b", (struct wish){ 0 });
+  peer_expect(p, "acquire " KEY " 2 w");
+  peer_answer(p, "[1 %lld 30000 61]", now_us(p));
+  peer_expect_told(p, "granted b");
+  peer_free(p);
+}
+
+/* Theme 5: the reply of the release is lost; the second one finds another holder. */
+static void theme_05_not_yours_to_a_repeated_release_means_the_first_did_it(void **state)
+{
+  struct peer *p = held((struct wish){ 0 });
+
+  (void)state;
+  peer_release(p, "a");
+  peer_expect(p, "release*");
+  peer_break(p, 0);
+  peer_advance_ms(p, 1);
+  peer_connect(p, 0);
+  peer_expect(p, "release " A ":1:60");
+  peer_answer(p, "[3 '" B ":4:90]");
+  peer_expect_told(p, "released a DIBS_OK");
+  peer_free(p);
+}
+
+static void a_refused_release_was_not_executed_and_counts_as_no_first_one(void **state)
+{
+  struct peer *p = held((struct wish){ 0 });
+
+  (void)state;
+  peer_release(p, "a");
+  peer_expect(p, "release*");
+  peer_answer(p, "-BUSY Redis is busy running a script");
+  peer_advance_ms(p, 30);
+  peer_expect(p, "release*");
+  peer_answer(p, "2");
+  peer_expect_told(p, "released a DIBS_EXPIRED");
+  peer_free(p);
+}
+
+static void a_release_without_an_answer_is_unknown_after_the_command_timeout(void **state)
+{
+  struct peer *p = held((struct wish){ 0 });
+
+  (void)state;
+  peer_break(p, 0);
+  peer_expect_told(p, "suspect a");
+  peer_release(p, "a");
+  peer_advance_ms(p, 1999);
+  peer_expect_told_nothing(p);
+  peer_advance_ms(p, 1);
+  peer_expect_told(p, "released a DIBS_UNKNOWN");
+  peer_free(p);
+}
+
+/* Theme 13: the library goes on trying after it answered "unknown". */
+static void theme_13_an_unknown_release_is_still_delivered(void **state)
+{
+  struct peer *p = held((struct wish){ 0 });
+
+  (void)state;
+  peer_break(p, 0);
+  peer_expect_told(p, "suspect a");
+  peer_release(p, "a");
+  peer_advance_ms(p, 3000);
+  peer_expect_told(p, "released a DIBS_UNKNOWN");
+  peer_connect(p, 0);
+  peer_expect(p, "release " A ":1:60");
+  peer_answer(p, "1");
+  peer_advance_ms(p, 60000);
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
+static void a_new_wish_waits_for_the_answer_to_the_release(void **state)
+{
+  struct peer *p = held((struct wish){ 0 });
+
+  (void)state;
+  peer_release(p, "a");
+  peer_expect(p, "release*");
+  peer_lock(p, "b", (struct wish){ 0 });
+  peer_expect_nothing(p);
+  peer_answer(p, "1");
+  peer_expect(p, "acquire " KEY " 2 w");
+  peer_free(p);
+}
+
+static void a_lease_lost_by_the_deadline_is_still_given_back(void **state)
+{
+  struct peer *p = held((struct wish){ .ttl_ms = 1000, .is_fixed = true });
+
+  (void)state;
+  peer_advance_ms(p, 990);
+  peer_expect_told(p, "lost a DIBS_LOST");
+  peer_expect(p, "release " A ":1:60");
+  peer_answer(p, "1");
+  peer_release(p, "a");
+  peer_expect_told(p, "released a DIBS_LOST");
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
+static void theme_32_close_releases_what_is_held_and_leaves_the_queues(void **state)
+{
+  struct peer *p = held((struct wish){ .name = "n" });
+
+  (void)state;
+  peer_lock(p, "b", (struct wish){ .name = "m" });
+  peer_expect(p, "acquire*");
+  engine_close(peer_engine(p), peer_now(p));
+  peer_advance_ms(p, 0);
+  peer_expect(p, "release " A ":1:60");
+  peer_expect(p, "cancel 2");
+  peer_answer(p, "[6 %lld]", now_us(p));
+  peer_answer(p, "1");
+  peer_answer(p, "0");
+  peer_advance_ms(p, 0);
+  peer_expect_told(p, "failed b DIBS_ERR_CLOSED");
+  peer_expect_told(p, "released a DIBS_OK");
+  peer_expect_told(p, "closed");
+  peer_free(p);
+}
+
+static void closing_an_idle_client_ends_at_once(void **state)
+{
+  struct peer *p = peer_new();
+
+  (void)state;
+  engine_close(peer_engine(p), peer_now(p));
+  peer_advance_ms(p, 0);
+  peer_expect_told(p, "closed");
+  assert_false(peer_wants(p, 0));
+  peer_free(p);
+}
+
+static void a_stale_id_is_answered_stale(void **state)
+{
+  struct peer *p = held((struct wish){ 0 });
+
+  (void)state;
+  peer_release(p, "a");
+  peer_expect(p, "release*");
+  peer_answer(p, "1");
+  peer_expect_told(p, "released a DIBS_OK");
+  assert_int_equal(engine_release(peer_engine(p), 12345, peer_now(p)), DIBS_ERR_STALE);
+  assert_int_equal(engine_detach(peer_engine(p), 0, peer_now(p)), DIBS_ERR_STALE);
+  peer_free(p);
+}
+
+static void a_detached_lease_is_left_alone_even_when_it_is_wanted(void **state)
+{
+  struct peer *p = held((struct wish){ 0 });
+  uint64_t id = 0;
+
+  (void)state;
+  peer_lock(p, "b", (struct wish){ .name = "m" });    /* keeps an inbox */
+  peer_expect(p, "acquire*");
+  peer_answer(p, "[6 %lld]", now_us(p));
+  peer_connect(p, 1);
+  peer_expect(p, "renew*");
+  peer_expect(p, "acquire*");
+  for (id = 1; id < 1u << 16; id++)                   /* the id of "a" is the peer's own */
+    if (engine_detach(peer_engine(p), (1ull << 32) | (id - 1), peer_now(p)) == DIBS_OK)
+      break;
+  peer_advance_ms(p, 0);
+  peer_expect_told(p, "detached a DIBS_OK");
+  peer_message(p, "want " A ":1:60 n");
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(theme_06_released),
+    cmocka_unit_test(theme_06_expired),
+    cmocka_unit_test(theme_06_taken),
+    cmocka_unit_test(theme_06_after_expired_the_name_can_be_taken_again),
+    cmocka_unit_test(theme_05_not_yours_to_a_repeated_release_means_the_first_did_it),
+    cmocka_unit_test(a_refused_release_was_not_executed_and_counts_as_no_first_one),
+    cmocka_unit_test(a_release_without_an_answer_is_unknown_after_the_command_timeout),
+    cmocka_unit_test(theme_13_an_unknown_release_is_still_delivered),
+    cmocka_unit_test(a_new_wish_waits_for_the_answer_to_the_release),
+    cmocka_unit_test(a_lease_lost_by_the_deadline_is_still_given_back),
+    cmocka_unit_test(theme_32_close_releases_what_is_held_and_leaves_the_queues),
+    cmocka_unit_test(closing_an_idle_client_ends_at_once),
+    cmocka_unit_test(a_stale_id_is_answered_stale),
+    cmocka_unit_test(a_detached_lease_is_left_alone_even_when_it_is_wanted),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

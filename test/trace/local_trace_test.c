@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/* Stories inside one process: re-entry, local queue, bounded hand-over. protocol.md 6; themes 11, 34, 44. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "peer.h"
+
+#define A PEER_CLIENT
+#define B PEER_OTHER
+#define KEY "dibs:m:{n}"
+
+static long long now_us(struct peer *p) { return (long long)peer_server_us(p); }
+
+/* A peer that has granted "a" the lease A:1:60. */
+static struct peer *held(struct wish w)
+{
+  struct peer *p = peer_new();
+
+  peer_lock(p, "a", w);
+  peer_connect(p, 0);
+  peer_expect(p, "acquire*");
+  peer_answer(p, "[1 %lld %lld 60]", now_us(p),
+              (long long)(w.ttl_ms > 0 ? w.ttl_ms : 30000));
+  peer_expect_told(p, "granted a");
+  return p;
+}
+
+static void the_owner_re_enters_without_a_word_to_the_server(void **state)
+{
+  struct peer *p = held((struct wish){ .owner = "x" });
+
+  (void)state;
+  peer_lock(p, "b", (struct wish){ .owner = "x" });
+  peer_expect_told(p, "granted b");
+  assert_int_equal(peer_fence(p, "a"), peer_fence(p, "b"));
+  peer_release(p, "a");
+  peer_expect_told(p, "released a DIBS_OK");
+  peer_expect_nothing(p);
+  peer_release(p, "b");
+  peer_expect(p, "release " A ":1:60");
+  peer_free(p);
+}
+
+static void theme_11_another_owner_of_the_same_client_waits(void **state)
+{
+  struct peer *p = held((struct wish){ .owner = "x" });
+
+  (void)state;
+  peer_lock(p, "b", (struct wish){ .owner = "y" });
+  peer_lock(p, "c", (struct wish){ .owner = "y", .is_try = true });
+  peer_expect_told(p, "failed c DIBS_BUSY");
+  peer_expect_told_nothing(p);
+  peer_free(p);
+}
+
+static void theme_11_nobody_is_an_owner_without_a_key(void **state)
+{
+  struct peer *p = held((struct wish){ 0 });
+
+  (void)state;
+  peer_lock(p, "b", (struct wish){ .is_try = true });
+  peer_expect_told(p, "failed b DIBS_BUSY");
+  peer_free(p);
+}
+
+static void theme_44_no_reentry_is_refused_at_once(void **state)
+{
+  struct peer *p = held((struct wish){ .owner = "x" });
+
+  (void)state;
+  peer_lock(p, "b", (struct wish){ .owner = "x", .no_reentry = true });
+  peer_expect_told(p, "failed b DIBS_WOULD_DEADLOCK");
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
+static void re_entry_with_a_longer_ttl_lengthens_the_lease(void **state)
+{
+  struct peer *p = held((struct wish){ .owner = "x", .ttl_ms = 1000 });
+
+  (void)state;
+  peer_lock(p, "b", (struct wish){ .owner = "x", .ttl_ms = 9000 });
+  peer_expect(p, "renew " A ":1:60");
+  peer_answer(p, "[%lld 0 9000]", now_us(p));
+  peer_expect_told(p, "granted b");
+  peer_free(p);
+}
+
+/* With the inbox open and nobody elsewhere, hand-over inside costs nothing. */
+static struct peer *held_with_inbox(void)
+{
+  struct peer *p = held((struct wish){ 0 });
+
+  peer_lock(p, "b", (struct wish){ 0 });
+  peer_connect(p, 1);
+  peer_expect(p, "renew*");
+  peer_answer(p, "[%lld 0 30000]", now_us(p));
+  peer_expect_told(p, "renewed a");
+  return p;
+}
+
+static void the_next_waiter_of_the_process_gets_it_without_the_server(void **state)
+{
+  struct peer *p = held_with_inbox();
+
+  (void)state;
+  peer_release(p, "a");
+  peer_expect_told(p, "released a DIBS_OK");
+  peer_expect_told(p, "granted b");
+  peer_expect_nothing(p);
+  assert_true(peer_fence(p, "b") > peer_fence(p, "a"));
+  peer_free(p);
+}
+
+static void theme_34_with_waiters_elsewhere_at_most_sixteen_in_a_row(void **state)
+{
+  struct peer *p = held_with_inbox();
+  int count = 0;
+
+  (void)state;
+  peer_message(p, "want " A ":1:60 n");
+  for (count = 0; count < 100; count++) {
+    const char *holder = count % 2 ? "b" : "a", *next = count % 2 ? "a" : "b";
+    char released[32], granted[32];
+
+    snprintf(released, sizeof(released), "released %s DIBS_OK", holder);
+    snprintf(granted, sizeof(granted), "granted %s", next);
+    peer_release(p, holder);
+    if (count == 16)
+      break;
+    peer_expect_told(p, released);
+    peer_expect_told(p, granted);
+    peer_lock(p, holder, (struct wish){ 0 });
+  }
+  peer_expect(p, "release " A ":1:60");
+  peer_expect_told_nothing(p);
+  peer_free(p);
+}
+
+static void with_waiters_elsewhere_ten_milliseconds_end_it_too(void **state)
+{
+  struct peer *p = held_with_inbox();
+
+  (void)state;
+  peer_message(p, "want " A ":1:60 n");
+  peer_release(p, "a");
+  peer_expect_told(p, "released a DIBS_OK");
+  peer_expect_told(p, "granted b");
+  peer_lock(p, "a", (struct wish){ 0 });
+  peer_advance_ms(p, 11);
+  peer_release(p, "b");
+  peer_expect(p, "release " A ":1:60");
+  peer_free(p);
+}
+
+static void alone_the_process_hands_over_until_the_local_numbers_end(void **state)
+{
+  struct peer *p = held_with_inbox();
+  uint64_t before = peer_fence(p, "a");
+  int count;
+
+  (void)state;
+  for (count = 0; count < 1023; count++) {
+    const char *holder = count % 2 ? "b" : "a", *next = count % 2 ? "a" : "b";
+    char line[32];
+
+    peer_release(p, holder);
+    snprintf(line, sizeof(line), "released %s DIBS_OK", holder);
+    peer_expect_told(p, line);
+    snprintf(line, sizeof(line), "granted %s", next);
+    peer_expect_told(p, line);
+    assert_true(peer_fence(p, next) > before);
+    before = peer_fence(p, next);
+    peer_lock(p, holder, (struct wish){ 0 });
+  }
+  peer_release(p, "b");
+  peer_expect(p, "release " A ":1:60");
+  peer_free(p);
+}
+
+static void a_fixed_lease_is_never_passed_on_inside(void **state)
+{
+  struct peer *p = held((struct wish){ .is_fixed = true });
+
+  (void)state;
+  peer_lock(p, "b", (struct wish){ 0 });
+  peer_release(p, "a");
+  peer_expect(p, "release " A ":1:60");
+  peer_answer(p, "1");
+  peer_expect(p, "acquire " KEY " 2 w");
+  peer_free(p);
+}
+
+static void a_thousand_waiting_threads_are_one_ask(void **state)
+{
+  struct peer *p = peer_new();
+
+  (void)state;
+  for (int i = 0; i < 50; i++) {
+    static char names[50][8];
+    snprintf(names[i], sizeof(names[i]), "w%d", i);
+    peer_lock(p, names[i], (struct wish){ 0 });
+  }
+  peer_connect(p, 0);
+  peer_expect(p, "acquire " KEY " 1 w");
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
+static void when_the_hold_is_lost_the_next_waiter_asks_anew(void **state)
+{
+  struct peer *p = held_with_inbox();
+
+  (void)state;
+  peer_message(p, "lost " A ":1:60 n");
+  peer_expect_told(p, "lost a DIBS_LOST");
+  peer_expect(p, "release " A ":1:60");
+  peer_answer(p, "[3 '" B ":4:90]");
+  peer_expect(p, "acquire " KEY " 2 w");
+  peer_answer(p, "[1 %lld 30000 99]", now_us(p));
+  peer_expect_told(p, "granted b");
+  peer_release(p, "a");
+  peer_expect_told(p, "released a DIBS_TAKEN");
+  peer_free(p);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(the_owner_re_enters_without_a_word_to_the_server),
+    cmocka_unit_test(theme_11_another_owner_of_the_same_client_waits),
+    cmocka_unit_test(theme_11_nobody_is_an_owner_without_a_key),
+    cmocka_unit_test(theme_44_no_reentry_is_refused_at_once),
+    cmocka_unit_test(re_entry_with_a_longer_ttl_lengthens_the_lease),
+    cmocka_unit_test(the_next_waiter_of_the_process_gets_it_without_the_server),
+    cmocka_unit_test(theme_34_with_waiters_elsewhere_at_most_sixteen_in_a_row),
+    cmocka_unit_test(with_waiters_elsewhere_ten_milliseconds_end_it_too),
+    cmocka_unit_test(alone_the_process_hands_over_until_the_local_numbers_end),
+    cmocka_unit_test(a_fixed_lease_is_never_passed_on_inside),
+    cmocka_unit_test(a_thousand_waiting_threads_are_one_ask),
+    cmocka_unit_test(when_the_hold_is_lost_the_next_waiter_asks_anew),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
