@@ -280,13 +280,12 @@ dibs_status server_url_parse(const memory *m, const char *url, server_url *ret_u
 
 void server_url_deinit(server_url *u)
 {
-  char **texts[] = { &u->host, &u->path, &u->user, &u->prefix, &u->ca_file, &u->cert_file,
-                     &u->key_file, &u->server_name, &u->note };
+  char **texts[] = { &u->host, &u->path, &u->user, &u->password, &u->prefix, &u->ca_file,
+                     &u->cert_file, &u->key_file, &u->server_name, &u->note };
 
-  mem_free_secret(&u->memory, u->password);
-  u->password = NULL;
+  /* All are wiped: in a URL that was refused, any of them may be a misplaced password. */
   for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-    mem_free(&u->memory, *texts[i]);
+    mem_free_secret(&u->memory, *texts[i]);
     *texts[i] = NULL;
   }
 }

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* Unit: script/ - calls as the server wants them; the digest is that of the very bytes
+ * that travel. */
+#include "script/script.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <openssl/evp.h>
+
+#include "failing_heap.h"
+
+static const script sample = { "native/sample", "return 1\n", 9,
+                               "2067d915024a3e1657c4169c84f809f8ebdcff79" };
+
+static void expect_call(bool with_text, size_t key_count, size_t argument_count,
+                        const char *wanted)
+{
+  failing_heap heap = { 0 };
+  memory m = FAILING_HEAP_AS(memory, &heap);
+  resp_argument keys[2] = { RESP_TEXT("k1"), RESP_TEXT("k2") };
+  resp_argument arguments[1] = { RESP_TEXT("a") };
+  buffer out;
+
+  buffer_init(&out, &m);
+  assert_true(script_call(&out, &sample, with_text, keys, key_count, arguments,
+                          argument_count));
+  assert_int_equal(buffer_size(&out), strlen(wanted));
+  assert_memory_equal(buffer_bytes(&out), wanted, strlen(wanted));
+  buffer_deinit(&out);
+}
+
+static void a_known_script_is_called_by_its_digest(void **state)
+{
+  (void)state;
+  expect_call(false, 2, 1,
+              "*6\r\n$7\r\nEVALSHA\r\n$40\r\n2067d915024a3e1657c4169c84f809f8ebdcff79\r\n"
+              "$1\r\n2\r\n$2\r\nk1\r\n$2\r\nk2\r\n$1\r\na\r\n");
+}
+
+static void an_unknown_one_by_its_text(void **state)
+{
+  (void)state;
+  expect_call(true, 1, 1,
+              "*5\r\n$4\r\nEVAL\r\n$9\r\nreturn 1\n\r\n$1\r\n1\r\n$2\r\nk1\r\n$1\r\na\r\n");
+  expect_call(true, 0, 0, "*3\r\n$4\r\nEVAL\r\n$9\r\nreturn 1\n\r\n$1\r\n0\r\n");
+}
+
+static bool calls(failing_heap *heap, void *data)
+{
+  memory m = FAILING_HEAP_AS(memory, heap);
+  resp_argument keys[100], arguments[260];
+  buffer out;
+  bool is_written;
+
+  (void)data;
+  for (size_t i = 0; i < 100; i++)
+    keys[i] = RESP_TEXT("k");
+  for (size_t i = 0; i < 260; i++)
+    arguments[i] = RESP_TEXT("a");
+  buffer_init(&out, &m);
+  is_written = script_call(&out, &sample, false, keys, 100, arguments, 260);
+  assert_true(is_written == (buffer_size(&out) > 0));
+  if (is_written)
+    assert_memory_equal(buffer_bytes(&out), "*363\r\n", 6);
+  buffer_deinit(&out);
+  return is_written;
+}
+
+static void the_largest_call_fits_and_may_be_refused_memory(void **state)
+{
+  (void)state;
+  failing_heap_try_all(calls, NULL);
+}
+
+static void each_digest_is_that_of_the_embedded_bytes(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < script_count; i++) {
+    const script *s = script_table[i];
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned int size;
+    char hex[41];
+
+    assert_int_equal(EVP_Digest(s->bytes, s->size, digest, &size, EVP_sha1(), NULL), 1);
+    for (size_t j = 0; j < 20; j++)
+      snprintf(hex + 2 * j, 3, "%02x", digest[j]);
+    assert_string_equal(s->sha1, hex);
+    assert_int_equal(strlen(s->bytes), s->size);
+  }
+}
+
+static void the_table_has_each_script_once(void **state)
+{
+  static const char *const names[] = {
+    "native/acquire", "native/break", "native/cancel", "native/inspect", "native/release",
+    "native/renew" };
+  const script *all[] = {
+    &script_native_acquire, &script_native_break, &script_native_cancel,
+    &script_native_inspect, &script_native_release, &script_native_renew };
+
+  (void)state;
+  assert_int_equal(script_count, 6);
+  for (size_t i = 0; i < 6; i++) {
+    assert_ptr_equal(script_table[i], all[i]);
+    assert_string_equal(script_table[i]->name, names[i]);
+  }
+}
+
+static void no_embedded_line_is_a_comment_or_blank(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < script_count; i++) {
+    const char *line = script_table[i]->bytes;
+    while (*line != 0) {
+      const char *end = strchr(line, '\n');
+      line += strspn(line, " ");
+      assert_non_null(end);
+      assert_true(line < end);
+      assert_true(strncmp(line, "--", 2) != 0);
+      line = end + 1;
+    }
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_known_script_is_called_by_its_digest),
+    cmocka_unit_test(an_unknown_one_by_its_text),
+    cmocka_unit_test(the_largest_call_fits_and_may_be_refused_memory),
+    cmocka_unit_test(each_digest_is_that_of_the_embedded_bytes),
+    cmocka_unit_test(the_table_has_each_script_once),
+    cmocka_unit_test(no_embedded_line_is_a_comment_or_blank),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
