@@ -8,6 +8,7 @@
 """
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -226,12 +227,31 @@ def impure_symbols(nm, libraries):
                 yield f'{os.path.basename(library)}: {name} is not on the list of pure rooms'
 
 
+def shell_scripts(root):
+    """POSIX sh by shellcheck's word and dash's; nothing to say where neither is here."""
+    scripts = ['check', 'demo', 'tools/needs.sh', '.ci/run']
+    for program, options in (('shellcheck', ['-x']), ('dash', ['-n'])):
+        if shutil.which(program) is None:
+            continue
+        for script in scripts:
+            if not os.path.exists(os.path.join(root, script)):
+                continue
+            if program == 'dash' and script == '.ci/run':
+                continue
+            done = subprocess.run([program, *options, script], cwd=root, text=True,
+                                  capture_output=True)
+            if done.returncode != 0:
+                yield from (f'{script}: {line}'
+                            for line in (done.stdout + done.stderr).splitlines())
+
+
 RULES = {
     'layers_point_down': layers_point_down,
     'banned_functions_are_absent': banned_functions,
     'include_guards_are_whole': include_guards,
     'files_have_a_head': file_heads,
     'lines_are_short': long_lines,
+    'shell_scripts_are_clean': shell_scripts,
 }
 
 
@@ -298,6 +318,13 @@ def self_test():
             found = list(RULES[rule](root))
             good = len(found) == 1 and found[0].startswith(expected + ':')
             results.append((f'{rule} sees {path}', [] if good else [f'found {found}']))
+    if shutil.which('shellcheck') is not None:
+        with tempfile.TemporaryDirectory() as root:
+            with open(os.path.join(root, 'check'), 'w', encoding='utf-8') as file:
+                file.write('#!/bin/sh\nif [[ $1 ]]; then echo $1; fi\n')
+            found = list(shell_scripts(root))
+        results.append(('shell_scripts_are_clean sees a bash word in sh',
+                        [] if any('[[' in line for line in found) else [f'{found}']))
     with tempfile.TemporaryDirectory() as root:
         os.makedirs(os.path.join(root, 'src/lock'))
         with open(os.path.join(root, 'src/lock/good.c'), 'w', encoding='utf-8') as file:
