@@ -13,12 +13,12 @@ struct shop {
 };
 
 /* The resource guards itself: a write with a smaller fence than one it has seen comes
- * from somebody who lost the lock and does not know it yet. Fences are below 2^53, so
- * that Lua's numbers hold them exactly. */
+ * from somebody who lost the lock and does not know it yet. Fences are 64 bits wide, and
+ * Lua's numbers are not: so they are compared as digits, the longer one is the greater. */
 static const char sell_fenced[] =
-  "local seen = tonumber(redis.call('GET', KEYS[2]) or '0')\n"
-  "if tonumber(ARGV[1]) < seen then return 0 end\n"
-  "redis.call('SET', KEYS[2], ARGV[1])\n"
+  "local mine, seen = ARGV[1], redis.call('GET', KEYS[2]) or '0'\n"
+  "if #mine < #seen or (#mine == #seen and mine < seen) then return 0 end\n"
+  "redis.call('SET', KEYS[2], mine)\n"
   "redis.call('DECR', KEYS[1])\n"
   "redis.call('INCR', KEYS[3])\n"
   "return 1\n";
