@@ -39,6 +39,7 @@ static void claim_list_free(lock_table *t, claim_list *l)
   while (l->first != NULL) {
     claim *c = l->first;
     claims_remove(l, c);
+    timers_clear(&t->timers, &c->timer);
     mem_free(&t->memory, c->note);
     mem_free(&t->memory, c);
   }

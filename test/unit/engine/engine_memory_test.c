@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* engine: every allocation of a whole story refused in turn. No crash, no leak, no hold
+ * without its end; what was refused for once is tried again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/engine.h"
+#include "failing_heap.h"
+#include "script/script.h"
+
+#define CLIENT "AAAAAAAAAAAAAAAAAAAAAA"
+#define SERVER_US 1700000000000000
+
+struct world {
+  engine *engine;
+  instant now;
+  resp_reader *readers[ENGINE_LINKS];
+  int acquires;
+  bool granted, ended;
+  uint64_t id;
+};
+
+static void *plain_allocate(size_t bytes, void *data) { (void)data; return malloc(bytes); }
+static void *plain_reallocate(void *p, size_t n, void *data) { (void)data; return realloc(p, n); }
+static void plain_release(void *p, void *data) { (void)data; free(p); }
+static const memory plain = { plain_allocate, plain_reallocate, plain_release, NULL };
+
+static bool says(const resp_reply *r, size_t i, const char *words)
+{
+  const resp_node *n = resp_child(r, resp_root(r), i);
+
+  return n != NULL && strcmp(n->bytes, words) == 0;
+}
+
+static bool calls(const resp_reply *r, const script *s)
+{
+  return says(r, 1, s->sha1);
+}
+
+/* The first ask is deaf, the second waits, the third is granted. */
+static void answer_acquire(struct world *w, char *out, size_t size)
+{
+  long long us = (long long)(SERVER_US + w->now.ns / 1000);
+
+  switch (w->acquires++) {
+  case 0:
+    snprintf(out, size, "*2\r\n:6\r\n:%lld\r\n", us);
+    break;
+  case 1:
+    snprintf(out, size, "*7\r\n:3\r\n:%lld\r\n:500\r\n:500\r\n$%zu\r\n%s\r\n:0\r\n:0\r\n", us,
+             strlen("BBBBBBBBBBBBBBBBBBBBBB:9:50"), "BBBBBBBBBBBBBBBBBBBBBB:9:50");
+    break;
+  default:
+    snprintf(out, size, "*4\r\n:1\r\n:%lld\r\n:1000\r\n:60\r\n", us);
+  }
+}
+
+static void answer(struct world *w, const resp_reply *r, char *out, size_t size)
+{
+  long long us = (long long)(SERVER_US + w->now.ns / 1000);
+
+  if (says(r, 0, "CLIENT") || says(r, 0, "AUTH"))
+    snprintf(out, size, "+OK\r\n");
+  else if (says(r, 0, "TIME"))
+    snprintf(out, size, "*2\r\n$10\r\n%lld\r\n$1\r\n0\r\n", us / 1000000);
+  else if (says(r, 0, "SUBSCRIBE"))
+    snprintf(out, size, "*3\r\n$9\r\nsubscribe\r\n$%zu\r\n%s\r\n:1\r\n",
+             resp_child(r, resp_root(r), 1)->size, resp_child(r, resp_root(r), 1)->bytes);
+  else if (says(r, 0, "INFO"))
+    snprintf(out, size, "$0\r\n\r\n");
+  else if (calls(r, &script_native_acquire))
+    answer_acquire(w, out, size);
+  else if (calls(r, &script_native_renew))
+    snprintf(out, size, "*3\r\n:%lld\r\n:0\r\n:1000\r\n", us);
+  else
+    snprintf(out, size, ":1\r\n");
+}
+
+static void serve(struct world *w, int link)
+{
+  size_t size;
+  const char *bytes = engine_output(w->engine, link, &size);
+  resp_reply *r;
+
+  if (size == 0 || w->readers[link] == NULL)
+    return;
+  assert_int_equal(resp_reader_feed(w->readers[link], bytes, size), DIBS_OK);
+  engine_written(w->engine, link, size);
+  while (w->readers[link] != NULL && resp_reader_next(w->readers[link], &r) == DIBS_OK &&
+         r != NULL) {
+    char out[512] = "";
+
+    answer(w, r, out, sizeof(out));
+    resp_reply_free(r);
+    engine_received(w->engine, link, out, strlen(out), w->now);
+  }
+}
+
+static void take(struct world *w, const effect *e)
+{
+  switch (e->kind) {
+  case EFFECT_CONNECT:
+    resp_reader_free(w->readers[e->link]);
+    w->readers[e->link] = resp_reader_new(&plain, RESP_LIMITS_DEFAULT);
+    engine_connected(w->engine, e->link, w->now);
+    break;
+  case EFFECT_DISCONNECT:
+    w->readers[e->link] = resp_reader_free(w->readers[e->link]);
+    break;
+  case EFFECT_LOCK_GRANTED:
+    w->granted = true;
+    break;
+  case EFFECT_LOCK_FAILED:
+  case EFFECT_RELEASED:
+    w->ended = true;
+    break;
+  default:
+    resp_reply_free(e->reply);
+  }
+}
+
+static void turn(struct world *w)
+{
+  effect e;
+  instant at;
+
+  while (engine_next_effect(w->engine, &e))
+    take(w, &e);
+  for (int i = 0; i < ENGINE_LINKS; i++)
+    serve(w, i);
+  while (engine_next_effect(w->engine, &e))
+    take(w, &e);
+  at = instant_min(engine_deadline(w->engine), instant_add(w->now, SPAN_MS(50)));
+  w->now = instant_max(at, instant_add(w->now, SPAN_MS(1)));
+  engine_tick(w->engine, w->now);
+}
+
+static bool story(struct world *w)
+{
+  lock_request r = { .context = w, .name = "n", .name_size = 1, .ttl = SPAN_MS(1000),
+                     .note = "why", .give_up_at = INSTANT_NEVER };
+
+  if (engine_lock(w->engine, &r, w->now, &w->id) != DIBS_OK)
+    return false;
+  for (int i = 0; i < 500 && !w->granted && !w->ended; i++)
+    turn(w);
+  if (!w->granted)
+    return false;
+  for (int i = 0; i < 30 && !w->ended; i++)         /* some renewals */
+    turn(w);
+  engine_release(w->engine, w->id, w->now);
+  for (int i = 0; i < 500 && !w->ended; i++)
+    turn(w);
+  return w->ended;
+}
+
+static bool lives_through(failing_heap *heap, void *data)
+{
+  struct world w = { .now = { SPAN_MS(1000).ns } };
+  engine_settings s = { .memory = FAILING_HEAP_AS(memory, heap), .seed = 3,
+                        .client_id = CLIENT, .prefix = "dibs", .user = "u", .password = "p",
+                        .host = "h", .program = "p", .version = "v", .note = "",
+                        .connect_timeout = SPAN_MS(5000), .command_timeout = SPAN_MS(2000),
+                        .clock_rate_error_ppm = 10000, .local_handovers_max = 16,
+                        .local_handover_time = SPAN_MS(10) };
+  bool through = false;
+
+  (void)data;
+  w.engine = engine_new(&s, w.now);
+  if (w.engine != NULL) {
+    through = story(&w);
+    engine_close(w.engine, w.now);
+    for (int i = 0; i < 10; i++)
+      turn(&w);
+  }
+  engine_free(w.engine);
+  for (int i = 0; i < ENGINE_LINKS; i++)
+    resp_reader_free(w.readers[i]);
+  return through;
+}
+
+static void every_refused_allocation_is_survived(void **state)
+{
+  (void)state;
+  failing_heap_try_all(lives_through, NULL);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(every_refused_allocation_is_survived),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
