@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/commands.c - the table of subcommands. */
+#include "cli/commands.h"
+
+#include <stddef.h>
+
+#include "cli/cli.h"
+#include "cli/help.h"
+#include "cli/options.h"
+
+#define SET(...) ((const option_row *const[]){ __VA_ARGS__, NULL })
+
+const command commands[] = {
+  { "run", "exec", "NAME [--] CMD [ARG...]", "hold a lock while a command runs",
+    SET(options_taking, options_run, options_common, options_connection), 1, -1, NULL,
+    { "dibs run nightly -- ./backup.sh --all",
+      "dibs run -w 10s deploy -- make deploy      # wait at most 10 s, then exit 75",
+      "dibs run -n --skip-ok --min-hold 40s mail -- ./digest.sh   # cron on thirty hosts",
+      "dibs run orders -c 'curl -H \"Fence: $DIBS_FENCE\" ...'" },
+    "Exit: the command's own code, 128+N after signal N; 75 busy, 79 the lock was lost and\n"
+    "the command stopped, 69 no server, 78 refused, 126 and 127 no such command.",
+    command_run },
+  { "acquire", NULL, "NAME", "take a lock and print a token for it",
+    SET(options_taking, options_acquire, options_common, options_connection), 1, 1, NULL,
+    { "token=$(dibs acquire -w 10s --for-pid $$ nightly) || exit",
+      "eval \"$(dibs acquire --sh --for-pid $$ nightly)\"; echo $DIBS_FENCE",
+      "dibs acquire -n -t 5m --no-renew cooldown:mail   # at most one mail in 5 minutes",
+      "dibs release \"$token\"" },
+    NULL, command_acquire },
+  { "renew", NULL, "TOKEN", "make a lease last longer",
+    SET(options_renew, options_common, options_connection), 1, 1, NULL,
+    { "dibs renew \"$token\"", "dibs renew -t 5m \"$token\"",
+      "dibs renew -v \"$token\"            # prints the milliseconds left",
+      "dibs renew \"$DIBS_TOKEN\" || exit   # inside dibs run; 79: it is lost" },
+    NULL, command_renew },
+  { "release", NULL, "TOKEN | --force NAME", "give a lock back, or break somebody else's",
+    SET(options_release, options_common, options_connection), 1, 1, NULL,
+    { "dibs release \"$token\" || echo 'was lost meanwhile'",
+      "dibs release --force nightly",
+      "dibs release --force nightly --yes -m 'web-3 is gone'",
+      "dibs release --force nightly --yes --fence 1805233418240000" },
+    NULL, command_release },
+  { "status", "ls", "[PATTERN]", "show locks, their holders and queues",
+    SET(options_status, options_common, options_connection), 0, 1, NULL,
+    { "dibs status", "dibs status --held 'orders:*'", "dibs status --watch --sort wait",
+      "dibs status --json | jq -r 'select(.state == \"held\") | .name'" },
+    NULL, command_status },
+  { "who", NULL, "NAME", "show who holds a lock, and who waits",
+    SET(options_common, options_connection), 1, 1, NULL,
+    { "dibs who nightly", "dibs who nightly >/dev/null && echo held",
+      "dibs who --json nightly | jq .holder.host", "dibs who -u unix:///run/redis.sock nightly" },
+    "Exit: 0 held, 1 free.", command_who },
+  { "wait", NULL, "NAME", "wait until a lock is free, or held, without taking it",
+    SET(options_wait, options_common, options_connection), 1, 1, NULL,
+    { "dibs wait nightly", "dibs wait -w 30s nightly || echo 'still running'",
+      "dibs wait --held leader", "dibs wait -w 0 nightly   # only ask" },
+    NULL, command_wait },
+  { "ping", NULL, "", "measure round trips to the server",
+    SET(options_ping, options_common, options_connection), 0, 0, NULL,
+    { "dibs ping", "dibs ping -c 3", "dibs ping -i 200ms -u rediss://cache.example.org",
+      "dibs ping -q -c 1 && echo up" },
+    NULL, command_ping },
+  { "local", NULL, "start | stop | status | url", "the private server of this machine",
+    SET(options_local, options_common), 1, 1, "start stop status url",
+    { "dibs local start", "dibs local start --idle 10m", "redis-cli -u \"$(dibs local url)\"",
+      "dibs local stop" },
+    NULL, command_local },
+  { "sandbox", NULL, "[--] CMD [ARG...]", "run a command with a throw-away server",
+    SET(options_common), 1, -1, NULL,
+    { "dibs sandbox -- make check", "dibs sandbox -- sh -c 'dibs run a -- true'",
+      "dibs sandbox -- bash", "dibs sandbox -- sh -c 'echo $DIBS_URL'" },
+    NULL, command_sandbox },
+  { "completion", NULL, "bash | zsh", "print completions for a shell", SET(options_common),
+    1, 1, "bash zsh",
+    { "eval \"$(dibs completion bash)\"",
+      "dibs completion bash >/etc/bash_completion.d/dibs",
+      "dibs completion zsh >\"${fpath[1]}/_dibs\"", NULL },
+    NULL, command_completion },
+  { "help", NULL, "[COMMAND]", "show help", SET(options_common), 0, 1, NULL,
+    { "dibs help", "dibs help run", "man dibs-run", "man dibs-guarantees" }, NULL,
+    command_help },
+  { NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, { NULL, NULL, NULL, NULL }, NULL, NULL },
+};

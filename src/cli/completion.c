@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/completion.c - completions for bash and zsh, made from the tables.
+ *
+ * After a command's first operand the shell's own completion of commands takes over, for
+ * `dibs run NAME -- CMD`. */
+#include <string.h>
+
+#include "cli/help.h"
+#include "cli/message.h"
+#include "cli/options.h"
+
+static bool is_end(const option_row *row)
+{
+  return row->name == NULL && row->letter == 0;
+}
+
+static void write_option_words(const command *c)
+{
+  for (const option_row *const *set = c->options; *set != NULL; set++) {
+    for (const option_row *row = *set; !is_end(row); row++) {
+      if (!option_is_shown(row))
+        continue;
+      printf(" --%s", row->name);
+      if (row->letter != 0)
+        printf(" -%c", row->letter);
+    }
+  }
+}
+
+static void write_command_words(void)
+{
+  for (const command *c = commands; c->name != NULL; c++) {
+    printf(" %s", c->name);
+    if (c->alias != NULL)
+      printf(" %s", c->alias);
+  }
+}
+
+/* Whether what stands after NAME is a command line of its own. */
+static bool runs_a_command(const command *c)
+{
+  return strstr(c->operands, "CMD") != NULL;
+}
+
+/* ---- bash ---- */
+
+static void write_bash(void)
+{
+  fputs("# bash completion of dibs, made by: dibs completion bash\n"
+        "_dibs()\n"
+        "{\n"
+        "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
+        "  local options= words= runs= i\n"
+        "  COMPREPLY=()\n"
+        "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+        "    COMPREPLY=($(compgen -W '",
+        stdout);
+  write_command_words();
+  fputs(" --help --version' -- \"$word\"))\n"
+        "    return\n"
+        "  fi\n"
+        "  case ${COMP_WORDS[1]} in\n",
+        stdout);
+  for (const command *c = commands; c->name != NULL; c++) {
+    printf("  %s%s%s) options='", c->name, c->alias == NULL ? "" : "|",
+           c->alias == NULL ? "" : c->alias);
+    write_option_words(c);
+    if (strcmp(c->name, "help") == 0) {
+      fputs("'; words='", stdout);
+      write_command_words();
+    } else {
+      printf("'; words='%s", c->operand_words == NULL ? "" : c->operand_words);
+    }
+    printf("'; runs=%s ;;\n", runs_a_command(c) ? "yes" : "");
+  }
+  fputs("  esac\n"
+        "  if [ -n \"$runs\" ]; then\n"
+        "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
+        "      if [ \"${COMP_WORDS[i]}\" = -- ]; then\n"
+        "        if [ \"$i\" -eq $((COMP_CWORD - 1)) ]; then\n"
+        "          COMPREPLY=($(compgen -c -- \"$word\"))\n"
+        "        else\n"
+        "          COMPREPLY=($(compgen -f -- \"$word\"))\n"
+        "        fi\n"
+        "        return\n"
+        "      fi\n"
+        "    done\n"
+        "  fi\n"
+        "  case $before in\n"
+        "  --config|--cacert|--cert|--key|--pass-file|--status-file)\n"
+        "    COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n"
+        "  --progress) COMPREPLY=($(compgen -W 'auto plain json none' -- \"$word\")); return ;;\n"
+        "  --sort) COMPREPLY=($(compgen -W 'name held wait' -- \"$word\")); return ;;\n"
+        "  --on-lost)\n"
+        "    COMPREPLY=($(compgen -W 'TERM HUP INT USR1 USR2 QUIT KILL ignore' -- \"$word\"))\n"
+        "    return ;;\n"
+        "  esac\n"
+        "  case $word in\n"
+        "  -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
+        "  *) COMPREPLY=($(compgen -W \"$words\" -- \"$word\")) ;;\n"
+        "  esac\n"
+        "}\n"
+        "complete -F _dibs dibs\n",
+        stdout);
+}
+
+/* ---- zsh ---- */
+
+/* In a spec of _arguments, brackets, colons and quotes have a meaning. */
+static void write_zsh_text(const char *text)
+{
+  for (; *text != '\0'; text++) {
+    if (*text == '\'')
+      fputs("'\\''", stdout);
+    else if (strchr("[]:\\", *text) != NULL)
+      printf("\\%c", *text);
+    else
+      putchar(*text);
+  }
+}
+
+static const char *zsh_action(const option_row *row)
+{
+  switch (row->id) {
+  case OPTION_PROGRESS: return "(auto plain json none)";
+  case OPTION_SORT: return "(name held wait)";
+  case OPTION_ON_LOST: return "(TERM HUP INT USR1 USR2 QUIT KILL ignore)";
+  default: break;
+  }
+  if (row->value != NULL && strcmp(row->value, "FILE") == 0)
+    return "_files";
+  return " ";
+}
+
+static void write_zsh_spec(const char *dashes, const char *name, const option_row *row)
+{
+  bool is_optional = row->value != NULL && row->value[0] == '[';
+
+  printf("        '%s%s%s[", dashes, name, is_optional ? "=-" : "");
+  write_zsh_text(row->help);
+  putchar(']');
+  if (row->value != NULL)
+    printf("%s:%s:%s", is_optional ? ":" : "", is_optional ? "DUR" : row->value,
+           zsh_action(row));
+  fputs("' \\\n", stdout);
+}
+
+static void write_zsh_command(const command *c)
+{
+  printf("      (%s%s%s)\n      _arguments -S -s \\\n", c->name, c->alias == NULL ? "" : "|",
+         c->alias == NULL ? "" : c->alias);
+  for (const option_row *const *set = c->options; *set != NULL; set++) {
+    for (const option_row *row = *set; !is_end(row); row++) {
+      char letter[2] = { row->letter, '\0' };
+
+      if (!option_is_shown(row))
+        continue;
+      write_zsh_spec("--", row->name, row);
+      if (row->letter != 0)
+        write_zsh_spec("-", letter, row);
+    }
+  }
+  if (strcmp(c->name, "help") == 0) {
+    fputs("        '1:command:(", stdout);
+    write_command_words();
+    fputs(" )'\n", stdout);
+  } else if (c->operand_words != NULL) {
+    printf("        '1:word:(%s)'\n", c->operand_words);
+  } else if (runs_a_command(c) && strstr(c->operands, "NAME") != NULL) {
+    fputs("        '1:name: ' '*::command:_normal'\n", stdout);
+  } else if (runs_a_command(c)) {
+    fputs("        '*::command:_normal'\n", stdout);
+  } else {
+    fputs("        '*:argument: '\n", stdout);
+  }
+  fputs("      ;;\n", stdout);
+}
+
+static void write_zsh(void)
+{
+  fputs("#compdef dibs\n"
+        "# zsh completion of dibs, made by: dibs completion zsh\n"
+        "_dibs()\n"
+        "{\n"
+        "  local curcontext=\"$curcontext\" state line\n"
+        "  _arguments -C '1: :->command' '*:: :->rest' && return\n"
+        "  case $state in\n"
+        "  command)\n"
+        "    local -a words_of_dibs\n"
+        "    words_of_dibs=(\n",
+        stdout);
+  for (const command *c = commands; c->name != NULL; c++) {
+    printf("      '%s:", c->name);
+    write_zsh_text(c->summary);
+    fputs("'\n", stdout);
+  }
+  fputs("    )\n"
+        "    _describe command words_of_dibs\n"
+        "    ;;\n"
+        "  rest)\n"
+        "    case $line[1] in\n",
+        stdout);
+  for (const command *c = commands; c->name != NULL; c++)
+    write_zsh_command(c);
+  fputs("    esac\n"
+        "    ;;\n"
+        "  esac\n"
+        "}\n"
+        "_dibs \"$@\"\n",
+        stdout);
+}
+
+int command_completion(const arguments *a)
+{
+  char shown[100];
+
+  if (strcmp(a->operands[0], "bash") == 0)
+    write_bash();
+  else if (strcmp(a->operands[0], "zsh") == 0)
+    write_zsh();
+  else
+    return say_usage("completion", "\"%s\" is not bash or zsh",
+                     printable(a->operands[0], shown, sizeof(shown)));
+  return CODE_OK;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/help.c - help texts, made from the tables. */
+#include "cli/help.h"
+
+#include <string.h>
+
+#include "cli/message.h"
+#include "cli/options.h"
+
+void help_all(FILE *out)
+{
+  fputs("usage: dibs COMMAND [OPTION...] [ARGUMENT...]\n\n"
+        "Distributed locks on Redis and Valkey, for the shell.\n\n",
+        out);
+  for (const command *c = commands; c->name != NULL; c++)
+    fprintf(out, "  %-11s %s\n", c->name, c->summary);
+  fputs("\n"
+        "  dibs run nightly -- ./backup.sh        one at a time, on all machines\n"
+        "  dibs run -n --skip-ok digest -- ./mail.sh   a cron job on thirty hosts\n"
+        "  dibs status                            who holds what\n"
+        "  dibs run --help                        the options of one command\n"
+        "\n"
+        "The server: -u URL, else DIBS_URL, VALKEY_URL, REDIS_URL, the configuration file,\n"
+        "else a private server on this machine. More: man dibs, man dibs-guarantees.\n",
+        out);
+}
+
+static void option_line(FILE *out, const option_row *row)
+{
+  char left[60];
+  char letter[5] = "    ";
+
+  if (row->letter != 0)
+    snprintf(letter, sizeof(letter), "-%c, ", row->letter);
+  snprintf(left, sizeof(left), "%s--%s%s%s", letter, row->name,
+           row->value == NULL || row->value[0] == '[' ? "" : " ",
+           row->value == NULL ? "" : row->value);
+  fprintf(out, "  %-30s %s\n", left, row->help);
+}
+
+static void option_lines(FILE *out, const option_row *set)
+{
+  for (const option_row *row = set; row->name != NULL || row->letter != 0; row++) {
+    if (option_is_shown(row))
+      option_line(out, row);
+  }
+}
+
+void help_command(FILE *out, const command *c)
+{
+  bool has_connection = false;
+
+  fprintf(out, "usage: dibs %s [OPTION...]%s%s\n", c->name, c->operands[0] == '\0' ? "" : " ",
+          c->operands);
+  if (c->alias != NULL)
+    fprintf(out, "       dibs %s ...\n", c->alias);
+  fprintf(out, "\n%s\n\n", c->summary);
+
+  for (const option_row *const *set = c->options; *set != NULL; set++) {
+    if (*set == options_connection)
+      has_connection = true;
+    else
+      option_lines(out, *set);
+  }
+  if (has_connection) {
+    fputs("\nThe server:\n", out);
+    option_lines(out, options_connection);
+  }
+  if (c->notes != NULL)
+    fprintf(out, "\n%s\n", c->notes);
+
+  fputs("\nExamples:\n", out);
+  for (size_t i = 0; i < sizeof(c->examples) / sizeof(c->examples[0]); i++) {
+    if (c->examples[i] != NULL)
+      fprintf(out, "  %s\n", c->examples[i]);
+  }
+}
+
+int command_help(const arguments *a)
+{
+  const command *c;
+
+  if (a->operand_count == 0) {
+    help_all(stdout);
+    return CODE_OK;
+  }
+  c = command_find(a->operands[0]);
+  if (c == NULL) {
+    char shown[100];
+
+    return say_usage(NULL, "no command \"%s\"",
+                     printable(a->operands[0], shown, sizeof(shown)));
+  }
+  help_command(stdout, c);
+  return CODE_OK;
+}

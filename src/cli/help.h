@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/help.h - help texts and completions, made from the tables. */
+#ifndef CLI_HELP_H
+#define CLI_HELP_H
+
+#include <stdio.h>
+
+#include "cli/cli.h"
+
+void help_all(FILE *out);
+void help_command(FILE *out, const command *c);
+
+int command_help(const arguments *a);
+int command_completion(const arguments *a);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/keeper.c - dibs acquire --for-pid: a process in the background that holds the lock
+ * while another process lives.
+ *
+ *     dibs acquire --for-pid P            keeper
+ *     fork  ----------------------------> takes the lock, may wait
+ *     prints the token  <---- grant -----
+ *     exits 0           ----- "kept" ---> leaves the terminal, renews;
+ *                                         P ends, or it is told to: releases
+ *
+ * The token is printed only for a lock that was taken; a token that could not be printed
+ * is a lock given back. Until then the keeper dies with its parent. The keeper is forked
+ * before the client is opened, since no client survives a fork. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/message.h"
+#include "cli/session.h"
+#include "cli/take.h"
+#include "cli/token_print.h"
+
+#define KEEPER_SOCKET 3
+#define KEEPER_PROCESS 4
+
+/* ---- the keeper ---- */
+
+/* Nothing of the caller's may be kept open by a process in the background: a script that
+ * reads our stdout to its end would wait for ever. */
+static void keep_only(int socket_fd, int process_fd)
+{
+  int a = fcntl(socket_fd, F_DUPFD_CLOEXEC, KEEPER_PROCESS + 1);
+  int b = fcntl(process_fd, F_DUPFD_CLOEXEC, KEEPER_PROCESS + 1);
+
+  dup3(a, KEEPER_SOCKET, O_CLOEXEC);
+  dup3(b, KEEPER_PROCESS, O_CLOEXEC);
+  if (close_range(KEEPER_PROCESS + 1, ~0u, 0) == 0)
+    return;
+  for (int fd = KEEPER_PROCESS + 1; fd < 4096; fd++)
+    close(fd);
+}
+
+static bool send_grant(const session *s, const take_result *taken)
+{
+  token_grant grant = { .fence = dibs_hold_fence(taken->hold),
+                        .waited_ms = taken->waited_ms,
+                        .is_private = s->is_private };
+
+  return dibs_hold_token(taken->hold, grant.text, sizeof(grant.text)) == DIBS_OK &&
+         send(KEEPER_SOCKET, &grant, sizeof(grant), MSG_NOSIGNAL) ==
+           (ssize_t)sizeof(grant);
+}
+
+/* Whether the token was printed. */
+static bool is_kept(void)
+{
+  char answer = 0;
+  ssize_t size;
+
+  do
+    size = recv(KEEPER_SOCKET, &answer, 1, 0);
+  while (size < 0 && errno == EINTR);
+  return size == 1;
+}
+
+static void leave_terminal(void)
+{
+  int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+  prctl(PR_SET_PDEATHSIG, 0);
+  setsid();
+  for (int fd = 0; fd <= 2 && null >= 0; fd++)
+    dup2(null, fd);
+  if (null > 2)
+    close(null);
+  close(KEEPER_SOCKET);
+  if (chdir("/") != 0)
+    return;   /* only so that file systems can be unmounted */
+}
+
+static bool is_told_to_end(signal_watch *signals)
+{
+  struct signalfd_siginfo info;
+  bool is_told = false;
+
+  while (signals_next(signals, &info)) {
+    int number = (int)info.ssi_signo;
+
+    if (number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT)
+      is_told = true;
+  }
+  return is_told;
+}
+
+/* Until the process ends, the lock is lost or somebody tells us to stop. */
+static void keep(signal_watch *signals, dibs_hold *hold)
+{
+  struct pollfd fds[] = { { .fd = KEEPER_PROCESS, .events = POLLIN },
+                          { .fd = dibs_hold_fd(hold), .events = POLLIN },
+                          { .fd = signals->fd, .events = POLLIN } };
+
+  for (;;) {
+    poll(fds, 3, -1);
+    if (fds[0].revents != 0 || fds[1].revents != 0 || is_told_to_end(signals))
+      return;
+  }
+}
+
+static int keeper_main(session *s, const arguments *a)
+{
+  signal_watch signals;
+  take_result taken;
+  int code;
+
+  if (!signals_begin(&signals))
+    return CODE_INTERNAL;
+  code = session_open(s, a, NULL);
+  if (code == 0)
+    code = take_check_nested(s, a->operands[0]);
+  if (code != 0)
+    return code;
+
+  take_lock(s, a, a->operands[0], 0, &signals, &taken);
+  if (taken.signal != 0)
+    code = 128 + taken.signal;
+  else if (taken.hold == NULL)
+    code = taken.code;
+  else if (send_grant(s, &taken) && is_kept()) {
+    leave_terminal();
+    keep(&signals, taken.hold);
+  }
+  if (taken.hold != NULL)
+    dibs_release(taken.hold);
+  session_close(s);
+  wait_view_end(taken.view);
+  return code;
+}
+
+/* ---- who started it ---- */
+
+/* Waits for the grant, or for the keeper's end; passes on what should stop it. */
+static bool wait_for_grant(pid_t keeper, int socket_fd, signal_watch *signals,
+                           token_grant *ret_grant)
+{
+  for (;;) {
+    struct pollfd fds[] = { { .fd = socket_fd, .events = POLLIN },
+                            { .fd = signals->fd, .events = POLLIN } };
+    struct signalfd_siginfo info;
+
+    poll(fds, 2, -1);
+    if (fds[0].revents != 0)
+      return recv(socket_fd, ret_grant, sizeof(*ret_grant), 0) ==
+             (ssize_t)sizeof(*ret_grant);
+    while (signals_next(signals, &info)) {
+      int number = (int)info.ssi_signo;
+
+      if (number == SIGTSTP)
+        signals_stop_self();
+      else if (number != SIGCHLD && number != SIGCONT)
+        kill(keeper, number);
+    }
+  }
+}
+
+static int keeper_code(pid_t keeper)
+{
+  int status = 0;
+
+  while (waitpid(keeper, &status, 0) < 0 && errno == EINTR)
+    continue;
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int hand_over_token(const arguments *a, pid_t keeper, int socket_fd,
+                           signal_watch *signals)
+{
+  token_grant grant;
+  bool is_granted = wait_for_grant(keeper, socket_fd, signals, &grant);
+  bool is_printed = is_granted && token_print(a, a->operands[0], &grant) &&
+                    send(socket_fd, "k", 1, MSG_NOSIGNAL) == 1;
+  int code;
+
+  close(socket_fd);   /* without the word: gives the lock back */
+  if (is_printed)
+    return CODE_OK;
+  code = keeper_code(keeper);
+  if (code == 128 + SIGINT)
+    return signals_leave(SIGINT);
+  return is_granted ? CODE_INTERNAL : code;
+}
+
+static int open_process(int64_t pid)
+{
+  int fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+
+  if (fd >= 0)
+    return fd;
+  if (errno == ENOSYS)
+    say("--for-pid needs Linux 5.3");
+  else
+    say_usage("acquire", "--for-pid %lld: %s", (long long)pid, strerror(errno));
+  return -1;
+}
+
+/* "for pid 77 bash": whom the lock is kept for, unless the caller gave a reason. */
+static const char *default_reason(int64_t pid, char *text, size_t size)
+{
+  char path[40], program[32] = "";
+  FILE *file;
+
+  snprintf(path, sizeof(path), "/proc/%lld/comm", (long long)pid);
+  file = fopen(path, "re");
+  if (file != NULL) {
+    if (fgets(program, sizeof(program), file) == NULL)
+      program[0] = '\0';
+    fclose(file);
+  }
+  program[strcspn(program, "\n")] = '\0';
+  snprintf(text, size, "for pid %lld %s", (long long)pid, program);
+  return text;
+}
+
+int keeper_run(const arguments *a)
+{
+  arguments own = *a;
+  char reason[80];
+  signal_watch signals;
+  session s;
+  int sockets[2], process_fd, code;
+  pid_t keeper;
+
+  process_fd = open_process(a->for_pid);
+  if (process_fd < 0)
+    return errno == ENOSYS ? CODE_CONFIG : CODE_USAGE;
+  if (own.reason == NULL)
+    own.reason = default_reason(a->for_pid, reason, sizeof(reason));
+  code = session_prepare(&s, &own);
+  if (code != 0)
+    return code;
+  if (!signals_begin(&signals) ||
+      socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {
+    say("%s", strerror(errno));
+    return CODE_INTERNAL;
+  }
+  keeper = fork();
+  if (keeper == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    keep_only(sockets[1], process_fd);
+    _exit(keeper_main(&s, &own));
+  }
+  close(sockets[1]);
+  close(process_fd);
+  session_close(&s);
+  if (keeper < 0) {
+    say("%s", strerror(errno));
+    return CODE_INTERNAL;
+  }
+  return hand_over_token(&own, keeper, sockets[0], &signals);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/notify.c - tells systemd how far we are. */
+#include "cli/notify.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* Half of what it allows, and only if it means this process. */
+static int64_t watchdog_ms(void)
+{
+  const char *us = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+
+  if (us == NULL || (pid != NULL && strtoll(pid, NULL, 10) != getpid()))
+    return 0;
+  return strtoll(us, NULL, 10) / 2000;
+}
+
+void notify_begin(notify *n, int is_wanted)
+{
+  struct sockaddr_un address = { .sun_family = AF_UNIX };
+  const char *path = getenv("NOTIFY_SOCKET");
+  size_t size = path == NULL ? 0 : strlen(path);
+
+  *n = (notify){ .fd = -1 };
+  if (!is_wanted || size < 2 || size >= sizeof(address.sun_path))
+    return;
+  if (path[0] != '/' && path[0] != '@')
+    return;
+  memcpy(address.sun_path, path, size);
+  if (path[0] == '@')
+    address.sun_path[0] = '\0';   /* Linux' abstract names */
+
+  n->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (n->fd < 0)
+    return;
+  if (connect(n->fd, (struct sockaddr *)&address,
+              (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size)) != 0) {
+    notify_end(n);
+    return;
+  }
+  n->watchdog_ms = watchdog_ms();
+}
+
+void notify_tell(const notify *n, const char *format, ...)
+{
+  char text[1024];
+  va_list values;
+
+  if (n->fd < 0)
+    return;
+  va_start(values, format);
+  vsnprintf(text, sizeof(text), format, values);
+  va_end(values);
+  send(n->fd, text, strlen(text), MSG_NOSIGNAL);
+}
+
+void notify_end(notify *n)
+{
+  if (n->fd >= 0)
+    close(n->fd);
+  n->fd = -1;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/show.h - what the server knows of a name, as words and as JSON. */
+#ifndef CLI_SHOW_H
+#define CLI_SHOW_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <dibs/lock.h>
+
+/* `web-3 (pid 4121 "backup.sh")`, as far as the server knows it. */
+void show_party(const dibs_party *party, char *ret_words, size_t size);
+
+/* `held by web-3 (pid 4121 "backup.sh") for 2:41, lease 24.1s, renewed 6 s ago`. */
+void show_holder(const dibs_inspection *i, char *ret_words, size_t size);
+
+/* Where this process stands in the queue, from 1; 0 when it is not seen there. */
+size_t show_own_place(const dibs_inspection *i);
+
+/* "1st", "2nd", "3rd", "4th", "11th". */
+void show_ordinal(size_t n, char *ret_words, size_t size);
+
+/* Owned by the caller; NULL when memory is refused. */
+json_t *show_json(const dibs_inspection *i, bool is_private);
+
+/* Text as JSON, whatever bytes it has. */
+json_t *json_words(const char *text);
+
+/* A fence twice: as a number, and as text for tools whose numbers end at 2^53. */
+void json_set_fence(json_t *object, uint64_t fence);
+
+/* Writes the object as one line to stdout, or to stderr as a message, and drops it. */
+void json_print(json_t *object);
+void json_say(json_t *object);
+
+#endif

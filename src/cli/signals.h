@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/signals.h - signals as bytes to read, and as the child found them.
+ *
+ * Begun before the client is opened: its threads then have the signals blocked, and all
+ * of them come to the one descriptor that the main thread polls. A signal that was
+ * ignored when we started (nohup, a background job) stays ignored. */
+#ifndef CLI_SIGNALS_H
+#define CLI_SIGNALS_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/signalfd.h>
+
+typedef struct signal_watch {
+  int fd;
+  sigset_t before;             /* the mask to give back to a child */
+  struct sigaction child_before;
+} signal_watch;
+
+/* false when the system refuses. */
+bool signals_begin(signal_watch *w);
+
+/* The next signal that came; false when there is none. Never blocks. */
+bool signals_next(signal_watch *w, struct signalfd_siginfo *ret_signal);
+
+/* In a child, before exec: everything as it was. Async-signal-safe. */
+void signals_restore(const signal_watch *w);
+
+/* Stops this process group as Ctrl-Z would have done; returns once continued, or at once
+ * where nobody is there to continue it. */
+void signals_stop_self(void);
+
+/* Ends this process by `number`, so that a shell sees a command that was interrupted and
+ * stops its loop too. Only for SIGINT from a terminal; else returns 128 + number. */
+int signals_leave(int number);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/take.h - gets a lock, as long as nobody interrupts: for run and acquire.
+ *
+ * Interrupted by INT, TERM, HUP, QUIT, USR1 or USR2 it gives up within half a second, and
+ * leaves no entry in the queue where the server can be reached. Ctrl-Z stops the waiting
+ * process; its place in the queue is kept. */
+#ifndef CLI_TAKE_H
+#define CLI_TAKE_H
+
+#include <dibs/async.h>
+
+#include "cli/session.h"
+#include "cli/signals.h"
+#include "cli/wait_view.h"
+
+typedef struct take_result {
+  dibs_hold *hold;       /* not NULL: taken */
+  int signal;            /* not 0: interrupted by it */
+  int code;              /* neither: what to exit with; the reason has been said */
+  int64_t waited_ms;
+  bool has_shown;        /* the person was told that we wait */
+  wait_view *view;       /* to be ended after dibs_close() */
+} take_result;
+
+/* `flags` DIBS_LOCK_* bits. */
+void take_lock(session *s, const arguments *a, const char *name, uint32_t flags,
+               signal_watch *signals, take_result *ret_result);
+
+/* Refuses with 78 when a `dibs run` around this process holds the same name on the same
+ * server: it would wait for itself. Returns 0 or a code, after saying why. */
+int take_check_nested(session *s, const char *name);
+
+/* How progress is to be shown here: never PROGRESS_AUTO. */
+enum progress take_progress(const arguments *a, bool *ret_is_live);
+
+#endif

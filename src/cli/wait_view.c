@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/wait_view.c - tells a person who waits why, and how long it may take. */
+#include "cli/wait_view.h"
+
+#include <jansson.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <dibs/lock.h>
+
+#include "cli/clock.h"
+#include "cli/durations.h"
+#include "cli/message.h"
+#include "cli/show.h"
+
+#define SHOW_EVERY_MS 1000
+
+struct wait_view {
+  dibs_client *client;
+  const char *name;
+  enum progress mode;
+  bool is_live;
+  int64_t started_ms;
+  pthread_t thread;
+
+  pthread_mutex_t lock;    /* over what follows */
+  pthread_cond_t changed;
+  bool is_silent;
+  bool has_shown;
+
+  char shown_lease[96];    /* of the thread: what the last line was about */
+  size_t shown_place;
+  bool shown_fault;
+};
+
+/* ---- what is shown ---- */
+
+static void place_words(const dibs_inspection *i, char *words, size_t size)
+{
+  size_t place = show_own_place(i);
+  char ordinal[32];
+
+  if (place == 0) {
+    snprintf(words, size, "%zu waiting", i->waiter_count);
+    return;
+  }
+  show_ordinal(place, ordinal, sizeof(ordinal));
+  snprintf(words, size, "you are %s of %zu in the queue", ordinal, i->waiter_count);
+}
+
+static void show_lines(wait_view *v, const char *why, const char *place)
+{
+  char name[600], waited[DURATION_SIZE], first[1100], second[300];
+  const char *lines[] = { first, second };
+
+  printable(v->name, name, sizeof(name));
+  duration_as_clock(clock_ms() - v->started_ms, waited);
+  if (!v->is_live) {
+    say("waiting for %s: %s%s%s", name, why, place[0] == '\0' ? "" : "; ", place);
+    return;
+  }
+  snprintf(first, sizeof(first), "dibs: waiting for %s  %s  %s", name, waited, why);
+  snprintf(second, sizeof(second), "    %s%s[Ctrl-C gives up]", place,
+           place[0] == '\0' ? "" : "  ");
+  live_show(lines, 2);
+}
+
+static void show_event(wait_view *v, const dibs_inspection *i)
+{
+  json_t *event = json_object();
+
+  json_object_set_new(event, "v", json_integer(1));
+  json_object_set_new(event, "event", json_string("waiting"));
+  json_object_set_new(event, "name", json_words(v->name));
+  json_object_set_new(event, "waited_ms", json_integer(clock_ms() - v->started_ms));
+  json_object_set_new(event, "place", json_integer((json_int_t)show_own_place(i)));
+  json_object_set_new(event, "lock", show_json(i, dibs_is_private(v->client)));
+  json_say(event);
+}
+
+/* A live view shows time passing; the others only what is new. */
+static bool is_news(wait_view *v, const dibs_inspection *i)
+{
+  size_t place = show_own_place(i);
+
+  if (!v->shown_fault && v->has_shown && v->shown_place == place &&
+      strcmp(v->shown_lease, i->lease) == 0)
+    return v->is_live;
+  snprintf(v->shown_lease, sizeof(v->shown_lease), "%s", i->lease);
+  v->shown_place = place;
+  v->shown_fault = false;
+  return true;
+}
+
+static void show_inspection(wait_view *v, const dibs_inspection *i)
+{
+  char why[500], place[100];
+
+  if (!is_news(v, i))
+    return;
+  v->has_shown = true;
+  if (v->mode == PROGRESS_JSON) {
+    show_event(v, i);
+    return;
+  }
+  show_holder(i, why, sizeof(why));
+  place_words(i, place, sizeof(place));
+  show_lines(v, why, place);
+}
+
+static void show_fault(wait_view *v, dibs_status status)
+{
+  if (v->mode == PROGRESS_JSON || (v->shown_fault && !v->is_live))
+    return;
+  v->shown_fault = true;
+  v->has_shown = true;
+  show_lines(v, dibs_status_text(status), "");
+}
+
+/* ---- the thread ---- */
+
+/* Sleeps so long, or until silenced; false when silenced. Lock v->lock. */
+static bool sleep_ms(wait_view *v, int64_t ms)
+{
+  struct timespec until;
+
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  until.tv_sec += ms / 1000;
+  until.tv_nsec += ms % 1000 * 1000000;
+  if (until.tv_nsec >= 1000000000) {
+    until.tv_sec++;
+    until.tv_nsec -= 1000000000;
+  }
+  while (!v->is_silent) {
+    if (pthread_cond_timedwait(&v->changed, &v->lock, &until) != 0)
+      break;
+  }
+  return !v->is_silent;
+}
+
+static void *watch(void *data)
+{
+  wait_view *v = data;
+  bool goes_on = true;
+
+  pthread_mutex_lock(&v->lock);
+  while (goes_on) {
+    dibs_inspection *inspection = NULL;
+    dibs_status status;
+
+    pthread_mutex_unlock(&v->lock);
+    status = dibs_inspect(v->client, v->name, &inspection);
+    pthread_mutex_lock(&v->lock);
+
+    /* Shown under the mutex: once silenced, nothing may come after "acquired". */
+    if (!v->is_silent) {
+      if (status == DIBS_OK)
+        show_inspection(v, inspection);
+      else
+        show_fault(v, status);
+    }
+    dibs_inspection_free(inspection);
+    goes_on = sleep_ms(v, SHOW_EVERY_MS);
+  }
+  pthread_mutex_unlock(&v->lock);
+  return NULL;
+}
+
+wait_view *wait_view_start(dibs_client *client, const char *name, bool is_live,
+                           enum progress mode, int64_t started_ms)
+{
+  wait_view *v = calloc(1, sizeof(*v));
+  pthread_condattr_t monotonic;
+
+  if (v == NULL)
+    return NULL;
+  v->client = client;
+  v->name = name;
+  v->is_live = is_live;
+  v->mode = mode;
+  v->started_ms = started_ms;
+  pthread_mutex_init(&v->lock, NULL);
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_cond_init(&v->changed, &monotonic);
+  pthread_condattr_destroy(&monotonic);
+  if (pthread_create(&v->thread, NULL, watch, v) == 0)
+    return v;
+
+  pthread_cond_destroy(&v->changed);
+  pthread_mutex_destroy(&v->lock);
+  free(v);
+  return NULL;
+}
+
+bool wait_view_silence(wait_view *v)
+{
+  bool has_shown;
+
+  if (v == NULL)
+    return false;
+  pthread_mutex_lock(&v->lock);
+  v->is_silent = true;
+  has_shown = v->has_shown;
+  pthread_cond_signal(&v->changed);
+  pthread_mutex_unlock(&v->lock);
+  live_clear();
+  return has_shown;
+}
+
+wait_view *wait_view_end(wait_view *v)
+{
+  if (v == NULL)
+    return NULL;
+  wait_view_silence(v);
+  pthread_join(v->thread, NULL);
+  pthread_cond_destroy(&v->changed);
+  pthread_mutex_destroy(&v->lock);
+  free(v);
+  return NULL;
+}

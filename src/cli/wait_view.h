@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/wait_view.h - tells a person who waits why, and how long it may take.
+ *
+ * Asks the server on a thread of its own, so that a server that does not answer never
+ * keeps the waiter from being granted or interrupted. On a terminal two lines are redrawn
+ * each second; elsewhere a line is written when something changed. */
+#ifndef CLI_WAIT_VIEW_H
+#define CLI_WAIT_VIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <dibs/client.h>
+
+#include "cli/cli.h"
+
+typedef struct wait_view wait_view;
+
+/* `mode` is not PROGRESS_AUTO; `started_ms` on clock_ms(). `name` is borrowed until wait_view_end(). NULL when the
+ * system refuses: then nothing is shown. */
+wait_view *wait_view_start(dibs_client *client, const char *name, bool is_live,
+                           enum progress mode, int64_t started_ms);
+
+/* Nothing more is shown from here on. Whether something was. NULL allowed. */
+bool wait_view_silence(wait_view *v);
+
+/* Waits for the thread; it may be in a call, so dibs_close() comes before. NULL allowed. */
+wait_view *wait_view_end(wait_view *v);
+
+#endif
