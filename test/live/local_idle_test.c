@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/local_idle_test.c - how long the private server stays: as long as somebody
+ * uses it, and the idle time after that. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <sys/socket.h>
+
+#include "local_parts.h"
+
+enum { IDLE_MS = 200 };
+
+static dibs_local_info start(int32_t idle_ms)
+{
+  dibs_local_info info = { .size = sizeof(info) };
+
+  assert_int_equal(dibs_local_start(idle_ms, false, &info, NULL), DIBS_OK);
+  return info;
+}
+
+/* A child that uses the server until it is killed. */
+static pid_t start_user(void)
+{
+  int ends[2];
+  char byte = 0;
+  pid_t child;
+
+  assert_int_equal(pipe(ends), 0);
+  child = fork();
+  if (child == 0) {
+    char url[320];
+    int fd;
+    byte = local_join(url, sizeof(url), &fd, NULL) == DIBS_OK;
+    (void)!write(ends[1], &byte, 1);
+    (void)pause();
+  }
+  assert_int_equal(read(ends[0], &byte, 1), 1);
+  assert_int_equal(byte, 1);
+  (void)close(ends[0]);
+  (void)close(ends[1]);
+  return child;
+}
+
+static void it_ends_after_the_idle_time_with_socket_and_supervisor(void **state)
+{
+  int64_t before = clock_ms();
+  dibs_local_info info = start(IDLE_MS);
+  pid_t supervisor = supervisor_pid();
+  place p;
+
+  (void)state;
+  place_find(&p);
+  assert_true(soon_gone((pid_t)info.server_pid));
+  assert_true(clock_ms() - before >= IDLE_MS);
+  assert_true(soon_absent(p.socket));
+  assert_true(soon_gone(supervisor));
+  assert_int_equal(server_pid(), 0);
+}
+
+static void it_stays_while_it_is_used_and_ends_when_the_user_is_killed(void **state)
+{
+  dibs_local_info info = start(IDLE_MS);
+  pid_t user = start_user();
+
+  (void)state;
+  /* Nothing happening is the fact: several idle times must pass. */
+  nap_ms(5 * IDLE_MS);
+  assert_false(is_gone((pid_t)info.server_pid));
+  assert_int_equal(dibs_local_status(&info, NULL), DIBS_OK);
+  assert_int_equal(info.users, 1);
+  kill_and_wait(user);
+  (void)waitpid(user, NULL, 0);
+  assert_true(soon_gone((pid_t)info.server_pid));
+}
+
+static void short_uses_in_a_row_keep_it(void **state)
+{
+  dibs_local_info info = start(IDLE_MS);
+  int64_t until = clock_ms() + 5 * IDLE_MS;
+  char url[320];
+  int fd;
+
+  (void)state;
+  while (clock_ms() < until) {
+    assert_int_equal(local_join(url, sizeof(url), &fd, NULL), DIBS_OK);
+    (void)close(fd);
+    nap_ms(IDLE_MS / 10);
+  }
+  assert_false(is_gone((pid_t)info.server_pid));
+  assert_int_equal(server_pid(), info.server_pid);
+  assert_true(soon_gone((pid_t)info.server_pid));
+}
+
+static void an_adopted_server_ends_after_the_idle_time_too(void **state)
+{
+  dibs_local_info info = start(0);
+
+  (void)state;
+  kill_and_wait(supervisor_pid());
+  assert_int_equal(start(IDLE_MS).server_pid, info.server_pid);
+  assert_true(soon_gone((pid_t)info.server_pid));
+}
+
+static void a_hung_server_ends_after_the_idle_time_too(void **state)
+{
+  dibs_local_info info = start(IDLE_MS);
+
+  (void)state;
+  assert_int_equal(kill((pid_t)info.server_pid, SIGSTOP), 0);
+  assert_true(soon_gone((pid_t)info.server_pid));
+}
+
+/* Joins meet the moment of the idle stop again and again: whoever joined has a server. */
+static void a_join_at_the_moment_of_the_stop_has_a_server(void **state)
+{
+  int fd;
+  char url[320];
+
+  (void)state;
+  for (int i = 0; i < 40; i++) {
+    place p;
+    (void)start(40);
+    nap_ms(40 + i % 30);
+    assert_int_equal(local_join(url, sizeof(url), &fd, NULL), DIBS_OK);
+    place_find(&p);
+    nap_ms(20);
+    assert_int_equal(ask_ping(p.socket, 1000, NULL), ANSWER_PONG);
+    assert_int_equal(servers_count(runtime), 1);
+    (void)close(fd);
+  }
+}
+
+static void a_server_that_nobody_can_find_any_more_is_ended(void **state)
+{
+  dibs_local_info info = start(400);
+  pid_t user = start_user();
+  place p;
+
+  (void)state;
+  place_find(&p);
+  nap_ms(250);                      /* the supervisor has seen it */
+  assert_int_equal(unlink(p.socket), 0);
+  assert_true(soon_gone((pid_t)info.server_pid));
+  kill_and_wait(user);
+  (void)waitpid(user, NULL, 0);
+}
+
+static void users_are_processes_not_clients(void **state)
+{
+  dibs_local_info info = { .size = sizeof(info) };
+  pid_t user = start_user();
+  char url[320];
+  int a, b;
+
+  (void)state;
+  assert_int_equal(local_join(url, sizeof(url), &a, NULL), DIBS_OK);
+  assert_int_equal(local_join(url, sizeof(url), &b, NULL), DIBS_OK);
+  assert_int_equal(fcntl(a, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+  assert_int_equal(dibs_local_status(&info, NULL), DIBS_OK);
+  assert_int_equal(info.users, 2);
+  (void)close(a);
+  (void)close(b);
+  assert_int_equal(dibs_local_status(&info, NULL), DIBS_OK);
+  assert_int_equal(info.users, 1);
+  kill_and_wait(user);
+  (void)waitpid(user, NULL, 0);
+}
+
+static void stop_ends_it_under_its_users(void **state)
+{
+  dibs_local_info info = start(0);
+  pid_t user = start_user();
+
+  (void)state;
+  assert_int_equal(dibs_local_stop(NULL), DIBS_OK);
+  assert_true(is_gone((pid_t)info.server_pid));
+  assert_int_equal(dibs_local_stop(NULL), DIBS_OK);
+  assert_int_equal(server_pid(), 0);
+  kill_and_wait(user);
+  (void)waitpid(user, NULL, 0);
+}
+
+static void send_words(const char *words)
+{
+  struct test_server *fake = calloc(1, sizeof(*fake));
+  place p;
+
+  place_find(&p);
+  (void)snprintf(fake->socket, sizeof(fake->socket), "%.95s", p.socket);
+  assert_string_equal(test_server_command(fake, words), "OK");
+  free(fake);
+}
+
+static void data_stay_over_a_restart_only_with_aof(void **state)
+{
+  struct test_server fake = { 0 };
+  place p;
+
+  (void)state;
+  place_find(&p);
+  (void)snprintf(fake.socket, sizeof(fake.socket), "%.95s", p.socket);
+  assert_int_equal(dibs_local_start(0, true, NULL, NULL), DIBS_OK);
+  send_words("SET k v");
+  kill_and_wait(server_pid());
+  (void)setenv("DIBS_LOCAL_AOF", "1", 1);
+  assert_int_equal(dibs_local_start(0, false, NULL, NULL), DIBS_OK);
+  assert_string_equal(test_server_command(&fake, "GET k"), "v");
+  (void)unsetenv("DIBS_LOCAL_AOF");
+  assert_int_equal(dibs_local_stop(NULL), DIBS_OK);
+  assert_int_equal(dibs_local_start(0, false, NULL, NULL), DIBS_OK);
+  assert_string_equal(test_server_command(&fake, "GET k"), "(nil)");
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+  const struct CMUnitTest tests[] = {
+    CASE(it_ends_after_the_idle_time_with_socket_and_supervisor),
+    CASE(it_stays_while_it_is_used_and_ends_when_the_user_is_killed),
+    CASE(short_uses_in_a_row_keep_it),
+    CASE(an_adopted_server_ends_after_the_idle_time_too),
+    CASE(a_hung_server_ends_after_the_idle_time_too),
+    CASE(a_join_at_the_moment_of_the_stop_has_a_server),
+    CASE(a_server_that_nobody_can_find_any_more_is_ended),
+    CASE(users_are_processes_not_clients),
+    CASE(stop_ends_it_under_its_users),
+    CASE(data_stay_over_a_restart_only_with_aof),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

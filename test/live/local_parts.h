@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/local_parts.h - what the tests of the private server share. */
+#ifndef LOCAL_PARTS_H
+#define LOCAL_PARTS_H
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "local/ask.h"
+#include "local/local.h"
+#include "local/place.h"
+#include "server_parts.h"
+
+enum { SOON_MS = 10000 };
+
+static char runtime[64];
+
+/* A XDG_RUNTIME_DIR of the test's own: no real private server is ever touched. */
+static int setup(void **state)
+{
+  (void)state;
+  test_directory_make(runtime, sizeof(runtime));
+  (void)setenv("XDG_RUNTIME_DIR", runtime, 1);
+  (void)unsetenv("DIBS_NO_LOCAL");
+  (void)unsetenv("DIBS_LOCAL_AOF");
+  (void)unsetenv("KUBERNETES_SERVICE_HOST");
+  return 0;
+}
+
+static int teardown(void **state)
+{
+  (void)state;
+  (void)dibs_local_stop(NULL);
+  test_directory_remove(runtime);
+  return 0;
+}
+
+/* How many processes have the directory of the test on their command line: servers. */
+static inline int servers_count(const char *directory)
+{
+  DIR *all = opendir("/proc");
+  struct dirent *entry;
+  int count = 0;
+
+  while ((entry = readdir(all)) != NULL) {
+    char path[300], bytes[2048];
+    ssize_t size = -1;
+    int fd;
+
+    if (!isdigit((unsigned char)entry->d_name[0]))
+      continue;
+    (void)snprintf(path, sizeof(path), "/proc/%s/cmdline", entry->d_name);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+      size = read(fd, bytes, sizeof(bytes));
+      (void)close(fd);
+    }
+    if (size > 0 && memmem(bytes, (size_t)size, directory, strlen(directory)) != NULL)
+      count++;
+  }
+  (void)closedir(all);
+  return count;
+}
+
+/* A zombie is gone: whoever is to reap it may take its time. */
+static inline bool is_gone(pid_t pid)
+{
+  char path[64], line[512] = "";
+  FILE *stat_file;
+  const char *state;
+
+  if (kill(pid, 0) != 0)
+    return true;
+  (void)snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+  stat_file = fopen(path, "re");
+  if (stat_file == NULL)
+    return true;
+  (void)!fgets(line, sizeof(line), stat_file);
+  (void)fclose(stat_file);
+  state = strrchr(line, ')');
+  return state != NULL && state[2] == 'Z';
+}
+
+static inline pid_t parent_of(pid_t pid)
+{
+  char path[64], line[512] = "";
+  FILE *stat_file;
+  long parent = 0;
+  char *end;
+
+  (void)snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+  stat_file = fopen(path, "re");
+  if (stat_file == NULL)
+    return 0;
+  (void)!fgets(line, sizeof(line), stat_file);
+  (void)fclose(stat_file);
+  end = strrchr(line, ')');
+  if (end != NULL)
+    (void)sscanf(end, ") %*c %ld", &parent);
+  return (pid_t)parent;
+}
+
+/* Each waits for its event, at most SOON_MS. */
+static inline bool soon_gone(pid_t pid)
+{
+  int64_t until = clock_ms() + SOON_MS;
+
+  while (!is_gone(pid) && clock_ms() < until)
+    nap_ms(2);
+  return is_gone(pid);
+}
+
+static inline bool soon_absent(const char *path)
+{
+  int64_t until = clock_ms() + SOON_MS;
+
+  while (access(path, F_OK) == 0 && clock_ms() < until)
+    nap_ms(2);
+  return access(path, F_OK) != 0;
+}
+
+/* The process that has supervisor.lock, 0 for none. */
+static inline pid_t supervisor_pid(void)
+{
+  struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+  pid_t pid = 0;
+  place p;
+  int fd;
+
+  place_find(&p);
+  fd = open(p.supervisor_lock, O_RDWR | O_CLOEXEC);
+  if (fd < 0)
+    return 0;
+  if (fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK)
+    pid = whole.l_pid;
+  (void)close(fd);
+  return pid;
+}
+
+static inline pid_t server_pid(void)
+{
+  dibs_local_info info = { .size = sizeof(info) };
+
+  return dibs_local_status(&info, NULL) == DIBS_OK ? (pid_t)info.server_pid : 0;
+}
+
+static inline void kill_and_wait(pid_t pid)
+{
+  if (pid > 0 && kill(pid, SIGKILL) == 0)
+    (void)soon_gone(pid);
+}
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/local_refusal_test.c - where the private server is refused, and the words. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "local_parts.h"
+
+static char url[320];
+static int use_fd;
+static dibs_error error;
+
+static dibs_status join(void)
+{
+  memset(&error, 0, sizeof(error));
+  return local_join(url, sizeof(url), &use_fd, &error);
+}
+
+static void assert_says(const char *words)
+{
+  if (strstr(error.text, words) == NULL)
+    fail_msg("\"%s\" is not in \"%s\"", words, error.text);
+}
+
+static void make_directory(mode_t mode)
+{
+  place p;
+
+  place_find(&p);
+  assert_int_equal(mkdir(p.directory, 0700), 0);
+  assert_int_equal(chmod(p.directory, mode), 0);
+}
+
+static void a_directory_of_somebody_else_is_refused(void **state)
+{
+  place p;
+
+  (void)state;
+  if (geteuid() != 0)
+    skip();
+  make_directory(0700);
+  place_find(&p);
+  assert_int_equal(chown(p.directory, 65534, 65534), 0);
+  assert_int_equal(join(), DIBS_ERR_CONFIG);
+  assert_says("belongs to somebody else");
+  assert_says(p.directory);
+  assert_int_equal(dibs_local_status(NULL, &error), DIBS_ERR_CONFIG);
+  assert_int_equal(dibs_local_stop(&error), DIBS_ERR_CONFIG);
+}
+
+static void a_directory_open_to_others_is_refused(void **state)
+{
+  (void)state;
+  make_directory(0770);
+  assert_int_equal(join(), DIBS_ERR_CONFIG);
+  assert_says("0700");
+}
+
+static void a_symbolic_link_is_refused(void **state)
+{
+  char target[128];
+  place p;
+
+  (void)state;
+  place_find(&p);
+  (void)snprintf(target, sizeof(target), "%s/elsewhere", runtime);
+  assert_int_equal(mkdir(target, 0700), 0);
+  assert_int_equal(symlink(target, p.directory), 0);
+  assert_int_equal(join(), DIBS_ERR_CONFIG);
+  assert_says("symbolic link");
+}
+
+static void a_file_in_its_place_is_refused(void **state)
+{
+  place p;
+
+  (void)state;
+  place_find(&p);
+  (void)close(open(p.directory, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+  assert_int_equal(join(), DIBS_ERR_CONFIG);
+  assert_says(p.directory);
+  (void)unlink(p.directory);
+}
+
+/* /sys belongs to root and lets nobody make directories. */
+static void a_place_that_cannot_be_written_is_told(void **state)
+{
+  (void)state;
+  if (geteuid() != 0 || access("/sys", F_OK) != 0)
+    skip();
+  (void)setenv("XDG_RUNTIME_DIR", "/sys", 1);
+  assert_int_equal(join(), DIBS_ERR_CONFIG);
+  assert_says("/sys/dibs cannot be made");
+  (void)setenv("XDG_RUNTIME_DIR", runtime, 1);
+}
+
+static void the_environment_can_forbid_it(void **state)
+{
+  (void)state;
+  (void)setenv("DIBS_NO_LOCAL", "1", 1);
+  assert_int_equal(join(), DIBS_ERR_CONFIG);
+  assert_says("DIBS_NO_LOCAL");
+  (void)setenv("DIBS_NO_LOCAL", "0", 1);
+  assert_int_equal(join(), DIBS_OK);
+  (void)close(use_fd);
+  (void)unsetenv("DIBS_NO_LOCAL");
+}
+
+static void it_is_refused_inside_kubernetes(void **state)
+{
+  (void)state;
+  (void)setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1", 1);
+  assert_int_equal(join(), DIBS_ERR_CONFIG);
+  assert_says("Kubernetes");
+  assert_says("DIBS_URL");
+  (void)unsetenv("KUBERNETES_SERVICE_HOST");
+}
+
+static void without_a_program_the_package_is_named(void **state)
+{
+  char *path = strdup(getenv("PATH"));
+  char *chosen = getenv("DIBS_SERVER") == NULL ? NULL : strdup(getenv("DIBS_SERVER"));
+
+  (void)state;
+  (void)unsetenv("DIBS_SERVER");
+  (void)setenv("PATH", "/nowhere", 1);
+  assert_int_equal(join(), DIBS_ERR_NO_SERVER);
+  assert_says("apt-get install redis-tools");
+  (void)setenv("PATH", path, 1);
+  (void)setenv("DIBS_SERVER", "/nowhere/server", 1);
+  assert_int_equal(join(), DIBS_ERR_NO_SERVER);
+  assert_says("DIBS_SERVER=/nowhere/server");
+  (void)unsetenv("DIBS_SERVER");
+  if (chosen != NULL)
+    (void)setenv("DIBS_SERVER", chosen, 1);
+  free(path);
+  free(chosen);
+}
+
+static void write_program(const char *path, const char *text, mode_t mode)
+{
+  FILE *file = fopen(path, "we");
+
+  assert_non_null(file);
+  (void)fputs(text, file);
+  assert_int_equal(fclose(file), 0);
+  assert_int_equal(chmod(path, mode), 0);
+}
+
+static void a_server_that_ends_at_once_is_told_with_its_log(void **state)
+{
+  char *chosen = getenv("DIBS_SERVER") == NULL ? NULL : strdup(getenv("DIBS_SERVER"));
+  char program[128];
+
+  (void)state;
+  (void)snprintf(program, sizeof(program), "%s/server", runtime);
+  (void)setenv("DIBS_SERVER", program, 1);
+  write_program(program, "#!/bin/sh\necho the moon is too near >&2\nexit 3\n", 0700);
+  assert_int_equal(join(), DIBS_ERR_UNREACHABLE);
+  assert_says("the moon is too near");
+  write_program(program, "not a program", 0700);
+  assert_int_equal(join(), DIBS_ERR_NO_SERVER);
+  assert_says("cannot be executed");
+  (void)unsetenv("DIBS_SERVER");
+  if (chosen != NULL)
+    (void)setenv("DIBS_SERVER", chosen, 1);
+  free(chosen);
+}
+
+static void looking_at_it_makes_nothing(void **state)
+{
+  dibs_local_info info = { .size = sizeof(info) };
+  place p;
+
+  (void)state;
+  place_find(&p);
+  assert_int_equal(dibs_local_status(&info, NULL), DIBS_OK);
+  assert_false(info.is_running);
+  assert_int_equal(info.server_pid, 0);
+  assert_int_equal(info.users, 0);
+  assert_string_equal(info.url, p.url);
+  assert_string_not_equal(info.program, "");
+  assert_int_equal(access(p.directory, F_OK), -1);
+  assert_int_equal(dibs_local_stop(NULL), DIBS_OK);
+  assert_int_equal(access(p.directory, F_OK), -1);
+}
+
+/* An older program's shorter record is not written beyond its end. */
+static void a_shorter_record_is_filled_as_far_as_it_goes(void **state)
+{
+  dibs_local_info info;
+
+  (void)state;
+  memset(&info, 'x', sizeof(info));
+  info.size = offsetof(dibs_local_info, directory);
+  assert_int_equal(dibs_local_status(&info, NULL), DIBS_OK);
+  assert_false(info.is_running);
+  assert_int_equal(info.directory[0], 'x');
+}
+
+static void the_session_s_runtime_directory_does_not_count(void **state)
+{
+  char session[64], ours[64];
+  place p;
+
+  (void)state;
+  (void)snprintf(session, sizeof(session), "/run/user/%lu", (unsigned long)geteuid());
+  (void)snprintf(ours, sizeof(ours), "/tmp/dibs-%lu", (unsigned long)geteuid());
+  (void)setenv("XDG_RUNTIME_DIR", session, 1);
+  place_find(&p);
+  assert_string_equal(p.directory, ours);
+  (void)unsetenv("XDG_RUNTIME_DIR");
+  place_find(&p);
+  assert_string_equal(p.directory, ours);
+  (void)setenv("XDG_RUNTIME_DIR", runtime, 1);
+}
+
+static void a_path_too_long_for_a_socket_gets_a_short_name(void **state)
+{
+  char deep[256];
+  place p, q;
+
+  (void)state;
+  (void)snprintf(deep, sizeof(deep), "%s/%0100d", runtime, 1);
+  assert_int_equal(mkdir(deep, 0700), 0);
+  (void)setenv("XDG_RUNTIME_DIR", deep, 1);
+  place_find(&p);
+  assert_true(strlen(p.socket) < PLACE_SOCKET_MAX);
+  assert_int_equal(strncmp(p.directory, "/tmp/dibs-", 10), 0);
+  assert_int_equal(join(), DIBS_OK);
+  (void)close(use_fd);
+  assert_int_equal(dibs_local_stop(NULL), DIBS_OK);
+  test_directory_remove(p.directory);
+  (void)snprintf(deep, sizeof(deep), "%s/%0100d", runtime, 2);
+  assert_int_equal(mkdir(deep, 0700), 0);
+  (void)setenv("XDG_RUNTIME_DIR", deep, 1);
+  place_find(&q);
+  assert_string_not_equal(p.directory, q.directory);
+  (void)setenv("XDG_RUNTIME_DIR", runtime, 1);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+  const struct CMUnitTest tests[] = {
+    CASE(a_directory_of_somebody_else_is_refused),
+    CASE(a_directory_open_to_others_is_refused),
+    CASE(a_symbolic_link_is_refused),
+    CASE(a_file_in_its_place_is_refused),
+    CASE(a_place_that_cannot_be_written_is_told),
+    CASE(the_environment_can_forbid_it),
+    CASE(it_is_refused_inside_kubernetes),
+    CASE(without_a_program_the_package_is_named),
+    CASE(a_server_that_ends_at_once_is_told_with_its_log),
+    CASE(looking_at_it_makes_nothing),
+    CASE(a_shorter_record_is_filled_as_far_as_it_goes),
+    CASE(the_session_s_runtime_directory_does_not_count),
+    CASE(a_path_too_long_for_a_socket_gets_a_short_name),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/local_sandbox_test.c - a sandbox is there for one process and gone with it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+
+#include "local_parts.h"
+
+struct found {
+  char url[320];
+  char directory[320];
+  pid_t server;
+  pid_t watcher;
+};
+
+/* "unix:///tmp/x/server.sock" */
+static struct found look_at(const char *url)
+{
+  struct found f = { 0 };
+  size_t size;
+
+  (void)snprintf(f.url, sizeof(f.url), "%s", url);
+  size = strlen(url) - strlen("unix://") - strlen("/server.sock");
+  memcpy(f.directory, url + strlen("unix://"), size);
+  assert_int_equal(ask_ping(url + strlen("unix://"), SOON_MS, &f.server), ANSWER_PONG);
+  f.watcher = parent_of(f.server);
+  return f;
+}
+
+/* A child with a sandbox, which it keeps until it is killed. */
+static pid_t start_owner(struct found *ret_found, bool has_child)
+{
+  int ends[2];
+  pid_t owner;
+
+  assert_int_equal(pipe(ends), 0);
+  owner = fork();
+  if (owner == 0) {
+    dibs_sandbox *s;
+    char url[320];
+    struct found f = { 0 };
+    (void)setpgid(0, 0);
+    if (dibs_sandbox_start(&s, url, sizeof(url), NULL) == DIBS_OK)
+      f = look_at(url);
+    if (has_child && fork() == 0)
+      (void)pause();
+    (void)!write(ends[1], &f, sizeof(f));
+    (void)pause();
+  }
+  assert_int_equal(read(ends[0], ret_found, sizeof(*ret_found)), sizeof(*ret_found));
+  (void)close(ends[0]);
+  (void)close(ends[1]);
+  assert_int_not_equal(ret_found->server, 0);
+  return owner;
+}
+
+static void end_owner(pid_t owner)
+{
+  kill_and_wait(owner);
+  assert_int_equal(waitpid(owner, NULL, 0), owner);
+}
+
+static void it_serves_and_is_gone_after_its_stop(void **state)
+{
+  dibs_sandbox *a, *b;
+  struct found fa, fb;
+  char url[320];
+
+  (void)state;
+  assert_int_equal(dibs_sandbox_start(&a, url, sizeof(url), NULL), DIBS_OK);
+  fa = look_at(url);
+  assert_int_equal(dibs_sandbox_start(&b, url, sizeof(url), NULL), DIBS_OK);
+  fb = look_at(url);
+  assert_int_not_equal(fa.server, fb.server);
+  a = dibs_sandbox_stop(a);
+  assert_null(a);
+  assert_true(is_gone(fa.server));
+  assert_int_equal(access(fa.directory, F_OK), -1);
+  assert_false(is_gone(fb.server));
+  b = dibs_sandbox_stop(b);
+  assert_true(is_gone(fb.server));
+  assert_null(dibs_sandbox_stop(NULL));
+}
+
+static void it_is_gone_when_its_owner_is_killed(void **state)
+{
+  struct found f;
+  pid_t owner = start_owner(&f, false);
+
+  (void)state;
+  end_owner(owner);
+  assert_true(soon_gone(f.server));
+  assert_true(soon_absent(f.directory));
+  assert_true(soon_gone(f.watcher));
+}
+
+static void a_child_that_lives_on_does_not_keep_it(void **state)
+{
+  struct found f;
+  pid_t owner = start_owner(&f, true);
+
+  (void)state;
+  end_owner(owner);
+  assert_true(soon_gone(f.server));
+  assert_true(soon_absent(f.directory));
+  (void)kill(-owner, SIGKILL);
+}
+
+static void a_stop_in_a_forked_child_leaves_it_alone(void **state)
+{
+  dibs_sandbox *s;
+  struct found f;
+  char url[320];
+  pid_t child;
+
+  (void)state;
+  assert_int_equal(dibs_sandbox_start(&s, url, sizeof(url), NULL), DIBS_OK);
+  f = look_at(url);
+  child = fork();
+  if (child == 0) {
+    (void)dibs_sandbox_stop(s);
+    _exit(0);
+  }
+  assert_int_equal(waitpid(child, NULL, 0), child);
+  assert_int_equal(look_at(url).server, f.server);
+  s = dibs_sandbox_stop(s);
+}
+
+static void with_its_watcher_killed_the_server_dies_and_the_next_start_sweeps(void **state)
+{
+  struct found f;
+  pid_t owner = start_owner(&f, false);
+  dibs_sandbox *s;
+  char url[320];
+
+  (void)state;
+  kill_and_wait(f.watcher);
+  assert_true(soon_gone(f.server));
+  assert_int_equal(access(f.directory, F_OK), 0);
+  end_owner(owner);
+  assert_int_equal(dibs_sandbox_start(&s, url, sizeof(url), NULL), DIBS_OK);
+  assert_int_equal(access(f.directory, F_OK), -1);
+  s = dibs_sandbox_stop(s);
+}
+
+static void *start_in_thread(void *ret_sandbox)
+{
+  static char url[320];
+
+  return dibs_sandbox_start(ret_sandbox, url, sizeof(url), NULL) == DIBS_OK ? url : NULL;
+}
+
+static void it_outlives_the_thread_that_started_it(void **state)
+{
+  dibs_sandbox *s = NULL;
+  pthread_t thread;
+  void *url;
+
+  (void)state;
+  assert_int_equal(pthread_create(&thread, NULL, start_in_thread, &s), 0);
+  assert_int_equal(pthread_join(thread, &url), 0);
+  assert_non_null(url);
+  nap_ms(50);            /* a death signal of the thread would have come by now */
+  assert_false(is_gone(look_at(url).server));
+  s = dibs_sandbox_stop(s);
+}
+
+static void a_directory_full_of_the_server_s_files_goes_too(void **state)
+{
+  dibs_sandbox *s;
+  struct found f;
+  char url[320], path[400];
+
+  (void)state;
+  assert_int_equal(dibs_sandbox_start(&s, url, sizeof(url), NULL), DIBS_OK);
+  f = look_at(url);
+  (void)snprintf(path, sizeof(path), "%s/appendonlydir", f.directory);
+  assert_int_equal(mkdir(path, 0700), 0);
+  for (int i = 0; i < 200; i++) {
+    (void)snprintf(path, sizeof(path), "%s/appendonlydir/appendonly.aof.%d.incr.aof",
+                   f.directory, i);
+    (void)close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+  }
+  s = dibs_sandbox_stop(s);
+  assert_int_equal(access(f.directory, F_OK), -1);
+}
+
+static void without_a_program_the_package_is_named(void **state)
+{
+  char *path = strdup(getenv("PATH"));
+  char *chosen = getenv("DIBS_SERVER") == NULL ? NULL : strdup(getenv("DIBS_SERVER"));
+  dibs_sandbox *s = NULL;
+  dibs_error error;
+  char url[320];
+
+  (void)state;
+  (void)unsetenv("DIBS_SERVER");
+  (void)setenv("PATH", "/nowhere", 1);
+  assert_int_equal(dibs_sandbox_start(&s, url, sizeof(url), &error), DIBS_ERR_NO_SERVER);
+  assert_non_null(strstr(error.text, "apt-get install redis-tools"));
+  (void)setenv("PATH", path, 1);
+  (void)setenv("DIBS_SERVER", "/bin/false", 1);
+  assert_int_equal(dibs_sandbox_start(&s, url, sizeof(url), &error),
+                   DIBS_ERR_UNREACHABLE);
+  assert_null(s);
+  (void)unsetenv("DIBS_SERVER");
+  if (chosen != NULL)
+    (void)setenv("DIBS_SERVER", chosen, 1);
+  free(path);
+  free(chosen);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+  const struct CMUnitTest tests[] = {
+    CASE(it_serves_and_is_gone_after_its_stop),
+    CASE(it_is_gone_when_its_owner_is_killed),
+    CASE(a_child_that_lives_on_does_not_keep_it),
+    CASE(a_stop_in_a_forked_child_leaves_it_alone),
+    CASE(with_its_watcher_killed_the_server_dies_and_the_next_start_sweeps),
+    CASE(it_outlives_the_thread_that_started_it),
+    CASE(a_directory_full_of_the_server_s_files_goes_too),
+    CASE(without_a_program_the_package_is_named),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
