@@ -139,7 +139,8 @@ DIBS_API int64_t dibs_hold_valid_ms(const dibs_hold *hold);
  * Property S2. Thread: as dibs_hold_state(). Since 0.1 */
 DIBS_API uint64_t dibs_hold_fence(const dibs_hold *hold);
 
-/* How many holds of this owner share the lease, this one included; 0 when stale. */
+/* How deep this hold is nested in others of its owner: 1 for the outermost; 0 when
+ * stale. Thread: as dibs_hold_state(). Since 0.1 */
 DIBS_API int dibs_hold_depth(const dibs_hold *hold);
 
 /* A descriptor that turns readable when the hold is lost, for poll() and friends. Do
@@ -156,7 +157,8 @@ DIBS_API dibs_status dibs_hold_token(
   const dibs_hold *hold, char *ret_text, size_t text_size);
 
 /* Stops renewing and forgets the hold without releasing it: the lease runs out by
- * itself, or is renewed and released by its token. `hold` is stale afterwards.
+ * itself, or is renewed and released by its token. `hold` is stale afterwards. Taking
+ * the name again with the same client ends that lease.
  * Returns DIBS_OK, DIBS_LOST (it had ended), DIBS_ERR_STALE. Thread: any; never
  * blocks. Since 0.1 */
 DIBS_API dibs_status dibs_hold_detach(dibs_hold *hold);

@@ -52,6 +52,7 @@ void connection_lost(engine *e, int i, dibs_status why, const char *words, insta
 
   if (i == LINK_COMMANDS) {
     e->is_announced = false;
+    e->is_closed |= e->farewell_was_sent;      /* its answer will not come */
     lock_link_down(e->locks, why, words, now);
     lock_fail_if_final(e->locks, now);
     asks_unsent(e, why, words);

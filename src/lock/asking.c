@@ -18,7 +18,8 @@ void ask_begin(name *n)
   n->ask = ++t->last_ask;
   n->ask_waits = !head->is_try;
   n->ask_ttl = head->ttl;
-  n->ask_was_sent = n->ask_was_answered = false;
+  n->ask_was_sent = n->ask_was_repeated = n->ask_was_answered = false;
+  n->needs_inbox = false;
   n->newest_token = 0;
   n->attempts = 0;
   n->handovers = 0;
