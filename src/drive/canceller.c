@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* drive/canceller.c - ends waiting calls from outside: a flag and an eventfd.
+ *
+ * The eventfd is never read, so that it stays readable for all clients that watch it; each
+ * watches it edge-triggered in its `links`, once, however many requests use it. */
+#include "drive/parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* A canceller belongs to no client, so that it uses the C library's memory. */
+dibs_status dibs_canceller_new(dibs_canceller **ret_canceller)
+{
+  dibs_canceller *c;
+
+  if (ret_canceller == NULL)
+    return DIBS_ERR_ARGUMENT;
+  c = calloc(1, sizeof(*c));
+  if (c == NULL)
+    return DIBS_ERR_NO_MEMORY;
+  c->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (c->fd < 0) {
+    free(c);
+    return DIBS_ERR_SYSTEM;
+  }
+  c->maker = getpid();
+  *ret_canceller = c;
+  return DIBS_OK;
+}
+
+void dibs_cancel(dibs_canceller *c)
+{
+  uint64_t one = 1;
+  int before = errno;
+
+  if (c == NULL)
+    return;
+  atomic_store(&c->has_fired, true);
+  /* A forked child shares the eventfd with its parent, whose calls are not its business. */
+  if (c->maker == getpid() && write(c->fd, &one, sizeof(one)) < 0)
+    (void)one;         /* EAGAIN: it is full, and so readable already */
+  errno = before;
+}
+
+dibs_canceller *dibs_canceller_free(dibs_canceller *c)
+{
+  if (c != NULL)
+    (void)close(c->fd);
+  free(c);
+  return NULL;
+}
+
+bool canceller_has_fired(const dibs_canceller *c)
+{
+  return c != NULL && atomic_load(&c->has_fired);
+}
+
+static watched **watched_find(drive *d, const dibs_canceller *c)
+{
+  watched **at = &d->watched;
+
+  while (*at != NULL && (*at)->canceller != c)
+    at = &(*at)->next;
+  return at;
+}
+
+dibs_status drive_watch(drive *d, dibs_canceller *c)
+{
+  watched *w = *watched_find(d, c);
+  struct epoll_event event;
+
+  if (w != NULL) {
+    w->uses++;
+    return DIBS_OK;
+  }
+  w = mem_zalloc(&d->memory, sizeof(*w));
+  if (w == NULL)
+    return DIBS_ERR_NO_MEMORY;
+  w->canceller = c;
+  w->uses = 1;
+  w->number = ++d->watched_number;
+  event = (struct epoll_event){ .events = EPOLLIN | EPOLLET,
+                                .data.u64 = source_word(SOURCE_CANCELLER, w->number) };
+  if (epoll_ctl(d->links_fd, EPOLL_CTL_ADD, c->fd, &event) != 0) {
+    mem_free(&d->memory, w);
+    return DIBS_ERR_SYSTEM;
+  }
+  w->next = d->watched;
+  d->watched = w;
+  return DIBS_OK;
+}
+
+void drive_unwatch(drive *d, dibs_canceller *c)
+{
+  watched **at = watched_find(d, c);
+  watched *w = *at;
+
+  if (w == NULL || --w->uses > 0)
+    return;
+  (void)epoll_ctl(d->links_fd, EPOLL_CTL_DEL, c->fd, NULL);
+  *at = w->next;
+  mem_free(&d->memory, w);
+}
+
+void watched_event(drive *d, uint64_t number)
+{
+  for (const watched *w = d->watched; w != NULL; w = w->next)
+    if (w->number == number) {
+      if (canceller_has_fired(w->canceller))
+        d->handler.cancelled(d->handler.owner, w->canceller);
+      return;
+    }
+}

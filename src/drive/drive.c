@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+#include "drive/drive.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "drive/fork_epoch.h"
+#include "drive/parts.h"
+
+instant drive_now(void)
+{
+  struct timespec at;
+
+  (void)clock_gettime(CLOCK_BOOTTIME, &at);
+  return (instant){ (int64_t)at.tv_sec * 1000000000 + at.tv_nsec };
+}
+
+bool drive_is_forked(const drive *d)
+{
+  return d->epoch != fork_epoch();
+}
+
+void drive_lock(drive *d)
+{
+  (void)pthread_mutex_lock(&d->mutex);
+}
+
+void drive_unlock(drive *d)
+{
+  (void)pthread_mutex_unlock(&d->mutex);
+}
+
+engine *drive_engine(drive *d)
+{
+  return d->engine;
+}
+
+/* ---- life ---- */
+
+static bool watch(int set, int fd, source kind)
+{
+  struct epoll_event event = { .events = EPOLLIN, .data.u64 = source_word(kind, 0) };
+
+  return epoll_ctl(set, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+static bool descriptors_make(drive *d)
+{
+  d->main_fd = epoll_create1(EPOLL_CLOEXEC);
+  d->links_fd = epoll_create1(EPOLL_CLOEXEC);
+  d->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  d->leader_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  d->callbacks_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  d->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+  if (d->main_fd < 0 || d->links_fd < 0 || d->wake_fd < 0 || d->leader_fd < 0 ||
+      d->callbacks_fd < 0 || d->timer_fd < 0)
+    return false;
+  return watch(d->main_fd, d->wake_fd, SOURCE_WAKE) &&
+         watch(d->main_fd, d->timer_fd, SOURCE_TIMER) &&
+         watch(d->main_fd, d->links_fd, SOURCE_LINKS) &&
+         watch(d->links_fd, d->leader_fd, SOURCE_LEADER) &&
+         (d->has_thread || watch(d->main_fd, d->callbacks_fd, SOURCE_CALLBACKS));
+}
+
+static bool address_copy(drive *d, const server_url *url)
+{
+  text port = text_over(d->port, sizeof(d->port));
+  text shown = text_over(d->shown, sizeof(d->shown));
+
+  text_add_int(&port, url->port);
+  server_url_show(url, &shown);
+  if (url->transport == SERVER_UNIX) {
+    d->path = mem_copy_text(&d->memory, url->path);
+    return d->path != NULL;
+  }
+  d->host = mem_copy_text(&d->memory, url->host);
+  return d->host != NULL;
+}
+
+static dibs_status tls_make(drive *d, const server_url *url, text *why)
+{
+  tls_settings s = { .ca_file = url->ca_file, .cert_file = url->cert_file,
+                     .key_file = url->key_file,
+                     .name = url->server_name != NULL ? url->server_name : url->host };
+
+  if (url->transport != SERVER_TLS)
+    return DIBS_OK;
+  return tls_context_new(&d->memory, &s, &d->tls, why);
+}
+
+static void conditions_init(drive *d)
+{
+  (void)pthread_mutex_init(&d->mutex, NULL);
+  (void)pthread_cond_init(&d->jobs_condition, NULL);
+}
+
+dibs_status drive_new(const drive_settings *settings, drive **ret_drive, text *why)
+{
+  drive *d = mem_zalloc(&settings->engine.memory, sizeof(*d));
+  dibs_status status;
+
+  if (d == NULL)
+    return DIBS_ERR_NO_MEMORY;
+  d->memory = settings->engine.memory;
+  d->epoch = fork_epoch();
+  d->handler = settings->handler;
+  d->has_thread = settings->has_thread;
+  d->has_callback_thread = settings->has_callback_thread;
+  d->connect_timeout = settings->engine.connect_timeout;
+  d->command_timeout = settings->engine.command_timeout;
+  d->timer_at = INSTANT_NEVER;
+  d->main_fd = d->links_fd = d->wake_fd = d->leader_fd = d->callbacks_fd = d->timer_fd = -1;
+  for (int i = 0; i < ENGINE_LINKS; i++)
+    transport_init(&d->transports[i], i, &d->memory);
+  conditions_init(d);
+
+  status = DIBS_ERR_NO_MEMORY;
+  if (!address_copy(d, settings->url))
+    goto fail;
+  status = tls_make(d, settings->url, why);
+  if (status != DIBS_OK)
+    goto fail;
+  status = DIBS_ERR_NO_MEMORY;
+  d->engine = engine_new(&settings->engine, drive_now());
+  if (d->engine == NULL)
+    goto fail;
+  status = DIBS_ERR_SYSTEM;
+  if (!descriptors_make(d)) {
+    text_add(why, "no descriptor left for a client: ");
+    text_add(why, strerrordesc_np(errno));
+    goto fail;
+  }
+  status = loop_start(d);
+  if (status != DIBS_OK) {
+    text_add(why, "the thread dibs-io cannot be started");
+    goto fail;
+  }
+  *ret_drive = d;
+  return DIBS_OK;
+
+fail:
+  (void)drive_free(d);
+  return status;
+}
+
+void drive_close(drive *d, instant until)
+{
+  drive_waiter closer;
+
+  drive_waiter_init(&closer);
+  closer.is_done = d->is_closed;
+  d->closer = &closer;
+  engine_close(d->engine, drive_now());
+  drive_settle(d);
+  (void)drive_wait(d, &closer, until);
+  d->closer = NULL;
+  drive_waiter_deinit(&closer);
+}
+
+static void fd_close(int fd)
+{
+  if (fd >= 0)
+    (void)close(fd);
+}
+
+static void watched_free(drive *d)
+{
+  while (d->watched != NULL) {
+    watched *w = d->watched;
+
+    d->watched = w->next;
+    mem_free(&d->memory, w);
+  }
+}
+
+drive *drive_free(drive *d)
+{
+  bool is_forked;
+  memory m;
+
+  if (d == NULL)
+    return NULL;
+  is_forked = drive_is_forked(d);
+  if (!is_forked) {
+    loop_stop(d);
+    callbacks_stop(d);
+  } else {
+    /* Its epoll sets are the parent's too: nothing may be removed from them here. */
+    fd_close(d->links_fd);
+    d->links_fd = -1;
+  }
+  for (int i = 0; i < ENGINE_LINKS; i++) {
+    transport_close(d, &d->transports[i]);
+    buffer_deinit(&d->transports[i].ciphertext);
+  }
+  watched_free(d);
+  fd_close(d->main_fd);
+  fd_close(d->links_fd);
+  fd_close(d->wake_fd);
+  fd_close(d->leader_fd);
+  fd_close(d->callbacks_fd);
+  fd_close(d->timer_fd);
+  engine_free(d->engine);
+  d->tls = tls_context_free(d->tls);
+  mem_free(&d->memory, d->path);
+  mem_free(&d->memory, d->host);
+  if (!is_forked) {
+    (void)pthread_cond_destroy(&d->jobs_condition);
+    (void)pthread_mutex_destroy(&d->mutex);
+  }
+  m = d->memory;
+  mem_free(&m, d);
+  return NULL;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* drive/fork_epoch.c - a page that the kernel empties in each child (MADV_WIPEONFORK), so
+ * that children made by any means are noticed; pthread_atfork() where it cannot. */
+#include "drive/fork_epoch.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static _Atomic uint64_t fallback_cell;
+static _Atomic uint64_t last_epoch;
+static _Atomic(_Atomic uint64_t *) cell;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void forget_in_the_child(void)
+{
+  atomic_store(&fallback_cell, 0);
+}
+
+static void cell_make(void)
+{
+  size_t size = (size_t)sysconf(_SC_PAGESIZE);
+  void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+  if (page != MAP_FAILED && madvise(page, size, MADV_WIPEONFORK) == 0) {
+    atomic_store(&cell, (_Atomic uint64_t *)page);
+    return;
+  }
+  if (page != MAP_FAILED)
+    (void)munmap(page, size);
+  (void)pthread_atfork(NULL, NULL, forget_in_the_child);
+  atomic_store(&cell, &fallback_cell);
+}
+
+uint64_t fork_epoch(void)
+{
+  _Atomic uint64_t *here = atomic_load(&cell);
+  uint64_t epoch, none = 0;
+
+  if (here == NULL) {
+    (void)pthread_once(&once, cell_make);
+    here = atomic_load(&cell);
+  }
+  epoch = atomic_load_explicit(here, memory_order_relaxed);
+  if (epoch != 0)
+    return epoch;
+  /* First call in this process: several threads may be here, one of them wins. */
+  epoch = atomic_fetch_add(&last_epoch, 1) + 1;
+  return atomic_compare_exchange_strong(here, &none, epoch) ? epoch : none;
+}

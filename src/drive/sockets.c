@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* drive/sockets.c - sockets that begin to connect, with the options a lock client needs. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "drive/parts.h"
+
+/* A peer that is gone without a word is noticed after 5 + 3 * 2 s of silence, and unsent
+ * bytes do not linger for longer than an answer may take. Best effort: none of it decides
+ * over a lock, the engine's own deadlines do. */
+static void tcp_options_set(const drive *d, int fd)
+{
+  int on = 1, idle_s = 5, every_s = 2, count = 3;
+  unsigned unsent_ms = (unsigned)span_to_ms(d->command_timeout);
+
+  (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+  (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+  (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof(every_s));
+  (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
+  (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unsent_ms, sizeof(unsent_ms));
+}
+
+static int connect_begin(int fd, const struct sockaddr *address, socklen_t size)
+{
+  int fault;
+
+  if (connect(fd, address, size) == 0 || errno == EINPROGRESS || errno == EINTR)
+    return fd;
+  fault = errno;
+  (void)close(fd);
+  errno = fault;
+  return -1;
+}
+
+int socket_begin(const drive *d, const struct addrinfo *address)
+{
+  int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+  if (fd < 0)
+    return -1;
+  tcp_options_set(d, fd);
+  return connect_begin(fd, address->ai_addr, address->ai_addrlen);
+}
+
+int socket_begin_unix(const char *path)
+{
+  struct sockaddr_un address = { .sun_family = AF_UNIX };
+  size_t size = strlen(path) + 1;
+  int fd;
+
+  if (size > sizeof(address.sun_path)) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  memcpy(address.sun_path, path, size);
+  fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0)
+    return -1;
+  return connect_begin(fd, (const struct sockaddr *)&address, sizeof(address));
+}
+
+void address_show(const struct addrinfo *address, text *out)
+{
+  char host[INET6_ADDRSTRLEN + 24], port[8];
+
+  if (getnameinfo(address->ai_addr, address->ai_addrlen, host, sizeof(host), port,
+                  sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+    return;
+  text_add(out, address->ai_family == AF_INET6 ? "[" : "");
+  text_add(out, host);
+  text_add(out, address->ai_family == AF_INET6 ? "]:" : ":");
+  text_add(out, port);
+}
