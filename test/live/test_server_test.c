@@ -192,7 +192,7 @@ static void it_dies_with_a_killed_test_and_the_next_one_sweeps(void **state)
     (void)usleep(1000);
   assert_int_equal(kill(news.server, 0), -1);
   assert_int_equal(errno, ESRCH);
-  assert_int_equal(access(news.directory, F_OK), 0);
+  /* Its directory is swept by whichever test starts next, maybe one beside this. */
   child = fork();
   if (child == 0)
     execl("/proc/self/exe", "sweeper", "sweep", (char *)NULL);
