@@ -33,7 +33,7 @@ char *mem_copy(const memory *m, const void *bytes, size_t size); /* adds a final
 char *mem_copy_text(const memory *m, const char *words);     /* NULL for NULL */
 /* Overwrites a secret with zeros; the optimizer cannot remove it. */
 void mem_wipe(void *p, size_t bytes);
-void mem_free_secret(const memory *m, char *words);          /* wiped first; NULL allowed */
+void mem_free_secret(const memory *m, char *words);         /* wiped first; NULL allowed */
 
 /* ---- buffer: bytes appended at the end, consumed at the front ---- */
 

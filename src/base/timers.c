@@ -25,7 +25,7 @@ void timers_deinit(timers *ts)
 
 bool timers_reserve(timers *ts, size_t total)
 {
-  size_t capacity = ts->capacity < TIMERS_CAPACITY_MIN ? TIMERS_CAPACITY_MIN : ts->capacity;
+  size_t capacity = TIMERS_CAPACITY_MIN;
   timer **heap;
 
   if (total <= ts->capacity)

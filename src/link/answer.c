@@ -24,7 +24,8 @@ static bool contains(const resp_node *said, const char *words)
   return false;
 }
 
-void link_fault_reply(link *l, dibs_status status, const char *words, const resp_node *said)
+void link_fault_reply(link *l, dibs_status status, const char *words,
+                      const resp_node *said)
 {
   text t = text_over(l->fault_text, sizeof(l->fault_text));
 
@@ -100,13 +101,13 @@ static bool question_take(link *l, question *ret_question)
 /* An answer to nothing: from here on order means nothing either. */
 static void unasked(link *l, const resp_node *said)
 {
-  resp_fault fault = RESP_FAULT_OTHER;
+  dibs_status status = DIBS_ERR_PROTOCOL;
 
   /* Servers say why they hang up ("max number of clients reached"). */
-  if (said->kind == RESP_ERROR)
-    fault = resp_fault_of(said->bytes, said->size);
-  link_fault_reply(l, fault == RESP_FAULT_LATER ? DIBS_ERR_UNREACHABLE : DIBS_ERR_PROTOCOL,
-                   "an answer to no command: ", said);
+  if (said->kind == RESP_ERROR
+      && resp_fault_of(said->bytes, said->size) == RESP_FAULT_LATER)
+    status = DIBS_ERR_UNREACHABLE;
+  link_fault_reply(l, status, "an answer to no command: ", said);
 }
 
 bool link_reply(link *l, resp_reply *reply, instant now, link_event *ret_event)

@@ -109,7 +109,7 @@ static bool begins_with(const resp_node *said, const char *word)
 }
 
 /* The name is a courtesy to people who watch the server: an old server, an odd name or a
- * forbidden command must not keep us out. An error about the connection is another thing. */
+ * forbidden command must not keep us out. An error about the connection is no such. */
 static bool set_name_is_harmless(const resp_node *said)
 {
   resp_fault fault = resp_fault_of(said->bytes, said->size);
@@ -134,7 +134,8 @@ static void refused(link *l, question_kind kind, const resp_node *said)
 
 static bool is_ok(const resp_node *said)
 {
-  return said->kind == RESP_STATUS && said->size == 2 && memcmp(said->bytes, "OK", 2) == 0;
+  return said->kind == RESP_STATUS && said->size == 2
+    && memcmp(said->bytes, "OK", 2) == 0;
 }
 
 /* TIME answers two strings: seconds and microseconds. */
@@ -185,7 +186,8 @@ bool link_greeting_answer(link *l, const question *q, const resp_reply *reply,
   else
     is_expected = is_ok(said);
   if (!is_expected) {
-    link_fault_reply(l, DIBS_ERR_PROTOCOL, "an unexpected answer in the handshake: ", said);
+    link_fault_reply(l, DIBS_ERR_PROTOCOL, "an unexpected answer in the handshake: ",
+                     said);
     return false;
   }
   if (q->kind != QUESTION_TIME && q->kind != QUESTION_SUBSCRIBE)

@@ -210,7 +210,8 @@ instant link_deadline(const link *l)
   if (front_question(l, &oldest))
     return l->answer_timeout.ns <= 0 ? INSTANT_NEVER
                                      : instant_add(oldest.sent_at, l->answer_timeout);
-  return l->idle_ping.ns <= 0 ? INSTANT_NEVER : instant_add(l->last_traffic, l->idle_ping);
+  return l->idle_ping.ns <= 0 ? INSTANT_NEVER
+                              : instant_add(l->last_traffic, l->idle_ping);
 }
 
 static void ping(link *l, instant now)

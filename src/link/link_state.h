@@ -43,7 +43,8 @@ void link_fault(link *l, dibs_status status);
 /* The same with a text that may lie in the reader. */
 void link_fault_words(link *l, dibs_status status, const char *words);
 /* The same: `words`, and what the peer said, unless that repeats the password. */
-void link_fault_reply(link *l, dibs_status status, const char *words, const resp_node *said);
+void link_fault_reply(link *l, dibs_status status, const char *words,
+                      const resp_node *said);
 
 bool link_expect(link *l, question_kind kind, uint64_t tag, instant now);
 

@@ -15,7 +15,7 @@ static bool command_append(buffer *out, const resp_argument *arguments, size_t c
 {
   char *command = NULL;
   bool is_appended;
-  int size;
+  long long size;          /* an int before hiredis 1.1 */
 
   for (size_t i = 0; i < count; i++) {
     words[i] = arguments[i].size > 0 ? arguments[i].bytes : "";

@@ -207,7 +207,8 @@ static void *build_array(const redisReadTask *task, size_t elements)
 }
 
 /* RESP3 only; we never ask for it. */
-static void *build_double(const redisReadTask *task, double value, char *bytes, size_t size)
+static void *build_double(const redisReadTask *task, double value, char *bytes,
+                          size_t size)
 {
   (void)value;
   (void)bytes;

@@ -163,7 +163,7 @@ static dibs_status host_read(url_reading *r, part authority)
     if (!has_port)
       host = authority;
     if (has_port && part_has(authority, ':'))
-      return url_fault(r, "an IPv6 address must be in brackets, as in redis://[::1]:6379");
+      return url_fault(r, "an IPv6 address must be in brackets, as in redis://[::1]");
     if (host.size == 0)
       return url_fault(r, "the host is missing before the port");
   }
@@ -261,7 +261,8 @@ static dibs_status url_read(url_reading *r, part url)
   return status != DIBS_OK ? status : url_options_read(r, rest);
 }
 
-dibs_status server_url_parse(const memory *m, const char *url, server_url *ret_url, text *why)
+dibs_status server_url_parse(const memory *m, const char *url, server_url *ret_url,
+                             text *why)
 {
   url_reading r = { .url = { .memory = *m }, .why = why, .may_show = true };
   size_t size = 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define CLOCK_RATE_ERROR_PPM_MAX 500000
+#define SHOWN_NAME_BYTES_MAX 40
 
 typedef enum option_kind {
   OPTION_TEXT, OPTION_SECRET, OPTION_DURATION, OPTION_DATABASE, OPTION_PPM
@@ -49,6 +50,15 @@ static dibs_status option_fault(url_reading *r, const option *o, const char *wor
   return url_fault(r, words);
 }
 
+/* What does not is not shown: it is no slip of the pen, and would not fit `why`. */
+static bool looks_like_a_name(part name)
+{
+  for (size_t i = 0; i < name.size; i++)
+    if (!url_is_word(name.at[i]))
+      return false;
+  return name.size >= 1 && name.size <= SHOWN_NAME_BYTES_MAX;
+}
+
 static dibs_status option_unknown(url_reading *r, part name)
 {
   const char *names[OPTION_COUNT];
@@ -57,10 +67,13 @@ static dibs_status option_unknown(url_reading *r, part name)
   for (size_t i = 0; i < OPTION_COUNT; i++)
     names[i] = options[i].name;
   if (!r->may_show)
-    return url_fault(r, "the URL has an unknown option; a '?' or '/' in a user or password "
-                        "must be written %3F or %2F");
-  text_add(r->why, "the URL has an unknown option ");
-  text_add_quoted(r->why, name.at, name.size);
+    return url_fault(r, "the URL has an unknown option; a '?' or '/' in a user or "
+                        "password must be written %3F or %2F");
+  text_add(r->why, "the URL has an unknown option");
+  if (looks_like_a_name(name)) {
+    text_add(r->why, " ");
+    text_add_quoted(r->why, name.at, name.size);
+  }
   near = words_nearest(name, names, OPTION_COUNT);
   if (near != NULL) {
     text_add(r->why, "; did you mean ");

@@ -7,7 +7,9 @@
 
 #include "base/base.h"
 
-typedef enum server_transport { SERVER_TCP = 1, SERVER_TLS, SERVER_UNIX, SERVER_LOCAL } server_transport;
+typedef enum server_transport {
+  SERVER_TCP = 1, SERVER_TLS, SERVER_UNIX, SERVER_LOCAL
+} server_transport;
 
 /* What a URL says. Texts are NULL where it is silent; all owned. Times 0 likewise. */
 typedef struct server_url {
@@ -26,7 +28,8 @@ typedef struct server_url {
 /* Reads a URL. On a fault `why` (>= 256 bytes) names the part and what is allowed, with
  * a suggestion for a misspelt scheme or option; never a password. DIBS_OK,
  * DIBS_ERR_CONFIG, DIBS_ERR_NO_MEMORY. */
-dibs_status server_url_parse(const memory *m, const char *url, server_url *ret_url, text *why);
+dibs_status server_url_parse(const memory *m, const char *url, server_url *ret_url,
+                             text *why);
 void server_url_deinit(server_url *u);            /* wipes the password */
 
 /* The URL without user and password, for people. */
