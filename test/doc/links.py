@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Pages point at pages that exist, and name functions and options that exist.
+
+    links.py ROOT
+
+Speaks TAP.
+"""
+import glob
+import os
+import re
+import sys
+
+LINK = re.compile(r'\]\(([^)#]+)(#[^)]*)?\)')
+FUNCTION = re.compile(r'\bdibs_[a-z_]+(?=\()')
+CONSTANT = re.compile(r'\bDIBS_[A-Z_]*[A-Z]\b')
+OPTION = re.compile(r'`(?:dibs [^`]*)?(--[a-z-]+)')
+
+
+def read(path):
+    with open(path, encoding='utf-8') as file:
+        return file.read()
+
+
+def pages(root):
+    names = glob.glob(os.path.join(root, '*.md')) + glob.glob(
+        os.path.join(root, 'doc/**/*.md'), recursive=True)
+    return {os.path.relpath(name, root): read(name)
+            for name in sorted(names) if '/reference/' not in name}
+
+
+def tree_text(root, folders, ending):
+    return '\n'.join(read(name) for folder in folders for name in glob.glob(
+        os.path.join(root, folder, '**/*' + ending), recursive=True))
+
+
+def dead_links(root, all_pages):
+    for page, text in all_pages.items():
+        for target, _ in LINK.findall(text):
+            if '://' not in target and not os.path.exists(
+                    os.path.join(root, os.path.dirname(page), target)):
+                yield f'{page}: {target}'
+
+
+def unknown_functions(root, all_pages):
+    header = tree_text(root, ['include'], '.h')
+    for page, text in all_pages.items():
+        for name in sorted(set(FUNCTION.findall(text))):
+            if not re.search(rf'\b{name}\b', header):
+                yield f'{page}: {name}()'
+
+
+def unknown_constants(root, all_pages):
+    known = tree_text(root, ['include', 'src'], '.h') + tree_text(root, ['src'], '.c')
+    known += read(os.path.join(root, 'tools/needs.sh')) + read(os.path.join(root, 'check'))
+    for page, text in all_pages.items():
+        for name in sorted(set(CONSTANT.findall(text))):
+            if not re.search(rf'\b{name}\b', known) and not name.endswith('_'):
+                if f'{name}_' not in known and f'{name}*' not in text:
+                    yield f'{page}: {name}'
+
+
+def unknown_options(root, all_pages):
+    table = tree_text(root, ['src/cli'], '.c') + read(os.path.join(root, 'check'))
+    table += read(os.path.join(root, 'Makefile')) + '"cflags" "libs"'
+    for page, text in all_pages.items():
+        for option in sorted(set(OPTION.findall(text))):
+            word = option[2:]
+            if f'"{word}"' not in table and option not in table:
+                yield f'{page}: {option}'
+
+
+def main():
+    root = sys.argv[1]
+    all_pages = pages(root)
+    checks = [dead_links, unknown_functions, unknown_constants, unknown_options]
+    print(f'1..{len(checks)}')
+    failures = 0
+    for number, check in enumerate(checks, 1):
+        found = list(check(root, all_pages))
+        failures += bool(found)
+        print(f"{'not ok' if found else 'ok'} {number} - no {check.__name__} in the pages")
+        for line in found:
+            print(f'# {line}')
+    return 1 if failures else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
