@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The exported symbols of libdibs.so are the list, the list is the headers.
+
+    exports.py ROOT NM READELF LIBRARY
+
+Speaks TAP.
+"""
+import os
+import re
+import subprocess
+import sys
+
+# What a program that uses dibs loads besides it.
+NEEDED = ('libc.', 'libhiredis.', 'libssl.', 'libcrypto.', 'libinih.', 'libpthread.',
+          'ld-linux', 'ld-musl', 'libm.')
+
+
+def run(*words):
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
+def exported(nm, library):
+    names = set()
+    for line in run(nm, '-D', '--defined-only', library).splitlines():
+        words = line.split()
+        if words[-2] not in ('A',):
+            names.add(words[-1].split('@')[0])
+    return names
+
+
+def declared(root):
+    """The functions that the public headers mark with DIBS_API."""
+    names = set()
+    folder = os.path.join(root, 'include/dibs')
+    for name in os.listdir(folder):
+        if not name.endswith('.h'):
+            continue
+        with open(os.path.join(folder, name), encoding='utf-8') as header:
+            text = re.sub(r'/\*.*?\*/', '', header.read(), flags=re.S)
+        text = re.sub(r'^#.*$', '', text, flags=re.M)
+        for match in re.finditer(r'DIBS_API\b([^;]*?)(\w+)\s*\(', text):
+            names.add(match.group(2))
+    return names
+
+
+def differences(left, right, left_name, right_name):
+    found = [f'{name} is in {left_name}, not in {right_name}' for name in left - right]
+    found += [f'{name} is in {right_name}, not in {left_name}' for name in right - left]
+    return sorted(found)
+
+
+def main():
+    root, nm, readelf, library = sys.argv[1:5]
+    with open(os.path.join(root, 'test/abi/symbols.txt'), encoding='utf-8') as file:
+        lines = [line.strip() for line in file]
+    listed = [line for line in lines if line and not line.startswith('#')]
+    names = exported(nm, library)
+    dynamic = run(readelf, '-d', library)
+    needed = re.findall(r'NEEDED.*\[(.*)\]', dynamic)
+    soname = re.findall(r'SONAME.*\[(.*)\]', dynamic)
+    results = [
+        ('the_library_exports_what_is_listed',
+         differences(names, set(listed), 'the library', 'symbols.txt')),
+        ('the_list_is_what_the_headers_declare',
+         differences(declared(root), set(listed), 'the headers', 'symbols.txt')),
+        ('no_foreign_symbol_is_exported',
+         sorted(name for name in names if not name.startswith('dibs_'))),
+        ('the_list_is_sorted_and_without_doubles',
+         [] if listed == sorted(set(listed)) else ['symbols.txt is not sort -u']),
+        ('the_soname_is_the_major_version',
+         [] if soname == ['libdibs.so.0'] else [f'soname {soname}']),
+        ('nothing_unknown_is_loaded_with_it',
+         [name for name in needed if not name.startswith(NEEDED)]),
+    ]
+    print(f'1..{len(results)}')
+    for number, (name, found) in enumerate(results, 1):
+        print(f"{'not ok' if found else 'ok'} {number} - {name}")
+        for line in found:
+            print(f'# {line}')
+    return 1 if any(found for _, found in results) else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

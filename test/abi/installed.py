@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The installed package serves an outside project: pkg-config and CMake, both links.
+
+    installed.py ROOT BUILD PREFIX LIBDIR
+
+Installs BUILD under a DESTDIR in a temporary folder, builds test/abi/outside against
+that alone, and runs it. Speaks TAP.
+"""
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+
+class Installed:
+    """Where the pieces are after the installation."""
+
+    def __init__(self, root, build, prefix, libdir, place):
+        self.outside = os.path.join(root, 'test/abi/outside')
+        self.place = place
+        self.prefix = os.path.join(place, 'dest', prefix.lstrip('/'))
+        self.libdir = os.path.join(self.prefix, libdir)
+        self.compiler = shlex.split(os.environ.get('CC', 'cc'))
+        run(['meson', 'install', '-C', build, '--no-rebuild', '--quiet', '--destdir',
+             os.path.join(place, 'dest')])
+
+    def environment(self):
+        return dict(os.environ, LD_LIBRARY_PATH=self.libdir,
+                    PKG_CONFIG_PATH=os.path.join(self.libdir, 'pkgconfig'))
+
+
+class Failed(Exception):
+    pass
+
+
+def run(words, **options):
+    done = subprocess.run(words, capture_output=True, text=True, **options)
+    if done.returncode != 0:
+        raise Failed(f'{shlex.join(words)}: exit {done.returncode}\n'
+                     f'{done.stdout[-2000:]}{done.stderr[-2000:]}')
+    return done.stdout
+
+
+def runs(program, installed, is_static):
+    """Starts a program of the outside project and looks at what it says and loads."""
+    environment = installed.environment()
+    loaded = run(['ldd', program], env=environment)
+    if is_static == ('libdibs.so' in loaded):
+        raise Failed(f'{program} loads:\n{loaded}')
+    if is_static:
+        environment.pop('LD_LIBRARY_PATH')
+    said = run([program], env=environment).split()
+    if said[-1:] != ['DIBS_OK']:
+        raise Failed(f'{program} said {said}')
+
+
+def with_pkg_config(installed, is_static):
+    options = ['--static'] if is_static else []
+    flags = shlex.split(run(
+        ['pkg-config', f'--define-variable=prefix={installed.prefix}', '--cflags', '--libs',
+         *options, 'dibs'], env=installed.environment()))
+    if is_static:
+        flags = [os.path.join(installed.libdir, 'libdibs.a') if flag == '-ldibs' else flag
+                 for flag in flags]
+    program = os.path.join(installed.place, f'pkg-{is_static}')
+    run([*installed.compiler, '-Wall', '-Werror', '-o', program,
+         os.path.join(installed.outside, 'program.c'), *flags])
+    runs(program, installed, is_static)
+
+
+def pkg_config_shared(installed):
+    with_pkg_config(installed, False)
+
+
+def pkg_config_static(installed):
+    with_pkg_config(installed, True)
+
+
+def cmake_both(installed):
+    if shutil.which('cmake') is None:
+        return 'SKIP cmake is not installed'
+    build = os.path.join(installed.place, 'cmake')
+    generator = ['-G', 'Ninja'] if shutil.which('ninja') else []
+    run(['cmake', '-S', installed.outside, '-B', build, *generator,
+         f'-DCMAKE_PREFIX_PATH={installed.prefix}'], env=installed.environment())
+    run(['cmake', '--build', build])
+    runs(os.path.join(build, 'with_shared'), installed, False)
+    runs(os.path.join(build, 'with_static'), installed, True)
+    return ''
+
+
+def the_command_runs(installed):
+    command = os.path.join(installed.prefix, 'bin/dibs')
+    said = run([command, '--version'], env=installed.environment())
+    if '0.1.0' not in said:
+        raise Failed(f'dibs --version said {said!r}')
+
+
+def no_file_outside(installed):
+    allowed = ('bin/', 'include/dibs/', os.path.relpath(installed.libdir, installed.prefix),
+               'share/')
+    for directory, _, names in os.walk(os.path.join(installed.place, 'dest')):
+        for name in names:
+            path = os.path.relpath(os.path.join(directory, name), installed.prefix)
+            if not path.startswith(allowed) or path.endswith('_parts.h'):
+                raise Failed(f'{path} does not belong into an installation')
+
+
+CASES = [pkg_config_shared, pkg_config_static, cmake_both, the_command_runs,
+         no_file_outside]
+
+
+def main():
+    print(f'1..{len(CASES)}')
+    failures = 0
+    with tempfile.TemporaryDirectory(prefix='dibs-installed-') as place:
+        try:
+            installed, broken = Installed(*sys.argv[1:5], place), None
+        except Failed as failure:
+            installed, broken = None, failure
+        for number, case in enumerate(CASES, 1):
+            try:
+                if broken:
+                    raise broken
+                note = case(installed) or ''
+                print(f'ok {number} - {case.__name__}' + (f' # {note}' if note else ''))
+            except Failed as failure:
+                failures += 1
+                print(f'not ok {number} - {case.__name__}')
+                for line in str(failure).splitlines():
+                    print(f'# {line}')
+    return 1 if failures else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
