@@ -14,6 +14,8 @@ gcc|gcc|gcc|gcc|gcc|gcc
 libc|libc6-dev|glibc-devel|musl-dev linux-headers|glibc|gcc
 g++|g++|gcc-c++|g++|gcc|gcc
 clang|clang|clang|clang|clang|llvm
+clang-tidy|clang-tidy|clang-tools-extra|clang-extra-tools|clang|llvm
+clang-format|clang-format|clang-tools-extra|clang-extra-tools|clang|llvm
 meson|meson|meson|meson|meson|meson
 ninja|ninja-build|ninja-build|samurai|ninja|ninja
 pkg-config|pkg-config|pkgconf-pkg-config|pkgconf|pkgconf|pkgconf
