@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: MIT
+"""Shared by the tests of the command: a server of one's own, the command, a terminal, TAP.
+
+A test is a function whose name states a fact; tests() finds and runs those of its caller.
+Nothing here waits without an end: until() polls for a condition and fails loudly."""
+import ctypes
+import json
+import os
+import pty
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+DIBS = os.environ.get('DIBS', 'dibs')
+PATIENCE = 20.0
+
+
+def _die_with_parent():
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+def server_program():
+    """The path of a server program and the name to call it by."""
+    named = os.environ.get('DIBS_SERVER')
+    if named:
+        return named, 'redis-server'
+    for name in ('valkey-server', 'redis-server'):
+        found = shutil.which(name)
+        if found:
+            return found, name
+    for checker, name in (('valkey-check-rdb', 'valkey-server'),
+                          ('redis-check-rdb', 'redis-server')):
+        found = shutil.which(checker)
+        if found:
+            return found, name
+    raise SystemExit('Bail out! no server program')
+
+
+class Server:
+    """A real server on a unix socket in a directory of its own."""
+
+    def __init__(self, *more):
+        self.directory = tempfile.mkdtemp(prefix='dibs-cli-test-')
+        self.socket = os.path.join(self.directory, 's')
+        self.url = 'unix://' + self.socket
+        program, name = server_program()
+        self.process = subprocess.Popen(
+            [name, '--port', '0', '--unixsocket', self.socket, '--save', '',
+             '--appendonly', 'no', '--dir', self.directory, *more],
+            executable=program, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, preexec_fn=_die_with_parent)
+        until(self._answers, 'the server answers')
+
+    def _answers(self):
+        try:
+            return self.ask('PING').startswith(('+', '-NOAUTH'))
+        except OSError:
+            return False
+
+    def ask(self, *words):
+        """One command; the raw answer."""
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(5)
+            s.connect(self.socket)
+            parts = ['*%d\r\n' % len(words)]
+            parts += ['$%d\r\n%s\r\n' % (len(w.encode()), w) for w in words]
+            s.sendall(''.join(parts).encode())
+            return s.recv(1 << 16).decode(errors='replace')
+
+    def pause(self):
+        self.process.send_signal(signal.SIGSTOP)
+        until(lambda: process_state(self.process.pid) == 'T', 'the server is stopped')
+
+    def resume(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class Result:
+    def __init__(self, code, out, err, seconds):
+        self.code, self.out, self.err, self.seconds = code, out, err, seconds
+
+    def __repr__(self):
+        return 'code %s after %.2f s\n--- stdout\n%s\n--- stderr\n%s' % (
+            self.code, self.seconds, self.out, self.err)
+
+
+server = None
+
+
+def environment(**more):
+    clean = {k: v for k, v in os.environ.items()
+             if not k.startswith('DIBS_') and k not in ('VALKEY_URL', 'REDIS_URL',
+                                                         'REDISCLI_AUTH', 'NOTIFY_SOCKET')}
+    if server is not None:
+        clean['DIBS_URL'] = server.url
+    clean['LC_ALL'] = 'C.UTF-8'
+    clean['DIBS'] = DIBS
+    clean.update(more)
+    return {k: v for k, v in clean.items() if v is not None}
+
+
+def dibs(*words, stdin=None, env=None, timeout=PATIENCE, **more):
+    """Runs the command to its end."""
+    started = time.monotonic()
+    done = subprocess.run([DIBS, *words], input=stdin, capture_output=True, text=True,
+                          env=environment(**(env or {})), timeout=timeout, **more)
+    return Result(done.returncode, done.stdout, done.stderr, time.monotonic() - started)
+
+
+_started = []
+
+
+def start(*words, env=None, **more):
+    """Starts the command; killed at the end of the test at the latest."""
+    more.setdefault('stdout', subprocess.PIPE)
+    more.setdefault('stderr', subprocess.PIPE)
+    more.setdefault('stdin', subprocess.DEVNULL)
+    process = subprocess.Popen([DIBS, *words], text=True,
+                               env=environment(**(env or {})), **more)
+    _started.append(process)
+    return process
+
+
+def finish(process, timeout=PATIENCE):
+    out, err = process.communicate(timeout=timeout)
+    return Result(process.returncode, out, err, 0.0)
+
+
+def until(condition, what, seconds=PATIENCE):
+    deadline = time.monotonic() + seconds
+    while True:
+        found = condition()
+        if found:
+            return found
+        if time.monotonic() > deadline:
+            raise AssertionError('never happened: ' + what)
+        time.sleep(0.01)
+
+
+def process_state(pid):
+    """'S', 'T', 'Z' ...; None when there is no such process."""
+    try:
+        with open('/proc/%d/stat' % pid) as f:
+            return f.read().rsplit(')', 1)[1].split()[0]
+    except OSError:
+        return None
+
+
+def is_alive(pid):
+    return process_state(pid) not in (None, 'Z', 'X')
+
+
+def who(name, **env):
+    return json.loads(dibs('who', '--json', name, env=env).out)
+
+
+def is_held(name):
+    return who(name)['state'] == 'held'
+
+
+def until_held(name):
+    until(lambda: is_held(name), name + ' is held')
+
+
+def until_waiting(name, count=1):
+    until(lambda: who(name)['waiting'] == count, '%d wait for %s' % (count, name))
+
+
+def holder(name, *more):
+    """Somebody who has the lock until end_holder()."""
+    process = start('run', *more, name, '--', 'cat', stdin=subprocess.PIPE)
+    until_held(name)
+    return process
+
+
+def end_holder(process):
+    process.stdin.close()
+    process.stdin = None
+    return finish(process)
+
+
+def temporary_file():
+    handle, path = tempfile.mkstemp(prefix='dibs-cli-test-')
+    os.close(handle)
+    return path
+
+
+def read(path):
+    with open(path) as f:
+        return f.read()
+
+
+def until_text(path, pattern=''):
+    return until(lambda: (lambda t: t if t and pattern in t else None)(read(path)),
+                 'text in ' + path)
+
+
+class Terminal:
+    """A command with a real terminal of its own, as its session leader."""
+
+    def __init__(self, *words, env=None):
+        self.seen = ''
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            _die_with_parent()
+            os.execvpe(words[0], words, environment(TERM='xterm', PS1='$ ', **(env or {})))
+
+    def read_some(self, seconds=0.05):
+        ready, _, _ = select.select([self.fd], [], [], seconds)
+        if not ready:
+            return False
+        try:
+            self.seen += os.read(self.fd, 65536).decode(errors='replace')
+            return True
+        except OSError:
+            return False
+
+    def expect(self, text, seconds=PATIENCE):
+        """Waits for `text`, and forgets everything up to its end."""
+        deadline = time.monotonic() + seconds
+        while text not in self.seen:
+            if time.monotonic() > deadline:
+                raise AssertionError('%r never came; seen: %r' % (text, self.seen))
+            self.read_some()
+        before, self.seen = self.seen.split(text, 1)
+        return before
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def end(self):
+        """Waits for its end; returns what subprocess would call its returncode."""
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            self.read_some(0.01)
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid != 0:
+                while self.read_some(0):
+                    pass
+                self.pid = 0
+                os.close(self.fd)
+                return os.waitstatus_to_exitcode(status)
+        raise AssertionError('does not end; seen: %r' % self.seen)
+
+    def kill(self):
+        if self.pid:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+            os.close(self.fd)
+            self.pid = 0
+
+
+def equal(got, wanted, about=''):
+    if got != wanted:
+        raise AssertionError('%s\n  got    %r\n  wanted %r' % (about, got, wanted))
+
+
+def contains(text, part):
+    if part not in text:
+        raise AssertionError('%r is not in %r' % (part, text))
+
+
+def lacks(text, part):
+    if part in text:
+        raise AssertionError('%r is in %r' % (part, text))
+
+
+def _clean_up():
+    for process in _started:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream:
+                stream.close()
+    _started.clear()
+
+
+def tests(names, needs_server=True, server_arguments=()):
+    """Runs every function of `names` (globals of the caller) that is written in it."""
+    global server
+    caller = sys.modules['__main__'].__file__
+    chosen = [f for n, f in names.items()
+              if callable(f) and getattr(f, '__code__', None)
+              and f.__code__.co_filename == caller and not n.startswith('_')]
+    if len(sys.argv) > 1:
+        chosen = [f for f in chosen if f.__name__ in sys.argv[1:]]
+    if needs_server:
+        server = Server(*server_arguments)
+    failed = 0
+    print('1..%d' % len(chosen))
+    for number, test in enumerate(chosen, 1):
+        try:
+            test()
+            print('ok %d - %s' % (number, test.__name__), flush=True)
+        except Exception:
+            failed += 1
+            print('not ok %d - %s' % (number, test.__name__))
+            for line in traceback.format_exc().splitlines():
+                print('# ' + line, flush=True)
+        finally:
+            _clean_up()
+    if server is not None:
+        server.stop()
+    sys.exit(1 if failed else 0)

@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""dibs run on a real terminal: job control, the waiting lines, Ctrl-C and Ctrl-Z."""
+import os
+import signal
+
+from harness import *  # noqa
+import harness
+
+
+def _shell():
+    terminal = Terminal('bash', '--norc', '--noprofile', '-i', env={'HISTFILE': None})
+    terminal.expect('$ ')
+    terminal.type('stty -echo; bind "set enable-bracketed-paste off" 2>/dev/null; echo rea''dy\n')
+    terminal.expect('ready\r\n')
+    return terminal
+
+
+def the_command_gets_the_terminal_and_the_shell_gets_it_back():
+    terminal = _shell()
+    terminal.type('"$DIBS" run tty -- sh -c \'read line; echo "got $line"\'\n')
+    until_held('tty')
+    terminal.type('hello\n')
+    terminal.expect('got hello')
+    terminal.type('echo still $((40 + 2))\n')
+    terminal.expect('still 42')
+    terminal.type('exit\n')
+    terminal.end()
+
+
+def the_command_leads_the_foreground_group():
+    terminal = Terminal(DIBS, 'run', 'tty', '--', 'sh', '-c',
+                        'test "$(ps -o tpgid= -p $$)" -eq $$ && echo leads')
+    terminal.expect('leads')
+    equal(terminal.end(), 0)
+
+
+def ctrl_c_reaches_the_command_and_ends_a_loop_of_the_shell():
+    terminal = _shell()
+    terminal.type('for i in 1 2 3; do echo "round $i"; "$DIBS" run tty -- sleep 60; done; '
+                  'echo "code $?"\n')
+    terminal.expect('round 1')
+    until_held('tty')
+    terminal.type('\x03')
+    until(lambda: not is_held('tty'), 'the lock is free')
+    terminal.type('echo aft''er\n')
+    lacks(terminal.expect('after'), 'round 2')
+    terminal.type('exit\n')
+    terminal.end()
+
+
+def a_command_that_handles_ctrl_c_decides_itself():
+    terminal = Terminal(DIBS, 'run', 'tty', '--', 'sh', '-c',
+                        'trap "echo caught; exit 5" INT; echo up; '
+                        'while :; do sleep 0.02; done')
+    terminal.expect('up')
+    terminal.type('\x03')
+    terminal.expect('caught')
+    equal(terminal.end(), 5)
+
+
+def ctrl_z_stops_the_job_and_fg_continues_it():
+    terminal = _shell()
+    terminal.type('"$DIBS" run tty -- sh -c "echo up; sleep 1; echo finished"\n')
+    terminal.expect('up')
+    terminal.type('\x1a')
+    terminal.expect('Stopped')
+    terminal.type('echo prom''pt; fg\n')
+    terminal.expect('prompt')
+    terminal.expect('finished')
+    terminal.type('exit\n')
+    terminal.end()
+    assert not is_held('tty')
+
+
+def a_command_in_the_background_gets_the_terminal_only_after_fg():
+    terminal = _shell()
+    terminal.type('"$DIBS" run tty -- sh -c \'read line; echo "got $line"\' &\n')
+    until_held('tty')
+    terminal.type('fg\n')
+    terminal.expect('read line')
+    terminal.type('word\n')
+    terminal.expect('got word')
+    terminal.type('exit\n')
+    terminal.end()
+
+
+def a_pipeline_keeps_the_terminal_for_its_reader():
+    terminal = _shell()
+    terminal.type('"$DIBS" run tty -- echo one | sh -c \'read a; read b </dev/tty; '
+                  'echo "$a $b"\'\n')
+    terminal.type('two\n')
+    terminal.expect('one two')
+    terminal.type('exit\n')
+    terminal.end()
+
+
+def foreground_leaves_the_group_alone():
+    terminal = Terminal(DIBS, 'run', '--foreground', 'tty', '--', 'sh', '-c',
+                        'test "$(ps -o pgid= -p $$)" -eq "$(ps -o pgid= -p $PPID)" '
+                        '&& echo same; trap "echo caught; exit 4" INT; '
+                        'while :; do sleep 0.02; done')
+    terminal.expect('same')
+    terminal.type('\x03')
+    terminal.expect('caught')
+    equal(terminal.end(), 4)
+
+
+def two_shells_and_the_waiting_line():
+    first, second = _shell(), _shell()
+    first.type('"$DIBS" run orders:nightly -- sh -c "read line; echo first done"\n')
+    until_held('orders:nightly')
+    second.type('"$DIBS" run orders:nightly -- echo second runs\n')
+    second.expect('dibs: waiting for orders:nightly  0:0')
+    second.expect('held by ')
+    second.expect('"sh"')
+    second.expect('you are 1st of 1 in the queue')
+    second.expect('[Ctrl-C gives up]')
+    first.type('go\n')
+    first.expect('first done')
+    second.expect('acquired orders:nightly after ')
+    second.expect('second runs')
+    for shell in (first, second):
+        shell.type('exit\n')
+        shell.end()
+
+
+def the_waiting_lines_are_gone_once_acquired():
+    other = holder('tidy')
+    terminal = Terminal(DIBS, 'run', 'tidy', '--', 'echo', 'ran')
+    terminal.expect('[Ctrl-C gives up]')
+    end_holder(other)
+    before = terminal.expect('dibs: acquired tidy')
+    contains(before, '\x1b[J')
+    terminal.expect('ran')
+    equal(terminal.end(), 0)
+
+
+def ctrl_c_gives_up_waiting_and_leaves_no_entry():
+    other = holder('give-up')
+    terminal = Terminal(DIBS, 'run', 'give-up', '--', 'echo', 'ran')
+    terminal.expect('[Ctrl-C gives up]')
+    terminal.type('\x03')
+    equal(terminal.end(), -signal.SIGINT)
+    lacks(terminal.seen, 'ran')
+    equal(who('give-up')['waiting'], 0)
+    end_holder(other)
+
+
+def names_cannot_send_control_characters_to_the_terminal():
+    name = 'evil\x1b]0;title\x07'
+    other = holder(name)
+    terminal = Terminal(DIBS, 'run', name, '--', 'true')
+    before = terminal.expect('[Ctrl-C gives up]')
+    contains(before, 'evil?]0;title?')
+    terminal.kill()
+    end_holder(other)
+
+
+def release_force_asks_on_a_terminal():
+    other = holder('asked')
+    terminal = Terminal(DIBS, 'release', '--force', 'asked')
+    terminal.expect('Break it? [y/N]')
+    terminal.type('n\n')
+    equal(terminal.end(), 64)
+    assert is_held('asked')
+    end_holder(other)
+
+
+def askpass_does_not_show_what_is_typed():
+    locked = harness.Server('--requirepass', 'geheim')
+    terminal = Terminal(DIBS, 'who', '-u', locked.url, '--askpass', 'x')
+    terminal.expect('Password: ')
+    terminal.type('geheim\n')
+    equal(terminal.end(), 1)
+    lacks(terminal.seen, 'geheim')
+    locked.stop()
+
+
+tests(dict(globals()))

@@ -1,0 +1,371 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""dibs run: exit codes, environment, waiting, reports. Themes 24, 26, 32."""
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+
+from harness import *  # noqa
+import harness
+
+
+# ---- exit codes ----
+
+def theme_26_the_childs_exit_code_is_passed_on():
+    for code in (0, 1, 42, 255):
+        equal(dibs('run', 'codes', '--', 'sh', '-c', 'exit %d' % code).code, code)
+
+
+def theme_26_a_child_killed_by_a_signal_gives_128_plus_its_number():
+    equal(dibs('run', 'codes', 'sh', '-c', 'kill -KILL $$').code, 137)
+    equal(dibs('run', 'codes', 'sh', '-c', 'kill -TERM $$').code, 143)
+
+
+def a_missing_program_gives_127_and_leaves_the_lock_free():
+    done = dibs('run', 'codes', '--', 'no-such-program-here')
+    equal(done.code, 127, done)
+    contains(done.err, 'no-such-program-here')
+    assert not is_held('codes')
+
+
+def a_file_that_is_no_program_gives_126():
+    equal(dibs('run', 'codes', '--', '/etc/passwd').code, 126)
+
+
+def theme_26_a_busy_lock_gives_75_at_once_with_n():
+    other = holder('busy')
+    done = dibs('run', '-n', 'busy', '--', 'true')
+    equal(done.code, 75, done)
+    assert done.seconds < 1.5, done
+    contains(done.err, 'busy is busy: held by')
+    end_holder(other)
+
+
+def theme_26_a_timeout_gives_75_in_time():
+    other = holder('slow')
+    done = dibs('run', '-w', '400ms', 'slow', '--', 'true')
+    equal(done.code, 75, done)
+    assert 0.4 <= done.seconds < 2.0, done
+    equal(who('slow')['waiting'], 0)
+    end_holder(other)
+
+
+def theme_26_E_changes_the_code_for_busy_and_for_timeout():
+    other = holder('busy')
+    equal(dibs('run', '-n', '-E', '9', 'busy', '--', 'true').code, 9)
+    equal(dibs('run', '-w', '0.1', '-E', '9', 'busy', '--', 'true').code, 9)
+    equal(dibs('run', '-w', '0', 'busy', '--', 'true').code, 75)
+    end_holder(other)
+
+
+def skip_ok_makes_busy_a_success_and_says_nothing():
+    other = holder('busy')
+    done = dibs('run', '-n', '--skip-ok', 'busy', '--', 'true')
+    equal((done.code, done.err), (0, ''))
+    end_holder(other)
+
+
+def an_unreachable_server_gives_69_within_the_connect_timeout():
+    done = dibs('run', '-u', 'unix:///nowhere/socket', '--connect-timeout', '300ms', 'x',
+                'true')
+    equal(done.code, 69, done)
+    assert done.seconds < 3, done
+
+
+def a_bad_url_gives_78_and_never_shows_the_password():
+    done = dibs('run', '-u', 'redsi://user:geheim@host', 'x', 'true')
+    equal(done.code, 78, done)
+    lacks(done.err, 'geheim')
+
+
+def a_key_of_another_kind_gives_78_and_stays_as_it_is():
+    harness.server.ask('LPUSH', 'dibs:m:{wrong}', 'a')
+    done = dibs('run', 'wrong', '--', 'true')
+    equal(done.code, 78, done)
+    contains(harness.server.ask('TYPE', 'dibs:m:{wrong}'), 'list')
+
+
+# ---- the command line of the child ----
+
+def theme_26_options_of_the_child_are_never_eaten():
+    equal(dibs('run', 'words', '--', 'echo', '-n', '--', '-w', '5').out, '-- -w 5')
+    equal(dibs('run', 'words', 'echo', '-v').out, '-v\n')
+
+
+def c_runs_shell_text_before_and_after_the_name():
+    env = {'SHELL': '/bin/sh'}
+    equal(dibs('run', '-c', 'echo $DIBS_LOCK', 'shell', env=env).out, 'shell\n')
+    equal(dibs('run', 'shell', '-c', 'echo $DIBS_LOCK', env=env).out, 'shell\n')
+
+
+def stdin_and_stdout_are_untouched():
+    equal(dibs('run', 'pipe', 'cat', stdin='through').out, 'through')
+
+
+def descriptors_of_the_caller_reach_the_command_and_ours_do_not():
+    inside = dibs('run', 'fds', '--', 'sh', '-c', 'ls /proc/$$/fd | sort -n | tr "\\n" " "')
+    outside = subprocess.run(['sh', '-c', 'ls /proc/$$/fd | sort -n | tr "\\n" " "'],
+                             stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    equal(inside.out, outside.stdout)
+    reader, writer = os.pipe()
+    dibs('run', 'fds', '--', 'sh', '-c', 'echo kept >&%d' % writer, pass_fds=[writer])
+    equal(os.read(reader, 100), b'kept\n')
+
+
+def ignored_signals_stay_ignored_and_the_mask_is_as_it_was():
+    script = ('trap "" HUP; exec "$DIBS" run mask -- '
+              'grep -E "^Sig(Blk|Ign)" /proc/self/status')
+    got = subprocess.run(['sh', '-c', script], env=environment(), capture_output=True,
+                         text=True).stdout
+    wanted = subprocess.run(['sh', '-c', 'trap "" HUP; exec grep -E "^Sig(Blk|Ign)" '
+                             '/proc/self/status'], capture_output=True, text=True).stdout
+    equal(got, wanted)
+
+
+# ---- environment ----
+
+def _child_environment(*options, env=None, name='env'):
+    done = dibs('run', *options, name, '--', 'env', '-0', env=env)
+    equal(done.code, 0, done)
+    return dict(e.split('=', 1) for e in done.out.split('\0') if '=' in e)
+
+
+def the_command_gets_fence_token_and_the_rest():
+    env = _child_environment('-t', '20s')
+    equal(env['DIBS_LOCK'], 'env')
+    equal(env['DIBS_TTL_MS'], '20000')
+    equal(env['DIBS_URL'], harness.server.url)
+    assert int(env['DIBS_FENCE']) > 0
+    assert int(env['DIBS_WAITED_MS']) >= 0
+    assert env['DIBS_TOKEN'] and ' ' not in env['DIBS_TOKEN']
+    assert env['DIBS_HOLDER'].rsplit(':', 1)[1].isdigit()
+    assert env['DIBS_HELD'].startswith('env=')
+
+
+def fences_grow():
+    fences = [int(_child_environment()['DIBS_FENCE']) for _ in range(5)]
+    equal(fences, sorted(set(fences)))
+
+
+def trace_context_passes_through():
+    parent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    equal(_child_environment(env={'TRACEPARENT': parent})['TRACEPARENT'], parent)
+
+
+def a_prefix_goes_into_the_inner_url():
+    env = _child_environment('--prefix', 'mine')
+    equal(env['DIBS_URL'], harness.server.url + '?prefix=mine')
+
+
+def the_token_can_be_renewed_inside():
+    done = dibs('run', 'inner', '--', 'sh', '-c', '"$DIBS" renew -v -t 60s "$DIBS_TOKEN"')
+    equal(done.code, 0, done)
+    assert 50000 < int(done.out) <= 60000, done
+
+
+# ---- nested ----
+
+def theme_44_a_nested_run_on_the_same_name_gives_78_instead_of_waiting():
+    done = dibs('run', 'nest', '--', DIBS, 'run', 'nest', '--', 'echo', 'no')
+    equal((done.code, done.out), (78, ''), done)
+    contains(done.err, 'wait for itself')
+
+
+def a_nested_run_on_another_name_works():
+    done = dibs('run', 'nest', '--', DIBS, 'run', 'egg', '--', DIBS, 'run', 'nest', 'true')
+    equal(done.code, 78, done)
+    equal(dibs('run', 'nest', '--', DIBS, 'run', 'egg', '--', 'echo', 'yes').out, 'yes\n')
+
+
+def the_same_name_elsewhere_is_another_lock():
+    done = dibs('run', 'nest', '--', DIBS, 'run', '--prefix', 'other', 'nest', '--', 'echo',
+                'yes')
+    equal((done.code, done.out), (0, 'yes\n'), done)
+
+
+# ---- waiting ----
+
+def waiters_are_served_in_order():
+    first = holder('queue')
+    out = temporary_file()
+    waiters = []
+    for n in range(4):
+        waiters.append(start('run', 'queue', '--', 'sh', '-c', 'echo %d >>%s' % (n, out)))
+        until_waiting('queue', n + 1)
+    end_holder(first)
+    for waiter in waiters:
+        equal(finish(waiter).code, 0)
+    equal(read(out), '0\n1\n2\n3\n')
+    os.unlink(out)
+
+
+def theme_26_a_signal_while_waiting_ends_it_within_a_second_and_leaves_no_entry():
+    other = holder('leave')
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        waiter = start('run', 'leave', '--', 'echo', 'ran')
+        until_waiting('leave')
+        sent = time.monotonic()
+        waiter.send_signal(number)
+        done = finish(waiter)
+        assert time.monotonic() - sent < 1.0, number
+        equal((done.code, done.out), (128 + number, ''))
+        equal(who('leave')['waiting'], 0)
+    end_holder(other)
+
+
+def a_signal_is_heard_even_while_the_server_is_silent():
+    other = holder('deaf')
+    waiter = start('run', 'deaf', '--', 'true')
+    until_waiting('deaf')
+    harness.server.pause()
+    try:
+        sent = time.monotonic()
+        waiter.send_signal(signal.SIGTERM)
+        equal(finish(waiter).code, 143)
+        assert time.monotonic() - sent < 1.0
+    finally:
+        harness.server.resume()
+    end_holder(other)
+
+
+def theme_32_term_to_the_wrapper_reaches_the_command_and_frees_the_lock_at_once():
+    process = start('run', 'term', '--', 'sleep', '60')
+    until_held('term')
+    sent = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    equal(finish(process).code, 143)
+    assert time.monotonic() - sent < 1.0
+    assert not is_held('term')
+
+
+def signals_reach_the_whole_group():
+    out = temporary_file()
+    process = start('run', 'group', '--', 'sh', '-c',
+                    '(trap "echo inner >>%s; exit 0" USR1; echo up >>%s; '
+                    'while :; do sleep 0.05; done) & trap "" USR1; wait; wait' % (out, out))
+    until_text(out, 'up')
+    process.send_signal(signal.SIGUSR1)
+    until_text(out, 'inner')
+    finish(process)
+    os.unlink(out)
+
+
+def plain_progress_names_the_holder_and_the_place():
+    other = holder('seen')
+    waiter = start('run', '--progress', 'plain', 'seen', '--', 'true')
+    until_waiting('seen')
+    line = waiter.stderr.readline()
+    contains(line, 'waiting for seen: held by')
+    contains(line, '"cat"')
+    contains(line, 'you are 1st of 1')
+    end_holder(other)
+    equal(finish(waiter).code, 0)
+
+
+def json_progress_is_one_object_a_line():
+    other = holder('seen')
+    waiter = start('run', '--json', 'seen', '--', 'true')
+    until_waiting('seen')
+    event = json.loads(waiter.stderr.readline())
+    equal((event['v'], event['event'], event['place']), (1, 'waiting', 1))
+    equal(event['lock']['holder']['cmd'], 'cat')
+    end_holder(other)
+    events = [json.loads(line)['event'] for line in waiter.stderr]
+    equal(finish(waiter).code, 0)
+    equal(events[-2:], ['acquired', 'ended'])
+
+
+def nothing_is_said_when_nothing_happens():
+    equal(dibs('run', 'calm', '--', 'true').err, '')
+    contains(dibs('run', '--verbose', 'calm', '--', 'true').err, 'acquired calm after')
+
+
+# ---- holding ----
+
+def min_hold_keeps_the_lock_after_a_fast_command():
+    process = start('run', '--min-hold', '1s', 'grace', '--', 'true')
+    until_held('grace')
+    equal(dibs('run', '-n', '--skip-ok', 'grace', '--', 'echo', 'twice').out, '')
+    began = time.monotonic()
+    equal(finish(process).code, 0)
+    assert time.monotonic() - began > 0.3
+    assert not is_held('grace')
+
+
+def max_hold_stops_the_command_in_time_and_gives_79():
+    began = time.monotonic()
+    done = dibs('run', '-t', '1s', '--max-hold', '1500ms', '-k', '200ms', 'cap', '--',
+                'sleep', '60')
+    equal(done.code, 79, done)
+    assert time.monotonic() - began < 1.6, done
+
+
+def a_background_process_of_the_command_is_left_alone():
+    out = temporary_file()
+    done = dibs('run', 'back', '--', 'sh', '-c',
+                'sleep 30 >/dev/null 2>&1 & echo $! >%s' % out)
+    equal(done.code, 0, done)
+    pid = int(read(out))
+    assert is_alive(pid)
+    assert not is_held('back')
+    os.kill(pid, signal.SIGKILL)
+    os.unlink(out)
+
+
+# ---- reports ----
+
+def status_file_tells_how_it_went():
+    path = temporary_file()
+    dibs('run', '--status-file', path, 'report', '--', 'sh', '-c', 'exit 5')
+    report = json.loads(read(path))
+    equal([report[k] for k in ('v', 'name', 'acquired', 'lost', 'child', 'code')],
+          [1, 'report', True, False, {'exit': 5}, 5])
+    equal(str(report['fence']), report['fence_text'])
+    dibs('run', '--status-file', path, 'report', '--', 'sh', '-c', 'kill -9 $$')
+    equal(json.loads(read(path))['child'], {'signal': 9})
+    other = holder('report')
+    dibs('run', '-n', '--status-file', path, 'report', '--', 'true')
+    report = json.loads(read(path))
+    equal([report['acquired'], report['child'], report['code']], [False, None, 75])
+    end_holder(other)
+    os.unlink(path)
+
+
+def status_fd_tells_the_same_and_the_command_does_not_get_it():
+    reader, writer = os.pipe()
+    done = dibs('run', '--status-fd', str(writer), 'report', '--', 'sh', '-c',
+                'test ! -e /proc/$$/fd/%d' % writer, pass_fds=[writer])
+    os.close(writer)
+    equal(done.code, 0, done)
+    equal(json.loads(os.read(reader, 4096))['child'], {'exit': 0})
+    os.close(reader)
+
+
+def quiet_on_success_shows_output_only_of_a_failure():
+    text = 'echo out; echo err >&2; exit %d'
+    done = dibs('run', '--quiet-on-success', 'cron', '--', 'sh', '-c', text % 0)
+    equal((done.code, done.out, done.err), (0, '', ''))
+    done = dibs('run', '--quiet-on-success', 'cron', '--', 'sh', '-c', text % 3)
+    equal((done.code, done.out, done.err), (3, 'out\n', 'err\n'))
+
+
+def notify_tells_systemd_when_it_is_ready():
+    import socket
+    directory = tempfile.mkdtemp(prefix='dibs-cli-test-')
+    path = os.path.join(directory, 'notify')
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+        s.bind(path)
+        s.settimeout(PATIENCE)
+        done = dibs('run', '--notify', 'service', '--', 'sh', '-c', 'echo "$NOTIFY_SOCKET"',
+                    env={'NOTIFY_SOCKET': path})
+        equal(done.out, '\n', done)
+        contains(s.recv(1000).decode(), 'STATUS=waiting for service')
+        contains(s.recv(1000).decode(), 'READY=1')
+    os.unlink(path)
+    os.rmdir(directory)
+
+
+tests(dict(globals()))

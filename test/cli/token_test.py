@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""dibs acquire, renew, release: locks for scripts. Theme 49 for breaking by force."""
+import json
+import os
+import shlex
+import signal
+import subprocess
+import time
+
+from harness import *  # noqa
+import harness
+
+
+def a_token_goes_its_way():
+    got = dibs('acquire', 'way')
+    equal(got.code, 0, got)
+    token = got.out.rstrip('\n')
+    assert token and '\n' not in token and ' ' not in token
+    assert is_held('way')
+    equal(dibs('run', '-n', 'way', 'true').code, 75)
+    equal(dibs('renew', token).code, 0)
+    equal(dibs('release', token).code, 0)
+    assert not is_held('way')
+
+
+def a_lease_that_nobody_renews_says_so_and_ends():
+    got = dibs('acquire', '-t', '700ms', 'short')
+    contains(got.err, 'nobody renews this lease: it ends in 700ms')
+    until(lambda: not is_held('short'), 'the lease ended', 3)
+    equal(dibs('release', got.out.strip()).code, 79)
+    equal(dibs('renew', got.out.strip()).code, 79)
+
+
+def no_renew_is_the_same_without_the_hint():
+    got = dibs('acquire', '-t', '700ms', '--no-renew', 'short')
+    equal((got.code, got.err), (0, ''))
+    until(lambda: not is_held('short'), 'the lease ended', 3)
+
+
+def renew_makes_it_last_and_v_tells_how_long():
+    token = dibs('acquire', '--no-renew', '-t', '2s', 'longer').out.strip()
+    done = dibs('renew', '-v', '-t', '60s', token)
+    assert 55000 < int(done.out) <= 60000, done
+    assert who('longer')['lease_ms'] > 50000
+    equal(dibs('renew', '-t', '5s', token).out, '')
+    dibs('release', token)
+
+
+def release_of_a_lock_that_somebody_else_has_now_gives_79_and_leaves_it():
+    token = dibs('acquire', '--no-renew', '-t', '500ms', 'passed').out.strip()
+    other = holder('passed', '-w', '5s')
+    equal(dibs('release', token).code, 79)
+    assert is_held('passed')
+    end_holder(other)
+
+
+def something_that_is_no_token_gives_64():
+    equal(dibs('release', 'nonsense').code, 64)
+    equal(dibs('renew', 'nonsense').code, 64)
+
+
+def a_busy_lock_prints_no_token():
+    other = holder('taken')
+    done = dibs('acquire', '-n', 'taken')
+    equal((done.code, done.out), (75, ''))
+    end_holder(other)
+
+
+def sh_prints_lines_for_eval():
+    script = ('eval "$("$DIBS" acquire --sh --no-renew lines)"; '
+              '[ "$DIBS_FENCE" -gt 0 ] && "$DIBS" release "$DIBS_TOKEN" && env')
+    done = subprocess.run(['sh', '-c', script], env=environment(), capture_output=True,
+                          text=True)
+    equal(done.returncode, 0, done.stderr)
+    contains(done.stdout, 'DIBS_TOKEN=')
+    line = dibs('acquire', '--sh', '--no-renew', "it's").out
+    equal(shlex.split(line)[0], 'export')
+    equal(len(shlex.split(line)), 3)
+
+
+def json_has_the_token_and_the_fence():
+    got = json.loads(dibs('acquire', '--json', '--no-renew', 'object').out)
+    equal((got['v'], got['name'], got['ttl_ms'], got['renewed']), (1, 'object', 30000, False))
+    equal(str(got['fence']), got['fence_text'])
+    equal(dibs('release', got['token']).code, 0)
+
+
+def a_token_that_cannot_be_printed_is_given_back():
+    with open('/dev/full', 'w') as full:
+        process = start('acquire', 'unprinted', stdout=full)
+        equal(finish(process).code, 70)
+    assert not is_held('unprinted')
+
+
+# ---- kept for a process ----
+
+def _sleeper():
+    process = subprocess.Popen(['sleep', '60'])
+    harness._started.append(process)
+    return process
+
+
+def for_pid_keeps_the_lock_while_the_process_lives():
+    sleeper = _sleeper()
+    got = dibs('acquire', '-t', '600ms', '--for-pid', str(sleeper.pid), 'kept')
+    equal((got.code, got.err), (0, ''), got)
+    first = who('kept')
+    until(lambda: who('kept')['renewals'] > first['renewals'] + 2, 'it is renewed')
+    equal(who('kept')['fence_text'], first['fence_text'])
+    contains(first['holder']['reason'], 'for pid %d sleep' % sleeper.pid)
+    ended = time.monotonic()
+    sleeper.kill()
+    sleeper.wait()
+    until(lambda: not is_held('kept'), 'it is released', 3)
+    assert time.monotonic() - ended < 0.55, 'by release, not by its end'
+
+
+def for_pid_releases_by_token_too_and_the_keeper_ends():
+    sleeper = _sleeper()
+    token = dibs('acquire', '-t', '1s', '--for-pid', str(sleeper.pid), 'kept').out.strip()
+    keeper = who('kept')['holder']['pid']
+    assert is_alive(keeper)
+    equal(dibs('release', token).code, 0)
+    assert not is_held('kept')
+    until(lambda: not is_alive(keeper), 'the keeper ends', 5)
+
+
+def for_pid_of_the_shell_in_a_substitution_does_not_hang():
+    script = ('token=$("$DIBS" acquire -w 10s --for-pid $$ shell) || exit; '
+              '"$DIBS" who shell >/dev/null || exit 3; "$DIBS" release "$token"')
+    began = time.monotonic()
+    done = subprocess.run(['sh', '-c', script], env=environment(), timeout=PATIENCE)
+    equal(done.returncode, 0)
+    assert time.monotonic() - began < 5
+
+
+def for_pid_frees_when_the_shell_is_killed():
+    out = temporary_file()
+    shell = subprocess.Popen(['sh', '-c', '"$DIBS" acquire --for-pid $$ gone >%s; '
+                              'exec sleep 60' % out], env=environment())
+    harness._started.append(shell)
+    until_text(out)
+    assert is_held('gone')
+    shell.kill()
+    shell.wait()
+    until(lambda: not is_held('gone'), 'it is free', 3)
+    os.unlink(out)
+
+
+def for_pid_prints_nothing_while_it_waits_and_can_be_interrupted():
+    other = holder('later')
+    sleeper = _sleeper()
+    process = start('acquire', '--for-pid', str(sleeper.pid), 'later')
+    until_waiting('later')
+    process.send_signal(signal.SIGTERM)
+    done = finish(process, 3)
+    equal((done.code, done.out), (143, ''))
+    until(lambda: who('later')['waiting'] == 0, 'the queue is empty', 3)
+    equal(dibs('acquire', '-n', '--for-pid', str(sleeper.pid), 'later').code, 75)
+    end_holder(other)
+
+
+def for_pid_leaves_the_queue_when_its_starter_is_killed():
+    other = holder('later')
+    sleeper = _sleeper()
+    process = start('acquire', '--for-pid', str(sleeper.pid), 'later')
+    until_waiting('later')
+    process.kill()
+    until(lambda: who('later')['waiting'] == 0, 'the queue is empty', 3)
+    end_holder(other)
+
+
+def for_pid_of_nobody_gives_64():
+    sleeper = _sleeper()
+    sleeper.kill()
+    sleeper.wait()
+    done = dibs('acquire', '--for-pid', str(sleeper.pid), 'nobody')
+    equal(done.code, 64, done)
+    contains(done.err, 'No such process')
+
+
+# ---- by force ----
+
+def theme_49_force_breaks_a_lock_and_the_next_gets_it():
+    token = dibs('acquire', '--no-renew', '-t', '60s', 'stuck').out.strip()
+    waiter = start('run', 'stuck', '--', 'echo', 'mine')
+    until_waiting('stuck')
+    done = dibs('release', '--force', 'stuck', '--yes', '-m', 'web-3 is gone')
+    equal(done.code, 0, done)
+    contains(done.err, 'web-3 is gone')
+    equal(finish(waiter).out, 'mine\n')
+    equal(dibs('release', token).code, 79)
+
+
+def force_wants_yes_without_a_terminal():
+    token = dibs('acquire', '--no-renew', 'stuck').out.strip()
+    done = dibs('release', '--force', 'stuck')
+    equal(done.code, 64, done)
+    contains(done.err, '--yes')
+    assert is_held('stuck')
+    dibs('release', token)
+
+
+def force_with_a_fence_spares_a_later_holder():
+    token = dibs('acquire', '--no-renew', 'spared').out.strip()
+    fence = int(who('spared')['fence_text'])
+    equal(dibs('release', '--force', 'spared', '--yes', '--fence', str(fence - 5)).code, 79)
+    assert is_held('spared')
+    equal(dibs('release', '--force', 'spared', '--yes', '--fence', str(fence)).code, 0)
+    assert not is_held('spared')
+    equal(dibs('release', token).code, 79)
+
+
+def force_of_a_free_lock_is_done_already():
+    equal(dibs('release', '--force', 'nobody-has-it', '--yes').code, 0)
+
+
+tests(dict(globals()))

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Help, completions and mistakes: theme 26, usage errors give 64 and name the value."""
+import re
+import shutil
+import subprocess
+import tempfile
+import os
+
+from harness import *  # noqa
+
+COMMANDS = ['run', 'acquire', 'renew', 'release', 'status', 'who', 'wait', 'ping', 'local',
+            'sandbox', 'completion', 'help']
+
+
+def _options(command):
+    text = dibs(command, '--help').out
+    return re.findall(r'^  (?:-(\w), |    )--([a-z-]+)', text, re.M)
+
+
+def _mistake(*words, says):
+    done = dibs(*words)
+    equal((done.code, done.out), (64, ''), done)
+    for part in says if isinstance(says, (list, tuple)) else [says]:
+        contains(done.err, part)
+
+
+def help_lists_every_command_and_needs_no_server():
+    done = dibs('--help')
+    equal((done.code, done.err), (0, ''))
+    for command in COMMANDS:
+        assert re.search(r'^  %s ' % command, done.out, re.M), command
+
+
+def every_command_has_help_with_examples():
+    for command in COMMANDS:
+        done = dibs(command, '--help')
+        equal((done.code, done.err), (0, ''), done)
+        contains(done.out, 'usage: dibs ' + command)
+        examples = done.out.split('Examples:\n')[1].strip().splitlines()
+        assert len(examples) in (3, 4), (command, examples)
+        equal(dibs('help', command).out, done.out)
+        equal(dibs(command, '-h').out, done.out)
+
+
+def help_fits_a_terminal():
+    for command in COMMANDS:
+        for line in dibs(command, '--help').out.splitlines():
+            assert len(line) <= 100, (len(line), line)
+
+
+def no_arguments_give_64_and_the_help():
+    done = dibs()
+    equal((done.code, done.out), (64, ''))
+    contains(done.err, 'usage: dibs')
+
+
+def version_tells_command_and_library():
+    done = dibs('--version')
+    assert re.fullmatch(r'dibs \d+\.\d+\.\d+ \(libdibs \d+\.\d+\.\d+\)\n', done.out), done
+
+
+def theme_26_mistakes_give_64_and_a_suggestion():
+    _mistake('rnu', 'x', says='did you mean "dibs run"?')
+    _mistake('elect', 'x', says='no command "elect"')
+    _mistake('run', '--tll', '5', 'x', 'true', says='did you mean --ttl?')
+    _mistake('run', '-Z', 'x', 'true', says='no option -Z')
+    _mistake('run', says='something is missing: dibs run NAME')
+    _mistake('run', 'x', says='no command to run')
+    _mistake('run', 'x', '--', says='no command to run')
+    _mistake('who', 'a', 'b', says='"b" is too much')
+    _mistake('-v', 'run', says='options come after the command')
+    _mistake('completion', 'fish', says='"fish" is not bash or zsh')
+    _mistake('local', 'strat', says='"strat" is not start')
+    _mistake('run', '-w', says='-w wants a value')
+
+
+def theme_26_bad_values_are_named_with_what_is_allowed():
+    _mistake('run', '-w', 'soon', 'x', 'true', says=['--wait', '"soon"', '500ms, 10s'])
+    _mistake('run', '-w', '-5', 'x', 'true', says='"-5"')
+    _mistake('run', '-t', '25d', 'x', 'true', says=['"25d"', '24d'])
+    _mistake('run', '-t', '100ms', 'x', 'true', says=['"100ms"', '500ms'])
+    _mistake('run', '-t', '0', 'x', 'true', says='"0"')
+    _mistake('run', '-t', '10x', 'x', 'true', says='"10x"')
+    _mistake('run', '-E', '256', 'x', 'true', says=['"256"', '0 to 255'])
+    _mistake('run', '-E', '-1', 'x', 'true', says='"-1"')
+    _mistake('run', '--on-lost', 'WINCH', 'x', 'true', says=['"WINCH"', 'TERM HUP'])
+    _mistake('run', '--progress', 'bar', 'x', 'true', says=['"bar"', 'auto plain json none'])
+    _mistake('run', '-t', '10s', '--max-hold', '5s', 'x', 'true', says='--max-hold must not')
+    _mistake('run', '--status-file', '/no/such/dir/f', 'x', 'true', says='/no/such/dir/f')
+    _mistake('run', '--status-fd', '77', 'x', 'true', says='77')
+    _mistake('run', '-m', 'x' * 257, 'x', 'true', says='256')
+    _mistake('run', '--db', '-1', 'x', 'true', says='"-1"')
+    _mistake('acquire', '--for-pid', '0', 'x', says='"0"')
+    _mistake('ping', '-c', 'many', says='"many"')
+    _mistake('status', '--sort', 'size', says=['"size"', 'name held wait'])
+    _mistake('release', '--yes', 'token', says='--force NAME')
+
+
+def names_out_of_range_give_64():
+    for name in ('', 'x' * 513, '}x'):
+        done = dibs('run', name, '--', 'true')
+        equal(done.code, 64, done)
+
+
+def options_of_later_versions_are_refused_with_a_reason():
+    for words, part in ((['-s'], 'shared'), (['-j', '4'], 'semaphores'),
+                        (['--multi', 'a,b'], 'several locks'), (['--scope'], 'systemd'),
+                        (['-F'], 'renew the lock'), (['--tls'], 'rediss://'),
+                        (['--insecure'], '--cacert'), (['--cacertdir', '/x'], '--cacert'),
+                        (['--pass', 'geheim'], '--askpass')):
+        _mistake('run', *words, 'x', 'true', says=[part])
+        lacks(dibs('run', *words, 'x', 'true').err, 'geheim')
+
+
+def fair_is_accepted_as_it_is_always_so():
+    equal(dibs('run', '--fair', '-x', '-e', 'fair', '--', 'true').code, 0)
+
+
+def durations_are_understood():
+    for words in ('700ms', '2', '1.5', '1.5s', '1m', '1h30m', '24d', '0.5h'):
+        done = dibs('run', '-t', '500ms', '-w', words, 'durations', '--', 'true')
+        equal(done.code, 0, done)
+
+
+def completions_list_every_command_and_option():
+    for shell in ('bash', 'zsh'):
+        script = dibs('completion', shell).out
+        for command in COMMANDS + ['exec', 'ls']:
+            assert re.search(r'[ (|\']%s[ )|:]' % command, script), (shell, command)
+        for command in COMMANDS:
+            part = re.search(r'\(?%s(?:\|\w+)?\)(.*?);;\n' % command, script, re.S).group(1)
+            options = _options(command)
+            assert options, command
+            for letter, name in options:
+                contains(part, '--' + name)
+                if letter:
+                    contains(part, '-' + letter)
+
+
+def bash_completes():
+    script = dibs('completion', 'bash').out
+    asks = {'dibs ru': 'run', 'dibs run --on-l': '--on-lost', 'dibs run --on-lost TE': 'TERM',
+            'dibs local sto': 'stop', 'dibs run x -- ech': 'echo', 'dibs ls --wai': '--waiting'}
+    for line, wanted in asks.items():
+        words = line.split()
+        done = subprocess.run(
+            ['bash', '-c', script + '\nCOMP_WORDS=(%s); COMP_CWORD=%d; _dibs; '
+             'printf "%%s\\n" "${COMPREPLY[@]}"' % (line, len(words) - 1)],
+            capture_output=True, text=True)
+        equal((done.stderr, wanted in done.stdout.split()), ('', True), line)
+
+
+def zsh_accepts_its_completion():
+    if not shutil.which('zsh'):
+        return
+    with tempfile.NamedTemporaryFile('w', suffix='_dibs') as f:
+        f.write(dibs('completion', 'zsh').out)
+        f.flush()
+        done = subprocess.run(['zsh', '-n', f.name], capture_output=True, text=True)
+        equal((done.returncode, done.stderr), (0, ''))
+
+
+def a_full_disk_is_no_success():
+    with open('/dev/full', 'w') as full:
+        equal(finish(start('completion', 'bash', stdout=full)).code, 70)
+
+
+def q_says_only_what_went_wrong():
+    equal(dibs('acquire', '-q', 'quiet').err, '')
+    equal(dibs('run', '-q', '-n', 'quiet', 'true').err, '')
+
+
+tests(dict(globals()))
