@@ -85,7 +85,7 @@ static void after_a_close_nothing_old_comes_out(void **state)
   fixture_end(&f);
 }
 
-static void a_fault_that_nobody_took_is_forgotten_by_a_new_connection(void **state)
+static void a_fault_that_nobody_took_is_forgotten_with_its_connection(void **state)
 {
   fixture f;
 
@@ -96,6 +96,9 @@ static void a_fault_that_nobody_took_is_forgotten_by_a_new_connection(void **sta
   link_tick(f.link, f.now);
   f.now = instant_add(f.now, SPAN_MS(60000));
   link_tick(f.link, f.now);
+  assert_int_equal(link_state_of(f.link), LINK_DOWN);
+  link_closed(f.link);
+  expect_nothing(&f);
   assert_int_equal(link_opened(f.link, f.now), DIBS_OK);
   expect_nothing(&f);
   fixture_end(&f);
@@ -251,7 +254,7 @@ int main(void)
     cmocka_unit_test(an_answer_to_no_command_is_a_protocol_fault),
     cmocka_unit_test(garbage_behind_an_answer_does_not_hide_the_answer),
     cmocka_unit_test(after_a_close_nothing_old_comes_out),
-    cmocka_unit_test(a_fault_that_nobody_took_is_forgotten_by_a_new_connection),
+    cmocka_unit_test(a_fault_that_nobody_took_is_forgotten_with_its_connection),
     cmocka_unit_test(messages_of_our_channel_come_through),
     cmocka_unit_test(a_message_right_behind_the_handshake_is_not_lost),
     cmocka_unit_test(messages_of_other_channels_are_dropped),

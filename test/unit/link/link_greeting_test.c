@@ -136,6 +136,8 @@ static void another_kind_of_peer_is_a_protocol_fault(void **state)
   check_fault(LINK_COMMANDS, NULL, "+OK\r\n+OK\r\n", DIBS_ERR_PROTOCOL, "handshake");
   check_fault(LINK_INBOX, NULL, "+OK\r\n*3\r\n$9\r\nsubscribe\r\n$8\r\ndibs:in2\r\n:1\r\n",
               DIBS_ERR_PROTOCOL, "handshake");
+  check_fault(LINK_INBOX, NULL, "+OK\r\n*3\r\n$9\r\nsubscribe\r\n$7\r\ndibs:in\r\n:1\r\n",
+              DIBS_ERR_PROTOCOL, "handshake");
   check_fault(LINK_INBOX, NULL, "+OK\r\n*3\r\n:1\r\n:2\r\n:3\r\n", DIBS_ERR_PROTOCOL, "handshake");
 }
 

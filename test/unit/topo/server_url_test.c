@@ -209,6 +209,21 @@ static void unknown_options_are_refused_with_a_guess(void **state)
   expect_refused("redis://:hunter2@h?password=hunter2", "before the '@'");
 }
 
+static void only_what_looks_like_a_name_is_shown_as_one(void **state)
+{
+  fixture f;
+
+  (void)state;
+  expect_refused("redis://h?abcdefghijabcdefghijabcdefghijabcdefghij=1",
+                 "unknown option \"abcdefghij");
+  assert_int_equal(parse(&f, "redis://h?abcdefghijabcdefghijabcdefghijabcdefghijk=1"),
+                   DIBS_ERR_CONFIG);
+  assert_null(strstr(f.words, "abc"));
+  expect_refused("redis://h?\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
+                 "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff=1",
+                 "unknown option; known are db");
+}
+
 static void option_values_are_checked(void **state)
 {
   (void)state;
@@ -230,7 +245,7 @@ static void ports_hosts_and_databases_are_checked(void **state)
 {
   static const char *const ports[] = {
     "redis://h:", "redis://h:0", "redis://h:65536", "redis://h:99999999999", "redis://h:-1",
-    "redis://h:+1", "redis://h:1x", "redis://h:1%30", "redis://[::1]:", "redis://[::1]:x",
+    "redis://h:+1", "redis://h:1x", "redis://h:000001", "redis://h:1%30", "redis://[::1]:", "redis://[::1]:x",
   };
   fixture f;
 
@@ -350,6 +365,7 @@ int main(void)
     cmocka_unit_test(it_is_shown_without_credentials),
     cmocka_unit_test(unknown_schemes_are_refused_with_a_guess),
     cmocka_unit_test(unknown_options_are_refused_with_a_guess),
+    cmocka_unit_test(only_what_looks_like_a_name_is_shown_as_one),
     cmocka_unit_test(option_values_are_checked),
     cmocka_unit_test(ports_hosts_and_databases_are_checked),
     cmocka_unit_test(odd_characters_must_be_encoded),
