@@ -36,8 +36,7 @@ static const meaning meanings[] = {
 static const meaning phrases[] = {
   { "invalid password", RESP_FAULT_AUTH },
   { "max number of clients reached", RESP_FAULT_LATER },
-  { "can't run this command or subcommand", RESP_FAULT_DENIED },
-  { "can't access at least one of the keys", RESP_FAULT_DENIED },
+  { "The user executing the script can't ", RESP_FAULT_DENIED },
 };
 
 static bool has_phrase(const char *bytes, size_t size, const char *phrase)

@@ -72,6 +72,12 @@ static void errors_inside_scripts_are_seen_through(void **state)
       ", on @user_script:12.", RESP_FAULT_REFUSED },
     { "ERR Error running script (call to f_" SHA "): @user_script:1: The user executing "
       "the script can't run this command or subcommand", RESP_FAULT_DENIED },
+    { "ERR The user executing the script can't run this command or subcommand script: " SHA
+      ", on @user_script:1.", RESP_FAULT_DENIED },
+    { "ERR The user executing the script can't publish to the channel mentioned in the "
+      "command script: " SHA ", on @user_script:1.", RESP_FAULT_DENIED },
+    { "NOREPLICAS Not enough good replicas to write. script: " SHA ", on @user_script:1.",
+      RESP_FAULT_REFUSED },
     { "ERR ACL failure in script: The user executing the script can't access at least one "
       "of the keys mentioned in the command arguments script: " SHA, RESP_FAULT_DENIED },
     { "NOPERM ACL failure in script: User alice has no permissions to run the 'set' command "
