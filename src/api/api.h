@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* api - the exported functions: argument checks, options, configuration, handles, and what
+ * the engine's effects mean for callers and callbacks.
+ *
+ * May include drive/ and everything below, local/local.h for the private server. The
+ * client's mutex is drive's; functions marked "mutex held" need it.
+ *
+ * Invariants: a hold is told lost once (S8); what dibs_hold_state() and its like answer
+ * never waits for a mutex and is never true at or after the lease's end (S7); a claim is
+ * freed when the engine is done with it, no job of it is pending and no call waits for it;
+ * dibs_close() returns when no other call is inside. */
+#ifndef API_H
+#define API_H
+
+#include <dibs/dibs.h>
+
+#include "api/handle.h"
+#include "api/options.h"
+#include "dialect/native.h"
+#include "drive/drive.h"
+#include "drive/fork_epoch.h"
+
+/* One acquisition, from the call to the end of its hold; the engine's context. */
+typedef struct claim {
+  dibs_client *client;
+  struct claim *previous, *next;
+  uint64_t id;                     /* the engine's */
+  handle *hold, *request;          /* NULL: ended, or not made */
+  drive_waiter *waiter;            /* of the call that waits for the next effect */
+  bool is_held, is_lost;
+  bool is_over;                    /* the engine knows it no more */
+  dibs_status status;              /* of the last step */
+  dibs_canceller *cancel;
+  size_t jobs;                     /* queued or running */
+  drive_job lock_job, lost_job, release_job;
+  dibs_lock_callback on_lock;
+  void *on_lock_data;
+  dibs_lost_callback on_lost;
+  void *on_lost_data;
+  dibs_status lost_why;
+  void *lost_hold, *granted_hold;  /* the values given to the callbacks */
+  dibs_release_callback on_release;
+  void *on_release_data;
+  size_t name_size;
+  char name[];
+} claim;
+
+struct dibs_client {
+  memory memory;
+  uint64_t epoch;
+  drive *drive;
+  handle *handle;                  /* by which its holds find it */
+  native names;
+  char shown[320];
+  bool is_private;
+  int local_use_fd;
+  uint32_t flags;
+  client_times times;
+  dibs_event_callback on_event;
+  void *on_event_data;
+  /* Mutex held: */
+  dibs_error last_error;
+  claim *first_claim;
+  size_t calls;                    /* inside now */
+  bool is_closing;
+  drive_waiter *idle;              /* done when calls is 0 */
+};
+
+/* ---- client.c ---- */
+/* DIBS_OK: the mutex is held, and client_leave() must follow. */
+dibs_status client_enter(dibs_client *c, bool blocks);
+void client_leave(dibs_client *c);
+/* Remembers a fault for dibs_last_error(). Mutex held. Returns `status`. */
+dibs_status client_fault(dibs_client *c, dibs_status status, const char *words);
+/* The same from outside the mutex. */
+dibs_status client_refuse(dibs_client *c, dibs_status status, const char *words);
+instant client_give_up_at(const dibs_client *c);
+
+/* As client_enter(), by a hold or request; DIBS_ERR_STALE, DIBS_ERR_FORKED too. */
+typedef struct entry { handle *client_handle; dibs_client *client; claim *claim; } entry;
+dibs_status claim_enter(const void *value, handle_kind kind, bool blocks, entry *ret_entry);
+void claim_leave(const entry *e);
+dibs_client *client_free(dibs_client *c);
+
+/* ---- claim.c ---- */
+claim *claim_new(dibs_client *c, const void *name, size_t name_size);  /* NULL: memory */
+claim *claim_free(claim *cl);      /* one the engine never knew */
+/* Gives it to the engine. Mutex held; on a fault nothing was begun. */
+dibs_status claim_begin(claim *cl, const lock_plan *plan, bool is_try);
+void claim_list_join(claim *cl);   /* mutex held */
+void claim_settle(claim *cl);      /* mutex held: frees it if nothing needs it */
+void claim_queue(claim *cl, drive_job *job);     /* mutex held */
+void claim_end_hold(claim *cl);    /* mutex held: its dibs_hold is stale from now on */
+void claim_end_request(claim *cl);
+void claim_depths(claim *cl);      /* mutex held: counts again who shares the lease */
+void claim_unwatch(claim *cl);     /* mutex held: the canceller is not needed any more */
+
+/* ---- effects.c ---- */
+void api_effect(void *client, const effect *e);
+void api_cancelled(void *client, const dibs_canceller *canceller);
+
+/* ---- question.c ---- */
+/* One command of our own and its answer; on the caller's stack. */
+typedef struct question {
+  drive_waiter waiter;
+  dibs_status status;
+  resp_reply *reply;               /* freed by question_deinit() */
+} question;
+
+/* Sends; mutex held. question_deinit() must follow in any case. */
+void question_ask(dibs_client *c, question *q, const buffer *command,
+                  const buffer *with_text, instant give_up_at);
+dibs_status question_wait(dibs_client *c, question *q);        /* mutex held */
+void question_deinit(question *q);
+void question_answered(dibs_client *c, question *q, const effect *e);
+/* All of it for one command, outside the mutex. */
+dibs_status question_run(dibs_client *c, question *q, const buffer *command,
+                         const buffer *with_text);
+/* For questions that change nothing, "perhaps it happened" is "no answer". */
+dibs_status question_read_only(dibs_status status);
+
+/* ---- inspect.c ---- */
+dibs_status inspect_name(dibs_client *c, const void *name, size_t size,
+                         dibs_inspection **ret_inspection);
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/config.h"
+
+#include <ini.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "topo/server_url_parts.h"      /* words_nearest() */
+
+#define PPM_MAX 500000
+
+typedef enum key_kind { KEY_TEXT, KEY_SECRET, KEY_DURATION, KEY_PPM } key_kind;
+
+typedef struct key { const char *name; key_kind kind; size_t place; } key;
+
+#define FIELD(member) offsetof(config, member)
+
+static const key keys[] = {
+  { "url", KEY_SECRET, FIELD(url) },
+  { "prefix", KEY_TEXT, FIELD(prefix) },
+  { "user", KEY_TEXT, FIELD(user) },
+  { "password", KEY_SECRET, FIELD(password) },
+  { "password_file", KEY_TEXT, FIELD(password_file) },
+  { "cacert", KEY_TEXT, FIELD(ca_file) },
+  { "cert", KEY_TEXT, FIELD(cert_file) },
+  { "key", KEY_TEXT, FIELD(key_file) },
+  { "sni", KEY_TEXT, FIELD(server_name) },
+  { "note", KEY_TEXT, FIELD(note) },
+  { "connect_timeout", KEY_DURATION, FIELD(connect_timeout_ms) },
+  { "command_timeout", KEY_DURATION, FIELD(command_timeout_ms) },
+  { "close_timeout", KEY_DURATION, FIELD(close_timeout_ms) },
+  { "clock_rate_error_ppm", KEY_PPM, FIELD(clock_rate_error_ppm) },
+};
+#define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
+
+typedef struct reading {
+  config *config;
+  const char *at, *end;
+  uint64_t line;
+  bool is_too_long;
+  uint32_t seen;            /* a bit for each key */
+  dibs_status status;       /* of the first fault */
+  const char *file;
+  text *why;
+} reading;
+
+void config_init(config *c, const memory *m)
+{
+  *c = (config){ .memory = *m };
+}
+
+void config_deinit(config *c)
+{
+  for (size_t i = 0; i < KEY_COUNT; i++)
+    if (keys[i].kind == KEY_TEXT || keys[i].kind == KEY_SECRET) {
+      char **field = (char **)(void *)((char *)c + keys[i].place);
+
+      mem_free_secret(&c->memory, *field);
+      *field = NULL;
+    }
+}
+
+/* ---- faults ---- */
+
+static int fault(reading *r, const char *name, const char *words)
+{
+  if (r->status != DIBS_OK)
+    return 0;
+  r->status = DIBS_ERR_CONFIG;
+  text_add(r->why, r->file);
+  text_add(r->why, ":");
+  text_add_uint(r->why, r->line);
+  text_add(r->why, ": ");
+  text_add(r->why, name);
+  text_add(r->why, words);
+  return 0;
+}
+
+static int unknown(reading *r, const char *name)
+{
+  const char *names[KEY_COUNT];
+  const char *near;
+
+  for (size_t i = 0; i < KEY_COUNT; i++)
+    names[i] = keys[i].name;
+  near = words_nearest((part){ name, strlen(name) }, names, KEY_COUNT);
+  (void)fault(r, "unknown key ", "");
+  text_add_quoted(r->why, name, strlen(name));
+  if (near != NULL) {
+    text_add(r->why, "; did you mean ");
+    text_add(r->why, near);
+    text_add(r->why, "?");
+    return 0;
+  }
+  for (size_t i = 0; i < KEY_COUNT; i++) {
+    text_add(r->why, i == 0 ? "; known are " : ", ");
+    text_add(r->why, names[i]);
+  }
+  return 0;
+}
+
+/* ---- values ---- */
+
+static int text_set(reading *r, const key *k, void *field, const char *value)
+{
+  char *copy;
+
+  if (value[0] == 0)
+    return fault(r, k->name, " is empty");
+  copy = mem_copy_text(&r->config->memory, value);
+  if (copy == NULL) {
+    r->status = DIBS_ERR_NO_MEMORY;
+    return 0;
+  }
+  *(char **)field = copy;
+  return 1;
+}
+
+static int duration_set(reading *r, const key *k, void *field, const char *value)
+{
+  int32_t ms;
+
+  if (!text_to_ms(value, &ms) || ms < 1)
+    return fault(r, k->name, " must be a duration such as 500ms, 10s or 5m");
+  *(int32_t *)field = ms;
+  return 1;
+}
+
+static int ppm_set(reading *r, const key *k, void *field, const char *value)
+{
+  uint64_t number;
+
+  if (!text_to_uint(value, strlen(value), &number) || number < 1 || number > PPM_MAX)
+    return fault(r, k->name, " must be a number from 1 to 500000");
+  *(int32_t *)field = (int32_t)number;
+  return 1;
+}
+
+static int value_set(reading *r, size_t which, const char *value)
+{
+  const key *k = &keys[which];
+  void *field = (char *)r->config + k->place;
+
+  if ((r->seen & (uint32_t)1 << which) != 0)
+    return fault(r, k->name, " is given twice");
+  r->seen |= (uint32_t)1 << which;
+  switch (k->kind) {
+  case KEY_DURATION: return duration_set(r, k, field, value);
+  case KEY_PPM: return ppm_set(r, k, field, value);
+  case KEY_TEXT:
+  case KEY_SECRET: break;
+  }
+  return text_set(r, k, field, value);
+}
+
+/* ---- lines, as inih wants them ---- */
+
+static int line_read(void *user, const char *section, const char *name, const char *value)
+{
+  reading *r = user;
+  size_t which = 0;
+
+  if (r->status != DIBS_OK)
+    return 0;
+  if (section[0] != 0)
+    return fault(r, "", "sections are not known here; write key = value");
+  if (value == NULL)
+    return fault(r, "", "write key = value");
+  while (which < KEY_COUNT && strcmp(name, keys[which].name) != 0)
+    which++;
+  return which == KEY_COUNT ? unknown(r, name) : value_set(r, which, value);
+}
+
+/* One line of at most `room` bytes with its zero, as fgets(). A longer one would come in
+ * pieces that look like lines of their own: it ends the reading. */
+static char *line_next(char *to, int room, void *stream)
+{
+  reading *r = stream;
+  const char *end;
+  size_t size;
+
+  if (r->at == r->end || r->is_too_long || r->status != DIBS_OK || room < 2)
+    return NULL;
+  r->line++;
+  end = memchr(r->at, '\n', (size_t)(r->end - r->at));
+  size = (size_t)((end == NULL ? r->end : end + 1) - r->at);
+  if (size > (size_t)room - 1) {
+    r->is_too_long = true;
+    return NULL;
+  }
+  memcpy(to, r->at, size);
+  to[size] = 0;
+  r->at += size;
+  return to;
+}
+
+dibs_status config_parse(config *c, const char *bytes, size_t size, const char *file,
+                         text *why)
+{
+  reading r = { .config = c, .at = bytes, .end = bytes + size, .file = file, .why = why };
+  int line;
+
+  if (size > 0 && memchr(bytes, 0, size) != NULL) {
+    (void)fault(&r, "", "a zero byte; this is no text file");
+    return r.status;
+  }
+  line = ini_parse_stream(line_next, &r, line_read, &r);
+  if (r.is_too_long)
+    (void)fault(&r, "", "the line is too long");
+  if (line > 0 && r.status == DIBS_OK) {
+    r.line = (uint64_t)line;
+    (void)fault(&r, "", "write key = value");
+  }
+  if (line < 0 && r.status == DIBS_OK)
+    r.status = DIBS_ERR_NO_MEMORY;
+  return r.status;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* api/config_find.c - the config file and the password file, from the disk. */
+#include "api/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FILE_BYTES_MAX 65536
+#define PATH_BYTES_MAX 4096
+
+static dibs_status file_fault(const char *path, const char *words, text *why)
+{
+  text_add(why, path);
+  text_add(why, ": ");
+  text_add(why, words);
+  return DIBS_ERR_CONFIG;
+}
+
+/* Fills `bytes`; the number read, or -1 with errno. */
+static ssize_t read_all(int fd, char *bytes, size_t size)
+{
+  size_t used = 0;
+
+  while (used < size) {
+    ssize_t n = read(fd, bytes + used, size - used);
+
+    if (n == 0)
+      break;
+    if (n < 0 && errno != EINTR)
+      return -1;
+    if (n > 0)
+      used += (size_t)n;
+  }
+  return (ssize_t)used;
+}
+
+dibs_status config_file_read(const memory *m, const char *path, char **ret_bytes,
+                             size_t *ret_size, bool *ret_missing, text *why)
+{
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  char *bytes;
+  ssize_t size;
+
+  *ret_missing = fd < 0 && (errno == ENOENT || errno == ENOTDIR);
+  if (fd < 0)
+    return file_fault(path, strerrordesc_np(errno), why);
+  bytes = mem_alloc(m, FILE_BYTES_MAX + 1);
+  if (bytes == NULL) {
+    (void)close(fd);
+    return DIBS_ERR_NO_MEMORY;
+  }
+  size = read_all(fd, bytes, FILE_BYTES_MAX + 1);
+  (void)close(fd);
+  if (size < 0 || size > FILE_BYTES_MAX) {
+    mem_wipe(bytes, FILE_BYTES_MAX + 1);
+    mem_free(m, bytes);
+    return file_fault(path, size < 0 ? strerrordesc_np(errno) : "longer than 64 KiB", why);
+  }
+  bytes[size] = 0;
+  *ret_bytes = bytes;
+  *ret_size = (size_t)size;
+  return DIBS_OK;
+}
+
+static dibs_status password_read(config *c, text *why)
+{
+  char *bytes;
+  size_t size;
+  bool is_missing;
+  dibs_status status;
+
+  if (c->password_file == NULL)
+    return DIBS_OK;
+  if (c->password != NULL)
+    return file_fault(c->password_file, "password and password_file are both given", why);
+  status = config_file_read(&c->memory, c->password_file, &bytes, &size, &is_missing, why);
+  if (status != DIBS_OK)
+    return status;
+  while (size > 0 && (bytes[size - 1] == '\n' || bytes[size - 1] == '\r'))
+    bytes[--size] = 0;
+  c->password = mem_copy_text(&c->memory, bytes);
+  mem_free_secret(&c->memory, bytes);
+  return c->password == NULL ? DIBS_ERR_NO_MEMORY : DIBS_OK;
+}
+
+static dibs_status file_use(config *c, const char *path, bool *ret_missing, text *why)
+{
+  char *bytes;
+  size_t size;
+  dibs_status status = config_file_read(&c->memory, path, &bytes, &size, ret_missing, why);
+
+  if (status != DIBS_OK)
+    return status;
+  status = config_parse(c, bytes, size, path, why);
+  mem_wipe(bytes, size);
+  mem_free(&c->memory, bytes);
+  return status == DIBS_OK ? password_read(c, why) : status;
+}
+
+/* The user's own file; false when there is no home. */
+static bool user_path(char *bytes, size_t size)
+{
+  const char *directory = secure_getenv("XDG_CONFIG_HOME");
+  const char *home = secure_getenv("HOME");
+  text path = text_over(bytes, size);
+
+  if (directory != NULL && directory[0] == '/') {
+    text_add(&path, directory);
+  } else if (home != NULL && home[0] == '/') {
+    text_add(&path, home);
+    text_add(&path, "/.config");
+  } else {
+    return false;
+  }
+  text_add(&path, "/dibs/config");
+  return !path.is_cut;
+}
+
+dibs_status config_find(config *c, text *why)
+{
+  char own[PATH_BYTES_MAX];
+  const char *paths[] = { own, "/etc/dibs/config" };
+  char words[512];
+
+  for (size_t i = user_path(own, sizeof(own)) ? 0 : 1; i < 2; i++) {
+    text mine = text_over(words, sizeof(words));
+    bool is_missing = false;
+    dibs_status status = file_use(c, paths[i], &is_missing, &mine);
+
+    if (is_missing)
+      continue;
+    if (status != DIBS_OK)
+      text_add(why, words);
+    return status;
+  }
+  return DIBS_OK;
+}

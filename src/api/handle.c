@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* api/handle.c - see handle.h. Places live in chunks that double in size and never move;
+ * free ones form a stack whose head carries a counter against the ABA problem. */
+#include "api/handle.h"
+
+#include <assert.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "drive/fork_epoch.h"
+
+#define CHUNK_FIRST 64u
+#define CHUNKS_MAX 20
+#define PINS_MASK 0x7fffffffu
+#define RETIRED 0x80000000u
+
+#if UINTPTR_MAX > 0xffffffffu
+#define PLACE_BITS 31
+#else
+#define PLACE_BITS 19              /* leaves 12 bits of generation */
+#endif
+#define PLACES_MAX ((1u << PLACE_BITS) - 1)
+
+static _Atomic(handle *) chunks[CHUNKS_MAX];
+static _Atomic uint64_t free_head;      /* counter << 32 | place + 1 */
+
+/* ---- places ---- */
+
+static handle *handle_at(uint32_t place)
+{
+  uint32_t size = CHUNK_FIRST, first = 0;
+  handle *chunk;
+
+  for (int i = 0; i < CHUNKS_MAX; i++) {
+    if (place - first < size) {
+      chunk = atomic_load(&chunks[i]);
+      return chunk == NULL ? NULL : &chunk[place - first];
+    }
+    first += size;
+    size *= 2;
+  }
+  return NULL;
+}
+
+static void free_push(handle *h)
+{
+  uint64_t head = atomic_load(&free_head), mine;
+
+  do {
+    atomic_store(&h->next_free, (uint32_t)head);
+    mine = ((head >> 32) + 1) << 32 | (h->place + 1);
+  } while (!atomic_compare_exchange_weak(&free_head, &head, mine));
+}
+
+static handle *free_pop(void)
+{
+  uint64_t head = atomic_load(&free_head), rest;
+  handle *h;
+
+  do {
+    if ((uint32_t)head == 0)
+      return NULL;
+    h = handle_at((uint32_t)head - 1);
+    rest = ((head >> 32) + 1) << 32 | atomic_load(&h->next_free);
+  } while (!atomic_compare_exchange_weak(&free_head, &head, rest));
+  return h;
+}
+
+/* Adds the next chunk; true when there are new places, by this thread or another. */
+static bool table_grow(void)
+{
+  uint32_t size = CHUNK_FIRST, first = 0;
+  handle *chunk, *none = NULL;
+  int i = 0;
+
+  for (; i < CHUNKS_MAX && atomic_load(&chunks[i]) != NULL; i++) {
+    first += size;
+    size *= 2;
+  }
+  if (i == CHUNKS_MAX || first + size > PLACES_MAX)
+    return false;
+  /* Process-wide, so that no client's allocator will do. */
+  chunk = calloc(size, sizeof(*chunk));
+  if (chunk == NULL)
+    return false;
+  for (uint32_t p = 0; p < size; p++) {
+    chunk[p].place = first + p;
+    atomic_store(&chunk[p].word, (uint64_t)1 << 32);
+    atomic_store(&chunk[p].fd, -1);
+  }
+  if (!atomic_compare_exchange_strong(&chunks[i], &none, chunk)) {
+    free(chunk);
+    return true;
+  }
+  for (uint32_t p = 0; p < size; p++)
+    free_push(&chunk[p]);
+  return true;
+}
+
+/* ---- values ---- */
+
+/* As much of a generation as a value has room for; never 0. */
+static uintptr_t value_of(uint32_t place, uint64_t word)
+{
+  return ((uintptr_t)(word >> 32) << PLACE_BITS << 1) | (uintptr_t)place << 1 | 1u;
+}
+
+static handle *handle_of(uintptr_t value)
+{
+  return (value & 1u) == 0 ? NULL : handle_at((uint32_t)(value >> 1) & PLACES_MAX);
+}
+
+static bool is_of(const handle *h, uint64_t word, uintptr_t value, handle_kind kind)
+{
+  return (word & RETIRED) == 0 && value_of(h->place, word) == value &&
+         atomic_load(&h->kind) == (int)kind;
+}
+
+void *handle_value(const handle *h)
+{
+  return (void *)value_of(h->place, atomic_load(&h->word));
+}
+
+/* ---- life ---- */
+
+handle *handle_new(handle_kind kind, void *owner, const void *client)
+{
+  handle *h;
+
+  while ((h = free_pop()) == NULL)
+    if (!table_grow())
+      return NULL;
+  h->owner = owner;
+  h->client = client;
+  atomic_store(&h->epoch, fork_epoch());
+  atomic_store(&h->valid_until_ns, 0);
+  atomic_store(&h->fence, 0);
+  atomic_store(&h->depth, 0);
+  atomic_store(&h->condition, DIBS_GONE);
+  atomic_store(&h->fd, -1);
+  atomic_store(&h->kind, kind);
+  return h;
+}
+
+handle *handle_pin(const void *value, handle_kind kind)
+{
+  handle *h = handle_of((uintptr_t)value);
+  uint64_t word;
+
+  if (h == NULL)
+    return NULL;
+  word = atomic_load(&h->word);
+  do {
+    if (!is_of(h, word, (uintptr_t)value, kind))
+      return NULL;
+  } while (!atomic_compare_exchange_weak(&h->word, &word, word + 1));
+  return h;
+}
+
+bool handle_is(const handle *h, const void *value, handle_kind kind)
+{
+  return is_of(h, atomic_load(&h->word), (uintptr_t)value, kind);
+}
+
+/* Whoever brings a retired place to no pins gives it back. */
+static void give_back(handle *h, uint64_t word)
+{
+  if ((word & PINS_MASK) != 0 || (word & RETIRED) == 0)
+    return;
+  if (atomic_compare_exchange_strong(&h->word, &word, word & ~(uint64_t)RETIRED))
+    free_push(h);
+}
+
+void handle_unpin(handle *h)
+{
+  give_back(h, atomic_fetch_sub(&h->word, 1) - 1);
+}
+
+void handle_end(handle *h)
+{
+  uint64_t word = atomic_load(&h->word), next;
+
+  atomic_store(&h->kind, 0);
+  do {
+    assert((word & RETIRED) == 0);
+    next = (word + ((uint64_t)1 << 32)) | RETIRED;
+    if (next >> 32 == 0)
+      next |= (uint64_t)1 << 32;         /* generation 0 would make a small value */
+  } while (!atomic_compare_exchange_weak(&h->word, &word, next));
+  give_back(h, next);
+}
+
+void handle_wait(const handle *h)
+{
+  uint64_t next = atomic_load(&h->word) >> 32;
+
+  /* Those inside have lost their client's mutex already; they only have to unpin. */
+  for (;;) {
+    uint64_t word = atomic_load(&h->word);
+
+    if (word >> 32 != next || (word & RETIRED) == 0 || (word & PINS_MASK) == 0)
+      return;
+    (void)sched_yield();
+  }
+}
+
+bool handle_look(const void *value, handle_kind kind, handle_view *ret_view)
+{
+  handle *h = handle_of((uintptr_t)value);
+  handle_view view;
+
+  if (h == NULL || !is_of(h, atomic_load(&h->word), (uintptr_t)value, kind))
+    return false;
+  view.epoch = atomic_load(&h->epoch);
+  view.fence = atomic_load(&h->fence);
+  view.valid_until_ns = atomic_load(&h->valid_until_ns);
+  view.depth = atomic_load(&h->depth);
+  view.condition = atomic_load(&h->condition);
+  /* Still the same tenant: so all of it was his. */
+  if (!is_of(h, atomic_load(&h->word), (uintptr_t)value, kind))
+    return false;
+  *ret_view = view;
+  return true;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* api/hold.c - what a hold answers, and its release. */
+#include "api/api.h"
+
+#include <stddef.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* ---- without the mutex ---- */
+
+/* False for stale, forked and ended holds. */
+static bool hold_look(const dibs_hold *hold, handle_view *ret_view)
+{
+  return handle_look(hold, HANDLE_HOLD, ret_view) && ret_view->epoch == fork_epoch();
+}
+
+static int64_t valid_ns(const handle_view *v)
+{
+  int64_t now = drive_now().ns;
+
+  /* A hold that nobody told lost yet is over all the same when its time is. */
+  return v->condition == DIBS_GONE || now >= v->valid_until_ns ? 0 : v->valid_until_ns - now;
+}
+
+dibs_hold_condition dibs_hold_state(const dibs_hold *hold)
+{
+  handle_view v;
+
+  if (!hold_look(hold, &v) || valid_ns(&v) == 0)
+    return DIBS_GONE;
+  return (dibs_hold_condition)v.condition;
+}
+
+int64_t dibs_hold_valid_ms(const dibs_hold *hold)
+{
+  handle_view v;
+
+  return hold_look(hold, &v) ? valid_ns(&v) / 1000000 : 0;
+}
+
+uint64_t dibs_hold_fence(const dibs_hold *hold)
+{
+  handle_view v;
+
+  return hold_look(hold, &v) ? v.fence : 0;
+}
+
+int dibs_hold_depth(const dibs_hold *hold)
+{
+  handle_view v;
+
+  return hold_look(hold, &v) ? v.depth : 0;
+}
+
+/* ---- with it ---- */
+
+int dibs_hold_fd(dibs_hold *hold)
+{
+  entry in;
+  handle *h;
+  handle_view v;
+  int fd;
+
+  if (claim_enter(hold, HANDLE_HOLD, false, &in) != DIBS_OK)
+    return -1;
+  h = in.claim->hold;
+  fd = atomic_load(&h->fd);
+  if (fd < 0) {
+    bool is_over = !hold_look(hold, &v) || valid_ns(&v) == 0;
+
+    fd = eventfd(is_over ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK);
+    atomic_store(&h->fd, fd);
+  }
+  claim_leave(&in);
+  return fd;
+}
+
+dibs_status dibs_hold_token(const dibs_hold *hold, char *ret_text, size_t text_size)
+{
+  char words[DIBS_TOKEN_SIZE];
+  text token = text_over(words, sizeof(words));
+  text out;
+  entry in;
+  dibs_status status = claim_enter(hold, HANDLE_HOLD, false, &in);
+
+  if (status != DIBS_OK)
+    return status;
+  if (!engine_hold_token(drive_engine(in.client->drive), in.claim->id, &token))
+    status = DIBS_ERR_STALE;
+  else if (ret_text == NULL || token.used >= text_size)
+    status = client_fault(in.client, DIBS_ERR_ARGUMENT,
+                          "text_size is too small; DIBS_TOKEN_SIZE is always enough");
+  claim_leave(&in);
+  if (status != DIBS_OK)
+    return status;
+  out = text_over(ret_text, text_size);
+  text_add(&out, words);
+  return DIBS_OK;
+}
+
+/* ---- its end ---- */
+
+#define CLAIM_OF(job, member) ((claim *)(void *)((char *)(job) - offsetof(claim, member)))
+
+static void release_run(drive_job *job)
+{
+  claim *cl = CLAIM_OF(job, release_job);
+
+  cl->on_release(cl->status, cl->on_release_data);
+}
+
+static void release_finish(drive_job *job)
+{
+  claim *cl = CLAIM_OF(job, release_job);
+
+  cl->jobs--;
+  claim_settle(cl);
+}
+
+/* The program is done with the hold: its handle ends, and so does the duty to tell its
+ * loss, unless that runs already. */
+static void hold_let_go(claim *cl)
+{
+  cl->is_held = false;
+  if (cl->hold != NULL && atomic_load(&cl->hold->depth) > 1)
+    claim_depths(cl);                    /* of those that go on */
+  claim_end_hold(cl);
+  if (cl->jobs > 0 && drive_call_withdraw(cl->client->drive, &cl->lost_job))
+    cl->jobs--;
+}
+
+/* Mutex held. What the engine answers later comes as api_effect(). */
+static dibs_status release_begin(claim *cl)
+{
+  dibs_client *c = cl->client;
+  dibs_status status;
+
+  hold_let_go(cl);
+  status = engine_release(drive_engine(c->drive), cl->id, drive_now());
+  if (status != DIBS_OK) {               /* the engine knows it no more */
+    cl->is_over = true;
+    claim_settle(cl);
+    return client_fault(c, status, "");
+  }
+  return DIBS_OK;
+}
+
+static dibs_status release_wait(claim *cl)
+{
+  dibs_client *c = cl->client;
+  drive_waiter waiter;
+  dibs_status status;
+  instant until = instant_add(drive_now(), span_ms(c->times.command_ms));
+
+  drive_waiter_init(&waiter);
+  cl->waiter = &waiter;
+  status = release_begin(cl);
+  if (status == DIBS_OK) {
+    drive_settle(c->drive);
+    status = drive_wait(c->drive, &waiter, until) ? cl->status : DIBS_UNKNOWN;
+    if (!waiter.is_done)
+      (void)client_fault(c, status, "the server has not confirmed the release in time");
+  }
+  cl->waiter = NULL;
+  drive_waiter_deinit(&waiter);
+  claim_settle(cl);
+  return status;
+}
+
+/* Nobody waits for the answer: the loss is known here, or the release is on its way. */
+static dibs_status release_send(claim *cl)
+{
+  dibs_client *c = cl->client;
+  dibs_status known = cl->is_lost ? cl->lost_why : DIBS_OK;
+  dibs_status status = release_begin(cl);
+
+  drive_settle(c->drive);
+  return status == DIBS_OK ? known : status;
+}
+
+dibs_status dibs_release(dibs_hold *hold)
+{
+  entry in;
+  dibs_status status = claim_enter(hold, HANDLE_HOLD, false, &in);
+
+  if (status != DIBS_OK)
+    return status;
+  if (drive_is_in_callback() || in.claim->is_lost)
+    status = release_send(in.claim);
+  else
+    status = release_wait(in.claim);
+  claim_leave(&in);
+  return status;
+}
+
+dibs_status dibs_release_async(dibs_hold *hold, dibs_release_callback callback, void *data)
+{
+  entry in;
+  dibs_status status = claim_enter(hold, HANDLE_HOLD, false, &in);
+  claim *cl;
+
+  if (status != DIBS_OK)
+    return status;
+  cl = in.claim;
+  if (callback != NULL)
+    status = drive_callbacks_prepare(in.client->drive);
+  if (status == DIBS_OK) {
+    cl->release_job = (drive_job){ .run = release_run, .finish = release_finish };
+    cl->on_release = callback;
+    cl->on_release_data = data;
+    status = release_begin(cl);
+    drive_settle(in.client->drive);
+  }
+  claim_leave(&in);
+  return status;
+}
+
+dibs_status dibs_hold_detach(dibs_hold *hold)
+{
+  entry in;
+  dibs_status status = claim_enter(hold, HANDLE_HOLD, false, &in);
+  claim *cl;
+
+  if (status != DIBS_OK)
+    return status;
+  cl = in.claim;
+  hold_let_go(cl);
+  status = cl->is_lost ? DIBS_LOST : DIBS_OK;
+  if (engine_detach(drive_engine(in.client->drive), cl->id, drive_now()) != DIBS_OK) {
+    cl->is_over = true;
+    claim_settle(cl);
+    status = DIBS_LOST;
+  }
+  drive_settle(in.client->drive);
+  claim_leave(&in);
+  return status;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* api/lock.c - taking a lock, blocking or not. */
+#include "api/api.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* ---- what all four ways in check ---- */
+
+static dibs_status name_check(dibs_client *c, const void *name, size_t size)
+{
+  const char *fault = name == NULL ? "name is NULL" : native_name_fault(name, size);
+  char words[160];
+  text why = text_over(words, sizeof(words));
+
+  if (fault == NULL)
+    return DIBS_OK;
+  text_add(&why, fault);
+  if (name != NULL && size > 0 && size <= DIBS_NAME_MAX) {
+    text_add(&why, ": ");
+    text_add_quoted(&why, name, size);
+  }
+  return client_refuse(c, DIBS_ERR_ARGUMENT, words);
+}
+
+/* Checks that need no mutex, in the order in which their answers help most. */
+static dibs_status lock_check(dibs_client *c, const void *name, size_t size,
+                              const dibs_lock_options *options, bool is_blocking,
+                              lock_plan *ret_plan)
+{
+  char words[256];
+  text why = text_over(words, sizeof(words));
+  dibs_status status;
+
+  if (c == NULL)
+    return DIBS_ERR_ARGUMENT;
+  if (c->epoch != fork_epoch())
+    return DIBS_ERR_FORKED;
+  if (is_blocking && drive_is_in_callback())
+    return DIBS_ERR_WOULD_BLOCK;
+  status = name_check(c, name, size);
+  if (status != DIBS_OK)
+    return status;
+  status = lock_options_read(options, is_blocking, c->times.renew_every_ms, ret_plan, &why);
+  return status == DIBS_OK ? DIBS_OK : client_refuse(c, status, words);
+}
+
+/* ---- callbacks of a claim ---- */
+
+#define CLAIM_OF(job, member) ((claim *)(void *)((char *)(job) - offsetof(claim, member)))
+
+static void lock_run(drive_job *job)
+{
+  claim *cl = CLAIM_OF(job, lock_job);
+
+  cl->on_lock(cl->status, cl->status == DIBS_OK ? cl->granted_hold : NULL, cl->on_lock_data);
+}
+
+static void lock_finish(drive_job *job)
+{
+  claim *cl = CLAIM_OF(job, lock_job);
+
+  cl->jobs--;
+  claim_settle(cl);
+}
+
+static void lost_run(drive_job *job)
+{
+  claim *cl = CLAIM_OF(job, lost_job);
+
+  cl->on_lost(cl->lost_hold, cl->lost_why, cl->on_lost_data);
+}
+
+static void lost_finish(drive_job *job)
+{
+  claim *cl = CLAIM_OF(job, lost_job);
+
+  cl->jobs--;
+  claim_settle(cl);
+}
+
+static claim *claim_make(dibs_client *c, const void *name, size_t size)
+{
+  claim *cl = claim_new(c, name, size);
+
+  if (cl == NULL)
+    return NULL;
+  cl->lock_job = (drive_job){ .run = lock_run, .finish = lock_finish };
+  cl->lost_job = (drive_job){ .run = lost_run, .finish = lost_finish };
+  return cl;
+}
+
+/* ---- blocking ---- */
+
+/* Mutex held. What remains of `cl` afterwards is a hold or nothing. */
+static dibs_status lock_wait(claim *cl, dibs_hold **ret_hold)
+{
+  dibs_client *c = cl->client;
+  drive_waiter waiter;
+  dibs_status status;
+
+  drive_waiter_init(&waiter);
+  cl->waiter = &waiter;
+  drive_settle(c->drive);
+  (void)drive_wait(c->drive, &waiter, INSTANT_NEVER);
+  cl->waiter = NULL;
+  drive_waiter_deinit(&waiter);
+  status = cl->status;
+  if (status == DIBS_OK)
+    *ret_hold = cl->granted_hold;
+  else
+    claim_settle(cl);
+  return status;
+}
+
+static dibs_status lock_blocking(dibs_client *c, const void *name, size_t size,
+                                 const dibs_lock_options *options, bool is_try,
+                                 dibs_hold **ret_hold)
+{
+  lock_plan plan;
+  dibs_status status = lock_check(c, name, size, options, true, &plan);
+  claim *cl;
+
+  if (status != DIBS_OK)
+    return status;
+  if (ret_hold == NULL)
+    return client_refuse(c, DIBS_ERR_ARGUMENT, "ret_hold is NULL");
+  cl = claim_make(c, name, size);
+  if (cl == NULL)
+    return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
+  status = client_enter(c, true);
+  if (status != DIBS_OK) {
+    (void)claim_free(cl);
+    return status;
+  }
+  if (plan.on_lost != NULL)
+    status = drive_callbacks_prepare(c->drive);
+  if (status == DIBS_OK)
+    status = claim_begin(cl, &plan, is_try);
+  if (status == DIBS_OK)
+    status = lock_wait(cl, ret_hold);
+  else
+    (void)claim_free(cl);
+  client_leave(c);
+  return status;
+}
+
+dibs_status dibs_lock_bytes(dibs_client *client, const void *name, size_t name_size,
+                            const dibs_lock_options *options, dibs_hold **ret_hold)
+{
+  return lock_blocking(client, name, name_size, options, false, ret_hold);
+}
+
+dibs_status dibs_try_lock_bytes(dibs_client *client, const void *name, size_t name_size,
+                                const dibs_lock_options *options, dibs_hold **ret_hold)
+{
+  return lock_blocking(client, name, name_size, options, true, ret_hold);
+}
+
+/* Not further than matters: a name that is too long may lack its final zero. */
+static size_t name_size_of(const char *name)
+{
+  return name == NULL ? 0 : strnlen(name, DIBS_NAME_MAX + 1);
+}
+
+dibs_status dibs_lock(dibs_client *client, const char *name,
+                      const dibs_lock_options *options, dibs_hold **ret_hold)
+{
+  return lock_blocking(client, name, name_size_of(name), options, false, ret_hold);
+}
+
+dibs_status dibs_try_lock(dibs_client *client, const char *name,
+                          const dibs_lock_options *options, dibs_hold **ret_hold)
+{
+  return lock_blocking(client, name, name_size_of(name), options, true, ret_hold);
+}
+
+/* ---- with a callback ---- */
+
+static dibs_status lock_start(claim *cl, const lock_plan *plan, bool is_try,
+                              dibs_request **ret_request)
+{
+  dibs_client *c = cl->client;
+  dibs_request *request = handle_value(cl->request);
+  dibs_status status = drive_callbacks_prepare(c->drive);
+
+  if (status == DIBS_OK)
+    status = claim_begin(cl, plan, is_try);
+  if (status == DIBS_CANCELLED) {        /* fired before: an ending like any other */
+    cl->is_over = true;
+    cl->status = DIBS_CANCELLED;
+    claim_list_join(cl);
+    claim_end_request(cl);
+    claim_queue(cl, &cl->lock_job);
+    status = DIBS_OK;
+  }
+  if (status != DIBS_OK)
+    return status;
+  if (ret_request != NULL)
+    *ret_request = request;
+  drive_settle(c->drive);
+  return DIBS_OK;
+}
+
+static dibs_status lock_async(dibs_client *c, const char *name,
+                              const dibs_lock_options *options, bool is_try,
+                              dibs_lock_callback callback, void *data,
+                              dibs_request **ret_request)
+{
+  lock_plan plan;
+  size_t size = name_size_of(name);
+  dibs_status status = lock_check(c, name, size, options, false, &plan);
+  claim *cl;
+
+  if (status != DIBS_OK)
+    return status;
+  if (callback == NULL)
+    return client_refuse(c, DIBS_ERR_ARGUMENT, "callback is NULL");
+  cl = claim_make(c, name, size);
+  if (cl == NULL || (cl->request = handle_new(HANDLE_REQUEST, cl, handle_value(c->handle))) == NULL) {
+    (void)claim_free(cl);
+    return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
+  }
+  cl->on_lock = callback;
+  cl->on_lock_data = data;
+  status = client_enter(c, false);
+  if (status == DIBS_OK) {
+    status = lock_start(cl, &plan, is_try, ret_request);
+    if (status != DIBS_OK)
+      (void)claim_free(cl);
+    client_leave(c);
+    return status;
+  }
+  (void)claim_free(cl);
+  return status;
+}
+
+dibs_status dibs_lock_async(dibs_client *client, const char *name,
+                            const dibs_lock_options *options, dibs_lock_callback callback,
+                            void *data, dibs_request **ret_request)
+{
+  return lock_async(client, name, options, false, callback, data, ret_request);
+}
+
+dibs_status dibs_try_lock_async(dibs_client *client, const char *name,
+                                const dibs_lock_options *options,
+                                dibs_lock_callback callback, void *data,
+                                dibs_request **ret_request)
+{
+  return lock_async(client, name, options, true, callback, data, ret_request);
+}
+
+dibs_status dibs_request_cancel(dibs_request *request)
+{
+  entry in;
+  dibs_status status = claim_enter(request, HANDLE_REQUEST, false, &in);
+
+  if (status != DIBS_OK)
+    return status;
+  if (!engine_cancel(drive_engine(in.client->drive), in.claim->id, drive_now()))
+    status = DIBS_ERR_STALE;
+  drive_settle(in.client->drive);
+  claim_leave(&in);
+  return status;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* api/question.c - one command and its answer, for a caller that blocks. The engine ends
+ * each by its own deadline or at close, so that waiting needs none. */
+#include "api/api.h"
+
+void question_ask(dibs_client *c, question *q, const buffer *command,
+                  const buffer *with_text, instant give_up_at)
+{
+  dibs_status status;
+
+  *q = (question){ .status = DIBS_ERR_NO_MEMORY };
+  drive_waiter_init(&q->waiter);
+  status = buffer_size(command) == 0           /* it could not be encoded */
+             ? DIBS_ERR_NO_MEMORY
+             : engine_ask(drive_engine(c->drive), command, with_text, q, give_up_at,
+                          drive_now());
+  if (status != DIBS_OK) {
+    q->status = client_fault(c, status, "");
+    q->waiter.is_done = true;
+  }
+}
+
+dibs_status question_wait(dibs_client *c, question *q)
+{
+  drive_settle(c->drive);
+  (void)drive_wait(c->drive, &q->waiter, INSTANT_NEVER);
+  return q->status;
+}
+
+void question_deinit(question *q)
+{
+  q->reply = resp_reply_free(q->reply);
+  drive_waiter_deinit(&q->waiter);
+}
+
+void question_answered(dibs_client *c, question *q, const effect *e)
+{
+  q->status = client_fault(c, e->status, e->text);
+  q->reply = e->reply;
+  drive_waiter_done(c->drive, &q->waiter);
+}
+
+dibs_status question_run(dibs_client *c, question *q, const buffer *command,
+                         const buffer *with_text)
+{
+  dibs_status status = client_enter(c, true);
+
+  *q = (question){ .status = status };
+  drive_waiter_init(&q->waiter);
+  if (status != DIBS_OK)
+    return status;
+  drive_waiter_deinit(&q->waiter);
+  question_ask(c, q, command, with_text, client_give_up_at(c));
+  status = question_wait(c, q);
+  client_leave(c);
+  return status;
+}
+
+dibs_status question_read_only(dibs_status status)
+{
+  return status == DIBS_UNKNOWN ? DIBS_ERR_UNREACHABLE : status;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* api/status.c - the names and sentences of dibs/status.h, from one table. */
+#include <dibs/status.h>
+
+typedef struct status_row {
+  dibs_status status;
+  const char *name, *words;
+} status_row;
+
+static const status_row rows[] = {
+  { DIBS_OK, "DIBS_OK", "done" },
+  { DIBS_BUSY, "DIBS_BUSY", "somebody else holds it" },
+  { DIBS_TIMED_OUT, "DIBS_TIMED_OUT", "the time to wait is over, somebody else holds it" },
+  { DIBS_CANCELLED, "DIBS_CANCELLED", "the caller cancelled it" },
+  { DIBS_LOST, "DIBS_LOST", "the hold ended before it was released" },
+  { DIBS_EXPIRED, "DIBS_EXPIRED", "the hold ended before; nobody took the name since" },
+  { DIBS_TAKEN, "DIBS_TAKEN", "the hold ended before; somebody else has the name now" },
+  { DIBS_WOULD_DEADLOCK, "DIBS_WOULD_DEADLOCK", "the caller would wait for itself" },
+  { DIBS_UNKNOWN, "DIBS_UNKNOWN", "sent, and no answer came: it may have happened" },
+  { DIBS_ERR_ARGUMENT, "DIBS_ERR_ARGUMENT", "a value is out of range" },
+  { DIBS_ERR_NO_MEMORY, "DIBS_ERR_NO_MEMORY", "no memory" },
+  { DIBS_ERR_UNREACHABLE, "DIBS_ERR_UNREACHABLE", "no server answers" },
+  { DIBS_ERR_AUTH, "DIBS_ERR_AUTH", "the server wants other credentials" },
+  { DIBS_ERR_DENIED, "DIBS_ERR_DENIED", "an ACL of the server forbids it" },
+  { DIBS_ERR_REFUSED, "DIBS_ERR_REFUSED", "the server cannot write now" },
+  { DIBS_ERR_READ_ONLY, "DIBS_ERR_READ_ONLY", "the server is a replica" },
+  { DIBS_ERR_WRONG_TYPE, "DIBS_ERR_WRONG_TYPE", "the key holds something else" },
+  { DIBS_ERR_PROTOCOL, "DIBS_ERR_PROTOCOL", "the peer does not speak RESP" },
+  { DIBS_ERR_TLS, "DIBS_ERR_TLS", "certificate, host name or TLS handshake" },
+  { DIBS_ERR_CONFIG, "DIBS_ERR_CONFIG", "a URL, file or environment variable is wrong" },
+  { DIBS_ERR_NO_SERVER, "DIBS_ERR_NO_SERVER", "no program for the private server" },
+  { DIBS_ERR_FORKED, "DIBS_ERR_FORKED", "this handle belongs to the parent process" },
+  { DIBS_ERR_CLOSED, "DIBS_ERR_CLOSED", "the client is being closed" },
+  { DIBS_ERR_STALE, "DIBS_ERR_STALE", "the handle was released or never existed" },
+  { DIBS_ERR_WOULD_BLOCK, "DIBS_ERR_WOULD_BLOCK", "a blocking call inside a callback" },
+  { DIBS_ERR_UNSUPPORTED, "DIBS_ERR_UNSUPPORTED", "this server or client cannot do it" },
+  { DIBS_ERR_SYSTEM, "DIBS_ERR_SYSTEM", "the operating system refused" },
+  { DIBS_ERR_SERVER, "DIBS_ERR_SERVER", "the server answered with an error" },
+};
+
+static const status_row *row_of(dibs_status status)
+{
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    if (rows[i].status == status)
+      return &rows[i];
+  return NULL;
+}
+
+const char *dibs_status_name(dibs_status status)
+{
+  const status_row *row = row_of(status);
+
+  return row == NULL ? "DIBS_?" : row->name;
+}
+
+const char *dibs_status_text(dibs_status status)
+{
+  const status_row *row = row_of(status);
+
+  return row == NULL ? "a status that this library does not know" : row->words;
+}
+
+bool dibs_status_is_retriable(dibs_status status)
+{
+  return status == DIBS_BUSY || status == DIBS_TIMED_OUT || status == DIBS_UNKNOWN ||
+         status == DIBS_ERR_UNREACHABLE || status == DIBS_ERR_REFUSED ||
+         status == DIBS_ERR_READ_ONLY;
+}

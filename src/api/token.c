@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* api/token.c - ping, and leases that are named by a text: tokens and break. */
+#include "api/api.h"
+
+#include <string.h>
+
+/* ---- commands with their text, for a server that has not seen the script ---- */
+
+typedef struct command { buffer by_digest, by_text; } command;
+
+static void command_init(command *k, const dibs_client *c)
+{
+  buffer_init(&k->by_digest, &c->memory);
+  buffer_init(&k->by_text, &c->memory);
+}
+
+static void command_deinit(command *k)
+{
+  buffer_deinit(&k->by_digest);
+  buffer_deinit(&k->by_text);
+}
+
+static dibs_status command_run(dibs_client *c, question *q, command *k, bool is_made)
+{
+  if (!is_made) {
+    *q = (question){ .status = DIBS_ERR_NO_MEMORY };
+    drive_waiter_init(&q->waiter);
+    return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
+  }
+  return question_run(c, q, &k->by_digest, &k->by_text);
+}
+
+/* ---- ping ---- */
+
+static dibs_status ping_once(dibs_client *c, const buffer *time, instant until)
+{
+  question q;
+  dibs_status status = client_enter(c, true);
+
+  if (status != DIBS_OK)
+    return status;
+  question_ask(c, &q, time, NULL, until);
+  status = question_wait(c, &q);
+  client_leave(c);
+  question_deinit(&q);
+  return question_read_only(status);
+}
+
+dibs_status dibs_ping(dibs_client *c, int32_t wait_ms, uint64_t *ret_round_trip_us)
+{
+  static const resp_argument words[] = { { "TIME", 4 } };
+  char why_words[128];
+  text why = text_over(why_words, sizeof(why_words));
+  dibs_status status;
+  instant until, asked_at;
+  buffer time;
+
+  if (c == NULL)
+    return DIBS_ERR_ARGUMENT;
+  if (c->epoch != fork_epoch())
+    return DIBS_ERR_FORKED;
+  if (!options_ms_check("wait_ms", wait_ms, &why))
+    return client_refuse(c, DIBS_ERR_ARGUMENT, why_words);
+  until = instant_add(drive_now(), span_ms(wait_ms > 0 ? wait_ms : c->times.connect_ms));
+  buffer_init(&time, &c->memory);
+  if (!resp_command(&time, words, 1))
+    return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
+  status = ping_once(c, &time, until);         /* may have had to connect */
+  if (status == DIBS_OK && ret_round_trip_us != NULL) {
+    asked_at = drive_now();
+    status = ping_once(c, &time, until);
+    if (status == DIBS_OK)
+      *ret_round_trip_us = (uint64_t)span_to_us(instant_since(drive_now(), asked_at));
+  }
+  buffer_deinit(&time);
+  return status;
+}
+
+/* ---- tokens ---- */
+
+typedef struct named_lease {
+  lease_id lease;
+  char name[NAME_MAX_BYTES];
+  size_t name_size;
+} named_lease;
+
+static dibs_status token_check(dibs_client *c, const char *token, named_lease *ret)
+{
+  if (c == NULL)
+    return DIBS_ERR_ARGUMENT;
+  if (c->epoch != fork_epoch())
+    return DIBS_ERR_FORKED;
+  if (drive_is_in_callback())
+    return DIBS_ERR_WOULD_BLOCK;
+  if (token == NULL || !token_read(token, &ret->lease, ret->name, &ret->name_size))
+    return client_refuse(c, DIBS_ERR_ARGUMENT,
+                         "token is not one; dibs_hold_token() writes them");
+  return DIBS_OK;
+}
+
+/* The lease is gone: did anybody take the name since? */
+static dibs_status gone_how(dibs_client *c, const named_lease *n)
+{
+  dibs_inspection *found = NULL;
+  dibs_status status = inspect_name(c, n->name, n->name_size, &found);
+
+  if (status != DIBS_OK)
+    return status;
+  status = found->fence / 1024 > n->lease.token ? DIBS_TAKEN : DIBS_EXPIRED;
+  (void)dibs_inspection_free(found);
+  return status;
+}
+
+static dibs_status renew_ask(dibs_client *c, const named_lease *n, int32_t ttl_ms,
+                             renew_answer *ret_answer)
+{
+  renew_item item = { .name = n->name, .name_size = n->name_size, .lease = &n->lease,
+                      .ttl_ms = ttl_ms };
+  question q;
+  command k;
+  dibs_status status;
+
+  command_init(&k, c);
+  status = command_run(c, &q, &k,
+                       native_renew(&c->names, &k.by_digest, false, &item, 1) &&
+                         native_renew(&c->names, &k.by_text, true, &item, 1));
+  if (status == DIBS_OK && !native_renew_answer(q.reply, 0, ret_answer))
+    status = client_refuse(c, DIBS_ERR_PROTOCOL, "an answer to renew of no known form");
+  question_deinit(&q);
+  command_deinit(&k);
+  return status;
+}
+
+dibs_status dibs_token_renew(dibs_client *c, const char *token, int32_t ttl_ms,
+                             int64_t *ret_remaining_ms)
+{
+  named_lease n;
+  renew_answer answer;
+  dibs_status status = token_check(c, token, &n);
+
+  if (status != DIBS_OK)
+    return status;
+  if (ttl_ms < 100 || ttl_ms > DIBS_MS_MAX)
+    return client_refuse(c, DIBS_ERR_ARGUMENT, "ttl_ms must be 100 to 2073600000");
+  status = renew_ask(c, &n, ttl_ms, &answer);
+  if (status != DIBS_OK)
+    return status;
+  if (!answer.is_ours)
+    return gone_how(c, &n);
+  if (ret_remaining_ms != NULL)
+    *ret_remaining_ms = answer.remaining_ms;
+  return DIBS_OK;
+}
+
+typedef bool lease_command(const native *n, buffer *out, bool with_text, const void *name,
+                           size_t name_size, const lease_id *lease);
+
+static dibs_status lease_ask(dibs_client *c, lease_command *encode, const named_lease *n)
+{
+  release_answer answer;
+  question q;
+  command k;
+  dibs_status status;
+
+  command_init(&k, c);
+  status = command_run(c, &q, &k,
+                       encode(&c->names, &k.by_digest, false, n->name, n->name_size, &n->lease) &&
+                         encode(&c->names, &k.by_text, true, n->name, n->name_size, &n->lease));
+  if (status == DIBS_OK && !native_release_answer(q.reply, &answer))
+    status = client_refuse(c, DIBS_ERR_PROTOCOL, "an answer to release of no known form");
+  question_deinit(&q);
+  command_deinit(&k);
+  if (status != DIBS_OK || answer.outcome == RELEASE_DONE)
+    return status;
+  return answer.outcome == RELEASE_TAKEN ? DIBS_TAKEN : DIBS_EXPIRED;
+}
+
+dibs_status dibs_token_release(dibs_client *c, const char *token)
+{
+  named_lease n;
+  dibs_status status = token_check(c, token, &n);
+
+  return status == DIBS_OK ? lease_ask(c, native_release, &n) : status;
+}
+
+dibs_status dibs_break(dibs_client *c, const char *name, const char *lease)
+{
+  named_lease n;
+  const char *fault;
+
+  if (c == NULL)
+    return DIBS_ERR_ARGUMENT;
+  if (c->epoch != fork_epoch())
+    return DIBS_ERR_FORKED;
+  n.name_size = name == NULL ? 0 : strnlen(name, DIBS_NAME_MAX + 1);
+  fault = name == NULL ? "name is NULL" : native_name_fault(name, n.name_size);
+  if (fault != NULL)
+    return client_refuse(c, DIBS_ERR_ARGUMENT, fault);
+  if (lease == NULL || !lease_id_read(lease, strnlen(lease, LEASE_TEXT_SIZE), &n.lease))
+    return client_refuse(c, DIBS_ERR_ARGUMENT,
+                         "lease is not one; dibs_inspect() tells the present one");
+  memcpy(n.name, name, n.name_size);
+  return lease_ask(c, native_break, &n);
+}
