@@ -45,6 +45,18 @@ static void an_answer_to_no_command_is_a_protocol_fault(void **state)
   fixture_end(&f);
 }
 
+static void a_server_that_says_why_it_hangs_up_is_unreachable(void **state)
+{
+  fixture f;
+
+  (void)state;
+  fixture_begin(&f, LINK_COMMANDS);
+  fixture_make_ready(&f);
+  peer_says(&f, "-LOADING Redis is loading the dataset in memory\r\n");
+  expect_fault(&f, DIBS_ERR_UNREACHABLE, "LOADING");
+  fixture_end(&f);
+}
+
 static void garbage_behind_an_answer_does_not_hide_the_answer(void **state)
 {
   fixture f;
@@ -252,6 +264,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(answers_meet_their_commands_in_order),
     cmocka_unit_test(an_answer_to_no_command_is_a_protocol_fault),
+    cmocka_unit_test(a_server_that_says_why_it_hangs_up_is_unreachable),
     cmocka_unit_test(garbage_behind_an_answer_does_not_hide_the_answer),
     cmocka_unit_test(after_a_close_nothing_old_comes_out),
     cmocka_unit_test(a_fault_that_nobody_took_is_forgotten_with_its_connection),
