@@ -245,7 +245,8 @@ static void ports_hosts_and_databases_are_checked(void **state)
 {
   static const char *const ports[] = {
     "redis://h:", "redis://h:0", "redis://h:65536", "redis://h:99999999999", "redis://h:-1",
-    "redis://h:+1", "redis://h:1x", "redis://h:000001", "redis://h:1%30", "redis://[::1]:", "redis://[::1]:x",
+    "redis://h:+1",
+    "redis://h:1x", "redis://h:000001", "redis://h:1%30", "redis://[::1]:", "redis://[::1]:x",
   };
   fixture f;
 
