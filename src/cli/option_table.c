@@ -67,7 +67,7 @@ const option_row options_run[] = {
   { "command", 'c', "TEXT", OPTION_COMMAND, "run TEXT by the shell" },
   { "min-hold", 0, "DUR", OPTION_MIN_HOLD, "keep the lock at least so long" },
   { "on-lost", 0, "SIGNAL", OPTION_ON_LOST,
-    "when the lock is about to end: TERM, HUP, INT, USR1, USR2, QUIT, KILL, ignore" },
+    "sent when the lock is about to end (TERM); or ignore" },
   { "kill-after", 'k', "DUR", OPTION_KILL_AFTER, "from that signal to KILL (5s)" },
   { "foreground", 0, NULL, OPTION_FOREGROUND, "leave the command in our process group" },
   { "quiet-on-success", 0, NULL, OPTION_QUIET_ON_SUCCESS, "show output only when it fails" },

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cli/ping.c - dibs ping: round trips, shown like ping(8). */
 #include <inttypes.h>
-#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +16,7 @@
 
 typedef struct ping_figures {
   int64_t sent, answered;
-  double sum_us, square_sum_us, least_us, most_us;
+  double sum_us, least_us, most_us;
 } ping_figures;
 
 static volatile sig_atomic_t is_interrupted;
@@ -36,7 +35,6 @@ static void count_answer(ping_figures *f, double us)
     f->most_us = us;
   f->answered++;
   f->sum_us += us;
-  f->square_sum_us += us * us;
 }
 
 static void tell_answer(session *s, const arguments *a, int64_t sequence, uint64_t us)
@@ -58,22 +56,20 @@ static void tell_answer(session *s, const arguments *a, int64_t sequence, uint64
 
 static void tell_figures(session *s, const arguments *a, const ping_figures *f)
 {
-  double n = f->answered == 0 ? 1 : (double)f->answered;
-  double mean = f->sum_us / n, variance = f->square_sum_us / n - mean * mean;
-  double deviation = variance > 0 ? sqrt(variance) : 0;
+  double mean = f->answered == 0 ? 0 : f->sum_us / (double)f->answered;
 
   if (a->wants_json) {
-    json_print(json_pack("{s:i s:s s:I s:I s:f s:f s:f s:f}", "v", 1, "url",
+    json_print(json_pack("{s:i s:s s:I s:I s:f s:f s:f}", "v", 1, "url",
                          dibs_url(s->client), "sent", (json_int_t)f->sent, "answered",
                          (json_int_t)f->answered, "min_us", f->least_us, "avg_us", mean,
-                         "max_us", f->most_us, "mdev_us", deviation));
+                         "max_us", f->most_us));
     return;
   }
   printf("--- %s ---\n%" PRId64 " sent, %" PRId64 " answered\n", dibs_url(s->client), f->sent,
          f->answered);
   if (f->answered > 0)
-    printf("round trip min/avg/max/mdev = %.3f/%.3f/%.3f/%.3f ms\n", f->least_us / 1000,
-           mean / 1000, f->most_us / 1000, deviation / 1000);
+    printf("round trip min/avg/max = %.3f/%.3f/%.3f ms\n", f->least_us / 1000, mean / 1000,
+           f->most_us / 1000);
 }
 
 static bool goes_on(const arguments *a, const ping_figures *f)

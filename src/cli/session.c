@@ -67,24 +67,6 @@ static int ask_password(char **ret_password)
   return *ret_password == NULL ? CODE_INTERNAL : 0;
 }
 
-/* A variable counts only for a server that was named: the private one has no password. */
-static int variable_password(session *s)
-{
-  const char *password = getenv("DIBS_PASSWORD");
-  char *in_url;
-
-  if (s->url == NULL || strncmp(s->url, "local:", 6) == 0)
-    return 0;
-  in_url = url_password(s->url);
-  if (password == NULL && in_url == NULL)
-    password = getenv("REDISCLI_AUTH");
-  free(in_url);
-  if (password == NULL || *password == '\0')
-    return 0;
-  s->password = strdup(password);
-  return s->password == NULL ? CODE_INTERNAL : 0;
-}
-
 /* ---- URL ---- */
 
 static const char *environment_url(void)
@@ -141,7 +123,7 @@ int session_prepare(session *s, const arguments *a)
     return ask_password(&s->password);
   if (a->pass_file != NULL)
     return read_password_file(a->pass_file, &s->password);
-  return variable_password(s);
+  return 0;   /* the library knows DIBS_PASSWORD and REDISCLI_AUTH */
 }
 
 /* ---- client ---- */

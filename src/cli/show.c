@@ -28,24 +28,42 @@ void show_party(const dibs_party *party, char *ret_words, size_t size)
     snprintf(ret_words, size, "%s (pid %" PRId64 " \"%s\")", host, party->pid, program);
 }
 
-void show_holder(const dibs_inspection *i, char *ret_words, size_t size)
+static void lease_words(const dibs_inspection *i, char *words, size_t size)
 {
-  char party[220], held[DURATION_SIZE], left[DURATION_SIZE], renewed[DURATION_SIZE];
+  char held[DURATION_SIZE], left[DURATION_SIZE], renewed[DURATION_SIZE];
   int64_t since_renewal = i->lease_ms - i->remaining_ms;
 
-  if (!i->is_held) {
+  duration_as_clock(i->holder.waited_ms, held);
+  duration_as_span(i->remaining_ms, left);
+  duration_as_span(since_renewal < 0 ? 0 : since_renewal, renewed);
+  if (i->renewals == 0)
+    snprintf(words, size, "for %s, lease %s", held, left);
+  else
+    snprintf(words, size, "for %s, lease %s, renewed %s ago", held, left, renewed);
+}
+
+void show_lease(const dibs_inspection *i, char *ret_words, size_t size)
+{
+  char lease[120];
+
+  lease_words(i, lease, sizeof(lease));
+  if (i->is_held)
+    snprintf(ret_words, size, "held %s", lease);
+  else
     snprintf(ret_words, size, "free, to be handed over");
+}
+
+void show_holder(const dibs_inspection *i, char *ret_words, size_t size)
+{
+  char party[220], lease[120];
+
+  if (!i->is_held) {
+    show_lease(i, ret_words, size);
     return;
   }
   show_party(&i->holder, party, sizeof(party));
-  duration_as_clock(i->holder.waited_ms, held);
-  duration_as_span(i->remaining_ms, left);
-  duration_as_span(since_renewal < 0 ? 0 : since_renewal / 1000 * 1000, renewed);
-  if (i->renewals == 0)
-    snprintf(ret_words, size, "held by %s for %s, lease %s", party, held, left);
-  else
-    snprintf(ret_words, size, "held by %s for %s, lease %s, renewed %s ago", party, held,
-             left, renewed);
+  lease_words(i, lease, sizeof(lease));
+  snprintf(ret_words, size, "held by %s %s", party, lease);
 }
 
 size_t show_own_place(const dibs_inspection *i)

@@ -12,7 +12,10 @@
 /* `web-3 (pid 4121 "backup.sh")`, as far as the server knows it. */
 void show_party(const dibs_party *party, char *ret_words, size_t size);
 
-/* `held by web-3 (pid 4121 "backup.sh") for 2:41, lease 24.1s, renewed 6 s ago`. */
+/* `held for 2:41, lease 24.1s, renewed 6.0s ago`. */
+void show_lease(const dibs_inspection *i, char *ret_words, size_t size);
+
+/* `held by web-3 (pid 4121 "backup.sh") for 2:41, lease 24.1s, renewed 6.0s ago`. */
 void show_holder(const dibs_inspection *i, char *ret_words, size_t size);
 
 /* Where this process stands in the queue, from 1; 0 when it is not seen there. */

@@ -48,24 +48,41 @@ static void place_words(const dibs_inspection *i, char *words, size_t size)
     return;
   }
   show_ordinal(place, ordinal, sizeof(ordinal));
-  snprintf(words, size, "you are %s of %zu in the queue", ordinal, i->waiter_count);
+  snprintf(words, size, "you are %s of %zu", ordinal, i->waiter_count);
 }
 
-static void show_lines(wait_view *v, const char *why, const char *place)
+/* Two lines that fit 80 columns with names of usual length. */
+static void show_live(const wait_view *v, const char *who, const char *how)
 {
-  char name[600], waited[DURATION_SIZE], first[1100], second[300];
+  char name[600], waited[DURATION_SIZE], first[1000], second[300];
   const char *lines[] = { first, second };
 
   printable(v->name, name, sizeof(name));
   duration_as_clock(clock_ms() - v->started_ms, waited);
-  if (!v->is_live) {
-    say("waiting for %s: %s%s%s", name, why, place[0] == '\0' ? "" : "; ", place);
-    return;
-  }
-  snprintf(first, sizeof(first), "dibs: waiting for %s  %s  %s", name, waited, why);
-  snprintf(second, sizeof(second), "    %s%s[Ctrl-C gives up]", place,
-           place[0] == '\0' ? "" : "  ");
+  snprintf(first, sizeof(first), "dibs: waiting for %s  %s  %s", name, waited, who);
+  snprintf(second, sizeof(second), "    %s", how);
   live_show(lines, 2);
+}
+
+static void show_lock_live(const wait_view *v, const dibs_inspection *i)
+{
+  char party[220], who[240], place[80], lease[140], how[240];
+
+  show_party(&i->holder, party, sizeof(party));
+  snprintf(who, sizeof(who), "%s%s", i->is_held ? "held by " : "", i->is_held ? party : "");
+  place_words(i, place, sizeof(place));
+  show_lease(i, lease, sizeof(lease));
+  snprintf(how, sizeof(how), "%s (Ctrl-C gives up), %s", place, lease);
+  show_live(v, who, how);
+}
+
+static void show_lock_plain(const wait_view *v, const dibs_inspection *i)
+{
+  char name[600], holder[500], place[80];
+
+  show_holder(i, holder, sizeof(holder));
+  place_words(i, place, sizeof(place));
+  say("waiting for %s: %s; %s", printable(v->name, name, sizeof(name)), holder, place);
 }
 
 static void show_event(wait_view *v, const dibs_inspection *i)
@@ -97,27 +114,30 @@ static bool is_news(wait_view *v, const dibs_inspection *i)
 
 static void show_inspection(wait_view *v, const dibs_inspection *i)
 {
-  char why[500], place[100];
-
   if (!is_news(v, i))
     return;
   v->has_shown = true;
-  if (v->mode == PROGRESS_JSON) {
+  if (v->mode == PROGRESS_JSON)
     show_event(v, i);
-    return;
-  }
-  show_holder(i, why, sizeof(why));
-  place_words(i, place, sizeof(place));
-  show_lines(v, why, place);
+  else if (v->is_live)
+    show_lock_live(v, i);
+  else
+    show_lock_plain(v, i);
 }
 
 static void show_fault(wait_view *v, dibs_status status)
 {
+  char name[600];
+
   if (v->mode == PROGRESS_JSON || (v->shown_fault && !v->is_live))
     return;
   v->shown_fault = true;
   v->has_shown = true;
-  show_lines(v, dibs_status_text(status), "");
+  if (v->is_live)
+    show_live(v, dibs_status_text(status), "Ctrl-C gives up");
+  else
+    say("waiting for %s: %s", printable(v->name, name, sizeof(name)),
+        dibs_status_text(status));
 }
 
 /* ---- the thread ---- */

@@ -141,7 +141,7 @@ def ping_counts_and_measures():
     for n in (1, 2, 3):
         contains(lines[n], 'seq=%d time=' % n)
     equal(lines[5], '3 sent, 3 answered')
-    contains(lines[6], 'min/avg/max/mdev')
+    contains(lines[6], 'min/avg/max')
 
 
 def ping_json_has_a_line_for_each_and_a_sum():

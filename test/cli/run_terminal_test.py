@@ -9,9 +9,10 @@ import harness
 
 
 def _shell():
-    terminal = Terminal('bash', '--norc', '--noprofile', '-i', env={'HISTFILE': None})
+    terminal = Terminal('bash', '--norc', '--noprofile', '--noediting', '-i',
+                        env={'HISTFILE': None})
     terminal.expect('$ ')
-    terminal.type('stty -echo; bind "set enable-bracketed-paste off" 2>/dev/null; echo rea''dy\n')
+    terminal.type('stty -echo; echo rea\\dy\n')
     terminal.expect('ready\r\n')
     return terminal
 
@@ -43,7 +44,7 @@ def ctrl_c_reaches_the_command_and_ends_a_loop_of_the_shell():
     until_held('tty')
     terminal.type('\x03')
     until(lambda: not is_held('tty'), 'the lock is free')
-    terminal.type('echo aft''er\n')
+    terminal.type('echo after\n')
     lacks(terminal.expect('after'), 'round 2')
     terminal.type('exit\n')
     terminal.end()
@@ -65,7 +66,7 @@ def ctrl_z_stops_the_job_and_fg_continues_it():
     terminal.expect('up')
     terminal.type('\x1a')
     terminal.expect('Stopped')
-    terminal.type('echo prom''pt; fg\n')
+    terminal.type('echo prompt; fg\n')
     terminal.expect('prompt')
     terminal.expect('finished')
     terminal.type('exit\n')
@@ -113,9 +114,8 @@ def two_shells_and_the_waiting_line():
     second.type('"$DIBS" run orders:nightly -- echo second runs\n')
     second.expect('dibs: waiting for orders:nightly  0:0')
     second.expect('held by ')
-    second.expect('"sh"')
-    second.expect('you are 1st of 1 in the queue')
-    second.expect('[Ctrl-C gives up]')
+    second.expect('"sh")')
+    second.expect('you are 1st of 1 (Ctrl-C gives up), held for 0:0')
     first.type('go\n')
     first.expect('first done')
     second.expect('acquired orders:nightly after ')
@@ -128,7 +128,7 @@ def two_shells_and_the_waiting_line():
 def the_waiting_lines_are_gone_once_acquired():
     other = holder('tidy')
     terminal = Terminal(DIBS, 'run', 'tidy', '--', 'echo', 'ran')
-    terminal.expect('[Ctrl-C gives up]')
+    terminal.expect('Ctrl-C gives up')
     end_holder(other)
     before = terminal.expect('dibs: acquired tidy')
     contains(before, '\x1b[J')
@@ -139,7 +139,7 @@ def the_waiting_lines_are_gone_once_acquired():
 def ctrl_c_gives_up_waiting_and_leaves_no_entry():
     other = holder('give-up')
     terminal = Terminal(DIBS, 'run', 'give-up', '--', 'echo', 'ran')
-    terminal.expect('[Ctrl-C gives up]')
+    terminal.expect('Ctrl-C gives up')
     terminal.type('\x03')
     equal(terminal.end(), -signal.SIGINT)
     lacks(terminal.seen, 'ran')
@@ -151,7 +151,7 @@ def names_cannot_send_control_characters_to_the_terminal():
     name = 'evil\x1b]0;title\x07'
     other = holder(name)
     terminal = Terminal(DIBS, 'run', name, '--', 'true')
-    before = terminal.expect('[Ctrl-C gives up]')
+    before = terminal.expect('Ctrl-C gives up')
     contains(before, 'evil?]0;title?')
     terminal.kill()
     end_holder(other)
