@@ -61,6 +61,8 @@ static handle *free_pop(void)
     if ((uint32_t)head == 0)
       return NULL;
     h = handle_at((uint32_t)head - 1);
+    if (h == NULL)
+      return NULL;
     rest = ((head >> 32) + 1) << 32 | atomic_load(&h->next_free);
   } while (!atomic_compare_exchange_weak(&free_head, &head, rest));
   return h;
