@@ -60,14 +60,24 @@ static void sell_with_lock(seller *s)
   }
 }
 
+typedef struct times {
+  int64_t ns[ITEMS + SELLERS];
+  size_t count;
+} times;
+
 /* What the second act counts. */
 typedef struct counts {
   long sold, faults, shares[PROCESSES];
   int64_t first_ns, last_ns;
-  int64_t handoffs[ITEMS + SELLERS];
-  size_t handoff_count, between_processes;
+  times inside, between;   /* hand-offs inside a process, and between two */
   int released_by;
 } counts;
+
+static void add_time(times *t, int64_t ns)
+{
+  if (t->count < sizeof(t->ns) / sizeof(*t->ns))
+    t->ns[t->count++] = ns;
+}
 
 /* A hand-off is the time from the call of dibs_release() to the moment when the next
  * dibs_lock() has returned, wherever that is. */
@@ -80,10 +90,9 @@ static void count(counts *c, const event *e)
   if (e->kind == EVENT_GRANTED) {
     if (c->first_ns == 0)
       c->first_ns = e->at_ns;
-    if (c->last_ns > 0 && c->handoff_count < sizeof(c->handoffs) / sizeof(*c->handoffs)) {
-      c->handoffs[c->handoff_count++] = e->at_ns - c->last_ns;
-      c->between_processes += e->process != c->released_by;
-    }
+    if (c->last_ns > 0)
+      add_time(e->process == c->released_by ? &c->inside : &c->between,
+               e->at_ns - c->last_ns);
     c->last_ns = 0;
   }
   if (e->kind == EVENT_SOLD) {
@@ -102,16 +111,13 @@ static int compare_times(const void *left, const void *right)
   return (a > b) - (a < b);
 }
 
-static void print_handoffs(counts *c)
+static void print_times(const char *where, times *t)
 {
-  if (c->handoff_count == 0)
+  if (t->count == 0)
     return;
-  qsort(c->handoffs, c->handoff_count, sizeof(*c->handoffs), compare_times);
-  printf("   hand-off, from release to the next holder: median %.0f us, 99%% below %.0f us\n",
-         (double)c->handoffs[c->handoff_count / 2] / 1e3,
-         (double)c->handoffs[c->handoff_count * 99 / 100] / 1e3);
-  printf("   (%zu of %zu went to another process, the others to a thread of the same)\n",
-         c->between_processes, c->handoff_count);
+  qsort(t->ns, t->count, sizeof(*t->ns), compare_times);
+  printf("     %4zu %s: median %.0f us, 99%% within %.0f us\n", t->count, where,
+         (double)t->ns[t->count / 2] / 1e3, (double)t->ns[t->count * 99 / 100] / 1e3);
 }
 
 bool act_with_lock(const char *url, shop *lamps)
@@ -137,7 +143,9 @@ bool act_with_lock(const char *url, shop *lamps)
   printf("   sold %ld lamps of %d%s, %.1f s, %.0f orders per second\n", c->sold, ITEMS,
          is_exact ? ", exactly" : ": THIS IS WRONG", (double)(end_ns - c->first_ns) / 1e9,
          (double)c->sold * 1e9 / (double)(end_ns - c->first_ns));
-  print_handoffs(c);
+  printf("   hand-offs, from the release to the moment when the next one has it:\n");
+  print_times("to another process", &c->between);
+  print_times("to a thread of the same process", &c->inside);
   printf("   share of each process:");
   for (int i = 0; i < PROCESSES; i++)
     printf(" %ld", c->shares[i]);
