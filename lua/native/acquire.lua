@@ -3,7 +3,9 @@
 -- KEYS 1 the lock
 -- ARGV 1 C  2 K  3 ttl ms  4 until (0: none)  5 floor  6 flags
 --      7 `<mode w|t> <estimate> <give up> <watched lease|-> <its renewals> <prefix> <name>`
--- answers {1 granted, now, remaining, T}        {2 again, now, remaining, length, T, renewals}
+-- answers T, granted now, when T is the server's time, as it nearly always is; else
+--         {1 granted, now, remaining, T}
+--         {2 again, now, remaining, length, T, renewals}
 --         {3 waiting, now, remaining, length, lease, renewals, rank}
 --         {4 busy, now, remaining, length, lease, renewals, lingers}
 --         {5 ended, now}  {6 deaf, now}  {7 late, now}
@@ -14,7 +16,6 @@ local ttl, until_us, floor, last = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumbe
 if until_us > 0 and now > until_us then
   return { 7, now }
 end
---@include new_lease
 local value = redis.call('MGET', KEYS[1])[1]
 local last_client, last_ask, last_token
 if value then
@@ -28,14 +29,29 @@ if last_client then
 elseif value or redis.call('EXISTS', KEYS[1]) == 1 then
   --@include contend
 end
--- Nobody has it and nobody waits, or only dead ones did: a string is all it takes.
-if last > token_max or floor > token_max then
-  return redis.error_reply('ERR the token of this lock cannot grow any more')
+
+-- Nobody has it and nobody waits, or only dead ones did: a string is all it takes. As in
+-- new_lease.lua, written out, and without formatting while TIME's own digits are the token:
+-- this is the path whose cost is counted.
+local owned = ARGV[1] .. ':' .. ARGV[2] .. ':'
+local token = now
+if now > last and now > floor and #time[2] == 6 then
+  owned = owned .. time[1] .. time[2] .. ' ' .. ARGV[3] .. ' ' .. ARGV[3] .. ' 0 ' .. ARGV[6]
+else
+  token = math.max(now, last + 1, floor + 1)
+  if token > 9007199254740991 then
+    return redis.error_reply('ERR the token of this lock cannot grow any more')
+  end
+  owned = owned .. string.format('%.0f %.0f %.0f 0 ', token,
+    math.ceil((now - token) / 1000) + ttl, ttl) .. ARGV[6]
 end
-local owned, _, token = new_lease(ARGV[1] .. ':' .. ARGV[2], ARGV[3], ARGV[6], last, floor)
+-- Each grant sets the retention anew: a key made an hour ago must not end under it.
 if ttl <= 900000 then
   redis.call('SET', KEYS[1], owned, 'PX', '3600000')
 else
   redis.call('SET', KEYS[1], owned, 'PX', 4 * ttl)
+end
+if token == now then
+  return token
 end
 return { 1, now, ttl, token }

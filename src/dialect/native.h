@@ -106,8 +106,9 @@ typedef struct acquire_answer {
   bool holder_lingers;    /* BUSY */
 } acquire_answer;
 
-bool native_acquire_answer(const native *n, uint64_t ask, const resp_reply *r,
-                           acquire_answer *ret);
+/* `ask` and `ttl_ms` of the call that was answered: a grant does not repeat them. */
+bool native_acquire_answer(const native *n, uint64_t ask, int64_t ttl_ms,
+                           const resp_reply *r, acquire_answer *ret);
 
 typedef enum release_outcome {
   RELEASE_DONE = 1, RELEASE_EXPIRED, RELEASE_TAKEN

@@ -94,13 +94,29 @@ static bool read_taken(const resp_reply *r, acquire_answer *a)
   return true;
 }
 
-bool native_acquire_answer(const native *n, uint64_t ask, const resp_reply *r,
-                           acquire_answer *ret)
+/* The short form: the token is the server's time. */
+static bool read_granted_now(const native *n, uint64_t ask, int64_t ttl_ms, int64_t token,
+                             acquire_answer *ret)
+{
+  acquire_answer a = { .outcome = ACQUIRE_GRANTED, .server_us = token,
+                       .remaining_ms = ttl_ms, .lease_ms = ttl_ms };
+
+  if (token <= 0 || !own_lease(n, ask, (uint64_t)token, &a.lease))
+    return false;
+  *ret = a;
+  return true;
+}
+
+bool native_acquire_answer(const native *n, uint64_t ask, int64_t ttl_ms,
+                           const resp_reply *r, acquire_answer *ret)
 {
   acquire_answer a = { .rank = 0 };
+  const resp_node *root = resp_root(r);
   int64_t outcome;
   bool is_good;
 
+  if (root->kind == RESP_INTEGER)
+    return read_granted_now(n, ask, ttl_ms, root->integer, ret);
   if (!child_int(r, 0, &outcome) || !child_int(r, 1, &a.server_us))
     return false;
   if (outcome < ACQUIRE_GRANTED || outcome > ACQUIRE_LATE)

@@ -109,6 +109,7 @@ static bool send_acquire(name *n, buffer *out, call *c, instant now)
     return false;
 
   c->ask = n->ask;
+  c->ttl = ttl;
   n->ask_ttl = ttl;
   n->ask_was_repeated = n->ask_was_sent;
   if (!n->ask_was_sent) {
@@ -356,7 +357,7 @@ static lock_verdict answer_acquire(lock_table *t, const call *c, name *n, instan
 {
   acquire_answer a;
 
-  if (!native_acquire_answer(&t->native, c->ask, reply, &a))
+  if (!native_acquire_answer(&t->native, c->ask, to_ms(c->ttl), reply, &a))
     return LOCK_BROKEN;
   if (a.server_us > 0)
     lock_server_time(t, a.server_us, sent_at, now);

@@ -3,6 +3,7 @@
 -- behind this piece, with `last` set, when the lease is the caller's for the taking and
 -- no queue is left.
 --@include load
+--@include new_lease
 local mode, estimate, give_up, watched, watched_renewals, prefix, name = string.match(ARGV[7],
   '^(%a) (%d+) (%d+) (%S+) (%d+) (%S+) (.*)$')
 local waits, ask = mode == 'w', tonumber(ARGV[2])

@@ -4,7 +4,7 @@
 -- so a full server still lets go (B16).
 --@include grant_next
 local function end_lease(queue, last, memory)
-  if queue and grant_next(queue, last) then
+  if queue and last <= token_max and grant_next(queue, last) then
     return
   end
   local done

@@ -10,7 +10,9 @@ if not queue then
   redis.call('HSET', KEYS[1], 's', lease.value, 'h', 1, 'n', 2, 'w1', entry, 'c' .. me.client, 1)
   queue = { head = 1, next = 2, mine = 1 }
 elseif mine and mine.is_waiter then
-  redis.call('HSET', KEYS[1], 'w' .. queue.mine, entry)
+  if entry ~= mine.text then
+    redis.call('HSET', KEYS[1], 'w' .. queue.mine, entry)
+  end
 else
   redis.call('HSET', KEYS[1], 'n', queue.next + 1, 'w' .. queue.next, entry,
     'c' .. me.client, queue.next)

@@ -7,7 +7,7 @@ local function read_entry(text)
   local client, ask, ttl, flags, give_up, queued, floor = string.match(text,
     '^(%S+) (%d+) (%d+) x(%d) 1 (%d+) (%d+) (%d+)$')
   if client then
-    return { is_waiter = true, client = client, ask = ask, ttl = ttl, flags = flags,
+    return { is_waiter = true, text = text, client = client, ask = ask, ttl = ttl, flags = flags,
       give_up = tonumber(give_up), queued = queued, floor = tonumber(floor) }
   end
   client, ask, give_up = string.match(text, '^x (%S+) (%d+) (%d+)$')
