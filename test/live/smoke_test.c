@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/smoke_test.c - the library as a whole against a real server: the shortest way
+ * through everything. Each mode of driving goes the same way. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <dibs/dibs.h>
+
+#include "server.h"
+
+static struct test_server *server;
+
+static dibs_client *open_with(const char *url, uint32_t flags)
+{
+  dibs_options options = DIBS_OPTIONS_INIT;
+  dibs_client *client = NULL;
+  dibs_error error;
+
+  options.flags = flags;
+  if (dibs_open_with_error(url, &options, &client, &error) != DIBS_OK)
+    fail_msg("%s", error.text);
+  return client;
+}
+
+static dibs_client *open_one(void)
+{
+  return open_with(test_server_url(server), 0);
+}
+
+static void lock_busy_release(const char *url, uint32_t flags)
+{
+  dibs_client *a = open_with(url, flags), *b = open_with(url, flags);
+  dibs_hold *first = NULL, *second = NULL;
+  uint64_t fence;
+
+  assert_int_equal(dibs_lock(a, "door", NULL, &first), DIBS_OK);
+  fence = dibs_hold_fence(first);
+  assert_true(fence > 0);
+  assert_int_equal(dibs_hold_state(first), DIBS_HELD);
+  assert_in_range(dibs_hold_valid_ms(first), 1, 30000);
+  assert_int_equal(dibs_try_lock(b, "door", NULL, &second), DIBS_BUSY);
+  assert_null(second);
+  assert_int_equal(dibs_release(first), DIBS_OK);
+  assert_int_equal(dibs_release(first), DIBS_ERR_STALE);
+  assert_int_equal(dibs_hold_state(first), DIBS_GONE);
+  assert_int_equal(dibs_try_lock(b, "door", NULL, &second), DIBS_OK);
+  assert_true(dibs_hold_fence(second) > fence);
+  assert_int_equal(dibs_release(second), DIBS_OK);
+  assert_null(dibs_close(a));
+  assert_null(dibs_close(b));
+}
+
+static void one_holds_the_other_is_told_busy(void **state)
+{
+  (void)state;
+  lock_busy_release(test_server_url(server), 0);
+}
+
+static void the_same_without_a_thread(void **state)
+{
+  (void)state;
+  lock_busy_release(test_server_url(server), DIBS_CLIENT_NO_THREAD);
+}
+
+static void the_same_over_tcp_by_name(void **state)
+{
+  char url[64];
+
+  (void)state;
+  (void)snprintf(url, sizeof(url), "redis://localhost:%d", test_server_port(server));
+  lock_busy_release(url, 0);
+  lock_busy_release(url, DIBS_CLIENT_NO_THREAD);
+}
+
+typedef struct visitor {
+  dibs_client *client;
+  dibs_status status;
+  uint64_t fence;
+} visitor;
+
+static void *visit(void *data)
+{
+  visitor *v = data;
+  dibs_hold *hold = NULL;
+
+  v->status = dibs_lock(v->client, "queue", NULL, &hold);
+  if (v->status == DIBS_OK) {
+    v->fence = dibs_hold_fence(hold);
+    v->status = dibs_release(hold);
+  }
+  return NULL;
+}
+
+static void waiting_until(dibs_client *client, uint64_t count)
+{
+  dibs_stats stats = { .size = sizeof(stats) };
+
+  do {
+    assert_int_equal(dibs_get_stats(client, &stats), DIBS_OK);
+    (void)usleep(200);
+  } while (stats.waiting < count);
+}
+
+static void release_hands_over_to_who_waits(void **state)
+{
+  dibs_client *a = open_one(), *b = open_one();
+  visitor v = { .client = b };
+  dibs_hold *hold = NULL;
+  pthread_t thread;
+  uint64_t fence;
+
+  (void)state;
+  assert_int_equal(dibs_lock(a, "queue", NULL, &hold), DIBS_OK);
+  fence = dibs_hold_fence(hold);
+  assert_int_equal(pthread_create(&thread, NULL, visit, &v), 0);
+  waiting_until(b, 1);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  assert_int_equal(v.status, DIBS_OK);
+  assert_true(v.fence > fence);
+  assert_null(dibs_close(a));
+  assert_null(dibs_close(b));
+}
+
+static atomic_int losses;
+static dibs_status why_lost;
+
+static void count_loss(dibs_hold *hold, dibs_status why, void *data)
+{
+  why_lost = why;
+  assert_int_equal(dibs_hold_state(hold), DIBS_GONE);
+  *(dibs_status *)data = dibs_release(hold);    /* allowed here, and does not block */
+  atomic_fetch_add(&losses, 1);
+}
+
+static void a_deleted_key_is_a_loss_told_once(void **state)
+{
+  dibs_client *client = open_one();
+  dibs_lock_options options = DIBS_LOCK_OPTIONS_INIT;
+  dibs_status released = DIBS_OK;
+  dibs_hold *hold = NULL;
+  struct pollfd lost;
+
+  (void)state;
+  atomic_store(&losses, 0);
+  options.ttl_ms = 600;
+  options.on_lost = count_loss;
+  options.on_lost_data = &released;
+  assert_int_equal(dibs_lock(client, "gone", &options, &hold), DIBS_OK);
+  lost = (struct pollfd){ .fd = dibs_hold_fd(hold), .events = POLLIN };
+  assert_true(lost.fd >= 0);
+  assert_int_equal(poll(&lost, 1, 0), 0);
+  assert_int_equal(test_server_integer(server, "DEL %s", "dibs:m:{gone}"), 1);
+  assert_int_equal(poll(&lost, 1, 2000), 1);
+  while (atomic_load(&losses) == 0)
+    (void)usleep(200);
+  assert_int_equal(why_lost, DIBS_LOST);
+  assert_int_not_equal(released, DIBS_OK);
+  assert_int_equal(dibs_release(hold), DIBS_ERR_STALE);
+  assert_null(dibs_close(client));
+  assert_int_equal(atomic_load(&losses), 1);
+}
+
+static void *close_it(void *client)
+{
+  return dibs_close(client);
+}
+
+static void close_ends_a_call_that_waits(void **state)
+{
+  dibs_client *a = open_one(), *b = open_one();
+  visitor v = { .client = b };
+  dibs_hold *hold = NULL;
+  pthread_t thread, closer;
+
+  (void)state;
+  assert_int_equal(dibs_lock(a, "queue", NULL, &hold), DIBS_OK);
+  assert_int_equal(pthread_create(&thread, NULL, visit, &v), 0);
+  waiting_until(b, 1);
+  assert_int_equal(pthread_create(&closer, NULL, close_it, b), 0);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  assert_int_equal(pthread_join(closer, NULL), 0);
+  assert_int_equal(v.status, DIBS_ERR_CLOSED);
+  assert_null(dibs_close(a));
+  assert_int_equal(dibs_release(hold), DIBS_ERR_STALE);
+}
+
+static void close_gives_back_what_is_held(void **state)
+{
+  dibs_client *a = open_one(), *b = open_one();
+  dibs_hold *hold = NULL;
+
+  (void)state;
+  assert_int_equal(dibs_lock(a, "left", NULL, &hold), DIBS_OK);
+  assert_null(dibs_close(a));
+  assert_int_equal(dibs_hold_state(hold), DIBS_GONE);
+  assert_int_equal(dibs_try_lock(b, "left", NULL, &hold), DIBS_OK);
+  assert_null(dibs_close(b));
+}
+
+typedef struct answer {
+  atomic_int count;
+  dibs_status status;
+  dibs_hold *hold;
+} answer;
+
+static void answered(dibs_status status, dibs_hold *hold, void *data)
+{
+  answer *a = data;
+
+  a->status = status;
+  a->hold = hold;
+  atomic_fetch_add(&a->count, 1);
+}
+
+static void one_descriptor_serves_a_loop(void **state)
+{
+  dibs_client *client = open_with(test_server_url(server), DIBS_CLIENT_NO_THREAD);
+  struct pollfd loop = { .fd = dibs_fd(client), .events = POLLIN };
+  answer a = { .count = 0 };
+  int64_t left = 0;
+
+  (void)state;
+  assert_true(loop.fd >= 0);
+  assert_int_equal(dibs_lock_async(client, "loop", NULL, answered, &a, NULL), DIBS_OK);
+  while (atomic_load(&a.count) == 0) {
+    assert_int_equal(poll(&loop, 1, 3000), 1);
+    left = dibs_process(client);
+  }
+  assert_true(left > 0);
+  assert_int_equal(a.status, DIBS_OK);
+  assert_int_equal(dibs_release(a.hold), DIBS_OK);
+  assert_null(dibs_close(client));
+}
+
+static void cancel_ends_a_wait(void **state)
+{
+  dibs_client *a = open_one(), *b = open_one();
+  dibs_lock_options options = DIBS_LOCK_OPTIONS_INIT;
+  dibs_canceller *canceller = NULL;
+  dibs_hold *hold = NULL;
+  answer result = { .count = 0 };
+
+  (void)state;
+  assert_int_equal(dibs_canceller_new(&canceller), DIBS_OK);
+  assert_int_equal(dibs_lock(a, "wait", NULL, &hold), DIBS_OK);
+  options.cancel = canceller;
+  assert_int_equal(dibs_lock_async(b, "wait", &options, answered, &result, NULL), DIBS_OK);
+  waiting_until(b, 1);
+  dibs_cancel(canceller);
+  while (atomic_load(&result.count) == 0)
+    (void)usleep(200);
+  assert_int_equal(result.status, DIBS_CANCELLED);
+  assert_null(result.hold);
+  assert_int_equal(dibs_lock(b, "wait", &options, &result.hold), DIBS_CANCELLED);
+  assert_null(dibs_close(b));
+  assert_null(dibs_close(a));
+  assert_null(dibs_canceller_free(canceller));
+}
+
+static void a_child_has_nothing_and_sends_nothing(void **state)
+{
+  dibs_client *client = open_one();
+  dibs_hold *hold = NULL, *other = NULL;
+  dibs_stats stats = { .size = sizeof(stats) };
+  int how;
+  pid_t child;
+
+  (void)state;
+  assert_int_equal(dibs_lock(client, "parent", NULL, &hold), DIBS_OK);
+  child = fork();
+  if (child == 0) {
+    bool is_right = dibs_release(hold) == DIBS_ERR_FORKED &&
+                    dibs_hold_state(hold) == DIBS_GONE && dibs_hold_fd(hold) == -1 &&
+                    dibs_try_lock(client, "child", NULL, &other) == DIBS_ERR_FORKED &&
+                    dibs_get_stats(client, &stats) == DIBS_ERR_FORKED &&
+                    dibs_close(client) == NULL;
+    _exit(is_right ? 0 : 1);
+  }
+  assert_int_equal(waitpid(child, &how, 0), child);
+  assert_int_equal(how, 0);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+  assert_null(dibs_close(client));
+}
+
+static void inspect_names_the_holder(void **state)
+{
+  dibs_client *client = open_one();
+  dibs_lock_options options = DIBS_LOCK_OPTIONS_INIT;
+  dibs_inspection *in = NULL;
+  dibs_hold *hold = NULL;
+  char lease[96];
+
+  (void)state;
+  options.note = "nightly run";
+  assert_int_equal(dibs_lock(client, "seen", &options, &hold), DIBS_OK);
+  assert_int_equal(dibs_inspect(client, "seen", &in), DIBS_OK);
+  assert_true(in->is_held);
+  assert_string_equal(in->name, "seen");
+  assert_int_equal(in->holder.pid, getpid());
+  assert_string_equal(in->holder.version, DIBS_VERSION);
+  assert_string_equal(in->holder.note, "nightly run");
+  assert_int_equal(in->fence, dibs_hold_fence(hold));
+  (void)snprintf(lease, sizeof(lease), "%s", in->lease);
+  in = dibs_inspection_free(in);
+  assert_int_equal(dibs_break(client, "seen", lease), DIBS_OK);
+  assert_int_equal(dibs_break(client, "seen", lease), DIBS_EXPIRED);
+  assert_int_not_equal(dibs_release(hold), DIBS_OK);
+  assert_null(dibs_close(client));
+}
+
+static void tokens_outlive_a_detached_hold(void **state)
+{
+  dibs_client *a = open_one(), *b = open_one();
+  char token[DIBS_TOKEN_SIZE];
+  dibs_hold *hold = NULL;
+  int64_t left = 0;
+
+  (void)state;
+  assert_int_equal(dibs_lock(a, "passed on", NULL, &hold), DIBS_OK);
+  assert_int_equal(dibs_hold_token(hold, token, sizeof(token)), DIBS_OK);
+  assert_int_equal(dibs_hold_detach(hold), DIBS_OK);
+  assert_int_equal(dibs_hold_detach(hold), DIBS_ERR_STALE);
+  assert_null(dibs_close(a));
+  assert_int_equal(dibs_token_renew(b, token, 60000, &left), DIBS_OK);
+  assert_in_range(left, 50000, 60000);
+  assert_int_equal(dibs_token_release(b, token), DIBS_OK);
+  assert_int_equal(dibs_token_release(b, token), DIBS_EXPIRED);
+  assert_int_equal(dibs_token_renew(b, token, 60000, NULL), DIBS_EXPIRED);
+  assert_null(dibs_close(b));
+}
+
+static bool count_names(const dibs_inspection *inspection, void *data)
+{
+  assert_true(inspection->is_held);
+  (*(int *)data)++;
+  return true;
+}
+
+static void list_walks_over_all_names(void **state)
+{
+  dibs_client *client = open_one();
+  dibs_hold *holds[30];
+  char name[32];
+  int count = 0;
+
+  (void)state;
+  for (int i = 0; i < 30; i++) {
+    (void)snprintf(name, sizeof(name), "listed:%d", i);
+    assert_int_equal(dibs_lock(client, name, NULL, &holds[i]), DIBS_OK);
+  }
+  assert_int_equal(dibs_list(client, "listed:*", count_names, &count), DIBS_OK);
+  assert_int_equal(count, 30);
+  assert_null(dibs_close(client));
+}
+
+static int server_start(void **state)
+{
+  (void)state;
+  server = test_server_start();
+  return 0;
+}
+
+static int server_end(void **state)
+{
+  (void)state;
+  server = test_server_stop(server);
+  return 0;
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(one_holds_the_other_is_told_busy),
+    cmocka_unit_test(the_same_without_a_thread),
+    cmocka_unit_test(the_same_over_tcp_by_name),
+    cmocka_unit_test(release_hands_over_to_who_waits),
+    cmocka_unit_test(a_deleted_key_is_a_loss_told_once),
+    cmocka_unit_test(close_ends_a_call_that_waits),
+    cmocka_unit_test(close_gives_back_what_is_held),
+    cmocka_unit_test(one_descriptor_serves_a_loop),
+    cmocka_unit_test(cancel_ends_a_wait),
+    cmocka_unit_test(a_child_has_nothing_and_sends_nothing),
+    cmocka_unit_test(inspect_names_the_holder),
+    cmocka_unit_test(tokens_outlive_a_detached_hold),
+    cmocka_unit_test(list_walks_over_all_names),
+  };
+
+  return cmocka_run_group_tests(tests, server_start, server_end);
+}
