@@ -70,7 +70,7 @@ STDIO_ROOMS = ['cli']
 HEAP_ROOMS = ['cli', 'local']
 # Where something belongs to no client.
 HEAP_FILES = {
-    'src/api/options.c': 'malloc and friends are the default of dibs_allocator',
+    'src/api/open.c': 'malloc and friends are the default of dibs_allocator',
     'src/api/handle.c': 'one table for the whole process, of no client',
     'src/drive/canceller.c': 'a canceller belongs to no client',
     'src/drive/resolve.c': 'the resolving thread may outlive its client',
