@@ -177,8 +177,9 @@ int main(void)
   snprintf(url, sizeof(url), "%s", dibs_url(client));
   client = dibs_close(client); /* before any fork: each process opens its own */
   lamps = shop_open(url);
-  printf("A flash sale: %d lamps, %d processes with %d threads each, the stock in Redis.\n",
-         ITEMS, PROCESSES, THREADS);
+  printf("A flash sale: %d lamps, %d processes with %d threads each.\n"
+         "The stock lies in Redis, on %s.\n",
+         ITEMS, PROCESSES, THREADS, url);
   is_good = act_without_lock(url, lamps);
   is_good = act_with_lock(url, lamps) && is_good;
   is_good = act_accidents(url, lamps) && is_good;
