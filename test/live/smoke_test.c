@@ -338,7 +338,7 @@ static void tokens_outlive_a_detached_hold(void **state)
   assert_int_equal(dibs_token_renew(b, token, 60000, &left), DIBS_OK);
   assert_in_range(left, 50000, 60000);
   assert_int_equal(dibs_token_release(b, token), DIBS_OK);
-  assert_int_equal(dibs_token_release(b, token), DIBS_EXPIRED);
+  assert_int_equal(dibs_token_release(b, token), DIBS_OK);       /* may be repeated */
   assert_int_equal(dibs_token_renew(b, token, 60000, NULL), DIBS_EXPIRED);
   assert_null(dibs_close(b));
 }
