@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* test/lib/live.h - what the tests of the finished library share: clients of a test
+ * server, locks in the background, losses, and waiting for an effect.
+ *
+ * Functions with assert in their description fail the running cmocka test and so belong
+ * into its thread only; other threads call live_fault() and the test asks live_faults(). */
+#ifndef TEST_LIVE_H
+#define TEST_LIVE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <dibs/dibs.h>
+
+#include "server.h"
+
+enum { LIVE_LONG_MS = 15000 };    /* how long an effect may take that surely comes */
+
+int64_t live_now_us(void);        /* CLOCK_BOOTTIME, as the library */
+int64_t live_now_ms(void);
+int64_t live_wall_us(void);       /* the servers' clock: they run on this machine */
+
+/* `count` times DIBS_TEST_SCALE, which may be a fraction; at least 1. */
+long live_times(double count);
+
+/* Sorts in place; the median. */
+int64_t live_median(int64_t *values, size_t count);
+int64_t live_max(const int64_t *values, size_t count);
+
+/* Looks every millisecond until `is_so`; false: not within `limit_ms`. Any thread. */
+bool live_until(int limit_ms, bool (*is_so)(void *data), void *data);
+
+/* ---- faults seen by other threads ---- */
+
+void live_fault(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int live_faults(void);            /* since the start of the program */
+
+/* ---- clients and holds ---- */
+
+/* Assert. Short timeouts unless `options` says otherwise: 1 s to connect, 500 ms for an
+ * answer. */
+dibs_client *live_open(const char *url);
+dibs_client *live_open_with(const char *url, const dibs_options *options);
+dibs_options live_options(void);
+
+dibs_lock_options live_lock_options(int ttl_ms, int wait_ms);
+
+/* Assert: the lock is had. */
+dibs_hold *live_lock(dibs_client *client, const char *name, int ttl_ms);
+dibs_hold *live_lock_with(dibs_client *client, const char *name,
+                          const dibs_lock_options *options);
+/* What a try says; a lock that was had is given back. Any thread. */
+dibs_status live_try(dibs_client *client, const char *name);
+/* Assert: within `limit_ms` a try succeeds. */
+void live_expect_free(dibs_client *client, const char *name, int limit_ms);
+/* Assert the status, and show the client's last error where it differs. */
+void live_expect(dibs_client *client, dibs_status got, dibs_status wanted);
+/* Assert: the last error of `client` has `word` in its text, and none has `secret`. */
+void live_expect_words(dibs_client *client, const char *word);
+
+dibs_stats live_stats(dibs_client *client);
+
+/* ---- a lock asked for in the background ---- */
+
+struct live_ask {
+  pthread_mutex_t mutex;
+  pthread_cond_t changed;
+  dibs_request *request;
+  dibs_hold *hold;
+  dibs_status status;
+  int64_t ended_at_ms;
+  int callbacks;                  /* must become 1, and stay so */
+};
+
+void live_ask_init(struct live_ask *a);
+/* Assert: it is begun. */
+void live_ask_begin(struct live_ask *a, dibs_client *client, const char *name,
+                    const dibs_lock_options *options);
+/* Whether it ended within `limit_ms`; then a->status is its outcome. Any thread. */
+bool live_ask_wait(struct live_ask *a, int limit_ms);
+bool live_ask_is_over(struct live_ask *a);
+/* Assert: granted within `limit_ms`. */
+dibs_hold *live_ask_granted(struct live_ask *a, int limit_ms);
+
+/* ---- losses: give live_on_lost and one of these to dibs_lock_options ---- */
+
+struct live_loss {
+  _Atomic int count;
+  _Atomic int why;
+  _Atomic int64_t at_us;          /* by the wall clock */
+};
+
+void live_on_lost(dibs_hold *hold, dibs_status why, void *loss);
+bool live_loss_wait(struct live_loss *loss, int limit_ms);
+
+/* ---- events of a client: give live_on_event and one of these to dibs_options ---- */
+
+struct live_events {
+  _Atomic int counts[8];          /* by kind */
+  pthread_mutex_t mutex;
+  char warning[256];              /* the text of the last one */
+};
+
+void live_on_event(const dibs_event *event, void *events);
+
+/* ---- one server for all tests of a file: group setup and teardown ---- */
+
+extern struct test_server *live_server;
+int live_server_setup(void **state);
+int live_server_teardown(void **state);
+
+/* ---- the server's view ---- */
+
+/* "dibs:m:{name}", in one of eight static buffers of the thread. */
+const char *live_key(const char *name);
+/* When the lease of `name` ends, by the wall clock in microseconds; 0: free. */
+int64_t live_lease_end_us(const struct test_server *s, const char *name);
+/* Assert: within LIVE_LONG_MS `count` clients wait for `name`. */
+void live_expect_waiters(const struct test_server *s, const char *name, int count);
+/* Assert: each key is one of a free lock and has a TTL; nobody is subscribed. To be
+ * called when all clients are closed. */
+void live_expect_clean(const struct test_server *s);
+
+#endif
