@@ -167,15 +167,14 @@ static dibs_status release_wait(claim *cl)
   return status;
 }
 
-/* Nobody waits for the answer: the loss is known here, or the release is on its way. */
+/* Nobody waits for the answer: the release is on its way. */
 static dibs_status release_send(claim *cl)
 {
   dibs_client *c = cl->client;
-  dibs_status known = cl->is_lost ? cl->lost_why : DIBS_OK;
   dibs_status status = release_begin(cl);
 
   drive_settle(c->drive);
-  return status == DIBS_OK ? known : status;
+  return status;
 }
 
 dibs_status dibs_release(dibs_hold *hold)
@@ -185,7 +184,8 @@ dibs_status dibs_release(dibs_hold *hold)
 
   if (status != DIBS_OK)
     return status;
-  if (drive_is_in_callback() || in.claim->is_lost)
+  /* The engine answers for a lost hold at once, with what the server told since. */
+  if (drive_is_in_callback() && !in.claim->is_lost)
     status = release_send(in.claim);
   else
     status = release_wait(in.claim);
