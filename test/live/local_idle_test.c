@@ -29,7 +29,7 @@ static pid_t start_user(void)
   pid_t child;
 
   assert_int_equal(pipe(ends), 0);
-  child = fork();
+  child = fork_child();
   if (child == 0) {
     char url[320];
     int fd;

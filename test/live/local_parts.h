@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,6 +43,17 @@ static int teardown(void **state)
   (void)dibs_local_stop(NULL);
   test_directory_remove(runtime);
   return 0;
+}
+
+/* fork() whose child does not outlive a test program that failed. */
+static inline pid_t fork_child(void)
+{
+  pid_t parent = getpid(), child = fork();
+
+  if (child == 0
+      && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent))
+    _exit(1);
+  return child;
 }
 
 /* How many processes have the directory of the test on their command line: servers. */

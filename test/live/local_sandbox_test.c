@@ -38,7 +38,7 @@ static pid_t start_owner(struct found *ret_found, bool has_child)
   pid_t owner;
 
   assert_int_equal(pipe(ends), 0);
-  owner = fork();
+  owner = fork_child();
   if (owner == 0) {
     dibs_sandbox *s;
     char url[320];
@@ -46,8 +46,10 @@ static pid_t start_owner(struct found *ret_found, bool has_child)
     (void)setpgid(0, 0);
     if (dibs_sandbox_start(&s, url, sizeof(url), NULL) == DIBS_OK)
       f = look_at(url);
-    if (has_child && fork() == 0)
+    if (has_child && fork() == 0) {
+      (void)alarm(60);          /* should the test fail to end it */
       (void)pause();
+    }
     (void)!write(ends[1], &f, sizeof(f));
     (void)pause();
   }
@@ -120,7 +122,7 @@ static void a_stop_in_a_forked_child_leaves_it_alone(void **state)
   (void)state;
   assert_int_equal(dibs_sandbox_start(&s, url, sizeof(url), NULL), DIBS_OK);
   f = look_at(url);
-  child = fork();
+  child = fork_child();
   if (child == 0) {
     (void)dibs_sandbox_stop(s);
     _exit(0);

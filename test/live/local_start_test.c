@@ -47,7 +47,7 @@ static void gather(struct crowd *crowd)
 {
   assert_int_equal(pipe(crowd->start) | pipe(crowd->news) | pipe(crowd->leave), 0);
   for (int i = 0; i < STARTERS; i++) {
-    crowd->all[i] = fork();
+    crowd->all[i] = fork_child();
     if (crowd->all[i] == 0)
       be_a_starter(crowd);
   }
@@ -113,8 +113,8 @@ static void kill_server(pid_t server, pid_t supervisor)
 static void kill_supervisor(pid_t server, pid_t supervisor)
 {
   (void)server;
-  if (supervisor > 0)
-    (void)kill(supervisor, SIGKILL);
+  /* Waited for: one that is about to die still has its lock, and starters believe it. */
+  kill_and_wait(supervisor);
 }
 
 static void kill_both(pid_t server, pid_t supervisor)
@@ -154,7 +154,7 @@ static void a_starter_killed_in_the_middle_leaves_no_second_server(void **state)
   for (int delay = 0; delay < 30; delay += 2) {
     char url[320];
     int fd;
-    pid_t child = fork();
+    pid_t child = fork_child();
 
     if (child == 0) {
       (void)!local_join(url, sizeof(url), &fd, NULL);
@@ -270,7 +270,7 @@ static void the_program_that_starts_it_is_not_disturbed(void **state)
 
 static void it_starts_with_closed_stdio_too(void **state)
 {
-  pid_t child = fork();
+  pid_t child = fork_child();
   int how;
 
   (void)state;
