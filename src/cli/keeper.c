@@ -5,8 +5,8 @@
  *     dibs acquire --for-pid P            keeper
  *     fork  ----------------------------> takes the lock, may wait
  *     prints the token  <---- grant -----
- *     exits 0           ----- "kept" ---> leaves the terminal, renews;
- *                                         P ends, or it is told to: releases
+ *                       ----- "kept" ---> leaves the terminal
+ *     exits 0           <---- closes ---- renews; P ends, or it is told to: releases
  *
  * The token is printed only for a lock that was taken; a token that could not be printed
  * is a lock given back. Until then the keeper dies with its parent. The keeper is forked
@@ -81,9 +81,9 @@ static void leave_terminal(void)
     dup2(null, fd);
   if (null > 2)
     close(null);
-  close(KEEPER_SOCKET);
-  if (chdir("/") != 0)
-    return;   /* only so that file systems can be unmounted */
+  /* So that file systems can be unmounted; a failure does no harm. */
+  (void)!chdir("/");
+  close(KEEPER_SOCKET);   /* tells who started us that he may go */
 }
 
 static bool is_told_to_end(signal_watch *signals)
@@ -179,6 +179,15 @@ static int keeper_code(pid_t keeper)
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* Until the keeper no longer dies with us. */
+static void wait_for_farewell(int socket_fd)
+{
+  char nothing;
+
+  while (recv(socket_fd, &nothing, 1, 0) < 0 && errno == EINTR)
+    continue;
+}
+
 static int hand_over_token(const arguments *a, pid_t keeper, int socket_fd,
                            signal_watch *signals)
 {
@@ -188,6 +197,8 @@ static int hand_over_token(const arguments *a, pid_t keeper, int socket_fd,
                     send(socket_fd, "k", 1, MSG_NOSIGNAL) == 1;
   int code;
 
+  if (is_printed)
+    wait_for_farewell(socket_fd);
   close(socket_fd);   /* without the word: gives the lock back */
   if (is_printed)
     return CODE_OK;

@@ -303,8 +303,10 @@ static void form_add(getopt_form *f, const option_row *row)
 static void form_make(const command *c, getopt_form *f)
 {
   memset(f, 0, sizeof(*f));
-  /* '+': options end at the first operand, so the child's are never eaten. */
-  f->letters[f->letter_size++] = '+';
+  /* '+': where a command line follows, options end at the first operand; the child's are
+   * never eaten. */
+  if (c->operands_max < 0)
+    f->letters[f->letter_size++] = '+';
   f->letters[f->letter_size++] = ':';
   for (const option_row *const *set = c->options; *set != NULL; set++) {
     for (const option_row *row = *set; !row_is_end(row); row++) {

@@ -43,7 +43,8 @@ extern const option_row options_common[], options_connection[], options_taking[]
   options_run[], options_acquire[], options_renew[], options_release[], options_status[],
   options_wait[], options_ping[], options_local[];
 
-/* Reads argv[1..] of a subcommand into `ret_arguments`. Options end at the first operand.
+/* Reads argv[1..] of a subcommand into `ret_arguments`. Where a command
+ * line may follow, options end at the first operand.
  * Returns 0; CODE_USAGE after saying what is wrong; or -1 when help is wanted. */
 int options_read(const command *c, int argc, char **argv, arguments *ret_arguments);
 

@@ -12,6 +12,11 @@
 #include "cli/durations.h"
 #include "cli/message.h"
 
+bool show_is_held(const dibs_inspection *i)
+{
+  return i->is_held && i->remaining_ms > 0;
+}
+
 /* ---- words ---- */
 
 void show_party(const dibs_party *party, char *ret_words, size_t size)
@@ -47,7 +52,7 @@ void show_lease(const dibs_inspection *i, char *ret_words, size_t size)
   char lease[120];
 
   lease_words(i, lease, sizeof(lease));
-  if (i->is_held)
+  if (show_is_held(i))
     snprintf(ret_words, size, "held %s", lease);
   else
     snprintf(ret_words, size, "free, to be handed over");
@@ -57,7 +62,7 @@ void show_holder(const dibs_inspection *i, char *ret_words, size_t size)
 {
   char party[220], lease[120];
 
-  if (!i->is_held) {
+  if (!show_is_held(i)) {
     show_lease(i, ret_words, size);
     return;
   }
@@ -159,17 +164,18 @@ static void set_name(json_t *object, const dibs_inspection *i)
 json_t *show_json(const dibs_inspection *i, bool is_private)
 {
   json_t *object = json_object(), *queue = json_array();
+  bool is_held = show_is_held(i);
 
   json_object_set_new(object, "v", json_integer(1));
   set_name(object, i);
   json_object_set_new(object, "kind", json_string("lock"));
-  json_object_set_new(object, "state", json_string(i->is_held ? "held" : "free"));
-  json_object_set_new(object, "holder", i->is_held ? party_json(&i->holder) : json_null());
-  json_object_set_new(object, "since", time_json(i->is_held ? i->since_unix_us : 0));
+  json_object_set_new(object, "state", json_string(is_held ? "held" : "free"));
+  json_object_set_new(object, "holder", is_held ? party_json(&i->holder) : json_null());
+  json_object_set_new(object, "since", time_json(is_held ? i->since_unix_us : 0));
   json_object_set_new(object, "held_ms",
-                      json_integer(i->is_held ? i->holder.waited_ms : 0));
-  json_object_set_new(object, "lease_ms", json_integer(i->is_held ? i->remaining_ms : 0));
-  json_object_set_new(object, "ttl_ms", json_integer(i->is_held ? i->lease_ms : 0));
+                      json_integer(is_held ? i->holder.waited_ms : 0));
+  json_object_set_new(object, "lease_ms", json_integer(is_held ? i->remaining_ms : 0));
+  json_object_set_new(object, "ttl_ms", json_integer(is_held ? i->lease_ms : 0));
   json_object_set_new(object, "renewals", json_integer((json_int_t)i->renewals));
   json_set_fence(object, i->fence);
   json_object_set_new(object, "waiting", json_integer((json_int_t)i->waiter_count));

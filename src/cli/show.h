@@ -9,6 +9,10 @@
 
 #include <dibs/lock.h>
 
+/* Whether somebody holds it by the server's clock. A lease that ran out stays on the server
+ * until the next one takes it over. */
+bool show_is_held(const dibs_inspection *i);
+
 /* `web-3 (pid 4121 "backup.sh")`, as far as the server knows it. */
 void show_party(const dibs_party *party, char *ret_words, size_t size);
 

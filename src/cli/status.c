@@ -39,10 +39,10 @@ static void fill_row(status_row *row, const dibs_inspection *i)
 
   memset(row, 0, sizeof(*row));
   printable(i->name, row->name, sizeof(row->name));
-  row->is_held = i->is_held;
+  row->is_held = show_is_held(i);
   row->fence = i->fence;
   row->waiting = i->waiter_count;
-  if (!i->is_held)
+  if (!row->is_held)
     return;
   printable(i->holder.host, host, sizeof(host));
   printable(i->holder.program, program, sizeof(program));
@@ -57,7 +57,7 @@ static void fill_row(status_row *row, const dibs_inspection *i)
 
 static bool is_wanted(const arguments *a, const dibs_inspection *i)
 {
-  return (!a->only_held || i->is_held) && (!a->only_waiting || i->waiter_count > 0);
+  return (!a->only_held || show_is_held(i)) && (!a->only_waiting || i->waiter_count > 0);
 }
 
 /* Thread: in dibs_list(). */
@@ -256,11 +256,11 @@ static void print_inspection(const dibs_inspection *i)
 {
   char name[600];
 
-  printf("%s  %s\n", printable(i->name, name, sizeof(name)), i->is_held ? "held" : "free");
-  if (i->is_held)
+  printf("%s  %s\n", printable(i->name, name, sizeof(name)), show_is_held(i) ? "held" : "free");
+  if (show_is_held(i))
     print_holder(i);
   if (i->fence != 0)
-    printf("  fence    %" PRIu64 "%s\n", i->fence, i->is_held ? "" : " was the last");
+    printf("  fence    %" PRIu64 "%s\n", i->fence, show_is_held(i) ? "" : " was the last");
   print_queue(i);
 }
 
@@ -280,7 +280,7 @@ int command_who(const arguments *a)
         json_print(show_json(inspection, s.is_private));
       else
         print_inspection(inspection);
-      code = inspection->is_held ? CODE_OK : CODE_NO;
+      code = show_is_held(inspection) ? CODE_OK : CODE_NO;
     }
   }
   dibs_inspection_free(inspection);

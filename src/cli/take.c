@@ -175,7 +175,7 @@ static void tell_busy(session *s, const arguments *a, const char *name, dibs_sta
   if (a->is_quiet || a->busy_is_fine || a->is_quiet_on_success)
     return;
   printable(name, shown, sizeof(shown));
-  if (dibs_inspect(s->client, name, &inspection) == DIBS_OK && inspection->is_held) {
+  if (dibs_inspect(s->client, name, &inspection) == DIBS_OK && show_is_held(inspection)) {
     show_holder(inspection, holder, sizeof(holder));
     say("%s %s: %s", shown, status == DIBS_BUSY ? "is busy" : "is still busy", holder);
   } else {

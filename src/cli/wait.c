@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/message.h"
 #include "cli/session.h"
+#include "cli/show.h"
 
 #define INTERVAL_MS_FIRST 20
 #define INTERVAL_MS_MAX 500
@@ -19,7 +20,7 @@ static dibs_status ask(session *s, const arguments *a, bool *ret_is_so)
   dibs_status status = dibs_inspect(s->client, a->operands[0], &inspection);
 
   if (status == DIBS_OK)
-    *ret_is_so = inspection->is_held == a->waits_for_held;
+    *ret_is_so = show_is_held(inspection) == a->waits_for_held;
   dibs_inspection_free(inspection);
   return status;
 }

@@ -69,7 +69,7 @@ static void show_lock_live(const wait_view *v, const dibs_inspection *i)
   char party[220], who[240], place[80], lease[140], how[240];
 
   show_party(&i->holder, party, sizeof(party));
-  snprintf(who, sizeof(who), "%s%s", i->is_held ? "held by " : "", i->is_held ? party : "");
+  snprintf(who, sizeof(who), "%s%s", show_is_held(i) ? "held by " : "", show_is_held(i) ? party : "");
   place_words(i, place, sizeof(place));
   show_lease(i, lease, sizeof(lease));
   snprintf(how, sizeof(how), "%s (Ctrl-C gives up), %s", place, lease);

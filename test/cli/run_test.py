@@ -106,10 +106,8 @@ def stdin_and_stdout_are_untouched():
 
 
 def descriptors_of_the_caller_reach_the_command_and_ours_do_not():
-    inside = dibs('run', 'fds', '--', 'sh', '-c', 'ls /proc/$$/fd | sort -n | tr "\\n" " "')
-    outside = subprocess.run(['sh', '-c', 'ls /proc/$$/fd | sort -n | tr "\\n" " "'],
-                             stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    equal(inside.out, outside.stdout)
+    inside = dibs('run', 'fds', '--', 'ls', '/proc/self/fd')
+    equal(inside.out.split(), ['0', '1', '2', '3'])     # 3: the directory itself
     reader, writer = os.pipe()
     dibs('run', 'fds', '--', 'sh', '-c', 'echo kept >&%d' % writer, pass_fds=[writer])
     equal(os.read(reader, 100), b'kept\n')

@@ -28,8 +28,16 @@ def a_lease_that_nobody_renews_says_so_and_ends():
     got = dibs('acquire', '-t', '700ms', 'short')
     contains(got.err, 'nobody renews this lease: it ends in 700ms')
     until(lambda: not is_held('short'), 'the lease ended', 3)
-    equal(dibs('release', got.out.strip()).code, 79)
+    equal(dibs('run', '-n', 'short', '--', 'true').code, 0)
     equal(dibs('renew', got.out.strip()).code, 79)
+    equal(dibs('release', got.out.strip()).code, 79)
+
+
+def a_lease_that_ran_out_is_still_given_back_when_nobody_had_the_lock_since():
+    token = dibs('acquire', '-t', '500ms', '--no-renew', 'late').out.strip()
+    until(lambda: not is_held('late'), 'the lease ended', 3)
+    equal(dibs('release', token).code, 0)
+    equal(dibs('release', token).code, 79)
 
 
 def no_renew_is_the_same_without_the_hint():
@@ -49,7 +57,8 @@ def renew_makes_it_last_and_v_tells_how_long():
 
 def release_of_a_lock_that_somebody_else_has_now_gives_79_and_leaves_it():
     token = dibs('acquire', '--no-renew', '-t', '500ms', 'passed').out.strip()
-    other = holder('passed', '-w', '5s')
+    other = start('run', 'passed', '--', 'cat', stdin=subprocess.PIPE)
+    until(lambda: (who('passed')['holder'] or {}).get('pid') == other.pid, 'it is passed on')
     equal(dibs('release', token).code, 79)
     assert is_held('passed')
     end_holder(other)
