@@ -12,6 +12,7 @@
 /* Outlives its client when the name server is slow: so not in the client's memory. */
 struct resolve {
   atomic_int owners;
+  atomic_bool is_answered;        /* publishes what follows */
   int fd;
   int error;
   struct addrinfo *addresses;
@@ -53,6 +54,7 @@ static void *resolve_run(void *data)
   resolve *r = data;
 
   r->error = resolve_now(r->host, r->port, &r->addresses);
+  atomic_store(&r->is_answered, true);
   (void)loop_ring(r->fd);
   (void)resolve_let_go(r);
   return NULL;
@@ -87,6 +89,8 @@ int resolve_fd(const resolve *r)
 
 int resolve_take(resolve *r, struct addrinfo **ret_addresses)
 {
+  if (!atomic_load(&r->is_answered))
+    return EAI_AGAIN;
   if (r->error == 0) {
     *ret_addresses = r->addresses;
     r->addresses = NULL;
