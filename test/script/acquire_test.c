@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/* lua/native/acquire.lua without a queue: grants, repeats, ends, and when a lease is over.
+ * S1, S2, S8, S10. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "server.h"
+#include "world.h"
+
+static struct world *w;
+
+static void a_free_lock_is_granted_for_the_whole_ttl(void **state)
+{
+  acquire_answer a = world_acquire(w, ANNA, 7);
+
+  (void)state;
+  assert_int_equal(a.outcome, ACQUIRE_GRANTED);
+  assert_int_equal(a.remaining_ms, 30000);
+  assert_int_equal(a.lease_ms, 30000);
+  assert_int_equal(a.lease.ask, 7);
+  assert_int_equal(a.lease.token, a.server_us);
+  assert_string_equal(world_type(w), "string");
+}
+
+static void the_same_ask_again_is_answered_with_the_same_lease(void **state)
+{
+  acquire_answer first = world_acquire(w, ANNA, 7), again;
+  const char *before = test_server_command(world_server(w), "GET " WORLD_KEY);
+
+  (void)state;
+  again = world_acquire(w, ANNA, 7);
+  assert_int_equal(again.outcome, ACQUIRE_AGAIN);
+  assert_true(lease_id_equal(&again.lease, &first.lease));
+  assert_in_range(again.remaining_ms, 1, 30000);
+  assert_int_equal(again.renewals, 0);
+  assert_string_equal(test_server_command(world_server(w), "GET " WORLD_KEY), before);
+}
+
+static void a_thousand_grants_in_a_row_have_a_thousand_growing_tokens(void **state)
+{
+  uint64_t last = 0;
+
+  (void)state;
+  for (uint64_t k = 1; k <= 1000; k++) {
+    acquire_answer a = world_acquire(w, ANNA, k);
+    assert_int_equal(a.outcome, ACQUIRE_GRANTED);
+    assert_true(a.lease.token > last);
+    last = a.lease.token;
+    assert_int_equal(world_release(w, ANNA, &a.lease).outcome, RELEASE_DONE);
+  }
+}
+
+static void the_token_is_above_the_floor_and_exact_to_the_last_digit(void **state)
+{
+  acquire_call c = world_call(w, 1);
+  acquire_answer a, b;
+
+  (void)state;
+  c.floor = (uint64_t)world_time_us(w) + 3600000007u;
+  a = world_send(w, ANNA, &c);
+  assert_int_equal(a.outcome, ACQUIRE_GRANTED);
+  assert_int_equal(a.lease.token, c.floor + 1);
+  assert_true(a.server_us < (int64_t)a.lease.token);
+  assert_int_equal(a.remaining_ms, 30000);
+  b = world_acquire(w, ANNA, 1);
+  assert_in_range(b.remaining_ms, 29000, 30000);
+  assert_int_equal(world_release(w, ANNA, &a.lease).outcome, RELEASE_DONE);
+  /* The stored token counts, not only the floor. */
+  b = world_acquire(w, BERT, 1);
+  assert_int_equal(b.lease.token, a.lease.token + 1);
+}
+
+static void a_token_beyond_two_to_the_53_is_refused_and_nothing_written(void **state)
+{
+  acquire_call c = world_call(w, 1);
+
+  (void)state;
+  c.floor = 9007199254740991u;
+  assert_non_null(strstr(world_acquire_error(w, ANNA, &c), "cannot grow"));
+  assert_string_equal(world_type(w), "none");
+  c.floor = 9007199254740990u;
+  assert_int_equal(world_send(w, ANNA, &c).lease.token, 9007199254740991u);
+}
+
+static void a_request_past_its_time_changes_nothing(void **state)
+{
+  acquire_call c = world_call(w, 1);
+
+  (void)state;
+  c.until_us = world_time_us(w) - 1;
+  assert_int_equal(world_send(w, ANNA, &c).outcome, ACQUIRE_LATE);
+  assert_string_equal(world_type(w), "none");
+  c.until_us = world_time_us(w) + 10000000;
+  assert_int_equal(world_send(w, ANNA, &c).outcome, ACQUIRE_GRANTED);
+}
+
+static void a_lower_ask_than_the_lease_is_ended(void **state)
+{
+  (void)state;
+  world_acquire(w, ANNA, 7);
+  assert_int_equal(world_acquire(w, ANNA, 6).outcome, ACQUIRE_ENDED);
+  assert_int_equal(world_try(w, ANNA, 6).outcome, ACQUIRE_ENDED);
+}
+
+static void a_higher_ask_disowns_the_lease_and_gets_a_new_one(void **state)
+{
+  acquire_answer first = world_acquire(w, ANNA, 7), second = world_acquire(w, ANNA, 8);
+
+  (void)state;
+  assert_int_equal(second.outcome, ACQUIRE_GRANTED);
+  assert_true(second.lease.token > first.lease.token);
+  /* The release of the first, still on its way, must not touch the second (F2). */
+  assert_int_equal(world_release(w, ANNA, &first.lease).outcome, RELEASE_TAKEN);
+  assert_int_equal(world_acquire(w, ANNA, 8).outcome, ACQUIRE_AGAIN);
+}
+
+static void a_copy_of_a_released_ask_is_ended(void **state)
+{
+  acquire_answer a = world_acquire(w, ANNA, 7);
+
+  (void)state;
+  world_release(w, ANNA, &a.lease);
+  assert_int_equal(world_acquire(w, ANNA, 7).outcome, ACQUIRE_ENDED);
+  assert_int_equal(world_acquire(w, ANNA, 6).outcome, ACQUIRE_ENDED);
+  assert_int_equal(world_acquire(w, ANNA, 8).outcome, ACQUIRE_GRANTED);
+}
+
+static void a_try_against_a_holder_is_busy_and_tells_nobody(void **state)
+{
+  acquire_answer held, a;
+
+  (void)state;
+  world_listen(w, ANNA);
+  held = world_acquire(w, ANNA, 7);
+  a = world_try(w, BERT, 1);
+  assert_int_equal(a.outcome, ACQUIRE_BUSY);
+  assert_true(lease_id_equal(&a.lease, &held.lease));
+  assert_int_equal(a.lease_ms, 30000);
+  assert_in_range(a.remaining_ms, 1, 30000);
+  assert_false(a.holder_lingers);
+  assert_string_equal(world_messages(w, ANNA), "");
+  assert_string_equal(world_type(w), "string");
+}
+
+static void a_try_against_a_lingering_holder_asks_it_to_let_go(void **state)
+{
+  acquire_call c = world_call(w, 7);
+  acquire_answer held, a;
+  char want[128];
+
+  (void)state;
+  world_listen(w, ANNA);
+  c.lingers = true;
+  held = world_send(w, ANNA, &c);
+  a = world_try(w, BERT, 1);
+  assert_int_equal(a.outcome, ACQUIRE_BUSY);
+  assert_true(a.holder_lingers);
+  strcat(strcat(strcpy(want, "want "), lease_text(&held.lease)), " orders\n");
+  assert_string_equal(world_messages(w, ANNA), want);
+}
+
+/* ---- over ---- */
+
+static void a_lease_past_its_deadline_goes_to_the_next_who_asks(void **state)
+{
+  lease_id dead = world_plant(w, ANNA, 7, -1, 30000, 0);
+  acquire_answer a = world_try(w, BERT, 1);
+
+  (void)state;
+  assert_int_equal(a.outcome, ACQUIRE_GRANTED);
+  assert_true(a.lease.token > dead.token);
+}
+
+static void a_lease_before_its_deadline_does_not(void **state)
+{
+  (void)state;
+  world_plant(w, ANNA, 7, 5000, 30000, 0);
+  assert_int_equal(world_try(w, BERT, 1).outcome, ACQUIRE_BUSY);
+}
+
+static void the_deadline_does_not_count_for_those_who_doubt_the_clock(void **state)
+{
+  acquire_call c = world_call(w, 1);
+
+  (void)state;
+  c.waits = false;
+  world_plant(w, ANNA, 7, -1, 30000, 0);
+  c.estimate_us = 0;
+  assert_int_equal(world_send(w, BERT, &c).outcome, ACQUIRE_BUSY);
+  c.estimate_us = world_time_us(w) - 2500000;
+  assert_int_equal(world_send(w, BERT, &c).outcome, ACQUIRE_BUSY);
+  c.estimate_us = world_time_us(w) + 2500000;
+  assert_int_equal(world_send(w, BERT, &c).outcome, ACQUIRE_BUSY);
+  c.estimate_us = world_time_us(w) + 1500000;
+  assert_int_equal(world_send(w, BERT, &c).outcome, ACQUIRE_GRANTED);
+}
+
+static void the_deadline_does_not_count_for_a_lease_whose_client_doubted_the_clock(void **state)
+{
+  acquire_call c = world_call(w, 7);
+  acquire_answer a;
+
+  (void)state;
+  world_plant(w, ANNA, 7, -1, 30000, 2);
+  assert_int_equal(world_try(w, BERT, 1).outcome, ACQUIRE_BUSY);
+
+  world_clear(w);
+  c.estimate_us = 0;
+  a = world_send(w, ANNA, &c);
+  assert_int_equal(a.outcome, ACQUIRE_GRANTED);
+  assert_non_null(strstr(test_server_command(world_server(w), "GET " WORLD_KEY),
+                         " 30000 30000 0 2"));
+}
+
+static void a_lease_watched_for_its_length_is_over_whatever_the_clock_says(void **state)
+{
+  lease_id held = world_plant(w, ANNA, 7, 999999, 30000, 2);
+  acquire_call c = world_call(w, 1);
+
+  (void)state;
+  c.estimate_us = 0;
+  c.waits = false;
+  c.watched = &held;
+  assert_int_equal(world_send(w, BERT, &c).outcome, ACQUIRE_GRANTED);
+}
+
+static void a_renewal_makes_the_watching_worthless(void **state)
+{
+  lease_id held = world_plant(w, ANNA, 7, 999, 30000, 0);
+  acquire_call c = world_call(w, 1);
+
+  (void)state;
+  assert_true(world_renew(w, ANNA, &held, 30000).is_ours);
+  c.waits = false;
+  c.watched = &held;
+  c.watched_renewals = 0;
+  assert_int_equal(world_send(w, BERT, &c).outcome, ACQUIRE_BUSY);
+  c.watched_renewals = 1;
+  assert_int_equal(world_send(w, BERT, &c).outcome, ACQUIRE_GRANTED);
+}
+
+static void watching_another_lease_proves_nothing(void **state)
+{
+  lease_id held = world_plant(w, ANNA, 7, 999, 30000, 0), other = held;
+  acquire_call c = world_call(w, 1);
+
+  (void)state;
+  other.token--;
+  c.waits = false;
+  c.watched = &other;
+  assert_int_equal(world_send(w, BERT, &c).outcome, ACQUIRE_BUSY);
+}
+
+static void remaining_is_never_more_than_the_length_and_may_be_negative(void **state)
+{
+  acquire_call c = world_call(w, 1);
+
+  (void)state;
+  c.waits = false;
+  c.estimate_us = 0;
+  world_plant(w, ANNA, 7, 500000, 30000, 0);
+  assert_int_equal(world_send(w, BERT, &c).remaining_ms, 30000);
+  world_plant(w, ANNA, 7, -5000, 30000, 0);
+  assert_in_range(world_send(w, BERT, &c).remaining_ms + 10000, 4000, 5000);
+}
+
+/* ---- keys ---- */
+
+static void a_key_of_another_shape_is_refused_and_left_as_it_is(void **state)
+{
+  static const char *const foreign[] = {
+    "SET " WORLD_KEY " hello", "SET " WORLD_KEY " =x", "RPUSH " WORLD_KEY " a",
+    "SADD " WORLD_KEY " a", "ZADD " WORLD_KEY " 1 a", "HSET " WORLD_KEY " a b",
+    "HSET " WORLD_KEY " s hello h 1 n 1",
+  };
+  lease_id l = { .ask = 1, .token = 2 };
+
+  (void)state;
+  memcpy(l.client, world_native(w, ANNA)->client, CLIENT_ID_SIZE);
+  for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
+    acquire_call c = world_call(w, 1);
+    const char *before;
+    size_t size;
+
+    test_server_command(world_server(w), "FLUSHALL");
+    test_server_command(world_server(w), foreign[i]);
+    before = test_server_command(world_server(w), "DEBUG DIGEST-VALUE " WORLD_KEY);
+    const char *error = world_acquire_error(w, ANNA, &c);
+    size = strlen(error);
+    assert_int_equal(resp_fault_of(error, size), RESP_FAULT_WRONG_TYPE);
+    error = world_release_error(w, ANNA, &l);
+    assert_int_equal(resp_fault_of(error, strlen(error)), RESP_FAULT_WRONG_TYPE);
+    assert_string_equal(test_server_command(world_server(w), "DEBUG DIGEST-VALUE " WORLD_KEY),
+                        before);
+  }
+}
+
+static void each_grant_sets_the_retention_anew(void **state)
+{
+  acquire_call c = world_call(w, 2);
+
+  (void)state;
+  world_plant(w, ANNA, 1, -1, 30000, 0);
+  test_server_command(world_server(w), "PEXPIRE " WORLD_KEY " 5000");
+  assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_GRANTED);
+  assert_true(test_server_integer(world_server(w), "PTTL " WORLD_KEY) > HOUR_MS - 60000);
+  c.ttl_ms = 7200000;
+  assert_int_equal(world_send(w, BERT, &c).outcome, ACQUIRE_GRANTED);
+  assert_true(test_server_integer(world_server(w), "PTTL " WORLD_KEY) > 4 * 7200000 - 60000);
+}
+
+static int clear(void **state)
+{
+  (void)state;
+  world_clear(w);
+  return 0;
+}
+
+/* Ordinary operation leaves nothing in the server's error statistics. */
+static int check_errors(void **state)
+{
+  (void)state;
+  assert_int_equal(world_errors(w), 0);
+  return 0;
+}
+
+static int start(void **state)
+{
+  static const char *const arguments[] = { "--enable-debug-command", "yes", NULL };
+
+  (void)state;
+  w = world_new(arguments);
+  return 0;
+}
+
+static int stop(void **state)
+{
+  (void)state;
+  w = world_free(w);
+  return 0;
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, clear, check_errors)
+#define CASE_OF_ERRORS(name) cmocka_unit_test_setup(name, clear)
+  const struct CMUnitTest tests[] = {
+    CASE(a_free_lock_is_granted_for_the_whole_ttl),
+    CASE(the_same_ask_again_is_answered_with_the_same_lease),
+    CASE(a_thousand_grants_in_a_row_have_a_thousand_growing_tokens),
+    CASE(the_token_is_above_the_floor_and_exact_to_the_last_digit),
+    CASE_OF_ERRORS(a_token_beyond_two_to_the_53_is_refused_and_nothing_written),
+    CASE(a_request_past_its_time_changes_nothing),
+    CASE(a_lower_ask_than_the_lease_is_ended),
+    CASE(a_higher_ask_disowns_the_lease_and_gets_a_new_one),
+    CASE(a_copy_of_a_released_ask_is_ended),
+    CASE(a_try_against_a_holder_is_busy_and_tells_nobody),
+    CASE(a_try_against_a_lingering_holder_asks_it_to_let_go),
+    CASE(a_lease_past_its_deadline_goes_to_the_next_who_asks),
+    CASE(a_lease_before_its_deadline_does_not),
+    CASE(the_deadline_does_not_count_for_those_who_doubt_the_clock),
+    CASE(the_deadline_does_not_count_for_a_lease_whose_client_doubted_the_clock),
+    CASE(a_lease_watched_for_its_length_is_over_whatever_the_clock_says),
+    CASE(a_renewal_makes_the_watching_worthless),
+    CASE(watching_another_lease_proves_nothing),
+    CASE(remaining_is_never_more_than_the_length_and_may_be_negative),
+    CASE_OF_ERRORS(a_key_of_another_shape_is_refused_and_left_as_it_is),
+    CASE(each_grant_sets_the_retention_anew),
+  };
+
+  return cmocka_run_group_tests(tests, start, stop);
+}

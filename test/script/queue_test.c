@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+/* The queue of the native protocol: places, hand-over, dead waiters, messages.
+ * L2, L10, L12; F10, F11, F13, F14, F23, F29. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server.h"
+#include "world.h"
+
+static struct world *w;
+
+static const char *message_of(const char *format, const lease_id *l)
+{
+  static char out[256];
+
+  snprintf(out, sizeof(out), format, lease_text(l));
+  return out;
+}
+
+static void a_waiter_is_queued_once_and_the_holder_told(void **state)
+{
+  acquire_answer held, a;
+
+  (void)state;
+  world_listen(w, ANNA);
+  world_listen(w, BERT);
+  held = world_acquire(w, ANNA, 1);
+  a = world_acquire(w, BERT, 5);
+  assert_int_equal(a.outcome, ACQUIRE_WAITING);
+  assert_int_equal(a.rank, 0);
+  assert_true(lease_id_equal(&a.lease, &held.lease));
+  assert_string_equal(world_type(w), "hash");
+  assert_string_equal(world_messages(w, ANNA), message_of("want %s orders\n", &held.lease));
+  assert_int_equal(world_acquire(w, BERT, 5).outcome, ACQUIRE_WAITING);
+  assert_int_equal(world_inspect(w, ANNA).waiter_count, 1);
+  /* Told again at each asking of the first: the message may have been lost (F14). */
+  assert_string_equal(world_messages(w, ANNA), message_of("want %s orders\n", &held.lease));
+}
+
+static void only_the_first_waiter_asks_the_holder(void **state)
+{
+  (void)state;
+  world_listen(w, ANNA);
+  world_listen(w, BERT);
+  world_listen(w, CARL);
+  world_acquire(w, ANNA, 1);
+  world_acquire(w, BERT, 1);
+  world_messages(w, ANNA);
+  assert_int_equal(world_acquire(w, CARL, 1).rank, 1);
+  assert_string_equal(world_messages(w, ANNA), "");
+}
+
+static void a_waiter_without_an_inbox_is_deaf_and_not_queued(void **state)
+{
+  acquire_answer held = world_acquire(w, ANNA, 1);
+
+  (void)state;
+  assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_DEAF);
+  assert_string_equal(world_type(w), "string");
+  assert_int_equal(world_release(w, ANNA, &held.lease).outcome, RELEASE_DONE);
+  /* Nobody is in the way: an inbox is not needed. */
+  assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_GRANTED);
+}
+
+static void a_pattern_subscriber_does_not_make_the_deaf_hear(void **state)
+{
+  (void)state;
+  world_listen_pattern(w, "dibs:inbox:*");
+  world_acquire(w, ANNA, 1);
+  assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_DEAF);
+}
+
+static void a_release_makes_the_first_waiter_the_owner_and_tells_it(void **state)
+{
+  acquire_answer held, again;
+  inbox_message m;
+  const char *message;
+
+  (void)state;
+  world_listen(w, BERT);
+  world_listen(w, CARL);
+  held = world_acquire(w, ANNA, 1);
+  world_acquire(w, BERT, 5);
+  world_acquire(w, CARL, 6);
+  assert_int_equal(world_release(w, ANNA, &held.lease).outcome, RELEASE_DONE);
+
+  message = world_messages(w, BERT);
+  assert_true(inbox_message_read(message, strlen(message) - 1, &m));
+  assert_int_equal(m.word, INBOX_GRANT);
+  assert_int_equal(m.lease.ask, 5);
+  assert_true(m.lease.token > held.lease.token);
+  assert_int_equal(m.ttl_ms, 30000);
+  assert_int_equal(m.waiters, 1);
+  again = world_acquire(w, BERT, 5);
+  assert_int_equal(again.outcome, ACQUIRE_AGAIN);
+  assert_true(lease_id_equal(&again.lease, &m.lease));
+  assert_string_equal(world_messages(w, CARL), "");
+}
+
+static void the_lock_goes_round_in_the_order_of_asking(void **state)
+{
+  (void)state;
+  for (int who = ANNA; who <= FRED; who++)
+    world_listen(w, who);
+  acquire_answer a = world_acquire(w, ANNA, 1);
+  lease_id held = a.lease;
+  for (int who = BERT; who <= FRED; who++)
+    assert_int_equal(world_acquire(w, who, 1).rank, who - BERT);
+  for (int who = BERT; who <= FRED; who++) {
+    assert_int_equal(world_release(w, who - 1, &held).outcome, RELEASE_DONE);
+    a = world_acquire(w, who, 1);
+    assert_int_equal(a.outcome, ACQUIRE_AGAIN);
+    held = a.lease;
+  }
+  world_release(w, FRED, &held);
+  assert_string_equal(world_type(w), "string");
+}
+
+static void the_last_grant_says_that_nobody_waits(void **state)
+{
+  acquire_answer held;
+
+  (void)state;
+  world_listen(w, BERT);
+  held = world_acquire(w, ANNA, 1);
+  world_acquire(w, BERT, 1);
+  world_release(w, ANNA, &held.lease);
+  assert_non_null(strstr(world_messages(w, BERT), " 30000 0 orders\n"));
+}
+
+static void a_dead_waiter_is_passed_over(void **state)
+{
+  acquire_answer held;
+
+  (void)state;
+  world_listen_pattern(w, "dibs:inbox:*");
+  world_listen(w, BERT);
+  world_listen(w, CARL);
+  held = world_acquire(w, ANNA, 1);
+  world_acquire(w, BERT, 1);
+  world_acquire(w, CARL, 1);
+  world_deafen(w, BERT);
+  world_release(w, ANNA, &held.lease);
+  assert_int_equal(world_acquire(w, CARL, 1).outcome, ACQUIRE_AGAIN);
+}
+
+static void a_waiter_past_its_patience_is_passed_over(void **state)
+{
+  acquire_answer held;
+  acquire_call c;
+
+  (void)state;
+  world_listen(w, BERT);
+  held = world_acquire(w, ANNA, 1);
+  c = world_call(w, 1);
+  c.give_up_us = world_time_us(w) - 1;
+  assert_int_equal(world_send(w, BERT, &c).outcome, ACQUIRE_WAITING);
+  world_release(w, ANNA, &held.lease);
+  assert_string_equal(world_messages(w, BERT), "");
+  assert_string_equal(world_type(w), "string");
+}
+
+static void asking_again_prolongs_the_patience_and_keeps_the_place(void **state)
+{
+  acquire_answer held;
+  acquire_call c;
+
+  (void)state;
+  world_listen(w, BERT);
+  world_listen(w, CARL);
+  held = world_acquire(w, ANNA, 1);
+  c = world_call(w, 1);
+  c.give_up_us = world_time_us(w) - 1;
+  world_send(w, BERT, &c);
+  c.give_up_us = world_time_us(w) + 60000000;
+  assert_int_equal(world_send(w, BERT, &c).rank, 0);
+  world_acquire(w, CARL, 1);
+  /* A higher number keeps the place too. */
+  c.ask = 2;
+  assert_int_equal(world_send(w, BERT, &c).rank, 0);
+  assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_ENDED);
+  world_release(w, ANNA, &held.lease);
+  assert_int_equal(world_acquire(w, BERT, 2).outcome, ACQUIRE_AGAIN);
+}
+
+static void the_poll_of_the_first_waiter_takes_a_dead_holders_lease(void **state)
+{
+  acquire_answer a;
+  lease_id held = world_plant(w, ANNA, 1, 999999, 30000, 0);
+  acquire_call c = world_call(w, 1);
+
+  (void)state;
+  world_listen(w, BERT);
+  world_listen(w, CARL);
+  world_acquire(w, BERT, 1);
+  world_acquire(w, CARL, 1);
+  c.watched = &held;
+  a = world_send(w, BERT, &c);
+  assert_int_equal(a.outcome, ACQUIRE_GRANTED);
+  /* The reply is enough for the one who asked (F4). */
+  assert_string_equal(world_messages(w, BERT), "");
+  assert_int_equal(world_inspect(w, ANNA).waiter_count, 1);
+}
+
+static void the_poll_of_a_later_waiter_gives_a_dead_holders_lease_to_the_first(void **state)
+{
+  acquire_answer a;
+  lease_id held = world_plant(w, ANNA, 1, 999999, 30000, 0);
+  acquire_call c = world_call(w, 1);
+
+  (void)state;
+  world_listen(w, BERT);
+  world_listen(w, CARL);
+  world_acquire(w, BERT, 1);
+  world_acquire(w, CARL, 1);
+  c.watched = &held;
+  a = world_send(w, CARL, &c);
+  assert_int_equal(a.outcome, ACQUIRE_WAITING);
+  assert_int_equal(a.rank, 0);
+  assert_string_equal(a.lease.client, world_native(w, BERT)->client);
+  assert_non_null(strstr(world_messages(w, BERT), "grant "));
+}
+
+static void a_try_over_a_dead_holder_goes_behind_the_queue(void **state)
+{
+  acquire_answer a;
+  lease_id held = world_plant(w, ANNA, 1, 999999, 30000, 0);
+  acquire_call c = world_call(w, 1);
+
+  (void)state;
+  world_listen(w, BERT);
+  world_acquire(w, BERT, 1);
+  c.watched = &held;
+  c.waits = false;
+  a = world_send(w, CARL, &c);
+  assert_int_equal(a.outcome, ACQUIRE_BUSY);
+  assert_string_equal(a.lease.client, world_native(w, BERT)->client);
+}
+
+static void a_try_over_a_dead_holder_and_dead_waiters_is_granted(void **state)
+{
+  lease_id held = world_plant(w, ANNA, 1, 999999, 30000, 0);
+  acquire_call c = world_call(w, 1);
+
+  (void)state;
+  world_listen(w, BERT);
+  world_acquire(w, BERT, 1);
+  world_deafen(w, BERT);
+  c.watched = &held;
+  c.waits = false;
+  assert_int_equal(world_send(w, CARL, &c).outcome, ACQUIRE_GRANTED);
+  assert_string_equal(world_type(w), "string");
+}
+
+static void a_deaf_asker_hands_a_dead_holders_lease_to_those_who_hear(void **state)
+{
+  lease_id held = world_plant(w, ANNA, 1, 999999, 30000, 0);
+  acquire_call c = world_call(w, 1);
+
+  (void)state;
+  world_listen(w, BERT);
+  world_acquire(w, BERT, 1);
+  c.watched = &held;
+  assert_int_equal(world_send(w, CARL, &c).outcome, ACQUIRE_DEAF);
+  assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_AGAIN);
+}
+
+static void a_holder_who_asks_anew_goes_behind_those_who_wait(void **state)
+{
+  acquire_answer a;
+
+  (void)state;
+  world_listen(w, ANNA);
+  world_listen(w, BERT);
+  world_acquire(w, ANNA, 1);
+  world_acquire(w, BERT, 1);
+  a = world_acquire(w, ANNA, 2);
+  assert_int_equal(a.outcome, ACQUIRE_WAITING);
+  assert_string_equal(a.lease.client, world_native(w, BERT)->client);
+  assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_AGAIN);
+}
+
+static void a_waiters_floor_counts_for_its_grant(void **state)
+{
+  acquire_answer held;
+  acquire_call c = world_call(w, 1);
+
+  (void)state;
+  world_listen(w, BERT);
+  held = world_acquire(w, ANNA, 1);
+  c.floor = held.lease.token + 3600000000u;
+  assert_int_equal(world_send(w, BERT, &c).outcome, ACQUIRE_WAITING);
+  world_release(w, ANNA, &held.lease);
+  assert_int_equal(world_acquire(w, BERT, 1).lease.token, c.floor + 1);
+}
+
+static void a_lingering_waiter_keeps_its_flag_through_the_queue(void **state)
+{
+  acquire_answer held;
+  acquire_call c = world_call(w, 1);
+
+  (void)state;
+  world_listen(w, BERT);
+  held = world_acquire(w, ANNA, 1);
+  c.lingers = true;
+  world_send(w, BERT, &c);
+  world_release(w, ANNA, &held.lease);
+  assert_true(world_try(w, CARL, 1).holder_lingers);
+}
+
+static void a_thousand_dead_waiters_leave_nobodys_lease_and_the_next_poll_goes_on(void **state)
+{
+  acquire_answer held, a;
+  const struct test_server *s = world_server(w);
+
+  (void)state;
+  world_listen(w, BERT);
+  world_listen(w, CARL);
+  held = world_acquire(w, ANNA, 1);
+  world_acquire(w, BERT, 1);
+  test_server_command(s, "EVAL %s 1 " WORLD_KEY,
+    "for i = 1, 1100 do local c = string.format('%022d', i) redis.call('HSET', KEYS[1], "
+    "'w' .. i, c .. ' 1 30000 x0 1 0 1 0', 'c' .. c, i) end "
+    "redis.call('HSET', KEYS[1], 'n', 1101)");
+  assert_int_equal(world_acquire(w, CARL, 1).outcome, ACQUIRE_WAITING);
+  assert_int_equal(world_release(w, ANNA, &held.lease).outcome, RELEASE_DONE);
+  a = world_try(w, DORA, 1);
+  assert_int_equal(a.outcome, ACQUIRE_BUSY);
+  assert_string_equal(a.lease.client, "......................");
+  assert_int_equal(a.lease_ms, 1000);
+  /* It belongs to nobody; who has watched it goes on where it stopped. */
+  acquire_call c = world_call(w, 1);
+  c.watched = &a.lease;
+  assert_int_equal(world_send(w, CARL, &c).outcome, ACQUIRE_GRANTED);
+}
+
+static void an_enqueued_key_lives_four_times_the_longest_lease(void **state)
+{
+  acquire_call c = world_call(w, 1);
+
+  (void)state;
+  world_listen(w, BERT);
+  world_acquire(w, ANNA, 1);
+  c.ttl_ms = 7200000;
+  world_send(w, BERT, &c);
+  assert_true(test_server_integer(world_server(w), "PTTL " WORLD_KEY) > 4 * 7200000 - 60000);
+  /* Never lowered: the next has a short lease. */
+  world_listen(w, CARL);
+  world_acquire(w, CARL, 1);
+  assert_true(test_server_integer(world_server(w), "PTTL " WORLD_KEY) > 4 * 7200000 - 60000);
+}
+
+static int clear(void **state)
+{
+  (void)state;
+  world_clear(w);
+  return 0;
+}
+
+/* Ordinary operation leaves nothing in the server's error statistics. */
+static int check_errors(void **state)
+{
+  (void)state;
+  assert_int_equal(world_errors(w), 0);
+  return 0;
+}
+
+static int start(void **state)
+{
+  (void)state;
+  w = world_new(NULL);
+  return 0;
+}
+
+static int stop(void **state)
+{
+  (void)state;
+  w = world_free(w);
+  return 0;
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, clear, check_errors)
+  const struct CMUnitTest tests[] = {
+    CASE(a_waiter_is_queued_once_and_the_holder_told),
+    CASE(only_the_first_waiter_asks_the_holder),
+    CASE(a_waiter_without_an_inbox_is_deaf_and_not_queued),
+    CASE(a_pattern_subscriber_does_not_make_the_deaf_hear),
+    CASE(a_release_makes_the_first_waiter_the_owner_and_tells_it),
+    CASE(the_lock_goes_round_in_the_order_of_asking),
+    CASE(the_last_grant_says_that_nobody_waits),
+    CASE(a_dead_waiter_is_passed_over),
+    CASE(a_waiter_past_its_patience_is_passed_over),
+    CASE(asking_again_prolongs_the_patience_and_keeps_the_place),
+    CASE(the_poll_of_the_first_waiter_takes_a_dead_holders_lease),
+    CASE(the_poll_of_a_later_waiter_gives_a_dead_holders_lease_to_the_first),
+    CASE(a_try_over_a_dead_holder_goes_behind_the_queue),
+    CASE(a_try_over_a_dead_holder_and_dead_waiters_is_granted),
+    CASE(a_deaf_asker_hands_a_dead_holders_lease_to_those_who_hear),
+    CASE(a_holder_who_asks_anew_goes_behind_those_who_wait),
+    CASE(a_waiters_floor_counts_for_its_grant),
+    CASE(a_lingering_waiter_keeps_its_flag_through_the_queue),
+    CASE(a_thousand_dead_waiters_leave_nobodys_lease_and_the_next_poll_goes_on),
+    CASE(an_enqueued_key_lives_four_times_the_longest_lease),
+  };
+
+  return cmocka_run_group_tests(tests, start, stop);
+}
