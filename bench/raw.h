@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* bench/raw.h - the limits that the library is measured against: the same commands over a
+ * plain blocking socket, written and read by a few lines of code. */
+#ifndef BENCH_RAW_H
+#define BENCH_RAW_H
+
+#include "dialect/native.h"
+#include "server.h"
+
+typedef struct raw {
+  int fd;
+  native names;
+  buffer out;
+  uint64_t ask;
+  char input[65536];
+  size_t used, read;
+} raw;
+
+/* Connected and, like the library, known to the server by an own client id. */
+raw *raw_open(const struct test_server *s, bool is_unix);
+raw *raw_close(raw *r);
+
+/* One write, one line read. */
+void raw_ping(raw *r);
+/* Two EVALSHA, one after the other. */
+void raw_pair(raw *r, const char *name);
+/* `count` acquires in one write, their answers, `count` releases in one write. */
+void raw_pairs(raw *r, const char *const *names, size_t count);
+
+#endif
