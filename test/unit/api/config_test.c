@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* Unit: api/config - the config file's bytes; refusals name file, line and a suggestion. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "api/config.h"
+
+static void *take(size_t bytes, void *data)
+{
+  (void)data;
+  return malloc(bytes);
+}
+
+static void *retake(void *old, size_t bytes, void *data)
+{
+  (void)data;
+  return realloc(old, bytes);
+}
+
+static void give(void *old, void *data)
+{
+  (void)data;
+  free(old);
+}
+
+static const memory heap = { take, retake, give, NULL };
+static char words[512];
+
+static dibs_status parse(config *c, const char *file)
+{
+  text why = text_over(words, sizeof(words));
+
+  config_init(c, &heap);
+  return config_parse(c, file, strlen(file), "here/config", &why);
+}
+
+static void all_keys_are_read(void **state)
+{
+  config c;
+
+  (void)state;
+  assert_int_equal(parse(&c, "# who\nurl = rediss://h:1/2?note=a\nprefix=p\nuser: u\n"
+                             "password = s3 cret\ncacert=/ca\ncert=/c\nkey=/k\nsni=n\n"
+                             "note = two words\nconnect_timeout = 500ms\n"
+                             "command_timeout=10s\nclose_timeout = 5m\n\n"
+                             "; more\nclock_rate_error_ppm = 200"), DIBS_OK);
+  assert_string_equal(c.url, "rediss://h:1/2?note=a");
+  assert_string_equal(c.prefix, "p");
+  assert_string_equal(c.user, "u");
+  assert_string_equal(c.password, "s3 cret");
+  assert_string_equal(c.ca_file, "/ca");
+  assert_string_equal(c.server_name, "n");
+  assert_string_equal(c.note, "two words");
+  assert_int_equal(c.connect_timeout_ms, 500);
+  assert_int_equal(c.command_timeout_ms, 10000);
+  assert_int_equal(c.close_timeout_ms, 300000);
+  assert_int_equal(c.clock_rate_error_ppm, 200);
+  config_deinit(&c);
+}
+
+static void an_empty_file_sets_nothing(void **state)
+{
+  config c;
+
+  (void)state;
+  assert_int_equal(parse(&c, ""), DIBS_OK);
+  assert_null(c.url);
+  config_deinit(&c);
+}
+
+static void refused(const char *file, const char *named)
+{
+  config c;
+
+  assert_int_equal(parse(&c, file), DIBS_ERR_CONFIG);
+  if (strstr(words, named) == NULL)
+    fail_msg("\"%s\" does not say \"%s\"", words, named);
+  assert_null(strstr(words, "hunter2"));
+  config_deinit(&c);
+}
+
+static void an_unknown_key_is_refused_with_line_and_suggestion(void **state)
+{
+  (void)state;
+  refused("# a\n\nconect_timeout = 1s\n", "here/config:3: unknown key \"conect_timeout\"; "
+                                          "did you mean connect_timeout?");
+  refused("zebra = 1\n", "known are url, prefix");
+}
+
+static void wrong_values_are_refused_with_what_is_allowed(void **state)
+{
+  (void)state;
+  refused("connect_timeout = soon\n", "here/config:1: connect_timeout must be a duration");
+  refused("connect_timeout = 0\n", "duration");
+  refused("clock_rate_error_ppm = 500001\n", "1 to 500000");
+  refused("prefix =\n", "prefix is empty");
+  refused("prefix = a\nprefix = b\n", ":2: prefix is given twice");
+}
+
+static void lines_that_are_no_settings_are_refused(void **state)
+{
+  (void)state;
+  refused("[redis]\nurl = redis://h\n", "sections are not known");
+  refused("url = redis://h\nhello\n", ":2: write key = value");
+}
+
+static void a_password_is_never_in_a_message(void **state)
+{
+  (void)state;
+  refused("password = hunter2\npassword = hunter2\n", "password is given twice");
+  refused("password = hunter2\nhunter2\n", "write key = value");
+}
+
+static void a_line_too_long_is_refused_not_cut(void **state)
+{
+  static char file[9000];
+
+  (void)state;
+  memset(file, 'x', sizeof(file) - 1);
+  memcpy(file, "password = ", 11);
+  refused(file, ":1: the line is too long");
+}
+
+static void a_zero_byte_is_refused(void **state)
+{
+  text why = text_over(words, sizeof(words));
+  config c;
+
+  (void)state;
+  config_init(&c, &heap);
+  assert_int_equal(config_parse(&c, "note = a\0b\n", 11, "f", &why), DIBS_ERR_CONFIG);
+  config_deinit(&c);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(all_keys_are_read),
+    cmocka_unit_test(an_empty_file_sets_nothing),
+    cmocka_unit_test(an_unknown_key_is_refused_with_line_and_suggestion),
+    cmocka_unit_test(wrong_values_are_refused_with_what_is_allowed),
+    cmocka_unit_test(lines_that_are_no_settings_are_refused),
+    cmocka_unit_test(a_password_is_never_in_a_message),
+    cmocka_unit_test(a_line_too_long_is_refused_not_cut),
+    cmocka_unit_test(a_zero_byte_is_refused),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
