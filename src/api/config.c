@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* api/config.c - which config file there is, and what it may say. */
 #include "api/config.h"
 
 #include <ini.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* api/options.c - checks options and fills in defaults. */
 #include "api/options.h"
 
 #include <stdatomic.h>

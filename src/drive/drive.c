@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* drive/drive.c - opening, closing, and the leader among the callers. */
 #include "drive/drive.h"
 
 #include <errno.h>

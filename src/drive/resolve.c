@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* drive/resolve.c - host names to addresses, in a thread of its own. */
 #include "drive/resolve.h"
 
 #include <stdatomic.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* drive/tls.c - TLS as a filter of bytes, by OpenSSL. */
 #include "drive/tls.h"
 
 #include <arpa/inet.h>

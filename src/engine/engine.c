@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* engine/engine.c - the one state machine: inputs in, effects out. */
 #include "engine/parts.h"
 
 #include <string.h>

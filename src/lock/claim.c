@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* lock/claim.c - one request of the program, from the wish to the hold. */
 #include "lock/table.h"
 
 #include <string.h>

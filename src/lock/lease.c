@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* lock/lease.c - how long a lease may be believed, and when to renew it. */
 #include "lock/lease.h"
 
 span lease_margin(span x, int32_t rate_ppm)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* lock/server_clock.c - the estimate of the server's time. */
 #include "lock/server_clock.h"
 
 #define AGREEMENT_US 500000

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* lock/table.c - the table of names and claims. */
 #include "lock/table.h"
 
 #include <assert.h>

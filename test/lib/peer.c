@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test/lib/peer.c - a scripted server for trace tests. */
 #include "peer.h"
 
 #include <setjmp.h>
