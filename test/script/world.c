@@ -230,6 +230,8 @@ const char *world_messages(struct world *w, int who)
 
 /* ---- calls ---- */
 
+buffer *world_buffer(struct world *w) { return &w->out; }
+
 const resp_reply *world_raw(struct world *w, const buffer *command)
 {
   resp_reply_free(w->reply);

@@ -49,6 +49,8 @@ int64_t world_cancel(struct world *w, int who, uint64_t ask, int64_t until_us);
 renew_answer world_renew(struct world *w, int who, const lease_id *lease, int64_t ttl_ms);
 inspect_answer world_inspect(struct world *w, int who);
 
+/* An empty buffer to write commands to. */
+buffer *world_buffer(struct world *w);
 /* The raw reply to a command in RESP bytes; freed by the next call. */
 const resp_reply *world_raw(struct world *w, const buffer *command);
 /* The error that a call is refused with, as the server wrote it; "" when it is not. */

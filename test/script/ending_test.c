@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: MIT */
+/* How a lease or an ask ends: release, renew, cancel, break; and what inspect tells.
+ * S3, S8, S9; F1, F2, F7, F8, F13. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server.h"
+#include "world.h"
+
+static struct world *w;
+
+static void a_release_frees_the_lock_and_may_be_repeated(void **state)
+{
+  acquire_answer a = world_acquire(w, ANNA, 1);
+
+  (void)state;
+  assert_int_equal(world_release(w, ANNA, &a.lease).outcome, RELEASE_DONE);
+  assert_int_equal(world_release(w, ANNA, &a.lease).outcome, RELEASE_DONE);
+  assert_false(world_inspect(w, ANNA).is_held);
+}
+
+static void a_release_that_comes_late_learns_who_took_the_lease(void **state)
+{
+  lease_id dead = world_plant(w, ANNA, 1, -1, 30000, 0);
+  acquire_answer a = world_acquire(w, BERT, 1);
+  release_answer r = world_release(w, ANNA, &dead);
+
+  (void)state;
+  assert_int_equal(r.outcome, RELEASE_TAKEN);
+  assert_true(lease_id_equal(&r.taker, &a.lease));
+  assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_AGAIN);
+  /* Taken and given back since. */
+  world_release(w, BERT, &a.lease);
+  assert_int_equal(world_release(w, ANNA, &dead).outcome, RELEASE_EXPIRED);
+}
+
+static void a_release_of_what_never_was_is_expired(void **state)
+{
+  lease_id l = { .ask = 1, .token = 5 };
+
+  (void)state;
+  memcpy(l.client, world_native(w, ANNA)->client, CLIENT_ID_SIZE);
+  assert_int_equal(world_release(w, ANNA, &l).outcome, RELEASE_EXPIRED);
+  assert_string_equal(world_type(w), "none");
+}
+
+static void a_lease_past_its_deadline_that_nobody_took_is_still_its_clients(void **state)
+{
+  lease_id l = world_plant(w, ANNA, 1, -60000, 30000, 0);
+  renew_answer r = world_renew(w, ANNA, &l, 30000);
+
+  (void)state;
+  assert_true(r.is_ours);
+  assert_int_equal(r.remaining_ms, 30000);
+  l = world_plant(w, ANNA, 1, -60000, 30000, 0);
+  assert_int_equal(world_release(w, ANNA, &l).outcome, RELEASE_DONE);
+}
+
+static void a_token_that_begins_with_another_is_another(void **state)
+{
+  acquire_answer a = world_acquire(w, ANNA, 1);
+  lease_id shorter = a.lease;
+
+  (void)state;
+  shorter.token /= 10;
+  assert_int_equal(world_release(w, ANNA, &shorter).outcome, RELEASE_TAKEN);
+  assert_false(world_renew(w, ANNA, &shorter, 30000).is_ours);
+}
+
+/* ---- renew ---- */
+
+static void a_renewal_never_shortens(void **state)
+{
+  lease_id l = world_plant(w, ANNA, 1, 20000, 30000, 0);
+  renew_answer r = world_renew(w, ANNA, &l, 1000);
+
+  (void)state;
+  assert_in_range(r.remaining_ms, 15000, 20000);
+  assert_int_equal(world_inspect(w, ANNA).lease_ms, 30000);
+  assert_int_equal(world_inspect(w, ANNA).renewals, 1);
+}
+
+static void a_renewal_lengthens_the_lease_and_its_length(void **state)
+{
+  acquire_answer a = world_acquire(w, ANNA, 1);
+  renew_answer r = world_renew(w, ANNA, &a.lease, 7200000);
+
+  (void)state;
+  assert_int_equal(r.remaining_ms, 7200000);
+  assert_int_equal(world_inspect(w, ANNA).lease_ms, 7200000);
+  assert_true(test_server_integer(world_server(w), "PTTL " WORLD_KEY) > 4 * 7200000 - 60000);
+}
+
+static void a_renewal_after_the_clock_stepped_back_promises_one_length(void **state)
+{
+  lease_id l = world_plant(w, ANNA, 1, 500000, 30000, 0);
+
+  (void)state;
+  assert_int_equal(world_renew(w, ANNA, &l, 30000).remaining_ms, 30000);
+}
+
+static void a_renewal_raises_the_retention(void **state)
+{
+  acquire_answer a = world_acquire(w, ANNA, 1);
+
+  (void)state;
+  test_server_command(world_server(w), "PEXPIRE " WORLD_KEY " 3000");
+  world_renew(w, ANNA, &a.lease, 30000);
+  assert_true(test_server_integer(world_server(w), "PTTL " WORLD_KEY) > HOUR_MS - 60000);
+  /* Of the hash as well. */
+  world_listen(w, BERT);
+  world_acquire(w, BERT, 1);
+  test_server_command(world_server(w), "PEXPIRE " WORLD_KEY " 3000");
+  world_renew(w, ANNA, &a.lease, 30000);
+}
+
+static void a_renewal_never_creates_a_lease(void **state)
+{
+  acquire_answer a = world_acquire(w, ANNA, 1);
+
+  (void)state;
+  world_release(w, ANNA, &a.lease);
+  assert_false(world_renew(w, ANNA, &a.lease, 30000).is_ours);
+  test_server_command(world_server(w), "DEL " WORLD_KEY);
+  assert_false(world_renew(w, ANNA, &a.lease, 30000).is_ours);
+  assert_string_equal(world_type(w), "none");
+}
+
+static void a_renewal_tells_how_many_wait(void **state)
+{
+  acquire_answer a = world_acquire(w, ANNA, 1);
+
+  (void)state;
+  assert_int_equal(world_renew(w, ANNA, &a.lease, 30000).waiters, 0);
+  world_listen(w, BERT);
+  world_listen(w, CARL);
+  world_acquire(w, BERT, 1);
+  world_acquire(w, CARL, 1);
+  assert_int_equal(world_renew(w, ANNA, &a.lease, 30000).waiters, 2);
+}
+
+static void a_batch_of_renewals_answers_each_in_its_place(void **state)
+{
+  static const char *const names[] = { "one", "two", "three" };
+  lease_id leases[3];
+  renew_item items[3];
+  const resp_reply *r;
+  renew_answer a;
+  buffer *out;
+
+  (void)state;
+  out = world_buffer(w);
+  for (int i = 0; i < 3; i++) {
+    acquire_call c = world_call(w, 1);
+    acquire_answer got;
+    c.name = names[i];
+    c.name_size = strlen(names[i]);
+    got = world_send(w, ANNA, &c);
+    leases[i] = got.lease;
+    items[i] = (renew_item){ names[i], strlen(names[i]), &leases[i], 40000 };
+  }
+  leases[1].token++;
+  assert_true(native_renew(world_native(w, ANNA), out, false, items, 3));
+  r = world_raw(w, out);
+  buffer_clear(out);
+  assert_true(native_renew_answer(r, 0, &a) && a.is_ours && a.remaining_ms == 40000);
+  assert_true(native_renew_answer(r, 1, &a) && !a.is_ours);
+  assert_true(native_renew_answer(r, 2, &a) && a.is_ours && a.remaining_ms == 40000);
+  assert_false(native_renew_answer(r, 3, &a));
+}
+
+static void a_renewal_of_a_hundred_locks_is_one_call(void **state)
+{
+  static char names[RENEW_BATCH_MAX][16];
+  static lease_id leases[RENEW_BATCH_MAX];
+  static renew_item items[RENEW_BATCH_MAX];
+  const resp_reply *r;
+  buffer *out = world_buffer(w);
+
+  (void)state;
+  for (int i = 0; i < RENEW_BATCH_MAX; i++) {
+    acquire_call c = world_call(w, 1);
+    c.name = names[i];
+    c.name_size = (size_t)snprintf(names[i], sizeof(names[i]), "lock-%d", i);
+    leases[i] = world_send(w, ANNA, &c).lease;
+    items[i] = (renew_item){ names[i], c.name_size, &leases[i], 40000 };
+  }
+  assert_true(native_renew(world_native(w, ANNA), out, false, items, RENEW_BATCH_MAX));
+  r = world_raw(w, out);
+  buffer_clear(out);
+  for (size_t i = 0; i < RENEW_BATCH_MAX; i++) {
+    renew_answer a;
+    assert_true(native_renew_answer(r, i, &a) && a.is_ours);
+  }
+}
+
+/* ---- cancel ---- */
+
+static void a_cancelled_waiter_is_gone_and_its_late_copy_ended(void **state)
+{
+  acquire_answer held = world_acquire(w, ANNA, 1);
+
+  (void)state;
+  world_listen(w, BERT);
+  world_listen(w, CARL);
+  world_acquire(w, BERT, 4);
+  world_acquire(w, CARL, 1);
+  assert_int_equal(world_cancel(w, BERT, 4, 0), 0);
+  assert_int_equal(world_acquire(w, BERT, 4).outcome, ACQUIRE_ENDED);
+  world_release(w, ANNA, &held.lease);
+  assert_int_equal(world_acquire(w, CARL, 1).outcome, ACQUIRE_AGAIN);
+  assert_string_equal(world_messages(w, BERT), "");
+}
+
+static void behind_a_cancelled_head_the_next_is_first(void **state)
+{
+  (void)state;
+  world_listen(w, ANNA);
+  world_listen(w, BERT);
+  world_listen(w, CARL);
+  world_acquire(w, ANNA, 1);
+  world_acquire(w, BERT, 1);
+  world_acquire(w, CARL, 1);
+  world_cancel(w, BERT, 1, 0);
+  world_messages(w, ANNA);
+  assert_int_equal(world_acquire(w, CARL, 1).rank, 0);
+  assert_non_null(strstr(world_messages(w, ANNA), "want "));
+}
+
+static void a_cancel_that_overtakes_its_ask_leaves_a_tombstone(void **state)
+{
+  (void)state;
+  world_listen(w, BERT);
+  world_listen(w, CARL);
+  world_acquire(w, ANNA, 1);
+  world_acquire(w, CARL, 1);
+  world_cancel(w, BERT, 4, world_time_us(w) + 60000000);
+  assert_int_equal(world_acquire(w, BERT, 4).outcome, ACQUIRE_ENDED);
+  assert_int_equal(world_acquire(w, BERT, 3).outcome, ACQUIRE_ENDED);
+  assert_int_equal(world_inspect(w, ANNA).waiter_count, 1);
+  /* The next ask is a new one, at the end of the queue. */
+  assert_int_equal(world_acquire(w, BERT, 5).outcome, ACQUIRE_WAITING);
+  assert_int_equal(world_inspect(w, ANNA).waiter_count, 2);
+}
+
+static void a_cancel_past_its_time_leaves_no_tombstone(void **state)
+{
+  (void)state;
+  world_listen(w, BERT);
+  world_listen(w, CARL);
+  world_acquire(w, ANNA, 1);
+  world_acquire(w, CARL, 1);
+  world_cancel(w, BERT, 4, world_time_us(w) - 1);
+  assert_int_equal(test_server_integer(world_server(w), "HLEN " WORLD_KEY), 5);
+}
+
+static void a_cancel_on_a_free_lock_ends_the_late_ask(void **state)
+{
+  acquire_answer a = world_acquire(w, ANNA, 1);
+
+  (void)state;
+  world_release(w, ANNA, &a.lease);
+  world_cancel(w, BERT, 4, 0);
+  assert_int_equal(world_acquire(w, BERT, 4).outcome, ACQUIRE_ENDED);
+  /* The token goes on growing from the last grant. */
+  assert_true(world_acquire(w, BERT, 5).lease.token > a.lease.token);
+  world_clear(w);
+  world_cancel(w, BERT, 4, 0);
+  assert_int_equal(world_acquire(w, BERT, 4).outcome, ACQUIRE_ENDED);
+  assert_int_equal(world_acquire(w, BERT, 5).outcome, ACQUIRE_GRANTED);
+}
+
+static void a_cancel_gives_up_a_lease_it_did_not_know_of(void **state)
+{
+  acquire_answer a;
+
+  (void)state;
+  world_listen(w, BERT);
+  world_acquire(w, ANNA, 3);
+  world_acquire(w, BERT, 1);
+  assert_int_equal(world_cancel(w, ANNA, 3, 0), 1);
+  a = world_acquire(w, BERT, 1);
+  assert_int_equal(a.outcome, ACQUIRE_AGAIN);
+  assert_int_equal(world_cancel(w, BERT, 1, 0), 1);
+  assert_false(world_inspect(w, ANNA).is_held);
+}
+
+static void a_late_cancel_spares_a_later_ask(void **state)
+{
+  (void)state;
+  world_listen(w, BERT);
+  world_acquire(w, ANNA, 3);
+  assert_int_equal(world_cancel(w, ANNA, 2, 0), 0);
+  assert_int_equal(world_acquire(w, ANNA, 3).outcome, ACQUIRE_AGAIN);
+  world_acquire(w, BERT, 6);
+  assert_int_equal(world_cancel(w, BERT, 5, 0), 0);
+  assert_int_equal(world_acquire(w, BERT, 6).outcome, ACQUIRE_WAITING);
+  assert_int_equal(world_cancel(w, ANNA, 2, 0), 0);
+  assert_int_equal(world_acquire(w, ANNA, 3).outcome, ACQUIRE_AGAIN);
+}
+
+static void a_cancel_of_others_changes_nothing_of_a_string(void **state)
+{
+  const char *before;
+
+  (void)state;
+  world_acquire(w, ANNA, 3);
+  before = test_server_command(world_server(w), "GET " WORLD_KEY);
+  assert_int_equal(world_cancel(w, BERT, 9, 0), 0);
+  assert_string_equal(test_server_command(world_server(w), "GET " WORLD_KEY), before);
+}
+
+/* ---- break ---- */
+
+static void a_break_ousts_the_holder_once_and_tells_it(void **state)
+{
+  acquire_answer held;
+  char lost[128];
+
+  (void)state;
+  world_listen(w, ANNA);
+  world_listen(w, BERT);
+  held = world_acquire(w, ANNA, 1);
+  world_acquire(w, BERT, 1);
+  world_messages(w, ANNA);
+  assert_int_equal(world_break(w, CARL, &held.lease).outcome, RELEASE_DONE);
+  snprintf(lost, sizeof(lost), "lost %s orders\n", lease_text(&held.lease));
+  assert_string_equal(world_messages(w, ANNA), lost);
+  assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_AGAIN);
+  /* Repeated, it does not oust the next (F8). */
+  assert_int_equal(world_break(w, CARL, &held.lease).outcome, RELEASE_TAKEN);
+  assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_AGAIN);
+}
+
+static void the_release_of_a_broken_lease_says_that_it_was_over(void **state)
+{
+  acquire_answer held = world_acquire(w, ANNA, 1);
+
+  (void)state;
+  assert_int_equal(world_break(w, CARL, &held.lease).outcome, RELEASE_DONE);
+  assert_int_equal(world_release(w, ANNA, &held.lease).outcome, RELEASE_EXPIRED);
+  assert_int_equal(world_break(w, CARL, &held.lease).outcome, RELEASE_EXPIRED);
+  assert_false(world_renew(w, ANNA, &held.lease, 30000).is_ours);
+  assert_int_equal(world_acquire(w, ANNA, 1).outcome, ACQUIRE_ENDED);
+  assert_true(world_acquire(w, ANNA, 2).lease.token > held.lease.token);
+}
+
+/* ---- inspect ---- */
+
+static void inspect_shows_the_holder_and_the_waiters_in_order(void **state)
+{
+  acquire_answer held;
+  inspect_answer i = world_inspect(w, ANNA);
+
+  (void)state;
+  assert_false(i.is_held);
+  assert_int_equal(i.lease.token, 0);
+  world_listen(w, BERT);
+  world_listen(w, CARL);
+  world_listen(w, DORA);
+  held = world_acquire(w, ANNA, 3);
+  world_acquire(w, BERT, 5);
+  world_acquire(w, CARL, 6);
+  world_acquire(w, DORA, 7);
+  world_cancel(w, CARL, 6, 0);
+  i = world_inspect(w, ANNA);
+  assert_true(i.is_held);
+  assert_true(lease_id_equal(&i.lease, &held.lease));
+  assert_in_range(i.remaining_ms, 1, 30000);
+  assert_int_equal(i.lease_ms, 30000);
+  assert_int_equal(i.waiter_count, 2);
+  assert_int_equal(i.shown, 2);
+  assert_string_equal(i.waiters[0].client, world_native(w, BERT)->client);
+  assert_int_equal(i.waiters[0].ask, 5);
+  assert_in_range(i.waiters[0].queued_us, held.server_us, i.server_us);
+  assert_string_equal(i.waiters[1].client, world_native(w, DORA)->client);
+  world_cancel(w, BERT, 5, 0);
+  world_cancel(w, DORA, 7, 0);
+  world_release(w, ANNA, &held.lease);
+  i = world_inspect(w, ANNA);
+  assert_false(i.is_held);
+  assert_true(lease_id_equal(&i.lease, &held.lease));
+  assert_int_equal(i.waiter_count, 0);
+}
+
+static int clear(void **state)
+{
+  (void)state;
+  world_clear(w);
+  return 0;
+}
+
+/* Ordinary operation leaves nothing in the server's error statistics. */
+static int check_errors(void **state)
+{
+  (void)state;
+  assert_int_equal(world_errors(w), 0);
+  return 0;
+}
+
+static int start(void **state)
+{
+  (void)state;
+  w = world_new(NULL);
+  return 0;
+}
+
+static int stop(void **state)
+{
+  (void)state;
+  w = world_free(w);
+  return 0;
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, clear, check_errors)
+  const struct CMUnitTest tests[] = {
+    CASE(a_release_frees_the_lock_and_may_be_repeated),
+    CASE(a_release_that_comes_late_learns_who_took_the_lease),
+    CASE(a_release_of_what_never_was_is_expired),
+    CASE(a_lease_past_its_deadline_that_nobody_took_is_still_its_clients),
+    CASE(a_token_that_begins_with_another_is_another),
+    CASE(a_renewal_never_shortens),
+    CASE(a_renewal_lengthens_the_lease_and_its_length),
+    CASE(a_renewal_after_the_clock_stepped_back_promises_one_length),
+    CASE(a_renewal_raises_the_retention),
+    CASE(a_renewal_never_creates_a_lease),
+    CASE(a_renewal_tells_how_many_wait),
+    CASE(a_batch_of_renewals_answers_each_in_its_place),
+    CASE(a_renewal_of_a_hundred_locks_is_one_call),
+    CASE(a_cancelled_waiter_is_gone_and_its_late_copy_ended),
+    CASE(behind_a_cancelled_head_the_next_is_first),
+    CASE(a_cancel_that_overtakes_its_ask_leaves_a_tombstone),
+    CASE(a_cancel_past_its_time_leaves_no_tombstone),
+    CASE(a_cancel_on_a_free_lock_ends_the_late_ask),
+    CASE(a_cancel_gives_up_a_lease_it_did_not_know_of),
+    CASE(a_late_cancel_spares_a_later_ask),
+    CASE(a_cancel_of_others_changes_nothing_of_a_string),
+    CASE(a_break_ousts_the_holder_once_and_tells_it),
+    CASE(the_release_of_a_broken_lease_says_that_it_was_over),
+    CASE(inspect_shows_the_holder_and_the_waiters_in_order),
+  };
+
+  return cmocka_run_group_tests(tests, start, stop);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* What the scripts do when the server refuses writes for want of memory (B16), or the
+ * message for want of a permission (F16): letting go always works, asking fails cleanly. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server.h"
+#include "world.h"
+
+static struct world *w;
+
+static void fill_memory(void)
+{
+  assert_string_equal(test_server_command(world_server(w), "CONFIG SET maxmemory 1"), "OK");
+}
+
+static const char *stored(void)
+{
+  return test_server_command(world_server(w), "DEBUG DIGEST-VALUE " WORLD_KEY);
+}
+
+static void a_full_server_still_lets_go_of_a_lock_nobody_wants(void **state)
+{
+  acquire_answer a = world_acquire(w, ANNA, 1);
+
+  (void)state;
+  fill_memory();
+  assert_int_equal(world_release(w, ANNA, &a.lease).outcome, RELEASE_DONE);
+  assert_false(world_inspect(w, ANNA).is_held);
+}
+
+static void a_full_server_still_hands_over(void **state)
+{
+  acquire_answer a;
+
+  (void)state;
+  world_listen(w, BERT);
+  a = world_acquire(w, ANNA, 1);
+  world_acquire(w, BERT, 1);
+  fill_memory();
+  assert_int_equal(world_release(w, ANNA, &a.lease).outcome, RELEASE_DONE);
+  a = world_acquire(w, BERT, 1);
+  assert_int_equal(a.outcome, ACQUIRE_AGAIN);
+  assert_non_null(strstr(world_messages(w, BERT), "grant "));
+  /* The queue is empty now: the hash becomes a string again. */
+  assert_int_equal(world_release(w, BERT, &a.lease).outcome, RELEASE_DONE);
+  assert_string_equal(world_type(w), "string");
+}
+
+static void a_full_server_still_renews(void **state)
+{
+  acquire_answer a = world_acquire(w, ANNA, 1);
+
+  (void)state;
+  world_listen(w, BERT);
+  fill_memory();
+  assert_true(world_renew(w, ANNA, &a.lease, 40000).is_ours);
+  test_server_command(world_server(w), "CONFIG SET maxmemory 0");
+  world_acquire(w, BERT, 1);
+  fill_memory();
+  assert_int_equal(world_renew(w, ANNA, &a.lease, 50000).remaining_ms, 50000);
+}
+
+static void a_full_server_still_cancels(void **state)
+{
+  acquire_answer a = world_acquire(w, ANNA, 1);
+
+  (void)state;
+  world_listen(w, BERT);
+  world_acquire(w, BERT, 1);
+  fill_memory();
+  world_cancel(w, BERT, 1, 0);
+  assert_int_equal(world_inspect(w, ANNA).waiter_count, 0);
+  assert_int_equal(world_cancel(w, ANNA, 1, 0), 1);
+  assert_false(world_inspect(w, ANNA).is_held);
+  assert_int_equal(world_cancel(w, CARL, 1, 0), 0);
+  assert_int_equal(world_release(w, ANNA, &a.lease).outcome, RELEASE_DONE);
+}
+
+static void a_full_server_still_breaks(void **state)
+{
+  acquire_answer a = world_acquire(w, ANNA, 1);
+
+  (void)state;
+  fill_memory();
+  assert_int_equal(world_break(w, BERT, &a.lease).outcome, RELEASE_DONE);
+  assert_false(world_inspect(w, ANNA).is_held);
+}
+
+static void a_full_server_refuses_to_grant_and_changes_nothing(void **state)
+{
+  acquire_call c = world_call(w, 1);
+  const char *error;
+
+  (void)state;
+  fill_memory();
+  error = world_acquire_error(w, ANNA, &c);
+  assert_int_equal(resp_fault_of(error, strlen(error)), RESP_FAULT_REFUSED);
+  assert_string_equal(world_type(w), "none");
+}
+
+static void a_full_server_refuses_to_queue_and_keeps_the_lease(void **state)
+{
+  acquire_call c = world_call(w, 1);
+  const char *error, *before;
+  acquire_answer a;
+
+  (void)state;
+  world_listen(w, BERT);
+  world_listen(w, CARL);
+  a = world_acquire(w, ANNA, 1);
+  before = stored();
+  fill_memory();
+  error = world_acquire_error(w, BERT, &c);
+  assert_int_equal(resp_fault_of(error, strlen(error)), RESP_FAULT_REFUSED);
+  assert_string_equal(stored(), before);
+  assert_string_equal(world_type(w), "string");
+
+  test_server_command(world_server(w), "CONFIG SET maxmemory 0");
+  world_acquire(w, BERT, 1);
+  before = stored();
+  fill_memory();
+  error = world_acquire_error(w, CARL, &c);
+  assert_int_equal(resp_fault_of(error, strlen(error)), RESP_FAULT_REFUSED);
+  assert_string_equal(stored(), before);
+  /* Who is queued already may go on asking, a holder too. */
+  assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_WAITING);
+  assert_int_equal(world_acquire(w, ANNA, 1).outcome, ACQUIRE_AGAIN);
+  assert_int_equal(world_try(w, CARL, 2).outcome, ACQUIRE_BUSY);
+  assert_int_equal(world_release(w, ANNA, &a.lease).outcome, RELEASE_DONE);
+}
+
+static void who_may_not_publish_still_hands_over(void **state)
+{
+  const resp_argument weak[] = { RESP_TEXT("AUTH"), RESP_TEXT("weak"), RESP_TEXT("x") };
+  const resp_argument strong[] = { RESP_TEXT("AUTH"), RESP_TEXT("default"), RESP_TEXT("x") };
+  acquire_answer a;
+
+  (void)state;
+  world_listen(w, BERT);
+  a = world_acquire(w, ANNA, 1);
+  world_acquire(w, BERT, 1);
+  test_server_command(world_server(w),
+                      "ACL SETUSER weak on nopass ~* +@all resetchannels");
+  resp_command(world_buffer(w), weak, 3);
+  assert_int_equal(resp_root(world_raw(w, world_buffer(w)))->kind, RESP_STATUS);
+  buffer_clear(world_buffer(w));
+  assert_int_equal(world_release(w, ANNA, &a.lease).outcome, RELEASE_DONE);
+  resp_command(world_buffer(w), strong, 3);
+  assert_int_equal(resp_root(world_raw(w, world_buffer(w)))->kind, RESP_STATUS);
+  buffer_clear(world_buffer(w));
+  /* The message is lost, the grant is not: the poll finds it. */
+  assert_string_equal(world_messages(w, BERT), "");
+  assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_AGAIN);
+}
+
+static int clear(void **state)
+{
+  (void)state;
+  test_server_command(world_server(w), "CONFIG SET maxmemory 0");
+  world_clear(w);
+  return 0;
+}
+
+static int start(void **state)
+{
+  static const char *const arguments[] = { "--enable-debug-command", "yes", NULL };
+
+  (void)state;
+  w = world_new(arguments);
+  return 0;
+}
+
+static int stop(void **state)
+{
+  (void)state;
+  w = world_free(w);
+  return 0;
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup(name, clear)
+  const struct CMUnitTest tests[] = {
+    CASE(a_full_server_still_lets_go_of_a_lock_nobody_wants),
+    CASE(a_full_server_still_hands_over),
+    CASE(a_full_server_still_renews),
+    CASE(a_full_server_still_cancels),
+    CASE(a_full_server_still_breaks),
+    CASE(a_full_server_refuses_to_grant_and_changes_nothing),
+    CASE(a_full_server_refuses_to_queue_and_keeps_the_lease),
+    CASE(who_may_not_publish_still_hands_over),
+  };
+
+  return cmocka_run_group_tests(tests, start, stop);
+}
