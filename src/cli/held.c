@@ -22,7 +22,7 @@ static char *escape(const char *name)
     if (isalnum((unsigned char)*name) || strchr("-._:/@", *name) != NULL)
       *to++ = *name;
     else
-      to += sprintf(to, "%%%02X", (unsigned)(unsigned char)*name);
+      to += snprintf(to, 4, "%%%02X", (unsigned)(unsigned char)*name);
   }
   *to = '\0';
   return result;

@@ -81,7 +81,7 @@ char *url_with_database(const char *url, int database)
   if (result == NULL)
     return NULL;
   to = mempcpy(result, url, (size_t)(p.path - url));
-  to += sprintf(to, "/%s", number);
+  to += snprintf(to, sizeof(number) + 1, "/%s", number);
   copy_query_without(to, p.query, "db");
   return result;
 }
@@ -95,12 +95,12 @@ char *url_with_query(const char *url, const char *key, const char *value)
     return NULL;
   query = to = mempcpy(result, url, (size_t)(p.query - url));
   to = copy_query_without(to, p.query, key);
-  to += sprintf(to, "%c%s=", to == query ? '?' : '&', key);
+  to += snprintf(to, strlen(key) + 3, "%c%s=", to == query ? '?' : '&', key);
   for (; *value != '\0'; value++) {
     if (isalnum((unsigned char)*value) || strchr("-._~", *value) != NULL)
       *to++ = *value;
     else
-      to += sprintf(to, "%%%02X", (unsigned)(unsigned char)*value);
+      to += snprintf(to, 4, "%%%02X", (unsigned)(unsigned char)*value);
   }
   *to = '\0';
   return result;

@@ -121,7 +121,7 @@ static bool is_left_over(const char *name, const char *path)
 
   if (strncmp(name, prefix, sizeof(prefix) - 1) != 0 || strlen(path) > 80)
     return false;
-  pid = strtol(name + sizeof(prefix) - 1, &end, 10);
+  pid = (long)strtoll(name + sizeof(prefix) - 1, &end, 10);
   if (pid <= 0 || *end != '-' || kill((pid_t)pid, 0) == 0 || errno != ESRCH)
     return false;
   if (lstat(path, &found) != 0 || !S_ISDIR(found.st_mode) || found.st_uid != geteuid())
