@@ -121,10 +121,17 @@ static bool user_path(char *bytes, size_t size)
 
 dibs_status config_find(config *c, text *why)
 {
+  const char *named = secure_getenv("DIBS_CONFIG");
   char own[PATH_BYTES_MAX];
   const char *paths[] = { own, "/etc/dibs/config" };
   char words[512];
 
+  /* A file that was asked for has to be there, and is the only one. */
+  if (named != NULL && named[0] != 0) {
+    bool is_missing;
+
+    return file_use(c, named, &is_missing, why);
+  }
   for (size_t i = user_path(own, sizeof(own)) ? 0 : 1; i < 2; i++) {
     text mine = text_over(words, sizeof(words));
     bool is_missing = false;
