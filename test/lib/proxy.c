@@ -132,11 +132,15 @@ static void begin(struct test_proxy *p)
   (void)pthread_mutex_lock(&p->mutex);
 }
 
-/* The thread must look again: it may not poll what changed. */
+/* The thread must look again: it may not poll what changed. A closed socket lives on in
+ * the kernel while somebody polls it, so wait until the thread has left that poll. */
 static void commit(struct test_proxy *p)
 {
-  p->generation++;
+  uint64_t mine = ++p->generation;
+
   wake(p);
+  while (p->seen_generation < mine)
+    (void)pthread_cond_wait(&p->changed, &p->mutex);
   (void)pthread_mutex_unlock(&p->mutex);
 }
 

@@ -55,7 +55,8 @@ struct test_proxy {
   pthread_mutex_t mutex;         /* everything below */
   pthread_cond_t changed;        /* the counts have */
   bool is_ending;
-  uint64_t generation;           /* descriptors were closed outside the thread */
+  uint64_t generation;           /* counts the changes made outside the thread */
+  uint64_t seen_generation;      /* the thread polls nothing older */
   int wake;                      /* eventfd */
   int listener[2];               /* unix, TCP; -1 while refusing */
   int port, port_claim;

@@ -193,6 +193,10 @@ static void turn(struct test_proxy *p, struct polls *ps)
 
   write_and_list(p, ps);
   generation = p->generation;
+  if (p->seen_generation != generation) {
+    p->seen_generation = generation;
+    (void)pthread_cond_broadcast(&p->changed);
+  }
   if (ps->until != INT64_MAX && ps->until > now) {
     limit.tv_sec = (time_t)((ps->until - now) / 1000000);
     limit.tv_nsec = (long)((ps->until - now) % 1000000) * 1000;

@@ -83,12 +83,14 @@ static inline int servers_count(const char *directory)
   return count;
 }
 
-/* A zombie is gone: whoever is to reap it may take its time. */
+/* A zombie is gone: whoever is to reap it may take its time. But one whose other threads
+ * are still ending is not, its sockets are open. */
 static inline bool is_gone(pid_t pid)
 {
   char path[64], line[512] = "";
   FILE *stat_file;
   const char *state;
+  long threads = 0;
 
   if (kill(pid, 0) != 0)
     return true;
@@ -99,7 +101,13 @@ static inline bool is_gone(pid_t pid)
   (void)!fgets(line, sizeof(line), stat_file);
   (void)fclose(stat_file);
   state = strrchr(line, ')');
-  return state != NULL && state[2] == 'Z';
+  if (state == NULL || state[2] != 'Z')
+    return false;
+  /* Fields 3 (state) to 20 (threads). */
+  (void)sscanf(state,
+               ") %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld",
+               &threads);
+  return threads <= 1;
 }
 
 static inline pid_t parent_of(pid_t pid)
