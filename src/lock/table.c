@@ -162,11 +162,38 @@ name *name_new(lock_table *t, const void *bytes, size_t size)
 
 void name_forget_if_unused(name *n)
 {
-  if (n->state != NAME_IDLE || n->is_due || n->is_renewal_due)
+  if (n->state != NAME_IDLE || n->waiting.first != NULL || n->holders.first != NULL ||
+      n->lost.first != NULL)
     return;
-  if (n->waiting.first != NULL || n->holders.first != NULL || n->lost.first != NULL)
-    return;
-  name_free(n);
+  if (n->is_due || n->is_renewal_due)
+    n->table->has_idle_dues = true;
+  else
+    name_free(n);
+}
+
+/* Names whose claims ended while no link was there to take them off these lists. */
+static void dues_sweep(lock_table *t)
+{
+  name *due = t->first_due, *renewals = t->first_renewal, *n;
+
+  t->has_idle_dues = false;
+  t->first_due = t->last_due = t->first_renewal = t->last_renewal = NULL;
+  while ((n = due) != NULL) {
+    due = n->next_due;
+    n->is_due = false;
+    if (n->state != NAME_IDLE)
+      name_due(n);
+    else if (!n->is_renewal_due)
+      name_forget_if_unused(n);
+  }
+  while ((n = renewals) != NULL) {
+    renewals = n->next_renewal;
+    n->is_renewal_due = false;
+    if (n->state != NAME_IDLE)
+      name_renewal_due(n);
+    else
+      name_forget_if_unused(n);
+  }
 }
 
 void name_settle(name *n, instant now)
@@ -306,6 +333,8 @@ void lock_tick(lock_table *t, instant now)
       assert(false);
     }
   }
+  if (t->has_idle_dues && !t->is_up)
+    dues_sweep(t);
 }
 
 void lock_server_time(lock_table *t, int64_t server_us, instant sent_at, instant now)
@@ -464,6 +493,8 @@ void lock_close(lock_table *t, instant now)
     next = n->by_bytes.next;
     name_close(n, now);
   }
+  if (t->has_idle_dues)
+    dues_sweep(t);
 }
 
 bool lock_is_quiet(const lock_table *t)

@@ -160,6 +160,7 @@ struct lock_table {
   uint64_t floor;                /* highest token seen */
   name *first_due, *last_due;
   name *first_renewal, *last_renewal;
+  bool has_idle_dues;       /* names wait in these lists only to be forgotten */
   claim *first_event, *last_event;
   call *calls;
   stray *strays; size_t stray_count;
