@@ -227,6 +227,9 @@ static bool client_id_make(char ret_id[CLIENT_ID_SIZE], uint64_t *ret_seed)
     if (n > 0)
       used += (size_t)n;
   }
+  /* A token begins with the id and is a word of command lines: never with a dash. */
+  if (bytes[0] >> 2 == 62)
+    bytes[0] &= 0x7f;
   text_base64url_16(bytes, ret_id);
   memcpy(ret_seed, bytes + 16, sizeof(*ret_seed));
   return true;
