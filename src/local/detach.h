@@ -4,8 +4,8 @@
  * Why a plain fork and no program of ours: the library may be linked statically and no
  * file of dibs need be installed. The price is that the new process keeps a copy-on-write
  * image of the caller's memory while it lives. Why not fork(): it runs the caller's
- * pthread_atfork handlers, takes the locks of malloc, and its end would raise SIGCHLD in a
- * program that did not make a child. What runs in there may call async-signal-safe
+ * pthread_atfork handlers, takes the locks of malloc, and its end would raise SIGCHLD in
+ * a program that did not make a child. What runs in there may call async-signal-safe
  * functions only, as the caller may have threads that held any lock. */
 #ifndef LOCAL_DETACH_H
 #define LOCAL_DETACH_H

@@ -6,15 +6,15 @@
  *
  *   server.sock      where the server listens
  *   start.lock       flock: whoever starts, adopts or stops the server
- *   users.lock       flock, shared: every process that uses it. Its mtime is the last join
+ *   users.lock       flock, shared: each process that uses it. Its mtime is the last join
  *   supervisor.lock  record lock: the supervisor. Others only ask who has it (F_GETLK)
  *   server.log       of the present server only
  *
- * Invariants: lock files are never unlinked. The socket is unlinked only under start.lock,
- * when nobody listens on it and no supervisor lives. The server is stopped for idleness
+ * Invariants: lock files are never unlinked. The socket is unlinked only under
+ * start.lock, when nobody listens on it and no supervisor lives. The server is stopped for idleness
  * only under start.lock and an exclusive users.lock: no user can be there or appear. A
- * user takes users.lock first and looks for the server after, so what it then found stays.
- * All locks are the kernel's and end with their process; nothing has to be repaired after
+ * user takes users.lock first and looks for the server after, so what it found then
+ * stays. All locks are the kernel's and end with their process; nothing has to be repaired after
  * a crash of anybody. */
 #ifndef LOCAL_H
 #define LOCAL_H

@@ -3,7 +3,7 @@
  *
  * Twenty programs may do this at once, and any of them, the supervisor or the server may
  * be killed at any point. So nothing is remembered from one look to the next: each turn
- * of the loop in start_what_is_missing() looks at what is there now and does one thing. */
+ * of the loop in start_what_is_missing() looks at what is there and does one thing. */
 #include "local/server_start.h"
 
 #include <errno.h>

@@ -3,9 +3,9 @@
  *
  * Runs in a child of a program that may have threads: async-signal-safe calls only, no
  * memory but its stack. Once per tick it tries to get users.lock alone, and lets go at
- * once. Between two ticks short-lived users can come and go unseen; they leave their trace
- * in the mtime of users.lock. When neither was seen for the idle time it takes start.lock,
- * then users.lock, and with both in hand stops the server: nobody can join meanwhile.
+ * once. Between two ticks short-lived users can come and go unseen; they leave their
+ * trace in the mtime of users.lock. When neither was seen for the idle time it takes
+ * start.lock, then users.lock, and with both in hand stops the server: nobody can join meanwhile.
  *
  * It also stops a server whose socket is no longer in its place. Nobody new can find that
  * one, and the next starter makes another: two servers must not grant the same name. */
@@ -139,7 +139,8 @@ static bool socket_was_taken_away(supervisor *s)
  * users.lock stays, it means something. */
 static void keep_files(supervisor *s, int64_t now)
 {
-  const struct timespec times[2] = { { .tv_nsec = UTIME_NOW }, { .tv_nsec = UTIME_OMIT } };
+  const struct timespec times[2] = { { .tv_nsec = UTIME_NOW },
+                                     { .tv_nsec = UTIME_OMIT } };
 
   if (s->kept_at != 0 && now - s->kept_at < KEEP_MS)
     return;

@@ -39,7 +39,7 @@ int test_proxy_port(const struct test_proxy *p);
 /* No fault; the state at the start. Held bytes go on. A connection that has lost bytes
  * stays dead, silently, as its stream has a hole; new ones are whole. */
 void test_proxy_pass(struct test_proxy *p, enum test_direction d);
-/* Reads and drops everything, the end of a connection too: the other side hears nothing. */
+/* Reads and drops everything, the end of a connection too: the other side hears none. */
 void test_proxy_black_hole(struct test_proxy *p, enum test_direction d);
 /* A partition that heals: bytes and ends are kept, and go on with test_proxy_pass(). */
 void test_proxy_hold(struct test_proxy *p, enum test_direction d);
@@ -48,8 +48,8 @@ void test_proxy_delay(struct test_proxy *p, enum test_direction d, int ms);
 /* One byte per write. */
 void test_proxy_trickle(struct test_proxy *p, enum test_direction d);
 
-/* ---- what happens to connections: on TCP a reset; on a unix socket a reset if bytes were
- * on their way to the proxy, otherwise an end ---- */
+/* ---- what happens to connections: on TCP a reset; on a unix socket a reset if bytes
+ * were on their way to the proxy, otherwise an end ---- */
 
 void test_proxy_cut(struct test_proxy *p);            /* all of them, now */
 /* Once: whichever connection is about to pass the byte after the next `bytes` of this
@@ -64,8 +64,8 @@ void test_proxy_swallow_replies(struct test_proxy *p, unsigned count);
 void test_proxy_lose_reply_to(struct test_proxy *p, const char *word);
 /* While on, nobody can connect: the listening sockets are closed. */
 void test_proxy_refuse(struct test_proxy *p, bool is_refusing);
-/* From now on all of the above but test_proxy_refuse() is for connections only whose first
- * 1000 bytes to the server contain `word`: "SUBSCRIBE" for inboxes. NULL: for all. */
+/* From now on all of the above but test_proxy_refuse() is for connections only whose
+ * first 1000 bytes to the server contain `word`: "SUBSCRIBE" for inboxes. NULL: for all. */
 void test_proxy_only(struct test_proxy *p, const char *word);
 
 /* ---- what has happened ---- */

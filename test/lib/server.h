@@ -4,8 +4,8 @@
  * Each has a directory of its own, /tmp/dibs-test-<pid>-XXXXXX, a unix socket in it and a
  * free loopback TCP port, both in use at once. A server dies with the thread that started
  * it, also when the test is killed by SIGKILL (start servers from the main thread); its
- * directory then goes with the next test that starts a server. DIBS_SERVER chooses another
- * server program for a whole test run.
+ * directory then goes with the next test that starts a server. DIBS_SERVER chooses
+ * another server program for a whole test run.
  *
  * Whatever goes wrong in here ends the test program with a TAP "Bail out!" line, so the
  * functions have no error answers. Not thread-safe, except test_server_command(). */
@@ -26,7 +26,7 @@ struct test_server_options {
   bool has_tls;                  /* the TCP port speaks TLS only; the socket does not */
   bool wants_client_certificate; /* with has_tls: refuses clients without one */
   bool has_cluster;              /* --cluster-enabled yes; bus on port + 10000 */
-  bool is_sentinel;              /* runs as Sentinel, from sentinel.conf in its directory */
+  bool is_sentinel;              /* runs as Sentinel, by sentinel.conf in its directory */
 };
 
 /* A server that answers PING already. Ended by test_server_stop(), or when the test
@@ -49,8 +49,8 @@ const char *test_server_directory(const struct test_server *s);
 const char *test_server_log(const struct test_server *s);      /* path of its log */
 pid_t test_server_pid(const struct test_server *s);            /* 0 while it is dead */
 
-/* Files made for has_tls; one authority signs server and client, the names in the server's
- * certificate are localhost and 127.0.0.1. */
+/* Files made for has_tls; one authority signs server and client, the names in the
+ * server's certificate are localhost and 127.0.0.1. */
 const char *test_server_ca(const struct test_server *s);
 const char *test_server_client_certificate(const struct test_server *s);
 const char *test_server_client_key(const struct test_server *s);

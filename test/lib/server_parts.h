@@ -29,7 +29,7 @@ _Noreturn void test_bail_out(const char *format, ...)
 void test_directory_make(char *ret_path, size_t size);
 void test_directory_remove(const char *path);
 
-/* A port nobody has, with `port + 10000` free too; claimed until the descriptor closes. */
+/* A port nobody has, with `port + 10000` free too; claimed until `ret_claim` closes. */
 int test_port_claim(int *ret_claim);
 
 /* Writes the certificates of a TLS server into its directory and sets the paths. */

@@ -168,7 +168,7 @@ void test_certificates_make(struct test_server *s)
   pid_t child = fork();
 
   if (child == 0) {
-    (void)execl("/bin/sh", "sh", "-c", recipe, "certificates", s->directory, (char *)NULL);
+    (void)execl("/bin/sh", "sh", "-c", recipe, "recipe", s->directory, (char *)NULL);
     _exit(127);
   }
   while (child > 0 && waitpid(child, &how, 0) < 0 && errno == EINTR)

@@ -105,7 +105,8 @@ static inline bool is_gone(pid_t pid)
     return false;
   /* Fields 3 (state) to 20 (threads). */
   (void)sscanf(state,
-               ") %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld",
+               ") %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
+               " %ld",
                &threads);
   return threads <= 1;
 }

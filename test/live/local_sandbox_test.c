@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test/live/local_sandbox_test.c - a sandbox is there for one process and gone with it. */
+/* test/live/local_sandbox_test.c - a sandbox is for one process and gone with it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -132,7 +132,7 @@ static void a_stop_in_a_forked_child_leaves_it_alone(void **state)
   s = dibs_sandbox_stop(s);
 }
 
-static void with_its_watcher_killed_the_server_dies_and_the_next_start_sweeps(void **state)
+static void with_its_watcher_killed_the_server_dies_and_the_next_one_sweeps(void **state)
 {
   struct found f;
   pid_t owner = start_owner(&f, false);
@@ -224,7 +224,7 @@ int main(void)
     CASE(it_is_gone_when_its_owner_is_killed),
     CASE(a_child_that_lives_on_does_not_keep_it),
     CASE(a_stop_in_a_forked_child_leaves_it_alone),
-    CASE(with_its_watcher_killed_the_server_dies_and_the_next_start_sweeps),
+    CASE(with_its_watcher_killed_the_server_dies_and_the_next_one_sweeps),
     CASE(it_outlives_the_thread_that_started_it),
     CASE(a_directory_full_of_the_server_s_files_goes_too),
     CASE(without_a_program_the_package_is_named),

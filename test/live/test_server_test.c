@@ -49,7 +49,8 @@ static void answers_are_written_as_text(void **state)
   assert_string_equal(test_server_command(s, "EVAL %s 0", "return {1,{'a','b'}}"),
                       "[1, [a, b]]");
   assert_string_equal(test_server_command(s, "LPUSH k x"),
-                      "WRONGTYPE Operation against a key holding the wrong kind of value");
+                      "WRONGTYPE Operation against a key holding the wrong kind of"
+                      " value");
   s = test_server_stop(s);
 }
 
@@ -98,7 +99,8 @@ static void options_give_it_a_password_and_arguments(void **state)
 
   (void)state;
   assert_int_equal(strncmp(reply->str, "NOAUTH", 6), 0);
-  assert_string_equal(test_server_command(s, "CONFIG GET maxclients"), "[maxclients, 77]");
+  assert_string_equal(test_server_command(s, "CONFIG GET maxclients"),
+                      "[maxclients, 77]");
   freeReplyObject(reply);
   redisFree(context);
   s = test_server_stop(s);
@@ -110,7 +112,8 @@ static int openssl(const struct test_server *s, const char *more)
 
   (void)snprintf(command, sizeof(command),
                  "printf 'PING\\r\\nQUIT\\r\\n' | timeout 5 openssl s_client -quiet"
-                 " -verify_return_error -verify_hostname localhost -connect 127.0.0.1:%d %s 2>/dev/null"
+                 " -verify_return_error -verify_hostname localhost"
+                 " -connect 127.0.0.1:%d %s 2>/dev/null"
                  " | grep -q PONG",
                  test_server_port(s), more);
   return system(command);
@@ -129,8 +132,9 @@ static void tls_ones_come_with_certificates(void **state)
   assert_int_equal(openssl(s, more), 0);
   (void)snprintf(more, sizeof(more), "-CAfile %s", test_server_ca(s));
   assert_int_not_equal(openssl(s, more), 0);
-  (void)snprintf(more, sizeof(more), "-CAfile %s -cert %s -key %s", test_server_foreign_ca(s),
-                 test_server_client_certificate(s), test_server_client_key(s));
+  (void)snprintf(more, sizeof(more), "-CAfile %s -cert %s -key %s",
+                 test_server_foreign_ca(s), test_server_client_certificate(s),
+                 test_server_client_key(s));
   assert_int_not_equal(openssl(s, more), 0);
   s = test_server_stop(s);
 }
@@ -167,7 +171,8 @@ static struct news start_in_a_child_that_is_killed(void)
   if (child == 0) {
     struct test_server *s = test_server_start();
     news.server = test_server_pid(s);
-    (void)snprintf(news.directory, sizeof(news.directory), "%s", test_server_directory(s));
+    (void)snprintf(news.directory, sizeof(news.directory), "%s",
+                   test_server_directory(s));
     if (write(ends[1], &news, sizeof(news)) == (ssize_t)sizeof(news))
       (void)pause();
     _exit(1);
