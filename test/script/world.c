@@ -33,6 +33,9 @@ static void world_let_go(void *old, void *data)
   free(old);
 }
 
+#define SCRIPTS_MAX 16
+#define CLOCK_KEY "clock"
+
 static const memory heap = { world_allocate, world_reallocate, world_let_go, NULL };
 
 /* One connection. */
@@ -48,6 +51,8 @@ struct world {
   buffer out;
   resp_reply *reply;
   char messages[65536];
+  int64_t time_us;                    /* 0: the server's */
+  char sha1[SCRIPTS_MAX][41];         /* of the scripts that read ours */
 };
 
 static void wire_open(struct wire *c, const char *path)
@@ -155,11 +160,47 @@ const native *world_native(const struct world *w, int who) { return &w->client[w
 
 int64_t world_time_us(struct world *w)
 {
-  const char *answer = test_server_command(w->server, "TIME");
+  const char *answer;
   long long seconds, micros;
+
+  if (w->time_us > 0)
+    return w->time_us;
+  answer = test_server_command(w->server, "TIME");
 
   assert_int_equal(sscanf(answer, "[%lld, %lld]", &seconds, &micros), 2);
   return seconds * 1000000 + micros;
+}
+
+/* The script with its call of TIME replaced by one that reads a list of two strings. */
+static void load_with_clock(struct world *w, size_t i)
+{
+  static const char theirs[] = "redis.call('TIME')";
+  static const char ours[] = "redis.call('LRANGE', '" CLOCK_KEY "', 0, 1)";
+  char copy[32768];
+  text t = text_over(copy, sizeof(copy));
+  const char *bytes = script_table[i]->bytes, *found = strstr(bytes, theirs);
+
+  assert_non_null(found);
+  text_add_bytes(&t, bytes, (size_t)(found - bytes));
+  text_add(&t, ours);
+  text_add(&t, found + strlen(theirs));
+  assert_false(t.is_cut);
+  assert_null(strstr(copy, theirs));
+  snprintf(w->sha1[i], sizeof(w->sha1[i]), "%s",
+           test_server_command(w->server, "SCRIPT LOAD %s", copy));
+}
+
+void world_set_time(struct world *w, int64_t us)
+{
+  assert_true(us > 0);
+  assert_true(script_count <= SCRIPTS_MAX);
+  for (size_t i = 0; w->time_us == 0 && i < script_count; i++)
+    load_with_clock(w, i);
+  w->time_us = us;
+  test_server_command(w->server, "EVAL %s 0 %lld %lld",
+                      "redis.call('DEL', '" CLOCK_KEY "') "
+                      "redis.call('RPUSH', '" CLOCK_KEY "', ARGV[1], ARGV[2])",
+                      (long long)(us / 1000000), (long long)(us % 1000000));
 }
 
 /* ---- inboxes ---- */
@@ -232,10 +273,21 @@ const char *world_messages(struct world *w, int who)
 
 buffer *world_buffer(struct world *w) { return &w->out; }
 
+/* Puts `new` in the place of `old`, of the same length. */
+static void replace(const buffer *command, const char *old, const char *new)
+{
+  char *found = memmem(buffer_bytes(command), buffer_size(command), old, strlen(old));
+
+  if (found != NULL)
+    memcpy(found, new, strlen(new));
+}
+
 const resp_reply *world_raw(struct world *w, const buffer *command)
 {
   resp_reply_free(w->reply);
   w->reply = NULL;
+  for (size_t i = 0; w->time_us > 0 && i < script_count; i++)
+    replace(command, script_table[i]->sha1, w->sha1[i]);
   wire_send(&w->commands, buffer_bytes(command), buffer_size(command));
   w->reply = wire_read(&w->commands);
   return w->reply;

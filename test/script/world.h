@@ -26,6 +26,10 @@ const struct test_server *world_server(const struct world *w);
 const native *world_native(const struct world *w, int who);
 int64_t world_time_us(struct world *w);
 
+/* From now on the scripts read their time from the test, not from TIME: the same texts
+ * with that one call replaced. The rest of the server keeps its own clock. */
+void world_set_time(struct world *w, int64_t us);
+
 /* ---- inboxes ---- */
 
 void world_listen(struct world *w, int who);

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: MIT */
+/* test/script/model.c - see model.h. */
+#include "model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NOBODY (-1)
+#define LINGERS 1
+#define NO_DEADLINE 2
+
+void model_client(int who, char out[CLIENT_ID_SIZE])
+{
+  memset(out, 'A' + who, CLIENT_ID_SIZE - 1);
+  out[CLIENT_ID_SIZE - 1] = 0;
+}
+
+void model_lease(const struct model *m, char out[LEASE_TEXT_SIZE])
+{
+  char client[CLIENT_ID_SIZE];
+
+  out[0] = 0;
+  if (m->client == NOBODY)
+    return;
+  model_client(m->client, client);
+  snprintf(out, LEASE_TEXT_SIZE, "%s:%llu:%llu", client, (unsigned long long)m->ask,
+           (unsigned long long)m->token);
+}
+
+static lease_id lease_of(const struct model *m)
+{
+  lease_id l = { .ask = m->ask, .token = m->token };
+
+  model_client(m->client, l.client);
+  return l;
+}
+
+static bool is_lease(const struct model *m, const char *lease)
+{
+  char own[LEASE_TEXT_SIZE];
+
+  model_lease(m, own);
+  return strcmp(own, lease) == 0;
+}
+
+static void tell(struct model *m, int who, const char *line)
+{
+  if (who != NOBODY && m->hears[who])
+    strcat(strcat(m->messages[who], line), "\n");
+}
+
+static int64_t floor_ms(int64_t us)
+{
+  return us >= 0 ? us / 1000 : -((-us + 999) / 1000);
+}
+
+static int64_t remaining_ms(const struct model *m, int64_t now)
+{
+  int64_t left = floor_ms(m->deadline_us - now);
+
+  return left < m->length_ms ? left : m->length_ms;
+}
+
+/* ---- the queue ---- */
+
+static struct model_entry *first_entry(struct model *m, int *ret_who)
+{
+  struct model_entry *first = NULL;
+
+  for (int who = 0; who < MODEL_CLIENTS; who++) {
+    struct model_entry *e = &m->entry[who];
+    if (e->is_there && (first == NULL || e->index < first->index)) {
+      first = e;
+      *ret_who = who;
+    }
+  }
+  return first;
+}
+
+static bool is_patient(const struct model_entry *e, int64_t now)
+{
+  return !e->is_tombstone && (e->give_up_us == 0 || now <= e->give_up_us);
+}
+
+static void grant(struct model *m, int64_t now, int who, uint64_t ask, int64_t ttl_ms,
+                  int flags, uint64_t floor)
+{
+  uint64_t token = (uint64_t)now;
+
+  if (token <= m->token)
+    token = m->token + 1;
+  if (token <= floor)
+    token = floor + 1;
+  m->exists = m->is_held = true;
+  m->client = who;
+  m->ask = ask;
+  m->token = token;
+  /* Kept in whole ms from the token, rounded in favour of the lease. */
+  m->deadline_us = (int64_t)token + ttl_ms * 1000 + -floor_ms((int64_t)token - now) * 1000;
+  m->length_ms = ttl_ms;
+  m->renewals = 0;
+  m->flags = flags;
+}
+
+/* false: nobody was left. */
+static bool grant_next(struct model *m, int64_t now, int asker, const acquire_call *c,
+                       int flags)
+{
+  struct model_entry *e;
+  int who = 0;
+
+  while ((e = first_entry(m, &who)) != NULL) {
+    bool is_asker = who == asker && !e->is_tombstone;
+    e->is_there = false;
+    m->head = e->index + 1;
+    if (is_asker) {
+      grant(m, now, who, c->ask, c->ttl_ms, flags, c->floor);
+      return true;
+    }
+    if (is_patient(e, now) && m->hears[who]) {
+      char lease[LEASE_TEXT_SIZE], line[256];
+      grant(m, now, who, e->ask, e->ttl_ms, e->flags, e->floor);
+      model_lease(m, lease);
+      snprintf(line, sizeof(line), "grant %s %lld %llu orders", lease,
+               (long long)e->ttl_ms, (unsigned long long)(m->next - m->head));
+      tell(m, who, line);
+      return true;
+    }
+  }
+  return false;
+}
+
+static void set_free(struct model *m, int client, uint64_t ask, uint64_t token)
+{
+  m->exists = true;
+  m->is_held = m->has_queue = false;
+  m->client = client;
+  m->ask = ask;
+  m->token = token;
+}
+
+static void end_lease(struct model *m, int64_t now, int client, uint64_t ask, uint64_t token)
+{
+  if (m->has_queue && grant_next(m, now, NOBODY, NULL, 0))
+    return;
+  set_free(m, client, ask, token);
+}
+
+/* ---- acquire ---- */
+
+static bool is_over(const struct model *m, int64_t now, const acquire_call *c)
+{
+  char watched[LEASE_TEXT_SIZE];
+  text t = text_over(watched, sizeof(watched));
+
+  if (c->watched != NULL) {
+    lease_id_write(c->watched, &t);
+    if (is_lease(m, watched) && c->watched_renewals == m->renewals)
+      return true;
+  }
+  return now > m->deadline_us && (m->flags & NO_DEADLINE) == 0 && c->estimate_us > 0 &&
+         llabs(now - c->estimate_us) <= 2000000;
+}
+
+static acquire_answer answer(const struct model *m, int64_t now, acquire_outcome outcome)
+{
+  acquire_answer a = { .outcome = outcome, .server_us = now };
+
+  if (outcome == ACQUIRE_ENDED || outcome == ACQUIRE_DEAF || outcome == ACQUIRE_LATE)
+    return a;
+  a.lease = lease_of(m);
+  a.remaining_ms = outcome == ACQUIRE_GRANTED ? m->length_ms : remaining_ms(m, now);
+  a.lease_ms = m->length_ms;
+  a.renewals = m->renewals;
+  if (outcome == ACQUIRE_BUSY)
+    a.holder_lingers = m->flags & LINGERS;
+  return a;
+}
+
+static void want(struct model *m)
+{
+  char lease[LEASE_TEXT_SIZE], line[256];
+
+  model_lease(m, lease);
+  snprintf(line, sizeof(line), "want %s orders", lease);
+  tell(m, m->client, line);
+}
+
+static void enqueue(struct model *m, int64_t now, int who, const acquire_call *c, int flags)
+{
+  struct model_entry *mine = &m->entry[who], old = *mine;
+
+  if (!m->has_queue) {
+    m->has_queue = true;
+    m->head = m->next = 1;
+  }
+  *mine = (struct model_entry){ .is_there = true, .ask = c->ask, .floor = c->floor,
+    .ttl_ms = c->ttl_ms, .give_up_us = c->give_up_us, .flags = flags };
+  if (old.is_there && !old.is_tombstone) {
+    mine->index = old.index;
+    mine->queued_us = old.queued_us;
+  } else {
+    mine->index = m->next++;
+    mine->queued_us = now;
+  }
+}
+
+/* What is dead in front of `who` goes. */
+static void trim(struct model *m, int64_t now, int who)
+{
+  struct model_entry *e;
+  int first = who;
+
+  while ((e = first_entry(m, &first)) != NULL && first != who && !is_patient(e, now))
+    e->is_there = false;
+  m->head = e->index;
+}
+
+static acquire_answer wait_or_get(struct model *m, int64_t now, int who,
+                                  const acquire_call *c, bool is_free, int flags)
+{
+  bool is_deaf = !m->hears[who] && (m->has_queue || !is_free);
+  bool had_queue = m->has_queue, was_granted = false;
+  acquire_answer a;
+
+  if (!is_deaf && (had_queue || !is_free))
+    enqueue(m, now, who, c, flags);
+  if (is_free && m->has_queue)
+    was_granted = grant_next(m, now, who, c, flags);
+  if (is_free && !was_granted) {
+    m->has_queue = false;
+    grant(m, now, who, c->ask, c->ttl_ms, flags, c->floor);
+    return answer(m, now, ACQUIRE_GRANTED);
+  }
+  if (was_granted && m->client == who)
+    return answer(m, now, ACQUIRE_GRANTED);
+  if (is_deaf)
+    return answer(m, now, ACQUIRE_DEAF);
+  if (!was_granted)
+    trim(m, now, who);
+  a = answer(m, now, ACQUIRE_WAITING);
+  a.rank = m->entry[who].index - m->head;
+  if (!was_granted && a.rank == 0)
+    want(m);
+  return a;
+}
+
+static acquire_answer try_to_get(struct model *m, int64_t now, int who, const acquire_call *c,
+                                 bool is_free, int flags)
+{
+  struct model_entry *mine = &m->entry[who];
+  bool was_granted = false;
+
+  if (mine->is_there && !mine->is_tombstone && mine->ask < c->ask)
+    mine->is_there = false;
+  if (is_free && m->has_queue)
+    was_granted = grant_next(m, now, who, c, flags);
+  if (is_free && !was_granted) {
+    m->has_queue = false;
+    grant(m, now, who, c->ask, c->ttl_ms, flags, c->floor);
+    return answer(m, now, ACQUIRE_GRANTED);
+  }
+  if (was_granted && m->client == who)
+    return answer(m, now, ACQUIRE_GRANTED);
+  if (!was_granted && (m->flags & LINGERS) != 0)
+    want(m);
+  return answer(m, now, ACQUIRE_BUSY);
+}
+
+acquire_answer model_acquire(struct model *m, int64_t now, int who, const acquire_call *c)
+{
+  const struct model_entry *mine = &m->entry[who];
+  int flags = (c->lingers ? LINGERS : 0) | (c->estimate_us > 0 ? 0 : NO_DEADLINE);
+  bool is_own = m->exists && m->client == who, is_free;
+
+  if (c->until_us > 0 && now > c->until_us)
+    return answer(m, now, ACQUIRE_LATE);
+  if (is_own && m->is_held && m->ask == c->ask)
+    return answer(m, now, ACQUIRE_AGAIN);
+  if (is_own && m->ask >= c->ask)
+    return answer(m, now, ACQUIRE_ENDED);
+  if (mine->is_there && (mine->ask > c->ask || (mine->is_tombstone && mine->ask == c->ask)))
+    return answer(m, now, ACQUIRE_ENDED);
+  is_free = !m->exists || !m->is_held || is_own || is_over(m, now, c);
+  return c->waits ? wait_or_get(m, now, who, c, is_free, flags)
+                  : try_to_get(m, now, who, c, is_free, flags);
+}
+
+/* ---- the others ---- */
+
+static release_answer end_named(struct model *m, int64_t now, const char *lease, bool breaks)
+{
+  release_answer a = { .outcome = RELEASE_EXPIRED };
+  char line[256];
+  int owner = m->client;
+
+  if (!m->exists || !is_lease(m, lease)) {
+    if (m->exists && m->is_held) {
+      a.outcome = RELEASE_TAKEN;
+      a.taker = lease_of(m);
+    }
+    return a;
+  }
+  if (!m->is_held) {
+    a.outcome = breaks ? RELEASE_EXPIRED : RELEASE_DONE;
+    return a;
+  }
+  end_lease(m, now, m->client, m->ask, m->token + (breaks ? 1 : 0));
+  if (breaks) {
+    snprintf(line, sizeof(line), "lost %s orders", lease);
+    tell(m, owner, line);
+  }
+  a.outcome = RELEASE_DONE;
+  return a;
+}
+
+release_answer model_release(struct model *m, int64_t now, const char *lease)
+{
+  return end_named(m, now, lease, false);
+}
+
+release_answer model_break(struct model *m, int64_t now, const char *lease)
+{
+  return end_named(m, now, lease, true);
+}
+
+int64_t model_cancel(struct model *m, int64_t now, int who, uint64_t ask, int64_t until_us)
+{
+  struct model_entry *mine = &m->entry[who];
+  bool is_own = m->exists && m->client == who;
+
+  if (is_own && m->ask > ask)
+    return 0;
+  if (m->has_queue && (!mine->is_there || mine->ask <= ask)) {
+    bool was_there = mine->is_there;
+    uint64_t index = was_there ? mine->index : m->next;
+    *mine = (struct model_entry){ .is_there = until_us == 0 || now <= until_us,
+      .is_tombstone = true, .index = index, .ask = ask, .give_up_us = until_us };
+    if (mine->is_there && !was_there)
+      m->next++;
+  }
+  if (is_own && m->is_held) {
+    end_lease(m, now, who, ask, m->token);
+    return 1;
+  }
+  if (!m->has_queue && !(m->exists && m->is_held) && !(is_own && m->ask == ask))
+    set_free(m, who, ask, m->token);
+  return 0;
+}
+
+renew_answer model_renew(struct model *m, int64_t now, const char *lease, int64_t ttl_ms)
+{
+  int64_t wanted = now + ttl_ms * 1000;
+
+  if (!m->exists || !m->is_held || !is_lease(m, lease))
+    return (renew_answer){ .is_ours = false };
+  if (wanted > m->deadline_us)
+    m->deadline_us = wanted;
+  m->deadline_us = (int64_t)m->token - floor_ms((int64_t)m->token - m->deadline_us) * 1000;
+  if (ttl_ms > m->length_ms)
+    m->length_ms = ttl_ms;
+  m->renewals++;
+  return (renew_answer){ .is_ours = true, .remaining_ms = remaining_ms(m, now),
+                         .waiters = m->has_queue ? m->next - m->head : 0 };
+}
+
+/* ---- dump ---- */
+
+static void dump_entry(const struct model_entry *e, int who, text *out)
+{
+  char client[CLIENT_ID_SIZE], line[256];
+
+  model_client(who, client);
+  if (e->is_tombstone)
+    snprintf(line, sizeof(line), "x %s %llu %lld", client, (unsigned long long)e->ask,
+             (long long)e->give_up_us);
+  else
+    snprintf(line, sizeof(line), "%s %llu %lld x%d 1 %lld %lld %llu", client,
+             (unsigned long long)e->ask, (long long)e->ttl_ms, e->flags,
+             (long long)e->give_up_us, (long long)e->queued_us,
+             (unsigned long long)e->floor);
+  text_add(out, "\n");
+  text_add_uint(out, e->index);
+  text_add(out, " ");
+  text_add(out, line);
+}
+
+void model_dump(const struct model *m, text *out)
+{
+  struct model copy = *m;
+  char lease[LEASE_TEXT_SIZE], line[64];
+  struct model_entry *e;
+  int who = 0;
+
+  if (!m->exists) {
+    text_add(out, "none");
+    return;
+  }
+  model_lease(m, lease);
+  text_add(out, m->is_held ? "" : "=");
+  text_add(out, lease);
+  if (m->is_held) {
+    snprintf(line, sizeof(line), " %lld %lld %llu %d",
+             (long long)((m->deadline_us - (int64_t)m->token) / 1000),
+             (long long)m->length_ms, (unsigned long long)m->renewals, m->flags);
+    text_add(out, line);
+  }
+  if (!m->has_queue)
+    return;
+  snprintf(line, sizeof(line), "\n%llu %llu", (unsigned long long)m->head,
+           (unsigned long long)m->next);
+  text_add(out, line);
+  while ((e = first_entry(&copy, &who)) != NULL) {
+    dump_entry(e, who, out);
+    e->is_there = false;
+  }
+}
