@@ -168,7 +168,7 @@ typedef struct inbox_message {
 /* false for unknown words and broken messages: ignore them. */
 bool inbox_message_read(const char *bytes, size_t size, inbox_message *ret);
 
-/* ---- tokens: `C:K:T:<name, percent-encoded>` ---- */
+/* ---- tokens: `lease:C:K:T:<name, percent-encoded>` ---- */
 
 bool token_write(const lease_id *lease, const void *name, size_t size, text *out);
 bool token_read(const char *token, lease_id *ret_lease,

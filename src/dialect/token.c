@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* dialect/token.c - a lease and its name as one printable text without blanks, to be
- * carried to another process: `C:K:T:<name, percent-encoded>`. */
+ * carried to another process: `lease:C:K:T:<name, percent-encoded>`. Client ids can begin
+ * with a dash; the word in front keeps a token from looking like an option. */
 #include "dialect/native.h"
 
 #include <string.h>
 
 #include "dialect/parts.h"
+
+static const char head[] = "lease:";
 
 static bool is_plain(char c)
 {
@@ -18,6 +21,7 @@ bool token_write(const lease_id *lease, const void *name, size_t size, text *out
   static const char hex[] = "0123456789ABCDEF";
   const char *bytes = name;
 
+  text_add(out, head);
   lease_id_write(lease, out);
   text_add(out, ":");
   for (size_t i = 0; i < size; i++) {
@@ -71,11 +75,14 @@ static bool name_decode(const words *w, char ret_name[NAME_MAX_BYTES], size_t *r
 bool token_read(const char *token, lease_id *ret_lease, char ret_name[NAME_MAX_BYTES],
                 size_t *ret_name_size)
 {
-  words w = { token, strlen(token) };
+  words w;
   lease_id l = { .ask = 0 };
   const char *client;
   size_t client_size;
 
+  if (strncmp(token, head, strlen(head)) != 0)
+    return false;
+  w = (words){ token + strlen(head), strlen(token) - strlen(head) };
   if (!words_take(&w, ':', &client, &client_size) ||
       !client_id_read(client, client_size, l.client) || !words_take_uint(&w, ':', &l.ask) ||
       !words_take_uint(&w, ':', &l.token) || !name_decode(&w, ret_name, ret_name_size))
