@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The ACL in SECURITY.md is enough for the command, and not more than it says.
+
+    acl.py ROOT DIBS            starts itself again inside `dibs sandbox`
+
+Speaks TAP.
+"""
+import os
+import re
+import socket
+import subprocess
+import sys
+
+
+def acl_words(root):
+    with open(os.path.join(root, 'SECURITY.md'), encoding='utf-8') as page:
+        block = re.search(r'^```text\n(ACL SETUSER .*?)^```', page.read(), re.M | re.S)
+    return block.group(1).replace('\\\n', ' ').split()
+
+
+def ask(path, *words):
+    """Sends one command; answers the first line of the reply."""
+    with socket.socket(socket.AF_UNIX) as link:
+        link.connect(path)
+        text = f'*{len(words)}\r\n' + ''.join(f'${len(w)}\r\n{w}\r\n' for w in words)
+        link.sendall(text.encode())
+        return link.makefile('rb').readline().decode().strip()
+
+
+def run(dibs, url, *words, code=0):
+    environment = dict(os.environ, DIBS_URL=url)
+    done = subprocess.run([dibs, *words], env=environment, text=True, capture_output=True,
+                          stdin=subprocess.DEVNULL, timeout=60)
+    if done.returncode != code or 'permission' in done.stderr.lower():
+        raise AssertionError(f'{words}: exit {done.returncode}\n{done.stdout}{done.stderr}')
+    return done.stdout.strip()
+
+
+def every_subcommand(dibs, url):
+    run(dibs, url, 'ping', '-c', '1')
+    run(dibs, url, 'run', 'acl', '--', 'true')
+    holder = subprocess.Popen([dibs, 'run', 'acl', '--', 'sleep', '1'],
+                              env=dict(os.environ, DIBS_URL=url))
+    try:
+        run(dibs, url, 'wait', '--held', '-w', '10', 'acl')
+        run(dibs, url, 'who', 'acl')
+        run(dibs, url, 'status')
+        run(dibs, url, 'run', '-n', 'acl', '--', 'true', code=75)
+        run(dibs, url, 'run', 'acl', '--', 'true')
+    finally:
+        holder.wait()
+    token = run(dibs, url, 'acquire', '--no-renew', 'acl')
+    run(dibs, url, 'renew', token)
+    run(dibs, url, 'release', token)
+    run(dibs, url, 'acquire', '--no-renew', 'acl')
+    run(dibs, url, 'release', '--force', 'acl', '--yes')
+
+
+def inside(root, dibs):
+    path = os.environ['DIBS_URL'].split('://', 1)[1].split('?')[0]
+    words = acl_words(root)
+    user, password = words[2], next(w for w in words if w.startswith('>'))[1:]
+    results = []
+
+    def case(name, function):
+        try:
+            function()
+            results.append((name, ''))
+        except (AssertionError, subprocess.TimeoutExpired) as fault:
+            results.append((name, str(fault)))
+
+    def accepts():
+        assert ask(path, *words) == '+OK', ask(path, *words)
+
+    def works():
+        every_subcommand(dibs, f'unix://{user}:{password}@{path}')
+
+    def refuses():
+        for command in (['FLUSHALL'], ['SET', 'other', '1'], ['CONFIG', 'GET', '*'],
+                        ['KEYS', '*'], ['PUBLISH', 'other', 'x'], ['DEBUG', 'SLEEP', '0']):
+            said = ask(path, 'ACL', 'DRYRUN', user, *command)
+            assert said.startswith('$') or said.startswith('-'), f'{command}: {said}'
+
+    case('the_server_accepts_the_acl_of_the_page', accepts)
+    case('every_subcommand_works_with_it', works)
+    case('the_rest_is_refused', refuses)
+    print(f'1..{len(results)}')
+    for number, (name, fault) in enumerate(results, 1):
+        print(f"{'not ok' if fault else 'ok'} {number} - {name}")
+        for line in fault.splitlines():
+            print(f'# {line}')
+    return 1 if any(fault for _, fault in results) else 0
+
+
+def main():
+    if '--inside' in sys.argv:
+        return inside(*sys.argv[1:3])
+    root, dibs = sys.argv[1:3]
+    dibs = os.path.abspath(dibs)
+    return subprocess.run([dibs, 'sandbox', '--', sys.executable, os.path.abspath(__file__),
+                           root, dibs, '--inside'], stdin=subprocess.DEVNULL).returncode
+
+
+if __name__ == '__main__':
+    sys.exit(main())
