@@ -11,11 +11,11 @@
  *   server.log       of the present server only
  *
  * Invariants: lock files are never unlinked. The socket is unlinked only under
- * start.lock, when nobody listens on it and no supervisor lives. The server is stopped for idleness
- * only under start.lock and an exclusive users.lock: no user can be there or appear. A
- * user takes users.lock first and looks for the server after, so what it found then
- * stays. All locks are the kernel's and end with their process; nothing has to be repaired after
- * a crash of anybody. */
+ * start.lock, when nobody listens on it and no supervisor lives. The server is stopped
+ * for idleness only under start.lock and an exclusive users.lock: no user can be there or
+ * appear. A user takes users.lock first and looks for the server after, so what it found
+ * then stays. All locks are the kernel's and end with their process; nothing has to be
+ * repaired after a crash of anybody. */
 #ifndef LOCAL_H
 #define LOCAL_H
 

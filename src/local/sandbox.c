@@ -6,9 +6,9 @@
  *
  * The watcher waits for the end of the owner (its pidfd, so children of the owner that
  * inherited descriptors do not count) or a byte on the socket pair (a stop). Then it
- * kills the server, removes the directory and ends. If the watcher itself is killed the kernel
- * kills the server, and the directory stays until the next sandbox of this user: it
- * carries the owner's pid. */
+ * kills the server, removes the directory and ends. If the watcher itself is killed the
+ * kernel kills the server, and the directory stays until the next sandbox of this user:
+ * it carries the owner's pid. */
 #include <dibs/local.h>
 
 #include <dirent.h>

@@ -5,7 +5,8 @@
  * memory but its stack. Once per tick it tries to get users.lock alone, and lets go at
  * once. Between two ticks short-lived users can come and go unseen; they leave their
  * trace in the mtime of users.lock. When neither was seen for the idle time it takes
- * start.lock, then users.lock, and with both in hand stops the server: nobody can join meanwhile.
+ * start.lock, then users.lock, and with both in hand stops the server: nobody can join
+ * meanwhile.
  *
  * It also stops a server whose socket is no longer in its place. Nobody new can find that
  * one, and the next starter makes another: two servers must not grant the same name. */

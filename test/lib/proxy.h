@@ -65,7 +65,7 @@ void test_proxy_lose_reply_to(struct test_proxy *p, const char *word);
 /* While on, nobody can connect: the listening sockets are closed. */
 void test_proxy_refuse(struct test_proxy *p, bool is_refusing);
 /* From now on all of the above but test_proxy_refuse() is for connections only whose
- * first 1000 bytes to the server contain `word`: "SUBSCRIBE" for inboxes. NULL: for all. */
+ * first 1000 bytes to the server contain `word` ("SUBSCRIBE" for inboxes). NULL: all. */
 void test_proxy_only(struct test_proxy *p, const char *word);
 
 /* ---- what has happened ---- */
