@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 
@@ -84,6 +85,56 @@ class Server:
         self.process.kill()
         self.process.wait()
         shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class Proxy:
+    """A second way to a server, which can turn into a black hole: bytes go in, none come
+    out, and no connection ends."""
+
+    def __init__(self, behind):
+        self.behind, self.is_hole, self.sockets = behind, False, []
+        self.path = os.path.join(behind.directory, 'p%d' % id(self))
+        self.url = 'unix://' + self.path
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(self.path)
+        self.listener.listen()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                near, _ = self.listener.accept()
+            except OSError:
+                return
+            self.sockets.append(near)
+            if self.is_hole:
+                continue
+            far = socket.socket(socket.AF_UNIX)
+            far.connect(self.behind.socket)
+            self.sockets.append(far)
+            for a, b in ((near, far), (far, near)):
+                threading.Thread(target=self._pump, args=(a, b), daemon=True).start()
+
+    def _pump(self, a, b):
+        try:
+            while True:
+                data = a.recv(65536)
+                if self.is_hole:
+                    return          # and leaves both ends open
+                if not data:
+                    b.shutdown(socket.SHUT_WR)
+                    return
+                b.sendall(data)
+        except OSError:
+            pass
+
+    def hole(self):
+        self.is_hole = True
+
+    def stop(self):
+        self.listener.close()
+        for s in self.sockets:
+            s.close()
 
 
 class Result:

@@ -49,21 +49,25 @@ def theme_24_a_command_that_ignores_term_is_dead_before_the_lease_ends_on_a_blac
     os.unlink(beats)
 
 
-def theme_24_nobody_else_gets_the_lock_while_the_command_lives():
-    # The one to come waits on the same server; the clock of both is this machine's. The
-    # last heartbeat of the old command has to be older than the start of the new one.
-    process, pid, beats = _stubborn('order', '-t', '2s', '-k', '500ms')
-    started = temporary_file()
-    waiter = start('run', 'order', '--', 'sh', '-c', 'kill -0 %d 2>/dev/null && '
-                   'echo overlap >%s; true' % (pid, started))
+def theme_24_nobody_else_has_the_lock_while_the_command_of_a_cut_off_wrapper_lives():
+    # Only the first wrapper is cut off; the second waits at the server itself. Both
+    # commands write the same clock: the last beat of the one, the first of the other.
+    cut = harness.Proxy(harness.server)
+    old, new = temporary_file(), temporary_file()
+    first = start('run', '-t', '2s', '-k', '500ms', 'order', '--', 'sh', '-c',
+                  'trap "" TERM; while :; do date +%%s%%N >>%s; done' % old,
+                  env={'DIBS_URL': cut.url})
+    until_text(old)
+    second = start('run', 'order', '--', 'sh', '-c', 'date +%%s%%N >%s' % new)
     until_waiting('order')
-    process.send_signal(signal.SIGSTOP)      # a wrapper that hangs: only its death helps
-    process.send_signal(signal.SIGKILL)      # PDEATHSIG takes the command along
-    _dead_at(pid)
-    equal(finish(waiter).code, 0)
-    equal(read(started), '')
-    os.unlink(beats)
-    os.unlink(started)
+    cut.hole()
+    equal(finish(second).code, 0)
+    equal(finish(first).code, 79)
+    cut.stop()
+    last, began = int(read(old).split()[-1]), int(read(new))
+    assert last < began, (began - last) / 1e9
+    for path in (old, new):
+        os.unlink(path)
 
 
 def theme_24_a_cooperative_command_gets_the_time_to_clean_up():
@@ -173,7 +177,7 @@ def a_broken_lock_kills_the_command_and_gives_79():
 
 def a_killed_wrapper_takes_the_command_along():
     process, pid, beats = _stubborn('orphan', '-t', '30s')
-    process.kill()
+    process.kill()          # PR_SET_PDEATHSIG
     _dead_at(pid, 2)
     finish(process)
     os.unlink(beats)

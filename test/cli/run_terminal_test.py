@@ -98,9 +98,9 @@ def a_pipeline_keeps_the_terminal_for_its_reader():
 
 def foreground_leaves_the_group_alone():
     terminal = Terminal(DIBS, 'run', '--foreground', 'tty', '--', 'sh', '-c',
+                        'trap "echo caught; exit 4" INT; '
                         'test "$(ps -o pgid= -p $$)" -eq "$(ps -o pgid= -p $PPID)" '
-                        '&& echo same; trap "echo caught; exit 4" INT; '
-                        'while :; do sleep 0.02; done')
+                        '&& echo same; while :; do sleep 0.02; done')
     terminal.expect('same')
     terminal.type('\x03')
     terminal.expect('caught')
