@@ -32,9 +32,8 @@ bool capture_begin(capture *c)
   c->output = nameless_file();
   if (c->output < 0)
     return false;
-  c->error = are_same(STDOUT_FILENO, STDERR_FILENO)
-               ? fcntl(c->output, F_DUPFD_CLOEXEC, 3)
-               : nameless_file();
+  c->error = are_same(STDOUT_FILENO, STDERR_FILENO) ? fcntl(c->output, F_DUPFD_CLOEXEC, 3)
+                                                    : nameless_file();
   return c->error >= 0;
 }
 

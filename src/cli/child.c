@@ -52,7 +52,7 @@ static _Noreturn void become_command(const child_plan *plan, const child *c,
 
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent)
-    _exit(128 + SIGKILL);   /* it died before that */
+    _exit(128 + SIGKILL); /* it died before that */
   if (c->has_group)
     setpgid(0, 0);
   if (gets_terminal)
@@ -77,7 +77,7 @@ int child_start(child *c, const child_plan *plan, bool *ret_is_exec)
   bool gets_terminal;
   ssize_t size;
 
-  *c = (child){ .pid = 0, .has_group = !plan->is_foreground, .terminal = -1 };
+  *c = (child) { .pid = 0, .has_group = !plan->is_foreground, .terminal = -1 };
   *ret_is_exec = false;
   if (pipe2(failure_pipe, O_CLOEXEC) != 0)
     return errno;

@@ -89,10 +89,12 @@ static void write_bash(void)
         "  case $before in\n"
         "  --config|--cacert|--cert|--key|--pass-file|--status-file)\n"
         "    COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n"
-        "  --progress) COMPREPLY=($(compgen -W 'auto plain json none' -- \"$word\")); return ;;\n"
+        "  --progress) COMPREPLY=($(compgen -W 'auto plain json none' -- \"$word\")); "
+        "return ;;\n"
         "  --sort) COMPREPLY=($(compgen -W 'name held wait' -- \"$word\")); return ;;\n"
         "  --on-lost)\n"
-        "    COMPREPLY=($(compgen -W 'TERM HUP INT USR1 USR2 QUIT KILL ignore' -- \"$word\"))\n"
+        "    COMPREPLY=($(compgen -W 'TERM HUP INT USR1 USR2 QUIT KILL ignore' -- "
+        "\"$word\"))\n"
         "    return ;;\n"
         "  esac\n"
         "  case $word in\n"
@@ -122,10 +124,14 @@ static void write_zsh_text(const char *text)
 static const char *zsh_action(const option_row *row)
 {
   switch (row->id) {
-  case OPTION_PROGRESS: return "(auto plain json none)";
-  case OPTION_SORT: return "(name held wait)";
-  case OPTION_ON_LOST: return "(TERM HUP INT USR1 USR2 QUIT KILL ignore)";
-  default: break;
+  case OPTION_PROGRESS:
+    return "(auto plain json none)";
+  case OPTION_SORT:
+    return "(name held wait)";
+  case OPTION_ON_LOST:
+    return "(TERM HUP INT USR1 USR2 QUIT KILL ignore)";
+  default:
+    break;
   }
   if (row->value != NULL && strcmp(row->value, "FILE") == 0)
     return "_files";
@@ -147,8 +153,8 @@ static void write_zsh_spec(const char *dashes, const char *name, const option_ro
 
 static void write_zsh_command(const command *c)
 {
-  printf("      (%s%s%s)\n      _arguments -S -s \\\n", c->name, c->alias == NULL ? "" : "|",
-         c->alias == NULL ? "" : c->alias);
+  printf("      (%s%s%s)\n      _arguments -S -s \\\n", c->name,
+         c->alias == NULL ? "" : "|", c->alias == NULL ? "" : c->alias);
   for (const option_row *const *set = c->options; *set != NULL; set++) {
     for (const option_row *row = *set; !is_end(row); row++) {
       char letter[2] = { row->letter, '\0' };

@@ -16,7 +16,7 @@ static int64_t unit_us(const char *word, size_t *ret_size)
     const char *name;
     int64_t us;
   } units[] = {
-    { "ms", 1000 },          { "s", 1000000 },          { "m", 60000000 },
+    { "ms", 1000 },           { "s", 1000000 },          { "m", 60000000 },
     { "h", 3600 * 1000000L }, { "d", 86400 * 1000000L },
   };
 
@@ -96,7 +96,8 @@ void duration_as_clock(int64_t ms, char ret_words[DURATION_SIZE])
     snprintf(ret_words, DURATION_SIZE, "%" PRId64 "d %" PRId64 ":%02d:%02d", days, hours,
              (int)minutes, (int)s);
   else if (hours > 0)
-    snprintf(ret_words, DURATION_SIZE, "%" PRId64 ":%02d:%02d", hours, (int)minutes, (int)s);
+    snprintf(ret_words, DURATION_SIZE, "%" PRId64 ":%02d:%02d", hours, (int)minutes,
+             (int)s);
   else
     snprintf(ret_words, DURATION_SIZE, "%d:%02d", (int)minutes, (int)s);
 }
@@ -108,9 +109,11 @@ void duration_as_span(int64_t ms, char ret_words[DURATION_SIZE])
   if (ms < 1000)
     snprintf(ret_words, DURATION_SIZE, "%dms", (int)ms);
   else if (ms < 100000)
-    snprintf(ret_words, DURATION_SIZE, "%d.%ds", (int)(ms / 1000), (int)(ms % 1000 / 100));
+    snprintf(ret_words, DURATION_SIZE, "%d.%ds", (int)(ms / 1000),
+             (int)(ms % 1000 / 100));
   else if (ms < 3600000)
-    snprintf(ret_words, DURATION_SIZE, "%dm%02ds", (int)(ms / 60000), (int)(ms / 1000 % 60));
+    snprintf(ret_words, DURATION_SIZE, "%dm%02ds", (int)(ms / 60000),
+             (int)(ms / 1000 % 60));
   else
     snprintf(ret_words, DURATION_SIZE, "%" PRId64 "h%02dm", ms / 3600000,
              (int)(ms / 60000 % 60));

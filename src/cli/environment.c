@@ -13,7 +13,7 @@ void environment_begin(environment *e)
 
   while (environ[count] != NULL)
     count++;
-  *e = (environment){ .entries = calloc(count + 1, sizeof(char *)) };
+  *e = (environment) { .entries = calloc(count + 1, sizeof(char *)) };
   e->is_broken = e->entries == NULL;
   for (size_t i = 0; i < count && !e->is_broken; i++) {
     e->entries[i] = strdup(environ[i]);
@@ -71,5 +71,5 @@ void environment_end(environment *e)
   for (size_t i = 0; i < e->count; i++)
     free(e->entries[i]);
   free(e->entries);
-  *e = (environment){ .entries = NULL };
+  *e = (environment) { .entries = NULL };
 }

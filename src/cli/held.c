@@ -70,9 +70,8 @@ char *held_add(const char *list, const char *name, uint64_t fence)
   char *escaped = escape(name), *result = NULL;
   bool is_first = list == NULL || *list == '\0';
 
-  if (escaped != NULL &&
-      asprintf(&result, "%s%s%s=%" PRIu64, is_first ? "" : list, is_first ? "" : " ", escaped,
-               fence) < 0)
+  if (escaped != NULL && asprintf(&result, "%s%s%s=%" PRIu64, is_first ? "" : list,
+                                  is_first ? "" : " ", escaped, fence) < 0)
     result = NULL;
   free(escaped);
   return result;

@@ -20,7 +20,8 @@ void help_all(FILE *out)
         "  dibs status                            who holds what\n"
         "  dibs run --help                        the options of one command\n"
         "\n"
-        "The server: -u URL, else DIBS_URL, VALKEY_URL, REDIS_URL, the configuration file,\n"
+        "The server: -u URL, else DIBS_URL, VALKEY_URL, REDIS_URL, the configuration "
+        "file,\n"
         "else a private server on this machine. More: man dibs, man dibs-guarantees.\n",
         out);
 }
@@ -50,8 +51,8 @@ void help_command(FILE *out, const command *c)
 {
   bool has_connection = false;
 
-  fprintf(out, "usage: dibs %s [OPTION...]%s%s\n", c->name, c->operands[0] == '\0' ? "" : " ",
-          c->operands);
+  fprintf(out, "usage: dibs %s [OPTION...]%s%s\n", c->name,
+          c->operands[0] == '\0' ? "" : " ", c->operands);
   if (c->alias != NULL)
     fprintf(out, "       dibs %s ...\n", c->alias);
   fprintf(out, "\n%s\n\n", c->summary);

@@ -56,7 +56,7 @@ static bool send_grant(const session *s, const take_result *taken)
 
   return dibs_hold_token(taken->hold, grant.text, sizeof(grant.text)) == DIBS_OK &&
          send(KEEPER_SOCKET, &grant, sizeof(grant), MSG_NOSIGNAL) ==
-           (ssize_t)sizeof(grant);
+             (ssize_t)sizeof(grant);
 }
 
 /* Whether the token was printed. */
@@ -83,7 +83,7 @@ static void leave_terminal(void)
     close(null);
   /* So that file systems can be unmounted; a failure does no harm. */
   (void)!chdir("/");
-  close(KEEPER_SOCKET);   /* tells who started us that he may go */
+  close(KEEPER_SOCKET); /* tells who started us that he may go */
 }
 
 static bool is_told_to_end(signal_watch *signals)
@@ -199,7 +199,7 @@ static int hand_over_token(const arguments *a, pid_t keeper, int socket_fd,
 
   if (is_printed)
     wait_for_farewell(socket_fd);
-  close(socket_fd);   /* without the word: gives the lock back */
+  close(socket_fd); /* without the word: gives the lock back */
   if (is_printed)
     return CODE_OK;
   code = keeper_code(keeper);

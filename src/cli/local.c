@@ -167,19 +167,21 @@ static int run_with_url(char *const *words, const char *url, signal_watch *signa
     return CODE_INTERNAL;
   }
   error = child_start(&c,
-                      &(child_plan){ .arguments = words,
-                                     .environment = e.entries,
-                                     .signals = signals,
-                                     .is_foreground = true,
-                                     .output = -1,
-                                     .error = -1 },
+                      &(child_plan) { .arguments = words,
+                                      .environment = e.entries,
+                                      .signals = signals,
+                                      .is_foreground = true,
+                                      .output = -1,
+                                      .error = -1 },
                       &is_exec);
   environment_end(&e);
   if (error != 0) {
     char shown[600];
 
     say("%s: %s", printable(words[0], shown, sizeof(shown)), strerror(error));
-    return !is_exec ? CODE_INTERNAL : error == ENOENT ? CODE_NOT_FOUND : CODE_NOT_EXECUTABLE;
+    return !is_exec          ? CODE_INTERNAL
+           : error == ENOENT ? CODE_NOT_FOUND
+                             : CODE_NOT_EXECUTABLE;
   }
   watch_command(&c, signals);
   return run_child_code(child_reap(&c));

@@ -189,7 +189,8 @@ static size_t harmless_size(const unsigned char *at)
     return 0;
   if (code < 0xa0 || (code >= 0xd800 && code <= 0xdfff))
     return 0;
-  /* Marks that change the direction of what follows could dress up one name as another. */
+  /* Marks that change the direction of what follows could dress up one name as
+   * another. */
   if (code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
       (code >= 0x2066 && code <= 0x2069))
     return 0;

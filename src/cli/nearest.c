@@ -14,7 +14,7 @@ static size_t smallest(size_t a, size_t b, size_t c)
   return least < c ? least : c;
 }
 
-/* Changes of one letter that turn `a` into `b`; WORD_MAX for words too long to compare. */
+/* Changes of one letter that turn `a` into `b`; WORD_MAX for words that are too long. */
 static size_t distance(const char *a, const char *b)
 {
   size_t row[WORD_MAX + 1];
@@ -41,7 +41,7 @@ static size_t distance(const char *a, const char *b)
 const char *nearest_word(const char *word, const char *const *words, size_t count)
 {
   const char *best = NULL;
-  size_t best_distance = strlen(word) / 3 + 1;   /* farther than that is another word */
+  size_t best_distance = strlen(word) / 3 + 1; /* farther than that is another word */
 
   for (size_t i = 0; i < count; i++) {
     size_t d = distance(word, words[i]);

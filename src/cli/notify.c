@@ -27,14 +27,14 @@ void notify_begin(notify *n, int is_wanted)
   const char *path = getenv("NOTIFY_SOCKET");
   size_t size = path == NULL ? 0 : strlen(path);
 
-  *n = (notify){ .fd = -1 };
+  *n = (notify) { .fd = -1 };
   if (!is_wanted || size < 2 || size >= sizeof(address.sun_path))
     return;
   if (path[0] != '/' && path[0] != '@')
     return;
   memcpy(address.sun_path, path, size);
   if (path[0] == '@')
-    address.sun_path[0] = '\0';   /* Linux' abstract names */
+    address.sun_path[0] = '\0'; /* Linux' abstract names */
 
   n->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (n->fd < 0)

@@ -16,7 +16,8 @@ const option_row options_common[] = {
 };
 
 const option_row options_connection[] = {
-  { "url", 'u', "URL", OPTION_URL, "the server: redis:// rediss:// valkey:// unix:// local:" },
+  { "url", 'u', "URL", OPTION_URL,
+    "the server: redis:// rediss:// valkey:// unix:// local:" },
   { "db", 0, "N", OPTION_DATABASE, "the database number" },
   { "user", 0, "NAME", OPTION_USER, "the ACL user" },
   { "askpass", 0, NULL, OPTION_ASKPASS, "ask for the password on the terminal" },
@@ -26,7 +27,8 @@ const option_row options_connection[] = {
   { "key", 0, "FILE", OPTION_KEY, "TLS: its key" },
   { "sni", 0, "HOST", OPTION_SNI, "TLS: the name to check instead of the URL's host" },
   { "prefix", 0, "WORD", OPTION_PREFIX, "put before every key (dibs)" },
-  { "connect-timeout", 0, "DUR", OPTION_CONNECT_TIMEOUT, "go on so long without any server (5s)" },
+  { "connect-timeout", 0, "DUR", OPTION_CONNECT_TIMEOUT,
+    "go on so long without any server (5s)" },
   { "config", 0, "FILE", OPTION_CONFIG, "read this configuration file" },
   { "local", 0, NULL, OPTION_LOCAL, "use the private server of this machine" },
   { "no-local", 0, NULL, OPTION_NO_LOCAL, "never use it" },
@@ -40,7 +42,8 @@ const option_row options_connection[] = {
 };
 
 const option_row options_taking[] = {
-  { "nonblock", 'n', NULL, OPTION_NONBLOCK, "do not wait: exit 75 when somebody else has it" },
+  { "nonblock", 'n', NULL, OPTION_NONBLOCK,
+    "do not wait: exit 75 when somebody else has it" },
   { "nb", 0, NULL, OPTION_NONBLOCK, NULL },
   { "wait", 'w', "DUR", OPTION_WAIT, "wait at most so long (for ever), then exit 75" },
   { "timeout", 0, "DUR", OPTION_WAIT, NULL },
@@ -49,14 +52,16 @@ const option_row options_taking[] = {
   { "exclusive", 'x', NULL, OPTION_EXCLUSIVE, "an exclusive lock (the default)" },
   { NULL, 'e', NULL, OPTION_EXCLUSIVE, NULL },
   { "fair", 0, NULL, OPTION_FAIR, "first come, first served (always so)" },
-  { "ttl", 't', "DUR", OPTION_TTL, "the lease: how long the lock outlives a dead holder (30s)" },
+  { "ttl", 't', "DUR", OPTION_TTL,
+    "the lease: how long the lock outlives a dead holder (30s)" },
   { "max-hold", 0, "DUR", OPTION_MAX_HOLD, "stop renewing then; the lock ends" },
   { "reason", 'm', "TEXT", OPTION_REASON, "shown to people who ask who holds it" },
   { "progress", 0, "MODE", OPTION_PROGRESS, "while waiting: auto, plain, json or none" },
   { "shared", 's', NULL, OPTION_REFUSED, "shared locks are not in this version" },
   { "permits", 'j', "N", OPTION_REFUSED, "semaphores are not in this version" },
   { "take", 0, "N", OPTION_REFUSED, "semaphores are not in this version" },
-  { "multi", 0, "NAMES", OPTION_REFUSED, "several locks at once are not in this version" },
+  { "multi", 0, "NAMES", OPTION_REFUSED,
+    "several locks at once are not in this version" },
   { "scope", 0, NULL, OPTION_REFUSED, "systemd scopes are not in this version" },
   { "no-fork", 'F', NULL, OPTION_REFUSED,
     "dibs has to stay beside the command to renew the lock and to stop it in time" },
@@ -70,7 +75,8 @@ const option_row options_run[] = {
     "sent when the lock is about to end (TERM); or ignore" },
   { "kill-after", 'k', "DUR", OPTION_KILL_AFTER, "from that signal to KILL (5s)" },
   { "foreground", 0, NULL, OPTION_FOREGROUND, "leave the command in our process group" },
-  { "quiet-on-success", 0, NULL, OPTION_QUIET_ON_SUCCESS, "show output only when it fails" },
+  { "quiet-on-success", 0, NULL, OPTION_QUIET_ON_SUCCESS,
+    "show output only when it fails" },
   { "status-file", 0, "FILE", OPTION_STATUS_FILE, "write how it went, as JSON" },
   { "status-fd", 0, "N", OPTION_STATUS_FD, "the same, to a descriptor" },
   { "notify", 0, NULL, OPTION_NOTIFY, "tell systemd: ready once acquired" },
@@ -79,7 +85,8 @@ const option_row options_run[] = {
 
 const option_row options_acquire[] = {
   { "for-pid", 0, "PID", OPTION_FOR_PID, "renew until that process ends, then release" },
-  { "no-renew", 0, NULL, OPTION_NO_RENEW, "let the lease end after --ttl, without a hint" },
+  { "no-renew", 0, NULL, OPTION_NO_RENEW,
+    "let the lease end after --ttl, without a hint" },
   { "sh", 0, NULL, OPTION_SHELL, "print export DIBS_TOKEN=... DIBS_FENCE=..." },
   { NULL, 0, NULL, 0, NULL },
 };

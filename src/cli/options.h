@@ -48,6 +48,11 @@ extern const option_row options_common[], options_connection[], options_taking[]
  * Returns 0; CODE_USAGE after saying what is wrong; or -1 when help is wanted. */
 int options_read(const command *c, int argc, char **argv, arguments *ret_arguments);
 
+/* The defaults, and one option given: 0, or CODE_USAGE after saying what is wrong
+ * (option_values.c). */
+void arguments_init(arguments *a);
+int option_set(const command *c, const option_row *row, const char *value, arguments *a);
+
 /* Whether people should see the row. */
 static inline bool option_is_shown(const option_row *row)
 {

@@ -65,11 +65,11 @@ static void tell_figures(session *s, const arguments *a, const ping_figures *f)
                          "max_us", f->most_us));
     return;
   }
-  printf("--- %s ---\n%" PRId64 " sent, %" PRId64 " answered\n", dibs_url(s->client), f->sent,
-         f->answered);
+  printf("--- %s ---\n%" PRId64 " sent, %" PRId64 " answered\n", dibs_url(s->client),
+         f->sent, f->answered);
   if (f->answered > 0)
-    printf("round trip min/avg/max = %.3f/%.3f/%.3f ms\n", f->least_us / 1000, mean / 1000,
-           f->most_us / 1000);
+    printf("round trip min/avg/max = %.3f/%.3f/%.3f ms\n", f->least_us / 1000,
+           mean / 1000, f->most_us / 1000);
 }
 
 static bool goes_on(const arguments *a, const ping_figures *f)
@@ -85,9 +85,8 @@ static int ping(session *s, const arguments *a)
   while (goes_on(a, &f)) {
     int64_t next = clock_ms() + a->interval_ms;
     uint64_t us = 0;
-    dibs_status status =
-      dibs_ping(s->client, a->connect_timeout_ms == 0 ? PATIENCE_MS : a->connect_timeout_ms,
-                &us);
+    dibs_status status = dibs_ping(
+        s->client, a->connect_timeout_ms == 0 ? PATIENCE_MS : a->connect_timeout_ms, &us);
 
     f.sent++;
     if (status == DIBS_OK) {

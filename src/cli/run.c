@@ -20,7 +20,7 @@
 static void use_shell(run *r, char *text)
 {
   static char dash_c[] = "-c", sh[] = "/bin/sh";
-  char *shell = getenv("SHELL");   /* as flock(1) */
+  char *shell = getenv("SHELL"); /* as flock(1) */
 
   r->shell_command[0] = shell != NULL && *shell != '\0' ? shell : sh;
   r->shell_command[1] = dash_c;
@@ -111,12 +111,12 @@ static int start_child(run *r)
     return CODE_INTERNAL;
   }
   error = child_start(&r->child,
-                      &(child_plan){ .arguments = r->command,
-                                     .environment = e.entries,
-                                     .signals = &r->signals,
-                                     .is_foreground = r->a->is_foreground,
-                                     .output = r->capture.output,
-                                     .error = r->capture.error },
+                      &(child_plan) { .arguments = r->command,
+                                      .environment = e.entries,
+                                      .signals = &r->signals,
+                                      .is_foreground = r->a->is_foreground,
+                                      .output = r->capture.output,
+                                      .error = r->capture.error },
                       &is_exec);
   environment_end(&e);
   return error == 0 ? 0 : tell_start_failure(r, error, is_exec);
@@ -189,7 +189,8 @@ static int take_and_run(run *r)
     code = take_check_nested(&r->session, r->name);
   if (code != 0)
     return code;
-  notify_tell(&r->notify, "STATUS=waiting for %s", printable(r->name, name, sizeof(name)));
+  notify_tell(&r->notify, "STATUS=waiting for %s",
+              printable(r->name, name, sizeof(name)));
   take_lock(&r->session, a, r->name, 0, &r->signals, &r->taken);
   if (r->taken.signal != 0)
     return 128 + r->taken.signal;

@@ -132,9 +132,11 @@ static bool look_at_child(run *r)
     if (child_share_stop(&r->child, stop_signal))
       r->wants_continue = true;
     return false;
-  case CHILD_ENDED: return true;
+  case CHILD_ENDED:
+    return true;
   case CHILD_RUNS:
-  default: return false;
+  default:
+    return false;
   }
 }
 

@@ -123,7 +123,7 @@ int session_prepare(session *s, const arguments *a)
     return ask_password(&s->password);
   if (a->pass_file != NULL)
     return read_password_file(a->pass_file, &s->password);
-  return 0;   /* the library knows DIBS_PASSWORD and REDISCLI_AUTH */
+  return 0; /* the library knows DIBS_PASSWORD and REDISCLI_AUTH */
 }
 
 /* ---- client ---- */
@@ -135,7 +135,9 @@ static void tell_event(const dibs_event *event, void *data)
 
   printable(event->text == NULL ? "" : event->text, text, sizeof(text));
   switch (event->kind) {
-  case DIBS_EVENT_WARNING: say_softly("warning: %s", text); break;
+  case DIBS_EVENT_WARNING:
+    say_softly("warning: %s", text);
+    break;
   case DIBS_EVENT_CONNECTED:
     if (a->is_verbose)
       say("connected to %s", text);
@@ -145,7 +147,8 @@ static void tell_event(const dibs_event *event, void *data)
       say("connection lost: %s", text);
     break;
   case DIBS_EVENT_LOST:
-  default: break; /* who holds it tells about it */
+  default:
+    break; /* who holds it tells about it */
   }
 }
 
@@ -243,33 +246,41 @@ int session_fault(const session *s, dibs_status status, const char *what)
   if (status < 0)
     dibs_last_error(s->client, &error);
   if (error.status != status)
-    error = (dibs_error){ .status = status };
+    error = (dibs_error) { .status = status };
   return tell_fault(status, &error, what);
 }
 
 int code_of_status(dibs_status status)
 {
   switch (status) {
-  case DIBS_OK: return CODE_OK;
+  case DIBS_OK:
+    return CODE_OK;
   case DIBS_BUSY:
-  case DIBS_TIMED_OUT: return CODE_BUSY;
+  case DIBS_TIMED_OUT:
+    return CODE_BUSY;
   case DIBS_LOST:
   case DIBS_EXPIRED:
-  case DIBS_TAKEN: return CODE_LOST;
-  case DIBS_ERR_ARGUMENT: return CODE_USAGE;
+  case DIBS_TAKEN:
+    return CODE_LOST;
+  case DIBS_ERR_ARGUMENT:
+    return CODE_USAGE;
   case DIBS_UNKNOWN:
   case DIBS_ERR_UNREACHABLE:
   case DIBS_ERR_REFUSED:
   case DIBS_ERR_READ_ONLY:
-  case DIBS_ERR_NO_SERVER: return CODE_UNREACHABLE;
+  case DIBS_ERR_NO_SERVER:
+    return CODE_UNREACHABLE;
   case DIBS_ERR_AUTH:
-  case DIBS_ERR_DENIED: return CODE_DENIED;
+  case DIBS_ERR_DENIED:
+    return CODE_DENIED;
   case DIBS_WOULD_DEADLOCK:
   case DIBS_ERR_CONFIG:
   case DIBS_ERR_TLS:
   case DIBS_ERR_WRONG_TYPE:
   case DIBS_ERR_PROTOCOL:
-  case DIBS_ERR_UNSUPPORTED: return CODE_CONFIG;
-  default: return CODE_INTERNAL;
+  case DIBS_ERR_UNSUPPORTED:
+    return CODE_CONFIG;
+  default:
+    return CODE_INTERNAL;
   }
 }

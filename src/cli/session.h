@@ -10,7 +10,7 @@
 typedef struct session {
   dibs_client *client;
   bool is_private;
-  char *url;        /* what was asked for by flag or environment; NULL: the library chose */
+  char *url;        /* asked for by flag or environment; NULL: the library chose */
   char *password;   /* from --askpass or --pass-file; NULL */
   bool url_has_password_of_environment;
 } session;

@@ -172,8 +172,7 @@ json_t *show_json(const dibs_inspection *i, bool is_private)
   json_object_set_new(object, "state", json_string(is_held ? "held" : "free"));
   json_object_set_new(object, "holder", is_held ? party_json(&i->holder) : json_null());
   json_object_set_new(object, "since", time_json(is_held ? i->since_unix_us : 0));
-  json_object_set_new(object, "held_ms",
-                      json_integer(is_held ? i->holder.waited_ms : 0));
+  json_object_set_new(object, "held_ms", json_integer(is_held ? i->holder.waited_ms : 0));
   json_object_set_new(object, "lease_ms", json_integer(is_held ? i->remaining_ms : 0));
   json_object_set_new(object, "ttl_ms", json_integer(is_held ? i->lease_ms : 0));
   json_object_set_new(object, "renewals", json_integer((json_int_t)i->renewals));

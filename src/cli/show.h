@@ -9,8 +9,8 @@
 
 #include <dibs/lock.h>
 
-/* Whether somebody holds it by the server's clock. A lease that ran out stays on the server
- * until the next one takes it over. */
+/* Whether somebody holds it by the server's clock. A lease that ran out stays on the
+ * server until the next one takes it over. */
 bool show_is_held(const dibs_inspection *i);
 
 /* `web-3 (pid 4121 "backup.sh")`, as far as the server knows it. */

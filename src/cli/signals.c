@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const int watched[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
-                               SIGUSR2, SIGTSTP, SIGCONT };
+static const int watched[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
+                               SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT };
 
 static bool is_ignored(int number)
 {

@@ -29,7 +29,7 @@ typedef struct status_list {
   bool is_private;
   status_row *rows;
   size_t count, capacity;
-  size_t shown;           /* JSON lines go out at once */
+  size_t shown; /* JSON lines go out at once */
   bool has_no_memory;
 } status_list;
 
@@ -95,7 +95,8 @@ static int compare_names(const void *a, const void *b)
 
 static int compare_held(const void *a, const void *b)
 {
-  int64_t of_a = ((const status_row *)a)->held_ms, of_b = ((const status_row *)b)->held_ms;
+  int64_t of_a = ((const status_row *)a)->held_ms,
+          of_b = ((const status_row *)b)->held_ms;
 
   return of_a == of_b ? compare_names(a, b) : of_a < of_b ? 1 : -1;
 }
@@ -109,9 +110,10 @@ static int compare_waiting(const void *a, const void *b)
 
 static void sort_rows(status_list *list)
 {
-  static int (*const orders[])(const void *, const void *) = {
-    [ORDER_NAME] = compare_names, [ORDER_HELD] = compare_held, [ORDER_WAIT] = compare_waiting
-  };
+  static int (*const orders[])(const void *,
+                               const void *) = { [ORDER_NAME] = compare_names,
+                                                 [ORDER_HELD] = compare_held,
+                                                 [ORDER_WAIT] = compare_waiting };
   size_t kept = 0;
 
   if (list->count == 0)
@@ -176,8 +178,8 @@ static void print_table(const status_list *list)
 
   if (list->count == 0)
     return;
-  printf("%-*s  %-5s %-6s %-*s  %-9s %-8s %-20s %s\n", name_width, "NAME", "KIND", "STATE",
-         holder_width, "HOLDER", "HELD", "LEASE", "FENCE", "WAIT");
+  printf("%-*s  %-5s %-6s %-*s  %-9s %-8s %-20s %s\n", name_width, "NAME", "KIND",
+         "STATE", holder_width, "HOLDER", "HELD", "LEASE", "FENCE", "WAIT");
   for (size_t i = 0; i < list->count; i++)
     print_row(&list->rows[i], name_width, holder_width);
 }
@@ -256,11 +258,13 @@ static void print_inspection(const dibs_inspection *i)
 {
   char name[600];
 
-  printf("%s  %s\n", printable(i->name, name, sizeof(name)), show_is_held(i) ? "held" : "free");
+  printf("%s  %s\n", printable(i->name, name, sizeof(name)),
+         show_is_held(i) ? "held" : "free");
   if (show_is_held(i))
     print_holder(i);
   if (i->fence != 0)
-    printf("  fence    %" PRIu64 "%s\n", i->fence, show_is_held(i) ? "" : " was the last");
+    printf("  fence    %" PRIu64 "%s\n", i->fence,
+           show_is_held(i) ? "" : " was the last");
   print_queue(i);
 }
 

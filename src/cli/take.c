@@ -122,8 +122,8 @@ typedef struct waiting {
   dibs_request *request;
   signal_watch *signals;
   int64_t started_ms;
-  int64_t show_at;          /* 0: not, or already */
-  int64_t patience_until;   /* 0: not interrupted */
+  int64_t show_at;        /* 0: not, or already */
+  int64_t patience_until; /* 0: not interrupted */
 } waiting;
 
 static int poll_timeout(const waiting *w)
@@ -167,7 +167,8 @@ static void wait_for_ending(waiting *w, session *s, const char *name, bool is_li
 
 /* ---- outcome ---- */
 
-static void tell_busy(session *s, const arguments *a, const char *name, dibs_status status)
+static void tell_busy(session *s, const arguments *a, const char *name,
+                      dibs_status status)
 {
   dibs_inspection *inspection = NULL;
   char shown[600], holder[500];
@@ -273,7 +274,8 @@ int take_check_nested(session *s, const char *name)
    * on two. */
   if (dibs_inspect(s->client, name, &inspection) != DIBS_OK)
     return 0;
-  is_own = inspection->is_held && held_has_fence(getenv("DIBS_HELD"), name, inspection->fence);
+  is_own =
+      inspection->is_held && held_has_fence(getenv("DIBS_HELD"), name, inspection->fence);
   dibs_inspection_free(inspection);
   if (!is_own)
     return 0;

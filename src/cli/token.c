@@ -90,7 +90,8 @@ static void log_break(const arguments *a, const char *name, const char *holder,
   syslog(LOG_NOTICE, "%s (uid %ld) broke the lock %s (fence %" PRIu64 ", %s): %s",
          user == NULL ? "somebody" : user, (long)getuid(), name, fence, holder, reason);
   closelog();
-  say_softly("broke %s (fence %" PRIu64 "), which was %s: %s", name, fence, holder, reason);
+  say_softly("broke %s (fence %" PRIu64 "), which was %s: %s", name, fence, holder,
+             reason);
 }
 
 static int break_lease(session *s, const arguments *a, const dibs_inspection *i)

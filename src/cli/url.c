@@ -9,11 +9,11 @@
 
 /* Where the parts of scheme://[user[:password]@]host[/path][?query] stand. */
 typedef struct url_parts {
-  const char *authority;   /* after "://", or the start */
-  const char *path;        /* the first '/', '?' or the end behind it */
-  const char *query;       /* the '?' or the end */
-  const char *password;    /* the ':' in the user part, or NULL */
-  const char *at;          /* the '@', or NULL */
+  const char *authority; /* after "://", or the start */
+  const char *path;      /* the first '/', '?' or the end behind it */
+  const char *query;     /* the '?' or the end */
+  const char *password;  /* the ':' in the user part, or NULL */
+  const char *at;        /* the '@', or NULL */
 } url_parts;
 
 static url_parts url_split(const char *url)
@@ -26,7 +26,7 @@ static url_parts url_split(const char *url)
   p.query = p.path + strcspn(p.path, "?");
   p.at = memrchr(p.authority, '@', (size_t)(p.path - p.authority));
   p.password =
-    p.at == NULL ? NULL : memchr(p.authority, ':', (size_t)(p.at - p.authority));
+      p.at == NULL ? NULL : memchr(p.authority, ':', (size_t)(p.at - p.authority));
   return p;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/url.h - small changes to a server's URL; the library alone understands all of it. */
+/* cli/url.h - small changes to a server's URL; only the library understands it all. */
 #ifndef CLI_URL_H
 #define CLI_URL_H
 

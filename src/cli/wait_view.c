@@ -26,12 +26,12 @@ struct wait_view {
   int64_t started_ms;
   pthread_t thread;
 
-  pthread_mutex_t lock;    /* over what follows */
+  pthread_mutex_t lock; /* over what follows */
   pthread_cond_t changed;
   bool is_silent;
   bool has_shown;
 
-  char shown_lease[96];    /* of the thread: what the last line was about */
+  char shown_lease[96]; /* of the thread: what the last line was about */
   size_t shown_place;
   bool shown_fault;
 };
@@ -69,7 +69,8 @@ static void show_lock_live(const wait_view *v, const dibs_inspection *i)
   char party[220], who[240], place[80], lease[140], how[240];
 
   show_party(&i->holder, party, sizeof(party));
-  snprintf(who, sizeof(who), "%s%s", show_is_held(i) ? "held by " : "", show_is_held(i) ? party : "");
+  snprintf(who, sizeof(who), "%s%s", show_is_held(i) ? "held by " : "",
+           show_is_held(i) ? party : "");
   place_words(i, place, sizeof(place));
   show_lease(i, lease, sizeof(lease));
   snprintf(how, sizeof(how), "%s (Ctrl-C gives up), %s", place, lease);

@@ -16,15 +16,16 @@
 
 typedef struct wait_view wait_view;
 
-/* `mode` is not PROGRESS_AUTO; `started_ms` on clock_ms(). `name` is borrowed until wait_view_end(). NULL when the
- * system refuses: then nothing is shown. */
+/* `mode` is not PROGRESS_AUTO; `started_ms` is on clock_ms(). `name` is borrowed until
+ * wait_view_end(). NULL when the system refuses: then nothing is shown. */
 wait_view *wait_view_start(dibs_client *client, const char *name, bool is_live,
                            enum progress mode, int64_t started_ms);
 
 /* Nothing more is shown from here on. Whether something was. NULL allowed. */
 bool wait_view_silence(wait_view *v);
 
-/* Waits for the thread; it may be in a call, so dibs_close() comes before. NULL allowed. */
+/* Waits for the thread; it may be in a call, so dibs_close() comes before. NULL is
+ * allowed. */
 wait_view *wait_view_end(wait_view *v);
 
 #endif

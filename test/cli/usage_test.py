@@ -129,7 +129,8 @@ def completions_list_every_command_and_option():
         for command in COMMANDS + ['exec', 'ls']:
             assert re.search(r'[ (|\']%s[ )|:]' % command, script), (shell, command)
         for command in COMMANDS:
-            part = re.search(r'^ +\(?%s(?:\|\w+)?\)(.*?);;\n' % command, script, re.S | re.M).group(1)
+            part = re.search(r'^ +\(?%s(?:\|\w+)?\)(.*?);;\n' % command, script,
+                             re.S | re.M).group(1)
             options = _options(command)
             assert options, command
             for letter, name in options:
