@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/theme_17_extend_test.c - renewing never makes a key, and after any gap it is
+ * lost, even where the name is free (S9). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "live.h"
+
+static dibs_client *client, *other;
+
+static int setup(void **state)
+{
+  (void)live_server_setup(state);
+  client = live_open(test_server_url(live_server));
+  other = live_open(test_server_url(live_server));
+  return 0;
+}
+
+static int teardown(void **state)
+{
+  client = dibs_close(client);
+  other = dibs_close(other);
+  live_expect_clean(live_server);
+  return live_server_teardown(state);
+}
+
+/* A detached lease of `ttl_ms`, known by its token only. */
+static void detached(const char *name, int ttl_ms, char *token)
+{
+  dibs_hold *hold = live_lock(client, name, ttl_ms);
+
+  assert_int_equal(dibs_hold_token(hold, token, DIBS_TOKEN_SIZE), DIBS_OK);
+  assert_int_equal(dibs_hold_detach(hold), DIBS_OK);
+}
+
+static void theme_17_a_renewal_lengthens_and_never_shortens(void **state)
+{
+  char token[DIBS_TOKEN_SIZE];
+  int64_t remaining = 0;
+
+  (void)state;
+  detached("lengthen", 2000, token);
+  assert_int_equal(dibs_token_renew(other, token, 60000, &remaining), DIBS_OK);
+  assert_in_range(remaining, 55000, 60001);
+  assert_int_equal(dibs_token_renew(other, token, 1000, &remaining), DIBS_OK);
+  assert_in_range(remaining, 50000, 60001);
+  assert_int_equal(dibs_token_release(other, token), DIBS_OK);
+}
+
+static void theme_17_a_renewal_of_a_deleted_lock_creates_nothing(void **state)
+{
+  char token[DIBS_TOKEN_SIZE];
+
+  (void)state;
+  detached("gone", 60000, token);
+  assert_int_equal(test_server_integer(live_server, "DEL %s", live_key("gone")), 1);
+  assert_int_equal(dibs_token_renew(other, token, 60000, NULL), DIBS_EXPIRED);
+  assert_int_equal(dibs_token_release(other, token), DIBS_EXPIRED);
+  assert_int_equal(test_server_integer(live_server, "EXISTS %s", live_key("gone")), 0);
+}
+
+static void theme_17_a_renewal_after_a_gap_is_lost_though_the_name_is_free(void **state)
+{
+  char token[DIBS_TOKEN_SIZE];
+
+  (void)state;
+  detached("gap", 60000, token);
+  assert_int_equal(dibs_token_release(other, token), DIBS_OK);
+  assert_int_equal(dibs_token_renew(client, token, 60000, NULL), DIBS_EXPIRED);
+  assert_int_equal(live_try(other, "gap"), DIBS_OK);
+  assert_int_not_equal(dibs_token_renew(client, token, 60000, NULL), DIBS_OK);
+  assert_int_equal(live_try(other, "gap"), DIBS_OK);
+}
+
+static void theme_17_a_renewal_of_what_another_has_is_taken(void **state)
+{
+  char token[DIBS_TOKEN_SIZE];
+  dibs_hold *hold;
+
+  (void)state;
+  detached("taken", 200, token);
+  hold = live_lock(other, "taken", 60000);
+  assert_int_equal(dibs_token_renew(client, token, 60000, NULL), DIBS_TAKEN);
+  assert_int_equal(dibs_token_release(client, token), DIBS_TAKEN);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+}
+
+static void theme_17_the_watchdog_never_recreates_a_deleted_lock(void **state)
+{
+  struct live_loss loss = { .count = 0 };
+  dibs_lock_options o = live_lock_options(600, LIVE_LONG_MS);
+  dibs_hold *hold;
+
+  (void)state;
+  o.on_lost = live_on_lost;
+  o.on_lost_data = &loss;
+  hold = live_lock_with(client, "watchdog", &o);
+  assert_int_equal(test_server_integer(live_server, "DEL %s", live_key("watchdog")), 1);
+  assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
+  assert_int_equal(test_server_integer(live_server, "EXISTS %s", live_key("watchdog")), 0);
+  assert_int_not_equal(dibs_release(hold), DIBS_OK);
+  assert_int_equal(test_server_integer(live_server, "EXISTS %s", live_key("watchdog")), 0);
+}
+
+static void theme_17_what_is_no_token_is_refused_in_words(void **state)
+{
+  static const char *const tokens[] = { "", "x", "v1 nonsense", "AAAAAAAAAAAAAAAAAAAAAA:1:1" };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++) {
+    assert_int_equal(dibs_token_renew(client, tokens[i], 1000, NULL), DIBS_ERR_ARGUMENT);
+    assert_int_equal(dibs_token_release(client, tokens[i]), DIBS_ERR_ARGUMENT);
+    live_expect_words(client, "token");
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(theme_17_a_renewal_lengthens_and_never_shortens),
+    cmocka_unit_test(theme_17_a_renewal_of_a_deleted_lock_creates_nothing),
+    cmocka_unit_test(theme_17_a_renewal_after_a_gap_is_lost_though_the_name_is_free),
+    cmocka_unit_test(theme_17_a_renewal_of_what_another_has_is_taken),
+    cmocka_unit_test(theme_17_the_watchdog_never_recreates_a_deleted_lock),
+    cmocka_unit_test(theme_17_what_is_no_token_is_refused_in_words),
+  };
+
+  return cmocka_run_group_tests(tests, setup, teardown);
+}
