@@ -156,7 +156,6 @@ static dibs_status release_wait(claim *cl)
   cl->waiter = &waiter;
   status = release_begin(cl);
   if (status == DIBS_OK) {
-    drive_settle(c->drive);
     status = drive_wait(c->drive, &waiter, until) ? cl->status : DIBS_UNKNOWN;
     if (!waiter.is_done)
       (void)client_fault(c, status, "the server has not confirmed the release in time");

@@ -101,7 +101,6 @@ static dibs_status lock_wait(claim *cl, dibs_hold **ret_hold)
 
   drive_waiter_init(&waiter);
   cl->waiter = &waiter;
-  drive_settle(c->drive);
   (void)drive_wait(c->drive, &waiter, INSTANT_NEVER);
   cl->waiter = NULL;
   drive_waiter_deinit(&waiter);

@@ -22,7 +22,6 @@ void question_ask(dibs_client *c, question *q, const buffer *command,
 
 dibs_status question_wait(dibs_client *c, question *q)
 {
-  drive_settle(c->drive);
   (void)drive_wait(c->drive, &q->waiter, INSTANT_NEVER);
   return q->status;
 }

@@ -35,12 +35,22 @@ static void job_run(drive *d, drive_job *job)
   job->finish(job);
 }
 
+/* Only what waits now: callbacks that beget callbacks must not keep a program's loop, or
+ * the sockets, waiting for ever. */
 void drive_callbacks_run(drive *d)
 {
-  drive_job *job;
+  size_t count = 0;
 
-  while ((job = job_take(d)) != NULL)
+  for (const drive_job *job = d->first_job; job != NULL; job = job->next)
+    count++;
+  for (drive_job *job; count > 0 && (job = job_take(d)) != NULL; count--)
     job_run(d, job);
+}
+
+static void run_all(drive *d)
+{
+  while (d->first_job != NULL)
+    drive_callbacks_run(d);
 }
 
 static void *callbacks_thread(void *data)
@@ -49,7 +59,7 @@ static void *callbacks_thread(void *data)
 
   drive_lock(d);
   for (;;) {
-    drive_callbacks_run(d);
+    run_all(d);
     if (d->must_stop)
       break;
     (void)pthread_cond_wait(&d->jobs_condition, &d->mutex);
@@ -108,6 +118,6 @@ void callbacks_stop(drive *d)
     (void)pthread_join(d->callback_thread, NULL);
   d->callback_thread_runs = false;
   drive_lock(d);
-  drive_callbacks_run(d);                /* without a thread: what is left runs here */
+  run_all(d);                            /* without a thread: what is left runs here */
   drive_unlock(d);
 }

@@ -96,7 +96,13 @@ static dibs_status tls_make(drive *d, const server_url *url, text *why)
 
 static void conditions_init(drive *d)
 {
-  (void)pthread_mutex_init(&d->mutex, NULL);
+  pthread_mutexattr_t attributes;
+
+  /* Held for microseconds: a short spin is cheaper than a sleep. */
+  (void)pthread_mutexattr_init(&attributes);
+  (void)pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
+  (void)pthread_mutex_init(&d->mutex, &attributes);
+  (void)pthread_mutexattr_destroy(&attributes);
   (void)pthread_cond_init(&d->jobs_condition, NULL);
 }
 
@@ -157,7 +163,6 @@ void drive_close(drive *d, instant until)
   closer.is_done = d->is_closed;
   d->closer = &closer;
   engine_close(d->engine, drive_now());
-  drive_settle(d);
   (void)drive_wait(d, &closer, until);
   d->closer = NULL;
   drive_waiter_deinit(&closer);

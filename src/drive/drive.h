@@ -8,7 +8,9 @@
  * Descriptors: `main` (epoll) holds the wake eventfd, a timerfd and a second epoll `links`
  * with the sockets and cancellers. Whoever reads sockets sleeps on `links`: the thread
  * dibs-io through `main`, or the leader, one of the blocked callers, who meanwhile hides
- * `links` from dibs-io. So one thread that locks and releases meets no other thread.
+ * `links` from dibs-io. So one thread that locks and releases meets no other thread. With
+ * many blocked callers dibs-io reads for all: a leader would have to pass the role on with
+ * each answer of its own.
  *
  * Invariants: no user code runs with the mutex held; leadership never stays with a call
  * that has ended; every input to the engine is followed by drive_settle(); the timer is
@@ -53,7 +55,8 @@ bool drive_is_forked(const drive *d);           /* this process is a child of it
 void drive_lock(drive *d);
 void drive_unlock(drive *d);
 engine *drive_engine(drive *d);
-/* Hands out all effects, sends what can be sent, sets the timer. Mutex held. */
+/* Hands out all effects, sends what can be sent, sets the timer. Mutex held. While a reader
+ * of sockets is awake, sending is left to it: so commands of many threads go together. */
 void drive_settle(drive *d);
 
 /* ---- blocking calls: a waiter, made done by the handler ---- */
@@ -67,8 +70,8 @@ typedef struct drive_waiter {
 void drive_waiter_init(drive_waiter *w);
 void drive_waiter_deinit(drive_waiter *w);
 void drive_waiter_done(drive *d, drive_waiter *w);      /* mutex held */
-/* Waits until `w` is done or `until`; answers whether it is done. Mutex held on entry and
- * return, not meanwhile. */
+/* Settles, and waits until `w` is done or `until`; answers whether it is done. Mutex held
+ * on entry and return, not meanwhile. */
 bool drive_wait(drive *d, drive_waiter *w, instant until);
 /* As engine_close(), and waits for its end. Mutex held. */
 void drive_close(drive *d, instant until);
@@ -85,7 +88,7 @@ typedef struct drive_job {
 dibs_status drive_callbacks_prepare(drive *d);
 void drive_call_later(drive *d, drive_job *job);             /* mutex held; cannot fail */
 bool drive_call_withdraw(drive *d, drive_job *job);          /* false: it runs or has run */
-void drive_callbacks_run(drive *d);                          /* mutex held; in this thread */
+void drive_callbacks_run(drive *d);       /* mutex held; in this thread; those there are now */
 bool drive_is_in_callback(void);                             /* this thread runs a job now */
 
 /* ---- a loop of the program's own ---- */

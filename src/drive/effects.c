@@ -53,7 +53,7 @@ void drive_effects(drive *d)
     effect_do(d, &e);
 }
 
-void drive_settle(drive *d)
+void drive_settle_all(drive *d)
 {
   bool has_news;
 
@@ -64,4 +64,11 @@ void drive_settle(drive *d)
       has_news = transport_flush(d, &d->transports[i]) || has_news;
   } while (has_news);
   loop_timer_set(d);
+}
+
+void drive_settle(drive *d)
+{
+  drive_effects(d);
+  if (!atomic_load(&d->reader_is_awake))
+    drive_settle_all(d);
 }

@@ -84,6 +84,9 @@ struct drive {
 
   drive_waiter *first_waiter, *last_waiter, *leader, *closer;
   bool leader_sleeps, links_are_taken;
+  size_t waiter_count;
+  bool io_leads;                  /* many wait: dibs-io reads for all */
+  atomic_bool reader_is_awake;    /* it will take the mutex and settle */
   bool is_closed, must_stop;
   bool io_thread_runs, callback_thread_runs;
   pthread_t io_thread, callback_thread;
@@ -110,6 +113,7 @@ void address_show(const struct addrinfo *address, text *out);
 
 /* ---- effects.c ---- */
 void drive_effects(drive *d);
+void drive_settle_all(drive *d);       /* for a reader: sends, whoever else is awake */
 
 /* ---- canceller.c ---- */
 void watched_event(drive *d, uint64_t number);
