@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: MIT
 -- Asks for the lease. Properties S1 S2 S8 S10 L1 L2 L3 L12; doc/design/protocol.md 4.
 -- KEYS 1 the lock
--- ARGV 1 C  2 K  3 ttl ms  4 until (0: none)  5 floor  6 flags
---      7 `<mode w|t> <estimate> <give up> <watched lease|-> <its renewals> <prefix> <name>`
+-- ARGV 1 C  2 K  3 ttl ms  4 until (0: none)  5 floor  6 what TIME should say (0: in doubt)
+--      7 `<mode w|t> <give up> <watched lease|-> <its renewals> <prefix> <name>`; a capital
+--        mode when the caller lingers
 -- answers T, granted now, when T is the server's time, as it nearly always is; else
 --         {1 granted, now, remaining, T}
 --         {2 again, now, remaining, length, T, renewals}
@@ -15,6 +16,11 @@ local now = time[1] * 1000000 + time[2]
 local ttl, until_us, floor, last = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), 0
 if until_us > 0 and now > until_us then
   return { 7, now }
+end
+-- A deadline written or read by a clock that its client doubts decides nothing.
+local flags = string.byte(ARGV[7]) < 97 and 1 or 0
+if math.abs(now - ARGV[6]) > 500000 then
+  flags = flags + 2
 end
 local value = redis.call('MGET', KEYS[1])[1]
 local last_client, last_ask, last_token
@@ -36,14 +42,14 @@ end
 local owned = ARGV[1] .. ':' .. ARGV[2] .. ':'
 local token = now
 if now > last and now > floor and #time[2] == 6 then
-  owned = owned .. time[1] .. time[2] .. ' ' .. ARGV[3] .. ' ' .. ARGV[3] .. ' 0 ' .. ARGV[6]
+  owned = owned .. time[1] .. time[2] .. ' ' .. ARGV[3] .. ' ' .. ARGV[3] .. ' 0 ' .. flags
 else
   token = math.max(now, last + 1, floor + 1)
   if token > 9007199254740991 then
     return redis.error_reply('ERR the token of this lock cannot grow any more')
   end
   owned = owned .. string.format('%.0f %.0f %.0f 0 ', token,
-    math.ceil((now - token) / 1000) + ttl, ttl) .. ARGV[6]
+    math.ceil((now - token) / 1000) + ttl, ttl) .. flags
 end
 -- Each grant sets the retention anew: a key made an hour ago must not end under it.
 if ttl <= 900000 then

@@ -1,12 +1,13 @@
 -- SPDX-License-Identifier: MIT
 -- Lengthens leases; never shortens, never creates. Each renewal counts, which tells those
 -- who watch a lease to begin anew. S3 S9; F7.
--- KEYS the locks     ARGV for each: lease string, ttl ms
+-- KEYS the locks     ARGV for each: lease string, ttl ms; last what TIME should say (0: in doubt)
 -- answers {now, then for each: waiters, remaining ms}, waiters -1 where it is not the lease
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 --@include read_value
 --@include raise_ttl
+local doubt = math.abs(now - ARGV[2 * #KEYS + 1]) > 500000 and 2 or 0
 local answer = { now }
 local values = redis.call('MGET', unpack(KEYS))
 for i, key in ipairs(KEYS) do
@@ -25,7 +26,7 @@ for i, key in ipairs(KEYS) do
     local ahead = math.ceil((deadline - lease.token) / 1000)
     remaining = math.min(math.floor((lease.token + ahead * 1000 - now) / 1000), length)
     value = string.format('%s %.0f %.0f %.0f %d', lease.id, ahead, length,
-      lease.renewals + 1, lease.flags)
+      lease.renewals + 1, lease.flags % 2 + doubt)
     -- First a write that allocates nothing, so that a full server takes the second (B16).
     redis.call('PEXPIRE', key, math.max(retention(length), redis.call('PTTL', key)))
     if is_string then

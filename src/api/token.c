@@ -2,6 +2,7 @@
 /* api/token.c - ping, and leases that are named by a text: tokens and break. */
 #include "api/api.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- commands with their text, for a server that has not seen the script ---- */
@@ -111,8 +112,39 @@ static dibs_status gone_how(dibs_client *c, const named_lease *n)
   return status;
 }
 
+/* What the server's clock says, or 0 where this machine's says something else: then the
+ * deadline of a renewed lease is in doubt (protocol.md 4, "over"). */
+static dibs_status agreed_time(dibs_client *c, int64_t *ret_us)
+{
+  static const resp_argument words[] = { { "TIME", 4 } };
+  uint64_t seconds, micros;
+  const resp_node *parts[2];
+  question q;
+  buffer time;
+  dibs_status status;
+
+  *ret_us = 0;
+  buffer_init(&time, &c->memory);
+  if (!resp_command(&time, words, 1))
+    return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
+  status = question_run(c, &q, &time, NULL);
+  if (status == DIBS_OK) {
+    for (size_t i = 0; i < 2; i++)
+      parts[i] = resp_child(q.reply, resp_root(q.reply), i);
+    if (parts[0] != NULL && parts[1] != NULL &&
+        text_to_uint(parts[0]->bytes, parts[0]->size, &seconds) &&
+        text_to_uint(parts[1]->bytes, parts[1]->size, &micros))
+      *ret_us = (int64_t)(seconds * 1000000 + micros);
+    if (llabs(*ret_us - drive_wall_us()) > 500000)
+      *ret_us = 0;
+  }
+  question_deinit(&q);
+  buffer_deinit(&time);
+  return status;
+}
+
 static dibs_status renew_ask(dibs_client *c, const named_lease *n, int32_t ttl_ms,
-                             renew_answer *ret_answer)
+                             int64_t estimate_us, renew_answer *ret_answer)
 {
   renew_item item = { .name = n->name, .name_size = n->name_size, .lease = &n->lease,
                       .ttl_ms = ttl_ms };
@@ -122,8 +154,8 @@ static dibs_status renew_ask(dibs_client *c, const named_lease *n, int32_t ttl_m
 
   command_init(&k, c);
   status = command_run(c, &q, &k,
-                       native_renew(&c->names, &k.by_digest, false, &item, 1) &&
-                         native_renew(&c->names, &k.by_text, true, &item, 1));
+                       native_renew(&c->names, &k.by_digest, false, &item, 1, estimate_us) &&
+                         native_renew(&c->names, &k.by_text, true, &item, 1, estimate_us));
   if (status == DIBS_OK && !native_renew_answer(q.reply, 0, ret_answer))
     status = client_refuse(c, DIBS_ERR_PROTOCOL, "an answer to renew of no known form");
   question_deinit(&q);
@@ -136,13 +168,16 @@ dibs_status dibs_token_renew(dibs_client *c, const char *token, int32_t ttl_ms,
 {
   named_lease n;
   renew_answer answer;
+  int64_t estimate_us;
   dibs_status status = token_check(c, token, &n);
 
   if (status != DIBS_OK)
     return status;
   if (ttl_ms < 100 || ttl_ms > DIBS_MS_MAX)
     return client_refuse(c, DIBS_ERR_ARGUMENT, "ttl_ms must be 100 to 2073600000");
-  status = renew_ask(c, &n, ttl_ms, &answer);
+  status = agreed_time(c, &estimate_us);
+  if (status == DIBS_OK)
+    status = renew_ask(c, &n, ttl_ms, estimate_us, &answer);
   if (status != DIBS_OK)
     return status;
   if (!answer.is_ours)

@@ -79,8 +79,9 @@ typedef struct renew_item {
 } renew_item;
 
 #define RENEW_BATCH_MAX 100
+/* `estimate_us` as in acquire_call. */
 bool native_renew(const native *n, buffer *out, bool with_text,
-                  const renew_item *items, size_t count);
+                  const renew_item *items, size_t count, int64_t estimate_us);
 
 /* ---- answers: false when the reply has not the shape the script promises ---- */
 

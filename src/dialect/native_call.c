@@ -11,10 +11,6 @@
 #define NUMBER_SIZE 24
 #define PLACE_SIZE (PREFIX_MAX_BYTES + NAME_MAX_BYTES + 2)
 
-/* Bits of the flags word of a lease. */
-#define FLAG_LINGERS 1u
-#define FLAG_NO_DEADLINE 2u  /* its client doubts the server's clock: only watching ends it */
-
 static resp_argument word_of(const text *t)
 {
   assert(!t->is_cut);
@@ -70,8 +66,7 @@ static void add_time(text *t, int64_t us)
 /* The seventh argument: what only a contended acquire looks at. */
 static void add_contention(const native *n, text *t, const acquire_call *c)
 {
-  text_add(t, c->waits ? "w " : "t ");
-  add_time(t, c->estimate_us);
+  text_add(t, c->waits ? (c->lingers ? "W " : "w ") : c->lingers ? "T " : "t ");
   add_time(t, c->give_up_us);
   if (c->watched != NULL)
     lease_id_write(c->watched, t);
@@ -86,11 +81,9 @@ static void add_contention(const native *n, text *t, const acquire_call *c)
 bool native_acquire(const native *n, buffer *out, bool with_text, const acquire_call *c)
 {
   char key[KEY_TEXT_SIZE], ask[NUMBER_SIZE], ttl[NUMBER_SIZE], until[NUMBER_SIZE];
-  char floor[NUMBER_SIZE], flags[NUMBER_SIZE];
-  char contention[3 + 3 * NUMBER_SIZE + LEASE_TEXT_SIZE + PLACE_SIZE];
+  char floor[NUMBER_SIZE], estimate[NUMBER_SIZE];
+  char contention[3 + 2 * NUMBER_SIZE + LEASE_TEXT_SIZE + PLACE_SIZE];
   text t = text_over(contention, sizeof(contention));
-  unsigned bits = (c->lingers ? FLAG_LINGERS : 0) |
-                  (c->estimate_us > 0 ? 0 : FLAG_NO_DEADLINE);
   resp_argument keys[1], arguments[7];
 
   assert(c->ttl_ms > 0);
@@ -101,7 +94,7 @@ bool native_acquire(const native *n, buffer *out, bool with_text, const acquire_
   arguments[2] = word_uint(ttl, (uint64_t)c->ttl_ms);
   arguments[3] = word_time(until, c->until_us);
   arguments[4] = word_uint(floor, c->floor);
-  arguments[5] = word_uint(flags, bits);
+  arguments[5] = word_time(estimate, c->estimate_us);
   arguments[6] = word_of(&t);
   return script_call(out, &script_native_acquire, with_text, keys, 1, arguments, 7);
 }
@@ -159,11 +152,12 @@ bool native_inspect(const native *n, buffer *out, bool with_text, const void *na
 }
 
 bool native_renew(const native *n, buffer *out, bool with_text, const renew_item *items,
-                  size_t count)
+                  size_t count, int64_t estimate_us)
 {
   char key[RENEW_BATCH_MAX][KEY_TEXT_SIZE];
   char id[RENEW_BATCH_MAX][LEASE_TEXT_SIZE], ttl[RENEW_BATCH_MAX][NUMBER_SIZE];
-  resp_argument keys[RENEW_BATCH_MAX], arguments[2 * RENEW_BATCH_MAX];
+  char estimate[NUMBER_SIZE];
+  resp_argument keys[RENEW_BATCH_MAX], arguments[2 * RENEW_BATCH_MAX + 1];
 
   assert(count > 0 && count <= RENEW_BATCH_MAX);
   for (size_t i = 0; i < count; i++) {
@@ -171,5 +165,7 @@ bool native_renew(const native *n, buffer *out, bool with_text, const renew_item
     arguments[2 * i] = word_lease(id[i], items[i].lease);
     arguments[2 * i + 1] = word_time(ttl[i], items[i].ttl_ms);
   }
-  return script_call(out, &script_native_renew, with_text, keys, count, arguments, 2 * count);
+  arguments[2 * count] = word_time(estimate, estimate_us);
+  return script_call(out, &script_native_renew, with_text, keys, count, arguments,
+                     2 * count + 1);
 }

@@ -21,6 +21,14 @@ instant drive_now(void)
   return (instant){ (int64_t)at.tv_sec * 1000000000 + at.tv_nsec };
 }
 
+int64_t drive_wall_us(void)
+{
+  struct timespec at;
+
+  (void)clock_gettime(CLOCK_REALTIME, &at);
+  return (int64_t)at.tv_sec * 1000000 + at.tv_nsec / 1000;
+}
+
 bool drive_is_forked(const drive *d)
 {
   return d->epoch != fork_epoch();

@@ -50,6 +50,7 @@ dibs_status drive_new(const drive_settings *settings, drive **ret_drive, text *w
 drive *drive_free(drive *d);
 
 instant drive_now(void);                        /* CLOCK_BOOTTIME */
+int64_t drive_wall_us(void);                    /* CLOCK_REALTIME, since 1970 */
 bool drive_is_forked(const drive *d);           /* this process is a child of its maker */
 
 void drive_lock(drive *d);

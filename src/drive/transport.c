@@ -270,11 +270,9 @@ static void connect_ended(drive *d, transport *t)
 
 static void received(drive *d, transport *t, const void *bytes, size_t size)
 {
-  struct timespec wall;
   instant now = drive_now();
 
-  (void)clock_gettime(CLOCK_REALTIME, &wall);
-  engine_wall_clock(d->engine, (int64_t)wall.tv_sec * 1000000 + wall.tv_nsec / 1000, now);
+  engine_wall_clock(d->engine, drive_wall_us(), now);
   engine_received(d->engine, t->link, bytes, size, now);
   drive_effects(d);
 }

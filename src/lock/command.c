@@ -252,7 +252,8 @@ static bool next_renewals(lock_table *t, buffer *out, uint64_t *ret_tag, instant
   for (size_t i = 0; i < count; i++)
     items[i] = (renew_item){ names[i]->bytes, names[i]->size, &names[i]->lease,
                              to_ms(renewal_ttl(names[i], now)) };
-  if (c == NULL || !native_renew(&t->native, out, t->renew_with_text, items, count)) {
+  if (c == NULL || !native_renew(&t->native, out, t->renew_with_text, items, count,
+                                 server_clock_trusted_at(&t->clock, now))) {
     if (c != NULL)
       call_free(t, c);
     for (size_t i = 0; i < count; i++)

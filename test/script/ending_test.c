@@ -27,7 +27,7 @@ static void a_release_frees_the_lock_and_may_be_repeated(void **state)
 
 static void a_release_that_comes_late_learns_who_took_the_lease(void **state)
 {
-  lease_id dead = world_plant(w, ANNA, 1, -1, 30000, 0);
+  lease_id dead = world_plant(w, ANNA, 1, -2001, 30000, 0);
   acquire_answer a = world_acquire(w, BERT, 1);
   release_answer r = world_release(w, ANNA, &dead);
 
@@ -166,7 +166,7 @@ static void a_batch_of_renewals_answers_each_in_its_place(void **state)
     items[i] = (renew_item){ names[i], strlen(names[i]), &leases[i], 40000 };
   }
   leases[1].token++;
-  assert_true(native_renew(world_native(w, ANNA), out, false, items, 3));
+  assert_true(native_renew(world_native(w, ANNA), out, false, items, 3, world_time_us(w)));
   r = world_raw(w, out);
   buffer_clear(out);
   assert_true(native_renew_answer(r, 0, &a) && a.is_ours && a.remaining_ms == 40000);
@@ -191,7 +191,8 @@ static void a_renewal_of_a_hundred_locks_is_one_call(void **state)
     leases[i] = world_send(w, ANNA, &c).lease;
     items[i] = (renew_item){ names[i], c.name_size, &leases[i], 40000 };
   }
-  assert_true(native_renew(world_native(w, ANNA), out, false, items, RENEW_BATCH_MAX));
+  assert_true(native_renew(world_native(w, ANNA), out, false, items, RENEW_BATCH_MAX,
+                           world_time_us(w)));
   r = world_raw(w, out);
   buffer_clear(out);
   for (size_t i = 0; i < RENEW_BATCH_MAX; i++) {

@@ -149,6 +149,11 @@ static void end_lease(struct model *m, int64_t now, int client, uint64_t ask, ui
 
 /* ---- acquire ---- */
 
+static bool agrees(int64_t now, int64_t estimate_us)
+{
+  return llabs(now - estimate_us) <= 500000;
+}
+
 static bool is_over(const struct model *m, int64_t now, const acquire_call *c)
 {
   char watched[LEASE_TEXT_SIZE];
@@ -159,8 +164,8 @@ static bool is_over(const struct model *m, int64_t now, const acquire_call *c)
     if (is_lease(m, watched) && c->watched_renewals == m->renewals)
       return true;
   }
-  return now > m->deadline_us && (m->flags & NO_DEADLINE) == 0 && c->estimate_us > 0 &&
-         llabs(now - c->estimate_us) <= 2000000;
+  return now > m->deadline_us + 2000000 && (m->flags & NO_DEADLINE) == 0 &&
+         agrees(now, c->estimate_us);
 }
 
 static acquire_answer answer(const struct model *m, int64_t now, acquire_outcome outcome)
@@ -196,7 +201,7 @@ static void enqueue(struct model *m, int64_t now, int who, const acquire_call *c
     m->head = m->next = 1;
   }
   *mine = (struct model_entry){ .is_there = true, .ask = c->ask, .floor = c->floor,
-    .ttl_ms = c->ttl_ms, .give_up_us = c->give_up_us, .flags = flags };
+    .ttl_ms = c->ttl_ms, .give_up_us = c->give_up_us, .flags = flags | NO_DEADLINE };
   if (old.is_there && !old.is_tombstone) {
     mine->index = old.index;
     mine->queued_us = old.queued_us;
@@ -271,7 +276,7 @@ static acquire_answer try_to_get(struct model *m, int64_t now, int who, const ac
 acquire_answer model_acquire(struct model *m, int64_t now, int who, const acquire_call *c)
 {
   const struct model_entry *mine = &m->entry[who];
-  int flags = (c->lingers ? LINGERS : 0) | (c->estimate_us > 0 ? 0 : NO_DEADLINE);
+  int flags = (c->lingers ? LINGERS : 0) | (agrees(now, c->estimate_us) ? 0 : NO_DEADLINE);
   bool is_own = m->exists && m->client == who, is_free;
 
   if (c->until_us > 0 && now > c->until_us)
@@ -361,6 +366,7 @@ renew_answer model_renew(struct model *m, int64_t now, const char *lease, int64_
   if (ttl_ms > m->length_ms)
     m->length_ms = ttl_ms;
   m->renewals++;
+  m->flags &= ~NO_DEADLINE;          /* whoever renews here agrees with the clock */
   return (renew_answer){ .is_ours = true, .remaining_ms = remaining_ms(m, now),
                          .waiters = m->has_queue ? m->next - m->head : 0 };
 }

@@ -381,7 +381,7 @@ renew_answer world_renew(struct world *w, int who, const lease_id *lease, int64_
   renew_answer a;
   int64_t server_us;
 
-  assert_true(native_renew(&w->client[who], &w->out, false, &item, 1));
+  assert_true(native_renew(&w->client[who], &w->out, false, &item, 1, world_time_us(w)));
   r = call(w);
   assert_true(native_renew_server_us(r, &server_us));
   assert_true(native_renew_answer(r, 0, &a));

@@ -4,9 +4,9 @@
 -- no queue is left.
 --@include load
 --@include new_lease
-local mode, estimate, give_up, watched, watched_renewals, prefix, name = string.match(ARGV[7],
-  '^(%a) (%d+) (%d+) (%S+) (%d+) (%S+) (.*)$')
-local waits, ask = mode == 'w', tonumber(ARGV[2])
+local mode, give_up, watched, watched_renewals, prefix, name = string.match(ARGV[7],
+  '^(%a) (%d+) (%S+) (%d+) (%S+) (.*)$')
+local waits, ask = mode == 'w' or mode == 'W', tonumber(ARGV[2])
 local lease, queue = load(KEYS[1], ARGV[1])
 if not lease then
   return foreign
@@ -42,14 +42,15 @@ if queue and queue.mine then
   end
 end
 
--- Over: by its deadline, where nobody doubts this server's clock; or because the caller has
--- watched this very lease, not renewed, for its whole length on a clock of its own.
+-- Over: 2 s past its deadline, where neither its holder nor the caller doubts this server's
+-- clock (each within 1 s of a common time, so a step of it in between is less than 2 s); or
+-- because the caller has watched this very lease, not renewed, for its whole length on a
+-- clock of its own.
 if not is_free then
   is_free = watched == lease.id and watched_renewals == lease.renewals or
-    now > lease.deadline and lease.flags < 2 and tonumber(estimate) > 0 and
-    math.abs(now - estimate) <= 2000000
+    now > lease.deadline + 2000000 and lease.flags < 2 and flags < 2
 end
-local me = { client = ARGV[1], ask = ARGV[2], ttl = ARGV[3], flags = ARGV[6], floor = floor }
+local me = { client = ARGV[1], ask = ARGV[2], ttl = ARGV[3], flags = flags, floor = floor }
 
 local is_deaf = waits and (queue or not is_free) and
   redis.call('PUBSUB', 'NUMSUB', prefix .. ':inbox:' .. me.client)[2] == 0
