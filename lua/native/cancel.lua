@@ -27,7 +27,7 @@ if is_mine and lease.is_held then
   return 1
 end
 -- Free, and perhaps never heard of: the key itself is the tombstone.
-if not lease.is_held and not queue and not (is_mine and lease.ask == ask) then
+if not lease.is_held and not queue then
   redis.pcall('SET', KEYS[1], '=' .. memory, 'PX', 3600000)
 end
 return 0

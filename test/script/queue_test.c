@@ -356,6 +356,19 @@ static void an_enqueued_key_lives_four_times_the_longest_lease(void **state)
   assert_true(test_server_integer(world_server(w), "PTTL " WORLD_KEY) > 4 * 7200000 - 60000);
 }
 
+static void a_hand_over_sets_the_retention_anew(void **state)
+{
+  acquire_answer held;
+
+  (void)state;
+  world_listen(w, BERT);
+  held = world_acquire(w, ANNA, 1);
+  world_acquire(w, BERT, 1);
+  test_server_command(world_server(w), "PEXPIRE " WORLD_KEY " 3000");
+  world_release(w, ANNA, &held.lease);
+  assert_true(test_server_integer(world_server(w), "PTTL " WORLD_KEY) > HOUR_MS - 60000);
+}
+
 static int clear(void **state)
 {
   (void)state;
@@ -408,6 +421,7 @@ int main(void)
     CASE(a_waiters_floor_counts_for_its_grant),
     CASE(a_lingering_waiter_keeps_its_flag_through_the_queue),
     CASE(a_thousand_dead_waiters_leave_nobodys_lease_and_the_next_poll_goes_on),
+    CASE(a_hand_over_sets_the_retention_anew),
     CASE(an_enqueued_key_lives_four_times_the_longest_lease),
   };
 

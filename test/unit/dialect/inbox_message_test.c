@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* Inbox messages: what counts as one. F4, F22. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialect/native.h"
+
+#define LEASE "AAAAAAAAAAAAAAAAAAAAAA:7:1700000000000000"
+
+static bool read_text(const char *words, inbox_message *m)
+{
+  return inbox_message_read(words, strlen(words), m);
+}
+
+static void a_grant_names_lease_span_waiters_and_lock(void **state)
+{
+  inbox_message m;
+
+  (void)state;
+  assert_true(read_text("grant " LEASE " 30000 2 orders", &m));
+  assert_int_equal(m.word, INBOX_GRANT);
+  assert_int_equal(m.lease.ask, 7);
+  assert_int_equal(m.lease.token, 1700000000000000);
+  assert_int_equal(m.ttl_ms, 30000);
+  assert_int_equal(m.waiters, 2);
+  assert_int_equal(m.name_size, 6);
+  assert_memory_equal(m.name, "orders", 6);
+}
+
+static void wants_and_losses_name_lease_and_lock(void **state)
+{
+  inbox_message m;
+
+  (void)state;
+  assert_true(read_text("want " LEASE " orders", &m));
+  assert_int_equal(m.word, INBOX_WANT);
+  assert_int_equal(m.lease.ask, 7);
+  assert_true(read_text("lost " LEASE " orders", &m));
+  assert_int_equal(m.word, INBOX_LOST);
+}
+
+static void the_name_may_hold_any_byte(void **state)
+{
+  static const char bytes[] = "want " LEASE " two words\0\n\xff";
+  inbox_message m;
+
+  (void)state;
+  assert_true(inbox_message_read(bytes, sizeof(bytes) - 1, &m));
+  assert_int_equal(m.name_size, 12);
+  assert_memory_equal(m.name, "two words\0\n\xff", 12);
+  assert_true(read_text("want " LEASE "  x", &m));
+  assert_int_equal(m.name_size, 2);
+}
+
+static void anything_else_is_no_message(void **state)
+{
+  static const char *const bad[] = {
+    "", " ", "grant", "want", "latch x", "WANT " LEASE " x", "wants " LEASE " x",
+    "want  " LEASE " x", "want " LEASE, "want " LEASE " ", "want " LEASE " }x",
+    "want AAAAAAAAAAAAAAAAAAAAAA:7 x", "grant " LEASE " x", "grant " LEASE " 30000 x",
+    "grant " LEASE " 0 2 x", "grant " LEASE " 030 2 x", "grant " LEASE " -1 2 x",
+    "grant " LEASE " 2073600001 2 x", "grant " LEASE " 30000 2", "grant " LEASE " 30000 2 ",
+    "grant " LEASE " 30000 -2 x", "grant " LEASE " 99999999999999999999999 2 x",
+  };
+  inbox_message m = { .waiters = 5 };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    if (read_text(bad[i], &m))
+      fail_msg("taken: %s", bad[i]);
+    assert_int_equal(m.waiters, 5);
+  }
+}
+
+static void a_name_longer_than_any_is_refused(void **state)
+{
+  char bytes[1024] = "want " LEASE " ";
+  size_t head = strlen(bytes);
+  inbox_message m;
+
+  (void)state;
+  memset(bytes + head, 'n', NAME_MAX_BYTES + 1);
+  assert_true(inbox_message_read(bytes, head + NAME_MAX_BYTES, &m));
+  assert_false(inbox_message_read(bytes, head + NAME_MAX_BYTES + 1, &m));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_grant_names_lease_span_waiters_and_lock),
+    cmocka_unit_test(wants_and_losses_name_lease_and_lock),
+    cmocka_unit_test(the_name_may_hold_any_byte),
+    cmocka_unit_test(anything_else_is_no_message),
+    cmocka_unit_test(a_name_longer_than_any_is_refused),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

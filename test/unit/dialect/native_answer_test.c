@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/* The answers of the native scripts: each shape read, every other refused. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "answer_reader.h"
+#include "dialect/native.h"
+
+#define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
+#define LEASE "$26\r\n" ANNA ":1:7\r\n"
+
+static const native here = { "dibs", "BBBBBBBBBBBBBBBBBBBBBB" };
+
+static bool acquire_of(const char *bytes, acquire_answer *a)
+{
+  resp_reply *r = reply_of(bytes);
+  bool is_good = native_acquire_answer(&here, 5, 30000, r, a);
+
+  resp_reply_free(r);
+  return is_good;
+}
+
+static void a_bare_number_is_a_grant_at_that_time(void **state)
+{
+  acquire_answer a;
+
+  (void)state;
+  assert_true(acquire_of(":1700000000000000\r\n", &a));
+  assert_int_equal(a.outcome, ACQUIRE_GRANTED);
+  assert_int_equal(a.server_us, 1700000000000000);
+  assert_int_equal(a.lease.token, 1700000000000000);
+  assert_int_equal(a.lease.ask, 5);
+  assert_string_equal(a.lease.client, here.client);
+  assert_int_equal(a.remaining_ms, 30000);
+  assert_int_equal(a.lease_ms, 30000);
+}
+
+static void a_grant_ahead_of_the_clock_tells_both(void **state)
+{
+  acquire_answer a;
+
+  (void)state;
+  assert_true(acquire_of("*4\r\n:1\r\n:100\r\n:20000\r\n:150\r\n", &a));
+  assert_int_equal(a.outcome, ACQUIRE_GRANTED);
+  assert_int_equal(a.server_us, 100);
+  assert_int_equal(a.lease.token, 150);
+  assert_int_equal(a.remaining_ms, 20000);
+}
+
+static void a_repeated_grant_tells_what_remains(void **state)
+{
+  acquire_answer a;
+
+  (void)state;
+  assert_true(acquire_of("*6\r\n:2\r\n:100\r\n:-7\r\n:30000\r\n:50\r\n:3\r\n", &a));
+  assert_int_equal(a.outcome, ACQUIRE_AGAIN);
+  assert_int_equal(a.remaining_ms, -7);
+  assert_int_equal(a.lease_ms, 30000);
+  assert_int_equal(a.lease.token, 50);
+  assert_int_equal(a.lease.ask, 5);
+  assert_int_equal(a.renewals, 3);
+}
+
+static void waiting_and_busy_name_the_holder(void **state)
+{
+  acquire_answer a;
+
+  (void)state;
+  assert_true(acquire_of("*7\r\n:3\r\n:100\r\n:20\r\n:30000\r\n" LEASE ":2\r\n:4\r\n", &a));
+  assert_int_equal(a.outcome, ACQUIRE_WAITING);
+  assert_string_equal(a.lease.client, ANNA);
+  assert_int_equal(a.renewals, 2);
+  assert_int_equal(a.rank, 4);
+  assert_false(a.holder_lingers);
+  assert_true(acquire_of("*7\r\n:4\r\n:100\r\n:20\r\n:30000\r\n" LEASE ":2\r\n:1\r\n", &a));
+  assert_int_equal(a.outcome, ACQUIRE_BUSY);
+  assert_true(a.holder_lingers);
+  assert_int_equal(a.rank, 0);
+}
+
+static void the_short_outcomes_tell_the_time(void **state)
+{
+  acquire_answer a;
+
+  (void)state;
+  assert_true(acquire_of("*2\r\n:5\r\n:100\r\n", &a) && a.outcome == ACQUIRE_ENDED);
+  assert_true(acquire_of("*2\r\n:6\r\n:100\r\n", &a) && a.outcome == ACQUIRE_DEAF);
+  assert_true(acquire_of("*2\r\n:7\r\n:100\r\n", &a) && a.outcome == ACQUIRE_LATE);
+  assert_int_equal(a.server_us, 100);
+}
+
+static void other_shapes_are_no_answer_to_acquire(void **state)
+{
+  static const char *const bad[] = {
+    "$-1\r\n", "+OK\r\n", "-ERR x\r\n", "$1\r\n1\r\n", "*0\r\n", "*1\r\n:1\r\n", ":0\r\n",
+    ":-1\r\n", "*2\r\n:0\r\n:1\r\n", "*2\r\n:8\r\n:1\r\n", "*2\r\n:1\r\n:1\r\n",
+    "*3\r\n:5\r\n:1\r\n:1\r\n", "*4\r\n:1\r\n:1\r\n:1\r\n:0\r\n",
+    "*4\r\n:1\r\n:1\r\n:1\r\n$1\r\n5\r\n", "*5\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n",
+    "*6\r\n:2\r\n:1\r\n:1\r\n:1\r\n:1\r\n:-1\r\n",
+    "*7\r\n:3\r\n:1\r\n:1\r\n:1\r\n:7\r\n:1\r\n:1\r\n",
+    "*7\r\n:3\r\n:1\r\n:1\r\n:1\r\n$1\r\nx\r\n:1\r\n:1\r\n",
+    "*6\r\n:3\r\n:1\r\n:1\r\n:1\r\n" LEASE ":1\r\n",
+    "*7\r\n:4\r\n:1\r\n:1\r\n:1\r\n" LEASE ":1\r\n$-1\r\n",
+  };
+  acquire_answer a = { .rank = 9 };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    if (acquire_of(bad[i], &a))
+      fail_msg("taken: %s", bad[i]);
+    assert_int_equal(a.rank, 9);
+  }
+}
+
+/* ---- release, cancel, renew ---- */
+
+static bool release_of(const char *bytes, release_answer *a)
+{
+  resp_reply *r = reply_of(bytes);
+  bool is_good = native_release_answer(r, a);
+
+  resp_reply_free(r);
+  return is_good;
+}
+
+static void a_release_is_done_expired_or_taken(void **state)
+{
+  release_answer a;
+
+  (void)state;
+  assert_true(release_of(":1\r\n", &a) && a.outcome == RELEASE_DONE);
+  assert_true(release_of(":2\r\n", &a) && a.outcome == RELEASE_EXPIRED);
+  assert_true(release_of("*2\r\n:3\r\n" LEASE, &a) && a.outcome == RELEASE_TAKEN);
+  assert_string_equal(a.taker.client, ANNA);
+  assert_false(release_of(":3\r\n", &a));
+  assert_false(release_of(":0\r\n", &a));
+  assert_false(release_of("*2\r\n:1\r\n" LEASE, &a));
+  assert_false(release_of("*1\r\n:3\r\n", &a));
+  assert_false(release_of("*2\r\n:3\r\n$1\r\nx\r\n", &a));
+  assert_false(release_of("$1\r\n1\r\n", &a));
+}
+
+static void a_cancel_answers_nought_or_one(void **state)
+{
+  static const struct { const char *bytes; bool is_good; } cases[] = {
+    { ":0\r\n", true }, { ":1\r\n", true }, { ":2\r\n", false }, { "+OK\r\n", false },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    resp_reply *r = reply_of(cases[i].bytes);
+    assert_int_equal(native_cancel_answer(r), cases[i].is_good);
+    resp_reply_free(r);
+  }
+}
+
+static void a_renewal_answers_each_lock_in_its_place(void **state)
+{
+  resp_reply *r = reply_of("*5\r\n:100\r\n:2\r\n:30000\r\n:-1\r\n:0\r\n");
+  renew_answer a;
+  int64_t server_us;
+
+  (void)state;
+  assert_true(native_renew_server_us(r, &server_us));
+  assert_int_equal(server_us, 100);
+  assert_true(native_renew_answer(r, 0, &a));
+  assert_true(a.is_ours && a.waiters == 2 && a.remaining_ms == 30000);
+  assert_true(native_renew_answer(r, 1, &a));
+  assert_false(a.is_ours);
+  assert_false(native_renew_answer(r, 2, &a));
+  resp_reply_free(r);
+
+  r = reply_of("*3\r\n:100\r\n:-2\r\n:0\r\n");
+  assert_false(native_renew_answer(r, 0, &a));
+  resp_reply_free(r);
+  r = reply_of(":1\r\n");
+  assert_false(native_renew_server_us(r, &server_us));
+  assert_false(native_renew_answer(r, 0, &a));
+  resp_reply_free(r);
+}
+
+/* ---- inspect ---- */
+
+static bool inspect_of(const char *bytes, inspect_answer *a)
+{
+  resp_reply *r = reply_of(bytes);
+  bool is_good = native_inspect_answer(r, a);
+
+  resp_reply_free(r);
+  return is_good;
+}
+
+#define WAITER "$22\r\n" ANNA "\r\n$1\r\n5\r\n$3\r\n123\r\n"
+
+static void an_inspection_shows_holder_and_waiters(void **state)
+{
+  inspect_answer a;
+
+  (void)state;
+  assert_true(inspect_of("*13\r\n:100\r\n:1\r\n" LEASE ":20\r\n:30\r\n:4\r\n:9\r\n" WAITER WAITER,
+                         &a));
+  assert_true(a.is_held);
+  assert_string_equal(a.lease.client, ANNA);
+  assert_int_equal(a.remaining_ms, 20);
+  assert_int_equal(a.lease_ms, 30);
+  assert_int_equal(a.renewals, 4);
+  assert_int_equal(a.waiter_count, 9);
+  assert_int_equal(a.shown, 2);
+  assert_int_equal(a.waiters[1].ask, 5);
+  assert_int_equal(a.waiters[1].queued_us, 123);
+  assert_true(inspect_of("*7\r\n:100\r\n:0\r\n$0\r\n\r\n:0\r\n:0\r\n:0\r\n:0\r\n", &a));
+  assert_false(a.is_held);
+  assert_int_equal(a.lease.token, 0);
+}
+
+static void other_shapes_are_no_inspection(void **state)
+{
+  static const char *const bad[] = {
+    ":1\r\n", "*0\r\n", "*6\r\n:1\r\n:0\r\n$0\r\n\r\n:0\r\n:0\r\n:0\r\n",
+    "*7\r\n:1\r\n:1\r\n$0\r\n\r\n:0\r\n:0\r\n:0\r\n:0\r\n",
+    "*7\r\n:1\r\n:0\r\n$1\r\nx\r\n:0\r\n:0\r\n:0\r\n:0\r\n",
+    "*8\r\n:1\r\n:1\r\n" LEASE ":0\r\n:0\r\n:0\r\n:0\r\n:0\r\n",
+    "*10\r\n:1\r\n:1\r\n" LEASE ":0\r\n:0\r\n:0\r\n:1\r\n$1\r\nx\r\n$1\r\n5\r\n$1\r\n1\r\n",
+    "*10\r\n:1\r\n:1\r\n" LEASE ":0\r\n:0\r\n:0\r\n:1\r\n$22\r\n" ANNA
+    "\r\n$2\r\n05\r\n$1\r\n1\r\n",
+  };
+  static inspect_answer a;
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+    if (inspect_of(bad[i], &a))
+      fail_msg("taken: %s", bad[i]);
+}
+
+static void more_waiters_than_a_script_shows_are_refused(void **state)
+{
+  char *bytes = malloc(128 + 101 * sizeof(WAITER));
+  static inspect_answer a;
+
+  (void)state;
+  strcpy(bytes, "*307\r\n:1\r\n:1\r\n" LEASE ":0\r\n:0\r\n:0\r\n:100\r\n");
+  for (int i = 0; i < 100; i++)
+    strcat(bytes, WAITER);
+  assert_true(inspect_of(bytes, &a));
+  assert_int_equal(a.shown, 100);
+  memcpy(bytes, "*310", 4);
+  strcat(bytes, WAITER);
+  assert_false(inspect_of(bytes, &a));
+  free(bytes);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_bare_number_is_a_grant_at_that_time),
+    cmocka_unit_test(a_grant_ahead_of_the_clock_tells_both),
+    cmocka_unit_test(a_repeated_grant_tells_what_remains),
+    cmocka_unit_test(waiting_and_busy_name_the_holder),
+    cmocka_unit_test(the_short_outcomes_tell_the_time),
+    cmocka_unit_test(other_shapes_are_no_answer_to_acquire),
+    cmocka_unit_test(a_release_is_done_expired_or_taken),
+    cmocka_unit_test(a_cancel_answers_nought_or_one),
+    cmocka_unit_test(a_renewal_answers_each_lock_in_its_place),
+    cmocka_unit_test(an_inspection_shows_holder_and_waiters),
+    cmocka_unit_test(other_shapes_are_no_inspection),
+    cmocka_unit_test(more_waiters_than_a_script_shows_are_refused),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* The calls of the native scripts, word for word; the longest ones; refused memory. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "answer_reader.h"
+#include "dialect/native.h"
+
+#define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
+#define BERT "BBBBBBBBBBBBBBBBBBBBBB"
+
+static const native here = { "dibs", ANNA };
+static const lease_id lease = { ANNA, 7, 1700000000000000 };
+
+/* The command in `out` must be these words, behind its verb and digest. */
+static void check_words(buffer *out, const script *s, const char *const *words, size_t count)
+{
+  resp_reply *r;
+
+  assert_true(buffer_append(out, "", 1));
+  r = reply_of(buffer_bytes(out));
+  assert_int_equal(resp_root(r)->integer, count + 2);
+  assert_string_equal(resp_child(r, resp_root(r), 0)->bytes, "EVALSHA");
+  assert_string_equal(resp_child(r, resp_root(r), 1)->bytes, s->sha1);
+  for (size_t i = 0; i < count; i++)
+    assert_string_equal(resp_child(r, resp_root(r), i + 2)->bytes, words[i]);
+  resp_reply_free(r);
+  buffer_clear(out);
+}
+
+#define CHECK_WORDS(out, s, ...)                                                              \
+  do {                                                                                        \
+    static const char *const words[] = { __VA_ARGS__ };                                       \
+    check_words((out), (s), words, sizeof(words) / sizeof(words[0]));                         \
+  } while (0)
+
+static void an_acquire_says_all_its_arguments(void **state)
+{
+  lease_id watched = { BERT, 3, 99 };
+  acquire_call c = { .name = "two words", .name_size = 9, .ask = 8, .ttl_ms = 30000,
+    .waits = true, .lingers = true, .until_us = 11, .estimate_us = 12, .floor = 13,
+    .give_up_us = 14, .watched = &watched, .watched_renewals = 15 };
+  buffer out;
+
+  (void)state;
+  buffer_init(&out, &reader_heap);
+  assert_true(native_acquire(&here, &out, false, &c));
+  CHECK_WORDS(&out, &script_native_acquire, "1", "dibs:m:{two words}", ANNA, "8", "30000",
+              "11", "13", "1", "w 12 14 " BERT ":3:99 15 dibs two words");
+  buffer_deinit(&out);
+}
+
+static void a_plain_try_says_what_it_has_not(void **state)
+{
+  acquire_call c = { .name = "x", .name_size = 1, .ask = 8, .ttl_ms = 100, .until_us = -5 };
+  buffer out;
+
+  (void)state;
+  buffer_init(&out, &reader_heap);
+  assert_true(native_acquire(&here, &out, false, &c));
+  /* Without an estimate the deadline of the lease must not be used either: flag 2. */
+  CHECK_WORDS(&out, &script_native_acquire, "1", "dibs:m:{x}", ANNA, "8", "100", "0", "0", "2",
+              "t 0 0 - 0 dibs x");
+  buffer_deinit(&out);
+}
+
+static void releases_and_breaks_name_the_lease(void **state)
+{
+  buffer out;
+
+  (void)state;
+  buffer_init(&out, &reader_heap);
+  assert_true(native_release(&here, &out, false, "x", 1, &lease));
+  CHECK_WORDS(&out, &script_native_release, "1", "dibs:m:{x}", ANNA ":7:1700000000000000",
+              "dibs x");
+  assert_true(native_break(&here, &out, false, "x", 1, &lease));
+  CHECK_WORDS(&out, &script_native_break, "1", "dibs:m:{x}", ANNA ":7:1700000000000000",
+              "dibs x");
+  buffer_deinit(&out);
+}
+
+static void a_cancel_names_the_ask(void **state)
+{
+  buffer out;
+
+  (void)state;
+  buffer_init(&out, &reader_heap);
+  assert_true(native_cancel(&here, &out, false, "x", 1, 9, 123));
+  CHECK_WORDS(&out, &script_native_cancel, "1", "dibs:m:{x}", ANNA, "9", "123", "dibs x");
+  buffer_deinit(&out);
+}
+
+static void an_inspection_names_the_lock_only(void **state)
+{
+  buffer out;
+
+  (void)state;
+  buffer_init(&out, &reader_heap);
+  assert_true(native_inspect(&here, &out, false, "x", 1));
+  CHECK_WORDS(&out, &script_native_inspect, "1", "dibs:m:{x}");
+  buffer_deinit(&out);
+}
+
+static void a_renewal_names_all_locks_and_then_all_leases(void **state)
+{
+  renew_item items[2] = { { "x", 1, &lease, 100 }, { "{y}", 3, &lease, 200 } };
+  buffer out;
+
+  (void)state;
+  buffer_init(&out, &reader_heap);
+  assert_true(native_renew(&here, &out, false, items, 2));
+  CHECK_WORDS(&out, &script_native_renew, "2", "dibs:m:{x}", "dibs:m:{y}",
+              ANNA ":7:1700000000000000", "100", ANNA ":7:1700000000000000", "200");
+  buffer_deinit(&out);
+}
+
+static void the_longest_calls_fit(void **state)
+{
+  static char name[NAME_MAX_BYTES];
+  static renew_item items[RENEW_BATCH_MAX];
+  lease_id longest = { ANNA, UINT64_MAX, UINT64_MAX };
+  native far = { .client = ANNA };
+  acquire_call c = { .name = name, .name_size = sizeof(name), .ask = UINT64_MAX,
+    .ttl_ms = INT64_MAX, .waits = true, .lingers = true, .until_us = INT64_MAX,
+    .estimate_us = INT64_MAX, .floor = UINT64_MAX, .give_up_us = INT64_MAX,
+    .watched = &longest, .watched_renewals = UINT64_MAX };
+  buffer out;
+
+  (void)state;
+  buffer_init(&out, &reader_heap);
+  memset(name, 'n', sizeof(name));
+  memset(far.prefix, 'p', PREFIX_MAX_BYTES);
+  for (size_t i = 0; i < RENEW_BATCH_MAX; i++)
+    items[i] = (renew_item){ name, sizeof(name), &longest, INT64_MAX };
+  assert_true(native_acquire(&far, &out, true, &c));
+  assert_true(native_release(&far, &out, true, name, sizeof(name), &longest));
+  assert_true(native_cancel(&far, &out, true, name, sizeof(name), UINT64_MAX, INT64_MAX));
+  assert_true(native_renew(&far, &out, true, items, RENEW_BATCH_MAX));
+  buffer_deinit(&out);
+}
+
+static void *refuse_allocation(size_t bytes, void *data)
+{
+  (void)bytes;
+  (void)data;
+  return NULL;
+}
+
+static void *refuse_growth(void *old, size_t bytes, void *data)
+{
+  (void)old;
+  (void)bytes;
+  (void)data;
+  return NULL;
+}
+
+static void refused_memory_leaves_nothing_in_the_buffer(void **state)
+{
+  const memory refusing = { refuse_allocation, refuse_growth, reader_release, NULL };
+  acquire_call c = { .name = "x", .name_size = 1, .ask = 8, .ttl_ms = 100 };
+  renew_item item = { "x", 1, &lease, 100 };
+  buffer out;
+
+  (void)state;
+  buffer_init(&out, &refusing);
+  assert_false(native_acquire(&here, &out, false, &c));
+  assert_false(native_release(&here, &out, false, "x", 1, &lease));
+  assert_false(native_break(&here, &out, false, "x", 1, &lease));
+  assert_false(native_cancel(&here, &out, false, "x", 1, 9, 0));
+  assert_false(native_inspect(&here, &out, false, "x", 1));
+  assert_false(native_renew(&here, &out, false, &item, 1));
+  assert_int_equal(buffer_size(&out), 0);
+  buffer_deinit(&out);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(an_acquire_says_all_its_arguments),
+    cmocka_unit_test(a_plain_try_says_what_it_has_not),
+    cmocka_unit_test(releases_and_breaks_name_the_lease),
+    cmocka_unit_test(a_cancel_names_the_ask),
+    cmocka_unit_test(an_inspection_names_the_lock_only),
+    cmocka_unit_test(a_renewal_names_all_locks_and_then_all_leases),
+    cmocka_unit_test(the_longest_calls_fit),
+    cmocka_unit_test(refused_memory_leaves_nothing_in_the_buffer),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

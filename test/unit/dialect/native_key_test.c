@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* Keys and channels made of names, and names refused. F21. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialect/native.h"
+
+static const native here = { "dibs", "AAAAAAAAAAAAAAAAAAAAAA" };
+
+static void check_key(const char *name, const char *key)
+{
+  char out[KEY_TEXT_SIZE];
+  text t = text_over(out, sizeof(out));
+
+  native_key(&here, name, strlen(name), &t);
+  assert_false(t.is_cut);
+  assert_string_equal(out, key);
+}
+
+static void a_name_is_put_in_braces(void **state)
+{
+  (void)state;
+  check_key("orders:42", "dibs:m:{orders:42}");
+  check_key("a{b", "dibs:m:{a{b}");
+  check_key("a}b", "dibs:m:{a}b}");
+  check_key("a}b{", "dibs:m:{a}b{}");
+  check_key("{}x", "dibs:m:{{}x}");
+  check_key("{", "dibs:m:{{}");
+}
+
+static void a_name_with_a_tag_of_its_own_keeps_it(void **state)
+{
+  (void)state;
+  check_key("{user:7}:orders", "dibs:m:{user:7}:orders");
+  check_key("orders{7}", "dibs:m:orders{7}");
+  check_key("{x}", "dibs:m:{x}");
+  check_key("x", "dibs:m:{x}");
+}
+
+static void the_longest_key_fits(void **state)
+{
+  native longest = { .client = "AAAAAAAAAAAAAAAAAAAAAA" };
+  char name[NAME_MAX_BYTES], out[KEY_TEXT_SIZE];
+  text t = text_over(out, sizeof(out));
+
+  (void)state;
+  memset(longest.prefix, 'p', PREFIX_MAX_BYTES);
+  memset(name, 'n', sizeof(name));
+  native_key(&longest, name, sizeof(name), &t);
+  assert_false(t.is_cut);
+}
+
+static void the_name_is_found_again_in_its_key(void **state)
+{
+  static const char *const names[] = { "orders", "a{b", "a}b", "{user:7}:orders", "o{7}",
+                                       "{}x", "{", "two words", "{a}{b}", "{{a}}" };
+  (void)state;
+  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    char key[KEY_TEXT_SIZE], again[KEY_TEXT_SIZE];
+    text t = text_over(key, sizeof(key)), u = text_over(again, sizeof(again));
+    const char *name;
+    size_t size;
+    native_key(&here, names[i], strlen(names[i]), &t);
+    assert_true(native_key_name(&here, key, t.used, &name, &size));
+    /* The same lock, if not the same spelling. */
+    native_key(&here, name, size, &u);
+    assert_string_equal(key, again);
+    if (strchr(names[i], '}') == NULL) {
+      assert_int_equal(size, strlen(names[i]));
+      assert_memory_equal(name, names[i], size);
+    }
+  }
+}
+
+static void keys_of_others_have_no_name(void **state)
+{
+  static const char *const foreign[] = {
+    "", "dibs", "dibs:m:", "dibs:s:{x}", "dibs:inbox:AAAAAAAAAAAAAAAAAAAAAA", "other:m:{x}",
+    "dibs2:m:{x}", "dibs:m:x", "dibs:m:{}", "dibs:m:{}}", "dibs:m:}{x}", "dibs:client:x",
+  };
+  const char *name;
+  size_t size;
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
+    if (native_key_name(&here, foreign[i], strlen(foreign[i]), &name, &size))
+      fail_msg("taken: %s", foreign[i]);
+}
+
+static void names_are_refused_when_empty_long_or_closing(void **state)
+{
+  char name[NAME_MAX_BYTES + 1];
+
+  (void)state;
+  memset(name, 'n', sizeof(name));
+  assert_null(native_name_fault("orders", 6));
+  assert_null(native_name_fault("\0\n ", 3));
+  assert_null(native_name_fault(name, NAME_MAX_BYTES));
+  assert_non_null(native_name_fault("", 0));
+  assert_non_null(native_name_fault(name, NAME_MAX_BYTES + 1));
+  assert_non_null(native_name_fault("}", 1));
+  assert_non_null(native_name_fault("}x{y}", 5));
+}
+
+static void prefixes_are_refused_with_blanks_braces_or_controls(void **state)
+{
+  char prefix[PREFIX_MAX_BYTES + 2] = { 0 };
+
+  (void)state;
+  memset(prefix, 'p', PREFIX_MAX_BYTES);
+  assert_null(native_prefix_fault("dibs"));
+  assert_null(native_prefix_fault("team:app"));
+  assert_null(native_prefix_fault("caf\xc3\xa9"));
+  assert_null(native_prefix_fault(prefix));
+  prefix[PREFIX_MAX_BYTES] = 'p';
+  assert_non_null(native_prefix_fault(prefix));
+  assert_non_null(native_prefix_fault(""));
+  assert_non_null(native_prefix_fault("a b"));
+  assert_non_null(native_prefix_fault("a\tb"));
+  assert_non_null(native_prefix_fault("a{b"));
+  assert_non_null(native_prefix_fault("a}b"));
+  assert_non_null(native_prefix_fault("a\x7f"));
+}
+
+static void channels_and_client_keys_carry_the_client(void **state)
+{
+  char out[KEY_TEXT_SIZE];
+  text t = text_over(out, sizeof(out));
+
+  (void)state;
+  native_inbox(&here, &t);
+  assert_string_equal(out, "dibs:inbox:AAAAAAAAAAAAAAAAAAAAAA");
+  t = text_over(out, sizeof(out));
+  native_client_key(&here, "BBBBBBBBBBBBBBBBBBBBBB", &t);
+  assert_string_equal(out, "dibs:client:BBBBBBBBBBBBBBBBBBBBBB");
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_name_is_put_in_braces),
+    cmocka_unit_test(a_name_with_a_tag_of_its_own_keeps_it),
+    cmocka_unit_test(the_longest_key_fits),
+    cmocka_unit_test(the_name_is_found_again_in_its_key),
+    cmocka_unit_test(keys_of_others_have_no_name),
+    cmocka_unit_test(names_are_refused_when_empty_long_or_closing),
+    cmocka_unit_test(prefixes_are_refused_with_blanks_braces_or_controls),
+    cmocka_unit_test(channels_and_client_keys_carry_the_client),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
