@@ -7,6 +7,7 @@
 #define POLL_MAX SPAN_MS(30000)
 #define HEAD_POLL_MAX SPAN_MS(1000)
 #define RANK_SPACING_MS 25
+#define POLL_SPACING_NS 1000000   /* of the polls of one client, see head_poll() */
 
 void ask_begin(name *n)
 {
@@ -85,6 +86,17 @@ static instant watch_end(const name *n)
                                  n->table->settings.clock_rate_error_ppm));
 }
 
+/* How often a name is looked at whose head we are: each second; more seldom, down to a
+ * third of the ttl, where so many names wait that this would be over a thousand polls a
+ * second by one client. */
+static span head_poll(const lock_table *t, span ttl)
+{
+  uint64_t names = t->counts.names < t->counts.waiting ? t->counts.names : t->counts.waiting;
+  span spread = { (int64_t)names * POLL_SPACING_NS };
+
+  return span_min((span){ ttl.ns / 3 }, span_max(HEAD_POLL_MAX, spread));
+}
+
 /* The two at the head look often and notice the holder's end; those behind them only
  * have to survive everybody ahead (F12). */
 static instant next_poll(name *n, const acquire_answer *a, instant now)
@@ -94,7 +106,7 @@ static instant next_poll(name *n, const acquire_answer *a, instant now)
   span left = a->lease.token == 0 ? SPAN_MS(0) : span_ms(a->remaining_ms);
 
   if (a->rank <= 1) {
-    span often = span_min((span){ ttl.ns / 3 }, HEAD_POLL_MAX);
+    span often = head_poll(t, ttl);
     instant at;
 
     often = random_span(&t->random, (span){ often.ns * 8 / 10 }, often);
@@ -138,7 +150,7 @@ static void ask_granted(name *n, const acquire_answer *a, instant sent_at, insta
   if (again)
     end = instant_min(end, lease_end(n->ask_sent_at, span_ms(a->lease_ms), ppm));
 
-  hold_granted(n, &a->lease, end, n->ask_ttl, 0, again, now);
+  hold_granted(n, &a->lease, end, n->ask_ttl, 0, again, now, now);
 }
 
 static void ask_busy(name *n, const acquire_answer *a, instant now)

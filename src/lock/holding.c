@@ -58,7 +58,7 @@ static void begin_hold(name *n, claim *c, instant now)
 }
 
 void hold_granted(name *n, const lease_id *lease, instant valid_until, span ttl,
-                  uint64_t waiters, bool confirm, instant now)
+                  uint64_t waiters, bool confirm, instant since, instant now)
 {
   lock_table *t = n->table;
   claim *c = n->waiting.first;
@@ -91,7 +91,7 @@ void hold_granted(name *n, const lease_id *lease, instant valid_until, span ttl,
   if (n->confirm_now)
     name_renewal_due(n);
   else
-    schedule_renewal(n, now, now);
+    schedule_renewal(n, since, now);
 }
 
 void hold_reenter(name *n, claim *c, instant now)
@@ -173,7 +173,7 @@ static void confirmed(name *n, const renew_answer *a, instant end, instant now)
     ask_begin(n);
     return;
   }
-  hold_granted(n, &lease, end, n->ttl, a->waiters, false, now);
+  hold_granted(n, &lease, end, n->ttl, a->waiters, false, now, now);
 }
 
 void hold_renewed(name *n, const renew_answer *a, instant sent_at, instant now)

@@ -28,7 +28,12 @@ static void message_grant(name *n, const inbox_message *m, instant now)
     return;                            /* older than what the server told since */
 
   if (instant_since(end, now).ns >= ttl.ns / 4) {
-    hold_granted(n, &m->lease, end, ttl, m->waiters, true, now);
+    /* Young enough, it is renewed when its time comes: a third of all commands in a
+     * crowd would be renewals otherwise. A fixed one is made whole now or never. */
+    bool is_old = instant_since(now, since).ns >= ttl.ns / 4;
+
+    hold_granted(n, &m->lease, end, ttl, m->waiters,
+                 is_old || n->waiting.first->is_fixed, since, now);
     return;
   }
   /* The last request is so old that the lease might be over: only a renewal tells. */

@@ -201,7 +201,7 @@ void ask_answered(name *n, const call *c, const acquire_answer *a, instant sent_
 
 /* ---- holding.c ---- */
 void hold_granted(name *n, const lease_id *lease, instant valid_until, span ttl,
-                  uint64_t waiters, bool confirm, instant now);
+                  uint64_t waiters, bool confirm, instant since, instant now);
 void hold_reenter(name *n, claim *c, instant now);
 bool hold_may_pass(const name *n, instant now); /* to the next waiter of this process */
 void hold_pass(name *n, instant now);

@@ -67,7 +67,7 @@ static void a_waiter_subscribes_before_it_is_queued(void **state)
   peer_free(p);
 }
 
-static void a_grant_by_message_is_believed_from_the_last_poll_and_confirmed(void **state)
+static void a_grant_by_message_is_believed_from_the_last_poll_and_renewed_in_time(void **state)
 {
   struct peer *p = queued((struct wish){ 0 });
 
@@ -76,7 +76,29 @@ static void a_grant_by_message_is_believed_from_the_last_poll_and_confirmed(void
   peer_message(p, "grant " A ":1:60 30000 0 n");
   peer_expect_told(p, "granted a");
   assert_int_equal(peer_valid_ms(p, "a"), 30000 - 303 - 500);
+  peer_expect_nothing(p);
+  peer_advance_ms(p, 8400);                   /* not from the message: 9 s after the poll */
+  peer_expect_nothing(p);
+  peer_advance_ms(p, 2100);
   peer_expect(p, "renew " A ":1:60");
+  peer_answer(p, "[%lld 0 30000]", now_us(p));
+  peer_expect_told(p, "renewed a");
+  assert_in_range(peer_valid_ms(p, "a"), 30000 - 303 - 2100, 30000 - 303);
+  peer_free(p);
+}
+
+static void a_grant_by_message_long_after_the_last_poll_is_renewed_at_once(void **state)
+{
+  struct peer *p = queued((struct wish){ 0 });
+
+  (void)state;
+  peer_stop_ms(p, 8000);
+  peer_message(p, "grant " A ":1:60 30000 0 n");
+  peer_expect_told(p, "granted a");
+  assert_int_equal(peer_valid_ms(p, "a"), 30000 - 303 - 8000);
+  peer_expect(p, "acquire*");                 /* the poll that was overdue */
+  peer_expect(p, "renew " A ":1:60");
+  peer_answer(p, "[2 %lld 30000 30000 60 0]", now_us(p));
   peer_answer(p, "[%lld 0 30000]", now_us(p));
   peer_expect_told(p, "renewed a");
   assert_int_equal(peer_valid_ms(p, "a"), 30000 - 303);
@@ -436,7 +458,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_free_lock_costs_one_command_and_needs_no_inbox),
     cmocka_unit_test(a_waiter_subscribes_before_it_is_queued),
-    cmocka_unit_test(a_grant_by_message_is_believed_from_the_last_poll_and_confirmed),
+    cmocka_unit_test(a_grant_by_message_is_believed_from_the_last_poll_and_renewed_in_time),
+    cmocka_unit_test(a_grant_by_message_long_after_the_last_poll_is_renewed_at_once),
     cmocka_unit_test(a_grant_for_an_ask_that_is_over_is_given_back),
     cmocka_unit_test(a_grant_for_a_name_that_nobody_wants_is_given_back),
     cmocka_unit_test(a_second_word_of_the_same_grant_is_ignored),
