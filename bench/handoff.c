@@ -3,8 +3,8 @@
  * in up to 20 processes on one name, in multiples of a PING round trip of the same run.
  *
  * Each process is one client. A waiter that is granted notes the time since the release
- * before, asks again, and releases; so the number of waiters stays. Local hand-over is
- * switched off where the way between processes is measured. */
+ * before, asks again, and releases; so the number of waiters stays. Where the way between
+ * processes is measured, hand-over inside a process is switched off. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -46,7 +46,7 @@ static shared *all;
 static struct test_server *server;
 static int me;
 static dibs_client *client;
-static int waiting;
+static bool is_alone;                    /* one waiter in this process */
 
 /* ---- a waiter ---- */
 
@@ -76,20 +76,20 @@ static void ask(void);
 static void on_lock(dibs_status status, dibs_hold *hold, void *data)
 {
   (void)data;
-  waiting--;
   if (status == DIBS_ERR_CLOSED)
     return;
   bench_ok(status, "a lock");
   note_grant();
-  if (!atomic_load(&all->must_stop))
+  if (!is_alone)
     ask();
   note_release();
   (void)dibs_release_async(hold, NULL, NULL);
+  if (is_alone)
+    ask();                               /* before, it would only be handed to itself */
 }
 
 static void ask(void)
 {
-  waiting++;
   bench_ok(dibs_lock_async(client, "handoff", NULL, on_lock, NULL, NULL), "dibs_lock_async");
 }
 
@@ -125,6 +125,7 @@ static void child(const plan *p, int number)
   int waiters = (bench.is_smoke ? p->processes : p->waiters) / p->processes;
 
   me = number;
+  is_alone = waiters == 1;
   options.flags = p->style == LOOP ? DIBS_CLIENT_NO_THREAD : 0;
   options.local_handovers_max = p->local_max;
   bench_ok(dibs_open(test_server_unix_url(server), &options, &client), "dibs_open");

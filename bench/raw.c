@@ -117,15 +117,21 @@ static void expect_done(raw *r)
 
 /* ---- commands ---- */
 
+static int64_t wall_us(void)
+{
+  struct timespec wall;
+
+  (void)clock_gettime(CLOCK_REALTIME, &wall);
+  return (int64_t)wall.tv_sec * 1000000 + wall.tv_nsec / 1000;
+}
+
 static void put_acquire(raw *r, const char *name, bool with_text)
 {
   acquire_call call = { .name = name, .name_size = strlen(name), .ask = ++r->ask,
                         .ttl_ms = TTL_MS, .waits = true };
-  struct timespec wall;
 
   /* As the library sends them: both times are part of the arguments. */
-  (void)clock_gettime(CLOCK_REALTIME, &wall);
-  call.estimate_us = (int64_t)wall.tv_sec * 1000000 + wall.tv_nsec / 1000;
+  call.estimate_us = wall_us();
   call.until_us = call.estimate_us + 2000000;
   if (!native_acquire(&r->names, &r->out, with_text, &call))
     bench_die("no memory");
@@ -136,7 +142,8 @@ static void put_release(raw *r, const char *name, uint64_t ask, uint64_t token, 
   lease_id lease = { .ask = ask, .token = token };
 
   memcpy(lease.client, r->names.client, sizeof(lease.client));
-  if (!native_release(&r->names, &r->out, with_text, name, strlen(name), &lease))
+  if (!native_release(&r->names, &r->out, with_text, name, strlen(name), &lease,
+                      wall_us()))
     bench_die("no memory");
 }
 
