@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: MIT
 -- An administrator ends the lease he has seen, and its owner is told. The memory it leaves
 -- carries another token, so that the owner's own release learns that it came too late.
--- KEYS 1 the lock    ARGV 1 lease string  2 `<prefix> <name>`     answers as release
+-- KEYS 1 the lock    ARGV and answers as release
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
+local doubt = math.abs(now - ARGV[3]) > 500000 and 2 or 0
 local prefix, name = string.match(ARGV[2], '^(%S+) (.*)$')
 --@include load
 --@include new_lease

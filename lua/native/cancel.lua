@@ -2,9 +2,11 @@
 -- Ends an ask, wherever it stands: no queue entry and no lease of this number or a lower one
 -- is left, and a copy of the request that comes late finds that it is over. S8 S10.
 -- KEYS 1 the lock    ARGV 1 C  2 K  3 until (0: none)  4 `<prefix> <name>`
+--      5 what TIME should say (0: in doubt)
 -- answers 1 when a lease was given up, else 0
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
+local doubt = math.abs(now - ARGV[5]) > 500000 and 2 or 0
 local ask, until_us = tonumber(ARGV[2]), tonumber(ARGV[3])
 local prefix, name = string.match(ARGV[4], '^(%S+) (.*)$')
 --@include load

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Ends the lease and hands it to the next waiter. S3 S8 L2 L10; doc/design/protocol.md 4.
--- KEYS 1 the lock    ARGV 1 lease string  2 `<prefix> <name>`
+-- KEYS 1 the lock    ARGV 1 lease string  2 `<prefix> <name>`  3 what TIME should say (0: in doubt)
 -- answers 1 done (also when it was done before)   2 expired   {3, the lease that took it}
 local value = redis.call('MGET', KEYS[1])[1]
 if value and string.find(value, ARGV[1] .. ' ', 1, true) == 1 then
@@ -12,6 +12,7 @@ if value and string.find(value, ARGV[1] .. ' ', 1, true) == 1 then
 end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
+local doubt = math.abs(now - ARGV[3]) > 500000 and 2 or 0
 local prefix, name = string.match(ARGV[2], '^(%S+) (.*)$')
 --@include load
 --@include new_lease

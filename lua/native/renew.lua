@@ -25,8 +25,10 @@ for i, key in ipairs(KEYS) do
     local deadline = math.max(lease.deadline, now + ttl * 1000)
     local ahead = math.ceil((deadline - lease.token) / 1000)
     remaining = math.min(math.floor((lease.token + ahead * 1000 - now) / 1000), length)
+    -- A doubt ends only with a renewal at least as long as what was promised before it.
+    local doubts = ttl < lease.length and lease.flags >= 2 and 2 or doubt
     value = string.format('%s %.0f %.0f %.0f %d', lease.id, ahead, length,
-      lease.renewals + 1, lease.flags % 2 + doubt)
+      lease.renewals + 1, lease.flags % 2 + doubts)
     -- First a write that allocates nothing, so that a full server takes the second (B16).
     redis.call('PEXPIRE', key, math.max(retention(length), redis.call('PTTL', key)))
     if is_string then

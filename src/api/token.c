@@ -188,19 +188,24 @@ dibs_status dibs_token_renew(dibs_client *c, const char *token, int32_t ttl_ms,
 }
 
 typedef bool lease_command(const native *n, buffer *out, bool with_text, const void *name,
-                           size_t name_size, const lease_id *lease);
+                           size_t name_size, const lease_id *lease, int64_t estimate_us);
 
 static dibs_status lease_ask(dibs_client *c, lease_command *encode, const named_lease *n)
 {
   release_answer answer;
   question q;
   command k;
-  dibs_status status;
+  int64_t us;
+  dibs_status status = agreed_time(c, &us);
 
+  if (status != DIBS_OK)
+    return status;
   command_init(&k, c);
   status = command_run(c, &q, &k,
-                       encode(&c->names, &k.by_digest, false, n->name, n->name_size, &n->lease) &&
-                         encode(&c->names, &k.by_text, true, n->name, n->name_size, &n->lease));
+                       encode(&c->names, &k.by_digest, false, n->name, n->name_size, &n->lease,
+                              us) &&
+                         encode(&c->names, &k.by_text, true, n->name, n->name_size, &n->lease,
+                                us));
   if (status == DIBS_OK && !native_release_answer(q.reply, &answer))
     status = client_refuse(c, DIBS_ERR_PROTOCOL, "an answer to release of no known form");
   question_deinit(&q);

@@ -63,12 +63,16 @@ typedef struct acquire_call {
 } acquire_call;
 
 bool native_acquire(const native *n, buffer *out, bool with_text, const acquire_call *c);
+/* `estimate_us` as in acquire_call; 0 puts the deadline of whom it grants in doubt. */
 bool native_release(const native *n, buffer *out, bool with_text,
-                    const void *name, size_t name_size, const lease_id *lease);
+                    const void *name, size_t name_size, const lease_id *lease,
+                    int64_t estimate_us);
 bool native_cancel(const native *n, buffer *out, bool with_text,
-                   const void *name, size_t name_size, uint64_t ask, int64_t until_us);
+                   const void *name, size_t name_size, uint64_t ask, int64_t until_us,
+                   int64_t estimate_us);
 bool native_break(const native *n, buffer *out, bool with_text,
-                  const void *name, size_t name_size, const lease_id *lease);
+                  const void *name, size_t name_size, const lease_id *lease,
+                  int64_t estimate_us);
 bool native_inspect(const native *n, buffer *out, bool with_text,
                     const void *name, size_t name_size);
 

@@ -100,37 +100,42 @@ bool native_acquire(const native *n, buffer *out, bool with_text, const acquire_
 }
 
 static bool call_with_lease(const native *n, buffer *out, bool with_text, const script *s,
-                            const void *name, size_t name_size, const lease_id *lease)
+                            const void *name, size_t name_size, const lease_id *lease,
+                            int64_t estimate_us)
 {
-  char key[KEY_TEXT_SIZE], id[LEASE_TEXT_SIZE], place[PLACE_SIZE];
+  char key[KEY_TEXT_SIZE], id[LEASE_TEXT_SIZE], place[PLACE_SIZE], estimate[NUMBER_SIZE];
   text t = text_over(place, sizeof(place));
-  resp_argument keys[1], arguments[2];
+  resp_argument keys[1], arguments[3];
 
   add_place(n, &t, name, name_size);
   keys[0] = word_key(n, key, name, name_size);
   arguments[0] = word_lease(id, lease);
   arguments[1] = word_of(&t);
-  return script_call(out, s, with_text, keys, 1, arguments, 2);
+  arguments[2] = word_time(estimate, estimate_us);
+  return script_call(out, s, with_text, keys, 1, arguments, 3);
 }
 
 bool native_release(const native *n, buffer *out, bool with_text, const void *name,
-                    size_t name_size, const lease_id *lease)
+                    size_t name_size, const lease_id *lease, int64_t estimate_us)
 {
-  return call_with_lease(n, out, with_text, &script_native_release, name, name_size, lease);
+  return call_with_lease(n, out, with_text, &script_native_release, name, name_size, lease,
+                         estimate_us);
 }
 
 bool native_break(const native *n, buffer *out, bool with_text, const void *name,
-                  size_t name_size, const lease_id *lease)
+                  size_t name_size, const lease_id *lease, int64_t estimate_us)
 {
-  return call_with_lease(n, out, with_text, &script_native_break, name, name_size, lease);
+  return call_with_lease(n, out, with_text, &script_native_break, name, name_size, lease,
+                         estimate_us);
 }
 
 bool native_cancel(const native *n, buffer *out, bool with_text, const void *name,
-                   size_t name_size, uint64_t ask, int64_t until_us)
+                   size_t name_size, uint64_t ask, int64_t until_us, int64_t estimate_us)
 {
   char key[KEY_TEXT_SIZE], number[NUMBER_SIZE], until[NUMBER_SIZE], place[PLACE_SIZE];
+  char estimate[NUMBER_SIZE];
   text t = text_over(place, sizeof(place));
-  resp_argument keys[1], arguments[4];
+  resp_argument keys[1], arguments[5];
 
   add_place(n, &t, name, name_size);
   keys[0] = word_key(n, key, name, name_size);
@@ -138,7 +143,8 @@ bool native_cancel(const native *n, buffer *out, bool with_text, const void *nam
   arguments[1] = word_uint(number, ask);
   arguments[2] = word_time(until, until_us);
   arguments[3] = word_of(&t);
-  return script_call(out, &script_native_cancel, with_text, keys, 1, arguments, 4);
+  arguments[4] = word_time(estimate, estimate_us);
+  return script_call(out, &script_native_cancel, with_text, keys, 1, arguments, 5);
 }
 
 bool native_inspect(const native *n, buffer *out, bool with_text, const void *name,

@@ -120,9 +120,12 @@ static bool send_acquire(name *n, buffer *out, call *c, instant now)
   return true;
 }
 
-static bool send_release(name *n, buffer *out, call *c)
+static bool send_release(name *n, buffer *out, call *c, instant now)
 {
-  if (!native_release(&n->table->native, out, n->with_text, n->bytes, n->size, &n->lease))
+  lock_table *t = n->table;
+
+  if (!native_release(&t->native, out, n->with_text, n->bytes, n->size, &n->lease,
+                      server_clock_trusted_at(&t->clock, now)))
     return false;
   c->lease = n->lease;
   n->release_was_repeated = n->release_was_sent;
@@ -136,7 +139,8 @@ static bool send_cancel(name *n, buffer *out, call *c, instant now)
   int64_t patience = server_clock_at(&t->clock, instant_add(now, t->settings.command_timeout));
 
   c->ask = n->ask;
-  return native_cancel(&t->native, out, n->with_text, n->bytes, n->size, n->ask, patience);
+  return native_cancel(&t->native, out, n->with_text, n->bytes, n->size, n->ask, patience,
+                       server_clock_trusted_at(&t->clock, now));
 }
 
 static bool send_for(name *n, buffer *out, call *c, instant now)
@@ -150,7 +154,7 @@ static bool send_for(name *n, buffer *out, call *c, instant now)
     return send_acquire(n, out, c, now);
   case NAME_RELEASING:
     c->kind = CALL_RELEASE;
-    return send_release(n, out, c);
+    return send_release(n, out, c, now);
   case NAME_CANCELLING:
     c->kind = CALL_CANCEL;
     return send_cancel(n, out, c, now);
@@ -276,7 +280,7 @@ static bool next_renewals(lock_table *t, buffer *out, uint64_t *ret_tag, instant
 
 /* ---- the rest ---- */
 
-static bool next_stray(lock_table *t, buffer *out, uint64_t *ret_tag)
+static bool next_stray(lock_table *t, buffer *out, uint64_t *ret_tag, instant now)
 {
   stray *s = t->strays;
   call *c;
@@ -285,7 +289,8 @@ static bool next_stray(lock_table *t, buffer *out, uint64_t *ret_tag)
   if (s == NULL || (c = call_new(t, CALL_STRAY, 0)) == NULL)
     return false;
   /* By EVAL: nobody is there to repeat it after NOSCRIPT. */
-  sent = native_release(&t->native, out, true, s->name, s->size, &s->lease);
+  sent = native_release(&t->native, out, true, s->name, s->size, &s->lease,
+                        server_clock_trusted_at(&t->clock, now));
   if (!sent) {
     call_free(t, c);
     return false;
@@ -333,7 +338,7 @@ bool lock_next_command(lock_table *t, buffer *out, uint64_t *ret_tag, instant no
   if (!t->is_up)
     return false;
   return next_renewals(t, out, ret_tag, now) || next_due(t, out, ret_tag, now) ||
-         next_note(t, out, ret_tag) || next_stray(t, out, ret_tag);
+         next_note(t, out, ret_tag) || next_stray(t, out, ret_tag, now);
 }
 
 void lock_unsent(lock_table *t, uint64_t tag, instant now)

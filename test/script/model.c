@@ -120,7 +120,7 @@ static bool grant_next(struct model *m, int64_t now, int asker, const acquire_ca
     }
     if (is_patient(e, now) && m->hears[who]) {
       char lease[LEASE_TEXT_SIZE], line[256];
-      grant(m, now, who, e->ask, e->ttl_ms, e->flags, e->floor);
+      grant(m, now, who, e->ask, e->ttl_ms, e->flags | (flags & NO_DEADLINE), e->floor);
       model_lease(m, lease);
       snprintf(line, sizeof(line), "grant %s %lld %llu orders", lease,
                (long long)e->ttl_ms, (unsigned long long)(m->next - m->head));
@@ -201,7 +201,7 @@ static void enqueue(struct model *m, int64_t now, int who, const acquire_call *c
     m->head = m->next = 1;
   }
   *mine = (struct model_entry){ .is_there = true, .ask = c->ask, .floor = c->floor,
-    .ttl_ms = c->ttl_ms, .give_up_us = c->give_up_us, .flags = flags | NO_DEADLINE };
+    .ttl_ms = c->ttl_ms, .give_up_us = c->give_up_us, .flags = flags & LINGERS };
   if (old.is_there && !old.is_tombstone) {
     mine->index = old.index;
     mine->queued_us = old.queued_us;
@@ -354,7 +354,8 @@ int64_t model_cancel(struct model *m, int64_t now, int who, uint64_t ask, int64_
   return 0;
 }
 
-renew_answer model_renew(struct model *m, int64_t now, const char *lease, int64_t ttl_ms)
+renew_answer model_renew(struct model *m, int64_t now, const char *lease, int64_t ttl_ms,
+                         int64_t estimate_us)
 {
   int64_t wanted = now + ttl_ms * 1000;
 
@@ -366,7 +367,10 @@ renew_answer model_renew(struct model *m, int64_t now, const char *lease, int64_
   if (ttl_ms > m->length_ms)
     m->length_ms = ttl_ms;
   m->renewals++;
-  m->flags &= ~NO_DEADLINE;          /* whoever renews here agrees with the clock */
+  if (!agrees(now, estimate_us))
+    m->flags |= NO_DEADLINE;
+  else if (ttl_ms == m->length_ms)     /* covers all that was promised in doubt */
+    m->flags &= ~NO_DEADLINE;
   return (renew_answer){ .is_ours = true, .remaining_ms = remaining_ms(m, now),
                          .waiters = m->has_queue ? m->next - m->head : 0 };
 }

@@ -348,7 +348,7 @@ release_answer world_release(struct world *w, int who, const lease_id *lease)
   release_answer a;
 
   assert_true(native_release(&w->client[who], &w->out, false, WORLD_NAME,
-                             strlen(WORLD_NAME), lease));
+                             strlen(WORLD_NAME), lease, world_time_us(w)));
   assert_true(native_release_answer(call(w), &a));
   return a;
 }
@@ -358,7 +358,7 @@ release_answer world_break(struct world *w, int who, const lease_id *lease)
   release_answer a;
 
   assert_true(native_break(&w->client[who], &w->out, false, WORLD_NAME, strlen(WORLD_NAME),
-                           lease));
+                           lease, world_time_us(w)));
   assert_true(native_release_answer(call(w), &a));
   return a;
 }
@@ -368,24 +368,30 @@ int64_t world_cancel(struct world *w, int who, uint64_t ask, int64_t until_us)
   const resp_reply *r;
 
   assert_true(native_cancel(&w->client[who], &w->out, false, WORLD_NAME, strlen(WORLD_NAME),
-                            ask, until_us));
+                            ask, until_us, world_time_us(w)));
   r = call(w);
   assert_true(native_cancel_answer(r));
   return resp_root(r)->integer;
 }
 
-renew_answer world_renew(struct world *w, int who, const lease_id *lease, int64_t ttl_ms)
+renew_answer world_renew_at(struct world *w, int who, const lease_id *lease, int64_t ttl_ms,
+                            int64_t estimate_us)
 {
   renew_item item = { WORLD_NAME, strlen(WORLD_NAME), lease, ttl_ms };
   const resp_reply *r;
   renew_answer a;
   int64_t server_us;
 
-  assert_true(native_renew(&w->client[who], &w->out, false, &item, 1, world_time_us(w)));
+  assert_true(native_renew(&w->client[who], &w->out, false, &item, 1, estimate_us));
   r = call(w);
   assert_true(native_renew_server_us(r, &server_us));
   assert_true(native_renew_answer(r, 0, &a));
   return a;
+}
+
+renew_answer world_renew(struct world *w, int who, const lease_id *lease, int64_t ttl_ms)
+{
+  return world_renew_at(w, who, lease, ttl_ms, world_time_us(w));
 }
 
 inspect_answer world_inspect(struct world *w, int who)
@@ -414,7 +420,7 @@ const char *world_acquire_error(struct world *w, int who, const acquire_call *c)
 const char *world_release_error(struct world *w, int who, const lease_id *lease)
 {
   assert_true(native_release(&w->client[who], &w->out, false, WORLD_NAME,
-                             strlen(WORLD_NAME), lease));
+                             strlen(WORLD_NAME), lease, world_time_us(w)));
   return error_of(w);
 }
 

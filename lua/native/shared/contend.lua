@@ -14,6 +14,7 @@ end
 if lease.token > token_max or floor > token_max then
   return redis.error_reply('ERR the token of this lock cannot grow any more')
 end
+local doubt = flags - flags % 2
 --@include grant_next
 local function remaining()
   return math.min(math.floor((lease.deadline - now) / 1000), lease.length)

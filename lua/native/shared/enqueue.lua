@@ -1,9 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- Puts the caller into the queue, once; a place it has already is kept. The first waiter
 -- turns the string into a hash: a write that a full server refuses comes before the removal.
--- Whoever grants it later knows nothing of this client's clock: in doubt until it renews.
 local queued = mine and mine.is_waiter and mine.queued or string.format('%.0f', now)
-local entry = table.concat({ me.client, me.ask, me.ttl, 'x' .. flags % 2 + 2, '1', give_up,
+local entry = table.concat({ me.client, me.ask, me.ttl, 'x' .. flags % 2, '1', give_up,
   queued, ARGV[5] }, ' ')
 if not queue then
   redis.call('SET', KEYS[1], lease.value, 'KEEPTTL')

@@ -2,7 +2,8 @@
 -- Makes the first live waiter the owner and tells it; the answer is its lease, or nil when
 -- nobody is left. `me`, the caller if it may be in the queue, is told by the reply only.
 -- Removals first, then the lease, then the message: a script is not rolled back. After 1000
--- dead ones nobody's lease of 1 s is set, so that the next poll goes on.
+-- dead ones nobody's lease of 1 s is set, so that the next poll goes on. `doubt` is 2 when the
+-- caller's clock disagrees with this one: then so does the new deadline with somebody's.
 --@include read_entry
 --@include raise_ttl
 local function is_live(waiter)
@@ -35,7 +36,7 @@ local function grant_next(queue, last, me)
   if not winner then
     return nil
   end
-  local value, id = new_lease(winner.client .. ':' .. winner.ask, winner.ttl, winner.flags,
+  local value, id = new_lease(winner.client .. ':' .. winner.ask, winner.ttl, winner.flags % 2 + doubt,
     last, winner.floor)
   redis.call('HSET', KEYS[1], 's', value, 'h', queue.head)
   raise_ttl(KEYS[1], tonumber(winner.ttl))

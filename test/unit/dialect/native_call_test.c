@@ -48,7 +48,7 @@ static void an_acquire_says_all_its_arguments(void **state)
   buffer_init(&out, &reader_heap);
   assert_true(native_acquire(&here, &out, false, &c));
   CHECK_WORDS(&out, &script_native_acquire, "1", "dibs:m:{two words}", ANNA, "8", "30000",
-              "11", "13", "1", "w 12 14 " BERT ":3:99 15 dibs two words");
+              "11", "13", "12", "W 14 " BERT ":3:99 15 dibs two words");
   buffer_deinit(&out);
 }
 
@@ -60,9 +60,8 @@ static void a_plain_try_says_what_it_has_not(void **state)
   (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(native_acquire(&here, &out, false, &c));
-  /* Without an estimate the deadline of the lease must not be used either: flag 2. */
-  CHECK_WORDS(&out, &script_native_acquire, "1", "dibs:m:{x}", ANNA, "8", "100", "0", "0", "2",
-              "t 0 0 - 0 dibs x");
+  CHECK_WORDS(&out, &script_native_acquire, "1", "dibs:m:{x}", ANNA, "8", "100", "0", "0", "0",
+              "t 0 - 0 dibs x");
   buffer_deinit(&out);
 }
 
@@ -72,12 +71,12 @@ static void releases_and_breaks_name_the_lease(void **state)
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(native_release(&here, &out, false, "x", 1, &lease));
+  assert_true(native_release(&here, &out, false, "x", 1, &lease, 77));
   CHECK_WORDS(&out, &script_native_release, "1", "dibs:m:{x}", ANNA ":7:1700000000000000",
-              "dibs x");
-  assert_true(native_break(&here, &out, false, "x", 1, &lease));
+              "dibs x", "77");
+  assert_true(native_break(&here, &out, false, "x", 1, &lease, 77));
   CHECK_WORDS(&out, &script_native_break, "1", "dibs:m:{x}", ANNA ":7:1700000000000000",
-              "dibs x");
+              "dibs x", "77");
   buffer_deinit(&out);
 }
 
@@ -87,8 +86,8 @@ static void a_cancel_names_the_ask(void **state)
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(native_cancel(&here, &out, false, "x", 1, 9, 123));
-  CHECK_WORDS(&out, &script_native_cancel, "1", "dibs:m:{x}", ANNA, "9", "123", "dibs x");
+  assert_true(native_cancel(&here, &out, false, "x", 1, 9, 123, 77));
+  CHECK_WORDS(&out, &script_native_cancel, "1", "dibs:m:{x}", ANNA, "9", "123", "dibs x", "77");
   buffer_deinit(&out);
 }
 
@@ -110,9 +109,9 @@ static void a_renewal_names_all_locks_and_then_all_leases(void **state)
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(native_renew(&here, &out, false, items, 2));
+  assert_true(native_renew(&here, &out, false, items, 2, 55));
   CHECK_WORDS(&out, &script_native_renew, "2", "dibs:m:{x}", "dibs:m:{y}",
-              ANNA ":7:1700000000000000", "100", ANNA ":7:1700000000000000", "200");
+              ANNA ":7:1700000000000000", "100", ANNA ":7:1700000000000000", "200", "55");
   buffer_deinit(&out);
 }
 
@@ -135,9 +134,10 @@ static void the_longest_calls_fit(void **state)
   for (size_t i = 0; i < RENEW_BATCH_MAX; i++)
     items[i] = (renew_item){ name, sizeof(name), &longest, INT64_MAX };
   assert_true(native_acquire(&far, &out, true, &c));
-  assert_true(native_release(&far, &out, true, name, sizeof(name), &longest));
-  assert_true(native_cancel(&far, &out, true, name, sizeof(name), UINT64_MAX, INT64_MAX));
-  assert_true(native_renew(&far, &out, true, items, RENEW_BATCH_MAX));
+  assert_true(native_release(&far, &out, true, name, sizeof(name), &longest, INT64_MAX));
+  assert_true(native_cancel(&far, &out, true, name, sizeof(name), UINT64_MAX, INT64_MAX,
+                            INT64_MAX));
+  assert_true(native_renew(&far, &out, true, items, RENEW_BATCH_MAX, INT64_MAX));
   buffer_deinit(&out);
 }
 
@@ -166,11 +166,11 @@ static void refused_memory_leaves_nothing_in_the_buffer(void **state)
   (void)state;
   buffer_init(&out, &refusing);
   assert_false(native_acquire(&here, &out, false, &c));
-  assert_false(native_release(&here, &out, false, "x", 1, &lease));
-  assert_false(native_break(&here, &out, false, "x", 1, &lease));
-  assert_false(native_cancel(&here, &out, false, "x", 1, 9, 0));
+  assert_false(native_release(&here, &out, false, "x", 1, &lease, 77));
+  assert_false(native_break(&here, &out, false, "x", 1, &lease, 77));
+  assert_false(native_cancel(&here, &out, false, "x", 1, 9, 0, 0));
   assert_false(native_inspect(&here, &out, false, "x", 1));
-  assert_false(native_renew(&here, &out, false, &item, 1));
+  assert_false(native_renew(&here, &out, false, &item, 1, 0));
   assert_int_equal(buffer_size(&out), 0);
   buffer_deinit(&out);
 }
