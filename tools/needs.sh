@@ -21,6 +21,7 @@ ninja|ninja-build|ninja-build|samurai|ninja|ninja
 pkg-config|pkg-config|pkgconf-pkg-config|pkgconf|pkgconf|pkgconf
 python3|python3|python3|python3|python|python3
 cmake|cmake|cmake|cmake|cmake|cmake
+ps|procps|procps-ng|procps|procps-ng|coreutils
 scdoc|scdoc|scdoc|scdoc|scdoc|scdoc
 openssl|openssl|openssl|openssl|openssl|openssl
 valgrind|valgrind|valgrind|valgrind|valgrind|valgrind
