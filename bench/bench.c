@@ -212,7 +212,8 @@ static void print_json(const char *program)
   for (size_t i = 0; i < row_count; i++) {
     const bench_row *r = &rows[i];
 
-    printf("  {\"figure\": \"%s\", \"value\": %.6g, \"unit\": \"%s\"", r->figure, r->value, r->unit);
+    printf("  {\"figure\": \"%s\", \"value\": %.6g, \"unit\": \"%s\"", r->figure, r->value,
+           r->unit);
     if (r->against != NULL)
       printf(", \"against\": \"%s\", \"ratio\": %.4g", r->against, r->ratio);
     if (r->target > 0)

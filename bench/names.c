@@ -218,9 +218,11 @@ static void many_names(void)
   started = bench_now();
   hand_over(count);
   calls = (double)bench_calls(server, "evalsha");
-  bench_add(&(bench_row){ .figure = bench_text("%zu waiters, %zu names: hand-off p50", count, count),
+  bench_add(&(bench_row){
+    .figure = bench_text("%zu waiters, %zu names: hand-off p50", count, count),
     .value = bench_quantile(us, us_count, 0.5), .unit = "us" });
-  bench_add(&(bench_row){ .figure = bench_text("%zu waiters, %zu names: hand-off p99", count, count),
+  bench_add(&(bench_row){
+    .figure = bench_text("%zu waiters, %zu names: hand-off p99", count, count),
     .value = bench_quantile(us, us_count, 0.99), .unit = "us" });
   bench_note("%zu names: script calls per grant and release %.2f, messages %.2f, took %.1f s",
              count, calls / (double)count, (double)bench_calls(server, "publish") / (double)count,

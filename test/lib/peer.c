@@ -203,7 +203,8 @@ static void describe_acquire(const resp_reply *r, char *line, size_t size)
 
   assert_int_equal(sscanf(argument(r, 6), "%c %lld %127s", &mode, &give_up, watched), 3);
   snprintf(line, size, " %s %s %c%s%s", word(r, 3)->bytes, argument(r, 1), mode,
-           strcmp(argument(r, 5), "0") == 0 ? " doubt" : "", strcmp(watched, "-") != 0 ? " watched" : "");
+           strcmp(argument(r, 5), "0") == 0 ? " doubt" : "",
+           strcmp(watched, "-") != 0 ? " watched" : "");
 }
 
 /* One line for a script call: what the tests are about, without the times. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Stories inside one process: re-entry, local queue, bounded hand-over. protocol.md 6; themes 11, 34, 44. */
+/* Stories inside one process: re-entry, local queue, bounded hand-over. protocol.md 6;
+ * themes 11, 34, 44. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -36,8 +36,8 @@ local function grant_next(queue, last, me)
   if not winner then
     return nil
   end
-  local value, id = new_lease(winner.client .. ':' .. winner.ask, winner.ttl, winner.flags % 2 + doubt,
-    last, winner.floor)
+  local value, id = new_lease(winner.client .. ':' .. winner.ask, winner.ttl,
+    winner.flags % 2 + doubt, last, winner.floor)
   redis.call('HSET', KEYS[1], 's', value, 'h', queue.head)
   raise_ttl(KEYS[1], tonumber(winner.ttl))
   if winner ~= me and not winner.is_nobody then
