@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/theme_16_timeouts_test.c - a call that may wait T returns within T + 50 ms, with
+ * the server up, down, silent or paused (L7). Each is measured several times: the median is
+ * within the bound, and half a second more is forgiven once. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "live.h"
+#include "proxy.h"
+
+enum { TIMES = 5, BOUND_MS = 50, FORGIVEN_MS = 500, COMMAND_MS = 150, CONNECT_MS = 250 };
+
+static struct test_proxy *proxy;
+static dibs_client *client, *other;
+static dibs_hold *held;
+
+static dibs_client *open_quick(const char *url)
+{
+  dibs_options o = live_options();
+
+  o.connect_timeout_ms = CONNECT_MS;
+  o.command_timeout_ms = COMMAND_MS;
+  o.close_timeout_ms = 200;
+  return live_open_with(url, &o);
+}
+
+static int setup(void **state)
+{
+  (void)live_server_setup(state);
+  proxy = test_proxy_start(live_server);
+  other = live_open(test_server_url(live_server));
+  held = live_lock(other, "held", 60000);
+  return 0;
+}
+
+static int teardown(void **state)
+{
+  (void)dibs_release(held);
+  other = dibs_close(other);
+  proxy = test_proxy_stop(proxy);
+  return live_server_teardown(state);
+}
+
+static int open_client(void **state)
+{
+  (void)state;
+  client = open_quick(test_proxy_url(proxy));
+  assert_int_equal(live_try(client, "warm"), DIBS_OK);
+  return 0;
+}
+
+static int close_client(void **state)
+{
+  (void)state;
+  test_proxy_refuse(proxy, false);
+  test_proxy_pass(proxy, TEST_BOTH);
+  client = dibs_close(client);
+  return 0;
+}
+
+static void expect_in_time(int64_t *took_ms, int limit_ms)
+{
+  if (live_max(took_ms, TIMES) > limit_ms + BOUND_MS + FORGIVEN_MS ||
+      live_median(took_ms, TIMES) > limit_ms + BOUND_MS)
+    fail_msg("may take %d ms, and took %lld, at most %lld", limit_ms,
+             (long long)live_median(took_ms, TIMES), (long long)live_max(took_ms, TIMES));
+}
+
+/* `name` cannot be had; a lock and a try of it end in time. */
+static void expect_waits(dibs_client *c, const char *name, int wait_ms, int try_ms)
+{
+  dibs_lock_options o = live_lock_options(5000, wait_ms);
+  int64_t lock_ms[TIMES], tried_ms[TIMES];
+  dibs_hold *hold = NULL;
+
+  for (int i = 0; i < TIMES; i++) {
+    int64_t begun = live_now_ms();
+
+    assert_int_not_equal(dibs_lock(c, name, &o, &hold), DIBS_OK);
+    lock_ms[i] = live_now_ms() - begun;
+    begun = live_now_ms();
+    assert_int_not_equal(dibs_try_lock(c, name, &o, &hold), DIBS_OK);
+    tried_ms[i] = live_now_ms() - begun;
+  }
+  assert_null(hold);
+  expect_in_time(lock_ms, wait_ms);
+  expect_in_time(tried_ms, try_ms);
+}
+
+static void expect_all_waits(dibs_client *c, const char *name, int try_ms)
+{
+  expect_waits(c, name, 1, try_ms);
+  expect_waits(c, name, 50, try_ms);
+  expect_waits(c, name, 150, try_ms);
+}
+
+static void theme_16_a_busy_lock_is_waited_for_as_long_as_told(void **state)
+{
+  dibs_lock_options o = live_lock_options(5000, 200);
+  dibs_hold *hold = NULL;
+  int64_t begun = live_now_ms();
+
+  (void)state;
+  assert_int_equal(dibs_lock(client, "held", &o, &hold), DIBS_TIMED_OUT);
+  assert_true(live_now_ms() - begun >= 200);         /* and not less */
+  expect_all_waits(client, "held", 0);
+}
+
+static void theme_16_a_lock_waits_for_a_dead_server_as_long_as_told(void **state)
+{
+  (void)state;
+  test_proxy_refuse(proxy, true);
+  test_proxy_cut(proxy);
+  expect_all_waits(client, "free", CONNECT_MS);
+}
+
+static void theme_16_a_lock_waits_for_a_server_never_seen_as_long_as_told(void **state)
+{
+  dibs_client *nowhere = open_quick("unix:///nonexistent/dibs.sock");
+
+  (void)state;
+  expect_all_waits(nowhere, "free", CONNECT_MS);
+  nowhere = dibs_close(nowhere);
+}
+
+static void theme_16_a_lock_waits_for_a_silent_server_as_long_as_told(void **state)
+{
+  (void)state;
+  test_proxy_black_hole(proxy, TEST_BOTH);
+  expect_all_waits(client, "free", CONNECT_MS);
+}
+
+static void theme_16_a_lock_waits_for_a_stopped_server_as_long_as_told(void **state)
+{
+  dibs_client *fresh = open_quick(test_server_tcp_url(live_server));
+
+  (void)state;
+  test_server_pause(live_server);
+  expect_waits(client, "free", 50, CONNECT_MS);
+  expect_waits(fresh, "free", 50, CONNECT_MS);
+  test_server_resume(live_server);
+  live_expect_free(client, "free", LIVE_LONG_MS);
+  live_expect_free(fresh, "free", LIVE_LONG_MS);
+  fresh = dibs_close(fresh);
+}
+
+static void theme_16_a_lock_waits_for_a_server_under_client_pause_as_long_as_told(void **state)
+{
+  (void)state;
+  assert_string_equal(test_server_command(live_server, "CLIENT PAUSE 8000 WRITE"), "OK");
+  expect_waits(client, "free", 50, CONNECT_MS);
+  assert_string_equal(test_server_command(live_server, "CLIENT UNPAUSE"), "OK");
+  live_expect_free(client, "free", LIVE_LONG_MS);
+}
+
+static void theme_16_a_release_takes_one_command_timeout_at_most(void **state)
+{
+  int64_t took_ms[TIMES];
+  char name[16];
+
+  (void)state;
+  for (int i = 0; i < TIMES; i++) {
+    dibs_hold *hold;
+    int64_t begun;
+
+    (void)snprintf(name, sizeof(name), "release-%d", i);
+    hold = live_lock(client, name, 60000);
+    test_proxy_black_hole(proxy, TEST_BOTH);
+    begun = live_now_ms();
+    assert_int_equal(dibs_release(hold), DIBS_UNKNOWN);
+    took_ms[i] = live_now_ms() - begun;
+    test_proxy_pass(proxy, TEST_BOTH);
+    live_expect_free(client, name, LIVE_LONG_MS);
+  }
+  expect_in_time(took_ms, COMMAND_MS);
+}
+
+static void theme_16_a_ping_and_a_close_take_no_longer_than_told(void **state)
+{
+  int64_t took_ms[TIMES], closed_ms[TIMES];
+
+  (void)state;
+  for (int i = 0; i < TIMES; i++) {
+    dibs_client *fresh = open_quick(test_proxy_url(proxy));
+    int64_t begun;
+
+    test_proxy_pass(proxy, TEST_BOTH);
+    (void)live_lock(fresh, "closed", 60000);
+    test_proxy_black_hole(proxy, TEST_BOTH);
+    begun = live_now_ms();
+    assert_int_not_equal(dibs_ping(fresh, 100, NULL), DIBS_OK);
+    took_ms[i] = live_now_ms() - begun;
+    begun = live_now_ms();
+    fresh = dibs_close(fresh);
+    closed_ms[i] = live_now_ms() - begun;
+    assert_int_equal(test_server_integer(live_server, "DEL %s", live_key("closed")), 1);
+  }
+  expect_in_time(took_ms, 100);
+  expect_in_time(closed_ms, 200);
+}
+
+int main(void)
+{
+#define WITH_CLIENT(test) cmocka_unit_test_setup_teardown(test, open_client, close_client)
+  const struct CMUnitTest tests[] = {
+    WITH_CLIENT(theme_16_a_busy_lock_is_waited_for_as_long_as_told),
+    WITH_CLIENT(theme_16_a_lock_waits_for_a_dead_server_as_long_as_told),
+    WITH_CLIENT(theme_16_a_lock_waits_for_a_server_never_seen_as_long_as_told),
+    WITH_CLIENT(theme_16_a_lock_waits_for_a_silent_server_as_long_as_told),
+    WITH_CLIENT(theme_16_a_lock_waits_for_a_stopped_server_as_long_as_told),
+    WITH_CLIENT(theme_16_a_lock_waits_for_a_server_under_client_pause_as_long_as_told),
+    WITH_CLIENT(theme_16_a_release_takes_one_command_timeout_at_most),
+    WITH_CLIENT(theme_16_a_ping_and_a_close_take_no_longer_than_told),
+  };
+
+  return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/theme_20_fork_test.c - a child inherits nothing: its handles say so, it sends no
+ * byte, and the parent's lock outlives whatever becomes of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "live.h"
+#include "proxy.h"
+
+static struct test_proxy *proxy;
+static dibs_client *client, *other;
+static dibs_hold *hold;
+
+static int setup(void **state)
+{
+  (void)live_server_setup(state);
+  proxy = test_proxy_start(live_server);
+  client = live_open(test_proxy_url(proxy));
+  other = live_open(test_server_url(live_server));
+  hold = live_lock(client, "parent", 60000);
+  return 0;
+}
+
+static int teardown(void **state)
+{
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+  client = dibs_close(client);
+  other = dibs_close(other);
+  live_expect_clean(live_server);
+  proxy = test_proxy_stop(proxy);
+  return live_server_teardown(state);
+}
+
+/* In a child, which may not use cmocka: the number of the first line that is wrong. */
+#define CHECK(fact) \
+  do { \
+    if (!(fact)) \
+      return __LINE__ % 250 + 1; \
+  } while (0)
+
+/* The exit code of a child that runs `work`; -n when it died of signal n. */
+static int fork_and_run(int (*work)(void))
+{
+  pid_t child;
+  int status;
+
+  (void)fflush(NULL);
+  child = fork();
+  assert_true(child >= 0);
+  if (child == 0)
+    _exit(work());
+  assert_int_equal(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static void expect_parent_is_well(void)
+{
+  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(live_try(other, "parent"), DIBS_BUSY);
+  assert_int_equal(live_try(client, "elsewhere"), DIBS_OK);
+}
+
+static void lock_ended(dibs_status status, dibs_hold *got, void *data)
+{
+  (void)status;
+  (void)got;
+  *(int *)data = 1;
+}
+
+static int all_answers_are_forked(void)
+{
+  char token[DIBS_TOKEN_SIZE];
+  dibs_stats stats = { .size = sizeof(stats) };
+  dibs_inspection *seen = NULL;
+  dibs_hold *none = NULL;
+  int was_called = 0;
+
+  CHECK(dibs_hold_state(hold) == DIBS_GONE);
+  CHECK(dibs_hold_valid_ms(hold) == 0);
+  CHECK(dibs_hold_fence(hold) == 0);
+  CHECK(dibs_hold_depth(hold) == 0);
+  CHECK(dibs_hold_fd(hold) == -1);
+  CHECK(dibs_hold_token(hold, token, sizeof(token)) == DIBS_ERR_FORKED);
+  CHECK(dibs_hold_detach(hold) == DIBS_ERR_FORKED);
+  CHECK(dibs_release(hold) == DIBS_ERR_FORKED);
+  CHECK(dibs_release_async(hold, NULL, NULL) == DIBS_ERR_FORKED);
+  CHECK(dibs_lock(client, "child", NULL, &none) == DIBS_ERR_FORKED);
+  CHECK(dibs_try_lock(client, "child", NULL, &none) == DIBS_ERR_FORKED);
+  CHECK(dibs_lock_async(client, "child", NULL, lock_ended, &was_called, NULL) ==
+        DIBS_ERR_FORKED);
+  CHECK(dibs_ping(client, 100, NULL) == DIBS_ERR_FORKED);
+  CHECK(dibs_inspect(client, "parent", &seen) == DIBS_ERR_FORKED);
+  CHECK(dibs_get_stats(client, &stats) == DIBS_ERR_FORKED);
+  CHECK(dibs_break(client, "parent", "AAAAAAAAAAAAAAAAAAAAAA:1:1") == DIBS_ERR_FORKED);
+  CHECK(dibs_fd(client) == -1);
+  CHECK(dibs_process(client) == DIBS_ERR_FORKED);
+  CHECK(none == NULL && seen == NULL && was_called == 0);
+  client = dibs_close(client);
+  return client == NULL ? 0 : 250;
+}
+
+static void theme_20_a_child_is_told_and_sends_nothing(void **state)
+{
+  uint64_t passed = test_proxy_counts(proxy).passed_to_server;
+  uint64_t open = test_proxy_counts(proxy).open;
+
+  (void)state;
+  assert_int_equal(fork_and_run(all_answers_are_forked), 0);
+  assert_int_equal(test_proxy_counts(proxy).passed_to_server, passed);
+  assert_int_equal(test_proxy_counts(proxy).open, open);
+  expect_parent_is_well();
+}
+
+static int leave(void)
+{
+  return 0;
+}
+
+static int crash(void)
+{
+  (void)signal(SIGABRT, SIG_DFL);
+  abort();
+}
+
+static int run_another_program(void)
+{
+  (void)execl("/bin/true", "true", (char *)NULL);
+  return 100;
+}
+
+static void theme_20_the_lock_outlives_exit_exec_and_crash_of_a_child(void **state)
+{
+  (void)state;
+  assert_int_equal(fork_and_run(leave), 0);
+  expect_parent_is_well();
+  assert_int_equal(fork_and_run(run_another_program), 0);
+  expect_parent_is_well();
+  assert_int_equal(fork_and_run(crash), -SIGABRT);
+  expect_parent_is_well();
+}
+
+/* A child opens a client of its own, while the parent's threads are in the middle of it. */
+static int open_anew(void)
+{
+  dibs_options o = live_options();
+  dibs_client *own = NULL;
+  dibs_hold *got = NULL;
+
+  CHECK(dibs_open(test_server_url(live_server), &o, &own) == DIBS_OK);
+  CHECK(dibs_try_lock(own, "parent", NULL, &got) == DIBS_BUSY);
+  CHECK(dibs_lock(own, "child", NULL, &got) == DIBS_OK);
+  CHECK(dibs_hold_state(got) == DIBS_HELD);
+  CHECK(dibs_release(got) == DIBS_OK);
+  own = dibs_close(own);
+  return 0;
+}
+
+static void theme_20_a_child_may_open_a_client_of_its_own(void **state)
+{
+  (void)state;
+  assert_int_equal(fork_and_run(open_anew), 0);
+  expect_parent_is_well();
+}
+
+static _Atomic bool is_over;
+
+static void *keep_busy(void *data)
+{
+  (void)data;
+  while (!atomic_load(&is_over)) {
+    dibs_hold *got = NULL;
+
+    if (dibs_lock(client, "busy", NULL, &got) != DIBS_OK || dibs_release(got) != DIBS_OK)
+      live_fault("the parent's other thread is disturbed");
+  }
+  return NULL;
+}
+
+static int answer_at_once(void)
+{
+  dibs_hold *none = NULL;
+
+  (void)alarm(5);      /* a mutex that another thread held at the fork would hang */
+  CHECK(dibs_try_lock(client, "busy", NULL, &none) == DIBS_ERR_FORKED);
+  CHECK(dibs_hold_state(hold) == DIBS_GONE);
+  CHECK(dibs_release(hold) == DIBS_ERR_FORKED);
+  return open_anew();
+}
+
+static void theme_20_a_fork_amid_calls_of_other_threads_is_no_different(void **state)
+{
+  pthread_t thread;
+
+  (void)state;
+  atomic_store(&is_over, false);
+  assert_int_equal(pthread_create(&thread, NULL, keep_busy, NULL), 0);
+  for (long run = live_times(30); run > 0; run--)
+    assert_int_equal(fork_and_run(answer_at_once), 0);
+  atomic_store(&is_over, true);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  assert_int_equal(live_faults(), 0);
+  expect_parent_is_well();
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(theme_20_a_child_is_told_and_sends_nothing),
+    cmocka_unit_test(theme_20_the_lock_outlives_exit_exec_and_crash_of_a_child),
+    cmocka_unit_test(theme_20_a_child_may_open_a_client_of_its_own),
+    cmocka_unit_test(theme_20_a_fork_amid_calls_of_other_threads_is_no_different),
+  };
+
+  return cmocka_run_group_tests(tests, setup, teardown);
+}
