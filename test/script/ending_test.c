@@ -105,6 +105,20 @@ static void a_renewal_after_the_clock_stepped_back_promises_one_length(void **st
   assert_int_equal(world_renew(w, ANNA, &l, 30000).remaining_ms, 30000);
 }
 
+static void a_renewal_in_doubt_of_the_clock_takes_the_deadline_away(void **state)
+{
+  lease_id l = world_plant(w, ANNA, 1, -60000, 30000, 0);
+
+  (void)state;
+  world_renew_at(w, ANNA, &l, 1, 0);
+  assert_non_null(strstr(test_server_command(world_server(w), "GET " WORLD_KEY), " 30000 1 2"));
+  /* A shorter one cannot give it back: the longer promise may still be believed. */
+  world_renew(w, ANNA, &l, 29999);
+  assert_non_null(strstr(test_server_command(world_server(w), "GET " WORLD_KEY), " 30000 2 2"));
+  world_renew(w, ANNA, &l, 30000);
+  assert_non_null(strstr(test_server_command(world_server(w), "GET " WORLD_KEY), " 30000 3 0"));
+}
+
 static void a_renewal_raises_the_retention(void **state)
 {
   acquire_answer a = world_acquire(w, ANNA, 1);
@@ -431,6 +445,7 @@ int main(void)
     CASE(a_renewal_never_shortens),
     CASE(a_renewal_lengthens_the_lease_and_its_length),
     CASE(a_renewal_after_the_clock_stepped_back_promises_one_length),
+    CASE(a_renewal_in_doubt_of_the_clock_takes_the_deadline_away),
     CASE(a_renewal_raises_the_retention),
     CASE(a_renewal_never_creates_a_lease),
     CASE(a_renewal_tells_how_many_wait),

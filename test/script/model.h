@@ -41,6 +41,7 @@ acquire_answer model_acquire(struct model *m, int64_t now, int who, const acquir
 release_answer model_release(struct model *m, int64_t now, const char *lease);
 release_answer model_break(struct model *m, int64_t now, const char *lease);
 int64_t model_cancel(struct model *m, int64_t now, int who, uint64_t ask, int64_t until_us);
-renew_answer model_renew(struct model *m, int64_t now, const char *lease, int64_t ttl_ms);
+renew_answer model_renew(struct model *m, int64_t now, const char *lease, int64_t ttl_ms,
+                         int64_t estimate_us);
 
 #endif

@@ -191,12 +191,13 @@ static void step_renew(struct run *r, int who)
 {
   lease_id l;
   int64_t ttl = below(r, 2) == 0 ? 30000 : (int64_t)below(r, 90000) + 1;
+  int64_t estimate = r->now + (int64_t)below(r, 1400000) - 700000;
   renew_answer expected, got;
 
   if (!some_lease(r, &l))
     return;
-  expected = model_renew(&r->model, r->now, lease_text(&l), ttl);
-  got = world_renew(w, who, &l, ttl);
+  expected = model_renew(&r->model, r->now, lease_text(&l), ttl, estimate);
+  got = world_renew_at(w, who, &l, ttl, estimate);
   snprintf(r->what, sizeof(r->what), "renew %s %lld: %lld, got %lld", lease_text(&l),
            (long long)ttl, (long long)expected.remaining_ms, (long long)got.remaining_ms);
   if (got.is_ours != expected.is_ours || got.remaining_ms != expected.remaining_ms ||
