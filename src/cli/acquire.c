@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/durations.h"
@@ -108,6 +109,7 @@ int command_acquire(const arguments *a)
   signal_watch signals;
   take_result taken;
   session s;
+  bool is_closed;
   int code;
 
   if (a->for_pid != 0)
@@ -121,7 +123,10 @@ int command_acquire(const arguments *a)
   }
   memset(&taken, 0, sizeof(taken));
   code = take_and_hand_out(&s, a, &signals, &taken);
-  session_close(&s);
-  wait_view_end(taken.view);
-  return taken.signal == SIGINT ? signals_leave(SIGINT) : code;
+  is_closed = take_end(&s, &taken);
+  if (taken.signal == SIGINT)
+    code = signals_leave(SIGINT);
+  if (!is_closed)
+    _exit(code);   /* nothing of ours is in stdout: there is no token */
+  return code;
 }

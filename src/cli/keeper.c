@@ -139,8 +139,7 @@ static int keeper_main(session *s, const arguments *a)
   }
   if (taken.hold != NULL)
     dibs_release(taken.hold);
-  session_close(s);
-  wait_view_end(taken.view);
+  (void)take_end(s, &taken);   /* ends by _exit() in any case */
   return code;
 }
 

@@ -214,7 +214,7 @@ static int leave(const run *r, int code)
 int command_run(const arguments *a)
 {
   run r = { .a = a, .status_fd = -1, .timer_fd = -1, .capture = { -1, -1 } };
-  bool is_live;
+  bool is_live, is_closed;
   int code = find_command(&r);
 
   r.notify.fd = -1;
@@ -233,11 +233,13 @@ int command_run(const arguments *a)
 
   code = take_and_run(&r);
 
-  session_close(&r.session);
-  wait_view_end(r.taken.view);
+  is_closed = take_end(&r.session, &r.taken);
   run_report(&r, code);
   notify_end(&r.notify);
   if (r.timer_fd >= 0)
     close(r.timer_fd);
-  return leave(&r, code);
+  code = leave(&r, code);
+  if (!is_closed)
+    _exit(code);
+  return code;
 }

@@ -15,8 +15,8 @@
 
 #define PASSWORD_MAX 4096
 
-/* Together with the wait for a cancelled ask this stays below a second: so long may an
- * interrupted `dibs run` take to leave the queue. */
+/* Together with the patience of take.c and wait_view.c this stays below a second: so long
+ * may an interrupted `dibs run` take to leave the queue. */
 #define CLOSE_TIMEOUT_MS 400
 
 /* ---- passwords ---- */

@@ -55,7 +55,8 @@ void show_lease(const dibs_inspection *i, char *ret_words, size_t size)
   if (show_is_held(i))
     snprintf(ret_words, size, "held %s", lease);
   else
-    snprintf(ret_words, size, "free, to be handed over");
+    snprintf(ret_words, size,
+             i->is_held ? "its lease ran out, to be taken over" : "free, to be handed over");
 }
 
 void show_holder(const dibs_inspection *i, char *ret_words, size_t size)

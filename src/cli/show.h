@@ -10,7 +10,8 @@
 #include <dibs/lock.h>
 
 /* Whether somebody holds it by the server's clock. A lease that ran out stays on the
- * server until the next one takes it over. */
+ * server until the next one takes it over, which the protocol lets him do a little later:
+ * clocks may differ. */
 bool show_is_held(const dibs_inspection *i);
 
 /* `web-3 (pid 4121 "backup.sh")`, as far as the server knows it. */

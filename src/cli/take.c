@@ -15,7 +15,7 @@
 #include "cli/show.h"
 
 /* How long the answer to a cancel is waited for. */
-#define CANCEL_PATIENCE_MS 450
+#define CANCEL_PATIENCE_MS 350
 
 /* Whoever gets the lock within this time wants to hear nothing about waiting. */
 #define SHOW_AFTER_MS 300
@@ -258,6 +258,15 @@ void take_lock(session *s, const arguments *a, const char *name, uint32_t flags,
   } else if (status != DIBS_OK) {
     ret_result->code = code_of_failure(s, a, name, status);
   }
+}
+
+bool take_end(session *s, take_result *taken)
+{
+  if (!wait_view_end(taken->view))
+    return false;
+  taken->view = NULL;
+  session_close(s);
+  return true;
 }
 
 /* ---- a wrapper inside a wrapper ---- */

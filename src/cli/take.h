@@ -19,12 +19,16 @@ typedef struct take_result {
   int code;              /* neither: what to exit with; the reason has been said */
   int64_t waited_ms;
   bool has_shown;        /* the person was told that we wait */
-  wait_view *view;       /* to be ended after dibs_close() */
+  wait_view *view;       /* to be ended by take_end() */
 } take_result;
 
 /* `flags` DIBS_LOCK_* bits. */
 void take_lock(session *s, const arguments *a, const char *name, uint32_t flags,
                signal_watch *signals, take_result *ret_result);
+
+/* Closes the session. false when a server that does not answer keeps a thread in it: then
+ * there is nothing more to tell it either, and the process ends by _exit(). */
+bool take_end(session *s, take_result *taken);
 
 /* Refuses with 78 when a `dibs run` around this process holds the same name on the same
  * server: it would wait for itself. Returns 0 or a code, after saying why. */

@@ -18,6 +18,9 @@
 
 #define SHOW_EVERY_MS 1000
 
+/* An answer that is still under way at the end is waited for so long. */
+#define END_PATIENCE_MS 150
+
 struct wait_view {
   dibs_client *client;
   const char *name;
@@ -232,14 +235,23 @@ bool wait_view_silence(wait_view *v)
   return has_shown;
 }
 
-wait_view *wait_view_end(wait_view *v)
+bool wait_view_end(wait_view *v)
 {
+  struct timespec until;
+
   if (v == NULL)
-    return NULL;
+    return true;
   wait_view_silence(v);
-  pthread_join(v->thread, NULL);
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_nsec += END_PATIENCE_MS * 1000000L;
+  if (until.tv_nsec >= 1000000000) {
+    until.tv_sec++;
+    until.tv_nsec -= 1000000000;
+  }
+  if (pthread_timedjoin_np(v->thread, NULL, &until) != 0)
+    return false;
   pthread_cond_destroy(&v->changed);
   pthread_mutex_destroy(&v->lock);
   free(v);
-  return NULL;
+  return true;
 }

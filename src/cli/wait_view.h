@@ -24,8 +24,8 @@ wait_view *wait_view_start(dibs_client *client, const char *name, bool is_live,
 /* Nothing more is shown from here on. Whether something was. NULL allowed. */
 bool wait_view_silence(wait_view *v);
 
-/* Waits for the thread; it may be in a call, so dibs_close() comes before. NULL is
- * allowed. */
-wait_view *wait_view_end(wait_view *v);
+/* Waits for the thread, before dibs_close(). false when it still waits for a server that
+ * does not answer: then the client may not be closed, only left behind. NULL is allowed. */
+bool wait_view_end(wait_view *v);
 
 #endif

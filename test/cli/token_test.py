@@ -33,7 +33,7 @@ def a_lease_that_nobody_renews_says_so_and_ends():
     got = dibs('acquire', '-t', '700ms', 'short')
     contains(got.err, 'nobody renews this lease: it ends in 700ms')
     until(lambda: not is_held('short'), 'the lease ended', 3)
-    equal(dibs('run', '-n', 'short', '--', 'true').code, 0)
+    equal(dibs('run', '-w', '9s', 'short', '--', 'true').code, 0)
     equal(dibs('renew', got.out.strip()).code, 79)
     equal(dibs('release', got.out.strip()).code, 79)
 
@@ -45,9 +45,9 @@ def a_lease_that_ran_out_is_still_given_back_when_nobody_had_the_lock_since():
 
 
 def no_renew_is_the_same_without_the_hint():
-    got = dibs('acquire', '-t', '700ms', '--no-renew', 'short')
+    got = dibs('acquire', '-t', '700ms', '--no-renew', 'shorter')
     equal((got.code, got.err), (0, ''))
-    until(lambda: not is_held('short'), 'the lease ended', 3)
+    until(lambda: not is_held('shorter'), 'the lease ended', 3)
 
 
 def renew_makes_it_last_and_v_tells_how_long():
