@@ -70,6 +70,9 @@ struct dibs_client {
 /* DIBS_OK: the mutex is held, and client_leave() must follow. */
 dibs_status client_enter(dibs_client *c, bool blocks);
 void client_leave(dibs_client *c);
+/* For calls of several questions: dibs_close() waits for client_unpin(). Without mutex. */
+dibs_status client_pin(dibs_client *c);
+void client_unpin(dibs_client *c);
 /* Remembers a fault for dibs_last_error(). Mutex held. Returns `status`. */
 dibs_status client_fault(dibs_client *c, dibs_status status, const char *words);
 /* The same from outside the mutex. */

@@ -32,6 +32,21 @@ void client_leave(dibs_client *c)
   drive_unlock(c->drive);
 }
 
+dibs_status client_pin(dibs_client *c)
+{
+  dibs_status status = client_enter(c, true);
+
+  if (status == DIBS_OK)
+    drive_unlock(c->drive);
+  return status;
+}
+
+void client_unpin(dibs_client *c)
+{
+  drive_lock(c->drive);
+  client_leave(c);
+}
+
 dibs_status claim_enter(const void *value, handle_kind kind, bool blocks, entry *ret_entry)
 {
   handle *h = handle_pin(value, kind);

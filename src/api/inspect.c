@@ -243,20 +243,18 @@ dibs_status inspect_name(dibs_client *c, const void *name, size_t size,
 dibs_status dibs_inspect_bytes(dibs_client *c, const void *name, size_t name_size,
                                dibs_inspection **ret_inspection)
 {
+  dibs_status status = client_pin(c);
   const char *fault;
 
-  if (c == NULL)
-    return DIBS_ERR_ARGUMENT;
-  if (c->epoch != fork_epoch())
-    return DIBS_ERR_FORKED;
-  if (drive_is_in_callback())
-    return DIBS_ERR_WOULD_BLOCK;
+  if (status != DIBS_OK)
+    return status;
   fault = name == NULL ? "name is NULL" : native_name_fault(name, name_size);
   if (fault == NULL && ret_inspection == NULL)
     fault = "ret_inspection is NULL";
-  if (fault != NULL)
-    return client_refuse(c, DIBS_ERR_ARGUMENT, fault);
-  return inspect_name(c, name, name_size, ret_inspection);
+  status = fault != NULL ? client_refuse(c, DIBS_ERR_ARGUMENT, fault)
+                         : inspect_name(c, name, name_size, ret_inspection);
+  client_unpin(c);
+  return status;
 }
 
 dibs_status dibs_inspect(dibs_client *c, const char *name, dibs_inspection **ret_inspection)

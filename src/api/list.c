@@ -108,14 +108,17 @@ dibs_status dibs_list(dibs_client *c, const char *pattern, dibs_list_callback ca
 {
   walk w = { .client = c, .pattern = pattern, .callback = callback, .data = data,
              .cursor = "0" };
-  dibs_status status;
+  dibs_status status = client_pin(c);
 
-  if (c == NULL)
-    return DIBS_ERR_ARGUMENT;
+  if (status != DIBS_OK)
+    return status;
   if (callback == NULL)
-    return client_refuse(c, DIBS_ERR_ARGUMENT, "callback is NULL");
-  do
+    status = client_refuse(c, DIBS_ERR_ARGUMENT, "callback is NULL");
+  while (status == DIBS_OK) {
     status = page_walk(&w);
-  while (status == DIBS_OK && !w.must_stop && strcmp(w.cursor, "0") != 0);
+    if (w.must_stop || strcmp(w.cursor, "0") == 0)
+      break;
+  }
+  client_unpin(c);
   return status;
 }
