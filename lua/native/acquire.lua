@@ -19,7 +19,7 @@ if until_us > 0 and now > until_us then
 end
 -- A deadline written or read by a clock that its client doubts decides nothing.
 local flags = string.byte(ARGV[7]) < 97 and 1 or 0
-if math.abs(now - ARGV[6]) > 500000 then
+if math.abs(now - ARGV[6]) > 250000 then
   flags = flags + 2
 end
 local value = redis.call('MGET', KEYS[1])[1]

@@ -4,7 +4,7 @@
 -- KEYS 1 the lock    ARGV and answers as release
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local doubt = math.abs(now - ARGV[3]) > 500000 and 2 or 0
+local doubt = math.abs(now - ARGV[3]) > 250000 and 2 or 0
 local prefix, name = string.match(ARGV[2], '^(%S+) (.*)$')
 --@include load
 --@include new_lease

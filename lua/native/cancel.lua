@@ -6,7 +6,7 @@
 -- answers 1 when a lease was given up, else 0
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local doubt = math.abs(now - ARGV[5]) > 500000 and 2 or 0
+local doubt = math.abs(now - ARGV[5]) > 250000 and 2 or 0
 local ask, until_us = tonumber(ARGV[2]), tonumber(ARGV[3])
 local prefix, name = string.match(ARGV[4], '^(%S+) (.*)$')
 --@include load

@@ -12,7 +12,7 @@ if value and string.find(value, ARGV[1] .. ' ', 1, true) == 1 then
 end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local doubt = math.abs(now - ARGV[3]) > 500000 and 2 or 0
+local doubt = math.abs(now - ARGV[3]) > 250000 and 2 or 0
 local prefix, name = string.match(ARGV[2], '^(%S+) (.*)$')
 --@include load
 --@include new_lease

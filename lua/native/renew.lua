@@ -7,7 +7,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 --@include read_value
 --@include raise_ttl
-local doubt = math.abs(now - ARGV[2 * #KEYS + 1]) > 500000 and 2 or 0
+local doubt = math.abs(now - ARGV[2 * #KEYS + 1]) > 250000 and 2 or 0
 local answer = { now }
 local values = redis.call('MGET', unpack(KEYS))
 for i, key in ipairs(KEYS) do

@@ -135,7 +135,7 @@ static dibs_status agreed_time(dibs_client *c, int64_t *ret_us)
         text_to_uint(parts[0]->bytes, parts[0]->size, &seconds) &&
         text_to_uint(parts[1]->bytes, parts[1]->size, &micros))
       *ret_us = (int64_t)(seconds * 1000000 + micros);
-    if (llabs(*ret_us - drive_wall_us()) > 500000)
+    if (llabs(*ret_us - drive_wall_us()) > 250000)
       *ret_us = 0;
   }
   question_deinit(&q);

@@ -2,7 +2,7 @@
 /* lock/server_clock.c - the estimate of the server's time. */
 #include "lock/server_clock.h"
 
-#define AGREEMENT_US 500000
+#define AGREEMENT_US 250000
 #define STEP_US 250000
 #define DISTRUST_AFTER_STEP SPAN_MS(3600 * 1000)
 

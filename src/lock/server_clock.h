@@ -27,7 +27,7 @@ void server_clock_wall(server_clock *c, int64_t wall_us, instant now);
 int64_t server_clock_at(const server_clock *c, instant at);
 
 /* The same, but 0 when it must not decide over a lease: the two wall clocks disagree by
- * more than half a second, or either was seen to step within the last hour. What may be
+ * more than a quarter of a second, or either was seen to step within the last hour. What may be
  * done with it is in protocol.md 4, rule "over". */
 int64_t server_clock_trusted_at(const server_clock *c, instant now);
 

@@ -27,7 +27,7 @@ static void a_release_frees_the_lock_and_may_be_repeated(void **state)
 
 static void a_release_that_comes_late_learns_who_took_the_lease(void **state)
 {
-  lease_id dead = world_plant(w, ANNA, 1, -2001, 30000, 0);
+  lease_id dead = world_plant(w, ANNA, 1, -1001, 30000, 0);
   acquire_answer a = world_acquire(w, BERT, 1);
   release_answer r = world_release(w, ANNA, &dead);
 

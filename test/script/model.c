@@ -151,7 +151,7 @@ static void end_lease(struct model *m, int64_t now, int client, uint64_t ask, ui
 
 static bool agrees(int64_t now, int64_t estimate_us)
 {
-  return llabs(now - estimate_us) <= 500000;
+  return llabs(now - estimate_us) <= 250000;
 }
 
 static bool is_over(const struct model *m, int64_t now, const acquire_call *c)
@@ -164,7 +164,7 @@ static bool is_over(const struct model *m, int64_t now, const acquire_call *c)
     if (is_lease(m, watched) && c->watched_renewals == m->renewals)
       return true;
   }
-  return now > m->deadline_us + 2000000 && (m->flags & NO_DEADLINE) == 0 &&
+  return now > m->deadline_us + 1000000 && (m->flags & NO_DEADLINE) == 0 &&
          agrees(now, c->estimate_us);
 }
 

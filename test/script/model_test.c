@@ -112,7 +112,7 @@ static acquire_call some_call(struct run *r, int who, lease_id *watched)
   if (below(r, 8) == 0)
     c.until_us = r->now + (int64_t)below(r, 3) - 1;
   if (below(r, 6) > 0)
-    c.estimate_us = r->now + (int64_t)below(r, 1100000) - 550000;
+    c.estimate_us = r->now + (int64_t)below(r, 550000) - 275000;
   if (below(r, 20) == 0)
     c.floor = r->model.token + below(r, 5000000);
   if (below(r, 3) == 0)

@@ -43,13 +43,13 @@ if queue and queue.mine then
   end
 end
 
--- Over: 2 s past its deadline, where neither its holder nor the caller doubts this server's
--- clock (each within 1 s of a common time, so a step of it in between is less than 2 s); or
+-- Over: 1 s past its deadline, where neither its holder nor the caller doubts this server's
+-- clock (each within 500 ms of a common time, so a step of it in between is less than 1 s); or
 -- because the caller has watched this very lease, not renewed, for its whole length on a
 -- clock of its own.
 if not is_free then
   is_free = watched == lease.id and watched_renewals == lease.renewals or
-    now > lease.deadline + 2000000 and lease.flags < 2 and flags < 2
+    now > lease.deadline + 1000000 and lease.flags < 2 and flags < 2
 end
 local me = { client = ARGV[1], ask = ARGV[2], ttl = ARGV[3], flags = flags, floor = floor }
 
