@@ -378,6 +378,19 @@ instant engine_deadline(const engine *e)
   return first;
 }
 
+bool engine_is_idle(const engine *e)
+{
+  if (lock_get_counts(e->locks).waiting > 0)
+    return false;
+  for (int i = 0; i < ENGINE_LINKS; i++) {
+    const connection *c = &e->connections[i];
+
+    if (c->state == PLAN_CONNECTING || link_unanswered(c->link) > 0)
+      return false;
+  }
+  return true;
+}
+
 const char *engine_output(const engine *e, int i, size_t *ret_size)
 {
   return link_output(e->connections[i].link, ret_size);

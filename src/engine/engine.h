@@ -95,6 +95,8 @@ void engine_received(engine *e, int link, const void *bytes, size_t size, instan
 void engine_wall_clock(engine *e, int64_t wall_us, instant now);
 void engine_tick(engine *e, instant now);
 instant engine_deadline(const engine *e);       /* tick then at the latest */
+/* Nobody waits, and no answer is to come: whatever a socket says now is no hurry. */
+bool engine_is_idle(const engine *e);
 
 const char *engine_output(const engine *e, int link, size_t *ret_size);
 void engine_written(engine *e, int link, size_t size);
