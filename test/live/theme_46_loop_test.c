@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/theme_46_loop_test.c - one descriptor and dibs_process() are all that a loop of
+ * the program's own needs: poll(), an outer edge-triggered epoll, with and without the
+ * library's thread. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "live.h"
+
+struct outcome {
+  pthread_t thread;         /* on which the callback ran */
+  dibs_status status;
+  dibs_hold *hold;
+  int calls;
+};
+
+static dibs_client *other;
+
+static int setup(void **state)
+{
+  (void)live_server_setup(state);
+  other = live_open(test_server_url(live_server));
+  return 0;
+}
+
+static int teardown(void **state)
+{
+  other = dibs_close(other);
+  live_expect_clean(live_server);
+  return live_server_teardown(state);
+}
+
+static dibs_client *open_loop(unsigned flags)
+{
+  dibs_options o = live_options();
+  dibs_client *client;
+
+  o.flags |= flags;
+  client = live_open_with(test_server_url(live_server), &o);
+  assert_true(dibs_fd(client) >= 0);
+  return client;
+}
+
+static void locked(dibs_status status, dibs_hold *hold, void *data)
+{
+  struct outcome *o = data;
+
+  o->thread = pthread_self();
+  o->status = status;
+  o->hold = hold;
+  o->calls++;
+}
+
+static void released(dibs_status status, void *data)
+{
+  locked(status, NULL, data);
+}
+
+static void lost(dibs_hold *hold, dibs_status why, void *data)
+{
+  locked(why, hold, data);
+}
+
+/* ---- the loops ---- */
+
+typedef bool loop(dibs_client *client, const struct outcome *o, int until);
+
+static int short_of(int64_t want_ms, int64_t end_ms)
+{
+  int64_t left = end_ms - live_now_ms();
+
+  if (want_ms >= 0 && want_ms < left)
+    left = want_ms;
+  return left < 0 ? 0 : (int)left;
+}
+
+/* Obeys what dibs_process() asks for; false: `until` calls have not come in time. */
+static bool by_poll(dibs_client *client, const struct outcome *o, int until)
+{
+  struct pollfd watch = { .fd = dibs_fd(client), .events = POLLIN };
+  int64_t end = live_now_ms() + LIVE_LONG_MS, next = 0;
+
+  while (o->calls < until && live_now_ms() < end) {
+    (void)poll(&watch, 1, short_of(next, end));
+    next = dibs_process(client);
+    assert_true(next >= -1);
+  }
+  return o->calls >= until;
+}
+
+/* The descriptor alone, without the time that dibs_process() answers. */
+static bool by_descriptor_only(dibs_client *client, const struct outcome *o, int until)
+{
+  struct pollfd watch = { .fd = dibs_fd(client), .events = POLLIN };
+  int64_t end = live_now_ms() + LIVE_LONG_MS;
+
+  while (o->calls < until && live_now_ms() < end)
+    if (poll(&watch, 1, short_of(-1, end)) == 1)
+      assert_true(dibs_process(client) >= -1);
+  return o->calls >= until;
+}
+
+/* An outer epoll that tells each readiness once: nothing may be left behind. */
+static bool by_edge(dibs_client *client, const struct outcome *o, int until)
+{
+  struct epoll_event watch = { .events = EPOLLIN | EPOLLET }, told;
+  int64_t end = live_now_ms() + LIVE_LONG_MS;
+  int outer = epoll_create1(EPOLL_CLOEXEC);
+
+  assert_int_equal(epoll_ctl(outer, EPOLL_CTL_ADD, dibs_fd(client), &watch), 0);
+  while (o->calls < until && live_now_ms() < end)
+    if (epoll_wait(outer, &told, 1, short_of(-1, end)) == 1)
+      assert_true(dibs_process(client) >= -1);
+  (void)close(outer);
+  return o->calls >= until;
+}
+
+/* ---- one story for every loop: lock, wait for another, be renewed, release, be lost ---- */
+
+static void lock_and_release(dibs_client *client, loop *run, const char *name)
+{
+  dibs_lock_options options = live_lock_options(300, 0);
+  struct outcome got = { .calls = 0 }, gone = { .calls = 0 };
+
+  live_expect(client, dibs_lock_async(client, name, &options, locked, &got, NULL), DIBS_OK);
+  assert_int_equal(got.calls, 0);                    /* never inside the call */
+  assert_true(run(client, &got, 1));
+  assert_int_equal(got.status, DIBS_OK);
+  assert_true(pthread_equal(got.thread, pthread_self()));
+  assert_int_equal(live_try(other, name), DIBS_BUSY);
+  assert_int_equal(dibs_release_async(got.hold, released, &gone), DIBS_OK);
+  assert_true(run(client, &gone, 1));
+  assert_int_equal(gone.status, DIBS_OK);
+  assert_int_equal(live_try(other, name), DIBS_OK);
+}
+
+static void wait_for_another(dibs_client *client, loop *run, const char *name)
+{
+  dibs_lock_options options = live_lock_options(3000, 0);
+  dibs_hold *held = live_lock(other, name, 60000);
+  struct outcome got = { .calls = 0 }, hasty = { .calls = 0 };
+
+  live_expect(client, dibs_lock_async(client, name, &options, locked, &got, NULL), DIBS_OK);
+  options.wait_ms = 50;
+  live_expect(client, dibs_lock_async(client, name, &options, locked, &hasty, NULL), DIBS_OK);
+  assert_true(run(client, &hasty, 1));
+  assert_int_equal(hasty.status, DIBS_TIMED_OUT);
+  assert_int_equal(got.calls, 0);
+  assert_int_equal(dibs_release(held), DIBS_OK);
+  assert_true(run(client, &got, 1));
+  assert_int_equal(got.status, DIBS_OK);
+  assert_int_equal(dibs_release_async(got.hold, NULL, NULL), DIBS_OK);
+}
+
+static void be_renewed_and_lost(dibs_client *client, loop *run, const char *name)
+{
+  dibs_lock_options options = live_lock_options(600, 0);
+  struct outcome got = { .calls = 0 }, gone = { .calls = 0 };
+  uint64_t renewed = live_stats(client).renewed;
+
+  options.on_lost = lost;
+  options.on_lost_data = &gone;
+  live_expect(client, dibs_lock_async(client, name, &options, locked, &got, NULL), DIBS_OK);
+  assert_true(run(client, &got, 1));
+  assert_int_equal(got.status, DIBS_OK);
+  while (live_stats(client).renewed < renewed + 3) {
+    struct pollfd watch = { .fd = dibs_fd(client), .events = POLLIN };
+
+    (void)poll(&watch, 1, 5);
+    assert_true(dibs_process(client) >= -1);
+    assert_int_not_equal(dibs_hold_state(got.hold), DIBS_GONE);
+  }
+  assert_int_equal(test_server_integer(live_server, "DEL %s", live_key(name)), 1);
+  assert_true(run(client, &gone, 1));
+  assert_int_equal(dibs_hold_state(got.hold), DIBS_GONE);
+  assert_int_equal(gone.calls, 1);
+  assert_int_equal(dibs_release(got.hold), gone.status);
+}
+
+static void tell_story(unsigned flags, loop *run)
+{
+  dibs_client *client = open_loop(flags);
+  int fd = dibs_fd(client);
+
+  for (long times = live_times(20); times > 0; times--)
+    lock_and_release(client, run, "story");
+  wait_for_another(client, run, "story");
+  be_renewed_and_lost(client, run, "lost");
+  assert_string_not_equal(test_server_command(live_server, "CLIENT KILL TYPE normal"), "0");
+  lock_and_release(client, run, "after");
+  assert_int_equal(dibs_fd(client), fd);             /* constant until the end */
+  client = dibs_close(client);
+}
+
+static void theme_46_poll_drives_a_client_without_thread(void **state)
+{
+  (void)state;
+  tell_story(DIBS_CLIENT_NO_THREAD, by_poll);
+}
+
+static void theme_46_the_descriptor_alone_drives_a_client_without_thread(void **state)
+{
+  (void)state;
+  tell_story(DIBS_CLIENT_NO_THREAD, by_descriptor_only);
+}
+
+static void theme_46_an_edge_triggered_epoll_drives_a_client_without_thread(void **state)
+{
+  (void)state;
+  tell_story(DIBS_CLIENT_NO_THREAD, by_edge);
+}
+
+static void theme_46_poll_runs_the_callbacks_of_a_client_with_thread(void **state)
+{
+  (void)state;
+  tell_story(DIBS_CLIENT_PROCESS_CALLBACKS, by_descriptor_only);
+}
+
+static void theme_46_an_edge_triggered_epoll_runs_the_callbacks_of_a_thread(void **state)
+{
+  (void)state;
+  tell_story(DIBS_CLIENT_PROCESS_CALLBACKS, by_edge);
+}
+
+/* ---- what the flags promise ---- */
+
+static int threads_now(void)
+{
+  DIR *tasks = opendir("/proc/self/task");
+  int count = -2;              /* . and .. */
+
+  assert_non_null(tasks);
+  while (readdir(tasks) != NULL)
+    count++;
+  (void)closedir(tasks);
+  return count;
+}
+
+static void theme_46_a_client_without_thread_has_none_and_can_block(void **state)
+{
+  int before = threads_now();
+  dibs_client *client = open_loop(DIBS_CLIENT_NO_THREAD);
+  dibs_lock_options o = live_lock_options(3000, 50);
+  dibs_hold *held = live_lock(other, "blocking", 60000), *hold = NULL;
+
+  (void)state;
+  assert_int_equal(dibs_lock(client, "blocking", &o, &hold), DIBS_TIMED_OUT);
+  assert_int_equal(dibs_release(held), DIBS_OK);
+  hold = live_lock(client, "blocking", 3000);
+  assert_int_equal(threads_now(), before);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+  client = dibs_close(client);
+}
+
+static void theme_46_with_callbacks_in_the_loop_renewals_need_no_loop(void **state)
+{
+  dibs_client *client = open_loop(DIBS_CLIENT_PROCESS_CALLBACKS);
+  dibs_hold *hold = live_lock(client, "renewed", 300);
+
+  (void)state;
+  while (live_stats(client).renewed < 5 && dibs_hold_state(hold) != DIBS_GONE)
+    (void)poll(NULL, 0, 5);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+  client = dibs_close(client);
+}
+
+static void theme_46_a_client_without_flags_has_no_descriptor(void **state)
+{
+  (void)state;
+  assert_int_equal(dibs_fd(other), -1);
+  assert_int_equal(dibs_process(other), DIBS_ERR_UNSUPPORTED);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(theme_46_poll_drives_a_client_without_thread),
+    cmocka_unit_test(theme_46_the_descriptor_alone_drives_a_client_without_thread),
+    cmocka_unit_test(theme_46_an_edge_triggered_epoll_drives_a_client_without_thread),
+    cmocka_unit_test(theme_46_poll_runs_the_callbacks_of_a_client_with_thread),
+    cmocka_unit_test(theme_46_an_edge_triggered_epoll_runs_the_callbacks_of_a_thread),
+    cmocka_unit_test(theme_46_a_client_without_thread_has_none_and_can_block),
+    cmocka_unit_test(theme_46_with_callbacks_in_the_loop_renewals_need_no_loop),
+    cmocka_unit_test(theme_46_a_client_without_flags_has_no_descriptor),
+  };
+
+  return cmocka_run_group_tests(tests, setup, teardown);
+}
