@@ -232,7 +232,6 @@ static void calls_await(dibs_client *c)
   waiters_end(c);
   (void)drive_wait(c->drive, &idle, INSTANT_NEVER);
   c->idle = NULL;
-  drive_waiter_deinit(&idle);
 }
 
 /* What the engine still knows ends without it; on the server it runs out by itself. */

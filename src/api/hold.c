@@ -161,7 +161,6 @@ static dibs_status release_wait(claim *cl)
       (void)client_fault(c, status, "the server has not confirmed the release in time");
   }
   cl->waiter = NULL;
-  drive_waiter_deinit(&waiter);
   claim_settle(cl);
   return status;
 }

@@ -103,7 +103,6 @@ static dibs_status lock_wait(claim *cl, dibs_hold **ret_hold)
   cl->waiter = &waiter;
   (void)drive_wait(c->drive, &waiter, INSTANT_NEVER);
   cl->waiter = NULL;
-  drive_waiter_deinit(&waiter);
   status = cl->status;
   if (status == DIBS_OK)
     *ret_hold = cl->granted_hold;

@@ -29,7 +29,6 @@ dibs_status question_wait(dibs_client *c, question *q)
 void question_deinit(question *q)
 {
   q->reply = resp_reply_free(q->reply);
-  drive_waiter_deinit(&q->waiter);
 }
 
 void question_answered(dibs_client *c, question *q, const effect *e)
@@ -48,7 +47,6 @@ dibs_status question_run(dibs_client *c, question *q, const buffer *command,
   drive_waiter_init(&q->waiter);
   if (status != DIBS_OK)
     return status;
-  drive_waiter_deinit(&q->waiter);
   question_ask(c, q, command, with_text, client_give_up_at(c));
   status = question_wait(c, q);
   client_leave(c);

@@ -39,11 +39,6 @@ void drive_lock(drive *d)
   (void)pthread_mutex_lock(&d->mutex);
 }
 
-void drive_unlock(drive *d)
-{
-  (void)pthread_mutex_unlock(&d->mutex);
-}
-
 engine *drive_engine(drive *d)
 {
   return d->engine;
@@ -128,7 +123,7 @@ dibs_status drive_new(const drive_settings *settings, drive **ret_drive, text *w
   d->has_callback_thread = settings->has_callback_thread;
   d->connect_timeout = settings->engine.connect_timeout;
   d->command_timeout = settings->engine.command_timeout;
-  d->timer_at = INSTANT_NEVER;
+  d->timer_at = d->show_at = INSTANT_NEVER;
   d->main_fd = d->links_fd = d->wake_fd = d->leader_fd = d->callbacks_fd = d->timer_fd = -1;
   for (int i = 0; i < ENGINE_LINKS; i++)
     transport_init(&d->transports[i], i, &d->memory);
@@ -173,7 +168,6 @@ void drive_close(drive *d, instant until)
   engine_close(d->engine, drive_now());
   (void)drive_wait(d, &closer, until);
   d->closer = NULL;
-  drive_waiter_deinit(&closer);
 }
 
 static void fd_close(int fd)

@@ -54,7 +54,7 @@ int64_t drive_wall_us(void);                    /* CLOCK_REALTIME, since 1970 */
 bool drive_is_forked(const drive *d);           /* this process is a child of its maker */
 
 void drive_lock(drive *d);
-void drive_unlock(drive *d);
+void drive_unlock(drive *d);                    /* and wakes those who are done */
 engine *drive_engine(drive *d);
 /* Hands out all effects, sends what can be sent, sets the timer. Mutex held. While a reader
  * of sockets is awake, sending is left to it: so commands of many threads go together. */
@@ -63,13 +63,13 @@ void drive_settle(drive *d);
 /* ---- blocking calls: a waiter, made done by the handler ---- */
 
 typedef struct drive_waiter {
-  pthread_cond_t condition;
+  _Atomic uint32_t word;               /* 0: sleeps; a futex */
   bool is_done;
-  struct drive_waiter *previous, *next;
+  bool is_to_wake, is_being_woken;     /* in the list of drive_unlock(); taken from it */
+  struct drive_waiter *previous, *next, *next_to_wake;
 } drive_waiter;
 
 void drive_waiter_init(drive_waiter *w);
-void drive_waiter_deinit(drive_waiter *w);
 void drive_waiter_done(drive *d, drive_waiter *w);      /* mutex held */
 /* Settles, and waits until `w` is done or `until`; answers whether it is done. Mutex held
  * on entry and return, not meanwhile. */

@@ -3,7 +3,9 @@
  * drive_process().
  *
  * While somebody leads, `links` is hidden from dibs-io by an empty event mask in `main`.
- * A leader that ends passes the role to another blocked call, or shows `links` again. */
+ * A leader that ends passes the role to another blocked call, or shows `links` again: at
+ * once when anything is to come, else a little later, because a program that takes one
+ * lock often takes the next. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -19,6 +21,7 @@
 #define EVENTS_MAX 16
 #define IO_LEADS_FROM 7        /* blocked calls; measured, see bench/ */
 #define IO_LEADS_UNTIL 3
+#define HIDDEN_FOR SPAN_MS(10)
 
 bool loop_ring(int fd)
 {
@@ -62,11 +65,43 @@ bool loop_thread(pthread_t *ret_thread, const char *name, void *(*run)(void *), 
   return is_started;
 }
 
+/* ---- who sees the sockets ---- */
+
+static void links_show(drive *d, bool are_taken)
+{
+  struct epoll_event event = { .events = are_taken ? 0 : EPOLLIN };
+
+  d->show_at = INSTANT_NEVER;
+  if (!d->has_thread || d->links_are_taken == are_taken)
+    return;
+  event.data.u64 = source_word(SOURCE_LINKS, 0);
+  (void)epoll_ctl(d->main_fd, EPOLL_CTL_MOD, d->links_fd, &event);
+  d->links_are_taken = are_taken;
+}
+
+static void links_show_later(drive *d)
+{
+  if (!d->links_are_taken)
+    return;
+  if (!engine_is_idle(d->engine)) {
+    links_show(d, false);
+    return;
+  }
+  d->show_at = instant_add(drive_now(), HIDDEN_FOR);
+  loop_timer_set(d);
+}
+
+void loop_show_if_needed(drive *d)
+{
+  if (!instant_is_never(d->show_at) && !engine_is_idle(d->engine))
+    links_show(d, false);
+}
+
 /* ---- the clock ---- */
 
 static instant deadline_of(const drive *d)
 {
-  instant first = engine_deadline(d->engine);
+  instant first = instant_min(engine_deadline(d->engine), d->show_at);
 
   for (int i = 0; i < ENGINE_LINKS; i++)
     first = instant_min(first, transport_deadline(&d->transports[i]));
@@ -96,6 +131,8 @@ static void timer_rang(drive *d)
 
   loop_quiet(d->timer_fd);
   d->timer_at = INSTANT_NEVER;
+  if (!instant_before(now, d->show_at))
+    links_show(d, false);
   for (int i = 0; i < ENGINE_LINKS; i++)
     transport_tick(d, &d->transports[i], now);
   engine_tick(d->engine, now);
@@ -153,17 +190,6 @@ static void links_read(drive *d)
   struct epoll_event events[EVENTS_MAX];
 
   links_events(d, events, epoll_wait(d->links_fd, events, EVENTS_MAX, 0));
-}
-
-static void links_show(drive *d, bool are_taken)
-{
-  struct epoll_event event = { .events = are_taken ? 0 : EPOLLIN };
-
-  if (!d->has_thread || d->links_are_taken == are_taken)
-    return;
-  event.data.u64 = source_word(SOURCE_LINKS, 0);
-  (void)epoll_ctl(d->main_fd, EPOLL_CTL_MOD, d->links_fd, &event);
-  d->links_are_taken = are_taken;
 }
 
 /* ---- dibs-io ---- */
@@ -235,27 +261,11 @@ void loop_stop(drive *d)
 
 /* ---- blocked calls ---- */
 
-void drive_waiter_init(drive_waiter *w)
-{
-  pthread_condattr_t attributes;
-
-  *w = (drive_waiter){ .is_done = false };
-  (void)pthread_condattr_init(&attributes);
-  (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-  (void)pthread_cond_init(&w->condition, &attributes);
-  (void)pthread_condattr_destroy(&attributes);
-}
-
-void drive_waiter_deinit(drive_waiter *w)
-{
-  (void)pthread_cond_destroy(&w->condition);
-}
-
 void drive_waiter_done(drive *d, drive_waiter *w)
 {
   w->is_done = true;
   if (d->leader != w)
-    (void)pthread_cond_signal(&w->condition);
+    waiter_poke(d, w);
   else if (d->leader_sleeps)
     (void)loop_ring(d->leader_fd);
 }
@@ -299,25 +309,6 @@ static void lead(drive *d, instant until)
   }
   drive_settle_all(d);
   atomic_store(&d->reader_is_awake, false);
-}
-
-static void follow(drive *d, drive_waiter *w, instant until)
-{
-  struct timespec at;
-  int64_t left;
-
-  if (instant_is_never(until)) {
-    (void)pthread_cond_wait(&w->condition, &d->mutex);
-    return;
-  }
-  /* Conditions know no CLOCK_BOOTTIME; after a suspend this one is late, not wrong. */
-  (void)clock_gettime(CLOCK_MONOTONIC, &at);
-  left = at.tv_nsec + instant_since(until, drive_now()).ns;
-  if (left < at.tv_nsec)
-    return;
-  at.tv_sec += (time_t)(left / 1000000000);
-  at.tv_nsec = (long)(left % 1000000000);
-  (void)pthread_cond_timedwait(&w->condition, &d->mutex, &at);
 }
 
 static void waiters_join(drive *d, drive_waiter *w)
@@ -366,16 +357,19 @@ static void waiters_leave(drive *d, drive_waiter *w)
   if (d->leader != NULL)
     return;
   d->io_leads = io_should_lead(d);
-  if (d->first_waiter == NULL || d->io_leads)
+  if (d->io_leads)
     links_show(d, false);
+  else if (d->first_waiter == NULL)
+    links_show_later(d);
   else if (d->links_are_taken || !d->has_thread)
-    (void)pthread_cond_signal(&d->first_waiter->condition);
+    waiter_poke(d, d->first_waiter);
 }
 
 bool drive_wait(drive *d, drive_waiter *w, instant until)
 {
   drive_effects(d);
   if (w->is_done) {
+    waiter_part(d, w);
     drive_settle(d);
     return true;
   }
@@ -393,9 +387,10 @@ bool drive_wait(drive *d, drive_waiter *w, instant until)
     if (d->leader == w)
       lead(d, until);
     else
-      follow(d, w, until);
+      waiter_sleep(d, w, until);
   }
   waiters_leave(d, w);
+  waiter_part(d, w);
   return w->is_done;
 }
 

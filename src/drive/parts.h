@@ -83,7 +83,9 @@ struct drive {
   uint64_t watched_number;
 
   drive_waiter *first_waiter, *last_waiter, *leader, *closer;
+  drive_waiter *first_to_wake;
   bool leader_sleeps, links_are_taken;
+  instant show_at;                /* nobody leads, and `links` is hidden until then */
   size_t waiter_count;
   bool io_leads;                  /* many wait: dibs-io reads for all */
   atomic_bool reader_is_awake;    /* it will take the mutex and settle */
@@ -122,11 +124,19 @@ void watched_event(drive *d, uint64_t number);
 dibs_status loop_start(drive *d);
 void loop_stop(drive *d);
 void loop_timer_set(drive *d);
+void loop_show_if_needed(drive *d);    /* before the mutex is released */
 bool loop_ring(int fd);                /* writes to an eventfd */
 void loop_quiet(int fd);               /* reads it empty */
 /* Starts a thread with all signals blocked. */
 bool loop_thread(pthread_t *ret_thread, const char *name, void *(*run)(void *), void *data,
                  bool is_detached);
+
+/* ---- waiter.c ---- */
+void waiter_poke(drive *d, drive_waiter *w);     /* mutex held: let it look around */
+/* Sleeps until poked or `until`. Mutex held on entry and return, not meanwhile. */
+void waiter_sleep(drive *d, drive_waiter *w, instant until);
+/* Mutex held: nobody touches `w` any more. */
+void waiter_part(drive *d, drive_waiter *w);
 
 /* ---- callbacks.c ---- */
 void callbacks_stop(drive *d);
