@@ -195,7 +195,7 @@ static dibs_status lease_ask(dibs_client *c, lease_command *encode, const named_
   release_answer answer;
   question q;
   command k;
-  int64_t us;
+  int64_t us = 0;
   dibs_status status = agreed_time(c, &us);
 
   if (status != DIBS_OK)

@@ -79,7 +79,7 @@ static int read_number(const command *c, const option_row *row, const char *valu
 static int read_int(const command *c, const option_row *row, const char *value, int least,
                     int most, int *ret_number)
 {
-  uint64_t number;
+  uint64_t number = 0;
   int code = read_number(c, row, value, (uint64_t)least, (uint64_t)most, &number);
 
   if (code == 0)

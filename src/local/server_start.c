@@ -209,7 +209,7 @@ dibs_status server_ensure(const place *p, int64_t idle_ms, bool with_aof, int64_
 {
   starting s = { .place = p, .idle_ms = idle_ms, .with_aof = with_aof, .report = -1 };
   dibs_status status;
-  int start_fd;
+  int start_fd = -1;
 
   if (ask_ping(p->socket, PING_MS, NULL) == ANSWER_PONG && supervisor_is_there(p))
     return DIBS_OK;
