@@ -66,7 +66,7 @@ static void add_time(text *t, int64_t us)
 /* The seventh argument: what only a contended acquire looks at. */
 static void add_contention(const native *n, text *t, const acquire_call *c)
 {
-  text_add(t, c->waits ? (c->lingers ? "W " : "w ") : c->lingers ? "T " : "t ");
+  text_add(t, c->waits ? "w " : "t ");
   add_time(t, c->give_up_us);
   if (c->watched != NULL)
     lease_id_write(c->watched, t);
@@ -84,7 +84,7 @@ bool native_acquire(const native *n, buffer *out, bool with_text, const acquire_
   char floor[NUMBER_SIZE], estimate[NUMBER_SIZE];
   char contention[3 + 2 * NUMBER_SIZE + LEASE_TEXT_SIZE + PLACE_SIZE];
   text t = text_over(contention, sizeof(contention));
-  resp_argument keys[1], arguments[7];
+  resp_argument keys[1], arguments[8];
 
   assert(c->ttl_ms > 0);
   add_contention(n, &t, c);
@@ -96,7 +96,9 @@ bool native_acquire(const native *n, buffer *out, bool with_text, const acquire_
   arguments[4] = word_uint(floor, c->floor);
   arguments[5] = word_time(estimate, c->estimate_us);
   arguments[6] = word_of(&t);
-  return script_call(out, &script_native_acquire, with_text, keys, 1, arguments, 7);
+  arguments[7] = RESP_TEXT("1");
+  return script_call(out, &script_native_acquire, with_text, keys, 1, arguments,
+                     c->lingers ? 8 : 7);
 }
 
 static bool call_with_lease(const native *n, buffer *out, bool with_text, const script *s,

@@ -6,7 +6,7 @@
 --@include new_lease
 local mode, give_up, watched, watched_renewals, prefix, name = string.match(ARGV[7],
   '^(%a) (%d+) (%S+) (%d+) (%S+) (.*)$')
-local waits, ask = mode == 'w' or mode == 'W', tonumber(ARGV[2])
+local waits, ask = mode == 'w', tonumber(ARGV[2])
 local lease, queue = load(KEYS[1], ARGV[1])
 if not lease then
   return foreign

@@ -48,7 +48,7 @@ static void an_acquire_says_all_its_arguments(void **state)
   buffer_init(&out, &reader_heap);
   assert_true(native_acquire(&here, &out, false, &c));
   CHECK_WORDS(&out, &script_native_acquire, "1", "dibs:m:{two words}", ANNA, "8", "30000",
-              "11", "13", "12", "W 14 " BERT ":3:99 15 dibs two words");
+              "11", "13", "12", "w 14 " BERT ":3:99 15 dibs two words", "1");
   buffer_deinit(&out);
 }
 
