@@ -6,6 +6,10 @@
 
 #define BACK_OFF_FIRST SPAN_MS(20)
 #define BACK_OFF_MAX SPAN_MS(1000)
+/* Renewals under way at once: so many that a slow network does not hold them up, and so
+ * few that a hundred thousand due together, as after a new connection, neither keep the
+ * server from others nor make the last one's answer look overdue. */
+#define RENEW_CALLS_MAX 16
 #define DOUBT_MIN SPAN_MS(200)    /* a renewal unanswered for so long: a doubtful link */
 
 /* ---- calls: sent and not answered ---- */
@@ -22,6 +26,7 @@ static call *call_new(lock_table *t, call_kind kind, size_t renewals)
     return NULL;
   }
   c->kind = kind;
+  t->renew_calls += kind == CALL_RENEW;
   c->next = t->calls;
   if (t->calls != NULL)
     t->calls->previous = c;
@@ -38,6 +43,7 @@ void call_free(lock_table *t, call *c)
   if (c->next != NULL)
     c->next->previous = c->previous;
   slots_remove(&t->call_slots, c->id);
+  t->renew_calls -= c->kind == CALL_RENEW;
   mem_free(&t->memory, c);
 }
 
@@ -247,6 +253,8 @@ static bool next_renewals(lock_table *t, buffer *out, uint64_t *ret_tag, instant
   size_t count = 0;
   call *c;
 
+  if (t->renew_calls >= RENEW_CALLS_MAX)
+    return false;
   while (count < RENEW_BATCH_MAX && (names[count] = take_renewal(t, now)) != NULL)
     count++;
   if (count == 0)

@@ -163,6 +163,7 @@ struct lock_table {
   bool has_idle_dues;       /* names wait in these lists only to be forgotten */
   claim *first_event, *last_event;
   call *calls;
+  size_t renew_calls;            /* of them, renewals */
   stray *strays; size_t stray_count;
   bool is_up, inbox_is_up, is_closing, wants_inbox;
   bool link_is_doubtful, inbox_is_deaf;

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* Many renewals due at once: in batches, and not all batches together. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lock/lock.h"
+
+#define NAMES 3000
+#define BATCH 100
+#define UNDER_WAY 16
+
+static void *allocate(size_t bytes, void *data)
+{
+  (void)data;
+  return malloc(bytes);
+}
+
+static void *reallocate(void *old, size_t bytes, void *data)
+{
+  (void)data;
+  return realloc(old, bytes);
+}
+
+static void release(void *bytes, void *data)
+{
+  (void)data;
+  free(bytes);
+}
+
+static const memory heap = { allocate, reallocate, release, NULL };
+static const instant start = { 1000000000 };
+
+static resp_reply *reply_of(const char *bytes)
+{
+  resp_reader *r = resp_reader_new(&heap, RESP_LIMITS_DEFAULT);
+  resp_reply *reply = NULL;
+
+  assert_int_equal(resp_reader_feed(r, bytes, strlen(bytes)), DIBS_OK);
+  assert_int_equal(resp_reader_next(r, &reply), DIBS_OK);
+  assert_non_null(reply);
+  (void)resp_reader_free(r);
+  return reply;
+}
+
+static void answer(lock_table *t, uint64_t tag, const char *bytes, instant now)
+{
+  resp_reply *reply = reply_of(bytes);
+
+  assert_int_equal(lock_answer(t, tag, now, reply, now), LOCK_FINE);
+  (void)resp_reply_free(reply);
+}
+
+/* All commands that may be sent now; the first one's tag. */
+static size_t commands(lock_table *t, uint64_t *ret_first, instant now)
+{
+  size_t count = 0;
+  uint64_t tag;
+  buffer out;
+
+  buffer_init(&out, &heap);
+  while (lock_next_command(t, &out, &tag, now))
+    if (count++ == 0)
+      *ret_first = tag;
+  buffer_deinit(&out);
+  return count;
+}
+
+static lock_table *holding_many(void)
+{
+  lock_settings s = { .memory = &heap, .prefix = "dibs", .client_id = "AAAAAAAAAAAAAAAAAAAAAA",
+                      .seed = 1, .connect_timeout = SPAN_MS(5000),
+                      .command_timeout = SPAN_MS(2000), .clock_rate_error_ppm = 10000 };
+  lock_table *t = lock_table_new(&s);
+  char name[16], granted[32];
+  uint64_t id, tag;
+
+  lock_link_up(t, start);
+  for (int i = 0; i < NAMES; i++) {
+    lock_wish w = { .name = name, .ttl = SPAN_MS(30000), .give_up_at = INSTANT_NEVER };
+
+    w.name_size = (size_t)snprintf(name, sizeof(name), "n%d", i);
+    assert_int_equal(lock_claim(t, &w, start, &id), DIBS_OK);
+    assert_int_equal(commands(t, &tag, start), 1);
+    (void)snprintf(granted, sizeof(granted), ":%d\r\n", 1000000 + i);
+    answer(t, tag, granted, start);
+  }
+  assert_int_equal(lock_get_counts(t).holds, NAMES);
+  return t;
+}
+
+static void a_new_connection_renews_all_but_a_few_batches_at_a_time(void **state)
+{
+  lock_table *t = holding_many();
+  instant later = instant_add(start, SPAN_MS(1000));
+  char answers[16 + 16 * BATCH * 2] = "*201\r\n:2000000\r\n";
+  uint64_t tag;
+
+  (void)state;
+  lock_link_down(t, DIBS_ERR_UNREACHABLE, "gone", later);
+  lock_link_up(t, later);
+  assert_int_equal(commands(t, &tag, later), UNDER_WAY);
+  for (int i = 0; i < BATCH; i++)
+    (void)strcat(answers, ":0\r\n:30000\r\n");
+  answer(t, tag, answers, later);
+  assert_int_equal(lock_get_counts(t).renewed, BATCH);
+  assert_int_equal(commands(t, &tag, later), 1);
+
+  lock_link_down(t, DIBS_ERR_UNREACHABLE, "gone again", later);
+  lock_link_up(t, later);
+  assert_int_equal(commands(t, &tag, later), UNDER_WAY);
+  (void)lock_table_free(t);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_new_connection_renews_all_but_a_few_batches_at_a_time),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
