@@ -60,7 +60,7 @@ static void answer(lock_table *t, uint64_t tag, const char *bytes, instant now)
 static size_t commands(lock_table *t, uint64_t *ret_first, instant now)
 {
   size_t count = 0;
-  uint64_t tag;
+  uint64_t tag = 0;
   buffer out;
 
   buffer_init(&out, &heap);
@@ -78,7 +78,7 @@ static lock_table *holding_many(void)
                       .command_timeout = SPAN_MS(2000), .clock_rate_error_ppm = 10000 };
   lock_table *t = lock_table_new(&s);
   char name[16], granted[32];
-  uint64_t id, tag;
+  uint64_t id, tag = 0;
 
   lock_link_up(t, start);
   for (int i = 0; i < NAMES; i++) {
@@ -99,7 +99,7 @@ static void a_new_connection_renews_all_but_a_few_batches_at_a_time(void **state
   lock_table *t = holding_many();
   instant later = instant_add(start, SPAN_MS(1000));
   char answers[16 + 16 * BATCH * 2] = "*201\r\n:2000000\r\n";
-  uint64_t tag;
+  uint64_t tag = 0;
 
   (void)state;
   lock_link_down(t, DIBS_ERR_UNREACHABLE, "gone", later);
