@@ -122,5 +122,8 @@ void live_expect_waiters(const struct test_server *s, const char *name, int coun
 /* Assert: each key is one of a free lock and has a TTL; nobody is subscribed. To be
  * called when all clients are closed. */
 void live_expect_clean(const struct test_server *s);
+/* The same where clients were closed while disconnected, or killed: their presence may
+ * stay for as long as its TTL, three heartbeats at the most. */
+void live_expect_clean_but_presence(const struct test_server *s);
 
 #endif

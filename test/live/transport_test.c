@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/transport_test.c - the same lock over a unix socket, TCP and TLS; and what TLS and
+ * passwords refuse, in words that hide the password. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "live.h"
+#include "proxy.h"
+
+#define SECRET "quite-secret-4711"
+
+static struct test_server *plain, *tls, *mutual, *locked;
+
+static int setup(void **state)
+{
+  struct test_server_options o = { .has_tls = true };
+
+  (void)state;
+  plain = test_server_start();
+  tls = test_server_start_with(&o);
+  o.wants_client_certificate = true;
+  mutual = test_server_start_with(&o);
+  o = (struct test_server_options){ .password = SECRET };
+  locked = test_server_start_with(&o);
+  return 0;
+}
+
+static int teardown(void **state)
+{
+  (void)state;
+  plain = test_server_stop(plain);
+  tls = test_server_stop(tls);
+  mutual = test_server_stop(mutual);
+  locked = test_server_stop(locked);
+  return 0;
+}
+
+/* ---- lock, hand-off, loss ---- */
+
+static void works(const struct test_server *s, const char *url, const dibs_options *options)
+{
+  dibs_client *a = live_open_with(url, options), *b = live_open_with(url, options);
+  dibs_lock_options wait = live_lock_options(5000, 0), take = live_lock_options(600, 0);
+  struct live_loss loss = { .count = 0 };
+  struct live_ask ask;
+  dibs_hold *hold;
+  uint64_t fence;
+
+  hold = live_lock(a, "transport", 5000);
+  fence = dibs_hold_fence(hold);
+  assert_int_equal(live_try(b, "transport"), DIBS_BUSY);
+  live_ask_init(&ask);
+  live_ask_begin(&ask, b, "transport", &wait);
+  live_expect_waiters(s, "transport", 1);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+  hold = live_ask_granted(&ask, LIVE_LONG_MS);
+  assert_true(dibs_hold_fence(hold) > fence);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+
+  take.on_lost = live_on_lost;
+  take.on_lost_data = &loss;
+  hold = live_lock_with(a, "lost", &take);
+  assert_int_equal(test_server_integer(s, "DEL %s", live_key("lost")), 1);
+  assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
+  assert_int_not_equal(dibs_release(hold), DIBS_OK);
+  assert_null(strstr(dibs_url(a), SECRET));
+  a = dibs_close(a);
+  b = dibs_close(b);
+  live_expect_clean(s);
+}
+
+static void a_unix_socket_works(void **state)
+{
+  dibs_options o = live_options();
+
+  (void)state;
+  works(plain, test_server_unix_url(plain), &o);
+}
+
+static void tcp_works(void **state)
+{
+  dibs_options o = live_options();
+
+  (void)state;
+  works(plain, test_server_tcp_url(plain), &o);
+}
+
+static void tls_works(void **state)
+{
+  dibs_options o = live_options();
+
+  (void)state;
+  o.ca_file = test_server_ca(tls);
+  works(tls, test_server_tcp_url(tls), &o);
+}
+
+static void mutual_tls_works(void **state)
+{
+  dibs_options o = live_options();
+
+  (void)state;
+  o.ca_file = test_server_ca(mutual);
+  o.cert_file = test_server_client_certificate(mutual);
+  o.key_file = test_server_client_key(mutual);
+  works(mutual, test_server_tcp_url(mutual), &o);
+}
+
+static void a_password_works(void **state)
+{
+  dibs_options o = live_options();
+  char url[256];
+
+  (void)state;
+  o.password = SECRET;
+  works(locked, test_server_tcp_url(locked), &o);
+  o.password = NULL;
+  (void)snprintf(url, sizeof(url), "redis://:" SECRET "@127.0.0.1:%d", test_server_port(locked));
+  works(locked, url, &o);
+}
+
+static void bytes_that_come_one_by_one_work(void **state)
+{
+  struct test_proxy *proxy = test_proxy_start(tls);
+  dibs_options o = live_options();
+
+  (void)state;
+  o.ca_file = test_server_ca(tls);
+  o.connect_timeout_ms = 10000;
+  o.command_timeout_ms = 10000;
+  test_proxy_trickle(proxy, TEST_BOTH);
+  works(tls, test_proxy_tcp_url(proxy), &o);
+  o.ca_file = NULL;
+  works(tls, test_proxy_url(proxy), &o);
+  proxy = test_proxy_stop(proxy);
+}
+
+/* ---- what is refused ---- */
+
+static void no_secret(dibs_client *client)
+{
+  dibs_error error;
+
+  dibs_last_error(client, &error);
+  assert_string_not_equal(error.text, "");
+  assert_null(strstr(error.text, SECRET));
+  assert_null(strstr(error.text, "wrong-and-secret"));
+  assert_null(strstr(error.node, SECRET));
+  assert_null(strstr(dibs_url(client), SECRET));
+  assert_null(strstr(dibs_url(client), "wrong-and-secret"));
+}
+
+/* All kinds of calls fail at once with `status`; one of the words is in the text. */
+static void fails(const char *url, const dibs_options *options, dibs_status status,
+                  const char *word)
+{
+  dibs_client *client = live_open_with(url, options);
+  dibs_lock_options o = live_lock_options(5000, 5000);
+  int64_t begun = live_now_ms();
+  dibs_hold *hold = NULL;
+
+  live_expect(client, dibs_try_lock(client, "name", NULL, &hold), status);
+  live_expect_words(client, word);
+  no_secret(client);
+  live_expect(client, dibs_lock(client, "name", &o, &hold), status);
+  live_expect(client, dibs_ping(client, 2000, NULL), status);
+  no_secret(client);
+  assert_null(hold);
+  assert_true(live_now_ms() - begun < 6000);
+  client = dibs_close(client);
+}
+
+static void an_unknown_authority_is_refused(void **state)
+{
+  dibs_options o = live_options();
+
+  (void)state;
+  o.ca_file = test_server_foreign_ca(tls);
+  fails(test_server_tcp_url(tls), &o, DIBS_ERR_TLS, "certificate");
+  o.ca_file = NULL;                                   /* the system's */
+  fails(test_server_tcp_url(tls), &o, DIBS_ERR_TLS, "certificate");
+}
+
+static void a_wrong_host_name_is_refused(void **state)
+{
+  dibs_options o = live_options();
+
+  (void)state;
+  o.ca_file = test_server_ca(tls);
+  o.server_name = "elsewhere.example";
+  fails(test_server_tcp_url(tls), &o, DIBS_ERR_TLS, "elsewhere.example");
+}
+
+static void a_missing_client_certificate_is_refused(void **state)
+{
+  dibs_options o = live_options();
+
+  (void)state;
+  o.ca_file = test_server_ca(mutual);
+  fails(test_server_tcp_url(mutual), &o, DIBS_ERR_TLS, "certificate");
+}
+
+/* Each waits for the other to speak: nobody can tell more than that no answer comes. */
+static void tls_with_a_plain_server_ends_in_time(void **state)
+{
+  dibs_options o = live_options();
+  char url[64];
+
+  (void)state;
+  o.ca_file = test_server_ca(tls);
+  (void)snprintf(url, sizeof(url), "rediss://127.0.0.1:%d", test_server_port(plain));
+  fails(url, &o, DIBS_ERR_UNREACHABLE, "answer");
+}
+
+static void a_plain_client_of_a_tls_server_ends_in_time(void **state)
+{
+  dibs_options o = live_options();
+  char url[64];
+
+  (void)state;
+  (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%d", test_server_port(tls));
+  fails(url, &o, DIBS_ERR_UNREACHABLE, "");
+}
+
+static void a_wrong_password_is_refused_and_not_shown(void **state)
+{
+  dibs_options o = live_options();
+  char url[256];
+
+  (void)state;
+  o.password = "wrong-and-secret";
+  fails(test_server_tcp_url(locked), &o, DIBS_ERR_AUTH, "");
+  o.user = "nobody";
+  fails(test_server_tcp_url(locked), &o, DIBS_ERR_AUTH, "");
+  o.user = o.password = NULL;
+  fails(test_server_tcp_url(locked), &o, DIBS_ERR_AUTH, "");      /* none at all */
+  (void)snprintf(url, sizeof(url), "redis://default:wrong-and-secret@127.0.0.1:%d",
+                 test_server_port(locked));
+  fails(url, &o, DIBS_ERR_AUTH, "");
+}
+
+static void files_that_cannot_be_used_are_named_at_once(void **state)
+{
+  dibs_options o = live_options();
+  dibs_client *client = NULL;
+  dibs_error error;
+
+  (void)state;
+  o.ca_file = "/nonexistent/ca.crt";
+  assert_int_equal(dibs_open_with_error(test_server_tcp_url(tls), &o, &client, &error),
+                   DIBS_ERR_TLS);
+  assert_non_null(strstr(error.text, "/nonexistent/ca.crt"));
+  assert_null(client);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_unix_socket_works),
+    cmocka_unit_test(tcp_works),
+    cmocka_unit_test(tls_works),
+    cmocka_unit_test(mutual_tls_works),
+    cmocka_unit_test(a_password_works),
+    cmocka_unit_test(bytes_that_come_one_by_one_work),
+    cmocka_unit_test(an_unknown_authority_is_refused),
+    cmocka_unit_test(a_wrong_host_name_is_refused),
+    cmocka_unit_test(a_missing_client_certificate_is_refused),
+    cmocka_unit_test(tls_with_a_plain_server_ends_in_time),
+    cmocka_unit_test(a_plain_client_of_a_tls_server_ends_in_time),
+    cmocka_unit_test(a_wrong_password_is_refused_and_not_shown),
+    cmocka_unit_test(files_that_cannot_be_used_are_named_at_once),
+  };
+
+  return cmocka_run_group_tests(tests, setup, teardown);
+}
