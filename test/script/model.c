@@ -140,19 +140,22 @@ static void set_free(struct model *m, int client, uint64_t ask, uint64_t token)
   m->token = token;
 }
 
-static void end_lease(struct model *m, int64_t now, int client, uint64_t ask, uint64_t token)
+static bool agrees(int64_t now, int64_t estimate_us)
 {
-  if (m->has_queue && grant_next(m, now, NOBODY, NULL, 0))
+  return llabs(now - estimate_us) <= 250000;
+}
+
+static void end_lease(struct model *m, int64_t now, int64_t estimate_us, int client,
+                      uint64_t ask, uint64_t token)
+{
+  int flags = agrees(now, estimate_us) ? 0 : NO_DEADLINE;
+
+  if (m->has_queue && grant_next(m, now, NOBODY, NULL, flags))
     return;
   set_free(m, client, ask, token);
 }
 
 /* ---- acquire ---- */
-
-static bool agrees(int64_t now, int64_t estimate_us)
-{
-  return llabs(now - estimate_us) <= 250000;
-}
 
 static bool is_over(const struct model *m, int64_t now, const acquire_call *c)
 {
@@ -294,7 +297,8 @@ acquire_answer model_acquire(struct model *m, int64_t now, int who, const acquir
 
 /* ---- the others ---- */
 
-static release_answer end_named(struct model *m, int64_t now, const char *lease, bool breaks)
+static release_answer end_named(struct model *m, int64_t now, int64_t estimate_us,
+                                const char *lease, bool breaks)
 {
   release_answer a = { .outcome = RELEASE_EXPIRED };
   char line[256];
@@ -311,7 +315,7 @@ static release_answer end_named(struct model *m, int64_t now, const char *lease,
     a.outcome = breaks ? RELEASE_EXPIRED : RELEASE_DONE;
     return a;
   }
-  end_lease(m, now, m->client, m->ask, m->token + (breaks ? 1 : 0));
+  end_lease(m, now, estimate_us, m->client, m->ask, m->token + (breaks ? 1 : 0));
   if (breaks) {
     snprintf(line, sizeof(line), "lost %s orders", lease);
     tell(m, owner, line);
@@ -320,17 +324,20 @@ static release_answer end_named(struct model *m, int64_t now, const char *lease,
   return a;
 }
 
-release_answer model_release(struct model *m, int64_t now, const char *lease)
+release_answer model_release(struct model *m, int64_t now, const char *lease,
+                             int64_t estimate_us)
 {
-  return end_named(m, now, lease, false);
+  return end_named(m, now, estimate_us, lease, false);
 }
 
-release_answer model_break(struct model *m, int64_t now, const char *lease)
+release_answer model_break(struct model *m, int64_t now, const char *lease,
+                           int64_t estimate_us)
 {
-  return end_named(m, now, lease, true);
+  return end_named(m, now, estimate_us, lease, true);
 }
 
-int64_t model_cancel(struct model *m, int64_t now, int who, uint64_t ask, int64_t until_us)
+int64_t model_cancel(struct model *m, int64_t now, int who, uint64_t ask, int64_t until_us,
+                     int64_t estimate_us)
 {
   struct model_entry *mine = &m->entry[who];
   bool is_own = m->exists && m->client == who;
@@ -346,7 +353,7 @@ int64_t model_cancel(struct model *m, int64_t now, int who, uint64_t ask, int64_
       m->next++;
   }
   if (is_own && m->is_held) {
-    end_lease(m, now, who, ask, m->token);
+    end_lease(m, now, estimate_us, who, ask, m->token);
     return 1;
   }
   if (!m->has_queue && !(m->exists && m->is_held) && !(is_own && m->ask == ask))

@@ -38,9 +38,13 @@ void model_dump(const struct model *m, text *out);
 void model_client(int who, char out[CLIENT_ID_SIZE]);
 
 acquire_answer model_acquire(struct model *m, int64_t now, int who, const acquire_call *c);
-release_answer model_release(struct model *m, int64_t now, const char *lease);
-release_answer model_break(struct model *m, int64_t now, const char *lease);
-int64_t model_cancel(struct model *m, int64_t now, int who, uint64_t ask, int64_t until_us);
+/* `estimate_us`: what the client that asks for it takes the server's time for. */
+release_answer model_release(struct model *m, int64_t now, const char *lease,
+                             int64_t estimate_us);
+release_answer model_break(struct model *m, int64_t now, const char *lease,
+                           int64_t estimate_us);
+int64_t model_cancel(struct model *m, int64_t now, int who, uint64_t ask, int64_t until_us,
+                     int64_t estimate_us);
 renew_answer model_renew(struct model *m, int64_t now, const char *lease, int64_t ttl_ms,
                          int64_t estimate_us);
 

@@ -150,6 +150,15 @@ static void step_acquire(struct run *r, int who)
   }
 }
 
+/* What the client that lets go takes the server's time for. */
+static int64_t some_estimate(struct run *r)
+{
+  int64_t mistake = below(r, 4) > 0 ? 0 : (int64_t)below(r, 600000) - 300000;
+
+  world_mistake(w, mistake);
+  return r->now + mistake;
+}
+
 static void step_release(struct run *r, int who, bool breaks)
 {
   lease_id l;
@@ -157,8 +166,9 @@ static void step_release(struct run *r, int who, bool breaks)
   if (!some_lease(r, &l))
     return;
   for (uint64_t times = below(r, 3) == 0 ? 2 : 1; times > 0; times--) {
-    release_answer expected = breaks ? model_break(&r->model, r->now, lease_text(&l))
-                                     : model_release(&r->model, r->now, lease_text(&l));
+    int64_t said = some_estimate(r);
+    release_answer expected = breaks ? model_break(&r->model, r->now, lease_text(&l), said)
+                                     : model_release(&r->model, r->now, lease_text(&l), said);
     release_answer got = breaks ? world_break(w, who, &l) : world_release(w, who, &l);
 
     snprintf(r->what, sizeof(r->what), "%s %s: %d, got %d", breaks ? "break" : "release",
@@ -176,7 +186,8 @@ static void step_cancel(struct run *r, int who)
   int64_t until = below(r, 2) == 0 ? 0 : r->now + (int64_t)below(r, 20000000) - 1000000;
 
   for (uint64_t times = below(r, 4) == 0 ? 2 : 1; times > 0; times--) {
-    int64_t expected = model_cancel(&r->model, r->now, who, ask, until);
+    int64_t said = some_estimate(r);
+    int64_t expected = model_cancel(&r->model, r->now, who, ask, until, said);
     int64_t got = world_cancel(w, who, ask, until);
 
     snprintf(r->what, sizeof(r->what), "cancel %d %llu: %d, got %d", who,
@@ -191,7 +202,7 @@ static void step_renew(struct run *r, int who)
 {
   lease_id l;
   int64_t ttl = below(r, 2) == 0 ? 30000 : (int64_t)below(r, 90000) + 1;
-  int64_t estimate = r->now + (int64_t)below(r, 1400000) - 700000;
+  int64_t estimate = r->now + (int64_t)below(r, 600000) - 300000;
   renew_answer expected, got;
 
   if (!some_lease(r, &l))

@@ -300,6 +300,24 @@ static void a_waiters_floor_counts_for_its_grant(void **state)
   assert_int_equal(world_acquire(w, BERT, 1).lease.token, c.floor + 1);
 }
 
+static void whom_a_doubter_grants_has_no_deadline_until_it_renews(void **state)
+{
+  acquire_answer held;
+
+  (void)state;
+  world_listen(w, BERT);
+  held = world_acquire(w, ANNA, 1);
+  world_acquire(w, BERT, 1);
+  world_mistake(w, 300000);
+  world_release(w, ANNA, &held.lease);
+  assert_non_null(strstr(test_server_command(world_server(w), "HGET " WORLD_KEY " s"),
+                         " 30000 0 2"));
+  held = world_acquire(w, BERT, 1);
+  world_renew(w, BERT, &held.lease, 30000);
+  assert_non_null(strstr(test_server_command(world_server(w), "HGET " WORLD_KEY " s"),
+                         " 30000 1 0"));
+}
+
 static void a_lingering_waiter_keeps_its_flag_through_the_queue(void **state)
 {
   acquire_answer held;
@@ -419,6 +437,7 @@ int main(void)
     CASE(a_deaf_asker_hands_a_dead_holders_lease_to_those_who_hear),
     CASE(a_holder_who_asks_anew_goes_behind_those_who_wait),
     CASE(a_waiters_floor_counts_for_its_grant),
+    CASE(whom_a_doubter_grants_has_no_deadline_until_it_renews),
     CASE(a_lingering_waiter_keeps_its_flag_through_the_queue),
     CASE(a_thousand_dead_waiters_leave_nobodys_lease_and_the_next_poll_goes_on),
     CASE(a_hand_over_sets_the_retention_anew),

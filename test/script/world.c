@@ -52,6 +52,7 @@ struct world {
   resp_reply *reply;
   char messages[65536];
   int64_t time_us;                    /* 0: the server's */
+  int64_t mistake_us;
   char sha1[SCRIPTS_MAX][41];         /* of the scripts that read ours */
 };
 
@@ -151,6 +152,7 @@ void world_clear(struct world *w)
   for (int who = 0; who < WORLD_CLIENTS; who++)
     world_deafen(w, who);
   wire_close(&w->monitor);
+  w->mistake_us = 0;
   test_server_command(w->server, "FLUSHALL");
   test_server_command(w->server, "CONFIG RESETSTAT");
 }
@@ -343,12 +345,17 @@ acquire_answer world_try(struct world *w, int who, uint64_t ask)
   return world_send(w, who, &c);
 }
 
+void world_mistake(struct world *w, int64_t us) { w->mistake_us = us; }
+
+/* What the client that lets go says TIME should be. */
+static int64_t expected_us(struct world *w) { return world_time_us(w) + w->mistake_us; }
+
 release_answer world_release(struct world *w, int who, const lease_id *lease)
 {
   release_answer a;
 
   assert_true(native_release(&w->client[who], &w->out, false, WORLD_NAME,
-                             strlen(WORLD_NAME), lease, world_time_us(w)));
+                             strlen(WORLD_NAME), lease, expected_us(w)));
   assert_true(native_release_answer(call(w), &a));
   return a;
 }
@@ -358,7 +365,7 @@ release_answer world_break(struct world *w, int who, const lease_id *lease)
   release_answer a;
 
   assert_true(native_break(&w->client[who], &w->out, false, WORLD_NAME, strlen(WORLD_NAME),
-                           lease, world_time_us(w)));
+                           lease, expected_us(w)));
   assert_true(native_release_answer(call(w), &a));
   return a;
 }
@@ -368,7 +375,7 @@ int64_t world_cancel(struct world *w, int who, uint64_t ask, int64_t until_us)
   const resp_reply *r;
 
   assert_true(native_cancel(&w->client[who], &w->out, false, WORLD_NAME, strlen(WORLD_NAME),
-                            ask, until_us, world_time_us(w)));
+                            ask, until_us, expected_us(w)));
   r = call(w);
   assert_true(native_cancel_answer(r));
   return resp_root(r)->integer;
@@ -420,7 +427,7 @@ const char *world_acquire_error(struct world *w, int who, const acquire_call *c)
 const char *world_release_error(struct world *w, int who, const lease_id *lease)
 {
   assert_true(native_release(&w->client[who], &w->out, false, WORLD_NAME,
-                             strlen(WORLD_NAME), lease, world_time_us(w)));
+                             strlen(WORLD_NAME), lease, expected_us(w)));
   return error_of(w);
 }
 

@@ -46,6 +46,8 @@ acquire_call world_call(struct world *w, uint64_t ask);
 acquire_answer world_send(struct world *w, int who, const acquire_call *c);
 acquire_answer world_acquire(struct world *w, int who, uint64_t ask);
 acquire_answer world_try(struct world *w, int who, uint64_t ask);
+/* By how much those who release, break and cancel mistake the server's time from now on. */
+void world_mistake(struct world *w, int64_t us);
 release_answer world_release(struct world *w, int who, const lease_id *lease);
 release_answer world_break(struct world *w, int who, const lease_id *lease);
 /* 1 when a lease was given up, else 0. */
