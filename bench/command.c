@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bench/command.c - `dibs run NAME -- true` over plain `true`: on a warm server by unix
  * socket and TCP, and on the private server. The path of dibs is the first argument. */
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,13 +25,18 @@ static double ms[KINDS][TIMES_MAX];
 static double run(char *const *argv)
 {
   double started = bench_now();
+  posix_spawn_file_actions_t silent;
   pid_t pid;
   int status;
 
-  if (posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ) != 0)
+  (void)posix_spawn_file_actions_init(&silent);
+  (void)posix_spawn_file_actions_addopen(&silent, 1, "/dev/null", O_WRONLY, 0);
+  (void)posix_spawn_file_actions_adddup2(&silent, 1, 2);
+  if (posix_spawnp(&pid, argv[0], &silent, NULL, argv, environ) != 0)
     bench_die("%s cannot be started", argv[0]);
   if (waitpid(pid, &status, 0) != pid || status != 0)
     bench_die("%s ends with %d", argv[0], status);
+  (void)posix_spawn_file_actions_destroy(&silent);
   return (bench_now() - started) * 1000;
 }
 
