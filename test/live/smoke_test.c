@@ -79,6 +79,8 @@ static void the_same_over_tcp_by_name(void **state)
   char url[64];
 
   (void)state;
+  if (access("/etc/hosts", F_OK) != 0)
+    skip();                    /* a bare change of root: nobody knows the name */
   (void)snprintf(url, sizeof(url), "redis://localhost:%d", test_server_port(server));
   lock_busy_release(url, 0);
   lock_busy_release(url, DIBS_CLIENT_NO_THREAD);
