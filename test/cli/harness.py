@@ -21,6 +21,11 @@ import traceback
 DIBS = os.environ.get('DIBS', 'dibs')
 PATIENCE = 20.0
 
+# A test run in the background inherits these as ignored, and its commands would too.
+for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, signal.SIG_DFL)
+
 
 def _die_with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
@@ -257,11 +262,15 @@ def until_text(path, pattern=''):
                  'text in ' + path)
 
 
+_terminals = []
+
+
 class Terminal:
     """A command with a real terminal of its own, as its session leader."""
 
     def __init__(self, *words, env=None):
         self.seen = ''
+        _terminals.append(self)
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             _die_with_parent()
@@ -328,6 +337,9 @@ def lacks(text, part):
 
 
 def _clean_up():
+    for terminal in _terminals:
+        terminal.kill()
+    _terminals.clear()
     for process in _started:
         if process.poll() is None:
             process.kill()

@@ -61,14 +61,17 @@ def a_command_that_handles_ctrl_c_decides_itself():
 
 
 def ctrl_z_stops_the_job_and_fg_continues_it():
+    # A command that starts nothing: a shell cannot be stopped in the middle of vfork().
     terminal = _shell()
-    terminal.type('"$DIBS" run tty -- sh -c "echo up; sleep 1; echo finished"\n')
+    terminal.type('"$DIBS" run tty -- sh -c \'echo up; read line; echo "got $line"\'\n')
     terminal.expect('up')
     terminal.type('\x1a')
+    terminal.expect('dibs: stopped; the lease of tty ends in')
     terminal.expect('Stopped')
     terminal.type('echo prompt; fg\n')
     terminal.expect('prompt')
-    terminal.expect('finished')
+    terminal.type('word\n')
+    terminal.expect('got word')
     terminal.type('exit\n')
     terminal.end()
     assert not is_held('tty')
