@@ -102,9 +102,16 @@ typedef struct timer {
   void *owner;
 } timer;
 
+/* A copy of what orders timers, so that moving one reads no other. */
+typedef struct timer_entry {
+  instant at;
+  uint64_t sequence;
+  timer *timer;
+} timer_entry;
+
 typedef struct timers {
   memory memory;
-  timer **heap;        /* 1-based */
+  timer_entry *heap;   /* 1-based */
   size_t count, capacity;
   uint64_t sequence;
 } timers;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* base/timers.c - a binary heap of instants.
+/* base/timers.c - a heap of instants with four children to each place, so that a hundred
+ * thousand leases are few steps deep.
  *
- * The heap starts at place 1, so that place 0 in a timer means "not set", and the
- * children of place p are 2p and 2p + 1. */
+ * The heap starts at place 1, so that place 0 in a timer means "not set". The children of
+ * place p are 4p - 2 to 4p + 1. */
 #include "base/base.h"
 
 #include <assert.h>
@@ -17,7 +18,7 @@ void timers_init(timers *ts, const memory *m)
 void timers_deinit(timers *ts)
 {
   for (size_t i = 1; i <= ts->count; i++)
-    ts->heap[i]->place = 0;
+    ts->heap[i].timer->place = 0;
   mem_free(&ts->memory, ts->heap);
   ts->heap = NULL;
   ts->count = ts->capacity = 0;
@@ -26,7 +27,7 @@ void timers_deinit(timers *ts)
 bool timers_reserve(timers *ts, size_t total)
 {
   size_t capacity = TIMERS_CAPACITY_MIN;
-  timer **heap;
+  timer_entry *heap;
 
   if (total <= ts->capacity)
     return true;
@@ -47,36 +48,59 @@ void timer_init(timer *t, int kind, void *owner)
   *t = (timer){ .kind = kind, .owner = owner };
 }
 
-static bool is_before(const timer *a, const timer *b)
+static bool is_before(const timer_entry *a, const timer_entry *b)
 {
   if (a->at.ns != b->at.ns)
     return a->at.ns < b->at.ns;
   return a->sequence < b->sequence;
 }
 
-static void put(timers *ts, timer *t, size_t place)
+static void put(timers *ts, timer_entry e, size_t place)
 {
-  ts->heap[place] = t;
-  t->place = place;
+  ts->heap[place] = e;
+  e.timer->place = place;
+}
+
+static size_t first_child(size_t place)
+{
+  return 4 * (place - 1) + 2;
+}
+
+static size_t parent(size_t place)
+{
+  return (place - 2) / 4 + 1;
+}
+
+/* Of the children that begin at `place`, the one that is due first. */
+static size_t earliest(const timers *ts, size_t place)
+{
+  size_t end = place + 4 <= ts->count + 1 ? place + 4 : ts->count + 1;
+  size_t best = place;
+
+  for (size_t other = place + 1; other < end; other++)
+    if (is_before(&ts->heap[other], &ts->heap[best]))
+      best = other;
+  return best;
 }
 
 /* Moves `t` from the hole at `place` to where it belongs, upwards or downwards. */
 static void settle(timers *ts, timer *t, size_t place)
 {
-  while (place > 1 && is_before(t, ts->heap[place / 2])) {
-    put(ts, ts->heap[place / 2], place);
-    place /= 2;
+  timer_entry e = { t->at, t->sequence, t };
+
+  while (place > 1 && is_before(&e, &ts->heap[parent(place)])) {
+    put(ts, ts->heap[parent(place)], place);
+    place = parent(place);
   }
-  while (2 * place <= ts->count) {
-    size_t child = 2 * place;
-    if (child < ts->count && is_before(ts->heap[child + 1], ts->heap[child]))
-      child++;
-    if (!is_before(ts->heap[child], t))
+  while (first_child(place) <= ts->count) {
+    size_t child = earliest(ts, first_child(place));
+
+    if (!is_before(&ts->heap[child], &e))
       break;
     put(ts, ts->heap[child], place);
     place = child;
   }
-  put(ts, t, place);
+  put(ts, e, place);
 }
 
 void timers_set(timers *ts, timer *t, instant at)
@@ -99,8 +123,8 @@ void timers_clear(timers *ts, timer *t)
 
   if (place == 0)
     return;
-  assert(place <= ts->count && ts->heap[place] == t);
-  last = ts->heap[ts->count--];
+  assert(place <= ts->count && ts->heap[place].timer == t);
+  last = ts->heap[ts->count--].timer;
   t->place = 0;
   if (last != t)
     settle(ts, last, place);
@@ -108,16 +132,16 @@ void timers_clear(timers *ts, timer *t)
 
 instant timers_first(const timers *ts)
 {
-  return ts->count == 0 ? INSTANT_NEVER : ts->heap[1]->at;
+  return ts->count == 0 ? INSTANT_NEVER : ts->heap[1].at;
 }
 
 timer *timers_pop(timers *ts, instant now)
 {
   timer *t;
 
-  if (ts->count == 0 || instant_before(now, ts->heap[1]->at))
+  if (ts->count == 0 || instant_before(now, ts->heap[1].at))
     return NULL;
-  t = ts->heap[1];
+  t = ts->heap[1].timer;
   timers_clear(ts, t);
   return t;
 }
