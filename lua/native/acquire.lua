@@ -3,7 +3,8 @@
 -- KEYS 1 the lock
 -- ARGV 1 C  2 K  3 ttl ms  4 until (0: none)  5 floor  6 what TIME should say (0: in doubt)
 --      7 `<mode w|t> <give up> <watched lease|-> <its renewals> <prefix> <name>`
---      8 only when the caller lingers
+--      8, 9 mostly left out: 1 when the caller lingers, and a lease of it that is in other
+--        hands: one like anybody's, not disowned by this ask
 -- answers T, granted now, when T is the server's time, as it nearly always is; else
 --         {1 granted, now, remaining, T}
 --         {2 again, now, remaining, length, T, renewals}
@@ -19,7 +20,7 @@ if until_us > 0 and now > until_us then
   return { 7, now }
 end
 -- A deadline written or read by a clock that its client doubts decides nothing.
-local flags, apart = ARGV[8] and 1 or 0, now - ARGV[6]
+local flags, apart = ARGV[8] == '1' and 1 or 0, now - ARGV[6]
 if apart > 250000 or apart < -250000 then
   flags = flags + 2
 end

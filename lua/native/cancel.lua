@@ -2,7 +2,7 @@
 -- Ends an ask, wherever it stands: no queue entry and no lease of this number or a lower one
 -- is left, and a copy of the request that comes late finds that it is over. S8 S10.
 -- KEYS 1 the lock    ARGV 1 C  2 K  3 until (0: none)  4 `<prefix> <name>`
---      5 what TIME should say (0: in doubt)
+--      5 what TIME should say (0: in doubt)  6 a lease in other hands, if any
 -- answers 1 when a lease was given up, else 0
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -16,7 +16,7 @@ local lease, queue = load(KEYS[1], ARGV[1])
 if not lease then
   return foreign
 end
-local is_mine = lease.client == ARGV[1]
+local is_mine = lease.client == ARGV[1] and not (lease.is_held and lease.id == ARGV[6])
 if is_mine and lease.ask > ask then
   return 0
 end

@@ -58,6 +58,8 @@ typedef struct acquire_call {
                                the deadline rule must not be used */
   uint64_t floor;           /* the new token is above it */
   int64_t give_up_us;       /* waiters: server time after which the entry is dead; 0: never */
+  const lease_id *detached; /* a lease of this client that was given into other hands, and
+                               so is not disowned by a later ask; or NULL */
   const lease_id *watched;  /* a lease watched for its whole length, or NULL */
   uint64_t watched_renewals;
 } acquire_call;
@@ -69,7 +71,7 @@ bool native_release(const native *n, buffer *out, bool with_text,
                     int64_t estimate_us);
 bool native_cancel(const native *n, buffer *out, bool with_text,
                    const void *name, size_t name_size, uint64_t ask, int64_t until_us,
-                   int64_t estimate_us);
+                   int64_t estimate_us, const lease_id *detached);
 bool native_break(const native *n, buffer *out, bool with_text,
                   const void *name, size_t name_size, const lease_id *lease,
                   int64_t estimate_us);

@@ -84,7 +84,9 @@ bool native_acquire(const native *n, buffer *out, bool with_text, const acquire_
   char floor[NUMBER_SIZE], estimate[NUMBER_SIZE];
   char contention[3 + 2 * NUMBER_SIZE + LEASE_TEXT_SIZE + PLACE_SIZE];
   text t = text_over(contention, sizeof(contention));
-  resp_argument keys[1], arguments[8];
+  char detached[LEASE_TEXT_SIZE];
+  resp_argument keys[1], arguments[9];
+  size_t count = 7;
 
   assert(c->ttl_ms > 0);
   add_contention(n, &t, c);
@@ -96,9 +98,12 @@ bool native_acquire(const native *n, buffer *out, bool with_text, const acquire_
   arguments[4] = word_uint(floor, c->floor);
   arguments[5] = word_time(estimate, c->estimate_us);
   arguments[6] = word_of(&t);
-  arguments[7] = RESP_TEXT("1");
-  return script_call(out, &script_native_acquire, with_text, keys, 1, arguments,
-                     c->lingers ? 8 : 7);
+  /* Both are seldom there, and each word costs the server. */
+  if (c->lingers || c->detached != NULL)
+    arguments[count++] = c->lingers ? RESP_TEXT("1") : RESP_TEXT("0");
+  if (c->detached != NULL)
+    arguments[count++] = word_lease(detached, c->detached);
+  return script_call(out, &script_native_acquire, with_text, keys, 1, arguments, count);
 }
 
 static bool call_with_lease(const native *n, buffer *out, bool with_text, const script *s,
@@ -132,12 +137,13 @@ bool native_break(const native *n, buffer *out, bool with_text, const void *name
 }
 
 bool native_cancel(const native *n, buffer *out, bool with_text, const void *name,
-                   size_t name_size, uint64_t ask, int64_t until_us, int64_t estimate_us)
+                   size_t name_size, uint64_t ask, int64_t until_us, int64_t estimate_us,
+                   const lease_id *detached)
 {
   char key[KEY_TEXT_SIZE], number[NUMBER_SIZE], until[NUMBER_SIZE], place[PLACE_SIZE];
-  char estimate[NUMBER_SIZE];
+  char estimate[NUMBER_SIZE], lease[LEASE_TEXT_SIZE];
   text t = text_over(place, sizeof(place));
-  resp_argument keys[1], arguments[5];
+  resp_argument keys[1], arguments[6];
 
   add_place(n, &t, name, name_size);
   keys[0] = word_key(n, key, name, name_size);
@@ -146,7 +152,10 @@ bool native_cancel(const native *n, buffer *out, bool with_text, const void *nam
   arguments[2] = word_time(until, until_us);
   arguments[3] = word_of(&t);
   arguments[4] = word_time(estimate, estimate_us);
-  return script_call(out, &script_native_cancel, with_text, keys, 1, arguments, 5);
+  if (detached != NULL)
+    arguments[5] = word_lease(lease, detached);
+  return script_call(out, &script_native_cancel, with_text, keys, 1, arguments,
+                     detached != NULL ? 6 : 5);
 }
 
 bool native_inspect(const native *n, buffer *out, bool with_text, const void *name,

@@ -103,7 +103,7 @@ static bool send_acquire(name *n, buffer *out, call *c, instant now)
                      .ttl_ms = to_ms(ttl), .waits = n->ask_waits,
                      .until_us = until(n, now), .give_up_us = give_up(n),
                      .estimate_us = server_clock_trusted_at(&t->clock, now),
-                     .floor = t->floor };
+                     .floor = t->floor, .detached = hold_detached(n) };
 
   if (n->watched.token != 0 &&
       instant_since(now, n->watched_since).ns >=
@@ -146,7 +146,7 @@ static bool send_cancel(name *n, buffer *out, call *c, instant now)
 
   c->ask = n->ask;
   return native_cancel(&t->native, out, n->with_text, n->bytes, n->size, n->ask, patience,
-                       server_clock_trusted_at(&t->clock, now));
+                       server_clock_trusted_at(&t->clock, now), hold_detached(n));
 }
 
 static bool send_for(name *n, buffer *out, call *c, instant now)

@@ -3,6 +3,7 @@
 #include "lock/table.h"
 
 #include <assert.h>
+#include <string.h>
 
 #define LOCAL_NUMBERS 1024
 #define LOST_NOTICE_MAX SPAN_MS(5)
@@ -238,16 +239,37 @@ void hold_lost(name *n, dibs_status why, const char *words, instant now)
   leave_release(n, now);
 }
 
+static detached *detached_of(const name *n)
+{
+  detached *d = n->table->detached;
+
+  while (d != NULL && (d->size != n->size || memcmp(d->name, n->bytes, n->size) != 0))
+    d = d->next;
+  return d;
+}
+
+const lease_id *hold_detached(const name *n)
+{
+  const detached *d = detached_of(n);
+
+  return d != NULL ? &d->lease : NULL;
+}
+
 bool hold_remember_detached(name *n)
 {
   lock_table *t = n->table;
-  detached *d = mem_alloc(&t->memory, sizeof(*d));
+  detached *d = detached_of(n);
 
-  if (d == NULL)
-    return false;
-  d->lease = n->lease;
-  d->next = t->detached;
-  t->detached = d;
+  if (d == NULL) {
+    d = mem_alloc(&t->memory, sizeof(*d) + n->size);
+    if (d == NULL)
+      return false;
+    d->size = n->size;
+    memcpy(d->name, n->bytes, n->size);
+    d->next = t->detached;
+    t->detached = d;
+  }
+  d->lease = n->lease;       /* one that was there is over: this one came after it */
   return true;
 }
 

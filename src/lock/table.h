@@ -138,10 +138,13 @@ typedef struct stray {
 
 enum { TIMER_CLAIM = 1, TIMER_POLL, TIMER_RENEW, TIMER_DEADLINE };
 
-/* A lease that goes on without us: a `want` for it must not give it back. */
+/* A lease that goes on without us: a `want` for it must not give it back, and a new ask
+ * for its name must not disown it. The last one of each name. */
 typedef struct detached {
   struct detached *next;
   lease_id lease;
+  size_t size;
+  char name[];
 } detached;
 
 struct lock_table {
@@ -207,6 +210,7 @@ void hold_reenter(name *n, claim *c, instant now);
 bool hold_may_pass(const name *n, instant now); /* to the next waiter of this process */
 void hold_pass(name *n, instant now);
 bool hold_remember_detached(name *n);     /* false: memory */
+const lease_id *hold_detached(const name *n); /* of this name; NULL: none */
 void hold_forget(name *n, instant now);   /* the lease goes on without us */
 void hold_lost(name *n, dibs_status why, const char *words, instant now);
 void hold_suspect(name *n);

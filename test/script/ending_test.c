@@ -331,6 +331,25 @@ static void a_cancel_of_others_changes_nothing_of_a_string(void **state)
   assert_string_equal(test_server_command(world_server(w), "GET " WORLD_KEY), before);
 }
 
+static void a_lease_in_other_hands_is_not_disowned_by_its_client(void **state)
+{
+  acquire_answer held, a;
+
+  (void)state;
+  world_listen(w, ANNA);
+  held = world_acquire(w, ANNA, 1);
+  world_detach(w, ANNA, &held.lease);
+  assert_int_equal(world_try(w, ANNA, 2).outcome, ACQUIRE_BUSY);
+  a = world_acquire(w, ANNA, 3);
+  assert_int_equal(a.outcome, ACQUIRE_WAITING);
+  assert_true(lease_id_equal(&a.lease, &held.lease));
+  assert_int_equal(world_cancel(w, ANNA, 3, 0), 0);
+  assert_true(world_renew(w, BERT, &held.lease, 30000).is_ours);
+  world_acquire(w, ANNA, 4);
+  assert_int_equal(world_release(w, BERT, &held.lease).outcome, RELEASE_DONE);
+  assert_int_equal(world_acquire(w, ANNA, 4).outcome, ACQUIRE_AGAIN);
+}
+
 /* ---- break ---- */
 
 static void a_break_ousts_the_holder_once_and_tells_it(void **state)
@@ -459,6 +478,7 @@ int main(void)
     CASE(a_cancel_gives_up_a_lease_it_did_not_know_of),
     CASE(a_late_cancel_spares_a_later_ask),
     CASE(a_cancel_of_others_changes_nothing_of_a_string),
+    CASE(a_lease_in_other_hands_is_not_disowned_by_its_client),
     CASE(a_break_ousts_the_holder_once_and_tells_it),
     CASE(the_release_of_a_broken_lease_says_that_it_was_over),
     CASE(inspect_shows_the_holder_and_the_waiters_in_order),

@@ -44,6 +44,13 @@ static bool is_lease(const struct model *m, const char *lease)
   return strcmp(own, lease) == 0;
 }
 
+/* What is in other hands is no longer one's own. */
+static bool is_own_lease(const struct model *m, int who)
+{
+  return m->exists && m->client == who &&
+         !(m->is_held && is_lease(m, m->detached[who]));
+}
+
 static void tell(struct model *m, int who, const char *line)
 {
   if (who != NOBODY && m->hears[who])
@@ -280,7 +287,7 @@ acquire_answer model_acquire(struct model *m, int64_t now, int who, const acquir
 {
   const struct model_entry *mine = &m->entry[who];
   int flags = (c->lingers ? LINGERS : 0) | (agrees(now, c->estimate_us) ? 0 : NO_DEADLINE);
-  bool is_own = m->exists && m->client == who, is_free;
+  bool is_own = is_own_lease(m, who), is_free;
 
   if (c->until_us > 0 && now > c->until_us)
     return answer(m, now, ACQUIRE_LATE);
@@ -340,7 +347,7 @@ int64_t model_cancel(struct model *m, int64_t now, int who, uint64_t ask, int64_
                      int64_t estimate_us)
 {
   struct model_entry *mine = &m->entry[who];
-  bool is_own = m->exists && m->client == who;
+  bool is_own = is_own_lease(m, who);
 
   if (is_own && m->ask > ask)
     return 0;

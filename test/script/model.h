@@ -28,6 +28,7 @@ struct model {
   uint64_t head, next;
   struct model_entry entry[MODEL_CLIENTS];
   bool hears[MODEL_CLIENTS];
+  char detached[MODEL_CLIENTS][LEASE_TEXT_SIZE];   /* leases in other hands */
   char messages[MODEL_CLIENTS][1024];
 };
 

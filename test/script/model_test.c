@@ -217,6 +217,18 @@ static void step_renew(struct run *r, int who)
   compare_stored(r);
 }
 
+/* The lease is the client's no more; it goes on asking for itself. */
+static void step_detach(struct run *r, int who)
+{
+  lease_id l = { .ask = r->model.ask, .token = r->model.token };
+
+  if (!r->model.is_held || r->model.client != who)
+    return;
+  model_client(who, l.client);
+  model_lease(&r->model, r->model.detached[who]);
+  world_detach(w, who, &l);
+}
+
 static void step_hearing(struct run *r, int who)
 {
   if (r->model.hears[who])
@@ -268,6 +280,8 @@ static void run_seed(uint64_t seed)
       step_cancel(&r, who);
     else if (kind < 93)
       step_release(&r, who, true);
+    else if (kind < 96)
+      step_detach(&r, r.model.is_held && r.model.client >= 0 ? r.model.client : who);
     else
       step_hearing(&r, who);
   }

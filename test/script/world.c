@@ -53,6 +53,7 @@ struct world {
   char messages[65536];
   int64_t time_us;                    /* 0: the server's */
   int64_t mistake_us;
+  lease_id detached[WORLD_CLIENTS];   /* token 0: none */
   char sha1[SCRIPTS_MAX][41];         /* of the scripts that read ours */
 };
 
@@ -153,6 +154,7 @@ void world_clear(struct world *w)
     world_deafen(w, who);
   wire_close(&w->monitor);
   w->mistake_us = 0;
+  memset(w->detached, 0, sizeof(w->detached));
   test_server_command(w->server, "FLUSHALL");
   test_server_command(w->server, "CONFIG RESETSTAT");
 }
@@ -321,10 +323,22 @@ acquire_call world_call(struct world *w, uint64_t ask)
                          .ttl_ms = 30000, .waits = true, .estimate_us = world_time_us(w) };
 }
 
-acquire_answer world_send(struct world *w, int who, const acquire_call *c)
+void world_detach(struct world *w, int who, const lease_id *lease)
 {
+  w->detached[who] = lease != NULL ? *lease : (lease_id){ .token = 0 };
+}
+
+static const lease_id *detached_of(const struct world *w, int who)
+{
+  return w->detached[who].token != 0 ? &w->detached[who] : NULL;
+}
+
+acquire_answer world_send(struct world *w, int who, const acquire_call *call_of_test)
+{
+  acquire_call sent = *call_of_test, *c = &sent;
   acquire_answer a;
 
+  sent.detached = detached_of(w, who);
   assert_true(native_acquire(&w->client[who], &w->out, false, c));
   assert_true(native_acquire_answer(&w->client[who], c->ask, c->ttl_ms, call(w), &a));
   return a;
@@ -375,7 +389,7 @@ int64_t world_cancel(struct world *w, int who, uint64_t ask, int64_t until_us)
   const resp_reply *r;
 
   assert_true(native_cancel(&w->client[who], &w->out, false, WORLD_NAME, strlen(WORLD_NAME),
-                            ask, until_us, expected_us(w)));
+                            ask, until_us, expected_us(w), detached_of(w, who)));
   r = call(w);
   assert_true(native_cancel_answer(r));
   return resp_root(r)->integer;

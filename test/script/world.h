@@ -46,6 +46,8 @@ acquire_call world_call(struct world *w, uint64_t ask);
 acquire_answer world_send(struct world *w, int who, const acquire_call *c);
 acquire_answer world_acquire(struct world *w, int who, uint64_t ask);
 acquire_answer world_try(struct world *w, int who, uint64_t ask);
+/* From now on this lease of `who` is in other hands (NULL: none is); copied. */
+void world_detach(struct world *w, int who, const lease_id *lease);
 /* By how much those who release, break and cancel mistake the server's time from now on. */
 void world_mistake(struct world *w, int64_t us);
 release_answer world_release(struct world *w, int who, const lease_id *lease);

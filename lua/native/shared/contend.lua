@@ -26,7 +26,7 @@ end
 
 -- Earlier asks of this client are disowned by this one, later ones disown it.
 local is_free = not lease.is_held
-if lease.client == ARGV[1] then
+if lease.client == ARGV[1] and lease.id ~= ARGV[9] then
   if lease.is_held and lease.ask == ask then
     return { 2, now, remaining(), lease.length, lease.token, tonumber(lease.renewals) }
   end

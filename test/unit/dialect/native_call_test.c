@@ -52,6 +52,22 @@ static void an_acquire_says_all_its_arguments(void **state)
   buffer_deinit(&out);
 }
 
+static void what_is_in_other_hands_is_named_at_the_end(void **state)
+{
+  acquire_call c = { .name = "x", .name_size = 1, .ask = 8, .ttl_ms = 100, .detached = &lease };
+  buffer out;
+
+  (void)state;
+  buffer_init(&out, &reader_heap);
+  assert_true(native_acquire(&here, &out, false, &c));
+  CHECK_WORDS(&out, &script_native_acquire, "1", "dibs:m:{x}", ANNA, "8", "100", "0", "0", "0",
+              "t 0 - 0 dibs x", "0", ANNA ":7:1700000000000000");
+  assert_true(native_cancel(&here, &out, false, "x", 1, 9, 123, 77, &lease));
+  CHECK_WORDS(&out, &script_native_cancel, "1", "dibs:m:{x}", ANNA, "9", "123", "dibs x", "77",
+              ANNA ":7:1700000000000000");
+  buffer_deinit(&out);
+}
+
 static void a_plain_try_says_what_it_has_not(void **state)
 {
   acquire_call c = { .name = "x", .name_size = 1, .ask = 8, .ttl_ms = 100, .until_us = -5 };
@@ -86,7 +102,7 @@ static void a_cancel_names_the_ask(void **state)
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(native_cancel(&here, &out, false, "x", 1, 9, 123, 77));
+  assert_true(native_cancel(&here, &out, false, "x", 1, 9, 123, 77, NULL));
   CHECK_WORDS(&out, &script_native_cancel, "1", "dibs:m:{x}", ANNA, "9", "123", "dibs x", "77");
   buffer_deinit(&out);
 }
@@ -124,7 +140,7 @@ static void the_longest_calls_fit(void **state)
   acquire_call c = { .name = name, .name_size = sizeof(name), .ask = UINT64_MAX,
     .ttl_ms = INT64_MAX, .waits = true, .lingers = true, .until_us = INT64_MAX,
     .estimate_us = INT64_MAX, .floor = UINT64_MAX, .give_up_us = INT64_MAX,
-    .watched = &longest, .watched_renewals = UINT64_MAX };
+    .detached = &longest, .watched = &longest, .watched_renewals = UINT64_MAX };
   buffer out;
 
   (void)state;
@@ -136,7 +152,7 @@ static void the_longest_calls_fit(void **state)
   assert_true(native_acquire(&far, &out, true, &c));
   assert_true(native_release(&far, &out, true, name, sizeof(name), &longest, INT64_MAX));
   assert_true(native_cancel(&far, &out, true, name, sizeof(name), UINT64_MAX, INT64_MAX,
-                            INT64_MAX));
+                            INT64_MAX, &longest));
   assert_true(native_renew(&far, &out, true, items, RENEW_BATCH_MAX, INT64_MAX));
   buffer_deinit(&out);
 }
@@ -168,7 +184,7 @@ static void refused_memory_leaves_nothing_in_the_buffer(void **state)
   assert_false(native_acquire(&here, &out, false, &c));
   assert_false(native_release(&here, &out, false, "x", 1, &lease, 77));
   assert_false(native_break(&here, &out, false, "x", 1, &lease, 77));
-  assert_false(native_cancel(&here, &out, false, "x", 1, 9, 0, 0));
+  assert_false(native_cancel(&here, &out, false, "x", 1, 9, 0, 0, NULL));
   assert_false(native_inspect(&here, &out, false, "x", 1));
   assert_false(native_renew(&here, &out, false, &item, 1, 0));
   assert_int_equal(buffer_size(&out), 0);
@@ -179,6 +195,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(an_acquire_says_all_its_arguments),
+    cmocka_unit_test(what_is_in_other_hands_is_named_at_the_end),
     cmocka_unit_test(a_plain_try_says_what_it_has_not),
     cmocka_unit_test(releases_and_breaks_name_the_lease),
     cmocka_unit_test(a_cancel_names_the_ask),
