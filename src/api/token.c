@@ -47,22 +47,13 @@ static dibs_status ping_once(dibs_client *c, const buffer *time, instant until)
   return question_read_only(status);
 }
 
-dibs_status dibs_ping(dibs_client *c, int32_t wait_ms, uint64_t *ret_round_trip_us)
+static dibs_status ping(dibs_client *c, instant until, uint64_t *ret_round_trip_us)
 {
   static const resp_argument words[] = { { "TIME", 4 } };
-  char why_words[128];
-  text why = text_over(why_words, sizeof(why_words));
   dibs_status status;
-  instant until, asked_at;
+  instant asked_at;
   buffer time;
 
-  if (c == NULL)
-    return DIBS_ERR_ARGUMENT;
-  if (c->epoch != fork_epoch())
-    return DIBS_ERR_FORKED;
-  if (!options_ms_check("wait_ms", wait_ms, &why))
-    return client_refuse(c, DIBS_ERR_ARGUMENT, why_words);
-  until = instant_add(drive_now(), span_ms(wait_ms > 0 ? wait_ms : c->times.connect_ms));
   buffer_init(&time, &c->memory);
   if (!resp_command(&time, words, 1))
     return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
@@ -77,6 +68,25 @@ dibs_status dibs_ping(dibs_client *c, int32_t wait_ms, uint64_t *ret_round_trip_
   return status;
 }
 
+dibs_status dibs_ping(dibs_client *c, int32_t wait_ms, uint64_t *ret_round_trip_us)
+{
+  char why_words[128];
+  text why = text_over(why_words, sizeof(why_words));
+  dibs_status status = client_pin(c);
+
+  if (status != DIBS_OK)
+    return status;
+  if (!options_ms_check("wait_ms", wait_ms, &why)) {
+    status = client_refuse(c, DIBS_ERR_ARGUMENT, why_words);
+  } else {
+    int32_t ms = wait_ms > 0 ? wait_ms : c->times.connect_ms;
+
+    status = ping(c, instant_add(drive_now(), span_ms(ms)), ret_round_trip_us);
+  }
+  client_unpin(c);
+  return status;
+}
+
 /* ---- tokens ---- */
 
 typedef struct named_lease {
@@ -87,12 +97,6 @@ typedef struct named_lease {
 
 static dibs_status token_check(dibs_client *c, const char *token, named_lease *ret)
 {
-  if (c == NULL)
-    return DIBS_ERR_ARGUMENT;
-  if (c->epoch != fork_epoch())
-    return DIBS_ERR_FORKED;
-  if (drive_is_in_callback())
-    return DIBS_ERR_WOULD_BLOCK;
   if (token == NULL || !token_read(token, &ret->lease, ret->name, &ret->name_size))
     return client_refuse(c, DIBS_ERR_ARGUMENT,
                          "token is not one; dibs_hold_token() writes them");
@@ -163,8 +167,8 @@ static dibs_status renew_ask(dibs_client *c, const named_lease *n, int32_t ttl_m
   return status;
 }
 
-dibs_status dibs_token_renew(dibs_client *c, const char *token, int32_t ttl_ms,
-                             int64_t *ret_remaining_ms)
+static dibs_status token_renew(dibs_client *c, const char *token, int32_t ttl_ms,
+                               int64_t *ret_remaining_ms)
 {
   named_lease n;
   renew_answer answer;
@@ -185,6 +189,18 @@ dibs_status dibs_token_renew(dibs_client *c, const char *token, int32_t ttl_ms,
   if (ret_remaining_ms != NULL)
     *ret_remaining_ms = answer.remaining_ms;
   return DIBS_OK;
+}
+
+dibs_status dibs_token_renew(dibs_client *c, const char *token, int32_t ttl_ms,
+                             int64_t *ret_remaining_ms)
+{
+  dibs_status status = client_pin(c);
+
+  if (status != DIBS_OK)
+    return status;
+  status = token_renew(c, token, ttl_ms, ret_remaining_ms);
+  client_unpin(c);
+  return status;
 }
 
 typedef bool lease_command(const native *n, buffer *out, bool with_text, const void *name,
@@ -218,27 +234,43 @@ static dibs_status lease_ask(dibs_client *c, lease_command *encode, const named_
 dibs_status dibs_token_release(dibs_client *c, const char *token)
 {
   named_lease n;
-  dibs_status status = token_check(c, token, &n);
+  dibs_status status = client_pin(c);
 
-  return status == DIBS_OK ? lease_ask(c, native_release, &n) : status;
+  if (status != DIBS_OK)
+    return status;
+  status = token_check(c, token, &n);
+  if (status == DIBS_OK)
+    status = lease_ask(c, native_release, &n);
+  client_unpin(c);
+  return status;
+}
+
+static dibs_status break_check(dibs_client *c, const char *name, const char *lease,
+                               named_lease *ret)
+{
+  const char *fault;
+
+  ret->name_size = name == NULL ? 0 : strnlen(name, DIBS_NAME_MAX + 1);
+  fault = name == NULL ? "name is NULL" : native_name_fault(name, ret->name_size);
+  if (fault != NULL)
+    return client_refuse(c, DIBS_ERR_ARGUMENT, fault);
+  if (lease == NULL || !lease_id_read(lease, strnlen(lease, LEASE_TEXT_SIZE), &ret->lease))
+    return client_refuse(c, DIBS_ERR_ARGUMENT,
+                         "lease is not one; dibs_inspect() tells the present one");
+  memcpy(ret->name, name, ret->name_size);
+  return DIBS_OK;
 }
 
 dibs_status dibs_break(dibs_client *c, const char *name, const char *lease)
 {
   named_lease n;
-  const char *fault;
+  dibs_status status = client_pin(c);
 
-  if (c == NULL)
-    return DIBS_ERR_ARGUMENT;
-  if (c->epoch != fork_epoch())
-    return DIBS_ERR_FORKED;
-  n.name_size = name == NULL ? 0 : strnlen(name, DIBS_NAME_MAX + 1);
-  fault = name == NULL ? "name is NULL" : native_name_fault(name, n.name_size);
-  if (fault != NULL)
-    return client_refuse(c, DIBS_ERR_ARGUMENT, fault);
-  if (lease == NULL || !lease_id_read(lease, strnlen(lease, LEASE_TEXT_SIZE), &n.lease))
-    return client_refuse(c, DIBS_ERR_ARGUMENT,
-                         "lease is not one; dibs_inspect() tells the present one");
-  memcpy(n.name, name, n.name_size);
-  return lease_ask(c, native_break, &n);
+  if (status != DIBS_OK)
+    return status;
+  status = break_check(c, name, lease, &n);
+  if (status == DIBS_OK)
+    status = lease_ask(c, native_break, &n);
+  client_unpin(c);
+  return status;
 }
