@@ -26,10 +26,11 @@ void connection_want(engine *e, int i, instant now)
 static span back_off(engine *e, connection *c)
 {
   int64_t ms = BACK_OFF_FIRST_MS;
+  unsigned failures = c->failures + c->refusals;
 
-  if (c->was_ready && c->failures <= 1)
+  if (c->was_ready && failures <= 1)
     return SPAN_MS(0);
-  for (unsigned i = 1; i < c->failures && ms < BACK_OFF_MAX_MS; i++)
+  for (unsigned i = 1; i < failures && ms < BACK_OFF_MAX_MS; i++)
     ms *= 2;
   if (ms > BACK_OFF_MAX_MS)
     ms = BACK_OFF_MAX_MS;

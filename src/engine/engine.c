@@ -281,6 +281,8 @@ static void answered(engine *e, const link_event *event, instant now)
   if ((event->tag & TAG_OURS) == 0) {
     verdict = lock_answer(e->locks, event->tag, event->sent_at, event->reply, now);
     resp_reply_free(event->reply);
+    e->connections[LINK_COMMANDS].refusals =
+      verdict == LOCK_READ_ONLY ? e->connections[LINK_COMMANDS].refusals + 1 : 0;
     if (verdict == LOCK_READ_ONLY)
       connection_drop(e, LINK_COMMANDS, DIBS_ERR_READ_ONLY,
                       "READONLY: this server is a replica; give the primary's address", now);

@@ -31,6 +31,7 @@ typedef struct connection {
   plan_state state;
   instant until;            /* CONNECTING: give up; BACK_OFF: try again */
   unsigned failures;        /* in a row */
+  unsigned refusals;        /* in a row: connected, and it was a replica */
   bool tell_connect, tell_disconnect;
   bool was_ready;
 } connection;

@@ -149,7 +149,7 @@ void claim_arm(claim *c, instant now)
   lock_table *t = c->name->table;
   instant at = c->give_up_at;
 
-  if (!t->is_up)
+  if (!t->is_up || t->is_read_only)
     at = instant_min(at, instant_add(instant_max(c->asked_at, t->down_since),
                                      t->settings.connect_timeout));
   else if (c->is_try)
@@ -169,7 +169,7 @@ static void waiting_is_over(claim *c)
   if (n->state == NAME_ASKING && n->ask_was_sent && !n->ask_was_answered)
     claim_fail(c, DIBS_UNKNOWN, t->is_up ? "the server has not answered in time"
                                          : t->down_words);
-  else if (!t->is_up)
+  else if (!t->is_up || t->is_read_only)
     claim_fail(c, t->down_why, t->down_words);
   else if (c->is_try)
     claim_fail(c, DIBS_ERR_UNREACHABLE, "the server has not answered in time");

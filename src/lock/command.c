@@ -547,6 +547,8 @@ lock_verdict lock_answer(lock_table *t, uint64_t tag, instant sent_at, const res
   else if (c->kind == CALL_RENEW)
     verdict = answer_renew(t, c, sent_at, reply, now);
 
+  if (verdict == LOCK_FINE && resp_root(reply)->kind != RESP_ERROR)
+    lock_can_write(t, now);
   call_free(t, c);
   return verdict;
 }

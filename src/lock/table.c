@@ -375,8 +375,10 @@ void lock_link_down(lock_table *t, dibs_status why, const char *words, instant n
 {
   text shown = text_over(t->down_words, sizeof(t->down_words));
 
-  if (t->is_up || instant_before(t->down_since, (instant){ 1 }))
+  /* A replica that is met again and again is one long outage, not many short ones. */
+  if ((t->is_up && !t->is_read_only) || instant_before(t->down_since, (instant){ 1 }))
     t->down_since = now;
+  t->is_read_only |= why == DIBS_ERR_READ_ONLY;
   t->is_up = false;
   t->link_is_doubtful = false;
   t->down_why = why;
@@ -388,6 +390,14 @@ void lock_link_down(lock_table *t, dibs_status why, const char *words, instant n
     if (n->state == NAME_HELD)
       hold_suspect(n);
   }
+  rearm_waiting(t, now);
+}
+
+void lock_can_write(lock_table *t, instant now)
+{
+  if (!t->is_read_only)
+    return;
+  t->is_read_only = false;
   rearm_waiting(t, now);
 }
 

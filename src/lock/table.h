@@ -172,6 +172,7 @@ struct lock_table {
   bool link_is_doubtful, inbox_is_deaf;
   bool renew_with_text;
   uint64_t note_name_id;         /* its note is to be told or taken back */
+  bool is_read_only;             /* the last server that was asked to write is a replica */
   instant down_since;
   dibs_status down_why;
   char down_words[256];
@@ -187,6 +188,7 @@ void name_forget_if_unused(name *n);
 void name_due(name *n);                   /* has a command to send */
 void name_renewal_due(name *n);
 bool table_reserve_timers(lock_table *t, size_t more);
+void lock_can_write(lock_table *t, instant now);      /* this server is no replica */
 void claims_append(claim_list *l, claim *c);
 void claims_remove(claim_list *l, claim *c);
 
