@@ -18,6 +18,8 @@
 
 #define TTL_MS 30000
 #define TOGETHER_MAX 256
+#define PATIENCE_US 2000000
+#define DAY_US 86400000000
 
 /* ---- memory ---- */
 
@@ -125,14 +127,14 @@ static int64_t wall_us(void)
   return (int64_t)wall.tv_sec * 1000000 + wall.tv_nsec / 1000;
 }
 
-static void put_acquire(raw *r, const char *name, bool with_text)
+static void put_acquire(raw *r, const char *name, bool with_text, int64_t patience_us)
 {
   acquire_call call = { .name = name, .name_size = strlen(name), .ask = ++r->ask,
                         .ttl_ms = TTL_MS, .waits = true };
 
   /* As the library sends them: both times are part of the arguments. */
   call.estimate_us = wall_us();
-  call.until_us = call.estimate_us + 2000000;
+  call.until_us = call.estimate_us + patience_us;
   if (!native_acquire(&r->names, &r->out, with_text, &call))
     bench_die("no memory");
 }
@@ -151,7 +153,7 @@ static void pair(raw *r, const char *name, bool with_text)
 {
   uint64_t token;
 
-  put_acquire(r, name, with_text);
+  put_acquire(r, name, with_text, PATIENCE_US);
   write_all(r);
   token = read_number(r);
   put_release(r, name, r->ask, token, with_text);
@@ -198,6 +200,13 @@ void raw_pair(raw *r, const char *name)
   pair(r, name, false);
 }
 
+void raw_hold(raw *r, const char *name)
+{
+  put_acquire(r, name, false, PATIENCE_US);
+  write_all(r);
+  (void)read_number(r);
+}
+
 void raw_pairs(raw *r, const char *const *names, size_t count)
 {
   uint64_t tokens[TOGETHER_MAX], first = r->ask + 1;
@@ -205,7 +214,7 @@ void raw_pairs(raw *r, const char *const *names, size_t count)
   if (count > TOGETHER_MAX)
     bench_die("more than %d pairs together", TOGETHER_MAX);
   for (size_t i = 0; i < count; i++)
-    put_acquire(r, names[i], false);
+    put_acquire(r, names[i], false, PATIENCE_US);
   write_all(r);
   for (size_t i = 0; i < count; i++)
     tokens[i] = read_number(r);
@@ -214,4 +223,43 @@ void raw_pairs(raw *r, const char *const *names, size_t count)
   write_all(r);
   for (size_t i = 0; i < count; i++)
     expect_done(r);
+}
+
+/* ---- for redis-benchmark ---- */
+
+/* Takes the command apart that was just put: "*N" and N times "$size", bytes. */
+static const char *take_words(raw *r)
+{
+  const char *at = buffer_bytes(&r->out);
+  const char *words = "";
+
+  for (long left = strtol(at + 1, NULL, 10); left > 0; left--) {
+    int size;
+
+    at = strchr(at, '$');
+    if (at == NULL)
+      bench_die("not a command");
+    size = atoi(at + 1);
+    at = strchr(at, '\n') + 1;
+    words = bench_text("%s '%.*s'", words, size, at);
+    at += size;
+  }
+  buffer_clear(&r->out);
+  return words;
+}
+
+const char *raw_acquire_words(raw *r, const char *name)
+{
+  put_acquire(r, name, false, DAY_US);
+  return take_words(r);
+}
+
+const char *raw_release_words(raw *r, const char *name, const char *lease)
+{
+  lease_id l;
+
+  if (!lease_id_read(lease, strlen(lease), &l) || strcmp(l.client, r->names.client) != 0)
+    bench_die("%s is no lease of this client", lease);
+  put_release(r, name, l.ask, l.token, false);
+  return take_words(r);
 }

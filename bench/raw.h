@@ -27,4 +27,11 @@ void raw_pair(raw *r, const char *name);
 /* `count` acquires in one write, their answers, `count` releases in one write. */
 void raw_pairs(raw *r, const char *const *names, size_t count);
 
+/* The first half of a pair. */
+void raw_hold(raw *r, const char *name);
+/* The same two commands as words for a shell, for redis-benchmark; they live on, and are
+ * good for a day. The release is one of `lease`, as the server has it in a held key. */
+const char *raw_acquire_words(raw *r, const char *name);
+const char *raw_release_words(raw *r, const char *name, const char *lease);
+
 #endif

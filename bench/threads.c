@@ -189,20 +189,20 @@ static double benchmark(const char *words)
  * meets a name in the other state, which is as good for one call in twenty. */
 static double benchmark_pairs(void)
 {
-  static const char fill[] =
-    "for i=0,ARGV[1]-1 do redis.call('SET',string.format('dibs:m:{%012d}',i),"
-    "'AAAAAAAAAAAAAAAAAAAAAA:1:1700000000000000 30000 30000 0 0','PX',3600000) end";
+  static const char fill[] = "for i=0,ARGV[1]-1 do redis.call('SET',"
+                             "string.format('dibs:m:{%012d}',i),ARGV[2],'PX',3600000) end";
+  const char *value, *lease;
   double acquires, releases;
 
   (void)test_server_command(server, "FLUSHALL");
-  acquires = benchmark(bench_text(
-    "EVALSHA %s 1 dibs:m:{__rand_int__} AAAAAAAAAAAAAAAAAAAAAA 7 30000 9999999999999999 0 0 "
-    "'t 1700000000000000 0 - 0 dibs __rand_int__'", script_native_acquire.sha1));
+  acquires = benchmark(raw_acquire_words(bare[0], "__rand_int__"));
   (void)test_server_command(server, "FLUSHALL");
-  (void)test_server_command(server, "EVAL %s 0 %d", fill, KEYS);
-  releases = benchmark(bench_text(
-    "EVALSHA %s 1 dibs:m:{__rand_int__} AAAAAAAAAAAAAAAAAAAAAA:1:1700000000000000 "
-    "'dibs __rand_int__'", script_native_release.sha1));
+
+  raw_hold(bare[0], "sample");
+  value = test_server_command(server, "GET dibs:m:{sample}");
+  lease = bench_text("%.*s", (int)strcspn(value, " "), value);
+  (void)test_server_command(server, "EVAL %s 0 %d %s", fill, KEYS, value);
+  releases = benchmark(raw_release_words(bare[0], "__rand_int__", lease));
   (void)test_server_command(server, "FLUSHALL");
   return acquires > 0 && releases > 0 ? 1 / (1 / acquires + 1 / releases) : 0;
 }
