@@ -305,6 +305,7 @@ static void whom_a_doubter_grants_has_no_deadline_until_it_renews(void **state)
   acquire_answer held;
 
   (void)state;
+  world_listen(w, ANNA);
   world_listen(w, BERT);
   held = world_acquire(w, ANNA, 1);
   world_acquire(w, BERT, 1);
@@ -312,7 +313,16 @@ static void whom_a_doubter_grants_has_no_deadline_until_it_renews(void **state)
   world_release(w, ANNA, &held.lease);
   assert_non_null(strstr(test_server_command(world_server(w), "HGET " WORLD_KEY " s"),
                          " 30000 0 2"));
-  held = world_acquire(w, BERT, 1);
+  world_acquire(w, ANNA, 2);
+  world_cancel(w, BERT, 1, 0);
+  assert_non_null(strstr(test_server_command(world_server(w), "HGET " WORLD_KEY " s"),
+                         " 30000 0 2"));
+  held = world_acquire(w, ANNA, 2);
+  world_acquire(w, BERT, 2);
+  world_break(w, CARL, &held.lease);
+  assert_non_null(strstr(test_server_command(world_server(w), "HGET " WORLD_KEY " s"),
+                         " 30000 0 2"));
+  held = world_acquire(w, BERT, 2);
   world_renew(w, BERT, &held.lease, 30000);
   assert_non_null(strstr(test_server_command(world_server(w), "HGET " WORLD_KEY " s"),
                          " 30000 1 0"));

@@ -136,6 +136,26 @@ static void a_full_server_refuses_to_queue_and_keeps_the_lease(void **state)
   assert_int_equal(world_release(w, ANNA, &a.lease).outcome, RELEASE_DONE);
 }
 
+static void the_last_token_is_released_but_not_handed_over(void **state)
+{
+  acquire_answer a = world_acquire(w, ANNA, 1);
+  acquire_call c = world_call(w, 1);
+
+  (void)state;
+  world_listen(w, BERT);
+  world_listen(w, CARL);
+  c.floor = 9007199254740990u;
+  world_send(w, BERT, &c);
+  world_acquire(w, CARL, 1);
+  world_release(w, ANNA, &a.lease);
+  a = world_acquire(w, BERT, 1);
+  assert_int_equal(a.lease.token, 9007199254740991u);
+  assert_int_equal(world_release(w, BERT, &a.lease).outcome, RELEASE_DONE);
+  assert_string_equal(world_messages(w, CARL), "");
+  c = world_call(w, 1);
+  assert_non_null(strstr(world_acquire_error(w, CARL, &c), "cannot grow"));
+}
+
 static void who_may_not_publish_still_hands_over(void **state)
 {
   const resp_argument weak[] = { RESP_TEXT("AUTH"), RESP_TEXT("weak"), RESP_TEXT("x") };
@@ -195,6 +215,7 @@ int main(void)
     CASE(a_full_server_still_breaks),
     CASE(a_full_server_refuses_to_grant_and_changes_nothing),
     CASE(a_full_server_refuses_to_queue_and_keeps_the_lease),
+    CASE(the_last_token_is_released_but_not_handed_over),
     CASE(who_may_not_publish_still_hands_over),
   };
 

@@ -11,9 +11,6 @@ local lease, queue = load(KEYS[1], ARGV[1])
 if not lease then
   return foreign
 end
-if lease.token > token_max or floor > token_max then
-  return redis.error_reply('ERR the token of this lock cannot grow any more')
-end
 local doubt = flags - flags % 2
 --@include grant_next
 local function remaining()
@@ -41,6 +38,10 @@ if queue and queue.mine then
   if mine and (tonumber(mine.ask) > ask or tonumber(mine.ask) == ask and not mine.is_waiter) then
     return { 5, now }
   end
+end
+
+if lease.token > token_max or floor > token_max then
+  return redis.error_reply('ERR the token of this lock cannot grow any more')
 end
 
 -- Over: 1 s past its deadline, where neither its holder nor the caller doubts this server's
