@@ -31,7 +31,7 @@ bool inbox_message_read(const char *bytes, size_t size, inbox_message *ret)
   if (!words_take(&w, ' ', &word, &word_size))
     return false;
   m.word = word_read(word, word_size);
-  if (m.word == 0 || !words_take_lease(&w, ' ', &m.lease))
+  if (m.word == 0 || !words_take_lease(&w, ' ', &m.lease) || m.lease.token > TOKEN_MAX)
     return false;
   if (m.word == INBOX_GRANT) {
     if (!words_take_uint(&w, ' ', &ttl) || ttl == 0 || ttl > DIBS_MS_MAX ||

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include <dibs/client.h>
+
 #include "dialect/parts.h"
 
 static bool child_int(const resp_reply *r, size_t i, int64_t *ret_value)
@@ -38,7 +40,19 @@ static bool child_lease(const resp_reply *r, size_t i, lease_id *ret_lease)
 {
   const resp_node *node = child_string(r, i);
 
-  return node != NULL && lease_id_read(node->bytes, node->size, ret_lease);
+  return node != NULL && lease_id_read(node->bytes, node->size, ret_lease) &&
+         ret_lease->token <= TOKEN_MAX;
+}
+
+/* What can be added to an instant without a thought for overflow. */
+static bool is_time(int64_t us)
+{
+  return us >= 0 && us <= TOKEN_MAX;
+}
+
+static bool is_remaining(int64_t ms, int64_t most)
+{
+  return ms >= -TOKEN_MAX / 1000 && ms <= most && most <= DIBS_MS_MAX;
 }
 
 static bool has_children(const resp_reply *r, int64_t count)
@@ -52,7 +66,7 @@ static bool has_children(const resp_reply *r, int64_t count)
 
 static bool own_lease(const native *n, uint64_t ask, uint64_t token, lease_id *ret_lease)
 {
-  if (token == 0)
+  if (token == 0 || token > TOKEN_MAX)
     return false;
   memcpy(ret_lease->client, n->client, CLIENT_ID_SIZE);
   ret_lease->ask = ask;
@@ -117,21 +131,21 @@ bool native_acquire_answer(const native *n, uint64_t ask, int64_t ttl_ms,
 
   if (root->kind == RESP_INTEGER)
     return read_granted_now(n, ask, ttl_ms, root->integer, ret);
-  if (!child_int(r, 0, &outcome) || !child_int(r, 1, &a.server_us))
+  if (!child_int(r, 0, &outcome) || !child_int(r, 1, &a.server_us) || !is_time(a.server_us))
     return false;
   if (outcome < ACQUIRE_GRANTED || outcome > ACQUIRE_LATE)
     return false;
   a.outcome = (acquire_outcome)outcome;
   switch (a.outcome) {
   case ACQUIRE_GRANTED:
-    is_good = read_granted(n, ask, r, &a);
+    is_good = read_granted(n, ask, r, &a) && is_remaining(a.remaining_ms, ttl_ms);
     break;
   case ACQUIRE_AGAIN:
-    is_good = read_again(n, ask, r, &a);
+    is_good = read_again(n, ask, r, &a) && is_remaining(a.remaining_ms, a.lease_ms);
     break;
   case ACQUIRE_WAITING:
   case ACQUIRE_BUSY:
-    is_good = read_taken(r, &a);
+    is_good = read_taken(r, &a) && is_remaining(a.remaining_ms, a.lease_ms);
     break;
   default:
     is_good = has_children(r, 2);
@@ -176,7 +190,7 @@ bool native_renew_answer(const resp_reply *r, size_t i, renew_answer *ret)
   int64_t waiters;
 
   if (!child_int(r, 1 + 2 * i, &waiters) || !child_int(r, 2 + 2 * i, &a.remaining_ms) ||
-      waiters < -1)
+      waiters < -1 || !is_remaining(a.remaining_ms, DIBS_MS_MAX))
     return false;
   if (waiters < 0)
     a = (renew_answer){ .is_ours = false };
@@ -188,7 +202,7 @@ bool native_renew_answer(const resp_reply *r, size_t i, renew_answer *ret)
 
 bool native_renew_server_us(const resp_reply *r, int64_t *ret_server_us)
 {
-  return child_int(r, 0, ret_server_us);
+  return child_int(r, 0, ret_server_us) && is_time(*ret_server_us);
 }
 
 /* ---- inspect ---- */

@@ -20,6 +20,9 @@ bool words_take_lease(words *w, char end, lease_id *ret_lease);
 /* Decimal digits as text_to_uint() takes them, and no needless zero in front. */
 bool uint_read(const char *bytes, size_t size, uint64_t *ret_value);
 
+/* Scripts go no further (2^53 us: the year 2255), so that fences stay below 2^63. */
+#define TOKEN_MAX 9007199254740992
+
 bool client_id_read(const char *bytes, size_t size, char ret_client[CLIENT_ID_SIZE]);
 
 #endif
