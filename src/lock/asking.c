@@ -145,11 +145,19 @@ static void ask_granted(name *n, const acquire_answer *a, instant sent_at, insta
   instant end = lease_end(sent_at, span_ms(a->remaining_ms), ppm);
   bool again = a->outcome == ACQUIRE_AGAIN;
 
-  /* Granted to an earlier sending of this ask: a watcher may have counted since then,
-   * and the server's clock may have stepped back, so count from the first one too. */
-  if (again)
-    end = instant_min(end, lease_end(n->ask_sent_at, span_ms(a->lease_ms), ppm));
+  /* Granted to an earlier sending of this ask, or by a message that was lost: a watcher
+   * may have counted since then, and the server's clock may have stepped back, so count
+   * from the last sending that found no grant, or the first of all, too. */
+  if (again) {
+    instant since = n->ask_was_answered ? n->waiting_at : n->ask_sent_at;
+    span length = span_ms(a->lease_ms);
 
+    end = instant_min(end, lease_end(since, length, ppm));
+    if (instant_since(end, now).ns < length.ns / 4) {
+      hold_confirm(n, &a->lease);
+      return;
+    }
+  }
   hold_granted(n, &a->lease, end, n->ask_ttl, 0, again, now, now);
 }
 
@@ -158,13 +166,17 @@ static void ask_busy(name *n, const acquire_answer *a, instant now)
   claim *head = n->waiting.first;
 
   watch(n, a, now);
-  n->state = NAME_IDLE;
   if (head != NULL && head->is_try)
     claim_fail(head, DIBS_BUSY, "somebody else holds it");
+  if (n->ask_was_repeated && n->waiting.first == NULL) {
+    ask_end(n, now);                     /* a copy under way might still be granted */
+    return;
+  }
+  n->state = NAME_IDLE;
   name_settle(n, now);
 }
 
-static void ask_deaf(name *n, instant now)
+static void ask_deaf(name *n, instant sent_at, instant now)
 {
   lock_table *t = n->table;
 
@@ -173,7 +185,8 @@ static void ask_deaf(name *n, instant now)
   n->state = NAME_ASKING;
   if (!t->inbox_is_up)
     return;                              /* lock_inbox_up() asks again */
-  t->inbox_is_deaf = true;
+  if (instant_before(t->inbox_up_at, sent_at))
+    t->inbox_is_deaf = true;
   name_retry(n, now);
 }
 
@@ -199,7 +212,7 @@ void ask_answered(name *n, const call *c, const acquire_answer *a, instant sent_
     ask_begin(n);
     break;
   case ACQUIRE_DEAF:
-    ask_deaf(n, now);
+    ask_deaf(n, sent_at, now);
     break;
   case ACQUIRE_LATE:
     if (n->attempts < 3) {               /* our estimate was wrong; it is mended now */

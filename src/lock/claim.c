@@ -15,6 +15,8 @@ void claim_tell(claim *c, lock_event_kind kind)
   lock_table *t = c->name->table;
 
   c->events |= 1u << kind;
+  if (kind == LOCK_RENEWED)      /* a doubt not yet told is over */
+    c->events &= ~(1u << LOCK_SUSPECT);
   if (c->is_telling)
     return;
   c->is_telling = true;

@@ -398,7 +398,7 @@ static lock_verdict answer_renew(lock_table *t, const call *c, instant sent_at,
 
   if (!native_renew_server_us(reply, &server_us))
     return LOCK_BROKEN;
-  t->renew_with_text = false;
+  t->renew_with_text = t->link_is_doubtful = false;
   lock_server_time(t, server_us, sent_at, now);
   for (size_t i = 0; i < c->count; i++) {
     name *n = name_of(t, c->renewals[i].name_id);
@@ -448,8 +448,7 @@ static void refuse_name(name *n, const call *c, resp_fault fault, instant now)
       return;
     }
     claims_fail(n, status, t->fault_words);
-    n->state = NAME_IDLE;
-    name_settle(n, now);
+    ask_end(n, now);                     /* an earlier sending may have been served */
     return;
   case CALL_RELEASE:
     if (n->state != NAME_RELEASING || !lease_id_equal(&n->lease, &c->lease))

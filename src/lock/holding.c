@@ -56,6 +56,8 @@ static void begin_hold(name *n, claim *c, instant now)
     t->note_name_id = n->id;
   set_deadline(n);
   claim_tell(c, LOCK_GRANTED);
+  if (n->is_suspect)
+    claim_tell(c, LOCK_SUSPECT);
 }
 
 void hold_granted(name *n, const lease_id *lease, instant valid_until, span ttl,
@@ -95,6 +97,17 @@ void hold_granted(name *n, const lease_id *lease, instant valid_until, span ttl,
     schedule_renewal(n, since, now);
 }
 
+/* Granted so long ago that the lease might be over: only a renewal tells. */
+void hold_confirm(name *n, const lease_id *lease)
+{
+  n->state = NAME_CONFIRMING;
+  n->lease = *lease;
+  n->ttl = n->waiting.first->ttl;
+  n->confirm_now = true;
+  timers_clear(&n->table->timers, &n->poll);
+  name_renewal_due(n);
+}
+
 void hold_reenter(name *n, claim *c, instant now)
 {
   lock_table *t = n->table;
@@ -115,6 +128,8 @@ void hold_reenter(name *n, claim *c, instant now)
   }
   (void)now;
   claim_tell(c, LOCK_GRANTED);
+  if (n->is_suspect)
+    claim_tell(c, LOCK_SUSPECT);
 }
 
 /* ---- hand-over inside the process (protocol.md 6) ---- */
@@ -279,6 +294,7 @@ void hold_forget(name *n, instant now)
 
   timers_clear(&t->timers, &n->renew);
   timers_clear(&t->timers, &n->deadline);
+  n->is_renewing = false;
   n->closed_token = n->lease.token;
   n->state = NAME_IDLE;
   name_settle(n, now);

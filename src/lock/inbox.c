@@ -3,6 +3,8 @@
  * names (F1-F4); what names an ask neither held nor open is given back. */
 #include "lock/table.h"
 
+#include <string.h>
+
 static bool is_open(const name *n, uint64_t ask)
 {
   return (n->state == NAME_ASKING || n->state == NAME_QUEUED || n->state == NAME_CANCELLING) &&
@@ -36,13 +38,7 @@ static void message_grant(name *n, const inbox_message *m, instant now)
                  is_old || n->waiting.first->is_fixed, since, now);
     return;
   }
-  /* The last request is so old that the lease might be over: only a renewal tells. */
-  n->state = NAME_CONFIRMING;
-  n->lease = m->lease;
-  n->ttl = n->waiting.first->ttl;
-  n->confirm_now = true;
-  timers_clear(&t->timers, &n->poll);
-  name_renewal_due(n);
+  hold_confirm(n, &m->lease);
 }
 
 static bool is_detached(const lock_table *t, const lease_id *lease)
@@ -64,7 +60,7 @@ void lock_message(lock_table *t, const char *bytes, size_t size, instant now)
   inbox_message m;
   name *n;
 
-  if (!inbox_message_read(bytes, size, &m))
+  if (!inbox_message_read(bytes, size, &m) || strcmp(m.lease.client, t->native.client) != 0)
     return;
   n = name_find(t, m.name, m.name_size);
 

@@ -12,6 +12,7 @@ void leave_release(name *n, instant now)
 
   n->state = NAME_RELEASING;
   n->release_was_sent = n->release_was_repeated = false;
+  n->is_renewing = false;              /* whatever is under way was for this lease */
   n->attempts = 0;
   if (n->lease.token > n->closed_token)
     n->closed_token = n->lease.token;

@@ -422,11 +422,11 @@ void lock_fail_if_final(lock_table *t, instant now)
 
 void lock_inbox_up(lock_table *t, instant now)
 {
-  (void)now;
   t->inbox_is_up = true;
+  t->inbox_up_at = now;
   t->inbox_is_deaf = false;
   for (name *n = t->names; n != NULL; n = n->by_bytes.next) {
-    if (n->state == NAME_ASKING || n->state == NAME_QUEUED) {
+    if ((n->state == NAME_ASKING && n->needs_inbox) || n->state == NAME_QUEUED) {
       n->needs_inbox = false;
       name_due(n);
     } else if (n->state == NAME_HELD && !n->is_fixed) {

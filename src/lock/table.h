@@ -173,6 +173,7 @@ struct lock_table {
   bool renew_with_text;
   uint64_t note_name_id;         /* its note is to be told or taken back */
   bool is_read_only;             /* the last server that was asked to write is a replica */
+  instant inbox_up_at;
   instant down_since;
   dibs_status down_why;
   char down_words[256];
@@ -208,6 +209,7 @@ void ask_answered(name *n, const call *c, const acquire_answer *a, instant sent_
 /* ---- holding.c ---- */
 void hold_granted(name *n, const lease_id *lease, instant valid_until, span ttl,
                   uint64_t waiters, bool confirm, instant since, instant now);
+void hold_confirm(name *n, const lease_id *lease);
 void hold_reenter(name *n, claim *c, instant now);
 bool hold_may_pass(const name *n, instant now); /* to the next waiter of this process */
 void hold_pass(name *n, instant now);

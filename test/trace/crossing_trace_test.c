@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/* Stories of what crosses on its way: answers to a lease that is over, grants whose message
+ * was lost, refusals after a request that was served. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "peer.h"
+
+#define A PEER_CLIENT
+#define B PEER_OTHER
+#define KEY "dibs:m:{n}"
+
+static long long now_us(struct peer *p) { return (long long)peer_server_us(p); }
+
+/* "a" has the lease A:1:60. */
+static struct peer *held(struct wish w)
+{
+  struct peer *p = peer_new();
+
+  peer_lock(p, "a", w);
+  peer_connect(p, 0);
+  peer_expect(p, "acquire*");
+  peer_answer(p, "[1 %lld %lld 60]", now_us(p), (long long)w.ttl_ms);
+  peer_expect_told(p, "granted a");
+  return p;
+}
+
+/* "a" is queued behind B's lease of 30 s with token 50. */
+static struct peer *queued(struct wish w)
+{
+  struct peer *p = peer_new();
+
+  peer_lock(p, "a", w);
+  peer_connect(p, 0);
+  peer_expect(p, "acquire*");
+  peer_answer(p, "[6 %lld]", now_us(p));
+  peer_connect(p, 1);
+  peer_expect(p, "acquire*");
+  peer_answer(p, "[3 %lld 30000 30000 '" B ":9:50 0 0]", now_us(p));
+  return p;
+}
+
+static void a_renewal_unanswered_at_the_release_does_not_disturb_the_next_hold(void **state)
+{
+  struct peer *p = held((struct wish){ .ttl_ms = 3000 });
+
+  (void)state;
+  peer_advance_to_command(p);
+  peer_expect(p, "renew " A ":1:60");
+  peer_release(p, "a");
+  peer_lock(p, "b", (struct wish){ .ttl_ms = 3000 });
+  peer_answer(p, "[%lld 0 3000]", now_us(p));
+  peer_expect(p, "release " A ":1:60");
+  peer_answer(p, "1");
+  peer_expect_told(p, "released a DIBS_OK");
+  peer_expect(p, "acquire " KEY " 2 w");
+  peer_answer(p, "[1 %lld 3000 61]", now_us(p));
+  peer_expect_told(p, "granted b");
+  peer_advance_ms(p, 1200);
+  peer_expect_told_nothing(p);
+  peer_expect(p, "renew " A ":2:61");
+  peer_free(p);
+}
+
+static void an_answer_read_together_with_the_doubt_ends_the_doubt(void **state)
+{
+  struct peer *p = held((struct wish){ .ttl_ms = 4000 });
+  char bytes[64];
+
+  (void)state;
+  peer_advance_to_command(p);
+  peer_expect(p, "renew " A ":1:60");
+  (void)snprintf(bytes, sizeof(bytes), "*3\r\n:%lld\r\n:0\r\n:4000\r\n", now_us(p));
+  engine_received(peer_engine(p), 0, bytes, strlen(bytes),
+                  instant_add(peer_now(p), SPAN_MS(1100)));
+  peer_stop_ms(p, 1100);
+  peer_expect_told(p, "renewed a");
+  peer_expect_told_nothing(p);
+  assert_false(peer_wants(p, 0));
+  peer_free(p);
+}
+
+static void who_is_granted_while_a_renewal_is_overdue_is_told(void **state)
+{
+  struct peer *p = held((struct wish){ .ttl_ms = 4000 });
+
+  (void)state;
+  peer_lock(p, "b", (struct wish){ .ttl_ms = 4000 });
+  peer_connect(p, 1);
+  peer_expect(p, "renew*");
+  peer_answer(p, "[%lld 0 4000]", now_us(p));
+  peer_expect_told(p, "renewed a");
+  peer_break(p, 0);
+  peer_expect_told(p, "suspect a");
+  peer_release(p, "a");
+  peer_expect_told(p, "released a DIBS_OK");
+  peer_expect_told(p, "granted b");
+  peer_expect_told(p, "suspect b");
+  peer_free(p);
+}
+
+/* The message was lost, and the next poll finds the grant: it came after the last poll that
+ * found none, so the place is kept, however long ago the first request was sent. */
+static void a_lost_message_does_not_cost_the_place(void **state)
+{
+  struct peer *p = queued((struct wish){ .ttl_ms = 3000 });
+
+  (void)state;
+  for (int i = 0; i < 5; i++) {
+    peer_advance_to_command(p);
+    peer_expect(p, "acquire " KEY " 1 w");
+    peer_answer(p, "[3 %lld 30000 30000 '" B ":9:50 %d 0]", now_us(p), i);
+  }
+  peer_advance_ms(p, 1000);
+  peer_expect(p, "acquire " KEY " 1 w");
+  peer_answer(p, "[2 %lld 2500 3000 60 0]", now_us(p));
+  peer_expect_told(p, "granted a");
+  assert_in_range(peer_valid_ms(p, "a"), 1, 3000 - 33 - 700);
+  peer_expect(p, "renew " A ":1:60");
+  peer_free(p);
+}
+
+static void a_grant_found_too_late_to_be_believed_is_confirmed_by_a_renewal(void **state)
+{
+  struct peer *p = queued((struct wish){ .ttl_ms = 3000 });
+
+  (void)state;
+  peer_break(p, 0);
+  peer_advance_ms(p, 3500);
+  peer_connect(p, 0);
+  peer_expect(p, "acquire " KEY " 1 w");
+  peer_answer(p, "[2 %lld 2500 3000 60 0]", now_us(p));
+  peer_expect_told_nothing(p);
+  peer_expect(p, "renew " A ":1:60");
+  peer_answer(p, "[%lld 0 3000]", now_us(p));
+  peer_expect_told(p, "granted a");
+  peer_free(p);
+}
+
+static void a_refused_poll_leaves_no_entry_behind(void **state)
+{
+  struct peer *p = queued((struct wish){ .ttl_ms = 3000 });
+
+  (void)state;
+  peer_advance_to_command(p);
+  peer_expect(p, "acquire " KEY " 1 w");
+  peer_answer(p, "-NOPERM this user has no permissions");
+  peer_expect_told(p, "failed a DIBS_ERR_DENIED");
+  peer_expect(p, "cancel 1");
+  peer_answer(p, "0");
+  assert_int_equal(engine_get_stats(peer_engine(p)).names, 0);
+  peer_free(p);
+}
+
+/* The copy may be granted behind the answer to the first: nobody would give it back. */
+static void a_try_that_was_sent_twice_is_cancelled_when_it_fails(void **state)
+{
+  struct peer *p = peer_new();
+
+  (void)state;
+  peer_lock(p, "a", (struct wish){ .ttl_ms = 3000, .is_try = true });
+  peer_connect(p, 0);
+  peer_expect(p, "acquire " KEY " 1 t");
+  peer_break(p, 0);
+  peer_connect(p, 0);
+  peer_expect(p, "acquire " KEY " 1 t");
+  peer_answer(p, "[4 %lld 3000 3000 '" B ":9:50 0 0]", now_us(p));
+  peer_expect_told(p, "failed a DIBS_BUSY");
+  peer_expect(p, "cancel 1");
+  peer_answer(p, "0");
+  assert_int_equal(engine_get_stats(peer_engine(p)).names, 0);
+  peer_free(p);
+}
+
+static void a_new_inbox_does_not_repeat_a_try_that_is_under_way(void **state)
+{
+  struct peer *p = peer_new();
+
+  (void)state;
+  peer_lock(p, "w", (struct wish){ .name = "m", .ttl_ms = 3000 });
+  peer_connect(p, 0);
+  peer_expect(p, "acquire*");
+  peer_answer(p, "[6 %lld]", now_us(p));
+  peer_lock(p, "a", (struct wish){ .name = "n", .ttl_ms = 3000, .is_try = true });
+  peer_expect(p, "acquire " KEY " 2 t");
+  peer_connect(p, 1);
+  peer_expect(p, "acquire dibs:m:{m} 1 w");
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
+static void an_answer_from_before_the_subscription_does_not_make_it_deaf(void **state)
+{
+  struct peer *p = peer_new();
+
+  (void)state;
+  peer_lock(p, "w", (struct wish){ .name = "m", .ttl_ms = 3000 });
+  peer_connect(p, 0);
+  peer_expect(p, "acquire*");
+  peer_answer(p, "[6 %lld]", now_us(p));
+  peer_lock(p, "a", (struct wish){ .name = "n", .ttl_ms = 3000 });
+  peer_expect(p, "acquire " KEY " 2 w");
+  peer_advance_ms(p, 1);
+  peer_connect(p, 1);
+  peer_answer(p, "[6 %lld]", now_us(p));
+  assert_false(peer_wants(p, 1));
+  peer_expect(p, "acquire dibs:m:{m} 1 w");
+  peer_advance_ms(p, 30);
+  peer_expect(p, "acquire " KEY " 2 w");
+  peer_free(p);
+}
+
+static void a_grant_that_names_another_client_is_not_believed(void **state)
+{
+  struct peer *p = queued((struct wish){ .ttl_ms = 3000 });
+
+  (void)state;
+  peer_message(p, "grant " B ":1:60 3000 0 n");
+  peer_expect_told_nothing(p);
+  peer_message(p, "want " B ":7:60 n");
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
+static void an_answer_with_impossible_times_is_no_answer(void **state)
+{
+  static const char *const answers[] = {
+    "[1 %lld 9000000 60]",                        /* more than was asked for */
+    "[1 %lld 3000 9223372036854775807]",          /* a token no fence can be made of */
+    "[2 %lld 9223372036854775807 9223372036854775807 60 0]",
+    "[3 %lld 5000 -1 'BBBBBBBBBBBBBBBBBBBBBB:9:50 0 0]",
+    "[3 %lld 5000 4000 'BBBBBBBBBBBBBBBBBBBBBB:9:50 0 0]",
+    "[3 %lld 3000 3000 'BBBBBBBBBBBBBBBBBBBBBB:9:18446744073709551615 0 0]",
+  };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+    struct peer *p = peer_new();
+
+    peer_lock(p, "a", (struct wish){ .ttl_ms = 3000 });
+    peer_connect(p, 0);
+    peer_expect(p, "acquire*");
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    peer_answer(p, answers[i], now_us(p));
+#pragma GCC diagnostic pop
+    peer_expect_told(p, "failed a DIBS_ERR_PROTOCOL");
+    peer_free(p);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_renewal_unanswered_at_the_release_does_not_disturb_the_next_hold),
+    cmocka_unit_test(an_answer_read_together_with_the_doubt_ends_the_doubt),
+    cmocka_unit_test(who_is_granted_while_a_renewal_is_overdue_is_told),
+    cmocka_unit_test(a_lost_message_does_not_cost_the_place),
+    cmocka_unit_test(a_grant_found_too_late_to_be_believed_is_confirmed_by_a_renewal),
+    cmocka_unit_test(a_refused_poll_leaves_no_entry_behind),
+    cmocka_unit_test(a_try_that_was_sent_twice_is_cancelled_when_it_fails),
+    cmocka_unit_test(a_new_inbox_does_not_repeat_a_try_that_is_under_way),
+    cmocka_unit_test(an_answer_from_before_the_subscription_does_not_make_it_deaf),
+    cmocka_unit_test(a_grant_that_names_another_client_is_not_believed),
+    cmocka_unit_test(an_answer_with_impossible_times_is_no_answer),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
