@@ -40,7 +40,9 @@ def count(test):
         else:
             passed += 1
     seen = passed + len(failed) + skipped
-    if test['result'] not in GOOD and not failed:
+    # Older cmocka says "not ok 5 # SKIP", which meson takes for a failure.
+    only_skipped = skipped > 0 and test.get('returncode') == 0 and seen == planned
+    if test['result'] not in GOOD and not failed and not only_skipped:
         failed.append(f"(the program: {test['result']}, exit {test.get('returncode')})")
     elif seen == 0 and not planned:
         if test['result'] == 'SKIP':

@@ -27,6 +27,8 @@ CASES = [
     ('a_program_without_tap_is_one_case', [log(), log('FAIL', code=1)], '1 1', 1),
     ('a_skipped_case_is_neither', [log(stdout='1..2\nok 1 - a\nok 2 # SKIP no server\n')],
      '1 0', 0),
+    ('a_skip_as_old_cmocka_says_it_is_neither_too',
+     [log('FAIL', stdout='1..2\nok 1 - a\nnot ok 2 # SKIP b\n')], '1 0', 0),
     ('no_test_at_all_is_a_failure', [], '0 1', 1),
 ]
 
