@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/bad_input_test.c - whatever a program gives that is wrong is answered with the
+ * status for it, in words that name it, and changes nothing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "live.h"
+
+static dibs_client *client;
+
+static int setup(void **state)
+{
+  (void)live_server_setup(state);
+  client = live_open(test_server_url(live_server));
+  return 0;
+}
+
+static int teardown(void **state)
+{
+  client = dibs_close(client);
+  assert_int_equal(test_server_integer(live_server, "DBSIZE"),
+                   test_server_integer(live_server, "EXISTS %s %s %s", live_key("fine"),
+                                       live_key("callback"), live_key("stale")));
+  return live_server_teardown(state);
+}
+
+/* ---- names ---- */
+
+static void expect_name_refused(const void *name, size_t size)
+{
+  dibs_hold *hold = NULL;
+  dibs_inspection *seen = NULL;
+
+  live_expect(client, dibs_try_lock_bytes(client, name, size, NULL, &hold),
+              DIBS_ERR_ARGUMENT);
+  live_expect_words(client, "name");
+  live_expect(client, dibs_lock_bytes(client, name, size, NULL, &hold), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_inspect_bytes(client, name, size, &seen), DIBS_ERR_ARGUMENT);
+  assert_null(hold);
+  assert_null(seen);
+}
+
+static void never_called(dibs_status status, dibs_hold *hold, void *data)
+{
+  (void)hold;
+  (void)data;
+  live_fault("called: %s", dibs_status_name(status));
+}
+
+static void names_out_of_range_are_refused(void **state)
+{
+  char longest[DIBS_NAME_MAX + 2];
+  dibs_hold *hold = NULL;
+
+  (void)state;
+  memset(longest, 'n', sizeof(longest));
+  longest[sizeof(longest) - 1] = '\0';
+  expect_name_refused(NULL, 5);
+  expect_name_refused("", 0);
+  expect_name_refused("}x", 2);
+  expect_name_refused(longest, DIBS_NAME_MAX + 1);
+  expect_name_refused(longest, (size_t)-1);
+  assert_int_equal(dibs_lock(client, NULL, NULL, &hold), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_lock(client, longest, NULL, &hold), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_lock_async(client, "}", NULL, never_called, NULL, NULL),
+                   DIBS_ERR_ARGUMENT);
+  longest[DIBS_NAME_MAX] = '\0';
+  hold = live_lock(client, longest, 5000);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+  (void)test_server_command(live_server, "DEL dibs:m:{%s}", longest);
+}
+
+static void names_of_any_bytes_are_names(void **state)
+{
+  const char bytes[] = { 'a', '\0', '\n', ' ', '\xff', '{', '}', '\0' };
+  dibs_hold *hold = NULL, *other = NULL;
+
+  (void)state;
+  live_expect(client, dibs_lock_bytes(client, bytes, sizeof(bytes), NULL, &hold), DIBS_OK);
+  live_expect(client, dibs_lock_bytes(client, bytes, sizeof(bytes) - 1, NULL, &other), DIBS_OK);
+  assert_int_equal(dibs_hold_depth(other), 1);      /* another name */
+  assert_int_equal(dibs_release(other), DIBS_OK);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+  (void)test_server_command(live_server, "DEL %s", live_key("fine"));
+  (void)test_server_command(live_server, "FLUSHALL");
+}
+
+/* ---- options of a lock ---- */
+
+static void expect_option_refused(const dibs_lock_options *o, const char *word)
+{
+  dibs_hold *hold = NULL;
+
+  live_expect(client, dibs_lock(client, "fine", o, &hold), DIBS_ERR_ARGUMENT);
+  live_expect_words(client, word);
+  live_expect(client, dibs_try_lock(client, "fine", o, &hold), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_lock_async(client, "fine", o, never_called, NULL, NULL),
+              DIBS_ERR_ARGUMENT);
+  assert_null(hold);
+}
+
+static void times_out_of_range_are_refused(void **state)
+{
+  static const int32_t times[] = { -1, INT32_MIN, DIBS_MS_MAX + 1, INT32_MAX };
+  dibs_lock_options o;
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+    o = live_lock_options(times[i], 0);
+    expect_option_refused(&o, "ttl_ms");
+    o = live_lock_options(5000, times[i]);
+    expect_option_refused(&o, "wait_ms");
+    o = live_lock_options(5000, 0);
+    o.max_hold_ms = times[i];
+    expect_option_refused(&o, "max_hold_ms");
+  }
+  o = live_lock_options(99, 0);
+  expect_option_refused(&o, "ttl_ms");
+  o = live_lock_options(5000, 0);
+  o.max_hold_ms = 4999;
+  expect_option_refused(&o, "max_hold_ms");
+}
+
+static void other_options_out_of_range_are_refused(void **state)
+{
+  char note[DIBS_NOTE_MAX + 2], owner[DIBS_OWNER_MAX + 1];
+  dibs_lock_options o = live_lock_options(5000, 0);
+
+  (void)state;
+  memset(note, 'n', sizeof(note));
+  memset(owner, 'o', sizeof(owner));
+  note[sizeof(note) - 1] = '\0';
+  o.flags = 0x80000000u;
+  expect_option_refused(&o, "flags");
+  o.flags = 0;
+  o.note = note;
+  expect_option_refused(&o, "note");
+  o.note = NULL;
+  o.owner = owner;
+  expect_option_refused(&o, "owner_size");
+  o.owner_size = sizeof(owner);
+  expect_option_refused(&o, "owner_size");
+  o.owner_size = 3;
+  o.flags = DIBS_LOCK_NO_OWNER;
+  expect_option_refused(&o, "owner");
+  o.flags = 0;
+  o.owner = NULL;
+  expect_option_refused(&o, "owner");
+}
+
+static void options_from_the_future_are_refused_if_used(void **state)
+{
+  struct {
+    dibs_lock_options known;
+    char more[16];
+  } future = { .known = live_lock_options(5000, 0) };
+  dibs_hold *hold;
+
+  (void)state;
+  future.known.size = sizeof(future);
+  future.more[7] = 1;
+  expect_option_refused(&future.known, "future");
+  future.more[7] = 0;
+  hold = live_lock_with(client, "fine", &future.known);      /* unknown, and not used */
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+  future.known.size = 0;
+  expect_option_refused(&future.known, "size");
+  future.known.size = offsetof(dibs_lock_options, max_hold_ms);      /* from the past */
+  hold = live_lock_with(client, "fine", &future.known);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+}
+
+/* ---- opening ---- */
+
+static void expect_open_refused(const char *url, const dibs_options *o, dibs_status status,
+                                const char *word)
+{
+  dibs_client *none = NULL;
+  dibs_error error;
+
+  assert_int_equal(dibs_open_with_error(url, o, &none, &error), status);
+  assert_int_equal(error.status, status);
+  if (strstr(error.text, word) == NULL)
+    fail_msg("no \"%s\" in \"%s\"", word, error.text);
+  assert_null(strstr(error.text, "geheim"));
+  assert_int_equal(dibs_open(url, o, &none), status);
+  assert_null(none);
+}
+
+static void addresses_that_are_none_are_refused(void **state)
+{
+  dibs_options o = live_options();
+
+  (void)state;
+  expect_open_refused("http://localhost", &o, DIBS_ERR_CONFIG, "redis://");
+  expect_open_refused("redis://:geheim@", &o, DIBS_ERR_CONFIG, "");
+  expect_open_refused("redis://:geheim@host:99999", &o, DIBS_ERR_CONFIG, "port");
+  expect_open_refused("redis://:geheim@host/x", &o, DIBS_ERR_CONFIG, "");
+  expect_open_refused("redis://host?nonsense=1", &o, DIBS_ERR_CONFIG, "nonsense");
+  expect_open_refused("nonsense", &o, DIBS_ERR_CONFIG, "");
+  expect_open_refused("unix://", &o, DIBS_ERR_CONFIG, "");
+}
+
+static void client_options_out_of_range_are_refused(void **state)
+{
+  dibs_options o = live_options();
+
+  (void)state;
+  o.flags |= 0x100;
+  expect_open_refused("redis://host", &o, DIBS_ERR_ARGUMENT, "flags");
+  o = live_options();
+  o.connect_timeout_ms = -5;
+  expect_open_refused("redis://host", &o, DIBS_ERR_ARGUMENT, "connect_timeout_ms");
+  o = live_options();
+  o.clock_rate_error_ppm = -1;
+  expect_open_refused("redis://host", &o, DIBS_ERR_ARGUMENT, "clock_rate_error_ppm");
+  o = live_options();
+  o.prefix = "with blank";
+  expect_open_refused("redis://host", &o, DIBS_ERR_ARGUMENT, "prefix");
+  o.prefix = "with{brace";
+  expect_open_refused("redis://host", &o, DIBS_ERR_ARGUMENT, "prefix");
+  o = live_options();
+  o.size = 3;
+  expect_open_refused("redis://host", &o, DIBS_ERR_ARGUMENT, "size");
+}
+
+/* ---- handles ---- */
+
+static void handles_that_are_none_are_answered(void **state)
+{
+  dibs_hold *hold = live_lock(client, "stale", 5000);
+  dibs_hold *const strange[] = { NULL, hold, (dibs_hold *)(uintptr_t)12345,
+                                 (dibs_hold *)UINTPTR_MAX, (dibs_hold *)client };
+  char token[DIBS_TOKEN_SIZE];
+
+  (void)state;
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+  for (size_t i = 0; i < sizeof(strange) / sizeof(strange[0]); i++) {
+    assert_int_equal(dibs_release(strange[i]), DIBS_ERR_STALE);
+    assert_int_equal(dibs_release_async(strange[i], NULL, NULL), DIBS_ERR_STALE);
+    assert_int_equal(dibs_hold_state(strange[i]), DIBS_GONE);
+    assert_int_equal(dibs_hold_valid_ms(strange[i]), 0);
+    assert_int_equal(dibs_hold_fence(strange[i]), 0);
+    assert_int_equal(dibs_hold_depth(strange[i]), 0);
+    assert_int_equal(dibs_hold_fd(strange[i]), -1);
+    assert_int_equal(dibs_hold_detach(strange[i]), DIBS_ERR_STALE);
+    assert_int_equal(dibs_hold_token(strange[i], token, sizeof(token)), DIBS_ERR_STALE);
+    assert_int_equal(dibs_request_cancel((dibs_request *)strange[i]), DIBS_ERR_STALE);
+  }
+}
+
+static void handles_of_a_closed_client_are_stale(void **state)
+{
+  dibs_client *closed = live_open(test_server_url(live_server));
+  dibs_hold *hold = live_lock(closed, "stale", 5000);
+
+  (void)state;
+  closed = dibs_close(closed);
+  assert_int_equal(dibs_hold_state(hold), DIBS_GONE);
+  assert_int_equal(dibs_release(hold), DIBS_ERR_STALE);
+  assert_int_equal(live_try(client, "stale"), DIBS_OK);
+}
+
+static void a_client_that_is_none_is_answered(void **state)
+{
+  dibs_hold *hold = NULL;
+  dibs_stats stats = { .size = 0 };
+
+  (void)state;
+  assert_int_equal(dibs_lock(NULL, "x", NULL, &hold), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_lock(client, "x", NULL, NULL), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_ping(NULL, 100, NULL), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_ping(client, -3, NULL), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_get_stats(client, &stats), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_get_stats(client, NULL), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_lock_async(client, "x", NULL, NULL, NULL, NULL), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_break(client, "x", NULL), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_list(client, NULL, NULL, NULL), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_inspect(client, "x", NULL), DIBS_ERR_ARGUMENT);
+  assert_null(dibs_close(NULL));
+  dibs_cancel(NULL);
+  assert_null(dibs_canceller_free(NULL));
+  assert_null(dibs_inspection_free(NULL));
+}
+
+/* ---- inside a callback ---- */
+
+struct visit {
+  struct live_ask ask;
+  dibs_status lock, try_lock, ping, inspect, release, async;
+  dibs_client *closed;
+};
+
+static void block_in_callback(dibs_status status, dibs_hold *hold, void *data)
+{
+  struct visit *v = data;
+  dibs_inspection *seen = NULL;
+  dibs_hold *none = NULL;
+
+  v->lock = dibs_lock(client, "other", NULL, &none);
+  v->try_lock = dibs_try_lock(client, "other", NULL, &none);
+  v->ping = dibs_ping(client, 100, NULL);
+  v->inspect = dibs_inspect(client, "other", &seen);
+  v->closed = dibs_close(client);
+  v->release = dibs_release(hold);                 /* allowed: does not block here */
+  v->async = dibs_release_async(hold, NULL, NULL);
+  (void)pthread_mutex_lock(&v->ask.mutex);
+  v->ask.status = status;
+  v->ask.callbacks++;
+  (void)pthread_cond_broadcast(&v->ask.changed);
+  (void)pthread_mutex_unlock(&v->ask.mutex);
+}
+
+static void blocking_calls_in_a_callback_are_refused(void **state)
+{
+  static struct visit v;
+
+  (void)state;
+  live_ask_init(&v.ask);
+  live_expect(client, dibs_lock_async(client, "callback", NULL, block_in_callback, &v, NULL),
+              DIBS_OK);
+  assert_true(live_ask_wait(&v.ask, LIVE_LONG_MS));
+  assert_int_equal(v.ask.status, DIBS_OK);
+  assert_int_equal(v.lock, DIBS_ERR_WOULD_BLOCK);
+  assert_int_equal(v.try_lock, DIBS_ERR_WOULD_BLOCK);
+  assert_int_equal(v.ping, DIBS_ERR_WOULD_BLOCK);
+  assert_int_equal(v.inspect, DIBS_ERR_WOULD_BLOCK);
+  assert_ptr_equal(v.closed, client);
+  assert_int_equal(v.release, DIBS_OK);
+  assert_int_equal(v.async, DIBS_ERR_STALE);
+  live_expect_free(client, "callback", LIVE_LONG_MS);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(names_out_of_range_are_refused),
+    cmocka_unit_test(names_of_any_bytes_are_names),
+    cmocka_unit_test(times_out_of_range_are_refused),
+    cmocka_unit_test(other_options_out_of_range_are_refused),
+    cmocka_unit_test(options_from_the_future_are_refused_if_used),
+    cmocka_unit_test(addresses_that_are_none_are_refused),
+    cmocka_unit_test(client_options_out_of_range_are_refused),
+    cmocka_unit_test(handles_that_are_none_are_answered),
+    cmocka_unit_test(handles_of_a_closed_client_are_stale),
+    cmocka_unit_test(a_client_that_is_none_is_answered),
+    cmocka_unit_test(blocking_calls_in_a_callback_are_refused),
+  };
+
+  return cmocka_run_group_tests(tests, setup, teardown);
+}
