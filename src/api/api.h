@@ -50,6 +50,7 @@ struct dibs_client {
   uint64_t epoch;
   drive *drive;
   handle *handle;                  /* by which its holds find it */
+  void *handle_word;               /* its value, stale after its end: for last callbacks */
   native names;
   char shown[320];
   bool is_private;

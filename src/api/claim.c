@@ -15,7 +15,7 @@ claim *claim_new(dibs_client *c, const void *name, size_t name_size)
   cl->name_size = name_size;
   memcpy(cl->name, name, name_size);
   /* Made now, so that a granted lease never lacks one. */
-  cl->hold = handle_new(HANDLE_HOLD, cl, handle_value(c->handle));
+  cl->hold = handle_new(HANDLE_HOLD, cl, c->handle_word);
   if (cl->hold == NULL)
     return claim_free(cl);
   return cl;

@@ -216,7 +216,7 @@ static dibs_status lock_async(dibs_client *c, const char *name,
     return client_refuse(c, DIBS_ERR_ARGUMENT, "callback is NULL");
   cl = claim_make(c, name, size);
   if (cl != NULL)
-    cl->request = handle_new(HANDLE_REQUEST, cl, handle_value(c->handle));
+    cl->request = handle_new(HANDLE_REQUEST, cl, c->handle_word);
   if (cl == NULL || cl->request == NULL) {
     (void)claim_free(cl);
     return client_refuse(c, DIBS_ERR_NO_MEMORY, "");

@@ -320,8 +320,10 @@ static dibs_status client_make(opening *o, dibs_client **ret_client)
   server_url_show(&o->url, &shown);
   times_set(c, o);
   c->handle = handle_new(HANDLE_CLIENT, c, NULL);
-  if (c->handle != NULL)
+  if (c->handle != NULL) {
+    c->handle_word = handle_value(c->handle);
     status = drive_make(c, o);
+  }
   if (status == DIBS_OK)
     *ret_client = c;
   else

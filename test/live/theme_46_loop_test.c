@@ -283,6 +283,53 @@ static void theme_46_a_client_without_flags_has_no_descriptor(void **state)
   assert_int_equal(dibs_process(other), DIBS_ERR_UNSUPPORTED);
 }
 
+struct insistent {
+  dibs_client *client;
+  int callbacks;
+  dibs_status last;         /* of asking again */
+};
+
+/* Asks for the same lock again before it lets go: so each callback begets the next. */
+static void ask_again(dibs_status status, dibs_hold *hold, void *data)
+{
+  struct insistent *i = data;
+
+  i->callbacks++;
+  i->last = dibs_lock_async(i->client, "again", NULL, ask_again, i, NULL);
+  if (status == DIBS_OK)
+    (void)dibs_release_async(hold, NULL, NULL);
+}
+
+static void theme_46_callbacks_that_ask_again_do_not_keep_the_loop(void **state)
+{
+  dibs_client *client = open_loop(DIBS_CLIENT_NO_THREAD);
+  struct insistent i = { .client = client };
+
+  (void)state;
+  assert_int_equal(dibs_lock_async(client, "again", NULL, ask_again, &i, NULL), DIBS_OK);
+  while (i.callbacks < 50) {
+    struct pollfd watched = { .fd = dibs_fd(client), .events = POLLIN };
+
+    assert_int_equal(poll(&watched, 1, LIVE_LONG_MS), 1);
+    assert_true(dibs_process(client) >= -1);
+  }
+  client = dibs_close(client);
+}
+
+static void theme_46_a_last_callback_that_asks_is_told_that_the_client_is_closed(void **state)
+{
+  dibs_client *client = open_loop(DIBS_CLIENT_NO_THREAD);
+  dibs_hold *held = live_lock(other, "again", 60000);
+  struct insistent i = { .client = client };
+
+  (void)state;
+  assert_int_equal(dibs_lock_async(client, "again", NULL, ask_again, &i, NULL), DIBS_OK);
+  client = dibs_close(client);
+  assert_int_equal(i.callbacks, 1);
+  assert_int_equal(i.last, DIBS_ERR_CLOSED);
+  assert_int_equal(dibs_release(held), DIBS_OK);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -294,6 +341,8 @@ int main(void)
     cmocka_unit_test(theme_46_a_client_without_thread_has_none_and_can_block),
     cmocka_unit_test(theme_46_with_callbacks_in_the_loop_renewals_need_no_loop),
     cmocka_unit_test(theme_46_a_client_without_flags_has_no_descriptor),
+    cmocka_unit_test(theme_46_callbacks_that_ask_again_do_not_keep_the_loop),
+    cmocka_unit_test(theme_46_a_last_callback_that_asks_is_told_that_the_client_is_closed),
   };
 
   return cmocka_run_group_tests(tests, setup, teardown);
