@@ -24,12 +24,23 @@ void transport_init(transport *t, int link, const memory *m)
   buffer_init(&t->ciphertext, m);
 }
 
+/* A child of fork() may have the socket too. Then close() alone would leave it in epoll,
+ * which would tell of it without end, and open for the server. */
+static void socket_end(drive *d, transport *t)
+{
+  if (t->fd < 0)
+    return;
+  if (!drive_is_forked(d)) {
+    (void)epoll_ctl(d->links_fd, EPOLL_CTL_DEL, t->fd, NULL);
+    (void)shutdown(t->fd, SHUT_RDWR);
+  }
+  (void)close(t->fd);
+  t->fd = -1;
+}
+
 void transport_close(drive *d, transport *t)
 {
-  (void)d;
-  if (t->fd >= 0)
-    (void)close(t->fd);                  /* leaves epoll by itself */
-  t->fd = -1;
+  socket_end(d, t);
   t->tls = tls_session_free(t->tls);
   buffer_clear(&t->ciphertext);
   if (t->addresses != NULL)
@@ -137,9 +148,7 @@ static bool connect_next(drive *d, transport *t)
       return true;
     }
     fault_write(t, d, "cannot connect to ", errno);
-    if (t->fd >= 0)
-      (void)close(t->fd);
-    t->fd = -1;
+    socket_end(d, t);
   }
   return false;
 }
@@ -245,8 +254,7 @@ static void connect_ended(drive *d, transport *t)
     fault = errno;
   if (fault != 0) {
     fault_write(t, d, "cannot connect to ", fault);
-    (void)close(t->fd);
-    t->fd = -1;
+    socket_end(d, t);
     t->address = t->address == NULL ? NULL : t->address->ai_next;
     if (!connect_next(d, t))
       transport_fail(d, t, DIBS_ERR_UNREACHABLE, t->words);
@@ -430,8 +438,7 @@ void transport_tick(drive *d, transport *t, instant now)
   if (t->state != TRANSPORT_CONNECTING || instant_before(now, t->try_until))
     return;
   fault_write(t, d, "cannot connect to ", ETIMEDOUT);
-  (void)close(t->fd);
-  t->fd = -1;
+  socket_end(d, t);
   t->address = t->address == NULL ? NULL : t->address->ai_next;
   if (!connect_next(d, t))
     transport_fail(d, t, DIBS_ERR_UNREACHABLE, t->words);

@@ -10,8 +10,11 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "live.h"
@@ -212,6 +215,101 @@ static void theme_20_a_fork_amid_calls_of_other_threads_is_no_different(void **s
   expect_parent_is_well();
 }
 
+/* A child that has all descriptors of ours, and does nothing. */
+static pid_t fork_and_stay(void)
+{
+  pid_t child;
+
+  (void)fflush(NULL);
+  child = fork();
+  assert_true(child >= 0);
+  if (child > 0)
+    return child;
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (;;)
+    (void)pause();
+}
+
+static void end(pid_t child)
+{
+  assert_int_equal(kill(child, SIGKILL), 0);
+  assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+static int connections(void)
+{
+  const char *at = test_server_command(live_server, "CLIENT LIST");
+  int count = 0;
+
+  while ((at = strstr(at, " name=dibs:")) != NULL) {
+    at++;
+    count++;
+  }
+  return count;
+}
+
+static bool has_connections(void *count)
+{
+  return connections() == *(int *)count;
+}
+
+static void theme_20_what_the_parent_closes_is_closed_although_a_child_has_it(void **state)
+{
+  int before = connections();
+  dibs_client *own = live_open(test_server_url(live_server));
+  pid_t child;
+
+  (void)state;
+  assert_int_equal(live_try(own, "own"), DIBS_OK);
+  assert_int_equal(connections(), before + 1);
+  child = fork_and_stay();
+  own = dibs_close(own);
+  assert_true(live_until(2000, has_connections, &before));
+  end(child);
+}
+
+/* The newest connection of a dibs client is cut by the server. */
+static void cut_the_newest(void)
+{
+  const char *line = test_server_command(live_server, "CLIENT LIST");
+  long long id, newest = 0;
+
+  for (; line != NULL; line = strchr(line, '\n'), line += line != NULL) {
+    size_t size = strcspn(line, "\n");
+    const char *name = strstr(line, " name=dibs:");
+
+    if (name != NULL && name < line + size && sscanf(line, "id=%lld", &id) == 1 && id > newest)
+      newest = id;
+  }
+  assert_int_equal(test_server_integer(live_server, "CLIENT KILL ID %lld", newest), 1);
+}
+
+static int64_t cpu_ms(void)
+{
+  struct timespec used;
+
+  (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
+}
+
+static void theme_20_a_connection_that_broke_costs_nothing_although_a_child_has_it(void **state)
+{
+  dibs_client *own = live_open(test_server_url(live_server));
+  pid_t child;
+  int64_t used;
+
+  (void)state;
+  assert_int_equal(live_try(own, "own"), DIBS_OK);
+  child = fork_and_stay();
+  cut_the_newest();
+  assert_int_equal(live_try(own, "own"), DIBS_OK);
+  used = cpu_ms();
+  (void)poll(NULL, 0, 500);
+  assert_in_range(cpu_ms() - used, 0, 100);
+  own = dibs_close(own);
+  end(child);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -219,6 +317,8 @@ int main(void)
     cmocka_unit_test(theme_20_the_lock_outlives_exit_exec_and_crash_of_a_child),
     cmocka_unit_test(theme_20_a_child_may_open_a_client_of_its_own),
     cmocka_unit_test(theme_20_a_fork_amid_calls_of_other_threads_is_no_different),
+    cmocka_unit_test(theme_20_what_the_parent_closes_is_closed_although_a_child_has_it),
+    cmocka_unit_test(theme_20_a_connection_that_broke_costs_nothing_although_a_child_has_it),
   };
 
   return cmocka_run_group_tests(tests, setup, teardown);
