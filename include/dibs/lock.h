@@ -139,8 +139,8 @@ DIBS_API int64_t dibs_hold_valid_ms(const dibs_hold *hold);
  * Property S2. Thread: as dibs_hold_state(). Since 0.1 */
 DIBS_API uint64_t dibs_hold_fence(const dibs_hold *hold);
 
-/* How deep this hold is nested in others of its owner: 1 for the outermost; 0 when
- * stale. Thread: as dibs_hold_state(). Since 0.1 */
+/* How many holds of its owner share this lease now, this one counted: 1 when none is
+ * nested in it or around it; 0 when stale. Thread: as dibs_hold_state(). Since 0.1 */
 DIBS_API int dibs_hold_depth(const dibs_hold *hold);
 
 /* A descriptor that turns readable when the hold is lost, for poll() and friends. Do
