@@ -157,8 +157,8 @@ DIBS_API dibs_status dibs_hold_token(
   const dibs_hold *hold, char *ret_text, size_t text_size);
 
 /* Stops renewing and forgets the hold without releasing it: the lease runs out by
- * itself, or is renewed and released by its token. `hold` is stale afterwards. Taking
- * the name again with the same client ends that lease.
+ * itself, or is renewed and released by its token. `hold` is stale afterwards. The same
+ * client waits for that lease like any other, once it wants the name again.
  * Returns DIBS_OK, DIBS_LOST (it had ended), DIBS_ERR_STALE. Thread: any; never
  * blocks. Since 0.1 */
 DIBS_API dibs_status dibs_hold_detach(dibs_hold *hold);
