@@ -104,6 +104,8 @@ static dibs_status lock_wait(claim *cl, dibs_hold **ret_hold)
   (void)drive_wait(c->drive, &waiter, INSTANT_NEVER);
   cl->waiter = NULL;
   status = cl->status;
+  if (status == DIBS_OK && cl->is_over)
+    status = DIBS_ERR_CLOSED;            /* granted, and given back by a dibs_close() since */
   if (status == DIBS_OK)
     *ret_hold = cl->granted_hold;
   else

@@ -156,6 +156,9 @@ void claim_arm(claim *c, instant now)
                                      t->settings.connect_timeout));
   else if (c->is_try)
     at = instant_min(at, instant_add(now, t->settings.command_timeout));
+  if (c->is_try)                       /* also where connections come and go */
+    at = instant_min(at, instant_add(instant_add(c->asked_at, t->settings.connect_timeout),
+                                     t->settings.command_timeout));
 
   if (instant_is_never(at))
     timers_clear(&t->timers, &c->timer);

@@ -183,6 +183,32 @@ static void a_server_that_answers_nothing_is_left_after_the_command_timeout(void
   peer_free(p);
 }
 
+/* Theme 16: each new connection must not start the time of a try anew. */
+static void theme_16_a_try_ends_also_where_connections_come_and_go(void **state)
+{
+  struct peer *p = asked((struct wish){ .is_try = true });
+
+  (void)state;
+  for (int i = 0; i < 60; i++) {
+    peer_advance_ms(p, 100);
+    peer_break(p, 0);
+    while (!peer_wants(p, 0))
+      peer_advance_ms(p, 1);
+    peer_connect(p, 0);
+    peer_expect(p, "acquire*");
+  }
+  peer_expect_told_nothing(p);
+  for (int i = 0; i < 10; i++) {
+    peer_advance_ms(p, 100);
+    peer_break(p, 0);
+    peer_advance_ms(p, 1);
+    if (peer_wants(p, 0))
+      peer_connect(p, 0);
+  }
+  peer_expect_told(p, "failed a DIBS_UNKNOWN");
+  peer_free(p);
+}
+
 static void credentials_that_fail_end_the_wait_at_once(void **state)
 {
   struct peer *p = peer_new();
@@ -236,6 +262,7 @@ int main(void)
     cmocka_unit_test(theme_16_wait_ms_counts_also_without_a_server),
     cmocka_unit_test(theme_05_asked_and_never_answered_is_unknown),
     cmocka_unit_test(a_server_that_answers_nothing_is_left_after_the_command_timeout),
+    cmocka_unit_test(theme_16_a_try_ends_also_where_connections_come_and_go),
     cmocka_unit_test(credentials_that_fail_end_the_wait_at_once),
     cmocka_unit_test(nonsense_in_an_answer_breaks_the_connection),
     cmocka_unit_test(reconnects_back_off_to_a_second_and_no_further),
