@@ -56,7 +56,7 @@ static void line_up(int ttl_ms, unsigned flags)
     live_expect_waiters(live_server, pairs[i].name, 1);
 }
 
-static void expect_woken(int64_t free_at_ms)
+static void expect_woken_in(int64_t free_at_ms, int usual_ms)
 {
   int64_t late_ms[NAMES];
 
@@ -68,7 +68,13 @@ static void expect_woken(int64_t free_at_ms)
   }
   if (live_max(late_ms, NAMES) > WAKE_MS + SLACK_MS)
     fail_msg("woken %lld ms late", (long long)live_max(late_ms, NAMES));
-  assert_true(live_median(late_ms, NAMES) <= WAKE_MS);
+  if (live_median(late_ms, NAMES) > usual_ms)
+    fail_msg("usually woken %lld ms late", (long long)live_median(late_ms, NAMES));
+}
+
+static void expect_woken(int64_t free_at_ms)
+{
+  expect_woken_in(free_at_ms, WAKE_MS);
 }
 
 static void theme_07_a_release_wakes(void **state)
@@ -81,7 +87,7 @@ static void theme_07_a_release_wakes(void **state)
     begun = live_now_ms();
     for (int i = 0; i < NAMES; i++)
       assert_int_equal(dibs_release(pairs[i].hold), DIBS_OK);
-    expect_woken(begun);
+    expect_woken_in(begun, 200);      /* by a message: the next poll is 300 ms away */
   }
 }
 
