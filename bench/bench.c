@@ -166,14 +166,31 @@ double bench_rss_bytes(void)
 
 /* ---- results ---- */
 
+/* All texts, so that a leak checker finds them in use. */
+typedef struct kept {
+  struct kept *next;
+  char *words;
+} kept;
+static kept *all_kept;
+
+static const char *keep(const char *format, va_list arguments)
+{
+  kept *k = malloc(sizeof(*k));
+
+  if (k == NULL || vasprintf(&k->words, format, arguments) < 0)
+    abort();
+  k->next = all_kept;
+  all_kept = k;
+  return k->words;
+}
+
 const char *bench_text(const char *format, ...)
 {
-  char *words = NULL;
+  const char *words;
   va_list arguments;
 
   va_start(arguments, format);
-  if (vasprintf(&words, format, arguments) < 0)
-    abort();
+  words = keep(format, arguments);
   va_end(arguments);
   return words;
 }
@@ -187,16 +204,13 @@ void bench_add(const bench_row *row)
 
 void bench_note(const char *format, ...)
 {
-  char *words = NULL;
   va_list arguments;
 
-  va_start(arguments, format);
-  if (vasprintf(&words, format, arguments) < 0)
-    abort();
-  va_end(arguments);
   if (note_count == ROWS_MAX)
     bench_die("more than %d notes", ROWS_MAX);
-  notes[note_count++] = words;
+  va_start(arguments, format);
+  notes[note_count++] = keep(format, arguments);
+  va_end(arguments);
 }
 
 static bool is_met(const bench_row *r)
