@@ -203,8 +203,9 @@ int session_open(session *s, const arguments *a, const char *program)
 
   s->is_private = dibs_is_private(s->client);
   if (s->is_private && !a->wants_local)
-    say_softly("no URL set: using a private server for this user on this machine only "
-               "(set DIBS_URL to coordinate several machines)");
+    say_softly("%susing a private server for this user on this machine only "
+               "(set DIBS_URL to coordinate several machines)",
+               s->url != NULL ? "" : "no URL set: ");
   return 0;
 }
 
