@@ -566,3 +566,16 @@ void peer_expect_told_nothing(struct peer *p)
   if (p->line_count > 0)
     fail_msg("expected to be told nothing, was told \"%s\"", p->lines[0]);
 }
+
+struct peer *peer_held(struct wish w)
+{
+  struct peer *p = peer_new();
+
+  peer_lock(p, "a", w);
+  peer_connect(p, 0);
+  peer_expect(p, "acquire*");
+  peer_answer(p, "[1 %lld %lld 60]", (long long)peer_server_us(p),
+              (long long)(w.ttl_ms > 0 ? w.ttl_ms : 30000));
+  peer_expect_told(p, "granted a");
+  return p;
+}

@@ -45,6 +45,9 @@ void peer_lock(struct peer *p, const char *who, struct wish w);
 void peer_cancel(struct peer *p, const char *who);
 void peer_release(struct peer *p, const char *who);
 
+/* A new peer that has granted "a" the lease PEER_CLIENT:1:60. */
+struct peer *peer_held(struct wish w);
+
 /* ---- the connections ---- */
 void peer_connect(struct peer *p, int link);         /* the engine must have asked for it */
 void peer_break(struct peer *p, int link);

@@ -14,20 +14,6 @@
 
 static long long now_us(struct peer *p) { return (long long)peer_server_us(p); }
 
-/* A peer that has granted "a" the lease A:1:60. */
-static struct peer *held(struct wish w)
-{
-  struct peer *p = peer_new();
-
-  peer_lock(p, "a", w);
-  peer_connect(p, 0);
-  peer_expect(p, "acquire*");
-  peer_answer(p, "[1 %lld %lld 60]", now_us(p),
-              (long long)(w.ttl_ms > 0 ? w.ttl_ms : 30000));
-  peer_expect_told(p, "granted a");
-  return p;
-}
-
 static struct peer *asked(struct wish w)
 {
   struct peer *p = peer_new();
@@ -81,7 +67,7 @@ static void theme_30_no_script_is_answered_with_the_text(void **state)
 
 static void theme_30_a_renewal_survives_a_flush_too(void **state)
 {
-  struct peer *p = held((struct wish){ 0 });
+  struct peer *p = peer_held((struct wish){ 0 });
 
   (void)state;
   peer_advance_ms(p, 11200);
@@ -234,7 +220,7 @@ static void nonsense_in_an_answer_breaks_the_connection(void **state)
 
 static void reconnects_back_off_to_a_second_and_no_further(void **state)
 {
-  struct peer *p = held((struct wish){ .ttl_ms = 60000 });
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 60000 });
   int tries = 0;
 
   (void)state;

@@ -14,23 +14,9 @@
 
 static long long now_us(struct peer *p) { return (long long)peer_server_us(p); }
 
-/* A peer that has granted "a" the lease A:1:60. */
-static struct peer *held(struct wish w)
-{
-  struct peer *p = peer_new();
-
-  peer_lock(p, "a", w);
-  peer_connect(p, 0);
-  peer_expect(p, "acquire*");
-  peer_answer(p, "[1 %lld %lld 60]", now_us(p),
-              (long long)(w.ttl_ms > 0 ? w.ttl_ms : 30000));
-  peer_expect_told(p, "granted a");
-  return p;
-}
-
 static void the_watchdog_renews_at_a_third_and_counts_from_the_sending(void **state)
 {
-  struct peer *p = held((struct wish){ 0 });
+  struct peer *p = peer_held((struct wish){ 0 });
 
   (void)state;
   peer_advance_ms(p, 8900);
@@ -47,7 +33,7 @@ static void the_watchdog_renews_at_a_third_and_counts_from_the_sending(void **st
 /* Theme 1: cut off, the holder is told once, and not after the deadline. */
 static void theme_01_cut_off_it_is_lost_once_before_the_deadline(void **state)
 {
-  struct peer *p = held((struct wish){ .ttl_ms = 3000 });
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 3000 });
 
   (void)state;
   peer_break(p, 0);
@@ -66,7 +52,7 @@ static void theme_01_cut_off_it_is_lost_once_before_the_deadline(void **state)
 /* Theme 2: a failed renewal never ends the watchdog. */
 static void theme_02_refused_renewals_are_tried_until_one_succeeds(void **state)
 {
-  struct peer *p = held((struct wish){ .ttl_ms = 3000 });
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 3000 });
 
   (void)state;
   peer_advance_ms(p, 1200);
@@ -88,7 +74,7 @@ static void theme_02_refused_renewals_are_tried_until_one_succeeds(void **state)
 /* Theme 17: extend never creates; a gap in ownership is a loss. */
 static void theme_17_a_renewal_that_is_not_ours_any_more_is_a_loss_at_once(void **state)
 {
-  struct peer *p = held((struct wish){ 0 });
+  struct peer *p = peer_held((struct wish){ 0 });
 
   (void)state;
   peer_advance_ms(p, 11200);
@@ -106,7 +92,7 @@ static void theme_17_a_renewal_that_is_not_ours_any_more_is_a_loss_at_once(void 
 /* The program slept through its lease: lost comes before anything else it may see. */
 static void a_stopped_process_learns_its_loss_first(void **state)
 {
-  struct peer *p = held((struct wish){ .ttl_ms = 3000 });
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 3000 });
 
   (void)state;
   peer_stop_ms(p, 60000);
@@ -116,7 +102,7 @@ static void a_stopped_process_learns_its_loss_first(void **state)
 
 static void a_late_answer_to_a_renewal_revives_nothing(void **state)
 {
-  struct peer *p = held((struct wish){ .ttl_ms = 3000 });
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 3000 });
 
   (void)state;
   peer_advance_ms(p, 1200);
@@ -130,7 +116,7 @@ static void a_late_answer_to_a_renewal_revives_nothing(void **state)
 /* Theme 9: after the release nothing is renewed, ever. */
 static void theme_09_nothing_is_renewed_after_the_release(void **state)
 {
-  struct peer *p = held((struct wish){ .ttl_ms = 3000 });
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 3000 });
 
   (void)state;
   peer_release(p, "a");
@@ -144,7 +130,7 @@ static void theme_09_nothing_is_renewed_after_the_release(void **state)
 
 static void theme_09_a_release_without_an_answer_is_not_followed_by_a_renewal(void **state)
 {
-  struct peer *p = held((struct wish){ .ttl_ms = 3000 });
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 3000 });
 
   (void)state;
   peer_release(p, "a");
@@ -156,7 +142,7 @@ static void theme_09_a_release_without_an_answer_is_not_followed_by_a_renewal(vo
 
 static void theme_09_max_hold_ends_renewal_and_the_hold(void **state)
 {
-  struct peer *p = held((struct wish){ .ttl_ms = 3000, .max_hold_ms = 5000 });
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 3000, .max_hold_ms = 5000 });
 
   (void)state;
   int64_t end = peer_now(p).ns + SPAN_MS(5000).ns;
@@ -178,7 +164,7 @@ static void theme_09_max_hold_ends_renewal_and_the_hold(void **state)
 
 static void a_fixed_lease_is_never_renewed(void **state)
 {
-  struct peer *p = held((struct wish){ .ttl_ms = 3000, .is_fixed = true });
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 3000, .is_fixed = true });
 
   (void)state;
   peer_advance_ms(p, 2900);
@@ -190,7 +176,7 @@ static void a_fixed_lease_is_never_renewed(void **state)
 
 static void a_fixed_lease_is_not_renewed_when_the_connection_comes_back(void **state)
 {
-  struct peer *p = held((struct wish){ .ttl_ms = 3000, .is_fixed = true });
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 3000, .is_fixed = true });
 
   (void)state;
   peer_break(p, 0);
@@ -202,7 +188,7 @@ static void a_fixed_lease_is_not_renewed_when_the_connection_comes_back(void **s
 
 static void a_new_connection_renews_at_once(void **state)
 {
-  struct peer *p = held((struct wish){ 0 });
+  struct peer *p = peer_held((struct wish){ 0 });
 
   (void)state;
   peer_break(p, 0);
@@ -218,7 +204,7 @@ static void a_new_connection_renews_at_once(void **state)
 /* Theme 22: the connection is there and silent. Do not wait for a whole lease. */
 static void theme_22_a_silent_connection_is_replaced_within_a_quarter_of_the_ttl(void **state)
 {
-  struct peer *p = held((struct wish){ .ttl_ms = 4000 });
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 4000 });
 
   (void)state;
   peer_advance_ms(p, 1600);
@@ -235,7 +221,7 @@ static void theme_22_a_silent_connection_is_replaced_within_a_quarter_of_the_ttl
 
 static void many_leases_are_renewed_by_one_command(void **state)
 {
-  struct peer *p = held((struct wish){ .name = "n" });
+  struct peer *p = peer_held((struct wish){ .name = "n" });
 
   (void)state;
   peer_lock(p, "b", (struct wish){ .name = "m" });
@@ -251,7 +237,7 @@ static void many_leases_are_renewed_by_one_command(void **state)
 
 static void a_broken_lease_is_lost_by_message(void **state)
 {
-  struct peer *p = held((struct wish){ 0 });
+  struct peer *p = peer_held((struct wish){ 0 });
 
   (void)state;
   peer_lock(p, "b", (struct wish){ 0 });         /* a local waiter opens the inbox */
@@ -266,7 +252,7 @@ static void a_broken_lease_is_lost_by_message(void **state)
 
 static void a_lost_message_for_another_lease_is_ignored(void **state)
 {
-  struct peer *p = held((struct wish){ 0 });
+  struct peer *p = peer_held((struct wish){ 0 });
 
   (void)state;
   peer_lock(p, "b", (struct wish){ 0 });

@@ -14,23 +14,9 @@
 
 static long long now_us(struct peer *p) { return (long long)peer_server_us(p); }
 
-/* A peer that has granted "a" the lease A:1:60. */
-static struct peer *held(struct wish w)
-{
-  struct peer *p = peer_new();
-
-  peer_lock(p, "a", w);
-  peer_connect(p, 0);
-  peer_expect(p, "acquire*");
-  peer_answer(p, "[1 %lld %lld 60]", now_us(p),
-              (long long)(w.ttl_ms > 0 ? w.ttl_ms : 30000));
-  peer_expect_told(p, "granted a");
-  return p;
-}
-
 static void theme_06_released(void **state)
 {
-  struct peer *p = held((struct wish){ 0 });
+  struct peer *p = peer_held((struct wish){ 0 });
 
   (void)state;
   peer_release(p, "a");
@@ -43,7 +29,7 @@ static void theme_06_released(void **state)
 
 static void theme_06_expired(void **state)
 {
-  struct peer *p = held((struct wish){ 0 });
+  struct peer *p = peer_held((struct wish){ 0 });
 
   (void)state;
   peer_release(p, "a");
@@ -55,7 +41,7 @@ static void theme_06_expired(void **state)
 
 static void theme_06_taken(void **state)
 {
-  struct peer *p = held((struct wish){ 0 });
+  struct peer *p = peer_held((struct wish){ 0 });
 
   (void)state;
   peer_release(p, "a");
@@ -67,7 +53,7 @@ static void theme_06_taken(void **state)
 
 static void theme_06_after_expired_the_name_can_be_taken_again(void **state)
 {
-  struct peer *p = held((struct wish){ 0 });
+  struct peer *p = peer_held((struct wish){ 0 });
 
   (void)state;
   peer_release(p, "a");
@@ -84,7 +70,7 @@ static void theme_06_after_expired_the_name_can_be_taken_again(void **state)
 /* Theme 5: the reply of the release is lost; the second one finds another holder. */
 static void theme_05_not_yours_to_a_repeated_release_means_the_first_did_it(void **state)
 {
-  struct peer *p = held((struct wish){ 0 });
+  struct peer *p = peer_held((struct wish){ 0 });
 
   (void)state;
   peer_release(p, "a");
@@ -100,7 +86,7 @@ static void theme_05_not_yours_to_a_repeated_release_means_the_first_did_it(void
 
 static void a_refused_release_was_not_executed_and_counts_as_no_first_one(void **state)
 {
-  struct peer *p = held((struct wish){ 0 });
+  struct peer *p = peer_held((struct wish){ 0 });
 
   (void)state;
   peer_release(p, "a");
@@ -115,7 +101,7 @@ static void a_refused_release_was_not_executed_and_counts_as_no_first_one(void *
 
 static void a_release_without_an_answer_is_unknown_after_the_command_timeout(void **state)
 {
-  struct peer *p = held((struct wish){ 0 });
+  struct peer *p = peer_held((struct wish){ 0 });
 
   (void)state;
   peer_break(p, 0);
@@ -131,7 +117,7 @@ static void a_release_without_an_answer_is_unknown_after_the_command_timeout(voi
 /* Theme 13: the library goes on trying after it answered "unknown". */
 static void theme_13_an_unknown_release_is_still_delivered(void **state)
 {
-  struct peer *p = held((struct wish){ 0 });
+  struct peer *p = peer_held((struct wish){ 0 });
 
   (void)state;
   peer_break(p, 0);
@@ -149,7 +135,7 @@ static void theme_13_an_unknown_release_is_still_delivered(void **state)
 
 static void a_new_wish_waits_for_the_answer_to_the_release(void **state)
 {
-  struct peer *p = held((struct wish){ 0 });
+  struct peer *p = peer_held((struct wish){ 0 });
 
   (void)state;
   peer_release(p, "a");
@@ -163,7 +149,7 @@ static void a_new_wish_waits_for_the_answer_to_the_release(void **state)
 
 static void a_lease_lost_by_the_deadline_is_still_given_back(void **state)
 {
-  struct peer *p = held((struct wish){ .ttl_ms = 1000, .is_fixed = true });
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 1000, .is_fixed = true });
 
   (void)state;
   peer_advance_ms(p, 990);
@@ -178,7 +164,7 @@ static void a_lease_lost_by_the_deadline_is_still_given_back(void **state)
 
 static void theme_32_close_releases_what_is_held_and_leaves_the_queues(void **state)
 {
-  struct peer *p = held((struct wish){ .name = "n" });
+  struct peer *p = peer_held((struct wish){ .name = "n" });
 
   (void)state;
   peer_lock(p, "b", (struct wish){ .name = "m" });
@@ -211,7 +197,7 @@ static void closing_an_idle_client_ends_at_once(void **state)
 
 static void a_stale_id_is_answered_stale(void **state)
 {
-  struct peer *p = held((struct wish){ 0 });
+  struct peer *p = peer_held((struct wish){ 0 });
 
   (void)state;
   peer_release(p, "a");
@@ -225,7 +211,7 @@ static void a_stale_id_is_answered_stale(void **state)
 
 static void a_detached_lease_is_left_alone_even_when_it_is_wanted(void **state)
 {
-  struct peer *p = held((struct wish){ 0 });
+  struct peer *p = peer_held((struct wish){ 0 });
   uint64_t id = 0;
 
   (void)state;

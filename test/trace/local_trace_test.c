@@ -15,23 +15,9 @@
 
 static long long now_us(struct peer *p) { return (long long)peer_server_us(p); }
 
-/* A peer that has granted "a" the lease A:1:60. */
-static struct peer *held(struct wish w)
-{
-  struct peer *p = peer_new();
-
-  peer_lock(p, "a", w);
-  peer_connect(p, 0);
-  peer_expect(p, "acquire*");
-  peer_answer(p, "[1 %lld %lld 60]", now_us(p),
-              (long long)(w.ttl_ms > 0 ? w.ttl_ms : 30000));
-  peer_expect_told(p, "granted a");
-  return p;
-}
-
 static void the_owner_re_enters_without_a_word_to_the_server(void **state)
 {
-  struct peer *p = held((struct wish){ .owner = "x" });
+  struct peer *p = peer_held((struct wish){ .owner = "x" });
 
   (void)state;
   peer_lock(p, "b", (struct wish){ .owner = "x" });
@@ -47,7 +33,7 @@ static void the_owner_re_enters_without_a_word_to_the_server(void **state)
 
 static void theme_11_another_owner_of_the_same_client_waits(void **state)
 {
-  struct peer *p = held((struct wish){ .owner = "x" });
+  struct peer *p = peer_held((struct wish){ .owner = "x" });
 
   (void)state;
   peer_lock(p, "b", (struct wish){ .owner = "y" });
@@ -59,7 +45,7 @@ static void theme_11_another_owner_of_the_same_client_waits(void **state)
 
 static void theme_11_nobody_is_an_owner_without_a_key(void **state)
 {
-  struct peer *p = held((struct wish){ 0 });
+  struct peer *p = peer_held((struct wish){ 0 });
 
   (void)state;
   peer_lock(p, "b", (struct wish){ .is_try = true });
@@ -69,7 +55,7 @@ static void theme_11_nobody_is_an_owner_without_a_key(void **state)
 
 static void theme_44_no_reentry_is_refused_at_once(void **state)
 {
-  struct peer *p = held((struct wish){ .owner = "x" });
+  struct peer *p = peer_held((struct wish){ .owner = "x" });
 
   (void)state;
   peer_lock(p, "b", (struct wish){ .owner = "x", .no_reentry = true });
@@ -80,7 +66,7 @@ static void theme_44_no_reentry_is_refused_at_once(void **state)
 
 static void re_entry_with_a_longer_ttl_lengthens_the_lease(void **state)
 {
-  struct peer *p = held((struct wish){ .owner = "x", .ttl_ms = 1000 });
+  struct peer *p = peer_held((struct wish){ .owner = "x", .ttl_ms = 1000 });
 
   (void)state;
   peer_lock(p, "b", (struct wish){ .owner = "x", .ttl_ms = 9000 });
@@ -93,7 +79,7 @@ static void re_entry_with_a_longer_ttl_lengthens_the_lease(void **state)
 /* With the inbox open and nobody elsewhere, hand-over inside costs nothing. */
 static struct peer *held_with_inbox(void)
 {
-  struct peer *p = held((struct wish){ 0 });
+  struct peer *p = peer_held((struct wish){ 0 });
 
   peer_lock(p, "b", (struct wish){ 0 });
   peer_connect(p, 1);
@@ -184,7 +170,7 @@ static void alone_the_process_hands_over_until_the_local_numbers_end(void **stat
 
 static void a_fixed_lease_is_never_passed_on_inside(void **state)
 {
-  struct peer *p = held((struct wish){ .is_fixed = true });
+  struct peer *p = peer_held((struct wish){ .is_fixed = true });
 
   (void)state;
   peer_lock(p, "b", (struct wish){ 0 });
