@@ -4,9 +4,16 @@
 #define DIBS_DIBS_H
 
 #include <dibs/async.h>
+#include <dibs/barrier.h>
 #include <dibs/client.h>
+#include <dibs/election.h>
+#include <dibs/guard.h>
+#include <dibs/latch.h>
 #include <dibs/local.h>
 #include <dibs/lock.h>
+#include <dibs/many.h>
+#include <dibs/rwlock.h>
+#include <dibs/semaphore.h>
 #include <dibs/status.h>
 #include <dibs/version.h>
 

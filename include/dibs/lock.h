@@ -58,10 +58,18 @@ typedef struct dibs_lock_options {
   dibs_lost_callback on_lost; /* NULL: ask dibs_hold_state(), or watch the fd */
   void *on_lost_data;
   const char *note;           /* shown to people who ask; at most DIBS_NOTE_MAX bytes */
+  int32_t linger_ms;          /* exclusive locks: after the last release the client keeps
+                                 the lease, idle, for so long or until somebody else wants
+                                 it; taking it again then needs no server. 0: not at all;
+                                 DIBS_LINGER_AUTO: where it pays. Since 0.2 */
 } dibs_lock_options;
 
+/* For linger_ms: begin to linger after a name was taken again and again without anybody
+ * else wanting it, and stop when others come. */
+#define DIBS_LINGER_AUTO (-1)
+
 #define DIBS_LOCK_OPTIONS_INIT \
-  { sizeof(dibs_lock_options), 0, 0, 0, 0, NULL, 0, NULL, NULL, NULL, NULL }
+  { sizeof(dibs_lock_options), 0, 0, 0, 0, NULL, 0, NULL, NULL, NULL, NULL, 0 }
 
 /* Takes the lock called `name`, waiting for it at most options->wait_ms.
  *
@@ -156,6 +164,10 @@ DIBS_API int dibs_hold_fd(dibs_hold *hold);
 DIBS_API dibs_status dibs_hold_token(
   const dibs_hold *hold, char *ret_text, size_t text_size);
 
+/* How many permits the hold has; 1 for locks; 0 for a stale handle.
+ * Thread: as dibs_hold_state(). Since 0.2 */
+DIBS_API uint32_t dibs_hold_units(const dibs_hold *hold);
+
 /* Stops renewing and forgets the hold without releasing it: the lease runs out by
  * itself, or is renewed and released by its token. `hold` is stale afterwards. The same
  * client waits for that lease like any other, once it wants the name again.
@@ -184,6 +196,20 @@ DIBS_API void dibs_cancel(dibs_canceller *canceller);
 /* Frees it; every call it was given to must have ended. Returns NULL; NULL allowed. */
 DIBS_API dibs_canceller *dibs_canceller_free(dibs_canceller *canceller);
 
+/* What a name is used as. A name is one thing at a time: using it as another is
+ * DIBS_ERR_WRONG_TYPE, until it has been unused for an hour. */
+typedef enum dibs_kind {
+  DIBS_KIND_MUTEX = 0,     /* dibs_lock(); also a name that nobody ever had */
+  DIBS_KIND_RWLOCK = 1,    /* dibs_read_lock(), dibs_write_lock() */
+  DIBS_KIND_SEMAPHORE = 2  /* dibs_acquire_permits() */
+} dibs_kind;
+
+typedef enum dibs_mode {
+  DIBS_MODE_EXCLUSIVE = 0, /* a lock, and a write lock */
+  DIBS_MODE_READ = 1,
+  DIBS_MODE_PERMITS = 2
+} dibs_mode;
+
 /* One client that holds or waits, as dibs_inspect() and dibs_list() show it. */
 typedef struct dibs_party {
   size_t size;
@@ -194,7 +220,22 @@ typedef struct dibs_party {
   char version[17];
   char note[DIBS_NOTE_MAX + 1];
   int64_t waited_ms;     /* waiters: since they queued; holders: since the grant */
+  dibs_mode mode;        /* Since 0.2 */
+  uint32_t units;        /* permits held or wanted; 1 for locks. Since 0.2 */
+  char owner[17];        /* who in that client, "" unless it opened with
+                            DIBS_CLIENT_DETECT_DEADLOCK. Since 0.2 */
 } dibs_party;
+
+/* One of the leases on a name. Since 0.2 */
+typedef struct dibs_holder {
+  size_t size;
+  dibs_party party;
+  char lease[96];          /* for dibs_break() */
+  uint64_t fence;
+  int64_t remaining_ms, lease_ms;
+  uint64_t renewals;
+  int64_t since_unix_us;   /* server time of the grant */
+} dibs_holder;
 
 /* What the server knows of one name. */
 typedef struct dibs_inspection {
@@ -212,6 +253,14 @@ typedef struct dibs_inspection {
   size_t waiter_count;      /* clients in the queue */
   size_t party_count;       /* entries in `waiters`: the first 100 */
   dibs_party *waiters;      /* in order of service */
+  /* Since 0.2. `holder`, `lease`, `remaining_ms` and the like tell of the first holder. */
+  dibs_kind kind;
+  uint32_t limit;           /* semaphores: permits there are; else 0 */
+  uint32_t used;            /* semaphores: permits held; else how many hold it */
+  uint64_t generation;      /* semaphores: how often the limit was set */
+  size_t holder_count;      /* all leases */
+  size_t shown_holders;     /* entries in `holders`: the first 100 */
+  dibs_holder *holders;     /* by grant, the oldest first */
 } dibs_inspection;
 
 /* Asks the server about `name`. Changes nothing.

@@ -30,6 +30,8 @@ typedef enum dibs_status {
   DIBS_UNKNOWN = 8,        /* sent, and no answer came: it may or may not have happened.
                               Nothing is owned; a lease may stand on the server for
                               at most one ttl */
+  DIBS_BROKEN = 9,         /* barrier: a party gave up or died; dibs_barrier_reset() */
+  DIBS_FENCED = 10,        /* guarded write: a newer fence was seen, nothing was written */
 
   /* Faults. */
   DIBS_ERR_ARGUMENT = -1,       /* a value out of range; nothing was done */
@@ -50,7 +52,8 @@ typedef enum dibs_status {
   DIBS_ERR_WOULD_BLOCK = -16,   /* a blocking call inside a callback */
   DIBS_ERR_UNSUPPORTED = -17,   /* the server or dialect cannot do this */
   DIBS_ERR_SYSTEM = -18,        /* the operating system refused: descriptors, threads */
-  DIBS_ERR_SERVER = -19         /* any other error answer of the server */
+  DIBS_ERR_SERVER = -19,        /* any other error answer of the server */
+  DIBS_ERR_NOT_SET = -20        /* no count was set for this semaphore or latch yet */
 } dibs_status;
 
 /* What went wrong, for people. Filled by calls that take a `dibs_error *`; NULL is

@@ -12,14 +12,17 @@
 #include "script/script.h"
 
 #define CLIENT_ID_SIZE 23        /* 22 characters of base64url and a zero */
-#define LEASE_TEXT_SIZE 68       /* 22 + 1 + 20 + 1 + 20, a zero, rounded up */
+#define LEASE_TEXT_SIZE 80       /* 22 + 1 + 10 + 1 + 20 + 1 + 20, a zero, rounded up */
 #define NAME_MAX_BYTES 512
 #define PREFIX_MAX_BYTES 64
 #define KEY_TEXT_SIZE (PREFIX_MAX_BYTES + NAME_MAX_BYTES + 8)
 
-/* One grant. ask and token 0: none. */
+/* One grant. ask and token 0: none. A set of names (`many`) is a client of its own in each
+ * of its queues, `C.set`, with the inbox of C: so its asks and those of single locks of
+ * the same process do not disown each other. */
 typedef struct lease_id {
   char client[CLIENT_ID_SIZE];
+  uint32_t set;     /* 0: none; written `C.set:K:T` */
   uint64_t ask;     /* K */
   uint64_t token;   /* T */
 } lease_id;
@@ -98,7 +101,9 @@ typedef enum acquire_outcome {
   ACQUIRE_BUSY,         /* a try, and somebody has it or waits */
   ACQUIRE_ENDED,        /* this K is over: ask with a new one if still wanted */
   ACQUIRE_DEAF,         /* no subscriber on the inbox: not queued */
-  ACQUIRE_LATE          /* past until_us: nothing was done */
+  ACQUIRE_LATE,         /* past until_us: nothing was done */
+  ACQUIRE_TOO_MANY,     /* shared: more units than the limit, which is in `units` */
+  ACQUIRE_NOT_SET       /* shared: the semaphore has no limit yet */
 } acquire_outcome;
 
 typedef struct acquire_answer {
@@ -111,6 +116,7 @@ typedef struct acquire_answer {
   uint64_t renewals;      /* r of that lease */
   uint64_t rank;          /* WAITING: how many are ahead */
   bool holder_lingers;    /* BUSY */
+  uint64_t units;         /* shared: permits granted; TOO_MANY: the limit */
 } acquire_answer;
 
 /* `ask` and `ttl_ms` of the call that was answered: a grant does not repeat them. */
@@ -143,31 +149,130 @@ typedef struct inspect_waiter {
   char client[CLIENT_ID_SIZE];
   uint64_t ask;
   int64_t queued_us;
+  char mode;              /* as in inspect_holder */
+  uint64_t units;
 } inspect_waiter;
 
-#define INSPECT_WAITERS_MAX 100
-typedef struct inspect_answer {
-  int64_t server_us;
-  bool is_held;
-  lease_id lease;         /* present, or last grant with token */
+typedef struct inspect_holder {
+  lease_id lease;
+  char mode;              /* 'x' exclusive, 'r' read, 'w' write, 'p' permits */
+  uint64_t units;
   int64_t remaining_ms, lease_ms;
   uint64_t renewals;
+} inspect_holder;
+
+typedef enum native_kind { NATIVE_MUTEX, NATIVE_RWLOCK, NATIVE_SEMAPHORE } native_kind;
+
+#define INSPECT_WAITERS_MAX 100
+#define INSPECT_HOLDERS_MAX 100
+typedef struct inspect_answer {
+  int64_t server_us;
+  native_kind kind;
+  uint64_t last_token;    /* of the present or last grant; 0: none */
+  uint64_t limit, used;   /* units; limit 0 for locks */
+  uint64_t generation;
+  size_t holder_count;    /* all */
+  size_t shown_holders;
   size_t waiter_count;    /* all live entries */
   size_t shown;
+  inspect_holder holders[INSPECT_HOLDERS_MAX];   /* by token */
   inspect_waiter waiters[INSPECT_WAITERS_MAX];
 } inspect_answer;
 
 bool native_inspect_answer(const resp_reply *r, inspect_answer *ret);
 
+/* ---- shared resources: rwlock, semaphore; protocol.md 9 ----
+ *
+ * Each ask `C:K` is a holder of its own: a client may have many at once. */
+
+typedef struct share_call {
+  const void *name; size_t name_size;
+  uint64_t ask;
+  char mode;                /* 'r', 'w', 'p' */
+  uint64_t units;           /* 'p': permits, 0: all that are free (a try); else 1 */
+  int64_t ttl_ms;
+  bool waits;
+  int64_t until_us, estimate_us, give_up_us;       /* as in acquire_call */
+  uint64_t floor;
+  const lease_id *watched;
+  uint64_t watched_renewals;
+} share_call;
+
+/* native_share_answer() reads the answer: GRANTED carries length and units explicitly. */
+bool native_share_acquire(const native *n, buffer *out, bool with_text, const share_call *c);
+bool native_share_answer(const native *n, uint64_t ask, const resp_reply *r,
+                         acquire_answer *ret);
+/* Ends the lease (native_release_answer(); nobody in particular takes it, so never TAKEN).
+ * `until_us`: also leaves a tombstone for late copies of the ask; 0: none are possible. */
+bool native_share_release(const native *n, buffer *out, bool with_text, const void *name,
+                          size_t name_size, const lease_id *lease, int64_t until_us,
+                          int64_t estimate_us);
+/* Ends the ask wherever it stands, with a tombstone; native_cancel_answer(). */
+bool native_share_cancel(const native *n, buffer *out, bool with_text, const void *name,
+                         size_t name_size, uint64_t ask, int64_t until_us,
+                         int64_t estimate_us);
+
+typedef struct share_renew_item {
+  const void *name; size_t name_size;
+  const lease_id *lease;
+  int64_t ttl_ms;           /* 0: not lengthened */
+  char mode;                /* as wanted now: 'r' on a write lease downgrades it */
+} share_renew_item;
+
+/* native_renew_answer(), native_renew_server_us(). */
+bool native_share_renew(const native *n, buffer *out, bool with_text,
+                        const share_renew_item *items, size_t count, int64_t estimate_us);
+
+typedef enum share_set_what { SHARE_SET, SHARE_SET_IF_ABSENT, SHARE_DELETE } share_set_what;
+/* Answer: {1, limit} done; {0, limit} not done (it has one; DELETE: in use). */
+bool native_share_set(const native *n, buffer *out, bool with_text, const void *name,
+                      size_t name_size, share_set_what what, uint64_t permits,
+                      int64_t estimate_us);
+bool native_share_set_answer(const resp_reply *r, bool *ret_done, uint64_t *ret_limit);
+
+/* ---- several names at once; protocol.md 10 ---- */
+
+#define MANY_NAMES_MAX 100
+
+typedef struct many_name { const void *name; size_t size; } many_name;
+
+typedef struct many_call {
+  const many_name *names; size_t count;     /* sorted by bytes, each once */
+  uint32_t set;
+  uint64_t ask;
+  int64_t ttl_ms;
+  bool waits;
+  bool keeps;               /* after three rounds: hold what is free before the busy one */
+  int64_t until_us, estimate_us, give_up_us;
+  uint64_t floor;
+  const lease_id *watched;  /* of the name that was the busy one in the last answer */
+  uint64_t watched_renewals;
+} many_call;
+
+bool native_many_acquire(const native *n, buffer *out, bool with_text, const many_call *c);
+/* GRANTED and AGAIN: one lease, the same string on each name. WAITING and BUSY: of the busy
+ * name, whose index is in *ret_busy. */
+bool native_many_answer(const native *n, const many_call *c, const resp_reply *r,
+                        acquire_answer *ret, size_t *ret_busy);
+/* Each name as native_release() does; the worst outcome. */
+bool native_many_release(const native *n, buffer *out, bool with_text,
+                         const many_name *names, size_t count, const lease_id *lease,
+                         int64_t estimate_us);
+bool native_many_cancel(const native *n, buffer *out, bool with_text,
+                        const many_name *names, size_t count, uint32_t set, uint64_t ask,
+                        int64_t until_us, int64_t estimate_us);
+
 /* ---- inbox messages ---- */
 
-typedef enum inbox_word { INBOX_GRANT = 1, INBOX_WANT, INBOX_LOST } inbox_word;
+/* SHARE: a grant on a shared resource; WANT and LOST also there. */
+typedef enum inbox_word { INBOX_GRANT = 1, INBOX_WANT, INBOX_LOST, INBOX_SHARE } inbox_word;
 
 typedef struct inbox_message {
   inbox_word word;
   lease_id lease;
-  int64_t ttl_ms;          /* grant */
-  uint64_t waiters;        /* grant */
+  int64_t ttl_ms;          /* grant, share */
+  uint64_t waiters;        /* grant, share */
+  uint64_t units;          /* share */
   const char *name;        /* borrowed from the message */
   size_t name_size;
 } inbox_message;
@@ -175,10 +280,23 @@ typedef struct inbox_message {
 /* false for unknown words and broken messages: ignore them. */
 bool inbox_message_read(const char *bytes, size_t size, inbox_message *ret);
 
-/* ---- tokens: `lease:C:K:T:<name, percent-encoded>` ---- */
+/* ---- tokens: `lease:C:K:T:<name, percent-encoded>`, `share:...` for shared resources,
+ *      `many:C.set:K:T:<name>:<name>...` ---- */
 
-bool token_write(const lease_id *lease, const void *name, size_t size, text *out);
-bool token_read(const char *token, lease_id *ret_lease,
-                char ret_name[NAME_MAX_BYTES], size_t *ret_name_size);
+typedef enum token_kind { TOKEN_LEASE = 1, TOKEN_SHARE, TOKEN_MANY } token_kind;
+
+bool token_write(token_kind kind, const lease_id *lease, const many_name *names, size_t count,
+                 text *out);
+
+#define TOKEN_MAX_BYTES 2048    /* longer ones are neither written nor read */
+typedef struct token_parts {
+  token_kind kind;
+  lease_id lease;
+  size_t count;
+  many_name names[MANY_NAMES_MAX];         /* into `bytes` */
+  char bytes[TOKEN_MAX_BYTES];
+} token_parts;
+
+bool token_read(const char *token, token_parts *ret);
 
 #endif

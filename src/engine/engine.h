@@ -13,6 +13,7 @@
 #define ENGINE_H
 
 #include "base/base.h"
+#include "dialect/native.h"
 #include "resp/resp.h"
 
 typedef struct engine engine;
@@ -42,9 +43,17 @@ engine *engine_free(engine *e);
 
 /* `context` is the caller's own pointer: it names the request and, once granted, the
  * hold in every effect, until EFFECT_LOCK_FAILED, EFFECT_RELEASED or EFFECT_DETACHED. */
+typedef enum lock_kind {
+  LOCK_MUTEX = 0, LOCK_READ, LOCK_WRITE, LOCK_PERMITS, LOCK_MANY
+} lock_kind;
+
 typedef struct lock_request {
   void *context;
-  const void *name; size_t name_size;      /* checked by the caller */
+  lock_kind kind;
+  const void *name; size_t name_size;      /* checked by the caller; MANY: not used */
+  const many_name *names; size_t name_count; /* MANY: sorted by bytes, each once */
+  uint64_t units;                          /* PERMITS; 0: all that are free, as a try */
+  span linger;                             /* MUTEX; 0: none; LINGER_AUTO */
   const void *owner; size_t owner_size;    /* size 0: nobody re-enters */
   bool is_try, is_fixed, no_reentry;
   span ttl;
@@ -64,11 +73,36 @@ dibs_status engine_release(engine *e, uint64_t id, instant now);
 /* Stops renewing and forgets; ends in EFFECT_DETACHED. */
 dibs_status engine_detach(engine *e, uint64_t id, instant now);
 
+/* A write hold reads from now on; the server is told in the background. */
+dibs_status engine_downgrade(engine *e, uint64_t id, instant now);
+
 /* Sends any encoded command on the command link, once it is ready; `with_text` is the
  * same command by EVAL, sent after NOSCRIPT (NULL: none). Both are copied. Retried on
  * LOADING and the like until `give_up_at`. Ends in EFFECT_ANSWERED. */
 dibs_status engine_ask(engine *e, const buffer *command, const buffer *with_text,
                        void *context, instant give_up_at, instant now);
+
+/* Asks a question again and again about something that has a channel of its own: at once,
+ * as soon as the subscription stands (again), whenever the channel speaks, and `every`
+ * after the last answer. Each answer is one EFFECT_OBSERVED; so is a fault that asking
+ * again does not mend, and DIBS_TIMED_OUT at `give_up_at`: both end the observation, as
+ * does connect_timeout without any server (DIBS_ERR_UNREACHABLE) where `is_patient` is
+ * not set. */
+typedef struct observe_request {
+  void *context;
+  const char *channel; size_t channel_size;    /* copied, as are the commands */
+  const buffer *command, *with_text;
+  span every;
+  instant give_up_at;
+  bool is_patient;
+} observe_request;
+
+dibs_status engine_observe(engine *e, const observe_request *r, instant now,
+                           uint64_t *ret_id);
+/* The next question at `at` at the latest; 0: now. */
+void engine_observe_at(engine *e, uint64_t id, instant at, instant now);
+/* No effect of it comes any more. false: it was over. */
+bool engine_observe_end(engine *e, uint64_t id, instant now);
 
 /* Ends all requests with DIBS_ERR_CLOSED, releases all leases; EFFECT_CLOSED when the
  * server confirmed all of it, or there is nothing (left) to wait for. */
@@ -115,6 +149,7 @@ typedef enum effect_kind {
   EFFECT_DETACHED,       /* context, status */
   EFFECT_ANSWERED,       /* context, status, reply (owned by the receiver; NULL unless
                             OK; an error reply is a status and its text) */
+  EFFECT_OBSERVED,       /* context, status, reply as in EFFECT_ANSWERED, is_over */
   EFFECT_EVENT,          /* event (dibs_event_kind), text */
   EFFECT_CLOSED
 } effect_kind;
@@ -127,7 +162,9 @@ typedef struct effect {
   uint64_t fence;
   instant valid_until;
   int depth;
+  uint64_t units;            /* EFFECT_LOCK_GRANTED */
   dibs_status status;
+  bool is_over;              /* EFFECT_OBSERVED: it was the last */
   int event;
   resp_reply *reply;
   char text[256];

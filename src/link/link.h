@@ -33,6 +33,8 @@ typedef enum link_event_kind {
   LINK_EVENT_ANSWER,      /* to the command with `tag` */
   LINK_EVENT_MESSAGE,     /* on the subscribed channel: `reply` is the string payload's
                              whole push, resp_child(.., 2) the payload */
+  LINK_EVENT_SUBSCRIBED,  /* a channel of link_subscribe() stands: `reply` names it in
+                             resp_child(.., 1) */
   LINK_EVENT_FAULT        /* must be disconnected: status and text say why */
 } link_event_kind;
 
@@ -62,6 +64,11 @@ void link_closed(link *l);
 /* Sends an encoded command (link must be READY). DIBS_ERR_NO_MEMORY: not sent. */
 dibs_status link_send(link *l, const buffer *command, uint64_t tag, instant now);
 size_t link_unanswered(const link *l);
+
+/* Further channels of a LINK_INBOX, READY. Forgotten when it closes: subscribe again.
+ * DIBS_ERR_NO_MEMORY: not sent. */
+dibs_status link_subscribe(link *l, const void *channel, size_t size, instant now);
+dibs_status link_unsubscribe(link *l, const void *channel, size_t size, instant now);
 
 void link_received(link *l, const void *bytes, size_t size, instant now);
 bool link_next_event(link *l, instant now, link_event *ret_event);

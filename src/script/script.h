@@ -16,11 +16,34 @@ typedef struct script {
 
 /* One per file lua/<dialect>/<verb>.lua: script_native_acquire and so on. */
 extern const script script_native_acquire;
+extern const script script_native_barrier_arrive;
+extern const script script_native_barrier_leave;
+extern const script script_native_barrier_look;
+extern const script script_native_barrier_reset;
 extern const script script_native_break;
 extern const script script_native_cancel;
+extern const script script_native_elect_clear;
+extern const script script_native_elect_look;
+extern const script script_native_elect_publish;
+extern const script script_native_guarded_del;
+extern const script script_native_guarded_hdel;
+extern const script script_native_guarded_hset;
+extern const script script_native_guarded_incr;
+extern const script script_native_guarded_set;
 extern const script script_native_inspect;
+extern const script script_native_latch_delete;
+extern const script script_native_latch_down;
+extern const script script_native_latch_set;
+extern const script script_native_many_acquire;
+extern const script script_native_many_cancel;
+extern const script script_native_many_release;
 extern const script script_native_release;
 extern const script script_native_renew;
+extern const script script_native_share_acquire;
+extern const script script_native_share_cancel;
+extern const script script_native_share_release;
+extern const script script_native_share_renew;
+extern const script script_native_share_set;
 
 extern const script *const script_table[];
 extern const size_t script_count;

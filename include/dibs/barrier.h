@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* dibs/barrier.h - cyclic barriers: `parties` wait for each other, again and again.
+ *
+ * A party is one waiting call. When the last one arrives, all go on, and the barrier is
+ * ready for its next generation. A party that gives up or dies breaks the barrier: all
+ * others learn it (DIBS_BROKEN), and it stays broken until dibs_barrier_reset(). */
+#ifndef DIBS_BARRIER_H
+#define DIBS_BARRIER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <dibs/latch.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct dibs_barrier_info {
+  size_t size;
+  uint64_t generation;   /* of this meeting: 0, 1, 2, ... */
+  uint32_t parties;
+  uint32_t arrived;      /* of a passed one: all; else so far */
+  uint32_t index;        /* our place in it, 0: the first to arrive */
+  bool is_broken;
+} dibs_barrier_info;
+
+/* Arrives at `name` and waits for the others. A waiting party that dies is noticed within
+ * 10 s.
+ *
+ * `parties`   1 .. 10000; all callers have to name the same number.
+ * `ret_info`  may be NULL; written on DIBS_OK and DIBS_BROKEN. Its `size` must be set.
+ * Returns  DIBS_OK; DIBS_BROKEN; DIBS_TIMED_OUT, DIBS_CANCELLED (the barrier is broken
+ *          for the others then, unless it was just passed); DIBS_ERR_ARGUMENT (parties
+ *          differ from those of the barrier in use), faults.
+ * Thread   any; blocks; not from a callback.
+ * Source   doc/design/protocol.md 12; lua/native/barrier_arrive.lua. Since 0.2 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_barrier_await(
+  dibs_client *client, const char *name, uint32_t parties,
+  const dibs_wait_options *options, dibs_barrier_info *ret_info);
+
+typedef void (*dibs_barrier_callback)(
+  dibs_status status, const dibs_barrier_info *info, void *data);
+
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_barrier_await_async(
+  dibs_client *client, const char *name, uint32_t parties,
+  const dibs_wait_options *options, dibs_barrier_callback callback, void *data,
+  dibs_request **ret_request);
+
+/* Mends a broken barrier, and breaks a meeting under way: whoever waits gets DIBS_BROKEN,
+ * and the next generation begins empty. Blocks. Since 0.2 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_barrier_reset(
+  dibs_client *client, const char *name);
+
+/* What the server knows of it; DIBS_ERR_NOT_SET when nobody used it for an hour. Blocks.
+ * Since 0.2 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_barrier_get(
+  dibs_client *client, const char *name, dibs_barrier_info *ret_info);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

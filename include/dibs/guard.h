@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* dibs/guard.h - guarded writes: done only if their fence is not older than the last one seen.
+ *
+ * A lease cannot stop a program that slept through its end and wakes up in the middle of a
+ * write. The resource can, if each write carries the fence of the hold it was done under,
+ * and the resource refuses a smaller one than it has seen. These functions do so for values
+ * in Redis; dibs_fence_admits() is the rule for all other stores. */
+#ifndef DIBS_GUARD_H
+#define DIBS_GUARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <dibs/lock.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The rule: a store remembers the highest fence it has applied (0: none), admits a write
+ * whose fence is that or higher, and remembers it in the same transaction. Pure. Since 0.2 */
+DIBS_API bool dibs_fence_admits(uint64_t last_seen, uint64_t fence);
+
+/* Each of these applies its write to `key`, a key of your own, in one script with the check;
+ * the last fence is kept under `<prefix>:f:{key}`, in the slot of the key, for as long as
+ * the key may live.
+ *
+ * `fence`   from dibs_hold_fence(); 1 .. 2^63 - 1.
+ * Returns   DIBS_OK      written.
+ *           DIBS_FENCED  a newer fence was seen: nothing was written; your hold is over.
+ *           DIBS_UNKNOWN no answer in time: it may have been written; write it again with
+ *                        the same fence (dibs_guarded_incr() counts once all the same).
+ *           DIBS_ERR_WRONG_TYPE, DIBS_ERR_ARGUMENT, the server's faults.
+ * Thread    any; blocks; not from a callback.
+ * Source    lua/native/guarded_*.lua; doc/guide/fencing.md; property S2, theme 4.
+ * Since     0.2 */
+
+/* `ttl_ms` 0: none. */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_set(
+  dibs_client *client, const char *key, uint64_t fence, const void *value,
+  size_t value_size, int64_t ttl_ms);
+
+typedef struct dibs_field {
+  const char *name;
+  const void *value;
+  size_t value_size;
+} dibs_field;
+
+/* Sets `count` fields (1 .. 1000) of the hash `key`, all in one. */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_hset(
+  dibs_client *client, const char *key, uint64_t fence, const dibs_field *fields,
+  size_t count);
+
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_hdel(
+  dibs_client *client, const char *key, uint64_t fence, const char *const *names,
+  size_t count);
+
+/* Removes `key`; its fence is kept for a day more, so that an old write finds it. */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_del(
+  dibs_client *client, const char *key, uint64_t fence);
+
+/* Adds `by` to the number in `key`; once, also when the answer is lost and the library
+ * asks again. `ret_value` may be NULL. */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_incr(
+  dibs_client *client, const char *key, uint64_t fence, int64_t by, int64_t *ret_value);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* dibs/latch.h - count-down latches: wait until a count has reached zero.
+ *
+ * The layout is Redisson's RCountDownLatch (the key is `name` itself, without the client's
+ * prefix), so that Java programs count down and wait on the same latch. */
+#ifndef DIBS_LATCH_H
+#define DIBS_LATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <dibs/async.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How to wait for a latch or barrier. Start from DIBS_WAIT_OPTIONS_INIT. */
+typedef struct dibs_wait_options {
+  size_t size;             /* set by DIBS_WAIT_OPTIONS_INIT */
+  uint32_t flags;          /* none yet */
+  int32_t wait_ms;         /* longest wait; 0: for ever */
+  dibs_canceller *cancel;  /* NULL: not to be cancelled; borrowed until the end */
+} dibs_wait_options;
+
+#define DIBS_WAIT_OPTIONS_INIT { sizeof(dibs_wait_options), 0, 0, NULL }
+
+/* Tells how a wait ended, as the blocking call would return it. As dibs_lock_callback. */
+typedef void (*dibs_wait_callback)(dibs_status status, void *data);
+
+/* Arms `name` with `count` (1 .. 2^53). Returns DIBS_OK; DIBS_BUSY, nothing changed, when
+ * it is armed already; DIBS_UNKNOWN; DIBS_ERR_WRONG_TYPE, _ARGUMENT, the server's
+ * faults. After zero it may be armed again. Blocks. Since 0.2 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_latch_set(
+  dibs_client *client, const char *name, int64_t count);
+
+/* Counts down by `count` (1 .. 2^53), to zero at most; at zero all waiters are released.
+ *
+ * `id`        names this counting: the same id again on the same latch, from whatever
+ *             process, counts once until the latch is armed anew (remembered for a day). At
+ *             most 128 bytes. NULL: each call counts; a repetition by the library itself
+ *             after a lost reply does not.
+ * `ret_left`  what is left; may be NULL.
+ * Returns     DIBS_OK, DIBS_ERR_NOT_SET (not armed: nothing to count), DIBS_UNKNOWN,
+ *             faults. Blocks. Since 0.2 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_latch_down(
+  dibs_client *client, const char *name, int64_t count, const char *id,
+  int64_t *ret_left);
+
+/* What is left; 0 for a latch that is not armed. Blocks. Since 0.2 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_latch_count(
+  dibs_client *client, const char *name, int64_t *ret_left);
+
+/* Disarms it. As in Redisson, those who wait go on waiting. Blocks. Since 0.2 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_latch_delete(
+  dibs_client *client, const char *name);
+
+/* Waits until `name` is at zero, or not armed. Everybody who waits is released, also those
+ * whose connection was down at that moment.
+ * Returns  DIBS_OK, DIBS_TIMED_OUT, DIBS_CANCELLED, DIBS_ERR_UNREACHABLE (no server for
+ *          connect_timeout_ms), other faults.
+ * Thread   any; blocks; not from a callback. Since 0.2 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_latch_await(
+  dibs_client *client, const char *name, const dibs_wait_options *options);
+
+/* The same with a callback. `ret_request` may be NULL; dibs_request_cancel() ends it. */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_latch_await_async(
+  dibs_client *client, const char *name, const dibs_wait_options *options,
+  dibs_wait_callback callback, void *data, dibs_request **ret_request);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
