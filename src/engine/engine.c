@@ -179,7 +179,9 @@ void engine_pump(engine *e, instant now)
 
 dibs_status engine_lock(engine *e, const lock_request *r, instant now, uint64_t *ret_id)
 {
-  lock_wish w = { .context = r->context, .name = r->name, .name_size = r->name_size,
+  lock_wish w = { .context = r->context, .kind = r->kind, .names = r->names,
+                  .name_count = r->name_count, .units = r->units, .linger = r->linger,
+                  .name = r->name, .name_size = r->name_size,
                   .owner = r->owner, .owner_size = r->owner_size, .is_try = r->is_try,
                   .is_fixed = r->is_fixed, .no_reentry = r->no_reentry, .ttl = r->ttl,
                   .max_hold = r->max_hold, .give_up_at = r->give_up_at, .note = r->note };
@@ -218,6 +220,16 @@ dibs_status engine_detach(engine *e, uint64_t id, instant now)
 
   lock_tick(e->locks, now);
   status = lock_detach(e->locks, id, now);
+  engine_pump(e, now);
+  return status;
+}
+
+dibs_status engine_downgrade(engine *e, uint64_t id, instant now)
+{
+  dibs_status status;
+
+  lock_tick(e->locks, now);
+  status = lock_downgrade(e->locks, id, now);
   engine_pump(e, now);
   return status;
 }
@@ -457,7 +469,7 @@ static bool lock_effect(engine *e, effect *ret)
     return false;
   *ret = (effect){ .kind = effect_kind_of(event.kind), .context = event.context,
                    .id = event.id, .fence = event.fence, .valid_until = event.valid_until,
-                   .depth = event.depth, .status = event.status };
+                   .depth = event.depth, .units = event.units, .status = event.status };
   shown = text_over(ret->text, sizeof(ret->text));
   text_add(&shown, event.words);
   if (event.kind == LOCK_LOST)

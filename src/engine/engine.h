@@ -14,6 +14,7 @@
 
 #include "base/base.h"
 #include "dialect/native.h"
+#include "lock/lock_kind.h"
 #include "resp/resp.h"
 
 typedef struct engine engine;
@@ -43,10 +44,6 @@ engine *engine_free(engine *e);
 
 /* `context` is the caller's own pointer: it names the request and, once granted, the
  * hold in every effect, until EFFECT_LOCK_FAILED, EFFECT_RELEASED or EFFECT_DETACHED. */
-typedef enum lock_kind {
-  LOCK_MUTEX = 0, LOCK_READ, LOCK_WRITE, LOCK_PERMITS, LOCK_MANY
-} lock_kind;
-
 typedef struct lock_request {
   void *context;
   lock_kind kind;

@@ -7,6 +7,8 @@
 #define POLL_MAX SPAN_MS(30000)
 #define HEAD_POLL_MAX SPAN_MS(1000)
 #define RANK_SPACING_MS 25
+#define LINGERER_PATIENCE SPAN_MS(20)  /* of a try with a holder that may be idle */
+#define LINGERER_POLL SPAN_MS(2)
 #define POLL_SPACING_NS 1000000   /* of the polls of one client, see head_poll() */
 
 void ask_begin(name *n)
@@ -19,7 +21,9 @@ void ask_begin(name *n)
   n->ask = ++t->last_ask;
   n->ask_waits = !head->is_try;
   n->ask_ttl = head->ttl;
-  n->ask_was_sent = n->ask_was_repeated = n->ask_was_answered = false;
+  n->ask_was_sent = n->ask_was_repeated = n->ask_was_answered = n->ask_was_cut = false;
+  n->rounds = 0;
+  n->was_granted_one = false;
   n->needs_inbox = false;
   n->newest_token = 0;
   n->attempts = 0;
@@ -54,6 +58,7 @@ void ask_end(name *n, instant now)
     name_forget_if_unused(n);
     return;
   case NAME_HELD:
+  case NAME_LINGERING:
   case NAME_RELEASING:
   case NAME_CANCELLING:
     return;
@@ -105,7 +110,7 @@ static instant next_poll(name *n, const acquire_answer *a, instant now)
   span ttl = n->waiting.first != NULL ? n->waiting.first->ttl : n->ask_ttl;
   span left = a->lease.token == 0 ? SPAN_MS(0) : span_ms(a->remaining_ms);
 
-  if (a->rank <= 1) {
+  if (a->rank <= 1 || n->kind == NAME_SET) {     /* polls also lengthen what a set keeps */
     span often = head_poll(t, ttl);
     instant at;
 
@@ -132,7 +137,9 @@ static void ask_waiting(name *n, const acquire_answer *a, instant sent_at, insta
   n->state = NAME_QUEUED;
   n->waiting_at = sent_at;
   n->ask_was_answered = true;
-  n->newest_token = a->lease.token;
+  n->newest_token = n->kind == NAME_MUTEX ? a->lease.token : 0;
+  n->rounds += n->was_granted_one;
+  n->was_granted_one = false;
   watch(n, a, now);
   timers_set(&n->table->timers, &n->poll, next_poll(n, a, now));
 }
@@ -145,6 +152,8 @@ static void ask_granted(name *n, const acquire_answer *a, instant sent_at, insta
   instant end = lease_end(sent_at, span_ms(a->remaining_ms), ppm);
   bool again = a->outcome == ACQUIRE_AGAIN;
 
+  if (n->kind == NAME_SEAT)
+    n->units = a->units;
   /* Granted to an earlier sending of this ask, or by a message that was lost: a watcher
    * may have counted since then, and the server's clock may have stepped back, so count
    * from the last sending that found no grant, or the first of all, too. */
@@ -163,9 +172,15 @@ static void ask_granted(name *n, const acquire_answer *a, instant sent_at, insta
 
 static void ask_busy(name *n, const acquire_answer *a, instant now)
 {
+  lock_table *t = n->table;
   claim *head = n->waiting.first;
 
   watch(n, a, now);
+  if (head != NULL && head->is_try && a->holder_lingers &&
+      instant_since(now, head->asked_at).ns < LINGERER_PATIENCE.ns) {
+    timers_set(&t->timers, &n->poll, instant_add(now, LINGERER_POLL));
+    return;                              /* it has been asked; an idle one lets go now */
+  }
   if (head != NULL && head->is_try)
     claim_fail(head, DIBS_BUSY, "somebody else holds it");
   if (n->ask_was_repeated && n->waiting.first == NULL) {
@@ -188,6 +203,29 @@ static void ask_deaf(name *n, instant sent_at, instant now)
   if (instant_before(t->inbox_up_at, sent_at))
     t->inbox_is_deaf = true;
   name_retry(n, now);
+}
+
+/* What was asked for is not there to be had, now or later. */
+static void ask_impossible(name *n, dibs_status status, const acquire_answer *a, instant now)
+{
+  lock_table *t = n->table;
+  text words = text_over(t->fault_words, sizeof(t->fault_words));
+
+  if (status == DIBS_ERR_NOT_SET) {
+    text_add(&words, "no count is set for this semaphore; dibs_semaphore_set() comes first");
+  } else {
+    text_add(&words, "asks for ");
+    text_add_uint(&words, n->units);
+    text_add(&words, " permits, and there are only ");
+    text_add_uint(&words, a->units);
+  }
+  claims_fail(n, status, t->fault_words);
+  if (n->ask_was_repeated) {
+    ask_end(n, now);                     /* an earlier sending may have been served */
+    return;
+  }
+  n->state = NAME_IDLE;
+  name_settle(n, now);
 }
 
 void ask_answered(name *n, const call *c, const acquire_answer *a, instant sent_at,
@@ -221,6 +259,12 @@ void ask_answered(name *n, const call *c, const acquire_answer *a, instant sent_
     } else {
       name_retry(n, now);
     }
+    break;
+  case ACQUIRE_TOO_MANY:
+    ask_impossible(n, DIBS_ERR_ARGUMENT, a, now);
+    break;
+  case ACQUIRE_NOT_SET:
+    ask_impossible(n, DIBS_ERR_NOT_SET, a, now);
     break;
   }
 }

@@ -83,6 +83,8 @@ static claim *claim_new(name *n, const lock_wish *w, instant now)
   c->is_try = w->is_try;
   c->is_fixed = w->is_fixed;
   c->no_reentry = w->no_reentry;
+  c->reads = w->kind == LOCK_READ;
+  c->linger = w->linger;
   c->ttl = w->ttl;
   c->max_hold = w->max_hold;
   c->asked_at = now;
@@ -95,23 +97,28 @@ static claim *claim_new(name *n, const lock_wish *w, instant now)
   return c;
 }
 
-static bool is_owner(const claim *holder, const claim *c)
+bool claim_is_of(const claim *c, const void *owner, size_t owner_size)
 {
-  return holder != NULL && holder->owner_size > 0 && holder->owner_size == c->owner_size &&
-         memcmp(holder->owner, c->owner, c->owner_size) == 0;
+  return c->owner_size > 0 && c->owner_size == owner_size &&
+         memcmp(c->owner, owner, owner_size) == 0;
 }
 
-/* Queues `c`, or answers it at once from what this process knows. */
-static void claim_place(name *n, claim *c, instant now)
+static void mutex_place(name *n, claim *c, instant now)
 {
-  bool was_empty = n->waiting.first == NULL;
+  bool was_empty = n->waiting.first == c;
+  const claim *holder = n->holders.first;
 
-  claims_append(&n->waiting, c);
-  if (n->state == NAME_HELD && is_owner(n->holders.first, c)) {
+  if (n->state == NAME_HELD && claim_is_of(holder, c->owner, c->owner_size)) {
     if (c->no_reentry)
       claim_fail(c, DIBS_WOULD_DEADLOCK, "this owner holds the name already");
     else
       hold_reenter(n, c, now);
+  } else if (n->state == NAME_LINGERING) {
+    claim_arm(c, now);
+    linger_take(n, now);
+  } else if (set_holds(n->table, n->bytes, n->size, c->owner, c->owner_size)) {
+    claim_fail(c, DIBS_WOULD_DEADLOCK, "this owner holds it as one of several");
+    name_forget_if_unused(n);
   } else if (c->is_try && (n->state == NAME_HELD || !was_empty)) {
     claim_fail(c, DIBS_BUSY, "held or waited for by this client");
   } else {
@@ -122,15 +129,49 @@ static void claim_place(name *n, claim *c, instant now)
   }
 }
 
+/* Queues `c`, or answers it at once from what this process knows. */
+static void claim_place(name *n, claim *c, instant now)
+{
+  claims_append(&n->waiting, c);
+  switch (n->kind) {
+  case NAME_MUTEX:
+    mutex_place(n, c, now);
+    break;
+  case NAME_SEAT:
+    share_place(n, c, now);
+    break;
+  case NAME_SET:
+    set_place(n, c, now);
+    break;
+  }
+}
+
+static name *name_for(lock_table *t, const lock_wish *w, instant now)
+{
+  name *n;
+
+  switch (w->kind) {
+  case LOCK_MUTEX:
+    n = mutex_find(t, w->name, w->name_size);
+    return n != NULL ? n : mutex_new(t, w->name, w->name_size);
+  case LOCK_READ:
+  case LOCK_WRITE:
+  case LOCK_PERMITS:
+    return share_name(t, w, now);
+  case LOCK_MANY:
+    return set_new(t, w);
+  }
+  return NULL;
+}
+
 dibs_status lock_claim(lock_table *t, const lock_wish *w, instant now, uint64_t *ret_id)
 {
-  name *n = name_find(t, w->name, w->name_size);
+  name *n;
   claim *c;
 
   if (t->is_closing)
     return DIBS_ERR_CLOSED;
-  if (n == NULL)
-    n = name_new(t, w->name, w->name_size);
+  n = name_for(t, w, now);
   if (n == NULL)
     return DIBS_ERR_NO_MEMORY;
 
@@ -220,6 +261,18 @@ static void holder_release(claim *c, instant now)
   if (n->holders.first != n->holders.last) {     /* an inner or outer one stays */
     claim_end(c, &n->holders, LOCK_RELEASED, DIBS_OK);
     t->counts.released++;
+    if (n->kind == NAME_SEAT)
+      share_released(n);
+    return;
+  }
+  if (n->kind == NAME_MUTEX && c->linger.ns < 0)
+    habit_released(&t->habits, n->bytes, n->size, n->waiters_elsewhere > 0, now);
+  if (linger_is_wanted(n, c, now)) {
+    span linger = c->linger;
+
+    claim_end(c, &n->holders, LOCK_RELEASED, DIBS_OK);
+    t->counts.released++;
+    linger_begin(n, linger, now);
     return;
   }
   if (hold_may_pass(n, now)) {
@@ -285,7 +338,7 @@ bool lock_token(const lock_table *t, uint64_t id, text *out)
 
   if (c == NULL || c->state != CLAIM_HELD)
     return false;
-  return token_write(&c->name->lease, c->name->bytes, c->name->size, out);
+  return wire_token(c->name, out);
 }
 
 bool lock_next_event(lock_table *t, lock_event *ret)
@@ -300,7 +353,7 @@ bool lock_next_event(lock_table *t, lock_event *ret)
   c->events &= ~(1u << kind);
 
   *ret = (lock_event){ .kind = kind, .context = c->context, .id = c->id, .fence = c->fence,
-                       .depth = c->depth, .status = c->status,
+                       .units = c->units, .depth = c->depth, .status = c->status,
                        .words = c->words != NULL ? c->words : "" };
   if (c->state == CLAIM_HELD)
     ret->valid_until = hold_end(c->name);

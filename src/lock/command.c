@@ -52,6 +52,16 @@ static name *name_of(lock_table *t, uint64_t id)
   return slots_get(&t->name_slots, id);
 }
 
+/* The connection broke before the answer; a copy may still come in from there. */
+void call_cut(lock_table *t, call *c)
+{
+  name *n = c->kind == CALL_ACQUIRE ? name_of(t, c->name_id) : NULL;
+
+  if (n != NULL && n->ask == c->ask)
+    n->ask_was_cut = true;
+  call_free(t, c);
+}
+
 void name_retry(name *n, instant now)
 {
   lock_table *t = n->table;
@@ -67,53 +77,13 @@ void name_retry(name *n, instant now)
 
 /* ---- sending ---- */
 
-static int64_t to_ms(span s)
-{
-  return (s.ns + 999999) / 1000000;
-}
-
-/* The server time after which a request sent now is of no use to anybody. */
-static int64_t until(const name *n, instant now)
-{
-  const lock_table *t = n->table;
-  instant last = now;
-  instant patience = instant_add(now, t->settings.command_timeout);
-
-  for (const claim *c = n->waiting.first; c != NULL && instant_before(last, patience);
-       c = c->next)
-    last = instant_max(last, c->give_up_at);
-  return server_clock_at(&t->clock, instant_min(last, patience));
-}
-
-static int64_t give_up(const name *n)
-{
-  const lock_table *t = n->table;
-  instant last = { 0 };
-
-  for (const claim *c = n->waiting.first; c != NULL; c = c->next)
-    last = instant_max(last, c->give_up_at);
-  return instant_is_never(last) ? 0 : server_clock_at(&t->clock, last);
-}
-
 static bool send_acquire(name *n, buffer *out, call *c, instant now)
 {
   lock_table *t = n->table;
   span ttl = n->waiting.first->ttl;
-  acquire_call a = { .name = n->bytes, .name_size = n->size, .ask = n->ask,
-                     .ttl_ms = to_ms(ttl), .waits = n->ask_waits,
-                     .until_us = until(n, now), .give_up_us = give_up(n),
-                     .estimate_us = server_clock_trusted_at(&t->clock, now),
-                     .floor = t->floor, .detached = hold_detached(n) };
 
-  if (n->watched.token != 0 &&
-      instant_since(now, n->watched_since).ns >=
-        lease_watch(n->watched_length, t->settings.clock_rate_error_ppm).ns) {
-    a.watched = &n->watched;
-    a.watched_renewals = n->watched_renewals;
-  }
-  if (!native_acquire(&t->native, out, n->with_text, &a))
+  if (!wire_acquire(n, out, ttl, now))
     return false;
-
   c->ask = n->ask;
   c->ttl = ttl;
   n->ask_ttl = ttl;
@@ -128,10 +98,7 @@ static bool send_acquire(name *n, buffer *out, call *c, instant now)
 
 static bool send_release(name *n, buffer *out, call *c, instant now)
 {
-  lock_table *t = n->table;
-
-  if (!native_release(&t->native, out, n->with_text, n->bytes, n->size, &n->lease,
-                      server_clock_trusted_at(&t->clock, now)))
+  if (!wire_release(n, out, now))
     return false;
   c->lease = n->lease;
   n->release_was_repeated = n->release_was_sent;
@@ -141,17 +108,14 @@ static bool send_release(name *n, buffer *out, call *c, instant now)
 
 static bool send_cancel(name *n, buffer *out, call *c, instant now)
 {
-  lock_table *t = n->table;
-  int64_t patience = server_clock_at(&t->clock, instant_add(now, t->settings.command_timeout));
-
   c->ask = n->ask;
-  return native_cancel(&t->native, out, n->with_text, n->bytes, n->size, n->ask, patience,
-                       server_clock_trusted_at(&t->clock, now), hold_detached(n));
+  return wire_cancel(n, out, now);
 }
 
 static bool send_for(name *n, buffer *out, call *c, instant now)
 {
   c->name_id = n->id;
+  c->name_kind = n->kind;
   c->with_text = n->with_text;
   switch (n->state) {
   case NAME_ASKING:
@@ -167,6 +131,7 @@ static bool send_for(name *n, buffer *out, call *c, instant now)
   case NAME_IDLE:
   case NAME_CONFIRMING:
   case NAME_HELD:
+  case NAME_LINGERING:
     break;
   }
   return false;
@@ -217,55 +182,68 @@ static bool next_due(lock_table *t, buffer *out, uint64_t *ret_tag, instant now)
 
 /* ---- renewals go out together ---- */
 
-static span renewal_ttl(const name *n, instant now)
-{
-  return span_min(n->ttl, instant_since(n->limit, now));
-}
-
-static bool needs_renewal(const name *n, instant now)
-{
-  if (n->state == NAME_CONFIRMING)
-    return true;
-  return n->state == NAME_HELD && (!n->is_fixed || n->confirm_now) &&
-         renewal_ttl(n, now).ns > 0;
-}
-
-static name *take_renewal(lock_table *t, instant now)
+/* `kind` 0: any. Else one of another kind is left for the next call. */
+static name *take_renewal(lock_table *t, name_kind kind, instant now)
 {
   name *n;
 
   while ((n = t->first_renewal) != NULL) {
+    bool needs = wire_needs_renewal(n, now);
+
+    if (needs && kind != 0 && n->kind != kind)
+      return NULL;
     t->first_renewal = n->next_renewal;
     if (t->first_renewal == NULL)
       t->last_renewal = NULL;
     n->is_renewal_due = false;
-    if (needs_renewal(n, now))
+    if (needs)
       return n;
     name_forget_if_unused(n);
   }
   return NULL;
 }
 
+/* Names that are renewed by one script: of one kind, and a set alone. */
+static size_t take_renewals(lock_table *t, name *names[RENEW_BATCH_MAX], instant now)
+{
+  size_t count = 0;
+
+  names[0] = take_renewal(t, 0, now);
+  if (names[0] == NULL)
+    return 0;
+  count = 1;
+  if (names[0]->kind == NAME_SET)
+    return count;
+  while (count < RENEW_BATCH_MAX &&
+         (names[count] = take_renewal(t, names[0]->kind, now)) != NULL)
+    count++;
+  return count;
+}
+
+static void renewal_sent(name *n, call *c, size_t i, instant now)
+{
+  c->renewals[i].name_id = n->id;
+  c->renewals[i].lease = n->lease;
+  c->renewals[i].mode = n->mode;
+  n->is_renewing = true;
+  timers_set(&n->table->timers, &n->renew,
+             instant_add(now, span_max((span){ n->ttl.ns / 4 }, DOUBT_MIN)));
+}
+
 static bool next_renewals(lock_table *t, buffer *out, uint64_t *ret_tag, instant now)
 {
-  renew_item items[RENEW_BATCH_MAX];
   name *names[RENEW_BATCH_MAX];
-  size_t count = 0;
+  size_t count;
   call *c;
 
   if (t->renew_calls >= RENEW_CALLS_MAX)
     return false;
-  while (count < RENEW_BATCH_MAX && (names[count] = take_renewal(t, now)) != NULL)
-    count++;
+  count = take_renewals(t, names, now);
   if (count == 0)
     return false;
 
   c = call_new(t, CALL_RENEW, count);
-  for (size_t i = 0; i < count; i++)
-    items[i] = (renew_item){ names[i]->bytes, names[i]->size, &names[i]->lease,
-                             to_ms(renewal_ttl(names[i], now)) };
-  if (c == NULL || !native_renew(&t->native, out, t->renew_with_text, items, count,
-                                 server_clock_trusted_at(&t->clock, now))) {
+  if (c == NULL || !wire_renew(t, out, names, count, now)) {
     if (c != NULL)
       call_free(t, c);
     for (size_t i = 0; i < count; i++)
@@ -273,15 +251,11 @@ static bool next_renewals(lock_table *t, buffer *out, uint64_t *ret_tag, instant
     return false;
   }
 
+  c->name_kind = names[0]->kind;
   c->with_text = t->renew_with_text;
   c->count = count;
-  for (size_t i = 0; i < count; i++) {
-    c->renewals[i].name_id = names[i]->id;
-    c->renewals[i].lease = names[i]->lease;
-    names[i]->is_renewing = true;
-    timers_set(&t->timers, &names[i]->renew,
-               instant_add(now, span_max((span){ names[i]->ttl.ns / 4 }, DOUBT_MIN)));
-  }
+  for (size_t i = 0; i < count; i++)
+    renewal_sent(names[i], c, i, now);
   *ret_tag = c->id;
   return true;
 }
@@ -296,9 +270,7 @@ static bool next_stray(lock_table *t, buffer *out, uint64_t *ret_tag, instant no
 
   if (s == NULL || (c = call_new(t, CALL_STRAY, 0)) == NULL)
     return false;
-  /* By EVAL: nobody is there to repeat it after NOSCRIPT. */
-  sent = native_release(&t->native, out, true, s->name, s->size, &s->lease,
-                        server_clock_trusted_at(&t->clock, now));
+  sent = wire_stray(t, out, s, now);
   if (!sent) {
     call_free(t, c);
     return false;
@@ -369,9 +341,11 @@ void lock_unsent(lock_table *t, uint64_t tag, instant now)
 static lock_verdict answer_acquire(lock_table *t, const call *c, name *n, instant sent_at,
                                    const resp_reply *reply, instant now)
 {
-  acquire_answer a;
+  acquire_answer a = { .units = 1 };
 
-  if (!native_acquire_answer(&t->native, c->ask, to_ms(c->ttl), reply, &a))
+  if (n == NULL && c->name_kind == NAME_SET)
+    return LOCK_FINE;                    /* the names to read it by are gone */
+  if (!wire_acquire_answer(t, c, n, reply, &a))
     return LOCK_BROKEN;
   if (a.server_us > 0)
     lock_server_time(t, a.server_us, sent_at, now);
@@ -391,6 +365,33 @@ static lock_verdict answer_release(const call *c, name *n, const resp_reply *rep
   return LOCK_FINE;
 }
 
+static bool renewed_name(const name *n, const call *c, size_t i)
+{
+  return n != NULL &&
+         (n->state == NAME_HELD || n->state == NAME_CONFIRMING ||
+          n->state == NAME_LINGERING) &&
+         lease_id_equal(&n->lease, &c->renewals[i].lease);
+}
+
+/* A set has what all its members have. */
+static bool set_renew_answer(const resp_reply *reply, size_t count, renew_answer *ret)
+{
+  renew_answer all = { .is_ours = true, .remaining_ms = INT64_MAX };
+
+  for (size_t i = 0; i < count; i++) {
+    renew_answer a;
+
+    if (!native_renew_answer(reply, i, &a))
+      return false;
+    all.is_ours &= a.is_ours;
+    all.waiters += a.waiters;
+    if (a.remaining_ms < all.remaining_ms)
+      all.remaining_ms = a.remaining_ms;
+  }
+  *ret = all;
+  return true;
+}
+
 static lock_verdict answer_renew(lock_table *t, const call *c, instant sent_at,
                                  const resp_reply *reply, instant now)
 {
@@ -404,11 +405,16 @@ static lock_verdict answer_renew(lock_table *t, const call *c, instant sent_at,
     name *n = name_of(t, c->renewals[i].name_id);
     renew_answer a;
 
-    if (!native_renew_answer(reply, i, &a))
+    if (n == NULL)
+      continue;
+    if (n->kind == NAME_SET ? !set_renew_answer(reply, n->member_count, &a)
+                            : !native_renew_answer(reply, i, &a))
       return LOCK_BROKEN;
-    if (n != NULL && (n->state == NAME_HELD || n->state == NAME_CONFIRMING) &&
-        lease_id_equal(&n->lease, &c->renewals[i].lease))
-      hold_renewed(n, &a, sent_at, now);
+    if (!renewed_name(n, c, i))
+      continue;
+    if (c->renewals[i].mode == n->mode)
+      n->is_downgrading = false;
+    hold_renewed(n, &a, sent_at, now);
   }
   return LOCK_FINE;
 }
@@ -479,8 +485,7 @@ static void refuse_renewals(lock_table *t, const call *c, resp_fault fault, inst
   for (size_t i = 0; i < c->count; i++) {
     name *n = name_of(t, c->renewals[i].name_id);
 
-    if (n == NULL || !lease_id_equal(&n->lease, &c->renewals[i].lease) ||
-        (n->state != NAME_HELD && n->state != NAME_CONFIRMING))
+    if (!renewed_name(n, c, i))
       continue;
     n->is_renewing = false;
     if (fault == RESP_FAULT_NO_SCRIPT)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define LOCAL_NUMBERS 1024
+#define DETACHED_SHARES 64
 #define LOST_NOTICE_MAX SPAN_MS(5)
 
 instant hold_end(const name *n)
@@ -14,7 +15,7 @@ instant hold_end(const name *n)
 }
 
 /* Lost is told a little before the end, so that the teller may be late. */
-static void set_deadline(name *n)
+void hold_set_deadline(name *n)
 {
   span notice = span_min(LOST_NOTICE_MAX, (span){ n->ttl.ns / 20 });
   instant at = hold_end(n);
@@ -47,6 +48,7 @@ static void begin_hold(name *n, claim *c, instant now)
   c->state = CLAIM_HELD;
   c->fence = n->lease.token * LOCAL_NUMBERS + n->local_number;
   c->depth = 1;
+  c->units = n->units;
   n->limit = c->max_hold.ns > 0 ? instant_add(now, c->max_hold) : INSTANT_NEVER;
   n->is_fixed = c->is_fixed;
   t->counts.waiting--;
@@ -54,7 +56,7 @@ static void begin_hold(name *n, claim *c, instant now)
   t->counts.granted++;
   if (c->note != NULL)
     t->note_name_id = n->id;
-  set_deadline(n);
+  hold_set_deadline(n);
   claim_tell(c, LOCK_GRANTED);
   if (n->is_suspect)
     claim_tell(c, LOCK_SUSPECT);
@@ -89,12 +91,26 @@ void hold_granted(name *n, const lease_id *lease, instant valid_until, span ttl,
   n->confirm_now = confirm || c->ttl.ns != ttl.ns;
   n->ttl = c->ttl;
   begin_hold(n, c, now);
-  if (n->waiting.first != NULL)
+  if (n->kind == NAME_SEAT)
+    hold_join(n, now);
+  else if (n->kind == NAME_MUTEX && c->linger.ns < 0)
+    habit_taken(&t->habits, n->bytes, n->size, now);
+  if (n->waiting.first != NULL || c->linger.ns != 0)
     t->wants_inbox = true;
   if (n->confirm_now)
     name_renewal_due(n);
   else
     schedule_renewal(n, since, now);
+}
+
+/* Readers of one seat: each with a fence of its own, all by one lease. */
+void hold_join(name *n, instant now)
+{
+  while (n->waiting.first != NULL) {
+    n->local_number++;
+    begin_hold(n, n->waiting.first, now);
+    n->table->counts.granted_local++;
+  }
 }
 
 /* Granted so long ago that the lease might be over: only a renewal tells. */
@@ -111,13 +127,21 @@ void hold_confirm(name *n, const lease_id *lease)
 void hold_reenter(name *n, claim *c, instant now)
 {
   lock_table *t = n->table;
-  const claim *outer = n->holders.first;
+  const claim *outer = NULL;
+  int depth = 1;
 
+  for (const claim *other = n->holders.first; other != NULL; other = other->next)
+    if (claim_is_of(other, c->owner, c->owner_size)) {
+      outer = outer != NULL ? outer : other;
+      depth++;
+    }
+  assert(outer != NULL);
   claims_remove(&n->waiting, c);
   claims_append(&n->holders, c);
   c->state = CLAIM_HELD;
   c->fence = outer->fence;
-  c->depth = n->holders.last->previous->depth + 1;
+  c->units = n->units;
+  c->depth = depth;
   t->counts.waiting--;
   t->counts.holds++;
   t->counts.granted++;
@@ -139,7 +163,7 @@ bool hold_may_pass(const name *n, instant now)
   const lock_table *t = n->table;
   const claim *next = n->waiting.first;
 
-  if (next == NULL || next->is_fixed || n->is_fixed || t->is_closing)
+  if (n->kind != NAME_MUTEX || next == NULL || next->is_fixed || n->is_fixed || t->is_closing)
     return false;
   if (n->local_number + 1 >= LOCAL_NUMBERS)
     return false;
@@ -173,7 +197,7 @@ void hold_pass(name *n, instant now)
 
 void hold_suspect(name *n)
 {
-  if (n->state != NAME_HELD || n->is_suspect)
+  if ((n->state != NAME_HELD && n->state != NAME_LINGERING) || n->is_suspect)
     return;
   n->is_suspect = true;
   for (claim *c = n->holders.first; c != NULL; c = c->next)
@@ -214,7 +238,11 @@ void hold_renewed(name *n, const renew_answer *a, instant sent_at, instant now)
   n->valid_until = instant_max(n->valid_until, end);
   n->waiters_elsewhere = a->waiters;
   n->is_suspect = false;
-  set_deadline(n);
+  if (n->state == NAME_LINGERING && a->waiters > 0) {
+    linger_revoked(n, now);
+    return;
+  }
+  hold_set_deadline(n);
   schedule_renewal(n, sent_at, now);
   for (claim *c = n->holders.first; c != NULL; c = c->next)
     claim_tell(c, LOCK_RENEWED);
@@ -258,29 +286,54 @@ static detached *detached_of(const name *n)
 {
   detached *d = n->table->detached;
 
-  while (d != NULL && (d->size != n->size || memcmp(d->name, n->bytes, n->size) != 0))
+  while (d != NULL && (!d->is_mutex || d->size != n->size ||
+                       memcmp(d->name, n->bytes, n->size) != 0))
     d = d->next;
   return d;
 }
 
 const lease_id *hold_detached(const name *n)
 {
-  const detached *d = detached_of(n);
+  const detached *d = n->table->detached != NULL ? detached_of(n) : NULL;
 
   return d != NULL ? &d->lease : NULL;
+}
+
+/* Of shared ones only the last are remembered: what they guard against, a message that comes
+ * late, comes soon. */
+static void forget_oldest_share(lock_table *t)
+{
+  detached **at = &t->detached, **oldest = NULL, *d;
+  size_t count = 0;
+
+  for (; *at != NULL; at = &(*at)->next)
+    if (!(*at)->is_mutex) {
+      oldest = at;
+      count++;
+    }
+  if (count < DETACHED_SHARES)
+    return;
+  d = *oldest;
+  *oldest = d->next;
+  mem_free(&t->memory, d);
 }
 
 bool hold_remember_detached(name *n)
 {
   lock_table *t = n->table;
-  detached *d = detached_of(n);
+  bool is_mutex = n->kind == NAME_MUTEX;
+  size_t size = is_mutex ? n->size : 0;
+  detached *d = is_mutex ? detached_of(n) : NULL;
 
   if (d == NULL) {
-    d = mem_alloc(&t->memory, sizeof(*d) + n->size);
+    if (!is_mutex)
+      forget_oldest_share(t);
+    d = mem_alloc(&t->memory, sizeof(*d) + size);
     if (d == NULL)
       return false;
-    d->size = n->size;
-    memcpy(d->name, n->bytes, n->size);
+    d->is_mutex = is_mutex;
+    d->size = size;
+    memcpy(d->name, n->bytes, size);
     d->next = t->detached;
     t->detached = d;
   }

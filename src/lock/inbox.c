@@ -14,7 +14,7 @@ static bool is_open(const name *n, uint64_t ask)
 static bool is_ours(const name *n, uint64_t ask)
 {
   return (n->state == NAME_HELD || n->state == NAME_CONFIRMING ||
-          n->state == NAME_RELEASING) && n->lease.ask == ask;
+          n->state == NAME_LINGERING || n->state == NAME_RELEASING) && n->lease.ask == ask;
 }
 
 static void message_grant(name *n, const inbox_message *m, instant now)
@@ -28,6 +28,13 @@ static void message_grant(name *n, const inbox_message *m, instant now)
     return;                            /* the cancel on its way gives it back */
   if (m->lease.token <= n->newest_token || m->lease.token <= n->closed_token)
     return;                            /* older than what the server told since */
+  if (n->kind == NAME_SET) {
+    n->was_granted_one = true;         /* perhaps the others are to be had now, too */
+    name_due(n);
+    return;
+  }
+  if (m->word == INBOX_SHARE)
+    n->units = m->units;
 
   if (instant_since(end, now).ns >= ttl.ns / 4) {
     /* Young enough, it is renewed when its time comes: a third of all commands in a
@@ -52,7 +59,39 @@ static bool is_detached(const lock_table *t, const lease_id *lease)
 static void give_back(lock_table *t, const inbox_message *m)
 {
   if (!is_detached(t, &m->lease))
-    leave_stray(t, &m->lease, m->name, m->name_size);
+    leave_stray(t, &m->lease, m->word == INBOX_SHARE, m->name, m->name_size);
+}
+
+/* Whom a message is about: a set by its number, a seat by its ask, a mutex by its name. */
+static name *name_of(const lock_table *t, const inbox_message *m)
+{
+  name *n;
+
+  if (m->lease.set != 0)
+    return set_find(t, m->lease.set);
+  if (m->word != INBOX_SHARE) {
+    n = mutex_find(t, m->name, m->name_size);
+    if (n != NULL || m->word != INBOX_LOST)
+      return n;
+  }
+  return seat_find(t, m->name, m->name_size, m->lease.ask);
+}
+
+static void message_want(name *n, instant now)
+{
+  if (n->waiters_elsewhere == 0)
+    n->waiters_elsewhere = 1;
+  if (n->state == NAME_LINGERING)
+    linger_revoked(n, now);
+}
+
+static void message_lost(name *n, const inbox_message *m, instant now)
+{
+  if ((n->state == NAME_HELD || n->state == NAME_LINGERING) &&
+      lease_id_equal(&n->lease, &m->lease))
+    hold_lost(n, DIBS_LOST, "broken by an administrator", now);
+  else if (n->kind == NAME_SEAT && n->state == NAME_QUEUED && n->ask == m->lease.ask)
+    name_due(n);                       /* dropped from the queue: the server says why */
 }
 
 void lock_message(lock_table *t, const char *bytes, size_t size, instant now)
@@ -62,26 +101,25 @@ void lock_message(lock_table *t, const char *bytes, size_t size, instant now)
 
   if (!inbox_message_read(bytes, size, &m) || strcmp(m.lease.client, t->native.client) != 0)
     return;
-  n = name_find(t, m.name, m.name_size);
+  n = name_of(t, &m);
 
   switch (m.word) {
   case INBOX_GRANT:
+  case INBOX_SHARE:
     if (n != NULL && is_open(n, m.lease.ask))
       message_grant(n, &m, now);
     else if (n == NULL || !is_ours(n, m.lease.ask))
       give_back(t, &m);
     break;
   case INBOX_WANT:
-    if (n != NULL && is_ours(n, m.lease.ask)) {
-      if (n->waiters_elsewhere == 0)
-        n->waiters_elsewhere = 1;
-    } else if (n == NULL || !is_open(n, m.lease.ask)) {
+    if (n != NULL && is_ours(n, m.lease.ask))
+      message_want(n, now);
+    else if (n == NULL || !is_open(n, m.lease.ask))
       give_back(t, &m);
-    }
     break;
   case INBOX_LOST:
-    if (n != NULL && n->state == NAME_HELD && lease_id_equal(&n->lease, &m.lease))
-      hold_lost(n, DIBS_LOST, "broken by an administrator", now);
+    if (n != NULL)
+      message_lost(n, &m, now);
     break;
   }
 }

@@ -12,7 +12,7 @@ void leave_release(name *n, instant now)
 
   n->state = NAME_RELEASING;
   n->release_was_sent = n->release_was_repeated = false;
-  n->is_renewing = false;              /* whatever is under way was for this lease */
+  n->is_renewing = n->is_downgrading = false;   /* what is under way was for this lease */
   n->attempts = 0;
   if (n->lease.token > n->closed_token)
     n->closed_token = n->lease.token;
@@ -90,7 +90,8 @@ void leave_timer(name *n, instant now)
   leave_refused(n, DIBS_UNKNOWN, "the server has not confirmed in time", now);
 }
 
-void leave_stray(lock_table *t, const lease_id *lease, const void *bytes, size_t size)
+void leave_stray(lock_table *t, const lease_id *lease, bool is_share, const void *bytes,
+                 size_t size)
 {
   stray *s;
 
@@ -100,6 +101,7 @@ void leave_stray(lock_table *t, const lease_id *lease, const void *bytes, size_t
   if (s == NULL)
     return;
   s->lease = *lease;
+  s->is_share = is_share;
   s->size = size;
   memcpy(s->name, bytes, size);
   s->next = t->strays;

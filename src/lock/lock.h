@@ -15,6 +15,7 @@
 
 #include "base/base.h"
 #include "dialect/native.h"
+#include "lock/lock_kind.h"
 #include "resp/resp.h"
 
 typedef struct lock_table lock_table;
@@ -33,7 +34,11 @@ typedef struct lock_settings {
 
 typedef struct lock_wish {          /* engine.h: lock_request says what each means */
   void *context;
+  lock_kind kind;
   const void *name; size_t name_size;
+  const many_name *names; size_t name_count;
+  uint64_t units;
+  span linger;
   const void *owner; size_t owner_size;
   bool is_try, is_fixed, no_reentry;
   span ttl, max_hold;
@@ -50,6 +55,7 @@ dibs_status lock_claim(lock_table *t, const lock_wish *wish, instant now, uint64
 bool lock_cancel(lock_table *t, uint64_t id, instant now);
 dibs_status lock_release(lock_table *t, uint64_t id, instant now);
 dibs_status lock_detach(lock_table *t, uint64_t id, instant now);
+dibs_status lock_downgrade(lock_table *t, uint64_t id, instant now);
 bool lock_token(const lock_table *t, uint64_t id, text *out);
 void lock_close(lock_table *t, instant now);
 bool lock_is_quiet(const lock_table *t);    /* nothing held, wanted or unanswered */
@@ -96,7 +102,7 @@ typedef enum lock_event_kind {
 typedef struct lock_event {
   lock_event_kind kind;
   void *context;
-  uint64_t id, fence;
+  uint64_t id, fence, units;
   instant valid_until;
   int depth;
   dibs_status status;

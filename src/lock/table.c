@@ -5,12 +5,6 @@
 #include <assert.h>
 #include <string.h>
 
-/* uthash takes its buckets from the client's memory too; `t` is in scope at each use. */
-#undef uthash_malloc
-#undef uthash_free
-#define uthash_malloc(bytes) mem_alloc(&t->memory, (bytes))
-#define uthash_free(pointer, bytes) mem_free(&t->memory, (pointer))
-
 lock_table *lock_table_new(const lock_settings *s)
 {
   lock_table *t = mem_zalloc(s->memory, sizeof(*t));
@@ -46,20 +40,6 @@ static void claim_list_free(lock_table *t, claim_list *l)
   }
 }
 
-static void name_free(name *n)
-{
-  lock_table *t = n->table;
-
-  timers_clear(&t->timers, &n->poll);
-  timers_clear(&t->timers, &n->renew);
-  timers_clear(&t->timers, &n->deadline);
-  HASH_DELETE(by_bytes, t->names, n);
-  slots_remove(&t->name_slots, n->id);
-  t->counts.names--;
-  t->counts.bytes -= sizeof(*n) + n->size;
-  mem_free(&t->memory, n);
-}
-
 lock_table *lock_table_free(lock_table *t)
 {
   memory m;
@@ -75,8 +55,8 @@ lock_table *lock_table_free(lock_table *t)
       mem_free(&t->memory, c);
     }
   }
-  while (t->names != NULL) {
-    name *n = t->names;
+  while (t->first_name != NULL) {
+    name *n = t->first_name;
     claim_list_free(t, &n->waiting);
     claim_list_free(t, &n->holders);
     claim_list_free(t, &n->lost);
@@ -115,127 +95,6 @@ bool table_reserve_timers(lock_table *t, size_t more)
     return false;
   t->timer_count = wanted;
   return true;
-}
-
-name *name_find(lock_table *t, const void *bytes, size_t size)
-{
-  name *n = NULL;
-
-  HASH_FIND(by_bytes, t->names, bytes, size, n);
-  return n;
-}
-
-name *name_new(lock_table *t, const void *bytes, size_t size)
-{
-  name *n;
-
-  if (!table_reserve_timers(t, 3))
-    return NULL;
-  n = mem_zalloc(&t->memory, sizeof(*n) + size);
-  if (n == NULL)
-    return NULL;
-
-  n->table = t;
-  n->state = NAME_IDLE;
-  n->limit = INSTANT_NEVER;
-  n->size = size;
-  memcpy(n->bytes, bytes, size);
-  timer_init(&n->poll, TIMER_POLL, n);
-  timer_init(&n->renew, TIMER_RENEW, n);
-  timer_init(&n->deadline, TIMER_DEADLINE, n);
-  n->id = slots_add(&t->name_slots, n);
-  if (n->id == 0) {
-    mem_free(&t->memory, n);
-    return NULL;
-  }
-
-  HASH_ADD(by_bytes, t->names, bytes[0], n->size, n);
-  if (n->by_bytes.tbl == NULL) {
-    slots_remove(&t->name_slots, n->id);
-    mem_free(&t->memory, n);
-    return NULL;
-  }
-  t->counts.names++;
-  t->counts.bytes += sizeof(*n) + size;
-  return n;
-}
-
-void name_forget_if_unused(name *n)
-{
-  if (n->state != NAME_IDLE || n->waiting.first != NULL || n->holders.first != NULL ||
-      n->lost.first != NULL)
-    return;
-  if (n->is_due || n->is_renewal_due)
-    n->table->has_idle_dues = true;
-  else
-    name_free(n);
-}
-
-/* Names whose claims ended while no link was there to take them off these lists. */
-static void dues_sweep(lock_table *t)
-{
-  name *due = t->first_due, *renewals = t->first_renewal, *n;
-
-  t->has_idle_dues = false;
-  t->first_due = t->last_due = t->first_renewal = t->last_renewal = NULL;
-  while ((n = due) != NULL) {
-    due = n->next_due;
-    n->is_due = false;
-    if (n->state != NAME_IDLE)
-      name_due(n);
-    else if (!n->is_renewal_due)
-      name_forget_if_unused(n);
-  }
-  while ((n = renewals) != NULL) {
-    renewals = n->next_renewal;
-    n->is_renewal_due = false;
-    if (n->state != NAME_IDLE)
-      name_renewal_due(n);
-    else
-      name_forget_if_unused(n);
-  }
-}
-
-void name_settle(name *n, instant now)
-{
-  (void)now;
-  if (n->state != NAME_IDLE)
-    return;
-  timers_clear(&n->table->timers, &n->poll);
-  if (n->waiting.first != NULL)
-    ask_begin(n);
-  else
-    name_forget_if_unused(n);
-}
-
-void name_due(name *n)
-{
-  lock_table *t = n->table;
-
-  if (n->is_due)
-    return;
-  n->is_due = true;
-  n->next_due = NULL;
-  if (t->last_due != NULL)
-    t->last_due->next_due = n;
-  else
-    t->first_due = n;
-  t->last_due = n;
-}
-
-void name_renewal_due(name *n)
-{
-  lock_table *t = n->table;
-
-  if (n->is_renewal_due)
-    return;
-  n->is_renewal_due = true;
-  n->next_renewal = NULL;
-  if (t->last_renewal != NULL)
-    t->last_renewal->next_renewal = n;
-  else
-    t->first_renewal = n;
-  t->last_renewal = n;
 }
 
 void claims_append(claim_list *l, claim *c)
@@ -282,6 +141,9 @@ static void name_poll_timer(name *n, instant now)
     break;
   case NAME_CONFIRMING:
     name_renewal_due(n);
+    break;
+  case NAME_LINGERING:
+    linger_end(n, now);
     break;
   case NAME_IDLE:
   case NAME_HELD:
@@ -351,7 +213,7 @@ void lock_wall_clock(lock_table *t, int64_t wall_us, instant now)
 
 static void rearm_waiting(lock_table *t, instant now)
 {
-  for (name *n = t->names; n != NULL; n = n->by_bytes.next)
+  for (name *n = t->first_name; n != NULL; n = n->next)
     for (claim *c = n->waiting.first; c != NULL; c = c->next)
       claim_arm(c, now);
 }
@@ -360,9 +222,10 @@ void lock_link_up(lock_table *t, instant now)
 {
   t->is_up = true;
   t->link_is_doubtful = false;
-  for (name *n = t->names; n != NULL; n = n->by_bytes.next) {
-    if (n->state == NAME_HELD || n->state == NAME_CONFIRMING) {
-      if (!n->is_fixed || n->confirm_now)
+  for (name *n = t->first_name; n != NULL; n = n->next) {
+    if (n->state == NAME_HELD || n->state == NAME_CONFIRMING ||
+        n->state == NAME_LINGERING) {
+      if (!n->is_fixed || n->confirm_now || n->is_downgrading)
         name_renewal_due(n);
     } else if (n->state != NAME_IDLE) {
       name_due(n);
@@ -384,11 +247,10 @@ void lock_link_down(lock_table *t, dibs_status why, const char *words, instant n
   t->down_why = why;
   text_add(&shown, words);
   while (t->calls != NULL)
-    call_free(t, t->calls);
-  for (name *n = t->names; n != NULL; n = n->by_bytes.next) {
+    call_cut(t, t->calls);
+  for (name *n = t->first_name; n != NULL; n = n->next) {
     n->is_renewing = false;
-    if (n->state == NAME_HELD)
-      hold_suspect(n);
+    hold_suspect(n);
   }
   rearm_waiting(t, now);
 }
@@ -413,8 +275,8 @@ void lock_fail_if_final(lock_table *t, instant now)
 
   if (t->is_up || !is_final(t->down_why))
     return;
-  for (n = t->names; n != NULL; n = next) {
-    next = n->by_bytes.next;
+  for (n = t->first_name; n != NULL; n = next) {
+    next = n->next;
     claims_fail(n, t->down_why, t->down_words);
     ask_end(n, now);
   }
@@ -425,7 +287,7 @@ void lock_inbox_up(lock_table *t, instant now)
   t->inbox_is_up = true;
   t->inbox_up_at = now;
   t->inbox_is_deaf = false;
-  for (name *n = t->names; n != NULL; n = n->by_bytes.next) {
+  for (name *n = t->first_name; n != NULL; n = n->next) {
     if ((n->state == NAME_ASKING && n->needs_inbox) || n->state == NAME_QUEUED) {
       n->needs_inbox = false;
       name_due(n);
@@ -441,10 +303,13 @@ void lock_inbox_down(lock_table *t, dibs_status why, const char *words, instant 
 
   t->inbox_is_up = false;
   t->inbox_is_deaf = false;
+  for (n = t->first_name; n != NULL; n = n->next)
+    if (n->state == NAME_LINGERING)
+      linger_end(n, now);                /* nobody could tell us that he wants it */
   if (!is_final(why))
     return;
-  for (n = t->names; n != NULL; n = next) {
-    next = n->by_bytes.next;
+  for (n = t->first_name; n != NULL; n = next) {
+    next = n->next;
     if (!n->needs_inbox)
       continue;
     claims_fail(n, why, words);
@@ -454,7 +319,7 @@ void lock_inbox_down(lock_table *t, dibs_status why, const char *words, instant 
 
 bool lock_wants_link(const lock_table *t)
 {
-  return t->names != NULL;
+  return t->first_name != NULL;
 }
 
 bool lock_wants_inbox(const lock_table *t)
@@ -489,6 +354,8 @@ static void name_close(name *n, instant now)
       c->was_valid = true;
     }
     leave_release(n, now);
+  } else if (n->state == NAME_LINGERING) {
+    linger_end(n, now);
   } else {
     ask_end(n, now);
   }
@@ -499,8 +366,8 @@ void lock_close(lock_table *t, instant now)
   name *n, *next;
 
   t->is_closing = true;
-  for (n = t->names; n != NULL; n = next) {
-    next = n->by_bytes.next;
+  for (n = t->first_name; n != NULL; n = next) {
+    next = n->next;
     name_close(n, now);
   }
   if (t->has_idle_dues)
@@ -509,7 +376,7 @@ void lock_close(lock_table *t, instant now)
 
 bool lock_is_quiet(const lock_table *t)
 {
-  return t->names == NULL && t->strays == NULL;
+  return t->first_name == NULL && t->strays == NULL;
 }
 
 lock_counts lock_get_counts(const lock_table *t)

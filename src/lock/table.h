@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* lock/table.h - the records of this room, for its own files only.
  *
- *   lock_table ── names (by bytes) ── name ─┬─ lease, open ask, timers
- *                                           ├─ waiting  claims, first come first served
- *                                           ├─ holders  claims of one owner, inner ones too
- *                                           └─ lost     claims whose owner has yet to release
+ *   lock_table ── name ─┬─ lease, open ask, timers
+ *                       ├─ waiting  claims, first come first served
+ *                       ├─ holders  claims; of one owner, or readers who share a seat
+ *                       └─ lost     claims whose owner has yet to release
  *   calls: commands sent and not answered, by tag
+ *
+ * A `name` is one lease of this client and the ask for it. A mutex has one for all its
+ * claims; a shared resource has one *seat* for each acquisition, found by its resource; a
+ * set of names is one, too (protocol.md 9, 10).
  */
 #ifndef LOCK_TABLE_H
 #define LOCK_TABLE_H
@@ -14,12 +18,14 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
+#include "lock/habit.h"
 #include "lock/lease.h"
 #include "lock/lock.h"
 #include "lock/server_clock.h"
 
 typedef struct claim claim;
 typedef struct name name;
+typedef struct resource resource;
 typedef struct call call;
 
 typedef struct claim_list { claim *first, *last; } claim_list;
@@ -39,8 +45,10 @@ struct claim {
   bool is_telling;
   claim_state state;
   bool is_try, is_fixed, no_reentry;
+  bool reads;                    /* of a read/write lock */
   bool was_valid;                /* RELEASING: the hold was believed when it was given back */
-  span ttl, max_hold;
+  span ttl, max_hold, linger;
+  uint64_t units;
   instant asked_at, give_up_at;
   timer timer;                   /* waiting: give up; releasing: answer unknown */
   uint64_t fence;
@@ -58,15 +66,20 @@ typedef enum name_state {
   NAME_QUEUED,      /* the server has our entry; asleep until a message or a poll */
   NAME_CONFIRMING,  /* granted by message, too long ago to be believed without a renewal */
   NAME_HELD,
+  NAME_LINGERING,   /* held by nobody here, kept for the next who wants it */
   NAME_RELEASING,
   NAME_CANCELLING
 } name_state;
 
+typedef enum name_kind { NAME_MUTEX = 1, NAME_SEAT, NAME_SET } name_kind;
+
 struct name {
-  UT_hash_handle by_bytes;
+  UT_hash_handle by_bytes;       /* MUTEX */
+  name *next, *previous;         /* of all */
   uint64_t id;
   lock_table *table;
   name *next_due, *next_renewal;
+  name_kind kind;
   name_state state;
   bool is_due;                   /* in the list of names with a command to send */
   bool is_renewal_due, is_renewing;
@@ -76,6 +89,8 @@ struct name {
   /* The open ask. */
   uint64_t ask;
   bool ask_waits, ask_was_sent, ask_was_repeated, ask_was_answered, needs_inbox;
+  bool ask_was_cut;              /* a copy of it may live on a connection that broke */
+  bool ask_lingers;
   span ask_ttl;
   instant ask_sent_at;           /* its first sending */
   instant waiting_at;            /* sending of its last request answered `waiting` */
@@ -100,6 +115,21 @@ struct name {
   bool release_was_sent, release_was_repeated;
   instant leave_by;              /* RELEASING, CANCELLING: no use to insist after this */
 
+  /* SEAT */
+  resource *resource;
+  name *next_seat, *previous_seat;
+  char mode;                     /* 'r', 'w', 'p' */
+  bool is_downgrading;           /* the server has yet to learn that it reads only */
+  uint64_t units;                /* asked for (0: all), then held */
+  instant seated_at;
+
+  /* SET: `bytes` has the names one behind the other */
+  uint32_t set;
+  many_name *members;
+  size_t member_count, busy;     /* busy: the one that the last answer named */
+  unsigned rounds;               /* one was granted, and another was not to be had */
+  bool was_granted_one;
+
   claim_list waiting, holders, lost;
   timer poll;                    /* ask again; also: try the present command again */
   timer renew;
@@ -113,36 +143,46 @@ typedef enum call_kind {
   CALL_ACQUIRE = 1, CALL_RELEASE, CALL_CANCEL, CALL_RENEW, CALL_STRAY, CALL_NOTE
 } call_kind;
 
+/* What the seats of one shared name have in common: the name. */
+struct resource {
+  UT_hash_handle by_bytes;
+  name *first, *last;            /* oldest first */
+  size_t size;
+  char bytes[];
+};
+
 /* A command on its way. Names by id: they may be gone when the answer comes. */
 struct call {
   uint64_t id;
   call *next, *previous;
   call_kind kind;
+  name_kind name_kind;
   bool with_text;
   uint64_t name_id;
   uint64_t ask;                  /* ACQUIRE, CANCEL */
   lease_id lease;                /* RELEASE, STRAY */
   span ttl;                      /* ACQUIRE */
   size_t count;                  /* RENEW */
-  struct { uint64_t name_id; lease_id lease; } renewals[];
+  struct { uint64_t name_id; lease_id lease; char mode; } renewals[];
 };
 
 /* A lease the server gave for an ask that nobody here has any more. */
 typedef struct stray {
   struct stray *next;
   lease_id lease;
-  bool with_text;
+  bool is_share;
   size_t size;
   char name[];
 } stray;
 
 enum { TIMER_CLAIM = 1, TIMER_POLL, TIMER_RENEW, TIMER_DEADLINE };
 
-/* A lease that goes on without us: a `want` for it must not give it back, and a new ask
- * for its name must not disown it. The last one of each name. */
+/* A lease that goes on without us: a late message about it must not give it back, and a
+ * new ask for a mutex must not disown it. The last one of each mutex. */
 typedef struct detached {
   struct detached *next;
   lease_id lease;
+  bool is_mutex;
   size_t size;
   char name[];
 } detached;
@@ -157,7 +197,12 @@ struct lock_table {
   timers timers;
   slots slots;                   /* claims, names and calls by id */
   slots name_slots, call_slots;
-  name *names;                   /* uthash head */
+  name *first_name, *last_name;
+  name *mutexes;                 /* uthash head */
+  resource *resources;           /* likewise */
+  uint32_t last_set;
+  size_t set_count;
+  habits habits;
   size_t timer_count;            /* room reserved */
   uint64_t last_ask;
   uint64_t floor;                /* highest token seen */
@@ -181,13 +226,22 @@ struct lock_table {
   lock_counts counts;
 };
 
-/* ---- table.c ---- */
-name *name_find(lock_table *t, const void *bytes, size_t size);
-name *name_new(lock_table *t, const void *bytes, size_t size);     /* NULL: memory */
+/* ---- names.c ---- */
+name *mutex_find(const lock_table *t, const void *bytes, size_t size);
+name *mutex_new(lock_table *t, const void *bytes, size_t size);    /* NULL: memory */
+name *seat_new(lock_table *t, const lock_wish *w, instant now);
+name *set_new(lock_table *t, const lock_wish *w);
+name *seat_find(const lock_table *t, const void *bytes, size_t size, uint64_t ask);
+name *set_find(const lock_table *t, uint32_t set);
 void name_settle(name *n, instant now);   /* begins what the state allows, or forgets n */
 void name_forget_if_unused(name *n);
 void name_due(name *n);                   /* has a command to send */
 void name_renewal_due(name *n);
+void name_free(name *n);
+void dues_sweep(lock_table *t);
+resource *share_resource(const lock_table *t, const void *bytes, size_t size);
+
+/* ---- table.c ---- */
 bool table_reserve_timers(lock_table *t, size_t more);
 void lock_can_write(lock_table *t, instant now);      /* this server is no replica */
 void claims_append(claim_list *l, claim *c);
@@ -200,6 +254,25 @@ void claims_fail(name *n, dibs_status status, const char *words);  /* all waitin
 void claim_arm(claim *c, instant now);    /* sets the timer of a waiting claim */
 void claim_end(claim *c, claim_list *list, lock_event_kind kind, dibs_status status);
 void claim_timer(claim *c, instant now);
+
+bool claim_is_of(const claim *c, const void *owner, size_t owner_size);
+
+/* ---- sharing.c ---- */
+name *share_name(lock_table *t, const lock_wish *w, instant now);  /* NULL: memory */
+void share_place(name *n, claim *c, instant now);
+void share_released(name *n);
+void share_downgrade(name *n);
+void set_place(name *n, claim *c, instant now);
+bool set_holds(const lock_table *t, const void *bytes, size_t size, const void *owner,
+               size_t owner_size);
+
+/* ---- lingering.c ---- */
+bool linger_asks(const name *n, const claim *c);   /* the server is told that we may */
+bool linger_is_wanted(const name *n, const claim *c, instant now);
+void linger_begin(name *n, span linger, instant now);
+void linger_take(name *n, instant now);
+void linger_end(name *n, instant now);
+void linger_revoked(name *n, instant now);
 
 /* ---- asking.c ---- */
 void ask_begin(name *n);
@@ -218,7 +291,8 @@ const lease_id *hold_detached(const name *n); /* of this name; NULL: none */
 void hold_forget(name *n, instant now);   /* the lease goes on without us */
 void hold_lost(name *n, dibs_status why, const char *words, instant now);
 void hold_suspect(name *n);
-void hold_set_deadline(name *n, instant now);
+void hold_set_deadline(name *n);
+void hold_join(name *n, instant now);     /* all who wait share the lease */
 void hold_renewed(name *n, const renew_answer *a, instant sent_at, instant now);
 void hold_renew_failed(name *n, instant now);
 instant hold_end(const name *n);          /* what its holders may believe */
@@ -229,10 +303,24 @@ void leave_released(name *n, const release_answer *a, instant now);
 void leave_cancelled(name *n, instant now);
 void leave_refused(name *n, dibs_status status, const char *words, instant now);
 void leave_timer(name *n, instant now);
-void leave_stray(lock_table *t, const lease_id *lease, const void *bytes, size_t size);
+void leave_stray(lock_table *t, const lease_id *lease, bool is_share, const void *bytes,
+                 size_t size);
+
+/* ---- wire.c: the call of each kind of name ---- */
+int64_t wire_ms(span s);
+bool wire_acquire(name *n, buffer *out, span ttl, instant now);
+bool wire_acquire_answer(const lock_table *t, const call *c, name *n,
+                         const resp_reply *reply, acquire_answer *ret);
+bool wire_release(const name *n, buffer *out, instant now);
+bool wire_cancel(const name *n, buffer *out, instant now);
+bool wire_stray(const lock_table *t, buffer *out, const stray *s, instant now);
+bool wire_needs_renewal(const name *n, instant now);
+bool wire_renew(lock_table *t, buffer *out, name *const *names, size_t count, instant now);
+bool wire_token(const name *n, text *out);
 
 /* ---- command.c ---- */
 void call_free(lock_table *t, call *c);
+void call_cut(lock_table *t, call *c);
 void name_retry(name *n, instant now);    /* the present command again, after a while */
 
 #endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/* Wire: which call of the dialect each kind of name makes, and with what. */
+#include "lock/table.h"
+
+int64_t wire_ms(span s)
+{
+  return (s.ns + 999999) / 1000000;
+}
+
+/* The server time after which a request sent now is of no use to anybody. */
+static int64_t until(const name *n, instant now)
+{
+  const lock_table *t = n->table;
+  instant last = now;
+  instant patience = instant_add(now, t->settings.command_timeout);
+
+  for (const claim *c = n->waiting.first; c != NULL && instant_before(last, patience);
+       c = c->next)
+    last = instant_max(last, c->give_up_at);
+  return server_clock_at(&t->clock, instant_min(last, patience));
+}
+
+static int64_t give_up(const name *n)
+{
+  const lock_table *t = n->table;
+  instant last = { 0 };
+
+  for (const claim *c = n->waiting.first; c != NULL; c = c->next)
+    last = instant_max(last, c->give_up_at);
+  return instant_is_never(last) ? 0 : server_clock_at(&t->clock, last);
+}
+
+static int64_t estimate(const lock_table *t, instant now)
+{
+  return server_clock_trusted_at(&t->clock, now);
+}
+
+/* The lease that we have watched for its whole length without a renewal, or NULL. */
+static const lease_id *watched(const name *n, instant now)
+{
+  if (n->watched.token == 0 ||
+      instant_since(now, n->watched_since).ns <
+        lease_watch(n->watched_length, n->table->settings.clock_rate_error_ppm).ns)
+    return NULL;
+  return &n->watched;
+}
+
+/* ---- acquire ---- */
+
+#define ROUNDS_FREE 3    /* of a set, before it keeps what it has while it waits */
+
+static many_call many_of(const name *n, uint64_t ask, span ttl)
+{
+  return (many_call){ .names = n->members, .count = n->member_count, .set = n->set,
+                      .ask = ask, .ttl_ms = wire_ms(ttl), .waits = n->ask_waits,
+                      .keeps = n->rounds >= ROUNDS_FREE };
+}
+
+static bool mutex_acquire(name *n, buffer *out, span ttl, instant now)
+{
+  lock_table *t = n->table;
+  acquire_call a = { .name = n->bytes, .name_size = n->size, .ask = n->ask,
+                     .ttl_ms = wire_ms(ttl), .waits = n->ask_waits,
+                     .lingers = linger_asks(n, n->waiting.first), .until_us = until(n, now),
+                     .give_up_us = give_up(n), .estimate_us = estimate(t, now),
+                     .floor = t->floor, .detached = hold_detached(n),
+                     .watched = watched(n, now), .watched_renewals = n->watched_renewals };
+
+  n->ask_lingers = a.lingers;
+  return native_acquire(&t->native, out, n->with_text, &a);
+}
+
+static bool seat_acquire(const name *n, buffer *out, span ttl, instant now)
+{
+  const lock_table *t = n->table;
+  share_call s = { .name = n->bytes, .name_size = n->size, .ask = n->ask, .mode = n->mode,
+                   .units = n->units, .ttl_ms = wire_ms(ttl), .waits = n->ask_waits,
+                   .until_us = until(n, now), .give_up_us = give_up(n),
+                   .estimate_us = estimate(t, now), .floor = t->floor,
+                   .watched = watched(n, now), .watched_renewals = n->watched_renewals };
+
+  return native_share_acquire(&t->native, out, n->with_text, &s);
+}
+
+static bool set_acquire(const name *n, buffer *out, span ttl, instant now)
+{
+  const lock_table *t = n->table;
+  many_call m = many_of(n, n->ask, ttl);
+
+  m.until_us = until(n, now);
+  m.give_up_us = give_up(n);
+  m.estimate_us = estimate(t, now);
+  m.floor = t->floor;
+  m.watched = watched(n, now);
+  m.watched_renewals = n->watched_renewals;
+  return native_many_acquire(&t->native, out, n->with_text, &m);
+}
+
+bool wire_acquire(name *n, buffer *out, span ttl, instant now)
+{
+  switch (n->kind) {
+  case NAME_MUTEX:
+    return mutex_acquire(n, out, ttl, now);
+  case NAME_SEAT:
+    return seat_acquire(n, out, ttl, now);
+  case NAME_SET:
+    return set_acquire(n, out, ttl, now);
+  }
+  return false;
+}
+
+bool wire_acquire_answer(const lock_table *t, const call *c, name *n,
+                         const resp_reply *reply, acquire_answer *ret)
+{
+  many_call m;
+  size_t busy = 0;
+
+  switch (c->name_kind) {
+  case NAME_MUTEX:
+    return native_acquire_answer(&t->native, c->ask, wire_ms(c->ttl), reply, ret);
+  case NAME_SEAT:
+    return native_share_answer(&t->native, c->ask, reply, ret);
+  case NAME_SET:
+    m = many_of(n, c->ask, c->ttl);
+    if (!native_many_answer(&t->native, &m, reply, ret, &busy))
+      return false;
+    n->busy = busy;
+    return true;
+  }
+  return false;
+}
+
+/* ---- leaving ---- */
+
+/* Until when a copy of a request of now may still come in. */
+static int64_t patience(const lock_table *t, instant now)
+{
+  return server_clock_at(&t->clock, instant_add(now, t->settings.command_timeout));
+}
+
+bool wire_release(const name *n, buffer *out, instant now)
+{
+  const lock_table *t = n->table;
+  int64_t now_us = estimate(t, now);
+
+  switch (n->kind) {
+  case NAME_MUTEX:
+    return native_release(&t->native, out, n->with_text, n->bytes, n->size, &n->lease,
+                          now_us);
+  case NAME_SEAT:
+    return native_share_release(&t->native, out, n->with_text, n->bytes, n->size, &n->lease,
+                                n->ask_was_cut ? patience(t, now) : 0, now_us);
+  case NAME_SET:
+    return native_many_release(&t->native, out, n->with_text, n->members, n->member_count,
+                               &n->lease, now_us);
+  }
+  return false;
+}
+
+bool wire_cancel(const name *n, buffer *out, instant now)
+{
+  const lock_table *t = n->table;
+  int64_t until_us = patience(t, now), now_us = estimate(t, now);
+
+  switch (n->kind) {
+  case NAME_MUTEX:
+    return native_cancel(&t->native, out, n->with_text, n->bytes, n->size, n->ask, until_us,
+                         now_us, hold_detached(n));
+  case NAME_SEAT:
+    return native_share_cancel(&t->native, out, n->with_text, n->bytes, n->size, n->ask,
+                               until_us, now_us);
+  case NAME_SET:
+    return native_many_cancel(&t->native, out, n->with_text, n->members, n->member_count,
+                              n->set, n->ask, until_us, now_us);
+  }
+  return false;
+}
+
+/* By EVAL: nobody is there to repeat it after NOSCRIPT. */
+bool wire_stray(const lock_table *t, buffer *out, const stray *s, instant now)
+{
+  if (s->is_share)
+    return native_share_release(&t->native, out, true, s->name, s->size, &s->lease,
+                                patience(t, now), estimate(t, now));
+  return native_release(&t->native, out, true, s->name, s->size, &s->lease,
+                        estimate(t, now));
+}
+
+/* ---- renewals: all of one kind, a set alone ---- */
+
+static span renewal_ttl(const name *n, instant now)
+{
+  if (n->is_fixed && !n->confirm_now)
+    return (span){ 0 };                  /* only to tell the server that it reads */
+  return span_min(n->ttl, instant_since(n->limit, now));
+}
+
+static bool seats_renew(lock_table *t, buffer *out, name *const *names, size_t count,
+                        instant now)
+{
+  share_renew_item items[RENEW_BATCH_MAX];
+
+  for (size_t i = 0; i < count; i++)
+    items[i] = (share_renew_item){ names[i]->bytes, names[i]->size, &names[i]->lease,
+                                   wire_ms(renewal_ttl(names[i], now)), names[i]->mode };
+  return native_share_renew(&t->native, out, t->renew_with_text, items, count,
+                            estimate(t, now));
+}
+
+bool wire_renew(lock_table *t, buffer *out, name *const *names, size_t count, instant now)
+{
+  renew_item items[RENEW_BATCH_MAX];
+  const name *first = names[0];
+
+  if (first->kind == NAME_SEAT)
+    return seats_renew(t, out, names, count, now);
+  if (first->kind == NAME_SET) {
+    count = first->member_count;
+    for (size_t i = 0; i < count; i++)
+      items[i] = (renew_item){ first->members[i].name, first->members[i].size, &first->lease,
+                               wire_ms(renewal_ttl(first, now)) };
+  } else {
+    for (size_t i = 0; i < count; i++)
+      items[i] = (renew_item){ names[i]->bytes, names[i]->size, &names[i]->lease,
+                               wire_ms(renewal_ttl(names[i], now)) };
+  }
+  return native_renew(&t->native, out, t->renew_with_text, items, count, estimate(t, now));
+}
+
+bool wire_needs_renewal(const name *n, instant now)
+{
+  switch (n->state) {
+  case NAME_CONFIRMING:
+  case NAME_LINGERING:
+    return true;
+  case NAME_HELD:
+    return n->is_downgrading || ((!n->is_fixed || n->confirm_now) && renewal_ttl(n, now).ns > 0);
+  default:
+    return false;
+  }
+}
+
+/* ---- tokens ---- */
+
+bool wire_token(const name *n, text *out)
+{
+  many_name one = { n->bytes, n->size };
+
+  switch (n->kind) {
+  case NAME_MUTEX:
+    return token_write(TOKEN_LEASE, &n->lease, &one, 1, out);
+  case NAME_SEAT:
+    return token_write(TOKEN_SHARE, &n->lease, &one, 1, out);
+  case NAME_SET:
+    return token_write(TOKEN_MANY, &n->lease, n->members, n->member_count, out);
+  }
+  return false;
+}
