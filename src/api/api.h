@@ -86,11 +86,30 @@ dibs_status claim_enter(const void *value, handle_kind kind, bool blocks, entry 
 void claim_leave(const entry *e);
 dibs_client *client_free(dibs_client *c);
 
+/* What a call wants: a name as some kind of lock, permits of it, or several names. */
+typedef struct lock_target {
+  lock_kind kind;
+  const void *name; size_t name_size;
+  const many_name *names; size_t name_count;     /* MANY: sorted, each once */
+  uint64_t units;                                /* PERMITS; 0: all that are free */
+} lock_target;
+
+/* ---- lock.c: the ways to take something; all checks included ---- */
+lock_target lock_target_of(lock_kind kind, const char *name);
+dibs_status lock_blocking(dibs_client *c, const lock_target *target,
+                          const dibs_lock_options *options, bool is_try,
+                          dibs_hold **ret_hold);
+dibs_status lock_async(dibs_client *c, const lock_target *target,
+                       const dibs_lock_options *options, bool is_try,
+                       dibs_lock_callback callback, void *data, dibs_request **ret_request);
+dibs_status name_check(dibs_client *c, const void *name, size_t size);
+
 /* ---- claim.c ---- */
 claim *claim_new(dibs_client *c, const void *name, size_t name_size);  /* NULL: memory */
 claim *claim_free(claim *cl);      /* one the engine never knew */
 /* Gives it to the engine. Mutex held; on a fault nothing was begun. */
-dibs_status claim_begin(claim *cl, const lock_plan *plan, bool is_try);
+dibs_status claim_begin(claim *cl, const lock_target *target, const lock_plan *plan,
+                        bool is_try);
 void claim_list_join(claim *cl);   /* mutex held */
 void claim_settle(claim *cl);      /* mutex held: frees it if nothing needs it */
 void claim_queue(claim *cl, drive_job *job);     /* mutex held */

@@ -81,11 +81,16 @@ static void list_leave(claim *cl)
     cl->next->previous = cl->previous;
 }
 
-dibs_status claim_begin(claim *cl, const lock_plan *plan, bool is_try)
+dibs_status claim_begin(claim *cl, const lock_target *target, const lock_plan *plan,
+                        bool is_try)
 {
   dibs_client *c = cl->client;
   instant now = drive_now();
-  lock_request r = { .context = cl, .name = cl->name, .name_size = cl->name_size,
+  lock_request r = { .context = cl, .kind = target->kind, .name = cl->name,
+                     .name_size = cl->name_size, .names = target->names,
+                     .name_count = target->name_count, .units = target->units,
+                     .linger = plan->linger_ms == DIBS_LINGER_AUTO ? LINGER_AUTO
+                                                                   : span_ms(plan->linger_ms),
                      .owner = plan->owner, .owner_size = plan->owner_size,
                      .is_try = is_try, .is_fixed = plan->is_fixed,
                      .no_reentry = plan->no_reentry, .ttl = span_ms(plan->ttl_ms),

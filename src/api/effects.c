@@ -40,6 +40,7 @@ static void granted(claim *cl, const effect *e)
   cl->is_held = true;
   atomic_store(&h->fence, e->fence);
   atomic_store(&h->depth, e->depth);
+  atomic_store(&h->units, (uint32_t)e->units);
   atomic_store(&h->valid_until_ns, e->valid_until.ns);
   atomic_store(&h->condition, DIBS_HELD);
   cl->granted_hold = handle_value(h);

@@ -33,6 +33,7 @@ typedef struct handle {
   _Atomic int64_t valid_until_ns;
   _Atomic uint64_t fence;
   _Atomic int depth;
+  _Atomic uint32_t units;
   _Atomic int condition;            /* dibs_hold_condition */
   _Atomic int fd;                   /* -1: not made yet */
 } handle;
@@ -41,6 +42,7 @@ typedef struct handle {
 typedef struct handle_view {
   uint64_t epoch, fence;
   int64_t valid_until_ns;
+  uint32_t units;
   int depth, condition;
 } handle_view;
 

@@ -52,6 +52,13 @@ int dibs_hold_depth(const dibs_hold *hold)
   return hold_look(hold, &v) ? v.depth : 0;
 }
 
+uint32_t dibs_hold_units(const dibs_hold *hold)
+{
+  handle_view v;
+
+  return hold_look(hold, &v) ? v.units : 0;
+}
+
 /* ---- with it ---- */
 
 int dibs_hold_fd(dibs_hold *hold)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* api/lock.c - taking a lock, blocking or not. */
+/* api/lock.c - taking a lock of any kind, blocking or not. */
 #include "api/api.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* ---- what all four ways in check ---- */
+/* ---- what all ways in check ---- */
 
-static dibs_status name_check(dibs_client *c, const void *name, size_t size)
+dibs_status name_check(dibs_client *c, const void *name, size_t size)
 {
   const char *fault = name == NULL ? "name is NULL" : native_name_fault(name, size);
   char words[160];
@@ -23,8 +23,31 @@ static dibs_status name_check(dibs_client *c, const void *name, size_t size)
   return client_refuse(c, DIBS_ERR_ARGUMENT, words);
 }
 
+/* Not further than matters: a name that is too long may lack its final zero. */
+static size_t name_size_of(const char *name)
+{
+  return name == NULL ? 0 : strnlen(name, DIBS_NAME_MAX + 1);
+}
+
+lock_target lock_target_of(lock_kind kind, const char *name)
+{
+  return (lock_target){ .kind = kind, .name = name, .name_size = name_size_of(name),
+                        .units = 1 };
+}
+
+static dibs_status target_check(dibs_client *c, const lock_target *target)
+{
+  dibs_status status = DIBS_OK;
+
+  if (target->kind != LOCK_MANY)
+    return name_check(c, target->name, target->name_size);
+  for (size_t i = 0; i < target->name_count && status == DIBS_OK; i++)
+    status = name_check(c, target->names[i].name, target->names[i].size);
+  return status;
+}
+
 /* Checks that need no mutex, in the order in which their answers help most. */
-static dibs_status lock_check(dibs_client *c, const void *name, size_t size,
+static dibs_status lock_check(dibs_client *c, const lock_target *target,
                               const dibs_lock_options *options, bool is_blocking,
                               lock_plan *ret_plan)
 {
@@ -38,10 +61,14 @@ static dibs_status lock_check(dibs_client *c, const void *name, size_t size,
     return DIBS_ERR_FORKED;
   if (is_blocking && drive_is_in_callback())
     return DIBS_ERR_WOULD_BLOCK;
-  status = name_check(c, name, size);
+  status = target_check(c, target);
   if (status != DIBS_OK)
     return status;
   status = lock_options_read(options, is_blocking, c->times.renew_every_ms, ret_plan, &why);
+  if (status == DIBS_OK && ret_plan->linger_ms != 0 && target->kind != LOCK_MUTEX) {
+    text_add(&why, "linger_ms is for dibs_lock() and its like only; leave it 0 here");
+    status = DIBS_ERR_ARGUMENT;
+  }
   return status == DIBS_OK ? DIBS_OK : client_refuse(c, status, words);
 }
 
@@ -79,9 +106,10 @@ static void lost_finish(drive_job *job)
   claim_settle(cl);
 }
 
-static claim *claim_make(dibs_client *c, const void *name, size_t size)
+static claim *claim_make(dibs_client *c, const lock_target *target)
 {
-  claim *cl = claim_new(c, name, size);
+  bool is_named = target->kind != LOCK_MANY;
+  claim *cl = claim_new(c, is_named ? target->name : "", is_named ? target->name_size : 0);
 
   if (cl == NULL)
     return NULL;
@@ -113,19 +141,19 @@ static dibs_status lock_wait(claim *cl, dibs_hold **ret_hold)
   return status;
 }
 
-static dibs_status lock_blocking(dibs_client *c, const void *name, size_t size,
-                                 const dibs_lock_options *options, bool is_try,
-                                 dibs_hold **ret_hold)
+dibs_status lock_blocking(dibs_client *c, const lock_target *target,
+                          const dibs_lock_options *options, bool is_try,
+                          dibs_hold **ret_hold)
 {
   lock_plan plan;
-  dibs_status status = lock_check(c, name, size, options, true, &plan);
+  dibs_status status = lock_check(c, target, options, true, &plan);
   claim *cl;
 
   if (status != DIBS_OK)
     return status;
   if (ret_hold == NULL)
     return client_refuse(c, DIBS_ERR_ARGUMENT, "ret_hold is NULL");
-  cl = claim_make(c, name, size);
+  cl = claim_make(c, target);
   if (cl == NULL)
     return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
   status = client_enter(c, true);
@@ -136,7 +164,7 @@ static dibs_status lock_blocking(dibs_client *c, const void *name, size_t size,
   if (plan.on_lost != NULL)
     status = drive_callbacks_prepare(c->drive);
   if (status == DIBS_OK)
-    status = claim_begin(cl, &plan, is_try);
+    status = claim_begin(cl, target, &plan, is_try);
   if (status == DIBS_OK)
     status = lock_wait(cl, ret_hold);
   else
@@ -145,47 +173,54 @@ static dibs_status lock_blocking(dibs_client *c, const void *name, size_t size,
   return status;
 }
 
+static lock_target mutex_of(const void *name, size_t size)
+{
+  return (lock_target){ .kind = LOCK_MUTEX, .name = name, .name_size = size, .units = 1 };
+}
+
 dibs_status dibs_lock_bytes(dibs_client *client, const void *name, size_t name_size,
                             const dibs_lock_options *options, dibs_hold **ret_hold)
 {
-  return lock_blocking(client, name, name_size, options, false, ret_hold);
+  lock_target target = mutex_of(name, name_size);
+
+  return lock_blocking(client, &target, options, false, ret_hold);
 }
 
 dibs_status dibs_try_lock_bytes(dibs_client *client, const void *name, size_t name_size,
                                 const dibs_lock_options *options, dibs_hold **ret_hold)
 {
-  return lock_blocking(client, name, name_size, options, true, ret_hold);
-}
+  lock_target target = mutex_of(name, name_size);
 
-/* Not further than matters: a name that is too long may lack its final zero. */
-static size_t name_size_of(const char *name)
-{
-  return name == NULL ? 0 : strnlen(name, DIBS_NAME_MAX + 1);
+  return lock_blocking(client, &target, options, true, ret_hold);
 }
 
 dibs_status dibs_lock(dibs_client *client, const char *name,
                       const dibs_lock_options *options, dibs_hold **ret_hold)
 {
-  return lock_blocking(client, name, name_size_of(name), options, false, ret_hold);
+  lock_target target = lock_target_of(LOCK_MUTEX, name);
+
+  return lock_blocking(client, &target, options, false, ret_hold);
 }
 
 dibs_status dibs_try_lock(dibs_client *client, const char *name,
                           const dibs_lock_options *options, dibs_hold **ret_hold)
 {
-  return lock_blocking(client, name, name_size_of(name), options, true, ret_hold);
+  lock_target target = lock_target_of(LOCK_MUTEX, name);
+
+  return lock_blocking(client, &target, options, true, ret_hold);
 }
 
 /* ---- with a callback ---- */
 
-static dibs_status lock_start(claim *cl, const lock_plan *plan, bool is_try,
-                              dibs_request **ret_request)
+static dibs_status lock_start(claim *cl, const lock_target *target, const lock_plan *plan,
+                              bool is_try, dibs_request **ret_request)
 {
   dibs_client *c = cl->client;
   dibs_request *request = handle_value(cl->request);
   dibs_status status = drive_callbacks_prepare(c->drive);
 
   if (status == DIBS_OK)
-    status = claim_begin(cl, plan, is_try);
+    status = claim_begin(cl, target, plan, is_try);
   if (status == DIBS_CANCELLED) {        /* fired before: an ending like any other */
     cl->is_over = true;
     cl->status = DIBS_CANCELLED;
@@ -202,21 +237,19 @@ static dibs_status lock_start(claim *cl, const lock_plan *plan, bool is_try,
   return DIBS_OK;
 }
 
-static dibs_status lock_async(dibs_client *c, const char *name,
-                              const dibs_lock_options *options, bool is_try,
-                              dibs_lock_callback callback, void *data,
-                              dibs_request **ret_request)
+dibs_status lock_async(dibs_client *c, const lock_target *target,
+                       const dibs_lock_options *options, bool is_try,
+                       dibs_lock_callback callback, void *data, dibs_request **ret_request)
 {
   lock_plan plan;
-  size_t size = name_size_of(name);
-  dibs_status status = lock_check(c, name, size, options, false, &plan);
+  dibs_status status = lock_check(c, target, options, false, &plan);
   claim *cl;
 
   if (status != DIBS_OK)
     return status;
   if (callback == NULL)
     return client_refuse(c, DIBS_ERR_ARGUMENT, "callback is NULL");
-  cl = claim_make(c, name, size);
+  cl = claim_make(c, target);
   if (cl != NULL)
     cl->request = handle_new(HANDLE_REQUEST, cl, c->handle_word);
   if (cl == NULL || cl->request == NULL) {
@@ -227,7 +260,7 @@ static dibs_status lock_async(dibs_client *c, const char *name,
   cl->on_lock_data = data;
   status = client_enter(c, false);
   if (status == DIBS_OK) {
-    status = lock_start(cl, &plan, is_try, ret_request);
+    status = lock_start(cl, target, &plan, is_try, ret_request);
     if (status != DIBS_OK)
       (void)claim_free(cl);
     client_leave(c);
@@ -241,7 +274,9 @@ dibs_status dibs_lock_async(dibs_client *client, const char *name,
                             const dibs_lock_options *options, dibs_lock_callback callback,
                             void *data, dibs_request **ret_request)
 {
-  return lock_async(client, name, options, false, callback, data, ret_request);
+  lock_target target = lock_target_of(LOCK_MUTEX, name);
+
+  return lock_async(client, &target, options, false, callback, data, ret_request);
 }
 
 dibs_status dibs_try_lock_async(dibs_client *client, const char *name,
@@ -249,7 +284,9 @@ dibs_status dibs_try_lock_async(dibs_client *client, const char *name,
                                 dibs_lock_callback callback, void *data,
                                 dibs_request **ret_request)
 {
-  return lock_async(client, name, options, true, callback, data, ret_request);
+  lock_target target = lock_target_of(LOCK_MUTEX, name);
+
+  return lock_async(client, &target, options, true, callback, data, ret_request);
 }
 
 dibs_status dibs_request_cancel(dibs_request *request)

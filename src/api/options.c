@@ -11,7 +11,8 @@
 #define HANDOVERS_MAX 1000000
 
 #define CLIENT_FLAGS \
-  (DIBS_CLIENT_NO_THREAD | DIBS_CLIENT_NO_LOCAL | DIBS_CLIENT_PROCESS_CALLBACKS)
+  (DIBS_CLIENT_NO_THREAD | DIBS_CLIENT_NO_LOCAL | DIBS_CLIENT_PROCESS_CALLBACKS | \
+   DIBS_CLIENT_DETECT_DEADLOCK)
 #define LOCK_FLAGS (DIBS_LOCK_FIXED | DIBS_LOCK_NO_OWNER | DIBS_LOCK_NO_REENTRY)
 
 static _Atomic uint64_t threads_seen;
@@ -189,6 +190,18 @@ static bool times_check(const lock_plan *plan, int32_t renew_every_ms, text *why
   return true;
 }
 
+static bool linger_check(const dibs_lock_options *o, text *why)
+{
+  if (o->linger_ms == 0)
+    return true;
+  if ((o->flags & DIBS_LOCK_FIXED) != 0) {
+    text_add(why, "linger_ms is set together with DIBS_LOCK_FIXED; choose one");
+    return false;
+  }
+  return o->linger_ms == DIBS_LINGER_AUTO ||
+         options_ms_check("linger_ms", o->linger_ms, why);
+}
+
 dibs_status lock_options_read(const dibs_lock_options *options, bool is_blocking,
                               int32_t renew_every_ms, lock_plan *ret_plan, text *why)
 {
@@ -200,12 +213,14 @@ dibs_status lock_options_read(const dibs_lock_options *options, bool is_blocking
   if (!flags_check(o.flags, LOCK_FLAGS, why) ||
       !options_ms_check("wait_ms", o.wait_ms, why) ||
       !range_check("ttl_ms", o.ttl_ms, TTL_MIN_MS, DIBS_MS_MAX, why) ||
-      !options_ms_check("max_hold_ms", o.max_hold_ms, why) || !note_check(o.note, why))
+      !options_ms_check("max_hold_ms", o.max_hold_ms, why) || !note_check(o.note, why) ||
+      !linger_check(&o, why))
     return DIBS_ERR_ARGUMENT;
   if (o.ttl_ms != 0)
     plan.ttl_ms = o.ttl_ms;
   plan.wait_ms = o.wait_ms;
   plan.max_hold_ms = o.max_hold_ms;
+  plan.linger_ms = o.linger_ms;
   plan.is_fixed = (o.flags & DIBS_LOCK_FIXED) != 0;
   plan.no_reentry = (o.flags & DIBS_LOCK_NO_REENTRY) != 0;
   plan.cancel = o.cancel;

@@ -18,6 +18,7 @@ typedef struct client_times {
 /* dibs_lock_options, understood. */
 typedef struct lock_plan {
   int32_t wait_ms, ttl_ms, max_hold_ms;
+  int32_t linger_ms;              /* -1: DIBS_LINGER_AUTO */
   bool is_fixed, no_reentry;
   char owner[OWNER_KEY_MAX];      /* 't' and a thread's number, or 'k' and the given key */
   size_t owner_size;
