@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* dialect/lease_id.c - lease strings, `C:K:T`, read strictly: what is written again is
- * what was read, so that a script's comparison of whole strings holds. */
+/* dialect/lease_id.c - lease strings, `C:K:T` or `C.set:K:T`, read strictly: what is
+ * written again is what was read, so that a script's comparison of whole strings holds. */
 #include "dialect/native.h"
 
 #include <string.h>
 
 #include "dialect/parts.h"
 
+void asker_write(const char *client, uint32_t set, text *out)
+{
+  text_add(out, client);
+  if (set != 0) {
+    text_add(out, ".");
+    text_add_uint(out, set);
+  }
+}
+
 void lease_id_write(const lease_id *l, text *out)
 {
-  text_add(out, l->client);
+  asker_write(l->client, l->set, out);
   text_add(out, ":");
   text_add_uint(out, l->ask);
   text_add(out, ":");
@@ -73,15 +82,36 @@ bool client_id_read(const char *bytes, size_t size, char ret_client[CLIENT_ID_SI
   return true;
 }
 
+bool asker_read(const char *bytes, size_t size, char ret_client[CLIENT_ID_SIZE],
+                uint32_t *ret_set)
+{
+  const size_t plain = CLIENT_ID_SIZE - 1;
+  uint64_t set = 0;
+
+  if (size > plain && (bytes[plain] != '.' ||
+                       !uint_read(bytes + plain + 1, size - plain - 1, &set) || set == 0 ||
+                       set > UINT32_MAX))
+    return false;
+  if (!client_id_read(bytes, size < plain ? size : plain, ret_client))
+    return false;
+  *ret_set = (uint32_t)set;
+  return true;
+}
+
+bool words_take_asker(words *w, char end, char ret_client[CLIENT_ID_SIZE], uint32_t *ret_set)
+{
+  const char *bytes;
+  size_t size;
+
+  return words_take(w, end, &bytes, &size) && asker_read(bytes, size, ret_client, ret_set);
+}
+
 bool lease_id_read(const char *bytes, size_t size, lease_id *ret_lease)
 {
   words w = { bytes, size };
   lease_id l = { .ask = 0 };
-  const char *client;
-  size_t client_size;
 
-  if (!words_take(&w, ':', &client, &client_size) ||
-      !client_id_read(client, client_size, l.client) || !words_take_uint(&w, ':', &l.ask) ||
+  if (!words_take_asker(&w, ':', l.client, &l.set) || !words_take_uint(&w, ':', &l.ask) ||
       !uint_read(w.at, w.size, &l.token))
     return false;
   *ret_lease = l;
@@ -90,5 +120,6 @@ bool lease_id_read(const char *bytes, size_t size, lease_id *ret_lease)
 
 bool lease_id_equal(const lease_id *a, const lease_id *b)
 {
-  return a->token == b->token && a->ask == b->ask && strcmp(a->client, b->client) == 0;
+  return a->token == b->token && a->ask == b->ask && a->set == b->set &&
+         strcmp(a->client, b->client) == 0;
 }

@@ -216,9 +216,10 @@ static bool read_waiter(const resp_reply *r, size_t i, inspect_waiter *w)
   const resp_node *client = child_string(r, at), *ask = child_string(r, at + 1);
   const resp_node *queued = child_string(r, at + 2);
   uint64_t queued_us;
+  uint32_t set;    /* whoever looks is told the process that waits */
 
   if (client == NULL || ask == NULL || queued == NULL ||
-      !client_id_read(client->bytes, client->size, w->client) ||
+      !asker_read(client->bytes, client->size, w->client, &set) ||
       !uint_read(ask->bytes, ask->size, &w->ask) ||
       !uint_read(queued->bytes, queued->size, &queued_us) || queued_us > INT64_MAX)
     return false;

@@ -23,6 +23,12 @@ bool uint_read(const char *bytes, size_t size, uint64_t *ret_value);
 /* Scripts go no further (2^53 us: the year 2255), so that fences stay below 2^63. */
 #define TOKEN_MAX 9007199254740992
 
+/* Who asks: a client, `C`, or one of its sets of names, `C.set` (set 0: none). */
+void asker_write(const char *client, uint32_t set, text *out);
+bool asker_read(const char *bytes, size_t size, char ret_client[CLIENT_ID_SIZE],
+                uint32_t *ret_set);
+bool words_take_asker(words *w, char end, char ret_client[CLIENT_ID_SIZE], uint32_t *ret_set);
+
 bool client_id_read(const char *bytes, size_t size, char ret_client[CLIENT_ID_SIZE]);
 
 #endif

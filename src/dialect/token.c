@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* dialect/token.c - a lease and its name as one printable text without blanks, to be
- * carried to another process: `lease:C:K:T:<name, percent-encoded>`. Client ids can begin
- * with a dash; the word in front keeps a token from looking like an option. */
+/* dialect/token.c - a lease and what it is of as one printable text without blanks, to be
+ * carried to another process: `lease:C:K:T:<name>`, `share:C:K:T:<name>` or
+ * `many:C.set:K:T:<name>:<name>...`, names percent-encoded. Client ids can begin with a
+ * dash; the word in front keeps a token from looking like an option. */
 #include "dialect/native.h"
 
 #include <string.h>
 
 #include "dialect/parts.h"
 
-static const char head[] = "lease:";
+static const char *const heads[] = {
+  [TOKEN_LEASE] = "lease:", [TOKEN_SHARE] = "share:", [TOKEN_MANY] = "many:",
+};
 
 static bool is_plain(char c)
 {
   return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-         c == '-' || c == '.' || c == '_' || c == '~' || c == ':' || c == '/';
+         c == '-' || c == '.' || c == '_' || c == '~' || c == '/';
 }
 
-bool token_write(const lease_id *lease, const void *name, size_t size, text *out)
+static void name_encode(const many_name *name, text *out)
 {
   static const char hex[] = "0123456789ABCDEF";
-  const char *bytes = name;
+  const char *bytes = name->name;
 
-  text_add(out, head);
-  lease_id_write(lease, out);
-  text_add(out, ":");
-  for (size_t i = 0; i < size; i++) {
+  for (size_t i = 0; i < name->size; i++) {
     unsigned char c = (unsigned char)bytes[i];
     char escaped[3] = { '%', hex[c >> 4], hex[c & 15] };
     if (is_plain(bytes[i]))
@@ -32,7 +32,20 @@ bool token_write(const lease_id *lease, const void *name, size_t size, text *out
     else
       text_add_bytes(out, escaped, 3);
   }
-  return !out->is_cut;
+}
+
+bool token_write(token_kind kind, const lease_id *lease, const many_name *names, size_t count,
+                 text *out)
+{
+  size_t start = out->used;
+
+  text_add(out, heads[kind]);
+  lease_id_write(lease, out);
+  for (size_t i = 0; i < count; i++) {
+    text_add(out, ":");
+    name_encode(&names[i], out);
+  }
+  return !out->is_cut && out->used - start < TOKEN_MAX_BYTES;
 }
 
 static int hex_value(char c)
@@ -46,47 +59,70 @@ static int hex_value(char c)
   return -1;
 }
 
-static bool name_decode(const words *w, char ret_name[NAME_MAX_BYTES], size_t *ret_size)
+/* Decodes one name to `*at`, and moves `*at` behind it. What is written is never longer
+ * than what is read. */
+static bool name_decode(const char *bytes, size_t size, char **at, many_name *ret_name)
 {
-  size_t used = 0;
+  char *start = *at, *end = start;
 
-  for (size_t i = 0; i < w->size; i++) {
-    int c = (unsigned char)w->at[i];
-    if (used == NAME_MAX_BYTES)
-      return false;
-    if (w->at[i] == '%') {
-      int high = w->size - i > 2 ? hex_value(w->at[i + 1]) : -1;
-      int low = w->size - i > 2 ? hex_value(w->at[i + 2]) : -1;
+  for (size_t i = 0; i < size; i++) {
+    int c = (unsigned char)bytes[i];
+    if (bytes[i] == '%') {
+      int high = size - i > 2 ? hex_value(bytes[i + 1]) : -1;
+      int low = size - i > 2 ? hex_value(bytes[i + 2]) : -1;
       if (high < 0 || low < 0)
         return false;
       c = high * 16 + low;
       i += 2;
-    } else if (!is_plain(w->at[i])) {
+    } else if (!is_plain(bytes[i]) && bytes[i] != ':') {
       return false;
     }
-    ret_name[used++] = (char)c;
+    *end++ = (char)c;
   }
-  if (native_name_fault(ret_name, used) != NULL)
-    return false;
-  *ret_size = used;
-  return true;
+  *ret_name = (many_name){ start, (size_t)(end - start) };
+  *at = end;
+  return native_name_fault(start, ret_name->size) == NULL;
 }
 
-bool token_read(const char *token, lease_id *ret_lease, char ret_name[NAME_MAX_BYTES],
-                size_t *ret_name_size)
+/* Version 0.1 wrote ':' in a lease's name as it is, so there all that is left is the name. */
+static bool names_decode(words *w, token_parts *parts)
 {
-  words w;
-  lease_id l = { .ask = 0 };
-  const char *client;
-  size_t client_size;
+  char *at = parts->bytes;
+  const char *bytes;
+  size_t size;
 
-  if (strncmp(token, head, strlen(head)) != 0)
-    return false;
-  w = (words){ token + strlen(head), strlen(token) - strlen(head) };
-  if (!words_take(&w, ':', &client, &client_size) ||
-      !client_id_read(client, client_size, l.client) || !words_take_uint(&w, ':', &l.ask) ||
-      !words_take_uint(&w, ':', &l.token) || !name_decode(&w, ret_name, ret_name_size))
-    return false;
-  *ret_lease = l;
-  return true;
+  parts->count = 0;
+  while (parts->kind != TOKEN_LEASE && words_take(w, ':', &bytes, &size)) {
+    if (parts->kind != TOKEN_MANY || parts->count == MANY_NAMES_MAX - 1 ||
+        !name_decode(bytes, size, &at, &parts->names[parts->count]))
+      return false;
+    parts->count++;
+  }
+  return name_decode(w->at, w->size, &at, &parts->names[parts->count++]);
+}
+
+static bool head_take(words *w, token_kind *ret_kind)
+{
+  for (token_kind kind = TOKEN_LEASE; kind <= TOKEN_MANY; kind++) {
+    size_t size = strlen(heads[kind]);
+    if (w->size >= size && memcmp(w->at, heads[kind], size) == 0) {
+      *ret_kind = kind;
+      w->at += size;
+      w->size -= size;
+      return true;
+    }
+  }
+  return false;
+}
+
+/* A set's lease belongs to all of its names: no other token carries it. */
+bool token_read(const char *token, token_parts *ret)
+{
+  words w = { token, strlen(token) };
+
+  return w.size < TOKEN_MAX_BYTES && head_take(&w, &ret->kind) &&
+         words_take_asker(&w, ':', ret->lease.client, &ret->lease.set) &&
+         (ret->lease.set != 0) == (ret->kind == TOKEN_MANY) &&
+         words_take_uint(&w, ':', &ret->lease.ask) &&
+         words_take_uint(&w, ':', &ret->lease.token) && names_decode(&w, ret);
 }

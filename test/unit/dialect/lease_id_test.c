@@ -18,6 +18,7 @@ static void what_is_read_is_written_again(void **state)
     ANNA ":1:2", "abcdefghijklmnopqrst-_:0:0",
     ANNA ":18446744073709551615:18446744073709551615",
     "......................:0:1700000000000000",
+    ANNA ".1:1:2", ANNA ".4294967295:1:2", "......................" ".7:0:9",
   };
   lease_id l;
 
@@ -39,6 +40,8 @@ static void what_could_not_be_written_again_is_refused(void **state)
     ANNA ":01:2", ANNA ":1:02", ANNA ":+1:2", ANNA ":1:-2", ANNA ":1:18446744073709551616",
     "AAAAAAAAAAAAAAAAAAAAA:1:2", ANNA "A:1:2", "AAAAAAAAAAAAAAAAAAAAA :1:2",
     "AAAAAAAAAAAAAAAAAAAAA=:1:2", ANNA "::2", ANNA ":1:2.0", ANNA ":1:2e3",
+    ANNA ".:1:2", ANNA ".0:1:2", ANNA ".01:1:2", ANNA ".4294967296:1:2", ANNA ".+1:1:2",
+    ANNA ".1.2:1:2", ANNA "_1:1:2", ANNA ". 1:1:2", ANNA ".18446744073709551616:1:2",
   };
   lease_id l = { .ask = 7 };
 
@@ -60,7 +63,7 @@ static void no_byte_behind_the_size_is_read(void **state)
   assert_int_equal(l.token, 2);
 }
 
-static void leases_are_equal_in_all_three_parts_only(void **state)
+static void leases_are_equal_in_all_parts_only(void **state)
 {
   lease_id a, b;
 
@@ -74,6 +77,9 @@ static void leases_are_equal_in_all_three_parts_only(void **state)
   b.token++;
   assert_false(lease_id_equal(&a, &b));
   b = a;
+  b.set++;
+  assert_false(lease_id_equal(&a, &b));
+  b = a;
   b.client[21] = 'B';
   assert_false(lease_id_equal(&a, &b));
 }
@@ -84,7 +90,7 @@ int main(void)
     cmocka_unit_test(what_is_read_is_written_again),
     cmocka_unit_test(what_could_not_be_written_again_is_refused),
     cmocka_unit_test(no_byte_behind_the_size_is_read),
-    cmocka_unit_test(leases_are_equal_in_all_three_parts_only),
+    cmocka_unit_test(leases_are_equal_in_all_parts_only),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
