@@ -89,31 +89,32 @@ dibs_status dibs_ping(dibs_client *c, int32_t wait_ms, uint64_t *ret_round_trip_
 
 /* ---- tokens ---- */
 
-typedef struct named_lease {
-  lease_id lease;
-  char name[NAME_MAX_BYTES];
-  size_t name_size;
-} named_lease;
-
-static dibs_status token_check(dibs_client *c, const char *token, named_lease *ret)
+static dibs_status token_check(dibs_client *c, const char *token, token_parts *ret)
 {
-  if (token == NULL || !token_read(token, &ret->lease, ret->name, &ret->name_size))
+  if (token == NULL || !token_read(token, ret))
     return client_refuse(c, DIBS_ERR_ARGUMENT,
                          "token is not one; dibs_hold_token() writes them");
   return DIBS_OK;
 }
 
-/* The lease is gone: did anybody take the name since? */
-static dibs_status gone_how(dibs_client *c, const named_lease *n)
+/* The lease is gone: did anybody take a name since? Of a shared resource nobody in
+ * particular does. */
+static dibs_status gone_how(dibs_client *c, const token_parts *p)
 {
-  dibs_inspection *found = NULL;
-  dibs_status status = inspect_name(c, n->name, n->name_size, &found);
+  dibs_inspection *found;
+  dibs_status status;
 
-  if (status != DIBS_OK)
-    return status;
-  status = found->fence / 1024 > n->lease.token ? DIBS_TAKEN : DIBS_EXPIRED;
-  (void)dibs_inspection_free(found);
-  return status;
+  for (size_t i = 0; p->kind != TOKEN_SHARE && i < p->count; i++) {
+    found = NULL;
+    status = inspect_name(c, p->names[i].name, p->names[i].size, &found);
+    if (status != DIBS_OK)
+      return status;
+    status = found->fence / 1024 > p->lease.token ? DIBS_TAKEN : DIBS_EXPIRED;
+    (void)dibs_inspection_free(found);
+    if (status == DIBS_TAKEN)
+      return status;
+  }
+  return DIBS_EXPIRED;
 }
 
 /* What the server's clock says, or 0 where this machine's says something else: then the
@@ -147,20 +148,57 @@ static dibs_status agreed_time(dibs_client *c, int64_t *ret_us)
   return status;
 }
 
-static dibs_status renew_ask(dibs_client *c, const named_lease *n, int32_t ttl_ms,
+static bool share_renew_encode(const dibs_client *c, buffer *out, bool with_text,
+                               const token_parts *p, int32_t ttl_ms, int64_t estimate_us)
+{
+  /* Whoever holds the token does not know whether it reads; 'w' leaves that as it is. */
+  share_renew_item item = { .name = p->names[0].name, .name_size = p->names[0].size,
+                            .lease = &p->lease, .ttl_ms = ttl_ms, .mode = 'w' };
+
+  return native_share_renew(&c->names, out, with_text, &item, 1, estimate_us);
+}
+
+static bool renew_encode(const dibs_client *c, buffer *out, bool with_text,
+                         const token_parts *p, int32_t ttl_ms, int64_t estimate_us)
+{
+  renew_item items[MANY_NAMES_MAX];
+
+  if (p->kind == TOKEN_SHARE)
+    return share_renew_encode(c, out, with_text, p, ttl_ms, estimate_us);
+  for (size_t i = 0; i < p->count; i++)
+    items[i] = (renew_item){ .name = p->names[i].name, .name_size = p->names[i].size,
+                             .lease = &p->lease, .ttl_ms = ttl_ms };
+  return native_renew(&c->names, out, with_text, items, p->count, estimate_us);
+}
+
+/* All names of a set or none: one that is gone loses the others. */
+static bool renew_answer_read(const resp_reply *r, size_t count, renew_answer *ret)
+{
+  renew_answer one;
+
+  for (size_t i = 0; i < count; i++) {
+    if (!native_renew_answer(r, i, &one))
+      return false;
+    if (i == 0 || !one.is_ours || one.remaining_ms < ret->remaining_ms)
+      *ret = one;
+    if (!one.is_ours)
+      break;
+  }
+  return true;
+}
+
+static dibs_status renew_ask(dibs_client *c, const token_parts *p, int32_t ttl_ms,
                              int64_t estimate_us, renew_answer *ret_answer)
 {
-  renew_item item = { .name = n->name, .name_size = n->name_size, .lease = &n->lease,
-                      .ttl_ms = ttl_ms };
   question q;
   command k;
   dibs_status status;
 
   command_init(&k, c);
   status = command_run(c, &q, &k,
-                       native_renew(&c->names, &k.by_digest, false, &item, 1, estimate_us) &&
-                         native_renew(&c->names, &k.by_text, true, &item, 1, estimate_us));
-  if (status == DIBS_OK && !native_renew_answer(q.reply, 0, ret_answer))
+                       renew_encode(c, &k.by_digest, false, p, ttl_ms, estimate_us) &&
+                         renew_encode(c, &k.by_text, true, p, ttl_ms, estimate_us));
+  if (status == DIBS_OK && !renew_answer_read(q.reply, p->count, ret_answer))
     status = client_refuse(c, DIBS_ERR_PROTOCOL, "an answer to renew of no known form");
   question_deinit(&q);
   command_deinit(&k);
@@ -170,10 +208,10 @@ static dibs_status renew_ask(dibs_client *c, const named_lease *n, int32_t ttl_m
 static dibs_status token_renew(dibs_client *c, const char *token, int32_t ttl_ms,
                                int64_t *ret_remaining_ms)
 {
-  named_lease n;
-  renew_answer answer;
+  token_parts p;
+  renew_answer answer = { .is_ours = false };
   int64_t estimate_us;
-  dibs_status status = token_check(c, token, &n);
+  dibs_status status = token_check(c, token, &p);
 
   if (status != DIBS_OK)
     return status;
@@ -181,11 +219,11 @@ static dibs_status token_renew(dibs_client *c, const char *token, int32_t ttl_ms
     return client_refuse(c, DIBS_ERR_ARGUMENT, "ttl_ms must be 100 to 2073600000");
   status = agreed_time(c, &estimate_us);
   if (status == DIBS_OK)
-    status = renew_ask(c, &n, ttl_ms, estimate_us, &answer);
+    status = renew_ask(c, &p, ttl_ms, estimate_us, &answer);
   if (status != DIBS_OK)
     return status;
   if (!answer.is_ours)
-    return gone_how(c, &n);
+    return gone_how(c, &p);
   if (ret_remaining_ms != NULL)
     *ret_remaining_ms = answer.remaining_ms;
   return DIBS_OK;
@@ -203,10 +241,34 @@ dibs_status dibs_token_renew(dibs_client *c, const char *token, int32_t ttl_ms,
   return status;
 }
 
-typedef bool lease_command(const native *n, buffer *out, bool with_text, const void *name,
-                           size_t name_size, const lease_id *lease, int64_t estimate_us);
+typedef bool lease_encoder(const native *n, buffer *out, bool with_text, const token_parts *p,
+                           int64_t estimate_us);
 
-static dibs_status lease_ask(dibs_client *c, lease_command *encode, const named_lease *n)
+static bool release_encode(const native *n, buffer *out, bool with_text, const token_parts *p,
+                           int64_t estimate_us)
+{
+  const many_name *one = &p->names[0];
+
+  switch (p->kind) {
+  case TOKEN_LEASE:
+    return native_release(n, out, with_text, one->name, one->size, &p->lease, estimate_us);
+  case TOKEN_SHARE:
+    return native_share_release(n, out, with_text, one->name, one->size, &p->lease, 0,
+                                estimate_us);
+  case TOKEN_MANY:
+    return native_many_release(n, out, with_text, p->names, p->count, &p->lease, estimate_us);
+  }
+  return false;
+}
+
+static bool break_encode(const native *n, buffer *out, bool with_text, const token_parts *p,
+                         int64_t estimate_us)
+{
+  return native_break(n, out, with_text, p->names[0].name, p->names[0].size, &p->lease,
+                      estimate_us);
+}
+
+static dibs_status lease_ask(dibs_client *c, lease_encoder *encode, const token_parts *p)
 {
   release_answer answer;
   question q;
@@ -218,10 +280,8 @@ static dibs_status lease_ask(dibs_client *c, lease_command *encode, const named_
     return status;
   command_init(&k, c);
   status = command_run(c, &q, &k,
-                       encode(&c->names, &k.by_digest, false, n->name, n->name_size, &n->lease,
-                              us) &&
-                         encode(&c->names, &k.by_text, true, n->name, n->name_size, &n->lease,
-                                us));
+                       encode(&c->names, &k.by_digest, false, p, us) &&
+                         encode(&c->names, &k.by_text, true, p, us));
   if (status == DIBS_OK && !native_release_answer(q.reply, &answer))
     status = client_refuse(c, DIBS_ERR_PROTOCOL, "an answer to release of no known form");
   question_deinit(&q);
@@ -233,44 +293,45 @@ static dibs_status lease_ask(dibs_client *c, lease_command *encode, const named_
 
 dibs_status dibs_token_release(dibs_client *c, const char *token)
 {
-  named_lease n;
+  token_parts p;
   dibs_status status = client_pin(c);
 
   if (status != DIBS_OK)
     return status;
-  status = token_check(c, token, &n);
+  status = token_check(c, token, &p);
   if (status == DIBS_OK)
-    status = lease_ask(c, native_release, &n);
+    status = lease_ask(c, release_encode, &p);
   client_unpin(c);
   return status;
 }
 
 static dibs_status break_check(dibs_client *c, const char *name, const char *lease,
-                               named_lease *ret)
+                               token_parts *ret)
 {
-  const char *fault;
+  size_t size = name == NULL ? 0 : strnlen(name, DIBS_NAME_MAX + 1);
+  const char *fault = name == NULL ? "name is NULL" : native_name_fault(name, size);
 
-  ret->name_size = name == NULL ? 0 : strnlen(name, DIBS_NAME_MAX + 1);
-  fault = name == NULL ? "name is NULL" : native_name_fault(name, ret->name_size);
   if (fault != NULL)
     return client_refuse(c, DIBS_ERR_ARGUMENT, fault);
   if (lease == NULL || !lease_id_read(lease, strnlen(lease, LEASE_TEXT_SIZE), &ret->lease))
     return client_refuse(c, DIBS_ERR_ARGUMENT,
                          "lease is not one; dibs_inspect() tells the present one");
-  memcpy(ret->name, name, ret->name_size);
+  ret->kind = TOKEN_LEASE;
+  ret->count = 1;
+  ret->names[0] = (many_name){ name, size };
   return DIBS_OK;
 }
 
 dibs_status dibs_break(dibs_client *c, const char *name, const char *lease)
 {
-  named_lease n;
+  token_parts p;
   dibs_status status = client_pin(c);
 
   if (status != DIBS_OK)
     return status;
-  status = break_check(c, name, lease, &n);
+  status = break_check(c, name, lease, &p);
   if (status == DIBS_OK)
-    status = lease_ask(c, native_break, &n);
+    status = lease_ask(c, break_encode, &p);
   client_unpin(c);
   return status;
 }

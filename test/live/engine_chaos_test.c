@@ -300,15 +300,15 @@ static void check_server(struct party *p, const struct wish *h)
   struct world *w = p->world;
   char token[512], key[64], lease[128];
   text shown = text_over(token, sizeof(token)), l = text_over(lease, sizeof(lease));
-  char name[NAME_MAX_BYTES];
-  size_t name_size;
+  token_parts parts;
   lease_id id;
   int64_t before = now_ns(), ahead, after;
   redisReply *r;
 
   if (!engine_hold_token(p->engine, h->id, &shown))
     return;                      /* lost by now, and not yet told */
-  assert_true(token_read(token, &id, name, &name_size));
+  assert_true(token_read(token, &parts));
+  id = parts.lease;
   lease_id_write(&id, &l);
   (void)snprintf(key, sizeof(key), "%s:m:{n%d}", w->prefix, h->name);
   r = redisCommand(control, "EVAL %s 1 %s", look, key);
