@@ -251,6 +251,21 @@ void live_ask_begin(struct live_ask *a, dibs_client *client, const char *name,
               DIBS_OK);
 }
 
+void live_ask_begin_as(struct live_ask *a, dibs_client *client, char mode, const char *name,
+                       const dibs_lock_options *options)
+{
+  dibs_status status;
+
+  if (mode == 'r')
+    status = dibs_read_lock_async(client, name, options, ask_ended, a, &a->request);
+  else if (mode == 'w')
+    status = dibs_write_lock_async(client, name, options, ask_ended, a, &a->request);
+  else
+    status = dibs_acquire_permits_async(client, name, (uint32_t)(mode - '0'), options,
+                                        ask_ended, a, &a->request);
+  live_expect(client, status, DIBS_OK);
+}
+
 bool live_ask_wait(struct live_ask *a, int limit_ms)
 {
   struct timespec until;

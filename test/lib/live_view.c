@@ -88,6 +88,18 @@ static bool nobody_listens(void *data)
   return strcmp(test_server_command(data, "PUBSUB CHANNELS"), "[]") == 0;
 }
 
+/* Of a free mutex, or of a shared name that nobody holds or waits for. */
+static bool is_free(const struct test_server *s, const char *key)
+{
+  const char *value = value_of(s, key);
+  long long token, used;
+
+  if (value[0] == '=')
+    return true;
+  return sscanf(value, "%*[a-z] %lld %lld", &token, &used) == 2 && used == 0 &&
+         test_server_integer(s, "HLEN %s", key) == 3;
+}
+
 /* The first key, from `list` "[a, b]", that is not to be there; NULL: none. */
 static const char *odd_key(const struct test_server *s, char *list)
 {
@@ -95,7 +107,7 @@ static const char *odd_key(const struct test_server *s, char *list)
 
   for (char *key = strtok_r(list + 1, ",] ", &rest); key != NULL;
        key = strtok_r(NULL, ",] ", &rest)) {
-    if (strncmp(key, "dibs:m:", 7) != 0 || value_of(s, key)[0] != '=' ||
+    if (strncmp(key, "dibs:m:", 7) != 0 || !is_free(s, key) ||
         test_server_integer(s, "PTTL %s", key) <= 0)
       return key;
   }

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/linger_test.c - a lease that its client keeps, idle, costs the next acquire
+ * nothing, and nobody else more than a message (protocol.md 11). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "live.h"
+
+enum { TTL_MS = 20000, SOON_MS = 2000 };
+
+static dibs_client *mine, *other;
+
+static int setup(void **state)
+{
+  (void)live_server_setup(state);
+  mine = live_open(test_server_url(live_server));
+  other = live_open(test_server_url(live_server));
+  return 0;
+}
+
+static int teardown(void **state)
+{
+  mine = dibs_close(mine);
+  other = dibs_close(other);
+  live_expect_clean(live_server);
+  return live_server_teardown(state);
+}
+
+static dibs_lock_options lingering(int linger_ms)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, 0);
+
+  o.linger_ms = linger_ms;
+  return o;
+}
+
+static void cycle(const char *name, int linger_ms)
+{
+  dibs_lock_options o = lingering(linger_ms);
+
+  assert_int_equal(dibs_release(live_lock_with(mine, name, &o)), DIBS_OK);
+}
+
+static bool is_held(void *name)
+{
+  return live_lease_end_us(live_server, name) != 0;
+}
+
+static bool is_free(void *name)
+{
+  return !is_held(name);
+}
+
+/* The inbox has to stand before anything is kept: the first cycles open it. */
+static void keep_idle(const char *name, int linger_ms)
+{
+  char word[64];
+
+  (void)snprintf(word, sizeof(word), "%s", name);
+  for (int i = 0; i < 200; i++) {
+    cycle(name, linger_ms);
+    if (is_held(word))
+      return;
+  }
+  fail_msg("%s is never kept", name);
+}
+
+static void taking_it_again_sends_nothing(void **state)
+{
+  uint64_t fence = 0;
+  dibs_lock_options o = lingering(60000);
+  dibs_stats before, after;
+
+  (void)state;
+  keep_idle("again", 60000);
+  before = live_stats(mine);
+  for (int i = 0; i < 500; i++) {
+    dibs_hold *hold = live_lock_with(mine, "again", &o);
+
+    assert_true(dibs_hold_fence(hold) > fence);
+    fence = dibs_hold_fence(hold);
+    assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+    assert_int_equal(dibs_release(hold), DIBS_OK);
+  }
+  after = live_stats(mine);
+  assert_int_equal(after.granted_local - before.granted_local, 500);
+  /* Renewals and presence may fall in between; 500 acquires would be 1000 commands. */
+  assert_true(after.commands - before.commands < 20);
+}
+
+static void fences_grow_beyond_the_local_numbers(void **state)
+{
+  uint64_t fence = 0;
+  dibs_lock_options o = lingering(60000);
+
+  (void)state;
+  for (int i = 0; i < 2500; i++) {
+    dibs_hold *hold = live_lock_with(mine, "numbers", &o);
+
+    assert_true(dibs_hold_fence(hold) > fence);
+    fence = dibs_hold_fence(hold);
+    assert_int_equal(dibs_release(hold), DIBS_OK);
+  }
+}
+
+static void a_waiter_gets_it_at_once(void **state)
+{
+  int64_t began;
+  dibs_hold *hold;
+
+  (void)state;
+  keep_idle("waiter", 60000);
+  began = live_now_ms();
+  hold = live_lock(other, "waiter", TTL_MS);
+  assert_true(live_now_ms() - began < SOON_MS);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+}
+
+static void a_try_of_another_client_succeeds(void **state)
+{
+  (void)state;
+  for (int i = 0; i < 5; i++) {
+    keep_idle("try", 60000);
+    /* On a machine that is busy the owner may answer later than the 20 ms of a try. */
+    live_expect_free(other, "try", SOON_MS);
+  }
+}
+
+static void a_try_against_a_lease_in_use_is_busy(void **state)
+{
+  dibs_lock_options o = lingering(60000);
+  dibs_hold *hold;
+
+  (void)state;
+  keep_idle("in-use", 60000);
+  hold = live_lock_with(mine, "in-use", &o);
+  assert_int_equal(live_try(other, "in-use"), DIBS_BUSY);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+  live_expect_free(other, "in-use", SOON_MS);
+}
+
+static void it_ends_by_itself(void **state)
+{
+  char name[] = "ends";
+
+  (void)state;
+  keep_idle(name, 100);
+  assert_true(live_until(LIVE_LONG_MS, is_free, name));
+}
+
+static void an_idle_lease_is_renewed(void **state)
+{
+  dibs_lock_options o = live_lock_options(300, 0);
+  uint64_t renewed = live_stats(mine).renewed;
+  int64_t began = live_now_ms();
+  char name[] = "renewed";
+
+  (void)state;
+  o.linger_ms = 60000;
+  do
+    assert_int_equal(dibs_release(live_lock_with(mine, name, &o)), DIBS_OK);
+  while (!is_held(name) && live_now_ms() - began < LIVE_LONG_MS);
+  while (live_stats(mine).renewed < renewed + 5 && live_now_ms() - began < LIVE_LONG_MS)
+    (void)live_until(10, is_free, name);
+  assert_true(live_stats(mine).renewed >= renewed + 5);
+  assert_true(is_held(name));
+  live_expect_free(other, name, SOON_MS);
+}
+
+/* Nobody could tell us that he wants it. */
+static void a_broken_inbox_ends_it(void **state)
+{
+  char name[] = "deaf";
+
+  (void)state;
+  keep_idle(name, 60000);
+  (void)test_server_command(live_server, "CLIENT KILL TYPE pubsub");
+  assert_true(live_until(SOON_MS, is_free, name));
+}
+
+static void a_break_ends_it(void **state)
+{
+  dibs_inspection *in = NULL;
+
+  (void)state;
+  keep_idle("broken", 60000);
+  assert_int_equal(dibs_inspect(other, "broken", &in), DIBS_OK);
+  assert_true(in->is_held);
+  assert_int_equal(dibs_break(other, "broken", in->lease), DIBS_OK);
+  in = dibs_inspection_free(in);
+  assert_int_equal(live_try(other, "broken"), DIBS_OK);
+  cycle("broken", 60000);
+  live_expect_free(other, "broken", SOON_MS);
+}
+
+static void close_gives_it_back(void **state)
+{
+  dibs_client *third = live_open(test_server_url(live_server)), *kept = mine;
+  char name[] = "close";
+
+  (void)state;
+  mine = third;
+  keep_idle(name, 60000);
+  mine = kept;
+  assert_null(dibs_close(third));
+  assert_true(is_free(name));
+}
+
+static void auto_begins_with_the_habit_and_ends_with_demand(void **state)
+{
+  char name[] = "auto";
+
+  (void)state;
+  cycle(name, DIBS_LINGER_AUTO);
+  assert_true(is_free(name));           /* once is no habit */
+  keep_idle(name, DIBS_LINGER_AUTO);
+  for (int i = 0; i < 2; i++) {         /* wanted twice in a row while idle */
+    keep_idle(name, DIBS_LINGER_AUTO);
+    live_expect_free(other, name, SOON_MS);
+  }
+  cycle(name, DIBS_LINGER_AUTO);
+  assert_true(is_free(name));
+}
+
+static void options_are_checked(void **state)
+{
+  dibs_lock_options o = lingering(-2);
+  dibs_hold *hold = NULL;
+
+  (void)state;
+  live_expect(mine, dibs_lock(mine, "bad", &o, &hold), DIBS_ERR_ARGUMENT);
+  live_expect_words(mine, "linger_ms");
+  o = lingering(1000);
+  o.flags = DIBS_LOCK_FIXED;
+  live_expect(mine, dibs_lock(mine, "bad", &o, &hold), DIBS_ERR_ARGUMENT);
+  live_expect_words(mine, "DIBS_LOCK_FIXED");
+  o = lingering(1000);
+  live_expect(mine, dibs_read_lock(mine, "bad", &o, &hold), DIBS_ERR_ARGUMENT);
+  live_expect_words(mine, "linger_ms");
+}
+
+int main(void)
+{
+  static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(taking_it_again_sends_nothing),
+    cmocka_unit_test(fences_grow_beyond_the_local_numbers),
+    cmocka_unit_test(a_waiter_gets_it_at_once),
+    cmocka_unit_test(a_try_of_another_client_succeeds),
+    cmocka_unit_test(a_try_against_a_lease_in_use_is_busy),
+    cmocka_unit_test(it_ends_by_itself),
+    cmocka_unit_test(an_idle_lease_is_renewed),
+    cmocka_unit_test(a_broken_inbox_ends_it),
+    cmocka_unit_test(a_break_ends_it),
+    cmocka_unit_test(close_gives_it_back),
+    cmocka_unit_test(auto_begins_with_the_habit_and_ends_with_demand),
+    cmocka_unit_test(options_are_checked),
+  };
+
+  return cmocka_run_group_tests_name("linger", tests, setup, teardown);
+}
