@@ -5,11 +5,12 @@
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local doubt = math.abs(now - ARGV[3]) > 250000 and 2 or 0
+local key = KEYS[1]
 local prefix, name = string.match(ARGV[2], '^(%S+) (.*)$')
 --@include load
 --@include new_lease
 --@include end_lease
-local lease, queue = load(KEYS[1], '')
+local lease, queue = load(key, '')
 if not lease then
   return foreign
 end
@@ -21,5 +22,5 @@ if lease.id ~= ARGV[1] then
 end
 end_lease(queue, lease.token, string.format('%s:%.0f:%.0f', lease.client, lease.ask,
   lease.token + 1))
-redis.pcall('PUBLISH', prefix .. ':inbox:' .. lease.client, 'lost ' .. lease.id .. ' ' .. name)
+redis.pcall('PUBLISH', inbox_of(lease.client), 'lost ' .. lease.id .. ' ' .. name)
 return 1

@@ -8,11 +8,12 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local doubt = math.abs(now - ARGV[5]) > 250000 and 2 or 0
 local ask, until_us = tonumber(ARGV[2]), tonumber(ARGV[3])
+local key = KEYS[1]
 local prefix, name = string.match(ARGV[4], '^(%S+) (.*)$')
 --@include load
 --@include new_lease
 --@include end_lease
-local lease, queue = load(KEYS[1], ARGV[1])
+local lease, queue = load(key, ARGV[1])
 if not lease then
   return foreign
 end
@@ -30,6 +31,6 @@ if is_mine and lease.is_held then
 end
 -- Free, and perhaps never heard of: the key itself is the tombstone.
 if not lease.is_held and not queue then
-  redis.pcall('SET', KEYS[1], '=' .. memory, 'PX', 3600000)
+  redis.pcall('SET', key, '=' .. memory, 'PX', 3600000)
 end
 return 0

@@ -13,11 +13,12 @@ end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local doubt = math.abs(now - ARGV[3]) > 250000 and 2 or 0
+local key = KEYS[1]
 local prefix, name = string.match(ARGV[2], '^(%S+) (.*)$')
 --@include load
 --@include new_lease
 --@include end_lease
-local lease, queue = load(KEYS[1], '')
+local lease, queue = load(key, '')
 if not lease then
   return foreign
 end

@@ -2,12 +2,13 @@
 -- The part of acquire for a name that somebody has or wants. Returns the answer, or goes on
 -- behind this piece, with `last` set, when the lease is the caller's for the taking and
 -- no queue is left.
+local key = KEYS[1]
 --@include load
 --@include new_lease
 local mode, give_up, watched, watched_renewals, prefix, name = string.match(ARGV[7],
   '^(%a) (%d+) (%S+) (%d+) (%S+) (.*)$')
 local waits, ask = mode == 'w', tonumber(ARGV[2])
-local lease, queue = load(KEYS[1], ARGV[1])
+local lease, queue = load(key, ARGV[1])
 if not lease then
   return foreign
 end
@@ -17,8 +18,7 @@ local function remaining()
   return math.min(math.floor((lease.deadline - now) / 1000), lease.length)
 end
 local function tell_owner()
-  redis.pcall('PUBLISH', prefix .. ':inbox:' .. lease.client,
-    'want ' .. lease.id .. ' ' .. name)
+  redis.pcall('PUBLISH', inbox_of(lease.client), 'want ' .. lease.id .. ' ' .. name)
 end
 
 -- Earlier asks of this client are disowned by this one, later ones disown it.
@@ -34,7 +34,7 @@ if lease.client == ARGV[1] and lease.id ~= ARGV[9] then
 end
 local mine
 if queue and queue.mine then
-  mine = read_entry(redis.call('HGET', KEYS[1], 'w' .. queue.mine) or '')
+  mine = read_entry(redis.call('HGET', key, 'w' .. queue.mine) or '')
   if mine and (tonumber(mine.ask) > ask or tonumber(mine.ask) == ask and not mine.is_waiter) then
     return { 5, now }
   end
@@ -55,11 +55,11 @@ end
 local me = { client = ARGV[1], ask = ARGV[2], ttl = ARGV[3], flags = flags, floor = floor }
 
 local is_deaf = waits and (queue or not is_free) and
-  redis.call('PUBSUB', 'NUMSUB', prefix .. ':inbox:' .. me.client)[2] == 0
+  redis.call('PUBSUB', 'NUMSUB', inbox_of(me.client))[2] == 0
 if waits and not is_deaf and (queue or not is_free) then
   --@include enqueue
 elseif not waits and mine and mine.is_waiter and tonumber(mine.ask) < ask then
-  redis.call('HDEL', KEYS[1], 'w' .. queue.mine, 'c' .. me.client)
+  redis.call('HDEL', key, 'w' .. queue.mine, 'c' .. me.client)
 end
 
 local was_granted = false

@@ -9,12 +9,12 @@ local function end_lease(queue, last, memory)
   end
   local done
   if queue then
-    done = redis.pcall('SET', KEYS[1], '=' .. memory, 'PX', 3600000)
+    done = redis.pcall('SET', key, '=' .. memory, 'PX', 3600000)
   else
-    done = redis.pcall('SET', KEYS[1], '=' .. memory, 'KEEPTTL')
+    done = redis.pcall('SET', key, '=' .. memory, 'KEEPTTL')
   end
   if not done.ok then
-    redis.call('PEXPIRE', KEYS[1], 3600000)
-    redis.call('SET', KEYS[1], '=' .. memory, 'PX', 3600000)
+    redis.call('PEXPIRE', key, 3600000)
+    redis.call('SET', key, '=' .. memory, 'PX', 3600000)
   end
 end

@@ -5,20 +5,20 @@ local queued = mine and mine.is_waiter and mine.queued or string.format('%.0f', 
 local entry = table.concat({ me.client, me.ask, me.ttl, 'x' .. flags % 2, '1', give_up,
   queued, ARGV[5] }, ' ')
 if not queue then
-  redis.call('SET', KEYS[1], lease.value, 'KEEPTTL')
-  redis.call('DEL', KEYS[1])
-  redis.call('HSET', KEYS[1], 's', lease.value, 'h', 1, 'n', 2, 'w1', entry, 'c' .. me.client, 1)
+  redis.call('SET', key, lease.value, 'KEEPTTL')
+  redis.call('DEL', key)
+  redis.call('HSET', key, 's', lease.value, 'h', 1, 'n', 2, 'w1', entry, 'c' .. me.client, 1)
   queue = { head = 1, next = 2, mine = 1 }
 elseif mine and mine.is_waiter then
   if entry ~= mine.text then
-    redis.call('HSET', KEYS[1], 'w' .. queue.mine, entry)
+    redis.call('HSET', key, 'w' .. queue.mine, entry)
   end
 else
-  redis.call('HSET', KEYS[1], 'n', queue.next + 1, 'w' .. queue.next, entry,
+  redis.call('HSET', key, 'n', queue.next + 1, 'w' .. queue.next, entry,
     'c' .. me.client, queue.next)
   if mine then
-    redis.call('HDEL', KEYS[1], 'w' .. queue.mine)
+    redis.call('HDEL', key, 'w' .. queue.mine)
   end
   queue.mine, queue.next = queue.next, queue.next + 1
 end
-raise_ttl(KEYS[1], math.max(ttl, lease.length or 0))
+raise_ttl(key, math.max(ttl, lease.length or 0))

@@ -4,13 +4,15 @@
 -- Removals first, then the lease, then the message: a script is not rolled back. After 1000
 -- dead ones nobody's lease of 1 s is set, so that the next poll goes on. `doubt` is 2 when the
 -- caller's clock disagrees with this one: then so does the new deadline with somebody's.
+-- Works on the lock under `key`, called `name`.
 --@include read_entry
+--@include inbox_of
 --@include raise_ttl
 local function is_live(waiter)
   if not waiter.is_waiter or (waiter.give_up > 0 and now > waiter.give_up) then
     return false
   end
-  return redis.call('PUBSUB', 'NUMSUB', prefix .. ':inbox:' .. waiter.client)[2] > 0
+  return redis.call('PUBSUB', 'NUMSUB', inbox_of(waiter.client))[2] > 0
 end
 local function grant_next(queue, last, me)
   local winner
@@ -21,10 +23,10 @@ local function grant_next(queue, last, me)
         floor = 0, is_nobody = true }
       break
     end
-    local entry = redis.call('HGET', KEYS[1], 'w' .. queue.head)
+    local entry = redis.call('HGET', key, 'w' .. queue.head)
     local waiter = entry and read_entry(entry)
     if waiter then
-      redis.call('HDEL', KEYS[1], 'w' .. queue.head, 'c' .. waiter.client)
+      redis.call('HDEL', key, 'w' .. queue.head, 'c' .. waiter.client)
       if me and waiter.is_waiter and waiter.client == me.client then
         winner = me
       elseif is_live(waiter) then
@@ -38,11 +40,11 @@ local function grant_next(queue, last, me)
   end
   local value, id = new_lease(winner.client .. ':' .. winner.ask, winner.ttl,
     winner.flags % 2 + doubt, last, winner.floor)
-  redis.call('HSET', KEYS[1], 's', value, 'h', queue.head)
-  raise_ttl(KEYS[1], tonumber(winner.ttl))
+  redis.call('HSET', key, 's', value, 'h', queue.head)
+  raise_ttl(key, tonumber(winner.ttl))
   if winner ~= me and not winner.is_nobody then
-    redis.pcall('PUBLISH', prefix .. ':inbox:' .. winner.client, 'grant ' .. id .. ' ' ..
-      winner.ttl .. ' ' .. queue.next - queue.head .. ' ' .. name)
+    redis.pcall('PUBLISH', inbox_of(winner.client), 'grant ' .. id .. ' ' .. winner.ttl .. ' ' ..
+      queue.next - queue.head .. ' ' .. name)
   end
   return read_value(value)
 end

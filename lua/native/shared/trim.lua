@@ -2,16 +2,16 @@
 -- Drops what is dead at the head, so that rank 0 means the first who still waits.
 local first = queue.head
 while queue.head < queue.mine and queue.head - first < 1000 do
-  local text = redis.call('HGET', KEYS[1], 'w' .. queue.head)
+  local text = redis.call('HGET', key, 'w' .. queue.head)
   local other = text and read_entry(text)
   if other and other.is_waiter and (other.give_up == 0 or now <= other.give_up) then
     break
   end
   if other then
-    redis.call('HDEL', KEYS[1], 'w' .. queue.head, 'c' .. other.client)
+    redis.call('HDEL', key, 'w' .. queue.head, 'c' .. other.client)
   end
   queue.head = queue.head + 1
 end
 if queue.head > first then
-  redis.call('HSET', KEYS[1], 'h', queue.head)
+  redis.call('HSET', key, 'h', queue.head)
 end
