@@ -7,9 +7,10 @@
 
 #include <dibs/client.h>
 
+#include "dialect/children.h"
 #include "dialect/parts.h"
 
-static bool child_int(const resp_reply *r, size_t i, int64_t *ret_value)
+bool child_int(const resp_reply *r, size_t i, int64_t *ret_value)
 {
   const resp_node *node = resp_child(r, resp_root(r), i);
 
@@ -19,7 +20,7 @@ static bool child_int(const resp_reply *r, size_t i, int64_t *ret_value)
   return true;
 }
 
-static bool child_count(const resp_reply *r, size_t i, uint64_t *ret_value)
+bool child_count(const resp_reply *r, size_t i, uint64_t *ret_value)
 {
   int64_t value;
 
@@ -29,14 +30,14 @@ static bool child_count(const resp_reply *r, size_t i, uint64_t *ret_value)
   return true;
 }
 
-static const resp_node *child_string(const resp_reply *r, size_t i)
+const resp_node *child_string(const resp_reply *r, size_t i)
 {
   const resp_node *node = resp_child(r, resp_root(r), i);
 
   return node != NULL && node->kind == RESP_STRING ? node : NULL;
 }
 
-static bool child_lease(const resp_reply *r, size_t i, lease_id *ret_lease)
+bool child_lease(const resp_reply *r, size_t i, lease_id *ret_lease)
 {
   const resp_node *node = child_string(r, i);
 
@@ -44,18 +45,17 @@ static bool child_lease(const resp_reply *r, size_t i, lease_id *ret_lease)
          ret_lease->token <= TOKEN_MAX;
 }
 
-/* What can be added to an instant without a thought for overflow. */
-static bool is_time(int64_t us)
+bool is_time(int64_t us)
 {
   return us >= 0 && us <= TOKEN_MAX;
 }
 
-static bool is_remaining(int64_t ms, int64_t most)
+bool is_remaining(int64_t ms, int64_t most)
 {
   return ms >= -TOKEN_MAX / 1000 && ms <= most && most <= DIBS_MS_MAX;
 }
 
-static bool has_children(const resp_reply *r, int64_t count)
+bool has_children(const resp_reply *r, int64_t count)
 {
   const resp_node *root = resp_root(r);
 

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* dialect/children.h - reading the array that a script answers, child by child. */
+#ifndef DIALECT_CHILDREN_H
+#define DIALECT_CHILDREN_H
+
+#include "dialect/native.h"
+
+bool child_int(const resp_reply *r, size_t i, int64_t *ret_value);
+bool child_count(const resp_reply *r, size_t i, uint64_t *ret_value);    /* not negative */
+const resp_node *child_string(const resp_reply *r, size_t i);            /* NULL: none */
+bool child_lease(const resp_reply *r, size_t i, lease_id *ret_lease);
+bool has_children(const resp_reply *r, int64_t count);
+
+/* What can be added to an instant without a thought for overflow. */
+bool is_time(int64_t us);
+bool is_remaining(int64_t ms, int64_t most);
+
+#endif
