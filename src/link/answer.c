@@ -57,11 +57,12 @@ static bool is_message(const resp_reply *reply)
     && is_word(resp_child(reply, root, 0), "message");
 }
 
-static bool is_message_for(const link *l, const resp_reply *reply)
+/* Of our own inbox or of a further channel: whoever subscribed knows his. */
+static bool is_whole_message(const resp_reply *reply)
 {
   const resp_node *root = resp_root(reply);
 
-  return is_word(resp_child(reply, root, 1), l->channel)
+  return resp_child(reply, root, 1)->kind == RESP_STRING
     && resp_child(reply, root, 2)->kind == RESP_STRING;
 }
 
@@ -87,6 +88,30 @@ static void pong_read(link *l, const resp_reply *reply)
   if (said->kind == RESP_ERROR && l->role == LINK_COMMANDS)
     return;
   link_fault_reply(l, DIBS_ERR_PROTOCOL, "an unexpected answer to PING: ", said);
+}
+
+/* [word, channel, how many are left] */
+static bool is_about_channel(const resp_reply *reply, const char *word)
+{
+  const resp_node *root = resp_root(reply);
+
+  return root->kind == RESP_ARRAY && root->integer == 3
+    && is_word(resp_child(reply, root, 0), word)
+    && resp_child(reply, root, 1)->kind == RESP_STRING;
+}
+
+/* True when a further channel stands. One that an ACL forbids leaves the others as they
+ * are. */
+static bool channel_answered(link *l, question_kind kind, const resp_reply *reply)
+{
+  const resp_node *said = resp_root(reply);
+
+  if (is_about_channel(reply, kind == QUESTION_CHANNEL ? "subscribe" : "unsubscribe"))
+    return kind == QUESTION_CHANNEL;
+  if (said->kind != RESP_ERROR
+      || resp_fault_of(said->bytes, said->size) != RESP_FAULT_DENIED)
+    link_fault_reply(l, DIBS_ERR_PROTOCOL, "an unexpected answer about a channel: ", said);
+  return false;
 }
 
 static bool question_take(link *l, question *ret_question)
@@ -117,7 +142,7 @@ bool link_reply(link *l, resp_reply *reply, instant now, link_event *ret_event)
 
   (void)now;
   if (l->role == LINK_INBOX && l->state == LINK_READY && is_message(reply)) {
-    if (is_message_for(l, reply)) {
+    if (is_whole_message(reply)) {
       *ret_event = (link_event){ .kind = LINK_EVENT_MESSAGE, .reply = reply };
       return true;
     }
@@ -129,6 +154,11 @@ bool link_reply(link *l, resp_reply *reply, instant now, link_event *ret_event)
     return true;
   } else if (q.kind == QUESTION_PING) {
     pong_read(l, reply);
+  } else if (q.kind == QUESTION_CHANNEL || q.kind == QUESTION_UNSUBSCRIBE) {
+    if (channel_answered(l, q.kind, reply)) {
+      *ret_event = (link_event){ .kind = LINK_EVENT_SUBSCRIBED, .reply = reply };
+      return true;
+    }
   } else {
     is_event = link_greeting_answer(l, &q, reply, ret_event);
   }

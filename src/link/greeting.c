@@ -96,7 +96,9 @@ static const char *words_for(question_kind kind)
   case QUESTION_TIME: return "the server refuses TIME: ";
   case QUESTION_SUBSCRIBE: return "the server refuses SUBSCRIBE: ";
   case QUESTION_PING:
-  case QUESTION_COMMAND: break;
+  case QUESTION_COMMAND:
+  case QUESTION_CHANNEL:
+  case QUESTION_UNSUBSCRIBE: break;
   }
   return "the server refuses: ";
 }

@@ -140,6 +140,32 @@ dibs_status link_send(link *l, const buffer *command, uint64_t tag, instant now)
   return DIBS_OK;
 }
 
+static dibs_status channel_send(link *l, const char *word, question_kind kind,
+                                const void *channel, size_t size, instant now)
+{
+  resp_argument words[2] = { { word, strlen(word) }, { channel, size } };
+
+  assert(l->state == LINK_READY);
+  assert(l->role == LINK_INBOX);
+  if (link_unanswered(l) >= UNANSWERED_MAX || buffer_size(&l->output) > OUTPUT_BYTES_MAX
+      || !buffer_reserve(&l->unanswered, sizeof(question))
+      || !resp_command(&l->output, words, 2))
+    return DIBS_ERR_NO_MEMORY;
+  (void)link_expect(l, kind, 0, now);
+  l->last_traffic = now;
+  return DIBS_OK;
+}
+
+dibs_status link_subscribe(link *l, const void *channel, size_t size, instant now)
+{
+  return channel_send(l, "SUBSCRIBE", QUESTION_CHANNEL, channel, size, now);
+}
+
+dibs_status link_unsubscribe(link *l, const void *channel, size_t size, instant now)
+{
+  return channel_send(l, "UNSUBSCRIBE", QUESTION_UNSUBSCRIBE, channel, size, now);
+}
+
 const char *link_output(const link *l, size_t *ret_size)
 {
   *ret_size = buffer_size(&l->output);

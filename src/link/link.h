@@ -31,8 +31,8 @@ typedef struct link_settings {
 typedef enum link_event_kind {
   LINK_EVENT_READY = 1,   /* handshake through; server_us is known on LINK_COMMANDS */
   LINK_EVENT_ANSWER,      /* to the command with `tag` */
-  LINK_EVENT_MESSAGE,     /* on the subscribed channel: `reply` is the string payload's
-                             whole push, resp_child(.., 2) the payload */
+  LINK_EVENT_MESSAGE,     /* `reply` is the whole push: resp_child(.., 1) the channel,
+                             (.., 2) the payload, both strings */
   LINK_EVENT_SUBSCRIBED,  /* a channel of link_subscribe() stands: `reply` names it in
                              resp_child(.., 1) */
   LINK_EVENT_FAULT        /* must be disconnected: status and text say why */
@@ -66,6 +66,7 @@ dibs_status link_send(link *l, const buffer *command, uint64_t tag, instant now)
 size_t link_unanswered(const link *l);
 
 /* Further channels of a LINK_INBOX, READY. Forgotten when it closes: subscribe again.
+ * One that an ACL forbids is no fault: LINK_EVENT_SUBSCRIBED does not come.
  * DIBS_ERR_NO_MEMORY: not sent. */
 dibs_status link_subscribe(link *l, const void *channel, size_t size, instant now);
 dibs_status link_unsubscribe(link *l, const void *channel, size_t size, instant now);

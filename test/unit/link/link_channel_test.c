@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* Unit: link/answer.c, link.c - further channels on a ready inbox: subscribed, spoken on,
+ * forbidden, left, forgotten with the connection. */
+#include "link_fixture.h"
+
+#define CHANNEL "thing:{n}"
+#define STANDS "*3\r\n$9\r\nsubscribe\r\n$9\r\n" CHANNEL "\r\n:2\r\n"
+#define LEFT "*3\r\n$11\r\nunsubscribe\r\n$9\r\n" CHANNEL "\r\n:1\r\n"
+#define SPEAKS "*3\r\n$7\r\nmessage\r\n$9\r\n" CHANNEL "\r\n$1\r\n0\r\n"
+
+static void subscribe(fixture *f)
+{
+  assert_int_equal(link_subscribe(f->link, CHANNEL, strlen(CHANNEL), f->now), DIBS_OK);
+}
+
+/* The event's push says `words` as its child `i`. */
+static void expect_word(const fixture *f, size_t i, const char *words)
+{
+  const resp_node *n = resp_child(f->event.reply, resp_root(f->event.reply), i);
+
+  assert_int_equal(n->kind, RESP_STRING);
+  assert_string_equal(n->bytes, words);
+}
+
+static void a_further_channel_stands_and_speaks_under_its_name(void **state)
+{
+  fixture f;
+
+  (void)state;
+  fixture_begin(&f, LINK_INBOX);
+  fixture_make_ready(&f);
+  subscribe(&f);
+  expect_output(&f, "*2\r\n$9\r\nSUBSCRIBE\r\n$9\r\n" CHANNEL "\r\n");
+  expect_nothing(&f);
+  peer_says(&f, STANDS SPEAKS);
+  expect_event(&f, LINK_EVENT_SUBSCRIBED);
+  expect_word(&f, 1, CHANNEL);
+  resp_reply_free(f.event.reply);
+  expect_event(&f, LINK_EVENT_MESSAGE);
+  expect_word(&f, 1, CHANNEL);
+  expect_word(&f, 2, "0");
+  resp_reply_free(f.event.reply);
+  expect_nothing(&f);
+  fixture_end(&f);
+}
+
+static void messages_between_question_and_answer_take_no_answer_away(void **state)
+{
+  fixture f;
+
+  (void)state;
+  fixture_begin(&f, LINK_INBOX);
+  fixture_make_ready(&f);
+  subscribe(&f);
+  peer_says(&f, MESSAGE("$2\r\nhi\r\n") STANDS);
+  expect_event(&f, LINK_EVENT_MESSAGE);
+  expect_word(&f, 1, "dibs:in1");
+  resp_reply_free(f.event.reply);
+  expect_event(&f, LINK_EVENT_SUBSCRIBED);
+  resp_reply_free(f.event.reply);
+  assert_int_equal(link_unanswered(f.link), 0);
+  fixture_end(&f);
+}
+
+static void a_channel_that_is_left_makes_no_event(void **state)
+{
+  fixture f;
+
+  (void)state;
+  fixture_begin(&f, LINK_INBOX);
+  fixture_make_ready(&f);
+  subscribe(&f);
+  take_output(&f);
+  assert_int_equal(link_unsubscribe(f.link, CHANNEL, strlen(CHANNEL), f.now), DIBS_OK);
+  expect_output(&f, "*2\r\n$11\r\nUNSUBSCRIBE\r\n$9\r\n" CHANNEL "\r\n");
+  peer_says(&f, STANDS SPEAKS LEFT);
+  expect_event(&f, LINK_EVENT_SUBSCRIBED);
+  resp_reply_free(f.event.reply);
+  expect_event(&f, LINK_EVENT_MESSAGE);
+  resp_reply_free(f.event.reply);
+  expect_nothing(&f);
+  assert_int_equal(link_state_of(f.link), LINK_READY);
+  fixture_end(&f);
+}
+
+static void a_forbidden_channel_leaves_the_inbox_as_it_is(void **state)
+{
+  fixture f;
+
+  (void)state;
+  fixture_begin(&f, LINK_INBOX);
+  fixture_make_ready(&f);
+  subscribe(&f);
+  peer_says(&f, "-NOPERM No permissions to access a channel\r\n" MESSAGE("$2\r\nhi\r\n"));
+  expect_event(&f, LINK_EVENT_MESSAGE);
+  resp_reply_free(f.event.reply);
+  expect_nothing(&f);
+  assert_int_equal(link_state_of(f.link), LINK_READY);
+  fixture_end(&f);
+}
+
+static void any_other_answer_about_a_channel_is_a_fault(void **state)
+{
+  static const char *const answers[] = { "-ERR what\r\n", "+OK\r\n", LEFT,
+                                         "*2\r\n$4\r\npong\r\n$0\r\n\r\n" };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+    fixture f;
+
+    fixture_begin(&f, LINK_INBOX);
+    fixture_make_ready(&f);
+    subscribe(&f);
+    peer_says(&f, answers[i]);
+    expect_fault(&f, DIBS_ERR_PROTOCOL, "about a channel");
+    fixture_end(&f);
+  }
+}
+
+static void a_channel_that_is_not_confirmed_in_time_is_a_fault(void **state)
+{
+  fixture f;
+
+  (void)state;
+  fixture_begin(&f, LINK_INBOX);
+  fixture_make_ready(&f);
+  subscribe(&f);
+  assert_int_equal(link_deadline(f.link).ns, instant_add(f.now, SPAN_MS(2000)).ns);
+  f.now = instant_add(f.now, SPAN_MS(2000));
+  link_tick(f.link, f.now);
+  expect_fault(&f, DIBS_ERR_UNREACHABLE, "no answer");
+  fixture_end(&f);
+}
+
+static void refused_memory_subscribes_nothing(void **state)
+{
+  char channel[60000];
+  size_t size;
+  fixture f;
+
+  (void)state;
+  memset(channel, 'c', sizeof(channel));
+  fixture_begin(&f, LINK_INBOX);
+  fixture_make_ready(&f);
+  for (size_t i = 0; i < 200; i++)          /* both buffers grow on the way */
+    assert_int_equal(link_subscribe(f.link, CHANNEL, strlen(CHANNEL), f.now), DIBS_OK);
+  take_output(&f);
+  f.heap.fail_at = f.heap.asked + 1;
+  assert_int_equal(link_subscribe(f.link, channel, sizeof(channel), f.now),
+                   DIBS_ERR_NO_MEMORY);
+  link_output(f.link, &size);
+  assert_int_equal(size, 0);
+  assert_int_equal(link_unanswered(f.link), 200);
+  fixture_end(&f);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_further_channel_stands_and_speaks_under_its_name),
+    cmocka_unit_test(messages_between_question_and_answer_take_no_answer_away),
+    cmocka_unit_test(a_channel_that_is_left_makes_no_event),
+    cmocka_unit_test(a_forbidden_channel_leaves_the_inbox_as_it_is),
+    cmocka_unit_test(any_other_answer_about_a_channel_is_a_fault),
+    cmocka_unit_test(a_channel_that_is_not_confirmed_in_time_is_a_fault),
+    cmocka_unit_test(refused_memory_subscribes_nothing),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
