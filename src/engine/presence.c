@@ -31,7 +31,7 @@ static void send(engine *e, const resp_argument *arguments, size_t count, uint64
     connection_send(e, &e->scratch, tag, now);
 }
 
-void presence_announce(engine *e, instant now)
+static void announce(engine *e, instant now)
 {
   char key[KEY_TEXT_SIZE], pid[24];
   text k = client_key(e, key, sizeof(key)), p = text_over(pid, sizeof(pid));
@@ -45,8 +45,6 @@ void presence_announce(engine *e, instant now)
                              RESP_TEXT(PRESENCE_TTL) };
   resp_argument info[] = { RESP_TEXT("INFO"), RESP_TEXT("memory") };
 
-  if (e->is_announced && instant_before(now, e->announce_again_at))
-    return;
   text_add_int(&p, e->settings.pid);
   hset[5].size = p.used;
   e->is_announced = true;
@@ -55,6 +53,12 @@ void presence_announce(engine *e, instant now)
   send(e, expire, sizeof(expire) / sizeof(expire[0]), TAG_IGNORED, now);
   if (!e->memory_was_checked)
     send(e, info, 2, TAG_MEMORY, now);
+}
+
+void presence_announce(engine *e, instant now)
+{
+  if (!e->is_announced || !instant_before(now, e->announce_again_at))
+    announce(e, now);
 }
 
 bool presence_farewell(engine *e, instant now)
