@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+#include "dialect/native_guard.h"
+#include "dialect/parts.h"
+
 #define KIND ":m:"
 #define KIND_SIZE (sizeof(KIND) - 1)
 
@@ -41,9 +44,9 @@ const char *native_prefix_fault(const char *prefix)
   return NULL;
 }
 
-/* Whether the server would hash only a part of these bytes. */
-static bool has_tag(const char *bytes, size_t size)
+bool native_has_tag(const void *name, size_t size)
 {
+  const char *bytes = name;
   const char *open = size > 0 ? memchr(bytes, '{', size) : NULL;
   const char *close;
 
@@ -53,17 +56,22 @@ static bool has_tag(const char *bytes, size_t size)
   return close != NULL && close > open + 1;
 }
 
-void native_key(const native *n, const void *name, size_t size, text *out)
+void tagged_write(const native *n, const char *kind, const void *name, size_t size, text *out)
 {
-  bool keeps = has_tag(name, size);
+  bool keeps = native_has_tag(name, size);
 
   text_add(out, n->prefix);
-  text_add(out, KIND);
+  text_add(out, kind);
   if (!keeps)
     text_add(out, "{");
   text_add_bytes(out, name, size);
   if (!keeps)
     text_add(out, "}");
+}
+
+void native_key(const native *n, const void *name, size_t size, text *out)
+{
+  tagged_write(n, KIND, name, size, out);
 }
 
 bool native_key_name(const native *n, const char *key, size_t size, const char **ret_name,
@@ -76,10 +84,11 @@ bool native_key_name(const native *n, const char *key, size_t size, const char *
     return false;
   key += prefix + KIND_SIZE;
   size -= prefix + KIND_SIZE;
-  if (size > 2 && key[0] == '{' && key[size - 1] == '}' && !has_tag(key + 1, size - 2)) {
+  if (size > 2 && key[0] == '{' && key[size - 1] == '}' &&
+      !native_has_tag(key + 1, size - 2)) {
     key++;
     size -= 2;
-  } else if (!has_tag(key, size)) {
+  } else if (!native_has_tag(key, size)) {
     return false;
   }
   if (native_name_fault(key, size) != NULL)

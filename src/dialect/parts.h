@@ -29,6 +29,10 @@ bool asker_read(const char *bytes, size_t size, char ret_client[CLIENT_ID_SIZE],
                 uint32_t *ret_set);
 bool words_take_asker(words *w, char end, char ret_client[CLIENT_ID_SIZE], uint32_t *ret_set);
 
+/* `<prefix><kind>{N}`, or without the braces where N brings a tag: all keys and channels of
+ * one name are on one node. */
+void tagged_write(const native *n, const char *kind, const void *name, size_t size, text *out);
+
 bool client_id_read(const char *bytes, size_t size, char ret_client[CLIENT_ID_SIZE]);
 
 #endif

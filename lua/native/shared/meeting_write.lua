@@ -1,0 +1,35 @@
+-- SPDX-License-Identifier: MIT
+-- How a meeting changes. Who calls these has set `channel`. On a full server the first write
+-- decides: PEXPIRE allocates nothing, and what follows it is not refused.
+local function meeting_text(m)
+  return string.format('bar %.0f %.0f %d %.0f %.0f %.0f %.0f %.0f %.0f %.0f', m.parties,
+    m.generation, m.is_broken, m.arrived, m.base, m.next, m.first, m.last, m.kept, m.earliest)
+end
+-- The next meeting begins empty.
+local function meeting_end(m)
+  m.generation, m.last, m.base = m.generation + 1, m.base, m.next
+  m.is_broken, m.arrived, m.earliest = 0, 0, 0
+end
+local function meeting_tell()
+  redis.pcall('PUBLISH', channel, 'look')
+end
+local function meeting_break(m)
+  m.is_broken = 1
+  redis.call('HSET', KEYS[1], 's', meeting_text(m))
+  meeting_tell()
+end
+-- A new arrival brings at most two old memories to an end: so they stay as many as they are.
+local function meeting_forget(m)
+  for _ = 1, 2 do
+    if m.last - m.first <= 1024 then
+      return
+    end
+    local party, generation = string.match(redis.call('HGET', KEYS[1], 'i' .. m.first) or '',
+      '^(%S+) (%d+) ')
+    if party then
+      redis.call('HDEL', KEYS[1], 'i' .. m.first, 'a' .. party, 'x' .. generation - 1)
+      m.kept = math.max(m.kept, generation + 1)
+    end
+    m.first = m.first + 1
+  end
+end
