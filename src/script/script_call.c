@@ -3,40 +3,49 @@
  * or EVAL with the text when the server does not know it yet. */
 #include "script/script.h"
 
-#include <assert.h>
 #include <string.h>
 
-/* The largest call is a renewal of 100 leases: a key each, and a few words for each. */
-#define KEYS_MAX 100
-#define ARGUMENTS_MAX 260
-#define WORDS_MAX (3 + KEYS_MAX + ARGUMENTS_MAX)
+/* Enough for a renewal of 100 leases: a key each, and a few words for each. Larger ones,
+ * writes of many fields, have their words in memory of their own. */
+#define WORDS_FEW 363
+
+static size_t add_words(resp_argument *words, size_t used, const resp_argument *more,
+                        size_t count)
+{
+  if (count > 0)
+    memcpy(words + used, more, count * sizeof(*more));
+  return used + count;
+}
+
+static size_t add_script(resp_argument *words, const script *s, bool with_text)
+{
+  words[0] = with_text ? RESP_TEXT("EVAL") : RESP_TEXT("EVALSHA");
+  words[1] = with_text ? (resp_argument){ s->bytes, s->size }
+                       : (resp_argument){ s->sha1, 40 };
+  return 2;
+}
 
 bool script_call(buffer *out, const script *s, bool with_text,
                  const resp_argument *keys, size_t key_count,
                  const resp_argument *arguments, size_t argument_count)
 {
-  resp_argument words[WORDS_MAX];
+  resp_argument few[WORDS_FEW], *words = few;
+  size_t used, total = 3 + key_count + argument_count;
   char number[24];
   text number_text = text_over(number, sizeof(number));
-  size_t used = 0;
+  bool is_done;
 
-  assert(key_count <= KEYS_MAX);
-  assert(argument_count <= ARGUMENTS_MAX);
-
+  if (total > WORDS_FEW)
+    words = mem_alloc(&out->memory, total * sizeof(*words));
+  if (words == NULL)
+    return false;
   text_add_uint(&number_text, key_count);
-  if (with_text) {
-    words[used++] = RESP_TEXT("EVAL");
-    words[used++] = (resp_argument){ s->bytes, s->size };
-  } else {
-    words[used++] = RESP_TEXT("EVALSHA");
-    words[used++] = (resp_argument){ s->sha1, 40 };
-  }
+  used = add_script(words, s, with_text);
   words[used++] = (resp_argument){ number, number_text.used };
-  if (key_count > 0)
-    memcpy(words + used, keys, key_count * sizeof(*keys));
-  used += key_count;
-  if (argument_count > 0)
-    memcpy(words + used, arguments, argument_count * sizeof(*arguments));
-  used += argument_count;
-  return resp_command(out, words, used);
+  used = add_words(words, used, keys, key_count);
+  used = add_words(words, used, arguments, argument_count);
+  is_done = resp_command(out, words, used);
+  if (words != few)
+    mem_free(&out->memory, words);
+  return is_done;
 }

@@ -1,0 +1,10 @@
+-- SPDX-License-Identifier: MIT
+-- Removes fields of a hash, unless a newer fence was seen. Property S2; theme 4. HDEL comes
+-- first: a full server takes the fence behind a write that needs no memory.
+-- KEYS, ARGV 1 to 4 as shared/guard.lua says    ARGV 5 ... fields
+-- answers as guarded_set
+local kinds = { none = true, hash = true }
+--@include guard
+redis.call('HDEL', KEYS[1], unpack(ARGV, 5))
+remember()
+return 1

@@ -1,0 +1,37 @@
+-- SPDX-License-Identifier: MIT
+-- Adds to a number, once, unless a newer fence was seen. Properties S2 S8; theme 4.
+-- KEYS 1, 2 as shared/guard.lua says  3 `<settled> <number>=<result> ...`: what C counted on
+--      this key and may not know of; an hour
+-- ARGV 1 to 4 as shared/guard.lua says  5 what to add
+-- answers {1, the sum as text}, also to a repetition, whatever was written since; 0, 2 as
+--         guarded_set
+local kinds = { none = true, string = true }
+local kept, below = '', ARGV[4]
+local counted = redis.call('MGET', KEYS[3])[1]
+if counted then
+  for number, result in string.gmatch(counted, '(%d+)=(%-?%d+)') do
+    if number == ARGV[3] then
+      return { 1, result }
+    end
+    if number + 0 >= ARGV[4] + 0 then
+      kept = kept .. ' ' .. number .. '=' .. result
+    end
+  end
+  below = string.format('%.0f', math.max(string.match(counted, '^%d+') or 0, ARGV[4]))
+  if ARGV[3] + 0 < below + 0 then
+    return 2
+  end
+end
+--@include guard
+local value = redis.call('GET', KEYS[1])
+if value and not string.find(value, '^%-?%d+$') then
+  return redis.error_reply('WRONGTYPE this key does not hold a number')
+end
+local done = redis.pcall('INCRBY', KEYS[1], ARGV[5])
+if type(done) == 'table' then
+  return done
+end
+value = redis.call('GET', KEYS[1])
+redis.call('SET', KEYS[3], below .. kept .. ' ' .. ARGV[3] .. '=' .. value, 'PX', 3600000)
+remember()
+return { 1, value }

@@ -1,0 +1,13 @@
+-- SPDX-License-Identifier: MIT
+-- Sets a string, unless a newer fence was seen. Property S2; theme 4.
+-- KEYS, ARGV 1 to 4 as shared/guard.lua says    ARGV 5 value  6 ttl ms (0: none)
+-- answers 1 written   0 fenced   2 late: a copy of a writing that is settled; nothing done
+local kinds = { none = true, string = true }
+--@include guard
+if ARGV[6] == '0' then
+  redis.call('SET', KEYS[1], ARGV[5])
+else
+  redis.call('SET', KEYS[1], ARGV[5], 'PX', ARGV[6])
+end
+remember()
+return 1

@@ -1,0 +1,37 @@
+-- SPDX-License-Identifier: MIT
+-- In front of a guarded write: the types of both keys, the fence, and copies that come late.
+-- Behind it, remember(). doc/design/protocol.md 13. `kinds`, set before: what KEYS[1] may be.
+-- KEYS 1 the program's key  2 its fence: `<highest applied> <client of the last> <settled>`
+-- ARGV 1 fence  2 C  3 number of this writing  4 C's writings on this key below are settled
+-- Fences exceed 2^53: their digits are compared, by length and then by bytes.
+local stored = redis.call('MGET', KEYS[2])[1]
+local seen, writer, settled = '0', '', '0'
+if stored then
+  seen, writer, settled = string.match(stored, '^([1-9]%d*) (%S+) (%d+)$')
+end
+if not seen or not stored and redis.call('EXISTS', KEYS[2]) == 1 then
+  return redis.error_reply('WRONGTYPE the key of the fence does not hold a fence of dibs')
+end
+if not kinds[redis.call('TYPE', KEYS[1]).ok] then
+  return redis.error_reply('WRONGTYPE this key holds another kind of value')
+end
+if #ARGV[1] < #seen or #ARGV[1] == #seen and ARGV[1] < seen then
+  return 0
+end
+if ARGV[1] == seen and ARGV[2] == writer then
+  if ARGV[3] + 0 < settled + 0 then
+    return 2
+  end
+  settled = string.format('%.0f', math.max(settled, ARGV[4]))
+else
+  settled = ARGV[4]
+end
+-- The fence outlives the key by a day, so that an old write still finds it.
+local function remember()
+  local value, left = ARGV[1] .. ' ' .. ARGV[2] .. ' ' .. settled, redis.call('PTTL', KEYS[1])
+  if left == -1 then
+    redis.call('SET', KEYS[2], value)
+  else
+    redis.call('SET', KEYS[2], value, 'PX', string.format('%.0f', math.max(left, 0) + 86400000))
+  end
+end

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: MIT */
+/* The scripts of the guarded writes, on a real server (S2, theme 4): which fences are let in,
+ * what is refused before anything is written, how long fences live, and that nothing counts
+ * twice. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialect/native_guard.h"
+#include "server.h"
+#include "world.h"
+
+#define KEY "stock"
+#define FENCE_KEY "dibs:f:{stock}"
+#define DAY_MS 86400000
+
+static struct world *w;
+
+/* What the next calls say; settled 0: everything before this very number. */
+static uint64_t number, settled;
+
+static guard_call call_of(uint64_t fence)
+{
+  return (guard_call){ .key = KEY, .key_size = strlen(KEY), .fence = fence,
+                       .number = number, .settled = settled != 0 ? settled : number };
+}
+
+static const resp_reply *send_all(void)
+{
+  const resp_reply *r = world_raw(w, world_buffer(w));
+
+  buffer_clear(world_buffer(w));
+  return r;
+}
+
+/* The outcome of what is in the world's buffer, which the server must not refuse. */
+static guard_outcome outcome(int64_t *ret_value)
+{
+  const resp_reply *r = send_all();
+  guard_outcome o;
+
+  if (resp_root(r)->kind == RESP_ERROR)
+    fail_msg("%s", resp_root(r)->bytes);
+  assert_true(native_guard_answer(r, &o, ret_value));
+  return o;
+}
+
+/* The error of what is in the world's buffer. */
+static resp_fault fault(void)
+{
+  const resp_node *root = resp_root(send_all());
+
+  assert_int_equal(root->kind, RESP_ERROR);
+  return resp_fault_of(root->bytes, root->size);
+}
+
+static void say_set(int who, uint64_t fence, const char *value, int64_t ttl_ms)
+{
+  guard_call c;
+
+  number++;
+  c = call_of(fence);
+  assert_true(native_guarded_set(world_native(w, who), world_buffer(w), false, &c,
+                                 (resp_argument){ value, strlen(value) }, ttl_ms));
+}
+
+static void say_hset(uint64_t fence, const char *field, const char *value)
+{
+  resp_argument words[2] = { { field, strlen(field) }, { value, strlen(value) } };
+  guard_call c;
+
+  number++;
+  c = call_of(fence);
+  assert_true(native_guarded_hset(world_native(w, ANNA), world_buffer(w), false, &c, words,
+                                  2));
+}
+
+static void say_hdel(uint64_t fence, const char *field)
+{
+  resp_argument word = { field, strlen(field) };
+  guard_call c;
+
+  number++;
+  c = call_of(fence);
+  assert_true(native_guarded_hdel(world_native(w, ANNA), world_buffer(w), false, &c, &word,
+                                  1));
+}
+
+static void say_del(uint64_t fence)
+{
+  guard_call c;
+
+  number++;
+  c = call_of(fence);
+  assert_true(native_guarded_del(world_native(w, ANNA), world_buffer(w), false, &c));
+}
+
+/* The same number says: this is a repetition. */
+static void say_incr_as(int who, uint64_t its_number, uint64_t fence, int64_t by)
+{
+  guard_call c;
+
+  number = its_number;
+  c = call_of(fence);
+  assert_true(native_guarded_incr(world_native(w, who), world_buffer(w), false, &c, by));
+}
+
+static guard_outcome set(uint64_t fence, const char *value)
+{
+  say_set(ANNA, fence, value, 0);
+  return outcome(NULL);
+}
+
+static guard_outcome hset(uint64_t fence, const char *field, const char *value)
+{
+  say_hset(fence, field, value);
+  return outcome(NULL);
+}
+
+/* The sum, or -1 when fenced, -2 when late. */
+static int64_t incr_as(int who, uint64_t its_number, uint64_t fence, int64_t by)
+{
+  int64_t sum;
+
+  say_incr_as(who, its_number, fence, by);
+  switch (outcome(&sum)) {
+  case GUARD_WRITTEN: return sum;
+  case GUARD_FENCED: return -1;
+  default: return -2;
+  }
+}
+
+static int64_t incr(uint64_t fence, int64_t by) { return incr_as(ANNA, number + 1, fence, by); }
+
+static const char *get(const char *key)
+{
+  return test_server_command(world_server(w), "GET %s", key);
+}
+
+static long long pttl(const char *key)
+{
+  return test_server_integer(world_server(w), "PTTL %s", key);
+}
+
+static void expect_untouched(const char *digest)
+{
+  assert_string_equal(test_server_command(world_server(w), "DEBUG DIGEST"), digest);
+}
+
+/* ---- the rule ---- */
+
+static void a_newer_or_equal_fence_writes_an_older_one_does_not(void **state)
+{
+  (void)state;
+  assert_int_equal(set(7, "a"), GUARD_WRITTEN);
+  assert_int_equal(set(7, "b"), GUARD_WRITTEN);
+  assert_int_equal(set(8, "c"), GUARD_WRITTEN);
+  assert_int_equal(set(7, "d"), GUARD_FENCED);
+  assert_string_equal(get(KEY), "c");
+  assert_int_equal(strncmp(get(FENCE_KEY), "8 ", 2), 0);
+}
+
+/* As doubles neighbours here are equal, and as text 9 is more than 10. */
+static void fences_are_compared_as_numbers_of_any_length(void **state)
+{
+  static const uint64_t rising[] = { 1, 2, 9, 10, 11, 99, 100, 9007199254740991u,
+    9007199254740992u, 9007199254740993u, 9007199254740994u, 1843200000000000000u,
+    1843200000000000001u, 9223372036854775806u, 9223372036854775807u };
+  char value[24];
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(rising) / sizeof(rising[0]); i++) {
+    snprintf(value, sizeof(value), "%zu", i);
+    assert_int_equal(set(rising[i], value), GUARD_WRITTEN);
+    for (size_t j = 0; j < i; j++)
+      assert_int_equal(set(rising[j], "old"), GUARD_FENCED);
+    assert_string_equal(get(KEY), value);
+  }
+}
+
+static void every_kind_of_write_is_refused_when_fenced(void **state)
+{
+  const char *digest;
+
+  (void)state;
+  assert_int_equal(hset(5, "a", "1"), GUARD_WRITTEN);
+  digest = test_server_command(world_server(w), "DEBUG DIGEST");
+  assert_int_equal(hset(4, "a", "2"), GUARD_FENCED);
+  say_hdel(4, "a");
+  assert_int_equal(outcome(NULL), GUARD_FENCED);
+  say_del(4);
+  assert_int_equal(outcome(NULL), GUARD_FENCED);
+  expect_untouched(digest);
+  test_server_command(world_server(w), "DEL " KEY);
+  assert_int_equal(incr(4, 1), -1);
+  assert_string_equal(get(KEY), "(nil)");
+}
+
+static void a_hash_gets_and_loses_fields(void **state)
+{
+  (void)state;
+  assert_int_equal(hset(5, "a", "1"), GUARD_WRITTEN);
+  assert_int_equal(hset(5, "b", ""), GUARD_WRITTEN);
+  say_hdel(6, "a");
+  assert_int_equal(outcome(NULL), GUARD_WRITTEN);
+  assert_string_equal(test_server_command(world_server(w), "HGETALL " KEY), "[b, ]");
+}
+
+static void a_thousand_fields_go_at_once(void **state)
+{
+  static char names[GUARD_FIELDS_MAX][8];
+  resp_argument words[2 * GUARD_FIELDS_MAX], only[GUARD_FIELDS_MAX];
+  guard_call c;
+
+  (void)state;
+  for (size_t i = 0; i < GUARD_FIELDS_MAX; i++) {
+    snprintf(names[i], sizeof(names[i]), "f%zu", i);
+    only[i] = words[2 * i] = words[2 * i + 1] =
+      (resp_argument){ names[i], strlen(names[i]) };
+  }
+  number++;
+  c = call_of(1);
+  assert_true(native_guarded_hset(world_native(w, ANNA), world_buffer(w), false, &c, words,
+                                  2 * GUARD_FIELDS_MAX));
+  assert_int_equal(outcome(NULL), GUARD_WRITTEN);
+  assert_int_equal(test_server_integer(world_server(w), "HLEN " KEY), GUARD_FIELDS_MAX);
+  assert_true(native_guarded_hdel(world_native(w, ANNA), world_buffer(w), false, &c, only,
+                                  GUARD_FIELDS_MAX));
+  assert_int_equal(outcome(NULL), GUARD_WRITTEN);
+  assert_int_equal(test_server_integer(world_server(w), "EXISTS " KEY), 0);
+}
+
+/* ---- refused before any write ---- */
+
+static void a_key_of_another_kind_is_refused_and_left_alone(void **state)
+{
+  const char *digest;
+
+  (void)state;
+  test_server_command(world_server(w), "RPUSH " KEY " x");
+  digest = test_server_command(world_server(w), "DEBUG DIGEST");
+  say_set(ANNA, 1, "v", 0);
+  assert_int_equal(fault(), RESP_FAULT_WRONG_TYPE);
+  say_hset(1, "f", "v");
+  assert_int_equal(fault(), RESP_FAULT_WRONG_TYPE);
+  say_hdel(1, "f");
+  assert_int_equal(fault(), RESP_FAULT_WRONG_TYPE);
+  say_incr_as(ANNA, number + 1, 1, 1);
+  assert_int_equal(fault(), RESP_FAULT_WRONG_TYPE);
+  expect_untouched(digest);
+  test_server_command(world_server(w), "FLUSHALL");
+  test_server_command(world_server(w), "SET " KEY " text");
+  digest = test_server_command(world_server(w), "DEBUG DIGEST");
+  say_hset(1, "f", "v");
+  assert_int_equal(fault(), RESP_FAULT_WRONG_TYPE);
+  say_incr_as(ANNA, number + 1, 1, 1);
+  assert_int_equal(fault(), RESP_FAULT_WRONG_TYPE);
+  expect_untouched(digest);
+}
+
+static void a_fence_key_of_another_kind_is_refused_and_left_alone(void **state)
+{
+  static const char *const strange[] = { "HSET " FENCE_KEY " f 1", "SET " FENCE_KEY " words",
+                                         "SET " FENCE_KEY " 007", "SET " FENCE_KEY " 1.5e9" };
+  const char *digest;
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(strange) / sizeof(strange[0]); i++) {
+    test_server_command(world_server(w), "FLUSHALL");
+    test_server_command(world_server(w), strange[i]);
+    digest = test_server_command(world_server(w), "DEBUG DIGEST");
+    say_set(ANNA, 9, "v", 0);
+    assert_int_equal(fault(), RESP_FAULT_WRONG_TYPE);
+    say_hset(9, "f", "v");
+    assert_int_equal(fault(), RESP_FAULT_WRONG_TYPE);
+    say_hdel(9, "f");
+    assert_int_equal(fault(), RESP_FAULT_WRONG_TYPE);
+    say_del(9);
+    assert_int_equal(fault(), RESP_FAULT_WRONG_TYPE);
+    say_incr_as(ANNA, number + 1, 9, 1);
+    assert_int_equal(fault(), RESP_FAULT_WRONG_TYPE);
+    expect_untouched(digest);
+  }
+}
+
+static void a_sum_that_would_overflow_is_refused_and_writes_nothing(void **state)
+{
+  const char *digest;
+
+  (void)state;
+  test_server_command(world_server(w), "SET " KEY " 9223372036854775807");
+  digest = test_server_command(world_server(w), "DEBUG DIGEST");
+  say_incr_as(ANNA, 1, 1, 1);
+  assert_int_equal(fault(), RESP_FAULT_OTHER);
+  expect_untouched(digest);
+  assert_int_equal(incr_as(ANNA, 2, 1, -7), 9223372036854775800);
+}
+
+static void a_full_server_refuses_what_needs_memory_and_removes_all_the_same(void **state)
+{
+  const char *digest;
+
+  (void)state;
+  assert_int_equal(hset(5, "a", "1"), GUARD_WRITTEN);
+  assert_int_equal(hset(5, "b", "1"), GUARD_WRITTEN);
+  digest = test_server_command(world_server(w), "DEBUG DIGEST");
+  test_server_command(world_server(w), "CONFIG SET maxmemory 1");
+  say_hset(6, "a", "2");
+  assert_int_equal(fault(), RESP_FAULT_REFUSED);
+  expect_untouched(digest);
+  say_hdel(6, "a");
+  assert_int_equal(outcome(NULL), GUARD_WRITTEN);
+  assert_int_equal(strncmp(get(FENCE_KEY), "6 ", 2), 0);
+  say_del(7);
+  assert_int_equal(outcome(NULL), GUARD_WRITTEN);
+  assert_int_equal(strncmp(get(FENCE_KEY), "7 ", 2), 0);
+  digest = test_server_command(world_server(w), "DEBUG DIGEST");
+  say_set(ANNA, 8, "v", 0);
+  assert_int_equal(fault(), RESP_FAULT_REFUSED);
+  say_incr_as(ANNA, number + 1, 8, 1);
+  assert_int_equal(fault(), RESP_FAULT_REFUSED);
+  expect_untouched(digest);
+}
+
+/* ---- how long fences live ---- */
+
+static void the_fence_of_a_key_without_end_has_none(void **state)
+{
+  (void)state;
+  assert_int_equal(set(1, "v"), GUARD_WRITTEN);
+  assert_int_equal(pttl(KEY), -1);
+  assert_int_equal(pttl(FENCE_KEY), -1);
+}
+
+static void the_fence_outlives_its_key_by_a_day(void **state)
+{
+  (void)state;
+  say_set(ANNA, 1, "v", 5000);
+  assert_int_equal(outcome(NULL), GUARD_WRITTEN);
+  assert_in_range(pttl(KEY), 1, 5000);
+  assert_in_range(pttl(FENCE_KEY), DAY_MS - 1000, DAY_MS + 5000);
+  assert_int_equal(set(2, "for ever"), GUARD_WRITTEN);
+  assert_int_equal(pttl(FENCE_KEY), -1);
+}
+
+static void a_removed_key_leaves_its_fence_for_a_day(void **state)
+{
+  (void)state;
+  assert_int_equal(set(3, "v"), GUARD_WRITTEN);
+  say_del(3);
+  assert_int_equal(outcome(NULL), GUARD_WRITTEN);
+  assert_string_equal(get(KEY), "(nil)");
+  assert_in_range(pttl(FENCE_KEY), DAY_MS - 60000, DAY_MS);
+  assert_int_equal(set(2, "old"), GUARD_FENCED);
+  /* So does the last field of a hash. */
+  test_server_command(world_server(w), "FLUSHALL");
+  assert_int_equal(hset(3, "f", "v"), GUARD_WRITTEN);
+  assert_int_equal(pttl(FENCE_KEY), -1);
+  say_hdel(3, "f");
+  assert_int_equal(outcome(NULL), GUARD_WRITTEN);
+  assert_in_range(pttl(FENCE_KEY), DAY_MS - 60000, DAY_MS);
+}
+
+static void a_sum_keeps_the_end_of_its_key(void **state)
+{
+  (void)state;
+  test_server_command(world_server(w), "SET " KEY " 5 PX 60000");
+  assert_int_equal(incr(1, 1), 6);
+  assert_in_range(pttl(KEY), 1, 60000);
+  assert_in_range(pttl(FENCE_KEY), DAY_MS, DAY_MS + 60000);
+}
+
+/* ---- copies that come twice or late ---- */
+
+static void a_repeated_sum_counts_once(void **state)
+{
+  (void)state;
+  assert_int_equal(incr_as(ANNA, 1, 5, 10), 10);
+  assert_int_equal(incr_as(ANNA, 1, 5, 10), 10);
+  assert_int_equal(incr_as(ANNA, 2, 5, 10), 20);
+  assert_int_equal(incr_as(BERT, 1, 5, 1), 21);
+  assert_string_equal(get(KEY), "21");
+}
+
+static void a_repeated_sum_counts_once_also_behind_a_newer_fence(void **state)
+{
+  (void)state;
+  assert_int_equal(incr_as(ANNA, 1, 5, 10), 10);
+  assert_int_equal(incr_as(BERT, 1, 6, 1), 11);
+  say_set(BERT, 7, "100", 0);
+  assert_int_equal(outcome(NULL), GUARD_WRITTEN);
+  /* It is told what it did, not that it was fenced. */
+  assert_int_equal(incr_as(ANNA, 1, 5, 10), 10);
+  assert_string_equal(get(KEY), "100");
+  assert_int_equal(incr_as(ANNA, 2, 5, 10), -1);
+  assert_string_equal(get(KEY), "100");
+}
+
+/* Many threads of one holder, none of which has heard yet. */
+static void sums_that_are_not_settled_are_all_remembered(void **state)
+{
+  (void)state;
+  settled = 1;
+  for (uint64_t i = 1; i <= 50; i++)
+    assert_int_equal(incr_as(ANNA, i, 5, 1), i);
+  for (uint64_t i = 50; i >= 1; i--)
+    assert_int_equal(incr_as(ANNA, i, 5, 1), i);
+  assert_string_equal(get(KEY), "50");
+}
+
+static void what_is_settled_is_forgotten_and_its_copies_do_nothing(void **state)
+{
+  (void)state;
+  settled = 1;
+  assert_int_equal(incr_as(ANNA, 1, 5, 1), 1);
+  assert_int_equal(incr_as(ANNA, 2, 5, 1), 2);
+  settled = 2;
+  assert_int_equal(incr_as(ANNA, 3, 5, 1), 3);
+  assert_string_equal(get("dibs:c:{stock}:AAAAAAAAAAAAAAAAAAAAAA"), "2 2=2 3=3");
+  assert_in_range(pttl("dibs:c:{stock}:AAAAAAAAAAAAAAAAAAAAAA"), HOUR_MS - 60000, HOUR_MS);
+  settled = 1;
+  assert_int_equal(incr_as(ANNA, 1, 5, 1), -2);
+  assert_int_equal(incr_as(ANNA, 2, 5, 1), 2);
+  assert_string_equal(get(KEY), "3");
+}
+
+/* Numbers that are lower, but not settled, are other threads' first sendings. */
+static void a_late_copy_of_a_settled_write_does_not_undo_a_later_one(void **state)
+{
+  (void)state;
+  number = 0;
+  assert_int_equal(set(5, "first"), GUARD_WRITTEN);        /* 1 */
+  assert_int_equal(set(5, "second"), GUARD_WRITTEN);       /* 2, and 1 is settled */
+  number = 0;
+  assert_int_equal(set(5, "first"), GUARD_LATE);
+  assert_string_equal(get(KEY), "second");
+  number = 3, settled = 3;
+  assert_int_equal(set(5, "fourth"), GUARD_WRITTEN);       /* 4; 3 is not settled */
+  number = 2, settled = 1;
+  assert_int_equal(set(5, "third"), GUARD_WRITTEN);
+  number = 1, settled = 1;
+  assert_int_equal(set(5, "second"), GUARD_LATE);
+  assert_string_equal(get(KEY), "third");
+}
+
+static void a_newer_fence_of_the_same_client_knows_nothing_of_late_copies(void **state)
+{
+  (void)state;
+  number = 10;
+  assert_int_equal(set(5, "a"), GUARD_WRITTEN);
+  number = 0;
+  assert_int_equal(set(6, "b"), GUARD_WRITTEN);
+  number = 10;
+  assert_int_equal(set(5, "a"), GUARD_FENCED);
+}
+
+/* ---- where the keys are ---- */
+
+/* The server's own word for it, from a server with Cluster switched on. */
+static void the_keys_of_a_guarded_write_are_in_one_slot(void **state)
+{
+  static const char *const keys[] = { "stock", "{user:7}:cart", "a{b}c", "two words", "{", "a{",
+                                      "{}", "a{}b", "x}y", "}" };
+  struct test_server_options options = { .has_cluster = true };
+  struct test_server *s = test_server_start_with(&options);
+  char fence[GUARD_KEY_TEXT_SIZE];
+  size_t refused = 0;
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+    text t = text_over(fence, sizeof(fence));
+
+    if (native_guard_fault(keys[i], strlen(keys[i])) != NULL) {
+      refused++;
+      continue;
+    }
+    native_fence_key(world_native(w, ANNA), keys[i], strlen(keys[i]), &t);
+    assert_int_equal(test_server_integer(s, "CLUSTER KEYSLOT %s", fence),
+                     test_server_integer(s, "CLUSTER KEYSLOT %s", keys[i]));
+  }
+  assert_int_equal(refused, 4);
+  test_server_stop(s);
+}
+
+static int clear(void **state)
+{
+  (void)state;
+  test_server_command(world_server(w), "CONFIG SET maxmemory 0");
+  world_clear(w);
+  number = settled = 0;
+  return 0;
+}
+
+static int start(void **state)
+{
+  static const char *const arguments[] = { "--enable-debug-command", "yes", NULL };
+
+  (void)state;
+  w = world_new(arguments);
+  return 0;
+}
+
+static int stop(void **state)
+{
+  (void)state;
+  w = world_free(w);
+  return 0;
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup(name, clear)
+  const struct CMUnitTest tests[] = {
+    CASE(a_newer_or_equal_fence_writes_an_older_one_does_not),
+    CASE(fences_are_compared_as_numbers_of_any_length),
+    CASE(every_kind_of_write_is_refused_when_fenced),
+    CASE(a_hash_gets_and_loses_fields),
+    CASE(a_thousand_fields_go_at_once),
+    CASE(a_key_of_another_kind_is_refused_and_left_alone),
+    CASE(a_fence_key_of_another_kind_is_refused_and_left_alone),
+    CASE(a_sum_that_would_overflow_is_refused_and_writes_nothing),
+    CASE(a_full_server_refuses_what_needs_memory_and_removes_all_the_same),
+    CASE(the_fence_of_a_key_without_end_has_none),
+    CASE(the_fence_outlives_its_key_by_a_day),
+    CASE(a_removed_key_leaves_its_fence_for_a_day),
+    CASE(a_sum_keeps_the_end_of_its_key),
+    CASE(a_repeated_sum_counts_once),
+    CASE(a_repeated_sum_counts_once_also_behind_a_newer_fence),
+    CASE(sums_that_are_not_settled_are_all_remembered),
+    CASE(what_is_settled_is_forgotten_and_its_copies_do_nothing),
+    CASE(a_late_copy_of_a_settled_write_does_not_undo_a_later_one),
+    CASE(a_newer_fence_of_the_same_client_knows_nothing_of_late_copies),
+    CASE(the_keys_of_a_guarded_write_are_in_one_slot),
+  };
+
+  return cmocka_run_group_tests(tests, start, stop);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* The calls of the guarded writes, word for word; their keys; their answers. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "answer_reader.h"
+#include "dialect/native_guard.h"
+
+#define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
+
+static const native here = { "dibs", ANNA };
+static const guard_call stock = { .key = "stock", .key_size = 5, .fence = INT64_MAX,
+                                  .number = 7, .settled = 4 };
+
+static void check_words(buffer *out, const script *s, const char *const *words, size_t count)
+{
+  resp_reply *r;
+
+  assert_true(buffer_append(out, "", 1));
+  r = reply_of(buffer_bytes(out));
+  assert_int_equal(resp_root(r)->integer, count + 2);
+  assert_string_equal(resp_child(r, resp_root(r), 1)->bytes, s->sha1);
+  for (size_t i = 0; i < count; i++)
+    assert_string_equal(resp_child(r, resp_root(r), i + 2)->bytes, words[i]);
+  resp_reply_free(r);
+  buffer_clear(out);
+}
+
+#define CHECK_WORDS(out, s, ...)                                                              \
+  do {                                                                                        \
+    static const char *const wanted[] = { __VA_ARGS__ };                                      \
+    check_words((out), (s), wanted, sizeof(wanted) / sizeof(wanted[0]));                      \
+  } while (0)
+
+#define HEAD "9223372036854775807", ANNA, "7", "4"
+
+static void each_call_says_its_keys_its_fence_and_its_number(void **state)
+{
+  resp_argument words[] = { RESP_TEXT("a"), RESP_TEXT(""), RESP_TEXT("b"), RESP_TEXT("2") };
+  buffer out;
+
+  (void)state;
+  buffer_init(&out, &reader_heap);
+  assert_true(native_guarded_set(&here, &out, false, &stock, RESP_TEXT("v"), 30));
+  CHECK_WORDS(&out, &script_native_guarded_set, "2", "stock", "dibs:f:{stock}", HEAD, "v",
+              "30");
+  assert_true(native_guarded_hset(&here, &out, false, &stock, words, 4));
+  CHECK_WORDS(&out, &script_native_guarded_hset, "2", "stock", "dibs:f:{stock}", HEAD, "a",
+              "", "b", "2");
+  assert_true(native_guarded_hdel(&here, &out, false, &stock, words, 1));
+  CHECK_WORDS(&out, &script_native_guarded_hdel, "2", "stock", "dibs:f:{stock}", HEAD, "a");
+  assert_true(native_guarded_del(&here, &out, false, &stock));
+  CHECK_WORDS(&out, &script_native_guarded_del, "2", "stock", "dibs:f:{stock}", HEAD);
+  assert_true(native_guarded_incr(&here, &out, false, &stock, INT64_MIN));
+  CHECK_WORDS(&out, &script_native_guarded_incr, "3", "stock", "dibs:f:{stock}",
+              "dibs:c:{stock}:" ANNA, HEAD, "-9223372036854775808");
+  buffer_deinit(&out);
+}
+
+static void a_key_with_a_tag_keeps_it_and_is_not_the_one_without(void **state)
+{
+  guard_call c = stock;
+  buffer out;
+
+  (void)state;
+  c.key = "{stock}";
+  c.key_size = 7;
+  buffer_init(&out, &reader_heap);
+  assert_true(native_guarded_incr(&here, &out, false, &c, 1));
+  CHECK_WORDS(&out, &script_native_guarded_incr, "3", "{stock}", "dibs:f::{stock}",
+              "dibs:c::{stock}:" ANNA, HEAD, "1");
+  buffer_deinit(&out);
+}
+
+static void keys_whose_fence_could_not_be_in_their_slot_are_refused(void **state)
+{
+  char longest[NAME_MAX_BYTES + 1];
+
+  (void)state;
+  memset(longest, 'x', sizeof(longest));
+  assert_non_null(native_guard_fault("", 0));
+  assert_non_null(native_guard_fault("}", 1));
+  assert_non_null(native_guard_fault("a}b", 3));
+  assert_non_null(native_guard_fault("a{}b", 4));
+  assert_non_null(native_guard_fault("{}{b}", 5));
+  assert_non_null(native_guard_fault(longest, sizeof(longest)));
+  assert_null(native_guard_fault(longest, sizeof(longest) - 1));
+  assert_null(native_guard_fault("{", 1));
+  assert_null(native_guard_fault("}{a}", 4));
+}
+
+static bool reads(const char *bytes, guard_outcome *ret_outcome, int64_t *ret_value)
+{
+  resp_reply *r = reply_of(bytes);
+  bool is_read = native_guard_answer(r, ret_outcome, ret_value);
+
+  resp_reply_free(r);
+  return is_read;
+}
+
+static void answers_are_read(void **state)
+{
+  guard_outcome o;
+  int64_t v = 5;
+
+  (void)state;
+  assert_true(reads(":1\r\n", &o, NULL));
+  assert_int_equal(o, GUARD_WRITTEN);
+  assert_true(reads(":0\r\n", &o, &v));
+  assert_int_equal(o, GUARD_FENCED);
+  assert_true(reads(":2\r\n", &o, &v));
+  assert_int_equal(o, GUARD_LATE);
+  assert_int_equal(v, 5);
+  assert_true(reads("*2\r\n:1\r\n$2\r\n-7\r\n", &o, &v));
+  assert_int_equal(o, GUARD_WRITTEN);
+  assert_int_equal(v, -7);
+  assert_true(reads("*2\r\n:1\r\n$20\r\n-9223372036854775808\r\n", &o, &v));
+  assert_true(v == INT64_MIN);
+  assert_true(reads("*2\r\n:1\r\n$19\r\n9223372036854775807\r\n", &o, &v));
+  assert_true(v == INT64_MAX);
+}
+
+static void answers_of_another_shape_are_not(void **state)
+{
+  static const char *const strange[] = { ":3\r\n", ":-1\r\n", "$1\r\n1\r\n", "*0\r\n",
+    "*1\r\n:1\r\n", "*2\r\n:1\r\n:1\r\n", "*2\r\n:0\r\n$1\r\n1\r\n", "*2\r\n:1\r\n$0\r\n\r\n",
+    "*2\r\n:1\r\n$1\r\n-\r\n", "*2\r\n:1\r\n$19\r\n9223372036854775808\r\n",
+    "*2\r\n:1\r\n$20\r\n-9223372036854775809\r\n", "*3\r\n:1\r\n$1\r\n1\r\n:1\r\n", ":1\r\n" };
+  guard_outcome o;
+  int64_t v;
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(strange) / sizeof(strange[0]); i++)
+    assert_false(reads(strange[i], &o, &v));
+  assert_false(reads("*2\r\n:1\r\n$1\r\n1\r\n", &o, NULL));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(each_call_says_its_keys_its_fence_and_its_number),
+    cmocka_unit_test(a_key_with_a_tag_keeps_it_and_is_not_the_one_without),
+    cmocka_unit_test(keys_whose_fence_could_not_be_in_their_slot_are_refused),
+    cmocka_unit_test(answers_are_read),
+    cmocka_unit_test(answers_of_another_shape_are_not),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
