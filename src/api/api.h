@@ -62,6 +62,8 @@ struct dibs_client {
   /* Mutex held: */
   dibs_error last_error;
   claim *first_claim;
+  struct writing *first_writing;   /* guarded writes that are not settled; writing.h */
+  uint64_t writings;               /* begun so far */
   size_t calls;                    /* inside now */
   bool is_closing;
   drive_waiter *idle;              /* done when calls is 0 */

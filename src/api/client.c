@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* api/client.c - going in and out of a client, its faults, counters and its end. */
 #include "api/api.h"
+#include "api/writing.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -276,6 +277,7 @@ dibs_client *client_free(dibs_client *c)
     return NULL;
   c->drive = drive_free(c->drive);       /* runs the last callbacks */
   claims_free(c);
+  writings_free(c);
   if (c->handle != NULL)
     handle_end(c->handle);
   if (c->local_use_fd >= 0)

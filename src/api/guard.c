@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* api/guard.c - guarded writes: the program's arguments checked, the write sent with its
+ * fence, the answer told. */
+#include "api/api.h"
+
+#include <dibs/guard.h>
+#include <string.h>
+
+#include "api/writing.h"
+
+#define TTL_MAX 1000000000000000       /* 30 000 years: far from what the server refuses */
+#define BYTES_MAX ((size_t)512 << 20)  /* the server takes no longer word */
+
+bool dibs_fence_admits(uint64_t last_seen, uint64_t fence)
+{
+  return fence >= last_seen;
+}
+
+/* ---- one guarded write ---- */
+
+typedef enum guarded_kind {
+  GUARDED_SET, GUARDED_HSET, GUARDED_HDEL, GUARDED_DEL, GUARDED_INCR
+} guarded_kind;
+
+typedef struct guarded {
+  guarded_kind kind;
+  guard_call call;
+  resp_argument value;                 /* SET */
+  int64_t ttl_ms;
+  const resp_argument *words;          /* HSET, HDEL */
+  size_t count;
+  int64_t by;                          /* INCR */
+  int64_t *ret_value;
+} guarded;
+
+static guarded guarded_of(guarded_kind kind, const char *key, uint64_t fence)
+{
+  size_t size = key == NULL ? 0 : strnlen(key, NAME_MAX_BYTES + 1);
+
+  return (guarded){ .kind = kind, .call = { .key = key, .key_size = size, .fence = fence } };
+}
+
+static bool guarded_encode(const guarded *g, const native *n, buffer *out, bool with_text)
+{
+  switch (g->kind) {
+  case GUARDED_SET:
+    return native_guarded_set(n, out, with_text, &g->call, g->value, g->ttl_ms);
+  case GUARDED_HSET:
+    return native_guarded_hset(n, out, with_text, &g->call, g->words, g->count);
+  case GUARDED_HDEL:
+    return native_guarded_hdel(n, out, with_text, &g->call, g->words, g->count);
+  case GUARDED_DEL:
+    return native_guarded_del(n, out, with_text, &g->call);
+  case GUARDED_INCR:
+    break;
+  }
+  return native_guarded_incr(n, out, with_text, &g->call, g->by);
+}
+
+static dibs_status answer_read(dibs_client *c, const guarded *g, const resp_reply *reply)
+{
+  guard_outcome outcome;
+  int64_t value;
+
+  if (!native_guard_answer(reply, &outcome, g->kind == GUARDED_INCR ? &value : NULL))
+    return client_refuse(c, DIBS_ERR_PROTOCOL, "an answer to a guarded write of no known form");
+  if (outcome == GUARD_FENCED)
+    return DIBS_FENCED;
+  if (outcome == GUARD_LATE)
+    return client_refuse(c, DIBS_UNKNOWN, "the server takes it for a late copy");
+  if (g->ret_value != NULL)
+    *g->ret_value = value;
+  return DIBS_OK;
+}
+
+/* Asks, and reads the answer. `ret_is_settled`: the server has spoken. */
+static dibs_status guarded_ask(dibs_client *c, const guarded *g, bool *ret_is_settled)
+{
+  buffer by_digest, by_text;
+  dibs_status status;
+  question q;
+
+  *ret_is_settled = true;
+  buffer_init(&by_digest, &c->memory);
+  buffer_init(&by_text, &c->memory);
+  if (!guarded_encode(g, &c->names, &by_digest, false) ||
+      !guarded_encode(g, &c->names, &by_text, true)) {
+    status = client_refuse(c, DIBS_ERR_NO_MEMORY, "");
+  } else {
+    status = question_run(c, &q, &by_digest, &by_text);
+    *ret_is_settled = q.reply != NULL;
+    if (status == DIBS_OK)
+      status = answer_read(c, g, q.reply);
+    question_deinit(&q);
+  }
+  buffer_deinit(&by_digest);
+  buffer_deinit(&by_text);
+  return status;
+}
+
+static dibs_status guarded_write(dibs_client *c, guarded *g)
+{
+  bool is_settled;
+  dibs_status status;
+  writing *w;
+
+  drive_lock(c->drive);
+  w = writing_begin(c, &g->call, g->kind == GUARDED_INCR ? &g->by : NULL);
+  drive_unlock(c->drive);
+  if (w == NULL)
+    return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
+  status = guarded_ask(c, g, &is_settled);
+  drive_lock(c->drive);
+  writing_end(c, w, is_settled);
+  drive_unlock(c->drive);
+  return status;
+}
+
+static dibs_status guarded_check(dibs_client *c, const guarded *g)
+{
+  const char *fault;
+
+  if (g->call.key == NULL)
+    return client_refuse(c, DIBS_ERR_ARGUMENT, "key is NULL");
+  fault = native_guard_fault(g->call.key, g->call.key_size);
+  if (fault != NULL)
+    return client_refuse(c, DIBS_ERR_ARGUMENT, fault);
+  if (g->call.fence == 0 || g->call.fence > GUARD_FENCE_MAX)
+    return client_refuse(c, DIBS_ERR_ARGUMENT,
+                         "fence must be 1 to 2^63 - 1; dibs_hold_fence() tells it");
+  return DIBS_OK;
+}
+
+/* `fault`: what the caller found wrong, or NULL. */
+static dibs_status guarded_run(dibs_client *c, guarded *g, const char *fault)
+{
+  dibs_status status = client_pin(c);
+
+  if (status != DIBS_OK)
+    return status;
+  status = guarded_check(c, g);
+  if (status == DIBS_OK && fault != NULL)
+    status = client_refuse(c, DIBS_ERR_ARGUMENT, fault);
+  if (status == DIBS_OK)
+    status = guarded_write(c, g);
+  client_unpin(c);
+  return status;
+}
+
+/* ---- strings ---- */
+
+dibs_status dibs_guarded_set(dibs_client *c, const char *key, uint64_t fence,
+                             const void *value, size_t value_size, int64_t ttl_ms)
+{
+  guarded g = guarded_of(GUARDED_SET, key, fence);
+  const char *fault = NULL;
+
+  g.value = (resp_argument){ value, value_size };
+  g.ttl_ms = ttl_ms;
+  if (value == NULL && value_size > 0)
+    fault = "value is NULL";
+  else if (value_size > BYTES_MAX)
+    fault = "the value is over 512 MiB";
+  else if (ttl_ms < 0 || ttl_ms > TTL_MAX)
+    fault = "ttl_ms must be 0 to 1000000000000000";
+  return guarded_run(c, &g, fault);
+}
+
+dibs_status dibs_guarded_del(dibs_client *c, const char *key, uint64_t fence)
+{
+  guarded g = guarded_of(GUARDED_DEL, key, fence);
+
+  return guarded_run(c, &g, NULL);
+}
+
+dibs_status dibs_guarded_incr(dibs_client *c, const char *key, uint64_t fence, int64_t by,
+                              int64_t *ret_value)
+{
+  guarded g = guarded_of(GUARDED_INCR, key, fence);
+
+  g.by = by;
+  g.ret_value = ret_value;
+  return guarded_run(c, &g, NULL);
+}
+
+/* ---- hashes ---- */
+
+static const char *fields_fault(const dibs_field *fields, size_t count)
+{
+  size_t left = BYTES_MAX;
+
+  if (fields == NULL)
+    return "fields is NULL";
+  if (count == 0 || count > GUARD_FIELDS_MAX)
+    return "count must be 1 to 1000";
+  for (size_t i = 0; i < count; i++) {
+    if (fields[i].name == NULL)
+      return "a field has no name";
+    if (fields[i].value == NULL && fields[i].value_size > 0)
+      return "a field's value is NULL";
+    if (fields[i].value_size > left)
+      return "the values are over 512 MiB";
+    left -= fields[i].value_size;
+  }
+  return NULL;
+}
+
+static const char *names_fault(const char *const *names, size_t count)
+{
+  if (names == NULL)
+    return "names is NULL";
+  if (count == 0 || count > GUARD_FIELDS_MAX)
+    return "count must be 1 to 1000";
+  for (size_t i = 0; i < count; i++)
+    if (names[i] == NULL)
+      return "a name is NULL";
+  return NULL;
+}
+
+dibs_status dibs_guarded_hset(dibs_client *c, const char *key, uint64_t fence,
+                              const dibs_field *fields, size_t count)
+{
+  const char *fault = fields_fault(fields, count);
+  guarded g = guarded_of(GUARDED_HSET, key, fence);
+  resp_argument words[2 * GUARD_FIELDS_MAX];
+
+  g.words = words;
+  for (size_t i = 0; fault == NULL && i < count; i++) {
+    words[g.count++] = (resp_argument){ fields[i].name, strlen(fields[i].name) };
+    words[g.count++] = (resp_argument){ fields[i].value, fields[i].value_size };
+  }
+  return guarded_run(c, &g, fault);
+}
+
+dibs_status dibs_guarded_hdel(dibs_client *c, const char *key, uint64_t fence,
+                              const char *const *names, size_t count)
+{
+  const char *fault = names_fault(names, count);
+  guarded g = guarded_of(GUARDED_HDEL, key, fence);
+  resp_argument words[GUARD_FIELDS_MAX];
+
+  g.words = words;
+  for (size_t i = 0; fault == NULL && i < count; i++)
+    words[g.count++] = (resp_argument){ names[i], strlen(names[i]) };
+  return guarded_run(c, &g, fault);
+}
