@@ -1,0 +1,37 @@
+-- SPDX-License-Identifier: MIT
+-- The leader tells its value, as long as the lease is its own. A lease may have several
+-- leaders in turn, handed on inside one client: the fence tells them apart, and among the
+-- tellings of one leader the newest counts, so that late copies change nothing.
+-- doc/design/protocol.md 12.
+-- KEYS 1 the lock  2 the election
+-- ARGV 1 lease string  2 fence  3 number of the telling  4 ms that it has to be remembered
+--      5 channel  6 value
+-- answers 1 told, now or before   0 the leader is another, or nobody
+--@include load
+--@include fence_order
+local lease = load(KEYS[1], '')
+if not lease then
+  return foreign
+end
+if not lease.is_held or lease.id ~= ARGV[1] then
+  return 0
+end
+local last = redis.call('HMGET', KEYS[2], 'f', 'n', 'v')
+if last[1] and is_below(ARGV[2], last[1]) then
+  return 0
+end
+if last[1] == ARGV[2] then
+  if last[2] == '-' then
+    return 0
+  end
+  if tonumber(last[2]) > tonumber(ARGV[3]) then
+    return 1
+  end
+end
+local is_new = last[1] ~= ARGV[2] or last[3] ~= ARGV[6]
+redis.call('HSET', KEYS[2], 'f', ARGV[2], 'l', ARGV[1], 'n', ARGV[3], 'v', ARGV[6])
+redis.call('PEXPIRE', KEYS[2], ARGV[4])
+if is_new then
+  redis.pcall('PUBLISH', ARGV[5], 'look')
+end
+return 1

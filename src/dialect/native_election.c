@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* dialect/native_election.c - what lua/native/elect_*.lua are asked, and answer. */
+#include "dialect/native_election.h"
+
+#include <assert.h>
+
+#include <dibs/client.h>
+
+#include "dialect/children.h"
+#include "dialect/parts.h"
+
+#define NUMBER_SIZE 24
+#define HOUR_MS 3600000
+
+void native_election_key(const native *n, const void *name, size_t size, text *out)
+{
+  tagged_write(n, ":e:", name, size, out);
+}
+
+void native_election_channel(const native *n, const void *name, size_t size, text *out)
+{
+  tagged_write(n, ":elect:", name, size, out);
+}
+
+/* ---- calls ---- */
+
+/* The texts behind the arguments of one call. */
+typedef struct call_texts {
+  char lock[KEY_TEXT_SIZE], key[KEY_TEXT_SIZE], channel[ELECTION_CHANNEL_SIZE];
+  char lease[LEASE_TEXT_SIZE];
+  char fence[NUMBER_SIZE], telling[NUMBER_SIZE], kept[NUMBER_SIZE];
+} call_texts;
+
+static resp_argument word_of(const text *t)
+{
+  assert(!t->is_cut);
+  return (resp_argument){ t->at, t->used };
+}
+
+static resp_argument word_number(char bytes[NUMBER_SIZE], uint64_t value)
+{
+  text t = text_over(bytes, NUMBER_SIZE);
+
+  text_add_uint(&t, value);
+  return word_of(&t);
+}
+
+static resp_argument word_lock(const native *n, call_texts *at, const void *name, size_t size)
+{
+  text t = text_over(at->lock, sizeof(at->lock));
+
+  assert(native_name_fault(name, size) == NULL);
+  native_key(n, name, size, &t);
+  return word_of(&t);
+}
+
+static resp_argument word_key(const native *n, call_texts *at, const void *name, size_t size)
+{
+  text t = text_over(at->key, sizeof(at->key));
+
+  native_election_key(n, name, size, &t);
+  return word_of(&t);
+}
+
+static resp_argument word_channel(const native *n, call_texts *at, const publish_call *c)
+{
+  text t = text_over(at->channel, sizeof(at->channel));
+
+  native_election_channel(n, c->name, c->name_size, &t);
+  return word_of(&t);
+}
+
+static resp_argument word_lease(call_texts *at, const lease_id *lease)
+{
+  text t = text_over(at->lease, sizeof(at->lease));
+
+  lease_id_write(lease, &t);
+  return word_of(&t);
+}
+
+/* As long as the lock itself is remembered. */
+static resp_argument word_kept(call_texts *at, int64_t ttl_ms)
+{
+  int64_t kept = ttl_ms > HOUR_MS / 4 ? 4 * ttl_ms : HOUR_MS;
+
+  return word_number(at->kept, (uint64_t)kept);
+}
+
+bool native_elect_publish(const native *n, buffer *out, bool with_text, const publish_call *c)
+{
+  call_texts at;
+  resp_argument keys[] = { word_lock(n, &at, c->name, c->name_size),
+                           word_key(n, &at, c->name, c->name_size) };
+  resp_argument arguments[] = {
+    word_lease(&at, c->lease), word_number(at.fence, c->fence),
+    word_number(at.telling, c->telling), word_kept(&at, c->ttl_ms),
+    word_channel(n, &at, c), { c->value, c->value_size },
+  };
+
+  assert(c->value_size <= ELECTION_VALUE_MAX);
+  return script_call(out, &script_native_elect_publish, with_text, keys, 2, arguments, 6);
+}
+
+bool native_elect_clear(const native *n, buffer *out, bool with_text, const publish_call *c)
+{
+  call_texts at;
+  resp_argument key = word_key(n, &at, c->name, c->name_size);
+  resp_argument arguments[] = { word_lease(&at, c->lease), word_number(at.fence, c->fence),
+                                word_kept(&at, c->ttl_ms), word_channel(n, &at, c) };
+
+  return script_call(out, &script_native_elect_clear, with_text, &key, 1, arguments, 4);
+}
+
+bool native_elect_look(const native *n, buffer *out, bool with_text, const void *name,
+                       size_t name_size)
+{
+  call_texts at;
+  resp_argument keys[] = { word_lock(n, &at, name, name_size),
+                           word_key(n, &at, name, name_size) };
+
+  return script_call(out, &script_native_elect_look, with_text, keys, 2, NULL, 0);
+}
+
+/* ---- answers ---- */
+
+bool native_elect_publish_answer(const resp_reply *r, bool *ret_told)
+{
+  const resp_node *root = resp_root(r);
+
+  if (root->kind != RESP_INTEGER || root->integer < 0 || root->integer > 1)
+    return false;
+  *ret_told = root->integer == 1;
+  return true;
+}
+
+/* The last leader's own number, unless a lease was granted since. */
+static bool read_epoch(const resp_reply *r, elect_answer *a)
+{
+  const resp_node *fence = child_string(r, 6);
+  uint64_t told = 0;
+
+  if (fence == NULL || (fence->size > 0 && (!uint_read(fence->bytes, fence->size, &told) ||
+                                            told / 1024 > TOKEN_MAX)))
+    return false;
+  a->epoch = a->lease.token * 1024 > told ? a->lease.token * 1024 : told;
+  return true;
+}
+
+bool native_elect_look_answer(const resp_reply *r, elect_answer *ret)
+{
+  const resp_node *lease = child_string(r, 2), *value = child_string(r, 7);
+  uint64_t state;
+
+  *ret = (elect_answer){ .is_held = false };
+  if (lease == NULL || value == NULL || value->size > ELECTION_VALUE_MAX ||
+      !child_int(r, 0, &ret->server_us) || !child_count(r, 1, &state) || state > 2 ||
+      !child_int(r, 3, &ret->remaining_ms) || !child_int(r, 4, &ret->lease_ms) ||
+      !child_count(r, 5, &ret->renewals))
+    return false;
+  /* A name that nobody ever had has no last lease either. */
+  if ((state > 0 || lease->size > 0) && !child_lease(r, 2, &ret->lease))
+    return false;
+  if (ret->lease_ms < 0 || ret->lease_ms > DIBS_MS_MAX || ret->remaining_ms > ret->lease_ms)
+    return false;
+  ret->is_held = state > 0;
+  ret->is_leaving = state == 2;
+  ret->value = value->bytes;
+  ret->value_size = value->size;
+  return read_epoch(r, ret);
+}

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+/* Elections: the scripts elect_publish, _clear and _look beside the lock of the same name,
+ * with tellings that come twice, late or from a leader that is none any more.
+ * protocol.md 12. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <hiredis/hiredis.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "dialect/native_election.h"
+#include "server.h"
+#include "world.h"
+
+#define KEY "dibs:e:{orders}"
+#define CHANNEL "dibs:elect:{orders}"
+#define START_US 1700000000000000
+
+static struct world *w;
+static redisContext *ear;
+
+static publish_call call_of(const lease_id *lease, uint64_t local, uint64_t telling,
+                            const char *value)
+{
+  return (publish_call){ .name = WORLD_NAME, .name_size = strlen(WORLD_NAME), .lease = lease,
+                         .fence = lease->token * 1024 + local, .telling = telling,
+                         .ttl_ms = 30000, .value = value, .value_size = strlen(value) };
+}
+
+static const resp_reply *sent(void)
+{
+  const resp_reply *r = world_raw(w, world_buffer(w));
+  long long left = test_server_integer(world_server(w), "PTTL " KEY);
+
+  buffer_clear(world_buffer(w));
+  if (resp_root(r)->kind == RESP_ERROR)
+    fail_msg("%s", resp_root(r)->bytes);
+  if (left != -2)
+    assert_in_range(left, HOUR_MS - 60000, HOUR_MS);
+  return r;
+}
+
+/* `local` tells the leaders of one lease apart, which take turns inside one client. */
+static bool publish(const lease_id *lease, uint64_t local, uint64_t telling, const char *value)
+{
+  publish_call c = call_of(lease, local, telling, value);
+  bool told;
+
+  assert_true(native_elect_publish(world_native(w, ANNA), world_buffer(w), false, &c));
+  assert_true(native_elect_publish_answer(sent(), &told));
+  return told;
+}
+
+static bool clear_value(const lease_id *lease, uint64_t local)
+{
+  publish_call c = call_of(lease, local, 0, "");
+  bool done;
+
+  assert_true(native_elect_clear(world_native(w, ANNA), world_buffer(w), false, &c));
+  assert_true(native_elect_publish_answer(sent(), &done));
+  return done;
+}
+
+static elect_answer look(void)
+{
+  elect_answer a;
+
+  assert_true(native_elect_look(world_native(w, BERT), world_buffer(w), false, WORLD_NAME,
+                                strlen(WORLD_NAME)));
+  assert_true(native_elect_look_answer(sent(), &a));
+  return a;
+}
+
+/* How many messages came on the channel since the last call. */
+static int messages(void)
+{
+  redisReply *r = NULL;
+  int count = 0;
+
+  assert_int_equal(redisAppendCommand(ear, "PING"), REDIS_OK);
+  for (;;) {
+    assert_int_equal(redisGetReply(ear, (void **)&r), REDIS_OK);
+    if (strcmp(r->element[0]->str, "message") != 0)
+      break;
+    freeReplyObject(r);
+    count++;
+  }
+  freeReplyObject(r);
+  return count;
+}
+
+static void a_name_that_nobody_ever_led_has_no_leader(void **state)
+{
+  elect_answer a = look();
+
+  (void)state;
+  assert_false(a.is_held);
+  assert_int_equal(a.epoch, 0);
+  assert_string_equal(a.value, "");
+}
+
+static void a_leader_is_seen_with_its_value_by_one_message(void **state)
+{
+  lease_id lease = world_acquire(w, ANNA, 1).lease;
+  elect_answer a = look();
+
+  (void)state;
+  assert_true(a.is_held);
+  assert_false(a.is_leaving);
+  assert_string_equal(a.value, "");
+  assert_true(publish(&lease, 1, 1, "here:1"));
+  assert_int_equal(messages(), 1);
+  a = look();
+  assert_true(lease_id_equal(&a.lease, &lease));
+  assert_string_equal(a.value, "here:1");
+  assert_true(a.epoch == lease.token * 1024 + 1);
+  assert_in_range(a.remaining_ms, 29000, 30000);
+  assert_int_equal(a.lease_ms, 30000);
+}
+
+static void a_telling_that_comes_twice_tells_once(void **state)
+{
+  lease_id lease = world_acquire(w, ANNA, 1).lease;
+
+  (void)state;
+  assert_true(publish(&lease, 1, 1, "one"));
+  assert_true(publish(&lease, 1, 1, "one"));
+  assert_int_equal(messages(), 1);
+}
+
+static void a_late_copy_does_not_bring_an_older_value_back(void **state)
+{
+  lease_id lease = world_acquire(w, ANNA, 1).lease;
+
+  (void)state;
+  publish(&lease, 1, 1, "one");
+  publish(&lease, 1, 2, "two");
+  messages();
+  assert_true(publish(&lease, 1, 1, "one"));
+  assert_string_equal(look().value, "two");
+  assert_int_equal(messages(), 0);
+}
+
+static void only_the_owner_of_the_lock_tells(void **state)
+{
+  lease_id before = world_acquire(w, ANNA, 1).lease;
+  lease_id lease;
+
+  (void)state;
+  world_release(w, ANNA, &before);
+  assert_false(publish(&before, 1, 1, "gone"));
+  lease = world_acquire(w, BERT, 1).lease;
+  assert_false(publish(&before, 1, 1, "gone"));
+  assert_true(publish(&lease, 1, 1, "here"));
+  assert_false(publish(&before, 1, 1, "gone"));
+  assert_string_equal(look().value, "here");
+  assert_int_equal(messages(), 1);
+}
+
+static void a_value_belongs_to_its_lease_only(void **state)
+{
+  lease_id first = world_acquire(w, ANNA, 1).lease;
+  lease_id second;
+  elect_answer a;
+
+  (void)state;
+  publish(&first, 1, 1, "first");
+  world_break(w, CARL, &first);
+  a = look();
+  assert_false(a.is_held);
+  second = world_acquire(w, BERT, 1).lease;
+  a = look();
+  assert_true(a.is_held);
+  assert_string_equal(a.value, "");
+  assert_true(a.epoch == second.token * 1024);
+}
+
+static void a_leader_that_goes_is_seen_to_go_before_its_release(void **state)
+{
+  lease_id lease = world_acquire(w, ANNA, 1).lease;
+  elect_answer a;
+
+  (void)state;
+  publish(&lease, 1, 1, "here");
+  messages();
+  assert_true(clear_value(&lease, 1));
+  assert_int_equal(messages(), 1);
+  a = look();
+  assert_true(a.is_held && a.is_leaving);
+  assert_string_equal(a.value, "");
+  assert_false(clear_value(&lease, 1));          /* repeated */
+  assert_false(publish(&lease, 1, 2, "late"));
+  assert_int_equal(messages(), 0);
+  world_release(w, ANNA, &lease);
+  a = look();
+  assert_false(a.is_held);
+  assert_true(a.epoch == lease.token * 1024 + 1);
+}
+
+static void leaders_that_share_a_lease_in_turn_do_not_disturb_each_other(void **state)
+{
+  lease_id lease = world_acquire(w, ANNA, 1).lease;
+
+  (void)state;
+  publish(&lease, 1, 1, "first");
+  clear_value(&lease, 1);
+  assert_true(publish(&lease, 2, 2, "second"));
+  assert_false(look().is_leaving);
+  assert_false(publish(&lease, 1, 1, "first"));
+  assert_false(clear_value(&lease, 1));
+  assert_string_equal(look().value, "second");
+}
+
+static void a_late_clear_does_not_hit_the_next_leader(void **state)
+{
+  lease_id first = world_acquire(w, ANNA, 1).lease;
+  lease_id second;
+
+  (void)state;
+  world_release(w, ANNA, &first);
+  second = world_acquire(w, BERT, 1).lease;
+  publish(&second, 1, 1, "second");
+  assert_false(clear_value(&first, 1));
+  assert_string_equal(look().value, "second");
+  /* One that comes before the next has told changes nothing for it either. */
+  world_clear(w);
+  first = world_acquire(w, ANNA, 1).lease;
+  world_release(w, ANNA, &first);
+  second = world_acquire(w, BERT, 1).lease;
+  clear_value(&first, 1);
+  assert_false(look().is_leaving);
+  assert_true(publish(&second, 1, 1, "second"));
+}
+
+static void fences_beyond_2_to_the_53_are_told_apart(void **state)
+{
+  lease_id lease = world_acquire(w, ANNA, 1).lease;
+
+  (void)state;
+  assert_true(lease.token * 1024 > 1ull << 53);
+  publish(&lease, 1000, 1, "a");
+  assert_false(publish(&lease, 999, 2, "b"));
+  assert_true(publish(&lease, 1001, 3, "c"));
+  assert_true(look().epoch == lease.token * 1024 + 1001);
+}
+
+static void a_value_may_hold_any_byte(void **state)
+{
+  lease_id lease = world_acquire(w, ANNA, 1).lease;
+  publish_call c = call_of(&lease, 1, 1, "");
+  char all[ELECTION_VALUE_MAX];
+  elect_answer a;
+  bool told;
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(all); i++)
+    all[i] = (char)i;
+  c.value = all;
+  c.value_size = sizeof(all);
+  assert_true(native_elect_publish(world_native(w, ANNA), world_buffer(w), true, &c));
+  assert_true(native_elect_publish_answer(sent(), &told));
+  a = look();
+  assert_int_equal(a.value_size, sizeof(all));
+  assert_memory_equal(a.value, all, sizeof(all));
+}
+
+static void a_full_server_still_clears(void **state)
+{
+  lease_id lease = world_acquire(w, ANNA, 1).lease;
+
+  (void)state;
+  publish(&lease, 1, 1, "here");
+  test_server_command(world_server(w), "CONFIG SET maxmemory 1");
+  assert_true(clear_value(&lease, 1));
+  test_server_command(world_server(w), "CONFIG SET maxmemory 0");
+  assert_true(look().is_leaving);
+}
+
+static void a_shared_resource_has_no_leader(void **state)
+{
+  (void)state;
+  test_server_command(world_server(w), "HSET " WORLD_KEY " s %s h 1 n 1", "rw 5 0 0");
+  assert_true(native_elect_look(world_native(w, ANNA), world_buffer(w), false, WORLD_NAME,
+                                strlen(WORLD_NAME)));
+  assert_int_equal(resp_fault_of(resp_root(world_raw(w, world_buffer(w)))->bytes, 9),
+                   RESP_FAULT_WRONG_TYPE);
+  buffer_clear(world_buffer(w));
+}
+
+static void a_lease_that_ran_out_is_told_as_over(void **state)
+{
+  lease_id lease;
+  elect_answer a;
+
+  (void)state;
+  world_set_time(w, START_US);
+  lease = world_acquire(w, ANNA, 1).lease;
+  publish(&lease, 1, 1, "here");
+  world_set_time(w, START_US + 29000000);
+  assert_int_equal(look().remaining_ms, 1000);
+  world_set_time(w, START_US + 31000000);
+  a = look();
+  assert_true(a.is_held);
+  assert_int_equal(a.remaining_ms, -1000);
+  world_set_time(w, START_US - 31000000);
+  assert_int_equal(look().remaining_ms, 30000);
+}
+
+static int clear(void **state)
+{
+  (void)state;
+  world_clear(w);
+  messages();
+  return 0;
+}
+
+static int check_errors(void **state)
+{
+  (void)state;
+  assert_int_equal(world_errors(w), 0);
+  return 0;
+}
+
+static int start(void **state)
+{
+  redisReply *r;
+
+  (void)state;
+  w = world_new(NULL);
+  ear = redisConnectUnix(test_server_socket(world_server(w)));
+  r = redisCommand(ear, "SUBSCRIBE %s", CHANNEL);
+  assert_non_null(r);
+  freeReplyObject(r);
+  return 0;
+}
+
+static int stop(void **state)
+{
+  (void)state;
+  redisFree(ear);
+  w = world_free(w);
+  return 0;
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, clear, check_errors)
+  const struct CMUnitTest tests[] = {
+    CASE(a_name_that_nobody_ever_led_has_no_leader),
+    CASE(a_leader_is_seen_with_its_value_by_one_message),
+    CASE(a_telling_that_comes_twice_tells_once),
+    CASE(a_late_copy_does_not_bring_an_older_value_back),
+    CASE(only_the_owner_of_the_lock_tells),
+    CASE(a_value_belongs_to_its_lease_only),
+    CASE(a_leader_that_goes_is_seen_to_go_before_its_release),
+    CASE(leaders_that_share_a_lease_in_turn_do_not_disturb_each_other),
+    CASE(a_late_clear_does_not_hit_the_next_leader),
+    CASE(fences_beyond_2_to_the_53_are_told_apart),
+    CASE(a_value_may_hold_any_byte),
+    CASE(a_full_server_still_clears),
+    cmocka_unit_test_setup(a_shared_resource_has_no_leader, clear),
+    CASE(a_lease_that_ran_out_is_told_as_over),
+  };
+
+  return cmocka_run_group_tests(tests, start, stop);
+}
