@@ -13,24 +13,5 @@ local prefix, name = string.match(ARGV[4], '^(%S+) (.*)$')
 --@include load
 --@include new_lease
 --@include end_lease
-local lease, queue = load(key, ARGV[1])
-if not lease then
-  return foreign
-end
-local is_mine = lease.client == ARGV[1] and not (lease.is_held and lease.id == ARGV[6])
-if is_mine and lease.ask > ask then
-  return 0
-end
-if queue then
-  --@include entomb
-end
-local memory = string.format('%s:%s:%.0f', ARGV[1], ARGV[2], lease.token)
-if is_mine and lease.is_held then
-  end_lease(queue, lease.token, memory)
-  return 1
-end
--- Free, and perhaps never heard of: the key itself is the tombstone.
-if not lease.is_held and not queue then
-  redis.pcall('SET', key, '=' .. memory, 'PX', 3600000)
-end
-return 0
+--@include end_ask
+return end_ask(ARGV[6]) or foreign

@@ -8,6 +8,7 @@ local now = time[1] * 1000000 + time[2]
 --@include read_value
 --@include raise_ttl
 local doubt = math.abs(now - ARGV[2 * #KEYS + 1]) > 250000 and 2 or 0
+--@include longer_lease
 local answer = { now }
 local values = redis.call('MGET', unpack(KEYS))
 for i, key in ipairs(KEYS) do
@@ -20,15 +21,8 @@ for i, key in ipairs(KEYS) do
   end
   local lease = value and read_value(value)
   if lease and lease.is_held and lease.id == ARGV[2 * i - 1] then
-    local ttl = tonumber(ARGV[2 * i])
-    local length = math.max(lease.length, ttl)
-    local deadline = math.max(lease.deadline, now + ttl * 1000)
-    local ahead = math.ceil((deadline - lease.token) / 1000)
-    remaining = math.min(math.floor((lease.token + ahead * 1000 - now) / 1000), length)
-    -- A doubt ends only with a renewal at least as long as what was promised before it.
-    local doubts = ttl < lease.length and lease.flags >= 2 and 2 or doubt
-    value = string.format('%s %.0f %.0f %.0f %d', lease.id, ahead, length,
-      lease.renewals + 1, lease.flags % 2 + doubts)
+    local length
+    value, length, remaining = longer_lease(lease, tonumber(ARGV[2 * i]))
     -- First a write that allocates nothing, so that a full server takes the second (B16).
     redis.call('PEXPIRE', key, math.max(retention(length), redis.call('PTTL', key)))
     if is_string then

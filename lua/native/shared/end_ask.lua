@@ -1,0 +1,26 @@
+-- SPDX-License-Identifier: MIT
+-- Ends the ask under `key`, wherever it stands; `detached`: a lease of it in other hands.
+-- The answer is 1 when a lease was given up, else 0; nil when the key is none of ours.
+local function end_ask(detached)
+  local lease, queue = load(key, ARGV[1])
+  if not lease then
+    return nil
+  end
+  local is_mine = lease.client == ARGV[1] and not (lease.is_held and lease.id == detached)
+  if is_mine and lease.ask > ask then
+    return 0
+  end
+  if queue then
+    --@include entomb
+  end
+  local memory = string.format('%s:%s:%.0f', ARGV[1], ARGV[2], lease.token)
+  if is_mine and lease.is_held then
+    end_lease(queue, lease.token, memory)
+    return 1
+  end
+  -- Free, and perhaps never heard of: the key itself is the tombstone.
+  if not lease.is_held and not queue then
+    redis.pcall('SET', key, '=' .. memory, 'PX', 3600000)
+  end
+  return 0
+end

@@ -1,0 +1,29 @@
+-- SPDX-License-Identifier: MIT
+-- One of a set whose member number `busy` is another's. Its place in a queue goes, unless
+-- it is the place to wait; what it has is handed on, unless it keeps what comes before the
+-- busy one; what is over goes to who waits for it.
+key, name = member.key, member.name
+local queue, lease = member.queue, member.lease
+local is_kept = keeps == '1' and waits and not is_deaf and i < busy
+if queue and queue.mine and not is_kept and (i ~= busy or not waits) then
+  begin_writing()
+  redis.call('HDEL', key, 'w' .. queue.mine, 'c' .. me.client)
+  queue.mine, member.entry = nil, nil
+  member.next = member.is_free and next_in(queue) or nil
+end
+if is_kept then
+  begin_writing()
+  if member.is_mine then
+    lengthen(member)
+  else
+    take(member, lease.token)
+  end
+elseif member.next and member.next ~= queue.mine then
+  begin_writing()
+  member.lease = grant_next(queue, lease.token)
+  was_granted = was_granted or i == busy
+elseif member.is_mine or member.is_stale then
+  -- The ask goes on: so what is remembered as over is the one before it.
+  begin_writing()
+  end_lease(queue, lease.token, string.format('%s:%.0f:%.0f', me.client, ask - 1, lease.token))
+end

@@ -1,0 +1,27 @@
+-- SPDX-License-Identifier: MIT
+-- Makes the set the owner of `member`, which is its own or free, with a token above `last`.
+-- The first write of each is one that a full server refuses.
+local function take(member, last)
+  local value, _, token = new_lease(owner, me.ttl, flags, last, floor)
+  local queue = member.queue
+  if queue and (member.is_mine or member.next) then
+    redis.call('HSET', member.key, 's', value)
+    if queue.mine then
+      redis.call('HDEL', member.key, 'w' .. queue.mine, 'c' .. me.client)
+    end
+    raise_ttl(member.key, ttl)
+  else
+    redis.call('SET', member.key, value, 'PX', retention(ttl))
+  end
+  return token
+end
+-- What it keeps while it waits for another gets the whole ttl again.
+local function lengthen(member)
+  local value, length = longer_lease(member.lease, ttl)
+  if member.queue then
+    redis.call('HSET', member.key, 's', value)
+  else
+    redis.call('SET', member.key, value, 'KEEPTTL')
+  end
+  raise_ttl(member.key, length)
+end
