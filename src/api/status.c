@@ -17,6 +17,8 @@ static const status_row rows[] = {
   { DIBS_TAKEN, "DIBS_TAKEN", "the hold ended before; somebody else has the name now" },
   { DIBS_WOULD_DEADLOCK, "DIBS_WOULD_DEADLOCK", "the caller would wait for itself" },
   { DIBS_UNKNOWN, "DIBS_UNKNOWN", "sent, and no answer came: it may have happened" },
+  { DIBS_BROKEN, "DIBS_BROKEN", "a party of the barrier gave up or died" },
+  { DIBS_FENCED, "DIBS_FENCED", "a newer fence was seen, nothing was written" },
   { DIBS_ERR_ARGUMENT, "DIBS_ERR_ARGUMENT", "a value is out of range" },
   { DIBS_ERR_NO_MEMORY, "DIBS_ERR_NO_MEMORY", "no memory" },
   { DIBS_ERR_UNREACHABLE, "DIBS_ERR_UNREACHABLE", "no server answers" },
@@ -36,6 +38,7 @@ static const status_row rows[] = {
   { DIBS_ERR_UNSUPPORTED, "DIBS_ERR_UNSUPPORTED", "this server or client cannot do it" },
   { DIBS_ERR_SYSTEM, "DIBS_ERR_SYSTEM", "the operating system refused" },
   { DIBS_ERR_SERVER, "DIBS_ERR_SERVER", "the server answered with an error" },
+  { DIBS_ERR_NOT_SET, "DIBS_ERR_NOT_SET", "no count was set for it yet" },
 };
 
 static const status_row *row_of(dibs_status status)
