@@ -125,11 +125,14 @@ void api_effect(void *client, const effect *e);
 void api_cancelled(void *client, const dibs_canceller *canceller);
 
 /* ---- question.c ---- */
-/* One command of our own and its answer; on the caller's stack. */
+/* One command of our own and its answer; on the caller's stack, if a call waits for it. */
 typedef struct question {
   drive_waiter waiter;
   dibs_status status;
   resp_reply *reply;               /* freed by question_deinit() */
+  /* NULL: a call waits. Else runs when it is answered, mutex held; set it behind
+   * question_ask(), when waiter.is_done is false: else it failed at once. */
+  void (*then)(dibs_client *c, struct question *q);
 } question;
 
 /* Sends; mutex held. question_deinit() must follow in any case. */

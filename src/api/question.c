@@ -33,9 +33,16 @@ void question_deinit(question *q)
 
 void question_answered(dibs_client *c, question *q, const effect *e)
 {
+  if (q == NULL) {                       /* nobody wants to know */
+    resp_reply_free(e->reply);
+    return;
+  }
   q->status = client_fault(c, e->status, e->text);
   q->reply = e->reply;
-  drive_waiter_done(c->drive, &q->waiter);
+  if (q->then != NULL)
+    q->then(c, q);
+  else
+    drive_waiter_done(c->drive, &q->waiter);
 }
 
 dibs_status question_run(dibs_client *c, question *q, const buffer *command,
