@@ -166,6 +166,9 @@ void api_effect(void *client, const effect *e)
   case EFFECT_ANSWERED:
     question_answered(c, e->context, e);
     break;
+  case EFFECT_OBSERVED:
+    resp_reply_free(e->reply);
+    break;
   case EFFECT_EVENT:
     event_told(c, e);
     break;

@@ -40,6 +40,7 @@ static void effect_do(drive *d, effect *e)
   case EFFECT_RELEASED:
   case EFFECT_DETACHED:
   case EFFECT_ANSWERED:
+  case EFFECT_OBSERVED:
     break;
   }
   d->handler.effect(d->handler.owner, e);

@@ -10,13 +10,28 @@ static bool buffer_copy(buffer *to, const buffer *from, const memory *m)
   return from == NULL || buffer_append(to, buffer_bytes(from), buffer_size(from));
 }
 
-void ask_free(engine *e, ask *a)
+bool ask_init(engine *e, ask *a, const buffer *command, const buffer *with_text)
+{
+  buffer_init(&a->command, &e->memory);
+  buffer_init(&a->with_text, &e->memory);
+  return buffer_copy(&a->command, command, &e->memory) &&
+         buffer_copy(&a->with_text, with_text, &e->memory) &&
+         (a->id = slots_add(&e->ask_slots, a)) != 0;
+}
+
+void ask_deinit(engine *e, ask *a)
 {
   buffer_deinit(&a->command);
   buffer_deinit(&a->with_text);
-  resp_reply_free(a->reply);
+  a->reply = resp_reply_free(a->reply);
   if (a->id != 0)
     slots_remove(&e->ask_slots, a->id);
+  a->id = 0;
+}
+
+void ask_free(engine *e, ask *a)
+{
+  ask_deinit(e, a);
   mem_free(&e->memory, a);
 }
 
@@ -30,11 +45,7 @@ dibs_status engine_ask(engine *e, const buffer *command, const buffer *with_text
   a = mem_zalloc(&e->memory, sizeof(*a));
   if (a == NULL)
     return DIBS_ERR_NO_MEMORY;
-  buffer_init(&a->command, &e->memory);
-  buffer_init(&a->with_text, &e->memory);
-  if (!buffer_copy(&a->command, command, &e->memory) ||
-      !buffer_copy(&a->with_text, with_text, &e->memory) ||
-      (a->id = slots_add(&e->ask_slots, a)) == 0) {
+  if (!ask_init(e, a, command, with_text)) {
     ask_free(e, a);
     return DIBS_ERR_NO_MEMORY;
   }
@@ -52,7 +63,7 @@ dibs_status engine_ask(engine *e, const buffer *command, const buffer *with_text
   return DIBS_OK;
 }
 
-static void ask_done(ask *a, dibs_status status, const char *words)
+void ask_done(ask *a, dibs_status status, const char *words)
 {
   text shown = text_over(a->words, sizeof(a->words));
 
@@ -61,38 +72,48 @@ static void ask_done(ask *a, dibs_status status, const char *words)
   text_add(&shown, words);
 }
 
-void asks_send(engine *e, instant now)
+void ask_send(engine *e, ask *a, instant now)
 {
-  for (ask *a = e->first_ask; a != NULL; a = a->next) {
-    const buffer *command = a->use_text ? &a->with_text : &a->command;
+  const buffer *command = a->use_text ? &a->with_text : &a->command;
 
-    if (a->state != ASK_OPEN || instant_before(now, a->try_at))
-      continue;
-    if (connection_send(e, command, a->id | TAG_ASKS, now))
-      a->state = ASK_SENT;
-    else
-      a->try_at = instant_add(now, SPAN_MS(10));
-  }
+  if (a->state != ASK_OPEN || instant_before(now, a->try_at))
+    return;
+  if (connection_send(e, command, a->id | TAG_ASKS, now))
+    a->state = ASK_SENT;
+  else
+    a->try_at = instant_add(now, SPAN_MS(10));
 }
 
-static bool is_final(dibs_status why)
+void asks_send(engine *e, instant now)
+{
+  for (ask *a = e->first_ask; a != NULL; a = a->next)
+    ask_send(e, a, now);
+}
+
+bool ask_fault_is_final(dibs_status why)
 {
   return why == DIBS_ERR_AUTH || why == DIBS_ERR_TLS || why == DIBS_ERR_PROTOCOL ||
          why == DIBS_ERR_DENIED || why == DIBS_ERR_CONFIG;
 }
 
 /* The connection is gone. What was sent is asked again: all our asks may be repeated. */
+void ask_unsent(ask *a, dibs_status why, const char *words)
+{
+  text shown = text_over(a->words, sizeof(a->words));
+
+  if (a->state == ASK_DONE)
+    return;
+  a->was_lost = a->was_lost || a->state == ASK_SENT;
+  a->state = ASK_OPEN;
+  a->status = why;
+  text_add(&shown, words);
+}
+
 void asks_unsent(engine *e, dibs_status why, const char *words)
 {
   for (ask *a = e->first_ask; a != NULL; a = a->next) {
-    text shown = text_over(a->words, sizeof(a->words));
-
-    if (a->state == ASK_DONE)
-      continue;
-    a->state = ASK_OPEN;
-    a->status = why;
-    text_add(&shown, words);
-    if (is_final(why))
+    ask_unsent(a, why, words);
+    if (ask_fault_is_final(why))
       a->state = ASK_DONE;
   }
 }
@@ -115,14 +136,8 @@ static void ask_refused(ask *a, const resp_node *error, instant now)
   }
 }
 
-void ask_answered_with(engine *e, uint64_t tag, resp_reply *reply, instant now)
+void ask_take_answer(ask *a, resp_reply *reply, instant now)
 {
-  ask *a = slots_get(&e->ask_slots, tag & ~(uint64_t)TAG_ASKS);
-
-  if (a == NULL || a->state != ASK_SENT) {
-    resp_reply_free(reply);
-    return;
-  }
   if (resp_root(reply)->kind == RESP_ERROR) {
     ask_refused(a, resp_root(reply), now);
     resp_reply_free(reply);
@@ -132,6 +147,20 @@ void ask_answered_with(engine *e, uint64_t tag, resp_reply *reply, instant now)
   ask_done(a, DIBS_OK, "");
 }
 
+bool ask_answered_with(engine *e, uint64_t tag, resp_reply *reply, instant now)
+{
+  ask *a = slots_get(&e->ask_slots, tag & ~(uint64_t)TAG_ASKS);
+
+  if (a == NULL || a->state != ASK_SENT) {
+    resp_reply_free(reply);
+    return true;
+  }
+  if (a->observation != NULL)
+    return observe_answered(e, a->observation, reply, now);
+  ask_take_answer(a, reply, now);
+  return true;
+}
+
 void asks_tick(engine *e, instant now)
 {
   for (ask *a = e->first_ask; a != NULL; a = a->next) {
@@ -139,6 +168,8 @@ void asks_tick(engine *e, instant now)
       continue;
     if (a->state == ASK_SENT)
       ask_done(a, DIBS_UNKNOWN, "the server has not answered in time");
+    else if (a->was_lost)
+      ask_done(a, DIBS_UNKNOWN, a->words);
     else
       ask_done(a, a->status != DIBS_OK ? a->status : DIBS_ERR_UNREACHABLE,
                a->words[0] != '\0' ? a->words : "no connection to the server in time");

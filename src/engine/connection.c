@@ -57,10 +57,12 @@ void connection_lost(engine *e, int i, dibs_status why, const char *words, insta
     lock_link_down(e->locks, why, words, now);
     lock_fail_if_final(e->locks, now);
     asks_unsent(e, why, words);
+    observe_link_down(e, why, words, now);
     if (is_news)
       engine_tell(e, DIBS_EVENT_DISCONNECTED, words);
   } else {
     lock_inbox_down(e->locks, why, words, now);
+    observe_inbox_down(e, why, now);
   }
 }
 

@@ -92,6 +92,7 @@ engine *engine_new(const engine_settings *settings, instant now)
   e->settings = *settings;
   buffer_init(&e->scratch, &e->memory);
   slots_init(&e->ask_slots, &e->memory);
+  timers_init(&e->observe_timers, &e->memory);
   random_seed(&e->random, settings->seed ^ 0x6469627365646962u);
   for (int i = 0; i < ENGINE_LINKS; i++)
     e->connections[i].state = PLAN_OFF;
@@ -113,6 +114,7 @@ engine *engine_free(engine *e)
     e->first_ask = a->next;
     ask_free(e, a);
   }
+  observe_free(e);
   lock_table_free(e->locks);
   for (int i = 0; i < ENGINE_LINKS; i++)
     link_free(e->connections[i].link);
@@ -167,9 +169,9 @@ void engine_pump(engine *e, instant now)
     connection_drop(e, LINK_INBOX, DIBS_ERR_UNREACHABLE,
                     "the server does not know this subscription", now);
 
-  if (lock_wants_link(e->locks) || e->first_ask != NULL)
+  if (lock_wants_link(e->locks) || e->first_ask != NULL || e->first_channel != NULL)
     connection_want(e, LINK_COMMANDS, now);
-  if (lock_wants_inbox(e->locks) && !e->is_closing)
+  if ((lock_wants_inbox(e->locks) || observe_wants_inbox(e, now)) && !e->is_closing)
     connection_want(e, LINK_INBOX, now);
   send_commands(e, now);
   say_goodbye(e, now);
@@ -241,6 +243,7 @@ void engine_close(engine *e, instant now)
   lock_tick(e->locks, now);
   e->is_closing = true;
   asks_close(e);
+  observe_close(e, now);
   lock_close(e->locks, now);
   engine_pump(e, now);
 }
@@ -279,11 +282,19 @@ static void ready(engine *e, int i, const link_event *event, instant now)
   e->connects++;
   if (i == LINK_INBOX) {
     lock_inbox_up(e->locks, now);
+    observe_inbox_up(e, now);
     return;
   }
   lock_server_time(e->locks, event->server_us, event->sent_at, now);
   lock_link_up(e->locks, now);
+  observe_link_up(e, now);
   engine_tell(e, DIBS_EVENT_CONNECTED, "");
+}
+
+static void leave_replica(engine *e, instant now)
+{
+  connection_drop(e, LINK_COMMANDS, DIBS_ERR_READ_ONLY,
+                  "READONLY: this server is a replica; give the primary's address", now);
 }
 
 static void answered(engine *e, const link_event *event, instant now)
@@ -296,15 +307,17 @@ static void answered(engine *e, const link_event *event, instant now)
     e->connections[LINK_COMMANDS].refusals =
       verdict == LOCK_READ_ONLY ? e->connections[LINK_COMMANDS].refusals + 1 : 0;
     if (verdict == LOCK_READ_ONLY)
-      connection_drop(e, LINK_COMMANDS, DIBS_ERR_READ_ONLY,
-                      "READONLY: this server is a replica; give the primary's address", now);
+      leave_replica(e, now);
     else if (verdict == LOCK_BROKEN)
       connection_drop(e, LINK_COMMANDS, DIBS_ERR_PROTOCOL,
                       "an answer of no known form; is this a Redis or Valkey server?", now);
     return;
   }
   if ((event->tag & TAG_ASKS) == TAG_ASKS) {
-    ask_answered_with(e, event->tag, event->reply, now);
+    if (!ask_answered_with(e, event->tag, event->reply, now)) {
+      e->connections[LINK_COMMANDS].refusals++;
+      leave_replica(e, now);
+    }
     return;
   }
   if ((uint32_t)event->tag == TAG_MEMORY)
@@ -316,11 +329,15 @@ static void answered(engine *e, const link_event *event, instant now)
 
 static void message(engine *e, const link_event *event, instant now)
 {
-  const resp_node *payload = resp_child(event->reply, resp_root(event->reply), 2);
+  const resp_node *root = resp_root(event->reply);
+  const resp_node *name = resp_child(event->reply, root, 1);
+  const resp_node *payload = resp_child(event->reply, root, 2);
 
   e->messages++;
-  if (payload != NULL && payload->kind == RESP_STRING)
+  if (link_is_own_channel(e->connections[LINK_INBOX].link, name->bytes, name->size))
     lock_message(e->locks, payload->bytes, payload->size, now);
+  else
+    observe_message(e, name, now);
   resp_reply_free(event->reply);
 }
 
@@ -338,6 +355,10 @@ static void pull_events(engine *e, int i, instant now)
       break;
     case LINK_EVENT_MESSAGE:
       message(e, &event, now);
+      break;
+    case LINK_EVENT_SUBSCRIBED:
+      observe_subscribed(e, resp_child(event.reply, resp_root(event.reply), 1), now);
+      resp_reply_free(event.reply);
       break;
     case LINK_EVENT_FAULT:
       connection_drop(e, i, event.status, event.text, now);
@@ -378,6 +399,7 @@ void engine_tick(engine *e, instant now)
     pull_events(e, i, now);
   }
   asks_tick(e, now);
+  observe_tick(e, now);
   engine_pump(e, now);
 }
 
@@ -385,6 +407,7 @@ instant engine_deadline(const engine *e)
 {
   instant first = instant_min(lock_deadline(e->locks), asks_deadline(e));
 
+  first = instant_min(first, timers_first(&e->observe_timers));
   for (int i = 0; i < ENGINE_LINKS; i++)
     first = instant_min(first, connection_deadline(e, i));
   if (e->is_announced && lock_wants_link(e->locks))
@@ -394,7 +417,7 @@ instant engine_deadline(const engine *e)
 
 bool engine_is_idle(const engine *e)
 {
-  if (lock_get_counts(e->locks).waiting > 0)
+  if (lock_get_counts(e->locks).waiting > 0 || e->first_observation != NULL)
     return false;
   for (int i = 0; i < ENGINE_LINKS; i++) {
     const connection *c = &e->connections[i];
@@ -493,7 +516,7 @@ static bool news_effect(engine *e, effect *ret)
 bool engine_next_effect(engine *e, effect *ret)
 {
   if (connection_effect(e, ret) || lock_effect(e, ret) || asks_next_effect(e, ret) ||
-      news_effect(e, ret))
+      observe_next_effect(e, ret) || news_effect(e, ret))
     return true;
   if (e->is_closed && !e->closed_was_told) {
     e->closed_was_told = true;

@@ -38,13 +38,17 @@ typedef struct connection {
 
 typedef enum ask_state { ASK_OPEN = 1, ASK_SENT, ASK_DONE } ask_state;
 
-/* One command of the program's own. */
+typedef struct observation observation;
+
+/* One command of the program's own, or the question of an observation. */
 typedef struct ask {
   struct ask *next;
+  observation *observation; /* NULL: in the list of asks */
   uint64_t id;
   ask_state state;
   buffer command, with_text;
   bool use_text;
+  bool was_lost;           /* sent to where no answer will come from: perhaps executed */
   void *context;
   instant give_up_at, try_at;
   unsigned attempts;
@@ -52,6 +56,35 @@ typedef struct ask {
   resp_reply *reply;
   char words[256];
 } ask;
+
+/* A channel and those who observe what it speaks of. */
+typedef struct observed_channel {
+  struct observed_channel *next;
+  observation *first;
+  bool is_asked;            /* SUBSCRIBE is sent, on this connection */
+  size_t size;
+  char bytes[];
+} observed_channel;
+
+/* A question asked again and again. Its `ask` is ASK_DONE while nothing is under way. */
+struct observation {
+  observation *previous, *next;
+  observation *channel_previous, *channel_next;
+  observed_channel *channel;
+  void *context;
+  ask ask;
+  span every;
+  instant give_up_at;
+  instant look_at;          /* the next question, by `every` */
+  instant hint_at;          /* or earlier: somebody said that there is something to see */
+  instant mute_since;       /* no server answers since; INSTANT_NEVER: one does */
+  bool is_patient, was_answered;
+  timer timer;
+  /* What was not told yet: an answer, then the end. */
+  observation *next_news;
+  bool is_news, has_answer, is_over;
+  resp_reply *reply;
+};
 
 #define NEWS_MAX 8
 typedef struct news { int event; char words[256]; } news;
@@ -65,6 +98,12 @@ struct engine {
   buffer scratch;
   slots ask_slots;
   ask *first_ask, *last_ask;
+  observation *first_observation;
+  observation *first_news, *last_news;
+  observed_channel *first_channel;
+  timers observe_timers;
+  size_t observation_count;
+  instant inbox_forbidden_until;  /* an ACL forbids it: observations poll alone */
   random_source random;
   bool is_announced, memory_was_checked;
   instant announce_again_at;
@@ -86,12 +125,37 @@ bool connection_send(engine *e, const buffer *command, uint64_t tag, instant now
 /* ---- ask.c ---- */
 void asks_send(engine *e, instant now);
 void asks_unsent(engine *e, dibs_status why, const char *words);
-void ask_answered_with(engine *e, uint64_t tag, resp_reply *reply, instant now);
+/* false: this connection is of no use, as observe_answered() says. */
+bool ask_answered_with(engine *e, uint64_t tag, resp_reply *reply, instant now);
 void asks_tick(engine *e, instant now);
 instant asks_deadline(const engine *e);
 void asks_close(engine *e);
 bool asks_next_effect(engine *e, effect *ret);
 void ask_free(engine *e, ask *a);
+
+/* A single ask, in whatever list: */
+bool ask_init(engine *e, ask *a, const buffer *command, const buffer *with_text);
+void ask_deinit(engine *e, ask *a);
+void ask_send(engine *e, ask *a, instant now);          /* ASK_OPEN, and due */
+void ask_unsent(ask *a, dibs_status why, const char *words);
+void ask_take_answer(ask *a, resp_reply *reply, instant now);   /* owns `reply` */
+void ask_done(ask *a, dibs_status status, const char *words);
+bool ask_fault_is_final(dibs_status why);
+
+/* ---- observe.c ---- */
+void observe_link_up(engine *e, instant now);
+void observe_link_down(engine *e, dibs_status why, const char *words, instant now);
+void observe_inbox_up(engine *e, instant now);
+void observe_inbox_down(engine *e, dibs_status why, instant now);
+bool observe_wants_inbox(const engine *e, instant now);
+void observe_subscribed(engine *e, const resp_node *name, instant now);
+void observe_message(engine *e, const resp_node *name, instant now);
+/* false: it was READONLY, this connection is of no use. Owns `reply`. */
+bool observe_answered(engine *e, observation *o, resp_reply *reply, instant now);
+void observe_tick(engine *e, instant now);
+void observe_close(engine *e, instant now);
+void observe_free(engine *e);
+bool observe_next_effect(engine *e, effect *ret);
 
 /* ---- presence.c ---- */
 void presence_announce(engine *e, instant now);

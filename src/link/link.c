@@ -140,6 +140,12 @@ dibs_status link_send(link *l, const buffer *command, uint64_t tag, instant now)
   return DIBS_OK;
 }
 
+bool link_is_own_channel(const link *l, const void *channel, size_t size)
+{
+  return l->channel != NULL && strlen(l->channel) == size
+    && memcmp(l->channel, channel, size) == 0;
+}
+
 static dibs_status channel_send(link *l, const char *word, question_kind kind,
                                 const void *channel, size_t size, instant now)
 {

@@ -65,6 +65,9 @@ void link_closed(link *l);
 dibs_status link_send(link *l, const buffer *command, uint64_t tag, instant now);
 size_t link_unanswered(const link *l);
 
+/* Whether this is the channel of the settings. */
+bool link_is_own_channel(const link *l, const void *channel, size_t size);
+
 /* Further channels of a LINK_INBOX, READY. Forgotten when it closes: subscribe again.
  * One that an ACL forbids is no fault: LINK_EVENT_SUBSCRIBED does not come.
  * DIBS_ERR_NO_MEMORY: not sent. */

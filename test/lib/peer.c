@@ -15,6 +15,7 @@
 
 #define LINES_MAX 64
 #define WHO_MAX 64
+#define OWN_CHANNEL "dibs:inbox:" PEER_CLIENT
 
 struct who {
   const char *name;
@@ -24,6 +25,9 @@ struct who {
 
 struct peer {
   memory memory;
+  bool holds_channels, forbids_channels, forbids_inbox;
+  char held_channel[256];     /* asked for and not confirmed */
+  int channels;               /* confirmed, besides the inbox */
   engine *engine;
   instant now;
   int64_t server_offset_us;
@@ -145,6 +149,22 @@ static bool is_word(const resp_reply *r, size_t i, const char *expected)
   return n != NULL && n->size == strlen(expected) && memcmp(n->bytes, expected, n->size) == 0;
 }
 
+static bool is_forbidden(const struct peer *p, const resp_reply *r)
+{
+  return p->forbids_inbox || (p->forbids_channels && !is_word(r, 1, OWN_CHANNEL));
+}
+
+/* Counts who listens where, and confirms it. */
+static void channel_reply(struct peer *p, const resp_reply *r, char *reply, size_t size)
+{
+  bool is_left = is_word(r, 0, "UNSUBSCRIBE");
+
+  if (!is_word(r, 1, OWN_CHANNEL))
+    p->channels += is_left ? -1 : 1;
+  snprintf(reply, size, "*3\r\n$%d\r\n%s\r\n$%zu\r\n%s\r\n:1\r\n", is_left ? 11 : 9,
+           is_left ? "unsubscribe" : "subscribe", word(r, 1)->size, word(r, 1)->bytes);
+}
+
 /* What every client says and no test is about. */
 static bool answer_courtesy(struct peer *p, int link, const resp_reply *r, char reply[256])
 {
@@ -158,9 +178,13 @@ static bool answer_courtesy(struct peer *p, int link, const resp_reply *r, char 
     snprintf(micros, sizeof(micros), "%lld", (long long)(peer_server_us(p) % 1000000));
     snprintf(reply, size, "*2\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n", strlen(seconds),
              seconds, strlen(micros), micros);
-  } else if (is_word(r, 0, "SUBSCRIBE"))
-    snprintf(reply, size, "*3\r\n$9\r\nsubscribe\r\n$%zu\r\n%s\r\n:1\r\n",
-             word(r, 1)->size, word(r, 1)->bytes);
+  } else if (is_word(r, 0, "SUBSCRIBE") && p->holds_channels && !is_word(r, 1, OWN_CHANNEL)) {
+    snprintf(p->held_channel, sizeof(p->held_channel), "%s", word(r, 1)->bytes);
+    reply[0] = '\0';
+  } else if (is_word(r, 0, "SUBSCRIBE") && is_forbidden(p, r))
+    snprintf(reply, size, "-NOPERM No permissions to access a channel\r\n");
+  else if (is_word(r, 0, "SUBSCRIBE") || is_word(r, 0, "UNSUBSCRIBE"))
+    channel_reply(p, r, reply, size);
   else if (is_word(r, 0, "PING"))
     snprintf(reply, size, link == 0 ? "+PONG\r\n"
                                              : "*2\r\n$4\r\npong\r\n$0\r\n\r\n");
@@ -277,8 +301,11 @@ static bool read_commands(struct peer *p, int i)
 static void connection_is_gone(struct peer *p, int link)
 {
   p->up[link] = false;
-  if (link != 0)
+  if (link != 0) {
+    p->channels = 0;
+    p->held_channel[0] = '\0';
     return;
+  }
   while (p->command_count > 0)
     drop_first(p->commands, &p->command_count);
   while (p->owed_count > 0)
@@ -296,6 +323,25 @@ static void tell(struct peer *p, const char *what, const effect *e, bool with_st
   snprintf(line, sizeof(line), "%s %s%s%s", what, w->name, with_status ? " " : "",
            with_status ? dibs_status_name(e->status) : "");
   keep(p->lines, &p->line_count, line);
+}
+
+/* "observed a 5", "observed a words", and at the end "over a DIBS_TIMED_OUT". */
+static void observed(struct peer *p, const effect *e)
+{
+  char line[128];
+  const struct who *w = e->context;
+  const resp_node *said = e->reply != NULL ? resp_root(e->reply) : NULL;
+
+  if (said == NULL)
+    tell(p, "over", e, true);
+  else if (said->kind == RESP_INTEGER)
+    snprintf(line, sizeof(line), "observed %s %lld", w->name, (long long)said->integer);
+  else
+    snprintf(line, sizeof(line), "observed %s %s", w->name, said->bytes);
+  if (said != NULL)
+    keep(p->lines, &p->line_count, line);
+  assert_int_equal(e->is_over, said == NULL);
+  resp_reply_free(e->reply);
 }
 
 static void take_effect(struct peer *p, const effect *e)
@@ -340,6 +386,9 @@ static void take_effect(struct peer *p, const effect *e)
     break;
   case EFFECT_ANSWERED:
     resp_reply_free(e->reply);
+    break;
+  case EFFECT_OBSERVED:
+    observed(p, e);
     break;
   case EFFECT_EVENT:
     break;
@@ -396,20 +445,27 @@ void peer_stop_ms(struct peer *p, int64_t ms)
 
 /* ---- requests ---- */
 
-void peer_lock(struct peer *p, const char *who, struct wish w)
+static struct who *who_add(struct peer *p, const char *name)
 {
   struct who *entry = NULL;
-  lock_request r;
-  const char *name = w.name != NULL ? w.name : "n";
 
   for (size_t i = 0; i < p->who_count; i++)
-    if (strcmp(p->who[i].name, who) == 0)
+    if (strcmp(p->who[i].name, name) == 0)
       entry = &p->who[i];
   if (entry == NULL) {
     assert_true(p->who_count < WHO_MAX);
     entry = &p->who[p->who_count++];
   }
-  *entry = (struct who){ .name = who };
+  *entry = (struct who){ .name = name };
+  return entry;
+}
+
+void peer_lock(struct peer *p, const char *who, struct wish w)
+{
+  struct who *entry = who_add(p, who);
+  lock_request r;
+  const char *name = w.name != NULL ? w.name : "n";
+
   r = (lock_request){ .context = entry, .name = name, .name_size = strlen(name),
                       .owner = w.owner, .owner_size = w.owner != NULL ? strlen(w.owner) : 0,
                       .is_try = w.is_try, .is_fixed = w.is_fixed, .no_reentry = w.no_reentry,
@@ -419,6 +475,50 @@ void peer_lock(struct peer *p, const char *who, struct wish w)
                                                   : INSTANT_NEVER };
   assert_int_equal(engine_lock(p->engine, &r, p->now, &entry->id), DIBS_OK);
   pull(p);
+}
+
+/* A question as good as any: this script has a key and no arguments. */
+static void question_write(buffer *out, bool with_text, const char *name)
+{
+  native names = { .prefix = "dibs" };
+  memory m = peer_settings().memory;
+
+  buffer_init(out, &m);
+  assert_true(native_inspect(&names, out, with_text, name, strlen(name)));
+}
+
+void peer_observe(struct peer *p, const char *who, struct watch w)
+{
+  struct who *entry = who_add(p, who);
+  const char *channel = w.channel != NULL ? w.channel : "thing:{n}";
+  buffer by_digest, by_text;
+  observe_request r = { .context = entry, .channel = channel,
+                        .channel_size = strlen(channel), .command = &by_digest,
+                        .with_text = &by_text, .is_patient = w.is_patient,
+                        .every = SPAN_MS(w.every_ms > 0 ? w.every_ms : 3000),
+                        .give_up_at = w.wait_ms > 0 ? instant_add(p->now, SPAN_MS(w.wait_ms))
+                                                    : INSTANT_NEVER };
+
+  question_write(&by_digest, false, "n");
+  question_write(&by_text, true, "n");
+  assert_int_equal(engine_observe(p->engine, &r, p->now, &entry->id), DIBS_OK);
+  buffer_deinit(&by_digest);
+  buffer_deinit(&by_text);
+  pull(p);
+}
+
+void peer_observe_at(struct peer *p, const char *who, int64_t in_ms)
+{
+  engine_observe_at(p->engine, who_of(p, who)->id, instant_add(p->now, SPAN_MS(in_ms)), p->now);
+  pull(p);
+}
+
+bool peer_observe_end(struct peer *p, const char *who)
+{
+  bool was_there = engine_observe_end(p->engine, who_of(p, who)->id, p->now);
+
+  pull(p);
+  return was_there;
 }
 
 void peer_cancel(struct peer *p, const char *who)
@@ -475,6 +575,14 @@ void peer_expect(struct peer *p, const char *pattern)
     fail_msg("expected the command \"%s\", got \"%s\"", pattern, p->commands[0]);
   drop_first(p->commands, &p->command_count);
   p->unanswered++;
+}
+
+bool peer_try_expect(struct peer *p, const char *pattern)
+{
+  if (p->command_count == 0)
+    return false;
+  peer_expect(p, pattern);
+  return true;
 }
 
 void peer_expect_nothing(struct peer *p)
@@ -537,17 +645,41 @@ void peer_answer(struct peer *p, const char *format, ...)
   pull(p);
 }
 
+void peer_speak(struct peer *p, const char *channel, const char *words)
+{
+  char bytes[2048];
+
+  snprintf(bytes, sizeof(bytes), "*3\r\n$7\r\nmessage\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n",
+           strlen(channel), channel, strlen(words), words);
+  feed(p, 1, bytes, strlen(bytes));
+  pull(p);
+}
+
+void peer_hold_channels(struct peer *p) { p->holds_channels = true; }
+void peer_forbid_channels(struct peer *p) { p->forbids_channels = true; }
+void peer_forbid_inbox(struct peer *p) { p->forbids_inbox = true; }
+int peer_channels(const struct peer *p) { return p->channels; }
+
 void peer_message(struct peer *p, const char *format, ...)
 {
-  char words[1024], bytes[2048];
-  const char *channel = "dibs:inbox:" PEER_CLIENT;
+  char words[1024];
   va_list arguments;
 
   va_start(arguments, format);
   vsnprintf(words, sizeof(words), format, arguments);
   va_end(arguments);
-  snprintf(bytes, sizeof(bytes), "*3\r\n$7\r\nmessage\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n",
-           strlen(channel), channel, strlen(words), words);
+  peer_speak(p, OWN_CHANNEL, words);
+}
+
+void peer_subscribed(struct peer *p)
+{
+  char bytes[512];
+
+  assert_string_not_equal(p->held_channel, "");
+  snprintf(bytes, sizeof(bytes), "*3\r\n$9\r\nsubscribe\r\n$%zu\r\n%s\r\n:2\r\n",
+           strlen(p->held_channel), p->held_channel);
+  p->held_channel[0] = '\0';
+  p->channels++;
   feed(p, 1, bytes, strlen(bytes));
   pull(p);
 }

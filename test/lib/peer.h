@@ -45,6 +45,16 @@ void peer_lock(struct peer *p, const char *who, struct wish w);
 void peer_cancel(struct peer *p, const char *who);
 void peer_release(struct peer *p, const char *who);
 
+/* ---- observations: the question is "inspect" of the name n ---- */
+struct watch {
+  const char *channel;                    /* NULL: thing:{n} */
+  int64_t every_ms, wait_ms;              /* 0: 3 s, for ever */
+  bool is_patient;
+};
+void peer_observe(struct peer *p, const char *who, struct watch w);
+void peer_observe_at(struct peer *p, const char *who, int64_t in_ms);
+bool peer_observe_end(struct peer *p, const char *who);
+
 /* A new peer that has granted "a" the lease PEER_CLIENT:1:60. */
 struct peer *peer_held(struct wish w);
 
@@ -57,14 +67,24 @@ bool peer_wants(struct peer *p, int link);            /* asked for, not yet conn
 /* The next scripted command must be `pattern`: "acquire NAME K w|t", "release L",
  * "cancel K", "renew L [L...]", others as their words; `*` matches anything to the end. */
 void peer_expect(struct peer *p, const char *pattern);
+bool peer_try_expect(struct peer *p, const char *pattern);   /* false: no command is there */
 void peer_expect_nothing(struct peer *p);
 /* Answers the oldest command that was expected and not answered. Format: an integer
  * "7", text "'words", error "-ERR ...", array "[1 2 'x]"; %-conversions as printf. */
 void peer_answer(struct peer *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* On a channel of observers. */
+void peer_speak(struct peer *p, const char *channel, const char *words);
+/* Subscriptions of observers are confirmed by peer_subscribed() only; or refused. */
+void peer_hold_channels(struct peer *p);
+void peer_subscribed(struct peer *p);
+void peer_forbid_channels(struct peer *p);
+void peer_forbid_inbox(struct peer *p);        /* and them too */
+int peer_channels(const struct peer *p);       /* confirmed now, besides the inbox */
 void peer_message(struct peer *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The next line of the log must be this: "granted a", "failed a DIBS_BUSY", "lost a
- * DIBS_LOST", "released a DIBS_OK", "suspect a", "renewed a". */
+ * DIBS_LOST", "released a DIBS_OK", "suspect a", "renewed a", "observed a 5", "over a
+ * DIBS_TIMED_OUT". */
 void peer_expect_told(struct peer *p, const char *line);
 void peer_expect_told_nothing(struct peer *p);
 /* Of a granted hold, by the engine's words: */

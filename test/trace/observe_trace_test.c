@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: MIT */
+/* Stories of observations: a question, and again whenever there may be something to see.
+ * Themes 7 and 37: whoever was deaf at the moment asks when he hears again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "peer.h"
+
+#define THING "thing:{n}"
+
+/* "a" observes, the first answer is `first`, both connections are up. */
+static struct peer *observing(struct watch w, const char *first)
+{
+  struct peer *p = peer_new();
+
+  peer_observe(p, "a", w);
+  peer_connect(p, 0);
+  peer_expect(p, "inspect");
+  peer_answer(p, "%s", first);
+  peer_expect_told(p, "observed a 3");
+  peer_connect(p, 1);
+  peer_expect(p, "inspect");           /* the subscription stands */
+  peer_answer(p, "3");
+  peer_expect_told(p, "observed a 3");
+  peer_expect_nothing(p);
+  assert_int_equal(peer_channels(p), 1);
+  return p;
+}
+
+static void asked(struct peer *p, const char *answer, const char *told)
+{
+  peer_expect(p, "inspect");
+  peer_answer(p, "%s", answer);
+  peer_expect_told(p, told);
+}
+
+static void it_asks_at_once_when_it_hears_when_told_and_after_a_while(void **state)
+{
+  struct peer *p = observing((struct watch){ .every_ms = 3000 }, "3");
+
+  (void)state;
+  peer_speak(p, THING, "0");
+  asked(p, "2", "observed a 2");
+  peer_expect_nothing(p);
+  peer_advance_ms(p, 2699);
+  peer_expect_nothing(p);
+  peer_advance_ms(p, 301);
+  asked(p, "0", "observed a 0");
+  peer_expect_told_nothing(p);
+  peer_free(p);
+}
+
+static void what_other_channels_say_is_no_hint(void **state)
+{
+  struct peer *p = observing((struct watch){ 0 }, "3");
+
+  (void)state;
+  peer_speak(p, "thing:{m}", "0");
+  peer_message(p, "0");
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
+static void theme_37_a_message_that_nobody_heard_is_made_up_for_by_the_subscription(void **state)
+{
+  struct peer *p = observing((struct watch){ 0 }, "3");
+
+  (void)state;
+  peer_break(p, 1);
+  peer_speak(p, THING, "0");           /* to nobody */
+  peer_expect_nothing(p);
+  assert_true(peer_wants(p, 1));
+  peer_connect(p, 1);
+  asked(p, "0", "observed a 0");
+  peer_free(p);
+}
+
+static void a_subscription_confirmed_late_asks_when_it_is(void **state)
+{
+  struct peer *p = peer_new();
+
+  (void)state;
+  peer_hold_channels(p);
+  peer_observe(p, "a", (struct watch){ .every_ms = 60000 });
+  peer_connect(p, 0);
+  peer_connect(p, 1);
+  asked(p, "1", "observed a 1");
+  peer_advance_ms(p, 1500);
+  peer_expect_nothing(p);
+  peer_subscribed(p);
+  asked(p, "0", "observed a 0");
+  peer_free(p);
+}
+
+static void messages_while_a_question_is_under_way_make_one_more_after_it(void **state)
+{
+  struct peer *p = observing((struct watch){ 0 }, "3");
+
+  (void)state;
+  peer_speak(p, THING, "0");
+  peer_expect(p, "inspect");
+  peer_speak(p, THING, "0");
+  peer_speak(p, THING, "0");
+  peer_expect_nothing(p);
+  peer_answer(p, "2");
+  peer_expect_told(p, "observed a 2");
+  asked(p, "0", "observed a 0");
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
+static void a_lost_answer_is_asked_for_again(void **state)
+{
+  struct peer *p = observing((struct watch){ 0 }, "3");
+
+  (void)state;
+  peer_speak(p, THING, "0");
+  peer_expect(p, "inspect");
+  peer_break(p, 0);
+  peer_expect_told_nothing(p);
+  peer_connect(p, 0);
+  asked(p, "0", "observed a 0");
+  peer_free(p);
+}
+
+static void a_server_that_forgot_the_script_gets_its_text_once(void **state)
+{
+  struct peer *p = observing((struct watch){ 0 }, "3");
+
+  (void)state;
+  peer_speak(p, THING, "0");
+  peer_expect(p, "inspect");
+  peer_answer(p, "-NOSCRIPT No matching script.");
+  peer_expect(p, "text:inspect");
+  peer_answer(p, "2");
+  peer_expect_told(p, "observed a 2");
+  peer_speak(p, THING, "0");
+  asked(p, "1", "observed a 1");       /* by its digest again */
+  peer_free(p);
+}
+
+static void a_loading_server_is_asked_again_soon(void **state)
+{
+  struct peer *p = observing((struct watch){ 0 }, "3");
+
+  (void)state;
+  peer_speak(p, THING, "0");
+  peer_expect(p, "inspect");
+  peer_answer(p, "-LOADING Redis is loading");
+  peer_expect_nothing(p);
+  peer_advance_ms(p, 20);
+  asked(p, "0", "observed a 0");
+  peer_free(p);
+}
+
+static void a_server_that_loads_for_ever_is_unreachable_after_the_connect_timeout(void **state)
+{
+  struct peer *p = observing((struct watch){ 0 }, "3");
+
+  (void)state;
+  peer_speak(p, THING, "0");
+  for (int ms = 0; ms < 4900; ms += 20) {
+    peer_advance_ms(p, 20);
+    peer_expect_told_nothing(p);
+    while (peer_try_expect(p, "inspect"))
+      peer_answer(p, "-LOADING Redis is loading");
+  }
+  peer_advance_ms(p, 200);
+  peer_expect_told(p, "over a DIBS_ERR_UNREACHABLE");
+  peer_free(p);
+}
+
+static void an_error_that_lasts_ends_it(void **state)
+{
+  struct peer *p = observing((struct watch){ 0 }, "3");
+
+  (void)state;
+  peer_speak(p, THING, "0");
+  peer_expect(p, "inspect");
+  peer_answer(p, "-WRONGTYPE Operation against a key");
+  peer_expect_told(p, "over a DIBS_ERR_WRONG_TYPE");
+  assert_int_equal(peer_channels(p), 0);
+  peer_advance_ms(p, 60000);
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
+static void time_is_over_at_give_up_whatever_is_under_way(void **state)
+{
+  struct peer *p = observing((struct watch){ .wait_ms = 1000 }, "3");
+
+  (void)state;
+  peer_advance_ms(p, 999);
+  peer_speak(p, THING, "0");
+  peer_expect(p, "inspect");
+  peer_expect_told_nothing(p);
+  peer_advance_ms(p, 1);
+  peer_expect_told(p, "over a DIBS_TIMED_OUT");
+  peer_answer(p, "0");
+  peer_expect_told_nothing(p);
+  assert_int_equal(peer_channels(p), 0);
+  peer_free(p);
+}
+
+static void nothing_of_it_comes_after_its_end(void **state)
+{
+  struct peer *p = observing((struct watch){ 0 }, "3");
+
+  (void)state;
+  peer_speak(p, THING, "0");
+  peer_expect(p, "inspect");
+  assert_true(peer_observe_end(p, "a"));
+  assert_false(peer_observe_end(p, "a"));
+  assert_int_equal(peer_channels(p), 0);
+  peer_answer(p, "0");
+  peer_advance_ms(p, 60000);
+  peer_expect_told_nothing(p);
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
+static void observations_of_a_channel_share_its_subscription(void **state)
+{
+  struct peer *p = observing((struct watch){ 0 }, "3");
+
+  (void)state;
+  peer_observe(p, "b", (struct watch){ 0 });
+  asked(p, "3", "observed b 3");
+  peer_expect_nothing(p);              /* it stands already */
+  assert_int_equal(peer_channels(p), 1);
+  peer_observe(p, "c", (struct watch){ .channel = "thing:{m}" });
+  assert_int_equal(peer_channels(p), 2);
+  asked(p, "3", "observed c 3");
+  asked(p, "3", "observed c 3");       /* once more: that it stands came meanwhile */
+  peer_speak(p, THING, "0");
+  peer_expect(p, "inspect");
+  peer_expect(p, "inspect");
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
+static void the_last_of_a_channel_leaves_it(void **state)
+{
+  struct peer *p = observing((struct watch){ 0 }, "3");
+
+  (void)state;
+  peer_observe(p, "b", (struct watch){ 0 });
+  asked(p, "3", "observed b 3");
+  assert_int_equal(peer_channels(p), 1);
+  peer_speak(p, THING, "0");
+  peer_expect(p, "inspect");
+  peer_expect(p, "inspect");
+  assert_true(peer_observe_end(p, "a"));
+  assert_int_equal(peer_channels(p), 1);
+  assert_true(peer_observe_end(p, "b"));
+  assert_int_equal(peer_channels(p), 0);
+  peer_free(p);
+}
+
+static void without_a_server_it_is_unreachable_after_the_connect_timeout(void **state)
+{
+  struct peer *p = peer_new();
+
+  (void)state;
+  peer_observe(p, "a", (struct watch){ 0 });
+  peer_observe(p, "b", (struct watch){ .is_patient = true });
+  for (int i = 0; i < 49; i++) {
+    if (peer_wants(p, 0))
+      peer_break(p, 0);
+    peer_advance_ms(p, 100);
+  }
+  peer_expect_told_nothing(p);
+  peer_advance_ms(p, 200);
+  peer_expect_told(p, "over a DIBS_ERR_UNREACHABLE");
+  peer_advance_ms(p, 600000);
+  peer_expect_told_nothing(p);
+  assert_true(peer_observe_end(p, "b"));
+  peer_free(p);
+}
+
+static void a_server_that_comes_back_in_time_is_asked_at_once(void **state)
+{
+  struct peer *p = observing((struct watch){ .every_ms = 1000 }, "3");
+
+  (void)state;
+  for (int i = 0; i < 2; i++) {        /* and the time is counted anew */
+    peer_break(p, 0);
+    peer_advance_ms(p, 4900);
+    peer_expect_told_nothing(p);
+    peer_connect(p, 0);
+    asked(p, "3", "observed a 3");
+  }
+  peer_free(p);
+}
+
+static void a_forbidden_channel_leaves_polling(void **state)
+{
+  struct peer *p = peer_new();
+
+  (void)state;
+  peer_forbid_channels(p);
+  peer_observe(p, "a", (struct watch){ .every_ms = 3000 });
+  peer_connect(p, 0);
+  peer_connect(p, 1);
+  asked(p, "3", "observed a 3");
+  peer_expect_nothing(p);
+  peer_advance_ms(p, 3000);
+  asked(p, "0", "observed a 0");
+  peer_expect_told_nothing(p);
+  peer_free(p);
+}
+
+static void a_forbidden_inbox_leaves_polling_and_is_not_knocked_at(void **state)
+{
+  struct peer *p = peer_new();
+
+  (void)state;
+  peer_forbid_inbox(p);
+  peer_observe(p, "a", (struct watch){ .every_ms = 3000 });
+  peer_connect(p, 0);
+  peer_connect(p, 1);
+  asked(p, "3", "observed a 3");
+  for (int i = 0; i < 19; i++) {
+    peer_advance_ms(p, 3000);
+    asked(p, "3", "observed a 3");
+    assert_false(peer_wants(p, 1));
+  }
+  peer_advance_ms(p, 6000);
+  assert_true(peer_wants(p, 1));       /* the ACL may have changed */
+  peer_free(p);
+}
+
+static void a_replica_is_left_for_another_server(void **state)
+{
+  struct peer *p = observing((struct watch){ .every_ms = 1000 }, "3");
+
+  (void)state;
+  peer_speak(p, THING, "0");
+  peer_expect(p, "inspect");
+  peer_answer(p, "-READONLY You can't write against a read only replica.");
+  peer_advance_ms(p, 100);
+  peer_connect(p, 0);
+  asked(p, "0", "observed a 0");
+  peer_free(p);
+}
+
+static void nothing_but_replicas_ends_it_after_the_connect_timeout(void **state)
+{
+  struct peer *p = peer_new();
+
+  (void)state;
+  peer_observe(p, "a", (struct watch){ 0 });
+  for (int i = 0; i < 49; i++) {
+    if (peer_wants(p, 0))
+      peer_connect(p, 0);
+    if (peer_try_expect(p, "inspect"))
+      peer_answer(p, "-READONLY You can't write against a read only replica.");
+    peer_expect_told_nothing(p);
+    peer_advance_ms(p, 100);
+  }
+  peer_advance_ms(p, 200);
+  peer_expect_told(p, "over a DIBS_ERR_READ_ONLY");
+  peer_free(p);
+}
+
+static void another_time_may_be_asked_for(void **state)
+{
+  struct peer *p = observing((struct watch){ .every_ms = 3000 }, "3");
+
+  (void)state;
+  peer_observe_at(p, "a", 500);
+  peer_observe_at(p, "a", 1500);       /* later than what is set: nothing new */
+  peer_advance_ms(p, 499);
+  peer_expect_nothing(p);
+  peer_advance_ms(p, 1);
+  asked(p, "2", "observed a 2");
+  peer_advance_ms(p, 2000);
+  peer_expect_nothing(p);
+  peer_observe_at(p, "a", 0);
+  asked(p, "1", "observed a 1");
+  peer_free(p);
+}
+
+static void closing_ends_it(void **state)
+{
+  struct peer *p = observing((struct watch){ 0 }, "3");
+
+  (void)state;
+  engine_close(peer_engine(p), peer_now(p));
+  peer_advance_ms(p, 1);
+  peer_expect_told(p, "over a DIBS_ERR_CLOSED");
+  peer_free(p);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(it_asks_at_once_when_it_hears_when_told_and_after_a_while),
+    cmocka_unit_test(what_other_channels_say_is_no_hint),
+    cmocka_unit_test(theme_37_a_message_that_nobody_heard_is_made_up_for_by_the_subscription),
+    cmocka_unit_test(a_subscription_confirmed_late_asks_when_it_is),
+    cmocka_unit_test(messages_while_a_question_is_under_way_make_one_more_after_it),
+    cmocka_unit_test(a_lost_answer_is_asked_for_again),
+    cmocka_unit_test(a_server_that_forgot_the_script_gets_its_text_once),
+    cmocka_unit_test(a_loading_server_is_asked_again_soon),
+    cmocka_unit_test(a_server_that_loads_for_ever_is_unreachable_after_the_connect_timeout),
+    cmocka_unit_test(an_error_that_lasts_ends_it),
+    cmocka_unit_test(time_is_over_at_give_up_whatever_is_under_way),
+    cmocka_unit_test(nothing_of_it_comes_after_its_end),
+    cmocka_unit_test(observations_of_a_channel_share_its_subscription),
+    cmocka_unit_test(the_last_of_a_channel_leaves_it),
+    cmocka_unit_test(without_a_server_it_is_unreachable_after_the_connect_timeout),
+    cmocka_unit_test(a_server_that_comes_back_in_time_is_asked_at_once),
+    cmocka_unit_test(a_forbidden_channel_leaves_polling),
+    cmocka_unit_test(a_forbidden_inbox_leaves_polling_and_is_not_knocked_at),
+    cmocka_unit_test(a_replica_is_left_for_another_server),
+    cmocka_unit_test(nothing_but_replicas_ends_it_after_the_connect_timeout),
+    cmocka_unit_test(another_time_may_be_asked_for),
+    cmocka_unit_test(closing_ends_it),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
