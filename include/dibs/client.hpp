@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* dibs/client.hpp - a client that closes itself. Meant to be shared by all threads. */
+#ifndef DIBS_CLIENT_HPP
+#define DIBS_CLIENT_HPP
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <dibs/client.h>
+#include <dibs/error.hpp>
+
+namespace dibs {
+inline namespace DIBS_CPP {
+
+class client {
+ public:
+  /* As dibs_open(); throws. Does not wait for the server. */
+  explicit client(const char *url = nullptr, const dibs_options *options = nullptr)
+  {
+    dibs_error why{};
+
+    if (dibs_open_with_error(url, options, &client_, &why) != DIBS_OK)
+      throw error(why, "dibs::client");
+  }
+
+  explicit client(const std::string &url, const dibs_options *options = nullptr)
+      : client(url.c_str(), options)
+  {
+  }
+
+  /* The same without exceptions: empty unless `ret_status` is DIBS_OK. `ret_error` may be
+   * nullptr. */
+  [[nodiscard]] static client open(dibs_status &ret_status, const char *url = nullptr,
+                                   const dibs_options *options = nullptr,
+                                   dibs_error *ret_error = nullptr) noexcept
+  {
+    dibs_client *opened = nullptr;
+
+    ret_status = dibs_open_with_error(url, options, &opened, ret_error);
+    return adopt(opened);
+  }
+
+  /* Takes over an open client; nullptr: an empty one, as after a move. */
+  [[nodiscard]] static client adopt(dibs_client *open_client) noexcept
+  {
+    return client(adopted{open_client});
+  }
+
+  client(client &&other) noexcept : client_(std::exchange(other.client_, nullptr)) {}
+
+  client &operator=(client &&other) noexcept
+  {
+    if (this != &other) {
+      close();
+      client_ = std::exchange(other.client_, nullptr);
+    }
+    return *this;
+  }
+
+  ~client() { close(); }
+
+  /* As dibs_close(): releases what is held. Holds may outlive it, and are stale then;
+   * mutexes and the like may outlive it too, but must not be used any more. */
+  void close() noexcept { client_ = dibs_close(client_); }
+
+  dibs_client *get() const noexcept { return client_; }
+  explicit operator bool() const noexcept { return client_ != nullptr; }
+
+  /* The round trip. Throws when there is no server within `wait`, 0: the connect timeout. */
+  std::chrono::microseconds ping(std::chrono::milliseconds wait = {}) const
+  {
+    std::uint64_t took_us = 0;
+
+    detail::check(client_, dibs_ping(client_, static_cast<std::int32_t>(wait.count()), &took_us),
+                  "dibs::client::ping");
+    return std::chrono::microseconds(took_us);
+  }
+
+  const char *url() const noexcept { return dibs_url(client_); }
+  bool is_private() const noexcept { return dibs_is_private(client_); }
+
+  dibs_error last_error() const noexcept
+  {
+    dibs_error last{};
+
+    dibs_last_error(client_, &last);
+    return last;
+  }
+
+  dibs_stats stats() const noexcept
+  {
+    dibs_stats now{};
+
+    now.size = sizeof(now);
+    (void)dibs_get_stats(client_, &now);
+    return now;
+  }
+
+ private:
+  struct adopted {
+    dibs_client *open_client;
+  };
+
+  explicit client(adopted from) noexcept : client_(from.open_client) {}
+
+  dibs_client *client_ = nullptr;
+};
+
+}  // namespace DIBS_CPP
+}  // namespace dibs
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* dibs/coordination.hpp - semaphores, latches, barriers and elections: thin classes over the
+ * C functions, which say all the rest. All of them throw dibs::error. */
+#ifndef DIBS_COORDINATION_HPP
+#define DIBS_COORDINATION_HPP
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <dibs/barrier.h>
+#include <dibs/hold.hpp>
+#include <dibs/latch.h>
+#include <dibs/semaphore.h>
+
+namespace dibs {
+inline namespace DIBS_CPP {
+
+class semaphore {
+ public:
+  semaphore(client &of, std::string name, lock_options options = {})
+      : client_(of.get()), name_(std::move(name)), options_(std::move(options))
+  {
+  }
+
+  void set(std::uint32_t permits) const
+  {
+    detail::check(client_, dibs_semaphore_set(client_, name_.c_str(), permits), name_);
+  }
+
+  /* Returns the count that it has now. */
+  std::uint32_t set_if_absent(std::uint32_t permits) const
+  {
+    std::uint32_t now = 0;
+
+    detail::check(client_,
+                  dibs_semaphore_set_if_absent(client_, name_.c_str(), permits, &now), name_);
+    return now;
+  }
+
+  /* `count` permits at once, or none: an empty hold when there were not enough for all of
+   * `wait`. Throws everything else, or tells it in `ret_status`. */
+  [[nodiscard]] hold acquire(std::uint32_t count = 1, longest_wait wait = forever)
+  {
+    return detail::take_or_throw(client_, name_, [&](dibs_status &status) {
+      return acquire(count, wait, status);
+    });
+  }
+
+  [[nodiscard]] hold acquire(std::uint32_t count, longest_wait wait,
+                             dibs_status &ret_status) noexcept
+  {
+    return detail::take(options_, wait, ret_status, [&](bool is_try, auto *c, auto **had) {
+      return (is_try ? dibs_try_acquire_permits : dibs_acquire_permits)(
+        client_, name_.c_str(), count, c, had);
+    });
+  }
+
+  /* All that are free; hold::units() tells how many. Empty: there was none. */
+  [[nodiscard]] hold drain()
+  {
+    return detail::take_or_throw(client_, name_, [&](dibs_status &status) {
+      return detail::take(options_, at_once, status, [&](bool, auto *c, auto **had) {
+        return dibs_drain_permits(client_, name_.c_str(), c, had);
+      });
+    });
+  }
+
+ private:
+  dibs_client *client_;
+  std::string name_;
+  lock_options options_;
+};
+
+class latch {
+ public:
+  latch(client &of, std::string name) : client_(of.get()), name_(std::move(name)) {}
+
+  /* False: it is armed already, and nothing was changed. */
+  [[nodiscard]] bool set(std::int64_t count) const
+  {
+    const dibs_status status = dibs_latch_set(client_, name_.c_str(), count);
+
+    if (status != DIBS_BUSY)
+      detail::check(client_, status, name_);
+    return status == DIBS_OK;
+  }
+
+  /* Returns what is left. The same `id` counts once; nullptr: each call counts. */
+  std::int64_t count_down(std::int64_t count = 1, const char *id = nullptr) const
+  {
+    std::int64_t left = 0;
+
+    detail::check(client_, dibs_latch_down(client_, name_.c_str(), count, id, &left), name_);
+    return left;
+  }
+
+  std::int64_t count() const
+  {
+    std::int64_t left = 0;
+
+    detail::check(client_, dibs_latch_count(client_, name_.c_str(), &left), name_);
+    return left;
+  }
+
+  /* Whether it came to zero in time. */
+  bool wait(longest_wait wait = forever) const
+  {
+    dibs_wait_options options = DIBS_WAIT_OPTIONS_INIT;
+    dibs_status status = DIBS_OK;
+
+    if (wait.is_at_once())
+      return count() == 0;
+    do {
+      options.wait_ms = wait.ms();
+      status = dibs_latch_await(client_, name_.c_str(), &options);
+    } while (status == DIBS_TIMED_OUT && wait.goes_on());
+    if (status != DIBS_TIMED_OUT)
+      detail::check(client_, status, name_);
+    return status == DIBS_OK;
+  }
+
+ private:
+  dibs_client *client_;
+  std::string name_;
+};
+
+class barrier {
+ public:
+  barrier(client &of, std::string name, std::uint32_t parties)
+      : client_(of.get()), name_(std::move(name)), parties_(parties)
+  {
+  }
+
+  /* Throws when the barrier is broken (DIBS_BROKEN) or the wait is over (DIBS_TIMED_OUT, which
+   * breaks it for the others), besides faults. */
+  dibs_barrier_info arrive_and_wait(longest_wait wait = forever) const
+  {
+    dibs_wait_options options = DIBS_WAIT_OPTIONS_INIT;
+    dibs_barrier_info info{};
+
+    info.size = sizeof(info);
+    options.wait_ms = wait.is_at_once() ? 1 : wait.ms();
+    detail::check(client_,
+                  dibs_barrier_await(client_, name_.c_str(), parties_, &options, &info),
+                  name_);
+    return info;
+  }
+
+  void reset() const
+  {
+    detail::check(client_, dibs_barrier_reset(client_, name_.c_str()), name_);
+  }
+
+ private:
+  dibs_client *client_;
+  std::string name_;
+  std::uint32_t parties_;
+};
+
+/* Who leads; an empty value and epoch 0 where nobody ever did. */
+struct leader {
+  bool is_led = false;
+  std::uint64_t epoch = 0;
+  std::string value{};
+
+  static leader of(const dibs_leader &c)
+  {
+    return leader{c.is_led, c.epoch, std::string(c.value, c.value_size)};
+  }
+};
+
+class election {
+ public:
+  election(client &of, std::string name, lock_options options = {})
+      : client_(of.get()), name_(std::move(name)), options_(std::move(options))
+  {
+  }
+
+  /* Leading, until the hold ends; its fence is the epoch. Empty when others led for all of
+   * `wait`. */
+  [[nodiscard]] hold campaign(const std::string &value, longest_wait wait = forever)
+  {
+    return detail::take_or_throw(client_, name_, [&](dibs_status &status) {
+      return detail::take(options_, wait, status, [&](bool is_try, auto *c, auto **had) {
+        return (is_try ? dibs_try_campaign : dibs_campaign)(client_, name_.c_str(),
+                                                            value.c_str(), c, had);
+      });
+    });
+  }
+
+  dibs::leader leader() const
+  {
+    dibs_leader *found = nullptr;
+
+    detail::check(client_, dibs_get_leader(client_, name_.c_str(), &found), name_);
+    const std::unique_ptr<dibs_leader, dibs_leader *(*)(dibs_leader *)> owned(
+      found, dibs_leader_free);
+
+    return dibs::leader::of(*found);
+  }
+
+ private:
+  dibs_client *client_;
+  std::string name_;
+  lock_options options_;
+};
+
+/* Calls `on_change` with each state of an election, the present one first, until this object
+ * ends. It must not throw, and may not end the object. */
+class observer {
+ public:
+  observer(client &of, const std::string &name,
+           std::function<void(const dibs_leader &)> on_change)
+      : on_change_(std::move(on_change))
+  {
+    detail::check(of.get(),
+                  dibs_observe(of.get(), name.c_str(), changed, this, &observer_), name);
+  }
+
+  observer(const observer &) = delete;
+  observer &operator=(const observer &) = delete;
+  ~observer() { dibs_observer_free(observer_); }
+
+ private:
+  static void changed(const dibs_leader *now, void *self) noexcept
+  {
+    static_cast<observer *>(self)->on_change_(*now);
+  }
+
+  std::function<void(const dibs_leader &)> on_change_;
+  dibs_observer *observer_ = nullptr;
+};
+
+}  // namespace DIBS_CPP
+}  // namespace dibs
+
+#endif

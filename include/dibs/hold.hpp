@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/* dibs/hold.hpp - a hold that releases itself, how long to wait for one, and how to take it. */
+#ifndef DIBS_HOLD_HPP
+#define DIBS_HOLD_HPP
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <dibs/client.hpp>
+#include <dibs/election.h>
+#include <dibs/lock.h>
+#include <dibs/loss.hpp>
+#include <dibs/many.h>
+#include <dibs/rwlock.h>
+
+namespace dibs {
+inline namespace DIBS_CPP {
+
+namespace detail {
+struct hold_access;
+}
+
+struct forever_t {};
+struct at_once_t {};
+inline constexpr forever_t forever{};
+inline constexpr at_once_t at_once{};
+
+/* The longest wait for something: a duration or a point in time of any clock, `forever`, or
+ * `at_once`, as is any duration of 0 or less: then nobody is waited for, but for the server's
+ * answer. Rounded up to milliseconds. */
+class longest_wait {
+ public:
+  template <class Rep, class Period>
+  constexpr longest_wait(const std::chrono::duration<Rep, Period> &wait)
+      : ms_(std::chrono::duration<double, std::milli>(wait).count())
+  {
+  }
+
+  template <class Clock, class Duration>
+  longest_wait(const std::chrono::time_point<Clock, Duration> &until)
+      : ms_(since_epoch_ms(until) - since_epoch_ms(Clock::now()))
+  {
+  }
+
+  constexpr longest_wait(forever_t) noexcept : ms_(std::numeric_limits<double>::infinity()) {}
+  constexpr longest_wait(at_once_t) noexcept : ms_(0) {}
+
+  bool is_at_once() const noexcept { return !(ms_ > 0); }
+
+  /* As wait_ms in the C structs, 0: for ever. Not more than they take at a time. */
+  std::int32_t ms() const noexcept
+  {
+    if (std::isinf(ms_))
+      return 0;
+    return ms_ < DIBS_MS_MAX ? static_cast<std::int32_t>(std::ceil(ms_)) : DIBS_MS_MAX;
+  }
+
+  /* After waiting ms(): whether there is more to wait. */
+  bool goes_on() noexcept
+  {
+    ms_ -= ms();
+    return ms_ > 0;
+  }
+
+ private:
+  /* In doubles, because differences of integers overflow for the first and last point in
+   * time that a clock has. Their error is less than a microsecond. */
+  template <class Clock, class Duration>
+  static double since_epoch_ms(const std::chrono::time_point<Clock, Duration> &t)
+  {
+    return std::chrono::duration<double, std::milli>(t.time_since_epoch()).count();
+  }
+
+  double ms_;
+};
+
+/* linger of the options below: where it pays. */
+inline constexpr std::chrono::milliseconds linger_auto{DIBS_LINGER_AUTO};
+
+/* How to take a lock: dibs_lock_options in C++. Zero means the default. */
+struct lock_options {
+  std::chrono::milliseconds ttl{};        /* lease length, 30 s */
+  std::chrono::milliseconds max_hold{};   /* renewal ends then, and the hold; 0: never */
+  std::chrono::milliseconds linger{};     /* exclusive locks; see dibs_lock_options */
+  std::uint32_t flags = 0;                /* DIBS_LOCK_* */
+  std::string note{};                     /* shown to people who ask */
+  std::string owner{};                    /* who may re-enter; "": the calling thread */
+  dibs_canceller *cancel = nullptr;       /* borrowed */
+  /* Runs at most once, on the thread dibs-callback (see dibs_lost_callback), and not any
+   * more when the release has returned. Must not throw. */
+  std::function<void(dibs_status why)> on_lost{};
+};
+
+/* Something held, until release() or the end of this object. Move only; any thread may
+ * release it. Empty when nothing was had: `if (dibs::hold h = m.acquire(50ms)) ...` */
+class [[nodiscard]] hold {
+ public:
+  hold() noexcept = default;
+
+  /* Takes the lock `name`, waiting for it as long as it takes; throws dibs::error. The
+   * calling thread may do so again, as with dibs_lock(). */
+  hold(client &of, const std::string &name, const lock_options &options = {});
+
+  /* Takes over what a C function gave; nullptr: an empty one. */
+  explicit hold(dibs_hold *adopted) noexcept : hold_(adopted) {}
+
+  hold(hold &&other) noexcept
+      : hold_(std::exchange(other.hold_, nullptr)), watch_(std::move(other.watch_))
+  {
+  }
+
+  hold &operator=(hold &&other) noexcept
+  {
+    if (this != &other) {
+      (void)release();
+      hold_ = std::exchange(other.hold_, nullptr);
+      watch_ = std::move(other.watch_);
+    }
+    return *this;
+  }
+
+  ~hold()
+  {
+    if (hold_ != nullptr)
+      (void)release();
+  }
+
+  /* Whether this is a hold, held still or lost; state() tells which. */
+  explicit operator bool() const noexcept { return hold_ != nullptr; }
+
+  /* As dibs_release(), and empty afterwards: DIBS_OK, or that it was lost before
+   * (DIBS_LOST, DIBS_EXPIRED, DIBS_TAKEN), DIBS_UNKNOWN, DIBS_ERR_STALE for an empty one.
+   * The destructor does the same and tells nobody. */
+  [[nodiscard]] dibs_status release() noexcept
+  {
+    const dibs_status status = dibs_release(std::exchange(hold_, nullptr));
+
+    watch_.end(status);
+    return status;
+  }
+
+  std::uint64_t fence() const noexcept { return dibs_hold_fence(hold_); }
+  dibs_hold_condition state() const noexcept { return dibs_hold_state(hold_); }
+  bool is_held() const noexcept { return state() != DIBS_GONE; }
+  std::uint32_t units() const noexcept { return dibs_hold_units(hold_); }
+  int depth() const noexcept { return dibs_hold_depth(hold_); }
+
+  /* For how long it may be believed if no further renewal succeeds. */
+  std::chrono::milliseconds valid_for() const noexcept
+  {
+    return std::chrono::milliseconds(dibs_hold_valid_ms(hold_));
+  }
+
+#ifdef __cpp_lib_jthread
+  /* Asked to stop when this hold is lost, or its release says that it was; not by a release
+   * in time. Its callbacks run on the thread dibs-callback and must not block there. */
+  std::stop_token lost() const noexcept { return watch_.token(); }
+#endif
+
+  /* Readable when the hold is lost; ends with it. */
+  int lost_fd() const noexcept { return dibs_hold_fd(hold_); }
+
+  /* For dibs_token_renew() and _release(), in any process. Throws. */
+  std::string token() const
+  {
+    std::string text(DIBS_TOKEN_SIZE, '\0');
+
+    detail::check(nullptr, dibs_hold_token(hold_, text.data(), text.size()),
+                  "dibs::hold::token");
+    text.resize(text.find('\0'));
+    return text;
+  }
+
+  /* As dibs_hold_detach(): the lease runs out, or goes on by its token. */
+  dibs_status detach() noexcept
+  {
+    const dibs_status status = dibs_hold_detach(std::exchange(hold_, nullptr));
+
+    watch_.end(status);
+    return status;
+  }
+
+  /* Of a write hold: dibs_downgrade(). Of leading: dibs_publish(). */
+  [[nodiscard]] dibs_status downgrade() noexcept { return dibs_downgrade(hold_); }
+  [[nodiscard]] dibs_status publish(const char *value) noexcept
+  {
+    return dibs_publish(hold_, value);
+  }
+
+  dibs_hold *get() const noexcept { return hold_; }
+
+ private:
+  friend struct detail::hold_access;
+
+  hold(dibs_hold *had, detail::loss_watch &&watch) noexcept
+      : hold_(had), watch_(std::move(watch))
+  {
+  }
+
+  dibs_hold *hold_ = nullptr;
+  detail::loss_watch watch_;
+};
+
+namespace detail {
+
+struct hold_access {
+  static hold make(dibs_hold *had, loss_watch &&watch) noexcept
+  {
+    return hold(had, std::move(watch));
+  }
+};
+
+/* Two functions of the C library that take the same thing: one waits, one does not. */
+struct way {
+  using function = dibs_status (*)(dibs_client *, const char *, const dibs_lock_options *,
+                                   dibs_hold **);
+  function waiting, trying;
+
+  dibs_status operator()(bool is_try, dibs_client *client, const char *name,
+                         const dibs_lock_options *options, dibs_hold **ret_hold) const
+  {
+    return (is_try ? trying : waiting)(client, name, options, ret_hold);
+  }
+};
+
+inline constexpr way exclusive{dibs_lock, dibs_try_lock};
+inline constexpr way writing{dibs_write_lock, dibs_try_write_lock};
+inline constexpr way reading{dibs_read_lock, dibs_try_read_lock};
+
+/* Out of range stays out of range: the library refuses it and says why. */
+inline std::int32_t option_ms(std::chrono::milliseconds value) noexcept
+{
+  constexpr auto most = std::numeric_limits<std::int32_t>::max();
+  constexpr auto least = std::numeric_limits<std::int32_t>::min();
+
+  if (value.count() > most)
+    return most;
+  return value.count() < least ? least : static_cast<std::int32_t>(value.count());
+}
+
+inline dibs_lock_options c_options(const lock_options &options) noexcept
+{
+  dibs_lock_options c = DIBS_LOCK_OPTIONS_INIT;
+
+  c.flags = options.flags;
+  c.ttl_ms = option_ms(options.ttl);
+  c.max_hold_ms = option_ms(options.max_hold);
+  c.linger_ms = option_ms(options.linger);
+  c.note = options.note.empty() ? nullptr : options.note.c_str();
+  c.owner = options.owner.empty() ? nullptr : options.owner.data();
+  c.owner_size = options.owner.size();
+  c.cancel = options.cancel;
+  return c;
+}
+
+/* `call` asks the library: (is_try, options, ret_hold). Waits longer than it takes at a time
+ * are cut into several. */
+template <class Call>
+hold take(const lock_options &options, longest_wait wait, dibs_status &ret_status,
+          Call &&call) noexcept
+{
+  try {
+    dibs_lock_options c = c_options(options);
+    loss_watch watch(options.on_lost);
+    dibs_hold *had = nullptr;
+
+    watch.watch(c);
+    if (wait.is_at_once()) {
+      ret_status = call(true, &c, &had);
+    } else {
+      do {
+        c.wait_ms = wait.ms();
+        ret_status = call(false, &c, &had);
+      } while (ret_status == DIBS_TIMED_OUT && wait.goes_on());
+    }
+    return ret_status == DIBS_OK ? hold_access::make(had, std::move(watch)) : hold();
+  } catch (const std::bad_alloc &) {
+    ret_status = DIBS_ERR_NO_MEMORY;
+    return hold();
+  }
+}
+
+/* Somebody else has it. Everything else that is not DIBS_OK has to be looked at. */
+inline bool is_had_by_others(dibs_status status) noexcept
+{
+  return status == DIBS_BUSY || status == DIBS_TIMED_OUT;
+}
+
+/* The throwing form of a call that has a form with a status. */
+template <class Call>
+hold take_or_throw(dibs_client *client, const std::string &name, Call &&call)
+{
+  dibs_status status = DIBS_OK;
+  hold had = call(status);
+
+  if (!is_had_by_others(status))
+    check(client, status, name);
+  return had;
+}
+
+}  // namespace detail
+
+inline hold::hold(client &of, const std::string &name, const lock_options &options)
+{
+  *this = detail::take_or_throw(of.get(), name, [&](dibs_status &ret_status) {
+    return detail::take(options, forever, ret_status, [&](bool is_try, auto *c, auto **had) {
+      return detail::exclusive(is_try, of.get(), name.c_str(), c, had);
+    });
+  });
+}
+
+/* All locks of `names` as one hold: dibs_lock_many(). Empty when others had one of them for
+ * all of `wait`; throws everything else. */
+inline hold lock_many(client &of, const std::vector<std::string> &names,
+                      longest_wait wait = forever, const lock_options &options = {})
+{
+  std::vector<const char *> texts;
+
+  for (const std::string &name : names)
+    texts.push_back(name.c_str());
+  return detail::take_or_throw(of.get(), "dibs::lock_many", [&](dibs_status &ret_status) {
+    return detail::take(options, wait, ret_status, [&](bool is_try, auto *c, auto **had) {
+      return (is_try ? dibs_try_lock_many : dibs_lock_many)(of.get(), texts.data(),
+                                                            texts.size(), c, had);
+    });
+  });
+}
+
+/* Ends waiting calls whose lock_options name it, from any thread; with C++20 by a
+ * std::stop_callback, say. Also from a signal handler. */
+class canceller {
+ public:
+  canceller() { detail::check(nullptr, dibs_canceller_new(&canceller_), "dibs::canceller"); }
+  canceller(const canceller &) = delete;
+  canceller &operator=(const canceller &) = delete;
+  ~canceller() { dibs_canceller_free(canceller_); }
+
+  void cancel() noexcept { dibs_cancel(canceller_); }
+  dibs_canceller *get() const noexcept { return canceller_; }
+
+ private:
+  dibs_canceller *canceller_ = nullptr;
+};
+
+}  // namespace DIBS_CPP
+}  // namespace dibs
+
+#endif
