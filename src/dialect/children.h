@@ -15,4 +15,7 @@ bool has_children(const resp_reply *r, int64_t count);
 bool is_time(int64_t us);
 bool is_remaining(int64_t ms, int64_t most);
 
+/* The lease with this token that `ask` of our client has got. */
+bool own_lease(const native *n, uint64_t ask, uint64_t token, lease_id *ret_lease);
+
 #endif

@@ -64,7 +64,7 @@ bool has_children(const resp_reply *r, int64_t count)
 
 /* ---- acquire ---- */
 
-static bool own_lease(const native *n, uint64_t ask, uint64_t token, lease_id *ret_lease)
+bool own_lease(const native *n, uint64_t ask, uint64_t token, lease_id *ret_lease)
 {
   if (token == 0 || token > TOKEN_MAX)
     return false;
@@ -203,55 +203,4 @@ bool native_renew_answer(const resp_reply *r, size_t i, renew_answer *ret)
 bool native_renew_server_us(const resp_reply *r, int64_t *ret_server_us)
 {
   return child_int(r, 0, ret_server_us) && is_time(*ret_server_us);
-}
-
-/* ---- inspect ---- */
-
-#define INSPECT_HEAD 7    /* elements before the waiters */
-#define INSPECT_WAITER 3  /* elements of each */
-
-static bool read_waiter(const resp_reply *r, size_t i, inspect_waiter *w)
-{
-  size_t at = INSPECT_HEAD + INSPECT_WAITER * i;
-  const resp_node *client = child_string(r, at), *ask = child_string(r, at + 1);
-  const resp_node *queued = child_string(r, at + 2);
-  uint64_t queued_us;
-  uint32_t set;    /* whoever looks is told the process that waits */
-
-  if (client == NULL || ask == NULL || queued == NULL ||
-      !asker_read(client->bytes, client->size, w->client, &set) ||
-      !uint_read(ask->bytes, ask->size, &w->ask) ||
-      !uint_read(queued->bytes, queued->size, &queued_us) || queued_us > INT64_MAX)
-    return false;
-  w->queued_us = (int64_t)queued_us;
-  return true;
-}
-
-bool native_inspect_answer(const resp_reply *r, inspect_answer *ret)
-{
-  const resp_node *root = resp_root(r), *lease;
-  uint64_t held, count;
-  size_t waiters;
-
-  if (root->kind != RESP_ARRAY || root->integer < INSPECT_HEAD ||
-      (root->integer - INSPECT_HEAD) % INSPECT_WAITER != 0)
-    return false;
-  waiters = (size_t)(root->integer - INSPECT_HEAD) / INSPECT_WAITER;
-  lease = child_string(r, 2);
-  memset(ret, 0, sizeof(*ret));
-  if (waiters > INSPECT_WAITERS_MAX || lease == NULL || !child_int(r, 0, &ret->server_us) ||
-      !child_count(r, 1, &held) || !child_int(r, 3, &ret->remaining_ms) ||
-      !child_int(r, 4, &ret->lease_ms) || !child_count(r, 5, &ret->renewals) ||
-      !child_count(r, 6, &count))
-    return false;
-  /* A name nobody ever had has no last grant either. */
-  if ((held != 0 || lease->size > 0) &&
-      !lease_id_read(lease->bytes, lease->size, &ret->lease))
-    return false;
-  ret->is_held = held != 0;
-  ret->waiter_count = (size_t)count;
-  for (ret->shown = 0; ret->shown < waiters; ret->shown++)
-    if (!read_waiter(r, ret->shown, &ret->waiters[ret->shown]))
-      return false;
-  return true;
 }

@@ -6,18 +6,16 @@
 #include <assert.h>
 #include <string.h>
 
+#include "dialect/call_words.h"
 #include "dialect/parts.h"
 
-#define NUMBER_SIZE 24
-#define PLACE_SIZE (PREFIX_MAX_BYTES + NAME_MAX_BYTES + 2)
-
-static resp_argument word_of(const text *t)
+resp_argument word_of(const text *t)
 {
   assert(!t->is_cut);
   return (resp_argument){ t->at, t->used };
 }
 
-static resp_argument word_uint(char bytes[NUMBER_SIZE], uint64_t value)
+resp_argument word_uint(char bytes[NUMBER_SIZE], uint64_t value)
 {
   text t = text_over(bytes, NUMBER_SIZE);
 
@@ -25,13 +23,12 @@ static resp_argument word_uint(char bytes[NUMBER_SIZE], uint64_t value)
   return word_of(&t);
 }
 
-/* Server times are never negative; one that is says as little as 0. */
-static resp_argument word_time(char bytes[NUMBER_SIZE], int64_t us)
+resp_argument word_time(char bytes[NUMBER_SIZE], int64_t us)
 {
   return word_uint(bytes, us > 0 ? (uint64_t)us : 0);
 }
 
-static resp_argument word_lease(char bytes[LEASE_TEXT_SIZE], const lease_id *lease)
+resp_argument word_lease(char bytes[LEASE_TEXT_SIZE], const lease_id *lease)
 {
   text t = text_over(bytes, LEASE_TEXT_SIZE);
 
@@ -39,8 +36,8 @@ static resp_argument word_lease(char bytes[LEASE_TEXT_SIZE], const lease_id *lea
   return word_of(&t);
 }
 
-static resp_argument word_key(const native *n, char bytes[KEY_TEXT_SIZE], const void *name,
-                              size_t size)
+resp_argument word_key(const native *n, char bytes[KEY_TEXT_SIZE], const void *name,
+                       size_t size)
 {
   text t = text_over(bytes, KEY_TEXT_SIZE);
 
@@ -49,33 +46,40 @@ static resp_argument word_key(const native *n, char bytes[KEY_TEXT_SIZE], const 
   return word_of(&t);
 }
 
-/* `<prefix> <name>`: what a script needs to write to an inbox. */
-static void add_place(const native *n, text *t, const void *name, size_t size)
+void add_place(const native *n, text *t, const void *name, size_t size)
 {
   text_add(t, n->prefix);
   text_add(t, " ");
   text_add_bytes(t, name, size);
 }
 
-static void add_time(text *t, int64_t us)
+resp_argument word_place(const native *n, char bytes[PLACE_SIZE], const void *name,
+                         size_t size)
+{
+  text t = text_over(bytes, PLACE_SIZE);
+
+  add_place(n, &t, name, size);
+  return word_of(&t);
+}
+
+void add_time(text *t, int64_t us)
 {
   text_add_uint(t, us > 0 ? (uint64_t)us : 0);
   text_add(t, " ");
 }
 
-/* The seventh argument: what only a contended acquire looks at. */
-static void add_contention(const native *n, text *t, const acquire_call *c)
+void add_watching(const native *n, text *t, int64_t give_up_us, const lease_id *watched,
+                  uint64_t renewals, const void *name, size_t size)
 {
-  text_add(t, c->waits ? "w " : "t ");
-  add_time(t, c->give_up_us);
-  if (c->watched != NULL)
-    lease_id_write(c->watched, t);
+  add_time(t, give_up_us);
+  if (watched != NULL)
+    lease_id_write(watched, t);
   else
     text_add(t, "-");
   text_add(t, " ");
-  text_add_uint(t, c->watched != NULL ? c->watched_renewals : 0);
+  text_add_uint(t, watched != NULL ? renewals : 0);
   text_add(t, " ");
-  add_place(n, t, c->name, c->name_size);
+  add_place(n, t, name, size);
 }
 
 bool native_acquire(const native *n, buffer *out, bool with_text, const acquire_call *c)
@@ -89,7 +93,9 @@ bool native_acquire(const native *n, buffer *out, bool with_text, const acquire_
   size_t count = 7;
 
   assert(c->ttl_ms > 0);
-  add_contention(n, &t, c);
+  /* The seventh argument: what only a contended acquire looks at. */
+  text_add(&t, c->waits ? "w " : "t ");
+  add_watching(n, &t, c->give_up_us, c->watched, c->watched_renewals, c->name, c->name_size);
   keys[0] = word_key(n, key, c->name, c->name_size);
   arguments[0] = (resp_argument){ n->client, strlen(n->client) };
   arguments[1] = word_uint(ask, c->ask);
@@ -111,13 +117,11 @@ static bool call_with_lease(const native *n, buffer *out, bool with_text, const 
                             int64_t estimate_us)
 {
   char key[KEY_TEXT_SIZE], id[LEASE_TEXT_SIZE], place[PLACE_SIZE], estimate[NUMBER_SIZE];
-  text t = text_over(place, sizeof(place));
   resp_argument keys[1], arguments[3];
 
-  add_place(n, &t, name, name_size);
   keys[0] = word_key(n, key, name, name_size);
   arguments[0] = word_lease(id, lease);
-  arguments[1] = word_of(&t);
+  arguments[1] = word_place(n, place, name, name_size);
   arguments[2] = word_time(estimate, estimate_us);
   return script_call(out, s, with_text, keys, 1, arguments, 3);
 }
@@ -142,30 +146,18 @@ bool native_cancel(const native *n, buffer *out, bool with_text, const void *nam
 {
   char key[KEY_TEXT_SIZE], number[NUMBER_SIZE], until[NUMBER_SIZE], place[PLACE_SIZE];
   char estimate[NUMBER_SIZE], lease[LEASE_TEXT_SIZE];
-  text t = text_over(place, sizeof(place));
   resp_argument keys[1], arguments[6];
 
-  add_place(n, &t, name, name_size);
   keys[0] = word_key(n, key, name, name_size);
   arguments[0] = (resp_argument){ n->client, strlen(n->client) };
   arguments[1] = word_uint(number, ask);
   arguments[2] = word_time(until, until_us);
-  arguments[3] = word_of(&t);
+  arguments[3] = word_place(n, place, name, name_size);
   arguments[4] = word_time(estimate, estimate_us);
   if (detached != NULL)
     arguments[5] = word_lease(lease, detached);
   return script_call(out, &script_native_cancel, with_text, keys, 1, arguments,
                      detached != NULL ? 6 : 5);
-}
-
-bool native_inspect(const native *n, buffer *out, bool with_text, const void *name,
-                    size_t name_size)
-{
-  char key[KEY_TEXT_SIZE];
-  resp_argument keys[1];
-
-  keys[0] = word_key(n, key, name, name_size);
-  return script_call(out, &script_native_inspect, with_text, keys, 1, NULL, 0);
 }
 
 bool native_renew(const native *n, buffer *out, bool with_text, const renew_item *items,

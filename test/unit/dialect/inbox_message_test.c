@@ -32,6 +32,32 @@ static void a_grant_names_lease_span_waiters_and_lock(void **state)
   assert_memory_equal(m.name, "orders", 6);
 }
 
+static void a_share_also_says_how_many_units(void **state)
+{
+  inbox_message m;
+
+  (void)state;
+  assert_true(read_text("share " LEASE " 30000 2 5 orders", &m));
+  assert_int_equal(m.word, INBOX_SHARE);
+  assert_int_equal(m.lease.ask, 7);
+  assert_int_equal(m.ttl_ms, 30000);
+  assert_int_equal(m.waiters, 2);
+  assert_int_equal(m.units, 5);
+  assert_memory_equal(m.name, "orders", m.name_size);
+}
+
+/* A waiter that wants more than there is leaves the queue without a lease: token 0. */
+static void a_loss_may_be_that_of_a_place_in_the_queue(void **state)
+{
+  inbox_message m;
+
+  (void)state;
+  assert_true(read_text("lost AAAAAAAAAAAAAAAAAAAAAA:7:0 orders", &m));
+  assert_int_equal(m.word, INBOX_LOST);
+  assert_int_equal(m.lease.ask, 7);
+  assert_int_equal(m.lease.token, 0);
+}
+
 static void wants_and_losses_name_lease_and_lock(void **state)
 {
   inbox_message m;
@@ -66,6 +92,8 @@ static void anything_else_is_no_message(void **state)
     "grant " LEASE " 0 2 x", "grant " LEASE " 030 2 x", "grant " LEASE " -1 2 x",
     "grant " LEASE " 2073600001 2 x", "grant " LEASE " 30000 2", "grant " LEASE " 30000 2 ",
     "grant " LEASE " 30000 -2 x", "grant " LEASE " 99999999999999999999999 2 x",
+    "share " LEASE " 30000 2 x", "share " LEASE " 30000 2 0 x", "share " LEASE " 0 2 5 x",
+    "share " LEASE " 30000 2 -5 x", "share " LEASE " 30000 2 5", "shares " LEASE " 30000 2 5 x",
   };
   inbox_message m = { .waiters = 5 };
 
@@ -93,6 +121,8 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_grant_names_lease_span_waiters_and_lock),
+    cmocka_unit_test(a_share_also_says_how_many_units),
+    cmocka_unit_test(a_loss_may_be_that_of_a_place_in_the_queue),
     cmocka_unit_test(wants_and_losses_name_lease_and_lock),
     cmocka_unit_test(the_name_may_hold_any_byte),
     cmocka_unit_test(anything_else_is_no_message),

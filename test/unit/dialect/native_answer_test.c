@@ -181,76 +181,6 @@ static void a_renewal_answers_each_lock_in_its_place(void **state)
   resp_reply_free(r);
 }
 
-/* ---- inspect ---- */
-
-static bool inspect_of(const char *bytes, inspect_answer *a)
-{
-  resp_reply *r = reply_of(bytes);
-  bool is_good = native_inspect_answer(r, a);
-
-  resp_reply_free(r);
-  return is_good;
-}
-
-#define WAITER "$22\r\n" ANNA "\r\n$1\r\n5\r\n$3\r\n123\r\n"
-
-static void an_inspection_shows_holder_and_waiters(void **state)
-{
-  inspect_answer a;
-
-  (void)state;
-  assert_true(inspect_of("*13\r\n:100\r\n:1\r\n" LEASE ":20\r\n:30\r\n:4\r\n:9\r\n" WAITER WAITER,
-                         &a));
-  assert_true(a.is_held);
-  assert_string_equal(a.lease.client, ANNA);
-  assert_int_equal(a.remaining_ms, 20);
-  assert_int_equal(a.lease_ms, 30);
-  assert_int_equal(a.renewals, 4);
-  assert_int_equal(a.waiter_count, 9);
-  assert_int_equal(a.shown, 2);
-  assert_int_equal(a.waiters[1].ask, 5);
-  assert_int_equal(a.waiters[1].queued_us, 123);
-  assert_true(inspect_of("*7\r\n:100\r\n:0\r\n$0\r\n\r\n:0\r\n:0\r\n:0\r\n:0\r\n", &a));
-  assert_false(a.is_held);
-  assert_int_equal(a.lease.token, 0);
-}
-
-static void other_shapes_are_no_inspection(void **state)
-{
-  static const char *const bad[] = {
-    ":1\r\n", "*0\r\n", "*6\r\n:1\r\n:0\r\n$0\r\n\r\n:0\r\n:0\r\n:0\r\n",
-    "*7\r\n:1\r\n:1\r\n$0\r\n\r\n:0\r\n:0\r\n:0\r\n:0\r\n",
-    "*7\r\n:1\r\n:0\r\n$1\r\nx\r\n:0\r\n:0\r\n:0\r\n:0\r\n",
-    "*8\r\n:1\r\n:1\r\n" LEASE ":0\r\n:0\r\n:0\r\n:0\r\n:0\r\n",
-    "*10\r\n:1\r\n:1\r\n" LEASE ":0\r\n:0\r\n:0\r\n:1\r\n$1\r\nx\r\n$1\r\n5\r\n$1\r\n1\r\n",
-    "*10\r\n:1\r\n:1\r\n" LEASE ":0\r\n:0\r\n:0\r\n:1\r\n$22\r\n" ANNA
-    "\r\n$2\r\n05\r\n$1\r\n1\r\n",
-  };
-  static inspect_answer a;
-
-  (void)state;
-  for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-    if (inspect_of(bad[i], &a))
-      fail_msg("taken: %s", bad[i]);
-}
-
-static void more_waiters_than_a_script_shows_are_refused(void **state)
-{
-  char *bytes = malloc(128 + 101 * sizeof(WAITER));
-  static inspect_answer a;
-
-  (void)state;
-  strcpy(bytes, "*307\r\n:1\r\n:1\r\n" LEASE ":0\r\n:0\r\n:0\r\n:100\r\n");
-  for (int i = 0; i < 100; i++)
-    strcat(bytes, WAITER);
-  assert_true(inspect_of(bytes, &a));
-  assert_int_equal(a.shown, 100);
-  memcpy(bytes, "*310", 4);
-  strcat(bytes, WAITER);
-  assert_false(inspect_of(bytes, &a));
-  free(bytes);
-}
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -263,9 +193,6 @@ int main(void)
     cmocka_unit_test(a_release_is_done_expired_or_taken),
     cmocka_unit_test(a_cancel_answers_nought_or_one),
     cmocka_unit_test(a_renewal_answers_each_lock_in_its_place),
-    cmocka_unit_test(an_inspection_shows_holder_and_waiters),
-    cmocka_unit_test(other_shapes_are_no_inspection),
-    cmocka_unit_test(more_waiters_than_a_script_shows_are_refused),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,49 @@
+-- SPDX-License-Identifier: MIT
+-- Says how many permits there are, or forgets the semaphore. Fewer takes none away; more lets
+-- in who waits. One that is set stays until it is deleted; S1'; doc/design/protocol.md 9.
+-- KEYS 1 the resource
+-- ARGV 1 set, absent (unless there is a count) or delete  2 permits  3 `<prefix> <name>`
+--      4 what TIME should say (0: in doubt)
+-- answers {1 done, the count now}  {0 not done, the count}
+--@include share_load
+local share = share_load(KEYS[1])
+local is_absent = share.kind == 'none' or share.kind == 'new'
+if not is_absent and share.kind ~= 'sem' then
+  return share_refuse(share)
+end
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local doubt = math.abs(now - ARGV[4]) > 250000 and 2 or 0
+local prefix, name = string.match(ARGV[3], '^(%S+) (.*)$')
+--@include share_grant
+--@include share_over
+--@include share_pump
+if ARGV[1] == 'delete' then
+  if not is_absent then
+    share_drop_over(share)
+    share_pump(share)
+    share_save(share)
+    if share.used > 0 or share.head < share.next then
+      return { 0, share.limit }
+    end
+    redis.call('DEL', share.key)
+  end
+  return { 1, 0 }
+end
+if not is_absent and ARGV[1] == 'absent' then
+  share.length = 1
+  share_save(share)
+  return { 0, share.limit }
+end
+share.kind, share.limit, share.generation = 'sem', ARGV[2] + 0, share.generation + 1
+share.kept = ARGV[1] == 'set' and 1 or 0
+-- The count is written before anybody is dropped or let in: a full server refuses it whole.
+redis.call('HSET', share.key, 's', share_state(share))
+if share.kept == 1 then
+  redis.call('PERSIST', share.key)
+end
+share.length = 1
+share_drop_over(share)
+share_pump(share)
+share_save(share)
+return { 1, share.limit }

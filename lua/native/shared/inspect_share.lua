@@ -1,0 +1,32 @@
+-- SPDX-License-Identifier: MIT
+-- The part of inspect for a read/write lock or a semaphore. Returns the answer.
+--@include share_load
+--@include share_holder
+--@include share_entry
+local share = share_load(KEYS[1])
+if share.kind == 'lock' or share.kind == 'other' then
+  return foreign
+end
+local cursor, holders, seen = '0', {}, {}
+repeat
+  local page = redis.call('HSCAN', KEYS[1], cursor, 'MATCH', 'k*', 'COUNT', 1000)
+  cursor = page[1]
+  for i = 1, #page[2], 2 do
+    local holder = share_holder(string.sub(page[2][i], 2), page[2][i + 1])
+    if holder and not seen[holder.id] then
+      seen[holder.id] = true
+      holders[#holders + 1] = holder
+    end
+  end
+until cursor == '0'
+table.sort(holders, function(a, b) return a.token < b.token end)
+answer[2], answer[3], answer[4] = share.kind == 'sem' and 2 or 1, share.token, share.limit
+answer[5], answer[6], answer[7] = share.used, share.generation, #holders
+for i = 1, math.min(#holders, 100) do
+  local holder = holders[i]
+  add_holder(holder.lease, holder.mode, holder.units, holder.deadline, holder.length,
+    holder.renewals)
+end
+local fields = 1 + (redis.call('HEXISTS', KEYS[1], 'h') == 1 and 2 or 0) + #holders
+add_waiters(share, (redis.call('HLEN', KEYS[1]) - fields) / 2, share_entry)
+return answer

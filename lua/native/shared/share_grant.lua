@@ -1,0 +1,67 @@
+-- SPDX-License-Identifier: MIT
+-- Grants, and saving: what a script changes is gathered in `share` and written at its end.
+-- First removals, which a full server takes too and behind which it takes everything; then
+-- all that is new in one write, so that it is refused whole or not at all; then messages.
+--@include raise_ttl
+local function share_put(share, field, value)
+  share.set[#share.set + 1] = field
+  share.set[#share.set + 1] = value
+end
+local share_token_max = 9007199254740991
+local function share_token(share, floor)
+  return math.max(now, share.token + 1, floor + 1)
+end
+local function share_fits(share, mode, units)
+  if mode == 'r' then
+    return share.writes == 0
+  end
+  if mode == 'w' then
+    return share.used == 0
+  end
+  return share.used + units <= share.limit
+end
+-- `doubt` as in grant_next.lua.
+local function share_grant(share, id, mode, units, ttl, token)
+  local ahead = token == now and ttl or math.ceil((now - token) / 1000) + ttl
+  local deadline = token + ahead * 1000
+  share.token, share.used = token, share.used + units
+  if mode == 'w' then
+    share.writes = 1
+  end
+  if doubt == 0 and (share.earliest == 0 or deadline < share.earliest) then
+    share.earliest = deadline
+  end
+  if share.ends == 0 or deadline < share.ends then
+    share.ends, share.first = deadline, id
+  end
+  share.length = math.max(share.length, ttl)
+  share_put(share, 'k' .. id, string.format('%s %.0f %.0f %.0f %.0f 0 %d', mode, units, token,
+    ahead, ttl, doubt))
+end
+local function share_state(share)
+  local text = string.format('%s %.0f %.0f %.0f %.0f %s ', share.kind, share.token, share.used,
+    share.earliest, share.ends, share.first)
+  if share.kind ~= 'sem' then
+    return text .. share.writes
+  end
+  return text .. string.format('%.0f %.0f %d', share.limit, share.generation, share.kept)
+end
+local function share_save(share)
+  local gone, set = share.gone, share.set
+  for i = 1, #gone, 1000 do
+    redis.call('HDEL', share.key, unpack(gone, i, math.min(i + 999, #gone)))
+  end
+  if #gone > 0 or #set > 0 then
+    share_put(share, 's', share_state(share))
+    redis.call('HSET', share.key, unpack(set))
+  elseif share.has_looked then
+    redis.pcall('HSET', share.key, 's', share_state(share))
+  end
+  if share.kept == 0 and share.length > 0 then
+    raise_ttl(share.key, share.length)
+  end
+  for _, message in ipairs(share.told) do
+    redis.pcall('PUBLISH', prefix .. ':inbox:' .. message.client, message.words .. ' ' .. name)
+  end
+  share.gone, share.set, share.told, share.has_looked = {}, {}, {}, false
+end

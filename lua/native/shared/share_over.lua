@@ -1,0 +1,63 @@
+-- SPDX-License-Identifier: MIT
+-- Holders that are gone: let go, or over (doc/design/protocol.md 4). Only when TIME is past
+-- `earliest` are all of them looked at, and then the bounds are set right.
+--@include share_holder
+local function share_remove(share, holder)
+  share.used = share.used - holder.units
+  if holder.mode == 'w' then
+    share.writes = 0
+  end
+  if share.used == 0 then
+    share.earliest, share.ends, share.first = 0, 0, '-'
+  end
+  share.gone[#share.gone + 1] = 'k' .. holder.id
+end
+-- Removes those for which `is_over` is true, and finds who ends first of the others.
+local function share_look(share, is_over)
+  local cursor, holders = '0', {}
+  repeat
+    local page = redis.call('HSCAN', share.key, cursor, 'MATCH', 'k*', 'COUNT', 1000)
+    cursor = page[1]
+    for i = 1, #page[2], 2 do
+      holders[page[2][i]] = page[2][i + 1]
+    end
+  until cursor == '0'
+  for _, field in ipairs(share.gone) do
+    holders[field] = nil
+  end
+  share.earliest, share.ends, share.first, share.has_looked = 0, 0, '-', true
+  for field, text in pairs(holders) do
+    local holder = share_holder(string.sub(field, 2), text)
+    if holder and is_over(holder) then
+      share_remove(share, holder)
+    elseif holder then
+      if holder.flags < 2 and (share.earliest == 0 or holder.deadline < share.earliest) then
+        share.earliest = holder.deadline
+      end
+      if share.ends == 0 or holder.deadline < share.ends or
+        holder.deadline == share.ends and holder.id < share.first then
+        share.ends, share.first = holder.deadline, holder.id
+      end
+    end
+  end
+end
+local function share_drop_over(share)
+  if doubt == 0 and share.earliest > 0 and now > share.earliest + 1000000 then
+    share_look(share, function(holder)
+      return holder.flags < 2 and now > holder.deadline + 1000000
+    end)
+  end
+end
+-- The holder that ends first; nil when there is none. Nothing is unsaved here.
+local function share_first(share)
+  if share.used == 0 then
+    return nil
+  end
+  local holder = share_holder(share.first, redis.call('HGET', share.key, 'k' .. share.first))
+  if not holder or holder.deadline > share.ends then
+    share_look(share, function() return false end)
+    share_save(share)
+    holder = share_holder(share.first, redis.call('HGET', share.key, 'k' .. share.first))
+  end
+  return holder
+end

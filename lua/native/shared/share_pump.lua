@@ -1,0 +1,51 @@
+-- SPDX-License-Identifier: MIT
+-- Grants from the head of the queue for as long as the head fits; the dead are dropped, and
+-- those that want more permits than there are. `me`, the caller if it may be queued, is told
+-- by the reply only: the answer is its token when it was granted. At most 64 grants and 1000 entries: who comes
+-- next goes on.
+--@include share_entry
+local function share_listens(client)
+  return redis.call('PUBSUB', 'NUMSUB', prefix .. ':inbox:' .. client)[2] > 0
+end
+local function share_is_live(waiter)
+  return waiter.is_waiter and (waiter.give_up == 0 or now <= waiter.give_up) and
+    share_listens(waiter.client)
+end
+local function share_pump(share, me)
+  local first, granted, own_token, grants = share.head, 0, nil, {}
+  while share.head < share.next and share.head - first < 1000 and granted < 64 do
+    local waiter = share_entry(redis.call('HGET', share.key, 'w' .. share.head))
+    if waiter then
+      local is_me = me and waiter.is_waiter and waiter.id == me.id
+      if is_me or share_is_live(waiter) then
+        local it = is_me and me or waiter
+        local token = share_token(share, it.floor)
+        if share.kind == 'sem' and it.units > share.limit then
+          share.told[#share.told + 1] = { client = it.client, words = 'lost ' .. it.id .. ':0' }
+        elseif not share_fits(share, it.mode, it.units) or token > share_token_max then
+          break
+        else
+          share_grant(share, it.id, it.mode, it.units, it.ttl, token)
+          granted = granted + 1
+          if is_me then
+            own_token = token
+          else
+            grants[#grants + 1] = string.format('share %s:%.0f %.0f ', it.id, token, it.ttl)
+            grants[#grants + 1] = it
+          end
+        end
+      end
+      share.gone[#share.gone + 1] = 'w' .. share.head
+      share.gone[#share.gone + 1] = 'c' .. waiter.id
+    end
+    share.head = share.head + 1
+  end
+  if share.head > first then
+    share_put(share, 'h', share.head)
+  end
+  for i = 1, #grants, 2 do
+    share.told[#share.told + 1] = { client = grants[i + 1].client,
+      words = grants[i] .. share.next - share.head .. ' ' .. grants[i + 1].units }
+  end
+  return own_token
+end
