@@ -41,6 +41,7 @@ typedef struct claim {
   void *lost_hold, *granted_hold;  /* the values given to the callbacks */
   dibs_release_callback on_release;
   void *on_release_data;
+  struct leading *leading;         /* NULL: not of dibs_campaign(); leading.h */
   size_t name_size;
   char name[];
 } claim;
@@ -64,6 +65,7 @@ struct dibs_client {
   claim *first_claim;
   struct writing *first_writing;   /* guarded writes that are not settled; writing.h */
   uint64_t writings;               /* begun so far */
+  uint64_t parties, tellings;      /* of barriers and elections, likewise */
   size_t calls;                    /* inside now */
   bool is_closing;
   drive_waiter *idle;              /* done when calls is 0 */
@@ -94,6 +96,7 @@ typedef struct lock_target {
   const void *name; size_t name_size;
   const many_name *names; size_t name_count;     /* MANY: sorted, each once */
   uint64_t units;                                /* PERMITS; 0: all that are free */
+  const char *value;                             /* a leader's; NULL: no campaign */
 } lock_target;
 
 /* ---- lock.c: the ways to take something; all checks included ---- */
@@ -121,6 +124,8 @@ void claim_depths(claim *cl);      /* mutex held: counts again who shares the le
 void claim_unwatch(claim *cl);     /* mutex held: the canceller is not needed any more */
 
 /* ---- effects.c ---- */
+/* Tells whoever asked for the lock; mutex held. */
+void claim_lock_ended(claim *cl, dibs_status status);
 void api_effect(void *client, const effect *e);
 void api_cancelled(void *client, const dibs_canceller *canceller);
 

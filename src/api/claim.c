@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* api/claim.c - acquisitions: their memory, handles and lists. */
 #include "api/api.h"
+#include "api/leading.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -30,6 +31,7 @@ claim *claim_free(claim *cl)
   claim_end_hold(cl);
   claim_end_request(cl);
   m = cl->client->memory;
+  cl->leading = leading_free(&m, cl->leading);
   mem_free(&m, cl);
   return NULL;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* api/client.c - going in and out of a client, its faults, counters and its end. */
 #include "api/api.h"
+#include "api/leading.h"
 #include "api/writing.h"
 
 #include <string.h>
@@ -297,6 +298,7 @@ dibs_client *dibs_close(dibs_client *c)
     return client_free(c);
   until = instant_add(drive_now(), span_ms(c->times.close_ms));
   drive_lock(c->drive);
+  leading_clear_all(c);
   c->is_closing = true;
   drive_close(c->drive, until);
   calls_await(c);

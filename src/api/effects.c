@@ -2,6 +2,7 @@
 /* api/effects.c - what the engine decided, told to callers, holds and callbacks. All of it
  * runs with the mutex held. */
 #include "api/api.h"
+#include "api/leading.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -23,7 +24,7 @@ static void fd_ring(claim *cl)
 
 /* ---- a request ends ---- */
 
-static void lock_ended(claim *cl, dibs_status status)
+void claim_lock_ended(claim *cl, dibs_status status)
 {
   cl->status = status;
   claim_unwatch(cl);
@@ -46,25 +47,27 @@ static void granted(claim *cl, const effect *e)
   cl->granted_hold = handle_value(h);
   if (e->depth > 1)
     claim_depths(cl);
-  lock_ended(cl, DIBS_OK);
+  if (!leading_is_to_tell(cl))
+    claim_lock_ended(cl, DIBS_OK);
 }
 
 static void failed(claim *cl, const effect *e)
 {
   cl->is_over = true;
   claim_end_hold(cl);
-  lock_ended(cl, client_fault(cl->client, e->status, e->text));
+  claim_lock_ended(cl, client_fault(cl->client, e->status, e->text));
   claim_settle(cl);
 }
 
 /* ---- a hold lives ---- */
 
-static void renewed(const claim *cl, const effect *e)
+static void renewed(claim *cl, const effect *e)
 {
   if (cl->hold == NULL || cl->is_lost)
     return;
   atomic_store(&cl->hold->valid_until_ns, e->valid_until.ns);
   atomic_store(&cl->hold->condition, DIBS_HELD);
+  leading_renewed(cl);
 }
 
 static void suspect(const claim *cl)

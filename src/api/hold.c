@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* api/hold.c - what a hold answers, and its release. */
 #include "api/api.h"
+#include "api/leading.h"
 
 #include <stddef.h>
 #include <sys/eventfd.h>
@@ -142,6 +143,7 @@ static dibs_status release_begin(claim *cl)
   dibs_client *c = cl->client;
   dibs_status status;
 
+  leading_clear(cl);
   hold_let_go(cl);
   status = engine_release(drive_engine(c->drive), cl->id, drive_now());
   if (status != DIBS_OK) {               /* the engine knows it no more */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* api/lock.c - taking a lock of any kind, blocking or not. */
 #include "api/api.h"
+#include "api/leading.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -65,7 +66,8 @@ static dibs_status lock_check(dibs_client *c, const lock_target *target,
   if (status != DIBS_OK)
     return status;
   status = lock_options_read(options, is_blocking, c->times.renew_every_ms, ret_plan, &why);
-  if (status == DIBS_OK && ret_plan->linger_ms != 0 && target->kind != LOCK_MUTEX) {
+  if (status == DIBS_OK && ret_plan->linger_ms != 0 &&
+      (target->kind != LOCK_MUTEX || target->value != NULL)) {
     text_add(&why, "linger_ms is for dibs_lock() and its like only; leave it 0 here");
     status = DIBS_ERR_ARGUMENT;
   }
@@ -106,7 +108,7 @@ static void lost_finish(drive_job *job)
   claim_settle(cl);
 }
 
-static claim *claim_make(dibs_client *c, const lock_target *target)
+static claim *claim_make(dibs_client *c, const lock_target *target, const lock_plan *plan)
 {
   bool is_named = target->kind != LOCK_MANY;
   claim *cl = claim_new(c, is_named ? target->name : "", is_named ? target->name_size : 0);
@@ -115,6 +117,11 @@ static claim *claim_make(dibs_client *c, const lock_target *target)
     return NULL;
   cl->lock_job = (drive_job){ .run = lock_run, .finish = lock_finish };
   cl->lost_job = (drive_job){ .run = lost_run, .finish = lost_finish };
+  if (target->value != NULL) {
+    cl->leading = leading_new(&c->memory, target->value, plan->ttl_ms);
+    if (cl->leading == NULL)
+      return claim_free(cl);
+  }
   return cl;
 }
 
@@ -153,7 +160,7 @@ dibs_status lock_blocking(dibs_client *c, const lock_target *target,
     return status;
   if (ret_hold == NULL)
     return client_refuse(c, DIBS_ERR_ARGUMENT, "ret_hold is NULL");
-  cl = claim_make(c, target);
+  cl = claim_make(c, target, &plan);
   if (cl == NULL)
     return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
   status = client_enter(c, true);
@@ -249,7 +256,7 @@ dibs_status lock_async(dibs_client *c, const lock_target *target,
     return status;
   if (callback == NULL)
     return client_refuse(c, DIBS_ERR_ARGUMENT, "callback is NULL");
-  cl = claim_make(c, target);
+  cl = claim_make(c, target, &plan);
   if (cl != NULL)
     cl->request = handle_new(HANDLE_REQUEST, cl, c->handle_word);
   if (cl == NULL || cl->request == NULL) {
