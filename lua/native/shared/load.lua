@@ -11,7 +11,7 @@ local function load(key, client)
   if redis.call('EXISTS', key) == 0 then
     return { is_held = false, id = '', client = '', ask = 0, token = 0 }
   end
-  local fields = redis.call('HMGET', key, 's', 'h', 'n', 'c' .. client)
+  local fields = redis.pcall('HMGET', key, 's', 'h', 'n', 'c' .. client)
   local head, next = tonumber(fields[2]), tonumber(fields[3])
   if fields[1] and head and next then
     return read_value(fields[1]), { head = head, next = next, mine = tonumber(fields[4]) }
