@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* api/inspect.c - what the server knows of a name, with the people behind the clients. */
+/* api/inspect.c - what the server knows of a name: its holders and its queue. */
 #include "api/api.h"
 
 #include <stddef.h>
 #include <string.h>
+
+#include "api/people.h"
 
 /* Freed without a client, so that it carries its memory along. */
 typedef struct inspection_box {
@@ -26,13 +28,14 @@ dibs_inspection *dibs_inspection_free(dibs_inspection *inspection)
     return NULL;
   box = box_of(inspection);
   m = box->memory;
+  mem_free(&m, inspection->holders);
   mem_free(&m, inspection->waiters);
   mem_free(&m, inspection->name);
   mem_free(&m, box);
   return NULL;
 }
 
-/* ---- the lease and the queue ---- */
+/* ---- holders and waiters ---- */
 
 static dibs_status answer_ask(dibs_client *c, const void *name, size_t size,
                               inspect_answer *ret_answer)
@@ -57,30 +60,74 @@ static dibs_status answer_ask(dibs_client *c, const void *name, size_t size,
   return question_read_only(status);
 }
 
-static void party_name(dibs_party *p, const char *client, int64_t since_us, int64_t now_us)
+static void party_fill(dibs_party *p, const char *client, char mode, uint64_t units,
+                       int64_t since_us, int64_t now_us)
 {
   text shown = text_over(p->client, sizeof(p->client));
 
   p->size = sizeof(*p);
   text_add(&shown, client);
   p->waited_ms = now_us > since_us ? (now_us - since_us) / 1000 : 0;
+  p->mode = mode == 'r' ? DIBS_MODE_READ : mode == 'p' ? DIBS_MODE_PERMITS : DIBS_MODE_EXCLUSIVE;
+  p->units = units <= UINT32_MAX ? (uint32_t)units : UINT32_MAX;
 }
 
-static void lease_show(dibs_inspection *in, const inspect_answer *a)
+static void holder_fill(dibs_holder *h, const inspect_holder *seen, int64_t now_us)
 {
-  text lease = text_over(in->lease, sizeof(in->lease));
+  text lease = text_over(h->lease, sizeof(h->lease));
 
-  in->is_held = a->is_held;
-  in->fence = a->lease.token * 1024;
+  h->size = sizeof(*h);
+  lease_id_write(&seen->lease, &lease);
+  h->fence = seen->lease.token * 1024;
+  h->remaining_ms = seen->remaining_ms;
+  h->lease_ms = seen->lease_ms;
+  h->renewals = seen->renewals;
+  h->since_unix_us = (int64_t)seen->lease.token;    /* tokens are times of grants */
+  party_fill(&h->party, seen->lease.client, seen->mode, seen->units, h->since_unix_us, now_us);
+}
+
+/* What was there before a name could have several holders tells of the first. */
+static void first_holder_show(dibs_inspection *in)
+{
+  const dibs_holder *first = in->holders;
+
   in->holder.size = sizeof(in->holder);
-  if (!a->is_held)
+  if (in->shown_holders == 0)
     return;
-  in->remaining_ms = a->remaining_ms;
-  in->lease_ms = a->lease_ms;
-  in->renewals = a->renewals;
-  in->since_unix_us = (int64_t)a->lease.token;    /* tokens are times of grants */
-  lease_id_write(&a->lease, &lease);
-  party_name(&in->holder, a->lease.client, in->since_unix_us, a->server_us);
+  in->is_held = true;
+  in->remaining_ms = first->remaining_ms;
+  in->lease_ms = first->lease_ms;
+  in->renewals = first->renewals;
+  in->since_unix_us = first->since_unix_us;
+  memcpy(in->lease, first->lease, sizeof(in->lease));
+  in->holder = first->party;
+}
+
+static void counts_show(dibs_inspection *in, const inspect_answer *a)
+{
+  static const dibs_kind kinds[] = {
+    [NATIVE_MUTEX] = DIBS_KIND_MUTEX, [NATIVE_RWLOCK] = DIBS_KIND_RWLOCK,
+    [NATIVE_SEMAPHORE] = DIBS_KIND_SEMAPHORE,
+  };
+
+  in->kind = kinds[a->kind];
+  in->fence = a->last_token * 1024;
+  in->limit = (uint32_t)a->limit;
+  in->used = (uint32_t)a->used;
+  in->generation = a->generation;
+  in->holder_count = a->holder_count;
+  in->waiter_count = a->waiter_count;
+}
+
+/* Room for all that is shown; false when memory is refused. */
+static bool room_make(const memory *m, dibs_inspection *in, const inspect_answer *a)
+{
+  if (a->shown_holders > 0)
+    in->holders = mem_zalloc(m, a->shown_holders * sizeof(*in->holders));
+  if (a->shown > 0)
+    in->waiters = mem_zalloc(m, a->shown * sizeof(*in->waiters));
+  return (a->shown_holders == 0 || in->holders != NULL) &&
+         (a->shown == 0 || in->waiters != NULL);
 }
 
 static inspection_box *box_new(const memory *m, const void *name, size_t size,
@@ -96,123 +143,19 @@ static inspection_box *box_new(const memory *m, const void *name, size_t size,
   in->size = sizeof(*in);
   in->name = mem_copy(m, name, size);
   in->name_size = size;
-  lease_show(in, a);
-  in->waiter_count = a->waiter_count;
-  in->party_count = a->shown;
-  if (a->shown > 0)
-    in->waiters = mem_zalloc(m, a->shown * sizeof(*in->waiters));
-  if (in->name == NULL || (a->shown > 0 && in->waiters == NULL)) {
-    in->party_count = 0;
+  if (!room_make(m, in, a) || in->name == NULL) {
     (void)dibs_inspection_free(in);
     return NULL;
   }
+  counts_show(in, a);
+  for (size_t i = 0; i < a->shown_holders; i++)
+    holder_fill(&in->holders[i], &a->holders[i], a->server_us);
+  in->shown_holders = a->shown_holders;
   for (size_t i = 0; i < a->shown; i++)
-    party_name(&in->waiters[i], a->waiters[i].client, a->waiters[i].queued_us, a->server_us);
+    party_fill(&in->waiters[i], a->waiters[i].client, a->waiters[i].mode,
+               a->waiters[i].units, a->waiters[i].queued_us, a->server_us);
+  in->party_count = a->shown;
   return box;
-}
-
-/* ---- the people: the hash <p>:client:C, as far as there is one ---- */
-
-static bool is_field(const resp_node *n, const char *words, size_t size)
-{
-  return n->kind == RESP_STRING && n->size == size && memcmp(n->bytes, words, size) == 0;
-}
-
-static void field_copy(char *to, size_t size, const resp_node *value)
-{
-  text shown = text_over(to, size);
-
-  if (value->kind == RESP_STRING)
-    text_add_bytes(&shown, value->bytes, value->size);
-}
-
-static void party_field(dibs_party *p, const resp_node *field, const resp_node *value)
-{
-  uint64_t pid;
-
-  if (is_field(field, "host", 4))
-    field_copy(p->host, sizeof(p->host), value);
-  else if (is_field(field, "program", 7))
-    field_copy(p->program, sizeof(p->program), value);
-  else if (is_field(field, "version", 7))
-    field_copy(p->version, sizeof(p->version), value);
-  else if (is_field(field, "note", 4) && p->note[0] == 0)
-    field_copy(p->note, sizeof(p->note), value);
-  else if (is_field(field, "pid", 3) && value->kind == RESP_STRING &&
-           text_to_uint(value->bytes, value->size, &pid) && pid <= INT64_MAX)
-    p->pid = (int64_t)pid;
-}
-
-/* `note_field`: the note given with this very name, which says more than the client's. */
-static void party_read(dibs_party *p, const resp_reply *reply, const text *note_field)
-{
-  const resp_node *root = resp_root(reply);
-
-  for (size_t i = 0;; i += 2) {
-    const resp_node *field = resp_child(reply, root, i);
-    const resp_node *value = resp_child(reply, root, i + 1);
-
-    if (field == NULL || value == NULL)
-      return;
-    if (is_field(field, note_field->at, note_field->used))
-      field_copy(p->note, sizeof(p->note), value);
-    else
-      party_field(p, field, value);
-  }
-}
-
-static void party_ask(dibs_client *c, question *q, const dibs_party *p, instant until)
-{
-  char bytes[KEY_TEXT_SIZE];
-  text key = text_over(bytes, sizeof(bytes));
-  resp_argument words[] = { RESP_TEXT("HGETALL"), { bytes, 0 } };
-  buffer command;
-
-  native_client_key(&c->names, p->client, &key);
-  words[1].size = key.used;
-  buffer_init(&command, &c->memory);
-  (void)resp_command(&command, words, 2);      /* question_ask() refuses an empty one */
-  question_ask(c, q, &command, NULL, until);
-  buffer_deinit(&command);
-}
-
-static dibs_party *party_at(dibs_inspection *in, size_t i)
-{
-  return i == 0 ? &in->holder : &in->waiters[i - 1];
-}
-
-/* All questions at once, then all answers. Missing ones leave blanks, they are no fault. */
-static void people_ask(dibs_client *c, dibs_inspection *in, question *qs, const text *note)
-{
-  size_t first = in->is_held ? 0 : 1, count = in->party_count + 1;
-  instant until = client_give_up_at(c);
-
-  if (first == count || client_enter(c, true) != DIBS_OK)
-    return;
-  for (size_t i = first; i < count; i++)
-    party_ask(c, &qs[i], party_at(in, i), until);
-  for (size_t i = first; i < count; i++)
-    (void)question_wait(c, &qs[i]);
-  client_leave(c);
-  for (size_t i = first; i < count; i++) {
-    if (qs[i].reply != NULL)
-      party_read(party_at(in, i), qs[i].reply, note);
-    question_deinit(&qs[i]);
-  }
-}
-
-static void people_add(dibs_client *c, dibs_inspection *in)
-{
-  char bytes[NAME_MAX_BYTES + 3];
-  text note = text_over(bytes, sizeof(bytes));
-  question *qs = mem_zalloc(&c->memory, (in->party_count + 1) * sizeof(*qs));
-
-  if (qs == NULL)
-    return;
-  text_add(&note, "n:");
-  text_add_bytes(&note, in->name, in->name_size);
-  people_ask(c, in, qs, &note);
-  mem_free(&c->memory, qs);
 }
 
 /* ---- all ---- */
@@ -231,11 +174,13 @@ dibs_status inspect_name(dibs_client *c, const void *name, size_t size,
     box = box_new(&c->memory, name, size, answer);
     if (box == NULL)
       status = client_refuse(c, DIBS_ERR_NO_MEMORY, "");
+    else
+      people_add(c, &box->inspection, answer);
   }
   mem_free(&c->memory, answer);
   if (box == NULL)
     return status;
-  people_add(c, &box->inspection);
+  first_holder_show(&box->inspection);
   *ret_inspection = &box->inspection;
   return DIBS_OK;
 }
