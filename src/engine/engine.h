@@ -98,6 +98,10 @@ dibs_status engine_observe(engine *e, const observe_request *r, instant now,
                            uint64_t *ret_id);
 /* The next question at `at` at the latest; 0: now. */
 void engine_observe_at(engine *e, uint64_t id, instant at, instant now);
+/* Asks another question from now on, at once; no answer to the one before comes any more.
+ * false: no memory, or it is over. */
+bool engine_observe_ask(engine *e, uint64_t id, const buffer *command,
+                        const buffer *with_text, instant now);
 /* No effect of it comes any more. false: it was over. */
 bool engine_observe_end(engine *e, uint64_t id, instant now);
 

@@ -306,6 +306,39 @@ void engine_observe_at(engine *e, uint64_t id, instant at, instant now)
   engine_pump(e, now);
 }
 
+static bool buffer_take(buffer *to, const buffer *from)
+{
+  buffer copy;
+
+  buffer_init(&copy, &to->memory);
+  if (!buffer_append(&copy, buffer_bytes(from), buffer_size(from)))
+    return false;
+  buffer_deinit(to);
+  *to = copy;
+  return true;
+}
+
+bool engine_observe_ask(engine *e, uint64_t id, const buffer *command,
+                        const buffer *with_text, instant now)
+{
+  observation *o = observation_of(e, id);
+
+  /* One half may have been taken: who is told false ends the observation. */
+  if (o == NULL || o->is_over || !buffer_take(&o->ask.command, command) ||
+      !buffer_take(&o->ask.with_text, with_text))
+    return false;
+  o->ask.use_text = false;
+  o->is_outdated = o->ask.state == ASK_SENT;
+  if (o->has_answer) {
+    o->reply = resp_reply_free(o->reply);
+    o->has_answer = false;
+    news_take_out(e, o);
+  }
+  hint(e, o, now, now);
+  engine_pump(e, now);
+  return true;
+}
+
 bool engine_observe_end(engine *e, uint64_t id, instant now)
 {
   observation *o = observation_of(e, id);
@@ -347,6 +380,13 @@ bool observe_answered(engine *e, observation *o, resp_reply *reply, instant now)
   const resp_node *said = resp_root(reply);
   bool was_read_only = o->ask.status == DIBS_ERR_READ_ONLY;
 
+  if (o->is_outdated) {
+    resp_reply_free(reply);
+    o->is_outdated = false;
+    o->ask.state = ASK_OPEN;
+    observation_follow(e, o, now);
+    return true;
+  }
   if (said->kind == RESP_ERROR &&
       resp_fault_of(said->bytes, said->size) == RESP_FAULT_READ_ONLY) {
     resp_reply_free(reply);
@@ -400,6 +440,7 @@ void observe_link_down(engine *e, dibs_status why, const char *words, instant no
 
     next = o->next;
     mute(o, now);
+    o->is_outdated = false;
     if (o->ask.state == ASK_DONE && !o->is_over)
       ask_done(&o->ask, why, words);
     ask_unsent(&o->ask, why, words);

@@ -83,6 +83,7 @@ struct observation {
   /* What was not told yet: an answer, then the end. */
   observation *next_news;
   bool is_news, has_answer, is_over;
+  bool is_outdated;         /* what is asked now is not its question any more */
   resp_reply *reply;
 };
 
