@@ -63,6 +63,7 @@ struct dibs_client {
   /* Mutex held: */
   dibs_error last_error;
   claim *first_claim;
+  struct wait *first_wait;
   struct writing *first_writing;   /* guarded writes that are not settled; writing.h */
   uint64_t writings;               /* begun so far */
   uint64_t parties, tellings;      /* of barriers and elections, likewise */
@@ -85,7 +86,11 @@ dibs_status client_refuse(dibs_client *c, dibs_status status, const char *words)
 instant client_give_up_at(const dibs_client *c);
 
 /* As client_enter(), by a hold or request; DIBS_ERR_STALE, DIBS_ERR_FORKED too. */
-typedef struct entry { handle *client_handle; dibs_client *client; claim *claim; } entry;
+typedef struct entry {
+  handle *client_handle;
+  dibs_client *client;
+  union { claim *claim; struct wait *wait; };    /* by the kind of the handle */
+} entry;
 dibs_status claim_enter(const void *value, handle_kind kind, bool blocks, entry *ret_entry);
 void claim_leave(const entry *e);
 dibs_client *client_free(dibs_client *c);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* api/client.c - going in and out of a client, its faults, counters and its end. */
-#include "api/api.h"
+#include "api/wait.h"
 #include "api/leading.h"
 #include "api/writing.h"
 
@@ -71,7 +71,7 @@ dibs_status claim_enter(const void *value, handle_kind kind, bool blocks, entry 
   if (status == DIBS_OK && handle_is(h, value, kind))
     cl = h->owner;
   handle_unpin(h);
-  *ret_entry = (entry){ client_handle, client_handle->owner, cl };
+  *ret_entry = (entry){ client_handle, client_handle->owner, { .claim = cl } };
   if (status == DIBS_OK && cl == NULL) {
     claim_leave(ret_entry);
     return DIBS_ERR_STALE;
@@ -232,6 +232,7 @@ static void calls_await(dibs_client *c)
   idle.is_done = c->calls == 0;
   c->idle = &idle;
   waiters_end(c);
+  waits_end(c);
   (void)drive_wait(c->drive, &idle, INSTANT_NEVER);
   c->idle = NULL;
 }
@@ -278,6 +279,7 @@ dibs_client *client_free(dibs_client *c)
     return NULL;
   c->drive = drive_free(c->drive);       /* runs the last callbacks */
   claims_free(c);
+  waits_free(c);
   writings_free(c);
   if (c->handle != NULL)
     handle_end(c->handle);

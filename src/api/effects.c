@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* api/effects.c - what the engine decided, told to callers, holds and callbacks. All of it
  * runs with the mutex held. */
-#include "api/api.h"
+#include "api/wait.h"
 #include "api/leading.h"
 
 #include <string.h>
@@ -170,7 +170,7 @@ void api_effect(void *client, const effect *e)
     question_answered(c, e->context, e);
     break;
   case EFFECT_OBSERVED:
-    resp_reply_free(e->reply);
+    wait_observed(c, e);
     break;
   case EFFECT_EVENT:
     event_told(c, e);
@@ -190,4 +190,5 @@ void api_cancelled(void *client, const dibs_canceller *canceller)
   for (claim *cl = c->first_claim; cl != NULL; cl = cl->next)
     if (cl->cancel == canceller)
       (void)engine_cancel(drive_engine(c->drive), cl->id, drive_now());
+  wait_cancelled(c, canceller);
 }

@@ -19,7 +19,9 @@
 
 #include "base/base.h"
 
-typedef enum handle_kind { HANDLE_HOLD = 1, HANDLE_REQUEST, HANDLE_CLIENT } handle_kind;
+typedef enum handle_kind {
+  HANDLE_HOLD = 1, HANDLE_REQUEST, HANDLE_WAIT, HANDLE_CLIENT
+} handle_kind;
 
 typedef struct handle {
   _Atomic uint64_t word;            /* generation << 32 | retired << 31 | pins */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* api/lock.c - taking a lock of any kind, blocking or not. */
-#include "api/api.h"
+#include "api/wait.h"
 #include "api/leading.h"
 
 #include <stddef.h>
@@ -301,6 +301,8 @@ dibs_status dibs_request_cancel(dibs_request *request)
   entry in;
   dibs_status status = claim_enter(request, HANDLE_REQUEST, false, &in);
 
+  if (status == DIBS_ERR_STALE)
+    return wait_request_cancel(request);       /* of another kind, or of none */
   if (status != DIBS_OK)
     return status;
   if (!engine_cancel(drive_engine(in.client->drive), in.claim->id, drive_now()))

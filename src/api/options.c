@@ -232,3 +232,18 @@ dibs_status lock_options_read(const dibs_lock_options *options, bool is_blocking
   *ret_plan = plan;
   return DIBS_OK;
 }
+
+/* ---- dibs_wait_options ---- */
+
+dibs_status wait_options_read(const dibs_wait_options *options, wait_plan *ret_plan,
+                              text *why)
+{
+  dibs_wait_options o = DIBS_WAIT_OPTIONS_INIT;
+
+  if (options != NULL && !options_copy(options, &o, sizeof(o), "dibs_wait_options", why))
+    return DIBS_ERR_ARGUMENT;
+  if (!flags_check(o.flags, 0, why) || !options_ms_check("wait_ms", o.wait_ms, why))
+    return DIBS_ERR_ARGUMENT;
+  *ret_plan = (wait_plan){ .wait_ms = o.wait_ms, .cancel = o.cancel };
+  return DIBS_OK;
+}

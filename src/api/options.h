@@ -5,7 +5,7 @@
 #ifndef API_OPTIONS_H
 #define API_OPTIONS_H
 
-#include <dibs/lock.h>
+#include <dibs/latch.h>
 
 #include "base/base.h"
 
@@ -28,6 +28,12 @@ typedef struct lock_plan {
   const char *note;
 } lock_plan;
 
+/* dibs_wait_options, understood. */
+typedef struct wait_plan {
+  int32_t wait_ms;                /* 0: for ever */
+  dibs_canceller *cancel;
+} wait_plan;
+
 /* Copies what this library knows of a sized record: a smaller one is filled with zeros,
  * a larger one may have only zeros beyond. `known` has room for `known_size`. */
 bool options_copy(const void *from, void *known, size_t known_size, const char *name,
@@ -39,6 +45,10 @@ dibs_status client_options_read(const dibs_options *options, dibs_options *ret_o
 
 dibs_status lock_options_read(const dibs_lock_options *options, bool is_blocking,
                               int32_t renew_every_ms, lock_plan *ret_plan, text *why);
+
+/* NULL: defaults. */
+dibs_status wait_options_read(const dibs_wait_options *options, wait_plan *ret_plan,
+                              text *why);
 
 /* Whether a time is 1 .. DIBS_MS_MAX, or 0 for its default. */
 bool options_ms_check(const char *name, int32_t ms, text *why);

@@ -25,7 +25,8 @@ typedef struct wait_kind {
    * the wait ends otherwise than by look() (w->status says how), not when the client is
    * being closed. false: no memory, or nothing to take back. Mutex held. */
   bool (*leave)(wait *w, buffer *by_digest, buffer *by_text);
-  /* What came of it; `reply` is NULL when nothing did. May set another w->status. */
+  /* What came of it; `reply` is NULL when nothing did within the command timeout. May set
+   * another w->status. Not called after a fault: then nobody waits for the answer. */
   void (*left)(wait *w, const resp_reply *reply);
   /* NULL, or: an observation ended by a fault (w->status). Mutex held. For observers. */
   void (*ended)(wait *w);
@@ -47,19 +48,13 @@ struct wait {
   dibs_canceller *cancel;
   bool is_listed;
   bool is_observing;               /* the engine knows it */
-  bool is_leaving;                 /* leave() was sent, and not answered */
   bool is_async, is_observer;
   bool is_over;                    /* w->status is final */
-  bool is_queued, is_running, tell_again;
+  bool is_stopped;                 /* wait_stop() has seen it */
+  bool is_queued, tell_again;      /* its job waits or runs; and once more */
   drive_job job;
-  question leaving;
+  question leaving;                /* leave() was sent, and is not answered */
 };
-
-/* dibs_wait_options, understood. */
-typedef struct wait_plan {
-  int32_t wait_ms;                 /* 0: for ever */
-  dibs_canceller *cancel;
-} wait_plan;
 
 typedef struct wait_question {
   const char *channel; size_t channel_size;
@@ -91,14 +86,15 @@ void wait_tell(wait *w);
  * (in its own tell(): as soon as that returns). Mutex not held; before dibs_close(). */
 void wait_stop(wait *w);
 
-/* The next question at `at` at the latest; mutex held. */
+/* The next question at `at` at the latest; mutex held; outside of look() drive_settle()
+ * must follow. */
 void wait_look_at(wait *w, instant at);
 
 /* ---- for client.c, effects.c, lock.c ---- */
 void wait_observed(dibs_client *c, const effect *e);
 void wait_cancelled(dibs_client *c, const dibs_canceller *canceller);
 dibs_status wait_request_cancel(dibs_request *request);
-/* The engine has ended without a word of them: whoever waits is told DIBS_ERR_CLOSED. */
+/* The client is being closed, mutex held: whoever waits still is told DIBS_ERR_CLOSED. */
 void waits_end(dibs_client *c);
 void waits_free(dibs_client *c);
 
