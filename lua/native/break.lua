@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- An administrator ends the lease he has seen, and its owner is told. The memory it leaves
 -- carries another token, so that the owner's own release learns that it came too late.
+-- Of a shared resource one share is ended, and who fits now comes in.
 -- KEYS 1 the lock    ARGV and answers as release
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -12,7 +13,7 @@ local prefix, name = string.match(ARGV[2], '^(%S+) (.*)$')
 --@include end_lease
 local lease, queue = load(key, '')
 if not lease then
-  return foreign
+  --@include break_share
 end
 if not lease.is_held then
   return 2
