@@ -8,6 +8,7 @@ Installs BUILD under a DESTDIR in a temporary folder, builds test/abi/outside ag
 that alone, and runs it. Speaks TAP.
 """
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -23,6 +24,8 @@ class Installed:
         self.place = place
         self.prefix = os.path.join(place, 'dest', prefix.lstrip('/'))
         self.libdir = os.path.join(self.prefix, libdir)
+        with open(os.path.join(root, 'include/dibs/version.h'), encoding='utf-8') as header:
+            self.version = re.search(r'DIBS_VERSION "(.*)"', header.read()).group(1)
         self.compiler = shlex.split(os.environ.get('CC', 'cc'))
         run(['meson', 'install', '-C', build, '--no-rebuild', '--quiet', '--destdir',
              os.path.join(place, 'dest')])
@@ -79,6 +82,27 @@ def pkg_config_static(installed):
     with_pkg_config(installed, True)
 
 
+def cpp_of_two_standards(installed):
+    """One program, its parts compiled as C++17 and as C++20, by each compiler here."""
+    compilers = [c for c in ('g++', 'clang++') if shutil.which(c)]
+    if not compilers:
+        return 'SKIP no C++ compiler is installed'
+    flags = shlex.split(run(
+        ['pkg-config', f'--define-variable=prefix={installed.prefix}', '--cflags', '--libs',
+         'dibs'], env=installed.environment()))
+    for compiler in compilers:
+        objects = []
+        for part, standard in (('program', 'c++17'), ('part', 'c++20')):
+            objects.append(os.path.join(installed.place, f'{part}.o'))
+            run([compiler, f'-std={standard}', '-Wall', '-Wextra', '-Wconversion', '-Werror',
+                 '-c', '-o', objects[-1], os.path.join(installed.outside, f'{part}.cpp'),
+                 *[flag for flag in flags if flag.startswith('-I')]])
+        program = os.path.join(installed.place, 'cpp-program')
+        run([compiler, '-pthread', '-o', program, *objects, *flags])
+        runs(program, installed, False)
+    return ''
+
+
 def cmake_both(installed):
     if shutil.which('cmake') is None:
         return 'SKIP cmake is not installed'
@@ -89,13 +113,15 @@ def cmake_both(installed):
     run(['cmake', '--build', build])
     runs(os.path.join(build, 'with_shared'), installed, False)
     runs(os.path.join(build, 'with_static'), installed, True)
+    if os.path.exists(os.path.join(build, 'with_cpp')):
+        runs(os.path.join(build, 'with_cpp'), installed, False)
     return ''
 
 
 def the_command_runs(installed):
     command = os.path.join(installed.prefix, 'bin/dibs')
     said = run([command, '--version'], env=installed.environment())
-    if '0.1.0' not in said:
+    if installed.version not in said:
         raise Failed(f'dibs --version said {said!r}')
 
 
@@ -109,7 +135,7 @@ def no_file_outside(installed):
                 raise Failed(f'{path} does not belong into an installation')
 
 
-CASES = [pkg_config_shared, pkg_config_static, cmake_both, the_command_runs,
+CASES = [pkg_config_shared, pkg_config_static, cpp_of_two_standards, cmake_both, the_command_runs,
          no_file_outside]
 
 

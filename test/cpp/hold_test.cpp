@@ -124,7 +124,8 @@ static void a_wait_is_cancelled_from_another_thread()
 
   options.cancel = end.get();
   side waiter([&] {
-    CHECK(thrown_by([&] { dibs::hold(mine, "cancelled", options); }) == DIBS_CANCELLED);
+    CHECK(thrown_by([&] { const dibs::hold never(mine, "cancelled", options); }) ==
+          DIBS_CANCELLED);
   });
 
   expect_waiters("cancelled", 1);
@@ -278,7 +279,7 @@ static void a_stop_token_cancels_a_wait()
       const std::stop_callback on_stop(stop, [&] { end.cancel(); });
       dibs::lock_options options{.cancel = end.get()};
 
-      status = thrown_by([&] { dibs::hold(mine, "stop cancels", options); });
+      status = thrown_by([&] { const dibs::hold never(mine, "stop cancels", options); });
     });
 
     expect_waiters("stop cancels", 1);

@@ -4,19 +4,20 @@
 
     doc_programs.py ROOT DIBS LIBDIR CC...
 
-Takes each ```c block with a main() and each ```sh block out of README.md and
+Takes each ```c or ```cpp block with a main() and each ```sh block out of README.md and
 doc/guide/*.md. A C program is compiled without any addition, with warnings as errors, as
-C99 and as C11, and must end with 0; a shell block must end with 0 under `sh -eu`. All run
+C99 and as C11, a C++ one as C++17 and as C++20, and must end with 0; a shell block must end with 0 under `sh -eu`. All run
 in a sandbox of their own. Speaks TAP.
 """
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
-BLOCK = re.compile(r'^```(c|sh)\n(.*?)^```$', re.M | re.S)
+BLOCK = re.compile(r'^```(c|cpp|sh)\n(.*?)^```$', re.M | re.S)
 FLAGS = ['-D_POSIX_C_SOURCE=200809L', '-Wall', '-Wextra', '-Wpedantic', '-Wshadow',
          '-Werror']
 
@@ -67,6 +68,23 @@ class Runner:
             if complaint:
                 return complaint
         return self.in_sandbox([program])
+
+    def cpp(self, code):
+        compiler = os.environ.get('CXX') or shutil.which('c++') or shutil.which('g++')
+        if compiler is None:
+            return ''
+        source = os.path.join(self.place, 'program.cpp')
+        program = os.path.join(self.place, 'program')
+        with open(source, 'w', encoding='utf-8') as file:
+            file.write(code)
+        for standard in ('c++17', 'c++20'):
+            complaint = run([compiler, f'-std={standard}', *FLAGS, '-I',
+                             os.path.join(self.root, 'include'), '-o', program, source,
+                             '-L', self.libdir, '-ldibs', '-pthread'], self.environment)
+            complaint = complaint or self.in_sandbox([program])
+            if complaint:
+                return complaint
+        return ''
 
     def sh(self, code):
         return self.in_sandbox(['sh', '-euc', code])

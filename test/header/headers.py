@@ -18,6 +18,9 @@ LANGUAGES = [
     ('c', ['gcc', 'clang'], ['c99', 'c11', 'c17']),
     ('c++', ['g++', 'clang++'], ['c++11', 'c++17', 'c++20']),
 ]
+# Which headers a standard can read: those of C++ want C++17.
+KINDS = {'c99': '.h', 'c11': '.h', 'c17': '.h', 'c++11': '.h', 'c++17': ('.h', '.hpp'),
+         'c++20': ('.h', '.hpp')}
 WARNINGS = ['-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Wshadow', '-Wundef',
             '-Werror']
 
@@ -43,8 +46,7 @@ def macros_defined(include):
 
 def cases(root):
     include = os.path.join(root, 'include')
-    headers = sorted(n for n in os.listdir(os.path.join(include, 'dibs'))
-                     if n.endswith('.h'))
+    names = sorted(os.listdir(os.path.join(include, 'dibs')))
     with open(os.path.join(root, 'test/header/every_macro.c'), encoding='utf-8') as source:
         every_macro = source.read()
     for language, compilers, standards in LANGUAGES:
@@ -54,7 +56,9 @@ def cases(root):
                 continue
             for standard in standards:
                 how = (compiler, language, standard, include)
-                for header in headers:
+                for header in names:
+                    if not header.endswith(KINDS[standard]):
+                        continue
                     text = f'#include <dibs/{header}>\n#include <dibs/{header}>\n'
                     text += 'extern int not_empty;\n'
                     yield f'{header} alone with {compiler} -std={standard}', (*how, text)

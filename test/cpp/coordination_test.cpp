@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* test/cpp/coordination_test.cpp - the thin classes reach the C functions: semaphores, sets of
+ * locks, latches, barriers, elections. What those promise is tested in C. */
+#include <mutex>
+
+#include "world.hpp"
+
+static void permits_come_and_go_with_their_holds()
+{
+  dibs::client mine = connect(), theirs = connect();
+  dibs::semaphore seats(mine, "seats"), same(theirs, "seats");
+  dibs_status status = DIBS_OK;
+
+  CHECK(thrown_by([&] { (void)seats.acquire(1, dibs::at_once); }) == DIBS_ERR_NOT_SET);
+  seats.set(3);
+  CHECK(same.set_if_absent(5) == 3);
+  dibs::hold two = seats.acquire(2);
+
+  CHECK(two.units() == 2 && !same.acquire(2, 20ms) && !same.acquire(2, dibs::at_once));
+  CHECK(!same.acquire(2, dibs::at_once, status) && status == DIBS_BUSY);
+  {
+    const dibs::hold last = same.drain();
+
+    CHECK(last.units() == 1 && !same.drain());
+  }
+  CHECK(two.release() == DIBS_OK);
+  CHECK(same.acquire(3, 1s).units() == 3);
+  CHECK(thrown_by([&] { (void)seats.acquire(4); }) == DIBS_ERR_ARGUMENT);
+}
+
+static void a_set_of_locks_is_one_hold()
+{
+  dibs::client mine = connect(), theirs = connect();
+
+  {
+    const dibs::hold all = dibs::lock_many(mine, {"many a", "many b", "many a"});
+
+    CHECK(all.fence() > 0 && !is_free("many a") && !is_free("many b"));
+    CHECK(!dibs::lock_many(theirs, {"many b", "many c"}, 20ms));
+    CHECK(!dibs::lock_many(theirs, {"many c", "many b"}, dibs::at_once));
+    CHECK(is_free("many c"));
+  }
+  CHECK(is_free("many a") && is_free("many b"));
+  CHECK(thrown_by([&] { (void)dibs::lock_many(mine, {}); }) == DIBS_ERR_ARGUMENT);
+}
+
+static void a_latch_opens_at_zero()
+{
+  dibs::client mine = connect(), theirs = connect();
+  dibs::latch latch(mine, "latch"), same(theirs, "latch");
+
+  CHECK(latch.set(2) && !same.set(5) && same.count() == 2);
+  CHECK(!latch.wait(dibs::at_once) && !latch.wait(20ms));
+  side waiter([&] { CHECK(same.wait(LONG)); });
+
+  CHECK(latch.count_down(1, "job 1") == 1 && latch.count_down(1, "job 1") == 1);
+  CHECK(latch.count_down() == 0);
+  waiter.join();
+  CHECK(latch.wait() && latch.wait(dibs::at_once));
+  CHECK(thrown_by([&] { (void)latch.count_down(); }) == DIBS_ERR_NOT_SET);
+}
+
+static void a_barrier_lets_all_go_on_together()
+{
+  dibs::client mine = connect(), theirs = connect();
+  dibs::barrier barrier(mine, "barrier", 2), same(theirs, "barrier", 2);
+
+  for (std::uint64_t round = 0; round < 3; round++) {
+    side other([&] { CHECK(same.arrive_and_wait(LONG).generation == round); });
+
+    CHECK(barrier.arrive_and_wait(LONG).generation == round);
+    other.join();
+  }
+  CHECK(thrown_by([&] { (void)barrier.arrive_and_wait(20ms); }) == DIBS_TIMED_OUT);
+  CHECK(thrown_by([&] { (void)same.arrive_and_wait(LONG); }) == DIBS_BROKEN);
+  barrier.reset();
+  side other([&] { (void)same.arrive_and_wait(LONG); });
+
+  (void)barrier.arrive_and_wait(LONG);
+  other.join();
+}
+
+static void observers_see_who_leads()
+{
+  dibs::client mine = connect(), theirs = connect();
+  dibs::election here(mine, "leader"), there(theirs, "leader");
+  std::mutex guard;
+  dibs::leader seen;
+  const dibs::observer observer(theirs, "leader", [&](const dibs_leader &now) {
+    const std::lock_guard<std::mutex> lock(guard);
+
+    seen = dibs::leader::of(now);
+  });
+  const auto sees = [&](const std::string &value) {
+    return until([&] {
+      const std::lock_guard<std::mutex> lock(guard);
+
+      return seen.value == value && seen.is_led == !value.empty();
+    });
+  };
+
+  CHECK(!there.leader().is_led);
+  dibs::hold leading = here.campaign("host-a");
+
+  CHECK(!there.campaign("host-b", dibs::at_once) && sees("host-a"));
+  CHECK(there.leader().epoch == leading.fence() && there.leader().value == "host-a");
+  CHECK(leading.publish("host-a:2") == DIBS_OK && sees("host-a:2"));
+  CHECK(leading.release() == DIBS_OK && sees(""));
+  CHECK(there.campaign("host-b", LONG) && !there.leader().is_led);
+}
+
+int main()
+{
+  const CMUnitTest tests[] = {
+    TEST(permits_come_and_go_with_their_holds),
+    TEST(a_set_of_locks_is_one_hold),
+    TEST(a_latch_opens_at_zero),
+    TEST(a_barrier_lets_all_go_on_together),
+    TEST(observers_see_who_leads),
+  };
+
+  return RUN(tests);
+}
