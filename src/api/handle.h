@@ -20,7 +20,7 @@
 #include "base/base.h"
 
 typedef enum handle_kind {
-  HANDLE_HOLD = 1, HANDLE_REQUEST, HANDLE_WAIT, HANDLE_CLIENT
+  HANDLE_HOLD = 1, HANDLE_REQUEST, HANDLE_WAIT, HANDLE_OBSERVER, HANDLE_CLIENT
 } handle_kind;
 
 typedef struct handle {

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/* api/observer.c - who leads, told again with each change.
+ *
+ * An observer asks when the election's channel speaks, every few seconds, and at the end of the
+ * lease that it saw; a lease that it has watched for its whole length, not renewed, is over
+ * for it whatever the server's clock says (protocol.md 12). */
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "api/leader.h"
+#include "api/wait.h"
+
+#define EVERY span_ms(5000)
+
+typedef struct observer {
+  wait wait;
+  handle *handle;                    /* NULL: ended */
+  dibs_leader_callback callback;
+  void *data;
+  int fd;                            /* -1: not asked for */
+  bool is_known, is_new;             /* is_new: not taken, or told, yet */
+  bool has_told;
+  leader_state state, told;          /* the newest; the last that the program got */
+  lease_id watched;
+  uint64_t watched_renewals;
+  instant watched_since;
+} observer;
+
+static observer *observer_of(wait *w)
+{
+  return (observer *)(void *)w;
+}
+
+/* ---- what the server says ---- */
+
+/* When this lease, if it is not renewed, is over by our own clock. */
+static instant watch(observer *o, const elect_answer *a, instant now)
+{
+  /* One percent and a little: as much as two clocks may differ in rate. */
+  span length = span_ms(a->lease_ms + a->lease_ms / 100 + 5);
+
+  if (!lease_id_equal(&o->watched, &a->lease) || o->watched_renewals != a->renewals) {
+    o->watched = a->lease;
+    o->watched_renewals = a->renewals;
+    o->watched_since = now;
+  }
+  return instant_add(o->watched_since, length);
+}
+
+static void ring(const observer *o)
+{
+  uint64_t one = 1;
+
+  if (o->fd >= 0)
+    (void)!write(o->fd, &one, sizeof(one));     /* it is full only if it rang before */
+}
+
+static void changed(observer *o)
+{
+  o->is_new = !o->has_told || !leader_is_same(&o->state, &o->told);
+  if (!o->is_new)
+    return;                          /* it was another for a moment that nobody saw */
+  if (o->callback != NULL)
+    wait_tell(&o->wait);
+  else
+    ring(o);
+}
+
+static bool observer_look(wait *w, const resp_reply *reply)
+{
+  observer *o = observer_of(w);
+  instant now = drive_now(), over_at;
+  leader_state state;
+  elect_answer a;
+
+  if (!native_elect_look_answer(reply, &a)) {
+    w->status = client_fault(w->client, DIBS_ERR_PROTOCOL,
+                             "an answer to elect_look of no known form");
+    return true;
+  }
+  over_at = watch(o, &a, now);
+  if (!instant_before(now, over_at))
+    a.remaining_ms = 0;
+  leader_read(&a, &state);
+  if (state.is_led) {
+    over_at = instant_min(over_at, instant_add(now, span_ms(state.remaining_ms + 1)));
+    wait_look_at(w, over_at);
+  }
+  if (o->is_known && leader_is_same(&o->state, &state)) {
+    o->state.remaining_ms = state.remaining_ms;
+    return false;
+  }
+  o->state = state;
+  o->is_known = true;
+  changed(o);
+  return false;
+}
+
+/* ---- telling ---- */
+
+/* Mutex held. false: nothing new. */
+static bool take(observer *o, leader_state *ret_state)
+{
+  if (!o->is_new)
+    return false;
+  o->is_new = false;
+  o->has_told = true;
+  *ret_state = o->told = o->state;
+  return true;
+}
+
+static void observer_tell(wait *w)
+{
+  observer *o = observer_of(w);
+  leader_state state;
+  dibs_leader leader;
+  bool is_new;
+
+  drive_lock(w->client->drive);
+  is_new = take(o, &state);
+  drive_unlock(w->client->drive);
+  if (!is_new)
+    return;
+  leader = leader_show(&state);
+  o->callback(&leader, o->data);
+}
+
+static void observer_end_handle(observer *o)
+{
+  if (o->handle != NULL)
+    handle_end(o->handle);
+  o->handle = NULL;
+}
+
+static void observer_deinit(wait *w)
+{
+  observer *o = observer_of(w);
+
+  observer_end_handle(o);
+  if (o->fd >= 0)
+    (void)close(o->fd);
+  o->fd = -1;
+}
+
+static const wait_kind observer_kind = { .look = observer_look, .tell = observer_tell,
+                                         .deinit = observer_deinit };
+
+/* ---- calls ---- */
+
+static dibs_status observe(observer *o, const char *name)
+{
+  dibs_client *c = o->wait.client;
+  size_t size = strlen(name);
+  char channel_bytes[ELECTION_CHANNEL_SIZE];
+  text channel = text_over(channel_bytes, sizeof(channel_bytes));
+  buffer by_digest, by_text;
+  dibs_status status = DIBS_ERR_NO_MEMORY;
+
+  native_election_channel(&c->names, name, size, &channel);
+  buffer_init(&by_digest, &c->memory);
+  buffer_init(&by_text, &c->memory);
+  if (native_elect_look(&c->names, &by_digest, false, name, size) &&
+      native_elect_look(&c->names, &by_text, true, name, size))
+    status = wait_start(&o->wait, &(wait_question){ .channel = channel_bytes,
+                                                    .channel_size = channel.used,
+                                                    .by_digest = &by_digest,
+                                                    .by_text = &by_text, .every = EVERY,
+                                                    .is_patient = true });
+  else
+    (void)client_refuse(c, status, "");
+  buffer_deinit(&by_digest);
+  buffer_deinit(&by_text);
+  return status;
+}
+
+dibs_status dibs_observe(dibs_client *c, const char *name, dibs_leader_callback callback,
+                         void *data, dibs_observer **ret_observer)
+{
+  wait_plan plan;
+  observer *o;
+  dibs_observer *value;
+  dibs_status status = wait_check(c, name, NULL, false, &plan);
+
+  if (status == DIBS_OK && ret_observer == NULL)
+    status = client_refuse(c, DIBS_ERR_ARGUMENT, "ret_observer is NULL");
+  if (status != DIBS_OK)
+    return status;
+  o = (observer *)(void *)wait_new(c, &observer_kind, sizeof(*o));
+  if (o == NULL)
+    return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
+  o->fd = -1;
+  o->callback = callback;
+  o->data = data;
+  o->handle = handle_new(HANDLE_OBSERVER, o, c->handle_word);
+  if (o->handle == NULL) {
+    (void)wait_free(&o->wait);
+    return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
+  }
+  value = handle_value(o->handle);
+  status = observe(o, name);
+  if (status != DIBS_OK)
+    (void)wait_free(&o->wait);
+  else
+    *ret_observer = value;
+  return status;
+}
+
+/* As claim_enter(): the client's mutex is held, and claim_leave() must follow. */
+static dibs_status observer_enter(const dibs_observer *value, entry *ret_entry,
+                                  observer **ret_observer)
+{
+  dibs_status status = claim_enter(value, HANDLE_OBSERVER, false, ret_entry);
+
+  if (status == DIBS_OK)
+    *ret_observer = observer_of(ret_entry->wait);
+  return status;
+}
+
+int dibs_observer_fd(dibs_observer *value)
+{
+  entry in;
+  observer *o;
+  int fd;
+
+  if (observer_enter(value, &in, &o) != DIBS_OK)
+    return -1;
+  if (o->fd < 0)
+    o->fd = eventfd(o->is_new ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK);
+  fd = o->fd;
+  claim_leave(&in);
+  return fd;
+}
+
+dibs_status dibs_observer_next(dibs_observer *value, dibs_leader **ret_leader)
+{
+  entry in;
+  observer *o;
+  leader_state state;
+  dibs_leader *leader;
+  uint64_t rung;
+  dibs_status status = ret_leader == NULL ? DIBS_ERR_ARGUMENT : observer_enter(value, &in, &o);
+
+  if (status != DIBS_OK)
+    return status;
+  leader = o->is_new ? leader_copy(&in.client->memory, &o->state) : NULL;
+  if (o->is_new && leader == NULL) {
+    status = client_fault(in.client, DIBS_ERR_NO_MEMORY, "");
+  } else if (!take(o, &state)) {
+    status = DIBS_BUSY;
+  } else {
+    *ret_leader = leader;
+    if (o->fd >= 0)
+      (void)!read(o->fd, &rung, sizeof(rung));
+  }
+  claim_leave(&in);
+  return status;
+}
+
+dibs_observer *dibs_observer_free(dibs_observer *value)
+{
+  entry in;
+  observer *o;
+
+  if (observer_enter(value, &in, &o) != DIBS_OK)
+    return NULL;
+  observer_end_handle(o);            /* so that it is freed once */
+  drive_unlock(in.client->drive);    /* the call is still inside: dibs_close() waits for it */
+  wait_stop(&o->wait);
+  drive_lock(in.client->drive);
+  claim_leave(&in);
+  return NULL;
+}
