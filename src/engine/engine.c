@@ -63,7 +63,8 @@ static bool make_locks(engine *e)
                       .renew_every = e->settings.renew_every,
                       .clock_rate_error_ppm = e->settings.clock_rate_error_ppm,
                       .local_handovers_max = e->settings.local_handovers_max,
-                      .local_handover_time = e->settings.local_handover_time };
+                      .local_handover_time = e->settings.local_handover_time,
+                      .tells_owners = e->settings.tells_owners };
 
   e->locks = lock_table_new(&s);
   return e->locks != NULL;
@@ -185,7 +186,8 @@ dibs_status engine_lock(engine *e, const lock_request *r, instant now, uint64_t 
                   .name_count = r->name_count, .units = r->units, .linger = r->linger,
                   .name = r->name, .name_size = r->name_size,
                   .owner = r->owner, .owner_size = r->owner_size, .is_try = r->is_try,
-                  .is_fixed = r->is_fixed, .no_reentry = r->no_reentry, .ttl = r->ttl,
+                  .is_fixed = r->is_fixed, .no_reentry = r->no_reentry,
+                  .blocks = r->blocks, .ttl = r->ttl,
                   .max_hold = r->max_hold, .give_up_at = r->give_up_at, .note = r->note };
   dibs_status status;
 
@@ -203,6 +205,21 @@ bool engine_cancel(engine *e, uint64_t id, instant now)
   done = lock_cancel(e->locks, id, now);
   engine_pump(e, now);
   return done;
+}
+
+bool engine_fail(engine *e, uint64_t id, dibs_status status, const char *words, instant now)
+{
+  bool done;
+
+  lock_tick(e->locks, now);
+  done = lock_fail(e->locks, id, status, words, now);
+  engine_pump(e, now);
+  return done;
+}
+
+bool engine_wait_is_told(const engine *e, uint64_t id)
+{
+  return lock_wait_is_told(e->locks, id);
 }
 
 /* Deadlines first: a hold that is over must not be released as if it were not (S7). */

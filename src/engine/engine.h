@@ -35,6 +35,7 @@ typedef struct engine_settings {
   int32_t clock_rate_error_ppm;
   int32_t local_handovers_max;    /* 0: none */
   span local_handover_time;
+  bool tells_owners;              /* DIBS_CLIENT_DETECT_DEADLOCK */
 } engine_settings;
 
 engine *engine_new(const engine_settings *settings, instant now);  /* NULL: memory */
@@ -53,6 +54,7 @@ typedef struct lock_request {
   span linger;                             /* MUTEX; 0: none; LINGER_AUTO */
   const void *owner; size_t owner_size;    /* size 0: nobody re-enters */
   bool is_try, is_fixed, no_reentry;
+  bool blocks;                             /* its owner does nothing else until it ends */
   span ttl;
   span max_hold;                           /* 0: none */
   instant give_up_at;                      /* INSTANT_NEVER: wait for ever */
@@ -64,6 +66,10 @@ dibs_status engine_lock(engine *e, const lock_request *r, instant now, uint64_t 
 /* `id` from engine_lock; no effect when it is already granted or over: the caller then
  * has an EFFECT_LOCK_GRANTED to release. true when the request ends as cancelled. */
 bool engine_cancel(engine *e, uint64_t id, instant now);
+/* Ends a waiting request with this status; `words` are copied. false: it waits no more. */
+bool engine_fail(engine *e, uint64_t id, dibs_status status, const char *words, instant now);
+/* Whether others are told that this request waits while its owner holds something. */
+bool engine_wait_is_told(const engine *e, uint64_t id);
 /* `id` of a granted hold (the same id). Ends in EFFECT_RELEASED. Must be called for lost
  * holds too. */
 dibs_status engine_release(engine *e, uint64_t id, instant now);

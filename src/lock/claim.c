@@ -83,6 +83,7 @@ static claim *claim_new(name *n, const lock_wish *w, instant now)
   c->is_try = w->is_try;
   c->is_fixed = w->is_fixed;
   c->no_reentry = w->no_reentry;
+  c->blocks = w->blocks;
   c->reads = w->kind == LOCK_READ;
   c->linger = w->linger;
   c->ttl = w->ttl;
@@ -181,7 +182,9 @@ dibs_status lock_claim(lock_table *t, const lock_wish *w, instant now, uint64_t 
     return DIBS_ERR_NO_MEMORY;
   }
   *ret_id = c->id;
+  owners_claim(t, c);
   claim_place(n, c, now);
+  owners_waits(t, c, now);
   return DIBS_OK;
 }
 
@@ -239,7 +242,8 @@ void claim_timer(claim *c, instant now)
 
 /* ---- from the program ---- */
 
-bool lock_cancel(lock_table *t, uint64_t id, instant now)
+static bool waiting_fail(lock_table *t, uint64_t id, dibs_status status, const char *words,
+                         instant now)
 {
   claim *c = claim_of(t, id);
   name *n;
@@ -247,10 +251,23 @@ bool lock_cancel(lock_table *t, uint64_t id, instant now)
   if (c == NULL || c->state != CLAIM_WAITING)
     return false;
   n = c->name;
-  claim_fail(c, DIBS_CANCELLED, "cancelled");
+  claim_fail(c, status, words);
   if (n->waiting.first == NULL)
     ask_end(n, now);
   return true;
+}
+
+bool lock_cancel(lock_table *t, uint64_t id, instant now)
+{
+  return waiting_fail(t, id, DIBS_CANCELLED, "cancelled", now);
+}
+
+bool lock_fail(lock_table *t, uint64_t id, dibs_status status, const char *words, instant now)
+{
+  text copy = text_over(t->fault_words, sizeof(t->fault_words));
+
+  text_add(&copy, words);
+  return waiting_fail(t, id, status, t->fault_words, now);
 }
 
 static void holder_release(claim *c, instant now)

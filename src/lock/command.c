@@ -313,12 +313,28 @@ static bool next_note(lock_table *t, buffer *out, uint64_t *ret_tag)
   return true;
 }
 
+/* Likewise for people, and for detectors of deadlocks, who ask again. */
+static bool next_owners(lock_table *t, buffer *out, uint64_t *ret_tag, instant now)
+{
+  call *c;
+
+  if (!t->settings.tells_owners || (c = call_new(t, CALL_NOTE, 0)) == NULL)
+    return false;
+  if (!owners_command(t, out, now)) {
+    call_free(t, c);
+    return false;
+  }
+  *ret_tag = c->id;
+  return true;
+}
+
 bool lock_next_command(lock_table *t, buffer *out, uint64_t *ret_tag, instant now)
 {
   if (!t->is_up)
     return false;
   return next_renewals(t, out, ret_tag, now) || next_due(t, out, ret_tag, now) ||
-         next_note(t, out, ret_tag) || next_stray(t, out, ret_tag, now);
+         next_note(t, out, ret_tag) || next_stray(t, out, ret_tag, now) ||
+         next_owners(t, out, ret_tag, now);
 }
 
 void lock_unsent(lock_table *t, uint64_t tag, instant now)

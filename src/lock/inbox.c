@@ -99,6 +99,8 @@ void lock_message(lock_table *t, const char *bytes, size_t size, instant now)
   inbox_message m;
   name *n;
 
+  if (owners_message(t, bytes, size))
+    return;
   if (!inbox_message_read(bytes, size, &m) || strcmp(m.lease.client, t->native.client) != 0)
     return;
   n = name_of(t, &m);

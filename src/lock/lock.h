@@ -30,6 +30,7 @@ typedef struct lock_settings {
   int32_t clock_rate_error_ppm;
   int32_t local_handovers_max;
   span local_handover_time;
+  bool tells_owners;                /* DIBS_CLIENT_DETECT_DEADLOCK */
 } lock_settings;
 
 typedef struct lock_wish {          /* engine.h: lock_request says what each means */
@@ -41,6 +42,7 @@ typedef struct lock_wish {          /* engine.h: lock_request says what each mea
   span linger;
   const void *owner; size_t owner_size;
   bool is_try, is_fixed, no_reentry;
+  bool blocks;                      /* its owner does nothing else until it ends */
   span ttl, max_hold;
   instant give_up_at;
   const char *note;
@@ -53,6 +55,10 @@ lock_table *lock_table_free(lock_table *t);
 
 dibs_status lock_claim(lock_table *t, const lock_wish *wish, instant now, uint64_t *ret_id);
 bool lock_cancel(lock_table *t, uint64_t id, instant now);
+/* Ends a waiting claim with `status` and these words, which are copied. */
+bool lock_fail(lock_table *t, uint64_t id, dibs_status status, const char *words, instant now);
+/* Whether others are told that this claim waits while its owner holds something. */
+bool lock_wait_is_told(const lock_table *t, uint64_t id);
 dibs_status lock_release(lock_table *t, uint64_t id, instant now);
 dibs_status lock_detach(lock_table *t, uint64_t id, instant now);
 dibs_status lock_downgrade(lock_table *t, uint64_t id, instant now);

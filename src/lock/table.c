@@ -25,6 +25,7 @@ lock_table *lock_table_new(const lock_settings *s)
   slots_init(&t->slots, &t->memory);
   slots_init(&t->name_slots, &t->memory);
   slots_init(&t->call_slots, &t->memory);
+  owners_init(t);
   t->down_why = DIBS_ERR_UNREACHABLE;
   return t;
 }
@@ -86,7 +87,7 @@ lock_table *lock_table_free(lock_table *t)
 bool table_reserve_timers(lock_table *t, size_t more)
 {
   /* Only ever grows: as many timers as names and claims ever lived at once. */
-  size_t wanted = (size_t)(t->counts.names * 3 + t->counts.holds + t->counts.waiting) + more;
+  size_t wanted = (size_t)(t->counts.names * 3 + t->counts.holds + t->counts.waiting) + 1 + more;
 
   if (wanted <= t->timer_count)
     return true;
@@ -191,6 +192,9 @@ void lock_tick(lock_table *t, instant now)
     case TIMER_DEADLINE:
       name_deadline_timer(due->owner, now);
       break;
+    case TIMER_OWNERS:
+      owners_timer(t);
+      break;
     default:
       assert(false);
     }
@@ -232,6 +236,7 @@ void lock_link_up(lock_table *t, instant now)
     }
   }
   rearm_waiting(t, now);
+  owners_link_up(t);
 }
 
 void lock_link_down(lock_table *t, dibs_status why, const char *words, instant now)

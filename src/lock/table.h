@@ -47,10 +47,12 @@ struct claim {
   bool is_try, is_fixed, no_reentry;
   bool reads;                    /* of a read/write lock */
   bool was_valid;                /* RELEASING: the hold was believed when it was given back */
+  bool blocks, is_told;          /* owners.c: it stops its owner; others are told of it */
   span ttl, max_hold, linger;
   uint64_t units;
   instant asked_at, give_up_at;
   timer timer;                   /* waiting: give up; releasing: answer unknown */
+  uint64_t owner_hash, since_us; /* owners.c: where owners are told */
   uint64_t fence;
   int depth;
   dibs_status status;            /* why it failed, was lost, or how the release ended */
@@ -70,6 +72,8 @@ typedef enum name_state {
   NAME_RELEASING,
   NAME_CANCELLING
 } name_state;
+
+#define ROUNDS_FREE 3    /* of a set, before it keeps what it has while it waits */
 
 typedef enum name_kind { NAME_MUTEX = 1, NAME_SEAT, NAME_SET } name_kind;
 
@@ -175,7 +179,18 @@ typedef struct stray {
   char name[];
 } stray;
 
-enum { TIMER_CLAIM = 1, TIMER_POLL, TIMER_RENEW, TIMER_DEADLINE };
+enum { TIMER_CLAIM = 1, TIMER_POLL, TIMER_RENEW, TIMER_DEADLINE, TIMER_OWNERS };
+
+/* What is told of the owners that wait while they hold something (owners.c). */
+typedef struct owners_told {
+  timer timer;                   /* look whether there is something else to tell */
+  bool is_look_due;              /* it has rung */
+  bool is_due;                   /* to be told now, also if it is the same */
+  bool is_there;                 /* the server has a text of ours */
+  uint64_t told_hash;            /* of that text */
+  char nonces[16][17];           /* who asked last; told along */
+  size_t nonce_count;            /* ever */
+} owners_told;
 
 /* A lease that goes on without us: a late message about it must not give it back, and a
  * new ask for a mutex must not disown it. The last one of each mutex. */
@@ -217,6 +232,7 @@ struct lock_table {
   bool link_is_doubtful, inbox_is_deaf;
   bool renew_with_text;
   uint64_t note_name_id;         /* its note is to be told or taken back */
+  owners_told owners;
   bool is_read_only;             /* the last server that was asked to write is a replica */
   instant inbox_up_at;
   instant down_since;
@@ -305,6 +321,16 @@ void leave_refused(name *n, dibs_status status, const char *words, instant now);
 void leave_timer(name *n, instant now);
 void leave_stray(lock_table *t, const lease_id *lease, bool is_share, const void *bytes,
                  size_t size);
+
+/* ---- owners.c ---- */
+void owners_init(lock_table *t);
+void owners_claim(const lock_table *t, claim *c);                    /* it is new */
+void owners_waits(lock_table *t, const claim *c, instant now);       /* perhaps */
+bool owners_message(lock_table *t, const char *bytes, size_t size);   /* it was one of ours */
+void owners_timer(lock_table *t);
+void owners_link_up(lock_table *t);
+/* The command that tells them, if there is something new to tell. */
+bool owners_command(lock_table *t, buffer *out, instant now);
 
 /* ---- wire.c: the call of each kind of name ---- */
 int64_t wire_ms(span s);

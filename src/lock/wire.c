@@ -47,8 +47,6 @@ static const lease_id *watched(const name *n, instant now)
 
 /* ---- acquire ---- */
 
-#define ROUNDS_FREE 3    /* of a set, before it keeps what it has while it waits */
-
 static many_call many_of(const name *n, uint64_t ask, span ttl)
 {
   return (many_call){ .names = n->members, .count = n->member_count, .set = n->set,
