@@ -14,7 +14,7 @@
  * word for it; 126 and 127 as every shell and timeout(1). */
 enum exit_code {
   CODE_OK = 0,
-  CODE_NO = 1,             /* who: free; status: nothing matches */
+  CODE_NO = 1,             /* who: free; status: nothing matches; barrier: broken */
   CODE_USAGE = 64,
   CODE_UNREACHABLE = 69,
   CODE_INTERNAL = 70,
@@ -28,6 +28,14 @@ enum exit_code {
 
 enum progress { PROGRESS_AUTO, PROGRESS_PLAIN, PROGRESS_JSON, PROGRESS_NONE };
 enum status_order { ORDER_NAME, ORDER_HELD, ORDER_WAIT };
+
+/* What `run` and `acquire` take a name as, when -s or -x say so. The last one counts. */
+enum sharing { SHARING_NONE, SHARING_READ, SHARING_WRITE };
+
+enum kind_filter {
+  KIND_ANY, KIND_LOCK, KIND_RW, KIND_SEMAPHORE, KIND_LATCH, KIND_BARRIER, KIND_ELECTION
+};
+enum wait_goal { UNTIL_FREE, UNTIL_HELD, UNTIL_ZERO, UNTIL_LEADER };
 
 #define LOST_SIGNAL_IGNORE 0   /* --on-lost ignore */
 
@@ -51,6 +59,14 @@ typedef struct arguments {
   const char *reason;
   enum progress progress;
 
+  /* what to take */
+  enum sharing sharing;
+  uint32_t permits;              /* of the semaphore; only where has_permits */
+  uint32_t take;                 /* permits to take; 0: not given */
+  bool has_permits;
+  bool takes_all;                /* sem drain */
+  const char *multi;             /* names with commas between; NULL: one name */
+
   /* run */
   int32_t min_hold_ms, kill_after_ms;
   int lost_signal;
@@ -68,10 +84,20 @@ typedef struct arguments {
   /* looking */
   bool only_held, only_waiting;
   enum status_order order;
+  enum kind_filter kind;
+  bool wants_graph, wants_dot;
   int32_t watch_ms;              /* 0: once */
-  bool waits_for_held;
+  enum wait_goal goal;
   int64_t count;                 /* 0: without end */
   int32_t interval_ms;
+
+  /* election */
+  const char *value, *on_elected, *on_deposed;
+  bool only_observes, goes_on, resigns;
+
+  /* latch, barrier */
+  const char *count_id;
+  uint32_t parties;              /* 0: not given */
 
   /* local */
   int32_t idle_ms;
@@ -79,6 +105,8 @@ typedef struct arguments {
 
   char **operands;               /* NULL at the end */
   int operand_count;
+  char **inner;                  /* what stands behind "--"; only where the row says so */
+  int inner_count;
 } arguments;
 
 typedef struct option_row option_row;
@@ -91,6 +119,8 @@ typedef struct command {
   const option_row *const *options;     /* NULL at the end */
   int operands_min, operands_max;       /* -1: any number */
   const char *operand_words;            /* for completions; NULL: none */
+  bool has_inner;                       /* options may follow NAME, and the command line
+                                           of its own begins behind "--" */
   const char *examples[4];
   const char *notes;                    /* NULL: none; a few lines below the options */
   int (*run)(const arguments *a);

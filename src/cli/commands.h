@@ -9,8 +9,14 @@ int command_run(const arguments *a);      /* run.c */
 int command_acquire(const arguments *a);  /* acquire.c */
 int command_renew(const arguments *a);    /* token.c */
 int command_release(const arguments *a);  /* token.c */
+int command_sem(const arguments *a);      /* sem.c */
+int command_latch(const arguments *a);    /* latch.c */
+int latch_wait(const arguments *a);       /* latch.c: dibs wait --zero too */
+int command_barrier(const arguments *a);  /* barrier.c */
+int command_elect(const arguments *a);    /* elect.c */
+int command_observe(const arguments *a);  /* observe.c: dibs elect --observe */
 int command_status(const arguments *a);   /* status.c */
-int command_who(const arguments *a);      /* status.c */
+int command_who(const arguments *a);      /* who.c */
 int command_wait(const arguments *a);     /* wait.c */
 int command_ping(const arguments *a);     /* ping.c */
 int command_local(const arguments *a);    /* local.c */

@@ -50,11 +50,9 @@ static void keep_only(int socket_fd, int process_fd)
 
 static bool send_grant(const session *s, const take_result *taken)
 {
-  token_grant grant = { .fence = dibs_hold_fence(taken->hold),
-                        .waited_ms = taken->waited_ms,
-                        .is_private = s->is_private };
+  token_grant grant;
 
-  return dibs_hold_token(taken->hold, grant.text, sizeof(grant.text)) == DIBS_OK &&
+  return token_grant_fill(&grant, s, taken) == DIBS_OK &&
          send(KEEPER_SOCKET, &grant, sizeof(grant), MSG_NOSIGNAL) ==
              (ssize_t)sizeof(grant);
 }
@@ -94,7 +92,7 @@ static bool is_told_to_end(signal_watch *signals)
   while (signals_next(signals, &info)) {
     int number = (int)info.ssi_signo;
 
-    if (number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT)
+    if (signals_is_end(number))
       is_told = true;
   }
   return is_told;
@@ -114,7 +112,7 @@ static void keep(signal_watch *signals, dibs_hold *hold)
   }
 }
 
-static int keeper_main(session *s, const arguments *a)
+static int keeper_main(session *s, const arguments *a, const target *t)
 {
   signal_watch signals;
   take_result taken;
@@ -123,12 +121,10 @@ static int keeper_main(session *s, const arguments *a)
   if (!signals_begin(&signals))
     return CODE_INTERNAL;
   code = session_open(s, a, NULL);
-  if (code == 0)
-    code = take_check_nested(s, a->operands[0]);
   if (code != 0)
     return code;
 
-  take_lock(s, a, a->operands[0], 0, &signals, &taken);
+  take_lock(s, a, t, 0, &signals, &taken);
   if (taken.signal != 0)
     code = 128 + taken.signal;
   else if (taken.hold == NULL)
@@ -187,12 +183,12 @@ static void wait_for_farewell(int socket_fd)
     continue;
 }
 
-static int hand_over_token(const arguments *a, pid_t keeper, int socket_fd,
-                           signal_watch *signals)
+static int hand_over_token(const arguments *a, const target *t, pid_t keeper,
+                           int socket_fd, signal_watch *signals)
 {
   token_grant grant;
   bool is_granted = wait_for_grant(keeper, socket_fd, signals, &grant);
-  bool is_printed = is_granted && token_print(a, a->operands[0], &grant) &&
+  bool is_printed = is_granted && token_print(a, t, &grant) &&
                     send(socket_fd, "k", 1, MSG_NOSIGNAL) == 1;
   int code;
 
@@ -238,7 +234,7 @@ static const char *default_reason(int64_t pid, char *text, size_t size)
   return text;
 }
 
-int keeper_run(const arguments *a)
+int keeper_run(const arguments *a, const target *t)
 {
   arguments own = *a;
   char reason[80];
@@ -264,7 +260,7 @@ int keeper_run(const arguments *a)
   if (keeper == 0) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     keep_only(sockets[1], process_fd);
-    _exit(keeper_main(&s, &own));
+    _exit(keeper_main(&s, &own, t));
   }
   close(sockets[1]);
   close(process_fd);
@@ -273,5 +269,5 @@ int keeper_run(const arguments *a)
     say("%s", strerror(errno));
     return CODE_INTERNAL;
   }
-  return hand_over_token(&own, keeper, sockets[0], &signals);
+  return hand_over_token(&own, t, keeper, sockets[0], &signals);
 }

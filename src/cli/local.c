@@ -2,19 +2,15 @@
 /* cli/local.c - dibs local and dibs sandbox: servers of one's own. */
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <dibs/local.h>
 
-#include "cli/child.h"
+#include "cli/child_run.h"
 #include "cli/commands.h"
 #include "cli/environment.h"
 #include "cli/message.h"
-#include "cli/run.h"
 #include "cli/session.h"
 #include "cli/show.h"
 
@@ -128,63 +124,20 @@ int command_local(const arguments *a)
 
 /* ---- sandbox ---- */
 
-/* The command shares our group here, as with env(1): only the server is added. What the
- * terminal sends it gets by itself; what is sent to us is passed on. */
-static void watch_command(child *c, signal_watch *signals)
-{
-  for (;;) {
-    struct pollfd fd = { .fd = signals->fd, .events = POLLIN };
-    struct signalfd_siginfo info;
-    int detail;
-
-    poll(&fd, 1, -1);
-    while (signals_next(signals, &info)) {
-      int number = (int)info.ssi_signo;
-
-      if (number == SIGCHLD && child_look(c, &detail) == CHILD_ENDED)
-        return;
-      if (number == SIGTSTP)
-        signals_stop_self();
-      else if (number != SIGCHLD && info.ssi_code != SI_KERNEL)
-        child_signal(c, number);
-    }
-  }
-}
-
 static int run_with_url(char *const *words, const char *url, signal_watch *signals)
 {
   environment e;
-  child c;
-  bool is_exec;
-  int error;
+  int code = CODE_INTERNAL;
 
   environment_begin(&e);
   environment_set(&e, "DIBS_URL", url);
   environment_unset(&e, "DIBS_HELD");
-  if (e.is_broken) {
-    environment_end(&e);
+  if (e.is_broken)
     say("not enough memory");
-    return CODE_INTERNAL;
-  }
-  error = child_start(&c,
-                      &(child_plan) { .arguments = words,
-                                      .environment = e.entries,
-                                      .signals = signals,
-                                      .is_foreground = true,
-                                      .output = -1,
-                                      .error = -1 },
-                      &is_exec);
+  else
+    code = child_run(words, e.entries, signals, NULL);
   environment_end(&e);
-  if (error != 0) {
-    char shown[600];
-
-    say("%s: %s", printable(words[0], shown, sizeof(shown)), strerror(error));
-    return !is_exec          ? CODE_INTERNAL
-           : error == ENOENT ? CODE_NOT_FOUND
-                             : CODE_NOT_EXECUTABLE;
-  }
-  watch_command(&c, signals);
-  return run_child_code(child_reap(&c));
+  return code;
 }
 
 int command_sandbox(const arguments *a)

@@ -49,22 +49,33 @@ const option_row options_taking[] = {
   { "timeout", 0, "DUR", OPTION_WAIT, NULL },
   { "conflict-exit-code", 'E', "N", OPTION_CONFLICT_CODE, "exit N instead of 75" },
   { "skip-ok", 0, NULL, OPTION_SKIP_OK, "exit 0 instead of 75" },
-  { "exclusive", 'x', NULL, OPTION_EXCLUSIVE, "an exclusive lock (the default)" },
-  { NULL, 'e', NULL, OPTION_EXCLUSIVE, NULL },
-  { "fair", 0, NULL, OPTION_FAIR, "first come, first served (always so)" },
+  { "fair", 0, NULL, OPTION_ALWAYS, "first come, first served (always so)" },
   { "ttl", 't', "DUR", OPTION_TTL,
     "the lease: how long the lock outlives a dead holder (30s)" },
   { "max-hold", 0, "DUR", OPTION_MAX_HOLD, "stop renewing then; the lock ends" },
   { "reason", 'm', "TEXT", OPTION_REASON, "shown to people who ask who holds it" },
   { "progress", 0, "MODE", OPTION_PROGRESS, "while waiting: auto, plain, json or none" },
-  { "shared", 's', NULL, OPTION_REFUSED, "shared locks are not in this version" },
-  { "permits", 'j', "N", OPTION_REFUSED, "semaphores are not in this version" },
-  { "take", 0, "N", OPTION_REFUSED, "semaphores are not in this version" },
-  { "multi", 0, "NAMES", OPTION_REFUSED,
-    "several locks at once are not in this version" },
   { "scope", 0, NULL, OPTION_REFUSED, "systemd scopes are not in this version" },
   { "no-fork", 'F', NULL, OPTION_REFUSED,
     "dibs has to stay beside the command to renew the lock and to stop it in time" },
+  { NULL, 0, NULL, 0, NULL },
+};
+
+const option_row options_kind[] = {
+  { "shared", 's', NULL, OPTION_SHARED, "a read/write lock, for reading" },
+  { "exclusive", 'x', NULL, OPTION_EXCLUSIVE, "a read/write lock, for writing" },
+  { NULL, 'e', NULL, OPTION_EXCLUSIVE, NULL },
+  { "permits", 'j', "N", OPTION_PERMITS, "a semaphore with N permits; take one" },
+  { "jobs", 0, "N", OPTION_PERMITS, NULL },
+  { "take", 0, "M", OPTION_TAKE, "take M permits at once" },
+  { "multi", 0, "A,B,C", OPTION_MULTI, "several locks, all or none; no NAME then" },
+  { NULL, 0, NULL, 0, NULL },
+};
+
+const option_row options_permits[] = {
+  { "permits", 'j', "N", OPTION_PERMITS, "acquire: set N permits if none are set yet" },
+  { "jobs", 0, "N", OPTION_PERMITS, NULL },
+  { "take", 0, "M", OPTION_TAKE, "acquire: take M permits at once (1)" },
   { NULL, 0, NULL, 0, NULL },
 };
 
@@ -80,6 +91,9 @@ const option_row options_run[] = {
   { "status-file", 0, "FILE", OPTION_STATUS_FILE, "write how it went, as JSON" },
   { "status-fd", 0, "N", OPTION_STATUS_FD, "the same, to a descriptor" },
   { "notify", 0, NULL, OPTION_NOTIFY, "tell systemd: ready once acquired" },
+  { "fg", 0, NULL, OPTION_ALWAYS, NULL },
+  { "bg", 0, NULL, OPTION_REFUSED, "dibs run waits for its command; put & behind it" },
+  { "id", 0, "NAME", OPTION_REFUSED, "NAME stands before the command: dibs run -j 4 NAME -- CMD" },
   { NULL, 0, NULL, 0, NULL },
 };
 
@@ -107,7 +121,10 @@ const option_row options_release[] = {
 const option_row options_status[] = {
   { "held", 0, NULL, OPTION_ONLY_HELD, "only names that somebody holds" },
   { "waiting", 0, NULL, OPTION_ONLY_WAITING, "only names that somebody waits for" },
+  { "kind", 0, "KIND", OPTION_KIND, "only lock, rw, semaphore, latch, barrier or election" },
   { "sort", 0, "KEY", OPTION_SORT, "by name, held or wait" },
+  { "graph", 0, NULL, OPTION_GRAPH, "who waits for whom, cycles marked" },
+  { "dot", 0, NULL, OPTION_DOT, "the same for dot(1) of Graphviz" },
   { "watch", 0, "[=DUR]", OPTION_WATCH, "again and again (every 2s)" },
   { NULL, 0, NULL, 0, NULL },
 };
@@ -115,6 +132,8 @@ const option_row options_status[] = {
 const option_row options_wait[] = {
   { "free", 0, NULL, OPTION_UNTIL_FREE, "until nobody holds it (the default)" },
   { "held", 0, NULL, OPTION_UNTIL_HELD, "until somebody holds it" },
+  { "zero", 0, NULL, OPTION_UNTIL_ZERO, "until the latch NAME is at zero" },
+  { "leader", 0, NULL, OPTION_UNTIL_LEADER, "until somebody leads the election NAME" },
   { "wait", 'w', "DUR", OPTION_WAIT, "at most so long (for ever), then exit 75" },
   { "timeout", 0, "DUR", OPTION_WAIT, NULL },
   { NULL, 0, NULL, 0, NULL },
@@ -123,6 +142,33 @@ const option_row options_wait[] = {
 const option_row options_ping[] = {
   { "count", 'c', "N", OPTION_COUNT, "stop after N (until interrupted)" },
   { "interval", 'i', "DUR", OPTION_INTERVAL, "between two questions (1s)" },
+  { NULL, 0, NULL, 0, NULL },
+};
+
+const option_row options_elect[] = {
+  { "value", 0, "TEXT", OPTION_VALUE, "what observers are told while we lead" },
+  { "loop", 0, NULL, OPTION_LOOP, "stand again after a loss" },
+  { "on-elected", 0, "TEXT", OPTION_ON_ELECTED, "run TEXT by the shell when elected" },
+  { "on-deposed", 0, "TEXT", OPTION_ON_DEPOSED,
+    "run TEXT by the shell when leading ends, before others lead" },
+  { "observe", 0, NULL, OPTION_OBSERVE,
+    "do not stand: print EPOCH VALUE HOST:PID at each change" },
+  { "resign", 0, NULL, OPTION_RESIGN, "make whoever leads stop leading" },
+  { "yes", 'y', NULL, OPTION_YES, "with --resign: do not ask" },
+  { NULL, 0, NULL, 0, NULL },
+};
+
+const option_row options_latch[] = {
+  { "id", 0, "ID", OPTION_COUNT_ID, "down: the same ID counts once" },
+  { "wait", 'w', "DUR", OPTION_WAIT, "wait: at most so long (for ever), then exit 75" },
+  { "timeout", 0, "DUR", OPTION_WAIT, NULL },
+  { NULL, 0, NULL, 0, NULL },
+};
+
+const option_row options_barrier[] = {
+  { "parties", 'n', "N", OPTION_PARTIES, "wait: how many have to arrive" },
+  { "wait", 'w', "DUR", OPTION_WAIT, "wait: at most so long (for ever), then exit 75" },
+  { "timeout", 0, "DUR", OPTION_WAIT, NULL },
   { NULL, 0, NULL, 0, NULL },
 };
 

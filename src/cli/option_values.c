@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <dibs/client.h>
+#include <dibs/dibs.h>
 
 #include "cli/durations.h"
 #include "cli/message.h"
@@ -163,8 +163,7 @@ static int set_taking(const command *c, const option_row *row, const char *value
     return code;
   case OPTION_CONFLICT_CODE: return read_int(c, row, value, 0, 255, &a->conflict_code);
   case OPTION_SKIP_OK: a->busy_is_fine = true; return 0;
-  case OPTION_EXCLUSIVE:
-  case OPTION_FAIR: return 0;
+  case OPTION_ALWAYS: return 0;
   case OPTION_TTL:
     a->has_ttl = true;
     return read_duration(c, row, value, TTL_MS_MIN, &a->ttl_ms);
@@ -177,6 +176,70 @@ static int set_taking(const command *c, const option_row *row, const char *value
   case OPTION_PROGRESS:
     code = read_word(c, row, value, modes, meanings, &meaning);
     a->progress = (enum progress)meaning;
+    return code;
+  default: return -1;
+  }
+}
+
+static int set_permits(const command *c, const option_row *row, const char *value,
+                       uint64_t least, uint32_t *ret_permits)
+{
+  uint64_t number = 0;
+  int code = read_number(c, row, value, least, DIBS_PERMITS_MAX, &number);
+
+  if (code == 0)
+    *ret_permits = (uint32_t)number;
+  return code;
+}
+
+static int set_kind(const command *c, const option_row *row, const char *value,
+                    arguments *a)
+{
+  switch (row->id) {
+  case OPTION_SHARED: a->sharing = SHARING_READ; return 0;
+  case OPTION_EXCLUSIVE: a->sharing = SHARING_WRITE; return 0;
+  case OPTION_PERMITS:
+    a->has_permits = true;
+    return set_permits(c, row, value, 1, &a->permits);
+  case OPTION_TAKE: return set_permits(c, row, value, 1, &a->take);
+  case OPTION_MULTI: a->multi = value; return 0;
+  default: return -1;
+  }
+}
+
+static int set_elect(const command *c, const option_row *row, const char *value,
+                     arguments *a)
+{
+  switch (row->id) {
+  case OPTION_VALUE:
+    if (strlen(value) > DIBS_VALUE_MAX)
+      return say_usage(c->name, "--value: longer than %d bytes", DIBS_VALUE_MAX);
+    a->value = value;
+    return 0;
+  case OPTION_OBSERVE: a->only_observes = true; return 0;
+  case OPTION_LOOP: a->goes_on = true; return 0;
+  case OPTION_RESIGN: a->resigns = true; return 0;
+  case OPTION_ON_ELECTED: a->on_elected = value; return 0;
+  case OPTION_ON_DEPOSED: a->on_deposed = value; return 0;
+  default: return -1;
+  }
+}
+
+static int set_meeting(const command *c, const option_row *row, const char *value,
+                       arguments *a)
+{
+  uint64_t number = 0;
+  int code;
+
+  switch (row->id) {
+  case OPTION_COUNT_ID:
+    if (*value == '\0' || strlen(value) > 128)
+      return bad_value(c, row, value, "an id of 1 to 128 bytes");
+    a->count_id = value;
+    return 0;
+  case OPTION_PARTIES:
+    code = read_number(c, row, value, 1, 10000, &number);
+    a->parties = (uint32_t)number;
     return code;
   default: return -1;
   }
@@ -199,13 +262,46 @@ static int set_run(const command *c, const option_row *row, const char *value,
   }
 }
 
+static int set_looking(const command *c, const option_row *row, const char *value,
+                       arguments *a)
+{
+  static const char *const kinds[] = { "lock",  "rw",      "semaphore", "latch",
+                                       "barrier", "election", NULL };
+  static const int filters[] = { KIND_LOCK,  KIND_RW,      KIND_SEMAPHORE,
+                                 KIND_LATCH, KIND_BARRIER, KIND_ELECTION };
+  static const char *const keys[] = { "name", "held", "wait", NULL };
+  static const int orders[] = { ORDER_NAME, ORDER_HELD, ORDER_WAIT };
+  int code, meaning = 0;
+
+  switch (row->id) {
+  case OPTION_ONLY_HELD: a->only_held = true; return 0;
+  case OPTION_ONLY_WAITING: a->only_waiting = true; return 0;
+  case OPTION_KIND:
+    code = read_word(c, row, value, kinds, filters, &meaning);
+    a->kind = (enum kind_filter)meaning;
+    return code;
+  case OPTION_SORT:
+    code = read_word(c, row, value, keys, orders, &meaning);
+    a->order = (enum status_order)meaning;
+    return code;
+  case OPTION_GRAPH: a->wants_graph = true; return 0;
+  case OPTION_DOT: a->wants_dot = true; return 0;
+  case OPTION_WATCH:
+    a->watch_ms = 2000;
+    return value == NULL ? 0 : read_duration(c, row, value, 100, &a->watch_ms);
+  case OPTION_UNTIL_FREE: a->goal = UNTIL_FREE; return 0;
+  case OPTION_UNTIL_HELD: a->goal = UNTIL_HELD; return 0;
+  case OPTION_UNTIL_ZERO: a->goal = UNTIL_ZERO; return 0;
+  case OPTION_UNTIL_LEADER: a->goal = UNTIL_LEADER; return 0;
+  default: return -1;
+  }
+}
+
 static int set_other(const command *c, const option_row *row, const char *value,
                      arguments *a)
 {
-  static const char *const keys[] = { "name", "held", "wait", NULL };
-  static const int orders[] = { ORDER_NAME, ORDER_HELD, ORDER_WAIT };
   uint64_t number = 0;
-  int code = 0, order = ORDER_NAME;
+  int code = 0;
 
   switch (row->id) {
   case OPTION_QUIET: a->is_quiet = true; break;
@@ -220,17 +316,6 @@ static int set_other(const command *c, const option_row *row, const char *value,
   case OPTION_FORCE: a->is_forced = true; break;
   case OPTION_YES: a->is_confirmed = true; break;
   case OPTION_FENCE: return read_number(c, row, value, 1, UINT64_MAX, &a->only_fence);
-  case OPTION_ONLY_HELD: a->only_held = true; break;
-  case OPTION_ONLY_WAITING: a->only_waiting = true; break;
-  case OPTION_SORT:
-    code = read_word(c, row, value, keys, orders, &order);
-    a->order = (enum status_order)order;
-    break;
-  case OPTION_WATCH:
-    a->watch_ms = 2000;
-    return value == NULL ? 0 : read_duration(c, row, value, 100, &a->watch_ms);
-  case OPTION_UNTIL_FREE: a->waits_for_held = false; break;
-  case OPTION_UNTIL_HELD: a->waits_for_held = true; break;
   case OPTION_COUNT:
     code = read_number(c, row, value, 1, INT32_MAX, &number);
     a->count = (int64_t)number;
@@ -246,17 +331,16 @@ static int set_other(const command *c, const option_row *row, const char *value,
 int option_set(const command *c, const option_row *row, const char *value,
                       arguments *a)
 {
-  int code;
+  static int (*const setters[])(const command *c, const option_row *row,
+                                const char *value, arguments *a) = {
+    set_connection, set_taking, set_kind, set_run, set_looking, set_elect, set_meeting,
+    set_other
+  };
+  int code = -1;
 
   if (row->id == OPTION_REFUSED)
     return say_usage(c->name, "--%s: %s", row->name, row->help);
-
-  code = set_connection(c, row, value, a);
-  if (code == -1)
-    code = set_taking(c, row, value, a);
-  if (code == -1)
-    code = set_run(c, row, value, a);
-  if (code == -1)
-    code = set_other(c, row, value, a);
+  for (size_t i = 0; i < sizeof(setters) / sizeof(setters[0]) && code == -1; i++)
+    code = setters[i](c, row, value, a);
   return code;
 }

@@ -107,15 +107,40 @@ static int unknown_option(const command *c, const getopt_form *f, const char *wo
 
 static int check_operands(const command *c, const arguments *a)
 {
-  if (a->operand_count < c->operands_min)
+  /* --multi has the names, so that none stands among the operands. */
+  int named = a->multi == NULL ? 0 : 1;
+  int least = c->operands_min - named, most = c->operands_max - named;
+
+  if (a->operand_count < least)
     return say_usage(c->name, "something is missing: dibs %s %s", c->name, c->operands);
-  if (c->operands_max >= 0 && a->operand_count > c->operands_max) {
+  if (c->operands_max >= 0 && a->operand_count > most) {
     char shown[200];
 
-    printable(a->operands[c->operands_max], shown, sizeof(shown));
+    printable(a->operands[most], shown, sizeof(shown));
+    if (named != 0)
+      return say_usage(c->name, "\"%s\" is too much: --multi has all names", shown);
+    if (c->has_inner)
+      return say_usage(c->name, "\"%s\" is too much; a command goes behind --", shown);
     return say_usage(c->name, "\"%s\" is too much: dibs %s %s", shown, c->name,
                      c->operands);
   }
+  return 0;
+}
+
+/* Which kind of thing to take. */
+static int check_kind(const command *c, const arguments *a)
+{
+  bool has_semaphore = a->has_permits || a->take != 0;
+
+  if (a->sharing != SHARING_NONE && has_semaphore)
+    return say_usage(c->name, "--permits and --take are about a semaphore, --shared and "
+                              "--exclusive about a read/write lock: choose one");
+  if (a->multi != NULL && (a->sharing != SHARING_NONE || has_semaphore))
+    return say_usage(c->name, "--multi takes exclusive locks: it excludes --shared, "
+                              "--exclusive, --permits and --take");
+  if (a->has_permits && a->take > a->permits)
+    return say_usage(c->name, "--take %u is more than --permits %u: nobody could get them",
+                     a->take, a->permits);
   return 0;
 }
 
@@ -134,7 +159,21 @@ static int check_together(const command *c, arguments *a)
     return say_usage(c->name, "--min-hold must not be longer than --max-hold");
   if (a->for_pid != 0 && a->is_not_renewed)
     return say_usage(c->name, "--for-pid renews, --no-renew does not: choose one");
-  return 0;
+  return check_kind(c, a);
+}
+
+/* Cuts off what stands behind the first "--", where that is a command line of its own. */
+static int split_inner(const command *c, int argc, char **argv, arguments *a)
+{
+  for (int i = 1; c->has_inner && i < argc; i++) {
+    if (strcmp(argv[i], "--") == 0) {
+      a->inner = argv + i + 1;
+      a->inner_count = argc - i - 1;
+      argv[i] = NULL;
+      return i;
+    }
+  }
+  return argc;
 }
 
 int options_read(const command *c, int argc, char **argv, arguments *ret_arguments)
@@ -144,6 +183,7 @@ int options_read(const command *c, int argc, char **argv, arguments *ret_argumen
 
   form_make(c, &f);
   arguments_init(ret_arguments);
+  argc = split_inner(c, argc, argv, ret_arguments);
   opterr = 0;
   while ((value = getopt_long(argc, argv, f.letters, f.longs, NULL)) != -1) {
     const option_row *row;

@@ -15,8 +15,10 @@ enum option_id {
   OPTION_CACERT, OPTION_CERT, OPTION_KEY, OPTION_SNI, OPTION_PREFIX,
   OPTION_CONNECT_TIMEOUT, OPTION_CONFIG, OPTION_LOCAL, OPTION_NO_LOCAL,
   /* taking */
-  OPTION_NONBLOCK, OPTION_WAIT, OPTION_CONFLICT_CODE, OPTION_EXCLUSIVE, OPTION_FAIR,
+  OPTION_NONBLOCK, OPTION_WAIT, OPTION_CONFLICT_CODE, OPTION_EXCLUSIVE,
   OPTION_TTL, OPTION_MAX_HOLD, OPTION_SKIP_OK, OPTION_REASON, OPTION_PROGRESS,
+  /* what to take */
+  OPTION_SHARED, OPTION_PERMITS, OPTION_TAKE, OPTION_MULTI, OPTION_ALWAYS,
   /* run */
   OPTION_COMMAND, OPTION_MIN_HOLD, OPTION_ON_LOST, OPTION_KILL_AFTER, OPTION_FOREGROUND,
   OPTION_QUIET_ON_SUCCESS, OPTION_STATUS_FILE, OPTION_STATUS_FD, OPTION_NOTIFY,
@@ -24,7 +26,13 @@ enum option_id {
   OPTION_FOR_PID, OPTION_NO_RENEW, OPTION_SHELL, OPTION_FORCE, OPTION_YES, OPTION_FENCE,
   /* looking */
   OPTION_ONLY_HELD, OPTION_ONLY_WAITING, OPTION_SORT, OPTION_WATCH,
-  OPTION_UNTIL_FREE, OPTION_UNTIL_HELD, OPTION_COUNT, OPTION_INTERVAL,
+  OPTION_UNTIL_FREE, OPTION_UNTIL_HELD, OPTION_UNTIL_ZERO, OPTION_UNTIL_LEADER,
+  OPTION_COUNT, OPTION_INTERVAL, OPTION_KIND, OPTION_GRAPH, OPTION_DOT,
+  /* election */
+  OPTION_VALUE, OPTION_OBSERVE, OPTION_LOOP, OPTION_RESIGN, OPTION_ON_ELECTED,
+  OPTION_ON_DEPOSED,
+  /* latch, barrier */
+  OPTION_COUNT_ID, OPTION_PARTIES,
   /* local */
   OPTION_IDLE, OPTION_AOF,
   /* known elsewhere, refused here with a reason */
@@ -40,8 +48,9 @@ struct option_row {
 };
 
 extern const option_row options_common[], options_connection[], options_taking[],
-  options_run[], options_acquire[], options_renew[], options_release[], options_status[],
-  options_wait[], options_ping[], options_local[];
+  options_kind[], options_permits[], options_run[], options_acquire[], options_renew[],
+  options_release[], options_status[], options_wait[], options_ping[], options_local[],
+  options_elect[], options_latch[], options_barrier[];
 
 /* Reads argv[1..] of a subcommand into `ret_arguments`. Where a command
  * line may follow, options end at the first operand.

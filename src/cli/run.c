@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/run.c - dibs run: holds a lock while a command runs. */
+/* cli/run.c - dibs run: holds what was taken while a command runs. */
 #include "cli/run.h"
 
 #include <errno.h>
@@ -29,43 +29,41 @@ static void use_shell(run *r, char *text)
   r->command = r->shell_command;
 }
 
-/* NAME [--] CMD ..., NAME -c TEXT (as flock has it), or -c TEXT NAME. */
-static int find_command(run *r)
+/* [--] CMD ..., or -c TEXT on either side of NAME, as flock has it. */
+int run_find_command(run *r, char **words, int count)
 {
-  char **rest = r->a->operands + 1;
-  int count = r->a->operand_count - 1;
-
-  r->name = r->a->operands[0];
   if (r->a->shell_text != NULL) {
     if (count > 0)
-      return say_usage("run", "--command excludes CMD");
+      return say_usage(r->word, "--command excludes CMD");
     use_shell(r, (char *)(uintptr_t)r->a->shell_text);
     return 0;
   }
-  if (count > 0 && (strcmp(rest[0], "-c") == 0 || strcmp(rest[0], "--command") == 0)) {
+  if (count > 0 && (strcmp(words[0], "-c") == 0 || strcmp(words[0], "--command") == 0)) {
     if (count != 2)
-      return say_usage("run", "-c takes one text: dibs run NAME -c 'TEXT'");
-    use_shell(r, rest[1]);
+      return say_usage(r->word, "-c takes one text: dibs %s NAME -c 'TEXT'", r->word);
+    use_shell(r, words[1]);
     return 0;
   }
-  if (count > 0 && strcmp(rest[0], "--") == 0) {
-    rest++;
+  if (count > 0 && strcmp(words[0], "--") == 0) {
+    words++;
     count--;
   }
   if (count <= 0)
-    return say_usage("run", "no command to run: dibs run NAME -- CMD");
-  r->command = rest;
+    return say_usage(r->word, "no command to run: dibs %s NAME -- CMD", r->word);
+  r->command = words;
   return 0;
 }
 
 static const char *program_name(const run *r)
 {
-  const char *path = r->command == r->shell_command ? r->shell_command[2] : r->command[0];
-  const char *slash = strrchr(path, '/');
+  const char *slash;
 
+  if (r->command == NULL)
+    return NULL;
   if (r->command == r->shell_command)
     return "sh";
-  return slash == NULL ? path : slash + 1;
+  slash = strrchr(r->command[0], '/');
+  return slash == NULL ? r->command[0] : slash + 1;
 }
 
 static int open_report(run *r)
@@ -73,13 +71,13 @@ static int open_report(run *r)
   r->status_fd = r->a->status_fd;
   if (r->a->status_file == NULL) {
     if (r->status_fd >= 0 && fcntl(r->status_fd, F_SETFD, FD_CLOEXEC) != 0)
-      return say_usage("run", "--status-fd %d: %s", r->status_fd, strerror(errno));
+      return say_usage(r->word, "--status-fd %d: %s", r->status_fd, strerror(errno));
     return 0;
   }
   /* Now, so that a wrong path is known before the work. */
   r->status_fd = open(r->a->status_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (r->status_fd < 0)
-    return say_usage("run", "--status-file %s: %s", r->a->status_file, strerror(errno));
+    return say_usage(r->word, "--status-file %s: %s", r->a->status_file, strerror(errno));
   return 0;
 }
 
@@ -125,7 +123,8 @@ static int start_child(run *r)
 /* Gives the lock back and says what became of it. */
 static void release(run *r)
 {
-  dibs_status status = dibs_release(r->hold);
+  dibs_status status =
+      r->target.kind == TARGET_LEADER ? dibs_resign(r->hold) : dibs_release(r->hold);
   char name[600];
 
   r->held_ms = clock_ms() - r->granted_ms;
@@ -134,27 +133,28 @@ static void release(run *r)
   if (status == DIBS_LOST || status == DIBS_EXPIRED || status == DIBS_TAKEN) {
     r->is_lost = true;
     if (!r->was_stopped_by_us)
-      say("%s was lost before the command ended%s", name,
+      say("%s was lost%s%s", name,
+          r->command == NULL ? "" : " before the command ended",
           status == DIBS_TAKEN ? ", and somebody else has it now" : "");
   } else if (status != DIBS_OK && r->a->is_verbose) {
     say("%s: the server has not confirmed the release; the lease ends by itself", name);
   }
 }
 
-static int run_child(run *r)
+int run_child(run *r)
 {
   int code = start_child(r);
 
   if (code != 0)
     return code;
   run_watch(r);
-  code = run_child_code(r->child_status);
+  code = child_code(r->child_status);
   if (!r->was_stopped_by_us && r->a->min_hold_ms > 0)
-    run_hold_on(r, r->granted_ms + r->a->min_hold_ms);
+    run_hold_on(r, r->granted_ms + r->a->min_hold_ms, false);
   return code;
 }
 
-static int run_under_lock(run *r)
+static int hold_meanwhile(run *r, int (*under_lock)(run *r))
 {
   int code;
 
@@ -162,13 +162,14 @@ static int run_under_lock(run *r)
   r->granted_ms = clock_ms();
   r->fence = dibs_hold_fence(r->hold);
   r->schedule = kill_schedule_for(r->a->ttl_ms, r->a->kill_after_ms);
-  r->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+  if (r->timer_fd < 0)
+    r->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
   if (r->timer_fd < 0 || (r->a->is_quiet_on_success && !capture_begin(&r->capture))) {
     say("%s", strerror(errno));
     code = CODE_INTERNAL;
   } else {
     run_tell_acquired(r);
-    code = run_child(r);
+    code = under_lock(r);
   }
   release(r);
   if (r->is_lost || r->was_stopped_by_us)
@@ -177,26 +178,43 @@ static int run_under_lock(run *r)
   return code;
 }
 
-/* ---- the command ---- */
+/* ---- the steps ---- */
 
-static int take_and_run(run *r)
+int run_prepare(run *r)
 {
-  const arguments *a = r->a;
-  char name[600];
-  int code = session_open(&r->session, a, program_name(r));
+  bool is_live;
+  int code = open_report(r);
 
   if (code == 0)
-    code = take_check_nested(&r->session, r->name);
+    code = session_prepare(&r->session, r->a);
+  if (code != 0)
+    return code;
+  r->progress = take_progress(r->a, &is_live);
+  if (!signals_begin(&r->signals)) {
+    say("%s", strerror(errno));
+    return CODE_INTERNAL;
+  }
+  notify_begin(&r->notify, r->a->wants_notify);
+  return 0;
+}
+
+int run_turn(run *r, int (*under_lock)(run *r))
+{
+  char name[600];
+  int code = 0;
+
+  if (r->session.client == NULL)
+    code = session_open(&r->session, r->a, program_name(r));
   if (code != 0)
     return code;
   notify_tell(&r->notify, "STATUS=waiting for %s",
               printable(r->name, name, sizeof(name)));
-  take_lock(&r->session, a, r->name, 0, &r->signals, &r->taken);
+  take_lock(&r->session, r->a, &r->target, 0, &r->signals, &r->taken);
   if (r->taken.signal != 0)
     return 128 + r->taken.signal;
   if (r->taken.hold == NULL)
     return r->taken.code;
-  return run_under_lock(r);
+  return hold_meanwhile(r, under_lock);
 }
 
 /* Ctrl-C on the terminal reached the command only, or us while waiting: whoever called us
@@ -211,35 +229,50 @@ static int leave(const run *r, int code)
   return code;
 }
 
-int command_run(const arguments *a)
+int run_end(run *r, int code)
 {
-  run r = { .a = a, .status_fd = -1, .timer_fd = -1, .capture = { -1, -1 } };
-  bool is_live, is_closed;
-  int code = find_command(&r);
+  bool is_closed = take_end(&r->session, &r->taken);
 
-  r.notify.fd = -1;
-  if (code == 0)
-    code = open_report(&r);
-  if (code == 0)
-    code = session_prepare(&r.session, a);
-  if (code != 0)
-    return code;
-  r.progress = take_progress(a, &is_live);
-  if (!signals_begin(&r.signals)) {
-    say("%s", strerror(errno));
-    return CODE_INTERNAL;
-  }
-  notify_begin(&r.notify, a->wants_notify);
-
-  code = take_and_run(&r);
-
-  is_closed = take_end(&r.session, &r.taken);
-  run_report(&r, code);
-  notify_end(&r.notify);
-  if (r.timer_fd >= 0)
-    close(r.timer_fd);
-  code = leave(&r, code);
+  run_report(r, code);
+  notify_end(&r->notify);
+  if (r->timer_fd >= 0)
+    close(r->timer_fd);
+  code = leave(r, code);
   if (!is_closed)
     _exit(code);
+  target_free(&r->target);
   return code;
+}
+
+/* ---- the command ---- */
+
+static int find_target_and_command(run *r, const arguments *a)
+{
+  int named = a->multi == NULL ? 1 : 0;
+  int code;
+
+  if (named == 0 && a->operand_count > 1 && strcmp(a->operands[1], "--") == 0)
+    return say_usage("run", "--multi has all names: dibs run --multi a,b -- CMD");
+  code = run_find_command(r, a->operands + named, a->operand_count - named);
+  if (code != 0)
+    return code;
+  code = target_read(&r->target, a, named == 0 ? NULL : a->operands[0]);
+  r->name = r->target.shown;
+  return code;
+}
+
+int command_run(const arguments *a)
+{
+  run r = { .a = a, .word = "run", .status_fd = -1, .timer_fd = -1, .capture = { -1, -1 },
+            .notify.fd = -1 };
+  int code = find_target_and_command(&r, a);
+
+  if (code == 0)
+    code = run_prepare(&r);
+  if (code != 0) {
+    target_free(&r.target);
+    return code;
+  }
+  code = run_turn(&r, run_child);
+  return run_end(&r, code);
 }

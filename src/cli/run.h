@@ -7,6 +7,7 @@
 
 #include "cli/capture.h"
 #include "cli/child.h"
+#include "cli/child_run.h"
 #include "cli/environment.h"
 #include "cli/notify.h"
 #include "cli/run_schedule.h"
@@ -16,8 +17,10 @@
 
 typedef struct run {
   const arguments *a;
-  const char *name;
-  char *const *command;       /* what to execute */
+  target target;
+  const char *name;           /* as shown */
+  const char *word;           /* the subcommand, for messages about its usage */
+  char *const *command;       /* what to execute; NULL: nothing, only lead */
   char *shell_command[4];     /* room for sh -c TEXT */
   enum progress progress;
 
@@ -43,14 +46,35 @@ typedef struct run {
   bool is_lost;
   bool has_child_status;
   int child_status;           /* as from waitpid() */
+  int told_to_end;            /* INT, TERM, HUP or QUIT that came while we held it; 0 */
 } run;
+
+/* ---- the steps, shared by run and elect (run.c) ---- */
+
+/* What to execute: `words` (NULL-terminated, `count`), or --command. 0, or a code. */
+int run_find_command(run *r, char **words, int count);
+
+/* Everything that needs no server: reports, password, signals. 0, or a code. */
+int run_prepare(run *r);
+
+/* Takes the target, runs `under_lock` with it and gives it back: the code to exit with. */
+int run_turn(run *r, int (*under_lock)(run *r));
+
+/* Runs the command under the lock; its code. */
+int run_child(run *r);
+
+/* Reports and closes; does not return where a server that does not answer keeps a thread
+ * in the client. */
+int run_end(run *r, int code);
 
 /* Watches command and lease until the command has ended (run_watch.c). Renewals that
  * fail stop it in time: see run_schedule.h. */
 void run_watch(run *r);
 
-/* Keeps the lock until `until_ms`; ended early by a loss, INT or TERM. */
-void run_hold_on(run *r, int64_t until_ms);
+/* Keeps the lock until `until_ms`; ended early by a loss, and by INT, TERM, HUP or QUIT,
+ * which is returned, else 0. `steps_down`: also when the command, if there were one, would
+ * have to be stopped. */
+int run_hold_on(run *r, int64_t until_ms, bool steps_down);
 
 /* The variables for the command (run_tell.c). false: no memory. */
 bool run_environment(run *r, environment *e);
@@ -59,8 +83,5 @@ void run_tell_acquired(const run *r);
 
 /* Writes the report to --status-file, --status-fd and as an event. */
 void run_report(const run *r, int code);
-
-/* What the command's wait status is as an exit code. */
-int run_child_code(int wait_status);
 
 #endif

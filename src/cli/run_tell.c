@@ -37,6 +37,20 @@ static void set_server(run *r, environment *e)
     set_owned(e, "DIBS_PASSWORD", password);
 }
 
+/* The list with all of it; NULL when memory is refused. */
+static char *held_list(const run *r)
+{
+  char *list = held_add(getenv("DIBS_HELD"), r->target.names[0], r->fence);
+
+  for (size_t i = 1; i < r->target.count && list != NULL; i++) {
+    char *longer = held_add(list, r->target.names[i], r->fence);
+
+    free(list);
+    list = longer;
+  }
+  return list;
+}
+
 bool run_environment(run *r, environment *e)
 {
   char token[DIBS_TOKEN_SIZE] = "", host[65] = "", holder[90];
@@ -56,7 +70,9 @@ bool run_environment(run *r, environment *e)
   environment_set_number(e, "DIBS_TTL_MS", r->a->ttl_ms);
   environment_set_number(e, "DIBS_WAITED_MS", r->taken.waited_ms);
   set_server(r, e);
-  set_owned(e, "DIBS_HELD", held_add(getenv("DIBS_HELD"), r->name, r->fence));
+  if (r->target.kind == TARGET_PERMITS)
+    environment_set_number(e, "DIBS_PERMITS", dibs_hold_units(r->hold));
+  set_owned(e, "DIBS_HELD", held_list(r));
   if (r->a->wants_notify) {
     /* We are the service now; the command must not speak for us. */
     environment_unset(e, "NOTIFY_SOCKET");
@@ -92,6 +108,8 @@ void run_tell_acquired(const run *r)
 
     json_object_set_new(event, "waited_ms", json_integer(r->taken.waited_ms));
     json_set_fence(event, r->fence);
+    if (r->target.kind == TARGET_PERMITS)
+      json_object_set_new(event, "units", json_integer(dibs_hold_units(r->hold)));
     json_say(event);
     return;
   }
@@ -101,17 +119,13 @@ void run_tell_acquired(const run *r)
     duration_as_span(r->taken.waited_ms, waited);
   else
     duration_as_clock(r->taken.waited_ms, waited);
-  say("acquired %s after %s (fence %" PRIu64 ")", name, waited, r->fence);
+  if (r->target.kind == TARGET_LEADER)
+    say("elected to lead %s after %s (epoch %" PRIu64 ")", name, waited, r->fence);
+  else
+    say("acquired %s after %s (fence %" PRIu64 ")", name, waited, r->fence);
 }
 
 /* ---- the caller ---- */
-
-int run_child_code(int wait_status)
-{
-  if (WIFSIGNALED(wait_status))
-    return 128 + WTERMSIG(wait_status);
-  return WEXITSTATUS(wait_status);
-}
 
 static json_t *child_json(const run *r)
 {

@@ -148,6 +148,8 @@ static bool read_signals(run *r)
   while (signals_next(&r->signals, &info)) {
     int number = (int)info.ssi_signo;
 
+    if (signals_is_end(number))
+      r->told_to_end = number;
     if (number == SIGCHLD)
       has_ended = look_at_child(r) || has_ended;
     else if (number == SIGCONT)
@@ -209,23 +211,39 @@ void run_watch(run *r)
   end_group(r);
 }
 
-void run_hold_on(run *r, int64_t until_ms)
+/* Milliseconds until there is nothing more to wait for; 0 when that is now. */
+static int64_t hold_on_left(run *r, int64_t until_ms, bool steps_down)
+{
+  int64_t left = until_ms - clock_ms(), lease;
+
+  if (!steps_down)
+    return left;
+  lease = kill_schedule_at(&r->schedule, dibs_hold_valid_ms(r->hold)).signal_in_ms;
+  if (lease <= 0)
+    r->was_stopped_by_us = true;
+  return lease < left ? lease : left;
+}
+
+int run_hold_on(run *r, int64_t until_ms, bool steps_down)
 {
   while (dibs_hold_state(r->hold) != DIBS_GONE) {
-    int64_t left = until_ms - clock_ms();
+    int64_t left = hold_on_left(r, until_ms, steps_down);
     struct signalfd_siginfo info;
 
     if (left <= 0)
-      return;
+      return 0;
     arm_timer(r, left);
     wait_for_news(r);
     while (signals_next(&r->signals, &info)) {
       int number = (int)info.ssi_signo;
 
-      if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT)
-        return;
+      if (signals_is_end(number)) {
+        r->told_to_end = number;
+        return number;
+      }
       if (number == SIGTSTP)
         signals_stop_self();
     }
   }
+  return 0;
 }

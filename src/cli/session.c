@@ -10,6 +10,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "cli/graph.h"
 #include "cli/message.h"
 #include "cli/url.h"
 
@@ -152,7 +153,7 @@ static void tell_event(const dibs_event *event, void *data)
   }
 }
 
-static void fill_options(const session *s, const arguments *a, dibs_options *o)
+static void fill_options(session *s, const arguments *a, dibs_options *o)
 {
   if (a->refuses_local)
     o->flags |= DIBS_CLIENT_NO_LOCAL;
@@ -165,7 +166,8 @@ static void fill_options(const session *s, const arguments *a, dibs_options *o)
   o->cert_file = a->cert;
   o->key_file = a->key;
   o->server_name = a->sni;
-  o->note = a->reason;
+  graph_place_note(s->place, sizeof(s->place));
+  o->note = a->reason != NULL ? a->reason : s->place[0] != '\0' ? s->place : NULL;
   o->on_event = tell_event;
   /* Only read, and it lives as long as the client. */
   o->on_event_data = (void *)(uintptr_t)a;
@@ -280,7 +282,10 @@ int code_of_status(dibs_status status)
   case DIBS_ERR_WRONG_TYPE:
   case DIBS_ERR_PROTOCOL:
   case DIBS_ERR_UNSUPPORTED:
+  case DIBS_ERR_NOT_SET:
     return CODE_CONFIG;
+  case DIBS_BROKEN:
+    return CODE_NO;
   default:
     return CODE_INTERNAL;
   }

@@ -1,20 +1,67 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/show.c - what the server knows of a name, as words and as JSON. */
+/* cli/show.c - what the server knows of a name, as words. */
 #include "cli/show.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/durations.h"
 #include "cli/message.h"
 
+/* ---- who has it ---- */
+
+size_t show_holder_count(const dibs_inspection *i)
+{
+  size_t count = 0;
+
+  for (size_t n = 0; n < i->shown_holders; n++)
+    count += i->holders[n].remaining_ms > 0;
+  return count;
+}
+
+const dibs_holder *show_holder_at(const dibs_inspection *i, size_t place)
+{
+  for (size_t n = 0; n < i->shown_holders; n++) {
+    if (i->holders[n].remaining_ms > 0 && place-- == 0)
+      return &i->holders[n];
+  }
+  return NULL;
+}
+
 bool show_is_held(const dibs_inspection *i)
 {
-  return i->is_held && i->remaining_ms > 0;
+  return show_holder_count(i) > 0;
+}
+
+const char *show_kind(dibs_kind kind)
+{
+  switch (kind) {
+  case DIBS_KIND_RWLOCK:
+    return "rw";
+  case DIBS_KIND_SEMAPHORE:
+    return "semaphore";
+  case DIBS_KIND_MUTEX:
+  default:
+    return "lock";
+  }
+}
+
+void show_state(const dibs_inspection *i, char *ret_words, size_t size)
+{
+  const dibs_holder *first = show_holder_at(i, 0);
+
+  if (i->kind == DIBS_KIND_SEMAPHORE)
+    snprintf(ret_words, size, "%u/%u used", i->used, i->limit);
+  else if (first == NULL)
+    snprintf(ret_words, size, "free");
+  else if (i->kind == DIBS_KIND_MUTEX)
+    snprintf(ret_words, size, "held");
+  else if (first->party.mode != DIBS_MODE_READ)
+    snprintf(ret_words, size, "written");
+  else
+    snprintf(ret_words, size, "read x%zu", show_holder_count(i));
 }
 
 /* ---- words ---- */
@@ -33,43 +80,137 @@ void show_party(const dibs_party *party, char *ret_words, size_t size)
     snprintf(ret_words, size, "%s (pid %" PRId64 " \"%s\")", host, party->pid, program);
 }
 
-static void lease_words(const dibs_inspection *i, char *words, size_t size)
+void show_party_short(const dibs_party *party, char *ret_words, size_t size)
+{
+  char host[80], program[80];
+
+  printable(party->host, host, sizeof(host));
+  printable(party->program, program, sizeof(program));
+  if (host[0] == '\0')
+    snprintf(ret_words, size, "%s", party->client);
+  else
+    snprintf(ret_words, size, "%s:%" PRId64 "%s%s", host, party->pid,
+             program[0] == '\0' ? "" : " ", program);
+}
+
+/* One in full, of several the first three in short. */
+static void holder_names(const dibs_inspection *i, char *words, size_t size)
+{
+  size_t count = show_holder_count(i), used = 0;
+
+  if (count == 1) {
+    show_party(&show_holder_at(i, 0)->party, words, size);
+    return;
+  }
+  words[0] = '\0';
+  for (size_t n = 0; n < count && n < 3 && used < size; n++) {
+    char party[200];
+
+    show_party_short(&show_holder_at(i, n)->party, party, sizeof(party));
+    used += (size_t)snprintf(words + used, size - used, "%s%s", n == 0 ? "" : ", ", party);
+  }
+  if (count > 3 && used < size)
+    snprintf(words + used, size - used, " and %zu more", count - 3);
+}
+
+void show_by(const dibs_inspection *i, char *ret_words, size_t size)
+{
+  const dibs_holder *first = show_holder_at(i, 0);
+  char names[620];
+
+  ret_words[0] = '\0';
+  if (first == NULL)
+    return;
+  holder_names(i, names, sizeof(names));
+  if (i->kind == DIBS_KIND_SEMAPHORE)
+    snprintf(ret_words, size, "%u of %u permits held by %s", i->used, i->limit, names);
+  else if (i->kind == DIBS_KIND_MUTEX)
+    snprintf(ret_words, size, "held by %s", names);
+  else
+    snprintf(ret_words, size, "%s by %s",
+             first->party.mode == DIBS_MODE_READ ? "read" : "written", names);
+}
+
+static void lease_words(const dibs_holder *h, char *words, size_t size)
 {
   char held[DURATION_SIZE], left[DURATION_SIZE], renewed[DURATION_SIZE];
-  int64_t since_renewal = i->lease_ms - i->remaining_ms;
+  int64_t since_renewal = h->lease_ms - h->remaining_ms;
 
-  duration_as_clock(i->holder.waited_ms, held);
-  duration_as_span(i->remaining_ms, left);
+  duration_as_clock(h->party.waited_ms, held);
+  duration_as_span(h->remaining_ms, left);
   duration_as_span(since_renewal < 0 ? 0 : since_renewal, renewed);
-  if (i->renewals == 0)
+  if (h->renewals == 0)
     snprintf(words, size, "for %s, lease %s", held, left);
   else
     snprintf(words, size, "for %s, lease %s, renewed %s ago", held, left, renewed);
+}
+
+static const char *nobody_words(const dibs_inspection *i)
+{
+  if (i->kind == DIBS_KIND_SEMAPHORE)
+    return "permits are free, to be handed over";
+  return i->is_held ? "its lease ran out, to be taken over" : "free, to be handed over";
 }
 
 void show_lease(const dibs_inspection *i, char *ret_words, size_t size)
 {
   char lease[120];
 
-  lease_words(i, lease, sizeof(lease));
-  if (show_is_held(i))
-    snprintf(ret_words, size, "held %s", lease);
-  else
-    snprintf(ret_words, size,
-             i->is_held ? "its lease ran out, to be taken over" : "free, to be handed over");
+  if (!show_is_held(i)) {
+    snprintf(ret_words, size, "%s", nobody_words(i));
+    return;
+  }
+  lease_words(show_holder_at(i, 0), lease, sizeof(lease));
+  snprintf(ret_words, size, "%s %s", show_holder_count(i) == 1 ? "held" : "the first",
+           lease);
 }
 
 void show_holder(const dibs_inspection *i, char *ret_words, size_t size)
 {
-  char party[220], lease[120];
+  char by[800], lease[120];
 
   if (!show_is_held(i)) {
     show_lease(i, ret_words, size);
     return;
   }
-  show_party(&i->holder, party, sizeof(party));
-  lease_words(i, lease, sizeof(lease));
-  snprintf(ret_words, size, "held by %s %s", party, lease);
+  show_by(i, by, sizeof(by));
+  lease_words(show_holder_at(i, 0), lease, sizeof(lease));
+  snprintf(ret_words, size, "%s%s%s", by, show_holder_count(i) == 1 ? " " : ", the first ",
+           lease);
+}
+
+/* ---- who waits ---- */
+
+void show_mode(dibs_kind kind, const dibs_party *party, char *ret_words, size_t size)
+{
+  if (kind == DIBS_KIND_SEMAPHORE)
+    snprintf(ret_words, size, "%u permit%s", party->units, party->units == 1 ? "" : "s");
+  else if (kind == DIBS_KIND_RWLOCK)
+    snprintf(ret_words, size, "%s", party->mode == DIBS_MODE_READ ? "reader" : "writer");
+  else
+    ret_words[0] = '\0';
+}
+
+void show_waiting(const dibs_inspection *i, char *ret_words, size_t size)
+{
+  size_t readers = 0, writers;
+  char first[40] = "";
+
+  for (size_t n = 0; n < i->party_count; n++)
+    readers += i->waiters[n].mode == DIBS_MODE_READ;
+  writers = i->party_count - readers;
+  if (i->kind != DIBS_KIND_RWLOCK || i->waiter_count == 0 ||
+      i->waiter_count > i->party_count) {
+    snprintf(ret_words, size, "%zu", i->waiter_count);
+    return;
+  }
+  if (readers > 0)
+    snprintf(first, sizeof(first), "%zu reader%s%s", readers, readers == 1 ? "" : "s",
+             writers == 0 ? "" : ", ");
+  if (writers == 0)
+    snprintf(ret_words, size, "%s", first);
+  else
+    snprintf(ret_words, size, "%s%zu writer%s", first, writers, writers == 1 ? "" : "s");
 }
 
 size_t show_own_place(const dibs_inspection *i)
@@ -98,116 +239,4 @@ void show_ordinal(size_t n, char *ret_words, size_t size)
       ending = "rd";
   }
   snprintf(ret_words, size, "%zu%s", n, ending);
-}
-
-/* ---- JSON ---- */
-
-json_t *json_words(const char *text)
-{
-  json_t *words = json_string(text);
-  char shown[2 * DIBS_NAME_MAX];
-
-  /* Not UTF-8: JSON has no way to say it. */
-  if (words == NULL)
-    words = json_string(printable(text, shown, sizeof(shown)));
-  return words;
-}
-
-void json_set_fence(json_t *object, uint64_t fence)
-{
-  char text[24];
-
-  snprintf(text, sizeof(text), "%" PRIu64, fence);
-  json_object_set_new(object, "fence", json_integer((json_int_t)fence));
-  json_object_set_new(object, "fence_text", json_string(text));
-}
-
-static json_t *party_json(const dibs_party *party)
-{
-  json_t *object = json_object();
-
-  json_object_set_new(object, "id", json_words(party->client));
-  json_object_set_new(object, "host", json_words(party->host));
-  json_object_set_new(object, "pid", json_integer(party->pid));
-  json_object_set_new(object, "cmd", json_words(party->program));
-  json_object_set_new(object, "reason", json_words(party->note));
-  return object;
-}
-
-static json_t *time_json(int64_t unix_us)
-{
-  time_t seconds = (time_t)(unix_us / 1000000);
-  struct tm utc;
-  char text[32];
-
-  if (unix_us == 0 || gmtime_r(&seconds, &utc) == NULL)
-    return json_null();
-  strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return json_string(text);
-}
-
-/* Names are bytes. Where JSON cannot say them, "name_hex" does. */
-static void set_name(json_t *object, const dibs_inspection *i)
-{
-  json_t *exact = json_stringn(i->name, i->name_size);
-  char hex[2 * DIBS_NAME_MAX + 1] = "";
-
-  if (exact != NULL) {
-    json_object_set_new(object, "name", exact);
-    return;
-  }
-  for (size_t n = 0; n < i->name_size && n < DIBS_NAME_MAX; n++)
-    snprintf(hex + 2 * n, 3, "%02x", (unsigned)(unsigned char)i->name[n]);
-  json_object_set_new(object, "name", json_words(i->name));
-  json_object_set_new(object, "name_hex", json_string(hex));
-}
-
-json_t *show_json(const dibs_inspection *i, bool is_private)
-{
-  json_t *object = json_object(), *queue = json_array();
-  bool is_held = show_is_held(i);
-
-  json_object_set_new(object, "v", json_integer(1));
-  set_name(object, i);
-  json_object_set_new(object, "kind", json_string("lock"));
-  json_object_set_new(object, "state", json_string(is_held ? "held" : "free"));
-  json_object_set_new(object, "holder", is_held ? party_json(&i->holder) : json_null());
-  json_object_set_new(object, "since", time_json(is_held ? i->since_unix_us : 0));
-  json_object_set_new(object, "held_ms", json_integer(is_held ? i->holder.waited_ms : 0));
-  json_object_set_new(object, "lease_ms", json_integer(is_held ? i->remaining_ms : 0));
-  json_object_set_new(object, "ttl_ms", json_integer(is_held ? i->lease_ms : 0));
-  json_object_set_new(object, "renewals", json_integer((json_int_t)i->renewals));
-  json_set_fence(object, i->fence);
-  json_object_set_new(object, "waiting", json_integer((json_int_t)i->waiter_count));
-  for (size_t n = 0; n < i->party_count; n++) {
-    json_t *waiter = party_json(&i->waiters[n]);
-
-    json_object_set_new(waiter, "pos", json_integer((json_int_t)n + 1));
-    json_object_set_new(waiter, "waited_ms", json_integer(i->waiters[n].waited_ms));
-    json_array_append_new(queue, waiter);
-  }
-  json_object_set_new(object, "queue", queue);
-  if (is_private)
-    json_object_set_new(object, "scope", json_string("private"));
-  return object;
-}
-
-void json_print(json_t *object)
-{
-  char *line = json_dumps(object, JSON_COMPACT);
-
-  if (line != NULL)
-    puts(line);
-  free(line);
-  json_decref(object);
-}
-
-void json_say(json_t *object)
-{
-  char *line = json_dumps(object, JSON_COMPACT);
-
-  if (line != NULL)
-    say_raw(line);
-  free(line);
-  json_decref(object);
 }

@@ -23,6 +23,12 @@ bool signals_begin(signal_watch *w);
 /* The next signal that came; false when there is none. Never blocks. */
 bool signals_next(signal_watch *w, struct signalfd_siginfo *ret_signal);
 
+/* INT, TERM, HUP, QUIT: the polite ways to be told to end. */
+static inline bool signals_is_end(int number)
+{
+  return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+}
+
 /* In a child, before exec: everything as it was. Async-signal-safe. */
 void signals_restore(const signal_watch *w);
 

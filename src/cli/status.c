@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/status.c - dibs status and dibs who. */
+/* cli/status.c - dibs status: a table of everything under the prefix. */
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/durations.h"
+#include "cli/graph.h"
 #include "cli/message.h"
 #include "cli/session.h"
 #include "cli/show.h"
@@ -17,10 +18,11 @@
 
 typedef struct status_row {
   char name[DIBS_NAME_MAX + 1];
+  const char *kind;
+  char state[40], holder[200], waiting_words[60];
   bool is_held;
-  char holder[200];
   int64_t held_ms, remaining_ms;
-  uint64_t fence;
+  uint64_t fence;    /* 0: none, or one for each of several holders */
   size_t waiting;
 } status_row;
 
@@ -33,31 +35,76 @@ typedef struct status_list {
   bool has_no_memory;
 } status_list;
 
+/* Of several: host and pid of the first ones. */
+static void fill_holders(status_row *row, const dibs_inspection *i)
+{
+  size_t count = show_holder_count(i), used = 0;
+
+  for (size_t n = 0; n < count && n < 3; n++) {
+    dibs_party party = show_holder_at(i, n)->party;
+    char shown[160];
+
+    party.program[0] = '\0';
+    show_party_short(&party, shown, sizeof(shown));
+    used += (size_t)snprintf(row->holder + used, sizeof(row->holder) - used, "%s%.55s",
+                             n == 0 ? "" : ", ", shown);
+  }
+  if (count > 3)
+    snprintf(row->holder + used, sizeof(row->holder) - used, " +%zu", count - 3);
+}
+
 static void fill_row(status_row *row, const dibs_inspection *i)
 {
-  char host[80], program[80];
+  size_t count = show_holder_count(i);
+  const dibs_holder *first = show_holder_at(i, 0);
 
   memset(row, 0, sizeof(*row));
   printable(i->name, row->name, sizeof(row->name));
-  row->is_held = show_is_held(i);
-  row->fence = i->fence;
+  row->kind = show_kind(i->kind);
+  show_state(i, row->state, sizeof(row->state));
+  show_waiting(i, row->waiting_words, sizeof(row->waiting_words));
+  row->is_held = count > 0;
   row->waiting = i->waiter_count;
-  if (!row->is_held)
+  row->fence = count > 1 ? 0 : first == NULL ? i->fence : first->fence;
+  snprintf(row->holder, sizeof(row->holder), "-");
+  if (first == NULL)
     return;
-  printable(i->holder.host, host, sizeof(host));
-  printable(i->holder.program, program, sizeof(program));
-  if (host[0] == '\0')
-    snprintf(row->holder, sizeof(row->holder), "%s", i->holder.client);
+  if (count == 1)
+    show_party_short(&first->party, row->holder, sizeof(row->holder));
   else
-    snprintf(row->holder, sizeof(row->holder), "%s:%" PRId64 " %s", host, i->holder.pid,
-             program);
-  row->held_ms = i->holder.waited_ms;
-  row->remaining_ms = i->remaining_ms;
+    fill_holders(row, i);
+  row->held_ms = first->party.waited_ms;
+  row->remaining_ms = first->remaining_ms;
+  for (size_t n = 1; n < count; n++) {
+    int64_t left = show_holder_at(i, n)->remaining_ms;
+
+    row->remaining_ms = left < row->remaining_ms ? left : row->remaining_ms;
+  }
+}
+
+static bool is_of_kind(const arguments *a, dibs_kind kind)
+{
+  switch (a->kind) {
+  case KIND_LOCK:
+    return kind == DIBS_KIND_MUTEX;
+  case KIND_RW:
+    return kind == DIBS_KIND_RWLOCK;
+  case KIND_SEMAPHORE:
+    return kind == DIBS_KIND_SEMAPHORE;
+  case KIND_LATCH:
+  case KIND_BARRIER:
+  case KIND_ELECTION:
+    return false;
+  case KIND_ANY:
+  default:
+    return true;
+  }
 }
 
 static bool is_wanted(const arguments *a, const dibs_inspection *i)
 {
-  return (!a->only_held || show_is_held(i)) && (!a->only_waiting || i->waiter_count > 0);
+  return is_of_kind(a, i->kind) && (!a->only_held || show_is_held(i)) &&
+         (!a->only_waiting || i->waiter_count > 0);
 }
 
 /* Thread: in dibs_list(). */
@@ -155,7 +202,11 @@ static void print_padded(const char *text, int width)
   printf("%s%*s  ", text, columns < width ? width - columns : 0, "");
 }
 
-static void print_row(const status_row *row, int name_width, int holder_width)
+typedef struct widths {
+  int name, kind, state, holder;
+} widths;
+
+static void print_row(const status_row *row, const widths *w)
 {
   char held[DURATION_SIZE] = "-", lease[DURATION_SIZE] = "-", fence[24] = "-";
 
@@ -165,23 +216,30 @@ static void print_row(const status_row *row, int name_width, int holder_width)
   }
   if (row->fence != 0)
     snprintf(fence, sizeof(fence), "%" PRIu64, row->fence);
-  print_padded(row->name, name_width);
-  printf("%-5s %-6s ", "lock", row->is_held ? "held" : "free");
-  print_padded(row->is_held ? row->holder : "-", holder_width);
-  printf("%-9s %-8s %-20s %zu\n", held, lease, fence, row->waiting);
+  print_padded(row->name, w->name);
+  printf("%-*s  %-*s  ", w->kind, row->kind, w->state, row->state);
+  print_padded(row->holder, w->holder);
+  printf("%-9s %-8s %-20s %s\n", held, lease, fence, row->waiting_words);
 }
 
 static void print_table(const status_list *list)
 {
-  int name_width = widest(list, offsetof(status_row, name), 4);
-  int holder_width = widest(list, offsetof(status_row, holder), 6);
+  widths w = { .name = widest(list, offsetof(status_row, name), 4),
+               .kind = 4,
+               .state = widest(list, offsetof(status_row, state), 5),
+               .holder = widest(list, offsetof(status_row, holder), 6) };
 
   if (list->count == 0)
     return;
-  printf("%-*s  %-5s %-6s %-*s  %-9s %-8s %-20s %s\n", name_width, "NAME", "KIND",
-         "STATE", holder_width, "HOLDER", "HELD", "LEASE", "FENCE", "WAIT");
+  for (size_t i = 0; i < list->count; i++) {
+    int width = (int)strlen(list->rows[i].kind);
+
+    w.kind = width > w.kind ? width : w.kind;
+  }
+  printf("%-*s  %-*s  %-*s  %-*s  %-9s %-8s %-20s %s\n", w.name, "NAME", w.kind, "KIND",
+         w.state, "STATE", w.holder, "HOLDER", "HELD", "LEASE", "FENCE", "WAIT");
   for (size_t i = 0; i < list->count; i++)
-    print_row(&list->rows[i], name_width, holder_width);
+    print_row(&list->rows[i], &w);
 }
 
 /* ---- status ---- */
@@ -190,9 +248,13 @@ static int show_once(session *s, const arguments *a)
 {
   status_list list = { .a = a, .is_private = s->is_private };
   const char *pattern = a->operand_count > 0 ? a->operands[0] : NULL;
-  dibs_status status = dibs_list(s->client, pattern, add_row, &list);
-  int code = list.count + list.shown > 0 ? CODE_OK : CODE_NO;
+  dibs_status status;
+  int code;
 
+  if (a->wants_graph || a->wants_dot)
+    return graph_show(s, a, pattern);
+  status = dibs_list(s->client, pattern, add_row, &list);
+  code = list.count + list.shown > 0 ? CODE_OK : CODE_NO;
   if (status != DIBS_OK)
     code = session_fault(s, status, "status");
   else if (list.has_no_memory)
@@ -217,77 +279,9 @@ int command_status(const arguments *a)
     code = show_once(&s, a);
   }
   if (code == CODE_NO && !a->wants_json)
-    say_softly(a->operand_count > 0 ? "nothing matches" : "there are no locks");
-  session_close(&s);
-  return code;
-}
-
-/* ---- who ---- */
-
-static void print_queue(const dibs_inspection *i)
-{
-  if (i->waiter_count == 0)
-    return;
-  printf("  queue    %zu waiting\n", i->waiter_count);
-  for (size_t n = 0; n < i->party_count; n++) {
-    char party[220], waited[DURATION_SIZE];
-
-    show_party(&i->waiters[n], party, sizeof(party));
-    duration_as_clock(i->waiters[n].waited_ms, waited);
-    printf("    %zu.  %s, for %s\n", n + 1, party, waited);
-  }
-}
-
-static void print_holder(const dibs_inspection *i)
-{
-  char party[220], held[DURATION_SIZE], left[DURATION_SIZE], ttl[DURATION_SIZE];
-  char note[DIBS_NOTE_MAX + 1];
-
-  show_party(&i->holder, party, sizeof(party));
-  duration_as_clock(i->holder.waited_ms, held);
-  duration_as_span(i->remaining_ms, left);
-  duration_as_span(i->lease_ms, ttl);
-  printf("  holder   %s\n", party);
-  if (i->holder.note[0] != '\0')
-    printf("  reason   %s\n", printable(i->holder.note, note, sizeof(note)));
-  printf("  held     for %s\n", held);
-  printf("  lease    %s left of %s, renewed %" PRIu64 " times\n", left, ttl, i->renewals);
-}
-
-static void print_inspection(const dibs_inspection *i)
-{
-  char name[600];
-
-  printf("%s  %s\n", printable(i->name, name, sizeof(name)),
-         show_is_held(i) ? "held" : "free");
-  if (show_is_held(i))
-    print_holder(i);
-  if (i->fence != 0)
-    printf("  fence    %" PRIu64 "%s\n", i->fence,
-           show_is_held(i) ? "" : " was the last");
-  print_queue(i);
-}
-
-int command_who(const arguments *a)
-{
-  dibs_inspection *inspection = NULL;
-  dibs_status status;
-  session s;
-  int code = session_start(&s, a);
-
-  if (code == 0) {
-    status = dibs_inspect(s.client, a->operands[0], &inspection);
-    if (status != DIBS_OK) {
-      code = session_fault(&s, status, a->operands[0]);
-    } else {
-      if (a->wants_json)
-        json_print(show_json(inspection, s.is_private));
-      else
-        print_inspection(inspection);
-      code = show_is_held(inspection) ? CODE_OK : CODE_NO;
-    }
-  }
-  dibs_inspection_free(inspection);
+    say_softly("%s", a->operand_count > 0 || a->kind != KIND_ANY ? "nothing matches"
+                     : a->wants_graph || a->wants_dot            ? "nobody waits"
+                                                                 : "there are no locks");
   session_close(&s);
   return code;
 }

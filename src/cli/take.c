@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/take.c - gets a lock, as long as nobody interrupts. */
+/* cli/take.c - gets what is wanted, as long as nobody interrupts. */
 #include "cli/take.h"
 
 #include <poll.h>
@@ -9,13 +9,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "cli/aside.h"
 #include "cli/clock.h"
-#include "cli/held.h"
 #include "cli/message.h"
 #include "cli/show.h"
-
-/* How long the answer to a cancel is waited for. */
-#define CANCEL_PATIENCE_MS 350
+#include "cli/take_before.h"
 
 /* Whoever gets the lock within this time wants to hear nothing about waiting. */
 #define SHOW_AFTER_MS 300
@@ -94,29 +92,6 @@ static void ending_collect(ending *e, dibs_status *ret_status, dibs_hold **ret_h
 
 /* ---- waiting ---- */
 
-static bool is_interruption(int number)
-{
-  return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT ||
-         number == SIGUSR1 || number == SIGUSR2;
-}
-
-/* Reads signals; the first that interrupts is kept in `ret_signal`. */
-static void read_signals(signal_watch *signals, int *ret_signal)
-{
-  struct signalfd_siginfo info;
-
-  while (signals_next(signals, &info)) {
-    int number = (int)info.ssi_signo;
-
-    if (number == SIGTSTP) {
-      live_clear();
-      signals_stop_self();
-    } else if (is_interruption(number) && *ret_signal == 0) {
-      *ret_signal = number;
-    }
-  }
-}
-
 typedef struct waiting {
   ending *end;
   dibs_request *request;
@@ -138,7 +113,7 @@ static int poll_timeout(const waiting *w)
 
 /* Polls until the ask is over, or it was interrupted and the answer to that took too
  * long. Starts the view when the waiting gets long. */
-static void wait_for_ending(waiting *w, session *s, const char *name, bool is_live,
+static void wait_for_ending(waiting *w, session *s, const target *t, bool is_live,
                             enum progress mode, take_result *result)
 {
   for (;;) {
@@ -152,31 +127,46 @@ static void wait_for_ending(waiting *w, session *s, const char *name, bool is_li
       return;
     if (ready == 0 && w->show_at != 0) {
       w->show_at = 0;
-      result->view = wait_view_start(s->client, name, is_live, mode, w->started_ms);
+      result->view = wait_view_start(s->client, t, is_live, mode, w->started_ms);
     }
     if (ready <= 0)
       continue;
 
-    read_signals(w->signals, &result->signal);
+    aside_read_signals(w->signals, &result->signal);
     if (result->signal != 0 && w->patience_until == 0) {
       dibs_request_cancel(w->request);
-      w->patience_until = clock_ms() + CANCEL_PATIENCE_MS;
+      w->patience_until = clock_ms() + ASIDE_PATIENCE_MS;
     }
   }
 }
 
 /* ---- outcome ---- */
 
-static void tell_busy(session *s, const arguments *a, const char *name,
-                      dibs_status status)
+/* The name that keeps us waiting: of several, the first that somebody has. */
+static dibs_inspection *inspect_busy(session *s, const target *t)
 {
   dibs_inspection *inspection = NULL;
-  char shown[600], holder[500];
+
+  for (size_t i = 0; i < t->count; i++) {
+    if (dibs_inspect(s->client, t->names[i], &inspection) != DIBS_OK)
+      return NULL;
+    if (show_is_held(inspection))
+      return inspection;
+    inspection = dibs_inspection_free(inspection);
+  }
+  return NULL;
+}
+
+static void tell_busy(session *s, const arguments *a, const target *t, dibs_status status)
+{
+  dibs_inspection *inspection;
+  char shown[600], holder[900];
 
   if (a->is_quiet || a->busy_is_fine || a->is_quiet_on_success)
     return;
-  printable(name, shown, sizeof(shown));
-  if (dibs_inspect(s->client, name, &inspection) == DIBS_OK && show_is_held(inspection)) {
+  inspection = inspect_busy(s, t);
+  printable(inspection == NULL ? t->shown : inspection->name, shown, sizeof(shown));
+  if (inspection != NULL) {
     show_holder(inspection, holder, sizeof(holder));
     say("%s %s: %s", shown, status == DIBS_BUSY ? "is busy" : "is still busy", holder);
   } else {
@@ -185,13 +175,17 @@ static void tell_busy(session *s, const arguments *a, const char *name,
   dibs_inspection_free(inspection);
 }
 
-static int code_of_failure(session *s, const arguments *a, const char *name,
+static int code_of_failure(session *s, const arguments *a, const target *t,
                            dibs_status status)
 {
-  if (status != DIBS_BUSY && status != DIBS_TIMED_OUT)
-    return session_fault(s, status, name);
-  tell_busy(s, a, name, status);
-  return a->busy_is_fine ? CODE_OK : a->conflict_code;
+  int code;
+
+  if (status == DIBS_BUSY || status == DIBS_TIMED_OUT) {
+    tell_busy(s, a, t, status);
+    return a->busy_is_fine ? CODE_OK : a->conflict_code;
+  }
+  code = target_fault(t, s->client, status);
+  return code != -1 ? code : session_fault(s, status, t->shown);
 }
 
 enum progress take_progress(const arguments *a, bool *ret_is_live)
@@ -207,8 +201,7 @@ enum progress take_progress(const arguments *a, bool *ret_is_live)
   return PROGRESS_PLAIN;
 }
 
-static dibs_status start_ask(session *s, const arguments *a, const char *name,
-                             uint32_t flags, ending *e, dibs_request **ret_request)
+static dibs_lock_options options_of(const arguments *a, uint32_t flags)
 {
   dibs_lock_options options = DIBS_LOCK_OPTIONS_INIT;
 
@@ -217,78 +210,129 @@ static dibs_status start_ask(session *s, const arguments *a, const char *name,
   options.ttl_ms = a->ttl_ms;
   options.max_hold_ms = a->max_hold_ms;
   options.note = a->reason;
-  if (a->is_nonblocking)
-    return dibs_try_lock_async(s->client, name, &options, lock_ended, e, ret_request);
-  return dibs_lock_async(s->client, name, &options, lock_ended, e, ret_request);
+  return options;
 }
 
-void take_lock(session *s, const arguments *a, const char *name, uint32_t flags,
-               signal_watch *signals, take_result *ret_result)
+/* ---- taken by a call that only waits for the answer ---- */
+
+typedef struct direct {
+  dibs_client *client;
+  const target *target;
+  dibs_lock_options options;
+  dibs_status status;
+  dibs_hold *hold;
+} direct;
+
+static bool is_direct(const arguments *a, const target *t)
+{
+  return (t->kind == TARGET_PERMITS && t->take == 0) ||
+         (t->kind == TARGET_LEADER && a->is_nonblocking);
+}
+
+static void take_now(void *data)
+{
+  direct *d = data;
+
+  if (d->target->kind == TARGET_LEADER)
+    d->status = dibs_try_campaign(d->client, d->target->shown, d->target->value,
+                                  &d->options, &d->hold);
+  else
+    d->status = dibs_drain_permits(d->client, d->target->shown, &d->options, &d->hold);
+}
+
+static void take_direct(session *s, const arguments *a, const target *t, uint32_t flags,
+                        signal_watch *signals, take_result *result)
+{
+  direct *d = calloc(1, sizeof(*d));
+  int number = 0;
+
+  if (d == NULL) {
+    result->code = session_fault(s, DIBS_ERR_NO_MEMORY, t->shown);
+    return;
+  }
+  *d = (direct) { .client = s->client, .target = t, .options = options_of(a, flags) };
+  result->is_stuck = !aside_run(take_now, d, signals, &number);
+  result->signal = number;
+  if (result->is_stuck)
+    return;
+  if (d->status == DIBS_OK && number != 0)
+    dibs_release_async(d->hold, NULL, NULL);
+  else if (d->status == DIBS_OK)
+    result->hold = d->hold;
+  else if (number == 0)
+    result->code = code_of_failure(s, a, t, d->status);
+  free(d);
+}
+
+/* ---- taken with waiting ---- */
+
+static void take_waiting(session *s, const arguments *a, const target *t, uint32_t flags,
+                         signal_watch *signals, take_result *result)
 {
   waiting w = { .end = ending_new(), .signals = signals, .started_ms = clock_ms() };
+  dibs_lock_options options = options_of(a, flags);
   enum progress mode;
   dibs_status status;
   bool is_live;
 
-  memset(ret_result, 0, sizeof(*ret_result));
   if (w.end == NULL) {
-    ret_result->code = session_fault(s, DIBS_ERR_SYSTEM, name);
+    result->code = session_fault(s, DIBS_ERR_SYSTEM, t->shown);
     return;
   }
-  status = start_ask(s, a, name, flags, w.end, &w.request);
+  status = target_ask(t, s->client, a->is_nonblocking, &options, lock_ended, w.end,
+                      &w.request);
   if (status != DIBS_OK) {
     ending_free(w.end);
-    ret_result->code = code_of_failure(s, a, name, status);
+    result->code = code_of_failure(s, a, t, status);
     return;
   }
   mode = take_progress(a, &is_live);
   if (mode != PROGRESS_NONE && !a->is_nonblocking)
     w.show_at = w.started_ms + SHOW_AFTER_MS;
 
-  wait_for_ending(&w, s, name, is_live, mode, ret_result);
-  ret_result->waited_ms = clock_ms() - w.started_ms;
-  ret_result->has_shown = wait_view_silence(ret_result->view);
+  wait_for_ending(&w, s, t, is_live, mode, result);
+  result->has_shown = wait_view_silence(result->view);
 
-  ending_collect(w.end, &status, &ret_result->hold);
-  if (ret_result->signal != 0) {
+  ending_collect(w.end, &status, &result->hold);
+  if (result->signal != 0) {
     /* Granted and interrupted at once: the interruption wins. */
-    if (ret_result->hold != NULL)
-      dibs_release_async(ret_result->hold, NULL, NULL);
-    ret_result->hold = NULL;
+    if (result->hold != NULL)
+      dibs_release_async(result->hold, NULL, NULL);
+    result->hold = NULL;
   } else if (status != DIBS_OK) {
-    ret_result->code = code_of_failure(s, a, name, status);
+    result->code = code_of_failure(s, a, t, status);
   }
+}
+
+void take_lock(session *s, const arguments *a, const target *t, uint32_t flags,
+               signal_watch *signals, take_result *ret_result)
+{
+  int64_t started_ms = clock_ms();
+
+  memset(ret_result, 0, sizeof(*ret_result));
+  ret_result->is_stuck =
+      !take_before(s, t, signals, &ret_result->signal, &ret_result->code);
+  if (ret_result->signal != 0 || ret_result->code != 0)
+    return;
+  if (is_direct(a, t))
+    take_direct(s, a, t, flags, signals, ret_result);
+  else
+    take_waiting(s, a, t, flags, signals, ret_result);
+  ret_result->waited_ms = clock_ms() - started_ms;
+}
+
+bool take_again(take_result *taken)
+{
+  if (taken->is_stuck || !wait_view_end(taken->view))
+    return false;
+  taken->view = NULL;
+  return true;
 }
 
 bool take_end(session *s, take_result *taken)
 {
-  if (!wait_view_end(taken->view))
+  if (!take_again(taken))
     return false;
-  taken->view = NULL;
   session_close(s);
   return true;
-}
-
-/* ---- a wrapper inside a wrapper ---- */
-
-int take_check_nested(session *s, const char *name)
-{
-  dibs_inspection *inspection = NULL;
-  char shown[600];
-  bool is_own;
-
-  if (!held_has_name(getenv("DIBS_HELD"), name))
-    return 0;
-  /* By the fence, not by the URL: two URLs can lead to one server, and one name can stand
-   * on two. */
-  if (dibs_inspect(s->client, name, &inspection) != DIBS_OK)
-    return 0;
-  is_own =
-      inspection->is_held && held_has_fence(getenv("DIBS_HELD"), name, inspection->fence);
-  dibs_inspection_free(inspection);
-  if (!is_own)
-    return 0;
-  say("%s is held by the dibs run around this command; it would wait for itself",
-      printable(name, shown, sizeof(shown)));
-  return CODE_CONFIG;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/take.h - gets a lock, as long as nobody interrupts: for run and acquire.
+/* cli/take.h - gets what is wanted, as long as nobody interrupts: for run, acquire and elect.
  *
  * Interrupted by INT, TERM, HUP, QUIT, USR1 or USR2 it gives up within half a second, and
  * leaves no entry in the queue where the server can be reached. Ctrl-Z stops the waiting
@@ -11,6 +11,7 @@
 
 #include "cli/session.h"
 #include "cli/signals.h"
+#include "cli/target.h"
 #include "cli/wait_view.h"
 
 typedef struct take_result {
@@ -20,19 +21,22 @@ typedef struct take_result {
   int64_t waited_ms;
   bool has_shown;        /* the person was told that we wait */
   wait_view *view;       /* to be ended by take_end() */
+  bool is_stuck;         /* a thread is left in the client */
 } take_result;
 
-/* `flags` DIBS_LOCK_* bits. */
-void take_lock(session *s, const arguments *a, const char *name, uint32_t flags,
+/* First what has to be known before: a `dibs run` around this process that holds the same
+ * name on the same server is refused with 78, as it would wait for itself; a semaphore is
+ * told how many permits it has, and has to agree. Then the ask. `flags` DIBS_LOCK_* bits.
+ * `t` lives until the session is closed. */
+void take_lock(session *s, const arguments *a, const target *t, uint32_t flags,
                signal_watch *signals, take_result *ret_result);
 
 /* Closes the session. false when a server that does not answer keeps a thread in it: then
  * there is nothing more to tell it either, and the process ends by _exit(). */
 bool take_end(session *s, take_result *taken);
 
-/* Refuses with 78 when a `dibs run` around this process holds the same name on the same
- * server: it would wait for itself. Returns 0 or a code, after saying why. */
-int take_check_nested(session *s, const char *name);
+/* Ends what take_lock() left behind, but not the session: to take again. */
+bool take_again(take_result *taken);
 
 /* How progress is to be shown here: never PROGRESS_AUTO. */
 enum progress take_progress(const arguments *a, bool *ret_is_live);

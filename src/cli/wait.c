@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/wait.c - dibs wait: until a lock is free or held, without taking it.
+/* cli/wait.c - dibs wait: until a name is free, held or led, without taking it; a latch is
+ * waited for in latch.c.
  *
  * Nobody is told when a lock becomes free but the next waiter, and this one does not
  * queue; so it asks, at first often, then twice a second. */
 #include <poll.h>
+
+#include <dibs/election.h>
 
 #include "cli/clock.h"
 #include "cli/commands.h"
@@ -17,10 +20,11 @@
 static dibs_status ask(session *s, const arguments *a, bool *ret_is_so)
 {
   dibs_inspection *inspection = NULL;
-  dibs_status status = dibs_inspect(s->client, a->operands[0], &inspection);
+  dibs_status status;
 
+  status = dibs_inspect(s->client, a->operands[0], &inspection);
   if (status == DIBS_OK)
-    *ret_is_so = show_is_held(inspection) == a->waits_for_held;
+    *ret_is_so = show_is_held(inspection) == (a->goal == UNTIL_HELD);
   dibs_inspection_free(inspection);
   return status;
 }
@@ -51,8 +55,9 @@ static int wait_until_so(session *s, const arguments *a)
 int command_wait(const arguments *a)
 {
   session s;
-  int code = session_start(&s, a);
+  int code;
 
+  code = session_start(&s, a);
   if (code == 0)
     code = wait_until_so(&s, a);
   session_close(&s);

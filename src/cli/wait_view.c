@@ -23,7 +23,7 @@
 
 struct wait_view {
   dibs_client *client;
-  const char *name;
+  const target *target;
   enum progress mode;
   bool is_live;
   int64_t started_ms;
@@ -35,7 +35,7 @@ struct wait_view {
   bool has_shown;
 
   char shown_lease[96]; /* of the thread: what the last line was about */
-  size_t shown_place;
+  size_t shown_place, shown_holders;
   bool shown_fault;
 };
 
@@ -60,20 +60,31 @@ static void show_live(const wait_view *v, const char *who, const char *how)
   char name[600], waited[DURATION_SIZE], first[1000], second[300];
   const char *lines[] = { first, second };
 
-  printable(v->name, name, sizeof(name));
+  printable(v->target->shown, name, sizeof(name));
   duration_as_clock(clock_ms() - v->started_ms, waited);
   snprintf(first, sizeof(first), "dibs: waiting for %s  %s  %s", name, waited, who);
   snprintf(second, sizeof(second), "    %s", how);
   live_show(lines, 2);
 }
 
+/* Of several names the one that keeps us waiting is named. */
+static void holder_words(const wait_view *v, const dibs_inspection *i, const char *holder,
+                         char *words, size_t size)
+{
+  char name[600];
+
+  if (v->target->kind == TARGET_MANY && show_is_held(i))
+    snprintf(words, size, "%s is %s", printable(i->name, name, sizeof(name)), holder);
+  else
+    snprintf(words, size, "%s", holder);
+}
+
 static void show_lock_live(const wait_view *v, const dibs_inspection *i)
 {
-  char party[220], who[240], place[80], lease[140], how[240];
+  char by[800], who[900], place[80], lease[140], how[240];
 
-  show_party(&i->holder, party, sizeof(party));
-  snprintf(who, sizeof(who), "%s%s", show_is_held(i) ? "held by " : "",
-           show_is_held(i) ? party : "");
+  show_by(i, by, sizeof(by));
+  holder_words(v, i, by, who, sizeof(who));
   place_words(i, place, sizeof(place));
   show_lease(i, lease, sizeof(lease));
   snprintf(how, sizeof(how), "%s (Ctrl-C gives up), %s", place, lease);
@@ -82,11 +93,13 @@ static void show_lock_live(const wait_view *v, const dibs_inspection *i)
 
 static void show_lock_plain(const wait_view *v, const dibs_inspection *i)
 {
-  char name[600], holder[500], place[80];
+  char name[600], holder[950], who[1000], place[80];
 
   show_holder(i, holder, sizeof(holder));
+  holder_words(v, i, holder, who, sizeof(who));
   place_words(i, place, sizeof(place));
-  say("waiting for %s: %s; %s", printable(v->name, name, sizeof(name)), holder, place);
+  say("waiting for %s: %s; %s", printable(v->target->shown, name, sizeof(name)), who,
+      place);
 }
 
 static void show_event(wait_view *v, const dibs_inspection *i)
@@ -95,7 +108,7 @@ static void show_event(wait_view *v, const dibs_inspection *i)
 
   json_object_set_new(event, "v", json_integer(1));
   json_object_set_new(event, "event", json_string("waiting"));
-  json_object_set_new(event, "name", json_words(v->name));
+  json_object_set_new(event, "name", json_words(v->target->shown));
   json_object_set_new(event, "waited_ms", json_integer(clock_ms() - v->started_ms));
   json_object_set_new(event, "place", json_integer((json_int_t)show_own_place(i)));
   json_object_set_new(event, "lock", show_json(i, dibs_is_private(v->client)));
@@ -108,10 +121,11 @@ static bool is_news(wait_view *v, const dibs_inspection *i)
   size_t place = show_own_place(i);
 
   if (!v->shown_fault && v->has_shown && v->shown_place == place &&
-      strcmp(v->shown_lease, i->lease) == 0)
+      v->shown_holders == i->holder_count && strcmp(v->shown_lease, i->lease) == 0)
     return v->is_live;
   snprintf(v->shown_lease, sizeof(v->shown_lease), "%s", i->lease);
   v->shown_place = place;
+  v->shown_holders = i->holder_count;
   v->shown_fault = false;
   return true;
 }
@@ -140,7 +154,7 @@ static void show_fault(wait_view *v, dibs_status status)
   if (v->is_live)
     show_live(v, dibs_status_text(status), "Ctrl-C gives up");
   else
-    say("waiting for %s: %s", printable(v->name, name, sizeof(name)),
+    say("waiting for %s: %s", printable(v->target->shown, name, sizeof(name)),
         dibs_status_text(status));
 }
 
@@ -165,6 +179,31 @@ static bool sleep_ms(wait_view *v, int64_t ms)
   return !v->is_silent;
 }
 
+/* What keeps us waiting: of several names, the first that we queue for, else the first that
+ * somebody has. */
+static dibs_status inspect_target(const wait_view *v, dibs_inspection **ret_inspection)
+{
+  dibs_inspection *chosen = NULL;
+  dibs_status status = DIBS_OK;
+
+  for (size_t n = 0; n < v->target->count && status == DIBS_OK; n++) {
+    dibs_inspection *next = NULL;
+
+    status = dibs_inspect(v->client, v->target->names[n], &next);
+    if (status == DIBS_OK && chosen != NULL && show_own_place(next) == 0 &&
+        (show_is_held(chosen) || !show_is_held(next))) {
+      dibs_inspection_free(next);
+    } else if (status == DIBS_OK) {
+      dibs_inspection_free(chosen);
+      chosen = next;
+    }
+    if (chosen != NULL && show_own_place(chosen) != 0)
+      break;
+  }
+  *ret_inspection = chosen;
+  return chosen != NULL ? DIBS_OK : status;
+}
+
 static void *watch(void *data)
 {
   wait_view *v = data;
@@ -176,7 +215,7 @@ static void *watch(void *data)
     dibs_status status;
 
     pthread_mutex_unlock(&v->lock);
-    status = dibs_inspect(v->client, v->name, &inspection);
+    status = inspect_target(v, &inspection);
     pthread_mutex_lock(&v->lock);
 
     /* Shown under the mutex: once silenced, nothing may come after "acquired". */
@@ -193,7 +232,7 @@ static void *watch(void *data)
   return NULL;
 }
 
-wait_view *wait_view_start(dibs_client *client, const char *name, bool is_live,
+wait_view *wait_view_start(dibs_client *client, const target *t, bool is_live,
                            enum progress mode, int64_t started_ms)
 {
   wait_view *v = calloc(1, sizeof(*v));
@@ -202,7 +241,7 @@ wait_view *wait_view_start(dibs_client *client, const char *name, bool is_live,
   if (v == NULL)
     return NULL;
   v->client = client;
-  v->name = name;
+  v->target = t;
   v->is_live = is_live;
   v->mode = mode;
   v->started_ms = started_ms;

@@ -13,12 +13,13 @@
 #include <dibs/client.h>
 
 #include "cli/cli.h"
+#include "cli/target.h"
 
 typedef struct wait_view wait_view;
 
-/* `mode` is not PROGRESS_AUTO; `started_ms` is on clock_ms(). `name` is borrowed until
+/* `mode` is not PROGRESS_AUTO; `started_ms` is on clock_ms(). `t` is borrowed until
  * wait_view_end(). NULL when the system refuses: then nothing is shown. */
-wait_view *wait_view_start(dibs_client *client, const char *name, bool is_live,
+wait_view *wait_view_start(dibs_client *client, const target *t, bool is_live,
                            enum progress mode, int64_t started_ms);
 
 /* Nothing more is shown from here on. Whether something was. NULL allowed. */

@@ -36,7 +36,7 @@ def theme_49_who_json_has_the_promised_shape():
     got = who('shape')
     equal(sorted(got), sorted(['v', 'name', 'kind', 'state', 'holder', 'since', 'held_ms',
                                'lease_ms', 'ttl_ms', 'renewals', 'fence', 'fence_text',
-                               'waiting', 'queue']))
+                               'holders', 'waiting', 'queue']))
     equal((got['v'], got['name'], got['kind'], got['state']), (1, 'shape', 'lock', 'held'))
     equal(sorted(got['holder']), ['cmd', 'host', 'id', 'pid', 'reason'])
     equal((got['holder']['pid'], got['holder']['cmd'], got['holder']['reason']),

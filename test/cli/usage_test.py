@@ -9,7 +9,7 @@ import os
 
 from harness import *  # noqa
 
-COMMANDS = ['run', 'acquire', 'renew', 'release', 'status', 'who', 'wait', 'ping', 'local',
+COMMANDS = ['run', 'acquire', 'renew', 'release', 'sem', 'status', 'who', 'wait', 'ping', 'local',
             'sandbox', 'completion', 'help']
 
 
@@ -104,8 +104,8 @@ def names_out_of_range_give_64():
 
 
 def options_of_later_versions_are_refused_with_a_reason():
-    for words, part in ((['-s'], 'shared'), (['-j', '4'], 'semaphores'),
-                        (['--multi', 'a,b'], 'several locks'), (['--scope'], 'systemd'),
+    for words, part in ((['--scope'], 'systemd'), (['--bg'], 'put & behind it'),
+                        (['--id', 'x'], 'dibs run -j 4 NAME'),
                         (['-F'], 'renew the lock'), (['--tls'], 'rediss://'),
                         (['--insecure'], '--cacert'), (['--cacertdir', '/x'], '--cacert'),
                         (['--pass', 'geheim'], '--askpass')):
@@ -113,8 +113,25 @@ def options_of_later_versions_are_refused_with_a_reason():
         lacks(dibs('run', *words, 'x', 'true').err, 'geheim')
 
 
-def fair_is_accepted_as_it_is_always_so():
-    equal(dibs('run', '--fair', '-x', '-e', 'fair', '--', 'true').code, 0)
+def fair_and_fg_are_accepted_as_they_are_always_so():
+    equal(dibs('run', '--fair', '--fg', 'fair', '--', 'true').code, 0)
+
+
+def theme_26_kinds_of_locks_exclude_each_other_on_the_command_line():
+    _mistake('run', '-s', '-j', '4', 'x', 'true', says='choose one')
+    _mistake('run', '-x', '--take', '2', 'x', 'true', says='choose one')
+    _mistake('run', '--multi', 'a,b', '-s', '--', 'true', says='--multi takes exclusive locks')
+    _mistake('run', '--multi', 'a,b', '-j', '2', '--', 'true', says='--multi takes exclusive')
+    _mistake('run', '--multi', 'a,,b', '--', 'true', says='a,b,c')
+    _mistake('run', '--multi', '', '--', 'true', says='a,b,c')
+    _mistake('run', '--multi', ','.join('n%d' % n for n in range(101)), '--', 'true',
+             says='100')
+    _mistake('run', '--multi', 'a,b', 'name', '--', 'true', says='has all names')
+    _mistake('run', '--multi', 'a,b', says='no command to run')
+    _mistake('acquire', '--multi', 'a,b', 'name', says='--multi has all names')
+    _mistake('run', '-j', '0', 'x', 'true', says=['--permits', '"0"', '1 to 1000000000'])
+    _mistake('run', '-j', '+1', 'x', 'true', says='"+1"')
+    _mistake('run', '-j', '2', '--take', '3', 'x', 'true', says=['--take 3', '--permits 2'])
 
 
 def durations_are_understood():

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/show_json.c - what the server knows of a name, as JSON. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/message.h"
+#include "cli/show.h"
+
+/* ---- parts ---- */
+
+json_t *json_words(const char *text)
+{
+  json_t *words = json_string(text);
+  char shown[2 * DIBS_NAME_MAX];
+
+  /* Not UTF-8: JSON has no way to say it. */
+  if (words == NULL)
+    words = json_string(printable(text, shown, sizeof(shown)));
+  return words;
+}
+
+void json_set_fence(json_t *object, uint64_t fence)
+{
+  char text[24];
+
+  snprintf(text, sizeof(text), "%" PRIu64, fence);
+  json_object_set_new(object, "fence", json_integer((json_int_t)fence));
+  json_object_set_new(object, "fence_text", json_string(text));
+}
+
+json_t *party_json(const dibs_party *party)
+{
+  json_t *object = json_object();
+
+  json_object_set_new(object, "id", json_words(party->client));
+  json_object_set_new(object, "host", json_words(party->host));
+  json_object_set_new(object, "pid", json_integer(party->pid));
+  json_object_set_new(object, "cmd", json_words(party->program));
+  json_object_set_new(object, "reason", json_words(party->note));
+  return object;
+}
+
+static json_t *time_json(int64_t unix_us)
+{
+  time_t seconds = (time_t)(unix_us / 1000000);
+  struct tm utc;
+  char text[32];
+
+  if (unix_us == 0 || gmtime_r(&seconds, &utc) == NULL)
+    return json_null();
+  strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return json_string(text);
+}
+
+void json_set_name(json_t *object, const char *name, size_t size)
+{
+  json_t *exact = json_stringn(name, size);
+  char hex[2 * DIBS_NAME_MAX + 1] = "";
+
+  if (exact != NULL) {
+    json_object_set_new(object, "name", exact);
+    return;
+  }
+  for (size_t n = 0; n < size && n < DIBS_NAME_MAX; n++)
+    snprintf(hex + 2 * n, 3, "%02x", (unsigned)(unsigned char)name[n]);
+  json_object_set_new(object, "name", json_words(name));
+  json_object_set_new(object, "name_hex", json_string(hex));
+}
+
+const char *mode_word(dibs_kind kind, dibs_mode mode)
+{
+  if (kind == DIBS_KIND_SEMAPHORE)
+    return "permits";
+  if (kind == DIBS_KIND_RWLOCK)
+    return mode == DIBS_MODE_READ ? "read" : "write";
+  return "exclusive";
+}
+
+/* ---- an inspection ---- */
+
+/* The mode, and how many permits. */
+static void set_mode(json_t *object, dibs_kind kind, const dibs_party *party)
+{
+  json_object_set_new(object, "mode", json_string(mode_word(kind, party->mode)));
+  json_object_set_new(object, "units", json_integer(party->units));
+}
+
+static json_t *holder_json(dibs_kind kind, const dibs_holder *h)
+{
+  json_t *object = party_json(&h->party);
+
+  set_mode(object, kind, &h->party);
+  json_object_set_new(object, "since", time_json(h->since_unix_us));
+  json_object_set_new(object, "held_ms", json_integer(h->party.waited_ms));
+  json_object_set_new(object, "lease_ms", json_integer(h->remaining_ms));
+  json_object_set_new(object, "ttl_ms", json_integer(h->lease_ms));
+  json_object_set_new(object, "renewals", json_integer((json_int_t)h->renewals));
+  json_set_fence(object, h->fence);
+  return object;
+}
+
+static json_t *waiter_json(dibs_kind kind, const dibs_party *party, size_t place)
+{
+  json_t *object = party_json(party);
+
+  json_object_set_new(object, "pos", json_integer((json_int_t)place));
+  json_object_set_new(object, "waited_ms", json_integer(party->waited_ms));
+  set_mode(object, kind, party);
+  return object;
+}
+
+/* What there was before a name could have several holders: the first of them. */
+static void set_first_holder(json_t *object, const dibs_inspection *i)
+{
+  const dibs_holder *h = show_holder_at(i, 0);
+
+  json_object_set_new(object, "holder", h == NULL ? json_null() : party_json(&h->party));
+  json_object_set_new(object, "since", time_json(h == NULL ? 0 : h->since_unix_us));
+  json_object_set_new(object, "held_ms", json_integer(h == NULL ? 0 : h->party.waited_ms));
+  json_object_set_new(object, "lease_ms", json_integer(h == NULL ? 0 : h->remaining_ms));
+  json_object_set_new(object, "ttl_ms", json_integer(h == NULL ? 0 : h->lease_ms));
+  json_object_set_new(object, "renewals",
+                      json_integer(h == NULL ? 0 : (json_int_t)h->renewals));
+  json_set_fence(object, h == NULL ? i->fence : h->fence);
+}
+
+static void set_lists(json_t *object, const dibs_inspection *i)
+{
+  json_t *holders = json_array(), *queue = json_array();
+  size_t count = show_holder_count(i);
+
+  for (size_t n = 0; n < count; n++)
+    json_array_append_new(holders, holder_json(i->kind, show_holder_at(i, n)));
+  for (size_t n = 0; n < i->party_count; n++)
+    json_array_append_new(queue, waiter_json(i->kind, &i->waiters[n], n + 1));
+  json_object_set_new(object, "holders", holders);
+  json_object_set_new(object, "waiting", json_integer((json_int_t)i->waiter_count));
+  json_object_set_new(object, "queue", queue);
+}
+
+json_t *show_json(const dibs_inspection *i, bool is_private)
+{
+  json_t *object = json_object();
+
+  json_object_set_new(object, "v", json_integer(1));
+  json_set_name(object, i->name, i->name_size);
+  json_object_set_new(object, "kind", json_string(show_kind(i->kind)));
+  json_object_set_new(object, "state", json_string(show_is_held(i) ? "held" : "free"));
+  set_first_holder(object, i);
+  if (i->kind == DIBS_KIND_SEMAPHORE) {
+    json_object_set_new(object, "limit", json_integer(i->limit));
+    json_object_set_new(object, "used", json_integer(i->used));
+    json_object_set_new(object, "generation", json_integer((json_int_t)i->generation));
+  }
+  set_lists(object, i);
+  if (is_private)
+    json_object_set_new(object, "scope", json_string("private"));
+  return object;
+}
+
+/* ---- lines ---- */
+
+void json_print(json_t *object)
+{
+  char *line = json_dumps(object, JSON_COMPACT);
+
+  if (line != NULL)
+    puts(line);
+  free(line);
+  json_decref(object);
+}
+
+void json_say(json_t *object)
+{
+  char *line = json_dumps(object, JSON_COMPACT);
+
+  if (line != NULL)
+    say_raw(line);
+  free(line);
+  json_decref(object);
+}

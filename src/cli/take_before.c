@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/take_before.c - what has to be known before something is taken. */
+#include "cli/take_before.h"
+
+#include <stdlib.h>
+
+#include "cli/aside.h"
+#include "cli/held.h"
+#include "cli/message.h"
+#include "cli/show.h"
+
+/* ---- a wrapper inside a wrapper ---- */
+
+/* How much of it the wrappers around hold; by the fence, not by the URL: two URLs can lead
+ * to one server, and one name can stand on two. */
+static uint64_t own_units(const dibs_inspection *i)
+{
+  uint64_t units = 0;
+
+  for (size_t n = 0; n < i->shown_holders; n++) {
+    const dibs_holder *h = &i->holders[n];
+
+    if (held_has_fence(getenv("DIBS_HELD"), i->name, h->fence))
+      units += h->party.units == 0 ? 1 : h->party.units;
+  }
+  return units;
+}
+
+/* A second reader goes in beside the first, but not once a writer waits: so two wrappers
+ * around each other would hang now and then. Permits may be taken as long as there can be
+ * enough. */
+static bool would_wait_for_itself(const target *t, const dibs_inspection *i)
+{
+  uint64_t own = own_units(i);
+
+  if (i->kind == DIBS_KIND_SEMAPHORE)
+    return own > 0 && own + t->take > i->limit;
+  return own > 0;
+}
+
+static int check_nested(session *s, const target *t)
+{
+  char shown[600];
+
+  for (size_t n = 0; n < t->count; n++) {
+    dibs_inspection *inspection = NULL;
+    bool would_wait;
+
+    if (!held_has_name(getenv("DIBS_HELD"), t->names[n]))
+      continue;
+    if (dibs_inspect(s->client, t->names[n], &inspection) != DIBS_OK)
+      continue;
+    would_wait = would_wait_for_itself(t, inspection);
+    dibs_inspection_free(inspection);
+    if (would_wait) {
+      say("%s is held by the dibs run around this command; it would wait for itself",
+          printable(t->names[n], shown, sizeof(shown)));
+      return CODE_CONFIG;
+    }
+  }
+  return 0;
+}
+
+/* ---- the permits of a semaphore ---- */
+
+static int declare_permits(session *s, const target *t)
+{
+  uint32_t permits = 0;
+  char shown[600];
+  dibs_status status =
+      dibs_semaphore_set_if_absent(s->client, t->shown, t->permits, &permits);
+  int code;
+
+  if (status != DIBS_OK) {
+    code = target_fault(t, s->client, status);
+    return code != -1 ? code : session_fault(s, status, t->shown);
+  }
+  if (permits == t->permits)
+    return 0;
+  printable(t->shown, shown, sizeof(shown));
+  say("%s has %u permits, not %u: say -j %u, or change it for everybody by "
+      "\"dibs sem resize %s %u\"",
+      shown, permits, t->permits, permits, shown, t->permits);
+  return CODE_CONFIG;
+}
+
+/* ---- both ---- */
+
+typedef struct questions {
+  session *s;
+  const target *t;
+  int code;
+} questions;
+
+static void ask(void *data)
+{
+  questions *q = data;
+
+  q->code = check_nested(q->s, q->t);
+  if (q->code == 0 && q->t->permits != 0)
+    q->code = declare_permits(q->s, q->t);
+}
+
+static bool needs_questions(const target *t)
+{
+  bool needs = t->permits != 0;
+
+  for (size_t n = 0; n < t->count; n++)
+    needs = needs || held_has_name(getenv("DIBS_HELD"), t->names[n]);
+  return needs;
+}
+
+bool take_before(session *s, const target *t, signal_watch *signals, int *ret_signal,
+                 int *ret_code)
+{
+  questions *q;
+
+  *ret_signal = 0;
+  *ret_code = 0;
+  if (!needs_questions(t))
+    return true;
+  q = calloc(1, sizeof(*q));
+  if (q == NULL) {
+    *ret_code = session_fault(s, DIBS_ERR_NO_MEMORY, t->shown);
+    return true;
+  }
+  *q = (questions) { .s = s, .t = t };
+  if (!aside_run(ask, q, signals, ret_signal))
+    return false;                     /* `q` stays with the thread */
+  *ret_code = *ret_signal != 0 ? 0 : q->code;
+  free(q);
+  return true;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/take_before.h - what has to be known before something is taken. */
+#ifndef CLI_TAKE_BEFORE_H
+#define CLI_TAKE_BEFORE_H
+
+#include "cli/session.h"
+#include "cli/signals.h"
+#include "cli/target.h"
+
+/* Looks whether a `dibs run` around this process would be waited for by its own command,
+ * and tells a semaphore how many permits it has. `*ret_code`: 0, or what to exit with after
+ * saying why; `*ret_signal`: 0, or what interrupted it. false when a thread was left behind
+ * in the client. */
+bool take_before(session *s, const target *t, signal_watch *signals, int *ret_signal,
+                 int *ret_code);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/target.c - what is to be taken. */
+#include "cli/target.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/message.h"
+
+/* ---- from the options ---- */
+
+static int split_names(target *t, const char *list)
+{
+  char *at = t->text = strdup(list);
+
+  if (at == NULL) {
+    say("not enough memory");
+    return CODE_INTERNAL;
+  }
+  for (;;) {
+    char *comma = strchr(at, ',');
+
+    if (comma != NULL)
+      *comma = '\0';
+    if (*at == '\0')
+      return say_usage(NULL, "--multi: names with single commas between, as a,b,c");
+    if (t->count == DIBS_MANY_MAX)
+      return say_usage(NULL, "--multi: more than %d names", DIBS_MANY_MAX);
+    t->names[t->count++] = at;
+    if (comma == NULL)
+      return 0;
+    at = comma + 1;
+  }
+}
+
+int target_read(target *t, const arguments *a, const char *name)
+{
+  int code;
+
+  memset(t, 0, sizeof(*t));
+  if (a->multi != NULL) {
+    t->kind = TARGET_MANY;
+    t->shown = a->multi;
+    code = split_names(t, a->multi);
+    if (code != 0)
+      target_free(t);
+    return code;
+  }
+  if (a->has_permits || a->take != 0 || a->takes_all)
+    t->kind = TARGET_PERMITS;
+  else if (a->sharing != SHARING_NONE)
+    t->kind = a->sharing == SHARING_READ ? TARGET_READ : TARGET_WRITE;
+  else
+    t->kind = TARGET_LOCK;
+  t->shown = t->names[0] = name;
+  t->count = 1;
+  t->permits = a->permits;
+  t->take = a->takes_all ? 0 : a->take == 0 ? 1 : a->take;
+  t->value = a->value;
+  return 0;
+}
+
+void target_free(target *t)
+{
+  free(t->text);
+  memset(t, 0, sizeof(*t));
+}
+
+/* ---- asking ---- */
+
+dibs_status target_ask(const target *t, dibs_client *client, bool is_try,
+                       const dibs_lock_options *options, dibs_lock_callback callback,
+                       void *data, dibs_request **ret_request)
+{
+  switch (t->kind) {
+  case TARGET_READ:
+    return (is_try ? dibs_try_read_lock_async : dibs_read_lock_async)(
+        client, t->shown, options, callback, data, ret_request);
+  case TARGET_WRITE:
+    return (is_try ? dibs_try_write_lock_async : dibs_write_lock_async)(
+        client, t->shown, options, callback, data, ret_request);
+  case TARGET_PERMITS:
+    return (is_try ? dibs_try_acquire_permits_async : dibs_acquire_permits_async)(
+        client, t->shown, t->take, options, callback, data, ret_request);
+  case TARGET_MANY:
+    return (is_try ? dibs_try_lock_many_async : dibs_lock_many_async)(
+        client, t->names, t->count, options, callback, data, ret_request);
+  case TARGET_LEADER:
+    /* There is no asynchronous try: who does not want to wait asks who leads, before. */
+    return dibs_campaign_async(client, t->shown, t->value, options, callback, data,
+                               ret_request);
+  case TARGET_LOCK:
+  default:
+    return (is_try ? dibs_try_lock_async : dibs_lock_async)(
+        client, t->shown, options, callback, data, ret_request);
+  }
+}
+
+/* ---- why not ---- */
+
+static const char *kind_words(dibs_kind kind)
+{
+  switch (kind) {
+  case DIBS_KIND_RWLOCK:
+    return "a read/write lock: take it with -s to read or -x to write";
+  case DIBS_KIND_SEMAPHORE:
+    return "a semaphore: take permits with -j N or --take M";
+  case DIBS_KIND_MUTEX:
+  default:
+    return "an exclusive lock: leave out -s, -x, -j and --take";
+  }
+}
+
+static bool is_kind_of(const target *t, dibs_kind kind)
+{
+  switch (t->kind) {
+  case TARGET_READ:
+  case TARGET_WRITE:
+    return kind == DIBS_KIND_RWLOCK;
+  case TARGET_PERMITS:
+    return kind == DIBS_KIND_SEMAPHORE;
+  case TARGET_LOCK:
+  case TARGET_MANY:
+  case TARGET_LEADER:
+  default:
+    return kind == DIBS_KIND_MUTEX;
+  }
+}
+
+/* Which of the names it is, and what that is used as. */
+static int tell_kind(const target *t, dibs_client *client)
+{
+  char shown[600];
+
+  for (size_t i = 0; i < t->count; i++) {
+    dibs_inspection *inspection = NULL;
+    dibs_status status = dibs_inspect(client, t->names[i], &inspection);
+    bool is_other = status == DIBS_OK && !is_kind_of(t, inspection->kind);
+
+    printable(t->names[i], shown, sizeof(shown));
+    if (is_other)
+      say("%s is in use as %s", shown, kind_words(inspection->kind));
+    dibs_inspection_free(inspection);
+    if (is_other)
+      return CODE_CONFIG;
+    if (status == DIBS_ERR_WRONG_TYPE) {
+      say("%s: the key of this name holds something that is no lock of dibs", shown);
+      return CODE_CONFIG;
+    }
+  }
+  return -1;   /* it has changed since; the library's own words are as good as any */
+}
+
+static int tell_count(const target *t, dibs_client *client)
+{
+  dibs_inspection *inspection = NULL;
+  char shown[600];
+  int code = -1;
+
+  if (dibs_inspect(client, t->shown, &inspection) == DIBS_OK &&
+      inspection->kind == DIBS_KIND_SEMAPHORE && t->take > inspection->limit) {
+    say("%s has %u permits: nobody can take %u (dibs sem resize)",
+        printable(t->shown, shown, sizeof(shown)), inspection->limit, t->take);
+    code = CODE_CONFIG;
+  }
+  dibs_inspection_free(inspection);
+  return code;
+}
+
+int target_fault(const target *t, dibs_client *client, dibs_status status)
+{
+  char shown[600];
+
+  if (status == DIBS_ERR_WRONG_TYPE)
+    return tell_kind(t, client);
+  if (status == DIBS_ERR_ARGUMENT && t->kind == TARGET_PERMITS)
+    return tell_count(t, client);
+  if (status != DIBS_ERR_NOT_SET)
+    return -1;
+  say("%s: nobody has said yet how many permits there are: -j N, or dibs sem init NAME N",
+      printable(t->shown, shown, sizeof(shown)));
+  return CODE_CONFIG;
+}

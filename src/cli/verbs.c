@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/verbs.c - subcommands of a subcommand. */
+#include "cli/verbs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/message.h"
+#include "cli/options.h"
+
+#define VERBS_MAX 16
+
+static int run_one(const char *subcommand, const verb *v, const arguments *a)
+{
+  arguments own = *a;
+
+  own.operands++;
+  own.operand_count--;
+  if (own.operand_count < v->least)
+    return say_usage(subcommand, "something is missing: dibs %s %s %s", subcommand,
+                     v->word, v->operands);
+  if (own.operand_count > v->most) {
+    char shown[200];
+
+    return say_usage(subcommand, "\"%s\" is too much: dibs %s %s %s",
+                     printable(own.operands[v->most], shown, sizeof(shown)), subcommand,
+                     v->word, v->operands);
+  }
+  return v->run(&own);
+}
+
+int verb_run(const char *subcommand, const verb *verbs, size_t count, const arguments *a)
+{
+  const char *words[VERBS_MAX], *near;
+  char shown[100];
+
+  for (size_t i = 0; i < count && i < VERBS_MAX; i++) {
+    if (strcmp(verbs[i].word, a->operands[0]) == 0)
+      return run_one(subcommand, &verbs[i], a);
+    words[i] = verbs[i].word;
+  }
+  printable(a->operands[0], shown, sizeof(shown));
+  near = nearest_word(a->operands[0], words, count);
+  if (near != NULL)
+    return say_usage(subcommand, "no \"dibs %s %s\"; did you mean \"dibs %s %s\"?",
+                     subcommand, shown, subcommand, near);
+  return say_usage(subcommand, "no \"dibs %s %s\"", subcommand, shown);
+}
+
+int operand_number(const char *subcommand, const char *word, int64_t least, int64_t most,
+                   int64_t *ret_number)
+{
+  char shown[200];
+  char *end;
+  long long number;
+
+  errno = 0;
+  number = strtoll(word, &end, 10);
+  if (*word >= '0' && *word <= '9' && *end == '\0' && errno == 0 && number >= least &&
+      number <= most) {
+    *ret_number = number;
+    return 0;
+  }
+  return say_usage(subcommand, "\"%s\" is not a number from %" PRId64 " to %" PRId64,
+                   printable(word, shown, sizeof(shown)), least, most);
+}

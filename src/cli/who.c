@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/who.c - dibs who: everything about one name. */
+#include <dibs/election.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/commands.h"
+#include "cli/durations.h"
+#include "cli/message.h"
+#include "cli/session.h"
+#include "cli/show.h"
+
+static void print_queue(const dibs_inspection *i)
+{
+  char waiting[80];
+
+  if (i->waiter_count == 0)
+    return;
+  show_waiting(i, waiting, sizeof(waiting));
+  printf("  queue    %s waiting\n", waiting);
+  for (size_t n = 0; n < i->party_count; n++) {
+    char party[220], waited[DURATION_SIZE], mode[40];
+
+    show_party(&i->waiters[n], party, sizeof(party));
+    show_mode(i->kind, &i->waiters[n], mode, sizeof(mode));
+    duration_as_clock(i->waiters[n].waited_ms, waited);
+    printf("    %zu.  %s%s%s, for %s\n", n + 1, party, mode[0] == '\0' ? "" : ", ", mode,
+           waited);
+  }
+  if (i->waiter_count > i->party_count)
+    printf("    and %zu more\n", i->waiter_count - i->party_count);
+}
+
+static void print_holder(const dibs_inspection *i, const dibs_holder *h)
+{
+  char party[220], held[DURATION_SIZE], left[DURATION_SIZE], ttl[DURATION_SIZE];
+  char note[DIBS_NOTE_MAX + 1], mode[40];
+
+  show_party(&h->party, party, sizeof(party));
+  show_mode(i->kind, &h->party, mode, sizeof(mode));
+  duration_as_clock(h->party.waited_ms, held);
+  duration_as_span(h->remaining_ms, left);
+  duration_as_span(h->lease_ms, ttl);
+  printf("  holder   %s%s%s\n", party, mode[0] == '\0' ? "" : ", ", mode);
+  if (h->party.note[0] != '\0')
+    printf("  reason   %s\n", printable(h->party.note, note, sizeof(note)));
+  printf("  held     for %s\n", held);
+  printf("  lease    %s left of %s, renewed %" PRIu64 " times\n", left, ttl, h->renewals);
+  printf("  fence    %" PRIu64 "\n", h->fence);
+}
+
+static void print_inspection(const dibs_inspection *i)
+{
+  char name[600], state[40];
+  size_t count = show_holder_count(i);
+
+  show_state(i, state, sizeof(state));
+  printf("%s  %s%s%s\n", printable(i->name, name, sizeof(name)),
+         i->kind == DIBS_KIND_MUTEX ? "" : show_kind(i->kind),
+         i->kind == DIBS_KIND_MUTEX ? "" : ", ", state);
+  for (size_t n = 0; n < count; n++)
+    print_holder(i, show_holder_at(i, n));
+  if (i->holder_count > i->shown_holders)
+    printf("  and %zu more holders\n", i->holder_count - i->shown_holders);
+  if (count == 0 && i->fence != 0)
+    printf("  fence    %" PRIu64 " was the last\n", i->fence);
+  print_queue(i);
+}
+
+static int who(session *s, const arguments *a)
+{
+  dibs_inspection *inspection = NULL;
+  dibs_status status = dibs_inspect(s->client, a->operands[0], &inspection);
+  int code;
+
+  if (status != DIBS_OK)
+    return session_fault(s, status, a->operands[0]);
+  code = show_is_held(inspection) ? CODE_OK : CODE_NO;
+  if (a->wants_json) {
+    json_print(show_json(inspection, s->is_private));
+  } else {
+    print_inspection(inspection);
+  }
+  dibs_inspection_free(inspection);
+  return code;
+}
+
+int command_who(const arguments *a)
+{
+  session s;
+  int code = session_start(&s, a);
+
+  if (code == 0)
+    code = who(&s, a);
+  session_close(&s);
+  return code;
+}

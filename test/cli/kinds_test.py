@@ -1,0 +1,362 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""dibs run and acquire: read/write locks, semaphores, several names at once. Themes 10, 18,
+19, 34, 44. Users of GNU sem find their expectations under permits_."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+from harness import *  # noqa
+import harness
+
+
+def _keeper(*words, count=1):
+    """Somebody who holds something until end_holder(): `words` are options and the name."""
+    process = start('run', *words, '--', 'cat', stdin=subprocess.PIPE)
+    name = words[-1]
+    until(lambda: len(who(name)['holders']) == count, '%d hold %s' % (count, name))
+    return process
+
+
+def _lines(path):
+    return read(path).splitlines()
+
+
+# ---- read/write locks ----
+
+def theme_18_readers_go_together():
+    first, second = _keeper('-s', 'cfg'), _keeper('--shared', 'cfg', count=2)
+    got = who('cfg')
+    equal((got['kind'], got['state'], [h['mode'] for h in got['holders']]),
+          ('rw', 'held', ['read', 'read']))
+    equal(sorted(h['pid'] for h in got['holders']), sorted([first.pid, second.pid]))
+    end_holder(first)
+    end_holder(second)
+    equal(who('cfg')['state'], 'free')
+
+
+def theme_18_a_writer_excludes_readers_and_readers_a_writer():
+    reader = _keeper('-s', 'book')
+    equal(dibs('run', '-n', '-x', 'book', '--', 'echo', 'no').code, 75)
+    equal(dibs('run', '-n', '-s', 'book', '--', 'echo', 'yes').out, 'yes\n')
+    end_holder(reader)
+    for letter in ('-x', '-e', '--exclusive'):
+        writer = _keeper(letter, 'book')
+        done = dibs('run', '-n', '-s', 'book', '--', 'echo', 'no')
+        equal((done.code, done.out), (75, ''))
+        contains(done.err, 'book is busy: written by')
+        equal(dibs('run', '-n', '-x', 'book', '--', 'echo', 'no').code, 75)
+        end_holder(writer)
+
+
+def theme_18_a_reader_behind_a_waiting_writer_waits_and_they_go_in_order():
+    out = temporary_file()
+    reader = _keeper('-s', 'order')
+    writer = start('run', '-x', 'order', '--', 'sh', '-c', 'echo write >>%s' % out)
+    until_waiting('order')
+    equal(dibs('run', '-n', '-s', 'order', '--', 'true').code, 75)
+    late = start('run', '-s', 'order', '--', 'sh', '-c', 'echo read >>%s' % out)
+    until_waiting('order', 2)
+    equal([(w['mode'], w['pid']) for w in who('order')['queue']],
+          [('write', writer.pid), ('read', late.pid)])
+    end_holder(reader)
+    equal((finish(writer).code, finish(late).code), (0, 0))
+    equal(_lines(out), ['write', 'read'])
+    os.unlink(out)
+
+
+def the_last_of_shared_and_exclusive_counts_as_with_flock():
+    reader = _keeper('-x', '-s', 'last')
+    equal(who('last')['holders'][0]['mode'], 'read')
+    end_holder(reader)
+
+
+def theme_24_a_killed_readers_lease_ends_and_the_writer_comes_in():
+    reader = _keeper('-s', '-t', '1s', 'crash')
+    writer = start('run', '-x', 'crash', '--', 'echo', 'in')
+    until_waiting('crash')
+    reader.kill()
+    died = time.monotonic()
+    done = finish(writer)
+    equal((done.code, done.out), (0, 'in\n'))
+    assert time.monotonic() - died < 3.5, 'lease, and the second that clocks may differ'
+
+
+def waiting_for_readers_names_them():
+    first, second = _keeper('-s', 'seen'), _keeper('-s', 'seen', count=2)
+    waiter = start('run', '-x', '--progress', 'plain', 'seen', '--', 'true')
+    line = waiter.stderr.readline()
+    contains(line, 'waiting for seen: read by')
+    contains(line, ':%d cat' % first.pid)
+    contains(line, ':%d cat' % second.pid)
+    contains(line, 'you are 1st of 1')
+    end_holder(first)
+    end_holder(second)
+    equal(finish(waiter).code, 0)
+
+
+# ---- one name, two kinds ----
+
+def a_name_of_another_kind_gives_78_and_says_which_option_fits():
+    reader, permit, mutex = _keeper('-s', 'k:rw'), _keeper('-j', '2', 'k:sem'), holder('k:lock')
+    for words, part in ((['k:rw'], 'read/write lock: take it with -s to read or -x'),
+                        (['-j', '2', 'k:rw'], 'read/write lock'),
+                        (['k:sem'], 'semaphore: take permits with -j N'),
+                        (['-s', 'k:sem'], 'semaphore'),
+                        (['-s', 'k:lock'], 'exclusive lock: leave out -s'),
+                        (['-j', '2', 'k:lock'], 'exclusive lock: leave out'),
+                        (['--multi', 'k:free,k:rw'], 'k:rw is in use as a read/write lock')):
+        done = dibs('run', *words, '--', 'echo', 'no')
+        equal((done.code, done.out), (78, ''), done)
+        contains(done.err, part)
+    equal(who('k:free')['state'], 'free')
+    for process in (reader, permit, mutex):
+        end_holder(process)
+
+
+# ---- semaphores ----
+
+def permits_ten_jobs_with_j_3_are_never_more_than_three_at_once():
+    out = temporary_file()
+    script = 'echo + >>%s; sleep 0.1; echo - >>%s' % (out, out)
+    jobs = [start('run', '-j', '3', 'render', '--', 'sh', '-c', script) for _ in range(10)]
+    for job in jobs:
+        equal(finish(job).code, 0)
+    now = most = 0
+    for mark in _lines(out):
+        now += 1 if mark == '+' else -1
+        most = max(most, now)
+    equal((now, len(_lines(out))), (0, 20))
+    assert 2 <= most <= 3, most
+    equal((who('render')['used'], who('render')['limit']), (0, 3))
+    os.unlink(out)
+
+
+def permits_fg_is_the_default_and_the_exit_code_comes_through():
+    equal(dibs('run', '--fg', '-j', '2', 'gnu', 'sh', '-c', 'exit 7').code, 7)
+    equal(dibs('run', '--jobs', '2', 'gnu', 'echo', 'a', 'b').out, 'a b\n')
+
+
+def permits_wait_free_is_what_sem_wait_is():
+    jobs = [_keeper('-j', '2', 'batch', count=n + 1) for n in range(2)]
+    waiter = start('wait', 'batch')
+    end_holder(jobs[0])
+    equal(dibs('wait', '-w', '0', 'batch').code, 75)
+    assert waiter.poll() is None
+    end_holder(jobs[1])
+    equal(finish(waiter, 3).code, 0)
+
+
+def permits_take_several_all_or_none():
+    two = _keeper('-j', '3', '--take', '2', 'bulk')
+    equal(who('bulk')['holders'][0]['units'], 2)
+    done = dibs('run', '-n', '-j', '3', '--take', '2', 'bulk', '--', 'true')
+    equal(done.code, 75, done)
+    contains(done.err, 'bulk is busy: 2 of 3 permits held by')
+    equal(dibs('run', '-n', '-j', '3', 'bulk', '--', 'sh', '-c', 'echo $DIBS_PERMITS').out,
+          '1\n')
+    end_holder(two)
+
+
+def permits_another_count_gives_78_and_names_both_and_resize():
+    job = _keeper('-j', '3', 'count')
+    done = dibs('run', '-j', '4', 'count', '--', 'echo', 'no')
+    equal((done.code, done.out), (78, ''), done)
+    contains(done.err, 'count has 3 permits, not 4')
+    contains(done.err, 'dibs sem resize count 4')
+    end_holder(job)
+
+
+def permits_take_without_j_wants_a_semaphore_that_is_set_up():
+    done = dibs('run', '--take', '1', 'unset', '--', 'true')
+    equal(done.code, 78, done)
+    contains(done.err, 'dibs sem init NAME N')
+    equal(dibs('sem', 'init', 'isset', '2').code, 0)
+    equal(dibs('run', '--take', '2', 'isset', '--', 'echo', 'yes').out, 'yes\n')
+    done = dibs('run', '--take', '3', 'isset', '--', 'true')
+    equal(done.code, 78, done)
+    contains(done.err, 'isset has 2 permits: nobody can take 3')
+
+
+def permits_of_a_killed_job_come_back_within_a_lease():
+    job = _keeper('-t', '1s', '-j', '1', 'killed')
+    job.kill()
+    died = time.monotonic()
+    equal(dibs('run', '-j', '1', 'killed', '--', 'echo', 'mine').out, 'mine\n')
+    assert time.monotonic() - died < 3.5
+
+
+def theme_24_a_job_is_dead_before_its_permit_can_be_taken():
+    pid_file = temporary_file()
+    job = start('run', '-t', '2s', '-j', '1', 'stuck', '--', 'sh', '-c',
+                'trap "" TERM; echo $$ >%s; while :; do sleep 0.02; done' % pid_file)
+    pid = int(until_text(pid_file, '\n'))
+    before = time.monotonic()
+    harness.server.pause()
+    try:
+        until(lambda: not is_alive(pid), 'the job is dead')
+        died = time.monotonic()
+    finally:
+        harness.server.resume()
+    assert died - before < 2.0, died - before
+    equal(finish(job).code, 79)
+    os.unlink(pid_file)
+
+
+def theme_34_a_resize_lets_more_in_and_takes_none_away():
+    first = _keeper('-j', '1', 'grow')
+    second = start('run', '--take', '1', 'grow', '--', 'echo', 'second')
+    until_waiting('grow')
+    equal(dibs('sem', 'resize', 'grow', '2').code, 0)
+    equal(finish(second).out, 'second\n')
+    equal(dibs('sem', 'resize', 'grow', '0').code, 0)
+    assert first.poll() is None
+    equal(dibs('run', '-n', '--take', '1', 'grow', '--', 'true').code, 78)
+    equal(end_holder(first).code, 0)
+
+
+# ---- several names ----
+
+def theme_44_multi_in_opposite_orders_does_not_deadlock():
+    out = temporary_file()
+    script = 'n=0; while [ $n -lt 15 ]; do "$DIBS" run --multi %s -- true || exit; ' \
+             'n=$((n + 1)); done; echo done >>' + out
+    pair = [subprocess.Popen(['sh', '-c', script % names], env=environment())
+            for names in ('m:a,m:b', 'm:b,m:a')]
+    harness._started.extend(pair)
+    for process in pair:
+        equal(process.wait(PATIENCE), 0)
+    equal(_lines(out), ['done', 'done'])
+    os.unlink(out)
+
+
+def multi_is_all_or_nothing_and_holds_nothing_while_it_waits():
+    other = holder('set:b')
+    waiter = start('run', '--progress', 'plain', '--multi', 'set:a,set:b,set:c', '--', 'cat',
+                   stdin=subprocess.PIPE)
+    until_waiting('set:b')
+    equal([who('set:' + n)['state'] for n in 'ac'], ['free', 'free'])
+    equal(dibs('run', '-n', '--multi', 'set:a,set:b', '--', 'true').code, 75)
+    line = waiter.stderr.readline()
+    contains(line, 'waiting for set:a,set:b,set:c: set:b is held by')
+    end_holder(other)
+    for n in 'abc':
+        until_held('set:' + n)
+    fences = {who('set:' + n)['fence_text'] for n in 'abc'}
+    equal(len(fences), 1, 'one fence for all')
+    equal(end_holder(waiter).code, 0)
+    equal([who('set:' + n)['state'] for n in 'abc'], ['free'] * 3)
+
+
+def multi_tells_the_command_all_names():
+    done = dibs('run', '--multi', 'e:a,e:b', '--', 'sh', '-c', 'echo $DIBS_LOCK; echo $DIBS_HELD')
+    names, held = done.out.splitlines()
+    equal(names, 'e:a,e:b')
+    equal([entry.split('=')[0] for entry in held.split()], ['e:a', 'e:b'])
+    equal(dibs('run', '--multi', 'e:a,e:b', '-c', 'echo text', env={'SHELL': '/bin/sh'}).out,
+          'text\n')
+
+
+# ---- wrappers inside wrappers ----
+
+def theme_44_a_nested_run_on_what_is_held_around_it_gives_78():
+    for outer, inner in ((['--multi', 'n:a,n:b'], ['n:b']),
+                         (['n:b'], ['--multi', 'n:a,n:b']),
+                         (['-s', 'n:rw'], ['-x', 'n:rw']),
+                         (['-s', 'n:rw'], ['-s', 'n:rw']),
+                         (['-j', '1', 'n:one'], ['-j', '1', 'n:one']),
+                         (['-j', '3', '--take', '2', 'n:sem'], ['--take', '2', 'n:sem'])):
+        done = dibs('run', *outer, '--', DIBS, 'run', *inner, '--', 'echo', 'no')
+        equal((done.code, done.out), (78, ''), (outer, inner, done))
+        contains(done.err, 'wait for itself')
+
+
+def a_nested_run_takes_permits_that_there_are():
+    equal(dibs('run', '-j', '3', 'room', '--', DIBS, 'run', '-j', '3', '--take', '2', 'room',
+               '--', 'echo', 'yes').out, 'yes\n')
+
+
+# ---- reports and tokens ----
+
+def reports_are_written_for_all_kinds():
+    path = temporary_file()
+    for words, name in ((['-s', 'r:rw'], 'r:rw'), (['-j', '2', 'r:sem'], 'r:sem'),
+                        (['--multi', 'r:a,r:b'], 'r:a,r:b')):
+        dibs('run', '--status-file', path, *words, '--', 'sh', '-c', 'exit 3')
+        report = json.loads(read(path))
+        equal((report['name'], report['acquired'], report['lost'], report['code']),
+              (name, True, False, 3))
+        assert int(report['fence_text']) > 0
+    os.unlink(path)
+
+
+def tokens_of_all_kinds_are_renewed_and_released_once():
+    for words, name in ((['-s', 't:r'], 't:r'), (['-x', 't:w'], 't:w'),
+                        (['-j', '2', '--take', '2', 't:sem'], 't:sem'),
+                        (['--multi', 't:a,t:b'], 't:b')):
+        token = dibs('acquire', '--no-renew', '-t', '2s', *words).out.strip()
+        assert token and is_held(name), words
+        done = dibs('renew', '-v', '-t', '60s', token)
+        assert 55000 < int(done.out) <= 60000, (words, done)
+        assert who(name)['lease_ms'] > 50000, words
+        equal(dibs('release', token).code, 0, words)
+        assert not is_held(name), words
+
+
+def a_token_that_ran_out_gives_79():
+    for words, name in ((['-s', 'o:r'], 'o:r'), (['-j', '1', 'o:sem'], 'o:sem')):
+        token = dibs('acquire', '--no-renew', '-t', '500ms', *words).out.strip()
+        other = ['-x', 'o:r'] if name == 'o:r' else words
+        equal(dibs('run', *other, '--', 'true').code, 0)
+        equal(dibs('renew', token).code, 79)
+        equal(dibs('release', token).code, 79)
+
+
+def for_pid_keeps_permits_and_gives_them_back():
+    sleeper = subprocess.Popen(['sleep', '60'])
+    harness._started.append(sleeper)
+    token = dibs('acquire', '-t', '1s', '-j', '2', '--take', '2', '--for-pid',
+                 str(sleeper.pid), 'kept').out.strip()
+    until(lambda: who('kept')['renewals'] >= 3, 'it is renewed for longer than a lease')
+    equal(who('kept')['used'], 2)
+    sleeper.kill()
+    sleeper.wait()
+    until(lambda: who('kept')['used'] == 0, 'they come back', 3)
+    equal(dibs('release', token).code, 79)
+
+
+def json_of_acquire_tells_the_permits():
+    got = json.loads(dibs('acquire', '--json', '--no-renew', '-j', '4', '--take', '3', 'j').out)
+    equal((got['name'], got['units']), ('j', 3))
+    equal(dibs('release', got['token']).code, 0)
+
+
+def a_signal_while_waiting_for_permits_leaves_no_entry():
+    job = _keeper('-j', '1', 'leave')
+    for words in (['-j', '1', 'leave'], ['--take', '1', 'leave']):
+        waiter = start('run', *words, '--', 'true')
+        until_waiting('leave')
+        sent = time.monotonic()
+        waiter.send_signal(signal.SIGTERM)
+        equal(finish(waiter).code, 143)
+        assert time.monotonic() - sent < 1.0
+        equal(who('leave')['waiting'], 0)
+    end_holder(job)
+
+
+def a_signal_is_heard_while_a_silent_server_is_asked_for_the_permits():
+    harness.server.pause()
+    try:
+        waiter = start('run', '-j', '2', 'silent', '--', 'true')
+        until(lambda: len(os.listdir('/proc/%d/task' % waiter.pid)) >= 3, 'it asks')
+        sent = time.monotonic()
+        waiter.send_signal(signal.SIGTERM)
+        equal(finish(waiter).code, 143)
+        assert time.monotonic() - sent < 1.0
+    finally:
+        harness.server.resume()
+
+
+tests(dict(globals()))

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""dibs sem: semaphores that are set up, used by tokens, looked at and removed. Theme 34."""
+import json
+
+from harness import *  # noqa
+
+
+def _mistake(*words, says):
+    done = dibs(*words)
+    equal((done.code, done.out), (64, ''), done)
+    contains(done.err, says)
+
+
+def theme_34_init_prints_what_is_free_and_may_be_repeated():
+    equal((dibs('sem', 'init', 'pool', '4').out, dibs('sem', 'init', 'pool', '4').code),
+          ('4\n', 0))
+    done = dibs('sem', 'init', 'pool', '5')
+    equal((done.code, done.out), (78, ''), done)
+    contains(done.err, 'pool has 4 permits already; "dibs sem resize pool 5"')
+    equal(who('pool')['limit'], 4)
+
+
+def theme_34_resize_prints_what_is_free_and_knows_only_what_there_is():
+    done = dibs('sem', 'resize', 'nothing', '3')
+    equal(done.code, 78, done)
+    contains(done.err, 'dibs sem init nothing 3')
+    dibs('sem', 'init', 'size', '4')
+    token = dibs('sem', 'acquire', '--no-renew', '--take', '3', 'size').out.strip()
+    equal(dibs('sem', 'resize', 'size', '5').out, '2\n')
+    equal(dibs('sem', 'resize', 'size', '2').out, '0\n')
+    equal((who('size')['used'], who('size')['limit']), (3, 2))
+    equal(dibs('sem', 'release', token).code, 0)
+    equal(dibs('sem', 'release', token).code, 79)
+
+
+def acquire_takes_one_and_prints_a_token():
+    dibs('sem', 'init', 'one', '1')
+    token = dibs('sem', 'acquire', '--no-renew', 'one').out.strip()
+    done = dibs('sem', 'acquire', '-n', 'one')
+    equal((done.code, done.out), (75, ''), done)
+    contains(done.err, '1 of 1 permits held')
+    equal(dibs('sem', 'renew', token).code, 0)
+    equal(dibs('sem', 'release', token).code, 0)
+    equal(dibs('sem', 'acquire', '-j', '2', '-n', 'made').code, 0)
+    equal(dibs('sem', 'acquire', '-n', 'unmade').code, 78)
+
+
+def drain_takes_all_that_are_free():
+    dibs('sem', 'init', 'drained', '5')
+    first = dibs('sem', 'acquire', '--no-renew', '--take', '2', 'drained').out.strip()
+    got = json.loads(dibs('sem', 'drain', '--no-renew', '--json', 'drained').out)
+    equal(got['units'], 3)
+    equal(dibs('sem', 'drain', 'drained').code, 75)
+    equal(dibs('release', got['token']).code, 0)
+    equal(who('drained')['used'], 2)
+    dibs('release', first)
+
+
+def ls_shows_semaphores_only():
+    dibs('sem', 'init', 'l:sem', '2')
+    other = holder('l:lock')
+    lines = dibs('sem', 'ls', 'l:*').out.splitlines()
+    equal([line.split()[:4] for line in lines[1:]], [['l:sem', 'semaphore', '0/2', 'used']])
+    end_holder(other)
+
+
+def rm_forgets_what_nobody_uses():
+    dibs('sem', 'init', 'old', '2')
+    token = dibs('sem', 'acquire', '--no-renew', 'old').out.strip()
+    equal(dibs('sem', 'rm', 'old').code, 75)
+    dibs('release', token)
+    equal(dibs('sem', 'rm', 'old').code, 0)
+    equal(dibs('sem', 'rm', 'old').code, 0)
+    equal(dibs('status', 'old').code, 1)
+
+
+def something_else_under_the_name_gives_78():
+    other = holder('mutex')
+    for words in (['init', 'mutex', '2'], ['resize', 'mutex', '2'], ['rm', 'mutex'],
+                  ['acquire', '-j', '2', 'mutex'], ['drain', 'mutex']):
+        done = dibs('sem', *words)
+        equal(done.code, 78, (words, done))
+    end_holder(other)
+
+
+def theme_26_mistakes_give_64():
+    _mistake('sem', says='something is missing')
+    _mistake('sem', 'int', 'x', '3', says='did you mean "dibs sem init"?')
+    _mistake('sem', 'init', 'x', says='dibs sem init NAME N')
+    _mistake('sem', 'init', 'x', 'many', says='"many" is not a number from 0 to 1000000000')
+    _mistake('sem', 'init', 'x', '-1', says='-1')
+    _mistake('sem', 'rm', 'x', 'y', says='"y" is too much')
+    _mistake('sem', 'drain', '--take', '2', 'x', says='--take belongs to acquire')
+    _mistake('sem', 'release', 'nonsense', says='token')
+
+
+tests(dict(globals()))
