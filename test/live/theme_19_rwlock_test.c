@@ -21,8 +21,11 @@ static dibs_client *a, *b, *c;
 
 static int setup(void **state)
 {
+  dibs_options strict = live_options();
+
   (void)live_server_setup(state);
-  a = live_open(test_server_url(live_server));
+  strict.local_handovers_max = -1;       /* no reader joins another past a waiting writer */
+  a = live_open_with(test_server_url(live_server), &strict);
   b = live_open(test_server_url(live_server));
   c = live_open(test_server_tcp_url(live_server));
   return 0;
@@ -33,7 +36,7 @@ static int teardown(void **state)
   a = dibs_close(a);
   b = dibs_close(b);
   c = dibs_close(c);
-  live_expect_clean(live_server);
+  live_expect_clean_but_presence(live_server);
   return live_server_teardown(state);
 }
 
