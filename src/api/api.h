@@ -64,6 +64,7 @@ struct dibs_client {
   dibs_error last_error;
   claim *first_claim;
   struct wait *first_wait;
+  uint64_t latch_number;           /* of the last change of a latch */
   struct writing *first_writing;   /* guarded writes that are not settled; writing.h */
   uint64_t writings;               /* begun so far */
   uint64_t parties, tellings;      /* of barriers and elections, likewise */

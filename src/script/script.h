@@ -33,6 +33,7 @@ extern const script script_native_guarded_set;
 extern const script script_native_inspect;
 extern const script script_native_latch_delete;
 extern const script script_native_latch_down;
+extern const script script_native_latch_look;
 extern const script script_native_latch_set;
 extern const script script_native_many_acquire;
 extern const script script_native_many_cancel;

@@ -1,0 +1,16 @@
+-- SPDX-License-Identifier: MIT
+-- Arms a latch that is not armed, as Redisson's trySetCount does.
+-- KEYS as shared/latch.lua says    ARGV 1 channel  2 count
+-- answers '1' armed   '0' it is armed already
+--@include latch
+if left then
+  return answer('0')
+end
+local zeroed = redis.call('HGET', KEYS[2], 'z')
+redis.call('DEL', KEYS[2])
+if zeroed then
+  note('z', zeroed)
+end
+redis.call('SET', KEYS[1], ARGV[2])
+redis.call('PUBLISH', channel, '1')
+return answer('1')

@@ -1,0 +1,27 @@
+-- SPDX-License-Identifier: MIT
+-- What all that change a latch begin with.
+-- KEYS 1 the count, as Redisson keeps it  2 a hash beside it, a day: i<id> counted, `v` what
+--      was left then, `z` when zero was reached last, `d` when it was deleted
+--      3 the answer to this very request, a minute
+local told = redis.call('GET', KEYS[3])
+if told then
+  return told
+end
+local channel = ARGV[1]
+local left = redis.call('GET', KEYS[1])
+if left and not string.find(left, '^%-?%d+$') then
+  return redis.error_reply('WRONGTYPE this key does not hold a count')
+end
+if left and left + 0 <= 0 then
+  left = nil
+end
+local time = redis.call('TIME')
+local now = string.format('%.0f', time[1] * 1000000 + time[2])
+local function note(...)
+  redis.call('HSET', KEYS[2], ...)
+  redis.call('PEXPIRE', KEYS[2], 86400000)
+end
+local function answer(text)
+  redis.call('SET', KEYS[3], text, 'PX', 60000)
+  return text
+end

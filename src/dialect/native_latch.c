@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* dialect/native_latch.c - what lua/native/latch_*.lua are asked, and answer. */
+#include "dialect/native_latch.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "dialect/call_words.h"
+#include "dialect/children.h"
+#include "dialect/native_guard.h"
+
+#define CHANNEL "redisson_countdownlatch__channel__{"
+#define BESIDE_KEY_SIZE (KEY_TEXT_SIZE + CLIENT_ID_SIZE + NUMBER_SIZE)
+
+void native_latch_channel(const void *name, size_t size, text *out)
+{
+  text_add(out, CHANNEL);
+  text_add_bytes(out, name, size);
+  text_add(out, "}");
+}
+
+/* Latches `x` and `{x}` are two, so that their hashes must not be one. */
+static void add_beside(const native *n, const void *name, size_t size, text *out)
+{
+  bool is_tagged = native_has_tag(name, size);
+
+  text_add(out, n->prefix);
+  text_add(out, is_tagged ? ":l::" : ":l:{");
+  text_add_bytes(out, name, size);
+  if (!is_tagged)
+    text_add(out, "}");
+}
+
+/* ---- calls ---- */
+
+static bool change(const native *n, buffer *out, bool with_text, const script *s,
+                   const latch_call *c, const resp_argument *more, size_t more_count)
+{
+  char channel[LATCH_CHANNEL_SIZE], beside[BESIDE_KEY_SIZE], told[BESIDE_KEY_SIZE];
+  text channel_text = text_over(channel, sizeof(channel));
+  text beside_text = text_over(beside, sizeof(beside));
+  text told_text = text_over(told, sizeof(told));
+  resp_argument keys[3], arguments[3];
+
+  assert(native_name_fault(c->name, c->name_size) == NULL && more_count <= 2);
+  native_latch_channel(c->name, c->name_size, &channel_text);
+  add_beside(n, c->name, c->name_size, &beside_text);
+  add_beside(n, c->name, c->name_size, &told_text);
+  text_add(&told_text, ":");
+  text_add(&told_text, n->client);
+  text_add(&told_text, ":");
+  text_add_uint(&told_text, c->number);
+
+  keys[0] = (resp_argument){ c->name, c->name_size };
+  keys[1] = word_of(&beside_text);
+  keys[2] = word_of(&told_text);
+  arguments[0] = word_of(&channel_text);
+  for (size_t i = 0; i < more_count; i++)
+    arguments[1 + i] = more[i];
+  return script_call(out, s, with_text, keys, 3, arguments, 1 + more_count);
+}
+
+bool native_latch_set(const native *n, buffer *out, bool with_text, const latch_call *c)
+{
+  char count[NUMBER_SIZE];
+  resp_argument words[1] = { word_uint(count, (uint64_t)c->count) };
+
+  return change(n, out, with_text, &script_native_latch_set, c, words, 1);
+}
+
+bool native_latch_down(const native *n, buffer *out, bool with_text, const latch_call *c)
+{
+  char count[NUMBER_SIZE];
+  resp_argument words[2] = { word_uint(count, (uint64_t)c->count), { c->id, c->id_size } };
+
+  return change(n, out, with_text, &script_native_latch_down, c, words, 2);
+}
+
+bool native_latch_delete(const native *n, buffer *out, bool with_text, const latch_call *c)
+{
+  return change(n, out, with_text, &script_native_latch_delete, c, NULL, 0);
+}
+
+bool native_latch_look(const native *n, buffer *out, bool with_text, const void *name,
+                       size_t size)
+{
+  char beside[BESIDE_KEY_SIZE];
+  text beside_text = text_over(beside, sizeof(beside));
+  resp_argument keys[2] = { { name, size } };
+
+  assert(native_name_fault(name, size) == NULL);
+  add_beside(n, name, size, &beside_text);
+  keys[1] = word_of(&beside_text);
+  return script_call(out, &script_native_latch_look, with_text, keys, 2, NULL, 0);
+}
+
+/* ---- answers ---- */
+
+static bool is_text(const resp_node *n, const char *words)
+{
+  return n->kind == RESP_STRING && n->size == strlen(words) &&
+         memcmp(n->bytes, words, n->size) == 0;
+}
+
+static bool count_read(const resp_node *n, int64_t *ret_count)
+{
+  uint64_t value;
+
+  if (!text_to_uint(n->bytes, n->size, &value) || value > INT64_MAX)
+    return false;
+  *ret_count = (int64_t)value;
+  return true;
+}
+
+bool native_latch_set_answer(const resp_reply *r, bool *ret_was_armed)
+{
+  const resp_node *root = resp_root(r);
+
+  *ret_was_armed = is_text(root, "0");
+  return *ret_was_armed || is_text(root, "1");
+}
+
+bool native_latch_down_answer(const resp_reply *r, int64_t *ret_left)
+{
+  const resp_node *root = resp_root(r);
+
+  *ret_left = -1;
+  return is_text(root, "-1") || (root->kind == RESP_STRING && count_read(root, ret_left));
+}
+
+static bool time_read(const resp_reply *r, size_t i, uint64_t *ret_us)
+{
+  const resp_node *n = child_string(r, i);
+
+  *ret_us = 0;
+  return n != NULL && (n->size == 0 || text_to_uint(n->bytes, n->size, ret_us));
+}
+
+/* A count that is not positive, whoever wrote it, is as good as none. */
+static void left_read(const resp_node *n, latch_state *ret_state)
+{
+  bool is_negative = n->size > 1 && n->bytes[0] == '-';
+  resp_node digits = *n;
+  int64_t value = 0;
+
+  digits.bytes += is_negative;
+  digits.size -= is_negative;
+  ret_state->is_number = n->size == 0 || count_read(&digits, &value);
+  ret_state->left = is_negative ? 0 : value;
+}
+
+bool native_latch_look_answer(const resp_reply *r, latch_state *ret_state)
+{
+  const resp_node *count;
+
+  *ret_state = (latch_state){ 0 };
+  if (!has_children(r, 3) || (count = child_string(r, 0)) == NULL)
+    return false;
+  left_read(count, ret_state);
+  return time_read(r, 1, &ret_state->zeroed_us) && time_read(r, 2, &ret_state->deleted_us);
+}
