@@ -9,10 +9,10 @@
 
 #include <dibs/client.h>
 
+#include "dialect/call_words.h"
 #include "dialect/children.h"
 #include "dialect/parts.h"
 
-#define NUMBER_SIZE 24
 #define ASKER_SIZE (CLIENT_ID_SIZE + 11)
 
 /* ---- in the order that all sets agree on ---- */
@@ -78,26 +78,6 @@ static bool call_members(const members *m, buffer *out, bool with_text, const sc
 
 /* ---- words ---- */
 
-static resp_argument word_of(const text *t)
-{
-  assert(!t->is_cut);
-  return (resp_argument){ t->at, t->used };
-}
-
-static resp_argument word_uint(char bytes[NUMBER_SIZE], uint64_t value)
-{
-  text t = text_over(bytes, NUMBER_SIZE);
-
-  text_add_uint(&t, value);
-  return word_of(&t);
-}
-
-/* Server times are never negative; one that is says as little as 0. */
-static resp_argument word_time(char bytes[NUMBER_SIZE], int64_t us)
-{
-  return word_uint(bytes, us > 0 ? (uint64_t)us : 0);
-}
-
 static resp_argument word_asker(const native *n, char bytes[ASKER_SIZE], uint32_t set)
 {
   text t = text_over(bytes, ASKER_SIZE);
@@ -119,8 +99,7 @@ static void add_manner(const native *n, text *t, const many_call *c)
 {
   text_add(t, c->waits ? "w " : "t ");
   text_add(t, c->keeps ? "1 " : "0 ");
-  text_add_uint(t, c->give_up_us > 0 ? (uint64_t)c->give_up_us : 0);
-  text_add(t, " ");
+  add_time(t, c->give_up_us);
   if (c->watched != NULL)
     lease_id_write(c->watched, t);
   else
@@ -157,13 +136,11 @@ bool native_many_release(const native *n, buffer *out, bool with_text, const man
                          size_t count, const lease_id *lease, int64_t estimate_us)
 {
   char id[LEASE_TEXT_SIZE], estimate[NUMBER_SIZE];
-  text t = text_over(id, sizeof(id));
   resp_argument arguments[3 + MANY_NAMES_MAX];
   members m;
 
-  lease_id_write(lease, &t);
   members_sort(n, names, count, &m);
-  arguments[0] = word_of(&t);
+  arguments[0] = word_lease(id, lease);
   arguments[1] = word_prefix(n);
   arguments[2] = word_time(estimate, estimate_us);
   return call_members(&m, out, with_text, &script_native_many_release, arguments, 3);

@@ -564,6 +564,22 @@ static void the_first_in_the_queue_of_what_is_over_takes_it_and_leaves_the_other
   assert_int_equal(one_acquire(w, CARL, 'b', 1).outcome, ACQUIRE_AGAIN);
 }
 
+static void who_leaves_its_place_at_what_is_over_leaves_it_to_the_next(void **state)
+{
+  lease_id dead;
+  many_call c = members_call(w, "ac", 1);
+
+  (void)state;
+  hear();
+  dead = members_plant(w, 'c', BERT, 0, 1, 999999);
+  members_send(w, ANNA, &c);
+  one_acquire(w, CARL, 'c', 1);
+  members_plant(w, 'a', DORA, 0, 1, 30000);
+  c.watched = &dead;
+  assert_int_equal(members_send(w, ANNA, &c).busy, 'a');
+  assert_non_null(strstr(world_messages(w, CARL), "grant "));
+}
+
 static int clear(void **state)
 {
   (void)state;
@@ -625,6 +641,7 @@ int main(void)
     CASE(what_is_over_goes_to_those_who_wait_for_it),
     CASE(a_busy_member_that_is_over_goes_to_the_first_who_waits),
     CASE(the_first_in_the_queue_of_what_is_over_takes_it_and_leaves_the_others_there),
+    CASE(who_leaves_its_place_at_what_is_over_leaves_it_to_the_next),
   };
 
   return cmocka_run_group_tests(tests, start, stop);

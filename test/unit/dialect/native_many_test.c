@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* The calls of the scripts for several names, word for word, in the one order of all sets;
+ * and their answers. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "answer_reader.h"
+#include "call_reader.h"
+#include "dialect/native.h"
+
+#define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
+#define BERT "BBBBBBBBBBBBBBBBBBBBBB"
+#define LEASE "$28\r\n" BERT ".4:1:7\r\n"
+
+static const native here = { "dibs", ANNA };
+static const lease_id lease = { .client = ANNA, .set = 3, .ask = 7, .token = 1700000000000000 };
+static const many_name names[] = { { "a", 1 }, { "two words", 9 } };
+
+/* ---- calls ---- */
+
+static void an_acquire_says_all_its_arguments(void **state)
+{
+  lease_id watched = { .client = BERT, .set = 9, .ask = 3, .token = 99 };
+  many_call c = { .names = names, .count = 2, .set = 4294967295u, .ask = 8, .ttl_ms = 30000,
+    .waits = true, .keeps = true, .until_us = 11, .estimate_us = 12, .floor = 13,
+    .give_up_us = 14, .watched = &watched, .watched_renewals = 15 };
+  buffer out;
+
+  (void)state;
+  buffer_init(&out, &reader_heap);
+  assert_true(native_many_acquire(&here, &out, false, &c));
+  CHECK_WORDS(&out, &script_native_many_acquire, "2", "dibs:m:{a}", "dibs:m:{two words}",
+              ANNA ".4294967295", "8", "30000", "11", "13", "12",
+              "w 1 14 " BERT ".9:3:99 15 dibs", "a", "two words");
+  c = (many_call){ .names = names, .count = 1, .set = 1, .ask = 8, .ttl_ms = 100,
+                   .until_us = -5 };
+  assert_true(native_many_acquire(&here, &out, false, &c));
+  CHECK_WORDS(&out, &script_native_many_acquire, "1", "dibs:m:{a}", ANNA ".1", "8", "100", "0",
+              "0", "0", "t 0 0 - 0 dibs", "a");
+  buffer_deinit(&out);
+}
+
+static void releases_and_cancels_name_all_members(void **state)
+{
+  buffer out;
+
+  (void)state;
+  buffer_init(&out, &reader_heap);
+  assert_true(native_many_release(&here, &out, false, names, 2, &lease, 77));
+  CHECK_WORDS(&out, &script_native_many_release, "2", "dibs:m:{a}", "dibs:m:{two words}",
+              ANNA ".3:7:1700000000000000", "dibs", "77", "a", "two words");
+  assert_true(native_many_cancel(&here, &out, false, names, 2, 3, 9, 123, -1));
+  CHECK_WORDS(&out, &script_native_many_cancel, "2", "dibs:m:{a}", "dibs:m:{two words}",
+              ANNA ".3", "9", "123", "dibs", "0", "a", "two words");
+  buffer_deinit(&out);
+}
+
+/* Sorted by names `{x}` would stand behind `y`, where `x` stands before it. */
+static void members_are_sorted_by_their_keys_and_each_sent_once(void **state)
+{
+  static const many_name spelled[] = { { "x", 1 }, { "y", 1 }, { "yy", 2 }, { "{x}", 3 } };
+  static const many_name other[] = { { "y", 1 }, { "{x}", 3 } };
+  many_call c = { .names = other, .count = 2, .set = 1, .ask = 8, .ttl_ms = 100 };
+  buffer out;
+
+  (void)state;
+  buffer_init(&out, &reader_heap);
+  assert_true(native_many_cancel(&here, &out, false, spelled, 4, 3, 9, 0, 0));
+  CHECK_WORDS(&out, &script_native_many_cancel, "3", "dibs:m:{x}", "dibs:m:{yy}", "dibs:m:{y}",
+              ANNA ".3", "9", "0", "dibs", "0", "x", "yy", "y");
+  assert_true(native_many_acquire(&here, &out, false, &c));
+  CHECK_WORDS(&out, &script_native_many_acquire, "2", "dibs:m:{x}", "dibs:m:{y}", ANNA ".1",
+              "8", "100", "0", "0", "0", "t 0 0 - 0 dibs", "{x}", "y");
+  buffer_deinit(&out);
+}
+
+static void the_longest_calls_fit(void **state)
+{
+  static char bytes[MANY_NAMES_MAX][NAME_MAX_BYTES];
+  many_name longest[MANY_NAMES_MAX];
+  lease_id l = { .client = ANNA, .set = UINT32_MAX, .ask = UINT64_MAX, .token = UINT64_MAX };
+  native far = { .client = ANNA };
+  many_call c = { .names = longest, .count = MANY_NAMES_MAX, .set = UINT32_MAX,
+    .ask = UINT64_MAX, .ttl_ms = INT64_MAX, .waits = true, .keeps = true,
+    .until_us = INT64_MAX, .estimate_us = INT64_MAX, .floor = UINT64_MAX,
+    .give_up_us = INT64_MAX, .watched = &l, .watched_renewals = UINT64_MAX };
+  buffer out;
+
+  (void)state;
+  buffer_init(&out, &reader_heap);
+  memset(far.prefix, 'p', PREFIX_MAX_BYTES);
+  memset(bytes, 'n', sizeof(bytes));
+  for (size_t i = 0; i < MANY_NAMES_MAX; i++) {
+    bytes[i][0] = (char)i;
+    longest[i] = (many_name){ bytes[i], NAME_MAX_BYTES };
+  }
+  assert_true(native_many_acquire(&far, &out, true, &c));
+  assert_true(native_many_release(&far, &out, true, longest, MANY_NAMES_MAX, &l, INT64_MAX));
+  assert_true(native_many_cancel(&far, &out, true, longest, MANY_NAMES_MAX, UINT32_MAX,
+                                 UINT64_MAX, INT64_MAX, INT64_MAX));
+  buffer_deinit(&out);
+}
+
+/* ---- answers ---- */
+
+static bool answer_of(const char *bytes, acquire_answer *a, size_t *busy)
+{
+  /* In the order of the keys: x, yy, y. */
+  static const many_name asked[] = { { "y", 1 }, { "yy", 2 }, { "{x}", 3 } };
+  many_call c = { .names = asked, .count = 3, .set = 6, .ask = 5, .ttl_ms = 30000 };
+  resp_reply *r = reply_of(bytes);
+  bool is_good = native_many_answer(&here, &c, r, a, busy);
+
+  resp_reply_free(r);
+  return is_good;
+}
+
+static void a_grant_is_one_lease_of_the_set(void **state)
+{
+  acquire_answer a;
+  size_t busy = 77;
+
+  (void)state;
+  assert_true(answer_of("*4\r\n:1\r\n:100\r\n:30000\r\n:150\r\n", &a, &busy));
+  assert_int_equal(a.outcome, ACQUIRE_GRANTED);
+  assert_int_equal(a.server_us, 100);
+  assert_int_equal(a.remaining_ms, 30000);
+  assert_int_equal(a.lease_ms, 30000);
+  assert_string_equal(a.lease.client, ANNA);
+  assert_int_equal(a.lease.set, 6);
+  assert_int_equal(a.lease.ask, 5);
+  assert_int_equal(a.lease.token, 150);
+  assert_true(answer_of("*6\r\n:2\r\n:100\r\n:-7\r\n:30000\r\n:50\r\n:3\r\n", &a, &busy));
+  assert_int_equal(a.outcome, ACQUIRE_AGAIN);
+  assert_int_equal(a.remaining_ms, -7);
+  assert_int_equal(a.lease.set, 6);
+  assert_int_equal(a.renewals, 3);
+  assert_int_equal(busy, 77);
+}
+
+static void waiting_and_busy_tell_which_name_as_the_caller_has_it(void **state)
+{
+  static const size_t callers[] = { 2, 1, 0 };
+  acquire_answer a;
+  size_t busy;
+  char bytes[200];
+
+  (void)state;
+  for (size_t i = 0; i < 3; i++) {
+    (void)snprintf(bytes, sizeof(bytes), "*8\r\n:3\r\n:100\r\n:20\r\n:30000\r\n" LEASE
+                   ":2\r\n:4\r\n:%zu\r\n", i);
+    assert_true(answer_of(bytes, &a, &busy));
+    assert_int_equal(busy, callers[i]);
+  }
+  assert_int_equal(a.outcome, ACQUIRE_WAITING);
+  assert_int_equal(a.rank, 4);
+  assert_int_equal(a.renewals, 2);
+  assert_int_equal(a.lease.set, 4);
+  assert_string_equal(a.lease.client, BERT);
+  assert_true(answer_of("*8\r\n:4\r\n:100\r\n:20\r\n:30000\r\n" LEASE ":2\r\n:1\r\n:0\r\n", &a,
+                        &busy));
+  assert_int_equal(a.outcome, ACQUIRE_BUSY);
+  assert_true(a.holder_lingers);
+}
+
+static void ended_deaf_and_late_are_bare(void **state)
+{
+  acquire_answer a;
+  size_t busy;
+
+  (void)state;
+  assert_true(answer_of("*2\r\n:5\r\n:100\r\n", &a, &busy));
+  assert_int_equal(a.outcome, ACQUIRE_ENDED);
+  assert_true(answer_of("*2\r\n:6\r\n:100\r\n", &a, &busy));
+  assert_int_equal(a.outcome, ACQUIRE_DEAF);
+  assert_true(answer_of("*2\r\n:7\r\n:100\r\n", &a, &busy));
+  assert_int_equal(a.outcome, ACQUIRE_LATE);
+}
+
+static void any_other_answer_is_refused(void **state)
+{
+  static const char *const bad[] = {
+    ":100\r\n", "$-1\r\n", "*0\r\n", "*2\r\n:8\r\n:100\r\n", "*2\r\n:0\r\n:100\r\n",
+    "*3\r\n:5\r\n:100\r\n:1\r\n", "*2\r\n:5\r\n:-1\r\n", "*4\r\n:1\r\n:100\r\n:30001\r\n:150\r\n",
+    "*4\r\n:1\r\n:100\r\n:30000\r\n:0\r\n", "*4\r\n:1\r\n:100\r\n:30000\r\n:9007199254740993\r\n",
+    "*6\r\n:2\r\n:100\r\n:30001\r\n:30000\r\n:50\r\n:3\r\n",
+    "*7\r\n:3\r\n:100\r\n:20\r\n:30000\r\n" LEASE ":2\r\n:4\r\n",
+    "*8\r\n:3\r\n:100\r\n:20\r\n:30000\r\n" LEASE ":2\r\n:4\r\n:3\r\n",
+    "*8\r\n:3\r\n:100\r\n:20\r\n:30000\r\n" LEASE ":2\r\n:4\r\n:-1\r\n",
+    "*8\r\n:3\r\n:100\r\n:20\r\n:30000\r\n$1\r\nx\r\n:2\r\n:4\r\n:0\r\n",
+  };
+  acquire_answer a = { .rank = 99 };
+  size_t busy = 77;
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    if (answer_of(bad[i], &a, &busy))
+      fail_msg("taken: %s", bad[i]);
+    assert_int_equal(a.rank, 99);
+    assert_int_equal(busy, 77);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(an_acquire_says_all_its_arguments),
+    cmocka_unit_test(releases_and_cancels_name_all_members),
+    cmocka_unit_test(members_are_sorted_by_their_keys_and_each_sent_once),
+    cmocka_unit_test(the_longest_calls_fit),
+    cmocka_unit_test(a_grant_is_one_lease_of_the_set),
+    cmocka_unit_test(waiting_and_busy_tell_which_name_as_the_caller_has_it),
+    cmocka_unit_test(ended_deaf_and_late_are_bare),
+    cmocka_unit_test(any_other_answer_is_refused),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
