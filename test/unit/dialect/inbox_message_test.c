@@ -70,6 +70,20 @@ static void wants_and_losses_name_lease_and_lock(void **state)
   assert_int_equal(m.word, INBOX_LOST);
 }
 
+static void a_set_of_the_client_is_named_beside_it(void **state)
+{
+  inbox_message m;
+
+  (void)state;
+  assert_true(read_text("grant AAAAAAAAAAAAAAAAAAAAAA.12:7:99 30000 2 orders", &m));
+  assert_string_equal(m.lease.client, "AAAAAAAAAAAAAAAAAAAAAA");
+  assert_int_equal(m.lease.set, 12);
+  assert_int_equal(m.lease.ask, 7);
+  assert_true(read_text("want " LEASE " orders", &m));
+  assert_int_equal(m.lease.set, 0);
+  assert_false(read_text("want AAAAAAAAAAAAAAAAAAAAAA.0:7:99 orders", &m));
+}
+
 static void the_name_may_hold_any_byte(void **state)
 {
   static const char bytes[] = "want " LEASE " two words\0\n\xff";
@@ -124,6 +138,7 @@ int main(void)
     cmocka_unit_test(a_share_also_says_how_many_units),
     cmocka_unit_test(a_loss_may_be_that_of_a_place_in_the_queue),
     cmocka_unit_test(wants_and_losses_name_lease_and_lock),
+    cmocka_unit_test(a_set_of_the_client_is_named_beside_it),
     cmocka_unit_test(the_name_may_hold_any_byte),
     cmocka_unit_test(anything_else_is_no_message),
     cmocka_unit_test(a_name_longer_than_any_is_refused),
