@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/barrier_test.c - barriers of the finished library: generations among many
+ * processes' worth of clients, parties that die, give up or lose their connection. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "live.h"
+#include "proxy.h"
+
+enum { TEAM = 4, MISSED_MS = 10000 };    /* within which a dead party is missed */
+
+static dibs_client *client, *other;
+
+static int setup(void **state)
+{
+  (void)live_server_setup(state);
+  client = live_open(test_server_url(live_server));
+  other = live_open(test_server_url(live_server));
+  return 0;
+}
+
+/* Whatever the tests did: no key is for ever, and nobody listens any more. */
+static int teardown(void **state)
+{
+  client = dibs_close(client);
+  other = dibs_close(other);
+  assert_string_equal(
+    test_server_command(live_server, "EVAL %s 0",
+                        "for _, key in ipairs(redis.call('KEYS', '*')) do "
+                        "if redis.call('PTTL', key) < 0 then return key end end return 'none'"),
+    "none");
+  assert_string_equal(test_server_command(live_server, "PUBSUB CHANNELS"), "[]");
+  return live_server_teardown(state);
+}
+
+/* ---- a party in the background ---- */
+
+struct party {
+  _Atomic int calls;
+  _Atomic int status;
+  dibs_barrier_info info;
+  dibs_request *request;
+};
+
+static void party_ended(dibs_status status, const dibs_barrier_info *info, void *data)
+{
+  struct party *p = data;
+
+  if (info != NULL)
+    p->info = *info;
+  atomic_store(&p->status, (int)status);
+  (void)atomic_fetch_add(&p->calls, 1);
+}
+
+static void party_begin(struct party *p, dibs_client *c, const char *name, uint32_t parties,
+                        const dibs_wait_options *options)
+{
+  memset(p, 0, sizeof(*p));
+  live_expect(c, dibs_barrier_await_async(c, name, parties, options, party_ended, p,
+                                          &p->request), DIBS_OK);
+}
+
+static bool is_told(void *data)
+{
+  struct party *p = data;
+
+  return atomic_load(&p->calls) > 0;
+}
+
+static void expect_party(struct party *p, dibs_status wanted)
+{
+  if (!live_until(LIVE_LONG_MS, is_told, p))
+    fail_msg("nothing told");
+  assert_int_equal(atomic_load(&p->status), wanted);
+  assert_int_equal(atomic_load(&p->calls), 1);
+}
+
+struct count { const char *name; uint32_t wanted; };
+
+static bool have_arrived(void *data)
+{
+  struct count *n = data;
+  dibs_barrier_info info = { .size = sizeof(info) };
+
+  return dibs_barrier_get(other, n->name, &info) == DIBS_OK && info.arrived == n->wanted;
+}
+
+static void expect_arrived(const char *name, uint32_t wanted)
+{
+  struct count n = { name, wanted };
+
+  assert_true(live_until(LIVE_LONG_MS, have_arrived, &n));
+}
+
+static dibs_wait_options within(int wait_ms)
+{
+  dibs_wait_options o = DIBS_WAIT_OPTIONS_INIT;
+
+  o.wait_ms = wait_ms;
+  return o;
+}
+
+/* ---- tests ---- */
+
+static _Atomic int reached[TEAM];
+
+static void *team_run(void *data)
+{
+  int me = (int)(intptr_t)data;
+  dibs_client *c = live_open(test_server_url(live_server));
+  long rounds = live_times(50);
+
+  for (int round = 0; round < rounds; round++) {
+    dibs_barrier_info info = { .size = sizeof(info) };
+    dibs_wait_options o = within(LIVE_LONG_MS);
+
+    atomic_store(&reached[me], round + 1);
+    if (dibs_barrier_await(c, "team", TEAM, &o, &info) != DIBS_OK)
+      live_fault("party %d, round %d", me, round);
+    if (info.generation != (uint64_t)round || info.arrived != TEAM || info.index >= TEAM)
+      live_fault("generation %d of round %d", (int)info.generation, round);
+    for (int i = 0; i < TEAM; i++)
+      if (atomic_load(&reached[i]) <= round)
+        live_fault("party %d went on without party %d", me, i);
+  }
+  (void)dibs_close(c);
+  return NULL;
+}
+
+static void nobody_goes_on_before_all_have_come_again_and_again(void **state)
+{
+  pthread_t threads[TEAM];
+  int before = live_faults();
+
+  (void)state;
+  for (intptr_t i = 0; i < TEAM; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, team_run, (void *)i), 0);
+  for (int i = 0; i < TEAM; i++)
+    assert_int_equal(pthread_join(threads[i], NULL), 0);
+  assert_int_equal(live_faults(), before);
+}
+
+static void many_parties_of_one_client_pass_by_one_message(void **state)
+{
+  static struct party parties[100];
+  struct count all = { "many", 100 };
+  uint64_t before;
+
+  (void)state;
+  for (int i = 0; i < 99; i++)
+    party_begin(&parties[i], client, "many", 100, NULL);
+  all.wanted = 99;
+  assert_true(live_until(LIVE_LONG_MS, have_arrived, &all));
+  before = live_stats(client).messages;
+  party_begin(&parties[99], other, "many", 100, NULL);
+  for (int i = 0; i < 100; i++)
+    expect_party(&parties[i], DIBS_OK);
+  assert_int_equal(live_stats(client).messages - before, 1);
+  assert_int_equal(parties[99].info.index, 99);
+}
+
+/* A process of its own, killed while it waits. */
+static pid_t fork_party(const char *name, uint32_t parties)
+{
+  pid_t pid = fork();
+
+  if (pid == 0) {
+    dibs_client *c = NULL;
+    dibs_status status = dibs_open(test_server_url(live_server), NULL, &c);
+
+    if (status == DIBS_OK)
+      status = dibs_barrier_await(c, name, parties, NULL, NULL);
+    _exit((int)status);
+  }
+  assert_true(pid > 0);
+  return pid;
+}
+
+static void a_party_killed_while_it_waits_breaks_the_barrier_within_10_s(void **state)
+{
+  struct party waiting, late;
+  pid_t pid = fork_party("kill", 3);
+  int64_t killed_at;
+
+  (void)state;
+  party_begin(&waiting, client, "kill", 3, NULL);
+  expect_arrived("kill", 2);
+  killed_at = live_now_ms();
+  (void)kill(pid, SIGKILL);
+  (void)waitpid(pid, NULL, 0);
+  expect_party(&waiting, DIBS_BROKEN);
+  assert_in_range(live_now_ms() - killed_at, 0, MISSED_MS);
+  assert_true(waiting.info.is_broken);
+  party_begin(&late, other, "kill", 3, NULL);
+  expect_party(&late, DIBS_BROKEN);
+}
+
+static void who_gives_up_breaks_it_for_the_others_until_a_reset(void **state)
+{
+  struct party waiting, after;
+  dibs_wait_options o = within(50);
+  dibs_barrier_info info = { .size = sizeof(info) };
+
+  (void)state;
+  party_begin(&waiting, client, "give up", 3, NULL);
+  expect_arrived("give up", 1);
+  live_expect(other, dibs_barrier_await(other, "give up", 3, &o, NULL), DIBS_TIMED_OUT);
+  expect_party(&waiting, DIBS_BROKEN);
+  live_expect(other, dibs_barrier_await(other, "give up", 3, NULL, &info), DIBS_BROKEN);
+  assert_true(info.is_broken);
+  live_expect(other, dibs_barrier_reset(other, "give up"), DIBS_OK);
+  live_expect(other, dibs_barrier_get(other, "give up", &info), DIBS_OK);
+  assert_false(info.is_broken);
+  assert_int_equal(info.generation, 1);
+  party_begin(&after, client, "give up", 2, NULL);
+  live_expect(other, dibs_barrier_await(other, "give up", 2, NULL, &info), DIBS_OK);
+  expect_party(&after, DIBS_OK);
+  assert_int_equal(info.generation, 1);
+}
+
+static void cancelling_breaks_it_too(void **state)
+{
+  struct party waiting, cancelled, by_request;
+  dibs_wait_options o = DIBS_WAIT_OPTIONS_INIT;
+  dibs_canceller *stop = NULL;
+
+  (void)state;
+  live_expect(client, dibs_canceller_new(&stop), DIBS_OK);
+  o.cancel = stop;
+  party_begin(&waiting, client, "cancel", 3, NULL);
+  party_begin(&cancelled, client, "cancel", 3, &o);
+  expect_arrived("cancel", 2);
+  dibs_cancel(stop);
+  expect_party(&cancelled, DIBS_CANCELLED);
+  expect_party(&waiting, DIBS_BROKEN);
+  live_expect(client, dibs_barrier_reset(client, "cancel"), DIBS_OK);
+  party_begin(&waiting, client, "cancel", 3, NULL);
+  party_begin(&by_request, client, "cancel", 3, NULL);
+  expect_arrived("cancel", 2);
+  assert_int_equal(dibs_request_cancel(by_request.request), DIBS_OK);
+  expect_party(&by_request, DIBS_CANCELLED);
+  assert_int_equal(dibs_request_cancel(by_request.request), DIBS_ERR_STALE);
+  expect_party(&waiting, DIBS_BROKEN);
+  live_expect(client, dibs_barrier_await(client, "cancel", 3, &o, NULL), DIBS_CANCELLED);
+  stop = dibs_canceller_free(stop);
+}
+
+static void a_reset_breaks_a_meeting_under_way(void **state)
+{
+  struct party waiting;
+
+  (void)state;
+  party_begin(&waiting, client, "reset", 2, NULL);
+  expect_arrived("reset", 1);
+  live_expect(other, dibs_barrier_reset(other, "reset"), DIBS_OK);
+  expect_party(&waiting, DIBS_BROKEN);
+  live_expect(other, dibs_barrier_reset(other, "nobody's"), DIBS_OK);
+}
+
+static void who_was_disconnected_at_the_end_learns_that_it_passed(void **state)
+{
+  struct test_proxy *proxy = test_proxy_start(live_server);
+  dibs_options options = live_options();
+  dibs_client *far;
+  struct party away;
+
+  (void)state;
+  options.connect_timeout_ms = LIVE_LONG_MS;
+  far = live_open_with(test_proxy_url(proxy), &options);
+  party_begin(&away, far, "away", 2, NULL);
+  expect_arrived("away", 1);
+  test_proxy_refuse(proxy, true);
+  test_proxy_cut(proxy);
+  live_expect(other, dibs_barrier_await(other, "away", 2, NULL, NULL), DIBS_OK);
+  assert_int_equal(atomic_load(&away.calls), 0);
+  test_proxy_refuse(proxy, false);
+  expect_party(&away, DIBS_OK);
+  far = dibs_close(far);
+  proxy = test_proxy_stop(proxy);
+}
+
+static void an_arrival_whose_answer_was_lost_counts_once(void **state)
+{
+  struct test_proxy *proxy = test_proxy_start(live_server);
+  dibs_client *far = live_open(test_proxy_url(proxy));
+  dibs_barrier_info info = { .size = sizeof(info) };
+  struct party twice, second;
+
+  (void)state;
+  live_expect(far, dibs_ping(far, 0, NULL), DIBS_OK);
+  test_proxy_lose_reply_to(proxy, "$4\r\n9000");       /* how long a party may be silent */
+  party_begin(&twice, far, "twice", 3, NULL);
+  assert_true(test_proxy_wait_for_cuts(proxy, 1, LIVE_LONG_MS));
+  expect_arrived("twice", 1);
+  party_begin(&second, other, "twice", 3, NULL);
+  expect_arrived("twice", 2);
+  assert_int_equal(atomic_load(&twice.calls), 0);
+  live_expect(other, dibs_barrier_await(other, "twice", 3, NULL, &info), DIBS_OK);
+  expect_party(&twice, DIBS_OK);
+  expect_party(&second, DIBS_OK);
+  assert_int_equal(twice.info.index, 0);
+  far = dibs_close(far);
+  proxy = test_proxy_stop(proxy);
+}
+
+static void another_number_of_parties_is_refused(void **state)
+{
+  struct party waiting;
+
+  (void)state;
+  party_begin(&waiting, client, "number", 3, NULL);
+  expect_arrived("number", 1);
+  live_expect(other, dibs_barrier_await(other, "number", 2, NULL, NULL), DIBS_ERR_ARGUMENT);
+  live_expect_words(other, "3");
+  live_expect(other, dibs_barrier_reset(other, "number"), DIBS_OK);
+  expect_party(&waiting, DIBS_BROKEN);
+}
+
+static void what_is_wrong_is_said_at_once(void **state)
+{
+  dibs_barrier_info info = { .size = 0 };
+  dibs_wait_options o = within(-1);
+
+  (void)state;
+  live_expect(client, dibs_barrier_await(client, "a", 0, NULL, NULL), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_barrier_await(client, "a", 10001, NULL, NULL), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_barrier_await(client, "", 2, NULL, NULL), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_barrier_await(client, "a", 2, &o, NULL), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_barrier_await(client, "a", 1, NULL, &info), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_barrier_await_async(client, "a", 2, NULL, NULL, NULL, NULL),
+              DIBS_ERR_ARGUMENT);
+  info.size = sizeof(info);
+  live_expect(client, dibs_barrier_get(client, "never used", &info), DIBS_ERR_NOT_SET);
+  live_expect(client, dibs_barrier_get(client, "a", NULL), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_barrier_await(NULL, "a", 2, NULL, NULL), DIBS_ERR_ARGUMENT);
+  test_server_command(live_server, "SET dibs:b:{text} x PX 100000");
+  live_expect(client, dibs_barrier_await(client, "text", 2, NULL, NULL), DIBS_ERR_WRONG_TYPE);
+}
+
+static void a_smaller_record_of_an_older_program_is_filled_as_far_as_it_goes(void **state)
+{
+  dibs_barrier_info info;
+
+  (void)state;
+  memset(&info, 0x55, sizeof(info));
+  info.size = offsetof(dibs_barrier_info, parties);
+  live_expect(client, dibs_barrier_await(client, "alone", 1, NULL, &info), DIBS_OK);
+  assert_int_equal(info.generation, 0);
+  assert_int_equal(info.parties, 0x55555555);
+}
+
+static void a_client_without_a_thread_waits_too(void **state)
+{
+  dibs_options options = live_options();
+  dibs_client *bare;
+  struct party waiting, looping;
+  struct pollfd ready = { .events = POLLIN };
+
+  (void)state;
+  options.flags |= DIBS_CLIENT_NO_THREAD;
+  bare = live_open_with(test_server_url(live_server), &options);
+  party_begin(&waiting, client, "bare", 2, NULL);
+  live_expect(bare, dibs_barrier_await(bare, "bare", 2, NULL, NULL), DIBS_OK);
+  expect_party(&waiting, DIBS_OK);
+  party_begin(&looping, bare, "bare", 2, NULL);
+  party_begin(&waiting, client, "bare", 2, NULL);
+  ready.fd = dibs_fd(bare);
+  while (!is_told(&looping)) {
+    int64_t left = dibs_process(bare);
+    (void)poll(&ready, 1, left < 0 || left > 100 ? 100 : (int)left);
+  }
+  expect_party(&looping, DIBS_OK);
+  expect_party(&waiting, DIBS_OK);
+  bare = dibs_close(bare);
+}
+
+static void a_client_that_closes_tells_its_parties(void **state)
+{
+  dibs_client *closing = live_open(test_server_url(live_server));
+  struct party waiting;
+
+  (void)state;
+  party_begin(&waiting, closing, "close", 2, NULL);
+  expect_arrived("close", 1);
+  closing = dibs_close(closing);
+  assert_int_equal(atomic_load(&waiting.calls), 1);
+  assert_int_equal(atomic_load(&waiting.status), DIBS_ERR_CLOSED);
+}
+
+static void a_forked_child_is_no_party(void **state)
+{
+  int status = -1;
+  pid_t pid = fork();
+
+  (void)state;
+  if (pid == 0) {
+    bool is_right = dibs_barrier_await(client, "fork", 1, NULL, NULL) == DIBS_ERR_FORKED &&
+                    dibs_barrier_reset(client, "fork") == DIBS_ERR_FORKED;
+    _exit(is_right ? 0 : 1);
+  }
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  assert_int_equal(status, 0);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(nobody_goes_on_before_all_have_come_again_and_again),
+    cmocka_unit_test(many_parties_of_one_client_pass_by_one_message),
+    cmocka_unit_test(a_party_killed_while_it_waits_breaks_the_barrier_within_10_s),
+    cmocka_unit_test(who_gives_up_breaks_it_for_the_others_until_a_reset),
+    cmocka_unit_test(cancelling_breaks_it_too),
+    cmocka_unit_test(a_reset_breaks_a_meeting_under_way),
+    cmocka_unit_test(who_was_disconnected_at_the_end_learns_that_it_passed),
+    cmocka_unit_test(an_arrival_whose_answer_was_lost_counts_once),
+    cmocka_unit_test(another_number_of_parties_is_refused),
+    cmocka_unit_test(what_is_wrong_is_said_at_once),
+    cmocka_unit_test(a_smaller_record_of_an_older_program_is_filled_as_far_as_it_goes),
+    cmocka_unit_test(a_client_without_a_thread_waits_too),
+    cmocka_unit_test(a_client_that_closes_tells_its_parties),
+    cmocka_unit_test(a_forked_child_is_no_party),
+  };
+
+  return cmocka_run_group_tests(tests, setup, teardown);
+}
