@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: MIT */
+/* The scripts of the count-down latches, on a real server (theme 37): Redisson's layout byte
+ * for byte, each id counted once, repetitions answered and not done again, and what those
+ * who look learn. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include <hiredis/hiredis.h>
+
+#include "dialect/native_latch.h"
+#include "server.h"
+#include "world.h"
+
+#define NAME "gate"
+#define CHANNEL "redisson_countdownlatch__channel__{gate}"
+#define BESIDE "dibs:l:{gate}"
+#define DAY_MS 86400000
+
+static struct world *w;
+static redisContext *java;        /* subscribed as Redisson's waiters are */
+static uint64_t number;
+
+#define run(...) test_server_command(world_server(w), __VA_ARGS__)
+#define run_integer(...) test_server_integer(world_server(w), __VA_ARGS__)
+
+/* ---- calls ---- */
+
+static latch_call call_of(int64_t count, const char *id)
+{
+  return (latch_call){ .name = NAME, .name_size = strlen(NAME), .number = ++number,
+                       .count = count, .id = id, .id_size = id == NULL ? 0 : strlen(id) };
+}
+
+static const resp_reply *send_all(void)
+{
+  const resp_reply *r = world_raw(w, world_buffer(w));
+
+  buffer_clear(world_buffer(w));
+  return r;
+}
+
+static bool was_armed(int who, const latch_call *c)
+{
+  bool answer;
+
+  assert_true(native_latch_set(world_native(w, who), world_buffer(w), false, c));
+  assert_true(native_latch_set_answer(send_all(), &answer));
+  return answer;
+}
+
+static void arm(int64_t count)
+{
+  latch_call c = call_of(count, NULL);
+
+  assert_false(was_armed(ANNA, &c));
+}
+
+static int64_t down_by(int who, const latch_call *c)
+{
+  int64_t left;
+
+  assert_true(native_latch_down(world_native(w, who), world_buffer(w), false, c));
+  assert_true(native_latch_down_answer(send_all(), &left));
+  return left;
+}
+
+static int64_t down(int who, const char *id)
+{
+  latch_call c = call_of(1, id);
+
+  return down_by(who, &c);
+}
+
+static void delete_as(const latch_call *c)
+{
+  bool was_none;
+
+  assert_true(native_latch_delete(world_native(w, ANNA), world_buffer(w), false, c));
+  assert_true(native_latch_set_answer(send_all(), &was_none));
+}
+
+static latch_state look(void)
+{
+  latch_state s;
+
+  assert_true(native_latch_look(world_native(w, ANNA), world_buffer(w), false, NAME,
+                                strlen(NAME)));
+  assert_true(native_latch_look_answer(send_all(), &s));
+  return s;
+}
+
+/* ---- the Java side ---- */
+
+/* As Redisson counts: a decrement, and at zero away with it and a message. */
+static void java_counts_down(void)
+{
+  if (run_integer("DECR %s", NAME) > 0)
+    return;
+  run_integer("DEL %s", NAME);
+  run_integer("PUBLISH %s 0", CHANNEL);
+}
+
+/* What its waiters have heard since: each payload with a blank behind. */
+static const char *java_heard(void)
+{
+  static char heard[256];
+  redisReply *reply;
+
+  heard[0] = '\0';
+  /* A message to ourselves comes behind all others. */
+  run_integer("PUBLISH %s end", CHANNEL);
+  for (;;) {
+    assert_int_equal(redisGetReply(java, (void **)&reply), REDIS_OK);
+    assert_string_equal(reply->element[0]->str, "message");
+    if (strcmp(reply->element[2]->str, "end") == 0)
+      break;
+    assert_true(strlen(heard) + 16 < sizeof(heard));
+    strcat(strcat(heard, reply->element[2]->str), " ");
+    freeReplyObject(reply);
+  }
+  freeReplyObject(reply);
+  return heard;
+}
+
+static int begin(void **state)
+{
+  redisReply *reply;
+
+  (void)state;
+  world_clear(w);
+  java = redisConnectUnix(test_server_socket(world_server(w)));
+  assert_int_equal(java->err, 0);
+  reply = redisCommand(java, "SUBSCRIBE %s", CHANNEL);
+  assert_int_equal(reply->type, REDIS_REPLY_ARRAY);
+  freeReplyObject(reply);
+  return 0;
+}
+
+static int end(void **state)
+{
+  (void)state;
+  redisFree(java);
+  return 0;
+}
+
+/* ---- tests ---- */
+
+static void the_key_is_a_plain_number_under_the_plain_name(void **state)
+{
+  (void)state;
+  arm(3);
+  assert_string_equal(run("TYPE %s", NAME), "string");
+  assert_string_equal(run("GET %s", NAME), "3");
+  assert_int_equal(run_integer("PTTL %s", NAME), -1);
+  assert_string_equal(java_heard(), "1 ");
+  assert_int_equal(down(ANNA, NULL), 2);
+  assert_string_equal(run("GET %s", NAME), "2");
+  assert_string_equal(java_heard(), "");
+  assert_int_equal(down(BERT, NULL), 1);
+  assert_int_equal(down(CARL, NULL), 0);
+  assert_string_equal(java_heard(), "0 ");
+  assert_int_equal(run_integer("EXISTS %s", NAME), 0);
+}
+
+static void java_counts_on_the_same_latch(void **state)
+{
+  (void)state;
+  arm(3);
+  java_counts_down();
+  assert_int_equal(look().left, 2);
+  assert_int_equal(down(ANNA, NULL), 1);
+  java_counts_down();
+  assert_int_equal(look().left, 0);
+  assert_string_equal(java_heard(), "1 0 ");
+  run("SET %s 2", NAME);                      /* Java arms it */
+  assert_int_equal(down(ANNA, NULL), 1);
+}
+
+static void an_armed_latch_is_not_armed_again(void **state)
+{
+  latch_call c = call_of(9, NULL);
+
+  (void)state;
+  arm(3);
+  assert_true(was_armed(BERT, &c));
+  assert_string_equal(run("GET %s", NAME), "3");
+  run("SET %s 0", NAME);                      /* whoever wrote it: as good as none */
+  c = call_of(2, NULL);
+  assert_false(was_armed(BERT, &c));
+  assert_string_equal(run("GET %s", NAME), "2");
+}
+
+static void what_is_not_armed_cannot_be_counted(void **state)
+{
+  (void)state;
+  assert_int_equal(down(ANNA, NULL), -1);
+  assert_int_equal(down(ANNA, "id"), -1);
+  assert_int_equal(run_integer("EXISTS %s", NAME), 0);
+  assert_string_equal(java_heard(), "");
+}
+
+static void it_counts_to_zero_and_no_further(void **state)
+{
+  latch_call c = call_of(7, NULL);
+
+  (void)state;
+  arm(3);
+  assert_int_equal(down_by(ANNA, &c), 0);
+  assert_int_equal(run_integer("EXISTS %s", NAME), 0);
+  assert_string_equal(java_heard(), "1 0 ");
+}
+
+static void theme_37_an_id_counts_once_whoever_brings_it(void **state)
+{
+  (void)state;
+  arm(3);
+  assert_int_equal(down(ANNA, "part 1"), 2);
+  assert_int_equal(down(ANNA, "part 1"), 2);
+  assert_int_equal(down(BERT, "part 1"), 2);
+  assert_int_equal(down(BERT, "part 2"), 1);
+  assert_int_equal(down(ANNA, "part 3"), 0);
+  assert_int_equal(down(CARL, "part 3"), 0);      /* also when that was the last one */
+  assert_int_equal(down(CARL, "part 4"), -1);
+  assert_true(run_integer("PTTL %s", BESIDE) > DAY_MS - 60000);
+}
+
+static void an_id_counts_again_when_it_is_armed_anew(void **state)
+{
+  (void)state;
+  arm(2);
+  assert_int_equal(down(ANNA, "id"), 1);
+  assert_int_equal(down(ANNA, NULL), 0);
+  arm(2);
+  assert_int_equal(down(ANNA, "id"), 1);
+  assert_int_equal(down(ANNA, "id"), 1);
+}
+
+static void an_id_counts_again_when_java_armed_it_anew(void **state)
+{
+  (void)state;
+  arm(2);
+  assert_int_equal(down(ANNA, "id"), 1);
+  java_counts_down();
+  run("SET %s 2", NAME);
+  assert_int_equal(down(ANNA, "id"), 1);
+  assert_int_equal(down(ANNA, NULL), 0);
+  run("SET %s 1", NAME);
+  assert_int_equal(down(ANNA, "id"), 0);
+}
+
+static void the_repetition_of_a_request_is_answered_and_not_done(void **state)
+{
+  latch_call set, first, last, gone;
+
+  (void)state;
+  set = call_of(3, NULL);
+  assert_false(was_armed(ANNA, &set));
+  assert_false(was_armed(ANNA, &set));        /* told as the first time */
+  first = call_of(1, NULL);
+  assert_int_equal(down_by(ANNA, &first), 2);
+  assert_int_equal(down_by(ANNA, &first), 2);
+  assert_int_equal(down(BERT, NULL), 1);
+  last = call_of(1, NULL);
+  assert_int_equal(down_by(ANNA, &last), 0);
+  assert_false(was_armed(ANNA, &set));        /* a late copy arms nothing */
+  assert_int_equal(look().left, 0);
+  gone = call_of(1, NULL);
+  assert_int_equal(down_by(ANNA, &gone), -1);
+  arm(2);
+  assert_int_equal(down_by(ANNA, &last), 0);  /* nor do late copies count */
+  assert_int_equal(down_by(ANNA, &gone), -1);
+  assert_int_equal(look().left, 2);
+}
+
+static void a_late_copy_of_a_deletion_deletes_nothing(void **state)
+{
+  latch_call c = call_of(0, NULL);
+
+  (void)state;
+  arm(3);
+  delete_as(&c);
+  arm(2);
+  delete_as(&c);
+  assert_int_equal(look().left, 2);
+}
+
+static void clients_of_the_same_number_are_two(void **state)
+{
+  latch_call c = call_of(1, NULL);
+
+  (void)state;
+  arm(3);
+  assert_int_equal(down_by(ANNA, &c), 2);
+  assert_int_equal(down_by(BERT, &c), 1);
+}
+
+static void who_looks_learns_of_zero_also_when_it_is_armed_again(void **state)
+{
+  latch_state before, after;
+
+  (void)state;
+  arm(1);
+  before = look();
+  assert_int_equal(before.left, 1);
+  assert_int_equal(before.zeroed_us, 0);
+  down(ANNA, NULL);
+  arm(5);
+  after = look();
+  assert_int_equal(after.left, 5);
+  assert_true(after.zeroed_us != 0);
+  down(ANNA, NULL);
+  assert_int_equal(look().zeroed_us, after.zeroed_us);
+}
+
+static void a_deletion_is_told_from_a_zero(void **state)
+{
+  latch_call c = call_of(0, NULL);
+  latch_state s;
+
+  (void)state;
+  arm(2);
+  delete_as(&c);
+  s = look();
+  assert_int_equal(s.left, 0);
+  assert_int_equal(s.zeroed_us, 0);
+  assert_true(s.deleted_us != 0);
+  assert_string_equal(java_heard(), "1 1 ");
+  assert_int_equal(down(ANNA, "id"), -1);
+  arm(1);
+  assert_int_equal(look().deleted_us, 0);
+}
+
+static void a_deletion_forgets_the_ids(void **state)
+{
+  latch_call c = call_of(0, NULL);
+
+  (void)state;
+  arm(2);
+  assert_int_equal(down(ANNA, "id"), 1);
+  delete_as(&c);
+  assert_int_equal(down(ANNA, "id"), -1);
+}
+
+static void what_holds_no_count_is_left_alone(void **state)
+{
+  latch_call c = call_of(1, NULL);
+  const resp_node *root;
+
+  (void)state;
+  run("SET %s words", NAME);
+  assert_true(native_latch_down(world_native(w, ANNA), world_buffer(w), false, &c));
+  root = resp_root(send_all());
+  assert_int_equal(root->kind, RESP_ERROR);
+  assert_int_equal(resp_fault_of(root->bytes, root->size), RESP_FAULT_WRONG_TYPE);
+  assert_false(look().is_number);
+  run("DEL %s", NAME);
+  run("HSET %s a b", NAME);
+  assert_true(native_latch_delete(world_native(w, ANNA), world_buffer(w), false, &c));
+  root = resp_root(send_all());
+  assert_int_equal(resp_fault_of(root->bytes, root->size), RESP_FAULT_WRONG_TYPE);
+  assert_true(native_latch_look(world_native(w, ANNA), world_buffer(w), false, NAME,
+                                strlen(NAME)));
+  root = resp_root(send_all());
+  assert_int_equal(resp_fault_of(root->bytes, root->size), RESP_FAULT_WRONG_TYPE);
+  assert_string_equal(run("TYPE %s", NAME), "hash");
+}
+
+static void large_counts_are_exact(void **state)
+{
+  latch_call c = call_of(((int64_t)1 << 53) - 1, NULL);
+
+  (void)state;
+  arm((int64_t)1 << 53);
+  assert_string_equal(run("GET %s", NAME), "9007199254740992");
+  assert_int_equal(down(ANNA, NULL), 9007199254740991);
+  assert_int_equal(down_by(ANNA, &c), 0);
+}
+
+static void latches_with_and_without_braces_are_two(void **state)
+{
+  latch_call plain = call_of(2, "id"), braced;
+  char channel[LATCH_CHANNEL_SIZE];
+  text t = text_over(channel, sizeof(channel));
+
+  (void)state;
+  braced = plain;
+  braced.name = "{gate}";
+  braced.name_size = 6;
+  arm(5);
+  run("SET {gate} 5");
+  assert_int_equal(down_by(ANNA, &plain), 3);
+  assert_int_equal(down_by(ANNA, &braced), 3);
+  native_latch_channel("{gate}", 6, &t);
+  assert_string_equal(channel, "redisson_countdownlatch__channel__{{gate}}");
+}
+
+static void all_that_lies_beside_has_its_end(void **state)
+{
+  char keys[4096], *save = NULL;
+
+  (void)state;
+  arm(2);
+  down(ANNA, "id");
+  down(BERT, NULL);
+  snprintf(keys, sizeof(keys), "%s", run("KEYS dibs:*"));
+  for (char *key = strtok_r(keys, "[], ", &save); key != NULL;
+       key = strtok_r(NULL, "[], ", &save))
+    if (run_integer("PTTL %s", key) <= 0)
+      fail_msg("%s has no end", key);
+}
+
+static int start(void **state)
+{
+  (void)state;
+  w = world_new(NULL);
+  return 0;
+}
+
+static int stop(void **state)
+{
+  (void)state;
+  w = world_free(w);
+  return 0;
+}
+
+#define latch_test(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    latch_test(the_key_is_a_plain_number_under_the_plain_name),
+    latch_test(java_counts_on_the_same_latch),
+    latch_test(an_armed_latch_is_not_armed_again),
+    latch_test(what_is_not_armed_cannot_be_counted),
+    latch_test(it_counts_to_zero_and_no_further),
+    latch_test(theme_37_an_id_counts_once_whoever_brings_it),
+    latch_test(an_id_counts_again_when_it_is_armed_anew),
+    latch_test(an_id_counts_again_when_java_armed_it_anew),
+    latch_test(the_repetition_of_a_request_is_answered_and_not_done),
+    latch_test(a_late_copy_of_a_deletion_deletes_nothing),
+    latch_test(clients_of_the_same_number_are_two),
+    latch_test(who_looks_learns_of_zero_also_when_it_is_armed_again),
+    latch_test(a_deletion_is_told_from_a_zero),
+    latch_test(a_deletion_forgets_the_ids),
+    latch_test(what_holds_no_count_is_left_alone),
+    latch_test(large_counts_are_exact),
+    latch_test(latches_with_and_without_braces_are_two),
+    latch_test(all_that_lies_beside_has_its_end),
+  };
+  return cmocka_run_group_tests(tests, start, stop);
+}
