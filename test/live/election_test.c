@@ -1,0 +1,715 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/election_test.c - elections of the finished library: who leads, what observers
+ * hear and by how many messages, leaders that resign, die or are ousted. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "live.h"
+#include "proxy.h"
+
+static dibs_client *client, *other, *watcher;
+
+static int setup(void **state)
+{
+  (void)live_server_setup(state);
+  client = live_open(test_server_url(live_server));
+  other = live_open(test_server_url(live_server));
+  watcher = live_open(test_server_url(live_server));
+  return 0;
+}
+
+/* Whatever the tests did: no key is for ever, and nobody listens any more. */
+static int teardown(void **state)
+{
+  client = dibs_close(client);
+  other = dibs_close(other);
+  watcher = dibs_close(watcher);
+  assert_string_equal(
+    test_server_command(live_server, "EVAL %s 0",
+                        "for _, key in ipairs(redis.call('KEYS', '*')) do "
+                        "if redis.call('PTTL', key) < 0 then return key end end return 'none'"),
+    "none");
+  assert_string_equal(test_server_command(live_server, "PUBSUB CHANNELS"), "[]");
+  return live_server_teardown(state);
+}
+
+/* ---- what an observer was told ---- */
+
+enum { TOLD_MAX = 256 };
+
+struct seen {
+  pthread_mutex_t mutex;
+  int count;
+  struct { bool is_led; uint64_t epoch; char value[32]; char client[24]; } told[TOLD_MAX];
+  int64_t at_ms[TOLD_MAX];
+};
+
+static void on_leader(const dibs_leader *leader, void *data)
+{
+  struct seen *s = data;
+
+  (void)pthread_mutex_lock(&s->mutex);
+  if (s->count < TOLD_MAX) {
+    s->told[s->count].is_led = leader->is_led;
+    s->told[s->count].epoch = leader->epoch;
+    (void)snprintf(s->told[s->count].value, 32, "%s", leader->value);
+    (void)snprintf(s->told[s->count].client, 24, "%s", leader->party.client);
+    s->at_ms[s->count++] = live_now_ms();
+  }
+  (void)pthread_mutex_unlock(&s->mutex);
+}
+
+struct wanted { struct seen *seen; const char *value; };
+
+static int told_count(struct seen *s)
+{
+  int count;
+
+  (void)pthread_mutex_lock(&s->mutex);
+  count = s->count;
+  (void)pthread_mutex_unlock(&s->mutex);
+  return count;
+}
+
+/* The last told is a leader with this value; NULL: nobody. */
+static bool is_last(void *data)
+{
+  struct wanted *w = data;
+  struct seen *s = w->seen;
+  bool is_so = false;
+
+  (void)pthread_mutex_lock(&s->mutex);
+  if (s->count > 0)
+    is_so = w->value == NULL ? !s->told[s->count - 1].is_led
+                             : s->told[s->count - 1].is_led &&
+                                 strcmp(s->told[s->count - 1].value, w->value) == 0;
+  (void)pthread_mutex_unlock(&s->mutex);
+  return is_so;
+}
+
+static void expect_told(struct seen *s, const char *value)
+{
+  struct wanted w = { s, value };
+
+  if (!live_until(LIVE_LONG_MS, is_last, &w))
+    fail_msg("not told: %s", value != NULL ? value : "nobody");
+}
+
+static dibs_observer *observe(dibs_client *c, const char *name, struct seen *s)
+{
+  dibs_observer *observer = NULL;
+
+  memset(s, 0, sizeof(*s));
+  (void)pthread_mutex_init(&s->mutex, NULL);
+  live_expect(c, dibs_observe(c, name, on_leader, s, &observer), DIBS_OK);
+  return observer;
+}
+
+/* ---- campaigns ---- */
+
+static dibs_hold *lead_for(dibs_client *c, const char *name, const char *value, int ttl_ms)
+{
+  dibs_lock_options o = live_lock_options(ttl_ms, LIVE_LONG_MS);
+  dibs_hold *hold = NULL;
+
+  o.flags = DIBS_LOCK_NO_OWNER;
+  live_expect(c, dibs_campaign(c, name, value, &o, &hold), DIBS_OK);
+  assert_non_null(hold);
+  return hold;
+}
+
+static dibs_hold *lead(dibs_client *c, const char *name, const char *value)
+{
+  return lead_for(c, name, value, 30000);
+}
+
+static void on_elected(dibs_status status, dibs_hold *hold, void *data)
+{
+  struct live_ask *a = data;
+
+  (void)pthread_mutex_lock(&a->mutex);
+  a->status = status;
+  a->hold = hold;
+  a->callbacks++;
+  (void)pthread_cond_broadcast(&a->changed);
+  (void)pthread_mutex_unlock(&a->mutex);
+}
+
+static void stand(struct live_ask *a, dibs_client *c, const char *name, const char *value,
+                  const dibs_lock_options *o)
+{
+  live_ask_init(a);
+  live_expect(c, dibs_campaign_async(c, name, value, o, on_elected, a, &a->request), DIBS_OK);
+}
+
+static void expect_leader(dibs_client *c, const char *name, const char *value, uint64_t epoch)
+{
+  dibs_leader *leader = NULL;
+
+  live_expect(c, dibs_get_leader(c, name, &leader), DIBS_OK);
+  assert_int_equal(leader->is_led, value != NULL);
+  assert_string_equal(leader->value, value != NULL ? value : "");
+  assert_true(leader->epoch == epoch);
+  assert_int_equal(leader->value_size, strlen(leader->value));
+  leader = dibs_leader_free(leader);
+}
+
+/* ---- leading ---- */
+
+static void a_leader_is_seen_as_soon_as_its_campaign_returns(void **state)
+{
+  dibs_leader *leader = NULL;
+  dibs_hold *hold;
+  uint64_t epoch;
+
+  (void)state;
+  expect_leader(other, "first", NULL, 0);
+  hold = lead(client, "first", "10.0.0.1:80");
+  epoch = dibs_hold_fence(hold);
+  live_expect(other, dibs_get_leader(other, "first", &leader), DIBS_OK);
+  assert_true(leader->is_led);
+  assert_string_equal(leader->value, "10.0.0.1:80");
+  assert_true(leader->epoch == epoch);
+  assert_in_range(leader->remaining_ms, 1, 30000);
+  assert_int_equal(leader->party.pid, getpid());
+  leader = dibs_leader_free(leader);
+  assert_int_equal(dibs_resign(hold), DIBS_OK);
+  expect_leader(other, "first", NULL, epoch);
+}
+
+static void a_try_does_not_wait_for_the_end_of_another(void **state)
+{
+  dibs_hold *hold = lead(client, "try", "a"), *none = NULL;
+
+  (void)state;
+  live_expect(other, dibs_try_campaign(other, "try", "b", NULL, &none), DIBS_BUSY);
+  assert_null(none);
+  live_expect(client, dibs_release(hold), DIBS_OK);
+  live_expect(other, dibs_try_campaign(other, "try", "b", NULL, &none), DIBS_OK);
+  expect_leader(client, "try", "b", dibs_hold_fence(none));
+  live_expect(other, dibs_release(none), DIBS_OK);
+}
+
+static void a_plain_lock_of_the_same_name_leads_without_a_value(void **state)
+{
+  dibs_hold *hold = live_lock(client, "plain", 30000), *none = NULL;
+  dibs_leader *leader = NULL;
+
+  (void)state;
+  live_expect(other, dibs_get_leader(other, "plain", &leader), DIBS_OK);
+  assert_true(leader->is_led);
+  assert_string_equal(leader->value, "");
+  leader = dibs_leader_free(leader);
+  assert_int_equal(dibs_publish(hold, "x"), DIBS_ERR_ARGUMENT);
+  live_expect(other, dibs_try_campaign(other, "plain", "b", NULL, &none), DIBS_BUSY);
+  live_expect(client, dibs_release(hold), DIBS_OK);
+}
+
+static void only_changes_are_told(void **state)
+{
+  struct seen seen;
+  dibs_observer *observer = observe(watcher, "changes", &seen);
+  dibs_hold *hold;
+
+  (void)state;
+  expect_told(&seen, NULL);
+  hold = lead(client, "changes", "one");
+  expect_told(&seen, "one");
+  assert_int_equal(dibs_publish(hold, "one"), DIBS_OK);
+  assert_int_equal(dibs_publish(hold, "two"), DIBS_OK);
+  expect_told(&seen, "two");
+  assert_int_equal(told_count(&seen), 3);
+  assert_true(seen.told[2].epoch == dibs_hold_fence(hold));
+  live_expect(client, dibs_release(hold), DIBS_OK);
+  expect_told(&seen, NULL);
+  assert_true(seen.told[3].epoch == seen.told[2].epoch);
+  assert_int_equal(told_count(&seen), 4);
+  observer = dibs_observer_free(observer);
+}
+
+static void a_resigning_is_heard_by_one_message_and_one_look(void **state)
+{
+  struct seen seen;
+  dibs_observer *observer = observe(watcher, "resign", &seen);
+  dibs_hold *hold = lead(client, "resign", "here");
+  dibs_stats before, after;
+
+  (void)state;
+  expect_told(&seen, "here");
+  before = live_stats(watcher);
+  live_expect(client, dibs_release(hold), DIBS_OK);
+  expect_told(&seen, NULL);
+  after = live_stats(watcher);
+  assert_int_equal(after.messages - before.messages, 1);
+  /* A look by the clock may fall in between, once. */
+  assert_in_range(after.commands - before.commands, 1, 2);
+  observer = dibs_observer_free(observer);
+}
+
+static void the_next_candidate_leads_and_is_heard_by_one_message_more(void **state)
+{
+  struct seen seen;
+  dibs_observer *observer = observe(watcher, "next", &seen);
+  dibs_lock_options o = live_lock_options(30000, 0);
+  dibs_hold *hold = lead(client, "next", "first");
+  struct live_ask second;
+  uint64_t before;
+
+  (void)state;
+  stand(&second, other, "next", "second", &o);
+  live_expect_waiters(live_server, "next", 1);
+  expect_told(&seen, "first");
+  before = live_stats(watcher).messages;
+  live_expect(client, dibs_resign(hold), DIBS_OK);
+  expect_told(&seen, "second");
+  assert_int_equal(live_stats(watcher).messages - before, 2);
+  hold = live_ask_granted(&second, LIVE_LONG_MS);
+  expect_leader(client, "next", "second", dibs_hold_fence(hold));
+  live_expect(other, dibs_release(hold), DIBS_OK);
+  observer = dibs_observer_free(observer);
+}
+
+static void a_client_that_closes_resigns(void **state)
+{
+  struct seen seen;
+  dibs_observer *observer = observe(watcher, "close", &seen);
+  dibs_client *closing = live_open(test_server_url(live_server));
+  uint64_t before;
+
+  (void)state;
+  (void)lead(closing, "close", "here");
+  expect_told(&seen, "here");
+  before = live_stats(watcher).messages;
+  closing = dibs_close(closing);
+  expect_told(&seen, NULL);
+  assert_int_equal(live_stats(watcher).messages - before, 1);
+  observer = dibs_observer_free(observer);
+}
+
+/* ---- leaders that die ---- */
+
+static pid_t fork_leader(const char *name, int ttl_ms)
+{
+  pid_t pid = fork();
+
+  if (pid == 0) {
+    dibs_lock_options o = live_lock_options(ttl_ms, LIVE_LONG_MS);
+    dibs_client *c = NULL;
+    dibs_hold *hold = NULL;
+
+    if (dibs_open(test_server_url(live_server), NULL, &c) == DIBS_OK &&
+        dibs_campaign(c, name, "doomed", &o, &hold) == DIBS_OK)
+      (void)poll(NULL, 0, -1);
+    _exit(1);
+  }
+  assert_true(pid > 0);
+  return pid;
+}
+
+static void a_crash_is_seen_within_one_lease_and_the_next_leads(void **state)
+{
+  enum { TTL_MS = 1500, SLACK_MS = 500 };
+  struct seen seen;
+  dibs_observer *observer = observe(watcher, "crash", &seen);
+  dibs_lock_options o = live_lock_options(TTL_MS, 0);
+  pid_t pid = fork_leader("crash", TTL_MS);
+  struct live_ask next;
+  int64_t killed_at;
+  int before;
+
+  (void)state;
+  expect_told(&seen, "doomed");
+  stand(&next, other, "crash", "next", &o);
+  live_expect_waiters(live_server, "crash", 1);
+  before = told_count(&seen);
+  (void)kill(pid, SIGKILL);
+  (void)waitpid(pid, NULL, 0);
+  killed_at = live_now_ms();
+  expect_told(&seen, "next");
+  assert_false(seen.told[before].is_led);
+  assert_in_range(seen.at_ms[before] - killed_at, 0, TTL_MS + SLACK_MS);
+  live_expect(other, dibs_release(live_ask_granted(&next, LIVE_LONG_MS)), DIBS_OK);
+  observer = dibs_observer_free(observer);
+}
+
+static void a_leader_that_was_ousted_cannot_tell_any_more(void **state)
+{
+  dibs_hold *hold = lead(client, "ousted", "old"), *next;
+  dibs_inspection *in = NULL;
+
+  (void)state;
+  live_expect(other, dibs_inspect(other, "ousted", &in), DIBS_OK);
+  live_expect(other, dibs_break(other, "ousted", in->lease), DIBS_OK);
+  in = dibs_inspection_free(in);
+  assert_int_equal(dibs_publish(hold, "still here?"), DIBS_LOST);
+  next = lead(other, "ousted", "new");
+  assert_int_equal(dibs_publish(hold, "still here?"), DIBS_LOST);
+  expect_leader(watcher, "ousted", "new", dibs_hold_fence(next));
+  assert_true(dibs_release(hold) > DIBS_OK);
+  expect_leader(watcher, "ousted", "new", dibs_hold_fence(next));
+  live_expect(other, dibs_release(next), DIBS_OK);
+  assert_int_equal(dibs_publish(next, "gone"), DIBS_ERR_STALE);
+}
+
+/* ---- observers that are away ---- */
+
+static void who_was_disconnected_hears_when_it_is_back(void **state)
+{
+  struct test_proxy *proxy = test_proxy_start(live_server);
+  dibs_client *far = live_open(test_proxy_url(proxy));
+  struct seen seen;
+  dibs_observer *observer = observe(far, "away", &seen);
+  dibs_hold *hold = lead(client, "away", "one");
+  int before;
+
+  (void)state;
+  expect_told(&seen, "one");
+  test_proxy_refuse(proxy, true);
+  test_proxy_cut(proxy);
+  assert_int_equal(dibs_publish(hold, "two"), DIBS_OK);
+  before = told_count(&seen);
+  assert_int_equal(before, 2);
+  test_proxy_refuse(proxy, false);
+  expect_told(&seen, "two");
+  live_expect(client, dibs_release(hold), DIBS_OK);
+  expect_told(&seen, NULL);
+  observer = dibs_observer_free(observer);
+  far = dibs_close(far);
+  proxy = test_proxy_stop(proxy);
+}
+
+static void a_telling_whose_answer_was_lost_is_told_once(void **state)
+{
+  struct test_proxy *proxy = test_proxy_start(live_server);
+  dibs_options options = live_options();
+  dibs_client *far;
+  struct seen seen;
+  dibs_observer *observer = observe(watcher, "lost", &seen);
+  dibs_hold *hold;
+
+  (void)state;
+  options.command_timeout_ms = 5000;
+  far = live_open_with(test_proxy_url(proxy), &options);
+  hold = lead(far, "lost", "one");
+  expect_told(&seen, "one");
+  test_proxy_lose_reply_to(proxy, "$3\r\ntwo");
+  live_expect(far, dibs_publish(hold, "two"), DIBS_OK);
+  assert_int_equal(test_proxy_counts(proxy).cuts, 1);
+  expect_told(&seen, "two");
+  live_expect(far, dibs_release(hold), DIBS_OK);
+  expect_told(&seen, NULL);
+  assert_in_range(told_count(&seen), 3, 4);
+  observer = dibs_observer_free(observer);
+  far = dibs_close(far);
+  proxy = test_proxy_stop(proxy);
+}
+
+/* ---- many ---- */
+
+enum { CANDIDATES = 16 };
+
+static void *run_for_office(void *data)
+{
+  char value[16];
+  dibs_client *c = live_open(test_server_url(live_server));
+
+  (void)snprintf(value, sizeof(value), "c%d", (int)(intptr_t)data);
+  for (long i = 0; i < live_times(3); i++) {
+    dibs_hold *hold = lead(c, "many", value);
+    dibs_leader *leader = NULL;
+
+    if (dibs_get_leader(c, "many", &leader) != DIBS_OK || strcmp(leader->value, value) != 0 ||
+        leader->epoch != dibs_hold_fence(hold))
+      live_fault("%s leads and sees another", value);
+    leader = dibs_leader_free(leader);
+    if (dibs_release(hold) != DIBS_OK)
+      live_fault("%s: a release", value);
+  }
+  c = dibs_close(c);
+  return NULL;
+}
+
+static void of_many_candidates_one_leads_at_a_time_and_epochs_grow(void **state)
+{
+  pthread_t threads[CANDIDATES];
+  struct seen seen;
+  dibs_observer *observer = observe(watcher, "many", &seen);
+  int before = live_faults();
+
+  (void)state;
+  for (intptr_t i = 0; i < CANDIDATES; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, run_for_office, (void *)i), 0);
+  for (int i = 0; i < CANDIDATES; i++)
+    assert_int_equal(pthread_join(threads[i], NULL), 0);
+  expect_told(&seen, NULL);
+  observer = dibs_observer_free(observer);
+  assert_int_equal(live_faults(), before);
+  assert_true(seen.count > 1);
+  for (int i = 1; i < seen.count; i++)
+    assert_true(seen.told[i].epoch >= seen.told[i - 1].epoch);
+}
+
+static void candidates_of_one_client_follow_each_other_with_their_own_values(void **state)
+{
+  dibs_lock_options o = live_lock_options(30000, 0);
+  dibs_hold *hold = lead(client, "inside", "a");
+  uint64_t first = dibs_hold_fence(hold);
+  struct live_ask second;
+
+  (void)state;
+  stand(&second, client, "inside", "b", &o);
+  live_expect(client, dibs_release(hold), DIBS_OK);
+  hold = live_ask_granted(&second, LIVE_LONG_MS);
+  assert_true(dibs_hold_fence(hold) > first);
+  expect_leader(other, "inside", "b", dibs_hold_fence(hold));
+  first = dibs_hold_fence(hold);
+  live_expect(client, dibs_release(hold), DIBS_OK);
+  expect_leader(other, "inside", NULL, first);
+}
+
+static void a_nested_campaign_of_one_owner_does_not_resign_for_both(void **state)
+{
+  dibs_lock_options o = live_lock_options(30000, 0);
+  dibs_hold *outer = NULL, *inner = NULL;
+  uint64_t epoch;
+
+  (void)state;
+  live_expect(client, dibs_campaign(client, "nested", "outer", &o, &outer), DIBS_OK);
+  epoch = dibs_hold_fence(outer);
+  live_expect(client, dibs_campaign(client, "nested", "inner", &o, &inner), DIBS_OK);
+  expect_leader(other, "nested", "inner", epoch);
+  live_expect(client, dibs_release(inner), DIBS_OK);
+  expect_leader(other, "nested", "inner", epoch);
+  assert_int_equal(dibs_publish(outer, "again"), DIBS_OK);
+  expect_leader(other, "nested", "again", epoch);
+  live_expect(client, dibs_release(outer), DIBS_OK);
+  expect_leader(other, "nested", NULL, epoch);
+}
+
+/* ---- ends of a campaign ---- */
+
+static void a_campaign_ends_by_time_cancelling_or_its_own_faults(void **state)
+{
+  dibs_lock_options o = live_lock_options(30000, 50);
+  dibs_hold *hold = lead(client, "ends", "a"), *none = NULL;
+  struct live_ask ask;
+  char words[DIBS_VALUE_MAX + 2];
+
+  (void)state;
+  live_expect(other, dibs_campaign(other, "ends", "b", &o, &none), DIBS_TIMED_OUT);
+  stand(&ask, other, "ends", "b", &o);
+  assert_true(live_ask_wait(&ask, LIVE_LONG_MS));
+  assert_int_equal(ask.status, DIBS_TIMED_OUT);
+  o.wait_ms = 0;
+  stand(&ask, other, "ends", "b", &o);
+  assert_int_equal(dibs_request_cancel(ask.request), DIBS_OK);
+  assert_true(live_ask_wait(&ask, LIVE_LONG_MS));
+  assert_int_equal(ask.status, DIBS_CANCELLED);
+  o.linger_ms = 100;
+  live_expect(other, dibs_campaign(other, "ends", "b", &o, &none), DIBS_ERR_ARGUMENT);
+  memset(words, 'x', sizeof(words));
+  words[sizeof(words) - 1] = 0;
+  live_expect(other, dibs_campaign(other, "ends", words, NULL, &none), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_publish(hold, words), DIBS_ERR_ARGUMENT);
+  words[DIBS_VALUE_MAX] = 0;
+  live_expect(client, dibs_publish(hold, words), DIBS_OK);
+  live_expect(other, dibs_campaign(other, "", "b", NULL, &none), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_release(hold), DIBS_OK);
+  assert_null(none);
+}
+
+static void a_campaign_that_cannot_be_told_gives_its_lock_back(void **state)
+{
+  struct live_ask ask;
+  dibs_hold *none = NULL;
+
+  (void)state;
+  /* The election's key is of a kind that no value can be put into. */
+  test_server_command(live_server, "SET dibs:e:{untold} x PX 100000");
+  live_expect(client, dibs_campaign(client, "untold", "a", NULL, &none), DIBS_ERR_WRONG_TYPE);
+  live_expect_free(other, "untold", LIVE_LONG_MS);
+  stand(&ask, client, "untold", "a", NULL);
+  assert_true(live_ask_wait(&ask, LIVE_LONG_MS));
+  assert_int_equal(ask.status, DIBS_ERR_WRONG_TYPE);
+  assert_null(ask.hold);
+  live_expect_free(other, "untold", LIVE_LONG_MS);
+}
+
+/* ---- observers by descriptor, without a thread, freed in strange moments ---- */
+
+static dibs_leader *next_of(dibs_observer *observer)
+{
+  struct pollfd ready = { .fd = dibs_observer_fd(observer), .events = POLLIN };
+  dibs_leader *leader = NULL;
+
+  assert_int_equal(poll(&ready, 1, LIVE_LONG_MS), 1);
+  assert_int_equal(dibs_observer_next(observer, &leader), DIBS_OK);
+  assert_int_equal(poll(&ready, 1, 0), 0);
+  return leader;
+}
+
+static void changes_are_taken_by_a_descriptor(void **state)
+{
+  dibs_observer *observer = NULL;
+  dibs_leader *leader;
+  dibs_hold *hold;
+
+  (void)state;
+  live_expect(watcher, dibs_observe(watcher, "fd", NULL, NULL, &observer), DIBS_OK);
+  leader = next_of(observer);
+  assert_false(leader->is_led);
+  leader = dibs_leader_free(leader);
+  assert_int_equal(dibs_observer_next(observer, &leader), DIBS_BUSY);
+  hold = lead(client, "fd", "here");
+  leader = next_of(observer);
+  assert_string_equal(leader->value, "here");
+  leader = dibs_leader_free(leader);
+  live_expect(client, dibs_release(hold), DIBS_OK);
+  leader = dibs_leader_free(next_of(observer));
+  observer = dibs_observer_free(observer);
+}
+
+static void an_observer_works_without_a_thread(void **state)
+{
+  dibs_options options = live_options();
+  struct pollfd ready = { .events = POLLIN };
+  dibs_client *bare;
+  dibs_observer *observer;
+  struct seen seen;
+  struct wanted here = { &seen, "here" };
+  dibs_hold *hold = lead(client, "bare", "here");
+
+  (void)state;
+  options.flags |= DIBS_CLIENT_NO_THREAD;
+  bare = live_open_with(test_server_url(live_server), &options);
+  observer = observe(bare, "bare", &seen);
+  ready.fd = dibs_fd(bare);
+  while (!is_last(&here)) {
+    int64_t left = dibs_process(bare);
+    (void)poll(&ready, 1, left < 0 || left > 100 ? 100 : (int)left);
+  }
+  observer = dibs_observer_free(observer);
+  live_expect(client, dibs_release(hold), DIBS_OK);
+  hold = lead(bare, "bare", "bare");
+  expect_leader(other, "bare", "bare", dibs_hold_fence(hold));
+  live_expect(bare, dibs_release(hold), DIBS_OK);
+  bare = dibs_close(bare);
+}
+
+static dibs_observer *_Atomic self;
+static _Atomic int self_calls;
+
+static void free_self(const dibs_leader *leader, void *data)
+{
+  (void)leader;
+  (void)data;
+  while (atomic_load(&self) == NULL)
+    (void)poll(NULL, 0, 1);
+  (void)dibs_observer_free(atomic_load(&self));
+  (void)atomic_fetch_add(&self_calls, 1);
+}
+
+static bool is_freed(void *data)
+{
+  dibs_leader *none = NULL;
+
+  return atomic_load(&self_calls) > 0 && dibs_observer_next(data, &none) == DIBS_ERR_STALE;
+}
+
+static void an_observer_may_be_freed_in_its_callback_and_twice(void **state)
+{
+  dibs_observer *observer = NULL;
+
+  (void)state;
+  live_expect(watcher, dibs_observe(watcher, "self", free_self, NULL, &observer), DIBS_OK);
+  atomic_store(&self, observer);
+  assert_true(live_until(LIVE_LONG_MS, is_freed, observer));
+  assert_int_equal(atomic_load(&self_calls), 1);
+  assert_null(dibs_observer_free(observer));
+  assert_int_equal(dibs_observer_fd(observer), -1);
+}
+
+static void a_client_may_be_closed_with_observers_left(void **state)
+{
+  dibs_client *closing = live_open(test_server_url(live_server));
+  struct seen seen, unseen;
+  dibs_observer *observer = observe(closing, "left", &seen);
+  dibs_observer *second = observe(closing, "left", &unseen);
+
+  (void)state;
+  expect_told(&seen, NULL);
+  assert_int_not_equal(dibs_observer_fd(second), -1);
+  closing = dibs_close(closing);
+  assert_null(dibs_observer_free(observer));
+  assert_null(dibs_observer_free(second));
+}
+
+static void a_forked_child_neither_leads_nor_observes(void **state)
+{
+  struct seen seen;
+  dibs_observer *observer = observe(watcher, "fork", &seen);
+  dibs_hold *hold = lead(client, "fork", "parent");
+  int status = -1;
+  pid_t pid;
+
+  (void)state;
+  expect_told(&seen, "parent");
+  pid = fork();
+  if (pid == 0) {
+    dibs_leader *none = NULL;
+    dibs_hold *got = NULL;
+    bool is_right = dibs_publish(hold, "child") == DIBS_ERR_FORKED &&
+                    dibs_resign(hold) == DIBS_ERR_FORKED &&
+                    dibs_campaign(client, "fork", "child", NULL, &got) == DIBS_ERR_FORKED &&
+                    dibs_observer_next(observer, &none) == DIBS_ERR_FORKED &&
+                    dibs_observer_free(observer) == NULL &&
+                    dibs_close(watcher) == NULL && dibs_close(client) == NULL;
+    _exit(is_right ? 0 : 1);
+  }
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  assert_int_equal(status, 0);
+  expect_leader(other, "fork", "parent", dibs_hold_fence(hold));
+  live_expect(client, dibs_release(hold), DIBS_OK);
+  expect_told(&seen, NULL);
+  observer = dibs_observer_free(observer);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_leader_is_seen_as_soon_as_its_campaign_returns),
+    cmocka_unit_test(a_try_does_not_wait_for_the_end_of_another),
+    cmocka_unit_test(a_plain_lock_of_the_same_name_leads_without_a_value),
+    cmocka_unit_test(only_changes_are_told),
+    cmocka_unit_test(a_resigning_is_heard_by_one_message_and_one_look),
+    cmocka_unit_test(the_next_candidate_leads_and_is_heard_by_one_message_more),
+    cmocka_unit_test(a_client_that_closes_resigns),
+    cmocka_unit_test(a_crash_is_seen_within_one_lease_and_the_next_leads),
+    cmocka_unit_test(a_leader_that_was_ousted_cannot_tell_any_more),
+    cmocka_unit_test(who_was_disconnected_hears_when_it_is_back),
+    cmocka_unit_test(a_telling_whose_answer_was_lost_is_told_once),
+    cmocka_unit_test(of_many_candidates_one_leads_at_a_time_and_epochs_grow),
+    cmocka_unit_test(candidates_of_one_client_follow_each_other_with_their_own_values),
+    cmocka_unit_test(a_nested_campaign_of_one_owner_does_not_resign_for_both),
+    cmocka_unit_test(a_campaign_ends_by_time_cancelling_or_its_own_faults),
+    cmocka_unit_test(a_campaign_that_cannot_be_told_gives_its_lock_back),
+    cmocka_unit_test(changes_are_taken_by_a_descriptor),
+    cmocka_unit_test(an_observer_works_without_a_thread),
+    cmocka_unit_test(an_observer_may_be_freed_in_its_callback_and_twice),
+    cmocka_unit_test(a_client_may_be_closed_with_observers_left),
+    cmocka_unit_test(a_forked_child_neither_leads_nor_observes),
+  };
+
+  return cmocka_run_group_tests(tests, setup, teardown);
+}
