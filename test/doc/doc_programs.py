@@ -6,8 +6,8 @@
 
 Takes each ```c or ```cpp block with a main() and each ```sh block out of README.md and
 doc/guide/*.md. A C program is compiled without any addition, with warnings as errors, as
-C99 and as C11, a C++ one as C++17 and as C++20, and must end with 0; a shell block must end with 0 under `sh -eu`. All run
-in a sandbox of their own. Speaks TAP.
+C99 and as C11, a C++ one as C++17 and as C++20, and must end with 0; a shell block must
+end with 0 under `sh -eu`. All run in a sandbox of their own. Speaks TAP.
 """
 import glob
 import os

@@ -14,11 +14,15 @@ DIBS_API DIBS_MUST_CHECK dibs_status every_macro(void);
 dibs_status every_macro(void)
 {
   static const uint32_t client_flags =
-    DIBS_CLIENT_NO_THREAD | DIBS_CLIENT_NO_LOCAL | DIBS_CLIENT_PROCESS_CALLBACKS;
+    DIBS_CLIENT_NO_THREAD | DIBS_CLIENT_NO_LOCAL | DIBS_CLIENT_PROCESS_CALLBACKS |
+    DIBS_CLIENT_DETECT_DEADLOCK;
   static const uint32_t lock_flags =
     DIBS_LOCK_FIXED | DIBS_LOCK_NO_OWNER | DIBS_LOCK_NO_REENTRY;
   dibs_options options = DIBS_OPTIONS_INIT;
   dibs_lock_options lock = DIBS_LOCK_OPTIONS_INIT;
+  dibs_wait_options wait = DIBS_WAIT_OPTIONS_INIT;
+  const char *names[DIBS_MANY_MAX];
+  char value[DIBS_VALUE_MAX + 1];
   char token[DIBS_TOKEN_SIZE];
   char name[DIBS_NAME_MAX + 1];
   char note[DIBS_NOTE_MAX + 1];
@@ -26,8 +30,11 @@ dibs_status every_macro(void)
 
   options.flags = client_flags;
   lock.flags = lock_flags;
-  token[0] = name[0] = note[0] = owner[0] = 0;
-  return options.size + lock.size + (size_t)token[0] + (size_t)name[0] + (size_t)note[0] +
+  lock.linger_ms = DIBS_LINGER_AUTO;
+  wait.wait_ms = DIBS_PERMITS_MAX;
+  names[0] = NULL;
+  token[0] = name[0] = note[0] = owner[0] = value[0] = 0;
+  return options.size + lock.size + wait.size + (size_t)value[0] + (names[0] != NULL) + (size_t)token[0] + (size_t)name[0] + (size_t)note[0] +
              (size_t)owner[0] > 0
            ? DIBS_OK
            : DIBS_ERR_ARGUMENT;

@@ -80,7 +80,8 @@ struct wire *wire_new(struct world *w)
   struct sockaddr_un address = { .sun_family = AF_UNIX };
 
   assert_non_null(x);
-  (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", test_server_socket(chaos_server));
+  (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s",
+                 test_server_socket(chaos_server));
   x->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   assert_true(x->fd >= 0);
   assert_int_equal(connect(x->fd, (struct sockaddr *)&address, sizeof(address)), 0);
