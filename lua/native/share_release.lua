@@ -4,8 +4,26 @@
 -- ARGV 1 C:K  2 T  3 `<prefix> <name>`  4 what TIME should say (0: in doubt)
 --      5 until: leave a tombstone for copies of the ask (0: there are none)
 -- answers 1 done   2 not there
+local value, head, tail, mine = unpack(redis.pcall('HMGET', KEYS[1], 's', 'h', 'n',
+  'k' .. ARGV[1]))
+local kind, last, used, bounds, rest
+if value and mine and head == tail and ARGV[5] == '0' then
+  kind, last, used, bounds, rest = string.match(value, '^(%l+) (%d+) (%d+) (%d+ %d+ %S+) (.+)$')
+end
+if kind then
+  local mode, units, token = string.match(mine, '^(%l) (%d+) (%d+) ')
+  if token ~= ARGV[2] then
+    return 2
+  end
+  used = used - units
+  redis.call('HDEL', KEYS[1], 'k' .. ARGV[1])
+  redis.call('HSET', KEYS[1], 's', kind .. ' ' .. last .. ' ' .. used .. ' ' ..
+    (used == 0 and '0 0 -' or bounds) .. ' ' .. (mode == 'w' and '0' or rest))
+  return 1
+end
 --@include share_load
-local share, mine, place = share_load(KEYS[1], 'k' .. ARGV[1], 'c' .. ARGV[1])
+local share, place
+share, mine, place = share_load(KEYS[1], 'k' .. ARGV[1], 'c' .. ARGV[1])
 if share.kind == 'lock' or share.kind == 'other' then
   return share_refuse(share)
 end

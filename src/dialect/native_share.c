@@ -33,6 +33,7 @@ bool native_share_acquire(const native *n, buffer *out, bool with_text, const sh
   resp_argument keys[1], arguments[8];
 
   assert(c->ttl_ms > 0);
+  assert(c->units > 0 || c->mode != 'p' || !c->waits);
   add_mode(&what, c);
   text_add(&t, c->waits ? "w " : "t ");
   add_watching(n, &t, c->give_up_us, c->watched, c->watched_renewals, c->name, c->name_size);

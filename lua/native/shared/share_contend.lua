@@ -1,7 +1,24 @@
 -- SPDX-License-Identifier: MIT
--- The part of share_acquire for a resource that others have or want, or may have lost.
+-- The part of share_acquire for a resource that others have or want, or may have lost, and
+-- for one that nobody used yet.
+--@include share_load
+local prefix, name
+local share, mine, place = share_load(KEYS[1], 'k' .. id, 'c' .. id)
+if share.kind == 'none' or share.kind == 'new' then
+  if mode == 'p' then
+    return { 9, now }
+  end
+  share.kind = 'rw'
+elseif share.kind ~= (mode == 'p' and 'sem' or 'rw') then
+  return share_refuse(share)
+end
+--@include share_grant
 --@include share_over
 --@include share_pump
+if mine then
+  mine = share_holder(id, mine)
+  return { 2, now, share_remaining(mine), mine.length, mine.token, mine.renewals + 0, mine.units }
+end
 local waits, give_up, watched, watched_renewals
 waits, give_up, watched, watched_renewals, prefix, name = string.match(ARGV[8],
   '^(%a) (%d+) (%S+) (%d+) (%S+) (.*)$')
@@ -13,35 +30,41 @@ if place then
     return { 5, now }
   end
 end
+if math.max(share.token, floor) >= share_token_max then
+  return redis.error_reply('ERR the token of this lock cannot grow any more')
+end
 -- More than there are: refused, and its own place in the queue goes.
 local is_too_many = share.kind == 'sem' and units > share.limit
 if is_too_many and not entry then
   return { 8, now, share.limit }
 end
 
-local watched_id = string.match(watched, '^(.+):%d+$')
-if watched_id then
+share_drop_over(share)
+local function fits_at_once()
+  local free = units > 0 and units or share.limit - share.used
+  return share.head == share.next and free > 0 and share_fits(share, mode, free) and free
+end
+local watched_id = not fits_at_once() and string.match(watched, '^(.+):%d+$')
+if watched_id and not share.removed[watched_id] then
   local holder = share_holder(watched_id, redis.call('HGET', share.key, 'k' .. watched_id))
   if holder and holder.lease == watched and holder.renewals == watched_renewals then
     share_remove(share, holder)
   end
 end
-share_drop_over(share)
 
 local me = { id = id, client = ARGV[1], mode = mode, units = units, ttl = ttl, floor = floor }
 if is_too_many then
   redis.call('HDEL', share.key, 'w' .. place, 'c' .. id)
 end
 local token = share_pump(share, not is_too_many and me or nil)
-free = units > 0 and units or share.limit - share.used
-if not token and not is_too_many and share.head == share.next and free > 0 and
-  share_fits(share, mode, free) and share_token(share, floor) <= share_token_max then
+local free = not token and not is_too_many and fits_at_once()
+if free and share_token(share, floor) <= share_token_max then
   token = share_token(share, floor)
   share_grant(share, id, mode, free, ttl, token)
 end
 if token or is_too_many then
   share_save(share)
-  return token and { 1, now, ttl, ttl, token, free } or { 8, now, share.limit }
+  return token and { 1, now, ttl, ttl, token, free or units } or { 8, now, share.limit }
 end
 
 if waits and not share_listens(me.client) then

@@ -61,7 +61,11 @@ local function share_save(share)
     raise_ttl(share.key, share.length)
   end
   for _, message in ipairs(share.told) do
-    redis.pcall('PUBLISH', prefix .. ':inbox:' .. message.client, message.words .. ' ' .. name)
+    local words = message.words
+    if message.units then
+      words = words .. ' ' .. share.next - share.head .. ' ' .. message.units
+    end
+    redis.pcall('PUBLISH', prefix .. ':inbox:' .. message.client, words .. ' ' .. name)
   end
-  share.gone, share.set, share.told, share.has_looked = {}, {}, {}, false
+  share.gone, share.removed, share.set, share.told, share.has_looked = {}, {}, {}, {}, false
 end

@@ -11,7 +11,7 @@ local function share_load(key, ...)
   local fields = redis.pcall('HMGET', key, 's', 'h', 'n', ...)
   local share = { key = key, kind = 'none', token = 0, used = 0, earliest = 0, ends = 0,
     first = '-', writes = 0, limit = 0, generation = 0, kept = 0, head = 1, next = 1,
-    length = 0, gone = {}, set = {}, told = {} }
+    length = 0, gone = {}, removed = {}, set = {}, told = {} }
   local value = fields[1]
   if not value then
     value = fields.err and redis.call('MGET', key)[1]

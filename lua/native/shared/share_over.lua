@@ -10,7 +10,7 @@ local function share_remove(share, holder)
   if share.used == 0 then
     share.earliest, share.ends, share.first = 0, 0, '-'
   end
-  share.gone[#share.gone + 1] = 'k' .. holder.id
+  share.gone[#share.gone + 1], share.removed[holder.id] = 'k' .. holder.id, true
 end
 -- Removes those for which `is_over` is true, and finds who ends first of the others.
 local function share_look(share, is_over)
@@ -22,21 +22,20 @@ local function share_look(share, is_over)
       holders[page[2][i]] = page[2][i + 1]
     end
   until cursor == '0'
-  for _, field in ipairs(share.gone) do
-    holders[field] = nil
-  end
   share.earliest, share.ends, share.first, share.has_looked = 0, 0, '-', true
   for field, text in pairs(holders) do
     local holder = share_holder(string.sub(field, 2), text)
-    if holder and is_over(holder) then
-      share_remove(share, holder)
-    elseif holder then
-      if holder.flags < 2 and (share.earliest == 0 or holder.deadline < share.earliest) then
-        share.earliest = holder.deadline
-      end
-      if share.ends == 0 or holder.deadline < share.ends or
-        holder.deadline == share.ends and holder.id < share.first then
-        share.ends, share.first = holder.deadline, holder.id
+    if holder and not share.removed[holder.id] then
+      if is_over(holder) then
+        share_remove(share, holder)
+      else
+        if holder.flags < 2 and (share.earliest == 0 or holder.deadline < share.earliest) then
+          share.earliest = holder.deadline
+        end
+        if share.ends == 0 or holder.deadline < share.ends or
+          holder.deadline == share.ends and holder.id < share.first then
+          share.ends, share.first = holder.deadline, holder.id
+        end
       end
     end
   end

@@ -12,7 +12,7 @@ local function share_is_live(waiter)
     share_listens(waiter.client)
 end
 local function share_pump(share, me)
-  local first, granted, own_token, grants = share.head, 0, nil, {}
+  local first, granted, own_token = share.head, 0, nil
   while share.head < share.next and share.head - first < 1000 and granted < 64 do
     local waiter = share_entry(redis.call('HGET', share.key, 'w' .. share.head))
     if waiter then
@@ -30,8 +30,8 @@ local function share_pump(share, me)
           if is_me then
             own_token = token
           else
-            grants[#grants + 1] = string.format('share %s:%.0f %.0f ', it.id, token, it.ttl)
-            grants[#grants + 1] = it
+            share.told[#share.told + 1] = { client = it.client, units = it.units,
+              words = string.format('share %s:%.0f %.0f', it.id, token, it.ttl) }
           end
         end
       end
@@ -42,10 +42,6 @@ local function share_pump(share, me)
   end
   if share.head > first then
     share_put(share, 'h', share.head)
-  end
-  for i = 1, #grants, 2 do
-    share.told[#share.told + 1] = { client = grants[i + 1].client,
-      words = grants[i] .. share.next - share.head .. ' ' .. grants[i + 1].units }
   end
   return own_token
 end
