@@ -208,7 +208,7 @@ static dibs_status renew_ask(dibs_client *c, const token_parts *p, int32_t ttl_m
 static dibs_status token_renew(dibs_client *c, const char *token, int32_t ttl_ms,
                                int64_t *ret_remaining_ms)
 {
-  token_parts p;
+  token_parts p = { .count = 0 };
   renew_answer answer = { .is_ours = false };
   int64_t estimate_us;
   dibs_status status = token_check(c, token, &p);
@@ -293,7 +293,7 @@ static dibs_status lease_ask(dibs_client *c, lease_encoder *encode, const token_
 
 dibs_status dibs_token_release(dibs_client *c, const char *token)
 {
-  token_parts p;
+  token_parts p = { .count = 0 };
   dibs_status status = client_pin(c);
 
   if (status != DIBS_OK)
@@ -324,7 +324,7 @@ static dibs_status break_check(dibs_client *c, const char *name, const char *lea
 
 dibs_status dibs_break(dibs_client *c, const char *name, const char *lease)
 {
-  token_parts p;
+  token_parts p = { .count = 0 };
   dibs_status status = client_pin(c);
 
   if (status != DIBS_OK)
