@@ -30,6 +30,7 @@ typedef struct claim {
   bool is_held, is_lost;
   bool is_over;                    /* the engine knows it no more */
   dibs_status status;              /* of the last step */
+  dibs_status lock_status;         /* for on_lock, which may run some steps later */
   dibs_canceller *cancel;
   size_t jobs;                     /* queued or running */
   drive_job lock_job, lost_job, release_job;
@@ -68,6 +69,7 @@ struct dibs_client {
   struct writing *first_writing;   /* guarded writes that are not settled; writing.h */
   uint64_t writings;               /* begun so far */
   uint64_t parties, tellings;      /* of barriers and elections, likewise */
+  struct walk *first_walk;         /* of calls that look for deadlocks; deadlock.h */
   size_t calls;                    /* inside now */
   bool is_closing;
   drive_waiter *idle;              /* done when calls is 0 */

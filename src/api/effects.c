@@ -26,7 +26,7 @@ static void fd_ring(claim *cl)
 
 void claim_lock_ended(claim *cl, dibs_status status)
 {
-  cl->status = status;
+  cl->status = cl->lock_status = status;
   claim_unwatch(cl);
   claim_end_request(cl);
   if (cl->on_lock != NULL)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* api/lock.c - taking a lock of any kind, blocking or not. */
+#include "api/deadlock.h"
 #include "api/wait.h"
 #include "api/leading.h"
 
@@ -82,7 +83,8 @@ static void lock_run(drive_job *job)
 {
   claim *cl = CLAIM_OF(job, lock_job);
 
-  cl->on_lock(cl->status, cl->status == DIBS_OK ? cl->granted_hold : NULL, cl->on_lock_data);
+  cl->on_lock(cl->lock_status, cl->lock_status == DIBS_OK ? cl->granted_hold : NULL,
+              cl->on_lock_data);
 }
 
 static void lock_finish(drive_job *job)
@@ -136,7 +138,10 @@ static dibs_status lock_wait(claim *cl, dibs_hold **ret_hold)
 
   drive_waiter_init(&waiter);
   cl->waiter = &waiter;
-  (void)drive_wait(c->drive, &waiter, INSTANT_NEVER);
+  if ((c->flags & DIBS_CLIENT_DETECT_DEADLOCK) != 0)
+    deadlock_wait(cl, &waiter);
+  else
+    (void)drive_wait(c->drive, &waiter, INSTANT_NEVER);
   cl->waiter = NULL;
   status = cl->status;
   if (status == DIBS_OK && cl->is_over)
@@ -230,7 +235,7 @@ static dibs_status lock_start(claim *cl, const lock_target *target, const lock_p
     status = claim_begin(cl, target, plan, is_try);
   if (status == DIBS_CANCELLED) {        /* fired before: an ending like any other */
     cl->is_over = true;
-    cl->status = DIBS_CANCELLED;
+    cl->status = cl->lock_status = DIBS_CANCELLED;
     claim_list_join(cl);
     claim_end_request(cl);
     claim_queue(cl, &cl->lock_job);
