@@ -67,6 +67,41 @@ const command commands[] = {
                   "token=$(dibs sem acquire --take 2 --for-pid $$ render) || exit",
                   "dibs wait render     # until all are done, as sem --wait" },
     .run = command_sem },
+  { .name = "latch", .operands = "VERB NAME [NUMBER]",
+    .summary = "wait until so many things have happened",
+    .options = SET(options_latch, options_common, options_connection),
+    .operands_min = 1, .operands_max = 1000, .operand_words = "init down wait ls rm",
+    .notes = "  init NAME N       arm it; 75: it is armed already\n"
+             "  down NAME [K]     count down by K (1); prints what is left\n"
+             "  wait NAME         until it is at zero, or not armed; 75: not within -w\n"
+             "  ls NAME...        show what is left\n"
+             "  rm NAME           disarm it; who waits goes on waiting",
+    .examples = { "dibs latch init release-42 30", "dibs latch down --id \"$HOSTNAME\" release-42",
+                  "dibs latch wait -w 10m release-42 && ./switch-over" },
+    .run = command_latch },
+  { .name = "barrier", .operands = "VERB NAME",
+    .summary = "let programs wait for each other",
+    .options = SET(options_barrier, options_common, options_connection),
+    .operands_min = 1, .operands_max = 1000, .operand_words = "wait reset ls",
+    .notes = "  wait -n N NAME    until N have come; -v prints who came when, from 0\n"
+             "  reset NAME        mend a broken one, break a meeting under way\n"
+             "  ls NAME...        show how many have come\n\n"
+             "Exit of wait: 0 all came, 75 not within -w, 1 somebody else gave up or died.",
+    .examples = { "dibs barrier wait -n 3 -w 5m phase && ./phase-two",
+                  "dibs barrier ls phase", "dibs barrier reset phase" },
+    .run = command_barrier },
+  { .name = "elect", .operands = "NAME [-- CMD [ARG...]]",
+    .summary = "lead while a command runs, or see who leads",
+    .options = SET(options_elect, options_taking, options_run, options_common,
+                   options_connection),
+    .operands_min = 1, .operands_max = 1, .has_inner = true,
+    .notes =
+        "Exit: the command's own code; 79 leading was lost and the command stopped; 0 without\n"
+        "a command, after INT or TERM; 1 with --observe -n when nobody leads.",
+    .examples = { "dibs elect billing --value \"$HOSTNAME\" --loop -- billing-daemon",
+                  "dibs elect vip --on-elected ./take-address --on-deposed ./drop-address",
+                  "dibs elect billing --observe", "dibs elect billing --observe -n" },
+    .run = command_elect },
   { .name = "status", .alias = "ls", .operands = "[PATTERN]",
     .summary = "show who holds what, and who waits",
     .options = SET(options_status, options_common, options_connection),

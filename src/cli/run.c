@@ -231,8 +231,10 @@ static int leave(const run *r, int code)
 
 int run_end(run *r, int code)
 {
-  bool is_closed = take_end(&r->session, &r->taken);
+  bool is_closed;
 
+  r->ears = dibs_observer_free(r->ears);
+  is_closed = take_end(&r->session, &r->taken);
   run_report(r, code);
   notify_end(&r->notify);
   if (r->timer_fd >= 0)

@@ -30,6 +30,7 @@ typedef struct run {
   capture capture;
   int status_fd;              /* -1: nobody wants a report */
 
+  dibs_observer *ears;        /* NULL: none; closed before the client */
   take_result taken;
   dibs_hold *hold;            /* NULL once released */
   uint64_t fence;

@@ -17,11 +17,24 @@
 #define INTERVAL_MS_FIRST 20
 #define INTERVAL_MS_MAX 500
 
+static dibs_status ask_for_leader(session *s, const arguments *a, bool *ret_is_so)
+{
+  dibs_leader *leader = NULL;
+  dibs_status status = dibs_get_leader(s->client, a->operands[0], &leader);
+
+  if (status == DIBS_OK)
+    *ret_is_so = leader->is_led;
+  dibs_leader_free(leader);
+  return status;
+}
+
 static dibs_status ask(session *s, const arguments *a, bool *ret_is_so)
 {
   dibs_inspection *inspection = NULL;
   dibs_status status;
 
+  if (a->goal == UNTIL_LEADER)
+    return ask_for_leader(s, a, ret_is_so);
   status = dibs_inspect(s->client, a->operands[0], &inspection);
   if (status == DIBS_OK)
     *ret_is_so = show_is_held(inspection) == (a->goal == UNTIL_HELD);
@@ -57,6 +70,8 @@ int command_wait(const arguments *a)
   session s;
   int code;
 
+  if (a->goal == UNTIL_ZERO)
+    return latch_wait(a);
   code = session_start(&s, a);
   if (code == 0)
     code = wait_until_so(&s, a);

@@ -68,6 +68,19 @@ static void print_inspection(const dibs_inspection *i)
   print_queue(i);
 }
 
+/* What the leader publishes, where the lock is an election. */
+static void print_value(session *s, const char *name)
+{
+  dibs_leader *leader = NULL;
+  char value[DIBS_VALUE_MAX + 1];
+
+  if (dibs_get_leader(s->client, name, &leader) != DIBS_OK)
+    return;
+  if (leader->is_led && leader->value_size > 0)
+    printf("  leads    %s\n", printable(leader->value, value, sizeof(value)));
+  dibs_leader_free(leader);
+}
+
 static int who(session *s, const arguments *a)
 {
   dibs_inspection *inspection = NULL;
@@ -81,6 +94,8 @@ static int who(session *s, const arguments *a)
     json_print(show_json(inspection, s->is_private));
   } else {
     print_inspection(inspection);
+    if (inspection->kind == DIBS_KIND_MUTEX && code == CODE_OK)
+      print_value(s, a->operands[0]);
   }
   dibs_inspection_free(inspection);
   return code;

@@ -9,7 +9,8 @@ import os
 
 from harness import *  # noqa
 
-COMMANDS = ['run', 'acquire', 'renew', 'release', 'sem', 'status', 'who', 'wait', 'ping', 'local',
+COMMANDS = ['run', 'acquire', 'renew', 'release', 'sem', 'latch', 'barrier',
+            'elect', 'status', 'who', 'wait', 'ping', 'local',
             'sandbox', 'completion', 'help']
 
 
@@ -62,7 +63,7 @@ def version_tells_command_and_library():
 
 def theme_26_mistakes_give_64_and_a_suggestion():
     _mistake('rnu', 'x', says='did you mean "dibs run"?')
-    _mistake('elect', 'x', says='no command "elect"')
+    _mistake('elcet', 'x', says='did you mean "dibs elect"?')
     _mistake('run', '--tll', '5', 'x', 'true', says='did you mean --ttl?')
     _mistake('run', '-Z', 'x', 'true', says='no option -Z')
     _mistake('run', says='something is missing: dibs run NAME')

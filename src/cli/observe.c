@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/observe.c - dibs elect --observe: who leads, at each change. */
+#include <dibs/election.h>
+
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+
+#include "cli/clock.h"
+#include "cli/commands.h"
+#include "cli/message.h"
+#include "cli/session.h"
+#include "cli/show.h"
+
+/* ---- one state ---- */
+
+static void print_json(const session *s, const char *name, const dibs_leader *l)
+{
+  json_t *object = json_object();
+  char epoch[24];
+
+  snprintf(epoch, sizeof(epoch), "%" PRIu64, l->epoch);
+  json_object_set_new(object, "v", json_integer(1));
+  json_object_set_new(object, "name", json_words(name));
+  json_object_set_new(object, "kind", json_string("election"));
+  json_object_set_new(object, "state", json_string(l->is_led ? "led" : "free"));
+  json_object_set_new(object, "epoch", json_integer((json_int_t)l->epoch));
+  json_object_set_new(object, "epoch_text", json_string(epoch));
+  json_object_set_new(object, "value", json_words(l->value));
+  json_object_set_new(object, "holder", l->is_led ? party_json(&l->party) : json_null());
+  json_object_set_new(object, "lease_ms", json_integer(l->is_led ? l->remaining_ms : 0));
+  if (s->is_private)
+    json_object_set_new(object, "scope", json_string("private"));
+  json_print(object);
+}
+
+/* EPOCH VALUE HOST:PID; "-" where there is none. */
+static void print_line(const dibs_leader *l)
+{
+  char value[DIBS_VALUE_MAX + 1], host[80];
+
+  printable(l->value, value, sizeof(value));
+  printf("%" PRIu64 " %s ", l->epoch, value[0] == '\0' ? "-" : value);
+  if (!l->is_led)
+    puts("-");
+  else if (l->party.host[0] == '\0')
+    puts(l->party.client);
+  else
+    printf("%s:%" PRId64 "\n", printable(l->party.host, host, sizeof(host)), l->party.pid);
+}
+
+/* false when stdout takes no more. */
+static bool print_leader(const session *s, const arguments *a, const dibs_leader *l)
+{
+  if (a->wants_json)
+    print_json(s, a->operands[0], l);
+  else
+    print_line(l);
+  return fflush(stdout) == 0 && !ferror(stdout);
+}
+
+/* ---- once, or always ---- */
+
+static int look_once(session *s, const arguments *a)
+{
+  dibs_leader *leader = NULL;
+  dibs_status status = dibs_get_leader(s->client, a->operands[0], &leader);
+  int code;
+
+  if (status != DIBS_OK)
+    return session_fault(s, status, a->operands[0]);
+  print_leader(s, a, leader);
+  code = leader->is_led ? CODE_OK : CODE_NO;
+  dibs_leader_free(leader);
+  return code;
+}
+
+/* An observer hears of a leader, not who that is: host and pid are asked for. `leader` is
+ * freed where there is a fuller one. */
+static dibs_leader *with_party(session *s, const char *name, dibs_leader *leader)
+{
+  dibs_leader *fuller = NULL;
+
+  if (!leader->is_led || leader->party.host[0] != '\0' ||
+      dibs_get_leader(s->client, name, &fuller) != DIBS_OK)
+    return leader;
+  if (!fuller->is_led || fuller->epoch != leader->epoch) {
+    dibs_leader_free(fuller);       /* it is over already; the next change tells */
+    return leader;
+  }
+  dibs_leader_free(leader);
+  return fuller;
+}
+
+/* false when there is no more to do. */
+static bool take_news(session *s, const arguments *a, dibs_observer *observer)
+{
+  dibs_leader *leader = NULL;
+  bool goes_on = true;
+
+  while (goes_on && dibs_observer_next(observer, &leader) == DIBS_OK) {
+    leader = with_party(s, a->operands[0], leader);
+    goes_on = print_leader(s, a, leader);
+    leader = dibs_leader_free(leader);
+  }
+  return goes_on;
+}
+
+static int observe(session *s, const arguments *a)
+{
+  int64_t until = clock_ms() + a->wait_ms;
+  dibs_observer *observer = NULL;
+  dibs_status status = dibs_observe(s->client, a->operands[0], NULL, NULL, &observer);
+  struct pollfd fd = { .events = POLLIN };
+  bool goes_on = true;
+
+  if (status != DIBS_OK)
+    return session_fault(s, status, a->operands[0]);
+  fd.fd = dibs_observer_fd(observer);
+  while (goes_on && fd.fd >= 0) {
+    int64_t left = a->wait_ms == 0 ? -1 : until - clock_ms();
+
+    if (a->wait_ms != 0 && left <= 0)
+      break;
+    goes_on = poll(&fd, 1, (int)left) < 0 || take_news(s, a, observer);
+  }
+  dibs_observer_free(observer);
+  return fd.fd < 0 ? session_fault(s, DIBS_ERR_SYSTEM, a->operands[0]) : CODE_OK;
+}
+
+int command_observe(const arguments *a)
+{
+  session s;
+  int code = session_start(&s, a);
+
+  if (code == 0)
+    code = a->is_nonblocking ? look_once(&s, a) : observe(&s, a);
+  session_close(&s);
+  return code;
+}

@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""dibs elect: one leads, the others stand by, everybody can see who. Theme 10."""
+import json
+import os
+import signal
+import time
+
+from harness import *  # noqa
+import harness
+
+
+def _leader(name):
+    return json.loads(dibs('elect', name, '--observe', '-n', '--json').out)
+
+
+def _until_leads(process, name):
+    until(lambda: (_leader(name)['holder'] or {}).get('pid') == process.pid,
+          'pid %d leads %s' % (process.pid, name))
+
+
+def _beating(name, *options, env=None):
+    """A candidate whose command writes a line each 10 ms while it lives, and ignores TERM."""
+    path = temporary_file()
+    script = 'trap "" TERM; while :; do date +%%s%%N >>%s; sleep 0.01; done' % path
+    return start('elect', name, *options, '--', 'sh', '-c', script, env=env), path
+
+
+# ---- leading ----
+
+def the_command_runs_while_we_lead_and_its_code_comes_through():
+    done = dibs('elect', 'simple', '--value', 'here', '--', 'sh', '-c',
+                'echo $DIBS_LOCK; "$DIBS" elect simple --observe -n; exit 9')
+    equal(done.code, 9, done)
+    name, line = done.out.splitlines()
+    epoch, value, place = line.split()
+    equal((name, value), ('simple', 'here'))
+    assert int(epoch) > 0 and place.startswith(os.uname().nodename + ':')
+    equal(dibs('elect', 'simple', '--observe', '-n').code, 1)
+
+
+def options_may_follow_the_name_and_those_of_the_command_are_never_eaten():
+    equal(dibs('elect', 'words', '--value', 'v', '--', 'echo', '--loop', '--', '-n').out,
+          '--loop -- -n\n')
+    equal(dibs('elect', '-t', '20s', 'words', '-c', 'echo $DIBS_TTL_MS',
+               env={'SHELL': '/bin/sh'}).out, '20000\n')
+
+
+def candidates_lead_in_order_and_epochs_grow():
+    first = start('elect', 'queue', '--', 'cat', stdin=-1)
+    _until_leads(first, 'queue')
+    out = temporary_file()
+    waiters = []
+    for n in range(3):
+        waiters.append(start('elect', 'queue', '--', 'sh', '-c',
+                             'echo %d $DIBS_FENCE >>%s' % (n, out)))
+        until_waiting('queue', n + 1)
+    epoch = _leader('queue')['epoch']
+    end_holder(first)
+    for waiter in waiters:
+        equal(finish(waiter).code, 0)
+    rows = [line.split() for line in read(out).splitlines()]
+    equal([row[0] for row in rows], ['0', '1', '2'])
+    epochs = [epoch] + [int(row[1]) for row in rows]
+    equal(epochs, sorted(set(epochs)))
+    os.unlink(out)
+
+
+def n_does_not_stand_by():
+    first = start('elect', 'taken', '--', 'cat', stdin=-1)
+    _until_leads(first, 'taken')
+    done = dibs('elect', '-n', 'taken', '--', 'echo', 'no')
+    equal((done.code, done.out), (75, ''), done)
+    contains(done.err, 'taken is busy: held by')
+    equal(dibs('elect', '-w', '200ms', 'taken', '--', 'echo', 'no').code, 75)
+    end_holder(first)
+    equal(dibs('elect', '-n', 'taken', '--', 'echo', 'yes').out, 'yes\n')
+
+
+# ---- what happens to leaders ----
+
+def theme_10_kill_9_of_the_leader_and_the_next_takes_over_within_a_lease():
+    first, beats = _beating('failover', '-t', '1s')
+    until_text(beats)
+    second = start('elect', 'failover', '-t', '1s', '--', 'date', '+%s%N')
+    until_waiting('failover')
+    first.kill()
+    killed = time.time()
+    done = finish(second)
+    equal(done.code, 0, done)
+    # The lease, and the second that clocks may differ.
+    assert int(done.out) / 1e9 - killed < 2.5, int(done.out) / 1e9 - killed
+    assert int(read(beats).split()[-1]) < int(done.out), 'the kernel killed the command'
+    os.unlink(beats)
+
+
+def theme_24_the_command_of_a_cut_off_leader_is_dead_before_the_next_leads():
+    cut = harness.Proxy(harness.server)
+    first, beats = _beating('cut', '-t', '2s', '-k', '500ms', env={'DIBS_URL': cut.url})
+    until_text(beats)
+    second = start('elect', 'cut', '--', 'date', '+%s%N')
+    until_waiting('cut')
+    cut.hole()
+    done = finish(second)
+    equal(done.code, 0, done)
+    equal(finish(first).code, 79)
+    cut.stop()
+    assert int(read(beats).split()[-1]) < int(done.out)
+    os.unlink(beats)
+
+
+def loop_stands_again_after_a_loss():
+    first, beats = _beating('again', '-t', '1s', '--loop', '-v')
+    _until_leads(first, 'again')
+    epoch = _leader('again')['epoch']
+    equal(dibs('elect', 'again', '--resign', '--yes').code, 0)
+    until(lambda: _leader('again')['state'] == 'led' and _leader('again')['epoch'] > epoch,
+          'it leads again', 10)
+    _until_leads(first, 'again')
+    first.send_signal(signal.SIGKILL)
+    os.unlink(beats)
+
+
+def loop_ends_with_the_command_and_by_a_signal():
+    equal(dibs('elect', 'ends', '--loop', '--', 'sh', '-c', 'exit 5').code, 5)
+    process = start('elect', 'ends', '--loop', '--', 'sleep', '60')
+    _until_leads(process, 'ends')
+    process.send_signal(signal.SIGTERM)
+    equal(finish(process, 5).code, 143)
+
+
+def loop_goes_on_without_a_server():
+    path = os.path.join(harness.server.directory, 'later')
+    process = start('elect', 'later', '--loop', '--', 'echo', 'led',
+                    env={'DIBS_URL': 'unix://' + path + '?connect_timeout=200ms'})
+    contains(process.stderr.readline(), path)
+    os.link(harness.server.socket, path)
+    done = finish(process)
+    equal((done.code, done.out), (0, 'led\n'), done)
+
+
+def resign_of_somebody_else_wants_yes_and_kills_the_command():
+    process = start('elect', 'away', '--', 'sleep', '60')
+    _until_leads(process, 'away')
+    done = dibs('elect', 'away', '--resign')
+    equal(done.code, 64, done)
+    contains(done.err, '--yes')
+    equal(dibs('elect', 'away', '--resign', '--yes', '-m', 'maintenance').code, 0)
+    equal(finish(process, 5).code, 79)
+    equal(dibs('elect', 'away', '--resign').code, 0)     # nobody leads: done already
+
+
+def resign_inside_ones_own_command_needs_no_yes():
+    done = dibs('elect', 'own', '--', 'sh', '-c', '"$DIBS" elect own --resign; sleep 60')
+    equal(done.code, 79, done)
+
+
+# ---- without a command ----
+
+def hooks_run_when_elected_and_before_others_lead():
+    out = temporary_file()
+    first = start('elect', 'vip', '--on-elected', 'echo first up >>' + out,
+                  '--on-deposed', 'sleep 0.3; echo first down >>' + out)
+    until_text(out, 'first up')
+    second = start('elect', 'vip', '--on-elected', 'echo second up >>' + out,
+                   '--on-deposed', 'echo second down >>' + out)
+    until_waiting('vip')
+    first.send_signal(signal.SIGTERM)
+    equal(finish(first).code, 0)
+    until_text(out, 'second up')
+    second.send_signal(signal.SIGINT)
+    equal(finish(second).code, 0)
+    equal(read(out).splitlines(), ['first up', 'first down', 'second up', 'second down'])
+    os.unlink(out)
+
+
+def hooks_run_before_the_lease_ends_when_it_cannot_be_renewed():
+    out = temporary_file()
+    cut = harness.Proxy(harness.server)
+    first = start('elect', 'losing', '-t', '2s', '--on-elected', 'echo up >>' + out,
+                  '--on-deposed', 'date +%s%N >>' + out, env={'DIBS_URL': cut.url})
+    until_text(out, 'up')
+    second = start('elect', 'losing', '--', 'date', '+%s%N')
+    until_waiting('losing')
+    cut.hole()
+    done = finish(second)
+    equal(finish(first).code, 79)
+    assert int(read(out).split()[1]) < int(done.out)
+    cut.stop()
+    os.unlink(out)
+
+
+def a_hook_that_fails_gives_leading_up():
+    done = dibs('elect', 'hook', '--on-elected', 'exit 3', '--', 'echo', 'no')
+    equal((done.code, done.out), (3, ''), done)
+    contains(done.err, '--on-elected ended with 3')
+    equal(dibs('elect', 'hook', '--observe', '-n').code, 1)
+
+
+# ---- observing ----
+
+def observers_see_each_change():
+    watcher = start('elect', 'seen', '--observe')
+    equal(watcher.stdout.readline(), '0 - -\n')
+    first = start('elect', 'seen', '--value', 'a b', '--', 'cat', stdin=-1)
+    line = watcher.stdout.readline()
+    contains(line, ' a b ')
+    assert line.endswith(':%d\n' % first.pid), line
+    epoch = int(line.split()[0])
+    second = start('elect', 'seen', '--', 'cat', stdin=-1)
+    until_waiting('seen')
+    first.stdin.close()
+    first.stdin = None
+    while not line.endswith(':%d\n' % second.pid):
+        line = watcher.stdout.readline()
+    assert int(line.split()[0]) > epoch
+    second.stdin.close()
+    second.stdin = None
+    while not line.endswith(' -\n'):
+        line = watcher.stdout.readline()
+    watcher.kill()
+
+
+def observers_learn_of_a_crash_within_a_lease():
+    first, beats = _beating('crash', '-t', '1s')
+    until_text(beats)
+    watcher = start('elect', 'crash', '--observe')
+    contains(watcher.stdout.readline(), ':%d\n' % first.pid)
+    first.kill()
+    killed = time.monotonic()
+    assert watcher.stdout.readline().endswith(' -\n')
+    assert time.monotonic() - killed < 2.0
+    watcher.kill()
+    os.unlink(beats)
+
+
+def observe_ends_after_w():
+    done = dibs('elect', 'brief', '--observe', '-w', '300ms')
+    equal((done.code, done.out), (0, '0 - -\n'), done)
+
+
+def wait_leader_ends_when_somebody_leads():
+    waiter = start('wait', '--leader', 'awaited')
+    equal(dibs('wait', '--leader', '-w', '0', 'awaited').code, 75)
+    process = start('elect', 'awaited', '--', 'cat', stdin=-1)
+    equal(finish(waiter, 5).code, 0)
+    end_holder(process)
+
+
+def who_tells_the_value():
+    process = start('elect', 'published', '--value', '10.0.0.7:80', '--', 'cat', stdin=-1)
+    _until_leads(process, 'published')
+    until(lambda: 'leads    10.0.0.7:80' in dibs('who', 'published').out, 'who tells it')
+    end_holder(process)
+
+
+# ---- mistakes ----
+
+def theme_26_mistakes_give_64():
+    for words, part in ((['x', 'daemon'], 'a command goes behind --'),
+                        (['x', '--observe', '--resign'], 'choose one'),
+                        (['x', '--observe', '--', 'true'], 'does not stand for election'),
+                        (['x', '--resign', '--loop'], 'does not stand'),
+                        (['x', '--yes', '--', 'true'], '--yes belongs to --resign'),
+                        (['x', '--value', 'v' * 1025, '--', 'true'], '1024'),
+                        ([], 'something is missing')):
+        done = dibs('elect', *words)
+        equal((done.code, done.out), (64, ''), (words, done))
+        contains(done.err, part)
+
+
+tests(dict(globals()))

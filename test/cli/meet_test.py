@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""dibs latch and dibs barrier: programs that wait for each other. Theme 37."""
+import json
+import signal
+import time
+
+from harness import *  # noqa
+import harness
+
+
+def _mistake(*words, says):
+    done = dibs(*words)
+    equal((done.code, done.out), (64, ''), done)
+    contains(done.err, says)
+
+
+# ---- latch ----
+
+def theme_37_a_latch_counts_down_and_tells_what_is_left():
+    equal(dibs('latch', 'init', 'rel', '3').out, '3\n')
+    equal(dibs('latch', 'down', 'rel').out, '2\n')
+    equal(dibs('latch', 'ls', 'rel').out, 'rel  2 left\n')
+    equal(dibs('latch', 'wait', '-w', '0', 'rel').code, 75)
+    equal(dibs('latch', 'down', 'rel', '5').out, '0\n')
+    equal(dibs('latch', 'wait', '-w', '0', 'rel').code, 0)
+    done = dibs('latch', 'down', 'rel')
+    equal(done.code, 78, done)
+    contains(done.err, 'rel is not armed: dibs latch init rel N')
+
+
+def theme_37_everybody_who_waits_is_released():
+    dibs('latch', 'init', 'go', '2')
+    waiters = [start('latch', 'wait', 'go') for _ in range(5)]
+    waiters.append(start('wait', '--zero', 'go'))
+    until(lambda: 'redisson_countdownlatch__channel__{go}\r\n:6' in harness.server.ask(
+        'PUBSUB', 'NUMSUB', 'redisson_countdownlatch__channel__{go}'), 'all six listen')
+    dibs('latch', 'down', 'go')
+    assert all(w.poll() is None for w in waiters)
+    dibs('latch', 'down', 'go')
+    began = time.monotonic()
+    for waiter in waiters:
+        equal(finish(waiter).code, 0)
+    assert time.monotonic() - began < 2.0
+
+
+def theme_37_one_id_counts_once_until_the_latch_is_armed_anew():
+    dibs('latch', 'init', 'ids', '3')
+    equal([dibs('latch', 'down', '--id', i, 'ids').out for i in ('a', 'a', 'b')],
+          ['2\n', '2\n', '1\n'])
+    dibs('latch', 'rm', 'ids')
+    dibs('latch', 'init', 'ids', '3')
+    equal(dibs('latch', 'down', '--id', 'a', 'ids').out, '2\n')
+
+
+def an_armed_latch_is_not_armed_again():
+    dibs('latch', 'init', 'armed', '3')
+    done = dibs('latch', 'init', 'armed', '5')
+    equal((done.code, done.out), (75, ''), done)
+    contains(done.err, 'armed is armed already, with 3 left')
+
+
+def a_latch_that_is_not_armed_is_at_zero():
+    equal(dibs('latch', 'wait', 'never').code, 0)
+    equal(dibs('latch', 'ls', 'never').out, 'never  0 left\n')
+
+
+def latch_json_tells_what_is_left():
+    got = json.loads(dibs('latch', 'init', '--json', 'object', '7').out)
+    equal(got, {'v': 1, 'name': 'object', 'kind': 'latch', 'left': 7})
+
+
+def a_latch_wait_ends_in_time_and_by_a_signal():
+    dibs('latch', 'init', 'slow', '1')
+    done = dibs('latch', 'wait', '-w', '300ms', 'slow')
+    equal(done.code, 75, done)
+    assert 0.3 <= done.seconds < 2.0
+    waiter = start('latch', 'wait', 'slow')
+    until(lambda: ':1' in harness.server.ask(
+        'PUBSUB', 'NUMSUB', 'redisson_countdownlatch__channel__{slow}'), 'it listens')
+    waiter.send_signal(signal.SIGTERM)
+    equal(finish(waiter, 3).code, 143)
+
+
+def something_else_under_the_name_gives_78():
+    harness.server.ask('LPUSH', 'a-list', 'x')
+    for words in (['init', 'a-list', '3'], ['down', 'a-list'], ['wait', 'a-list'],
+                  ['ls', 'a-list']):
+        done = dibs('latch', *words)
+        equal(done.code, 78, (words, done))
+
+
+# ---- barrier ----
+
+def theme_37_a_barrier_lets_all_go_when_the_last_one_comes():
+    early = [start('barrier', 'wait', '--json', '-n', '3', 'gate') for _ in range(2)]
+    until(lambda: dibs('barrier', 'ls', 'gate').out.startswith('gate  2 of 3 arrived'),
+          'two are there')
+    assert all(p.poll() is None for p in early)
+    last = json.loads(dibs('barrier', 'wait', '--json', '-n', '3', 'gate').out)
+    equal((last['index'], last['arrived'], last['parties'], last['state']), (2, 3, 3, 'whole'))
+    rows = []
+    for process in early:
+        done = finish(process)
+        equal(done.code, 0, done)
+        rows.append(json.loads(done.out))
+    equal(sorted(row['index'] for row in rows), [0, 1])
+    equal({row['generation'] for row in rows}, {last['generation']})
+    contains(dibs('barrier', 'ls', 'gate').out, '0 of 3 arrived, generation %d' %
+             (last['generation'] + 1))
+
+
+def theme_37_who_gives_up_breaks_it_for_the_others():
+    for how in ('time', 'signal'):
+        name = 'gate:' + how
+        patient = start('barrier', 'wait', '-n', '3', name)
+        until(lambda: ' 1 of 3' in dibs('barrier', 'ls', name).out, 'one is there')
+        if how == 'time':
+            equal(dibs('barrier', 'wait', '-w', '200ms', '-n', '3', name).code, 75)
+        else:
+            other = start('barrier', 'wait', '-n', '3', name)
+            until(lambda: ' 2 of 3' in dibs('barrier', 'ls', name).out, 'two are there')
+            other.send_signal(signal.SIGTERM)
+            equal(finish(other, 3).code, 143)
+        done = finish(patient, 5)
+        equal(done.code, 1, done)
+        contains(done.err, 'is broken: somebody gave up or died')
+        contains(dibs('barrier', 'ls', name).out, ', broken')
+        equal(dibs('barrier', 'wait', '-n', '3', name).code, 1)
+        equal(dibs('barrier', 'reset', name).code, 0)
+        lacks(dibs('barrier', 'ls', name).out, 'broken')
+
+
+def theme_37_who_dies_breaks_it_within_ten_seconds():
+    patient = start('barrier', 'wait', '-n', '3', 'dead')
+    other = start('barrier', 'wait', '-n', '3', 'dead')
+    until(lambda: ' 2 of 3' in dibs('barrier', 'ls', 'dead').out, 'two are there')
+    other.kill()
+    equal(finish(patient, 15).code, 1)
+
+
+def a_barrier_of_another_size_gives_64():
+    first = start('barrier', 'wait', '-n', '3', 'size')
+    until(lambda: ' 1 of 3' in dibs('barrier', 'ls', 'size').out, 'one is there')
+    done = dibs('barrier', 'wait', '-n', '4', 'size')
+    equal(done.code, 64, done)
+    first.kill()
+
+
+def a_barrier_that_nobody_used_gives_1():
+    equal(dibs('barrier', 'ls', 'unused').code, 1)
+
+
+def theme_26_mistakes_give_64():
+    _mistake('latch', 'init', 'x', says='dibs latch init NAME N')
+    _mistake('latch', 'init', 'x', '0', says='"0" is not a number from 1')
+    _mistake('latch', 'don', 'x', says='did you mean "dibs latch down"?')
+    _mistake('latch', 'down', '--id', '', 'x', says='128')
+    _mistake('barrier', 'wait', 'x', says='-n N')
+    _mistake('barrier', 'wait', '-n', '0', 'x', says='"0"')
+    _mistake('barrier', 'wait', '-n', '2', '-w', '0', 'x', says='-w 0')
+    _mistake('barrier', says='something is missing')
+
+
+tests(dict(globals()))
