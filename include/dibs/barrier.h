@@ -27,29 +27,36 @@ typedef struct dibs_barrier_info {
 } dibs_barrier_info;
 
 /* Arrives at `name` and waits for the others. A waiting party that dies is noticed within
- * 10 s.
+ * 10 s, and so is one whose client is closed.
  *
- * `parties`   1 .. 10000; all callers have to name the same number.
+ * `parties`   1 .. 10000; all who wait have to name the same number.
  * `ret_info`  may be NULL; written on DIBS_OK and DIBS_BROKEN. Its `size` must be set.
  * Returns  DIBS_OK; DIBS_BROKEN; DIBS_TIMED_OUT, DIBS_CANCELLED (the barrier is broken
- *          for the others then, unless it was just passed); DIBS_ERR_ARGUMENT (parties
- *          differ from those of the barrier in use), faults.
- * Thread   any; blocks; not from a callback.
+ *          for the others now; when all had just come, it is DIBS_OK instead);
+ *          DIBS_ERR_ARGUMENT (parties differ from those of the barrier in use);
+ *          DIBS_ERR_UNREACHABLE (no server for connect_timeout_ms), DIBS_UNKNOWN (the answer
+ *          was lost, and hundreds of meetings passed since), other faults.
+ * Thread   any; blocks, at most one command_timeout_ms longer than wait_ms: giving up is told
+ *          to the server. Not from a callback.
  * Source   doc/design/protocol.md 12; lua/native/barrier_arrive.lua. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_barrier_await(
   dibs_client *client, const char *name, uint32_t parties,
   const dibs_wait_options *options, dibs_barrier_info *ret_info);
 
+/* `info` is NULL but for DIBS_OK and DIBS_BROKEN, and borrowed until it returns. Runs as
+ * dibs_lock_callback does. */
 typedef void (*dibs_barrier_callback)(
   dibs_status status, const dibs_barrier_info *info, void *data);
 
+/* The same with a callback. `ret_request` may be NULL; dibs_request_cancel() gives up. */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_barrier_await_async(
   dibs_client *client, const char *name, uint32_t parties,
   const dibs_wait_options *options, dibs_barrier_callback callback, void *data,
   dibs_request **ret_request);
 
 /* Mends a broken barrier, and breaks a meeting under way: whoever waits gets DIBS_BROKEN,
- * and the next generation begins empty. Blocks. Since 0.2 */
+ * and the next generation begins empty, perhaps with another number of parties. DIBS_OK too
+ * when there is nothing to mend. Blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_barrier_reset(
   dibs_client *client, const char *name);
 

@@ -28,7 +28,10 @@ extern "C" {
  *            the leader as its holder.
  * `ret_hold` leading, until it is released (that is resigning) or lost.
  *            dibs_hold_fence() is the epoch.
- * Returns    as dibs_lock(). Thread: any; blocks. Since 0.2 */
+ * Returns    as dibs_lock(). DIBS_OK only when `value` is published: where that fails, the
+ *            lock is given back, and the answer says why (DIBS_LOST: it was lost at once).
+ *            Telling takes one more question: at most command_timeout_ms beside wait_ms.
+ * Thread     any; blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_campaign(
   dibs_client *client, const char *name, const char *value,
   const dibs_lock_options *options, dibs_hold **ret_hold);
@@ -43,8 +46,9 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_campaign_async(
   const dibs_lock_options *options, dibs_lock_callback callback, void *data,
   dibs_request **ret_request);
 
-/* Publishes another value while leading. Returns DIBS_OK, DIBS_LOST, DIBS_ERR_ARGUMENT (not
- * a hold of dibs_campaign(), or too long), faults. Blocks. Since 0.2 */
+/* Publishes another value while leading; NULL: "". Returns DIBS_OK, DIBS_LOST (somebody else
+ * leads, or nobody), DIBS_ERR_ARGUMENT (not a hold of dibs_campaign(), or too long),
+ * DIBS_UNKNOWN and other faults: it may be told or not. Blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_publish(dibs_hold *hold, const char *value);
 
 /* As dibs_release(): gives up leading; observers are told, the next candidate leads. */
@@ -69,11 +73,15 @@ DIBS_API dibs_leader *dibs_leader_free(dibs_leader *leader);
 
 typedef struct dibs_observer dibs_observer;
 
-/* Tells of each change: a leader, another value, nobody any more. `leader` is borrowed until
- * it returns. Runs where dibs_lost_callback runs, and may do what that may. */
+/* Tells of each change: a leader, another value, nobody any more. When changes come faster
+ * than it returns, the newest counts. `leader` is borrowed until it returns; of its party
+ * only the client is known (dibs_get_leader() tells host and program). Runs where
+ * dibs_lost_callback runs, and may do what that may. */
 typedef void (*dibs_leader_callback)(const dibs_leader *leader, void *data);
 
-/* Observes `name` until dibs_observer_free(). The first call tells the present state.
+/* Observes `name` until dibs_observer_free(). The first call tells the present state. Goes
+ * on for as long as there is no server; ends silently only by what asking again does not
+ * mend: the name is another kind of lock, an ACL forbids it (dibs_last_error()).
  * `callback`  NULL: use dibs_observer_fd() and dibs_observer_next().
  * Returns DIBS_OK, faults. Thread: any; does not wait for the server. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_observe(
@@ -84,13 +92,13 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_observe(
  * descriptors ran out. Do not read or close it. */
 DIBS_API int dibs_observer_fd(dibs_observer *observer);
 
-/* Takes the newest state if it has not been taken yet: DIBS_OK; else DIBS_BUSY. Does not
- * block. Free with dibs_leader_free(). */
+/* Takes the newest state if it has not been taken yet: DIBS_OK; else DIBS_BUSY;
+ * DIBS_ERR_STALE, _FORKED. Does not block. Free with dibs_leader_free(). */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_observer_next(
   dibs_observer *observer, dibs_leader **ret_leader);
 
-/* Ends it. A callback that runs now is waited for (not in the callback itself). Before
- * dibs_close(). Returns NULL; NULL allowed. */
+/* Ends it. A callback that runs now is waited for (not in the callback itself). dibs_close()
+ * ends what is left; later calls find it stale. Returns NULL; NULL allowed. */
 DIBS_API dibs_observer *dibs_observer_free(dibs_observer *observer);
 
 #ifdef __cplusplus

@@ -273,7 +273,8 @@ static void the_next_candidate_leads_and_is_heard_by_one_message_more(void **sta
   before = live_stats(watcher).messages;
   live_expect(client, dibs_resign(hold), DIBS_OK);
   expect_told(&seen, "second");
-  assert_int_equal(live_stats(watcher).messages - before, 2);
+  /* One of them may be on its way still: the look behind the first saw all. */
+  assert_in_range(live_stats(watcher).messages - before, 1, 2);
   hold = live_ask_granted(&second, LIVE_LONG_MS);
   expect_leader(client, "next", "second", dibs_hold_fence(hold));
   live_expect(other, dibs_release(hold), DIBS_OK);
