@@ -95,7 +95,8 @@ dibs_status claim_begin(claim *cl, const lock_target *target, const lock_plan *p
                                                                    : span_ms(plan->linger_ms),
                      .owner = plan->owner, .owner_size = plan->owner_size,
                      .is_try = is_try, .is_fixed = plan->is_fixed,
-                     .no_reentry = plan->no_reentry, .ttl = span_ms(plan->ttl_ms),
+                     .no_reentry = plan->no_reentry,
+                     .blocks = cl->on_lock == NULL, .ttl = span_ms(plan->ttl_ms),
                      .max_hold = span_ms(plan->max_hold_ms), .give_up_at = INSTANT_NEVER,
                      .note = plan->note };
   dibs_status status;

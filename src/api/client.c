@@ -2,6 +2,7 @@
 /* api/client.c - going in and out of a client, its faults, counters and its end. */
 #include "api/wait.h"
 #include "api/leading.h"
+#include "api/deadlock.h"
 #include "api/writing.h"
 
 #include <string.h>
@@ -100,7 +101,7 @@ dibs_status client_fault(dibs_client *c, dibs_status status, const char *words)
   text node = text_over(c->last_error.node, sizeof(c->last_error.node));
   text shown;
 
-  if (status >= 0 && status != DIBS_UNKNOWN)
+  if (status >= 0 && status != DIBS_UNKNOWN && status != DIBS_WOULD_DEADLOCK)
     return status;
   shown = text_over(c->last_error.text, sizeof(c->last_error.text));
   c->last_error.status = status;
@@ -281,6 +282,7 @@ dibs_client *client_free(dibs_client *c)
   claims_free(c);
   waits_free(c);
   writings_free(c);
+  deadlocks_free(c);
   if (c->handle != NULL)
     handle_end(c->handle);
   if (c->local_use_fd >= 0)

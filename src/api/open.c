@@ -270,6 +270,7 @@ static void engine_settings_set(const dibs_client *c, const opening *o, engine_s
                                       o->config.clock_rate_error_ppm, PPM);
   s->local_handovers_max = p->local_handovers_max == 0   ? HANDOVERS
                            : p->local_handovers_max < 0 ? 0 : p->local_handovers_max;
+  s->tells_owners = (c->flags & DIBS_CLIENT_DETECT_DEADLOCK) != 0;
   s->local_handover_time =
     span_ms(p->local_handover_ms == 0 ? HANDOVER_MS : p->local_handover_ms);
 }
