@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/latch_test.c - the calls of dibs/latch.h one by one: counting, and each way in
+ * which a wait can end, blocking and with a callback. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "live.h"
+
+#define NAME "gate"
+#define CHANNEL "redisson_countdownlatch__channel__{gate}"
+
+static dibs_client *client;
+
+#define run(...) test_server_command(live_server, __VA_ARGS__)
+
+/* ---- a wait with a callback ---- */
+
+struct ending {
+  _Atomic int callbacks, status;
+  dibs_client *client;           /* for callbacks that call back */
+};
+
+static void note(dibs_status status, void *data)
+{
+  struct ending *e = data;
+
+  atomic_store(&e->status, status);
+  atomic_fetch_add(&e->callbacks, 1);
+}
+
+static bool has_ended(void *data)
+{
+  return atomic_load(&((struct ending *)data)->callbacks) > 0;
+}
+
+static void expect_ending(struct ending *e, dibs_status status)
+{
+  if (!live_until(LIVE_LONG_MS, has_ended, e))
+    fail_msg("no callback");
+  assert_int_equal(atomic_load(&e->callbacks), 1);
+  assert_int_equal(atomic_load(&e->status), status);
+}
+
+static dibs_request *begin_at(dibs_client *c, const char *name, struct ending *e, int wait_ms,
+                              dibs_canceller *cancel)
+{
+  dibs_wait_options o = DIBS_WAIT_OPTIONS_INIT;
+  dibs_request *request = NULL;
+
+  memset(e, 0, sizeof(*e));
+  o.wait_ms = wait_ms;
+  o.cancel = cancel;
+  live_expect(c, dibs_latch_await_async(c, name, &o, note, e, &request), DIBS_OK);
+  assert_non_null(request);
+  return request;
+}
+
+static bool is_heard(void *data)
+{
+  return strcmp(run("PUBSUB NUMSUB %s", CHANNEL), (const char *)data) == 0;
+}
+
+/* One that surely waits: its subscription stands. */
+static dibs_request *begin(struct ending *e)
+{
+  char listening[] = "[" CHANNEL ", 1]";
+  dibs_request *request = begin_at(client, NAME, e, 0, NULL);
+
+  assert_true(live_until(LIVE_LONG_MS, is_heard, listening));
+  assert_int_equal(atomic_load(&e->callbacks), 0);
+  return request;
+}
+
+static dibs_status await_ms(dibs_client *c, const char *name, int wait_ms)
+{
+  dibs_wait_options o = DIBS_WAIT_OPTIONS_INIT;
+
+  o.wait_ms = wait_ms;
+  return dibs_latch_await(c, name, &o);
+}
+
+static void arm(int64_t count)
+{
+  live_expect(client, dibs_latch_set(client, NAME, count), DIBS_OK);
+}
+
+static void disarm(void)
+{
+  live_expect(client, dibs_latch_delete(client, NAME), DIBS_OK);
+}
+
+/* ---- counting ---- */
+
+static void it_is_armed_counted_read_and_disarmed(void **state)
+{
+  int64_t left = -1;
+
+  (void)state;
+  live_expect(client, dibs_latch_count(client, NAME, &left), DIBS_OK);
+  assert_int_equal(left, 0);
+  live_expect(client, dibs_latch_down(client, NAME, 1, NULL, &left), DIBS_ERR_NOT_SET);
+  arm(5);
+  live_expect(client, dibs_latch_set(client, NAME, 2), DIBS_BUSY);
+  live_expect(client, dibs_latch_down(client, NAME, 2, "part", &left), DIBS_OK);
+  assert_int_equal(left, 3);
+  live_expect(client, dibs_latch_down(client, NAME, 2, "part", NULL), DIBS_OK);
+  live_expect(client, dibs_latch_count(client, NAME, &left), DIBS_OK);
+  assert_int_equal(left, 3);
+  disarm();
+  live_expect(client, dibs_latch_count(client, NAME, &left), DIBS_OK);
+  assert_int_equal(left, 0);
+  disarm();
+}
+
+static void what_cannot_be_is_refused_with_words(void **state)
+{
+  dibs_wait_options o = DIBS_WAIT_OPTIONS_INIT;
+  char id[130];
+  int64_t left;
+
+  (void)state;
+  memset(id, 'i', 129);
+  id[129] = '\0';
+  live_expect(client, dibs_latch_set(client, NAME, 0), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_latch_set(client, NAME, ((int64_t)1 << 53) + 1), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_latch_set(client, "", 1), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_latch_set(client, NULL, 1), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_latch_down(client, NAME, -1, NULL, NULL), DIBS_ERR_ARGUMENT);
+  live_expect_words(client, "count");
+  live_expect(client, dibs_latch_down(client, NAME, 1, id, NULL), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_latch_down(client, NAME, 1, "", NULL), DIBS_ERR_ARGUMENT);
+  live_expect_words(client, "id");
+  live_expect(client, dibs_latch_count(client, NAME, NULL), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_latch_await(client, "", NULL), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_latch_await_async(client, NAME, NULL, NULL, NULL, NULL),
+              DIBS_ERR_ARGUMENT);
+  live_expect_words(client, "callback");
+  o.wait_ms = -1;
+  live_expect(client, dibs_latch_await(client, NAME, &o), DIBS_ERR_ARGUMENT);
+  live_expect_words(client, "wait_ms");
+  o.wait_ms = 0;
+  o.flags = 1;
+  live_expect(client, dibs_latch_await(client, NAME, &o), DIBS_ERR_ARGUMENT);
+  o.flags = 0;
+  o.size = 1;
+  live_expect(client, dibs_latch_await(client, NAME, &o), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_latch_set(NULL, NAME, 1), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_latch_down(NULL, NAME, 1, NULL, NULL), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_latch_count(NULL, NAME, &left), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_latch_delete(NULL, NAME), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_latch_await(NULL, NAME, NULL), DIBS_ERR_ARGUMENT);
+}
+
+static void a_key_of_another_kind_is_told_and_left(void **state)
+{
+  struct ending e;
+  int64_t left;
+
+  (void)state;
+  (void)run("HSET hash a b");
+  (void)run("SET words word");
+  live_expect(client, dibs_latch_set(client, "hash", 1), DIBS_ERR_WRONG_TYPE);
+  live_expect(client, dibs_latch_down(client, "words", 1, NULL, NULL), DIBS_ERR_WRONG_TYPE);
+  live_expect(client, dibs_latch_count(client, "words", &left), DIBS_ERR_WRONG_TYPE);
+  live_expect(client, dibs_latch_delete(client, "hash"), DIBS_ERR_WRONG_TYPE);
+  live_expect(client, dibs_latch_await(client, "hash", NULL), DIBS_ERR_WRONG_TYPE);
+  live_expect(client, dibs_latch_await(client, "words", NULL), DIBS_ERR_WRONG_TYPE);
+  begin_at(client, "hash", &e, 0, NULL);
+  expect_ending(&e, DIBS_ERR_WRONG_TYPE);
+  assert_int_equal(test_server_integer(live_server, "DEL hash words"), 2);
+}
+
+/* ---- waiting ---- */
+
+static void nobody_waits_for_what_is_not_armed(void **state)
+{
+  struct ending e;
+
+  (void)state;
+  live_expect(client, dibs_latch_await(client, NAME, NULL), DIBS_OK);
+  begin_at(client, NAME, &e, 0, NULL);
+  expect_ending(&e, DIBS_OK);
+}
+
+static void a_wait_ends_when_its_time_is_over(void **state)
+{
+  struct ending e;
+  int64_t before = live_now_ms(), took;
+
+  (void)state;
+  arm(1);
+  live_expect(client, await_ms(client, NAME, 200), DIBS_TIMED_OUT);
+  took = live_now_ms() - before;
+  assert_in_range(took, 200, 700);
+  begin_at(client, NAME, &e, 100, NULL);
+  expect_ending(&e, DIBS_TIMED_OUT);
+  disarm();
+}
+
+static void a_wait_is_cancelled_by_its_request_once(void **state)
+{
+  struct ending e;
+  dibs_request *request;
+
+  (void)state;
+  arm(1);
+  request = begin(&e);
+  assert_int_equal(dibs_request_cancel(request), DIBS_OK);
+  assert_int_equal(dibs_request_cancel(request), DIBS_ERR_STALE);
+  expect_ending(&e, DIBS_CANCELLED);
+  live_expect(client, dibs_latch_down(client, NAME, 1, NULL, NULL), DIBS_OK);
+  assert_int_equal(atomic_load(&e.callbacks), 1);
+  request = begin_at(client, NAME, &e, 0, NULL);
+  expect_ending(&e, DIBS_OK);
+  assert_int_equal(dibs_request_cancel(request), DIBS_ERR_STALE);
+}
+
+struct cancelling {
+  dibs_canceller *canceller;
+  _Atomic int status;
+};
+
+static void *wait_cancellable(void *data)
+{
+  struct cancelling *c = data;
+  dibs_wait_options o = DIBS_WAIT_OPTIONS_INIT;
+
+  o.cancel = c->canceller;
+  atomic_store(&c->status, dibs_latch_await(client, NAME, &o));
+  return NULL;
+}
+
+static void a_canceller_ends_all_its_waits(void **state)
+{
+  struct cancelling c = { .status = -99 };
+  struct ending one, two, after;
+  pthread_t thread;
+
+  (void)state;
+  assert_int_equal(dibs_canceller_new(&c.canceller), DIBS_OK);
+  arm(1);
+  begin(&one);
+  begin_at(client, NAME, &two, 0, c.canceller);
+  assert_int_equal(pthread_create(&thread, NULL, wait_cancellable, &c), 0);
+  (void)poll(NULL, 0, 20);       /* early or late, it is cancelled */
+  dibs_cancel(c.canceller);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  assert_int_equal(atomic_load(&c.status), DIBS_CANCELLED);
+  expect_ending(&two, DIBS_CANCELLED);
+  begin_at(client, NAME, &after, 0, c.canceller);
+  expect_ending(&after, DIBS_CANCELLED);
+  assert_int_equal(atomic_load(&one.callbacks), 0);
+  disarm();
+  arm(1);
+  live_expect(client, dibs_latch_down(client, NAME, 1, NULL, NULL), DIBS_OK);
+  expect_ending(&one, DIBS_OK);
+  c.canceller = dibs_canceller_free(c.canceller);
+}
+
+static void who_waits_for_a_deleted_one_waits_on(void **state)
+{
+  struct ending e;
+
+  (void)state;
+  arm(2);
+  begin(&e);
+  disarm();
+  assert_false(live_until(200, has_ended, &e));
+  live_expect(client, dibs_latch_await(client, NAME, NULL), DIBS_OK);    /* who comes now */
+  arm(1);
+  assert_false(live_until(200, has_ended, &e));
+  live_expect(client, dibs_latch_down(client, NAME, 1, NULL, NULL), DIBS_OK);
+  expect_ending(&e, DIBS_OK);
+}
+
+static void the_channel_is_left_with_the_last_wait(void **state)
+{
+  char nobody[] = "[" CHANNEL ", 0]";
+  struct ending one, two;
+  dibs_request *a, *b;
+
+  (void)state;
+  arm(1);
+  a = begin(&one);
+  b = begin(&two);
+  assert_int_equal(dibs_request_cancel(a), DIBS_OK);
+  expect_ending(&one, DIBS_CANCELLED);
+  assert_false(live_until(100, is_heard, nobody));
+  assert_int_equal(dibs_request_cancel(b), DIBS_OK);
+  expect_ending(&two, DIBS_CANCELLED);
+  assert_true(live_until(LIVE_LONG_MS, is_heard, nobody));
+  disarm();
+}
+
+/* ---- callbacks, threads, processes ---- */
+
+static void call_back(dibs_status status, void *data)
+{
+  struct ending *e = data;
+
+  if (status != DIBS_OK ||
+      dibs_latch_await(e->client, NAME, NULL) != DIBS_ERR_WOULD_BLOCK ||
+      dibs_latch_set(e->client, NAME, 1) != DIBS_ERR_WOULD_BLOCK ||
+      dibs_latch_await_async(e->client, "another", NULL, note, e, NULL) != DIBS_OK)
+    live_fault("a call in a callback");
+}
+
+static void a_callback_may_begin_a_wait_and_not_block(void **state)
+{
+  struct ending e = { .client = client };
+
+  (void)state;
+  live_expect(client, dibs_latch_await_async(client, NAME, NULL, call_back, &e, NULL), DIBS_OK);
+  expect_ending(&e, DIBS_OK);
+  assert_int_equal(live_faults(), 0);
+}
+
+static void a_client_without_threads_waits_in_its_caller_and_in_its_loop(void **state)
+{
+  dibs_options o = live_options();
+  dibs_client *quiet;
+  struct ending e;
+  struct pollfd fd;
+
+  (void)state;
+  o.flags |= DIBS_CLIENT_NO_THREAD;
+  quiet = live_open_with(test_server_url(live_server), &o);
+  arm(1);
+  live_expect(quiet, await_ms(quiet, NAME, 100), DIBS_TIMED_OUT);
+  begin_at(quiet, NAME, &e, 0, NULL);
+  fd = (struct pollfd){ .fd = dibs_fd(quiet), .events = POLLIN };
+  for (int i = 0; i < 1000 && atomic_load(&e.callbacks) == 0; i++) {
+    int64_t left = dibs_process(quiet);
+
+    if (i == 20)
+      live_expect(client, dibs_latch_down(client, NAME, 1, NULL, NULL), DIBS_OK);
+    (void)poll(&fd, 1, left < 0 || left > 20 ? 20 : (int)left);
+  }
+  expect_ending(&e, DIBS_OK);
+  quiet = dibs_close(quiet);
+}
+
+static void closing_ends_waits(void **state)
+{
+  dibs_client *mine = live_open(test_server_url(live_server));
+  struct ending e;
+  dibs_request *request;
+
+  (void)state;
+  arm(1);
+  request = begin_at(mine, NAME, &e, 0, NULL);
+  mine = dibs_close(mine);
+  expect_ending(&e, DIBS_ERR_CLOSED);
+  assert_int_equal(dibs_request_cancel(request), DIBS_ERR_STALE);
+  disarm();
+}
+
+static void *wait_for_close(void *data)
+{
+  struct cancelling *c = data;
+
+  atomic_store(&c->status, dibs_latch_await((dibs_client *)(void *)c->canceller, NAME, NULL));
+  return NULL;
+}
+
+static void closing_ends_blocked_waits_too(void **state)
+{
+  dibs_client *mine = live_open(test_server_url(live_server));
+  struct cancelling c = { .canceller = (dibs_canceller *)(void *)mine, .status = -99 };
+  char listening[] = "[" CHANNEL ", 1]";
+  pthread_t thread;
+
+  (void)state;
+  arm(1);
+  assert_int_equal(pthread_create(&thread, NULL, wait_for_close, &c), 0);
+  assert_true(live_until(LIVE_LONG_MS, is_heard, listening));
+  mine = dibs_close(mine);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  assert_int_equal(atomic_load(&c.status), DIBS_ERR_CLOSED);
+  disarm();
+}
+
+static void a_forked_child_is_told_that_it_is_one(void **state)
+{
+  struct ending e;
+  dibs_request *request;
+  int status;
+  pid_t child;
+
+  (void)state;
+  arm(1);
+  request = begin(&e);
+  child = fork();
+  if (child == 0)
+    _exit(dibs_latch_set(client, NAME, 1) == DIBS_ERR_FORKED &&
+          dibs_latch_await(client, NAME, NULL) == DIBS_ERR_FORKED &&
+          dibs_latch_await_async(client, NAME, NULL, note, &e, NULL) == DIBS_ERR_FORKED &&
+          dibs_request_cancel(request) == DIBS_ERR_FORKED && dibs_close(client) == NULL
+            ? 0 : 1);
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  live_expect(client, dibs_latch_down(client, NAME, 1, NULL, NULL), DIBS_OK);
+  expect_ending(&e, DIBS_OK);
+}
+
+/* ---- servers that come and go ---- */
+
+static void a_server_that_comes_back_with_its_data_is_waited_for(void **state)
+{
+  struct ending e;
+
+  (void)state;
+  arm(1);
+  begin(&e);
+  test_server_restart(live_server, true);
+  assert_false(live_until(300, has_ended, &e));
+  live_expect(client, dibs_latch_down(client, NAME, 1, NULL, NULL), DIBS_OK);
+  expect_ending(&e, DIBS_OK);
+}
+
+static void a_server_that_comes_back_empty_releases(void **state)
+{
+  struct ending e;
+
+  (void)state;
+  arm(1);
+  begin(&e);
+  test_server_restart(live_server, false);
+  expect_ending(&e, DIBS_OK);
+}
+
+static void a_server_that_stays_away_is_unreachable(void **state)
+{
+  struct ending e;
+  int64_t before;
+
+  (void)state;
+  arm(1);
+  begin(&e);
+  before = live_now_ms();
+  test_server_kill9(live_server);
+  expect_ending(&e, DIBS_ERR_UNREACHABLE);
+  assert_in_range(live_now_ms() - before, 900, 2500);      /* connect_timeout_ms is 1 s */
+  before = live_now_ms();
+  live_expect(client, dibs_latch_await(client, NAME, NULL), DIBS_ERR_UNREACHABLE);
+  assert_in_range(live_now_ms() - before, 900, 2500);
+  live_expect(client, await_ms(client, NAME, 100), DIBS_TIMED_OUT);
+  test_server_restart(live_server, false);
+  live_expect(client, dibs_latch_await(client, NAME, NULL), DIBS_OK);
+}
+
+static int setup(void **state)
+{
+  (void)live_server_setup(state);
+  client = live_open(test_server_url(live_server));
+  return 0;
+}
+
+static int teardown(void **state)
+{
+  client = dibs_close(client);
+  return live_server_teardown(state);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(it_is_armed_counted_read_and_disarmed),
+    cmocka_unit_test(what_cannot_be_is_refused_with_words),
+    cmocka_unit_test(a_key_of_another_kind_is_told_and_left),
+    cmocka_unit_test(nobody_waits_for_what_is_not_armed),
+    cmocka_unit_test(a_wait_ends_when_its_time_is_over),
+    cmocka_unit_test(a_wait_is_cancelled_by_its_request_once),
+    cmocka_unit_test(a_canceller_ends_all_its_waits),
+    cmocka_unit_test(who_waits_for_a_deleted_one_waits_on),
+    cmocka_unit_test(the_channel_is_left_with_the_last_wait),
+    cmocka_unit_test(a_callback_may_begin_a_wait_and_not_block),
+    cmocka_unit_test(a_client_without_threads_waits_in_its_caller_and_in_its_loop),
+    cmocka_unit_test(closing_ends_waits),
+    cmocka_unit_test(closing_ends_blocked_waits_too),
+    cmocka_unit_test(a_forked_child_is_told_that_it_is_one),
+    cmocka_unit_test(a_server_that_comes_back_with_its_data_is_waited_for),
+    cmocka_unit_test(a_server_that_comes_back_empty_releases),
+    cmocka_unit_test(a_server_that_stays_away_is_unreachable),
+  };
+  return cmocka_run_group_tests(tests, setup, teardown);
+}
