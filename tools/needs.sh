@@ -32,6 +32,8 @@ lib:openssl|libssl-dev|openssl-devel|openssl-dev|openssl|openssl
 lib:jansson|libjansson-dev|jansson-devel|jansson-dev|jansson|jansson
 lib:inih|libinih-dev|inih-devel|inih-dev|libinih|inih
 lib:cmocka|libcmocka-dev|libcmocka-devel|cmocka-dev|cmocka|cmocka
+lib:libmicrohttpd|libmicrohttpd-dev|libmicrohttpd-devel|libmicrohttpd-dev|libmicrohttpd|libmicrohttpd
+ab|apache2-utils|httpd-tools|apache2-utils|apache|httpd
 uthash|uthash-dev|uthash-devel|uthash-dev|uthash|uthash
 server|redis-tools|valkey|valkey|valkey|valkey
 '
