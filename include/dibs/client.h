@@ -28,10 +28,14 @@ typedef struct dibs_client dibs_client;
 #define DIBS_CLIENT_NO_LOCAL 0x2u  /* never fall back to the private local server */
 #define DIBS_CLIENT_PROCESS_CALLBACKS 0x4u /* the library thread renews, but callbacks
                                       run only in dibs_process(), in your own loop */
-#define DIBS_CLIENT_DETECT_DEADLOCK 0x8u /* blocking calls with an owner that wait for
-                                      longer look for a cycle of clients with this flag
-                                      that wait for each other; the youngest waiter of a
-                                      confirmed one gets DIBS_WOULD_DEADLOCK. Since 0.2 */
+#define DIBS_CLIENT_DETECT_DEADLOCK 0x8u /* a blocking call whose owner holds something
+                                      looks, once it has waited for a second, whether
+                                      owners of clients with this flag wait for each
+                                      other in a circle; the youngest call of a confirmed
+                                      one gets DIBS_WOULD_DEADLOCK, and dibs_last_error()
+                                      names the circle. Async calls are not examined, and
+                                      are no part of one: their owner may go on and let
+                                      go. doc/guide/deadlock.md. Since 0.2 */
 
 /* What dibs_on_event() tells. Values never change; ignore unknown ones. */
 typedef enum dibs_event_kind {

@@ -82,7 +82,8 @@ typedef struct dibs_lock_options {
  * Returns  DIBS_OK              held until dibs_hold_valid_ms() reaches 0.
  *          DIBS_TIMED_OUT       wait_ms is over; nothing is owned, no queue entry left.
  *          DIBS_CANCELLED       options->cancel fired; likewise.
- *          DIBS_WOULD_DEADLOCK  NO_REENTRY, and this owner holds the name already.
+ *          DIBS_WOULD_DEADLOCK  NO_REENTRY, and this owner holds the name already; or
+ *                               DIBS_CLIENT_DETECT_DEADLOCK found that it waits for itself.
  *          DIBS_UNKNOWN         asked, and no answer came within the time; see there.
  *          DIBS_ERR_UNREACHABLE no server for connect_timeout_ms.
  *          DIBS_ERR_ARGUMENT    name, size, time or flag out of range; see
@@ -222,8 +223,9 @@ typedef struct dibs_party {
   int64_t waited_ms;     /* waiters: since they queued; holders: since the grant */
   dibs_mode mode;        /* Since 0.2 */
   uint32_t units;        /* permits held or wanted; 1 for locks. Since 0.2 */
-  char owner[17];        /* who in that client, "" unless it opened with
-                            DIBS_CLIENT_DETECT_DEADLOCK. Since 0.2 */
+  char owner[17];        /* who in that client; "" unless it opened with
+                            DIBS_CLIENT_DETECT_DEADLOCK, and this owner has waited for
+                            half a second while it holds something. Since 0.2 */
 } dibs_party;
 
 /* One of the leases on a name. Since 0.2 */
@@ -285,6 +287,25 @@ typedef bool (*dibs_list_callback)(const dibs_inspection *inspection, void *data
  * missed or come twice, as SCAN has it. Returns DIBS_OK or a fault. Blocks. Since 0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_list(
   dibs_client *client, const char *pattern, dibs_list_callback callback, void *data);
+
+/* What else has names: dibs_list() walks over locks, read/write locks and semaphores. */
+typedef enum dibs_family {
+  DIBS_FAMILY_LOCK = 0,
+  DIBS_FAMILY_LATCH = 1,    /* those that dibs counted down or saw at zero in the last day:
+                               a latch that was only set leaves no trace but its key */
+  DIBS_FAMILY_BARRIER = 2,  /* used in the last hour */
+  DIBS_FAMILY_ELECTION = 3  /* led in the last hour */
+} dibs_family;
+
+/* Called for each name by dibs_list_names(); `name` has a zero behind it, and is borrowed
+ * until it returns. As dibs_list_callback otherwise. */
+typedef bool (*dibs_name_callback)(const char *name, size_t name_size, void *data);
+
+/* Walks over the names of `family` under the client's prefix, as dibs_list() does; asks
+ * nothing else about them. Returns DIBS_OK or a fault. Blocks. Since 0.2 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_list_names(
+  dibs_client *client, dibs_family family, const char *pattern,
+  dibs_name_callback callback, void *data);
 
 /* Takes the lock away from whoever has it and hands it to the next waiter; the holder
  * is told by message. For administrators: two programs may now believe for a moment.

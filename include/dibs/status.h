@@ -26,7 +26,8 @@ typedef enum dibs_status {
                               now is not known */
   DIBS_EXPIRED = 5,        /* as LOST, and the server says: nobody took the name since */
   DIBS_TAKEN = 6,          /* as LOST, and the server says: somebody else has it now */
-  DIBS_WOULD_DEADLOCK = 7, /* the caller would wait for itself */
+  DIBS_WOULD_DEADLOCK = 7, /* the caller would wait for itself, directly or in a circle;
+                              dibs_last_error() tells how */
   DIBS_UNKNOWN = 8,        /* sent, and no answer came: it may or may not have happened.
                               Nothing is owned; a lease may stand on the server for
                               at most one ttl */

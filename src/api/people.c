@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* api/people.c - see people.h. Presence is what each client told of itself, and under
- * `n:<name>` and `o:<name>` what it told of this very name. */
+/* api/people.c - see people.h. Presence is what each client told of itself, under `n:<name>`
+ * what it told of this very name, and under `owners` who of it holds and waits. */
 #include "api/people.h"
 
 #include <string.h>
+
+#include "dialect/native_owners.h"
 
 #define FIELD_SIZE (NAME_MAX_BYTES + 3)
 
@@ -11,12 +13,14 @@
 typedef struct person {
   dibs_party *party;
   uint64_t ask;
+  bool holds;
   question question;
 } person;
 
 typedef struct fields {
-  char note_bytes[FIELD_SIZE], owner_bytes[FIELD_SIZE];
-  text note, owner;
+  const void *name; size_t name_size;
+  char note_bytes[FIELD_SIZE];
+  text note;
 } fields;
 
 static bool is_field(const resp_node *n, const char *words, size_t size)
@@ -49,28 +53,19 @@ static void party_field(dibs_party *p, const resp_node *field, const resp_node *
     p->pid = (int64_t)pid;
 }
 
-/* `<h|w> K <owner>`, perhaps several: the owner whose ask this is. */
-static void owner_read(dibs_party *p, const resp_node *value, uint64_t ask)
+/* The owner of that client whose ask this is, where it tells. */
+static void owner_read(const person *one, const fields *f, const resp_node *value)
 {
-  const char *at = value->bytes, *end = at + value->size;
+  owners_reader r = owners_read(value->bytes, value->size);
+  text shown = text_over(one->party->owner, sizeof(one->party->owner));
+  owner_entry e;
 
-  while (end - at > 2 && (at[0] == 'h' || at[0] == 'w') && at[1] == ' ') {
-    const char *number = at + 2, *blank = memchr(number, ' ', (size_t)(end - number));
-    const char *owner, *stop;
-    uint64_t k;
-
-    if (blank == NULL || !text_to_uint(number, (size_t)(blank - number), &k))
-      return;
-    owner = blank + 1;
-    stop = memchr(owner, ' ', (size_t)(end - owner));
-    stop = stop == NULL ? end : stop;
-    if (k == ask) {
-      text shown = text_over(p->owner, sizeof(p->owner));
-      text_add_bytes(&shown, owner, (size_t)(stop - owner));
+  while (owners_next(&r, &e))
+    if (e.ask == one->ask && e.kind == (one->holds ? 'h' : 'w') &&
+        e.name_size == f->name_size && memcmp(e.name, f->name, e.name_size) == 0) {
+      text_add(&shown, e.owner);
       return;
     }
-    at = stop < end ? stop + 1 : end;
-  }
 }
 
 /* The note given with this very name says more than the client's. */
@@ -87,8 +82,9 @@ static void person_read(person *one, const fields *f)
       return;
     if (is_field(field, f->note.at, f->note.used))
       field_copy(one->party->note, sizeof(one->party->note), value);
-    else if (is_field(field, f->owner.at, f->owner.used) && value->kind == RESP_STRING)
-      owner_read(one->party, value, one->ask);
+    else if (is_field(field, OWNERS_FIELD, sizeof(OWNERS_FIELD) - 1) &&
+             value->kind == RESP_STRING)
+      owner_read(one, f, value);
     else
       party_field(one->party, field, value);
   }
@@ -131,11 +127,10 @@ static void people_ask(dibs_client *c, person *people, size_t count, const field
 static void fields_name(fields *f, const dibs_inspection *in)
 {
   f->note = text_over(f->note_bytes, sizeof(f->note_bytes));
-  f->owner = text_over(f->owner_bytes, sizeof(f->owner_bytes));
+  f->name = in->name;
+  f->name_size = in->name_size;
   text_add(&f->note, "n:");
   text_add_bytes(&f->note, in->name, in->name_size);
-  text_add(&f->owner, "o:");
-  text_add_bytes(&f->owner, in->name, in->name_size);
 }
 
 void people_add(dibs_client *c, dibs_inspection *in, const inspect_answer *a)
@@ -151,6 +146,7 @@ void people_add(dibs_client *c, dibs_inspection *in, const inspect_answer *a)
     size_t at = holds ? i : i - in->shown_holders;
 
     people[i].party = holds ? &in->holders[at].party : &in->waiters[at];
+    people[i].holds = holds;
     people[i].ask = holds ? a->holders[at].lease.ask : a->waiters[at].ask;
   }
   fields_name(&f, in);
