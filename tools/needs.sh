@@ -32,7 +32,7 @@ lib:openssl|libssl-dev|openssl-devel|openssl-dev|openssl|openssl
 lib:jansson|libjansson-dev|jansson-devel|jansson-dev|jansson|jansson
 lib:inih|libinih-dev|inih-devel|inih-dev|libinih|inih
 lib:cmocka|libcmocka-dev|libcmocka-devel|cmocka-dev|cmocka|cmocka
-lib:libmicrohttpd|libmicrohttpd-dev|libmicrohttpd-devel|libmicrohttpd-dev|libmicrohttpd|libmicrohttpd
+microhttpd|libmicrohttpd-dev|libmicrohttpd-devel|libmicrohttpd-dev|libmicrohttpd|libmicrohttpd
 ab|apache2-utils|httpd-tools|apache2-utils|apache|httpd
 uthash|uthash-dev|uthash-devel|uthash-dev|uthash|uthash
 server|redis-tools|valkey|valkey|valkey|valkey
@@ -60,6 +60,7 @@ is_here()
   case $1 in
     server) has_server ;;
     lib:*) command -v pkg-config >/dev/null 2>&1 && pkg-config --exists "${1#lib:}" ;;
+    microhttpd) is_here lib:libmicrohttpd ;;
     libc) CC=gcc has_compiled '#include <stdlib.h>' -Wall -fsyntax-only ;;
     uthash) CC=gcc has_compiled '#include <uthash.h>' -Wall -fsyntax-only ;;
     libfuzzer)

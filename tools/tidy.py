@@ -84,8 +84,8 @@ NAP_US_MAX = 20000
 # Lines aim at 90 columns (.clang-format); past the second number they are a fault.
 LINE_AIM, LINE_MAX = 90, 100
 PLACES = ['include', 'src', 'lua', 'test', 'tools', 'bench', 'examples', 'sim']
-SOURCE = ('.c', '.h')
-HEADED = {'.c': '/*', '.h': '/*', '.lua': '--', '.py': '#', '.sh': '#'}
+SOURCE = ('.c', '.h', '.cpp', '.hpp')
+HEADED = {'.c': '/*', '.h': '/*', '.cpp': '/*', '.hpp': '/*', '.lua': '--', '.py': '#', '.sh': '#'}
 HEAD = 'SPDX-License-Identifier: MIT'
 
 COMMENT_OR_TEXT = re.compile(
@@ -181,7 +181,7 @@ def banned_functions(root):
 
 
 def include_guards(root):
-    for path, text in files_of(root, ('.h',)):
+    for path, text in files_of(root, ('.h', '.hpp')):
         code = [line.strip() for line in code_of(text).splitlines() if line.strip()]
         stem = re.sub(r'\W', '_', os.path.basename(path)).upper()
         guard = code[0].split() if code else []
