@@ -19,6 +19,7 @@ renew_answer share_renew(struct world *w, int who, const lease_id *lease, int64_
 bool share_set(struct world *w, share_set_what what, uint64_t permits, uint64_t *ret_limit);
 
 release_answer share_break(struct world *w, int who, const lease_id *lease);
+inspect_answer share_inspect(struct world *w);
 
 /* By how much who releases, cancels, renews or sets mistakes the server's time. */
 extern int64_t share_mistake_us;

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/* Shared resources where the server refuses: full (B16), without the right to publish (F16),
+ * at the end of all tokens, or where the name is something else. What is refused has changed
+ * nothing. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "server.h"
+#include "shares.h"
+
+static struct world *w;
+
+static void fill_memory(void)
+{
+  assert_string_equal(test_server_command(world_server(w), "CONFIG SET maxmemory 1"), "OK");
+}
+
+static const char *stored(void)
+{
+  return test_server_command(world_server(w), "DEBUG DIGEST-VALUE " WORLD_KEY);
+}
+
+static void is_refused(const char *error, resp_fault fault)
+{
+  if (resp_fault_of(error, strlen(error)) != fault)
+    fail_msg("answered: %s", error);
+}
+
+/* ---- full ---- */
+
+static void a_full_server_still_takes_back_and_hands_over(void **state)
+{
+  acquire_answer a;
+
+  (void)state;
+  world_listen(w, BERT);
+  world_listen(w, CARL);
+  a = share_ask(w, ANNA, 'w', 1, 1);
+  share_ask(w, BERT, 'r', 1, 1);
+  share_ask(w, CARL, 'r', 1, 1);
+  fill_memory();
+  assert_true(share_release(w, ANNA, &a.lease, world_time_us(w) + 10000000));
+  assert_non_null(strstr(world_messages(w, BERT), "share "));
+  assert_non_null(strstr(world_messages(w, CARL), "share "));
+  a = share_ask(w, BERT, 'r', 1, 1);
+  assert_int_equal(a.outcome, ACQUIRE_AGAIN);
+  assert_true(share_release(w, BERT, &a.lease, 0));
+  assert_int_equal(share_cancel(w, CARL, 1, 0), 1);
+  assert_int_equal(share_inspect(w).used, 0);
+}
+
+static void a_full_server_still_renews_and_downgrades(void **state)
+{
+  acquire_answer a = share_ask(w, ANNA, 'w', 1, 1);
+
+  (void)state;
+  world_listen(w, BERT);
+  share_ask(w, BERT, 'r', 1, 1);
+  fill_memory();
+  assert_int_equal(share_renew(w, ANNA, &a.lease, 40000, 'r').remaining_ms, 40000);
+  assert_non_null(strstr(world_messages(w, BERT), "share "));
+  test_server_command(world_server(w), "CONFIG SET maxmemory 0");
+  world_clear(w);
+  share_set(w, SHARE_SET, 3, NULL);
+  a = share_ask(w, ANNA, 'p', 2, 1);
+  fill_memory();
+  assert_int_equal(share_renew(w, ANNA, &a.lease, 40000, 'p').remaining_ms, 40000);
+}
+
+static void a_full_server_still_cancels_those_who_wait_and_breaks(void **state)
+{
+  acquire_answer a = share_ask(w, ANNA, 'w', 1, 1);
+
+  (void)state;
+  world_listen(w, BERT);
+  share_ask(w, BERT, 'r', 1, 1);
+  fill_memory();
+  share_cancel(w, BERT, 1, 0);
+  assert_int_equal(share_inspect(w).waiter_count, 0);
+  assert_int_equal(share_ask(w, BERT, 'r', 1, 1).outcome, ACQUIRE_ENDED);
+  assert_int_equal(share_cancel(w, CARL, 1, 0), 0);
+  assert_int_equal(share_break(w, BERT, &a.lease).outcome, RELEASE_DONE);
+  assert_int_equal(share_inspect(w).used, 0);
+}
+
+static void a_full_server_refuses_grants_places_and_counts_and_changes_nothing(void **state)
+{
+  share_call c = share_call_of(w, 'r', 1, 1);
+  const char *before;
+
+  (void)state;
+  world_listen(w, BERT);
+  fill_memory();
+  is_refused(share_acquire_error(w, ANNA, &c), RESP_FAULT_REFUSED);
+  is_refused(share_set_error(w, SHARE_SET, 3), RESP_FAULT_REFUSED);
+  assert_string_equal(world_type(w), "none");
+
+  test_server_command(world_server(w), "CONFIG SET maxmemory 0");
+  share_ask(w, ANNA, 'r', 1, 1);
+  before = stored();
+  fill_memory();
+  c.ask = 2;
+  is_refused(share_acquire_error(w, BERT, &c), RESP_FAULT_REFUSED);
+  c.mode = 'w';
+  is_refused(share_acquire_error(w, BERT, &c), RESP_FAULT_REFUSED);
+  assert_string_equal(stored(), before);
+  /* Those who only look are answered. */
+  assert_int_equal(share_try(w, BERT, 'w', 1, 3).outcome, ACQUIRE_BUSY);
+  assert_string_equal(stored(), before);
+}
+
+static void a_full_server_refuses_another_count_before_anybody_is_let_in(void **state)
+{
+  const char *before;
+
+  (void)state;
+  world_listen(w, BERT);
+  share_set(w, SHARE_SET, 1, NULL);
+  share_ask(w, ANNA, 'p', 1, 1);
+  share_ask(w, BERT, 'p', 1, 1);
+  before = stored();
+  fill_memory();
+  is_refused(share_set_error(w, SHARE_SET, 3), RESP_FAULT_REFUSED);
+  assert_string_equal(stored(), before);
+  assert_string_equal(world_messages(w, BERT), "");
+}
+
+/* ---- no right to publish ---- */
+
+static void who_may_not_publish_still_lets_in(void **state)
+{
+  acquire_answer a = share_ask(w, ANNA, 'w', 1, 1);
+
+  (void)state;
+  world_listen(w, BERT);
+  share_ask(w, BERT, 'r', 1, 1);
+  assert_string_equal(test_server_command(world_server(w), "ACL SETUSER default -publish"), "OK");
+  assert_true(share_release(w, ANNA, &a.lease, 0));
+  assert_string_equal(test_server_command(world_server(w), "ACL SETUSER default +publish"), "OK");
+  assert_string_equal(world_messages(w, BERT), "");
+  assert_int_equal(share_ask(w, BERT, 'r', 1, 1).outcome, ACQUIRE_AGAIN);
+}
+
+/* ---- tokens ---- */
+
+static void a_token_beyond_two_to_the_53_is_refused_and_nothing_written(void **state)
+{
+  share_call c = share_call_of(w, 'r', 1, 1);
+  const char *before;
+
+  (void)state;
+  c.floor = 9007199254740991u;
+  assert_non_null(strstr(share_acquire_error(w, ANNA, &c), "cannot grow"));
+  assert_string_equal(world_type(w), "none");
+  c.floor = 9007199254740990u;
+  assert_int_equal(share_send(w, ANNA, &c).lease.token, 9007199254740991u);
+  before = stored();
+  c.floor = 0;
+  c.ask = 2;
+  assert_non_null(strstr(share_acquire_error(w, ANNA, &c), "cannot grow"));
+  assert_string_equal(stored(), before);
+}
+
+/* Two wait, and there is one token left. */
+static void those_who_wait_at_the_end_of_all_tokens_wait_on(void **state)
+{
+  share_call c = share_call_of(w, 'w', 1, 1);
+  acquire_answer a;
+
+  (void)state;
+  world_listen(w, BERT);
+  world_listen(w, CARL);
+  c.floor = 9007199254740989u;
+  a = share_send(w, ANNA, &c);
+  share_ask(w, BERT, 'r', 1, 1);
+  share_ask(w, CARL, 'r', 1, 1);
+  assert_true(share_release(w, ANNA, &a.lease, 0));
+  assert_non_null(strstr(world_messages(w, BERT), "share "));
+  assert_string_equal(world_messages(w, CARL), "");
+  assert_int_equal(share_inspect(w).waiter_count, 1);
+}
+
+/* ---- the name of something else ---- */
+
+static void check_words(const char *error, const char *words)
+{
+  is_refused(error, RESP_FAULT_WRONG_TYPE);
+  if (strstr(error, words) == NULL)
+    fail_msg("answered: %s", error);
+}
+
+/* Every call that needs a shared resource, on what is none. */
+static void refuses_all(const char *words)
+{
+  lease_id l = { .ask = 1, .token = 2 };
+  share_call c = share_call_of(w, 'r', 1, 1);
+  const char *before = stored();
+
+  memcpy(l.client, world_native(w, ANNA)->client, CLIENT_ID_SIZE);
+  check_words(share_acquire_error(w, ANNA, &c), words);
+  c.mode = 'p';
+  check_words(share_acquire_error(w, ANNA, &c), words);
+  check_words(share_set_error(w, SHARE_SET, 3), words);
+  check_words(share_set_error(w, SHARE_DELETE, 0), words);
+  check_words(share_release_error(w, ANNA, &l), words);
+  check_words(share_cancel_error(w, ANNA, 1), words);
+  assert_false(share_renew(w, ANNA, &l, 30000, 'p').is_ours);
+  assert_string_equal(stored(), before);
+}
+
+static void a_lock_is_no_shared_resource(void **state)
+{
+  (void)state;
+  world_acquire(w, ANNA, 1);
+  assert_string_equal(world_type(w), "string");
+  refuses_all("as a lock");
+  world_listen(w, BERT);
+  world_acquire(w, BERT, 1);
+  assert_string_equal(world_type(w), "hash");
+  refuses_all("as a lock");
+}
+
+static void a_shared_resource_is_no_lock(void **state)
+{
+  acquire_call c = world_call(w, 1);
+  lease_id l;
+
+  (void)state;
+  for (int turn = 0; turn < 2; turn++) {
+    const char *before;
+    world_clear(w);
+    if (turn == 0)
+      l = share_ask(w, ANNA, 'r', 1, 1).lease;
+    else if (share_set(w, SHARE_SET, 3, NULL))
+      l = share_ask(w, ANNA, 'p', 1, 1).lease;
+    before = stored();
+    is_refused(world_acquire_error(w, BERT, &c), RESP_FAULT_WRONG_TYPE);
+    is_refused(world_acquire_error(w, ANNA, &c), RESP_FAULT_WRONG_TYPE);
+    is_refused(world_release_error(w, ANNA, &l), RESP_FAULT_WRONG_TYPE);
+    assert_string_equal(stored(), before);
+  }
+}
+
+static void a_semaphore_is_no_read_write_lock_nor_the_reverse(void **state)
+{
+  share_call c = share_call_of(w, 'r', 1, 1);
+
+  (void)state;
+  share_set(w, SHARE_SET, 3, NULL);
+  check_words(share_acquire_error(w, ANNA, &c), "as a semaphore");
+  c.mode = 'w';
+  check_words(share_acquire_error(w, ANNA, &c), "as a semaphore");
+  share_set(w, SHARE_DELETE, 0, NULL);
+  share_send(w, ANNA, &c);
+  c.mode = 'p';
+  check_words(share_acquire_error(w, ANNA, &c), "as a read/write lock");
+  check_words(share_set_error(w, SHARE_SET_IF_ABSENT, 3), "as a read/write lock");
+  check_words(share_set_error(w, SHARE_DELETE, 3), "as a read/write lock");
+}
+
+static void anything_else_is_refused_and_left_as_it_is(void **state)
+{
+  static const char *const foreign[] = {
+    "SET " WORLD_KEY " hello", "SET " WORLD_KEY " =x", "RPUSH " WORLD_KEY " a",
+    "SADD " WORLD_KEY " a", "HSET " WORLD_KEY " a b", "HSET " WORLD_KEY " s hello h 1 n 1",
+    "HSET " WORLD_KEY " s rw", "SET " WORLD_KEY " rw",
+  };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
+    test_server_command(world_server(w), "FLUSHALL");
+    test_server_command(world_server(w), foreign[i]);
+    refuses_all("not of dibs");
+  }
+}
+
+static int clear(void **state)
+{
+  (void)state;
+  share_mistake_us = 0;
+  test_server_command(world_server(w), "CONFIG SET maxmemory 0");
+  world_clear(w);
+  return 0;
+}
+
+static int start(void **state)
+{
+  static const char *const arguments[] = { "--enable-debug-command", "yes", NULL };
+
+  (void)state;
+  w = world_new(arguments);
+  return 0;
+}
+
+static int stop(void **state)
+{
+  (void)state;
+  w = world_free(w);
+  return 0;
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup(name, clear)
+  const struct CMUnitTest tests[] = {
+    CASE(a_full_server_still_takes_back_and_hands_over),
+    CASE(a_full_server_still_renews_and_downgrades),
+    CASE(a_full_server_still_cancels_those_who_wait_and_breaks),
+    CASE(a_full_server_refuses_grants_places_and_counts_and_changes_nothing),
+    CASE(a_full_server_refuses_another_count_before_anybody_is_let_in),
+    CASE(who_may_not_publish_still_lets_in),
+    CASE(a_token_beyond_two_to_the_53_is_refused_and_nothing_written),
+    CASE(those_who_wait_at_the_end_of_all_tokens_wait_on),
+    CASE(a_lock_is_no_shared_resource),
+    CASE(a_shared_resource_is_no_lock),
+    CASE(a_semaphore_is_no_read_write_lock_nor_the_reverse),
+    CASE(anything_else_is_refused_and_left_as_it_is),
+  };
+
+  return cmocka_run_group_tests(tests, start, stop);
+}

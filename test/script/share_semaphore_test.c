@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/* Semaphores by their scripts: permits all or none, in order, resized while in use, back
+ * from the dead within one lease. S1', S8, L3, L10, L12. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "server.h"
+#include "shares.h"
+
+#define START_US 1700000000123456
+
+static struct world *w;
+
+static acquire_answer takes(int who, uint64_t units, uint64_t ask)
+{
+  return share_ask(w, who, 'p', units, ask);
+}
+
+static acquire_answer tries(int who, uint64_t units, uint64_t ask)
+{
+  return share_try(w, who, 'p', units, ask);
+}
+
+static void hear(int first, int last)
+{
+  for (int who = first; who <= last; who++)
+    world_listen(w, who);
+}
+
+static lease_id told(int who, uint64_t ask, uint64_t units)
+{
+  const char *messages = world_messages(w, who), *end = strchr(messages, '\n');
+  inbox_message m;
+
+  if (end == NULL || end[1] != 0)
+    fail_msg("%d has been told: %s", who, messages);
+  assert_true(inbox_message_read(messages, (size_t)(end - messages), &m));
+  assert_int_equal(m.word, INBOX_SHARE);
+  assert_int_equal(m.lease.ask, ask);
+  assert_int_equal(m.units, units);
+  return m.lease;
+}
+
+static void nothing_was_told(int who) { assert_string_equal(world_messages(w, who), ""); }
+
+static void without_a_count_nobody_gets_in_and_nothing_is_written(void **state)
+{
+  (void)state;
+  assert_int_equal(takes(ANNA, 1, 1).outcome, ACQUIRE_NOT_SET);
+  assert_int_equal(tries(ANNA, 0, 2).outcome, ACQUIRE_NOT_SET);
+  assert_string_equal(world_type(w), "none");
+}
+
+static void permits_are_taken_all_or_none(void **state)
+{
+  acquire_answer a, b;
+
+  (void)state;
+  share_set(w, SHARE_SET, 5, NULL);
+  a = takes(ANNA, 3, 1);
+  assert_int_equal(a.outcome, ACQUIRE_GRANTED);
+  assert_int_equal(a.units, 3);
+  b = tries(BERT, 3, 1);
+  assert_int_equal(b.outcome, ACQUIRE_BUSY);
+  assert_true(lease_id_equal(&b.lease, &a.lease));
+  assert_int_equal(share_inspect(w).used, 3);
+  assert_int_equal(tries(BERT, 2, 2).units, 2);
+  assert_int_equal(share_inspect(w).used, 5);
+  share_release(w, ANNA, &a.lease, 0);
+  assert_int_equal(share_inspect(w).used, 2);
+}
+
+static void a_request_behind_a_larger_one_waits(void **state)
+{
+  acquire_answer a, b;
+
+  (void)state;
+  hear(CARL, EMIL);
+  share_set(w, SHARE_SET, 3, NULL);
+  a = takes(ANNA, 1, 1);
+  b = takes(BERT, 2, 1);
+  assert_int_equal(takes(CARL, 3, 1).rank, 0);
+  assert_int_equal(takes(DORA, 1, 1).rank, 1);
+  share_release(w, BERT, &b.lease, 0);
+  nothing_was_told(CARL);
+  nothing_was_told(DORA);
+  assert_int_equal(tries(EMIL, 1, 1).outcome, ACQUIRE_BUSY);
+  assert_int_equal(tries(EMIL, 0, 2).outcome, ACQUIRE_BUSY);
+  share_release(w, ANNA, &a.lease, 0);
+  b.lease = told(CARL, 1, 3);
+  nothing_was_told(DORA);
+  share_release(w, CARL, &b.lease, 0);
+  told(DORA, 1, 1);
+}
+
+static void a_release_lets_in_as_many_as_fit_at_once(void **state)
+{
+  acquire_answer a;
+
+  (void)state;
+  hear(BERT, EMIL);
+  share_set(w, SHARE_SET, 5, NULL);
+  a = takes(ANNA, 5, 1);
+  takes(BERT, 2, 1);
+  takes(CARL, 2, 1);
+  takes(DORA, 2, 1);
+  takes(EMIL, 1, 1);
+  share_release(w, ANNA, &a.lease, 0);
+  told(BERT, 1, 2);
+  told(CARL, 1, 2);
+  nothing_was_told(DORA);
+  nothing_was_told(EMIL);
+}
+
+static void all_that_are_free_may_be_taken_at_once(void **state)
+{
+  (void)state;
+  share_set(w, SHARE_SET, 5, NULL);
+  takes(ANNA, 2, 1);
+  assert_int_equal(tries(BERT, 0, 1).units, 3);
+  assert_int_equal(tries(BERT, 0, 2).outcome, ACQUIRE_BUSY);
+}
+
+static void one_client_may_hold_many_times(void **state)
+{
+  acquire_answer a, b;
+
+  (void)state;
+  share_set(w, SHARE_SET, 2, NULL);
+  a = takes(ANNA, 1, 1);
+  b = takes(ANNA, 1, 2);
+  assert_int_equal(b.outcome, ACQUIRE_GRANTED);
+  assert_true(share_release(w, ANNA, &a.lease, 0));
+  assert_false(share_release(w, ANNA, &a.lease, 0));
+  assert_int_equal(share_inspect(w).used, 1);
+  assert_int_equal(takes(ANNA, 1, 2).outcome, ACQUIRE_AGAIN);
+}
+
+/* ---- the count ---- */
+
+static void fewer_permits_take_none_away(void **state)
+{
+  acquire_answer a, b;
+
+  (void)state;
+  hear(CARL, CARL);
+  share_set(w, SHARE_SET, 4, NULL);
+  a = takes(ANNA, 2, 1);
+  b = takes(BERT, 2, 1);
+  share_set(w, SHARE_SET, 1, NULL);
+  assert_int_equal(share_inspect(w).used, 4);
+  assert_int_equal(takes(CARL, 1, 1).outcome, ACQUIRE_WAITING);
+  assert_int_equal(takes(ANNA, 2, 1).outcome, ACQUIRE_AGAIN);
+  share_release(w, ANNA, &a.lease, 0);
+  nothing_was_told(CARL);
+  share_release(w, BERT, &b.lease, 0);
+  told(CARL, 1, 1);
+}
+
+static void more_permits_let_in_who_waits(void **state)
+{
+  (void)state;
+  hear(BERT, DORA);
+  share_set(w, SHARE_SET, 1, NULL);
+  takes(ANNA, 1, 1);
+  takes(BERT, 1, 1);
+  takes(CARL, 1, 1);
+  takes(DORA, 1, 1);
+  share_set(w, SHARE_SET, 3, NULL);
+  told(BERT, 1, 1);
+  told(CARL, 1, 1);
+  nothing_was_told(DORA);
+  assert_int_equal(share_inspect(w).generation, 2);
+}
+
+static void more_than_there_are_is_refused_also_to_those_who_wait_already(void **state)
+{
+  acquire_answer a;
+  char lost[128];
+
+  (void)state;
+  hear(BERT, DORA);
+  share_set(w, SHARE_SET, 3, NULL);
+  a = takes(ANNA, 4, 1);
+  assert_int_equal(a.outcome, ACQUIRE_TOO_MANY);
+  assert_int_equal(a.units, 3);
+  a = takes(ANNA, 3, 2);
+  takes(BERT, 3, 1);
+  takes(CARL, 3, 1);
+  takes(DORA, 1, 1);
+  share_set(w, SHARE_SET, 2, NULL);
+  snprintf(lost, sizeof(lost), "lost %s:1:0 orders\n", world_native(w, BERT)->client);
+  assert_string_equal(world_messages(w, BERT), lost);
+  a = takes(BERT, 3, 1);
+  assert_int_equal(a.outcome, ACQUIRE_TOO_MANY);
+  assert_int_equal(a.units, 2);
+  snprintf(lost, sizeof(lost), "lost %s:1:0 orders\n", world_native(w, CARL)->client);
+  assert_string_equal(world_messages(w, CARL), lost);
+  assert_int_equal(share_inspect(w).waiter_count, 1);
+  assert_int_equal(takes(DORA, 1, 1).rank, 0);
+}
+
+static void with_no_permits_nobody_gets_in(void **state)
+{
+  acquire_answer a;
+
+  (void)state;
+  hear(BERT, BERT);
+  share_set(w, SHARE_SET, 0, NULL);
+  assert_int_equal(tries(ANNA, 0, 1).outcome, ACQUIRE_BUSY);
+  a = takes(ANNA, 1, 2);
+  assert_int_equal(a.outcome, ACQUIRE_TOO_MANY);
+  assert_int_equal(a.units, 0);
+}
+
+static void a_count_is_set_once_where_it_must_be_absent(void **state)
+{
+  uint64_t limit;
+
+  (void)state;
+  assert_true(share_set(w, SHARE_SET_IF_ABSENT, 3, &limit));
+  assert_int_equal(limit, 3);
+  assert_false(share_set(w, SHARE_SET_IF_ABSENT, 5, &limit));
+  assert_int_equal(limit, 3);
+  assert_true(test_server_integer(world_server(w), "PTTL " WORLD_KEY) > HOUR_MS - 60000);
+  assert_true(share_set(w, SHARE_SET, 5, &limit));
+  assert_int_equal(test_server_integer(world_server(w), "PTTL " WORLD_KEY), -1);
+  assert_false(share_set(w, SHARE_SET_IF_ABSENT, 7, &limit));
+  assert_int_equal(limit, 5);
+  takes(ANNA, 1, 1);
+  assert_int_equal(test_server_integer(world_server(w), "PTTL " WORLD_KEY), -1);
+}
+
+/* Also by grants that nobody but the first of a minute prolongs. */
+static void use_keeps_a_count_that_was_set_if_absent(void **state)
+{
+  share_set(w, SHARE_SET_IF_ABSENT, 3, NULL);
+  (void)state;
+  for (uint64_t ask = 1; ask < 4; ask++) {
+    acquire_answer a;
+    world_set_time(w, START_US + (int64_t)ask * 60000000);
+    test_server_command(world_server(w), "PEXPIRE " WORLD_KEY " 5000");
+    a = takes(ANNA, 1, ask);
+    assert_int_equal(a.outcome, ACQUIRE_GRANTED);
+    assert_true(test_server_integer(world_server(w), "PTTL " WORLD_KEY) > HOUR_MS - 60000);
+    share_release(w, ANNA, &a.lease, 0);
+  }
+}
+
+static void it_is_deleted_only_when_nobody_needs_it(void **state)
+{
+  acquire_answer a;
+
+  (void)state;
+  hear(BERT, BERT);
+  assert_true(share_set(w, SHARE_DELETE, 0, NULL));
+  share_set(w, SHARE_SET, 1, NULL);
+  a = takes(ANNA, 1, 1);
+  takes(BERT, 1, 1);
+  assert_false(share_set(w, SHARE_DELETE, 0, NULL));
+  share_release(w, ANNA, &a.lease, 0);
+  a.lease = told(BERT, 1, 1);
+  assert_false(share_set(w, SHARE_DELETE, 0, NULL));
+  share_release(w, BERT, &a.lease, 0);
+  assert_true(share_set(w, SHARE_DELETE, 0, NULL));
+  assert_string_equal(world_type(w), "none");
+  assert_int_equal(takes(ANNA, 1, 2).outcome, ACQUIRE_NOT_SET);
+}
+
+static void the_dead_do_not_keep_it_from_being_deleted(void **state)
+{
+  acquire_answer a;
+
+  (void)state;
+  share_set(w, SHARE_SET, 1, NULL);
+  a = takes(ANNA, 1, 1);
+  world_set_time(w, a.server_us + 31500000);
+  assert_true(share_set(w, SHARE_DELETE, 0, NULL));
+}
+
+/* ---- the dead, the late ---- */
+
+static void permits_of_the_dead_come_back_within_one_lease(void **state)
+{
+  share_call c;
+  acquire_answer a;
+
+  (void)state;
+  hear(CARL, CARL);
+  share_set(w, SHARE_SET, 5, NULL);
+  c = share_call_of(w, 'p', 2, 1);
+  c.ttl_ms = 3000;
+  share_send(w, ANNA, &c);
+  takes(BERT, 2, 1);
+  a = takes(CARL, 3, 1);
+  assert_int_equal(a.outcome, ACQUIRE_WAITING);
+  assert_int_equal(a.remaining_ms, 3000);
+  world_set_time(w, a.server_us + 4100000);
+  a = takes(CARL, 3, 1);
+  assert_int_equal(a.outcome, ACQUIRE_GRANTED);
+  assert_int_equal(share_inspect(w).used, 5);
+  assert_int_equal(share_inspect(w).holder_count, 2);
+}
+
+static void a_cancelled_ask_gives_its_permits_back(void **state)
+{
+  (void)state;
+  share_set(w, SHARE_SET, 5, NULL);
+  takes(ANNA, 4, 1);
+  assert_int_equal(share_cancel(w, ANNA, 1, world_time_us(w) + 1000000), 1);
+  assert_int_equal(takes(ANNA, 4, 1).outcome, ACQUIRE_ENDED);
+  assert_int_equal(tries(BERT, 5, 1).outcome, ACQUIRE_GRANTED);
+}
+
+static void it_is_told_who_ends_first_also_after_renewals(void **state)
+{
+  share_call c;
+  acquire_answer a, b, busy;
+
+  (void)state;
+  share_set(w, SHARE_SET, 2, NULL);
+  c = share_call_of(w, 'p', 1, 1);
+  c.ttl_ms = 5000;
+  a = share_send(w, ANNA, &c);
+  c.ttl_ms = 9000;
+  b = share_send(w, BERT, &c);
+  busy = tries(CARL, 1, 1);
+  assert_true(lease_id_equal(&busy.lease, &a.lease));
+  assert_int_equal(busy.remaining_ms, 5000);
+  share_renew(w, ANNA, &a.lease, 20000, 'p');
+  busy = tries(CARL, 1, 2);
+  assert_true(lease_id_equal(&busy.lease, &b.lease));
+  assert_int_equal(busy.renewals, 0);
+  share_renew(w, BERT, &b.lease, 30000, 'p');
+  busy = tries(CARL, 1, 3);
+  assert_true(lease_id_equal(&busy.lease, &a.lease));
+  assert_int_equal(busy.renewals, 1);
+}
+
+static int clear(void **state)
+{
+  (void)state;
+  share_mistake_us = 0;
+  world_clear(w);
+  world_set_time(w, START_US);
+  return 0;
+}
+
+/* Ordinary operation leaves nothing in the server's error statistics. */
+static int check_errors(void **state)
+{
+  (void)state;
+  assert_int_equal(world_errors(w), 0);
+  return 0;
+}
+
+static int start(void **state)
+{
+  (void)state;
+  w = world_new(NULL);
+  return 0;
+}
+
+static int stop(void **state)
+{
+  (void)state;
+  w = world_free(w);
+  return 0;
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, clear, check_errors)
+  const struct CMUnitTest tests[] = {
+    CASE(without_a_count_nobody_gets_in_and_nothing_is_written),
+    CASE(permits_are_taken_all_or_none),
+    CASE(a_request_behind_a_larger_one_waits),
+    CASE(a_release_lets_in_as_many_as_fit_at_once),
+    CASE(all_that_are_free_may_be_taken_at_once),
+    CASE(one_client_may_hold_many_times),
+    CASE(fewer_permits_take_none_away),
+    CASE(more_permits_let_in_who_waits),
+    CASE(more_than_there_are_is_refused_also_to_those_who_wait_already),
+    CASE(with_no_permits_nobody_gets_in),
+    CASE(a_count_is_set_once_where_it_must_be_absent),
+    CASE(use_keeps_a_count_that_was_set_if_absent),
+    CASE(it_is_deleted_only_when_nobody_needs_it),
+    CASE(the_dead_do_not_keep_it_from_being_deleted),
+    CASE(permits_of_the_dead_come_back_within_one_lease),
+    CASE(a_cancelled_ask_gives_its_permits_back),
+    CASE(it_is_told_who_ends_first_also_after_renewals),
+  };
+
+  return cmocka_run_group_tests(tests, start, stop);
+}
