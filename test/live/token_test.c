@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/token_test.c - tokens of locks, shared resources and sets in another client's
+ * hands: renewed, released, gone. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "live.h"
+
+enum { TTL_MS = 20000, LONGER_MS = 60000 };
+
+static const char *const set[] = { "a:1", "b", "c%d" };
+static dibs_client *a, *b;
+
+static int setup(void **state)
+{
+  (void)live_server_setup(state);
+  a = live_open(test_server_url(live_server));
+  b = live_open(test_server_url(live_server));
+  return 0;
+}
+
+static int teardown(void **state)
+{
+  a = dibs_close(a);
+  b = dibs_close(b);
+  live_expect_clean(live_server);
+  return live_server_teardown(state);
+}
+
+/* Its token, and the hold into nobody's hands. */
+static const char *detach(dibs_hold *hold)
+{
+  static char token[DIBS_TOKEN_SIZE];
+
+  assert_int_equal(dibs_hold_token(hold, token, sizeof(token)), DIBS_OK);
+  assert_int_equal(dibs_hold_detach(hold), DIBS_OK);
+  return token;
+}
+
+static void expect_renewed(const char *token)
+{
+  int64_t remaining_ms = 0;
+
+  live_expect(b, dibs_token_renew(b, token, LONGER_MS, &remaining_ms), DIBS_OK);
+  assert_in_range(remaining_ms, TTL_MS + 1, LONGER_MS);
+}
+
+static dibs_hold *take_set(void)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, 0);
+  dibs_hold *hold = NULL;
+
+  live_expect(a, dibs_lock_many(a, set, 3, &o, &hold), DIBS_OK);
+  return hold;
+}
+
+/* ---- stories ---- */
+
+static void a_set_is_renewed_and_released_by_its_token(void **state)
+{
+  const char *token = detach(take_set());
+
+  (void)state;
+  assert_int_equal(strncmp(token, "many:", 5), 0);
+  expect_renewed(token);
+  for (int i = 0; i < 3; i++)
+    assert_int_equal(live_try(a, set[i]), DIBS_BUSY);
+  live_expect(b, dibs_token_release(b, token), DIBS_OK);
+  for (int i = 0; i < 3; i++)
+    assert_int_equal(live_try(a, set[i]), DIBS_OK);
+  live_expect(b, dibs_token_renew(b, token, LONGER_MS, NULL), DIBS_TAKEN);
+}
+
+static void a_set_that_lost_one_member_is_gone(void **state)
+{
+  const char *token = detach(take_set());
+  dibs_hold *taker;
+
+  (void)state;
+  test_server_command(live_server, "DEL %s", "dibs:m:{b}");
+  live_expect(b, dibs_token_renew(b, token, LONGER_MS, NULL), DIBS_EXPIRED);
+  taker = live_lock(a, "b", TTL_MS);
+  live_expect(b, dibs_token_renew(b, token, LONGER_MS, NULL), DIBS_TAKEN);
+  live_expect(b, dibs_token_release(b, token), DIBS_TAKEN);
+  assert_int_equal(live_try(b, "a:1"), DIBS_OK);
+  assert_int_equal(live_try(b, "c%d"), DIBS_OK);
+  assert_int_equal(live_try(b, "b"), DIBS_BUSY);
+  assert_int_equal(dibs_release(taker), DIBS_OK);
+}
+
+static void a_lock_with_colons_in_its_name_is_found_by_its_token(void **state)
+{
+  const char *token = detach(live_lock(a, "jobs:nightly", TTL_MS));
+
+  (void)state;
+  expect_renewed(token);
+  live_expect(b, dibs_token_release(b, token), DIBS_OK);
+  assert_int_equal(live_try(a, "jobs:nightly"), DIBS_OK);
+}
+
+static void a_writers_token_renews_it_and_does_not_make_it_a_reader(void **state)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, 0);
+  dibs_hold *hold = NULL, *none = NULL;
+  const char *token;
+
+  (void)state;
+  live_expect(a, dibs_write_lock(a, "page", &o, &hold), DIBS_OK);
+  token = detach(hold);
+  assert_int_equal(strncmp(token, "share:", 6), 0);
+  expect_renewed(token);
+  live_expect(b, dibs_try_read_lock(b, "page", &o, &none), DIBS_BUSY);
+  live_expect(b, dibs_token_release(b, token), DIBS_OK);
+  live_expect(b, dibs_try_read_lock(b, "page", &o, &hold), DIBS_OK);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+}
+
+static void a_readers_token_renews_and_releases_it(void **state)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, 0);
+  dibs_hold *hold = NULL, *none = NULL;
+  const char *token;
+
+  (void)state;
+  live_expect(a, dibs_read_lock(a, "page", &o, &hold), DIBS_OK);
+  token = detach(hold);
+  expect_renewed(token);
+  live_expect(b, dibs_try_write_lock(b, "page", &o, &none), DIBS_BUSY);
+  live_expect(b, dibs_token_release(b, token), DIBS_OK);
+  live_expect(b, dibs_token_renew(b, token, LONGER_MS, NULL), DIBS_EXPIRED);
+  live_expect(b, dibs_try_write_lock(b, "page", &o, &hold), DIBS_OK);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+}
+
+static void permits_are_given_back_by_their_token(void **state)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, 0);
+  dibs_hold *hold = NULL, *none = NULL;
+  const char *token;
+
+  (void)state;
+  live_expect(a, dibs_semaphore_set(a, "pool", 3), DIBS_OK);
+  live_expect(a, dibs_acquire_permits(a, "pool", 2, &o, &hold), DIBS_OK);
+  token = detach(hold);
+  expect_renewed(token);
+  live_expect(b, dibs_try_acquire_permits(b, "pool", 2, &o, &none), DIBS_BUSY);
+  live_expect(b, dibs_token_release(b, token), DIBS_OK);
+  live_expect(b, dibs_try_acquire_permits(b, "pool", 3, &o, &hold), DIBS_OK);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+  live_expect(a, dibs_semaphore_delete(a, "pool"), DIBS_OK);
+}
+
+static void scripts_that_the_server_forgot_are_sent_again(void **state)
+{
+  const char *token;
+
+  (void)state;
+  test_server_command(live_server, "SCRIPT FLUSH");
+  token = detach(take_set());
+  test_server_command(live_server, "SCRIPT FLUSH");
+  expect_renewed(token);
+  test_server_command(live_server, "SCRIPT FLUSH");
+  live_expect(b, dibs_token_release(b, token), DIBS_OK);
+  assert_int_equal(live_try(a, "b"), DIBS_OK);
+}
+
+static void other_texts_are_refused(void **state)
+{
+  (void)state;
+  live_expect(b, dibs_token_release(b, "many:AAAAAAAAAAAAAAAAAAAAAA:1:2:a"),
+              DIBS_ERR_ARGUMENT);
+  live_expect(b, dibs_token_renew(b, "share:AAAAAAAAAAAAAAAAAAAAAA:1:2:a:b", TTL_MS, NULL),
+              DIBS_ERR_ARGUMENT);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+  const struct CMUnitTest tests[] = {
+    CASE(a_set_is_renewed_and_released_by_its_token),
+    CASE(a_set_that_lost_one_member_is_gone),
+    CASE(a_lock_with_colons_in_its_name_is_found_by_its_token),
+    CASE(a_writers_token_renews_it_and_does_not_make_it_a_reader),
+    CASE(a_readers_token_renews_and_releases_it),
+    CASE(permits_are_given_back_by_their_token),
+    CASE(scripts_that_the_server_forgot_are_sent_again),
+    CASE(other_texts_are_refused),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
