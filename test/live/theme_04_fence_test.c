@@ -249,6 +249,32 @@ static void theme_04_bad_arguments_are_refused_and_named(void **state)
   assert_int_equal(test_server_integer(live_server, "EXISTS bad dibs:f:{bad}"), 0);
 }
 
+/* What SECURITY.md says that guarded writes need, and no more. */
+static void theme_04_the_documented_permissions_are_enough(void **state)
+{
+  const dibs_field field = { "f", "v", 1 };
+  const char *const names[] = { "f" };
+  dibs_client *weak;
+  char url[256];
+
+  (void)state;
+  assert_string_equal(
+    test_server_command(live_server,
+                        "ACL SETUSER weak on >w resetkeys ~dibs:* ~acl:* -@all +evalsha +eval "
+                        "+time +set +mget +del +exists +pexpire +pttl +hset +hget +hmget "
+                        "+hgetall +hdel +hlen +publish +subscribe +pubsub|numsub +ping +auth "
+                        "+select +client|setname +scan +info +get +incrby +type"), "OK");
+  (void)snprintf(url, sizeof(url), "unix://weak:w@%s", test_server_socket(live_server));
+  weak = live_open(url);
+  live_expect(weak, set(weak, "acl:s", 1, "v"), DIBS_OK);
+  live_expect(weak, dibs_guarded_incr(weak, "acl:n", 1, 1, NULL), DIBS_OK);
+  live_expect(weak, dibs_guarded_hset(weak, "acl:h", 1, &field, 1), DIBS_OK);
+  live_expect(weak, dibs_guarded_hdel(weak, "acl:h", 1, names, 1), DIBS_OK);
+  live_expect(weak, dibs_guarded_del(weak, "acl:s", 1), DIBS_OK);
+  live_expect(weak, set(weak, "other", 1, "v"), DIBS_ERR_DENIED);
+  weak = dibs_close(weak);
+}
+
 static void theme_04_the_rule_for_other_stores_lets_in_the_same_and_the_newer(void **state)
 {
   (void)state;
@@ -435,6 +461,7 @@ int main(int argc, char **argv)
     cmocka_unit_test(theme_04_a_server_that_forgot_the_scripts_is_told_them),
     cmocka_unit_test(theme_04_a_key_of_another_kind_is_told_as_such),
     cmocka_unit_test(theme_04_bad_arguments_are_refused_and_named),
+    cmocka_unit_test(theme_04_the_documented_permissions_are_enough),
     cmocka_unit_test(theme_04_the_rule_for_other_stores_lets_in_the_same_and_the_newer),
     cmocka_unit_test(theme_04_a_sum_whose_answer_was_lost_counts_once),
     cmocka_unit_test(theme_04_a_sum_that_the_program_repeats_counts_once),
