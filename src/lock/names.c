@@ -213,7 +213,9 @@ name *set_new(lock_table *t, const lock_wish *w)
     at += w->names[i].size;
   }
   n->member_count = w->name_count;
-  n->set = ++t->last_set;
+  if (++t->last_set == 0)      /* after 2^32 sets: the first are long over, 0 means none */
+    t->last_set = 1;
+  n->set = t->last_set;
   t->set_count++;
   list_join(n);
   return n;
