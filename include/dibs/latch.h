@@ -52,7 +52,9 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_latch_down(
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_latch_count(
   dibs_client *client, const char *name, int64_t *ret_left);
 
-/* Disarms it. As in Redisson, those who wait go on waiting. Blocks. Since 0.2 */
+/* Disarms it. As in Redisson, those who wait go on waiting, until it has been armed anew and
+ * come to zero; who begins to wait now does not. (After a deletion by Java they are released
+ * within seconds: it leaves no trace that tells it from zero.) Blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_latch_delete(
   dibs_client *client, const char *name);
 

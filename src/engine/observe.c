@@ -5,86 +5,7 @@
  * it. So nothing is missed by one whose subscription was down: it asks once it stands. */
 #include "engine/parts.h"
 
-#include <assert.h>
-#include <string.h>
-
-#define FORBIDDEN_FOR SPAN_MS(60000)    /* then an ACL may have changed */
 #define ATTEMPTS_SHOWN 100              /* keeps ask.c from giving up: that is ours to say */
-
-/* ---- channels ---- */
-
-static observed_channel *channel_find(const engine *e, const char *bytes, size_t size)
-{
-  for (observed_channel *c = e->first_channel; c != NULL; c = c->next)
-    if (c->size == size && memcmp(c->bytes, bytes, size) == 0)
-      return c;
-  return NULL;
-}
-
-static observed_channel *channel_get(engine *e, const char *bytes, size_t size)
-{
-  observed_channel *c = channel_find(e, bytes, size);
-
-  if (c != NULL)
-    return c;
-  c = mem_zalloc(&e->memory, sizeof(*c) + size);
-  if (c == NULL)
-    return NULL;
-  c->size = size;
-  memcpy(c->bytes, bytes, size);
-  c->next = e->first_channel;
-  e->first_channel = c;
-  return c;
-}
-
-/* Refused memory leaves it for the next question. */
-static void channel_ask(engine *e, observed_channel *c, instant now)
-{
-  if (c->is_asked || !connection_is_ready(e, LINK_INBOX))
-    return;
-  c->is_asked = link_subscribe(e->connections[LINK_INBOX].link, c->bytes, c->size, now) ==
-                DIBS_OK;
-}
-
-static void channel_drop_if_unused(engine *e, observed_channel *c, instant now)
-{
-  observed_channel **at = &e->first_channel;
-
-  if (c->first != NULL)
-    return;
-  /* Should it be refused: messages of channels that nobody observes are dropped. */
-  if (c->is_asked)
-    (void)link_unsubscribe(e->connections[LINK_INBOX].link, c->bytes, c->size, now);
-  while (*at != c)
-    at = &(*at)->next;
-  *at = c->next;
-  mem_free(&e->memory, c);
-}
-
-static void channel_join(observed_channel *c, observation *o)
-{
-  o->channel = c;
-  o->channel_next = c->first;
-  if (c->first != NULL)
-    c->first->channel_previous = o;
-  c->first = o;
-}
-
-static void channel_leave(engine *e, observation *o, instant now)
-{
-  observed_channel *c = o->channel;
-
-  if (c == NULL)
-    return;
-  if (o->channel_previous != NULL)
-    o->channel_previous->channel_next = o->channel_next;
-  else
-    c->first = o->channel_next;
-  if (o->channel_next != NULL)
-    o->channel_next->channel_previous = o->channel_previous;
-  o->channel = NULL;
-  channel_drop_if_unused(e, c, now);
-}
 
 /* ---- news ---- */
 
@@ -152,7 +73,7 @@ static void over(engine *e, observation *o, dibs_status status, const char *word
   o->ask.state = ASK_DONE;
   o->ask.status = status;
   o->is_over = true;
-  channel_leave(e, o, now);
+  observed_channel_leave(e, o, now);
   timer_follow(e, o);
   news_add(e, o);
 }
@@ -190,7 +111,7 @@ static void observation_follow(engine *e, observation *o, instant now)
     o->ask.try_at = now;
     o->ask.attempts = 0;
     o->ask.use_text = false;
-    channel_ask(e, o->channel, now);
+    observed_channel_ask(e, o->channel, now);
   }
   if (o->ask.state == ASK_OPEN && connection_is_ready(e, LINK_COMMANDS)) {
     ask_send(e, &o->ask, now);
@@ -228,7 +149,7 @@ static void list_leave(engine *e, observation *o)
 static void observation_free(engine *e, observation *o, instant now)
 {
   news_take_out(e, o);
-  channel_leave(e, o, now);
+  observed_channel_leave(e, o, now);
   timers_clear(&e->observe_timers, &o->timer);
   list_leave(e, o);
   resp_reply_free(o->reply);
@@ -274,12 +195,12 @@ dibs_status engine_observe(engine *e, const observe_request *r, instant now,
   if (o == NULL)
     return DIBS_ERR_NO_MEMORY;
   if (ask_init(e, &o->ask, r->command, r->with_text))
-    c = channel_get(e, r->channel, r->channel_size);
+    c = observed_channel_get(e, r->channel, r->channel_size);
   if (c == NULL) {
     observation_free(e, o, now);
     return DIBS_ERR_NO_MEMORY;
   }
-  channel_join(c, o);
+  observed_channel_join(c, o);
   o->look_at = now;
   o->hint_at = INSTANT_NEVER;
   o->mute_since = connection_is_ready(e, LINK_COMMANDS) ? INSTANT_NEVER : now;
@@ -405,7 +326,7 @@ bool observe_answered(engine *e, observation *o, resp_reply *reply, instant now)
 
 void observe_message(engine *e, const resp_node *name, instant now)
 {
-  observed_channel *c = channel_find(e, name->bytes, name->size);
+  observed_channel *c = observed_channel_find(e, name->bytes, name->size);
 
   for (observation *o = c != NULL ? c->first : NULL, *next; o != NULL; o = next) {
     next = o->channel_next;
@@ -448,25 +369,6 @@ void observe_link_down(engine *e, dibs_status why, const char *words, instant no
       over(e, o, why, words, now);
     observation_follow(e, o, now);
   }
-}
-
-bool observe_wants_inbox(const engine *e, instant now)
-{
-  return e->first_channel != NULL && !instant_before(now, e->inbox_forbidden_until);
-}
-
-void observe_inbox_up(engine *e, instant now)
-{
-  for (observed_channel *c = e->first_channel; c != NULL; c = c->next)
-    channel_ask(e, c, now);
-}
-
-void observe_inbox_down(engine *e, dibs_status why, instant now)
-{
-  if (why == DIBS_ERR_DENIED)
-    e->inbox_forbidden_until = instant_add(now, FORBIDDEN_FOR);
-  for (observed_channel *c = e->first_channel; c != NULL; c = c->next)
-    c->is_asked = false;
 }
 
 /* ---- time and end ---- */

@@ -143,12 +143,20 @@ void ask_take_answer(ask *a, resp_reply *reply, instant now);   /* owns `reply` 
 void ask_done(ask *a, dibs_status status, const char *words);
 bool ask_fault_is_final(dibs_status why);
 
+/* ---- observed_channel.c ---- */
+observed_channel *observed_channel_find(const engine *e, const char *bytes, size_t size);
+observed_channel *observed_channel_get(engine *e, const char *bytes, size_t size);
+void observed_channel_ask(engine *e, observed_channel *c, instant now);
+void observed_channel_join(observed_channel *c, observation *o);
+/* Unsubscribes and frees it with the last one. */
+void observed_channel_leave(engine *e, observation *o, instant now);
+bool observe_wants_inbox(const engine *e, instant now);
+void observe_inbox_up(engine *e, instant now);
+void observe_inbox_down(engine *e, dibs_status why, instant now);
+
 /* ---- observe.c ---- */
 void observe_link_up(engine *e, instant now);
 void observe_link_down(engine *e, dibs_status why, const char *words, instant now);
-void observe_inbox_up(engine *e, instant now);
-void observe_inbox_down(engine *e, dibs_status why, instant now);
-bool observe_wants_inbox(const engine *e, instant now);
 void observe_subscribed(engine *e, const resp_node *name, instant now);
 void observe_message(engine *e, const resp_node *name, instant now);
 /* false: it was READONLY, this connection is of no use. Owns `reply`. */

@@ -22,6 +22,7 @@ struct world {
   resp_reader *readers[ENGINE_LINKS];
   int acquires;
   bool granted, ended;
+  int observed;
   uint64_t id;
 };
 
@@ -71,6 +72,8 @@ static void answer(struct world *w, const resp_reply *r, char *out, size_t size)
   else if (says(r, 0, "SUBSCRIBE"))
     snprintf(out, size, "*3\r\n$9\r\nsubscribe\r\n$%zu\r\n%s\r\n:1\r\n",
              resp_child(r, resp_root(r), 1)->size, resp_child(r, resp_root(r), 1)->bytes);
+  else if (says(r, 0, "UNSUBSCRIBE"))
+    snprintf(out, size, "*3\r\n$11\r\nunsubscribe\r\n$1\r\nc\r\n:1\r\n");
   else if (says(r, 0, "INFO"))
     snprintf(out, size, "$0\r\n\r\n");
   else if (calls(r, &script_native_acquire))
@@ -119,6 +122,11 @@ static void take(struct world *w, const effect *e)
   case EFFECT_RELEASED:
     w->ended = true;
     break;
+  case EFFECT_OBSERVED:
+    w->observed += e->reply != NULL;
+    w->ended = w->ended || e->is_over;
+    resp_reply_free(e->reply);
+    break;
   default:
     resp_reply_free(e->reply);
   }
@@ -159,6 +167,41 @@ static bool story(struct world *w)
   return w->ended;
 }
 
+static bool question(buffer *out, const memory *m, const char *key)
+{
+  resp_argument words[] = { RESP_TEXT("GET"), { key, strlen(key) } };
+
+  buffer_init(out, m);
+  return resp_command(out, words, 2);
+}
+
+/* Observed for some answers, another question then, and ended. */
+static bool observing(struct world *w)
+{
+  observe_request r = { .context = w, .channel = "c", .channel_size = 1,
+                        .every = SPAN_MS(20), .give_up_at = INSTANT_NEVER };
+  buffer one, two;
+  bool begun, asked = false;
+
+  assert_true(question(&one, &plain, "n"));
+  assert_true(question(&two, &plain, "m"));
+  r.command = r.with_text = &one;
+  begun = engine_observe(w->engine, &r, w->now, &w->id) == DIBS_OK;
+  for (int i = 0; i < 500 && begun && !w->ended && w->observed < 5; i++)
+    turn(w);
+  if (begun && !w->ended)
+    asked = engine_observe_ask(w->engine, w->id, &two, &two, w->now);
+  for (int i = 0; i < 500 && asked && !w->ended && w->observed < 9; i++)
+    turn(w);
+  if (begun && !w->ended)
+    assert_true(engine_observe_end(w->engine, w->id, w->now));
+  buffer_deinit(&one);
+  buffer_deinit(&two);
+  return asked && w->observed >= 9;
+}
+
+typedef bool (*story_of)(struct world *w);
+
 static bool lives_through(failing_heap *heap, void *data)
 {
   struct world w = { .now = { SPAN_MS(1000).ns } };
@@ -170,10 +213,9 @@ static bool lives_through(failing_heap *heap, void *data)
                         .local_handover_time = SPAN_MS(10) };
   bool through = false;
 
-  (void)data;
   w.engine = engine_new(&s, w.now);
   if (w.engine != NULL) {
-    through = story(&w);
+    through = (*(story_of *)data)(&w);
     engine_close(w.engine, w.now);
     for (int i = 0; i < 10; i++)
       turn(&w);
@@ -186,14 +228,25 @@ static bool lives_through(failing_heap *heap, void *data)
 
 static void every_refused_allocation_is_survived(void **state)
 {
+  story_of told = story;
+
   (void)state;
-  failing_heap_try_all(lives_through, NULL);
+  failing_heap_try_all(lives_through, &told);
+}
+
+static void an_observation_survives_every_refused_allocation(void **state)
+{
+  story_of told = observing;
+
+  (void)state;
+  failing_heap_try_all(lives_through, &told);
 }
 
 int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_refused_allocation_is_survived),
+    cmocka_unit_test(an_observation_survives_every_refused_allocation),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
