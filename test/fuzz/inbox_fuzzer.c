@@ -20,10 +20,11 @@ static void check_message(const char *bytes, size_t size)
 
   if (!inbox_message_read(bytes, size, &m))
     return;
-  FUZZ_CHECK(m.word >= INBOX_GRANT && m.word <= INBOX_LOST);
+  FUZZ_CHECK(m.word >= INBOX_GRANT && m.word <= INBOX_SHARE);
   FUZZ_CHECK(m.name > bytes && m.name + m.name_size == bytes + size);
   FUZZ_CHECK(native_name_fault(m.name, m.name_size) == NULL);
-  FUZZ_CHECK(m.word != INBOX_GRANT || (m.ttl_ms > 0 && m.ttl_ms <= DIBS_MS_MAX));
+  FUZZ_CHECK((m.word != INBOX_GRANT && m.word != INBOX_SHARE) ||
+             (m.ttl_ms > 0 && m.ttl_ms <= DIBS_MS_MAX));
   lease_id_write(&m.lease, &t);
   FUZZ_CHECK(!t.is_cut && memmem(bytes, size, out, t.used) != NULL);
 }
