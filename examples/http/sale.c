@@ -32,8 +32,9 @@ struct sale {
   struct MHD_Daemon *daemon;
   pthread_key_t stores;       /* each thread has a connection of its own */
   pthread_mutex_t counter;    /* of /v3 */
-  pthread_mutex_t gate;       /* between a new /v1 and the end of the client */
-  bool is_closing;
+  pthread_mutex_t gate;       /* a new /v1 comes before the end, or not at all */
+  pthread_mutex_t ending;     /* a sale of /v1 likewise */
+  bool is_ending;
 };
 
 /* One request. */
@@ -106,7 +107,11 @@ static void sell(visit *v)
 static void sell_when_locked(dibs_status status, dibs_hold *hold, void *data)
 {
   visit *v = data;
+  sale *s = v->sale;
 
+  pthread_mutex_lock(&s->ending);            /* so that no sale is cut short */
+  if (status == DIBS_OK && s->is_ending)
+    status = DIBS_ERR_CLOSED;                /* dibs_close() releases the hold */
   if (status == DIBS_OK) {
     sell(v);
     /* Lost meanwhile: somebody may have looked at the same stock. A shop of real money
@@ -117,6 +122,7 @@ static void sell_when_locked(dibs_status status, dibs_hold *hold, void *data)
   } else {
     unavailable(v, dibs_status_name(status));
   }
+  pthread_mutex_unlock(&s->ending);
   MHD_resume_connection(v->connection);
 }
 
@@ -130,7 +136,7 @@ static void sell_locked(visit *v)
   options.ttl_ms = s->options.ttl_ms;
   MHD_suspend_connection(v->connection);     /* first: the callback may come at once */
   pthread_mutex_lock(&s->gate);
-  if (!s->is_closing)
+  if (!s->is_ending)
     status = dibs_lock_async(s->client, "lamp", &options, sell_when_locked, v, NULL);
   pthread_mutex_unlock(&s->gate);
   if (status != DIBS_OK) {
@@ -286,7 +292,8 @@ sale *sale_open(const sale_options *options)
   s->options = *options;
   if (pthread_key_create(&s->stores, close_store) != 0 ||
       pthread_mutex_init(&s->counter, NULL) != 0 ||
-      pthread_mutex_init(&s->gate, NULL) != 0) {
+      pthread_mutex_init(&s->gate, NULL) != 0 ||
+      pthread_mutex_init(&s->ending, NULL) != 0) {
     free(s);
     return NULL;
   }
@@ -307,12 +314,15 @@ sale *sale_close(sale *s)
   if (s == NULL)
     return NULL;
   pthread_mutex_lock(&s->gate);
-  s->is_closing = true;
+  pthread_mutex_lock(&s->ending);
+  s->is_ending = true;
+  pthread_mutex_unlock(&s->ending);
   pthread_mutex_unlock(&s->gate);
   /* First the client: its callbacks resume every suspended connection. */
   s->client = dibs_close(s->client);
   if (s->daemon != NULL)
     MHD_stop_daemon(s->daemon);
+  pthread_mutex_destroy(&s->ending);
   pthread_mutex_destroy(&s->gate);
   pthread_mutex_destroy(&s->counter);
   pthread_key_delete(s->stores);
