@@ -60,7 +60,7 @@ static bool guarded_encode(const guarded *g, const native *n, buffer *out, bool 
 static dibs_status answer_read(dibs_client *c, const guarded *g, const resp_reply *reply)
 {
   guard_outcome outcome;
-  int64_t value;
+  int64_t value = 0;
 
   if (!native_guard_answer(reply, &outcome, g->kind == GUARDED_INCR ? &value : NULL))
     return client_refuse(c, DIBS_ERR_PROTOCOL, "an answer to a guarded write of no known form");

@@ -7,6 +7,7 @@
 
 #include "answer_reader.h"
 #include "dialect/native_guard.h"
+#include "failing_heap.h"
 
 #define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
 
@@ -91,6 +92,32 @@ static void keys_whose_fence_could_not_be_in_their_slot_are_refused(void **state
   assert_null(native_guard_fault("}{a}", 4));
 }
 
+/* The largest there is. */
+static bool sets_a_thousand_fields(failing_heap *heap, void *data)
+{
+  memory m = FAILING_HEAP_AS(memory, heap);
+  resp_argument words[2 * GUARD_FIELDS_MAX];
+  buffer out;
+  bool is_written;
+
+  (void)data;
+  for (size_t i = 0; i < 2 * GUARD_FIELDS_MAX; i++)
+    words[i] = RESP_TEXT("w");
+  buffer_init(&out, &m);
+  is_written = native_guarded_hset(&here, &out, false, &stock, words, 2 * GUARD_FIELDS_MAX);
+  assert_true(is_written == (buffer_size(&out) > 0));
+  if (is_written)
+    assert_memory_equal(buffer_bytes(&out), "*2009\r\n", 7);
+  buffer_deinit(&out);
+  return is_written;
+}
+
+static void a_call_may_be_refused_memory(void **state)
+{
+  (void)state;
+  failing_heap_try_all(sets_a_thousand_fields, NULL);
+}
+
 static bool reads(const char *bytes, guard_outcome *ret_outcome, int64_t *ret_value)
 {
   resp_reply *r = reply_of(bytes);
@@ -143,6 +170,7 @@ int main(void)
     cmocka_unit_test(each_call_says_its_keys_its_fence_and_its_number),
     cmocka_unit_test(a_key_with_a_tag_keeps_it_and_is_not_the_one_without),
     cmocka_unit_test(keys_whose_fence_could_not_be_in_their_slot_are_refused),
+    cmocka_unit_test(a_call_may_be_refused_memory),
     cmocka_unit_test(answers_are_read),
     cmocka_unit_test(answers_of_another_shape_are_not),
   };
