@@ -344,6 +344,28 @@ static void a_crash_is_seen_within_one_lease_and_the_next_leads(void **state)
   observer = dibs_observer_free(observer);
 }
 
+/* As the server sees it after its clock was set back by an hour: a lease that does not end. */
+static void a_dead_lease_that_the_servers_clock_keeps_alive_is_over_for_who_watched_it(
+  void **state)
+{
+  enum { TTL_MS = 500, SLACK_MS = 500 };
+  char lease[96];
+  struct seen seen;
+  dibs_observer *observer;
+
+  (void)state;
+  (void)snprintf(lease, sizeof(lease), "AAAAAAAAAAAAAAAAAAAAAA:1:%lld 3600000 %d 0 0",
+                 (long long)live_wall_us(), TTL_MS);
+  test_server_command(live_server, "SET dibs:m:{watched} %s PX 3600000", lease);
+  observer = observe(watcher, "watched", &seen);
+  expect_told(&seen, "");
+  assert_string_equal(seen.told[0].client, "AAAAAAAAAAAAAAAAAAAAAA");
+  expect_told(&seen, NULL);
+  assert_int_equal(told_count(&seen), 2);
+  assert_in_range(seen.at_ms[1] - seen.at_ms[0], TTL_MS, TTL_MS + SLACK_MS);
+  observer = dibs_observer_free(observer);
+}
+
 static void a_leader_that_was_ousted_cannot_tell_any_more(void **state)
 {
   dibs_hold *hold = lead(client, "ousted", "old"), *next;
@@ -699,6 +721,8 @@ int main(void)
     cmocka_unit_test(the_next_candidate_leads_and_is_heard_by_one_message_more),
     cmocka_unit_test(a_client_that_closes_resigns),
     cmocka_unit_test(a_crash_is_seen_within_one_lease_and_the_next_leads),
+    cmocka_unit_test(
+      a_dead_lease_that_the_servers_clock_keeps_alive_is_over_for_who_watched_it),
     cmocka_unit_test(a_leader_that_was_ousted_cannot_tell_any_more),
     cmocka_unit_test(who_was_disconnected_hears_when_it_is_back),
     cmocka_unit_test(a_telling_whose_answer_was_lost_is_told_once),
