@@ -170,6 +170,27 @@ static void scripts_that_the_server_forgot_are_sent_again(void **state)
   assert_int_equal(live_try(a, "b"), DIBS_OK);
 }
 
+static void a_set_too_long_for_a_token_is_held_all_the_same(void **state)
+{
+  static char bytes[5][DIBS_NAME_MAX + 1];
+  dibs_lock_options o = live_lock_options(TTL_MS, 0);
+  const char *names[5];
+  char token[DIBS_TOKEN_SIZE];
+  dibs_hold *hold = NULL;
+
+  (void)state;
+  for (int i = 0; i < 5; i++) {
+    memset(bytes[i], 'n', DIBS_NAME_MAX);
+    bytes[i][0] = (char)('a' + i);
+    names[i] = bytes[i];
+  }
+  live_expect(a, dibs_lock_many(a, names, 5, &o, &hold), DIBS_OK);
+  live_expect(a, dibs_hold_token(hold, token, sizeof(token)), DIBS_ERR_ARGUMENT);
+  live_expect_words(a, "too long");
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+  assert_int_equal(dibs_hold_token(hold, token, sizeof(token)), DIBS_ERR_STALE);
+}
+
 static void other_texts_are_refused(void **state)
 {
   (void)state;
@@ -190,6 +211,7 @@ int main(void)
     CASE(a_readers_token_renews_and_releases_it),
     CASE(permits_are_given_back_by_their_token),
     CASE(scripts_that_the_server_forgot_are_sent_again),
+    CASE(a_set_too_long_for_a_token_is_held_all_the_same),
     CASE(other_texts_are_refused),
   };
 
