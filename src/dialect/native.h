@@ -237,7 +237,7 @@ bool native_share_set_answer(const resp_reply *r, bool *ret_done, uint64_t *ret_
 typedef struct many_name { const void *name; size_t size; } many_name;
 
 typedef struct many_call {
-  const many_name *names; size_t count;     /* sorted by bytes, each once */
+  const many_name *names; size_t count;     /* in any order: keys are what is sorted */
   uint32_t set;
   uint64_t ask;
   int64_t ttl_ms;
@@ -297,6 +297,7 @@ typedef struct token_parts {
   char bytes[TOKEN_MAX_BYTES];
 } token_parts;
 
+/* `ret` is of use only when it is one. A `:` in the name of a lease may stand as it is. */
 bool token_read(const char *token, token_parts *ret);
 
 #endif
