@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <cmocka.h>
 
+#include <poll.h>
+
 #include <dibs/dibs.h>
 
 #include "failing_heap.h"
@@ -36,8 +38,48 @@ static dibs_status one_pass(dibs_client *client, int run)
   return released != DIBS_OK ? released : status;
 }
 
-static bool lock_and_release(failing_heap *heap, void *runs)
+static void ended(dibs_status status, void *data)
 {
+  *(int *)data = status;
+}
+
+/* Times out blocked, and is released with a callback. */
+static dibs_status latch_pass(dibs_client *client, int run)
+{
+  dibs_wait_options options = DIBS_WAIT_OPTIONS_INIT;
+  dibs_status status, waited;
+  static int told;               /* told by dibs_close() at the latest */
+  char name[32];
+
+  told = -99;
+  options.wait_ms = 20;
+  (void)snprintf(name, sizeof(name), "latch:%d", run);
+  status = dibs_latch_set(client, name, 1);
+  if (status != DIBS_OK)
+    return status;
+  waited = dibs_latch_await(client, name, &options);
+  status = dibs_latch_down(client, name, 1, "id", NULL);
+  if (status == DIBS_OK)
+    status = dibs_latch_await_async(client, name, NULL, ended, &told, NULL);
+  for (int i = 0; i < 100 && status == DIBS_OK && told == -99; i++) {
+    struct pollfd fd = { .fd = dibs_fd(client), .events = POLLIN };
+
+    (void)dibs_process(client);
+    (void)poll(&fd, 1, 5);
+  }
+  if (status != DIBS_OK || waited != DIBS_TIMED_OUT)
+    return status != DIBS_OK ? status : DIBS_ERR_SERVER;
+  return (dibs_status)told;
+}
+
+typedef struct passing {
+  dibs_status (*pass)(dibs_client *client, int run);
+  int runs;
+} passing;
+
+static bool lives_through(failing_heap *heap, void *data)
+{
+  passing *p = data;
   dibs_allocator allocator = FAILING_HEAP_AS(dibs_allocator, heap);
   dibs_options options = DIBS_OPTIONS_INIT;
   dibs_client *client = NULL;
@@ -50,18 +92,20 @@ static bool lock_and_release(failing_heap *heap, void *runs)
   options.flags = DIBS_CLIENT_NO_THREAD;
   status = dibs_open(test_server_url(server), &options, &client);
   if (status == DIBS_OK)
-    status = one_pass(client, ++*(int *)runs);
+    status = p->pass(client, ++p->runs);
   assert_null(dibs_close(client));
   return status == DIBS_OK;
 }
 
 static void theme_45_no_refused_allocation_hurts(void **state)
 {
-  int runs = 0;
+  passing locks = { one_pass, 0 }, latches = { latch_pass, 1000 };
 
   (void)state;
-  failing_heap_try_all(lock_and_release, &runs);
-  assert_true(runs > 10);
+  failing_heap_try_all(lives_through, &locks);
+  assert_true(locks.runs > 10);
+  failing_heap_try_all(lives_through, &latches);
+  assert_true(latches.runs > 1010);
 }
 
 static int server_start(void **state)

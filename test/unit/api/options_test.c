@@ -245,6 +245,38 @@ static void a_note_has_its_longest_length(void **state)
   assert_int_equal(read_lock(&o, &plan), DIBS_ERR_ARGUMENT);
 }
 
+static dibs_status read_wait(const dibs_wait_options *o, wait_plan *plan)
+{
+  text why = text_over(words, sizeof(words));
+
+  return wait_options_read(o, plan, &why);
+}
+
+static void waits_have_their_time_and_canceller_and_nothing_else(void **state)
+{
+  dibs_wait_options o = DIBS_WAIT_OPTIONS_INIT;
+  wait_plan plan = { 7, NULL };
+
+  (void)state;
+  assert_int_equal(read_wait(NULL, &plan), DIBS_OK);
+  assert_int_equal(plan.wait_ms, 0);
+  o.wait_ms = 20;
+  o.cancel = (dibs_canceller *)(void *)words;
+  assert_int_equal(read_wait(&o, &plan), DIBS_OK);
+  assert_int_equal(plan.wait_ms, 20);
+  assert_ptr_equal(plan.cancel, words);
+  o.wait_ms = -5;
+  assert_int_equal(read_wait(&o, &plan), DIBS_ERR_ARGUMENT);
+  assert_non_null(strstr(words, "wait_ms is -5"));
+  o.wait_ms = 0;
+  o.flags = 0x80;
+  assert_int_equal(read_wait(&o, &plan), DIBS_ERR_ARGUMENT);
+  assert_non_null(strstr(words, "0x00000080"));
+  o.size = 3;
+  assert_int_equal(read_wait(&o, &plan), DIBS_ERR_ARGUMENT);
+  assert_non_null(strstr(words, "dibs_wait_options.size is 3"));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -262,6 +294,7 @@ int main(void)
     cmocka_unit_test(each_thread_is_an_owner_of_its_own),
     cmocka_unit_test(half_an_allocator_is_refused),
     cmocka_unit_test(a_note_has_its_longest_length),
+    cmocka_unit_test(waits_have_their_time_and_canceller_and_nothing_else),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

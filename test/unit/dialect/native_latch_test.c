@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* The calls of the latches, word for word; Redisson's key and channel; their answers. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "call_reader.h"
+#include "dialect/native_latch.h"
+
+#define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
+#define CHANNEL "redisson_countdownlatch__channel__"
+
+static const native here = { "dibs", ANNA };
+static const latch_call gate = { .name = "gate", .name_size = 4, .number = 7, .count = 3,
+                                 .id = "part", .id_size = 4 };
+
+static void each_call_says_keys_channel_and_what_to_count(void **state)
+{
+  buffer out;
+
+  (void)state;
+  buffer_init(&out, &reader_heap);
+  assert_true(native_latch_set(&here, &out, false, &gate));
+  CHECK_WORDS(&out, &script_native_latch_set, "3", "gate", "dibs:l:{gate}",
+              "dibs:l:{gate}:" ANNA ":7", CHANNEL "{gate}", "3");
+  assert_true(native_latch_down(&here, &out, false, &gate));
+  CHECK_WORDS(&out, &script_native_latch_down, "3", "gate", "dibs:l:{gate}",
+              "dibs:l:{gate}:" ANNA ":7", CHANNEL "{gate}", "3", "part");
+  assert_true(native_latch_delete(&here, &out, false, &gate));
+  CHECK_WORDS(&out, &script_native_latch_delete, "3", "gate", "dibs:l:{gate}",
+              "dibs:l:{gate}:" ANNA ":7", CHANNEL "{gate}");
+  assert_true(native_latch_look(&here, &out, false, "gate", 4));
+  CHECK_WORDS(&out, &script_native_latch_look, "2", "gate", "dibs:l:{gate}");
+  buffer_deinit(&out);
+}
+
+static void a_name_with_a_tag_keeps_it_and_its_channel_has_braces_more(void **state)
+{
+  latch_call c = { .name = "{gate}", .name_size = 6, .number = 8 };
+  buffer out;
+
+  (void)state;
+  buffer_init(&out, &reader_heap);
+  assert_true(native_latch_delete(&here, &out, false, &c));
+  CHECK_WORDS(&out, &script_native_latch_delete, "3", "{gate}", "dibs:l::{gate}",
+              "dibs:l::{gate}:" ANNA ":8", CHANNEL "{{gate}}");
+  buffer_deinit(&out);
+}
+
+static void the_longest_names_fit(void **state)
+{
+  char name[NAME_MAX_BYTES];
+  native far = { "", ANNA };
+  latch_call c = { .name = name, .name_size = sizeof(name), .number = UINT64_MAX,
+                   .count = INT64_MAX };
+  buffer out;
+
+  (void)state;
+  memset(name, 'n', sizeof(name));
+  memset(far.prefix, 'p', PREFIX_MAX_BYTES);
+  buffer_init(&out, &reader_heap);
+  assert_true(native_latch_down(&far, &out, true, &c));
+  assert_true(native_latch_look(&far, &out, true, name, sizeof(name)));
+  buffer_deinit(&out);
+}
+
+static void changes_are_answered_by_texts(void **state)
+{
+  static const char *const odd[] = { "$1\r\n2\r\n", ":1\r\n", "$0\r\n\r\n", "*0\r\n", "$-1\r\n" };
+  bool was_armed;
+  int64_t left;
+  resp_reply *r;
+
+  (void)state;
+  r = reply_of("$1\r\n0\r\n");
+  assert_true(native_latch_set_answer(r, &was_armed) && was_armed);
+  assert_true(native_latch_down_answer(r, &left) && left == 0);
+  resp_reply_free(r);
+  r = reply_of("$2\r\n-1\r\n");
+  assert_true(native_latch_down_answer(r, &left) && left == -1);
+  assert_false(native_latch_set_answer(r, &was_armed));
+  resp_reply_free(r);
+  r = reply_of("$19\r\n9223372036854775807\r\n");
+  assert_true(native_latch_down_answer(r, &left) && left == INT64_MAX);
+  resp_reply_free(r);
+  r = reply_of("$19\r\n9223372036854775808\r\n");
+  assert_false(native_latch_down_answer(r, &left));
+  resp_reply_free(r);
+  for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+    r = reply_of(odd[i]);
+    assert_false(native_latch_set_answer(r, &was_armed));
+    assert_true(i == 0 || !native_latch_down_answer(r, &left));
+    resp_reply_free(r);
+  }
+}
+
+static latch_state state_of(const char *bytes)
+{
+  latch_state s;
+  resp_reply *r = reply_of(bytes);
+
+  assert_true(native_latch_look_answer(r, &s));
+  resp_reply_free(r);
+  return s;
+}
+
+static void a_look_tells_count_zero_and_deletion(void **state)
+{
+  latch_state s = state_of("*3\r\n$1\r\n5\r\n$2\r\n17\r\n$0\r\n\r\n");
+
+  (void)state;
+  assert_true(s.is_number);
+  assert_int_equal(s.left, 5);
+  assert_int_equal(s.zeroed_us, 17);
+  assert_int_equal(s.deleted_us, 0);
+  s = state_of("*3\r\n$0\r\n\r\n$0\r\n\r\n$2\r\n18\r\n");
+  assert_true(s.is_number);
+  assert_int_equal(s.left, 0);
+  assert_int_equal(s.deleted_us, 18);
+  s = state_of("*3\r\n$2\r\n-5\r\n$0\r\n\r\n$0\r\n\r\n");
+  assert_true(s.is_number);
+  assert_int_equal(s.left, 0);
+  assert_false(state_of("*3\r\n$1\r\n-\r\n$0\r\n\r\n$0\r\n\r\n").is_number);
+  assert_false(state_of("*3\r\n$5\r\nwords\r\n$0\r\n\r\n$0\r\n\r\n").is_number);
+}
+
+static void odd_looks_are_refused(void **state)
+{
+  static const char *const odd[] = { "$1\r\n5\r\n", "*2\r\n$1\r\n5\r\n$0\r\n\r\n",
+                                     "*3\r\n:5\r\n$0\r\n\r\n$0\r\n\r\n",
+                                     "*3\r\n$1\r\n5\r\n$1\r\nx\r\n$0\r\n\r\n",
+                                     "*3\r\n$1\r\n5\r\n$0\r\n\r\n:1\r\n" };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+    resp_reply *r = reply_of(odd[i]);
+    latch_state s;
+
+    assert_false(native_latch_look_answer(r, &s));
+    resp_reply_free(r);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(each_call_says_keys_channel_and_what_to_count),
+    cmocka_unit_test(a_name_with_a_tag_keeps_it_and_its_channel_has_braces_more),
+    cmocka_unit_test(the_longest_names_fit),
+    cmocka_unit_test(changes_are_answered_by_texts),
+    cmocka_unit_test(a_look_tells_count_zero_and_deletion),
+    cmocka_unit_test(odd_looks_are_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
