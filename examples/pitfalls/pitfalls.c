@@ -36,7 +36,6 @@ static bool show(const pitfall *p)
   printf("\n dibs:\n");
   by_dibs = play(p->by_dibs);
   printf("  ----  %s\n\n", by_dibs == 0 ? "holds" : "IT DOES NOT HOLD");
-  fflush(stdout);
   return by_hand > 0 && by_dibs == 0;
 }
 
@@ -52,6 +51,8 @@ int main(int count, char **words)
 {
   bool is_as_said = true;
 
+  /* Each line at once: processes are forked and killed between them. */
+  (void)setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
   if (count == 2 && strcmp(words[1], "--list") == 0) {
     for (int i = 0; i < COUNT; i++)
       printf("%-18s %s\n", all[i]->word, all[i]->title);

@@ -68,7 +68,6 @@ static void show(actor who, const char *did, const char *answer)
     printf("  %s  %-36s %s\n", names[who], did, answer);
   else
     printf("  %s  %s\n", names[who], did);
-  fflush(stdout);              /* a process that is killed says no more */
 }
 
 void remark(const stage *s, actor who, const char *words)
@@ -237,7 +236,6 @@ void is_killed_after(stage *s, actor who, void (*steps)(stage *s))
   int how = 0;
   pid_t pid;
 
-  fflush(stdout);
   pid = fork();
   if (pid == 0) {
     steps(s);
