@@ -289,6 +289,33 @@ static void who_was_disconnected_at_the_end_learns_that_it_passed(void **state)
   proxy = test_proxy_stop(proxy);
 }
 
+static bool has_passed_more(const struct test_proxy_counts *counts, void *data)
+{
+  return counts->passed_to_server > *(uint64_t *)data;
+}
+
+static void who_gives_up_when_all_had_just_come_has_passed(void **state)
+{
+  struct test_proxy *proxy = test_proxy_start(live_server);
+  dibs_client *far = live_open(test_proxy_url(proxy));
+  dibs_wait_options o = within(300);
+  struct party late;
+  uint64_t before;
+
+  (void)state;
+  party_begin(&late, far, "just", 2, &o);
+  expect_arrived("just", 1);
+  test_proxy_hold(proxy, TEST_TO_CLIENT);
+  live_expect(other, dibs_barrier_await(other, "just", 2, NULL, NULL), DIBS_OK);
+  before = test_proxy_counts(proxy).passed_to_server;
+  assert_true(test_proxy_wait(proxy, LIVE_LONG_MS, has_passed_more, &before));
+  test_proxy_pass(proxy, TEST_TO_CLIENT);
+  expect_party(&late, DIBS_OK);
+  assert_int_equal(late.info.arrived, 2);
+  far = dibs_close(far);
+  proxy = test_proxy_stop(proxy);
+}
+
 static void an_arrival_whose_answer_was_lost_counts_once(void **state)
 {
   struct test_proxy *proxy = test_proxy_start(live_server);
@@ -422,6 +449,7 @@ int main(void)
     cmocka_unit_test(cancelling_breaks_it_too),
     cmocka_unit_test(a_reset_breaks_a_meeting_under_way),
     cmocka_unit_test(who_was_disconnected_at_the_end_learns_that_it_passed),
+    cmocka_unit_test(who_gives_up_when_all_had_just_come_has_passed),
     cmocka_unit_test(an_arrival_whose_answer_was_lost_counts_once),
     cmocka_unit_test(another_number_of_parties_is_refused),
     cmocka_unit_test(what_is_wrong_is_said_at_once),
