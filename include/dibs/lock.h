@@ -160,7 +160,8 @@ DIBS_API int dibs_hold_fd(dibs_hold *hold);
 
 /* Writes a text that names this lease, for dibs_token_renew() and dibs_token_release()
  * in any process. At most DIBS_TOKEN_SIZE bytes with the final zero; printable, no
- * blank. Returns DIBS_OK, DIBS_ERR_STALE, DIBS_ERR_ARGUMENT (too small). Since 0.1 */
+ * blank. Returns DIBS_OK, DIBS_ERR_STALE, DIBS_ERR_ARGUMENT (too small, or a set of so
+ * many long names that its token would be longer than that). Since 0.1 */
 #define DIBS_TOKEN_SIZE 2048
 DIBS_API dibs_status dibs_hold_token(
   const dibs_hold *hold, char *ret_text, size_t text_size);
@@ -288,23 +289,24 @@ typedef bool (*dibs_list_callback)(const dibs_inspection *inspection, void *data
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_list(
   dibs_client *client, const char *pattern, dibs_list_callback callback, void *data);
 
-/* What else has names: dibs_list() walks over locks, read/write locks and semaphores. */
+/* What else has names beside locks. Bits, for dibs_list_names(). */
 typedef enum dibs_family {
-  DIBS_FAMILY_LOCK = 0,
-  DIBS_FAMILY_LATCH = 1,    /* those that dibs counted down or saw at zero in the last day:
-                               a latch that was only set leaves no trace but its key */
-  DIBS_FAMILY_BARRIER = 2,  /* used in the last hour */
-  DIBS_FAMILY_ELECTION = 3  /* led in the last hour */
+  DIBS_FAMILY_LOCK = 0x1,     /* all that dibs_list() walks over */
+  DIBS_FAMILY_LATCH = 0x2,    /* counted by id, or seen at zero, in the last day: others
+                                 leave no trace but their own key, which has no prefix */
+  DIBS_FAMILY_BARRIER = 0x4,  /* used in the last hour */
+  DIBS_FAMILY_ELECTION = 0x8  /* somebody led lately; the same name is that of its lock */
 } dibs_family;
 
 /* Called for each name by dibs_list_names(); `name` has a zero behind it, and is borrowed
  * until it returns. As dibs_list_callback otherwise. */
-typedef bool (*dibs_name_callback)(const char *name, size_t name_size, void *data);
+typedef bool (*dibs_name_callback)(
+  dibs_family family, const char *name, size_t name_size, void *data);
 
-/* Walks over the names of `family` under the client's prefix, as dibs_list() does; asks
- * nothing else about them. Returns DIBS_OK or a fault. Blocks. Since 0.2 */
+/* Walks once over the names of all `families` under the client's prefix, as dibs_list()
+ * does, and asks nothing else about them. Returns DIBS_OK or a fault. Blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_list_names(
-  dibs_client *client, dibs_family family, const char *pattern,
+  dibs_client *client, uint32_t families, const char *pattern,
   dibs_name_callback callback, void *data);
 
 /* Takes the lock away from whoever has it and hands it to the next waiter; the holder

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api/list.c - a walk over all names under the prefix, by SCAN, in bounded steps. */
+/* api/list.c - walks over all names under the prefix, by SCAN, in bounded steps. */
 #include "api/api.h"
 
 #include <fnmatch.h>
@@ -7,29 +7,46 @@
 
 #define CURSOR_SIZE 24
 
+#define FAMILIES_ALL \
+  (DIBS_FAMILY_LOCK | DIBS_FAMILY_LATCH | DIBS_FAMILY_BARRIER | DIBS_FAMILY_ELECTION)
+
 typedef struct walk {
   dibs_client *client;
+  uint32_t families;
   const char *pattern;
-  dibs_list_callback callback;
+  dibs_list_callback callback;       /* one of the two */
+  dibs_name_callback name_callback;
   void *data;
   char cursor[CURSOR_SIZE];
   bool must_stop;
 } walk;
 
+/* What stands between the prefix and the name. */
+static const struct letter { char letter; dibs_family family; } letters[] = {
+  { 'm', DIBS_FAMILY_LOCK }, { 'l', DIBS_FAMILY_LATCH }, { 'b', DIBS_FAMILY_BARRIER },
+  { 'e', DIBS_FAMILY_ELECTION }
+};
+#define LETTERS (sizeof(letters) / sizeof(letters[0]))
+
 /* The prefix may have bytes that mean something in a glob. */
-static void match_write(const native *names, text *out)
+static void match_write(const native *names, uint32_t families, text *out)
 {
   for (const char *at = names->prefix; *at != 0; at++) {
     if (strchr("*?[]\\^-", *at) != NULL)
       text_add(out, "\\");
     text_add_bytes(out, at, 1);
   }
-  text_add(out, ":m:*");
+  text_add(out, ":[");
+  for (size_t i = 0; i < LETTERS; i++) {
+    if ((families & letters[i].family) != 0)
+      text_add_bytes(out, &letters[i].letter, 1);
+  }
+  text_add(out, "]:*");
 }
 
 static dibs_status page_ask(walk *w, question *q)
 {
-  char match[2 * PREFIX_MAX_BYTES + 8];
+  char match[2 * PREFIX_MAX_BYTES + 16];
   text pattern = text_over(match, sizeof(match));
   resp_argument words[] = { RESP_TEXT("SCAN"), { w->cursor, strlen(w->cursor) },
                             RESP_TEXT("MATCH"), { match, 0 }, RESP_TEXT("COUNT"),
@@ -37,7 +54,7 @@ static dibs_status page_ask(walk *w, question *q)
   buffer command;
   dibs_status status;
 
-  match_write(&w->client->names, &pattern);
+  match_write(&w->client->names, w->families, &pattern);
   words[3].size = pattern.used;
   buffer_init(&command, &w->client->memory);
   (void)resp_command(&command, words, 6);
@@ -61,20 +78,79 @@ static dibs_status name_visit(walk *w, const char *name, size_t size)
   return DIBS_OK;
 }
 
+/* ---- the name in a key ---- */
+
+/* The answer to one request about a latch, kept a minute: the key has `:C:K` behind it. */
+static bool is_told_key(const char *key, size_t size)
+{
+  size_t at = size;
+
+  while (at > 0 && key[at - 1] >= '0' && key[at - 1] <= '9')
+    at--;
+  return at < size && at > CLIENT_ID_SIZE && key[at - 1] == ':' &&
+         key[at - 1 - CLIENT_ID_SIZE] == ':';
+}
+
+/* As native_key_name(), for each family; `copy` is where a key is changed in. 0: a key that
+ * is none of these. */
+static dibs_family key_name(const walk *w, char copy[KEY_TEXT_SIZE], const resp_node *key,
+                            const char **ret_name, size_t *ret_size)
+{
+  size_t at = strlen(w->client->names.prefix), size = key->size;
+  dibs_family family = (dibs_family)0;
+
+  if (size <= at + 4 || size >= KEY_TEXT_SIZE)
+    return family;
+  for (size_t i = 0; i < LETTERS; i++) {
+    if (key->bytes[at + 1] == letters[i].letter)
+      family = letters[i].family;
+  }
+  if (family == DIBS_FAMILY_LATCH && is_told_key(key->bytes, size))
+    return (dibs_family)0;
+  memcpy(copy, key->bytes, size);
+  copy[at + 1] = 'm';
+  /* The key of a latch with a tag of its own has one colon more. */
+  if (family == DIBS_FAMILY_LATCH && copy[at + 3] == ':') {
+    memmove(copy + at + 3, copy + at + 4, size - at - 4);
+    size--;
+  }
+  if (!native_key_name(&w->client->names, copy, size, ret_name, ret_size))
+    return (dibs_family)0;
+  return family;
+}
+
+/* The callback gets a text that ends with a zero. */
+static void name_tell(walk *w, dibs_family family, const char *name, size_t size)
+{
+  char ended[NAME_MAX_BYTES + 1];
+
+  memcpy(ended, name, size);
+  ended[size] = 0;
+  if (w->pattern == NULL || fnmatch(w->pattern, ended, 0) == 0)
+    w->must_stop = !w->name_callback(family, ended, size, w->data);
+}
+
+/* ---- pages ---- */
+
 static dibs_status page_visit(walk *w, const resp_reply *reply, const resp_node *keys)
 {
   dibs_status status = DIBS_OK;
 
   for (size_t i = 0; status == DIBS_OK && !w->must_stop; i++) {
     const resp_node *key = resp_child(reply, keys, i);
+    char copy[KEY_TEXT_SIZE];
+    dibs_family family = (dibs_family)0;
     const char *name;
     size_t size;
 
     if (key == NULL)
       break;
-    if (key->kind == RESP_STRING &&
-        native_key_name(&w->client->names, key->bytes, key->size, &name, &size))
+    if (key->kind == RESP_STRING)
+      family = key_name(w, copy, key, &name, &size);
+    if (family != 0 && w->callback != NULL)
       status = name_visit(w, name, size);
+    else if (family != 0)
+      name_tell(w, family, name, size);
   }
   return status;
 }
@@ -103,22 +179,40 @@ static dibs_status page_walk(walk *w)
   return status;
 }
 
-dibs_status dibs_list(dibs_client *c, const char *pattern, dibs_list_callback callback,
-                      void *data)
+static dibs_status walk_all(walk *w)
 {
-  walk w = { .client = c, .pattern = pattern, .callback = callback, .data = data,
-             .cursor = "0" };
-  dibs_status status = client_pin(c);
+  dibs_status status = client_pin(w->client);
 
   if (status != DIBS_OK)
     return status;
-  if (callback == NULL)
-    status = client_refuse(c, DIBS_ERR_ARGUMENT, "callback is NULL");
+  if (w->callback == NULL && w->name_callback == NULL)
+    status = client_refuse(w->client, DIBS_ERR_ARGUMENT, "callback is NULL");
+  else if (w->families == 0 || (w->families & ~(uint32_t)FAMILIES_ALL) != 0)
+    status = client_refuse(w->client, DIBS_ERR_ARGUMENT,
+                           "families must be DIBS_FAMILY_* bits");
   while (status == DIBS_OK) {
-    status = page_walk(&w);
-    if (w.must_stop || strcmp(w.cursor, "0") == 0)
+    status = page_walk(w);
+    if (w->must_stop || strcmp(w->cursor, "0") == 0)
       break;
   }
-  client_unpin(c);
+  client_unpin(w->client);
   return status;
+}
+
+dibs_status dibs_list(dibs_client *c, const char *pattern, dibs_list_callback callback,
+                      void *data)
+{
+  walk w = { .client = c, .families = DIBS_FAMILY_LOCK, .pattern = pattern,
+             .callback = callback, .data = data, .cursor = "0" };
+
+  return walk_all(&w);
+}
+
+dibs_status dibs_list_names(dibs_client *c, uint32_t families, const char *pattern,
+                            dibs_name_callback callback, void *data)
+{
+  walk w = { .client = c, .families = families, .pattern = pattern,
+             .name_callback = callback, .data = data, .cursor = "0" };
+
+  return walk_all(&w);
 }

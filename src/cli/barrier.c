@@ -12,27 +12,12 @@
 #include "cli/show.h"
 #include "cli/verbs.h"
 
-static const char *state_of(const dibs_barrier_info *info)
+static void print_arrival(const session *s, const arguments *a,
+                          const dibs_barrier_info *info)
 {
-  return info->is_broken ? "broken" : "whole";
-}
+  json_t *object = barrier_json(a->operands[0], info, s->is_private);
 
-static void print_json(const session *s, const char *name, const dibs_barrier_info *info,
-                       bool has_index)
-{
-  json_t *object = json_object();
-
-  json_object_set_new(object, "v", json_integer(1));
-  json_object_set_new(object, "name", json_words(name));
-  json_object_set_new(object, "kind", json_string("barrier"));
-  json_object_set_new(object, "state", json_string(state_of(info)));
-  json_object_set_new(object, "generation", json_integer((json_int_t)info->generation));
-  json_object_set_new(object, "parties", json_integer(info->parties));
-  json_object_set_new(object, "arrived", json_integer(info->arrived));
-  if (has_index)
-    json_object_set_new(object, "index", json_integer(info->index));
-  if (s->is_private)
-    json_object_set_new(object, "scope", json_string("private"));
+  json_object_set_new(object, "index", json_integer(info->index));
   json_print(object);
 }
 
@@ -64,7 +49,7 @@ static int arrive(session *s, const arguments *a)
   if (status == DIBS_CANCELLED)
     return interrupt_code();
   if ((status == DIBS_OK || status == DIBS_BROKEN) && a->wants_json)
-    print_json(s, a->operands[0], &info, true);
+    print_arrival(s, a, &info);
   else if (status == DIBS_OK && a->is_verbose)
     printf("%u\n", info.index);
   if (status == DIBS_BROKEN || status == DIBS_TIMED_OUT)
@@ -116,7 +101,7 @@ static int show_one(session *s, const arguments *a, const char *name)
   if (status != DIBS_OK)
     return session_fault(s, status, name);
   if (a->wants_json)
-    print_json(s, name, &info, false);
+    json_print(barrier_json(name, &info, s->is_private));
   else
     printf("%s  %u of %u arrived, generation %" PRIu64 "%s\n", shown, info.arrived,
            info.parties, info.generation, info.is_broken ? ", broken" : "");
@@ -125,9 +110,15 @@ static int show_one(session *s, const arguments *a, const char *name)
 
 static int barrier_ls(const arguments *a)
 {
+  arguments own = *a;
   session s;
-  int code = session_start(&s, a);
+  int code;
 
+  if (a->operand_count == 0) {
+    own.kind = KIND_BARRIER;
+    return command_status(&own);
+  }
+  code = session_start(&s, a);
   for (int i = 0; i < a->operand_count && (code == CODE_OK || code == CODE_NO); i++) {
     int one = show_one(&s, a, a->operands[i]);
 
@@ -142,7 +133,7 @@ int command_barrier(const arguments *a)
   static const verb verbs[] = {
     { "wait", "-n N NAME", 1, 1, barrier_wait },
     { "reset", "NAME", 1, 1, barrier_reset },
-    { "ls", "NAME...", 1, 1000, barrier_ls },
+    { "ls", "[NAME...]", 0, 1000, barrier_ls },
   };
 
   return verb_run("barrier", verbs, sizeof(verbs) / sizeof(verbs[0]), a);

@@ -74,7 +74,7 @@ const command commands[] = {
     .notes = "  init NAME N       arm it; 75: it is armed already\n"
              "  down NAME [K]     count down by K (1); prints what is left\n"
              "  wait NAME         until it is at zero, or not armed; 75: not within -w\n"
-             "  ls NAME...        show what is left\n"
+             "  ls [NAME...]      show what is left; without names those that left a trace\n"
              "  rm NAME           disarm it; who waits goes on waiting",
     .examples = { "dibs latch init release-42 30", "dibs latch down --id \"$HOSTNAME\" release-42",
                   "dibs latch wait -w 10m release-42 && ./switch-over" },
@@ -85,7 +85,7 @@ const command commands[] = {
     .operands_min = 1, .operands_max = 1000, .operand_words = "wait reset ls",
     .notes = "  wait -n N NAME    until N have come; -v prints who came when, from 0\n"
              "  reset NAME        mend a broken one, break a meeting under way\n"
-             "  ls NAME...        show how many have come\n\n"
+             "  ls [NAME...]      show how many have come\n\n"
              "Exit of wait: 0 all came, 75 not within -w, 1 somebody else gave up or died.",
     .examples = { "dibs barrier wait -n 3 -w 5m phase && ./phase-two",
                   "dibs barrier ls phase", "dibs barrier reset phase" },

@@ -16,20 +16,10 @@
 
 static void print_left(const session *s, const arguments *a, const char *name, int64_t left)
 {
-  json_t *object;
-
-  if (!a->wants_json) {
+  if (a->wants_json)
+    json_print(latch_json(name, left, s->is_private));
+  else
     printf("%" PRId64 "\n", left);
-    return;
-  }
-  object = json_object();
-  json_object_set_new(object, "v", json_integer(1));
-  json_object_set_new(object, "name", json_words(name));
-  json_object_set_new(object, "kind", json_string("latch"));
-  json_object_set_new(object, "left", json_integer(left));
-  if (s->is_private)
-    json_object_set_new(object, "scope", json_string("private"));
-  json_print(object);
 }
 
 static int fault(session *s, dibs_status status, const char *name)
@@ -156,24 +146,35 @@ static int latch_rm(const arguments *a)
   return code;
 }
 
+static int show_one(session *s, const arguments *a, const char *name)
+{
+  int64_t left = 0;
+  dibs_status status = dibs_latch_count(s->client, name, &left);
+  char shown[600];
+
+  if (status != DIBS_OK)
+    return fault(s, status, name);
+  if (a->wants_json)
+    print_left(s, a, name, left);
+  else
+    printf("%s  %" PRId64 " left\n", printable(name, shown, sizeof(shown)), left);
+  return CODE_OK;
+}
+
+/* Without names: those that left a trace under the prefix. */
 static int latch_ls(const arguments *a)
 {
+  arguments own = *a;
   session s;
-  int code = session_start(&s, a);
+  int code;
 
-  for (int i = 0; i < a->operand_count && code == 0; i++) {
-    const char *name = a->operands[i];
-    int64_t left = 0;
-    dibs_status status = dibs_latch_count(s.client, name, &left);
-    char shown[600];
-
-    if (status != DIBS_OK)
-      code = fault(&s, status, name);
-    else if (a->wants_json)
-      print_left(&s, a, name, left);
-    else
-      printf("%s  %" PRId64 " left\n", printable(name, shown, sizeof(shown)), left);
+  if (a->operand_count == 0) {
+    own.kind = KIND_LATCH;
+    return command_status(&own);
   }
+  code = session_start(&s, a);
+  for (int i = 0; i < a->operand_count && code == CODE_OK; i++)
+    code = show_one(&s, a, a->operands[i]);
   session_close(&s);
   return code;
 }
@@ -182,7 +183,7 @@ int command_latch(const arguments *a)
 {
   static const verb verbs[] = {
     { "init", "NAME N", 2, 2, latch_init }, { "down", "NAME [K]", 1, 2, latch_down },
-    { "wait", "NAME", 1, 1, latch_wait },   { "ls", "NAME...", 1, 1000, latch_ls },
+    { "wait", "NAME", 1, 1, latch_wait },   { "ls", "[NAME...]", 0, 1000, latch_ls },
     { "rm", "NAME", 1, 1, latch_rm },
   };
 

@@ -1,99 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 /* cli/status.c - dibs status: a table of everything under the prefix. */
+#include <dibs/dibs.h>
+
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
-#include "cli/durations.h"
 #include "cli/graph.h"
 #include "cli/message.h"
+#include "cli/names.h"
 #include "cli/session.h"
 #include "cli/show.h"
-
-/* ---- rows: what the table needs of an inspection ---- */
-
-typedef struct status_row {
-  char name[DIBS_NAME_MAX + 1];
-  const char *kind;
-  char state[40], holder[200], waiting_words[60];
-  bool is_held;
-  int64_t held_ms, remaining_ms;
-  uint64_t fence;    /* 0: none, or one for each of several holders */
-  size_t waiting;
-} status_row;
+#include "cli/status_table.h"
 
 typedef struct status_list {
   const arguments *a;
+  name_list others;    /* elections, latches, barriers */
   bool is_private;
-  status_row *rows;
-  size_t count, capacity;
+  status_table table;
   size_t shown; /* JSON lines go out at once */
-  bool has_no_memory;
 } status_list;
 
-/* Of several: host and pid of the first ones. */
-static void fill_holders(status_row *row, const dibs_inspection *i)
-{
-  size_t count = show_holder_count(i), used = 0;
-
-  for (size_t n = 0; n < count && n < 3; n++) {
-    dibs_party party = show_holder_at(i, n)->party;
-    char shown[160];
-
-    party.program[0] = '\0';
-    show_party_short(&party, shown, sizeof(shown));
-    used += (size_t)snprintf(row->holder + used, sizeof(row->holder) - used, "%s%.55s",
-                             n == 0 ? "" : ", ", shown);
-  }
-  if (count > 3)
-    snprintf(row->holder + used, sizeof(row->holder) - used, " +%zu", count - 3);
-}
-
-static void fill_row(status_row *row, const dibs_inspection *i)
-{
-  size_t count = show_holder_count(i);
-  const dibs_holder *first = show_holder_at(i, 0);
-
-  memset(row, 0, sizeof(*row));
-  printable(i->name, row->name, sizeof(row->name));
-  row->kind = show_kind(i->kind);
-  show_state(i, row->state, sizeof(row->state));
-  show_waiting(i, row->waiting_words, sizeof(row->waiting_words));
-  row->is_held = count > 0;
-  row->waiting = i->waiter_count;
-  row->fence = count > 1 ? 0 : first == NULL ? i->fence : first->fence;
-  snprintf(row->holder, sizeof(row->holder), "-");
-  if (first == NULL)
-    return;
-  if (count == 1)
-    show_party_short(&first->party, row->holder, sizeof(row->holder));
-  else
-    fill_holders(row, i);
-  row->held_ms = first->party.waited_ms;
-  row->remaining_ms = first->remaining_ms;
-  for (size_t n = 1; n < count; n++) {
-    int64_t left = show_holder_at(i, n)->remaining_ms;
-
-    row->remaining_ms = left < row->remaining_ms ? left : row->remaining_ms;
-  }
-}
-
-static bool is_of_kind(const arguments *a, dibs_kind kind)
+static bool is_of_kind(const arguments *a, dibs_kind kind, bool is_election)
 {
   switch (a->kind) {
   case KIND_LOCK:
-    return kind == DIBS_KIND_MUTEX;
+    return kind == DIBS_KIND_MUTEX && !is_election;
   case KIND_RW:
     return kind == DIBS_KIND_RWLOCK;
   case KIND_SEMAPHORE:
     return kind == DIBS_KIND_SEMAPHORE;
+  case KIND_ELECTION:
+    return kind == DIBS_KIND_MUTEX && is_election;
   case KIND_LATCH:
   case KIND_BARRIER:
-  case KIND_ELECTION:
     return false;
   case KIND_ANY:
   default:
@@ -101,145 +43,120 @@ static bool is_of_kind(const arguments *a, dibs_kind kind)
   }
 }
 
-static bool is_wanted(const arguments *a, const dibs_inspection *i)
+static bool is_wanted(const arguments *a, const dibs_inspection *i, bool is_election)
 {
-  return is_of_kind(a, i->kind) && (!a->only_held || show_is_held(i)) &&
+  return is_of_kind(a, i->kind, is_election) && (!a->only_held || show_is_held(i)) &&
          (!a->only_waiting || i->waiter_count > 0);
+}
+
+/* true when stdout still takes something. */
+static bool add_object(status_list *list, json_t *object)
+{
+  json_print(object);
+  list->shown++;
+  return !ferror(stdout);
 }
 
 /* Thread: in dibs_list(). */
 static bool add_row(const dibs_inspection *i, void *data)
 {
   status_list *list = data;
+  bool is_election = names_have(&list->others, DIBS_FAMILY_ELECTION, i->name);
+  status_row *row;
 
-  if (!is_wanted(list->a, i))
+  if (!is_wanted(list->a, i, is_election))
     return true;
   if (list->a->wants_json) {
-    json_print(show_json(i, list->is_private));
-    list->shown++;
-    return !ferror(stdout);
+    json_t *object = show_json(i, list->is_private);
+
+    if (is_election)
+      json_object_set_new(object, "kind", json_string("election"));
+    return add_object(list, object);
   }
-  if (list->count == list->capacity) {
-    size_t capacity = list->capacity == 0 ? 64 : 2 * list->capacity;
-    status_row *rows = reallocarray(list->rows, capacity, sizeof(*rows));
-
-    list->has_no_memory = rows == NULL;
-    if (rows == NULL)
-      return false;
-    list->rows = rows;
-    list->capacity = capacity;
-  }
-  fill_row(&list->rows[list->count++], i);
-  return true;
+  row = table_add(&list->table, i);
+  if (row != NULL && is_election)
+    row->kind = "election";
+  return row != NULL;
 }
 
-/* ---- order ---- */
+/* ---- latches and barriers ---- */
 
-static int compare_names(const void *a, const void *b)
+static void add_latch(status_list *list, dibs_client *client, const char *name)
 {
-  return strcmp(((const status_row *)a)->name, ((const status_row *)b)->name);
-}
+  status_row *row;
+  int64_t left;
 
-static int compare_held(const void *a, const void *b)
-{
-  int64_t of_a = ((const status_row *)a)->held_ms,
-          of_b = ((const status_row *)b)->held_ms;
-
-  return of_a == of_b ? compare_names(a, b) : of_a < of_b ? 1 : -1;
-}
-
-static int compare_waiting(const void *a, const void *b)
-{
-  size_t of_a = ((const status_row *)a)->waiting, of_b = ((const status_row *)b)->waiting;
-
-  return of_a == of_b ? compare_names(a, b) : of_a < of_b ? 1 : -1;
-}
-
-static void sort_rows(status_list *list)
-{
-  static int (*const orders[])(const void *,
-                               const void *) = { [ORDER_NAME] = compare_names,
-                                                 [ORDER_HELD] = compare_held,
-                                                 [ORDER_WAIT] = compare_waiting };
-  size_t kept = 0;
-
-  if (list->count == 0)
+  if (list->a->only_held || list->a->only_waiting ||
+      dibs_latch_count(client, name, &left) != DIBS_OK)
     return;
-  /* SCAN may tell a name twice. */
-  qsort(list->rows, list->count, sizeof(list->rows[0]), compare_names);
-  for (size_t i = 1; i < list->count; i++) {
-    if (compare_names(&list->rows[kept], &list->rows[i]) != 0)
-      list->rows[++kept] = list->rows[i];
-  }
-  list->count = kept + 1;
-  qsort(list->rows, list->count, sizeof(list->rows[0]), orders[list->a->order]);
-}
-
-/* ---- table ---- */
-
-static int widest(const status_list *list, size_t offset, int least)
-{
-  int width = least;
-
-  for (size_t i = 0; i < list->count; i++) {
-    const char *text = (const char *)&list->rows[i] + offset;
-    int columns = 0;
-
-    for (; *text != '\0'; text++)
-      columns += ((unsigned char)*text & 0xc0) != 0x80;
-    width = columns > width ? columns : width;
-  }
-  return width;
-}
-
-/* printf pads by bytes; names have characters. */
-static void print_padded(const char *text, int width)
-{
-  int columns = 0;
-
-  for (const char *at = text; *at != '\0'; at++)
-    columns += ((unsigned char)*at & 0xc0) != 0x80;
-  printf("%s%*s  ", text, columns < width ? width - columns : 0, "");
-}
-
-typedef struct widths {
-  int name, kind, state, holder;
-} widths;
-
-static void print_row(const status_row *row, const widths *w)
-{
-  char held[DURATION_SIZE] = "-", lease[DURATION_SIZE] = "-", fence[24] = "-";
-
-  if (row->is_held) {
-    duration_as_clock(row->held_ms, held);
-    duration_as_span(row->remaining_ms, lease);
-  }
-  if (row->fence != 0)
-    snprintf(fence, sizeof(fence), "%" PRIu64, row->fence);
-  print_padded(row->name, w->name);
-  printf("%-*s  %-*s  ", w->kind, row->kind, w->state, row->state);
-  print_padded(row->holder, w->holder);
-  printf("%-9s %-8s %-20s %s\n", held, lease, fence, row->waiting_words);
-}
-
-static void print_table(const status_list *list)
-{
-  widths w = { .name = widest(list, offsetof(status_row, name), 4),
-               .kind = 4,
-               .state = widest(list, offsetof(status_row, state), 5),
-               .holder = widest(list, offsetof(status_row, holder), 6) };
-
-  if (list->count == 0)
+  if (list->a->wants_json) {
+    add_object(list, latch_json(name, left, list->is_private));
     return;
-  for (size_t i = 0; i < list->count; i++) {
-    int width = (int)strlen(list->rows[i].kind);
-
-    w.kind = width > w.kind ? width : w.kind;
   }
-  printf("%-*s  %-*s  %-*s  %-*s  %-9s %-8s %-20s %s\n", w.name, "NAME", w.kind, "KIND",
-         w.state, "STATE", w.holder, "HOLDER", "HELD", "LEASE", "FENCE", "WAIT");
-  for (size_t i = 0; i < list->count; i++)
-    print_row(&list->rows[i], &w);
+  row = table_add_plain(&list->table, name, "latch");
+  if (row != NULL)
+    snprintf(row->state, sizeof(row->state), "%" PRId64 " left", left);
+}
+
+static void add_barrier(status_list *list, dibs_client *client, const char *name)
+{
+  dibs_barrier_info info = { .size = sizeof(info) };
+  status_row *row;
+
+  if (list->a->only_held || dibs_barrier_get(client, name, &info) != DIBS_OK ||
+      (list->a->only_waiting && info.arrived == 0))
+    return;
+  if (list->a->wants_json) {
+    add_object(list, barrier_json(name, &info, list->is_private));
+    return;
+  }
+  row = table_add_plain(&list->table, name, "barrier");
+  if (row == NULL)
+    return;
+  snprintf(row->state, sizeof(row->state), "%s",
+           info.is_broken ? "broken" : "whole");
+  snprintf(row->waiting_words, sizeof(row->waiting_words), "%u of %u", info.arrived,
+           info.parties);
+  row->waiting = info.arrived;
+}
+
+/* What is looked for beside locks of all kinds. */
+static uint32_t families_of(const arguments *a)
+{
+  switch (a->kind) {
+  case KIND_ANY:
+    return DIBS_FAMILY_LATCH | DIBS_FAMILY_BARRIER | DIBS_FAMILY_ELECTION;
+  case KIND_LATCH:
+    return DIBS_FAMILY_LATCH;
+  case KIND_BARRIER:
+    return DIBS_FAMILY_BARRIER;
+  case KIND_LOCK:
+  case KIND_ELECTION:
+    return DIBS_FAMILY_ELECTION;
+  case KIND_RW:
+  case KIND_SEMAPHORE:
+  default:
+    return 0;
+  }
+}
+
+static dibs_status fill_list(status_list *list, session *s, const char *pattern)
+{
+  const arguments *a = list->a;
+  uint32_t families = families_of(a);
+  dibs_status status = DIBS_OK;
+
+  if (families != 0)
+    status = names_read(&list->others, s->client, families, pattern);
+  if (status == DIBS_OK && a->kind != KIND_LATCH && a->kind != KIND_BARRIER)
+    status = dibs_list(s->client, pattern, add_row, list);
+  for (size_t i = 0; i < list->others.count && status == DIBS_OK; i++) {
+    if (list->others.items[i].family == DIBS_FAMILY_LATCH)
+      add_latch(list, s->client, list->others.items[i].name);
+    else if (list->others.items[i].family == DIBS_FAMILY_BARRIER)
+      add_barrier(list, s->client, list->others.items[i].name);
+  }
+  return status;
 }
 
 /* ---- status ---- */
@@ -253,17 +170,17 @@ static int show_once(session *s, const arguments *a)
 
   if (a->wants_graph || a->wants_dot)
     return graph_show(s, a, pattern);
-  status = dibs_list(s->client, pattern, add_row, &list);
-  code = list.count + list.shown > 0 ? CODE_OK : CODE_NO;
+  status = fill_list(&list, s, pattern);
+  code = list.table.count + list.shown > 0 ? CODE_OK : CODE_NO;
   if (status != DIBS_OK)
     code = session_fault(s, status, "status");
-  else if (list.has_no_memory)
+  else if (list.table.has_no_memory)
     code = session_fault(s, DIBS_ERR_NO_MEMORY, "status");
-  sort_rows(&list);
   if (a->watch_ms > 0 && isatty(STDOUT_FILENO) == 1 && !a->wants_json)
     fputs("\033[H\033[2J", stdout);
-  print_table(&list);
-  free(list.rows);
+  table_print(&list.table, a->order);
+  table_free(&list.table);
+  names_free(&list.others);
   return code;
 }
 

@@ -69,15 +69,19 @@ static void print_inspection(const dibs_inspection *i)
 }
 
 /* What the leader publishes, where the lock is an election. */
-static void print_value(session *s, const char *name)
+static void print_value(session *s, const arguments *a, json_t *object)
 {
   dibs_leader *leader = NULL;
   char value[DIBS_VALUE_MAX + 1];
 
-  if (dibs_get_leader(s->client, name, &leader) != DIBS_OK)
+  if (dibs_get_leader(s->client, a->operands[0], &leader) != DIBS_OK)
     return;
-  if (leader->is_led && leader->value_size > 0)
+  if (leader->is_led && leader->value_size > 0 && object != NULL) {
+    json_object_set_new(object, "kind", json_string("election"));
+    json_object_set_new(object, "value", json_words(leader->value));
+  } else if (leader->is_led && leader->value_size > 0) {
     printf("  leads    %s\n", printable(leader->value, value, sizeof(value)));
+  }
   dibs_leader_free(leader);
 }
 
@@ -85,18 +89,20 @@ static int who(session *s, const arguments *a)
 {
   dibs_inspection *inspection = NULL;
   dibs_status status = dibs_inspect(s->client, a->operands[0], &inspection);
+  json_t *object = NULL;
   int code;
 
   if (status != DIBS_OK)
     return session_fault(s, status, a->operands[0]);
   code = show_is_held(inspection) ? CODE_OK : CODE_NO;
-  if (a->wants_json) {
-    json_print(show_json(inspection, s->is_private));
-  } else {
+  if (a->wants_json)
+    object = show_json(inspection, s->is_private);
+  else
     print_inspection(inspection);
-    if (inspection->kind == DIBS_KIND_MUTEX && code == CODE_OK)
-      print_value(s, a->operands[0]);
-  }
+  if (inspection->kind == DIBS_KIND_MUTEX && code == CODE_OK)
+    print_value(s, a, object);
+  if (object != NULL)
+    json_print(object);
   dibs_inspection_free(inspection);
   return code;
 }

@@ -92,6 +92,144 @@ def status_json_is_one_object_a_line():
         end_holder(process)
 
 
+def status_shows_all_kinds_in_one_table():
+    reader = [start('run', '-s', 'all:rw', '--', 'cat', stdin=-1) for _ in range(2)]
+    until(lambda: len(who('all:rw')['holders']) == 2, 'two read')
+    writer = start('run', '-x', 'all:rw', '--', 'true')
+    until_waiting('all:rw')
+    job = start('run', '-j', '4', '--take', '3', 'all:sem', '--', 'cat', stdin=-1)
+    until_held('all:sem')
+    leader = start('elect', 'all:elect', '--', 'cat', stdin=-1)
+    until_held('all:elect')
+    dibs('latch', 'init', 'all:latch', '3')
+    dibs('latch', 'down', '--id', 'x', 'all:latch')
+    party = start('barrier', 'wait', '-n', '2', 'all:barrier')
+    until(lambda: dibs('barrier', 'ls', 'all:barrier').code == 0, 'one is there')
+    other = holder('all:lock')
+
+    def rows():
+        lines = dibs('status', 'all:*').out.splitlines()
+        return {line.split()[0]: line for line in lines[1:]}
+    until(lambda: len(rows()) == 6, 'six rows')
+    for name, parts in (('all:rw', ['rw ', 'read x2 ', '1 writer']),
+                        ('all:sem', ['semaphore ', '3/4 used ']),
+                        ('all:elect', ['election ', 'held ', ':%d cat' % leader.pid]),
+                        ('all:latch', ['latch ', '2 left ']),
+                        ('all:barrier', ['barrier ', 'whole ', '1 of 2']),
+                        ('all:lock', ['lock ', 'held ', ':%d cat' % other.pid])):
+        for part in parts:
+            contains(rows()[name], part)
+    contains(rows()['all:rw'], ':%d' % reader[0].pid)
+    contains(rows()['all:rw'], ':%d' % reader[1].pid)
+    for kind in ('lock', 'rw', 'sem', 'latch', 'barrier', 'elect'):
+        word = {'sem': 'semaphore', 'elect': 'election'}.get(kind, kind)
+        objects = [json.loads(line) for line in
+                   dibs('status', '--json', '--kind', word, 'all:*').out.splitlines()]
+        equal([(o['v'], o['name'], o['kind']) for o in objects], [(1, 'all:' + kind, word)])
+    equal(dibs('latch', 'ls').out.splitlines()[1].split()[:4], ['all:latch', 'latch', '2', 'left'])
+    equal([line.split()[0] for line in
+           dibs('status', '--waiting', 'all:*').out.splitlines()[1:]],
+          ['all:barrier', 'all:rw'])
+    party.kill()
+    for process in reader + [job, leader, other]:
+        end_holder(process)
+    finish(writer)
+
+
+def who_shows_every_holder_and_how_it_waits():
+    first = start('run', '-j', '3', '--take', '2', 'w:sem', '--', 'cat', stdin=-1)
+    until_held('w:sem')
+    second = start('run', '-j', '3', 'w:sem', '--', 'cat', stdin=-1)
+    until(lambda: len(who('w:sem')['holders']) == 2, 'two hold')
+    waiter = start('run', '-j', '3', '--take', '3', 'w:sem', '--', 'true')
+    until_waiting('w:sem')
+    done = dibs('who', 'w:sem')
+    contains(done.out, 'w:sem  semaphore, 3/3 used')
+    contains(done.out, 'pid %d "cat"), 2 permits' % first.pid)
+    contains(done.out, 'pid %d "cat"), 1 permit\n' % second.pid)
+    contains(done.out, 'pid %d "true"), 3 permits, for' % waiter.pid)
+    got = who('w:sem')
+    equal((got['limit'], got['used'], got['queue'][0]['units']), (3, 3, 3))
+    equal([h['fence_text'] for h in got['holders']],
+          [str(h['fence']) for h in got['holders']])
+    end_holder(first)
+    end_holder(second)
+    finish(waiter)
+
+
+# ---- who waits for whom ----
+
+def _crossed(a, b):
+    """Two wrappers whose commands each want what the other one has."""
+    def pair(outer, inner):
+        return start('run', outer, '--', 'sh', '-c',
+                     '"$DIBS" wait --held %s; exec "$DIBS" run -w 15s %s -- true'
+                     % (inner, inner))
+    both = [pair(a, b), pair(b, a)]
+    until_waiting(a)
+    until_waiting(b)
+    return both
+
+
+def theme_44_graph_marks_wrappers_that_wait_for_each_other():
+    both = _crossed('x:a', 'x:b')
+    other = holder('x:calm')
+    waiter = start('run', 'x:calm', '--', 'true')
+    until_waiting('x:calm')
+    done = dibs('status', '--graph', 'x:*')
+    equal(done.code, 0, done)
+    lines = done.out.splitlines()
+    calm = [line for line in lines if 'x:calm' in line]
+    equal(len(calm), 1)
+    contains(calm[0], ':%d true  waits 0:0' % waiter.pid)
+    contains(calm[0], ' for x:calm, held by ')
+    assert calm[0].endswith(':%d cat' % other.pid), calm
+    for name in ('x:a', 'x:b'):
+        line = [line for line in lines if ' for %s, held by' % name in line][0]
+        assert line.endswith('(cycle)'), line
+    equal(len([line for line in lines if line.startswith('possible deadlock: ')]), 1)
+    for process in both:
+        contains(lines[-1], ':%d sh' % process.pid)
+    for process in both:
+        process.kill()
+    end_holder(other)
+    finish(waiter)
+
+
+def theme_44_graph_json_tells_edges_and_cycles():
+    both = _crossed('y:a', 'y:b')
+    rows = [json.loads(line) for line in dibs('status', '--graph', '--json', 'y:*').out.splitlines()]
+    waits = [row for row in rows if row['type'] == 'wait']
+    equal(sorted(row['name'] for row in waits), ['y:a', 'y:b'])
+    for row in waits:
+        equal(sorted(row), sorted(['v', 'type', 'waiter', 'holder', 'name', 'kind', 'mode',
+                                   'units', 'waited_ms', 'fence', 'fence_text', 'cycle']))
+        equal((row['v'], row['cycle'], str(row['fence'])), (1, True, row['fence_text']))
+    cycles = [row for row in rows if row['type'] == 'cycle']
+    equal(len(cycles), 1)
+    equal((cycles[0]['certain'], sorted(n for n in cycles[0]['names'] if n)),
+          (False, ['y:a', 'y:b']))
+    equal(len(cycles[0]['parties']), 4)
+    for process in both:
+        process.kill()
+
+
+def theme_44_dot_is_a_graph():
+    both = _crossed('z:a', 'z:b')
+    done = dibs('status', '--dot', 'z:*')
+    assert done.out.startswith('digraph dibs {\n') and done.out.endswith('}\n')
+    contains(done.out, 'label="z:a", color=red')
+    contains(done.out, 'label="held by"')
+    contains(done.out, 'label="its command"')
+    for process in both:
+        process.kill()
+
+
+def graph_of_nothing_gives_1():
+    done = dibs('status', '--graph', 'nobody:*')
+    equal((done.code, done.out), (1, ''))
+
+
 def status_without_a_match_gives_1():
     done = dibs('status', 'nothing-like-this')
     equal((done.code, done.out), (1, ''))

@@ -67,7 +67,8 @@ def a_latch_that_is_not_armed_is_at_zero():
 
 def latch_json_tells_what_is_left():
     got = json.loads(dibs('latch', 'init', '--json', 'object', '7').out)
-    equal(got, {'v': 1, 'name': 'object', 'kind': 'latch', 'left': 7})
+    equal(got, {'v': 1, 'name': 'object', 'kind': 'latch', 'state': 'armed',
+                'left': 7})
 
 
 def a_latch_wait_ends_in_time_and_by_a_signal():
@@ -88,6 +89,20 @@ def something_else_under_the_name_gives_78():
                   ['ls', 'a-list']):
         done = dibs('latch', *words)
         equal(done.code, 78, (words, done))
+
+
+def ls_without_names_shows_latches_that_left_a_trace_each_once():
+    for name in ('tr:plain', '{tr:tag}:x', 'tr:1:2'):
+        dibs('latch', 'init', name, '3')
+        dibs('latch', 'down', '--id', 'a', name)
+        dibs('latch', 'down', name)          # leaves its answer for a minute, no trace
+    dibs('latch', 'init', 'tr:untouched', '3')
+    lines = dibs('latch', 'ls').out.splitlines()[1:]
+    equal(sorted(line.split()[0] for line in lines if 'tr:' in line),
+          ['tr:1:2', 'tr:plain', '{tr:tag}:x'])
+    for line in lines:
+        if 'tr:' in line:
+            contains(line, ' 1 left ')
 
 
 # ---- barrier ----

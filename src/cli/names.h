@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/names.h - the names of latches, barriers and elections under the prefix. */
+#ifndef CLI_NAMES_H
+#define CLI_NAMES_H
+
+#include <dibs/lock.h>
+
+typedef struct name_list {
+  struct named { dibs_family family; char *name; } *items;
+  size_t count;
+  bool has_no_memory;
+} name_list;
+
+/* Fills `list`, sorted, each once. To be freed in any case. */
+dibs_status names_read(name_list *list, dibs_client *client, uint32_t families,
+                       const char *pattern);
+bool names_have(const name_list *list, dibs_family family, const char *name);
+void names_free(name_list *list);
+
+#endif
