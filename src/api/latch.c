@@ -10,45 +10,59 @@
 #define COUNT_MAX ((int64_t)1 << 53)
 #define LOOK_EVERY SPAN_MS(3000)       /* where no message comes */
 
+#define NO_COUNT "the key of this name does not hold a count"
+
 /* ---- one question ---- */
 
-typedef bool (*latch_encode)(const native *n, buffer *out, bool with_text,
-                             const latch_call *c);
+/* What is to be asked, and what the answer means. */
+typedef struct latch_question {
+  bool (*encode)(const native *n, buffer *out, bool with_text, const latch_call *c);
+  dibs_status (*read)(dibs_client *c, const resp_reply *reply, int64_t *ret_left);
+  latch_call call;
+  int64_t *ret_left;             /* NULL: not wanted */
+} latch_question;
 
-static bool look_encode(const native *n, buffer *out, bool with_text, const latch_call *c)
-{
-  return native_latch_look(n, out, with_text, c->name, c->name_size);
-}
-
-static latch_call call_of(const char *name)
-{
-  return (latch_call){ .name = name,
-                       .name_size = name == NULL ? 0 : strnlen(name, DIBS_NAME_MAX + 1) };
-}
-
-/* Checks the name, asks, and leaves the answer in `q`. question_deinit() must follow. */
-static dibs_status ask(dibs_client *c, latch_encode encode, latch_call *call, question *q)
+static dibs_status ask_pinned(dibs_client *c, const latch_question *l)
 {
   buffer by_digest, by_text;
+  question q = { .reply = NULL };
+  int64_t left;
   dibs_status status;
 
-  *q = (question){ .reply = NULL };
-  status = client_pin(c);
-  if (status != DIBS_OK)
-    return status;
-  status = name_check(c, call->name, call->name_size);
-  drive_lock(c->drive);
-  call->number = ++c->latch_number;
-  drive_unlock(c->drive);
   buffer_init(&by_digest, &c->memory);
   buffer_init(&by_text, &c->memory);
-  if (status == DIBS_OK && (!encode(&c->names, &by_digest, false, call) ||
-                            !encode(&c->names, &by_text, true, call)))
+  if (!l->encode(&c->names, &by_digest, false, &l->call) ||
+      !l->encode(&c->names, &by_text, true, &l->call))
     status = client_refuse(c, DIBS_ERR_NO_MEMORY, "");
+  else
+    status = question_run(c, &q, &by_digest, &by_text);
   if (status == DIBS_OK)
-    status = question_run(c, q, &by_digest, &by_text);
+    status = l->read(c, q.reply, &left);
+  if (status == DIBS_OK && l->ret_left != NULL)
+    *l->ret_left = left;
+  question_deinit(&q);
   buffer_deinit(&by_digest);
   buffer_deinit(&by_text);
+  return status;
+}
+
+/* `fault`: NULL, or why the arguments will not do. */
+static dibs_status ask(dibs_client *c, const char *name, latch_question *l, const char *fault)
+{
+  dibs_status status = client_pin(c);
+
+  if (status != DIBS_OK)
+    return status;
+  l->call.name = name;
+  l->call.name_size = name == NULL ? 0 : strnlen(name, DIBS_NAME_MAX + 1);
+  status = name_check(c, l->call.name, l->call.name_size);
+  if (status == DIBS_OK && fault != NULL)
+    status = client_refuse(c, DIBS_ERR_ARGUMENT, fault);
+  drive_lock(c->drive);
+  l->call.number = ++c->latch_number;
+  drive_unlock(c->drive);
+  if (status == DIBS_OK)
+    status = ask_pinned(c, l);
   client_unpin(c);
   return status;
 }
@@ -58,93 +72,85 @@ static dibs_status answer_is_odd(dibs_client *c)
   return client_refuse(c, DIBS_ERR_PROTOCOL, "an answer about a latch of no known form");
 }
 
-static dibs_status count_check(dibs_client *c, int64_t count)
+static dibs_status set_read(dibs_client *c, const resp_reply *reply, int64_t *ret_left)
 {
-  if (count >= 1 && count <= COUNT_MAX)
-    return DIBS_OK;
-  return client_refuse(c, DIBS_ERR_ARGUMENT, "the count must be 1 to 2^53");
+  bool was_armed;
+
+  *ret_left = 0;
+  if (!native_latch_set_answer(reply, &was_armed))
+    return answer_is_odd(c);
+  return was_armed ? DIBS_BUSY : DIBS_OK;
+}
+
+static dibs_status delete_read(dibs_client *c, const resp_reply *reply, int64_t *ret_left)
+{
+  dibs_status status = set_read(c, reply, ret_left);
+
+  return status == DIBS_BUSY ? DIBS_OK : status;     /* it was not armed */
+}
+
+static dibs_status down_read(dibs_client *c, const resp_reply *reply, int64_t *ret_left)
+{
+  if (!native_latch_down_answer(reply, ret_left))
+    return answer_is_odd(c);
+  return *ret_left >= 0 ? DIBS_OK
+                        : client_refuse(c, DIBS_ERR_NOT_SET,
+                                        "the latch is not armed; see dibs_latch_set()");
+}
+
+static bool look_encode(const native *n, buffer *out, bool with_text, const latch_call *c)
+{
+  return native_latch_look(n, out, with_text, c->name, c->name_size);
+}
+
+static dibs_status look_read(dibs_client *c, const resp_reply *reply, int64_t *ret_left)
+{
+  latch_state state;
+
+  if (!native_latch_look_answer(reply, &state))
+    return answer_is_odd(c);
+  *ret_left = state.left;
+  return state.is_number ? DIBS_OK : client_refuse(c, DIBS_ERR_WRONG_TYPE, NO_COUNT);
+}
+
+static const char *count_fault(int64_t count)
+{
+  return count >= 1 && count <= COUNT_MAX ? NULL : "the count must be 1 to 2^53";
 }
 
 dibs_status dibs_latch_set(dibs_client *client, const char *name, int64_t count)
 {
-  latch_call call = call_of(name);
-  dibs_status status = count_check(client, count);
-  bool was_armed;
-  question q;
+  latch_question l = { .encode = native_latch_set, .read = set_read,
+                       .call = { .count = count } };
 
-  if (status != DIBS_OK)
-    return status;
-  call.count = count;
-  status = ask(client, native_latch_set, &call, &q);
-  if (status == DIBS_OK && !native_latch_set_answer(q.reply, &was_armed))
-    status = answer_is_odd(client);
-  else if (status == DIBS_OK && was_armed)
-    status = DIBS_BUSY;
-  question_deinit(&q);
-  return status;
+  return ask(client, name, &l, count_fault(count));
 }
 
 dibs_status dibs_latch_down(dibs_client *client, const char *name, int64_t count,
                             const char *id, int64_t *ret_left)
 {
-  latch_call call = call_of(name);
-  dibs_status status = count_check(client, count);
-  int64_t left;
-  question q;
+  size_t id_size = id == NULL ? 0 : strnlen(id, LATCH_ID_MAX + 1);
+  latch_question l = { .encode = native_latch_down, .read = down_read, .ret_left = ret_left,
+                       .call = { .count = count, .id = id, .id_size = id_size } };
+  const char *fault = count_fault(count);
 
-  if (status != DIBS_OK)
-    return status;
-  call.count = count;
-  call.id = id;
-  call.id_size = id == NULL ? 0 : strnlen(id, LATCH_ID_MAX + 1);
-  if (id != NULL && (call.id_size == 0 || call.id_size > LATCH_ID_MAX))
-    return client_refuse(client, DIBS_ERR_ARGUMENT, "id must be 1 to 128 bytes, or NULL");
-  status = ask(client, native_latch_down, &call, &q);
-  if (status == DIBS_OK && !native_latch_down_answer(q.reply, &left))
-    status = answer_is_odd(client);
-  else if (status == DIBS_OK && left < 0)
-    status = client_refuse(client, DIBS_ERR_NOT_SET,
-                           "the latch is not armed; see dibs_latch_set()");
-  else if (status == DIBS_OK && ret_left != NULL)
-    *ret_left = left;
-  question_deinit(&q);
-  return status;
+  if (fault == NULL && id != NULL && (id_size == 0 || id_size > LATCH_ID_MAX))
+    fault = "id must be 1 to 128 bytes, or NULL";
+  return ask(client, name, &l, fault);
 }
 
 dibs_status dibs_latch_delete(dibs_client *client, const char *name)
 {
-  latch_call call = call_of(name);
-  dibs_status status;
-  bool was_none;
-  question q;
+  latch_question l = { .encode = native_latch_delete, .read = delete_read };
 
-  status = ask(client, native_latch_delete, &call, &q);
-  if (status == DIBS_OK && !native_latch_set_answer(q.reply, &was_none))
-    status = answer_is_odd(client);
-  question_deinit(&q);
-  return status;
+  return ask(client, name, &l, NULL);
 }
-
-#define NO_COUNT "the key of this name does not hold a count"
 
 dibs_status dibs_latch_count(dibs_client *client, const char *name, int64_t *ret_left)
 {
-  latch_call call = call_of(name);
-  dibs_status status;
-  latch_state state;
-  question q;
+  latch_question l = { .encode = look_encode, .read = look_read, .ret_left = ret_left };
 
-  if (ret_left == NULL)
-    return client_refuse(client, DIBS_ERR_ARGUMENT, "ret_left is NULL");
-  status = question_read_only(ask(client, look_encode, &call, &q));
-  if (status == DIBS_OK && !native_latch_look_answer(q.reply, &state))
-    status = answer_is_odd(client);
-  else if (status == DIBS_OK && !state.is_number)
-    status = client_refuse(client, DIBS_ERR_WRONG_TYPE, NO_COUNT);
-  else if (status == DIBS_OK)
-    *ret_left = state.left;
-  question_deinit(&q);
-  return status;
+  return question_read_only(ask(client, name, &l, ret_left == NULL ? "ret_left is NULL" : NULL));
 }
 
 /* ---- waiting ---- */

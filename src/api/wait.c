@@ -46,6 +46,7 @@ wait *wait_new(dibs_client *c, const wait_kind *kind, size_t size)
   }
   w->kind = kind;
   w->client = c;
+  w->memory = c->memory;
   w->job = (drive_job){ .run = job_run, .finish = job_finish };
   return w;
 }
@@ -66,7 +67,7 @@ wait *wait_free(wait *w)
   if (w->kind->deinit != NULL)
     w->kind->deinit(w);
   request_end(w);
-  m = w->client->memory;
+  m = w->memory;
   mem_free(&m, w);
   return NULL;
 }

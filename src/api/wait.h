@@ -32,13 +32,14 @@ typedef struct wait_kind {
   void (*ended)(wait *w);
   /* Runs the program's callback with w->status; mutex not held. */
   void (*tell)(wait *w);
-  /* NULL, or: gives back what the record owns. Mutex held or not. */
+  /* NULL, or: gives back what the record owns. Mutex held or not; w->client may be gone. */
   void (*deinit)(wait *w);
 } wait_kind;
 
 struct wait {
   const wait_kind *kind;
-  dibs_client *client;
+  memory memory;                   /* outlives the client */
+  dibs_client *client;             /* may be gone once wait_blocking() has returned */
   dibs_status status;              /* how it ended */
   /* For wait.c: */
   wait *previous, *next;           /* of the client */
@@ -72,7 +73,8 @@ dibs_status wait_check(dibs_client *c, const char *name, const dibs_wait_options
 wait *wait_new(dibs_client *c, const wait_kind *kind, size_t size);
 wait *wait_free(wait *w);          /* one that no longer is, or never was, under way */
 
-/* Waits for the end. Answers w->status; `w` is still the caller's. Mutex not held. */
+/* Waits for the end. Answers w->status; `w` is still the caller's. Mutex not held. Behind it
+ * the client may be gone, unless the caller has pinned it. */
 dibs_status wait_blocking(wait *w, const wait_plan *plan, const wait_question *q);
 /* Begins; owns `w` in any case. DIBS_OK: tell() will run once. Mutex not held. */
 dibs_status wait_async(wait *w, const wait_plan *plan, const wait_question *q,

@@ -116,12 +116,14 @@ static void crowd_begin(struct crowd *c)
   memset(board, 0, sizeof(*board));
   c->processes = at_most(live_times(4), PROCESSES_MAX);
   c->threads = at_most(live_times(5), THREADS_MAX);
+  client = dibs_close(client);           /* its threads are not for the children */
   for (int i = 0; i < c->processes; i++) {
     c->pids[i] = fork();
     assert_true(c->pids[i] >= 0);
     if (c->pids[i] == 0)
       crowd_process(c->threads);
   }
+  client = live_open(test_server_url(live_server));
   if (!live_until(LIVE_LONG_MS, all_have_begun, c))
     fail_msg("%d have begun, listening: %s", atomic_load(&board->begun),
              run("PUBSUB NUMSUB %s", CHANNEL));
