@@ -434,7 +434,10 @@ instant engine_deadline(const engine *e)
 
 bool engine_is_idle(const engine *e)
 {
-  if (lock_get_counts(e->locks).waiting > 0 || e->first_observation != NULL)
+  lock_counts counts = lock_get_counts(e->locks);
+
+  /* What lies idle here may be wanted by somebody at any moment. */
+  if (counts.waiting > 0 || counts.lingering > 0 || e->first_observation != NULL)
     return false;
   for (int i = 0; i < ENGINE_LINKS; i++) {
     const connection *c = &e->connections[i];

@@ -10,6 +10,8 @@ void leave_release(name *n, instant now)
 {
   lock_table *t = n->table;
 
+  if (n->state == NAME_LINGERING)
+    t->counts.lingering--;
   n->state = NAME_RELEASING;
   n->release_was_sent = n->release_was_repeated = false;
   n->is_renewing = n->is_downgrading = false;   /* what is under way was for this lease */

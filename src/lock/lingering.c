@@ -33,6 +33,7 @@ void linger_begin(name *n, span linger, instant now)
   lock_table *t = n->table;
 
   n->state = NAME_LINGERING;
+  t->counts.lingering++;
   n->limit = INSTANT_NEVER;
   n->handovers = 0;
   if (n->note_is_set)
@@ -64,6 +65,7 @@ void linger_take(name *n, instant now)
   }
   timers_clear(&t->timers, &n->poll);
   n->state = NAME_HELD;
+  t->counts.lingering--;
   habit_paid(&t->habits, n->bytes, n->size);
   hold_pass(n, now);
   n->handovers = 0;

@@ -121,7 +121,7 @@ bool lock_next_event(lock_table *t, lock_event *ret_event);
 
 typedef struct lock_counts {
   uint64_t granted, granted_local, released, lost, renewed, renew_failed;
-  uint64_t holds, waiting, names, bytes;
+  uint64_t holds, waiting, lingering, names, bytes;
 } lock_counts;
 lock_counts lock_get_counts(const lock_table *t);
 
