@@ -4,10 +4,10 @@
 
 #include <assert.h>
 
+#include "dialect/call_words.h"
 #include "dialect/parts.h"
 
 #define PARTY_SIZE (CLIENT_ID_SIZE + 24)
-#define NUMBER_SIZE 24
 #define PARTIES_MAX 10000
 
 void native_barrier_key(const native *n, const void *name, size_t size, text *out)
@@ -28,21 +28,8 @@ typedef struct call_texts {
   char parties[NUMBER_SIZE], generation[NUMBER_SIZE], silence[NUMBER_SIZE];
 } call_texts;
 
-static resp_argument word_of(const text *t)
-{
-  assert(!t->is_cut);
-  return (resp_argument){ t->at, t->used };
-}
-
-static resp_argument word_number(char bytes[NUMBER_SIZE], uint64_t value)
-{
-  text t = text_over(bytes, NUMBER_SIZE);
-
-  text_add_uint(&t, value);
-  return word_of(&t);
-}
-
-static resp_argument word_key(const native *n, call_texts *at, const void *name, size_t size)
+static resp_argument word_barrier(const native *n, call_texts *at, const void *name,
+                                  size_t size)
 {
   text t = text_over(at->key, sizeof(at->key));
 
@@ -73,11 +60,11 @@ static resp_argument word_party(const native *n, call_texts *at, uint64_t party)
 bool native_barrier_arrive(const native *n, buffer *out, bool with_text, const barrier_call *c)
 {
   call_texts at;
-  resp_argument key = word_key(n, &at, c->name, c->name_size);
+  resp_argument key = word_barrier(n, &at, c->name, c->name_size);
   resp_argument arguments[] = {
-    word_party(n, &at, c->party), word_number(at.parties, c->parties),
-    word_number(at.generation, c->generation),
-    word_number(at.silence, (uint64_t)c->silence_ms),
+    word_party(n, &at, c->party), word_uint(at.parties, c->parties),
+    word_uint(at.generation, c->generation),
+    word_uint(at.silence, (uint64_t)c->silence_ms),
     word_channel(n, &at, c->name, c->name_size),
   };
 
@@ -88,9 +75,9 @@ bool native_barrier_arrive(const native *n, buffer *out, bool with_text, const b
 bool native_barrier_leave(const native *n, buffer *out, bool with_text, const barrier_call *c)
 {
   call_texts at;
-  resp_argument key = word_key(n, &at, c->name, c->name_size);
+  resp_argument key = word_barrier(n, &at, c->name, c->name_size);
   resp_argument arguments[] = { word_party(n, &at, c->party),
-                                word_number(at.generation, c->generation),
+                                word_uint(at.generation, c->generation),
                                 word_channel(n, &at, c->name, c->name_size) };
 
   return script_call(out, &script_native_barrier_leave, with_text, &key, 1, arguments, 3);
@@ -100,7 +87,7 @@ bool native_barrier_look(const native *n, buffer *out, bool with_text, const voi
                          size_t name_size)
 {
   call_texts at;
-  resp_argument key = word_key(n, &at, name, name_size);
+  resp_argument key = word_barrier(n, &at, name, name_size);
 
   return script_call(out, &script_native_barrier_look, with_text, &key, 1, NULL, 0);
 }
@@ -109,8 +96,8 @@ bool native_barrier_reset(const native *n, buffer *out, bool with_text, const vo
                           size_t name_size, uint64_t generation)
 {
   call_texts at;
-  resp_argument key = word_key(n, &at, name, name_size);
-  resp_argument arguments[] = { word_number(at.generation, generation),
+  resp_argument key = word_barrier(n, &at, name, name_size);
+  resp_argument arguments[] = { word_uint(at.generation, generation),
                                 word_channel(n, &at, name, name_size) };
 
   return script_call(out, &script_native_barrier_reset, with_text, &key, 1, arguments, 2);

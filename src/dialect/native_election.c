@@ -6,10 +6,10 @@
 
 #include <dibs/client.h>
 
+#include "dialect/call_words.h"
 #include "dialect/children.h"
 #include "dialect/parts.h"
 
-#define NUMBER_SIZE 24
 #define HOUR_MS 3600000
 
 void native_election_key(const native *n, const void *name, size_t size, text *out)
@@ -31,30 +31,8 @@ typedef struct call_texts {
   char fence[NUMBER_SIZE], telling[NUMBER_SIZE], kept[NUMBER_SIZE];
 } call_texts;
 
-static resp_argument word_of(const text *t)
-{
-  assert(!t->is_cut);
-  return (resp_argument){ t->at, t->used };
-}
-
-static resp_argument word_number(char bytes[NUMBER_SIZE], uint64_t value)
-{
-  text t = text_over(bytes, NUMBER_SIZE);
-
-  text_add_uint(&t, value);
-  return word_of(&t);
-}
-
-static resp_argument word_lock(const native *n, call_texts *at, const void *name, size_t size)
-{
-  text t = text_over(at->lock, sizeof(at->lock));
-
-  assert(native_name_fault(name, size) == NULL);
-  native_key(n, name, size, &t);
-  return word_of(&t);
-}
-
-static resp_argument word_key(const native *n, call_texts *at, const void *name, size_t size)
+static resp_argument word_election(const native *n, call_texts *at, const void *name,
+                                   size_t size)
 {
   text t = text_over(at->key, sizeof(at->key));
 
@@ -70,30 +48,22 @@ static resp_argument word_channel(const native *n, call_texts *at, const publish
   return word_of(&t);
 }
 
-static resp_argument word_lease(call_texts *at, const lease_id *lease)
-{
-  text t = text_over(at->lease, sizeof(at->lease));
-
-  lease_id_write(lease, &t);
-  return word_of(&t);
-}
-
 /* As long as the lock itself is remembered. */
 static resp_argument word_kept(call_texts *at, int64_t ttl_ms)
 {
   int64_t kept = ttl_ms > HOUR_MS / 4 ? 4 * ttl_ms : HOUR_MS;
 
-  return word_number(at->kept, (uint64_t)kept);
+  return word_uint(at->kept, (uint64_t)kept);
 }
 
 bool native_elect_publish(const native *n, buffer *out, bool with_text, const publish_call *c)
 {
   call_texts at;
-  resp_argument keys[] = { word_lock(n, &at, c->name, c->name_size),
-                           word_key(n, &at, c->name, c->name_size) };
+  resp_argument keys[] = { word_key(n, at.lock, c->name, c->name_size),
+                           word_election(n, &at, c->name, c->name_size) };
   resp_argument arguments[] = {
-    word_lease(&at, c->lease), word_number(at.fence, c->fence),
-    word_number(at.telling, c->telling), word_kept(&at, c->ttl_ms),
+    word_lease(at.lease, c->lease), word_uint(at.fence, c->fence),
+    word_uint(at.telling, c->telling), word_kept(&at, c->ttl_ms),
     word_channel(n, &at, c), { c->value, c->value_size },
   };
 
@@ -104,8 +74,8 @@ bool native_elect_publish(const native *n, buffer *out, bool with_text, const pu
 bool native_elect_clear(const native *n, buffer *out, bool with_text, const publish_call *c)
 {
   call_texts at;
-  resp_argument key = word_key(n, &at, c->name, c->name_size);
-  resp_argument arguments[] = { word_lease(&at, c->lease), word_number(at.fence, c->fence),
+  resp_argument key = word_election(n, &at, c->name, c->name_size);
+  resp_argument arguments[] = { word_lease(at.lease, c->lease), word_uint(at.fence, c->fence),
                                 word_kept(&at, c->ttl_ms), word_channel(n, &at, c) };
 
   return script_call(out, &script_native_elect_clear, with_text, &key, 1, arguments, 4);
@@ -115,8 +85,8 @@ bool native_elect_look(const native *n, buffer *out, bool with_text, const void 
                        size_t name_size)
 {
   call_texts at;
-  resp_argument keys[] = { word_lock(n, &at, name, name_size),
-                           word_key(n, &at, name, name_size) };
+  resp_argument keys[] = { word_key(n, at.lock, name, name_size),
+                           word_election(n, &at, name, name_size) };
 
   return script_call(out, &script_native_elect_look, with_text, keys, 2, NULL, 0);
 }

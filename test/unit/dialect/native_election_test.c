@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* The calls of the election scripts, word for word, and their answers, the strange ones too. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "call_reader.h"
+#include "dialect/native_election.h"
+
+#define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
+#define LEASE ANNA ":7:1700000000000000"
+
+static const native here = { "dibs", ANNA };
+static const lease_id lease = { .client = ANNA, .ask = 7, .token = 1700000000000000 };
+
+static publish_call call_of(int64_t ttl_ms)
+{
+  return (publish_call){ .name = "x", .name_size = 1, .lease = &lease,
+                         .fence = 1740800000000000002, .telling = 3, .ttl_ms = ttl_ms,
+                         .value = "here", .value_size = 4 };
+}
+
+static void each_call_says_what_its_script_expects(void **state)
+{
+  publish_call c = call_of(30000);
+  buffer out;
+
+  (void)state;
+  buffer_init(&out, &reader_heap);
+  assert_true(native_elect_publish(&here, &out, false, &c));
+  CHECK_WORDS(&out, &script_native_elect_publish, "2", "dibs:m:{x}", "dibs:e:{x}", LEASE,
+              "1740800000000000002", "3", "3600000", "dibs:elect:{x}", "here");
+  c = call_of(1000000);
+  assert_true(native_elect_clear(&here, &out, false, &c));
+  CHECK_WORDS(&out, &script_native_elect_clear, "1", "dibs:e:{x}", LEASE,
+              "1740800000000000002", "4000000", "dibs:elect:{x}");
+  assert_true(native_elect_look(&here, &out, false, "{a}b", 4));
+  CHECK_WORDS(&out, &script_native_elect_look, "2", "dibs:m:{a}b", "dibs:e:{a}b");
+  buffer_deinit(&out);
+}
+
+static void the_longest_names_and_numbers_have_room(void **state)
+{
+  native long_one = { .client = ANNA };
+  publish_call c = call_of(2073600000);
+  char name[NAME_MAX_BYTES];
+  buffer out;
+
+  (void)state;
+  memset(long_one.prefix, 'p', PREFIX_MAX_BYTES);
+  memset(name, 'n', sizeof(name));
+  c.name = name;
+  c.name_size = sizeof(name);
+  c.fence = c.telling = UINT64_MAX;
+  buffer_init(&out, &reader_heap);
+  assert_true(native_elect_publish(&long_one, &out, false, &c));
+  assert_true(native_elect_clear(&long_one, &out, false, &c));
+  assert_non_null(memmem(buffer_bytes(&out), buffer_size(&out), "8294400000", 10));
+  buffer_deinit(&out);
+}
+
+/* Reads {now, state, lease, remaining, length, renewals, fence, value}. */
+static bool look_read(const char *lease_text, const char *numbers, const char *fence,
+                      const char *state_text, elect_answer *ret)
+{
+  char bytes[512];
+  resp_reply *r;
+  bool is_read;
+
+  (void)snprintf(bytes, sizeof(bytes),
+                 "*8\r\n:1700000000000001\r\n:%s\r\n$%zu\r\n%s\r\n%s$%zu\r\n%s\r\n$4\r\nhere\r\n",
+                 state_text, strlen(lease_text), lease_text, numbers, strlen(fence), fence);
+  r = reply_of(bytes);
+  is_read = native_elect_look_answer(r, ret);
+  assert_true(!is_read || memcmp(ret->value, "here", 4) == 0);
+  resp_reply_free(r);
+  return is_read;
+}
+
+#define TIMES ":20000\r\n:30000\r\n:4\r\n"
+
+static void a_look_is_read_field_by_field(void **state)
+{
+  elect_answer a;
+
+  (void)state;
+  assert_true(look_read(LEASE, TIMES, "1740800000000000002", "1", &a));
+  assert_true(a.is_held);
+  assert_false(a.is_leaving);
+  assert_true(lease_id_equal(&a.lease, &lease));
+  assert_int_equal(a.remaining_ms, 20000);
+  assert_int_equal(a.lease_ms, 30000);
+  assert_int_equal(a.renewals, 4);
+  assert_true(a.epoch == 1740800000000000002);
+  assert_int_equal(a.value_size, 4);
+  /* A grant that came after the last telling is the later epoch. */
+  assert_true(look_read(LEASE, TIMES, "17", "2", &a));
+  assert_true(a.epoch == 1700000000000000u * 1024);
+  assert_true(a.is_leaving);
+  assert_true(look_read("", ":0\r\n:0\r\n:0\r\n", "", "0", &a));
+  assert_int_equal(a.epoch, 0);
+  assert_false(a.is_held);
+}
+
+static void strange_looks_are_refused(void **state)
+{
+  elect_answer a;
+
+  (void)state;
+  assert_false(look_read("", TIMES, "", "1", &a));
+  assert_false(look_read("x", TIMES, "", "1", &a));
+  assert_false(look_read(LEASE, TIMES, "", "3", &a));
+  assert_false(look_read(LEASE, TIMES, "-1", "1", &a));
+  assert_false(look_read(LEASE, TIMES, "18446744073709551615", "1", &a));
+  assert_false(look_read(LEASE, TIMES, "1x", "1", &a));
+  assert_false(look_read(LEASE, ":30001\r\n:30000\r\n:4\r\n", "", "1", &a));
+  assert_false(look_read(LEASE, ":1\r\n:9000000000\r\n:4\r\n", "", "1", &a));
+  assert_false(look_read(LEASE, ":1\r\n:30000\r\n:-4\r\n", "", "1", &a));
+}
+
+static void a_telling_is_told_or_not(void **state)
+{
+  static const char *const answers[] = { ":0\r\n", ":1\r\n", ":2\r\n", "+OK\r\n", "*0\r\n" };
+  bool told;
+
+  (void)state;
+  for (size_t i = 0; i < 5; i++) {
+    resp_reply *r = reply_of(answers[i]);
+
+    told = i == 0;
+    assert_int_equal(native_elect_publish_answer(r, &told), i < 2);
+    if (i < 2)
+      assert_int_equal(told, i == 1);
+    resp_reply_free(r);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(each_call_says_what_its_script_expects),
+    cmocka_unit_test(the_longest_names_and_numbers_have_room),
+    cmocka_unit_test(a_look_is_read_field_by_field),
+    cmocka_unit_test(strange_looks_are_refused),
+    cmocka_unit_test(a_telling_is_told_or_not),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
