@@ -367,7 +367,7 @@ static void theme_44_a_client_that_tells_nothing_ends_a_walk(void **state)
   ring(parties, 3, DETECTS);
   parties[1].flags = 0;
   for (int i = 0; i < 3; i++)
-    parties[i].wait_ms = 3500;
+    parties[i].wait_ms = 3000;
   expect_all_time_out(parties, 3);
 }
 
@@ -375,24 +375,23 @@ static void theme_44_a_client_that_tells_nothing_ends_a_walk(void **state)
 static void theme_44_clients_that_cross_with_other_owners_are_no_cycle(void **state)
 {
   dibs_options o = live_options();
-  dibs_client *p, *q;
-  struct party parties[2] = {
-    { .first = { 'x', "own-p" }, .second = { 'x', "cross-q" }, .wait_ms = 4000 },
-    { .first = { 'x', "own-q" }, .second = { 'x', "cross-p" }, .wait_ms = 4000 },
+  dibs_client *p, *q, *other = live_open(test_server_url(live_server));
+  struct party parties[3] = {
+    { .first = { 'x', "cross-p" }, .second = { 'x', "others" }, .wait_ms = 3000 },
+    { .first = { 'x', "own-p" }, .second = { 'x', "cross-q" }, .wait_ms = 3000 },
+    { .first = { 'x', "cross-q" }, .second = { 'x', "cross-p" }, .wait_ms = 3000 },
   };
-  dibs_hold *held[2];
+  dibs_hold *others = live_lock(other, "others", 60000);
 
   (void)state;
   o.flags = DETECTS;
-  parties[0].client = p = live_open_with(test_server_url(live_server), &o);
-  parties[1].client = q = live_open_with(test_server_url(live_server), &o);
-  held[0] = live_lock(p, "cross-p", 60000);
-  held[1] = live_lock(q, "cross-q", 60000);
-  expect_all_time_out(parties, 2);
-  assert_int_equal(dibs_release(held[0]), DIBS_OK);
-  assert_int_equal(dibs_release(held[1]), DIBS_OK);
+  parties[0].client = parties[1].client = p = live_open_with(test_server_url(live_server), &o);
+  parties[2].client = q = live_open_with(test_server_url(live_server), &o);
+  expect_all_time_out(parties, 3);
+  assert_int_equal(dibs_release(others), DIBS_OK);
   (void)dibs_close(p);
   (void)dibs_close(q);
+  (void)dibs_close(other);
 }
 
 /* Another permit is in hands that wait for nobody. */
@@ -400,9 +399,9 @@ static void theme_44_permits_that_somebody_else_may_give_back_are_no_cycle(void 
 {
   struct party parties[2] = {
     { .first = { 'p', "permit-2" }, .second = { 'x', "permit-y" }, .flags = DETECTS,
-      .wait_ms = 4000 },
+      .wait_ms = 3000 },
     { .first = { 'x', "permit-y" }, .second = { 'p', "permit-2" }, .flags = DETECTS,
-      .wait_ms = 4000 },
+      .wait_ms = 3000 },
   };
   dibs_lock_options o = live_lock_options(60000, 1000);
   dibs_client *c = live_open(test_server_url(live_server));
@@ -597,6 +596,36 @@ static void theme_44_only_who_holds_and_waits_tells_and_only_meanwhile(void **st
   party_end(&parties[1]);
 }
 
+static void theme_44_who_of_a_client_holds_and_waits_is_shown(void **state)
+{
+  dibs_client *c = live_open(test_server_url(live_server));
+  struct party parties[2] = {
+    { .first = { 'x', "shown-a" }, .second = { 'x', "shown-b" }, .flags = DETECTS },
+    { .first = { 'x', "shown-b" }, .second = { 'x', "shown-c" }, .flags = DETECTS },
+  };
+  dibs_inspection *a = NULL, *b = NULL;
+  int one = 1;
+
+  (void)state;
+  party_start(&parties[0]);
+  party_start(&parties[1]);
+  party_want(&parties[0]);
+  assert_true(live_until(2000, tell_so_many, &one));
+  live_expect(c, dibs_inspect(c, "shown-a", &a), DIBS_OK);
+  live_expect(c, dibs_inspect(c, "shown-b", &b), DIBS_OK);
+  assert_int_equal(strlen(a->holders[0].party.owner), 16);
+  assert_string_equal(b->waiters[0].owner, a->holders[0].party.owner);
+  assert_string_equal(b->holders[0].party.owner, "");      /* it waits for nobody */
+  a = dibs_inspection_free(a);
+  b = dibs_inspection_free(b);
+  c = dibs_close(c);
+  party_order(&parties[1]);
+  assert_int_equal(party_report(&parties[1]).status, DIBS_OK);
+  party_end(&parties[1]);
+  assert_int_equal(party_report(&parties[0]).status, DIBS_OK);
+  party_end(&parties[0]);
+}
+
 static void *wait_in_vain(void *data)
 {
   dibs_lock_options o = live_lock_options(60000, 2000);
@@ -649,6 +678,7 @@ int main(void)
     cmocka_unit_test(theme_44_waiting_for_oneself_is_refused_at_once),
     cmocka_unit_test(theme_44_looking_costs_no_command_where_nobody_waits),
     cmocka_unit_test(theme_44_only_who_holds_and_waits_tells_and_only_meanwhile),
+    cmocka_unit_test(theme_44_who_of_a_client_holds_and_waits_is_shown),
     cmocka_unit_test(theme_44_who_waits_and_holds_nothing_tells_nothing),
   };
 

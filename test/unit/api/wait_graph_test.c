@@ -206,6 +206,18 @@ static void other_owners_of_the_same_clients_are_none(void **state)
   assert_false(finds('A', 12));
 }
 
+/* Another owner of the client that is in the way waits, and not the one that is. */
+static void a_wait_of_a_holders_neighbour_leads_nowhere(void **state)
+{
+  (void)state;
+  holds('A', 1, 11, "a");
+  holds('A', 2, 13, "c");
+  waits('A', 2, 12, 1000, "b");
+  holds('B', 1, 21, "b");
+  waits('B', 1, 22, 2000, "a");
+  assert_false(finds('B', 22));
+}
+
 static void a_chain_is_no_cycle(void **state)
 {
   (void)state;
@@ -293,6 +305,15 @@ static void an_owner_beside_whom_it_would_fit_is_not(void **state)
 {
   (void)state;
   permits_held(3);
+  assert_false(finds('B', 22));
+}
+
+static void owners_of_one_client_are_in_the_way_each_for_himself(void **state)
+{
+  (void)state;
+  permits_held(3);
+  tells_hold('A', 2, 14, "sem");
+  leased("sem", NATIVE_SEMAPHORE, 'A', 14, 'p');
   assert_false(finds('B', 22));
 }
 
@@ -459,6 +480,7 @@ int main(void)
     TEST(of_equally_old_ones_exactly_one_finds_it),
     TEST(threads_of_one_client_are_a_cycle),
     TEST(other_owners_of_the_same_clients_are_none),
+    TEST(a_wait_of_a_holders_neighbour_leads_nowhere),
     TEST(a_chain_is_no_cycle),
     TEST(a_cycle_of_others_is_not_ones_own),
     TEST(a_writer_waits_for_each_reader),
@@ -466,6 +488,7 @@ int main(void)
     TEST(whose_grant_is_on_its_way_waits_for_nobody),
     TEST(an_owner_without_whose_permits_it_does_not_fit_is_in_the_way),
     TEST(an_owner_beside_whom_it_would_fit_is_not),
+    TEST(owners_of_one_client_are_in_the_way_each_for_himself),
     TEST(a_name_that_others_hold_by_now_is_not_held),
     TEST(what_a_waiting_set_keeps_is_held),
     TEST(a_cycle_of_sixteen_is_found_and_a_longer_one_is_not),

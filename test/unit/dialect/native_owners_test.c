@@ -122,6 +122,7 @@ static void broken_texts_are_not_read(void **state)
   assert_int_equal(entries_of("1 w 0123456789ABCDEF 7 1 0 1 1:a "), 0);
   assert_int_equal(entries_of("1 w " OWNER " -7 1 0 1 1:a "), 0);
   assert_int_equal(entries_of("1 w " OWNER " 7 1 0 1 2:a "), 0);
+  assert_int_equal(entries_of("1 w " OWNER " 7 1 0 1 1:ab "), 0);
   assert_int_equal(entries_of("1 w " OWNER " 7 1 0 1 0: "), 0);
   assert_int_equal(entries_of("1 w " OWNER " 7 1 4294967296 1 1:a "), 0);
   assert_int_equal(entries_of("1 h " OWNER " 7 0 1 1:a "), 0);     /* no token */
