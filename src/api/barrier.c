@@ -343,7 +343,7 @@ static dibs_status reset_ask(dibs_client *c, const char *name, uint64_t generati
 dibs_status dibs_barrier_reset(dibs_client *c, const char *name)
 {
   wait_plan plan;
-  barrier_look seen;
+  barrier_look seen = { .parties = 0 };
   dibs_status status = wait_check(c, name, NULL, true, &plan);
 
   if (status == DIBS_OK)
@@ -360,13 +360,14 @@ dibs_status dibs_barrier_reset(dibs_client *c, const char *name)
 dibs_status dibs_barrier_get(dibs_client *c, const char *name, dibs_barrier_info *ret_info)
 {
   wait_plan plan;
-  barrier_look seen;
+  barrier_look seen = { .parties = 0 };
   dibs_status status = wait_check(c, name, NULL, true, &plan);
 
-  if (status == DIBS_OK && ret_info == NULL)
-    status = client_refuse(c, DIBS_ERR_ARGUMENT, "ret_info is NULL");
-  if (status == DIBS_OK)
-    status = info_check(c, ret_info);
+  if (status != DIBS_OK)
+    return status;
+  if (ret_info == NULL)
+    return client_refuse(c, DIBS_ERR_ARGUMENT, "ret_info is NULL");
+  status = info_check(c, ret_info);
   if (status == DIBS_OK)
     status = client_pin(c);
   if (status != DIBS_OK)

@@ -127,8 +127,8 @@ static void party_add(dibs_client *c, const char *name, const lease_id *lease,
 
 static dibs_status leader_get(dibs_client *c, const char *name, dibs_leader **ret_leader)
 {
-  leader_state state;
-  lease_id lease;
+  leader_state state = { .value_size = 0 };
+  lease_id lease = { .token = 0 };
   dibs_leader *leader;
   dibs_status status = look(c, name, &state, &lease);
 
@@ -149,11 +149,14 @@ dibs_status dibs_get_leader(dibs_client *c, const char *name, dibs_leader **ret_
 
   if (status != DIBS_OK)
     return status;
-  status = name_check(c, name, name == NULL ? 0 : strnlen(name, DIBS_NAME_MAX + 1));
-  if (status == DIBS_OK && ret_leader == NULL)
-    status = client_refuse(c, DIBS_ERR_ARGUMENT, "ret_leader is NULL");
-  if (status == DIBS_OK)
-    status = leader_get(c, name, ret_leader);
+  if (name == NULL || ret_leader == NULL) {
+    status = client_refuse(c, DIBS_ERR_ARGUMENT,
+                           name == NULL ? "name is NULL" : "ret_leader is NULL");
+  } else {
+    status = name_check(c, name, strnlen(name, DIBS_NAME_MAX + 1));
+    if (status == DIBS_OK)
+      status = leader_get(c, name, ret_leader);
+  }
   client_unpin(c);
   return status;
 }

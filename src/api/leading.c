@@ -9,7 +9,7 @@
 
 #include "dialect/native_election.h"
 
-#define TELL_AGAIN span_ms(15 * 60 * 1000)    /* the server remembers for an hour */
+#define TELL_AGAIN span_ms(900000)    /* the server remembers for an hour */
 
 struct leading {
   uint64_t telling;                /* number of the newest; 0: none yet */
@@ -284,8 +284,8 @@ static dibs_status campaign(dibs_client *c, const char *name, const char *value,
   dibs_hold *hold = NULL;
   dibs_status status = value_check(c, value);
 
-  if (status == DIBS_OK && ret_hold == NULL)
-    status = client_refuse(c, DIBS_ERR_ARGUMENT, "ret_hold is NULL");
+  if (ret_hold == NULL)
+    return client_refuse(c, DIBS_ERR_ARGUMENT, "ret_hold is NULL");
   if (status == DIBS_OK)
     status = lock_blocking(c, &target, options, is_try, &hold);
   if (status != DIBS_OK)

@@ -182,10 +182,10 @@ dibs_status dibs_observe(dibs_client *c, const char *name, dibs_leader_callback 
   dibs_observer *value;
   dibs_status status = wait_check(c, name, NULL, false, &plan);
 
-  if (status == DIBS_OK && ret_observer == NULL)
-    status = client_refuse(c, DIBS_ERR_ARGUMENT, "ret_observer is NULL");
   if (status != DIBS_OK)
     return status;
+  if (ret_observer == NULL)
+    return client_refuse(c, DIBS_ERR_ARGUMENT, "ret_observer is NULL");
   o = (observer *)(void *)wait_new(c, &observer_kind, sizeof(*o));
   if (o == NULL)
     return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
