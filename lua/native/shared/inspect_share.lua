@@ -27,6 +27,6 @@ for i = 1, math.min(#holders, 100) do
   add_holder(holder.lease, holder.mode, holder.units, holder.deadline, holder.length,
     holder.renewals)
 end
-local fields = 1 + (redis.call('HEXISTS', KEYS[1], 'h') == 1 and 2 or 0) + #holders
+local fields = 1 + (share.has_queue and 2 or 0) + #holders
 add_waiters(share, (redis.call('HLEN', KEYS[1]) - fields) / 2, share_entry)
 return answer

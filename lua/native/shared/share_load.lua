@@ -35,7 +35,7 @@ local function share_load(key, ...)
         share.writes = rest + 0
       end
       if fields[2] and fields[3] then
-        share.head, share.next = fields[2] + 0, fields[3] + 0
+        share.head, share.next, share.has_queue = fields[2] + 0, fields[3] + 0, true
       end
     end
   end
