@@ -92,6 +92,10 @@ static void write_bash(void)
         "  --progress) COMPREPLY=($(compgen -W 'auto plain json none' -- \"$word\")); "
         "return ;;\n"
         "  --sort) COMPREPLY=($(compgen -W 'name held wait' -- \"$word\")); return ;;\n"
+        "  --kind)\n"
+        "    COMPREPLY=($(compgen -W 'lock rw semaphore latch barrier election' -- "
+        "\"$word\"))\n"
+        "    return ;;\n"
         "  --on-lost)\n"
         "    COMPREPLY=($(compgen -W 'TERM HUP INT USR1 USR2 QUIT KILL ignore' -- "
         "\"$word\"))\n"
@@ -128,6 +132,8 @@ static const char *zsh_action(const option_row *row)
     return "(auto plain json none)";
   case OPTION_SORT:
     return "(name held wait)";
+  case OPTION_KIND:
+    return "(lock rw semaphore latch barrier election)";
   case OPTION_ON_LOST:
     return "(TERM HUP INT USR1 USR2 QUIT KILL ignore)";
   default:
@@ -171,7 +177,7 @@ static void write_zsh_command(const command *c)
     write_command_words();
     fputs(" )'\n", stdout);
   } else if (c->operand_words != NULL) {
-    printf("        '1:word:(%s)'\n", c->operand_words);
+    printf("        '1:word:(%s)' '*:argument: '\n", c->operand_words);
   } else if (runs_a_command(c) && strstr(c->operands, "NAME") != NULL) {
     fputs("        '1:name: ' '*::command:_normal'\n", stdout);
   } else if (runs_a_command(c)) {

@@ -126,7 +126,8 @@ def status_shows_all_kinds_in_one_table():
         objects = [json.loads(line) for line in
                    dibs('status', '--json', '--kind', word, 'all:*').out.splitlines()]
         equal([(o['v'], o['name'], o['kind']) for o in objects], [(1, 'all:' + kind, word)])
-    equal(dibs('latch', 'ls').out.splitlines()[1].split()[:4], ['all:latch', 'latch', '2', 'left'])
+    equal(dibs('latch', 'ls').out.splitlines()[1].split()[:4],
+          ['all:latch', 'latch', '2', 'left'])
     equal([line.split()[0] for line in
            dibs('status', '--waiting', 'all:*').out.splitlines()[1:]],
           ['all:barrier', 'all:rw'])
@@ -198,7 +199,8 @@ def theme_44_graph_marks_wrappers_that_wait_for_each_other():
 
 def theme_44_graph_json_tells_edges_and_cycles():
     both = _crossed('y:a', 'y:b')
-    rows = [json.loads(line) for line in dibs('status', '--graph', '--json', 'y:*').out.splitlines()]
+    rows = [json.loads(line) for line in
+            dibs('status', '--graph', '--json', 'y:*').out.splitlines()]
     waits = [row for row in rows if row['type'] == 'wait']
     equal(sorted(row['name'] for row in waits), ['y:a', 'y:b'])
     for row in waits:

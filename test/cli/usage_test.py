@@ -160,7 +160,10 @@ def completions_list_every_command_and_option():
 def bash_completes():
     script = dibs('completion', 'bash').out
     asks = {'dibs ru': 'run', 'dibs run --on-l': '--on-lost', 'dibs run --on-lost TE': 'TERM',
-            'dibs local sto': 'stop', 'dibs run x -- ech': 'echo', 'dibs ls --wai': '--waiting'}
+            'dibs local sto': 'stop', 'dibs run x -- ech': 'echo', 'dibs ls --wai': '--waiting',
+            'dibs sem res': 'resize', 'dibs latch do': 'down', 'dibs barrier re': 'reset',
+            'dibs status --kind se': 'semaphore', 'dibs run --mul': '--multi',
+            'dibs elect x -- ech': 'echo', 'dibs elect --on-dep': '--on-deposed'}
     for line, wanted in asks.items():
         words = line.split()
         done = subprocess.run(
