@@ -128,6 +128,7 @@ static void event_finish(drive_job *job)
 static void event_told(dibs_client *c, const effect *e)
 {
   event_job *job;
+  text shown;
 
   if (c->on_event == NULL)
     return;
@@ -136,7 +137,8 @@ static void event_told(dibs_client *c, const effect *e)
     return;                              /* events inform; nothing depends on them */
   *job = (event_job){ .job = { .run = event_run, .finish = event_finish },
                       .client = c, .kind = e->event };
-  memcpy(job->text, e->text, sizeof(job->text));
+  shown = text_over(job->text, sizeof(job->text));
+  text_add(&shown, e->text);
   drive_call_later(c->drive, &job->job);
 }
 

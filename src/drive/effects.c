@@ -7,12 +7,8 @@
 /* The engine does not know addresses; people want them in "connected". */
 static void event_complete(const drive *d, effect *e)
 {
-  text shown;
-
-  if (e->event != DIBS_EVENT_CONNECTED || e->text[0] != 0)
-    return;
-  shown = text_over(e->text, sizeof(e->text));
-  text_add(&shown, d->shown);
+  if (e->event == DIBS_EVENT_CONNECTED && e->text[0] == 0)
+    e->text = d->shown;
 }
 
 static void effect_do(drive *d, effect *e)

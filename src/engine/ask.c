@@ -200,7 +200,6 @@ void asks_close(engine *e)
 bool asks_next_effect(engine *e, effect *ret)
 {
   ask *before = NULL;
-  text shown;
 
   for (ask *a = e->first_ask; a != NULL; before = a, a = a->next) {
     if (a->state != ASK_DONE)
@@ -214,8 +213,7 @@ bool asks_next_effect(engine *e, effect *ret)
 
     *ret = (effect){ .kind = EFFECT_ANSWERED, .context = a->context, .status = a->status,
                      .reply = a->reply };
-    shown = text_over(ret->text, sizeof(ret->text));
-    text_add(&shown, a->words);
+    ret->text = engine_words(e, a->words);
     a->reply = NULL;
     ask_free(e, a);
     return true;

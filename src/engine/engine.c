@@ -503,18 +503,24 @@ static void tell_lost(engine *e, const lock_event *event)
   engine_tell(e, DIBS_EVENT_LOST, words);
 }
 
+const char *engine_words(engine *e, const char *words)
+{
+  text shown = text_over(e->effect_words, sizeof(e->effect_words));
+
+  text_add(&shown, words);
+  return e->effect_words;
+}
+
 static bool lock_effect(engine *e, effect *ret)
 {
   lock_event event;
-  text shown;
 
   if (!lock_next_event(e->locks, &event))
     return false;
   *ret = (effect){ .kind = effect_kind_of(event.kind), .context = event.context,
                    .id = event.id, .fence = event.fence, .valid_until = event.valid_until,
                    .depth = event.depth, .units = event.units, .status = event.status };
-  shown = text_over(ret->text, sizeof(ret->text));
-  text_add(&shown, event.words);
+  ret->text = event.words;
   if (event.kind == LOCK_LOST)
     tell_lost(e, &event);
   return true;
@@ -527,13 +533,13 @@ static bool news_effect(engine *e, effect *ret)
   if (e->news_count == 0)
     return false;
   *ret = (effect){ .kind = EFFECT_EVENT, .event = n->event };
-  memcpy(ret->text, n->words, sizeof(ret->text));
+  ret->text = engine_words(e, n->words);
   e->news_first = (e->news_first + 1) % NEWS_MAX;
   e->news_count--;
   return true;
 }
 
-bool engine_next_effect(engine *e, effect *ret)
+static bool next_effect(engine *e, effect *ret)
 {
   if (connection_effect(e, ret) || lock_effect(e, ret) || asks_next_effect(e, ret) ||
       observe_next_effect(e, ret) || news_effect(e, ret))
@@ -544,4 +550,13 @@ bool engine_next_effect(engine *e, effect *ret)
     return true;
   }
   return false;
+}
+
+bool engine_next_effect(engine *e, effect *ret)
+{
+  if (!next_effect(e, ret))
+    return false;
+  if (ret->text == NULL)
+    ret->text = "";
+  return true;
 }

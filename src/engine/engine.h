@@ -174,7 +174,7 @@ typedef struct effect {
   bool is_over;              /* EFFECT_OBSERVED: it was the last */
   int event;
   resp_reply *reply;
-  char text[256];
+  const char *text;          /* never NULL; borrowed until the next call on the engine */
 } effect;
 
 /* Takes the next effect. Output bytes are no effect: look at engine_output() of each

@@ -401,7 +401,6 @@ bool observe_next_effect(engine *e, effect *ret)
 {
   observation *o = e->first_news;
   instant no_matter = { 0 };
-  text shown;
 
   if (o == NULL)
     return false;
@@ -416,8 +415,7 @@ bool observe_next_effect(engine *e, effect *ret)
   }
   ret->status = o->ask.status;
   ret->is_over = true;
-  shown = text_over(ret->text, sizeof(ret->text));
-  text_add(&shown, o->ask.words);
+  ret->text = engine_words(e, o->ask.words);
   observation_free(e, o, no_matter);
   return true;
 }

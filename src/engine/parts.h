@@ -111,6 +111,7 @@ struct engine {
   bool is_closing, farewell_was_sent, is_closed, closed_was_told;
   news news[NEWS_MAX];
   size_t news_first, news_count;
+  char effect_words[256];
   uint64_t commands, messages, connects;
 };
 
@@ -173,6 +174,8 @@ void presence_memory_answered(engine *e, const resp_reply *reply);
 
 /* ---- engine.c ---- */
 void engine_tell(engine *e, int event, const char *words);
+/* A copy that lives as long as an effect may refer to it. */
+const char *engine_words(engine *e, const char *words);
 void engine_pump(engine *e, instant now);
 
 #endif
