@@ -173,6 +173,50 @@ static void a_server_that_loads_for_ever_is_unreachable_after_the_connect_timeou
   peer_free(p);
 }
 
+static void an_answer_begins_the_connect_timeout_anew(void **state)
+{
+  struct peer *p = observing((struct watch){ 0 }, "3");
+
+  (void)state;
+  for (int round = 0; round < 2; round++) {
+    peer_speak(p, THING, "0");
+    for (int ms = 0; ms < 3000; ms += 20) {
+      peer_advance_ms(p, 20);
+      while (peer_try_expect(p, "inspect"))
+        peer_answer(p, "-LOADING Redis is loading");
+    }
+    peer_advance_to_command(p);
+    asked(p, "3", "observed a 3");
+  }
+  peer_expect_told_nothing(p);
+  peer_free(p);
+}
+
+static void refuse_credentials(struct peer *p)
+{
+  engine_disconnected(peer_engine(p), 0, DIBS_ERR_AUTH, "WRONGPASS", peer_now(p));
+  peer_advance_ms(p, 1);
+}
+
+static void wrong_credentials_end_it_but_not_a_patient_one_that_knew_better(void **state)
+{
+  struct peer *p = observing((struct watch){ 0 }, "3");
+
+  (void)state;
+  peer_observe(p, "b", (struct watch){ .is_patient = true });
+  asked(p, "3", "observed b 3");
+  refuse_credentials(p);
+  peer_expect_told(p, "over a DIBS_ERR_AUTH");
+  peer_observe(p, "c", (struct watch){ .is_patient = true });
+  refuse_credentials(p);
+  peer_expect_told(p, "over c DIBS_ERR_AUTH");
+  peer_advance_ms(p, 60000);
+  peer_expect_told_nothing(p);
+  peer_connect(p, 0);
+  asked(p, "2", "observed b 2");
+  peer_free(p);
+}
+
 static void an_error_that_lasts_ends_it(void **state)
 {
   struct peer *p = observing((struct watch){ 0 }, "3");
@@ -407,6 +451,8 @@ int main(void)
     cmocka_unit_test(a_server_that_forgot_the_script_gets_its_text_once),
     cmocka_unit_test(a_loading_server_is_asked_again_soon),
     cmocka_unit_test(a_server_that_loads_for_ever_is_unreachable_after_the_connect_timeout),
+    cmocka_unit_test(an_answer_begins_the_connect_timeout_anew),
+    cmocka_unit_test(wrong_credentials_end_it_but_not_a_patient_one_that_knew_better),
     cmocka_unit_test(an_error_that_lasts_ends_it),
     cmocka_unit_test(time_is_over_at_give_up_whatever_is_under_way),
     cmocka_unit_test(nothing_of_it_comes_after_its_end),
