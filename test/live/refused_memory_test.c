@@ -72,6 +72,70 @@ static dibs_status latch_pass(dibs_client *client, int run)
   return (dibs_status)told;
 }
 
+/* Passes alone, gives up when it has to wait, and mends what that broke. */
+static dibs_status barrier_pass(dibs_client *client, int run)
+{
+  dibs_wait_options options = DIBS_WAIT_OPTIONS_INIT;
+  dibs_status status, waited;
+  char name[32];
+
+  options.wait_ms = 20;
+  (void)snprintf(name, sizeof(name), "barrier:%d", run);
+  status = dibs_barrier_await(client, name, 1, NULL, NULL);
+  if (status != DIBS_OK)
+    return status;
+  waited = dibs_barrier_await(client, name, 2, &options, NULL);
+  status = dibs_barrier_reset(client, name);
+  if (status != DIBS_OK || waited != DIBS_TIMED_OUT)
+    return status != DIBS_OK ? status : DIBS_ERR_SERVER;
+  return DIBS_OK;
+}
+
+static void elected(dibs_status status, dibs_hold *hold, void *data)
+{
+  (void)hold;
+  *(int *)data = status;
+}
+
+/* Leads, tells, is looked at and observed; leads again by a callback, until the close. */
+static dibs_status election_pass(dibs_client *client, int run)
+{
+  dibs_lock_options options = DIBS_LOCK_OPTIONS_INIT;
+  dibs_observer *observer = NULL;
+  dibs_leader *leader = NULL;
+  dibs_hold *hold = NULL;
+  dibs_status status;
+  static int told;               /* told by dibs_close() at the latest */
+  char name[32];
+
+  told = -99;
+  options.wait_ms = 300;
+  (void)snprintf(name, sizeof(name), "election:%d", run);
+  status = dibs_observe(client, name, NULL, NULL, &observer);
+  if (status == DIBS_OK)
+    status = dibs_campaign(client, name, "here", &options, &hold);
+  if (status == DIBS_OK)
+    status = dibs_get_leader(client, name, &leader);
+  leader = dibs_leader_free(leader);
+  if (status == DIBS_OK)
+    status = dibs_publish(hold, "there");
+  if (status == DIBS_OK && dibs_observer_next(observer, &leader) != DIBS_OK)
+    status = DIBS_ERR_SERVER;
+  leader = dibs_leader_free(leader);
+  if (hold != NULL && dibs_resign(hold) != DIBS_OK && status == DIBS_OK)
+    status = DIBS_ERR_SERVER;
+  observer = dibs_observer_free(observer);
+  if (status == DIBS_OK)
+    status = dibs_campaign_async(client, name, "again", &options, elected, &told, NULL);
+  for (int i = 0; i < 100 && status == DIBS_OK && told == -99; i++) {
+    struct pollfd fd = { .fd = dibs_fd(client), .events = POLLIN };
+
+    (void)dibs_process(client);
+    (void)poll(&fd, 1, 5);
+  }
+  return status != DIBS_OK ? status : (dibs_status)told;
+}
+
 typedef struct passing {
   dibs_status (*pass)(dibs_client *client, int run);
   int runs;
@@ -100,12 +164,17 @@ static bool lives_through(failing_heap *heap, void *data)
 static void theme_45_no_refused_allocation_hurts(void **state)
 {
   passing locks = { one_pass, 0 }, latches = { latch_pass, 1000 };
+  passing barriers = { barrier_pass, 2000 }, elections = { election_pass, 3000 };
 
   (void)state;
   failing_heap_try_all(lives_through, &locks);
   assert_true(locks.runs > 10);
   failing_heap_try_all(lives_through, &latches);
   assert_true(latches.runs > 1010);
+  failing_heap_try_all(lives_through, &barriers);
+  assert_true(barriers.runs > 2010);
+  failing_heap_try_all(lives_through, &elections);
+  assert_true(elections.runs > 3010);
 }
 
 static int server_start(void **state)
