@@ -26,7 +26,8 @@ static bool read_mode(const resp_reply *r, size_t i, char *ret_mode)
 {
   const resp_node *mode = child_string(r, i);
 
-  if (mode == NULL || mode->size != 1 || memchr("xrwp", mode->bytes[0], 4) == NULL)
+  if (mode == NULL || mode->size != 1 || mode->bytes[0] == 0 ||
+      strchr("xrwp", mode->bytes[0]) == NULL)
     return false;
   *ret_mode = mode->bytes[0];
   return true;

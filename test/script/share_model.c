@@ -182,7 +182,7 @@ static struct model_holder *pump(struct share_model *m, int64_t now, int flags, 
   while (m->head < m->next && m->head - first < DROPS_MAX && granted < GRANTS_MAX) {
     struct model_place *p = m->place_count > 0 ? &m->place[0] : NULL;
     if (p != NULL && p->index == m->head) {
-      bool is_asker = p->client == asker && !p->is_tombstone && p->ask == c->ask;
+      bool is_asker = c != NULL && p->client == asker && !p->is_tombstone && p->ask == c->ask;
       if (is_asker || is_live(m, p, now)) {
         uint64_t units = is_asker ? c->units : p->units;
         if (m->kind == MODEL_SEM && units > m->limit) {
