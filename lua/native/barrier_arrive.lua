@@ -31,7 +31,7 @@ if index then
   end
   generation, place = tonumber(generation), tonumber(place)
   if index < meeting.base then
-    if redis.call('HEXISTS', KEYS[1], 'x' .. generation) == 1 then
+    if redis.call('HGET', KEYS[1], 'x' .. generation) then
       return { 3, generation, 0, place }
     end
     return { 2, generation, parties, place }

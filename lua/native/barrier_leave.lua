@@ -22,7 +22,7 @@ if index then
     return { 0 }
   end
   if index < meeting.base then
-    if redis.call('HEXISTS', KEYS[1], 'x' .. generation) == 1 then
+    if redis.call('HGET', KEYS[1], 'x' .. generation) then
       return { 3, tonumber(generation), 0, place }
     end
     return { 2, tonumber(generation), 0, place }
