@@ -26,7 +26,7 @@ static dibs_status ask_pinned(dibs_client *c, const latch_question *l)
 {
   buffer by_digest, by_text;
   question q = { .reply = NULL };
-  int64_t left;
+  int64_t left = 0;
   dibs_status status;
 
   buffer_init(&by_digest, &c->memory);

@@ -347,7 +347,7 @@ static void a_client_without_threads_waits_in_its_caller_and_in_its_loop(void **
     (void)poll(&fd, 1, left < 0 || left > 20 ? 20 : (int)left);
   }
   expect_ending(&e, DIBS_OK);
-  quiet = dibs_close(quiet);
+  assert_null(dibs_close(quiet));
 }
 
 static void closing_ends_waits(void **state)
@@ -359,7 +359,7 @@ static void closing_ends_waits(void **state)
   (void)state;
   arm(1);
   request = begin_at(mine, NAME, &e, 0, NULL);
-  mine = dibs_close(mine);
+  assert_null(dibs_close(mine));
   expect_ending(&e, DIBS_ERR_CLOSED);
   assert_int_equal(dibs_request_cancel(request), DIBS_ERR_STALE);
   disarm();
@@ -384,7 +384,7 @@ static void closing_ends_blocked_waits_too(void **state)
   arm(1);
   assert_int_equal(pthread_create(&thread, NULL, wait_for_close, &c), 0);
   assert_true(live_until(LIVE_LONG_MS, is_heard, listening));
-  mine = dibs_close(mine);
+  assert_null(dibs_close(mine));
   assert_int_equal(pthread_join(thread, NULL), 0);
   assert_int_equal(atomic_load(&c.status), DIBS_ERR_CLOSED);
   disarm();

@@ -146,7 +146,7 @@ static void crowd_end(struct crowd *c, int64_t zero_us)
     assert_int_equal(status, 0);
   }
   assert_int_equal(atomic_load(&board->wrong), 0);
-  if (atomic_load(&board->last_us) - zero_us > SOON_MS * 1000)
+  if (atomic_load(&board->last_us) - zero_us > SOON_MS * INT64_C(1000))
     fail_msg("the last one went %lld ms after zero",
              (long long)(atomic_load(&board->last_us) - zero_us) / 1000);
 }
@@ -279,7 +279,7 @@ static void theme_37_where_messages_are_forbidden_it_polls(void **state)
   assert_true(live_until(LIVE_LONG_MS, one_is_released, NULL));
   assert_true(live_now_ms() - before < 3500);
   assert_int_equal(atomic_load(&board->wrong), 0);
-  deaf = dibs_close(deaf);
+  assert_null(dibs_close(deaf));
   assert_int_equal(test_server_integer(live_server, "ACL DELUSER deaf"), 1);
 }
 

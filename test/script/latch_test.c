@@ -110,6 +110,7 @@ static const char *java_heard(void)
 {
   static char heard[256];
   redisReply *reply;
+  size_t used = 0;
 
   heard[0] = '\0';
   /* A message to ourselves comes behind all others. */
@@ -119,8 +120,9 @@ static const char *java_heard(void)
     assert_string_equal(reply->element[0]->str, "message");
     if (strcmp(reply->element[2]->str, "end") == 0)
       break;
-    assert_true(strlen(heard) + 16 < sizeof(heard));
-    strcat(strcat(heard, reply->element[2]->str), " ");
+    used += (size_t)snprintf(heard + used, sizeof(heard) - used, "%s ",
+                             reply->element[2]->str);
+    assert_true(used < sizeof(heard));
     freeReplyObject(reply);
   }
   freeReplyObject(reply);
