@@ -289,6 +289,39 @@ static void who_was_disconnected_at_the_end_learns_that_it_passed(void **state)
   proxy = test_proxy_stop(proxy);
 }
 
+/* As SECURITY.md has it for those who need no barriers. */
+static void who_may_not_hear_the_channel_asks_and_passes(void **state)
+{
+  char url[256];
+  dibs_client *far;
+  struct party mute;
+  struct live_ask ask;
+  dibs_lock_options o = live_lock_options(30000, 0);
+  dibs_hold *hold;
+  int64_t released_at;
+
+  (void)state;
+  test_server_command(live_server, "ACL SETUSER mute on >pass ~dibs:* &dibs:inbox:* +@all");
+  (void)snprintf(url, sizeof(url), "unix://mute:pass@%s", test_server_socket(live_server));
+  far = live_open(url);
+  party_begin(&mute, far, "mute", 2, NULL);
+  expect_arrived("mute", 1);
+  /* Its inbox is not the worse for it: locks are handed over by message. */
+  hold = live_lock(other, "mute", 30000);
+  live_ask_init(&ask);
+  live_ask_begin(&ask, far, "mute", &o);
+  live_expect_waiters(live_server, "mute", 1);
+  released_at = live_now_ms();
+  live_expect(other, dibs_release(hold), DIBS_OK);
+  hold = live_ask_granted(&ask, LIVE_LONG_MS);
+  assert_in_range(ask.ended_at_ms - released_at, 0, 200);
+  live_expect(far, dibs_release(hold), DIBS_OK);
+  live_expect(other, dibs_barrier_await(other, "mute", 2, NULL, NULL), DIBS_OK);
+  expect_party(&mute, DIBS_OK);
+  assert_in_range(live_stats(far).connects, 1, 4);
+  far = dibs_close(far);
+}
+
 static bool has_passed_more(const struct test_proxy_counts *counts, void *data)
 {
   return counts->passed_to_server > *(uint64_t *)data;
@@ -449,6 +482,7 @@ int main(void)
     cmocka_unit_test(cancelling_breaks_it_too),
     cmocka_unit_test(a_reset_breaks_a_meeting_under_way),
     cmocka_unit_test(who_was_disconnected_at_the_end_learns_that_it_passed),
+    cmocka_unit_test(who_may_not_hear_the_channel_asks_and_passes),
     cmocka_unit_test(who_gives_up_when_all_had_just_come_has_passed),
     cmocka_unit_test(an_arrival_whose_answer_was_lost_counts_once),
     cmocka_unit_test(another_number_of_parties_is_refused),
