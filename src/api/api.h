@@ -160,6 +160,11 @@ dibs_status question_run(dibs_client *c, question *q, const buffer *command,
 /* For questions that change nothing, "perhaps it happened" is "no answer". */
 dibs_status question_read_only(dibs_status status);
 
+/* ---- agreed_time.c ---- */
+/* What the server's clock says, or 0 where this machine's says something else: then the
+ * deadlines that a script writes are in doubt (protocol.md 4, "over"). Blocks. */
+dibs_status client_agreed_time(dibs_client *c, int64_t *ret_us);
+
 /* ---- inspect.c ---- */
 dibs_status inspect_name(dibs_client *c, const void *name, size_t size,
                          dibs_inspection **ret_inspection);

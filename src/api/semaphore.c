@@ -90,14 +90,17 @@ static dibs_status set_ask(dibs_client *c, const lock_target *target, share_set_
 {
   buffer by_digest, by_text;
   question q;
-  dibs_status status;
+  int64_t us = 0;
+  dibs_status status = client_agreed_time(c, &us);
 
+  if (status != DIBS_OK)
+    return status;
   buffer_init(&by_digest, &c->memory);
   buffer_init(&by_text, &c->memory);
   if (!native_share_set(&c->names, &by_digest, false, target->name, target->name_size, what,
-                        permits, 0) ||
+                        permits, us) ||
       !native_share_set(&c->names, &by_text, true, target->name, target->name_size, what,
-                        permits, 0)) {
+                        permits, us)) {
     status = client_refuse(c, DIBS_ERR_NO_MEMORY, "");
   } else {
     status = question_run(c, &q, &by_digest, &by_text);

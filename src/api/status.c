@@ -10,7 +10,7 @@ typedef struct status_row {
 static const status_row rows[] = {
   { DIBS_OK, "DIBS_OK", "done" },
   { DIBS_BUSY, "DIBS_BUSY", "somebody else holds it" },
-  { DIBS_TIMED_OUT, "DIBS_TIMED_OUT", "the time to wait is over, somebody else holds it" },
+  { DIBS_TIMED_OUT, "DIBS_TIMED_OUT", "the time to wait is over" },
   { DIBS_CANCELLED, "DIBS_CANCELLED", "the caller cancelled it" },
   { DIBS_LOST, "DIBS_LOST", "the hold ended before it was released" },
   { DIBS_EXPIRED, "DIBS_EXPIRED", "the hold ended before; nobody took the name since" },

@@ -2,7 +2,6 @@
 /* api/token.c - ping, and leases that are named by a text: tokens and break. */
 #include "api/api.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- commands with their text, for a server that has not seen the script ---- */
@@ -117,37 +116,6 @@ static dibs_status gone_how(dibs_client *c, const token_parts *p)
   return DIBS_EXPIRED;
 }
 
-/* What the server's clock says, or 0 where this machine's says something else: then the
- * deadline of a renewed lease is in doubt (protocol.md 4, "over"). */
-static dibs_status agreed_time(dibs_client *c, int64_t *ret_us)
-{
-  static const resp_argument words[] = { { "TIME", 4 } };
-  uint64_t seconds, micros;
-  const resp_node *parts[2];
-  question q;
-  buffer time;
-  dibs_status status;
-
-  *ret_us = 0;
-  buffer_init(&time, &c->memory);
-  if (!resp_command(&time, words, 1))
-    return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
-  status = question_run(c, &q, &time, NULL);
-  if (status == DIBS_OK) {
-    for (size_t i = 0; i < 2; i++)
-      parts[i] = resp_child(q.reply, resp_root(q.reply), i);
-    if (parts[0] != NULL && parts[1] != NULL &&
-        text_to_uint(parts[0]->bytes, parts[0]->size, &seconds) &&
-        text_to_uint(parts[1]->bytes, parts[1]->size, &micros))
-      *ret_us = (int64_t)(seconds * 1000000 + micros);
-    if (llabs(*ret_us - drive_wall_us()) > 250000)
-      *ret_us = 0;
-  }
-  question_deinit(&q);
-  buffer_deinit(&time);
-  return status;
-}
-
 static bool share_renew_encode(const dibs_client *c, buffer *out, bool with_text,
                                const token_parts *p, int32_t ttl_ms, int64_t estimate_us)
 {
@@ -217,7 +185,7 @@ static dibs_status token_renew(dibs_client *c, const char *token, int32_t ttl_ms
     return status;
   if (ttl_ms < 100 || ttl_ms > DIBS_MS_MAX)
     return client_refuse(c, DIBS_ERR_ARGUMENT, "ttl_ms must be 100 to 2073600000");
-  status = agreed_time(c, &estimate_us);
+  status = client_agreed_time(c, &estimate_us);
   if (status == DIBS_OK)
     status = renew_ask(c, &p, ttl_ms, estimate_us, &answer);
   if (status != DIBS_OK)
@@ -274,7 +242,7 @@ static dibs_status lease_ask(dibs_client *c, lease_encoder *encode, const token_
   question q;
   command k;
   int64_t us = 0;
-  dibs_status status = agreed_time(c, &us);
+  dibs_status status = client_agreed_time(c, &us);
 
   if (status != DIBS_OK)
     return status;

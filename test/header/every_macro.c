@@ -34,8 +34,8 @@ dibs_status every_macro(void)
   wait.wait_ms = DIBS_PERMITS_MAX;
   names[0] = NULL;
   token[0] = name[0] = note[0] = owner[0] = value[0] = 0;
-  return options.size + lock.size + wait.size + (size_t)value[0] + (names[0] != NULL) + (size_t)token[0] + (size_t)name[0] + (size_t)note[0] +
-             (size_t)owner[0] > 0
+  return options.size + lock.size + wait.size + (size_t)value[0] + (names[0] != NULL) +
+             (size_t)token[0] + (size_t)name[0] + (size_t)note[0] + (size_t)owner[0] > 0
            ? DIBS_OK
            : DIBS_ERR_ARGUMENT;
 }

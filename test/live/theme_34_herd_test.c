@@ -98,7 +98,7 @@ static void crowd(char mode)
   }
   assert_int_equal(live_faults(), 0);
   each = (double)(commands() - before) / (double)(rounds * CROWD);
-  print_message("%c: %.2f commands each, longest wait %lld us, median %lld us\n", mode, each,
+  print_message("# %c: %.2f commands each, longest wait %lld us, median %lld us\n", mode, each,
                 (long long)live_max(longest, CROWD), (long long)live_median(longest, CROWD));
   assert_true(each <= CLIENTS + 2);
   assert_true(live_max(longest, CROWD) < 10 * live_median(longest, CROWD));

@@ -3,6 +3,8 @@
 -- nil when the key is none of ours. MGET answers nothing for a hash, without the error that
 -- GET would leave in the server's statistics.
 --@include read_value
+local foreign = redis.error_reply('WRONGTYPE this key does not hold a lock of dibs')
+local uses = { rw = 'read/write lock', sem = 'semaphore' }
 local function load(key, client)
   local value = redis.call('MGET', key)[1]
   if value then
@@ -14,7 +16,13 @@ local function load(key, client)
   local fields = redis.pcall('HMGET', key, 's', 'h', 'n', 'c' .. client)
   local head, next = tonumber(fields[2]), tonumber(fields[3])
   if fields[1] and head and next then
-    return read_value(fields[1]), { head = head, next = next, mine = tonumber(fields[4]) }
+    local lease = read_value(fields[1])
+    if lease then
+      return lease, { head = head, next = next, mine = tonumber(fields[4]) }
+    end
+  end
+  local use = uses[fields[1] and string.match(fields[1], '^%l+') or '']
+  if use then
+    foreign = redis.error_reply('WRONGTYPE this name is used as a ' .. use)
   end
 end
-local foreign = redis.error_reply('WRONGTYPE this key does not hold a lock of dibs')

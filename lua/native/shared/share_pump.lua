@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- Grants from the head of the queue for as long as the head fits; the dead are dropped, and
 -- those that want more permits than there are. `me`, the caller if it may be queued, is told
--- by the reply only: the answer is its token when it was granted. At most 64 grants and 1000 entries: who comes
--- next goes on.
+-- by the reply only: the answer is its token when it was granted. At most 64 grants and 1000
+-- entries: who comes next goes on.
 --@include share_entry
 local function share_listens(client)
   return redis.call('PUBSUB', 'NUMSUB', prefix .. ':inbox:' .. client)[2] > 0
