@@ -201,7 +201,9 @@ static dibs_status inspect_target(const wait_view *v, dibs_inspection **ret_insp
       break;
   }
   *ret_inspection = chosen;
-  return chosen != NULL ? DIBS_OK : status;
+  if (chosen != NULL)
+    return DIBS_OK;
+  return status != DIBS_OK ? status : DIBS_ERR_ARGUMENT;
 }
 
 static void *watch(void *data)

@@ -129,6 +129,16 @@ def loop_ends_with_the_command_and_by_a_signal():
     equal(finish(process, 5).code, 143)
 
 
+def loop_does_not_stand_again_after_it_was_told_to_end():
+    process, beats = _beating('told', '--loop')
+    _until_leads(process, 'told')
+    until_text(beats)
+    process.send_signal(signal.SIGTERM)      # which the command ignores
+    equal(dibs('elect', 'told', '--resign', '--yes').code, 0)
+    equal(finish(process, 5).code, 79)
+    os.unlink(beats)
+
+
 def loop_goes_on_without_a_server():
     path = os.path.join(harness.server.directory, 'later')
     process = start('elect', 'later', '--loop', '--', 'echo', 'led',
@@ -177,15 +187,19 @@ def hooks_run_when_elected_and_before_others_lead():
 def hooks_run_before_the_lease_ends_when_it_cannot_be_renewed():
     out = temporary_file()
     cut = harness.Proxy(harness.server)
-    first = start('elect', 'losing', '-t', '2s', '--on-elected', 'echo up >>' + out,
-                  '--on-deposed', 'date +%s%N >>' + out, env={'DIBS_URL': cut.url})
+    first = start('elect', 'losing', '-t', '3s', '-k', '900ms', '--on-elected',
+                  'echo up >>' + out, '--on-deposed', 'date +%s%N >>' + out,
+                  env={'DIBS_URL': cut.url})
     until_text(out, 'up')
     second = start('elect', 'losing', '--', 'date', '+%s%N')
     until_waiting('losing')
     cut.hole()
+    ends = time.time() + who('losing')['lease_ms'] / 1000
     done = finish(second)
     equal(finish(first).code, 79)
-    assert int(read(out).split()[1]) < int(done.out)
+    deposed = int(read(out).split()[1])
+    assert deposed < int(done.out)
+    assert deposed / 1e9 < ends - 0.6, ends - deposed / 1e9
     cut.stop()
     os.unlink(out)
 
