@@ -137,7 +137,8 @@ static void ask_waiting(name *n, const acquire_answer *a, instant sent_at, insta
   n->state = NAME_QUEUED;
   n->waiting_at = sent_at;
   n->ask_was_answered = true;
-  n->newest_token = n->kind == NAME_MUTEX ? a->lease.token : 0;
+  /* What was granted before this answer is not what is granted after it. */
+  n->newest_token = n->kind == NAME_MUTEX ? a->lease.token : a->last_token;
   n->rounds += n->was_granted_one;
   n->was_granted_one = false;
   watch(n, a, now);
@@ -215,7 +216,7 @@ static void ask_impossible(name *n, dibs_status status, const acquire_answer *a,
     text_add(&words, "no count is set for this semaphore; dibs_semaphore_set() comes first");
   } else {
     text_add(&words, "asks for ");
-    text_add_uint(&words, n->units);
+    text_add_uint(&words, n->wanted_units);
     text_add(&words, " permits, and there are only ");
     text_add_uint(&words, a->units);
   }

@@ -238,6 +238,8 @@ void claim_timer(claim *c, instant now)
   waiting_is_over(c);
   if (n->waiting.first == NULL)
     ask_end(n, now);
+  else if (n->state == NAME_QUEUED && !instant_before(now, n->told_give_up))
+    name_due(n);       /* who came later waits on: its place must not be passed over */
 }
 
 /* ---- from the program ---- */
@@ -341,6 +343,8 @@ dibs_status lock_detach(lock_table *t, uint64_t id, instant now)
     name_forget_if_unused(n);
     return DIBS_OK;
   }
+  if (!lock_keep_alone(t, id))
+    return DIBS_ERR_ARGUMENT;
   if (n->holders.first == n->holders.last && !hold_remember_detached(n))
     return DIBS_ERR_NO_MEMORY;
   claim_end(c, &n->holders, LOCK_DETACHED, DIBS_OK);

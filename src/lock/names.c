@@ -176,7 +176,7 @@ name *seat_new(lock_table *t, const lock_wish *w, instant now)
     r->first = n;
   r->last = n;
   n->mode = w->kind == LOCK_READ ? 'r' : w->kind == LOCK_WRITE ? 'w' : 'p';
-  n->units = w->kind == LOCK_PERMITS ? w->units : 1;
+  n->wanted_units = w->kind == LOCK_PERMITS ? w->units : 1;
   n->seated_at = now;
   list_join(n);
   return n;

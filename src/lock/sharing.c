@@ -28,7 +28,7 @@ static name *seat_of_owner(const resource *r, const lock_wish *w)
 
 static bool is_plain_reader(const lock_wish *w)
 {
-  return w->kind == LOCK_READ && !w->is_fixed && w->max_hold.ns == 0;
+  return w->kind == LOCK_READ && !w->is_fixed && w->max_hold.ns == 0 && !w->no_reentry;
 }
 
 /* Whether a further reader of this client may go in with the newest seat: for as long as
@@ -38,15 +38,14 @@ static bool may_join(const name *n, const lock_wish *w, instant now)
   const lock_table *t = n->table;
   const claim *first = n->holders.first != NULL ? n->holders.first : n->waiting.first;
 
-  if (n->mode != 'r' || !is_plain_reader(w) || first == NULL || first->is_fixed ||
-      first->max_hold.ns > 0 || first->ttl.ns != w->ttl.ns || !first->reads)
+  if (n->seated >= LOCAL_NUMBERS || n->mode != 'r' || !is_plain_reader(w) || first == NULL || first->is_fixed ||
+      first->max_hold.ns > 0 || first->no_reentry || first->ttl.ns != w->ttl.ns || !first->reads)
     return false;
   if (t->settings.local_handovers_max == 0 ||
       instant_since(now, n->seated_at).ns >= t->settings.local_handover_time.ns)
     return false;
   if (n->state == NAME_HELD)
     return n->waiters_elsewhere == 0 && !n->is_suspect && n->lost.first == NULL &&
-           n->local_number + 1 < LOCAL_NUMBERS &&
            instant_since(n->valid_until, now).ns >= w->ttl.ns / 3;
   return n->state == NAME_ASKING && n->ask_waits && !w->is_try;
 }
@@ -61,6 +60,25 @@ name *share_name(lock_table *t, const lock_wish *w, instant now)
   if (r != NULL && may_join(r->last, w, now))
     return r->last;
   return seat_new(t, w, now);
+}
+
+/* The lease goes into other hands: from now on nobody joins it. false: somebody else did. */
+static bool keep_alone(name *n, const claim *c)
+{
+  if (n->kind != NAME_SEAT)
+    return true;
+  n->seated_at = (instant){ 0 };
+  for (const claim *other = n->holders.first; other != NULL; other = other->next)
+    if (other != c && !claim_is_of(other, c->owner, c->owner_size))
+      return false;
+  return true;
+}
+
+bool lock_keep_alone(lock_table *t, uint64_t id)
+{
+  const claim *c = slots_get(&t->slots, id);
+
+  return c == NULL || c->state != CLAIM_HELD || keep_alone(c->name, c);
 }
 
 static bool writes(const name *n)
@@ -82,8 +100,10 @@ void share_place(name *n, claim *c, instant now)
     else
       hold_reenter(n, c, now);
   } else if (n->state == NAME_HELD) {
+    n->seated++;
     hold_join(n, now);
   } else {
+    n->seated++;
     claim_arm(c, now);
     name_settle(n, now);
   }

@@ -95,10 +95,11 @@ struct name {
   bool ask_waits, ask_was_sent, ask_was_repeated, ask_was_answered, needs_inbox;
   bool ask_was_cut;              /* a copy of it may live on a connection that broke */
   bool ask_lingers;
+  instant told_give_up;          /* as the server knows it from the newest sending */
   span ask_ttl;
   instant ask_sent_at;           /* its first sending */
   instant waiting_at;            /* sending of its last request answered `waiting` */
-  uint64_t newest_token;         /* of the lease in its newest answer */
+  uint64_t newest_token;         /* of the last grant when it was answered last */
   lease_id watched;              /* the holder, as seen last */
   uint64_t watched_renewals;
   instant watched_since;
@@ -124,7 +125,9 @@ struct name {
   name *next_seat, *previous_seat;
   char mode;                     /* 'r', 'w', 'p' */
   bool is_downgrading;           /* the server has yet to learn that it reads only */
-  uint64_t units;                /* asked for (0: all), then held */
+  uint64_t wanted_units;         /* 0: all that are free */
+  uint64_t units;                /* held */
+  unsigned seated;               /* claims that it ever had: each has a fence of its own */
   instant seated_at;
 
   /* SET: `bytes` has the names one behind the other */
@@ -167,7 +170,7 @@ struct call {
   lease_id lease;                /* RELEASE, STRAY */
   span ttl;                      /* ACQUIRE */
   size_t count;                  /* RENEW */
-  struct { uint64_t name_id; lease_id lease; char mode; } renewals[];
+  struct { uint64_t name_id; lease_id lease; char mode; bool is_still; } renewals[];
 };
 
 /* A lease the server gave for an ask that nobody here has any more. */
@@ -341,12 +344,14 @@ bool wire_release(const name *n, buffer *out, instant now);
 bool wire_cancel(const name *n, buffer *out, instant now);
 bool wire_stray(const lock_table *t, buffer *out, const stray *s, instant now);
 bool wire_needs_renewal(const name *n, instant now);
+bool wire_renews_nothing(const name *n);  /* the renewal only says that it reads now */
 bool wire_renew(lock_table *t, buffer *out, name *const *names, size_t count, instant now);
 bool wire_token(const name *n, text *out);
 
 /* ---- command.c ---- */
 void call_free(lock_table *t, call *c);
 void call_cut(lock_table *t, call *c);
+name *call_name(lock_table *t, uint64_t id);   /* NULL: it is gone */
 void name_retry(name *n, instant now);    /* the present command again, after a while */
 
 #endif

@@ -20,13 +20,14 @@ static int64_t until(const name *n, instant now)
   return server_clock_at(&t->clock, instant_min(last, patience));
 }
 
-static int64_t give_up(const name *n)
+static int64_t give_up(name *n)
 {
   const lock_table *t = n->table;
   instant last = { 0 };
 
   for (const claim *c = n->waiting.first; c != NULL; c = c->next)
     last = instant_max(last, c->give_up_at);
+  n->told_give_up = last;
   return instant_is_never(last) ? 0 : server_clock_at(&t->clock, last);
 }
 
@@ -68,11 +69,11 @@ static bool mutex_acquire(name *n, buffer *out, span ttl, instant now)
   return native_acquire(&t->native, out, n->with_text, &a);
 }
 
-static bool seat_acquire(const name *n, buffer *out, span ttl, instant now)
+static bool seat_acquire(name *n, buffer *out, span ttl, instant now)
 {
   const lock_table *t = n->table;
   share_call s = { .name = n->bytes, .name_size = n->size, .ask = n->ask, .mode = n->mode,
-                   .units = n->units, .ttl_ms = wire_ms(ttl), .waits = n->ask_waits,
+                   .units = n->wanted_units, .ttl_ms = wire_ms(ttl), .waits = n->ask_waits,
                    .until_us = until(n, now), .give_up_us = give_up(n),
                    .estimate_us = estimate(t, now), .floor = t->floor,
                    .watched = watched(n, now), .watched_renewals = n->watched_renewals };
@@ -80,7 +81,7 @@ static bool seat_acquire(const name *n, buffer *out, span ttl, instant now)
   return native_share_acquire(&t->native, out, n->with_text, &s);
 }
 
-static bool set_acquire(const name *n, buffer *out, span ttl, instant now)
+static bool set_acquire(name *n, buffer *out, span ttl, instant now)
 {
   const lock_table *t = n->table;
   many_call m = many_of(n, n->ask, ttl);
@@ -186,10 +187,15 @@ bool wire_stray(const lock_table *t, buffer *out, const stray *s, instant now)
 
 /* ---- renewals: all of one kind, a set alone ---- */
 
+bool wire_renews_nothing(const name *n)
+{
+  return n->is_fixed && !n->confirm_now;
+}
+
 static span renewal_ttl(const name *n, instant now)
 {
-  if (n->is_fixed && !n->confirm_now)
-    return (span){ 0 };                  /* only to tell the server that it reads */
+  if (wire_renews_nothing(n))
+    return (span){ 0 };
   return span_min(n->ttl, instant_since(n->limit, now));
 }
 
@@ -232,7 +238,7 @@ bool wire_needs_renewal(const name *n, instant now)
   case NAME_LINGERING:
     return true;
   case NAME_HELD:
-    return n->is_downgrading || ((!n->is_fixed || n->confirm_now) && renewal_ttl(n, now).ns > 0);
+    return n->is_downgrading || renewal_ttl(n, now).ns > 0;
   default:
     return false;
   }
