@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,20 @@
 
 namespace dibs {
 inline namespace DIBS_CPP {
+namespace detail {
+
+/* Out of range stays out of range: the library refuses it and says why. */
+inline std::int32_t option_ms(std::chrono::milliseconds value) noexcept
+{
+  constexpr auto most = std::numeric_limits<std::int32_t>::max();
+  constexpr auto least = std::numeric_limits<std::int32_t>::min();
+
+  if (value.count() > most)
+    return most;
+  return value.count() < least ? least : static_cast<std::int32_t>(value.count());
+}
+
+}  // namespace detail
 
 class client {
  public:
@@ -73,7 +88,7 @@ class client {
   {
     std::uint64_t took_us = 0;
 
-    detail::check(client_, dibs_ping(client_, static_cast<std::int32_t>(wait.count()), &took_us),
+    detail::check(client_, dibs_ping(client_, detail::option_ms(wait), &took_us),
                   "dibs::client::ping");
     return std::chrono::microseconds(took_us);
   }

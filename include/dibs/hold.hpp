@@ -234,17 +234,6 @@ inline constexpr way exclusive{dibs_lock, dibs_try_lock};
 inline constexpr way writing{dibs_write_lock, dibs_try_write_lock};
 inline constexpr way reading{dibs_read_lock, dibs_try_read_lock};
 
-/* Out of range stays out of range: the library refuses it and says why. */
-inline std::int32_t option_ms(std::chrono::milliseconds value) noexcept
-{
-  constexpr auto most = std::numeric_limits<std::int32_t>::max();
-  constexpr auto least = std::numeric_limits<std::int32_t>::min();
-
-  if (value.count() > most)
-    return most;
-  return value.count() < least ? least : static_cast<std::int32_t>(value.count());
-}
-
 inline dibs_lock_options c_options(const lock_options &options) noexcept
 {
   dibs_lock_options c = DIBS_LOCK_OPTIONS_INIT;
