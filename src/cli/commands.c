@@ -54,18 +54,19 @@ const command commands[] = {
     .options = SET(options_permits, options_taking, options_acquire, options_common,
                    options_connection),
     .operands_min = 1, .operands_max = 3,
-    .operand_words = "init resize acquire drain release renew ls rm",
+    .operand_words = "init resize acquire drain release renew wait ls rm",
     .notes = "  init NAME N       let there be N permits; prints how many are free\n"
              "  resize NAME N     another number, also while in use\n"
              "  acquire NAME      take permits, print a token; as dibs acquire\n"
              "  drain NAME        take all that are free, print a token\n"
              "  release TOKEN     give them back; 79: they were lost meanwhile\n"
              "  renew TOKEN       make the lease last longer\n"
+             "  wait NAME         until all permits are back, as sem --wait; -w limits it\n"
              "  ls [PATTERN]      show semaphores\n"
              "  rm NAME           forget it; 75: somebody uses it",
     .examples = { "dibs sem init render 4", "dibs run -j 4 render -- ffmpeg -i in.mov out.mp4",
                   "token=$(dibs sem acquire --take 2 --for-pid $$ render) || exit",
-                  "dibs wait render     # until all are done, as sem --wait" },
+                  "dibs sem resize render 0; dibs sem wait render   # until all are done" },
     .run = command_sem },
   { .name = "latch", .operands = "VERB NAME [NUMBER]",
     .summary = "wait until so many things have happened",

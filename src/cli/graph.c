@@ -119,23 +119,36 @@ bool graph_add(graph *g, const dibs_inspection *i)
 
 /* ---- commands inside commands ---- */
 
-void graph_place_note(char *ret_words, size_t size)
+void graph_note(const char *reason, char ret_words[DIBS_NOTE_MAX + 1])
 {
   const char *held = getenv("DIBS_HELD"), *holder = getenv("DIBS_HOLDER");
+  bool is_inside = held != NULL && *held != '\0' && holder != NULL && *holder != '\0';
+  const size_t size = DIBS_NOTE_MAX + 1;
+  int used;
 
-  ret_words[0] = '\0';
-  if (held != NULL && *held != '\0' && holder != NULL && *holder != '\0')
-    snprintf(ret_words, size, PLACE_WORDS "%.200s", holder);
+  if (reason == NULL) {
+    snprintf(ret_words, size, is_inside ? PLACE_WORDS "%.200s" : "", holder);
+    return;
+  }
+  used = is_inside ? snprintf(ret_words, size, "%s (" PLACE_WORDS "%s)", reason, holder) : 0;
+  if (used <= 0 || (size_t)used >= size)
+    snprintf(ret_words, size, "%s", reason);
 }
 
 static bool is_around(const dibs_party *outer, const dibs_party *inner)
 {
+  size_t size = strlen(inner->note), place_size;
   char place[100];
 
   if (outer->host[0] == '\0')
     return false;
-  snprintf(place, sizeof(place), PLACE_WORDS "%s:%" PRId64, outer->host, outer->pid);
-  return strcmp(place, inner->note) == 0;
+  place_size = (size_t)snprintf(place, sizeof(place), PLACE_WORDS "%s:%" PRId64,
+                                outer->host, outer->pid);
+  if (strcmp(place, inner->note) == 0)
+    return true;
+  return size > place_size + 2 && inner->note[size - 1] == ')' &&
+         inner->note[size - place_size - 2] == '(' &&
+         strncmp(inner->note + size - place_size - 1, place, place_size) == 0;
 }
 
 static void add_commands(graph *g)

@@ -61,9 +61,9 @@ size_t graph_cycle(const graph *g, size_t component, size_t *ret_edges, size_t s
 /* Whether these edges are a deadlock beyond doubt. */
 bool graph_is_certain(const graph *g, const size_t *edges, size_t count);
 
-/* What a `dibs run` under the command of another says of itself ("in HOST:PID"); "" where
- * there is none around. */
-void graph_place_note(char *ret_words, size_t size);
+/* The note of a client: `reason` (NULL: none), and under the command of another `dibs run`
+ * where that is: "in HOST:PID", or "reason (in HOST:PID)" as long as it fits. */
+void graph_note(const char *reason, char ret_words[DIBS_NOTE_MAX + 1]);
 
 /* ---- graph_show.c: dibs status --graph and --dot ---- */
 int graph_show(session *s, const arguments *a, const char *pattern);

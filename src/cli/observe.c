@@ -110,10 +110,14 @@ static int observe(session *s, const arguments *a)
 {
   int64_t until = clock_ms() + a->wait_ms;
   dibs_observer *observer = NULL;
-  dibs_status status = dibs_observe(s->client, a->operands[0], NULL, NULL, &observer);
   struct pollfd fd = { .events = POLLIN };
   bool goes_on = true;
+  /* An observer waits for a server as long as it takes; whoever names a wrong one wants to
+   * know. */
+  dibs_status status = dibs_ping(s->client, 0, NULL);
 
+  if (status == DIBS_OK)
+    status = dibs_observe(s->client, a->operands[0], NULL, NULL, &observer);
   if (status != DIBS_OK)
     return session_fault(s, status, a->operands[0]);
   fd.fd = dibs_observer_fd(observer);

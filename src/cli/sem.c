@@ -167,7 +167,8 @@ int command_sem(const arguments *a)
     { "init", "NAME N", 2, 2, sem_init },       { "resize", "NAME N", 2, 2, sem_resize },
     { "acquire", "NAME", 1, 1, sem_acquire },   { "drain", "NAME", 1, 1, sem_drain },
     { "release", "TOKEN", 1, 1, command_release }, { "renew", "TOKEN", 1, 1, command_renew },
-    { "ls", "[PATTERN]", 0, 1, sem_ls },        { "rm", "NAME", 1, 1, sem_rm },
+    { "wait", "NAME", 1, 1, command_wait },     { "ls", "[PATTERN]", 0, 1, sem_ls },
+    { "rm", "NAME", 1, 1, sem_rm },
   };
 
   return verb_run("sem", verbs, sizeof(verbs) / sizeof(verbs[0]), a);

@@ -166,8 +166,8 @@ static void fill_options(session *s, const arguments *a, dibs_options *o)
   o->cert_file = a->cert;
   o->key_file = a->key;
   o->server_name = a->sni;
-  graph_place_note(s->place, sizeof(s->place));
-  o->note = a->reason != NULL ? a->reason : s->place[0] != '\0' ? s->place : NULL;
+  graph_note(a->reason, s->note);
+  o->note = s->note[0] == '\0' ? NULL : s->note;
   o->on_event = tell_event;
   /* Only read, and it lives as long as the client. */
   o->on_event_data = (void *)(uintptr_t)a;

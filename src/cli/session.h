@@ -13,7 +13,7 @@ typedef struct session {
   char *url;        /* asked for by flag or environment; NULL: the library chose */
   char *password;   /* from --askpass or --pass-file; NULL */
   bool url_has_password_of_environment;
-  char place[224];  /* the note of a command inside another one's, see graph.h */
+  char note[DIBS_NOTE_MAX + 1];  /* --reason, and where we are; see graph.h */
 } session;
 
 /* Finds URL and password; asks for the latter on the terminal where that is wanted.

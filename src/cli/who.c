@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cli/who.c - dibs who: everything about one name. */
+#include <dibs/barrier.h>
 #include <dibs/election.h>
 
 #include <inttypes.h>
@@ -85,24 +86,61 @@ static void print_value(session *s, const arguments *a, json_t *object)
   dibs_leader_free(leader);
 }
 
+/* Whether the name is a barrier or a latch, and not a lock that somebody ever had. */
+static bool who_else(session *s, const arguments *a, int *ret_code)
+{
+  dibs_barrier_info info = { .size = sizeof(info) };
+  const char *name = a->operands[0];
+  char shown[600];
+  int64_t left = 0;
+
+  printable(name, shown, sizeof(shown));
+  if (dibs_barrier_get(s->client, name, &info) == DIBS_OK) {
+    *ret_code = info.arrived > 0 ? CODE_OK : CODE_NO;
+    if (a->wants_json)
+      json_print(barrier_json(name, &info, s->is_private));
+    else
+      printf("%s  barrier, %s, %u of %u arrived, generation %" PRIu64 "\n", shown,
+             info.is_broken ? "broken" : "whole", info.arrived, info.parties,
+             info.generation);
+    return true;
+  }
+  if (dibs_latch_count(s->client, name, &left) != DIBS_OK || left == 0)
+    return false;
+  *ret_code = CODE_OK;
+  if (a->wants_json)
+    json_print(latch_json(name, left, s->is_private));
+  else
+    printf("%s  latch, %" PRId64 " left\n", shown, left);
+  return true;
+}
+
+static void tell(session *s, const arguments *a, const dibs_inspection *i)
+{
+  json_t *object = a->wants_json ? show_json(i, s->is_private) : NULL;
+
+  if (object == NULL)
+    print_inspection(i);
+  if (i->kind == DIBS_KIND_MUTEX && show_is_held(i))
+    print_value(s, a, object);
+  if (object != NULL)
+    json_print(object);
+}
+
 static int who(session *s, const arguments *a)
 {
   dibs_inspection *inspection = NULL;
   dibs_status status = dibs_inspect(s->client, a->operands[0], &inspection);
-  json_t *object = NULL;
+  bool is_unused;
   int code;
 
   if (status != DIBS_OK)
     return session_fault(s, status, a->operands[0]);
   code = show_is_held(inspection) ? CODE_OK : CODE_NO;
-  if (a->wants_json)
-    object = show_json(inspection, s->is_private);
-  else
-    print_inspection(inspection);
-  if (inspection->kind == DIBS_KIND_MUTEX && code == CODE_OK)
-    print_value(s, a, object);
-  if (object != NULL)
-    json_print(object);
+  is_unused = code == CODE_NO && inspection->kind == DIBS_KIND_MUTEX &&
+              inspection->fence == 0;
+  if (!is_unused || !who_else(s, a, &code))
+    tell(s, a, inspection);
   dibs_inspection_free(inspection);
   return code;
 }

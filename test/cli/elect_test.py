@@ -248,6 +248,12 @@ def observers_learn_of_a_crash_within_a_lease():
     os.unlink(beats)
 
 
+def observe_without_a_server_gives_69():
+    done = dibs('elect', 'x', '--observe', '-u', 'unix:///nowhere/socket',
+                '--connect-timeout', '200ms')
+    equal(done.code, 69, done)
+
+
 def observe_ends_after_w():
     done = dibs('elect', 'brief', '--observe', '-w', '300ms')
     equal((done.code, done.out), (0, '0 - -\n'), done)

@@ -141,9 +141,10 @@ def permits_fg_is_the_default_and_the_exit_code_comes_through():
 
 def permits_wait_free_is_what_sem_wait_is():
     jobs = [_keeper('-j', '2', 'batch', count=n + 1) for n in range(2)]
-    waiter = start('wait', 'batch')
+    waiter = start('sem', 'wait', 'batch')
     end_holder(jobs[0])
     equal(dibs('wait', '-w', '0', 'batch').code, 75)
+    equal(dibs('sem', 'wait', '-w', '100ms', 'batch').code, 75)
     assert waiter.poll() is None
     end_holder(jobs[1])
     equal(finish(waiter, 3).code, 0)

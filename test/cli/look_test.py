@@ -158,13 +158,36 @@ def who_shows_every_holder_and_how_it_waits():
     finish(waiter)
 
 
+def who_knows_barriers_and_latches():
+    dibs('latch', 'init', 'w:latch', '3')
+    done = dibs('who', 'w:latch')
+    equal((done.code, done.out), (0, 'w:latch  latch, 3 left\n'))
+    equal(who('w:latch')['kind'], 'latch')
+    party = start('barrier', 'wait', '-n', '2', 'w:barrier')
+    until(lambda: dibs('who', 'w:barrier').code == 0, 'one is there')
+    equal(dibs('who', 'w:barrier').out,
+          'w:barrier  barrier, whole, 1 of 2 arrived, generation 0\n')
+    equal(who('w:barrier')['arrived'], 1)
+    party.kill()
+
+
+def who_tells_in_whose_command_somebody_waits():
+    done = dibs('run', 'w:out', '--', DIBS, 'run', '-m', 'why', 'w:in', '--', DIBS, 'who',
+                '--json', 'w:in')
+    reason = json.loads(done.out)['holder']['reason']
+    assert reason.startswith('why (in %s:' % os.uname().nodename), reason
+    done = dibs('run', 'w:out', '--', DIBS, 'run', '-m', 'x' * 250, 'w:in', '--', DIBS, 'who',
+                '--json', 'w:in')
+    equal(json.loads(done.out)['holder']['reason'], 'x' * 250)
+
+
 # ---- who waits for whom ----
 
 def _crossed(a, b):
     """Two wrappers whose commands each want what the other one has."""
     def pair(outer, inner):
         return start('run', outer, '--', 'sh', '-c',
-                     '"$DIBS" wait --held %s; exec "$DIBS" run -w 15s %s -- true'
+                     '"$DIBS" wait --held %s; exec "$DIBS" run -w 15s -m why %s -- true'
                      % (inner, inner))
     both = [pair(a, b), pair(b, a)]
     until_waiting(a)
