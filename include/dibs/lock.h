@@ -160,8 +160,10 @@ DIBS_API int dibs_hold_fd(dibs_hold *hold);
 
 /* Writes a text that names this lease, for dibs_token_renew() and dibs_token_release()
  * in any process. At most DIBS_TOKEN_SIZE bytes with the final zero; printable, no
- * blank. Returns DIBS_OK, DIBS_ERR_STALE, DIBS_ERR_ARGUMENT (too small, or a set of so
- * many long names that its token would be longer than that). Since 0.1 */
+ * blank. Returns DIBS_OK, DIBS_ERR_STALE, DIBS_ERR_ARGUMENT (too small; a set of so many
+ * long names that its token would be longer than that; or a read hold that shares its
+ * lease with another reader's of this client, which DIBS_LOCK_NO_REENTRY never does).
+ * Since 0.1 */
 #define DIBS_TOKEN_SIZE 2048
 DIBS_API dibs_status dibs_hold_token(
   const dibs_hold *hold, char *ret_text, size_t text_size);
@@ -173,8 +175,9 @@ DIBS_API uint32_t dibs_hold_units(const dibs_hold *hold);
 /* Stops renewing and forgets the hold without releasing it: the lease runs out by
  * itself, or is renewed and released by its token. `hold` is stale afterwards. The same
  * client waits for that lease like any other, once it wants the name again.
- * Returns DIBS_OK, DIBS_LOST (it had ended), DIBS_ERR_STALE. Thread: any; never
- * blocks. Since 0.1 */
+ * Returns DIBS_OK, DIBS_LOST (it had ended), DIBS_ERR_STALE; or the hold stays as it is:
+ * DIBS_ERR_ARGUMENT (a read hold that shares its lease, as for dibs_hold_token()),
+ * DIBS_ERR_NO_MEMORY. Thread: any; never blocks. Since 0.1 */
 DIBS_API dibs_status dibs_hold_detach(dibs_hold *hold);
 
 /* Makes the lease behind `token` last `ttl_ms` from now, if it has less; never creates

@@ -7,8 +7,8 @@
 --      8 `<mode w|t> <give up> <watched lease|-> <its renewals> <prefix> <name>`
 -- answers {1 granted, now, remaining, length, T, units}
 --         {2 again, now, remaining, length, T, renewals, units}
---         {3 waiting, now, remaining, length, lease, renewals, rank}
---         {4 busy, now, remaining, length, lease, renewals, 0}
+--         {3 waiting, now, remaining, length, lease, renewals, rank, last T}
+--         {4 busy, now, remaining, length, lease, renewals, 0, last T}
 --         {5 ended, now}  {6 deaf, now}  {7 late, now}  {8 too many, now, limit}
 --         {9 not set, now}
 -- The lease of 3 and 4 is that of the holder that ends first, '' when nobody holds.

@@ -83,6 +83,8 @@ int dibs_hold_fd(dibs_hold *hold)
   return fd;
 }
 
+#define SHARED "other readers of this client share its lease; DIBS_LOCK_NO_REENTRY reads alone"
+
 dibs_status dibs_hold_token(const dibs_hold *hold, char *ret_text, size_t text_size)
 {
   char words[DIBS_TOKEN_SIZE];
@@ -93,7 +95,9 @@ dibs_status dibs_hold_token(const dibs_hold *hold, char *ret_text, size_t text_s
 
   if (status != DIBS_OK)
     return status;
-  if (!engine_hold_token(drive_engine(in.client->drive), in.claim->id, &token))
+  if (!engine_keep_alone(drive_engine(in.client->drive), in.claim->id))
+    status = client_fault(in.client, DIBS_ERR_ARGUMENT, SHARED);
+  else if (!engine_hold_token(drive_engine(in.client->drive), in.claim->id, &token))
     status = token.used == 0 ? DIBS_ERR_STALE
                              : client_fault(in.client, DIBS_ERR_ARGUMENT,
                                             "the set's names are too long for a token");
@@ -233,11 +237,19 @@ dibs_status dibs_hold_detach(dibs_hold *hold)
   if (status != DIBS_OK)
     return status;
   cl = in.claim;
+  status = engine_detach(drive_engine(in.client->drive), cl->id, drive_now());
+  if (status == DIBS_ERR_ARGUMENT || status == DIBS_ERR_NO_MEMORY) {
+    (void)client_fault(in.client, status, status == DIBS_ERR_ARGUMENT ? SHARED : "");
+    drive_settle(in.client->drive);      /* the tick before may have told something */
+    claim_leave(&in);
+    return status;
+  }
   hold_let_go(cl);
-  status = cl->is_lost ? DIBS_LOST : DIBS_OK;
-  if (engine_detach(drive_engine(in.client->drive), cl->id, drive_now()) != DIBS_OK) {
+  if (status != DIBS_OK) {               /* the engine knows it no more */
     cl->is_over = true;
     claim_settle(cl);
+    status = DIBS_LOST;
+  } else if (cl->is_lost) {
     status = DIBS_LOST;
   }
   drive_settle(in.client->drive);

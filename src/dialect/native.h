@@ -117,6 +117,7 @@ typedef struct acquire_answer {
   uint64_t rank;          /* WAITING: how many are ahead */
   bool holder_lingers;    /* BUSY */
   uint64_t units;         /* shared: permits granted; TOO_MANY: the limit */
+  uint64_t last_token;    /* shared, WAITING and BUSY: of the last grant to anybody */
 } acquire_answer;
 
 /* `ask` and `ttl_ms` of the call that was answered: a grant does not repeat them. */

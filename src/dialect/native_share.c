@@ -175,9 +175,9 @@ static bool read_taken(const resp_reply *r, acquire_answer *a)
   const resp_node *lease = child_string(r, 4);
   uint64_t rank;
 
-  if (!has_children(r, 7) || lease == NULL || !child_int(r, 2, &a->remaining_ms) ||
+  if (!has_children(r, 8) || lease == NULL || !child_int(r, 2, &a->remaining_ms) ||
       !child_int(r, 3, &a->lease_ms) || !child_count(r, 5, &a->renewals) ||
-      !child_count(r, 6, &rank))
+      !child_count(r, 6, &rank) || !child_count(r, 7, &a->last_token))
     return false;
   a->rank = a->outcome == ACQUIRE_WAITING ? rank : 0;
   return lease->size == 0 || child_lease(r, 4, &a->lease);

@@ -116,6 +116,8 @@ int64_t peer_valid_ms(struct peer *p, const char *who)
   return span_to_ms(instant_since(who_of(p, who)->valid_until, p->now));
 }
 
+uint64_t peer_id(struct peer *p, const char *who) { return who_of(p, who)->id; }
+
 static void keep(char **list, size_t *count, const char *line)
 {
   assert_true(*count < LINES_MAX);
@@ -231,6 +233,54 @@ static void describe_acquire(const resp_reply *r, char *line, size_t size)
            strcmp(watched, "-") != 0 ? " watched" : "");
 }
 
+/* "share_acquire KEY K r w", "share_acquire KEY K p2 t", then as acquire. */
+static void describe_share_acquire(const resp_reply *r, char *line, size_t size)
+{
+  char mode, watched[128];
+  long long give_up;
+
+  assert_int_equal(sscanf(argument(r, 7), "%c %lld %127s", &mode, &give_up, watched), 3);
+  snprintf(line, size, " %s %s %s %c%s", word(r, 3)->bytes, argument(r, 1), argument(r, 6),
+           mode, strcmp(watched, "-") != 0 ? " watched" : "");
+}
+
+/* "share_release C:K:T", then "tombstone" when it is to leave one. */
+static void describe_share_release(const resp_reply *r, char *line, size_t size)
+{
+  snprintf(line, size, " %s:%s%s", argument(r, 0), argument(r, 1),
+           strcmp(argument(r, 4), "0") != 0 ? " tombstone" : "");
+}
+
+/* "share_renew L", of each: then its mode when that is not what it was asked for: "still"
+ * when it is not lengthened. */
+static void describe_share_renew(const resp_reply *r, char *line, size_t size)
+{
+  size_t keys = (size_t)strtoul(word(r, 2)->bytes, NULL, 10);
+
+  for (size_t i = 0; i < keys; i++) {
+    long long ttl;
+    char mode;
+    int used;
+
+    assert_int_equal(sscanf(argument(r, 2 * i + 1), "%lld %c", &ttl, &mode), 2);
+    used = snprintf(line, size, " %s %c%s", argument(r, 2 * i), mode, ttl == 0 ? " still" : "");
+    line += used;
+    size -= (size_t)used;
+  }
+}
+
+/* "many_acquire C.n K w", then "keeps" and "watched". */
+static void describe_many_acquire(const resp_reply *r, char *line, size_t size)
+{
+  char mode, keeps, watched[128];
+  long long give_up;
+
+  assert_int_equal(sscanf(argument(r, 6), "%c %c %lld %127s", &mode, &keeps, &give_up, watched),
+                   4);
+  snprintf(line, size, " %s %s %c%s%s", strrchr(argument(r, 0), '.'), argument(r, 1), mode,
+           keeps == '1' ? " keeps" : "", strcmp(watched, "-") != 0 ? " watched" : "");
+}
+
 /* One line for a script call: what the tests are about, without the times. */
 static void describe(const resp_reply *r, char *line, size_t size)
 {
@@ -245,6 +295,18 @@ static void describe(const resp_reply *r, char *line, size_t size)
     snprintf(line, size, " %s", argument(r, 1));
   else if (strcmp(verb, "release") == 0)
     snprintf(line, size, " %s", argument(r, 0));
+  else if (strcmp(verb, "share_acquire") == 0)
+    describe_share_acquire(r, line, size);
+  else if (strcmp(verb, "share_release") == 0)
+    describe_share_release(r, line, size);
+  else if (strcmp(verb, "share_cancel") == 0 || strcmp(verb, "many_release") == 0)
+    snprintf(line, size, " %s", argument(r, 0));
+  else if (strcmp(verb, "share_renew") == 0)
+    describe_share_renew(r, line, size);
+  else if (strcmp(verb, "many_acquire") == 0)
+    describe_many_acquire(r, line, size);
+  else if (strcmp(verb, "many_cancel") == 0)
+    snprintf(line, size, " %s %s", strrchr(argument(r, 0), '.'), argument(r, 1));
   else
     for (size_t i = 0; argument(r, i) != NULL; i++)
       if (strchr(argument(r, i), ':') != NULL) {
@@ -465,8 +527,17 @@ void peer_lock(struct peer *p, const char *who, struct wish w)
   struct who *entry = who_add(p, who);
   lock_request r;
   const char *name = w.name != NULL ? w.name : "n";
+  many_name members[3];
+  size_t count = 0;
 
+  while (count < 3 && w.names[count] != NULL) {
+    members[count] = (many_name){ w.names[count], strlen(w.names[count]) };
+    count++;
+  }
   r = (lock_request){ .context = entry, .name = name, .name_size = strlen(name),
+                      .kind = w.kind, .names = members, .name_count = count,
+                      .units = w.is_drain ? 0 : w.units > 0 ? w.units : 1,
+                      .linger = SPAN_MS(w.linger_ms),
                       .owner = w.owner, .owner_size = w.owner != NULL ? strlen(w.owner) : 0,
                       .is_try = w.is_try, .is_fixed = w.is_fixed, .no_reentry = w.no_reentry,
                       .ttl = SPAN_MS(w.ttl_ms > 0 ? w.ttl_ms : 30000),
@@ -524,6 +595,26 @@ bool peer_observe_end(struct peer *p, const char *who)
 void peer_cancel(struct peer *p, const char *who)
 {
   engine_cancel(p->engine, who_of(p, who)->id, p->now);
+  pull(p);
+}
+
+void peer_downgrade(struct peer *p, const char *who)
+{
+  assert_int_equal(engine_downgrade(p->engine, who_of(p, who)->id, p->now), DIBS_OK);
+  pull(p);
+}
+
+dibs_status peer_detach(struct peer *p, const char *who)
+{
+  dibs_status status = engine_detach(p->engine, who_of(p, who)->id, p->now);
+
+  pull(p);
+  return status;
+}
+
+void peer_close(struct peer *p)
+{
+  engine_close(p->engine, p->now);
   pull(p);
 }
 
@@ -691,6 +782,14 @@ void peer_expect_told(struct peer *p, const char *line)
   if (strcmp(p->lines[0], line) != 0)
     fail_msg("expected to be told \"%s\", was told \"%s\"", line, p->lines[0]);
   drop_first(p->lines, &p->line_count);
+}
+
+bool peer_try_told(struct peer *p, const char *line)
+{
+  if (p->line_count == 0 || strcmp(p->lines[0], line) != 0)
+    return false;
+  drop_first(p->lines, &p->line_count);
+  return true;
 }
 
 void peer_expect_told_nothing(struct peer *p)

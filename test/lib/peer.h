@@ -40,10 +40,18 @@ struct wish {
   const char *name, *owner;
   bool is_try, is_fixed, no_reentry;
   int64_t ttl_ms, wait_ms, max_hold_ms;   /* 0: 30 s, for ever, none */
+  lock_kind kind;
+  uint64_t units;                         /* 0: 1 */
+  bool is_drain;                          /* all permits that are free */
+  int64_t linger_ms;
+  const char *names[3];                   /* MANY: sorted, up to the first NULL */
 };
 void peer_lock(struct peer *p, const char *who, struct wish w);
 void peer_cancel(struct peer *p, const char *who);
 void peer_release(struct peer *p, const char *who);
+void peer_downgrade(struct peer *p, const char *who);
+dibs_status peer_detach(struct peer *p, const char *who);
+void peer_close(struct peer *p);
 
 /* ---- observations: the question is "inspect" of the name n ---- */
 struct watch {
@@ -65,7 +73,9 @@ bool peer_wants(struct peer *p, int link);            /* asked for, not yet conn
 
 /* ---- the dialogue ---- */
 /* The next scripted command must be `pattern`: "acquire NAME K w|t", "release L",
- * "cancel K", "renew L [L...]", others as their words; `*` matches anything to the end. */
+ * "cancel K", "renew L [L...]", "share_acquire KEY K r|w|p2 w|t", "share_release L",
+ * "share_cancel C:K", "share_renew L r|w|p [still]", "many_acquire .n K w|t [keeps]",
+ * "many_release L", "many_cancel .n K", others as their words; `*` matches anything to the end. */
 void peer_expect(struct peer *p, const char *pattern);
 bool peer_try_expect(struct peer *p, const char *pattern);   /* false: no command is there */
 void peer_expect_nothing(struct peer *p);
@@ -86,8 +96,10 @@ void peer_message(struct peer *p, const char *format, ...) __attribute__((format
  * DIBS_LOST", "released a DIBS_OK", "suspect a", "renewed a", "observed a 5", "over a
  * DIBS_TIMED_OUT". */
 void peer_expect_told(struct peer *p, const char *line);
+bool peer_try_told(struct peer *p, const char *line);    /* false: something else, or nothing */
 void peer_expect_told_nothing(struct peer *p);
 /* Of a granted hold, by the engine's words: */
+uint64_t peer_id(struct peer *p, const char *who);
 uint64_t peer_fence(struct peer *p, const char *who);
 int64_t peer_valid_ms(struct peer *p, const char *who);    /* from now */
 

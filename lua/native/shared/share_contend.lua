@@ -89,4 +89,4 @@ share_save(share)
 local holder = share_first(share)
 return { waits and 3 or 4, now, holder and share_remaining(holder) or 0,
   holder and holder.length or 0, holder and holder.lease or '',
-  holder and holder.renewals + 0 or 0, waits and place - share.head or 0 }
+  holder and holder.renewals + 0 or 0, waits and place - share.head or 0, share.token }

@@ -199,13 +199,14 @@ static void who_waits_learns_who_ends_first_and_how_many_are_ahead(void **state)
   acquire_answer a;
 
   (void)state;
-  assert_true(answer_of("*7\r\n:3\r\n:1000\r\n:20\r\n:300\r\n$29\r\n" BERT ":3:1001\r\n"
-                        ":4\r\n:6\r\n", &a));
+  assert_true(answer_of("*8\r\n:3\r\n:1000\r\n:20\r\n:300\r\n$29\r\n" BERT ":3:1001\r\n"
+                        ":4\r\n:6\r\n:1007\r\n", &a));
   assert_int_equal(a.outcome, ACQUIRE_WAITING);
   assert_string_equal(a.lease.client, BERT);
   assert_int_equal(a.lease.token, 1001);
   assert_int_equal(a.renewals, 4);
   assert_int_equal(a.rank, 6);
+  assert_int_equal(a.last_token, 1007);
 }
 
 static void nobody_may_hold_what_is_busy(void **state)
@@ -213,7 +214,7 @@ static void nobody_may_hold_what_is_busy(void **state)
   acquire_answer a;
 
   (void)state;
-  assert_true(answer_of("*7\r\n:4\r\n:1000\r\n:0\r\n:0\r\n$0\r\n\r\n:0\r\n:0\r\n", &a));
+  assert_true(answer_of("*8\r\n:4\r\n:1000\r\n:0\r\n:0\r\n$0\r\n\r\n:0\r\n:0\r\n:9\r\n", &a));
   assert_int_equal(a.outcome, ACQUIRE_BUSY);
   assert_int_equal(a.lease.token, 0);
   assert_false(a.holder_lingers);

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* Stories of leases that linger: kept idle for the next who wants them here, and let go as
+ * soon as somebody elsewhere does, or could unheard. doc/design/protocol.md 11. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "peer.h"
+
+#define A PEER_CLIENT
+#define L A ":1:60"
+#define KEY "dibs:m:{n}"
+#define LINGERS .ttl_ms = 3000, .linger_ms = 2000
+
+static long long now_us(struct peer *p) { return (long long)peer_server_us(p); }
+
+static uint64_t lingering(struct peer *p) { return engine_get_stats(peer_engine(p)).holds; }
+
+/* "a" holds L, its inbox stands. */
+static struct peer *held(void)
+{
+  struct peer *p = peer_new();
+
+  peer_lock(p, "a", (struct wish){ LINGERS });
+  peer_connect(p, 0);
+  peer_expect(p, "acquire*");
+  peer_answer(p, "[1 %lld 3000 60]", now_us(p));
+  peer_expect_told(p, "granted a");
+  peer_connect(p, 1);
+  peer_expect(p, "renew " L);
+  peer_answer(p, "[%lld 0 3000]", now_us(p));
+  peer_expect_told(p, "renewed a");
+  return p;
+}
+
+static struct peer *idle(void)
+{
+  struct peer *p = held();
+
+  peer_release(p, "a");
+  peer_expect_told(p, "released a DIBS_OK");
+  peer_expect_nothing(p);
+  assert_int_equal(lingering(p), 0);
+  return p;
+}
+
+static void released(struct peer *p)
+{
+  peer_expect(p, "release " L);
+  peer_answer(p, "1");
+  assert_int_equal(engine_get_stats(peer_engine(p)).names, 0);
+  peer_expect_told_nothing(p);
+  peer_free(p);
+}
+
+static void it_is_taken_again_without_a_word_and_with_a_higher_fence(void **state)
+{
+  struct peer *p = idle();
+  uint64_t fence = 60 * 1024;
+
+  (void)state;
+  peer_lock(p, "b", (struct wish){ LINGERS });
+  peer_expect_told(p, "granted b");
+  peer_expect_nothing(p);
+  assert_int_equal(peer_fence(p, "b"), fence + 1);
+  peer_free(p);
+}
+
+static void it_ends_when_its_time_is_over(void **state)
+{
+  struct peer *p = idle();
+
+  (void)state;
+  for (int i = 0; i < 1999; i++) {
+    peer_advance_ms(p, 1);
+    if (peer_try_expect(p, "renew " L))
+      peer_answer(p, "[%lld 0 3000]", now_us(p));
+  }
+  peer_advance_ms(p, 1);
+  released(p);
+}
+
+static void a_want_ends_it_at_once(void **state)
+{
+  struct peer *p = idle();
+
+  (void)state;
+  peer_message(p, "want " L " n");
+  released(p);
+}
+
+/* The want is about the idle lease; by then it is in use, and its next release tells. */
+static void a_want_during_a_local_reacquire_is_met_by_the_next_release(void **state)
+{
+  struct peer *p = idle();
+
+  (void)state;
+  peer_lock(p, "b", (struct wish){ LINGERS });
+  peer_expect_told(p, "granted b");
+  peer_message(p, "want " L " n");
+  peer_expect_nothing(p);
+  peer_release(p, "b");
+  peer_expect(p, "release " L);
+  peer_answer(p, "1");
+  peer_expect_told(p, "released b DIBS_OK");
+  peer_free(p);
+}
+
+static void who_comes_when_it_is_being_let_go_asks_the_server(void **state)
+{
+  struct peer *p = idle();
+
+  (void)state;
+  peer_message(p, "want " L " n");
+  peer_lock(p, "b", (struct wish){ LINGERS });
+  peer_expect_told_nothing(p);
+  peer_expect(p, "release " L);
+  peer_answer(p, "1");
+  peer_expect(p, "acquire " KEY " 2 w");
+  peer_free(p);
+}
+
+static void a_lost_inbox_ends_it(void **state)
+{
+  struct peer *p = idle();
+
+  (void)state;
+  peer_break(p, 1);
+  released(p);
+}
+
+static void without_an_inbox_it_does_not_begin(void **state)
+{
+  struct peer *p = held();
+
+  (void)state;
+  peer_break(p, 1);
+  peer_release(p, "a");
+  peer_expect(p, "release " L);
+  peer_answer(p, "1");
+  peer_expect_told(p, "released a DIBS_OK");
+  peer_free(p);
+}
+
+/* The want was lost with the old inbox; the renewal that its return asked for tells. */
+static void a_renewal_that_tells_of_waiters_ends_it(void **state)
+{
+  struct peer *p = idle();
+
+  (void)state;
+  peer_advance_to_command(p);
+  peer_expect(p, "renew " L);
+  peer_answer(p, "[%lld 1 3000]", now_us(p));
+  released(p);
+}
+
+static void while_the_link_is_lost_it_is_taken_in_doubt_and_only_while_it_lasts(void **state)
+{
+  struct peer *p = idle();
+
+  (void)state;
+  peer_break(p, 0);
+  peer_advance_ms(p, 1500);
+  peer_lock(p, "b", (struct wish){ LINGERS });
+  peer_expect_told(p, "granted b");
+  peer_expect_told(p, "suspect b");
+  assert_in_range(peer_valid_ms(p, "b"), 1, 1500 - 33);
+  peer_advance_ms(p, 1500);
+  peer_expect_told(p, "lost b DIBS_LOST");
+  peer_free(p);
+}
+
+static void one_that_is_nearly_over_is_not_taken(void **state)
+{
+  struct peer *p = idle();
+
+  (void)state;
+  peer_break(p, 0);
+  peer_advance_ms(p, 1990);
+  peer_lock(p, "b", (struct wish){ LINGERS });
+  peer_expect_told_nothing(p);
+  peer_connect(p, 0);
+  peer_expect(p, "release " L);
+  peer_answer(p, "1");
+  peer_expect(p, "acquire " KEY " 2 w");
+  peer_free(p);
+}
+
+static void a_renewal_that_finds_it_gone_ends_it_silently(void **state)
+{
+  struct peer *p = idle();
+
+  (void)state;
+  peer_advance_to_command(p);
+  peer_expect(p, "renew " L);
+  peer_answer(p, "[%lld -1 0]", now_us(p));
+  released(p);
+}
+
+static void a_refused_renewal_is_repeated_until_the_end(void **state)
+{
+  struct peer *p = idle();
+  int refusals = 0;
+
+  (void)state;
+  for (int i = 0; i < 1999; i++) {
+    peer_advance_ms(p, 1);
+    if (peer_try_expect(p, "renew " L)) {
+      peer_answer(p, "-BUSY Redis is busy running a script");
+      refusals++;
+    }
+  }
+  assert_true(refusals > 2);
+  peer_advance_ms(p, 1);
+  released(p);
+}
+
+/* Who came back while a renewal of the idle lease was on its way is told what it says. */
+static void a_lease_lost_under_the_renewal_of_its_idle_time_is_lost_to_its_taker(void **state)
+{
+  struct peer *p = idle();
+
+  (void)state;
+  peer_advance_to_command(p);
+  peer_expect(p, "renew " L);
+  peer_lock(p, "b", (struct wish){ LINGERS });
+  peer_expect_told(p, "granted b");
+  peer_answer(p, "[%lld -1 0]", now_us(p));
+  peer_expect_told(p, "lost b DIBS_LOST");
+  peer_expect(p, "release " L);
+  peer_free(p);
+}
+
+static void close_gives_it_back(void **state)
+{
+  struct peer *p = idle();
+
+  (void)state;
+  peer_close(p);
+  peer_expect(p, "release " L);
+  peer_answer(p, "1");
+  peer_expect_told(p, "closed");
+  peer_free(p);
+}
+
+static void a_broken_one_is_not_taken_again(void **state)
+{
+  struct peer *p = idle();
+
+  (void)state;
+  peer_message(p, "lost " L " n");
+  peer_lock(p, "b", (struct wish){ LINGERS });
+  peer_expect_told_nothing(p);
+  peer_expect(p, "release " L);
+  peer_answer(p, "2");
+  peer_expect(p, "acquire " KEY " 2 w");
+  peer_free(p);
+}
+
+static void a_fixed_wish_does_not_take_it(void **state)
+{
+  struct peer *p = idle();
+
+  (void)state;
+  peer_lock(p, "b", (struct wish){ .ttl_ms = 3000, .is_fixed = true });
+  peer_expect_told_nothing(p);
+  peer_expect(p, "release " L);
+  peer_answer(p, "1");
+  peer_expect(p, "acquire " KEY " 2 w");
+  peer_free(p);
+}
+
+/* Longer than the lease, then taken in the same breath: the end comes first. */
+static void a_process_that_slept_through_it_does_not_take_it(void **state)
+{
+  struct peer *p = idle();
+
+  (void)state;
+  peer_stop_ms(p, 3500);
+  peer_lock(p, "b", (struct wish){ LINGERS });
+  peer_expect_told_nothing(p);
+  peer_free(p);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(it_is_taken_again_without_a_word_and_with_a_higher_fence),
+    cmocka_unit_test(it_ends_when_its_time_is_over),
+    cmocka_unit_test(a_want_ends_it_at_once),
+    cmocka_unit_test(a_want_during_a_local_reacquire_is_met_by_the_next_release),
+    cmocka_unit_test(who_comes_when_it_is_being_let_go_asks_the_server),
+    cmocka_unit_test(a_lost_inbox_ends_it),
+    cmocka_unit_test(without_an_inbox_it_does_not_begin),
+    cmocka_unit_test(a_renewal_that_tells_of_waiters_ends_it),
+    cmocka_unit_test(while_the_link_is_lost_it_is_taken_in_doubt_and_only_while_it_lasts),
+    cmocka_unit_test(one_that_is_nearly_over_is_not_taken),
+    cmocka_unit_test(a_renewal_that_finds_it_gone_ends_it_silently),
+    cmocka_unit_test(a_refused_renewal_is_repeated_until_the_end),
+    cmocka_unit_test(a_lease_lost_under_the_renewal_of_its_idle_time_is_lost_to_its_taker),
+    cmocka_unit_test(close_gives_it_back),
+    cmocka_unit_test(a_broken_one_is_not_taken_again),
+    cmocka_unit_test(a_fixed_wish_does_not_take_it),
+    cmocka_unit_test(a_process_that_slept_through_it_does_not_take_it),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

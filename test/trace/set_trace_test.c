@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/* Stories of sets: several names, one lease, between answers that were lost, members that
+ * were lost, and others who are in the way. doc/design/protocol.md 10. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "peer.h"
+
+#define A PEER_CLIENT
+#define B PEER_OTHER
+#define L A ".1:1:60"
+#define SET .kind = LOCK_MANY, .names = { "m", "n" }, .ttl_ms = 3000
+
+static long long now_us(struct peer *p) { return (long long)peer_server_us(p); }
+
+static struct peer *held(struct wish w)
+{
+  struct peer *p = peer_new();
+
+  peer_lock(p, "a", w);
+  peer_connect(p, 0);
+  peer_expect(p, "many_acquire .1 1 w");
+  peer_answer(p, "[1 %lld 3000 60]", now_us(p));
+  peer_expect_told(p, "granted a");
+  return p;
+}
+
+/* The answer `waiting`: B's lease of 30 s is in the way, on the name of this place. */
+static void answer_waiting(struct peer *p, int which)
+{
+  peer_answer(p, "[3 %lld 30000 30000 '" B ":9:50 0 0 %d]", now_us(p), which);
+}
+
+static struct peer *queued(struct wish w)
+{
+  struct peer *p = peer_new();
+
+  peer_lock(p, "a", w);
+  peer_connect(p, 0);
+  peer_expect(p, "many_acquire .1 1 w");
+  peer_answer(p, "[6 %lld]", now_us(p));
+  peer_connect(p, 1);
+  peer_expect(p, "many_acquire .1 1 w");
+  answer_waiting(p, 1);
+  return p;
+}
+
+static void reconnect(struct peer *p)
+{
+  peer_break(p, 0);
+  peer_advance_ms(p, 1);
+  peer_connect(p, 0);
+}
+
+static void forget(struct peer *p)
+{
+  assert_int_equal(engine_get_stats(peer_engine(p)).names, 0);
+  peer_expect_told_nothing(p);
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
+static void one_answer_and_one_release_are_for_all(void **state)
+{
+  struct peer *p = held((struct wish){ SET });
+
+  (void)state;
+  assert_int_equal(peer_fence(p, "a"), 60 * 1024);
+  peer_release(p, "a");
+  peer_expect(p, "many_release " L);
+  peer_answer(p, "1");
+  peer_expect_told(p, "released a DIBS_OK");
+  forget(p);
+}
+
+static void a_grant_by_message_is_a_reason_to_ask_and_no_lease(void **state)
+{
+  struct peer *p = queued((struct wish){ SET });
+
+  (void)state;
+  peer_message(p, "grant " A ".1:1:60 3000 0 n");
+  peer_expect_told_nothing(p);
+  peer_expect(p, "many_acquire .1 1 w");
+  peer_answer(p, "[1 %lld 3000 61]", now_us(p));
+  peer_expect_told(p, "granted a");
+  peer_free(p);
+}
+
+static void after_three_rounds_it_keeps_what_it_has(void **state)
+{
+  struct peer *p = queued((struct wish){ SET });
+
+  (void)state;
+  for (int round = 1; round <= 3; round++) {
+    peer_message(p, "grant " A ".1:1:%d 3000 0 n", 60 + round);
+    peer_expect(p, "many_acquire .1 1 w");
+    answer_waiting(p, round % 2);
+  }
+  peer_advance_to_command(p);
+  peer_expect(p, "many_acquire .1 1 w keeps");
+  answer_waiting(p, 1);
+
+  /* The third of a ttl: what is kept lasts. */
+  peer_advance_ms(p, 1000);
+  peer_expect(p, "many_acquire .1 1 w keeps");
+  peer_cancel(p, "a");
+  peer_expect_told(p, "failed a DIBS_CANCELLED");
+  peer_expect(p, "many_cancel .1 1");
+  answer_waiting(p, 1);
+  peer_answer(p, "1");
+  forget(p);
+}
+
+static void a_poll_that_found_nothing_new_is_no_round(void **state)
+{
+  struct peer *p = queued((struct wish){ SET });
+
+  (void)state;
+  for (int poll = 0; poll < 6; poll++) {
+    peer_advance_to_command(p);
+    peer_expect(p, "many_acquire .1 1 w");
+    answer_waiting(p, 1);
+  }
+  peer_free(p);
+}
+
+static void a_member_gone_at_the_renewal_loses_all(void **state)
+{
+  struct peer *p = held((struct wish){ SET });
+
+  (void)state;
+  peer_advance_to_command(p);
+  peer_expect(p, "renew " L " " L);
+  peer_answer(p, "[%lld 0 3000 -1 0]", now_us(p));
+  peer_expect_told(p, "lost a DIBS_LOST");
+  peer_expect(p, "many_release " L);          /* the others are not kept from anybody */
+  peer_answer(p, "[3 '" B ":7:90]");
+  peer_release(p, "a");
+  peer_expect_told(p, "released a DIBS_TAKEN");
+  forget(p);
+}
+
+static void a_set_lasts_as_long_as_its_shortest_member(void **state)
+{
+  struct peer *p = held((struct wish){ SET });
+
+  (void)state;
+  peer_advance_to_command(p);
+  peer_expect(p, "renew*");
+  peer_answer(p, "[%lld 0 3000 0 2500]", now_us(p));
+  peer_expect_told(p, "renewed a");
+  assert_in_range(peer_valid_ms(p, "a"), 1, 2500 - 25);
+  peer_free(p);
+}
+
+static void an_answer_lost_with_its_connection_is_asked_for_again(void **state)
+{
+  struct peer *p = peer_new();
+
+  (void)state;
+  peer_lock(p, "a", (struct wish){ SET });
+  peer_connect(p, 0);
+  peer_expect(p, "many_acquire .1 1 w");
+  reconnect(p);
+  peer_expect(p, "many_acquire .1 1 w");
+  peer_answer(p, "[2 %lld 2990 3000 60 0]", now_us(p));
+  peer_expect_told(p, "granted a");
+  peer_expect(p, "renew " L " " L);
+  peer_free(p);
+}
+
+static void an_old_grant_that_one_member_lost_is_asked_for_anew(void **state)
+{
+  struct peer *p = peer_new();
+
+  (void)state;
+  peer_lock(p, "a", (struct wish){ SET });
+  peer_connect(p, 0);
+  peer_expect(p, "many_acquire .1 1 w");
+  peer_break(p, 0);
+  peer_advance_ms(p, 3500);
+  peer_connect(p, 0);
+  peer_expect(p, "many_acquire .1 1 w");
+  peer_answer(p, "[2 %lld 3000 3000 60 0]", now_us(p));
+  peer_expect_told_nothing(p);
+  peer_expect(p, "renew " L " " L);
+  peer_answer(p, "[%lld -1 0 0 3000]", now_us(p));
+  peer_expect_told_nothing(p);
+  peer_expect(p, "many_acquire .1 2 w");
+  peer_free(p);
+}
+
+static void a_grant_for_a_set_that_is_gone_is_given_back_by_the_single_script(void **state)
+{
+  struct peer *p = queued((struct wish){ SET });
+
+  (void)state;
+  peer_message(p, "grant " A ".7:3:60 3000 0 n");
+  peer_expect(p, "text:release " A ".7:3:60");
+  peer_answer(p, "1");
+  peer_message(p, "want " A ".7:4:61 n");
+  peer_expect(p, "text:release " A ".7:4:61");
+  peer_expect_told_nothing(p);
+  peer_free(p);
+}
+
+static void a_grant_that_crosses_the_cancel_is_left_to_it(void **state)
+{
+  struct peer *p = queued((struct wish){ SET });
+
+  (void)state;
+  peer_cancel(p, "a");
+  peer_expect_told(p, "failed a DIBS_CANCELLED");
+  peer_expect(p, "many_cancel .1 1");
+  peer_message(p, "grant " A ".1:1:60 3000 0 n");
+  peer_expect_nothing(p);
+  peer_answer(p, "1");
+  forget(p);
+}
+
+static void a_member_broken_by_an_administrator_loses_all(void **state)
+{
+  struct peer *p = queued((struct wish){ SET });
+
+  (void)state;
+  peer_advance_to_command(p);
+  peer_expect(p, "many_acquire .1 1 w");
+  peer_answer(p, "[1 %lld 3000 60]", now_us(p));
+  peer_expect_told(p, "granted a");
+  peer_message(p, "lost " L " m");
+  peer_expect_told(p, "lost a DIBS_LOST");
+  peer_expect(p, "many_release " L);
+  peer_free(p);
+}
+
+static void a_release_lost_and_repeated_was_done_by_the_first(void **state)
+{
+  struct peer *p = held((struct wish){ SET });
+
+  (void)state;
+  peer_release(p, "a");
+  peer_expect(p, "many_release " L);
+  reconnect(p);
+  peer_expect(p, "many_release " L);
+  peer_answer(p, "[3 '" B ":4:90]");
+  peer_expect_told(p, "released a DIBS_OK");
+  forget(p);
+}
+
+static void each_set_is_a_client_of_its_own(void **state)
+{
+  struct peer *p = held((struct wish){ SET, .owner = "a" });
+
+  (void)state;
+  peer_lock(p, "b", (struct wish){ SET, .owner = "b" });
+  peer_expect(p, "many_acquire .2 2 w");
+  peer_lock(p, "c", (struct wish){ SET, .owner = "a" });
+  peer_expect_told(p, "failed c DIBS_WOULD_DEADLOCK");
+  peer_lock(p, "d", (struct wish){ .name = "m", .owner = "a" });
+  peer_expect_told(p, "failed d DIBS_WOULD_DEADLOCK");
+  peer_free(p);
+}
+
+static void a_try_that_was_sent_twice_is_cancelled_when_it_fails(void **state)
+{
+  struct peer *p = peer_new();
+
+  (void)state;
+  peer_lock(p, "a", (struct wish){ SET, .is_try = true });
+  peer_connect(p, 0);
+  peer_expect(p, "many_acquire .1 1 t");
+  reconnect(p);
+  peer_expect(p, "many_acquire .1 1 t");
+  peer_answer(p, "[4 %lld 3000 3000 '" B ":9:50 0 0 0]", now_us(p));
+  peer_expect_told(p, "failed a DIBS_BUSY");
+  peer_expect(p, "many_cancel .1 1");
+  peer_answer(p, "0");
+  forget(p);
+}
+
+static void close_cancels_a_set_that_waits(void **state)
+{
+  struct peer *p = queued((struct wish){ SET });
+
+  (void)state;
+  peer_close(p);
+  peer_expect_told(p, "failed a DIBS_ERR_CLOSED");
+  peer_expect(p, "many_cancel .1 1");
+  peer_answer(p, "0");
+  peer_expect_told(p, "closed");
+  forget(p);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(one_answer_and_one_release_are_for_all),
+    cmocka_unit_test(a_grant_by_message_is_a_reason_to_ask_and_no_lease),
+    cmocka_unit_test(after_three_rounds_it_keeps_what_it_has),
+    cmocka_unit_test(a_poll_that_found_nothing_new_is_no_round),
+    cmocka_unit_test(a_member_gone_at_the_renewal_loses_all),
+    cmocka_unit_test(a_set_lasts_as_long_as_its_shortest_member),
+    cmocka_unit_test(an_answer_lost_with_its_connection_is_asked_for_again),
+    cmocka_unit_test(an_old_grant_that_one_member_lost_is_asked_for_anew),
+    cmocka_unit_test(a_grant_for_a_set_that_is_gone_is_given_back_by_the_single_script),
+    cmocka_unit_test(a_grant_that_crosses_the_cancel_is_left_to_it),
+    cmocka_unit_test(a_member_broken_by_an_administrator_loses_all),
+    cmocka_unit_test(a_release_lost_and_repeated_was_done_by_the_first),
+    cmocka_unit_test(each_set_is_a_client_of_its_own),
+    cmocka_unit_test(a_try_that_was_sent_twice_is_cancelled_when_it_fails),
+    cmocka_unit_test(close_cancels_a_set_that_waits),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
