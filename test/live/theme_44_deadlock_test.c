@@ -165,11 +165,42 @@ static void party_order(const struct party *p)
   assert_int_equal(write(p->orders[1], "x", 1), 1);
 }
 
-/* Wants its second name, later than all before it by more than clocks of clients differ. */
+/* Who waits: in the queues of the server, or among the threads of its client. */
+static long long waiting(const struct party *p)
+{
+  if (p->client != NULL)
+    return (long long)live_stats(p->client).waiting;
+  return test_server_integer(
+    live_server, "EVAL %s 0",
+    "local count = 0 "
+    "for _, key in ipairs(redis.call('KEYS', 'dibs:m:*')) do "
+    "  if redis.call('TYPE', key).ok == 'hash' then "
+    "    for _, field in ipairs(redis.call('HKEYS', key)) do "
+    "      count = count + (field:match('^w%d') and 1 or 0) "
+    "    end "
+    "  end "
+    "end "
+    "return count");
+}
+
+struct waiting_more { const struct party *party; long long than; };
+
+static bool is_waiting_more(void *data)
+{
+  const struct waiting_more *more = data;
+
+  return waiting(more->party) > more->than;
+}
+
+/* Wants its second name, and waits for it, before anybody after it by more than the clocks of
+ * clients differ. */
 static void party_want(const struct party *p)
 {
+  struct waiting_more more = { p, waiting(p) };
+
   party_order(p);
-  (void)usleep(50000);
+  assert_true(live_until(LIVE_LONG_MS, is_waiting_more, &more));
+  (void)usleep(20000);
 }
 
 static void party_end(struct party *p)
@@ -354,7 +385,7 @@ static void theme_44_nobody_fails_where_nobody_looks(void **state)
 
   (void)state;
   ring(parties, 2, 0);
-  parties[0].wait_ms = parties[1].wait_ms = 3000;
+  parties[0].wait_ms = parties[1].wait_ms = 2500;
   expect_all_time_out(parties, 2);
 }
 
@@ -367,7 +398,7 @@ static void theme_44_a_client_that_tells_nothing_ends_a_walk(void **state)
   ring(parties, 3, DETECTS);
   parties[1].flags = 0;
   for (int i = 0; i < 3; i++)
-    parties[i].wait_ms = 3000;
+    parties[i].wait_ms = 2500;
   expect_all_time_out(parties, 3);
 }
 
@@ -377,9 +408,9 @@ static void theme_44_clients_that_cross_with_other_owners_are_no_cycle(void **st
   dibs_options o = live_options();
   dibs_client *p, *q, *other = live_open(test_server_url(live_server));
   struct party parties[3] = {
-    { .first = { 'x', "cross-p" }, .second = { 'x', "others" }, .wait_ms = 3000 },
-    { .first = { 'x', "own-p" }, .second = { 'x', "cross-q" }, .wait_ms = 3000 },
-    { .first = { 'x', "cross-q" }, .second = { 'x', "cross-p" }, .wait_ms = 3000 },
+    { .first = { 'x', "cross-p" }, .second = { 'x', "others" }, .wait_ms = 2500 },
+    { .first = { 'x', "own-p" }, .second = { 'x', "cross-q" }, .wait_ms = 2500 },
+    { .first = { 'x', "cross-q" }, .second = { 'x', "cross-p" }, .wait_ms = 2500 },
   };
   dibs_hold *others = live_lock(other, "others", 60000);
 
@@ -399,9 +430,9 @@ static void theme_44_permits_that_somebody_else_may_give_back_are_no_cycle(void 
 {
   struct party parties[2] = {
     { .first = { 'p', "permit-2" }, .second = { 'x', "permit-y" }, .flags = DETECTS,
-      .wait_ms = 3000 },
+      .wait_ms = 2500 },
     { .first = { 'x', "permit-y" }, .second = { 'p', "permit-2" }, .flags = DETECTS,
-      .wait_ms = 3000 },
+      .wait_ms = 2500 },
   };
   dibs_lock_options o = live_lock_options(60000, 1000);
   dibs_client *c = live_open(test_server_url(live_server));
@@ -415,6 +446,23 @@ static void theme_44_permits_that_somebody_else_may_give_back_are_no_cycle(void 
   (void)dibs_close(c);
 }
 
+/* How many clients tell of owners now. */
+static long long telling(void)
+{
+  return test_server_integer(
+    live_server, "EVAL %s 0",
+    "local count = 0 "
+    "for _, key in ipairs(redis.call('KEYS', 'dibs:client:*')) do "
+    "  count = count + redis.call('HEXISTS', key, 'owners') "
+    "end "
+    "return count");
+}
+
+static bool tell_so_many(void *count)
+{
+  return telling() == *(const int *)count;
+}
+
 static long long publishes(void)
 {
   const char *stats = test_server_command(live_server, "INFO commandstats");
@@ -423,10 +471,11 @@ static long long publishes(void)
   return at == NULL ? 0 : atoll(at + strlen("cmdstat_publish:calls="));
 }
 
-static bool has_told(void *channel)
+/* Twice to both: once found, asked about, not confirmed, and found again. */
+static bool has_found_it_again(void *nothing)
 {
-  (void)channel;
-  return publishes() > 0;
+  (void)nothing;
+  return publishes() >= 4;
 }
 
 /* What it told stands on the server and looks like a cycle, yet its wait is over: it cannot
@@ -436,6 +485,7 @@ static void theme_44_what_a_cut_off_client_told_before_is_not_believed(void **st
   struct test_proxy *proxy = test_proxy_start(live_server);
   struct party parties[2];
   struct report r;
+  int both = 2;
 
   (void)state;
   ring(parties, 2, DETECTS);
@@ -445,18 +495,118 @@ static void theme_44_what_a_cut_off_client_told_before_is_not_believed(void **st
   party_start(&parties[1]);
   party_want(&parties[0]);
   party_want(&parties[1]);
-  (void)usleep(700000);                  /* it has told by now; its wait ends in the dark */
-  test_proxy_hold(proxy, TEST_BOTH);
+  assert_true(live_until(LIVE_LONG_MS, tell_so_many, &both));
+  test_proxy_hold(proxy, TEST_BOTH);     /* its wait ends in the dark */
   (void)test_server_command(live_server, "CONFIG RESETSTAT");
   r = party_report(&parties[0]);
   assert_int_equal(r.status, DIBS_TIMED_OUT);
-  assert_true(live_until(LIVE_LONG_MS, has_told, NULL));   /* the other one has found it */
-  (void)usleep(1500000);                                   /* and walked again */
+  assert_true(live_until(LIVE_LONG_MS, has_found_it_again, NULL));
   test_proxy_pass(proxy, TEST_BOTH);
   party_end(&parties[0]);
   assert_int_equal(party_report(&parties[1]).status, DIBS_OK);
   party_end(&parties[1]);
   proxy = test_proxy_stop(proxy);
+}
+
+/* ---- crowds ---- */
+
+#define CROWD_CLIENTS 3
+#define CROWD_THREADS 3            /* of each client */
+#define CROWD_NAMES 5
+
+struct member {
+  pthread_t thread;
+  dibs_client *client;
+  unsigned seed;
+  bool keeps_order;
+  int64_t until_ms;
+  int done, failed;
+};
+
+static void hold_for_a_while(struct member *m)
+{
+  (void)usleep((useconds_t)(100 + rand_r(&m->seed) % 500) * 1000);
+}
+
+/* Takes two names, one after the other; 0: both were had. */
+static dibs_status two_taken(struct member *m)
+{
+  static const char *const names[CROWD_NAMES] = { "crowd-0", "crowd-1", "crowd-2", "crowd-3",
+                                                  "crowd-4" };
+  dibs_lock_options o = live_lock_options(60000, 0);
+  int one = rand_r(&m->seed) % CROWD_NAMES;
+  int two = (one + 1 + rand_r(&m->seed) % (CROWD_NAMES - 1)) % CROWD_NAMES;
+  bool swap = m->keeps_order && one > two;
+  dibs_hold *first = NULL, *second = NULL;
+  dibs_status status = dibs_lock(m->client, names[swap ? two : one], &o, &first);
+
+  if (status != DIBS_OK)
+    return status;
+  hold_for_a_while(m);
+  status = dibs_lock(m->client, names[swap ? one : two], &o, &second);
+  if (status == DIBS_OK) {
+    hold_for_a_while(m);
+    (void)dibs_release(second);
+  }
+  (void)dibs_release(first);
+  return status;
+}
+
+static void *member_run(void *data)
+{
+  struct member *m = data;
+
+  while (live_now_ms() < m->until_ms) {
+    dibs_status status = two_taken(m);
+
+    if (status == DIBS_OK)
+      m->done++;
+    else if (status == DIBS_WOULD_DEADLOCK)
+      m->failed++;
+    else
+      live_fault("%s", dibs_status_name(status));
+  }
+  return NULL;
+}
+
+/* How many failed; all others got both, or the test never ends. */
+static int crowd_failures(bool keeps_order)
+{
+  struct member members[CROWD_CLIENTS * CROWD_THREADS];
+  dibs_client *clients[CROWD_CLIENTS];
+  dibs_options o = live_options();
+  int failed = 0;
+
+  o.flags = DETECTS;
+  for (int i = 0; i < CROWD_CLIENTS; i++)
+    clients[i] = live_open_with(test_server_url(live_server), &o);
+  for (int i = 0; i < CROWD_CLIENTS * CROWD_THREADS; i++) {
+    members[i] = (struct member){ .client = clients[i % CROWD_CLIENTS],
+                                  .seed = (unsigned)i + 1, .keeps_order = keeps_order,
+                                  .until_ms = live_now_ms() + live_times(4) * 1000 };
+    assert_int_equal(pthread_create(&members[i].thread, NULL, member_run, &members[i]), 0);
+  }
+  for (int i = 0; i < CROWD_CLIENTS * CROWD_THREADS; i++) {
+    assert_int_equal(pthread_join(members[i].thread, NULL), 0);
+    assert_true(members[i].done + members[i].failed > 0);
+    failed += members[i].failed;
+  }
+  for (int i = 0; i < CROWD_CLIENTS; i++)
+    (void)dibs_close(clients[i]);
+  assert_int_equal(live_faults(), 0);
+  return failed;
+}
+
+static void theme_44_nobody_ever_fails_in_a_crowd_that_keeps_an_order(void **state)
+{
+  (void)state;
+  assert_int_equal(crowd_failures(true), 0);
+}
+
+static void theme_44_a_crowd_without_an_order_gets_on(void **state)
+{
+  (void)state;
+  assert_true(crowd_failures(false) > 0);
 }
 
 /* ---- faults meanwhile ---- */
@@ -490,20 +640,21 @@ static void theme_44_no_server_is_no_cycle(void **state)
 {
   struct party parties[2];
   struct report r;
+  int both = 2;
 
   (void)state;
   ring(parties, 2, DETECTS);
-  parties[0].wait_ms = parties[1].wait_ms = 3000;
+  parties[0].wait_ms = parties[1].wait_ms = 2500;
   party_start(&parties[0]);
   party_start(&parties[1]);
   party_want(&parties[0]);
   party_want(&parties[1]);
-  (void)usleep(800000);
+  assert_true(live_until(LIVE_LONG_MS, tell_so_many, &both));
   test_server_pause(live_server);        /* the walks begin, and nobody answers */
   for (int i = 0; i < 2; i++) {
     r = party_report(&parties[i]);
     assert_int_not_equal(r.status, DIBS_WOULD_DEADLOCK);
-    assert_in_range(r.after_ms, 500, 3300);
+    assert_in_range(r.after_ms, 500, 2800);
   }
   test_server_resume(live_server);
   party_end(&parties[0]);
@@ -556,28 +707,11 @@ static void theme_44_looking_costs_no_command_where_nobody_waits(void **state)
   assert_int_equal(commands_of(DETECTS), commands_of(0));
 }
 
-/* How many clients tell of owners now. */
-static long long telling(void)
-{
-  return test_server_integer(
-    live_server, "EVAL %s 0",
-    "local count = 0 "
-    "for _, key in ipairs(redis.call('KEYS', 'dibs:client:*')) do "
-    "  count = count + redis.call('HEXISTS', key, 'owners') "
-    "end "
-    "return count");
-}
-
-static bool tell_so_many(void *count)
-{
-  return telling() == *(const int *)count;
-}
-
 static void theme_44_only_who_holds_and_waits_tells_and_only_meanwhile(void **state)
 {
   struct party parties[2] = {
     { .first = { 'x', "tell-a" }, .second = { 'x', "tell-b" }, .flags = DETECTS,
-      .wait_ms = 3000 },
+      .wait_ms = 2500 },
     { .first = { 'x', "tell-b" }, .second = { 'x', "tell-c" }, .flags = DETECTS },
   };
   int none = 0, one = 1;
@@ -673,6 +807,8 @@ int main(void)
     cmocka_unit_test(theme_44_clients_that_cross_with_other_owners_are_no_cycle),
     cmocka_unit_test(theme_44_permits_that_somebody_else_may_give_back_are_no_cycle),
     cmocka_unit_test(theme_44_what_a_cut_off_client_told_before_is_not_believed),
+    cmocka_unit_test(theme_44_nobody_ever_fails_in_a_crowd_that_keeps_an_order),
+    cmocka_unit_test(theme_44_a_crowd_without_an_order_gets_on),
     cmocka_unit_test(theme_44_a_client_may_be_closed_while_it_looks),
     cmocka_unit_test(theme_44_no_server_is_no_cycle),
     cmocka_unit_test(theme_44_waiting_for_oneself_is_refused_at_once),
