@@ -127,7 +127,8 @@ void graph_note(const char *reason, char ret_words[DIBS_NOTE_MAX + 1])
   int used;
 
   if (reason == NULL) {
-    snprintf(ret_words, size, is_inside ? PLACE_WORDS "%.200s" : "", holder);
+    snprintf(ret_words, size, "%s%.200s", is_inside ? PLACE_WORDS : "",
+             is_inside ? holder : "");
     return;
   }
   used = is_inside ? snprintf(ret_words, size, "%s (" PLACE_WORDS "%s)", reason, holder) : 0;
