@@ -208,7 +208,7 @@ static void a_party_killed_while_it_waits_breaks_the_barrier_within_10_s(void **
 static void who_gives_up_breaks_it_for_the_others_until_a_reset(void **state)
 {
   struct party waiting, after;
-  dibs_wait_options o = within(50);
+  dibs_wait_options o = within(200);
   dibs_barrier_info info = { .size = sizeof(info) };
 
   (void)state;

@@ -106,6 +106,22 @@ static void expect_told(struct seen *s, const char *value)
     fail_msg("not told: %s", value != NULL ? value : "nobody");
 }
 
+/* How often this leader was told; never twice in a row the same. A look between a grant and
+ * the telling of the value sees a leader with none: whether there was one is chance. */
+static int times_told(struct seen *s, const char *value)
+{
+  int times = 0;
+
+  (void)pthread_mutex_lock(&s->mutex);
+  for (int i = 0; i < s->count; i++) {
+    times += s->told[i].is_led && strcmp(s->told[i].value, value) == 0;
+    if (i > 0)
+      assert_memory_not_equal(&s->told[i], &s->told[i - 1], sizeof(s->told[i]));
+  }
+  (void)pthread_mutex_unlock(&s->mutex);
+  return times;
+}
+
 static dibs_observer *observe(dibs_client *c, const char *name, struct seen *s)
 {
   dibs_observer *observer = NULL;
@@ -114,6 +130,36 @@ static dibs_observer *observe(dibs_client *c, const char *name, struct seen *s)
   (void)pthread_mutex_init(&s->mutex, NULL);
   live_expect(c, dibs_observe(c, name, on_leader, s, &observer), DIBS_OK);
   return observer;
+}
+
+/* The observer has its first state, and the server tells it of all that follows. */
+static dibs_observer *observe_settled(const char *name, struct seen *s)
+{
+  dibs_observer *observer = observe(watcher, name, s);
+
+  expect_told(s, NULL);
+  while (test_server_integer(live_server, "EVAL %s 0 dibs:elect:{%s}",
+                             "return redis.call('PUBSUB', 'NUMSUB', ARGV[1])[2]", name) == 0)
+    (void)poll(NULL, 0, 1);
+  return observer;
+}
+
+struct heard { uint64_t messages; };
+
+static bool has_heard(void *data)
+{
+  const struct heard *h = data;
+
+  return live_stats(watcher).messages >= h->messages;
+}
+
+/* So many messages have come to the watcher since, and no more. */
+static void expect_messages(const dibs_stats *before, int count)
+{
+  struct heard h = { before->messages + (uint64_t)count };
+
+  assert_true(live_until(LIVE_LONG_MS, has_heard, &h));
+  assert_int_equal(live_stats(watcher).messages - before->messages, count);
 }
 
 /* ---- campaigns ---- */
@@ -221,6 +267,7 @@ static void only_changes_are_told(void **state)
   struct seen seen;
   dibs_observer *observer = observe(watcher, "changes", &seen);
   dibs_hold *hold;
+  int last;
 
   (void)state;
   expect_told(&seen, NULL);
@@ -229,52 +276,55 @@ static void only_changes_are_told(void **state)
   assert_int_equal(dibs_publish(hold, "one"), DIBS_OK);
   assert_int_equal(dibs_publish(hold, "two"), DIBS_OK);
   expect_told(&seen, "two");
-  assert_int_equal(told_count(&seen), 3);
-  assert_true(seen.told[2].epoch == dibs_hold_fence(hold));
+  last = told_count(&seen) - 1;
+  assert_true(seen.told[last].epoch == dibs_hold_fence(hold));
   live_expect(client, dibs_release(hold), DIBS_OK);
   expect_told(&seen, NULL);
-  assert_true(seen.told[3].epoch == seen.told[2].epoch);
-  assert_int_equal(told_count(&seen), 4);
+  assert_true(seen.told[last + 1].epoch == seen.told[last].epoch);
+  assert_int_equal(told_count(&seen), last + 2);
+  assert_int_equal(times_told(&seen, "one"), 1);
+  assert_int_equal(times_told(&seen, "two"), 1);
   observer = dibs_observer_free(observer);
 }
 
 static void a_resigning_is_heard_by_one_message_and_one_look(void **state)
 {
   struct seen seen;
-  dibs_observer *observer = observe(watcher, "resign", &seen);
+  dibs_observer *observer = observe_settled("resign", &seen);
+  dibs_stats before = live_stats(watcher);
   dibs_hold *hold = lead(client, "resign", "here");
-  dibs_stats before, after;
 
   (void)state;
+  expect_messages(&before, 1);
   expect_told(&seen, "here");
   before = live_stats(watcher);
   live_expect(client, dibs_release(hold), DIBS_OK);
   expect_told(&seen, NULL);
-  after = live_stats(watcher);
-  assert_int_equal(after.messages - before.messages, 1);
-  /* A look by the clock may fall in between, once. */
-  assert_in_range(after.commands - before.commands, 1, 2);
+  expect_messages(&before, 1);
+  /* A look by the clock may fall in between, and one be counted that was asked before. */
+  assert_in_range(live_stats(watcher).commands - before.commands, 1, 3);
   observer = dibs_observer_free(observer);
 }
 
 static void the_next_candidate_leads_and_is_heard_by_one_message_more(void **state)
 {
   struct seen seen;
-  dibs_observer *observer = observe(watcher, "next", &seen);
+  dibs_observer *observer = observe_settled("next", &seen);
   dibs_lock_options o = live_lock_options(30000, 0);
+  dibs_stats at_first = live_stats(watcher);
   dibs_hold *hold = lead(client, "next", "first");
   struct live_ask second;
-  uint64_t before;
+  dibs_stats before;
 
   (void)state;
   stand(&second, other, "next", "second", &o);
   live_expect_waiters(live_server, "next", 1);
   expect_told(&seen, "first");
-  before = live_stats(watcher).messages;
+  expect_messages(&at_first, 1);
+  before = live_stats(watcher);
   live_expect(client, dibs_resign(hold), DIBS_OK);
   expect_told(&seen, "second");
-  /* One of them may be on its way still: the look behind the first saw all. */
-  assert_in_range(live_stats(watcher).messages - before, 1, 2);
+  expect_messages(&before, 2);
   hold = live_ask_granted(&second, LIVE_LONG_MS);
   expect_leader(client, "next", "second", dibs_hold_fence(hold));
   live_expect(other, dibs_release(hold), DIBS_OK);
@@ -284,17 +334,18 @@ static void the_next_candidate_leads_and_is_heard_by_one_message_more(void **sta
 static void a_client_that_closes_resigns(void **state)
 {
   struct seen seen;
-  dibs_observer *observer = observe(watcher, "close", &seen);
+  dibs_observer *observer = observe_settled("close", &seen);
   dibs_client *closing = live_open(test_server_url(live_server));
-  uint64_t before;
+  dibs_stats before = live_stats(watcher);
 
   (void)state;
   (void)lead(closing, "close", "here");
   expect_told(&seen, "here");
-  before = live_stats(watcher).messages;
+  expect_messages(&before, 1);
+  before = live_stats(watcher);
   closing = dibs_close(closing);
   expect_told(&seen, NULL);
-  assert_int_equal(live_stats(watcher).messages - before, 1);
+  expect_messages(&before, 1);
   observer = dibs_observer_free(observer);
 }
 
@@ -320,7 +371,7 @@ static pid_t fork_leader(const char *name, int ttl_ms)
 
 static void a_crash_is_seen_within_one_lease_and_the_next_leads(void **state)
 {
-  enum { TTL_MS = 1500, SLACK_MS = 500 };
+  enum { TTL_MS = 1500, SLACK_MS = 1000 };     /* slack for a machine with much to do */
   struct seen seen;
   dibs_observer *observer = observe(watcher, "crash", &seen);
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
@@ -334,11 +385,11 @@ static void a_crash_is_seen_within_one_lease_and_the_next_leads(void **state)
   stand(&next, other, "crash", "next", &o);
   live_expect_waiters(live_server, "crash", 1);
   before = told_count(&seen);
+  killed_at = live_now_ms();
   (void)kill(pid, SIGKILL);
   (void)waitpid(pid, NULL, 0);
-  killed_at = live_now_ms();
   expect_told(&seen, "next");
-  assert_false(seen.told[before].is_led);
+  assert_string_not_equal(seen.told[before].value, "doomed");
   assert_in_range(seen.at_ms[before] - killed_at, 0, TTL_MS + SLACK_MS);
   live_expect(other, dibs_release(live_ask_granted(&next, LIVE_LONG_MS)), DIBS_OK);
   observer = dibs_observer_free(observer);
@@ -348,7 +399,7 @@ static void a_crash_is_seen_within_one_lease_and_the_next_leads(void **state)
 static void a_dead_lease_that_the_servers_clock_keeps_alive_is_over_for_who_watched_it(
   void **state)
 {
-  enum { TTL_MS = 500, SLACK_MS = 500 };
+  enum { TTL_MS = 500, SLACK_MS = 1000 };
   char lease[96];
   struct seen seen;
   dibs_observer *observer;
@@ -394,7 +445,6 @@ static void who_was_disconnected_hears_when_it_is_back(void **state)
   struct seen seen;
   dibs_observer *observer = observe(far, "away", &seen);
   dibs_hold *hold;
-  int before;
 
   (void)state;
   expect_told(&seen, NULL);
@@ -403,8 +453,7 @@ static void who_was_disconnected_hears_when_it_is_back(void **state)
   test_proxy_refuse(proxy, true);
   test_proxy_cut(proxy);
   assert_int_equal(dibs_publish(hold, "two"), DIBS_OK);
-  before = told_count(&seen);
-  assert_int_equal(before, 2);
+  assert_int_equal(times_told(&seen, "two"), 0);
   test_proxy_refuse(proxy, false);
   expect_told(&seen, "two");
   live_expect(client, dibs_release(hold), DIBS_OK);
@@ -434,7 +483,7 @@ static void a_telling_whose_answer_was_lost_is_told_once(void **state)
   expect_told(&seen, "two");
   live_expect(far, dibs_release(hold), DIBS_OK);
   expect_told(&seen, NULL);
-  assert_in_range(told_count(&seen), 3, 4);
+  assert_int_equal(times_told(&seen, "two"), 1);
   observer = dibs_observer_free(observer);
   far = dibs_close(far);
   proxy = test_proxy_stop(proxy);
@@ -526,7 +575,7 @@ static void a_nested_campaign_of_one_owner_does_not_resign_for_both(void **state
 
 static void a_campaign_ends_by_time_cancelling_or_its_own_faults(void **state)
 {
-  dibs_lock_options o = live_lock_options(30000, 50);
+  dibs_lock_options o = live_lock_options(30000, 300);
   dibs_hold *hold = lead(client, "ends", "a"), *none = NULL;
   struct live_ask ask;
   char words[DIBS_VALUE_MAX + 2];
@@ -597,7 +646,8 @@ static void changes_are_taken_by_a_descriptor(void **state)
   leader = dibs_leader_free(leader);
   assert_int_equal(dibs_observer_next(observer, &leader), DIBS_BUSY);
   hold = lead(client, "fd", "here");
-  leader = next_of(observer);
+  while ((leader = next_of(observer))->value_size == 0)
+    leader = dibs_leader_free(leader);            /* elected, and about to tell */
   assert_string_equal(leader->value, "here");
   leader = dibs_leader_free(leader);
   live_expect(client, dibs_release(hold), DIBS_OK);
