@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Pages point at pages that exist, and name functions and options that exist.
+"""Pages point at pages and sections that exist, and name functions and options that exist.
 
     links.py ROOT
 
@@ -12,6 +12,8 @@ import re
 import sys
 
 LINK = re.compile(r'\]\(([^)#]+)(#[^)]*)?\)')
+SECTION = re.compile(r'\]\(([^)#:]*)#([^)]+)\)')
+HEADING = re.compile(r'^#+ +(.*?)$', re.M)
 FUNCTION = re.compile(r'\bdibs_[a-z_]+(?=\()')
 CONSTANT = re.compile(r'\bDIBS_[A-Z_]*[A-Z]\b')
 OPTION = re.compile(r'`(?:dibs [^`]*)?(--[a-z-]+)')
@@ -25,6 +27,8 @@ def read(path):
 def pages(root):
     names = glob.glob(os.path.join(root, '*.md')) + glob.glob(
         os.path.join(root, 'doc/**/*.md'), recursive=True)
+    names += glob.glob(os.path.join(root, 'bench/*.md')) + glob.glob(
+        os.path.join(root, 'examples/*.md'))
     return {os.path.relpath(name, root): read(name)
             for name in sorted(names) if '/reference/' not in name}
 
@@ -40,6 +44,21 @@ def dead_links(root, all_pages):
             if '://' not in target and not os.path.exists(
                     os.path.join(root, os.path.dirname(page), target)):
                 yield f'{page}: {target}'
+
+
+def sections(text):
+    """The names that a forge gives to headings."""
+    for heading in HEADING.findall(text):
+        yield re.sub(r'[^\w -]', '', heading.lower()).replace(' ', '-')
+
+
+def dead_sections(root, all_pages):
+    for page, text in all_pages.items():
+        for target, section in SECTION.findall(text):
+            path = os.path.join(os.path.dirname(page), target) if target else page
+            aim = all_pages.get(os.path.normpath(path))
+            if aim is not None and section not in set(sections(aim)):
+                yield f'{page}: {target}#{section}'
 
 
 def unknown_functions(root, all_pages):
@@ -63,6 +82,7 @@ def unknown_constants(root, all_pages):
 def unknown_options(root, all_pages):
     table = tree_text(root, ['src/cli'], '.c') + read(os.path.join(root, 'check'))
     table += read(os.path.join(root, 'Makefile')) + '"cflags" "libs"'
+    table += read(os.path.join(root, 'bench/run')) + read(os.path.join(root, 'bench/flash_sale'))
     for page, text in all_pages.items():
         for option in sorted(set(OPTION.findall(text))):
             word = option[2:]
@@ -73,7 +93,7 @@ def unknown_options(root, all_pages):
 def main():
     root = sys.argv[1]
     all_pages = pages(root)
-    checks = [dead_links, unknown_functions, unknown_constants, unknown_options]
+    checks = [dead_links, dead_sections, unknown_functions, unknown_constants, unknown_options]
     print(f'1..{len(checks)}')
     failures = 0
     for number, check in enumerate(checks, 1):
