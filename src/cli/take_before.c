@@ -78,6 +78,11 @@ static int declare_permits(session *s, const target *t)
   if (permits == t->permits)
     return 0;
   printable(t->shown, shown, sizeof(shown));
+  if (permits == 0) {
+    say("%s has no permits at all now: \"dibs sem resize %s %u\" lets jobs in again", shown,
+        shown, t->permits);
+    return CODE_CONFIG;
+  }
   say("%s has %u permits, not %u: say -j %u, or change it for everybody by "
       "\"dibs sem resize %s %u\"",
       shown, permits, t->permits, permits, shown, t->permits);

@@ -215,6 +215,9 @@ def theme_34_a_resize_lets_more_in_and_takes_none_away():
     equal(dibs('sem', 'resize', 'grow', '0').code, 0)
     assert first.poll() is None
     equal(dibs('run', '-n', '--take', '1', 'grow', '--', 'true').code, 78)
+    done = dibs('run', '-j', '2', 'grow', '--', 'true')
+    equal(done.code, 78, done)
+    contains(done.err, 'grow has no permits at all now: "dibs sem resize grow 2"')
     equal(end_holder(first).code, 0)
 
 

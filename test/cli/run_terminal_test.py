@@ -128,6 +128,27 @@ def two_shells_and_the_waiting_line():
         shell.end()
 
 
+def the_waiting_line_tells_of_all_kinds():
+    job = start('run', '-j', '2', '--take', '2', 'line:sem', '--', 'cat', stdin=-1)
+    reader = start('run', '-s', 'line:rw', '--', 'cat', stdin=-1)
+    other = holder('line:b')
+    until_held('line:sem')
+    until_held('line:rw')
+    for words, first, second in (
+            (['-j', '2', 'line:sem'], '2 of 2 permits held by ', 'held for 0:0'),
+            (['-x', 'line:rw'], 'read by ', 'held for 0:0'),
+            (['--multi', 'line:a,line:b'], 'line:b is held by ', 'held for 0:0')):
+        terminal = Terminal(DIBS, 'run', *words, '--', 'echo', 'runs')
+        terminal.expect('dibs: waiting for %s  0:0' % words[-1])
+        terminal.expect(first)
+        terminal.expect('"cat")')
+        terminal.expect('you are 1st of 1 (Ctrl-C gives up), ' + second)
+        terminal.type('\003')
+        equal(terminal.end(), -2)
+    for process in (job, reader, other):
+        end_holder(process)
+
+
 def the_waiting_lines_are_gone_once_acquired():
     other = holder('tidy')
     terminal = Terminal(DIBS, 'run', 'tidy', '--', 'echo', 'ran')
