@@ -17,6 +17,7 @@ void help_all(FILE *out)
   fputs("\n"
         "  dibs run nightly -- ./backup.sh        one at a time, on all machines\n"
         "  dibs run -n --skip-ok digest -- ./mail.sh   a cron job on thirty hosts\n"
+        "  dibs run -j 4 render -- ./encode       at most four at a time, on all machines\n"
         "  dibs status                            who holds what\n"
         "  dibs run --help                        the options of one command\n"
         "\n"
