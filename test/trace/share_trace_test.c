@@ -357,6 +357,28 @@ static void no_more_readers_go_together_than_have_fences(void **state)
   peer_free(p);
 }
 
+static void a_reader_does_not_join_a_lease_that_is_nearly_over(void **state)
+{
+  engine_settings s = peer_settings();
+  struct peer *p;
+
+  (void)state;
+  s.local_handover_time = SPAN_MS(60000);
+  p = peer_new_with(&s);
+  peer_lock(p, "a", (struct wish){ .kind = LOCK_READ, .owner = "a", .ttl_ms = 3000 });
+  peer_connect(p, 0);
+  peer_expect(p, "share_acquire*");
+  peer_stop_ms(p, 1900);
+  peer_answer(p, "[1 %lld 3000 3000 60 1]", now_us(p));
+  peer_expect_told(p, "granted a");
+  peer_lock(p, "b", (struct wish){ .kind = LOCK_READ, .owner = "b", .ttl_ms = 3000 });
+  peer_expect_told(p, "granted b");
+  peer_stop_ms(p, 100);
+  peer_lock(p, "c", (struct wish){ .kind = LOCK_READ, .owner = "c", .ttl_ms = 3000 });
+  peer_expect_told_nothing(p);
+  peer_free(p);
+}
+
 /* A lease with more holders than one is nobody's to give into other hands. */
 static void a_reader_that_shares_its_lease_cannot_be_detached(void **state)
 {
@@ -533,6 +555,7 @@ int main(void)
     cmocka_unit_test(readers_that_come_while_the_first_asks_go_with_it),
     cmocka_unit_test(when_the_first_gives_up_the_others_go_on_asking),
     cmocka_unit_test(no_more_readers_go_together_than_have_fences),
+    cmocka_unit_test(a_reader_does_not_join_a_lease_that_is_nearly_over),
     cmocka_unit_test(a_reader_that_shares_its_lease_cannot_be_detached),
     cmocka_unit_test(nobody_joins_a_lease_whose_token_was_written),
     cmocka_unit_test(a_downgrade_goes_out_at_once_and_keeps_the_lease),

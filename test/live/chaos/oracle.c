@@ -112,6 +112,49 @@ static const inspect_holder *holder_of(const inspect_answer *a, const lease_id *
   return NULL;
 }
 
+/* What the server says of a shared name agrees with itself, at every moment: S1, S1'. */
+static void check_sums(struct world *w, int name, const inspect_answer *a)
+{
+  uint64_t units = 0;
+  size_t writers = 0;
+
+  if (name < RWLOCK || a->shown_holders < a->holder_count)
+    return;
+  for (size_t i = 0; i < a->shown_holders; i++) {
+    units += a->holders[i].units;
+    writers += a->holders[i].mode == 'w';
+  }
+  if (units != a->used)
+    flaw(w, "%s: %llu units are used, its holders have %llu", name_text(name),
+         (unsigned long long)a->used, (unsigned long long)units);
+  if (name == SEMAPHORE && units > PERMITS)
+    flaw(w, "S1': %d permits are out, and there are %d", (int)units, PERMITS);
+  if (writers > 0 && a->holder_count > 1)
+    flaw(w, "S1: a writer among %zu holders", a->holder_count);
+}
+
+/* The server may learn later that a writer only reads, and nothing else. */
+static char mode_of(const struct wish *h)
+{
+  switch (h->kind) {
+  case LOCK_READ:    return 'r';
+  case LOCK_WRITE:   return 'w';
+  case LOCK_PERMITS: return 'p';
+  default:           return 'x';
+  }
+}
+
+static void check_share(struct world *w, const struct wish *h, const inspect_holder *holder)
+{
+  bool is_reading = h->reads || h->depth > 1;      /* by the seat of a writer, perhaps */
+  bool is_right = holder->mode == mode_of(h) ||
+                  (is_reading && (holder->mode == 'r' || holder->mode == 'w'));
+
+  if (!is_right || holder->units != h->units)
+    flaw(w, "%d has %d units of mode %c, and the server gave %d of %c", h->number,
+         (int)h->units, mode_of(h), (int)holder->units, holder->mode);
+}
+
 /* What a believer believes is what the server has, and for longer. */
 void check_server(struct party *p, const struct wish *h)
 {
@@ -132,13 +175,15 @@ void check_server(struct party *p, const struct wish *h)
       continue;
     inspect(w, name, &answer);
     after = now_ns();
+    check_sums(w, name, &answer);
     if (!instant_before((instant){ after }, h->valid_until))
       continue;
     holder = holder_of(&answer, &parts.lease);
     if (holder == NULL)
       flaw(w, "S1: %d of %d believes %s, the server has %zu others", h->number, p->number,
            token, answer.holder_count);
-    else if ((holder->remaining_ms + 1) * MS + (after - before) < h->valid_until.ns - after)
+    check_share(w, h, holder);
+    if ((holder->remaining_ms + 1) * MS + (after - before) < h->valid_until.ns - after)
       flaw(w, "I12: %d of %d believes %lld us, the server %lld ms", h->number, p->number,
            (long long)(h->valid_until.ns - after) / 1000, (long long)holder->remaining_ms);
   }
@@ -150,20 +195,15 @@ void check_end(struct world *w)
   static inspect_answer answer;
 
   for (int name = 0; name < NAMES; name++) {
-    uint64_t units = 0;
-
     inspect(w, name, &answer);
+    check_sums(w, name, &answer);
     for (size_t i = 0; i < answer.shown_holders; i++) {
       const inspect_holder *holder = &answer.holders[i];
 
-      units += holder->units;
       for (int j = 0; j < ENGINES && holder->remaining_ms > 0; j++)
         if (strcmp(holder->lease.client, w->parties[j].client) == 0)
           flaw(w, "%s is left with ask %llu of %d for %lld ms", name_text(name),
                (unsigned long long)holder->lease.ask, j, (long long)holder->remaining_ms);
     }
-    if (name >= RWLOCK && units != answer.used)
-      flaw(w, "%s: %llu units are used, its holders have %llu", name_text(name),
-           (unsigned long long)answer.used, (unsigned long long)units);
   }
 }
