@@ -62,9 +62,14 @@ inline bool until(const std::function<bool()> &is_so)
 
 inline struct test_server *server = nullptr;
 
+/* Renews often, so that a client which waits for nothing, and so hears no messages, learns of
+ * a broken lease at once too. */
 inline dibs::client connect()
 {
-  return dibs::client(std::string(test_server_url(server)));
+  dibs_options options = DIBS_OPTIONS_INIT;
+
+  options.renew_every_ms = 50;
+  return dibs::client(test_server_url(server), &options);
 }
 
 inline dibs_inspection *inspect(dibs::client &client, const std::string &name)
