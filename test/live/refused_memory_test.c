@@ -38,6 +38,126 @@ static dibs_status one_pass(dibs_client *client, int run)
   return released != DIBS_OK ? released : status;
 }
 
+/* Keeps the first that is not DIBS_OK. */
+static void also(dibs_status *all, dibs_status one)
+{
+  if (*all == DIBS_OK)
+    *all = one;
+}
+
+/* Reads twice, is detached once, by its token given back; writes, downgrades. */
+static dibs_status rwlock_pass(dibs_client *client, int run)
+{
+  dibs_lock_options options = DIBS_LOCK_OPTIONS_INIT;
+  dibs_hold *hold = NULL, *inner = NULL;
+  char name[32], token[DIBS_TOKEN_SIZE];
+  dibs_status status;
+
+  options.wait_ms = 300;
+  (void)snprintf(name, sizeof(name), "rwlock:%d", run);
+  status = dibs_write_lock(client, name, &options, &hold);
+  if (status != DIBS_OK)
+    return status;
+  status = dibs_read_lock(client, name, &options, &inner);
+  if (status == DIBS_OK)
+    also(&status, dibs_release(inner));
+  also(&status, dibs_downgrade(hold));
+  also(&status, dibs_release(hold));
+  if (status == DIBS_OK)
+    status = dibs_read_lock(client, name, &options, &hold);
+  if (status != DIBS_OK)
+    return status;
+  also(&status, dibs_hold_token(hold, token, sizeof(token)));
+  if (dibs_hold_detach(hold) == DIBS_ERR_NO_MEMORY) {      /* it is held as before */
+    also(&status, DIBS_ERR_NO_MEMORY);
+    assert_int_equal(dibs_hold_depth(hold), 1);
+    also(&status, dibs_release(hold));
+    return status;
+  }
+  also(&status, dibs_token_renew(client, token, 1000, NULL));
+  also(&status, dibs_token_release(client, token));
+  return status;
+}
+
+static dibs_status permits_pass(dibs_client *client, int run)
+{
+  dibs_lock_options options = DIBS_LOCK_OPTIONS_INIT;
+  dibs_hold *hold = NULL, *rest = NULL;
+  dibs_status status;
+  char name[32];
+
+  options.wait_ms = 300;
+  (void)snprintf(name, sizeof(name), "permits:%d", run);
+  status = dibs_semaphore_set(client, name, 3);
+  if (status == DIBS_OK)
+    status = dibs_acquire_permits(client, name, 2, &options, &hold);
+  if (status != DIBS_OK)
+    return status;
+  status = dibs_drain_permits(client, name, &options, &rest);
+  if (status == DIBS_OK)
+    also(&status, dibs_release(rest));
+  also(&status, dibs_release(hold));
+  also(&status, dibs_semaphore_delete(client, name));
+  return status;
+}
+
+static dibs_status many_pass(dibs_client *client, int run)
+{
+  dibs_lock_options options = DIBS_LOCK_OPTIONS_INIT;
+  const char *names[3];
+  char bytes[3][32], token[DIBS_TOKEN_SIZE];
+  dibs_hold *hold = NULL, *one = NULL;
+  dibs_status status, waited;
+
+  options.wait_ms = 300;
+  for (int i = 0; i < 3; i++) {
+    (void)snprintf(bytes[i], sizeof(bytes[i]), "set:%d:%d", run, i);
+    names[i] = bytes[i];
+  }
+  status = dibs_lock(client, names[1], &options, &one);
+  if (status != DIBS_OK)
+    return status;
+  options.wait_ms = 20;
+  options.owner = "another";
+  options.owner_size = 7;
+  waited = dibs_lock_many(client, names, 3, &options, &hold);
+  status = waited == DIBS_TIMED_OUT ? DIBS_OK : waited == DIBS_OK ? DIBS_ERR_SERVER : waited;
+  also(&status, dibs_release(one));
+  if (status == DIBS_OK)
+    status = dibs_lock_many(client, names, 3, &options, &hold);
+  if (status != DIBS_OK)
+    return status;
+  also(&status, dibs_hold_token(hold, token, sizeof(token)));
+  also(&status, dibs_release(hold));
+  return status;
+}
+
+/* Taken again while it lingers, and given up when a set wants it. */
+static dibs_status linger_pass(dibs_client *client, int run)
+{
+  dibs_lock_options options = DIBS_LOCK_OPTIONS_INIT;
+  dibs_status status = DIBS_OK;
+  const char *names[1];
+  dibs_hold *hold = NULL;
+  char name[32];
+
+  options.wait_ms = 300;
+  options.linger_ms = 60000;
+  (void)snprintf(name, sizeof(name), "linger:%d", run);
+  for (int i = 0; i < 3 && status == DIBS_OK; i++) {
+    status = dibs_lock(client, name, &options, &hold);
+    if (status == DIBS_OK)
+      status = dibs_release(hold);
+  }
+  options.linger_ms = 0;
+  names[0] = name;
+  if (status == DIBS_OK)
+    status = dibs_lock_many(client, names, 1, &options, &hold);
+  if (status == DIBS_OK)
+    status = dibs_release(hold);
+  return status;
+}
+
 static void ended(dibs_status status, void *data)
 {
   *(int *)data = status;
@@ -165,6 +285,8 @@ static void theme_45_no_refused_allocation_hurts(void **state)
 {
   passing locks = { one_pass, 0 }, latches = { latch_pass, 1000 };
   passing barriers = { barrier_pass, 2000 }, elections = { election_pass, 3000 };
+  passing rwlocks = { rwlock_pass, 4000 }, permits = { permits_pass, 5000 };
+  passing sets = { many_pass, 6000 }, lingerers = { linger_pass, 7000 };
 
   (void)state;
   failing_heap_try_all(lives_through, &locks);
@@ -175,6 +297,14 @@ static void theme_45_no_refused_allocation_hurts(void **state)
   assert_true(barriers.runs > 2010);
   failing_heap_try_all(lives_through, &elections);
   assert_true(elections.runs > 3010);
+  failing_heap_try_all(lives_through, &rwlocks);
+  assert_true(rwlocks.runs > 4010);
+  failing_heap_try_all(lives_through, &permits);
+  assert_true(permits.runs > 5010);
+  failing_heap_try_all(lives_through, &sets);
+  assert_true(sets.runs > 6010);
+  failing_heap_try_all(lives_through, &lingerers);
+  assert_true(lingerers.runs > 7010);
 }
 
 static int server_start(void **state)
