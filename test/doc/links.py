@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Pages point at pages and sections that exist, and name functions and options that exist.
+"""Pages point at pages, sections and files that exist, and name functions, options and tests
+that exist.
 
     links.py ROOT
 
@@ -16,6 +17,8 @@ SECTION = re.compile(r'\]\(([^)#:]*)#([^)]+)\)')
 HEADING = re.compile(r'^#+ +(.*?)$', re.M)
 FUNCTION = re.compile(r'\bdibs_[a-z_]+(?=\()')
 CONSTANT = re.compile(r'\bDIBS_[A-Z_]*[A-Z]\b')
+FILE = re.compile(r'`((?:src|lua|test|doc|include|examples|bench|tools)/[a-z0-9_./-]+)`')
+TEST = re.compile(r'`((?:unit|trace|script|live)/[a-z0-9_]+)(?:\.([^`]+))?`')
 OPTION = re.compile(r'`(?:dibs [^`]*)?(--[a-z-]+)')
 
 
@@ -61,6 +64,24 @@ def dead_sections(root, all_pages):
                 yield f'{page}: {target}#{section}'
 
 
+def dead_files(root, all_pages):
+    for page, text in all_pages.items():
+        for name in sorted(set(FILE.findall(text))):
+            if not os.path.exists(os.path.join(root, name)) and '/reference' not in name:
+                yield f'{page}: {name}'
+
+
+def unknown_tests(root, all_pages):
+    """Which tests hold an invariant: `room/name`, or `room/name.case`, with ... for a part."""
+    for room_name, case in TEST.findall(all_pages['doc/design/invariants.md']):
+        room, name = room_name.split('/')
+        text = '\n'.join(read(file) for file in glob.glob(os.path.join(
+            root, 'test', room, f'**/{name}*_test.c'), recursive=True))
+        words = r'\w*'.join(re.escape(part) for part in case.split('…'))
+        if not (re.search(rf'^static void {words}\(', text, re.M) if case else text):
+            yield f'{room_name}.{case}'
+
+
 def unknown_functions(root, all_pages):
     header = tree_text(root, ['include'], '.h')
     for page, text in all_pages.items():
@@ -93,7 +114,8 @@ def unknown_options(root, all_pages):
 def main():
     root = sys.argv[1]
     all_pages = pages(root)
-    checks = [dead_links, dead_sections, unknown_functions, unknown_constants, unknown_options]
+    checks = [dead_links, dead_sections, dead_files, unknown_tests, unknown_functions,
+              unknown_constants, unknown_options]
     print(f'1..{len(checks)}')
     failures = 0
     for number, check in enumerate(checks, 1):
