@@ -379,6 +379,68 @@ static void a_reader_does_not_join_a_lease_that_is_nearly_over(void **state)
   peer_free(p);
 }
 
+static void a_reader_does_not_go_in_past_somebody_who_is_known_to_wait(void **state)
+{
+  struct peer *p = queued((struct wish){ .kind = LOCK_READ, .owner = "a" });
+
+  (void)state;
+  peer_lock(p, "b", (struct wish){ .kind = LOCK_READ, .owner = "b", .ttl_ms = 3000 });
+  peer_expect(p, "share_acquire " KEY " 2 r w");        /* "a" has its place already */
+  peer_message(p, "share " A ":1:60 3000 1 1 n");
+  peer_expect_told(p, "granted a");
+  peer_lock(p, "c", (struct wish){ .kind = LOCK_READ, .owner = "c", .ttl_ms = 3000 });
+  peer_expect_told_nothing(p);                          /* with "b", not with "a" */
+  peer_expect_nothing(p);
+  peer_lock(p, "d", (struct wish){ .kind = LOCK_READ, .owner = "a", .ttl_ms = 3000 });
+  peer_expect_told(p, "granted d");                     /* re-entry, whoever waits */
+  peer_free(p);
+}
+
+static void one_seat_with_room_is_shared_only_while_nobody_waits(void **state)
+{
+  engine_settings s = peer_settings();
+  struct peer *p;
+
+  (void)state;
+  s.local_handover_time = SPAN_MS(60000);
+  p = peer_new_with(&s);
+  peer_lock(p, "a", (struct wish){ .kind = LOCK_READ, .owner = "a", .ttl_ms = 3000 });
+  peer_connect(p, 0);
+  peer_expect(p, "share_acquire*");
+  peer_answer(p, "[1 %lld 3000 3000 60 1]", now_us(p));
+  peer_expect_told(p, "granted a");
+  peer_advance_to_command(p);
+  peer_expect(p, "share_renew " A ":1:60 r");
+  peer_answer(p, "[%lld 1 3000]", now_us(p));
+  peer_expect_told(p, "renewed a");
+  peer_lock(p, "b", (struct wish){ .kind = LOCK_READ, .owner = "b", .ttl_ms = 3000 });
+  peer_expect(p, "share_acquire " KEY " 2 r w");
+  peer_free(p);
+}
+
+/* Its place on the server was told to end with the first one's patience. */
+static void when_the_first_loses_patience_the_place_is_kept_for_the_others(void **state)
+{
+  struct peer *p = peer_new();
+
+  (void)state;
+  peer_lock(p, "a", (struct wish){ .kind = LOCK_READ, .owner = "a", .wait_ms = 200,
+                                   .ttl_ms = 3000 });
+  peer_connect(p, 0);
+  peer_expect(p, "share_acquire " KEY " 1 r w");
+  peer_lock(p, "b", (struct wish){ .kind = LOCK_READ, .owner = "b", .ttl_ms = 3000 });
+  peer_expect_nothing(p);
+  answer_waiting(p, 5, 50);
+  peer_advance_ms(p, 199);
+  peer_expect_nothing(p);
+  peer_advance_ms(p, 1);
+  peer_expect_told(p, "failed a DIBS_TIMED_OUT");
+  peer_expect(p, "share_acquire " KEY " 1 r w");
+  answer_waiting(p, 5, 50);
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
 /* A lease with more holders than one is nobody's to give into other hands. */
 static void a_reader_that_shares_its_lease_cannot_be_detached(void **state)
 {
@@ -556,6 +618,9 @@ int main(void)
     cmocka_unit_test(when_the_first_gives_up_the_others_go_on_asking),
     cmocka_unit_test(no_more_readers_go_together_than_have_fences),
     cmocka_unit_test(a_reader_does_not_join_a_lease_that_is_nearly_over),
+    cmocka_unit_test(a_reader_does_not_go_in_past_somebody_who_is_known_to_wait),
+    cmocka_unit_test(one_seat_with_room_is_shared_only_while_nobody_waits),
+    cmocka_unit_test(when_the_first_loses_patience_the_place_is_kept_for_the_others),
     cmocka_unit_test(a_reader_that_shares_its_lease_cannot_be_detached),
     cmocka_unit_test(nobody_joins_a_lease_whose_token_was_written),
     cmocka_unit_test(a_downgrade_goes_out_at_once_and_keeps_the_lease),
