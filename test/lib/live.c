@@ -266,6 +266,13 @@ void live_ask_begin_as(struct live_ask *a, dibs_client *client, char mode, const
   live_expect(client, status, DIBS_OK);
 }
 
+void live_ask_begin_many(struct live_ask *a, dibs_client *client, const char *const *names,
+                         size_t count, const dibs_lock_options *options)
+{
+  live_expect(client, dibs_lock_many_async(client, names, count, options, ask_ended, a,
+                                           &a->request), DIBS_OK);
+}
+
 bool live_ask_wait(struct live_ask *a, int limit_ms)
 {
   struct timespec until;
