@@ -313,7 +313,8 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_list_names(
   dibs_name_callback callback, void *data);
 
 /* Takes the lock away from whoever has it and hands it to the next waiter; the holder
- * is told by message. For administrators: two programs may now believe for a moment.
+ * is told by message if it listens (it waits for something, or was waited for), else by its
+ * next renewal. For administrators: two programs may now believe for a moment.
  * `lease`  from dibs_inspect(): only that very lease is broken, so a repeated or late
  *          call cannot hit an innocent later holder.
  * Returns  DIBS_OK, DIBS_EXPIRED (free by now), DIBS_TAKEN (another lease by now), faults.
