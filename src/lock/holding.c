@@ -75,7 +75,7 @@ void hold_granted(name *n, const lease_id *lease, instant valid_until, span ttl,
   n->valid_until = valid_until;
   n->local_number = 0;
   n->handovers = 0;
-  n->is_suspect = false;
+  n->is_suspect = n->is_named = false;
   n->attempts = 0;
   n->watched = (lease_id){ .token = 0 };
   timers_clear(&t->timers, &n->poll);
@@ -163,7 +163,8 @@ bool hold_may_pass(const name *n, instant now)
   const lock_table *t = n->table;
   const claim *next = n->waiting.first;
 
-  if (n->kind != NAME_MUTEX || next == NULL || next->is_fixed || n->is_fixed || t->is_closing)
+  if (n->kind != NAME_MUTEX || next == NULL || next->is_fixed || n->is_fixed || n->is_named ||
+      t->is_closing)
     return false;
   if (n->local_number + 1 >= LOCAL_NUMBERS)
     return false;
@@ -315,6 +316,7 @@ static void forget_oldest_share(lock_table *t)
     return;
   d = *oldest;
   *oldest = d->next;
+  t->has_forgotten_sets |= d->lease.set != 0;
   mem_free(&t->memory, d);
 }
 

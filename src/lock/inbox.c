@@ -58,6 +58,9 @@ static bool is_detached(const lock_table *t, const lease_id *lease)
 
 static void give_back(lock_table *t, const inbox_message *m)
 {
+  /* Who waits for a member of a set goes on saying so, long after it was detached. */
+  if (m->word == INBOX_WANT && m->lease.set != 0 && t->has_forgotten_sets)
+    return;
   if (!is_detached(t, &m->lease))
     leave_stray(t, &m->lease, m->word == INBOX_SHARE, m->name, m->name_size);
 }

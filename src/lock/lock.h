@@ -60,8 +60,8 @@ bool lock_fail(lock_table *t, uint64_t id, dibs_status status, const char *words
 /* Whether others are told that this claim waits while its owner holds something. */
 bool lock_wait_is_told(const lock_table *t, uint64_t id);
 dibs_status lock_release(lock_table *t, uint64_t id, instant now);
-/* Before its lease is named to others: nobody joins it from now on. false: other owners have,
- * and it may not be given away. */
+/* Before its lease is named to others: from now on nobody of this process joins it or gets it
+ * handed over. false: other owners are by it already, and it may not be given away. */
 bool lock_keep_alone(lock_table *t, uint64_t id);
 dibs_status lock_detach(lock_table *t, uint64_t id, instant now);   /* ARGUMENT: see above */
 dibs_status lock_downgrade(lock_table *t, uint64_t id, instant now);

@@ -38,7 +38,7 @@ static bool may_join(const name *n, const lock_wish *w, instant now)
   const lock_table *t = n->table;
   const claim *first = n->holders.first != NULL ? n->holders.first : n->waiting.first;
 
-  if (n->seated >= LOCAL_NUMBERS || n->mode != 'r' || !is_plain_reader(w) || first == NULL ||
+  if (n->is_named || n->seated >= LOCAL_NUMBERS || n->mode != 'r' || !is_plain_reader(w) || first == NULL ||
       first->is_fixed || first->max_hold.ns > 0 || first->no_reentry ||
       first->ttl.ns != w->ttl.ns || !first->reads)
     return false;
@@ -63,12 +63,11 @@ name *share_name(lock_table *t, const lock_wish *w, instant now)
   return seat_new(t, w, now);
 }
 
-/* The lease goes into other hands: from now on nobody joins it. false: somebody else did. */
+/* The lease goes into other hands: whoever ends it there must end nobody else's here. So from
+ * now on nobody joins it, and it is not passed on. false: somebody else is by it already. */
 static bool keep_alone(name *n, const claim *c)
 {
-  if (n->kind != NAME_SEAT)
-    return true;
-  n->seated_at = (instant){ 0 };
+  n->is_named = true;
   for (const claim *other = n->holders.first; other != NULL; other = other->next)
     if (other != c && !claim_is_of(other, c->owner, c->owner_size))
       return false;

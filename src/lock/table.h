@@ -111,6 +111,7 @@ struct name {
   instant valid_until;           /* by the lease alone */
   instant limit;                 /* of the present holders: max_hold; else never */
   bool is_fixed, is_suspect;
+  bool is_named;                 /* its token was written: it is nobody else's of this process */
   bool confirm_now;              /* one renewal at once, also for a fixed lease */
   uint64_t closed_token;         /* tokens up to here are never believed again */
   uint64_t waiters_elsewhere;
@@ -208,6 +209,7 @@ typedef struct detached {
 struct lock_table {
   memory memory;
   detached *detached;
+  bool has_forgotten_sets;       /* detached ones, whose leases may go on */
   lock_settings settings;
   native native;
   random_source random;

@@ -82,6 +82,41 @@ static void it_ends_when_its_time_is_over(void **state)
   released(p);
 }
 
+/* Whoever has the token may release by it when the hold is long released: that must not end
+ * the hold of somebody else. */
+static void a_lease_whose_token_was_written_does_not_linger(void **state)
+{
+  struct peer *p = held();
+
+  (void)state;
+  assert_true(engine_keep_alone(peer_engine(p), peer_id(p, "a")));
+  peer_release(p, "a");
+  peer_expect(p, "release " L);
+  peer_answer(p, "1");
+  peer_expect_told(p, "released a DIBS_OK");
+  peer_free(p);
+}
+
+static void a_lease_whose_token_was_written_is_not_handed_over(void **state)
+{
+  struct peer *p = held();
+
+  (void)state;
+  peer_lock(p, "b", (struct wish){ LINGERS });
+  assert_true(engine_keep_alone(peer_engine(p), peer_id(p, "a")));
+  peer_release(p, "a");
+  peer_expect(p, "release " L);
+  peer_answer(p, "1");
+  peer_expect_told(p, "released a DIBS_OK");
+  peer_expect(p, "acquire " KEY " 2 w");
+  peer_answer(p, "[1 %lld 3000 61]", now_us(p));
+  peer_expect_told(p, "granted b");
+  peer_release(p, "b");                     /* its own lease is its own */
+  peer_expect_told(p, "released b DIBS_OK");
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
 static void a_want_ends_it_at_once(void **state)
 {
   struct peer *p = idle();
@@ -289,6 +324,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(it_is_taken_again_without_a_word_and_with_a_higher_fence),
     cmocka_unit_test(it_ends_when_its_time_is_over),
+    cmocka_unit_test(a_lease_whose_token_was_written_does_not_linger),
+    cmocka_unit_test(a_lease_whose_token_was_written_is_not_handed_over),
     cmocka_unit_test(a_want_ends_it_at_once),
     cmocka_unit_test(a_want_during_a_local_reacquire_is_met_by_the_next_release),
     cmocka_unit_test(who_comes_when_it_is_being_let_go_asks_the_server),

@@ -207,6 +207,29 @@ static void a_grant_for_a_set_that_is_gone_is_given_back_by_the_single_script(vo
   peer_free(p);
 }
 
+/* Of detached sets only the last are remembered; a want for an older one is not told from
+ * one for a lease that nobody has, and must not end what may be in other hands. */
+static void a_detached_set_is_never_given_back_however_many_there_are(void **state)
+{
+  struct peer *p = queued((struct wish){ SET });
+  char words[64];
+
+  (void)state;
+  for (int i = 2; i < 80; i++) {
+    peer_lock(p, "b", (struct wish){ .kind = LOCK_MANY, .names = { "m", "n" } });
+    (void)snprintf(words, sizeof(words), "many_acquire .%d %d w", i, i);
+    peer_expect(p, words);
+    peer_answer(p, "[1 %lld 30000 %d]", now_us(p), 60 + i);
+    peer_expect_told(p, "granted b");
+    assert_int_equal(peer_detach(p, "b"), DIBS_OK);
+    peer_expect_told(p, "detached b DIBS_OK");
+  }
+  for (int i = 2; i < 80; i++)
+    peer_message(p, "want " A ".%d:%d:%d n", i, i, 60 + i);
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
 static void a_grant_that_crosses_the_cancel_is_left_to_it(void **state)
 {
   struct peer *p = queued((struct wish){ SET });
@@ -306,6 +329,7 @@ int main(void)
     cmocka_unit_test(an_answer_lost_with_its_connection_is_asked_for_again),
     cmocka_unit_test(an_old_grant_that_one_member_lost_is_asked_for_anew),
     cmocka_unit_test(a_grant_for_a_set_that_is_gone_is_given_back_by_the_single_script),
+    cmocka_unit_test(a_detached_set_is_never_given_back_however_many_there_are),
     cmocka_unit_test(a_grant_that_crosses_the_cancel_is_left_to_it),
     cmocka_unit_test(a_member_broken_by_an_administrator_loses_all),
     cmocka_unit_test(a_release_lost_and_repeated_was_done_by_the_first),
