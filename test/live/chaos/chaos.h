@@ -52,6 +52,7 @@ struct wish {
   unsigned names;             /* bits 1 << name */
   enum wish_state state;
   bool was_cancelled, reads;  /* reads: by wish, or downgraded */
+  int renewals;               /* told since it was downgraded */
   instant valid_until;
   int64_t act_at;
 };

@@ -133,7 +133,10 @@ static void check_sums(struct world *w, int name, const inspect_answer *a)
     flaw(w, "S1: a writer among %zu holders", a->holder_count);
 }
 
-/* The server may learn later that a writer only reads, and nothing else. */
+/* The server may learn later that a writer only reads, and nothing else: two renewals may have
+ * been on their way. */
+#define RENEWALS_MAX 2
+
 static char mode_of(const struct wish *h)
 {
   switch (h->kind) {
@@ -150,6 +153,9 @@ static void check_share(struct world *w, const struct wish *h, const inspect_hol
   bool is_right = holder->mode == mode_of(h) ||
                   (is_reading && (holder->mode == 'r' || holder->mode == 'w'));
 
+  if (h->renewals > RENEWALS_MAX && holder->mode == 'w')
+    flaw(w, "%d reads for %d renewals, and the server has not been told", h->number,
+         h->renewals);
   if (!is_right || holder->units != h->units)
     flaw(w, "%d has %d units of mode %c, and the server gave %d of %c", h->number,
          (int)h->units, mode_of(h), (int)holder->units, holder->mode);

@@ -60,6 +60,7 @@ static void told_renewed(struct party *p, struct wish *h, const effect *e)
   if (instant_before(e->valid_until, h->valid_until))
     flaw(w, "%d is shortened by a renewal", h->number);
   h->valid_until = e->valid_until;
+  h->renewals += h->kind == LOCK_WRITE && h->reads;
   check_believers(w);
 }
 
@@ -270,7 +271,7 @@ static void give_back(struct party *p, struct wish *h)
     if (engine_downgrade(p->engine, h->id, now_instant()) == DIBS_OK) {
       note(w, "%d: downgrades %d", p->number, h->number);
       h->reads = true;
-      h->act_at = now_ns() + (int64_t)below(w, 200) * MS;
+      h->act_at = now_ns() + (int64_t)below(w, 800) * MS;
       w->downgraded++;
       return;
     }
