@@ -146,6 +146,9 @@ static void disturb(struct world *w, struct party *p)
       party_begin(w, p->number);
     }
     break;
+  case 8:
+    party_revoke(p);
+    break;
   default:
     break;
   }
@@ -265,6 +268,7 @@ static void no_order_of_events_makes_two_believers(void **state)
   uint64_t seed = (uint64_t)number_from("DIBS_TEST_SEED", 1);
   struct world *worlds = calloc(WORLDS, sizeof(*worlds));
   uint64_t granted[LOCK_MANY + 1] = { 0 }, lost = 0, steps = 0, downgraded = 0;
+  uint64_t broken = 0;
   int64_t slowest = 0;
 
   (void)state;
@@ -286,6 +290,7 @@ static void no_order_of_events_makes_two_believers(void **state)
       for (int k = 0; k <= LOCK_MANY; k++)
         granted[k] += worlds[i].granted[k];
       downgraded += worlds[i].downgraded;
+      broken += worlds[i].broken;
       lost += worlds[i].lost;
       steps += worlds[i].steps;
       if (worlds[i].done_at - worlds[i].healed_at > slowest)
@@ -295,9 +300,10 @@ static void no_order_of_events_makes_two_believers(void **state)
     }
   }
   free(worlds);
-  print_message("# %llu steps, %llu lost, %llu downgraded, healed within %lld ms; grants:",
-                (unsigned long long)steps, (unsigned long long)lost,
-                (unsigned long long)downgraded, (long long)(slowest / MS));
+  print_message("# %llu steps, %llu lost, %llu downgraded, %llu broken, healed within %lld ms; "
+                "grants:", (unsigned long long)steps, (unsigned long long)lost,
+                (unsigned long long)downgraded, (unsigned long long)broken,
+                (long long)(slowest / MS));
   for (int k = 0; k <= LOCK_MANY; k++) {
     print_message(" %llu", (unsigned long long)granted[k]);
     assert_true(granted[k] > 10);
@@ -305,6 +311,7 @@ static void no_order_of_events_makes_two_believers(void **state)
   print_message("\n");
   assert_true(lost > 10);
   assert_true(downgraded > 0);
+  assert_true(broken > 0);
 }
 
 static int setup(void **state)

@@ -17,9 +17,10 @@ enum { COMMANDS, INBOX };   /* the links of an engine */
 /* Names 0 to 2 are mutexes and members of sets, then a read/write lock and a semaphore. */
 enum { ENGINES = 3, MUTEXES = 3, RWLOCK = 3, SEMAPHORE = 4, NAMES = 5, PERMITS = 3,
        OWNERS = 2, EVENTS = 400, CHAOS_MS = 2500, LATE_MS = 700, HEAL_MS = 15000,
-       WISHES_MAX = 5 };
+       WISHES_MAX = 5, BROKEN_MAX = 8 };
 
 #define MS 1000000ll
+#define TTL_MAX (300 * MS)
 
 /* ---- bytes on their way ---- */
 
@@ -52,7 +53,9 @@ struct wish {
   unsigned names;             /* bits 1 << name */
   enum wish_state state;
   bool was_cancelled, reads;  /* reads: by wish, or downgraded */
-  int renewals;               /* told since it was downgraded */
+  bool is_broken;             /* by others: it may be believed until that is told */
+  int64_t changed_at;         /* downgraded, or broken */
+  bool renewed_since;         /* by a request sent after that */
   instant valid_until;
   int64_t act_at;
 };
@@ -67,6 +70,8 @@ struct party {
   int open;
   bool is_closed;
   int64_t stopped_until;
+  lease_id broken[BROKEN_MAX];            /* the last ones */
+  int broken_count;
 };
 
 struct world {
@@ -80,7 +85,7 @@ struct world {
   bool is_healing, is_closing, is_done;
   char events[EVENTS][160];
   size_t event_count;
-  uint64_t granted[LOCK_MANY + 1], lost, steps, downgraded;
+  uint64_t granted[LOCK_MANY + 1], lost, steps, downgraded, broken;
 };
 
 /* ---- engine_chaos_test.c ---- */
@@ -120,6 +125,7 @@ void party_end(struct party *p);      /* killed: nothing more is sent */
 void party_step(struct party *p);
 void party_wish(struct party *p);
 void party_break(struct party *p, int i);
+void party_revoke(struct party *p);   /* somebody else ends a lease of it */
 void party_pull(struct party *p);
 
 #endif

@@ -10,6 +10,88 @@
 
 #include "chaos.h"
 
+/* ---- leases that others ended ---- */
+
+static bool lease_of(const struct party *p, const struct wish *h, lease_id *ret)
+{
+  static token_parts parts;
+  char token[TOKEN_MAX_BYTES];
+  text shown = text_over(token, sizeof(token));
+
+  if (!engine_hold_token(p->engine, h->id, &shown))
+    return false;
+  assert_true(token_read(token, &parts));
+  *ret = parts.lease;
+  return true;
+}
+
+/* Handed over in the process, or joined, before the engine heard of it. */
+static bool has_broken_lease(const struct party *p, const struct wish *h)
+{
+  lease_id lease;
+
+  if (!lease_of(p, h, &lease))
+    return false;
+  for (int i = 0; i < BROKEN_MAX && i < p->broken_count; i++)
+    if (lease_id_equal(&p->broken[i], &lease))
+      return true;
+  return false;
+}
+
+/* By an administrator, whose script tells the owner; or released by somebody who has its
+ * token: then only a renewal tells. */
+static bool end_encode(const struct world *w, buffer *out, const char *name, bool is_share,
+                       const lease_id *lease, bool is_told)
+{
+  if (is_told)
+    return native_break(&w->native, out, true, name, 2, lease, wall_us());
+  if (is_share)
+    return native_share_release(&w->native, out, true, name, 2, lease, 0, wall_us());
+  return native_release(&w->native, out, true, name, 2, lease, wall_us());
+}
+
+static void break_lease(struct party *p, int name, const lease_id *lease)
+{
+  struct world *w = p->world;
+  release_answer answer;
+  resp_reply *reply;
+  buffer command;
+
+  buffer_init(&command, &chaos_heap);
+  assert_true(end_encode(w, &command, name_text(name), name >= RWLOCK, lease,
+                         below(w, 2) == 0));
+  reply = ask_server(&command);
+  if (!native_release_answer(reply, &answer))
+    flaw(w, "the end of a lease of %s is answered otherwise", name_text(name));
+  (void)resp_reply_free(reply);
+  buffer_deinit(&command);
+  p->broken[p->broken_count++ % BROKEN_MAX] = *lease;
+}
+
+/* Of a set its last member, which is not the one that the others go by. */
+void party_revoke(struct party *p)
+{
+  lease_id lease;
+  int name = NAMES - 1;
+
+  for (struct wish *h = p->wishes; h != NULL; h = h->next) {
+    if (!believes(h, now_instant()) || !lease_of(p, h, &lease))
+      continue;
+    while ((h->names >> name & 1) == 0)
+      name--;
+    note(p->world, "%d: %d is broken on %s", p->number, h->number, name_text(name));
+    break_lease(p, name, &lease);
+    p->world->broken++;
+    for (h = p->wishes; h != NULL; h = h->next)
+      if (h->state == HELD && has_broken_lease(p, h)) {
+        h->is_broken = true;
+        h->changed_at = now_ns();
+        h->act_at = h->changed_at + 600 * MS;      /* until it must have been told */
+      }
+    return;
+  }
+}
+
 /* ---- what an engine tells ---- */
 
 static void told_granted(struct party *p, struct wish *h, const effect *e)
@@ -27,6 +109,8 @@ static void told_granted(struct party *p, struct wish *h, const effect *e)
   h->depth = e->depth;
   h->units = e->units;
   h->valid_until = e->valid_until;
+  h->is_broken = has_broken_lease(p, h);
+  h->changed_at = now.ns;
   h->act_at = now.ns + (int64_t)below(w, below(w, 2) == 0 ? 500 : 10) * MS;
   w->granted[h->kind]++;
   check_granted(p, h);
@@ -60,7 +144,9 @@ static void told_renewed(struct party *p, struct wish *h, const effect *e)
   if (instant_before(e->valid_until, h->valid_until))
     flaw(w, "%d is shortened by a renewal", h->number);
   h->valid_until = e->valid_until;
-  h->renewals += h->kind == LOCK_WRITE && h->reads;
+  h->renewed_since = h->valid_until.ns > h->changed_at + TTL_MAX;
+  if (h->is_broken && h->renewed_since)
+    flaw(w, "%d was broken, and is renewed", h->number);
   check_believers(w);
 }
 
@@ -245,7 +331,7 @@ void party_wish(struct party *p)
   owner[0] = (char)('a' + h->owner);
   r.is_try = below(w, 4) == 0;
   r.is_fixed = below(w, 8) == 0;
-  r.ttl = SPAN_MS(below(w, 2) == 0 ? 150 : 300);
+  r.ttl = (span){ below(w, 2) == 0 ? TTL_MAX / 2 : TTL_MAX };
   r.max_hold = below(w, 8) == 0 ? SPAN_MS(400) : SPAN_MS(0);
   r.give_up_at = below(w, 3) != 0 ? INSTANT_NEVER
                                   : instant_add(now, SPAN_MS(20 + (int)below(w, 500)));
@@ -271,6 +357,8 @@ static void give_back(struct party *p, struct wish *h)
     if (engine_downgrade(p->engine, h->id, now_instant()) == DIBS_OK) {
       note(w, "%d: downgrades %d", p->number, h->number);
       h->reads = true;
+      h->changed_at = now_ns();
+      h->renewed_since = false;
       h->act_at = now_ns() + (int64_t)below(w, 800) * MS;
       w->downgraded++;
       return;
