@@ -45,7 +45,7 @@ static int tell_elected(run *r)
   char name[600];
   int code = r->a->on_elected == NULL ? 0 : run_hook(r, r->a->on_elected);
 
-  if (code != 0)
+  if (code != 0 && r->told_to_end == 0)
     say("--on-elected ended with %d: %s is given up", code,
         printable(r->name, name, sizeof(name)));
   return code;
@@ -78,7 +78,9 @@ static int lead(run *r)
 
   listen(r);
   code = tell_elected(r);
-  if (code == 0)
+  if (r->told_to_end != 0)          /* while --on-elected ran */
+    code = r->command == NULL ? CODE_OK : 128 + r->told_to_end;
+  else if (code == 0)
     code = r->command == NULL ? lead_alone(r) : run_child(r);
   if (r->a->on_deposed != NULL && run_hook(r, r->a->on_deposed) != 0)
     say("--on-deposed did not end well");

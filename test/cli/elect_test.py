@@ -211,6 +211,18 @@ def a_hook_that_fails_gives_leading_up():
     equal(dibs('elect', 'hook', '--observe', '-n').code, 1)
 
 
+def told_to_end_while_the_hook_runs_it_ends():
+    out = temporary_file()
+    process = start('elect', 'early', '--on-elected',
+                    'trap "" TERM; echo up >>%s; sleep 0.5' % out,
+                    '--on-deposed', 'echo down >>' + out)
+    until_text(out, 'up')
+    process.send_signal(signal.SIGTERM)
+    equal(finish(process).code, 0)
+    equal(read(out).splitlines(), ['up', 'down'])
+    os.unlink(out)
+
+
 # ---- observing ----
 
 def observers_see_each_change():

@@ -210,7 +210,8 @@ def a_stderr_that_takes_nothing_does_not_delay_the_kill():
     paused = time.monotonic()
     harness.server.pause()
     try:
-        assert _dead_at(pid) < paused + 2.0
+        # Seen from outside, on a busy machine; held up by the pipe it would be for ever.
+        assert _dead_at(pid) < paused + 2.5
     finally:
         harness.server.resume()
     process.wait(PATIENCE)

@@ -116,7 +116,7 @@ def _sleeper():
 
 def for_pid_keeps_the_lock_while_the_process_lives():
     sleeper = _sleeper()
-    got = dibs('acquire', '-t', '600ms', '--for-pid', str(sleeper.pid), 'kept')
+    got = dibs('acquire', '-t', '1500ms', '--for-pid', str(sleeper.pid), 'kept')
     equal((got.code, got.err), (0, ''), got)
     first = who('kept')
     until(lambda: who('kept')['renewals'] > first['renewals'] + 2, 'it is renewed')
