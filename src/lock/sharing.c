@@ -38,9 +38,10 @@ static bool may_join(const name *n, const lock_wish *w, instant now)
   const lock_table *t = n->table;
   const claim *first = n->holders.first != NULL ? n->holders.first : n->waiting.first;
 
-  if (n->is_named || n->seated >= LOCAL_NUMBERS || n->mode != 'r' || !is_plain_reader(w) || first == NULL ||
-      first->is_fixed || first->max_hold.ns > 0 || first->no_reentry ||
-      first->ttl.ns != w->ttl.ns || !first->reads)
+  if (n->is_named || n->seated >= LOCAL_NUMBERS || n->mode != 'r' || !is_plain_reader(w))
+    return false;
+  if (first == NULL || !first->reads || first->is_fixed || first->max_hold.ns > 0 ||
+      first->no_reentry || first->ttl.ns != w->ttl.ns)
     return false;
   if (t->settings.local_handovers_max == 0 ||
       instant_since(now, n->seated_at).ns >= t->settings.local_handover_time.ns)

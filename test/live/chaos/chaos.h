@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/chaos/chaos.h - a world of engines, connections and wishes over one real server,
  * in which everything may come late, twice or never. The parts: wire.c the connections,
- * oracle.c what must be true, party.c the programs, ../engine_chaos_test.c the worlds. */
+ * oracle.c what must be true, party.c the programs, revoke.c who ends their leases,
+ * ../engine_chaos_test.c the worlds. */
 #ifndef TEST_CHAOS_H
 #define TEST_CHAOS_H
 
@@ -125,7 +126,10 @@ void party_end(struct party *p);      /* killed: nothing more is sent */
 void party_step(struct party *p);
 void party_wish(struct party *p);
 void party_break(struct party *p, int i);
-void party_revoke(struct party *p);   /* somebody else ends a lease of it */
 void party_pull(struct party *p);
+
+/* ---- revoke.c ---- */
+void party_revoke(struct party *p);   /* somebody else ends a lease of it */
+bool party_was_revoked(const struct party *p, const struct wish *h);
 
 #endif

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/* Stories of readers who share a seat, and of writers who go on as readers.
+ * doc/design/protocol.md 9. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "peer.h"
+
+#define A PEER_CLIENT
+#define B PEER_OTHER
+#define KEY "dibs:m:{n}"
+
+static long long now_us(struct peer *p) { return (long long)peer_server_us(p); }
+
+/* "a" has the share A:1:60 of 3 s. */
+static struct peer *seated(struct wish w)
+{
+  struct peer *p = peer_new();
+
+  w.ttl_ms = w.ttl_ms > 0 ? w.ttl_ms : 3000;
+  peer_lock(p, "a", w);
+  peer_connect(p, 0);
+  peer_expect(p, "share_acquire*");
+  peer_answer(p, "[1 %lld %lld %lld 60 %lld]", now_us(p), (long long)w.ttl_ms,
+              (long long)w.ttl_ms, (long long)(w.units > 0 ? w.units : 1));
+  peer_expect_told(p, "granted a");
+  return p;
+}
+
+/* The answer `waiting` behind B:9:50, which has all its time left; T is the last token. */
+static void answer_waiting(struct peer *p, int rank, int last)
+{
+  peer_answer(p, "[3 %lld 30000 30000 '" B ":9:50 0 %d %d]", now_us(p), rank, last);
+}
+
+/* "a" waits, ttl 3 s, its inbox stands. */
+static struct peer *queued(struct wish w)
+{
+  struct peer *p = peer_new();
+
+  w.ttl_ms = 3000;
+  peer_lock(p, "a", w);
+  peer_connect(p, 0);
+  peer_expect(p, "share_acquire*");
+  peer_answer(p, "[6 %lld]", now_us(p));
+  peer_connect(p, 1);
+  peer_expect(p, "share_acquire*");
+  answer_waiting(p, 0, 50);
+  return p;
+}
+
+static void reconnect(struct peer *p)
+{
+  peer_break(p, 0);
+  peer_advance_ms(p, 1);
+  peer_connect(p, 0);
+}
+
+static void forget(struct peer *p)
+{
+  assert_int_equal(engine_get_stats(peer_engine(p)).names, 0);
+  peer_expect_told_nothing(p);
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
+/* ---- readers together ---- */
+
+static void readers_that_come_while_the_first_asks_go_with_it(void **state)
+{
+  struct peer *p = peer_new();
+
+  (void)state;
+  peer_lock(p, "a", (struct wish){ .kind = LOCK_READ, .owner = "a", .ttl_ms = 3000 });
+  peer_lock(p, "b", (struct wish){ .kind = LOCK_READ, .owner = "b", .ttl_ms = 3000 });
+  peer_lock(p, "c", (struct wish){ .kind = LOCK_READ, .owner = "c", .ttl_ms = 3000 });
+  peer_connect(p, 0);
+  peer_expect(p, "share_acquire " KEY " 1 r w");
+  peer_expect_nothing(p);
+  peer_cancel(p, "b");
+  peer_expect_told(p, "failed b DIBS_CANCELLED");
+  peer_answer(p, "[1 %lld 3000 3000 60 1]", now_us(p));
+  peer_expect_told(p, "granted a");
+  peer_expect_told(p, "granted c");
+  assert_true(peer_fence(p, "c") > peer_fence(p, "a"));
+  assert_int_equal(peer_valid_ms(p, "c"), peer_valid_ms(p, "a"));
+  peer_release(p, "a");
+  peer_expect_told(p, "released a DIBS_OK");
+  peer_expect_nothing(p);
+  peer_release(p, "c");
+  peer_expect(p, "share_release " A ":1:60");
+  peer_free(p);
+}
+
+static void when_the_first_gives_up_the_others_go_on_asking(void **state)
+{
+  struct peer *p = peer_new();
+
+  (void)state;
+  peer_lock(p, "a", (struct wish){ .kind = LOCK_READ, .owner = "a", .ttl_ms = 3000 });
+  peer_lock(p, "b", (struct wish){ .kind = LOCK_READ, .owner = "b", .ttl_ms = 3000 });
+  peer_connect(p, 0);
+  peer_expect(p, "share_acquire " KEY " 1 r w");
+  peer_cancel(p, "a");
+  peer_expect_told(p, "failed a DIBS_CANCELLED");
+  peer_expect_nothing(p);
+  peer_answer(p, "[1 %lld 3000 3000 60 1]", now_us(p));
+  peer_expect_told(p, "granted b");
+  peer_free(p);
+}
+
+/* A fence has room for 1024 holds of one lease: the next grant's begin above them. */
+static void no_more_readers_go_together_than_have_fences(void **state)
+{
+  static char who[1100][8];
+  struct peer *p = peer_new();
+  engine_stats s;
+  lock_request r = { .kind = LOCK_READ, .name = "n", .name_size = 1, .ttl = SPAN_MS(3000),
+                     .give_up_at = INSTANT_NEVER };
+  uint64_t id;
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(who) / sizeof(who[0]); i++) {
+    r.context = who[i];
+    assert_int_equal(engine_lock(peer_engine(p), &r, peer_now(p), &id), DIBS_OK);
+  }
+  s = engine_get_stats(peer_engine(p));
+  assert_int_equal(s.names, 2);
+  assert_int_equal(s.waiting, 1100);
+  peer_free(p);
+}
+
+static void a_reader_does_not_join_a_lease_that_is_nearly_over(void **state)
+{
+  engine_settings s = peer_settings();
+  struct peer *p;
+
+  (void)state;
+  s.local_handover_time = SPAN_MS(60000);
+  p = peer_new_with(&s);
+  peer_lock(p, "a", (struct wish){ .kind = LOCK_READ, .owner = "a", .ttl_ms = 3000 });
+  peer_connect(p, 0);
+  peer_expect(p, "share_acquire*");
+  peer_stop_ms(p, 1900);
+  peer_answer(p, "[1 %lld 3000 3000 60 1]", now_us(p));
+  peer_expect_told(p, "granted a");
+  peer_lock(p, "b", (struct wish){ .kind = LOCK_READ, .owner = "b", .ttl_ms = 3000 });
+  peer_expect_told(p, "granted b");
+  peer_stop_ms(p, 100);
+  peer_lock(p, "c", (struct wish){ .kind = LOCK_READ, .owner = "c", .ttl_ms = 3000 });
+  peer_expect_told_nothing(p);
+  peer_free(p);
+}
+
+static void a_reader_does_not_go_in_past_somebody_who_is_known_to_wait(void **state)
+{
+  struct peer *p = queued((struct wish){ .kind = LOCK_READ, .owner = "a" });
+
+  (void)state;
+  peer_lock(p, "b", (struct wish){ .kind = LOCK_READ, .owner = "b", .ttl_ms = 3000 });
+  peer_expect(p, "share_acquire " KEY " 2 r w");        /* "a" has its place already */
+  peer_message(p, "share " A ":1:60 3000 1 1 n");
+  peer_expect_told(p, "granted a");
+  peer_lock(p, "c", (struct wish){ .kind = LOCK_READ, .owner = "c", .ttl_ms = 3000 });
+  peer_expect_told_nothing(p);                          /* with "b", not with "a" */
+  peer_expect_nothing(p);
+  peer_lock(p, "d", (struct wish){ .kind = LOCK_READ, .owner = "a", .ttl_ms = 3000 });
+  peer_expect_told(p, "granted d");                     /* re-entry, whoever waits */
+  peer_free(p);
+}
+
+static void one_seat_with_room_is_shared_only_while_nobody_waits(void **state)
+{
+  engine_settings s = peer_settings();
+  struct peer *p;
+
+  (void)state;
+  s.local_handover_time = SPAN_MS(60000);
+  p = peer_new_with(&s);
+  peer_lock(p, "a", (struct wish){ .kind = LOCK_READ, .owner = "a", .ttl_ms = 3000 });
+  peer_connect(p, 0);
+  peer_expect(p, "share_acquire*");
+  peer_answer(p, "[1 %lld 3000 3000 60 1]", now_us(p));
+  peer_expect_told(p, "granted a");
+  peer_advance_to_command(p);
+  peer_expect(p, "share_renew " A ":1:60 r");
+  peer_answer(p, "[%lld 1 3000]", now_us(p));
+  peer_expect_told(p, "renewed a");
+  peer_lock(p, "b", (struct wish){ .kind = LOCK_READ, .owner = "b", .ttl_ms = 3000 });
+  peer_expect(p, "share_acquire " KEY " 2 r w");
+  peer_free(p);
+}
+
+/* Its place on the server was told to end with the first one's patience. */
+static void when_the_first_loses_patience_the_place_is_kept_for_the_others(void **state)
+{
+  struct peer *p = peer_new();
+
+  (void)state;
+  peer_lock(p, "a", (struct wish){ .kind = LOCK_READ, .owner = "a", .wait_ms = 200,
+                                   .ttl_ms = 3000 });
+  peer_connect(p, 0);
+  peer_expect(p, "share_acquire " KEY " 1 r w");
+  peer_lock(p, "b", (struct wish){ .kind = LOCK_READ, .owner = "b", .ttl_ms = 3000 });
+  peer_expect_nothing(p);
+  answer_waiting(p, 5, 50);
+  peer_advance_ms(p, 199);
+  peer_expect_nothing(p);
+  peer_advance_ms(p, 1);
+  peer_expect_told(p, "failed a DIBS_TIMED_OUT");
+  peer_expect(p, "share_acquire " KEY " 1 r w");
+  answer_waiting(p, 5, 50);
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
+/* A lease with more holders than one is nobody's to give into other hands. */
+static void a_reader_that_shares_its_lease_cannot_be_detached(void **state)
+{
+  struct peer *p = peer_new();
+
+  (void)state;
+  peer_lock(p, "a", (struct wish){ .kind = LOCK_READ, .owner = "a", .ttl_ms = 3000 });
+  peer_lock(p, "b", (struct wish){ .kind = LOCK_READ, .owner = "b", .ttl_ms = 3000 });
+  peer_connect(p, 0);
+  peer_expect(p, "share_acquire*");
+  peer_answer(p, "[1 %lld 3000 3000 60 1]", now_us(p));
+  peer_expect_told(p, "granted a");
+  peer_expect_told(p, "granted b");
+  assert_int_equal(peer_detach(p, "a"), DIBS_ERR_ARGUMENT);
+  peer_release(p, "b");
+  peer_expect_told(p, "released b DIBS_OK");
+  assert_int_equal(peer_detach(p, "a"), DIBS_OK);
+  peer_expect_told(p, "detached a DIBS_OK");
+  forget(p);
+}
+
+static void nobody_joins_a_lease_whose_token_was_written(void **state)
+{
+  struct peer *p = seated((struct wish){ .kind = LOCK_READ, .owner = "a" });
+  uint64_t id = peer_id(p, "a");
+
+  (void)state;
+  assert_true(engine_keep_alone(peer_engine(p), id));
+  peer_lock(p, "b", (struct wish){ .kind = LOCK_READ, .owner = "b", .ttl_ms = 3000 });
+  peer_expect(p, "share_acquire " KEY " 2 r w");
+  peer_free(p);
+}
+
+/* ---- the writer who goes on as a reader ---- */
+
+static void a_downgrade_goes_out_at_once_and_keeps_the_lease(void **state)
+{
+  struct peer *p = seated((struct wish){ .kind = LOCK_WRITE });
+  int64_t valid = peer_valid_ms(p, "a");
+
+  (void)state;
+  peer_downgrade(p, "a");
+  peer_expect(p, "share_renew " A ":1:60 r");
+  assert_int_equal(peer_valid_ms(p, "a"), valid);
+  peer_answer(p, "[%lld 0 3000]", now_us(p));
+  peer_expect_told(p, "renewed a");
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
+static void a_downgrade_during_a_renewal_is_told_by_another_one(void **state)
+{
+  struct peer *p = seated((struct wish){ .kind = LOCK_WRITE });
+
+  (void)state;
+  peer_advance_to_command(p);
+  peer_expect(p, "share_renew " A ":1:60 w");
+  peer_downgrade(p, "a");
+  peer_expect(p, "share_renew " A ":1:60 r");
+  peer_answer(p, "[%lld 0 3000]", now_us(p));
+  peer_expect_told(p, "renewed a");
+  reconnect(p);                                   /* the answer to `r` is lost */
+  peer_expect_told(p, "suspect a");
+  peer_expect(p, "share_renew " A ":1:60 r");
+  peer_answer(p, "[%lld 0 3000]", now_us(p));
+  peer_expect_told(p, "renewed a");
+  peer_advance_to_command(p);
+  peer_expect(p, "share_renew " A ":1:60 r");
+  peer_free(p);
+}
+
+static void a_refused_downgrade_is_repeated(void **state)
+{
+  struct peer *p = seated((struct wish){ .kind = LOCK_WRITE, .is_fixed = true });
+
+  (void)state;
+  peer_downgrade(p, "a");
+  peer_expect(p, "share_renew " A ":1:60 r still");
+  peer_answer(p, "-BUSY Redis is busy running a script");
+  peer_expect_told(p, "suspect a");
+  peer_advance_to_command(p);
+  peer_expect(p, "share_renew " A ":1:60 r still");
+  peer_free(p);
+}
+
+/* The answer tells what the server's clock says of the old deadline; set back meanwhile, it
+ * says too much, and those who watch the lease count from its grant. */
+static void the_downgrade_of_a_fixed_lease_does_not_lengthen_what_is_believed(void **state)
+{
+  struct peer *p = seated((struct wish){ .kind = LOCK_WRITE, .is_fixed = true });
+
+  (void)state;
+  peer_advance_ms(p, 2000);
+  peer_downgrade(p, "a");
+  peer_expect(p, "share_renew " A ":1:60 r still");
+  peer_step_server_ms(p, -2000);
+  peer_answer(p, "[%lld 0 3000]", now_us(p));
+  assert_in_range(peer_valid_ms(p, "a"), 1, 1000);
+  peer_advance_ms(p, 1000);
+  while (peer_try_told(p, "renewed a"))
+    ;
+  peer_expect_told(p, "lost a DIBS_LOST");
+  peer_free(p);
+}
+
+static void the_last_write_hold_of_an_owner_that_reads_is_a_downgrade(void **state)
+{
+  struct peer *p = seated((struct wish){ .kind = LOCK_WRITE, .owner = "a" });
+
+  (void)state;
+  peer_lock(p, "r", (struct wish){ .kind = LOCK_READ, .owner = "a", .ttl_ms = 3000 });
+  peer_expect_told(p, "granted r");
+  peer_release(p, "a");
+  peer_expect_told(p, "released a DIBS_OK");
+  peer_expect(p, "share_renew " A ":1:60 r");
+  peer_lock(p, "w", (struct wish){ .kind = LOCK_WRITE, .owner = "a", .ttl_ms = 3000 });
+  peer_expect_told(p, "failed w DIBS_WOULD_DEADLOCK");
+  peer_free(p);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(readers_that_come_while_the_first_asks_go_with_it),
+    cmocka_unit_test(when_the_first_gives_up_the_others_go_on_asking),
+    cmocka_unit_test(no_more_readers_go_together_than_have_fences),
+    cmocka_unit_test(a_reader_does_not_join_a_lease_that_is_nearly_over),
+    cmocka_unit_test(a_reader_does_not_go_in_past_somebody_who_is_known_to_wait),
+    cmocka_unit_test(one_seat_with_room_is_shared_only_while_nobody_waits),
+    cmocka_unit_test(when_the_first_loses_patience_the_place_is_kept_for_the_others),
+    cmocka_unit_test(a_reader_that_shares_its_lease_cannot_be_detached),
+    cmocka_unit_test(nobody_joins_a_lease_whose_token_was_written),
+    cmocka_unit_test(a_downgrade_goes_out_at_once_and_keeps_the_lease),
+    cmocka_unit_test(a_downgrade_during_a_renewal_is_told_by_another_one),
+    cmocka_unit_test(a_refused_downgrade_is_repeated),
+    cmocka_unit_test(the_downgrade_of_a_fixed_lease_does_not_lengthen_what_is_believed),
+    cmocka_unit_test(the_last_write_hold_of_an_owner_that_reads_is_a_downgrade),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
