@@ -73,8 +73,8 @@ bool engine_wait_is_told(const engine *e, uint64_t id);
 /* `id` of a granted hold (the same id). Ends in EFFECT_RELEASED. Must be called for lost
  * holds too. */
 dibs_status engine_release(engine *e, uint64_t id, instant now);
-/* Nobody here joins or inherits the lease of this hold from now on; false: holds of other owners are by it
- * already, so that it cannot be given into other hands. */
+/* Nobody here joins or inherits the lease of this hold from now on; false: holds of other
+ * owners are by it already, so that it cannot be given into other hands. */
 bool engine_keep_alone(engine *e, uint64_t id);
 /* Stops renewing and forgets; ends in EFFECT_DETACHED. The hold stays as it is when this is
  * DIBS_ERR_ARGUMENT (engine_keep_alone()) or DIBS_ERR_NO_MEMORY. */
