@@ -216,18 +216,31 @@ name *set_new(lock_table *t, const lock_wish *w)
   if (++t->last_set == 0)      /* after 2^32 sets: the first are long over, 0 means none */
     t->last_set = 1;
   n->set = t->last_set;
-  t->set_count++;
+  n->next_set = t->first_set;
+  if (n->next_set != NULL)
+    n->next_set->previous_set = n;
+  t->first_set = n;
   list_join(n);
   return n;
 }
 
 name *set_find(const lock_table *t, uint32_t set)
 {
-  name *n = t->set_count > 0 ? t->last_name : NULL;
+  name *n = t->first_set;
 
-  while (n != NULL && (n->kind != NAME_SET || n->set != set))
-    n = n->previous;
+  while (n != NULL && n->set != set)
+    n = n->next_set;
   return n;
+}
+
+static void set_leave(name *n)
+{
+  if (n->previous_set != NULL)
+    n->previous_set->next_set = n->next_set;
+  else
+    n->table->first_set = n->next_set;
+  if (n->next_set != NULL)
+    n->next_set->previous_set = n->previous_set;
 }
 
 /* ---- the end of a name ---- */
@@ -247,7 +260,7 @@ void name_free(name *n)
     resource_leave(n);
     break;
   case NAME_SET:
-    t->set_count--;
+    set_leave(n);
     break;
   }
   list_leave(n);

@@ -162,11 +162,8 @@ static bool is_member(const name *set, const void *bytes, size_t size)
 bool set_holds(const lock_table *t, const void *bytes, size_t size, const void *owner,
                size_t owner_size)
 {
-  if (t->set_count == 0)
-    return false;
-  for (const name *n = t->first_name; n != NULL; n = n->next)
-    if (n->kind == NAME_SET && n->state == NAME_HELD &&
-        has_holder(n, owner, owner_size) && is_member(n, bytes, size))
+  for (const name *n = t->first_set; n != NULL; n = n->next_set)
+    if (n->state == NAME_HELD && has_holder(n, owner, owner_size) && is_member(n, bytes, size))
       return true;
   return false;
 }

@@ -133,6 +133,7 @@ struct name {
 
   /* SET: `bytes` has the names one behind the other */
   uint32_t set;
+  name *next_set, *previous_set;
   many_name *members;
   size_t member_count, busy;     /* busy: the one that the last answer named */
   unsigned rounds;               /* one was granted, and another was not to be had */
@@ -221,7 +222,7 @@ struct lock_table {
   name *mutexes;                 /* uthash head */
   resource *resources;           /* likewise */
   uint32_t last_set;
-  size_t set_count;
+  name *first_set;               /* the newest first */
   habits habits;
   size_t timer_count;            /* room reserved */
   uint64_t last_ask;
