@@ -86,8 +86,9 @@ static void names_that_share_a_place_forget_each_other(void **state)
   for (int i = 0; i < 3; i++)
     use("a", i);
   for (int i = 0; i < 5000; i++) {
-    (void)snprintf(name, sizeof(name), "n%d", i);
-    habit_taken(&all, name, 5, AT(10));
+    int size = snprintf(name, sizeof(name), "n%d", i);
+
+    habit_taken(&all, name, (size_t)size, AT(10));
   }
   assert_false(lingers("a"));
 }
