@@ -157,6 +157,13 @@ void question_answered(dibs_client *c, question *q, const effect *e);
 /* All of it for one command, outside the mutex. */
 dibs_status question_run(dibs_client *c, question *q, const buffer *command,
                          const buffer *with_text);
+/* A script call in both its forms, for a server that may not have seen the script. */
+typedef struct script_command { buffer by_digest, by_text; } script_command;
+void script_command_init(script_command *k, const dibs_client *c);
+void script_command_deinit(script_command *k);
+/* question_run() of one that was made by then; `is_made` false: there was no memory. In any
+ * case question_deinit() must follow. */
+dibs_status script_command_run(dibs_client *c, question *q, const script_command *k, bool is_made);
 /* For questions that change nothing, "perhaps it happened" is "no answer". */
 dibs_status question_read_only(dibs_status status);
 

@@ -32,21 +32,7 @@ static meeting *meeting_of(wait *w)
 
 /* ---- commands ---- */
 
-typedef struct command { buffer by_digest, by_text; } command;
-
-static void command_init(command *k, const dibs_client *c)
-{
-  buffer_init(&k->by_digest, &c->memory);
-  buffer_init(&k->by_text, &c->memory);
-}
-
-static void command_deinit(command *k)
-{
-  buffer_deinit(&k->by_digest);
-  buffer_deinit(&k->by_text);
-}
-
-static bool look_make(const dibs_client *c, command *k, const void *name, size_t size)
+static bool look_make(const dibs_client *c, script_command *k, const void *name, size_t size)
 {
   return native_barrier_look(&c->names, &k->by_digest, false, name, size) &&
          native_barrier_look(&c->names, &k->by_text, true, name, size);
@@ -84,15 +70,15 @@ static void other_parties(const meeting *m, uint32_t parties, char *words, size_
 static bool arrive(meeting *m)
 {
   dibs_client *c = m->wait.client;
-  command k;
+  script_command k;
   bool is_asked;
 
-  command_init(&k, c);
+  script_command_init(&k, c);
   is_asked = native_barrier_arrive(&c->names, &k.by_digest, false, &m->call) &&
              native_barrier_arrive(&c->names, &k.by_text, true, &m->call) &&
              engine_observe_ask(drive_engine(c->drive), m->wait.id, &k.by_digest, &k.by_text,
                                 drive_now());
-  command_deinit(&k);
+  script_command_deinit(&k);
   return is_asked ? false : over(&m->wait, DIBS_ERR_NO_MEMORY, "");
 }
 
@@ -196,7 +182,7 @@ static meeting *meeting_new(dibs_client *c, const char *name, uint32_t parties)
 }
 
 typedef struct first_question {
-  command command;
+  script_command command;
   char channel[BARRIER_CHANNEL_SIZE];
   wait_question question;
 } first_question;
@@ -206,7 +192,7 @@ static bool first_make(first_question *f, const meeting *m)
   const dibs_client *c = m->wait.client;
   text channel = text_over(f->channel, sizeof(f->channel));
 
-  command_init(&f->command, c);
+  script_command_init(&f->command, c);
   native_barrier_channel(&c->names, m->call.name, m->call.name_size, &channel);
   f->question = (wait_question){ .channel = f->channel, .channel_size = channel.used,
                                  .by_digest = &f->command.by_digest,
@@ -263,7 +249,7 @@ dibs_status dibs_barrier_await(dibs_client *c, const char *name, uint32_t partie
                              : client_refuse(c, DIBS_ERR_NO_MEMORY, "");
   if (ret_info != NULL && (status == DIBS_OK || status == DIBS_BROKEN))
     info_write(&m->info, ret_info);
-  command_deinit(&f.command);
+  script_command_deinit(&f.command);
   (void)wait_free(&m->wait);
   return status;
 }
@@ -293,7 +279,7 @@ dibs_status dibs_barrier_await_async(dibs_client *c, const char *name, uint32_t 
     (void)wait_free(&m->wait);
     status = client_refuse(c, DIBS_ERR_NO_MEMORY, "");
   }
-  command_deinit(&f.command);
+  script_command_deinit(&f.command);
   return status;
 }
 
@@ -301,11 +287,11 @@ dibs_status dibs_barrier_await_async(dibs_client *c, const char *name, uint32_t 
 
 static dibs_status look_ask(dibs_client *c, const char *name, barrier_look *ret_look)
 {
-  command k;
+  script_command k;
   question q;
   dibs_status status;
 
-  command_init(&k, c);
+  script_command_init(&k, c);
   if (!look_make(c, &k, name, strlen(name))) {
     status = client_refuse(c, DIBS_ERR_NO_MEMORY, "");
   } else {
@@ -315,17 +301,17 @@ static dibs_status look_ask(dibs_client *c, const char *name, barrier_look *ret_
                              "an answer to barrier_look of no known form");
     question_deinit(&q);
   }
-  command_deinit(&k);
+  script_command_deinit(&k);
   return status;
 }
 
 static dibs_status reset_ask(dibs_client *c, const char *name, uint64_t generation)
 {
-  command k;
+  script_command k;
   question q;
   dibs_status status;
 
-  command_init(&k, c);
+  script_command_init(&k, c);
   if (!native_barrier_reset(&c->names, &k.by_digest, false, name, strlen(name), generation) ||
       !native_barrier_reset(&c->names, &k.by_text, true, name, strlen(name), generation)) {
     status = client_refuse(c, DIBS_ERR_NO_MEMORY, "");
@@ -336,7 +322,7 @@ static dibs_status reset_ask(dibs_client *c, const char *name, uint64_t generati
                              "an answer to barrier_reset of no known form");
     question_deinit(&q);
   }
-  command_deinit(&k);
+  script_command_deinit(&k);
   return status;
 }
 

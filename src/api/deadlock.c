@@ -131,17 +131,15 @@ static void fact_ask(walk *w, fact *f, const buffer *command, const buffer *with
 static void name_ask(walk *w, graph_name *n, fact *f)
 {
   const dibs_client *c = w->client;
-  buffer by_digest, by_text;
+  script_command k;
 
   n->is_asked = true;
-  buffer_init(&by_digest, &c->memory);
-  buffer_init(&by_text, &c->memory);
-  if (!native_inspect(&c->names, &by_digest, false, n->name, n->size) ||
-      !native_inspect(&c->names, &by_text, true, n->name, n->size))
-    buffer_clear(&by_digest);          /* an empty one is refused */
-  fact_ask(w, f, &by_digest, &by_text);
-  buffer_deinit(&by_digest);
-  buffer_deinit(&by_text);
+  script_command_init(&k, c);
+  if (!native_inspect(&c->names, &k.by_digest, false, n->name, n->size) ||
+      !native_inspect(&c->names, &k.by_text, true, n->name, n->size))
+    buffer_clear(&k.by_digest);          /* an empty one is refused */
+  fact_ask(w, f, &k.by_digest, &k.by_text);
+  script_command_deinit(&k);
 }
 
 static void client_ask(walk *w, graph_client *seen, fact *f)

@@ -76,25 +76,23 @@ static dibs_status answer_read(dibs_client *c, const guarded *g, const resp_repl
 /* Asks, and reads the answer. `ret_is_settled`: the server has spoken. */
 static dibs_status guarded_ask(dibs_client *c, const guarded *g, bool *ret_is_settled)
 {
-  buffer by_digest, by_text;
+  script_command k;
   dibs_status status;
   question q;
 
   *ret_is_settled = true;
-  buffer_init(&by_digest, &c->memory);
-  buffer_init(&by_text, &c->memory);
-  if (!guarded_encode(g, &c->names, &by_digest, false) ||
-      !guarded_encode(g, &c->names, &by_text, true)) {
+  script_command_init(&k, c);
+  if (!guarded_encode(g, &c->names, &k.by_digest, false) ||
+      !guarded_encode(g, &c->names, &k.by_text, true)) {
     status = client_refuse(c, DIBS_ERR_NO_MEMORY, "");
   } else {
-    status = question_run(c, &q, &by_digest, &by_text);
+    status = question_run(c, &q, &k.by_digest, &k.by_text);
     *ret_is_settled = q.reply != NULL;
     if (status == DIBS_OK)
       status = answer_read(c, g, q.reply);
     question_deinit(&q);
   }
-  buffer_deinit(&by_digest);
-  buffer_deinit(&by_text);
+  script_command_deinit(&k);
   return status;
 }
 

@@ -40,23 +40,18 @@ dibs_inspection *dibs_inspection_free(dibs_inspection *inspection)
 static dibs_status answer_ask(dibs_client *c, const void *name, size_t size,
                               inspect_answer *ret_answer)
 {
-  buffer by_digest, by_text;
+  script_command k;
   question q;
   dibs_status status;
 
-  buffer_init(&by_digest, &c->memory);
-  buffer_init(&by_text, &c->memory);
-  if (!native_inspect(&c->names, &by_digest, false, name, size) ||
-      !native_inspect(&c->names, &by_text, true, name, size)) {
-    status = client_refuse(c, DIBS_ERR_NO_MEMORY, "");
-  } else {
-    status = question_run(c, &q, &by_digest, &by_text);
-    if (status == DIBS_OK && !native_inspect_answer(q.reply, ret_answer))
-      status = client_refuse(c, DIBS_ERR_PROTOCOL, "an answer to inspect of no known form");
-    question_deinit(&q);
-  }
-  buffer_deinit(&by_digest);
-  buffer_deinit(&by_text);
+  script_command_init(&k, c);
+  status = script_command_run(c, &q, &k,
+                       native_inspect(&c->names, &k.by_digest, false, name, size) &&
+                         native_inspect(&c->names, &k.by_text, true, name, size));
+  if (status == DIBS_OK && !native_inspect_answer(q.reply, ret_answer))
+    status = client_refuse(c, DIBS_ERR_PROTOCOL, "an answer to inspect of no known form");
+  question_deinit(&q);
+  script_command_deinit(&k);
   return question_read_only(status);
 }
 

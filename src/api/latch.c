@@ -24,25 +24,21 @@ typedef struct latch_question {
 
 static dibs_status ask_pinned(dibs_client *c, const latch_question *l)
 {
-  buffer by_digest, by_text;
-  question q = { .reply = NULL };
+  script_command k;
+  question q;
   int64_t left = 0;
   dibs_status status;
 
-  buffer_init(&by_digest, &c->memory);
-  buffer_init(&by_text, &c->memory);
-  if (!l->encode(&c->names, &by_digest, false, &l->call) ||
-      !l->encode(&c->names, &by_text, true, &l->call))
-    status = client_refuse(c, DIBS_ERR_NO_MEMORY, "");
-  else
-    status = question_run(c, &q, &by_digest, &by_text);
+  script_command_init(&k, c);
+  status = script_command_run(c, &q, &k,
+                       l->encode(&c->names, &k.by_digest, false, &l->call) &&
+                         l->encode(&c->names, &k.by_text, true, &l->call));
   if (status == DIBS_OK)
     status = l->read(c, q.reply, &left);
   if (status == DIBS_OK && l->ret_left != NULL)
     *l->ret_left = left;
   question_deinit(&q);
-  buffer_deinit(&by_digest);
-  buffer_deinit(&by_text);
+  script_command_deinit(&k);
   return status;
 }
 
@@ -209,16 +205,10 @@ static const wait_kind latch_kind = { .look = latch_look, .tell = latch_tell };
 
 /* What is asked, and its bytes. */
 typedef struct looking {
-  buffer by_digest, by_text;
+  script_command command;
   char channel[LATCH_CHANNEL_SIZE];
   wait_question question;
 } looking;
-
-static void looking_deinit(looking *k)
-{
-  buffer_deinit(&k->by_digest);
-  buffer_deinit(&k->by_text);
-}
 
 static bool looking_init(looking *k, dibs_client *c, const char *name)
 {
@@ -226,15 +216,14 @@ static bool looking_init(looking *k, dibs_client *c, const char *name)
   size_t size = strlen(name);
 
   native_latch_channel(name, size, &channel);
-  buffer_init(&k->by_digest, &c->memory);
-  buffer_init(&k->by_text, &c->memory);
+  script_command_init(&k->command, c);
   k->question = (wait_question){ .channel = k->channel, .channel_size = channel.used,
-                                 .by_digest = &k->by_digest, .by_text = &k->by_text,
-                                 .every = LOOK_EVERY };
-  if (native_latch_look(&c->names, &k->by_digest, false, name, size) &&
-      native_latch_look(&c->names, &k->by_text, true, name, size))
+                                 .by_digest = &k->command.by_digest,
+                                 .by_text = &k->command.by_text, .every = LOOK_EVERY };
+  if (native_latch_look(&c->names, &k->command.by_digest, false, name, size) &&
+      native_latch_look(&c->names, &k->command.by_text, true, name, size))
     return true;
-  looking_deinit(k);
+  script_command_deinit(&k->command);
   (void)client_refuse(c, DIBS_ERR_NO_MEMORY, "");
   return false;
 }
@@ -253,7 +242,7 @@ dibs_status dibs_latch_await(dibs_client *client, const char *name,
   status = DIBS_ERR_NO_MEMORY;
   if (w != NULL && looking_init(&k, client, name)) {
     status = wait_blocking(w, &plan, &k.question);
-    looking_deinit(&k);
+    script_command_deinit(&k.command);
   }
   (void)wait_free(w);
   return status;
@@ -283,6 +272,6 @@ dibs_status dibs_latch_await_async(dibs_client *client, const char *name,
     return DIBS_ERR_NO_MEMORY;
   }
   status = wait_async(&l->wait, &plan, &k.question, ret_request);
-  looking_deinit(&k);
+  script_command_deinit(&k.command);
   return status;
 }

@@ -83,29 +83,25 @@ dibs_leader *dibs_leader_free(dibs_leader *leader)
 static dibs_status look(dibs_client *c, const char *name, leader_state *ret_state,
                         lease_id *ret_lease)
 {
-  buffer by_digest, by_text;
+  script_command k;
   size_t size = strlen(name);
   elect_answer a;
   question q;
   dibs_status status;
 
-  buffer_init(&by_digest, &c->memory);
-  buffer_init(&by_text, &c->memory);
-  if (!native_elect_look(&c->names, &by_digest, false, name, size) ||
-      !native_elect_look(&c->names, &by_text, true, name, size)) {
-    status = client_refuse(c, DIBS_ERR_NO_MEMORY, "");
-  } else {
-    status = question_read_only(question_run(c, &q, &by_digest, &by_text));
-    if (status == DIBS_OK && !native_elect_look_answer(q.reply, &a))
-      status = client_refuse(c, DIBS_ERR_PROTOCOL, "an answer to elect_look of no known form");
-    if (status == DIBS_OK) {
-      leader_read(&a, ret_state);
-      *ret_lease = a.lease;
-    }
-    question_deinit(&q);
+  script_command_init(&k, c);
+  status = question_read_only(
+    script_command_run(c, &q, &k,
+                native_elect_look(&c->names, &k.by_digest, false, name, size) &&
+                  native_elect_look(&c->names, &k.by_text, true, name, size)));
+  if (status == DIBS_OK && !native_elect_look_answer(q.reply, &a))
+    status = client_refuse(c, DIBS_ERR_PROTOCOL, "an answer to elect_look of no known form");
+  if (status == DIBS_OK) {
+    leader_read(&a, ret_state);
+    *ret_lease = a.lease;
   }
-  buffer_deinit(&by_digest);
-  buffer_deinit(&by_text);
+  question_deinit(&q);
+  script_command_deinit(&k);
   return status;
 }
 

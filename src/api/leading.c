@@ -49,20 +49,6 @@ leading *leading_free(const memory *m, leading *l)
 
 /* ---- commands ---- */
 
-typedef struct command { buffer by_digest, by_text; } command;
-
-static void command_init(command *k, const dibs_client *c)
-{
-  buffer_init(&k->by_digest, &c->memory);
-  buffer_init(&k->by_text, &c->memory);
-}
-
-static void command_deinit(command *k)
-{
-  buffer_deinit(&k->by_digest);
-  buffer_deinit(&k->by_text);
-}
-
 /* The lease of a hold; false when the engine knows none. */
 static bool lease_of(const claim *cl, lease_id *ret_lease)
 {
@@ -83,7 +69,7 @@ static bool leads(const claim *cl)
 }
 
 /* false: the hold is over, or there is no memory; *ret_status says which. */
-static bool call_make(const claim *cl, bool is_clear, command *k, dibs_status *ret_status)
+static bool call_make(const claim *cl, bool is_clear, script_command *k, dibs_status *ret_status)
 {
   const leading *l = cl->leading;
   const native *names = &cl->client->names;
@@ -107,13 +93,13 @@ static void send(claim *cl, bool is_clear)
 {
   dibs_client *c = cl->client;
   dibs_status status;
-  command k;
+  script_command k;
 
-  command_init(&k, c);
+  script_command_init(&k, c);
   if (call_make(cl, is_clear, &k, &status))
     (void)engine_ask(drive_engine(c->drive), &k.by_digest, &k.by_text, NULL,
                      client_give_up_at(c), drive_now());
-  command_deinit(&k);
+  script_command_deinit(&k);
 }
 
 /* Sends the value, as a new telling. When it cannot: `q` is done, and says why. */
@@ -122,11 +108,11 @@ static void publish_ask(claim *cl, question *q)
   dibs_client *c = cl->client;
   leading *l = cl->leading;
   dibs_status status;
-  command k;
+  script_command k;
 
   l->telling = ++c->tellings;
   l->told_at = drive_now();
-  command_init(&k, c);
+  script_command_init(&k, c);
   if (call_make(cl, false, &k, &status)) {
     question_ask(c, q, &k.by_digest, &k.by_text,
                  instant_add(l->told_at, span_ms(c->times.command_ms)));
@@ -135,7 +121,7 @@ static void publish_ask(claim *cl, question *q)
     drive_waiter_init(&q->waiter);
     q->waiter.is_done = true;
   }
-  command_deinit(&k);
+  script_command_deinit(&k);
 }
 
 /* How a telling ended. */

@@ -154,23 +154,21 @@ static dibs_status observe(observer *o, const char *name)
   size_t size = strlen(name);
   char channel_bytes[ELECTION_CHANNEL_SIZE];
   text channel = text_over(channel_bytes, sizeof(channel_bytes));
-  buffer by_digest, by_text;
+  script_command k;
   dibs_status status = DIBS_ERR_NO_MEMORY;
 
   native_election_channel(&c->names, name, size, &channel);
-  buffer_init(&by_digest, &c->memory);
-  buffer_init(&by_text, &c->memory);
-  if (native_elect_look(&c->names, &by_digest, false, name, size) &&
-      native_elect_look(&c->names, &by_text, true, name, size))
+  script_command_init(&k, c);
+  if (native_elect_look(&c->names, &k.by_digest, false, name, size) &&
+      native_elect_look(&c->names, &k.by_text, true, name, size))
     status = wait_start(&o->wait, &(wait_question){ .channel = channel_bytes,
                                                     .channel_size = channel.used,
-                                                    .by_digest = &by_digest,
-                                                    .by_text = &by_text, .every = EVERY,
+                                                    .by_digest = &k.by_digest,
+                                                    .by_text = &k.by_text, .every = EVERY,
                                                     .is_patient = true });
   else
     (void)client_refuse(c, status, "");
-  buffer_deinit(&by_digest);
-  buffer_deinit(&by_text);
+  script_command_deinit(&k);
   return status;
 }
 

@@ -60,6 +60,28 @@ dibs_status question_run(dibs_client *c, question *q, const buffer *command,
   return status;
 }
 
+void script_command_init(script_command *k, const dibs_client *c)
+{
+  buffer_init(&k->by_digest, &c->memory);
+  buffer_init(&k->by_text, &c->memory);
+}
+
+void script_command_deinit(script_command *k)
+{
+  buffer_deinit(&k->by_digest);
+  buffer_deinit(&k->by_text);
+}
+
+dibs_status script_command_run(dibs_client *c, question *q, const script_command *k, bool is_made)
+{
+  if (!is_made) {
+    *q = (question){ .status = DIBS_ERR_NO_MEMORY };
+    drive_waiter_init(&q->waiter);
+    return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
+  }
+  return question_run(c, q, &k->by_digest, &k->by_text);
+}
+
 dibs_status question_read_only(dibs_status status)
 {
   return status == DIBS_UNKNOWN ? DIBS_ERR_UNREACHABLE : status;

@@ -88,28 +88,23 @@ dibs_status dibs_try_acquire_permits_async(dibs_client *client, const char *name
 static dibs_status set_ask(dibs_client *c, const lock_target *target, share_set_what what,
                            uint32_t permits, bool *ret_done, uint64_t *ret_limit)
 {
-  buffer by_digest, by_text;
+  script_command k;
   question q;
   int64_t us = 0;
   dibs_status status = client_agreed_time(c, &us);
 
   if (status != DIBS_OK)
     return status;
-  buffer_init(&by_digest, &c->memory);
-  buffer_init(&by_text, &c->memory);
-  if (!native_share_set(&c->names, &by_digest, false, target->name, target->name_size, what,
-                        permits, us) ||
-      !native_share_set(&c->names, &by_text, true, target->name, target->name_size, what,
-                        permits, us)) {
-    status = client_refuse(c, DIBS_ERR_NO_MEMORY, "");
-  } else {
-    status = question_run(c, &q, &by_digest, &by_text);
-    if (status == DIBS_OK && !native_share_set_answer(q.reply, ret_done, ret_limit))
-      status = client_refuse(c, DIBS_ERR_PROTOCOL, "an answer to share_set of no known form");
-    question_deinit(&q);
-  }
-  buffer_deinit(&by_digest);
-  buffer_deinit(&by_text);
+  script_command_init(&k, c);
+  status = script_command_run(c, &q, &k,
+                       native_share_set(&c->names, &k.by_digest, false, target->name,
+                                        target->name_size, what, permits, us) &&
+                         native_share_set(&c->names, &k.by_text, true, target->name,
+                                          target->name_size, what, permits, us));
+  if (status == DIBS_OK && !native_share_set_answer(q.reply, ret_done, ret_limit))
+    status = client_refuse(c, DIBS_ERR_PROTOCOL, "an answer to share_set of no known form");
+  question_deinit(&q);
+  script_command_deinit(&k);
   return status;
 }
 

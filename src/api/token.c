@@ -4,32 +4,6 @@
 
 #include <string.h>
 
-/* ---- commands with their text, for a server that has not seen the script ---- */
-
-typedef struct command { buffer by_digest, by_text; } command;
-
-static void command_init(command *k, const dibs_client *c)
-{
-  buffer_init(&k->by_digest, &c->memory);
-  buffer_init(&k->by_text, &c->memory);
-}
-
-static void command_deinit(command *k)
-{
-  buffer_deinit(&k->by_digest);
-  buffer_deinit(&k->by_text);
-}
-
-static dibs_status command_run(dibs_client *c, question *q, command *k, bool is_made)
-{
-  if (!is_made) {
-    *q = (question){ .status = DIBS_ERR_NO_MEMORY };
-    drive_waiter_init(&q->waiter);
-    return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
-  }
-  return question_run(c, q, &k->by_digest, &k->by_text);
-}
-
 /* ---- ping ---- */
 
 static dibs_status ping_once(dibs_client *c, const buffer *time, instant until)
@@ -159,17 +133,17 @@ static dibs_status renew_ask(dibs_client *c, const token_parts *p, int32_t ttl_m
                              int64_t estimate_us, renew_answer *ret_answer)
 {
   question q;
-  command k;
+  script_command k;
   dibs_status status;
 
-  command_init(&k, c);
-  status = command_run(c, &q, &k,
+  script_command_init(&k, c);
+  status = script_command_run(c, &q, &k,
                        renew_encode(c, &k.by_digest, false, p, ttl_ms, estimate_us) &&
                          renew_encode(c, &k.by_text, true, p, ttl_ms, estimate_us));
   if (status == DIBS_OK && !renew_answer_read(q.reply, p->count, ret_answer))
     status = client_refuse(c, DIBS_ERR_PROTOCOL, "an answer to renew of no known form");
   question_deinit(&q);
-  command_deinit(&k);
+  script_command_deinit(&k);
   return status;
 }
 
@@ -240,20 +214,20 @@ static dibs_status lease_ask(dibs_client *c, lease_encoder *encode, const token_
 {
   release_answer answer;
   question q;
-  command k;
+  script_command k;
   int64_t us = 0;
   dibs_status status = client_agreed_time(c, &us);
 
   if (status != DIBS_OK)
     return status;
-  command_init(&k, c);
-  status = command_run(c, &q, &k,
+  script_command_init(&k, c);
+  status = script_command_run(c, &q, &k,
                        encode(&c->names, &k.by_digest, false, p, us) &&
                          encode(&c->names, &k.by_text, true, p, us));
   if (status == DIBS_OK && !native_release_answer(q.reply, &answer))
     status = client_refuse(c, DIBS_ERR_PROTOCOL, "an answer to release of no known form");
   question_deinit(&q);
-  command_deinit(&k);
+  script_command_deinit(&k);
   if (status != DIBS_OK || answer.outcome == RELEASE_DONE)
     return status;
   return answer.outcome == RELEASE_TAKEN ? DIBS_TAKEN : DIBS_EXPIRED;

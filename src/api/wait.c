@@ -175,24 +175,22 @@ static bool leave(wait *w)
 {
   dibs_client *c = w->client;
   instant now = drive_now(), until = instant_add(now, span_ms(c->times.command_ms));
-  buffer by_digest, by_text;
+  script_command k;
   bool is_begun = false;
 
   if (w->kind->leave == NULL || w->status == DIBS_ERR_CLOSED)
     return false;
-  buffer_init(&by_digest, &c->memory);
-  buffer_init(&by_text, &c->memory);
-  if (w->kind->leave(w, &by_digest, &by_text) && buffer_size(&by_digest) > 0) {
+  script_command_init(&k, c);
+  if (w->kind->leave(w, &k.by_digest, &k.by_text) && buffer_size(&k.by_digest) > 0) {
     if (w->status < 0) {
-      (void)engine_ask(drive_engine(c->drive), &by_digest, &by_text, NULL, until, now);
+      (void)engine_ask(drive_engine(c->drive), &k.by_digest, &k.by_text, NULL, until, now);
     } else {
-      question_ask(c, &w->leaving, &by_digest, &by_text, until);
+      question_ask(c, &w->leaving, &k.by_digest, &k.by_text, until);
       is_begun = !w->leaving.waiter.is_done;
       w->leaving.then = left;
     }
   }
-  buffer_deinit(&by_digest);
-  buffer_deinit(&by_text);
+  script_command_deinit(&k);
   return is_begun;
 }
 
