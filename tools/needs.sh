@@ -31,6 +31,10 @@ lib:hiredis|libhiredis-dev|hiredis-devel|hiredis-dev|hiredis|hiredis
 lib:openssl|libssl-dev|openssl-devel|openssl-dev|openssl|openssl
 lib:jansson|libjansson-dev|jansson-devel|jansson-dev|jansson|jansson
 lib:inih|libinih-dev|inih-devel|inih-dev|libinih|inih
+lib:lua5.1|liblua5.1-0-dev|compat-lua-devel|lua5.1-dev|lua51|lua@5.1
+spin|spin||spin||spin
+iptables|iptables|iptables|iptables|iptables|
+ip|iproute2|iproute|iproute2|iproute2|
 lib:cmocka|libcmocka-dev|libcmocka-devel|cmocka-dev|cmocka|cmocka
 microhttpd|libmicrohttpd-dev|libmicrohttpd-devel|libmicrohttpd-dev|libmicrohttpd|libmicrohttpd
 ab|apache2-utils|httpd-tools|apache2-utils|apache|httpd
