@@ -4,9 +4,9 @@
 #include "api/handle.h"
 
 #include <assert.h>
-#include <sched.h>
 #include <stdlib.h>
 
+#include "drive/drive.h"
 #include "drive/fork_epoch.h"
 
 #define CHUNK_FIRST 64u
@@ -203,7 +203,7 @@ void handle_wait(const handle *h)
 
     if (word >> 32 != next || (word & RETIRED) == 0 || (word & PINS_MASK) == 0)
       return;
-    (void)sched_yield();
+    drive_yield();
   }
 }
 

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "api/config.h"
@@ -217,16 +216,9 @@ static dibs_status settings_check(opening *o)
 static bool client_id_make(char ret_id[CLIENT_ID_SIZE], uint64_t *ret_seed)
 {
   uint8_t bytes[16 + sizeof(uint64_t)];
-  size_t used = 0;
 
-  while (used < sizeof(bytes)) {
-    ssize_t n = getrandom(bytes + used, sizeof(bytes) - used, 0);
-
-    if (n < 0 && errno != EINTR)
-      return false;
-    if (n > 0)
-      used += (size_t)n;
-  }
+  if (!drive_random(bytes, sizeof(bytes)))
+    return false;
   /* A token begins with the id and is a word of command lines: never with a dash. */
   if (bytes[0] >> 2 == 62)
     bytes[0] &= 0x7f;
@@ -262,7 +254,7 @@ static void engine_settings_set(const dibs_client *c, const opening *o, engine_s
   s->program = program_invocation_short_name;
   s->version = DIBS_VERSION;
   s->note = o->url.note != NULL ? o->url.note : "";
-  s->pid = getpid();
+  s->pid = drive_process_id();
   s->connect_timeout = span_ms(c->times.connect_ms);
   s->command_timeout = span_ms(c->times.command_ms);
   s->renew_every = span_ms(c->times.renew_every_ms);
@@ -277,7 +269,7 @@ static void engine_settings_set(const dibs_client *c, const opening *o, engine_s
 
 static dibs_status drive_make(dibs_client *c, const opening *o)
 {
-  char host[256] = "";
+  char host[256];
   drive_settings s = { .url = &o->url,
                        .has_thread = (c->flags & DIBS_CLIENT_NO_THREAD) == 0,
                        .has_callback_thread = (c->flags & (DIBS_CLIENT_NO_THREAD |
@@ -292,7 +284,7 @@ static dibs_status drive_make(dibs_client *c, const opening *o)
   }
   memcpy(c->names.client, s.engine.client_id, sizeof(c->names.client));
   text_add(&prefix, o->url.prefix);
-  (void)gethostname(host, sizeof(host) - 1);
+  drive_host(host, sizeof(host));
   engine_settings_set(c, o, &s.engine);
   s.engine.host = host;
   status = drive_new(&s, &c->drive, o->why);

@@ -2,8 +2,9 @@
 /* api/options.c - checks options and fills in defaults. */
 #include "api/options.h"
 
-#include <stdatomic.h>
 #include <string.h>
+
+#include "drive/drive.h"
 
 #define TTL_DEFAULT_MS 30000
 #define TTL_MIN_MS 100
@@ -14,9 +15,6 @@
   (DIBS_CLIENT_NO_THREAD | DIBS_CLIENT_NO_LOCAL | DIBS_CLIENT_PROCESS_CALLBACKS | \
    DIBS_CLIENT_DETECT_DEADLOCK)
 #define LOCK_FLAGS (DIBS_LOCK_FIXED | DIBS_LOCK_NO_OWNER | DIBS_LOCK_NO_REENTRY)
-
-static _Atomic uint64_t threads_seen;
-static _Thread_local uint64_t thread_number;
 
 /* ---- pieces ---- */
 
@@ -131,14 +129,6 @@ dibs_status client_options_read(const dibs_options *options, dibs_options *ret_o
 
 /* ---- dibs_lock_options ---- */
 
-/* Threads end and their ids are used again; these numbers are not. */
-static uint64_t this_thread(void)
-{
-  if (thread_number == 0)
-    thread_number = atomic_fetch_add(&threads_seen, 1) + 1;
-  return thread_number;
-}
-
 static bool owner_read(const dibs_lock_options *o, bool is_blocking, lock_plan *plan, text *why)
 {
   uint64_t number;
@@ -162,7 +152,7 @@ static bool owner_read(const dibs_lock_options *o, bool is_blocking, lock_plan *
     memcpy(plan->owner + 1, o->owner, o->owner_size);
     plan->owner_size = o->owner_size + 1;
   } else if (is_blocking && (o->flags & DIBS_LOCK_NO_OWNER) == 0) {
-    number = this_thread();
+    number = drive_thread();
     plan->owner[0] = 't';
     memcpy(plan->owner + 1, &number, sizeof(number));
     plan->owner_size = sizeof(number) + 1;

@@ -7,27 +7,10 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "drive/fork_epoch.h"
 #include "drive/parts.h"
-
-instant drive_now(void)
-{
-  struct timespec at;
-
-  (void)clock_gettime(CLOCK_BOOTTIME, &at);
-  return (instant){ (int64_t)at.tv_sec * 1000000000 + at.tv_nsec };
-}
-
-int64_t drive_wall_us(void)
-{
-  struct timespec at;
-
-  (void)clock_gettime(CLOCK_REALTIME, &at);
-  return (int64_t)at.tv_sec * 1000000 + at.tv_nsec / 1000;
-}
 
 bool drive_is_forked(const drive *d)
 {

@@ -49,10 +49,19 @@ dibs_status drive_new(const drive_settings *settings, drive **ret_drive, text *w
  * child it touches neither threads nor mutex and only frees. */
 drive *drive_free(drive *d);
 
+/* ---- the machine ---- */
+
 instant drive_now(void);                        /* CLOCK_BOOTTIME */
 int64_t drive_wall_us(void);                    /* CLOCK_REALTIME, since 1970 */
-bool drive_is_forked(const drive *d);           /* this process is a child of its maker */
+bool drive_random(void *ret_bytes, size_t size);     /* fit for ids; false: there is none */
+uint64_t drive_thread(void);                    /* of the caller; from 1, never used again */
+void drive_yield(void);                         /* other threads first */
+int64_t drive_process_id(void);
+void drive_host(char *ret_name, size_t size);   /* cut where it is longer; may be "" */
 
+/* ---- in and out ---- */
+
+bool drive_is_forked(const drive *d);           /* this process is a child of its maker */
 void drive_lock(drive *d);
 void drive_unlock(drive *d);                    /* and wakes those who are done */
 engine *drive_engine(drive *d);

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* drive/machine.c - what a program learns from the machine it runs on: clocks, chance, who
+ * it is. A simulated drive answers these in its own way. */
+#include <errno.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "drive/drive.h"
+
+static _Atomic uint64_t threads_seen;
+static _Thread_local uint64_t thread_number;
+
+instant drive_now(void)
+{
+  struct timespec at;
+
+  (void)clock_gettime(CLOCK_BOOTTIME, &at);
+  return (instant){ (int64_t)at.tv_sec * 1000000000 + at.tv_nsec };
+}
+
+int64_t drive_wall_us(void)
+{
+  struct timespec at;
+
+  (void)clock_gettime(CLOCK_REALTIME, &at);
+  return (int64_t)at.tv_sec * 1000000 + at.tv_nsec / 1000;
+}
+
+bool drive_random(void *ret_bytes, size_t size)
+{
+  uint8_t *bytes = ret_bytes;
+  size_t used = 0;
+
+  while (used < size) {
+    ssize_t n = getrandom(bytes + used, size - used, 0);
+
+    if (n < 0 && errno != EINTR)
+      return false;
+    if (n > 0)
+      used += (size_t)n;
+  }
+  return true;
+}
+
+/* Threads end and their ids are used again; these numbers are not. */
+uint64_t drive_thread(void)
+{
+  if (thread_number == 0)
+    thread_number = atomic_fetch_add(&threads_seen, 1) + 1;
+  return thread_number;
+}
+
+void drive_yield(void)
+{
+  (void)sched_yield();
+}
+
+int64_t drive_process_id(void)
+{
+  return getpid();
+}
+
+void drive_host(char *ret_name, size_t size)
+{
+  memset(ret_name, 0, size);
+  (void)gethostname(ret_name, size - 1);
+}
