@@ -136,8 +136,8 @@ static void arguments_free(struct arguments *a)
 /* ---- the process ---- */
 
 /* In the child, between fork and exec: async-signal-safe calls only. */
-static _Noreturn void become_server(const struct arguments *a, const char *path,
-                                    const char *log, pid_t parent)
+static _Noreturn void become_server(const struct arguments *a, char *const *environment,
+                                    const char *path, const char *log, pid_t parent)
 {
   sigset_t none;
   int null, out;
@@ -152,7 +152,7 @@ static _Noreturn void become_server(const struct arguments *a, const char *path,
   if (null < 0 || out < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0)
     _exit(126);
   (void)syscall(SYS_close_range, 3U, ~0U, 0U);
-  (void)execv(path, a->all);
+  (void)execve(path, a->all, environment);
   _exit(127);
 }
 
@@ -161,6 +161,7 @@ static void spawn(struct test_server *s)
   server_program program;
   struct arguments arguments;
   pid_t parent = getpid();
+  char **with_clock = s->clock != NULL ? test_clock_environment(s) : NULL;
 
   if (!server_program_find(&program))
     test_bail_out("no server program: apt-get install redis-tools, or set DIBS_SERVER");
@@ -169,7 +170,9 @@ static void spawn(struct test_server *s)
   if (s->pid < 0)
     test_bail_out("fork: %s", strerror(errno));
   if (s->pid == 0)
-    become_server(&arguments, program.path, s->log, parent);
+    become_server(&arguments, with_clock != NULL ? with_clock : environ, program.path, s->log,
+                  parent);
+  free(with_clock);
   arguments_free(&arguments);
 }
 
@@ -284,6 +287,8 @@ struct test_server *test_server_start_with(const struct test_server_options *opt
   (void)snprintf(s->unix_url, sizeof(s->unix_url), "unix://%s", s->socket);
   if (s->options.has_tls)
     test_certificates_make(s);
+  if (s->options.has_clock)
+    test_clock_make(s);
 
   /* Between looking for a port and using it somebody else may take it. */
   s->port_claim = -1;
@@ -308,6 +313,7 @@ struct test_server *test_server_stop(struct test_server *s)
     return NULL;
   end_process(s);
   delist(s);
+  test_clock_free(s);
   test_directory_remove(s->directory);
   if (s->port_claim >= 0)
     (void)close(s->port_claim);

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct test_server;
@@ -27,6 +28,7 @@ struct test_server_options {
   bool wants_client_certificate; /* with has_tls: refuses clients without one */
   bool has_cluster;              /* --cluster-enabled yes; bus on port + 10000 */
   bool is_sentinel;              /* runs as Sentinel, by sentinel.conf in its directory */
+  bool has_clock;                /* its wall clock obeys test_server_clock_...() */
 };
 
 /* A server that answers PING already. Ended by test_server_stop(), or when the test
@@ -66,6 +68,19 @@ void test_server_kill9(struct test_server *s);     /* dead, and waited for, on r
 void test_server_restart(struct test_server *s, bool keeps_data);
 void test_server_pause(struct test_server *s);     /* SIGSTOP; stopped on return */
 void test_server_resume(struct test_server *s);    /* SIGCONT */
+
+/* ---- its wall clock; needs has_clock ----
+ *
+ * Seen by the server's next look at its clock, without a system call; kept over a restart.
+ * The monotonic clocks stay true. Valkey 9 guesses the time between two looks: a frozen
+ * clock of it creeps by up to 1 ms. */
+
+/* It is so far ahead of the machine's; negative: behind. Not added to an earlier shift. */
+void test_server_clock_shift(const struct test_server *s, int64_t ms);
+/* It stands still, so many microseconds after 1970, until it is frozen elsewhere or ... */
+void test_server_clock_freeze(const struct test_server *s, int64_t us);
+/* ... runs again, by the machine's clock and its shift. */
+void test_server_clock_thaw(const struct test_server *s);
 
 /* ---- looking inside ---- */
 

@@ -5,6 +5,8 @@
 
 #include "server.h"
 
+struct clock_shim;
+
 struct test_server {
   struct test_server_options options;
   struct test_server *next;      /* all living ones of this process */
@@ -18,6 +20,8 @@ struct test_server {
   char log[96];
   char unix_url[128];
   char tcp_url[64];
+  struct clock_shim *clock;      /* mapped; NULL without has_clock */
+  char clock_file[160];          /* "NAME=path", for its environment */
   char ca[96], foreign_ca[96], client_certificate[96], client_key[96];
 };
 
@@ -34,5 +38,12 @@ int test_port_claim(int *ret_claim);
 
 /* Writes the certificates of a TLS server into its directory and sets the paths. */
 void test_certificates_make(struct test_server *s);
+
+/* The file of a server with a clock of its own; outlives the server's process. */
+void test_clock_make(struct test_server *s);
+void test_clock_free(struct test_server *s);
+/* Ours, with what makes the server take that clock. The caller frees the array, not what
+ * it points to. */
+char **test_clock_environment(struct test_server *s);
 
 #endif

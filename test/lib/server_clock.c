@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* test/lib/server_clock.c - servers whose wall clock is the test's: the file that
+ * clock_shim.c reads, and the environment that makes the server load it. */
+#include "server_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "clock_shim.h"
+#include "clock_shim_path.h"   /* made by the build: where the library is */
+
+static const char preload[] = "LD_PRELOAD=";
+
+void test_clock_make(struct test_server *s)
+{
+  char path[128];
+  void *found;
+  int fd;
+
+  (void)snprintf(path, sizeof(path), "%s/clock", s->directory);
+  (void)snprintf(s->clock_file, sizeof(s->clock_file), "%s=%s", CLOCK_SHIM_FILE, path);
+  fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0 || ftruncate(fd, sizeof(struct clock_shim)) != 0)
+    test_bail_out("%s: %s", path, strerror(errno));
+  found = mmap(NULL, sizeof(struct clock_shim), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (found == MAP_FAILED)
+    test_bail_out("%s: %s", path, strerror(errno));
+  (void)close(fd);
+  s->clock = found;
+}
+
+void test_clock_free(struct test_server *s)
+{
+  if (s->clock != NULL)
+    (void)munmap(s->clock, sizeof(*s->clock));
+  s->clock = NULL;
+}
+
+char **test_clock_environment(struct test_server *s)
+{
+  static char library[] = "LD_PRELOAD=" TEST_CLOCK_SHIM_PATH;
+  size_t count = 0, used = 0;
+  char **all;
+
+  while (environ[count] != NULL)
+    count++;
+  all = calloc(count + 3, sizeof(*all));
+  if (all == NULL)
+    test_bail_out("no memory");
+  /* What this program itself was told to load is not for the server. */
+  for (size_t i = 0; i < count; i++)
+    if (strncmp(environ[i], preload, sizeof(preload) - 1) != 0)
+      all[used++] = environ[i];
+  all[used++] = library;
+  all[used] = s->clock_file;
+  return all;
+}
+
+static struct clock_shim *clock_of(const struct test_server *s)
+{
+  if (s->clock == NULL)
+    test_bail_out("a server that was started without has_clock has the machine's clock");
+  return s->clock;
+}
+
+void test_server_clock_shift(const struct test_server *s, int64_t ms)
+{
+  clock_of(s)->shift_ms = ms;
+}
+
+void test_server_clock_freeze(const struct test_server *s, int64_t us)
+{
+  if (us <= 0)
+    test_bail_out("a clock cannot stand at %lld", (long long)us);
+  clock_of(s)->frozen_us = us;
+}
+
+void test_server_clock_thaw(const struct test_server *s)
+{
+  clock_of(s)->frozen_us = 0;
+}
