@@ -6,9 +6,6 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The observer whose callback this thread runs now. */
-static _Thread_local const wait *telling;
-
 /* ---- checks ---- */
 
 dibs_status wait_check(dibs_client *c, const char *name, const dibs_wait_options *options,
@@ -103,11 +100,8 @@ static void list_leave(wait *w)
 static void job_run(drive_job *job)
 {
   wait *w = WAIT_OF(job, job);
-  const wait *before = telling;
 
-  telling = w;
   w->kind->tell(w);
-  telling = before;
 }
 
 static void job_finish(drive_job *job)
@@ -404,7 +398,7 @@ dibs_status wait_start(wait *w, const wait_question *q)
 void wait_stop(wait *w)
 {
   dibs_client *c = w->client;
-  bool is_own = telling == w;
+  bool is_own = drive_running_job() == &w->job;
   drive_waiter waiter;
 
   if (c->epoch != fork_epoch()) {

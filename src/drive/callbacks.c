@@ -3,11 +3,11 @@
  * the thread dibs-callback or in drive_process(), with the mutex released. */
 #include "drive/parts.h"
 
-static _Thread_local unsigned callback_depth;
+static _Thread_local const drive_job *running;
 
-bool drive_is_in_callback(void)
+const drive_job *drive_running_job(void)
 {
-  return callback_depth > 0;
+  return running;
 }
 
 static drive_job *job_take(drive *d)
@@ -27,10 +27,12 @@ static drive_job *job_take(drive *d)
 
 static void job_run(drive *d, drive_job *job)
 {
+  const drive_job *outer = running;
+
   drive_unlock(d);
-  callback_depth++;
+  running = job;
   job->run(job);
-  callback_depth--;
+  running = outer;
   drive_lock(d);
   job->finish(job);
 }

@@ -99,7 +99,9 @@ dibs_status drive_callbacks_prepare(drive *d);
 void drive_call_later(drive *d, drive_job *job);             /* mutex held; cannot fail */
 bool drive_call_withdraw(drive *d, drive_job *job);          /* false: it runs or has run */
 void drive_callbacks_run(drive *d);       /* mutex held; in this thread; those there are now */
-bool drive_is_in_callback(void);                             /* this thread runs a job now */
+/* The innermost job that this thread runs now; NULL: none. */
+const drive_job *drive_running_job(void);
+static inline bool drive_is_in_callback(void) { return drive_running_job() != NULL; }
 
 /* ---- a loop of the program's own ---- */
 

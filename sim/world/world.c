@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* Time: what comes next, and the loop that brings it about. */
+#include "world/world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DELAY_MIN_US 20
+#define DELAY_MAX_US 200
+#define FIRST_PRIME 0x9e3779b97f4a7c15ull
+
+dibs_sim *sim_now;
+
+/* ---- memory: a simulation that has none left has nothing to say ---- */
+
+static void out_of_memory(void)
+{
+  (void)fputs("dibs-sim: out of memory\n", stderr);
+  abort();
+}
+
+void *sim_alloc(size_t bytes)
+{
+  void *p = calloc(1, bytes);
+
+  if (p == NULL)
+    out_of_memory();
+  return p;
+}
+
+static void *plain_allocate(size_t bytes, void *data)
+{
+  (void)data;
+  return malloc(bytes);
+}
+
+static void *plain_reallocate(void *old, size_t bytes, void *data)
+{
+  (void)data;
+  return realloc(old, bytes);
+}
+
+static void plain_release(void *old, void *data)
+{
+  (void)data;
+  free(old);
+}
+
+/* ---- timers ---- */
+
+void sim_timer_new(dibs_sim *sim, timer *t, int kind, void *owner)
+{
+  timer_init(t, kind, owner);
+  if (!timers_reserve(&sim->events, ++sim->timer_count))
+    out_of_memory();
+}
+
+void sim_timer_set(dibs_sim *sim, timer *t, int64_t at)
+{
+  timers_set(&sim->events, t, (instant){ at > sim->now ? at : sim->now });
+}
+
+void sim_timer_end(dibs_sim *sim, timer *t)
+{
+  timers_clear(&sim->events, t);
+  sim->timer_count--;
+}
+
+/* ---- chance, and what became of it ---- */
+
+bool sim_chance(random_source *r, int32_t per_mille)
+{
+  return per_mille > 0 && random_below(r, 1000) < (uint64_t)per_mille;
+}
+
+void sim_mix(dibs_sim *sim, uint64_t value)
+{
+  sim->fingerprint = (sim->fingerprint ^ value) * FIRST_PRIME;
+  sim->fingerprint ^= sim->fingerprint >> 29;
+}
+
+void sim_mix_bytes(dibs_sim *sim, const void *bytes, size_t size)
+{
+  const char *at = bytes;
+  uint64_t word;
+
+  for (; size >= sizeof(word); at += sizeof(word), size -= sizeof(word)) {
+    memcpy(&word, at, sizeof(word));
+    sim_mix(sim, word);
+  }
+  word = 0;
+  memcpy(&word, at, size);
+  sim_mix(sim, word);
+}
+
+uint64_t dibs_sim_fingerprint(const dibs_sim *sim) { return sim->fingerprint; }
+sim_server *world_server(const dibs_sim *sim) { return sim->server; }
+
+/* ---- life ---- */
+
+static bool options_read(const dibs_sim_options *from, dibs_sim_options *ret)
+{
+  static const dibs_sim_options defaults = DIBS_SIM_OPTIONS_INIT;
+
+  *ret = defaults;
+  if (from != NULL) {
+    if (from->size != sizeof(*from))
+      return false;
+    *ret = *from;
+  }
+  if (ret->seed == 0)
+    ret->seed = 1;
+  if (ret->delay_max_us == 0)
+    ret->delay_max_us = ret->delay_min_us > DELAY_MAX_US ? ret->delay_min_us : DELAY_MAX_US;
+  if (ret->delay_min_us == 0)
+    ret->delay_min_us = ret->delay_max_us < DELAY_MIN_US ? ret->delay_max_us : DELAY_MIN_US;
+  return ret->delay_min_us >= 0 && ret->delay_max_us >= ret->delay_min_us &&
+         ret->preempt_per_mille >= 0 && ret->preempt_per_mille <= 1000 &&
+         ret->split_per_mille >= 0 && ret->split_per_mille <= 1000;
+}
+
+dibs_sim *dibs_sim_new(const dibs_sim_options *options)
+{
+  dibs_sim_options known;
+  random_source seeds;
+  dibs_sim *sim;
+
+  if (sim_now != NULL || !options_read(options, &known))
+    return NULL;
+  sim = sim_alloc(sizeof(*sim));
+  sim->options = known;
+  sim->memory = (memory){ plain_allocate, plain_reallocate, plain_release, NULL };
+  timers_init(&sim->events, &sim->memory);
+  sim->last_process = &sim->processes;
+  random_seed(&seeds, known.seed);
+  random_seed(&sim->random_network, random_next(&seeds));
+  random_seed(&sim->random_threads, random_next(&seeds));
+  random_seed(&sim->random_ids, random_next(&seeds));
+  random_seed(&sim->random_faults, random_next(&seeds));
+  sim->last_epoch = 1;
+  sim_now = sim;
+  host_new(sim);
+  return sim;
+}
+
+dibs_sim *dibs_sim_free(dibs_sim *sim)
+{
+  if (sim == NULL)
+    return NULL;
+  for (process *p = sim->processes; p != NULL; p = p->next)
+    process_end(p, ENDING_VANISHED);
+  while (sim->wires != NULL)
+    wire_free(sim->wires);
+  faults_free(sim);
+  while (sim->processes != NULL) {
+    process *p = sim->processes;
+
+    sim->processes = p->next;
+    free(p);
+  }
+  host_free(sim);
+  timers_deinit(&sim->events);
+  free(sim->first_flaw);
+  free(sim->answer);
+  sim_now = NULL;
+  free(sim);
+  return NULL;
+}
+
+/* ---- the loop ---- */
+
+static void happen(dibs_sim *sim, timer *t)
+{
+  sim_mix(sim, (uint64_t)sim->now ^ (uint64_t)t->kind << 56);
+  switch ((sim_event)t->kind) {
+  case EVENT_WAKE:
+    thread_ready(t->owner);
+    break;
+  case EVENT_RESUME:
+    process_resume(t->owner);
+    break;
+  case EVENT_DRIVE:
+    drive_event(t->owner);
+    break;
+  case EVENT_OPEN:
+  case EVENT_UP:
+  case EVENT_DOWN:
+  case EVENT_GONE:
+    wire_event(sim, t->owner, t->kind);
+    break;
+  case EVENT_FAULT:
+    fault_event(sim, t->owner);
+    break;
+  case EVENT_SERVER_UP:
+  case EVENT_SERVER_TICK:
+    host_event(sim, t->kind);
+    break;
+  }
+}
+
+static bool all_have_ended(const dibs_sim *sim)
+{
+  for (const process *p = sim->processes; p != NULL; p = p->next)
+    if (p->ending == ENDING_NONE)
+      return false;
+  return true;
+}
+
+static void look(dibs_sim *sim)
+{
+  if (sim->watch != NULL)
+    sim->watch(sim, sim->watch_data);
+}
+
+bool dibs_sim_run(dibs_sim *sim, int64_t ms)
+{
+  int64_t until = sim->now + ms * 1000000;
+  timer *t;
+
+  threads_run(sim);
+  look(sim);
+  while (!all_have_ended(sim)) {
+    instant next = timers_first(&sim->events);
+
+    if (next.ns > until) {
+      sim->now = until;
+      return false;
+    }
+    sim->now = next.ns;
+    t = timers_pop(&sim->events, next);
+    sim->steps++;
+    happen(sim, t);
+    threads_run(sim);
+    look(sim);
+  }
+  return true;
+}
+
+void dibs_sim_watch(dibs_sim *sim, void (*watch)(dibs_sim *sim, void *data), void *data)
+{
+  sim->watch = watch;
+  sim->watch_data = data;
+}
+
+/* ---- small questions ---- */
+
+int64_t dibs_sim_now_us(const dibs_sim *sim) { return sim->now / 1000; }
+
+dibs_sim *dibs_sim_current(void)
+{
+  return sim_now != NULL && sim_now->running != NULL ? sim_now : NULL;
+}
+
+bool dibs_sim_has_ended(const dibs_sim *sim, int process_number)
+{
+  const process *p = process_find(sim, process_number);
+
+  return p == NULL || p->ending != ENDING_NONE;
+}
+
+const char *dibs_sim_first_flaw(const dibs_sim *sim) { return sim->first_flaw; }

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/* sim/world - machines, a network and time that are only thought of: the driver of the pure
+ * rooms in a simulation, behind src/drive/drive.h. include/dibs/sim.h is its public face.
+ *
+ * Owns virtual time, fibers (the threads of programs), processes with clocks of their own,
+ * the connections between them and the simulated server, and what happens to all of these.
+ * May include everything below api/, api/handle.h to see what a process believes, and
+ * sim/server. One thread; no clock, no socket, no chance but the seed's.
+ *
+ * Files: fiber.c stacks that are switched; world.c time and the loop; process.c programs,
+ * machines and their clocks; drive.c the drive of one client, callbacks.c and canceller.c
+ * parts of it; wire.c connections; host.c the server's machine; fault.c what may happen;
+ * trace.c how it is told.
+ *
+ * Each thing that will happen is a timer in one heap; equal times go in the order of setting.
+ * Draws come from streams of their own, so that one more draw in one place does not
+ * reshuffle the rest. */
+#ifndef SIM_WORLD_H
+#define SIM_WORLD_H
+
+#include <dibs/sim.h>
+
+#include <stdarg.h>
+
+#include "base/base.h"
+#include "drive/drive.h"
+#include "server/sim_server.h"
+#include "world/fiber.h"
+
+typedef struct process process;
+typedef struct wire wire;
+
+/* What a timer in the world's heap is about. */
+typedef enum sim_event {
+  EVENT_WAKE = 1,      /* a thread has slept enough */
+  EVENT_RESUME,        /* a process goes on */
+  EVENT_DRIVE,         /* an engine's deadline, or a canceller */
+  EVENT_OPEN,          /* a connection is made */
+  EVENT_UP,            /* bytes reach the server */
+  EVENT_DOWN,          /* bytes reach a client */
+  EVENT_GONE,          /* the server misses a client that has vanished */
+  EVENT_FAULT,
+  EVENT_SERVER_UP,     /* goes on, or has started */
+  EVENT_SERVER_TICK
+} sim_event;
+
+/* A thread of a program. */
+typedef struct thread {
+  struct thread *next;             /* of its process */
+  struct thread *next_ready;
+  process *process;
+  fiber *fiber;
+  void (*program)(void *data);
+  void *data;
+  uint64_t number;
+  timer wake;
+  const drive_waiter *waiter;      /* what it waits for; NULL: nothing */
+  const drive_job *job;            /* the callback it runs */
+  bool is_ready;
+} thread;
+
+typedef enum ending { ENDING_NONE = 0, ENDING_DONE, ENDING_KILLED, ENDING_VANISHED } ending;
+
+struct process {
+  process *next;
+  dibs_sim *sim;
+  int number;
+  char name[32];
+  uint64_t epoch;                  /* fork_epoch() inside */
+  ending ending;
+  thread *threads;
+  drive *drives;
+  random_source random;            /* of its programs */
+  /* Its clock: `boot` at true time `set_at`, `ppm` too fast from then on. */
+  int64_t boot_ns, set_at_ns;
+  int32_t ppm;
+  int64_t wall_offset_us;          /* wall - boot */
+  int64_t paused_until;            /* true time; 0: runs */
+  timer resume;
+  /* Its way to the server: true times until which. */
+  int64_t held_until[2], holed_until[2], slow_until, refused_until;
+  int32_t slow_ms;
+  bool cuts_next_reply;
+};
+
+enum { UP = 0, DOWN = 1 };         /* directions of a wire: to the server, to the client */
+
+typedef struct chunk {
+  struct chunk *next;
+  int64_t due;
+  size_t size;
+  bool is_end;                     /* the other side has closed */
+  char bytes[];
+} chunk;
+
+typedef struct stream {
+  chunk *first, *last;
+  timer timer;
+  bool has_hole;                   /* bytes were lost: nothing after them arrives */
+} stream;
+
+/* A connection of an engine's link with the server. */
+struct wire {
+  wire *previous, *next;
+  uint64_t number;
+  process *process;
+  drive *drive;                    /* NULL: the client has let go of it */
+  int link;
+  sim_connection *server;          /* NULL: not accepted yet, or gone */
+  bool is_open;
+  timer open, gone;
+  stream streams[2];
+};
+
+struct drive {
+  drive *next;                     /* of its process */
+  process *process;
+  memory memory;
+  engine *engine;
+  drive_handler handler;
+  bool has_thread, has_callback_thread, is_closed, is_served;
+  int waiting;                     /* calls inside drive_wait() */
+  wire *wires[ENGINE_LINKS];
+  timer timer;
+  drive_waiter *closer;
+  struct watched *watched;
+  drive_job *first_job, *last_job;
+  thread *callbacks;               /* runs them */
+};
+
+typedef struct planned_fault {
+  struct planned_fault *next;
+  dibs_sim_fault fault;
+  timer timer;
+} planned_fault;
+
+struct dibs_sim {
+  dibs_sim_options options;
+  memory memory;
+  int64_t now;                     /* true time, ns since the start */
+  timers events;
+  size_t timer_count;
+  random_source random_network, random_threads, random_ids, random_faults;
+  uint64_t fingerprint, steps;
+  uint64_t last_epoch, last_thread, last_wire;
+
+  process *processes, **last_process;
+  int process_count;
+  thread *first_ready, *last_ready;
+  thread *running;                 /* NULL: the loop itself */
+  process *looking;                /* as whom a watch looks */
+
+  wire *wires;
+  sim_server *server;
+  int64_t server_wall_us;          /* at true time 0 */
+  bool server_is_down, server_keeps_data, server_fails_over;
+  int64_t server_paused_until;
+  int64_t condition_until[SIM_CONDITIONS];
+  timer server_up, server_tick;
+  bool cuts_reply_of_all;
+
+  planned_fault *faults;
+  void (*watch)(dibs_sim *sim, void *data);
+  void *watch_data;
+  char *first_flaw;
+  char *answer;                    /* of dibs_sim_server() */
+  char line[1024];
+};
+
+/* ---- world.c ---- */
+extern dibs_sim *sim_now;              /* the one there is; NULL: none */
+void *sim_alloc(size_t bytes);         /* zeroed; ends the program when there is none */
+void sim_timer_new(dibs_sim *sim, timer *t, int kind, void *owner);
+void sim_timer_set(dibs_sim *sim, timer *t, int64_t at);
+void sim_timer_end(dibs_sim *sim, timer *t);     /* its room is given back */
+void sim_mix(dibs_sim *sim, uint64_t value);     /* into the fingerprint */
+void sim_mix_bytes(dibs_sim *sim, const void *bytes, size_t size);
+bool sim_chance(random_source *r, int32_t per_mille);
+sim_server *world_server(const dibs_sim *sim);   /* for oracles */
+
+/* ---- process.c ---- */
+process *process_find(const dibs_sim *sim, int number);       /* NULL: none */
+process *process_current(const dibs_sim *sim);                /* NULL: outside */
+thread *thread_new(process *p, void (*program)(void *), void *data);
+void thread_ready(thread *t);
+/* Lets others run until ready again. From the thread itself. */
+void thread_block(thread *t);
+void thread_sleep(thread *t, int64_t ns);
+void thread_preempt(dibs_sim *sim);
+void threads_run(dibs_sim *sim);                              /* until none is ready */
+void process_pause(process *p, int64_t ns);
+void process_resume(process *p);
+void process_end(process *p, ending how);
+int64_t process_local_ns(const process *p, int64_t now);
+int64_t process_true_ns(const process *p, int64_t local);     /* rounded up */
+void process_rate(process *p, int32_t ppm);
+
+/* ---- drive.c ---- */
+void drive_event(drive *d);
+bool drive_serve(drive *d);            /* whether somebody may give it input now */
+void drive_wire_up(drive *d, wire *w);
+void drive_wire_down(drive *d, wire *w, const char *words);
+void drive_wire_bytes(drive *d, wire *w, const void *bytes, size_t size);
+void drive_forget(drive *d);           /* its process is dead */
+
+/* ---- canceller.c ---- */
+void cancellers_look(drive *d);
+void cancellers_free(drive *d);
+
+/* ---- callbacks.c ---- */
+void callbacks_stop(drive *d);
+void callbacks_drop(drive *d);         /* they never run */
+
+/* ---- wire.c ---- */
+void wire_new(drive *d, int link);
+void wire_send(wire *w, int direction, const void *bytes, size_t size, bool is_end);
+void wire_let_go(wire *w);             /* by the client: the server hears of it later */
+void wire_vanish(wire *w);             /* with the client; the server hears nothing */
+void wire_reset(wire *w, const char *words);       /* both sides learn */
+void wire_cut_late(wire *w, int64_t ns);
+void wire_event(dibs_sim *sim, wire *w, int kind);
+void wire_served(wire *w);             /* what had come while nobody looked comes now */
+void wire_end_by_server(wire *w);      /* it has closed it, or died */
+void wires_of_server_end(dibs_sim *sim);
+void wire_free(wire *w);
+
+/* ---- host.c ---- */
+void host_new(dibs_sim *sim);
+void host_free(dibs_sim *sim);
+int64_t host_wall_us(const dibs_sim *sim);
+bool host_is_down(const dibs_sim *sim);
+bool host_is_paused(const dibs_sim *sim);
+void host_receive(dibs_sim *sim, wire *w, const void *bytes, size_t size);
+void host_hang_up(dibs_sim *sim, wire *w);
+void host_flush(dibs_sim *sim);        /* sends what the server has for anybody */
+void host_event(dibs_sim *sim, int kind);
+void host_fault(dibs_sim *sim, const dibs_sim_fault *f);
+void host_heal(dibs_sim *sim);
+
+/* ---- fault.c ---- */
+void fault_event(dibs_sim *sim, planned_fault *f);
+void faults_free(dibs_sim *sim);
+
+/* ---- trace.c ---- */
+static inline bool trace_is_on(const dibs_sim *sim) { return sim->options.on_trace != NULL; }
+void trace(dibs_sim *sim, const process *p, const char *format, ...) DIBS_PRINTF(3, 4);
+void trace_list(dibs_sim *sim, const process *p, const char *format, va_list list);
+void trace_bytes(dibs_sim *sim, const wire *w, int direction, const char *bytes, size_t size);
+
+#endif
