@@ -161,7 +161,7 @@ static void spawn(struct test_server *s)
   server_program program;
   struct arguments arguments;
   pid_t parent = getpid();
-  char **with_clock = s->clock != NULL ? test_clock_environment(s) : NULL;
+  char **with_shims = test_shims_environment(s);
 
   if (!server_program_find(&program))
     test_bail_out("no server program: apt-get install redis-tools, or set DIBS_SERVER");
@@ -170,9 +170,9 @@ static void spawn(struct test_server *s)
   if (s->pid < 0)
     test_bail_out("fork: %s", strerror(errno));
   if (s->pid == 0)
-    become_server(&arguments, with_clock != NULL ? with_clock : environ, program.path, s->log,
+    become_server(&arguments, with_shims != NULL ? with_shims : environ, program.path, s->log,
                   parent);
-  free(with_clock);
+  free(with_shims);
   arguments_free(&arguments);
 }
 
@@ -289,6 +289,8 @@ struct test_server *test_server_start_with(const struct test_server_options *opt
     test_certificates_make(s);
   if (s->options.has_clock)
     test_clock_make(s);
+  if (s->options.can_lose_power)
+    test_power_make(s);
 
   /* Between looking for a port and using it somebody else may take it. */
   s->port_claim = -1;
@@ -314,6 +316,7 @@ struct test_server *test_server_stop(struct test_server *s)
   end_process(s);
   delist(s);
   test_clock_free(s);
+  test_power_free(s);
   test_directory_remove(s->directory);
   if (s->port_claim >= 0)
     (void)close(s->port_claim);

@@ -29,6 +29,7 @@ struct test_server_options {
   bool has_cluster;              /* --cluster-enabled yes; bus on port + 10000 */
   bool is_sentinel;              /* runs as Sentinel, by sentinel.conf in its directory */
   bool has_clock;                /* its wall clock obeys test_server_clock_...() */
+  bool can_lose_power;           /* test_server_lose_power() may be called */
 };
 
 /* A server that answers PING already. Ended by test_server_stop(), or when the test
@@ -62,6 +63,9 @@ const char *test_server_foreign_ca(const struct test_server *s);
 /* ---- what can happen to it ---- */
 
 void test_server_kill9(struct test_server *s);     /* dead, and waited for, on return */
+/* As kill9, and its append-only files lose what was not synced. Returns how many bytes that
+ * was. Needs can_lose_power; test_server_restart(s, true) comes back with the rest. */
+int64_t test_server_lose_power(struct test_server *s);
 /* The same port, socket and options; answers PING on return. With `keeps_data` a living
  * one saves first (expiry times stay as they are on the server's clock); without, it
  * comes back empty. */

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* test/lib/server_clock.c - servers whose wall clock is the test's: the file that
- * clock_shim.c reads, and the environment that makes the server load it. */
+ * clock_shim.c reads. */
 #include "server_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "clock_shim.h"
-#include "clock_shim_path.h"   /* made by the build: where the library is */
-
-static const char preload[] = "LD_PRELOAD=";
 
 void test_clock_make(struct test_server *s)
 {
@@ -39,26 +35,6 @@ void test_clock_free(struct test_server *s)
   if (s->clock != NULL)
     (void)munmap(s->clock, sizeof(*s->clock));
   s->clock = NULL;
-}
-
-char **test_clock_environment(struct test_server *s)
-{
-  static char library[] = "LD_PRELOAD=" TEST_CLOCK_SHIM_PATH;
-  size_t count = 0, used = 0;
-  char **all;
-
-  while (environ[count] != NULL)
-    count++;
-  all = calloc(count + 3, sizeof(*all));
-  if (all == NULL)
-    test_bail_out("no memory");
-  /* What this program itself was told to load is not for the server. */
-  for (size_t i = 0; i < count; i++)
-    if (strncmp(environ[i], preload, sizeof(preload) - 1) != 0)
-      all[used++] = environ[i];
-  all[used++] = library;
-  all[used] = s->clock_file;
-  return all;
 }
 
 static struct clock_shim *clock_of(const struct test_server *s)

@@ -6,6 +6,7 @@
 #include "server.h"
 
 struct clock_shim;
+struct sync_shim;
 
 struct test_server {
   struct test_server_options options;
@@ -22,6 +23,8 @@ struct test_server {
   char tcp_url[64];
   struct clock_shim *clock;      /* mapped; NULL without has_clock */
   char clock_file[160];          /* "NAME=path", for its environment */
+  struct sync_shim *synced;      /* mapped; NULL without can_lose_power */
+  char synced_file[160];
   char ca[96], foreign_ca[96], client_certificate[96], client_key[96];
 };
 
@@ -42,8 +45,11 @@ void test_certificates_make(struct test_server *s);
 /* The file of a server with a clock of its own; outlives the server's process. */
 void test_clock_make(struct test_server *s);
 void test_clock_free(struct test_server *s);
-/* Ours, with what makes the server take that clock. The caller frees the array, not what
- * it points to. */
-char **test_clock_environment(struct test_server *s);
+/* The same for the file of what a server has synced. */
+void test_power_make(struct test_server *s);
+void test_power_free(struct test_server *s);
+/* Ours, with what makes the server load the libraries of these; NULL: it needs none. The
+ * caller frees the array, not what it points to. */
+char **test_shims_environment(struct test_server *s);
 
 #endif
