@@ -144,41 +144,56 @@ static void commit(struct test_proxy *p)
   (void)pthread_mutex_unlock(&p->mutex);
 }
 
+/* `limit`: of a delay, ms; or bytes a second. */
 static void set_mode(struct test_proxy *p, enum test_direction d, enum flow_mode mode,
-                     int delay_ms)
+                     int delay_ms, int limit)
 {
   begin(p);
   for (int which = 0; which < 2; which++)
     if (((int)d & (1 << which)) != 0) {
       p->direction[which].mode = mode;
       p->direction[which].delay_ms = delay_ms;
+      p->direction[which].delay_ms_max = limit;
+      p->direction[which].rate = limit;
     }
+  if (mode == FLOW_PASS && d == TEST_BOTH)
+    p->has_chances = false;
   commit(p);
 }
 
 void test_proxy_pass(struct test_proxy *p, enum test_direction d)
 {
-  set_mode(p, d, FLOW_PASS, 0);
+  set_mode(p, d, FLOW_PASS, 0, 0);
 }
 
 void test_proxy_black_hole(struct test_proxy *p, enum test_direction d)
 {
-  set_mode(p, d, FLOW_BLACK_HOLE, 0);
+  set_mode(p, d, FLOW_BLACK_HOLE, 0, 0);
 }
 
 void test_proxy_hold(struct test_proxy *p, enum test_direction d)
 {
-  set_mode(p, d, FLOW_HOLD, 0);
+  set_mode(p, d, FLOW_HOLD, 0, 0);
 }
 
 void test_proxy_delay(struct test_proxy *p, enum test_direction d, int ms)
 {
-  set_mode(p, d, FLOW_DELAY, ms);
+  set_mode(p, d, FLOW_DELAY, ms, ms);
+}
+
+void test_proxy_jitter(struct test_proxy *p, enum test_direction d, int ms_min, int ms_max)
+{
+  set_mode(p, d, FLOW_DELAY, ms_min, ms_max);
+}
+
+void test_proxy_rate(struct test_proxy *p, enum test_direction d, int bytes_per_second)
+{
+  set_mode(p, d, FLOW_RATE, 0, bytes_per_second);
 }
 
 void test_proxy_trickle(struct test_proxy *p, enum test_direction d)
 {
-  set_mode(p, d, FLOW_TRICKLE, 0);
+  set_mode(p, d, FLOW_TRICKLE, 0, 0);
 }
 
 void test_proxy_cut(struct test_proxy *p)
@@ -228,6 +243,18 @@ void test_proxy_lose_reply_to(struct test_proxy *p, const char *word)
 void test_proxy_only(struct test_proxy *p, const char *word)
 {
   set_word(p, p->only, word);
+}
+
+void test_proxy_chance(struct test_proxy *p, const struct test_proxy_chances *chances)
+{
+  set_word(p, p->chance_word, chances == NULL ? NULL : chances->word);
+  begin(p);
+  p->has_chances = chances != NULL;
+  if (chances != NULL) {
+    p->chances = *chances;
+    p->random = chances->seed;
+  }
+  commit(p);
 }
 
 void test_proxy_refuse(struct test_proxy *p, bool is_refusing)

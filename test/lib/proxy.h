@@ -45,8 +45,12 @@ void test_proxy_black_hole(struct test_proxy *p, enum test_direction d);
 void test_proxy_hold(struct test_proxy *p, enum test_direction d);
 /* Each byte arrives so much later; order stays. */
 void test_proxy_delay(struct test_proxy *p, enum test_direction d, int ms);
+/* The same, each piece by its own chance between the two. */
+void test_proxy_jitter(struct test_proxy *p, enum test_direction d, int ms_min, int ms_max);
 /* One byte per write. */
 void test_proxy_trickle(struct test_proxy *p, enum test_direction d);
+/* At most so many a second, on each connection. */
+void test_proxy_rate(struct test_proxy *p, enum test_direction d, int bytes_per_second);
 
 /* ---- what happens to connections: on TCP a reset; on a unix socket a reset if bytes
  * were on their way to the proxy, otherwise an end ---- */
@@ -62,6 +66,20 @@ void test_proxy_swallow_replies(struct test_proxy *p, unsigned count);
  * nothing more to its client, and is cut when the server has answered all that it was
  * asked up to there: surely executed, answer lost. Not with TLS. */
 void test_proxy_lose_reply_to(struct test_proxy *p, const char *word);
+/* From now on each command with `word` (NULL: every one) meets one of these by chance, or
+ * none; until test_proxy_pass(p, TEST_BOTH), or NULL here. Not with TLS, nor on connections
+ * that subscribe. */
+struct test_proxy_chances {
+  uint64_t seed;
+  const char *word;     /* at most 63 bytes */
+  int lose_request;     /* of 10000: cut before the command arrives */
+  int lose_reply;       /* ...: executed, then cut with the answer on its way */
+  int duplicate;        /* ...: executed twice in a row; one of the answers arrives */
+  int late;             /* ...: cut at once, and executed up to late_ms_max later */
+  int silence;          /* ...: it and all that follows on its connection vanish, unheard */
+  int late_ms_max;
+};
+void test_proxy_chance(struct test_proxy *p, const struct test_proxy_chances *chances);
 /* While on, nobody can connect: the listening sockets are closed. */
 void test_proxy_refuse(struct test_proxy *p, bool is_refusing);
 /* From now on all of the above but test_proxy_refuse() is for connections only whose
@@ -77,6 +95,8 @@ struct test_proxy_counts {
   uint64_t passed_to_server, passed_to_client;     /* bytes */
   uint64_t dropped_to_server, dropped_to_client;
   uint64_t replies_swallowed;
+  uint64_t commands;             /* that had a chance, and what it was: */
+  uint64_t requests_lost, replies_lost, duplicated, late, silenced;
 };
 
 struct test_proxy_counts test_proxy_counts(struct test_proxy *p);

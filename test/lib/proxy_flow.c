@@ -60,7 +60,7 @@ static void cut_by_fault(struct test_proxy *p, struct connection *c)
   connection_cut(p, c);
 }
 
-static void count_drop(struct test_proxy *p, struct flow *f, int which, size_t size)
+void flow_count_drop(struct test_proxy *p, struct flow *f, int which, size_t size)
 {
   f->has_lost = true;
   *(which == TO_SERVER ? &p->counts.dropped_to_server : &p->counts.dropped_to_client) +=
@@ -68,12 +68,26 @@ static void count_drop(struct test_proxy *p, struct flow *f, int which, size_t s
   (void)pthread_cond_broadcast(&p->changed);
 }
 
-static void queue(struct test_proxy *p, struct connection *c, int which,
-                  const char *bytes, size_t size)
+static int64_t due_now(struct test_proxy *p, const struct connection *c, int which)
+{
+  const struct direction *d = &p->direction[which];
+  int64_t us = 0;
+
+  if (flow_mode_of(p, c, which) == FLOW_DELAY) {
+    us = (int64_t)d->delay_ms * 1000;
+    if (d->delay_ms_max > d->delay_ms)
+      us += (int64_t)proxy_random(p, (uint64_t)(d->delay_ms_max - d->delay_ms) * 1000);
+  }
+  return proxy_now_us() + us;
+}
+
+void flow_queue(struct test_proxy *p, struct connection *c, int which, const char *bytes,
+                size_t size, int64_t due_us)
 {
   struct flow *f = &c->flow[which];
   struct chunk *chunk = malloc(sizeof(*chunk) + size);
-  int delay = flow_mode_of(p, c, which) == FLOW_DELAY ? p->direction[which].delay_ms : 0;
+
+  (void)p;
 
   if (chunk == NULL)
     test_bail_out("no memory");
@@ -81,10 +95,16 @@ static void queue(struct test_proxy *p, struct connection *c, int which,
   chunk->next = NULL;
   chunk->size = size;
   chunk->sent = 0;
-  chunk->due_us = proxy_now_us() + (int64_t)delay * 1000;
+  chunk->due_us = due_us;
   *f->last = chunk;
   f->last = &chunk->next;
   f->queued += size;
+}
+
+static void queue(struct test_proxy *p, struct connection *c, int which,
+                  const char *bytes, size_t size)
+{
+  flow_queue(p, c, which, bytes, size, due_now(p, c, which));
 }
 
 /* Once its limit of bytes is used up, a direction lets nothing more through. */
@@ -153,10 +173,13 @@ static void take_command(struct test_proxy *p, struct connection *c, const char 
     c->cut_at = c->asked + 1;
     p->lose[0] = '\0';
   }
-  if (is_end) {
-    c->asked++;
+  if (is_end)
     c->recent_size = 0;
+  if (p->has_chances || c->command_size > 0) {
+    chance_take_command(p, c, bytes, size, is_end);
+    return;
   }
+  c->asked += is_end;
   queue_to_the_limit(p, c, TO_SERVER, bytes, size);
 }
 
@@ -166,14 +189,17 @@ static void take_reply(struct test_proxy *p, struct connection *c, const char *b
                        size_t size, bool is_end)
 {
   bool is_swallowing = p->swallow > 0 && connection_is_chosen(p, c);
+  bool is_twin = chance_is_twin(c, is_end);
 
   c->answered += is_end;
+  if (is_twin && !c->is_losing)
+    return;
   if (!is_swallowing && !c->is_losing) {
     queue_to_the_limit(p, c, TO_CLIENT, bytes, size);
     return;
   }
   p->counts.replies_swallowed += is_end;
-  count_drop(p, &c->flow[TO_CLIENT], TO_CLIENT, size);
+  flow_count_drop(p, &c->flow[TO_CLIENT], TO_CLIENT, size);
   /* What follows a dropped beginning is not another reply. */
   if (is_swallowing && is_end && --p->swallow == 0)
     cut_by_fault(p, c);
@@ -191,7 +217,7 @@ void flow_take(struct test_proxy *p, struct connection *c, int which, const char
   if (flow_mode_of(p, c, which) == FLOW_BLACK_HOLE || (f->has_lost && !is_swallowing)) {
     if (which == TO_SERVER)
       remember(c, bytes, size);
-    count_drop(p, f, which, size);
+    flow_count_drop(p, f, which, size);
     return;
   }
   while (size > 0 && !c->is_cut) {
@@ -236,11 +262,14 @@ static bool write_some(struct test_proxy *p, struct connection *c, int which)
   struct flow *f = &c->flow[which];
   struct chunk *chunk = f->first;
   bool is_trickle = flow_mode_of(p, c, which) == FLOW_TRICKLE;
+  int rate = flow_mode_of(p, c, which) == FLOW_RATE ? p->direction[which].rate : 0;
   size_t size = chunk->size - chunk->sent;
   ssize_t sent;
 
   if (is_trickle)
     size = 1;
+  if (rate > 0 && size > (size_t)rate / 50 + 1)
+    size = (size_t)rate / 50 + 1;
   sent = send(c->fd[!which], chunk->bytes + chunk->sent, size, MSG_NOSIGNAL);
   if (sent < 0) {
     if (errno != EAGAIN && errno != EINTR)
@@ -250,6 +279,8 @@ static bool write_some(struct test_proxy *p, struct connection *c, int which)
   chunk->sent += (size_t)sent;
   if (is_trickle)
     chunk->due_us = proxy_now_us() + TRICKLE_US;
+  if (rate > 0)
+    f->ready_us = proxy_now_us() + sent * 1000000 / rate;
   f->queued -= (size_t)sent;
   *(which == TO_SERVER ? &p->counts.passed_to_server : &p->counts.passed_to_client) +=
     (uint64_t)sent;
@@ -266,7 +297,7 @@ int64_t flow_write(struct test_proxy *p, struct connection *c, int which, int64_
 
   if (mode == FLOW_BLACK_HOLE || f->has_lost)
     while (f->first != NULL) {
-      count_drop(p, f, which, f->first->size - f->first->sent);
+      flow_count_drop(p, f, which, f->first->size - f->first->sent);
       f->queued = 0;
       drop_chunk(f);
     }
@@ -275,6 +306,8 @@ int64_t flow_write(struct test_proxy *p, struct connection *c, int which, int64_
   while (f->first != NULL) {
     if (f->first->due_us > now)
       return f->first->due_us;
+    if (mode == FLOW_RATE && f->ready_us > now)
+      return f->ready_us;
     if (!write_some(p, c, which))
       return c->is_cut ? INT64_MAX : 0;
   }

@@ -10,7 +10,8 @@
 
 enum { PROXY_OPENING = 1000, PROXY_WORD = 64, PROXY_CONNECTIONS = 512 };
 
-enum flow_mode { FLOW_PASS, FLOW_BLACK_HOLE, FLOW_HOLD, FLOW_DELAY, FLOW_TRICKLE };
+enum flow_mode { FLOW_PASS, FLOW_BLACK_HOLE, FLOW_HOLD, FLOW_DELAY, FLOW_TRICKLE, FLOW_RATE };
+enum { TWINS_MAX = 64 };
 
 struct chunk {
   struct chunk *next;
@@ -26,6 +27,7 @@ struct flow {
   bool is_ended;        /* nothing more can be read */
   bool is_end_passed;   /* and the other side was told */
   bool has_lost;        /* bytes or an end were dropped: it never passes anything again */
+  int64_t ready_us;     /* nothing more is written before: its rate */
   struct resp_scan scan;
 };
 
@@ -41,11 +43,16 @@ struct connection {
   bool is_losing;       /* nothing more to the client, and ... */
   uint64_t cut_at;      /* ... cut when so many are answered */
   bool is_cut;
+  char *command;        /* one that is not whole yet, while chances are given */
+  size_t command_size;
+  uint64_t twins[TWINS_MAX];     /* numbers of answers that nobody asked for, ascending */
+  size_t twin_count;
 };
 
 struct direction {
   enum flow_mode mode;
-  int delay_ms;
+  int delay_ms, delay_ms_max;
+  int rate;             /* bytes a second */
   bool has_cut_after;
   uint64_t cut_after;
 };
@@ -65,6 +72,10 @@ struct test_proxy {
   struct direction direction[2];
   unsigned swallow;
   char lose[PROXY_WORD], only[PROXY_WORD];
+  struct test_proxy_chances chances;
+  bool has_chances;
+  char chance_word[PROXY_WORD];
+  uint64_t random;
   struct test_proxy_counts counts;
   char directory[64], socket[96], url[128], tcp_url[64], target[128];
 };
@@ -86,5 +97,15 @@ int64_t flow_write(struct test_proxy *p, struct connection *c, int which, int64_
 enum flow_mode flow_mode_of(const struct test_proxy *p, const struct connection *c,
                             int which);
 int64_t proxy_now_us(void);
+uint64_t proxy_random(struct test_proxy *p, uint64_t limit);    /* 0 .. limit - 1 */
+
+/* proxy_chance.c: a piece of a command; whole ones go on, or meet their chance. */
+void chance_take_command(struct test_proxy *p, struct connection *c, const char *bytes,
+                         size_t size, bool is_end);
+/* Whether the answer that comes now is one of two, and the one to be dropped. */
+bool chance_is_twin(struct connection *c, bool is_end);
+void flow_queue(struct test_proxy *p, struct connection *c, int which, const char *bytes,
+                size_t size, int64_t due_us);
+void flow_count_drop(struct test_proxy *p, struct flow *f, int which, size_t size);
 
 #endif

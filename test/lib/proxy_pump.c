@@ -94,6 +94,7 @@ static void free_connection(struct connection *c)
     if (c->fd[which] >= 0)
       (void)close(c->fd[which]);
   }
+  free(c->command);
   free(c);
 }
 
