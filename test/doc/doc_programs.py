@@ -7,7 +7,8 @@
 Takes each ```c or ```cpp block with a main() and each ```sh block out of README.md and
 doc/guide/*.md. A C program is compiled without any addition, with warnings as errors, as
 C99 and as C11, a C++ one as C++17 and as C++20, and must end with 0; a shell block must
-end with 0 under `sh -eu`. All run in a sandbox of their own. Speaks TAP.
+end with 0 under `sh -eu`. All run in a sandbox of their own, but those over <dibs/sim.h>,
+which are linked with libdibs-sim where it was built, and need no server. Speaks TAP.
 """
 import glob
 import os
@@ -48,7 +49,8 @@ class Runner:
     def __init__(self, root, dibs, libdir, compiler, place):
         self.root, self.dibs, self.libdir = root, dibs, libdir
         self.compiler, self.place = compiler, place
-        self.environment = dict(os.environ, LD_LIBRARY_PATH=libdir)
+        self.simdir = os.path.join(libdir, 'sim/world')
+        self.environment = dict(os.environ, LD_LIBRARY_PATH=libdir + ':' + self.simdir)
         self.environment['PATH'] = os.path.dirname(dibs) + ':' + os.environ['PATH']
         for name in ('DIBS_URL', 'VALKEY_URL', 'REDIS_URL', 'DIBS_HELD'):
             self.environment.pop(name, None)
@@ -59,15 +61,21 @@ class Runner:
     def c(self, code):
         source = os.path.join(self.place, 'program.c')
         program = os.path.join(self.place, 'program')
+        is_sim = '<dibs/sim.h>' in code
+        library = ['-L', self.libdir, '-ldibs']
+        if is_sim:
+            library = ['-L', self.simdir, '-ldibs-sim']
+            if not glob.glob(os.path.join(self.simdir, 'libdibs-sim.*')):
+                return ''
         with open(source, 'w', encoding='utf-8') as file:
             file.write(code)
         for standard in ('c99', 'c11'):
             complaint = run([*self.compiler, f'-std={standard}', *FLAGS, '-I',
                              os.path.join(self.root, 'include'), '-o', program, source,
-                             '-L', self.libdir, '-ldibs'], self.environment)
+                             *library], self.environment)
             if complaint:
                 return complaint
-        return self.in_sandbox([program])
+        return run([program], self.environment) if is_sim else self.in_sandbox([program])
 
     def cpp(self, code):
         compiler = os.environ.get('CXX') or shutil.which('c++') or shutil.which('g++')
