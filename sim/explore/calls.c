@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls: what programs use instead of dibs_lock() and its kin. Each is timed (L7) and what
+ * came of it is written down. */
+#include "explore.h"
+
+#include <string.h>
+
+#define SLACK_MS 50
+#define COMMAND_TIMEOUT_MS 2000
+#define CONNECT_TIMEOUT_MS 5000
+
+bool chance(actor *a, unsigned percent) { return random_below(&a->random, 100) < percent; }
+
+int64_t below(actor *a, int64_t limit)
+{
+  return limit <= 0 ? 0 : (int64_t)random_below(&a->random, (uint64_t)limit);
+}
+
+void actor_sleep(actor *a, int64_t most_ms)
+{
+  if (most_ms > 20 && a->trial->is_ending)
+    most_ms = 20;
+  dibs_sim_sleep_us(draw_log(&a->random, 1, most_ms * 1000));
+}
+
+static int32_t command_ms(const trial *t)
+{
+  return t->plan->command_timeout_ms != 0 ? t->plan->command_timeout_ms : COMMAND_TIMEOUT_MS;
+}
+
+int64_t question_limit_ms(const trial *t)
+{
+  int32_t connect = t->plan->connect_timeout_ms;
+
+  return command_ms(t) + (connect != 0 ? connect : CONNECT_TIMEOUT_MS);
+}
+
+/* ---- any call ---- */
+
+call *call_begin(actor *a, const char *what, int64_t limit_ms)
+{
+  trial *t = a->trial;
+
+  for (int i = 0; i < CALLS_MAX; i++) {
+    call *c = &t->calls[i];
+
+    if (c->is_open)
+      continue;
+    *c = (call){ .is_open = true, .life = a->life->number, .what = what,
+                 .begun_at = trial_now(t), .due_at = INT64_MAX };
+    /* Its clock may run slower than true time by a hundredth. */
+    if (limit_ms >= 0)
+      c->due_at = c->begun_at + limit_ms * 1011 + SLACK_MS * 1000;
+    if (c->due_at < t->next_due)
+      t->next_due = c->due_at;
+    return c;
+  }
+  flaw(t, "explorer: too many calls at once");
+  return NULL;
+}
+
+dibs_status call_end(actor *a, call *c, action what, dibs_status status)
+{
+  trial *t = a->trial;
+
+  if (c != NULL)
+    c->is_open = false;
+  if (status > -21 && status < STATUSES - 20)
+    covered.outcomes[what][status + 20]++;
+  if (status == DIBS_ERR_PROTOCOL || status == DIBS_ERR_SYSTEM ||
+      status == DIBS_ERR_NO_MEMORY || status == DIBS_ERR_FORKED ||
+      status == DIBS_ERR_WOULD_BLOCK || status == DIBS_ERR_UNSUPPORTED)
+    flaw(t, "%s answers %s", action_name(what), dibs_status_name(status));
+  return status;
+}
+
+/* ---- taking ---- */
+
+static void lost(dibs_hold *hold, dibs_status why, void *data)
+{
+  trial *t = NULL;
+  grip *g = NULL;
+
+  (void)hold;
+  (void)why;
+  t = trial_current();
+  if (t == NULL || (g = grip_find(t, data)) == NULL)
+    return;
+  if (g->is_told)
+    flaw(t, "S8: the loss of fence %llu is told twice", (unsigned long long)g->fence);
+  g->is_told = true;
+  t->losses++;
+  cover(POINT_LOST_TOLD);
+}
+
+static void granted(actor *a, grip *g, dibs_hold *hold)
+{
+  g->hold = hold;
+  g->fence = dibs_hold_fence(hold);
+  g->token = g->fence / 1024;
+  g->units = dibs_hold_units(hold);
+  g->taken_at = trial_now(a->trial);
+}
+
+static void granted_async(dibs_status status, dibs_hold *hold, void *data)
+{
+  trial *t = trial_current();
+  grip *g = t == NULL ? NULL : grip_find(t, data);
+  actor told = { .trial = t };
+
+  if (g == NULL)
+    return;
+  g->is_done = true;
+  g->status = status;
+  if (status == DIBS_OK)
+    granted(&told, g, hold);
+}
+
+static size_t names_of(const wish *w, const char *ret_names[MUTEXES])
+{
+  size_t count = 0;
+
+  for (int i = 0; i < MUTEXES; i++)
+    if ((w->names >> i & 1) != 0)
+      ret_names[count++] = name_texts[i];
+  return count;
+}
+
+static const char *name_of(const wish *w)
+{
+  int i = 0;
+
+  while (i < NAMES - 1 && (w->names >> i & 1) == 0)
+    i++;
+  return name_texts[i];
+}
+
+static dibs_status ask_async(actor *a, const wish *w, grip *g)
+{
+  dibs_client *client = a->life->client;
+  void *key = grip_key(a->trial, g);
+  const char *name = name_of(w), *names[MUTEXES];
+  dibs_request *request = NULL;
+  dibs_status status;
+  int64_t patience = chance(a, 30) ? below(a, a->trial->plan->wait_ms * 1000) : -1;
+  int64_t begun = trial_now(a->trial);
+
+  switch (w->mode) {
+  case 'r': status = dibs_read_lock_async(client, name, &w->options, granted_async, key, &request); break;
+  case 'w': status = dibs_write_lock_async(client, name, &w->options, granted_async, key, &request); break;
+  case 'p': status = dibs_acquire_permits_async(client, name, w->units, &w->options, granted_async,
+                                       key, &request); break;
+  default:
+    status = w->is_set ? dibs_lock_many_async(client, names, names_of(w, names), &w->options,
+                                              granted_async, key, &request)
+                       : dibs_lock_async(client, name, &w->options, granted_async, key,
+                                         &request);
+  }
+  if (status != DIBS_OK)
+    return status;
+  while (!g->is_done) {
+    dibs_sim_sleep_us(1 + below(a, 4000));
+    if (patience >= 0 && trial_now(a->trial) - begun > patience) {
+      (void)dibs_request_cancel(request);
+      patience = -1;
+    }
+  }
+  return g->status;
+}
+
+static dibs_status ask_now(actor *a, const wish *w, dibs_hold **ret_hold)
+{
+  dibs_client *client = a->life->client;
+  const char *name = name_of(w), *names[MUTEXES];
+  size_t count = names_of(w, names);
+  const dibs_lock_options *o = &w->options;
+
+  switch (w->mode) {
+  case 'r':
+    return w->is_try ? dibs_try_read_lock(client, name, o, ret_hold)
+                     : dibs_read_lock(client, name, o, ret_hold);
+  case 'w':
+    return w->is_try ? dibs_try_write_lock(client, name, o, ret_hold)
+                     : dibs_write_lock(client, name, o, ret_hold);
+  case 'p':
+    if (w->units == 0)
+      return dibs_drain_permits(client, name, o, ret_hold);
+    return w->is_try ? dibs_try_acquire_permits(client, name, w->units, o, ret_hold)
+                     : dibs_acquire_permits(client, name, w->units, o, ret_hold);
+  default:
+    if (w->is_set)
+      return w->is_try ? dibs_try_lock_many(client, names, count, o, ret_hold)
+                       : dibs_lock_many(client, names, count, o, ret_hold);
+    if (w->is_election)
+      return w->is_try ? dibs_try_campaign(client, name, "leader", o, ret_hold)
+                       : dibs_campaign(client, name, "leader", o, ret_hold);
+    return w->is_try ? dibs_try_lock(client, name, o, ret_hold)
+                     : dibs_lock(client, name, o, ret_hold);
+  }
+}
+
+static int64_t limit_of(const trial *t, const wish *w)
+{
+  int64_t more = w->is_election ? command_ms(t) : 0;
+
+  if (w->is_async)
+    return -1;
+  if (w->is_try || w->units == 0)
+    return question_limit_ms(t) + more;
+  return w->options.wait_ms > 0 ? w->options.wait_ms + more : -1;
+}
+
+/* Of all that was granted before this was asked for: S2. */
+static void tops_of(const trial *t, const wish *w, uint64_t ret_tops[NAMES])
+{
+  for (int i = 0; i < NAMES; i++)
+    ret_tops[i] = w->mode == 'r' ? t->top_written[i] : t->top_fence[i];
+}
+
+grip *take(actor *a, const wish *w, dibs_status *ret_status)
+{
+  trial *t = a->trial;
+  grip *g = grip_new(t);
+  wish asked = *w;
+  uint64_t tops[NAMES];
+  dibs_hold *hold = NULL;
+  dibs_status status;
+  call *c;
+
+  if (g == NULL) {
+    *ret_status = DIBS_ERR_NO_MEMORY;
+    return NULL;
+  }
+  g->life = a->life->number;
+  g->thread = a->thread;
+  g->owner = a->owner;
+  g->names = w->names;
+  g->mode = w->mode;
+  g->asked_at = trial_now(t);
+  g->ttl_ms = w->options.ttl_ms;
+  g->is_fixed = (w->options.flags & DIBS_LOCK_FIXED) != 0;
+  g->has_callback = true;
+  asked.options.owner = &a->owner;
+  asked.options.owner_size = sizeof(a->owner);
+  asked.options.on_lost = lost;
+  asked.options.on_lost_data = grip_key(t, g);
+  tops_of(t, w, tops);
+  c = call_begin(a, action_name(w->action), limit_of(t, w));
+  if (w->is_async)
+    status = ask_async(a, &asked, g);
+  else
+    status = ask_now(a, &asked, &hold);
+  *ret_status = call_end(a, c, w->action, status);
+  if (status != DIBS_OK) {
+    grip_free(t, g);
+    return NULL;
+  }
+  if (!w->is_async)
+    granted(a, g, hold);
+  oracle_granted(t, g, tops, w->is_inner);
+  return g;
+}
+
+/* ---- giving back ---- */
+
+static bool is_plainly_held(const trial *t, const grip *g)
+{
+  return t->plan->is_calm && !g->is_over && !g->is_told && !g->is_revoked && !g->is_orphan &&
+         !g->is_fixed && g->limit_at == INT64_MAX;
+}
+
+dibs_status give_back(actor *a, grip *g, action what)
+{
+  trial *t = a->trial;
+  dibs_hold *hold = g->hold;
+  bool is_sure = is_plainly_held(t, g);
+  bool was_told = g->is_told;
+  dibs_status status;
+  call *c;
+
+  grip_free(t, g);                      /* nobody believes in it from here on */
+  c = call_begin(a, "release", command_ms(t));
+  status = call_end(a, c, what, dibs_release(hold));
+  if (status == DIBS_OK)
+    t->cycles++;
+  else
+    cover(POINT_RELEASED_LATE);
+  if (is_sure && status != DIBS_OK)
+    flaw(t, "L9: a release in a calm world answers %s", dibs_status_name(status));
+  if (was_told && status == DIBS_OK)
+    flaw(t, "S7: what was told lost is released well");
+  if (status < 0 && status != DIBS_ERR_CLOSED)
+    flaw(t, "a release answers %s", dibs_status_name(status));
+  return status;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/* The oracle of beliefs: what programs believe, held against each other and against what the
+ * server has, after each event. doc/design/invariants.md tells what the numbers mean.
+ *
+ * What is not promised (protocol.md 8) is accounted for by each grant, not by whole worlds:
+ * a grant that the server lost with its data (`is_orphan`), or that others ended
+ * (`is_revoked`), may be believed beside others until it is told, but never for longer than
+ * the last end that the server ever had for it. */
+#include "explore.h"
+
+#include <string.h>
+
+#include "world/world.h"
+
+#define ROUNDING_US 1001
+#define TELLING_US 3000         /* a preempted callback thread is told this much later */
+
+/* ---- what time it is for a belief ---- */
+
+static int64_t true_span(const trial *t, const grip *g, int64_t local_us)
+{
+  int32_t ppm = t->plan->ppm[t->lives[g->life].slot];
+
+  return local_us - local_us * ppm / (1000000 + ppm);
+}
+
+static int64_t valid_us(const trial *t, const grip *g)
+{
+  return dibs_sim_valid_us(t->sim, t->lives[g->life].process, g->hold);
+}
+
+static bool is_excused(const grip *g) { return g->is_orphan || g->is_revoked; }
+
+static bool is_paused(const trial *t, const grip *g)
+{
+  const process *p = process_find(t->sim, t->lives[g->life].process);
+
+  return p != NULL && p->paused_until > t->sim->now;
+}
+
+static const char *name_at(const grip *g)
+{
+  for (int i = 0; i < NAMES; i++)
+    if ((g->names >> i & 1) != 0)
+      return name_texts[i];
+  return "?";
+}
+
+/* ---- S1, S4: two beliefs ---- */
+
+static bool conflict(const grip *a, const grip *b)
+{
+  if ((a->names & b->names) == 0 || a->mode == 'p' || (a->mode == 'r' && b->mode == 'r'))
+    return false;
+  return a->life != b->life || a->owner != b->owner || a->fence / 1024 != b->fence / 1024;
+}
+
+static void check_exclusion(trial *t, const grip *g)
+{
+  for (size_t i = 0; i < t->grip_top; i++) {
+    const grip *other = &t->grips[i];
+
+    if (!other->is_used || other == g || other->hold == NULL || other->is_over ||
+        is_excused(other) || !conflict(g, other) || valid_us(t, other) == 0)
+      continue;
+    flaw(t, "%s: %s is believed by %d (fence %llu) and by %d (fence %llu)",
+         g->mode == 'x' ? "S1" : "S4", name_at(g), g->life, (unsigned long long)g->fence,
+         other->life, (unsigned long long)other->fence);
+  }
+}
+
+/* ---- S2 ---- */
+
+static void check_fence(trial *t, const grip *g, const uint64_t *top_before)
+{
+  for (int i = 0; i < NAMES; i++) {
+    if ((g->names >> i & 1) == 0)
+      continue;
+    if (g->fence <= top_before[i] && !t->is_fence_weak[i])
+      flaw(t, "S2: fence %llu of %s after %llu", (unsigned long long)g->fence,
+           name_texts[i], (unsigned long long)top_before[i]);
+    if (g->fence > t->top_fence[i])
+      t->top_fence[i] = g->fence;
+    if (g->mode != 'r' && g->fence > t->top_written[i])
+      t->top_written[i] = g->fence;
+  }
+}
+
+/* ---- a grant ---- */
+
+/* What became of the lease before its grant was told. */
+static void find_leases(trial *t, grip *g)
+{
+  for (int i = 0; i < NAMES; i++) {
+    lease *l;
+
+    if ((g->names >> i & 1) == 0)
+      continue;
+    l = g->lease[i] = truth_lease(t, i, g->token);
+    if (l == NULL) {
+      flaw(t, "I4: %d was granted %s by a token that the server never gave (fence %llu)",
+           g->life, name_texts[i], (unsigned long long)g->fence);
+      continue;
+    }
+    l->life = g->life;
+    g->is_orphan = g->is_orphan || l->was_lost;
+    g->is_revoked = g->is_revoked || l->is_revoked;
+    if (g->mode == 'p' && g->units != l->units && l->gone_at == 0)
+      flaw(t, "S1': %u permits by the server's %llu", g->units, (unsigned long long)l->units);
+  }
+}
+
+void oracle_granted(trial *t, grip *g, const uint64_t *top_before, bool is_inner)
+{
+  int64_t left;
+
+  if (t->flaw[0] != 0)
+    return;
+  find_leases(t, g);
+  if (t->flaw[0] != 0)
+    return;
+  t->grants++;
+  if (g->fence % 1024 != 0)
+    cover(POINT_GRANT_LOCAL);
+  if ((g->names & (g->names - 1)) != 0)
+    cover(POINT_SET_HELD);
+  if (!is_inner)
+    check_fence(t, g, top_before);
+  left = valid_us(t, g);
+  g->end_at = trial_now(t) + true_span(t, g, left);
+  if (left > 0 && !is_excused(g))
+    check_exclusion(t, g);
+}
+
+/* ---- I2, I12, S7, S9: one belief, at every moment ---- */
+
+/* A grant that is gone from the server for another reason than lost data is believed
+ * nowhere; and no belief outlasts what the server ever granted. */
+static void check_lease(trial *t, grip *g, int name)
+{
+  lease *l = g->lease[name];
+  int64_t last;
+
+  if (l == NULL || l->token != g->token)
+    return;                            /* forgotten long ago: judged when it went */
+  g->is_revoked = g->is_revoked || l->is_revoked;
+  g->is_orphan = g->is_orphan || l->was_lost;
+  if (l->gone_at != 0 && !is_excused(g))
+    flaw(t, "I2: %d believes %s for %lld us more, and the server has it no more (fence %llu)",
+         g->life, name_texts[name], (long long)(g->end_at - trial_now(t)),
+         (unsigned long long)g->fence);
+  /* Nobody set a clock: the very end that the server has. Else: its length from when it was
+   * last seen there. */
+  last = l->end_max;
+  if (t->has_stepped)
+    last = (l->gone_at != 0 ? l->gone_at : trial_now(t)) + l->length_ms * 1000;
+  if (g->end_at > last + ROUNDING_US)
+    flaw(t, "I12: %d believes %s for %lld us longer than the server (fence %llu)", g->life,
+         name_texts[name], (long long)(g->end_at - last), (unsigned long long)g->fence);
+}
+
+static void look_at_belief(trial *t, grip *g, int64_t left)
+{
+  int64_t end = trial_now(t) + true_span(t, g, left);
+
+  if (g->is_over)
+    flaw(t, "S7: %d believes %s again after its end (fence %llu)", g->life, name_at(g),
+         (unsigned long long)g->fence);
+  if (g->is_told)
+    flaw(t, "S7: %d believes %s after its loss was told", g->life, name_at(g));
+  if (end > g->end_at + ROUNDING_US) {
+    cover(POINT_BELIEF_RENEWED);
+    if (g->is_fixed && g->end_at != 0)
+      flaw(t, "a fixed lease of %s is lengthened by %lld us", name_at(g),
+           (long long)(end - g->end_at));
+    g->end_at = end;
+  }
+  if (end > g->limit_at)
+    flaw(t, "max_hold: %d believes %s for longer than was asked", g->life, name_at(g));
+  for (int i = 0; i < NAMES; i++)
+    if ((g->names >> i & 1) != 0)
+      check_lease(t, g, i);
+}
+
+static void look_at_end(trial *t, grip *g)
+{
+  if (!g->is_over) {
+    g->is_over = true;
+    /* `end_at` may lie ahead: what is told lost ends at once. */
+    if (g->end_at > trial_now(t))
+      g->end_at = trial_now(t);
+    cover(g->is_orphan ? POINT_LOST_ORPHAN : g->is_revoked ? POINT_LOST_REVOKED
+                                                           : POINT_LOST_BY_TIME);
+    if (t->plan->is_calm && !is_excused(g) && !g->is_fixed && g->limit_at == INT64_MAX)
+      flaw(t, "L9: %d lost %s in a calm world", g->life, name_at(g));
+  }
+  if (g->is_told || !g->has_callback)
+    return;
+  if (is_paused(t, g)) {
+    g->end_at = trial_now(t);          /* it is told as soon as it goes on */
+    return;
+  }
+  if (trial_now(t) > g->end_at + TELLING_US)
+    flaw(t, "S7: the loss of %s by %d is not told %lld us after its end", name_at(g), g->life,
+         (long long)(trial_now(t) - g->end_at));
+}
+
+static void look_at_grips(trial *t)
+{
+  for (size_t i = 0; i < t->grip_top; i++) {
+    grip *g = &t->grips[i];
+    int64_t left;
+
+    if (!g->is_used || g->hold == NULL || (g->is_over && g->is_told))
+      continue;
+    left = valid_us(t, g);
+    if (left > 0)
+      look_at_belief(t, g, left);
+    else
+      look_at_end(t, g);
+  }
+}
+
+/* ---- processes that were killed ---- */
+
+static void look_at_lives(trial *t)
+{
+  for (int place = 1; place <= t->plan->processes; place++) {
+    life *l = &t->lives[t->slot_life[place]];
+
+    if (l->is_over || !dibs_sim_has_ended(t->sim, l->process))
+      continue;
+    l->is_over = true;
+    grips_drop_life(t, l->number);
+    for (int i = 0; i < CALLS_MAX; i++)
+      if (t->calls[i].is_open && t->calls[i].life == l->number) {
+        t->calls[i].is_open = false;
+        cover(POINT_KILLED_WAITER);
+      }
+  }
+}
+
+/* ---- L7 ---- */
+
+/* Time in which the process was stopped does not count. */
+static int64_t paused_us(const trial *t, const call *c)
+{
+  const life *l = &t->lives[c->life];
+  int64_t total = 0, now = trial_now(t);
+
+  for (size_t i = 0; i < t->injected; i++) {
+    const dibs_sim_fault *f = &t->plan->faults[i];
+    int64_t from = f->at_us, to = f->at_us + f->ms * 1000;
+
+    if (f->kind != DIBS_SIM_PAUSE || (f->process != 0 && f->process != l->slot))
+      continue;
+    from = from < c->begun_at ? c->begun_at : from;
+    to = to > now ? now : to;
+    total += to > from ? to - from : 0;
+  }
+  return total;
+}
+
+static void look_at_calls(trial *t)
+{
+  int64_t now = trial_now(t);
+
+  if (now <= t->next_due)
+    return;
+  t->next_due = INT64_MAX;
+  for (int i = 0; i < CALLS_MAX; i++) {
+    call *c = &t->calls[i];
+
+    if (!c->is_open || c->due_at == INT64_MAX)
+      continue;
+    if (now > c->due_at + paused_us(t, c))
+      flaw(t, "L7: %s of %d has not returned after %lld ms", c->what, c->life,
+           (long long)(now - c->begun_at) / 1000);
+    else if (c->due_at < now && now + 1000 < t->next_due)
+      t->next_due = now + 1000;
+    else if (c->due_at >= now && c->due_at < t->next_due)
+      t->next_due = c->due_at;
+  }
+}
+
+void oracle_look(dibs_sim *sim, void *data)
+{
+  trial *t = data;
+
+  (void)sim;
+  if (t->flaw[0] != 0)
+    return;
+  trial_note_faults(t);
+  look_at_lives(t);
+  truth_read(t);
+  t->looks++;
+  look_at_grips(t);
+  look_at_calls(t);
+}

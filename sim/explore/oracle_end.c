@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* The oracle of the end: all programs have ended; what may be left on the server, and for
+ * how long. L5, S12, I16, I18. */
+#include "explore.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "world/world.h"
+
+#define DAY_US 86400000000ll
+#define KEY_MAX 160
+
+/* Not under the prefix: a latch has Redisson's own name, guarded keys are the program's. */
+static bool is_allowed(const char *key)
+{
+  return strncmp(key, EXPLORE_PREFIX ":", strlen(EXPLORE_PREFIX) + 1) == 0 ||
+         strcmp(key, LATCH_NAME) == 0 || strcmp(key, WRITTEN_KEY) == 0 ||
+         strcmp(key, ADDED_KEY) == 0;
+}
+
+/* L5: a semaphore that was set, an armed latch, a guarded key without a ttl and its fence. */
+static bool may_stay(const char *key)
+{
+  return strcmp(key, EXPLORE_PREFIX ":m:{sem}") == 0 || strcmp(key, LATCH_NAME) == 0 ||
+         strcmp(key, WRITTEN_KEY) == 0 || strcmp(key, ADDED_KEY) == 0 ||
+         strncmp(key, EXPLORE_PREFIX ":f:", strlen(EXPLORE_PREFIX) + 3) == 0;
+}
+
+void oracle_keys(trial *t)
+{
+  char keys[8192], command[KEY_MAX + 32];
+  char *key, *rest = NULL;
+
+  (void)snprintf(keys, sizeof(keys), "%s", dibs_sim_server(t->sim, "KEYS *"));
+  for (key = strtok_r(keys, "\n", &rest); key != NULL; key = strtok_r(NULL, "\n", &rest)) {
+    if (strlen(key) > KEY_MAX || strstr(key, "(empty") != NULL)
+      continue;
+    if (!is_allowed(key))
+      flaw(t, "S12: the key %s is not ours to make", key);
+    (void)snprintf(command, sizeof(command), "PTTL %s", key);
+    if (strtoll(dibs_sim_server(t->sim, command), NULL, 10) == -1 && !may_stay(key))
+      flaw(t, "I16: the key %s has no time to live", key);
+  }
+}
+
+/* A lease whose owner has ended well is given back; those of the dead, detached ones and
+ * late copies of their asks run out. */
+static void check_left(trial *t)
+{
+  for (int name = 0; name < NAMES; name++) {
+    const truth *x = &t->truths[name];
+
+    for (size_t i = 0; i < x->holder_count; i++) {
+      const lease *l = x->holders[i];
+      const life *owner = &t->lives[l->life];
+      int64_t left = l->deadline_us - host_wall_us(t->sim);
+
+      if (left > 0 && !l->is_revoked && l->life != 0 && owner->is_done &&
+          l->begun_at >= owner->opened_at && !t->has_stepped)
+        flaw(t, "L5: %s is left on %s for %lld ms", l->client, name_texts[name],
+             (long long)left / 1000);
+    }
+    for (size_t i = 0; i < x->waiter_count; i++)
+      if (!x->waiters[i].is_tombstone)
+        cover(POINT_WAITER_LEFT);
+  }
+}
+
+/* I18: a day and an hour later nothing is there but what may stay. */
+static void check_forgotten(trial *t)
+{
+  static const char command[] = "*2\r\n$4\r\nKEYS\r\n$1\r\n*\r\n";
+  sim_server *server = world_server(t->sim);
+  char keys[8192], *key, *rest = NULL;
+  const char *bytes;
+  size_t size = 0;
+
+  sim_server_clock(server, host_wall_us(t->sim) + DAY_US * 2);
+  bytes = sim_server_ask(server, command, sizeof(command) - 1, &size);
+  if (size >= sizeof(keys))
+    size = sizeof(keys) - 1;
+  memcpy(keys, bytes, size);
+  keys[size] = 0;
+  for (key = strtok_r(keys, "\r\n", &rest); key != NULL; key = strtok_r(NULL, "\r\n", &rest))
+    if (key[0] != '*' && key[0] != '$' && !may_stay(key))
+      flaw(t, "I18: the key %s is there for ever", key);
+}
+
+/* Each sum counts once: those that were answered did, the others may have. */
+static void check_sum(trial *t)
+{
+  const register_state *r = &t->added;
+  long long value = strtoll(dibs_sim_server(t->sim, "GET " ADDED_KEY), NULL, 10);
+
+  if (!r->is_weak && (value < r->sum_sure || value > r->sum_sure + r->sum_unsure))
+    flaw(t, "sums: %lld were added, %lld perhaps, and there are %lld", (long long)r->sum_sure,
+         (long long)r->sum_unsure, value);
+}
+
+void oracle_end(trial *t)
+{
+  check_sum(t);
+  oracle_keys(t);
+  check_left(t);
+  check_forgotten(t);
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/* Truth: what the server has for each name, read again only when something changed there,
+ * and what it ever had. */
+#include "explore.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/sim_server.h"
+#include "world/world.h"
+
+/* 2026-01-01 00:00, which every world says at its start. */
+#define START_WALL_US 1767225600000000ll
+
+/* ---- a reader of RESP2, of answers that are well formed ---- */
+
+typedef struct answer { const char *at, *end; } answer;
+
+static int64_t read_number(answer *a)
+{
+  int64_t value = strtoll(a->at + 1, NULL, 10);
+
+  while (a->at < a->end && *a->at != '\n')
+    a->at++;
+  a->at++;
+  return value;
+}
+
+/* NULL: nil, or something else. */
+static const char *read_bulk(answer *a, size_t *ret_size)
+{
+  const char *bytes;
+  int64_t size;
+
+  if (a->at >= a->end || *a->at != '$')
+    return NULL;
+  size = read_number(a);
+  if (size < 0)
+    return NULL;
+  bytes = a->at;
+  a->at += size + 2;
+  *ret_size = (size_t)size;
+  return bytes;
+}
+
+static answer ask(trial *t, const char *verb, int name)
+{
+  char command[128], key[64];
+  size_t size = 0;
+  const char *bytes;
+  int used, length;
+
+  length = snprintf(key, sizeof(key), EXPLORE_PREFIX ":m:{%s}", name_texts[name]);
+  used = snprintf(command, sizeof(command), "*2\r\n$%zu\r\n%s\r\n$%d\r\n%s\r\n",
+                  strlen(verb), verb, length, key);
+  bytes = sim_server_ask(world_server(t->sim), command, (size_t)used, &size);
+  return (answer){ bytes, bytes + size };
+}
+
+/* ---- words ---- */
+
+typedef struct words { const char *at, *end; } words;
+
+static uint64_t take_number(words *w)
+{
+  uint64_t value = 0;
+
+  while (w->at < w->end && *w->at >= '0' && *w->at <= '9')
+    value = value * 10 + (uint64_t)(*w->at++ - '0');
+  if (w->at < w->end)
+    w->at++;                              /* the separator */
+  return value;
+}
+
+static int64_t take_signed(words *w)
+{
+  bool is_negative = w->at < w->end && *w->at == '-';
+  int64_t value;
+
+  w->at += is_negative;
+  value = (int64_t)take_number(w);
+  return is_negative ? -value : value;
+}
+
+static void take_text(words *w, char separator, char *ret_text, size_t size)
+{
+  size_t n = 0;
+
+  for (; w->at < w->end && *w->at != separator; w->at++)
+    if (n + 1 < size)
+      ret_text[n++] = *w->at;
+  ret_text[n] = 0;
+  w->at++;
+}
+
+/* ---- leases ---- */
+
+lease *truth_lease(trial *t, int name, uint64_t token)
+{
+  truth *x = &t->truths[name];
+  size_t kept = x->lease_count < LEASES_MAX ? x->lease_count : LEASES_MAX;
+
+  for (size_t i = 1; i <= kept; i++) {
+    lease *l = &x->leases[(x->lease_count - i) % LEASES_MAX];
+
+    if (l->token == token)
+      return l;
+  }
+  return NULL;
+}
+
+static lease *lease_new(trial *t, truth *x, uint64_t token)
+{
+  lease *l = &x->leases[x->lease_count++ % LEASES_MAX];
+
+  memset(l, 0, sizeof(*l));
+  l->token = token;
+  l->begun_at = trial_now(t);
+  l->end_max = INT64_MIN;
+  return l;
+}
+
+/* `w` stands behind the token: `ahead length renewals flags`. */
+static void holder_seen(trial *t, int name, const lease *seen, words *w)
+{
+  truth *x = &t->truths[name];
+  lease *l = truth_lease(t, name, seen->token);
+  int64_t end, deadline;
+  uint64_t renewals;
+
+  if (l == NULL) {
+    l = lease_new(t, x, seen->token);
+    memcpy(l->client, seen->client, sizeof(l->client));
+    l->ask = seen->ask;
+  } else if (l->gone_at != 0) {
+    cover(POINT_REVIVED_BY_FAILOVER);
+  }
+  /* A deadline never shrinks, but by a replica that had not got the last renewal. */
+  deadline = (int64_t)seen->token + take_signed(w) * 1000;
+  if (l->was_lost ? deadline >= l->deadline_max : deadline < l->deadline_max && t->is_losing)
+    l->was_lost = !l->was_lost;
+  if (deadline > l->deadline_max)
+    l->deadline_max = deadline;
+  l->gone_at = 0;
+  l->mode = seen->mode;
+  l->units = seen->units;
+  l->deadline_us = deadline;
+  l->length_ms = (int64_t)take_number(w);
+  renewals = take_number(w);
+  if (renewals != l->renewals)
+    cover(POINT_RENEWAL_SEEN);
+  l->renewals = renewals;
+  l->is_doubted = (take_number(w) & 2) != 0;
+  if (l->is_doubted)
+    cover(POINT_DOUBTED_LEASE);
+  l->seen_at = trial_now(t);
+  l->mark = x->mark;
+  end = l->deadline_us - START_WALL_US;
+  if (end > l->end_max)
+    l->end_max = end;
+  if (x->holder_count < HOLDERS_MAX)
+    x->holders[x->holder_count++] = l;
+}
+
+/* ---- a mutex ---- */
+
+static void mutex_read(trial *t, int name, const char *value, size_t size)
+{
+  truth *x = &t->truths[name];
+  words w = { value, value + size };
+  bool is_free = size > 0 && value[0] == '=';
+  lease seen = { .mode = 'x', .units = 1 };
+
+  x->kind = TRUTH_MUTEX;
+  w.at += is_free;
+  take_text(&w, ':', seen.client, sizeof(seen.client));
+  seen.ask = take_number(&w);
+  seen.token = take_number(&w);
+  x->last_token = seen.token;
+  if (!is_free) {
+    holder_seen(t, name, &seen, &w);
+    x->used = 1;
+  }
+}
+
+/* ---- fields of a hash ---- */
+
+static void shared_state_read(truth *x, const char *value, size_t size)
+{
+  words w = { value, value + size };
+  char kind[8], first[64];
+
+  take_text(&w, ' ', kind, sizeof(kind));
+  x->kind = strcmp(kind, "rw") == 0 ? TRUTH_RW : strcmp(kind, "sem") == 0 ? TRUTH_SEM
+          : strcmp(kind, "new") == 0 ? TRUTH_NEW : TRUTH_OTHER;
+  x->last_token = take_number(&w);
+  x->used = take_number(&w);
+  (void)take_number(&w);
+  (void)take_number(&w);
+  take_text(&w, ' ', first, sizeof(first));
+  x->limit = x->kind == TRUTH_SEM ? take_number(&w) : 0;
+}
+
+/* `k<C:K>`: `mode units T ahead length renewals flags`. */
+static void shared_holder_read(trial *t, int name, const char *field, size_t field_size,
+                               const char *value, size_t size)
+{
+  words id = { field + 1, field + field_size }, w = { value, value + size };
+  lease seen = { 0 };
+  char mode[4];
+
+  take_text(&id, ':', seen.client, sizeof(seen.client));
+  seen.ask = take_number(&id);
+  take_text(&w, ' ', mode, sizeof(mode));
+  seen.mode = mode[0];
+  seen.units = take_number(&w);
+  seen.token = take_number(&w);
+  holder_seen(t, name, &seen, &w);
+}
+
+static void waiter_read(truth *x, const char *field, size_t field_size, const char *value,
+                        size_t size)
+{
+  words id = { field + 1, field + field_size }, w = { value, value + size };
+  waiter *e = &x->waiters[x->waiter_count];
+  char mode[4];
+
+  if (x->waiter_count == WAITERS_MAX)
+    return;
+  memset(e, 0, sizeof(*e));
+  e->index = take_number(&id);
+  e->is_tombstone = size > 2 && value[0] == 'x' && value[1] == ' ';
+  if (e->is_tombstone)
+    w.at += 2;
+  take_text(&w, ' ', e->client, sizeof(e->client));
+  e->ask = take_number(&w);
+  if (!e->is_tombstone) {
+    (void)take_number(&w);
+    take_text(&w, ' ', mode, sizeof(mode));
+    e->mode = mode[0];
+    e->units = take_number(&w);
+  }
+  x->waiter_count++;
+}
+
+static int by_index(const void *a, const void *b)
+{
+  const waiter *x = a, *y = b;
+
+  return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static void hash_read(trial *t, int name, answer *a)
+{
+  truth *x = &t->truths[name];
+  int64_t count = a->at < a->end && *a->at == '*' ? read_number(a) : -1;
+
+  if (count <= 0) {
+    x->kind = count == 0 ? TRUTH_NONE : TRUTH_OTHER;
+    return;
+  }
+  x->is_fat = true;
+  for (; count > 1; count -= 2) {
+    size_t field_size = 0, size = 0;
+    const char *field = read_bulk(a, &field_size), *value = read_bulk(a, &size);
+
+    if (field == NULL || value == NULL)
+      return;
+    if (field_size == 1 && field[0] == 's') {
+      if (name < MUTEXES)
+        mutex_read(t, name, value, size);
+      else
+        shared_state_read(x, value, size);
+    } else if (field_size > 1 && field[0] == 'k') {
+      shared_holder_read(t, name, field, field_size, value, size);
+    } else if (field_size > 1 && field[0] == 'w') {
+      waiter_read(x, field, field_size, value, size);
+    }
+  }
+  qsort(x->waiters, x->waiter_count, sizeof(waiter), by_index);
+}
+
+/* ---- all names ---- */
+
+static void name_read(trial *t, int name)
+{
+  truth *x = &t->truths[name];
+  answer a;
+
+  x->kind = TRUTH_NONE;
+  x->is_fat = false;
+  x->last_token = x->used = x->limit = 0;
+  x->holder_count = x->waiter_count = 0;
+  x->mark++;
+  if (name < MUTEXES) {
+    const char *value;
+    size_t size = 0;
+
+    a = ask(t, "MGET", name);
+    (void)read_number(&a);
+    value = read_bulk(&a, &size);
+    if (value != NULL) {
+      mutex_read(t, name, value, size);
+      return;
+    }
+  }
+  a = ask(t, "HGETALL", name);
+  hash_read(t, name, &a);
+}
+
+static void latch_read(trial *t)
+{
+  char command[64];
+  size_t size = 0;
+  const char *bytes;
+  int used = snprintf(command, sizeof(command), "*2\r\n$6\r\nEXISTS\r\n$%zu\r\n%s\r\n",
+                      strlen(LATCH_NAME), LATCH_NAME);
+
+  bytes = sim_server_ask(world_server(t->sim), command, (size_t)used, &size);
+  t->is_latch_armed = size > 1 && bytes[1] != '0';
+  if (!t->is_latch_armed)
+    t->latch_open_at = trial_now(t);
+}
+
+/* What was there before and is not any more. */
+static void note_gone(trial *t, int name, const truth *before)
+{
+  for (size_t i = 0; i < before->holder_count; i++) {
+    lease *l = before->holders[i];
+
+    if (l->mark != t->truths[name].mark && l->gone_at == 0) {
+      l->gone_at = trial_now(t);
+      if (t->is_losing) {
+        l->was_lost = true;
+        cover(POINT_LEASE_DATA_LOST);
+      }
+    }
+  }
+}
+
+static bool is_name_used(const plan *p, int name)
+{
+  return name < MUTEXES ? name < p->names : true;
+}
+
+void truth_read(trial *t)
+{
+  uint64_t version = sim_server_version(world_server(t->sim));
+  static truth before;
+
+  if (t->is_latch_armed == false)
+    t->latch_open_at = trial_now(t);
+  if (version == t->seen_version && t->looks > 0)
+    return;
+  t->seen_version = version;
+  for (int name = 0; name < NAMES; name++) {
+    truth *x = &t->truths[name];
+
+    if (!is_name_used(t->plan, name))
+      continue;
+    /* Not the leases: they are many, and stay where they are. */
+    memcpy(&before, x, offsetof(truth, leases));
+    name_read(t, name);
+    note_gone(t, name, &before);
+    oracle_server(t, name, &before);
+  }
+  if (t->plan->weight[ACT_LATCH] + t->plan->weight[ACT_AWAIT] > 0)
+    latch_read(t);
+}
