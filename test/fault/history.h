@@ -11,8 +11,8 @@
  * favour of a finding: a hold counts as believed up to its latest sampled end, the beginning
  * of its release, its loss, or the death of its process, whichever is first.
  *
- * A run is a directory: "run.txt" (names, settings, markers: lines of words) and one
- * "<worker>.history" each; the runner's is "runner.history". */
+ * A run is a directory: "run.txt" (run_file.h) and one "<worker>-<life>.history" for each
+ * process; the runner and its inspectors write as worker RUNNER, with lives of their own. */
 #ifndef HISTORY_H
 #define HISTORY_H
 
@@ -34,11 +34,14 @@ enum op {
   OP_QUEUED,      /* the inspector saw worker `owner` waiting: `value` its rank, `call` the
                      number of the look; sent_ns when the question left */
   OP_STALL,       /* this process did not run from sent_ns to at_ns, though it wanted to */
-  OP_USAGE,       /* `value` of usage `mode` (enum usage) */
-  OP_FAULT,       /* runner. INVOKE: begins, OK: over; `mode` enum fault, `owner` the worker
-                     concerned or EVERYBODY, `call` its number, `lock` or NO_LOCK */
+  OP_USAGE,       /* `value` of `mode` (enum usage). INVOKE: before a client was opened,
+                     INFO: warm, FAIL: before its end, OK: after it was closed */
+  OP_FAULT,       /* runner. INVOKE: about to begin, INFO: surely in force, FAIL: about to be
+                     lifted, OK: over; `mode` enum fault, `owner` the worker concerned or
+                     EVERYBODY, `call` its number, `lock` or NO_LOCK */
   OP_MARK,        /* runner: marker `lock` of run.txt was reached, `value` times more */
-  OP_LIFE,        /* runner: worker `owner` started (INVOKE) or was seen dead (OK) */
+  OP_LIFE,        /* runner: worker `owner` started (INVOKE) or was seen dead (OK, killed not
+                     before sent_ns; 0: it ended by itself); `value` which life */
   OP_LIMIT,       /* runner: the semaphore `lock` has `value` permits from now on */
   OP_LAST = OP_LIMIT
 };
@@ -93,8 +96,7 @@ enum {
   FLAG_LINGER = 4,     /* the lease may outlive the release */
   FLAG_NESTED = 8,     /* re-entry: shares lease and fence with the outer hold */
   FLAG_CANCEL = 16,    /* the worker cancels this ask on purpose */
-  FLAG_WARM = 32,      /* OP_USAGE: the base to compare with; else the end */
-  FLAG_FIXED = 64      /* never renewed */
+  FLAG_FIXED = 32      /* never renewed */
 };
 
 _Static_assert(sizeof(struct record) == 96, "records are read by other builds");
@@ -104,7 +106,7 @@ _Static_assert(sizeof(struct record) == 96, "records are read by other builds");
 struct recorder;
 
 int64_t history_now_ns(void);
-/* Appends to `directory`/<worker>.history. Ends the process when it cannot. */
+/* Appends to `directory`/<worker>-<life>.history. Ends the process when it cannot. */
 struct recorder *recorder_open(const char *directory, uint16_t worker, uint16_t life);
 struct recorder *recorder_close(struct recorder *r);
 /* Fills worker, life, seq, and at_ns unless it is set already. On return it is written. */
@@ -147,9 +149,11 @@ struct ask {
   size_t invoke_at, end_at;
 };
 
-/* A fault of the runner; end: INT64_MAX when it never ended. */
+/* A fault of the runner. It may have worked from begin to end, and surely did from
+ * in_force to lifting. What never came is INT64_MAX; an instant has all four alike. */
 struct fault_window {
-  int64_t begin_ns, end_ns;
+  int64_t begin_ns, in_force_ns, lifting_ns, end_ns;
+  uint64_t number;
   uint16_t worker, lock;       /* EVERYBODY, NO_LOCK: all */
   uint8_t kind;
 };
@@ -163,12 +167,15 @@ struct history {
   char markers[MARKERS_MAX][48];
   int64_t reached[MARKERS_MAX], demanded[MARKERS_MAX];   /* C13 */
   size_t marker_count;
+  int64_t demanded_overlap;    /* grants believed while a fault was on, at least */
   struct grant *grants;        /* by granted_ns */
   size_t grant_count;
   struct ask *asks;            /* by invoked_ns */
   size_t ask_count;
   struct fault_window *faults;
   size_t fault_count;
+  struct stalls *stalls;       /* history_stalls.c's own */
+  struct calls *calls;         /* history_derive.c's own */
   char flaw[256];              /* "" or why the files are not a whole history */
 };
 
@@ -181,8 +188,13 @@ struct history *history_of(const struct record *records, size_t count,
                            const struct run_lock *locks, size_t lock_count);
 struct history *history_free(struct history *h);
 
-/* Nanoseconds of [from, to] during which `worker` was stopped or did not get to run. */
+/* Nanoseconds of [from, to] during which `worker` (or RUNNER) was stopped or did not get to
+ * run. */
 int64_t history_stalled_ns(const struct history *h, uint16_t worker, int64_t from, int64_t to);
+/* The grant of this record's call and lock; NULL: none. */
+const struct grant *history_grant_of(const struct history *h, const struct record *r);
+/* When the last record of this life of a worker was written; 0: it has none. */
+int64_t history_last_ns(const struct history *h, uint16_t worker, uint16_t life);
 /* Whether a fault that concerns `worker` (any, for EVERYBODY) overlaps [from, to]. */
 bool history_is_faulty(const struct history *h, uint16_t worker, int64_t from, int64_t to);
 /* Grants that were believed while some fault was on: the weight of a run. */

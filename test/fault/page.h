@@ -29,20 +29,22 @@ struct slot {
 
 struct page_lock {
   _Atomic uint64_t entered;        /* critical sections so far */
-  _Atomic uint64_t stale_refused, clashes;
+  _Atomic uint64_t stale_refused, clashes, tail;
+  _Atomic uint32_t limit;          /* permits there ever were at most */
+  _Atomic int32_t waiters;         /* as the inspector saw it last; -1: not yet */
   struct slot slots[SLOTS_MAX];
 };
 
 struct page_worker {
   _Atomic uint64_t cycles, grants, asks_failed, lost;
   _Atomic int64_t moved_ns;        /* when it last began something: progress */
-  _Atomic uint32_t is_ready;       /* its client is open and has held something */
+  _Atomic int32_t pid;
   _Atomic uint32_t holds;          /* bit i: in its critical section on lock i */
 };
 
 struct page {
   uint32_t lock_count;
-  _Atomic uint32_t is_over;        /* workers finish their cycle and end */
+  _Atomic uint32_t slots_used;
   struct page_worker workers[WORKERS_MAX];
   struct page_lock locks[LOCKS_MAX];
 };
@@ -51,14 +53,17 @@ struct page {
 struct page *page_make(const char *directory, uint32_t lock_count);
 struct page *page_open(const char *directory);
 
-/* Enters, then looks. Returns the number of another worker thread that is there and may
- * not be beside this one (`limit` permits), worker * THREADS_MAX + thread; -1: none. */
+struct page *page_close(struct page *p);
+
+/* Enters, then looks. `who`: worker * THREADS_MAX + thread. Returns another one who is there
+ * and may not be beside this one; itself when all permits together are too many; -1: none. */
 int page_enter(struct page *p, uint16_t lock, uint16_t who, enum mode mode, uint32_t units,
-               uint32_t limit, uint64_t fence, int64_t believed_ns);
+               uint64_t fence, int64_t believed_ns);
 void page_believe(struct page *p, uint16_t lock, uint16_t who, int64_t believed_ns);
 void page_leave(struct page *p, uint16_t lock, uint16_t who);
 
-/* A write under `fence`: its place in the log; -1: refused, a newer one was there. */
+/* A write under `fence`: its place in the log; -1: refused, a newer one was there; -2: the
+ * log is full. */
 int64_t page_write(struct page *p, uint16_t lock, uint64_t fence);
 /* The fence at `place`; 0: nothing there yet. */
 uint64_t page_written(const struct page *p, uint16_t lock, int64_t place);

@@ -115,7 +115,11 @@ const struct page *world_page(const struct world *w);
 /* Begins one; its number. `worker` or EVERYBODY, `lock` or NO_LOCK. kill, stop, continue
  * above and the functions below record their own. */
 int world_fault_begin(struct world *w, enum fault kind, int worker, int lock);
-void world_fault_end(struct world *w, int fault);
+/* What surely holds: call the first when the fault is in force, the second before it is
+ * lifted. Without them nothing is concluded from the fault (C11). */
+void world_fault_in_force(struct world *w, int fault);
+void world_fault_lifting(struct world *w, int fault);
+void world_fault_end(struct world *w, int fault);    /* when it is over */
 void world_fault_instant(struct world *w, enum fault kind, int worker, int lock);
 
 void world_server_kill(struct world *w);             /* down until ... */

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* test/fault/f06_power_lost.c - F06: the machine of the server loses its power, and with it
+ * what was not synced. Synced always nothing is lost; synced each second leases of the last
+ * second are, and only the fence protects what they were for. */
+#include "scenario.h"
+#include "world.h"
+
+#include "history.h"
+
+enum { TTL_MS = 2500, ROUNDS_MAX = 12 };
+
+/* Returns the bytes that were lost. */
+static int64_t lose_power(struct world *w)
+{
+  int64_t lost;
+
+  world_server_kill(w);
+  lost = test_server_lose_power(world_server(w));
+  world_count(w, "bytes lost with the power", lost);
+  if (lost > 0)
+    world_fault_instant(w, FAULT_DATA_LOST, EVERYBODY, NO_LOCK);
+  world_server_start(w, true);
+  return lost;
+}
+
+static void hire(struct world *w, const char *const *arguments)
+{
+  struct test_server_options options = { .arguments = arguments, .can_lose_power = true };
+  struct plan plan = PLAN_INIT;
+
+  world_server_options(w, &options);
+  plan.ttl_ms = TTL_MS;
+  plan.hold_us = 2000;
+  /* Mostly free, so that what the disk has kept is mostly a free lock. */
+  plan.think_us = 60000;
+  (void)world_hire(w, &plan, 5);
+}
+
+/* Stops a holder, cuts the power, and looks whether another gets the lock while the
+ * stopped one believes in it. */
+static bool is_lease_lost(struct world *w, int lock)
+{
+  int64_t begin = history_now_ns();
+  int holder = world_stop_holder(w, lock, 3000);
+  bool is_lost;
+
+  if (holder < 0) {
+    world_fail(w, "nobody held it for 3 s");
+    return false;
+  }
+  (void)lose_power(w);
+  world_mark(w, "power lost under a holder");
+  is_lost = world_wait_for_grants(w, 1, TTL_MS / 4) &&
+            history_now_ns() - begin < (TTL_MS - 200) * 1000000LL;
+  world_continue(w, holder);
+  if (!world_wait_for_grants(w, 20, 3 * TTL_MS))
+    world_fail(w, "no work is done after the restart");
+  return is_lost;
+}
+
+static void run_everysec(struct world *w, const struct scale *scale)
+{
+  static const char *const arguments[] = { "--appendonly", "yes", "--appendfsync", "everysec",
+                                           NULL };
+  int lock = world_lock(w, 'm', "power", 0), lost = 0;
+
+  (void)scale;
+  hire(w, arguments);
+  world_demand(w, "power lost under a holder", 1);
+  world_demand(w, "leases lost with the power", 1);
+  for (int round = 0; world_goes_on(w) || (lost == 0 && round < ROUNDS_MAX); round++)
+    lost += is_lease_lost(w, lock);
+  world_mark_times(w, "leases lost with the power", lost);
+}
+
+const struct scenario f06_power_everysec = {
+  .id = "F06",
+  .name = "a_file_synced_each_second_loses_leases_with_the_power_and_no_fence_goes_back",
+  .run = run_everysec,
+  .expects = { .expects_overlap = true },
+};
+
+static void run_always(struct world *w, const struct scale *scale)
+{
+  static const char *const arguments[] = { "--appendonly", "yes", "--appendfsync", "always",
+                                           NULL };
+  int lock = world_lock(w, 'm', "power", 0);
+
+  (void)scale;
+  hire(w, arguments);
+  world_demand(w, "power lost under a holder", 2);
+  for (int round = 0; world_goes_on(w) || round < 2; round++)
+    if (is_lease_lost(w, lock))
+      world_fail(w, "a lease was given to another although all was synced");
+}
+
+const struct scenario f06_power_always = {
+  .id = "F06",
+  .name = "a_file_synced_always_keeps_every_lease_when_the_power_is_lost",
+  .run = run_always,
+};

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/* test/fault/world_crew.c - the worker processes of a world: started, stopped, killed, and
+ * every death of theirs noticed. */
+#include "world_parts.h"
+#include "run_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/server_parts.h"
+
+enum { FIRST_GRANT_MS = 15000, END_MS = 10000 };
+
+/* ---- processes ---- */
+
+/* In the child: async-signal-safe calls only. */
+static _Noreturn void become(const char *path, char *const *words, const char *log,
+                             pid_t parent)
+{
+  sigset_t none;
+  int null, out;
+
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+    _exit(126);
+  (void)sigemptyset(&none);
+  (void)sigprocmask(SIG_SETMASK, &none, NULL);
+  null = open("/dev/null", O_RDWR);
+  out = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+  if (null < 0 || out < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0)
+    _exit(126);
+  (void)syscall(SYS_close_range, 3U, ~0U, 0U);
+  (void)execv(path, words);
+  _exit(127);
+}
+
+pid_t world_spawn(struct world *w, const char *program, const char *const *words,
+                  const char *log)
+{
+  char path[600], log_path[600];
+  char *copies[16] = { NULL };
+  pid_t parent = getpid(), child;
+
+  (void)snprintf(path, sizeof(path), "%s%s%s", program[0] == '/' ? "" : w->programs,
+                 program[0] == '/' ? "" : "/", program);
+  (void)snprintf(log_path, sizeof(log_path), "%s/%s.log", w->directory, log);
+  copies[0] = path;
+  for (int i = 0; words[i] != NULL && i < 14; i++)
+    copies[i + 1] = strdup(words[i]);
+  child = fork();
+  if (child == 0)
+    become(path, copies, log_path, parent);
+  if (child < 0)
+    test_bail_out("fork: %s", strerror(errno));
+  for (int i = 1; copies[i] != NULL; i++)
+    free(copies[i]);
+  return child;
+}
+
+static void tell_life(struct world *w, int worker, enum phase phase)
+{
+  struct hired *k = &w->workers[worker];
+  struct record r = { .op = OP_LIFE, .phase = (uint8_t)phase, .lock = NO_LOCK,
+                      .owner = (uint16_t)worker, .value = k->lives - 1,
+                      .sent_ns = phase == PHASE_OK ? k->killed_ns : 0 };
+
+  world_tell(w, &r);
+}
+
+static void start(struct world *w, int worker)
+{
+  struct hired *k = &w->workers[worker];
+  char number[16], life[16], seed[32], plan[600], log[32];
+  const char *words[] = { w->directory, number, life, seed, k->url, plan, NULL };
+
+  (void)snprintf(number, sizeof(number), "%d", worker);
+  (void)snprintf(life, sizeof(life), "%u", k->lives);
+  (void)snprintf(seed, sizeof(seed), "%llu", (unsigned long long)w->scale.seed);
+  (void)snprintf(log, sizeof(log), "w%02d", worker);
+  plan_write(&k->plan, plan, sizeof(plan));
+  k->lives++;
+  k->is_stopped = k->is_expected_to_end = false;
+  k->killed_ns = 0;
+  tell_life(w, worker, PHASE_INVOKE);
+  k->pid = world_spawn(w, k->program[0] != '\0' ? k->program : "fault_worker", words, log);
+}
+
+static void note_death(struct world *w, int worker, int how)
+{
+  struct hired *k = &w->workers[worker];
+  bool is_well = WIFEXITED(how) && WEXITSTATUS(how) == 0;
+
+  tell_life(w, worker, PHASE_OK);
+  if (k->is_stopped)
+    world_fault_end(w, k->stop_fault);
+  k->pid = 0;
+  k->is_stopped = false;
+  if (is_well || (k->killed_ns != 0 && WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL))
+    return;
+  world_fail(w, "worker %d ended by %s %d: see %s/w%02d.log", worker,
+             WIFSIGNALED(how) ? "signal" : "exit", WIFSIGNALED(how) ? WTERMSIG(how)
+             : WEXITSTATUS(how), w->directory, worker);
+}
+
+void world_reap(struct world *w)
+{
+  int how;
+
+  for (int i = 0; i < w->worker_count; i++)
+    if (w->workers[i].pid != 0 && waitpid(w->workers[i].pid, &how, WNOHANG) ==
+        w->workers[i].pid)
+      note_death(w, i, how);
+}
+
+static void wait_for_end(struct world *w, int worker)
+{
+  struct hired *k = &w->workers[worker];
+  int how;
+
+  while (k->pid != 0 && waitpid(k->pid, &how, 0) < 0 && errno == EINTR)
+    ;
+  if (k->pid != 0)
+    note_death(w, worker, how);
+}
+
+/* ---- hiring ---- */
+
+static bool all_had_a_grant(struct world *w, void *data)
+{
+  const uint64_t *before = data;
+
+  for (int i = 0; i < w->worker_count; i++)
+    if (w->workers[i].pid != 0 && before[i] != UINT64_MAX &&
+        world_grants_of(w, i) <= before[i])
+      return false;
+  return true;
+}
+
+int world_hire_blind(struct world *w, const struct plan *plan, int count)
+{
+  int first = w->worker_count;
+
+  world_prepare(w);
+  if (first + count > WORKERS_MAX)
+    test_bail_out("too many workers");
+  for (int i = 0; i < count; i++) {
+    struct hired *k = &w->workers[w->worker_count++];
+
+    k->plan = *plan;
+    plan_defaults(&k->plan);
+    (void)snprintf(k->url, sizeof(k->url), "%s",
+                   plan->url != NULL ? plan->url : test_server_url(world_server(w)));
+    (void)snprintf(k->program, sizeof(k->program), "%s",
+                   plan->program != NULL ? plan->program : "");
+    start(w, w->worker_count - 1);
+  }
+  return first;
+}
+
+int world_hire(struct world *w, const struct plan *plan, int count)
+{
+  uint64_t before[WORKERS_MAX];
+  int first = w->worker_count;
+
+  for (int i = 0; i < WORKERS_MAX; i++)
+    before[i] = i < first ? UINT64_MAX : 0;
+  (void)world_hire_blind(w, plan, count);
+  if (!world_until(w, FIRST_GRANT_MS, all_had_a_grant, before))
+    world_fail(w, "not every new worker had a grant within %d ms", FIRST_GRANT_MS);
+  return first;
+}
+
+void world_rehire(struct world *w, int worker)
+{
+  world_reap(w);
+  if (w->workers[worker].pid == 0)
+    start(w, worker);
+}
+
+pid_t world_pid(const struct world *w, int worker) { return w->workers[worker].pid; }
+int world_workers(const struct world *w) { return w->worker_count; }
+
+bool world_is_alive(struct world *w, int worker)
+{
+  world_reap(w);
+  return w->workers[worker].pid != 0;
+}
+
+/* ---- what can happen to them ---- */
+
+void world_kill(struct world *w, int worker)
+{
+  struct hired *k = &w->workers[worker];
+
+  world_reap(w);
+  if (k->pid == 0)
+    return;
+  world_fault_instant(w, FAULT_KILL, worker, NO_LOCK);
+  k->killed_ns = history_now_ns();
+  (void)kill(k->pid, SIGKILL);
+  wait_for_end(w, worker);
+}
+
+void world_stop(struct world *w, int worker)
+{
+  struct hired *k = &w->workers[worker];
+  int how;
+
+  if (k->pid == 0 || k->is_stopped)
+    return;
+  k->stop_fault = world_fault_begin(w, FAULT_STOP, worker, NO_LOCK);
+  k->is_stopped = true;
+  (void)kill(k->pid, SIGSTOP);
+  while (waitpid(k->pid, &how, WUNTRACED) < 0 && errno == EINTR)
+    ;
+  if (!WIFSTOPPED(how))
+    note_death(w, worker, how);
+  else
+    world_fault_in_force(w, k->stop_fault);
+}
+
+void world_continue(struct world *w, int worker)
+{
+  struct hired *k = &w->workers[worker];
+
+  if (k->pid == 0 || !k->is_stopped)
+    return;
+  world_fault_lifting(w, k->stop_fault);
+  (void)kill(k->pid, SIGCONT);
+  k->is_stopped = false;
+  world_fault_end(w, k->stop_fault);
+}
+
+static bool is_gone(struct world *w, void *data)
+{
+  return w->workers[*(int *)data].pid == 0;
+}
+
+static void expect_end(struct world *w, int worker)
+{
+  if (world_until(w, END_MS, is_gone, &worker))
+    return;
+  world_fail(w, "worker %d does not end: it did not return from a call", worker);
+  w->workers[worker].killed_ns = history_now_ns();
+  (void)kill(w->workers[worker].pid, SIGKILL);
+  wait_for_end(w, worker);
+}
+
+void world_dismiss(struct world *w, int worker)
+{
+  world_reap(w);
+  if (w->workers[worker].pid == 0)
+    return;
+  world_continue(w, worker);
+  (void)kill(w->workers[worker].pid, SIGTERM);
+  expect_end(w, worker);
+}
+
+void world_end_crew(struct world *w)
+{
+  world_reap(w);
+  for (int i = 0; i < w->worker_count; i++) {
+    world_continue(w, i);
+    if (w->workers[i].pid != 0)
+      (void)kill(w->workers[i].pid, SIGTERM);
+  }
+  for (int i = 0; i < w->worker_count; i++)
+    if (w->workers[i].pid != 0)
+      expect_end(w, i);
+}
