@@ -77,7 +77,7 @@ static const char *verb_of(const char *sha, size_t size)
 static void word_add(text *out, const char *at, size_t size)
 {
   const char *verb = verb_of(at, size);
-  char shown[WORD_BYTES_MAX + 1];
+  char shown[WORD_BYTES_MAX + 1] = "";
   size_t used = size < WORD_BYTES_MAX ? size : WORD_BYTES_MAX;
 
   if (verb != NULL) {
