@@ -241,7 +241,7 @@ const char *dibs_sim_server(dibs_sim *sim, const char *command)
   sim_server_clock(sim->server, host_wall_us(sim));
   reply = sim_server_ask(sim->server, command, left, &size);
   free(sim->answer);
-  out = sim->answer = sim_alloc(size + 2);
+  out = sim->answer = world_alloc(size + 2);
   (void)show(reply, reply + size, &out);
   if (out > sim->answer)
     out[-1] = 0;

@@ -20,7 +20,7 @@ static void out_of_memory(void)
   abort();
 }
 
-void *sim_alloc(size_t bytes)
+void *world_alloc(size_t bytes)
 {
   void *p = calloc(1, bytes);
 
@@ -128,7 +128,7 @@ dibs_sim *dibs_sim_new(const dibs_sim_options *options)
 
   if (sim_now != NULL || !options_read(options, &known))
     return NULL;
-  sim = sim_alloc(sizeof(*sim));
+  sim = world_alloc(sizeof(*sim));
   sim->options = known;
   sim->memory = (memory){ plain_allocate, plain_reallocate, plain_release, NULL };
   timers_init(&sim->events, &sim->memory);

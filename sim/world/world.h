@@ -169,7 +169,7 @@ struct dibs_sim {
 
 /* ---- world.c ---- */
 extern dibs_sim *sim_now;              /* the one there is; NULL: none */
-void *sim_alloc(size_t bytes);         /* zeroed; ends the program when there is none */
+void *world_alloc(size_t bytes);         /* zeroed; ends the program when there is none */
 void sim_timer_new(dibs_sim *sim, timer *t, int kind, void *owner);
 void sim_timer_set(dibs_sim *sim, timer *t, int64_t at);
 void sim_timer_end(dibs_sim *sim, timer *t);     /* its room is given back */
