@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* Bytes to words: RESP arrays of strings, and lines as people type them. */
+#include "server/parts.h"
+
+#include <string.h>
+
+#define WORDS_MAX (1024 * 1024)
+#define STRING_MAX (512LL * 1024 * 1024)
+#define LINE_MAX_SIZE (64 * 1024)
+
+static void add_word(word_list *w, slice s)
+{
+  if (w->count == w->capacity) {
+    w->capacity = w->capacity * 2 + 16;
+    w->all = sim_realloc(w->all, w->capacity * sizeof(slice));
+  }
+  w->all[w->count++] = s;
+}
+
+/* The line at `*at`, without its end; moves behind it. */
+static bool take_line(slice bytes, size_t *at, slice *ret)
+{
+  const char *begin = bytes.bytes + *at;
+  const char *end = memchr(begin, '\n', bytes.size - *at);
+
+  if (end == NULL)
+    return false;
+  *at += (size_t)(end - begin) + 1;
+  *ret = (slice){ begin, (size_t)(end - begin) };
+  if (ret->size > 0 && end[-1] == '\r')
+    ret->size--;
+  return true;
+}
+
+/* Words with blanks between; "double quotes" keep blanks, and know no escapes. */
+static read_result read_typed(slice bytes, word_list *w, size_t *ret_used,
+                              const char **ret_fault)
+{
+  slice line;
+  size_t at = 0;
+
+  if (!take_line(bytes, &at, &line)) {
+    *ret_fault = "Protocol error: too big inline request";
+    return bytes.size > LINE_MAX_SIZE ? READ_FAULT : READ_MORE;
+  }
+  *ret_used = at;
+  for (size_t i = 0; i < line.size;) {
+    bool is_quoted = line.bytes[i] == '"';
+    size_t begin = is_quoted ? i + 1 : i;
+
+    if (line.bytes[i] == ' ') {
+      i++;
+      continue;
+    }
+    i = begin;
+    while (i < line.size && line.bytes[i] != (is_quoted ? '"' : ' '))
+      i++;
+    if (is_quoted && i == line.size) {
+      *ret_fault = "Protocol error: unbalanced quotes in request";
+      return READ_FAULT;
+    }
+    add_word(w, (slice){ line.bytes + begin, i - begin });
+    i += is_quoted;
+  }
+  return READ_COMMAND;
+}
+
+/* One "$5\r\nwords\r\n". */
+static read_result read_word(slice bytes, size_t *at, word_list *w, const char **ret_fault)
+{
+  slice line;
+  int64_t size;
+
+  if (*at == bytes.size)
+    return READ_MORE;
+  if (bytes.bytes[*at] != '$') {
+    *ret_fault = "Protocol error: expected '$'";
+    return READ_FAULT;
+  }
+  if (!take_line(bytes, at, &line))
+    return READ_MORE;
+  if (!slice_to_integer((slice){ line.bytes + 1, line.size - 1 }, &size) || size < 0 ||
+      size > STRING_MAX) {
+    *ret_fault = "Protocol error: invalid bulk length";
+    return READ_FAULT;
+  }
+  if (bytes.size - *at < (size_t)size + 2)
+    return READ_MORE;
+  add_word(w, (slice){ bytes.bytes + *at, (size_t)size });
+  *at += (size_t)size + 2;
+  return READ_COMMAND;
+}
+
+read_result read_command(slice bytes, word_list *w, size_t *ret_used, const char **ret_fault)
+{
+  slice line;
+  size_t at = 0;
+  int64_t count;
+
+  w->count = 0;
+  if (bytes.size == 0)
+    return READ_MORE;
+  if (bytes.bytes[0] != '*')
+    return read_typed(bytes, w, ret_used, ret_fault);
+  if (!take_line(bytes, &at, &line))
+    return READ_MORE;
+  if (!slice_to_integer((slice){ line.bytes + 1, line.size - 1 }, &count) ||
+      count > WORDS_MAX) {
+    *ret_fault = "Protocol error: invalid multibulk length";
+    return READ_FAULT;
+  }
+  for (int64_t i = 0; i < count; i++) {
+    read_result got = read_word(bytes, &at, w, ret_fault);
+
+    if (got != READ_COMMAND)
+      return got;
+  }
+  *ret_used = at;
+  return READ_COMMAND;
+}

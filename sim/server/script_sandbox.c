@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* What a script may see: a fixed list of globals, through a table that it cannot write. */
+#include "server/script.h"
+
+#include <string.h>
+
+static const char *const allowed[] = {
+  "xpcall", "tostring", "getmetatable", "setmetatable", "next", "assert", "tonumber",
+  "rawget", "rawset", "rawequal", "collectgarbage", "pcall", "coroutine", "type", "select",
+  "unpack", "gcinfo", "loadstring", "load", "ipairs", "pairs", "_VERSION", "error",
+  "string", "table", "math", "redis", NULL
+};
+
+/* What real servers have and this one has not. */
+static const char *const missing[] = { "cjson", "cmsgpack", "struct", "bit", "os", NULL };
+
+static int refuse_reading(lua_State *lua)
+{
+  const char *name = lua_tostring(lua, 2);
+  const scripting *g = lua_touserdata(lua, lua_upvalueindex(1));
+
+  if (name == NULL)
+    return luaL_error(lua, "Second argument to luaProtectedTableError must be a string or "
+                           "number");
+  for (int i = 0; missing[i] != NULL; i++)
+    if (strcmp(missing[i], name) == 0)
+      server_note_unknown(g->server, "the library of scripts", slice_of(name));
+  return luaL_error(lua, "Script attempted to access nonexistent global variable '%s'",
+                    name);
+}
+
+static int refuse_writing(lua_State *lua)
+{
+  return luaL_error(lua, "Attempt to modify a readonly table");
+}
+
+/* Errors are tables inside the server; who catches one sees its words. */
+static int protected_call(lua_State *lua)
+{
+  luaL_checkany(lua, 1);
+  lua_pushboolean(lua, 1);
+  lua_insert(lua, 1);
+  if (lua_pcall(lua, lua_gettop(lua) - 2, LUA_MULTRET, 0) == 0)
+    return lua_gettop(lua);
+  if (lua_istable(lua, -1)) {
+    lua_getfield(lua, -1, "err");
+    if (lua_isstring(lua, -1))
+      lua_replace(lua, -2);
+    else
+      lua_pop(lua, 1);
+  }
+  lua_pushboolean(lua, 0);
+  lua_replace(lua, 1);
+  return 2;
+}
+
+/* Makes the error a table that says where it came from. */
+static int handle_error(lua_State *lua)
+{
+  lua_Debug at;
+  bool is_known = lua_getstack(lua, 1, &at) == 1 && lua_getinfo(lua, "nSl", &at) != 0;
+
+  if (is_known && strcmp(at.what, "C") == 0)
+    is_known = lua_getstack(lua, 2, &at) == 1 && lua_getinfo(lua, "nSl", &at) != 0;
+  if (lua_type(lua, 1) != LUA_TTABLE) {
+    lua_createtable(lua, 0, 3);
+    lua_pushliteral(lua, "ERR ");
+    lua_getglobal(lua, "tostring");
+    lua_pushvalue(lua, 1);
+    lua_call(lua, 1, 1);
+    lua_concat(lua, 2);
+    lua_setfield(lua, -2, "err");
+    lua_replace(lua, 1);
+  }
+  if (is_known) {
+    lua_pushstring(lua, at.source);
+    lua_setfield(lua, 1, "source");
+    lua_pushinteger(lua, at.currentline);
+    lua_setfield(lua, 1, "line");
+  }
+  lua_settop(lua, 1);
+  return 1;
+}
+
+void script_close_globals(scripting *g)
+{
+  lua_State *lua = g->lua;
+
+  lua_pushcfunction(lua, handle_error);
+  g->handler = luaL_ref(lua, LUA_REGISTRYINDEX);
+  lua_pushcfunction(lua, protected_call);
+  lua_setglobal(lua, "pcall");
+
+  lua_newtable(lua);                             /* what can be read */
+  for (int i = 0; allowed[i] != NULL; i++) {
+    lua_getglobal(lua, allowed[i]);
+    lua_setfield(lua, -2, allowed[i]);
+  }
+  lua_newtable(lua);
+  lua_pushlightuserdata(lua, g);
+  lua_pushcclosure(lua, refuse_reading, 1);
+  lua_setfield(lua, -2, "__index");
+  lua_setmetatable(lua, -2);
+
+  lua_newtable(lua);                             /* what scripts have as globals */
+  lua_pushvalue(lua, -1);
+  lua_setfield(lua, -3, "_G");
+  lua_newtable(lua);
+  lua_pushvalue(lua, -3);
+  lua_setfield(lua, -2, "__index");
+  lua_pushcfunction(lua, refuse_writing);
+  lua_setfield(lua, -2, "__newindex");
+  lua_setmetatable(lua, -2);
+  g->visible = luaL_ref(lua, LUA_REGISTRYINDEX);
+  g->globals = luaL_ref(lua, LUA_REGISTRYINDEX);
+}
