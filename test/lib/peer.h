@@ -25,7 +25,7 @@ struct peer *peer_free(struct peer *p);
 engine *peer_engine(struct peer *p);
 
 instant peer_now(const struct peer *p);
-int64_t peer_server_us(const struct peer *p);
+long long peer_server_us(const struct peer *p);
 /* Lets time pass, ticking the engine whenever it asked to be. */
 void peer_advance_ms(struct peer *p, int64_t ms);
 /* Lets time pass until a command is sent. */
@@ -63,12 +63,19 @@ void peer_observe(struct peer *p, const char *who, struct watch w);
 void peer_observe_at(struct peer *p, const char *who, int64_t in_ms);
 bool peer_observe_end(struct peer *p, const char *who);
 
-/* A new peer that has granted "a" the lease PEER_CLIENT:1:60. */
+/* How stories begin. Connected, "a" has asked; the name is n. */
+struct peer *peer_asked(struct wish w);
+/* "a" has the lease PEER_CLIENT:1:60. */
 struct peer *peer_held(struct wish w);
+/* "a" waits, its inbox stands, behind PEER_OTHER's lease of 30 s with token 50. */
+struct peer *peer_queued(struct wish w);
+/* The end: nothing is kept, told or sent. Frees it. */
+void peer_end_clean(struct peer *p);
 
 /* ---- the connections ---- */
 void peer_connect(struct peer *p, int link);         /* the engine must have asked for it */
 void peer_break(struct peer *p, int link);
+void peer_reconnect(struct peer *p);                 /* that of the commands, after 1 ms */
 bool peer_wants(struct peer *p, int link);            /* asked for, not yet connected */
 
 /* ---- the dialogue ---- */

@@ -12,39 +12,13 @@
 #define B PEER_OTHER
 #define KEY "dibs:m:{n}"
 
-static long long now_us(struct peer *p) { return (long long)peer_server_us(p); }
-
-/* A peer whose command connection is up, with one claim "a" that has asked. */
-static struct peer *asked(struct wish w)
-{
-  struct peer *p = peer_new();
-
-  peer_lock(p, "a", w);
-  peer_connect(p, 0);
-  return p;
-}
-
-/* The same, queued behind B's lease of 30 s with token 50. */
-static struct peer *queued(struct wish w)
-{
-  struct peer *p = asked(w);
-
-  peer_expect(p, "acquire " KEY " 1 w");
-  peer_answer(p, "[6 %lld]", now_us(p));
-  peer_connect(p, 1);
-  peer_expect(p, "acquire " KEY " 1 w");
-  peer_answer(p, "[3 %lld 30000 30000 '" B ":9:50 0 0]", now_us(p));
-  peer_expect_nothing(p);
-  return p;
-}
-
 static void a_free_lock_costs_one_command_and_needs_no_inbox(void **state)
 {
-  struct peer *p = asked((struct wish){ 0 });
+  struct peer *p = peer_asked((struct wish){ 0 });
 
   (void)state;
   peer_expect(p, "acquire " KEY " 1 w");
-  peer_answer(p, "[1 %lld 30000 77]", now_us(p));
+  peer_answer(p, "[1 %lld 30000 77]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   assert_int_equal(peer_fence(p, "a"), 77 * 1024);
   assert_int_equal(peer_valid_ms(p, "a"), 30000 - 303);
@@ -55,11 +29,11 @@ static void a_free_lock_costs_one_command_and_needs_no_inbox(void **state)
 
 static void a_waiter_subscribes_before_it_is_queued(void **state)
 {
-  struct peer *p = asked((struct wish){ 0 });
+  struct peer *p = peer_asked((struct wish){ 0 });
 
   (void)state;
   peer_expect(p, "acquire " KEY " 1 w");
-  peer_answer(p, "[6 %lld]", now_us(p));
+  peer_answer(p, "[6 %lld]", peer_server_us(p));
   peer_expect_nothing(p);
   assert_true(peer_wants(p, 1));
   peer_connect(p, 1);
@@ -69,7 +43,7 @@ static void a_waiter_subscribes_before_it_is_queued(void **state)
 
 static void a_grant_by_message_is_believed_from_the_last_poll_and_renewed_in_time(void **state)
 {
-  struct peer *p = queued((struct wish){ 0 });
+  struct peer *p = peer_queued((struct wish){ 0 });
 
   (void)state;
   peer_advance_ms(p, 500);
@@ -81,7 +55,7 @@ static void a_grant_by_message_is_believed_from_the_last_poll_and_renewed_in_tim
   peer_expect_nothing(p);
   peer_advance_ms(p, 2100);
   peer_expect(p, "renew " A ":1:60");
-  peer_answer(p, "[%lld 0 30000]", now_us(p));
+  peer_answer(p, "[%lld 0 30000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   assert_in_range(peer_valid_ms(p, "a"), 30000 - 303 - 2100, 30000 - 303);
   peer_free(p);
@@ -89,7 +63,7 @@ static void a_grant_by_message_is_believed_from_the_last_poll_and_renewed_in_tim
 
 static void a_grant_by_message_long_after_the_last_poll_is_renewed_at_once(void **state)
 {
-  struct peer *p = queued((struct wish){ 0 });
+  struct peer *p = peer_queued((struct wish){ 0 });
 
   (void)state;
   peer_stop_ms(p, 8000);
@@ -98,8 +72,8 @@ static void a_grant_by_message_long_after_the_last_poll_is_renewed_at_once(void 
   assert_int_equal(peer_valid_ms(p, "a"), 30000 - 303 - 8000);
   peer_expect(p, "acquire*");                 /* the poll that was overdue */
   peer_expect(p, "renew " A ":1:60");
-  peer_answer(p, "[2 %lld 30000 30000 60 0]", now_us(p));
-  peer_answer(p, "[%lld 0 30000]", now_us(p));
+  peer_answer(p, "[2 %lld 30000 30000 60 0]", peer_server_us(p));
+  peer_answer(p, "[%lld 0 30000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   assert_int_equal(peer_valid_ms(p, "a"), 30000 - 303);
   peer_free(p);
@@ -108,7 +82,7 @@ static void a_grant_by_message_long_after_the_last_poll_is_renewed_at_once(void 
 /* F3: the first ask was cancelled, its grant is still on the way. */
 static void a_grant_for_an_ask_that_is_over_is_given_back(void **state)
 {
-  struct peer *p = queued((struct wish){ 0 });
+  struct peer *p = peer_queued((struct wish){ 0 });
 
   (void)state;
   peer_cancel(p, "a");
@@ -125,7 +99,7 @@ static void a_grant_for_an_ask_that_is_over_is_given_back(void **state)
 
 static void a_grant_for_a_name_that_nobody_wants_is_given_back(void **state)
 {
-  struct peer *p = queued((struct wish){ 0 });
+  struct peer *p = peer_queued((struct wish){ 0 });
 
   (void)state;
   peer_cancel(p, "a");
@@ -139,14 +113,14 @@ static void a_grant_for_a_name_that_nobody_wants_is_given_back(void **state)
 /* F4a: the answer was lost, asked again, and the message comes after the second answer. */
 static void a_second_word_of_the_same_grant_is_ignored(void **state)
 {
-  struct peer *p = queued((struct wish){ 0 });
+  struct peer *p = peer_queued((struct wish){ 0 });
 
   (void)state;
   peer_break(p, 0);
   peer_advance_ms(p, 50);
   peer_connect(p, 0);
   peer_expect(p, "acquire " KEY " 1 w");
-  peer_answer(p, "[2 %lld 29000 30000 60 0]", now_us(p));
+  peer_answer(p, "[2 %lld 29000 30000 60 0]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_expect(p, "renew " A ":1:60");
   peer_message(p, "grant " A ":1:60 30000 0 n");
@@ -158,21 +132,21 @@ static void a_second_word_of_the_same_grant_is_ignored(void **state)
 /* F4b: `want` may overtake the answer that grants. */
 static void a_want_that_overtakes_the_grant_gives_nothing_back(void **state)
 {
-  struct peer *p = queued((struct wish){ 0 });
+  struct peer *p = peer_queued((struct wish){ 0 });
 
   (void)state;
   peer_advance_ms(p, 1100);
   peer_expect(p, "acquire " KEY " 1 w");
   peer_message(p, "want " A ":1:60 n");
   peer_expect_nothing(p);
-  peer_answer(p, "[1 %lld 30000 60]", now_us(p));
+  peer_answer(p, "[1 %lld 30000 60]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_free(p);
 }
 
 static void a_grant_older_than_what_the_server_told_since_is_ignored(void **state)
 {
-  struct peer *p = queued((struct wish){ 0 });
+  struct peer *p = peer_queued((struct wish){ 0 });
 
   (void)state;
   peer_message(p, "grant " A ":1:50 30000 0 n");
@@ -184,7 +158,7 @@ static void a_grant_older_than_what_the_server_told_since_is_ignored(void **stat
 /* Theme 5: the reply is lost, not the request. */
 static void a_lost_grant_is_asked_for_again_by_the_same_number(void **state)
 {
-  struct peer *p = asked((struct wish){ 0 });
+  struct peer *p = peer_asked((struct wish){ 0 });
 
   (void)state;
   peer_expect(p, "acquire " KEY " 1 w");
@@ -193,7 +167,7 @@ static void a_lost_grant_is_asked_for_again_by_the_same_number(void **state)
   peer_advance_ms(p, 40);
   peer_connect(p, 0);
   peer_expect(p, "acquire " KEY " 1 w");
-  peer_answer(p, "[2 %lld 29000 30000 60 0]", now_us(p));
+  peer_answer(p, "[2 %lld 29000 30000 60 0]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   /* No longer than a lease from the first sending, whatever "remaining" says. */
   assert_in_range(peer_valid_ms(p, "a"), 1, 29000 - 293);
@@ -202,7 +176,7 @@ static void a_lost_grant_is_asked_for_again_by_the_same_number(void **state)
 
 static void remaining_of_a_stepped_server_cannot_lengthen_a_repeated_grant(void **state)
 {
-  struct peer *p = asked((struct wish){ 0 });
+  struct peer *p = peer_asked((struct wish){ 0 });
 
   (void)state;
   peer_expect(p, "acquire " KEY " 1 w");
@@ -210,7 +184,7 @@ static void remaining_of_a_stepped_server_cannot_lengthen_a_repeated_grant(void 
   peer_break(p, 0);
   peer_connect(p, 0);
   peer_expect(p, "acquire*");
-  peer_answer(p, "[2 %lld 30000 30000 60 0]", now_us(p));
+  peer_answer(p, "[2 %lld 30000 30000 60 0]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   assert_int_equal(peer_valid_ms(p, "a"), 30000 - 303 - 1900);
   peer_free(p);
@@ -218,12 +192,12 @@ static void remaining_of_a_stepped_server_cannot_lengthen_a_repeated_grant(void 
 
 static void a_grant_that_ended_on_its_way_is_given_back_and_asked_anew(void **state)
 {
-  struct peer *p = asked((struct wish){ .ttl_ms = 1000 });
+  struct peer *p = peer_asked((struct wish){ .ttl_ms = 1000 });
 
   (void)state;
   peer_expect(p, "acquire " KEY " 1 w");
   peer_advance_ms(p, 1500);
-  peer_answer(p, "[1 %lld 1000 60]", now_us(p));
+  peer_answer(p, "[1 %lld 1000 60]", peer_server_us(p));
   peer_expect_told_nothing(p);
   peer_expect(p, "release " A ":1:60");
   peer_answer(p, "1");
@@ -233,11 +207,11 @@ static void a_grant_that_ended_on_its_way_is_given_back_and_asked_anew(void **st
 
 static void an_ended_ask_goes_on_under_a_new_number(void **state)
 {
-  struct peer *p = asked((struct wish){ 0 });
+  struct peer *p = peer_asked((struct wish){ 0 });
 
   (void)state;
   peer_expect(p, "acquire " KEY " 1 w");
-  peer_answer(p, "[5 %lld]", now_us(p));
+  peer_answer(p, "[5 %lld]", peer_server_us(p));
   peer_expect(p, "acquire " KEY " 2 w");
   peer_expect_told_nothing(p);
   peer_free(p);
@@ -245,18 +219,18 @@ static void an_ended_ask_goes_on_under_a_new_number(void **state)
 
 static void a_late_answer_is_sent_again_at_once(void **state)
 {
-  struct peer *p = asked((struct wish){ 0 });
+  struct peer *p = peer_asked((struct wish){ 0 });
 
   (void)state;
   peer_expect(p, "acquire " KEY " 1 w");
-  peer_answer(p, "[7 %lld]", now_us(p));
+  peer_answer(p, "[7 %lld]", peer_server_us(p));
   peer_expect(p, "acquire " KEY " 1 w*");
   peer_free(p);
 }
 
 static void the_first_in_the_queue_polls_within_a_second(void **state)
 {
-  struct peer *p = queued((struct wish){ 0 });
+  struct peer *p = peer_queued((struct wish){ 0 });
 
   (void)state;
   peer_advance_ms(p, 790);
@@ -268,14 +242,14 @@ static void the_first_in_the_queue_polls_within_a_second(void **state)
 
 static void one_far_behind_polls_only_after_the_holders_lease(void **state)
 {
-  struct peer *p = asked((struct wish){ 0 });
+  struct peer *p = peer_asked((struct wish){ 0 });
 
   (void)state;
   peer_expect(p, "acquire*");
-  peer_answer(p, "[6 %lld]", now_us(p));
+  peer_answer(p, "[6 %lld]", peer_server_us(p));
   peer_connect(p, 1);
   peer_expect(p, "acquire*");
-  peer_answer(p, "[3 %lld 20000 30000 '" B ":9:50 0 40]", now_us(p));
+  peer_answer(p, "[3 %lld 20000 30000 '" B ":9:50 0 40]", peer_server_us(p));
   peer_advance_ms(p, 20900);
   peer_expect_nothing(p);
   peer_advance_ms(p, 200);
@@ -286,26 +260,27 @@ static void one_far_behind_polls_only_after_the_holders_lease(void **state)
 /* Rule "over" without any wall clock: watched, unrenewed, for the whole length. */
 static void a_lease_watched_for_its_whole_length_is_named(void **state)
 {
-  struct peer *p = queued((struct wish){ .ttl_ms = 3000 });
+  struct peer *p = peer_queued((struct wish){ .ttl_ms = 3000 });
 
   (void)state;
   for (int i = 0; i < 31; i++) {
     peer_advance_ms(p, 1000);
     peer_expect(p, i < 30 ? "acquire " KEY " 1 w" : "acquire " KEY " 1 w watched");
-    peer_answer(p, "[3 %lld %d 30000 '" B ":9:50 0 0]", now_us(p), i < 29 ? 29000 - i * 1000 : 0);
+    peer_answer(p, "[3 %lld %d 30000 '" B ":9:50 0 0]", peer_server_us(p),
+                i < 29 ? 29000 - i * 1000 : 0);
   }
   peer_free(p);
 }
 
 static void a_renewal_of_the_holder_starts_the_watch_again(void **state)
 {
-  struct peer *p = queued((struct wish){ .ttl_ms = 3000 });
+  struct peer *p = peer_queued((struct wish){ .ttl_ms = 3000 });
 
   (void)state;
   for (int i = 0; i < 40; i++) {
     peer_advance_ms(p, 1000);
     peer_expect(p, "acquire " KEY " 1 w");
-    peer_answer(p, "[3 %lld 30000 30000 '" B ":9:50 %d 0]", now_us(p), i / 10);
+    peer_answer(p, "[3 %lld 30000 30000 '" B ":9:50 %d 0]", peer_server_us(p), i / 10);
   }
   peer_free(p);
 }
@@ -313,13 +288,13 @@ static void a_renewal_of_the_holder_starts_the_watch_again(void **state)
 /* Theme 23: after a step of the server's clock its deadlines decide nothing. */
 static void after_a_step_of_the_servers_clock_the_estimate_is_withheld(void **state)
 {
-  struct peer *p = queued((struct wish){ 0 });
+  struct peer *p = peer_queued((struct wish){ 0 });
 
   (void)state;
   peer_step_server_ms(p, 60000);
   peer_advance_ms(p, 1000);
   peer_expect(p, "acquire " KEY " 1 w");
-  peer_answer(p, "[3 %lld 0 30000 '" B ":9:50 0 0]", now_us(p));
+  peer_answer(p, "[3 %lld 0 30000 '" B ":9:50 0 0]", peer_server_us(p));
   peer_advance_ms(p, 1000);
   peer_expect(p, "acquire " KEY " 1 w doubt");
   peer_free(p);
@@ -328,7 +303,7 @@ static void after_a_step_of_the_servers_clock_the_estimate_is_withheld(void **st
 /* The last poll is so old that the lease may be over before the message is read. */
 static void a_grant_after_a_long_silence_waits_for_its_renewal(void **state)
 {
-  struct peer *p = queued((struct wish){ .ttl_ms = 4000 });
+  struct peer *p = peer_queued((struct wish){ .ttl_ms = 4000 });
 
   (void)state;
   peer_stop_ms(p, 3500);
@@ -336,8 +311,8 @@ static void a_grant_after_a_long_silence_waits_for_its_renewal(void **state)
   peer_expect_told_nothing(p);
   peer_expect(p, "acquire*");                 /* the poll that was overdue */
   peer_expect(p, "renew " A ":1:60");
-  peer_answer(p, "[2 %lld 4000 4000 60 0]", now_us(p));
-  peer_answer(p, "[%lld 0 4000]", now_us(p));
+  peer_answer(p, "[2 %lld 4000 4000 60 0]", peer_server_us(p));
+  peer_answer(p, "[%lld 0 4000]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   assert_int_equal(peer_valid_ms(p, "a"), 4000 - 43);
   peer_free(p);
@@ -345,15 +320,15 @@ static void a_grant_after_a_long_silence_waits_for_its_renewal(void **state)
 
 static void a_grant_that_its_renewal_does_not_confirm_is_asked_anew(void **state)
 {
-  struct peer *p = queued((struct wish){ .ttl_ms = 4000 });
+  struct peer *p = peer_queued((struct wish){ .ttl_ms = 4000 });
 
   (void)state;
   peer_stop_ms(p, 5000);
   peer_message(p, "grant " A ":1:60 4000 0 n");
   peer_expect(p, "acquire*");
   peer_expect(p, "renew " A ":1:60");
-  peer_answer(p, "[5 %lld]", now_us(p));
-  peer_answer(p, "[%lld -1 0]", now_us(p));
+  peer_answer(p, "[5 %lld]", peer_server_us(p));
+  peer_answer(p, "[%lld -1 0]", peer_server_us(p));
   peer_expect_told_nothing(p);
   peer_expect(p, "acquire " KEY " 2 w");
   peer_free(p);
@@ -361,7 +336,7 @@ static void a_grant_that_its_renewal_does_not_confirm_is_asked_anew(void **state
 
 static void a_new_inbox_asks_again_at_once(void **state)
 {
-  struct peer *p = queued((struct wish){ 0 });
+  struct peer *p = peer_queued((struct wish){ 0 });
 
   (void)state;
   peer_break(p, 1);
@@ -373,12 +348,12 @@ static void a_new_inbox_asks_again_at_once(void **state)
 
 static void a_deaf_inbox_is_replaced(void **state)
 {
-  struct peer *p = queued((struct wish){ 0 });
+  struct peer *p = peer_queued((struct wish){ 0 });
 
   (void)state;
   peer_advance_ms(p, 1000);
   peer_expect(p, "acquire*");
-  peer_answer(p, "[6 %lld]", now_us(p));
+  peer_answer(p, "[6 %lld]", peer_server_us(p));
   peer_advance_ms(p, 100);
   assert_true(peer_wants(p, 1));
   peer_free(p);
@@ -386,11 +361,11 @@ static void a_deaf_inbox_is_replaced(void **state)
 
 static void a_try_that_meets_a_holder_is_busy(void **state)
 {
-  struct peer *p = asked((struct wish){ .is_try = true });
+  struct peer *p = peer_asked((struct wish){ .is_try = true });
 
   (void)state;
   peer_expect(p, "acquire " KEY " 1 t");
-  peer_answer(p, "[4 %lld 30000 30000 '" B ":9:50 0 0]", now_us(p));
+  peer_answer(p, "[4 %lld 30000 30000 '" B ":9:50 0 0]", peer_server_us(p));
   peer_expect_told(p, "failed a DIBS_BUSY");
   peer_expect_nothing(p);
   peer_free(p);
@@ -398,7 +373,7 @@ static void a_try_that_meets_a_holder_is_busy(void **state)
 
 static void when_wait_ms_is_over_the_place_is_given_up(void **state)
 {
-  struct peer *p = queued((struct wish){ .wait_ms = 700 });
+  struct peer *p = peer_queued((struct wish){ .wait_ms = 700 });
 
   (void)state;
   peer_advance_ms(p, 699);
@@ -413,14 +388,14 @@ static void when_wait_ms_is_over_the_place_is_given_up(void **state)
  * gives that back, so the engine must not believe it. */
 static void a_grant_behind_a_cancel_is_not_believed(void **state)
 {
-  struct peer *p = asked((struct wish){ 0 });
+  struct peer *p = peer_asked((struct wish){ 0 });
 
   (void)state;
   peer_expect(p, "acquire " KEY " 1 w");
   peer_cancel(p, "a");
   peer_expect_told(p, "failed a DIBS_CANCELLED");
   peer_expect(p, "cancel 1");
-  peer_answer(p, "[1 %lld 30000 60]", now_us(p));
+  peer_answer(p, "[1 %lld 30000 60]", peer_server_us(p));
   peer_answer(p, "1");
   peer_expect_told_nothing(p);
   peer_expect_nothing(p);
@@ -429,7 +404,7 @@ static void a_grant_behind_a_cancel_is_not_believed(void **state)
 
 static void a_cancel_is_repeated_until_it_is_answered(void **state)
 {
-  struct peer *p = queued((struct wish){ 0 });
+  struct peer *p = peer_queued((struct wish){ 0 });
 
   (void)state;
   peer_cancel(p, "a");

@@ -14,51 +14,21 @@
 #define B PEER_OTHER
 #define KEY "dibs:m:{n}"
 
-static long long now_us(struct peer *p) { return (long long)peer_server_us(p); }
-
-/* "a" has the lease A:1:60. */
-static struct peer *held(struct wish w)
-{
-  struct peer *p = peer_new();
-
-  peer_lock(p, "a", w);
-  peer_connect(p, 0);
-  peer_expect(p, "acquire*");
-  peer_answer(p, "[1 %lld %lld 60]", now_us(p), (long long)w.ttl_ms);
-  peer_expect_told(p, "granted a");
-  return p;
-}
-
-/* "a" is queued behind B's lease of 30 s with token 50. */
-static struct peer *queued(struct wish w)
-{
-  struct peer *p = peer_new();
-
-  peer_lock(p, "a", w);
-  peer_connect(p, 0);
-  peer_expect(p, "acquire*");
-  peer_answer(p, "[6 %lld]", now_us(p));
-  peer_connect(p, 1);
-  peer_expect(p, "acquire*");
-  peer_answer(p, "[3 %lld 30000 30000 '" B ":9:50 0 0]", now_us(p));
-  return p;
-}
-
 static void a_renewal_unanswered_at_the_release_does_not_disturb_the_next_hold(void **state)
 {
-  struct peer *p = held((struct wish){ .ttl_ms = 3000 });
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 3000 });
 
   (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "renew " A ":1:60");
   peer_release(p, "a");
   peer_lock(p, "b", (struct wish){ .ttl_ms = 3000 });
-  peer_answer(p, "[%lld 0 3000]", now_us(p));
+  peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
   peer_expect(p, "release " A ":1:60");
   peer_answer(p, "1");
   peer_expect_told(p, "released a DIBS_OK");
   peer_expect(p, "acquire " KEY " 2 w");
-  peer_answer(p, "[1 %lld 3000 61]", now_us(p));
+  peer_answer(p, "[1 %lld 3000 61]", peer_server_us(p));
   peer_expect_told(p, "granted b");
   peer_advance_ms(p, 1200);
   peer_expect_told_nothing(p);
@@ -68,13 +38,13 @@ static void a_renewal_unanswered_at_the_release_does_not_disturb_the_next_hold(v
 
 static void an_answer_read_together_with_the_doubt_ends_the_doubt(void **state)
 {
-  struct peer *p = held((struct wish){ .ttl_ms = 4000 });
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 4000 });
   char bytes[64];
 
   (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "renew " A ":1:60");
-  (void)snprintf(bytes, sizeof(bytes), "*3\r\n:%lld\r\n:0\r\n:4000\r\n", now_us(p));
+  (void)snprintf(bytes, sizeof(bytes), "*3\r\n:%lld\r\n:0\r\n:4000\r\n", peer_server_us(p));
   engine_received(peer_engine(p), 0, bytes, strlen(bytes),
                   instant_add(peer_now(p), SPAN_MS(1100)));
   peer_stop_ms(p, 1100);
@@ -86,13 +56,13 @@ static void an_answer_read_together_with_the_doubt_ends_the_doubt(void **state)
 
 static void who_is_granted_while_a_renewal_is_overdue_is_told(void **state)
 {
-  struct peer *p = held((struct wish){ .ttl_ms = 4000 });
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 4000 });
 
   (void)state;
   peer_lock(p, "b", (struct wish){ .ttl_ms = 4000 });
   peer_connect(p, 1);
   peer_expect(p, "renew*");
-  peer_answer(p, "[%lld 0 4000]", now_us(p));
+  peer_answer(p, "[%lld 0 4000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   peer_break(p, 0);
   peer_expect_told(p, "suspect a");
@@ -107,17 +77,17 @@ static void who_is_granted_while_a_renewal_is_overdue_is_told(void **state)
  * found none, so the place is kept, however long ago the first request was sent. */
 static void a_lost_message_does_not_cost_the_place(void **state)
 {
-  struct peer *p = queued((struct wish){ .ttl_ms = 3000 });
+  struct peer *p = peer_queued((struct wish){ .ttl_ms = 3000 });
 
   (void)state;
   for (int i = 0; i < 5; i++) {
     peer_advance_to_command(p);
     peer_expect(p, "acquire " KEY " 1 w");
-    peer_answer(p, "[3 %lld 30000 30000 '" B ":9:50 %d 0]", now_us(p), i);
+    peer_answer(p, "[3 %lld 30000 30000 '" B ":9:50 %d 0]", peer_server_us(p), i);
   }
   peer_advance_ms(p, 1000);
   peer_expect(p, "acquire " KEY " 1 w");
-  peer_answer(p, "[2 %lld 2500 3000 60 0]", now_us(p));
+  peer_answer(p, "[2 %lld 2500 3000 60 0]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   assert_in_range(peer_valid_ms(p, "a"), 1, 3000 - 33 - 700);
   peer_expect(p, "renew " A ":1:60");
@@ -126,24 +96,24 @@ static void a_lost_message_does_not_cost_the_place(void **state)
 
 static void a_grant_found_too_late_to_be_believed_is_confirmed_by_a_renewal(void **state)
 {
-  struct peer *p = queued((struct wish){ .ttl_ms = 3000 });
+  struct peer *p = peer_queued((struct wish){ .ttl_ms = 3000 });
 
   (void)state;
   peer_break(p, 0);
   peer_advance_ms(p, 3500);
   peer_connect(p, 0);
   peer_expect(p, "acquire " KEY " 1 w");
-  peer_answer(p, "[2 %lld 2500 3000 60 0]", now_us(p));
+  peer_answer(p, "[2 %lld 2500 3000 60 0]", peer_server_us(p));
   peer_expect_told_nothing(p);
   peer_expect(p, "renew " A ":1:60");
-  peer_answer(p, "[%lld 0 3000]", now_us(p));
+  peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_free(p);
 }
 
 static void a_refused_poll_leaves_no_entry_behind(void **state)
 {
-  struct peer *p = queued((struct wish){ .ttl_ms = 3000 });
+  struct peer *p = peer_queued((struct wish){ .ttl_ms = 3000 });
 
   (void)state;
   peer_advance_to_command(p);
@@ -168,7 +138,7 @@ static void a_try_that_was_sent_twice_is_cancelled_when_it_fails(void **state)
   peer_break(p, 0);
   peer_connect(p, 0);
   peer_expect(p, "acquire " KEY " 1 t");
-  peer_answer(p, "[4 %lld 3000 3000 '" B ":9:50 0 0]", now_us(p));
+  peer_answer(p, "[4 %lld 3000 3000 '" B ":9:50 0 0]", peer_server_us(p));
   peer_expect_told(p, "failed a DIBS_BUSY");
   peer_expect(p, "cancel 1");
   peer_answer(p, "0");
@@ -184,7 +154,7 @@ static void a_new_inbox_does_not_repeat_a_try_that_is_under_way(void **state)
   peer_lock(p, "w", (struct wish){ .name = "m", .ttl_ms = 3000 });
   peer_connect(p, 0);
   peer_expect(p, "acquire*");
-  peer_answer(p, "[6 %lld]", now_us(p));
+  peer_answer(p, "[6 %lld]", peer_server_us(p));
   peer_lock(p, "a", (struct wish){ .name = "n", .ttl_ms = 3000, .is_try = true });
   peer_expect(p, "acquire " KEY " 2 t");
   peer_connect(p, 1);
@@ -201,12 +171,12 @@ static void an_answer_from_before_the_subscription_does_not_make_it_deaf(void **
   peer_lock(p, "w", (struct wish){ .name = "m", .ttl_ms = 3000 });
   peer_connect(p, 0);
   peer_expect(p, "acquire*");
-  peer_answer(p, "[6 %lld]", now_us(p));
+  peer_answer(p, "[6 %lld]", peer_server_us(p));
   peer_lock(p, "a", (struct wish){ .name = "n", .ttl_ms = 3000 });
   peer_expect(p, "acquire " KEY " 2 w");
   peer_advance_ms(p, 1);
   peer_connect(p, 1);
-  peer_answer(p, "[6 %lld]", now_us(p));
+  peer_answer(p, "[6 %lld]", peer_server_us(p));
   assert_false(peer_wants(p, 1));
   peer_expect(p, "acquire dibs:m:{m} 1 w");
   peer_advance_ms(p, 30);
@@ -216,7 +186,7 @@ static void an_answer_from_before_the_subscription_does_not_make_it_deaf(void **
 
 static void a_grant_that_names_another_client_is_not_believed(void **state)
 {
-  struct peer *p = queued((struct wish){ .ttl_ms = 3000 });
+  struct peer *p = peer_queued((struct wish){ .ttl_ms = 3000 });
 
   (void)state;
   peer_message(p, "grant " B ":1:60 3000 0 n");
@@ -246,7 +216,7 @@ static void an_answer_with_impossible_times_is_no_answer(void **state)
     peer_expect(p, "acquire*");
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    peer_answer(p, answers[i], now_us(p));
+    peer_answer(p, answers[i], peer_server_us(p));
 #pragma GCC diagnostic pop
     peer_expect_told(p, "failed a DIBS_ERR_PROTOCOL");
     peer_free(p);

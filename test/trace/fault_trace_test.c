@@ -12,14 +12,10 @@
 #define B PEER_OTHER
 #define KEY "dibs:m:{n}"
 
-static long long now_us(struct peer *p) { return (long long)peer_server_us(p); }
-
 static struct peer *asked(struct wish w)
 {
-  struct peer *p = peer_new();
+  struct peer *p = peer_asked(w);
 
-  peer_lock(p, "a", w);
-  peer_connect(p, 0);
   peer_expect(p, "acquire " KEY " 1*");
   return p;
 }
@@ -54,7 +50,7 @@ static void theme_30_no_script_is_answered_with_the_text(void **state)
   (void)state;
   peer_answer(p, "-NOSCRIPT No matching script.");
   peer_expect(p, "text:acquire " KEY " 1 w");
-  peer_answer(p, "[1 %lld 30000 60]", now_us(p));
+  peer_answer(p, "[1 %lld 30000 60]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_release(p, "a");
   peer_expect(p, "release*");

@@ -12,8 +12,6 @@
 #define B PEER_OTHER
 #define KEY "dibs:m:{n}"
 
-static long long now_us(struct peer *p) { return (long long)peer_server_us(p); }
-
 static void the_watchdog_renews_at_a_third_and_counts_from_the_sending(void **state)
 {
   struct peer *p = peer_held((struct wish){ 0 });
@@ -24,7 +22,7 @@ static void the_watchdog_renews_at_a_third_and_counts_from_the_sending(void **st
   peer_advance_ms(p, 2300);
   peer_expect(p, "renew " A ":1:60");
   peer_advance_ms(p, 300);
-  peer_answer(p, "[%lld 0 30000]", now_us(p));
+  peer_answer(p, "[%lld 0 30000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   assert_in_range(peer_valid_ms(p, "a"), 30000 - 303 - 2500, 30000 - 303 - 300);
   peer_free(p);
@@ -64,7 +62,7 @@ static void theme_02_refused_renewals_are_tried_until_one_succeeds(void **state)
   peer_expect_told(p, "suspect a");
   peer_expect_told_nothing(p);
   peer_expect(p, "renew " A ":1:60");
-  peer_answer(p, "[%lld 0 3000]", now_us(p));
+  peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   peer_advance_ms(p, 1200);
   peer_expect(p, "renew " A ":1:60");
@@ -79,7 +77,7 @@ static void theme_17_a_renewal_that_is_not_ours_any_more_is_a_loss_at_once(void 
   (void)state;
   peer_advance_ms(p, 11200);
   peer_expect(p, "renew*");
-  peer_answer(p, "[%lld -1 0]", now_us(p));
+  peer_answer(p, "[%lld -1 0]", peer_server_us(p));
   peer_expect_told(p, "lost a DIBS_LOST");
   peer_expect(p, "release " A ":1:60");
   peer_answer(p, "[3 '" B ":4:90]");
@@ -150,7 +148,7 @@ static void theme_09_max_hold_ends_renewal_and_the_hold(void **state)
   for (int i = 0; i < 4; i++) {
     peer_advance_to_command(p);
     peer_expect(p, "renew*");
-    peer_answer(p, "[%lld 0 3000]", now_us(p));
+    peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
     peer_expect_told(p, "renewed a");
     assert_in_range(peer_valid_ms(p, "a"), 0, (end - peer_now(p).ns) / 1000000);
   }
@@ -196,7 +194,7 @@ static void a_new_connection_renews_at_once(void **state)
   peer_advance_ms(p, 1);
   peer_connect(p, 0);
   peer_expect(p, "renew " A ":1:60");
-  peer_answer(p, "[%lld 0 30000]", now_us(p));
+  peer_answer(p, "[%lld 0 30000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   peer_free(p);
 }
@@ -213,7 +211,7 @@ static void theme_22_a_silent_connection_is_replaced_within_a_quarter_of_the_ttl
   assert_true(peer_wants(p, 0));
   peer_connect(p, 0);
   peer_expect(p, "renew " A ":1:60");
-  peer_answer(p, "[%lld 0 4000]", now_us(p));
+  peer_answer(p, "[%lld 0 4000]", peer_server_us(p));
   peer_expect_told(p, "suspect a");
   peer_expect_told(p, "renewed a");
   peer_free(p);
@@ -226,7 +224,7 @@ static void many_leases_are_renewed_by_one_command(void **state)
   (void)state;
   peer_lock(p, "b", (struct wish){ .name = "m" });
   peer_expect(p, "acquire*");
-  peer_answer(p, "[1 %lld 30000 61]", now_us(p));
+  peer_answer(p, "[1 %lld 30000 61]", peer_server_us(p));
   peer_break(p, 0);
   peer_advance_ms(p, 1);
   peer_connect(p, 0);
@@ -243,7 +241,7 @@ static void a_broken_lease_is_lost_by_message(void **state)
   peer_lock(p, "b", (struct wish){ 0 });         /* a local waiter opens the inbox */
   peer_connect(p, 1);
   peer_expect(p, "renew*");
-  peer_answer(p, "[%lld 0 30000]", now_us(p));
+  peer_answer(p, "[%lld 0 30000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   peer_message(p, "lost " A ":1:60 n");
   peer_expect_told(p, "lost a DIBS_LOST");
@@ -258,7 +256,7 @@ static void a_lost_message_for_another_lease_is_ignored(void **state)
   peer_lock(p, "b", (struct wish){ 0 });
   peer_connect(p, 1);
   peer_expect(p, "renew*");
-  peer_answer(p, "[%lld 0 30000]", now_us(p));
+  peer_answer(p, "[%lld 0 30000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   peer_message(p, "lost " A ":1:59 n");
   peer_expect_told_nothing(p);

@@ -12,8 +12,6 @@
 #define B PEER_OTHER
 #define KEY "dibs:m:{n}"
 
-static long long now_us(struct peer *p) { return (long long)peer_server_us(p); }
-
 static void theme_06_released(void **state)
 {
   struct peer *p = peer_held((struct wish){ 0 });
@@ -62,7 +60,7 @@ static void theme_06_after_expired_the_name_can_be_taken_again(void **state)
   peer_expect_told(p, "released a DIBS_EXPIRED");
   peer_lock(p, "b", (struct wish){ 0 });
   peer_expect(p, "acquire " KEY " 2 w");
-  peer_answer(p, "[1 %lld 30000 61]", now_us(p));
+  peer_answer(p, "[1 %lld 30000 61]", peer_server_us(p));
   peer_expect_told(p, "granted b");
   peer_free(p);
 }
@@ -173,7 +171,7 @@ static void theme_32_close_releases_what_is_held_and_leaves_the_queues(void **st
   peer_advance_ms(p, 0);
   peer_expect(p, "release " A ":1:60");
   peer_expect(p, "cancel 2");
-  peer_answer(p, "[6 %lld]", now_us(p));
+  peer_answer(p, "[6 %lld]", peer_server_us(p));
   peer_answer(p, "1");
   peer_answer(p, "0");
   peer_advance_ms(p, 0);
@@ -217,7 +215,7 @@ static void a_detached_lease_is_left_alone_even_when_it_is_wanted(void **state)
   (void)state;
   peer_lock(p, "b", (struct wish){ .name = "m" });    /* keeps an inbox */
   peer_expect(p, "acquire*");
-  peer_answer(p, "[6 %lld]", now_us(p));
+  peer_answer(p, "[6 %lld]", peer_server_us(p));
   peer_connect(p, 1);
   peer_expect(p, "renew*");
   peer_expect(p, "acquire*");

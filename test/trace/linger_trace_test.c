@@ -14,23 +14,16 @@
 #define KEY "dibs:m:{n}"
 #define LINGERS .ttl_ms = 3000, .linger_ms = 2000
 
-static long long now_us(struct peer *p) { return (long long)peer_server_us(p); }
-
 static uint64_t lingering(struct peer *p) { return engine_get_stats(peer_engine(p)).holds; }
 
 /* "a" holds L, its inbox stands. */
 static struct peer *held(void)
 {
-  struct peer *p = peer_new();
+  struct peer *p = peer_held((struct wish){ LINGERS });
 
-  peer_lock(p, "a", (struct wish){ LINGERS });
-  peer_connect(p, 0);
-  peer_expect(p, "acquire*");
-  peer_answer(p, "[1 %lld 3000 60]", now_us(p));
-  peer_expect_told(p, "granted a");
   peer_connect(p, 1);
   peer_expect(p, "renew " L);
-  peer_answer(p, "[%lld 0 3000]", now_us(p));
+  peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   return p;
 }
@@ -76,7 +69,7 @@ static void it_ends_when_its_time_is_over(void **state)
   for (int i = 0; i < 1999; i++) {
     peer_advance_ms(p, 1);
     if (peer_try_expect(p, "renew " L))
-      peer_answer(p, "[%lld 0 3000]", now_us(p));
+      peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
   }
   peer_advance_ms(p, 1);
   released(p);
@@ -109,7 +102,7 @@ static void a_lease_whose_token_was_written_is_not_handed_over(void **state)
   peer_answer(p, "1");
   peer_expect_told(p, "released a DIBS_OK");
   peer_expect(p, "acquire " KEY " 2 w");
-  peer_answer(p, "[1 %lld 3000 61]", now_us(p));
+  peer_answer(p, "[1 %lld 3000 61]", peer_server_us(p));
   peer_expect_told(p, "granted b");
   peer_release(p, "b");                     /* its own lease is its own */
   peer_expect_told(p, "released b DIBS_OK");
@@ -187,7 +180,7 @@ static void a_renewal_that_tells_of_waiters_ends_it(void **state)
   (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "renew " L);
-  peer_answer(p, "[%lld 1 3000]", now_us(p));
+  peer_answer(p, "[%lld 1 3000]", peer_server_us(p));
   released(p);
 }
 
@@ -230,7 +223,7 @@ static void a_renewal_that_finds_it_gone_ends_it_silently(void **state)
   (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "renew " L);
-  peer_answer(p, "[%lld -1 0]", now_us(p));
+  peer_answer(p, "[%lld -1 0]", peer_server_us(p));
   released(p);
 }
 
@@ -262,7 +255,7 @@ static void a_lease_lost_under_the_renewal_of_its_idle_time_is_lost_to_its_taker
   peer_expect(p, "renew " L);
   peer_lock(p, "b", (struct wish){ LINGERS });
   peer_expect_told(p, "granted b");
-  peer_answer(p, "[%lld -1 0]", now_us(p));
+  peer_answer(p, "[%lld -1 0]", peer_server_us(p));
   peer_expect_told(p, "lost b DIBS_LOST");
   peer_expect(p, "release " L);
   peer_free(p);

@@ -13,8 +13,6 @@
 #define B PEER_OTHER
 #define KEY "dibs:m:{n}"
 
-static long long now_us(struct peer *p) { return (long long)peer_server_us(p); }
-
 static void the_owner_re_enters_without_a_word_to_the_server(void **state)
 {
   struct peer *p = peer_held((struct wish){ .owner = "x" });
@@ -71,7 +69,7 @@ static void re_entry_with_a_longer_ttl_lengthens_the_lease(void **state)
   (void)state;
   peer_lock(p, "b", (struct wish){ .owner = "x", .ttl_ms = 9000 });
   peer_expect(p, "renew " A ":1:60");
-  peer_answer(p, "[%lld 0 9000]", now_us(p));
+  peer_answer(p, "[%lld 0 9000]", peer_server_us(p));
   peer_expect_told(p, "granted b");
   peer_free(p);
 }
@@ -84,7 +82,7 @@ static struct peer *held_with_inbox(void)
   peer_lock(p, "b", (struct wish){ 0 });
   peer_connect(p, 1);
   peer_expect(p, "renew*");
-  peer_answer(p, "[%lld 0 30000]", now_us(p));
+  peer_answer(p, "[%lld 0 30000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   return p;
 }
@@ -207,7 +205,7 @@ static void when_the_hold_is_lost_the_next_waiter_asks_anew(void **state)
   peer_expect(p, "release " A ":1:60");
   peer_answer(p, "[3 '" B ":4:90]");
   peer_expect(p, "acquire " KEY " 2 w");
-  peer_answer(p, "[1 %lld 30000 99]", now_us(p));
+  peer_answer(p, "[1 %lld 30000 99]", peer_server_us(p));
   peer_expect_told(p, "granted b");
   peer_release(p, "a");
   peer_expect_told(p, "released a DIBS_TAKEN");

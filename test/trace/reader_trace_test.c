@@ -8,65 +8,11 @@
 
 #include <cmocka.h>
 
-#include "peer.h"
+#include "seat.h"
 
 #define A PEER_CLIENT
 #define B PEER_OTHER
 #define KEY "dibs:m:{n}"
-
-static long long now_us(struct peer *p) { return (long long)peer_server_us(p); }
-
-/* "a" has the share A:1:60 of 3 s. */
-static struct peer *seated(struct wish w)
-{
-  struct peer *p = peer_new();
-
-  w.ttl_ms = w.ttl_ms > 0 ? w.ttl_ms : 3000;
-  peer_lock(p, "a", w);
-  peer_connect(p, 0);
-  peer_expect(p, "share_acquire*");
-  peer_answer(p, "[1 %lld %lld %lld 60 %lld]", now_us(p), (long long)w.ttl_ms,
-              (long long)w.ttl_ms, (long long)(w.units > 0 ? w.units : 1));
-  peer_expect_told(p, "granted a");
-  return p;
-}
-
-/* The answer `waiting` behind B:9:50, which has all its time left; T is the last token. */
-static void answer_waiting(struct peer *p, int rank, int last)
-{
-  peer_answer(p, "[3 %lld 30000 30000 '" B ":9:50 0 %d %d]", now_us(p), rank, last);
-}
-
-/* "a" waits, ttl 3 s, its inbox stands. */
-static struct peer *queued(struct wish w)
-{
-  struct peer *p = peer_new();
-
-  w.ttl_ms = 3000;
-  peer_lock(p, "a", w);
-  peer_connect(p, 0);
-  peer_expect(p, "share_acquire*");
-  peer_answer(p, "[6 %lld]", now_us(p));
-  peer_connect(p, 1);
-  peer_expect(p, "share_acquire*");
-  answer_waiting(p, 0, 50);
-  return p;
-}
-
-static void reconnect(struct peer *p)
-{
-  peer_break(p, 0);
-  peer_advance_ms(p, 1);
-  peer_connect(p, 0);
-}
-
-static void forget(struct peer *p)
-{
-  assert_int_equal(engine_get_stats(peer_engine(p)).names, 0);
-  peer_expect_told_nothing(p);
-  peer_expect_nothing(p);
-  peer_free(p);
-}
 
 /* ---- readers together ---- */
 
@@ -83,7 +29,7 @@ static void readers_that_come_while_the_first_asks_go_with_it(void **state)
   peer_expect_nothing(p);
   peer_cancel(p, "b");
   peer_expect_told(p, "failed b DIBS_CANCELLED");
-  peer_answer(p, "[1 %lld 3000 3000 60 1]", now_us(p));
+  peer_answer(p, "[1 %lld 3000 3000 60 1]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_expect_told(p, "granted c");
   assert_true(peer_fence(p, "c") > peer_fence(p, "a"));
@@ -108,7 +54,7 @@ static void when_the_first_gives_up_the_others_go_on_asking(void **state)
   peer_cancel(p, "a");
   peer_expect_told(p, "failed a DIBS_CANCELLED");
   peer_expect_nothing(p);
-  peer_answer(p, "[1 %lld 3000 3000 60 1]", now_us(p));
+  peer_answer(p, "[1 %lld 3000 3000 60 1]", peer_server_us(p));
   peer_expect_told(p, "granted b");
   peer_free(p);
 }
@@ -146,7 +92,7 @@ static void a_reader_does_not_join_a_lease_that_is_nearly_over(void **state)
   peer_connect(p, 0);
   peer_expect(p, "share_acquire*");
   peer_stop_ms(p, 1900);
-  peer_answer(p, "[1 %lld 3000 3000 60 1]", now_us(p));
+  peer_answer(p, "[1 %lld 3000 3000 60 1]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_lock(p, "b", (struct wish){ .kind = LOCK_READ, .owner = "b", .ttl_ms = 3000 });
   peer_expect_told(p, "granted b");
@@ -158,7 +104,7 @@ static void a_reader_does_not_join_a_lease_that_is_nearly_over(void **state)
 
 static void a_reader_does_not_go_in_past_somebody_who_is_known_to_wait(void **state)
 {
-  struct peer *p = queued((struct wish){ .kind = LOCK_READ, .owner = "a" });
+  struct peer *p = seat_queued((struct wish){ .kind = LOCK_READ, .owner = "a" });
 
   (void)state;
   peer_lock(p, "b", (struct wish){ .kind = LOCK_READ, .owner = "b", .ttl_ms = 3000 });
@@ -184,11 +130,11 @@ static void one_seat_with_room_is_shared_only_while_nobody_waits(void **state)
   peer_lock(p, "a", (struct wish){ .kind = LOCK_READ, .owner = "a", .ttl_ms = 3000 });
   peer_connect(p, 0);
   peer_expect(p, "share_acquire*");
-  peer_answer(p, "[1 %lld 3000 3000 60 1]", now_us(p));
+  peer_answer(p, "[1 %lld 3000 3000 60 1]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_advance_to_command(p);
   peer_expect(p, "share_renew " A ":1:60 r");
-  peer_answer(p, "[%lld 1 3000]", now_us(p));
+  peer_answer(p, "[%lld 1 3000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   peer_lock(p, "b", (struct wish){ .kind = LOCK_READ, .owner = "b", .ttl_ms = 3000 });
   peer_expect(p, "share_acquire " KEY " 2 r w");
@@ -207,13 +153,13 @@ static void when_the_first_loses_patience_the_place_is_kept_for_the_others(void 
   peer_expect(p, "share_acquire " KEY " 1 r w");
   peer_lock(p, "b", (struct wish){ .kind = LOCK_READ, .owner = "b", .ttl_ms = 3000 });
   peer_expect_nothing(p);
-  answer_waiting(p, 5, 50);
+  seat_answer_waiting(p, 5, 50);
   peer_advance_ms(p, 199);
   peer_expect_nothing(p);
   peer_advance_ms(p, 1);
   peer_expect_told(p, "failed a DIBS_TIMED_OUT");
   peer_expect(p, "share_acquire " KEY " 1 r w");
-  answer_waiting(p, 5, 50);
+  seat_answer_waiting(p, 5, 50);
   peer_expect_nothing(p);
   peer_free(p);
 }
@@ -228,7 +174,7 @@ static void a_reader_that_shares_its_lease_cannot_be_detached(void **state)
   peer_lock(p, "b", (struct wish){ .kind = LOCK_READ, .owner = "b", .ttl_ms = 3000 });
   peer_connect(p, 0);
   peer_expect(p, "share_acquire*");
-  peer_answer(p, "[1 %lld 3000 3000 60 1]", now_us(p));
+  peer_answer(p, "[1 %lld 3000 3000 60 1]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_expect_told(p, "granted b");
   assert_int_equal(peer_detach(p, "a"), DIBS_ERR_ARGUMENT);
@@ -236,7 +182,7 @@ static void a_reader_that_shares_its_lease_cannot_be_detached(void **state)
   peer_expect_told(p, "released b DIBS_OK");
   assert_int_equal(peer_detach(p, "a"), DIBS_OK);
   peer_expect_told(p, "detached a DIBS_OK");
-  forget(p);
+  peer_end_clean(p);
 }
 
 static void nobody_joins_a_lease_whose_token_was_written(void **state)
@@ -262,7 +208,7 @@ static void a_downgrade_goes_out_at_once_and_keeps_the_lease(void **state)
   peer_downgrade(p, "a");
   peer_expect(p, "share_renew " A ":1:60 r");
   assert_int_equal(peer_valid_ms(p, "a"), valid);
-  peer_answer(p, "[%lld 0 3000]", now_us(p));
+  peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   peer_expect_nothing(p);
   peer_free(p);
@@ -277,12 +223,12 @@ static void a_downgrade_during_a_renewal_is_told_by_another_one(void **state)
   peer_expect(p, "share_renew " A ":1:60 w");
   peer_downgrade(p, "a");
   peer_expect(p, "share_renew " A ":1:60 r");
-  peer_answer(p, "[%lld 0 3000]", now_us(p));
+  peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
-  reconnect(p);                                   /* the answer to `r` is lost */
+  peer_reconnect(p);                                   /* the answer to `r` is lost */
   peer_expect_told(p, "suspect a");
   peer_expect(p, "share_renew " A ":1:60 r");
-  peer_answer(p, "[%lld 0 3000]", now_us(p));
+  peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   peer_advance_to_command(p);
   peer_expect(p, "share_renew " A ":1:60 r");
@@ -314,7 +260,7 @@ static void the_downgrade_of_a_fixed_lease_does_not_lengthen_what_is_believed(vo
   peer_downgrade(p, "a");
   peer_expect(p, "share_renew " A ":1:60 r still");
   peer_step_server_ms(p, -2000);
-  peer_answer(p, "[%lld 0 3000]", now_us(p));
+  peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
   assert_in_range(peer_valid_ms(p, "a"), 1, 1000);
   peer_advance_ms(p, 1000);
   while (peer_try_told(p, "renewed a"))

@@ -14,16 +14,12 @@
 #define L A ".1:1:60"
 #define SET .kind = LOCK_MANY, .names = { "m", "n" }, .ttl_ms = 3000
 
-static long long now_us(struct peer *p) { return (long long)peer_server_us(p); }
-
 static struct peer *held(struct wish w)
 {
-  struct peer *p = peer_new();
+  struct peer *p = peer_asked(w);
 
-  peer_lock(p, "a", w);
-  peer_connect(p, 0);
   peer_expect(p, "many_acquire .1 1 w");
-  peer_answer(p, "[1 %lld 3000 60]", now_us(p));
+  peer_answer(p, "[1 %lld 3000 60]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   return p;
 }
@@ -31,36 +27,19 @@ static struct peer *held(struct wish w)
 /* The answer `waiting`: B's lease of 30 s is in the way, on the name of this place. */
 static void answer_waiting(struct peer *p, int which)
 {
-  peer_answer(p, "[3 %lld 30000 30000 '" B ":9:50 0 0 %d]", now_us(p), which);
+  peer_answer(p, "[3 %lld 30000 30000 '" B ":9:50 0 0 %d]", peer_server_us(p), which);
 }
 
 static struct peer *queued(struct wish w)
 {
-  struct peer *p = peer_new();
+  struct peer *p = peer_asked(w);
 
-  peer_lock(p, "a", w);
-  peer_connect(p, 0);
   peer_expect(p, "many_acquire .1 1 w");
-  peer_answer(p, "[6 %lld]", now_us(p));
+  peer_answer(p, "[6 %lld]", peer_server_us(p));
   peer_connect(p, 1);
   peer_expect(p, "many_acquire .1 1 w");
   answer_waiting(p, 1);
   return p;
-}
-
-static void reconnect(struct peer *p)
-{
-  peer_break(p, 0);
-  peer_advance_ms(p, 1);
-  peer_connect(p, 0);
-}
-
-static void forget(struct peer *p)
-{
-  assert_int_equal(engine_get_stats(peer_engine(p)).names, 0);
-  peer_expect_told_nothing(p);
-  peer_expect_nothing(p);
-  peer_free(p);
 }
 
 static void one_answer_and_one_release_are_for_all(void **state)
@@ -73,7 +52,7 @@ static void one_answer_and_one_release_are_for_all(void **state)
   peer_expect(p, "many_release " L);
   peer_answer(p, "1");
   peer_expect_told(p, "released a DIBS_OK");
-  forget(p);
+  peer_end_clean(p);
 }
 
 static void a_grant_by_message_is_a_reason_to_ask_and_no_lease(void **state)
@@ -84,7 +63,7 @@ static void a_grant_by_message_is_a_reason_to_ask_and_no_lease(void **state)
   peer_message(p, "grant " A ".1:1:60 3000 0 n");
   peer_expect_told_nothing(p);
   peer_expect(p, "many_acquire .1 1 w");
-  peer_answer(p, "[1 %lld 3000 61]", now_us(p));
+  peer_answer(p, "[1 %lld 3000 61]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_free(p);
 }
@@ -111,7 +90,7 @@ static void after_three_rounds_it_keeps_what_it_has(void **state)
   peer_expect(p, "many_cancel .1 1");
   answer_waiting(p, 1);
   peer_answer(p, "1");
-  forget(p);
+  peer_end_clean(p);
 }
 
 static void a_poll_that_found_nothing_new_is_no_round(void **state)
@@ -134,13 +113,13 @@ static void a_member_gone_at_the_renewal_loses_all(void **state)
   (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "renew " L " " L);
-  peer_answer(p, "[%lld 0 3000 -1 0]", now_us(p));
+  peer_answer(p, "[%lld 0 3000 -1 0]", peer_server_us(p));
   peer_expect_told(p, "lost a DIBS_LOST");
   peer_expect(p, "many_release " L);          /* the others are not kept from anybody */
   peer_answer(p, "[3 '" B ":7:90]");
   peer_release(p, "a");
   peer_expect_told(p, "released a DIBS_TAKEN");
-  forget(p);
+  peer_end_clean(p);
 }
 
 static void a_set_lasts_as_long_as_its_shortest_member(void **state)
@@ -150,7 +129,7 @@ static void a_set_lasts_as_long_as_its_shortest_member(void **state)
   (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "renew*");
-  peer_answer(p, "[%lld 0 3000 0 2500]", now_us(p));
+  peer_answer(p, "[%lld 0 3000 0 2500]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   assert_in_range(peer_valid_ms(p, "a"), 1, 2500 - 25);
   peer_free(p);
@@ -164,9 +143,9 @@ static void an_answer_lost_with_its_connection_is_asked_for_again(void **state)
   peer_lock(p, "a", (struct wish){ SET });
   peer_connect(p, 0);
   peer_expect(p, "many_acquire .1 1 w");
-  reconnect(p);
+  peer_reconnect(p);
   peer_expect(p, "many_acquire .1 1 w");
-  peer_answer(p, "[2 %lld 2990 3000 60 0]", now_us(p));
+  peer_answer(p, "[2 %lld 2990 3000 60 0]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_expect(p, "renew " L " " L);
   peer_free(p);
@@ -184,10 +163,10 @@ static void an_old_grant_that_one_member_lost_is_asked_for_anew(void **state)
   peer_advance_ms(p, 3500);
   peer_connect(p, 0);
   peer_expect(p, "many_acquire .1 1 w");
-  peer_answer(p, "[2 %lld 3000 3000 60 0]", now_us(p));
+  peer_answer(p, "[2 %lld 3000 3000 60 0]", peer_server_us(p));
   peer_expect_told_nothing(p);
   peer_expect(p, "renew " L " " L);
-  peer_answer(p, "[%lld -1 0 0 3000]", now_us(p));
+  peer_answer(p, "[%lld -1 0 0 3000]", peer_server_us(p));
   peer_expect_told_nothing(p);
   peer_expect(p, "many_acquire .1 2 w");
   peer_free(p);
@@ -219,7 +198,7 @@ static void a_detached_set_is_never_given_back_however_many_there_are(void **sta
     peer_lock(p, "b", (struct wish){ .kind = LOCK_MANY, .names = { "m", "n" } });
     (void)snprintf(words, sizeof(words), "many_acquire .%d %d w", i, i);
     peer_expect(p, words);
-    peer_answer(p, "[1 %lld 30000 %d]", now_us(p), 60 + i);
+    peer_answer(p, "[1 %lld 30000 %d]", peer_server_us(p), 60 + i);
     peer_expect_told(p, "granted b");
     assert_int_equal(peer_detach(p, "b"), DIBS_OK);
     peer_expect_told(p, "detached b DIBS_OK");
@@ -241,7 +220,7 @@ static void a_grant_that_crosses_the_cancel_is_left_to_it(void **state)
   peer_message(p, "grant " A ".1:1:60 3000 0 n");
   peer_expect_nothing(p);
   peer_answer(p, "1");
-  forget(p);
+  peer_end_clean(p);
 }
 
 static void a_member_broken_by_an_administrator_loses_all(void **state)
@@ -251,7 +230,7 @@ static void a_member_broken_by_an_administrator_loses_all(void **state)
   (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "many_acquire .1 1 w");
-  peer_answer(p, "[1 %lld 3000 60]", now_us(p));
+  peer_answer(p, "[1 %lld 3000 60]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_message(p, "lost " L " m");
   peer_expect_told(p, "lost a DIBS_LOST");
@@ -266,11 +245,11 @@ static void a_release_lost_and_repeated_was_done_by_the_first(void **state)
   (void)state;
   peer_release(p, "a");
   peer_expect(p, "many_release " L);
-  reconnect(p);
+  peer_reconnect(p);
   peer_expect(p, "many_release " L);
   peer_answer(p, "[3 '" B ":4:90]");
   peer_expect_told(p, "released a DIBS_OK");
-  forget(p);
+  peer_end_clean(p);
 }
 
 static void each_set_is_a_client_of_its_own(void **state)
@@ -295,13 +274,13 @@ static void a_try_that_was_sent_twice_is_cancelled_when_it_fails(void **state)
   peer_lock(p, "a", (struct wish){ SET, .is_try = true });
   peer_connect(p, 0);
   peer_expect(p, "many_acquire .1 1 t");
-  reconnect(p);
+  peer_reconnect(p);
   peer_expect(p, "many_acquire .1 1 t");
-  peer_answer(p, "[4 %lld 3000 3000 '" B ":9:50 0 0 0]", now_us(p));
+  peer_answer(p, "[4 %lld 3000 3000 '" B ":9:50 0 0 0]", peer_server_us(p));
   peer_expect_told(p, "failed a DIBS_BUSY");
   peer_expect(p, "many_cancel .1 1");
   peer_answer(p, "0");
-  forget(p);
+  peer_end_clean(p);
 }
 
 static void close_cancels_a_set_that_waits(void **state)
@@ -314,7 +293,7 @@ static void close_cancels_a_set_that_waits(void **state)
   peer_expect(p, "many_cancel .1 1");
   peer_answer(p, "0");
   peer_expect_told(p, "closed");
-  forget(p);
+  peer_end_clean(p);
 }
 
 int main(void)

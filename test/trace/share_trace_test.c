@@ -8,65 +8,11 @@
 
 #include <cmocka.h>
 
-#include "peer.h"
+#include "seat.h"
 
 #define A PEER_CLIENT
 #define B PEER_OTHER
 #define KEY "dibs:m:{n}"
-
-static long long now_us(struct peer *p) { return (long long)peer_server_us(p); }
-
-/* "a" has the share A:1:60 of 3 s. */
-static struct peer *seated(struct wish w)
-{
-  struct peer *p = peer_new();
-
-  w.ttl_ms = w.ttl_ms > 0 ? w.ttl_ms : 3000;
-  peer_lock(p, "a", w);
-  peer_connect(p, 0);
-  peer_expect(p, "share_acquire*");
-  peer_answer(p, "[1 %lld %lld %lld 60 %lld]", now_us(p), (long long)w.ttl_ms,
-              (long long)w.ttl_ms, (long long)(w.units > 0 ? w.units : 1));
-  peer_expect_told(p, "granted a");
-  return p;
-}
-
-/* The answer `waiting` behind B:9:50, which has all its time left; T is the last token. */
-static void answer_waiting(struct peer *p, int rank, int last)
-{
-  peer_answer(p, "[3 %lld 30000 30000 '" B ":9:50 0 %d %d]", now_us(p), rank, last);
-}
-
-/* "a" waits, ttl 3 s, its inbox stands. */
-static struct peer *queued(struct wish w)
-{
-  struct peer *p = peer_new();
-
-  w.ttl_ms = 3000;
-  peer_lock(p, "a", w);
-  peer_connect(p, 0);
-  peer_expect(p, "share_acquire*");
-  peer_answer(p, "[6 %lld]", now_us(p));
-  peer_connect(p, 1);
-  peer_expect(p, "share_acquire*");
-  answer_waiting(p, 0, 50);
-  return p;
-}
-
-static void reconnect(struct peer *p)
-{
-  peer_break(p, 0);
-  peer_advance_ms(p, 1);
-  peer_connect(p, 0);
-}
-
-static void forget(struct peer *p)
-{
-  assert_int_equal(engine_get_stats(peer_engine(p)).names, 0);
-  peer_expect_told_nothing(p);
-  peer_expect_nothing(p);
-  peer_free(p);
-}
 
 /* ---- asking ---- */
 
@@ -78,9 +24,9 @@ static void an_answer_lost_with_its_connection_is_asked_for_again(void **state)
   peer_lock(p, "a", (struct wish){ .kind = LOCK_READ, .ttl_ms = 3000 });
   peer_connect(p, 0);
   peer_expect(p, "share_acquire " KEY " 1 r w");
-  reconnect(p);
+  peer_reconnect(p);
   peer_expect(p, "share_acquire " KEY " 1 r w");
-  peer_answer(p, "[2 %lld 2990 3000 60 0 1]", now_us(p));
+  peer_answer(p, "[2 %lld 2990 3000 60 0 1]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   assert_in_range(peer_valid_ms(p, "a"), 1, 2999 - 33);
   peer_expect(p, "share_renew " A ":1:60 r");
@@ -100,10 +46,10 @@ static void an_old_grant_found_by_asking_again_is_confirmed_before_it_is_believe
   peer_advance_ms(p, 3500);
   peer_connect(p, 0);
   peer_expect(p, "share_acquire*");
-  peer_answer(p, "[2 %lld 3000 3000 60 0 1]", now_us(p));
+  peer_answer(p, "[2 %lld 3000 3000 60 0 1]", peer_server_us(p));
   peer_expect_told_nothing(p);
   peer_expect(p, "share_renew " A ":1:60 w");
-  peer_answer(p, "[%lld -1 0]", now_us(p));
+  peer_answer(p, "[%lld -1 0]", peer_server_us(p));
   peer_expect_told_nothing(p);
   peer_expect(p, "share_acquire " KEY " 2 w w");
   peer_free(p);
@@ -117,18 +63,18 @@ static void the_release_of_an_ask_that_was_cut_leaves_a_tombstone(void **state)
   peer_lock(p, "a", (struct wish){ .kind = LOCK_PERMITS, .units = 2, .ttl_ms = 3000 });
   peer_connect(p, 0);
   peer_expect(p, "share_acquire " KEY " 1 p2 w");
-  reconnect(p);
+  peer_reconnect(p);
   peer_expect(p, "share_acquire " KEY " 1 p2 w");
-  peer_answer(p, "[2 %lld 2990 3000 60 0 2]", now_us(p));
+  peer_answer(p, "[2 %lld 2990 3000 60 0 2]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_expect(p, "share_renew*");
-  peer_answer(p, "[%lld 0 3000]", now_us(p));
+  peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   peer_release(p, "a");
   peer_expect(p, "share_release " A ":1:60 tombstone");
   peer_answer(p, "1");
   peer_expect_told(p, "released a DIBS_OK");
-  forget(p);
+  peer_end_clean(p);
 }
 
 static void the_release_of_an_ask_that_was_sent_once_leaves_none(void **state)
@@ -140,7 +86,7 @@ static void the_release_of_an_ask_that_was_sent_once_leaves_none(void **state)
   peer_expect(p, "share_release " A ":1:60");
   peer_answer(p, "1");
   peer_expect_told(p, "released a DIBS_OK");
-  forget(p);
+  peer_end_clean(p);
 }
 
 static void a_release_lost_and_repeated_was_done_by_the_first(void **state)
@@ -150,18 +96,18 @@ static void a_release_lost_and_repeated_was_done_by_the_first(void **state)
   (void)state;
   peer_release(p, "a");
   peer_expect(p, "share_release " A ":1:60");
-  reconnect(p);
+  peer_reconnect(p);
   peer_expect(p, "share_release " A ":1:60");
   peer_answer(p, "2");
   peer_expect_told(p, "released a DIBS_OK");
-  forget(p);
+  peer_end_clean(p);
 }
 
 /* Its poll may be on its way behind the grant: cut with the connection, it could be granted
  * once more when nobody wants it. */
 static void a_poll_cut_after_the_grant_by_message_leaves_a_tombstone_too(void **state)
 {
-  struct peer *p = queued((struct wish){ .kind = LOCK_READ });
+  struct peer *p = seat_queued((struct wish){ .kind = LOCK_READ });
 
   (void)state;
   peer_advance_to_command(p);
@@ -172,16 +118,16 @@ static void a_poll_cut_after_the_grant_by_message_leaves_a_tombstone_too(void **
     ;
   peer_release(p, "a");
   peer_expect(p, "share_release " A ":1:60");
-  reconnect(p);
+  peer_reconnect(p);
   peer_expect(p, "share_release " A ":1:60 tombstone");
   peer_answer(p, "2");
   peer_expect_told(p, "released a DIBS_OK");
-  forget(p);
+  peer_end_clean(p);
 }
 
 static void a_cancelled_ask_ends_everywhere(void **state)
 {
-  struct peer *p = queued((struct wish){ .kind = LOCK_WRITE });
+  struct peer *p = seat_queued((struct wish){ .kind = LOCK_WRITE });
 
   (void)state;
   peer_cancel(p, "a");
@@ -190,21 +136,21 @@ static void a_cancelled_ask_ends_everywhere(void **state)
   peer_message(p, "share " A ":1:60 3000 0 1 n");      /* the cancel gives it back */
   peer_expect_nothing(p);
   peer_answer(p, "1");
-  forget(p);
+  peer_end_clean(p);
 }
 
 /* ---- messages ---- */
 
 static void a_message_before_the_answer_to_a_poll_is_the_grant(void **state)
 {
-  struct peer *p = queued((struct wish){ .kind = LOCK_READ });
+  struct peer *p = seat_queued((struct wish){ .kind = LOCK_READ });
 
   (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "share_acquire " KEY " 1 r w");
   peer_message(p, "share " A ":1:60 3000 2 1 n");
   peer_expect_told(p, "granted a");
-  peer_answer(p, "[2 %lld 3000 3000 60 0 1]", now_us(p));
+  peer_answer(p, "[2 %lld 3000 3000 60 0 1]", peer_server_us(p));
   peer_expect_told_nothing(p);
   assert_in_range(peer_valid_ms(p, "a"), 1, 3000 - 33);
   peer_free(p);
@@ -214,12 +160,12 @@ static void a_message_before_the_answer_to_a_poll_is_the_grant(void **state)
  * was granted before that answer is not what is granted after it. */
 static void a_message_older_than_the_last_answer_is_not_believed(void **state)
 {
-  struct peer *p = queued((struct wish){ .kind = LOCK_WRITE });
+  struct peer *p = seat_queued((struct wish){ .kind = LOCK_WRITE });
 
   (void)state;
   peer_stop_ms(p, 5000);
   peer_expect(p, "share_acquire " KEY " 1 w w");
-  peer_answer(p, "[3 %lld 3000 3000 '" B ":10:61 0 0 61]", now_us(p));
+  peer_answer(p, "[3 %lld 3000 3000 '" B ":10:61 0 0 61]", peer_server_us(p));
   peer_message(p, "share " A ":1:60 3000 0 1 n");
   peer_expect_told_nothing(p);
   peer_message(p, "share " A ":1:62 3000 0 1 n");
@@ -229,7 +175,7 @@ static void a_message_older_than_the_last_answer_is_not_believed(void **state)
 
 static void a_grant_message_too_old_to_believe_is_confirmed(void **state)
 {
-  struct peer *p = queued((struct wish){ .kind = LOCK_PERMITS });
+  struct peer *p = seat_queued((struct wish){ .kind = LOCK_PERMITS });
 
   (void)state;
   peer_break(p, 0);
@@ -238,14 +184,14 @@ static void a_grant_message_too_old_to_believe_is_confirmed(void **state)
   peer_expect_told_nothing(p);
   peer_connect(p, 0);
   peer_expect(p, "share_renew " A ":1:60 p");
-  peer_answer(p, "[%lld 0 3000]", now_us(p));
+  peer_answer(p, "[%lld 0 3000]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_free(p);
 }
 
 static void a_share_for_an_ask_nobody_has_is_given_back_as_a_share(void **state)
 {
-  struct peer *p = queued((struct wish){ .kind = LOCK_READ });
+  struct peer *p = seat_queued((struct wish){ .kind = LOCK_READ });
 
   (void)state;
   peer_message(p, "share " A ":7:60 3000 0 1 n");
@@ -262,16 +208,16 @@ static void a_share_for_an_ask_nobody_has_is_given_back_as_a_share(void **state)
 
 static void who_is_dropped_from_the_queue_asks_why(void **state)
 {
-  struct peer *p = queued((struct wish){ .kind = LOCK_PERMITS, .units = 5 });
+  struct peer *p = seat_queued((struct wish){ .kind = LOCK_PERMITS, .units = 5 });
 
   (void)state;
   peer_message(p, "lost " A ":1:0 n");
   peer_expect(p, "share_acquire " KEY " 1 p5 w");
-  peer_answer(p, "[8 %lld 4]", now_us(p));
+  peer_answer(p, "[8 %lld 4]", peer_server_us(p));
   peer_expect_told(p, "failed a DIBS_ERR_ARGUMENT");
   peer_expect(p, "share_cancel " A ":1");      /* it was asked for more than once */
   peer_answer(p, "0");
-  forget(p);
+  peer_end_clean(p);
 }
 
 static void a_broken_share_is_lost_and_given_back(void **state)
@@ -281,7 +227,7 @@ static void a_broken_share_is_lost_and_given_back(void **state)
   (void)state;
   peer_lock(p, "w", (struct wish){ .name = "m" });    /* keeps an inbox */
   peer_expect(p, "acquire*");
-  peer_answer(p, "[6 %lld]", now_us(p));
+  peer_answer(p, "[6 %lld]", peer_server_us(p));
   peer_connect(p, 1);
   peer_expect(p, "share_renew*");
   peer_expect(p, "acquire*");
@@ -301,7 +247,7 @@ static void permits_asked_for_anew_are_as_many_as_before(void **state)
   peer_connect(p, 0);
   peer_expect(p, "share_acquire " KEY " 1 p0 t");
   peer_stop_ms(p, 1100);
-  peer_answer(p, "[1 %lld 1000 1000 60 2]", now_us(p));
+  peer_answer(p, "[1 %lld 1000 1000 60 2]", peer_server_us(p));
   peer_expect_told_nothing(p);
   peer_expect(p, "share_release " A ":1:60");
   peer_answer(p, "1");
@@ -320,12 +266,12 @@ static void close_gives_back_each_seat(void **state)
   peer_expect_told(p, "failed w DIBS_ERR_CLOSED");
   peer_expect(p, "share_release " A ":1:60");
   peer_expect(p, "share_cancel " A ":2");
-  peer_answer(p, "[6 %lld]", now_us(p));
+  peer_answer(p, "[6 %lld]", peer_server_us(p));
   peer_answer(p, "1");
   peer_expect_told(p, "released a DIBS_OK");
   peer_answer(p, "0");
   peer_expect_told(p, "closed");
-  forget(p);
+  peer_end_clean(p);
 }
 
 int main(void)

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* test/lib/peer_told.c - what the engine tells its user, as lines. */
+#include "peer_parts.h"
+
+static void tell(struct peer *p, const char *what, const effect *e, bool with_status)
+{
+  char line[128];
+  const struct who *w = e->context;
+
+  snprintf(line, sizeof(line), "%s %s%s%s", what, w->name, with_status ? " " : "",
+           with_status ? dibs_status_name(e->status) : "");
+  peer_keep(p->lines, &p->line_count, line);
+}
+
+/* "observed a 5", "observed a words", and at the end "over a DIBS_TIMED_OUT". */
+static void observed(struct peer *p, const effect *e)
+{
+  char line[128];
+  const struct who *w = e->context;
+  const resp_node *said = e->reply != NULL ? resp_root(e->reply) : NULL;
+
+  if (said == NULL)
+    tell(p, "over", e, true);
+  else if (said->kind == RESP_INTEGER)
+    snprintf(line, sizeof(line), "observed %s %lld", w->name, (long long)said->integer);
+  else
+    snprintf(line, sizeof(line), "observed %s %s", w->name, said->bytes);
+  if (said != NULL)
+    peer_keep(p->lines, &p->line_count, line);
+  assert_int_equal(e->is_over, said == NULL);
+  resp_reply_free(e->reply);
+}
+
+void peer_take_effect(struct peer *p, const effect *e)
+{
+  struct who *w = e->context;
+
+  switch (e->kind) {
+  case EFFECT_CONNECT:
+    peer_connection_is_gone(p, e->link);
+    p->wanted[e->link] = true;
+    break;
+  case EFFECT_DISCONNECT:
+    peer_connection_is_gone(p, e->link);
+    p->wanted[e->link] = false;
+    break;
+  case EFFECT_LOCK_GRANTED:
+    w->fence = e->fence;
+    w->valid_until = e->valid_until;
+    tell(p, "granted", e, false);
+    break;
+  case EFFECT_LOCK_FAILED:
+    tell(p, "failed", e, true);
+    break;
+  case EFFECT_HOLD_RENEWED:
+    w->valid_until = e->valid_until;
+    tell(p, "renewed", e, false);
+    break;
+  case EFFECT_HOLD_SUSPECT:
+    tell(p, "suspect", e, false);
+    break;
+  case EFFECT_HOLD_LOST:
+    tell(p, "lost", e, true);
+    break;
+  case EFFECT_RELEASED:
+    tell(p, "released", e, true);
+    break;
+  case EFFECT_DETACHED:
+    tell(p, "detached", e, true);
+    break;
+  case EFFECT_CLOSED:
+    peer_keep(p->lines, &p->line_count, "closed");
+    break;
+  case EFFECT_ANSWERED:
+    resp_reply_free(e->reply);
+    break;
+  case EFFECT_OBSERVED:
+    observed(p, e);
+    break;
+  case EFFECT_EVENT:
+    break;
+  }
+}
+
+void peer_expect_told(struct peer *p, const char *line)
+{
+  if (p->line_count == 0)
+    fail_msg("expected to be told \"%s\", was told nothing", line);
+  if (strcmp(p->lines[0], line) != 0)
+    fail_msg("expected to be told \"%s\", was told \"%s\"", line, p->lines[0]);
+  peer_drop_first(p->lines, &p->line_count);
+}
+
+bool peer_try_told(struct peer *p, const char *line)
+{
+  if (p->line_count == 0 || strcmp(p->lines[0], line) != 0)
+    return false;
+  peer_drop_first(p->lines, &p->line_count);
+  return true;
+}
+
+void peer_expect_told_nothing(struct peer *p)
+{
+  if (p->line_count > 0)
+    fail_msg("expected to be told nothing, was told \"%s\"", p->lines[0]);
+}
