@@ -256,6 +256,8 @@ void grips_revoke(trial *t, int name, uint64_t token);
 
 /* ---- truth.c ---- */
 
+/* One command of two words; the answer in RESP, valid until the next. */
+const char *truth_ask(trial *t, const char *verb, const char *key, size_t *ret_size);
 void truth_read(trial *t);            /* if anything changed on the server */
 lease *truth_lease(trial *t, int name, uint64_t token);   /* NULL: never seen */
 

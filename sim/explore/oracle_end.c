@@ -10,7 +10,6 @@
 #include "world/world.h"
 
 #define DAY_US 86400000000ll
-#define KEY_MAX 160
 
 /* Not under the prefix: a latch has Redisson's own name, guarded keys are the program's. */
 static bool is_allowed(const char *key)
@@ -28,19 +27,39 @@ static bool may_stay(const char *key)
          strncmp(key, EXPLORE_PREFIX ":f:", strlen(EXPLORE_PREFIX) + 3) == 0;
 }
 
+/* The lines of the answer that are keys. */
+static char *keys_next(char **rest)
+{
+  char *line;
+
+  do
+    line = strtok_r(NULL, "\r\n", rest);
+  while (line != NULL && (line[0] == '*' || line[0] == '$'));
+  return line;
+}
+
+static char *keys_first(trial *t, char *bytes, size_t size, char **rest)
+{
+  size_t used = 0;
+  const char *answer = truth_ask(t, "KEYS", "*", &used);
+
+  used = used < size ? used : size - 1;
+  memcpy(bytes, answer, used);
+  bytes[used] = 0;
+  (void)strtok_r(bytes, "\r\n", rest);       /* their number */
+  return keys_next(rest);
+}
+
 void oracle_keys(trial *t)
 {
-  char keys[8192], command[KEY_MAX + 32];
-  char *key, *rest = NULL;
+  char keys[8192], *key, *rest;
 
-  (void)snprintf(keys, sizeof(keys), "%s", dibs_sim_server(t->sim, "KEYS *"));
-  for (key = strtok_r(keys, "\n", &rest); key != NULL; key = strtok_r(NULL, "\n", &rest)) {
-    if (strlen(key) > KEY_MAX || strstr(key, "(empty") != NULL)
-      continue;
+  for (key = keys_first(t, keys, sizeof(keys), &rest); key != NULL; key = keys_next(&rest)) {
+    size_t size = 0;
+
     if (!is_allowed(key))
       flaw(t, "S12: the key %s is not ours to make", key);
-    (void)snprintf(command, sizeof(command), "PTTL %s", key);
-    if (strtoll(dibs_sim_server(t->sim, command), NULL, 10) == -1 && !may_stay(key))
+    if (strncmp(truth_ask(t, "PTTL", key, &size), ":-1", 3) == 0 && !may_stay(key))
       flaw(t, "I16: the key %s has no time to live", key);
   }
 }
@@ -71,20 +90,11 @@ static void check_left(trial *t)
 /* I18: a day and an hour later nothing is there but what may stay. */
 static void check_forgotten(trial *t)
 {
-  static const char command[] = "*2\r\n$4\r\nKEYS\r\n$1\r\n*\r\n";
-  sim_server *server = world_server(t->sim);
-  char keys[8192], *key, *rest = NULL;
-  const char *bytes;
-  size_t size = 0;
+  char keys[8192], *key, *rest;
 
-  sim_server_clock(server, host_wall_us(t->sim) + DAY_US * 2);
-  bytes = sim_server_ask(server, command, sizeof(command) - 1, &size);
-  if (size >= sizeof(keys))
-    size = sizeof(keys) - 1;
-  memcpy(keys, bytes, size);
-  keys[size] = 0;
-  for (key = strtok_r(keys, "\r\n", &rest); key != NULL; key = strtok_r(NULL, "\r\n", &rest))
-    if (key[0] != '*' && key[0] != '$' && !may_stay(key))
+  sim_server_clock(world_server(t->sim), host_wall_us(t->sim) + DAY_US * 2);
+  for (key = keys_first(t, keys, sizeof(keys), &rest); key != NULL; key = keys_next(&rest))
+    if (!may_stay(key))
       flaw(t, "I18: the key %s is there for ever", key);
 }
 
@@ -92,7 +102,9 @@ static void check_forgotten(trial *t)
 static void check_sum(trial *t)
 {
   const register_state *r = &t->added;
-  long long value = strtoll(dibs_sim_server(t->sim, "GET " ADDED_KEY), NULL, 10);
+  size_t size = 0;
+  const char *line = strchr(truth_ask(t, "GET", ADDED_KEY, &size), '\n');
+  long long value = size < 2 || line == NULL ? 0 : strtoll(line + 1, NULL, 10);
 
   if (!r->is_weak && (value < r->sum_sure || value > r->sum_sure + r->sum_unsure))
     flaw(t, "sums: %lld were added, %lld perhaps, and there are %lld", (long long)r->sum_sure,

@@ -44,17 +44,23 @@ static const char *read_bulk(answer *a, size_t *ret_size)
   return bytes;
 }
 
+const char *truth_ask(trial *t, const char *verb, const char *key, size_t *ret_size)
+{
+  char command[256];
+  int used = snprintf(command, sizeof(command), "*2\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n",
+                      strlen(verb), verb, strlen(key), key);
+
+  return sim_server_ask(world_server(t->sim), command, (size_t)used, ret_size);
+}
+
 static answer ask(trial *t, const char *verb, int name)
 {
-  char command[128], key[64];
+  char key[64];
   size_t size = 0;
   const char *bytes;
-  int used, length;
 
-  length = snprintf(key, sizeof(key), EXPLORE_PREFIX ":m:{%s}", name_texts[name]);
-  used = snprintf(command, sizeof(command), "*2\r\n$%zu\r\n%s\r\n$%d\r\n%s\r\n",
-                  strlen(verb), verb, length, key);
-  bytes = sim_server_ask(world_server(t->sim), command, (size_t)used, &size);
+  (void)snprintf(key, sizeof(key), EXPLORE_PREFIX ":m:{%s}", name_texts[name]);
+  bytes = truth_ask(t, verb, key, &size);
   return (answer){ bytes, bytes + size };
 }
 
@@ -311,13 +317,9 @@ static void name_read(trial *t, int name)
 
 static void latch_read(trial *t)
 {
-  char command[64];
   size_t size = 0;
-  const char *bytes;
-  int used = snprintf(command, sizeof(command), "*2\r\n$6\r\nEXISTS\r\n$%zu\r\n%s\r\n",
-                      strlen(LATCH_NAME), LATCH_NAME);
+  const char *bytes = truth_ask(t, "EXISTS", LATCH_NAME, &size);
 
-  bytes = sim_server_ask(world_server(t->sim), command, (size_t)used, &size);
   t->is_latch_armed = size > 1 && bytes[1] != '0';
   if (!t->is_latch_armed)
     t->latch_open_at = trial_now(t);
