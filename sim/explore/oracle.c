@@ -170,13 +170,10 @@ static void look_at_belief(trial *t, grip *g, int64_t left)
     flaw(t, "S7: %d believes %s after its loss was told", g->life, name_at(g));
   if (end > g->end_at + ROUNDING_US) {
     cover(POINT_BELIEF_RENEWED);
-    if (g->is_fixed && g->end_at != 0)
-      flaw(t, "a fixed lease of %s is lengthened by %lld us", name_at(g),
-           (long long)(end - g->end_at));
     g->end_at = end;
   }
   if (end > g->limit_at)
-    flaw(t, "max_hold: %d believes %s for longer than was asked", g->life, name_at(g));
+    flaw(t, "%d believes %s for longer than it asked for", g->life, name_at(g));
   for (int i = 0; i < NAMES; i++)
     if ((g->names >> i & 1) != 0)
       check_lease(t, g, i);

@@ -77,8 +77,9 @@ void wire_send(wire *w, int direction, const void *bytes, size_t size, bool is_e
   const char *at = bytes;
   size_t first = size;
 
-  if (w->streams[direction].has_hole || (direction == DOWN && w->drive == NULL))
-    return;
+  if (w->streams[direction].has_hole || (direction == UP ? w->server == NULL
+                                                         : w->drive == NULL))
+    return;                        /* nobody is there to get it */
   if (size > 1 && sim_chance(&sim->random_network, sim->options.split_per_mille))
     first = 1 + (size_t)random_below(&sim->random_network, size - 1);
   stream_add(w, direction, at, first, sim->now + delay(w), is_end && first == size);
@@ -308,7 +309,7 @@ static void up(dibs_sim *sim, wire *w)
     host_hang_up(sim, w);
     if (w->drive == NULL)
       wire_free(w);
-  } else {
+  } else if (w->server != NULL) {      /* else sent after the end, before it was told */
     trace_bytes(sim, w, UP, c->bytes, c->size);
     sim_mix_bytes(sim, c->bytes, c->size);
     host_receive(sim, w, c->bytes, c->size);
