@@ -132,7 +132,7 @@ static void run_select(call *c)
   int64_t number;
 
   if (!slice_to_integer(c->words[1], &number)) {
-    reply_error(c->reply, "ERR invalid DB index");
+    reply_not_integer(c->reply);
   } else if (number < 0 || number > 15) {
     reply_error(c->reply, "ERR DB index is out of range");
   } else if (number > 0) {

@@ -60,9 +60,12 @@ static void run_wait(call *c)
                 "the default) writes to replicas are just local and are not propagated.");
     return;
   }
-  if (!slice_to_integer(c->words[1], &replicas) ||
-      !slice_to_integer(c->words[2], &timeout_ms)) {
+  if (!slice_to_integer(c->words[1], &replicas)) {
     reply_not_integer(c->reply);
+    return;
+  }
+  if (!slice_to_integer(c->words[2], &timeout_ms)) {
+    reply_error(c->reply, "ERR timeout is not an integer or out of range");
     return;
   }
   if (timeout_ms < 0) {

@@ -95,7 +95,7 @@ static bool call_command(lua_State *lua)
   if (count > WORDS_ON_STACK)
     words = sim_alloc((size_t)count * sizeof(slice));
   if (count == 0)
-    reply_error(&r, "ERR Please specify at least one argument for this redis.call() call");
+    reply_error(&r, "ERR Please specify at least one argument for this redis lib call");
   else if (words_of(lua, words, count) < count)
     reply_error(&r, "ERR Lua redis lib command arguments must be strings or integers");
   else
