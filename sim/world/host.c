@@ -2,10 +2,6 @@
 /* The server's machine: its clock, its stops and starts, and what it is asked and sends. */
 #include "world/world.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define WALL_AT_START_US 1767225600000000ll     /* 2026-01-01 00:00 UTC */
 
 void host_new(dibs_sim *sim)
@@ -199,52 +195,4 @@ void host_heal(dibs_sim *sim)
   sim->server_paused_until = 0;
   come_up(sim);
   timers_clear(&sim->events, &sim->server_up);
-}
-
-/* ---- behind everybody's back ---- */
-
-static const char *show(const char *at, const char *end, char **out)
-{
-  size_t size = (size_t)(end - at);
-  long long number = strtoll(at + 1, NULL, 10);
-  const char *line = memchr(at, '\n', size);
-
-  if (line == NULL)
-    return end;
-  line++;
-  switch (*at) {
-  case '$':
-    if (number < 0)
-      return line;
-    memcpy(*out, line, (size_t)number);
-    *out += number;
-    *(*out)++ = '\n';
-    return line + number + 2;
-  case '*':
-    for (; number > 0; number--)
-      line = show(line, end, out);
-    return line;
-  default:
-    memcpy(*out, at + 1, (size_t)(line - at - 3));
-    *out += line - at - 3;
-    *(*out)++ = '\n';
-    return line;
-  }
-}
-
-const char *dibs_sim_server(dibs_sim *sim, const char *command)
-{
-  const char *reply;
-  size_t size, left = strlen(command);
-  char *out;
-
-  sim_server_clock(sim->server, host_wall_us(sim));
-  reply = sim_server_ask(sim->server, command, left, &size);
-  free(sim->answer);
-  out = sim->answer = world_alloc(size + 2);
-  (void)show(reply, reply + size, &out);
-  if (out > sim->answer)
-    out[-1] = 0;
-  host_flush(sim);
-  return sim->answer;
 }

@@ -9,8 +9,8 @@
  *
  * Files: fiber.c stacks that are switched; world.c time and the loop; process.c programs,
  * machines and their clocks; drive.c the drive of one client, callbacks.c and canceller.c
- * parts of it; wire.c connections; host.c the server's machine; fault.c what may happen;
- * trace.c how it is told.
+ * parts of it; wire.c connections; host.c the server's machine, ask.c its back door; fault.c
+ * what may happen; trace.c how it is told.
  *
  * Each thing that will happen is a timer in one heap; equal times go in the order of setting.
  * Draws come from streams of their own, so that one more draw in one place does not
