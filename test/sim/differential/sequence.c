@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* test/sim/differential/sequence.c - see sequence.h. */
+#include "sequence.h"
+
+#define START_US 1700000000123456
+
+/* The last two connections subscribe; the others do not. */
+enum { FIRST_SUBSCRIBER = 2, STEPS_MIN = 30, STEPS_MORE = 60 };
+
+typedef struct sequence {
+  draw *draw;
+  tape *tape;
+  pair *pair;
+  int kind;
+  bool is_full;
+} sequence;
+
+static bool run_step(sequence *s, step_kind kind, int connection, frame command)
+{
+  step next = { .wall_us = s->draw->wall_us, .kind = kind, .connection = connection };
+
+  return tape_run_step(s->tape, tape_add(s->tape, next, command), s->pair);
+}
+
+static bool run_drawn(sequence *s, int connection)
+{
+  frame command;
+  bool is_same;
+
+  draw_text_of_script(s->draw);
+  command = (frame){ buffer_bytes(&s->draw->command), buffer_size(&s->draw->command) };
+  is_same = run_step(s, STEP_COMMAND, connection, command);
+  draw_learn(s->draw, pair_replies(s->pair));
+  return is_same;
+}
+
+static bool run_listen(sequence *s, int connection)
+{
+  bool is_same = run_step(s, STEP_LISTEN, connection, (frame){ "", 0 });
+
+  draw_learn(s->draw, s->pair->learned);
+  return is_same;
+}
+
+static int some_subscriber(sequence *s)
+{
+  return FIRST_SUBSCRIBER
+         + (int)draw_below(s->draw, SIDE_CONNECTIONS - FIRST_SUBSCRIBER);
+}
+
+/* What the sequence is about. */
+static void draw_topic(sequence *s)
+{
+  static void (*const topics[])(draw *) = { draw_lock, draw_share, draw_many, draw_observed,
+                                            draw_guarded, draw_script, draw_plain,
+                                            draw_nonsense };
+  enum { COUNT = sizeof(topics) / sizeof(topics[0]) };
+  draw *d = s->draw;
+
+  if (s->kind == COUNT)                          /* everything at once */
+    topics[draw_below(d, COUNT)](d);
+  else if (draw_once_in(d, 12))
+    draw_plain(d);
+  else if (draw_once_in(d, 60))
+    draw_nonsense(d);
+  else
+    topics[s->kind](d);
+}
+
+static bool run_some_step(sequence *s)
+{
+  draw *d = s->draw;
+  uint64_t what = draw_below(d, 100);
+
+  draw_time(d);
+  if (what < 6) {
+    draw_publish_subscribe(d, true);
+    return run_drawn(s, some_subscriber(s));
+  }
+  if (what < 8) {
+    draw_publish_subscribe(d, false);
+    return run_drawn(s, 0);
+  }
+  if (what < 14)
+    return run_listen(s, some_subscriber(s));
+  if (what == 14 && (s->is_full || draw_once_in(d, 2))) {
+    s->is_full = !s->is_full;
+    return run_step(s, s->is_full ? STEP_FULL : STEP_NOT_FULL, 0, (frame){ "", 0 });
+  }
+  if (what == 15)
+    return run_step(s, STEP_HANG_UP, (int)draw_below(d, SIDE_CONNECTIONS), (frame){ "", 0 });
+  draw_topic(s);
+  return run_drawn(s, draw_once_in(d, 40) ? some_subscriber(s) : (int)draw_below(d, 2));
+}
+
+/* Inboxes, so that there is somebody to wait. */
+static bool begin_to_hear(sequence *s)
+{
+  for (int i = 0; i < DRAW_CLIENTS; i++) {
+    draw_publish_subscribe(s->draw, true);
+    if (!run_drawn(s, some_subscriber(s)))
+      return false;
+  }
+  return true;
+}
+
+bool sequence_run(uint64_t seed, draw *d, tape *t, pair *p)
+{
+  sequence s = { d, t, p, 0, false };
+  bool is_same = true;
+
+  draw_begin(d, seed, START_US);
+  tape_clear(t);
+  pair_reset(p, START_US);
+  s.kind = (int)draw_below(d, 9);
+  if (s.kind < 4)
+    is_same = begin_to_hear(&s);
+  for (uint64_t left = STEPS_MIN + draw_below(d, STEPS_MORE); left > 0 && is_same; left--)
+    is_same = run_some_step(&s);
+  for (int i = FIRST_SUBSCRIBER; i < SIDE_CONNECTIONS && is_same; i++)
+    is_same = run_listen(&s, i);
+  return is_same && run_step(&s, STEP_COMPARE_KEYS, 0, (frame){ "", 0 });
+}
