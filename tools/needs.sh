@@ -2,11 +2,14 @@
 # What ./check and ./demo need on a machine, and how it gets there. POSIX sh, sourced.
 #
 # need NAME...   remembers each thing that is not here
+# wish NAME...   the same for what some tests are skipped without: installed like the others
+#                where that may be done unasked, else only named
 # have_needs     installs what is missing (root on Debian or Ubuntu, unless DIBS_NO_APT=1),
 #                or prints the one line to run and exits 69
 # shellcheck shell=sh
 
 needs_missing=''
+needs_wished=''
 
 # name | Debian | Fedora | Alpine | Arch | Homebrew
 needs_table='
@@ -83,6 +86,22 @@ need()
   done
 }
 
+may_install()
+{
+  command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" -eq 0 ] && [ "${DIBS_NO_APT:-}" != 1 ]
+}
+
+wish()
+{
+  if may_install; then
+    need "$@"
+    return
+  fi
+  for thing; do
+    is_here "$thing" || needs_wished="$needs_wished $thing"
+  done
+}
+
 # The packages for all that is missing, in the words of the system in column $1.
 needs_packages()
 {
@@ -98,7 +117,7 @@ needs_apt()
   packages=$(needs_packages 2)
   # shellcheck disable=SC2086 # the packages are words
   set -- apt-get install -y --no-install-recommends $packages
-  if [ "$(id -u)" -ne 0 ] || [ "${DIBS_NO_APT:-}" = 1 ]; then
+  if ! may_install; then
     echo "Missing:$needs_missing. To install it, run:" >&2
     echo "  sudo $*" >&2
     exit 69
@@ -117,6 +136,7 @@ needs_apt()
 
 have_needs()
 {
+  [ -z "$needs_wished" ] || echo "Not here, so that some tests are skipped:$needs_wished"
   [ -n "$needs_missing" ] || return 0
   if command -v apt-get >/dev/null 2>&1; then
     needs_apt
