@@ -63,6 +63,7 @@ dibs_status call_end(actor *a, call *c, action what, dibs_status status)
 {
   trial *t = a->trial;
 
+  dibs_sim_note("%s answers %s", c == NULL ? "?" : c->what, dibs_status_name(status));
   if (c != NULL)
     c->is_open = false;
   if (status > -21 && status < STATUSES - 20)

@@ -103,6 +103,12 @@ void plan_draw(plan *p, uint64_t seed, kinds asked)
     some = (random_below(&r, 3) == 0 ? KIND_ALL : 1u << random_below(&r, 4)) & asked;
   draw_weights(p, &r, some);
   p->is_calm = random_below(&r, 16) == 0;
-  if (!p->is_calm)
+  if (p->is_calm) {                     /* L9: nothing is slower than a tenth of a lease */
+    int32_t ttl_ms = p->ttl_ms[0] < p->ttl_ms[1] ? p->ttl_ms[0] : p->ttl_ms[1];
+
+    if (p->delay_max_us > ttl_ms * 30)
+      p->delay_max_us = ttl_ms * 30;
+  } else {
     schedule_draw(p, &r);
+  }
 }

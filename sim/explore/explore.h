@@ -210,7 +210,7 @@ typedef struct trial {
   random_source random;               /* of restarts */
   int64_t healed_at, losing_at;
   size_t noted;                       /* faults that have begun */
-  bool is_losing, has_lost;           /* data of the server, just now; ever */
+  bool is_losing, has_lost, was_down; /* data of the server, just now; ever */
   int64_t step_us;                    /* of the server's clock, in all */
   bool has_stepped, has_stepped_back;
   int64_t latch_open_at;              /* the last moment at which nothing was to be counted */

@@ -35,7 +35,7 @@ static bool is_paused(const trial *t, const grip *g)
 {
   const process *p = process_find(t->sim, t->lives[g->life].process);
 
-  return p != NULL && p->paused_until > t->sim->now;
+  return p != NULL && p->paused_until != 0;
 }
 
 static const char *name_at(const grip *g)
@@ -44,6 +44,24 @@ static const char *name_at(const grip *g)
     if ((g->names >> i & 1) != 0)
       return name_texts[i];
   return "?";
+}
+
+/* How long its process was stopped since `from`. */
+static int64_t stopped_us(const trial *t, int number, int64_t from)
+{
+  const life *l = &t->lives[number];
+  int64_t total = 0, now = trial_now(t);
+
+  for (size_t i = 0; i < t->injected; i++) {
+    const dibs_sim_fault *f = &t->plan->faults[i];
+    int64_t begun = f->at_us < from ? from : f->at_us;
+    int64_t ended = f->at_us + f->ms * 1000 > now ? now : f->at_us + f->ms * 1000;
+
+    if (f->kind == DIBS_SIM_PAUSE && (f->process == 0 || f->process == l->slot) &&
+        ended > begun)
+      total += ended - begun;
+  }
+  return total;
 }
 
 /* ---- S1, S4: two beliefs ---- */
@@ -193,7 +211,7 @@ static void look_at_end(trial *t, grip *g)
   }
   if (g->is_told || !g->has_callback)
     return;
-  if (is_paused(t, g)) {
+  if (is_paused(t, g) || stopped_us(t, g->life, g->end_at) > 0) {
     g->end_at = trial_now(t);          /* it is told as soon as it goes on */
     return;
   }
@@ -239,25 +257,6 @@ static void look_at_lives(trial *t)
 
 /* ---- L7 ---- */
 
-/* Time in which the process was stopped does not count. */
-static int64_t paused_us(const trial *t, const call *c)
-{
-  const life *l = &t->lives[c->life];
-  int64_t total = 0, now = trial_now(t);
-
-  for (size_t i = 0; i < t->injected; i++) {
-    const dibs_sim_fault *f = &t->plan->faults[i];
-    int64_t from = f->at_us, to = f->at_us + f->ms * 1000;
-
-    if (f->kind != DIBS_SIM_PAUSE || (f->process != 0 && f->process != l->slot))
-      continue;
-    from = from < c->begun_at ? c->begun_at : from;
-    to = to > now ? now : to;
-    total += to > from ? to - from : 0;
-  }
-  return total;
-}
-
 static void look_at_calls(trial *t)
 {
   int64_t now = trial_now(t);
@@ -270,7 +269,7 @@ static void look_at_calls(trial *t)
 
     if (!c->is_open || c->due_at == INT64_MAX)
       continue;
-    if (now > c->due_at + paused_us(t, c))
+    if (now > c->due_at + stopped_us(t, c->life, c->begun_at))
       flaw(t, "L7: %s of %d has not returned after %lld ms", c->what, c->life,
            (long long)(now - c->begun_at) / 1000);
     else if (c->due_at < now && now + 1000 < t->next_due)

@@ -3,7 +3,10 @@
  * has changed, against what was there before. */
 #include "explore.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "world/world.h"
 
 static const waiter *waiter_find(const truth *x, const char *client, uint64_t ask)
 {
@@ -31,6 +34,16 @@ static bool was_there(const truth *before, const lease *l)
   return false;
 }
 
+/* A set is handed its members one by one, and then takes all with one token. */
+static bool had_it_already(const truth *before, const lease *l)
+{
+  for (size_t i = 0; i < before->holder_count; i++)
+    if (before->holders[i]->ask == l->ask &&
+        strcmp(before->holders[i]->client, l->client) == 0)
+      return true;
+  return false;
+}
+
 /* L3: whoever waited before `l` did, and waits still, was passed. */
 static void check_order(trial *t, int name, const truth *before, const lease *l)
 {
@@ -39,6 +52,8 @@ static void check_order(trial *t, int name, const truth *before, const lease *l)
 
   if (own != NULL)
     cover(POINT_HANDED_OVER);
+  if (had_it_already(before, l))
+    return;
   for (size_t i = 0; i < x->waiter_count; i++) {
     const waiter *w = &x->waiters[i];
 
@@ -141,7 +156,12 @@ void oracle_server(trial *t, int name, const truth *before)
   const truth *x = &t->truths[name];
 
   if (x->kind == TRUTH_OTHER) {
-    flaw(t, "the key of %s is none of ours", name_texts[name]);
+    char key[64];
+    const char *shown;
+
+    (void)snprintf(key, sizeof(key), EXPLORE_PREFIX ":m:{%s}", name_texts[name]);
+    shown = sim_server_key_text(world_server(t->sim), key, strlen(key));
+    flaw(t, "the key of %s is none of ours: %s", name_texts[name], shown == NULL ? "-" : shown);
     return;
   }
   check_new(t, name, before);

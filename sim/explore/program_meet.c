@@ -106,7 +106,9 @@ static void meet(actor *a)
   status = dibs_barrier_await(a->life->client, BARRIER_NAME, 2, &o, &info);
   if (call_end(a, c, ACT_BARRIER, status) == DIBS_OK)
     count_passed(t, &info);
-  t->meeting.inside--;
+  /* Who gave up where the server could not be told stands there until he is missed. */
+  if (status == DIBS_OK || status == DIBS_BROKEN || t->plan->is_calm)
+    t->meeting.inside--;
   if (status == DIBS_BROKEN && chance(a, 70)) {
     c = call_begin(a, "barrier_reset", question_limit_ms(t));
     (void)call_end(a, c, ACT_BARRIER, dibs_barrier_reset(a->life->client, BARRIER_NAME));

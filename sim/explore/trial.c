@@ -61,12 +61,25 @@ static void cover_fault(trial *t, const dibs_sim_fault *f)
   counts[2] += is_over_call;
 }
 
+/* What is lost while the server is down is seen when it is up again, at that very event. */
+static void note_losing(trial *t, int64_t now)
+{
+  if (!t->is_losing || now == t->losing_at)
+    return;
+  if (host_is_down(t->sim))
+    t->was_down = true;
+  else if (t->was_down)
+    t->was_down = false;
+  else
+    t->is_losing = false;
+  t->losing_at = now;
+}
+
 void trial_note_faults(trial *t)
 {
   int64_t now = trial_now(t);
 
-  if (t->is_losing && !host_is_down(t->sim) && now > t->losing_at)
-    t->is_losing = false;
+  note_losing(t, now);
   while (t->noted < t->injected && t->plan->faults[t->noted].at_us <= now) {
     const dibs_sim_fault *f = &t->plan->faults[t->noted++];
 
@@ -74,6 +87,7 @@ void trial_note_faults(trial *t)
     if (fault_loses_data(f)) {
       t->is_losing = t->has_lost = true;
       t->losing_at = now;
+      t->was_down = host_is_down(t->sim);
       t->written.is_weak = t->added.is_weak = t->meeting.is_weak = true;
     }
     if (f->kind == DIBS_SIM_SERVER_WALL_STEP) {
@@ -86,8 +100,6 @@ void trial_note_faults(trial *t)
     for (int i = 0; i < NAMES; i++)
       t->is_fence_weak[i] = t->is_fence_weak[i] || (t->has_lost && t->has_stepped_back);
   }
-  if (t->is_losing && host_is_down(t->sim))
-    t->losing_at = now;
 }
 
 /* Those of the next slice; whoever has the slot then meets them. */

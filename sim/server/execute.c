@@ -107,6 +107,8 @@ static bool is_refused(const sim_server *s, const sim_connection *c, const comma
   char room[256];
   text t = text_over(room, sizeof(room));
 
+  if (s->is_looking)                    /* an oracle sees what nobody else may ask for */
+    return false;
   if (c != NULL && !c->is_authenticated && (cmd->flags & COMMAND_WITHOUT_AUTH) == 0)
     words = "NOAUTH Authentication required.";
   else if (s->conditions[SIM_OUT_OF_MEMORY] && (cmd->flags & COMMAND_ALLOCATES) != 0)
