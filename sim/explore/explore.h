@@ -106,6 +106,7 @@ typedef struct lease {
 
 typedef struct waiter {
   uint64_t index, ask, units;
+  int64_t give_up_us;                 /* by the server's clock; 0: never */
   char client[34];
   char mode;
   bool is_tombstone;
@@ -258,6 +259,8 @@ void grips_revoke(trial *t, int name, uint64_t token);
 
 /* One command of two words; the answer in RESP, valid until the next. */
 const char *truth_ask(trial *t, const char *verb, const char *key, size_t *ret_size);
+/* Whether the server counts it as alive: it has patience, and somebody hears its inbox. */
+bool truth_is_live(trial *t, const waiter *w);
 void truth_read(trial *t);            /* if anything changed on the server */
 lease *truth_lease(trial *t, int name, uint64_t token);   /* NULL: never seen */
 

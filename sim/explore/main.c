@@ -39,10 +39,14 @@ static uint64_t found_seeds[FINDINGS_SHOWN];
 static uint64_t findings;
 static char tail[TAIL_LINES][LINE_BYTES];
 static size_t tail_count;
+static bool tail_is_over;
 
 static void keep_line(const char *line, void *data)
 {
   (void)data;
+  if (tail_is_over)
+    return;                             /* what comes after a flaw explains nothing */
+  tail_is_over = strstr(line, " FLAW ") != NULL;
   (void)snprintf(tail[tail_count++ % TAIL_LINES], LINE_BYTES, "%s", line);
 }
 
@@ -115,6 +119,7 @@ static void tell_finding(const wanted *w, plan *p, const verdict *v)
   }
   print_plan(p);
   tail_count = 0;
+  tail_is_over = false;
   if (!w->traces)
     trial_run(p, keep_line, NULL, &again);
   print_tail();

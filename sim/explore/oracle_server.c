@@ -61,6 +61,8 @@ static void check_order(trial *t, int name, const truth *before, const lease *l)
       continue;
     if (strcmp(w->client, l->client) == 0 && l->mode == 'x')
       continue;                         /* its own older entry, on its way out */
+    if (!truth_is_live(t, w))
+      continue;
     flaw(t, "L3: %s of %s is granted before %s, which waited longer", l->client,
          name_texts[name], w->client);
     return;
@@ -147,7 +149,7 @@ static void check_queue(trial *t, int name)
   }
   if (live >= 2)
     cover(live >= 4 ? POINT_QUEUE_OF_FOUR : POINT_QUEUE_OF_TWO);
-  if (head != NULL && fits(x, head) && !t->is_losing)
+  if (head != NULL && fits(x, head) && !t->is_losing && truth_is_live(t, head))
     flaw(t, "I8: %s waits for %s, which could be given", head->client, name_texts[name]);
 }
 

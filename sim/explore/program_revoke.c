@@ -20,10 +20,15 @@ static void detach(actor *a, grip *g, const char *token, action what)
   unsigned names = g->names;
   uint64_t number = g->token;
   int64_t left = 0;
+  dibs_status status = dibs_hold_detach(hold);
   call *c;
 
-  if (dibs_hold_detach(hold) != DIBS_OK) {
-    (void)give_back(a, g, what);
+  if (status == DIBS_LOST) {
+    grip_free(t, g);
+    return;
+  }
+  if (status != DIBS_OK) {
+    flaw(t, "a hold cannot be detached: %s", dibs_status_name(status));
     return;
   }
   revoke_all(t, names, number);

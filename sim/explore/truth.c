@@ -64,6 +64,22 @@ static answer ask(trial *t, const char *verb, int name)
   return (answer){ bytes, bytes + size };
 }
 
+bool truth_is_live(trial *t, const waiter *w)
+{
+  static const char head[] = "*3\r\n$6\r\nPUBSUB\r\n$6\r\nNUMSUB\r\n";
+  char command[160], inbox[64];
+  size_t size = 0;
+  const char *bytes;
+  int used;
+
+  if (w->give_up_us != 0 && host_wall_us(t->sim) > w->give_up_us)
+    return false;
+  (void)snprintf(inbox, sizeof(inbox), EXPLORE_PREFIX ":inbox:%.22s", w->client);
+  used = snprintf(command, sizeof(command), "%s$%zu\r\n%s\r\n", head, strlen(inbox), inbox);
+  bytes = sim_server_ask(world_server(t->sim), command, (size_t)used, &size);
+  return size > 4 && memcmp(bytes + size - 4, ":0\r\n", 4) != 0;
+}
+
 /* ---- words ---- */
 
 typedef struct words { const char *at, *end; } words;
@@ -246,6 +262,7 @@ static void waiter_read(truth *x, const char *field, size_t field_size, const ch
     take_text(&w, ' ', mode, sizeof(mode));
     e->mode = mode[0];
     e->units = take_number(&w);
+    e->give_up_us = (int64_t)take_number(&w);
   }
   x->waiter_count++;
 }
