@@ -9,16 +9,21 @@ typedef struct scan_options {
   const slice *pattern, *type;
 } scan_options;
 
-static bool options_read(call *c, size_t first, bool may_have_type, scan_options *o)
+static bool cursor_read(call *c, slice word, scan_options *o)
 {
   int64_t cursor;
 
   *o = (scan_options){ .count = 10 };
-  if (!slice_to_integer(c->words[first - 1], &cursor) || cursor < 0) {
+  if (!slice_to_integer(word, &cursor) || cursor < 0) {
     reply_error(c->reply, "ERR invalid cursor");
     return false;
   }
   o->cursor = (uint64_t)cursor;
+  return true;
+}
+
+static bool options_read(call *c, size_t first, bool may_have_type, scan_options *o)
+{
   for (size_t i = first; i < c->count; i += 2) {
     slice word = c->words[i];
     bool has_more = i + 1 < c->count;
@@ -74,7 +79,7 @@ static void run_scan(call *c)
   page found = { NULL, 0, 0 };
   uint64_t next = 0;
 
-  if (!options_read(c, 2, true, &o))
+  if (!cursor_read(c, c->words[1], &o) || !options_read(c, 2, true, &o))
     return;
   for (key *k = keyspace_next(&c->server->keys, NULL); k != NULL;
        k = keyspace_next(&c->server->keys, k)) {
@@ -101,16 +106,22 @@ static void run_hscan(call *c)
   key *entry;
   const hash *h;
 
-  if (!options_read(c, 3, false, &o))
+  if (!cursor_read(c, c->words[2], &o))
     return;
   entry = db_find_kind(c, c->words[1], VALUE_HASH, &is_wrong);
   if (is_wrong)
     return;
-  h = entry == NULL ? NULL : key_value(entry)->as.hash;
-  if (h != NULL && hash_is_small(h))
+  /* Where there is nothing the options are not looked at. */
+  if (entry == NULL) {
+    page_answer(&found, 0, c->reply);
+    return;
+  }
+  if (!options_read(c, 3, false, &o))
+    return;
+  h = key_value(entry)->as.hash;
+  if (hash_is_small(h))
     o.count = INT64_MAX;
-  for (const hash_field *f = h == NULL ? NULL : hash_next(h, NULL); f != NULL;
-       f = hash_next(h, f)) {
+  for (const hash_field *f = hash_next(h, NULL); f != NULL; f = hash_next(h, f)) {
     if (hash_field_number(f) < o.cursor)
       continue;
     if (o.count-- == 0) {

@@ -37,12 +37,12 @@ typedef struct set_options {
 /* false: answered with an error. */
 static bool set_options_read(call *c, set_options *o)
 {
-  bool has_expiry = false;
+  expiry_unit unit = (expiry_unit)0;
+  const slice *expiry = NULL;
 
   *o = (set_options){ .expires_ms = NEVER_MS };
   for (size_t i = 3; i < c->count; i++) {
     slice word = c->words[i];
-    expiry_unit unit;
 
     if (slice_is(word, "nx") && !o->if_there)
       o->if_absent = true;
@@ -50,20 +50,17 @@ static bool set_options_read(call *c, set_options *o)
       o->if_there = true;
     else if (slice_is(word, "get"))
       o->gets = true;
-    else if (slice_is(word, "keepttl") && !has_expiry)
+    else if (slice_is(word, "keepttl") && expiry == NULL)
       o->keeps_ttl = true;
-    else if (expiry_unit_of(word, &unit) && !o->keeps_ttl && !has_expiry &&
-             i + 1 < c->count) {
-      has_expiry = true;
-      i++;
-      if (!expiry_read_positive(c, c->words[i], unit, "set", &o->expires_ms))
-        return false;
-    } else {
+    else if (!o->keeps_ttl && expiry == NULL && i + 1 < c->count &&
+             expiry_unit_of(word, &unit))
+      expiry = &c->words[++i];
+    else {
       reply_syntax_error(c->reply);
       return false;
     }
   }
-  return true;
+  return expiry == NULL || expiry_read_positive(c, *expiry, unit, "set", &o->expires_ms);
 }
 
 static void run_set(call *c)

@@ -100,21 +100,27 @@ const char *refusal_of_state(const sim_server *s, const command *cmd)
   return NULL;
 }
 
-static bool is_refused(const sim_server *s, const sim_connection *c, const command *cmd,
+static bool is_refused(const sim_server *s, sim_connection *c, const command *cmd,
                        reply *r)
 {
   const char *words = NULL;
   char room[256];
   text t = text_over(room, sizeof(room));
+  command whole = *cmd;
 
   if (s->is_looking)                    /* an oracle sees what nobody else may ask for */
     return false;
+  if (c != NULL && (cmd->flags & COMMAND_RUNS_QUEUE) != 0)
+    whole.flags |= c->queue_flags;
+  if (c != NULL && c->is_queueing &&
+      ((cmd->flags & COMMAND_AT_ONCE) == 0 || (cmd->flags & COMMAND_NO_NESTING) != 0))
+    whole.flags |= COMMAND_ALLOCATES;   /* the place in the queue */
   if (c != NULL && !c->is_authenticated && (cmd->flags & COMMAND_WITHOUT_AUTH) == 0)
     words = "NOAUTH Authentication required.";
-  else if (s->conditions[SIM_OUT_OF_MEMORY] && (cmd->flags & COMMAND_ALLOCATES) != 0)
+  else if (s->conditions[SIM_OUT_OF_MEMORY] && (whole.flags & COMMAND_ALLOCATES) != 0)
     words = "OOM command not allowed when used memory > 'maxmemory'.";
   else
-    words = refusal_of_state(s, cmd);
+    words = refusal_of_state(s, &whole);
   if (words == NULL && c != NULL && channels_are_subscribed(c) &&
       (cmd->flags & COMMAND_SUBSCRIBED) == 0) {
     text_add(&t, "ERR Can't execute '");
@@ -129,7 +135,9 @@ static bool is_refused(const sim_server *s, const sim_connection *c, const comma
   if (words == NULL && s->conditions[SIM_BUSY] && (cmd->flags & COMMAND_WHILE_BUSY) == 0)
     words = "BUSY Redis is busy running a script. You can only call SCRIPT KILL or "
             "SHUTDOWN NOSAVE.";
-  if (words != NULL)
+  if (words != NULL && c != NULL && (cmd->flags & COMMAND_RUNS_QUEUE) != 0)
+    transaction_abort(c, r, words);
+  else if (words != NULL)
     reply_error(r, words);
   return words != NULL;
 }
@@ -170,7 +178,7 @@ void execute(sim_server *s, sim_connection *c, const slice *all, size_t count)
     if (c != NULL && c->is_queueing)
       c->queue_has_failed = true;
   } else if (c != NULL && c->is_queueing && (cmd->flags & COMMAND_AT_ONCE) == 0) {
-    transaction_queue(c, all, count);
+    transaction_queue(c, cmd, all, count);
     reply_status(&r, "QUEUED");
   } else {
     cmd->run(&one);

@@ -33,6 +33,8 @@ enum {
   COMMAND_WITHOUT_AUTH = 64,
   COMMAND_MAY_SPREAD = 128,     /* reaches replicas without being a write: PUBLISH, EVAL */
   COMMAND_AT_ONCE = 256,        /* not queued by MULTI */
+  COMMAND_NO_NESTING = 2048,    /* an error inside MULTI */
+  COMMAND_RUNS_QUEUE = 1024,    /* EXEC: refused with what it would run */
   COMMAND_PARENT = 512          /* has subcommands: a table of its own */
 };
 
@@ -87,6 +89,7 @@ struct sim_connection {
   bool is_queueing, queue_has_failed, is_in_exec;
   queued *queue;
   size_t queue_count, queue_capacity;
+  unsigned queue_flags;         /* of all that is queued: writes, allocates */
   watched *watched;
   bool watched_has_changed;
 };
@@ -187,7 +190,9 @@ void channels_leave_all(sim_connection *c);
 
 /* ---- transaction.c ---- */
 
-void transaction_queue(sim_connection *c, const slice *all, size_t count);
+void transaction_queue(sim_connection *c, const command *cmd, const slice *all, size_t count);
+/* EXEC is refused, for the reason that would refuse what it runs. */
+void transaction_abort(sim_connection *c, reply *r, const char *why);
 void transaction_forget(sim_connection *c);       /* queue and watched keys */
 void transaction_key_changed(sim_server *s, slice name);
 

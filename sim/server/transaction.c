@@ -16,7 +16,7 @@ struct watched {
   blob *name;
 };
 
-void transaction_queue(sim_connection *c, const slice *all, size_t count)
+void transaction_queue(sim_connection *c, const command *cmd, const slice *all, size_t count)
 {
   size_t size = count * sizeof(slice);
   slice *words;
@@ -35,6 +35,7 @@ void transaction_queue(sim_connection *c, const slice *all, size_t count)
     c->queue_capacity = c->queue_capacity * 2 + 4;
     c->queue = sim_realloc(c->queue, c->queue_capacity * sizeof(queued));
   }
+  c->queue_flags |= cmd->flags & (COMMAND_WRITES | COMMAND_ALLOCATES);
   c->queue[c->queue_count++] = (queued){ count, words };
 }
 
@@ -60,12 +61,24 @@ static void forget_queue(sim_connection *c)
   c->queue_count = 0;
   c->is_queueing = false;
   c->queue_has_failed = false;
+  c->queue_flags = 0;
 }
 
 void transaction_forget(sim_connection *c)
 {
   forget_queue(c);
   unwatch(c);
+}
+
+void transaction_abort(sim_connection *c, reply *r, const char *why)
+{
+  char room[768];
+  text t = text_over(room, sizeof(room));
+
+  text_add(&t, "EXECABORT Transaction discarded because of: ");
+  text_add(&t, why);
+  transaction_forget(c);
+  reply_error(r, room);
 }
 
 void transaction_key_changed(sim_server *s, slice name)
@@ -166,6 +179,7 @@ static void run_exec(call *c)
   own->queue = NULL;
   own->queue_count = own->queue_capacity = 0;
   own->is_queueing = false;
+  own->queue_flags = 0;
   own->is_in_exec = true;
   run_all(c, queue, count);
   own->is_in_exec = false;
@@ -207,10 +221,12 @@ static void run_unwatch(call *c)
 #define CONTROL (COMMAND_NOT_IN_SCRIPT | COMMAND_WHILE_LOADING)
 
 const command commands_transaction[] = {
-  { "multi", 1, CONTROL | COMMAND_WHILE_BUSY | COMMAND_AT_ONCE, run_multi },
-  { "exec", 1, CONTROL | COMMAND_AT_ONCE, run_exec },
+  { "multi", 1, CONTROL | COMMAND_WHILE_BUSY | COMMAND_AT_ONCE | COMMAND_NO_NESTING,
+    run_multi },
+  { "exec", 1, CONTROL | COMMAND_AT_ONCE | COMMAND_RUNS_QUEUE, run_exec },
   { "discard", 1, CONTROL | COMMAND_WHILE_BUSY | COMMAND_AT_ONCE, run_discard },
-  { "watch", -2, CONTROL | COMMAND_WHILE_BUSY | COMMAND_AT_ONCE, run_watch },
+  { "watch", -2, CONTROL | COMMAND_WHILE_BUSY | COMMAND_AT_ONCE | COMMAND_NO_NESTING,
+    run_watch },
   { "unwatch", 1, CONTROL | COMMAND_WHILE_BUSY, run_unwatch },
   { NULL, 0, 0, NULL }
 };
