@@ -47,6 +47,8 @@ void draw_time(draw *d);
 void draw_plain(draw *d);
 /* The same, or small programs, inside a script. */
 void draw_script(draw *d);
+void draw_transaction(draw *d, bool has_begun);
+void draw_discard(draw *d);
 void draw_publish_subscribe(draw *d, bool is_subscriber);
 /* Our scripts, built as the library builds them. */
 void draw_lock(draw *d);

@@ -40,7 +40,8 @@ static const char *const templates[] = {
   "PING", "PING $v", "ECHO $v", "TIME", "SELECT 0", "CLIENT GETNAME", "CLIENT SETNAME name",
   "WAIT 0 0", "PUBLISH $c $v", "SCRIPT EXISTS ffffffffffffffffffffffffffffffffffffffff",
   "EVALSHA ffffffffffffffffffffffffffffffffffffffff 0", "PUBSUB NUMSUB $c $c",
-  "PUBSUB CHANNELS", "PUBSUB NUMPAT",
+  "PUBSUB CHANNELS", "PUBSUB NUMPAT", "SPUBLISH $c $v", "PUBSUB SHARDNUMSUB $c",
+  "PUBSUB SHARDCHANNELS", "AUTH password",
 };
 
 /* Rare, because they take away what the others need. */
@@ -82,10 +83,32 @@ void draw_plain(draw *d)
   draw_to_command(d, &w);
 }
 
+void draw_transaction(draw *d, bool has_begun)
+{
+  static const char *const before[] = { "WATCH $k", "WATCH $s $s", "MULTI", "MULTI", "UNWATCH" };
+  static const char *const inside[] = { "EXEC", "EXEC", "EXEC", "DISCARD", "MULTI", "WATCH $k" };
+  draw_words w;
+
+  draw_words_init(&w);
+  draw_template(d, has_begun ? inside[draw_below(d, COUNT_OF(inside))]
+                             : before[draw_below(d, COUNT_OF(before))], &w);
+  draw_to_command(d, &w);
+}
+
+void draw_discard(draw *d)
+{
+  draw_words w;
+
+  draw_words_init(&w);
+  draw_template(d, "DISCARD", &w);
+  draw_to_command(d, &w);
+}
+
 /* Whole names, so that the number of replies is known. */
 static const char *const of_subscribers[] = {
   "SUBSCRIBE $c", "SUBSCRIBE $c $c", "UNSUBSCRIBE $c", "PSUBSCRIBE ne*", "PUNSUBSCRIBE ne*",
   "PSUBSCRIBE dibs:inbox:x*", "PUNSUBSCRIBE dibs:inbox:x*", "PING", "PING $v", "GET $s",
+  "SSUBSCRIBE $c", "SUNSUBSCRIBE $c", "RESET",
 };
 
 void draw_publish_subscribe(draw *d, bool is_subscriber)

@@ -25,7 +25,8 @@ typedef enum frame_order {
   FRAME_AS_SET,          /* an array whose elements come in any order */
   FRAME_AS_PAIRS,        /* likewise, two by two */
   FRAME_SCANNED,         /* a cursor, and a set */
-  FRAME_SCANNED_PAIRS    /* a cursor, and pairs */
+  FRAME_SCANNED_PAIRS,   /* a cursor, and pairs */
+  FRAME_OF_ANY_ORDER     /* an array of replies, each of which may be any of these */
 } frame_order;
 
 bool frame_equal(frame a, frame b, frame_order order);

@@ -36,11 +36,13 @@ static void model_clock(void *self, int64_t wall_us)
   sim_server_clock(m->server, wall_us);
 }
 
-static void model_fill(void *self, bool is_full)
+static void model_set(void *self, side_condition which, bool is_on)
 {
+  static const sim_condition same[SIDE_CONDITIONS] = { SIM_OUT_OF_MEMORY, SIM_NO_REPLICAS,
+                                                       SIM_READ_ONLY };
   struct model *m = self;
 
-  sim_server_set(m->server, SIM_OUT_OF_MEMORY, is_full);
+  sim_server_set(m->server, same[which], is_on);
 }
 
 static void model_send(void *self, int connection, const char *bytes, size_t size)
@@ -86,7 +88,7 @@ side *model_side_new(int64_t wall_us)
   struct model *m = calloc(1, sizeof(*m));
 
   assert(m != NULL);
-  m->side = (side){ "model", m, model_reset, model_clock, model_fill, model_send, model_read,
+  m->side = (side){ "model", m, model_reset, model_clock, model_set, model_send, model_read,
                     model_hang_up, model_unknown };
   m->wall_us = wall_us;
   model_reset(m);

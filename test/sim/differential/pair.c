@@ -32,10 +32,10 @@ void pair_clock(pair *p, int64_t wall_us)
     p->sides[i]->clock(p->sides[i]->self, wall_us);
 }
 
-void pair_fill(pair *p, bool is_full)
+void pair_set(pair *p, side_condition which, bool is_on)
 {
   for (int i = 0; i < 2; i++)
-    p->sides[i]->fill(p->sides[i]->self, is_full);
+    p->sides[i]->set(p->sides[i]->self, which, is_on);
 }
 
 void pair_hang_up(pair *p, int connection)
@@ -108,8 +108,8 @@ static bool is_word(frame word, const char *expected)
 /* How many replies a command has: one for each channel of these. */
 static size_t reply_count(frame command)
 {
-  static const char *const each[] = { "subscribe", "unsubscribe", "psubscribe",
-                                      "punsubscribe" };
+  static const char *const each[] = { "subscribe", "unsubscribe", "psubscribe", "punsubscribe",
+                                      "ssubscribe", "sunsubscribe" };
   size_t words = (size_t)frame_count(command);
 
   for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++)
@@ -124,7 +124,7 @@ static frame_order order_of(frame command)
     { "hgetall", FRAME_AS_PAIRS }, { "hkeys", FRAME_AS_SET }, { "hvals", FRAME_AS_SET },
     { "keys", FRAME_AS_SET }, { "smembers", FRAME_AS_SET }, { "pubsub", FRAME_AS_SET },
     { "scan", FRAME_SCANNED }, { "hscan", FRAME_SCANNED_PAIRS },
-    { "zscan", FRAME_SCANNED_PAIRS },
+    { "zscan", FRAME_SCANNED_PAIRS }, { "exec", FRAME_OF_ANY_ORDER },
   };
   frame word = frame_text(frame_child(command, 0));
 
@@ -141,7 +141,7 @@ static bool is_message(frame f)
   if (frame_count(f) < 3)
     return false;
   word = frame_text(frame_child(f, 0));
-  return is_word(word, "message") || is_word(word, "pmessage");
+  return is_word(word, "message") || is_word(word, "pmessage") || is_word(word, "smessage");
 }
 
 /* The next frame that is none of the messages, which are put aside; size 0: none came. */

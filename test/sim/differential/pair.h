@@ -22,7 +22,7 @@ void pair_init(pair *p, side *right, side *other);
 void pair_deinit(pair *p);         /* not the sides */
 void pair_reset(pair *p, int64_t wall_us);
 void pair_clock(pair *p, int64_t wall_us);
-void pair_fill(pair *p, bool is_full);
+void pair_set(pair *p, side_condition which, bool is_on);
 void pair_hang_up(pair *p, int connection);
 
 /* All of these return false when the two differ, with words in p->difference. */

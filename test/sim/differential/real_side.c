@@ -106,9 +106,16 @@ static void must_do(struct real *r, const char *form)
     test_bail_out("the real server refuses %s", form);
 }
 
-static void real_fill(void *self, bool is_full)
+/* A primary that is never there. */
+static const char *const orders[SIDE_CONDITIONS][2] = {
+  { "CONFIG SET maxmemory 0", "CONFIG SET maxmemory 1" },
+  { "CONFIG SET min-replicas-to-write 0", "CONFIG SET min-replicas-to-write 1" },
+  { "REPLICAOF NO ONE", "REPLICAOF 127.0.0.1 1" },
+};
+
+static void real_set(void *self, side_condition which, bool is_on)
 {
-  must_do(self, is_full ? "CONFIG SET maxmemory 1" : "CONFIG SET maxmemory 0");
+  must_do(self, orders[which][is_on]);
 }
 
 static void reconnect(struct real *r, int connection)
@@ -130,7 +137,8 @@ static void real_reset(void *self)
 {
   for (int i = 0; i < SIDE_CONNECTIONS; i++)
     reconnect(self, i);
-  must_do(self, "CONFIG SET maxmemory 0");
+  for (int which = 0; which < SIDE_CONDITIONS; which++)
+    must_do(self, orders[which][false]);
   must_do(self, "FLUSHALL SYNC");
   must_do(self, "SCRIPT FLUSH SYNC");
 }
@@ -163,7 +171,7 @@ side *real_side_new(const char *name, const char **ret_why_not)
   struct real *r = calloc(1, sizeof(*r));
 
   assert(r != NULL);
-  r->side = (side){ name, r, real_reset, real_clock, real_fill, real_send, real_read,
+  r->side = (side){ name, r, real_reset, real_clock, real_set, real_send, real_read,
                     real_hang_up, real_unknown };
   r->server = test_server_start_with(&options);
   for (int i = 0; i < ALL; i++) {

@@ -5,14 +5,15 @@
 #define START_US 1700000000123456
 
 /* The last two connections subscribe; the others do not. */
-enum { FIRST_SUBSCRIBER = 2, STEPS_MIN = 30, STEPS_MORE = 60 };
+enum { PLAIN, TRANSACTIONS, FIRST_SUBSCRIBER, STEPS_MIN = 30, STEPS_MORE = 60 };
 
 typedef struct sequence {
   draw *draw;
   tape *tape;
   pair *pair;
   int kind;
-  bool is_full;
+  bool is_on[SIDE_CONDITIONS];
+  bool is_in_transaction;
 } sequence;
 
 static bool run_step(sequence *s, step_kind kind, int connection, frame command)
@@ -67,30 +68,74 @@ static void draw_topic(sequence *s)
     topics[s->kind](d);
 }
 
+/* One that is on ends; else mostly the memory is full. */
+static bool run_condition(sequence *s)
+{
+  int which = draw_once_in(s->draw, 3) ? (int)draw_below(s->draw, SIDE_CONDITIONS) : SIDE_FULL;
+
+  for (int i = 0; i < SIDE_CONDITIONS; i++)
+    which = s->is_on[i] ? i : which;
+  s->is_on[which] = !s->is_on[which];
+  return run_step(s, s->is_on[which] ? STEP_SET : STEP_UNSET, which, (frame){ "", 0 });
+}
+
+static bool run_transaction(sequence *s)
+{
+  const char *word;
+  bool is_same;
+
+  draw_transaction(s->draw, s->is_in_transaction);
+  is_same = run_drawn(s, TRANSACTIONS);
+  word = frame_text(frame_child((frame){ buffer_bytes(&s->draw->command),
+                                         buffer_size(&s->draw->command) }, 0)).bytes;
+  if (*word == 'M')
+    s->is_in_transaction = true;
+  if (*word == 'E' || *word == 'D')
+    s->is_in_transaction = false;
+  return is_same;
+}
+
+static bool run_hang_up(sequence *s)
+{
+  int connection = (int)draw_below(s->draw, SIDE_CONNECTIONS);
+
+  if (connection == TRANSACTIONS)
+    s->is_in_transaction = false;
+  return run_step(s, STEP_HANG_UP, connection, (frame){ "", 0 });
+}
+
+static bool run_publish_subscribe(sequence *s)
+{
+  bool is_subscriber = !draw_once_in(s->draw, 4);
+
+  draw_publish_subscribe(s->draw, is_subscriber);
+  return run_drawn(s, is_subscriber ? some_subscriber(s) : PLAIN);
+}
+
+static bool run_topic(sequence *s)
+{
+  draw_topic(s);
+  if (draw_once_in(s->draw, 40))
+    return run_drawn(s, some_subscriber(s));
+  return run_drawn(s, s->is_in_transaction || draw_once_in(s->draw, 3) ? TRANSACTIONS : PLAIN);
+}
+
 static bool run_some_step(sequence *s)
 {
-  draw *d = s->draw;
-  uint64_t what = draw_below(d, 100);
+  uint64_t what = draw_below(s->draw, 100);
 
-  draw_time(d);
-  if (what < 6) {
-    draw_publish_subscribe(d, true);
-    return run_drawn(s, some_subscriber(s));
-  }
-  if (what < 8) {
-    draw_publish_subscribe(d, false);
-    return run_drawn(s, 0);
-  }
+  draw_time(s->draw);
+  if (what < 8)
+    return run_publish_subscribe(s);
   if (what < 14)
     return run_listen(s, some_subscriber(s));
-  if (what == 14 && (s->is_full || draw_once_in(d, 2))) {
-    s->is_full = !s->is_full;
-    return run_step(s, s->is_full ? STEP_FULL : STEP_NOT_FULL, 0, (frame){ "", 0 });
-  }
+  if (what == 14)
+    return run_condition(s);
   if (what == 15)
-    return run_step(s, STEP_HANG_UP, (int)draw_below(d, SIDE_CONNECTIONS), (frame){ "", 0 });
-  draw_topic(s);
-  return run_drawn(s, draw_once_in(d, 40) ? some_subscriber(s) : (int)draw_below(d, 2));
+    return run_hang_up(s);
+  if (what < (s->is_in_transaction ? 30 : 18))
+    return run_transaction(s);
+  return run_topic(s);
 }
 
 /* Inboxes, so that there is somebody to wait. */
@@ -106,7 +151,7 @@ static bool begin_to_hear(sequence *s)
 
 bool sequence_run(uint64_t seed, draw *d, tape *t, pair *p)
 {
-  sequence s = { d, t, p, 0, false };
+  sequence s = { .draw = d, .tape = t, .pair = p };
   bool is_same = true;
 
   draw_begin(d, seed, START_US);
@@ -119,5 +164,9 @@ bool sequence_run(uint64_t seed, draw *d, tape *t, pair *p)
     is_same = run_some_step(&s);
   for (int i = FIRST_SUBSCRIBER; i < SIDE_CONNECTIONS && is_same; i++)
     is_same = run_listen(&s, i);
+  for (int i = PLAIN; i < FIRST_SUBSCRIBER && is_same; i++) {
+    draw_discard(d);
+    is_same = run_drawn(&s, i);
+  }
   return is_same && run_step(&s, STEP_COMPARE_KEYS, 0, (frame){ "", 0 });
 }

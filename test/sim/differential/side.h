@@ -8,12 +8,19 @@
 
 #define SIDE_CONNECTIONS 4
 
+typedef enum side_condition {
+  SIDE_FULL,             /* maxmemory is reached, with noeviction */
+  SIDE_NO_REPLICAS,      /* fewer than min-replicas-to-write */
+  SIDE_READ_ONLY,        /* it has become a replica */
+  SIDE_CONDITIONS
+} side_condition;
+
 typedef struct side {
   const char *name;
   void *self;
   void (*reset)(void *self);                       /* as newly started; the clock stays */
   void (*clock)(void *self, int64_t wall_us);
-  void (*fill)(void *self, bool is_full);          /* its memory, as with maxmemory */
+  void (*set)(void *self, side_condition which, bool is_on);
   void (*send)(void *self, int connection, const char *bytes, size_t size);
   /* The next whole frame that came there, valid until the next call of anything; size 0:
    * there is none, or it was long in coming. */

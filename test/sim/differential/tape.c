@@ -61,7 +61,7 @@ bool tape_run_step(const tape *t, const step *s, pair *p)
     pair_hang_up(p, s->connection);
     return true;
   default:
-    pair_fill(p, s->kind == STEP_FULL);
+    pair_set(p, (side_condition)s->connection, s->kind == STEP_SET);
     return true;
   }
 }
@@ -105,8 +105,8 @@ void tape_shrink(tape *t, pair *p)
 
 static void print_step(const tape *t, const step *s)
 {
-  static const char *const kinds[] = { "", "listens", "hangs up", "memory is full",
-                                       "memory is free", "all keys are compared" };
+  static const char *const kinds[] = { "", "listens", "hangs up", "(a condition begins)",
+                                       "(a condition ends)", "all keys are compared" };
   static char line[LINE_SIZE];
   text words = text_over(line, sizeof(line));
 

@@ -10,7 +10,7 @@ typedef enum step_kind {
   STEP_COMMAND,
   STEP_LISTEN,           /* what was published to the connection so far is compared */
   STEP_HANG_UP,
-  STEP_FULL, STEP_NOT_FULL,
+  STEP_SET, STEP_UNSET,  /* a condition, whose number stands for the connection */
   STEP_COMPARE_KEYS
 } step_kind;
 
