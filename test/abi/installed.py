@@ -118,6 +118,21 @@ def cmake_both(installed):
     return ''
 
 
+def a_simulated_program(installed):
+    if not os.path.exists(os.path.join(installed.libdir, 'pkgconfig/dibs-sim.pc')):
+        return 'SKIP libdibs-sim was not built'
+    flags = shlex.split(run(
+        ['pkg-config', f'--define-variable=prefix={installed.prefix}', '--cflags', '--libs',
+         'dibs-sim'], env=installed.environment()))
+    program = os.path.join(installed.place, 'simulated')
+    run([*installed.compiler, '-std=c99', '-Wall', '-Wextra', '-Werror', '-o', program,
+         os.path.join(installed.outside, 'simulated.c'), *flags])
+    said = run([program], env=installed.environment()).split()
+    if said[-1:] != ['DIBS_OK']:
+        raise Failed(f'{program} said {said}')
+    return ''
+
+
 def the_command_runs(installed):
     command = os.path.join(installed.prefix, 'bin/dibs')
     said = run([command, '--version'], env=installed.environment())
@@ -135,8 +150,8 @@ def no_file_outside(installed):
                 raise Failed(f'{path} does not belong into an installation')
 
 
-CASES = [pkg_config_shared, pkg_config_static, cpp_of_two_standards, cmake_both, the_command_runs,
-         no_file_outside]
+CASES = [pkg_config_shared, pkg_config_static, cpp_of_two_standards, cmake_both,
+         a_simulated_program, the_command_runs, no_file_outside]
 
 
 def main():
