@@ -29,6 +29,12 @@ LAYERS = {
             'local'],
     'cli': [],
 }
+# The rooms of sim/, beside those of src/.
+SIM_LAYERS = {
+    'server': ['base', 'resp'],
+    'world': ['base', 'resp', 'script', 'engine', 'drive', 'api', 'server'],
+    'explore': ['base', 'resp', 'script', 'server', 'world'],
+}
 
 # What the pure rooms may take from outside, each with its reason.
 PURE = {
@@ -46,6 +52,12 @@ PURE = {
     'redisFreeCommand': 'as above',
     'hi_malloc': 'the RESP reader of hiredis 1.x allocates its own task stack',
 }
+# What the simulated server takes besides: it ends the program when memory runs out.
+PURE_OF_SIM = ('abort', 'malloc', 'calloc', 'realloc', 'free', 'strtol', 'strtoll', 'strtoull',
+               'strtod', 'strtold', 'snprintf', 'vsnprintf', 'memmem', 'strcasecmp',
+               'strncasecmp', 'tolower', 'toupper', '__ctype_b_loc', '__ctype_tolower_loc',
+               '__ctype_toupper_loc', '__errno_location', 'modf', 'floor', 'trunc', 'fputs',
+               'fwrite', 'stderr', 'setjmp', 'longjmp', '_setjmp')
 # Added by the compiler for sanitizers, coverage and fuzzing; never in a plain build.
 INSTRUMENTED = re.compile(r'^(__asan_|__ubsan_|__tsan_|__msan_|__sanitizer_|__gcov|__sancov_'
                           r'|__llvm_|mangled)')
@@ -118,6 +130,25 @@ def files_of(root, endings):
 def room_of(path):
     parts = path.split(os.sep)
     return parts[1] if parts[0] == 'src' and len(parts) > 2 else None
+
+
+def sim_layers_point_down(root):
+    """A file of its own folder may be named without its room."""
+    for path, text in files_of(root, SOURCE):
+        parts = path.split(os.sep)
+        if parts[0] != 'sim' or len(parts) < 3:
+            continue
+        room = parts[1]
+        for match in INCLUDE.finditer(text):
+            kind, target = match.groups()
+            first = target.split('/')[0]
+            where = f'{path}:{line_of(text, match.start())}'
+            if room not in SIM_LAYERS:
+                yield f'{path}:1: the room sim/{room} has no place in the layers'
+                break
+            if kind == '"' and '/' in target and first != room and \
+                    first not in SIM_LAYERS[room]:
+                yield f'{where}: sim/{room} may not include {target}'
 
 
 def layers_point_down(root):
@@ -234,6 +265,9 @@ def impure_symbols(nm, libraries):
         for name in sorted(set(symbols(nm, library, '-u')) - defined):
             fortified = FORTIFIED.match(name)
             plain = fortified.group(1) if fortified else name
+            if os.path.basename(library).startswith('libdibs_sim_') and \
+                    (plain in PURE_OF_SIM or plain.startswith(('lua_', 'luaL_', 'luaopen_'))):
+                continue
             if plain not in PURE and not INSTRUMENTED.match(plain):
                 yield f'{os.path.basename(library)}: {name} is not on the list of pure rooms'
 
@@ -258,6 +292,7 @@ def shell_scripts(root):
 
 RULES = {
     'layers_point_down': layers_point_down,
+    'sim_layers_point_down': sim_layers_point_down,
     'banned_functions_are_absent': banned_functions,
     'include_guards_are_whole': include_guards,
     'files_have_a_head': file_heads,
@@ -293,6 +328,8 @@ PLANTED = [
      HEAD_LINE + '/* peeks */\n#include "engine/engine.h"\n', 'examples/peeks.c:3'),
     ('layers_point_down', 'include/dibs/leaks.h',
      HEAD_LINE + '/* leaks */\n#include "base/base.h"\n', 'include/dibs/leaks.h:3'),
+    ('sim_layers_point_down', 'sim/server/up.c',
+     HEAD_LINE + '/* up */\n#include "engine/engine.h"\n', 'sim/server/up.c:3'),
     ('banned_functions_are_absent', 'src/cli/copies.c',
      HEAD_LINE + '/* c */\nvoid f(char *a) { strcpy (a, "b"); }\n', 'src/cli/copies.c:3'),
     ('banned_functions_are_absent', 'src/engine/grabs.c',
