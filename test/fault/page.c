@@ -15,35 +15,49 @@ struct whole {
   _Atomic uint64_t store[LOCKS_MAX][STORE_MAX];   /* pages that nobody touches cost nothing */
 };
 
-static struct page *map(const char *directory, int flags)
+static struct page *map(int fd, const char *path)
 {
   struct whole *w = MAP_FAILED;
-  char path[300];
-  int fd;
 
-  (void)snprintf(path, sizeof(path), "%s/page", directory);
-  fd = open(path, O_RDWR | O_CLOEXEC | flags, 0600);
-  if (fd >= 0 && ((flags & O_CREAT) == 0 || ftruncate(fd, (off_t)sizeof(struct whole)) == 0))
+  if (fd >= 0)
     w = mmap(NULL, sizeof(struct whole), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (w == MAP_FAILED) {
     perror(path);
     exit(70);
   }
-  (void)close(fd);
   return &w->page;
 }
 
+/* Memory of no file system: writing back would stop workers at times that nobody chose. Its
+ * name leads to the descriptor of the process that made it, which stays open. */
 struct page *page_make(const char *directory, uint32_t lock_count)
 {
-  struct page *p = map(directory, O_CREAT | O_EXCL);
+  char path[300], target[64];
+  int fd = memfd_create("dibs-fault", MFD_CLOEXEC);
+  struct page *p;
 
+  (void)snprintf(path, sizeof(path), "%s/page", directory);
+  (void)snprintf(target, sizeof(target), "/proc/%ld/fd/%d", (long)getpid(), fd);
+  if (fd < 0 || ftruncate(fd, (off_t)sizeof(struct whole)) != 0 || symlink(target, path) != 0) {
+    perror(path);
+    exit(70);
+  }
+  p = map(fd, path);
   p->lock_count = lock_count;
   return p;
 }
 
 struct page *page_open(const char *directory)
 {
-  return map(directory, 0);
+  struct page *p;
+  char path[300];
+  int fd;
+
+  (void)snprintf(path, sizeof(path), "%s/page", directory);
+  fd = open(path, O_RDWR | O_CLOEXEC);
+  p = map(fd, path);
+  (void)close(fd);
+  return p;
 }
 
 struct page *page_close(struct page *p)

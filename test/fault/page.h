@@ -49,7 +49,8 @@ struct page {
   struct page_lock locks[LOCKS_MAX];
 };
 
-/* Makes or opens `directory`/page and its stores. End the process when they cannot. */
+/* Makes or opens `directory`/page, with the store: it lives as long as the process that made
+ * it. End the process when they cannot. */
 struct page *page_make(const char *directory, uint32_t lock_count);
 struct page *page_open(const char *directory);
 
