@@ -93,10 +93,17 @@ static void run_shardnumsub(call *c) { answer_counts(c, CHANNEL_SHARD); }
 
 static void answer_names(call *c, channel_kind kind)
 {
-  if (c->count > 3)
-    reply_syntax_error(c->reply);
-  else
+  char bytes[192];
+  text t = text_over(bytes, sizeof(bytes));
+
+  if (c->count > 3) {
+    text_add(&t, "ERR unknown subcommand or wrong number of arguments for '");
+    text_add_bytes(&t, c->words[1].bytes, c->words[1].size);
+    text_add(&t, "'. Try PUBSUB HELP.");
+    reply_error(c->reply, bytes);
+  } else {
     channels_list(c->server, kind, c->count == 3 ? &c->words[2] : NULL, c->reply);
+  }
 }
 
 static void run_channels(call *c) { answer_names(c, CHANNEL_PLAIN); }

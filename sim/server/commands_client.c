@@ -84,12 +84,28 @@ static void answer_hello(call *c)
   reply_array(c->reply, 0);
 }
 
+static void answer_bad_option(call *c, slice option)
+{
+  char bytes[160];
+  text t = text_over(bytes, sizeof(bytes));
+
+  text_add(&t, "ERR Syntax error in HELLO option '");
+  text_add_bytes(&t, option.bytes, option.size);
+  text_add(&t, "'");
+  reply_error(c->reply, bytes);
+}
+
 static void run_hello(call *c)
 {
   const slice *name = NULL;
+  int64_t version;
 
   if (!has_connection(c))
     return;
+  if (c->count > 1 && !slice_to_integer(c->words[1], &version)) {
+    reply_error(c->reply, "ERR Protocol version is not an integer or out of range");
+    return;
+  }
   if (c->count > 1 && !slice_equal(c->words[1], SLICE("2"))) {
     reply_error(c->reply, slice_equal(c->words[1], SLICE("3"))
       ? "ERR unknown command `HELLO`, with args beginning with: `3`, "
@@ -107,7 +123,7 @@ static void run_hello(call *c)
     } else if (slice_is(c->words[i], "setname") && i + 1 < c->count) {
       name = &c->words[++i];
     } else {
-      reply_error(c->reply, "ERR Syntax error in HELLO option 'option'");
+      answer_bad_option(c, c->words[i]);
       return;
     }
   }
@@ -242,6 +258,20 @@ typedef struct kill_filter {
   bool has_type, is_subscriber, spares_me;
 } kill_filter;
 
+static bool type_read(call *c, slice type)
+{
+  char bytes[160];
+  text t = text_over(bytes, sizeof(bytes));
+
+  if (slice_is(type, "normal") || slice_is(type, "pubsub"))
+    return true;
+  text_add(&t, "ERR Unknown client type '");
+  text_add_bytes(&t, type.bytes, type.size);
+  text_add(&t, "'");
+  reply_error(c->reply, bytes);
+  return false;
+}
+
 static bool kill_filter_read(call *c, kill_filter *f)
 {
   *f = (kill_filter){ .spares_me = true };
@@ -258,8 +288,9 @@ static bool kill_filter_read(call *c, kill_filter *f)
         reply_error(c->reply, "ERR client-id should be greater than 0");
         return false;
       }
-    } else if (slice_is(c->words[i], "type") &&
-               (slice_is(what, "normal") || slice_is(what, "pubsub"))) {
+    } else if (slice_is(c->words[i], "type")) {
+      if (!type_read(c, what))
+        return false;
       f->has_type = true;
       f->is_subscriber = slice_is(what, "pubsub");
     } else if (slice_is(c->words[i], "skipme") &&
@@ -279,6 +310,11 @@ static void run_client_kill(call *c)
   kill_filter f;
   int64_t killed = 0;
 
+  /* The old form names an address; here nobody has one. */
+  if (c->count == 3) {
+    reply_error(c->reply, "ERR No such client");
+    return;
+  }
   if (!kill_filter_read(c, &f))
     return;
   for (sim_connection *o = c->server->first; o != NULL; o = o->next) {

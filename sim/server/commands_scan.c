@@ -14,11 +14,11 @@ static bool cursor_read(call *c, slice word, scan_options *o)
   int64_t cursor;
 
   *o = (scan_options){ .count = 10 };
-  if (!slice_to_integer(word, &cursor) || cursor < 0) {
+  if (!slice_to_integer(word, &cursor)) {
     reply_error(c->reply, "ERR invalid cursor");
     return false;
   }
-  o->cursor = (uint64_t)cursor;
+  o->cursor = (uint64_t)cursor;          /* a negative one is behind everything */
   return true;
 }
 
@@ -119,8 +119,10 @@ static void run_hscan(call *c)
   if (!options_read(c, 3, false, &o))
     return;
   h = key_value(entry)->as.hash;
-  if (hash_is_small(h))
+  if (hash_is_small(h)) {
+    o.cursor = 0;
     o.count = INT64_MAX;
+  }
   for (const hash_field *f = hash_next(h, NULL); f != NULL; f = hash_next(h, f)) {
     if (hash_field_number(f) < o.cursor)
       continue;

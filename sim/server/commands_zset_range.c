@@ -15,7 +15,7 @@ static bool bound_read(slice word, double *ret, bool *ret_is_out)
   *ret_is_out = word.size > 0 && word.bytes[0] == '(';
   if (*ret_is_out)
     word = (slice){ word.bytes + 1, word.size - 1 };
-  return slice_to_double(word, ret);
+  return slice_to_bound(word, ret);
 }
 
 static bool bounds_read(call *c, slice low, slice high, bounds *b)

@@ -26,6 +26,7 @@ scripting *scripting_new(sim_server *s)
   scripting *g = sim_zalloc(sizeof(*g));
 
   g->server = s;
+  g->random = random_next(&s->random) & 0xFFFFFFFFFFFFU;
   g->lua = lua_newstate(allocate, NULL);
   if (g->lua == NULL)
     abort();
@@ -152,8 +153,6 @@ static bool compile(scripting *g, cached_script *c, slice source, reply *r)
     lua_pop(g->lua, 1);
     return false;
   }
-  lua_rawgeti(g->lua, LUA_REGISTRYINDEX, g->visible);
-  lua_setfenv(g->lua, -2);
   c->function = luaL_ref(g->lua, LUA_REGISTRYINDEX);
   return true;
 }
@@ -252,7 +251,6 @@ static void run(call *c, const cached_script *script, size_t key_count, bool onl
   g->has_written = false;
   g->only_reads = script->only_reads || only_reads;
   g->may_allocate = script->may_allocate;
-  g->random = 0x330E;
   c->server->counts.scripts++;
 
   lua_rawgeti(g->lua, LUA_REGISTRYINDEX, g->handler);

@@ -16,8 +16,8 @@ struct scripting {
   sim_server *server;
   lua_State *lua;
   cached_script *cache;         /* uthash head */
-  int globals, visible, handler;            /* references in the registry */
-  uint64_t random;              /* of math.random, set anew for each script */
+  int globals, handler;         /* references in the registry */
+  uint64_t random;              /* of math.random */
   /* of the script that runs: */
   sim_connection *connection;
   bool has_written, only_reads, may_allocate;

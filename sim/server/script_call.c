@@ -173,6 +173,17 @@ static int redis_log(lua_State *lua)
   return 0;
 }
 
+static int redis_setresp(lua_State *lua)
+{
+  lua_Number version = luaL_checknumber(lua, 1);
+
+  if (version == 2)
+    return 0;
+  server_note_unknown(scripting_of(lua)->server, "in scripts, redis.setresp", SLICE("3"));
+  script_push_error(lua, SLICE("ERR RESP version must be 2 or 3."));
+  return lua_error(lua);
+}
+
 static int redis_true(lua_State *lua)
 {
   lua_pushboolean(lua, 1);
@@ -190,7 +201,7 @@ static int redis_unknown(lua_State *lua)
   return 0;
 }
 
-/* ---- math.random: always the same numbers, in each script anew ---- */
+/* ---- math.random: its numbers are of the server, not of each script ---- */
 
 #define RANDOM_LIMIT INT32_MAX
 
@@ -252,6 +263,7 @@ void script_open_libraries(scripting *g)
   set_function(g, "sha1hex", redis_sha1hex);
   set_function(g, "log", redis_log);
   set_function(g, "set_repl", redis_log);
+  set_function(g, "setresp", redis_setresp);
   set_function(g, "replicate_commands", redis_true);
   set_number(lua, "LOG_DEBUG", 0);
   set_number(lua, "LOG_VERBOSE", 1);

@@ -82,6 +82,19 @@ static int handle_error(lua_State *lua)
   return 1;
 }
 
+/* The table on top becomes one that shows it, and cannot be written. */
+static void make_readonly(lua_State *lua)
+{
+  lua_newtable(lua);
+  lua_newtable(lua);
+  lua_pushvalue(lua, -3);
+  lua_setfield(lua, -2, "__index");
+  lua_pushcfunction(lua, refuse_writing);
+  lua_setfield(lua, -2, "__newindex");
+  lua_setmetatable(lua, -2);
+  lua_remove(lua, -2);
+}
+
 void script_close_globals(scripting *g)
 {
   lua_State *lua = g->lua;
@@ -94,6 +107,8 @@ void script_close_globals(scripting *g)
   lua_newtable(lua);                             /* what can be read */
   for (int i = 0; allowed[i] != NULL; i++) {
     lua_getglobal(lua, allowed[i]);
+    if (lua_istable(lua, -1))
+      make_readonly(lua);
     lua_setfield(lua, -2, allowed[i]);
   }
   lua_newtable(lua);
@@ -102,15 +117,13 @@ void script_close_globals(scripting *g)
   lua_setfield(lua, -2, "__index");
   lua_setmetatable(lua, -2);
 
-  lua_newtable(lua);                             /* what scripts have as globals */
   lua_pushvalue(lua, -1);
-  lua_setfield(lua, -3, "_G");
-  lua_newtable(lua);
-  lua_pushvalue(lua, -3);
-  lua_setfield(lua, -2, "__index");
-  lua_pushcfunction(lua, refuse_writing);
-  lua_setfield(lua, -2, "__newindex");
-  lua_setmetatable(lua, -2);
-  g->visible = luaL_ref(lua, LUA_REGISTRYINDEX);
   g->globals = luaL_ref(lua, LUA_REGISTRYINDEX);
+  make_readonly(lua);
+  lua_rawgeti(lua, LUA_REGISTRYINDEX, g->globals);
+  lua_pushvalue(lua, -2);
+  lua_setfield(lua, -2, "_G");
+  lua_pop(lua, 1);
+  /* For everything that is compiled from now on, by loadstring() too. */
+  lua_replace(lua, LUA_GLOBALSINDEX);
 }

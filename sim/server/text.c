@@ -53,9 +53,14 @@ bool slice_to_integer(slice s, int64_t *ret)
 
 bool slice_to_double(slice s, double *ret)
 {
+  return s.size > 0 && s.bytes[0] != ' ' && slice_to_bound(s, ret);
+}
+
+bool slice_to_bound(slice s, double *ret)
+{
   char room[128], *end;
 
-  if (s.size == 0 || s.size >= sizeof(room) || s.bytes[0] == ' ')
+  if (s.size >= sizeof(room))
     return false;
   memcpy(room, s.bytes, s.size);
   room[s.size] = 0;

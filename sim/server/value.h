@@ -35,6 +35,7 @@ int slice_compare(slice a, slice b);               /* by bytes */
 /* As the server reads numbers: no blank, no plus, no zero in front. */
 bool slice_to_integer(slice s, int64_t *ret);
 bool slice_to_double(slice s, double *ret);        /* with inf; never nan */
+bool slice_to_bound(slice s, double *ret);         /* blanks in front, and "" is 0 */
 slice slice_from_integer(int64_t n, char room[SLICE_FORMAT_MAX]);
 slice slice_from_double(double d, char room[SLICE_FORMAT_MAX]);    /* 17 digits */
 bool slice_matches(slice pattern, slice s);        /* * ? [a-z] [^a] and \ */

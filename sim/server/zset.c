@@ -81,6 +81,7 @@ void zset_set(zset *z, slice name, double score)
 {
   zset_member *m = find(z, name);
 
+  score += 0.0;                                  /* there is no -0 */
   if (m != NULL) {
     take(z, m);
     m->score = score;
