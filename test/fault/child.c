@@ -27,9 +27,9 @@ static _Noreturn void be_child(struct child *c, pid_t parent,
   /* Sockets of a proxy that the child keeps open are never closed for their peers. */
   if (dup2(c->reports, 200) != 200 || dup2(c->orders, 201) != 201)
     give_up("dup2");
-  c->reports = 3;
-  c->orders = 4;
-  if (dup2(200, 3) != 3 || dup2(201, 4) != 4 || close_range(5, ~0U, 0) != 0)
+  c->reports = CHILD_REPORTS_FD;
+  c->orders = CHILD_ORDERS_FD;
+  if (dup2(200, c->reports) < 0 || dup2(201, c->orders) < 0 || close_range(5, ~0U, 0) != 0)
     give_up("close_range");
   child_clock_start();
   work(c, data);
@@ -121,16 +121,21 @@ static const char *next_word(struct child *c, int64_t until_ms)
   return c->heard;
 }
 
-bool child_hear(struct child *c, const char *word, int limit_ms)
+bool child_hear_either(struct child *c, const char *word, const char *other, int limit_ms)
 {
-  int64_t until = child_now_ms() + limit_ms;
-  const char *heard = next_word(c, until);
+  const char *heard = next_word(c, child_now_ms() + limit_ms);
 
   if (heard != NULL && strcmp(heard, word) == 0)
     return true;
-  world_fail(c->world, "the child does not tell \"%s\" within %d ms, but \"%s\"", word, limit_ms,
-             heard == NULL ? "" : heard);
+  if (heard == NULL || other == NULL || strcmp(heard, other) != 0)
+    world_fail(c->world, "the child does not tell \"%s\" within %d ms, but \"%s\"", word,
+               limit_ms, heard == NULL ? "" : heard);
   return false;
+}
+
+bool child_hear(struct child *c, const char *word, int limit_ms)
+{
+  return child_hear_either(c, word, NULL, limit_ms);
 }
 
 void child_order(struct child *c, const char *word)
@@ -184,4 +189,15 @@ struct child *child_kill(struct child *c)
   while (next_word(c, child_now_ms()) != NULL)
     ;
   return bury(c);
+}
+
+void child_bystanders(struct world *w)
+{
+  struct plan plan = PLAN_INIT;
+
+  plan.locks = 1U << world_lock(w, 'm', "elsewhere", 0);
+  plan.ttl_ms = 600;
+  plan.hold_us_max = 300000;             /* some are renewed */
+  plan.think_us = 5000;
+  (void)world_hire(w, &plan, 2);
 }

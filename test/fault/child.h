@@ -28,12 +28,16 @@
 
 struct child;
 
+enum { CHILD_REPORTS_FD = 3, CHILD_ORDERS_FD = 4 };    /* what a child finds them as */
+
 /* ---- the scenario's side: failures go to world_fail() ---- */
 
 /* In the child all descriptors but 0 to 2 and its own are closed. */
 struct child *child_start(struct world *w, void (*work)(struct child *self, void *data),
                           void *data);
 bool child_hear(struct child *c, const char *word, int limit_ms);
+/* True for `word`, false for `other`; neither within the limit: false, and a failure. */
+bool child_hear_either(struct child *c, const char *word, const char *other, int limit_ms);
 void child_order(struct child *c, const char *word);
 pid_t child_pid(const struct child *c);
 /* Waits for its end; kills it after `limit_ms`. Anything but a return of work() is a
@@ -41,6 +45,10 @@ pid_t child_pid(const struct child *c);
 struct child *child_end(struct child *c, int limit_ms);
 /* SIGKILL on purpose. Returns NULL. */
 struct child *child_kill(struct child *c);
+
+/* Two workers at a lock of their own, whom nothing that a child does may disturb. After all
+ * world_lock(), before the first child. */
+void child_bystanders(struct world *w);
 
 /* ---- the child's side ---- */
 

@@ -35,7 +35,8 @@ static void hire(struct world *w)
   plan.url = test_proxy_url(world_proxy(w));
   plan.ttl_ms = 600;
   plan.hold_us = 100;
-  plan.hold_us_max = 800000;         /* some are renewed */
+  plan.hold_us_max = 200000;         /* some are renewed */
+  plan.renew_every_ms = 50;
   plan.think_us = 100;
   plan.command_timeout_ms = 150;
   plan.threads = 2;
