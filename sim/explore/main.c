@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TAIL_LINES = 200, LINE_BYTES = 400, FINDINGS_SHOWN = 3, JOBS_MAX = 64 };
+enum { TAIL_LINES = 200, LINE_BYTES = 1000, FINDINGS_SHOWN = 3, JOBS_MAX = 64 };
 
 typedef struct wanted {
   uint64_t first, last;
@@ -44,9 +44,9 @@ static bool tail_is_over;
 static void keep_line(const char *line, void *data)
 {
   (void)data;
-  if (tail_is_over)
+  if (tail_is_over && strstr(line, " the key of ") == NULL)
     return;                             /* what comes after a flaw explains nothing */
-  tail_is_over = strstr(line, " FLAW ") != NULL;
+  tail_is_over = tail_is_over || strstr(line, " FLAW ") != NULL;
   (void)snprintf(tail[tail_count++ % TAIL_LINES], LINE_BYTES, "%s", line);
 }
 
