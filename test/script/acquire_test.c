@@ -10,9 +10,7 @@
 #include <string.h>
 
 #include "server.h"
-#include "world.h"
-
-static struct world *w;
+#include "stage.h"
 
 static void a_free_lock_is_granted_for_the_whole_ttl(void **state)
 {
@@ -315,47 +313,14 @@ static void each_grant_sets_the_retention_anew(void **state)
   assert_true(test_server_integer(world_server(w), "PTTL " WORLD_KEY) > 4 * 7200000 - 60000);
 }
 
-static int clear(void **state)
-{
-  (void)state;
-  world_clear(w);
-  return 0;
-}
-
-/* Ordinary operation leaves nothing in the server's error statistics. */
-static int check_errors(void **state)
-{
-  (void)state;
-  assert_int_equal(world_errors(w), 0);
-  return 0;
-}
-
-static int start(void **state)
-{
-  static const char *const arguments[] = { "--enable-debug-command", "yes", NULL };
-
-  (void)state;
-  w = world_new(arguments);
-  return 0;
-}
-
-static int stop(void **state)
-{
-  (void)state;
-  w = world_free(w);
-  return 0;
-}
-
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, clear, check_errors)
-#define CASE_OF_ERRORS(name) cmocka_unit_test_setup(name, clear)
   const struct CMUnitTest tests[] = {
     CASE(a_free_lock_is_granted_for_the_whole_ttl),
     CASE(the_same_ask_again_is_answered_with_the_same_lease),
     CASE(a_thousand_grants_in_a_row_have_a_thousand_growing_tokens),
     CASE(the_token_is_above_the_floor_and_exact_to_the_last_digit),
-    CASE_OF_ERRORS(a_token_beyond_two_to_the_53_is_refused_and_nothing_written),
+    REFUSED(a_token_beyond_two_to_the_53_is_refused_and_nothing_written),
     CASE(a_request_past_its_time_changes_nothing),
     CASE(a_lower_ask_than_the_lease_is_ended),
     CASE(a_higher_ask_disowns_the_lease_and_gets_a_new_one),
@@ -370,9 +335,9 @@ int main(void)
     CASE(a_renewal_makes_the_watching_worthless),
     CASE(watching_another_lease_proves_nothing),
     CASE(remaining_is_never_more_than_the_length_and_may_be_negative),
-    CASE_OF_ERRORS(a_key_of_another_shape_is_refused_and_left_as_it_is),
+    REFUSED(a_key_of_another_shape_is_refused_and_left_as_it_is),
     CASE(each_grant_sets_the_retention_anew),
   };
 
-  return cmocka_run_group_tests(tests, start, stop);
+  return cmocka_run_group_tests(tests, stage_start_with_debug, stage_stop);
 }

@@ -6,19 +6,15 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <hiredis/hiredis.h>
 #include <string.h>
 
 #include "dialect/native_barrier.h"
+#include "ear.h"
 #include "server.h"
-#include "world.h"
+#include "stage.h"
 
 #define KEY "dibs:b:{orders}"
 #define CHANNEL "dibs:barrier:{orders}"
-#define START_US 1700000000000000
-
-static struct world *w;
-static redisContext *ear;
 
 static barrier_call call_of(uint64_t party, uint32_t parties, uint64_t generation)
 {
@@ -27,26 +23,13 @@ static barrier_call call_of(uint64_t party, uint32_t parties, uint64_t generatio
                          .silence_ms = BARRIER_SILENCE_MS };
 }
 
-static const resp_reply *sent(void)
-{
-  const resp_reply *r = world_raw(w, world_buffer(w));
-  long long left = test_server_integer(world_server(w), "PTTL " KEY);
-
-  buffer_clear(world_buffer(w));
-  if (resp_root(r)->kind == RESP_ERROR)
-    fail_msg("%s", resp_root(r)->bytes);
-  if (left != -2)
-    assert_in_range(left, HOUR_MS - 60000, HOUR_MS);
-  return r;
-}
-
 static barrier_answer arrive(int who, uint64_t party, uint32_t parties, uint64_t generation)
 {
   barrier_call c = call_of(party, parties, generation);
   barrier_answer a;
 
   assert_true(native_barrier_arrive(world_native(w, who), world_buffer(w), false, &c));
-  assert_true(native_barrier_arrive_answer(sent(), &a));
+  assert_true(native_barrier_arrive_answer(stage_send_kept(KEY), &a));
   return a;
 }
 
@@ -56,7 +39,7 @@ static barrier_answer leave(int who, uint64_t party, uint64_t generation)
   barrier_answer a;
 
   assert_true(native_barrier_leave(world_native(w, who), world_buffer(w), false, &c));
-  assert_true(native_barrier_leave_answer(sent(), &a));
+  assert_true(native_barrier_leave_answer(stage_send_kept(KEY), &a));
   return a;
 }
 
@@ -66,7 +49,7 @@ static barrier_look look(void)
 
   assert_true(native_barrier_look(world_native(w, ANNA), world_buffer(w), false, WORLD_NAME,
                                   strlen(WORLD_NAME)));
-  assert_true(native_barrier_look_answer(sent(), &l));
+  assert_true(native_barrier_look_answer(stage_send_kept(KEY), &l));
   return l;
 }
 
@@ -76,27 +59,9 @@ static int64_t reset(uint64_t generation)
 
   assert_true(native_barrier_reset(world_native(w, ANNA), world_buffer(w), false, WORLD_NAME,
                                    strlen(WORLD_NAME), generation));
-  r = sent();
+  r = stage_send_kept(KEY);
   assert_true(native_barrier_reset_answer(r));
   return resp_root(r)->integer;
-}
-
-/* How many messages came on the channel since the last call. */
-static int messages(void)
-{
-  redisReply *r = NULL;
-  int count = 0;
-
-  assert_int_equal(redisAppendCommand(ear, "PING"), REDIS_OK);
-  for (;;) {
-    assert_int_equal(redisGetReply(ear, (void **)&r), REDIS_OK);
-    if (strcmp(r->element[0]->str, "message") != 0)
-      break;
-    freeReplyObject(r);
-    count++;
-  }
-  freeReplyObject(r);
-  return count;
 }
 
 static void the_last_party_releases_all_by_one_message(void **state)
@@ -110,18 +75,18 @@ static void the_last_party_releases_all_by_one_message(void **state)
   a = arrive(BERT, 1, 3, 0);
   assert_int_equal(a.outcome, BARRIER_WAITING);
   assert_int_equal(a.arrived, 2);
-  assert_int_equal(messages(), 0);
+  assert_int_equal(ear_count(), 0);
   a = arrive(CARL, 1, 3, 0);
   assert_int_equal(a.outcome, BARRIER_PASSED);
   assert_int_equal(a.generation, 0);
   assert_int_equal(a.place, 2);
   assert_int_equal(a.arrived, 3);
-  assert_int_equal(messages(), 1);
+  assert_int_equal(ear_count(), 1);
   assert_int_equal(arrive(ANNA, 1, 3, 0).outcome, BARRIER_PASSED);
   assert_int_equal(arrive(BERT, 1, 3, 0).place, 1);
   assert_int_equal(look().generation, 1);
   assert_int_equal(look().arrived, 0);
-  assert_int_equal(messages(), 0);
+  assert_int_equal(ear_count(), 0);
 }
 
 static void generations_follow_each_other(void **state)
@@ -208,9 +173,9 @@ static void a_party_that_died_breaks_the_meeting(void **state)
   assert_int_equal(a.outcome, BARRIER_WAITING);
   assert_int_equal(a.look_ms, 1);
   world_set_time(w, START_US + BARRIER_SILENCE_MS * 1000 + 1000);
-  assert_int_equal(messages(), 0);
+  assert_int_equal(ear_count(), 0);
   assert_int_equal(arrive(ANNA, 1, 3, 0).outcome, BARRIER_BROKEN);
-  assert_int_equal(messages(), 1);
+  assert_int_equal(ear_count(), 1);
   assert_int_equal(arrive(BERT, 1, 3, 0).outcome, BARRIER_BROKEN);
 }
 
@@ -276,7 +241,7 @@ static void broken_stays_broken_until_a_reset(void **state)
   arrive(ANNA, 1, 3, 0);
   arrive(BERT, 1, 3, 0);
   assert_int_equal(leave(BERT, 1, 0).outcome, BARRIER_WAITING);
-  assert_int_equal(messages(), 1);
+  assert_int_equal(ear_count(), 1);
   a = arrive(ANNA, 1, 3, 0);
   assert_int_equal(a.outcome, BARRIER_BROKEN);
   assert_int_equal(a.arrived, 2);
@@ -284,11 +249,13 @@ static void broken_stays_broken_until_a_reset(void **state)
   assert_int_equal(arrive(DORA, 1, 9, 0).outcome, BARRIER_BROKEN);
   assert_true(look().is_broken);
   assert_int_equal(reset(0), 1);
-  assert_int_equal(messages(), 1);
+  assert_int_equal(ear_count(), 1);
   assert_false(look().is_broken);
   assert_int_equal(look().generation, 1);
   /* Those of the broken one learn it afterwards too, and are no parties of the next. */
   assert_int_equal(arrive(ANNA, 1, 3, 0).outcome, BARRIER_BROKEN);
+  /* So does a copy of one that was told without being counted (seed 552). */
+  assert_int_equal(arrive(CARL, 1, 3, 0).outcome, BARRIER_BROKEN);
   assert_int_equal(look().arrived, 0);
   arrive(ANNA, 2, 2, 1);
   assert_int_equal(arrive(BERT, 2, 2, 1).outcome, BARRIER_PASSED);
@@ -300,7 +267,7 @@ static void a_leave_that_comes_twice_breaks_once(void **state)
   arrive(ANNA, 1, 3, 0);
   assert_int_equal(leave(ANNA, 1, 0).outcome, BARRIER_WAITING);
   assert_int_equal(leave(ANNA, 1, 0).outcome, BARRIER_BROKEN);
-  assert_int_equal(messages(), 1);
+  assert_int_equal(ear_count(), 1);
   reset(0);
   arrive(BERT, 1, 2, 1);
   assert_int_equal(leave(ANNA, 1, 0).outcome, BARRIER_BROKEN);
@@ -403,7 +370,7 @@ static void a_full_server_refuses_arrivals_and_still_breaks(void **state)
 
   (void)state;
   arrive(ANNA, 1, 3, 0);
-  test_server_command(world_server(w), "CONFIG SET maxmemory 1");
+  stage_fill_memory();
   assert_true(native_barrier_arrive(world_native(w, BERT), world_buffer(w), false, &c));
   r = world_raw(w, world_buffer(w));
   buffer_clear(world_buffer(w));
@@ -413,7 +380,7 @@ static void a_full_server_refuses_arrivals_and_still_breaks(void **state)
   assert_int_equal(arrive(ANNA, 1, 3, 0).outcome, BARRIER_WAITING);
   assert_int_equal(leave(ANNA, 1, 0).outcome, BARRIER_WAITING);
   assert_int_equal(reset(0), 1);
-  test_server_command(world_server(w), "CONFIG SET maxmemory 0");
+  stage_empty_memory();
   assert_int_equal(look().arrived, 0);
   assert_int_equal(look().generation, 1);
 }
@@ -433,31 +400,22 @@ static void a_key_of_another_kind_is_left_alone(void **state)
 
 static int clear(void **state)
 {
-  (void)state;
-  world_clear(w);
-  messages();
+  (void)stage_clear(state);
+  ear_count();
   return 0;
 }
 
 static int start(void **state)
 {
-  redisReply *r;
-
-  (void)state;
-  w = world_new(NULL);
-  ear = redisConnectUnix(test_server_socket(world_server(w)));
-  r = redisCommand(ear, "SUBSCRIBE %s", CHANNEL);
-  assert_non_null(r);
-  freeReplyObject(r);
+  (void)stage_start(state);
+  ear_open(CHANNEL);
   return 0;
 }
 
 static int stop(void **state)
 {
-  (void)state;
-  redisFree(ear);
-  w = world_free(w);
-  return 0;
+  ear_close();
+  return stage_stop(state);
 }
 
 int main(void)

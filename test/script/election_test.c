@@ -7,20 +7,16 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <hiredis/hiredis.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "dialect/native_election.h"
+#include "ear.h"
 #include "server.h"
-#include "world.h"
+#include "stage.h"
 
 #define KEY "dibs:e:{orders}"
 #define CHANNEL "dibs:elect:{orders}"
-#define START_US 1700000000000000
-
-static struct world *w;
-static redisContext *ear;
 
 static publish_call call_of(const lease_id *lease, uint64_t local, uint64_t telling,
                             const char *value)
@@ -30,19 +26,6 @@ static publish_call call_of(const lease_id *lease, uint64_t local, uint64_t tell
                          .ttl_ms = 30000, .value = value, .value_size = strlen(value) };
 }
 
-static const resp_reply *sent(void)
-{
-  const resp_reply *r = world_raw(w, world_buffer(w));
-  long long left = test_server_integer(world_server(w), "PTTL " KEY);
-
-  buffer_clear(world_buffer(w));
-  if (resp_root(r)->kind == RESP_ERROR)
-    fail_msg("%s", resp_root(r)->bytes);
-  if (left != -2)
-    assert_in_range(left, HOUR_MS - 60000, HOUR_MS);
-  return r;
-}
-
 /* `local` tells the leaders of one lease apart, which take turns inside one client. */
 static bool publish(const lease_id *lease, uint64_t local, uint64_t telling, const char *value)
 {
@@ -50,7 +33,7 @@ static bool publish(const lease_id *lease, uint64_t local, uint64_t telling, con
   bool told;
 
   assert_true(native_elect_publish(world_native(w, ANNA), world_buffer(w), false, &c));
-  assert_true(native_elect_publish_answer(sent(), &told));
+  assert_true(native_elect_publish_answer(stage_send_kept(KEY), &told));
   return told;
 }
 
@@ -60,7 +43,7 @@ static bool clear_value(const lease_id *lease, uint64_t local)
   bool done;
 
   assert_true(native_elect_clear(world_native(w, ANNA), world_buffer(w), false, &c));
-  assert_true(native_elect_publish_answer(sent(), &done));
+  assert_true(native_elect_publish_answer(stage_send_kept(KEY), &done));
   return done;
 }
 
@@ -70,26 +53,8 @@ static elect_answer look(void)
 
   assert_true(native_elect_look(world_native(w, BERT), world_buffer(w), false, WORLD_NAME,
                                 strlen(WORLD_NAME)));
-  assert_true(native_elect_look_answer(sent(), &a));
+  assert_true(native_elect_look_answer(stage_send_kept(KEY), &a));
   return a;
-}
-
-/* How many messages came on the channel since the last call. */
-static int messages(void)
-{
-  redisReply *r = NULL;
-  int count = 0;
-
-  assert_int_equal(redisAppendCommand(ear, "PING"), REDIS_OK);
-  for (;;) {
-    assert_int_equal(redisGetReply(ear, (void **)&r), REDIS_OK);
-    if (strcmp(r->element[0]->str, "message") != 0)
-      break;
-    freeReplyObject(r);
-    count++;
-  }
-  freeReplyObject(r);
-  return count;
 }
 
 static void a_name_that_nobody_ever_led_has_no_leader(void **state)
@@ -112,7 +77,7 @@ static void a_leader_is_seen_with_its_value_by_one_message(void **state)
   assert_false(a.is_leaving);
   assert_string_equal(a.value, "");
   assert_true(publish(&lease, 1, 1, "here:1"));
-  assert_int_equal(messages(), 1);
+  assert_int_equal(ear_count(), 1);
   a = look();
   assert_true(lease_id_equal(&a.lease, &lease));
   assert_string_equal(a.value, "here:1");
@@ -128,7 +93,7 @@ static void a_telling_that_comes_twice_tells_once(void **state)
   (void)state;
   assert_true(publish(&lease, 1, 1, "one"));
   assert_true(publish(&lease, 1, 1, "one"));
-  assert_int_equal(messages(), 1);
+  assert_int_equal(ear_count(), 1);
 }
 
 static void a_late_copy_does_not_bring_an_older_value_back(void **state)
@@ -138,10 +103,10 @@ static void a_late_copy_does_not_bring_an_older_value_back(void **state)
   (void)state;
   publish(&lease, 1, 1, "one");
   publish(&lease, 1, 2, "two");
-  messages();
+  ear_count();
   assert_true(publish(&lease, 1, 1, "one"));
   assert_string_equal(look().value, "two");
-  assert_int_equal(messages(), 0);
+  assert_int_equal(ear_count(), 0);
 }
 
 static void only_the_owner_of_the_lock_tells(void **state)
@@ -157,7 +122,7 @@ static void only_the_owner_of_the_lock_tells(void **state)
   assert_true(publish(&lease, 1, 1, "here"));
   assert_false(publish(&before, 1, 1, "gone"));
   assert_string_equal(look().value, "here");
-  assert_int_equal(messages(), 1);
+  assert_int_equal(ear_count(), 1);
 }
 
 static void a_value_belongs_to_its_lease_only(void **state)
@@ -185,15 +150,15 @@ static void a_leader_that_goes_is_seen_to_go_before_its_release(void **state)
 
   (void)state;
   publish(&lease, 1, 1, "here");
-  messages();
+  ear_count();
   assert_true(clear_value(&lease, 1));
-  assert_int_equal(messages(), 1);
+  assert_int_equal(ear_count(), 1);
   a = look();
   assert_true(a.is_held && a.is_leaving);
   assert_string_equal(a.value, "");
   assert_false(clear_value(&lease, 1));          /* repeated */
   assert_false(publish(&lease, 1, 2, "late"));
-  assert_int_equal(messages(), 0);
+  assert_int_equal(ear_count(), 0);
   world_release(w, ANNA, &lease);
   a = look();
   assert_false(a.is_held);
@@ -261,7 +226,7 @@ static void a_value_may_hold_any_byte(void **state)
   c.value = all;
   c.value_size = sizeof(all);
   assert_true(native_elect_publish(world_native(w, ANNA), world_buffer(w), true, &c));
-  assert_true(native_elect_publish_answer(sent(), &told));
+  assert_true(native_elect_publish_answer(stage_send_kept(KEY), &told));
   a = look();
   assert_int_equal(a.value_size, sizeof(all));
   assert_memory_equal(a.value, all, sizeof(all));
@@ -273,9 +238,9 @@ static void a_full_server_still_clears(void **state)
 
   (void)state;
   publish(&lease, 1, 1, "here");
-  test_server_command(world_server(w), "CONFIG SET maxmemory 1");
+  stage_fill_memory();
   assert_true(clear_value(&lease, 1));
-  test_server_command(world_server(w), "CONFIG SET maxmemory 0");
+  stage_empty_memory();
   assert_true(look().is_leaving);
 }
 
@@ -311,58 +276,42 @@ static void a_lease_that_ran_out_is_told_as_over(void **state)
 
 static int clear(void **state)
 {
-  (void)state;
-  world_clear(w);
-  messages();
-  return 0;
-}
-
-static int check_errors(void **state)
-{
-  (void)state;
-  assert_int_equal(world_errors(w), 0);
+  (void)stage_clear(state);
+  ear_count();
   return 0;
 }
 
 static int start(void **state)
 {
-  redisReply *r;
-
-  (void)state;
-  w = world_new(NULL);
-  ear = redisConnectUnix(test_server_socket(world_server(w)));
-  r = redisCommand(ear, "SUBSCRIBE %s", CHANNEL);
-  assert_non_null(r);
-  freeReplyObject(r);
+  (void)stage_start(state);
+  ear_open(CHANNEL);
   return 0;
 }
 
 static int stop(void **state)
 {
-  (void)state;
-  redisFree(ear);
-  w = world_free(w);
-  return 0;
+  ear_close();
+  return stage_stop(state);
 }
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, clear, check_errors)
+#define TOLD(name) cmocka_unit_test_setup_teardown(name, clear, stage_check_errors)
   const struct CMUnitTest tests[] = {
-    CASE(a_name_that_nobody_ever_led_has_no_leader),
-    CASE(a_leader_is_seen_with_its_value_by_one_message),
-    CASE(a_telling_that_comes_twice_tells_once),
-    CASE(a_late_copy_does_not_bring_an_older_value_back),
-    CASE(only_the_owner_of_the_lock_tells),
-    CASE(a_value_belongs_to_its_lease_only),
-    CASE(a_leader_that_goes_is_seen_to_go_before_its_release),
-    CASE(leaders_that_share_a_lease_in_turn_do_not_disturb_each_other),
-    CASE(a_late_clear_does_not_hit_the_next_leader),
-    CASE(fences_beyond_2_to_the_53_are_told_apart),
-    CASE(a_value_may_hold_any_byte),
-    CASE(a_full_server_still_clears),
+    TOLD(a_name_that_nobody_ever_led_has_no_leader),
+    TOLD(a_leader_is_seen_with_its_value_by_one_message),
+    TOLD(a_telling_that_comes_twice_tells_once),
+    TOLD(a_late_copy_does_not_bring_an_older_value_back),
+    TOLD(only_the_owner_of_the_lock_tells),
+    TOLD(a_value_belongs_to_its_lease_only),
+    TOLD(a_leader_that_goes_is_seen_to_go_before_its_release),
+    TOLD(leaders_that_share_a_lease_in_turn_do_not_disturb_each_other),
+    TOLD(a_late_clear_does_not_hit_the_next_leader),
+    TOLD(fences_beyond_2_to_the_53_are_told_apart),
+    TOLD(a_value_may_hold_any_byte),
+    TOLD(a_full_server_still_clears),
     cmocka_unit_test_setup(a_shared_resource_has_no_leader, clear),
-    CASE(a_lease_that_ran_out_is_told_as_over),
+    TOLD(a_lease_that_ran_out_is_told_as_over),
   };
 
   return cmocka_run_group_tests(tests, start, stop);

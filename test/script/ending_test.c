@@ -11,9 +11,7 @@
 #include <string.h>
 
 #include "server.h"
-#include "world.h"
-
-static struct world *w;
+#include "stage.h"
 
 static void a_release_frees_the_lock_and_may_be_repeated(void **state)
 {
@@ -426,38 +424,8 @@ static void inspect_shows_the_holder_and_the_waiters_in_order(void **state)
   assert_int_equal(i.waiter_count, 0);
 }
 
-static int clear(void **state)
-{
-  (void)state;
-  world_clear(w);
-  return 0;
-}
-
-/* Ordinary operation leaves nothing in the server's error statistics. */
-static int check_errors(void **state)
-{
-  (void)state;
-  assert_int_equal(world_errors(w), 0);
-  return 0;
-}
-
-static int start(void **state)
-{
-  (void)state;
-  w = world_new(NULL);
-  return 0;
-}
-
-static int stop(void **state)
-{
-  (void)state;
-  w = world_free(w);
-  return 0;
-}
-
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, clear, check_errors)
   const struct CMUnitTest tests[] = {
     CASE(a_release_frees_the_lock_and_may_be_repeated),
     CASE(a_release_that_comes_late_learns_who_took_the_lease),
@@ -487,5 +455,5 @@ int main(void)
     CASE(inspect_shows_the_holder_and_the_waiters_in_order),
   };
 
-  return cmocka_run_group_tests(tests, start, stop);
+  return cmocka_run_group_tests(tests, stage_start, stage_stop);
 }

@@ -13,13 +13,11 @@
 
 #include "dialect/native_guard.h"
 #include "server.h"
-#include "world.h"
+#include "stage.h"
 
 #define KEY "stock"
 #define FENCE_KEY "dibs:f:{stock}"
 #define DAY_MS 86400000
-
-static struct world *w;
 
 /* What the next calls say; settled 0: everything before this very number. */
 static uint64_t number, settled;
@@ -30,18 +28,10 @@ static guard_call call_of(uint64_t fence)
                        .number = number, .settled = settled != 0 ? settled : number };
 }
 
-static const resp_reply *send_all(void)
-{
-  const resp_reply *r = world_raw(w, world_buffer(w));
-
-  buffer_clear(world_buffer(w));
-  return r;
-}
-
 /* The outcome of what is in the world's buffer, which the server must not refuse. */
 static guard_outcome outcome(int64_t *ret_value)
 {
-  const resp_reply *r = send_all();
+  const resp_reply *r = stage_send();
   guard_outcome o;
 
   if (resp_root(r)->kind == RESP_ERROR)
@@ -53,7 +43,7 @@ static guard_outcome outcome(int64_t *ret_value)
 /* The error of what is in the world's buffer. */
 static resp_fault fault(void)
 {
-  const resp_node *root = resp_root(send_all());
+  const resp_node *root = resp_root(stage_send());
 
   assert_int_equal(root->kind, RESP_ERROR);
   return resp_fault_of(root->bytes, root->size);
@@ -309,7 +299,7 @@ static void a_full_server_refuses_what_needs_memory_and_removes_all_the_same(voi
   assert_int_equal(hset(5, "a", "1"), GUARD_WRITTEN);
   assert_int_equal(hset(5, "b", "1"), GUARD_WRITTEN);
   digest = test_server_command(world_server(w), "DEBUG DIGEST");
-  test_server_command(world_server(w), "CONFIG SET maxmemory 1");
+  stage_fill_memory();
   say_hset(6, "a", "2");
   assert_int_equal(fault(), RESP_FAULT_REFUSED);
   expect_untouched(digest);
@@ -489,54 +479,35 @@ static void the_keys_of_a_guarded_write_are_in_one_slot(void **state)
 
 static int clear(void **state)
 {
-  (void)state;
-  test_server_command(world_server(w), "CONFIG SET maxmemory 0");
-  world_clear(w);
   number = settled = 0;
-  return 0;
-}
-
-static int start(void **state)
-{
-  static const char *const arguments[] = { "--enable-debug-command", "yes", NULL };
-
-  (void)state;
-  w = world_new(arguments);
-  return 0;
-}
-
-static int stop(void **state)
-{
-  (void)state;
-  w = world_free(w);
-  return 0;
+  return stage_clear(state);
 }
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup(name, clear)
+#define GUARDED(name) cmocka_unit_test_setup(name, clear)
   const struct CMUnitTest tests[] = {
-    CASE(a_newer_or_equal_fence_writes_an_older_one_does_not),
-    CASE(fences_are_compared_as_numbers_of_any_length),
-    CASE(every_kind_of_write_is_refused_when_fenced),
-    CASE(a_hash_gets_and_loses_fields),
-    CASE(a_thousand_fields_go_at_once),
-    CASE(a_key_of_another_kind_is_refused_and_left_alone),
-    CASE(a_fence_key_of_another_kind_is_refused_and_left_alone),
-    CASE(a_sum_that_would_overflow_is_refused_and_writes_nothing),
-    CASE(a_full_server_refuses_what_needs_memory_and_removes_all_the_same),
-    CASE(the_fence_of_a_key_without_end_has_none),
-    CASE(the_fence_outlives_its_key_by_a_day),
-    CASE(a_removed_key_leaves_its_fence_for_a_day),
-    CASE(a_sum_keeps_the_end_of_its_key),
-    CASE(a_repeated_sum_counts_once),
-    CASE(a_repeated_sum_counts_once_also_behind_a_newer_fence),
-    CASE(sums_that_are_not_settled_are_all_remembered),
-    CASE(what_is_settled_is_forgotten_and_its_copies_do_nothing),
-    CASE(a_late_copy_of_a_settled_write_does_not_undo_a_later_one),
-    CASE(a_newer_fence_of_the_same_client_knows_nothing_of_late_copies),
-    CASE(the_keys_of_a_guarded_write_are_in_one_slot),
+    GUARDED(a_newer_or_equal_fence_writes_an_older_one_does_not),
+    GUARDED(fences_are_compared_as_numbers_of_any_length),
+    GUARDED(every_kind_of_write_is_refused_when_fenced),
+    GUARDED(a_hash_gets_and_loses_fields),
+    GUARDED(a_thousand_fields_go_at_once),
+    GUARDED(a_key_of_another_kind_is_refused_and_left_alone),
+    GUARDED(a_fence_key_of_another_kind_is_refused_and_left_alone),
+    GUARDED(a_sum_that_would_overflow_is_refused_and_writes_nothing),
+    GUARDED(a_full_server_refuses_what_needs_memory_and_removes_all_the_same),
+    GUARDED(the_fence_of_a_key_without_end_has_none),
+    GUARDED(the_fence_outlives_its_key_by_a_day),
+    GUARDED(a_removed_key_leaves_its_fence_for_a_day),
+    GUARDED(a_sum_keeps_the_end_of_its_key),
+    GUARDED(a_repeated_sum_counts_once),
+    GUARDED(a_repeated_sum_counts_once_also_behind_a_newer_fence),
+    GUARDED(sums_that_are_not_settled_are_all_remembered),
+    GUARDED(what_is_settled_is_forgotten_and_its_copies_do_nothing),
+    GUARDED(a_late_copy_of_a_settled_write_does_not_undo_a_later_one),
+    GUARDED(a_newer_fence_of_the_same_client_knows_nothing_of_late_copies),
+    GUARDED(the_keys_of_a_guarded_write_are_in_one_slot),
   };
 
-  return cmocka_run_group_tests(tests, start, stop);
+  return cmocka_run_group_tests(tests, stage_start_with_debug, stage_stop);
 }

@@ -14,14 +14,13 @@
 
 #include "dialect/native_latch.h"
 #include "server.h"
-#include "world.h"
+#include "stage.h"
 
 #define NAME "gate"
 #define CHANNEL "redisson_countdownlatch__channel__{gate}"
 #define BESIDE "dibs:l:{gate}"
 #define DAY_MS 86400000
 
-static struct world *w;
 static redisContext *java;        /* subscribed as Redisson's waiters are */
 static uint64_t number;
 
@@ -36,20 +35,12 @@ static latch_call call_of(int64_t count, const char *id)
                        .count = count, .id = id, .id_size = id == NULL ? 0 : strlen(id) };
 }
 
-static const resp_reply *send_all(void)
-{
-  const resp_reply *r = world_raw(w, world_buffer(w));
-
-  buffer_clear(world_buffer(w));
-  return r;
-}
-
 static bool was_armed(int who, const latch_call *c)
 {
   bool answer;
 
   assert_true(native_latch_set(world_native(w, who), world_buffer(w), false, c));
-  assert_true(native_latch_set_answer(send_all(), &answer));
+  assert_true(native_latch_set_answer(stage_send(), &answer));
   return answer;
 }
 
@@ -65,7 +56,7 @@ static int64_t down_by(int who, const latch_call *c)
   int64_t left;
 
   assert_true(native_latch_down(world_native(w, who), world_buffer(w), false, c));
-  assert_true(native_latch_down_answer(send_all(), &left));
+  assert_true(native_latch_down_answer(stage_send(), &left));
   return left;
 }
 
@@ -81,7 +72,7 @@ static void delete_as(const latch_call *c)
   bool was_none;
 
   assert_true(native_latch_delete(world_native(w, ANNA), world_buffer(w), false, c));
-  assert_true(native_latch_set_answer(send_all(), &was_none));
+  assert_true(native_latch_set_answer(stage_send(), &was_none));
 }
 
 static latch_state look(void)
@@ -90,7 +81,7 @@ static latch_state look(void)
 
   assert_true(native_latch_look(world_native(w, ANNA), world_buffer(w), false, NAME,
                                 strlen(NAME)));
-  assert_true(native_latch_look_answer(send_all(), &s));
+  assert_true(native_latch_look_answer(stage_send(), &s));
   return s;
 }
 
@@ -133,8 +124,7 @@ static int begin(void **state)
 {
   redisReply *reply;
 
-  (void)state;
-  world_clear(w);
+  (void)stage_clear(state);
   java = redisConnectUnix(test_server_socket(world_server(w)));
   assert_int_equal(java->err, 0);
   reply = redisCommand(java, "SUBSCRIBE %s", CHANNEL);
@@ -356,18 +346,18 @@ static void what_holds_no_count_is_left_alone(void **state)
   (void)state;
   run("SET %s words", NAME);
   assert_true(native_latch_down(world_native(w, ANNA), world_buffer(w), false, &c));
-  root = resp_root(send_all());
+  root = resp_root(stage_send());
   assert_int_equal(root->kind, RESP_ERROR);
   assert_int_equal(resp_fault_of(root->bytes, root->size), RESP_FAULT_WRONG_TYPE);
   assert_false(look().is_number);
   run("DEL %s", NAME);
   run("HSET %s a b", NAME);
   assert_true(native_latch_delete(world_native(w, ANNA), world_buffer(w), false, &c));
-  root = resp_root(send_all());
+  root = resp_root(stage_send());
   assert_int_equal(resp_fault_of(root->bytes, root->size), RESP_FAULT_WRONG_TYPE);
   assert_true(native_latch_look(world_native(w, ANNA), world_buffer(w), false, NAME,
                                 strlen(NAME)));
-  root = resp_root(send_all());
+  root = resp_root(stage_send());
   assert_int_equal(resp_fault_of(root->bytes, root->size), RESP_FAULT_WRONG_TYPE);
   assert_string_equal(run("TYPE %s", NAME), "hash");
 }
@@ -416,20 +406,6 @@ static void all_that_lies_beside_has_its_end(void **state)
       fail_msg("%s has no end", key);
 }
 
-static int start(void **state)
-{
-  (void)state;
-  w = world_new(NULL);
-  return 0;
-}
-
-static int stop(void **state)
-{
-  (void)state;
-  w = world_free(w);
-  return 0;
-}
-
 #define latch_test(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -454,5 +430,5 @@ int main(void)
     latch_test(latches_with_and_without_braces_are_two),
     latch_test(all_that_lies_beside_has_its_end),
   };
-  return cmocka_run_group_tests(tests, start, stop);
+  return cmocka_run_group_tests(tests, stage_start, stage_stop);
 }

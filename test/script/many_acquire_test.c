@@ -10,36 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "members.h"
 #include "server.h"
-
-static struct world *w;
-
-static void hear(void)
-{
-  for (int who = ANNA; who <= FRED; who++)
-    world_listen(w, who);
-}
-
-static void assert_held(char letter, const lease_id *l)
-{
-  assert_string_equal(members_holder(w, letter), lease_text(l));
-}
-
-static void assert_free(char letter) { assert_string_equal(members_holder(w, letter), ""); }
-
-static const char *entry(int who, int set, int ask)
-{
-  static char out[8][64];
-  static unsigned next;
-  char *to = out[next++ % 8];
-
-  if (set > 0)
-    (void)snprintf(to, 64, "%s.%d %d ", world_native(w, who)->client, set, ask);
-  else
-    (void)snprintf(to, 64, "%s %d ", world_native(w, who)->client, ask);
-  return to;
-}
+#include "set_story.h"
 
 /* ---- granted ---- */
 
@@ -580,37 +552,8 @@ static void who_leaves_its_place_at_what_is_over_leaves_it_to_the_next(void **st
   assert_non_null(strstr(world_messages(w, CARL), "grant "));
 }
 
-static int clear(void **state)
-{
-  (void)state;
-  world_clear(w);
-  return 0;
-}
-
-static int check_errors(void **state)
-{
-  (void)state;
-  assert_int_equal(world_errors(w), 0);
-  return 0;
-}
-
-static int start(void **state)
-{
-  (void)state;
-  w = world_new(NULL);
-  return 0;
-}
-
-static int stop(void **state)
-{
-  (void)state;
-  w = world_free(w);
-  return 0;
-}
-
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, clear, check_errors)
   const struct CMUnitTest tests[] = {
     CASE(a_free_set_is_granted_with_one_token_above_all_that_were),
     CASE(the_token_is_above_the_floor),
@@ -644,5 +587,5 @@ int main(void)
     CASE(who_leaves_its_place_at_what_is_over_leaves_it_to_the_next),
   };
 
-  return cmocka_run_group_tests(tests, start, stop);
+  return cmocka_run_group_tests(tests, stage_start, stage_stop);
 }

@@ -10,36 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "members.h"
 #include "server.h"
-
-static struct world *w;
-
-static void hear(void)
-{
-  for (int who = ANNA; who <= FRED; who++)
-    world_listen(w, who);
-}
-
-static void assert_held(char letter, const lease_id *l)
-{
-  assert_string_equal(members_holder(w, letter), lease_text(l));
-}
-
-static void assert_free(char letter) { assert_string_equal(members_holder(w, letter), ""); }
-
-static const char *entry(int who, int set, int ask)
-{
-  static char out[8][64];
-  static unsigned next;
-  char *to = out[next++ % 8];
-
-  if (set > 0)
-    (void)snprintf(to, 64, "%s.%d %d ", world_native(w, who)->client, set, ask);
-  else
-    (void)snprintf(to, 64, "%s %d ", world_native(w, who)->client, ask);
-  return to;
-}
+#include "set_story.h"
 
 /* ---- release ---- */
 
@@ -280,25 +252,15 @@ static void a_token_beyond_two_to_the_53_is_refused_and_nothing_written(void **s
   forget_errors();
 }
 
-static void fill_memory(void)
-{
-  assert_string_equal(test_server_command(world_server(w), "CONFIG SET maxmemory 1"), "OK");
-}
-
-static void empty_memory(void)
-{
-  assert_string_equal(test_server_command(world_server(w), "CONFIG SET maxmemory 0"), "OK");
-}
-
 /* Sent to a full server it changes nothing at all. */
 static void assert_refused(const many_call *c)
 {
   const char *before = everything(), *error;
 
-  fill_memory();
+  stage_fill_memory();
   error = members_error(w, ANNA, c);
   assert_int_equal(resp_fault_of(error, strlen(error)), RESP_FAULT_REFUSED);
-  empty_memory();
+  stage_empty_memory();
   assert_string_equal(everything(), before);
   forget_errors();
 }
@@ -359,12 +321,12 @@ static void a_full_server_still_lets_go(void **state)
     m = members_acquire(w, ANNA, "abc", ask);
     assert_int_equal(m.a.outcome, ACQUIRE_GRANTED);
     one_acquire(w, BERT, 'b', ask);
-    fill_memory();
+    stage_fill_memory();
     if (ask == 1)
       assert_int_equal(members_release(w, ANNA, "abc", &m.a.lease).outcome, RELEASE_DONE);
     else
       assert_int_equal(members_cancel(w, ANNA, "abc", 1, ask, 0), 1);
-    empty_memory();
+    stage_empty_memory();
     assert_free('a');
     assert_free('c');
     m.a = one_acquire(w, BERT, 'b', ask);
@@ -374,37 +336,8 @@ static void a_full_server_still_lets_go(void **state)
   forget_errors();
 }
 
-static int clear(void **state)
-{
-  (void)state;
-  world_clear(w);
-  return 0;
-}
-
-static int check_errors(void **state)
-{
-  (void)state;
-  assert_int_equal(world_errors(w), 0);
-  return 0;
-}
-
-static int start(void **state)
-{
-  (void)state;
-  w = world_new(NULL);
-  return 0;
-}
-
-static int stop(void **state)
-{
-  (void)state;
-  w = world_free(w);
-  return 0;
-}
-
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, clear, check_errors)
   const struct CMUnitTest tests[] = {
     CASE(a_release_hands_each_member_to_its_next_waiter),
     CASE(a_repeated_release_is_done_and_a_late_copy_of_the_ask_ended),
@@ -424,5 +357,5 @@ int main(void)
     CASE(a_full_server_still_lets_go),
   };
 
-  return cmocka_run_group_tests(tests, start, stop);
+  return cmocka_run_group_tests(tests, stage_start, stage_stop);
 }

@@ -14,14 +14,13 @@
 
 #include "members.h"
 #include "server.h"
+#include "stage.h"
 
 #define STEPS 1000
 #define NAMES "abcde"
 #define NAME_COUNT 5
 #define COPIES 6
 #define PATIENCE_US 4000000
-
-static struct world *w;
 
 /* One request as it was sent, to be sent again. */
 struct copy {
@@ -469,25 +468,11 @@ static void sets_and_locks_get_on_with_each_other(void **state)
     run_seed(only != 0 ? only + seed - 1 : seed);
 }
 
-static int start(void **state)
-{
-  (void)state;
-  w = world_new(NULL);
-  return 0;
-}
-
-static int stop(void **state)
-{
-  (void)state;
-  w = world_free(w);
-  return 0;
-}
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(sets_and_locks_get_on_with_each_other),
   };
 
-  return cmocka_run_group_tests(tests, start, stop);
+  return cmocka_run_group_tests(tests, stage_start, stage_stop);
 }

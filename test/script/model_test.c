@@ -13,13 +13,11 @@
 
 #include "model.h"
 #include "server.h"
-#include "world.h"
+#include "stage.h"
 
 #define STEPS 1200
 #define LEASES 64
 #define START_US 1700000000123456
-
-static struct world *w;
 
 struct run {
   struct model model;
@@ -298,25 +296,11 @@ static void the_scripts_do_what_the_model_says(void **state)
     run_seed(only != 0 ? only + seed - 1 : seed);
 }
 
-static int start(void **state)
-{
-  (void)state;
-  w = world_new(NULL);
-  return 0;
-}
-
-static int stop(void **state)
-{
-  (void)state;
-  w = world_free(w);
-  return 0;
-}
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_scripts_do_what_the_model_says),
   };
 
-  return cmocka_run_group_tests(tests, start, stop);
+  return cmocka_run_group_tests(tests, stage_start, stage_stop);
 }

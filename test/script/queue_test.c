@@ -11,9 +11,7 @@
 #include <string.h>
 
 #include "server.h"
-#include "world.h"
-
-static struct world *w;
+#include "stage.h"
 
 static const char *message_of(const char *format, const lease_id *l)
 {
@@ -397,38 +395,8 @@ static void a_hand_over_sets_the_retention_anew(void **state)
   assert_true(test_server_integer(world_server(w), "PTTL " WORLD_KEY) > HOUR_MS - 60000);
 }
 
-static int clear(void **state)
-{
-  (void)state;
-  world_clear(w);
-  return 0;
-}
-
-/* Ordinary operation leaves nothing in the server's error statistics. */
-static int check_errors(void **state)
-{
-  (void)state;
-  assert_int_equal(world_errors(w), 0);
-  return 0;
-}
-
-static int start(void **state)
-{
-  (void)state;
-  w = world_new(NULL);
-  return 0;
-}
-
-static int stop(void **state)
-{
-  (void)state;
-  w = world_free(w);
-  return 0;
-}
-
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, clear, check_errors)
   const struct CMUnitTest tests[] = {
     CASE(a_waiter_is_queued_once_and_the_holder_told),
     CASE(only_the_first_waiter_asks_the_holder),
@@ -454,5 +422,5 @@ int main(void)
     CASE(an_enqueued_key_lives_four_times_the_longest_lease),
   };
 
-  return cmocka_run_group_tests(tests, start, stop);
+  return cmocka_run_group_tests(tests, stage_start, stage_stop);
 }

@@ -11,14 +11,7 @@
 #include <string.h>
 
 #include "server.h"
-#include "world.h"
-
-static struct world *w;
-
-static void fill_memory(void)
-{
-  assert_string_equal(test_server_command(world_server(w), "CONFIG SET maxmemory 1"), "OK");
-}
+#include "stage.h"
 
 static const char *stored(void)
 {
@@ -30,7 +23,7 @@ static void a_full_server_still_lets_go_of_a_lock_nobody_wants(void **state)
   acquire_answer a = world_acquire(w, ANNA, 1);
 
   (void)state;
-  fill_memory();
+  stage_fill_memory();
   assert_int_equal(world_release(w, ANNA, &a.lease).outcome, RELEASE_DONE);
   assert_int_equal(world_inspect(w, ANNA).holder_count, 0);
 }
@@ -43,7 +36,7 @@ static void a_full_server_still_hands_over(void **state)
   world_listen(w, BERT);
   a = world_acquire(w, ANNA, 1);
   world_acquire(w, BERT, 1);
-  fill_memory();
+  stage_fill_memory();
   assert_int_equal(world_release(w, ANNA, &a.lease).outcome, RELEASE_DONE);
   a = world_acquire(w, BERT, 1);
   assert_int_equal(a.outcome, ACQUIRE_AGAIN);
@@ -59,11 +52,11 @@ static void a_full_server_still_renews(void **state)
 
   (void)state;
   world_listen(w, BERT);
-  fill_memory();
+  stage_fill_memory();
   assert_true(world_renew(w, ANNA, &a.lease, 40000).is_ours);
-  test_server_command(world_server(w), "CONFIG SET maxmemory 0");
+  stage_empty_memory();
   world_acquire(w, BERT, 1);
-  fill_memory();
+  stage_fill_memory();
   assert_int_equal(world_renew(w, ANNA, &a.lease, 50000).remaining_ms, 50000);
 }
 
@@ -74,7 +67,7 @@ static void a_full_server_still_cancels(void **state)
   (void)state;
   world_listen(w, BERT);
   world_acquire(w, BERT, 1);
-  fill_memory();
+  stage_fill_memory();
   world_cancel(w, BERT, 1, 0);
   assert_int_equal(world_inspect(w, ANNA).waiter_count, 0);
   assert_int_equal(world_cancel(w, ANNA, 1, 0), 1);
@@ -88,7 +81,7 @@ static void a_full_server_still_breaks(void **state)
   acquire_answer a = world_acquire(w, ANNA, 1);
 
   (void)state;
-  fill_memory();
+  stage_fill_memory();
   assert_int_equal(world_break(w, BERT, &a.lease).outcome, RELEASE_DONE);
   assert_int_equal(world_inspect(w, ANNA).holder_count, 0);
 }
@@ -99,7 +92,7 @@ static void a_full_server_refuses_to_grant_and_changes_nothing(void **state)
   const char *error;
 
   (void)state;
-  fill_memory();
+  stage_fill_memory();
   error = world_acquire_error(w, ANNA, &c);
   assert_int_equal(resp_fault_of(error, strlen(error)), RESP_FAULT_REFUSED);
   assert_string_equal(world_type(w), "none");
@@ -116,16 +109,16 @@ static void a_full_server_refuses_to_queue_and_keeps_the_lease(void **state)
   world_listen(w, CARL);
   a = world_acquire(w, ANNA, 1);
   before = stored();
-  fill_memory();
+  stage_fill_memory();
   error = world_acquire_error(w, BERT, &c);
   assert_int_equal(resp_fault_of(error, strlen(error)), RESP_FAULT_REFUSED);
   assert_string_equal(stored(), before);
   assert_string_equal(world_type(w), "string");
 
-  test_server_command(world_server(w), "CONFIG SET maxmemory 0");
+  stage_empty_memory();
   world_acquire(w, BERT, 1);
   before = stored();
-  fill_memory();
+  stage_fill_memory();
   error = world_acquire_error(w, CARL, &c);
   assert_int_equal(resp_fault_of(error, strlen(error)), RESP_FAULT_REFUSED);
   assert_string_equal(stored(), before);
@@ -180,44 +173,19 @@ static void who_may_not_publish_still_hands_over(void **state)
   assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_AGAIN);
 }
 
-static int clear(void **state)
-{
-  (void)state;
-  test_server_command(world_server(w), "CONFIG SET maxmemory 0");
-  world_clear(w);
-  return 0;
-}
-
-static int start(void **state)
-{
-  static const char *const arguments[] = { "--enable-debug-command", "yes", NULL };
-
-  (void)state;
-  w = world_new(arguments);
-  return 0;
-}
-
-static int stop(void **state)
-{
-  (void)state;
-  w = world_free(w);
-  return 0;
-}
-
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup(name, clear)
   const struct CMUnitTest tests[] = {
-    CASE(a_full_server_still_lets_go_of_a_lock_nobody_wants),
-    CASE(a_full_server_still_hands_over),
-    CASE(a_full_server_still_renews),
-    CASE(a_full_server_still_cancels),
-    CASE(a_full_server_still_breaks),
-    CASE(a_full_server_refuses_to_grant_and_changes_nothing),
-    CASE(a_full_server_refuses_to_queue_and_keeps_the_lease),
-    CASE(the_last_token_is_released_but_not_handed_over),
-    CASE(who_may_not_publish_still_hands_over),
+    REFUSED(a_full_server_still_lets_go_of_a_lock_nobody_wants),
+    REFUSED(a_full_server_still_hands_over),
+    REFUSED(a_full_server_still_renews),
+    REFUSED(a_full_server_still_cancels),
+    REFUSED(a_full_server_still_breaks),
+    REFUSED(a_full_server_refuses_to_grant_and_changes_nothing),
+    REFUSED(a_full_server_refuses_to_queue_and_keeps_the_lease),
+    REFUSED(the_last_token_is_released_but_not_handed_over),
+    REFUSED(who_may_not_publish_still_hands_over),
   };
 
-  return cmocka_run_group_tests(tests, start, stop);
+  return cmocka_run_group_tests(tests, stage_start_with_debug, stage_stop);
 }

@@ -17,12 +17,11 @@
 #include "server.h"
 #include "share_model.h"
 #include "shares.h"
+#include "stage.h"
 
 #define STEPS 1000
 #define LEASES 64
 #define START_US 1700000000123456
-
-static struct world *w;
 
 struct run {
   struct share_model model;
@@ -356,20 +355,6 @@ static void semaphores_do_what_the_model_says(void **state)
   run_seeds(true);
 }
 
-static int start(void **state)
-{
-  (void)state;
-  w = world_new(NULL);
-  return 0;
-}
-
-static int stop(void **state)
-{
-  (void)state;
-  w = world_free(w);
-  return 0;
-}
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -377,5 +362,5 @@ int main(void)
     cmocka_unit_test(semaphores_do_what_the_model_says),
   };
 
-  return cmocka_run_group_tests(tests, start, stop);
+  return cmocka_run_group_tests(tests, stage_start, stage_stop);
 }

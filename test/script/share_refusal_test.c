@@ -10,14 +10,7 @@
 #include <string.h>
 
 #include "server.h"
-#include "shares.h"
-
-static struct world *w;
-
-static void fill_memory(void)
-{
-  assert_string_equal(test_server_command(world_server(w), "CONFIG SET maxmemory 1"), "OK");
-}
+#include "share_story.h"
 
 static const char *stored(void)
 {
@@ -42,7 +35,7 @@ static void a_full_server_still_takes_back_and_hands_over(void **state)
   a = share_ask(w, ANNA, 'w', 1, 1);
   share_ask(w, BERT, 'r', 1, 1);
   share_ask(w, CARL, 'r', 1, 1);
-  fill_memory();
+  stage_fill_memory();
   assert_true(share_release(w, ANNA, &a.lease, world_time_us(w) + 10000000));
   assert_non_null(strstr(world_messages(w, BERT), "share "));
   assert_non_null(strstr(world_messages(w, CARL), "share "));
@@ -60,14 +53,14 @@ static void a_full_server_still_renews_and_downgrades(void **state)
   (void)state;
   world_listen(w, BERT);
   share_ask(w, BERT, 'r', 1, 1);
-  fill_memory();
+  stage_fill_memory();
   assert_int_equal(share_renew(w, ANNA, &a.lease, 40000, 'r').remaining_ms, 40000);
   assert_non_null(strstr(world_messages(w, BERT), "share "));
-  test_server_command(world_server(w), "CONFIG SET maxmemory 0");
+  stage_empty_memory();
   world_clear(w);
   share_set(w, SHARE_SET, 3, NULL);
   a = share_ask(w, ANNA, 'p', 2, 1);
-  fill_memory();
+  stage_fill_memory();
   assert_int_equal(share_renew(w, ANNA, &a.lease, 40000, 'p').remaining_ms, 40000);
 }
 
@@ -78,7 +71,7 @@ static void a_full_server_still_cancels_those_who_wait_and_breaks(void **state)
   (void)state;
   world_listen(w, BERT);
   share_ask(w, BERT, 'r', 1, 1);
-  fill_memory();
+  stage_fill_memory();
   share_cancel(w, BERT, 1, 0);
   assert_int_equal(share_inspect(w).waiter_count, 0);
   assert_int_equal(share_ask(w, BERT, 'r', 1, 1).outcome, ACQUIRE_ENDED);
@@ -94,15 +87,15 @@ static void a_full_server_refuses_grants_places_and_counts_and_changes_nothing(v
 
   (void)state;
   world_listen(w, BERT);
-  fill_memory();
+  stage_fill_memory();
   is_refused(share_acquire_error(w, ANNA, &c), RESP_FAULT_REFUSED);
   is_refused(share_set_error(w, SHARE_SET, 3), RESP_FAULT_REFUSED);
   assert_string_equal(world_type(w), "none");
 
-  test_server_command(world_server(w), "CONFIG SET maxmemory 0");
+  stage_empty_memory();
   share_ask(w, ANNA, 'r', 1, 1);
   before = stored();
-  fill_memory();
+  stage_fill_memory();
   c.ask = 2;
   is_refused(share_acquire_error(w, BERT, &c), RESP_FAULT_REFUSED);
   c.mode = 'w';
@@ -123,7 +116,7 @@ static void a_full_server_refuses_another_count_before_anybody_is_let_in(void **
   share_ask(w, ANNA, 'p', 1, 1);
   share_ask(w, BERT, 'p', 1, 1);
   before = stored();
-  fill_memory();
+  stage_fill_memory();
   is_refused(share_set_error(w, SHARE_SET, 3), RESP_FAULT_REFUSED);
   assert_string_equal(stored(), before);
   assert_string_equal(world_messages(w, BERT), "");
@@ -278,48 +271,23 @@ static void anything_else_is_refused_and_left_as_it_is(void **state)
   }
 }
 
-static int clear(void **state)
-{
-  (void)state;
-  share_mistake_us = 0;
-  test_server_command(world_server(w), "CONFIG SET maxmemory 0");
-  world_clear(w);
-  return 0;
-}
-
-static int start(void **state)
-{
-  static const char *const arguments[] = { "--enable-debug-command", "yes", NULL };
-
-  (void)state;
-  w = world_new(arguments);
-  return 0;
-}
-
-static int stop(void **state)
-{
-  (void)state;
-  w = world_free(w);
-  return 0;
-}
-
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup(name, clear)
+#define SHARES(name) cmocka_unit_test_setup(name, share_clear)
   const struct CMUnitTest tests[] = {
-    CASE(a_full_server_still_takes_back_and_hands_over),
-    CASE(a_full_server_still_renews_and_downgrades),
-    CASE(a_full_server_still_cancels_those_who_wait_and_breaks),
-    CASE(a_full_server_refuses_grants_places_and_counts_and_changes_nothing),
-    CASE(a_full_server_refuses_another_count_before_anybody_is_let_in),
-    CASE(who_may_not_publish_still_lets_in),
-    CASE(a_token_beyond_two_to_the_53_is_refused_and_nothing_written),
-    CASE(those_who_wait_at_the_end_of_all_tokens_wait_on),
-    CASE(a_lock_is_no_shared_resource),
-    CASE(a_shared_resource_is_no_lock),
-    CASE(a_semaphore_is_no_read_write_lock_nor_the_reverse),
-    CASE(anything_else_is_refused_and_left_as_it_is),
+    SHARES(a_full_server_still_takes_back_and_hands_over),
+    SHARES(a_full_server_still_renews_and_downgrades),
+    SHARES(a_full_server_still_cancels_those_who_wait_and_breaks),
+    SHARES(a_full_server_refuses_grants_places_and_counts_and_changes_nothing),
+    SHARES(a_full_server_refuses_another_count_before_anybody_is_let_in),
+    SHARES(who_may_not_publish_still_lets_in),
+    SHARES(a_token_beyond_two_to_the_53_is_refused_and_nothing_written),
+    SHARES(those_who_wait_at_the_end_of_all_tokens_wait_on),
+    SHARES(a_lock_is_no_shared_resource),
+    SHARES(a_shared_resource_is_no_lock),
+    SHARES(a_semaphore_is_no_read_write_lock_nor_the_reverse),
+    SHARES(anything_else_is_refused_and_left_as_it_is),
   };
 
-  return cmocka_run_group_tests(tests, start, stop);
+  return cmocka_run_group_tests(tests, stage_start_with_debug, stage_stop);
 }

@@ -10,38 +10,10 @@
 #include <string.h>
 
 #include "server.h"
-#include "shares.h"
-
-#define START_US 1700000000123456
-
-static struct world *w;
+#include "share_story.h"
 
 static acquire_answer reads(int who, uint64_t ask) { return share_ask(w, who, 'r', 1, ask); }
 static acquire_answer writes(int who, uint64_t ask) { return share_ask(w, who, 'w', 1, ask); }
-
-static void hear(int first, int last)
-{
-  for (int who = first; who <= last; who++)
-    world_listen(w, who);
-}
-
-/* `who` has been told of a share by exactly this ask. */
-static lease_id told(int who, uint64_t ask)
-{
-  const char *messages = world_messages(w, who), *end = strchr(messages, '\n');
-  inbox_message m;
-
-  if (end == NULL || end[1] != 0)
-    fail_msg("%d has been told: %s", who, messages);
-  assert_true(inbox_message_read(messages, (size_t)(end - messages), &m));
-  assert_int_equal(m.word, INBOX_SHARE);
-  assert_int_equal(m.lease.ask, ask);
-  assert_int_equal(m.units, 1);
-  assert_int_equal(m.ttl_ms, 30000);
-  return m.lease;
-}
-
-static void nothing_was_told(int who) { assert_string_equal(world_messages(w, who), ""); }
 
 /* ---- who goes in ---- */
 
@@ -76,7 +48,7 @@ static void a_reader_behind_a_waiting_writer_waits(void **state)
   acquire_answer a = reads(ANNA, 1), b;
 
   (void)state;
-  hear(BERT, DORA);
+  share_hear(BERT, DORA);
   b = writes(BERT, 1);
   assert_int_equal(b.outcome, ACQUIRE_WAITING);
   assert_int_equal(b.rank, 0);
@@ -84,10 +56,10 @@ static void a_reader_behind_a_waiting_writer_waits(void **state)
   assert_int_equal(reads(CARL, 1).rank, 1);
   assert_int_equal(share_try(w, EMIL, 'r', 1, 1).outcome, ACQUIRE_BUSY);
   share_release(w, ANNA, &a.lease, 0);
-  b.lease = told(BERT, 1);
-  nothing_was_told(CARL);
+  b.lease = share_told(BERT, 1, 1);
+  share_nothing_told(CARL);
   share_release(w, BERT, &b.lease, 0);
-  told(CARL, 1);
+  share_told(CARL, 1, 1);
 }
 
 static void consecutive_readers_go_together_and_those_behind_a_writer_later(void **state)
@@ -96,34 +68,34 @@ static void consecutive_readers_go_together_and_those_behind_a_writer_later(void
   lease_id b, c;
 
   (void)state;
-  hear(BERT, FRED);
+  share_hear(BERT, FRED);
   reads(BERT, 1);
   reads(CARL, 1);
   writes(DORA, 1);
   reads(EMIL, 1);
   share_release(w, ANNA, &a.lease, 0);
-  b = told(BERT, 1);
-  c = told(CARL, 1);
-  nothing_was_told(DORA);
-  nothing_was_told(EMIL);
+  b = share_told(BERT, 1, 1);
+  c = share_told(CARL, 1, 1);
+  share_nothing_told(DORA);
+  share_nothing_told(EMIL);
   share_release(w, BERT, &b, 0);
-  nothing_was_told(DORA);
+  share_nothing_told(DORA);
   share_release(w, CARL, &c, 0);
-  b = told(DORA, 1);
-  nothing_was_told(EMIL);
+  b = share_told(DORA, 1, 1);
+  share_nothing_told(EMIL);
   share_release(w, DORA, &b, 0);
-  told(EMIL, 1);
+  share_told(EMIL, 1, 1);
 }
 
 static void a_writer_that_gives_up_lets_the_readers_behind_it_in(void **state)
 {
   (void)state;
-  hear(BERT, CARL);
+  share_hear(BERT, CARL);
   reads(ANNA, 1);
   writes(BERT, 1);
   reads(CARL, 1);
   assert_int_equal(share_cancel(w, BERT, 1, 0), 0);
-  told(CARL, 1);
+  share_told(CARL, 1, 1);
 }
 
 static void a_grant_tells_how_many_wait_behind_it(void **state)
@@ -133,7 +105,7 @@ static void a_grant_tells_how_many_wait_behind_it(void **state)
   inbox_message m;
 
   (void)state;
-  hear(BERT, DORA);
+  share_hear(BERT, DORA);
   writes(BERT, 1);
   reads(CARL, 1);
   writes(DORA, 1);
@@ -157,15 +129,15 @@ static void a_writer_that_goes_on_as_a_reader_lets_readers_in_but_no_writer(void
   renew_answer r;
 
   (void)state;
-  hear(BERT, CARL);
+  share_hear(BERT, CARL);
   reads(BERT, 1);
   writes(CARL, 1);
   r = share_renew(w, ANNA, &a.lease, 30000, 'r');
   assert_true(r.is_ours);
   assert_int_equal(r.remaining_ms, 30000);
   assert_int_equal(r.waiters, 1);
-  told(BERT, 1);
-  nothing_was_told(CARL);
+  share_told(BERT, 1, 1);
+  share_nothing_told(CARL);
   assert_int_equal(world_inspect(w, ANNA).holders[0].mode, 'r');
   /* Repeated, it changes nothing; there is no way back. */
   assert_true(share_renew(w, ANNA, &a.lease, 30000, 'r').is_ours);
@@ -194,7 +166,7 @@ static void the_deaf_are_not_queued_and_dead_waiters_are_passed_over(void **stat
 
   (void)state;
   assert_int_equal(writes(BERT, 1).outcome, ACQUIRE_DEAF);
-  hear(BERT, DORA);
+  share_hear(BERT, DORA);
   writes(BERT, 1);
   c = share_call_of(w, 'w', 1, 1);
   c.give_up_us = world_time_us(w) + 1;
@@ -203,8 +175,8 @@ static void the_deaf_are_not_queued_and_dead_waiters_are_passed_over(void **stat
   world_deafen(w, BERT);
   world_set_time(w, START_US + 1000);
   share_release(w, ANNA, &a.lease, 0);
-  nothing_was_told(CARL);
-  told(DORA, 1);
+  share_nothing_told(CARL);
+  share_told(DORA, 1, 1);
 }
 
 static void dead_readers_hold_a_writer_up_for_one_lease_only(void **state)
@@ -213,7 +185,7 @@ static void dead_readers_hold_a_writer_up_for_one_lease_only(void **state)
   acquire_answer a;
 
   (void)state;
-  hear(CARL, CARL);
+  share_hear(CARL, CARL);
   c.ttl_ms = 5000;
   share_send(w, ANNA, &c);
   c.ttl_ms = 8000;
@@ -283,14 +255,14 @@ static void a_repeated_request_keeps_its_place(void **state)
   acquire_answer a = writes(ANNA, 1);
 
   (void)state;
-  hear(BERT, CARL);
+  share_hear(BERT, CARL);
   writes(BERT, 1);
   writes(CARL, 1);
   assert_int_equal(writes(BERT, 1).rank, 0);
   assert_int_equal(writes(CARL, 1).rank, 1);
   assert_int_equal(world_inspect(w, ANNA).waiter_count, 2);
   share_release(w, ANNA, &a.lease, 0);
-  told(BERT, 1);
+  share_told(BERT, 1, 1);
 }
 
 static void a_request_past_its_time_changes_nothing(void **state)
@@ -309,14 +281,14 @@ static void a_copy_of_a_cancelled_ask_finds_its_tombstone(void **state)
   int64_t until = world_time_us(w) + 10000000;
 
   (void)state;
-  hear(BERT, CARL);
+  share_hear(BERT, CARL);
   writes(CARL, 1);
   writes(BERT, 1);
   share_cancel(w, BERT, 1, until);
   assert_int_equal(writes(BERT, 1).outcome, ACQUIRE_ENDED);
   assert_int_equal(share_cancel(w, ANNA, 1, until), 1);
-  told(CARL, 1);
-  nothing_was_told(BERT);
+  share_told(CARL, 1, 1);
+  share_nothing_told(BERT);
   assert_int_equal(writes(ANNA, 1).outcome, ACQUIRE_ENDED);
   assert_false(share_release(w, ANNA, &a.lease, 0));
 }
@@ -362,11 +334,11 @@ static void a_broken_reader_is_told_and_the_others_stay(void **state)
   char lost[128];
 
   (void)state;
-  hear(ANNA, BERT);
+  share_hear(ANNA, BERT);
   assert_int_equal(share_break(w, CARL, &a.lease).outcome, RELEASE_DONE);
   snprintf(lost, sizeof(lost), "lost %s orders\n", lease_text(&a.lease));
   assert_string_equal(world_messages(w, ANNA), lost);
-  nothing_was_told(BERT);
+  share_nothing_told(BERT);
   assert_true(share_renew(w, BERT, &b.lease, 30000, 'r').is_ours);
   assert_false(share_renew(w, ANNA, &a.lease, 30000, 'r').is_ours);
 }
@@ -380,7 +352,7 @@ static void one_script_lets_64_in_and_the_next_goes_on(void **state)
   int told_count = 0;
 
   (void)state;
-  hear(BERT, BERT);
+  share_hear(BERT, BERT);
   for (uint64_t ask = 1; ask <= 100; ask++)
     assert_int_equal(reads(BERT, ask).outcome, ACQUIRE_WAITING);
   share_release(w, ANNA, &a.lease, 0);
@@ -400,13 +372,13 @@ static void a_thousand_dead_are_dropped_by_one_script_and_the_rest_by_the_next(v
   acquire_answer a = writes(ANNA, 1);
 
   (void)state;
-  hear(BERT, CARL);
+  share_hear(BERT, CARL);
   for (uint64_t ask = 1; ask <= 1010; ask++)
     reads(BERT, ask);
   reads(CARL, 1);
   world_deafen(w, BERT);
   share_release(w, ANNA, &a.lease, 0);
-  nothing_was_told(CARL);
+  share_nothing_told(CARL);
   assert_int_equal(reads(CARL, 1).outcome, ACQUIRE_GRANTED);
   assert_int_equal(world_inspect(w, ANNA).waiter_count, 0);
 }
@@ -416,7 +388,7 @@ static void an_inspection_shows_all_by_token_up_to_a_hundred(void **state)
   inspect_answer i;
 
   (void)state;
-  hear(BERT, BERT);
+  share_hear(BERT, BERT);
   for (uint64_t ask = 1; ask <= 150; ask++)
     reads(ANNA, ask);
   for (uint64_t ask = 1; ask <= 120; ask++)
@@ -434,65 +406,35 @@ static void an_inspection_shows_all_by_token_up_to_a_hundred(void **state)
   assert_int_equal(i.waiters[6].mode, 'w');
 }
 
-static int clear(void **state)
-{
-  (void)state;
-  share_mistake_us = 0;
-  world_clear(w);
-  world_set_time(w, START_US);
-  return 0;
-}
-
-/* Ordinary operation leaves nothing in the server's error statistics. */
-static int check_errors(void **state)
-{
-  (void)state;
-  assert_int_equal(world_errors(w), 0);
-  return 0;
-}
-
-static int start(void **state)
-{
-  (void)state;
-  w = world_new(NULL);
-  return 0;
-}
-
-static int stop(void **state)
-{
-  (void)state;
-  w = world_free(w);
-  return 0;
-}
-
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, clear, check_errors)
+#define TIMED(name) \
+  cmocka_unit_test_setup_teardown(name, share_clear_clock, stage_check_errors)
   const struct CMUnitTest tests[] = {
-    CASE(readers_share_and_a_writer_does_not),
-    CASE(one_client_may_read_many_times),
-    CASE(a_reader_behind_a_waiting_writer_waits),
-    CASE(consecutive_readers_go_together_and_those_behind_a_writer_later),
-    CASE(a_writer_that_gives_up_lets_the_readers_behind_it_in),
-    CASE(a_grant_tells_how_many_wait_behind_it),
-    CASE(a_writer_that_goes_on_as_a_reader_lets_readers_in_but_no_writer),
-    CASE(a_downgrade_without_a_ttl_does_not_lengthen),
-    CASE(the_deaf_are_not_queued_and_dead_waiters_are_passed_over),
-    CASE(dead_readers_hold_a_writer_up_for_one_lease_only),
-    CASE(in_doubt_a_holder_is_over_only_by_watching),
-    CASE(a_lease_past_its_deadline_that_nobody_took_is_still_its_clients),
-    CASE(the_same_ask_again_changes_nothing),
-    CASE(a_repeated_request_keeps_its_place),
-    CASE(a_request_past_its_time_changes_nothing),
-    CASE(a_copy_of_a_cancelled_ask_finds_its_tombstone),
-    CASE(a_release_leaves_a_tombstone_where_copies_may_be_about),
-    CASE(a_cancel_of_a_name_nobody_used_is_remembered_for_a_while),
-    CASE(a_release_with_another_token_does_nothing),
-    CASE(a_broken_reader_is_told_and_the_others_stay),
-    CASE(one_script_lets_64_in_and_the_next_goes_on),
-    CASE(a_thousand_dead_are_dropped_by_one_script_and_the_rest_by_the_next),
-    CASE(an_inspection_shows_all_by_token_up_to_a_hundred),
+    TIMED(readers_share_and_a_writer_does_not),
+    TIMED(one_client_may_read_many_times),
+    TIMED(a_reader_behind_a_waiting_writer_waits),
+    TIMED(consecutive_readers_go_together_and_those_behind_a_writer_later),
+    TIMED(a_writer_that_gives_up_lets_the_readers_behind_it_in),
+    TIMED(a_grant_tells_how_many_wait_behind_it),
+    TIMED(a_writer_that_goes_on_as_a_reader_lets_readers_in_but_no_writer),
+    TIMED(a_downgrade_without_a_ttl_does_not_lengthen),
+    TIMED(the_deaf_are_not_queued_and_dead_waiters_are_passed_over),
+    TIMED(dead_readers_hold_a_writer_up_for_one_lease_only),
+    TIMED(in_doubt_a_holder_is_over_only_by_watching),
+    TIMED(a_lease_past_its_deadline_that_nobody_took_is_still_its_clients),
+    TIMED(the_same_ask_again_changes_nothing),
+    TIMED(a_repeated_request_keeps_its_place),
+    TIMED(a_request_past_its_time_changes_nothing),
+    TIMED(a_copy_of_a_cancelled_ask_finds_its_tombstone),
+    TIMED(a_release_leaves_a_tombstone_where_copies_may_be_about),
+    TIMED(a_cancel_of_a_name_nobody_used_is_remembered_for_a_while),
+    TIMED(a_release_with_another_token_does_nothing),
+    TIMED(a_broken_reader_is_told_and_the_others_stay),
+    TIMED(one_script_lets_64_in_and_the_next_goes_on),
+    TIMED(a_thousand_dead_are_dropped_by_one_script_and_the_rest_by_the_next),
+    TIMED(an_inspection_shows_all_by_token_up_to_a_hundred),
   };
 
-  return cmocka_run_group_tests(tests, start, stop);
+  return cmocka_run_group_tests(tests, stage_start, stage_stop);
 }

@@ -10,11 +10,7 @@
 #include <string.h>
 
 #include "server.h"
-#include "shares.h"
-
-#define START_US 1700000000123456
-
-static struct world *w;
+#include "share_story.h"
 
 static acquire_answer takes(int who, uint64_t units, uint64_t ask)
 {
@@ -25,28 +21,6 @@ static acquire_answer tries(int who, uint64_t units, uint64_t ask)
 {
   return share_try(w, who, 'p', units, ask);
 }
-
-static void hear(int first, int last)
-{
-  for (int who = first; who <= last; who++)
-    world_listen(w, who);
-}
-
-static lease_id told(int who, uint64_t ask, uint64_t units)
-{
-  const char *messages = world_messages(w, who), *end = strchr(messages, '\n');
-  inbox_message m;
-
-  if (end == NULL || end[1] != 0)
-    fail_msg("%d has been told: %s", who, messages);
-  assert_true(inbox_message_read(messages, (size_t)(end - messages), &m));
-  assert_int_equal(m.word, INBOX_SHARE);
-  assert_int_equal(m.lease.ask, ask);
-  assert_int_equal(m.units, units);
-  return m.lease;
-}
-
-static void nothing_was_told(int who) { assert_string_equal(world_messages(w, who), ""); }
 
 static void without_a_count_nobody_gets_in_and_nothing_is_written(void **state)
 {
@@ -80,22 +54,22 @@ static void a_request_behind_a_larger_one_waits(void **state)
   acquire_answer a, b;
 
   (void)state;
-  hear(CARL, EMIL);
+  share_hear(CARL, EMIL);
   share_set(w, SHARE_SET, 3, NULL);
   a = takes(ANNA, 1, 1);
   b = takes(BERT, 2, 1);
   assert_int_equal(takes(CARL, 3, 1).rank, 0);
   assert_int_equal(takes(DORA, 1, 1).rank, 1);
   share_release(w, BERT, &b.lease, 0);
-  nothing_was_told(CARL);
-  nothing_was_told(DORA);
+  share_nothing_told(CARL);
+  share_nothing_told(DORA);
   assert_int_equal(tries(EMIL, 1, 1).outcome, ACQUIRE_BUSY);
   assert_int_equal(tries(EMIL, 0, 2).outcome, ACQUIRE_BUSY);
   share_release(w, ANNA, &a.lease, 0);
-  b.lease = told(CARL, 1, 3);
-  nothing_was_told(DORA);
+  b.lease = share_told(CARL, 1, 3);
+  share_nothing_told(DORA);
   share_release(w, CARL, &b.lease, 0);
-  told(DORA, 1, 1);
+  share_told(DORA, 1, 1);
 }
 
 static void a_release_lets_in_as_many_as_fit_at_once(void **state)
@@ -103,7 +77,7 @@ static void a_release_lets_in_as_many_as_fit_at_once(void **state)
   acquire_answer a;
 
   (void)state;
-  hear(BERT, EMIL);
+  share_hear(BERT, EMIL);
   share_set(w, SHARE_SET, 5, NULL);
   a = takes(ANNA, 5, 1);
   takes(BERT, 2, 1);
@@ -111,10 +85,10 @@ static void a_release_lets_in_as_many_as_fit_at_once(void **state)
   takes(DORA, 2, 1);
   takes(EMIL, 1, 1);
   share_release(w, ANNA, &a.lease, 0);
-  told(BERT, 1, 2);
-  told(CARL, 1, 2);
-  nothing_was_told(DORA);
-  nothing_was_told(EMIL);
+  share_told(BERT, 1, 2);
+  share_told(CARL, 1, 2);
+  share_nothing_told(DORA);
+  share_nothing_told(EMIL);
 }
 
 static void all_that_are_free_may_be_taken_at_once(void **state)
@@ -148,7 +122,7 @@ static void fewer_permits_take_none_away(void **state)
   acquire_answer a, b;
 
   (void)state;
-  hear(CARL, CARL);
+  share_hear(CARL, CARL);
   share_set(w, SHARE_SET, 4, NULL);
   a = takes(ANNA, 2, 1);
   b = takes(BERT, 2, 1);
@@ -157,24 +131,24 @@ static void fewer_permits_take_none_away(void **state)
   assert_int_equal(takes(CARL, 1, 1).outcome, ACQUIRE_WAITING);
   assert_int_equal(takes(ANNA, 2, 1).outcome, ACQUIRE_AGAIN);
   share_release(w, ANNA, &a.lease, 0);
-  nothing_was_told(CARL);
+  share_nothing_told(CARL);
   share_release(w, BERT, &b.lease, 0);
-  told(CARL, 1, 1);
+  share_told(CARL, 1, 1);
 }
 
 static void more_permits_let_in_who_waits(void **state)
 {
   (void)state;
-  hear(BERT, DORA);
+  share_hear(BERT, DORA);
   share_set(w, SHARE_SET, 1, NULL);
   takes(ANNA, 1, 1);
   takes(BERT, 1, 1);
   takes(CARL, 1, 1);
   takes(DORA, 1, 1);
   share_set(w, SHARE_SET, 3, NULL);
-  told(BERT, 1, 1);
-  told(CARL, 1, 1);
-  nothing_was_told(DORA);
+  share_told(BERT, 1, 1);
+  share_told(CARL, 1, 1);
+  share_nothing_told(DORA);
   assert_int_equal(share_inspect(w).generation, 2);
 }
 
@@ -184,7 +158,7 @@ static void more_than_there_are_is_refused_also_to_those_who_wait_already(void *
   char lost[128];
 
   (void)state;
-  hear(BERT, DORA);
+  share_hear(BERT, DORA);
   share_set(w, SHARE_SET, 3, NULL);
   a = takes(ANNA, 4, 1);
   assert_int_equal(a.outcome, ACQUIRE_TOO_MANY);
@@ -210,7 +184,7 @@ static void with_no_permits_nobody_gets_in(void **state)
   acquire_answer a;
 
   (void)state;
-  hear(BERT, BERT);
+  share_hear(BERT, BERT);
   share_set(w, SHARE_SET, 0, NULL);
   assert_int_equal(tries(ANNA, 0, 1).outcome, ACQUIRE_BUSY);
   a = takes(ANNA, 1, 2);
@@ -257,14 +231,14 @@ static void it_is_deleted_only_when_nobody_needs_it(void **state)
   acquire_answer a;
 
   (void)state;
-  hear(BERT, BERT);
+  share_hear(BERT, BERT);
   assert_true(share_set(w, SHARE_DELETE, 0, NULL));
   share_set(w, SHARE_SET, 1, NULL);
   a = takes(ANNA, 1, 1);
   takes(BERT, 1, 1);
   assert_false(share_set(w, SHARE_DELETE, 0, NULL));
   share_release(w, ANNA, &a.lease, 0);
-  a.lease = told(BERT, 1, 1);
+  a.lease = share_told(BERT, 1, 1);
   assert_false(share_set(w, SHARE_DELETE, 0, NULL));
   share_release(w, BERT, &a.lease, 0);
   assert_true(share_set(w, SHARE_DELETE, 0, NULL));
@@ -291,7 +265,7 @@ static void permits_of_the_dead_come_back_within_one_lease(void **state)
   acquire_answer a;
 
   (void)state;
-  hear(CARL, CARL);
+  share_hear(CARL, CARL);
   share_set(w, SHARE_SET, 5, NULL);
   c = share_call_of(w, 'p', 2, 1);
   c.ttl_ms = 3000;
@@ -342,59 +316,29 @@ static void it_is_told_who_ends_first_also_after_renewals(void **state)
   assert_int_equal(busy.renewals, 1);
 }
 
-static int clear(void **state)
-{
-  (void)state;
-  share_mistake_us = 0;
-  world_clear(w);
-  world_set_time(w, START_US);
-  return 0;
-}
-
-/* Ordinary operation leaves nothing in the server's error statistics. */
-static int check_errors(void **state)
-{
-  (void)state;
-  assert_int_equal(world_errors(w), 0);
-  return 0;
-}
-
-static int start(void **state)
-{
-  (void)state;
-  w = world_new(NULL);
-  return 0;
-}
-
-static int stop(void **state)
-{
-  (void)state;
-  w = world_free(w);
-  return 0;
-}
-
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, clear, check_errors)
+#define TIMED(name) \
+  cmocka_unit_test_setup_teardown(name, share_clear_clock, stage_check_errors)
   const struct CMUnitTest tests[] = {
-    CASE(without_a_count_nobody_gets_in_and_nothing_is_written),
-    CASE(permits_are_taken_all_or_none),
-    CASE(a_request_behind_a_larger_one_waits),
-    CASE(a_release_lets_in_as_many_as_fit_at_once),
-    CASE(all_that_are_free_may_be_taken_at_once),
-    CASE(one_client_may_hold_many_times),
-    CASE(fewer_permits_take_none_away),
-    CASE(more_permits_let_in_who_waits),
-    CASE(more_than_there_are_is_refused_also_to_those_who_wait_already),
-    CASE(with_no_permits_nobody_gets_in),
-    CASE(a_count_is_set_once_where_it_must_be_absent),
-    CASE(use_keeps_a_count_that_was_set_if_absent),
-    CASE(it_is_deleted_only_when_nobody_needs_it),
-    CASE(the_dead_do_not_keep_it_from_being_deleted),
-    CASE(permits_of_the_dead_come_back_within_one_lease),
-    CASE(a_cancelled_ask_gives_its_permits_back),
-    CASE(it_is_told_who_ends_first_also_after_renewals),
+    TIMED(without_a_count_nobody_gets_in_and_nothing_is_written),
+    TIMED(permits_are_taken_all_or_none),
+    TIMED(a_request_behind_a_larger_one_waits),
+    TIMED(a_release_lets_in_as_many_as_fit_at_once),
+    TIMED(all_that_are_free_may_be_taken_at_once),
+    TIMED(one_client_may_hold_many_times),
+    TIMED(fewer_permits_take_none_away),
+    TIMED(more_permits_let_in_who_waits),
+    TIMED(more_than_there_are_is_refused_also_to_those_who_wait_already),
+    TIMED(with_no_permits_nobody_gets_in),
+    TIMED(a_count_is_set_once_where_it_must_be_absent),
+    TIMED(use_keeps_a_count_that_was_set_if_absent),
+    TIMED(it_is_deleted_only_when_nobody_needs_it),
+    TIMED(the_dead_do_not_keep_it_from_being_deleted),
+    TIMED(permits_of_the_dead_come_back_within_one_lease),
+    TIMED(a_cancelled_ask_gives_its_permits_back),
+    TIMED(it_is_told_who_ends_first_also_after_renewals),
   };
 
-  return cmocka_run_group_tests(tests, start, stop);
+  return cmocka_run_group_tests(tests, stage_start, stage_stop);
 }

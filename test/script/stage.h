@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* test/script/stage.h - the one world of a test program: made before its first test, empty
+ * at the start of each. */
+#ifndef SCRIPT_STAGE_H
+#define SCRIPT_STAGE_H
+
+#include "world.h"
+
+/* The clocks of tests that set them begin here. */
+#define START_US 1700000000123456
+
+extern struct world *w;
+
+/* For the group; the second lets tests ask for digests of what is stored. */
+int stage_start(void **state);
+int stage_start_with_debug(void **state);
+int stage_stop(void **state);
+/* Before a test. Memory that a test has filled is empty again. */
+int stage_clear(void **state);
+/* After it: ordinary operation leaves nothing in the server's error statistics. */
+int stage_check_errors(void **state);
+
+/* A test of ordinary operation. */
+#define CASE(name) cmocka_unit_test_setup_teardown(name, stage_clear, stage_check_errors)
+/* One that is refused something. */
+#define REFUSED(name) cmocka_unit_test_setup(name, stage_clear)
+
+/* A server with room for nothing more, and one with room again. */
+void stage_fill_memory(void);
+void stage_empty_memory(void);
+
+/* Sends what is in the world's buffer. Valid until the next call. */
+const resp_reply *stage_send(void);
+/* The same, which must not be refused; the key is gone or has its retention. */
+const resp_reply *stage_send_kept(const char *key);
+
+#endif
