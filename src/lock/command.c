@@ -137,10 +137,11 @@ static bool send_for(name *n, buffer *out, call *c, instant now)
   return false;
 }
 
-static bool has_command(const name *n)
+static bool has_command(const name *n, instant now)
 {
-  return n->state == NAME_ASKING || n->state == NAME_QUEUED || n->state == NAME_RELEASING ||
-         n->state == NAME_CANCELLING;
+  if (n->state == NAME_RELEASING)
+    return !instant_before(now, n->release_at);
+  return n->state == NAME_ASKING || n->state == NAME_QUEUED || n->state == NAME_CANCELLING;
 }
 
 static name *take_due(lock_table *t)
@@ -163,7 +164,7 @@ static bool next_due(lock_table *t, buffer *out, uint64_t *ret_tag, instant now)
   call *c;
 
   while ((n = take_due(t)) != NULL) {
-    if (!has_command(n)) {
+    if (!has_command(n, now)) {
       name_forget_if_unused(n);
       continue;
     }

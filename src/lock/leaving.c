@@ -13,6 +13,7 @@ void leave_release(name *n, instant now)
   if (n->state == NAME_LINGERING)
     t->counts.lingering--;
   n->state = NAME_RELEASING;
+  n->release_at = now;
   n->release_was_sent = n->release_was_repeated = false;
   n->is_renewing = n->is_downgrading = false;   /* what is under way was for this lease */
   n->attempts = 0;
@@ -28,6 +29,12 @@ void leave_release(name *n, instant now)
                                              t->settings.clock_rate_error_ppm));
   timers_set(&t->timers, &n->poll, n->leave_by);
   name_due(n);
+}
+
+void leave_not_before(name *n, instant at)
+{
+  n->release_at = at;
+  timers_set(&n->table->timers, &n->poll, instant_min(at, n->leave_by));
 }
 
 static void left(name *n, instant now)

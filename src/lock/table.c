@@ -172,6 +172,9 @@ static void name_deadline_timer(name *n, instant now)
             by_limit ? "max_hold_ms is over" : n->is_fixed ? "the fixed lease is over"
                                                            : "not renewed in time",
             now);
+  /* Told a little early, so that the teller may be late; who has not heard it yet, or works
+   * by what he was promised before, must not meet the next one before the end. */
+  leave_not_before(n, hold_end(n));
 }
 
 void lock_tick(lock_table *t, instant now)
@@ -361,6 +364,9 @@ static void name_close(name *n, instant now)
     leave_release(n, now);
   } else if (n->state == NAME_LINGERING) {
     linger_end(n, now);
+  } else if (n->state == NAME_RELEASING) {
+    n->release_at = now;                 /* nobody works on behind dibs_close() */
+    name_due(n);
   } else {
     ask_end(n, now);
   }

@@ -119,6 +119,7 @@ struct name {
   int32_t handovers;             /* in a row */
   instant handovers_since;
   bool release_was_sent, release_was_repeated;
+  instant release_at;            /* RELEASING: not before, it may still be believed */
   instant leave_by;              /* RELEASING, CANCELLING: no use to insist after this */
 
   /* SEAT */
@@ -321,6 +322,7 @@ instant hold_end(const name *n);          /* what its holders may believe */
 
 /* ---- leaving.c ---- */
 void leave_release(name *n, instant now);
+void leave_not_before(name *n, instant at);   /* behind leave_release() */
 void leave_released(name *n, const release_answer *a, instant now);
 void leave_cancelled(name *n, instant now);
 void leave_refused(name *n, dibs_status status, const char *words, instant now);

@@ -160,6 +160,37 @@ static void a_lease_lost_by_the_deadline_is_still_given_back(void **state)
   peer_free(p);
 }
 
+/* Lost is told 5 ms before the end: until then its holder may not have heard of it. */
+static void what_was_promised_is_not_given_away_before_its_end(void **state)
+{
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 1000, .is_fixed = true });
+
+  (void)state;
+  peer_advance_ms(p, 1000 - 13 - 4);
+  peer_expect_told(p, "lost a DIBS_LOST");
+  peer_expect_nothing(p);
+  peer_break(p, 0);                      /* nor on a new connection */
+  peer_connect(p, 0);
+  peer_expect_nothing(p);
+  peer_advance_ms(p, 4);
+  peer_expect(p, "release " A ":1:60");
+  peer_answer(p, "1");
+  peer_free(p);
+}
+
+static void what_was_lost_is_given_back_by_close_at_once(void **state)
+{
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 1000, .is_fixed = true });
+
+  (void)state;
+  peer_advance_ms(p, 1000 - 13 - 4);
+  peer_expect_told(p, "lost a DIBS_LOST");
+  peer_close(p);
+  peer_expect(p, "release " A ":1:60");
+  peer_answer(p, "1");
+  peer_free(p);
+}
+
 static void theme_32_close_releases_what_is_held_and_leaves_the_queues(void **state)
 {
   struct peer *p = peer_held((struct wish){ .name = "n" });
@@ -242,6 +273,8 @@ int main(void)
     cmocka_unit_test(theme_13_an_unknown_release_is_still_delivered),
     cmocka_unit_test(a_new_wish_waits_for_the_answer_to_the_release),
     cmocka_unit_test(a_lease_lost_by_the_deadline_is_still_given_back),
+    cmocka_unit_test(what_was_promised_is_not_given_away_before_its_end),
+    cmocka_unit_test(what_was_lost_is_given_back_by_close_at_once),
     cmocka_unit_test(theme_32_close_releases_what_is_held_and_leaves_the_queues),
     cmocka_unit_test(closing_an_idle_client_ends_at_once),
     cmocka_unit_test(a_stale_id_is_answered_stale),
