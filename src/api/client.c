@@ -299,7 +299,7 @@ dibs_client *dibs_close(dibs_client *c)
   if (c == NULL || drive_is_in_callback())
     return c;                            /* a callback cannot wait for its own end */
   if (c->epoch != fork_epoch())
-    return client_free(c);
+    return drive_is_whole(c->drive) ? client_free(c) : NULL;
   until = instant_add(drive_now(), span_ms(c->times.close_ms));
   drive_lock(c->drive);
   leading_clear_all(c);

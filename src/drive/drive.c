@@ -133,6 +133,7 @@ dibs_status drive_new(const drive_settings *settings, drive **ret_drive, text *w
     text_add(why, "the thread dibs-io cannot be started");
     goto fail;
   }
+  drive_list(d);
   *ret_drive = d;
   return DIBS_OK;
 
@@ -176,6 +177,7 @@ drive *drive_free(drive *d)
 
   if (d == NULL)
     return NULL;
+  drive_unlist(d);
   is_forked = drive_is_forked(d);
   if (!is_forked) {
     loop_stop(d);

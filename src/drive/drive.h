@@ -62,6 +62,8 @@ void drive_host(char *ret_name, size_t size);   /* cut where it is longer; may b
 /* ---- in and out ---- */
 
 bool drive_is_forked(const drive *d);           /* this process is a child of its maker */
+/* And if so, nobody was in the middle of anything when it was made: it may be freed. */
+bool drive_is_whole(const drive *d);
 void drive_lock(drive *d);
 void drive_unlock(drive *d);                    /* and wakes those who are done */
 engine *drive_engine(drive *d);

@@ -94,7 +94,16 @@ struct drive {
   pthread_t io_thread, callback_thread;
   drive_job *first_job, *last_job;
   pthread_cond_t jobs_condition;
+
+  /* fork_whole.c, under a mutex of its own: */
+  drive *next_listed;
+  bool stands_still;              /* the thread that forks has the mutex */
+  bool is_whole;                  /* in a child: nobody was inside when it was made */
 };
+
+/* ---- fork_whole.c ---- */
+void drive_list(drive *d);
+void drive_unlist(drive *d);
 
 /* ---- transport.c ---- */
 void transport_init(transport *t, int link, const memory *m);

@@ -215,6 +215,31 @@ static void theme_20_a_fork_amid_calls_of_other_threads_is_no_different(void **s
   expect_parent_is_well();
 }
 
+static int close_at_once(void)
+{
+  (void)alarm(5);
+  client = dibs_close(client);
+  return client == NULL ? 0 : 250;
+}
+
+/* What is freed there must not be a copy of what was being changed here. */
+static void theme_20_a_child_may_close_amid_calls_of_the_parents_threads(void **state)
+{
+  pthread_t threads[3];
+
+  (void)state;
+  atomic_store(&is_over, false);
+  for (int i = 0; i < 3; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, keep_busy, NULL), 0);
+  for (long run = live_times(400); run > 0; run--)
+    assert_int_equal(fork_and_run(close_at_once), 0);
+  atomic_store(&is_over, true);
+  for (int i = 0; i < 3; i++)
+    assert_int_equal(pthread_join(threads[i], NULL), 0);
+  assert_int_equal(live_faults(), 0);
+  expect_parent_is_well();
+}
+
 /* A child that has all descriptors of ours, and does nothing. */
 static pid_t fork_and_stay(void)
 {
@@ -322,6 +347,7 @@ int main(void)
     cmocka_unit_test(theme_20_the_lock_outlives_exit_exec_and_crash_of_a_child),
     cmocka_unit_test(theme_20_a_child_may_open_a_client_of_its_own),
     cmocka_unit_test(theme_20_a_fork_amid_calls_of_other_threads_is_no_different),
+    cmocka_unit_test(theme_20_a_child_may_close_amid_calls_of_the_parents_threads),
     cmocka_unit_test(theme_20_what_the_parent_closes_is_closed_although_a_child_has_it),
     cmocka_unit_test(theme_20_a_connection_that_broke_costs_nothing_although_a_child_has_it),
   };

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* drive/fork_whole.c - clients stand still while the process forks.
+ *
+ * A child gets a copy of every client as it was, amid whatever other threads were doing to
+ * it: freeing such a copy frees what is half freed already. So the mutex of each client is
+ * taken before a fork, and given back after it on both sides; what was copied then is whole.
+ * Nobody waits for long: a fork from a signal handler may have interrupted the very thread
+ * that has the mutex. Copies that are not whole, also those of children made without fork(),
+ * are left alone. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "drive/drive.h"
+#include "drive/parts.h"
+
+enum { TRIES = 200, TRY_NS = 100000 };
+
+static pthread_mutex_t list_mutex = PTHREAD_MUTEX_INITIALIZER;
+static drive *list;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static _Thread_local bool list_is_taken;       /* by this thread, which forks */
+
+static bool take(pthread_mutex_t *mutex)
+{
+  struct timespec moment = { .tv_nsec = TRY_NS };
+
+  for (int i = 0; i < TRIES; i++) {
+    if (pthread_mutex_trylock(mutex) == 0)
+      return true;
+    (void)nanosleep(&moment, NULL);
+  }
+  return false;
+}
+
+static void before_fork(void)
+{
+  list_is_taken = take(&list_mutex);
+  for (drive *d = list_is_taken ? list : NULL; d != NULL; d = d->next_listed)
+    d->stands_still = !drive_is_forked(d) && take(&d->mutex);
+}
+
+static void after_fork(bool is_child)
+{
+  for (drive *d = list_is_taken ? list : NULL; d != NULL; d = d->next_listed)
+    if (d->stands_still) {
+      d->stands_still = false;
+      d->is_whole = is_child;
+      (void)pthread_mutex_unlock(&d->mutex);
+    }
+  if (list_is_taken)
+    (void)pthread_mutex_unlock(&list_mutex);
+}
+
+static void after_fork_in_parent(void)
+{
+  after_fork(false);
+}
+
+static void after_fork_in_child(void)
+{
+  after_fork(true);
+  if (!list_is_taken) {                        /* nobody there will give it back */
+    list = NULL;
+    (void)pthread_mutex_init(&list_mutex, NULL);
+  }
+}
+
+static void watch_forks(void)
+{
+  (void)pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+/* Not listed: its copies are never whole, and that is all. */
+void drive_list(drive *d)
+{
+  (void)pthread_once(&once, watch_forks);
+  if (!take(&list_mutex))
+    return;
+  d->next_listed = list;
+  list = d;
+  (void)pthread_mutex_unlock(&list_mutex);
+}
+
+void drive_unlist(drive *d)
+{
+  (void)pthread_mutex_lock(&list_mutex);
+  for (drive **at = &list; *at != NULL; at = &(*at)->next_listed)
+    if (*at == d) {
+      *at = d->next_listed;
+      break;
+    }
+  (void)pthread_mutex_unlock(&list_mutex);
+}
+
+bool drive_is_whole(const drive *d)
+{
+  return !drive_is_forked(d) || d->is_whole;
+}
