@@ -5,7 +5,15 @@
 #include <stddef.h>
 
 extern const struct scenario f00_no_fault, f01_holder_killed;
-extern const struct scenario f09_letters, f10_holder, f10_connection, f11_slow_network;
+extern const struct scenario f02_holder_stopped, f03_late_writer, f04_server_emptied;
+extern const struct scenario f05_killed_everysec, f05_killed_always;
+extern const struct scenario f06_power_everysec, f06_power_always;
+extern const struct scenario f07_server_stopped, f08_server_busy;
+extern const struct scenario f18_clock_steps, f18_clock_beyond;
+extern const struct scenario f23_memory_full, f23_evictions;
+extern const struct scenario f24_disk_everysec, f24_disk_always, f33_starved;
+extern const struct scenario f09_letters, f10_holder, f10_connection, f10_subscriber;
+extern const struct scenario f11_slow_network;
 extern const struct scenario f25_disturbed, f25_emptied, f25_permissions, f28_crowd;
 extern const struct scenario f29_fork, f29_storm, f29_callbacks;
 extern const struct scenario f30_descriptors, f30_memory, f30_resolver, f30_threads, f31_hostile;
@@ -13,10 +21,26 @@ extern const struct scenario f30_descriptors, f30_memory, f30_resolver, f30_thre
 const struct scenario *const all_scenarios[] = {
   &f00_no_fault,
   &f01_holder_killed,
+  &f02_holder_stopped,
+  &f03_late_writer,
+  &f04_server_emptied,
+  &f05_killed_everysec,
+  &f05_killed_always,
+  &f06_power_everysec,
+  &f06_power_always,
+  &f07_server_stopped,
+  &f08_server_busy,
   &f09_letters,
   &f10_holder,
   &f10_connection,
+  &f10_subscriber,
   &f11_slow_network,
+  &f18_clock_steps,
+  &f18_clock_beyond,
+  &f23_memory_full,
+  &f23_evictions,
+  &f24_disk_everysec,
+  &f24_disk_always,
   &f25_disturbed,
   &f25_emptied,
   &f25_permissions,
@@ -29,5 +53,6 @@ const struct scenario *const all_scenarios[] = {
   &f30_resolver,
   &f30_threads,
   &f31_hostile,
+  &f33_starved,
   NULL
 };
