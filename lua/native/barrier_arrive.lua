@@ -55,6 +55,11 @@ end
 if asked < meeting.kept then
   return { 5 }
 end
+-- It saw a meeting that a reset ended: perhaps it was told so already, and this is a late copy.
+if asked < meeting.generation and
+  redis.call('HGET', KEYS[1], 'x' .. string.format('%.0f', asked)) then
+  return { 3, asked, 0, 0 }
+end
 if meeting.is_broken == 1 or sweep(meeting) then
   return answer(3)
 end
