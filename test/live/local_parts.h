@@ -19,9 +19,12 @@
 #include "local/ask.h"
 #include "local/local.h"
 #include "local/place.h"
+#include "process_state.h"
 #include "server_parts.h"
 
-enum { SOON_MS = 10000 };
+/* More than any patience of the private server itself: its supervisor gives a server 10 s
+ * to make its socket. */
+enum { SOON_MS = 20000 };
 
 static char runtime[64];
 
@@ -83,70 +86,49 @@ static inline int servers_count(const char *directory)
   return count;
 }
 
-/* A zombie is gone: whoever is to reap it may take its time. But one whose other threads
- * are still ending is not, its sockets are open. */
-static inline bool is_gone(pid_t pid)
+/* What a process that should be gone does instead. */
+static inline void process_tell(pid_t pid)
 {
-  char path[64], line[512] = "";
-  FILE *stat_file;
-  const char *state;
-  long threads = 0;
+  char path[64], line[512], waits[64] = "";
+  FILE *file;
 
-  if (kill(pid, 0) != 0)
-    return true;
-  (void)snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
-  stat_file = fopen(path, "re");
-  if (stat_file == NULL)
-    return true;
-  (void)!fgets(line, sizeof(line), stat_file);
-  (void)fclose(stat_file);
-  state = strrchr(line, ')');
-  if (state == NULL || state[2] != 'Z')
-    return false;
-  /* Fields 3 (state) to 20 (threads). */
-  (void)sscanf(state,
-               ") %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
-               " %ld",
-               &threads);
-  return threads <= 1;
+  if (!process_line(pid, line))
+    return;
+  (void)snprintf(path, sizeof(path), "/proc/%ld/wchan", (long)pid);
+  file = fopen(path, "re");
+  if (file != NULL) {
+    (void)!fgets(waits, sizeof(waits), file);
+    (void)fclose(file);
+  }
+  print_error("still there, in %s: %s", waits, line);
 }
 
-static inline pid_t parent_of(pid_t pid)
-{
-  char path[64], line[512] = "";
-  FILE *stat_file;
-  long parent = 0;
-  char *end;
-
-  (void)snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
-  stat_file = fopen(path, "re");
-  if (stat_file == NULL)
-    return 0;
-  (void)!fgets(line, sizeof(line), stat_file);
-  (void)fclose(stat_file);
-  end = strrchr(line, ')');
-  if (end != NULL)
-    (void)sscanf(end, ") %*c %ld", &parent);
-  return (pid_t)parent;
-}
-
-/* Each waits for its event, at most SOON_MS. */
+/* Each waits for its event, at most SOON_MS, and tells what its last look saw: a second
+ * look could see something else. */
 static inline bool soon_gone(pid_t pid)
 {
   int64_t until = clock_ms() + SOON_MS;
+  bool gone = is_gone(pid);
 
-  while (!is_gone(pid) && clock_ms() < until)
+  while (!gone && clock_ms() < until) {
     nap_ms(2);
-  return is_gone(pid);
+    gone = is_gone(pid);
+  }
+  if (!gone)
+    process_tell(pid);
+  return gone;
 }
 
 static inline bool soon_absent(const char *path)
 {
   int64_t until = clock_ms() + SOON_MS;
+  bool is_absent = access(path, F_OK) != 0;
 
-  while (access(path, F_OK) == 0 && clock_ms() < until)
+  while (!is_absent && clock_ms() < until) {
     nap_ms(2);
-  return access(path, F_OK) != 0;
+    is_absent = access(path, F_OK) != 0;
+  }
+  return is_absent;
 }
 
 /* The process that has supervisor.lock, 0 for none. */

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/process_state_test.c - what the tests of the private server believe of processes
+ * that end: once gone, gone for every later look. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "process_state.h"
+
+#define REST " 1 7 7 0 -1 4194304 100 0 0 0 1 2 0 0 20 0 "
+
+enum { ROUNDS = 200, MORE_LOOKS = 20 };
+
+static void each_step_behind_the_end_is_gone(void **state)
+{
+  (void)state;
+  assert_false(process_line_says_gone("7 (server) S" REST "4 0 99"));
+  assert_false(process_line_says_gone("7 (server) D" REST "1 0 99"));
+  assert_false(process_line_says_gone("7 (ser) Z ver) S" REST "1 0 99"));
+  assert_false(process_line_says_gone("7 (server) Z" REST "3 0 99"));   /* threads are ending */
+  assert_true(process_line_says_gone("7 (server) Z" REST "1 0 99"));
+  assert_true(process_line_says_gone("7 (server) X" REST "0 0 99"));    /* being reaped */
+  assert_true(process_line_says_gone(""));                              /* reaped meanwhile */
+}
+
+static void a_parent_is_found_behind_any_name(void **state)
+{
+  (void)state;
+  assert_int_equal(process_field("7 (ser) ver 1 2) S 42 7 7 0", 4), 42);
+  assert_int_equal(process_field("7 (server) S 42", 20), -1);
+  assert_int_equal(parent_of(getpid()), getppid());
+}
+
+static void *kill_and_reap(void *pid)
+{
+  const pid_t *child = pid;
+
+  (void)kill(*child, SIGKILL);
+  (void)waitpid(*child, NULL, 0);
+  return NULL;
+}
+
+/* The looks fall on all steps of the end, the reaping among them. */
+static void who_is_gone_stays_gone_while_it_is_reaped(void **state)
+{
+  (void)state;
+  for (int round = 0; round < ROUNDS; round++) {
+    pthread_t thread;
+    pid_t parent = getpid(), child = fork();
+
+    if (child == 0) {
+      if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent)
+        (void)pause();
+      _exit(1);
+    }
+    assert_false(is_gone(child));
+    assert_int_equal(pthread_create(&thread, NULL, kill_and_reap, &child), 0);
+    while (!is_gone(child))
+      ;
+    for (int look = 0; look < MORE_LOOKS; look++)
+      assert_true(is_gone(child));
+    assert_int_equal(pthread_join(thread, NULL), 0);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(each_step_behind_the_end_is_gone),
+    cmocka_unit_test(a_parent_is_found_behind_any_name),
+    cmocka_unit_test(who_is_gone_stays_gone_while_it_is_reaped),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
