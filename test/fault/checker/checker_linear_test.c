@@ -104,6 +104,19 @@ static void busy_while_somebody_holds_is_explained(void **state)
   assert_int_equal(story_found(&s, CHECK_LINEAR), 0);
 }
 
+static void busy_is_explained_also_when_its_answer_comes_behind_that_of_the_release(void **state)
+{
+  uint64_t hold = story_ask(&s, 0, 0, 0, MODE_EXCLUSIVE), try;
+
+  (void)state;
+  story_got(&s, 1, hold, 1, 990);
+  try = story_try(&s, 9, 1, 0);
+  story_release(&s, 10, hold);
+  story_released(&s, 11, hold, DIBS_OK);
+  story_not(&s, 12, try, DIBS_BUSY);
+  assert_int_equal(story_found(&s, CHECK_LINEAR), 0);
+}
+
 static void busy_while_nobody_holds_is_not(void **state)
 {
   uint64_t try;
@@ -160,6 +173,8 @@ int main(void)
     cmocka_unit_test_setup(a_lease_that_had_not_run_out_does_not, begin),
     cmocka_unit_test_setup(a_release_of_unknown_outcome_may_have_happened_or_not, begin),
     cmocka_unit_test_setup(busy_while_somebody_holds_is_explained, begin),
+    cmocka_unit_test_setup(
+      busy_is_explained_also_when_its_answer_comes_behind_that_of_the_release, begin),
     cmocka_unit_test_setup(busy_while_nobody_holds_is_not, begin),
     cmocka_unit_test_setup(an_ask_that_was_given_up_may_have_held_for_a_while, begin),
     cmocka_unit_test_setup(a_crowd_of_waiters_is_explained_in_any_order, begin),

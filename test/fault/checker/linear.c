@@ -203,6 +203,15 @@ static void keep(struct search *s, const struct config *c)
   s->next[s->next_count++] = *c;
 }
 
+/* A look changes nothing: as soon as it can have happened, it has. Later the lock may be
+ * nobody's, and what was seen before that could not be explained any more. */
+static void look_around(const struct search *s, struct config *c)
+{
+  for (int slot = 0; slot < OPEN_MAX; slot++)
+    if (s->open[slot] != NULL && s->open[slot]->kind == BUSY && !is_done(c, slot))
+      (void)apply(s, c, s->open[slot]);
+}
+
 /* All ways to let `wanted` take effect, after others that are open if need be. Depth first on
  * an explicit stack: at most OPEN_MAX deep, as each step takes one operation. */
 static void extend(struct search *s, const struct config *from, const struct operation *wanted)
@@ -212,6 +221,7 @@ static void extend(struct search *s, const struct config *from, const struct ope
   size_t steps = 0;
 
   stack[0] = *from;
+  look_around(s, &stack[0]);
   next[0] = 0;
   while (depth >= 0 && !s->is_given_up) {
     struct config c = stack[depth];
@@ -224,14 +234,12 @@ static void extend(struct search *s, const struct config *from, const struct ope
     while (next[depth] < OPEN_MAX) {
       int slot = next[depth]++;
 
-      if (s->open[slot] == NULL || is_done(&c, slot))
-        continue;
-      /* Others' looks change nothing: they need not come first. */
-      if (s->open[slot]->kind == BUSY && s->open[slot] != wanted)
+      if (s->open[slot] == NULL || s->open[slot]->kind == BUSY || is_done(&c, slot))
         continue;
       stack[depth + 1] = c;
       if (!apply(s, &stack[depth + 1], s->open[slot]))
         continue;
+      look_around(s, &stack[depth + 1]);
       next[++depth] = 0;
       break;
     }
