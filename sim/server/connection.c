@@ -77,14 +77,15 @@ void connection_run(sim_connection *c)
 
   while (!c->is_closed && !c->is_waiting) {
     slice bytes = { buffer_bytes(&c->input), buffer_size(&c->input) };
-    const char *fault = NULL;
+    char room[128];
+    text fault = text_over(room, sizeof(room));
     size_t used = 0;
     read_result got = read_command(bytes, &s->words, &used, &fault);
 
     if (got == READ_MORE)
       return;
     if (got == READ_FAULT) {
-      end_with_fault(c, fault);
+      end_with_fault(c, room);
       return;
     }
     if (s->words.count > 0) {

@@ -167,9 +167,9 @@ void execute_end(sim_server *s);
 
 typedef enum read_result { READ_MORE, READ_COMMAND, READ_FAULT } read_result;
 
-/* The first command in `bytes`; *ret_used bytes of them. A fault says why. */
-read_result read_command(slice bytes, word_list *ret_words, size_t *ret_used,
-                         const char **ret_fault);
+/* The first command in `bytes`; *ret_used bytes of them. A fault says
+ * why. */
+read_result read_command(slice bytes, word_list *ret_words, size_t *ret_used, text *fault);
 
 /* ---- connection.c ---- */
 

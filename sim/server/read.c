@@ -33,15 +33,16 @@ static bool take_line(slice bytes, size_t *at, slice *ret)
 }
 
 /* Words with blanks between; "double quotes" keep blanks, and know no escapes. */
-static read_result read_typed(slice bytes, word_list *w, size_t *ret_used,
-                              const char **ret_fault)
+static read_result read_typed(slice bytes, word_list *w, size_t *ret_used, text *fault)
 {
   slice line;
   size_t at = 0;
 
   if (!take_line(bytes, &at, &line)) {
-    *ret_fault = "Protocol error: too big inline request";
-    return bytes.size > LINE_MAX_SIZE ? READ_FAULT : READ_MORE;
+    if (bytes.size <= LINE_MAX_SIZE)
+      return READ_MORE;
+    text_add(fault, "Protocol error: too big inline request");
+    return READ_FAULT;
   }
   *ret_used = at;
   for (size_t i = 0; i < line.size;) {
@@ -56,7 +57,7 @@ static read_result read_typed(slice bytes, word_list *w, size_t *ret_used,
     while (i < line.size && line.bytes[i] != (is_quoted ? '"' : ' '))
       i++;
     if (is_quoted && i == line.size) {
-      *ret_fault = "Protocol error: unbalanced quotes in request";
+      text_add(fault, "Protocol error: unbalanced quotes in request");
       return READ_FAULT;
     }
     add_word(w, (slice){ line.bytes + begin, i - begin });
@@ -66,7 +67,7 @@ static read_result read_typed(slice bytes, word_list *w, size_t *ret_used,
 }
 
 /* One "$5\r\nwords\r\n". */
-static read_result read_word(slice bytes, size_t *at, word_list *w, const char **ret_fault)
+static read_result read_word(slice bytes, size_t *at, word_list *w, text *fault)
 {
   slice line;
   int64_t size;
@@ -74,14 +75,16 @@ static read_result read_word(slice bytes, size_t *at, word_list *w, const char *
   if (*at == bytes.size)
     return READ_MORE;
   if (bytes.bytes[*at] != '$') {
-    *ret_fault = "Protocol error: expected '$'";
+    text_add(fault, "Protocol error: expected '$', got '");
+    text_add_bytes(fault, bytes.bytes + *at, 1);
+    text_add(fault, "'");
     return READ_FAULT;
   }
   if (!take_line(bytes, at, &line))
     return READ_MORE;
   if (!slice_to_integer((slice){ line.bytes + 1, line.size - 1 }, &size) || size < 0 ||
       size > STRING_MAX) {
-    *ret_fault = "Protocol error: invalid bulk length";
+    text_add(fault, "Protocol error: invalid bulk length");
     return READ_FAULT;
   }
   if (bytes.size - *at < (size_t)size + 2)
@@ -91,7 +94,7 @@ static read_result read_word(slice bytes, size_t *at, word_list *w, const char *
   return READ_COMMAND;
 }
 
-read_result read_command(slice bytes, word_list *w, size_t *ret_used, const char **ret_fault)
+read_result read_command(slice bytes, word_list *w, size_t *ret_used, text *fault)
 {
   slice line;
   size_t at = 0;
@@ -101,16 +104,16 @@ read_result read_command(slice bytes, word_list *w, size_t *ret_used, const char
   if (bytes.size == 0)
     return READ_MORE;
   if (bytes.bytes[0] != '*')
-    return read_typed(bytes, w, ret_used, ret_fault);
+    return read_typed(bytes, w, ret_used, fault);
   if (!take_line(bytes, &at, &line))
     return READ_MORE;
   if (!slice_to_integer((slice){ line.bytes + 1, line.size - 1 }, &count) ||
       count > WORDS_MAX) {
-    *ret_fault = "Protocol error: invalid multibulk length";
+    text_add(fault, "Protocol error: invalid multibulk length");
     return READ_FAULT;
   }
   for (int64_t i = 0; i < count; i++) {
-    read_result got = read_word(bytes, &at, w, ret_fault);
+    read_result got = read_word(bytes, &at, w, fault);
 
     if (got != READ_COMMAND)
       return got;

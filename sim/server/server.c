@@ -210,14 +210,15 @@ const char *sim_server_ask(sim_server *s, const void *bytes, size_t size,
 {
   reply r = reply_to_bytes(&s->answer);
   word_list all = { NULL, 0, 0 };
-  const char *fault = "the command is not whole";
+  char room[128];
+  text fault = text_over(room, sizeof(room));
   size_t used;
 
   buffer_clear(&s->answer);
   s->is_looking = true;
   if (read_command((slice){ bytes, size }, &all, &used, &fault) != READ_COMMAND ||
       all.count == 0) {
-    reply_error(&r, fault);
+    reply_error(&r, "ERR the command is not whole");
   } else {
     execute(s, NULL, all.all, all.count);
   }

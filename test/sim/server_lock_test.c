@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* The simulated server: our own scripts answer as doc/design/protocol.md says. */
+#include "server/talk.h"
+
+#include <string.h>
+
+#include "dialect/native.h"
+
+#define OTHER "BBBBBBBBBBBBBBBBBBBBBB"
+
+static const native me = { "dibs", "AAAAAAAAAAAAAAAAAAAAAA" };
+static const native you = { "dibs", OTHER };
+
+/* The answer to what `out` holds, read as a client would. */
+static resp_reply *answer(talk *t, buffer *out)
+{
+  resp_reader *reader = resp_reader_new(talk_memory(), RESP_LIMITS_DEFAULT);
+  resp_reply *r = NULL;
+  const char *bytes;
+  size_t size;
+
+  sim_server_receive(t->server, t->own, buffer_bytes(out), buffer_size(out));
+  bytes = sim_connection_output(t->own, &size);
+  assert_int_equal(resp_reader_feed(reader, bytes, size), DIBS_OK);
+  assert_int_equal(resp_reader_next(reader, &r), DIBS_OK);
+  assert_non_null(r);
+  sim_connection_sent(t->own, size);
+  resp_reader_free(reader);
+  buffer_deinit(out);
+  return r;
+}
+
+static buffer request(void)
+{
+  buffer out;
+
+  buffer_init(&out, talk_memory());
+  return out;
+}
+
+static acquire_answer acquire(talk *t, const native *who, uint64_t ask, bool waits)
+{
+  acquire_call c = { .name = "x", .name_size = 1, .ask = ask, .ttl_ms = 30000,
+                     .waits = waits, .estimate_us = START_US };
+  buffer out = request();
+  acquire_answer a;
+  resp_reply *r;
+
+  assert_true(native_acquire(who, &out, true, &c));
+  r = answer(t, &out);
+  assert_true(native_acquire_answer(who, ask, 30000, r, &a));
+  resp_reply_free(r);
+  return a;
+}
+
+static release_outcome release(talk *t, const native *who, const lease_id *lease)
+{
+  buffer out = request();
+  release_answer a;
+  resp_reply *r;
+
+  assert_true(native_release(who, &out, true, "x", 1, lease, START_US));
+  r = answer(t, &out);
+  assert_true(native_release_answer(r, &a));
+  resp_reply_free(r);
+  return a.outcome;
+}
+
+static void an_acquire_grants_repeats_and_refuses(void **state)
+{
+  talk *t = *state;
+  acquire_answer a = acquire(t, &me, 1, false);
+
+  assert_int_equal(a.outcome, ACQUIRE_GRANTED);
+  assert_int_equal(a.lease.token, START_US);
+  assert_int_equal(a.remaining_ms, 30000);
+  assert_string_equal(sim_server_key_text(t->server, "dibs:m:{x}", 10),
+                      "string \"AAAAAAAAAAAAAAAAAAAAAA:1:1700000000000000 30000 30000 0 0\" "
+                      "until 1700003600000");
+  talk_at(t, 100000);
+  a = acquire(t, &me, 1, false);
+  assert_int_equal(a.outcome, ACQUIRE_AGAIN);
+  assert_int_equal(a.remaining_ms, 29900);
+  a = acquire(t, &you, 1, false);
+  assert_int_equal(a.outcome, ACQUIRE_BUSY);
+  assert_string_equal(a.lease.client, me.client);
+}
+
+static void a_renewal_lengthens_and_counts(void **state)
+{
+  talk *t = *state;
+  acquire_answer a = acquire(t, &me, 1, false);
+  renew_item item = { "x", 1, &a.lease, 30000 };
+  buffer out = request();
+  renew_answer renewed;
+  resp_reply *r;
+
+  talk_at(t, 10000000);
+  assert_true(native_renew(&me, &out, true, &item, 1, START_US + 10000000));
+  r = answer(t, &out);
+  assert_true(native_renew_answer(r, 0, &renewed));
+  assert_true(renewed.is_ours);
+  assert_int_equal(renewed.remaining_ms, 30000);
+  resp_reply_free(r);
+  assert_int_equal(acquire(t, &you, 1, false).renewals, 1);
+}
+
+static void a_release_hands_over_with_one_message(void **state)
+{
+  talk *t = *state;
+  sim_connection *inbox = sim_server_accept(t->server);
+  acquire_answer a = acquire(t, &me, 1, false);
+
+  assert_int_equal(acquire(t, &you, 1, true).outcome, ACQUIRE_DEAF);
+  (void)talk_say_by(t, inbox, "SUBSCRIBE dibs:inbox:" OTHER);
+  assert_int_equal(acquire(t, &you, 2, true).outcome, ACQUIRE_WAITING);
+  talk_at(t, 5000000);
+  assert_int_equal(release(t, &me, &a.lease), RELEASE_DONE);
+  assert_non_null(strstr(talk_heard(t, inbox),
+                         "grant " OTHER ":2:1700000005000000 30000 0 x"));
+  a = acquire(t, &you, 2, true);
+  assert_int_equal(a.outcome, ACQUIRE_AGAIN);
+  assert_int_equal(release(t, &you, &a.lease), RELEASE_DONE);
+  assert_int_equal(release(t, &you, &a.lease), RELEASE_DONE);
+  assert_int_equal(acquire(t, &you, 2, true).outcome, ACQUIRE_ENDED);
+}
+
+static void a_lease_that_is_over_is_taken_by_its_deadline(void **state)
+{
+  talk *t = *state;
+  acquire_call c = { .name = "x", .name_size = 1, .ask = 1, .ttl_ms = 30000 };
+  acquire_answer first = acquire(t, &me, 1, false), a;
+  buffer out = request();
+  resp_reply *r;
+
+  talk_at(t, 31000001);
+  c.estimate_us = START_US + 31000001;
+  assert_true(native_acquire(&you, &out, true, &c));
+  r = answer(t, &out);
+  assert_true(native_acquire_answer(&you, 1, 30000, r, &a));
+  resp_reply_free(r);
+  assert_int_equal(a.outcome, ACQUIRE_GRANTED);
+  assert_int_equal(release(t, &me, &first.lease), RELEASE_TAKEN);
+}
+
+static acquire_answer share(talk *t, const native *who, uint64_t ask, char mode)
+{
+  share_call c = { .name = "x", .name_size = 1, .ask = ask, .mode = mode, .units = 1,
+                   .ttl_ms = 30000, .estimate_us = START_US };
+  buffer out = request();
+  acquire_answer a;
+  resp_reply *r;
+
+  assert_true(native_share_acquire(who, &out, true, &c));
+  r = answer(t, &out);
+  assert_true(native_share_answer(who, ask, r, &a));
+  resp_reply_free(r);
+  return a;
+}
+
+static void readers_share_and_keep_a_writer_out(void **state)
+{
+  talk *t = *state;
+  acquire_answer one = share(t, &me, 1, 'r');
+  buffer out = request();
+  release_answer released;
+  resp_reply *r;
+
+  assert_int_equal(one.outcome, ACQUIRE_GRANTED);
+  assert_int_equal(share(t, &you, 1, 'r').outcome, ACQUIRE_GRANTED);
+  assert_int_equal(share(t, &me, 2, 'w').outcome, ACQUIRE_BUSY);
+  assert_true(native_share_release(&me, &out, true, "x", 1, &one.lease, 0, START_US));
+  r = answer(t, &out);
+  assert_true(native_release_answer(r, &released));
+  assert_int_equal(released.outcome, RELEASE_DONE);
+  resp_reply_free(r);
+  assert_int_equal(share(t, &me, 3, 'w').outcome, ACQUIRE_BUSY);
+}
+
+static void permits_are_counted(void **state)
+{
+  talk *t = *state;
+  buffer out = request();
+  bool is_done;
+  uint64_t limit;
+  resp_reply *r;
+
+  assert_int_equal(share(t, &me, 1, 'p').outcome, ACQUIRE_NOT_SET);
+  assert_true(native_share_set(&me, &out, true, "x", 1, SHARE_SET, 2, START_US));
+  r = answer(t, &out);
+  assert_true(native_share_set_answer(r, &is_done, &limit));
+  resp_reply_free(r);
+  assert_true(is_done);
+  assert_int_equal(share(t, &me, 2, 'p').outcome, ACQUIRE_GRANTED);
+  assert_int_equal(share(t, &me, 3, 'p').outcome, ACQUIRE_GRANTED);
+  assert_int_equal(share(t, &you, 1, 'p').outcome, ACQUIRE_BUSY);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    TALK_TEST(an_acquire_grants_repeats_and_refuses),
+    TALK_TEST(a_renewal_lengthens_and_counts),
+    TALK_TEST(a_release_hands_over_with_one_message),
+    TALK_TEST(a_lease_that_is_over_is_taken_by_its_deadline),
+    TALK_TEST(readers_share_and_keep_a_writer_out),
+    TALK_TEST(permits_are_counted),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/* The simulated server: keys and their time, connections, messages, transactions. */
+#include "server/talk.h"
+
+#include <string.h>
+
+static const char wrong_type[] =
+  "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n";
+
+static void a_key_is_there_at_its_last_millisecond_and_gone_one_later(void **state)
+{
+  talk *t = *state;
+
+  assert_string_equal(talk_say(t, "SET k v PX 500"), "+OK\r\n");
+  talk_at(t, 500999);
+  assert_string_equal(talk_say(t, "PTTL k"), ":0\r\n");
+  assert_string_equal(talk_say(t, "GET k"), "$1\r\nv\r\n");
+  assert_int_equal(sim_server_get_counts(t->server).expired, 0);
+  talk_at(t, 501000);
+  assert_int_equal(sim_server_key_count(t->server), 0);
+  assert_null(sim_server_key_text(t->server, "k", 1));
+  assert_string_equal(talk_say(t, "DBSIZE"), ":1\r\n");
+  assert_string_equal(talk_say(t, "GET k"), "$-1\r\n");
+  assert_string_equal(talk_say(t, "DBSIZE"), ":0\r\n");
+  assert_int_equal(sim_server_get_counts(t->server).expired, 1);
+}
+
+static void a_clock_that_is_set_back_keeps_keys_longer(void **state)
+{
+  talk *t = *state;
+
+  (void)talk_say(t, "SET k v PX 500");
+  talk_at(t, -3600 * INT64_C(1000000));
+  assert_string_equal(talk_say(t, "PTTL k"), ":3600500\r\n");
+  talk_at(t, 60 * 1000000);
+  assert_string_equal(talk_say(t, "EXISTS k"), ":0\r\n");
+}
+
+static void ticks_remove_what_is_over_without_being_asked(void **state)
+{
+  talk *t = *state;
+
+  (void)talk_say(t, "MSET a 1 b 2");
+  (void)talk_say(t, "PEXPIRE a 10");
+  talk_at(t, 11000);
+  for (int i = 0; i < 10; i++)
+    sim_server_tick(t->server);
+  assert_string_equal(talk_say(t, "DBSIZE"), ":1\r\n");
+  assert_int_equal(sim_server_next_tick_us(t->server), INT64_MAX);
+}
+
+static void looking_changes_nothing(void **state)
+{
+  static const char get[] = "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n";
+  talk *t = *state;
+  uint64_t version;
+  size_t size;
+
+  (void)talk_say(t, "SET k v PX 500");
+  version = sim_server_version(t->server);
+  assert_memory_equal(sim_server_ask(t->server, get, sizeof(get) - 1, &size), "$1\r\nv\r\n", 7);
+  talk_at(t, 501000);
+  assert_memory_equal(sim_server_ask(t->server, get, sizeof(get) - 1, &size), "$-1\r\n", 5);
+  assert_int_equal(size, 5);
+  assert_int_equal(sim_server_version(t->server), version);
+  assert_string_equal(talk_say(t, "DBSIZE"), ":1\r\n");
+  assert_string_equal(talk_say(t, "GET k"), "$-1\r\n");
+  assert_int_not_equal(sim_server_version(t->server), version);
+}
+
+static void the_text_of_a_key_tells_it_wholly(void **state)
+{
+  talk *t = *state;
+  char first[128];
+
+  (void)talk_say(t, "HSET h b 2 a 1");
+  (void)talk_say(t, "PEXPIREAT h 1700000000500");
+  strncpy(first, sim_server_key_text(t->server, "h", 1), sizeof(first) - 1);
+  first[sizeof(first) - 1] = 0;
+  assert_string_equal(first, "hash \"a\"=\"1\" \"b\"=\"2\" until 1700000000500");
+  (void)talk_say(t, "DEL h");
+  (void)talk_say(t, "HSET h a 1");
+  (void)talk_say(t, "HSET h b 2");
+  (void)talk_say(t, "PEXPIRE h 500");
+  assert_string_equal(sim_server_key_text(t->server, "h", 1), first);
+  (void)talk_say(t, "RPUSH l x y");
+  assert_string_equal(sim_server_key_text(t->server, "l", 1), "list \"x\" \"y\"");
+  (void)talk_say(t, "ZADD z 2 x 1.5 y");
+  assert_string_equal(sim_server_key_text(t->server, "z", 1), "zset \"y\"=1.5 \"x\"=2");
+}
+
+static void errors_have_the_words_of_a_real_server(void **state)
+{
+  talk *t = *state;
+
+  (void)talk_say(t, "HSET h f 1");
+  assert_string_equal(talk_say(t, "GET h"), wrong_type);
+  assert_string_equal(talk_say(t, "GET"),
+                      "-ERR wrong number of arguments for 'get' command\r\n");
+  assert_string_equal(talk_say(t, "SET k v PX 0"),
+                      "-ERR invalid expire time in 'set' command\r\n");
+  assert_string_equal(talk_say(t, "SET k v PX 1.5"),
+                      "-ERR value is not an integer or out of range\r\n");
+  assert_string_equal(talk_say(t, "SET k v NX XX"), "-ERR syntax error\r\n");
+  assert_string_equal(talk_say(t, "CLIENT SETINFO lib-name x"),
+                      "-ERR unknown subcommand 'SETINFO'. Try CLIENT HELP.\r\n");
+}
+
+static void what_the_model_does_not_know_is_remembered(void **state)
+{
+  talk *t = *state;
+
+  assert_null(sim_server_unknown(t->server));
+  assert_string_equal(talk_say(t, "XADD s * a 1"),
+                      "-ERR unknown command 'XADD', with args beginning with: 's' '*' "
+                      "'a' '1' \r\n");
+  assert_string_equal(sim_server_unknown(t->server), "the command \"XADD\"");
+}
+
+static void a_command_may_come_byte_by_byte_and_many_at_once(void **state)
+{
+  static const char all[] = "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$4\r\na\0\r\n\r\n"
+                            "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n*1\r\n$4\r\nPI";
+  talk *t = *state;
+
+  for (size_t i = 0; i < sizeof(all) - 1; i++)
+    sim_server_receive(t->server, t->own, all + i, 1);
+  sim_server_receive(t->server, t->own, "NG\r\n*1\r\n$4\r\nPING\r\n", 18);
+  {
+    size_t size;
+    const char *bytes = sim_connection_output(t->own, &size);
+
+    assert_int_equal(size, 5 + 10 + 7 + 7);
+    assert_memory_equal(bytes, "+OK\r\n$4\r\na\0\r\n\r\n+PONG\r\n+PONG\r\n", size);
+  }
+}
+
+static void bytes_that_are_no_command_end_the_connection(void **state)
+{
+  talk *t = *state;
+
+  assert_string_equal(talk_send(t, t->own, "*1\r\n:1\r\n", 8),
+                      "-ERR Protocol error: expected '$', got ':'\r\n");
+  assert_true(sim_connection_is_closed(t->own));
+}
+
+static void a_password_is_asked_for_and_checked(void **state)
+{
+  talk *t = *state;
+  sim_connection *c;
+
+  t->server = sim_server_free(t->server);
+  t->server = sim_server_new(&(sim_server_settings){ .password = "secret" });
+  c = sim_server_accept(t->server);
+  assert_string_equal(talk_say_by(t, c, "GET k"), "-NOAUTH Authentication required.\r\n");
+  assert_string_equal(talk_say_by(t, c, "AUTH wrong"),
+                      "-WRONGPASS invalid username-password pair or user is disabled.\r\n");
+  assert_string_equal(talk_say_by(t, c, "AUTH default secret"), "+OK\r\n");
+  assert_string_equal(talk_say_by(t, c, "GET k"), "$-1\r\n");
+}
+
+/* ---- messages ---- */
+
+static void published_messages_are_counted_by_who_really_gets_them(void **state)
+{
+  talk *t = *state;
+  sim_connection *one = sim_server_accept(t->server), *two = sim_server_accept(t->server);
+
+  assert_string_equal(talk_say(t, "PUBLISH news x"), ":0\r\n");
+  assert_string_equal(talk_say_by(t, one, "SUBSCRIBE news old"),
+                      "*3\r\n$9\r\nsubscribe\r\n$4\r\nnews\r\n:1\r\n"
+                      "*3\r\n$9\r\nsubscribe\r\n$3\r\nold\r\n:2\r\n");
+  (void)talk_say_by(t, two, "PSUBSCRIBE n*");
+  assert_string_equal(talk_say(t, "PUBLISH news hello"), ":2\r\n");
+  assert_string_equal(talk_heard(t, one),
+                      "*3\r\n$7\r\nmessage\r\n$4\r\nnews\r\n$5\r\nhello\r\n");
+  assert_string_equal(talk_heard(t, two), "*4\r\n$8\r\npmessage\r\n$2\r\nn*\r\n"
+                                          "$4\r\nnews\r\n$5\r\nhello\r\n");
+  /* Patterns are no subscribers of a channel. */
+  assert_string_equal(talk_say(t, "PUBSUB NUMSUB news none"),
+                      "*4\r\n$4\r\nnews\r\n:1\r\n$4\r\nnone\r\n:0\r\n");
+  sim_server_hang_up(t->server, one);
+  assert_string_equal(talk_say(t, "PUBSUB NUMSUB news"), "*2\r\n$4\r\nnews\r\n:0\r\n");
+  assert_string_equal(talk_say(t, "PUBLISH news x"), ":1\r\n");
+  assert_int_equal(sim_server_get_counts(t->server).messages, 3);
+}
+
+static void a_subscriber_may_only_listen(void **state)
+{
+  talk *t = *state;
+
+  (void)talk_say(t, "SUBSCRIBE a");
+  assert_string_equal(talk_say(t, "GET k"),
+                      "-ERR Can't execute 'get': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / "
+                      "PING / QUIT / RESET are allowed in this context\r\n");
+  assert_string_equal(talk_say(t, "PING"), "*2\r\n$4\r\npong\r\n$0\r\n\r\n");
+  assert_string_equal(talk_say(t, "UNSUBSCRIBE"),
+                      "*3\r\n$11\r\nunsubscribe\r\n$1\r\na\r\n:0\r\n");
+  assert_string_equal(talk_say(t, "GET k"), "$-1\r\n");
+}
+
+static void shard_channels_are_apart(void **state)
+{
+  talk *t = *state;
+  sim_connection *c = sim_server_accept(t->server);
+
+  (void)talk_say_by(t, c, "SSUBSCRIBE a");
+  assert_string_equal(talk_say(t, "PUBLISH a x"), ":0\r\n");
+  assert_string_equal(talk_say(t, "SPUBLISH a x"), ":1\r\n");
+  assert_string_equal(talk_heard(t, c), "*3\r\n$8\r\nsmessage\r\n$1\r\na\r\n$1\r\nx\r\n");
+  assert_string_equal(talk_say(t, "PUBSUB SHARDNUMSUB a"), "*2\r\n$1\r\na\r\n:1\r\n");
+}
+
+/* ---- transactions ---- */
+
+static void a_transaction_runs_at_once_unless_a_watched_key_changed(void **state)
+{
+  talk *t = *state;
+  sim_connection *other = sim_server_accept(t->server);
+
+  (void)talk_say(t, "WATCH k");
+  (void)talk_say(t, "MULTI");
+  assert_string_equal(talk_say(t, "INCR n"), "+QUEUED\r\n");
+  assert_string_equal(talk_say(t, "GET k"), "+QUEUED\r\n");
+  assert_string_equal(talk_say(t, "EXEC"), "*2\r\n:1\r\n$-1\r\n");
+  (void)talk_say(t, "WATCH k");
+  (void)talk_say(t, "MULTI");
+  (void)talk_say(t, "INCR n");
+  (void)talk_say_by(t, other, "SET k v");
+  assert_string_equal(talk_say(t, "EXEC"), "*-1\r\n");
+  assert_string_equal(talk_say(t, "GET n"), "$1\r\n1\r\n");
+  (void)talk_say(t, "MULTI");
+  (void)talk_say(t, "NOSUCH");
+  assert_string_equal(talk_say(t, "EXEC"),
+                      "-EXECABORT Transaction discarded because of previous errors.\r\n");
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    TALK_TEST(a_key_is_there_at_its_last_millisecond_and_gone_one_later),
+    TALK_TEST(a_clock_that_is_set_back_keeps_keys_longer),
+    TALK_TEST(ticks_remove_what_is_over_without_being_asked),
+    TALK_TEST(looking_changes_nothing),
+    TALK_TEST(the_text_of_a_key_tells_it_wholly),
+    TALK_TEST(errors_have_the_words_of_a_real_server),
+    TALK_TEST_UNKNOWN(what_the_model_does_not_know_is_remembered),
+    TALK_TEST(a_command_may_come_byte_by_byte_and_many_at_once),
+    TALK_TEST_UNKNOWN(bytes_that_are_no_command_end_the_connection),
+    TALK_TEST(a_password_is_asked_for_and_checked),
+    TALK_TEST(published_messages_are_counted_by_who_really_gets_them),
+    TALK_TEST(a_subscriber_may_only_listen),
+    TALK_TEST(shard_channels_are_apart),
+    TALK_TEST_UNKNOWN(a_transaction_runs_at_once_unless_a_watched_key_changed),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
