@@ -71,8 +71,23 @@ static void drop(struct world *w, enum way way, int client)
     iptables(w, "-A INPUT -p tcp --sport %d %s -j DROP", server, to);
 }
 
+/* The first rules are ours, and their first columns are packets and bytes. */
+static void count_dropped(struct world *w)
+{
+  FILE *rules = popen("iptables -w -nvxL INPUT", "re");
+  char line[256];
+  long long packets;
+
+  while (rules != NULL && fgets(line, sizeof(line), rules) != NULL)
+    if (strstr(line, "DROP") != NULL && sscanf(line, "%lld", &packets) == 1)
+      world_mark_times(w, "packets dropped", packets);
+  if (rules != NULL)
+    (void)pclose(rules);
+}
+
 static void drop_nothing(struct world *w)
 {
+  count_dropped(w);
   iptables(w, "-F INPUT");
 }
 
@@ -104,6 +119,7 @@ static bool is_at_work(struct world *w, void *data)
 static void cut_holder(struct world *w, int worker, int lock, enum way way)
 {
   struct at_work a = { worker, lock };
+  uint64_t lost = world_page(w)->workers[worker].lost;
   int fault;
 
   if (!world_until(w, 5000, is_at_work, &a)) {
@@ -116,8 +132,8 @@ static void cut_holder(struct world *w, int worker, int lock, enum way way)
   /* Over by the deadline is a second past it: protocol.md 4. */
   if (!world_wait_for_grants(w, 3, TTL_MS + 1000 + 1050))
     world_fail(w, "nobody else gets the lock of a holder that is cut off");
-  if (is_at_work(w, &a))
-    world_fail(w, "a holder that was cut off works on while others hold");
+  if (is_at_work(w, &a) && world_page(w)->workers[worker].lost == lost)
+    world_fail(w, "a holder that was cut off was not told, and others hold");
   world_fault_lifting(w, fault);
   drop_nothing(w);
   world_fault_end(w, fault);
@@ -151,6 +167,69 @@ static void cut_connection(struct world *w, int worker, int lock, enum way way)
   world_mark(w, "connections died under a holder");
 }
 
+/* ---- subscribers ---- */
+
+enum { POLL_MS = 1000, HEALTH_MS = 11000 };    /* an idle link is asked after 10 s */
+
+struct inbox { int port; };
+
+static bool has_other_inbox(struct world *w, void *data)
+{
+  int port = port_of(w, "pubsub");
+
+  return port != 0 && port != ((const struct inbox *)data)->port;
+}
+
+/* Whoever waits is granted by a message that never comes: the server takes its inbox for
+ * alive. It finds its grant by asking. */
+static void cut_inbox(struct world *w, int worker, enum way way)
+{
+  struct inbox old = { 0 };
+  int fault;
+
+  if (!world_until(w, 5000, has_other_inbox, &old)) {
+    world_fail(w, "the waiter by TCP has no inbox");
+    return;
+  }
+  old.port = port_of(w, "pubsub");
+  fault = world_fault_begin(w, FAULT_NETWORK, EVERYBODY, NO_LOCK);
+  drop(w, way, old.port);
+  world_fault_in_force(w, fault);
+  for (int i = 0; i < 2; i++)
+    if (!world_wait_for_grants_of(w, worker, 1, 2 * POLL_MS + 500))
+      world_fail(w, "who hears nothing is not granted within two polls");
+  if (world_left_ms(w) > HEALTH_MS) {
+    if (!world_until(w, HEALTH_MS, has_other_inbox, &old))
+      world_fail(w, "a dead inbox is not noticed within %d ms", HEALTH_MS);
+    world_count(w, "dead inboxes noticed", 1);
+  }
+  world_fault_lifting(w, fault);
+  drop_nothing(w);
+  world_fault_end(w, fault);
+  world_mark(w, "inboxes cut off");
+}
+
+static void run_subscriber(struct world *w, const struct scale *scale)
+{
+  struct plan plan = PLAN_INIT;
+  int worker;
+
+  (void)scale;
+  (void)world_lock(w, 'm', "unheard", 0);
+  own_network(w);
+  plan.ttl_ms = TTL_MS;
+  plan.hold_us = 20000;
+  (void)world_hire(w, &plan, 2);
+  plan.url = test_server_tcp_url(world_server(w));
+  worker = world_hire(w, &plan, 1);
+  world_demand(w, "inboxes cut off", 1);
+  world_demand(w, "packets dropped", 2);
+  for (int i = 0; i < 1 || world_goes_on(w); i++)
+    cut_inbox(w, worker, i % 2 == 0 ? TO_CLIENT : BOTH_WAYS);
+}
+
+/* ---- the scenarios ---- */
+
 static void run_holder(struct world *w, const struct scale *scale)
 {
   struct plan plan = PLAN_INIT;
@@ -166,6 +245,7 @@ static void run_holder(struct world *w, const struct scale *scale)
   plan.hold_us = 100000000;               /* until it is lost */
   worker = world_hire(w, &plan, 1);
   world_demand(w, "holders cut off", 1);
+  world_demand(w, "packets dropped", 3);
   for (int i = 0; i < 1 || world_goes_on(w); i++)
     cut_holder(w, worker, lock, i % 2 == 0 ? BOTH_WAYS
                                            : i % 4 == 1 ? TO_SERVER : TO_CLIENT);
@@ -184,6 +264,7 @@ static void run_connection(struct world *w, const struct scale *scale)
   plan.hold_us = 100000000;
   worker = world_hire(w, &plan, 1);
   world_demand(w, "connections died under a holder", 1);
+  world_demand(w, "packets dropped", 1);
   for (int i = 0; i < 1 || world_goes_on(w); i++)
     cut_connection(w, worker, lock, (enum way)(1 + (i + 2) % 3));
   world_dismiss(w, worker);
@@ -197,4 +278,9 @@ const struct scenario f10_holder = {
 const struct scenario f10_connection = {
   .id = "F10", .name = "a_connection_that_dies_unheard_costs_no_lease",
   .run = run_connection, .skip_without = "iptables",
+};
+
+const struct scenario f10_subscriber = {
+  .id = "F10", .name = "a_waiter_whose_inbox_died_unheard_is_granted_by_its_polls",
+  .run = run_subscriber, .skip_without = "iptables",
 };
