@@ -30,8 +30,13 @@ static void run(struct world *w, const struct scale *scale)
   while (world_goes_on(w))
     (void)world_wait_for_grants(w, 100, 2000);
   world_mark_times(w, "grants", (int64_t)world_grants(w));
+  if (world_losses(w) != 0)
+    world_fail(w, "L9: %llu leases were lost, and nothing had happened",
+               (unsigned long long)world_losses(w));
 }
 
 const struct scenario f00_no_fault = {
   .id = "F00", .name = "without_faults_nothing_is_lost_and_no_checker_speaks", .run = run,
+  /* A message takes less than one; a poll would take a third of the lease. */
+  .expects = { .wake_ms_p99 = 50 },
 };

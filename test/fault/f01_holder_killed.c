@@ -17,7 +17,9 @@ static void run(struct world *w, const struct scale *scale)
   plan.linger_ms = 20;
   world_demand(w, "holders killed", 3);
   world_demand_overlap(w, 3);
-  (void)world_hire(w, &plan, 6);
+  (void)world_hire(w, &plan, 2);
+  plan.linger_ms = 0;                  /* C8 looks at these only */
+  (void)world_hire(w, &plan, 4);
   for (int turn = 0; world_goes_on(w); turn++) {
     int lock = locks[turn % 3], holder = world_stop_holder(w, lock, 3000);
 

@@ -105,6 +105,7 @@ int world_stop_holder(struct world *w, int lock, int limit_ms);
 uint64_t world_grants(const struct world *w);        /* by all workers so far */
 uint64_t world_grants_of(const struct world *w, int worker);
 uint64_t world_cycles(const struct world *w);
+uint64_t world_losses(const struct world *w);        /* on_lost, by all workers so far */
 /* So many more than now, within `limit_ms`; false: not. */
 bool world_wait_for_grants(struct world *w, uint64_t more, int limit_ms);
 bool world_wait_for_grants_of(struct world *w, int worker, uint64_t more, int limit_ms);

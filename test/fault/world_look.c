@@ -34,6 +34,15 @@ uint64_t world_cycles(const struct world *w)
   return sum;
 }
 
+uint64_t world_losses(const struct world *w)
+{
+  uint64_t sum = 0;
+
+  for (int i = 0; i < w->worker_count; i++)
+    sum += atomic_load(&w->page->workers[i].lost);
+  return sum;
+}
+
 struct goal { int worker; uint64_t grants; };
 
 static bool is_reached(struct world *w, void *data)

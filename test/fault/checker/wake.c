@@ -37,6 +37,17 @@ static bool is_plain(const struct grant *g)
   return (g->flags & (FLAG_MANY | FLAG_NESTED | FLAG_LINGER)) == 0;
 }
 
+/* Whether a fault of somebody else than the dead holder was on. */
+static bool is_disturbed(const struct history *h, const struct grant *before, int64_t from,
+                         int64_t to)
+{
+  for (size_t i = 0; i < h->fault_count; i++)
+    if (h->faults[i].begin_ns <= to && h->faults[i].end_ns >= from &&
+        (before->died_ns == 0 || h->faults[i].worker != before->worker))
+      return true;
+  return false;
+}
+
 static int64_t gap_of(const struct history *h, uint16_t worker, int64_t from, int64_t to)
 {
   int64_t gap = to - from;
@@ -55,7 +66,7 @@ static void look_at(const struct history *h, const struct expectations *e,
 
   if (since == 0 || next->invoked_ns > since - WAITED_NS)
     return;
-  if (history_is_faulty(h, EVERYBODY, since + 1, next->granted_ns))
+  if (is_disturbed(h, before, since, next->granted_ns))
     return;
   gap = gap_of(h, next->worker, since, next->granted_ns);
   f->examined[CHECK_WAKE]++;
@@ -78,7 +89,7 @@ static void look_at_timeouts(const struct history *h, const struct expectations 
 
   if (since == 0 || a->invoked_ns > since - WAITED_NS ||
       (next != NULL && next->granted_ns <= a->ended_ns) ||
-      history_is_faulty(h, EVERYBODY, since + 1, a->ended_ns))
+      is_disturbed(h, last, since, a->ended_ns))
     return;
   gap = gap_of(h, a->worker, since, a->ended_ns) -
         history_stalled_ns(h, RUNNER, since, a->ended_ns);
