@@ -167,6 +167,8 @@ static void judge(const struct expectations *e, struct gaps *gaps, struct findin
                  (double)gaps->all[gaps->count - 1] / 1e6, (double)gaps->dead_max / 1e6);
   if (e->wake_ms_p99 != 0 && gaps->count >= 100 && p99 > e->wake_ms_p99)
     findings_add(f, CHECK_WAKE, NULL, 0, "the 99th of 100 wake-ups took %.2f ms", p99);
+  else if (e->wake_ms_p99 != 0 && gaps->count >= 5 && p50 > e->wake_ms_p99)
+    findings_add(f, CHECK_WAKE, NULL, 0, "every second wake-up took %.2f ms or more", p50);
 }
 
 void check_wake(const struct history *h, const struct expectations *e, struct findings *f)
