@@ -119,6 +119,10 @@ static void arguments_make(struct arguments *a, const struct test_server *s,
     add_pair(a, "--save", "");
     add_pair(a, "--appendonly", "no");
   }
+  /* Its background thread sleeps until a wall time of its own making: one behind the
+   * machine's has passed already, and it would never sleep. */
+  if (s->options.has_clock && !s->options.is_sentinel)
+    add_pair(a, "--jemalloc-bg-thread", "no");
   if (s->options.password != NULL)
     add_pair(a, "--requirepass", s->options.password);
   if (s->options.has_cluster)
