@@ -52,7 +52,7 @@ static char *keys_first(trial *t, char *bytes, size_t size, char **rest)
 
 void oracle_keys(trial *t)
 {
-  char keys[8192], *key, *rest;
+  char keys[65536], *key, *rest;
 
   for (key = keys_first(t, keys, sizeof(keys), &rest); key != NULL; key = keys_next(&rest)) {
     size_t size = 0;
@@ -90,7 +90,7 @@ static void check_left(trial *t)
 /* I18: a day and an hour later nothing is there but what may stay. */
 static void check_forgotten(trial *t)
 {
-  char keys[8192], *key, *rest;
+  char keys[65536], *key, *rest;
 
   sim_server_clock(world_server(t->sim), host_wall_us(t->sim) + DAY_US * 2);
   for (key = keys_first(t, keys, sizeof(keys), &rest); key != NULL; key = keys_next(&rest))

@@ -109,7 +109,8 @@ dibs_status engine_observe(engine *e, const observe_request *r, instant now,
 /* The next question at `at` at the latest; 0: now. */
 void engine_observe_at(engine *e, uint64_t id, instant at, instant now);
 /* Asks another question from now on, at once; no answer to the one before comes any more.
- * false: no memory, or it is over. */
+ * One that is over, and whose end has not been told yet, asks nothing: its end comes next.
+ * false: no memory, or there is none. */
 bool engine_observe_ask(engine *e, uint64_t id, const buffer *command,
                         const buffer *with_text, instant now);
 /* No effect of it comes any more. false: it was over. */

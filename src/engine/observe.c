@@ -244,8 +244,10 @@ bool engine_observe_ask(engine *e, uint64_t id, const buffer *command,
 {
   observation *o = observation_of(e, id);
 
+  if (o != NULL && o->is_over)
+    return true;
   /* One half may have been taken: who is told false ends the observation. */
-  if (o == NULL || o->is_over || !buffer_take(&o->ask.command, command) ||
+  if (o == NULL || !buffer_take(&o->ask.command, command) ||
       !buffer_take(&o->ask.with_text, with_text))
     return false;
   o->ask.use_text = false;

@@ -49,7 +49,9 @@ static void begin_hold(name *n, claim *c, instant now)
   c->fence = n->lease.token * LOCAL_NUMBERS + n->local_number;
   c->depth = 1;
   c->units = n->units;
-  n->limit = c->max_hold.ns > 0 ? instant_add(now, c->max_hold) : INSTANT_NEVER;
+  /* A fixed lease may have been granted to a longer ask of this name, or be confirmed. */
+  n->limit = c->is_fixed ? instant_add(now, c->ttl)
+             : c->max_hold.ns > 0 ? instant_add(now, c->max_hold) : INSTANT_NEVER;
   n->is_fixed = c->is_fixed;
   t->counts.waiting--;
   t->counts.holds++;

@@ -169,8 +169,8 @@ static void name_deadline_timer(name *n, instant now)
   bool by_limit = !instant_before(n->valid_until, n->limit);
 
   hold_lost(n, DIBS_LOST,
-            by_limit ? "max_hold_ms is over" : n->is_fixed ? "the fixed lease is over"
-                                                           : "not renewed in time",
+            n->is_fixed ? "the fixed lease is over" : by_limit ? "max_hold_ms is over"
+                                                               : "not renewed in time",
             now);
   /* Told a little early, so that the teller may be late; who has not heard it yet, or works
    * by what he was promised before, must not meet the next one before the end. */

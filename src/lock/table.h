@@ -109,7 +109,7 @@ struct name {
   lease_id lease;
   span ttl;                      /* what the next renewal asks for */
   instant valid_until;           /* by the lease alone */
-  instant limit;                 /* of the present holders: max_hold; else never */
+  instant limit;                 /* of the present holders: fixed, max_hold; else never */
   bool is_fixed, is_suspect;
   bool is_named;                 /* its token was written: it is nobody else's of this process */
   bool confirm_now;              /* one renewal at once, also for a fixed lease */
