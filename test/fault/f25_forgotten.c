@@ -67,18 +67,21 @@ static void run_disturbed(struct world *w, const struct scale *scale)
 
 /* ---- all is lost ---- */
 
-struct losses { int holder; uint64_t before; };
+struct losses { int holder; uint64_t lost, grants; };
 
+/* By its callback, or by its own look at the hold, whereupon it has taken the lock anew. */
 static bool has_lost(struct world *w, void *data)
 {
   const struct losses *l = data;
 
-  return world_page(w)->workers[l->holder].lost > l->before;
+  return world_page(w)->workers[l->holder].lost > l->lost ||
+         world_grants_of(w, l->holder) > l->grants;
 }
 
 static void empty_under(struct world *w, int holder)
 {
-  struct losses l = { holder, world_page(w)->workers[holder].lost };
+  struct losses l = { holder, world_page(w)->workers[holder].lost,
+                      world_grants_of(w, holder) };
   int64_t begun, took;
 
   begun = history_now_ns();
