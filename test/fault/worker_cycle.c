@@ -193,6 +193,8 @@ static void work(struct held *a)
     pause_us((int64_t)chance_below(t, 2000 * (uint64_t)t->worker->plan.ttl_ms));
   if (a->mode == MODE_EXCLUSIVE || a->mode == MODE_WRITE)
     write_to_store(a);
+  /* Whoever was stopped meanwhile looks now, maybe before the library's own thread does. */
+  valid = held_sample(a);
   if (valid != 0)
     stay(a);
   if (a->mode == MODE_WRITE && chance_percent(t, t->worker->plan.downgrade_percent)) {
