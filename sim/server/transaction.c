@@ -22,6 +22,8 @@ void transaction_queue(sim_connection *c, const command *cmd, const slice *all, 
   slice *words;
   char *to;
 
+  if (c->queue_has_failed || c->watched_has_changed)
+    return;                             /* it will not be run */
   for (size_t i = 0; i < count; i++)
     size += all[i].size;
   words = sim_alloc(size);
