@@ -85,10 +85,17 @@ void transaction_abort(sim_connection *c, reply *r, const char *why)
 
 void transaction_key_changed(sim_server *s, slice name)
 {
+  const key *entry = keyspace_find(&s->keys, name);
+
   for (sim_connection *c = s->first; c != NULL; c = c->next)
-    for (const watched *w = c->watched; w != NULL; w = w->next)
-      if (slice_equal(blob_slice(w->name), name))
+    for (watched *w = c->watched; w != NULL; w = w->next) {
+      if (!slice_equal(blob_slice(w->name), name))
+        continue;
+      if (!w->was_over)
         c->watched_has_changed = true;
+      else                              /* that it is removed now is no change */
+        w->was_over = entry != NULL && !db_is_over(s, entry);
+    }
 }
 
 /* ---- commands ---- */
