@@ -4,6 +4,7 @@
  * same. test/sim/README.md, "Differential test".
  *
  * DIBS_TEST_SCALE  times 1000 sequences; 1 if not given
+ * DIBS_TEST_FROM   the first seed; 1 if not given
  * DIBS_TEST_SEED   only the sequence of this seed, with all its steps when it fails
  * DIBS_TEST_SHOW   how many differences it goes on to look for; 1 if not given */
 #include <stdarg.h>
@@ -59,8 +60,9 @@ static void tell_difference(uint64_t seed)
 
 static void compare(side *other, uint64_t sequences)
 {
-  uint64_t only = number_of("DIBS_TEST_SEED", 0), seed = only > 0 ? only : 1;
-  uint64_t last = only > 0 ? only : sequences, most = number_of("DIBS_TEST_SHOW", 1), found = 0;
+  uint64_t only = number_of("DIBS_TEST_SEED", 0), most = number_of("DIBS_TEST_SHOW", 1);
+  uint64_t first = only > 0 ? only : number_of("DIBS_TEST_FROM", 1), seed = first, found = 0;
+  uint64_t last = only > 0 ? only : first + sequences - 1;
   double began = now_s();
 
   pair_init(&both, real, other);
@@ -71,7 +73,7 @@ static void compare(side *other, uint64_t sequences)
     tell_difference(seed);
   }
   (void)printf("# %llu requests in %llu sequences, %.1f s, %llu differences\n",
-               (unsigned long long)both.requests, (unsigned long long)(seed - (only > 0 ? only : 1)),
+               (unsigned long long)both.requests, (unsigned long long)(seed - first),
                now_s() - began, (unsigned long long)found);
   pair_deinit(&both);
   assert_int_equal(found, 0);

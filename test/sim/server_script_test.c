@@ -182,6 +182,16 @@ static void a_script_that_uses_what_is_not_modelled_is_remembered(void **state)
   assert_string_equal(sim_server_unknown(t->server), "the library of scripts \"cjson\"");
 }
 
+static void a_script_that_does_not_end_is_ended(void **state)
+{
+  talk *t = *state;
+  const char *said = talk_say(t, "EVAL \"while true do end\" 0");
+
+  assert_memory_equal(said, "-ERR user_script:1: Script killed", 33);
+  assert_non_null(sim_server_unknown(t->server));
+  assert_string_equal(talk_say(t, "EVAL \"return 1\" 0"), ":1\r\n");
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -193,6 +203,7 @@ int main(void)
     TALK_TEST(scripts_are_known_by_their_digest_until_forgotten),
     TALK_TEST(time_stands_still_in_a_script),
     TALK_TEST(a_full_server_refuses_a_script_at_its_first_write_only),
+    TALK_TEST_UNKNOWN(a_script_that_does_not_end_is_ended),
     TALK_TEST_UNKNOWN(a_script_that_uses_what_is_not_modelled_is_remembered),
   };
 

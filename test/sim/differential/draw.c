@@ -40,8 +40,12 @@ static void go_to_an_edge(draw *d)
 {
   static const int64_t around_us[] = { -1001, -1000, -1, 0, 1, 999, 1000, 1001 };
   size_t known = d->edge_count < DRAW_EDGES ? d->edge_count : DRAW_EDGES;
-  int64_t at = known > 0 ? d->edges_us[draw_below(d, known)] : d->wall_us;
+  int64_t at = d->wall_us;
 
+  if (known > 0 && draw_once_in(d, 2))
+    at = d->edges_us[(d->edge_count - 1) % DRAW_EDGES];      /* of what was just done */
+  else if (known > 0)
+    at = d->edges_us[draw_below(d, known)];
   at += around_us[draw_below(d, 8)];
   if (draw_once_in(d, 2))              /* the beginning, or the end, of its millisecond */
     at = at / 1000 * 1000 + (draw_once_in(d, 2) ? 999 : 0);
@@ -53,11 +57,11 @@ void draw_time(draw *d)
 {
   uint64_t kind = draw_below(d, 40);
 
-  if (kind < 4)
+  if (kind < 5)
     go_to_an_edge(d);
-  else if (kind == 4)
+  else if (kind == 5)
     d->wall_us += (int64_t)draw_below(d, 40000000);
-  else if (kind == 5 && draw_once_in(d, 3))
+  else if (kind == 6 && draw_once_in(d, 3))
     d->wall_us -= (int64_t)draw_below(d, 5000000);
   else if (kind < 20)
     d->wall_us += (int64_t)draw_below(d, 3000);

@@ -111,6 +111,11 @@ static const char *const of_subscribers[] = {
   "SSUBSCRIBE $c", "SUNSUBSCRIBE $c", "RESET",
 };
 
+static const char *const of_publishers[] = {
+  "PUBLISH $c $v", "PUBLISH $c $v", "PUBSUB NUMSUB $c $c", "PUBSUB CHANNELS", "PUBSUB NUMPAT",
+  "SPUBLISH $c $v", "PUBSUB SHARDNUMSUB $c",
+};
+
 void draw_publish_subscribe(draw *d, bool is_subscriber)
 {
   draw_words w;
@@ -119,8 +124,11 @@ void draw_publish_subscribe(draw *d, bool is_subscriber)
 
   draw_words_init(&w);
   native_inbox(&d->clients[draw_below(d, DRAW_CLIENTS)], &t);
-  if (!is_subscriber)
-    draw_template(d, "PUBLISH $c $v", &w);
+  if (!is_subscriber && draw_once_in(d, 3)) {
+    draw_template(d, "PUBSUB NUMSUB", &w);
+    draw_add_word(&w, inbox, t.used);
+  } else if (!is_subscriber)
+    draw_template(d, of_publishers[draw_below(d, COUNT_OF(of_publishers))], &w);
   else if (draw_once_in(d, 3))
     draw_template(d, of_subscribers[draw_below(d, COUNT_OF(of_subscribers))], &w);
   else {

@@ -17,7 +17,7 @@
 #include "server_parts.h"
 
 /* One more connection, for what is not compared. */
-enum { READ_S = 5, CONTROL = SIDE_CONNECTIONS, ALL };
+enum { READ_S = 60, CONTROL = SIDE_CONNECTIONS, ALL };
 
 struct real {
   side side;
