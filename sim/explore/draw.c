@@ -80,6 +80,17 @@ static void draw_clients(plan *p, random_source *r)
   p->permits = (uint32_t)draw(r, 1, 5);
 }
 
+/* Nothing but locking and releasing, as fast as it goes: what the simulator itself costs. */
+void plan_plain(plan *p, uint64_t seed)
+{
+  memset(p, 0, sizeof(*p));
+  *p = (plan){ .seed = seed, .processes = 2, .threads = 1, .names = 2, .run_ms = 20000,
+               .ttl_ms = { 2000, 2000 }, .delay_min_us = 20, .delay_max_us = 100,
+               .think_ms = 1, .hold_ms = 1, .wait_ms = 1000, .permits = 1, .is_calm = true,
+               .weight_sum = 1 };
+  p->weight[ACT_LOCK] = 1;
+}
+
 void plan_draw(plan *p, uint64_t seed, kinds asked)
 {
   random_source r;

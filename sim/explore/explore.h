@@ -72,6 +72,7 @@ typedef struct plan {
 } plan;
 
 void plan_draw(plan *p, uint64_t seed, kinds asked);
+void plan_plain(plan *p, uint64_t seed);
 
 /* ---- schedule ---- */
 

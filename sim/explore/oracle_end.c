@@ -38,12 +38,15 @@ static char *keys_next(char **rest)
   return line;
 }
 
-static char *keys_first(trial *t, char *bytes, size_t size, char **rest)
+/* `*ret_bytes` is the caller's to free. */
+static char *keys_first(trial *t, char **ret_bytes, char **rest)
 {
   size_t used = 0;
   const char *answer = truth_ask(t, "KEYS", "*", &used);
+  char *bytes = *ret_bytes = malloc(used + 1);
 
-  used = used < size ? used : size - 1;
+  if (bytes == NULL)
+    abort();
   memcpy(bytes, answer, used);
   bytes[used] = 0;
   (void)strtok_r(bytes, "\r\n", rest);       /* their number */
@@ -52,9 +55,9 @@ static char *keys_first(trial *t, char *bytes, size_t size, char **rest)
 
 void oracle_keys(trial *t)
 {
-  char keys[65536], *key, *rest;
+  char *keys, *key, *rest;
 
-  for (key = keys_first(t, keys, sizeof(keys), &rest); key != NULL; key = keys_next(&rest)) {
+  for (key = keys_first(t, &keys, &rest); key != NULL; key = keys_next(&rest)) {
     size_t size = 0;
 
     if (!is_allowed(key))
@@ -62,6 +65,7 @@ void oracle_keys(trial *t)
     if (strncmp(truth_ask(t, "PTTL", key, &size), ":-1", 3) == 0 && !may_stay(key))
       flaw(t, "I16: the key %s has no time to live", key);
   }
+  free(keys);
 }
 
 /* A lease whose owner has ended well is given back; those of the dead, detached ones and
@@ -90,12 +94,13 @@ static void check_left(trial *t)
 /* I18: a day and an hour later nothing is there but what may stay. */
 static void check_forgotten(trial *t)
 {
-  char keys[65536], *key, *rest;
+  char *keys, *key, *rest;
 
   sim_server_clock(world_server(t->sim), host_wall_us(t->sim) + DAY_US * 2);
-  for (key = keys_first(t, keys, sizeof(keys), &rest); key != NULL; key = keys_next(&rest))
+  for (key = keys_first(t, &keys, &rest); key != NULL; key = keys_next(&rest))
     if (!may_stay(key))
       flaw(t, "I18: the key %s is there for ever", key);
+  free(keys);
 }
 
 /* Each sum counts once: those that were answered did, the others may have. */

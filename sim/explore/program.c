@@ -24,7 +24,7 @@ void hold_for_a_while(actor *a, grip *g)
 {
   const trial *t = a->trial;
 
-  if (!t->is_ending && chance(a, 6))
+  if (!t->is_ending && t->plan->hold_ms > 2 && chance(a, 6))
     dibs_sim_sleep_us(below(a, 2000) * g->ttl_ms);
   else
     actor_sleep(a, t->plan->hold_ms);

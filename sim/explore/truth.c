@@ -53,14 +53,25 @@ const char *truth_ask(trial *t, const char *verb, const char *key, size_t *ret_s
   return sim_server_ask(world_server(t->sim), command, (size_t)used, ret_size);
 }
 
-static answer ask(trial *t, const char *verb, int name)
+/* Asked after every change: its words are written once. */
+enum { ASK_STRING, ASK_HASH };
+
+static answer ask(trial *t, int what, int name)
 {
-  char key[64];
+  static const char *const verbs[] = { "MGET", "HGETALL" };
+  static char commands[2][NAMES][80];
+  char *command = commands[what][name];
   size_t size = 0;
   const char *bytes;
 
-  (void)snprintf(key, sizeof(key), EXPLORE_PREFIX ":m:{%s}", name_texts[name]);
-  bytes = truth_ask(t, verb, key, &size);
+  if (command[0] == 0) {
+    char key[32];
+    int used = snprintf(key, sizeof(key), EXPLORE_PREFIX ":m:{%s}", name_texts[name]);
+
+    (void)snprintf(command, sizeof(commands[0][0]), "*2\r\n$%zu\r\n%s\r\n$%d\r\n%s\r\n",
+                   strlen(verbs[what]), verbs[what], used, key);
+  }
+  bytes = sim_server_ask(world_server(t->sim), command, strlen(command), &size);
   return (answer){ bytes, bytes + size };
 }
 
@@ -320,7 +331,7 @@ static void name_read(trial *t, int name)
     const char *value;
     size_t size = 0;
 
-    a = ask(t, "MGET", name);
+    a = ask(t, ASK_STRING, name);
     (void)read_number(&a);
     value = read_bulk(&a, &size);
     if (value != NULL) {
@@ -328,7 +339,7 @@ static void name_read(trial *t, int name)
       return;
     }
   }
-  a = ask(t, "HGETALL", name);
+  a = ask(t, ASK_HASH, name);
   hash_read(t, name, &a);
 }
 
@@ -360,7 +371,15 @@ static void note_gone(trial *t, int name, const truth *before)
 
 static bool is_name_used(const plan *p, int name)
 {
-  return name < MUTEXES ? name < p->names : true;
+  unsigned uses = 0;
+
+  if (name < MUTEXES)
+    return name < p->names;
+  for (int i = ACT_READ; i <= ACT_REREAD && name == NAME_RW; i++)
+    uses += p->weight[i];
+  for (int i = ACT_PERMITS; i <= ACT_RESIZE && name == NAME_SEM; i++)
+    uses += p->weight[i];
+  return uses > 0;
 }
 
 void truth_read(trial *t)
