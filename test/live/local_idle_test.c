@@ -153,8 +153,10 @@ static void short_uses_in_a_row_keep_it(void **state)
       assert_true(soon_gone((pid_t)info.server_pid));
     }
     assert_int_equal(dibs_local_stop(NULL), DIBS_OK);
-    if (!is_proven && idle_ms >= IDLE_MAX_MS)
-      fail_msg("this machine stood still for %lld ms", (long long)longest);
+    if (!is_proven && idle_ms >= IDLE_MAX_MS) {
+      print_message("# this machine stood still for %lld ms\n", (long long)longest);
+      skip();
+    }
     idle_ms *= 2;
   }
 }
