@@ -29,7 +29,7 @@ static int64_t draw_step_ms(struct world *w, int round)
 }
 
 /* A stopped holder does not renew: if the step were taken for the truth, the lease would be
- * over by the server's clock, and C1 would see who is let in. */
+ * over by the server's clock, the next try would succeed, and C1 would see it. */
 static void step_under_stopped(struct world *w, int lock, int64_t shift_ms)
 {
   int holder = world_stop_holder(w, lock, 4000);
@@ -69,9 +69,12 @@ static void run_steps(struct world *w, const struct scale *scale)
   (void)scale;
   world_server_options(w, &own_clock);
   plan.ttl_ms = TTL_MS;
-  plan.hold_us = 10000;
-  plan.hold_us_max = 1000000;
-  (void)world_hire(w, &plan, 5);
+  plan.hold_us = 2000;
+  plan.think_us = 20000;
+  (void)world_hire(w, &plan, 4);
+  plan.try_percent = 100;
+  plan.think_us = 3000;
+  (void)world_hire(w, &plan, 2);
   world_demand(w, "stepped under a stopped holder", 1);
   world_demand(w, "stepped over a dead holder", 1);
   for (int round = 0; round < 3 || world_goes_on(w); round++) {

@@ -119,5 +119,5 @@ const struct scenario f33_starved = {
   .name = "a_starved_process_may_lose_leases_and_believes_none_too_long",
   .run = run,
   /* The watches measure what a thread waits for, not what a chain of processes adds up to. */
-  .expects = { .late_ms_max = 2000, .wake_ms_max = 4000 },
+  .expects = { .late_ms_max = 500, .wake_ms_max = 4000 },
 };
