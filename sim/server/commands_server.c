@@ -78,6 +78,7 @@ static void run_wait(call *c)
     return;
   }
   c->connection->is_waiting = true;
+  s->waiters++;
   c->connection->waits_for = replicas;
   c->connection->waits_offset = c->connection->written_offset;
   c->connection->waits_until_us =

@@ -43,6 +43,7 @@ void connection_close(sim_connection *c)
 void connection_end(sim_connection *c)
 {
   c->is_closed = true;
+  c->server->waiters -= c->is_waiting;
   c->is_waiting = false;
   channels_leave_all(c);
   transaction_forget(c);

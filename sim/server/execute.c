@@ -173,7 +173,7 @@ void execute(sim_server *s, sim_connection *c, const slice *all, size_t count)
   call one = { s, c, cmd, all, count, &r, false };
   uint64_t offset = s->offset;
 
-  s->counts.commands++;
+  s->counts.commands += !s->is_looking;
   if (cmd == NULL || is_refused(s, c, cmd, &r)) {
     if (c != NULL && c->is_queueing)
       c->queue_has_failed = true;
@@ -186,5 +186,5 @@ void execute(sim_server *s, sim_connection *c, const slice *all, size_t count)
     if (c != NULL && s->offset != offset)
       c->written_offset = s->offset;
   }
-  s->counts.errors += r.is_error;
+  s->counts.errors += r.is_error && !s->is_looking;
 }

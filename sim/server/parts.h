@@ -116,6 +116,7 @@ struct sim_server {
   bool pause_is_for_all;
   bool is_looking;              /* nothing may be changed, not even what is over */
   size_t watchers;              /* connections with a WATCH */
+  size_t waiters;               /* connections in a WAIT */
   word_list words;                  /* of the command being read */
   buffer answer, told;          /* of sim_server_ask() and sim_server_key_text() */
   char run_id[41];

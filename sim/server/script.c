@@ -11,15 +11,9 @@ struct cached_script {
   bool has_flags, only_reads, may_allocate;
 };
 
-static void *allocate(void *data, void *old, size_t old_size, size_t size)
-{
-  (void)data;
-  (void)old_size;
-  if (size > 0)
-    return sim_realloc(old, size);
-  sim_free(old);
-  return NULL;
-}
+/* Garbage is collected when it is so many percent of what is in use: rarely, as the
+ * compiled scripts are walked over each time. */
+#define GARBAGE_PERCENT 1000
 
 scripting *scripting_new(sim_server *s)
 {
@@ -27,9 +21,11 @@ scripting *scripting_new(sim_server *s)
 
   g->server = s;
   g->random = random_next(&s->random) & 0xFFFFFFFFFFFFU;
-  g->lua = lua_newstate(allocate, NULL);
+  g->memory = script_memory_new();
+  g->lua = lua_newstate(script_memory_change, g->memory);
   if (g->lua == NULL)
     abort();
+  (void)lua_gc(g->lua, LUA_GCSETPAUSE, GARBAGE_PERCENT);
   script_open_libraries(g);
   script_close_globals(g);
   return g;
@@ -53,6 +49,7 @@ scripting *scripting_free(scripting *g)
     return NULL;
   scripting_forget(g);
   lua_close(g->lua);
+  g->memory = script_memory_free(g->memory);
   sim_free(g);
   return NULL;
 }
@@ -225,15 +222,14 @@ static const char *refusal_of_flags(const scripting *g, const cached_script *scr
 
   if (!script->has_flags || g->connection == NULL)
     return NULL;
-  if (!script->only_reads && is[SIM_READ_ONLY])
-    return "READONLY Can not run script with write flag on readonly replica.";
+  if (!script->may_allocate && !script->only_reads && is[SIM_OUT_OF_MEMORY])
+    return "OOM command not allowed when used memory > 'maxmemory'.";
   if (!script->only_reads && is[SIM_MISCONF])
     return "MISCONF Can not run script with write flag when the server cannot save.";
   if (!script->only_reads && is[SIM_NO_REPLICAS])
     return "NOREPLICAS Not enough good replicas to write.";
-  if (!script->may_allocate && !script->only_reads && is[SIM_OUT_OF_MEMORY])
-    return "OOM allow-oom flag is not set on the script, can not run it when used memory > "
-           "'maxmemory'";
+  if (!script->only_reads && is[SIM_READ_ONLY])
+    return "READONLY You can't write against a read only replica.";
   return NULL;
 }
 

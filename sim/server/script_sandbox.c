@@ -82,6 +82,25 @@ static int handle_error(lua_State *lua)
   return 1;
 }
 
+/* Called once in so many instructions of all scripts together: a script in which it comes
+ * twice does not end by itself. A real server would say BUSY from then on. */
+#define INSTRUCTIONS 20000000
+
+static void look_at_length(lua_State *lua, lua_Debug *at)
+{
+  scripting *g;
+
+  (void)at;
+  lua_getfield(lua, LUA_REGISTRYINDEX, "scripting");
+  g = lua_touserdata(lua, -1);
+  lua_pop(lua, 1);
+  if (g->long_script == g->server->counts.scripts) {
+    server_note_unknown(g->server, "how to go on while a script does not end", SLICE(""));
+    (void)luaL_error(lua, "Script killed by user with SCRIPT KILL");
+  }
+  g->long_script = g->server->counts.scripts;
+}
+
 /* The table on top becomes one that shows it, and cannot be written. */
 static void make_readonly(lua_State *lua)
 {
@@ -99,6 +118,9 @@ void script_close_globals(scripting *g)
 {
   lua_State *lua = g->lua;
 
+  lua_pushlightuserdata(lua, g);
+  lua_setfield(lua, LUA_REGISTRYINDEX, "scripting");
+  lua_sethook(lua, look_at_length, LUA_MASKCOUNT, INSTRUCTIONS);
   lua_pushcfunction(lua, handle_error);
   g->handler = luaL_ref(lua, LUA_REGISTRYINDEX);
   lua_pushcfunction(lua, protected_call);

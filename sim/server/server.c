@@ -70,13 +70,14 @@ void sim_server_clock(sim_server *s, int64_t wall_us)
 /* WAIT ends when enough replicas have it, or its time is over. */
 static void end_waits(sim_server *s)
 {
-  for (sim_connection *c = s->first; c != NULL; c = c->next) {
+  for (sim_connection *c = s->waiters == 0 ? NULL : s->first; c != NULL; c = c->next) {
     int64_t count = c->is_waiting ? replica_count(s, c->waits_offset) : 0;
     reply r = reply_to_bytes(&c->output);
 
     if (!c->is_waiting || (count < c->waits_for && s->wall_us < c->waits_until_us))
       continue;
     c->is_waiting = false;
+    s->waiters--;
     reply_integer(&r, count);
   }
 }
@@ -105,7 +106,7 @@ int64_t sim_server_next_tick_us(const sim_server *s)
 
   if (s->pause_until_us != INT64_MIN && s->pause_until_us < next)
     next = s->pause_until_us;
-  for (const sim_connection *c = s->first; c != NULL; c = c->next)
+  for (const sim_connection *c = s->waiters == 0 ? NULL : s->first; c != NULL; c = c->next)
     if (c->is_waiting && c->waits_until_us < next)
       next = c->waits_until_us;
   return next;

@@ -31,6 +31,9 @@ int slice_compare(slice a, slice b)
   return order != 0 ? order : a.size < b.size ? -1 : a.size > b.size;
 }
 
+/* Numbers of so many digits cannot overflow. */
+#define SAFE_DIGITS 18
+
 bool slice_to_integer(slice s, int64_t *ret)
 {
   bool is_negative = s.size > 0 && s.bytes[0] == '-';
@@ -43,7 +46,7 @@ bool slice_to_integer(slice s, int64_t *ret)
   for (; i < s.size; i++) {
     uint64_t digit = (uint64_t)(s.bytes[i] - '0');
 
-    if (s.bytes[i] < '0' || s.bytes[i] > '9' || n > (limit - digit) / 10)
+    if (digit > 9 || (i >= SAFE_DIGITS && n > (limit - digit) / 10))
       return false;
     n = n * 10 + digit;
   }

@@ -187,7 +187,7 @@ static void a_script_that_does_not_end_is_ended(void **state)
   talk *t = *state;
   const char *said = talk_say(t, "EVAL \"while true do end\" 0");
 
-  assert_memory_equal(said, "-ERR user_script:1: Script killed", 33);
+  assert_memory_equal(said, "-ERR Script killed by user", 26);
   assert_non_null(sim_server_unknown(t->server));
   assert_string_equal(talk_say(t, "EVAL \"return 1\" 0"), ":1\r\n");
 }
