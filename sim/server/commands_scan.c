@@ -81,16 +81,17 @@ static void run_scan(call *c)
 
   if (!cursor_read(c, c->words[1], &o) || !options_read(c, 2, true, &o))
     return;
-  for (key *k = keyspace_next(&c->server->keys, NULL); k != NULL;
-       k = keyspace_next(&c->server->keys, k)) {
+  for (key *k = keyspace_next(&c->server->keys, NULL), *after; k != NULL; k = after) {
+    after = keyspace_next(&c->server->keys, k);
     if (key_number(k) < o.cursor)
       continue;
     if (o.count-- == 0) {
       next = key_number(k);
       break;
     }
-    if (!db_is_over(c->server, k) &&
-        (o.pattern == NULL || slice_matches(*o.pattern, key_name(k))) &&
+    /* db_find() removes what is over, as each look at a key does. */
+    if ((o.pattern == NULL || slice_matches(*o.pattern, key_name(k))) &&
+        db_find(c->server, key_name(k)) != NULL &&
         (o.type == NULL || slice_is(*o.type, value_kind_name(key_value(k)->kind))))
       page_add(&found, key_name(k));
   }
