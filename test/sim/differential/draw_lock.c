@@ -16,7 +16,7 @@ typedef struct request {
   int64_t ttl_ms, until_us, estimate_us, give_up_us;
   bool waits;
   lease_id lease;          /* mostly the newest seen of that client */
-  const lease_id *watched;
+  bool has_watched;        /* that lease */
 } request;
 
 static lease_id some_lease(draw *d, const native *by)
@@ -55,7 +55,7 @@ static request some_request(draw *d)
   r.lease = some_lease(d, r.by);
   d->asked = (lease_id){ .ask = r.ask };
   memcpy(d->asked.client, r.by->client, CLIENT_ID_SIZE);
-  r.watched = draw_once_in(d, 6) ? &r.lease : NULL;
+  r.has_watched = draw_once_in(d, 6);
   draw_edge(d, r.ttl_ms);
   draw_edge(d, r.ttl_ms + 1000);         /* when it is over for others */
   if (draw_once_in(d, 10))
@@ -72,7 +72,7 @@ static bool acquire(draw *d, const request *r)
   acquire_call c = { .name = r->name, .name_size = 1, .ask = r->ask, .ttl_ms = r->ttl_ms,
                      .waits = r->waits, .lingers = draw_once_in(d, 4), .until_us = r->until_us,
                      .estimate_us = r->estimate_us, .give_up_us = r->give_up_us,
-                     .watched = r->watched, .watched_renewals = some_renewals(d),
+                     .watched = r->has_watched ? &r->lease : NULL, .watched_renewals = some_renewals(d),
                      .detached = draw_once_in(d, 12) ? &r->lease : NULL };
 
   if (draw_once_in(d, 20))
@@ -126,7 +126,7 @@ static bool share_acquire(draw *d, const request *r, bool is_semaphore)
   share_call c = { .name = r->name, .name_size = 1, .ask = r->ask, .mode = 'p',
                    .units = 1 + draw_below(d, 3), .ttl_ms = r->ttl_ms, .waits = r->waits,
                    .until_us = r->until_us, .estimate_us = r->estimate_us,
-                   .give_up_us = r->give_up_us, .watched = r->watched,
+                   .give_up_us = r->give_up_us, .watched = r->has_watched ? &r->lease : NULL,
                    .watched_renewals = some_renewals(d) };
 
   if (!is_semaphore) {
@@ -187,7 +187,7 @@ void draw_many(draw *d)
   many_call c = { .names = all, .set = 1, .ask = r.ask, .ttl_ms = r.ttl_ms, .waits = r.waits,
                   .keeps = draw_once_in(d, 4), .until_us = r.until_us,
                   .estimate_us = r.estimate_us, .give_up_us = r.give_up_us,
-                  .watched = r.watched, .watched_renewals = some_renewals(d) };
+                  .watched = r.has_watched ? &r.lease : NULL, .watched_renewals = some_renewals(d) };
   bool is_made;
 
   for (size_t i = 0; i < DRAW_NAMES; i++)

@@ -75,7 +75,8 @@ static const char *const programs[] = {
   "local s = '' for w in string.gmatch('a=1,b=2', '(%w)=') do s = s .. w end return s",
   "local t = {3, 1, 2} table.sort(t) return table.concat(t, ',')",
   "return {type(redis.call('GET', 'none')), type(redis.call('HGETALL', 'none'))}",
-  "return table.getn({1, 2})", "return string.rep('ab', 3)", "return tostring(redis.call('SET', 's2', 'q').ok)",
+  "return table.getn({1, 2})", "return string.rep('ab', 3)",
+  "return tostring(redis.call('SET', 's2', 'q').ok)",
 };
 
 /* What locks of other libraries are like: an owner's field in a hash, a token in a string, a

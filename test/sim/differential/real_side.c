@@ -78,8 +78,10 @@ static frame real_read(void *self, int connection)
     if (!buffer_reserve(in, 65536))
       test_bail_out("no memory");
     got = recv(r->fd[connection], in->bytes + in->end, 65536, 0);
-    if (got <= 0)
+    if (got <= 0) {
+      (void)printf("# the real server %s\n", got == 0 ? "hung up" : strerror(errno));
       return f;
+    }
     in->end += (size_t)got;
   }
 }
