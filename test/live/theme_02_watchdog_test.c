@@ -135,6 +135,13 @@ static void disturb(unsigned *seed)
   (void)poll(NULL, 0, (int)(rand_r(seed) % 120));
 }
 
+/* A slow machine is given more time for it. */
+static bool have_enough_happened(void)
+{
+  return atomic_load(&renewed_holds) > 0 && atomic_load(&lost_holds) > 0   /* keys were deleted */
+         && atomic_load(&released_holds) > 50;
+}
+
 static void theme_02_every_hold_is_renewed_or_told_lost(void **state)
 {
   int64_t end = live_now_ms() + live_times(5) * 1000;
@@ -145,15 +152,13 @@ static void theme_02_every_hold_is_renewed_or_told_lost(void **state)
   for (uintptr_t i = 0; i < THREADS; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, lock_again_and_again, (void *)(i + 1)),
                      0);
-  while (live_now_ms() < end)
+  while (live_now_ms() < end || (!have_enough_happened() && live_now_ms() < end + 30000))
     disturb(&seed);
   atomic_store(&is_over, true);
   for (int i = 0; i < THREADS; i++)
     assert_int_equal(pthread_join(threads[i], NULL), 0);
   assert_int_equal(live_faults(), 0);
-  assert_true(atomic_load(&renewed_holds) > 0);
-  assert_true(atomic_load(&lost_holds) > 0);         /* keys were deleted */
-  assert_true(atomic_load(&released_holds) > 50);
+  assert_true(have_enough_happened());
 }
 
 /* Whether a hold whose connection is killed is still held after nearly three leases. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test/script/set_story.h - what the stories of sets say of the stage: who hears, who holds, who waits. */
+/* test/script/set_story.h - what the stories of sets say: who hears, who holds, who waits. */
 #ifndef SCRIPT_SET_STORY_H
 #define SCRIPT_SET_STORY_H
 
