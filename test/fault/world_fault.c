@@ -6,10 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <dibs/dibs.h>
 
 #include "lib/server_parts.h"
+
+enum { STRETCH = 150 };
 
 /* ---- faults ---- */
 
@@ -66,10 +71,32 @@ void world_server_options(struct world *w, const struct test_server_options *opt
   w->server_options = *options;
 }
 
+/* A table of descriptors that grows waits for all processors, which takes seconds on a busy
+ * machine: a stall that nobody ordered. So it grows now. */
+static void stretch(const struct test_server *s)
+{
+  struct sockaddr_un at = { .sun_family = AF_UNIX };
+  int fds[STRETCH];
+
+  (void)snprintf(at.sun_path, sizeof(at.sun_path), "%s", test_server_socket(s));
+  for (int i = 0; i < STRETCH; i++) {
+    fds[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fds[i] >= 0 && connect(fds[i], (struct sockaddr *)&at, sizeof(at)) != 0) {
+      (void)close(fds[i]);
+      fds[i] = -1;
+    }
+  }
+  (void)test_server_command(s, "PING");          /* it has accepted them all */
+  for (int i = 0; i < STRETCH; i++)
+    if (fds[i] >= 0)
+      (void)close(fds[i]);
+}
+
 struct test_server *world_server(struct world *w)
 {
   if (w->server == NULL) {
     w->server = test_server_start_with(&w->server_options);
+    stretch(w->server);
     (void)world_adopt(w, w->server);
   }
   return w->server;
@@ -108,6 +135,7 @@ void world_server_start(struct world *w, bool keeps_data)
     world_fault_instant(w, FAULT_DATA_LOST, EVERYBODY, NO_LOCK);
   world_fault_lifting(w, w->server_fault);
   test_server_restart(w->server, keeps_data);
+  stretch(w->server);
   world_fault_end(w, w->server_fault);
   w->server_fault = -1;
   for (uint32_t i = 0; i < w->lock_count && !keeps_data; i++)
