@@ -92,42 +92,50 @@ static void start(struct world *w, int worker)
   k->pid = world_spawn(w, k->program[0] != '\0' ? k->program : "fault_worker", words, log);
 }
 
-static void note_death(struct world *w, int worker, int how)
+static void note_death(struct world *w, int worker, const siginfo_t *how)
 {
   struct hired *k = &w->workers[worker];
-  bool is_well = WIFEXITED(how) && WEXITSTATUS(how) == 0;
+  bool has_exited = how->si_code == CLD_EXITED;
 
   tell_life(w, worker, PHASE_OK);
   if (k->is_stopped)
     world_fault_end(w, k->stop_fault);
   k->pid = 0;
   k->is_stopped = false;
-  if (is_well || (k->killed_ns != 0 && WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL))
+  if ((has_exited && how->si_status == 0) ||
+      (k->killed_ns != 0 && !has_exited && how->si_status == SIGKILL))
     return;
   world_fail(w, "worker %d ended by %s %d: see %s/w%02d.log", worker,
-             WIFSIGNALED(how) ? "signal" : "exit", WIFSIGNALED(how) ? WTERMSIG(how)
-             : WEXITSTATUS(how), w->directory, worker);
+             has_exited ? "exit" : "signal", how->si_status, w->directory, worker);
+}
+
+/* Whether there is news of a worker: of its end, or of what `flags` say. It is not laid to
+ * rest: to wait for a process to the end unmakes its entries in /proc, and that was seen to
+ * take the kernel many seconds. Whoever inherits them does it when this process has ended. */
+static bool has_news(const struct hired *k, int flags, siginfo_t *ret_how)
+{
+  ret_how->si_pid = 0;
+  while (waitid(P_PID, (id_t)k->pid, ret_how, WEXITED | WNOWAIT | flags) != 0)
+    if (errno != EINTR)
+      return false;
+  return ret_how->si_pid == k->pid;
 }
 
 void world_reap(struct world *w)
 {
-  int how;
+  siginfo_t how;
 
   for (int i = 0; i < w->worker_count; i++)
-    if (w->workers[i].pid != 0 && waitpid(w->workers[i].pid, &how, WNOHANG) ==
-        w->workers[i].pid)
-      note_death(w, i, how);
+    if (w->workers[i].pid != 0 && has_news(&w->workers[i], WNOHANG, &how))
+      note_death(w, i, &how);
 }
 
 static void wait_for_end(struct world *w, int worker)
 {
-  struct hired *k = &w->workers[worker];
-  int how;
+  siginfo_t how;
 
-  while (k->pid != 0 && waitpid(k->pid, &how, 0) < 0 && errno == EINTR)
-    ;
-  if (k->pid != 0)
-    note_death(w, worker, how);
+  if (w->workers[worker].pid != 0 && has_news(&w->workers[worker], 0, &how))
+    note_death(w, worker, &how);
 }
 
 /* ---- hiring ---- */
@@ -211,17 +219,15 @@ void world_kill(struct world *w, int worker)
 void world_stop(struct world *w, int worker)
 {
   struct hired *k = &w->workers[worker];
-  int how;
+  siginfo_t how;
 
   if (k->pid == 0 || k->is_stopped)
     return;
   k->stop_fault = world_fault_begin(w, FAULT_STOP, worker, NO_LOCK);
   k->is_stopped = true;
   (void)kill(k->pid, SIGSTOP);
-  while (waitpid(k->pid, &how, WUNTRACED) < 0 && errno == EINTR)
-    ;
-  if (!WIFSTOPPED(how))
-    note_death(w, worker, how);
+  if (has_news(k, WSTOPPED, &how) && how.si_code != CLD_STOPPED)
+    note_death(w, worker, &how);
   else
     world_fault_in_force(w, k->stop_fault);
 }

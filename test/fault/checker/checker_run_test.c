@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test/fault/checker/checker_run_test.c - C10, C13, whole histories, and what goes through files. */
+/* test/fault/checker/checker_run_test.c - C10, C13, whole histories, and what goes through
+ * files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
