@@ -79,8 +79,8 @@ const char *world_lock_key(struct world *w, int lock);     /* "dibs:m:{...}" */
 
 /* ---- workers ---- */
 
-/* Starts `count` workers by this plan, and waits until each had a grant (10 s). Returns the
- * number of the first; the others follow. */
+/* Starts `count` workers by this plan, and waits until each had a grant (15 s); those who
+ * only try: an answer. Returns the number of the first; the others follow. */
 int world_hire(struct world *w, const struct plan *plan, int count);
 /* The same without waiting: for clients that cannot connect now. */
 int world_hire_blind(struct world *w, const struct plan *plan, int count);

@@ -140,13 +140,22 @@ static void wait_for_end(struct world *w, int worker)
 
 /* ---- hiring ---- */
 
+uint64_t world_answers_of(const struct world *w, int worker)
+{
+  uint64_t answers = world_grants_of(w, worker);
+
+  if (w->workers[worker].plan.try_percent == 100)
+    answers += atomic_load(&w->page->workers[worker].asks_failed);
+  return answers;
+}
+
 static bool all_had_a_grant(struct world *w, void *data)
 {
   const uint64_t *before = data;
 
   for (int i = 0; i < w->worker_count; i++)
     if (w->workers[i].pid != 0 && before[i] != UINT64_MAX &&
-        world_grants_of(w, i) <= before[i])
+        world_answers_of(w, i) <= before[i])
       return false;
   return true;
 }

@@ -67,6 +67,8 @@ pid_t world_spawn(struct world *w, const char *program, const char *const *words
 void world_reap(struct world *w);
 void world_prepare(struct world *w);         /* page, run.txt, semaphores: once */
 void world_permits(struct world *w, int lock);
+/* Grants; for those who only try, and may always come too late, all answers. */
+uint64_t world_answers_of(const struct world *w, int worker);
 void world_end_crew(struct world *w);        /* SIGTERM to all, and their end */
 void world_end_inspectors(struct world *w);
 void world_end_faults(struct world *w);

@@ -43,7 +43,7 @@ static bool all_moved_on(struct world *w, void *data)
   const struct progress *p = data;
 
   for (int i = 0; i < w->worker_count; i++)
-    if (w->workers[i].pid != 0 && world_grants_of(w, i) < p->before[i] + 3)
+    if (w->workers[i].pid != 0 && world_answers_of(w, i) < p->before[i] + 3)
       return false;
   return true;
 }
@@ -65,13 +65,13 @@ bool world_progress(struct world *w)
 
   heal(w);
   for (int i = 0; i < w->worker_count; i++)
-    p.before[i] = world_grants_of(w, i);
+    p.before[i] = world_answers_of(w, i);
   if (world_until(w, limit_ms, all_moved_on, &p))
     return true;
   for (int i = 0; i < w->worker_count; i++)
-    if (w->workers[i].pid != 0 && world_grants_of(w, i) < p.before[i] + 3)
+    if (w->workers[i].pid != 0 && world_answers_of(w, i) < p.before[i] + 3)
       world_fail(w, "L6: all is healed, and worker %d had %llu grants within %d ms", i,
-                 (unsigned long long)(world_grants_of(w, i) - p.before[i]), limit_ms);
+                 (unsigned long long)(world_answers_of(w, i) - p.before[i]), limit_ms);
   return false;
 }
 
