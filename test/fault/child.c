@@ -19,7 +19,7 @@ static _Noreturn void give_up(const char *what)
   _exit(70);
 }
 
-static _Noreturn void be_child(struct child *c, pid_t parent,
+static _Noreturn void be_child(struct child *c, pid_t parent, pid_t server,
                                void (*work)(struct child *self, void *data), void *data)
 {
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
@@ -31,7 +31,7 @@ static _Noreturn void be_child(struct child *c, pid_t parent,
   c->orders = CHILD_ORDERS_FD;
   if (dup2(200, c->reports) < 0 || dup2(201, c->orders) < 0 || close_range(5, ~0U, 0) != 0)
     give_up("close_range");
-  child_clock_start();
+  child_clock_start(server);
   work(c, data);
   child_tell(c, "the end");
   _exit(0);
@@ -42,7 +42,7 @@ struct child *child_start(struct world *w, void (*work)(struct child *self, void
 {
   struct child *c = calloc(1, sizeof(*c));
   int up[2], down[2];
-  pid_t self = getpid();
+  pid_t self = getpid(), server = test_server_pid(world_server(w));
 
   if (c == NULL || pipe2(up, O_CLOEXEC) != 0 || pipe2(down, O_CLOEXEC) != 0)
     give_up("pipe");
@@ -54,7 +54,7 @@ struct child *child_start(struct world *w, void (*work)(struct child *self, void
   c->reports = c->pid == 0 ? up[1] : up[0];
   c->orders = c->pid == 0 ? down[0] : down[1];
   if (c->pid == 0)
-    be_child(c, self, work, data);
+    be_child(c, self, server, work, data);
   (void)close(up[1]);
   (void)close(down[0]);
   return c;

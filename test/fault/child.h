@@ -70,8 +70,13 @@ dibs_lock_options child_lock_options(int ttl_ms, int wait_ms);
 dibs_hold *child_lock(struct child *self, dibs_client *client, const char *name, int ttl_ms);
 int64_t child_now_ms(void);                    /* CLOCK_BOOTTIME */
 void child_sleep_ms(int ms);                   /* signals do not shorten it */
-/* L7: whether `call` was back `limit_ms` and 50 ms after `begun`, beyond what this process was
- * kept from running since. */
+/* How long the threads of `pid` (0: of this process) have wanted a processor and had none, all
+ * together. 0 where that cannot be known. */
+int64_t child_starved_ms(pid_t pid);
+/* What to add to any limit of time here and now: 0 unless the machine is overloaded. */
+int64_t child_machine_slack_ms(void);
+/* L7: whether `call` was back `limit_ms` and 50 ms after `begun`, beyond what this process and
+ * the server were kept from running since. */
 struct child_time { int64_t at_ms, stalled_ms; };
 struct child_time child_time(void);
 bool child_check_time(struct child *self, const char *call, struct child_time begun,

@@ -17,6 +17,6 @@ struct child {
 };
 
 /* Begins to measure when this process is kept from running. */
-void child_clock_start(void);
+void child_clock_start(pid_t server);
 
 #endif
