@@ -51,6 +51,7 @@ static bool read_run(const char *directory, const struct what *w)
   is_good = check_all(h, &expects, f);
   (void)printf("%s: %s\n", directory, is_good ? "as expected" : "NOT as expected");
   findings_print(f, h, "");
+  findings_table(f, h, "");
   free(again);
   free(f);
   h = history_free(h);

@@ -196,7 +196,9 @@ bool world_judge(struct world *w)
     return false;
   }
   is_good = check_all(h, &w->scenario->expects, f) && !w->has_failed;
-  findings_print(f, h, "# ");
+  if (!is_good)                        /* overlaps that were expected are nothing to read */
+    findings_print(f, h, "# ");
+  findings_table(f, h, "# ");
   summary(w, h, f, is_good);
   (void)fflush(stdout);
   h = history_free(h);

@@ -151,6 +151,10 @@ void findings_print(const struct findings *f, const struct history *h, const cha
 {
   for (size_t i = 0; i < FINDINGS_KEPT && f->kept[i].text[0] != '\0'; i++)
     print_finding(&f->kept[i], h, prefix);
+}
+
+void findings_table(const struct findings *f, const struct history *h, const char *prefix)
+{
   (void)printf("%s%zu records, %zu asks, %zu grants, %zu faults\n", prefix, h->count,
                h->ask_count, h->grant_count, h->fault_count);
   for (size_t i = 0; i < ENTRIES; i++)

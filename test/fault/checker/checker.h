@@ -75,8 +75,9 @@ const char *check_name(enum check check);       /* "C1 exclusion" */
  * overlaps where they are expected or allowed; and at least one where they are expected. */
 bool check_all(const struct history *h, const struct expectations *e, struct findings *f);
 
-/* Each kept finding with its records and what the workers concerned wrote around them; a
+/* Each kept finding with its records and what the workers concerned wrote around them; and a
  * table of the checks. Lines begin with `prefix` ("# " in TAP). */
 void findings_print(const struct findings *f, const struct history *h, const char *prefix);
+void findings_table(const struct findings *f, const struct history *h, const char *prefix);
 
 #endif
