@@ -107,8 +107,8 @@ static void be_stormed(struct child *self, void *data)
     one_cycle(self, client);
     time_out(self, client);
   }
-  (void)child_check(self, late_waits <= waits / 10 + 1 || child_machine_slack_ms() != 0, "%lld of %lld waits ended late",
-                    (long long)late_waits, (long long)waits);
+  (void)child_check(self, late_waits <= waits / 10 + 1 || child_machine_slack_ms() != 0,
+                    "%lld of %lld waits ended late", (long long)late_waits, (long long)waits);
   client = dibs_close(client);
   expect_ok(self, "the other's release", other, dibs_release(taken));
   other = dibs_close(other);
