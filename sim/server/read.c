@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-#define WORDS_MAX (1024 * 1024)
-#define STRING_MAX (512LL * 1024 * 1024)
-#define LINE_MAX_SIZE (64 * 1024)
+#define WORDS_MAX INT64_C(1048576)
+#define STRING_MAX INT64_C(536870912)
+#define LINE_MAX_SIZE 65536u
 
 static void add_word(word_list *w, slice s)
 {

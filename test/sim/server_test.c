@@ -2,6 +2,7 @@
 /* The simulated server: keys and their time, connections, messages, transactions. */
 #include "server/talk.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char wrong_type[] =
@@ -159,6 +160,39 @@ static void a_password_is_asked_for_and_checked(void **state)
   assert_string_equal(talk_say_by(t, c, "GET k"), "$-1\r\n");
 }
 
+static void the_third_version_of_the_protocol_is_refused(void **state)
+{
+  static const char refused[] = "-ERR unknown command `HELLO`";
+  static const char greeting[] = "*14\r\n$6\r\nserver\r\n$5\r\nredis\r\n";
+  talk *t = *state;
+
+  assert_memory_equal(talk_say(t, "HELLO 3"), refused, sizeof(refused) - 1);
+  assert_memory_equal(talk_say(t, "HELLO 2"), greeting, sizeof(greeting) - 1);
+}
+
+/* Two servers of one seed stay the same, whatever was drawn. */
+static void equal_seeds_make_equal_servers(void **state)
+{
+  static const char *const lines[] = {
+    "MSET a 1 b 2 c 3 d 4 e 5 f 6", "RANDOMKEY", "EVAL \"return tostring(math.random())\" 0",
+    "INFO server", "KEYS *", "HSET h z 1 y 2 x 3", "HGETALL h", "RANDOMKEY", "SCAN 0"
+  };
+  talk *t = *state;
+  talk twin = { .server = sim_server_new(&(sim_server_settings){ .seed = 7,
+                                                                 .wall_us = START_US }) };
+  char first[4096];
+
+  twin.own = sim_server_accept(twin.server);
+  for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+    strncpy(first, talk_say(t, lines[i]), sizeof(first) - 1);
+    first[sizeof(first) - 1] = 0;
+    assert_string_equal(talk_say(&twin, lines[i]), first);
+    assert_int_equal(sim_server_evict(t->server), sim_server_evict(twin.server));
+  }
+  twin.server = sim_server_free(twin.server);
+  free(twin.said);
+}
+
 /* ---- messages ---- */
 
 static void published_messages_are_counted_by_who_really_gets_them(void **state)
@@ -248,6 +282,8 @@ int main(void)
     TALK_TEST(a_command_may_come_byte_by_byte_and_many_at_once),
     TALK_TEST_UNKNOWN(bytes_that_are_no_command_end_the_connection),
     TALK_TEST(a_password_is_asked_for_and_checked),
+    TALK_TEST(the_third_version_of_the_protocol_is_refused),
+    TALK_TEST(equal_seeds_make_equal_servers),
     TALK_TEST(published_messages_are_counted_by_who_really_gets_them),
     TALK_TEST(a_subscriber_may_only_listen),
     TALK_TEST(shard_channels_are_apart),
