@@ -324,7 +324,9 @@ inline s_acquire(c, k, waits) {
   :: else
   fi;
   MUST(!(old && changed), S10);
+#ifndef ONLY_S1
   MUST(!(ended_c == c && k <= ended_k && changed), S8)
+#endif
 }
 
 inline s_release(c, k, t) {
@@ -416,7 +418,7 @@ inline after_script(c) {
     e = 0;
     for (j : 0 .. QMAX - 1) { if :: j < qlen && EC(q[j]) == i -> e++ :: else fi }
     MUST(e <= 1, I5);
-#ifndef NO_I2
+#ifndef ONLY_S1
     MUST(!believes[i] || WAS_BROKEN(i, K[i], T[i]) ||
       (held && lc == i && lk == K[i] && tk == T[i]), I2)
 #endif
@@ -534,7 +536,9 @@ inline learn(c) {
         if :: believes[i] && !WAS_BROKEN(i, K[i], T[i]) -> e++ :: else fi
       }
       MUST(e <= 1, S1);
+#ifndef ONLY_S1
       MUST(mt > top || WAS_BROKEN(c, K[c], mt), S2);
+#endif
       if :: mt > top -> top = mt :: else fi
     }
   :: lapsed || slows > 0 ->
@@ -664,7 +668,12 @@ proctype Client(byte c) {
     /* It has waited long enough. */
 #if CANCELS > 0
     :: cancels > 0 && wish[c] && (OPEN(c) && sent[c] || st[c] == CONFIRMING) ->
-      cancels--; wish[c] = false; how = (st[c] == CONFIRMING -> RELEASING : CANCELLING);
+      cancels--; wish[c] = false;
+#ifdef CANCEL_RELEASES
+      how = (st[c] == CONFIRMING -> RELEASING : CANCELLING);
+#else
+      how = CANCELLING;
+#endif
       turn(c, how)
 #endif
 #if GIVEUPS > 0

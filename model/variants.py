@@ -37,8 +37,11 @@ holds(M, 'progress: messages lost, cancel', 'LOSSES=1 BREAKS=0', claim='fin')
 holds(M, 'progress: connection', 'N=2 LOSSES=1', claim='fin')
 holds(M, 'progress: crash', 'LOSSES=1 CANCELS=0 BREAKS=0 CRASHES=1', claim='fin')
 holds(M, 'progress: inbox', 'N=2 LOSSES=1 DEAFS=1', claim='fin')
+holds(M, 'progress: leases end unseen', 'N=2 LOSSES=0 BREAKS=0 EXPIRIES=1 SLOWS=1',
+      claim='fin')
 holds(M, 'progress: lingering yields', 'N=2 LOSSES=1 LINGERS=1', claim='fin')
 holds(M, 'progress: waiters look dead', 'LOSSES=0 BREAKS=0 JUMPS=1', claim='fin')
+
 
 def night(*args, **words):
     holds(*args, nightly=True, large=True, **words)
@@ -59,26 +62,98 @@ night(M, 'night: answers take their time, leases end unseen',
 night(M, 'night: progress', 'LOSSES=1', claim='fin')
 night(M, 'night: progress, crash', 'LOSSES=1 CANCELS=0 CRASHES=1', claim='fin')
 
-planted(M, 'NO_POLL', 'fin', 'N=2 LOSSES=1 BREAKS=0 CANCELS=0', 'fin')
-planted(M, 'RELEASE_WITHOUT_TOKEN', 'S1', 'N=2 EXTRA=1 NO_I2')
-planted(M, 'RELEASE_WITHOUT_ASK', 'S1', 'N=2 EXTRA=1 NO_I2')
-planted(M, 'CANCEL_WITHOUT_ASK', 'S1', 'N=2 EXTRA=1 NO_I2')
-planted(M, 'CANCEL_FORGETS_HANDOFF', 'fin', 'N=2 BREAKS=0 LOSSES=0', 'fin')
-planted(M, 'NO_TOMBSTONE', 'S8', 'N=2')
-planted(M, 'NO_UNTIL', 'S10', 'N=2')
-planted(M, 'NO_MEMORY', 'S8', 'N=2')
-planted(M, 'TOKEN_FORGOTTEN', 'S2', 'N=2')
-planted(M, 'ASK_NOT_COMPARED', 'S1', 'N=2 EXTRA=1 GIVEUPS=1 NO_I2')
-planted(M, 'GRANT_WITHOUT_ASK', 'S1', 'N=2 EXTRA=1 NO_I2')
-planted(M, 'HEAL_WITHOUT_TOKEN', 'S1', 'N=2 EXTRA=1 NO_I2')
-planted(M, 'NO_NEWEST', 'S1', 'N=2 EXPIRIES=1 NO_I2')
-planted(M, 'ENTRY_TWICE', 'I5', 'N=2 BREAKS=0')
-planted(M, 'RENEW_CREATES', 'S9', 'N=2 RENEWALS=1')
-planted(M, 'BREAK_ANYBODY', 'I3', 'N=2 BREAKS=0 CANCELS=0 ADMINS=2')
-planted(M, 'BREAK_KEEPS_TOKEN', 'TOLD', 'N=2 BREAKS=0 CANCELS=0 ADMINS=1')
-planted(M, 'LEASE_LOST_ON_RELEASE', 'I8', 'N=2 BREAKS=0')
-planted(M, 'NO_GIVE_BACK', 'fin', 'LOSSES=0 CANCELS=0', 'fin')
-planted(M, 'DISOWNS_DETACHED', 'S1', 'N=2 BREAKS=0 DETACHES=1 EXTRA=1 NO_I2')
-planted(M, 'OVER_TOO_EARLY', 'S1', 'N=2 BREAKS=0 NO_I2')
-planted(M, 'NO_WANT', 'fin', 'N=2 BREAKS=0 LOSSES=0 LINGERS=1', 'fin')
-planted(M, 'WANT_ONCE', 'fin', 'N=2 BREAKS=0 LOSSES=1 LINGERS=1', 'fin')
+planted(M, 'NO_POLL', 'fin', 'N=2 LOSSES=1 BREAKS=0 CANCELS=0', 'fin',
+        idea="A's release grants B; the message is lost; B sleeps for ever")
+planted(M, 'RELEASE_WITHOUT_TOKEN', 'S1', 'N=2 EXTRA=1 ONLY_S1',
+        idea="A's release is held up, A sends it again, asks anew and holds; the old one arrives")
+planted(M, 'RELEASE_WITHOUT_ASK', 'S1', 'N=2 EXTRA=1 ONLY_S1',
+        idea='the same, the token looked at but as "at least"')
+planted(M, 'CANCEL_WITHOUT_ASK', 'S1', 'N=2 EXTRA=1 ONLY_S1',
+        idea="A's cancel is held up, sent again; A asks anew and holds; the old cancel arrives (F1)")
+planted(M, 'CANCEL_FORGETS_HANDOFF', 'fin', 'N=2 BREAKS=0 LOSSES=0', 'fin',
+        idea="B is granted by A's release and cancels before it reads so")
+planted(M, 'NO_TOMBSTONE', 'S8', 'N=2',
+        idea="B's poll is held up, B cancels, the poll queues B again")
+planted(M, 'NO_UNTIL', 'S10', 'N=2',
+        idea='a request is held up past its until, and is served')
+planted(M, 'NO_MEMORY', 'S8', 'N=2',
+        idea='A is granted and releases; a copy of its acquire is granted once more (F13)')
+planted(M, 'TOKEN_FORGOTTEN', 'S2', 'N=2',
+        idea='A holds and releases; B is granted the same token')
+planted(M, 'ASK_NOT_COMPARED', 'S1', 'N=2 EXTRA=1 GIVEUPS=1 ONLY_S1',
+        idea="A's release of T is held up; A asks anew and is told it has T; the release arrives (F2)")
+planted(M, 'GRANT_WITHOUT_ASK', 'S1', 'N=2 EXTRA=2 BREAKS=0 ONLY_S1',
+        idea="B's grant waits in its inbox; B cancels, A holds; B asks anew and reads the old grant (F3)")
+planted(M, 'HEAL_WITHOUT_TOKEN', 'S1', 'N=2 EXTRA=1 ONLY_S1',
+        idea='B learns of its grant by an answer, reads the message, gives back what it holds (F4)')
+planted(M, 'NO_NEWEST', 'S1', 'N=2 EXTRA=1 BREAKS=0 CANCELS=0 EXPIRIES=1 ONLY_S1',
+        idea="B's grant is unread until it is over and A has the lock; B polls, is queued, and reads it")
+planted(M, 'CANCEL_RELEASES', 'fin', 'N=2 BREAKS=0 LOSSES=0 EXPIRIES=1 SLOWS=1', 'fin',
+        idea="B's grant is over unread; its poll is granted anew; B reads the first, cancels: "
+        'the second is nobody\'s (this was a flaw of src/lock)')
+planted(M, 'ENTRY_TWICE', 'I5', 'N=2 BREAKS=0',
+        idea='B polls')
+planted(M, 'RENEW_CREATES', 'S9', 'N=2 RENEWALS=1',
+        idea="A's renewal is held up, A releases, the renewal arrives")
+planted(M, 'BREAK_ANYBODY', 'I3', 'N=2 BREAKS=0 CANCELS=0 ADMINS=2',
+        idea='an administrator sees A, A releases, B holds, the break arrives (F8)')
+planted(M, 'BREAK_KEEPS_TOKEN', 'TOLD', 'N=2 BREAKS=0 CANCELS=0 ADMINS=1',
+        idea="A's lease is broken; its release is told that all was well")
+planted(M, 'LEASE_LOST_ON_RELEASE', 'I8', 'N=2 BREAKS=0',
+        idea='A releases while B is queued')
+planted(M, 'NO_GIVE_BACK', 'fin', 'LOSSES=0 CANCELS=0', 'fin',
+        idea="a late copy of A's acquire is granted when A has long gone; B waits behind it")
+planted(M, 'DISOWNS_DETACHED', 'S1', 'N=2 BREAKS=0 DETACHES=1 EXTRA=1 ONLY_S1',
+        idea='A detaches its hold and asks anew')
+planted(M, 'OVER_TOO_EARLY', 'S1', 'N=2 BREAKS=0 ONLY_S1',
+        idea='B asks while A holds')
+planted(M, 'NO_WANT', 'fin', 'N=2 BREAKS=0 LOSSES=0 LINGERS=1', 'fin',
+        idea='A lingers; B waits')
+planted(M, 'WANT_ONCE', 'fin', 'N=2 BREAKS=0 LOSSES=1 LINGERS=1', 'fin',
+        idea="A lingers; B's only want is lost")
+
+# ---- share.pml ----
+S = 'share'
+for kind, word in (('', 'readers and writers'), (' SEM', 'permits')):
+    holds(S, word + ': connection and cancel', 'N=2' + kind)
+    holds(S, word + ': cancel', 'BREAKS=0' + kind)
+    holds(S, word + ': crash', 'BREAKS=0 CANCELS=0 CRASHES=1' + kind)
+    holds(S, word + ': leases end unseen', 'N=2 CANCELS=0 EXPIRIES=1' + kind)
+    night(S, 'night: ' + word + ', leases end unseen', 'N=2 EXPIRIES=1 SLOWS=1' + kind)
+    holds(S, word + ': progress', 'N=2 LOSSES=1' + kind, claim='fin')
+    holds(S, word + ': progress of three', 'LOSSES=1 BREAKS=0' + kind, claim='fin')
+    night(S, 'night: ' + word + ', connection', 'CANCELS=0' + kind)
+    night(S, 'night: ' + word + ', connection and cancel', kind.strip())
+    night(S, 'night: ' + word + ', cancel', 'BREAKS=0 EXTRA=1' + kind)
+    night(S, 'night: ' + word + ' twice', 'N=2 EXTRA=2 BREAKS=2' + kind)
+    night(S, 'night: ' + word + ', inbox breaks', 'DEAFS=1 CANCELS=0' + kind)
+    night(S, 'night: ' + word + ', crash', 'CRASHES=1 CANCELS=0' + kind)
+    night(S, 'night: ' + word + ', progress', 'LOSSES=1' + kind, claim='fin')
+holds(S, 'a writer goes on as a reader', 'DOWNGRADES=1 BREAKS=0')
+holds(S, 'progress: a downgrade', 'N=2 LOSSES=1 DOWNGRADES=1', claim='fin')
+night(S, 'night: a writer goes on as a reader', 'DOWNGRADES=1 CANCELS=0')
+holds(S, 'inbox breaks', 'N=2 DEAFS=1')
+holds(S, 'progress: crash', 'N=2 LOSSES=1 CRASHES=1 CANCELS=0', claim='fin')
+
+planted(S, 'NO_POLL', 'fin', 'N=2 LOSSES=1 BREAKS=0 CANCELS=0', 'fin',
+        idea='the message share is lost')
+planted(S, 'NO_UNTIL', 'S10', 'N=2',
+        idea='a request is held up past its until, and is served')
+planted(S, 'NO_TOMBSTONE', 'S8', 'N=2',
+        idea="A's acquire is held up, A cancels, the copy is granted")
+planted(S, 'ENTRY_TWICE', 'I5', 'N=2 BREAKS=0',
+        idea='B polls')
+planted(S, 'READER_PASSES_WRITER', 'L4', 'BREAKS=0 CANCELS=0',
+        idea='A reads, B waits to write, C comes to read')
+planted(S, 'PUMP_ONE', 'I8', 'BREAKS=0 CANCELS=0',
+        idea='A writes, B and C wait to read, A releases')
+planted(S, 'NO_PUMP_ON_CANCEL', 'I8', 'BREAKS=0',
+        idea='A reads, B waits to write, C behind it to read; B cancels')
+planted(S, 'USED_FORGOTTEN', 'USED', 'N=2 BREAKS=0',
+        idea='a writer releases')
+planted(S, 'WRITES_FORGOTTEN', 'S4', 'N=2 BREAKS=0',
+        idea='a writer releases')
+planted(S, 'NO_NEWEST', 'S4', 'N=2 EXTRA=1 BREAKS=0 CANCELS=0 EXPIRIES=1 ONLY_BELIEF',
+        idea="B's share is unread until it is over and A writes; B polls, is queued, and reads it")
+planted(S, 'DOWNGRADE_AFTER_ANSWER', 'S4', 'N=2 BREAKS=0 DOWNGRADES=1 ONLY_BELIEF',
+        idea='a reader is let in between the script and its answer')
