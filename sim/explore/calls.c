@@ -140,22 +140,26 @@ static dibs_status ask_async(actor *a, const wish *w, grip *g)
 {
   dibs_client *client = a->life->client;
   void *key = grip_key(a->trial, g);
-  const char *name = name_of(w), *names[MUTEXES];
+  const char *name = name_of(w);
+  const dibs_lock_options *o = &w->options;
   dibs_request *request = NULL;
   dibs_status status;
   int64_t patience = chance(a, 30) ? below(a, a->trial->plan->wait_ms * 1000) : -1;
   int64_t begun = trial_now(a->trial);
 
   switch (w->mode) {
-  case 'r': status = dibs_read_lock_async(client, name, &w->options, granted_async, key, &request); break;
-  case 'w': status = dibs_write_lock_async(client, name, &w->options, granted_async, key, &request); break;
-  case 'p': status = dibs_acquire_permits_async(client, name, w->units, &w->options, granted_async,
-                                       key, &request); break;
+  case 'r':
+    status = dibs_read_lock_async(client, name, o, granted_async, key, &request);
+    break;
+  case 'w':
+    status = dibs_write_lock_async(client, name, o, granted_async, key, &request);
+    break;
+  case 'p':
+    status = dibs_acquire_permits_async(client, name, w->units, o, granted_async, key,
+                                        &request);
+    break;
   default:
-    status = w->is_set ? dibs_lock_many_async(client, names, names_of(w, names), &w->options,
-                                              granted_async, key, &request)
-                       : dibs_lock_async(client, name, &w->options, granted_async, key,
-                                         &request);
+    status = dibs_lock_async(client, name, o, granted_async, key, &request);
   }
   if (status != DIBS_OK)
     return status;

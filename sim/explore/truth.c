@@ -44,15 +44,6 @@ static const char *read_bulk(answer *a, size_t *ret_size)
   return bytes;
 }
 
-const char *truth_ask(trial *t, const char *verb, const char *key, size_t *ret_size)
-{
-  char command[256];
-  int used = snprintf(command, sizeof(command), "*2\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n",
-                      strlen(verb), verb, strlen(key), key);
-
-  return sim_server_ask(world_server(t->sim), command, (size_t)used, ret_size);
-}
-
 /* Asked after every change: its words are written once. */
 enum { ASK_STRING, ASK_HASH };
 
@@ -73,22 +64,6 @@ static answer ask(trial *t, int what, int name)
   }
   bytes = sim_server_ask(world_server(t->sim), command, strlen(command), &size);
   return (answer){ bytes, bytes + size };
-}
-
-bool truth_is_live(trial *t, const waiter *w)
-{
-  static const char head[] = "*3\r\n$6\r\nPUBSUB\r\n$6\r\nNUMSUB\r\n";
-  char command[160], inbox[64];
-  size_t size = 0;
-  const char *bytes;
-  int used;
-
-  if (w->give_up_us != 0 && host_wall_us(t->sim) > w->give_up_us)
-    return false;
-  (void)snprintf(inbox, sizeof(inbox), EXPLORE_PREFIX ":inbox:%.22s", w->client);
-  used = snprintf(command, sizeof(command), "%s$%zu\r\n%s\r\n", head, strlen(inbox), inbox);
-  bytes = sim_server_ask(world_server(t->sim), command, (size_t)used, &size);
-  return size > 4 && memcmp(bytes + size - 4, ":0\r\n", 4) != 0;
 }
 
 /* ---- words ---- */
