@@ -32,6 +32,17 @@ void ask_begin(name *n)
   name_due(n);
 }
 
+static void cancel_begin(name *n, instant now)
+{
+  lock_table *t = n->table;
+
+  n->state = NAME_CANCELLING;
+  n->attempts = 0;
+  n->leave_by = instant_add(now, (span){ 2 * n->ask_ttl.ns + SPAN_MS(1000).ns });
+  timers_set(&t->timers, &n->poll, n->leave_by);
+  name_due(n);
+}
+
 void ask_end(name *n, instant now)
 {
   lock_table *t = n->table;
@@ -45,14 +56,14 @@ void ask_end(name *n, instant now)
       name_settle(n, now);
       return;
     }
-    n->state = NAME_CANCELLING;
-    n->attempts = 0;
-    n->leave_by = instant_add(now, (span){ 2 * n->ask_ttl.ns + SPAN_MS(1000).ns });
-    timers_set(&t->timers, &n->poll, n->leave_by);
-    name_due(n);
+    cancel_begin(n, now);
     return;
   case NAME_CONFIRMING:
-    leave_release(n, now);
+    /* A release would give back this lease only. A poll that crossed the message may have
+     * been granted another of the same ask, if this one was over by then. */
+    n->is_renewing = false;
+    timers_clear(&t->timers, &n->renew);
+    cancel_begin(n, now);
     return;
   case NAME_IDLE:
     name_forget_if_unused(n);

@@ -111,6 +111,28 @@ static void a_grant_found_too_late_to_be_believed_is_confirmed_by_a_renewal(void
   peer_free(p);
 }
 
+/* Found by model/mutex.pml (CANCEL_RELEASES): the grant of the message was over unread, and the
+ * poll that crossed it was granted anew. A release of the first would leave the second, for a
+ * whole lease, to nobody. */
+static void who_cancels_what_is_being_confirmed_ends_the_whole_ask(void **state)
+{
+  struct peer *p = peer_queued((struct wish){ .ttl_ms = 4000 });
+
+  (void)state;
+  peer_stop_ms(p, 5500);
+  peer_message(p, "grant " A ":1:60 4000 0 n");
+  peer_expect(p, "acquire*");                 /* the poll that was overdue */
+  peer_expect(p, "renew " A ":1:60");
+  peer_answer(p, "[1 %lld 4000 61]", peer_server_us(p));
+  peer_cancel(p, "a");
+  peer_expect_told(p, "failed a DIBS_CANCELLED");
+  peer_expect(p, "cancel 1");
+  peer_answer(p, "[%lld -1 0]", peer_server_us(p));
+  peer_answer(p, "1");
+  assert_int_equal(engine_get_stats(peer_engine(p)).names, 0);
+  peer_free(p);
+}
+
 static void a_refused_poll_leaves_no_entry_behind(void **state)
 {
   struct peer *p = peer_queued((struct wish){ .ttl_ms = 3000 });
@@ -231,6 +253,7 @@ int main(void)
     cmocka_unit_test(who_is_granted_while_a_renewal_is_overdue_is_told),
     cmocka_unit_test(a_lost_message_does_not_cost_the_place),
     cmocka_unit_test(a_grant_found_too_late_to_be_believed_is_confirmed_by_a_renewal),
+    cmocka_unit_test(who_cancels_what_is_being_confirmed_ends_the_whole_ask),
     cmocka_unit_test(a_refused_poll_leaves_no_entry_behind),
     cmocka_unit_test(a_try_that_was_sent_twice_is_cancelled_when_it_fails),
     cmocka_unit_test(a_new_inbox_does_not_repeat_a_try_that_is_under_way),
