@@ -137,11 +137,12 @@ static bool send_for(name *n, buffer *out, call *c, instant now)
   return false;
 }
 
-static bool has_command(const name *n, instant now)
+/* No clock is asked here: a reader's `now` may be older than that of the call whose release
+ * it sends. */
+static bool has_command(const name *n)
 {
-  if (n->state == NAME_RELEASING)
-    return !instant_before(now, n->release_at);
-  return n->state == NAME_ASKING || n->state == NAME_QUEUED || n->state == NAME_CANCELLING;
+  return n->state == NAME_ASKING || n->state == NAME_QUEUED || n->state == NAME_CANCELLING ||
+         (n->state == NAME_RELEASING && !n->release_is_early);
 }
 
 static name *take_due(lock_table *t)
@@ -164,7 +165,7 @@ static bool next_due(lock_table *t, buffer *out, uint64_t *ret_tag, instant now)
   call *c;
 
   while ((n = take_due(t)) != NULL) {
-    if (!has_command(n, now)) {
+    if (!has_command(n)) {
       name_forget_if_unused(n);
       continue;
     }

@@ -13,7 +13,7 @@ void leave_release(name *n, instant now)
   if (n->state == NAME_LINGERING)
     t->counts.lingering--;
   n->state = NAME_RELEASING;
-  n->release_at = now;
+  n->release_is_early = false;
   n->release_was_sent = n->release_was_repeated = false;
   n->is_renewing = n->is_downgrading = false;   /* what is under way was for this lease */
   n->attempts = 0;
@@ -33,7 +33,7 @@ void leave_release(name *n, instant now)
 
 void leave_not_before(name *n, instant at)
 {
-  n->release_at = at;
+  n->release_is_early = true;
   timers_set(&n->table->timers, &n->poll, instant_min(at, n->leave_by));
 }
 
@@ -91,6 +91,7 @@ void leave_cancelled(name *n, instant now)
 
 void leave_timer(name *n, instant now)
 {
+  n->release_is_early = false;
   if (instant_before(now, n->leave_by)) {
     name_due(n);
     timers_set(&n->table->timers, &n->poll, n->leave_by);

@@ -365,7 +365,7 @@ static void name_close(name *n, instant now)
   } else if (n->state == NAME_LINGERING) {
     linger_end(n, now);
   } else if (n->state == NAME_RELEASING) {
-    n->release_at = now;                 /* nobody works on behind dibs_close() */
+    n->release_is_early = false;         /* nobody works on behind dibs_close() */
     name_due(n);
   } else {
     ask_end(n, now);

@@ -119,7 +119,7 @@ struct name {
   int32_t handovers;             /* in a row */
   instant handovers_since;
   bool release_was_sent, release_was_repeated;
-  instant release_at;            /* RELEASING: not before, it may still be believed */
+  bool release_is_early;         /* RELEASING: not before `poll`, it may still be believed */
   instant leave_by;              /* RELEASING, CANCELLING: no use to insist after this */
 
   /* SEAT */
