@@ -84,6 +84,8 @@ static void queue_up(struct child *self, int family)
 
   options.local_handovers_max = -1;      /* strict order, that it can be checked */
   options.note = note;
+  options.connect_timeout_ms = 10000;    /* all come at once */
+  options.command_timeout_ms = 5000;
   for (int c = 0; c < crowd->clients; c++) {
     (void)snprintf(note, sizeof(note), "%d", family * CLIENTS_MAX + c);
     clients[c] = child_open(self, crowd->url, &options);

@@ -10,7 +10,12 @@
 #include "child.h"
 #include "hostile.h"
 
-enum { TTL_MS = 600, WAIT_MS = 150, CONNECT_MS = 300, COMMAND_MS = 150, MEMORY_KIB = 48 * 1024 };
+enum { TTL_MS = 600, WAIT_MS = 150, CONNECT_MS = 300, COMMAND_MS = 150 };
+#ifdef __SANITIZE_ADDRESS__
+enum { MEMORY_KIB = 512 * 1024 };         /* what is freed is kept for a while */
+#else
+enum { MEMORY_KIB = 48 * 1024 };
+#endif
 
 static char mad_url[128], good_url[128];
 
