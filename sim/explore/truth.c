@@ -143,6 +143,9 @@ static void holder_seen(trial *t, int name, const lease *seen, words *w)
     l->ask = seen->ask;
   } else if (l->gone_at != 0) {
     cover(POINT_REVIVED_BY_FAILOVER);
+    if (!t->is_losing)
+      flaw(t, "S9: token %llu of %s was gone, and is there again",
+           (unsigned long long)l->token, name_texts[name]);
   }
   /* A deadline never shrinks, but by a replica that had not got the last renewal. */
   deadline = (int64_t)seen->token + take_signed(w) * 1000;
