@@ -72,7 +72,8 @@ static bool acquire(draw *d, const request *r)
   acquire_call c = { .name = r->name, .name_size = 1, .ask = r->ask, .ttl_ms = r->ttl_ms,
                      .waits = r->waits, .lingers = draw_once_in(d, 4), .until_us = r->until_us,
                      .estimate_us = r->estimate_us, .give_up_us = r->give_up_us,
-                     .watched = r->has_watched ? &r->lease : NULL, .watched_renewals = some_renewals(d),
+                     .watched = r->has_watched ? &r->lease : NULL,
+                     .watched_renewals = some_renewals(d),
                      .detached = draw_once_in(d, 12) ? &r->lease : NULL };
 
   if (draw_once_in(d, 20))
@@ -187,7 +188,8 @@ void draw_many(draw *d)
   many_call c = { .names = all, .set = 1, .ask = r.ask, .ttl_ms = r.ttl_ms, .waits = r.waits,
                   .keeps = draw_once_in(d, 4), .until_us = r.until_us,
                   .estimate_us = r.estimate_us, .give_up_us = r.give_up_us,
-                  .watched = r.has_watched ? &r.lease : NULL, .watched_renewals = some_renewals(d) };
+                  .watched = r.has_watched ? &r.lease : NULL,
+                  .watched_renewals = some_renewals(d) };
   bool is_made;
 
   for (size_t i = 0; i < DRAW_NAMES; i++)

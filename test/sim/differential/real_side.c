@@ -78,6 +78,8 @@ static frame real_read(void *self, int connection)
     if (!buffer_reserve(in, 65536))
       test_bail_out("no memory");
     got = recv(r->fd[connection], in->bytes + in->end, 65536, 0);
+    if (got < 0 && errno == EINTR)       /* a debugger, or a stop, does that */
+      continue;
     if (got <= 0) {
       (void)printf("# the real server %s\n", got == 0 ? "hung up" : strerror(errno));
       return f;
