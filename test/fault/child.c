@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { DEATH_MS = 10000 };
+
 static _Noreturn void give_up(const char *what)
 {
   (void)fprintf(stderr, "child: %s: %s\n", what, strerror(errno));
@@ -155,6 +157,23 @@ static struct child *bury(struct child *c)
   return NULL;
 }
 
+/* Its status, once it is dead; what does not die of SIGKILL is told, and left behind. */
+static int wait_for_death(struct child *c)
+{
+  int64_t until = child_now_ms() + DEATH_MS;
+  int status = 0;
+
+  while (child_now_ms() < until) {
+    pid_t pid = waitpid(c->pid, &status, WNOHANG);
+
+    if (pid == c->pid || (pid < 0 && errno != EINTR))
+      return status;
+    child_sleep_ms(1);
+  }
+  world_fail(c->world, "child %ld does not die within %d ms", (long)c->pid, DEATH_MS);
+  return 0;
+}
+
 struct child *child_end(struct child *c, int limit_ms)
 {
   int64_t until = child_now_ms() + limit_ms;
@@ -164,14 +183,13 @@ struct child *child_end(struct child *c, int limit_ms)
 
   if (c == NULL)
     return NULL;
-  while ((heard = next_word(c, until)) != NULL && !is_done)
+  while (!is_done && (heard = next_word(c, until)) != NULL)
     is_done = strcmp(heard, "the end") == 0;
   if (!is_done && child_now_ms() >= until)
     world_fail(c->world, "a child does not end within %d ms", limit_ms);
   if (!is_done)
     (void)kill(c->pid, SIGKILL);
-  while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
-    ;
+  status = wait_for_death(c);
   if (is_done && status != 0)
     world_fail(c->world, "a child ended with status %#x", (unsigned)status);
   else if (!is_done && child_now_ms() < until)
@@ -184,8 +202,7 @@ struct child *child_kill(struct child *c)
   if (c == NULL)
     return NULL;
   (void)kill(c->pid, SIGKILL);
-  while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
-    ;
+  (void)wait_for_death(c);
   while (next_word(c, child_now_ms()) != NULL)
     ;
   return bury(c);

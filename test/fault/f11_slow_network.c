@@ -62,7 +62,7 @@ static void run(struct world *w, const struct scale *scale)
   plan.async_percent = plan.many_percent = plan.downgrade_percent = 10;
   (void)world_hire(w, &plan, 5);
   for (int i = 0; i < FAULTS; i++)
-    world_demand(w, faults[i], 2);
+    world_demand(w, faults[i], 1);
   world_demand_overlap(w, 10);
   for (int i = 0; i < FAULTS || world_goes_on(w); i++)
     one_phase(w, i % FAULTS);
