@@ -166,6 +166,7 @@ typedef struct life {
   bool is_over;
   dibs_client *client;
   int64_t opened_at;
+  char client_id[23];                 /* once it was granted something */
   bool is_done;                       /* it closed its client and ended by itself */
   int open_threads, parked;
   bool is_closing;                    /* REOPEN: its threads stand still */

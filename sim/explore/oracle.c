@@ -121,6 +121,7 @@ static void find_leases(trial *t, grip *g)
       continue;
     }
     l->life = g->life;
+    memcpy(t->lives[g->life].client_id, l->client, sizeof(t->lives[0].client_id) - 1);
     g->is_orphan = g->is_orphan || l->was_lost;
     g->is_revoked = g->is_revoked || l->is_revoked;
     if (g->mode == 'p' && g->units != l->units && l->gone_at == 0)

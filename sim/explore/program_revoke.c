@@ -57,8 +57,11 @@ static void use_token(actor *a, action what)
 
   if (g == NULL)
     return;
-  if (dibs_hold_token(g->hold, token, sizeof(token)) != DIBS_OK) {
-    flaw(t, "a hold has no token");
+  status = dibs_hold_token(g->hold, token, sizeof(token));
+  if (status != DIBS_OK) {
+    if (status != DIBS_ERR_STALE)       /* what was lost meanwhile has none */
+      flaw(t, "a token answers %s", dibs_status_name(status));
+    (void)give_back(a, g, what);
     return;
   }
   hold_for_a_while(a, g);
