@@ -169,12 +169,13 @@ static void rename_if(call *c, bool only_if_free)
 {
   key *from = db_find(c->server, c->words[1]);
   bool is_same = slice_equal(c->words[1], c->words[2]);
-  bool is_refused = only_if_free && db_find(c->server, c->words[2]) != NULL;
+  bool is_refused;
 
   if (from == NULL) {
     reply_error(c->reply, "ERR no such key");
-    return;
+    return;                            /* the other one is not even looked at */
   }
+  is_refused = only_if_free && db_find(c->server, c->words[2]) != NULL;
   if (!is_same && !is_refused)
     rename_key(c, from, c->words[2]);
   if (only_if_free)

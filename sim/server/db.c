@@ -80,11 +80,11 @@ key *db_need(call *c, slice name, value_kind kind)
 
 void db_set_string(sim_server *s, slice name, slice bytes, int64_t expires_ms)
 {
-  key *entry = keyspace_find(&s->keys, name);
+  key *entry = db_find(s, name);       /* one that is over is removed first: watchers see it */
   blob *fresh = blob_new(bytes);
 
   if (entry == NULL)
-    entry = keyspace_add(&s->keys, name);
+    entry = db_add(s, name);
   value_clear(key_value(entry));
   *key_value(entry) = (value){ .kind = VALUE_STRING, .as.string = fresh };
   key_set_expires_ms(entry, expires_ms);
