@@ -311,7 +311,7 @@ static bool option_take(wanted *w, int option)
   case 's': w->first = w->last = strtoull(optarg, NULL, 10); return true;
   case 'S': return sscanf(optarg, "%" SCNu64 "..%" SCNu64, &w->first, &w->last) == 2;
   case 'd': w->seconds = strtoll(optarg, NULL, 10); w->last = UINT64_MAX / 2; return true;
-  case 'j': w->jobs = atoi(optarg); return w->jobs >= 1 && w->jobs <= JOBS_MAX;
+  case 'j': w->jobs = (int)strtoll(optarg, NULL, 10); return w->jobs >= 1 && w->jobs <= JOBS_MAX;
   case 't': w->traces = true; return true;
   case '2': w->twice_each = 1; return true;
   case 'e': w->twice_each = strtoull(optarg, NULL, 10); return true;
