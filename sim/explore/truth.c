@@ -137,6 +137,10 @@ static void holder_seen(trial *t, int name, const lease *seen, words *w)
   int64_t end, deadline;
   uint64_t renewals;
 
+  /* Data lost and the clock set back: then a token may be another's again, protocol.md 8. */
+  if (l != NULL && t->is_fence_weak[name] &&
+      (l->ask != seen->ask || strcmp(l->client, seen->client) != 0))
+    l = NULL;
   if (l == NULL) {
     l = lease_new(t, x, seen->token);
     memcpy(l->client, seen->client, sizeof(l->client));
