@@ -162,9 +162,10 @@ DIBS_API int dibs_hold_fd(dibs_hold *hold);
  * in any process. At most DIBS_TOKEN_SIZE bytes with the final zero; printable, no
  * blank. From now on the lease ends with this hold: it does not linger, and is not handed
  * to the next who waits in this process.
- * Returns DIBS_OK, DIBS_ERR_STALE, DIBS_ERR_ARGUMENT (too small; a set of so many long
- * names that its token would be longer than that; or a read hold that shares its lease
- * with another reader's of this client, which DIBS_LOCK_NO_REENTRY never does).
+ * Returns DIBS_OK, DIBS_ERR_STALE (also of a hold that was told lost), DIBS_ERR_ARGUMENT
+ * (too small; a set of so many long names that its token would be longer than that; or a
+ * read hold that shares its lease with another reader's of this client, which
+ * DIBS_LOCK_NO_REENTRY never does).
  * Since 0.1 */
 #define DIBS_TOKEN_SIZE 2048
 DIBS_API dibs_status dibs_hold_token(
