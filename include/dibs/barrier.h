@@ -35,7 +35,9 @@ typedef struct dibs_barrier_info {
  *          for the others now; when all had just come, it is DIBS_OK instead);
  *          DIBS_ERR_ARGUMENT (parties differ from those of the barrier in use);
  *          DIBS_ERR_UNREACHABLE (no server for connect_timeout_ms), DIBS_UNKNOWN (the answer
- *          was lost, and hundreds of meetings passed since), other faults.
+ *          was lost, and hundreds of meetings passed since; or the time is over and the
+ *          server could not be told: for 9 s the others may go on with this party), other
+ *          faults.
  * Thread   any; blocks, at most one command_timeout_ms longer than wait_ms: giving up is told
  *          to the server. Not from a callback.
  * Source   doc/design/protocol.md 12; lua/native/barrier_arrive.lua. Since 0.2 */

@@ -134,14 +134,18 @@ static bool meeting_leave(wait *w, buffer *by_digest, buffer *by_text)
          native_barrier_leave(names, by_text, true, &m->call);
 }
 
-/* The meeting may have ended before. */
+/* The meeting may have ended before; or nobody knows that we have gone. */
 static void meeting_left(wait *w, const resp_reply *reply)
 {
   meeting *m = meeting_of(w);
   barrier_answer a;
 
-  if (reply == NULL || !native_barrier_leave_answer(reply, &a))
+  if (reply == NULL || !native_barrier_leave_answer(reply, &a)) {
+    w->status = client_fault(w->client, DIBS_UNKNOWN,
+                             "the server did not hear that this party gives up: for 9 s the "
+                             "others may still go on with it");
     return;
+  }
   if (a.outcome != BARRIER_PASSED && a.outcome != BARRIER_BROKEN)
     return;
   info_set(m, &a);

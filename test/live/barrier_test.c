@@ -228,6 +228,25 @@ static void who_gives_up_breaks_it_for_the_others_until_a_reset(void **state)
   assert_int_equal(info.generation, 1);
 }
 
+static void who_cannot_tell_that_it_gives_up_does_not_know(void **state)
+{
+  struct test_proxy *proxy = test_proxy_start(live_server);
+  dibs_client *far = live_open(test_proxy_url(proxy));
+  dibs_wait_options o = within(300);
+  struct party lonely;
+
+  (void)state;
+  party_begin(&lonely, far, "deaf", 2, &o);
+  expect_arrived("deaf", 1);
+  test_proxy_black_hole(proxy, TEST_BOTH);
+  expect_party(&lonely, DIBS_UNKNOWN);
+  live_expect_words(far, "may still go on with it");
+  live_expect(other, dibs_barrier_await(other, "deaf", 2, NULL, NULL), DIBS_OK);
+  test_proxy_pass(proxy, TEST_BOTH);
+  far = dibs_close(far);
+  proxy = test_proxy_stop(proxy);
+}
+
 static void cancelling_breaks_it_too(void **state)
 {
   struct party waiting, cancelled, by_request;
@@ -479,6 +498,7 @@ int main(void)
     cmocka_unit_test(many_parties_of_one_client_pass_by_one_message),
     cmocka_unit_test(a_party_killed_while_it_waits_breaks_the_barrier_within_10_s),
     cmocka_unit_test(who_gives_up_breaks_it_for_the_others_until_a_reset),
+    cmocka_unit_test(who_cannot_tell_that_it_gives_up_does_not_know),
     cmocka_unit_test(cancelling_breaks_it_too),
     cmocka_unit_test(a_reset_breaks_a_meeting_under_way),
     cmocka_unit_test(who_was_disconnected_at_the_end_learns_that_it_passed),
