@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Expands every public macro once, in a program that is C99 and C++11 alike. */
 #include <dibs/dibs.h>
+#include <dibs/sim.h>
 
 typedef char version_is_a_text[sizeof(DIBS_VERSION) >= sizeof("0.0.0") ? 1 : -1];
 typedef char longest_time_fits_its_type[DIBS_MS_MAX <= 2147483647 ? 1 : -1];
@@ -10,6 +11,7 @@ typedef char longest_time_fits_its_type[DIBS_MS_MAX <= 2147483647 ? 1 : -1];
 #endif
 
 DIBS_API DIBS_MUST_CHECK dibs_status every_macro(void);
+DIBS_API void every_word(const char *words, ...) DIBS_PRINTF(1, 2);
 
 dibs_status every_macro(void)
 {
@@ -21,6 +23,7 @@ dibs_status every_macro(void)
   dibs_options options = DIBS_OPTIONS_INIT;
   dibs_lock_options lock = DIBS_LOCK_OPTIONS_INIT;
   dibs_wait_options wait = DIBS_WAIT_OPTIONS_INIT;
+  dibs_sim_options sim = DIBS_SIM_OPTIONS_INIT;
   const char *names[DIBS_MANY_MAX];
   char value[DIBS_VALUE_MAX + 1];
   char token[DIBS_TOKEN_SIZE];
@@ -34,7 +37,7 @@ dibs_status every_macro(void)
   wait.wait_ms = DIBS_PERMITS_MAX;
   names[0] = NULL;
   token[0] = name[0] = note[0] = owner[0] = value[0] = 0;
-  return options.size + lock.size + wait.size + (size_t)value[0] + (names[0] != NULL) +
+  return options.size + lock.size + wait.size + sim.size + (size_t)value[0] + (names[0] != NULL) +
              (size_t)token[0] + (size_t)name[0] + (size_t)note[0] + (size_t)owner[0] > 0
            ? DIBS_OK
            : DIBS_ERR_ARGUMENT;
