@@ -23,7 +23,7 @@ void actor_sleep(actor *a, int64_t most_ms)
   dibs_sim_sleep_us(draw_log(&a->random, 1, most_ms * 1000));
 }
 
-static int32_t command_ms(const trial *t)
+int32_t command_ms(const trial *t)
 {
   return t->plan->command_timeout_ms != 0 ? t->plan->command_timeout_ms : COMMAND_TIMEOUT_MS;
 }
@@ -66,6 +66,9 @@ dibs_status call_end(actor *a, call *c, action what, dibs_status status)
   dibs_sim_note("%s answers %s", c == NULL ? "?" : c->what, dibs_status_name(status));
   if (c != NULL)
     c->is_open = false;
+  for (int i = 0; i < NAMES && c != NULL; i++)
+    if ((c->names >> i & 1) != 0)
+      t->lives[c->life].wanted_at[i] = trial_now(t);
   if (status > -21 && status < STATUSES - 20)
     covered.outcomes[what][status + 20]++;
   if (status == DIBS_ERR_PROTOCOL || status == DIBS_ERR_SYSTEM ||
@@ -251,6 +254,10 @@ grip *take(actor *a, const wish *w, dibs_status *ret_status)
   asked.options.on_lost_data = grip_key(t, g);
   tops_of(t, w, tops);
   c = call_begin(a, action_name(w->action), limit_of(t, w));
+  if (c != NULL) {
+    c->names = w->names;
+    c->is_try = w->is_try;
+  }
   if (w->is_async)
     status = ask_async(a, &asked, g);
   else
@@ -285,8 +292,10 @@ dibs_status give_back(actor *a, grip *g, action what)
   dibs_status status;
   call *c;
 
-  grip_free(t, g);                      /* nobody believes in it from here on */
   c = call_begin(a, "release", command_ms(t));
+  if (c != NULL)
+    c->names = g->names;
+  grip_free(t, g);                      /* nobody believes in it from here on */
   status = call_end(a, c, what, dibs_release(hold));
   if (status == DIBS_OK)
     t->cycles++;

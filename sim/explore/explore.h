@@ -120,6 +120,9 @@ typedef struct truth {
   truth_kind kind;
   bool is_fat;
   uint64_t last_token, used, limit;
+  /* The last grant or cancelled ask, while nobody has it; "": none. */
+  char memory_client[34];
+  uint64_t memory_ask;
   size_t holder_count, waiter_count;
   lease *holders[HOLDERS_MAX];
   waiter waiters[WAITERS_MAX];        /* by index */
@@ -167,6 +170,8 @@ typedef struct life {
   dibs_client *client;
   int64_t opened_at;
   char client_id[23];                 /* once it was granted something */
+  int64_t wanted_at[NAMES];           /* true time: its last call about a name ended */
+  int64_t over_at;                    /* true time: it was seen to be over */
   bool is_done;                       /* it closed its client and ended by itself */
   int open_threads, parked;
   bool is_closing;                    /* REOPEN: its threads stand still */
@@ -176,6 +181,8 @@ typedef struct call {                 /* under way */
   bool is_open;
   int life;
   const char *what;
+  unsigned names;                     /* bits: what it asks for or gives back */
+  bool is_try;
   int64_t begun_at, due_at;
 } call;
 
@@ -271,6 +278,10 @@ lease *truth_lease(trial *t, int name, uint64_t token);   /* NULL: never seen */
 void oracle_look(dibs_sim *sim, void *data);              /* after each event */
 void oracle_granted(trial *t, grip *g, const uint64_t *top_before, bool is_inner);
 void oracle_server(trial *t, int name, const truth *before);   /* after a change */
+/* What comes late, or stays for nobody: I5, S10, L9 beside mild faults. */
+void oracle_late(trial *t, int name, const truth *before);
+void oracle_nobody(trial *t);
+bool oracle_is_mild(const trial *t, const grip *g);
 void oracle_keys(trial *t);           /* S12, I16 */
 void oracle_end(trial *t);            /* L5, I18 */
 
@@ -303,6 +314,7 @@ dibs_status give_back(actor *a, grip *g, action what);
 /* Any other call: between these two. `limit_ms` < 0: no limit. */
 call *call_begin(actor *a, const char *what, int64_t limit_ms);
 dibs_status call_end(actor *a, call *c, action what, dibs_status status);
+int32_t command_ms(const trial *t);
 int64_t question_limit_ms(const trial *t);               /* of one question to the server */
 
 /* ---- programs ---- */

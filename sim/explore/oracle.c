@@ -207,8 +207,8 @@ static void look_at_end(trial *t, grip *g)
       g->end_at = trial_now(t);
     cover(g->is_orphan ? POINT_LOST_ORPHAN : g->is_revoked ? POINT_LOST_REVOKED
                                                            : POINT_LOST_BY_TIME);
-    if (t->plan->is_calm && !is_excused(g) && !g->is_fixed && g->limit_at == INT64_MAX)
-      flaw(t, "L9: %d lost %s in a calm world", g->life, name_at(g));
+    if (!is_excused(g) && !g->is_fixed && g->limit_at == INT64_MAX && oracle_is_mild(t, g))
+      flaw(t, "L9: %d lost %s, and nothing was in its way", g->life, name_at(g));
   }
   if (g->is_told || !g->has_callback)
     return;
@@ -247,6 +247,7 @@ static void look_at_lives(trial *t)
     if (l->is_over || !dibs_sim_has_ended(t->sim, l->process))
       continue;
     l->is_over = true;
+    l->over_at = trial_now(t);
     grips_drop_life(t, l->number);
     for (int i = 0; i < CALLS_MAX; i++)
       if (t->calls[i].is_open && t->calls[i].life == l->number) {
@@ -293,4 +294,5 @@ void oracle_look(dibs_sim *sim, void *data)
   t->looks++;
   look_at_grips(t);
   look_at_calls(t);
+  oracle_nobody(t);
 }

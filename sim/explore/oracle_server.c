@@ -176,6 +176,7 @@ void oracle_server(trial *t, int name, const truth *before)
   check_new(t, name, before);
   check_sums(t, name);
   check_queue(t, name);
+  oracle_late(t, name, before);
   if (t->flaw[0] != 0)
     show_key(t, name);
 }

@@ -87,6 +87,7 @@ static bool open_client(actor *a)
     return false;
   }
   a->life->opened_at = trial_now(a->trial);
+  a->life->client_id[0] = 0;
   return true;
 }
 

@@ -196,6 +196,9 @@ static void mutex_read(trial *t, int name, const char *value, size_t size)
   if (!is_free) {
     holder_seen(t, name, &seen, &w);
     x->used = 1;
+  } else {
+    memcpy(x->memory_client, seen.client, sizeof(seen.client));
+    x->memory_ask = seen.ask;
   }
 }
 
@@ -306,6 +309,7 @@ static void name_read(trial *t, int name)
 
   x->kind = TRUTH_NONE;
   x->is_fat = false;
+  x->memory_client[0] = 0;
   x->last_token = x->used = x->limit = 0;
   x->holder_count = x->waiter_count = 0;
   x->mark++;
