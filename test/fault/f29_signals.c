@@ -50,6 +50,7 @@ static void expect_ok(struct child *self, const char *what, dibs_client *client,
 }
 
 static int64_t waits, late_waits;
+static const char *taken_name;          /* each child its own, for all of its time */
 
 /* A wait that ends by its own time, to the millisecond, whatever interrupts it. Who is
  * interrupted so often gets less than its share of a busy machine: so a few may be late. */
@@ -58,7 +59,7 @@ static void time_out(struct child *self, dibs_client *client)
   dibs_lock_options o = child_lock_options(TTL_MS, 40);
   struct child_time begun = child_time();
   dibs_hold *hold = NULL;
-  dibs_status status = dibs_lock(client, "taken", &o, &hold);
+  dibs_status status = dibs_lock(client, taken_name, &o, &hold);
 
   if (status == DIBS_UNKNOWN)             /* a busy machine: not even an answer in 40 ms */
     return;
@@ -97,9 +98,11 @@ static void be_stormed(struct child *self, void *data)
   const struct job *job = data;
   dibs_options options = DIBS_OPTIONS_INIT;
   dibs_client *other = child_open(self, url, NULL), *client;
-  dibs_hold *taken = child_lock(self, other, "taken", 30000);
+  dibs_hold *taken;
   int64_t until, cycles = 0;
 
+  taken_name = job->flags == 0 ? "taken" : "taken without a thread";
+  taken = child_lock(self, other, taken_name, 30000);
   storm_begin();                          /* also while it opens and closes */
   options.flags = job->flags;
   client = child_open(self, url, &options);
