@@ -157,7 +157,6 @@ struct dibs_sim {
   int64_t server_paused_until;
   int64_t condition_until[SIM_CONDITIONS];
   timer server_up, server_tick;
-  bool cuts_reply_of_all;
 
   planned_fault *faults;
   void (*watch)(dibs_sim *sim, void *data);

@@ -5,13 +5,10 @@
 #include "run_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,26 +17,6 @@
 enum { FIRST_GRANT_MS = 15000, END_MS = 10000 };
 
 /* ---- processes ---- */
-
-/* In the child: async-signal-safe calls only. */
-static _Noreturn void become(const char *path, char *const *words, const char *log,
-                             pid_t parent)
-{
-  sigset_t none;
-  int null, out;
-
-  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
-    _exit(126);
-  (void)sigemptyset(&none);
-  (void)sigprocmask(SIG_SETMASK, &none, NULL);
-  null = open("/dev/null", O_RDWR);
-  out = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
-  if (null < 0 || out < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0)
-    _exit(126);
-  (void)syscall(SYS_close_range, 3U, ~0U, 0U);
-  (void)execv(path, words);
-  _exit(127);
-}
 
 pid_t world_spawn(struct world *w, const char *program, const char *const *words,
                   const char *log)
@@ -56,7 +33,7 @@ pid_t world_spawn(struct world *w, const char *program, const char *const *words
     copies[i + 1] = strdup(words[i]);
   child = fork();
   if (child == 0)
-    become(path, copies, log_path, parent);
+    test_become(path, copies, environ, log_path, parent);
   if (child < 0)
     test_bail_out("fork: %s", strerror(errno));
   for (int i = 1; copies[i] != NULL; i++)

@@ -50,16 +50,16 @@ static void cut(struct test_proxy *p, struct connection *c)
 
 static void send_twice(struct test_proxy *p, struct connection *c)
 {
-  send_it(p, c, proxy_now_us());
+  send_it(p, c, test_now_us());
   c->twins[c->twin_count++] = c->asked + proxy_random(p, 2);
-  send_it(p, c, proxy_now_us());
+  send_it(p, c, test_now_us());
   p->counts.duplicated++;
 }
 
 static void meet_chance(struct test_proxy *p, struct connection *c)
 {
   const struct test_proxy_chances *chances = &p->chances;
-  int64_t drawn = (int64_t)proxy_random(p, 10000), now = proxy_now_us();
+  int64_t drawn = (int64_t)proxy_random(p, 10000), now = test_now_us();
 
   p->counts.commands++;
   if ((drawn -= chances->lose_request) < 0) {
@@ -108,7 +108,7 @@ void chance_take_command(struct test_proxy *p, struct connection *c, const char 
   else if (has_chance(p, c))
     meet_chance(p, c);
   else
-    send_it(p, c, proxy_now_us());
+    send_it(p, c, test_now_us());
   c->command_size = 0;
 }
 

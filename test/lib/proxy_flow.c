@@ -14,14 +14,6 @@
 enum { TO_SERVER, TO_CLIENT };
 enum { TRICKLE_US = 100 };   /* time for the reader to see each byte alone */
 
-int64_t proxy_now_us(void)
-{
-  struct timespec now;
-
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 static bool contains(const char *bytes, size_t size, const char *word)
 {
   return memmem(bytes, size, word, strlen(word)) != NULL;
@@ -78,7 +70,7 @@ static int64_t due_now(struct test_proxy *p, const struct connection *c, int whi
     if (d->delay_ms_max > d->delay_ms)
       us += (int64_t)proxy_random(p, (uint64_t)(d->delay_ms_max - d->delay_ms) * 1000);
   }
-  return proxy_now_us() + us;
+  return test_now_us() + us;
 }
 
 void flow_queue(struct test_proxy *p, struct connection *c, int which, const char *bytes,
@@ -278,9 +270,9 @@ static bool write_some(struct test_proxy *p, struct connection *c, int which)
   }
   chunk->sent += (size_t)sent;
   if (is_trickle)
-    chunk->due_us = proxy_now_us() + TRICKLE_US;
+    chunk->due_us = test_now_us() + TRICKLE_US;
   if (rate > 0)
-    f->ready_us = proxy_now_us() + sent * 1000000 / rate;
+    f->ready_us = test_now_us() + sent * 1000000 / rate;
   f->queued -= (size_t)sent;
   *(which == TO_SERVER ? &p->counts.passed_to_server : &p->counts.passed_to_client) +=
     (uint64_t)sent;

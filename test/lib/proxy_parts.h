@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "now.h"
 #include "proxy.h"
 #include "resp_scan.h"
 
@@ -96,7 +97,6 @@ void flow_end(struct test_proxy *p, struct connection *c, int which, bool is_res
 int64_t flow_write(struct test_proxy *p, struct connection *c, int which, int64_t now);
 enum flow_mode flow_mode_of(const struct test_proxy *p, const struct connection *c,
                             int which);
-int64_t proxy_now_us(void);
 uint64_t proxy_random(struct test_proxy *p, uint64_t limit);    /* 0 .. limit - 1 */
 
 /* proxy_chance.c: a piece of a command; whole ones go on, or meet their chance. */

@@ -21,7 +21,7 @@ enum { POLLS_MAX = 3 + 2 * PROXY_CONNECTIONS, READ_SIZE = 65536, QUEUE_MAX = 8 <
 struct polls {
   struct pollfd all[POLLS_MAX];
   nfds_t count;
-  int64_t until;        /* proxy_now_us() when to go on at the latest */
+  int64_t until;        /* test_now_us() when to go on at the latest */
 };
 
 /* ---- connections ---- */
@@ -139,7 +139,7 @@ static void add_connection(const struct test_proxy *p, struct polls *ps,
 
 static void write_and_list(struct test_proxy *p, struct polls *ps)
 {
-  int64_t now = proxy_now_us();
+  int64_t now = test_now_us();
 
   for (struct connection *c = p->connections; c != NULL; c = c->next)
     for (int which = 0; which < 2; which++)
@@ -189,7 +189,7 @@ static void read_all(struct test_proxy *p, const struct polls *ps)
 static void turn(struct test_proxy *p, struct polls *ps)
 {
   uint64_t generation, woken;
-  int64_t now = proxy_now_us();
+  int64_t now = test_now_us();
   struct timespec limit = { 0 };
 
   write_and_list(p, ps);

@@ -16,19 +16,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "now.h"
+
 #include "local/server_program.h"
 
 enum { ARGUMENTS_MAX = 96, START_MS = 20000, PORT_TRIES = 20 };
 
 static struct test_server *all_servers;
-
-static int64_t now_ms(void)
-{
-  struct timespec now;
-
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static void pause_ms(long ms)
 {
@@ -139,9 +133,8 @@ static void arguments_free(struct arguments *a)
 
 /* ---- the process ---- */
 
-/* In the child, between fork and exec: async-signal-safe calls only. */
-static _Noreturn void become_server(const struct arguments *a, char *const *environment,
-                                    const char *path, const char *log, pid_t parent)
+_Noreturn void test_become(const char *path, char *const *words, char *const *environment,
+                           const char *log, pid_t parent)
 {
   sigset_t none;
   int null, out;
@@ -156,7 +149,7 @@ static _Noreturn void become_server(const struct arguments *a, char *const *envi
   if (null < 0 || out < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0)
     _exit(126);
   (void)syscall(SYS_close_range, 3U, ~0U, 0U);
-  (void)execve(path, a->all, environment);
+  (void)execve(path, words, environment);
   _exit(127);
 }
 
@@ -174,8 +167,8 @@ static void spawn(struct test_server *s)
   if (s->pid < 0)
     test_bail_out("fork: %s", strerror(errno));
   if (s->pid == 0)
-    become_server(&arguments, with_shims != NULL ? with_shims : environ, program.path, s->log,
-                  parent);
+    test_become(program.path, arguments.all, with_shims != NULL ? with_shims : environ, s->log,
+                parent);
   free(with_shims);
   arguments_free(&arguments);
 }
@@ -191,7 +184,7 @@ static bool answers(const struct test_server *s)
 /* False when it ended instead of answering. */
 static bool wait_until_it_answers(struct test_server *s)
 {
-  int64_t until = now_ms() + START_MS;
+  int64_t until = test_now_ms() + START_MS;
 
   for (;;) {
     if (waitpid(s->pid, NULL, WNOHANG) == s->pid) {
@@ -200,7 +193,7 @@ static bool wait_until_it_answers(struct test_server *s)
     }
     if (answers(s))
       return true;
-    if (now_ms() >= until)
+    if (test_now_ms() >= until)
       test_bail_out("the server in %s does not answer", s->directory);
     pause_ms(2);
   }

@@ -32,6 +32,11 @@ struct test_server {
 _Noreturn void test_bail_out(const char *format, ...)
   __attribute__((format(printf, 1, 2)));
 
+/* In a child, between fork and exec, with async-signal-safe calls only: runs `path`, its output
+ * into `log`, no signal blocked, no descriptor inherited, dead when `parent` is. */
+_Noreturn void test_become(const char *path, char *const *words, char *const *environment,
+                           const char *log, pid_t parent);
+
 /* A fresh /tmp/dibs-test-<pid>-XXXXXX; sweeps those of dead processes the first time. */
 void test_directory_make(char *ret_path, size_t size);
 void test_directory_remove(const char *path);

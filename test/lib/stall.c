@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test/lib/stall.c - see stall.h. */
+#include "now.h"
 #include "stall.h"
 
 #include <pthread.h>
@@ -20,17 +21,9 @@ struct watcher {
 static struct watcher watchers[STALL_PROCESSORS_MAX];
 static _Atomic bool is_over;
 
-static int64_t now_us(void)
-{
-  struct timespec now;
-
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 static int64_t late_us(const struct watcher *w)
 {
-  int64_t late = now_us() - atomic_load(&w->due_us);
+  int64_t late = test_now_us() - atomic_load(&w->due_us);
 
   return late > USUAL_US ? late : 0;
 }
@@ -45,7 +38,7 @@ static void *watch(void *of)
 
     (void)nanosleep(&period, NULL);
     late = late_us(w);
-    atomic_store(&w->due_us, now_us() + PERIOD_US);
+    atomic_store(&w->due_us, test_now_us() + PERIOD_US);
     (void)atomic_fetch_add(&w->stalled_us, late);
   }
   return NULL;
@@ -60,7 +53,7 @@ static void start_on(int processor)
 
   CPU_ZERO(&one);
   CPU_SET((size_t)processor, &one);
-  atomic_store(&w->due_us, now_us() + PERIOD_US);
+  atomic_store(&w->due_us, test_now_us() + PERIOD_US);
   atomic_store(&w->stalled_us, 0);
   if (pthread_attr_init(&where) != 0)
     return;

@@ -12,11 +12,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <hiredis/hiredis.h>
 
+#include "now.h"
 #include "proxy.h"
 #include "server.h"
 
@@ -39,14 +39,6 @@ static int teardown(void **state)
   proxy = test_proxy_stop(proxy);
   server = test_server_stop(server);
   return 0;
-}
-
-static int64_t now_ms(void)
-{
-  struct timespec now;
-
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 static redisContext *open_unix(void)
@@ -197,13 +189,13 @@ static void delays_add_up_both_ways(void **state)
 
   (void)state;
   test_proxy_delay(proxy, TEST_TO_SERVER, 30);
-  before = now_ms();
+  before = test_now_ms();
   assert_string_equal(ask(c, "PING"), "PONG");
-  assert_true(now_ms() - before >= 29);
+  assert_true(test_now_ms() - before >= 29);
   test_proxy_delay(proxy, TEST_BOTH, 30);
-  before = now_ms();
+  before = test_now_ms();
   assert_string_equal(ask(c, "PING"), "PONG");
-  assert_true(now_ms() - before >= 59);
+  assert_true(test_now_ms() - before >= 59);
   redisFree(c);
 }
 
