@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory, or the end of the program: a simulation that runs out of it has nothing to say. */
-#include "server/value.h"
+/* See memory.h. */
+#include "server/memory.h"
 
 #include <stdlib.h>
 

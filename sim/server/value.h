@@ -12,14 +12,7 @@
 #include <stdint.h>
 
 #include "base/base.h"
-
-/* ---- memory.c: memory, or the end of the program ---- */
-
-void *sim_alloc(size_t size);
-void *sim_zalloc(size_t size);
-void *sim_realloc(void *old, size_t size);
-void sim_free(void *p);
-const memory *sim_memory(void);      /* the same, for base/ */
+#include "server/memory.h"
 
 /* ---- text.c ---- */
 

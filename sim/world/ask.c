@@ -71,13 +71,13 @@ const char *dibs_sim_server(dibs_sim *sim, const char *command)
 
   while (count < WORDS_MAX && word_take(&command, &words[count]))
     count++;
-  buffer_init(&bytes, &sim->memory);
+  buffer_init(&bytes, sim_memory());
   if (!resp_command(&bytes, words, count))
     abort();
   sim_server_clock(sim->server, host_wall_us(sim));
   reply = sim_server_ask(sim->server, buffer_bytes(&bytes), buffer_size(&bytes), &size);
   free(sim->answer);
-  out = sim->answer = world_alloc(size + 2);
+  out = sim->answer = sim_zalloc(size + 2);
   (void)show(reply, reply + size, &out);
   if (out > sim->answer)
     out[-1] = 0;

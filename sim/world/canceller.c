@@ -19,7 +19,7 @@ dibs_status dibs_canceller_new(dibs_canceller **ret_canceller)
 {
   if (ret_canceller == NULL)
     return DIBS_ERR_ARGUMENT;
-  *ret_canceller = world_alloc(sizeof(**ret_canceller));
+  *ret_canceller = sim_zalloc(sizeof(**ret_canceller));
   return DIBS_OK;
 }
 
@@ -61,7 +61,7 @@ dibs_status drive_watch(drive *d, dibs_canceller *c)
   watched *w = *watched_find(d, c);
 
   if (w == NULL) {
-    w = world_alloc(sizeof(*w));
+    w = sim_zalloc(sizeof(*w));
     w->canceller = c;
     w->next = d->watched;
     d->watched = w;

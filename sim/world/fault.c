@@ -186,7 +186,7 @@ dibs_status dibs_sim_inject(dibs_sim *sim, const dibs_sim_fault *fault)
       (fault->process > 0 && process_find(sim, fault->process) == NULL) ||
       fault->direction < 0 || fault->direction > DIBS_SIM_BOTH_WAYS)
     return DIBS_ERR_ARGUMENT;
-  f = world_alloc(sizeof(*f));
+  f = sim_zalloc(sizeof(*f));
   f->fault = *fault;
   f->next = sim->faults;
   sim->faults = f;

@@ -95,7 +95,7 @@ static void thread_run(void *data)
 
 thread *thread_new(process *p, void (*program)(void *), void *data)
 {
-  thread *t = world_alloc(sizeof(*t)), **at = &p->threads;
+  thread *t = sim_zalloc(sizeof(*t)), **at = &p->threads;
 
   t->process = p;
   t->program = program;
@@ -232,7 +232,7 @@ void dibs_sim_sleep_ms(int64_t ms) { dibs_sim_sleep_us(ms * 1000); }
 
 int dibs_sim_start(dibs_sim *sim, const char *name, void (*program)(void *data), void *data)
 {
-  process *p = world_alloc(sizeof(*p));
+  process *p = sim_zalloc(sizeof(*p));
   text shown = text_over(p->name, sizeof(p->name));
 
   p->sim = sim;

@@ -58,7 +58,7 @@ void dibs_sim_flaw(const char *format, ...)
   if (sim->first_flaw == NULL) {
     size_t size = strlen(words) + 40;
 
-    sim->first_flaw = world_alloc(size);
+    sim->first_flaw = sim_zalloc(size);
     (void)snprintf(sim->first_flaw, size, "at %.6f s: %s", (double)sim->now / 1e9, words);
   }
 }

@@ -56,7 +56,7 @@ static void stream_add(wire *w, int direction, const void *bytes, size_t size, i
                        bool is_end)
 {
   stream *s = &w->streams[direction];
-  chunk *c = world_alloc(sizeof(*c) + size);
+  chunk *c = sim_zalloc(sizeof(*c) + size);
 
   c->due = s->last != NULL && s->last->due > due ? s->last->due : due;
   c->size = size;
@@ -92,7 +92,7 @@ void wire_send(wire *w, int direction, const void *bytes, size_t size, bool is_e
 void wire_new(drive *d, int link)
 {
   dibs_sim *sim = d->process->sim;
-  wire *w = world_alloc(sizeof(*w));
+  wire *w = sim_zalloc(sizeof(*w));
 
   w->process = d->process;
   w->drive = d;

@@ -12,48 +12,13 @@
 
 dibs_sim *sim_now;
 
-/* ---- memory: a simulation that has none left has nothing to say ---- */
-
-static void out_of_memory(void)
-{
-  (void)fputs("dibs-sim: out of memory\n", stderr);
-  abort();
-}
-
-void *world_alloc(size_t bytes)
-{
-  void *p = calloc(1, bytes);
-
-  if (p == NULL)
-    out_of_memory();
-  return p;
-}
-
-static void *plain_allocate(size_t bytes, void *data)
-{
-  (void)data;
-  return malloc(bytes);
-}
-
-static void *plain_reallocate(void *old, size_t bytes, void *data)
-{
-  (void)data;
-  return realloc(old, bytes);
-}
-
-static void plain_release(void *old, void *data)
-{
-  (void)data;
-  free(old);
-}
-
 /* ---- timers ---- */
 
 void sim_timer_new(dibs_sim *sim, timer *t, int kind, void *owner)
 {
   timer_init(t, kind, owner);
   if (!timers_reserve(&sim->events, ++sim->timer_count))
-    out_of_memory();
+    abort();
 }
 
 void sim_timer_set(dibs_sim *sim, timer *t, int64_t at)
@@ -128,10 +93,9 @@ dibs_sim *dibs_sim_new(const dibs_sim_options *options)
 
   if (sim_now != NULL || !options_read(options, &known))
     return NULL;
-  sim = world_alloc(sizeof(*sim));
+  sim = sim_zalloc(sizeof(*sim));
   sim->options = known;
-  sim->memory = (memory){ plain_allocate, plain_reallocate, plain_release, NULL };
-  timers_init(&sim->events, &sim->memory);
+  timers_init(&sim->events, sim_memory());
   sim->last_process = &sim->processes;
   random_seed(&seeds, known.seed);
   random_seed(&sim->random_network, random_next(&seeds));

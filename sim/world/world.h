@@ -24,6 +24,7 @@
 
 #include "base/base.h"
 #include "drive/drive.h"
+#include "server/memory.h"
 #include "server/sim_server.h"
 #include "world/fiber.h"
 
@@ -136,7 +137,6 @@ typedef struct planned_fault {
 
 struct dibs_sim {
   dibs_sim_options options;
-  memory memory;
   int64_t now;                     /* true time, ns since the start */
   timers events;
   size_t timer_count;
@@ -168,7 +168,6 @@ struct dibs_sim {
 
 /* ---- world.c ---- */
 extern dibs_sim *sim_now;              /* the one there is; NULL: none */
-void *world_alloc(size_t bytes);         /* zeroed; ends the program when there is none */
 void sim_timer_new(dibs_sim *sim, timer *t, int kind, void *owner);
 void sim_timer_set(dibs_sim *sim, timer *t, int64_t at);
 void sim_timer_end(dibs_sim *sim, timer *t);     /* its room is given back */
