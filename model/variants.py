@@ -159,3 +159,42 @@ planted(S, 'NO_NEWEST', 'S4', 'N=2 EXTRA=1 BREAKS=0 CANCELS=0 EXPIRIES=1 ONLY_BE
         idea="B's share is unread until it is over and A writes; B polls, is queued, and reads it")
 planted(S, 'DOWNGRADE_AFTER_ANSWER', 'S4', 'N=2 BREAKS=0 DOWNGRADES=1 ONLY_BELIEF',
         idea='a reader is let in between the script and its answer')
+
+# ---- quorum.pml ----
+Q = 'quorum'
+holds(Q, 'a late grant', 'ROUNDS=1')
+holds(Q, 'a token is proposed', 'ROUNDS=1 PROPOSES=1')
+holds(Q, 'a server restarts empty', 'ROUNDS=1 RESTARTS=1 LATES=0')
+night(Q, 'night: two rounds', 'LATES=0')
+night(Q, 'night: two rounds, a late grant')
+night(Q, 'night: two rounds, a restart', 'RESTARTS=1')
+night(Q, 'night: two rounds, a token is proposed', 'PROPOSES=1')
+night(Q, 'night: three clients', 'CLIENTS=3 ROUNDS=1')
+night(Q, 'night: three clients, a restart', 'CLIENTS=3 ROUNDS=1 RESTARTS=1')
+night(Q, 'night: five servers', 'S=5 ROUNDS=1')
+planted(Q, 'NO_RAISE', 'S2', 'LATES=0',
+        idea='A holds {1, 2} by a token that only 2 gave; B takes {1, 3} and gets the same again')
+planted(Q, 'TOKEN_BY_MIN', 'S2', 'LATES=0',
+        idea='the lowest of the tokens, which a majority has without any raise')
+planted(Q, 'HALF', 'S1', 'ROUNDS=1 LATES=0 ONLY_S1', idea='A and B have one of three each')
+planted(Q, 'LATE_KEPT', 'LEFT', 'ROUNDS=1', idea='a grant arrives when its round is over')
+planted(Q, 'NO_QUARANTINE', 'S1', 'ROUNDS=1 RESTARTS=1 LATES=0 ONLY_S1',
+        idea='A holds {1, 2}; 2 comes back empty; B takes {2, 3}')
+planted(Q, 'NO_CLOCK', 'S2', 'ROUNDS=1 RESTARTS=1 LATES=0',
+        idea='A holds {1, 2} and leaves; 2 comes back, late enough, but with its tokens lost')
+
+# ---- era.pml ----
+E = 'era'
+holds(E, 'a failover', 'TTL=2 LAG=2 DOWN=2')
+night(E, 'night: longer leases', 'TTL=3 LAG=3 DOWN=3 CUT=2')
+night(E, 'night: clocks apart', 'TTL=2 LAG=2 DOWN=2 SKEW=1')
+planted(E, 'NO_GUARD', 'S1', 'TTL=2 LAG=2 DOWN=2',
+        idea='A is granted, the copy does not have it; B is granted at the new primary')
+planted(E, 'NO_MIN_REPLICAS', 'S1', 'TTL=2 LAG=2 DOWN=2',
+        idea='the old primary grants A after the quarantine of the new one is over')
+planted(E, 'LAG=4', 'S1', 'TTL=2 DOWN=2 Q=8',
+        idea='A survives and renews at the new primary; its lease at the old one runs out there, '
+             'and B has it: whatever Q is')
+planted(E, 'Q=0', 'S1', 'TTL=2 LAG=2 DOWN=2', idea='a quarantine shorter than the lease')
+planted(E, 'HANDOVER_UNGUARDED', 'S1', 'TTL=2 LAG=2 DOWN=2',
+        idea='A released at the old one, B has it there; the release comes to the new one, too')
