@@ -23,6 +23,7 @@ meson|meson|meson|meson|meson|meson
 ninja|ninja-build|ninja-build|samurai|ninja|ninja
 pkg-config|pkg-config|pkgconf-pkg-config|pkgconf|pkgconf|pkgconf
 python3|python3|python3|python3|python|python3
+python3-redis|python3-redis|python3-redis|py3-redis|python-redis|
 cmake|cmake|cmake|cmake|cmake|cmake
 ps|procps|procps-ng|procps|procps-ng|coreutils
 scdoc|scdoc|scdoc|scdoc|scdoc|scdoc
@@ -68,6 +69,12 @@ is_here()
     server) has_server ;;
     lib:*) command -v pkg-config >/dev/null 2>&1 && pkg-config --exists "${1#lib:}" ;;
     microhttpd) is_here lib:libmicrohttpd ;;
+    python3-redis)
+      for python in python3 /usr/bin/python3; do
+        "$python" -c 'import redis' 2>/dev/null && return 0
+      done
+      return 1
+      ;;
     libc) CC=gcc has_compiled '#include <stdlib.h>' -Wall -fsyntax-only ;;
     uthash) CC=gcc has_compiled '#include <uthash.h>' -Wall -fsyntax-only ;;
     libfuzzer)

@@ -22,7 +22,8 @@ LAYERS = {
     'script': ['base', 'resp'],
     'dialect': ['base', 'resp', 'script'],
     'lock': ['base', 'resp', 'link', 'topo', 'script', 'dialect'],
-    'engine': ['base', 'resp', 'link', 'topo', 'script', 'dialect', 'lock'],
+    'quorum': ['base', 'resp', 'link', 'topo', 'script', 'dialect', 'lock'],
+    'engine': ['base', 'resp', 'link', 'topo', 'script', 'dialect', 'lock', 'quorum'],
     'drive': ['base', 'resp', 'link', 'topo', 'script', 'dialect', 'lock', 'engine'],
     'local': ['base'],
     'api': ['base', 'resp', 'link', 'topo', 'script', 'dialect', 'lock', 'engine', 'drive',
@@ -32,8 +33,9 @@ LAYERS = {
 # The rooms of sim/, beside those of src/.
 SIM_LAYERS = {
     'server': ['base', 'resp'],
-    'world': ['base', 'resp', 'script', 'engine', 'drive', 'api', 'server'],
+    'world': ['base', 'resp', 'topo', 'script', 'engine', 'drive', 'api', 'server'],
     'explore': ['base', 'resp', 'script', 'server', 'world'],
+    'deployed': ['base', 'resp', 'topo', 'server', 'world'],
 }
 
 # What the pure rooms may take from outside, each with its reason.

@@ -45,6 +45,30 @@ typedef enum dibs_event_kind {
   DIBS_EVENT_WARNING = 4       /* text: what is unsafe here, and what to do */
 } dibs_event_kind;
 
+/* What a client does while none of its servers can be reached. Since 0.4 */
+typedef enum dibs_degrade {
+  DIBS_DEGRADE_DEFAULT = 0, /* as the URL says, else FAIL */
+  DIBS_DEGRADE_FAIL = 1,    /* calls end with DIBS_ERR_UNREACHABLE after connect_timeout_ms */
+  DIBS_DEGRADE_WAIT = 2,    /* calls wait for a server as they wait for another holder */
+  DIBS_DEGRADE_LOCAL = 3    /* after connect_timeout_ms exclusive locks become locks of this
+                               machine; the hold says so (dibs_hold_durability()), an event
+                               does once, and it is lost when a server answers again */
+} dibs_degrade;
+
+/* Whose format the locks of a client have on the server; doc/guide/java.md,
+ * doc/guide/other-languages.md. Since 0.5 */
+typedef enum dibs_dialect {
+  DIBS_DIALECT_DEFAULT = 0,  /* as the URL says, else NATIVE */
+  DIBS_DIALECT_NATIVE = 1,   /* ours: direct hand-off, fences, lingering */
+  DIBS_DIALECT_REDISSON = 2, /* locks and permits shared with Java programs that use Redisson:
+                                RLock, RFairLock, RSpinLock, RFencedLock, RReadWriteLock,
+                                RPermitExpirableSemaphore, RSemaphore */
+  DIBS_DIALECT_SPRING = 3,   /* exclusive locks shared with a RedisLockRegistry of Spring
+                                Integration; needs `registry` */
+  DIBS_DIALECT_PLAIN = 4     /* exclusive locks that are a string with an end, shared with
+                                redsync, redislock, redis-py, node-redlock and their like */
+} dibs_dialect;
+
 typedef struct dibs_event {
   size_t size;
   dibs_event_kind kind;
@@ -86,19 +110,42 @@ typedef struct dibs_options {
   const dibs_allocator *allocator; /* malloc and friends */
   dibs_event_callback on_event; /* NULL: events are dropped */
   void *on_event_data;
+  int32_t quarantine_ms;        /* era guard: on a server that was promoted or restarted
+                                   nobody new is granted anything for so long. 0: none. The
+                                   same for all clients of a prefix; see
+                                   doc/guide/which-deployment.md. Since 0.4 */
+  dibs_degrade degrade;         /* what to do while no server can be reached. Since 0.4 */
+  const char *sentinel_user;    /* log-in at the sentinels, which have their own; NULL: as the
+                                   URL says, else none. Since 0.4 */
+  const char *sentinel_password;
+  dibs_dialect dialect;         /* Since 0.5 */
+  const char *registry;         /* SPRING: the registryKey of the Spring side, 1 to 64 bytes;
+                                   copied. Others: NULL. Since 0.5 */
+  int32_t names_max;            /* how many names it keeps in memory at once: held, waited for,
+                                   lingering, or given back and not confirmed. One more is
+                                   DIBS_ERR_LIMIT, unless one lingers and can be given back
+                                   for it. 0: as many as there is memory for; else 1 or more.
+                                   names.h. Since 0.5 */
 } dibs_options;
 
 #define DIBS_OPTIONS_INIT \
   { sizeof(dibs_options), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, \
-    NULL, NULL, NULL, NULL, NULL }
+    NULL, NULL, NULL, NULL, NULL, 0, DIBS_DEGRADE_DEFAULT, NULL, NULL, \
+    DIBS_DIALECT_DEFAULT, NULL, 0 }
 
 /* Opens a client. Does not wait for the server: the first call that needs it does.
  *
  * `url`        redis://, valkey://, rediss://, valkeys:// (TLS): [user[:password]@]
  *              host[:port][/db][?option=value&...]; unix://[user[:password]@]/path[?db=N];
- *              local: for the private server. Options in the query: db, prefix, user,
- *              password, connect_timeout, command_timeout, close_timeout (durations:
- *              500ms, 10s, 5m), clock_rate_error_ppm, cacert, cert, key, sni, note.
+ *              local: for the private server. Several servers: redis://h1,h2,h3/0
+ *              (replicated), redis+sentinel://h1,h2,h3/service/0, redis+cluster://h1,h2;
+ *              3 to 15 URLs, an odd number, with blanks or commas between (a quorum).
+ *              Options in the query: db, prefix, user, password, connect_timeout,
+ *              command_timeout, close_timeout (durations: 500ms, 10s, 5m),
+ *              clock_rate_error_ppm, cacert, cert, key, sni, note, quarantine, degrade,
+ *              dialect, registry, map, functions, pubsub, sharded,
+ *              sentinel_user, sentinel_password, sentinel_tls;
+ *              doc/design/deployments.md 1.
  *              NULL: DIBS_URL, VALKEY_URL, REDIS_URL, the config file, then the
  *              private local server. "" never uses the private server.
  *              Copied. A password in it is never shown in any message.
@@ -141,6 +188,17 @@ DIBS_API dibs_client *dibs_close(dibs_client *client);
  * words and address. Thread: any. Since 0.1 */
 DIBS_API void dibs_last_error(dibs_client *client, dibs_error *ret_error);
 
+/* Other credentials from the next connection on; those that stand, stay. For passwords that
+ * rotate. NULL: none. Copied; the old ones are wiped.
+ * Returns DIBS_OK, DIBS_ERR_NO_MEMORY. Thread: any. Since 0.4 */
+DIBS_API dibs_status dibs_set_credentials(
+  dibs_client *client, const char *user, const char *password);
+
+/* The detail of the last fault for each server that took part, where there are several (a
+ * quorum). Writes at most `count` and returns how many there are; 0 with one server.
+ * Thread: any. Since 0.4 */
+DIBS_API size_t dibs_last_errors(dibs_client *client, dibs_error *ret_errors, size_t count);
+
 /* Asks the server for its time. Waits for a connection, at most `wait_ms` (0: the
  * connect timeout).
  *
@@ -152,8 +210,8 @@ DIBS_API void dibs_last_error(dibs_client *client, dibs_error *ret_error);
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_ping(
   dibs_client *client, int32_t wait_ms, uint64_t *ret_round_trip_us);
 
-/* Returns the address in use without user and password, "redis://127.0.0.1:6379/0";
- * borrowed until dibs_close(). Thread: any. Since 0.1 */
+/* Returns the URL in use without users and passwords, "redis://127.0.0.1:6379/0"; of several
+ * servers all that were named; borrowed until dibs_close(). Thread: any. Since 0.1 */
 DIBS_API const char *dibs_url(const dibs_client *client);
 
 /* Whether this client uses the private local server. Thread: any. Since 0.1 */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* dibs/coordination.hpp - semaphores, latches, barriers and elections: thin classes over the
- * C functions, which say all the rest. All of them throw dibs::error. */
+/* dibs/coordination.hpp - semaphores, latches, barriers, rate limiters and elections: thin
+ * classes over the C functions, which say all the rest. All of them throw dibs::error. */
 #ifndef DIBS_COORDINATION_HPP
 #define DIBS_COORDINATION_HPP
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,6 +15,7 @@
 #include <dibs/barrier.h>
 #include <dibs/hold.hpp>
 #include <dibs/latch.h>
+#include <dibs/rate.h>
 #include <dibs/semaphore.h>
 
 namespace dibs {
@@ -159,6 +161,87 @@ class barrier {
   dibs_client *client_;
   std::string name_;
   std::uint32_t parties_;
+};
+
+class rate_limiter {
+ public:
+  rate_limiter(client &of, std::string name) : client_(of.get()), name_(std::move(name)) {}
+
+  /* `permits` in each `interval`. False: a rate is set already, and nothing was changed, which
+   * DIBS_RATE_RESET and DIBS_RATE_UPDATE do. */
+  bool set(std::int64_t permits, std::chrono::milliseconds interval,
+           dibs_rate_how how = DIBS_RATE_IF_ABSENT, dibs_rate_type type = DIBS_RATE_OVERALL) const
+  {
+    dibs_rate rate = DIBS_RATE_INIT;
+
+    rate.permits = permits;
+    rate.interval_ms = interval.count();
+    rate.type = type;
+    return set(rate, how);
+  }
+
+  bool set(const dibs_rate &rate, dibs_rate_how how) const
+  {
+    const dibs_status status = dibs_rate_limiter_set(client_, name_.c_str(), &rate, how);
+
+    if (status != DIBS_BUSY)
+      detail::check(client_, status, name_);
+    return status == DIBS_OK;
+  }
+
+  /* All `permits` or none. False: not in time. */
+  bool acquire(std::uint32_t permits = 1, longest_wait wait = forever) const
+  {
+    dibs_wait_options options = DIBS_WAIT_OPTIONS_INIT;
+    dibs_status status = DIBS_OK;
+
+    if (wait.is_at_once()) {
+      status = dibs_rate_limiter_try_acquire(client_, name_.c_str(), permits, nullptr);
+    } else {
+      do {
+        options.wait_ms = wait.ms();
+        status = dibs_rate_limiter_acquire(client_, name_.c_str(), permits, &options);
+      } while (status == DIBS_TIMED_OUT && wait.goes_on());
+    }
+    if (status != DIBS_TIMED_OUT && status != DIBS_BUSY)
+      detail::check(client_, status, name_);
+    return status == DIBS_OK;
+  }
+
+  /* Permits that were not used; returns how many came back. */
+  std::int64_t release(std::uint32_t permits) const
+  {
+    std::int64_t given = 0;
+
+    detail::check(client_, dibs_rate_limiter_release(client_, name_.c_str(), permits, &given),
+                  name_);
+    return given;
+  }
+
+  std::int64_t available() const
+  {
+    std::int64_t permits = 0;
+
+    detail::check(client_, dibs_rate_limiter_available(client_, name_.c_str(), &permits), name_);
+    return permits;
+  }
+
+  dibs_rate config() const
+  {
+    dibs_rate rate = DIBS_RATE_INIT;
+
+    detail::check(client_, dibs_rate_limiter_config(client_, name_.c_str(), &rate), name_);
+    return rate;
+  }
+
+  void erase() const
+  {
+    detail::check(client_, dibs_rate_limiter_delete(client_, name_.c_str()), name_);
+  }
+
+ private:
+  dibs_client *client_;
+  std::string name_;
 };
 
 /* Who leads; an empty value and epoch 0 where nobody ever did. */

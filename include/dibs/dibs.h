@@ -3,17 +3,25 @@
 #ifndef DIBS_DIBS_H
 #define DIBS_DIBS_H
 
+#include <dibs/acl.h>
 #include <dibs/async.h>
 #include <dibs/barrier.h>
 #include <dibs/client.h>
+#include <dibs/data.h>
+#include <dibs/doctor.h>
 #include <dibs/election.h>
 #include <dibs/guard.h>
 #include <dibs/latch.h>
+#include <dibs/list.h>
 #include <dibs/local.h>
 #include <dibs/lock.h>
 #include <dibs/many.h>
+#include <dibs/map.h>
+#include <dibs/names.h>
+#include <dibs/rate.h>
 #include <dibs/rwlock.h>
 #include <dibs/semaphore.h>
+#include <dibs/set.h>
 #include <dibs/status.h>
 #include <dibs/version.h>
 

@@ -15,6 +15,7 @@
 
 #include <dibs/client.hpp>
 #include <dibs/coordination.hpp>
+#include <dibs/data.hpp>
 #include <dibs/dibs.h>
 #include <dibs/error.hpp>
 #include <dibs/hold.hpp>

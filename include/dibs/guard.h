@@ -18,6 +18,11 @@
 extern "C" {
 #endif
 
+/* Bytes of names and values together in one guarded write: what is longer is refused with
+ * DIBS_ERR_ARGUMENT before anything is sent. (Until 0.5 it waited in vain for room in the
+ * connection's output, which has 8 MiB.) */
+#define DIBS_GUARDED_MAX 7340032
+
 /* The rule: a store remembers the highest fence it has applied (0: none), admits a write
  * whose fence is that or higher, and remembers it in the same transaction. Pure. Since 0.2 */
 DIBS_API bool dibs_fence_admits(uint64_t last_seen, uint64_t fence);
@@ -40,7 +45,7 @@ DIBS_API bool dibs_fence_admits(uint64_t last_seen, uint64_t fence);
  * Source    lua/native/guarded_*.lua; doc/guide/fencing.md; property S2, theme 4.
  * Since     0.2 */
 
-/* Sets the string `key` to `value_size` bytes, at most 512 MiB; NULL is allowed for none.
+/* Sets the string `key` to `value_size` bytes; NULL is allowed for none.
  * `ttl_ms`: how long it lives; 0: for ever. */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_set(
   dibs_client *client, const char *key, uint64_t fence, const void *value,

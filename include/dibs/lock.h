@@ -41,6 +41,10 @@ typedef void (*dibs_lost_callback)(dibs_hold *hold, dibs_status why, void *data)
 #define DIBS_LOCK_FIXED 0x1u        /* the lease ends after ttl_ms: never renewed */
 #define DIBS_LOCK_NO_OWNER 0x2u     /* nobody re-enters, not even the calling thread */
 #define DIBS_LOCK_NO_REENTRY 0x4u   /* the same owner again: DIBS_WOULD_DEADLOCK */
+#define DIBS_LOCK_FSYNC 0x8u        /* with min_replicas: on disk, too, here and there, where
+                                       the server knows WAITAOF. Since 0.4 */
+#define DIBS_LOCK_REPORT 0x10u      /* with min_replicas: too few acknowledged is no fault;
+                                       dibs_hold_durability() tells. Since 0.4 */
 
 /* How to take a lock. Zero in a field means "the default written beside it".
  * Start from DIBS_LOCK_OPTIONS_INIT. Everything is copied but `cancel`. */
@@ -62,14 +66,30 @@ typedef struct dibs_lock_options {
                                  the lease, idle, for so long or until somebody else wants
                                  it; taking it again then needs no server. 0: not at all;
                                  DIBS_LINGER_AUTO: where it pays. Since 0.2 */
+  int32_t min_replicas;       /* exclusive locks: replicas that must have the grant before
+                                 this call returns; 0: not asked; DIBS_REPLICAS_MAJORITY.
+                                 Too few: given back, DIBS_ERR_NOT_REPLICATED. Since 0.4 */
+  int32_t replicas_wait_ms;   /* 1000; how long they may take. Since 0.4 */
 } dibs_lock_options;
+
+/* Exclusive locks of a dialect that has several kinds: which. One name is of one kind, for all
+ * who use it. Native locks are fair and fenced, and take FAIR and FENCED for granted; spinning
+ * is DIBS_ERR_UNSUPPORTED there. Since 0.5 */
+#define DIBS_LOCK_FAIR 0x20u        /* RFairLock: in the order of asking, also with Java */
+#define DIBS_LOCK_SPIN 0x40u        /* RSpinLock: nobody is told; who waits looks again and
+                                       again, after 1 to 128 ms */
+#define DIBS_LOCK_FENCED 0x80u      /* RFencedLock: the fence is the token that Java sees */
+
+/* For min_replicas: so many that, with the primary, they are more than half of those that
+ * are connected. */
+#define DIBS_REPLICAS_MAJORITY (-1)
 
 /* For linger_ms: begin to linger after a name was taken again and again without anybody
  * else wanting it, and stop when others come. */
 #define DIBS_LINGER_AUTO (-1)
 
 #define DIBS_LOCK_OPTIONS_INIT \
-  { sizeof(dibs_lock_options), 0, 0, 0, 0, NULL, 0, NULL, NULL, NULL, NULL, 0 }
+  { sizeof(dibs_lock_options), 0, 0, 0, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, 0 }
 
 /* Takes the lock called `name`, waiting for it at most options->wait_ms.
  *
@@ -165,11 +185,32 @@ DIBS_API int dibs_hold_fd(dibs_hold *hold);
  * Returns DIBS_OK, DIBS_ERR_STALE (also of a hold that was told lost), DIBS_ERR_ARGUMENT
  * (too small; a set of so many long names that its token would be longer than that; or a
  * read hold that shares its lease with another reader's of this client, which
- * DIBS_LOCK_NO_REENTRY never does).
+ * DIBS_LOCK_NO_REENTRY never does), DIBS_ERR_UNSUPPORTED (a lock of this machine or of a
+ * quorum, or of several names in different slots of a Cluster: it is no single lease).
  * Since 0.1 */
 #define DIBS_TOKEN_SIZE 2048
 DIBS_API dibs_status dibs_hold_token(
   const dibs_hold *hold, char *ret_text, size_t text_size);
+
+/* What stands behind a hold, from weak to strong in what it survives. Since 0.4 */
+typedef enum dibs_durability_kind {
+  DIBS_DURABLE_LOCAL = 1,    /* a lock of this machine: no server could be reached */
+  DIBS_DURABLE_PRIMARY = 2,  /* one server; a failover or loss of its data may forget it */
+  DIBS_DURABLE_REPLICAS = 3, /* `acknowledged` replicas have it */
+  DIBS_DURABLE_FSYNC = 4,    /* on disk at the primary and at `acknowledged` replicas */
+  DIBS_DURABLE_QUORUM = 5    /* `acknowledged` of `wanted` independent servers have it */
+} dibs_durability_kind;
+
+typedef struct dibs_durability {
+  size_t size;               /* set to sizeof(dibs_durability) before */
+  dibs_durability_kind kind;
+  uint32_t acknowledged, wanted;
+} dibs_durability;
+
+/* What the grant got. Returns DIBS_OK, DIBS_ERR_STALE, DIBS_ERR_ARGUMENT (size 0).
+ * Thread: as dibs_hold_state(). doc/guide/which-deployment.md. Since 0.4 */
+DIBS_API dibs_status dibs_hold_durability(
+  const dibs_hold *hold, dibs_durability *ret_durability);
 
 /* How many permits the hold has; 1 for locks; 0 for a stale handle.
  * Thread: as dibs_hold_state(). Since 0.2 */
@@ -252,7 +293,8 @@ typedef struct dibs_inspection {
   char *name;               /* zero-terminated for convenience; name_size counts */
   size_t name_size;
   bool is_held;
-  int64_t remaining_ms;     /* of the lease, by the server's clock; 0 when free */
+  int64_t remaining_ms;     /* of the lease, by the server's clock; 0 when free; DIBS_MS_MAX of
+                               a lock without an end, which other libraries make */
   int64_t lease_ms;         /* its length */
   uint64_t renewals;
   int64_t since_unix_us;    /* server time of the grant; 0 when free */
@@ -291,7 +333,10 @@ typedef bool (*dibs_list_callback)(const dibs_inspection *inspection, void *data
 
 /* Walks over the locks under the client's prefix by SCAN, never KEYS. `pattern` is a
  * glob over names (* ? [a-z]), NULL for all. A name that changes meanwhile may be
- * missed or come twice, as SCAN has it. Returns DIBS_OK or a fault. Blocks. Since 0.1 */
+ * missed or come twice, as SCAN has it. In another dialect: the names that are held. Names of
+ * REDISSON (exclusive and read/write locks; permits are not found) and PLAIN (any string under
+ * such a key) stand among all keys of the database: NULL is DIBS_ERR_ARGUMENT, and the pattern's
+ * beginning keeps the walk short. Returns DIBS_OK or a fault. Blocks. Since 0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_list(
   dibs_client *client, const char *pattern, dibs_list_callback callback, void *data);
 

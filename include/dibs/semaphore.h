@@ -39,10 +39,18 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_semaphore_set_if_absent(
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_semaphore_delete(
   dibs_client *client, const char *name);
 
+/* For the flags of dibs_lock_options, of clients of the dialect redisson: permits of its
+ * RSemaphore, which are a number and no more. No lease and no owner: they are never renewed and
+ * never lost, and those of a killed process are gone until somebody adds them. ttl_ms is how
+ * long a release is insisted on; max_hold_ms and DIBS_LOCK_FIXED do not go with it. One name is
+ * used with it by all, or by nobody. Natively DIBS_ERR_UNSUPPORTED. Since 0.5 */
+#define DIBS_PERMITS_PLAIN 0x100u
+
 /* Takes `count` permits at once, all or none, waiting for them at most options->wait_ms.
  *
- * `count`    1 .. DIBS_PERMITS_MAX.
- * `options`  as dibs_lock(). There is no re-entry: each call takes further permits.
+ * `count`    1 .. DIBS_PERMITS_MAX; in the dialect redisson at most 10000 with a lease.
+ * `options`  as dibs_lock(), and DIBS_PERMITS_PLAIN. There is no re-entry: each call takes
+ *            further permits.
  * `ret_hold` one hold for all of them; dibs_hold_units() tells how many.
  *
  * Returns  as dibs_lock(), and

@@ -50,12 +50,24 @@ typedef struct dibs_sim_options {
   int32_t split_per_mille;      /* 0; how often bytes arrive in two pieces */
   void (*on_trace)(const char *line, void *data);  /* NULL: what happens is not told */
   void *on_trace_data;
+  /* Which servers there are. Hosts "s1", "s2", ... have port 6379: primaries first, then
+   * replicas (of the first, of the second, ...). One kind of deployment at a time. */
+  int32_t servers;              /* 1; independent of each other: a quorum's. At most 15 */
+  int32_t replicas;             /* 0; of the server, or of each node */
+  int32_t sentinels;            /* 0; hosts "sentinel1", ..., port 26379: they watch "service" */
+  int32_t cluster_nodes;        /* 0; primaries of a cluster, with a share of the slots each */
+  int32_t min_replicas_to_write;   /* 0; of each server */
+  int32_t min_replicas_max_lag_s;  /* 10 */
+  int32_t down_after_ms;        /* 1000; so long sentinels and nodes miss one another */
 } dibs_sim_options;
 
-#define DIBS_SIM_OPTIONS_INIT { sizeof(dibs_sim_options), 0, 0, 0, 0, 0, NULL, NULL }
+#define DIBS_SIM_OPTIONS_INIT \
+  { sizeof(dibs_sim_options), 0, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, 0, 0, 0 }
 
 /* A world with one server, which answers to every host and port, is empty, and says
- * 2026-01-01 00:00 at the start. `options` may be NULL, and is copied. */
+ * 2026-01-01 00:00 at the start. `options` may be NULL, and is copied. With several servers
+ * each answers to its own name and port, and the first also to "server". NULL: options that
+ * are out of range, or a world of this process that has not been freed. */
 DIBS_API dibs_sim *dibs_sim_new(const dibs_sim_options *options);
 /* Ends all programs as by a kill. Returns NULL. Not from a program. */
 DIBS_API dibs_sim *dibs_sim_free(dibs_sim *sim);
@@ -134,8 +146,15 @@ typedef enum dibs_sim_fault_kind {
   DIBS_SIM_SERVER_EVICT,        /* loses one key */
   DIBS_SIM_SERVER_KILL_CLIENTS, /* CLIENT KILL of all; ms > 0: of subscribers only */
   DIBS_SIM_SERVER_REPLICA,      /* has a replica that is `ms` behind from now on; < 0: none */
-  DIBS_SIM_SERVER_FAIL_OVER     /* down for `ms`; then the replica is the server, and
+  DIBS_SIM_SERVER_FAIL_OVER,    /* down for `ms`; then the replica is the server, and
                                    what had not reached it is lost */
+  /* to one of several servers: */
+  DIBS_SIM_SERVER_PART,         /* for `ms` nothing passes between it and `other_server`;
+                                   then what was on its way does */
+  DIBS_SIM_SERVER_LAG,          /* as a replica it gets each write `ms` late from now on */
+  DIBS_SIM_SERVER_PROMOTE,      /* an administrator promotes it; the old primary goes on until
+                                   it is told */
+  DIBS_SIM_SERVER_SLOT          /* `slot` moves to it, key by key, for at least `ms` */
 } dibs_sim_fault_kind;
 
 enum { DIBS_SIM_TO_SERVER = 1, DIBS_SIM_TO_CLIENT = 2, DIBS_SIM_BOTH_WAYS = 3 };
@@ -148,6 +167,10 @@ typedef struct dibs_sim_fault {
   int64_t ms;                   /* as the kind says; 0 where it says nothing */
   int32_t ppm, delay_ms;
   int direction;                /* 0: both */
+  int server;                   /* of several, in the order of dibs_sim_options; 0: the first */
+  int other_server;             /* 0: the programs (or only `process`); -1: everybody; -2: all
+                                   other servers */
+  int32_t slot;
 } dibs_sim_fault;
 
 /* From anywhere. Copied. DIBS_ERR_ARGUMENT: no such kind or process. */
@@ -162,6 +185,8 @@ DIBS_API void dibs_sim_heal(dibs_sim *sim);
 /* Runs a command on the server behind everybody's back: `words` as in redis-cli. The
  * answer as text, as redis-cli prints it without a terminal; valid until the next call. */
 DIBS_API const char *dibs_sim_server(dibs_sim *sim, const char *command);
+/* On one of several, by number. Sentinels come last. "": there is no such server. */
+DIBS_API const char *dibs_sim_server_at(dibs_sim *sim, int server, const char *command);
 
 #ifdef __cplusplus
 }

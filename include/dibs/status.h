@@ -54,7 +54,11 @@ typedef enum dibs_status {
   DIBS_ERR_UNSUPPORTED = -17,   /* the server or dialect cannot do this */
   DIBS_ERR_SYSTEM = -18,        /* the operating system refused: descriptors, threads */
   DIBS_ERR_SERVER = -19,        /* any other error answer of the server */
-  DIBS_ERR_NOT_SET = -20        /* no count was set for this semaphore or latch yet */
+  DIBS_ERR_NOT_SET = -20,       /* nothing was set yet for this semaphore, latch or limiter */
+  DIBS_ERR_NOT_REPLICATED = -21, /* too few replicas acknowledged the grant in time; it was
+                                   given back. Since 0.4 */
+  DIBS_ERR_LIMIT = -22          /* the client has names_max names in memory (dibs_options);
+                                   nothing was asked. Since 0.5 */
 } dibs_status;
 
 /* What went wrong, for people. Filled by calls that take a `dibs_error *`; NULL is

@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: MIT
 -- Asks for the lease. Properties S1 S2 S8 S10 L1 L2 L3 L12; doc/design/protocol.md 4.
--- KEYS 1 the lock
+-- KEYS 1 the lock  2 with an era guard: the era
 -- ARGV 1 C  2 K  3 ttl ms  4 until (0: none)  5 floor  6 what TIME should say (0: in doubt)
---      7 `<mode w|t> <give up> <watched lease|-> <its renewals> <prefix> <name>`
+--      7 `<mode w|t|p> <give up> <watched lease|-> <its renewals> <prefix> <name>`
+--        p waits without an inbox: it polls
 --      8, 9 mostly left out: 1 when the caller lingers, and a lease of it that is in other
 --        hands: one like anybody's, not disowned by this ask
 -- answers T, granted now, when T is the server's time, as it nearly always is; else
@@ -29,12 +30,19 @@ local last_client, last_ask, last_token
 if value then
   last_client, last_ask, last_token = string.match(value, '^=([^:= ]+):(%d+):(%d+)$')
 end
-if last_client then
+local quarantine
+if KEYS[2] then
+  --@include era
+  local place, watched
+  watched, place = string.match(ARGV[7], '^%a %d+ (%S+) %d+ (%S+) ')
+  quarantine = held_back(place, watched)
+end
+if last_client and not quarantine then
   if last_client == ARGV[1] and last_ask + 0 >= ARGV[2] + 0 then
     return { 5, now }
   end
   last = last_token + 0
-elseif value or redis.call('EXISTS', KEYS[1]) == 1 then
+elseif value or quarantine or redis.call('EXISTS', KEYS[1]) == 1 then
   --@include contend
 end
 

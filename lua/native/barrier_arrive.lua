@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: MIT
+--@function allow-oom
 -- A party is there, or still there. doc/design/protocol.md 12.
 -- KEYS 1 the barrier
 -- ARGV 1 C:K  2 parties  3 the generation it looked at before  4 ms that it may be silent for

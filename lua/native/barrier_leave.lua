@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: MIT
+--@function allow-oom
 -- A party gives up: that breaks the meeting it waits in, or would have waited in.
 -- KEYS 1 the barrier    ARGV 1 C:K  2 the generation it looked at before  3 channel
 -- answers {1, generation, arrived, place}  broken by this

@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: MIT
+--@function no-writes
 -- How far the meeting is. Reads only.
 -- KEYS 1 the barrier
 -- answers {generation, parties (0: nobody ever arrived), broken 0|1, arrived}

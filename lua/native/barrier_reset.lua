@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: MIT
+--@function allow-oom
 -- Ends a meeting that is broken or under way: whoever waits in it learns that it is broken,
 -- the next one begins empty. It names the generation that was looked at, so that a
 -- copy that comes late does not hit a later one.

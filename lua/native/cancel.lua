@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: MIT
+--@function allow-oom
 -- Ends an ask, wherever it stands: no queue entry and no lease of this number or a lower one
 -- is left, and a copy of the request that comes late finds that it is over. S8 S10.
--- KEYS 1 the lock    ARGV 1 C  2 K  3 until (0: none)  4 `<prefix> <name>`
+-- KEYS 1 the lock, 2 with an era guard the era
+-- ARGV 1 C  2 K  3 until (0: none)  4 `<prefix> <name>`
 --      5 what TIME should say (0: in doubt)  6 a lease in other hands, if any
 -- answers 1 when a lease was given up, else 0
 local time = redis.call('TIME')

@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: MIT
+--@function no-writes
 -- Who leads. Reads only.
 -- KEYS 1 the lock  2 the election
 -- answers {now, state, last lease string or '', remaining ms, length ms, renewals, fence, value}

@@ -9,6 +9,7 @@
 -- answers 1 told, now or before   0 the leader is another, or nobody
 --@include load
 --@include fence_order
+--@include tell_channel
 local lease = load(KEYS[1], '')
 if not lease then
   return foreign
@@ -32,6 +33,6 @@ local is_new = last[1] ~= ARGV[2] or last[3] ~= ARGV[6]
 redis.call('HSET', KEYS[2], 'f', ARGV[2], 'l', ARGV[1], 'n', ARGV[3], 'v', ARGV[6])
 redis.call('PEXPIRE', KEYS[2], ARGV[4])
 if is_new then
-  redis.pcall('PUBLISH', ARGV[5], 'look')
+  tell_channel(ARGV[5], 'look')
 end
 return 1

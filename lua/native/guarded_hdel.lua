@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: MIT
+--@function allow-oom
 -- Removes fields of a hash, unless a newer fence was seen. Property S2; theme 4. HDEL comes
 -- first: a full server takes the fence behind a write that needs no memory.
 -- KEYS, ARGV 1 to 4 as shared/guard.lua says    ARGV 5 ... fields

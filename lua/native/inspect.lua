@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: MIT
+--@function no-writes
 -- Tells who holds a lock, a read/write lock or permits, and who waits. Reads only.
 -- KEYS 1 the name
 -- answers {now, kind 0 lock|1 read/write lock|2 semaphore, last token, limit, units used,

@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: MIT
+--@function allow-oom
 -- Disarms a latch; nobody is released by that, as in Redisson.
 -- KEYS as shared/latch.lua says    ARGV 1 channel
 -- answers '1' disarmed   '0' it was not armed
@@ -12,5 +13,5 @@ note('d', now)
 if zeroed then
   note('z', zeroed)
 end
-redis.call('PUBLISH', channel, '1')
+tell_channel(channel, '1')
 return answer('1')

@@ -21,7 +21,7 @@ if left <= 0 then
   left = '0'
   redis.call('DEL', KEYS[1])
   note('z', now)
-  redis.call('PUBLISH', channel, '0')
+  tell_channel(channel, '0')
 else
   left = redis.call('GET', KEYS[1])
 end

@@ -12,5 +12,5 @@ if zeroed then
   note('z', zeroed)
 end
 redis.call('SET', KEYS[1], ARGV[2])
-redis.call('PUBLISH', channel, '1')
+tell_channel(channel, '1')
 return answer('1')

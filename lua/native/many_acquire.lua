@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- Asks for several leases at once: all of them or none. S1 S2 S8 L12; doc/design/protocol.md 10.
--- KEYS the locks, in the order that all sets agree on
+-- KEYS the locks, in the order that all sets agree on; with an era guard the era behind them
 -- ARGV 1 C.n  2 K  3 ttl ms  4 until (0: none)  5 floor  6 what TIME should say (0: in doubt)
---      7 `<mode w|t> <keeps 0|1> <give up> <watched lease|-> <its renewals> <prefix>`
+--      7 `<mode w|t|p> <keeps 0|1> <give up> <watched lease|-> <its renewals> <prefix>`
 --      8 and on: the names, as the keys
 -- answers {1 granted, now, remaining, T}
 --         {2 again, now, remaining, length, T, renewals}
@@ -20,7 +20,7 @@ local flags = math.abs(now - ARGV[6]) > 250000 and 2 or 0
 local doubt = flags
 local mode, keeps, give_up, watched, watched_renewals, prefix = string.match(ARGV[7],
   '^(%a) (%d) (%d+) (%S+) (%d+) (%S+)$')
-local waits = mode == 'w'
+local waits, polls = mode ~= 't', mode == 'p'
 local key, name
 --@include load
 --@include new_lease
@@ -28,10 +28,17 @@ local key, name
 --@include longer_lease
 local me = { client = ARGV[1], ask = ARGV[2], ttl = ARGV[3], flags = flags, floor = floor }
 local owner = me.client .. ':' .. me.ask
+local quarantine = held_back(prefix, watched)
 --@include many_look
 --@include many_take
 if not members then
   return answer
+end
+-- What it keeps of several takings would become one lease: that is a new one.
+for _, member in ipairs(members) do
+  if quarantine and not busy and member.lease.id ~= members[1].lease.id then
+    busy, members[1].is_quiet = 1, true
+  end
 end
 if not busy then
   --@include many_grant
@@ -46,14 +53,15 @@ local function begin_writing()
     return
   end
   has_written = true
-  local value = other.lease.value or '=' .. other.lease.id
+  local value = lease_value(other.lease)
   if other.queue then
     redis.call('HSET', other.key, 's', value)
   else
     redis.call('SET', other.key, value, 'KEEPTTL')
   end
 end
-local is_deaf = waits and redis.call('PUBSUB', 'NUMSUB', inbox_of(me.client))[2] == 0
+key = other.key
+local is_deaf = waits and not polls and not listens(me.client)
 local was_granted = false
 for i, member in ipairs(members) do
   --@include many_let_go
@@ -64,23 +72,25 @@ end
 
 key, name = other.key, other.name
 local lease, queue, mine = other.lease, other.queue, other.entry
-local remaining = math.min(math.floor((lease.deadline - now) / 1000), lease.length)
+local is_quiet = other.is_quiet
+local shown = is_quiet and quarantine or lease
+local remaining = math.min(math.floor((shown.deadline - now) / 1000), shown.length)
 local function tell_owner()
-  redis.pcall('PUBLISH', inbox_of(lease.client), 'want ' .. lease.id .. ' ' .. name)
+  tell(lease.client, 'want ' .. lease.id .. ' ' .. name)
 end
 if not waits then
-  if not was_granted and lease.flags % 2 == 1 then
+  if not was_granted and shown.flags % 2 == 1 then
     tell_owner()
   end
-  return { 4, now, remaining, lease.length, lease.id, tonumber(lease.renewals),
-    lease.flags % 2, busy - 1 }
+  return { 4, now, remaining, shown.length, shown.id, tonumber(shown.renewals),
+    shown.flags % 2, busy - 1 }
 end
 --@include enqueue
 if not was_granted then
   --@include trim
-  if queue.mine == queue.head then
+  if queue.mine == queue.head and not is_quiet then
     tell_owner()
   end
 end
-return { 3, now, remaining, lease.length, lease.id, tonumber(lease.renewals),
+return { 3, now, remaining, shown.length, shown.id, tonumber(shown.renewals),
   queue.mine - queue.head, busy - 1 }

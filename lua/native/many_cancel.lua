@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
+--@function allow-oom
 -- Ends an ask for several names: as cancel, for each. S8 S10; doc/design/protocol.md 10.
--- KEYS the locks
+-- KEYS the locks, and with an era guard the era
 -- ARGV 1 C.n  2 K  3 until (0: none)  4 prefix  5 what TIME should say (0: in doubt)
 --      6 and on: the names, as the keys
 -- answers 1 when a lease was given up, else 0. A key that has become something else holds
@@ -16,7 +17,7 @@ local key, name
 --@include end_lease
 --@include end_ask
 local given_up = 0
-for i = 1, #KEYS do
+for i = 1, #ARGV - 5 do
   key, name = KEYS[i], ARGV[5 + i]
   given_up = math.max(given_up, end_ask() or 0)
 end

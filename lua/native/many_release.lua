@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
+--@function allow-oom
 -- Ends the lease of a set and hands each member to its next waiter. S3 S8 L2 L10.
--- KEYS the locks
+-- KEYS the locks, and with an era guard the era
 -- ARGV 1 lease string  2 prefix  3 what TIME should say (0: in doubt)
 --      4 and on: the names, as the keys
 -- answers the worst that release would of each: 1 done   2 expired   {3, the lease that took
@@ -14,7 +15,7 @@ local key, name
 --@include new_lease
 --@include end_lease
 local worst, taker = 1, nil
-for i = 1, #KEYS do
+for i = 1, #ARGV - 3 do
   key, name = KEYS[i], ARGV[3 + i]
   local lease, queue = load(key, '')
   if not lease or lease.id ~= ARGV[1] and not lease.is_held then

@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: MIT
+--@function allow-oom
 -- Ends the lease and hands it to the next waiter. S3 S8 L2 L10; doc/design/protocol.md 4.
--- KEYS 1 the lock    ARGV 1 lease string  2 `<prefix> <name>`  3 what TIME should say (0: in doubt)
+-- KEYS 1 the lock, 2 with an era guard the era
+-- ARGV 1 lease string  2 `<prefix> <name>`  3 what TIME should say (0: in doubt)
 -- answers 1 done (also when it was done before)   2 expired   {3, the lease that took it}
 local value = redis.call('MGET', KEYS[1])[1]
 if value and string.find(value, ARGV[1] .. ' ', 1, true) == 1 then

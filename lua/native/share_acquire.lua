@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: MIT
 -- Asks for a share: to read, to write, or for permits. S1 S1' S8 S10 L1 L2 L3 L10 L12;
 -- doc/design/protocol.md 9.
--- KEYS 1 the resource
+-- KEYS 1 the resource  2 with an era guard: the era
 -- ARGV 1 C  2 K  3 ttl ms  4 until (0: none)  5 floor  6 what TIME should say (0: in doubt)
 --      7 `r`, `w` or `p<permits>`, p0: all that are free
---      8 `<mode w|t> <give up> <watched lease|-> <its renewals> <prefix> <name>`
+--      8 `<mode w|t|p> <give up> <watched lease|-> <its renewals> <prefix> <name>`
 -- answers {1 granted, now, remaining, length, T, units}
 --         {2 again, now, remaining, length, T, renewals, units}
 --         {3 waiting, now, remaining, length, lease, renewals, rank, last T}
@@ -25,10 +25,18 @@ if mode == 'p' then
   units = string.sub(ARGV[7], 2) + 0
 end
 
+local quarantine
+if KEYS[2] then
+  --@include era
+  local place, watched
+  watched, place = string.match(ARGV[8], '^%a %d+ (%S+) %d+ (%S+) ')
+  quarantine = held_back(place, watched)
+end
+
 -- Nobody waits, nobody may be over, and it fits: all in texts, without a function made.
 local value, head, tail, mine = unpack(redis.pcall('HMGET', KEYS[1], 's', 'h', 'n', 'k' .. id))
 local kind, last, used, earliest, ends, first, rest
-if value and not mine and head == tail and doubt == 0 and #time[2] == 6 then
+if value and not mine and not quarantine and head == tail and doubt == 0 and #time[2] == 6 then
   kind, last, used, earliest, ends, first, rest = string.match(value,
     '^(%l+) (%d+) (%d+) (%d+) (%d+) (%S+) (.+)$')
 end

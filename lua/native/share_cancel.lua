@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
+--@function allow-oom
 -- Ends an ask wherever it stands: neither a place in the queue nor a share of it is left, and
 -- a copy of the request that comes late finds a tombstone. S8 S10; doc/design/protocol.md 9.
--- KEYS 1 the resource
+-- KEYS 1 the resource  2 with an era guard: the era
 -- ARGV 1 C:K  2 until (0: no end)  3 `<prefix> <name>`  4 what TIME should say (0: in doubt)
 -- answers 1 when a share was given up, else 0
 --@include share_load
@@ -12,7 +13,10 @@ end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local doubt = math.abs(now - ARGV[4]) > 250000 and 2 or 0
+local key = KEYS[1]
 local prefix, name = string.match(ARGV[3], '^(%S+) (.*)$')
+--@include era
+local quarantine = held_back(prefix)
 local id, until_us = ARGV[1], ARGV[2] + 0
 --@include share_leave
 local holder = mine and share_holder(id, mine)

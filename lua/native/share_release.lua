@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
+--@function allow-oom
 -- Gives a share back, and lets in whoever fits now. S3 S8 L2 L10; doc/design/protocol.md 9.
--- KEYS 1 the resource
+-- KEYS 1 the resource  2 with an era guard: the era
 -- ARGV 1 C:K  2 T  3 `<prefix> <name>`  4 what TIME should say (0: in doubt)
 --      5 until: leave a tombstone for copies of the ask (0: there are none)
 -- answers 1 done   2 not there
@@ -30,7 +31,10 @@ end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local doubt = math.abs(now - ARGV[4]) > 250000 and 2 or 0
+local key = KEYS[1]
 local prefix, name = string.match(ARGV[3], '^(%S+) (.*)$')
+--@include era
+local quarantine = held_back(prefix)
 local id, until_us = ARGV[1], ARGV[5] + 0
 --@include share_leave
 local holder = mine and share_holder(id, mine)

@@ -1,14 +1,17 @@
 -- SPDX-License-Identifier: MIT
+--@function allow-oom
 -- Lengthens shares; never shortens, never creates. A writer may go on as a reader from here:
 -- then who waits behind it comes in. S3 S9; F7; doc/design/protocol.md 9.
--- KEYS the resources
+-- KEYS the resources, and with an era guard the era
 -- ARGV for each: lease, `<ttl ms, 0: not lengthened> <mode wanted> <prefix> <name>`; last what
 --      TIME should say (0: in doubt)
 -- answers {now, then for each: waiters, remaining ms}, waiters -1 where it is not the lease
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local doubt = math.abs(now - ARGV[2 * #KEYS + 1]) > 250000 and 2 or 0
-local prefix, name
+local doubt = math.abs(now - ARGV[#ARGV]) > 250000 and 2 or 0
+local key, prefix, name, quarantine
+--@include era
+--@include era_is_young
 --@include share_load
 --@include share_grant
 --@include share_holder
@@ -25,14 +28,16 @@ local function lengthen(share, holder, ttl)
     share.earliest = holder.deadline
   end
 end
-local answer = { now }
-for i, key in ipairs(KEYS) do
+local answer, count = { now }, (#ARGV - 1) / 2
+for i = 1, count do
+  key = KEYS[i]
   local ttl, mode, waiters, remaining = nil, nil, -1, 0
   ttl, mode, prefix, name = string.match(ARGV[2 * i], '^(%d+) (%a) (%S+) (.*)$')
   local id, token = string.match(ARGV[2 * i - 1], '^(.+):(%d+)$')
   local share, text = share_load(key, 'k' .. id)
   local holder = text and share_holder(id, text)
-  if holder and holder.lease == ARGV[2 * i - 1] then
+  if holder and holder.lease == ARGV[2 * i - 1] and
+    not (now > holder.deadline and era_is_young(KEYS[count + 1])) then
     -- First a write that allocates nothing, so that a full server takes the others (B16).
     if share.kept == 0 then
       redis.call('PEXPIRE', key, math.max(retention(math.max(holder.length, ttl + 0)),
@@ -50,6 +55,7 @@ for i, key in ipairs(KEYS) do
       holder.units, holder.token, math.ceil((holder.deadline - holder.token) / 1000),
       holder.length, holder.renewals, holder.flags))
     if share.head < share.next then
+      quarantine = held_back(prefix)
       share_pump(share)
     end
     share_save(share)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Says how many permits there are, or forgets the semaphore. Fewer takes none away; more lets
 -- in who waits. One that is set stays until it is deleted; S1'; doc/design/protocol.md 9.
--- KEYS 1 the resource
+-- KEYS 1 the resource  2 with an era guard: the era
 -- ARGV 1 set, absent (unless there is a count) or delete  2 permits  3 `<prefix> <name>`
 --      4 what TIME should say (0: in doubt)
 -- answers {1 done, the count now}  {0 not done, the count}
@@ -14,7 +14,10 @@ end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local doubt = math.abs(now - ARGV[4]) > 250000 and 2 or 0
+local key = KEYS[1]
 local prefix, name = string.match(ARGV[3], '^(%S+) (.*)$')
+--@include era
+local quarantine = held_back(prefix)
 --@include share_grant
 --@include share_over
 --@include share_pump

@@ -104,6 +104,8 @@ static void granted(actor *a, grip *g, dibs_hold *hold)
   g->token = g->fence / 1024;
   g->units = dibs_hold_units(hold);
   g->taken_at = trial_now(a->trial);
+  if (a->trial->plan->is_redisson)
+    redisson_granted(a->trial, g);
 }
 
 static void granted_async(dibs_status status, dibs_hold *hold, void *data)
@@ -248,6 +250,7 @@ grip *take(actor *a, const wish *w, dibs_status *ret_status)
   g->ttl_ms = w->options.ttl_ms;
   g->is_fixed = (w->options.flags & DIBS_LOCK_FIXED) != 0;
   g->has_callback = true;
+  asked.options.flags |= flavour_flag(t->plan, w->names);
   asked.options.owner = &a->owner;
   asked.options.owner_size = sizeof(a->owner);
   asked.options.on_lost = lost;
@@ -279,8 +282,8 @@ grip *take(actor *a, const wish *w, dibs_status *ret_status)
 
 static bool is_plainly_held(const trial *t, const grip *g)
 {
-  return t->plan->is_calm && !g->is_over && !g->is_told && !g->is_revoked && !g->is_orphan &&
-         !g->is_fixed && g->limit_at == INT64_MAX;
+  return t->plan->is_calm && g->token != 0 && !g->is_over && !g->is_told && !g->is_revoked &&
+         !g->is_orphan && !g->is_fixed && g->limit_at == INT64_MAX;
 }
 
 /* Somebody may break it while the release is on its way. */

@@ -38,12 +38,18 @@ void coverage_add(coverage *to, const coverage *more)
 
 static bool is_fault(int kind) { return fault_name((dibs_sim_fault_kind)kind) != NULL; }
 
+/* Peers are in worlds of Redisson's format only. */
+static bool has_peers(const coverage *c)
+{
+  return c->points[POINT_PEER_HELD] + c->points[POINT_PEER_WAITED] > 0;
+}
+
 int coverage_holes(const coverage *c, bool tells)
 {
   int holes = 0;
 
   for (int i = 0; i < POINTS; i++)
-    if (c->points[i] == 0) {
+    if (c->points[i] == 0 && (i < POINT_PEER_HELD || has_peers(c))) {
       holes++;
       if (tells)
         printf("never reached: %s\n", point_names[i]);

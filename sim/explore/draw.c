@@ -110,6 +110,8 @@ void plan_draw(plan *p, uint64_t seed, kinds asked)
   draw_clients(p, &r);
   draw_rates(p, &r);
   /* A world of one kind has more of it to do than a world of all. */
+  if ((asked & KIND_REDISSON) != 0)
+    some = KIND_MUTEX;
   while (some == 0)
     some = (random_below(&r, 3) == 0 ? KIND_ALL : 1u << random_below(&r, 4)) & asked;
   draw_weights(p, &r, some);
@@ -122,4 +124,6 @@ void plan_draw(plan *p, uint64_t seed, kinds asked)
   } else {
     schedule_draw(p, &r);
   }
+  if ((asked & KIND_REDISSON) != 0)
+    plan_redisson(p, asked);
 }

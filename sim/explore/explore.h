@@ -6,9 +6,11 @@
  * schedule.c (faults as data), program*.c (what users do), calls.c (their calls, timed and
  * recorded), ledger.c (who believes what), truth.c (what the server has), oracle*.c (what
  * must hold, doc/design/invariants.md), trial.c (one seed from beginning to end),
- * minimise.c, coverage.c, main.c.
+ * minimise.c, coverage.c, main.c. Of worlds in Redisson's format: format.c (what it cannot
+ * promise), truth_redisson.c, oracle_redisson.c, peer.c and peer_words.c (what a Java program
+ * does with the same locks).
  *
- * May include the public headers, sim/server, sim/world/world.h and base/. Everything that
+ * May include the public headers, sim/server, sim/world/world.h, resp/ and base/. Everything that
  * is decided comes from the seed: no clock, no address, no other randomness. */
 #ifndef EXPLORE_H
 #define EXPLORE_H
@@ -23,12 +25,29 @@ enum {
   MUTEXES = 3, NAME_RW = MUTEXES, NAME_SEM, NAMES,
   GRIPS_MAX = 256,              /* recorded at one time */
   LEASES_MAX = 256,             /* remembered of each name */
-  WAITERS_MAX = 64, HOLDERS_MAX = 64
+  WAITERS_MAX = 64, HOLDERS_MAX = 64, PEERS_MAX = 2
 };
 
 typedef enum kinds {            /* bits, for --kind */
-  KIND_MUTEX = 1, KIND_SHARE = 2, KIND_MANY = 4, KIND_MEET = 8, KIND_ALL = 15
+  KIND_MUTEX = 1, KIND_SHARE = 2, KIND_MANY = 4, KIND_MEET = 8, KIND_ALL = 15,
+  /* Worlds in Redisson's format, whose locks are of these flavours; not with the others. */
+  KIND_PLAIN = 16, KIND_FAIR = 32, KIND_FENCED = 64, KIND_SPIN = 128, KIND_REDISSON = 240
 } kinds;
+
+/* ---- format.c: whose format the locks have ---- */
+
+/* What a format promises. A rule of the oracle that needs more is off where it is not. */
+typedef struct lock_format {
+  bool hands_over;              /* I8, L3: who releases gives it to the next in the queue */
+  bool has_tokens;              /* S2, I4: each lease on the server has a token of its own */
+  bool remembers_asks;          /* S10: the key itself tells which ask is over */
+  bool survives_steps;          /* S1: clients tell the server how late it is */
+  bool tells_holders;           /* S2: who has what was broken hears of it at once */
+  bool forgets_waiters;         /* I16, I18: a queue has an end of its own */
+} lock_format;
+
+typedef enum flavour { FLAVOUR_OF_LOCK, FLAVOUR_OF_FAIR, FLAVOUR_OF_FENCED,
+                       FLAVOUR_OF_SPIN } flavour;
 
 /* ---- what a program may do next; a world gives each a weight, often none ---- */
 
@@ -62,6 +81,9 @@ typedef struct plan {
   int32_t command_timeout_ms, connect_timeout_ms, local_handovers_max;
   uint32_t client_flags;
   uint32_t permits;
+  bool is_redisson;
+  flavour flavours[MUTEXES];          /* in Redisson's format: one name is of one kind */
+  int peers;                          /* Java programs that use the same locks */
   int32_t ppm[PROCESSES_MAX + 1];     /* by slot */
   int names;                          /* mutexes in use, 1 .. MUTEXES */
   unsigned weight[ACTIONS], weight_sum;
@@ -73,6 +95,11 @@ typedef struct plan {
 
 void plan_draw(plan *p, uint64_t seed, kinds asked);
 void plan_plain(plan *p, uint64_t seed);
+/* A world in Redisson's format, after the rest was drawn. */
+void plan_redisson(plan *p, kinds asked);
+const lock_format *format_of(const plan *p);
+const char *flavour_name(flavour f);
+uint32_t flavour_flag(const plan *p, unsigned names);       /* for dibs_lock_options.flags */
 
 /* ---- schedule ---- */
 
@@ -101,6 +128,9 @@ typedef struct lease {
   bool was_lost;                      /* with the server's data, at least once */
   bool is_revoked;                    /* others ended it, or are about to */
   bool is_doubted;                    /* flag 2 */
+  bool is_foreign;                    /* a peer's */
+  bool is_broken;                     /* whatever this owner has will be ended, is_foreign */
+  bool is_cut;                        /* the server's clock was set ahead under it */
   int life;                           /* who was told of it; 0: nobody yet */
   uint64_t mark;                      /* of the reading that saw it */
 } lease;
@@ -114,7 +144,7 @@ typedef struct waiter {
 } waiter;
 
 typedef enum truth_kind { TRUTH_NONE, TRUTH_MUTEX, TRUTH_RW, TRUTH_SEM, TRUTH_NEW,
-                          TRUTH_OTHER } truth_kind;
+                          TRUTH_REDISSON, TRUTH_OTHER } truth_kind;
 
 typedef struct truth {
   truth_kind kind;
@@ -126,6 +156,8 @@ typedef struct truth {
   size_t holder_count, waiter_count;
   lease *holders[HOLDERS_MAX];
   waiter waiters[WAITERS_MAX];        /* by index */
+  bool has_no_end;                    /* redisson: held without a time to live */
+  int64_t free_since;                 /* redisson: true time; nobody had it since */
   /* What there ever was. */
   uint64_t top_token, mark;
   size_t lease_count;                 /* in all; the ring holds the last ones */
@@ -227,6 +259,7 @@ typedef struct trial {
   bool is_latch_armed;
   register_state written, added;
   meeting_state meeting;
+  char peer_clients[PEERS_MAX][23];   /* as the id of a client of ours */
   uint64_t cycles, looks, unknown_answers;
   uint64_t grants, losses, kills;
   char flaw[512];                     /* the first; "": none */
@@ -272,6 +305,29 @@ const char *truth_ask(trial *t, const char *verb, const char *key, size_t *ret_s
 bool truth_is_live(trial *t, const waiter *w);
 void truth_read(trial *t);            /* if anything changed on the server */
 lease *truth_lease(trial *t, int name, uint64_t token);   /* NULL: never seen */
+/* The last of this owner. */
+lease *truth_lease_of(trial *t, int name, const char *client, uint64_t ask);
+lease *truth_lease_new(trial *t, truth *x, uint64_t token);
+void truth_end_seen(trial *t, lease *l, int64_t deadline_us);
+/* `command` is a template of words parted by blanks. */
+const char *truth_command(trial *t, const char *command, size_t *ret_size);
+
+/* A reader of RESP2, of answers that are well formed. */
+typedef struct answer { const char *at, *end; } answer;
+int64_t answer_number(answer *a);
+const char *answer_bulk(answer *a, size_t *ret_size);     /* NULL: nil, or something else */
+
+/* ---- truth_redisson.c ---- */
+
+void redisson_read(trial *t, int name);
+/* The lease behind a hold; NULL: it is over, or was never seen. */
+lease *redisson_lease(trial *t, int name, const grip *g);
+/* A hold was granted: which lease it is. */
+void redisson_granted(trial *t, grip *g);
+/* `U:K` as the id of a client of ours and the number of its ask. */
+void redisson_owner_read(const char *bytes, size_t size, char ret_client[34], uint64_t *ret_ask);
+void redisson_owner_write(const char *client, uint64_t ask, char ret_owner[64]);
+bool is_peer(const trial *t, const char *client);
 
 /* ---- oracle ---- */
 
@@ -282,6 +338,10 @@ void oracle_server(trial *t, int name, const truth *before);   /* after a change
 void oracle_late(trial *t, int name, const truth *before);
 void oracle_nobody(trial *t);
 bool oracle_is_mild(const trial *t, const grip *g);
+/* Redisson's format: what its scripts may leave behind, after a change. */
+void oracle_redisson(trial *t, int name, const truth *before);
+void oracle_nobody_waits_long(trial *t);                  /* L2, where nobody is handed it */
+bool has_late_requests(const plan *p);
 void oracle_keys(trial *t);           /* S12, I16 */
 void oracle_end(trial *t);            /* L5, I18 */
 
@@ -328,6 +388,27 @@ void act_meet(actor *a, action what);
 wish wish_for(actor *a, action what, unsigned names, char mode);
 void hold_for_a_while(actor *a, grip *g);
 
+/* ---- peer.c: a Java program ---- */
+
+void peers_begin(trial *t);
+
+/* ---- peer_words.c: its scripts ---- */
+
+typedef enum peer_verb { PEER_LOCK, PEER_RENEW, PEER_UNLOCK, PEER_LEAVE, PEER_FORCE } peer_verb;
+
+/* What a script is given beside the keys of its name. */
+typedef struct peer_call {
+  peer_verb verb;
+  int name;
+  flavour flavour;
+  const char *owner;
+  int64_t ttl_ms, wait_ms, now_ms;
+  bool is_try;
+} peer_call;
+
+/* Its answer: a number, -1 for nil; false: the server has not executed it. */
+bool peer_ask(trial *t, const peer_call *c, int64_t *ret_number);
+
 /* ---- coverage.c ---- */
 
 typedef enum point {
@@ -338,7 +419,8 @@ typedef enum point {
   X(PERMITS_TOGETHER) X(DOUBTED_LEASE) \
   X(REVIVED_BY_FAILOVER) X(LEASE_DATA_LOST) \
   X(WAITER_LEFT) X(KILLED_HOLDER) X(KILLED_WAITER) \
-  X(RESTARTED) X(RENEWAL_SEEN) X(SET_HELD) X(DOWNGRADE_SEEN)
+  X(RESTARTED) X(RENEWAL_SEEN) X(SET_HELD) X(DOWNGRADE_SEEN) \
+  X(PEER_HELD) X(PEER_DIED) X(PEER_FORCED) X(PEER_WAITED)
 #define POINT_ID(name) POINT_##name,
   POINTS_LIST(POINT_ID)
 #undef POINT_ID

@@ -7,6 +7,7 @@
  *   dibs-explore --seed 137 --minimise    with as few faults as it takes
  *   dibs-explore --seed 137 --fault 'CUT 1 20000 0 0 0 0'    with these faults only
  *   dibs-explore --plain --seconds 60     locking and releasing only: how fast it is
+ *   dibs-explore --kind redisson          locks in Redisson's format, and Java programs
  *
  * Exit status: 0 nothing found, 1 something found, 2 wrong usage. */
 #include "explore.h"
@@ -85,6 +86,12 @@ static void print_plan(const plan *p)
   printf("%d processes of %d threads, %d locks, ttl %d and %d ms, delay %d..%d us, %lld ms%s\n",
          p->processes, p->threads, p->names, p->ttl_ms[0], p->ttl_ms[1], p->delay_min_us,
          p->delay_max_us, (long long)p->run_ms, p->is_calm ? ", calm" : "");
+  if (p->is_redisson) {
+    printf("redisson:");
+    for (int i = 0; i < p->names; i++)
+      printf(" %s is %s,", name_texts[i], flavour_name(p->flavours[i]));
+    printf(" %d peers\n", p->peers);
+  }
   for (size_t i = 0; i < p->fault_count; i++) {
     char words[160];
 
@@ -240,7 +247,9 @@ static kinds kind_read(const char *word)
 {
   static const struct { const char *name; unsigned bits; } all[] = {
     { "mutex", KIND_MUTEX }, { "share", KIND_SHARE }, { "many", KIND_MUTEX | KIND_MANY },
-    { "meet", KIND_MEET }, { "mixed", KIND_ALL },
+    { "meet", KIND_MEET }, { "mixed", KIND_ALL }, { "redisson", KIND_REDISSON },
+    { "redisson-plain", KIND_PLAIN }, { "redisson-fair", KIND_FAIR },
+    { "redisson-fenced", KIND_FENCED }, { "redisson-spin", KIND_SPIN },
   };
 
   for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
@@ -260,9 +269,9 @@ static bool fault_add(wanted *w, const char *line)
 static bool run_regression(char *line)
 {
   wanted w = { .kinds_asked = KIND_ALL, .jobs = 1 };
-  char *rest = NULL, *part = strtok_r(line, ";", &rest), kind[16] = "";
+  char *rest = NULL, *part = strtok_r(line, ";", &rest), kind[20] = "";
 
-  if (part == NULL || sscanf(part, "%" SCNu64 " %15s", &w.first, kind) < 1)
+  if (part == NULL || sscanf(part, "%" SCNu64 " %19s", &w.first, kind) < 1)
     return false;
   if (kind[0] != 0) {
     w.kinds_asked = kind_read(kind);
@@ -300,8 +309,10 @@ static int usage(void)
   (void)fprintf(stderr,
     "dibs-explore [--seed N | --seeds FROM..TO] [--seconds S] [--jobs N] [--trace]\n"
     "             [--twice | --twice-each N]\n"
-    "             [--minimise] [--kind mutex|share|many|meet|mixed] [--fault LINE]...\n"
-    "             [--regressions FILE] [--report] [--all-points] [--plain]\n");
+    "             [--minimise] [--kind KIND] [--fault LINE]...\n"
+    "             [--regressions FILE] [--report] [--all-points] [--plain]\n"
+    "KIND: mutex, share, many, meet, mixed; redisson, redisson-plain, redisson-fair,\n"
+    "      redisson-fenced, redisson-spin\n");
   return 2;
 }
 

@@ -70,7 +70,7 @@ static bool conflict(const grip *a, const grip *b)
 {
   if ((a->names & b->names) == 0 || a->mode == 'p' || (a->mode == 'r' && b->mode == 'r'))
     return false;
-  return a->life != b->life || a->owner != b->owner || a->fence / 1024 != b->fence / 1024;
+  return a->life != b->life || a->owner != b->owner || a->token != b->token;
 }
 
 static void check_exclusion(trial *t, const grip *g)
@@ -114,15 +114,21 @@ static void find_leases(trial *t, grip *g)
 
     if ((g->names >> i & 1) == 0)
       continue;
-    l = g->lease[i] = truth_lease(t, i, g->token);
+    l = g->lease[i] = t->plan->is_redisson ? redisson_lease(t, i, g)
+                                           : truth_lease(t, i, g->token);
+    if (l == NULL && t->plan->is_redisson && valid_us(t, g) == 0) {
+      g->is_orphan = true;               /* it is over, and its client forgot whose it was */
+      continue;
+    }
     if (l == NULL) {
       flaw(t, "I4: %d was granted %s by a token that the server never gave (fence %llu)",
            g->life, name_texts[i], (unsigned long long)g->fence);
       continue;
     }
     l->life = g->life;
+    g->token = l->token;
     memcpy(t->lives[g->life].client_id, l->client, sizeof(t->lives[0].client_id) - 1);
-    g->is_orphan = g->is_orphan || l->was_lost;
+    g->is_orphan = g->is_orphan || l->was_lost || l->is_cut;
     g->is_revoked = g->is_revoked || l->is_revoked;
     if (g->mode == 'p' && g->units != l->units && l->gone_at == 0)
       flaw(t, "S1': %u permits by the server's %llu", g->units, (unsigned long long)l->units);
@@ -139,11 +145,11 @@ void oracle_granted(trial *t, grip *g, const uint64_t *top_before, bool is_inner
   if (t->flaw[0] != 0)
     return;
   t->grants++;
-  if (g->fence % 1024 != 0)
+  if (g->fence % 1024 != 0 && g->fence / 1024 != 0)
     cover(POINT_GRANT_LOCAL);
   if ((g->names & (g->names - 1)) != 0)
     cover(POINT_SET_HELD);
-  if (!is_inner)
+  if (!is_inner && (format_of(t->plan)->tells_holders || !is_excused(g)))
     check_fence(t, g, top_before);
   left = valid_us(t, g);
   g->end_at = trial_now(t) + true_span(t, g, left);
@@ -163,7 +169,7 @@ static void check_lease(trial *t, grip *g, int name)
   if (l == NULL || l->token != g->token)
     return;                            /* forgotten long ago: judged when it went */
   g->is_revoked = g->is_revoked || l->is_revoked;
-  g->is_orphan = g->is_orphan || l->was_lost;
+  g->is_orphan = g->is_orphan || l->was_lost || l->is_cut;
   if (l->gone_at != 0 && !is_excused(g))
     flaw(t, "I2: %d believes %s for %lld us more, and the server has it no more (fence %llu)",
          g->life, name_texts[name], (long long)(g->end_at - trial_now(t)),
@@ -173,6 +179,11 @@ static void check_lease(trial *t, grip *g, int name)
   last = l->end_max;
   if (t->has_stepped)
     last = (l->gone_at != 0 ? l->gone_at : trial_now(t)) + l->length_ms * 1000;
+  if (t->has_stepped && !format_of(t->plan)->survives_steps) {
+    last = trial_now(t) + l->deadline_us - host_wall_us(world_host(t->sim));
+    if (l->is_cut || l->gone_at != 0)
+      return;                            /* an orphan, or I2 has said so */
+  }
   if (g->end_at > last + ROUNDING_US)
     flaw(t, "I12: %d believes %s for %lld us longer than the server (fence %llu)", g->life,
          name_texts[name], (long long)(g->end_at - last), (unsigned long long)g->fence);
@@ -207,7 +218,9 @@ static void look_at_end(trial *t, grip *g)
       g->end_at = trial_now(t);
     cover(g->is_orphan ? POINT_LOST_ORPHAN : g->is_revoked ? POINT_LOST_REVOKED
                                                            : POINT_LOST_BY_TIME);
-    if (!is_excused(g) && !g->is_fixed && g->limit_at == INT64_MAX && oracle_is_mild(t, g))
+    /* Without a token it was over before its program was told of it. */
+    if (!is_excused(g) && g->token != 0 && !g->is_fixed && g->limit_at == INT64_MAX &&
+        oracle_is_mild(t, g))
       flaw(t, "L9: %d lost %s, and nothing was in its way", g->life, name_at(g));
   }
   if (g->is_told || !g->has_callback)
@@ -295,4 +308,6 @@ void oracle_look(dibs_sim *sim, void *data)
   look_at_grips(t);
   look_at_calls(t);
   oracle_nobody(t);
+  if (!format_of(t->plan)->hands_over)
+    oracle_nobody_waits_long(t);
 }

@@ -159,7 +159,8 @@ static void show_key(trial *t, int name)
   char key[64];
   const char *shown;
 
-  (void)snprintf(key, sizeof(key), EXPLORE_PREFIX ":m:{%s}", name_texts[name]);
+  (void)snprintf(key, sizeof(key), t->plan->is_redisson ? "%s" : EXPLORE_PREFIX ":m:{%s}",
+                 name_texts[name]);
   shown = sim_server_key_text(world_server(t->sim), key, strlen(key));
   if (shown != NULL)
     dibs_sim_note("the key of %s: %s", name_texts[name], shown);
@@ -173,9 +174,13 @@ void oracle_server(trial *t, int name, const truth *before)
     flaw(t, "the key of %s is none of ours", name_texts[name]);
     return;
   }
-  check_new(t, name, before);
-  check_sums(t, name);
-  check_queue(t, name);
+  if (t->plan->is_redisson) {
+    oracle_redisson(t, name, before);
+  } else {
+    check_new(t, name, before);
+    check_sums(t, name);
+    check_queue(t, name);
+  }
   oracle_late(t, name, before);
   if (t->flaw[0] != 0)
     show_key(t, name);

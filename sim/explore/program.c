@@ -82,6 +82,8 @@ static bool open_client(actor *a)
   o.connect_timeout_ms = p->connect_timeout_ms;
   o.local_handovers_max = p->local_handovers_max;
   o.prefix = EXPLORE_PREFIX;
+  if (p->is_redisson)
+    o.dialect = DIBS_DIALECT_REDISSON;
   if (dibs_open("redis://server", &o, &a->life->client) != DIBS_OK) {
     flaw(a->trial, "a client cannot be opened");
     return false;

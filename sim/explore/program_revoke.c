@@ -2,6 +2,7 @@
 /* Programs that look at locks, carry their tokens elsewhere, and break them. */
 #include "explore.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +36,7 @@ static void detach(actor *a, grip *g, const char *token, action what)
   grip_free(t, g);
   actor_sleep(a, t->plan->hold_ms);
   if (chance(a, 50)) {
-    c = call_begin(a, "token_renew", question_limit_ms(t));
+    c = call_begin(a, "token_renew", 2 * question_limit_ms(t));
     (void)call_end(a, c, what, dibs_token_renew(a->life->client, token,
                                                 t->plan->ttl_ms[0], &left));
   }
@@ -43,6 +44,14 @@ static void detach(actor *a, grip *g, const char *token, action what)
     return;                             /* it runs out */
   c = call_begin(a, "token_release", question_limit_ms(t));
   (void)call_end(a, c, what, dibs_token_release(a->life->client, token));
+}
+
+/* L9: nothing was in its way. The call itself may ask twice: who has it now, when it is over. */
+static void renewed(trial *t, const grip *g, dibs_status status)
+{
+  if (t->plan->is_calm && !g->is_over && !g->is_told && !g->is_revoked &&
+      (status == DIBS_EXPIRED || status == DIBS_TAKEN))
+    flaw(t, "L9: a token of what is held answers %s", dibs_status_name(status));
 }
 
 static void use_token(actor *a, action what)
@@ -70,9 +79,9 @@ static void use_token(actor *a, action what)
     return;
   }
   if (chance(a, 50)) {
-    c = call_begin(a, "token_renew", question_limit_ms(t));
-    (void)call_end(a, c, what, dibs_token_renew(a->life->client, token,
-                                                t->plan->ttl_ms[1], &left));
+    c = call_begin(a, "token_renew", 2 * question_limit_ms(t));
+    renewed(t, g, call_end(a, c, what, dibs_token_renew(a->life->client, token,
+                                                       t->plan->ttl_ms[1], &left)));
   } else {
     revoke_all(t, g->names, g->token);
     c = call_begin(a, "token_release", question_limit_ms(t));
@@ -88,6 +97,30 @@ static uint64_t token_of(const char *words)
   const char *last = strrchr(words, ':');
 
   return last == NULL ? 0 : strtoull(last + 1, NULL, 10);
+}
+
+static lease *owner_lease(trial *t, int name, const char *words)
+{
+  char client[34];
+
+  (void)snprintf(client, sizeof(client), "%.22s", words);
+  return truth_lease_of(t, name, client, strtoull(words + 23, NULL, 10));
+}
+
+/* What was looked at is about to be broken: natively `C:K:T`, else an owner `C:K`. */
+static void revoke_seen(trial *t, int name, const char *words)
+{
+  lease *l;
+
+  if (!t->plan->is_redisson) {
+    grips_revoke(t, name, token_of(words));
+    return;
+  }
+  l = strlen(words) > 23 ? owner_lease(t, name, words) : NULL;
+  if (l == NULL)
+    return;
+  l->is_broken = true;                  /* as an owner: a Java thread may have it anew by then */
+  grips_revoke(t, name, l->token);
 }
 
 static int a_name(actor *a)
@@ -112,7 +145,7 @@ static void look(actor *a, action what)
   if (call_end(a, c, what, status) != DIBS_OK)
     return;
   if (what == ACT_BREAK && seen->is_held) {
-    grips_revoke(t, name, token_of(seen->lease));
+    revoke_seen(t, name, seen->lease);
     c = call_begin(a, "break", question_limit_ms(t));
     (void)call_end(a, c, what, dibs_break(a->life->client, name_texts[name], seen->lease));
   }

@@ -12,6 +12,7 @@
 
 #define SLICE_MS 25
 #define HEAL_MS 4000            /* for what is not counted by leases: L6 */
+#define POLL_MS 1100            /* who is told nothing looks again by then */
 
 const char *const name_texts[NAMES] = { "a", "b", "c", "rw", "sem" };
 
@@ -66,13 +67,31 @@ static void note_losing(trial *t, int64_t now)
 {
   if (!t->is_losing || now == t->losing_at)
     return;
-  if (host_is_down(t->sim))
+  if (host_is_down(world_host(t->sim)))
     t->was_down = true;
   else if (t->was_down)
     t->was_down = false;
   else
     t->is_losing = false;
   t->losing_at = now;
+}
+
+/* S2. A fence is the time and more than whoever asks has seen; of a fenced lock of Redisson's,
+ * a number that the server has. */
+static bool fence_is_weak(const trial *t, int name)
+{
+  if (!t->plan->is_redisson)
+    return t->has_lost && t->has_stepped_back;
+  return name < MUTEXES && t->plan->flavours[name] == FLAVOUR_OF_FENCED ? t->has_lost
+                                                                        : t->has_stepped_back;
+}
+
+/* They are over on the server earlier than their holders know. */
+static void cut_leases(trial *t)
+{
+  for (int name = 0; name < MUTEXES; name++)
+    for (size_t i = 0; i < t->truths[name].holder_count; i++)
+      t->truths[name].holders[i]->is_cut = true;
 }
 
 void trial_note_faults(trial *t)
@@ -87,7 +106,7 @@ void trial_note_faults(trial *t)
     if (fault_loses_data(f)) {
       t->is_losing = t->has_lost = true;
       t->losing_at = now;
-      t->was_down = host_is_down(t->sim);
+      t->was_down = host_is_down(world_host(t->sim));
       t->written.is_weak = t->added.is_weak = t->meeting.is_weak = true;
     }
     if (f->kind == DIBS_SIM_SERVER_WALL_STEP) {
@@ -98,7 +117,10 @@ void trial_note_faults(trial *t)
     if (f->kind == DIBS_SIM_KILL || f->kind == DIBS_SIM_VANISH)
       t->kills++;
     for (int i = 0; i < NAMES; i++)
-      t->is_fence_weak[i] = t->is_fence_weak[i] || (t->has_lost && t->has_stepped_back);
+      t->is_fence_weak[i] = t->is_fence_weak[i] || fence_is_weak(t, i);
+    if (f->kind == DIBS_SIM_SERVER_WALL_STEP && f->ms > 0 &&
+        !format_of(t->plan)->survives_steps)
+      cut_leases(t);
   }
 }
 
@@ -161,6 +183,29 @@ static void run_faults(trial *t)
   }
 }
 
+/* Nobody is handed a lock of Redisson's: each who wants one may have to look for it. And who
+ * stands in the queue of a fair one and is dead holds it up until his deadline, as who has it
+ * does; each by the server's clock, which may have been set back. */
+static int64_t redisson_limit_ms(const trial *t, int64_t ttl_ms)
+{
+  int64_t limit = (t->plan->processes * t->plan->threads + t->plan->peers) * (ttl_ms + POLL_MS);
+  int64_t now_us = host_wall_us(world_host(t->sim));
+
+  for (int name = 0; name < MUTEXES; name++) {
+    const truth *x = &t->truths[name];
+    int64_t last_us = now_us;
+
+    for (size_t i = 0; i < x->waiter_count; i++)
+      if (x->waiters[i].give_up_us > last_us)
+        last_us = x->waiters[i].give_up_us;
+    for (size_t i = 0; i < x->holder_count; i++)
+      if (x->holders[i]->deadline_us > last_us)
+        last_us = x->holders[i]->deadline_us;
+    limit += (last_us - now_us) / 1000;
+  }
+  return limit;
+}
+
 /* L6. Who died without the server's knowing may still be granted each name once. */
 static int64_t heal_limit_ms(const trial *t)
 {
@@ -170,8 +215,8 @@ static int64_t heal_limit_ms(const trial *t)
 
   for (int i = 1; i < t->life_count; i++)
     dead += t->lives[i].is_over;
-  return HEAL_MS + (2 + dead * p->threads) * (2 * ttl + 2200) +
-         p->processes * p->threads * 100;
+  return (p->is_redisson ? redisson_limit_ms(t, ttl) : 0) + HEAL_MS +
+         (2 + dead * p->threads) * (2 * ttl + 2200) + p->processes * p->threads * 100;
 }
 
 static void run_healed(trial *t)
@@ -233,6 +278,7 @@ void trial_run(const plan *p, void (*on_trace)(const char *, void *), void *data
   dibs_sim_watch(t->sim, oracle_look, t);
   for (int place = 1; place <= p->processes; place++)
     life_begin(t, place);
+  peers_begin(t);
   run_faults(t);
   if (t->flaw[0] == 0)
     run_healed(t);

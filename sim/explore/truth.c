@@ -13,11 +13,9 @@
 /* 2026-01-01 00:00, which every world says at its start. */
 #define START_WALL_US 1767225600000000ll
 
-/* ---- a reader of RESP2, of answers that are well formed ---- */
+/* ---- a reader of RESP2 ---- */
 
-typedef struct answer { const char *at, *end; } answer;
-
-static int64_t read_number(answer *a)
+int64_t answer_number(answer *a)
 {
   int64_t value = strtoll(a->at + 1, NULL, 10);
 
@@ -27,15 +25,14 @@ static int64_t read_number(answer *a)
   return value;
 }
 
-/* NULL: nil, or something else. */
-static const char *read_bulk(answer *a, size_t *ret_size)
+const char *answer_bulk(answer *a, size_t *ret_size)
 {
   const char *bytes;
   int64_t size;
 
   if (a->at >= a->end || *a->at != '$')
     return NULL;
-  size = read_number(a);
+  size = answer_number(a);
   if (size < 0)
     return NULL;
   bytes = a->at;
@@ -118,7 +115,21 @@ lease *truth_lease(trial *t, int name, uint64_t token)
   return NULL;
 }
 
-static lease *lease_new(trial *t, truth *x, uint64_t token)
+lease *truth_lease_of(trial *t, int name, const char *client, uint64_t ask)
+{
+  truth *x = &t->truths[name];
+  size_t kept = x->lease_count < LEASES_MAX ? x->lease_count : LEASES_MAX;
+
+  for (size_t i = 1; i <= kept; i++) {
+    lease *l = &x->leases[(x->lease_count - i) % LEASES_MAX];
+
+    if (l->ask == ask && strcmp(l->client, client) == 0)
+      return l;
+  }
+  return NULL;
+}
+
+lease *truth_lease_new(trial *t, truth *x, uint64_t token)
 {
   lease *l = &x->leases[x->lease_count++ % LEASES_MAX];
 
@@ -129,12 +140,29 @@ static lease *lease_new(trial *t, truth *x, uint64_t token)
   return l;
 }
 
+/* A deadline never shrinks, but by a replica that had not got the last renewal. */
+void truth_end_seen(trial *t, lease *l, int64_t deadline_us)
+{
+  int64_t end = deadline_us - START_WALL_US;
+
+  if (l->was_lost ? deadline_us >= l->deadline_max
+                  : deadline_us < l->deadline_max && t->is_losing)
+    l->was_lost = !l->was_lost;
+  if (deadline_us > l->deadline_max)
+    l->deadline_max = deadline_us;
+  l->is_cut = l->is_cut && deadline_us <= l->deadline_us;
+  l->deadline_us = deadline_us;
+  l->seen_at = trial_now(t);
+  if (end > l->end_max)
+    l->end_max = end;
+}
+
 /* `w` stands behind the token: `ahead length renewals flags`. */
 static void holder_seen(trial *t, int name, const lease *seen, words *w)
 {
   truth *x = &t->truths[name];
   lease *l = truth_lease(t, name, seen->token);
-  int64_t end, deadline;
+  int64_t deadline;
   uint64_t renewals;
 
   /* Data lost and the clock set back: then a token may be another's again, protocol.md 8. */
@@ -142,7 +170,7 @@ static void holder_seen(trial *t, int name, const lease *seen, words *w)
       (l->ask != seen->ask || strcmp(l->client, seen->client) != 0))
     l = NULL;
   if (l == NULL) {
-    l = lease_new(t, x, seen->token);
+    l = truth_lease_new(t, x, seen->token);
     memcpy(l->client, seen->client, sizeof(l->client));
     l->ask = seen->ask;
   } else if (l->gone_at != 0) {
@@ -151,16 +179,11 @@ static void holder_seen(trial *t, int name, const lease *seen, words *w)
       flaw(t, "S9: token %llu of %s was gone, and is there again",
            (unsigned long long)l->token, name_texts[name]);
   }
-  /* A deadline never shrinks, but by a replica that had not got the last renewal. */
   deadline = (int64_t)seen->token + take_signed(w) * 1000;
-  if (l->was_lost ? deadline >= l->deadline_max : deadline < l->deadline_max && t->is_losing)
-    l->was_lost = !l->was_lost;
-  if (deadline > l->deadline_max)
-    l->deadline_max = deadline;
   l->gone_at = 0;
   l->mode = seen->mode;
   l->units = seen->units;
-  l->deadline_us = deadline;
+  truth_end_seen(t, l, deadline);
   l->length_ms = (int64_t)take_number(w);
   renewals = take_number(w);
   if (renewals != l->renewals)
@@ -169,11 +192,7 @@ static void holder_seen(trial *t, int name, const lease *seen, words *w)
   l->is_doubted = (take_number(w) & 2) != 0;
   if (l->is_doubted)
     cover(POINT_DOUBTED_LEASE);
-  l->seen_at = trial_now(t);
   l->mark = x->mark;
-  end = l->deadline_us - START_WALL_US;
-  if (end > l->end_max)
-    l->end_max = end;
   if (x->holder_count < HOLDERS_MAX)
     x->holders[x->holder_count++] = l;
 }
@@ -273,7 +292,7 @@ static int by_index(const void *a, const void *b)
 static void hash_read(trial *t, int name, answer *a)
 {
   truth *x = &t->truths[name];
-  int64_t count = a->at < a->end && *a->at == '*' ? read_number(a) : -1;
+  int64_t count = a->at < a->end && *a->at == '*' ? answer_number(a) : -1;
 
   if (count <= 0) {
     x->kind = count == 0 ? TRUTH_NONE : TRUTH_OTHER;
@@ -282,7 +301,7 @@ static void hash_read(trial *t, int name, answer *a)
   x->is_fat = true;
   for (; count > 1; count -= 2) {
     size_t field_size = 0, size = 0;
-    const char *field = read_bulk(a, &field_size), *value = read_bulk(a, &size);
+    const char *field = answer_bulk(a, &field_size), *value = answer_bulk(a, &size);
 
     if (field == NULL || value == NULL)
       return;
@@ -313,13 +332,18 @@ static void name_read(trial *t, int name)
   x->last_token = x->used = x->limit = 0;
   x->holder_count = x->waiter_count = 0;
   x->mark++;
+  x->has_no_end = false;
+  if (t->plan->is_redisson) {
+    redisson_read(t, name);
+    return;
+  }
   if (name < MUTEXES) {
     const char *value;
     size_t size = 0;
 
     a = ask(t, ASK_STRING, name);
-    (void)read_number(&a);
-    value = read_bulk(&a, &size);
+    (void)answer_number(&a);
+    value = answer_bulk(&a, &size);
     if (value != NULL) {
       mutex_read(t, name, value, size);
       return;
@@ -361,6 +385,8 @@ static bool is_name_used(const plan *p, int name)
 
   if (name < MUTEXES)
     return name < p->names;
+  if (p->is_redisson)
+    return false;
   for (int i = ACT_READ; i <= ACT_REREAD && name == NAME_RW; i++)
     uses += p->weight[i];
   for (int i = ACT_PERMITS; i <= ACT_RESIZE && name == NAME_SEM; i++)

@@ -122,6 +122,34 @@ bool channels_are_subscribed(const sim_connection *c)
   return channels_of(c, false) + channels_of(c, true) > 0;
 }
 
+/* The first that listens to a channel of this slot; NULL: nobody. */
+static channel *channel_of_slot(const sim_server *s, uint16_t hash_slot)
+{
+  channel *h = s->channels[CHANNEL_SHARD];
+
+  while (h != NULL && cluster_slot((slice){ h->name, h->size }) != hash_slot)
+    h = h->hh.next;
+  return h;
+}
+
+void channels_slot_leaves(sim_server *s, uint16_t hash_slot)
+{
+  channel *h;
+
+  while ((h = channel_of_slot(s, hash_slot)) != NULL) {
+    sim_connection *c = h->listeners[0];
+    blob *kept = blob_new((slice){ h->name, h->size });
+    reply r = reply_to_bytes(&c->output);
+
+    channels_leave(c, CHANNEL_SHARD, blob_slice(kept));
+    reply_array(&r, 3);
+    reply_string(&r, SLICE("sunsubscribe"));
+    reply_string(&r, blob_slice(kept));
+    reply_integer(&r, (int64_t)channels_of(c, true));
+    sim_free(kept);
+  }
+}
+
 size_t channels_subscribers(const sim_server *s, channel_kind kind, slice name)
 {
   const channel *found = find(s, kind, name);

@@ -9,7 +9,13 @@ static void publish(call *c, channel_kind kind)
                                                     c->words[2]));
 }
 
-static void run_publish(call *c) { publish(c, CHANNEL_PLAIN); }
+static void run_publish(call *c)
+{
+  if (c->server->sentinel != NULL)
+    sentinel_publish(c);
+  else
+    publish(c, CHANNEL_PLAIN);
+}
 
 static void run_spublish(call *c) { publish(c, CHANNEL_SHARD); }
 

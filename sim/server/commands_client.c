@@ -64,9 +64,11 @@ static void answer_bad_name(call *c)
 
 static void answer_hello(call *c)
 {
+  const sim_server *s = c->server;
+  bool is_sentinel = s->sentinel != NULL;
   static const char *const pairs[][2] = { { "server", "redis" }, { "version", "7.0.15" } };
 
-  reply_array(c->reply, 14);
+  reply_array(c->reply, is_sentinel ? 12 : 14);
   for (int i = 0; i < 2; i++) {
     reply_string(c->reply, slice_of(pairs[i][0]));
     reply_string(c->reply, slice_of(pairs[i][1]));
@@ -76,10 +78,12 @@ static void answer_hello(call *c)
   reply_string(c->reply, SLICE("id"));
   reply_integer(c->reply, (int64_t)c->connection->id);
   reply_string(c->reply, SLICE("mode"));
-  reply_string(c->reply, SLICE("standalone"));
-  reply_string(c->reply, SLICE("role"));
-  reply_string(c->reply, c->server->conditions[SIM_READ_ONLY] ? SLICE("replica")
-                                                              : SLICE("master"));
+  reply_string(c->reply, is_sentinel          ? SLICE("sentinel")
+                         : s->cluster != NULL ? SLICE("cluster") : SLICE("standalone"));
+  if (!is_sentinel) {
+    reply_string(c->reply, SLICE("role"));
+    reply_string(c->reply, server_is_replica(s) ? SLICE("replica") : SLICE("master"));
+  }
   reply_string(c->reply, SLICE("modules"));
   reply_array(c->reply, 0);
 }
@@ -151,6 +155,8 @@ static void run_select(call *c)
     reply_not_integer(c->reply);
   } else if (number < 0 || number > 15) {
     reply_error(c->reply, "ERR DB index is out of range");
+  } else if (number > 0 && c->server->cluster != NULL) {
+    reply_error(c->reply, "ERR SELECT is not allowed in cluster mode");
   } else if (number > 0) {
     server_note_unknown(c->server, "the database", c->words[1]);
     reply_error(c->reply, "ERR the model has one database");
@@ -163,7 +169,7 @@ static void run_quit(call *c)
 {
   reply_ok(c->reply);
   if (c->connection != NULL)
-    connection_end(c->connection);
+    connection_finish(c->connection);
 }
 
 static void run_reset(call *c)
@@ -323,7 +329,7 @@ static void run_client_kill(call *c)
         (f.spares_me && o == c->connection))
       continue;
     killed++;
-    connection_end(o);
+    connection_finish(o);
   }
   reply_integer(c->reply, killed);
 }

@@ -24,7 +24,7 @@ void connection_close(sim_connection *c)
 {
   sim_server *s = c->server;
 
-  connection_end(c);
+  connection_finish(c);
   if (c->previous == NULL)
     s->first = c->next;
   else
@@ -40,7 +40,7 @@ void connection_close(sim_connection *c)
   sim_free(c);
 }
 
-void connection_end(sim_connection *c)
+void connection_finish(sim_connection *c)
 {
   c->is_closed = true;
   c->server->waiters -= c->is_waiting;
@@ -48,6 +48,14 @@ void connection_end(sim_connection *c)
   channels_leave_all(c);
   transaction_forget(c);
   buffer_clear(&c->input);
+}
+
+void connections_end_all(sim_server *s)
+{
+  for (sim_connection *c = s->first; c != NULL; c = c->next) {
+    connection_finish(c);
+    buffer_clear(&c->output);
+  }
 }
 
 sim_connection *connection_by_id(const sim_server *s, uint64_t id)
@@ -69,7 +77,7 @@ static void end_with_fault(sim_connection *c, const char *fault)
   text_add(&t, fault);
   reply_error(&r, bytes);
   c->server->counts.errors++;
-  connection_end(c);
+  connection_finish(c);
 }
 
 void connection_run(sim_connection *c)

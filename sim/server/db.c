@@ -13,7 +13,7 @@ bool db_is_over(const sim_server *s, const key *entry)
 /* Replicas leave what is over to their primary; a paused server changes nothing. */
 static bool may_remove(const sim_server *s)
 {
-  return !s->is_looking && !s->conditions[SIM_READ_ONLY] && !server_is_paused(s);
+  return !s->is_looking && !server_is_replica(s) && !server_is_paused(s);
 }
 
 static void expire(sim_server *s, key *entry)

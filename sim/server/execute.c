@@ -17,7 +17,9 @@ static void answer_unknown(sim_server *s, reply *r, const slice *all, size_t cou
   text t = text_over(bytes, sizeof(bytes));
   size_t begun;
 
-  server_note_unknown(s, "the command", all[0]);
+  /* What came with later versions, and what clients send to try. */
+  if (s->sentinel == NULL && !slice_is(all[0], "waitaof"))
+    server_note_unknown(s, "the command", all[0]);
   text_add(&t, "ERR unknown command '");
   add_cut(&t, all[0]);
   text_add(&t, "', with args beginning with: ");
@@ -65,7 +67,7 @@ static const command *find(sim_server *s, reply *r, const slice *all, size_t cou
 {
   const command *cmd = command_find(s, all[0]), *part;
 
-  if (cmd == NULL) {
+  if (cmd == NULL || (s->sentinel != NULL && !sentinel_knows(cmd))) {
     answer_unknown(s, r, all, count);
     return NULL;
   }
@@ -93,15 +95,15 @@ const char *refusal_of_state(const sim_server *s, const command *cmd)
            "this instance is configured to report errors during writes if RDB snapshotting "
            "fails (stop-writes-on-bgsave-error option). Please check the Redis logs for "
            "details about the RDB error.";
-  if (s->conditions[SIM_NO_REPLICAS] && writes)
+  if (server_lacks_replicas(s) && writes)
     return "NOREPLICAS Not enough good replicas to write.";
-  if (s->conditions[SIM_READ_ONLY] && writes)
+  if (server_is_replica(s) && writes)
     return "READONLY You can't write against a read only replica.";
   return NULL;
 }
 
 static bool is_refused(const sim_server *s, sim_connection *c, const command *cmd,
-                       reply *r)
+                       const slice *all, size_t count, reply *r)
 {
   const char *words = NULL;
   char room[256];
@@ -117,6 +119,10 @@ static bool is_refused(const sim_server *s, sim_connection *c, const command *cm
     whole.flags |= COMMAND_ALLOCATES;   /* the place in the queue */
   if (c != NULL && !c->is_authenticated && (cmd->flags & COMMAND_WITHOUT_AUTH) == 0)
     words = "NOAUTH Authentication required.";
+  else if (s->cluster != NULL && c != NULL)
+    words = cluster_refusal(c, cmd, all, count, &t);
+  if (words != NULL)
+    ;
   else if (s->conditions[SIM_OUT_OF_MEMORY] && (whole.flags & COMMAND_ALLOCATES) != 0)
     words = "OOM command not allowed when used memory > 'maxmemory'.";
   else
@@ -174,7 +180,7 @@ void execute(sim_server *s, sim_connection *c, const slice *all, size_t count)
   uint64_t offset = s->offset;
 
   s->counts.commands += !s->is_looking;
-  if (cmd == NULL || is_refused(s, c, cmd, &r)) {
+  if (cmd == NULL || is_refused(s, c, cmd, all, count, &r)) {
     if (c != NULL && c->is_queueing)
       c->queue_has_failed = true;
   } else if (c != NULL && c->is_queueing && (cmd->flags & COMMAND_AT_ONCE) == 0) {
@@ -186,5 +192,7 @@ void execute(sim_server *s, sim_connection *c, const slice *all, size_t count)
     if (c != NULL && s->offset != offset)
       c->written_offset = s->offset;
   }
+  if (c != NULL && !c->is_queueing && (cmd == NULL || strcmp(cmd->name, "asking") != 0))
+    c->is_asking = false;
   s->counts.errors += r.is_error && !s->is_looking;
 }

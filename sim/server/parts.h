@@ -47,7 +47,8 @@ struct command {
 
 extern const command commands_string[], commands_number[], commands_key[], commands_scan[],
   commands_hash[], commands_list[], commands_zset[], commands_server[], commands_client[],
-  commands_channel[], commands_script[], commands_transaction[];
+  commands_channel[], commands_script[], commands_transaction[], commands_cluster[],
+  commands_sentinel[], commands_info[];
 extern const command commands_zset_range[];
 
 /* commands.c; NULL: no such command. A subcommand is found where its parent has one. */
@@ -66,6 +67,8 @@ typedef struct channel_entry channel_entry;
 typedef struct command_entry command_entry;
 typedef struct scripting scripting;
 typedef struct replica replica;
+typedef struct cluster cluster;
+typedef struct sentinel sentinel;
 
 typedef enum channel_kind { CHANNEL_PLAIN, CHANNEL_SHARD, CHANNEL_PATTERN, CHANNEL_KINDS }
   channel_kind;
@@ -92,6 +95,7 @@ struct sim_connection {
   unsigned queue_flags;         /* of all that is queued: writes, allocates */
   watched *watched;
   bool watched_has_changed;
+  bool is_asking;               /* ASKING was its last command */
 };
 
 typedef struct word_list {
@@ -110,9 +114,26 @@ struct sim_server {
   command_entry *commands;      /* uthash head */
   channel *channels[CHANNEL_KINDS];         /* uthash heads */
   scripting *scripting;
-  replica *replica;             /* NULL: none */
-  uint64_t offset;              /* of what replicas are sent */
+  replica *replica;             /* those there are; NULL: none */
+  uint64_t offset;              /* of what replicas are sent; a replica: what it has */
+  blob **changed;               /* keys, by the command that runs */
+  size_t changed_count, changed_capacity;
+  /* roles.c */
+  random_source random_ids;
+  char replid[41], replid2[41];
+  int64_t second_offset;        /* up to where replid2 is true; -1: nowhere */
+  bool has_backlog, is_follower;
+  sim_server *primary;          /* NULL: none, or the link is broken */
+  const char *primary_host;
+  int primary_port;
+  int min_replicas, max_lag_s;
+  int64_t good_replicas, next_cron_us;
+  char *host;                   /* as others are told of it */
+  int port;
+  cluster *cluster;             /* NULL: not enabled */
+  sentinel *sentinel;           /* NULL: it is none */
   int64_t pause_until_us;       /* CLIENT PAUSE */
+  int64_t started_us;
   bool pause_is_for_all;
   bool is_looking;              /* nothing may be changed, not even what is over */
   size_t watchers;              /* connections with a WATCH */
@@ -177,7 +198,8 @@ read_result read_command(slice bytes, word_list *ret_words, size_t *ret_used, te
 sim_connection *connection_open(sim_server *s);
 void connection_close(sim_connection *c);         /* frees it */
 void connection_run(sim_connection *c);           /* what its input holds */
-void connection_end(sim_connection *c);           /* by the server; hung up later */
+void connection_finish(sim_connection *c);           /* by the server; hung up later */
+void connections_end_all(sim_server *s);          /* as by a kill: nothing is sent any more */
 sim_connection *connection_by_id(const sim_server *s, uint64_t id);
 
 /* ---- channels.c ---- */
@@ -188,6 +210,8 @@ size_t channels_subscribers(const sim_server *s, channel_kind kind, slice name);
 size_t channels_of(const sim_connection *c, bool of_shards);
 bool channels_are_subscribed(const sim_connection *c);
 void channels_leave_all(sim_connection *c);
+/* All that listen to shard channels of this slot do so no more, and are told. */
+void channels_slot_leaves(sim_server *s, uint16_t hash_slot);
 
 /* ---- transaction.c ---- */
 
@@ -206,8 +230,54 @@ void replica_clock_moved(sim_server *s, int64_t by_us);
 void replica_catch_up(sim_server *s);
 int64_t replica_next_us(const sim_server *s);
 int64_t replica_count(const sim_server *s, uint64_t offset);   /* that have so much */
-void replica_release_waiting(sim_server *s);
-replica *replica_free(replica *r);
+size_t replica_connected(const sim_server *s);
+int64_t replica_good_count(const sim_server *s);   /* heard of within max_lag_s */
+void replica_join(sim_server *s, sim_server *follower);        /* with a complete copy */
+void replica_leave(sim_server *s, const sim_server *follower); /* NULL: the one inside */
+void replica_leave_all(sim_server *s);
+sim_server *replica_first_follower(const sim_server *s);       /* NULL: none but inside */
+void replica_receive(sim_server *s, sim_server *follower, uint64_t offset);
+void replica_hear(sim_server *s, const sim_server *follower, uint64_t offset);
+
+typedef struct replica_view {
+  const char *host;
+  int port;
+  uint64_t offset;
+  int64_t lag_s;
+} replica_view;
+bool replica_tell(const sim_server *s, size_t i, replica_view *ret);   /* false: no such */
+
+/* ---- roles.c ---- */
+
+void roles_new(sim_server *s, uint64_t seed);
+void roles_free(sim_server *s);
+/* Another history begins; the one before is remembered where there is `has_past`. */
+void roles_new_era(sim_server *s, bool has_past);
+void roles_first_replica(sim_server *s);
+void roles_restart(sim_server *s, bool keeps_data);
+void roles_tick(sim_server *s);
+void roles_clock_moved(sim_server *s, int64_t by_us);
+int64_t roles_next_us(const sim_server *s);
+bool server_is_replica(const sim_server *s);
+bool server_lacks_replicas(const sim_server *s);
+
+/* ---- cluster.c ---- */
+
+/* Why this server does not run it (MOVED, ASK, CROSSSLOT ...), in `room`; NULL: it does. */
+const char *cluster_refusal(const sim_connection *c, const command *cmd, const slice *words,
+                            size_t count, text *room);
+/* The same for a command of a script. */
+const char *cluster_refusal_in_script(const sim_connection *c, const command *cmd,
+                                      const slice *words, size_t count);
+cluster *cluster_free(cluster *c);
+uint16_t cluster_slot(slice name);
+
+/* ---- sentinel.c ---- */
+
+bool sentinel_knows(const command *cmd);
+sentinel *sentinel_free(sentinel *t);
+void sentinel_publish(call *c);         /* PUBLISH: refused */
+void sentinel_role(call *c);
 
 /* ---- script.c ---- */
 

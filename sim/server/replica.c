@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A replica: a second keyspace, to which the new state of each changed key comes a while
- * later. What a script did comes as one. */
+/* Replicas: keyspaces to which the new state of each changed key comes a while later. What a
+ * script did comes as one. One is inside this server, for tests of a single machine; others
+ * are servers of their own, to which their world carries the stream (roles.c). */
 #include "server/parts.h"
 
 /* The new state of one key; no name: everything is gone. */
@@ -13,28 +14,35 @@ typedef struct effect {
 } effect;
 
 struct replica {
-  int64_t lag_us;
-  bool is_cut;
-  keyspace keys;
+  replica *next;
+  sim_server *follower;         /* NULL: inside */
+  int64_t lag_us;               /* inside */
+  bool is_cut;                  /* inside */
+  keyspace keys;                /* inside */
   uint64_t offset;              /* what it has */
+  uint64_t heard;               /* follower: what the primary has heard that it has */
+  int64_t heard_at_s;           /* and when, by the primary's wall clock */
   effect *log;                  /* on its way: log[first .. count - 1] */
   size_t first, count, capacity;
-  blob **changed;               /* by the command that runs */
-  size_t changed_count, changed_capacity;
 };
 
 void replica_note(sim_server *s, slice name)
 {
-  replica *r = s->replica;
-
-  for (size_t i = 0; i < r->changed_count; i++)
-    if (slice_equal(blob_slice(r->changed[i]), name))
+  for (size_t i = 0; i < s->changed_count; i++)
+    if (slice_equal(blob_slice(s->changed[i]), name))
       return;
-  if (r->changed_count == r->changed_capacity) {
-    r->changed_capacity = r->changed_capacity * 2 + 4;
-    r->changed = sim_realloc(r->changed, r->changed_capacity * sizeof(blob *));
+  if (s->changed_count == s->changed_capacity) {
+    s->changed_capacity = s->changed_capacity * 2 + 4;
+    s->changed = sim_realloc(s->changed, s->changed_capacity * sizeof(blob *));
   }
-  r->changed[r->changed_count++] = blob_new(name);
+  s->changed[s->changed_count++] = blob_new(name);
+}
+
+static void changed_forget(sim_server *s)
+{
+  for (size_t i = 0; i < s->changed_count; i++)
+    sim_free(s->changed[i]);
+  s->changed_count = 0;
 }
 
 static void log_add(replica *r, effect e)
@@ -50,141 +58,270 @@ static void log_add(replica *r, effect e)
 
 void replica_note_flush(sim_server *s)
 {
-  replica *r = s->replica;
-
-  if (r == NULL)
+  if (s->replica == NULL)
     return;
-  for (size_t i = 0; i < r->changed_count; i++)
-    sim_free(r->changed[i]);
-  r->changed_count = 0;
-  log_add(r, (effect){ .due_us = s->wall_us + r->lag_us, .offset = ++s->offset });
+  changed_forget(s);
+  s->offset++;
+  for (replica *r = s->replica; r != NULL; r = r->next)
+    log_add(r, (effect){ .due_us = s->wall_us + r->lag_us, .offset = s->offset });
+}
+
+static void apply_to(keyspace *keys, effect *e)
+{
+  key *entry;
+
+  if (e->name == NULL) {
+    keyspace_clear(keys);
+    return;
+  }
+  entry = keyspace_find(keys, blob_slice(e->name));
+  if (e->value.kind == VALUE_NONE && entry != NULL) {
+    keyspace_remove(keys, entry);
+  } else if (e->value.kind != VALUE_NONE) {
+    if (entry == NULL)
+      entry = keyspace_add(keys, blob_slice(e->name));
+    value_clear(key_value(entry));
+    *key_value(entry) = e->value;
+    key_set_expires_ms(entry, e->expires_ms);
+  }
 }
 
 static void apply(replica *r, effect *e)
 {
-  key *entry;
-
   r->offset = e->offset;
-  if (e->name == NULL) {
-    keyspace_clear(&r->keys);
-    return;
-  }
-  entry = keyspace_find(&r->keys, blob_slice(e->name));
-  if (e->value.kind == VALUE_NONE && entry != NULL) {
-    keyspace_remove(&r->keys, entry);
-  } else if (e->value.kind != VALUE_NONE) {
-    if (entry == NULL)
-      entry = keyspace_add(&r->keys, blob_slice(e->name));
-    value_clear(key_value(entry));
-    *key_value(entry) = e->value;
-    key_set_expires_ms(entry, e->expires_ms);
+  apply_to(r->follower == NULL ? &r->keys : &r->follower->keys, e);
+  if (r->follower != NULL) {
+    r->follower->offset = e->offset;
+    r->follower->version++;
+    if (r->follower->watchers > 0 && e->name != NULL)
+      transaction_key_changed(r->follower, blob_slice(e->name));
   }
   sim_free(e->name);
 }
 
 void replica_catch_up(sim_server *s)
 {
-  replica *r = s->replica;
-
-  while (r != NULL && !r->is_cut && r->first < r->count &&
-         r->log[r->first].due_us <= s->wall_us)
-    apply(r, &r->log[r->first++]);
+  for (replica *r = s->replica; r != NULL; r = r->next)
+    while (r->follower == NULL && !r->is_cut && r->first < r->count &&
+           r->log[r->first].due_us <= s->wall_us)
+      apply(r, &r->log[r->first++]);
 }
 
 void replica_end_of_command(sim_server *s)
 {
-  replica *r = s->replica;
+  for (size_t i = 0; i < s->changed_count; i++) {
+    slice name = blob_slice(s->changed[i]);
+    key *entry = keyspace_find(&s->keys, name);
 
-  for (size_t i = 0; i < r->changed_count; i++) {
-    key *entry = keyspace_find(&s->keys, blob_slice(r->changed[i]));
-    effect e = { .due_us = s->wall_us + r->lag_us, .offset = ++s->offset,
-                 .name = r->changed[i], .expires_ms = NEVER_MS };
+    s->offset++;
+    for (replica *r = s->replica; r != NULL; r = r->next) {
+      effect e = { .due_us = s->wall_us + r->lag_us, .offset = s->offset,
+                   .name = blob_new(name), .expires_ms = NEVER_MS };
 
-    if (entry != NULL) {
-      e.value = value_copy(key_value(entry));
-      e.expires_ms = key_expires_ms(entry);
+      if (entry != NULL) {
+        e.value = value_copy(key_value(entry));
+        e.expires_ms = key_expires_ms(entry);
+      }
+      log_add(r, e);
     }
-    log_add(r, e);
   }
-  r->changed_count = 0;
+  changed_forget(s);
   replica_catch_up(s);
 }
 
 /* The lag is a time that passes; a clock that is set back makes it no longer. */
 void replica_clock_moved(sim_server *s, int64_t by_us)
 {
-  replica *r = s->replica;
-
-  for (size_t i = r == NULL || by_us >= 0 ? SIZE_MAX : r->first; i < SIZE_MAX && i < r->count;
-       i++)
-    r->log[i].due_us += by_us;
+  if (by_us >= 0)
+    return;
+  for (replica *r = s->replica; r != NULL; r = r->next)
+    for (size_t i = r->first; i < r->count; i++)
+      r->log[i].due_us += by_us;
 }
 
 int64_t replica_next_us(const sim_server *s)
 {
-  const replica *r = s->replica;
+  int64_t next = INT64_MAX;
 
-  return r == NULL || r->is_cut || r->first == r->count ? INT64_MAX
-    : r->log[r->first].due_us;
+  for (const replica *r = s->replica; r != NULL; r = r->next)
+    if (r->follower == NULL && !r->is_cut && r->first < r->count &&
+        r->log[r->first].due_us < next)
+      next = r->log[r->first].due_us;
+  return next;
 }
 
 int64_t replica_count(const sim_server *s, uint64_t offset)
 {
-  return s->replica != NULL && !s->replica->is_cut && s->replica->offset >= offset;
+  int64_t count = 0;
+
+  for (const replica *r = s->replica; r != NULL; r = r->next)
+    count += r->follower == NULL ? !r->is_cut && r->offset >= offset : r->heard >= offset;
+  return count;
 }
 
-static void forget_log(replica *r)
+size_t replica_connected(const sim_server *s)
+{
+  size_t count = 0;
+
+  for (const replica *r = s->replica; r != NULL; r = r->next)
+    count++;
+  return count;
+}
+
+int64_t replica_good_count(const sim_server *s)
+{
+  int64_t count = 0, now_s = s->wall_us / 1000000;
+
+  for (const replica *r = s->replica; r != NULL; r = r->next)
+    count += r->follower == NULL ? !r->is_cut : now_s - r->heard_at_s <= s->max_lag_s;
+  return count;
+}
+
+bool replica_tell(const sim_server *s, size_t i, replica_view *ret)
+{
+  const replica *r = s->replica;
+
+  while (r != NULL && i-- > 0)
+    r = r->next;
+  if (r == NULL)
+    return false;
+  *ret = r->follower == NULL
+    ? (replica_view){ "replica", 6379, 0, 0 }
+    : (replica_view){ r->follower->host, r->follower->port, r->heard,
+                      s->wall_us / 1000000 - r->heard_at_s };
+  return true;
+}
+
+static replica *replica_free(replica *r)
 {
   for (; r->first < r->count; r->first++) {
     value_clear(&r->log[r->first].value);
     sim_free(r->log[r->first].name);
   }
-  for (size_t i = 0; i < r->changed_count; i++)
-    sim_free(r->changed[i]);
-}
-
-replica *replica_free(replica *r)
-{
-  if (r == NULL)
-    return NULL;
-  forget_log(r);
   keyspace_clear(&r->keys);
-  sim_free(r->changed);
   sim_free(r->log);
   sim_free(r);
   return NULL;
 }
 
+sim_server *replica_first_follower(const sim_server *s)
+{
+  const replica *r = s->replica;
+
+  while (r != NULL && r->follower == NULL)
+    r = r->next;
+  return r == NULL ? NULL : r->follower;
+}
+
+static replica **find(sim_server *s, const sim_server *follower)
+{
+  replica **at = &s->replica;
+
+  while (*at != NULL && (*at)->follower != follower)
+    at = &(*at)->next;
+  return at;
+}
+
+static void leave(sim_server *s, replica **at)
+{
+  replica *r = *at;
+
+  *at = r->next;
+  (void)replica_free(r);
+  if (s->replica == NULL)
+    changed_forget(s);
+}
+
+void replica_leave(sim_server *s, const sim_server *follower)
+{
+  replica **at = find(s, follower);
+
+  if (*at != NULL)
+    leave(s, at);
+}
+
+void replica_leave_all(sim_server *s)
+{
+  while (s->replica != NULL)
+    leave(s, &s->replica);
+  sim_free(s->changed);
+  s->changed = NULL;
+  s->changed_capacity = 0;
+}
+
+/* Last in the list: they keep the order in which they came. */
+static replica *join(sim_server *s, sim_server *follower)
+{
+  replica *r = sim_zalloc(sizeof(*r)), **at = &s->replica;
+
+  if (s->replica == NULL)
+    roles_first_replica(s);
+  while (*at != NULL)
+    at = &(*at)->next;
+  *at = r;
+  r->follower = follower;
+  r->offset = r->heard = s->offset;
+  r->heard_at_s = s->wall_us / 1000000;
+  return r;
+}
+
+void replica_join(sim_server *s, sim_server *follower)
+{
+  (void)join(s, follower);
+  keyspace_clear(&follower->keys);
+  keyspace_copy(&follower->keys, &s->keys);
+}
+
+void replica_receive(sim_server *s, sim_server *follower, uint64_t offset)
+{
+  replica *r = *find(s, follower);
+
+  while (r != NULL && r->first < r->count && r->log[r->first].offset <= offset)
+    apply(r, &r->log[r->first++]);
+}
+
+void replica_hear(sim_server *s, const sim_server *follower, uint64_t offset)
+{
+  replica *r = *find(s, follower);
+
+  if (r == NULL)
+    return;
+  if (offset > r->heard)
+    r->heard = offset;
+  r->heard_at_s = s->wall_us / 1000000;
+}
+
+/* ---- the one inside ---- */
+
 void sim_server_replica(sim_server *s, int64_t lag_us)
 {
+  replica **at = find(s, NULL);
+
   if (lag_us < 0) {
-    s->replica = replica_free(s->replica);
+    if (*at != NULL)
+      leave(s, at);
     return;
   }
-  if (s->replica == NULL) {
-    s->replica = sim_zalloc(sizeof(*s->replica));
-    keyspace_copy(&s->replica->keys, &s->keys);
-    s->replica->offset = s->offset;
-  }
-  s->replica->lag_us = lag_us;
+  if (*at == NULL)
+    keyspace_copy(&join(s, NULL)->keys, &s->keys);
+  (*find(s, NULL))->lag_us = lag_us;
 }
 
 void sim_server_replica_cut(sim_server *s, bool is_cut)
 {
-  if (s->replica == NULL)
+  replica *r = *find(s, NULL);
+
+  if (r == NULL)
     return;
-  s->replica->is_cut = is_cut;
+  r->is_cut = is_cut;
   replica_catch_up(s);
 }
 
 void sim_server_fail_over(sim_server *s)
 {
-  replica *r = s->replica;
+  replica *r = *find(s, NULL);
 
-  for (sim_connection *c = s->first; c != NULL; c = c->next) {
-    connection_end(c);
-    buffer_clear(&c->output);
-  }
+  connections_end_all(s);
   replica_catch_up(s);
   keyspace_clear(&s->keys);
   if (r != NULL) {
@@ -192,7 +329,8 @@ void sim_server_fail_over(sim_server *s)
     r->keys = (keyspace){ NULL, NULL, 0, 0, 0 };
     s->offset = r->offset;
   }
-  s->replica = replica_free(r);
+  replica_leave_all(s);
+  roles_new_era(s, true);
   scripting_forget(s->scripting);
   s->pause_until_us = INT64_MIN;
   s->version++;

@@ -218,7 +218,8 @@ static void answer_error(scripting *g, const cached_script *script, reply *r)
 /* What refuses a script with flags as a whole; NULL: nothing. */
 static const char *refusal_of_flags(const scripting *g, const cached_script *script)
 {
-  const bool *is = g->server->conditions;
+  const sim_server *s = g->server;
+  const bool *is = s->conditions;
 
   if (!script->has_flags || g->connection == NULL)
     return NULL;
@@ -226,9 +227,9 @@ static const char *refusal_of_flags(const scripting *g, const cached_script *scr
     return "OOM command not allowed when used memory > 'maxmemory'.";
   if (!script->only_reads && is[SIM_MISCONF])
     return "MISCONF Can not run script with write flag when the server cannot save.";
-  if (!script->only_reads && is[SIM_NO_REPLICAS])
+  if (!script->only_reads && server_lacks_replicas(s))
     return "NOREPLICAS Not enough good replicas to write.";
-  if (!script->only_reads && is[SIM_READ_ONLY])
+  if (!script->only_reads && server_is_replica(s))
     return "READONLY You can't write against a read only replica.";
   return NULL;
 }

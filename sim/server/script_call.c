@@ -58,6 +58,8 @@ static void run(scripting *g, const slice *words, size_t count, reply *r)
     return;
   }
   refused = refusal(g, cmd, count);
+  if (refused == NULL && g->connection != NULL && g->server->cluster != NULL)
+    refused = cluster_refusal_in_script(g->connection, cmd, words, count);
   if (refused != NULL) {
     reply_error(r, refused);
     return;

@@ -9,9 +9,12 @@ sim_server *sim_server_new(const sim_server_settings *settings)
   sim_server *s = sim_zalloc(sizeof(*s));
 
   random_seed(&s->random, settings->seed);
-  s->wall_us = settings->wall_us;
+  s->wall_us = s->started_us = settings->wall_us;
   s->password = mem_copy_text(sim_memory(), settings->password);
   s->pause_until_us = INT64_MIN;
+  s->host = mem_copy_text(sim_memory(), settings->host == NULL ? "server" : settings->host);
+  s->port = settings->port == 0 ? 6379 : settings->port;
+  roles_new(s, settings->seed);
   buffer_init(&s->answer, sim_memory());
   buffer_init(&s->told, sim_memory());
   for (int i = 0; i < 40; i++)
@@ -28,13 +31,17 @@ sim_server *sim_server_free(sim_server *s)
   while (s->first != NULL)
     connection_close(s->first);
   s->scripting = scripting_free(s->scripting);
-  s->replica = replica_free(s->replica);
+  roles_free(s);
+  replica_leave_all(s);
+  s->cluster = cluster_free(s->cluster);
+  s->sentinel = sentinel_free(s->sentinel);
   keyspace_clear(&s->keys);
   commands_free(s);
   buffer_deinit(&s->answer);
   buffer_deinit(&s->told);
   sim_free(s->words.all);
   sim_free(s->password);
+  sim_free(s->host);
   sim_free(s->unknown);
   sim_free(s);
   return NULL;
@@ -65,6 +72,7 @@ void sim_server_clock(sim_server *s, int64_t wall_us)
 
   s->wall_us = wall_us;
   replica_clock_moved(s, by_us);
+  roles_clock_moved(s, by_us);
 }
 
 /* WAIT ends when enough replicas have it, or its time is over. */
@@ -93,6 +101,7 @@ static void run_inputs(sim_server *s)
 void sim_server_tick(sim_server *s)
 {
   replica_catch_up(s);
+  roles_tick(s);
   end_waits(s);
   if (!server_is_paused(s))
     s->pause_until_us = INT64_MIN;
@@ -102,7 +111,9 @@ void sim_server_tick(sim_server *s)
 
 int64_t sim_server_next_tick_us(const sim_server *s)
 {
-  int64_t next = replica_next_us(s);
+  int64_t next = replica_next_us(s), cron = roles_next_us(s);
+
+  next = cron < next ? cron : next;
 
   if (s->pause_until_us != INT64_MIN && s->pause_until_us < next)
     next = s->pause_until_us;
@@ -162,10 +173,9 @@ void sim_connection_set_data(sim_connection *c, void *data) { c->data = data; }
 
 void sim_server_restart(sim_server *s, bool keeps_data)
 {
-  for (sim_connection *c = s->first; c != NULL; c = c->next) {
-    connection_end(c);
-    buffer_clear(&c->output);
-  }
+  connections_end_all(s);
+  roles_restart(s, keeps_data);
+  s->started_us = s->wall_us;
   scripting_forget(s->scripting);
   s->pause_until_us = INT64_MIN;
   if (!keeps_data)
@@ -184,7 +194,7 @@ void sim_server_disconnect_all(sim_server *s, bool only_subscribed)
 {
   for (sim_connection *c = s->first; c != NULL; c = c->next)
     if (!only_subscribed || channels_are_subscribed(c))
-      connection_end(c);
+      connection_finish(c);
 }
 
 bool sim_server_evict(sim_server *s)

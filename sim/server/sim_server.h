@@ -6,8 +6,12 @@
  * run. What it does not know it answers with an error and remembers in
  * sim_server_unknown(): a simulation in which that is not NULL has proved nothing.
  *
- * The model is Redis 7.0; test/sim/differential_test.c holds it against a real one, reply by
- * reply and key by key. RESP2 (HELLO 3 is refused as by servers before 6). May include
+ * A server may be a replica of another one, a node of a cluster, or (sim_sentinel.h) a
+ * sentinel: it answers as such, and its world tells it what the others of its kind would.
+ *
+ * The model is Redis 7.0; test/sim/differential_test.c and
+ * test/sim/deployment_differential_test.c hold it against real ones, reply by reply and key by
+ * key. RESP2 (HELLO 3 is refused as by servers before 6). May include
  * base/ and resp/. No clock, socket, thread, environment or stdio; nothing depends on
  * pointer values or on what is not in the seed. Ends the program when memory runs out.
  *
@@ -27,6 +31,8 @@ typedef struct sim_server_settings {
   uint64_t seed;                /* ids, evictions, sampled expiry */
   int64_t wall_us;              /* the wall clock at the start */
   const char *password;         /* NULL: none; of the default user */
+  const char *host;             /* as others are told of it; NULL: "server" */
+  int port;                     /* 0: 6379 */
 } sim_server_settings;
 
 sim_server *sim_server_new(const sim_server_settings *settings);
@@ -86,6 +92,49 @@ void sim_server_replica_cut(sim_server *s, bool is_cut);
 /* The replica takes over: what it has not got is lost, its script cache is empty, all
  * connections are closed, and it has no replica itself until sim_server_replica(). */
 void sim_server_fail_over(sim_server *s);
+
+/* ---- several servers: replication ----
+ *
+ * What a primary writes waits for its world to carry it: each change has an offset, and the
+ * world says how far a replica has got it, and how far the primary has heard of that. WAIT
+ * and min-replicas-to-write look at what it has heard. A link that is broken is one of
+ * which the world says nothing. */
+
+/* `s` is a replica of `primary` from now on, with a complete copy: read only; whoever is in
+ * a WAIT is thrown out. Both are there until sim_server_promote(), another follow, or the
+ * end or restart of one of them. It stays a replica then, of nobody. */
+void sim_server_follow(sim_server *s, sim_server *primary);
+/* REPLICAOF NO ONE: a primary with a history of its own. Its clients stay. */
+void sim_server_promote(sim_server *s);
+bool sim_server_is_replica(const sim_server *s);
+sim_server *sim_server_primary(const sim_server *s);        /* NULL: none, or link broken */
+uint64_t sim_server_offset(const sim_server *s);
+void sim_server_replicate(sim_server *s, uint64_t offset);  /* `s` has got so much */
+void sim_server_acknowledge(sim_server *s, uint64_t offset);   /* its primary hears that */
+/* min-replicas-to-write, min-replicas-max-lag. Looked at once in a second, as there. */
+void sim_server_min_replicas(sim_server *s, int count, int max_lag_s);
+
+/* ---- several servers: cluster ----
+ *
+ * Each node has a picture of its own of who has which slot. */
+
+typedef struct sim_node {
+  const char *host;
+  int port;
+  int primary;                  /* whose replica it is, by index; -1: a primary */
+} sim_node;
+
+/* It is node `self` of these from now on, with all slots nobody's. Before it has keys. */
+void sim_server_cluster(sim_server *s, const sim_node *nodes, size_t count, size_t self);
+/* Whom it thinks the slots `first` to `last` belong to; -1: nobody. Who listened here to
+ * channels of a slot that leaves is told so. Ends a move of the slot. */
+void sim_server_own_slots(sim_server *s, int first, int last, int node);
+/* CLUSTER SETSLOT MIGRATING or IMPORTING, where it is `from` or `to`. */
+void sim_server_move_slot(sim_server *s, int hash_slot, int from, int to);
+void sim_server_node_follows(sim_server *s, int node, int primary);   /* -1: a primary */
+void sim_server_cluster_down(sim_server *s, bool is_down);
+/* MIGRATE of one key of the slot; false: there is none left. */
+bool sim_server_migrate_key(sim_server *from, sim_server *to, int hash_slot);
 
 /* ---- truth, for oracles and tests; costs nothing and changes nothing ---- */
 

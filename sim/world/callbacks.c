@@ -7,17 +7,6 @@ const drive_job *drive_running_job(void)
   return sim_now == NULL || sim_now->running == NULL ? NULL : sim_now->running->job;
 }
 
-static drive_job *job_take(drive *d)
-{
-  drive_job *job = d->first_job;
-
-  if (job != NULL)
-    d->first_job = job->next;
-  if (d->first_job == NULL)
-    d->last_job = NULL;
-  return job;
-}
-
 static void job_run(thread *t, drive_job *job)
 {
   const drive_job *outer = t->job;
@@ -34,7 +23,7 @@ static void run_all(void *data)
   drive *d = data;
   drive_job *job;
 
-  while ((job = job_take(d)) != NULL) {
+  while ((job = jobs_take(&d->jobs)) != NULL) {
     job_run(sim_now->running, job);
     drive_settle(d);
   }
@@ -49,43 +38,20 @@ dibs_status drive_callbacks_prepare(drive *d)
 
 void drive_call_later(drive *d, drive_job *job)
 {
-  job->next = NULL;
-  if (d->last_job != NULL)
-    d->last_job->next = job;
-  else
-    d->first_job = job;
-  d->last_job = job;
+  jobs_add(&d->jobs, job);
   if (d->has_callback_thread && d->callbacks == NULL) {
     d->callbacks = thread_new(d->process, run_all, d);
     thread_ready(d->callbacks);
   }
 }
 
-bool drive_call_withdraw(drive *d, drive_job *job)
-{
-  drive_job *before = NULL;
-
-  for (drive_job *j = d->first_job; j != NULL; before = j, j = j->next) {
-    if (j != job)
-      continue;
-    if (before != NULL)
-      before->next = j->next;
-    else
-      d->first_job = j->next;
-    if (d->last_job == j)
-      d->last_job = before;
-    return true;
-  }
-  return false;
-}
+bool drive_call_withdraw(drive *d, drive_job *job) { return jobs_withdraw(&d->jobs, job); }
 
 void drive_callbacks_run(drive *d)
 {
-  size_t count = 0;
+  size_t count = jobs_count(&d->jobs);
 
-  for (const drive_job *job = d->first_job; job != NULL; job = job->next)
-    count++;
-  for (drive_job *job; count > 0 && (job = job_take(d)) != NULL; count--)
+  for (drive_job *job; count > 0 && (job = jobs_take(&d->jobs)) != NULL; count--)
     job_run(sim_now->running, job);
 }
 
@@ -93,7 +59,7 @@ void callbacks_stop(drive *d)
 {
   while (d->callbacks != NULL)
     drive_yield();
-  while (d->first_job != NULL)
+  while (d->jobs.first != NULL)
     drive_callbacks_run(d);
 }
 
@@ -101,6 +67,6 @@ void callbacks_drop(drive *d)
 {
   drive_job *job;
 
-  while ((job = job_take(d)) != NULL)
+  while ((job = jobs_take(&d->jobs)) != NULL)
     job->finish(job);
 }

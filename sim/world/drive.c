@@ -84,6 +84,7 @@ dibs_status drive_new(const drive_settings *settings, drive **ret_drive, text *w
   }
   d->process = p;
   d->handler = settings->handler;
+  d->alarm_at = INSTANT_NEVER;
   d->has_thread = settings->has_thread;
   d->has_callback_thread = settings->has_callback_thread;
   d->next = p->drives;
@@ -112,7 +113,7 @@ drive *drive_free(drive *d)
     callbacks_stop(d);
   else
     callbacks_drop(d);
-  for (int i = 0; i < ENGINE_LINKS; i++)
+  for (int i = 0; i < ENGINE_LINKS_MAX; i++)
     if (d->wires[i] != NULL && d->process->ending == ENDING_VANISHED)
       wire_vanish(d->wires[i]);
     else if (d->wires[i] != NULL)
@@ -143,6 +144,15 @@ void drive_close(drive *d, instant until)
 bool drive_is_forked(const drive *d) { return d->process != process_current(sim_now); }
 bool drive_is_whole(const drive *d) { (void)d; return true; }
 engine *drive_engine(drive *d) { return d->engine; }
+const char *drive_node(const drive *d) { (void)d; return "server"; }
+
+/* Of sentinels, for people; a simulated program has none to ask. */
+dibs_status drive_ask_once(const memory *m, const server_url *url, const buffer *command,
+                           span limit, resp_reply **ret_reply)
+{
+  (void)m, (void)url, (void)command, (void)limit, (void)ret_reply;
+  return DIBS_ERR_UNSUPPORTED;
+}
 
 void drive_lock(drive *d)
 {
@@ -160,7 +170,7 @@ static void effect_do(drive *d, effect *e)
   case EFFECT_CONNECT:
     if (d->wires[e->link] != NULL)
       wire_let_go(d->wires[e->link]);
-    wire_new(d, e->link);
+    wire_new(d, e->link, e->server);
     return;
   case EFFECT_DISCONNECT:
     if (d->wires[e->link] != NULL)
@@ -184,9 +194,14 @@ static void effect_do(drive *d, effect *e)
   d->handler.effect(d->handler.owner, e);
 }
 
+void drive_alarm(drive *d, instant at)
+{
+  d->alarm_at = at;
+}
+
 static void timer_follow(drive *d)
 {
-  instant at = engine_deadline(d->engine);
+  instant at = instant_min(engine_deadline(d->engine), d->alarm_at);
   dibs_sim *sim = d->process->sim;
   int64_t due;
 
@@ -205,7 +220,7 @@ void drive_settle(drive *d)
 
   while (engine_next_effect(d->engine, &e))
     effect_do(d, &e);
-  for (int i = 0; i < ENGINE_LINKS; i++) {
+  for (int i = 0; i < engine_link_count(d->engine); i++) {
     size_t size;
     const char *bytes = engine_output(d->engine, i, &size);
 
@@ -224,7 +239,7 @@ bool drive_serve(drive *d) { return d->has_thread || d->waiting > 0 || d->is_ser
 /* What had come while nobody looked. */
 static void catch_up(drive *d)
 {
-  for (int i = 0; i < ENGINE_LINKS; i++)
+  for (int i = 0; i < ENGINE_LINKS_MAX; i++)
     if (d->wires[i] != NULL)
       wire_served(d->wires[i]);
   sim_timer_set(d->process->sim, &d->timer, d->process->sim->now);
@@ -258,6 +273,10 @@ void drive_event(drive *d)
   before = step_in(d);
   cancellers_look(d);
   engine_tick(d->engine, drive_now());
+  if (!instant_before(drive_now(), d->alarm_at)) {
+    d->alarm_at = INSTANT_NEVER;
+    d->handler.alarm(d->handler.owner);
+  }
   step_out(d, before);
 }
 

@@ -36,6 +36,10 @@ static const struct fault_kind {
   { DIBS_SIM_SERVER_KILL_CLIENTS, "SERVER_KILL_CLIENTS", true, true },
   { DIBS_SIM_SERVER_REPLICA, "SERVER_REPLICA", true, true },
   { DIBS_SIM_SERVER_FAIL_OVER, "SERVER_FAIL_OVER", true, true },
+  { DIBS_SIM_SERVER_PART, "SERVER_PART", true, true },
+  { DIBS_SIM_SERVER_LAG, "SERVER_LAG", true, true },
+  { DIBS_SIM_SERVER_PROMOTE, "SERVER_PROMOTE", true, false },
+  { DIBS_SIM_SERVER_SLOT, "SERVER_SLOT", true, true },
 };
 
 static const struct fault_kind *kind_of(dibs_sim_fault_kind kind)
@@ -55,6 +59,22 @@ size_t dibs_sim_fault_text(const dibs_sim_fault *f, char *ret_text, size_t size)
   if (k != NULL && !k->is_of_server) {
     text_add(&out, " process ");
     text_add_int(&out, f->process);
+  }
+  if (k != NULL && k->is_of_server && f->server > 0) {
+    text_add(&out, " s");
+    text_add_int(&out, f->server);
+  }
+  if (f->kind == DIBS_SIM_SERVER_PART) {
+    text_add(&out, " from ");
+    text_add(&out, f->process > 0 ? "process " : f->other_server > 0 ? "s"
+                   : f->other_server == 0 ? "programs"
+                   : f->other_server == -1 ? "all" : "other servers");
+    if (f->process > 0 || f->other_server > 0)
+      text_add_int(&out, f->process > 0 ? f->process : f->other_server);
+  }
+  if (f->kind == DIBS_SIM_SERVER_SLOT) {
+    text_add(&out, " gets slot ");
+    text_add_int(&out, f->slot);
   }
   text_add(&out, " at ");
   text_add_int(&out, f->at_us);
@@ -184,6 +204,8 @@ dibs_status dibs_sim_inject(dibs_sim *sim, const dibs_sim_fault *fault)
 
   if (kind_of(fault->kind) == NULL || fault->process < 0 ||
       (fault->process > 0 && process_find(sim, fault->process) == NULL) ||
+      fault->server < 0 || fault->server > sim->host_count || fault->other_server < -2 ||
+      fault->other_server > sim->host_count || fault->slot < 0 || fault->slot >= SLOT_COUNT ||
       fault->direction < 0 || fault->direction > DIBS_SIM_BOTH_WAYS)
     return DIBS_ERR_ARGUMENT;
   f = sim_zalloc(sizeof(*f));
@@ -217,8 +239,10 @@ void dibs_sim_heal(dibs_sim *sim)
     for (int i = 0; i < 2; i++)
       p->held_until[i] = p->holed_until[i] = 0;
     p->slow_until = p->refused_until = 0;
+    for (int i = 0; i < sim->host_count; i++)
+      p->apart_from[i] = 0;
     p->cuts_next_reply = false;
     process_resume(p);
   }
-  host_heal(sim);
+  hosts_heal(sim);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/api.h"
 #include "api/handle.h"
 #include "drive/fork_epoch.h"
 
@@ -242,7 +243,7 @@ int dibs_sim_start(dibs_sim *sim, const char *name, void (*program)(void *data),
   random_seed(&p->random, random_next(&sim->random_ids));
   p->boot_ns = (int64_t)random_below(&sim->random_ids, BOOT_MAX_S) * 1000000000;
   p->set_at_ns = sim->now;
-  p->wall_offset_us = host_wall_us(sim) - p->boot_ns / 1000;
+  p->wall_offset_us = host_wall_us(world_host(sim)) - p->boot_ns / 1000;
   sim_timer_new(sim, &p->resume, EVENT_RESUME, p);
   *sim->last_process = p;
   sim->last_process = &p->next;
@@ -322,4 +323,24 @@ int64_t dibs_sim_valid_us(dibs_sim *sim, int number, const dibs_hold *hold)
     left = view.valid_until_ns - drive_now().ns;
   sim->looking = before;
   return left > 0 ? (left + 999) / 1000 : 0;
+}
+
+bool process_hold_lease(dibs_sim *sim, int number, const dibs_hold *hold, text *out)
+{
+  process *p = process_find(sim, number), *before = sim->looking;
+  handle *h;
+  bool is_there = false;
+
+  if (p == NULL || p->ending != ENDING_NONE)
+    return false;
+  sim->looking = p;
+  h = handle_pin(hold, HANDLE_HOLD);
+  if (h != NULL) {
+    const claim *cl = h->owner;
+
+    is_there = !cl->is_over && engine_hold_token(drive_engine(cl->client->drive), cl->id, out);
+    handle_unpin(h);
+  }
+  sim->looking = before;
+  return is_there;
 }

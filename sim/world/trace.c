@@ -122,6 +122,10 @@ void trace_bytes(dibs_sim *sim, const wire *w, int direction, const char *bytes,
   if (!trace_is_on(sim))
     return;
   words_add(&out, bytes, bytes + size);
-  trace(sim, w->process, "%s %llu:%s", direction == UP ? "=>" : "<=",
-        (unsigned long long)w->number, words);
+  if (sim->host_count == 1)
+    trace(sim, w->process, "%s %llu:%s", direction == UP ? "=>" : "<=",
+          (unsigned long long)w->number, words);
+  else
+    trace(sim, w->process, "%s %s %llu:%s", direction == UP ? "=>" : "<=", w->host->name,
+          (unsigned long long)w->number, words);
 }

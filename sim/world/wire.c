@@ -89,12 +89,13 @@ void wire_send(wire *w, int direction, const void *bytes, size_t size, bool is_e
 
 /* ---- life ---- */
 
-void wire_new(drive *d, int link)
+void wire_new(drive *d, int link, const server_url *to)
 {
   dibs_sim *sim = d->process->sim;
   wire *w = sim_zalloc(sizeof(*w));
 
   w->process = d->process;
+  w->host = host_find(sim, to == NULL ? NULL : to->host, to == NULL ? 0 : to->port);
   w->drive = d;
   w->link = link;
   w->number = ++sim->last_wire;
@@ -121,7 +122,7 @@ void wire_free(wire *w)
   if (w->next != NULL)
     w->next->previous = w->previous;
   if (w->server != NULL)
-    host_hang_up(sim, w);
+    host_hang_up(w);
   stream_clear(&w->streams[UP]);
   stream_clear(&w->streams[DOWN]);
   sim_timer_end(sim, &w->open);
@@ -183,7 +184,7 @@ void wire_reset(wire *w, const char *words)
     timers_clear(&sim->events, &w->streams[i].timer);
   }
   if (w->server != NULL)
-    host_hang_up(sim, w);
+    host_hang_up(w);
   if (w->drive == NULL)
     wire_free(w);
   else
@@ -217,7 +218,7 @@ void wire_end_by_server(wire *w)
 {
   dibs_sim *sim = w->process->sim;
 
-  host_hang_up(sim, w);
+  host_hang_up(w);
   stream_clear(&w->streams[UP]);
   timers_clear(&sim->events, &w->streams[UP].timer);
   if (w->drive == NULL)
@@ -226,24 +227,35 @@ void wire_end_by_server(wire *w)
     wire_send(w, DOWN, NULL, 0, true);
 }
 
-void wires_of_server_end(dibs_sim *sim)
+void wires_of_host_end(host *h)
 {
   wire *next;
 
-  for (wire *w = sim->wires; w != NULL; w = next) {
+  for (wire *w = h->sim->wires; w != NULL; w = next) {
     next = w->next;
-    if (w->server != NULL)
+    if (w->host == h && w->server != NULL)
       wire_end_by_server(w);
   }
 }
 
 /* ---- events ---- */
 
+/* Until when nothing passes between this program and this server. */
+static int64_t apart_until(const wire *w)
+{
+  int64_t own = w->host == NULL ? 0 : w->process->apart_from[w->host->number - 1];
+
+  return w->host != NULL && w->host->apart_from_programs > own ? w->host->apart_from_programs
+                                                               : own;
+}
+
 /* When this direction lets bytes through again; 0: now. A hole swallows them. */
 static int64_t held_until(const wire *w, int direction)
 {
   int64_t until = w->process->held_until[direction];
 
+  if (apart_until(w) > until)
+    until = apart_until(w);
   return until > w->process->sim->now ? until : 0;
 }
 
@@ -271,21 +283,23 @@ static void opened(dibs_sim *sim, wire *w)
     later = p->held_until[i] > later ? p->held_until[i] : later;
     later = p->holed_until[i] > later ? p->holed_until[i] : later;
   }
+  if (apart_until(w) > later)
+    later = apart_until(w);
   if (later > sim->now) {
     sim_timer_set(sim, &w->open, later);
     return;
   }
-  if (host_is_down(sim) || p->refused_until > sim->now) {
+  if (w->host == NULL || host_is_down(w->host) || p->refused_until > sim->now) {
     drive *d = w->drive;
 
     trace(sim, p, "cannot connect");
     leave_client(w);
-    drive_wire_down(d, w, "connection refused");
+    drive_wire_down(d, w, w->host == NULL ? "no such host" : "connection refused");
     wire_free(w);
     return;
   }
   w->is_open = true;
-  w->server = sim_server_accept(sim->server);
+  w->server = sim_server_accept(w->host->server);
   sim_connection_set_data(w->server, w);
   drive_wire_up(w->drive, w);
 }
@@ -295,8 +309,8 @@ static void up(dibs_sim *sim, wire *w)
   int64_t later = held_until(w, UP);
   chunk *c;
 
-  if (later == 0 && host_is_paused(sim))
-    later = sim->server_paused_until;
+  if (later == 0 && host_is_paused(w->host))
+    later = w->host->paused_until;
   if (later > 0) {
     sim_timer_set(sim, &w->streams[UP].timer, later);
     return;
@@ -306,13 +320,13 @@ static void up(dibs_sim *sim, wire *w)
   c = stream_take(&w->streams[UP]);
   stream_follow(sim, &w->streams[UP]);
   if (c->is_end) {
-    host_hang_up(sim, w);
+    host_hang_up(w);
     if (w->drive == NULL)
       wire_free(w);
   } else if (w->server != NULL) {      /* else sent after the end, before it was told */
     trace_bytes(sim, w, UP, c->bytes, c->size);
     sim_mix_bytes(sim, c->bytes, c->size);
-    host_receive(sim, w, c->bytes, c->size);
+    host_receive(w->host, w, c->bytes, c->size);
   }
   free(c);
 }

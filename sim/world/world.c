@@ -60,9 +60,28 @@ void sim_mix_bytes(dibs_sim *sim, const void *bytes, size_t size)
 }
 
 uint64_t dibs_sim_fingerprint(const dibs_sim *sim) { return sim->fingerprint; }
-sim_server *world_server(const dibs_sim *sim) { return sim->server; }
+sim_server *world_server(const dibs_sim *sim) { return sim->hosts[0]->server; }
+host *world_host(const dibs_sim *sim) { return sim->hosts[0]; }
 
 /* ---- life ---- */
+
+/* One kind of deployment at a time, of a size that there is room for. */
+static bool deployment_is_good(dibs_sim_options *o)
+{
+  int primaries = o->cluster_nodes > 0 ? o->cluster_nodes : o->servers > 1 ? o->servers : 1;
+
+  if (o->servers < 0 || o->replicas < 0 || o->sentinels < 0 || o->cluster_nodes < 0 ||
+      o->min_replicas_to_write < 0 || o->min_replicas_max_lag_s < 0 || o->down_after_ms < 0 ||
+      o->servers > 15 || o->cluster_nodes > 15 || o->replicas > 4 || o->sentinels > 15)
+    return false;
+  if (o->down_after_ms == 0)
+    o->down_after_ms = 1000;
+  if (o->min_replicas_max_lag_s == 0)
+    o->min_replicas_max_lag_s = 10;
+  return primaries * (1 + o->replicas) + o->sentinels <= HOSTS_MAX &&
+         (o->servers <= 1 || (o->replicas == 0 && o->sentinels == 0 && o->cluster_nodes == 0)) &&
+         (o->cluster_nodes == 0 || o->sentinels == 0);
+}
 
 static bool options_read(const dibs_sim_options *from, dibs_sim_options *ret)
 {
@@ -80,6 +99,8 @@ static bool options_read(const dibs_sim_options *from, dibs_sim_options *ret)
     ret->delay_max_us = ret->delay_min_us > DELAY_MAX_US ? ret->delay_min_us : DELAY_MAX_US;
   if (ret->delay_min_us == 0)
     ret->delay_min_us = ret->delay_max_us < DELAY_MIN_US ? ret->delay_max_us : DELAY_MIN_US;
+  if (!deployment_is_good(ret))
+    return false;
   return ret->delay_min_us >= 0 && ret->delay_max_us >= ret->delay_min_us &&
          ret->preempt_per_mille >= 0 && ret->preempt_per_mille <= 1000 &&
          ret->split_per_mille >= 0 && ret->split_per_mille <= 1000;
@@ -102,9 +123,10 @@ dibs_sim *dibs_sim_new(const dibs_sim_options *options)
   random_seed(&sim->random_threads, random_next(&seeds));
   random_seed(&sim->random_ids, random_next(&seeds));
   random_seed(&sim->random_faults, random_next(&seeds));
+  random_seed(&sim->random_hosts, random_next(&seeds));
   sim->last_epoch = 1;
   sim_now = sim;
-  host_new(sim);
+  hosts_new(sim);
   return sim;
 }
 
@@ -123,8 +145,8 @@ dibs_sim *dibs_sim_free(dibs_sim *sim)
     sim->processes = p->next;
     free(p);
   }
-  host_free(sim);
-  timers_deinit(&sim->events);
+  timers_deinit(&sim->events);           /* it writes to the timers, which hosts have too */
+  hosts_free(sim);
   free(sim->first_flaw);
   free(sim->answer);
   sim_now = NULL;
@@ -158,7 +180,17 @@ static void happen(dibs_sim *sim, timer *t)
     break;
   case EVENT_SERVER_UP:
   case EVENT_SERVER_TICK:
-    host_event(sim, t->kind);
+    host_event(t->owner, t->kind);
+    break;
+  case EVENT_SHIP:
+  case EVENT_BEAT:
+    between_event(t->owner, t->kind);
+    break;
+  case EVENT_WATCH:
+    watch_event(sim);
+    break;
+  case EVENT_SLOT:
+    slots_event(sim, t->owner);
     break;
   }
 }

@@ -9,8 +9,9 @@
  *
  * Files: fiber.c stacks that are switched; world.c time and the loop; process.c programs,
  * machines and their clocks; drive.c the drive of one client, callbacks.c and canceller.c
- * parts of it; wire.c connections; host.c the server's machine, ask.c its back door; fault.c
- * what may happen; trace.c how it is told.
+ * parts of it; wire.c connections; host.c the machine of a server, ask.c its back door;
+ * between.c what servers say to each other, watch.c sentinels and nodes that look after
+ * each other, slots.c slots that move; fault.c what may happen; trace.c how it is told.
  *
  * Each thing that will happen is a timer in one heap; equal times go in the order of setting.
  * Draws come from streams of their own, so that one more draw in one place does not
@@ -24,12 +25,16 @@
 
 #include "base/base.h"
 #include "drive/drive.h"
+#include "drive/jobs.h"
 #include "server/memory.h"
 #include "server/sim_server.h"
 #include "world/fiber.h"
 
+enum { HOSTS_MAX = 48, SHIPPED_MAX = 256 };
+
 typedef struct process process;
 typedef struct wire wire;
+typedef struct host host;
 
 /* What a timer in the world's heap is about. */
 typedef enum sim_event {
@@ -42,7 +47,11 @@ typedef enum sim_event {
   EVENT_GONE,          /* the server misses a client that has vanished */
   EVENT_FAULT,
   EVENT_SERVER_UP,     /* goes on, or has started */
-  EVENT_SERVER_TICK
+  EVENT_SERVER_TICK,
+  EVENT_SHIP,          /* what a primary wrote reaches a replica, or its answer the primary */
+  EVENT_BEAT,          /* a replica says that it is there */
+  EVENT_WATCH,         /* sentinels, or nodes of a cluster, look at each other */
+  EVENT_SLOT           /* a key of a slot on the move goes over */
 } sim_event;
 
 /* A thread of a program. */
@@ -82,6 +91,7 @@ struct process {
   int64_t held_until[2], holed_until[2], slow_until, refused_until;
   int32_t slow_ms;
   bool cuts_next_reply;
+  int64_t apart_from[HOSTS_MAX];   /* nothing passes between it and that server */
 };
 
 enum { UP = 0, DOWN = 1 };         /* directions of a wire: to the server, to the client */
@@ -105,6 +115,7 @@ struct wire {
   wire *previous, *next;
   uint64_t number;
   process *process;
+  host *host;                      /* NULL: the name leads nowhere */
   drive *drive;                    /* NULL: the client has let go of it */
   int link;
   sim_connection *server;          /* NULL: not accepted yet, or gone */
@@ -121,12 +132,53 @@ struct drive {
   drive_handler handler;
   bool has_thread, has_callback_thread, is_closed, is_served;
   int waiting;                     /* calls inside drive_wait() */
-  wire *wires[ENGINE_LINKS];
+  instant alarm_at;                /* drive_alarm() */
+  wire *wires[ENGINE_LINKS_MAX];
   timer timer;
   drive_waiter *closer;
   struct watched *watched;
-  drive_job *first_job, *last_job;
+  drive_jobs jobs;
   thread *callbacks;               /* runs them */
+};
+
+/* ---- servers ---- */
+
+/* On its way between a primary and a replica: an offset, and when it is there. */
+typedef struct shipment {
+  int64_t due;
+  uint64_t offset;
+  bool is_answer;                  /* from the replica: it has so much */
+} shipment;
+
+/* A machine with a server, or a sentinel. */
+struct host {
+  dibs_sim *sim;
+  int number;                      /* from 1 */
+  char name[16];
+  int port;
+  bool is_sentinel;
+  sim_server *server;
+  int64_t wall_us;                 /* its clock at true time 0 */
+  bool is_down, keeps_data, fails_over;
+  int64_t paused_until;
+  int64_t condition_until[SIM_CONDITIONS];
+  timer up, tick;
+  /* true times until which nothing passes: between it and programs, and other hosts */
+  int64_t apart_from_programs, apart_from[HOSTS_MAX];
+  /* As a replica: of whom it wants to be one, and what is on its way. */
+  host *primary;
+  int64_t lag_ns;
+  shipment shipped[SHIPPED_MAX];   /* a ring, by time */
+  size_t shipped_first, shipped_count;
+  uint64_t shipped_offset;         /* put on the way last */
+  timer ship, beat;
+  /* As a sentinel or a node: since when it has heard nothing of each other. */
+  int64_t heard_at[HOSTS_MAX];
+  int64_t told_at;                 /* sentinel: when it learns of the newest primary; 0: no */
+  int64_t seen_wrong_at;           /* primary of the past, seen by a sentinel; 0: no */
+  uint64_t slot_version;           /* of its picture of the slots */
+  int slot_count;                  /* its own, in truth */
+  host *heir_of;                   /* whose slots it took over last */
 };
 
 typedef struct planned_fault {
@@ -151,12 +203,18 @@ struct dibs_sim {
   process *looking;                /* as whom a watch looks */
 
   wire *wires;
-  sim_server *server;
-  int64_t server_wall_us;          /* at true time 0 */
-  bool server_is_down, server_keeps_data, server_fails_over;
-  int64_t server_paused_until;
-  int64_t condition_until[SIM_CONDITIONS];
-  timer server_up, server_tick;
+  host *hosts[HOSTS_MAX];
+  int host_count;
+  random_source random_hosts;      /* of worlds with several */
+  /* watch.c: the primary that a majority believes in, or who replaces whom */
+  host *elected;
+  uint64_t epoch;
+  int64_t election_at;             /* 0: none is under way */
+  timer watch_timer;
+  /* slots.c: whom each slot belongs to in truth, by index; and how often that changed */
+  uint16_t *slot_owner;
+  uint64_t slot_version;
+  struct slot_move *moves;
 
   planned_fault *faults;
   void (*watch)(dibs_sim *sim, void *data);
@@ -174,7 +232,8 @@ void sim_timer_end(dibs_sim *sim, timer *t);     /* its room is given back */
 void sim_mix(dibs_sim *sim, uint64_t value);     /* into the fingerprint */
 void sim_mix_bytes(dibs_sim *sim, const void *bytes, size_t size);
 bool sim_chance(random_source *r, int32_t per_mille);
-sim_server *world_server(const dibs_sim *sim);   /* for oracles */
+sim_server *world_server(const dibs_sim *sim);   /* for oracles: the first */
+host *world_host(const dibs_sim *sim);
 
 /* ---- process.c ---- */
 process *process_find(const dibs_sim *sim, int number);       /* NULL: none */
@@ -192,6 +251,16 @@ void process_end(process *p, ending how);
 int64_t process_local_ns(const process *p, int64_t now);
 int64_t process_true_ns(const process *p, int64_t local);     /* rounded up */
 void process_rate(process *p, int32_t ppm);
+/* The lease behind a hold, `C:K:T` and the name, as its client knows it; false: it is over. */
+bool process_hold_lease(dibs_sim *sim, int number, const dibs_hold *hold, text *out);
+
+/* ---- ask.c ---- */
+/* A command of a client without a connection that lasts: it is executed at once, who listens
+ * is told. The answer in RESP, valid until the next; NULL: the server is down or stopped. */
+const char *world_command(dibs_sim *sim, const void *command, size_t size, size_t *ret_size);
+/* The same to a host, of those there are. */
+const char *world_command_at(dibs_sim *sim, host *h, const void *command, size_t size,
+                             size_t *ret_size);
 
 /* ---- drive.c ---- */
 void drive_event(drive *d);
@@ -210,7 +279,7 @@ void callbacks_stop(drive *d);
 void callbacks_drop(drive *d);         /* they never run */
 
 /* ---- wire.c ---- */
-void wire_new(drive *d, int link);
+void wire_new(drive *d, int link, const server_url *to);
 void wire_send(wire *w, int direction, const void *bytes, size_t size, bool is_end);
 void wire_let_go(wire *w);             /* by the client: the server hears of it later */
 void wire_vanish(wire *w);             /* with the client; the server hears nothing */
@@ -219,21 +288,53 @@ void wire_cut_late(wire *w, int64_t ns);
 void wire_event(dibs_sim *sim, wire *w, int kind);
 void wire_served(wire *w);             /* what had come while nobody looked comes now */
 void wire_end_by_server(wire *w);      /* it has closed it, or died */
-void wires_of_server_end(dibs_sim *sim);
+void wires_of_host_end(host *h);
 void wire_free(wire *w);
 
 /* ---- host.c ---- */
-void host_new(dibs_sim *sim);
-void host_free(dibs_sim *sim);
-int64_t host_wall_us(const dibs_sim *sim);
-bool host_is_down(const dibs_sim *sim);
-bool host_is_paused(const dibs_sim *sim);
-void host_receive(dibs_sim *sim, wire *w, const void *bytes, size_t size);
-void host_hang_up(dibs_sim *sim, wire *w);
-void host_flush(dibs_sim *sim);        /* sends what the server has for anybody */
-void host_event(dibs_sim *sim, int kind);
+void hosts_new(dibs_sim *sim);
+void hosts_free(dibs_sim *sim);
+host *host_number(const dibs_sim *sim, int number);          /* NULL: none */
+host *host_find(const dibs_sim *sim, const char *name, int port);      /* NULL: none */
+int64_t host_wall_us(const host *h);
+bool host_is_down(const host *h);
+bool host_is_paused(const host *h);
+void host_clock(host *h);              /* its server learns how late it is */
+void host_receive(host *h, wire *w, const void *bytes, size_t size);
+void host_hang_up(wire *w);
+void host_flush(host *h);              /* sends what the server has for anybody */
+void host_event(host *h, int kind);
 void host_fault(dibs_sim *sim, const dibs_sim_fault *f);
-void host_heal(dibs_sim *sim);
+void hosts_heal(dibs_sim *sim);
+
+/* ---- between.c ---- */
+bool hosts_are_apart(const host *a, const host *b);          /* or one of them does nothing */
+/* `h` is to be a replica of `primary`: a complete copy as soon as they reach each other. */
+void host_follow(host *h, host *primary);
+void host_promote(host *h);
+void host_throw_out(host *h);          /* its clients, as sentinels do */
+void hosts_ship(host *primary);        /* what it wrote is on its way */
+void between_event(host *h, int kind);
+
+/* ---- watch.c ---- */
+void watch_begin(dibs_sim *sim);
+void watch_event(dibs_sim *sim);
+/* An administrator's promotion; sentinels and nodes are told. */
+void watch_promote(host *h);
+void watch_heal(dibs_sim *sim);
+
+static inline bool host_is_node(const host *h) { return h->sim->options.cluster_nodes > 0; }
+
+/* ---- slots.c ---- */
+void slots_begin(dibs_sim *sim);       /* shared out evenly */
+bool slots_move(dibs_sim *sim, int hash_slot, host *to, int64_t ns);
+void slots_event(dibs_sim *sim, struct slot_move *m);
+/* A replica has taken over: all slots of `from` are those of `to`. */
+void slots_owner_changed(dibs_sim *sim, host *from, host *to);
+bool slots_is_stale(const host *h);
+void slots_tell(host *h);              /* it learns what the others know */
+bool slots_has_any(const host *h);
+void slots_free(dibs_sim *sim);
 
 /* ---- fault.c ---- */
 void fault_event(dibs_sim *sim, planned_fault *f);

@@ -16,7 +16,7 @@
 
 #include "api/handle.h"
 #include "api/options.h"
-#include "dialect/native.h"
+#include "dialect/dialect.h"
 #include "drive/drive.h"
 #include "drive/fork_epoch.h"
 
@@ -43,6 +43,7 @@ typedef struct claim {
   dibs_release_callback on_release;
   void *on_release_data;
   struct leading *leading;         /* NULL: not of dibs_campaign(); leading.h */
+  struct local_claim *local;       /* may become a lock of this machine; degrade.h */
   size_t name_size;
   char name[];
 } claim;
@@ -50,15 +51,19 @@ typedef struct claim {
 struct dibs_client {
   memory memory;
   uint64_t epoch;
+  deployment servers;              /* outlives the drive, which looks into it */
   drive *drive;
   handle *handle;                  /* by which its holds find it */
   void *handle_word;               /* its value, stale after its end: for last callbacks */
   native names;
-  char shown[320];
+  char *shown;                     /* deployment_show() */
+  url_degrade degrade;
+  struct outage *outage;           /* with degrade=local; degrade.h */
   bool is_private;
   int local_use_fd;
   uint32_t flags;
   client_times times;
+  uint64_t names_max;              /* 0: no limit */
   dibs_event_callback on_event;
   void *on_event_data;
   /* Mutex held: */
@@ -66,6 +71,7 @@ struct dibs_client {
   claim *first_claim;
   struct wait *first_wait;
   uint64_t latch_number;           /* of the last change of a latch */
+  uint64_t rate_number;            /* likewise of a rate limiter */
   struct writing *first_writing;   /* guarded writes that are not settled; writing.h */
   uint64_t writings;               /* begun so far */
   uint64_t parties, tellings;      /* of barriers and elections, likewise */
@@ -116,6 +122,11 @@ dibs_status lock_async(dibs_client *c, const lock_target *target,
                        const dibs_lock_options *options, bool is_try,
                        dibs_lock_callback callback, void *data, dibs_request **ret_request);
 dibs_status name_check(dibs_client *c, const void *name, size_t size);
+/* UNSUPPORTED in a quorum, which has locks only: all else has one place, and there are many.
+ * NULL is left to others. */
+dibs_status one_place_check(dibs_client *c);
+/* What has no format but ours: UNSUPPORTED for clients of another dialect; `what` is plural. */
+dibs_status native_check(dibs_client *c, const char *what);
 
 /* ---- claim.c ---- */
 claim *claim_new(dibs_client *c, const void *name, size_t name_size);  /* NULL: memory */
@@ -130,10 +141,18 @@ void claim_end_hold(claim *cl);    /* mutex held: its dibs_hold is stale from no
 void claim_end_request(claim *cl);
 void claim_depths(claim *cl);      /* mutex held: counts again who shares the lease */
 void claim_unwatch(claim *cl);     /* mutex held: the canceller is not needed any more */
+/* It is over before it was granted. Mutex held. */
+void claim_failed(claim *cl, dibs_status status, const char *words);
 
 /* ---- effects.c ---- */
 /* Tells whoever asked for the lock; mutex held. */
 void claim_lock_ended(claim *cl, dibs_status status);
+/* What the engine's effects of these names do; mutex held. claim_released() may free it. */
+void claim_granted(claim *cl, const effect *e);
+void claim_lost(claim *cl, const effect *e);
+void claim_released(claim *cl, const effect *e);
+/* Tells on_event; mutex held. */
+void client_event(dibs_client *c, dibs_event_kind kind, const char *words);
 void api_effect(void *client, const effect *e);
 void api_cancelled(void *client, const dibs_canceller *canceller);
 
@@ -151,12 +170,23 @@ typedef struct question {
 /* Sends; mutex held. question_deinit() must follow in any case. */
 void question_ask(dibs_client *c, question *q, const buffer *command,
                   const buffer *with_text, instant give_up_at);
+/* The same for what must not happen twice; engine_ask_once(). */
+void question_ask_once(dibs_client *c, question *q, const buffer *command,
+                       const buffer *with_text, instant give_up_at);
+/* The same to one server of several, by its route. */
+void question_ask_at(dibs_client *c, question *q, size_t route, const buffer *command,
+                     const buffer *with_text, instant give_up_at);
 dibs_status question_wait(dibs_client *c, question *q);        /* mutex held */
 void question_deinit(question *q);
 void question_answered(dibs_client *c, question *q, const effect *e);
 /* All of it for one command, outside the mutex. */
 dibs_status question_run(dibs_client *c, question *q, const buffer *command,
                          const buffer *with_text);
+/* The same for server `route` and no other. */
+dibs_status question_run_at(dibs_client *c, question *q, size_t route, const buffer *command,
+                            const buffer *with_text);
+/* A quorum: the first server from `from` on that answers now; SIZE_MAX: none, or no quorum. */
+size_t quorum_route_next(dibs_client *c, size_t from);
 /* A script call in both its forms, for a server that may not have seen the script. */
 typedef struct script_command { buffer by_digest, by_text; } script_command;
 void script_command_init(script_command *k, const dibs_client *c);

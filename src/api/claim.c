@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* api/claim.c - acquisitions: their memory, handles and lists. */
 #include "api/api.h"
+#include "api/degrade.h"
 #include "api/leading.h"
 
 #include <string.h>
@@ -32,6 +33,7 @@ claim *claim_free(claim *cl)
   claim_end_request(cl);
   m = cl->client->memory;
   cl->leading = leading_free(&m, cl->leading);
+  degrade_free(cl);
   mem_free(&m, cl);
   return NULL;
 }
@@ -83,6 +85,21 @@ static void list_leave(claim *cl)
     cl->next->previous = cl->previous;
 }
 
+static dibs_status begin_fault(dibs_client *c, dibs_status status)
+{
+  char words[160];
+  text why = text_over(words, sizeof(words));
+
+  if (status != DIBS_ERR_LIMIT)
+    return client_fault(c, status, "the request could not be begun");
+  text_add(&why, "this client has ");
+  text_add_uint(&why, engine_get_stats(drive_engine(c->drive)).names);
+  text_add(&why, " names in memory, and its names_max is ");
+  text_add_uint(&why, c->names_max);
+  text_add(&why, "; release one, or open the client with more");
+  return client_fault(c, status, words);
+}
+
 dibs_status claim_begin(claim *cl, const lock_target *target, const lock_plan *plan,
                         bool is_try)
 {
@@ -93,12 +110,16 @@ dibs_status claim_begin(claim *cl, const lock_target *target, const lock_plan *p
                      .name_count = target->name_count, .units = target->units,
                      .linger = plan->linger_ms == DIBS_LINGER_AUTO ? LINGER_AUTO
                                                                    : span_ms(plan->linger_ms),
+                     .flavour = plan->flavour,
                      .owner = plan->owner, .owner_size = plan->owner_size,
                      .is_try = is_try, .is_fixed = plan->is_fixed,
                      .no_reentry = plan->no_reentry,
                      .blocks = cl->on_lock == NULL, .ttl = span_ms(plan->ttl_ms),
                      .max_hold = span_ms(plan->max_hold_ms), .give_up_at = INSTANT_NEVER,
-                     .note = plan->note };
+                     .note = plan->note, .min_replicas = plan->min_replicas,
+                     .replicas_wait = span_ms(plan->replicas_wait_ms),
+                     .wants_fsync = plan->wants_fsync,
+                     .reports_replicas = plan->reports_replicas };
   dibs_status status;
 
   if (plan->cancel != NULL) {
@@ -115,14 +136,19 @@ dibs_status claim_begin(claim *cl, const lock_target *target, const lock_plan *p
     r.give_up_at = instant_add(now, span_ms(plan->wait_ms));
   cl->on_lost = plan->on_lost;
   cl->on_lost_data = plan->on_lost_data;
-  status = engine_lock(drive_engine(c->drive), &r, now, &cl->id);
-  if (status != DIBS_OK) {
-    claim_unwatch(cl);
-    drive_settle(c->drive);
-    return client_fault(c, status, "the request could not be begun");
+  status = degrade_prepare(cl, &r);
+  if (status == DIBS_OK) {
+    claim_list_join(cl);
+    if (degrade_begin(cl))
+      return DIBS_OK;
+    status = engine_lock(drive_engine(c->drive), &r, now, &cl->id);
+    if (status == DIBS_OK)
+      return DIBS_OK;
+    list_leave(cl);
   }
-  claim_list_join(cl);
-  return DIBS_OK;
+  claim_unwatch(cl);
+  drive_settle(c->drive);
+  return begin_fault(c, status);
 }
 
 void claim_settle(claim *cl)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* api/client.c - going in and out of a client, its faults, counters and its end. */
+#include "api/degrade.h"
 #include "api/wait.h"
 #include "api/leading.h"
 #include "api/deadlock.h"
@@ -96,6 +97,12 @@ instant client_give_up_at(const dibs_client *c)
 
 /* ---- faults ---- */
 
+/* Of several servers the one that is to blame, as far as anybody can tell. */
+static const char *node_of(const dibs_client *c)
+{
+  return c->servers.kind == DEPLOYMENT_SINGLE ? c->shown : drive_node(c->drive);
+}
+
 dibs_status client_fault(dibs_client *c, dibs_status status, const char *words)
 {
   text node = text_over(c->last_error.node, sizeof(c->last_error.node));
@@ -106,7 +113,7 @@ dibs_status client_fault(dibs_client *c, dibs_status status, const char *words)
   shown = text_over(c->last_error.text, sizeof(c->last_error.text));
   c->last_error.status = status;
   if (status != DIBS_ERR_ARGUMENT)
-    text_add(&node, c->shown);
+    text_add(&node, node_of(c));
   text_add(&shown, words[0] != 0 ? words : dibs_status_text(status));
   return status;
 }
@@ -141,6 +148,51 @@ void dibs_last_error(dibs_client *c, dibs_error *ret_error)
   drive_lock(c->drive);
   *ret_error = c->last_error;
   drive_unlock(c->drive);
+}
+
+/* Where several servers have a say: what each said. */
+static size_t errors_copy(dibs_client *c, dibs_error *ret_errors, size_t count)
+{
+  engine *e = drive_engine(c->drive);
+  size_t all = engine_route_count(e);
+
+  for (size_t i = 0; i < all && i < count; i++) {
+    const char *words = "";
+    const server_url *url = engine_route_url(e, i);
+    text node, shown;
+
+    ret_errors[i] = (dibs_error){ .status = engine_server_why(e, i, &words) };
+    node = text_over(ret_errors[i].node, sizeof(ret_errors[i].node));
+    shown = text_over(ret_errors[i].text, sizeof(ret_errors[i].text));
+    if (url != NULL)
+      server_url_show(url, &node);
+    text_add(&shown, words != NULL ? words : "");
+  }
+  return all;
+}
+
+size_t dibs_last_errors(dibs_client *c, dibs_error *ret_errors, size_t count)
+{
+  size_t all;
+
+  if (c == NULL || c->epoch != fork_epoch() || c->servers.kind != DEPLOYMENT_QUORUM)
+    return 0;
+  drive_lock(c->drive);
+  all = errors_copy(c, ret_errors, ret_errors == NULL ? 0 : count);
+  drive_unlock(c->drive);
+  return all;
+}
+
+dibs_status dibs_set_credentials(dibs_client *c, const char *user, const char *password)
+{
+  dibs_status status = client_enter(c, false);
+
+  if (status != DIBS_OK)
+    return status;
+  if (!engine_set_credentials(drive_engine(c->drive), user, password))
+    status = client_fault(c, DIBS_ERR_NO_MEMORY, "");
+  client_leave(c);
+  return status;
 }
 
 /* ---- facts ---- */
@@ -287,7 +339,10 @@ dibs_client *client_free(dibs_client *c)
     handle_end(c->handle);
   if (c->local_use_fd >= 0)
     (void)close(c->local_use_fd);
+  deployment_deinit(&c->servers);
+  mem_free(&c->memory, c->shown);
   m = c->memory;
+  mem_free(&m, c->outage);
   mem_free(&m, c);
   return NULL;
 }
@@ -304,6 +359,7 @@ dibs_client *dibs_close(dibs_client *c)
   drive_lock(c->drive);
   leading_clear_all(c);
   c->is_closing = true;
+  degrade_close(c);
   drive_close(c->drive, until);
   calls_await(c);
   claims_end(c);

@@ -6,18 +6,20 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "topo/server_url_parts.h"      /* words_nearest() */
+#include "topo/server_url_parts.h"      /* words_nearest(), dialects */
 
 #define PPM_MAX 500000
 
-typedef enum key_kind { KEY_TEXT, KEY_SECRET, KEY_DURATION, KEY_PPM } key_kind;
+typedef enum key_kind {
+  KEY_TEXT, KEY_SECRET, KEY_URL, KEY_DURATION, KEY_PPM, KEY_CHOICE, KEY_DEGRADE, KEY_DIALECT
+} key_kind;
 
 typedef struct key { const char *name; key_kind kind; size_t place; } key;
 
 #define FIELD(member) offsetof(config, member)
 
 static const key keys[] = {
-  { "url", KEY_SECRET, FIELD(url) },
+  { "url", KEY_URL, FIELD(url) },
   { "prefix", KEY_TEXT, FIELD(prefix) },
   { "user", KEY_TEXT, FIELD(user) },
   { "password", KEY_SECRET, FIELD(password) },
@@ -31,6 +33,15 @@ static const key keys[] = {
   { "command_timeout", KEY_DURATION, FIELD(command_timeout_ms) },
   { "close_timeout", KEY_DURATION, FIELD(close_timeout_ms) },
   { "clock_rate_error_ppm", KEY_PPM, FIELD(clock_rate_error_ppm) },
+  { "quarantine", KEY_DURATION, FIELD(quarantine_ms) },
+  { "degrade", KEY_DEGRADE, FIELD(degrade) },
+  { "dialect", KEY_DIALECT, FIELD(dialect) },
+  { "registry", KEY_TEXT, FIELD(registry) },
+  { "pubsub", KEY_CHOICE, FIELD(pubsub) },
+  { "functions", KEY_CHOICE, FIELD(functions) },
+  { "sharded", KEY_CHOICE, FIELD(sharded) },
+  { "sentinel_user", KEY_TEXT, FIELD(sentinel_user) },
+  { "sentinel_password", KEY_SECRET, FIELD(sentinel_password) },
 };
 #define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
 
@@ -53,7 +64,7 @@ void config_init(config *c, const memory *m)
 void config_deinit(config *c)
 {
   for (size_t i = 0; i < KEY_COUNT; i++)
-    if (keys[i].kind == KEY_TEXT || keys[i].kind == KEY_SECRET) {
+    if (keys[i].kind == KEY_TEXT || keys[i].kind == KEY_SECRET || keys[i].kind == KEY_URL) {
       char **field = (char **)(void *)((char *)c + keys[i].place);
 
       mem_free_secret(&c->memory, *field);
@@ -117,6 +128,60 @@ static int text_set(reading *r, const key *k, void *field, const char *value)
   return 1;
 }
 
+/* One more server of a quorum. */
+static int url_add(reading *r, const key *k, char **field, const char *value)
+{
+  const memory *m = &r->config->memory;
+  size_t size = strlen(value) + (*field == NULL ? 0 : strlen(*field) + 1);
+  char *before = *field;
+  text joined;
+
+  if (before == NULL || value[0] == 0)
+    return text_set(r, k, field, value);
+  *field = mem_alloc(m, size + 1);
+  if (*field == NULL) {
+    *field = before;
+    r->status = DIBS_ERR_NO_MEMORY;
+    return 0;
+  }
+  joined = text_over(*field, size + 1);
+  text_add(&joined, before);
+  text_add(&joined, " ");
+  text_add(&joined, value);
+  mem_free_secret(m, before);
+  return 1;
+}
+
+static int choice_set(reading *r, const key *k, void *field, const char *value)
+{
+  if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
+    return fault(r, k->name, " must be yes or no");
+  *(url_choice *)field = value[0] == 'y' ? CHOICE_YES : CHOICE_NO;
+  return 1;
+}
+
+static int degrade_set(reading *r, const key *k, void *field, const char *value)
+{
+  static const char *const words[] = { "fail", "wait", "local" };
+
+  for (unsigned i = 0; i < 3; i++)
+    if (strcmp(value, words[i]) == 0) {
+      *(url_degrade *)field = (url_degrade)(DEGRADE_FAIL + i);
+      return 1;
+    }
+  return fault(r, k->name, " must be fail, wait or local");
+}
+
+static int dialect_set(reading *r, const key *k, void *field, const char *value)
+{
+  url_dialect dialect = url_dialect_of(value, strlen(value));
+
+  if (dialect == 0)
+    return fault(r, k->name, " must be " URL_DIALECTS);
+  *(url_dialect *)field = dialect;
+  return 1;
+}
+
 static int duration_set(reading *r, const key *k, void *field, const char *value)
 {
   int32_t ms;
@@ -142,12 +207,16 @@ static int value_set(reading *r, size_t which, const char *value)
   const key *k = &keys[which];
   void *field = (char *)r->config + k->place;
 
-  if ((r->seen & (uint32_t)1 << which) != 0)
+  if ((r->seen & (uint32_t)1 << which) != 0 && k->kind != KEY_URL)
     return fault(r, k->name, " is given twice");
   r->seen |= (uint32_t)1 << which;
   switch (k->kind) {
   case KEY_DURATION: return duration_set(r, k, field, value);
   case KEY_PPM: return ppm_set(r, k, field, value);
+  case KEY_CHOICE: return choice_set(r, k, field, value);
+  case KEY_DEGRADE: return degrade_set(r, k, field, value);
+  case KEY_DIALECT: return dialect_set(r, k, field, value);
+  case KEY_URL: return url_add(r, k, field, value);
   case KEY_TEXT:
   case KEY_SECRET: break;
   }

@@ -7,18 +7,24 @@
  *   password_file = /run/secrets/dibs
  *
  * `key = value` lines without sections; comments begin with # or ;. Unknown keys are
- * faults: a setting silently dropped is found in production. */
+ * faults: a setting silently dropped is found in production. Each key stands once; only of
+ * `url` there may be several, the servers of a quorum. */
 #ifndef API_CONFIG_H
 #define API_CONFIG_H
 
-#include "base/base.h"
+#include "topo/topo.h"
 
 /* NULL and 0: not given. All texts owned. */
 typedef struct config {
   memory memory;
-  char *url, *prefix, *user, *password, *password_file;
+  char *url, *prefix, *user, *password, *password_file, *sentinel_user, *sentinel_password;
+  char *registry;
   char *ca_file, *cert_file, *key_file, *server_name, *note;
   int32_t connect_timeout_ms, command_timeout_ms, close_timeout_ms, clock_rate_error_ppm;
+  int32_t quarantine_ms;
+  url_degrade degrade;
+  url_dialect dialect;
+  url_choice pubsub, functions, sharded;
 } config;
 
 void config_init(config *c, const memory *m);

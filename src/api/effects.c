@@ -2,6 +2,7 @@
 /* api/effects.c - what the engine decided, told to callers, holds and callbacks. All of it
  * runs with the mutex held. */
 #include "api/wait.h"
+#include "api/degrade.h"
 #include "api/leading.h"
 
 #include <string.h>
@@ -34,7 +35,21 @@ void claim_lock_ended(claim *cl, dibs_status status)
   waiter_done(cl);
 }
 
-static void granted(claim *cl, const effect *e)
+/* Servers of a quorum are counted likewise, but mean more. */
+static uint64_t durability_of(const claim *cl, const effect *e)
+{
+  dibs_durability_kind kind = DIBS_DURABLE_PRIMARY;
+
+  if (cl->client->servers.kind == DEPLOYMENT_QUORUM)
+    kind = DIBS_DURABLE_QUORUM;
+  else if (e->has_fsync)
+    kind = DIBS_DURABLE_FSYNC;
+  else if (e->acknowledged > 0)
+    kind = DIBS_DURABLE_REPLICAS;
+  return durability_word(kind, e->acknowledged, e->replicas_wanted);
+}
+
+void claim_granted(claim *cl, const effect *e)
 {
   handle *h = cl->hold;
 
@@ -42,6 +57,7 @@ static void granted(claim *cl, const effect *e)
   atomic_store(&h->fence, e->fence);
   atomic_store(&h->depth, e->depth);
   atomic_store(&h->units, (uint32_t)e->units);
+  atomic_store(&h->durability, durability_of(cl, e));
   atomic_store(&h->valid_until_ns, e->valid_until.ns);
   atomic_store(&h->condition, DIBS_HELD);
   cl->granted_hold = handle_value(h);
@@ -51,11 +67,11 @@ static void granted(claim *cl, const effect *e)
     claim_lock_ended(cl, DIBS_OK);
 }
 
-static void failed(claim *cl, const effect *e)
+void claim_failed(claim *cl, dibs_status status, const char *words)
 {
   cl->is_over = true;
   claim_end_hold(cl);
-  claim_lock_ended(cl, client_fault(cl->client, e->status, e->text));
+  claim_lock_ended(cl, client_fault(cl->client, status, words));
   claim_settle(cl);
 }
 
@@ -76,7 +92,7 @@ static void suspect(const claim *cl)
     atomic_store(&cl->hold->condition, DIBS_SUSPECT);
 }
 
-static void lost(claim *cl, const effect *e)
+void claim_lost(claim *cl, const effect *e)
 {
   cl->is_lost = true;
   cl->lost_why = e->status;
@@ -90,7 +106,7 @@ static void lost(claim *cl, const effect *e)
   }
 }
 
-static void released(claim *cl, const effect *e)
+void claim_released(claim *cl, const effect *e)
 {
   cl->is_over = true;
   cl->status = client_fault(cl->client, e->status, e->text);
@@ -125,7 +141,7 @@ static void event_finish(drive_job *job)
   mem_free(&e->client->memory, e);
 }
 
-static void event_told(dibs_client *c, const effect *e)
+void client_event(dibs_client *c, dibs_event_kind kind, const char *words)
 {
   event_job *job;
   text shown;
@@ -136,9 +152,9 @@ static void event_told(dibs_client *c, const effect *e)
   if (job == NULL)
     return;                              /* events inform; nothing depends on them */
   *job = (event_job){ .job = { .run = event_run, .finish = event_finish },
-                      .client = c, .kind = e->event };
+                      .client = c, .kind = (int)kind };
   shown = text_over(job->text, sizeof(job->text));
-  text_add(&shown, e->text);
+  text_add(&shown, words);
   drive_call_later(c->drive, &job->job);
 }
 
@@ -150,10 +166,11 @@ void api_effect(void *client, const effect *e)
 
   switch (e->kind) {
   case EFFECT_LOCK_GRANTED:
-    granted(e->context, e);
+    claim_granted(e->context, e);
     break;
   case EFFECT_LOCK_FAILED:
-    failed(e->context, e);
+    if (!degrade_takes_over(e->context, e->status))
+      claim_failed(e->context, e->status, e->text);
     break;
   case EFFECT_HOLD_RENEWED:
     renewed(e->context, e);
@@ -162,11 +179,11 @@ void api_effect(void *client, const effect *e)
     suspect(e->context);
     break;
   case EFFECT_HOLD_LOST:
-    lost(e->context, e);
+    claim_lost(e->context, e);
     break;
   case EFFECT_RELEASED:
   case EFFECT_DETACHED:
-    released(e->context, e);
+    claim_released(e->context, e);
     break;
   case EFFECT_ANSWERED:
     question_answered(c, e->context, e);
@@ -175,7 +192,7 @@ void api_effect(void *client, const effect *e)
     wait_observed(c, e);
     break;
   case EFFECT_EVENT:
-    event_told(c, e);
+    client_event(c, (dibs_event_kind)e->event, e->text);
     break;
   case EFFECT_CONNECT:
   case EFFECT_DISCONNECT:
@@ -190,7 +207,7 @@ void api_cancelled(void *client, const dibs_canceller *canceller)
 
   /* The effects come later, from drive_settle(), so that the list stays as it is. */
   for (claim *cl = c->first_claim; cl != NULL; cl = cl->next)
-    if (cl->cancel == canceller)
+    if (cl->cancel == canceller && !degrade_cancel(cl))
       (void)engine_cancel(drive_engine(c->drive), cl->id, drive_now());
   wait_cancelled(c, canceller);
 }

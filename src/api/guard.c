@@ -9,7 +9,6 @@
 #include "api/writing.h"
 
 #define TTL_MAX 1000000000000000       /* 30 000 years: far from what the server refuses */
-#define BYTES_MAX ((size_t)512 << 20)  /* the server takes no longer word */
 
 bool dibs_fence_admits(uint64_t last_seen, uint64_t fence)
 {
@@ -114,6 +113,25 @@ static dibs_status guarded_write(dibs_client *c, guarded *g)
   return status;
 }
 
+/* What would find no room in a connection's output, ever, must not wait for it. */
+static dibs_status length_check(dibs_client *c, const guarded *g)
+{
+  size_t size = g->value.size;
+  char words[128];
+  text why = text_over(words, sizeof(words));
+
+  for (size_t i = 0; i < g->count && size <= DIBS_GUARDED_MAX; i++)
+    size = g->words[i].size > SIZE_MAX - size ? SIZE_MAX : size + g->words[i].size;
+  if (size <= DIBS_GUARDED_MAX)
+    return DIBS_OK;
+  text_add(&why, "names and values are ");
+  text_add_uint(&why, size);
+  text_add(&why, " bytes or more; ");
+  text_add_uint(&why, DIBS_GUARDED_MAX);
+  text_add(&why, " are the most in one guarded write");
+  return client_refuse(c, DIBS_ERR_ARGUMENT, words);
+}
+
 static dibs_status guarded_check(dibs_client *c, const guarded *g)
 {
   const char *fault;
@@ -140,6 +158,10 @@ static dibs_status guarded_run(dibs_client *c, guarded *g, const char *fault)
   if (status == DIBS_OK && fault != NULL)
     status = client_refuse(c, DIBS_ERR_ARGUMENT, fault);
   if (status == DIBS_OK)
+    status = length_check(c, g);
+  if (status == DIBS_OK)
+    status = one_place_check(c);
+  if (status == DIBS_OK)
     status = guarded_write(c, g);
   client_unpin(c);
   return status;
@@ -157,8 +179,6 @@ dibs_status dibs_guarded_set(dibs_client *c, const char *key, uint64_t fence,
   g.ttl_ms = ttl_ms;
   if (value == NULL && value_size > 0)
     fault = "value is NULL";
-  else if (value_size > BYTES_MAX)
-    fault = "the value is over 512 MiB";
   else if (ttl_ms < 0 || ttl_ms > TTL_MAX)
     fault = "ttl_ms must be 0 to 1000000000000000";
   return guarded_run(c, &g, fault);
@@ -185,8 +205,6 @@ dibs_status dibs_guarded_incr(dibs_client *c, const char *key, uint64_t fence, i
 
 static const char *fields_fault(const dibs_field *fields, size_t count)
 {
-  size_t left = BYTES_MAX;
-
   if (fields == NULL)
     return "fields is NULL";
   if (count == 0 || count > GUARD_FIELDS_MAX)
@@ -196,9 +214,6 @@ static const char *fields_fault(const dibs_field *fields, size_t count)
       return "a field has no name";
     if (fields[i].value == NULL && fields[i].value_size > 0)
       return "a field's value is NULL";
-    if (fields[i].value_size > left)
-      return "the values are over 512 MiB";
-    left -= fields[i].value_size;
   }
   return NULL;
 }

@@ -140,6 +140,7 @@ handle *handle_new(handle_kind kind, void *owner, const void *client)
   atomic_store(&h->depth, 0);
   atomic_store(&h->units, 0);
   atomic_store(&h->condition, DIBS_GONE);
+  atomic_store(&h->durability, 0);
   atomic_store(&h->fd, -1);
   atomic_store(&h->kind, kind);
   return h;
@@ -220,6 +221,7 @@ bool handle_look(const void *value, handle_kind kind, handle_view *ret_view)
   view.depth = atomic_load(&h->depth);
   view.units = atomic_load(&h->units);
   view.condition = atomic_load(&h->condition);
+  view.durability = atomic_load(&h->durability);
   /* Still the same tenant: so all of it was his. */
   if (!is_of(h, atomic_load(&h->word), (uintptr_t)value, kind))
     return false;

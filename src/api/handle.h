@@ -38,6 +38,7 @@ typedef struct handle {
   _Atomic uint32_t units;
   _Atomic int condition;            /* dibs_hold_condition */
   _Atomic int fd;                   /* -1: not made yet */
+  _Atomic uint64_t durability;      /* durability_word() */
 } handle;
 
 /* What was true of a living handle at one moment. */
@@ -45,8 +46,16 @@ typedef struct handle_view {
   uint64_t epoch, fence;
   int64_t valid_until_ns;
   uint32_t units;
+  uint64_t durability;
   int depth, condition;
 } handle_view;
+
+/* What a hold got, in one word. */
+static inline uint64_t durability_word(dibs_durability_kind kind, uint32_t acknowledged,
+                                       uint32_t wanted)
+{
+  return (uint64_t)kind << 56 | (uint64_t)(acknowledged & 0xfffffff) << 28 | (wanted & 0xfffffff);
+}
 
 handle *handle_new(handle_kind kind, void *owner, const void *client);   /* NULL: memory */
 void *handle_value(const handle *h);                    /* what the program gets */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* api/hold.c - what a hold answers, and its release. */
 #include "api/api.h"
+#include "api/degrade.h"
 #include "api/leading.h"
 
 #include <stddef.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -60,7 +62,45 @@ uint32_t dibs_hold_units(const dibs_hold *hold)
   return hold_look(hold, &v) ? v.units : 0;
 }
 
+dibs_status dibs_hold_durability(const dibs_hold *hold, dibs_durability *ret_durability)
+{
+  handle_view v;
+  dibs_durability d = { .size = sizeof(d) };
+  size_t size;
+
+  if (ret_durability == NULL || ret_durability->size < sizeof(size_t))
+    return DIBS_ERR_ARGUMENT;
+  if (!hold_look(hold, &v) || v.durability == 0)
+    return DIBS_ERR_STALE;
+  d.kind = (dibs_durability_kind)(v.durability >> 56);
+  d.acknowledged = (uint32_t)(v.durability >> 28) & 0xfffffff;
+  d.wanted = (uint32_t)v.durability & 0xfffffff;
+  size = ret_durability->size;
+  /* Fields that a newer program knows and this library does not are zero. */
+  memset(ret_durability, 0, size);
+  memcpy(ret_durability, &d, size < sizeof(d) ? size : sizeof(d));
+  ret_durability->size = size;
+  return DIBS_OK;
+}
+
 /* ---- with it ---- */
+
+#define NOT_HERE "a lock of this machine has no token: no server knows of it"
+#define NOT_ONE "it is several leases, in a quorum or in several slots, and has no token"
+
+/* Mutex held. */
+static bool is_local(const claim *cl)
+{
+  return cl->local != NULL && cl->local->state == LOCAL_HELD;
+}
+
+/* Mutex held. NULL: it can be given into other hands; else why not. */
+static const char *why_no_token(const claim *cl)
+{
+  if (is_local(cl))
+    return NOT_HERE;
+  return engine_hold_is_one_lease(drive_engine(cl->client->drive), cl->id) ? NULL : NOT_ONE;
+}
 
 int dibs_hold_fd(dibs_hold *hold)
 {
@@ -95,7 +135,9 @@ dibs_status dibs_hold_token(const dibs_hold *hold, char *ret_text, size_t text_s
 
   if (status != DIBS_OK)
     return status;
-  if (!engine_keep_alone(drive_engine(in.client->drive), in.claim->id))
+  if (why_no_token(in.claim) != NULL)
+    status = client_fault(in.client, DIBS_ERR_UNSUPPORTED, why_no_token(in.claim));
+  else if (!engine_keep_alone(drive_engine(in.client->drive), in.claim->id))
     status = client_fault(in.client, DIBS_ERR_ARGUMENT, SHARED);
   else if (!engine_hold_token(drive_engine(in.client->drive), in.claim->id, &token))
     status = token.used == 0 ? DIBS_ERR_STALE
@@ -151,6 +193,10 @@ static dibs_status release_begin(claim *cl)
 
   leading_clear(cl);
   hold_let_go(cl);
+  if (is_local(cl)) {
+    degrade_release(cl);
+    return DIBS_OK;
+  }
   status = engine_release(drive_engine(c->drive), cl->id, drive_now());
   if (status != DIBS_OK) {               /* the engine knows it no more */
     cl->is_over = true;
@@ -237,6 +283,11 @@ dibs_status dibs_hold_detach(dibs_hold *hold)
   if (status != DIBS_OK)
     return status;
   cl = in.claim;
+  if (why_no_token(cl) != NULL) {
+    status = client_fault(in.client, DIBS_ERR_UNSUPPORTED, why_no_token(cl));
+    claim_leave(&in);
+    return status;
+  }
   status = engine_detach(drive_engine(in.client->drive), cl->id, drive_now());
   if (status == DIBS_ERR_ARGUMENT || status == DIBS_ERR_NO_MEMORY) {
     (void)client_fault(in.client, status, status == DIBS_ERR_ARGUMENT ? SHARED : "");

@@ -37,6 +37,30 @@ dibs_inspection *dibs_inspection_free(dibs_inspection *inspection)
 
 /* ---- holders and waiters ---- */
 
+static dibs_status answer_read(dibs_client *c, question *q, dibs_status status,
+                               inspect_answer *ret_answer)
+{
+  if (status == DIBS_OK && !dialect_inspect_answer(&c->names, q->reply, ret_answer))
+    status = client_refuse(c, DIBS_ERR_PROTOCOL, "an answer to inspect of no known form");
+  question_deinit(q);
+  return status;
+}
+
+/* Some servers of a quorum may not have it: shown is what one says who knows a holder. */
+static dibs_status others_ask(dibs_client *c, const script_command *k, inspect_answer *answer)
+{
+  for (size_t route = quorum_route_next(c, 0); route != SIZE_MAX && answer->holder_count == 0;
+       route = quorum_route_next(c, route + 1)) {
+    question q;
+    dibs_status status = question_run_at(c, &q, route, &k->by_digest, &k->by_text);
+
+    status = answer_read(c, &q, status, answer);
+    if (status != DIBS_OK)
+      return status;
+  }
+  return DIBS_OK;
+}
+
 static dibs_status answer_ask(dibs_client *c, const void *name, size_t size,
                               inspect_answer *ret_answer)
 {
@@ -46,11 +70,11 @@ static dibs_status answer_ask(dibs_client *c, const void *name, size_t size,
 
   script_command_init(&k, c);
   status = script_command_run(c, &q, &k,
-                       native_inspect(&c->names, &k.by_digest, false, name, size) &&
-                         native_inspect(&c->names, &k.by_text, true, name, size));
-  if (status == DIBS_OK && !native_inspect_answer(q.reply, ret_answer))
-    status = client_refuse(c, DIBS_ERR_PROTOCOL, "an answer to inspect of no known form");
-  question_deinit(&q);
+                       dialect_inspect(&c->names, &k.by_digest, false, name, size) &&
+                         dialect_inspect(&c->names, &k.by_text, true, name, size));
+  status = answer_read(c, &q, status, ret_answer);
+  if (status == DIBS_OK && c->servers.kind == DEPLOYMENT_QUORUM)
+    status = others_ask(c, &k, ret_answer);
   script_command_deinit(&k);
   return question_read_only(status);
 }
@@ -70,15 +94,17 @@ static void party_fill(dibs_party *p, const char *client, char mode, uint64_t un
 static void holder_fill(dibs_holder *h, const inspect_holder *seen, int64_t now_us)
 {
   text lease = text_over(h->lease, sizeof(h->lease));
+  bool tells_grant = seen->lease.token > 1;         /* tokens are times of grants */
 
   h->size = sizeof(*h);
   lease_id_write(&seen->lease, &lease);
-  h->fence = seen->lease.token * 1024;
+  h->fence = tells_grant ? seen->lease.token * 1024 : 0;
   h->remaining_ms = seen->remaining_ms;
   h->lease_ms = seen->lease_ms;
   h->renewals = seen->renewals;
-  h->since_unix_us = (int64_t)seen->lease.token;    /* tokens are times of grants */
-  party_fill(&h->party, seen->lease.client, seen->mode, seen->units, h->since_unix_us, now_us);
+  h->since_unix_us = tells_grant ? (int64_t)seen->lease.token : 0;
+  party_fill(&h->party, seen->lease.client, seen->mode, seen->units,
+             tells_grant ? h->since_unix_us : now_us, now_us);
 }
 
 /* What was there before a name could have several holders tells of the first. */
@@ -98,7 +124,13 @@ static void first_holder_show(dibs_inspection *in)
   in->holder = first->party;
 }
 
-static void counts_show(dibs_inspection *in, const inspect_answer *a)
+/* Redisson's fenced locks have tokens that are fences as they are. */
+static uint64_t fence_shown(const native *n, uint64_t token)
+{
+  return n->dialect == DIALECT_REDISSON ? token : token * 1024;
+}
+
+static void counts_show(const native *n, dibs_inspection *in, const inspect_answer *a)
 {
   static const dibs_kind kinds[] = {
     [NATIVE_MUTEX] = DIBS_KIND_MUTEX, [NATIVE_RWLOCK] = DIBS_KIND_RWLOCK,
@@ -106,7 +138,7 @@ static void counts_show(dibs_inspection *in, const inspect_answer *a)
   };
 
   in->kind = kinds[a->kind];
-  in->fence = a->last_token * 1024;
+  in->fence = fence_shown(n, a->last_token);
   in->limit = (uint32_t)a->limit;
   in->used = (uint32_t)a->used;
   in->generation = a->generation;
@@ -125,9 +157,29 @@ static bool room_make(const memory *m, dibs_inspection *in, const inspect_answer
          (a->shown == 0 || in->waiters != NULL);
 }
 
-static inspection_box *box_new(const memory *m, const void *name, size_t size,
+/* Programs of other libraries tell nothing of themselves: what they wrote is shown. */
+static void owner_show(const native *n, dibs_party *p, uint64_t ask)
+{
+  text owner;
+
+  if (p->host[0] != 0 || p->note[0] != 0)
+    return;
+  owner = text_over(p->note, sizeof(p->note));
+  dialect_owner_show(n, p->client, ask, &owner);
+}
+
+static void owners_show(const native *n, dibs_inspection *in, const inspect_answer *a)
+{
+  for (size_t i = 0; i < in->shown_holders; i++)
+    owner_show(n, &in->holders[i].party, a->holders[i].lease.ask);
+  for (size_t i = 0; i < in->party_count; i++)
+    owner_show(n, &in->waiters[i], a->waiters[i].ask);
+}
+
+static inspection_box *box_new(dibs_client *c, const void *name, size_t size,
                                const inspect_answer *a)
 {
+  const memory *m = &c->memory;
   inspection_box *box = mem_zalloc(m, sizeof(*box));
   dibs_inspection *in;
 
@@ -142,7 +194,7 @@ static inspection_box *box_new(const memory *m, const void *name, size_t size,
     (void)dibs_inspection_free(in);
     return NULL;
   }
-  counts_show(in, a);
+  counts_show(&c->names, in, a);
   for (size_t i = 0; i < a->shown_holders; i++)
     holder_fill(&in->holders[i], &a->holders[i], a->server_us);
   in->shown_holders = a->shown_holders;
@@ -166,11 +218,13 @@ dibs_status inspect_name(dibs_client *c, const void *name, size_t size,
     return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
   status = answer_ask(c, name, size, answer);
   if (status == DIBS_OK) {
-    box = box_new(&c->memory, name, size, answer);
+    box = box_new(c, name, size, answer);
     if (box == NULL)
       status = client_refuse(c, DIBS_ERR_NO_MEMORY, "");
     else
       people_add(c, &box->inspection, answer);
+    if (box != NULL)
+      owners_show(&c->names, &box->inspection, answer);
   }
   mem_free(&c->memory, answer);
   if (box == NULL)
@@ -188,7 +242,7 @@ dibs_status dibs_inspect_bytes(dibs_client *c, const void *name, size_t name_siz
 
   if (status != DIBS_OK)
     return status;
-  fault = name == NULL ? "name is NULL" : native_name_fault(name, name_size);
+  fault = name == NULL ? "name is NULL" : dialect_name_fault(&c->names, name, name_size);
   if (fault == NULL && ret_inspection == NULL)
     fault = "ret_inspection is NULL";
   status = fault != NULL ? client_refuse(c, DIBS_ERR_ARGUMENT, fault)

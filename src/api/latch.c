@@ -54,6 +54,8 @@ static dibs_status ask(dibs_client *c, const char *name, latch_question *l, cons
   status = name_check(c, l->call.name, l->call.name_size);
   if (status == DIBS_OK && fault != NULL)
     status = client_refuse(c, DIBS_ERR_ARGUMENT, fault);
+  if (status == DIBS_OK)
+    status = one_place_check(c);
   drive_lock(c->drive);
   l->call.number = ++c->latch_number;
   drive_unlock(c->drive);
@@ -215,7 +217,7 @@ static bool looking_init(looking *k, dibs_client *c, const char *name)
   text channel = text_over(k->channel, sizeof(k->channel));
   size_t size = strlen(name);
 
-  native_latch_channel(name, size, &channel);
+  native_latch_channel(&c->names, name, size, &channel);
   script_command_init(&k->command, c);
   k->question = (wait_question){ .channel = k->channel, .channel_size = channel.used,
                                  .by_digest = &k->command.by_digest,

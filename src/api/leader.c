@@ -151,6 +151,10 @@ dibs_status dibs_get_leader(dibs_client *c, const char *name, dibs_leader **ret_
   } else {
     status = name_check(c, name, strnlen(name, DIBS_NAME_MAX + 1));
     if (status == DIBS_OK)
+      status = one_place_check(c);
+    if (status == DIBS_OK)
+      status = native_check(c, "elections");
+    if (status == DIBS_OK)
       status = leader_get(c, name, ret_leader);
   }
   client_unpin(c);

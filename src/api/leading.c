@@ -227,7 +227,7 @@ void leading_clear_all(dibs_client *c)
 static dibs_status value_check(dibs_client *c, const char *value)
 {
   if (value == NULL || strnlen(value, DIBS_VALUE_MAX + 1) <= DIBS_VALUE_MAX)
-    return DIBS_OK;
+    return one_place_check(c);
   return client_refuse(c, DIBS_ERR_ARGUMENT, "value is longer than 1024 bytes");
 }
 

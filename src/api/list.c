@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* api/list.c - walks over all names under the prefix, by SCAN, in bounded steps. */
+/* api/list.c - walks over all names under the prefix, by SCAN, in bounded steps; in dialects
+ * without one, over those that a pattern can mean. */
 #include "api/api.h"
 
 #include <fnmatch.h>
@@ -17,6 +18,7 @@ typedef struct walk {
   dibs_list_callback callback;       /* one of the two */
   dibs_name_callback name_callback;
   void *data;
+  size_t route;
   char cursor[CURSOR_SIZE];
   bool must_stop;
 } walk;
@@ -44,35 +46,66 @@ static void match_write(const native *names, uint32_t families, text *out)
   text_add(out, "]:*");
 }
 
+/* Locks of a dialect that has no prefix of ours in front of them. */
+static bool is_foreign(const walk *w)
+{
+  return w->callback != NULL && w->client->names.dialect != DIALECT_NATIVE;
+}
+
 static dibs_status page_ask(walk *w, question *q)
 {
-  char match[2 * PREFIX_MAX_BYTES + 16];
+  const native *names = &w->client->names;
+  char match[2 * KEY_TEXT_SIZE];
   text pattern = text_over(match, sizeof(match));
   resp_argument words[] = { RESP_TEXT("SCAN"), { w->cursor, strlen(w->cursor) },
                             RESP_TEXT("MATCH"), { match, 0 }, RESP_TEXT("COUNT"),
-                            RESP_TEXT("500") };
+                            RESP_TEXT("500"), RESP_TEXT("TYPE"), { NULL, 0 } };
+  size_t count = 6;
   buffer command;
   dibs_status status;
 
-  match_write(&w->client->names, w->families, &pattern);
+  if (is_foreign(w)) {
+    const char *type = dialect_list_type(names);
+
+    dialect_list_match(names, w->pattern, &pattern);
+    words[7] = (resp_argument){ type, strlen(type) };
+    count = 8;
+  } else {
+    match_write(names, w->families, &pattern);
+  }
   words[3].size = pattern.used;
   buffer_init(&command, &w->client->memory);
-  (void)resp_command(&command, words, 6);
-  status = question_run(w->client, q, &command, NULL);
+  (void)resp_command(&command, words, count);
+  status = question_run_at(w->client, q, w->route, &command, NULL);
   buffer_deinit(&command);
   return question_read_only(status);
 }
 
+/* The pattern and the callback get a text that ends with a zero. */
+static bool is_wanted(const walk *w, char ended[NAME_MAX_BYTES + 1], const char *name,
+                      size_t size)
+{
+  memcpy(ended, name, size);
+  ended[size] = 0;
+  return w->pattern == NULL || fnmatch(w->pattern, ended, 0) == 0;
+}
+
 static dibs_status name_visit(walk *w, const char *name, size_t size)
 {
+  char ended[NAME_MAX_BYTES + 1];
   dibs_inspection *found = NULL;
-  dibs_status status = inspect_name(w->client, name, size, &found);
+  dibs_status status;
+
+  if (!is_wanted(w, ended, name, size))
+    return DIBS_OK;
+  status = inspect_name(w->client, name, size, &found);
 
   if (status == DIBS_ERR_WRONG_TYPE)
     return DIBS_OK;                      /* somebody else's key under our prefix */
   if (status != DIBS_OK)
     return status;
-  if (w->pattern == NULL || fnmatch(w->pattern, found->name, 0) == 0)
+  if (!is_foreign(w) || (found->is_held && dialect_list_is_owner(&w->client->names,
+                                                                 found->holder.client)))
     w->must_stop = !w->callback(found, w->data);
   (void)dibs_inspection_free(found);
   return DIBS_OK;
@@ -119,14 +152,11 @@ static dibs_family key_name(const walk *w, char copy[KEY_TEXT_SIZE], const resp_
   return family;
 }
 
-/* The callback gets a text that ends with a zero. */
 static void name_tell(walk *w, dibs_family family, const char *name, size_t size)
 {
   char ended[NAME_MAX_BYTES + 1];
 
-  memcpy(ended, name, size);
-  ended[size] = 0;
-  if (w->pattern == NULL || fnmatch(w->pattern, ended, 0) == 0)
+  if (is_wanted(w, ended, name, size))
     w->must_stop = !w->name_callback(family, ended, size, w->data);
 }
 
@@ -145,8 +175,11 @@ static dibs_status page_visit(walk *w, const resp_reply *reply, const resp_node 
 
     if (key == NULL)
       break;
-    if (key->kind == RESP_STRING)
+    if (key->kind == RESP_STRING && !is_foreign(w))
       family = key_name(w, copy, key, &name, &size);
+    else if (key->kind == RESP_STRING &&
+             dialect_list_name(&w->client->names, key->bytes, key->size, &name, &size))
+      family = DIBS_FAMILY_LOCK;
     if (family != 0 && w->callback != NULL)
       status = name_visit(w, name, size);
     else if (family != 0)
@@ -179,6 +212,55 @@ static dibs_status page_walk(walk *w)
   return status;
 }
 
+/* Cluster: every node that serves something has its part; a quorum: one of them has all,
+ * but for what a minority lacks. `w->route` becomes the next one; false: there is none. */
+static bool route_next(walk *w, size_t from)
+{
+  dibs_client *c = w->client;
+  bool is_one = false;
+
+  if (client_enter(c, false) != DIBS_OK)
+    return false;
+  for (w->route = from; !is_one && w->route < engine_route_count(drive_engine(c->drive));)
+    if (engine_route_serves(drive_engine(c->drive), w->route))
+      is_one = true;
+    else
+      w->route++;
+  client_leave(c);
+  memcpy(w->cursor, "0", sizeof("0"));
+  return is_one;
+}
+
+static dibs_status route_walk(walk *w)
+{
+  dibs_status status = DIBS_OK;
+
+  while (status == DIBS_OK) {
+    status = page_walk(w);
+    if (w->must_stop || strcmp(w->cursor, "0") == 0)
+      break;
+  }
+  return status;
+}
+
+static dibs_status routes_walk(walk *w)
+{
+  deployment_kind kind = w->client->servers.kind;
+  dibs_status status = DIBS_OK;
+  bool is_more;
+
+  if (kind == DEPLOYMENT_CLUSTER)        /* by then its nodes are known */
+    status = dibs_ping(w->client, 0, NULL);
+  is_more = status == DIBS_OK && route_next(w, 0);
+  while (is_more && !w->must_stop) {
+    status = route_walk(w);
+    if (kind == DEPLOYMENT_QUORUM ? status == DIBS_OK : status != DIBS_OK)
+      break;
+    is_more = route_next(w, w->route + 1);
+  }
+  return status;
+}
+
 static dibs_status walk_all(walk *w)
 {
   dibs_status status = client_pin(w->client);
@@ -190,11 +272,12 @@ static dibs_status walk_all(walk *w)
   else if (w->families == 0 || (w->families & ~(uint32_t)FAMILIES_ALL) != 0)
     status = client_refuse(w->client, DIBS_ERR_ARGUMENT,
                            "families must be DIBS_FAMILY_* bits");
-  while (status == DIBS_OK) {
-    status = page_walk(w);
-    if (w->must_stop || strcmp(w->cursor, "0") == 0)
-      break;
-  }
+  else if (is_foreign(w) && w->pattern == NULL && dialect_list_is_everything(&w->client->names))
+    status = client_refuse(w->client, DIBS_ERR_ARGUMENT,
+                           "names of this dialect have no prefix: give a pattern, such as "
+                           "'orders:*'; '*' goes through the whole database");
+  if (status == DIBS_OK)
+    status = routes_walk(w);
   client_unpin(w->client);
   return status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* api/lock.c - taking a lock of any kind, blocking or not. */
 #include "api/deadlock.h"
+#include "api/degrade.h"
 #include "api/wait.h"
 #include "api/leading.h"
 
@@ -9,9 +10,96 @@
 
 /* ---- what all ways in check ---- */
 
+dibs_status one_place_check(dibs_client *c)
+{
+  if (c == NULL || c->servers.kind != DEPLOYMENT_QUORUM)
+    return DIBS_OK;
+  return client_refuse(c, DIBS_ERR_UNSUPPORTED, "a quorum has exclusive and read/write locks, "
+                                                "and nothing else");
+}
+
+dibs_status native_check(dibs_client *c, const char *what)
+{
+  char words[200];
+  text why = text_over(words, sizeof(words));
+
+  if (c->names.dialect == DIALECT_NATIVE)
+    return DIBS_OK;
+  text_add(&why, "the dialect ");
+  text_add(&why, dialect_traits_of(&c->names)->name);
+  text_add(&why, " has no ");
+  text_add(&why, what);
+  text_add(&why, " here; ");
+  text_add(&why, dialect_traits_of(&c->names)->guide);
+  return client_refuse(c, DIBS_ERR_UNSUPPORTED, words);
+}
+
+static dibs_status flavour_check(dibs_client *c, const lock_target *target, lock_plan *plan)
+{
+  bool is_unleased = plan->flavour == FLAVOUR_UNLEASED;
+
+  if (is_unleased && target->kind != LOCK_PERMITS)
+    return client_refuse(c, DIBS_ERR_ARGUMENT, "DIBS_PERMITS_PLAIN is for permits only");
+  if (plan->flavour != FLAVOUR_PLAIN && !is_unleased && target->kind != LOCK_MUTEX)
+    return client_refuse(c, DIBS_ERR_ARGUMENT, "DIBS_LOCK_FAIR, DIBS_LOCK_SPIN and "
+                         "DIBS_LOCK_FENCED are for dibs_lock() and its like only");
+  if (c->names.dialect != DIALECT_NATIVE) {
+    if (target->kind != LOCK_MUTEX || plan->flavour == FLAVOUR_PLAIN)
+      return DIBS_OK;
+    if (c->servers.kind == DEPLOYMENT_QUORUM)
+      return client_refuse(c, DIBS_ERR_UNSUPPORTED, "a quorum has one kind of exclusive lock in "
+                           "this dialect: leave DIBS_LOCK_FAIR, DIBS_LOCK_SPIN and "
+                           "DIBS_LOCK_FENCED out");
+    if (dialect_traits_of(&c->names)->has_flavours)
+      return DIBS_OK;
+    return native_check(c, "kinds of exclusive locks: leave DIBS_LOCK_FAIR, DIBS_LOCK_SPIN and "
+                           "DIBS_LOCK_FENCED out");
+  }
+  if (is_unleased)
+    return client_refuse(c, DIBS_ERR_UNSUPPORTED, "native permits are leases; leave "
+                                                  "DIBS_PERMITS_PLAIN out");
+  if (plan->flavour == FLAVOUR_SPIN)
+    return client_refuse(c, DIBS_ERR_UNSUPPORTED, "native locks do not spin: who waits is "
+                                                  "told; leave DIBS_LOCK_SPIN out");
+  plan->flavour = FLAVOUR_PLAIN;           /* all of them are fair and fenced */
+  return DIBS_OK;
+}
+
+static dibs_status units_check(dibs_client *c, const lock_target *target, const lock_plan *plan)
+{
+  char words[96];
+  text why = text_over(words, sizeof(words));
+  uint64_t most = dialect_permits_max(&c->names, plan->flavour);
+
+  if (target->units <= most)
+    return DIBS_OK;
+  text_add(&why, "permits are ");
+  text_add_uint(&why, target->units);
+  text_add(&why, "; allowed are 1 to ");
+  text_add_uint(&why, most);
+  text_add(&why, " with a lease");
+  return client_refuse(c, DIBS_ERR_ARGUMENT, words);
+}
+
+/* Whether the dialect of this client has such a lock. */
+static dibs_status dialect_check(dibs_client *c, const lock_target *target, lock_plan *plan)
+{
+  const dialect_traits *traits = dialect_traits_of(&c->names);
+  dibs_status status = flavour_check(c, target, plan);
+
+  if (status != DIBS_OK)
+    return status;
+  if (target->value != NULL)
+    return native_check(c, "elections");
+  if (target->kind == LOCK_PERMITS)
+    return traits->has_shares ? units_check(c, target, plan) : native_check(c, "permits");
+  return target->kind == LOCK_MUTEX || target->kind == LOCK_MANY || traits->has_shares
+           ? DIBS_OK : native_check(c, "read/write locks");
+}
+
 dibs_status name_check(dibs_client *c, const void *name, size_t size)
 {
-  const char *fault = name == NULL ? "name is NULL" : native_name_fault(name, size);
+  const char *fault = name == NULL ? "name is NULL" : dialect_name_fault(&c->names, name, size);
   char words[160];
   text why = text_over(words, sizeof(words));
 
@@ -67,9 +155,24 @@ static dibs_status lock_check(dibs_client *c, const lock_target *target,
   if (status != DIBS_OK)
     return status;
   status = lock_options_read(options, is_blocking, c->times.renew_every_ms, ret_plan, &why);
+  if (status == DIBS_OK) {
+    status = dialect_check(c, target, ret_plan);
+    if (status != DIBS_OK)
+      return status;
+  }
   if (status == DIBS_OK && ret_plan->linger_ms != 0 &&
       (target->kind != LOCK_MUTEX || target->value != NULL)) {
     text_add(&why, "linger_ms is for dibs_lock() and its like only; leave it 0 here");
+    status = DIBS_ERR_ARGUMENT;
+  }
+  if (status == DIBS_OK && ret_plan->min_replicas != 0 &&
+      (target->kind != LOCK_MUTEX || target->value != NULL)) {
+    text_add(&why, "min_replicas is for dibs_lock() and its like only; leave it 0 here");
+    status = DIBS_ERR_ARGUMENT;
+  }
+  if (status == DIBS_OK && ret_plan->min_replicas != 0 &&
+      c->servers.kind == DEPLOYMENT_QUORUM) {
+    text_add(&why, "min_replicas: the servers of a quorum are what acknowledges; leave it 0");
     status = DIBS_ERR_ARGUMENT;
   }
   return status == DIBS_OK ? DIBS_OK : client_refuse(c, status, words);
@@ -310,7 +413,8 @@ dibs_status dibs_request_cancel(dibs_request *request)
     return wait_request_cancel(request);       /* of another kind, or of none */
   if (status != DIBS_OK)
     return status;
-  if (!engine_cancel(drive_engine(in.client->drive), in.claim->id, drive_now()))
+  if (!degrade_cancel(in.claim) &&
+      !engine_cancel(drive_engine(in.client->drive), in.claim->id, drive_now()))
     status = DIBS_ERR_STALE;
   drive_settle(in.client->drive);
   claim_leave(&in);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* api/open.c - from a URL, options, environment and files to a client. What the program
- * says wins over the URL, the URL over the config file, that over the environment's
- * passwords. */
+/* api/open.c - from URLs, options, environment and files to a client; which of them wins is
+ * in settings.c. */
 #include "api/api.h"
 
 #include <errno.h>
@@ -9,27 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/config.h"
+#include "api/degrade.h"
+#include "api/settings.h"
 #include "local/local.h"
 
-#define CONNECT_MS 5000
-#define COMMAND_MS 2000
-#define CLOSE_MS 1000
-#define PPM 10000
-#define HANDOVERS 16
-#define HANDOVER_MS 10
-
-/* All that is read on the way to a client; freed at the end of dibs_open(). */
-typedef struct opening {
-  memory memory;
-  dibs_options options;
-  config config;
-  server_url url;
-  bool is_private;
-  int local_use_fd;
-  dibs_error local_error;
-  text *why;
-} opening;
+#define SHOWN_BYTES_MAX (1u << 20)
 
 /* ---- memory ---- */
 
@@ -51,7 +34,7 @@ static void plain_release(void *old, void *data)
   free(old);
 }
 
-static memory memory_of(const dibs_allocator *a)
+memory memory_of(const dibs_allocator *a)
 {
   if (a == NULL)
     return (memory){ plain_allocate, plain_reallocate, plain_release, NULL };
@@ -66,24 +49,15 @@ static dibs_status url_read(opening *o, const char *source, const char *url)
   text why = text_over(words, sizeof(words));
   dibs_status status;
 
-  server_url_deinit(&o->url);
-  status = server_url_parse(&o->memory, url, &o->url, &why);
+  status = deployment_parse(&o->memory, url, &o->servers, &why);
   if (status == DIBS_OK)
     return DIBS_OK;
-  o->url = (server_url){ .memory = o->memory };
   if (source != NULL) {
     text_add(o->why, source);
     text_add(o->why, ": ");
   }
   text_add(o->why, words);
   return status;
-}
-
-static const char *environment(const char *name)
-{
-  const char *value = secure_getenv(name);
-
-  return value != NULL && value[0] != 0 ? value : NULL;
 }
 
 /* Without a URL in the program: the environment, the file, the private server. */
@@ -112,10 +86,11 @@ static dibs_status local_use(opening *o)
 {
   char where[320];
   text why = text_over(o->local_error.text, sizeof(o->local_error.text));
-  server_url found = { .memory = o->memory };
+  server_url *seed = &o->servers.seeds[0];
+  server_url found;
   dibs_status status;
 
-  if (o->url.transport != SERVER_LOCAL)
+  if (seed->transport != SERVER_LOCAL)
     return DIBS_OK;
   status = local_join(where, sizeof(where), &o->local_use_fd, &o->local_error);
   if (status != DIBS_OK) {
@@ -128,86 +103,10 @@ static dibs_status local_use(opening *o)
     text_add(o->why, o->local_error.text);
     return status;
   }
-  o->url.transport = SERVER_UNIX;
-  o->url.path = found.path;
+  seed->transport = o->servers.data.transport = SERVER_UNIX;
+  seed->path = found.path;
   found.path = NULL;
   server_url_deinit(&found);
-  return DIBS_OK;
-}
-
-/* ---- settings: the first source that speaks wins ---- */
-
-static dibs_status text_set(opening *o, char **field, const char *strong, const char *weak)
-{
-  const char *value = strong != NULL ? strong : *field == NULL ? weak : NULL;
-  char *copy;
-
-  if (value == NULL)
-    return DIBS_OK;
-  copy = mem_copy_text(&o->memory, value);
-  if (copy == NULL)
-    return DIBS_ERR_NO_MEMORY;
-  mem_free_secret(&o->memory, *field);
-  *field = copy;
-  return DIBS_OK;
-}
-
-static int32_t number_of(int32_t strong, int32_t url, int32_t weak, int32_t otherwise)
-{
-  return strong != 0 ? strong : url != 0 ? url : weak != 0 ? weak : otherwise;
-}
-
-static const char *password_of_environment(void)
-{
-  const char *password = environment("DIBS_PASSWORD");
-
-  return password != NULL ? password : environment("REDISCLI_AUTH");
-}
-
-static dibs_status texts_merge(opening *o)
-{
-  const dibs_options *p = &o->options;
-  const config *c = &o->config;
-  server_url *u = &o->url;
-  /* The private server has no password, and would refuse one. */
-  const char *password = c->password != NULL ? c->password
-                         : o->is_private     ? NULL : password_of_environment();
-
-  if (text_set(o, &u->prefix, p->prefix, c->prefix) != DIBS_OK ||
-      text_set(o, &u->user, p->user, c->user) != DIBS_OK ||
-      text_set(o, &u->password, p->password, password) != DIBS_OK ||
-      text_set(o, &u->ca_file, p->ca_file, c->ca_file) != DIBS_OK ||
-      text_set(o, &u->cert_file, p->cert_file, c->cert_file) != DIBS_OK ||
-      text_set(o, &u->key_file, p->key_file, c->key_file) != DIBS_OK ||
-      text_set(o, &u->server_name, p->server_name, c->server_name) != DIBS_OK ||
-      text_set(o, &u->note, p->note, c->note) != DIBS_OK)
-    return DIBS_ERR_NO_MEMORY;
-  return text_set(o, &u->prefix, NULL, "dibs");
-}
-
-static dibs_status settings_check(opening *o)
-{
-  const server_url *u = &o->url;
-  const char *fault = native_prefix_fault(u->prefix);
-
-  if (fault != NULL) {
-    text_add(o->why, "prefix ");
-    text_add_quoted(o->why, u->prefix, strlen(u->prefix));
-    text_add(o->why, ": ");
-    text_add(o->why, fault);
-    return o->options.prefix != NULL ? DIBS_ERR_ARGUMENT : DIBS_ERR_CONFIG;
-  }
-  if (u->note != NULL && strlen(u->note) > DIBS_NOTE_MAX) {
-    text_add(o->why, "note is longer than 256 bytes");
-    return DIBS_ERR_CONFIG;
-  }
-  /* Whoever names an authority believes to speak TLS. */
-  if (u->transport != SERVER_TLS &&
-      (u->ca_file != NULL || u->cert_file != NULL || u->key_file != NULL ||
-       u->server_name != NULL)) {
-    text_add(o->why, "cacert, cert, key and sni need TLS: rediss:// or valkeys://");
-    return DIBS_ERR_CONFIG;
-  }
   return DIBS_OK;
 }
 
@@ -222,59 +121,56 @@ static bool client_id_make(char ret_id[CLIENT_ID_SIZE], uint64_t *ret_seed)
   /* A token begins with the id and is a word of command lines: never with a dash. */
   if (bytes[0] >> 2 == 62)
     bytes[0] &= 0x7f;
+  /* Other dialects write it as a UUID of version 4. */
+  bytes[6] = (uint8_t)(0x40 | (bytes[6] & 0x0f));
+  bytes[8] = (uint8_t)(0x80 | (bytes[8] & 0x3f));
   text_base64url_16(bytes, ret_id);
   memcpy(ret_seed, bytes + 16, sizeof(*ret_seed));
   return true;
 }
 
-static void times_set(dibs_client *c, const opening *o)
+/* What the scripts that the API runs itself must know of the deployment. */
+static void names_set(dibs_client *c, const engine_settings *s)
 {
-  const dibs_options *p = &o->options;
+  text registry = text_over(c->names.registry, sizeof(c->names.registry));
 
-  c->times = (client_times){
-    .connect_ms = number_of(p->connect_timeout_ms, o->url.connect_timeout_ms,
-                            o->config.connect_timeout_ms, CONNECT_MS),
-    .command_ms = number_of(p->command_timeout_ms, o->url.command_timeout_ms,
-                            o->config.command_timeout_ms, COMMAND_MS),
-    .close_ms = number_of(p->close_timeout_ms, o->url.close_timeout_ms,
-                          o->config.close_timeout_ms, CLOSE_MS),
-    .renew_every_ms = p->renew_every_ms,
-  };
+  text_add(&registry, s->registry != NULL ? s->registry : "");
+  c->names.dialect = s->dialect;
+  c->names.has_tags = c->servers.kind == DEPLOYMENT_CLUSTER;
+  c->names.has_sharded_channels = c->names.has_tags && !s->shuns_shards;   /* since 7.0 */
+  c->names.uses_functions = s->uses_functions;
+  c->names.quarantine_ms = span_to_ms(s->quarantine);
 }
 
-static void engine_settings_set(const dibs_client *c, const opening *o, engine_settings *s)
+/* What the native protocol has and another format lacks. */
+static dibs_status dialect_check(const dibs_client *c, text *why)
 {
-  const dibs_options *p = &o->options;
+  const char *lacks = NULL;
 
-  s->memory = o->memory;
-  s->prefix = o->url.prefix;
-  s->user = o->url.user;
-  s->password = o->url.password;
-  s->database = o->url.database;
-  s->program = program_invocation_short_name;
-  s->version = DIBS_VERSION;
-  s->note = o->url.note != NULL ? o->url.note : "";
-  s->pid = drive_process_id();
-  s->connect_timeout = span_ms(c->times.connect_ms);
-  s->command_timeout = span_ms(c->times.command_ms);
-  s->renew_every = span_ms(c->times.renew_every_ms);
-  s->clock_rate_error_ppm = number_of(p->clock_rate_error_ppm, o->url.clock_rate_error_ppm,
-                                      o->config.clock_rate_error_ppm, PPM);
-  s->local_handovers_max = p->local_handovers_max == 0   ? HANDOVERS
-                           : p->local_handovers_max < 0 ? 0 : p->local_handovers_max;
-  s->tells_owners = (c->flags & DIBS_CLIENT_DETECT_DEADLOCK) != 0;
-  s->local_handover_time =
-    span_ms(p->local_handover_ms == 0 ? HANDOVER_MS : p->local_handover_ms);
+  if (c->names.dialect == DIALECT_NATIVE)
+    return DIBS_OK;
+  if (c->servers.kind == DEPLOYMENT_QUORUM && !dialect_traits_of(&c->names)->has_quorums)
+    lacks = "locks on a quorum; give the URL of one deployment";
+  else if (c->names.quarantine_ms > 0)
+    lacks = "an era guard; leave quarantine out";
+  else if ((c->flags & DIBS_CLIENT_DETECT_DEADLOCK) != 0)
+    lacks = "a search for deadlocks; leave DIBS_CLIENT_DETECT_DEADLOCK out";
+  if (lacks == NULL)
+    return DIBS_OK;
+  text_add(why, "the dialect ");
+  text_add(why, dialect_traits_of(&c->names)->name);
+  text_add(why, " does not have ");
+  text_add(why, lacks);
+  return DIBS_ERR_CONFIG;
 }
 
 static dibs_status drive_make(dibs_client *c, const opening *o)
 {
   char host[256];
-  drive_settings s = { .url = &o->url,
-                       .has_thread = (c->flags & DIBS_CLIENT_NO_THREAD) == 0,
+  drive_settings s = { .has_thread = (c->flags & DIBS_CLIENT_NO_THREAD) == 0,
                        .has_callback_thread = (c->flags & (DIBS_CLIENT_NO_THREAD |
                                                           DIBS_CLIENT_PROCESS_CALLBACKS)) == 0,
-                       .handler = { c, api_effect, api_cancelled } };
+                       .handler = { c, api_effect, api_cancelled, degrade_alarm } };
   text prefix = text_over(c->names.prefix, sizeof(c->names.prefix));
   dibs_status status;
 
@@ -283,20 +179,43 @@ static dibs_status drive_make(dibs_client *c, const opening *o)
     return DIBS_ERR_SYSTEM;
   }
   memcpy(c->names.client, s.engine.client_id, sizeof(c->names.client));
-  text_add(&prefix, o->url.prefix);
+  text_add(&prefix, c->servers.data.prefix);
   drive_host(host, sizeof(host));
   engine_settings_set(c, o, &s.engine);
   s.engine.host = host;
+  names_set(c, &s.engine);
+  status = dialect_check(c, o->why);
+  if (status != DIBS_OK)
+    return status;
   status = drive_new(&s, &c->drive, o->why);
   if (status != DIBS_OK || c->on_event == NULL)
     return status;
   return drive_callbacks_prepare(c->drive);
 }
 
+/* Hosts and paths can be many and long. */
+static bool shown_make(dibs_client *c)
+{
+  for (size_t size = 512; size <= SHOWN_BYTES_MAX; size *= 4) {
+    char *bytes = mem_alloc(&c->memory, size);
+    text shown;
+
+    if (bytes == NULL)
+      return false;
+    shown = text_over(bytes, size);
+    deployment_show(&c->servers, &shown);
+    c->shown = bytes;
+    if (!shown.is_cut)
+      return true;
+    mem_free(&c->memory, bytes);
+    c->shown = NULL;
+  }
+  return false;
+}
+
 static dibs_status client_make(opening *o, dibs_client **ret_client)
 {
   dibs_client *c = mem_zalloc(&o->memory, sizeof(*c));
-  text shown;
   dibs_status status = DIBS_ERR_NO_MEMORY;
 
   if (c == NULL)
@@ -304,15 +223,20 @@ static dibs_status client_make(opening *o, dibs_client **ret_client)
   c->memory = o->memory;
   c->epoch = fork_epoch();
   c->flags = o->options.flags;
+  c->names_max = (uint64_t)o->options.names_max;
   c->on_event = o->options.on_event;
   c->on_event_data = o->options.on_event_data;
   c->is_private = o->is_private;
   c->local_use_fd = o->local_use_fd;
   o->local_use_fd = -1;
-  shown = text_over(c->shown, sizeof(c->shown));
-  server_url_show(&o->url, &shown);
-  times_set(c, o);
-  c->handle = handle_new(HANDLE_CLIENT, c, NULL);
+  c->servers = o->servers;
+  o->servers = (deployment){ .memory = o->memory, .data = { .memory = o->memory } };
+  c->degrade = degrade_of(o, &c->servers.data);
+  c->times = times_of(o, &c->servers.data);
+  if (c->degrade == DEGRADE_LOCAL)
+    c->outage = mem_zalloc(&c->memory, sizeof(*c->outage));
+  if ((c->degrade != DEGRADE_LOCAL || c->outage != NULL) && shown_make(c))
+    c->handle = handle_new(HANDLE_CLIENT, c, NULL);
   if (c->handle != NULL) {
     c->handle_word = handle_value(c->handle);
     status = drive_make(c, o);
@@ -335,15 +259,13 @@ static dibs_status open_all(opening *o, const char *url, dibs_client **ret_clien
   if (status == DIBS_OK)
     status = local_use(o);
   if (status == DIBS_OK)
-    status = texts_merge(o);
-  if (status == DIBS_OK)
-    status = settings_check(o);
+    status = settings_merge(o);
   return status == DIBS_OK ? client_make(o, ret_client) : status;
 }
 
 static void opening_deinit(opening *o)
 {
-  server_url_deinit(&o->url);
+  deployment_deinit(&o->servers);
   config_deinit(&o->config);
   if (o->local_use_fd >= 0)
     (void)close(o->local_use_fd);
@@ -365,7 +287,7 @@ static dibs_status open_checked(const char *url, const dibs_options *options,
   if (status != DIBS_OK)
     return status;
   o.memory = memory_of(o.options.allocator);
-  o.url = (server_url){ .memory = o.memory };
+  o.servers = (deployment){ .memory = o.memory, .data = { .memory = o.memory } };
   config_init(&o.config, &o.memory);
   status = open_all(&o, url, ret_client);
   opening_deinit(&o);

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include <dibs/semaphore.h>
+
 #include "drive/drive.h"
 
 #define TTL_DEFAULT_MS 30000
@@ -14,7 +16,12 @@
 #define CLIENT_FLAGS \
   (DIBS_CLIENT_NO_THREAD | DIBS_CLIENT_NO_LOCAL | DIBS_CLIENT_PROCESS_CALLBACKS | \
    DIBS_CLIENT_DETECT_DEADLOCK)
-#define LOCK_FLAGS (DIBS_LOCK_FIXED | DIBS_LOCK_NO_OWNER | DIBS_LOCK_NO_REENTRY)
+#define REPLICAS_MAX 100
+#define REPLICAS_WAIT_MS 1000
+#define FLAVOUR_FLAGS (DIBS_LOCK_FAIR | DIBS_LOCK_SPIN | DIBS_LOCK_FENCED)
+#define LOCK_FLAGS \
+  (DIBS_LOCK_FIXED | DIBS_LOCK_NO_OWNER | DIBS_LOCK_NO_REENTRY | DIBS_LOCK_FSYNC | \
+   DIBS_LOCK_REPORT | FLAVOUR_FLAGS | DIBS_PERMITS_PLAIN)
 
 /* ---- pieces ---- */
 
@@ -111,6 +118,12 @@ static bool client_values_check(const dibs_options *o, text *why)
          range_check("clock_rate_error_ppm", o->clock_rate_error_ppm, 1, PPM_MAX, why) &&
          range_check("local_handovers_max", o->local_handovers_max, -1, HANDOVERS_MAX, why) &&
          options_ms_check("local_handover_ms", o->local_handover_ms, why) &&
+         options_ms_check("quarantine_ms", o->quarantine_ms, why) &&
+         range_check("names_max", o->names_max, 1, INT32_MAX, why) &&
+         range_check("degrade", (int64_t)o->degrade, DIBS_DEGRADE_FAIL, DIBS_DEGRADE_LOCAL,
+                     why) &&
+         range_check("dialect", (int64_t)o->dialect, DIBS_DIALECT_NATIVE,
+                     DIBS_DIALECT_PLAIN, why) &&
          note_check(o->note, why) && allocator_check(o->allocator, why);
 }
 
@@ -192,6 +205,43 @@ static bool linger_check(const dibs_lock_options *o, text *why)
          options_ms_check("linger_ms", o->linger_ms, why);
 }
 
+static bool replicas_check(const dibs_lock_options *o, text *why)
+{
+  if (!range_check("min_replicas", o->min_replicas, DIBS_REPLICAS_MAJORITY, REPLICAS_MAX, why) ||
+      !options_ms_check("replicas_wait_ms", o->replicas_wait_ms, why))
+    return false;
+  if (o->min_replicas != 0 || (o->flags & (DIBS_LOCK_FSYNC | DIBS_LOCK_REPORT)) == 0)
+    return true;
+  text_add(why, "DIBS_LOCK_FSYNC and DIBS_LOCK_REPORT need min_replicas, and it is 0");
+  return false;
+}
+
+/* What never ends by itself has no end to be told. */
+static bool unleased_check(const lock_plan *plan, text *why)
+{
+  if (!plan->is_fixed && plan->max_hold_ms == 0)
+    return true;
+  text_add(why, "DIBS_PERMITS_PLAIN is set together with ");
+  text_add(why, plan->is_fixed ? "DIBS_LOCK_FIXED" : "max_hold_ms");
+  text_add(why, ", and such permits have no lease; choose one");
+  return false;
+}
+
+static bool flavour_read(uint32_t flags, lock_plan *plan, text *why)
+{
+  switch (flags & (FLAVOUR_FLAGS | DIBS_PERMITS_PLAIN)) {
+  case 0: plan->flavour = FLAVOUR_PLAIN; return true;
+  case DIBS_PERMITS_PLAIN: plan->flavour = FLAVOUR_UNLEASED; return unleased_check(plan, why);
+  case DIBS_LOCK_FAIR: plan->flavour = FLAVOUR_FAIR; return true;
+  case DIBS_LOCK_SPIN: plan->flavour = FLAVOUR_SPIN; return true;
+  case DIBS_LOCK_FENCED: plan->flavour = FLAVOUR_FENCED; return true;
+  default: break;
+  }
+  text_add(why, "DIBS_LOCK_FAIR, DIBS_LOCK_SPIN, DIBS_LOCK_FENCED and DIBS_PERMITS_PLAIN exclude "
+                "each other; choose one");
+  return false;
+}
+
 dibs_status lock_options_read(const dibs_lock_options *options, bool is_blocking,
                               int32_t renew_every_ms, lock_plan *ret_plan, text *why)
 {
@@ -204,7 +254,7 @@ dibs_status lock_options_read(const dibs_lock_options *options, bool is_blocking
       !options_ms_check("wait_ms", o.wait_ms, why) ||
       !range_check("ttl_ms", o.ttl_ms, TTL_MIN_MS, DIBS_MS_MAX, why) ||
       !options_ms_check("max_hold_ms", o.max_hold_ms, why) || !note_check(o.note, why) ||
-      !linger_check(&o, why))
+      !linger_check(&o, why) || !replicas_check(&o, why))
     return DIBS_ERR_ARGUMENT;
   if (o.ttl_ms != 0)
     plan.ttl_ms = o.ttl_ms;
@@ -213,11 +263,16 @@ dibs_status lock_options_read(const dibs_lock_options *options, bool is_blocking
   plan.linger_ms = o.linger_ms;
   plan.is_fixed = (o.flags & DIBS_LOCK_FIXED) != 0;
   plan.no_reentry = (o.flags & DIBS_LOCK_NO_REENTRY) != 0;
+  plan.min_replicas = o.min_replicas;
+  plan.replicas_wait_ms = o.replicas_wait_ms != 0 ? o.replicas_wait_ms : REPLICAS_WAIT_MS;
+  plan.wants_fsync = (o.flags & DIBS_LOCK_FSYNC) != 0;
+  plan.reports_replicas = (o.flags & DIBS_LOCK_REPORT) != 0;
   plan.cancel = o.cancel;
   plan.on_lost = o.on_lost;
   plan.on_lost_data = o.on_lost_data;
   plan.note = o.note;
-  if (!owner_read(&o, is_blocking, &plan, why) || !times_check(&plan, renew_every_ms, why))
+  if (!flavour_read(o.flags, &plan, why) || !owner_read(&o, is_blocking, &plan, why) ||
+      !times_check(&plan, renew_every_ms, why))
     return DIBS_ERR_ARGUMENT;
   *ret_plan = plan;
   return DIBS_OK;

@@ -8,6 +8,7 @@
 #include <dibs/latch.h>
 
 #include "base/base.h"
+#include "dialect/native.h"
 
 typedef struct client_times {
   int32_t connect_ms, command_ms, close_ms, renew_every_ms;
@@ -19,7 +20,11 @@ typedef struct client_times {
 typedef struct lock_plan {
   int32_t wait_ms, ttl_ms, max_hold_ms;
   int32_t linger_ms;              /* -1: DIBS_LINGER_AUTO */
+  lock_flavour flavour;
   bool is_fixed, no_reentry;
+  int32_t min_replicas;           /* -1: DIBS_REPLICAS_MAJORITY */
+  int32_t replicas_wait_ms;
+  bool wants_fsync, reports_replicas;
   char owner[OWNER_KEY_MAX];      /* 't' and a thread's number, or 'k' and the given key */
   size_t owner_size;
   dibs_canceller *cancel;

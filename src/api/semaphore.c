@@ -97,10 +97,10 @@ static dibs_status set_ask(dibs_client *c, const lock_target *target, share_set_
     return status;
   script_command_init(&k, c);
   status = script_command_run(c, &q, &k,
-                       native_share_set(&c->names, &k.by_digest, false, target->name,
-                                        target->name_size, what, permits, us) &&
-                         native_share_set(&c->names, &k.by_text, true, target->name,
-                                          target->name_size, what, permits, us));
+                       dialect_share_set(&c->names, &k.by_digest, false, target->name,
+                                         target->name_size, what, permits, us) &&
+                         dialect_share_set(&c->names, &k.by_text, true, target->name,
+                                           target->name_size, what, permits, us));
   if (status == DIBS_OK && !native_share_set_answer(q.reply, ret_done, ret_limit))
     status = client_refuse(c, DIBS_ERR_PROTOCOL, "an answer to share_set of no known form");
   question_deinit(&q);
@@ -119,6 +119,10 @@ static dibs_status set_run(dibs_client *c, const char *name, share_set_what what
   status = name_check(c, target.name, target.name_size);
   if (status == DIBS_OK)
     status = permits_check(c, permits, 0);
+  if (status == DIBS_OK)
+    status = one_place_check(c);
+  if (status == DIBS_OK && !dialect_traits_of(&c->names)->has_shares)
+    status = native_check(c, "semaphores");
   if (status == DIBS_OK)
     status = set_ask(c, &target, what, permits, ret_done, ret_limit);
   client_unpin(c);

@@ -39,6 +39,8 @@ static const status_row rows[] = {
   { DIBS_ERR_SYSTEM, "DIBS_ERR_SYSTEM", "the operating system refused" },
   { DIBS_ERR_SERVER, "DIBS_ERR_SERVER", "the server answered with an error" },
   { DIBS_ERR_NOT_SET, "DIBS_ERR_NOT_SET", "no count was set for it yet" },
+  { DIBS_ERR_NOT_REPLICATED, "DIBS_ERR_NOT_REPLICATED", "too few replicas have it; given back" },
+  { DIBS_ERR_LIMIT, "DIBS_ERR_LIMIT", "the client has as many names as it may" },
 };
 
 static const status_row *row_of(dibs_status status)

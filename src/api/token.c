@@ -67,7 +67,15 @@ static dibs_status token_check(dibs_client *c, const char *token, token_parts *r
   if (token == NULL || !token_read(token, ret))
     return client_refuse(c, DIBS_ERR_ARGUMENT,
                          "token is not one; dibs_hold_token() writes them");
-  return DIBS_OK;
+  return one_place_check(c);
+}
+
+/* Another dialect does not say when a lease began: whoever has it now took it after ours. */
+static bool is_taken_again(const dibs_client *c, const dibs_inspection *found,
+                           const token_parts *p)
+{
+  return c->names.dialect == DIALECT_NATIVE ? found->fence / 1024 > p->lease.token
+                                            : found->holder_count > 0;
 }
 
 /* The lease is gone: did anybody take a name since? Of a shared resource nobody in
@@ -82,7 +90,7 @@ static dibs_status gone_how(dibs_client *c, const token_parts *p)
     status = inspect_name(c, p->names[i].name, p->names[i].size, &found);
     if (status != DIBS_OK)
       return status;
-    status = found->fence / 1024 > p->lease.token ? DIBS_TAKEN : DIBS_EXPIRED;
+    status = is_taken_again(c, found, p) ? DIBS_TAKEN : DIBS_EXPIRED;
     (void)dibs_inspection_free(found);
     if (status == DIBS_TAKEN)
       return status;
@@ -97,7 +105,7 @@ static bool share_renew_encode(const dibs_client *c, buffer *out, bool with_text
   share_renew_item item = { .name = p->names[0].name, .name_size = p->names[0].size,
                             .lease = &p->lease, .ttl_ms = ttl_ms, .mode = 'w' };
 
-  return native_share_renew(&c->names, out, with_text, &item, 1, estimate_us);
+  return dialect_share_renew(&c->names, out, with_text, &item, 1, estimate_us);
 }
 
 static bool renew_encode(const dibs_client *c, buffer *out, bool with_text,
@@ -110,7 +118,7 @@ static bool renew_encode(const dibs_client *c, buffer *out, bool with_text,
   for (size_t i = 0; i < p->count; i++)
     items[i] = (renew_item){ .name = p->names[i].name, .name_size = p->names[i].size,
                              .lease = &p->lease, .ttl_ms = ttl_ms };
-  return native_renew(&c->names, out, with_text, items, p->count, estimate_us);
+  return dialect_renew(&c->names, out, with_text, items, p->count, estimate_us);
 }
 
 /* All names of a set or none: one that is gone loses the others. */
@@ -190,13 +198,14 @@ static bool release_encode(const native *n, buffer *out, bool with_text, const t
                            int64_t estimate_us)
 {
   const many_name *one = &p->names[0];
+  share_ending e = { .name = one->name, .name_size = one->size, .lease = p->lease,
+                     .estimate_us = estimate_us };
 
   switch (p->kind) {
   case TOKEN_LEASE:
-    return native_release(n, out, with_text, one->name, one->size, &p->lease, estimate_us);
+    return dialect_release(n, out, with_text, one->name, one->size, &p->lease, 0, estimate_us);
   case TOKEN_SHARE:
-    return native_share_release(n, out, with_text, one->name, one->size, &p->lease, 0,
-                                estimate_us);
+    return dialect_share_release(n, out, with_text, &e);
   case TOKEN_MANY:
     return native_many_release(n, out, with_text, p->names, p->count, &p->lease, estimate_us);
   }
@@ -206,8 +215,24 @@ static bool release_encode(const native *n, buffer *out, bool with_text, const t
 static bool break_encode(const native *n, buffer *out, bool with_text, const token_parts *p,
                          int64_t estimate_us)
 {
-  return native_break(n, out, with_text, p->names[0].name, p->names[0].size, &p->lease,
+  return dialect_break(n, out, with_text, p->names[0].name, p->names[0].size, &p->lease,
                       estimate_us);
+}
+
+/* A quorum: each server that has this lease lets go of it. The best of their answers. */
+static dibs_status others_ask(dibs_client *c, const script_command *k, dibs_status best)
+{
+  for (size_t route = quorum_route_next(c, 0); route != SIZE_MAX;
+       route = quorum_route_next(c, route + 1)) {
+    release_answer answer = { .outcome = RELEASE_EXPIRED };
+    question q;
+
+    if (question_run_at(c, &q, route, &k->by_digest, &k->by_text) == DIBS_OK &&
+        native_release_answer(q.reply, &answer) && answer.outcome == RELEASE_DONE)
+      best = DIBS_OK;
+    question_deinit(&q);
+  }
+  return best;
 }
 
 static dibs_status lease_ask(dibs_client *c, lease_encoder *encode, const token_parts *p)
@@ -227,10 +252,12 @@ static dibs_status lease_ask(dibs_client *c, lease_encoder *encode, const token_
   if (status == DIBS_OK && !native_release_answer(q.reply, &answer))
     status = client_refuse(c, DIBS_ERR_PROTOCOL, "an answer to release of no known form");
   question_deinit(&q);
+  if (status == DIBS_OK && answer.outcome != RELEASE_DONE)
+    status = answer.outcome == RELEASE_TAKEN ? DIBS_TAKEN : DIBS_EXPIRED;
+  if (status >= DIBS_OK && c->servers.kind == DEPLOYMENT_QUORUM)
+    status = others_ask(c, &k, status);
   script_command_deinit(&k);
-  if (status != DIBS_OK || answer.outcome == RELEASE_DONE)
-    return status;
-  return answer.outcome == RELEASE_TAKEN ? DIBS_TAKEN : DIBS_EXPIRED;
+  return status;
 }
 
 dibs_status dibs_token_release(dibs_client *c, const char *token)
@@ -251,7 +278,7 @@ static dibs_status break_check(dibs_client *c, const char *name, const char *lea
                                token_parts *ret)
 {
   size_t size = name == NULL ? 0 : strnlen(name, DIBS_NAME_MAX + 1);
-  const char *fault = name == NULL ? "name is NULL" : native_name_fault(name, size);
+  const char *fault = name == NULL ? "name is NULL" : dialect_name_fault(&c->names, name, size);
 
   if (fault != NULL)
     return client_refuse(c, DIBS_ERR_ARGUMENT, fault);
@@ -261,7 +288,7 @@ static dibs_status break_check(dibs_client *c, const char *name, const char *lea
   ret->kind = TOKEN_LEASE;
   ret->count = 1;
   ret->names[0] = (many_name){ name, size };
-  return DIBS_OK;
+  return one_place_check(c);
 }
 
 dibs_status dibs_break(dibs_client *c, const char *name, const char *lease)

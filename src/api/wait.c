@@ -25,7 +25,7 @@ dibs_status wait_check(dibs_client *c, const char *name, const dibs_wait_options
   if (status != DIBS_OK)
     return status;
   status = wait_options_read(options, ret_plan, &why);
-  return status == DIBS_OK ? DIBS_OK : client_refuse(c, status, words);
+  return status == DIBS_OK ? one_place_check(c) : client_refuse(c, status, words);
 }
 
 /* ---- memory and list ---- */

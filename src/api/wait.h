@@ -58,7 +58,7 @@ struct wait {
 };
 
 typedef struct wait_question {
-  const char *channel; size_t channel_size;
+  const char *channel; size_t channel_size;     /* size 0: it has none */
   const buffer *by_digest, *by_text;    /* by_text NULL: the first is no script call */
   span every;
   bool is_patient;                      /* waits for a server as long as it takes */

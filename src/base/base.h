@@ -81,6 +81,15 @@ bool text_to_ms(const char *words, int32_t *ret_ms);
 
 /* Unpadded base64url of 16 bytes: 22 characters and a zero. */
 void text_base64url_16(const uint8_t bytes[16], char ret_text[23]);
+/* false: one of the 22 characters is none of base64url. */
+bool text_base64url_16_read(const char words[22], uint8_t ret_bytes[16]);
+/* The same in the standard alphabet, which has `+` and `/`. */
+void text_base64_16(const uint8_t bytes[16], char ret_text[23]);
+
+/* ---- HighwayHash, 128 bits; `bytes` may be NULL when `size` is 0 ---- */
+
+void highway_hash_128(const uint64_t key[4], const void *bytes, size_t size,
+                      uint64_t ret_words[2]);
 
 /* ---- random: for jitter only, never for secrets ---- */
 

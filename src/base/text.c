@@ -185,10 +185,8 @@ bool text_to_ms(const char *words, int32_t *ret_ms)
   return true;
 }
 
-void text_base64url_16(const uint8_t bytes[16], char ret_text[23])
+static void base64_16(const char alphabet[65], const uint8_t bytes[16], char ret_text[23])
 {
-  static const char alphabet[] =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   unsigned int bits = 0;
   int count = 0;
   size_t used = 0;
@@ -204,4 +202,45 @@ void text_base64url_16(const uint8_t bytes[16], char ret_text[23])
   ret_text[used++] = alphabet[bits << (6 - count) & 63];
   ret_text[used] = 0;
   assert(used == 22);
+}
+
+#define LETTERS_AND_DIGITS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+void text_base64url_16(const uint8_t bytes[16], char ret_text[23])
+{
+  base64_16(LETTERS_AND_DIGITS "-_", bytes, ret_text);
+}
+
+static int base64url_value(char c)
+{
+  static const char base64url[] = LETTERS_AND_DIGITS "-_";
+  const char *found = c != 0 ? strchr(base64url, c) : NULL;
+
+  return found == NULL ? -1 : (int)(found - base64url);
+}
+
+bool text_base64url_16_read(const char words[22], uint8_t ret_bytes[16])
+{
+  unsigned int bits = 0;
+  int count = 0;
+  size_t used = 0;
+
+  for (size_t i = 0; i < 22; i++) {
+    int value = base64url_value(words[i]);
+
+    if (value < 0)
+      return false;
+    bits = (bits << 6 | (unsigned int)value) & 0xffff;
+    count += 6;
+    if (count >= 8 && used < 16) {
+      count -= 8;
+      ret_bytes[used++] = (uint8_t)(bits >> count & 0xff);
+    }
+  }
+  return true;
+}
+
+void text_base64_16(const uint8_t bytes[16], char ret_text[23])
+{
+  base64_16(LETTERS_AND_DIGITS "+/", bytes, ret_text);
 }

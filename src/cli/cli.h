@@ -8,7 +8,10 @@
 #define CLI_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include <dibs/client.h>
 
 /* What `dibs` exits with when it is not the child's own code. sysexits.h where it has a
  * word for it; 126 and 127 as every shell and timeout(1). */
@@ -39,11 +42,17 @@ enum wait_goal { UNTIL_FREE, UNTIL_HELD, UNTIL_ZERO, UNTIL_LEADER };
 
 #define LOST_SIGNAL_IGNORE 0   /* --on-lost ignore */
 
+#define QUORUM_MAX 15          /* servers */
+
 /* Everything the options of any subcommand can say, with defaults from
  * arguments_init(). Texts are borrowed from argv. */
 typedef struct arguments {
   /* connection */
-  const char *url, *user, *pass_file, *cacert, *cert, *key, *sni, *prefix, *config;
+  const char *urls[QUORUM_MAX];  /* several: a quorum */
+  size_t url_count;
+  const char *user, *pass_file, *cacert, *cert, *key, *sni, *prefix, *config;
+  dibs_dialect dialect;
+  const char *dialect_word, *registry;   /* NULL: not given */
   int database;                  /* -1: not given */
   int32_t connect_timeout_ms;    /* 0: the library's default */
   bool wants_askpass, wants_local, refuses_local;
@@ -57,6 +66,8 @@ typedef struct arguments {
   int conflict_code;
   bool busy_is_fine;
   const char *reason;
+  uint32_t flavour;              /* DIBS_LOCK_FAIR, _SPIN, _FENCED */
+  bool is_plain;                 /* DIBS_PERMITS_PLAIN */
   enum progress progress;
 
   /* what to take */
@@ -95,9 +106,16 @@ typedef struct arguments {
   const char *value, *on_elected, *on_deposed;
   bool only_observes, goes_on, resigns;
 
+  /* rate */
+  bool is_per_client;
+
   /* latch, barrier */
   const char *count_id;
   uint32_t parties;              /* 0: not given */
+
+  /* acl, doctor */
+  const char *modes, *latches, *guarded, *limiters, *data, *locks;
+  bool wants_functions, wants_sentinel, is_strict;
 
   /* local */
   int32_t idle_ms;

@@ -17,7 +17,7 @@ const option_row options_common[] = {
 
 const option_row options_connection[] = {
   { "url", 'u', "URL", OPTION_URL,
-    "the server: redis:// rediss:// valkey:// unix:// local:" },
+    "the server: redis://HOST, local: ...; several: a quorum" },
   { "db", 0, "N", OPTION_DATABASE, "the database number" },
   { "user", 0, "NAME", OPTION_USER, "the ACL user" },
   { "askpass", 0, NULL, OPTION_ASKPASS, "ask for the password on the terminal" },
@@ -27,6 +27,9 @@ const option_row options_connection[] = {
   { "key", 0, "FILE", OPTION_KEY, "TLS: its key" },
   { "sni", 0, "HOST", OPTION_SNI, "TLS: the name to check instead of the URL's host" },
   { "prefix", 0, "WORD", OPTION_PREFIX, "put before every key (dibs)" },
+  { "dialect", 0, "WORD", OPTION_DIALECT,
+    "whose locks: native, redisson, spring or plain" },
+  { "registry", 0, "KEY", OPTION_REGISTRY, "dialect spring: the registry's key" },
   { "connect-timeout", 0, "DUR", OPTION_CONNECT_TIMEOUT,
     "go on so long without any server (5s)" },
   { "config", 0, "FILE", OPTION_CONFIG, "read this configuration file" },
@@ -49,7 +52,11 @@ const option_row options_taking[] = {
   { "timeout", 0, "DUR", OPTION_WAIT, NULL },
   { "conflict-exit-code", 'E', "N", OPTION_CONFLICT_CODE, "exit N instead of 75" },
   { "skip-ok", 0, NULL, OPTION_SKIP_OK, "exit 0 instead of 75" },
-  { "fair", 0, NULL, OPTION_ALWAYS, "first come, first served (always so)" },
+  { "fair", 0, NULL, OPTION_FAIR,
+    "first come, first served (native locks always are)" },
+  { "spin", 0, NULL, OPTION_SPIN, "dialect redisson: a lock whose end is told to nobody" },
+  { "fenced", 0, NULL, OPTION_FENCED,
+    "dialect redisson: a lock whose fence Java counts, too" },
   { "ttl", 't', "DUR", OPTION_TTL,
     "the lease: how long the lock outlives a dead holder (30s)" },
   { "max-hold", 0, "DUR", OPTION_MAX_HOLD, "stop renewing then; the lock ends" },
@@ -68,6 +75,8 @@ const option_row options_kind[] = {
   { "permits", 'j', "N", OPTION_PERMITS, "a semaphore with N permits; take one" },
   { "jobs", 0, "N", OPTION_PERMITS, NULL },
   { "take", 0, "M", OPTION_TAKE, "take M permits at once" },
+  { "plain-permits", 0, NULL, OPTION_PLAIN_PERMITS,
+    "run, redisson: permits of a plain RSemaphore, without leases" },
   { "multi", 0, "A,B,C", OPTION_MULTI, "several locks, all or none; no NAME then" },
   { NULL, 0, NULL, 0, NULL },
 };
@@ -139,6 +148,24 @@ const option_row options_wait[] = {
   { NULL, 0, NULL, 0, NULL },
 };
 
+const option_row options_acl[] = {
+  { "mode", 0, "A,B,...", OPTION_MODE,
+    "what else is used than the URL says; see below" },
+  { "latches", 0, "GLOB", OPTION_LATCHES, "and latches with such names" },
+  { "guarded", 0, "GLOB", OPTION_GUARDED, "and guarded writes on such keys" },
+  { "limiters", 0, "GLOB", OPTION_LIMITERS, "and rate limiters with such names" },
+  { "data", 0, "GLOB", OPTION_DATA, "and maps, lists and sets with such names" },
+  { "locks", 0, "GLOB", OPTION_LOCKS, "and locks of another --dialect with such names" },
+  { "sentinel", 0, NULL, OPTION_SENTINEL, "the line for the sentinels instead" },
+  { "functions", 0, NULL, OPTION_FUNCTIONS, "print the library for FUNCTION LOAD instead" },
+  { NULL, 0, NULL, 0, NULL },
+};
+
+const option_row options_doctor[] = {
+  { "strict", 0, NULL, OPTION_STRICT, "warnings fail, too" },
+  { NULL, 0, NULL, 0, NULL },
+};
+
 const option_row options_ping[] = {
   { "count", 'c', "N", OPTION_COUNT, "stop after N (until interrupted)" },
   { "interval", 'i', "DUR", OPTION_INTERVAL, "between two questions (1s)" },
@@ -162,6 +189,14 @@ const option_row options_latch[] = {
   { "id", 0, "ID", OPTION_COUNT_ID, "down: the same ID counts once" },
   { "wait", 'w', "DUR", OPTION_WAIT, "wait: at most so long (for ever), then exit 75" },
   { "timeout", 0, "DUR", OPTION_WAIT, NULL },
+  { NULL, 0, NULL, 0, NULL },
+};
+
+const option_row options_rate[] = {
+  { "wait", 'w', "DUR", OPTION_WAIT, "take: at most so long (for ever), then exit 75" },
+  { "timeout", 0, "DUR", OPTION_WAIT, NULL },
+  { "nonblock", 'n', NULL, OPTION_NONBLOCK, "take: do not wait, exit 75" },
+  { "per-client", 0, NULL, OPTION_PER_CLIENT, "set: each client has the whole rate for itself" },
   { NULL, 0, NULL, 0, NULL },
 };
 

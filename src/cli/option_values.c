@@ -118,14 +118,27 @@ static int read_signal(const command *c, const option_row *row, const char *valu
 
 /* ---- one option ---- */
 
+static int set_dialect(const command *c, const option_row *row, const char *value,
+                       arguments *a)
+{
+  static const char *const words[] = { "native", "redisson", "spring", "plain", NULL };
+  static const int meanings[] = { DIBS_DIALECT_NATIVE, DIBS_DIALECT_REDISSON,
+                                  DIBS_DIALECT_SPRING, DIBS_DIALECT_PLAIN };
+  int meaning = 0, code = read_word(c, row, value, words, meanings, &meaning);
+
+  a->dialect = (dibs_dialect)meaning;
+  a->dialect_word = value;
+  return code;
+}
+
 static int set_connection(const command *c, const option_row *row, const char *value,
                           arguments *a)
 {
   switch (row->id) {
   case OPTION_URL:
-    if (a->url != NULL)
-      return say_usage(c->name, "--url: several servers are not in this version");
-    a->url = value;
+    if (a->url_count == QUORUM_MAX)
+      return say_usage(c->name, "--url: a quorum is of at most %d servers", QUORUM_MAX);
+    a->urls[a->url_count++] = value;
     return 0;
   case OPTION_DATABASE: return read_int(c, row, value, 0, 1000000, &a->database);
   case OPTION_USER: a->user = value; return 0;
@@ -136,6 +149,8 @@ static int set_connection(const command *c, const option_row *row, const char *v
   case OPTION_KEY: a->key = value; return 0;
   case OPTION_SNI: a->sni = value; return 0;
   case OPTION_PREFIX: a->prefix = value; return 0;
+  case OPTION_DIALECT: return set_dialect(c, row, value, a);
+  case OPTION_REGISTRY: a->registry = value; return 0;
   case OPTION_CONNECT_TIMEOUT:
     return read_duration(c, row, value, 1, &a->connect_timeout_ms);
   case OPTION_CONFIG: a->config = value; return 0;
@@ -164,6 +179,9 @@ static int set_taking(const command *c, const option_row *row, const char *value
   case OPTION_CONFLICT_CODE: return read_int(c, row, value, 0, 255, &a->conflict_code);
   case OPTION_SKIP_OK: a->busy_is_fine = true; return 0;
   case OPTION_ALWAYS: return 0;
+  case OPTION_FAIR: a->flavour |= DIBS_LOCK_FAIR; return 0;
+  case OPTION_SPIN: a->flavour |= DIBS_LOCK_SPIN; return 0;
+  case OPTION_FENCED: a->flavour |= DIBS_LOCK_FENCED; return 0;
   case OPTION_TTL:
     a->has_ttl = true;
     return read_duration(c, row, value, TTL_MS_MIN, &a->ttl_ms);
@@ -202,6 +220,7 @@ static int set_kind(const command *c, const option_row *row, const char *value,
     a->has_permits = true;
     return set_permits(c, row, value, 1, &a->permits);
   case OPTION_TAKE: return set_permits(c, row, value, 1, &a->take);
+  case OPTION_PLAIN_PERMITS: a->is_plain = true; return 0;
   case OPTION_MULTI: a->multi = value; return 0;
   default: return -1;
   }
@@ -232,6 +251,7 @@ static int set_meeting(const command *c, const option_row *row, const char *valu
   int code;
 
   switch (row->id) {
+  case OPTION_PER_CLIENT: a->is_per_client = true; return 0;
   case OPTION_COUNT_ID:
     if (*value == '\0' || strlen(value) > 128)
       return bad_value(c, row, value, "an id of 1 to 128 bytes");
@@ -297,6 +317,24 @@ static int set_looking(const command *c, const option_row *row, const char *valu
   }
 }
 
+static int set_examination(const command *c, const option_row *row, const char *value,
+                           arguments *a)
+{
+  (void)c;
+  switch (row->id) {
+  case OPTION_MODE: a->modes = value; return 0;
+  case OPTION_LATCHES: a->latches = value; return 0;
+  case OPTION_GUARDED: a->guarded = value; return 0;
+  case OPTION_LIMITERS: a->limiters = value; return 0;
+  case OPTION_DATA: a->data = value; return 0;
+  case OPTION_LOCKS: a->locks = value; return 0;
+  case OPTION_FUNCTIONS: a->wants_functions = true; return 0;
+  case OPTION_SENTINEL: a->wants_sentinel = true; return 0;
+  case OPTION_STRICT: a->is_strict = true; return 0;
+  default: return -1;
+  }
+}
+
 static int set_other(const command *c, const option_row *row, const char *value,
                      arguments *a)
 {
@@ -334,7 +372,7 @@ int option_set(const command *c, const option_row *row, const char *value,
   static int (*const setters[])(const command *c, const option_row *row,
                                 const char *value, arguments *a) = {
     set_connection, set_taking, set_kind, set_run, set_looking, set_elect, set_meeting,
-    set_other
+    set_examination, set_other
   };
   int code = -1;
 

@@ -138,6 +138,11 @@ static int check_kind(const command *c, const arguments *a)
   if (a->multi != NULL && (a->sharing != SHARING_NONE || has_semaphore))
     return say_usage(c->name, "--multi takes exclusive locks: it excludes --shared, "
                               "--exclusive, --permits and --take");
+  if (a->is_plain && strcmp(c->name, "run") != 0)
+    return say_usage(c->name, "--plain-permits belongs to dibs run: permits without a lease have "
+                              "no token by which somebody else could give them back");
+  if (a->is_plain && !has_semaphore)
+    return say_usage(c->name, "--plain-permits is about a semaphore: add --permits N or --take M");
   if (a->has_permits && a->take > a->permits)
     return say_usage(c->name, "--take %u is more than --permits %u: nobody could get them",
                      a->take, a->permits);
@@ -146,7 +151,7 @@ static int check_kind(const command *c, const arguments *a)
 
 static int check_together(const command *c, arguments *a)
 {
-  if (a->wants_local && (a->url != NULL || a->refuses_local))
+  if (a->wants_local && (a->url_count > 0 || a->refuses_local))
     return say_usage(c->name, "--local excludes --url and --no-local");
   /* A hard cap below the default lease shortens the lease; below a wanted one it is a
    * contradiction. */

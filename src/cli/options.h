@@ -13,12 +13,14 @@ enum option_id {
   /* connection */
   OPTION_URL, OPTION_DATABASE, OPTION_USER, OPTION_ASKPASS, OPTION_PASS_FILE,
   OPTION_CACERT, OPTION_CERT, OPTION_KEY, OPTION_SNI, OPTION_PREFIX,
+  OPTION_DIALECT, OPTION_REGISTRY,
   OPTION_CONNECT_TIMEOUT, OPTION_CONFIG, OPTION_LOCAL, OPTION_NO_LOCAL,
   /* taking */
   OPTION_NONBLOCK, OPTION_WAIT, OPTION_CONFLICT_CODE, OPTION_EXCLUSIVE,
   OPTION_TTL, OPTION_MAX_HOLD, OPTION_SKIP_OK, OPTION_REASON, OPTION_PROGRESS,
+  OPTION_FAIR, OPTION_SPIN, OPTION_FENCED,
   /* what to take */
-  OPTION_SHARED, OPTION_PERMITS, OPTION_TAKE, OPTION_MULTI, OPTION_ALWAYS,
+  OPTION_SHARED, OPTION_PERMITS, OPTION_TAKE, OPTION_PLAIN_PERMITS, OPTION_MULTI, OPTION_ALWAYS,
   /* run */
   OPTION_COMMAND, OPTION_MIN_HOLD, OPTION_ON_LOST, OPTION_KILL_AFTER, OPTION_FOREGROUND,
   OPTION_QUIET_ON_SUCCESS, OPTION_STATUS_FILE, OPTION_STATUS_FD, OPTION_NOTIFY,
@@ -31,8 +33,13 @@ enum option_id {
   /* election */
   OPTION_VALUE, OPTION_OBSERVE, OPTION_LOOP, OPTION_RESIGN, OPTION_ON_ELECTED,
   OPTION_ON_DEPOSED,
+  /* rate */
+  OPTION_PER_CLIENT,
   /* latch, barrier */
   OPTION_COUNT_ID, OPTION_PARTIES,
+  /* acl, doctor */
+  OPTION_MODE, OPTION_LATCHES, OPTION_GUARDED, OPTION_LIMITERS, OPTION_DATA, OPTION_LOCKS,
+  OPTION_FUNCTIONS, OPTION_SENTINEL, OPTION_STRICT,
   /* local */
   OPTION_IDLE, OPTION_AOF,
   /* known elsewhere, refused here with a reason */
@@ -50,7 +57,8 @@ struct option_row {
 extern const option_row options_common[], options_connection[], options_taking[],
   options_kind[], options_permits[], options_run[], options_acquire[], options_renew[],
   options_release[], options_status[], options_wait[], options_ping[], options_local[],
-  options_elect[], options_latch[], options_barrier[];
+  options_elect[], options_latch[], options_rate[], options_barrier[], options_acl[],
+  options_doctor[];
 
 /* Reads argv[1..] of a subcommand into `ret_arguments`. Where a command
  * line may follow, options end at the first operand.

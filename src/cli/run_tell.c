@@ -23,14 +23,15 @@ static void set_owned(environment *e, const char *name, char *value)
   free(value);
 }
 
-/* DIBS_URL goes on without its password. Where that came from the environment, the
+/* DIBS_URL goes on without its password (session.h). Where that came from the environment, the
  * command could read it before; so it may go on using it. */
 static void set_server(run *r, environment *e)
 {
   char *password = NULL;
 
   set_owned(e, "DIBS_URL", session_inner_url(&r->session, r->a));
-  if (!r->session.url_has_password_of_environment || getenv("DIBS_PASSWORD") != NULL)
+  if (!r->session.url_is_of_environment || url_count(r->session.url) > 1 ||
+      getenv("DIBS_PASSWORD") != NULL)
     return;
   password = url_password(r->session.url);
   if (password != NULL)

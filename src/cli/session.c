@@ -83,28 +83,51 @@ static const char *environment_url(void)
   return NULL;
 }
 
+/* Several are one text with blanks between them. NULL: no memory. */
+static char *join_urls(const arguments *a)
+{
+  size_t size = 1;
+  char *joined, *to;
+
+  for (size_t i = 0; i < a->url_count; i++)
+    size += strlen(a->urls[i]) + 1;
+  joined = to = malloc(size);
+  for (size_t i = 0; i < a->url_count && joined != NULL; i++)
+    to = stpcpy(stpcpy(to, i == 0 ? "" : " "), a->urls[i]);
+  return joined;
+}
+
+/* What the options or the environment say; NULL in `s->url`: nothing. */
+static int choose_url(session *s, const arguments *a)
+{
+  const char *url = environment_url();
+
+  if (a->wants_local) {
+    s->url = strdup("local:");
+  } else if (a->url_count > 0) {
+    s->url = join_urls(a);
+  } else if (url != NULL) {
+    s->url_is_of_environment = true;
+    s->url = strdup(url);
+  } else {
+    return 0;
+  }
+  return s->url == NULL ? CODE_INTERNAL : 0;
+}
+
 static int find_url(session *s, const arguments *a)
 {
-  const char *url = a->wants_local ? "local:" : a->url;
+  int code = choose_url(s, a);
+  char *chosen = s->url;
 
-  if (url == NULL) {
-    url = environment_url();
-    if (url != NULL) {
-      char *password = url_password(url);
-
-      s->url_has_password_of_environment = password != NULL;
-      free(password);
-    }
-  }
-  if (url == NULL || a->database < 0) {
-    if (url == NULL && a->database >= 0)
-      return say_usage(NULL, "--db needs a URL: -u, or DIBS_URL");
-    s->url = url == NULL ? NULL : strdup(url);
-    return url != NULL && s->url == NULL ? CODE_INTERNAL : 0;
-  }
-  if (strncmp(url, "local:", 6) == 0)
+  if (code != 0 || a->database < 0)
+    return code;
+  if (chosen == NULL)
+    return say_usage(NULL, "--db needs a URL: -u, or DIBS_URL");
+  if (strncmp(chosen, "local:", 6) == 0)
     return say_usage(NULL, "--db: the private server is used with database 0 only");
-  s->url = url_with_database(url, a->database);
+  s->url = url_with_database(chosen, a->database);
+  free(chosen);
   return s->url == NULL ? CODE_INTERNAL : 0;
 }
 
@@ -160,6 +183,8 @@ static void fill_options(session *s, const arguments *a, dibs_options *o)
   o->connect_timeout_ms = a->connect_timeout_ms;
   o->close_timeout_ms = CLOSE_TIMEOUT_MS;
   o->prefix = a->prefix;
+  o->dialect = a->dialect;
+  o->registry = a->registry;
   o->user = a->user;
   o->password = s->password;
   o->ca_file = a->cacert;
@@ -228,17 +253,35 @@ void session_close(session *s)
   memset(s, 0, sizeof(*s));
 }
 
+/* One password can be handed on beside the URL, as DIBS_PASSWORD. Several cannot, and stay
+ * where the command could read them before. */
+static bool has_several_passwords(const char *url)
+{
+  return url_count(url) > 1 || strstr(url, "sentinel_password=") != NULL;
+}
+
+/* Frees `url`. NULL: no memory. */
+static char *with_option(char *url, const char *key, const char *value)
+{
+  char *with;
+
+  if (url == NULL || value == NULL)
+    return url;
+  with = url_with_query(url, key, value);
+  free(url);
+  return with;
+}
+
 char *session_inner_url(const session *s, const arguments *a)
 {
   bool is_chosen = s->url != NULL && strncmp(s->url, "local:", 6) != 0;
-  char *url = url_without_password(is_chosen ? s->url : dibs_url(s->client));
-  char *with_prefix;
+  bool is_whole = is_chosen && s->url_is_of_environment && has_several_passwords(s->url);
+  char *url = is_whole ? strdup(s->url)
+                       : url_without_password(is_chosen ? s->url : dibs_url(s->client));
 
-  if (url == NULL || a->prefix == NULL)
-    return url;
-  with_prefix = url_with_query(url, "prefix", a->prefix);
-  free(url);
-  return with_prefix;
+  url = with_option(url, "prefix", a->prefix);
+  url = with_option(url, "dialect", a->dialect_word);
+  return with_option(url, "registry", a->registry);
 }
 
 int session_fault(const session *s, dibs_status status, const char *what)

@@ -12,7 +12,7 @@ typedef struct session {
   bool is_private;
   char *url;        /* asked for by flag or environment; NULL: the library chose */
   char *password;   /* from --askpass or --pass-file; NULL */
-  bool url_has_password_of_environment;
+  bool url_is_of_environment;
   char note[DIBS_NOTE_MAX + 1];  /* --reason, and where we are; see graph.h */
 } session;
 
@@ -34,7 +34,8 @@ void session_close(session *s);
  * it is about. */
 int session_fault(const session *s, dibs_status status, const char *what);
 
-/* The URL for a command that runs inside: no password; to be freed, NULL: no memory. */
+/* The URL for a command that runs inside: without a password, unless there are several and
+ * it could read them before. To be freed, NULL: no memory. */
 char *session_inner_url(const session *s, const arguments *a);
 
 int code_of_status(dibs_status status);

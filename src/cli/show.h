@@ -9,6 +9,7 @@
 
 #include <dibs/barrier.h>
 #include <dibs/lock.h>
+#include <dibs/rate.h>
 
 /* Whether somebody holds it by the server's clock. A lease that ran out stays on the
  * server until the next one takes it over, which the protocol lets him do a little later:
@@ -57,6 +58,7 @@ void show_ordinal(size_t n, char *ret_words, size_t size);
 /* Owned by the caller; NULL when memory is refused. */
 json_t *show_json(const dibs_inspection *i, bool is_private);
 json_t *latch_json(const char *name, int64_t left, bool is_private);
+json_t *rate_json(const char *name, const dibs_rate *rate, int64_t left, bool is_private);
 json_t *barrier_json(const char *name, const dibs_barrier_info *info, bool is_private);
 json_t *party_json(const dibs_party *party);
 const char *mode_word(dibs_kind kind, dibs_mode mode);

@@ -184,6 +184,19 @@ json_t *latch_json(const char *name, int64_t left, bool is_private)
   return object;
 }
 
+json_t *rate_json(const char *name, const dibs_rate *rate, int64_t left, bool is_private)
+{
+  json_t *object = begin(name, "rate");
+
+  json_object_set_new(object, "free", json_integer(left));
+  json_object_set_new(object, "permits", json_integer(rate->permits));
+  json_object_set_new(object, "interval_ms", json_integer(rate->interval_ms));
+  json_object_set_new(object, "per_client", json_boolean(rate->type == DIBS_RATE_PER_CLIENT));
+  if (is_private)
+    json_object_set_new(object, "scope", json_string("private"));
+  return object;
+}
+
 json_t *barrier_json(const char *name, const dibs_barrier_info *info, bool is_private)
 {
   json_t *object = begin(name, "barrier");

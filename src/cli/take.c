@@ -201,11 +201,16 @@ enum progress take_progress(const arguments *a, bool *ret_is_live)
   return PROGRESS_PLAIN;
 }
 
-static dibs_lock_options options_of(const session *s, const arguments *a, uint32_t flags)
+static dibs_lock_options options_of(const session *s, const arguments *a, const target *t,
+                                    uint32_t flags)
 {
   dibs_lock_options options = DIBS_LOCK_OPTIONS_INIT;
 
   options.flags = flags | DIBS_LOCK_NO_OWNER;
+  if (t->kind == TARGET_LOCK)
+    options.flags |= a->flavour;           /* all else is fair by nature */
+  if (t->kind == TARGET_PERMITS && a->is_plain)
+    options.flags |= DIBS_PERMITS_PLAIN;
   options.wait_ms = a->wait_ms;
   options.ttl_ms = a->ttl_ms;
   options.max_hold_ms = a->max_hold_ms;
@@ -250,7 +255,7 @@ static void take_direct(session *s, const arguments *a, const target *t, uint32_
     result->code = session_fault(s, DIBS_ERR_NO_MEMORY, t->shown);
     return;
   }
-  *d = (direct) { .client = s->client, .target = t, .options = options_of(s, a, flags) };
+  *d = (direct) { .client = s->client, .target = t, .options = options_of(s, a, t, flags) };
   result->is_stuck = !aside_run(take_now, d, signals, &number);
   result->signal = number;
   if (result->is_stuck)
@@ -270,7 +275,7 @@ static void take_waiting(session *s, const arguments *a, const target *t, uint32
                          signal_watch *signals, take_result *result)
 {
   waiting w = { .end = ending_new(), .signals = signals, .started_ms = clock_ms() };
-  dibs_lock_options options = options_of(s, a, flags);
+  dibs_lock_options options = options_of(s, a, t, flags);
   enum progress mode;
   dibs_status status;
   bool is_live;

@@ -1,11 +1,82 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/url.c - small changes to a server's URL. */
+/* cli/url.c - small changes to the URLs of servers: of one, or of several with blanks or
+ * commas between them. */
 #include "cli/url.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- which URLs there are ---- */
+
+static bool is_url_start(const char *text)
+{
+  size_t scheme = strspn(text, "abcdefghijklmnopqrstuvwxyz+");
+
+  return scheme > 0 && strncmp(text + scheme, "://", 3) == 0;
+}
+
+/* How long the URL at `text` is. A comma parts it from the next where that is a URL, and not
+ * only a host. */
+static size_t url_size(const char *text)
+{
+  size_t size = 0;
+
+  while (text[size] != '\0' && !isspace((unsigned char)text[size])) {
+    if (text[size] == ',' && is_url_start(text + size + 1 + strspn(text + size + 1, " \t\r\n")))
+      break;
+    size++;
+  }
+  return size;
+}
+
+/* Goes to the next one; false: there is none. */
+static bool url_next(const char **text)
+{
+  *text += url_size(*text);
+  *text += strspn(*text, " \t\r\n,");
+  return **text != '\0';
+}
+
+size_t url_count(const char *urls)
+{
+  size_t count = 1;
+
+  while (url_next(&urls))
+    count++;
+  return count;
+}
+
+/* Writes one URL anew, with a zero behind; answers where that is. */
+typedef char *url_writer(char *to, const char *url, const void *data);
+
+/* All URLs written anew, with one blank between them. */
+static char *url_each(const char *urls, size_t more, url_writer *write, const void *data)
+{
+  char *result = malloc(strlen(urls) + url_count(urls) * (more + 2) + 1), *to = result;
+  bool is_first = true;
+
+  if (result == NULL)
+    return NULL;
+  do {
+    char *url = strndup(urls, url_size(urls));
+
+    if (url == NULL) {
+      free(result);
+      return NULL;
+    }
+    if (!is_first)
+      *to++ = ' ';
+    is_first = false;
+    to = write(to, url, data);
+    free(url);
+  } while (url_next(&urls));
+  return result;
+}
+
+/* ---- one URL ---- */
 
 /* Where the parts of scheme://[user[:password]@]host[/path][?query] stand. */
 typedef struct url_parts {
@@ -50,59 +121,99 @@ static char *copy_query_without(char *to, const char *query, const char *key)
   return to;
 }
 
-char *url_without_password(const char *url)
+static char *write_without_password(char *to, const char *url, const void *data)
 {
   url_parts p = url_split(url);
-  char *result = malloc(strlen(url) + 1), *to = result;
+  char *query, *copy;
   const char *from = url;
 
-  if (result == NULL)
-    return NULL;
+  (void)data;
   if (p.password != NULL) {
     to = mempcpy(to, from, (size_t)(p.password - from));
     /* ":secret@host" has no user to keep the '@' for. */
     from = p.password == p.authority ? p.at + 1 : p.at;
   }
-  to = mempcpy(to, from, (size_t)(p.query - from));
-  copy_query_without(to, p.query, "password");
-  return result;
+  query = to = mempcpy(to, from, (size_t)(p.query - from));
+  to = copy_query_without(to, p.query, "password");
+  copy = strdup(query);
+  if (copy != NULL)
+    to = copy_query_without(query, copy, "sentinel_password");
+  else
+    *(to = query) = '\0';      /* rather too little than a password */
+  free(copy);
+  return to;
 }
 
-char *url_with_database(const char *url, int database)
+char *url_without_password(const char *url)
 {
-  url_parts p = url_split(url);
-  char number[16];
-  char *result, *to;
-
-  snprintf(number, sizeof(number), "%d", database);
-  if (strncmp(url, "unix:", 5) == 0)
-    return url_with_query(url, "db", number);
-  result = malloc(strlen(url) + sizeof(number) + 2);
-  if (result == NULL)
-    return NULL;
-  to = mempcpy(result, url, (size_t)(p.path - url));
-  to += snprintf(to, sizeof(number) + 1, "/%s", number);
-  copy_query_without(to, p.query, "db");
-  return result;
+  return url_each(url, 0, write_without_password, NULL);
 }
 
-char *url_with_query(const char *url, const char *key, const char *value)
+/* Behind the host; of Sentinel, behind the name of the service. */
+static const char *database_place(const char *url, const url_parts *p)
 {
-  url_parts p = url_split(url);
-  char *result = malloc(strlen(url) + strlen(key) + 3 * strlen(value) + 3), *to, *query;
+  const char *place = p->path;
+  const char *sentinel = strstr(url, "+sentinel://");
 
-  if (result == NULL)
-    return NULL;
-  query = to = mempcpy(result, url, (size_t)(p.query - url));
-  to = copy_query_without(to, p.query, key);
-  to += snprintf(to, strlen(key) + 3, "%c%s=", to == query ? '?' : '&', key);
-  for (; *value != '\0'; value++) {
+  if (sentinel != NULL && sentinel < p->authority && *place == '/')
+    place += 1 + strcspn(place + 1, "/?");
+  return place;
+}
+
+static char *write_with_query(char *to, const char *url, const void *data)
+{
+  const char *const *item = data;
+  url_parts p = url_split(url);
+  char *query;
+
+  query = to = mempcpy(to, url, (size_t)(p.query - url));
+  to = copy_query_without(to, p.query, item[0]);
+  to = stpcpy(stpcpy(stpcpy(to, to == query ? "?" : "&"), item[0]), "=");
+  for (const char *value = item[1]; *value != '\0'; value++) {
     if (isalnum((unsigned char)*value) || strchr("-._~", *value) != NULL)
       *to++ = *value;
     else
       to += snprintf(to, 4, "%%%02X", (unsigned)(unsigned char)*value);
   }
   *to = '\0';
+  return to;
+}
+
+static char *write_with_database(char *to, const char *url, const void *data)
+{
+  url_parts p = url_split(url);
+  const char *place = database_place(url, &p);
+  const char *item[] = { "db", data };
+
+  if (strncmp(url, "unix:", 5) == 0)
+    return write_with_query(to, url, item);
+  to = mempcpy(to, url, (size_t)(place - url));
+  *to++ = '/';
+  to = stpcpy(to, data);
+  return copy_query_without(to, p.query, "db");
+}
+
+char *url_with_database(const char *url, int database)
+{
+  char number[16];
+
+  snprintf(number, sizeof(number), "%d", database);
+  return url_each(url, sizeof(number) + 4, write_with_database, number);
+}
+
+char *url_with_query(const char *url, const char *key, const char *value)
+{
+  const char *item[] = { key, value };
+  size_t first = url_size(url);
+  char *only = strndup(url, first), *result;
+
+  if (only == NULL)
+    return NULL;
+  /* The first of several speaks for all. */
+  result = malloc(strlen(url) + strlen(key) + 3 * strlen(value) + 3);
+  if (result != NULL)
+    stpcpy(write_with_query(result, only, item), url + first);
+  free(only);
   return result;
 }
 

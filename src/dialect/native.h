@@ -15,6 +15,7 @@
 #define LEASE_TEXT_SIZE 80       /* 22 + 1 + 10 + 1 + 20 + 1 + 20, a zero, rounded up */
 #define NAME_MAX_BYTES 512
 #define PREFIX_MAX_BYTES 64
+#define REGISTRY_MAX_BYTES PREFIX_MAX_BYTES
 #define KEY_TEXT_SIZE (PREFIX_MAX_BYTES + NAME_MAX_BYTES + 8)
 
 /* One grant. ask and token 0: none. A set of names (`many`) is a client of its own in each
@@ -31,9 +32,29 @@ void lease_id_write(const lease_id *l, text *out);
 bool lease_id_read(const char *bytes, size_t size, lease_id *ret_lease);
 bool lease_id_equal(const lease_id *a, const lease_id *b);
 
+/* Whose wire format the locks of a client have. */
+typedef enum dialect_kind {
+  DIALECT_NATIVE, DIALECT_REDISSON, DIALECT_SPRING, DIALECT_PLAIN
+} dialect_kind;
+
+/* Of exclusive locks, where the format has several; native ones are fair and fenced. UNLEASED
+ * are permits that nothing gives back but a release. */
+typedef enum lock_flavour {
+  FLAVOUR_PLAIN, FLAVOUR_FAIR, FLAVOUR_SPIN, FLAVOUR_FENCED, FLAVOUR_UNLEASED
+} lock_flavour;
+
+/* What a client and the server it talks to have agreed on; protocol.md 15. All zero: one
+ * server, EVAL. */
 typedef struct native {
+  dialect_kind dialect;
   char prefix[PREFIX_MAX_BYTES + 1];
+  char registry[REGISTRY_MAX_BYTES + 1];   /* SPRING */
   char client[CLIENT_ID_SIZE];
+  bool has_tags;            /* Cluster: inbox and era beside the name */
+  bool has_sharded_channels;
+  bool uses_functions;      /* FCALL */
+  bool is_voter;            /* one server of a quorum */
+  int64_t quarantine_ms;    /* 0: no era guard */
 } native;
 
 /* Why a name or prefix is refused, or NULL when it is fine: a constant text. */
@@ -46,6 +67,11 @@ void native_key(const native *n, const void *name, size_t size, text *out);
 bool native_key_name(const native *n, const char *key, size_t size,
                      const char **ret_name, size_t *ret_name_size);
 void native_inbox(const native *n, text *out);             /* <p>:inbox:C */
+/* Cluster: `<p>:inbox:{tag}:C`, in the slot of the name. */
+void native_name_inbox(const native *n, const void *name, size_t size, text *out);
+/* `<p>:era`, in Cluster `<p>:era:{tag}`: one of the keys of each script that makes owners,
+ * the last, where the era guard is on; protocol.md 16. */
+void native_era_key(const native *n, const void *name, size_t size, text *out);
 void native_client_key(const native *n, const char *client, text *out); /* <p>:client:C */
 
 /* ---- calls: append one command; false when memory is refused ---- */
@@ -55,6 +81,7 @@ typedef struct acquire_call {
   uint64_t ask;
   int64_t ttl_ms;
   bool waits;               /* false: a try */
+  bool polls;               /* waits without an inbox */
   bool lingers;             /* stored as g: the holder may keep an idle lease */
   int64_t until_us;         /* server time after which the request has no effect; 0: none */
   int64_t estimate_us;      /* what this client expects TIME to say now; 0: not trusted,
@@ -65,6 +92,7 @@ typedef struct acquire_call {
                                so is not disowned by a later ask; or NULL */
   const lease_id *watched;  /* a lease watched for its whole length, or NULL */
   uint64_t watched_renewals;
+  lock_flavour flavour;
 } acquire_call;
 
 bool native_acquire(const native *n, buffer *out, bool with_text, const acquire_call *c);
@@ -80,6 +108,11 @@ bool native_break(const native *n, buffer *out, bool with_text,
                   int64_t estimate_us);
 bool native_inspect(const native *n, buffer *out, bool with_text,
                     const void *name, size_t name_size);
+/* The lease becomes the same with `token`, which is higher. native_cancel_answer(): 1 or 0. */
+bool native_raise(const native *n, buffer *out, bool with_text, const void *name,
+                  size_t name_size, const lease_id *lease, uint64_t token);
+bool native_share_raise(const native *n, buffer *out, bool with_text, const void *name,
+                        size_t name_size, const lease_id *lease, uint64_t token);
 
 typedef struct renew_item {
   const void *name; size_t name_size;
@@ -131,6 +164,8 @@ typedef enum release_outcome {
 typedef struct release_answer {
   release_outcome outcome;
   lease_id taker;         /* RELEASE_TAKEN */
+  uint64_t heard;         /* RELEASE_DONE: who were told that it is free, ourselves perhaps
+                             among them; 0 where a queue says who is next */
 } release_answer;
 
 bool native_release_answer(const resp_reply *r, release_answer *ret);  /* break too */
@@ -192,12 +227,24 @@ typedef struct share_call {
   char mode;                /* 'r', 'w', 'p' */
   uint64_t units;           /* 'p': permits, 0: all that are free (a try); else 1 */
   int64_t ttl_ms;
-  bool waits;
+  bool waits, polls;
   int64_t until_us, estimate_us, give_up_us;       /* as in acquire_call */
   uint64_t floor;
   const lease_id *watched;
   uint64_t watched_renewals;
+  lock_flavour flavour;     /* 'p': UNLEASED or PLAIN */
 } share_call;
+
+/* A lease that is given back, or an ask that is given up. */
+typedef struct share_ending {
+  const void *name; size_t name_size;
+  lease_id lease;           /* of an ask: its client and number */
+  lock_flavour flavour;     /* as in share_call */
+  uint64_t units;           /* permits of the lease; 0: not known */
+  int64_t ttl_ms;           /* UNLEASED: so long it may be asked again; 0: it is not */
+  int64_t copies_us;        /* until when, by the server, a copy of the ask may come; 0: none */
+  int64_t estimate_us;
+} share_ending;
 
 /* native_share_answer() reads the answer: GRANTED carries length and units explicitly. */
 bool native_share_acquire(const native *n, buffer *out, bool with_text, const share_call *c);
@@ -218,6 +265,7 @@ typedef struct share_renew_item {
   const lease_id *lease;
   int64_t ttl_ms;           /* 0: not lengthened */
   char mode;                /* as wanted now: 'r' on a write lease downgrades it */
+  uint64_t units;           /* permits that it has; 0: not known */
 } share_renew_item;
 
 /* native_renew_answer(), native_renew_server_us(). */
@@ -242,7 +290,7 @@ typedef struct many_call {
   uint32_t set;
   uint64_t ask;
   int64_t ttl_ms;
-  bool waits;
+  bool waits, polls;
   bool keeps;               /* after three rounds: hold what is free before the busy one */
   int64_t until_us, estimate_us, give_up_us;
   uint64_t floor;

@@ -162,13 +162,17 @@ bool native_release_answer(const resp_reply *r, release_answer *ret)
 {
   const resp_node *root = resp_root(r);
   release_answer a = { .outcome = RELEASE_TAKEN };
-  int64_t outcome;
+  int64_t outcome, heard;
 
   if (root->kind == RESP_INTEGER &&
       (root->integer == RELEASE_DONE || root->integer == RELEASE_EXPIRED)) {
     a.outcome = (release_outcome)root->integer;
-  } else if (!has_children(r, 2) || !child_int(r, 0, &outcome) ||
-             outcome != RELEASE_TAKEN || !child_lease(r, 1, &a.taker)) {
+  } else if (!has_children(r, 2) || !child_int(r, 0, &outcome)) {
+    return false;
+  } else if (outcome == RELEASE_DONE && child_int(r, 1, &heard) && heard > 0) {
+    a.outcome = RELEASE_DONE;
+    a.heard = (uint64_t)heard;
+  } else if (outcome != RELEASE_TAKEN || !child_lease(r, 1, &a.taker)) {
     return false;
   }
   *ret = a;

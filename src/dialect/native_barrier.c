@@ -24,7 +24,7 @@ void native_barrier_channel(const native *n, const void *name, size_t size, text
 
 /* The texts behind the arguments of one call. */
 typedef struct call_texts {
-  char key[KEY_TEXT_SIZE], channel[BARRIER_CHANNEL_SIZE], party[PARTY_SIZE];
+  char key[KEY_TEXT_SIZE], channel[BARRIER_CHANNEL_SIZE + 1], party[PARTY_SIZE];
   char parties[NUMBER_SIZE], generation[NUMBER_SIZE], silence[NUMBER_SIZE];
 } call_texts;
 
@@ -43,6 +43,7 @@ static resp_argument word_channel(const native *n, call_texts *at, const void *n
 {
   text t = text_over(at->channel, sizeof(at->channel));
 
+  add_channel_mark(n, &t);
   native_barrier_channel(n, name, size, &t);
   return word_of(&t);
 }
@@ -69,7 +70,7 @@ bool native_barrier_arrive(const native *n, buffer *out, bool with_text, const b
   };
 
   assert(c->parties > 0 && c->parties <= PARTIES_MAX && c->silence_ms > 0);
-  return script_call(out, &script_native_barrier_arrive, with_text, &key, 1, arguments, 5);
+  return call_script(n, out, with_text, &script_native_barrier_arrive, &key, 1, arguments, 5);
 }
 
 bool native_barrier_leave(const native *n, buffer *out, bool with_text, const barrier_call *c)
@@ -80,7 +81,7 @@ bool native_barrier_leave(const native *n, buffer *out, bool with_text, const ba
                                 word_uint(at.generation, c->generation),
                                 word_channel(n, &at, c->name, c->name_size) };
 
-  return script_call(out, &script_native_barrier_leave, with_text, &key, 1, arguments, 3);
+  return call_script(n, out, with_text, &script_native_barrier_leave, &key, 1, arguments, 3);
 }
 
 bool native_barrier_look(const native *n, buffer *out, bool with_text, const void *name,
@@ -89,7 +90,7 @@ bool native_barrier_look(const native *n, buffer *out, bool with_text, const voi
   call_texts at;
   resp_argument key = word_barrier(n, &at, name, name_size);
 
-  return script_call(out, &script_native_barrier_look, with_text, &key, 1, NULL, 0);
+  return call_script(n, out, with_text, &script_native_barrier_look, &key, 1, NULL, 0);
 }
 
 bool native_barrier_reset(const native *n, buffer *out, bool with_text, const void *name,
@@ -100,7 +101,7 @@ bool native_barrier_reset(const native *n, buffer *out, bool with_text, const vo
   resp_argument arguments[] = { word_uint(at.generation, generation),
                                 word_channel(n, &at, name, name_size) };
 
-  return script_call(out, &script_native_barrier_reset, with_text, &key, 1, arguments, 2);
+  return call_script(n, out, with_text, &script_native_barrier_reset, &key, 1, arguments, 2);
 }
 
 /* ---- answers ---- */

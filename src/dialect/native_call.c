@@ -9,6 +9,17 @@
 #include "dialect/call_words.h"
 #include "dialect/parts.h"
 
+bool call_script(const native *n, buffer *out, bool with_text, const script *s,
+                 const resp_argument *keys, size_t key_count,
+                 const resp_argument *arguments, size_t argument_count)
+{
+  script_form form = n->uses_functions ? SCRIPT_BY_FUNCTION
+                     : with_text       ? SCRIPT_BY_TEXT
+                                       : SCRIPT_BY_DIGEST;
+
+  return script_call(out, s, form, keys, key_count, arguments, argument_count);
+}
+
 resp_argument word_of(const text *t)
 {
   assert(!t->is_cut);
@@ -46,9 +57,44 @@ resp_argument word_key(const native *n, char bytes[KEY_TEXT_SIZE], const void *n
   return word_of(&t);
 }
 
-void add_place(const native *n, text *t, const void *name, size_t size)
+size_t add_era(const native *n, resp_argument *ret_key, char bytes[KEY_TEXT_SIZE],
+               const void *name, size_t size)
+{
+  text t = text_over(bytes, KEY_TEXT_SIZE);
+
+  if (n->quarantine_ms <= 0)
+    return 0;
+  native_era_key(n, name, size, &t);
+  *ret_key = word_of(&t);
+  return 1;
+}
+
+/* What the scripts must know of the deployment; of one server, nothing. */
+void add_prefix(const native *n, text *t)
 {
   text_add(t, n->prefix);
+  if (!n->has_tags && n->quarantine_ms <= 0)
+    return;
+  text_add(t, "{");
+  if (n->has_tags)
+    text_add(t, n->has_sharded_channels ? "s" : "c");
+  if (n->quarantine_ms > 0) {
+    text_add(t, "q");
+    text_add_uint(t, (uint64_t)n->quarantine_ms);
+  }
+}
+
+resp_argument word_prefix(const native *n, char bytes[PREFIX_WORD_SIZE])
+{
+  text t = text_over(bytes, PREFIX_WORD_SIZE);
+
+  add_prefix(n, &t);
+  return word_of(&t);
+}
+
+void add_place(const native *n, text *t, const void *name, size_t size)
+{
+  add_prefix(n, t);
   text_add(t, " ");
   text_add_bytes(t, name, size);
 }
@@ -62,10 +108,22 @@ resp_argument word_place(const native *n, char bytes[PLACE_SIZE], const void *na
   return word_of(&t);
 }
 
+void add_channel_mark(const native *n, text *t)
+{
+  if (n->has_tags && n->has_sharded_channels)
+    text_add(t, "{");
+}
+
 void add_time(text *t, int64_t us)
 {
   text_add_uint(t, us > 0 ? (uint64_t)us : 0);
   text_add(t, " ");
+}
+
+void add_mode(text *t, bool waits, bool polls)
+{
+  assert(waits || !polls);
+  text_add(t, polls ? "p " : waits ? "w " : "t ");
 }
 
 void add_watching(const native *n, text *t, int64_t give_up_us, const lease_id *watched,
@@ -88,15 +146,16 @@ bool native_acquire(const native *n, buffer *out, bool with_text, const acquire_
   char floor[NUMBER_SIZE], estimate[NUMBER_SIZE];
   char contention[3 + 2 * NUMBER_SIZE + LEASE_TEXT_SIZE + PLACE_SIZE];
   text t = text_over(contention, sizeof(contention));
-  char detached[LEASE_TEXT_SIZE];
-  resp_argument keys[1], arguments[9];
-  size_t count = 7;
+  char detached[LEASE_TEXT_SIZE], era[KEY_TEXT_SIZE];
+  resp_argument keys[2], arguments[9];
+  size_t count = 7, key_count = 1;
 
   assert(c->ttl_ms > 0);
   /* The seventh argument: what only a contended acquire looks at. */
-  text_add(&t, c->waits ? "w " : "t ");
+  add_mode(&t, c->waits, c->polls);
   add_watching(n, &t, c->give_up_us, c->watched, c->watched_renewals, c->name, c->name_size);
   keys[0] = word_key(n, key, c->name, c->name_size);
+  key_count += add_era(n, keys + 1, era, c->name, c->name_size);
   arguments[0] = (resp_argument){ n->client, strlen(n->client) };
   arguments[1] = word_uint(ask, c->ask);
   arguments[2] = word_uint(ttl, (uint64_t)c->ttl_ms);
@@ -109,7 +168,8 @@ bool native_acquire(const native *n, buffer *out, bool with_text, const acquire_
     arguments[count++] = c->lingers ? RESP_TEXT("1") : RESP_TEXT("0");
   if (c->detached != NULL)
     arguments[count++] = word_lease(detached, c->detached);
-  return script_call(out, &script_native_acquire, with_text, keys, 1, arguments, count);
+  return call_script(n, out, with_text, &script_native_acquire, keys, key_count, arguments,
+                     count);
 }
 
 static bool call_with_lease(const native *n, buffer *out, bool with_text, const script *s,
@@ -117,13 +177,29 @@ static bool call_with_lease(const native *n, buffer *out, bool with_text, const 
                             int64_t estimate_us)
 {
   char key[KEY_TEXT_SIZE], id[LEASE_TEXT_SIZE], place[PLACE_SIZE], estimate[NUMBER_SIZE];
-  resp_argument keys[1], arguments[3];
+  char era[KEY_TEXT_SIZE];
+  resp_argument keys[2], arguments[3];
+  size_t key_count = 1;
 
   keys[0] = word_key(n, key, name, name_size);
+  key_count += add_era(n, keys + 1, era, name, name_size);
   arguments[0] = word_lease(id, lease);
   arguments[1] = word_place(n, place, name, name_size);
   arguments[2] = word_time(estimate, estimate_us);
-  return script_call(out, s, with_text, keys, 1, arguments, 3);
+  return call_script(n, out, with_text, s, keys, key_count, arguments, 3);
+}
+
+static bool call_raise(const native *n, buffer *out, bool with_text, const script *s,
+                       const void *name, size_t name_size, const lease_id *lease,
+                       uint64_t token)
+{
+  char key[KEY_TEXT_SIZE], id[LEASE_TEXT_SIZE], number[NUMBER_SIZE];
+  resp_argument keys[1], arguments[2];
+
+  keys[0] = word_key(n, key, name, name_size);
+  arguments[0] = word_lease(id, lease);
+  arguments[1] = word_uint(number, token);
+  return call_script(n, out, with_text, s, keys, 1, arguments, 2);
 }
 
 bool native_release(const native *n, buffer *out, bool with_text, const void *name,
@@ -145,10 +221,12 @@ bool native_cancel(const native *n, buffer *out, bool with_text, const void *nam
                    const lease_id *detached)
 {
   char key[KEY_TEXT_SIZE], number[NUMBER_SIZE], until[NUMBER_SIZE], place[PLACE_SIZE];
-  char estimate[NUMBER_SIZE], lease[LEASE_TEXT_SIZE];
-  resp_argument keys[1], arguments[6];
+  char estimate[NUMBER_SIZE], lease[LEASE_TEXT_SIZE], era[KEY_TEXT_SIZE];
+  resp_argument keys[2], arguments[6];
+  size_t key_count = 1;
 
   keys[0] = word_key(n, key, name, name_size);
+  key_count += add_era(n, keys + 1, era, name, name_size);
   arguments[0] = (resp_argument){ n->client, strlen(n->client) };
   arguments[1] = word_uint(number, ask);
   arguments[2] = word_time(until, until_us);
@@ -156,8 +234,21 @@ bool native_cancel(const native *n, buffer *out, bool with_text, const void *nam
   arguments[4] = word_time(estimate, estimate_us);
   if (detached != NULL)
     arguments[5] = word_lease(lease, detached);
-  return script_call(out, &script_native_cancel, with_text, keys, 1, arguments,
+  return call_script(n, out, with_text, &script_native_cancel, keys, key_count, arguments,
                      detached != NULL ? 6 : 5);
+}
+
+bool native_raise(const native *n, buffer *out, bool with_text, const void *name,
+                  size_t name_size, const lease_id *lease, uint64_t token)
+{
+  return call_raise(n, out, with_text, &script_native_raise, name, name_size, lease, token);
+}
+
+bool native_share_raise(const native *n, buffer *out, bool with_text, const void *name,
+                        size_t name_size, const lease_id *lease, uint64_t token)
+{
+  return call_raise(n, out, with_text, &script_native_share_raise, name, name_size, lease,
+                    token);
 }
 
 bool native_renew(const native *n, buffer *out, bool with_text, const renew_item *items,
@@ -165,8 +256,9 @@ bool native_renew(const native *n, buffer *out, bool with_text, const renew_item
 {
   char key[RENEW_BATCH_MAX][KEY_TEXT_SIZE];
   char id[RENEW_BATCH_MAX][LEASE_TEXT_SIZE], ttl[RENEW_BATCH_MAX][NUMBER_SIZE];
-  char estimate[NUMBER_SIZE];
-  resp_argument keys[RENEW_BATCH_MAX], arguments[2 * RENEW_BATCH_MAX + 1];
+  char estimate[NUMBER_SIZE], era[KEY_TEXT_SIZE];
+  resp_argument keys[RENEW_BATCH_MAX + 1], arguments[2 * RENEW_BATCH_MAX + 1];
+  size_t key_count = count;
 
   assert(count > 0 && count <= RENEW_BATCH_MAX);
   for (size_t i = 0; i < count; i++) {
@@ -174,7 +266,8 @@ bool native_renew(const native *n, buffer *out, bool with_text, const renew_item
     arguments[2 * i] = word_lease(id[i], items[i].lease);
     arguments[2 * i + 1] = word_time(ttl[i], items[i].ttl_ms);
   }
+  key_count += add_era(n, keys + count, era, items[0].name, items[0].name_size);
   arguments[2 * count] = word_time(estimate, estimate_us);
-  return script_call(out, &script_native_renew, with_text, keys, count, arguments,
+  return call_script(n, out, with_text, &script_native_renew, keys, key_count, arguments,
                      2 * count + 1);
 }

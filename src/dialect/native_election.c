@@ -26,7 +26,7 @@ void native_election_channel(const native *n, const void *name, size_t size, tex
 
 /* The texts behind the arguments of one call. */
 typedef struct call_texts {
-  char lock[KEY_TEXT_SIZE], key[KEY_TEXT_SIZE], channel[ELECTION_CHANNEL_SIZE];
+  char lock[KEY_TEXT_SIZE], key[KEY_TEXT_SIZE], channel[ELECTION_CHANNEL_SIZE + 1];
   char lease[LEASE_TEXT_SIZE];
   char fence[NUMBER_SIZE], telling[NUMBER_SIZE], kept[NUMBER_SIZE];
 } call_texts;
@@ -44,6 +44,7 @@ static resp_argument word_channel(const native *n, call_texts *at, const publish
 {
   text t = text_over(at->channel, sizeof(at->channel));
 
+  add_channel_mark(n, &t);
   native_election_channel(n, c->name, c->name_size, &t);
   return word_of(&t);
 }
@@ -68,7 +69,7 @@ bool native_elect_publish(const native *n, buffer *out, bool with_text, const pu
   };
 
   assert(c->value_size <= ELECTION_VALUE_MAX);
-  return script_call(out, &script_native_elect_publish, with_text, keys, 2, arguments, 6);
+  return call_script(n, out, with_text, &script_native_elect_publish, keys, 2, arguments, 6);
 }
 
 bool native_elect_clear(const native *n, buffer *out, bool with_text, const publish_call *c)
@@ -78,7 +79,7 @@ bool native_elect_clear(const native *n, buffer *out, bool with_text, const publ
   resp_argument arguments[] = { word_lease(at.lease, c->lease), word_uint(at.fence, c->fence),
                                 word_kept(&at, c->ttl_ms), word_channel(n, &at, c) };
 
-  return script_call(out, &script_native_elect_clear, with_text, &key, 1, arguments, 4);
+  return call_script(n, out, with_text, &script_native_elect_clear, &key, 1, arguments, 4);
 }
 
 bool native_elect_look(const native *n, buffer *out, bool with_text, const void *name,
@@ -88,7 +89,7 @@ bool native_elect_look(const native *n, buffer *out, bool with_text, const void 
   resp_argument keys[] = { word_key(n, at.lock, name, name_size),
                            word_election(n, &at, name, name_size) };
 
-  return script_call(out, &script_native_elect_look, with_text, keys, 2, NULL, 0);
+  return call_script(n, out, with_text, &script_native_elect_look, keys, 2, NULL, 0);
 }
 
 /* ---- answers ---- */

@@ -6,7 +6,8 @@
 #include <assert.h>
 #include <string.h>
 
-#define NUMBER_SIZE 24
+#include "dialect/call_words.h"
+
 #define HEAD 4             /* the words that every guarded write begins with */
 
 /* ---- keys ---- */
@@ -56,20 +57,6 @@ typedef struct guard_words {
   resp_argument keys[3], head[HEAD];
 } guard_words;
 
-static resp_argument word_of(const text *t)
-{
-  assert(!t->is_cut);
-  return (resp_argument){ t->at, t->used };
-}
-
-static resp_argument word_uint(char bytes[NUMBER_SIZE], uint64_t value)
-{
-  text t = text_over(bytes, NUMBER_SIZE);
-
-  text_add_uint(&t, value);
-  return word_of(&t);
-}
-
 static void guard_words_of(const native *n, const guard_call *c, guard_words *w)
 {
   text fence_key = text_over(w->fence_key, sizeof(w->fence_key));
@@ -104,7 +91,7 @@ static bool guard_send(const native *n, buffer *out, bool with_text, const scrip
   memcpy(all, w.head, sizeof(w.head));
   if (count > 0)
     memcpy(all + HEAD, words, count * sizeof(*words));
-  is_done = script_call(out, s, with_text, w.keys, key_count, all, HEAD + count);
+  is_done = call_script(n, out, with_text, s, w.keys, key_count, all, HEAD + count);
   mem_free(&out->memory, all);
   return is_done;
 }

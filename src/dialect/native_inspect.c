@@ -19,7 +19,7 @@ bool native_inspect(const native *n, buffer *out, bool with_text, const void *na
   resp_argument keys[1];
 
   keys[0] = word_key(n, key, name, name_size);
-  return script_call(out, &script_native_inspect, with_text, keys, 1, NULL, 0);
+  return call_script(n, out, with_text, &script_native_inspect, keys, 1, NULL, 0);
 }
 
 static bool read_mode(const resp_reply *r, size_t i, char *ret_mode)

@@ -105,6 +105,46 @@ void native_inbox(const native *n, text *out)
   text_add(out, n->client);
 }
 
+/* What the server hashes of a name of ours: its tag, or what tagged_write() makes one. That
+ * one ends at the first '}', as a tag of a name without one may have it inside. */
+static void add_tag(const void *name, size_t size, text *out)
+{
+  const char *bytes = name, *close;
+
+  if (native_has_tag(name, size)) {
+    const char *open = memchr(bytes, '{', size);
+    size -= (size_t)(open + 1 - bytes);
+    bytes = open + 1;
+  }
+  close = memchr(bytes, '}', size);
+  text_add(out, "{");
+  text_add_bytes(out, bytes, close != NULL ? (size_t)(close - bytes) : size);
+  text_add(out, "}");
+}
+
+void native_name_inbox(const native *n, const void *name, size_t size, text *out)
+{
+  if (!n->has_tags) {
+    native_inbox(n, out);
+    return;
+  }
+  text_add(out, n->prefix);
+  text_add(out, ":inbox:");
+  add_tag(name, size, out);
+  text_add(out, ":");
+  text_add(out, n->client);
+}
+
+void native_era_key(const native *n, const void *name, size_t size, text *out)
+{
+  text_add(out, n->prefix);
+  text_add(out, ":era");
+  if (n->has_tags) {
+    text_add(out, ":");
+    add_tag(name, size, out);
+  }
+}
+
 void native_client_key(const native *n, const char *client, text *out)
 {
   text_add(out, n->prefix);

@@ -9,14 +9,62 @@
 #include "dialect/children.h"
 #include "dialect/native_guard.h"
 
-#define CHANNEL "redisson_countdownlatch__channel__{"
-#define BESIDE_KEY_SIZE (KEY_TEXT_SIZE + CLIENT_ID_SIZE + NUMBER_SIZE)
+#define CHANNEL "redisson_countdownlatch__channel__"
+#define SLOTS 16384
+#define BESIDE_KEY_SIZE (KEY_TEXT_SIZE + CLIENT_ID_SIZE + 2 * NUMBER_SIZE)
 
-void native_latch_channel(const void *name, size_t size, text *out)
+/* Of bytes that have no tag: CRC-16/XMODEM, as Cluster has it. */
+static unsigned slot_of(const char *bytes, size_t size)
 {
-  text_add(out, CHANNEL);
+  unsigned crc = 0;
+
+  for (size_t i = 0; i < size; i++) {
+    crc ^= (unsigned)(unsigned char)bytes[i] << 8;
+    for (int bit = 0; bit < 8; bit++)
+      crc = (crc << 1 ^ ((crc & 0x8000) != 0 ? 0x1021 : 0)) & 0xffff;
+  }
+  return crc % SLOTS;
+}
+
+static bool needs_number(const native *n, const void *name, size_t size)
+{
+  return n->has_tags && !native_has_tag(name, size) && memchr(name, '}', size) != NULL;
+}
+
+/* `{t}:N`, t the least number in the slot of the name. A millisecond, for such names. */
+static void add_numbered(const void *name, size_t size, text *out)
+{
+  unsigned wanted = slot_of(name, size);
+  char digits[NUMBER_SIZE];
+  text number;
+
+  for (uint64_t i = 0;; i++) {
+    number = text_over(digits, sizeof(digits));
+    text_add_uint(&number, i);
+    if (slot_of(digits, number.used) == wanted)
+      break;
+  }
+  text_add(out, "{");
+  text_add(out, digits);
+  text_add(out, "}:");
   text_add_bytes(out, name, size);
-  text_add(out, "}");
+}
+
+void native_latch_channel(const native *n, const void *name, size_t size, text *out)
+{
+  bool has_slot = n->has_tags && n->has_sharded_channels;
+
+  text_add(out, CHANNEL);
+  if (has_slot && needs_number(n, name, size)) {
+    add_numbered(name, size, out);
+  } else if (has_slot && native_has_tag(name, size)) {
+    text_add(out, ":");
+    text_add_bytes(out, name, size);
+  } else {
+    text_add(out, "{");
+    text_add_bytes(out, name, size);
+    text_add(out, "}");
+  }
 }
 
 /* Latches `x` and `{x}` are two, so that their hashes must not be one. */
@@ -25,6 +73,11 @@ static void add_beside(const native *n, const void *name, size_t size, text *out
   bool is_tagged = native_has_tag(name, size);
 
   text_add(out, n->prefix);
+  if (needs_number(n, name, size)) {
+    text_add(out, ":l:");
+    add_numbered(name, size, out);
+    return;
+  }
   text_add(out, is_tagged ? ":l::" : ":l:{");
   text_add_bytes(out, name, size);
   if (!is_tagged)
@@ -36,14 +89,15 @@ static void add_beside(const native *n, const void *name, size_t size, text *out
 static bool change(const native *n, buffer *out, bool with_text, const script *s,
                    const latch_call *c, const resp_argument *more, size_t more_count)
 {
-  char channel[LATCH_CHANNEL_SIZE], beside[BESIDE_KEY_SIZE], told[BESIDE_KEY_SIZE];
+  char channel[LATCH_CHANNEL_SIZE + 1], beside[BESIDE_KEY_SIZE], told[BESIDE_KEY_SIZE];
   text channel_text = text_over(channel, sizeof(channel));
   text beside_text = text_over(beside, sizeof(beside));
   text told_text = text_over(told, sizeof(told));
   resp_argument keys[3], arguments[3];
 
   assert(native_name_fault(c->name, c->name_size) == NULL && more_count <= 2);
-  native_latch_channel(c->name, c->name_size, &channel_text);
+  add_channel_mark(n, &channel_text);
+  native_latch_channel(n, c->name, c->name_size, &channel_text);
   add_beside(n, c->name, c->name_size, &beside_text);
   add_beside(n, c->name, c->name_size, &told_text);
   text_add(&told_text, ":");
@@ -57,7 +111,7 @@ static bool change(const native *n, buffer *out, bool with_text, const script *s
   arguments[0] = word_of(&channel_text);
   for (size_t i = 0; i < more_count; i++)
     arguments[1 + i] = more[i];
-  return script_call(out, s, with_text, keys, 3, arguments, 1 + more_count);
+  return call_script(n, out, with_text, s, keys, 3, arguments, 1 + more_count);
 }
 
 bool native_latch_set(const native *n, buffer *out, bool with_text, const latch_call *c)
@@ -91,7 +145,7 @@ bool native_latch_look(const native *n, buffer *out, bool with_text, const void 
   assert(native_name_fault(name, size) == NULL);
   add_beside(n, name, size, &beside_text);
   keys[1] = word_of(&beside_text);
-  return script_call(out, &script_native_latch_look, with_text, keys, 2, NULL, 0);
+  return call_script(n, out, with_text, &script_native_latch_look, keys, 2, NULL, 0);
 }
 
 /* ---- answers ---- */

@@ -9,8 +9,10 @@
 #define LATCH_CHANNEL_SIZE (NAME_MAX_BYTES + 48)
 #define LATCH_ID_MAX 128
 
-/* `redisson_countdownlatch__channel__{N}`: braces always, as Java has it. */
-void native_latch_channel(const void *name, size_t size, text *out);
+/* `redisson_countdownlatch__channel__{N}`: braces always, as Java has it. Only where channels
+ * have slots it must be in that of the key: there a name with a tag of its own stands without
+ * braces, `:N`, and one with a '}' but no tag behind a number that hashes as it does, `{t}:N`. */
+void native_latch_channel(const native *n, const void *name, size_t size, text *out);
 
 typedef struct latch_call {
   const void *name; size_t name_size;

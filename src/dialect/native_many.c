@@ -64,16 +64,20 @@ static void members_sort(const native *n, const many_name *names, size_t count, 
 }
 
 /* `arguments` has `count` words already, and room for the names behind them. */
-static bool call_members(const members *m, buffer *out, bool with_text, const script *s,
-                         resp_argument *arguments, size_t count)
+static bool call_members(const native *n, const members *m, buffer *out, bool with_text,
+                         const script *s, resp_argument *arguments, size_t count)
 {
-  resp_argument keys[MANY_NAMES_MAX];
+  char era[KEY_TEXT_SIZE];
+  resp_argument keys[MANY_NAMES_MAX + 1];
+  size_t key_count = m->count;
 
   for (size_t i = 0; i < m->count; i++) {
     keys[i] = (resp_argument){ m->sorted[i]->key, m->sorted[i]->key_size };
     arguments[count++] = (resp_argument){ m->sorted[i]->name.name, m->sorted[i]->name.size };
   }
-  return script_call(out, s, with_text, keys, m->count, arguments, count);
+  key_count += add_era(n, keys + m->count, era, m->sorted[0]->name.name,
+                       m->sorted[0]->name.size);
+  return call_script(n, out, with_text, s, keys, key_count, arguments, count);
 }
 
 /* ---- words ---- */
@@ -87,17 +91,12 @@ static resp_argument word_asker(const native *n, char bytes[ASKER_SIZE], uint32_
   return word_of(&t);
 }
 
-static resp_argument word_prefix(const native *n)
-{
-  return (resp_argument){ n->prefix, strlen(n->prefix) };
-}
-
 /* ---- calls ---- */
 
 /* The seventh argument. */
 static void add_manner(const native *n, text *t, const many_call *c)
 {
-  text_add(t, c->waits ? "w " : "t ");
+  add_mode(t, c->waits, c->polls);
   text_add(t, c->keeps ? "1 " : "0 ");
   add_time(t, c->give_up_us);
   if (c->watched != NULL)
@@ -107,14 +106,14 @@ static void add_manner(const native *n, text *t, const many_call *c)
   text_add(t, " ");
   text_add_uint(t, c->watched != NULL ? c->watched_renewals : 0);
   text_add(t, " ");
-  text_add(t, n->prefix);
+  add_prefix(n, t);
 }
 
 bool native_many_acquire(const native *n, buffer *out, bool with_text, const many_call *c)
 {
   char asker[ASKER_SIZE], ask[NUMBER_SIZE], ttl[NUMBER_SIZE], until[NUMBER_SIZE];
   char floor[NUMBER_SIZE], estimate[NUMBER_SIZE];
-  char manner[4 + 2 * NUMBER_SIZE + LEASE_TEXT_SIZE + PREFIX_MAX_BYTES + 1];
+  char manner[4 + 2 * NUMBER_SIZE + LEASE_TEXT_SIZE + PREFIX_WORD_SIZE];
   text t = text_over(manner, sizeof(manner));
   resp_argument arguments[7 + MANY_NAMES_MAX];
   members m;
@@ -129,21 +128,21 @@ bool native_many_acquire(const native *n, buffer *out, bool with_text, const man
   arguments[4] = word_uint(floor, c->floor);
   arguments[5] = word_time(estimate, c->estimate_us);
   arguments[6] = word_of(&t);
-  return call_members(&m, out, with_text, &script_native_many_acquire, arguments, 7);
+  return call_members(n, &m, out, with_text, &script_native_many_acquire, arguments, 7);
 }
 
 bool native_many_release(const native *n, buffer *out, bool with_text, const many_name *names,
                          size_t count, const lease_id *lease, int64_t estimate_us)
 {
-  char id[LEASE_TEXT_SIZE], estimate[NUMBER_SIZE];
+  char id[LEASE_TEXT_SIZE], estimate[NUMBER_SIZE], prefix[PREFIX_WORD_SIZE];
   resp_argument arguments[3 + MANY_NAMES_MAX];
   members m;
 
   members_sort(n, names, count, &m);
   arguments[0] = word_lease(id, lease);
-  arguments[1] = word_prefix(n);
+  arguments[1] = word_prefix(n, prefix);
   arguments[2] = word_time(estimate, estimate_us);
-  return call_members(&m, out, with_text, &script_native_many_release, arguments, 3);
+  return call_members(n, &m, out, with_text, &script_native_many_release, arguments, 3);
 }
 
 bool native_many_cancel(const native *n, buffer *out, bool with_text, const many_name *names,
@@ -151,6 +150,7 @@ bool native_many_cancel(const native *n, buffer *out, bool with_text, const many
                         int64_t estimate_us)
 {
   char asker[ASKER_SIZE], number[NUMBER_SIZE], until[NUMBER_SIZE], estimate[NUMBER_SIZE];
+  char prefix[PREFIX_WORD_SIZE];
   resp_argument arguments[5 + MANY_NAMES_MAX];
   members m;
 
@@ -158,9 +158,9 @@ bool native_many_cancel(const native *n, buffer *out, bool with_text, const many
   arguments[0] = word_asker(n, asker, set);
   arguments[1] = word_uint(number, ask);
   arguments[2] = word_time(until, until_us);
-  arguments[3] = word_prefix(n);
+  arguments[3] = word_prefix(n, prefix);
   arguments[4] = word_time(estimate, estimate_us);
-  return call_members(&m, out, with_text, &script_native_many_cancel, arguments, 5);
+  return call_members(n, &m, out, with_text, &script_native_many_cancel, arguments, 5);
 }
 
 /* ---- the answer to acquire ---- */

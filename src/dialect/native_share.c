@@ -16,7 +16,7 @@
 #define ASK_TEXT_SIZE (CLIENT_ID_SIZE + 1 + NUMBER_SIZE)
 
 /* `r`, `w`, `p5`; `p0` asks for all that are free. */
-static void add_mode(text *t, const share_call *c)
+static void add_kind(text *t, const share_call *c)
 {
   assert(c->mode == 'r' || c->mode == 'w' || c->mode == 'p');
   text_add_bytes(t, &c->mode, 1);
@@ -30,14 +30,17 @@ bool native_share_acquire(const native *n, buffer *out, bool with_text, const sh
   char floor[NUMBER_SIZE], estimate[NUMBER_SIZE], mode[NUMBER_SIZE];
   char contention[CONTENTION_SIZE];
   text what = text_over(mode, sizeof(mode)), t = text_over(contention, sizeof(contention));
-  resp_argument keys[1], arguments[8];
+  char era[KEY_TEXT_SIZE];
+  resp_argument keys[2], arguments[8];
+  size_t key_count = 1;
 
   assert(c->ttl_ms > 0);
   assert(c->units > 0 || c->mode != 'p' || !c->waits);
-  add_mode(&what, c);
-  text_add(&t, c->waits ? "w " : "t ");
+  add_kind(&what, c);
+  add_mode(&t, c->waits, c->polls);
   add_watching(n, &t, c->give_up_us, c->watched, c->watched_renewals, c->name, c->name_size);
   keys[0] = word_key(n, key, c->name, c->name_size);
+  key_count += add_era(n, keys + 1, era, c->name, c->name_size);
   arguments[0] = (resp_argument){ n->client, strlen(n->client) };
   arguments[1] = word_uint(ask, c->ask);
   arguments[2] = word_uint(ttl, (uint64_t)c->ttl_ms);
@@ -46,7 +49,8 @@ bool native_share_acquire(const native *n, buffer *out, bool with_text, const sh
   arguments[5] = word_time(estimate, c->estimate_us);
   arguments[6] = word_of(&what);
   arguments[7] = word_of(&t);
-  return script_call(out, &script_native_share_acquire, with_text, keys, 1, arguments, 8);
+  return call_script(n, out, with_text, &script_native_share_acquire, keys, key_count,
+                     arguments, 8);
 }
 
 /* `C:K` */
@@ -66,15 +70,19 @@ bool native_share_release(const native *n, buffer *out, bool with_text, const vo
 {
   char key[KEY_TEXT_SIZE], ask[ASK_TEXT_SIZE], token[NUMBER_SIZE], place[PLACE_SIZE];
   char until[NUMBER_SIZE], estimate[NUMBER_SIZE];
-  resp_argument keys[1], arguments[5];
+  char era[KEY_TEXT_SIZE];
+  resp_argument keys[2], arguments[5];
+  size_t key_count = 1;
 
   keys[0] = word_key(n, key, name, name_size);
+  key_count += add_era(n, keys + 1, era, name, name_size);
   arguments[0] = word_ask(ask, lease->client, lease->ask);
   arguments[1] = word_uint(token, lease->token);
   arguments[2] = word_place(n, place, name, name_size);
   arguments[3] = word_time(estimate, estimate_us);
   arguments[4] = word_time(until, until_us);
-  return script_call(out, &script_native_share_release, with_text, keys, 1, arguments, 5);
+  return call_script(n, out, with_text, &script_native_share_release, keys, key_count,
+                     arguments, 5);
 }
 
 bool native_share_cancel(const native *n, buffer *out, bool with_text, const void *name,
@@ -83,14 +91,18 @@ bool native_share_cancel(const native *n, buffer *out, bool with_text, const voi
 {
   char key[KEY_TEXT_SIZE], number[ASK_TEXT_SIZE], place[PLACE_SIZE];
   char until[NUMBER_SIZE], estimate[NUMBER_SIZE];
-  resp_argument keys[1], arguments[4];
+  char era[KEY_TEXT_SIZE];
+  resp_argument keys[2], arguments[4];
+  size_t key_count = 1;
 
   keys[0] = word_key(n, key, name, name_size);
+  key_count += add_era(n, keys + 1, era, name, name_size);
   arguments[0] = word_ask(number, n->client, ask);
   arguments[1] = word_time(until, until_us);
   arguments[2] = word_place(n, place, name, name_size);
   arguments[3] = word_time(estimate, estimate_us);
-  return script_call(out, &script_native_share_cancel, with_text, keys, 1, arguments, 4);
+  return call_script(n, out, with_text, &script_native_share_cancel, keys, key_count,
+                     arguments, 4);
 }
 
 /* `<ttl> <mode> <prefix> <name>` */
@@ -111,7 +123,9 @@ bool native_share_renew(const native *n, buffer *out, bool with_text,
 {
   char key[RENEW_BATCH_MAX][KEY_TEXT_SIZE], id[RENEW_BATCH_MAX][LEASE_TEXT_SIZE];
   char renewal[RENEW_BATCH_MAX][NUMBER_SIZE + 2 + PLACE_SIZE], estimate[NUMBER_SIZE];
-  resp_argument keys[RENEW_BATCH_MAX], arguments[2 * RENEW_BATCH_MAX + 1];
+  char era[KEY_TEXT_SIZE];
+  resp_argument keys[RENEW_BATCH_MAX + 1], arguments[2 * RENEW_BATCH_MAX + 1];
+  size_t key_count = count;
 
   assert(count > 0 && count <= RENEW_BATCH_MAX);
   for (size_t i = 0; i < count; i++) {
@@ -119,8 +133,9 @@ bool native_share_renew(const native *n, buffer *out, bool with_text,
     arguments[2 * i] = word_lease(id[i], items[i].lease);
     arguments[2 * i + 1] = word_renewal(n, renewal[i], &items[i]);
   }
+  key_count += add_era(n, keys + count, era, items[0].name, items[0].name_size);
   arguments[2 * count] = word_time(estimate, estimate_us);
-  return script_call(out, &script_native_share_renew, with_text, keys, count, arguments,
+  return call_script(n, out, with_text, &script_native_share_renew, keys, key_count, arguments,
                      2 * count + 1);
 }
 
@@ -133,14 +148,18 @@ bool native_share_set(const native *n, buffer *out, bool with_text, const void *
     [SHARE_DELETE] = { "delete", 6 },
   };
   char key[KEY_TEXT_SIZE], count[NUMBER_SIZE], place[PLACE_SIZE], estimate[NUMBER_SIZE];
-  resp_argument keys[1], arguments[4];
+  char era[KEY_TEXT_SIZE];
+  resp_argument keys[2], arguments[4];
+  size_t key_count = 1;
 
   keys[0] = word_key(n, key, name, name_size);
+  key_count += add_era(n, keys + 1, era, name, name_size);
   arguments[0] = verbs[what];
   arguments[1] = word_uint(count, permits);
   arguments[2] = word_place(n, place, name, name_size);
   arguments[3] = word_time(estimate, estimate_us);
-  return script_call(out, &script_native_share_set, with_text, keys, 1, arguments, 4);
+  return call_script(n, out, with_text, &script_native_share_set, keys, key_count,
+                     arguments, 4);
 }
 
 /* ---- answers ---- */

@@ -10,18 +10,19 @@ const drive_job *drive_running_job(void)
   return running;
 }
 
+/* Without a thread the descriptor is readable as long as there is a job. */
+static void quiet_if_none(drive *d)
+{
+  if (d->jobs.first == NULL && !d->has_callback_thread)
+    loop_quiet(d->callbacks_fd);
+}
+
 static drive_job *job_take(drive *d)
 {
-  drive_job *job = d->first_job;
+  drive_job *job = jobs_take(&d->jobs);
 
-  if (job == NULL)
-    return NULL;
-  d->first_job = job->next;
-  if (d->first_job == NULL) {
-    d->last_job = NULL;
-    if (!d->has_callback_thread)
-      loop_quiet(d->callbacks_fd);
-  }
+  if (job != NULL)
+    quiet_if_none(d);
   return job;
 }
 
@@ -41,17 +42,15 @@ static void job_run(drive *d, drive_job *job)
  * the sockets, waiting for ever. */
 void drive_callbacks_run(drive *d)
 {
-  size_t count = 0;
+  size_t count = jobs_count(&d->jobs);
 
-  for (const drive_job *job = d->first_job; job != NULL; job = job->next)
-    count++;
   for (drive_job *job; count > 0 && (job = job_take(d)) != NULL; count--)
     job_run(d, job);
 }
 
 static void run_all(drive *d)
 {
-  while (d->first_job != NULL)
+  while (d->jobs.first != NULL)
     drive_callbacks_run(d);
 }
 
@@ -82,12 +81,7 @@ dibs_status drive_callbacks_prepare(drive *d)
 
 void drive_call_later(drive *d, drive_job *job)
 {
-  job->next = NULL;
-  if (d->last_job != NULL)
-    d->last_job->next = job;
-  else
-    d->first_job = job;
-  d->last_job = job;
+  jobs_add(&d->jobs, job);
   if (d->has_callback_thread)
     (void)pthread_cond_signal(&d->jobs_condition);
   else
@@ -96,22 +90,11 @@ void drive_call_later(drive *d, drive_job *job)
 
 bool drive_call_withdraw(drive *d, drive_job *job)
 {
-  drive_job *before = NULL;
+  bool was_there = jobs_withdraw(&d->jobs, job);
 
-  for (drive_job *j = d->first_job; j != NULL; before = j, j = j->next) {
-    if (j != job)
-      continue;
-    if (before != NULL)
-      before->next = j->next;
-    else
-      d->first_job = j->next;
-    if (d->last_job == j)
-      d->last_job = before;
-    if (d->first_job == NULL && !d->has_callback_thread)
-      loop_quiet(d->callbacks_fd);
-    return true;
-  }
-  return false;
+  if (was_there)
+    quiet_if_none(d);
+  return was_there;
 }
 
 void callbacks_stop(drive *d)

@@ -27,6 +27,12 @@ engine *drive_engine(drive *d)
   return d->engine;
 }
 
+void drive_alarm(drive *d, instant at)
+{
+  d->alarm_at = at;
+  loop_timer_set(d);
+}
+
 /* ---- life ---- */
 
 static bool watch(int set, int fd, source kind)
@@ -54,30 +60,29 @@ static bool descriptors_make(drive *d)
          (d->has_thread || watch(d->main_fd, d->callbacks_fd, SOURCE_CALLBACKS));
 }
 
-static bool address_copy(drive *d, const server_url *url)
+/* Files that cannot be used are told now, not when the first server that needs them is
+ * connected to. */
+static dibs_status tls_try(drive *d, const deployment *servers, text *why)
 {
-  text port = text_over(d->port, sizeof(d->port));
-  text shown = text_over(d->shown, sizeof(d->shown));
+  tls_context *context = NULL;
+  dibs_status status = tls_shared_get(&d->tls, &servers->data, &context, why);
 
-  text_add_int(&port, url->port);
-  server_url_show(url, &shown);
-  if (url->transport == SERVER_UNIX) {
-    d->path = mem_copy_text(&d->memory, url->path);
-    return d->path != NULL;
-  }
-  d->host = mem_copy_text(&d->memory, url->host);
-  return d->host != NULL;
+  for (size_t i = 0; status == DIBS_OK && i < servers->seed_count; i++)
+    status = tls_shared_get(&d->tls, &servers->seeds[i], &context, why);
+  return status;
 }
 
-static dibs_status tls_make(drive *d, const server_url *url, text *why)
+static void node_name(drive *d, const deployment *servers)
 {
-  tls_settings s = { .ca_file = url->ca_file, .cert_file = url->cert_file,
-                     .key_file = url->key_file,
-                     .name = url->server_name != NULL ? url->server_name : url->host };
+  text node = text_over(d->node, sizeof(d->node));
 
-  if (url->transport != SERVER_TLS)
-    return DIBS_OK;
-  return tls_context_new(&d->memory, &s, &d->tls, why);
+  if (servers->seed_count > 0)
+    server_url_show(&servers->seeds[0], &node);
+}
+
+const char *drive_node(const drive *d)
+{
+  return d->heard_of != NULL ? d->heard_of->place.shown : d->node;
 }
 
 static void conditions_init(drive *d)
@@ -104,18 +109,14 @@ dibs_status drive_new(const drive_settings *settings, drive **ret_drive, text *w
   d->handler = settings->handler;
   d->has_thread = settings->has_thread;
   d->has_callback_thread = settings->has_callback_thread;
-  d->connect_timeout = settings->engine.connect_timeout;
   d->command_timeout = settings->engine.command_timeout;
-  d->timer_at = d->show_at = INSTANT_NEVER;
+  d->timer_at = d->show_at = d->alarm_at = INSTANT_NEVER;
   d->main_fd = d->links_fd = d->wake_fd = d->leader_fd = d->callbacks_fd = d->timer_fd = -1;
-  for (int i = 0; i < ENGINE_LINKS; i++)
-    transport_init(&d->transports[i], i, &d->memory);
   conditions_init(d);
+  tls_shared_init(&d->tls, &d->memory);
+  node_name(d, settings->engine.deployment);
 
-  status = DIBS_ERR_NO_MEMORY;
-  if (!address_copy(d, settings->url))
-    goto fail;
-  status = tls_make(d, settings->url, why);
+  status = tls_try(d, settings->engine.deployment, why);
   if (status != DIBS_OK)
     goto fail;
   status = DIBS_ERR_NO_MEMORY;
@@ -187,10 +188,7 @@ drive *drive_free(drive *d)
     fd_close(d->links_fd);
     d->links_fd = -1;
   }
-  for (int i = 0; i < ENGINE_LINKS; i++) {
-    transport_close(d, &d->transports[i]);
-    buffer_deinit(&d->transports[i].ciphertext);
-  }
+  transports_free(d);
   watched_free(d);
   fd_close(d->main_fd);
   fd_close(d->links_fd);
@@ -199,9 +197,7 @@ drive *drive_free(drive *d)
   fd_close(d->callbacks_fd);
   fd_close(d->timer_fd);
   engine_free(d->engine);
-  d->tls = tls_context_free(d->tls);
-  mem_free(&d->memory, d->path);
-  mem_free(&d->memory, d->host);
+  tls_shared_deinit(&d->tls);
   if (!is_forked) {
     (void)pthread_cond_destroy(&d->jobs_condition);
     (void)pthread_mutex_destroy(&d->mutex);

@@ -32,11 +32,11 @@ typedef struct drive_handler {
   void *owner;
   void (*effect)(void *owner, const effect *e);    /* owns e->reply from now on */
   void (*cancelled)(void *owner, const dibs_canceller *canceller);
+  void (*alarm)(void *owner);      /* the time of drive_alarm() has come */
 } drive_handler;
 
 typedef struct drive_settings {
-  engine_settings engine;
-  const server_url *url;      /* never SERVER_LOCAL; read during the call only */
+  engine_settings engine;     /* its deployment outlives the drive */
   bool has_thread;            /* false: DIBS_CLIENT_NO_THREAD */
   bool has_callback_thread;   /* false: callbacks run in drive_process() */
   drive_handler handler;
@@ -59,6 +59,12 @@ void drive_yield(void);                         /* other threads first */
 int64_t drive_process_id(void);
 void drive_host(char *ret_name, size_t size);   /* cut where it is longer; may be "" */
 
+/* One command on a connection of its own, for servers that the engine has no route to.
+ * Blocks, at most `limit` for each step. An error reply is a status; TLS is
+ * DIBS_ERR_UNSUPPORTED. Mutex not held. */
+dibs_status drive_ask_once(const memory *m, const server_url *url, const buffer *command,
+                           span limit, resp_reply **ret_reply);
+
 /* ---- in and out ---- */
 
 bool drive_is_forked(const drive *d);           /* this process is a child of its maker */
@@ -67,6 +73,12 @@ bool drive_is_whole(const drive *d);
 void drive_lock(drive *d);
 void drive_unlock(drive *d);                    /* and wakes those who are done */
 engine *drive_engine(drive *d);
+/* For people: the server that answered or failed last, before that one of those that were
+ * named. Mutex held; borrowed until it is released. */
+const char *drive_node(const drive *d);
+/* Runs handler.alarm once, at this time or a little later; only the last call counts.
+ * INSTANT_NEVER: not at all. Mutex held. */
+void drive_alarm(drive *d, instant at);
 /* Hands out all effects, sends what can be sent, sets the timer. Mutex held. While a reader
  * of sockets is awake, sending is left to it: so commands of many threads go together. */
 void drive_settle(drive *d);

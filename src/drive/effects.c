@@ -4,21 +4,21 @@
 
 #include "drive/parts.h"
 
-/* The engine does not know addresses; people want them in "connected". */
+/* Where there is one server the engine names none; people want it in "connected". */
 static void event_complete(const drive *d, effect *e)
 {
   if (e->event == DIBS_EVENT_CONNECTED && e->text[0] == 0)
-    e->text = d->shown;
+    e->text = d->up;
 }
 
 static void effect_do(drive *d, effect *e)
 {
   switch (e->kind) {
   case EFFECT_CONNECT:
-    transport_open(d, &d->transports[e->link]);
+    transports_open(d, e->link, e->server);
     return;
   case EFFECT_DISCONNECT:
-    transport_close(d, &d->transports[e->link]);
+    transports_close(d, e->link);
     return;
   case EFFECT_CLOSED:
     d->is_closed = true;
@@ -52,14 +52,9 @@ void drive_effects(drive *d)
 
 void drive_settle_all(drive *d)
 {
-  bool has_news;
-
-  do {
+  do
     drive_effects(d);
-    has_news = false;
-    for (int i = 0; i < ENGINE_LINKS; i++)
-      has_news = transport_flush(d, &d->transports[i]) || has_news;
-  } while (has_news);
+  while (transports_flush(d));
   loop_timer_set(d);
 }
 

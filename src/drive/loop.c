@@ -103,9 +103,8 @@ static instant deadline_of(const drive *d)
 {
   instant first = instant_min(engine_deadline(d->engine), d->show_at);
 
-  for (int i = 0; i < ENGINE_LINKS; i++)
-    first = instant_min(first, transport_deadline(&d->transports[i]));
-  return first;
+  first = instant_min(first, d->alarm_at);
+  return instant_min(first, transports_deadline(d));
 }
 
 /* Only ever moved earlier: a timer that rings too soon costs less than setting it with
@@ -133,24 +132,20 @@ static void timer_rang(drive *d)
   d->timer_at = INSTANT_NEVER;
   if (!instant_before(now, d->show_at))
     links_show(d, false);
-  for (int i = 0; i < ENGINE_LINKS; i++)
-    transport_tick(d, &d->transports[i], now);
+  transports_tick(d, now);
   engine_tick(d->engine, now);
+  if (!instant_before(now, d->alarm_at)) {
+    d->alarm_at = INSTANT_NEVER;
+    d->handler.alarm(d->handler.owner);
+  }
 }
 
 /* ---- sockets ---- */
 
-static transport *transport_of(drive *d, uint64_t number)
-{
-  transport *t = &d->transports[number & 1];
-
-  return t->number == number >> 1 ? t : NULL;
-}
-
 static void links_event(drive *d, const struct epoll_event *event)
 {
   uint64_t number = event->data.u64 >> 8;
-  transport *t;
+  transport *t = transports_get(d, (int)(number & 0xff));     /* of the next two */
 
   switch ((source)(event->data.u64 & 0xff)) {
   case SOURCE_LEADER:
@@ -160,14 +155,12 @@ static void links_event(drive *d, const struct epoll_event *event)
     watched_event(d, number);
     break;
   case SOURCE_SOCKET:
-    t = transport_of(d, number);
-    if (t != NULL && t->fd >= 0)
-      transport_event(d, t, event->events);
+    if (t != NULL)
+      transport_event(d, t, number >> 8, event->events);
     break;
   case SOURCE_RESOLVED:
-    t = transport_of(d, number);
-    if (t != NULL && t->question != NULL)
-      transport_resolved(d, t);
+    if (t != NULL)
+      dial_resolved(d, t, number >> 8);
     break;
   case SOURCE_WAKE:
   case SOURCE_TIMER:
@@ -424,7 +417,7 @@ int64_t drive_process(drive *d)
     left = process_loop(d);
   else
     drive_callbacks_run(d);
-  if (d->first_job != NULL)
+  if (d->jobs.first != NULL)
     left = 0;
   drive_unlock(d);
   return left;

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "drive/drive.h"
+#include "drive/jobs.h"
 #include "drive/resolve.h"
 #include "drive/tls.h"
 
@@ -31,24 +32,62 @@ static inline uint64_t source_word(source kind, uint64_t number)
   return number << 8 | (uint64_t)kind;
 }
 
+/* What an event of `links` is about is a socket, or a question, of some link. */
+static inline uint64_t link_word(uint64_t number, int link)
+{
+  _Static_assert(ENGINE_LINKS_MAX <= 256, "a link's number has 8 bits in an event");
+  return number << 8 | (uint64_t)link;
+}
+
 typedef enum transport_state {
   TRANSPORT_NONE = 0, TRANSPORT_RESOLVING, TRANSPORT_CONNECTING, TRANSPORT_GREETING,
   TRANSPORT_UP
 } transport_state;
 
-/* One connection of the engine, made of descriptors. */
+#define ATTEMPTS_MAX 8
+
+/* One address of a server that is being tried. */
+typedef struct attempt {
+  int fd;
+  uint64_t number;                /* of this socket; new for each */
+  const struct addrinfo *address; /* NULL: a unix socket */
+} attempt;
+
+/* On the way to a connected socket: a question of a name, then attempts. */
+typedef struct dial {
+  resolve *question;
+  uint64_t question_number;
+  struct addrinfo *addresses;     /* all; kept as long as the connection */
+  const struct addrinfo *next[2]; /* not tried yet: of the family that came first, others */
+  int turn;                       /* whose is the next attempt */
+  attempt attempts[ATTEMPTS_MAX]; /* under way, the oldest first */
+  int count;
+  instant next_at;                /* then another one begins */
+} dial;
+
+/* Where a link leads. Copies: what the engine tells is borrowed. */
+typedef struct place {
+  char *host, *path;              /* path: a unix socket */
+  char *name;                     /* that its certificate must have */
+  char port[8];
+  char shown[300];                /* for people */
+} place;
+
+/* One connection of the engine, made of descriptors. Never freed before its drive: whoever
+ * reads from it may find out later that it was closed meanwhile. */
 typedef struct transport {
   transport_state state;
   int link;                       /* the engine's number of it */
-  int fd;                         /* -1: none */
-  uint64_t number;                /* of this socket or question; new for each */
+  int fd;                         /* -1: none, or not connected yet */
+  uint64_t number;                /* of this socket; new for each */
   uint32_t events;                /* what epoll watches for */
-  resolve *question;
-  struct addrinfo *addresses, *address;   /* all, and the one being tried */
-  instant try_until;              /* then the next address is tried */
   tls_session *tls;
   buffer ciphertext;              /* made by TLS, not sent yet */
-  char words[200];                /* why the last address failed */
+  place place;
+  tls_context *context;           /* borrowed from the drive's; NULL: no TLS */
+  dial dial;
+  const struct addrinfo *address; /* the one connected to, or that failed last */
+  char words[200];                /* why it failed */
 } transport;
 
 /* A canceller that requests of this client use. */
@@ -69,14 +108,16 @@ struct drive {
 
   int main_fd, links_fd, wake_fd, timer_fd, leader_fd, callbacks_fd;
   instant timer_at;               /* what the timerfd is set to */
-  uint64_t number;                /* last number given to a transport */
+  instant alarm_at;               /* drive_alarm() */
+  uint64_t number;                /* last number given to a socket or question */
 
-  char *host, *path, *server_name;
-  char port[8];
-  char shown[300];                /* the address for people */
-  span connect_timeout, command_timeout;
-  tls_context *tls;
-  transport transports[ENGINE_LINKS];
+  span command_timeout;
+  tls_shared tls;
+  transport *transports[ENGINE_LINKS_MAX];   /* made when they are first wanted */
+  int transport_count;            /* those after it are NULL, some before it may be */
+  char up[300];                   /* the server that was connected to last */
+  const transport *heard_of;      /* whose server answered or failed last; NULL: see node */
+  char node[300];
   char input[INPUT_BYTES];
 
   watched *watched;
@@ -92,7 +133,7 @@ struct drive {
   bool is_closed, must_stop;
   bool io_thread_runs, callback_thread_runs;
   pthread_t io_thread, callback_thread;
-  drive_job *first_job, *last_job;
+  drive_jobs jobs;
   pthread_cond_t jobs_condition;
 
   /* fork_whole.c, under a mutex of its own: */
@@ -105,22 +146,43 @@ struct drive {
 void drive_list(drive *d);
 void drive_unlist(drive *d);
 
+/* ---- transports.c: all of them, by the engine's numbers ---- */
+void transports_open(drive *d, int link, const server_url *server);
+void transports_close(drive *d, int link);          /* silently */
+bool transports_flush(drive *d);                    /* true: one broke, the engine was told */
+void transports_tick(drive *d, instant now);
+instant transports_deadline(const drive *d);
+void transports_free(drive *d);
+transport *transports_get(const drive *d, int link);         /* NULL: there is none */
+
 /* ---- transport.c ---- */
-void transport_init(transport *t, int link, const memory *m);
-void transport_open(drive *d, transport *t);
 void transport_close(drive *d, transport *t);       /* silently */
-void transport_event(drive *d, transport *t, uint32_t events);
-void transport_resolved(drive *d, transport *t);
-void transport_tick(drive *d, transport *t, instant now);
+/* ... and the engine is told why. */
+void transport_fail(drive *d, transport *t, dibs_status why, const char *words);
+/* An attempt has come through: it is the connection now. */
+void transport_connected(drive *d, transport *t, const attempt *a);
+void transport_event(drive *d, transport *t, uint64_t number, uint32_t events);
 /* Sends what the engine has for it. true: it broke, the engine was told. */
 bool transport_flush(drive *d, transport *t);
-instant transport_deadline(const transport *t);
+/* Words for people about the address that it is connected to, or tried last. */
+void transport_blame(transport *t, const char *what, int fault);
+
+/* ---- dial.c ---- */
+void dial_begin(drive *d, transport *t);            /* to its place */
+void dial_end(drive *d, transport *t);              /* no attempt goes on */
+void dial_free(drive *d, transport *t);             /* and the addresses are forgotten */
+void dial_event(drive *d, transport *t, uint64_t number, uint32_t events);
+void dial_resolved(drive *d, transport *t, uint64_t number);
+void dial_tick(drive *d, transport *t, instant now);
 
 /* ---- sockets.c ---- */
 /* A non-blocking socket that begins to connect; -1 with errno. */
 int socket_begin(const drive *d, const struct addrinfo *address);
 int socket_begin_unix(const char *path);
 void address_show(const struct addrinfo *address, text *out);
+/* Watched in `links` from now on, under a new number; 0 with errno. */
+uint64_t socket_watch(drive *d, int link, int fd, source kind, uint32_t events);
+void socket_end(drive *d, int fd);
 
 /* ---- effects.c ---- */
 void drive_effects(drive *d);

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -64,6 +65,26 @@ int socket_begin_unix(const char *path)
   if (fd < 0)
     return -1;
   return connect_begin(fd, (const struct sockaddr *)&address, sizeof(address));
+}
+
+uint64_t socket_watch(drive *d, int link, int fd, source kind, uint32_t events)
+{
+  uint64_t number = ++d->number;
+  struct epoll_event event = { .events = events,
+                               .data.u64 = source_word(kind, link_word(number, link)) };
+
+  return epoll_ctl(d->links_fd, EPOLL_CTL_ADD, fd, &event) == 0 ? number : 0;
+}
+
+/* A child of fork() may have the socket too. Then close() alone would leave it in epoll,
+ * which would tell of it without end, and open for the server. */
+void socket_end(drive *d, int fd)
+{
+  if (!drive_is_forked(d)) {
+    (void)epoll_ctl(d->links_fd, EPOLL_CTL_DEL, fd, NULL);
+    (void)shutdown(fd, SHUT_RDWR);
+  }
+  (void)close(fd);
 }
 
 void address_show(const struct addrinfo *address, text *out)

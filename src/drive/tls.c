@@ -13,15 +13,13 @@
 struct tls_context {
   memory memory;
   SSL_CTX *ssl;
-  char *name;
-  bool name_is_address;
 };
 
 struct tls_session {
   memory memory;
   SSL *ssl;
   BIO *in, *out;         /* owned by ssl */
-  const tls_context *context;
+  char *name;            /* that the peer's certificate must have */
 };
 
 /* OpenSSL's own words for the oldest error, which is the cause; its queue is then empty. */
@@ -95,7 +93,7 @@ static int no_password(char *bytes, int size, int is_writing, void *data)
   return -1;
 }
 
-dibs_status tls_context_new(const memory *m, const tls_settings *settings,
+dibs_status tls_context_new(const memory *m, const tls_files *files,
                             tls_context **ret_context, text *why)
 {
   tls_context *c = mem_zalloc(m, sizeof(*c));
@@ -104,14 +102,12 @@ dibs_status tls_context_new(const memory *m, const tls_settings *settings,
   if (c == NULL)
     return DIBS_ERR_NO_MEMORY;
   c->memory = *m;
-  c->name = mem_copy_text(m, settings->name);
   /* Threads of ours may still run while exit() tidies up, so OpenSSL must not. */
   (void)OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL);
   ERR_clear_error();
   c->ssl = SSL_CTX_new(TLS_client_method());
-  if (c->name == NULL || c->ssl == NULL)
+  if (c->ssl == NULL)
     goto fail;
-  c->name_is_address = is_address(c->name);
   if (SSL_CTX_set_min_proto_version(c->ssl, TLS1_2_VERSION) != 1)
     goto fail;
   SSL_CTX_set_options(c->ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
@@ -120,9 +116,9 @@ dibs_status tls_context_new(const memory *m, const tls_settings *settings,
   SSL_CTX_set_verify(c->ssl, SSL_VERIFY_PEER, NULL);
   SSL_CTX_set_default_passwd_cb(c->ssl, no_password);
 
-  status = authorities_load(c, settings->ca_file, why);
+  status = authorities_load(c, files->ca, why);
   if (status == DIBS_OK)
-    status = certificate_load(c, settings->cert_file, settings->key_file, why);
+    status = certificate_load(c, files->cert, files->key, why);
   if (status != DIBS_OK)
     goto fail;
   *ret_context = c;
@@ -141,7 +137,6 @@ tls_context *tls_context_free(tls_context *c)
   if (c == NULL)
     return NULL;
   SSL_CTX_free(c->ssl);
-  mem_free(&c->memory, c->name);
   m = c->memory;
   mem_free(&m, c);
   return NULL;
@@ -149,29 +144,29 @@ tls_context *tls_context_free(tls_context *c)
 
 /* ---- session ---- */
 
-static bool name_require(tls_session *s, const tls_context *c)
+static bool name_require(tls_session *s)
 {
   X509_VERIFY_PARAM *parameters = SSL_get0_param(s->ssl);
 
-  if (c->name_is_address)
-    return X509_VERIFY_PARAM_set1_ip_asc(parameters, c->name) == 1;
+  if (is_address(s->name))
+    return X509_VERIFY_PARAM_set1_ip_asc(parameters, s->name) == 1;
   X509_VERIFY_PARAM_set_hostflags(parameters, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-  return X509_VERIFY_PARAM_set1_host(parameters, c->name, 0) == 1 &&
-         SSL_set_tlsext_host_name(s->ssl, c->name) == 1;
+  return X509_VERIFY_PARAM_set1_host(parameters, s->name, 0) == 1 &&
+         SSL_set_tlsext_host_name(s->ssl, s->name) == 1;
 }
 
-tls_session *tls_session_new(tls_context *c)
+tls_session *tls_session_new(tls_context *c, const char *name)
 {
   tls_session *s = mem_zalloc(&c->memory, sizeof(*s));
 
   if (s == NULL)
     return NULL;
   s->memory = c->memory;
-  s->context = c;
+  s->name = mem_copy_text(&s->memory, name);
   s->ssl = SSL_new(c->ssl);
   s->in = BIO_new(BIO_s_mem());
   s->out = BIO_new(BIO_s_mem());
-  if (s->ssl == NULL || s->in == NULL || s->out == NULL) {
+  if (s->name == NULL || s->ssl == NULL || s->in == NULL || s->out == NULL) {
     BIO_free(s->in);
     BIO_free(s->out);
     s->in = s->out = NULL;
@@ -179,7 +174,7 @@ tls_session *tls_session_new(tls_context *c)
   }
   SSL_set_bio(s->ssl, s->in, s->out);
   SSL_set_connect_state(s->ssl);
-  if (!name_require(s, c)) {
+  if (!name_require(s)) {
     ERR_clear_error();
     return tls_session_free(s);
   }
@@ -193,6 +188,7 @@ tls_session *tls_session_free(tls_session *s)
   if (s == NULL)
     return NULL;
   SSL_free(s->ssl);
+  mem_free(&s->memory, s->name);
   m = s->memory;
   mem_free(&m, s);
   return NULL;
@@ -234,7 +230,7 @@ static dibs_status certificate_fault(tls_session *s, long verdict, text *why)
   case X509_V_ERR_HOSTNAME_MISMATCH:
   case X509_V_ERR_IP_ADDRESS_MISMATCH:
     text_add(why, "the server's certificate is for another name than ");
-    text_add_quoted(why, s->context->name, strlen(s->context->name));
+    text_add_quoted(why, s->name, strlen(s->name));
     text_add(why, "; the option sni gives the name to check");
     break;
   case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:

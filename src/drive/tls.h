@@ -1,27 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 /* drive/tls.h - TLS as a filter of bytes: OpenSSL between two memory BIOs, no socket.
  *
+ * A context is what servers may share: authorities and the client's certificate. The name
+ * that the peer's certificate must have belongs to a session.
+ *
  * TLS 1.2 at least, the peer's chain and name are always checked. Faults are DIBS_ERR_TLS
  * (or DIBS_ERR_NO_MEMORY), and `why` says what failed and what to do. */
 #ifndef DRIVE_TLS_H
 #define DRIVE_TLS_H
 
 #include "base/base.h"
+#include "topo/topo.h"
 
 typedef struct tls_context tls_context;
 typedef struct tls_session tls_session;
 
-typedef struct tls_settings {
-  const char *ca_file;            /* NULL: the system's authorities */
-  const char *cert_file, *key_file;    /* NULL: no client certificate */
-  const char *name;               /* host name or address that the certificate must have */
-} tls_settings;
+typedef struct tls_files {
+  const char *ca;                 /* NULL: the system's authorities */
+  const char *cert, *key;         /* NULL: no client certificate */
+} tls_files;
 
-dibs_status tls_context_new(const memory *m, const tls_settings *settings,
+dibs_status tls_context_new(const memory *m, const tls_files *files,
                             tls_context **ret_context, text *why);
 tls_context *tls_context_free(tls_context *c);
 
-tls_session *tls_session_new(tls_context *c);        /* NULL: memory */
+/* One context for all servers with the same files. */
+typedef struct tls_shared {
+  memory memory;
+  struct tls_shared_one *first;
+} tls_shared;
+
+void tls_shared_init(tls_shared *s, const memory *m);
+void tls_shared_deinit(tls_shared *s);
+/* The one for this server, borrowed until the end of all; NULL where it needs none. */
+dibs_status tls_shared_get(tls_shared *s, const server_url *server, tls_context **ret_context,
+                           text *why);
+
+/* `name`: host name or address that the certificate must have. NULL: memory. */
+tls_session *tls_session_new(tls_context *c, const char *name);
 tls_session *tls_session_free(tls_session *s);       /* sends nothing */
 
 /* Takes bytes that came from the network. */

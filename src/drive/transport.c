@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* drive/transport.c - one connection of the engine: resolve, connect, TLS, read, write.
+/* drive/transport.c - one connection of the engine: connect, TLS, read, write.
  *
- *   NONE -> RESOLVING -> CONNECTING (address after address) -> GREETING (TLS) -> UP
+ *   NONE -> RESOLVING -> CONNECTING (both in dial.c) -> GREETING (TLS) -> UP
  *
  * Faults go to the engine, which decides when to try again; then the name is resolved
  * anew. Everything here runs with the mutex held and never blocks, but for resolving
@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "drive/parts.h"
@@ -18,62 +17,42 @@
 #define READS_IN_A_ROW_MAX 16
 #define CIPHERTEXT_BYTES_MAX (256u << 10)
 
-void transport_init(transport *t, int link, const memory *m)
-{
-  *t = (transport){ .link = link, .fd = -1 };
-  buffer_init(&t->ciphertext, m);
-}
-
-/* A child of fork() may have the socket too. Then close() alone would leave it in epoll,
- * which would tell of it without end, and open for the server. */
-static void socket_end(drive *d, transport *t)
-{
-  if (t->fd < 0)
-    return;
-  if (!drive_is_forked(d)) {
-    (void)epoll_ctl(d->links_fd, EPOLL_CTL_DEL, t->fd, NULL);
-    (void)shutdown(t->fd, SHUT_RDWR);
-  }
-  (void)close(t->fd);
-  t->fd = -1;
-}
-
 void transport_close(drive *d, transport *t)
 {
-  socket_end(d, t);
+  dial_free(d, t);
+  if (t->fd >= 0)
+    socket_end(d, t->fd);
+  t->fd = -1;
+  t->number = 0;
   t->tls = tls_session_free(t->tls);
+  t->context = NULL;
   buffer_clear(&t->ciphertext);
-  if (t->addresses != NULL)
-    freeaddrinfo(t->addresses);
-  t->addresses = t->address = NULL;
-  if (t->question != NULL)
-    (void)epoll_ctl(d->links_fd, EPOLL_CTL_DEL, resolve_fd(t->question), NULL);
-  t->question = resolve_let_go(t->question);
   t->state = TRANSPORT_NONE;
 }
 
-static void transport_fail(drive *d, transport *t, dibs_status why, const char *words)
+void transport_fail(drive *d, transport *t, dibs_status why, const char *words)
 {
   char copy[256];
   text shown = text_over(copy, sizeof(copy));
 
   text_add(&shown, words);               /* `words` may lie in what is closed now */
+  d->heard_of = t;
   transport_close(d, t);
   engine_disconnected(d->engine, t->link, why, copy, drive_now());
 }
 
-static void fault_write(transport *t, const drive *d, const char *what, int fault)
+void transport_blame(transport *t, const char *what, int fault)
 {
   text shown = text_over(t->words, sizeof(t->words));
 
   text_add(&shown, what);
-  text_add(&shown, d->shown);
+  text_add(&shown, t->place.shown);
   if (t->address != NULL) {
     char digits[80];
     text address = text_over(digits, sizeof(digits));
 
     address_show(t->address, &address);
-    if (strstr(d->shown, digits) == NULL) {
+    if (strstr(t->place.shown, digits) == NULL) {
       text_add(&shown, " (");
       text_add(&shown, digits);
       text_add(&shown, ")");
@@ -83,18 +62,6 @@ static void fault_write(transport *t, const drive *d, const char *what, int faul
   text_add(&shown, strerrordesc_np(fault) != NULL ? strerrordesc_np(fault) : "failed");
 }
 
-/* ---- epoll ---- */
-
-static bool watch_begin(drive *d, transport *t, int fd, source kind, uint32_t events)
-{
-  struct epoll_event event = { .events = events };
-
-  t->number = ++d->number;
-  t->events = events;
-  event.data.u64 = source_word(kind, t->number << 1 | (uint64_t)t->link);
-  return epoll_ctl(d->links_fd, EPOLL_CTL_ADD, fd, &event) == 0;
-}
-
 static void watch_for(drive *d, transport *t, uint32_t events)
 {
   struct epoll_event event = { .events = events };
@@ -102,11 +69,9 @@ static void watch_for(drive *d, transport *t, uint32_t events)
   if (t->events == events)
     return;
   t->events = events;
-  event.data.u64 = source_word(SOURCE_SOCKET, t->number << 1 | (uint64_t)t->link);
+  event.data.u64 = source_word(SOURCE_SOCKET, link_word(t->number, t->link));
   (void)epoll_ctl(d->links_fd, EPOLL_CTL_MOD, t->fd, &event);
 }
-
-/* ---- connecting ---- */
 
 /* -1: it broke. Otherwise how many bytes went. */
 static ssize_t send_some(const transport *t, const char *bytes, size_t size)
@@ -126,106 +91,13 @@ static ssize_t send_some(const transport *t, const char *bytes, size_t size)
   return (ssize_t)sent;
 }
 
-/* Each address gets its share of the time, so that a dead first one hides no second. */
-static instant try_end(const drive *d, const transport *t)
-{
-  int64_t left = 0;
-
-  for (const struct addrinfo *a = t->address; a != NULL; a = a->ai_next)
-    left++;
-  if (left < 2)
-    return INSTANT_NEVER;                /* the engine's own deadline holds */
-  return instant_add(drive_now(), (span){ d->connect_timeout.ns / (left + 1) });
-}
-
-static bool connect_next(drive *d, transport *t)
-{
-  t->state = TRANSPORT_CONNECTING;
-  for (; t->address != NULL; t->address = t->address->ai_next) {
-    t->fd = socket_begin(d, t->address);
-    if (t->fd >= 0 && watch_begin(d, t, t->fd, SOURCE_SOCKET, EPOLLIN | EPOLLOUT)) {
-      t->try_until = try_end(d, t);
-      return true;
-    }
-    fault_write(t, d, "cannot connect to ", errno);
-    socket_end(d, t);
-  }
-  return false;
-}
-
-static void connect_addresses(drive *d, transport *t, struct addrinfo *addresses)
-{
-  t->addresses = t->address = addresses;
-  if (!connect_next(d, t))
-    transport_fail(d, t, DIBS_ERR_UNREACHABLE, t->words);
-}
-
-static void resolve_failed(drive *d, transport *t, int error)
-{
-  text shown = text_over(t->words, sizeof(t->words));
-
-  text_add(&shown, "the host name ");
-  text_add_quoted(&shown, d->host, strlen(d->host));
-  text_add(&shown, " cannot be resolved: ");
-  text_add(&shown, gai_strerror(error));
-  transport_fail(d, t, DIBS_ERR_UNREACHABLE, t->words);
-}
-
-static void open_name(drive *d, transport *t)
-{
-  struct addrinfo *addresses = resolve_literal(d->host, d->port);
-  int error;
-
-  if (addresses != NULL) {
-    connect_addresses(d, t, addresses);
-    return;
-  }
-  if (!d->has_thread) {
-    error = resolve_now(d->host, d->port, &addresses);
-    if (error == 0)
-      connect_addresses(d, t, addresses);
-    else
-      resolve_failed(d, t, error);
-    return;
-  }
-  t->state = TRANSPORT_RESOLVING;
-  t->question = resolve_begin(d->host, d->port);
-  if (t->question == NULL ||
-      !watch_begin(d, t, resolve_fd(t->question), SOURCE_RESOLVED, EPOLLIN))
-    transport_fail(d, t, DIBS_ERR_SYSTEM, "no thread or descriptor left to resolve a name");
-}
-
-void transport_resolved(drive *d, transport *t)
-{
-  struct addrinfo *addresses = NULL;
-  int error = resolve_take(t->question, &addresses);
-
-  (void)epoll_ctl(d->links_fd, EPOLL_CTL_DEL, resolve_fd(t->question), NULL);
-  t->question = resolve_let_go(t->question);
-  if (error == 0)
-    connect_addresses(d, t, addresses);
-  else
-    resolve_failed(d, t, error);
-}
-
-void transport_open(drive *d, transport *t)
-{
-  transport_close(d, t);
-  t->try_until = INSTANT_NEVER;
-  if (d->path == NULL) {
-    open_name(d, t);
-    return;
-  }
-  t->state = TRANSPORT_CONNECTING;
-  t->fd = socket_begin_unix(d->path);
-  if (t->fd < 0 || !watch_begin(d, t, t->fd, SOURCE_SOCKET, EPOLLIN | EPOLLOUT)) {
-    fault_write(t, d, "cannot connect to ", errno);
-    transport_fail(d, t, DIBS_ERR_UNREACHABLE, t->words);
-  }
-}
+/* ---- connecting ---- */
 
 static void up(drive *d, transport *t)
 {
+  text shown = text_over(d->up, sizeof(d->up));
+
+  text_add(&shown, t->place.shown);
   t->state = TRANSPORT_UP;
   engine_connected(d->engine, t->link, drive_now());
 }
@@ -244,30 +116,19 @@ static void greet(drive *d, transport *t)
   }
 }
 
-/* The socket is writable or has failed: connected, or not. */
-static void connect_ended(drive *d, transport *t)
+void transport_connected(drive *d, transport *t, const attempt *a)
 {
-  int fault = 0;
-  socklen_t size = sizeof(fault);
-
-  if (getsockopt(t->fd, SOL_SOCKET, SO_ERROR, &fault, &size) != 0)
-    fault = errno;
-  if (fault != 0) {
-    fault_write(t, d, "cannot connect to ", fault);
-    socket_end(d, t);
-    t->address = t->address == NULL ? NULL : t->address->ai_next;
-    if (!connect_next(d, t))
-      transport_fail(d, t, DIBS_ERR_UNREACHABLE, t->words);
-    return;
-  }
-  t->try_until = INSTANT_NEVER;
+  t->fd = a->fd;
+  t->number = a->number;
+  t->address = a->address;
+  t->events = EPOLLIN | EPOLLOUT;        /* as attempts are watched */
   watch_for(d, t, EPOLLIN);
-  if (d->tls == NULL) {
+  if (t->context == NULL) {
     up(d, t);
     return;
   }
   t->state = TRANSPORT_GREETING;
-  t->tls = tls_session_new(d->tls);
+  t->tls = tls_session_new(t->context, t->place.name);
   if (t->tls == NULL)
     transport_fail(d, t, DIBS_ERR_NO_MEMORY, "no memory for a TLS session");
   else
@@ -280,6 +141,7 @@ static void received(drive *d, transport *t, const void *bytes, size_t size)
 {
   instant now = drive_now();
 
+  d->heard_of = t;
   engine_wall_clock(d->engine, drive_wall_us(), now);
   engine_received(d->engine, t->link, bytes, size, now);
   drive_effects(d);
@@ -340,7 +202,7 @@ static void readable(drive *d, transport *t)
     if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
       return;
     if (size <= 0) {
-      fault_write(t, d, "lost ", size == 0 ? ECONNRESET : errno);
+      transport_blame(t, "lost ", size == 0 ? ECONNRESET : errno);
       transport_fail(d, t, t->state == TRANSPORT_GREETING ? DIBS_ERR_TLS : DIBS_ERR_UNREACHABLE,
                      t->words);
       return;
@@ -351,14 +213,11 @@ static void readable(drive *d, transport *t)
   }
 }
 
-void transport_event(drive *d, transport *t, uint32_t events)
+void transport_event(drive *d, transport *t, uint64_t number, uint32_t events)
 {
-  if (t->state == TRANSPORT_CONNECTING) {
-    if ((events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0)
-      connect_ended(d, t);
-    return;
-  }
-  if ((events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0)
+  if (t->state == TRANSPORT_CONNECTING)
+    dial_event(d, t, number, events);
+  else if (t->number == number && (events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0)
     readable(d, t);
   /* EPOLLOUT: drive_settle() sends, as after every input. */
 }
@@ -383,7 +242,7 @@ static dibs_status encrypt(drive *d, transport *t, text *why)
 
 static bool is_broken(drive *d, transport *t, int fault)
 {
-  fault_write(t, d, "lost ", fault);
+  transport_blame(t, "lost ", fault);
   transport_fail(d, t, DIBS_ERR_UNREACHABLE, t->words);
   return true;
 }
@@ -424,22 +283,4 @@ bool transport_flush(drive *d, transport *t)
     engine_written(d->engine, t->link, (size_t)sent);
   watch_for(d, t, (size_t)sent < size ? EPOLLIN | EPOLLOUT : EPOLLIN);
   return false;
-}
-
-/* ---- time ---- */
-
-instant transport_deadline(const transport *t)
-{
-  return t->state == TRANSPORT_CONNECTING ? t->try_until : INSTANT_NEVER;
-}
-
-void transport_tick(drive *d, transport *t, instant now)
-{
-  if (t->state != TRANSPORT_CONNECTING || instant_before(now, t->try_until))
-    return;
-  fault_write(t, d, "cannot connect to ", ETIMEDOUT);
-  socket_end(d, t);
-  t->address = t->address == NULL ? NULL : t->address->ai_next;
-  if (!connect_next(d, t))
-    transport_fail(d, t, DIBS_ERR_UNREACHABLE, t->words);
 }

@@ -35,8 +35,16 @@ void ask_free(engine *e, ask *a)
   mem_free(&e->memory, a);
 }
 
-dibs_status engine_ask(engine *e, const buffer *command, const buffer *with_text,
-                       void *context, instant give_up_at, instant now)
+server *ask_server(const engine *e, const ask *a)
+{
+  if (a->asking != NULL)
+    return a->asking;
+  return a->pinned != NULL ? a->pinned : server_of_command(e, &a->command);
+}
+
+static dibs_status ask_add(engine *e, server *pinned, bool is_once, const buffer *command,
+                           const buffer *with_text, void *context, instant give_up_at,
+                           instant now)
 {
   ask *a;
 
@@ -51,6 +59,8 @@ dibs_status engine_ask(engine *e, const buffer *command, const buffer *with_text
   }
 
   a->state = ASK_OPEN;
+  a->pinned = pinned;
+  a->is_once = is_once;
   a->context = context;
   a->give_up_at = give_up_at;
   a->try_at = now;
@@ -61,6 +71,27 @@ dibs_status engine_ask(engine *e, const buffer *command, const buffer *with_text
   e->last_ask = a;
   engine_pump(e, now);
   return DIBS_OK;
+}
+
+dibs_status engine_ask(engine *e, const buffer *command, const buffer *with_text,
+                       void *context, instant give_up_at, instant now)
+{
+  return ask_add(e, NULL, false, command, with_text, context, give_up_at, now);
+}
+
+dibs_status engine_ask_once(engine *e, const buffer *command, const buffer *with_text,
+                            void *context, instant give_up_at, instant now)
+{
+  return ask_add(e, NULL, true, command, with_text, context, give_up_at, now);
+}
+
+dibs_status engine_ask_at(engine *e, size_t number, const buffer *command,
+                          const buffer *with_text, void *context, instant give_up_at,
+                          instant now)
+{
+  if (number >= e->server_count)
+    return DIBS_ERR_ARGUMENT;
+  return ask_add(e, e->servers[number], false, command, with_text, context, give_up_at, now);
 }
 
 void ask_done(ask *a, dibs_status status, const char *words)
@@ -75,13 +106,24 @@ void ask_done(ask *a, dibs_status status, const char *words)
 void ask_send(engine *e, ask *a, instant now)
 {
   const buffer *command = a->use_text ? &a->with_text : &a->command;
+  server *s;
+  bool is_sent;
 
   if (a->state != ASK_OPEN || instant_before(now, a->try_at))
     return;
-  if (connection_send(e, command, a->id | TAG_ASKS, now))
-    a->state = ASK_SENT;
-  else
+  s = ask_server(e, a);
+  if (!server_is_ready(s))
+    return;
+  is_sent = a->asking != NULL
+              ? connection_send_asking(e, s->commands, command, a->id | TAG_ASKS, now)
+              : connection_send(e, s->commands, command, a->id | TAG_ASKS, now);
+  if (!is_sent) {
     a->try_at = instant_add(now, SPAN_MS(10));
+    return;
+  }
+  a->state = ASK_SENT;
+  a->sent_to = s;
+  a->asking = NULL;
 }
 
 void asks_send(engine *e, instant now)
@@ -96,50 +138,88 @@ bool ask_fault_is_final(dibs_status why)
          why == DIBS_ERR_DENIED || why == DIBS_ERR_CONFIG;
 }
 
-/* The connection is gone. What was sent is asked again: all our asks may be repeated. */
+/* The connection is gone. What was sent is asked again: our asks may be repeated, but for
+ * those that say they must not. */
 void ask_unsent(ask *a, dibs_status why, const char *words)
 {
   text shown = text_over(a->words, sizeof(a->words));
 
   if (a->state == ASK_DONE)
     return;
+  if (a->is_once && a->state == ASK_SENT) {
+    ask_done(a, DIBS_UNKNOWN, words);
+    return;
+  }
   a->was_lost = a->was_lost || a->state == ASK_SENT;
   a->state = ASK_OPEN;
+  a->asking = NULL;                      /* where its slot was on its way to, by then */
   a->status = why;
   text_add(&shown, words);
 }
 
-void asks_unsent(engine *e, dibs_status why, const char *words)
+void asks_unsent(engine *e, const server *s, dibs_status why, const char *words)
 {
   for (ask *a = e->first_ask; a != NULL; a = a->next) {
+    if (s != NULL && (a->state == ASK_SENT ? a->sent_to : ask_server(e, a)) != s)
+      continue;
     ask_unsent(a, why, words);
     if (ask_fault_is_final(why))
       a->state = ASK_DONE;
   }
 }
 
-static void ask_refused(ask *a, const resp_node *error, instant now)
+/* The key is elsewhere: asked again there, or where the next search says. */
+static void ask_redirected(engine *e, ask *a, const resp_node *error, const server *from,
+                           instant now)
+{
+  redirect r = { .port = 0 };
+  server *s = NULL;
+
+  if (redirect_read(error->bytes, error->size, &r))
+    s = topology_redirect(e, &r, from, now);
+  else
+    topology_search(e, now);
+  a->state = ASK_OPEN;
+  a->status = DIBS_ERR_UNREACHABLE;
+  a->asking = r.is_ask ? s : NULL;
+  a->try_at = s != NULL && a->attempts < 5 ? now : instant_add(now, SPAN_MS(50));
+  a->attempts++;
+}
+
+static void ask_refused(engine *e, ask *a, const resp_node *error, const server *from,
+                        instant now)
 {
   resp_fault fault = resp_fault_of(error->bytes, error->size);
+  const char *advice = resp_fault_advice(fault);
+  bool is_elsewhere = fault == RESP_FAULT_MOVED || fault == RESP_FAULT_ASK ||
+                      fault == RESP_FAULT_NO_SLOT;
 
+  /* Asked of one server and no other: that is its answer. */
+  if (a->pinned != NULL && (fault == RESP_FAULT_MOVED || fault == RESP_FAULT_ASK)) {
+    ask_done(a, DIBS_ERR_SERVER, error->bytes);
+    return;
+  }
   if (fault == RESP_FAULT_NO_SCRIPT && !a->use_text && buffer_size(&a->with_text) > 0) {
     a->use_text = true;
     a->state = ASK_OPEN;
     a->try_at = now;
-  } else if (fault == RESP_FAULT_LATER && a->attempts < 1000) {
+  } else if (is_elsewhere && e->topology.slots != NULL && a->pinned == NULL &&
+             a->attempts < 1000) {
+    ask_redirected(e, a, error, from, now);
+  } else if ((fault == RESP_FAULT_LATER || fault == RESP_FAULT_NO_SLOT) && a->attempts < 1000) {
     a->state = ASK_OPEN;
     a->status = DIBS_ERR_UNREACHABLE;
     a->try_at = instant_add(now, SPAN_MS(a->attempts < 5 ? 20 << a->attempts : 500));
     a->attempts++;
   } else {
-    ask_done(a, resp_fault_status(fault), error->bytes);
+    ask_done(a, resp_fault_status(fault), advice != NULL ? advice : error->bytes);
   }
 }
 
-void ask_take_answer(ask *a, resp_reply *reply, instant now)
+void ask_take_answer(engine *e, ask *a, resp_reply *reply, const server *from, instant now)
 {
   if (resp_root(reply)->kind == RESP_ERROR) {
-    ask_refused(a, resp_root(reply), now);
+    ask_refused(e, a, resp_root(reply), from, now);
     resp_reply_free(reply);
     return;
   }
@@ -147,7 +227,8 @@ void ask_take_answer(ask *a, resp_reply *reply, instant now)
   ask_done(a, DIBS_OK, "");
 }
 
-bool ask_answered_with(engine *e, uint64_t tag, resp_reply *reply, instant now)
+bool ask_answered_with(engine *e, uint64_t tag, resp_reply *reply, const server *from,
+                       instant now)
 {
   ask *a = slots_get(&e->ask_slots, tag & ~(uint64_t)TAG_ASKS);
 
@@ -156,8 +237,8 @@ bool ask_answered_with(engine *e, uint64_t tag, resp_reply *reply, instant now)
     return true;
   }
   if (a->observation != NULL)
-    return observe_answered(e, a->observation, reply, now);
-  ask_take_answer(a, reply, now);
+    return observe_answered(e, a->observation, reply, from, now);
+  ask_take_answer(e, a, reply, from, now);
   return true;
 }
 
@@ -184,7 +265,7 @@ instant asks_deadline(const engine *e)
     if (a->state == ASK_DONE)
       continue;
     first = instant_min(first, a->give_up_at);
-    if (a->state == ASK_OPEN && connection_is_ready(e, LINK_COMMANDS))
+    if (a->state == ASK_OPEN && server_is_ready(ask_server(e, a)))
       first = instant_min(first, a->try_at);
   }
   return first;

@@ -4,17 +4,133 @@
 
 #define BACK_OFF_FIRST_MS 20
 #define BACK_OFF_MAX_MS 1000
+#define IDLE_PING SPAN_MS(10000)
 
-bool connection_is_ready(const engine *e, int i)
+/* ---- life ---- */
+
+static bool roles_change(const engine *e)
 {
-  return e->connections[i].state == PLAN_READY;
+  deployment_kind kind = e->settings.deployment->kind;
+
+  return kind == DEPLOYMENT_REPLICATED || kind == DEPLOYMENT_SENTINEL;
 }
 
-void connection_want(engine *e, int i, instant now)
+static link *make_link(engine *e, purpose p, const server_url *url)
 {
-  connection *c = &e->connections[i];
+  bool is_of_server = p == FOR_COMMANDS || p == FOR_INBOX || p == FOR_ACKS;
+  bool is_cluster = e->settings.deployment->kind == DEPLOYMENT_CLUSTER;
+  char client_name[32], channel[PREFIX_MAX_BYTES + 40];
+  text shown = text_over(client_name, sizeof(client_name));
+  text inbox = text_over(channel, sizeof(channel));
+  link_settings s = { .memory = &e->memory, .client_name = client_name,
+                      .user = url->user, .password = url->password,
+                      .checks_role = is_of_server && roles_change(e),
+                      .answer_timeout = e->settings.command_timeout, .idle_ping = IDLE_PING };
 
-  if (c->state != PLAN_OFF)
+  text_add(&shown, "dibs:");
+  text_add(&shown, e->settings.client_id);
+  if (is_of_server && e->has_credentials) {
+    s.user = e->user;
+    s.password = e->password;
+  }
+  switch (p) {
+  case FOR_COMMANDS:
+  case FOR_ACKS:
+    s.role = LINK_COMMANDS;
+    s.database = url->database;
+    break;
+  case FOR_INBOX:
+    s.role = LINK_INBOX;
+    native_inbox(&e->names, &inbox);
+    s.channel = is_cluster ? NULL : channel;
+    break;
+  case FOR_SCOUT:
+    s.role = LINK_SCOUT;
+    break;
+  case FOR_SENTINEL_NEWS:
+    s.role = LINK_INBOX;
+    s.channel = "+switch-master";
+    break;
+  }
+  return link_new(&s);
+}
+
+/* Some are kept for those who look for servers. */
+static int free_number(const engine *e, purpose p)
+{
+  bool is_of_server = p == FOR_COMMANDS || p == FOR_INBOX || p == FOR_ACKS;
+  int most = is_of_server ? ENGINE_LINKS_MAX - SCOUTS_MAX - 1 : ENGINE_LINKS_MAX;
+
+  for (int i = 0; i < most; i++)
+    if (e->links[i] == NULL)
+      return i;
+  return -1;
+}
+
+connection *connection_new(engine *e, purpose p, server *s, const server_url *url)
+{
+  int number = free_number(e, p);
+  connection *c = number < 0 ? NULL : mem_zalloc(&e->memory, sizeof(*c));
+
+  if (c == NULL)
+    return NULL;
+  c->purpose = p;
+  c->number = number;
+  c->server = s;
+  c->url = url;
+  c->state = PLAN_OFF;
+  c->link = make_link(e, p, url);
+  if (c->link == NULL) {
+    mem_free(&e->memory, c);
+    return NULL;
+  }
+  e->links[number] = c;
+  if (number >= e->link_count)
+    e->link_count = number + 1;
+  return c;
+}
+
+connection *connection_free(engine *e, connection *c)
+{
+  if (c == NULL)
+    return NULL;
+  e->links[c->number] = NULL;
+  link_free(c->link);
+  mem_free(&e->memory, c);
+  return NULL;
+}
+
+/* NULL: what the driver says is about a connection that is not wanted any more. */
+connection *connection_of(const engine *e, int i)
+{
+  connection *c = i >= 0 && i < e->link_count ? e->links[i] : NULL;
+
+  return c != NULL && !c->is_done ? c : NULL;
+}
+
+void connection_end(engine *e, connection *c)
+{
+  bool is_open = c->state == PLAN_CONNECTING || c->state == PLAN_READY;
+
+  link_closed(c->link);
+  c->state = PLAN_OFF;
+  c->was_ready = c->tell_connect = false;
+  c->failures = c->refusals = 0;
+  c->is_done = c->server == NULL;        /* freed behind the effects */
+  c->tell_disconnect = c->tell_disconnect || is_open;
+  (void)e;
+}
+
+/* ---- wanted, lost ---- */
+
+bool connection_is_ready(const connection *c)
+{
+  return c != NULL && c->state == PLAN_READY;
+}
+
+void connection_want(engine *e, connection *c, instant now)
+{
+  if (c == NULL || c->state != PLAN_OFF || c->is_done)
     return;
   c->state = PLAN_CONNECTING;
   c->until = instant_add(now, e->settings.connect_timeout);
@@ -37,69 +153,107 @@ static span back_off(engine *e, connection *c)
   return random_span(&e->random, SPAN_MS(ms / 2), SPAN_MS(ms));
 }
 
-void connection_lost(engine *e, int i, dibs_status why, const char *words, instant now)
+static void commands_lost(engine *e, server *s, dibs_status why, const char *words,
+                          instant now)
 {
-  connection *c = &e->connections[i];
+  bool has_said_goodbye = s->farewell_was_sent;
+
+  s->is_announced = s->farewell_was_sent = false;
+  if (has_said_goodbye)
+    e->farewells--;                      /* its answer will not come */
+  lock_link_down(s->locks, s->route, why, words, now);
+  lock_fail_if_final(s->locks, s->route, now);
+  asks_unsent(e, s, why, words);
+  observe_link_down(e, s, why, words, now);
+  topology_search(e, now);
+}
+
+static void what_was_lost(engine *e, connection *c, dibs_status why, const char *words,
+                          bool is_news, instant now)
+{
+  switch (c->purpose) {
+  case FOR_COMMANDS:
+    commands_lost(e, c->server, why, words, now);
+    if (is_news)
+      engine_tell(e, DIBS_EVENT_DISCONNECTED, words);
+    break;
+  case FOR_INBOX:
+    if (why == DIBS_ERR_DENIED && c->failures == 1)
+      engine_tell(e, DIBS_EVENT_WARNING, "the server forbids channels to this user: waiters "
+                                         "ask again and again instead of being told");
+    lock_inbox_down(c->server->locks, c->server->route, why, words, now);
+    observe_inbox_down(e, c->server, why, now);
+    break;
+  case FOR_ACKS:
+    lock_acks_down(c->server->locks, c->server->route, now);
+    break;
+  case FOR_SCOUT:
+  case FOR_SENTINEL_NEWS:
+    topology_lost(e, c, why, words, now);
+    break;
+  }
+}
+
+void connection_lost(engine *e, connection *c, dibs_status why, const char *words, instant now)
+{
   bool is_news = c->state == PLAN_READY || c->failures == 0;
 
   if (c->state == PLAN_OFF || c->state == PLAN_BACK_OFF)
     return;
   link_closed(c->link);
   c->failures++;
+  c->refusals += why == DIBS_ERR_READ_ONLY && c->state == PLAN_CONNECTING;
   c->until = instant_add(now, back_off(e, c));
   c->state = instant_before(now, c->until) ? PLAN_BACK_OFF : PLAN_OFF;
   c->was_ready = false;
   c->tell_connect = false;
-
-  if (i == LINK_COMMANDS) {
-    e->is_announced = false;
-    e->is_closed |= e->farewell_was_sent;      /* its answer will not come */
-    lock_link_down(e->locks, why, words, now);
-    lock_fail_if_final(e->locks, now);
-    asks_unsent(e, why, words);
-    observe_link_down(e, why, words, now);
-    if (is_news)
-      engine_tell(e, DIBS_EVENT_DISCONNECTED, words);
-  } else {
-    lock_inbox_down(e->locks, why, words, now);
-    observe_inbox_down(e, why, now);
-  }
+  what_was_lost(e, c, why, words, is_news, now);
 }
 
-void connection_drop(engine *e, int i, dibs_status why, const char *words, instant now)
+void connection_drop(engine *e, connection *c, dibs_status why, const char *words, instant now)
 {
-  e->connections[i].tell_disconnect = true;
-  connection_lost(e, i, why, words, now);
+  c->tell_disconnect = true;
+  connection_lost(e, c, why, words, now);
 }
 
-instant connection_deadline(const engine *e, int i)
+instant connection_deadline(const connection *c)
 {
-  const connection *c = &e->connections[i];
   instant at = link_deadline(c->link);
 
   return c->state == PLAN_CONNECTING || c->state == PLAN_BACK_OFF
            ? instant_min(at, c->until) : at;
 }
 
-void connection_tick(engine *e, int i, instant now)
+void connection_tick(engine *e, connection *c, instant now)
 {
-  connection *c = &e->connections[i];
-
   link_tick(c->link, now);
   if (instant_before(now, c->until))
     return;
   if (c->state == PLAN_CONNECTING)
-    connection_drop(e, i, DIBS_ERR_UNREACHABLE, "the server does not answer", now);
+    connection_drop(e, c, DIBS_ERR_UNREACHABLE, "the server does not answer", now);
   else if (c->state == PLAN_BACK_OFF)
     c->state = PLAN_OFF;                 /* whoever still wants it asks again at once */
 }
 
-bool connection_send(engine *e, const buffer *command, uint64_t tag, instant now)
+bool connection_send(engine *e, connection *c, const buffer *command, uint64_t tag, instant now)
 {
-  if (!connection_is_ready(e, LINK_COMMANDS))
-    return false;
-  if (link_send(e->connections[LINK_COMMANDS].link, command, tag, now) != DIBS_OK)
+  if (!connection_is_ready(c) || link_send(c->link, command, tag, now) != DIBS_OK)
     return false;
   e->commands++;
   return true;
+}
+
+bool connection_send_asking(engine *e, connection *c, const buffer *command, uint64_t tag,
+                            instant now)
+{
+  static const char asking[] = "*1\r\n$6\r\nASKING\r\n";
+  buffer b;
+  bool is_sent;
+
+  buffer_init(&b, &e->memory);
+  is_sent = buffer_append(&b, asking, sizeof(asking) - 1) &&
+            connection_send(e, c, &b, TAG_IGNORED, now) &&
+            connection_send(e, c, command, tag, now);
+  buffer_deinit(&b);
+  return is_sent;
 }

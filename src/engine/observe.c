@@ -54,7 +54,7 @@ static void timer_follow(engine *e, observation *o)
 
   if (o->ask.state == ASK_DONE)
     at = instant_min(at, instant_min(o->look_at, o->hint_at));
-  else if (o->ask.state == ASK_OPEN && connection_is_ready(e, LINK_COMMANDS))
+  else if (o->ask.state == ASK_OPEN && server_is_ready(ask_server(e, &o->ask)))
     at = instant_min(at, o->ask.try_at);
   if (o->is_over || instant_is_never(at))
     timers_clear(&e->observe_timers, &o->timer);
@@ -111,9 +111,10 @@ static void observation_follow(engine *e, observation *o, instant now)
     o->ask.try_at = now;
     o->ask.attempts = 0;
     o->ask.use_text = false;
-    observed_channel_ask(e, o->channel, now);
+    if (o->channel != NULL)
+      observed_channel_ask(e, o->channel, now);
   }
-  if (o->ask.state == ASK_OPEN && connection_is_ready(e, LINK_COMMANDS)) {
+  if (o->ask.state == ASK_OPEN && server_is_ready(ask_server(e, &o->ask))) {
     ask_send(e, &o->ask, now);
     if (o->ask.state == ASK_SENT && !instant_before(now, o->hint_at))
       o->hint_at = INSTANT_NEVER;        /* what is said from now on is another hint */
@@ -183,27 +184,36 @@ static observation *observation_new(engine *e, const observe_request *r)
   return o;
 }
 
+/* false: memory. */
+static bool channel_join(engine *e, observation *o, const observe_request *r)
+{
+  observed_channel *c;
+
+  if (r->channel_size == 0)
+    return true;
+  c = observed_channel_get(e, r->channel, r->channel_size);
+  if (c != NULL)
+    observed_channel_join(c, o);
+  return c != NULL;
+}
+
 dibs_status engine_observe(engine *e, const observe_request *r, instant now,
                            uint64_t *ret_id)
 {
   observation *o;
-  observed_channel *c = NULL;
 
   if (e->is_closing)
     return DIBS_ERR_CLOSED;
   o = observation_new(e, r);
   if (o == NULL)
     return DIBS_ERR_NO_MEMORY;
-  if (ask_init(e, &o->ask, r->command, r->with_text))
-    c = observed_channel_get(e, r->channel, r->channel_size);
-  if (c == NULL) {
+  if (!ask_init(e, &o->ask, r->command, r->with_text) || !channel_join(e, o, r)) {
     observation_free(e, o, now);
     return DIBS_ERR_NO_MEMORY;
   }
-  observed_channel_join(c, o);
   o->look_at = now;
   o->hint_at = INSTANT_NEVER;
-  o->mute_since = connection_is_ready(e, LINK_COMMANDS) ? INSTANT_NEVER : now;
+  o->mute_since = server_is_ready(ask_server(e, &o->ask)) ? INSTANT_NEVER : now;
   *ret_id = o->ask.id;
   observation_follow(e, o, now);
   engine_pump(e, now);
@@ -298,7 +308,8 @@ static void judged(engine *e, observation *o, instant now)
   news_add(e, o);
 }
 
-bool observe_answered(engine *e, observation *o, resp_reply *reply, instant now)
+bool observe_answered(engine *e, observation *o, resp_reply *reply, const server *from,
+                      instant now)
 {
   const resp_node *said = resp_root(reply);
   bool was_read_only = o->ask.status == DIBS_ERR_READ_ONLY;
@@ -318,9 +329,9 @@ bool observe_answered(engine *e, observation *o, resp_reply *reply, instant now)
   }
   if (o->ask.attempts > ATTEMPTS_SHOWN)
     o->ask.attempts = ATTEMPTS_SHOWN;
-  ask_take_answer(&o->ask, reply, now);
+  ask_take_answer(e, &o->ask, reply, from, now);
   if (was_read_only)
-    e->connections[LINK_COMMANDS].refusals = 0;
+    from->commands->refusals = 0;
   judged(e, o, now);
   observation_follow(e, o, now);
   return true;
@@ -343,10 +354,20 @@ void observe_subscribed(engine *e, const resp_node *name, instant now)
 
 /* ---- connections ---- */
 
-void observe_link_up(engine *e, instant now)
+bool observe_is_open(const engine *e)
+{
+  for (const observation *o = e->first_observation; o != NULL; o = o->next)
+    if (!o->is_over)
+      return true;
+  return false;
+}
+
+void observe_link_up(engine *e, const server *s, instant now)
 {
   for (observation *o = e->first_observation, *next; o != NULL; o = next) {
     next = o->next;
+    if (ask_server(e, &o->ask) != s)
+      continue;
     /* Another replica would be no server either, for one that has to write. */
     if (o->ask.status == DIBS_ERR_READ_ONLY)
       o->hint_at = now;
@@ -356,12 +377,29 @@ void observe_link_up(engine *e, instant now)
   }
 }
 
-void observe_link_down(engine *e, dibs_status why, const char *words, instant now)
+void observe_ask_again(engine *e, instant now)
+{
+  for (observation *o = e->first_observation, *next; o != NULL; o = next) {
+    next = o->next;
+    if (o->ask.state == ASK_OPEN)
+      observation_follow(e, o, now);
+  }
+}
+
+static bool is_at(const engine *e, const observation *o, const server *s)
+{
+  return s == NULL ||
+         (o->ask.state == ASK_SENT ? o->ask.sent_to : ask_server(e, &o->ask)) == s;
+}
+
+void observe_link_down(engine *e, const server *s, dibs_status why, const char *words, instant now)
 {
   for (observation *o = e->first_observation, *next; o != NULL; o = next) {
     bool may_come_back = o->is_patient && o->was_answered;
 
     next = o->next;
+    if (!is_at(e, o, s))
+      continue;
     mute(o, now);
     o->is_outdated = false;
     if (o->ask.state == ASK_DONE && !o->is_over)
@@ -393,7 +431,7 @@ void observe_free(engine *e)
 {
   instant no_matter = { 0 };
 
-  observe_inbox_down(e, DIBS_ERR_CLOSED, no_matter);
+  observe_inbox_down(e, NULL, DIBS_ERR_CLOSED, no_matter);
   while (e->first_observation != NULL)
     observation_free(e, e->first_observation, no_matter);
   timers_deinit(&e->observe_timers);

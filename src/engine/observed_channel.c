@@ -33,10 +33,13 @@ observed_channel *observed_channel_get(engine *e, const char *bytes, size_t size
 /* Refused memory leaves it for the next question. */
 void observed_channel_ask(engine *e, observed_channel *c, instant now)
 {
-  if (c->is_asked || !connection_is_ready(e, LINK_INBOX))
+  server *s = server_of_key(e, c->bytes, c->size);
+
+  if (c->is_asked || s == NULL || !connection_is_ready(s->inbox))
     return;
-  c->is_asked = link_subscribe(e->connections[LINK_INBOX].link, c->bytes, c->size, now) ==
-                DIBS_OK;
+  c->server = s;
+  c->is_asked = link_subscribe(s->inbox->link, c->bytes, c->size, e->has_sharded_channels,
+                               TAG_OBSERVED_CHANNEL, now) == DIBS_OK;
 }
 
 static void drop_if_unused(engine *e, observed_channel *c, instant now)
@@ -46,8 +49,9 @@ static void drop_if_unused(engine *e, observed_channel *c, instant now)
   if (c->first != NULL)
     return;
   /* Should it be refused: messages of channels that nobody observes are dropped. */
-  if (c->is_asked)
-    (void)link_unsubscribe(e->connections[LINK_INBOX].link, c->bytes, c->size, now);
+  if (c->is_asked && connection_is_ready(c->server->inbox))
+    (void)link_unsubscribe(c->server->inbox->link, c->bytes, c->size, e->has_sharded_channels,
+                           now);
   while (*at != c)
     at = &(*at)->next;
   *at = c->next;
@@ -81,21 +85,56 @@ void observed_channel_leave(engine *e, observation *o, instant now)
 
 /* ---- the inbox link ---- */
 
-bool observe_wants_inbox(const engine *e, instant now)
+bool observe_wants_inbox(const engine *e, const server *s, instant now)
 {
-  return e->first_channel != NULL && !instant_before(now, e->inbox_forbidden_until);
+  if (instant_before(now, e->inbox_forbidden_until) || e->settings.only_polls)
+    return false;
+  for (const observed_channel *c = e->first_channel; c != NULL; c = c->next)
+    if (server_of_key(e, c->bytes, c->size) == s)
+      return true;
+  return false;
 }
 
-void observe_inbox_up(engine *e, instant now)
+void observe_inbox_up(engine *e, const server *s, instant now)
 {
   for (observed_channel *c = e->first_channel; c != NULL; c = c->next)
-    observed_channel_ask(e, c, now);
+    if (server_of_key(e, c->bytes, c->size) == s)
+      observed_channel_ask(e, c, now);
 }
 
-void observe_inbox_down(engine *e, dibs_status why, instant now)
+void observe_inbox_down(engine *e, const server *s, dibs_status why, instant now)
 {
   if (why == DIBS_ERR_DENIED)
     e->inbox_forbidden_until = instant_add(now, FORBIDDEN_FOR);
   for (observed_channel *c = e->first_channel; c != NULL; c = c->next)
+    if (s == NULL || c->server == s)
+      c->is_asked = false;
+}
+
+/* Its slot has moved on, or never was there: it is asked for where the next search says. */
+void observe_channel_ended(engine *e, const server *s, const resp_node *name, instant now)
+{
+  observed_channel *c = observed_channel_find(e, name->bytes, name->size);
+
+  if (c == NULL || c->server != s)
+    return;
+  c->is_asked = false;
+  observe_message(e, name, now);
+}
+
+void observe_channels_refused(engine *e, const server *s)
+{
+  for (observed_channel *c = e->first_channel; c != NULL; c = c->next)
+    if (c->server == s)
+      c->is_asked = false;
+}
+
+void observe_slots_changed(engine *e, instant now)
+{
+  for (observed_channel *c = e->first_channel; c != NULL; c = c->next) {
+    if (server_of_key(e, c->bytes, c->size) == c->server)
+      continue;
     c->is_asked = false;
+    observed_channel_ask(e, c, now);
+  }
 }

@@ -23,15 +23,27 @@ static text client_key(const engine *e, char *bytes, size_t size)
   return key;
 }
 
-static void send(engine *e, const resp_argument *arguments, size_t count, uint64_t tag,
-                 instant now)
+static void send(engine *e, const server *s, const resp_argument *arguments, size_t count,
+                 uint64_t tag, instant now)
 {
   buffer_clear(&e->scratch);
   if (resp_command(&e->scratch, arguments, count))
-    connection_send(e, &e->scratch, tag, now);
+    (void)connection_send(e, s->commands, &e->scratch, tag, now);
 }
 
-static void announce(engine *e, instant now)
+/* In Cluster the key of a client lives on one server only. */
+static bool is_told_here(const engine *e, const server *s)
+{
+  char key[KEY_TEXT_SIZE];
+  text k;
+
+  if (e->topology.slots == NULL)
+    return true;
+  k = client_key(e, key, sizeof(key));
+  return server_of_key(e, key, k.used) == s;
+}
+
+static void announce(engine *e, server *s, instant now)
 {
   char key[KEY_TEXT_SIZE], pid[24];
   text k = client_key(e, key, sizeof(key)), p = text_over(pid, sizeof(pid));
@@ -47,58 +59,47 @@ static void announce(engine *e, instant now)
 
   text_add_int(&p, e->settings.pid);
   hset[5].size = p.used;
-  e->is_announced = true;
-  e->announce_again_at = instant_add(now, HEARTBEAT);
-  send(e, hset, sizeof(hset) / sizeof(hset[0]), TAG_IGNORED, now);
-  send(e, expire, sizeof(expire) / sizeof(expire[0]), TAG_IGNORED, now);
-  if (!e->memory_was_checked)
-    send(e, info, 2, TAG_MEMORY, now);
+  s->is_announced = true;
+  s->announce_again_at = instant_add(now, HEARTBEAT);
+  if (is_told_here(e, s)) {
+    send(e, s, hset, sizeof(hset) / sizeof(hset[0]), TAG_IGNORED, now);
+    send(e, s, expire, sizeof(expire) / sizeof(expire[0]), TAG_IGNORED, now);
+  }
+  if (!s->memory_was_checked)
+    send(e, s, info, 2, TAG_MEMORY, now);
 }
 
-void presence_announce(engine *e, instant now)
+void presence_announce(engine *e, server *s, instant now)
 {
-  if (!e->is_announced || !instant_before(now, e->announce_again_at))
-    announce(e, now);
+  if (!s->is_announced || !instant_before(now, s->announce_again_at))
+    announce(e, s, now);
 }
 
-bool presence_farewell(engine *e, instant now)
+bool presence_wants_link(const engine *e, const server *s)
+{
+  if (e->topology.slots == NULL || e->is_closing || !is_told_here(e, s))
+    return false;
+  for (size_t i = 0; i < e->server_count; i++)
+    if (lock_wants_link(e->servers[i]->locks, e->servers[i]->route))
+      return true;
+  return false;
+}
+
+bool presence_farewell(engine *e, server *s, instant now)
 {
   char key[KEY_TEXT_SIZE];
   text k = client_key(e, key, sizeof(key));
   resp_argument del[] = { RESP_TEXT("DEL"), { key, k.used } };
 
-  if (!e->is_announced || !connection_is_ready(e, LINK_COMMANDS))
+  if (!s->is_announced || !server_is_ready(s) || !is_told_here(e, s))
     return false;
   buffer_clear(&e->scratch);
   return resp_command(&e->scratch, del, 2) &&
-         connection_send(e, &e->scratch, TAG_FAREWELL, now);
-}
-
-/* The value of `field` in an INFO answer. */
-static bool info_field(const char *bytes, size_t size, const char *field, const char **ret,
-                       size_t *ret_size)
-{
-  size_t length = strlen(field);
-  size_t at = 0;
-
-  while (at < size) {
-    size_t end = at;
-
-    while (end < size && bytes[end] != '\r' && bytes[end] != '\n')
-      end++;
-    if (end - at > length && memcmp(bytes + at, field, length) == 0 &&
-        bytes[at + length] == ':') {
-      *ret = bytes + at + length + 1;
-      *ret_size = end - at - length - 1;
-      return true;
-    }
-    at = end + 1;
-  }
-  return false;
+         connection_send(e, s->commands, &e->scratch, TAG_FAREWELL, now);
 }
 
 /* Theme 38: a server that evicts keys takes locks away without a word. Warned once. */
-void presence_memory_answered(engine *e, const resp_reply *reply)
+void presence_memory_answered(engine *e, server *s, const resp_reply *reply)
 {
   const resp_node *info = resp_root(reply);
   const char *limit, *policy;
@@ -106,10 +107,10 @@ void presence_memory_answered(engine *e, const resp_reply *reply)
   char words[256];
   text shown = text_over(words, sizeof(words));
 
-  e->memory_was_checked = true;
+  s->memory_was_checked = true;
   if (info->kind != RESP_STRING ||
-      !info_field(info->bytes, info->size, "maxmemory", &limit, &limit_size) ||
-      !info_field(info->bytes, info->size, "maxmemory_policy", &policy, &policy_size))
+      !resp_info_field(info->bytes, info->size, "maxmemory", &limit, &limit_size) ||
+      !resp_info_field(info->bytes, info->size, "maxmemory_policy", &policy, &policy_size))
     return;
   if ((limit_size == 1 && limit[0] == '0') ||
       (policy_size == 10 && memcmp(policy, "noeviction", 10) == 0))

@@ -33,7 +33,8 @@ void link_fault_reply(link *l, dibs_status status, const char *words,
   /* Some servers repeat the arguments of a command they do not know. */
   if (said->bytes == NULL)
     text_add(&t, "neither a text nor an error");
-  else if (l->password != NULL && l->password[0] != 0 && contains(said, l->password))
+  else if (l->is_rekeyed
+           || (l->password != NULL && l->password[0] != 0 && contains(said, l->password)))
     text_add(&t, "(its words repeat the password)");
   else
     text_add_quoted(&t, said->bytes, said->size);
@@ -42,85 +43,34 @@ void link_fault_reply(link *l, dibs_status status, const char *words,
 
 /* ---- replies ---- */
 
-static bool is_word(const resp_node *node, const char *word)
+bool node_is_word(const resp_node *node, const char *word)
 {
   return node != NULL && node->bytes != NULL && node->size == strlen(word)
     && memcmp(node->bytes, word, node->size) == 0;
 }
 
-/* A push on a subscribed connection: ["message", channel, payload]. */
-static bool is_message(const resp_reply *reply)
+bool link_is_pong(const link *l, const resp_reply *reply)
 {
   const resp_node *root = resp_root(reply);
 
-  return root->kind == RESP_ARRAY && root->integer == 3
-    && is_word(resp_child(reply, root, 0), "message");
-}
-
-/* Of our own inbox or of a further channel: whoever subscribed knows his. */
-static bool is_whole_message(const resp_reply *reply)
-{
-  const resp_node *root = resp_root(reply);
-
-  return resp_child(reply, root, 1)->kind == RESP_STRING
-    && resp_child(reply, root, 2)->kind == RESP_STRING;
-}
-
-/* "+PONG", or ["pong", ""] on a subscribed connection. */
-static bool is_pong(const link *l, const resp_reply *reply)
-{
-  const resp_node *root = resp_root(reply);
-
-  if (l->role == LINK_COMMANDS)
-    return root->kind == RESP_STATUS && is_word(root, "PONG");
-  return root->kind == RESP_ARRAY && root->integer == 2
-    && is_word(resp_child(reply, root, 0), "pong");
+  /* An inbox without a channel of its own is perhaps subscribed to none. */
+  if ((l->role != LINK_INBOX || l->channel == NULL) && root->kind == RESP_STATUS)
+    return node_is_word(root, "PONG");
+  return l->role == LINK_INBOX && root->kind == RESP_ARRAY && root->integer == 2
+    && node_is_word(resp_child(reply, root, 0), "pong");
 }
 
 static void pong_read(link *l, const resp_reply *reply)
 {
   const resp_node *said = resp_root(reply);
 
-  if (is_pong(l, reply))
+  if (link_is_pong(l, reply))
     return;
   /* On commands an error answers as well as a PONG does: the peer is alive, and has
    * perhaps forbidden PING to us. A subscribed peer that errs is not subscribed. */
-  if (said->kind == RESP_ERROR && l->role == LINK_COMMANDS)
+  if (said->kind == RESP_ERROR && l->role != LINK_INBOX)
     return;
   link_fault_reply(l, DIBS_ERR_PROTOCOL, "an unexpected answer to PING: ", said);
-}
-
-/* [word, channel, how many are left] */
-static bool is_about_channel(const resp_reply *reply, const char *word)
-{
-  const resp_node *root = resp_root(reply);
-
-  return root->kind == RESP_ARRAY && root->integer == 3
-    && is_word(resp_child(reply, root, 0), word)
-    && resp_child(reply, root, 1)->kind == RESP_STRING;
-}
-
-/* True when a further channel stands. One that an ACL forbids leaves the others as they
- * are. */
-static bool channel_answered(link *l, question_kind kind, const resp_reply *reply)
-{
-  const resp_node *said = resp_root(reply);
-
-  if (is_about_channel(reply, kind == QUESTION_CHANNEL ? "subscribe" : "unsubscribe"))
-    return kind == QUESTION_CHANNEL;
-  if (said->kind != RESP_ERROR
-      || resp_fault_of(said->bytes, said->size) != RESP_FAULT_DENIED)
-    link_fault_reply(l, DIBS_ERR_PROTOCOL, "an unexpected answer about a channel: ", said);
-  return false;
-}
-
-static bool question_take(link *l, question *ret_question)
-{
-  if (buffer_size(&l->unanswered) == 0)
-    return false;
-  memcpy(ret_question, buffer_bytes(&l->unanswered), sizeof(*ret_question));
-  buffer_consume(&l->unanswered, sizeof(*ret_question));
-  return true;
 }
 
 /* An answer to nothing: from here on order means nothing either. */
@@ -135,33 +85,41 @@ static void unasked(link *l, const resp_node *said)
   link_fault_reply(l, status, "an answer to no command: ", said);
 }
 
+/* True when it made an event, which has the reply. */
+static bool answer_read(link *l, const question *q, resp_reply *reply,
+                        link_event *ret_event)
+{
+  bool is_ready;
+
+  if (q->kind >= QUESTION_CHANNEL)
+    return link_channel_answer(l, q, reply, ret_event);
+  link_question_take(l);
+  if (q->kind == QUESTION_COMMAND) {
+    *ret_event = (link_event){
+      .kind = LINK_EVENT_ANSWER, .tag = q->tag, .sent_at = q->sent_at, .reply = reply };
+    return true;
+  }
+  is_ready = false;
+  if (q->kind == QUESTION_PING)
+    pong_read(l, reply);
+  else
+    is_ready = link_greeting_answer(l, q, reply, ret_event);
+  resp_reply_free(reply);
+  return is_ready;
+}
+
 bool link_reply(link *l, resp_reply *reply, instant now, link_event *ret_event)
 {
   question q;
   bool is_event = false;
 
   (void)now;
-  if (l->role == LINK_INBOX && l->state == LINK_READY && is_message(reply)) {
-    if (is_whole_message(reply)) {
-      *ret_event = (link_event){ .kind = LINK_EVENT_MESSAGE, .reply = reply };
-      return true;
-    }
-  } else if (!question_take(l, &q)) {
-    unasked(l, resp_root(reply));
-  } else if (q.kind == QUESTION_COMMAND) {
-    *ret_event = (link_event){
-      .kind = LINK_EVENT_ANSWER, .tag = q.tag, .sent_at = q.sent_at, .reply = reply };
-    return true;
-  } else if (q.kind == QUESTION_PING) {
-    pong_read(l, reply);
-  } else if (q.kind == QUESTION_CHANNEL || q.kind == QUESTION_UNSUBSCRIBE) {
-    if (channel_answered(l, q.kind, reply)) {
-      *ret_event = (link_event){ .kind = LINK_EVENT_SUBSCRIBED, .reply = reply };
-      return true;
-    }
-  } else {
-    is_event = link_greeting_answer(l, &q, reply, ret_event);
-  }
+  if (l->role == LINK_INBOX && l->state == LINK_READY
+      && link_push(l, reply, ret_event, &is_event))
+    return is_event;
+  if (link_question(l, &q))
+    return answer_read(l, &q, reply, ret_event);
+  unasked(l, resp_root(reply));
   resp_reply_free(reply);
-  return is_event;
+  return false;
 }

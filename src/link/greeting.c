@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* link/greeting.c - the handshake, sent in one go.
  *
- *   commands   [AUTH] [SELECT] [CLIENT SETNAME] TIME
- *   inbox      [AUTH] [CLIENT SETNAME] SUBSCRIBE
+ *   commands   [AUTH] [SELECT] [CLIENT SETNAME] [ROLE] TIME
+ *   inbox      [AUTH] [CLIENT SETNAME] [ROLE] SUBSCRIBE, or PING without a channel
+ *   scout      [AUTH] [CLIENT SETNAME] PING
  *
  * The last one always asks something that a peer must answer, so that a link becomes
  * ready only behind proof that commands are understood and permitted. */
@@ -44,8 +45,8 @@ static bool ask_select(link *l, instant now)
   text t = text_over(number, sizeof(number));
   resp_argument words[2] = { RESP_TEXT("SELECT") };
 
-  /* Channels belong to no database. */
-  if (l->database == 0 || l->role == LINK_INBOX)
+  /* Channels belong to no database, and neither does what a scout asks. */
+  if (l->database == 0 || l->role != LINK_COMMANDS)
     return true;
   text_add_int(&t, l->database);
   words[1] = (resp_argument){ number, t.used };
@@ -62,6 +63,30 @@ static bool ask_set_name(link *l, instant now)
   return ask(l, QUESTION_SETNAME, words, 3, now);
 }
 
+static bool ask_role(link *l, instant now)
+{
+  resp_argument words[1] = { RESP_TEXT("ROLE") };
+
+  if (!l->checks_role || l->role == LINK_SCOUT)
+    return true;
+  return ask(l, QUESTION_ROLE, words, 1, now);
+}
+
+/* What a peer must answer. */
+static bool ask_proof(link *l, instant now)
+{
+  resp_argument time_words[1] = { RESP_TEXT("TIME") };
+  resp_argument ping_words[1] = { RESP_TEXT("PING") };
+  resp_argument subscribe_words[2] = { RESP_TEXT("SUBSCRIBE") };
+
+  if (l->role == LINK_COMMANDS)
+    return ask(l, QUESTION_TIME, time_words, 1, now);
+  if (l->role == LINK_SCOUT || l->channel == NULL)
+    return ask(l, QUESTION_PROOF, ping_words, 1, now);
+  subscribe_words[1] = words_of(l->channel);
+  return ask(l, QUESTION_SUBSCRIBE, subscribe_words, 2, now);
+}
+
 static size_t length_of(const char *words)
 {
   return words == NULL ? 0 : strlen(words);
@@ -71,18 +96,12 @@ bool link_greet(link *l, instant now)
 {
   size_t variable = length_of(l->user) + length_of(l->password)
                     + length_of(l->client_name) + length_of(l->channel);
-  resp_argument time_words[1] = { RESP_TEXT("TIME") };
-  resp_argument subscribe_words[2] = { RESP_TEXT("SUBSCRIBE") };
 
   /* Room for all at once: a buffer that grows leaves copies of the password behind. */
   if (!buffer_reserve(&l->output, variable + GREETING_REST_BYTES))
     return false;
-  if (!ask_auth(l, now) || !ask_select(l, now) || !ask_set_name(l, now))
-    return false;
-  if (l->role == LINK_COMMANDS)
-    return ask(l, QUESTION_TIME, time_words, 1, now);
-  subscribe_words[1] = words_of(l->channel);
-  return ask(l, QUESTION_SUBSCRIBE, subscribe_words, 2, now);
+  return ask_auth(l, now) && ask_select(l, now) && ask_set_name(l, now)
+    && ask_role(l, now) && ask_proof(l, now);
 }
 
 /* ---- answers ---- */
@@ -93,12 +112,16 @@ static const char *words_for(question_kind kind)
   case QUESTION_AUTH: return "the server refuses AUTH: ";
   case QUESTION_SELECT: return "the server refuses SELECT: ";
   case QUESTION_SETNAME: return "the server refuses this client: ";
+  case QUESTION_ROLE: return "the server refuses ROLE: ";
   case QUESTION_TIME: return "the server refuses TIME: ";
   case QUESTION_SUBSCRIBE: return "the server refuses SUBSCRIBE: ";
+  case QUESTION_PROOF: return "the server refuses PING: ";
   case QUESTION_PING:
   case QUESTION_COMMAND:
   case QUESTION_CHANNEL:
-  case QUESTION_UNSUBSCRIBE: break;
+  case QUESTION_UNSUBSCRIBE:
+  case QUESTION_SHARD_CHANNEL:
+  case QUESTION_SHARD_UNSUBSCRIBE: break;
   }
   return "the server refuses: ";
 }
@@ -120,12 +143,20 @@ static bool set_name_is_harmless(const resp_node *said)
     && !begins_with(said, "DENIED");
 }
 
+/* Who may not ask for the role learns it from READONLY, later. */
+static bool role_is_harmless(const resp_node *said)
+{
+  return begins_with(said, "NOPERM") || begins_with(said, "ERR unknown command");
+}
+
 static void refused(link *l, question_kind kind, const resp_node *said)
 {
   resp_fault fault = resp_fault_of(said->bytes, said->size);
   dibs_status status = resp_fault_status(fault);
 
   if (kind == QUESTION_SETNAME && set_name_is_harmless(said))
+    return;
+  if (kind == QUESTION_ROLE && role_is_harmless(said))
     return;
   /* Whatever a server dislikes about AUTH ("no password is set" too), other
    * credentials are the answer; unless it is not ready to judge them. */
@@ -157,6 +188,41 @@ static bool time_read(const resp_reply *reply, int64_t *ret_us)
   return true;
 }
 
+/* ["master", ..] is none; ["slave", host, port, ..] names its primary. */
+static void replica_fault(link *l, const resp_reply *reply)
+{
+  const resp_node *root = resp_root(reply);
+  const resp_node *word = resp_child(reply, root, 0);
+  const resp_node *host = resp_child(reply, root, 1);
+  const resp_node *port = resp_child(reply, root, 2);
+  char place[300];
+  text t = text_over(place, sizeof(place));
+
+  if (!node_is_word(word, "slave") || host == NULL || host->kind != RESP_STRING
+      || port == NULL || port->kind != RESP_INTEGER) {
+    link_fault_reply(l, DIBS_ERR_READ_ONLY, "the server is no primary, its role is ", word);
+    return;
+  }
+  text_add_bytes(&t, host->bytes, host->size);
+  text_add(&t, ":");
+  text_add_int(&t, port->integer);
+  link_fault_reply(l, DIBS_ERR_READ_ONLY, "the server is a replica, its primary is ",
+                   &(resp_node){ .kind = RESP_STRING, .bytes = place, .size = t.used });
+}
+
+/* Whether it is an answer to ROLE at all; whoever is no primary is a fault. */
+static bool role_read(link *l, const resp_reply *reply)
+{
+  const resp_node *root = resp_root(reply);
+  const resp_node *word = resp_child(reply, root, 0);
+
+  if (root->kind != RESP_ARRAY || word == NULL || word->kind != RESP_STRING)
+    return false;
+  if (!node_is_word(word, "master"))
+    replica_fault(l, reply);
+  return true;
+}
+
 /* ["subscribe", channel, 1] */
 static bool is_subscribed(const link *l, const resp_reply *reply)
 {
@@ -174,6 +240,8 @@ bool link_greeting_answer(link *l, const question *q, const resp_reply *reply,
                           link_event *ret_event)
 {
   const resp_node *said = resp_root(reply);
+  bool is_last = q->kind == QUESTION_TIME || q->kind == QUESTION_SUBSCRIBE
+    || q->kind == QUESTION_PROOF;
   bool is_expected;
   int64_t server_us = 0;
 
@@ -185,6 +253,10 @@ bool link_greeting_answer(link *l, const question *q, const resp_reply *reply,
     is_expected = time_read(reply, &server_us);
   else if (q->kind == QUESTION_SUBSCRIBE)
     is_expected = is_subscribed(l, reply);
+  else if (q->kind == QUESTION_PROOF)
+    is_expected = said->kind == RESP_STATUS && node_is_word(said, "PONG");
+  else if (q->kind == QUESTION_ROLE)
+    is_expected = role_read(l, reply);
   else
     is_expected = is_ok(said);
   if (!is_expected) {
@@ -192,7 +264,7 @@ bool link_greeting_answer(link *l, const question *q, const resp_reply *reply,
                      said);
     return false;
   }
-  if (q->kind != QUESTION_TIME && q->kind != QUESTION_SUBSCRIBE)
+  if (!is_last || l->state == LINK_DOWN)
     return false;
   l->state = LINK_READY;
   *ret_event = (link_event){

@@ -29,6 +29,7 @@ link *link_new(const link_settings *settings)
   l->memory = *settings->memory;
   l->role = settings->role;
   l->database = settings->database;
+  l->checks_role = settings->checks_role;
   l->answer_timeout = settings->answer_timeout;
   l->idle_ping = settings->idle_ping;
   buffer_init(&l->output, &l->memory);
@@ -42,7 +43,6 @@ link *link_new(const link_settings *settings)
       || (settings->client_name != NULL && l->client_name == NULL)
       || (settings->channel != NULL && l->channel == NULL))
     return link_free(l);
-  assert(l->role == LINK_COMMANDS || l->channel != NULL);
   return l;
 }
 
@@ -65,10 +65,28 @@ link *link_free(link *l)
     mem_free(&m, l->channel);
     mem_free(&m, l->client_name);
     mem_free_secret(&m, l->password);
-    mem_free(&m, l->user);
+    mem_free_secret(&m, l->user);
     mem_free(&m, l);
   }
   return NULL;
+}
+
+bool link_set_credentials(link *l, const char *user, const char *password)
+{
+  char *new_user = mem_copy_text(&l->memory, user);
+  char *new_password = mem_copy_text(&l->memory, password);
+
+  if ((user != NULL && new_user == NULL) || (password != NULL && new_password == NULL)) {
+    mem_free_secret(&l->memory, new_password);
+    mem_free_secret(&l->memory, new_user);
+    return false;
+  }
+  mem_free_secret(&l->memory, l->user);
+  mem_free_secret(&l->memory, l->password);
+  l->user = new_user;
+  l->password = new_password;
+  l->is_rekeyed = l->state == LINK_GREETING;
+  return true;
 }
 
 link_state link_state_of(const link *l)
@@ -97,6 +115,7 @@ dibs_status link_opened(link *l, instant now)
   link_closed(l);
   l->reader = resp_reader_new(&l->memory, RESP_LIMITS_DEFAULT);
   l->state = LINK_GREETING;
+  l->is_rekeyed = false;
   if (l->reader == NULL || !link_greet(l, now)) {
     link_closed(l);
     return DIBS_ERR_NO_MEMORY;
@@ -112,6 +131,12 @@ size_t link_unanswered(const link *l)
   return buffer_size(&l->unanswered) / sizeof(question);
 }
 
+bool link_has_room(const link *l, size_t size)
+{
+  return link_unanswered(l) < UNANSWERED_MAX && size <= OUTPUT_BYTES_MAX
+    && buffer_size(&l->output) <= OUTPUT_BYTES_MAX - size;
+}
+
 bool link_expect(link *l, question_kind kind, uint64_t tag, instant now)
 {
   question q;
@@ -124,52 +149,31 @@ bool link_expect(link *l, question_kind kind, uint64_t tag, instant now)
   return buffer_append(&l->unanswered, &q, sizeof(q));
 }
 
+bool link_question(const link *l, question *ret_question)
+{
+  if (buffer_size(&l->unanswered) == 0)
+    return false;
+  memcpy(ret_question, buffer_bytes(&l->unanswered), sizeof(*ret_question));
+  return true;
+}
+
+void link_question_take(link *l)
+{
+  buffer_consume(&l->unanswered, sizeof(question));
+}
+
 dibs_status link_send(link *l, const buffer *command, uint64_t tag, instant now)
 {
   size_t size = buffer_size(command);
 
   assert(l->state == LINK_READY);
-  assert(l->role == LINK_COMMANDS);
-  if (link_unanswered(l) >= UNANSWERED_MAX || size > OUTPUT_BYTES_MAX
-      || buffer_size(&l->output) > OUTPUT_BYTES_MAX - size)
-    return DIBS_ERR_NO_MEMORY;
-  if (!buffer_reserve(&l->output, size) || !link_expect(l, QUESTION_COMMAND, tag, now))
+  assert(l->role != LINK_INBOX);
+  if (!link_has_room(l, size) || !buffer_reserve(&l->output, size)
+      || !link_expect(l, QUESTION_COMMAND, tag, now))
     return DIBS_ERR_NO_MEMORY;
   buffer_append(&l->output, buffer_bytes(command), size);
   l->last_traffic = now;
   return DIBS_OK;
-}
-
-bool link_is_own_channel(const link *l, const void *channel, size_t size)
-{
-  return l->channel != NULL && strlen(l->channel) == size
-    && memcmp(l->channel, channel, size) == 0;
-}
-
-static dibs_status channel_send(link *l, const char *word, question_kind kind,
-                                const void *channel, size_t size, instant now)
-{
-  resp_argument words[2] = { { word, strlen(word) }, { channel, size } };
-
-  assert(l->state == LINK_READY);
-  assert(l->role == LINK_INBOX);
-  if (link_unanswered(l) >= UNANSWERED_MAX || buffer_size(&l->output) > OUTPUT_BYTES_MAX
-      || !buffer_reserve(&l->unanswered, sizeof(question))
-      || !resp_command(&l->output, words, 2))
-    return DIBS_ERR_NO_MEMORY;
-  (void)link_expect(l, kind, 0, now);
-  l->last_traffic = now;
-  return DIBS_OK;
-}
-
-dibs_status link_subscribe(link *l, const void *channel, size_t size, instant now)
-{
-  return channel_send(l, "SUBSCRIBE", QUESTION_CHANNEL, channel, size, now);
-}
-
-dibs_status link_unsubscribe(link *l, const void *channel, size_t size, instant now)
-{
-  return channel_send(l, "UNSUBSCRIBE", QUESTION_UNSUBSCRIBE, channel, size, now);
 }
 
 const char *link_output(const link *l, size_t *ret_size)
@@ -225,21 +229,13 @@ bool link_next_event(link *l, instant now, link_event *ret_event)
 
 /* ---- time ---- */
 
-static bool front_question(const link *l, question *ret_question)
-{
-  if (buffer_size(&l->unanswered) == 0)
-    return false;
-  memcpy(ret_question, buffer_bytes(&l->unanswered), sizeof(*ret_question));
-  return true;
-}
-
 instant link_deadline(const link *l)
 {
   question oldest;
 
   if (l->state == LINK_DOWN)
     return INSTANT_NEVER;
-  if (front_question(l, &oldest))
+  if (link_question(l, &oldest))
     return l->answer_timeout.ns <= 0 ? INSTANT_NEVER
                                      : instant_add(oldest.sent_at, l->answer_timeout);
   return l->idle_ping.ns <= 0 ? INSTANT_NEVER

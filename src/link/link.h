@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* link - one connection as a state machine, without the socket.
  *
- * Owns the handshake (AUTH, SELECT, CLIENT SETNAME, TIME; SUBSCRIBE on an inbox), the
+ * Owns the handshake (AUTH, SELECT, CLIENT SETNAME, ROLE where roles change; then TIME;
+ * SUBSCRIBE or PING on an inbox; PING for a scout, since sentinels do not know TIME), the
  * pipeline of unanswered commands, the answer deadline, PING when idle. Bytes and time
  * come in; bytes, events and a deadline come out. May include resp/, base/.
  *
@@ -13,7 +14,7 @@
 #include "base/base.h"
 #include "resp/resp.h"
 
-typedef enum link_role { LINK_COMMANDS = 0, LINK_INBOX = 1 } link_role;
+typedef enum link_role { LINK_COMMANDS = 0, LINK_INBOX = 1, LINK_SCOUT = 2 } link_role;
 typedef enum link_state { LINK_DOWN, LINK_GREETING, LINK_READY } link_state;
 
 typedef struct link_settings {
@@ -23,7 +24,10 @@ typedef struct link_settings {
   const char *password;      /* NULL: no AUTH */
   int database;              /* 0: no SELECT */
   const char *client_name;   /* CLIENT SETNAME; a refusal is ignored */
-  const char *channel;       /* LINK_INBOX: subscribed before it is ready */
+  const char *channel;       /* LINK_INBOX: subscribed before it is ready; NULL: none of its
+                                own, channels come by link_subscribe() (Cluster) */
+  bool checks_role;          /* a replica is a fault: DIBS_ERR_READ_ONLY. A forbidden or
+                                unknown ROLE is passed over */
   span answer_timeout;       /* an answer later than this is a fault */
   span idle_ping;            /* PING after so long without traffic */
 } link_settings;
@@ -34,7 +38,11 @@ typedef enum link_event_kind {
   LINK_EVENT_MESSAGE,     /* `reply` is the whole push: resp_child(.., 1) the channel,
                              (.., 2) the payload, both strings */
   LINK_EVENT_SUBSCRIBED,  /* a channel of link_subscribe() stands: `reply` names it in
-                             resp_child(.., 1) */
+                             resp_child(.., 1); `tag` is that of the call */
+  LINK_EVENT_UNSUBSCRIBED,/* likewise, one that ended without being asked to: its slot has
+                             moved */
+  LINK_EVENT_REFUSED,     /* a channel of link_subscribe() is not to be had here: `reply` is
+                             the error, MOVED among others; `tag` is that of the call */
   LINK_EVENT_FAULT        /* must be disconnected: status and text say why */
 } link_event_kind;
 
@@ -68,11 +76,14 @@ size_t link_unanswered(const link *l);
 /* Whether this is the channel of the settings. */
 bool link_is_own_channel(const link *l, const void *channel, size_t size);
 
-/* Further channels of a LINK_INBOX, READY. Forgotten when it closes: subscribe again.
- * One that an ACL forbids is no fault: LINK_EVENT_SUBSCRIBED does not come.
- * DIBS_ERR_NO_MEMORY: not sent. */
-dibs_status link_subscribe(link *l, const void *channel, size_t size, instant now);
-dibs_status link_unsubscribe(link *l, const void *channel, size_t size, instant now);
+/* Further channels of a LINK_INBOX, READY; sharded: SSUBSCRIBE. Forgotten when it closes:
+ * subscribe again. `tag` comes back with the answer. DIBS_ERR_NO_MEMORY: not sent. */
+dibs_status link_subscribe(link *l, const void *channel, size_t size, bool is_sharded,
+                           uint64_t tag, instant now);
+dibs_status link_unsubscribe(link *l, const void *channel, size_t size, bool is_sharded,
+                             instant now);
+/* From the next opening on. Copied; the old ones are wiped. false: memory. */
+bool link_set_credentials(link *l, const char *user, const char *password);
 
 void link_received(link *l, const void *bytes, size_t size, instant now);
 bool link_next_event(link *l, instant now, link_event *ret_event);

@@ -18,6 +18,23 @@ dibs_status local_join(char *ret_url, size_t url_size, int *ret_use_fd,
   return refuse(error);
 }
 
+dibs_status local_lock_open(const char *digest, int *ret_fd, dibs_error *error)
+{
+  (void)digest, (void)ret_fd;
+  return failure(error, DIBS_ERR_UNSUPPORTED, "this library was built without local locks");
+}
+
+dibs_status local_lock_try(int fd, uint64_t *ret_fence)
+{
+  (void)fd, (void)ret_fence;
+  return DIBS_ERR_UNSUPPORTED;
+}
+
+void local_lock_end(int fd)
+{
+  (void)fd;
+}
+
 dibs_status dibs_local_start(int32_t idle_ms, bool with_aof, dibs_local_info *ret_info,
                              dibs_error *error)
 {

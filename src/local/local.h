@@ -9,6 +9,7 @@
  *   users.lock       flock, shared: each process that uses it. Its mtime is the last join
  *   supervisor.lock  record lock: the supervisor. Others only ask who has it (F_GETLK)
  *   server.log       of the present server only
+ *   locks/           one file for each name that was ever locked without a server
  *
  * Invariants: lock files are never unlinked. The socket is unlinked only under
  * start.lock, when nobody listens on it and no supervisor lives. The server is stopped
@@ -20,6 +21,7 @@
 #define LOCAL_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <dibs/local.h>
 #include <dibs/status.h>
@@ -29,5 +31,17 @@
  * Returns as dibs_local_start(). Thread: any; blocks at most 5 s. */
 dibs_status local_join(char *ret_url, size_t url_size, int *ret_use_fd,
                        dibs_error *error);
+
+/* ---- lock_file.c: locks of this machine ---- */
+
+#define LOCAL_FENCES ((uint64_t)1 << 40)      /* all are below it, and so below any server's */
+
+/* Opens what stands for the name of which `digest` is 64 hexadecimal digits. CLOEXEC. */
+dibs_status local_lock_open(const char *digest, int *ret_fd, dibs_error *error);
+/* DIBS_OK: it is had, with a number above that of every grant before. DIBS_BUSY;
+ * DIBS_ERR_SYSTEM. Does not wait. */
+dibs_status local_lock_try(int fd, uint64_t *ret_fence);
+/* Gives it back and closes. Copies of the descriptor in other processes do not keep it. */
+void local_lock_end(int fd);
 
 #endif

@@ -9,9 +9,13 @@
 #define RANK_SPACING_MS 25
 #define LINGERER_PATIENCE SPAN_MS(20)  /* of a try with a holder that may be idle */
 #define LINGERER_POLL SPAN_MS(2)
-#define POLL_SPACING_NS 1000000   /* of the polls of one client, see head_poll() */
+#define SPIN_FIRST SPAN_MS(1)
+#define SPIN_MOST SPAN_MS(128)
+#define LOOK_DOUBLINGS 16
+#define FAIR_PLACE_MAX SPAN_MS(30000)  /* fair_wait_ms of lua/redisson/shared/fair_shift.lua */
+#define POLL_SPACING_NS 1000000   /* of the polls of one client, see ask_poll_span() */
 
-void ask_begin(name *n)
+void ask_begin(name *n, instant now)
 {
   lock_table *t = n->table;
   const claim *head = n->waiting.first;
@@ -19,17 +23,31 @@ void ask_begin(name *n)
   assert(head != NULL);
   n->state = NAME_ASKING;
   n->ask = ++t->last_ask;
+  n->looks = 0;
+  channel_forget(n);
   n->ask_waits = !head->is_try;
   n->ask_ttl = head->ttl;
   n->ask_was_sent = n->ask_was_repeated = n->ask_was_answered = n->ask_was_cut = false;
   n->rounds = 0;
   n->was_granted_one = false;
   n->needs_inbox = false;
+  n->acknowledged = n->replicas_wanted = n->majority = 0;
+  n->acks_done_for = 0;
+  n->has_fsync = false;
   n->newest_token = 0;
   n->attempts = 0;
   n->handovers = 0;
   timers_clear(&t->timers, &n->poll);
-  name_due(n);
+  way_ask(n, now);
+}
+
+/* So long may what is cancelled be in others' way: as a lease, or at the head of a fair
+ * queue of Redisson's. */
+static span cancel_span(const name *n)
+{
+  span as_lease = { 2 * n->ask_ttl.ns + SPAN_MS(1000).ns };
+
+  return n->flavour == FLAVOUR_FAIR ? span_max(as_lease, FAIR_PLACE_MAX) : as_lease;
 }
 
 static void cancel_begin(name *n, instant now)
@@ -38,7 +56,7 @@ static void cancel_begin(name *n, instant now)
 
   n->state = NAME_CANCELLING;
   n->attempts = 0;
-  n->leave_by = instant_add(now, (span){ 2 * n->ask_ttl.ns + SPAN_MS(1000).ns });
+  n->leave_by = instant_add(now, cancel_span(n));
   timers_set(&t->timers, &n->poll, n->leave_by);
   name_due(n);
 }
@@ -67,6 +85,10 @@ void ask_end(name *n, instant now)
     return;
   case NAME_IDLE:
     name_forget_if_unused(n);
+    return;
+  case NAME_ACKING:
+    acks_leave(n);
+    leave_release(n, now);
     return;
   case NAME_HELD:
   case NAME_LINGERING:
@@ -102,15 +124,30 @@ static instant watch_end(const name *n)
                                  n->table->settings.clock_rate_error_ppm));
 }
 
-/* How often a name is looked at whose head we are: each second; more seldom, down to a
- * third of the ttl, where so many names wait that this would be over a thousand polls a
- * second by one client. */
-static span head_poll(const lock_table *t, span ttl)
+/* Where so many names wait that one client would make over a thousand polls a second. */
+static span poll_spread(const lock_table *t)
 {
   uint64_t names = t->counts.names < t->counts.waiting ? t->counts.names : t->counts.waiting;
-  span spread = { (int64_t)names * POLL_SPACING_NS };
 
-  return span_min((span){ ttl.ns / 3 }, span_max(HEAD_POLL_MAX, spread));
+  return (span){ (int64_t)names * POLL_SPACING_NS };
+}
+
+/* How often a name is looked at whose head we are: each second; more seldom, down to a
+ * third of the ttl, where there are too many of them. */
+span ask_poll_span(const lock_table *t, span ttl)
+{
+  return span_min((span){ ttl.ns / 3 }, span_max(HEAD_POLL_MAX, poll_spread(t)));
+}
+
+/* Twice as long each time, between half of it and all of it. */
+static instant next_look(name *n, span first, span most, instant now)
+{
+  unsigned doublings = n->looks < LOOK_DOUBLINGS ? n->looks : LOOK_DOUBLINGS;
+  span pause = span_max(span_min((span){ first.ns << doublings }, most),
+                        poll_spread(n->table));
+
+  n->looks++;
+  return instant_add(now, random_span(&n->table->random, (span){ pause.ns / 2 }, pause));
 }
 
 /* The two at the head look often and notice the holder's end; those behind them only
@@ -118,11 +155,18 @@ static span head_poll(const lock_table *t, span ttl)
 static instant next_poll(name *n, const acquire_answer *a, instant now)
 {
   lock_table *t = n->table;
+  const dialect_traits *d = dialect_traits_of(&t->native);
   span ttl = n->waiting.first != NULL ? n->waiting.first->ttl : n->ask_ttl;
   span left = a->lease.token == 0 ? SPAN_MS(0) : span_ms(a->remaining_ms);
 
-  if (a->rank <= 1 || n->kind == NAME_SET) {     /* polls also lengthen what a set keeps */
-    span often = head_poll(t, ttl);
+  if (n->flavour == FLAVOUR_SPIN)
+    return next_look(n, SPIN_FIRST, SPIN_MOST, now);
+  if (d->look_first_ms > 0)
+    return instant_min(next_look(n, span_ms(d->look_first_ms), span_ms(d->look_most_ms), now),
+                       instant_add(now, (span){ left.ns + SPAN_MS(2).ns }));
+  /* Polls also lengthen what a set keeps, and tell that a poller lives. */
+  if (a->rank <= 1 || n->kind == NAME_SET || t->only_polls) {
+    span often = ask_poll_span(t, ttl);
     instant at;
 
     often = random_span(&t->random, (span){ often.ns * 8 / 10 }, often);
@@ -145,9 +189,13 @@ static instant next_poll(name *n, const acquire_answer *a, instant now)
 
 static void ask_waiting(name *n, const acquire_answer *a, instant sent_at, instant now)
 {
+  /* Cluster: the server may have counted a subscription that we were about to end, of the
+   * same name before. Once this one stands, the name asks again. */
+  inbox_want(n);
   n->state = NAME_QUEUED;
   n->waiting_at = sent_at;
   n->ask_was_answered = true;
+  n->attempts = 0;
   /* What was granted before this answer is not what is granted after it. */
   n->newest_token = n->kind == NAME_MUTEX ? a->lease.token : a->last_token;
   n->rounds += n->was_granted_one;
@@ -166,6 +214,10 @@ static void ask_granted(name *n, const acquire_answer *a, instant sent_at, insta
 
   if (n->kind == NAME_SEAT)
     n->units = a->units;
+  if (name_is_unleased(n)) {
+    hold_granted(n, &a->lease, INSTANT_NEVER, n->ask_ttl, 0, false, now, now);
+    return;
+  }
   /* Granted to an earlier sending of this ask, or by a message that was lost: a watcher
    * may have counted since then, and the server's clock may have stepped back, so count
    * from the last sending that found no grant, or the first of all, too. */
@@ -205,16 +257,17 @@ static void ask_busy(name *n, const acquire_answer *a, instant now)
 
 static void ask_deaf(name *n, instant sent_at, instant now)
 {
-  lock_table *t = n->table;
-
-  t->wants_inbox = true;
+  inbox_want(n);
   n->needs_inbox = true;
   n->state = NAME_ASKING;
-  if (!t->inbox_is_up)
+  if (!n->route->inbox_is_up)
     return;                              /* lock_inbox_up() asks again */
-  if (instant_before(t->inbox_up_at, sent_at))
-    t->inbox_is_deaf = true;
-  name_retry(n, now);
+  /* Deaf again: its inbox is where its slot was, and whom it asked is where that will be. */
+  n->was_deaf = !n->was_deaf;
+  if (n->was_deaf)
+    inbox_found_deaf(n, sent_at);
+  if (!n->was_deaf || inbox_hears(n) || !dialect_has_channels(&n->table->native))
+    name_retry(n, now);
 }
 
 /* What was asked for is not there to be had, now or later. */
@@ -247,6 +300,8 @@ void ask_answered(name *n, const call *c, const acquire_answer *a, instant sent_
     return;        /* cancelled meanwhile, or granted by a message that was faster */
 
   n->with_text = false;
+  if (a->outcome != ACQUIRE_DEAF)
+    n->was_deaf = false;
   switch (a->outcome) {
   case ACQUIRE_GRANTED:
   case ACQUIRE_AGAIN:
@@ -259,7 +314,7 @@ void ask_answered(name *n, const call *c, const acquire_answer *a, instant sent_
     ask_busy(n, a, now);
     break;
   case ACQUIRE_ENDED:
-    ask_begin(n);
+    ask_begin(n, now);
     break;
   case ACQUIRE_DEAF:
     ask_deaf(n, sent_at, now);

@@ -83,11 +83,17 @@ static claim *claim_new(name *n, const lock_wish *w, instant now)
   c->is_try = w->is_try;
   c->is_fixed = w->is_fixed;
   c->no_reentry = w->no_reentry;
+  c->is_part = w->is_part;
   c->blocks = w->blocks;
   c->reads = w->kind == LOCK_READ;
   c->linger = w->linger;
   c->ttl = w->ttl;
   c->max_hold = w->max_hold;
+  c->min_replicas = w->min_replicas;
+  c->replicas_wait = w->replicas_wait;
+  c->wants_fsync = w->wants_fsync;
+  c->reports_replicas = w->reports_replicas;
+  c->floor = w->floor;
   c->asked_at = now;
   c->give_up_at = w->give_up_at;
   timer_init(&c->timer, TIMER_CLAIM, c);
@@ -112,6 +118,9 @@ static void mutex_place(name *n, claim *c, instant now)
   if (n->state == NAME_HELD && claim_is_of(holder, c->owner, c->owner_size)) {
     if (c->no_reentry)
       claim_fail(c, DIBS_WOULD_DEADLOCK, "this owner holds the name already");
+    else if (!c->reports_replicas && acks_are_wanted(n, c))
+      claim_fail(c, DIBS_ERR_NOT_REPLICATED,
+                 "this owner holds it already, acknowledged by fewer replicas");
     else
       hold_reenter(n, c, now);
   } else if (n->state == NAME_LINGERING) {
@@ -124,18 +133,24 @@ static void mutex_place(name *n, claim *c, instant now)
     claim_fail(c, DIBS_BUSY, "held or waited for by this client");
   } else {
     if (n->state == NAME_HELD)
-      n->table->wants_inbox = true;     /* from now on others' `want` matters */
+      inbox_want(n);                    /* from now on others' `want` matters */
     claim_arm(c, now);
     name_settle(n, now);
   }
 }
 
 /* Queues `c`, or answers it at once from what this process knows. */
-static void claim_place(name *n, claim *c, instant now)
+static void claim_place(name *n, claim *c, lock_flavour flavour, instant now)
 {
   claims_append(&n->waiting, c);
+  if (n->flavour != flavour) {
+    claim_fail(c, DIBS_ERR_ARGUMENT, "this client uses the name as a lock of another kind: one "
+                                     "name is plain, fair, spin or fenced");
+    return;
+  }
   switch (n->kind) {
   case NAME_MUTEX:
+  case NAME_PLACE:
     mutex_place(n, c, now);
     break;
   case NAME_SEAT:
@@ -147,18 +162,31 @@ static void claim_place(name *n, claim *c, instant now)
   }
 }
 
-static name *name_for(lock_table *t, const lock_wish *w, instant now)
+/* The one in memory that this wish joins. */
+static name *name_found(const lock_table *t, const lock_wish *w, instant now)
 {
-  name *n;
-
   switch (w->kind) {
   case LOCK_MUTEX:
-    n = mutex_find(t, w->name, w->name_size);
-    return n != NULL ? n : mutex_new(t, w->name, w->name_size);
+    return mutex_found(t, w);
   case LOCK_READ:
   case LOCK_WRITE:
   case LOCK_PERMITS:
-    return share_name(t, w, now);
+    return share_found(t, w, now);
+  case LOCK_MANY:
+    break;
+  }
+  return NULL;
+}
+
+static name *name_new(lock_table *t, const lock_wish *w, instant now)
+{
+  switch (w->kind) {
+  case LOCK_MUTEX:
+    return mutex_begin(t, w, now);
+  case LOCK_READ:
+  case LOCK_WRITE:
+  case LOCK_PERMITS:
+    return seat_new(t, w, now);
   case LOCK_MANY:
     return set_new(t, w);
   }
@@ -172,7 +200,11 @@ dibs_status lock_claim(lock_table *t, const lock_wish *w, instant now, uint64_t 
 
   if (t->is_closing)
     return DIBS_ERR_CLOSED;
-  n = name_for(t, w, now);
+  n = name_found(t, w, now);
+  if (n == NULL && !linger_make_room(t, now))
+    return DIBS_ERR_LIMIT;
+  if (n == NULL)
+    n = name_new(t, w, now);
   if (n == NULL)
     return DIBS_ERR_NO_MEMORY;
 
@@ -183,20 +215,26 @@ dibs_status lock_claim(lock_table *t, const lock_wish *w, instant now, uint64_t 
   }
   *ret_id = c->id;
   owners_claim(t, c);
-  claim_place(n, c, now);
+  claim_place(n, c, w->kind == LOCK_MUTEX ? w->flavour : n->flavour, now);
   owners_waits(t, c, now);
   return DIBS_OK;
 }
 
 /* ---- how long a waiting claim goes on ---- */
 
+static instant unserved_since(const name *n)
+{
+  return instant_max(n->route->down_since, n->unserved_since);
+}
+
 void claim_arm(claim *c, instant now)
 {
   lock_table *t = c->name->table;
+  const route *r = c->name->route;
   instant at = c->give_up_at;
 
-  if (!t->is_up || t->is_read_only)
-    at = instant_min(at, instant_add(instant_max(c->asked_at, t->down_since),
+  if (!route_is_usable(r) && (!t->settings.is_patient || c->is_try))
+    at = instant_min(at, instant_add(instant_max(c->asked_at, unserved_since(c->name)),
                                      t->settings.connect_timeout));
   else if (c->is_try)
     at = instant_min(at, instant_add(now, t->settings.command_timeout));
@@ -213,13 +251,13 @@ void claim_arm(claim *c, instant now)
 static void waiting_is_over(claim *c)
 {
   name *n = c->name;
-  lock_table *t = n->table;
+  const route *r = n->route;
 
   if (n->state == NAME_ASKING && n->ask_was_sent && !n->ask_was_answered)
-    claim_fail(c, DIBS_UNKNOWN, t->is_up ? "the server has not answered in time"
-                                         : t->down_words);
-  else if (!t->is_up || t->is_read_only)
-    claim_fail(c, t->down_why, t->down_words);
+    claim_fail(c, DIBS_UNKNOWN, r->is_up ? "the server has not answered in time"
+                                         : r->down_words);
+  else if (!route_is_usable(r))
+    claim_fail(c, r->down_why, r->down_words);
   else if (c->is_try)
     claim_fail(c, DIBS_ERR_UNREACHABLE, "the server has not answered in time");
   else
@@ -330,6 +368,21 @@ dibs_status lock_release(lock_table *t, uint64_t id, instant now)
   return DIBS_ERR_STALE;
 }
 
+dibs_status lock_raise(lock_table *t, uint64_t id, uint64_t token, instant now)
+{
+  claim *c = claim_of(t, id);
+
+  (void)now;
+  if (c == NULL || c->state != CLAIM_HELD)
+    return DIBS_ERR_STALE;
+  if (token <= c->name->lease.token || c->name->raise_to != 0)
+    return DIBS_ERR_ARGUMENT;            /* of which lease the second would be, nobody knows */
+  c->name->raise_to = token;
+  c->name->raise_was_sent = false;
+  name_due(c->name);
+  return DIBS_OK;
+}
+
 dibs_status lock_detach(lock_table *t, uint64_t id, instant now)
 {
   claim *c = claim_of(t, id);
@@ -375,9 +428,13 @@ bool lock_next_event(lock_table *t, lock_event *ret)
 
   *ret = (lock_event){ .kind = kind, .context = c->context, .id = c->id, .fence = c->fence,
                        .units = c->units, .depth = c->depth, .status = c->status,
-                       .words = c->words != NULL ? c->words : "" };
-  if (c->state == CLAIM_HELD)
+                       .words = c->words != NULL ? c->words : "",
+                       .acknowledged = c->acknowledged,
+                       .replicas_wanted = c->replicas_wanted, .has_fsync = c->has_fsync };
+  if (c->state == CLAIM_HELD) {
     ret->valid_until = hold_end(c->name);
+    ret->token = c->name->lease.token;
+  }
   if (c->state != CLAIM_OVER) {
     ret->name = c->name->bytes;
     ret->name_size = c->name->size;

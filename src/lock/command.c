@@ -14,8 +14,9 @@
 
 /* ---- calls: sent and not answered ---- */
 
-static call *call_new(lock_table *t, call_kind kind, size_t renewals)
+static call *call_new(route *r, call_kind kind, size_t renewals)
 {
+  lock_table *t = r->table;
   call *c = mem_zalloc(&t->memory, sizeof(*c) + renewals * sizeof(c->renewals[0]));
 
   if (c == NULL)
@@ -26,24 +27,28 @@ static call *call_new(lock_table *t, call_kind kind, size_t renewals)
     return NULL;
   }
   c->kind = kind;
-  t->renew_calls += kind == CALL_RENEW;
-  c->next = t->calls;
-  if (t->calls != NULL)
-    t->calls->previous = c;
-  t->calls = c;
+  c->route = r;
+  r->renew_calls += kind == CALL_RENEW;
+  c->next = r->calls;
+  if (r->calls != NULL)
+    r->calls->previous = c;
+  r->calls = c;
   return c;
 }
 
 void call_free(lock_table *t, call *c)
 {
+  route *r = c->route;
+
   if (c->previous != NULL)
     c->previous->next = c->next;
   else
-    t->calls = c->next;
+    r->calls = c->next;
   if (c->next != NULL)
     c->next->previous = c->previous;
   slots_remove(&t->call_slots, c->id);
-  t->renew_calls -= c->kind == CALL_RENEW;
+  r->renew_calls -= c->kind == CALL_RENEW;
+  mem_free(&t->memory, c->stray);
   mem_free(&t->memory, c);
 }
 
@@ -59,7 +64,45 @@ void call_cut(lock_table *t, call *c)
 
   if (n != NULL && n->ask == c->ask)
     n->ask_was_cut = true;
+  if (c->kind == CALL_RAISE && (n = call_name(t, c->name_id)) != NULL)
+    n->raise_was_sent = false;
+  if (c->kind == CALL_STRAY)
+    stray_again(t, c, false);
   call_free(t, c);
+}
+
+static void calls_cut(route *r, bool of_acks)
+{
+  call *c, *next;
+
+  for (c = r->calls; c != NULL; c = next) {
+    next = c->next;
+    if ((c->kind == CALL_ACKS) == of_acks)
+      call_cut(r->table, c);
+  }
+}
+
+void calls_cut_acks(route *r)
+{
+  calls_cut(r, true);
+}
+
+void calls_cut_link(route *r)
+{
+  calls_cut(r, false);
+}
+
+uint64_t call_for_acks(name *n)
+{
+  call *c = call_new(n->route, CALL_ACKS, 0);
+
+  if (c == NULL)
+    return 0;
+  c->name_id = n->id;
+  c->name_kind = n->kind;
+  c->lease = n->lease;
+  c->ack_step = n->ack_step;
+  return c->id;
 }
 
 void name_retry(name *n, instant now)
@@ -112,11 +155,27 @@ static bool send_cancel(name *n, buffer *out, call *c, instant now)
   return wire_cancel(n, out, now);
 }
 
+static bool raises(const name *n)
+{
+  return n->raise_to != 0 && (n->state == NAME_HELD || n->state == NAME_RELEASING);
+}
+
+static bool send_raise(name *n, buffer *out, call *c)
+{
+  c->kind = CALL_RAISE;
+  c->lease = n->lease;
+  c->token = n->raise_to;
+  n->raise_was_sent = true;
+  return wire_raise(n, out);
+}
+
 static bool send_for(name *n, buffer *out, call *c, instant now)
 {
   c->name_id = n->id;
   c->name_kind = n->kind;
   c->with_text = n->with_text;
+  if (raises(n))
+    return send_raise(n, out, c);
   switch (n->state) {
   case NAME_ASKING:
   case NAME_QUEUED:
@@ -130,6 +189,7 @@ static bool send_for(name *n, buffer *out, call *c, instant now)
     return send_cancel(n, out, c, now);
   case NAME_IDLE:
   case NAME_CONFIRMING:
+  case NAME_ACKING:
   case NAME_HELD:
   case NAME_LINGERING:
     break;
@@ -141,42 +201,46 @@ static bool send_for(name *n, buffer *out, call *c, instant now)
  * it sends. */
 static bool has_command(const name *n)
 {
+  if (raises(n))           /* which lease is to be released, its answer tells */
+    return !n->raise_was_sent;
   return n->state == NAME_ASKING || n->state == NAME_QUEUED || n->state == NAME_CANCELLING ||
          (n->state == NAME_RELEASING && !n->release_is_early);
 }
 
-static name *take_due(lock_table *t)
+static name *take_due(route *r)
 {
-  name *n = t->first_due;
+  name *n = r->first_due;
 
   if (n == NULL)
     return NULL;
-  t->first_due = n->next_due;
-  if (t->first_due == NULL)
-    t->last_due = NULL;
+  r->first_due = n->next_due;
+  if (r->first_due == NULL)
+    r->last_due = NULL;
   n->is_due = false;
   return n;
 }
 
 /* The next name with something to say; forgets those that have nothing left. */
-static bool next_due(lock_table *t, buffer *out, uint64_t *ret_tag, instant now)
+static bool next_due(route *r, buffer *out, lock_command *ret, instant now)
 {
+  lock_table *t = r->table;
   name *n;
   call *c;
 
-  while ((n = take_due(t)) != NULL) {
+  while ((n = take_due(r)) != NULL) {
     if (!has_command(n)) {
       name_forget_if_unused(n);
       continue;
     }
-    c = call_new(t, CALL_ACQUIRE, 0);
+    c = call_new(r, CALL_ACQUIRE, 0);
     if (c == NULL || !send_for(n, out, c, now)) {
       if (c != NULL)
         call_free(t, c);
       name_retry(n, now);
       return false;
     }
-    *ret_tag = c->id;
+    *ret = (lock_command){ .tag = c->id, .is_asking = n->ask_route != NULL };
+    name_ask_route(n, NULL);
     return true;
   }
   return false;
@@ -185,18 +249,18 @@ static bool next_due(lock_table *t, buffer *out, uint64_t *ret_tag, instant now)
 /* ---- renewals go out together ---- */
 
 /* `kind` 0: any. Else one of another kind is left for the next call. */
-static name *take_renewal(lock_table *t, name_kind kind, instant now)
+static name *take_renewal(route *r, name_kind kind, instant now)
 {
   name *n;
 
-  while ((n = t->first_renewal) != NULL) {
+  while ((n = r->first_renewal) != NULL) {
     bool needs = wire_needs_renewal(n, now);
 
     if (needs && kind != 0 && n->kind != kind)
       return NULL;
-    t->first_renewal = n->next_renewal;
-    if (t->first_renewal == NULL)
-      t->last_renewal = NULL;
+    r->first_renewal = n->next_renewal;
+    if (r->first_renewal == NULL)
+      r->last_renewal = NULL;
     n->is_renewal_due = false;
     if (needs)
       return n;
@@ -205,19 +269,20 @@ static name *take_renewal(lock_table *t, name_kind kind, instant now)
   return NULL;
 }
 
-/* Names that are renewed by one script: of one kind, and a set alone. */
-static size_t take_renewals(lock_table *t, name *names[RENEW_BATCH_MAX], instant now)
+/* Names that are renewed by one script: of one kind, and a set alone; in Cluster each alone,
+ * since their slots differ. */
+static size_t take_renewals(route *r, name *names[RENEW_BATCH_MAX], instant now)
 {
   size_t count = 0;
 
-  names[0] = take_renewal(t, 0, now);
+  names[0] = take_renewal(r, 0, now);
   if (names[0] == NULL)
     return 0;
   count = 1;
-  if (names[0]->kind == NAME_SET)
+  if (names[0]->kind == NAME_SET || r->table->settings.slots != NULL)
     return count;
   while (count < RENEW_BATCH_MAX &&
-         (names[count] = take_renewal(t, names[0]->kind, now)) != NULL)
+         (names[count] = take_renewal(r, names[0]->kind, now)) != NULL)
     count++;
   return count;
 }
@@ -229,24 +294,27 @@ static void renewal_sent(name *n, call *c, size_t i, instant now)
   c->renewals[i].mode = n->mode;
   c->renewals[i].is_still = wire_renews_nothing(n);
   n->is_renewing = true;
+  n->renewing_at = c->route;
   timers_set(&n->table->timers, &n->renew,
              instant_add(now, span_max((span){ n->ttl.ns / 4 }, DOUBT_MIN)));
 }
 
-static bool next_renewals(lock_table *t, buffer *out, uint64_t *ret_tag, instant now)
+static bool next_renewals(route *r, buffer *out, lock_command *ret, instant now)
 {
+  lock_table *t = r->table;
+  size_t most = t->settings.slots != NULL ? RENEW_CALLS_MAX * RENEW_BATCH_MAX : RENEW_CALLS_MAX;
   name *names[RENEW_BATCH_MAX];
   size_t count;
   call *c;
 
-  if (t->renew_calls >= RENEW_CALLS_MAX)
+  if (r->renew_calls >= most)
     return false;
-  count = take_renewals(t, names, now);
+  count = take_renewals(r, names, now);
   if (count == 0)
     return false;
 
-  c = call_new(t, CALL_RENEW, count);
-  if (c == NULL || !wire_renew(t, out, names, count, now)) {
+  c = call_new(r, CALL_RENEW, count);
+  if (c == NULL || !wire_renew(r, out, names, count, now)) {
     if (c != NULL)
       call_free(t, c);
     for (size_t i = 0; i < count; i++)
@@ -255,39 +323,42 @@ static bool next_renewals(lock_table *t, buffer *out, uint64_t *ret_tag, instant
   }
 
   c->name_kind = names[0]->kind;
-  c->with_text = t->renew_with_text;
+  c->with_text = r->renew_with_text;
   c->count = count;
   for (size_t i = 0; i < count; i++)
     renewal_sent(names[i], c, i, now);
-  *ret_tag = c->id;
+  *ret = (lock_command){ .tag = c->id, .is_asking = names[0]->ask_route != NULL };
+  name_ask_route(names[0], NULL);
   return true;
 }
 
 /* ---- the rest ---- */
 
-static bool next_stray(lock_table *t, buffer *out, uint64_t *ret_tag, instant now)
+static bool next_stray(route *r, buffer *out, lock_command *ret, instant now)
 {
-  stray *s = t->strays;
+  lock_table *t = r->table;
+  stray *s = r->strays;
   call *c;
   bool sent;
 
-  if (s == NULL || (c = call_new(t, CALL_STRAY, 0)) == NULL)
+  if (s == NULL || (c = call_new(r, CALL_STRAY, 0)) == NULL)
     return false;
-  sent = wire_stray(t, out, s, now);
+  sent = wire_stray(r, out, s, now);
   if (!sent) {
     call_free(t, c);
     return false;
   }
-  t->strays = s->next;
-  t->stray_count--;
-  mem_free(&t->memory, s);
-  *ret_tag = c->id;
+  r->strays = s->next;
+  r->stray_count--;
+  c->stray = s;
+  *ret = (lock_command){ .tag = c->id, .is_asking = s->is_asking };
   return true;
 }
 
 /* Notes are for people: HSET or HDEL of one field of the client's hash, not repeated. */
-static bool next_note(lock_table *t, buffer *out, uint64_t *ret_tag)
+static bool next_note(route *r, buffer *out, uint64_t *ret_tag)
 {
+  lock_table *t = r->table;
   name *n = t->note_name_id != 0 ? call_name(t, t->note_name_id) : NULL;
   const claim *holder = n != NULL ? n->holders.first : NULL;
   bool set = n != NULL && n->state == NAME_HELD && holder != NULL && holder->note != NULL;
@@ -297,7 +368,7 @@ static bool next_note(lock_table *t, buffer *out, uint64_t *ret_tag)
   call *c;
 
   t->note_name_id = 0;
-  if (n == NULL || (!set && !n->note_is_set) || (c = call_new(t, CALL_NOTE, 0)) == NULL)
+  if (n == NULL || (!set && !n->note_is_set) || (c = call_new(r, CALL_NOTE, 0)) == NULL)
     return false;
   native_client_key(&t->native, t->native.client, &k);
   text_add(&f, "n:");
@@ -317,11 +388,12 @@ static bool next_note(lock_table *t, buffer *out, uint64_t *ret_tag)
 }
 
 /* Likewise for people, and for detectors of deadlocks, who ask again. */
-static bool next_owners(lock_table *t, buffer *out, uint64_t *ret_tag, instant now)
+static bool next_owners(route *r, buffer *out, uint64_t *ret_tag, instant now)
 {
+  lock_table *t = r->table;
   call *c;
 
-  if (!t->settings.tells_owners || (c = call_new(t, CALL_NOTE, 0)) == NULL)
+  if (!t->settings.tells_owners || (c = call_new(r, CALL_NOTE, 0)) == NULL)
     return false;
   if (!owners_command(t, out, now)) {
     call_free(t, c);
@@ -331,13 +403,37 @@ static bool next_owners(lock_table *t, buffer *out, uint64_t *ret_tag, instant n
   return true;
 }
 
-bool lock_next_command(lock_table *t, buffer *out, uint64_t *ret_tag, instant now)
+/* What is told to people stands under one key, and so on one route. */
+static bool has_client_key(const route *r)
 {
-  if (!t->is_up)
+  const lock_table *t = r->table;
+  char key[KEY_TEXT_SIZE];
+  text k = text_over(key, sizeof(key));
+
+  if (t->settings.slots == NULL)
+    return true;
+  if (t->note_name_id == 0 && !t->settings.tells_owners)
     return false;
-  return next_renewals(t, out, ret_tag, now) || next_due(t, out, ret_tag, now) ||
-         next_note(t, out, ret_tag) || next_stray(t, out, ret_tag, now) ||
-         next_owners(t, out, ret_tag, now);
+  native_client_key(&t->native, t->native.client, &k);
+  return route_of_key(t, key, k.used) == r;
+}
+
+static bool next_told(route *r, buffer *out, uint64_t *ret_tag, instant now)
+{
+  if (!has_client_key(r))
+    return false;
+  return next_note(r, out, ret_tag) || next_owners(r, out, ret_tag, now);
+}
+
+bool lock_next_command(lock_table *t, size_t number, buffer *out, lock_command *ret, instant now)
+{
+  route *r = t->routes[number];
+
+  *ret = (lock_command){ .is_asking = false };
+  if (!r->is_up)
+    return false;
+  return next_renewals(r, out, ret, now) || next_due(r, out, ret, now) ||
+         next_stray(r, out, ret, now) || next_told(r, out, &ret->tag, now);
 }
 
 void lock_unsent(lock_table *t, uint64_t tag, instant now)
@@ -350,7 +446,11 @@ void lock_unsent(lock_table *t, uint64_t tag, instant now)
   for (size_t i = 0; i < c->count; i++)
     if ((n = call_name(t, c->renewals[i].name_id)) != NULL)
       hold_renew_failed(n, now);
-  if (c->name_id != 0 && (n = call_name(t, c->name_id)) != NULL)
+  if (c->name_id != 0 && (n = call_name(t, c->name_id)) != NULL) {
+    call_not_executed(n, c);
     name_retry(n, now);
+  }
+  if (c->kind == CALL_STRAY)
+    stray_again(t, c, false);
   call_free(t, c);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lock/habit.c - counts that decide whether a name is kept after its release. */
+/* lock/habit.c - counts that decide whether a name is kept after its release, and until when
+ * others come first. */
 #include "lock/habit.h"
 
 #define SOON SPAN_MS(1000)
@@ -55,12 +56,25 @@ void habit_revoked(habits *h, const void *name, size_t size)
   habit *one = habit_of(h, name, size);
 
   if (++one->revoked >= TIMES_REVOKED)
-    *one = (habit){ .name = one->name };
+    *one = (habit){ .name = one->name, .way_until = one->way_until };
 }
 
 void habit_paid(habits *h, const void *name, size_t size)
 {
   habit_of(h, name, size)->revoked = 0;
+}
+
+void habit_gives_way(habits *h, const void *name, size_t size, instant until)
+{
+  habit_of(h, name, size)->way_until = until;
+}
+
+instant habit_way_until(const habits *h, const void *name, size_t size)
+{
+  uint64_t hash = hash_of(name, size);
+  const habit *one = &h->all[place_of(hash)];
+
+  return one->name == hash ? one->way_until : (instant){ 0 };
 }
 
 bool habit_says_linger(const habits *h, const void *name, size_t size)

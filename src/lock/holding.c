@@ -20,6 +20,8 @@ void hold_set_deadline(name *n)
   span notice = span_min(LOST_NOTICE_MAX, (span){ n->ttl.ns / 20 });
   instant at = hold_end(n);
 
+  if (name_is_unleased(n))
+    return;
   at.ns -= notice.ns;
   timers_set(&n->table->timers, &n->deadline, at);
 }
@@ -29,12 +31,33 @@ static void schedule_renewal(name *n, instant from, instant now)
   lock_table *t = n->table;
   instant at;
 
-  if (n->is_fixed) {
+  if (n->is_fixed || name_is_unleased(n)) {
     timers_clear(&t->timers, &n->renew);
     return;
   }
   at = lease_renew_at(from, n->ttl, t->settings.renew_every, &t->random);
   timers_set(&t->timers, &n->renew, instant_max(at, now));
+}
+
+static void tell_acks(claim *c, const name *n)
+{
+  uint32_t wanted = c->min_replicas != 0 ? acks_number(n, c) : n->replicas_wanted;
+
+  c->acknowledged = n->acknowledged;
+  c->replicas_wanted = wanted > 0 ? wanted : n->replicas_wanted;
+  c->has_fsync = n->has_fsync;
+}
+
+/* A fenced lock of another dialect has fences of its own; all others leave room for those
+ * to whom the lease is passed inside the process. */
+uint64_t fence_of(const name *n, uint64_t token)
+{
+  return n->flavour == FLAVOUR_FENCED ? token : token * LOCAL_NUMBERS + n->local_number;
+}
+
+uint64_t fence_token(const name *n, uint64_t fence)
+{
+  return n->flavour == FLAVOUR_FENCED ? fence : fence / LOCAL_NUMBERS;
 }
 
 /* Makes `c` the outermost holder of the lease that `n` has. */
@@ -46,13 +69,15 @@ static void begin_hold(name *n, claim *c, instant now)
   timers_clear(&t->timers, &c->timer);
   claims_append(&n->holders, c);
   c->state = CLAIM_HELD;
-  c->fence = n->lease.token * LOCAL_NUMBERS + n->local_number;
+  c->fence = fence_of(n, n->lease.token);
   c->depth = 1;
   c->units = n->units;
+  tell_acks(c, n);
   /* A fixed lease may have been granted to a longer ask of this name, or be confirmed. */
   n->limit = c->is_fixed ? instant_add(now, c->ttl)
              : c->max_hold.ns > 0 ? instant_add(now, c->max_hold) : INSTANT_NEVER;
   n->is_fixed = c->is_fixed;
+  n->is_part = c->is_part;
   t->counts.waiting--;
   t->counts.holds++;
   t->counts.granted++;
@@ -73,7 +98,8 @@ void hold_granted(name *n, const lease_id *lease, instant valid_until, span ttl,
   assert(c != NULL);      /* without claims there is no open ask: ask_end() */
   n->lease = *lease;
   n->ttl = ttl;
-  n->waiters_elsewhere = waiters;
+  /* Where nobody says whether somebody waits, somebody may. */
+  n->waiters_elsewhere = dialect_traits_of(&t->native)->hands_over ? waiters : 1;
   n->valid_until = valid_until;
   n->local_number = 0;
   n->handovers = 0;
@@ -81,16 +107,20 @@ void hold_granted(name *n, const lease_id *lease, instant valid_until, span ttl,
   n->attempts = 0;
   n->watched = (lease_id){ .token = 0 };
   timers_clear(&t->timers, &n->poll);
-  if (lease->token > t->floor)
+  if (lease->token > t->floor && n->flavour != FLAVOUR_FENCED)
     t->floor = lease->token;
 
   if (lease->token <= n->closed_token || !instant_before(now, valid_until)) {
     leave_release(n, now);               /* too late to be of use: give it back, ask anew */
     return;
   }
+  if (acks_are_wanted(n, c)) {
+    acks_begin(n, lease, valid_until, now);
+    return;
+  }
 
   n->state = NAME_HELD;
-  n->confirm_now = confirm || c->ttl.ns != ttl.ns;
+  n->confirm_now = !name_is_unleased(n) && (confirm || c->ttl.ns != ttl.ns);
   n->ttl = c->ttl;
   begin_hold(n, c, now);
   if (n->kind == NAME_SEAT)
@@ -98,7 +128,7 @@ void hold_granted(name *n, const lease_id *lease, instant valid_until, span ttl,
   else if (n->kind == NAME_MUTEX && c->linger.ns < 0)
     habit_taken(&t->habits, n->bytes, n->size, now);
   if (n->waiting.first != NULL || c->linger.ns != 0)
-    t->wants_inbox = true;
+    inbox_want(n);
   if (n->confirm_now)
     name_renewal_due(n);
   else
@@ -122,6 +152,7 @@ void hold_confirm(name *n, const lease_id *lease)
   n->lease = *lease;
   n->ttl = n->waiting.first->ttl;
   n->confirm_now = true;
+  n->limit = INSTANT_NEVER;              /* that was of the holder before */
   timers_clear(&n->table->timers, &n->poll);
   name_renewal_due(n);
 }
@@ -142,7 +173,9 @@ void hold_reenter(name *n, claim *c, instant now)
   claims_append(&n->holders, c);
   c->state = CLAIM_HELD;
   c->fence = outer->fence;
+  n->is_part = n->is_part || c->is_part;
   c->units = n->units;
+  tell_acks(c, n);
   c->depth = depth;
   t->counts.waiting--;
   t->counts.holds++;
@@ -166,13 +199,15 @@ bool hold_may_pass(const name *n, instant now)
   const claim *next = n->waiting.first;
 
   if (n->kind != NAME_MUTEX || next == NULL || next->is_fixed || n->is_fixed || n->is_named ||
-      t->is_closing)
+      t->is_closing || n->flavour == FLAVOUR_FENCED || n->is_part || next->is_part)
     return false;
   if (n->local_number + 1 >= LOCAL_NUMBERS)
     return false;
   if (instant_since(n->valid_until, now).ns < next->ttl.ns / 3)
     return false;
-  if (n->waiters_elsewhere == 0 && t->inbox_is_up)
+  if (acks_are_wanted(n, next))
+    return false;
+  if (n->waiters_elsewhere == 0 && inbox_hears(n))
     return true;
   /* Somebody elsewhere waits, or could without our hearing of it. */
   if (n->handovers >= t->settings.local_handovers_max)
@@ -200,20 +235,33 @@ void hold_pass(name *n, instant now)
 
 void hold_suspect(name *n)
 {
-  if ((n->state != NAME_HELD && n->state != NAME_LINGERING) || n->is_suspect)
+  if ((n->state != NAME_HELD && n->state != NAME_LINGERING) || n->is_suspect ||
+      name_is_unleased(n))
     return;
   n->is_suspect = true;
   for (claim *c = n->holders.first; c != NULL; c = c->next)
     claim_tell(c, LOCK_SUSPECT);
 }
 
+/* Came too late: somebody may have it by now. */
+void hold_not_ours(name *n, instant now)
+{
+  if (n->state == NAME_ACKING) {
+    acks_leave(n);
+    n->ack_step = ACKS_NONE;
+  }
+  n->is_renewing = false;
+  timers_clear(&n->table->timers, &n->renew);
+  n->closed_token = n->lease.token;
+  ask_begin(n, now);
+}
+
 static void confirmed(name *n, const renew_answer *a, instant end, instant now)
 {
   lease_id lease = n->lease;
 
-  if (!a->is_ours) {                     /* came too late: somebody may have it by now */
-    n->closed_token = n->lease.token;
-    ask_begin(n);
+  if (!a->is_ours) {
+    hold_not_ours(n, now);
     return;
   }
   hold_granted(n, &lease, end, n->ttl, a->waiters, false, now, now);

@@ -13,7 +13,7 @@ static bool is_open(const name *n, uint64_t ask)
 
 static bool is_ours(const name *n, uint64_t ask)
 {
-  return (n->state == NAME_HELD || n->state == NAME_CONFIRMING ||
+  return (n->state == NAME_HELD || n->state == NAME_CONFIRMING || n->state == NAME_ACKING ||
           n->state == NAME_LINGERING || n->state == NAME_RELEASING) && n->lease.ask == ask;
 }
 
@@ -93,11 +93,14 @@ static void message_lost(name *n, const inbox_message *m, instant now)
   if ((n->state == NAME_HELD || n->state == NAME_LINGERING) &&
       lease_id_equal(&n->lease, &m->lease))
     hold_lost(n, DIBS_LOST, "broken by an administrator", now);
+  else if ((n->state == NAME_ACKING || n->state == NAME_CONFIRMING) &&
+           lease_id_equal(&n->lease, &m->lease))
+    hold_not_ours(n, now);             /* nobody was told that he has it: he asks again */
   else if (n->kind == NAME_SEAT && n->state == NAME_QUEUED && n->ask == m->lease.ask)
     name_due(n);                       /* dropped from the queue: the server says why */
 }
 
-void lock_message(lock_table *t, const char *bytes, size_t size, instant now)
+void inbox_speaks(lock_table *t, const char *bytes, size_t size, instant now)
 {
   inbox_message m;
   name *n;

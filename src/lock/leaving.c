@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define STRAYS_MAX 1024
+#define STRAY_ATTEMPTS 8   /* then it ends by itself, after one ttl */
 
 void leave_release(name *n, instant now)
 {
@@ -41,6 +42,7 @@ static void left(name *n, instant now)
 {
   timers_clear(&n->table->timers, &n->poll);
   n->with_text = false;
+  n->raise_to = 0;                     /* of the lease that is gone */
   n->state = NAME_IDLE;
   name_settle(n, now);
 }
@@ -55,13 +57,13 @@ static dibs_status release_status(const name *n, const claim *c, const release_a
   return a->outcome == RELEASE_TAKEN ? DIBS_TAKEN : DIBS_EXPIRED;
 }
 
-void leave_released(name *n, const release_answer *a, instant now)
+void leave_released(name *n, const release_answer *a, instant sent_at, instant now)
 {
   lock_table *t = n->table;
 
   if (a->outcome != RELEASE_DONE)
     for (claim *c = n->lost.first; c != NULL; c = c->next)
-      if (c->fence / 1024 == n->lease.token)
+      if (fence_token(n, c->fence) == n->lease.token)
         c->status = a->outcome == RELEASE_TAKEN ? DIBS_TAKEN : DIBS_EXPIRED;
 
   while (n->holders.first != NULL) {
@@ -72,6 +74,7 @@ void leave_released(name *n, const release_answer *a, instant now)
     c->words = status == DIBS_OK ? "" : "it had ended before it was released";
     claim_end(c, &n->holders, LOCK_RELEASED, status);
   }
+  way_given(n, a->heard, sent_at, now);
   left(n, now);
 }
 
@@ -103,9 +106,10 @@ void leave_timer(name *n, instant now)
 void leave_stray(lock_table *t, const lease_id *lease, bool is_share, const void *bytes,
                  size_t size)
 {
+  route *r = route_of_name(t, bytes, size);
   stray *s;
 
-  if (t->stray_count >= STRAYS_MAX)
+  if (r->stray_count >= STRAYS_MAX)
     return;                /* the lease ends by itself after one ttl */
   s = mem_zalloc(&t->memory, sizeof(*s) + size);
   if (s == NULL)
@@ -114,7 +118,25 @@ void leave_stray(lock_table *t, const lease_id *lease, bool is_share, const void
   s->is_share = is_share;
   s->size = size;
   memcpy(s->name, bytes, size);
-  s->next = t->strays;
-  t->strays = s;
-  t->stray_count++;
+  s->next = r->strays;
+  r->strays = s;
+  r->stray_count++;
+}
+
+/* What was sent to a node that does not serve it any more, or to one that broke, goes out
+ * again: that it was done is no harm. */
+void stray_again(lock_table *t, call *c, bool is_redirected)
+{
+  stray *s = c->stray;
+  route *r;
+
+  if (s == NULL || t->is_closing || ++s->attempts > STRAY_ATTEMPTS)
+    return;
+  c->stray = NULL;
+  r = route_of_name(t, s->name, s->size);
+  s->is_redirected = is_redirected;
+  s->is_asking = false;
+  s->next = r->strays;
+  r->strays = s;
+  r->stray_count++;
 }

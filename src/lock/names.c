@@ -25,6 +25,7 @@ static void list_join(name *n)
   t->last_name = n;
   t->counts.names++;
   t->counts.bytes += sizeof(*n) + n->size;
+  name_find_route(n);
 }
 
 static void list_leave(name *n)
@@ -40,6 +41,9 @@ static void list_leave(name *n)
   else
     t->last_name = n->previous;
   t->counts.names--;
+  name_ask_route(n, NULL);
+  n->route->names--;
+  channel_leave(n);
   t->counts.bytes -= sizeof(*n) + n->size;
 }
 
@@ -106,7 +110,7 @@ name *mutex_new(lock_table *t, const void *bytes, size_t size)
   return n;
 }
 
-/* ---- seats of shared resources ---- */
+/* ---- seats of shared resources, places in queues ---- */
 
 static resource *resource_find(const lock_table *t, const void *bytes, size_t size)
 {
@@ -156,10 +160,27 @@ resource *share_resource(const lock_table *t, const void *bytes, size_t size)
   return resource_find(t, bytes, size);
 }
 
+static char mode_of(const lock_wish *w)
+{
+  switch (w->kind) {
+  case LOCK_READ:
+    return 'r';
+  case LOCK_WRITE:
+    return 'w';
+  case LOCK_PERMITS:
+    return 'p';
+  case LOCK_MUTEX:
+  case LOCK_MANY:
+    break;
+  }
+  return 0;
+}
+
 name *seat_new(lock_table *t, const lock_wish *w, instant now)
 {
   resource *r = resource_find(t, w->name, w->name_size);
-  name *n = name_make(t, NAME_SEAT, w->name, w->name_size);
+  name_kind kind = w->kind == LOCK_MUTEX ? NAME_PLACE : NAME_SEAT;
+  name *n = name_make(t, kind, w->name, w->name_size);
 
   if (n == NULL)
     return NULL;
@@ -175,11 +196,17 @@ name *seat_new(lock_table *t, const lock_wish *w, instant now)
   else
     r->first = n;
   r->last = n;
-  n->mode = w->kind == LOCK_READ ? 'r' : w->kind == LOCK_WRITE ? 'w' : 'p';
+  n->mode = mode_of(w);
   n->wanted_units = w->kind == LOCK_PERMITS ? w->units : 1;
+  n->flavour = w->flavour;
   n->seated_at = now;
   list_join(n);
   return n;
+}
+
+bool name_is_unleased(const name *n)
+{
+  return n->flavour == FLAVOUR_UNLEASED;
 }
 
 name *seat_find(const lock_table *t, const void *bytes, size_t size, uint64_t ask)
@@ -257,6 +284,7 @@ void name_free(name *n)
     HASH_DELETE(by_bytes, t->mutexes, n);
     break;
   case NAME_SEAT:
+  case NAME_PLACE:
     resource_leave(n);
     break;
   case NAME_SET:
@@ -273,19 +301,18 @@ void name_forget_if_unused(name *n)
       n->lost.first != NULL)
     return;
   if (n->is_due || n->is_renewal_due)
-    n->table->has_idle_dues = true;
+    name_route(n)->has_idle_dues = true;
   else
     name_free(n);
 }
 
 void name_settle(name *n, instant now)
 {
-  (void)now;
   if (n->state != NAME_IDLE)
     return;
   timers_clear(&n->table->timers, &n->poll);
   if (n->waiting.first != NULL)
-    ask_begin(n);
+    ask_begin(n, now);
   else
     name_forget_if_unused(n);
 }
@@ -294,41 +321,41 @@ void name_settle(name *n, instant now)
 
 void name_due(name *n)
 {
-  lock_table *t = n->table;
+  route *r = name_route(n);
 
   if (n->is_due)
     return;
   n->is_due = true;
   n->next_due = NULL;
-  if (t->last_due != NULL)
-    t->last_due->next_due = n;
+  if (r->last_due != NULL)
+    r->last_due->next_due = n;
   else
-    t->first_due = n;
-  t->last_due = n;
+    r->first_due = n;
+  r->last_due = n;
 }
 
 void name_renewal_due(name *n)
 {
-  lock_table *t = n->table;
+  route *r = name_route(n);
 
   if (n->is_renewal_due)
     return;
   n->is_renewal_due = true;
   n->next_renewal = NULL;
-  if (t->last_renewal != NULL)
-    t->last_renewal->next_renewal = n;
+  if (r->last_renewal != NULL)
+    r->last_renewal->next_renewal = n;
   else
-    t->first_renewal = n;
-  t->last_renewal = n;
+    r->first_renewal = n;
+  r->last_renewal = n;
 }
 
 /* Names whose claims ended while no link was there to take them off these lists. */
-void dues_sweep(lock_table *t)
+void dues_sweep(route *r)
 {
-  name *due = t->first_due, *renewals = t->first_renewal, *n;
+  name *due = r->first_due, *renewals = r->first_renewal, *n;
 
-  t->has_idle_dues = false;
-  t->first_due = t->last_due = t->first_renewal = t->last_renewal = NULL;
+  r->has_idle_dues = false;
+  r->first_due = r->last_due = r->first_renewal = r->last_renewal = NULL;
   while ((n = due) != NULL) {
     due = n->next_due;
     n->is_due = false;

@@ -165,7 +165,7 @@ static void wait_tell(text *out, claim *c)
 {
   const name *n = c->name;
   many_name wants = wanted(n);
-  int64_t since = server_clock_at(&n->table->clock, c->asked_at);
+  int64_t since = server_clock_at(&n->route->clock, c->asked_at);
   owner_entry e = { .kind = 'w', .id = c->id, .set = n->set, .ask = n->ask,
                     .name = wants.name, .name_size = wants.size };
   text owner = text_over(e.owner, sizeof(e.owner));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Sharing: which seat a claim on a read/write lock or semaphore takes, and what sets of
- * names may not do with names that their owner has already (protocol.md 9, 10). */
+/* Sharing: which seat a claim on a read/write lock or semaphore takes, or which place in the
+ * queue of a fair lock, and what sets of names may not do with names that their owner has
+ * already (protocol.md 9, 10). */
 #include "lock/table.h"
 
 #include <string.h>
@@ -21,7 +22,8 @@ static name *seat_of_owner(const resource *r, const lock_wish *w)
   if (r == NULL || w->kind == LOCK_PERMITS)
     return NULL;
   for (name *n = r->last; n != NULL; n = n->previous_seat)
-    if (n->state == NAME_HELD && n->mode != 'p' && has_holder(n, w->owner, w->owner_size))
+    if (n->state == NAME_HELD && n->kind == NAME_SEAT && n->mode != 'p' &&
+        has_holder(n, w->owner, w->owner_size))
       return n;
   return NULL;
 }
@@ -52,16 +54,14 @@ static bool may_join(const name *n, const lock_wish *w, instant now)
   return n->state == NAME_ASKING && n->ask_waits && !w->is_try;
 }
 
-name *share_name(lock_table *t, const lock_wish *w, instant now)
+name *share_found(const lock_table *t, const lock_wish *w, instant now)
 {
-  resource *r = share_resource(t, w->name, w->name_size);
+  const resource *r = share_resource(t, w->name, w->name_size);
   name *n = seat_of_owner(r, w);
 
   if (n != NULL)
     return n;
-  if (r != NULL && may_join(r->last, w, now))
-    return r->last;
-  return seat_new(t, w, now);
+  return r != NULL && may_join(r->last, w, now) ? r->last : NULL;
 }
 
 /* The lease goes into other hands: whoever ends it there must end nobody else's here. So from
@@ -146,6 +146,38 @@ dibs_status lock_downgrade(lock_table *t, uint64_t id, instant now)
   c->reads = true;
   share_downgrade(n);
   return DIBS_OK;
+}
+
+/* ---- fair locks of another dialect: each who waits stands in the queue himself ---- */
+
+static name *place_of(const resource *r, const lock_wish *w, bool of_owner)
+{
+  for (name *n = r != NULL ? r->last : NULL; n != NULL; n = n->previous_seat)
+    if (n->kind == NAME_PLACE &&
+        (!of_owner || (n->state == NAME_HELD && has_holder(n, w->owner, w->owner_size))))
+      return n;
+  return NULL;
+}
+
+/* One that is in use as another kind of lock is found, too: there the claim is refused. */
+name *mutex_found(const lock_table *t, const lock_wish *w)
+{
+  name *n = mutex_find(t, w->name, w->name_size);
+
+  return n != NULL ? n : place_of(share_resource(t, w->name, w->name_size), w,
+                                  w->flavour == FLAVOUR_FAIR);
+}
+
+name *mutex_begin(lock_table *t, const lock_wish *w, instant now)
+{
+  name *n;
+
+  if (w->flavour == FLAVOUR_FAIR)
+    return seat_new(t, w, now);
+  n = mutex_new(t, w->name, w->name_size);
+  if (n != NULL)
+    n->flavour = w->flavour;
+  return n;
 }
 
 /* ---- sets ---- */

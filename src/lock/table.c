@@ -8,7 +8,7 @@
 lock_table *lock_table_new(const lock_settings *s)
 {
   lock_table *t = mem_zalloc(s->memory, sizeof(*t));
-  text prefix, client;
+  text prefix, client, registry;
 
   if (t == NULL)
     return NULL;
@@ -20,14 +20,21 @@ lock_table *lock_table_new(const lock_settings *s)
   text_add(&prefix, s->prefix);
   client = text_over(t->native.client, sizeof(t->native.client));
   text_add(&client, s->client_id);
+  registry = text_over(t->native.registry, sizeof(t->native.registry));
+  text_add(&registry, s->registry != NULL ? s->registry : "");
   random_seed(&t->random, s->seed);
   timers_init(&t->timers, &t->memory);
   slots_init(&t->slots, &t->memory);
   slots_init(&t->name_slots, &t->memory);
   slots_init(&t->call_slots, &t->memory);
   owners_init(t);
-  t->down_why = DIBS_ERR_UNREACHABLE;
-  return t;
+  t->native.dialect = s->dialect;
+  t->native.is_voter = s->is_voter;
+  t->native.has_tags = s->slots != NULL;
+  t->native.uses_functions = s->uses_functions;
+  t->native.quarantine_ms = span_to_ms(s->quarantine);
+  t->only_polls = s->only_polls || dialect_traits_of(&t->native)->is_silent;
+  return routes_init(t) ? t : lock_table_free(t);
 }
 
 static void claim_list_free(lock_table *t, claim_list *l)
@@ -63,13 +70,8 @@ lock_table *lock_table_free(lock_table *t)
     claim_list_free(t, &n->lost);
     name_free(n);
   }
-  while (t->calls != NULL)
-    call_free(t, t->calls);
-  while (t->strays != NULL) {
-    stray *s = t->strays;
-    t->strays = s->next;
-    mem_free(&t->memory, s);
-  }
+  channels_free(t);
+  routes_free(t);
   while (t->detached != NULL) {
     detached *d = t->detached;
     t->detached = d->next;
@@ -131,6 +133,7 @@ instant lock_deadline(const lock_table *t)
 
 static void name_poll_timer(name *n, instant now)
 {
+  n->redirects = 0;
   switch (n->state) {
   case NAME_ASKING:
   case NAME_QUEUED:
@@ -143,21 +146,32 @@ static void name_poll_timer(name *n, instant now)
   case NAME_CONFIRMING:
     name_renewal_due(n);
     break;
+  case NAME_ACKING:
+    acks_give_up(n, now);
+    break;
   case NAME_LINGERING:
     linger_end(n, now);
     break;
-  case NAME_IDLE:
   case NAME_HELD:
+    if (n->raise_to != 0)
+      name_due(n);
+    break;
+  case NAME_IDLE:
     break;
   }
 }
 
 static void name_renew_timer(name *n, instant now)
 {
+  n->redirects = 0;
+  if (n->state == NAME_ACKING) {
+    acks_retry(n);
+    return;
+  }
   if (n->is_renewing) {
     /* No answer for a good part of the ttl: this connection is not to be relied on. */
     hold_suspect(n);
-    n->table->link_is_doubtful = true;
+    n->renewing_at->link_is_doubtful = true;
     (void)now;
     return;
   }
@@ -175,6 +189,18 @@ static void name_deadline_timer(name *n, instant now)
   /* Told a little early, so that the teller may be late; who has not heard it yet, or works
    * by what he was promised before, must not meet the next one before the end. */
   leave_not_before(n, hold_end(n));
+}
+
+/* Idle names leave the lists of what is due when their turn comes; where nothing is sent,
+ * nothing's turn does. */
+static void sweep(lock_table *t, bool is_end)
+{
+  for (size_t i = 0; i <= t->route_count; i++) {
+    route *r = i < t->route_count ? t->routes[i] : t->nowhere;
+
+    if (r->has_idle_dues && (is_end || !r->is_up))
+      dues_sweep(r);
+  }
 }
 
 void lock_tick(lock_table *t, instant now)
@@ -202,147 +228,7 @@ void lock_tick(lock_table *t, instant now)
       assert(false);
     }
   }
-  if (t->has_idle_dues && !t->is_up)
-    dues_sweep(t);
-}
-
-void lock_server_time(lock_table *t, int64_t server_us, instant sent_at, instant now)
-{
-  server_clock_learn(&t->clock, server_us, sent_at, now);
-}
-
-void lock_wall_clock(lock_table *t, int64_t wall_us, instant now)
-{
-  server_clock_wall(&t->clock, wall_us, now);
-}
-
-/* ---- the connections ---- */
-
-static void rearm_waiting(lock_table *t, instant now)
-{
-  for (name *n = t->first_name; n != NULL; n = n->next)
-    for (claim *c = n->waiting.first; c != NULL; c = c->next)
-      claim_arm(c, now);
-}
-
-void lock_link_up(lock_table *t, instant now)
-{
-  t->is_up = true;
-  t->link_is_doubtful = false;
-  for (name *n = t->first_name; n != NULL; n = n->next) {
-    if (n->state == NAME_HELD || n->state == NAME_CONFIRMING ||
-        n->state == NAME_LINGERING) {
-      if (!n->is_fixed || n->confirm_now || n->is_downgrading)
-        name_renewal_due(n);
-    } else if (n->state != NAME_IDLE) {
-      name_due(n);
-    }
-  }
-  rearm_waiting(t, now);
-  owners_link_up(t);
-}
-
-void lock_link_down(lock_table *t, dibs_status why, const char *words, instant now)
-{
-  text shown = text_over(t->down_words, sizeof(t->down_words));
-
-  /* A replica that is met again and again is one long outage, not many short ones. */
-  if ((t->is_up && !t->is_read_only) || instant_before(t->down_since, (instant){ 1 }))
-    t->down_since = now;
-  t->is_read_only |= why == DIBS_ERR_READ_ONLY;
-  t->is_up = false;
-  t->link_is_doubtful = false;
-  t->down_why = why;
-  text_add(&shown, words);
-  while (t->calls != NULL)
-    call_cut(t, t->calls);
-  for (name *n = t->first_name; n != NULL; n = n->next) {
-    n->is_renewing = false;
-    hold_suspect(n);
-  }
-  rearm_waiting(t, now);
-}
-
-void lock_can_write(lock_table *t, instant now)
-{
-  if (!t->is_read_only)
-    return;
-  t->is_read_only = false;
-  rearm_waiting(t, now);
-}
-
-static bool is_final(dibs_status why)
-{
-  return why == DIBS_ERR_AUTH || why == DIBS_ERR_DENIED || why == DIBS_ERR_TLS ||
-         why == DIBS_ERR_PROTOCOL || why == DIBS_ERR_CONFIG;
-}
-
-void lock_fail_if_final(lock_table *t, instant now)
-{
-  name *n, *next;
-
-  if (t->is_up || !is_final(t->down_why))
-    return;
-  for (n = t->first_name; n != NULL; n = next) {
-    next = n->next;
-    claims_fail(n, t->down_why, t->down_words);
-    ask_end(n, now);
-  }
-}
-
-void lock_inbox_up(lock_table *t, instant now)
-{
-  t->inbox_is_up = true;
-  t->inbox_up_at = now;
-  t->inbox_is_deaf = false;
-  for (name *n = t->first_name; n != NULL; n = n->next) {
-    if ((n->state == NAME_ASKING && n->needs_inbox) || n->state == NAME_QUEUED) {
-      n->needs_inbox = false;
-      name_due(n);
-    } else if (n->state == NAME_HELD && !n->is_fixed) {
-      name_renewal_due(n);              /* a `want` may have been lost: the answer tells */
-    }
-  }
-}
-
-void lock_inbox_down(lock_table *t, dibs_status why, const char *words, instant now)
-{
-  name *n, *next;
-
-  t->inbox_is_up = false;
-  t->inbox_is_deaf = false;
-  for (n = t->first_name; n != NULL; n = n->next)
-    if (n->state == NAME_LINGERING)
-      linger_end(n, now);                /* nobody could tell us that he wants it */
-  if (!is_final(why))
-    return;
-  for (n = t->first_name; n != NULL; n = next) {
-    next = n->next;
-    if (!n->needs_inbox)
-      continue;
-    claims_fail(n, why, words);
-    ask_end(n, now);
-  }
-}
-
-bool lock_wants_link(const lock_table *t)
-{
-  return t->first_name != NULL;
-}
-
-bool lock_wants_inbox(const lock_table *t)
-{
-  return t->wants_inbox;
-}
-
-bool lock_link_is_doubtful(const lock_table *t)
-{
-  return t->link_is_doubtful;
-}
-
-bool lock_inbox_is_deaf(const lock_table *t)
-{
-  return t->inbox_is_deaf;
+  sweep(t, false);
 }
 
 /* ---- the end ---- */
@@ -381,13 +267,15 @@ void lock_close(lock_table *t, instant now)
     next = n->next;
     name_close(n, now);
   }
-  if (t->has_idle_dues)
-    dues_sweep(t);
+  sweep(t, true);
 }
 
 bool lock_is_quiet(const lock_table *t)
 {
-  return t->first_name == NULL && t->strays == NULL;
+  for (size_t i = 0; i < t->route_count; i++)
+    if (t->routes[i]->strays != NULL)
+      return false;
+  return t->first_name == NULL;
 }
 
 lock_counts lock_get_counts(const lock_table *t)

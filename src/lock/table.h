@@ -5,11 +5,13 @@
  *                       ├─ waiting  claims, first come first served
  *                       ├─ holders  claims; of one owner, or readers who share a seat
  *                       └─ lost     claims whose owner has yet to release
- *   calls: commands sent and not answered, by tag
+ *              └─ route   a server that names live on: what is due there, its clock
+ *   calls: commands sent and not answered, by tag; each belongs to a route
  *
  * A `name` is one lease of this client and the ask for it. A mutex has one for all its
- * claims; a shared resource has one *seat* for each acquisition, found by its resource; a
- * set of names is one, too (protocol.md 9, 10).
+ * claims; a shared resource has one *seat* for each acquisition, found by its resource, and so
+ * a fair lock of another dialect has a *place* in its queue for each; a set of names is one,
+ * too (protocol.md 9, 10; redisson.md 2).
  */
 #ifndef LOCK_TABLE_H
 #define LOCK_TABLE_H
@@ -27,6 +29,8 @@ typedef struct claim claim;
 typedef struct name name;
 typedef struct resource resource;
 typedef struct call call;
+typedef struct route route;
+typedef struct channel channel;
 
 typedef struct claim_list { claim *first, *last; } claim_list;
 
@@ -45,11 +49,16 @@ struct claim {
   bool is_telling;
   claim_state state;
   bool is_try, is_fixed, no_reentry;
+  bool is_part;                  /* of several names: its lease is nobody else's */
   bool reads;                    /* of a read/write lock */
   bool was_valid;                /* RELEASING: the hold was believed when it was given back */
   bool blocks, is_told;          /* owners.c: it stops its owner; others are told of it */
   span ttl, max_hold, linger;
-  uint64_t units;
+  uint64_t units, floor;
+  int32_t min_replicas;          /* acks.c */
+  uint32_t acknowledged, replicas_wanted;
+  bool wants_fsync, has_fsync, reports_replicas;
+  span replicas_wait;
   instant asked_at, give_up_at;
   timer timer;                   /* waiting: give up; releasing: answer unknown */
   uint64_t owner_hash, since_us; /* owners.c: where owners are told */
@@ -67,6 +76,7 @@ typedef enum name_state {
   NAME_ASKING,      /* an ask is open, and not queued yet */
   NAME_QUEUED,      /* the server has our entry; asleep until a message or a poll */
   NAME_CONFIRMING,  /* granted by message, too long ago to be believed without a renewal */
+  NAME_ACKING,      /* granted, and the replicas have yet to say that they know (acks.c) */
   NAME_HELD,
   NAME_LINGERING,   /* held by nobody here, kept for the next who wants it */
   NAME_RELEASING,
@@ -75,20 +85,37 @@ typedef enum name_state {
 
 #define ROUNDS_FREE 3    /* of a set, before it keeps what it has while it waits */
 
-typedef enum name_kind { NAME_MUTEX = 1, NAME_SEAT, NAME_SET } name_kind;
+/* What the replicas are asked next (acks.c). */
+typedef enum ack_step { ACKS_NONE, ACKS_RENEW, ACKS_ROLE, ACKS_WAIT } ack_step;
+
+typedef enum name_kind { NAME_MUTEX = 1, NAME_SEAT, NAME_SET, NAME_PLACE } name_kind;
 
 struct name {
   UT_hash_handle by_bytes;       /* MUTEX */
   name *next, *previous;         /* of all */
   uint64_t id;
   lock_table *table;
+  route *route;                  /* where it lives */
+  route *ask_route;              /* where its slot is on its way to: asked there once */
+  bool was_deaf;                 /* the answer before was `deaf`, and the inbox is made anew */
+  uint16_t slot;
+  bool is_redirected;            /* MOVED or ASK was answered, and not acted on yet */
+  unsigned redirects;            /* in a row, since it last waited */
+  instant unserved_since;        /* when its slot left a node that was there */
+  channel *channel;              /* Cluster: the inbox of its tag, once it is wanted */
+  channel *side_channel;         /* a second one that others share, where the dialect has it */
   name *next_due, *next_renewal;
   name_kind kind;
+  lock_flavour flavour;          /* MUTEX: the same for all who want it here; SEAT: PLAIN,
+                                    or UNLEASED; PLACE: FAIR */
+  unsigned looks;                /* in vain, where that is how who waits finds out */
   name_state state;
   bool is_due;                   /* in the list of names with a command to send */
   bool is_renewal_due, is_renewing;
+  route *renewing_at;            /* where the last renewal was sent to */
   bool with_text;                /* the server lost our script: send its text */
   bool note_is_set;
+  instant idle_since;            /* LINGERING */
 
   /* The open ask. */
   uint64_t ask;
@@ -111,6 +138,18 @@ struct name {
   instant valid_until;           /* by the lease alone */
   instant limit;                 /* of the present holders: fixed, max_hold; else never */
   bool is_fixed, is_suspect;
+  bool is_part;                  /* of a holder: nobody here takes the lease over */
+  uint64_t raise_to;             /* the token that the lease is to get; 0: none */
+  bool raise_was_sent;
+  uint32_t acknowledged, replicas_wanted;      /* of this lease */
+  uint32_t majority;             /* 0: nobody asked for one */
+  uint64_t acked_for, acks_done_for;   /* claims for which it is, was asked */
+  instant acked_at;              /* its last renewal for that, when it was sent */
+  bool has_fsync, no_fsync;      /* no_fsync: the server does not know WAITAOF */
+  ack_step ack_step;
+  instant acks_until;            /* WAIT is repeated till then */
+  bool ack_is_sent;
+  name *next_ack;
   bool is_named;                 /* its token was written: it is nobody else's of this process */
   bool confirm_now;              /* one renewal at once, also for a fixed lease */
   uint64_t closed_token;         /* tokens up to here are never believed again */
@@ -122,10 +161,10 @@ struct name {
   bool release_is_early;         /* RELEASING: not before `poll`, it may still be believed */
   instant leave_by;              /* RELEASING, CANCELLING: no use to insist after this */
 
-  /* SEAT */
+  /* SEAT, PLACE */
   resource *resource;
   name *next_seat, *previous_seat;
-  char mode;                     /* 'r', 'w', 'p' */
+  char mode;                     /* SEAT: 'r', 'w', 'p'; else 0 */
   bool is_downgrading;           /* the server has yet to learn that it reads only */
   uint64_t wanted_units;         /* 0: all that are free */
   uint64_t units;                /* held */
@@ -150,10 +189,11 @@ struct name {
 };
 
 typedef enum call_kind {
-  CALL_ACQUIRE = 1, CALL_RELEASE, CALL_CANCEL, CALL_RENEW, CALL_STRAY, CALL_NOTE
+  CALL_ACQUIRE = 1, CALL_RELEASE, CALL_CANCEL, CALL_RENEW, CALL_STRAY, CALL_NOTE, CALL_RAISE,
+  CALL_ACKS          /* a renewal and WAIT behind it, on a link of their own */
 } call_kind;
 
-/* What the seats of one shared name have in common: the name. */
+/* What the seats of one shared name, or the places in one queue, have in common: the name. */
 struct resource {
   UT_hash_handle by_bytes;
   name *first, *last;            /* oldest first */
@@ -161,29 +201,37 @@ struct resource {
   char bytes[];
 };
 
+typedef struct stray stray;
+
 /* A command on its way. Names by id: they may be gone when the answer comes. */
 struct call {
   uint64_t id;
-  call *next, *previous;
+  route *route;
+  call *next, *previous;         /* of its route */
   call_kind kind;
   name_kind name_kind;
   bool with_text;
   uint64_t name_id;
   uint64_t ask;                  /* ACQUIRE, CANCEL */
-  lease_id lease;                /* RELEASE, STRAY */
+  uint64_t token;                /* RAISE */
+  ack_step ack_step;             /* ACKS */
+  lease_id lease;                /* RELEASE */
+  stray *stray;                  /* STRAY */
   span ttl;                      /* ACQUIRE */
   size_t count;                  /* RENEW */
   struct { uint64_t name_id; lease_id lease; char mode; bool is_still; } renewals[];
 };
 
 /* A lease the server gave for an ask that nobody here has any more. */
-typedef struct stray {
-  struct stray *next;
+struct stray {
+  stray *next;
   lease_id lease;
   bool is_share;
+  bool is_redirected, is_asking; /* its slot is on its way: ASKING goes in front */
+  unsigned attempts;
   size_t size;
   char name[];
-} stray;
+};
 
 enum { TIMER_CLAIM = 1, TIMER_POLL, TIMER_RENEW, TIMER_DEADLINE, TIMER_OWNERS };
 
@@ -208,6 +256,42 @@ typedef struct detached {
   char name[];
 } detached;
 
+/* An inbox of its own for all names of one tag, which may move from node to node (Cluster). */
+struct channel {
+  UT_hash_handle by_bytes;
+  channel *next_due;
+  route *route;
+  size_t uses;
+  bool is_due, is_asked, is_up;
+  instant up_at;
+  size_t size;
+  char bytes[];
+};
+
+/* One server that names live on. */
+struct route {
+  lock_table *table;
+  size_t number;
+  size_t names, asked;           /* asked: names that ask here once */
+  server_clock clock;
+  name *first_due, *last_due;
+  name *first_renewal, *last_renewal;
+  bool has_idle_dues;            /* names wait in these lists only to be forgotten */
+  channel *first_channel, *last_channel;   /* to subscribe, or not any more */
+  name *first_ack, *last_ack;    /* ACKING */
+  call *calls;
+  size_t renew_calls;            /* of them, renewals */
+  stray *strays; size_t stray_count;
+  bool is_up, inbox_is_up, wants_inbox, wants_acks;
+  bool link_is_doubtful, inbox_is_deaf;
+  bool renew_with_text;
+  bool is_read_only;             /* the last server that was asked to write is a replica */
+  instant inbox_up_at;
+  instant down_since;
+  dibs_status down_why;
+  char down_words[256];
+};
+
 struct lock_table {
   memory memory;
   detached *detached;
@@ -228,23 +312,15 @@ struct lock_table {
   size_t timer_count;            /* room reserved */
   uint64_t last_ask;
   uint64_t floor;                /* highest token seen */
-  name *first_due, *last_due;
-  name *first_renewal, *last_renewal;
-  bool has_idle_dues;       /* names wait in these lists only to be forgotten */
   claim *first_event, *last_event;
-  call *calls;
-  size_t renew_calls;            /* of them, renewals */
-  stray *strays; size_t stray_count;
-  bool is_up, inbox_is_up, is_closing, wants_inbox;
-  bool link_is_doubtful, inbox_is_deaf;
-  bool renew_with_text;
+  route **routes; size_t route_count;
+  route *nowhere;                /* never up: names whose slot nobody serves */
+  channel *channels;             /* uthash head */
+  redirect redirect;             /* of the last LOCK_MOVED, LOCK_ASK */
+  bool is_closing;
+  bool only_polls;               /* settings, or the inbox is forbidden */
   uint64_t note_name_id;         /* its note is to be told or taken back */
   owners_told owners;
-  bool is_read_only;             /* the last server that was asked to write is a replica */
-  instant inbox_up_at;
-  instant down_since;
-  dibs_status down_why;
-  char down_words[256];
   char fault_words[256];
   lock_counts counts;
 };
@@ -261,12 +337,55 @@ void name_forget_if_unused(name *n);
 void name_due(name *n);                   /* has a command to send */
 void name_renewal_due(name *n);
 void name_free(name *n);
-void dues_sweep(lock_table *t);
+void dues_sweep(route *r);
+bool name_is_unleased(const name *n);     /* permits that never end by themselves */
+route *name_route(const name *n);         /* where its next command goes */
+void name_ask_route(name *n, route *r);   /* there, once; NULL: where it lives */
 resource *share_resource(const lock_table *t, const void *bytes, size_t size);
 
 /* ---- table.c ---- */
 bool table_reserve_timers(lock_table *t, size_t more);
-void lock_can_write(lock_table *t, instant now);      /* this server is no replica */
+
+/* ---- route.c ---- */
+bool routes_init(lock_table *t);                      /* false: memory */
+void routes_free(lock_table *t);
+bool route_is_usable(const route *r);                 /* up, and no replica */
+/* The slot and the route of a name, from the first of its names. */
+void name_find_route(name *n);
+route *route_at(const lock_table *t, size_t number);  /* whatever the number: perhaps nowhere */
+route *route_of_slot(const lock_table *t, uint16_t which);
+route *route_of_key(const lock_table *t, const char *key, size_t size);
+uint16_t slot_of_name(const lock_table *t, const void *bytes, size_t size);
+route *route_of_name(const lock_table *t, const void *bytes, size_t size);
+
+/* ---- moving.c ---- */
+void name_ask_again(name *n);             /* what it asked may have been lost on its way */
+void dues_move(lock_table *t);            /* who has a command to send: into his route's list */
+
+/* ---- outage.c ---- */
+void route_can_write(route *r, instant now);          /* this server is no replica */
+
+/* ---- channel.c ---- */
+void inbox_want(name *n);                 /* from now on messages about it matter */
+bool inbox_hears(const name *n);
+void inbox_found_deaf(name *n, instant sent_at);
+void channel_forget(name *n);             /* of the ask that is over: a new one has another */
+void inbox_speaks(lock_table *t, const char *bytes, size_t size, instant now);
+void channel_leave(name *n);
+void channels_moved(lock_table *t);       /* their slots may have other routes now */
+void channels_down(route *r);
+void channels_free(lock_table *t);
+void name_hears(name *n);                 /* messages about it reach us from now on */
+
+/* ---- acks.c ---- */
+bool acks_are_wanted(const name *n, const claim *c);  /* more than its lease has */
+uint32_t acks_number(const name *n, const claim *c);
+void acks_retry(name *n);
+void acks_begin(name *n, const lease_id *lease, instant valid_until, instant now);
+void acks_leave(name *n);
+void acks_give_up(name *n, instant now);  /* none came in time */
+lock_verdict acks_answered(call *c, name *n, const resp_reply *reply, instant sent_at,
+                           instant now);
 void claims_append(claim_list *l, claim *c);
 void claims_remove(claim_list *l, claim *c);
 
@@ -281,7 +400,9 @@ void claim_timer(claim *c, instant now);
 bool claim_is_of(const claim *c, const void *owner, size_t owner_size);
 
 /* ---- sharing.c ---- */
-name *share_name(lock_table *t, const lock_wish *w, instant now);  /* NULL: memory */
+name *share_found(const lock_table *t, const lock_wish *w, instant now);   /* NULL: a new seat */
+name *mutex_found(const lock_table *t, const lock_wish *w);                /* NULL: a new one */
+name *mutex_begin(lock_table *t, const lock_wish *w, instant now);         /* NULL: memory */
 void share_place(name *n, claim *c, instant now);
 void share_released(name *n);
 void share_downgrade(name *n);
@@ -296,13 +417,25 @@ void linger_begin(name *n, span linger, instant now);
 void linger_take(name *n, instant now);
 void linger_end(name *n, instant now);
 void linger_revoked(name *n, instant now);
+/* For one name more: gives back the one that lingers longest where there are as many as may be.
+ * false: none does. */
+bool linger_make_room(lock_table *t, instant now);
 
 /* ---- asking.c ---- */
-void ask_begin(name *n);
+void ask_begin(name *n, instant now);
+span ask_poll_span(const lock_table *t, span ttl);    /* of those who look often */
 void ask_end(name *n, instant now);       /* nobody waits any more: cancel or forget */
 void ask_answered(name *n, const call *c, const acquire_answer *a, instant sent_at, instant now);
 
+/* ---- giving_way.c ---- */
+void way_ask(name *n, instant now);       /* asks; later, where others are let in first */
+void way_told(name *n, instant now);      /* it is free, says its channel */
+void way_given(name *n, uint64_t heard, instant sent_at, instant now); /* released; so many
+                                             heard it */
+
 /* ---- holding.c ---- */
+uint64_t fence_of(const name *n, uint64_t token);
+uint64_t fence_token(const name *n, uint64_t fence);
 void hold_granted(name *n, const lease_id *lease, instant valid_until, span ttl,
                   uint64_t waiters, bool confirm, instant since, instant now);
 void hold_confirm(name *n, const lease_id *lease);
@@ -318,17 +451,19 @@ void hold_set_deadline(name *n);
 void hold_join(name *n, instant now);     /* all who wait share the lease */
 void hold_renewed(name *n, const renew_answer *a, instant sent_at, instant now);
 void hold_renew_failed(name *n, instant now);
+void hold_not_ours(name *n, instant now); /* granted, not told yet, and somebody else's */
 instant hold_end(const name *n);          /* what its holders may believe */
 
 /* ---- leaving.c ---- */
 void leave_release(name *n, instant now);
 void leave_not_before(name *n, instant at);   /* behind leave_release() */
-void leave_released(name *n, const release_answer *a, instant now);
+void leave_released(name *n, const release_answer *a, instant sent_at, instant now);
 void leave_cancelled(name *n, instant now);
 void leave_refused(name *n, dibs_status status, const char *words, instant now);
 void leave_timer(name *n, instant now);
 void leave_stray(lock_table *t, const lease_id *lease, bool is_share, const void *bytes,
                  size_t size);
+void stray_again(lock_table *t, call *c, bool is_redirected);    /* it was not done there */
 
 /* ---- owners.c ---- */
 void owners_init(lock_table *t);
@@ -347,16 +482,21 @@ bool wire_acquire_answer(const lock_table *t, const call *c, name *n,
                          const resp_reply *reply, acquire_answer *ret);
 bool wire_release(const name *n, buffer *out, instant now);
 bool wire_cancel(const name *n, buffer *out, instant now);
-bool wire_stray(const lock_table *t, buffer *out, const stray *s, instant now);
+bool wire_stray(const route *r, buffer *out, const stray *s, instant now);
 bool wire_needs_renewal(const name *n, instant now);
 bool wire_renews_nothing(const name *n);  /* the renewal only says that it reads now */
-bool wire_renew(lock_table *t, buffer *out, name *const *names, size_t count, instant now);
+bool wire_renew(const route *r, buffer *out, name *const *names, size_t count, instant now);
+bool wire_raise(const name *n, buffer *out);
 bool wire_token(const name *n, text *out);
 
 /* ---- command.c ---- */
 void call_free(lock_table *t, call *c);
+uint64_t call_for_acks(name *n);          /* its tag; 0: memory */
+void calls_cut_acks(route *r);            /* their link is gone */
+void calls_cut_link(route *r);            /* all others */
 void call_cut(lock_table *t, call *c);
 name *call_name(lock_table *t, uint64_t id);   /* NULL: it is gone */
+void call_not_executed(name *n, const call *c);   /* an earlier sending may have been */
 void name_retry(name *n, instant now);    /* the present command again, after a while */
 
 #endif

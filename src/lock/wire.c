@@ -2,6 +2,8 @@
 /* Wire: which call of the dialect each kind of name makes, and with what. */
 #include "lock/table.h"
 
+#include <string.h>
+
 int64_t wire_ms(span s)
 {
   return (s.ns + 999999) / 1000000;
@@ -17,10 +19,11 @@ static int64_t until(const name *n, instant now)
   for (const claim *c = n->waiting.first; c != NULL && instant_before(last, patience);
        c = c->next)
     last = instant_max(last, c->give_up_at);
-  return server_clock_at(&t->clock, instant_min(last, patience));
+  return server_clock_at(&name_route(n)->clock, instant_min(last, patience));
 }
 
-static int64_t give_up(name *n)
+/* Who waits without an inbox is known to live by his polls. */
+static int64_t give_up(name *n, instant now)
 {
   const lock_table *t = n->table;
   instant last = { 0 };
@@ -28,12 +31,15 @@ static int64_t give_up(name *n)
   for (const claim *c = n->waiting.first; c != NULL; c = c->next)
     last = instant_max(last, c->give_up_at);
   n->told_give_up = last;
-  return instant_is_never(last) ? 0 : server_clock_at(&t->clock, last);
+  if (t->only_polls && n->ask_waits)     /* three polls and some; protocol.md 15 */
+    last = instant_min(last, instant_add(now, (span){ 3 * ask_poll_span(t, n->ask_ttl).ns +
+                                                      SPAN_MS(500).ns }));
+  return instant_is_never(last) ? 0 : server_clock_at(&name_route(n)->clock, last);
 }
 
-static int64_t estimate(const lock_table *t, instant now)
+static int64_t estimate(const route *r, instant now)
 {
-  return server_clock_trusted_at(&t->clock, now);
+  return server_clock_trusted_at(&r->clock, now);
 }
 
 /* The lease that we have watched for its whole length without a renewal, or NULL. */
@@ -58,15 +64,18 @@ static many_call many_of(const name *n, uint64_t ask, span ttl)
 static bool mutex_acquire(name *n, buffer *out, span ttl, instant now)
 {
   lock_table *t = n->table;
+  const claim *head = n->waiting.first;
   acquire_call a = { .name = n->bytes, .name_size = n->size, .ask = n->ask,
                      .ttl_ms = wire_ms(ttl), .waits = n->ask_waits,
-                     .lingers = linger_asks(n, n->waiting.first), .until_us = until(n, now),
-                     .give_up_us = give_up(n), .estimate_us = estimate(t, now),
-                     .floor = t->floor, .detached = hold_detached(n),
+                     .polls = t->only_polls && n->ask_waits,
+                     .lingers = linger_asks(n, head), .until_us = until(n, now),
+                     .give_up_us = give_up(n, now), .estimate_us = estimate(name_route(n), now),
+                     .floor = head->floor > t->floor ? head->floor : t->floor,
+                     .flavour = n->flavour, .detached = hold_detached(n),
                      .watched = watched(n, now), .watched_renewals = n->watched_renewals };
 
   n->ask_lingers = a.lingers;
-  return native_acquire(&t->native, out, n->with_text, &a);
+  return dialect_acquire(&t->native, out, n->with_text, &a);
 }
 
 static bool seat_acquire(name *n, buffer *out, span ttl, instant now)
@@ -74,11 +83,15 @@ static bool seat_acquire(name *n, buffer *out, span ttl, instant now)
   const lock_table *t = n->table;
   share_call s = { .name = n->bytes, .name_size = n->size, .ask = n->ask, .mode = n->mode,
                    .units = n->wanted_units, .ttl_ms = wire_ms(ttl), .waits = n->ask_waits,
-                   .until_us = until(n, now), .give_up_us = give_up(n),
-                   .estimate_us = estimate(t, now), .floor = t->floor,
-                   .watched = watched(n, now), .watched_renewals = n->watched_renewals };
+                   .polls = t->only_polls && n->ask_waits,
+                   .until_us = until(n, now), .give_up_us = give_up(n, now),
+                   .estimate_us = estimate(name_route(n), now),
+                   .floor = n->waiting.first->floor > t->floor ? n->waiting.first->floor
+                                                               : t->floor,
+                   .flavour = n->flavour, .watched = watched(n, now),
+                   .watched_renewals = n->watched_renewals };
 
-  return native_share_acquire(&t->native, out, n->with_text, &s);
+  return dialect_share_acquire(&t->native, out, n->with_text, &s);
 }
 
 static bool set_acquire(name *n, buffer *out, span ttl, instant now)
@@ -86,9 +99,10 @@ static bool set_acquire(name *n, buffer *out, span ttl, instant now)
   const lock_table *t = n->table;
   many_call m = many_of(n, n->ask, ttl);
 
+  m.polls = t->only_polls && n->ask_waits;
   m.until_us = until(n, now);
-  m.give_up_us = give_up(n);
-  m.estimate_us = estimate(t, now);
+  m.give_up_us = give_up(n, now);
+  m.estimate_us = estimate(name_route(n), now);
   m.floor = t->floor;
   m.watched = watched(n, now);
   m.watched_renewals = n->watched_renewals;
@@ -99,6 +113,7 @@ bool wire_acquire(name *n, buffer *out, span ttl, instant now)
 {
   switch (n->kind) {
   case NAME_MUTEX:
+  case NAME_PLACE:
     return mutex_acquire(n, out, ttl, now);
   case NAME_SEAT:
     return seat_acquire(n, out, ttl, now);
@@ -116,6 +131,7 @@ bool wire_acquire_answer(const lock_table *t, const call *c, name *n,
 
   switch (c->name_kind) {
   case NAME_MUTEX:
+  case NAME_PLACE:
     return native_acquire_answer(&t->native, c->ask, wire_ms(c->ttl), reply, ret);
   case NAME_SEAT:
     return native_share_answer(&t->native, c->ask, reply, ret);
@@ -132,23 +148,45 @@ bool wire_acquire_answer(const lock_table *t, const call *c, name *n,
 /* ---- leaving ---- */
 
 /* Until when a copy of a request of now may still come in. */
-static int64_t patience(const lock_table *t, instant now)
+static int64_t patience(const route *r, instant now)
 {
-  return server_clock_at(&t->clock, instant_add(now, t->settings.command_timeout));
+  return server_clock_at(&r->clock, instant_add(now, r->table->settings.command_timeout));
+}
+
+/* Of the lease that a seat has. */
+static share_ending share_end_of(const name *n, int64_t copies_us, instant now)
+{
+  return (share_ending){ .name = n->bytes, .name_size = n->size, .lease = n->lease,
+                         .flavour = n->flavour, .units = n->mode == 'p' ? n->units : 0,
+                         .ttl_ms = wire_ms(n->ttl), .copies_us = copies_us,
+                         .estimate_us = estimate(name_route(n), now) };
+}
+
+/* Of the ask that a seat has open. */
+static share_ending share_end_of_ask(const name *n, int64_t copies_us, instant now)
+{
+  share_ending e = share_end_of(n, copies_us, now);
+
+  e.lease = (lease_id){ .ask = n->ask };
+  memcpy(e.lease.client, n->table->native.client, sizeof(e.lease.client));
+  e.units = n->wanted_units;
+  return e;
 }
 
 bool wire_release(const name *n, buffer *out, instant now)
 {
   const lock_table *t = n->table;
-  int64_t now_us = estimate(t, now);
+  share_ending e;
+  int64_t now_us = estimate(name_route(n), now);
 
   switch (n->kind) {
   case NAME_MUTEX:
-    return native_release(&t->native, out, n->with_text, n->bytes, n->size, &n->lease,
-                          now_us);
+  case NAME_PLACE:
+    return dialect_release(&t->native, out, n->with_text, n->bytes, n->size, &n->lease,
+                           n->ask_was_cut ? patience(name_route(n), now) : 0, now_us);
   case NAME_SEAT:
-    return native_share_release(&t->native, out, n->with_text, n->bytes, n->size, &n->lease,
-                                n->ask_was_cut ? patience(t, now) : 0, now_us);
+    e = share_end_of(n, n->ask_was_cut ? patience(name_route(n), now) : 0, now);
+    return dialect_share_release(&t->native, out, n->with_text, &e);
   case NAME_SET:
     return native_many_release(&t->native, out, n->with_text, n->members, n->member_count,
                                &n->lease, now_us);
@@ -159,15 +197,17 @@ bool wire_release(const name *n, buffer *out, instant now)
 bool wire_cancel(const name *n, buffer *out, instant now)
 {
   const lock_table *t = n->table;
-  int64_t until_us = patience(t, now), now_us = estimate(t, now);
+  int64_t until_us = patience(name_route(n), now), now_us = estimate(name_route(n), now);
+  share_ending e;
 
   switch (n->kind) {
   case NAME_MUTEX:
-    return native_cancel(&t->native, out, n->with_text, n->bytes, n->size, n->ask, until_us,
-                         now_us, hold_detached(n));
+  case NAME_PLACE:
+    return dialect_cancel(&t->native, out, n->with_text, n->bytes, n->size, n->ask, until_us,
+                          now_us, hold_detached(n));
   case NAME_SEAT:
-    return native_share_cancel(&t->native, out, n->with_text, n->bytes, n->size, n->ask,
-                               until_us, now_us);
+    e = share_end_of_ask(n, until_us, now);
+    return dialect_share_cancel(&t->native, out, n->with_text, &e);
   case NAME_SET:
     return native_many_cancel(&t->native, out, n->with_text, n->members, n->member_count,
                               n->set, n->ask, until_us, now_us);
@@ -176,20 +216,33 @@ bool wire_cancel(const name *n, buffer *out, instant now)
 }
 
 /* By EVAL: nobody is there to repeat it after NOSCRIPT. */
-bool wire_stray(const lock_table *t, buffer *out, const stray *s, instant now)
+bool wire_stray(const route *r, buffer *out, const stray *s, instant now)
 {
+  const native *words = &r->table->native;
+  share_ending e = { .name = s->name, .name_size = s->size, .lease = s->lease,
+                     .copies_us = patience(r, now), .estimate_us = estimate(r, now) };
+
   if (s->is_share)
-    return native_share_release(&t->native, out, true, s->name, s->size, &s->lease,
-                                patience(t, now), estimate(t, now));
-  return native_release(&t->native, out, true, s->name, s->size, &s->lease,
-                        estimate(t, now));
+    return dialect_share_release(words, out, true, &e);
+  return dialect_release(words, out, true, s->name, s->size, &s->lease, patience(r, now),
+                         estimate(r, now));
+}
+
+bool wire_raise(const name *n, buffer *out)
+{
+  const native *words = &n->table->native;
+
+  if (n->kind == NAME_SEAT)
+    return dialect_share_raise(words, out, n->with_text, n->bytes, n->size, &n->lease,
+                               n->raise_to);
+  return dialect_raise(words, out, n->with_text, n->bytes, n->size, &n->lease, n->raise_to);
 }
 
 /* ---- renewals: all of one kind, a set alone ---- */
 
 bool wire_renews_nothing(const name *n)
 {
-  return n->is_fixed && !n->confirm_now;
+  return name_is_unleased(n) || (n->is_fixed && !n->confirm_now);
 }
 
 static span renewal_ttl(const name *n, instant now)
@@ -199,25 +252,26 @@ static span renewal_ttl(const name *n, instant now)
   return span_min(n->ttl, instant_since(n->limit, now));
 }
 
-static bool seats_renew(lock_table *t, buffer *out, name *const *names, size_t count,
+static bool seats_renew(const route *r, buffer *out, name *const *names, size_t count,
                         instant now)
 {
   share_renew_item items[RENEW_BATCH_MAX];
 
   for (size_t i = 0; i < count; i++)
     items[i] = (share_renew_item){ names[i]->bytes, names[i]->size, &names[i]->lease,
-                                   wire_ms(renewal_ttl(names[i], now)), names[i]->mode };
-  return native_share_renew(&t->native, out, t->renew_with_text, items, count,
-                            estimate(t, now));
+                                   wire_ms(renewal_ttl(names[i], now)), names[i]->mode,
+                                   names[i]->units };
+  return dialect_share_renew(&r->table->native, out, r->renew_with_text, items, count,
+                            estimate(r, now));
 }
 
-bool wire_renew(lock_table *t, buffer *out, name *const *names, size_t count, instant now)
+bool wire_renew(const route *r, buffer *out, name *const *names, size_t count, instant now)
 {
   renew_item items[RENEW_BATCH_MAX];
   const name *first = names[0];
 
   if (first->kind == NAME_SEAT)
-    return seats_renew(t, out, names, count, now);
+    return seats_renew(r, out, names, count, now);
   if (first->kind == NAME_SET) {
     count = first->member_count;
     for (size_t i = 0; i < count; i++)
@@ -228,11 +282,14 @@ bool wire_renew(lock_table *t, buffer *out, name *const *names, size_t count, in
       items[i] = (renew_item){ names[i]->bytes, names[i]->size, &names[i]->lease,
                                wire_ms(renewal_ttl(names[i], now)) };
   }
-  return native_renew(&t->native, out, t->renew_with_text, items, count, estimate(t, now));
+  return dialect_renew(&r->table->native, out, r->renew_with_text, items, count,
+                       estimate(r, now));
 }
 
 bool wire_needs_renewal(const name *n, instant now)
 {
+  if (n->raise_to != 0)
+    return false;                        /* of which lease, nobody could say */
   switch (n->state) {
   case NAME_CONFIRMING:
   case NAME_LINGERING:
@@ -252,6 +309,7 @@ bool wire_token(const name *n, text *out)
 
   switch (n->kind) {
   case NAME_MUTEX:
+  case NAME_PLACE:
     return token_write(TOKEN_LEASE, &n->lease, &one, 1, out);
   case NAME_SEAT:
     return token_write(TOKEN_SHARE, &n->lease, &one, 1, out);

@@ -30,6 +30,11 @@ const resp_node *resp_root(const resp_reply *reply);
 const resp_node *resp_child(const resp_reply *reply, const resp_node *parent, size_t i);
 resp_reply *resp_reply_free(resp_reply *reply);            /* NULL allowed */
 
+/* The value of `field` in the `size` bytes that INFO answered; borrowed from them. false, and
+ * nothing is set, when no line is about it. */
+bool resp_info_field(const char *bytes, size_t size, const char *field, const char **ret_value,
+                     size_t *ret_size);
+
 typedef struct resp_limits {
   size_t depth_max;      /* 8 */
   size_t elements_max;   /* in one reply: 16384 */
@@ -56,11 +61,18 @@ typedef struct resp_argument { const void *bytes; size_t size; } resp_argument;
 
 /* Appends one command to `out`; false and unchanged when memory is refused. */
 bool resp_command(buffer *out, const resp_argument *arguments, size_t count);
+/* Reads the first words, at most `most`, of what resp_command() has written: for those who
+ * have to know which key a command is about. Returns how many; borrowed from `command`. */
+size_t resp_command_words(const buffer *command, resp_argument *ret_words, size_t most);
 
 /* What an error reply means for the one who asked. */
 typedef enum resp_fault {
   RESP_FAULT_NO_SCRIPT,    /* send the script's text */
-  RESP_FAULT_LATER,        /* LOADING BUSY TRYAGAIN MASTERDOWN CLUSTERDOWN: ask again soon */
+  RESP_FAULT_NO_FUNCTION,  /* the library of functions is not loaded, or another version */
+  RESP_FAULT_LATER,        /* LOADING BUSY TRYAGAIN MASTERDOWN: ask again soon */
+  RESP_FAULT_MOVED,        /* MOVED: this slot is another node's */
+  RESP_FAULT_ASK,          /* ASK: this key is on its way to another node */
+  RESP_FAULT_NO_SLOT,      /* CLUSTERDOWN: nobody serves this slot now */
   RESP_FAULT_READ_ONLY,    /* READONLY: this is a replica */
   RESP_FAULT_REFUSED,      /* MISCONF OOM NOREPLICAS: not executed, cannot write now */
   RESP_FAULT_AUTH,         /* NOAUTH WRONGPASS, "invalid password" */
@@ -75,5 +87,7 @@ resp_fault resp_fault_of(const char *bytes, size_t size);
 
 /* The status a fault ends in when retrying does not help. */
 dibs_status resp_fault_status(resp_fault fault);
+/* What to do about it, where the server's own words do not say so; else NULL. */
+const char *resp_fault_advice(resp_fault fault);
 
 #endif

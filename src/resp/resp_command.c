@@ -53,3 +53,34 @@ bool resp_command(buffer *out, const resp_argument *arguments, size_t count)
     mem_free(&out->memory, sizes);
   return is_done;
 }
+
+/* `*<n>\r\n` or `$<n>\r\n`: the number, and where the next begins. */
+static bool header_read(const char *bytes, size_t size, size_t *at, char kind, size_t *ret)
+{
+  size_t number = 0, i = *at;
+
+  if (i >= size || bytes[i++] != kind)
+    return false;
+  for (; i < size && bytes[i] >= '0' && bytes[i] <= '9' && number < size; i++)
+    number = number * 10 + (size_t)(bytes[i] - '0');
+  if (size - i < 2 || bytes[i] != '\r' || bytes[i + 1] != '\n')
+    return false;
+  *at = i + 2;
+  *ret = number;
+  return true;
+}
+
+size_t resp_command_words(const buffer *command, resp_argument *ret_words, size_t most)
+{
+  const char *bytes = buffer_bytes(command);
+  size_t size = buffer_size(command), at = 0, count = 0, length, read = 0;
+
+  if (!header_read(bytes, size, &at, '*', &count))
+    return 0;
+  while (read < count && read < most && header_read(bytes, size, &at, '$', &length) &&
+         size - at >= length + 2) {
+    ret_words[read++] = (resp_argument){ bytes + at, length };
+    at += length + 2;
+  }
+  return read;
+}

@@ -20,7 +20,9 @@ static const meaning meanings[] = {
   { "BUSY", RESP_FAULT_LATER },
   { "TRYAGAIN", RESP_FAULT_LATER },
   { "MASTERDOWN", RESP_FAULT_LATER },
-  { "CLUSTERDOWN", RESP_FAULT_LATER },
+  { "CLUSTERDOWN", RESP_FAULT_NO_SLOT },
+  { "MOVED", RESP_FAULT_MOVED },
+  { "ASK", RESP_FAULT_ASK },
   { "READONLY", RESP_FAULT_READ_ONLY },
   { "MISCONF", RESP_FAULT_REFUSED },
   { "OOM", RESP_FAULT_REFUSED },
@@ -35,6 +37,7 @@ static const meaning meanings[] = {
 /* Errors that have no word of their own, by a piece of their text. */
 static const meaning phrases[] = {
   { "invalid password", RESP_FAULT_AUTH },
+  { "Function not found", RESP_FAULT_NO_FUNCTION },
   { "max number of clients reached", RESP_FAULT_LATER },
   { "The user executing the script can't ", RESP_FAULT_DENIED },
 };
@@ -103,8 +106,12 @@ resp_fault resp_fault_of(const char *bytes, size_t size)
 dibs_status resp_fault_status(resp_fault fault)
 {
   switch (fault) {
-  case RESP_FAULT_LATER: return DIBS_ERR_UNREACHABLE;
+  case RESP_FAULT_LATER:
+  case RESP_FAULT_MOVED:
+  case RESP_FAULT_ASK:
+  case RESP_FAULT_NO_SLOT: return DIBS_ERR_UNREACHABLE;
   case RESP_FAULT_READ_ONLY: return DIBS_ERR_READ_ONLY;
+  case RESP_FAULT_NO_FUNCTION:
   case RESP_FAULT_REFUSED: return DIBS_ERR_REFUSED;
   case RESP_FAULT_AUTH: return DIBS_ERR_AUTH;
   case RESP_FAULT_DENIED: return DIBS_ERR_DENIED;
@@ -113,4 +120,14 @@ dibs_status resp_fault_status(resp_fault fault)
   case RESP_FAULT_OTHER: break;
   }
   return DIBS_ERR_SERVER;
+}
+
+const char *resp_fault_advice(resp_fault fault)
+{
+  if (fault == RESP_FAULT_NO_FUNCTION)
+    return "this server has not the functions of this version: load what "
+           "`dibs acl --functions` prints";
+  if (fault == RESP_FAULT_MOVED || fault == RESP_FAULT_ASK)
+    return "this server is a node of a Cluster: begin the URL with redis+cluster://";
+  return NULL;
 }

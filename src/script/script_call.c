@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* script/script_call.c - one script call as a command: EVALSHA sha n keys arguments,
- * or EVAL with the text when the server does not know it yet. */
+ * EVAL with the text when the server does not know it yet, or FCALL. */
 #include "script/script.h"
 
 #include <string.h>
@@ -17,15 +17,26 @@ static size_t add_words(resp_argument *words, size_t used, const resp_argument *
   return used + count;
 }
 
-static size_t add_script(resp_argument *words, const script *s, bool with_text)
+static size_t add_script(resp_argument *words, const script *s, script_form form)
 {
-  words[0] = with_text ? RESP_TEXT("EVAL") : RESP_TEXT("EVALSHA");
-  words[1] = with_text ? (resp_argument){ s->bytes, s->size }
-                       : (resp_argument){ s->sha1, 40 };
+  switch (form) {
+  case SCRIPT_BY_DIGEST:
+    words[0] = RESP_TEXT("EVALSHA");
+    words[1] = (resp_argument){ s->sha1, 40 };
+    break;
+  case SCRIPT_BY_TEXT:
+    words[0] = RESP_TEXT("EVAL");
+    words[1] = (resp_argument){ s->bytes, s->size };
+    break;
+  case SCRIPT_BY_FUNCTION:
+    words[0] = RESP_TEXT("FCALL");
+    words[1] = (resp_argument){ s->function, strlen(s->function) };
+    break;
+  }
   return 2;
 }
 
-bool script_call(buffer *out, const script *s, bool with_text,
+bool script_call(buffer *out, const script *s, script_form form,
                  const resp_argument *keys, size_t key_count,
                  const resp_argument *arguments, size_t argument_count)
 {
@@ -40,7 +51,7 @@ bool script_call(buffer *out, const script *s, bool with_text,
   if (words == NULL)
     return false;
   text_add_uint(&number_text, key_count);
-  used = add_script(words, s, with_text);
+  used = add_script(words, s, form);
   words[used++] = (resp_argument){ number, number_text.used };
   used = add_words(words, used, keys, key_count);
   used = add_words(words, used, arguments, argument_count);

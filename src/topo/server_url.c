@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* topo/server_url.c - reads a server URL.
+/* topo/server_url.c - reads a URL.
  *
- *   scheme://[user[:password]@]host[:port][/db][?option=value&...]
+ *   scheme://[user[:password]@]host[:port][,host[:port]...][/db][?option=value&...]
+ *   scheme+sentinel://[user[:password]@]host[:port][,...]/service[/db][?option=value&...]
+ *   scheme+cluster://[user[:password]@]host[:port][,...][/0][?option=value&...]
  *   unix://[user[:password]@]/path[?option=value&...]
  *   local:[?option=value&...]
  *
@@ -14,16 +16,32 @@
 
 #define URL_BYTES_MAX 4096
 
-typedef struct scheme { const char *name; server_transport transport; } scheme;
+typedef struct scheme {
+  const char *name;
+  server_transport transport;
+  deployment_kind kind;
+} scheme;
 
 static const scheme schemes[] = {
-  { "redis", SERVER_TCP }, { "valkey", SERVER_TCP },
-  { "rediss", SERVER_TLS }, { "valkeys", SERVER_TLS },
-  { "unix", SERVER_UNIX }, { "local", SERVER_LOCAL },
+  { "redis", SERVER_TCP, DEPLOYMENT_SINGLE },
+  { "valkey", SERVER_TCP, DEPLOYMENT_SINGLE },
+  { "rediss", SERVER_TLS, DEPLOYMENT_SINGLE },
+  { "valkeys", SERVER_TLS, DEPLOYMENT_SINGLE },
+  { "unix", SERVER_UNIX, DEPLOYMENT_SINGLE },
+  { "local", SERVER_LOCAL, DEPLOYMENT_SINGLE },
+  { "redis+sentinel", SERVER_TCP, DEPLOYMENT_SENTINEL },
+  { "valkey+sentinel", SERVER_TCP, DEPLOYMENT_SENTINEL },
+  { "rediss+sentinel", SERVER_TLS, DEPLOYMENT_SENTINEL },
+  { "valkeys+sentinel", SERVER_TLS, DEPLOYMENT_SENTINEL },
+  { "redis+cluster", SERVER_TCP, DEPLOYMENT_CLUSTER },
+  { "valkey+cluster", SERVER_TCP, DEPLOYMENT_CLUSTER },
+  { "rediss+cluster", SERVER_TLS, DEPLOYMENT_CLUSTER },
+  { "valkeys+cluster", SERVER_TLS, DEPLOYMENT_CLUSTER },
 };
 #define SCHEME_COUNT (sizeof(schemes) / sizeof(schemes[0]))
 #define SCHEMES_ALLOWED \
-  "redis://, valkey://, rediss://, valkeys://, unix:// or local:"
+  "redis://, valkey://, rediss://, valkeys://, unix://, redis+sentinel://, " \
+  "redis+cluster:// or local:"
 
 static dibs_status scheme_unknown(url_reading *r, part name)
 {
@@ -56,6 +74,7 @@ static dibs_status scheme_read(url_reading *r, part *rest)
   if (found == NULL)
     return scheme_unknown(r, name);
   r->url.transport = found->transport;
+  r->kind = found->kind;
   if (found->transport == SERVER_LOCAL)
     return DIBS_OK;
   if (rest->size < 2 || rest->at[0] != '/' || rest->at[1] != '/') {
@@ -65,163 +84,6 @@ static dibs_status scheme_read(url_reading *r, part *rest)
   }
   part_skip(rest, 2);
   return DIBS_OK;
-}
-
-/* Takes "user:password@" off the front of `authority`. */
-static dibs_status credentials_read(url_reading *r, part *authority)
-{
-  size_t at = authority->size;
-  part credentials, user;
-  dibs_status status;
-
-  while (at > 0 && authority->at[at - 1] != '@')
-    at--;
-  if (at == 0)
-    return DIBS_OK;
-  credentials = (part){ authority->at, at - 1 };
-  part_skip(authority, at);
-  if (part_has(credentials, '@'))
-    return url_fault(r, "an '@' in a user or password must be written %40");
-  if (part_split(&credentials, ':', &user)) {
-    status = url_decode(r, credentials, "the password", &r->url.password);
-    if (status != DIBS_OK)
-      return status;
-  } else {
-    user = credentials;
-  }
-  return user.size == 0 ? DIBS_OK : url_decode(r, user, "the user", &r->url.user);
-}
-
-static bool is_hex_or(char c, const char *others)
-{
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')
-    || (c != 0 && strchr(others, c) != NULL);
-}
-
-/* An address in brackets: digits and colons, and maybe %25 and the name of a link. */
-static bool ipv6_is_fine(const char *host)
-{
-  size_t colons = 0;
-  size_t used = 0;
-
-  for (; is_hex_or(host[used], ":."); used++)
-    colons += host[used] == ':';
-  if (colons < 2 || used > 45)
-    return false;
-  if (host[used] == 0)
-    return true;
-  if (host[used] != '%' || host[used + 1] == 0)
-    return false;
-  for (used++; host[used] != 0; used++)
-    if (!url_is_word(host[used]))
-      return false;
-  return true;
-}
-
-static bool host_is_fine(const char *host)
-{
-  size_t size = strlen(host);
-
-  for (size_t i = 0; i < size; i++)
-    if (!url_is_word(host[i]))
-      return false;
-  return size >= 1 && size <= 253 && host[0] != '-' && host[0] != '.';
-}
-
-static dibs_status port_read(url_reading *r, part words)
-{
-  uint64_t port;
-
-  if (words.size > 5 || !text_to_uint(words.at, words.size, &port)
-      || port < 1 || port > 65535)
-    return url_fault(r, "the port must be a number from 1 to 65535");
-  r->url.port = (int)port;
-  return DIBS_OK;
-}
-
-static dibs_status host_read(url_reading *r, part authority)
-{
-  part host;
-  bool is_bracketed = authority.size > 0 && authority.at[0] == '[';
-  bool has_port;
-  dibs_status status;
-
-  r->url.port = 6379;
-  if (authority.size == 0)
-    return url_fault(r, "the host is missing, as in redis://127.0.0.1:6379");
-  if (is_bracketed) {
-    part_skip(&authority, 1);
-    if (!part_split(&authority, ']', &host))
-      return url_fault(r, "the host begins with '[' and has no ']'");
-    has_port = authority.size > 0;
-    if (has_port && authority.at[0] != ':')
-      return url_fault(r, "after the ']' of the host only a ':' and a port may follow");
-    if (has_port)
-      part_skip(&authority, 1);
-  } else {
-    has_port = part_split(&authority, ':', &host);
-    if (!has_port)
-      host = authority;
-    if (has_port && part_has(authority, ':'))
-      return url_fault(r, "an IPv6 address must be in brackets, as in redis://[::1]");
-    if (host.size == 0)
-      return url_fault(r, "the host is missing before the port");
-  }
-  status = url_decode(r, host, "the host", &r->url.host);
-  if (status != DIBS_OK)
-    return status;
-  if (is_bracketed && !ipv6_is_fine(r->url.host))
-    return url_fault(r, "the host in brackets is not an IPv6 address");
-  if (!is_bracketed && !host_is_fine(r->url.host))
-    return url_fault(r, "the host must be of letters, digits, '.', '-' and '_'");
-  return has_port ? port_read(r, authority) : DIBS_OK;
-}
-
-/* "/3" behind the host; "" and "/" say nothing. */
-static dibs_status database_path_read(url_reading *r, part path)
-{
-  if (path.size > 0)
-    part_skip(&path, 1);
-  if (path.size == 0)
-    return DIBS_OK;
-  return url_database_read(r, path);
-}
-
-static dibs_status socket_path_read(url_reading *r, part path)
-{
-  if (path.size < 2)
-    return url_fault(r, "the socket's path is missing, as in unix:///run/redis.sock");
-  return url_decode(r, path, "the socket's path", &r->url.path);
-}
-
-/* Everything between the scheme and the query. */
-static dibs_status place_read(url_reading *r, part rest)
-{
-  part authority = rest;
-  dibs_status status;
-
-  if (r->url.transport == SERVER_LOCAL) {
-    if (rest.size > 0)
-      return url_fault(r, "local: takes no host and no path");
-    return DIBS_OK;
-  }
-  authority.size = 0;
-  while (authority.size < rest.size && rest.at[authority.size] != '/')
-    authority.size++;
-  part_skip(&rest, authority.size);
-  if (part_has(rest, '@') && !part_has(authority, '@'))
-    return url_fault(r, "a '/' in a user or password must be written %2F");
-  status = credentials_read(r, &authority);
-  if (status != DIBS_OK)
-    return status;
-  if (r->url.transport == SERVER_UNIX) {
-    if (authority.size > 0)
-      return url_fault(r, "unix:// takes no host: three slashes, "
-                          "as in unix:///run/redis.sock");
-    return socket_path_read(r, rest);
-  }
-  status = host_read(r, authority);
-  return status != DIBS_OK ? status : database_path_read(r, rest);
 }
 
 /* Characters that no part may carry as they are. */
@@ -240,7 +102,7 @@ static dibs_status characters_check(url_reading *r, part url)
   return DIBS_OK;
 }
 
-static dibs_status url_read(url_reading *r, part url)
+dibs_status url_read(url_reading *r, part url)
 {
   part rest = url;
   part place;
@@ -257,8 +119,27 @@ static dibs_status url_read(url_reading *r, part url)
     /* Perhaps an option, perhaps the tail of a password: it must not be shown. */
     r->may_show = false;
   }
-  status = place_read(r, place);
-  return status != DIBS_OK ? status : url_options_read(r, rest);
+  status = url_place_read(r, place);
+  if (status == DIBS_OK)
+    status = url_options_read(r, rest);
+  if (status == DIBS_OK && r->kind == DEPLOYMENT_CLUSTER && r->url.database != 0)
+    return url_fault(r, "a cluster has database 0 only");
+  return status;
+}
+
+/* ---- a URL of one server ---- */
+
+/* Its only host goes where callers look for it. */
+static dibs_status single_take(url_reading *r)
+{
+  if (r->kind != DEPLOYMENT_SINGLE)
+    return url_fault(r, "the URL names several servers, and here one is wanted");
+  if (r->host_count == 1) {
+    r->url.host = r->hosts[0].host;
+    r->url.port = r->hosts[0].port;
+    r->hosts[0].host = NULL;
+  }
+  return DIBS_OK;
 }
 
 dibs_status server_url_parse(const memory *m, const char *url, server_url *ret_url,
@@ -271,22 +152,42 @@ dibs_status server_url_parse(const memory *m, const char *url, server_url *ret_u
   while (size <= URL_BYTES_MAX && url[size] != 0)
     size++;
   status = url_read(&r, (part){ url, size });
-  if (status != DIBS_OK) {
-    server_url_deinit(&r.url);
-    return status;
+  if (status == DIBS_OK)
+    status = single_take(&r);
+  if (status == DIBS_OK) {
+    *ret_url = r.url;
+    r.url = (server_url){ .memory = *m };
   }
-  *ret_url = r.url;
-  return DIBS_OK;
+  url_reading_deinit(&r);
+  return status;
 }
 
 void server_url_deinit(server_url *u)
 {
   char **texts[] = { &u->host, &u->path, &u->user, &u->password, &u->prefix, &u->ca_file,
-                     &u->cert_file, &u->key_file, &u->server_name, &u->note };
+                     &u->cert_file, &u->key_file, &u->server_name, &u->note, &u->registry };
 
   /* All are wiped: in a URL that was refused, any of them may be a misplaced password. */
   for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
     mem_free_secret(&u->memory, *texts[i]);
     *texts[i] = NULL;
   }
+}
+
+void url_reading_deinit(url_reading *r)
+{
+  const memory *m = &r->url.memory;
+
+  for (size_t i = 0; i < r->host_count; i++)
+    mem_free_secret(m, r->hosts[i].host);
+  mem_free(m, r->hosts);
+  mem_free_secret(m, r->service);
+  mem_free_secret(m, r->sentinel_user);
+  mem_free_secret(m, r->sentinel_password);
+  for (size_t i = 0; i < r->mapping_count; i++) {
+    mem_free_secret(m, r->mappings[i].from_host);
+    mem_free_secret(m, r->mappings[i].to_host);
+  }
+  mem_free(m, r->mappings);
+  server_url_deinit(&r->url);
 }

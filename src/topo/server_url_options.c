@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* topo/server_url_options.c - the query of a server URL: option=value&option=value. */
+/* topo/server_url_options.c - the query of a URL: option=value&option=value. */
 #include "topo/server_url_parts.h"
 
 #include <stddef.h>
@@ -9,38 +9,54 @@
 #define SHOWN_NAME_BYTES_MAX 40
 
 typedef enum option_kind {
-  OPTION_TEXT, OPTION_SECRET, OPTION_DURATION, OPTION_DATABASE, OPTION_PPM
+  OPTION_TEXT, OPTION_SECRET, OPTION_DURATION, OPTION_PAUSE, OPTION_DATABASE, OPTION_PPM,
+  OPTION_CHOICE, OPTION_DEGRADE, OPTION_DIALECT, OPTION_MAP
 } option_kind;
+
+/* What an option makes sense for. */
+typedef enum option_need { FOR_ALL, FOR_TLS, FOR_SENTINEL, FOR_FOUND } option_need;
 
 typedef struct option {
   const char *name;
   option_kind kind;
-  size_t place;           /* of the field in server_url */
-  bool needs_tls;
+  size_t place;           /* of the field in url_reading */
+  option_need need;
+  bool is_of_client;      /* in a quorum: said once, in the first URL */
 } option;
 
-#define FIELD(member) offsetof(server_url, member)
+#define FIELD(member) offsetof(url_reading, member)
 
 static const option options[] = {
-  { "db", OPTION_DATABASE, FIELD(database), false },
-  { "prefix", OPTION_TEXT, FIELD(prefix), false },
-  { "user", OPTION_TEXT, FIELD(user), false },
-  { "password", OPTION_SECRET, FIELD(password), false },
-  { "connect_timeout", OPTION_DURATION, FIELD(connect_timeout_ms), false },
-  { "command_timeout", OPTION_DURATION, FIELD(command_timeout_ms), false },
-  { "close_timeout", OPTION_DURATION, FIELD(close_timeout_ms), false },
-  { "clock_rate_error_ppm", OPTION_PPM, FIELD(clock_rate_error_ppm), false },
-  { "cacert", OPTION_TEXT, FIELD(ca_file), true },
-  { "cert", OPTION_TEXT, FIELD(cert_file), true },
-  { "key", OPTION_TEXT, FIELD(key_file), true },
-  { "sni", OPTION_TEXT, FIELD(server_name), true },
-  { "note", OPTION_TEXT, FIELD(note), false },
+  { "db", OPTION_DATABASE, 0, FOR_ALL, false },
+  { "prefix", OPTION_TEXT, FIELD(url.prefix), FOR_ALL, true },
+  { "user", OPTION_TEXT, FIELD(url.user), FOR_ALL, false },
+  { "password", OPTION_SECRET, FIELD(url.password), FOR_ALL, false },
+  { "connect_timeout", OPTION_DURATION, FIELD(url.connect_timeout_ms), FOR_ALL, true },
+  { "command_timeout", OPTION_DURATION, FIELD(url.command_timeout_ms), FOR_ALL, true },
+  { "close_timeout", OPTION_DURATION, FIELD(url.close_timeout_ms), FOR_ALL, true },
+  { "clock_rate_error_ppm", OPTION_PPM, FIELD(url.clock_rate_error_ppm), FOR_ALL, true },
+  { "cacert", OPTION_TEXT, FIELD(url.ca_file), FOR_TLS, false },
+  { "cert", OPTION_TEXT, FIELD(url.cert_file), FOR_TLS, false },
+  { "key", OPTION_TEXT, FIELD(url.key_file), FOR_TLS, false },
+  { "sni", OPTION_TEXT, FIELD(url.server_name), FOR_TLS, false },
+  { "note", OPTION_TEXT, FIELD(url.note), FOR_ALL, true },
+  { "quarantine", OPTION_PAUSE, FIELD(url.quarantine_ms), FOR_ALL, true },
+  { "degrade", OPTION_DEGRADE, FIELD(url.degrade), FOR_ALL, true },
+  { "dialect", OPTION_DIALECT, FIELD(url.dialect), FOR_ALL, true },
+  { "registry", OPTION_TEXT, FIELD(url.registry), FOR_ALL, true },
+  { "pubsub", OPTION_CHOICE, FIELD(url.pubsub), FOR_ALL, true },
+  { "functions", OPTION_CHOICE, FIELD(url.functions), FOR_ALL, true },
+  { "sharded", OPTION_CHOICE, FIELD(url.sharded), FOR_FOUND, true },
+  { "map", OPTION_MAP, 0, FOR_FOUND, true },
+  { "sentinel_user", OPTION_TEXT, FIELD(sentinel_user), FOR_SENTINEL, true },
+  { "sentinel_password", OPTION_SECRET, FIELD(sentinel_password), FOR_SENTINEL, true },
+  { "sentinel_tls", OPTION_CHOICE, FIELD(sentinel_tls), FOR_SENTINEL, true },
 };
 #define OPTION_COUNT (sizeof(options) / sizeof(options[0]))
 
 static void *field_of(url_reading *r, const option *o)
 {
-  return (char *)&r->url + o->place;
+  return (char *)r + o->place;
 }
 
 static dibs_status option_fault(url_reading *r, const option *o, const char *words)
@@ -57,6 +73,39 @@ static bool looks_like_a_name(part name)
     if (!url_is_word(name.at[i]))
       return false;
   return name.size >= 1 && name.size <= SHOWN_NAME_BYTES_MAX;
+}
+
+/* TLS: of any connection, those to sentinels have a will of their own. */
+static bool speaks_tls(const url_reading *r)
+{
+  return r->url.transport == SERVER_TLS || r->sentinel_tls == CHOICE_YES;
+}
+
+static bool is_met(const url_reading *r, option_need need)
+{
+  switch (need) {
+  case FOR_TLS: return speaks_tls(r);
+  case FOR_SENTINEL: return r->kind == DEPLOYMENT_SENTINEL;
+  case FOR_FOUND: return r->kind != DEPLOYMENT_SINGLE;
+  case FOR_ALL: break;
+  }
+  return true;
+}
+
+static void known_add(const url_reading *r)
+{
+  bool is_first = true;
+
+  text_add(r->why, "; known are ");
+  for (size_t i = 0; i < OPTION_COUNT; i++) {
+    bool may_be = is_met(r, options[i].need)
+      || (options[i].need == FOR_TLS && r->kind == DEPLOYMENT_SENTINEL);
+    if (!may_be)
+      continue;
+    text_add(r->why, is_first ? "" : ", ");
+    text_add(r->why, options[i].name);
+    is_first = false;
+  }
 }
 
 static dibs_status option_unknown(url_reading *r, part name)
@@ -79,11 +128,7 @@ static dibs_status option_unknown(url_reading *r, part name)
     text_add(r->why, "; did you mean ");
     text_add(r->why, near);
   } else {
-    text_add(r->why, "; known are");
-    for (size_t i = 0; i < OPTION_COUNT; i++) {
-      text_add(r->why, i == 0 ? " " : ", ");
-      text_add(r->why, names[i]);
-    }
+    known_add(r);
   }
   return DIBS_ERR_CONFIG;
 }
@@ -107,7 +152,7 @@ static dibs_status duration_read(url_reading *r, const option *o, part value)
   if (value.size < sizeof(words)) {
     memcpy(words, value.at, value.size);
     words[value.size] = 0;
-    if (text_to_ms(words, &ms) && ms > 0) {
+    if (text_to_ms(words, &ms) && (ms > 0 || o->kind == OPTION_PAUSE)) {
       *(int32_t *)field_of(r, o) = ms;
       return DIBS_OK;
     }
@@ -126,6 +171,65 @@ static dibs_status ppm_read(url_reading *r, const option *o, part value)
   return DIBS_OK;
 }
 
+/* The value is one of `words`: its number, from 1; 0: it is none of them. */
+static unsigned choice_of(part value, const char *const *words, unsigned count)
+{
+  for (unsigned i = 0; i < count; i++)
+    if (part_is(value, words[i]))
+      return i + 1;
+  return 0;
+}
+
+static dibs_status choice_fault(url_reading *r, const option *o, part value,
+                                const char *words)
+{
+  text_add(r->why, "the option ");
+  text_add(r->why, o->name);
+  if (r->may_show && looks_like_a_name(value)) {
+    text_add(r->why, " is ");
+    text_add_quoted(r->why, value.at, value.size);
+    text_add(r->why, ", and");
+  }
+  return url_fault(r, words);
+}
+
+static dibs_status choice_read(url_reading *r, const option *o, part value)
+{
+  static const char *const words[] = { "yes", "no" };
+  unsigned choice = choice_of(value, words, 2);
+
+  if (choice == 0)
+    return choice_fault(r, o, value, " must be yes or no");
+  *(url_choice *)field_of(r, o) = (url_choice)choice;
+  return DIBS_OK;
+}
+
+static dibs_status degrade_read(url_reading *r, const option *o, part value)
+{
+  static const char *const words[] = { "fail", "wait", "local" };
+  unsigned choice = choice_of(value, words, 3);
+
+  if (choice == 0)
+    return choice_fault(r, o, value, " must be fail, wait or local");
+  r->url.degrade = (url_degrade)choice;
+  return DIBS_OK;
+}
+
+url_dialect url_dialect_of(const char *words, size_t size)
+{
+  static const char *const names[] = { "native", "redisson", "spring", "plain" };
+
+  return (url_dialect)choice_of((part){ words, size }, names, 4);
+}
+
+static dibs_status dialect_read(url_reading *r, const option *o, part value)
+{
+  r->url.dialect = url_dialect_of(value.at, value.size);
+  if (r->url.dialect == 0)
+    return choice_fault(r, o, value, " must be " URL_DIALECTS);
+  return DIBS_OK;
+}
+
 static dibs_status option_read(url_reading *r, size_t which, part value)
 {
   const option *o = &options[which];
@@ -134,10 +238,13 @@ static dibs_status option_read(url_reading *r, size_t which, part value)
   if ((r->options_seen & bit) != 0)
     return option_fault(r, o, " is given twice");
   r->options_seen |= bit;
-  if (o->needs_tls && r->url.transport != SERVER_TLS)
-    return option_fault(r, o, " needs TLS: rediss:// or valkeys://");
   switch (o->kind) {
-  case OPTION_DURATION: return duration_read(r, o, value);
+  case OPTION_DURATION:
+  case OPTION_PAUSE: return duration_read(r, o, value);
+  case OPTION_CHOICE: return choice_read(r, o, value);
+  case OPTION_DEGRADE: return degrade_read(r, o, value);
+  case OPTION_DIALECT: return dialect_read(r, o, value);
+  case OPTION_MAP: return url_mappings_read(r, value);
   case OPTION_DATABASE: return url_database_read(r, value);
   case OPTION_PPM: return ppm_read(r, o, value);
   case OPTION_TEXT:
@@ -146,17 +253,41 @@ static dibs_status option_read(url_reading *r, size_t which, part value)
   return text_option_read(r, o, value);
 }
 
+/* Each option that was given is of use here. Looked at last: sentinel_tls may stand behind
+ * cacert. */
+static dibs_status needs_check(url_reading *r)
+{
+  for (size_t i = 0; i < OPTION_COUNT; i++) {
+    const option *o = &options[i];
+    if ((r->options_seen & (uint32_t)1 << i) == 0 || is_met(r, o->need))
+      continue;
+    switch (o->need) {
+    case FOR_TLS: return option_fault(r, o, " needs TLS: rediss:// or valkeys://");
+    case FOR_SENTINEL: return option_fault(r, o, " needs redis+sentinel:// or the like");
+    case FOR_FOUND: return option_fault(r, o, " needs several hosts, redis+sentinel:// or "
+                                              "redis+cluster://");
+    case FOR_ALL: break;
+    }
+  }
+  return DIBS_OK;
+}
+
+const char *url_option_of_client(const url_reading *r)
+{
+  for (size_t i = 0; i < OPTION_COUNT; i++)
+    if (options[i].is_of_client && (r->options_seen & (uint32_t)1 << i) != 0)
+      return options[i].name;
+  return NULL;
+}
+
 dibs_status url_options_read(url_reading *r, part query)
 {
   while (query.size > 0) {
-    part item, name;
+    part item = query, name;
     size_t which = 0;
     dibs_status status;
 
-    if (!part_split(&query, '&', &item)) {
-      item = query;
-      query.size = 0;
-    }
+    (void)part_next(&query, '&', &item);
     if (item.size == 0)
       continue;
     if (!part_split(&item, '=', &name))
@@ -169,5 +300,5 @@ dibs_status url_options_read(url_reading *r, part query)
     if (status != DIBS_OK)
       return status;
   }
-  return DIBS_OK;
+  return needs_check(r);
 }

@@ -32,6 +32,26 @@ bool part_split(part *rest, char c, part *ret_before)
   return true;
 }
 
+bool part_next(part *rest, char c, part *ret_item)
+{
+  if (rest->size == 0)
+    return false;
+  if (!part_split(rest, c, ret_item)) {
+    *ret_item = *rest;
+    rest->size = 0;
+  }
+  return true;
+}
+
+size_t part_count(part p, char c)
+{
+  size_t count = 0;
+
+  for (size_t i = 0; i < p.size; i++)
+    count += p.at[i] == c;
+  return count;
+}
+
 dibs_status url_fault(url_reading *r, const char *words)
 {
   text_add(r->why, words);
@@ -103,6 +123,17 @@ bool url_is_word(char c)
 {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
     || c == '.' || c == '-' || c == '_';
+}
+
+static char small_of(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
+bool host_is_same(const char *a, const char *b)
+{
+  while (*a != 0 && small_of(*a) == small_of(*b)) {
+    a++;
+    b++;
+  }
+  return *a == 0 && *b == 0;
 }
 
 #define GUESSED_BYTES_MAX 32

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* topo/server_url_show.c - a server URL for people, without user and password. */
+/* topo/server_url_show.c - URLs for people, without users and passwords. Read again, they
+ * lead to the same servers. */
 #include "topo/server_url_parts.h"
 
 #include <string.h>
 
-static void path_add(text *out, const char *path)
+/* Percent-encoded, but for words and `plain`. */
+static void encoded_add(text *out, const char *words, char plain)
 {
   static const char hex[] = "0123456789ABCDEF";
 
-  for (; *path != 0; path++) {
-    unsigned char c = (unsigned char)*path;
-    char escaped[3] = { '%', hex[c >> 4], hex[c & 15] };
-    if (url_is_word(*path) || c == '/')
-      text_add_bytes(out, path, 1);
+  for (; *words != 0; words++) {
+    unsigned char c = (unsigned char)*words;
+    char encoded[3] = { '%', hex[c >> 4], hex[c & 15] };
+    if (url_is_word(*words) || *words == plain)
+      text_add_bytes(out, words, 1);
     else
-      text_add_bytes(out, escaped, sizeof(escaped));
+      text_add_bytes(out, encoded, sizeof(encoded));
   }
 }
 
@@ -29,6 +31,13 @@ static void host_add(text *out, const char *host)
   text_add(out, is_ipv6 ? "]" : "");
 }
 
+static void place_add(text *out, const server_url *u)
+{
+  host_add(out, u->host);
+  text_add(out, ":");
+  text_add_int(out, u->port);
+}
+
 void server_url_show(const server_url *u, text *out)
 {
   switch (u->transport) {
@@ -37,7 +46,7 @@ void server_url_show(const server_url *u, text *out)
     return;
   case SERVER_UNIX:
     text_add(out, "unix://");
-    path_add(out, u->path);
+    encoded_add(out, u->path, '/');
     if (u->database != 0) {
       text_add(out, "?db=");
       text_add_int(out, u->database);
@@ -48,9 +57,59 @@ void server_url_show(const server_url *u, text *out)
     break;
   }
   text_add(out, u->transport == SERVER_TLS ? "rediss://" : "redis://");
-  host_add(out, u->host);
-  text_add(out, ":");
-  text_add_int(out, u->port);
+  place_add(out, u);
   text_add(out, "/");
   text_add_int(out, u->database);
+}
+
+/* All hosts behind one scheme. */
+static void seeds_add(text *out, const deployment *d, const char *kind)
+{
+  text_add(out, d->data.transport == SERVER_TLS ? "rediss" : "redis");
+  text_add(out, kind);
+  text_add(out, "://");
+  for (size_t i = 0; i < d->seed_count; i++) {
+    text_add(out, i == 0 ? "" : ",");
+    place_add(out, &d->seeds[i]);
+  }
+}
+
+static void database_add(text *out, const deployment *d)
+{
+  text_add(out, "/");
+  text_add_int(out, d->data.database);
+}
+
+static void sentinel_add(text *out, const deployment *d)
+{
+  seeds_add(out, d, "+sentinel");
+  text_add(out, "/");
+  encoded_add(out, d->service, '-');
+  database_add(out, d);
+  if (d->seeds[0].transport != d->data.transport)
+    text_add(out, d->seeds[0].transport == SERVER_TLS ? "?sentinel_tls=yes"
+                                                      : "?sentinel_tls=no");
+}
+
+void deployment_show(const deployment *d, text *out)
+{
+  switch (d->kind) {
+  case DEPLOYMENT_REPLICATED:
+    seeds_add(out, d, "");
+    database_add(out, d);
+    return;
+  case DEPLOYMENT_SENTINEL:
+    sentinel_add(out, d);
+    return;
+  case DEPLOYMENT_CLUSTER:
+    seeds_add(out, d, "+cluster");
+    return;
+  case DEPLOYMENT_SINGLE:
+  case DEPLOYMENT_QUORUM:
+    break;
+  }
+  for (size_t i = 0; i < d->seed_count; i++) {
+    text_add(out, i == 0 ? "" : " ");
+    server_url_show(&d->seeds[i], out);
+  }
 }

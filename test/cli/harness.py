@@ -3,6 +3,7 @@
 
 A test is a function whose name states a fact; tests() finds and runs those of its caller.
 Nothing here waits without an end: until() polls for a condition and fails loudly."""
+import itertools
 import ctypes
 import json
 import os
@@ -61,7 +62,9 @@ class Server:
              '--appendonly', 'no', '--dir', self.directory, *more],
             executable=program, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, preexec_fn=_die_with_parent)
+        self.is_limited = False
         until(self._answers, 'the server answers')
+        self._limit(os.environ.get('DIBS_TEST_ACL'))
 
     def _answers(self):
         try:
@@ -69,11 +72,25 @@ class Server:
         except OSError:
             return False
 
+    def _limit(self, line):
+        """Clients may do just what a line of `dibs acl` says; ask() is somebody else."""
+        if not line:
+            return
+        self.ask('ACL', 'SETUSER', 'tester', 'reset', 'on', '>tester', '~*', '&*', '+@all')
+        self.is_limited = True
+        words = ['nopass' if w.startswith('>') else w for w in line.split()]
+        answer = self.ask(*words)
+        if not answer.endswith('+OK\r\n'):
+            raise SystemExit('Bail out! DIBS_TEST_ACL: ' + answer)
+
     def ask(self, *words):
         """One command; the raw answer."""
         with socket.socket(socket.AF_UNIX) as s:
             s.settimeout(5)
             s.connect(self.socket)
+            if self.is_limited:
+                s.sendall(b'*3\r\n$4\r\nAUTH\r\n$6\r\ntester\r\n$6\r\ntester\r\n')
+                s.recv(1 << 16)
             parts = ['*%d\r\n' % len(words)]
             parts += ['$%d\r\n%s\r\n' % (len(w.encode()), w) for w in words]
             s.sendall(''.join(parts).encode())
@@ -92,13 +109,16 @@ class Server:
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
+PROXY_NUMBERS = itertools.count()
+
+
 class Proxy:
     """A second way to a server, which can turn into a black hole: bytes go in, none come
     out, and no connection ends."""
 
     def __init__(self, behind):
         self.behind, self.is_hole, self.sockets = behind, False, []
-        self.path = os.path.join(behind.directory, 'p%d' % id(self))
+        self.path = os.path.join(behind.directory, 'p%d' % next(PROXY_NUMBERS))
         self.url = 'unix://' + self.path
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(self.path)
@@ -156,8 +176,8 @@ server = None
 
 def environment(**more):
     clean = {k: v for k, v in os.environ.items()
-             if not k.startswith('DIBS_') and k not in ('VALKEY_URL', 'REDIS_URL',
-                                                         'REDISCLI_AUTH', 'NOTIFY_SOCKET')}
+             if k == 'DIBS_SERVER' or not k.startswith('DIBS_')
+             and k not in ('VALKEY_URL', 'REDIS_URL', 'REDISCLI_AUTH', 'NOTIFY_SOCKET')}
     if server is not None:
         clean['DIBS_URL'] = server.url
     clean['LC_ALL'] = 'C.UTF-8'

@@ -10,7 +10,7 @@ import os
 from harness import *  # noqa
 
 COMMANDS = ['run', 'acquire', 'renew', 'release', 'sem', 'latch', 'barrier',
-            'elect', 'status', 'who', 'wait', 'ping', 'local',
+            'elect', 'status', 'who', 'wait', 'ping', 'doctor', 'acl', 'local',
             'sandbox', 'completion', 'help']
 
 

@@ -101,6 +101,25 @@ static void urls_take_a_database_and_options(void **state)
                  "redis://h?db=1&prefix=y");
 }
 
+static void urls_of_several_servers_change_each(void **state)
+{
+  (void)state;
+  assert_int_equal(url_count("redis://h1,h2"), 1);
+  assert_int_equal(url_count("redis://a,redis://b unix:///c\n,  redis://d"), 4);
+  check_and_free(url_without_password("redis://:p@a,rediss://u:q@b,c?x=1 unix:///d?password=z"),
+                 "redis://a rediss://u@b,c?x=1 unix:///d");
+  check_and_free(url_without_password("redis+sentinel://u:p@h/s?sentinel_user=a"
+                                      "&sentinel_password=b&password=c&db=1"),
+                 "redis+sentinel://u@h/s?sentinel_user=a&db=1");
+  check_and_free(url_with_database("redis://a,b/1 redis://c unix:///d", 3),
+                 "redis://a,b/3 redis://c/3 unix:///d?db=3");
+  check_and_free(url_with_database("redis+sentinel://h1,h2/s/1?note=a", 3),
+                 "redis+sentinel://h1,h2/s/3?note=a");
+  check_and_free(url_with_database("redis+sentinel://h/s", 3), "redis+sentinel://h/s/3");
+  check_and_free(url_with_query("redis://a?note=n,redis://b", "prefix", "p"),
+                 "redis://a?note=n&prefix=p,redis://b");
+}
+
 static void a_password_is_found_in_a_url(void **state)
 {
   (void)state;
@@ -179,6 +198,7 @@ int main(void)
     cmocka_unit_test(spans_and_clocks_are_written),
     cmocka_unit_test(urls_lose_their_password),
     cmocka_unit_test(urls_take_a_database_and_options),
+    cmocka_unit_test(urls_of_several_servers_change_each),
     cmocka_unit_test(a_password_is_found_in_a_url),
     cmocka_unit_test(held_locks_are_listed_by_name_and_fence),
     cmocka_unit_test(an_outer_and_an_inner_hold_of_one_name_are_both_known),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The ACL in SECURITY.md is enough for the command, and not more than it says.
+"""The ACLs in SECURITY.md are what `dibs acl` prints, enough for the command, and not more.
 
     acl.py ROOT DIBS            starts itself again inside `dibs sandbox`
 
@@ -8,15 +8,23 @@ Speaks TAP.
 """
 import os
 import re
+import shlex
 import socket
 import subprocess
 import sys
 
 
-def acl_words(root):
+def blocks(root):
+    """Of the page: each command `dibs acl ...`, and the words of the line below it."""
     with open(os.path.join(root, 'SECURITY.md'), encoding='utf-8') as page:
-        block = re.search(r'^```text\n(ACL SETUSER .*?)^```', page.read(), re.M | re.S)
-    return block.group(1).replace('\\\n', ' ').split()
+        found = re.findall(r'^```text\n\$ (dibs acl .*)\n(ACL SETUSER (?:.|\n)*?)^```', page.read(),
+                           re.M)
+    assert len(found) >= 7, found
+    return [(command, line.split()) for command, line in found]
+
+
+def acl_words(root, command='dibs acl worker'):
+    return dict(blocks(root))[command]
 
 
 def ask(path, *words):
@@ -104,11 +112,16 @@ def inside(root, dibs):
     def works():
         every_subcommand(dibs, f'unix://{user}:{password}@{path}')
 
+    def is_what_the_command_prints():
+        for command, expected in blocks(root):
+            printed = run(dibs, '', *shlex.split(command)[1:]).split()
+            assert printed == expected, f'{command}:\n' + ' '.join(printed)
+            if not command.endswith('--sentinel watcher'):
+                assert ask(path, *printed) == '+OK', ask(path, *printed)
+
     def latches_work():
-        with open(os.path.join(root, 'SECURITY.md'), encoding='utf-8') as page:
-            latches = re.search(r'^Latches.*?\n\n', page.read(), re.M | re.S).group()
-        more = [rule for part in re.findall(r'`([+~&][^`]*)`', latches) for rule in part.split()]
-        assert ask(path, *words, *more) == '+OK', more
+        more = acl_words(root, "dibs acl --latches 'release-*' --guarded 'stock:*' worker")
+        assert ask(path, *more) == '+OK', more
         url = f'unix://{user}:{password}@{path}'
         run(dibs, url, 'latch', 'init', 'release-1', '2')
         waiter = subprocess.Popen([dibs, 'latch', 'wait', '-w', '20', 'release-1'],
@@ -120,6 +133,28 @@ def inside(root, dibs):
         run(dibs, url, 'latch', 'init', 'release-1', '1')
         run(dibs, url, 'latch', 'ls', 'release-1')
         run(dibs, url, 'latch', 'rm', 'release-1')
+
+    def limiters_are_named():
+        more = acl_words(root, "dibs acl --limiters 'api-*' worker")
+        assert ask(path, *more) == '+OK', more
+        for allowed, command in ((True, ['ZADD', '{api-1}:permits', '1', 'x']),
+                                 (True, ['SET', '{api-1}:value:u', '1']),
+                                 (True, ['HSET', 'api-1', 'rate', '1']),
+                                 (False, ['SET', '{other}:value', '1']),
+                                 (False, ['ZADD', 'x', '1', 'x'])):
+            said = ask(path, 'ACL', 'DRYRUN', user, *command)
+            assert (said == '+OK') == allowed, f'{command}: {said}'
+
+    def data_commands_are_all_allowed():
+        more = acl_words(root, "dibs acl --data 'shop:*' worker")
+        assert ask(path, *more) == '+OK', more
+        for command in (['HSETNX', 'shop:a', 'f', 'v'], ['RPUSH', 'shop:a', 'v'],
+                        ['LINSERT', 'shop:a', 'BEFORE', 'v', 'w'], ['LREM', 'shop:a', '1', 'v'],
+                        ['SADD', 'shop:a', 'm'], ['SSCAN', 'shop:a', '0'], ['UNLINK', 'shop:a']):
+            said = ask(path, 'ACL', 'DRYRUN', user, *command)
+            assert said == '+OK', f'{command}: {said}'
+            said = ask(path, 'ACL', 'DRYRUN', user, command[0], 'other', *command[2:])
+            assert said != '+OK', f'{command} on another key is allowed'
 
     def hears():
         """Without its channels all would work too, by asking: so that this must be looked at."""
@@ -138,7 +173,10 @@ def inside(root, dibs):
     case('every_subcommand_works_with_it', works)
     case('every_channel_may_be_heard', hears)
     case('the_rest_is_refused', refuses)
+    case('each_line_of_the_page_is_what_the_command_prints', is_what_the_command_prints)
+    case('data_commands_are_allowed_on_their_keys', data_commands_are_all_allowed)
     case('latches_work_with_what_is_said_of_them', latches_work)
+    case('limiters_may_be_used_and_nothing_else', limiters_are_named)
     print(f'1..{len(results)}')
     for number, (name, fault) in enumerate(results, 1):
         print(f"{'not ok' if fault else 'ok'} {number} - {name}")

@@ -83,5 +83,7 @@ bool child_check_time(struct child *self, const char *call, struct child_time be
                       int limit_ms);
 long child_fds(void);                          /* descriptors and threads it has now */
 long child_threads(void);
+/* The same when none has begun or ended for a moment: a join returns before the kernel is done. */
+long child_threads_settled(void);
 
 #endif

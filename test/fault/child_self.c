@@ -245,6 +245,22 @@ long child_threads(void)
   return entries_in("/proc/self/task");
 }
 
+long child_threads_settled(void)
+{
+  enum { LOOKS_MAX = 1000, SAME = 25 };
+  long seen = child_threads();
+
+  for (int i = 0, same = 0; i < LOOKS_MAX && same < SAME; i++) {
+    long now;
+
+    child_sleep_ms(2);
+    now = child_threads();
+    same = now == seen ? same + 1 : 0;
+    seen = now;
+  }
+  return seen;
+}
+
 /* ---- dibs ---- */
 
 static _Noreturn void end_with(struct child *self, const char *what, dibs_client *client,

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* test/fault/f05_server_killed.c - F05: kill -9 of a server with an append-only file. What it
- * had answered it had handed to the kernel, which goes on living: no lease is lost, whatever
- * the policy of syncing. */
+ * had handed to the kernel goes on living. Synced always, that is all that it had answered.
+ * Synced each second, too, as long as the disk keeps up; while a sync lasts, the server keeps
+ * what it answers for itself, up to two seconds (its aof_delayed_fsync): killed then, it
+ * loses leases, and only the fence protects what they were for. */
 #include "scenario.h"
 #include "world.h"
 
-enum { TTL_MS = 1500 };
+enum { TTL_MS = 1500, SLOW_TTL_MS = 2500, SLOW_SYNC_MS = 1800, ROUNDS_MAX = 12 };
+
+static const char *const everysec[] = { "--appendonly", "yes", "--appendfsync", "everysec",
+                                        NULL };
+static const char *const always[] = { "--appendonly", "yes", "--appendfsync", "always", NULL };
 
 /* A stopped holder cannot renew: its lease is there afterwards only if the file has it. C1
  * sees whoever is let in beside it. */
@@ -29,13 +35,14 @@ static void kill_once(struct world *w, int lock, bool stops)
     world_fail(w, "no work is done after the restart");
 }
 
-static void run(struct world *w, const char *const *arguments)
+static void run(struct world *w, const char *const *arguments, int sync_ms)
 {
-  struct test_server_options options = { .arguments = arguments };
+  struct test_server_options options = { .arguments = arguments, .can_lose_power = true };
   struct plan plan = PLAN_INIT;
   int lock = world_lock(w, 'm', "killed", 0);
 
   world_server_options(w, &options);
+  test_server_disk_takes(world_server(w), sync_ms);
   plan.ttl_ms = TTL_MS;
   plan.hold_us = 2000;
   plan.async_percent = 20;
@@ -48,25 +55,19 @@ static void run(struct world *w, const char *const *arguments)
 
 static void run_everysec(struct world *w, const struct scale *scale)
 {
-  static const char *const arguments[] = { "--appendonly", "yes", "--appendfsync", "everysec",
-                                           NULL };
-
   (void)scale;
-  run(w, arguments);
+  run(w, everysec, 0);
 }
 
 static void run_always(struct world *w, const struct scale *scale)
 {
-  static const char *const arguments[] = { "--appendonly", "yes", "--appendfsync", "always",
-                                           NULL };
-
   (void)scale;
-  run(w, arguments);
+  run(w, always, TEST_DISK_AS_IT_IS);
 }
 
 const struct scenario f05_killed_everysec = {
   .id = "F05",
-  .name = "a_server_killed_with_a_file_synced_each_second_keeps_every_lease",
+  .name = "a_server_killed_with_a_file_synced_each_second_keeps_every_lease_if_its_disk_is_quick",
   .run = run_everysec,
 };
 
@@ -74,4 +75,39 @@ const struct scenario f05_killed_always = {
   .id = "F05",
   .name = "a_server_killed_with_a_file_synced_always_keeps_every_lease",
   .run = run_always,
+};
+
+/* ---- its disk is slow ---- */
+
+static void kill_and_start(struct world *w)
+{
+  world_server_kill(w);
+  world_fault_instant(w, FAULT_DATA_LOST, EVERYBODY, NO_LOCK);
+  world_server_start(w, true);
+}
+
+static void run_slow(struct world *w, const struct scale *scale)
+{
+  struct test_server_options options = { .arguments = everysec, .can_lose_power = true };
+  struct plan plan = PLAN_INIT;
+  int lock = world_lock(w, 'm', "killed", 0), lost = 0;
+
+  (void)scale;
+  world_server_options(w, &options);
+  test_server_disk_takes(world_server(w), SLOW_SYNC_MS);
+  plan.ttl_ms = SLOW_TTL_MS;
+  plan.hold_us = 2000;
+  plan.think_us = 60000;                   /* mostly free is what the file has kept */
+  (void)world_hire(w, &plan, 5);
+  world_demand(w, "leases lost with the server", 1);
+  for (int round = 0; world_goes_on(w) || (lost == 0 && round < ROUNDS_MAX); round++)
+    lost += world_lease_is_lost(w, lock, SLOW_TTL_MS, kill_and_start);
+  world_mark_times(w, "leases lost with the server", lost);
+}
+
+const struct scenario f05_killed_slow = {
+  .id = "F05",
+  .name = "a_server_killed_while_its_disk_is_slow_loses_leases_and_no_fence_goes_back",
+  .run = run_slow,
+  .expects = { .expects_overlap = true },
 };

@@ -5,12 +5,9 @@
 #include "scenario.h"
 #include "world.h"
 
-#include "history.h"
-
 enum { TTL_MS = 2500, ROUNDS_MAX = 12 };
 
-/* Returns the bytes that were lost. */
-static int64_t lose_power(struct world *w)
+static void lose_power(struct world *w)
 {
   int64_t lost;
 
@@ -20,7 +17,7 @@ static int64_t lose_power(struct world *w)
   if (lost > 0)
     world_fault_instant(w, FAULT_DATA_LOST, EVERYBODY, NO_LOCK);
   world_server_start(w, true);
-  return lost;
+  world_mark(w, "power lost under a holder");
 }
 
 static void hire(struct world *w, const char *const *arguments)
@@ -36,28 +33,6 @@ static void hire(struct world *w, const char *const *arguments)
   (void)world_hire(w, &plan, 5);
 }
 
-/* Stops a holder, cuts the power, and looks whether another gets the lock while the
- * stopped one believes in it. */
-static bool is_lease_lost(struct world *w, int lock)
-{
-  int64_t begin = history_now_ns();
-  int holder = world_stop_holder(w, lock, 3000);
-  bool is_lost;
-
-  if (holder < 0) {
-    world_fail(w, "nobody held it for 3 s");
-    return false;
-  }
-  (void)lose_power(w);
-  world_mark(w, "power lost under a holder");
-  is_lost = world_wait_for_grants(w, 1, TTL_MS / 4) &&
-            history_now_ns() - begin < (TTL_MS - 200) * 1000000LL;
-  world_continue(w, holder);
-  if (!world_wait_for_grants(w, 20, 3 * TTL_MS))
-    world_fail(w, "no work is done after the restart");
-  return is_lost;
-}
-
 static void run_everysec(struct world *w, const struct scale *scale)
 {
   static const char *const arguments[] = { "--appendonly", "yes", "--appendfsync", "everysec",
@@ -69,7 +44,7 @@ static void run_everysec(struct world *w, const struct scale *scale)
   world_demand(w, "power lost under a holder", 1);
   world_demand(w, "leases lost with the power", 1);
   for (int round = 0; world_goes_on(w) || (lost == 0 && round < ROUNDS_MAX); round++)
-    lost += is_lease_lost(w, lock);
+    lost += world_lease_is_lost(w, lock, TTL_MS, lose_power);
   world_mark_times(w, "leases lost with the power", lost);
 }
 
@@ -90,7 +65,7 @@ static void run_always(struct world *w, const struct scale *scale)
   hire(w, arguments);
   world_demand(w, "power lost under a holder", 2);
   for (int round = 0; world_goes_on(w) || round < 2; round++)
-    if (is_lease_lost(w, lock))
+    if (world_lease_is_lost(w, lock, TTL_MS, lose_power))
       world_fail(w, "a lease was given to another although all was synced");
 }
 

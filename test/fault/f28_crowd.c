@@ -141,7 +141,7 @@ static void be_family(struct child *self, void *data)
 {
   int family = *(int *)data, all = crowd->clients * crowd->requests;
   uint64_t chance = crowd->seed * 4 + (uint64_t)family;
-  long fds = child_fds(), threads = child_threads();
+  long fds = child_fds(), threads = child_threads_settled();
 
   queue_up(self, family);
   child_tell(self, "queued");
@@ -158,8 +158,8 @@ static void be_family(struct child *self, void *data)
     clients[c] = dibs_close(clients[c]);
   judge(self);
   (void)child_check(self, child_fds() == fds, "%ld descriptors, before %ld", child_fds(), fds);
-  (void)child_check(self, child_threads() == threads, "%ld threads, before %ld",
-                    child_threads(), threads);
+  (void)child_check(self, child_threads_settled() == threads, "%ld threads, before %ld",
+                    child_threads_settled(), threads);
 }
 
 /* ---- what came of it ---- */

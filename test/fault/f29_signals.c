@@ -230,14 +230,14 @@ static void one_meeting(struct child *self)
 static void be_misused(struct child *self, void *data)
 {
   int64_t until = child_now_ms() + *(int *)data;
-  long fds = child_fds(), threads = child_threads();
+  long fds = child_fds(), threads = child_threads_settled();
 
   do {
     one_meeting(self);
   } while (child_now_ms() < until);
   (void)child_check(self, child_fds() == fds, "%ld descriptors, before %ld", child_fds(), fds);
-  (void)child_check(self, child_threads() == threads, "%ld threads, before %ld",
-                    child_threads(), threads);
+  (void)child_check(self, child_threads_settled() == threads, "%ld threads, before %ld",
+                    child_threads_settled(), threads);
 }
 
 static void run_callbacks(struct world *w, const struct scale *scale)

@@ -113,7 +113,7 @@ static void starve(struct child *self, void *data)
   hold = child_lock(self, client, "kept", TTL_MS);
   do {
     fds = child_fds();
-    threads = child_threads();
+    threads = child_threads_settled();
     for (int spare = 0; spare <= SPARE_MAX; spare++) {
       struct child_time begun = child_time();
 
@@ -127,8 +127,8 @@ static void starve(struct child *self, void *data)
       (void)child_check(self, child_fds() == fds, "with %d spare: %ld descriptors, before %ld",
                         spare, child_fds(), fds);
     }
-    (void)child_check(self, child_threads() == threads, "%ld threads, before %ld",
-                      child_threads(), threads);
+    (void)child_check(self, child_threads_settled() == threads, "%ld threads, before %ld",
+                      child_threads_settled(), threads);
     reconnect_late(self, client, hold);
     if (dibs_hold_state(hold) == DIBS_GONE) {
       (void)dibs_release(hold);

@@ -228,15 +228,15 @@ static void run_short(struct child *self, void *data)
 {
   struct job *job = data;
   int64_t until = child_now_ms() + job->ms;
-  long fds = child_fds(), threads = child_threads();
+  long fds = child_fds(), threads = child_threads_settled();
 
   atomic_store(&chance, job->seed);
   do {
     one_client(self, &job->seed);
   } while (child_now_ms() < until);
   (void)child_check(self, child_fds() == fds, "%ld descriptors, before %ld", child_fds(), fds);
-  (void)child_check(self, child_threads() == threads, "%ld threads, before %ld",
-                    child_threads(), threads);
+  (void)child_check(self, child_threads_settled() == threads, "%ld threads, before %ld",
+                    child_threads_settled(), threads);
   child_mark(self, "allocations refused", atomic_load(&refused));
   child_mark(self, "grants without memory", atomic_load(&granted));
 }

@@ -82,7 +82,7 @@ static void starve(struct world *w)
   world_fault_lifting(w, fault);
   end_busy(busy);
   world_fault_end(w, fault);
-  world_mark_times(w, "did not get to run for 10 ms", worst >= 10);
+  world_mark_times(w, "did not get to run for 4 ms", worst >= 4);
   world_count(w, "longest wait for the processor, ms", worst);
 }
 
@@ -102,7 +102,7 @@ static void run(struct world *w, const struct scale *scale)
   plan.async_percent = 10;
   plan.nested_percent = 10;
   (void)world_hire(w, &plan, 6);
-  world_demand(w, "did not get to run for 10 ms", 1);
+  world_demand(w, "did not get to run for 4 ms", 1);
   world_demand(w, "granted while starved", 20);
   world_demand_overlap(w, 20);
   while (world_goes_on(w)) {

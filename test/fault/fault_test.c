@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test/fault/fault_test.c - runs scenarios, each in a process of its own, and speaks TAP.
  *
- *   fault_test [--seconds N] [--seed N] [--summary FILE] [--keep] [--list] [F01 F02 ...]
+ *   fault_test [--seconds N] [--seed N] [--summary FILE] [--keep] [--dialect NAME] [--list]
+ *              [F01 F02 ...]
  *
+ * A scenario may be named by its id or its name. In a dialect all its clients are of that one;
+ * not every scenario makes sense there.
  * DIBS_FAULT_SECONDS and DIBS_FAULT_SEED stand for the options; DIBS_TEST_SCALE multiplies
  * the default of 5 seconds. What failed leaves its directory, for dibs-history. */
 #include "world.h"
@@ -32,7 +35,7 @@ struct run {
 static bool is_wanted(const struct run *r, const struct scenario *s)
 {
   for (int i = 0; i < r->id_count; i++)
-    if (strcmp(r->ids[i], s->id) == 0)
+    if (strcmp(r->ids[i], s->id) == 0 || strcmp(r->ids[i], s->name) == 0)
       return true;
   return r->id_count == 0;
 }
@@ -51,16 +54,33 @@ static const char *missing(const char *needs)
 
 /* ---- the child ---- */
 
+/* Whose format the locks have, by the names of the option `dialect`. */
+static const char *const dialects[] = { "native", "native", "redisson", "spring", "plain" };
+
+/* What other formats cannot promise: an order of service, and that readers who ask at the same
+ * time are told different fences. Each waiter looks for himself each second. */
+static struct scenario in_dialect(const struct scenario *s, int dialect)
+{
+  struct scenario copy = *s;
+
+  if (dialect == DIBS_DIALECT_DEFAULT)
+    return copy;
+  copy.expects.without |= CHECK_BIT(CHECK_ORDER);
+  copy.expects.allows_shared_reads = true;
+  return copy;
+}
+
 static _Noreturn void run_here(const struct scenario *s, const struct scale *scale, int out,
                                pid_t parent)
 {
+  struct scenario played = in_dialect(s, scale->dialect);
   struct world *w;
   bool is_good;
 
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent || dup2(out, 1) < 0)
     _exit(126);
-  w = world_new(s, scale);
-  s->run(w, scale);
+  w = world_new(&played, scale);
+  played.run(w, scale);
   is_good = world_settle(w);
   w = world_free(w);
   (void)fflush(stdout);
@@ -166,6 +186,14 @@ static double number_of(const char *variable, double otherwise)
   return text == NULL || text[0] == '\0' ? otherwise : strtod(text, NULL);
 }
 
+static int dialect_of(const char *name)
+{
+  for (int i = DIBS_DIALECT_NATIVE; i <= DIBS_DIALECT_PLAIN; i++)
+    if (strcmp(name, dialects[i]) == 0)
+      return i == DIBS_DIALECT_NATIVE ? DIBS_DIALECT_DEFAULT : i;
+  test_bail_out("no such dialect: %s", name);
+}
+
 static void read_options(struct run *r, int argc, char **argv)
 {
   r->scale.seconds = number_of("DIBS_FAULT_SECONDS",
@@ -178,13 +206,15 @@ static void read_options(struct run *r, int argc, char **argv)
       r->scale.seed = strtoull(argv[++i], NULL, 10);
     else if (strcmp(argv[i], "--summary") == 0 && i + 1 < argc)
       r->summary = argv[++i];
+    else if (strcmp(argv[i], "--dialect") == 0 && i + 1 < argc)
+      r->scale.dialect = dialect_of(argv[++i]);
     else if (strcmp(argv[i], "--keep") == 0)
       r->keeps = true;
     else if (argv[i][0] != '-')
       r->ids[r->id_count++] = argv[i];
     else {
-      (void)fputs("fault_test [--seconds N] [--seed N] [--summary FILE] [--keep] [--list] "
-                  "[F01 ...]\n", stderr);
+      (void)fputs("fault_test [--seconds N] [--seed N] [--summary FILE] [--keep] "
+                  "[--dialect NAME] [--list] [F01 ...]\n", stderr);
       exit(64);
     }
   }

@@ -168,6 +168,7 @@ struct history {
   int64_t reached[MARKERS_MAX], demanded[MARKERS_MAX];   /* C13 */
   size_t marker_count;
   int64_t demanded_overlap;    /* grants believed while a fault was on, at least */
+  int dialect;                 /* of the locks, enum dibs_dialect */
   struct grant *grants;        /* by granted_ns */
   size_t grant_count;
   struct ask *asks;            /* by invoked_ns */

@@ -68,6 +68,8 @@ int main(int argc, char **argv)
   r = recorder_open(argv[1], RUNNER, (uint16_t)strtoul(argv[2], NULL, 10));
   lock = (uint16_t)strtoul(argv[3], NULL, 10);
   o.connect_timeout_ms = o.command_timeout_ms = 300;
+  o.dialect = (dibs_dialect)run->dialect;
+  o.registry = o.dialect == DIBS_DIALECT_SPRING ? FAULT_REGISTRY : NULL;
   if (dibs_open(argv[4], &o, &client) != DIBS_OK)
     return 70;
   for (uint64_t number = 1; !atomic_load(&is_ending); number++) {

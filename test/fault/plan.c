@@ -32,6 +32,7 @@ static const struct field fields[] = {
   { "connect_timeout_ms", offsetof(struct plan, connect_timeout_ms), 2000 },
   { "command_timeout_ms", offsetof(struct plan, command_timeout_ms), 500 },
   { "renew_every_ms", offsetof(struct plan, renew_every_ms), 0 },
+  { "min_replicas", offsetof(struct plan, min_replicas), 0 },
   { "cycles", offsetof(struct plan, cycles), 0 },
   { "has_no_thread", 0, 0 },
   { "reopens", 0, 0 },

@@ -34,6 +34,7 @@ struct plan {
   int linger_ms;           /* 0; -1: DIBS_LINGER_AUTO */
   int connect_timeout_ms, command_timeout_ms;   /* 2000, 500 */
   int renew_every_ms;      /* the library's: a third of the ttl */
+  int min_replicas;        /* 0; of exclusive locks */
   int cycles;              /* 0: until it is told to end */
   bool has_no_thread;      /* DIBS_CLIENT_NO_THREAD; one thread, blocking calls only */
   bool reopens;            /* closes its client and opens another every 50 cycles */

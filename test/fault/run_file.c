@@ -40,6 +40,8 @@ void run_write_expectations(const char *directory, const struct expectations *e)
   run_write(directory, "expect without %u", e->without);
   run_write(directory, "expect expects_overlap %d", e->expects_overlap);
   run_write(directory, "expect allows_overlap %d", e->allows_overlap);
+  run_write(directory, "expect allows_idle_busy %d", e->allows_idle_busy);
+  run_write(directory, "expect allows_shared_reads %d", e->allows_shared_reads);
   run_write(directory, "expect allows_fence_reuse %d", e->allows_fence_reuse);
   run_write(directory, "expect wake_ms_max %d", e->wake_ms_max);
   run_write(directory, "expect wake_ms_p99 %d", e->wake_ms_p99);
@@ -55,6 +57,10 @@ static bool read_expectation(const char *word, long number, struct expectations 
     e->expects_overlap = number != 0;
   else if (strcmp(word, "allows_overlap") == 0)
     e->allows_overlap = number != 0;
+  else if (strcmp(word, "allows_idle_busy") == 0)
+    e->allows_idle_busy = number != 0;
+  else if (strcmp(word, "allows_shared_reads") == 0)
+    e->allows_shared_reads = number != 0;
   else if (strcmp(word, "allows_fence_reuse") == 0)
     e->allows_fence_reuse = number != 0;
   else if (strcmp(word, "wake_ms_max") == 0)
@@ -101,6 +107,8 @@ static bool read_line(const char *line, struct history *h, struct expectations *
     h->demanded_overlap = times;
     return true;
   }
+  if (sscanf(line, "dialect %d", &h->dialect) == 1)
+    return true;
   return sscanf(line, "expect %31s %ld", word, &number) == 2 &&
          read_expectation(word, number, e);
 }

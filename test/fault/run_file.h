@@ -7,11 +7,14 @@
  *   lock KIND LIMIT NAME
  *   marker NAME             demand NUMBER TIMES
  *   overlap GRANTS
+ *   dialect NUMBER          enum dibs_dialect; 0: native
  *   expect WORD NUMBER      a field of struct expectations */
 #ifndef RUN_FILE_H
 #define RUN_FILE_H
 
 #include "checker/checker.h"
+
+#define FAULT_REGISTRY "faults"       /* where the dialect wants one */
 
 /* Appends a line. Ends the process when it cannot. */
 void run_write(const char *directory, const char *format, ...)

@@ -19,6 +19,7 @@ struct scale {
   double seconds;      /* what the scenario may take, start and end included: about 5 in
                           ./check. Faults are repeated until it is over */
   uint64_t seed;
+  int dialect;         /* of all clients, enum dibs_dialect; 0: native */
 };
 
 struct scenario {

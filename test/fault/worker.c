@@ -44,6 +44,8 @@ bool worker_open(struct worker *w)
   o.command_timeout_ms = w->plan.command_timeout_ms;
   o.renew_every_ms = w->plan.renew_every_ms;
   o.note = note;
+  o.dialect = (dibs_dialect)w->run->dialect;
+  o.registry = o.dialect == DIBS_DIALECT_SPRING ? FAULT_REGISTRY : NULL;
   if (dibs_open_with_error(w->url, &o, &w->client, &error) == DIBS_OK)
     return true;
   (void)fprintf(stderr, "worker %u: %s\n", w->number, error.text);

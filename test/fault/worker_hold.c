@@ -82,6 +82,7 @@ static dibs_lock_options options_of(struct held *a)
 
   o.ttl_ms = p->ttl_ms;
   o.wait_ms = p->wait_ms < 0 ? 0 : p->wait_ms;
+  o.min_replicas = a->mode == MODE_EXCLUSIVE ? p->min_replicas : 0;
   o.cancel = a->thread->worker->quit;
   o.on_lost = on_lost;
   o.on_lost_data = a;

@@ -53,6 +53,7 @@ struct world *world_new(const struct scenario *scenario, const struct scale *sca
   run_write(w->directory, "about %s %s seed %llu dibs %s", scenario->id, scenario->name,
             (unsigned long long)scale->seed, dibs_version());
   run_write_expectations(w->directory, &scenario->expects);
+  run_write(w->directory, "dialect %d", scale->dialect);
   w->recorder = recorder_open(w->directory, RUNNER, 0);
   return w;
 }
@@ -64,6 +65,8 @@ struct world *world_free(struct world *w)
   world_end_crew(w);
   world_end_inspectors(w);
   w->stalls = stall_watch_stop(w->stalls);
+  if (w->stop != NULL)
+    w->stop(w->stop_data);
   w->proxy = test_proxy_stop(w->proxy);
   for (int i = 0; i < w->adopted_count; i++)
     w->adopted[i] = test_server_stop(w->adopted[i]);
@@ -72,6 +75,12 @@ struct world *world_free(struct world *w)
   free(w->open_faults);
   free(w);
   return NULL;
+}
+
+void world_at_end(struct world *w, void (*stop)(void *data), void *data)
+{
+  w->stop = stop;
+  w->stop_data = data;
 }
 
 const char *world_directory(const struct world *w) { return w->directory; }

@@ -67,6 +67,8 @@ int world_adopt(struct world *w, struct test_server *s);   /* its number, from 1
 /* A proxy before the server; healed by world_settle(), and stopped by the world's end. */
 struct test_proxy *world_proxy(struct world *w);
 const char *world_directory(const struct world *w);
+/* What the scenario started itself: ended by this, after the workers, with the world. */
+void world_at_end(struct world *w, void (*stop)(void *data), void *data);
 
 /* ---- locks ---- */
 
@@ -127,6 +129,10 @@ void world_server_kill(struct world *w);             /* down until ... */
 void world_server_start(struct world *w, bool keeps_data);   /* false: DATA_LOST too */
 void world_server_stop(struct world *w);
 void world_server_continue(struct world *w);
+
+/* Stops a holder, lets `end` end the server and start it again with what it has kept, and
+ * looks whether another gets the lock while the stopped one believes in it. */
+bool world_lease_is_lost(struct world *w, int lock, int ttl_ms, void (*end)(struct world *w));
 
 /* ---- the queue, seen from outside ---- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test/fault/world_fault.c - servers and faults of a world, each written into the history. */
 #include "world_parts.h"
+#include "history.h"
 #include "run_file.h"
 
 #include <stdio.h>
@@ -143,6 +144,25 @@ void world_server_start(struct world *w, bool keeps_data)
       world_permits(w, (int)i);
 }
 
+bool world_lease_is_lost(struct world *w, int lock, int ttl_ms, void (*end)(struct world *w))
+{
+  int64_t begin = history_now_ns();
+  int holder = world_stop_holder(w, lock, 3000);
+  bool is_lost;
+
+  if (holder < 0) {
+    world_fail(w, "nobody held it for 3 s");
+    return false;
+  }
+  end(w);
+  is_lost = world_wait_for_grants(w, 1, ttl_ms / 4) &&
+            history_now_ns() - begin < (ttl_ms - 200) * 1000000LL;
+  world_continue(w, holder);
+  if (!world_wait_for_grants(w, 20, 3 * ttl_ms))
+    world_fail(w, "no work is done after the restart");
+  return is_lost;
+}
+
 void world_server_stop(struct world *w)
 {
   w->server_fault = world_fault_begin(w, FAULT_SERVER_STOP, EVERYBODY, NO_LOCK);
@@ -182,11 +202,20 @@ const char *world_lock_key(struct world *w, int lock)
   return key;
 }
 
+dibs_status world_open(struct world *w, dibs_client **ret_client)
+{
+  dibs_options o = DIBS_OPTIONS_INIT;
+
+  o.dialect = (dibs_dialect)w->scale.dialect;
+  o.registry = o.dialect == DIBS_DIALECT_SPRING ? FAULT_REGISTRY : NULL;
+  return dibs_open(test_server_url(world_server(w)), &o, ret_client);
+}
+
 /* Sets the permits on the server, as the world knows them. */
 void world_permits(struct world *w, int lock)
 {
   dibs_client *client = NULL;
-  dibs_status status = dibs_open(test_server_url(world_server(w)), NULL, &client);
+  dibs_status status = world_open(w, &client);
 
   if (status == DIBS_OK)
     status = dibs_semaphore_set(client, w->locks[lock].name, w->locks[lock].limit);

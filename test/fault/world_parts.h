@@ -3,6 +3,8 @@
 #ifndef WORLD_PARTS_H
 #define WORLD_PARTS_H
 
+#include <dibs/dibs.h>
+
 #include "stall.h"
 #include "world.h"
 
@@ -36,6 +38,8 @@ struct world {
   struct test_server *server, *adopted[SERVERS_MAX];
   int adopted_count;
   struct test_proxy *proxy;
+  void (*stop)(void *data);    /* of world_at_end() */
+  void *stop_data;
   int server_fault;            /* of world_server_kill() or _stop(); -1 */
 
   struct run_lock locks[LOCKS_MAX];
@@ -60,6 +64,8 @@ struct world {
 void world_use_directory(const char *directory);
 
 void world_tell(struct world *w, struct record *r);
+/* A client of the server, in the dialect of this world. */
+dibs_status world_open(struct world *w, dibs_client **ret_client);
 /* Starts a program of ours; `words` end with NULL. Its output goes to `log` there. */
 pid_t world_spawn(struct world *w, const char *program, const char *const *words,
                   const char *log);

@@ -104,6 +104,11 @@ static const char *left_on_server(struct world *w, dibs_client *client)
     "for _, k in ipairs(redis.call('KEYS', 'dibs:*')) do "
     "if redis.call('PTTL', k) < 0 and not string.find(redis.call('TYPE', k).ok == 'hash' and "
     "redis.call('HGET', k, 's') or '', '^sem') then return k end end return ''";
+  /* Of Redisson's format: a semaphore is a string, with its permits beside it. */
+  const char *in_dialect =
+    "for _, k in ipairs(redis.call('KEYS', '*')) do local t = redis.call('TYPE', k).ok "
+    "if redis.call('PTTL', k) < 0 and t ~= 'string' and t ~= 'zset' then return k end end "
+    "return ''";
   const char *answer;
 
   for (uint32_t i = 0; i < w->lock_count; i++) {
@@ -112,7 +117,8 @@ static const char *left_on_server(struct world *w, dibs_client *client)
     if (left != NULL)
       return left;
   }
-  answer = test_server_command(w->server, "EVAL %s 0", without_ttl);
+  answer = test_server_command(w->server, "EVAL %s 0",
+                               w->scale.dialect == 0 ? without_ttl : in_dialect);
   if (answer[0] != '\0') {
     (void)snprintf(text, sizeof(text), "%s has no time to live", answer);
     return text;
@@ -141,7 +147,7 @@ void world_check_keys(struct world *w)
 
   if (w->server == NULL || (w->settle_flags & SETTLE_NO_KEYS) != 0)
     return;
-  if (dibs_open(test_server_url(w->server), NULL, &k.client) != DIBS_OK) {
+  if (world_open(w, &k.client) != DIBS_OK) {
     world_fail(w, "C10: the server cannot be asked what is left");
     return;
   }

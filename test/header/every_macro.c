@@ -19,13 +19,22 @@ dibs_status every_macro(void)
     DIBS_CLIENT_NO_THREAD | DIBS_CLIENT_NO_LOCAL | DIBS_CLIENT_PROCESS_CALLBACKS |
     DIBS_CLIENT_DETECT_DEADLOCK;
   static const uint32_t lock_flags =
-    DIBS_LOCK_FIXED | DIBS_LOCK_NO_OWNER | DIBS_LOCK_NO_REENTRY;
+    DIBS_LOCK_FIXED | DIBS_LOCK_NO_OWNER | DIBS_LOCK_NO_REENTRY | DIBS_LOCK_FSYNC |
+    DIBS_LOCK_REPORT | DIBS_LOCK_FAIR | DIBS_LOCK_SPIN | DIBS_LOCK_FENCED | DIBS_PERMITS_PLAIN;
+  static const uint32_t acl_flags =
+    DIBS_ACL_FUNCTIONS | DIBS_ACL_POLL | DIBS_ACL_ROLES | DIBS_ACL_CLUSTER |
+    DIBS_ACL_REPLICAS | DIBS_ACL_FSYNC | DIBS_ACL_DOCTOR | DIBS_ACL_BEFORE_7 |
+    DIBS_ACL_SENTINEL | DIBS_ACL_QUARANTINE;
   dibs_options options = DIBS_OPTIONS_INIT;
   dibs_lock_options lock = DIBS_LOCK_OPTIONS_INIT;
   dibs_wait_options wait = DIBS_WAIT_OPTIONS_INIT;
+  dibs_rate rate = DIBS_RATE_INIT;
   dibs_sim_options sim = DIBS_SIM_OPTIONS_INIT;
+  dibs_acl_options acl = DIBS_ACL_OPTIONS_INIT;
+  char line[DIBS_ACL_LINE_SIZE];
   const char *names[DIBS_MANY_MAX];
   char value[DIBS_VALUE_MAX + 1];
+  dibs_bytes data = dibs_text("data");
   char token[DIBS_TOKEN_SIZE];
   char name[DIBS_NAME_MAX + 1];
   char note[DIBS_NOTE_MAX + 1];
@@ -34,10 +43,16 @@ dibs_status every_macro(void)
   options.flags = client_flags;
   lock.flags = lock_flags;
   lock.linger_ms = DIBS_LINGER_AUTO;
+  lock.min_replicas = DIBS_REPLICAS_MAJORITY;
+  acl.uses = acl_flags;
+  line[0] = 0;
+  data.size = data.size < DIBS_KEY_MAX ? DIBS_DATA_MAX : DIBS_GUARDED_MAX;
   wait.wait_ms = DIBS_PERMITS_MAX;
   names[0] = NULL;
   token[0] = name[0] = note[0] = owner[0] = value[0] = 0;
-  return options.size + lock.size + wait.size + sim.size + (size_t)value[0] + (names[0] != NULL) +
+  return options.size + lock.size + wait.size + rate.size + sim.size + acl.size + (size_t)line[0] +
+             data.size +
+             (size_t)value[0] + (names[0] != NULL) +
              (size_t)token[0] + (size_t)name[0] + (size_t)note[0] + (size_t)owner[0] > 0
            ? DIBS_OK
            : DIBS_ERR_ARGUMENT;

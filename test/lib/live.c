@@ -108,7 +108,7 @@ dibs_options live_options(void)
 
   o.flags = DIBS_CLIENT_NO_LOCAL;
   o.connect_timeout_ms = 1000;
-  o.command_timeout_ms = 500;
+  o.command_timeout_ms = live_place() == LIVE_ONE ? 500 : 2000;   /* many processes */
   return o;
 }
 
@@ -144,9 +144,17 @@ void live_expect(dibs_client *client, dibs_status got, dibs_status wanted)
 
   if (got == wanted)
     return;
+  live_needs_answer(got);
   dibs_last_error(client, &error);
   fail_msg("%s instead of %s; last error: %s %s", dibs_status_name(got),
            dibs_status_name(wanted), dibs_status_name(error.status), error.text);
+}
+
+void live_expect_ok(dibs_status got)
+{
+  live_needs_answer(got);
+  if (got != DIBS_OK)
+    fail_msg("%s instead of DIBS_OK", dibs_status_name(got));
 }
 
 void live_expect_words(dibs_client *client, const char *word)
@@ -303,10 +311,34 @@ dibs_hold *live_ask_granted(struct live_ask *a, int limit_ms)
 {
   if (!live_ask_wait(a, limit_ms))
     fail_msg("not granted within %d ms", limit_ms);
+  live_needs_answer(a->status);
   if (a->status != DIBS_OK)
     fail_msg("not granted: %s", dibs_status_name(a->status));
   assert_int_equal(a->callbacks, 1);
   return a->hold;
+}
+
+/* ---- waits by callback ---- */
+
+void live_note_ending(dibs_status status, void *data)
+{
+  struct live_ending *e = data;
+
+  atomic_store(&e->status, status);
+  atomic_fetch_add(&e->callbacks, 1);
+}
+
+bool live_has_ended(void *data)
+{
+  return atomic_load(&((struct live_ending *)data)->callbacks) > 0;
+}
+
+void live_expect_ending(struct live_ending *e, dibs_status status)
+{
+  if (!live_until(LIVE_LONG_MS, live_has_ended, e))
+    fail_msg("no callback");
+  assert_int_equal(atomic_load(&e->callbacks), 1);
+  assert_int_equal(atomic_load(&e->status), status);
 }
 
 /* ---- losses and events ---- */

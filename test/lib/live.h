@@ -14,6 +14,7 @@
 
 #include <dibs/dibs.h>
 
+#include "proxy.h"
 #include "server.h"
 
 enum { LIVE_LONG_MS = 15000 };    /* how long an effect may take that surely comes */
@@ -57,6 +58,7 @@ dibs_status live_try(dibs_client *client, const char *name);
 void live_expect_free(dibs_client *client, const char *name, int limit_ms);
 /* Assert the status, and show the client's last error where it differs. */
 void live_expect(dibs_client *client, dibs_status got, dibs_status wanted);
+void live_expect_ok(dibs_status got);
 /* Assert: the last error of `client` has `word` in its text, and none has `secret`. */
 void live_expect_words(dibs_client *client, const char *word);
 
@@ -89,6 +91,18 @@ bool live_ask_is_over(struct live_ask *a);
 /* Assert: granted within `limit_ms`. */
 dibs_hold *live_ask_granted(struct live_ask *a, int limit_ms);
 
+/* ---- waits by callback: give live_note_ending and one of these ---- */
+
+struct live_ending {
+  _Atomic int callbacks, status;
+  dibs_client *client;            /* for callbacks that call back */
+};
+
+void live_note_ending(dibs_status status, void *ending);
+bool live_has_ended(void *ending);               /* for live_until() */
+/* Assert: it ended so, once. */
+void live_expect_ending(struct live_ending *e, dibs_status status);
+
 /* ---- losses: give live_on_lost and one of these to dibs_lock_options ---- */
 
 struct live_loss {
@@ -110,16 +124,41 @@ struct live_events {
 
 void live_on_event(const dibs_event *event, void *events);
 
-/* ---- one server for all tests of a file: group setup and teardown ---- */
+/* ---- one server for all tests of a file: group setup and teardown ----
+ *
+ * Or one deployment: DIBS_TEST_DEPLOYMENT=replicated, sentinel, cluster or quorum starts
+ * that one instead, and the same tests run there. live_place.c says what live_server is. */
+
+enum live_place { LIVE_ONE, LIVE_REPLICATED, LIVE_SENTINEL, LIVE_CLUSTER, LIVE_QUORUM };
 
 extern struct test_server *live_server;
 int live_server_setup(void **state);
 int live_server_teardown(void **state);
+enum live_place live_place(void);
+const char *live_url(void);       /* for clients */
+const char *live_other_url(void); /* the same place by TCP, where there are two ways */
+/* Through a proxy in front of the one server. A deployment has none: there as live_url(). */
+const char *live_url_by(const struct test_proxy *proxy);
+const char *live_tcp_url_by(const struct test_proxy *proxy);
+/* Those that have keys: one; in a cluster its primaries, in a quorum all. */
+int live_server_count(void);
+const struct test_server *live_server_at(int which);
+/* The same command to each of them, whatever it answers: disturbances. */
+void live_tell_all(const char *command);
+
+/* At the beginning of a test, before it has clients or threads: ends it as skipped, and says
+ * why, where the deployment is not for it. */
+void live_needs_one_server(void); /* it restarts, stops or slows it, or has a proxy */
+void live_needs_one_view(void);   /* it counts keys, clients or commands: not in a cluster */
+void live_needs_keys(void);       /* it reads or writes a lock's key: not in a quorum */
+/* What the library answered to the first call of its kind: not where it is UNSUPPORTED. */
+void live_needs_answer(dibs_status answer);
 
 /* ---- the server's view ---- */
 
 /* "dibs:m:{name}", in one of eight static buffers of the thread. */
 const char *live_key(const char *name);
+/* Given live_server, all of these look at each server that has keys. */
 /* When the lease of `name` ends, by the wall clock in microseconds; 0: free. */
 int64_t live_lease_end_us(const struct test_server *s, const char *name);
 /* Assert: within LIVE_LONG_MS `count` clients wait for `name`. */

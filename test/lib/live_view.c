@@ -12,20 +12,20 @@
 
 enum { KEYS = 8, KEY_SIZE = 600 };
 
-struct test_server *live_server;
-
-int live_server_setup(void **state)
+/* Server `which` of those that are meant by `s`; NULL: there are no more. */
+static const struct test_server *one_of(const struct test_server *s, int which)
 {
-  (void)state;
-  live_server = test_server_start();
-  return 0;
+  if (s != live_server)
+    return which == 0 ? s : NULL;
+  return which < live_server_count() ? live_server_at(which) : NULL;
 }
 
-int live_server_teardown(void **state)
+/* Its own, which is then that of the key */
+static bool has_tag(const char *name)
 {
-  (void)state;
-  live_server = test_server_stop(live_server);
-  return 0;
+  const char *open = strchr(name, '{');
+
+  return open != NULL && open[1] != '}' && strchr(open, '}') != NULL;
 }
 
 const char *live_key(const char *name)
@@ -34,7 +34,7 @@ const char *live_key(const char *name)
   static _Thread_local unsigned turn;
   char *key = keys[turn++ % KEYS];
 
-  (void)snprintf(key, KEY_SIZE, "dibs:m:{%s}", name);
+  (void)snprintf(key, KEY_SIZE, has_tag(name) ? "dibs:m:%s" : "dibs:m:{%s}", name);
   return key;
 }
 
@@ -46,7 +46,7 @@ static const char *value_of(const struct test_server *s, const char *key)
   return test_server_command(s, "HGET %s s", key);
 }
 
-int64_t live_lease_end_us(const struct test_server *s, const char *name)
+static int64_t lease_end_us(const struct test_server *s, const char *name)
 {
   char client[32];
   long long ask, token, ahead;
@@ -57,6 +57,18 @@ int64_t live_lease_end_us(const struct test_server *s, const char *name)
   return token + ahead * 1000;
 }
 
+int64_t live_lease_end_us(const struct test_server *s, const char *name)
+{
+  const struct test_server *one;
+  int64_t last = 0, end;
+
+  for (int i = 0; (one = one_of(s, i)) != NULL; i++) {
+    end = lease_end_us(one, name);
+    last = end > last ? end : last;
+  }
+  return last;
+}
+
 struct crowd {
   const struct test_server *server;
   const char *name;
@@ -64,12 +76,23 @@ struct crowd {
 };
 
 /* Three fields are the queue's own, each waiter has two. */
+static bool is_as_many_on(const struct test_server *s, const struct crowd *c)
+{
+  const char *fields = test_server_command(s, "HLEN %s", live_key(c->name));
+
+  return c->count == 0 ? atoi(fields) <= 3 : atoi(fields) == 3 + 2 * c->count;
+}
+
+/* On one of them: a queue has one place. */
 static bool is_as_many(void *data)
 {
   const struct crowd *c = data;
-  const char *fields = test_server_command(c->server, "HLEN %s", live_key(c->name));
+  const struct test_server *one;
 
-  return c->count == 0 ? atoi(fields) <= 3 : atoi(fields) == 3 + 2 * c->count;
+  for (int i = 0; (one = one_of(c->server, i)) != NULL; i++)
+    if (is_as_many_on(one, c))
+      return true;
+  return false;
 }
 
 void live_expect_waiters(const struct test_server *s, const char *name, int count)
@@ -85,7 +108,12 @@ void live_expect_waiters(const struct test_server *s, const char *name, int coun
 
 static bool nobody_listens(void *data)
 {
-  return strcmp(test_server_command(data, "PUBSUB CHANNELS"), "[]") == 0;
+  const char *shard = live_place() == LIVE_CLUSTER ?
+    test_server_command(data, "PUBSUB SHARDCHANNELS") : "[]";
+
+  /* Sentinels have a channel of their own. */
+  return strcmp(test_server_command(data, "PUBSUB CHANNELS dibs*"), "[]") == 0 &&
+         (strcmp(shard, "[]") == 0 || strncmp(shard, "ERR ", 4) == 0);
 }
 
 /* Of a free mutex, or of a shared name that nobody holds or waits for. */
@@ -128,7 +156,7 @@ static bool is_clean(void *data)
   return odd_key(data, list) == NULL;
 }
 
-void live_expect_clean(const struct test_server *s)
+static void expect_clean(const struct test_server *s)
 {
   char list[8192];
   const char *odd;
@@ -143,12 +171,22 @@ void live_expect_clean(const struct test_server *s)
     fail_msg("still subscribed: %s", test_server_command(s, "PUBSUB CHANNELS"));
 }
 
+void live_expect_clean(const struct test_server *s)
+{
+  const struct test_server *one;
+
+  for (int i = 0; (one = one_of(s, i)) != NULL; i++)
+    expect_clean(one);
+}
+
 void live_expect_clean_but_presence(const struct test_server *s)
 {
   const char *script = "for _, k in ipairs(redis.call('KEYS', 'dibs:client:*')) do "
                        "local left = redis.call('PTTL', k) "
                        "if left > 0 and left <= 180000 then redis.call('DEL', k) end end";
+  const struct test_server *one;
 
-  (void)test_server_command(s, "EVAL %s 0", script);
+  for (int i = 0; (one = one_of(s, i)) != NULL; i++)
+    (void)test_server_command(one, "EVAL %s 0", script);
   live_expect_clean(s);
 }

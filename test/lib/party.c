@@ -96,7 +96,7 @@ static void party_process(const struct party *p)
 
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   o.flags = p->flags;
-  status = dibs_open(p->url != NULL ? p->url : test_server_url(live_server), &o, &c);
+  status = dibs_open(p->url != NULL ? p->url : live_url(), &o, &c);
   if (status == DIBS_OK)
     party_run(p, c);
   else
@@ -136,13 +136,22 @@ void party_order(const struct party *p)
   assert_int_equal(write(p->orders[1], "x", 1), 1);
 }
 
+/* Of all servers that have keys: what `script` counts there. */
+static long long sum_of(const char *script)
+{
+  long long sum = 0;
+
+  for (int i = 0; i < live_server_count(); i++)
+    sum += test_server_integer(live_server_at(i), "EVAL %s 0", script);
+  return sum;
+}
+
 /* Who waits: in the queues of the server, or among the threads of its client. */
 static long long waiting(const struct party *p)
 {
   if (p->client != NULL)
     return (long long)live_stats(p->client).waiting;
-  return test_server_integer(
-    live_server, "EVAL %s 0",
+  return sum_of(
     "local count = 0 "
     "for _, key in ipairs(redis.call('KEYS', 'dibs:m:*')) do "
     "  if redis.call('TYPE', key).ok == 'hash' then "
@@ -200,8 +209,7 @@ void party_ring(struct party *parties, int count, uint32_t flags)
 
 int party_tellers(void)
 {
-  return (int)test_server_integer(
-    live_server, "EVAL %s 0",
+  return (int)sum_of(
     "local count = 0 "
     "for _, key in ipairs(redis.call('KEYS', 'dibs:client:*')) do "
     "  count = count + redis.call('HEXISTS', key, 'owners') "
@@ -216,7 +224,7 @@ bool party_tellers_are(void *count)
 
 void party_permits_set(const char *name, uint32_t permits)
 {
-  dibs_client *c = live_open(test_server_url(live_server));
+  dibs_client *c = live_open(live_url());
 
   live_expect(c, dibs_semaphore_set(c, name, permits), DIBS_OK);
   (void)dibs_close(c);

@@ -11,7 +11,8 @@ static void give_back(void *p, void *data) { (void)data; free(p); }
 engine_settings peer_settings(void)
 {
   engine_settings s = { .memory = { allocate, reallocate, give_back, NULL }, .seed = 7,
-                        .prefix = "dibs", .host = "here", .program = "test", .version = "0",
+                        .deployment = one_server(), .prefix = "dibs", .host = "here",
+                        .program = "test", .version = "0",
                         .note = "", .pid = 1, .connect_timeout = SPAN_MS(5000),
                         .command_timeout = SPAN_MS(2000), .clock_rate_error_ppm = 10000,
                         .local_handovers_max = 16, .local_handover_time = SPAN_MS(10) };
@@ -42,7 +43,7 @@ struct peer *peer_new(void)
 struct peer *peer_free(struct peer *p)
 {
   engine_free(p->engine);
-  for (int i = 0; i < ENGINE_LINKS; i++)
+  for (int i = 0; i < ONE_SERVER_LINKS; i++)
     resp_reader_free(p->readers[i]);
   for (size_t i = 0; i < p->command_count; i++)
     free(p->commands[i]);
@@ -103,7 +104,7 @@ void peer_pull(struct peer *p)
     more = false;
     while (engine_next_effect(p->engine, &e))
       peer_take_effect(p, &e);
-    for (int i = 0; i < ENGINE_LINKS; i++)
+    for (int i = 0; i < ONE_SERVER_LINKS; i++)
       more |= peer_read_commands(p, i);
   }
 }

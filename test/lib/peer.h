@@ -55,7 +55,7 @@ void peer_close(struct peer *p);
 
 /* ---- observations: the question is "inspect" of the name n ---- */
 struct watch {
-  const char *channel;                    /* NULL: thing:{n} */
+  const char *channel;                    /* NULL: thing:{n}; "": none */
   int64_t every_ms, wait_ms;              /* 0: 3 s, for ever */
   bool is_patient;
 };

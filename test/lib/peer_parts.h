@@ -4,6 +4,7 @@
 #ifndef TEST_PEER_PARTS_H
 #define TEST_PEER_PARTS_H
 
+#include "one_server.h"
 #include "peer.h"
 
 #include <setjmp.h>
@@ -31,8 +32,8 @@ struct peer {
   engine *engine;
   instant now;
   int64_t server_offset_us;
-  bool wanted[ENGINE_LINKS], up[ENGINE_LINKS];
-  resp_reader *readers[ENGINE_LINKS];
+  bool wanted[ONE_SERVER_LINKS], up[ONE_SERVER_LINKS];
+  resp_reader *readers[ONE_SERVER_LINKS];
   char *commands[LINES_MAX];
   size_t command_count, unanswered;
   char *owed[LINES_MAX];      /* in the order of the commands: what we say ourselves, or "" */

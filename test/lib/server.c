@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -56,39 +57,34 @@ static void add_pair(struct arguments *a, const char *name, const char *value)
   add(a, value);
 }
 
-static void add_file(struct arguments *a, const char *name, const struct test_server *s,
-                     const char *file)
-{
-  char path[128];
-
-  (void)snprintf(path, sizeof(path), "%s/%s", s->directory, file);
-  add_pair(a, name, path);
-}
-
 static void add_tls(struct arguments *a, const struct test_server *s, const char *port)
 {
+  const struct test_authority *by = s->options.authority;
+
   add_pair(a, "--port", "0");
   add_pair(a, "--tls-port", port);
-  add_pair(a, "--tls-ca-cert-file", s->ca);
-  add_file(a, "--tls-cert-file", s, "server.crt");
-  add_file(a, "--tls-key-file", s, "server.key");
+  add_pair(a, "--tls-ca-cert-file", test_authority_ca(by));
+  add_pair(a, "--tls-cert-file", test_authority_certificate(by, s->options.certificate));
+  add_pair(a, "--tls-key-file", test_authority_key(by, s->options.certificate));
   add_pair(a, "--tls-auth-clients", s->options.wants_client_certificate ? "yes" : "no");
 }
 
-/* Sentinel insists on a configuration file it can rewrite. */
-static void add_sentinel(struct arguments *a, const struct test_server *s)
+/* A file that it can rewrite; Sentinel insists on one. */
+static void add_configuration(struct arguments *a, const struct test_server *s,
+                              const char *file)
 {
   char path[128];
   int fd;
 
-  (void)snprintf(path, sizeof(path), "%s/sentinel.conf", s->directory);
+  (void)snprintf(path, sizeof(path), "%s/%s", s->directory, file);
   fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   if (fd < 0)
     test_bail_out("%s: %s", path, strerror(errno));
   (void)close(fd);
   add(a, path);
-  add(a, "--sentinel");
 }
+
+static const char debug_option[] = "--enable-debug-command";
 
 static void arguments_make(struct arguments *a, const struct test_server *s,
                            const server_program *program)
@@ -99,13 +95,19 @@ static void arguments_make(struct arguments *a, const struct test_server *s,
   (void)snprintf(port, sizeof(port), "%d", s->port);
   a->count = 0;
   add(a, program->argv0);
-  if (s->options.is_sentinel)
-    add_sentinel(a, s);
+  if (s->options.is_sentinel) {
+    add_configuration(a, s, "sentinel.conf");
+    add(a, "--sentinel");
+  } else if (s->options.keeps_configuration) {
+    add_configuration(a, s, "server.conf");
+  }
   if (s->options.has_tls)
     add_tls(a, s, port);
   else
     add_pair(a, "--port", port);
-  add_pair(a, "--bind", "127.0.0.1");
+  add_pair(a, "--bind", s->options.address);
+  if (strncmp(s->options.address, "127.", 4) != 0)
+    add_pair(a, "--protected-mode", "no");
   add_pair(a, "--unixsocket", s->socket);
   add_pair(a, "--dir", s->directory);
   add_pair(a, "--logfile", s->log);
@@ -117,12 +119,20 @@ static void arguments_make(struct arguments *a, const struct test_server *s,
    * machine's has passed already, and it would never sleep. */
   if (s->options.has_clock && !s->options.is_sentinel)
     add_pair(a, "--jemalloc-bg-thread", "no");
-  if (s->options.password != NULL)
+  if (s->options.password != NULL && s->options.user == NULL)
     add_pair(a, "--requirepass", s->options.password);
   if (s->options.has_cluster)
     add_pair(a, "--cluster-enabled", "yes");
-  while (more != NULL && *more != NULL)
-    add(a, *more++);
+  if (test_acl_is_for(s)) {
+    add_pair(a, "--masteruser", TEST_ADMIN);
+    add_pair(a, "--masterauth", TEST_ADMIN);
+  }
+  while (more != NULL && *more != NULL) {
+    if (s->debugs_unasked && strcmp(*more, debug_option) == 0 && more[1] != NULL)
+      more += 2;
+    else
+      add(a, *more++);
+  }
 }
 
 static void arguments_free(struct arguments *a)
@@ -166,6 +176,9 @@ static void spawn(struct test_server *s)
   s->pid = fork();
   if (s->pid < 0)
     test_bail_out("fork: %s", strerror(errno));
+  if (s->pid == 0 && s->options.network > 0
+      && setns(s->options.network, CLONE_NEWNET) != 0)
+    _exit(126);
   if (s->pid == 0)
     test_become(program.path, arguments.all, with_shims != NULL ? with_shims : environ, s->log,
                 parent);
@@ -181,6 +194,18 @@ static bool answers(const struct test_server *s)
   return strcmp(answer, "(gone)") != 0 && strncmp(answer, "LOADING", 7) != 0;
 }
 
+/* Not by its command line: a user that a rewritten configuration has as well would be
+ * refused there. */
+static void make_user(const struct test_server *s)
+{
+  if (s->options.user == NULL)
+    return;
+  (void)test_server_command(s, "ACL SETUSER %s reset on >%s ~* &* +@all", s->options.user,
+                            s->options.password);
+  if (strcmp(test_server_command(s, "ACL SETUSER default off"), "OK") != 0)
+    test_bail_out("the server in %s cannot have the user %s", s->directory, s->options.user);
+}
+
 /* False when it ended instead of answering. */
 static bool wait_until_it_answers(struct test_server *s)
 {
@@ -191,27 +216,44 @@ static bool wait_until_it_answers(struct test_server *s)
       s->pid = 0;
       return false;
     }
-    if (answers(s))
+    if (answers(s)) {
+      make_user(s);
+      test_acl_make(s);
       return true;
+    }
     if (test_now_ms() >= until)
       test_bail_out("the server in %s does not answer", s->directory);
     pause_ms(2);
   }
 }
 
-static _Noreturn void bail_out_with_log(const struct test_server *s)
+static void read_tail(const struct test_server *s, char *ret_tail, size_t size)
 {
-  char tail[2048] = "";
   FILE *log = fopen(s->log, "r");
-  size_t size = 0;
+  size_t used = 0;
 
   if (log != NULL) {
-    if (fseek(log, -(long)(sizeof(tail) - 1), SEEK_END) != 0)
+    if (fseek(log, -(long)(size - 1), SEEK_END) != 0)
       rewind(log);
-    size = fread(tail, 1, sizeof(tail) - 1, log);
+    used = fread(ret_tail, 1, size - 1, log);
     (void)fclose(log);
   }
-  tail[size] = '\0';
+  ret_tail[used] = '\0';
+}
+
+static bool refuses_debug_option(const struct test_server *s)
+{
+  char tail[2048];
+
+  read_tail(s, tail, sizeof(tail));
+  return strstr(tail, debug_option + 2) != NULL;
+}
+
+static _Noreturn void bail_out_with_log(const struct test_server *s)
+{
+  char tail[2048];
+
+  read_tail(s, tail, sizeof(tail));
   (void)fprintf(stderr, "%s\n", tail);
   test_bail_out("the server in %s ended at once", s->directory);
 }
@@ -282,8 +324,12 @@ struct test_server *test_server_start_with(const struct test_server_options *opt
   (void)snprintf(s->socket, sizeof(s->socket), "%s/s", s->directory);
   (void)snprintf(s->log, sizeof(s->log), "%s/server.log", s->directory);
   (void)snprintf(s->unix_url, sizeof(s->unix_url), "unix://%s", s->socket);
-  if (s->options.has_tls)
-    test_certificates_make(s);
+  if (s->options.address == NULL)
+    s->options.address = "127.0.0.1";
+  if (s->options.has_tls && s->options.authority == NULL) {
+    s->own_authority = test_authority_make();
+    s->options.authority = s->own_authority;
+  }
   if (s->options.has_clock)
     test_clock_make(s);
   if (s->options.can_lose_power)
@@ -298,11 +344,12 @@ struct test_server *test_server_start_with(const struct test_server_options *opt
     spawn(s);
     if (wait_until_it_answers(s))
       break;
+    s->debugs_unasked |= refuses_debug_option(s);
   }
   if (s->pid == 0)
     bail_out_with_log(s);
-  (void)snprintf(s->tcp_url, sizeof(s->tcp_url), "%s://127.0.0.1:%d",
-                 s->options.has_tls ? "rediss" : "redis", s->port);
+  (void)snprintf(s->tcp_url, sizeof(s->tcp_url), "%s://%s:%d",
+                 s->options.has_tls ? "rediss" : "redis", s->options.address, s->port);
   return s;
 }
 
@@ -315,6 +362,7 @@ struct test_server *test_server_stop(struct test_server *s)
   test_clock_free(s);
   test_power_free(s);
   test_directory_remove(s->directory);
+  s->own_authority = test_authority_free(s->own_authority);
   if (s->port_claim >= 0)
     (void)close(s->port_claim);
   free(s);
@@ -329,13 +377,30 @@ int test_server_port(const struct test_server *s) { return s->port; }
 const char *test_server_directory(const struct test_server *s) { return s->directory; }
 const char *test_server_log(const struct test_server *s) { return s->log; }
 pid_t test_server_pid(const struct test_server *s) { return s->pid; }
-const char *test_server_ca(const struct test_server *s) { return s->ca; }
-const char *test_server_foreign_ca(const struct test_server *s) { return s->foreign_ca; }
-const char *test_server_client_key(const struct test_server *s) { return s->client_key; }
+
+const char *test_server_address(const struct test_server *s)
+{
+  return s->options.address;
+}
+
+const char *test_server_ca(const struct test_server *s)
+{
+  return test_authority_ca(s->options.authority);
+}
+
+const char *test_server_foreign_ca(const struct test_server *s)
+{
+  return test_authority_foreign_ca(s->options.authority);
+}
 
 const char *test_server_client_certificate(const struct test_server *s)
 {
-  return s->client_certificate;
+  return test_authority_client_certificate(s->options.authority);
+}
+
+const char *test_server_client_key(const struct test_server *s)
+{
+  return test_authority_client_key(s->options.authority);
 }
 
 void test_server_kill9(struct test_server *s)
@@ -355,6 +420,8 @@ void test_server_restart(struct test_server *s, bool keeps_data)
   end_process(s);
   if (!keeps_data) {
     (void)snprintf(path, sizeof(path), "%s/dump.rdb", s->directory);
+    (void)unlink(path);
+    (void)snprintf(path, sizeof(path), "%s/appendonly.aof", s->directory);
     (void)unlink(path);
     (void)snprintf(path, sizeof(path), "%s/appendonlydir", s->directory);
     test_directory_remove(path);

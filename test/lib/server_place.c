@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test/lib/server_place.c - directories, ports and certificates for test servers, and the
- * way out when they cannot be had. */
+/* test/lib/server_place.c - directories and ports for test servers, and the way out when they
+ * cannot be had. */
 #include "server_parts.h"
 
 #include <arpa/inet.h>
@@ -17,7 +17,6 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static const char prefix[] = "dibs-test-";
@@ -144,40 +143,4 @@ int test_port_claim(int *ret_claim)
       (void)close(fd);
   }
   test_bail_out("no free port");
-}
-
-/* ---- certificates ---- */
-
-/* Elliptic keys, because making RSA ones would take longer than the tests. */
-static const char recipe[] =
-  "set -e; cd \"$1\"; exec 2>openssl.log\n"
-  "authority() { openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1"
-  " -nodes -keyout $1.key -out $1.crt -subj /CN=$2 -days 2; }\n"
-  "signed() { openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1"
-  " -nodes -keyout $1.key -out $1.csr -subj /CN=$2\n"
-  " printf '%s\\n' \"$3\" >$1.ext\n"
-  " openssl x509 -req -in $1.csr -CA ca.crt -CAkey ca.key -CAcreateserial"
-  " -extfile $1.ext -out $1.crt -days 2; }\n"
-  "authority ca test-authority; authority foreign foreign-authority\n"
-  "signed server localhost 'subjectAltName=DNS:localhost,IP:127.0.0.1'\n"
-  "signed client test-client 'extendedKeyUsage=clientAuth'\n";
-
-void test_certificates_make(struct test_server *s)
-{
-  int how = -1;
-  pid_t child = fork();
-
-  if (child == 0) {
-    (void)execl("/bin/sh", "sh", "-c", recipe, "recipe", s->directory, (char *)NULL);
-    _exit(127);
-  }
-  while (child > 0 && waitpid(child, &how, 0) < 0 && errno == EINTR)
-    ;
-  if (how != 0)
-    test_bail_out("openssl cannot make certificates, see %s/openssl.log", s->directory);
-  (void)snprintf(s->ca, sizeof(s->ca), "%s/ca.crt", s->directory);
-  (void)snprintf(s->foreign_ca, sizeof(s->foreign_ca), "%s/foreign.crt", s->directory);
-  (void)snprintf(s->client_certificate, sizeof(s->client_certificate), "%s/client.crt",
-                 s->directory);
-  (void)snprintf(s->client_key, sizeof(s->client_key), "%s/client.key", s->directory);
 }

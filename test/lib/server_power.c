@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test/lib/server_power.c - servers that lose their power: what they had not synced is gone.
+/* test/lib/server_power.c - servers that lose their power: what they had not synced is gone;
+ * and servers whose disk is slow.
  * sync_shim.c notes in a file what they had. */
 #include "server_parts.h"
 
@@ -30,6 +31,7 @@ void test_power_make(struct test_server *s)
     test_bail_out("%s: %s", path, strerror(errno));
   (void)close(fd);
   s->synced = found;
+  s->synced->disk_ms = TEST_DISK_AS_IT_IS;
 }
 
 void test_power_free(struct test_server *s)
@@ -63,6 +65,13 @@ static int64_t forget_unsynced(const struct test_server *s, const char *path)
   return now.st_size - kept;
 }
 
+void test_server_disk_takes(struct test_server *s, int ms)
+{
+  if (s->synced == NULL)
+    test_bail_out("a server that was started without can_lose_power has the machine's disk");
+  s->synced->disk_ms = ms;
+}
+
 int64_t test_server_lose_power(struct test_server *s)
 {
   char directory[128], path[512];
@@ -82,5 +91,7 @@ int64_t test_server_lose_power(struct test_server *s)
   }
   if (all != NULL)
     (void)closedir(all);
+  (void)snprintf(path, sizeof(path), "%s/appendonly.aof", s->directory);   /* before 7.0 */
+  lost += forget_unsynced(s, path);
   return lost;
 }

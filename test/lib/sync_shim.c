@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test/lib/sync_shim.c - notes how much of its files a real server has synced, by LD_PRELOAD.
  *
- * Stands before fsync and fdatasync. The size counts that the file had before the call:
- * bytes that another thread appends meanwhile may or may not be on the disk. */
+ * Stands before fsync and fdatasync, and can make them last. The size counts that the file
+ * had before the call: bytes that another thread appends meanwhile may or may not be on the
+ * disk. */
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -11,11 +12,12 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sync_shim.h"
 
-static struct sync_shim nobody_looks;
+static struct sync_shim nobody_looks = { .disk_ms = -1 };
 static struct sync_shim *shim = &nobody_looks;
 
 __attribute__((constructor)) static void find_file(void)
@@ -55,11 +57,21 @@ static void note(uint64_t inode, int64_t size)
   }
 }
 
+static int wait_ms(int32_t ms)
+{
+  struct timespec left = { ms / 1000, ms % 1000 * 1000000L };
+
+  while (nanosleep(&left, &left) != 0)
+    ;
+  return 0;
+}
+
 static int synced_by(long call, int fd)
 {
   struct stat before;
   bool has_size = fstat(fd, &before) == 0 && S_ISREG(before.st_mode);
-  int fault = (int)syscall(call, fd);
+  int32_t disk_ms = shim->disk_ms;
+  int fault = disk_ms < 0 ? (int)syscall(call, fd) : wait_ms(disk_ms);
 
   if (fault == 0 && has_size)
     note(before.st_ino, before.st_size);

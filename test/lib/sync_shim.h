@@ -11,8 +11,9 @@
 
 enum { SYNC_SHIM_FILES = 64 };
 
-/* Written by the server only. A file never synced has no entry. */
 struct sync_shim {
+  _Atomic int32_t disk_ms;          /* written by the test: as it is, or what a sync takes */
+  /* Written by the server only. A file never synced has no entry. */
   struct {
     _Atomic uint64_t inode;         /* 0: free */
     _Atomic int64_t synced_bytes;   /* its size when the last fsync that came back began */

@@ -224,10 +224,10 @@ static void disturb(unsigned *seed)
 
   switch (rand_r(seed) % 12) {
   case 0:
-    (void)test_server_command(live_server, "CLIENT KILL TYPE normal SKIPME yes");
+    live_tell_all("CLIENT KILL TYPE normal SKIPME yes");
     break;
   case 1:
-    (void)test_server_command(live_server, "CLIENT KILL TYPE pubsub");
+    live_tell_all("CLIENT KILL TYPE pubsub");
     break;
   case 2:
     test_proxy_cut(proxy);
@@ -257,7 +257,7 @@ static void disturb(unsigned *seed)
     delete_one(seed);
     break;
   case 10:
-    (void)test_server_command(live_server, "SCRIPT FLUSH");
+    live_tell_all("SCRIPT FLUSH");
     break;
   default:
     stop_one(seed);
@@ -333,6 +333,7 @@ static void run(unsigned seed)
 
 static void chaos_breaks_no_promise(void **state)
 {
+  live_needs_one_server();
   const char *seed = getenv("DIBS_TEST_SEED");
   unsigned first = seed != NULL ? (unsigned)strtoul(seed, NULL, 10) : (unsigned)live_now_us();
   long grants = 0;
@@ -366,7 +367,7 @@ static int setup(void **state)
       be_child();
   }
   proxy = test_proxy_start(live_server);
-  (void)snprintf(world->url, sizeof(world->url), "%s", test_proxy_url(proxy));
+  (void)snprintf(world->url, sizeof(world->url), "%s", live_url_by(proxy));
   atomic_store(&world->is_open, true);
   return 0;
 }

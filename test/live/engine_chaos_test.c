@@ -108,7 +108,7 @@ static void control_open(void)
   assert_non_null(answers);
 }
 
-resp_reply *ask_server(const buffer *command)
+resp_reply *ask_the_server(const buffer *command)
 {
   resp_reply *reply = NULL;
   char bytes[4096];
@@ -177,7 +177,7 @@ static void heal(struct world *w)
     w->is_healing = true;
     w->healed_at = now_ns();
     for (int i = 0; i < ENGINES; i++)
-      for (int link = 0; link < ENGINE_LINKS; link++)
+      for (int link = 0; link < ONE_SERVER_LINKS; link++)
         party_break(&w->parties[i], link);
   }
   if (!w->is_healing)
@@ -242,7 +242,7 @@ static void semaphore_begin(struct world *w)
   buffer_init(&command, &chaos_heap);
   assert_true(native_share_set(&w->native, &command, true, name_text(SEMAPHORE), 2, SHARE_SET,
                                PERMITS, 0));
-  reply = ask_server(&command);
+  reply = ask_the_server(&command);
   assert_true(native_share_set_answer(reply, &done, &limit));
   (void)resp_reply_free(reply);
   buffer_deinit(&command);

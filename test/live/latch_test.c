@@ -14,44 +14,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "live.h"
+#include "one_client.h"
 
 #define NAME "gate"
 #define CHANNEL "redisson_countdownlatch__channel__{gate}"
-
-static dibs_client *client;
 
 #define run(...) test_server_command(live_server, __VA_ARGS__)
 
 /* ---- a wait with a callback ---- */
 
-struct ending {
-  _Atomic int callbacks, status;
-  dibs_client *client;           /* for callbacks that call back */
-};
-
-static void note(dibs_status status, void *data)
-{
-  struct ending *e = data;
-
-  atomic_store(&e->status, status);
-  atomic_fetch_add(&e->callbacks, 1);
-}
-
-static bool has_ended(void *data)
-{
-  return atomic_load(&((struct ending *)data)->callbacks) > 0;
-}
-
-static void expect_ending(struct ending *e, dibs_status status)
-{
-  if (!live_until(LIVE_LONG_MS, has_ended, e))
-    fail_msg("no callback");
-  assert_int_equal(atomic_load(&e->callbacks), 1);
-  assert_int_equal(atomic_load(&e->status), status);
-}
-
-static dibs_request *begin_at(dibs_client *c, const char *name, struct ending *e, int wait_ms,
+static dibs_request *begin_at(dibs_client *c, const char *name, struct live_ending *e, int wait_ms,
                               dibs_canceller *cancel)
 {
   dibs_wait_options o = DIBS_WAIT_OPTIONS_INIT;
@@ -60,7 +32,7 @@ static dibs_request *begin_at(dibs_client *c, const char *name, struct ending *e
   memset(e, 0, sizeof(*e));
   o.wait_ms = wait_ms;
   o.cancel = cancel;
-  live_expect(c, dibs_latch_await_async(c, name, &o, note, e, &request), DIBS_OK);
+  live_expect(c, dibs_latch_await_async(c, name, &o, live_note_ending, e, &request), DIBS_OK);
   assert_non_null(request);
   return request;
 }
@@ -71,7 +43,7 @@ static bool is_heard(void *data)
 }
 
 /* One that surely waits: its subscription stands. */
-static dibs_request *begin(struct ending *e)
+static dibs_request *begin(struct live_ending *e)
 {
   char listening[] = "[" CHANNEL ", 1]";
   dibs_request *request = begin_at(client, NAME, e, 0, NULL);
@@ -163,7 +135,8 @@ static void what_cannot_be_is_refused_with_words(void **state)
 
 static void a_key_of_another_kind_is_told_and_left(void **state)
 {
-  struct ending e;
+  live_needs_one_view();
+  struct live_ending e;
   int64_t left;
 
   (void)state;
@@ -176,7 +149,7 @@ static void a_key_of_another_kind_is_told_and_left(void **state)
   live_expect(client, dibs_latch_await(client, "hash", NULL), DIBS_ERR_WRONG_TYPE);
   live_expect(client, dibs_latch_await(client, "words", NULL), DIBS_ERR_WRONG_TYPE);
   begin_at(client, "hash", &e, 0, NULL);
-  expect_ending(&e, DIBS_ERR_WRONG_TYPE);
+  live_expect_ending(&e, DIBS_ERR_WRONG_TYPE);
   assert_int_equal(test_server_integer(live_server, "DEL hash words"), 2);
 }
 
@@ -184,17 +157,17 @@ static void a_key_of_another_kind_is_told_and_left(void **state)
 
 static void nobody_waits_for_what_is_not_armed(void **state)
 {
-  struct ending e;
+  struct live_ending e;
 
   (void)state;
   live_expect(client, dibs_latch_await(client, NAME, NULL), DIBS_OK);
   begin_at(client, NAME, &e, 0, NULL);
-  expect_ending(&e, DIBS_OK);
+  live_expect_ending(&e, DIBS_OK);
 }
 
 static void a_wait_ends_when_its_time_is_over(void **state)
 {
-  struct ending e;
+  struct live_ending e;
   int64_t before = live_now_ms(), took;
 
   (void)state;
@@ -203,13 +176,14 @@ static void a_wait_ends_when_its_time_is_over(void **state)
   took = live_now_ms() - before;
   assert_in_range(took, 200, 700);
   begin_at(client, NAME, &e, 100, NULL);
-  expect_ending(&e, DIBS_TIMED_OUT);
+  live_expect_ending(&e, DIBS_TIMED_OUT);
   disarm();
 }
 
 static void a_wait_is_cancelled_by_its_request_once(void **state)
 {
-  struct ending e;
+  live_needs_one_view();
+  struct live_ending e;
   dibs_request *request;
 
   (void)state;
@@ -217,11 +191,11 @@ static void a_wait_is_cancelled_by_its_request_once(void **state)
   request = begin(&e);
   assert_int_equal(dibs_request_cancel(request), DIBS_OK);
   assert_int_equal(dibs_request_cancel(request), DIBS_ERR_STALE);
-  expect_ending(&e, DIBS_CANCELLED);
+  live_expect_ending(&e, DIBS_CANCELLED);
   live_expect(client, dibs_latch_down(client, NAME, 1, NULL, NULL), DIBS_OK);
   assert_int_equal(atomic_load(&e.callbacks), 1);
   request = begin_at(client, NAME, &e, 0, NULL);
-  expect_ending(&e, DIBS_OK);
+  live_expect_ending(&e, DIBS_OK);
   assert_int_equal(dibs_request_cancel(request), DIBS_ERR_STALE);
 }
 
@@ -242,8 +216,9 @@ static void *wait_cancellable(void *data)
 
 static void a_canceller_ends_all_its_waits(void **state)
 {
+  live_needs_one_view();
   struct cancelling c = { .status = -99 };
-  struct ending one, two, after;
+  struct live_ending one, two, after;
   pthread_t thread;
 
   (void)state;
@@ -256,37 +231,39 @@ static void a_canceller_ends_all_its_waits(void **state)
   dibs_cancel(c.canceller);
   assert_int_equal(pthread_join(thread, NULL), 0);
   assert_int_equal(atomic_load(&c.status), DIBS_CANCELLED);
-  expect_ending(&two, DIBS_CANCELLED);
+  live_expect_ending(&two, DIBS_CANCELLED);
   begin_at(client, NAME, &after, 0, c.canceller);
-  expect_ending(&after, DIBS_CANCELLED);
+  live_expect_ending(&after, DIBS_CANCELLED);
   assert_int_equal(atomic_load(&one.callbacks), 0);
   disarm();
   arm(1);
   live_expect(client, dibs_latch_down(client, NAME, 1, NULL, NULL), DIBS_OK);
-  expect_ending(&one, DIBS_OK);
+  live_expect_ending(&one, DIBS_OK);
   c.canceller = dibs_canceller_free(c.canceller);
 }
 
 static void who_waits_for_a_deleted_one_waits_on(void **state)
 {
-  struct ending e;
+  live_needs_one_view();
+  struct live_ending e;
 
   (void)state;
   arm(2);
   begin(&e);
   disarm();
-  assert_false(live_until(200, has_ended, &e));
+  assert_false(live_until(200, live_has_ended, &e));
   live_expect(client, dibs_latch_await(client, NAME, NULL), DIBS_OK);    /* who comes now */
   arm(1);
-  assert_false(live_until(200, has_ended, &e));
+  assert_false(live_until(200, live_has_ended, &e));
   live_expect(client, dibs_latch_down(client, NAME, 1, NULL, NULL), DIBS_OK);
-  expect_ending(&e, DIBS_OK);
+  live_expect_ending(&e, DIBS_OK);
 }
 
 static void the_channel_is_left_with_the_last_wait(void **state)
 {
+  live_needs_one_view();
   char nobody[] = "[" CHANNEL ", 0]";
-  struct ending one, two;
+  struct live_ending one, two;
   dibs_request *a, *b;
 
   (void)state;
@@ -294,10 +271,10 @@ static void the_channel_is_left_with_the_last_wait(void **state)
   a = begin(&one);
   b = begin(&two);
   assert_int_equal(dibs_request_cancel(a), DIBS_OK);
-  expect_ending(&one, DIBS_CANCELLED);
+  live_expect_ending(&one, DIBS_CANCELLED);
   assert_false(live_until(100, is_heard, nobody));
   assert_int_equal(dibs_request_cancel(b), DIBS_OK);
-  expect_ending(&two, DIBS_CANCELLED);
+  live_expect_ending(&two, DIBS_CANCELLED);
   assert_true(live_until(LIVE_LONG_MS, is_heard, nobody));
   disarm();
 }
@@ -306,22 +283,22 @@ static void the_channel_is_left_with_the_last_wait(void **state)
 
 static void call_back(dibs_status status, void *data)
 {
-  struct ending *e = data;
+  struct live_ending *e = data;
 
   if (status != DIBS_OK ||
       dibs_latch_await(e->client, NAME, NULL) != DIBS_ERR_WOULD_BLOCK ||
       dibs_latch_set(e->client, NAME, 1) != DIBS_ERR_WOULD_BLOCK ||
-      dibs_latch_await_async(e->client, "another", NULL, note, e, NULL) != DIBS_OK)
+      dibs_latch_await_async(e->client, "another", NULL, live_note_ending, e, NULL) != DIBS_OK)
     live_fault("a call in a callback");
 }
 
 static void a_callback_may_begin_a_wait_and_not_block(void **state)
 {
-  struct ending e = { .client = client };
+  struct live_ending e = { .client = client };
 
   (void)state;
   live_expect(client, dibs_latch_await_async(client, NAME, NULL, call_back, &e, NULL), DIBS_OK);
-  expect_ending(&e, DIBS_OK);
+  live_expect_ending(&e, DIBS_OK);
   assert_int_equal(live_faults(), 0);
 }
 
@@ -329,12 +306,12 @@ static void a_client_without_threads_waits_in_its_caller_and_in_its_loop(void **
 {
   dibs_options o = live_options();
   dibs_client *quiet;
-  struct ending e;
+  struct live_ending e;
   struct pollfd fd;
 
   (void)state;
   o.flags |= DIBS_CLIENT_NO_THREAD;
-  quiet = live_open_with(test_server_url(live_server), &o);
+  quiet = live_open_with(live_url(), &o);
   arm(1);
   live_expect(quiet, await_ms(quiet, NAME, 100), DIBS_TIMED_OUT);
   begin_at(quiet, NAME, &e, 0, NULL);
@@ -346,21 +323,21 @@ static void a_client_without_threads_waits_in_its_caller_and_in_its_loop(void **
       live_expect(client, dibs_latch_down(client, NAME, 1, NULL, NULL), DIBS_OK);
     (void)poll(&fd, 1, left < 0 || left > 20 ? 20 : (int)left);
   }
-  expect_ending(&e, DIBS_OK);
+  live_expect_ending(&e, DIBS_OK);
   assert_null(dibs_close(quiet));
 }
 
 static void closing_ends_waits(void **state)
 {
-  dibs_client *mine = live_open(test_server_url(live_server));
-  struct ending e;
+  dibs_client *mine = live_open(live_url());
+  struct live_ending e;
   dibs_request *request;
 
   (void)state;
   arm(1);
   request = begin_at(mine, NAME, &e, 0, NULL);
   assert_null(dibs_close(mine));
-  expect_ending(&e, DIBS_ERR_CLOSED);
+  live_expect_ending(&e, DIBS_ERR_CLOSED);
   assert_int_equal(dibs_request_cancel(request), DIBS_ERR_STALE);
   disarm();
 }
@@ -375,7 +352,8 @@ static void *wait_for_close(void *data)
 
 static void closing_ends_blocked_waits_too(void **state)
 {
-  dibs_client *mine = live_open(test_server_url(live_server));
+  live_needs_one_view();
+  dibs_client *mine = live_open(live_url());
   struct cancelling c = { .canceller = (dibs_canceller *)(void *)mine, .status = -99 };
   char listening[] = "[" CHANNEL ", 1]";
   pthread_t thread;
@@ -392,7 +370,8 @@ static void closing_ends_blocked_waits_too(void **state)
 
 static void a_forked_child_is_told_that_it_is_one(void **state)
 {
-  struct ending e;
+  live_needs_one_view();
+  struct live_ending e;
   dibs_request *request;
   int status;
   pid_t child;
@@ -404,44 +383,48 @@ static void a_forked_child_is_told_that_it_is_one(void **state)
   if (child == 0)
     _exit(dibs_latch_set(client, NAME, 1) == DIBS_ERR_FORKED &&
           dibs_latch_await(client, NAME, NULL) == DIBS_ERR_FORKED &&
-          dibs_latch_await_async(client, NAME, NULL, note, &e, NULL) == DIBS_ERR_FORKED &&
+          dibs_latch_await_async(client, NAME, NULL, live_note_ending, &e, NULL) ==
+            DIBS_ERR_FORKED &&
           dibs_request_cancel(request) == DIBS_ERR_FORKED && dibs_close(client) == NULL
             ? 0 : 1);
   assert_int_equal(waitpid(child, &status, 0), child);
   assert_int_equal(status, 0);
   live_expect(client, dibs_latch_down(client, NAME, 1, NULL, NULL), DIBS_OK);
-  expect_ending(&e, DIBS_OK);
+  live_expect_ending(&e, DIBS_OK);
 }
 
 /* ---- servers that come and go ---- */
 
 static void a_server_that_comes_back_with_its_data_is_waited_for(void **state)
 {
-  struct ending e;
+  live_needs_one_server();
+  struct live_ending e;
 
   (void)state;
   arm(1);
   begin(&e);
   test_server_restart(live_server, true);
-  assert_false(live_until(300, has_ended, &e));
+  assert_false(live_until(300, live_has_ended, &e));
   live_expect(client, dibs_latch_down(client, NAME, 1, NULL, NULL), DIBS_OK);
-  expect_ending(&e, DIBS_OK);
+  live_expect_ending(&e, DIBS_OK);
 }
 
 static void a_server_that_comes_back_empty_releases(void **state)
 {
-  struct ending e;
+  live_needs_one_server();
+  struct live_ending e;
 
   (void)state;
   arm(1);
   begin(&e);
   test_server_restart(live_server, false);
-  expect_ending(&e, DIBS_OK);
+  live_expect_ending(&e, DIBS_OK);
 }
 
 static void a_server_that_stays_away_is_unreachable(void **state)
 {
-  struct ending e;
+  live_needs_one_server();
+  struct live_ending e;
   int64_t before;
 
   (void)state;
@@ -449,7 +432,7 @@ static void a_server_that_stays_away_is_unreachable(void **state)
   begin(&e);
   before = live_now_ms();
   test_server_kill9(live_server);
-  expect_ending(&e, DIBS_ERR_UNREACHABLE);
+  live_expect_ending(&e, DIBS_ERR_UNREACHABLE);
   assert_in_range(live_now_ms() - before, 900, 2500);      /* connect_timeout_ms is 1 s */
   before = live_now_ms();
   live_expect(client, dibs_latch_await(client, NAME, NULL), DIBS_ERR_UNREACHABLE);
@@ -457,19 +440,6 @@ static void a_server_that_stays_away_is_unreachable(void **state)
   live_expect(client, await_ms(client, NAME, 100), DIBS_TIMED_OUT);
   test_server_restart(live_server, false);
   live_expect(client, dibs_latch_await(client, NAME, NULL), DIBS_OK);
-}
-
-static int setup(void **state)
-{
-  (void)live_server_setup(state);
-  client = live_open(test_server_url(live_server));
-  return 0;
-}
-
-static int teardown(void **state)
-{
-  client = dibs_close(client);
-  return live_server_teardown(state);
 }
 
 int main(void)

@@ -29,13 +29,14 @@ static dibs_client *open_limited(const char *rules)
   assert_string_equal(command(line), "OK");
   o.user = "limited";
   o.password = "pass";
-  return live_open_with(test_server_url(live_server), &o);
+  return live_open_with(live_url(), &o);
 }
 
 /* ---- the ACL ---- */
 
 static void theme_14_a_forbidden_script_is_denied_and_named(void **state)
 {
+  live_needs_one_view();
   dibs_client *client = open_limited("+@all -evalsha -eval");
   dibs_hold *hold = NULL;
 
@@ -49,6 +50,7 @@ static void theme_14_a_forbidden_script_is_denied_and_named(void **state)
 
 static void theme_14_a_forbidden_key_is_denied(void **state)
 {
+  live_needs_one_view();
   dibs_client *client = open_limited("+@all resetkeys ~other:*");
   dibs_hold *hold = NULL;
 
@@ -58,18 +60,21 @@ static void theme_14_a_forbidden_key_is_denied(void **state)
   client = dibs_close(client);
 }
 
-static void theme_14_a_forbidden_inbox_is_denied_to_waiters(void **state)
+static void theme_40_who_may_not_listen_waits_by_asking(void **state)
 {
-  dibs_client *other = live_open(test_server_url(live_server));
+  live_needs_one_view();
+  dibs_client *other = live_open(live_url());
   dibs_client *client = open_limited("+@all resetchannels");
-  dibs_lock_options o = live_lock_options(5000, 5000);
+  dibs_lock_options o = live_lock_options(5000, 700);
   dibs_hold *held = live_lock(other, "busy", 60000), *hold = NULL;
 
   (void)state;
   assert_int_equal(live_try(client, "free"), DIBS_OK);      /* needs none */
-  live_expect(client, dibs_lock(client, "busy", &o, &hold), DIBS_ERR_DENIED);
-  live_expect_words(client, "channel");
+  live_expect(client, dibs_lock(client, "busy", &o, &hold), DIBS_TIMED_OUT);
   assert_int_equal(dibs_release(held), DIBS_OK);
+  o.wait_ms = 5000;
+  live_expect(client, dibs_lock(client, "busy", &o, &hold), DIBS_OK);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
   live_expect_free(other, "busy", 3000);
   client = dibs_close(client);
   other = dibs_close(other);
@@ -78,7 +83,8 @@ static void theme_14_a_forbidden_inbox_is_denied_to_waiters(void **state)
 /* The last step of a hand-off, and the only one that fails: the lock still goes on. */
 static void theme_14_a_forbidden_publish_denies_or_still_hands_over(void **state)
 {
-  dibs_client *other = live_open(test_server_url(live_server));
+  live_needs_one_view();
+  dibs_client *other = live_open(live_url());
   dibs_client *client = open_limited("+@all -publish");
   dibs_lock_options wait = live_lock_options(1500, 0);
   dibs_hold *hold = NULL;
@@ -105,6 +111,7 @@ static void theme_14_a_forbidden_publish_denies_or_still_hands_over(void **state
 
 static void theme_14_a_replica_is_read_only(void **state)
 {
+  live_needs_one_server();
   struct test_server *replica = test_server_start();
   dibs_client *client = live_open(test_server_url(replica));
   dibs_hold *hold = NULL;
@@ -128,6 +135,7 @@ static bool save_failed(void *server)
 
 static void theme_14_a_failed_save_is_refused(void **state)
 {
+  live_needs_one_view();
   static const char *const arguments[] = { "--enable-protected-configs", "yes", "--save",
                                            "3600 1", NULL };
   struct test_server_options options = { .arguments = arguments };
@@ -153,8 +161,9 @@ static void theme_14_a_failed_save_is_refused(void **state)
 /* A full server takes no new locks, and gives back what is held. */
 static void theme_14_a_full_server_is_refused_and_still_releases(void **state)
 {
-  dibs_client *client = live_open(test_server_url(live_server));
-  dibs_client *other = live_open(test_server_url(live_server));
+  live_needs_one_view();
+  dibs_client *client = live_open(live_url());
+  dibs_client *other = live_open(live_url());
   dibs_lock_options o = live_lock_options(600, 0);
   struct live_loss loss = { .count = 0 };
   dibs_hold *hold, *none = NULL;
@@ -193,6 +202,7 @@ static bool was_warned(void *data)
 
 static void theme_38_an_evicting_server_is_warned_of_once(void **state)
 {
+  live_needs_one_view();
   struct live_events events = { .mutex = PTHREAD_MUTEX_INITIALIZER };
   dibs_options o = live_options();
   dibs_client *client;
@@ -202,7 +212,7 @@ static void theme_38_an_evicting_server_is_warned_of_once(void **state)
   assert_string_equal(command("CONFIG SET maxmemory-policy allkeys-lru"), "OK");
   o.on_event = live_on_event;
   o.on_event_data = &events;
-  client = live_open_with(test_server_url(live_server), &o);
+  client = live_open_with(live_url(), &o);
   assert_int_equal(live_try(client, "evicted"), DIBS_OK);
   assert_true(live_until(LIVE_LONG_MS, was_warned, &events));
   for (int i = 0; i < 20; i++) {
@@ -225,12 +235,12 @@ static void theme_38_a_safe_server_is_not_warned_of(void **state)
   (void)state;
   o.on_event = live_on_event;
   o.on_event_data = &events;
-  client = live_open_with(test_server_url(live_server), &o);
+  client = live_open_with(live_url(), &o);
   assert_int_equal(live_try(client, "safe"), DIBS_OK);
   assert_int_equal(dibs_ping(client, 1000, NULL), DIBS_OK);
   client = dibs_close(client);
   assert_int_equal(atomic_load(&events.counts[DIBS_EVENT_WARNING]), 0);
-  assert_int_equal(atomic_load(&events.counts[DIBS_EVENT_CONNECTED]), 1);
+  assert_in_range(atomic_load(&events.counts[DIBS_EVENT_CONNECTED]), 1, 3);
 }
 
 /* ---- keys of others ---- */
@@ -253,7 +263,8 @@ static void expect_wrong_type(dibs_client *client, const char *name)
 
 static void theme_14_keys_of_another_kind_are_left_alone(void **state)
 {
-  dibs_client *client = live_open(test_server_url(live_server));
+  live_needs_keys();
+  dibs_client *client = live_open(live_url());
 
   (void)state;
   assert_string_equal(command("SET dibs:m:{string} hello"), "OK");
@@ -276,7 +287,8 @@ static void theme_14_keys_of_another_kind_are_left_alone(void **state)
 /* A holder whose key was overwritten by somebody is told so, and overwrites nothing. */
 static void theme_14_a_holder_of_an_overwritten_key_is_told_lost(void **state)
 {
-  dibs_client *client = live_open(test_server_url(live_server));
+  live_needs_keys();
+  dibs_client *client = live_open(live_url());
   dibs_lock_options o = live_lock_options(600, 0);
   struct live_loss loss = { .count = 0 };
   dibs_hold *hold;
@@ -298,7 +310,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(theme_14_a_forbidden_script_is_denied_and_named),
     cmocka_unit_test(theme_14_a_forbidden_key_is_denied),
-    cmocka_unit_test(theme_14_a_forbidden_inbox_is_denied_to_waiters),
+    cmocka_unit_test(theme_40_who_may_not_listen_waits_by_asking),
     cmocka_unit_test(theme_14_a_forbidden_publish_denies_or_still_hands_over),
     cmocka_unit_test(theme_14_a_replica_is_read_only),
     cmocka_unit_test(theme_14_a_failed_save_is_refused),

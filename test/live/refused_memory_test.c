@@ -192,6 +192,38 @@ static dibs_status latch_pass(dibs_client *client, int run)
   return (dibs_status)told;
 }
 
+/* Takes at once, waits with a callback, and times out blocked. */
+static dibs_status rate_pass(dibs_client *client, int run)
+{
+  dibs_wait_options options = DIBS_WAIT_OPTIONS_INIT;
+  dibs_rate rate = DIBS_RATE_INIT;
+  dibs_status status, waited;
+  static int told;               /* told by dibs_close() at the latest */
+  char name[32];
+
+  told = -99;
+  options.wait_ms = 2;
+  rate.permits = 1;
+  rate.interval_ms = 20;
+  (void)snprintf(name, sizeof(name), "rate:%d", run);
+  status = dibs_rate_limiter_set(client, name, &rate, DIBS_RATE_RESET);
+  if (status == DIBS_OK)
+    status = dibs_rate_limiter_acquire(client, name, 1, NULL);
+  if (status != DIBS_OK)
+    return status;
+  waited = dibs_rate_limiter_acquire(client, name, 1, &options);
+  status = dibs_rate_limiter_acquire_async(client, name, 1, NULL, ended, &told, NULL);
+  for (int i = 0; i < 200 && status == DIBS_OK && told == -99; i++) {
+    struct pollfd fd = { .fd = dibs_fd(client), .events = POLLIN };
+
+    (void)dibs_process(client);
+    (void)poll(&fd, 1, 5);
+  }
+  if (status != DIBS_OK)
+    return status;
+  return waited == DIBS_TIMED_OUT || waited == DIBS_OK ? (dibs_status)told : waited;
+}
+
 /* Passes alone, gives up when it has to wait, and mends what that broke. */
 static dibs_status barrier_pass(dibs_client *client, int run)
 {
@@ -256,6 +288,38 @@ static dibs_status election_pass(dibs_client *client, int run)
   return status != DIBS_OK ? status : (dibs_status)told;
 }
 
+static bool see(dibs_bytes key, dibs_bytes value, void *data)
+{
+  *(int *)data += key.size == 1 && value.size == 3;
+  return true;
+}
+
+/* By a command, by a script, by pages and by waiting. */
+static dibs_status data_pass(dibs_client *client, int run)
+{
+  dibs_wait_options options = DIBS_WAIT_OPTIONS_INIT;
+  dibs_value *value = NULL;
+  char map[32], list[32];
+  dibs_status status;
+  int seen = 0;
+
+  options.wait_ms = 20;
+  (void)snprintf(map, sizeof(map), "map:%d", run);
+  (void)snprintf(list, sizeof(list), "list:%d", run);
+  status = dibs_map_put(client, map, dibs_text("k"), dibs_text("old"), NULL);
+  if (status == DIBS_OK)
+    status = dibs_map_each(client, map, see, &seen);
+  if (status == DIBS_OK)
+    status = dibs_list_take(client, list, &options, &value);
+  if (status != DIBS_TIMED_OUT)
+    return status == DIBS_OK ? DIBS_ERR_SERVER : status;
+  status = dibs_list_add(client, list, dibs_text("work"), NULL);
+  if (status == DIBS_OK)
+    status = dibs_list_take(client, list, &options, &value);
+  value = dibs_value_free(value);
+  return status == DIBS_OK && seen != 1 ? DIBS_ERR_SERVER : status;
+}
+
 typedef struct passing {
   dibs_status (*pass)(dibs_client *client, int run);
   int runs;
@@ -287,6 +351,8 @@ static void theme_45_no_refused_allocation_hurts(void **state)
   passing barriers = { barrier_pass, 2000 }, elections = { election_pass, 3000 };
   passing rwlocks = { rwlock_pass, 4000 }, permits = { permits_pass, 5000 };
   passing sets = { many_pass, 6000 }, lingerers = { linger_pass, 7000 };
+  passing limiters = { rate_pass, 8000 };
+  passing data = { data_pass, 8000 };
 
   (void)state;
   failing_heap_try_all(lives_through, &locks);
@@ -305,6 +371,10 @@ static void theme_45_no_refused_allocation_hurts(void **state)
   assert_true(sets.runs > 6010);
   failing_heap_try_all(lives_through, &lingerers);
   assert_true(lingerers.runs > 7010);
+  failing_heap_try_all(lives_through, &limiters);
+  assert_true(limiters.runs > 8010);
+  failing_heap_try_all(lives_through, &data);
+  assert_true(data.runs > 8010);
 }
 
 static int server_start(void **state)

@@ -128,7 +128,8 @@ static void expect_losses(void)
 
 static void theme_01_a_black_hole_is_told_lost_in_time(void **state)
 {
-  dibs_client *client = live_open(test_proxy_url(proxy));
+  live_needs_one_server();
+  dibs_client *client = live_open(live_url_by(proxy));
 
   (void)state;
   take_all(client, "hole");
@@ -141,7 +142,8 @@ static void theme_01_a_black_hole_is_told_lost_in_time(void **state)
 
 static void theme_01_a_black_hole_after_renewals_is_told_lost_in_time(void **state)
 {
-  dibs_client *client = live_open(test_proxy_url(proxy));
+  live_needs_one_server();
+  dibs_client *client = live_open(live_url_by(proxy));
 
   (void)state;
   take_all(client, "renewed hole");
@@ -158,7 +160,8 @@ static void theme_01_a_black_hole_after_renewals_is_told_lost_in_time(void **sta
 
 static void theme_01_a_refusing_server_is_told_lost_in_time(void **state)
 {
-  dibs_client *client = live_open(test_proxy_url(proxy));
+  live_needs_one_server();
+  dibs_client *client = live_open(live_url_by(proxy));
 
   (void)state;
   take_all(client, "refused");
@@ -173,7 +176,8 @@ static void theme_01_a_refusing_server_is_told_lost_in_time(void **state)
 /* The state alone, for a program that never asks for a callback or descriptor. */
 static void theme_01_a_holder_without_callback_sees_its_loss(void **state)
 {
-  dibs_client *client = live_open(test_proxy_url(proxy));
+  live_needs_one_server();
+  dibs_client *client = live_open(live_url_by(proxy));
   dibs_hold *hold = live_lock(client, "seen", 500);
   int64_t before = live_now_ms(), valid = dibs_hold_valid_ms(hold);
 
@@ -192,7 +196,8 @@ static void theme_01_a_holder_without_callback_sees_its_loss(void **state)
 
 static void theme_01_a_loss_is_no_loss_when_the_server_comes_back_in_time(void **state)
 {
-  dibs_client *client = live_open(test_proxy_url(proxy));
+  live_needs_one_server();
+  dibs_client *client = live_open(live_url_by(proxy));
   struct live_loss loss = { .count = 0 };
   dibs_lock_options o = live_lock_options(5000, LIVE_LONG_MS);
   dibs_hold *hold;
@@ -245,7 +250,8 @@ static bool connected_again(const struct test_proxy_counts *counts, void *data)
 
 static void theme_22_half_open_tcp_is_left_and_told_lost_in_time(void **state)
 {
-  dibs_client *client = live_open(test_proxy_tcp_url(proxy));
+  live_needs_one_server();
+  dibs_client *client = live_open(live_tcp_url_by(proxy));
   uint64_t connections;
 
   (void)state;
@@ -262,7 +268,8 @@ static void theme_22_half_open_tcp_is_left_and_told_lost_in_time(void **state)
 
 static void theme_22_a_new_connection_has_all_socket_options_of_the_first(void **state)
 {
-  dibs_client *client = live_open(test_proxy_tcp_url(proxy));
+  live_needs_one_server();
+  dibs_client *client = live_open(live_tcp_url_by(proxy));
   struct socket_options first, second;
   uint64_t connections;
 

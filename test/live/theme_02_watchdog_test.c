@@ -29,7 +29,7 @@ static int setup(void **state)
   (void)live_server_setup(state);
   o.connect_timeout_ms = 10000;
   for (int i = 0; i < CLIENTS; i++)
-    clients[i] = live_open_with(test_server_url(live_server), &o);
+    clients[i] = live_open_with(live_url(), &o);
   return 0;
 }
 
@@ -120,17 +120,17 @@ static void disturb(unsigned *seed)
 {
   switch (rand_r(seed) % 8) {
   case 0:
-    (void)test_server_command(live_server, "CLIENT KILL TYPE pubsub");
+    live_tell_all("CLIENT KILL TYPE pubsub");
     break;
   case 1:
   case 2:
     (void)test_server_command(live_server, "DEL dibs:m:{name-%d}", (int)(rand_r(seed) % NAMES));
     break;
   case 3:
-    (void)test_server_command(live_server, "SCRIPT FLUSH");
+    live_tell_all("SCRIPT FLUSH");
     break;
   default:
-    (void)test_server_command(live_server, "CLIENT KILL TYPE normal SKIPME yes");
+    live_tell_all("CLIENT KILL TYPE normal SKIPME yes");
   }
   (void)poll(NULL, 0, (int)(rand_r(seed) % 120));
 }
@@ -144,6 +144,7 @@ static bool have_enough_happened(void)
 
 static void theme_02_every_hold_is_renewed_or_told_lost(void **state)
 {
+  live_needs_keys();
   int64_t end = live_now_ms() + live_times(5) * 1000;
   pthread_t threads[THREADS];
   unsigned seed = 1;
@@ -167,7 +168,7 @@ static bool is_kept_alive(int ttl_ms)
   dibs_hold *hold = live_lock(clients[0], "again", ttl_ms);
   int64_t until = live_now_ms() + ttl_ms * 8 / 3;
 
-  (void)test_server_command(live_server, "CLIENT KILL TYPE normal SKIPME yes");
+  live_tell_all("CLIENT KILL TYPE normal SKIPME yes");
   while (live_now_ms() < until && dibs_hold_state(hold) != DIBS_GONE)
     (void)poll(NULL, 0, 2);
   return dibs_release(hold) == DIBS_OK;

@@ -76,7 +76,7 @@ static holder holder_start(void)
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)dup2(down[0], STDIN_FILENO);
     (void)dup2(up[1], STDOUT_FILENO);
-    execl("/proc/self/exe", "holder", test_server_url(live_server), (char *)NULL);
+    execl("/proc/self/exe", "holder", live_url(), (char *)NULL);
     _exit(127);
   }
   assert_true(h.pid > 0);
@@ -118,6 +118,7 @@ static void holder_end(holder *h)
 
 static void theme_04_a_holder_that_slept_past_its_lease_is_fenced(void **state)
 {
+  live_needs_keys();
   holder h = holder_start();
   unsigned long long old;
   char wrote[32], released[32];
@@ -142,6 +143,7 @@ static void theme_04_a_holder_that_slept_past_its_lease_is_fenced(void **state)
 
 static void theme_04_fences_rise_also_when_the_key_of_the_lock_is_gone(void **state)
 {
+  live_needs_keys();
   uint64_t last = 0;
 
   (void)state;
@@ -161,6 +163,7 @@ static void theme_04_fences_rise_also_when_the_key_of_the_lock_is_gone(void **st
 
 static void theme_04_each_guarded_write_writes_and_is_refused_when_older(void **state)
 {
+  live_needs_keys();
   const dibs_field fields[] = { { "name", "Anna", 4 }, { "empty", NULL, 0 } };
   const char *const names[] = { "name" };
   int64_t sum = 0;
@@ -185,6 +188,7 @@ static void theme_04_each_guarded_write_writes_and_is_refused_when_older(void **
 
 static void theme_04_values_are_bytes_and_may_be_long(void **state)
 {
+  live_needs_keys();
   size_t size = 3u << 20;
   char *value = calloc(1, size);
 
@@ -202,6 +206,7 @@ static void theme_04_values_are_bytes_and_may_be_long(void **state)
 
 static void theme_04_a_server_that_forgot_the_scripts_is_told_them(void **state)
 {
+  live_needs_keys();
   (void)state;
   test_server_command(live_server, "SCRIPT FLUSH");
   live_expect(far, set(far, "told", 1, "v"), DIBS_OK);
@@ -210,6 +215,7 @@ static void theme_04_a_server_that_forgot_the_scripts_is_told_them(void **state)
 
 static void theme_04_a_key_of_another_kind_is_told_as_such(void **state)
 {
+  live_needs_keys();
   (void)state;
   test_server_command(live_server, "RPUSH kind x");
   live_expect(far, set(far, "kind", 1, "v"), DIBS_ERR_WRONG_TYPE);
@@ -220,6 +226,7 @@ static void theme_04_a_key_of_another_kind_is_told_as_such(void **state)
 
 static void theme_04_bad_arguments_are_refused_and_named(void **state)
 {
+  live_needs_keys();
   const dibs_field nameless = { NULL, "v", 1 }, fine = { "f", "v", 1 };
   const char *const null_name[] = { NULL };
 
@@ -236,7 +243,7 @@ static void theme_04_bad_arguments_are_refused_and_named(void **state)
   REFUSES(set(far, "bad", UINT64_MAX, "v"), "fence");
   REFUSES(dibs_guarded_set(far, "bad", 1, NULL, 1, 0), "value");
   REFUSES(dibs_guarded_set(far, "bad", 1, "v", 1, -1), "ttl_ms");
-  REFUSES(dibs_guarded_set(far, "bad", 1, "v", (size_t)1 << 40, 0), "512 MiB");
+  REFUSES(dibs_guarded_set(far, "bad", 1, "v", (size_t)1 << 40, 0), "1099511627776");
   REFUSES(dibs_guarded_hset(far, "bad", 1, NULL, 1), "fields");
   REFUSES(dibs_guarded_hset(far, "bad", 1, &fine, 0), "count");
   REFUSES(dibs_guarded_hset(far, "bad", 1, &fine, 1001), "count");
@@ -249,9 +256,37 @@ static void theme_04_bad_arguments_are_refused_and_named(void **state)
   assert_int_equal(test_server_integer(live_server, "EXISTS bad dibs:f:{bad}"), 0);
 }
 
+/* A longer one would wait for room in the connection's output that there never is. */
+static void theme_04_the_longest_value_is_written_and_a_longer_one_named(void **state)
+{
+  live_needs_one_server();
+  char *big = calloc(1, DIBS_GUARDED_MAX + 1);
+  dibs_options options = live_options();
+  const dibs_field fields[] = { { "a", big, DIBS_GUARDED_MAX / 2 },
+                                { "b", big, DIBS_GUARDED_MAX / 2 - 1 } };
+  dibs_client *patient;
+
+  (void)state;
+  assert_non_null(big);
+  options.command_timeout_ms = LIVE_LONG_MS;       /* so much takes its time on a busy machine */
+  patient = live_open_with(live_url(), &options);
+  live_expect_ok(dibs_guarded_set(patient, "long", 1, big, DIBS_GUARDED_MAX, 0));
+  assert_int_equal(test_server_integer(live_server, "STRLEN long"), DIBS_GUARDED_MAX);
+  live_expect(patient, dibs_guarded_set(patient, "longer", 1, big, DIBS_GUARDED_MAX + 1, 0),
+              DIBS_ERR_ARGUMENT);
+  live_expect_words(patient, "7340033");
+  live_expect_words(patient, "7340032");
+  live_expect(patient, dibs_guarded_hset(patient, "longer", 1, fields, 2), DIBS_ERR_ARGUMENT);
+  live_expect_words(patient, "7340033");           /* the names of the fields count, too */
+  assert_int_equal(test_server_integer(live_server, "EXISTS longer dibs:f:{longer}"), 0);
+  dibs_close(patient);
+  free(big);
+}
+
 /* What SECURITY.md says that guarded writes need, and no more. */
 static void theme_04_the_documented_permissions_are_enough(void **state)
 {
+  live_needs_one_server();
   const dibs_field field = { "f", "v", 1 };
   const char *const names[] = { "f" };
   dibs_client *weak;
@@ -299,6 +334,7 @@ static uint64_t lose_next(void)
 
 static void theme_04_a_sum_whose_answer_was_lost_counts_once(void **state)
 {
+  live_needs_one_server();
   uint64_t cuts = lose_next();
   int64_t sum = 0;
 
@@ -333,6 +369,7 @@ static void sum_unheard(const char *key, uint64_t fence, int64_t by)
 
 static void theme_04_a_sum_that_the_program_repeats_counts_once(void **state)
 {
+  live_needs_one_server();
   int64_t sum = 0;
 
   (void)state;
@@ -347,6 +384,7 @@ static void theme_04_a_sum_that_the_program_repeats_counts_once(void **state)
 
 static void theme_04_a_repeated_sum_counts_once_also_behind_a_newer_fence(void **state)
 {
+  live_needs_one_server();
   int64_t sum = 0;
 
   (void)state;
@@ -362,6 +400,7 @@ static void theme_04_a_repeated_sum_counts_once_also_behind_a_newer_fence(void *
 
 static void theme_04_other_sums_go_on_beside_one_that_was_not_heard(void **state)
 {
+  live_needs_one_server();
   int64_t sum = 0;
 
   (void)state;
@@ -378,6 +417,7 @@ static void theme_04_other_sums_go_on_beside_one_that_was_not_heard(void **state
 /* A server that stalls: what was asked is executed when the caller has long given up. */
 static void theme_04_a_write_unheard_of_is_not_told_as_done(void **state)
 {
+  live_needs_one_server();
   (void)state;
   test_proxy_black_hole(proxy, TEST_BOTH);
   live_expect(near, set(near, "never", 1, "v"), DIBS_UNKNOWN);
@@ -409,6 +449,7 @@ static void *add(void *number)
  * round; as all repeat, the sum is exact. */
 static void theme_04_many_threads_over_a_line_that_is_cut_often_count_exactly(void **state)
 {
+  live_needs_one_server();
   pthread_t threads[ADDERS];
   int64_t wanted = 0, sum = 0;
   int before = live_faults();
@@ -438,8 +479,8 @@ static int setup(void **state)
 {
   (void)live_server_setup(state);
   proxy = test_proxy_start(live_server);
-  near = live_open(test_proxy_url(proxy));
-  far = live_open(test_server_url(live_server));
+  near = live_open(live_url_by(proxy));
+  far = live_open(live_url());
   return 0;
 }
 
@@ -461,6 +502,7 @@ int main(int argc, char **argv)
     cmocka_unit_test(theme_04_a_server_that_forgot_the_scripts_is_told_them),
     cmocka_unit_test(theme_04_a_key_of_another_kind_is_told_as_such),
     cmocka_unit_test(theme_04_bad_arguments_are_refused_and_named),
+    cmocka_unit_test(theme_04_the_longest_value_is_written_and_a_longer_one_named),
     cmocka_unit_test(theme_04_the_documented_permissions_are_enough),
     cmocka_unit_test(theme_04_the_rule_for_other_stores_lets_in_the_same_and_the_newer),
     cmocka_unit_test(theme_04_a_sum_whose_answer_was_lost_counts_once),

@@ -19,8 +19,8 @@ static int setup(void **state)
 {
   (void)live_server_setup(state);
   proxy = test_proxy_start(live_server);
-  client = live_open(test_proxy_url(proxy));
-  other = live_open(test_server_url(live_server));
+  client = live_open(live_url_by(proxy));
+  other = live_open(live_url());
   return 0;
 }
 
@@ -94,6 +94,7 @@ static void theme_06_a_second_release_is_stale_and_harmless(void **state)
 
 static void theme_06_a_deleted_lock_is_expired(void **state)
 {
+  live_needs_keys();
   dibs_hold *hold = live_lock(client, "deleted", 60000);
 
   (void)state;
@@ -105,6 +106,7 @@ static void theme_06_a_deleted_lock_is_expired(void **state)
 
 static void theme_06_a_lock_of_somebody_else_now_is_taken(void **state)
 {
+  live_needs_keys();
   dibs_hold *hold = live_lock(client, "taken", 60000), *thief;
   dibs_inspection *seen = NULL;
 
@@ -144,6 +146,7 @@ static void theme_06_a_fixed_lease_that_is_over_tells_so(void **state)
 
 static void theme_06_a_lost_hold_tells_why_and_is_clean(void **state)
 {
+  live_needs_keys();
   struct live_loss loss = { .count = 0 };
   dibs_lock_options o = live_lock_options(300, LIVE_LONG_MS);
   dibs_hold *hold, *thief;
@@ -166,6 +169,7 @@ static void theme_06_a_lost_hold_tells_why_and_is_clean(void **state)
 
 static void theme_06_an_unanswered_release_is_unknown_and_goes_on(void **state)
 {
+  live_needs_one_server();
   dibs_hold *hold = live_lock(client, "unknown", 60000);
   int64_t begun;
 

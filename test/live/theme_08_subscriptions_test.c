@@ -20,8 +20,8 @@ static dibs_hold **holds;
 static int setup(void **state)
 {
   (void)live_server_setup(state);
-  holder = live_open(test_server_url(live_server));
-  waiter = live_open(test_server_url(live_server));
+  holder = live_open(live_url());
+  waiter = live_open(live_url());
   count = live_times(1500);
   asks = calloc((size_t)count, sizeof(*asks));
   holds = calloc((size_t)count, sizeof(*holds));
@@ -74,6 +74,7 @@ static void names_line_up(void)
 
 static void theme_08_waiters_of_many_names_share_one_subscription(void **state)
 {
+  live_needs_one_server();
   dibs_lock_options soon = live_lock_options(60000, 10);
   const char *list, *channels;
   struct live_ask hasty;

@@ -16,6 +16,7 @@
 
 #include "live.h"
 #include "proxy.h"
+#include "server_parts.h"
 
 static dibs_client *client, *other;
 
@@ -25,8 +26,8 @@ static int setup(void **state)
 
   (void)live_server_setup(state);
   o.renew_every_ms = 1;
-  client = live_open_with(test_server_url(live_server), &o);
-  other = live_open(test_server_url(live_server));
+  client = live_open_with(live_url(), &o);
+  other = live_open(live_url());
   return 0;
 }
 
@@ -42,7 +43,7 @@ static int teardown(void **state)
 
 static redisContext *monitor_start(void)
 {
-  redisContext *c = redisConnectUnix(test_server_socket(live_server));
+  redisContext *c = test_server_connect(live_server);
 
   assert_int_equal(c->err, 0);
   freeReplyObject(redisCommand(c, "MONITOR"));
@@ -81,6 +82,7 @@ static void lease_of(const char *name, char *ret, size_t size)
 
 static void theme_09_no_renewal_follows_a_release(void **state)
 {
+  live_needs_one_view();
   redisContext *monitor = monitor_start();
   char lease[96], mark[48];
   uint64_t renewed = live_stats(client).renewed;
@@ -109,6 +111,7 @@ static void theme_09_no_renewal_follows_a_release(void **state)
 
 static void theme_09_no_renewal_follows_a_release_that_failed(void **state)
 {
+  live_needs_one_server();
   struct test_proxy *proxy = test_proxy_start(live_server);
   dibs_options o = live_options();
   dibs_client *cut_off;
@@ -118,7 +121,7 @@ static void theme_09_no_renewal_follows_a_release_that_failed(void **state)
 
   (void)state;
   o.renew_every_ms = 5;
-  cut_off = live_open_with(test_proxy_url(proxy), &o);
+  cut_off = live_open_with(live_url_by(proxy), &o);
   hold = live_lock(cut_off, "failed", 1000);
   lease_of("failed", lease, sizeof(lease));
   test_proxy_black_hole(proxy, TEST_BOTH);
@@ -138,6 +141,7 @@ static void theme_09_no_renewal_follows_a_release_that_failed(void **state)
 
 static void theme_09_no_renewal_follows_a_detach_or_a_loss(void **state)
 {
+  live_needs_one_view();
   redisContext *monitor = monitor_start();
   struct live_loss loss = { .count = 0 };
   dibs_lock_options o = live_lock_options(1000, LIVE_LONG_MS);
@@ -146,7 +150,7 @@ static void theme_09_no_renewal_follows_a_detach_or_a_loss(void **state)
 
   (void)state;
   lease_of("detached", lease, sizeof(lease));
-  assert_int_equal(dibs_hold_detach(hold), DIBS_OK);
+  live_expect_ok(dibs_hold_detach(hold));
   assert_int_equal(dibs_release(hold), DIBS_ERR_STALE);
   (void)test_server_command(live_server, "ECHO mark:detached");
   (void)monitor_count(monitor, lease, "mark:detached");

@@ -21,8 +21,8 @@ static dibs_client *holder, *waiter;
 static int setup(void **state)
 {
   (void)live_server_setup(state);
-  holder = live_open(test_server_url(live_server));
-  waiter = live_open(test_server_url(live_server));
+  holder = live_open(live_url());
+  waiter = live_open(live_url());
   return 0;
 }
 
@@ -68,7 +68,7 @@ static pid_t queue_up(char mode, const char *name)
   for (int i = 0; i < DEAD; i++) {
     dibs_client *client = NULL;
 
-    if (dibs_open(test_server_url(live_server), NULL, &client) != DIBS_OK ||
+    if (dibs_open(live_url(), NULL, &client) != DIBS_OK ||
         begin(client, mode, name) != DIBS_OK)
       _exit(1);
   }

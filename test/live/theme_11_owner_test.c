@@ -16,8 +16,8 @@ static dibs_client *client, *other;
 static int setup(void **state)
 {
   (void)live_server_setup(state);
-  client = live_open(test_server_url(live_server));
-  other = live_open(test_server_url(live_server));
+  client = live_open(live_url());
+  other = live_open(live_url());
   return 0;
 }
 

@@ -26,8 +26,8 @@ static int setup(void **state)
 {
   (void)live_server_setup(state);
   proxy = test_proxy_start(live_server);
-  client = live_open(test_proxy_url(proxy));
-  other = live_open(test_server_url(live_server));
+  client = live_open(live_url_by(proxy));
+  other = live_open(live_url());
   assert_int_equal(live_try(client, "warm"), DIBS_OK);
   return 0;
 }
@@ -104,12 +104,14 @@ static void at_each_byte(enum test_direction d, bool (*runs)(enum test_direction
 
 static void theme_12_an_acquisition_cancelled_at_any_byte_sent_leaves_nothing(void **state)
 {
+  live_needs_one_server();
   (void)state;
   at_each_byte(TEST_TO_SERVER, cancelled_after);
 }
 
 static void theme_12_an_acquisition_cancelled_at_any_byte_answered_leaves_nothing(void **state)
 {
+  live_needs_one_server();
   (void)state;
   at_each_byte(TEST_TO_CLIENT, cancelled_after);
 }
@@ -132,12 +134,14 @@ static bool released_after(enum test_direction d, long bytes)
 
 static void theme_12_a_release_cut_at_any_byte_sent_is_done_later(void **state)
 {
+  live_needs_one_server();
   (void)state;
   at_each_byte(TEST_TO_SERVER, released_after);
 }
 
 static void theme_12_a_release_cut_at_any_byte_answered_is_done_later(void **state)
 {
+  live_needs_one_server();
   (void)state;
   at_each_byte(TEST_TO_CLIENT, released_after);
 }

@@ -27,8 +27,8 @@ static int setup(void **state)
   (void)live_server_setup(state);
   o.renew_every_ms = 1;
   o.command_timeout_ms = 5000;
-  client = live_open_with(test_server_url(live_server), &o);
-  other = live_open(test_server_url(live_server));
+  client = live_open_with(live_url(), &o);
+  other = live_open(live_url());
   return 0;
 }
 
@@ -94,8 +94,9 @@ static void theme_13_nor_do_they_where_threads_contend(void **state)
 
 static void theme_13_a_release_that_failed_is_done_by_the_library(void **state)
 {
+  live_needs_one_server();
   struct test_proxy *proxy = test_proxy_start(live_server);
-  dibs_client *cut_off = live_open(test_proxy_url(proxy));
+  dibs_client *cut_off = live_open(live_url_by(proxy));
   dibs_hold *hold = live_lock(cut_off, "failed", 60000);
 
   (void)state;
@@ -124,6 +125,7 @@ static bool is_released(void *data)
 /* The token outlives the failure: whoever has it can try again. */
 static void theme_13_a_release_by_token_that_failed_can_be_tried_again(void **state)
 {
+  live_needs_one_server();
   struct test_proxy *proxy = test_proxy_start(live_server);
   dibs_options o = live_options();
   char token[DIBS_TOKEN_SIZE];
@@ -134,9 +136,9 @@ static void theme_13_a_release_by_token_that_failed_can_be_tried_again(void **st
   (void)state;
   o.connect_timeout_ms = 200;
   o.command_timeout_ms = 200;
-  cut_off = live_open_with(test_proxy_url(proxy), &o);
-  assert_int_equal(dibs_hold_token(hold, token, sizeof(token)), DIBS_OK);
-  assert_int_equal(dibs_hold_detach(hold), DIBS_OK);
+  cut_off = live_open_with(live_url_by(proxy), &o);
+  live_expect_ok(dibs_hold_token(hold, token, sizeof(token)));
+  live_expect_ok(dibs_hold_detach(hold));
   test_proxy_refuse(proxy, true);
   assert_int_not_equal(dibs_token_release(cut_off, token), DIBS_OK);
   assert_int_equal(live_try(client, "token"), DIBS_BUSY);

@@ -36,7 +36,7 @@ static int setup(void **state)
   (void)live_server_setup(state);
   stall_watch_start();
   proxy = test_proxy_start(live_server);
-  other = live_open(test_server_url(live_server));
+  other = live_open(live_url());
   held = live_lock(other, "held", 60000);
   return 0;
 }
@@ -53,7 +53,7 @@ static int teardown(void **state)
 static int open_client(void **state)
 {
   (void)state;
-  client = open_quick(test_proxy_url(proxy));
+  client = open_quick(live_url_by(proxy));
   live_expect_free(client, "warm", LIVE_LONG_MS);
   return 0;
 }
@@ -135,6 +135,7 @@ static void theme_16_a_busy_lock_is_waited_for_as_long_as_told(void **state)
 
 static void theme_16_a_lock_waits_for_a_dead_server_as_long_as_told(void **state)
 {
+  live_needs_one_server();
   (void)state;
   test_proxy_refuse(proxy, true);
   test_proxy_cut(proxy);
@@ -152,6 +153,7 @@ static void theme_16_a_lock_waits_for_a_server_never_seen_as_long_as_told(void *
 
 static void theme_16_a_lock_waits_for_a_silent_server_as_long_as_told(void **state)
 {
+  live_needs_one_server();
   (void)state;
   test_proxy_black_hole(proxy, TEST_BOTH);
   expect_all_waits(client, "free", CONNECT_MS);
@@ -159,7 +161,8 @@ static void theme_16_a_lock_waits_for_a_silent_server_as_long_as_told(void **sta
 
 static void theme_16_a_lock_waits_for_a_stopped_server_as_long_as_told(void **state)
 {
-  dibs_client *fresh = open_quick(test_server_tcp_url(live_server));
+  live_needs_one_server();
+  dibs_client *fresh = open_quick(live_other_url());
 
   (void)state;
   test_server_pause(live_server);
@@ -173,6 +176,7 @@ static void theme_16_a_lock_waits_for_a_stopped_server_as_long_as_told(void **st
 
 static void theme_16_a_lock_waits_for_a_server_under_client_pause_as_long_as_told(void **state)
 {
+  live_needs_one_server();
   (void)state;
   assert_string_equal(test_server_command(live_server, "CLIENT PAUSE 8000 WRITE"), "OK");
   expect_waits(client, "free", 50, CONNECT_MS);
@@ -182,6 +186,7 @@ static void theme_16_a_lock_waits_for_a_server_under_client_pause_as_long_as_tol
 
 static void theme_16_a_release_takes_one_command_timeout_at_most(void **state)
 {
+  live_needs_one_server();
   int64_t took_ms[TIMES];
   char name[16];
 
@@ -204,11 +209,12 @@ static void theme_16_a_release_takes_one_command_timeout_at_most(void **state)
 
 static void theme_16_a_ping_and_a_close_take_no_longer_than_told(void **state)
 {
+  live_needs_one_server();
   int64_t took_ms[TIMES], closed_ms[TIMES];
 
   (void)state;
   for (int i = 0; i < TIMES; i++) {
-    dibs_client *fresh = open_quick(test_proxy_url(proxy));
+    dibs_client *fresh = open_quick(live_url_by(proxy));
     struct stopwatch watch;
 
     test_proxy_pass(proxy, TEST_BOTH);

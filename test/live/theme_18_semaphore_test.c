@@ -23,8 +23,8 @@ static dibs_client *a, *b;
 static int setup(void **state)
 {
   (void)live_server_setup(state);
-  a = live_open(test_server_url(live_server));
-  b = live_open(test_server_tcp_url(live_server));
+  a = live_open(live_url());
+  b = live_open(live_other_url());
   return 0;
 }
 
@@ -125,7 +125,7 @@ static void a_thread_takes_further_permits_each_time(void **state)
   (void)state;
   make("again", 3);
   for (int i = 0; i < 3; i++)
-    assert_int_equal(dibs_acquire_permits(a, "again", 1, &o, &holds[i]), DIBS_OK);
+    live_expect_ok(dibs_acquire_permits(a, "again", 1, &o, &holds[i]));
   assert_int_equal(dibs_acquire_permits(a, "again", 1, &o, &hold), DIBS_TIMED_OUT);
   for (int i = 0; i < 3; i++)
     give(holds[i]);
@@ -293,11 +293,11 @@ static void permits_are_renewed_and_a_fixed_lease_is_not(void **state)
 
   (void)state;
   make("leases", 2);
-  assert_int_equal(dibs_acquire_permits(a, "leases", 1, &o, &kept), DIBS_OK);
+  live_expect_ok(dibs_acquire_permits(a, "leases", 1, &o, &kept));
   o.flags = DIBS_LOCK_FIXED;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
-  assert_int_equal(dibs_acquire_permits(a, "leases", 1, &o, &fixed), DIBS_OK);
+  live_expect_ok(dibs_acquire_permits(a, "leases", 1, &o, &fixed));
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
   assert_int_equal(dibs_hold_state(kept), DIBS_HELD);
   assert_int_not_equal(dibs_release(fixed), DIBS_OK);
@@ -305,7 +305,7 @@ static void permits_are_renewed_and_a_fixed_lease_is_not(void **state)
   give(kept);
   /* Its loss is told a little before its end, and it is given back at the end. */
   o = live_lock_options(400, LIVE_LONG_MS);
-  assert_int_equal(dibs_acquire_permits(a, "leases", 2, &o, &kept), DIBS_OK);
+  live_expect_ok(dibs_acquire_permits(a, "leases", 2, &o, &kept));
   give(kept);
   unmake("leases");
 }
@@ -330,7 +330,7 @@ static void a_killed_holders_permits_return_within_one_lease(void **state)
     dibs_hold *hold = NULL;
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (dibs_open(test_server_url(live_server), NULL, &client) != DIBS_OK ||
+    if (dibs_open(live_url(), NULL, &client) != DIBS_OK ||
         dibs_acquire_permits(client, "killed", 3, &three, &hold) != DIBS_OK ||
         write(pipes[1], "x", 1) != 1)
       _exit(1);

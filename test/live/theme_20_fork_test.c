@@ -28,8 +28,8 @@ static int setup(void **state)
 {
   (void)live_server_setup(state);
   proxy = test_proxy_start(live_server);
-  client = live_open(test_proxy_url(proxy));
-  other = live_open(test_server_url(live_server));
+  client = live_open(live_url_by(proxy));
+  other = live_open(live_url());
   hold = live_lock(client, "parent", 60000);
   return 0;
 }
@@ -114,6 +114,7 @@ static int all_answers_are_forked(void)
 
 static void theme_20_a_child_is_told_and_sends_nothing(void **state)
 {
+  live_needs_one_server();
   uint64_t passed = test_proxy_counts(proxy).passed_to_server;
   uint64_t open = test_proxy_counts(proxy).open;
 
@@ -159,7 +160,7 @@ static int open_anew(void)
   dibs_client *own = NULL;
   dibs_hold *got = NULL;
 
-  CHECK(dibs_open(test_server_url(live_server), &o, &own) == DIBS_OK);
+  CHECK(dibs_open(live_url(), &o, &own) == DIBS_OK);
   CHECK(dibs_try_lock(own, "parent", NULL, &got) == DIBS_BUSY);
   CHECK(dibs_lock(own, "child", NULL, &got) == DIBS_OK);
   CHECK(dibs_hold_state(got) == DIBS_HELD);
@@ -280,8 +281,9 @@ static bool has_connections(void *count)
 
 static void theme_20_what_the_parent_closes_is_closed_although_a_child_has_it(void **state)
 {
+  live_needs_one_view();
   int before = connections();
-  dibs_client *own = live_open(test_server_url(live_server));
+  dibs_client *own = live_open(live_url());
   pid_t child;
 
   (void)state;
@@ -319,7 +321,8 @@ static int64_t cpu_ms(void)
 
 static void theme_20_a_connection_that_broke_costs_nothing_although_a_child_has_it(void **state)
 {
-  dibs_client *own = live_open(test_server_url(live_server));
+  live_needs_one_view();
+  dibs_client *own = live_open(live_url());
   pid_t child;
   int64_t used;
 

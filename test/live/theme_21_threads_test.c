@@ -30,7 +30,7 @@ static int setup(void **state)
   (void)live_server_setup(state);
   o.connect_timeout_ms = 10000;
   o.command_timeout_ms = 5000;
-  client = live_open_with(test_server_url(live_server), &o);
+  client = live_open_with(live_url(), &o);
   return 0;
 }
 
@@ -115,9 +115,9 @@ static void theme_21_threads_share_a_client_through_disconnects(void **state)
     assert_int_equal(pthread_create(&threads[i], NULL, i == 0 ? look_around : take_turns,
                                     (void *)(i + 1)), 0);
   for (long kill = live_times(100); kill > 0; kill--) {
-    (void)test_server_command(live_server, "CLIENT KILL TYPE normal SKIPME yes");
+    live_tell_all("CLIENT KILL TYPE normal SKIPME yes");
     if (kill % 4 == 0)
-      (void)test_server_command(live_server, "CLIENT KILL TYPE pubsub");
+      live_tell_all("CLIENT KILL TYPE pubsub");
     (void)poll(NULL, 0, 20);
   }
   before = atomic_load(&grants);
@@ -155,7 +155,7 @@ static bool all_wait(void *data)
 
 static void theme_21_a_close_ends_the_calls_of_other_threads(void **state)
 {
-  dibs_client *closing = live_open(test_server_url(live_server));
+  dibs_client *closing = live_open(live_url());
   dibs_hold *held = live_lock(client, "held", 60000);
   pthread_t threads[8];
 

@@ -19,8 +19,8 @@ static dibs_client *a, *b;
 static int setup(void **state)
 {
   (void)live_server_setup(state);
-  a = live_open(test_server_url(live_server));
-  b = live_open(test_server_tcp_url(live_server));
+  a = live_open(live_url());
+  b = live_open(live_other_url());
   return 0;
 }
 
@@ -44,6 +44,13 @@ static dibs_hold *take(dibs_client *client, const char *const *names, size_t cou
 static void give(dibs_hold *hold)
 {
   assert_int_equal(dibs_release(hold), DIBS_OK);
+}
+
+static void needs_sets(void)
+{
+  static const char *const names[] = { "probe" };
+
+  give(take(a, names, 1));
 }
 
 /* By a thread that owns nothing else. */
@@ -81,6 +88,7 @@ static bool is_over(void *data)
 
 static void a_set_is_all_its_members(void **state)
 {
+  needs_sets();
   static const char *const names[] = { "b", "a", "c", "a" };
   dibs_hold *hold = take(a, names, 4);
   uint64_t fence = dibs_hold_fence(hold);
@@ -99,6 +107,7 @@ static void a_set_is_all_its_members(void **state)
 
 static void a_try_takes_all_or_nothing(void **state)
 {
+  needs_sets();
   static const char *const names[] = { "t1", "t2", "t3" };
   dibs_hold *one = live_lock(b, "t2", TTL_MS), *hold = NULL;
 
@@ -111,18 +120,20 @@ static void a_try_takes_all_or_nothing(void **state)
   give(hold);
 }
 
+/* Names of one slot, as a Cluster keeps what it has of several. */
 static void nothing_is_held_while_waiting(void **state)
 {
-  static const char *const names[] = { "n1", "n2", "n3" };
-  dibs_hold *middle = live_lock(b, "n2", TTL_MS);
+  needs_sets();
+  static const char *const names[] = { "{n}1", "{n}2", "{n}3" };
+  dibs_hold *middle = live_lock(b, "{n}2", TTL_MS);
   struct many_ask m = { .client = a, .names = names, .count = 3 };
   pthread_t thread;
 
   (void)state;
   assert_int_equal(pthread_create(&thread, NULL, ask_run, &m), 0);
-  live_expect_waiters(live_server, "n2", 1);
-  assert_int_equal(try_elsewhere(b, "n1"), DIBS_OK);
-  assert_int_equal(try_elsewhere(b, "n3"), DIBS_OK);
+  live_expect_waiters(live_server, "{n}2", 1);
+  assert_int_equal(try_elsewhere(b, "{n}1"), DIBS_OK);
+  assert_int_equal(try_elsewhere(b, "{n}3"), DIBS_OK);
   give(middle);
   (void)pthread_join(thread, NULL);
   assert_int_equal(m.status, DIBS_OK);
@@ -131,6 +142,7 @@ static void nothing_is_held_while_waiting(void **state)
 
 static void a_time_limit_leaves_nothing(void **state)
 {
+  needs_sets();
   static const char *const names[] = { "l1", "l2" };
   dibs_hold *second = live_lock(b, "l2", TTL_MS), *hold = NULL;
   dibs_lock_options o = live_lock_options(TTL_MS, 150);
@@ -145,6 +157,7 @@ static void a_time_limit_leaves_nothing(void **state)
 /* Two threads of one client: the one's single lock is not disowned by the other's set. */
 static void a_set_respects_locks_of_its_own_client(void **state)
 {
+  needs_sets();
   static const char *const names[] = { "o1", "o2" };
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
   dibs_hold *single = NULL;
@@ -166,6 +179,7 @@ static void a_set_respects_locks_of_its_own_client(void **state)
 
 static void an_owner_does_not_wait_for_itself(void **state)
 {
+  needs_sets();
   static const char *const names[] = { "s1", "s2" };
   dibs_hold *single = live_lock(a, "s2", TTL_MS), *hold = NULL;
 
@@ -180,6 +194,7 @@ static void an_owner_does_not_wait_for_itself(void **state)
 
 static void a_lingering_member_is_given_back(void **state)
 {
+  needs_sets();
   static const char *const names[] = { "g1", "g2" };
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
   int64_t until = live_now_ms() + LIVE_LONG_MS;
@@ -198,6 +213,7 @@ static void a_lingering_member_is_given_back(void **state)
 
 static void losing_one_member_loses_the_set(void **state)
 {
+  needs_sets();
   static const char *const names[] = { "x1", "x2" };
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
   struct live_loss loss = { 0 };
@@ -207,9 +223,9 @@ static void losing_one_member_loses_the_set(void **state)
   (void)state;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
-  assert_int_equal(dibs_lock_many(a, names, 2, &o, &hold), DIBS_OK);
+  live_expect_ok(dibs_lock_many(a, names, 2, &o, &hold));
   assert_int_equal(dibs_inspect(b, "x2", &in), DIBS_OK);
-  assert_int_equal(dibs_break(b, "x2", in->lease), DIBS_OK);
+  live_expect_ok(dibs_break(b, "x2", in->lease));
   in = dibs_inspection_free(in);
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
   assert_int_equal(dibs_hold_state(hold), DIBS_GONE);
@@ -219,6 +235,7 @@ static void losing_one_member_loses_the_set(void **state)
 
 static void a_set_is_renewed(void **state)
 {
+  needs_sets();
   static const char *const names[] = { "r1", "r2", "r3" };
   dibs_lock_options o = live_lock_options(300, 0);
   uint64_t renewed = live_stats(a).renewed;
@@ -226,7 +243,7 @@ static void a_set_is_renewed(void **state)
   dibs_hold *hold = NULL;
 
   (void)state;
-  assert_int_equal(dibs_lock_many(a, names, 3, &o, &hold), DIBS_OK);
+  live_expect_ok(dibs_lock_many(a, names, 3, &o, &hold));
   while (live_stats(a).renewed < renewed + 5 && live_now_ms() < until)
     for (int i = 0; i < 3; i++)
       assert_int_equal(try_elsewhere(b, names[i]), DIBS_BUSY);
@@ -236,6 +253,7 @@ static void a_set_is_renewed(void **state)
 
 static void a_hundred_names_and_no_more(void **state)
 {
+  needs_sets();
   char texts[101][16];
   const char *names[101];
   dibs_hold *hold = NULL;
@@ -263,7 +281,7 @@ static void *crowd_run(void *data)
   dibs_client *client = NULL;
   long rounds = live_times(60);
 
-  if (dibs_open(test_server_url(live_server), NULL, &client) != DIBS_OK) {
+  if (dibs_open(live_url(), NULL, &client) != DIBS_OK) {
     live_fault("open");
     return NULL;
   }
@@ -305,6 +323,7 @@ static void *crowd_run(void *data)
 
 static void random_subsets_exclude_each_other_and_never_stall(void **state)
 {
+  needs_sets();
   pthread_t threads[CLIENTS];
 
   (void)state;
@@ -324,7 +343,7 @@ static void *greedy_run(void *data)
   const char *name = data;
   dibs_client *client = NULL;
 
-  if (dibs_open(test_server_url(live_server), NULL, &client) != DIBS_OK)
+  if (dibs_open(live_url(), NULL, &client) != DIBS_OK)
     return NULL;
   while (!stop_greedy) {
     dibs_hold *hold = NULL;
@@ -338,6 +357,7 @@ static void *greedy_run(void *data)
 
 static void a_set_is_not_starved(void **state)
 {
+  needs_sets();
   static const char *const names[] = { "v1", "v2", "v3" };
   pthread_t greedy[6], thread;
   struct many_ask m = { .client = a, .names = names, .count = 3, .wait_ms = LIVE_LONG_MS };

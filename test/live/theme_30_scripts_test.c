@@ -19,8 +19,8 @@ static dibs_client *client, *other;
 static int setup(void **state)
 {
   (void)live_server_setup(state);
-  client = live_open(test_server_url(live_server));
-  other = live_open(test_server_url(live_server));
+  client = live_open(live_url());
+  other = live_open(live_url());
   return 0;
 }
 
@@ -61,7 +61,7 @@ static void theme_30_every_call_works_right_after_a_flush(void **state)
   flush();
   live_expect(other, dibs_list(other, NULL, count_one, &held), DIBS_OK);
   assert_int_equal(held, 1);
-  assert_int_equal(dibs_hold_token(hold, token, sizeof(token)), DIBS_OK);
+  live_expect_ok(dibs_hold_token(hold, token, sizeof(token)));
   flush();
   live_expect(other, dibs_token_renew(other, token, 60000, NULL), DIBS_OK);
   flush();
@@ -151,7 +151,8 @@ static long calls_of(const char *command)
 
 static void theme_30_the_text_is_sent_only_when_it_is_missing(void **state)
 {
-  dibs_client *fresh = live_open(test_server_url(live_server));
+  live_needs_one_view();
+  dibs_client *fresh = live_open(live_url());
   long texts;
 
   (void)state;
@@ -169,6 +170,7 @@ static void theme_30_the_text_is_sent_only_when_it_is_missing(void **state)
 
 static void theme_30_a_restarted_server_is_taught_again(void **state)
 {
+  live_needs_one_server();
   (void)state;
   test_server_restart(live_server, true);
   live_expect_free(client, "restarted", LIVE_LONG_MS);

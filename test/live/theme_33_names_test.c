@@ -12,7 +12,7 @@
 
 #include <unistd.h>
 
-#include "live.h"
+#include "one_client.h"
 
 enum { LIVE = 200 };
 
@@ -21,21 +21,6 @@ static const bool has_plain_memory = false;    /* sanitizers keep what was freed
 #else
 static const bool has_plain_memory = true;
 #endif
-
-static dibs_client *client;
-
-static int setup(void **state)
-{
-  (void)live_server_setup(state);
-  client = live_open(test_server_url(live_server));
-  return 0;
-}
-
-static int teardown(void **state)
-{
-  client = dibs_close(client);
-  return live_server_teardown(state);
-}
 
 static long resident_pages(void)
 {
@@ -99,7 +84,7 @@ static void theme_33_distinct_names_do_not_add_up(void **state)
 
 static void theme_33_names_asked_for_in_vain_do_not_add_up(void **state)
 {
-  dibs_client *holder = live_open(test_server_url(live_server));
+  dibs_client *holder = live_open(live_url());
   dibs_lock_options o = live_lock_options(1000, 1);
   dibs_hold *hold = live_lock(holder, "busy", 60000), *none = NULL;
 

@@ -67,7 +67,7 @@ static void crowd_process(int threads)
   dibs_client *mine = NULL;
 
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (dibs_open(test_server_url(live_server), NULL, &mine) != DIBS_OK)
+  if (dibs_open(live_url(), NULL, &mine) != DIBS_OK)
     _exit(2);
   for (int i = 0; i < threads; i++) {
     atomic_fetch_add(&board->begun, 1);
@@ -125,7 +125,7 @@ static void crowd_begin(struct crowd *c)
     if (c->pids[i] == 0)
       crowd_process(c->threads);
   }
-  client = live_open(test_server_url(live_server));
+  client = live_open(live_url());
   if (!live_until(LIVE_LONG_MS, all_have_begun, c))
     fail_msg("%d have begun, listening: %s", atomic_load(&board->begun),
              run("PUBSUB NUMSUB %s", CHANNEL));
@@ -163,6 +163,7 @@ static void count_to_zero(int64_t count)
 
 static void theme_37_all_waiters_of_all_processes_return_within_a_second(void **state)
 {
+  live_needs_one_view();
   struct crowd c;
   int64_t zero_us;
 
@@ -195,6 +196,7 @@ static void cut_off_and_count(void)
 
 static void theme_37_also_when_all_subscribers_are_cut_off_just_before(void **state)
 {
+  live_needs_one_server();
   struct crowd c;
   int64_t zero_us;
 
@@ -208,6 +210,7 @@ static void theme_37_also_when_all_subscribers_are_cut_off_just_before(void **st
 
 static void theme_37_also_when_every_connection_is_cut_off_just_before(void **state)
 {
+  live_needs_one_view();
   struct crowd c;
   int64_t zero_us;
 
@@ -223,6 +226,7 @@ static void theme_37_also_when_every_connection_is_cut_off_just_before(void **st
 
 static void theme_37_also_when_java_counts(void **state)
 {
+  live_needs_one_view();
   struct crowd c;
   int64_t zero_us;
 
@@ -239,6 +243,7 @@ static void theme_37_also_when_java_counts(void **state)
 
 static void theme_37_also_when_it_is_armed_again_at_once(void **state)
 {
+  live_needs_one_view();
   struct crowd c;
   int64_t zero_us;
 
@@ -261,6 +266,7 @@ static bool one_is_released(void *data)
 
 static void theme_37_where_messages_are_forbidden_it_polls(void **state)
 {
+  live_needs_one_server();
   char url[256];
   dibs_client *deaf;
   int64_t before;
@@ -288,7 +294,7 @@ static int setup(void **state)
   board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   assert_true(board != MAP_FAILED);
   (void)live_server_setup(state);
-  client = live_open(test_server_url(live_server));
+  client = live_open(live_url());
   return 0;
 }
 

@@ -23,8 +23,8 @@ static struct live_ask asks[WAITERS];
 static int setup(void **state)
 {
   (void)live_server_setup(state);
-  client = live_open(test_server_url(live_server));
-  holder = live_open(test_server_url(live_server));
+  client = live_open(live_url());
+  holder = live_open(live_url());
   return 0;
 }
 

@@ -83,7 +83,7 @@ static void theme_44_the_younger_of_two_threads_of_one_client_fails(void **state
   (void)state;
   o.flags = DETECTS;
   party_ring(parties, 2, DETECTS);
-  parties[0].client = parties[1].client = live_open_with(test_server_url(live_server), &o);
+  parties[0].client = parties[1].client = live_open_with(live_url(), &o);
   expect_last_fails(parties, 2);
   (void)dibs_close(parties[0].client);
 }
@@ -157,7 +157,7 @@ static void theme_44_waiting_for_oneself_is_refused_at_once(void **state)
   (void)state;
   o.flags = DETECTS;
   again.flags = DIBS_LOCK_NO_REENTRY;
-  c = live_open_with(test_server_url(live_server), &o);
+  c = live_open_with(live_url(), &o);
   hold = live_lock(c, "oneself", 60000);
   since_ms = live_now_ms();
   live_expect(c, dibs_lock(c, "oneself", &again, &inner), DIBS_WOULD_DEADLOCK);
@@ -174,7 +174,7 @@ static uint64_t commands_of(uint32_t flags)
   uint64_t before;
 
   o.flags = flags;
-  c = live_open_with(test_server_url(live_server), &o);
+  c = live_open_with(live_url(), &o);
   (void)live_try(c, "cost");
   before = live_stats(c).commands;
   for (int i = 0; i < 200; i++)
@@ -215,7 +215,7 @@ static void theme_44_only_who_holds_and_waits_tells_and_only_meanwhile(void **st
 
 static void theme_44_who_of_a_client_holds_and_waits_is_shown(void **state)
 {
-  dibs_client *c = live_open(test_server_url(live_server));
+  dibs_client *c = live_open(live_url());
   struct party parties[2] = {
     { .first = { 'x', "shown-a" }, .second = { 'x', "shown-b" }, .flags = DETECTS },
     { .first = { 'x', "shown-b" }, .second = { 'x', "shown-c" }, .flags = DETECTS },
@@ -256,14 +256,14 @@ static void *wait_in_vain(void *data)
 static void theme_44_who_waits_and_holds_nothing_tells_nothing(void **state)
 {
   dibs_options o = live_options();
-  dibs_client *holder = live_open(test_server_url(live_server)), *waiter;
+  dibs_client *holder = live_open(live_url()), *waiter;
   dibs_hold *hold = live_lock(holder, "alone", 60000);
   pthread_t thread;
   int one = 1;
 
   (void)state;
   o.flags = DETECTS;
-  waiter = live_open_with(test_server_url(live_server), &o);
+  waiter = live_open_with(live_url(), &o);
   assert_int_equal(pthread_create(&thread, NULL, wait_in_vain, waiter), 0);
   assert_false(live_until(1500, party_tellers_are, &one));
   assert_int_equal(pthread_join(thread, NULL), 0);

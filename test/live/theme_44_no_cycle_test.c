@@ -61,7 +61,7 @@ static void theme_44_a_client_that_tells_nothing_ends_a_walk(void **state)
 static void theme_44_clients_that_cross_with_other_owners_are_no_cycle(void **state)
 {
   dibs_options o = live_options();
-  dibs_client *p, *q, *other = live_open(test_server_url(live_server));
+  dibs_client *p, *q, *other = live_open(live_url());
   struct party parties[3] = {
     { .first = { 'x', "cross-p" }, .second = { 'x', "others" }, .wait_ms = 2500 },
     { .first = { 'x', "own-p" }, .second = { 'x', "cross-q" }, .wait_ms = 2500 },
@@ -71,8 +71,8 @@ static void theme_44_clients_that_cross_with_other_owners_are_no_cycle(void **st
 
   (void)state;
   o.flags = DETECTS;
-  parties[0].client = parties[1].client = p = live_open_with(test_server_url(live_server), &o);
-  parties[2].client = q = live_open_with(test_server_url(live_server), &o);
+  parties[0].client = parties[1].client = p = live_open_with(live_url(), &o);
+  parties[2].client = q = live_open_with(live_url(), &o);
   expect_all_time_out(parties, 3);
   assert_int_equal(dibs_release(others), DIBS_OK);
   (void)dibs_close(p);
@@ -90,7 +90,7 @@ static void theme_44_permits_that_somebody_else_may_give_back_are_no_cycle(void 
       .wait_ms = 2500 },
   };
   dibs_lock_options o = live_lock_options(60000, 1000);
-  dibs_client *c = live_open(test_server_url(live_server));
+  dibs_client *c = live_open(live_url());
   dibs_hold *hold = NULL;
 
   (void)state;
@@ -120,6 +120,7 @@ static bool has_found_it_again(void *nothing)
  * say so, and so is not believed. */
 static void theme_44_what_a_cut_off_client_told_before_is_not_believed(void **state)
 {
+  live_needs_one_server();
   struct test_proxy *proxy = test_proxy_start(live_server);
   struct party parties[2];
   struct report r;
@@ -127,7 +128,7 @@ static void theme_44_what_a_cut_off_client_told_before_is_not_believed(void **st
 
   (void)state;
   party_ring(parties, 2, DETECTS);
-  parties[0].url = test_proxy_url(proxy);
+  parties[0].url = live_url_by(proxy);
   parties[0].wait_ms = 900;
   party_start(&parties[0]);
   party_start(&parties[1]);
@@ -217,7 +218,7 @@ static int crowd_failures(bool keeps_order)
 
   o.flags = DETECTS;
   for (int i = 0; i < CROWD_CLIENTS; i++)
-    clients[i] = live_open_with(test_server_url(live_server), &o);
+    clients[i] = live_open_with(live_url(), &o);
   for (int i = 0; i < CROWD_CLIENTS * CROWD_THREADS; i++) {
     members[i] = (struct member){ .client = clients[i % CROWD_CLIENTS],
                                   .seed = (unsigned)i + 1, .keeps_order = keeps_order,
@@ -258,8 +259,8 @@ static void theme_44_a_client_may_be_closed_while_it_looks(void **state)
   o.flags = DETECTS;
   for (int delay_ms = 900; delay_ms <= 1300; delay_ms += 200) {
     party_ring(parties, 2, DETECTS);
-    parties[0].client = live_open_with(test_server_url(live_server), &o);
-    parties[1].client = live_open_with(test_server_url(live_server), &o);
+    parties[0].client = live_open_with(live_url(), &o);
+    parties[1].client = live_open_with(live_url(), &o);
     party_start(&parties[0]);
     party_start(&parties[1]);
     party_want(&parties[0]);
@@ -276,6 +277,7 @@ static void theme_44_a_client_may_be_closed_while_it_looks(void **state)
 
 static void theme_44_no_server_is_no_cycle(void **state)
 {
+  live_needs_one_server();
   struct party parties[2];
   struct report r;
   int both = 2;

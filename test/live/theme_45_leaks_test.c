@@ -26,8 +26,8 @@ static int teardown(void **state)
 
 static void theme_45_releases_and_timeouts_and_cancels_leave_nothing(void **state)
 {
-  dibs_client *client = live_open(test_server_url(live_server));
-  dibs_client *other = live_open(test_server_url(live_server));
+  dibs_client *client = live_open(live_url());
+  dibs_client *other = live_open(live_url());
   dibs_lock_options soon = live_lock_options(1000, 20), wait = live_lock_options(1000, 0);
   static struct live_ask asks[20];
   char name[16];
@@ -54,8 +54,8 @@ static void theme_45_releases_and_timeouts_and_cancels_leave_nothing(void **stat
 
 static void theme_45_a_close_releases_and_leaves_at_once(void **state)
 {
-  dibs_client *client = live_open(test_server_url(live_server));
-  dibs_client *other = live_open(test_server_url(live_server));
+  dibs_client *client = live_open(live_url());
+  dibs_client *other = live_open(live_url());
   dibs_lock_options wait = live_lock_options(60000, 0);
   static struct live_ask asks[20];
   char name[16];
@@ -86,8 +86,9 @@ static void theme_45_a_close_releases_and_leaves_at_once(void **state)
 
 static void theme_45_lost_answers_leave_nothing(void **state)
 {
+  live_needs_one_server();
   struct test_proxy *proxy = test_proxy_start(live_server);
-  dibs_client *client = live_open(test_proxy_url(proxy));
+  dibs_client *client = live_open(live_url_by(proxy));
   char name[16];
 
   (void)state;
@@ -131,7 +132,7 @@ static _Noreturn void be_killed(int tell)
   dibs_hold *hold = NULL;
   dibs_request *request = NULL;
 
-  if (dibs_open(test_server_url(live_server), &o, &client) != DIBS_OK ||
+  if (dibs_open(live_url(), &o, &client) != DIBS_OK ||
       dibs_lock(client, "of-the-dead", &take, &hold) != DIBS_OK ||
       dibs_lock_async(client, "of-the-living", &take, never_runs, NULL, &request) != DIBS_OK)
     _exit(1);
@@ -142,7 +143,7 @@ static _Noreturn void be_killed(int tell)
 
 static void theme_45_a_killed_process_leaves_its_lease_to_the_next(void **state)
 {
-  dibs_client *other = live_open(test_server_url(live_server));
+  dibs_client *other = live_open(live_url());
   dibs_hold *mine = live_lock(other, "of-the-living", 60000);
   int ends[2];
   pid_t child;

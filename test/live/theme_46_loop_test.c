@@ -30,7 +30,7 @@ static dibs_client *other;
 static int setup(void **state)
 {
   (void)live_server_setup(state);
-  other = live_open(test_server_url(live_server));
+  other = live_open(live_url());
   return 0;
 }
 
@@ -47,7 +47,7 @@ static dibs_client *open_loop(unsigned flags)
   dibs_client *client;
 
   o.flags |= flags;
-  client = live_open_with(test_server_url(live_server), &o);
+  client = live_open_with(live_url(), &o);
   assert_true(dibs_fd(client) >= 0);
   return client;
 }
@@ -208,30 +208,35 @@ static void tell_story(unsigned flags, loop *run)
 
 static void theme_46_poll_drives_a_client_without_thread(void **state)
 {
+  live_needs_one_view();
   (void)state;
   tell_story(DIBS_CLIENT_NO_THREAD, by_poll);
 }
 
 static void theme_46_the_descriptor_alone_drives_a_client_without_thread(void **state)
 {
+  live_needs_one_view();
   (void)state;
   tell_story(DIBS_CLIENT_NO_THREAD, by_descriptor_only);
 }
 
 static void theme_46_an_edge_triggered_epoll_drives_a_client_without_thread(void **state)
 {
+  live_needs_one_view();
   (void)state;
   tell_story(DIBS_CLIENT_NO_THREAD, by_edge);
 }
 
 static void theme_46_poll_runs_the_callbacks_of_a_client_with_thread(void **state)
 {
+  live_needs_one_view();
   (void)state;
   tell_story(DIBS_CLIENT_PROCESS_CALLBACKS, by_descriptor_only);
 }
 
 static void theme_46_an_edge_triggered_epoll_runs_the_callbacks_of_a_thread(void **state)
 {
+  live_needs_one_view();
   (void)state;
   tell_story(DIBS_CLIENT_PROCESS_CALLBACKS, by_edge);
 }

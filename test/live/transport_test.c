@@ -7,13 +7,17 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
+#include "authority.h"
+#include "deployment.h"
 #include "live.h"
 #include "proxy.h"
 
 #define SECRET "quite-secret-4711"
 
+static struct test_authority *authority;
 static struct test_server *plain, *tls, *mutual, *locked;
 
 static int setup(void **state)
@@ -21,10 +25,14 @@ static int setup(void **state)
   struct test_server_options o = { .has_tls = true };
 
   (void)state;
+  authority = test_authority_make();
+  o.authority = authority;
   plain = test_server_start();
-  tls = test_server_start_with(&o);
-  o.wants_client_certificate = true;
-  mutual = test_server_start_with(&o);
+  if (test_servers_speak_tls()) {
+    tls = test_server_start_with(&o);
+    o.wants_client_certificate = true;
+    mutual = test_server_start_with(&o);
+  }
   o = (struct test_server_options){ .password = SECRET };
   locked = test_server_start_with(&o);
   return 0;
@@ -37,7 +45,14 @@ static int teardown(void **state)
   tls = test_server_stop(tls);
   mutual = test_server_stop(mutual);
   locked = test_server_stop(locked);
+  authority = test_authority_free(authority);
   return 0;
+}
+
+static void need_tls(void)
+{
+  if (tls == NULL)
+    skip();
 }
 
 /* ---- lock, hand-off, loss ---- */
@@ -95,6 +110,7 @@ static void tls_works(void **state)
   dibs_options o = live_options();
 
   (void)state;
+  need_tls();
   o.ca_file = test_server_ca(tls);
   works(tls, test_server_tcp_url(tls), &o);
 }
@@ -104,10 +120,50 @@ static void mutual_tls_works(void **state)
   dibs_options o = live_options();
 
   (void)state;
+  need_tls();
   o.ca_file = test_server_ca(mutual);
   o.cert_file = test_server_client_certificate(mutual);
   o.key_file = test_server_client_key(mutual);
   works(mutual, test_server_tcp_url(mutual), &o);
+}
+
+static void ipv6_works(void **state)
+{
+  struct test_server_options so = { .address = "::1", .has_tls = true };
+  dibs_options o = live_options();
+  struct test_server *s;
+  char url[64];
+
+  (void)state;
+  need_tls();
+  if (access("/proc/net/if_inet6", F_OK) != 0)
+    skip();
+  s = test_server_start_with(&so);
+  o.ca_file = test_server_ca(s);
+  (void)snprintf(url, sizeof(url), "rediss://[::1]:%d", test_server_port(s));
+  works(s, url, &o);
+  s = test_server_stop(s);
+}
+
+/* A certificate that is right for another name than the one dialled: sni gives it. */
+static void a_name_beside_the_url_works(void **state)
+{
+  struct test_server_options so = { .has_tls = true, .authority = authority,
+                                    .certificate = TEST_CERTIFICATE_WRONG_HOST };
+  struct test_server *s;
+  dibs_options o = live_options();
+  char url[96];
+
+  (void)state;
+  need_tls();
+  s = test_server_start_with(&so);
+  o.ca_file = test_server_ca(s);
+  o.server_name = "elsewhere.example";
+  works(s, test_server_tcp_url(s), &o);
+  o.server_name = NULL;
+  (void)snprintf(url, sizeof(url), "%s?sni=elsewhere.example", test_server_tcp_url(s));
+  works(s, url, &o);
+  s = test_server_stop(s);
 }
 
 static void a_password_works(void **state)
@@ -125,10 +181,12 @@ static void a_password_works(void **state)
 
 static void bytes_that_come_one_by_one_work(void **state)
 {
-  struct test_proxy *proxy = test_proxy_start(tls);
+  struct test_proxy *proxy;
   dibs_options o = live_options();
 
   (void)state;
+  need_tls();
+  proxy = test_proxy_start(tls);
   o.ca_file = test_server_ca(tls);
   o.connect_timeout_ms = 10000;
   o.command_timeout_ms = 10000;
@@ -179,6 +237,7 @@ static void an_unknown_authority_is_refused(void **state)
   dibs_options o = live_options();
 
   (void)state;
+  need_tls();
   o.ca_file = test_server_foreign_ca(tls);
   fails(test_server_tcp_url(tls), &o, DIBS_ERR_TLS, "certificate");
   o.ca_file = NULL;                                   /* the system's */
@@ -190,9 +249,47 @@ static void a_wrong_host_name_is_refused(void **state)
   dibs_options o = live_options();
 
   (void)state;
+  need_tls();
   o.ca_file = test_server_ca(tls);
   o.server_name = "elsewhere.example";
   fails(test_server_tcp_url(tls), &o, DIBS_ERR_TLS, "elsewhere.example");
+}
+
+static void a_server_with_a_bad_certificate_is_refused(void **state)
+{
+  static const struct { enum test_certificate which; const char *word; } bad[] = {
+    { TEST_CERTIFICATE_EXPIRED, "expired" },
+    { TEST_CERTIFICATE_WRONG_HOST, "another name than \"127.0.0.1\"" },
+  };
+  dibs_options o = live_options();
+
+  (void)state;
+  need_tls();
+  for (size_t i = 0; i < 2; i++) {
+    struct test_server_options so = { .has_tls = true, .authority = authority,
+                                      .certificate = bad[i].which };
+    struct test_server *s = test_server_start_with(&so);
+
+    o.ca_file = test_server_ca(s);
+    fails(test_server_tcp_url(s), &o, DIBS_ERR_TLS, bad[i].word);
+    s = test_server_stop(s);
+  }
+}
+
+/* What the server says of ours: it comes behind the handshake, with TLS 1.3. */
+static void a_bad_client_certificate_is_refused(void **state)
+{
+  dibs_options o = live_options();
+
+  (void)state;
+  need_tls();
+  o.ca_file = test_server_ca(mutual);
+  o.cert_file = test_authority_expired_client_certificate(authority);
+  o.key_file = test_authority_expired_client_key(authority);
+  fails(test_server_tcp_url(mutual), &o, DIBS_ERR_TLS, "expired");
+  o.cert_file = test_authority_foreign_client_certificate(authority);
+  o.key_file = test_authority_foreign_client_key(authority);
+  fails(test_server_tcp_url(mutual), &o, DIBS_ERR_TLS, "alert unknown ca");
 }
 
 static void a_missing_client_certificate_is_refused(void **state)
@@ -200,6 +297,7 @@ static void a_missing_client_certificate_is_refused(void **state)
   dibs_options o = live_options();
 
   (void)state;
+  need_tls();
   o.ca_file = test_server_ca(mutual);
   fails(test_server_tcp_url(mutual), &o, DIBS_ERR_TLS, "certificate");
 }
@@ -211,6 +309,7 @@ static void tls_with_a_plain_server_ends_in_time(void **state)
   char url[64];
 
   (void)state;
+  need_tls();
   o.ca_file = test_server_ca(tls);
   (void)snprintf(url, sizeof(url), "rediss://127.0.0.1:%d", test_server_port(plain));
   fails(url, &o, DIBS_ERR_UNREACHABLE, "answer");
@@ -222,6 +321,7 @@ static void a_plain_client_of_a_tls_server_ends_in_time(void **state)
   char url[64];
 
   (void)state;
+  need_tls();
   (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%d", test_server_port(tls));
   fails(url, &o, DIBS_ERR_UNREACHABLE, "");
 }
@@ -243,6 +343,30 @@ static void a_wrong_password_is_refused_and_not_shown(void **state)
   fails(url, &o, DIBS_ERR_AUTH, "");
 }
 
+/* Of several servers the node of a fault is the one that failed, not all that were named. */
+static void the_server_to_blame_is_named(void **state)
+{
+  dibs_options o = live_options();
+  dibs_client *client;
+  dibs_error error;
+  char url[128], nodes[2][64];
+
+  (void)state;
+  need_tls();
+  o.ca_file = test_server_foreign_ca(tls);
+  (void)snprintf(url, sizeof(url), "rediss://127.0.0.1:%d,127.0.0.1:%d", test_server_port(tls),
+                 test_server_port(mutual));
+  (void)snprintf(nodes[0], sizeof(nodes[0]), "%s/0", test_server_tcp_url(tls));
+  (void)snprintf(nodes[1], sizeof(nodes[1]), "%s/0", test_server_tcp_url(mutual));
+  client = live_open_with(url, &o);
+  live_expect(client, dibs_ping(client, 2000, NULL), DIBS_ERR_TLS);
+  dibs_last_error(client, &error);
+  if (strcmp(error.node, nodes[0]) != 0)
+    assert_string_equal(error.node, nodes[1]);
+  assert_non_null(strstr(error.text, "unknown issuer"));
+  client = dibs_close(client);
+}
+
 static void files_that_cannot_be_used_are_named_at_once(void **state)
 {
   dibs_options o = live_options();
@@ -250,10 +374,20 @@ static void files_that_cannot_be_used_are_named_at_once(void **state)
   dibs_error error;
 
   (void)state;
+  need_tls();
   o.ca_file = "/nonexistent/ca.crt";
   assert_int_equal(dibs_open_with_error(test_server_tcp_url(tls), &o, &client, &error),
                    DIBS_ERR_TLS);
   assert_non_null(strstr(error.text, "/nonexistent/ca.crt"));
+  o.ca_file = NULL;
+  o.cert_file = test_authority_client_certificate(authority);
+  assert_int_equal(dibs_open_with_error(test_server_tcp_url(tls), &o, &client, &error),
+                   DIBS_ERR_TLS);
+  assert_non_null(strstr(error.text, "both files"));
+  o.key_file = test_authority_foreign_client_key(authority);
+  assert_int_equal(dibs_open_with_error(test_server_tcp_url(tls), &o, &client, &error),
+                   DIBS_ERR_TLS);
+  assert_non_null(strstr(error.text, "private key"));
   assert_null(client);
 }
 
@@ -264,14 +398,19 @@ int main(void)
     cmocka_unit_test(tcp_works),
     cmocka_unit_test(tls_works),
     cmocka_unit_test(mutual_tls_works),
+    cmocka_unit_test(ipv6_works),
+    cmocka_unit_test(a_name_beside_the_url_works),
     cmocka_unit_test(a_password_works),
     cmocka_unit_test(bytes_that_come_one_by_one_work),
     cmocka_unit_test(an_unknown_authority_is_refused),
     cmocka_unit_test(a_wrong_host_name_is_refused),
+    cmocka_unit_test(a_server_with_a_bad_certificate_is_refused),
+    cmocka_unit_test(a_bad_client_certificate_is_refused),
     cmocka_unit_test(a_missing_client_certificate_is_refused),
     cmocka_unit_test(tls_with_a_plain_server_ends_in_time),
     cmocka_unit_test(a_plain_client_of_a_tls_server_ends_in_time),
     cmocka_unit_test(a_wrong_password_is_refused_and_not_shown),
+    cmocka_unit_test(the_server_to_blame_is_named),
     cmocka_unit_test(files_that_cannot_be_used_are_named_at_once),
   };
 

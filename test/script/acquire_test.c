@@ -339,5 +339,5 @@ int main(void)
     CASE(each_grant_sets_the_retention_anew),
   };
 
-  return cmocka_run_group_tests(tests, stage_start_with_debug, stage_stop);
+  return stage_run(tests, stage_start_with_debug, stage_stop);
 }

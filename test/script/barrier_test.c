@@ -446,5 +446,5 @@ int main(void)
     cmocka_unit_test_setup(many_parties_meet_and_one_dead_of_them_is_found, clear),
   };
 
-  return cmocka_run_group_tests(tests, start, stop);
+  return stage_run(tests, start, stop);
 }

@@ -314,5 +314,5 @@ int main(void)
     TOLD(a_lease_that_ran_out_is_told_as_over),
   };
 
-  return cmocka_run_group_tests(tests, start, stop);
+  return stage_run(tests, start, stop);
 }

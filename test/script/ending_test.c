@@ -455,5 +455,5 @@ int main(void)
     CASE(inspect_shows_the_holder_and_the_waiters_in_order),
   };
 
-  return cmocka_run_group_tests(tests, stage_start, stage_stop);
+  return stage_run(tests, stage_start, stage_stop);
 }

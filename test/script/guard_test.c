@@ -509,5 +509,5 @@ int main(void)
     GUARDED(the_keys_of_a_guarded_write_are_in_one_slot),
   };
 
-  return cmocka_run_group_tests(tests, stage_start_with_debug, stage_stop);
+  return stage_run(tests, stage_start_with_debug, stage_stop);
 }

@@ -387,7 +387,7 @@ static void latches_with_and_without_braces_are_two(void **state)
   run("SET {gate} 5");
   assert_int_equal(down_by(ANNA, &plain), 3);
   assert_int_equal(down_by(ANNA, &braced), 3);
-  native_latch_channel("{gate}", 6, &t);
+  native_latch_channel(world_native(w, ANNA), "{gate}", 6, &t);
   assert_string_equal(channel, "redisson_countdownlatch__channel__{{gate}}");
 }
 
@@ -430,5 +430,5 @@ int main(void)
     latch_test(latches_with_and_without_braces_are_two),
     latch_test(all_that_lies_beside_has_its_end),
   };
-  return cmocka_run_group_tests(tests, stage_start, stage_stop);
+  return stage_run(tests, stage_start, stage_stop);
 }

@@ -587,5 +587,5 @@ int main(void)
     CASE(who_leaves_its_place_at_what_is_over_leaves_it_to_the_next),
   };
 
-  return cmocka_run_group_tests(tests, stage_start, stage_stop);
+  return stage_run(tests, stage_start, stage_stop);
 }

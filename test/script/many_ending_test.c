@@ -357,5 +357,5 @@ int main(void)
     CASE(a_full_server_still_lets_go),
   };
 
-  return cmocka_run_group_tests(tests, stage_start, stage_stop);
+  return stage_run(tests, stage_start, stage_stop);
 }

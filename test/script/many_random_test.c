@@ -474,5 +474,5 @@ int main(void)
     cmocka_unit_test(sets_and_locks_get_on_with_each_other),
   };
 
-  return cmocka_run_group_tests(tests, stage_start, stage_stop);
+  return stage_run(tests, stage_start, stage_stop);
 }

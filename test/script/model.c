@@ -7,12 +7,13 @@
 #include <string.h>
 
 #define NOBODY (-1)
+#define NEVER_HELD (-2)       /* a queue at a name that nobody had yet */
 #define LINGERS 1
 #define NO_DEADLINE 2
 
 void model_client(int who, char out[CLIENT_ID_SIZE])
 {
-  memset(out, 'A' + who, CLIENT_ID_SIZE - 1);
+  memset(out, who == NEVER_HELD ? '.' : 'A' + who, CLIENT_ID_SIZE - 1);
   out[CLIENT_ID_SIZE - 1] = 0;
 }
 
@@ -53,7 +54,7 @@ static bool is_own_lease(const struct model *m, int who)
 
 static void tell(struct model *m, int who, const char *line)
 {
-  if (who != NOBODY && m->hears[who])
+  if (who >= 0 && m->hears[who])
     strcat(strcat(m->messages[who], line), "\n");
 }
 
@@ -125,13 +126,14 @@ static bool grant_next(struct model *m, int64_t now, int asker, const acquire_ca
       grant(m, now, who, c->ask, c->ttl_ms, flags, c->floor);
       return true;
     }
-    if (is_patient(e, now) && m->hears[who]) {
+    if (is_patient(e, now) && (e->polls ? e->give_up_us > 0 : m->hears[who])) {
       char lease[LEASE_TEXT_SIZE], line[256];
       grant(m, now, who, e->ask, e->ttl_ms, e->flags | (flags & NO_DEADLINE), e->floor);
       model_lease(m, lease);
       snprintf(line, sizeof(line), "grant %s %lld %llu orders", lease,
                (long long)e->ttl_ms, (unsigned long long)(m->next - m->head));
-      tell(m, who, line);
+      if (!e->polls)
+        tell(m, who, line);
       return true;
     }
   }
@@ -157,6 +159,11 @@ static void end_lease(struct model *m, int64_t now, int64_t estimate_us, int cli
 {
   int flags = agrees(now, estimate_us) ? 0 : NO_DEADLINE;
 
+  if (m->has_queue && era_is_quarantined(&m->era, now, NULL)) {
+    set_free(m, client, ask, token);
+    m->has_queue = true;
+    return;
+  }
   if (m->has_queue && grant_next(m, now, NOBODY, NULL, flags))
     return;
   set_free(m, client, ask, token);
@@ -210,8 +217,15 @@ static void enqueue(struct model *m, int64_t now, int who, const acquire_call *c
     m->has_queue = true;
     m->head = m->next = 1;
   }
+  if (!m->exists) {
+    m->exists = true;
+    m->is_held = false;
+    m->client = NEVER_HELD;
+    m->ask = m->token = 0;
+  }
   *mine = (struct model_entry){ .is_there = true, .ask = c->ask, .floor = c->floor,
-    .ttl_ms = c->ttl_ms, .give_up_us = c->give_up_us, .flags = flags & LINGERS };
+    .ttl_ms = c->ttl_ms, .give_up_us = c->give_up_us, .flags = flags & LINGERS,
+    .polls = c->polls };
   if (old.is_there && !old.is_tombstone) {
     mine->index = old.index;
     mine->queued_us = old.queued_us;
@@ -233,9 +247,10 @@ static void trim(struct model *m, int64_t now, int who)
 }
 
 static acquire_answer wait_or_get(struct model *m, int64_t now, int who,
-                                  const acquire_call *c, bool is_free, int flags)
+                                  const acquire_call *c, bool is_free, bool is_held_back,
+                                  int flags)
 {
-  bool is_deaf = !m->hears[who] && (m->has_queue || !is_free);
+  bool is_deaf = !c->polls && !m->hears[who] && (m->has_queue || !is_free);
   bool had_queue = m->has_queue, was_granted = false;
   acquire_answer a;
 
@@ -254,21 +269,24 @@ static acquire_answer wait_or_get(struct model *m, int64_t now, int who,
     return answer(m, now, ACQUIRE_DEAF);
   if (!was_granted)
     trim(m, now, who);
-  a = answer(m, now, ACQUIRE_WAITING);
+  a = is_held_back ? era_held_back(&m->era, now, ACQUIRE_WAITING)
+                   : answer(m, now, ACQUIRE_WAITING);
   a.rank = m->entry[who].index - m->head;
-  if (!was_granted && a.rank == 0)
+  if (!was_granted && a.rank == 0 && !is_held_back)
     want(m);
   return a;
 }
 
 static acquire_answer try_to_get(struct model *m, int64_t now, int who, const acquire_call *c,
-                                 bool is_free, int flags)
+                                 bool is_free, bool is_held_back, int flags)
 {
   struct model_entry *mine = &m->entry[who];
   bool was_granted = false;
 
   if (mine->is_there && !mine->is_tombstone && mine->ask < c->ask)
     mine->is_there = false;
+  if (is_held_back)
+    return era_held_back(&m->era, now, ACQUIRE_BUSY);
   if (is_free && m->has_queue)
     was_granted = grant_next(m, now, who, c, flags);
   if (is_free && !was_granted) {
@@ -287,10 +305,11 @@ acquire_answer model_acquire(struct model *m, int64_t now, int who, const acquir
 {
   const struct model_entry *mine = &m->entry[who];
   int flags = (c->lingers ? LINGERS : 0) | (agrees(now, c->estimate_us) ? 0 : NO_DEADLINE);
-  bool is_own = is_own_lease(m, who), is_free;
+  bool is_own = is_own_lease(m, who), is_free, is_held_back;
 
   if (c->until_us > 0 && now > c->until_us)
     return answer(m, now, ACQUIRE_LATE);
+  is_held_back = era_is_quarantined(&m->era, now, c->watched);
   if (is_own && m->is_held && m->ask == c->ask)
     return answer(m, now, ACQUIRE_AGAIN);
   if (is_own && m->ask >= c->ask)
@@ -298,8 +317,10 @@ acquire_answer model_acquire(struct model *m, int64_t now, int who, const acquir
   if (mine->is_there && (mine->ask > c->ask || (mine->is_tombstone && mine->ask == c->ask)))
     return answer(m, now, ACQUIRE_ENDED);
   is_free = !m->exists || !m->is_held || is_own || is_over(m, now, c);
-  return c->waits ? wait_or_get(m, now, who, c, is_free, flags)
-                  : try_to_get(m, now, who, c, is_free, flags);
+  is_held_back = is_held_back && is_free;
+  is_free = is_free && !is_held_back;
+  return c->waits ? wait_or_get(m, now, who, c, is_free, is_held_back, flags)
+                  : try_to_get(m, now, who, c, is_free, is_held_back, flags);
 }
 
 /* ---- the others ---- */
@@ -373,7 +394,8 @@ renew_answer model_renew(struct model *m, int64_t now, const char *lease, int64_
 {
   int64_t wanted = now + ttl_ms * 1000;
 
-  if (!m->exists || !m->is_held || !is_lease(m, lease))
+  if (!m->exists || !m->is_held || !is_lease(m, lease) ||
+      (now > m->deadline_us && era_is_young(&m->era, now)))
     return (renew_answer){ .is_ours = false };
   if (wanted > m->deadline_us)
     m->deadline_us = wanted;
@@ -401,7 +423,7 @@ static void dump_entry(const struct model_entry *e, int who, text *out)
              (long long)e->give_up_us);
   else
     snprintf(line, sizeof(line), "%s %llu %lld x%d 1 %lld %lld %llu", client,
-             (unsigned long long)e->ask, (long long)e->ttl_ms, e->flags,
+             (unsigned long long)e->ask, (long long)e->ttl_ms, e->flags + (e->polls ? 4 : 0),
              (long long)e->give_up_us, (long long)e->queued_us,
              (unsigned long long)e->floor);
   text_add(out, "\n");

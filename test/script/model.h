@@ -7,6 +7,8 @@
 
 #include "dialect/native.h"
 
+#include "era_model.h"
+
 #define MODEL_CLIENTS 6
 
 struct model_entry {
@@ -14,13 +16,15 @@ struct model_entry {
   uint64_t index, ask, floor;
   int64_t ttl_ms, give_up_us, queued_us;
   int flags;
+  bool polls;
 };
 
 struct model {
+  struct model_era era;
   bool exists;                /* the key */
   bool has_queue;             /* a hash, even if nobody is in it */
   bool is_held;
-  int client;                 /* of the lease, or of the last grant; -1: none */
+  int client;                 /* of the lease, or of the last grant; -1: none, -2: nobody's */
   uint64_t ask, token;
   int64_t deadline_us, length_ms;
   uint64_t renewals;

@@ -27,6 +27,7 @@ struct run {
   lease_id leases[LEASES];         /* granted ones, to name again later */
   size_t lease_count;
   uint64_t highest;                /* token ever granted */
+  lease_id nobodys;                /* as answered in quarantine last; token 0: never */
   char what[256];
 };
 
@@ -57,6 +58,7 @@ static void compare_stored(struct run *r)
   text t = text_over(expected, sizeof(expected));
   const char *got = test_server_command(world_server(w), "EVAL %s 1 %s", dump_script, WORLD_KEY);
 
+  era_model_compare(&r->model.era, r->what);
   model_dump(&r->model, &t);
   if (strcmp(expected, got) != 0)
     fail_msg("%s\nexpected:\n%s\ngot:\n%s", r->what, expected, got);
@@ -119,6 +121,13 @@ static acquire_call some_call(struct run *r, int who, lease_id *watched)
     c.watched = watched;
     c.watched_renewals = r->model.renewals - (below(r, 4) == 0 && r->model.renewals > 0);
   }
+  c.polls = c.waits && below(r, 5) == 0;
+  if (c.polls && c.give_up_us == 0 && below(r, 10) > 0)
+    c.give_up_us = r->now + (int64_t)below(r, 3000000);
+  if (r->nobodys.token != 0 && below(r, 30) == 0) {
+    *watched = r->nobodys;
+    c.watched = watched;
+  }
   return c;
 }
 
@@ -141,6 +150,8 @@ static void step_acquire(struct run *r, int who)
       fail_msg("%s: answers differ: rank %d, got %d; remaining %lld, got %lld", r->what,
                (int)expected.rank, (int)got.rank, (long long)expected.remaining_ms,
                (long long)got.remaining_ms);
+    if (got.lease.client[0] == '.')
+      r->nobodys = got.lease;
     if (got.outcome == ACQUIRE_GRANTED)
       assert_true(got.lease.token > r->highest);
     compare_stored(r);
@@ -253,12 +264,13 @@ static void step_time(struct run *r)
   world_set_time(w, r->now);
 }
 
-static void run_seed(uint64_t seed)
+static void run_seed(uint64_t seed, int64_t quarantine_ms)
 {
   struct run r = { .now = START_US, .model = { .client = -1 } };
 
   random_seed(&r.random, seed);
   world_clear(w);
+  era_model_begin(&r.model.era, quarantine_ms);
   for (int who = 0; who < MODEL_CLIENTS; who++) {
     r.ask[who] = 1;
     step_hearing(&r, who);
@@ -268,6 +280,8 @@ static void run_seed(uint64_t seed)
     uint64_t kind = below(&r, 100);
 
     step_time(&r);
+    if (below(&r, 60) == 0)
+      era_model_failover(&r.model.era, below(&r, 3) == 0);
     if (kind < 50)
       step_acquire(&r, who);
     else if (kind < 68)
@@ -293,14 +307,25 @@ static void the_scripts_do_what_the_model_says(void **state)
 
   (void)state;
   for (uint64_t seed = 1; seed <= 5; seed++)
-    run_seed(only != 0 ? only + seed - 1 : seed);
+    run_seed(only != 0 ? only + seed - 1 : seed, 0);
+}
+
+static void the_scripts_do_what_the_model_says_through_failovers(void **state)
+{
+  uint64_t only = getenv("SEED") != NULL ? strtoull(getenv("SEED"), NULL, 10) : 0;
+
+  (void)state;
+  for (uint64_t seed = 11; seed <= 16; seed++)
+    run_seed(only != 0 ? only + seed - 11 : seed, seed % 2 == 0 ? 20000 : 3000);
+  world_guard(w, 0);
 }
 
 int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_scripts_do_what_the_model_says),
+    cmocka_unit_test(the_scripts_do_what_the_model_says_through_failovers),
   };
 
-  return cmocka_run_group_tests(tests, stage_start, stage_stop);
+  return stage_run(tests, stage_start_with_debug, stage_stop);
 }

@@ -422,5 +422,5 @@ int main(void)
     CASE(an_enqueued_key_lives_four_times_the_longest_lease),
   };
 
-  return cmocka_run_group_tests(tests, stage_start, stage_stop);
+  return stage_run(tests, stage_start, stage_stop);
 }

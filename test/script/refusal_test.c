@@ -187,5 +187,5 @@ int main(void)
     REFUSED(who_may_not_publish_still_hands_over),
   };
 
-  return cmocka_run_group_tests(tests, stage_start_with_debug, stage_stop);
+  return stage_run(tests, stage_start_with_debug, stage_stop);
 }

@@ -168,17 +168,19 @@ static void news_tell(struct share_model *m, const struct news *n)
 static bool is_live(const struct share_model *m, const struct model_place *p, int64_t now)
 {
   return !p->is_tombstone && (p->give_up_us == 0 || now <= p->give_up_us) &&
-         m->hears[p->client];
+         (p->polls ? p->give_up_us > 0 : m->hears[p->client]);
 }
 
 /* Grants while the head fits. Answers what `asker` has got by it, or NULL. */
 static struct model_holder *pump(struct share_model *m, int64_t now, int flags, int asker,
-                                 const share_call *c, struct news *n)
+                                 const share_call *c, bool is_quiet, struct news *n)
 {
   uint64_t first = m->head;
   int granted = 0;
   uint64_t own = 0;
 
+  if (is_quiet)
+    return NULL;
   while (m->head < m->next && m->head - first < DROPS_MAX && granted < GRANTS_MAX) {
     struct model_place *p = m->place_count > 0 ? &m->place[0] : NULL;
     if (p != NULL && p->index == m->head) {
@@ -197,7 +199,7 @@ static struct model_holder *pump(struct share_model *m, int64_t now, int flags, 
           granted++;
           if (is_asker) {
             own = h->token;
-          } else {
+          } else if (!p->polls) {
             n->of[n->count].who = p->client;
             n->of[n->count].is_lost = false;
             n->of[n->count].ask = p->ask;
@@ -270,7 +272,7 @@ static void drop_watched(struct share_model *m, const share_call *c)
 }
 
 static acquire_answer too_many(struct share_model *m, int64_t now, const share_call *c,
-                               struct model_place *mine)
+                               struct model_place *mine, bool is_quiet)
 {
   acquire_answer a = plain(now, ACQUIRE_TOO_MANY);
   struct news n = { .count = 0 };
@@ -281,7 +283,7 @@ static acquire_answer too_many(struct share_model *m, int64_t now, const share_c
   drop_over(m, now, c->estimate_us);
   drop_watched(m, c);
   remove_place(m, mine);
-  (void)pump(m, now, doubt(now, c->estimate_us), NOBODY, c, &n);
+  (void)pump(m, now, doubt(now, c->estimate_us), NOBODY, c, is_quiet, &n);
   news_tell(m, &n);
   return a;
 }
@@ -290,7 +292,8 @@ static void enqueue(struct share_model *m, int64_t now, int who, const share_cal
 {
   struct model_place *mine = find_place(m, who, c->ask);
   struct model_place p = { .client = who, .ask = c->ask, .mode = c->mode, .units = c->units,
-    .ttl_ms = c->ttl_ms, .give_up_us = c->give_up_us, .floor = c->floor, .queued_us = now };
+    .ttl_ms = c->ttl_ms, .give_up_us = c->give_up_us, .floor = c->floor, .queued_us = now,
+    .polls = c->polls };
 
   if (mine == NULL) {
     append_place(m, &p);
@@ -309,9 +312,11 @@ acquire_answer model_acquire(struct share_model *m, int64_t now, int who, const 
   struct news n = { .count = 0 };
   acquire_answer a;
   uint64_t units;
+  bool is_quiet, is_queued;
 
   if (c->until_us > 0 && now > c->until_us)
     return plain(now, ACQUIRE_LATE);
+  is_quiet = era_is_quarantined(&m->era, now, c->watched);
   if (m->kind <= MODEL_NEW) {
     if (c->mode == 'p')
       return plain(now, ACQUIRE_NOT_SET);
@@ -321,29 +326,31 @@ acquire_answer model_acquire(struct share_model *m, int64_t now, int who, const 
   if (mine != NULL && mine->is_tombstone)
     return plain(now, ACQUIRE_ENDED);
   if (m->kind == MODEL_SEM && c->units > m->limit)
-    return too_many(m, now, c, mine);
-  if (m->kind <= MODEL_NEW) {
+    return too_many(m, now, c, mine, is_quiet);
+  is_queued = c->waits && (c->polls || m->hears[who]);
+  if (m->kind <= MODEL_NEW && (!is_quiet || is_queued)) {
     if (m->kind == MODEL_NONE)
       m->head = m->next = 1;
     m->kind = MODEL_RW;
   }
   drop_over(m, now, c->estimate_us);
-  if (fits_at_once(m, c) == 0)
+  if (is_quiet || fits_at_once(m, c) == 0)
     drop_watched(m, c);
-  h = pump(m, now, flags, who, c, &n);
-  units = fits_at_once(m, c);
+  h = pump(m, now, flags, who, c, is_quiet, &n);
+  units = is_quiet ? 0 : fits_at_once(m, c);
   if (h == NULL && units > 0)
     h = grant(m, now, who, c->ask, c->mode, units, c->ttl_ms, c->floor, flags);
   if (h != NULL) {
     a = granted(h, now);
-  } else if (c->waits && !m->hears[who]) {
+  } else if (c->waits && !is_queued) {
     a = plain(now, ACQUIRE_DEAF);
   } else if (c->waits) {
     enqueue(m, now, who, c);
-    a = plain(now, ACQUIRE_WAITING);
+    a = is_quiet ? era_held_back(&m->era, now, ACQUIRE_WAITING)
+                 : plain(now, ACQUIRE_WAITING);
     a.rank = find_place(m, who, c->ask)->index - m->head;
   } else {
-    a = plain(now, ACQUIRE_BUSY);
+    a = is_quiet ? era_held_back(&m->era, now, ACQUIRE_BUSY) : plain(now, ACQUIRE_BUSY);
   }
   news_tell(m, &n);
   return a;
@@ -375,6 +382,7 @@ bool model_ends_first(const struct share_model *m, const lease_id *lease, int64_
 static void leave(struct share_model *m, int64_t now, int who, uint64_t ask,
                   struct model_holder *h, bool buries, int64_t until_us, int64_t estimate_us)
 {
+  bool is_quiet = era_is_quarantined(&m->era, now, NULL);
   struct model_place *p = find_place(m, who, ask);
   struct news n = { .count = 0 };
 
@@ -382,7 +390,7 @@ static void leave(struct share_model *m, int64_t now, int who, uint64_t ask,
     remove_place(m, p);
   if (h != NULL)
     remove_holder(m, h);
-  (void)pump(m, now, doubt(now, estimate_us), NOBODY, NULL, &n);
+  (void)pump(m, now, doubt(now, estimate_us), NOBODY, NULL, is_quiet, &n);
   if (buries && (until_us == 0 || now <= until_us)) {
     struct model_place grave = { .is_tombstone = true, .client = who, .ask = ask,
                                  .give_up_us = until_us };
@@ -401,8 +409,16 @@ bool model_release(struct share_model *m, int64_t now, int who, const lease_id *
   struct model_holder *h = find_holder(m, who, lease->ask);
   bool is_there = h != NULL;
 
-  if (h != NULL && h->token != lease->token)
-    return false;
+  if (h != NULL && (h->token != lease->token || (m->head == m->next && until_us == 0))) {
+    /* Nobody waits: it looks at no era. */
+    bool is_fast = m->head == m->next && until_us == 0;
+    if (!is_fast)
+      (void)era_is_quarantined(&m->era, now, NULL);
+    if (h->token != lease->token)
+      return false;
+    remove_holder(m, h);
+    return true;
+  }
   leave(m, now, who, lease->ask, h, until_us > 0, until_us, estimate_us);
   return is_there;
 }
@@ -423,11 +439,13 @@ release_answer model_break(struct share_model *m, int64_t now, int who, const le
   struct model_holder *h = find_lease(m, who, lease);
   char line[256], client[CLIENT_ID_SIZE];
   struct news n = { .count = 0 };
+  bool is_quiet;
 
+  is_quiet = era_is_quarantined(&m->era, now, NULL);
   if (h == NULL)
     return (release_answer){ .outcome = RELEASE_EXPIRED };
   remove_holder(m, h);
-  (void)pump(m, now, doubt(now, estimate_us), NOBODY, NULL, &n);
+  (void)pump(m, now, doubt(now, estimate_us), NOBODY, NULL, is_quiet, &n);
   news_tell(m, &n);
   model_client(who, client);
   snprintf(line, sizeof(line), "lost %s:%llu:%llu orders", client,
@@ -455,15 +473,18 @@ renew_answer model_renew(struct share_model *m, int64_t now, int who, const leas
   struct model_holder *h = find_lease(m, who, lease);
   struct news n = { .count = 0 };
   renew_answer a = { .is_ours = false };
+  bool is_quiet = false;
 
-  if (h == NULL)
+  if (h == NULL || (now > h->deadline_us && era_is_young(&m->era, now)))
     return a;
+  if (m->head < m->next)
+    is_quiet = era_is_quarantined(&m->era, now, NULL);
   if (ttl_ms > 0)
     lengthen(h, now, ttl_ms, doubt(now, estimate_us));
   if (h->mode == 'w' && mode == 'r')
     h->mode = 'r';
   a = (renew_answer){ .is_ours = true, .remaining_ms = remaining_ms(h, now) };
-  (void)pump(m, now, doubt(now, estimate_us), NOBODY, NULL, &n);
+  (void)pump(m, now, doubt(now, estimate_us), NOBODY, NULL, is_quiet, &n);
   news_tell(m, &n);
   a.waiters = m->next - m->head;
   return a;
@@ -489,7 +510,7 @@ bool model_set(struct share_model *m, int64_t now, share_set_what what, uint64_t
                int64_t estimate_us, uint64_t *ret_limit)
 {
   struct news n = { .count = 0 };
-  bool is_done = true;
+  bool is_done = true, is_quiet = era_is_quarantined(&m->era, now, NULL);
 
   if (what == SHARE_SET_IF_ABSENT && m->kind == MODEL_SEM) {
     *ret_limit = m->limit;
@@ -505,7 +526,7 @@ bool model_set(struct share_model *m, int64_t now, share_set_what what, uint64_t
   }
   if (m->kind == MODEL_SEM) {
     drop_over(m, now, estimate_us);
-    (void)pump(m, now, doubt(now, estimate_us), NOBODY, NULL, &n);
+    (void)pump(m, now, doubt(now, estimate_us), NOBODY, NULL, is_quiet, &n);
     news_tell(m, &n);
   }
   if (what == SHARE_DELETE)
@@ -526,9 +547,9 @@ static void place_line(const struct model_place *p, char *line, size_t size)
     snprintf(line, size, "w%llu x %s %llu %lld", (unsigned long long)p->index, client,
              (unsigned long long)p->ask, (long long)p->give_up_us);
   else
-    snprintf(line, size, "w%llu %s %llu %lld %c0 %llu %lld %lld %llu",
+    snprintf(line, size, "w%llu %s %llu %lld %c%d %llu %lld %lld %llu",
              (unsigned long long)p->index, client, (unsigned long long)p->ask,
-             (long long)p->ttl_ms, p->mode, (unsigned long long)p->units,
+             (long long)p->ttl_ms, p->mode, p->polls ? 4 : 0, (unsigned long long)p->units,
              (long long)p->give_up_us, (long long)p->queued_us, (unsigned long long)p->floor);
 }
 

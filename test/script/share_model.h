@@ -7,6 +7,8 @@
 
 #include "dialect/native.h"
 
+#include "era_model.h"
+
 #define MODEL_CLIENTS 6
 #define MODEL_MANY 256
 
@@ -19,7 +21,7 @@ struct model_holder {
 };
 
 struct model_place {
-  bool is_tombstone;
+  bool is_tombstone, polls;
   uint64_t index, ask, units, floor;
   int client;
   char mode;
@@ -29,6 +31,7 @@ struct model_place {
 enum model_kind { MODEL_NONE, MODEL_NEW, MODEL_RW, MODEL_SEM };
 
 struct share_model {
+  struct model_era era;
   enum model_kind kind;
   uint64_t token, limit, generation;
   int kept;
@@ -45,7 +48,8 @@ void model_client(int who, char out[CLIENT_ID_SIZE]);
 void model_dump(const struct share_model *m, text *out);      /* as share_dump() */
 uint64_t model_used(const struct share_model *m);
 
-/* The lease in a waiting or busy answer is left out: model_ends_first() tells. */
+/* The lease in a waiting or busy answer is left out: model_ends_first() tells. But in
+ * quarantine, which names nobody, it is there: `lease_ms` is not 0. */
 acquire_answer model_acquire(struct share_model *m, int64_t now, int who, const share_call *c);
 bool model_ends_first(const struct share_model *m, const lease_id *lease, int64_t now,
                       const acquire_answer *a);

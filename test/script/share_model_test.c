@@ -31,6 +31,7 @@ struct run {
   uint64_t ask[MODEL_CLIENTS];     /* the newest */
   lease_id leases[LEASES];         /* granted ones, to name again later */
   size_t lease_count, grants;
+  lease_id nobodys;                /* as answered in quarantine last; token 0: never */
   char what[256];
 };
 
@@ -44,6 +45,7 @@ static void compare_stored(struct run *r)
   text t = text_over(expected, sizeof(expected));
   const char *got = share_dump(w);
 
+  era_model_compare(&r->model.era, r->what);
   model_dump(&r->model, &t);
   if (strcmp(expected, got) != 0)
     fail_msg("%s\nexpected:\n%s\ngot:\n%s", r->what, expected, got);
@@ -123,6 +125,13 @@ static share_call some_call(struct run *r, int who, lease_id *watched)
     c.watched = watched;
     c.watched_renewals = below(r, 3);
   }
+  c.polls = c.waits && below(r, 5) == 0;
+  if (c.polls && c.give_up_us == 0 && below(r, 10) > 0)
+    c.give_up_us = r->now + (int64_t)below(r, 3000000);
+  if (r->nobodys.token != 0 && below(r, 30) == 0) {
+    *watched = r->nobodys;
+    c.watched = watched;
+  }
   return c;
 }
 
@@ -140,9 +149,11 @@ static void step_acquire(struct run *r, int who)
              (unsigned long long)c.ask, c.mode, (unsigned long long)c.units,
              c.waits ? "waits" : "tries", (int)expected.outcome, (int)got.outcome);
     compare_stored(r);
-    if (names_holder && !model_ends_first(&r->model, &got.lease, r->now, &got))
+    if (got.lease.client[0] == '.')
+      r->nobodys = got.lease;
+    else if (names_holder && !model_ends_first(&r->model, &got.lease, r->now, &got))
       fail_msg("%s: not who ends first: %s", r->what, lease_text(&got.lease));
-    if (names_holder) {
+    if (names_holder && expected.lease_ms == 0) {
       expected.lease = got.lease;
       expected.remaining_ms = got.remaining_ms;
       expected.lease_ms = got.lease_ms;
@@ -295,6 +306,8 @@ static void step(struct run *r)
   uint64_t kind = below(r, 100);
 
   step_time(r);
+  if (below(r, 60) == 0)
+    era_model_failover(&r->model.era, below(r, 3) == 0);
   if (kind < 48)
     step_acquire(r, who);
   else if (kind < 68)
@@ -311,7 +324,7 @@ static void step(struct run *r)
     step_set(r);
 }
 
-static void run_seed(uint64_t seed, bool is_semaphore)
+static void run_seed(uint64_t seed, bool is_semaphore, int64_t quarantine_ms)
 {
   static struct run r;
 
@@ -321,6 +334,7 @@ static void run_seed(uint64_t seed, bool is_semaphore)
   r.is_semaphore = is_semaphore;
   random_seed(&r.random, seed);
   world_clear(w);
+  era_model_begin(&r.model.era, quarantine_ms);
   for (int who = 0; who < MODEL_CLIENTS; who++) {
     r.ask[who] = 1;
     step_hearing(&r, who);
@@ -331,7 +345,7 @@ static void run_seed(uint64_t seed, bool is_semaphore)
   assert_int_equal(world_errors(w), 0);
 }
 
-static void run_seeds(bool is_semaphore)
+static void run_seeds(bool is_semaphore, int64_t quarantine_ms)
 {
   const char *only = getenv("SEED"), *scale = getenv("DIBS_TEST_SCALE");
   uint64_t first = only != NULL ? strtoull(only, NULL, 10) : 1;
@@ -339,20 +353,28 @@ static void run_seeds(bool is_semaphore)
 
   for (uint64_t seed = first; seed < first + count; seed++) {
     print_message("# seed %llu\n", (unsigned long long)seed);
-    run_seed(seed, is_semaphore);
+    run_seed(seed, is_semaphore, quarantine_ms);
   }
 }
 
 static void read_write_locks_do_what_the_model_says(void **state)
 {
   (void)state;
-  run_seeds(false);
+  run_seeds(false, 0);
 }
 
 static void semaphores_do_what_the_model_says(void **state)
 {
   (void)state;
-  run_seeds(true);
+  run_seeds(true, 0);
+}
+
+static void both_do_what_the_model_says_through_failovers(void **state)
+{
+  (void)state;
+  run_seeds(false, 20000);
+  run_seeds(true, 3000);
+  world_guard(w, 0);
 }
 
 int main(void)
@@ -360,7 +382,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(read_write_locks_do_what_the_model_says),
     cmocka_unit_test(semaphores_do_what_the_model_says),
+    cmocka_unit_test(both_do_what_the_model_says_through_failovers),
   };
 
-  return cmocka_run_group_tests(tests, stage_start, stage_stop);
+  return stage_run(tests, stage_start_with_debug, stage_stop);
 }

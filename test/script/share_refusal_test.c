@@ -289,5 +289,5 @@ int main(void)
     SHARES(anything_else_is_refused_and_left_as_it_is),
   };
 
-  return cmocka_run_group_tests(tests, stage_start_with_debug, stage_stop);
+  return stage_run(tests, stage_start_with_debug, stage_stop);
 }

@@ -436,5 +436,5 @@ int main(void)
     TIMED(an_inspection_shows_all_by_token_up_to_a_hundred),
   };
 
-  return cmocka_run_group_tests(tests, stage_start, stage_stop);
+  return stage_run(tests, stage_start, stage_stop);
 }

@@ -340,5 +340,5 @@ int main(void)
     TIMED(it_is_told_who_ends_first_also_after_renewals),
   };
 
-  return cmocka_run_group_tests(tests, stage_start, stage_stop);
+  return stage_run(tests, stage_start, stage_stop);
 }

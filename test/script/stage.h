@@ -15,6 +15,11 @@ extern struct world *w;
 int stage_start(void **state);
 int stage_start_with_debug(void **state);
 int stage_stop(void **state);
+/* In place of cmocka_run_group_tests(): the program is skipped where the server lacks what
+ * its mode needs. */
+#define stage_run(tests, start, stop) \
+  (stage_is_skipped() ? 0 : cmocka_run_group_tests(tests, start, stop))
+bool stage_is_skipped(void);
 /* Before a test. Memory that a test has filled is empty again. */
 int stage_clear(void **state);
 /* After it: ordinary operation leaves nothing in the server's error statistics. */

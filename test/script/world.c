@@ -12,6 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "mode.h"
 #include "server.h"
 #include "world.h"
 
@@ -33,7 +34,7 @@ static void world_let_go(void *old, void *data)
   free(old);
 }
 
-#define SCRIPTS_MAX 64
+#define SCRIPTS_MAX 256
 #define CLOCK_KEY "clock"
 
 static const memory heap = { world_allocate, world_reallocate, world_let_go, NULL };
@@ -102,13 +103,18 @@ static resp_reply *wire_read(struct wire *c)
   }
 }
 
-static void wire_command(struct wire *c, const char *first, const char *second)
+static void wire_command(struct wire *c, const char *first, const char *second,
+                         const char *third)
 {
-  resp_argument words[2] = { { first, strlen(first) }, { second, second ? strlen(second) : 0 } };
+  const char *const all[] = { first, second, third };
+  resp_argument words[3];
+  size_t count = 0;
   buffer out;
 
   buffer_init(&out, &heap);
-  assert_true(resp_command(&out, words, second != NULL ? 2 : 1));
+  for (; count < 3 && all[count] != NULL; count++)
+    words[count] = (resp_argument){ all[count], strlen(all[count]) };
+  assert_true(resp_command(&out, words, count));
   wire_send(c, buffer_bytes(&out), buffer_size(&out));
   buffer_deinit(&out);
 }
@@ -120,7 +126,9 @@ struct world *world_new(const char *const *arguments)
   struct test_server_options options = { .arguments = arguments };
   struct world *w = calloc(1, sizeof(*w));
 
+  mode_options(&options);
   w->server = test_server_start_with(&options);
+  mode_start(w->server);
   w->monitor.fd = -1;
   wire_open(&w->commands, test_server_socket(w->server));
   buffer_init(&w->out, &heap);
@@ -128,10 +136,16 @@ struct world *world_new(const char *const *arguments)
     w->inbox[who].fd = -1;
     strcpy(w->client[who].prefix, "dibs");
     memset(w->client[who].client, 'A' + who, CLIENT_ID_SIZE - 1);
+    mode_native(&w->client[who]);
   }
   for (size_t i = 0; i < script_count; i++)
     assert_string_equal(test_server_command(w->server, "SCRIPT LOAD %s",
                                             script_table[i]->bytes), script_table[i]->sha1);
+  if (mode_get().functions) {
+    wire_command(&w->commands, "AUTH", "plain", "any");
+    resp_reply_free(wire_read(&w->commands));
+  }
+  mode_clear(w->server);
   return w;
 }
 
@@ -156,11 +170,21 @@ void world_clear(struct world *w)
   w->mistake_us = 0;
   memset(w->detached, 0, sizeof(w->detached));
   test_server_command(w->server, "FLUSHALL");
+  mode_clear(w->server);
   test_server_command(w->server, "CONFIG RESETSTAT");
 }
 
 const struct test_server *world_server(const struct world *w) { return w->server; }
 const native *world_native(const struct world *w, int who) { return &w->client[who]; }
+
+void world_guard(struct world *w, int64_t quarantine_ms)
+{
+  for (int who = 0; who < WORLD_CLIENTS; who++) {
+    mode_native(&w->client[who]);
+    if (quarantine_ms > 0)
+      w->client[who].quarantine_ms = quarantine_ms;
+  }
+}
 
 int64_t world_time_us(struct world *w)
 {
@@ -175,26 +199,41 @@ int64_t world_time_us(struct world *w)
   return seconds * 1000000 + micros;
 }
 
-/* The script with its call of TIME replaced by one that reads a list of two strings. */
-static void load_with_clock(struct world *w, size_t i)
+/* The text with each call of TIME replaced by one that reads a list of two strings. */
+static char *with_clock(const char *bytes)
 {
   static const char theirs[] = "redis.call('TIME')";
   static const char ours[] = "redis.call('LRANGE', '" CLOCK_KEY "', 0, 1)";
-  char copy[32768];
-  text t = text_over(copy, sizeof(copy));
-  const char *bytes = script_table[i]->bytes, *found = strstr(bytes, theirs);
+  size_t size = 2 * strlen(bytes) + 1;
+  char *copy = malloc(size);
+  text t = text_over(copy, size);
 
-  if (found == NULL) {                /* it asks no clock */
-    memcpy(w->sha1[i], script_table[i]->sha1, sizeof(w->sha1[i]));
-    return;
+  for (const char *found; (found = strstr(bytes, theirs)) != NULL;
+       bytes = found + strlen(theirs)) {
+    text_add_bytes(&t, bytes, (size_t)(found - bytes));
+    text_add(&t, ours);
   }
-  text_add_bytes(&t, bytes, (size_t)(found - bytes));
-  text_add(&t, ours);
-  text_add(&t, found + strlen(theirs));
+  text_add(&t, bytes);
   assert_false(t.is_cut);
-  assert_null(strstr(copy, theirs));
+  return copy;
+}
+
+static void load_with_clock(struct world *w, size_t i)
+{
+  char *copy = with_clock(script_table[i]->bytes);
+
   snprintf(w->sha1[i], sizeof(w->sha1[i]), "%s",
            test_server_command(w->server, "SCRIPT LOAD %s", copy));
+  free(copy);
+}
+
+static void load_functions_with_clock(struct world *w)
+{
+  char *copy = with_clock(script_library_text);
+
+  assert_string_equal(test_server_command(w->server, "FUNCTION LOAD REPLACE %s", copy),
+                      script_library_name);
+  free(copy);
 }
 
 void world_set_time(struct world *w, int64_t us)
@@ -203,6 +242,8 @@ void world_set_time(struct world *w, int64_t us)
   assert_true(script_count <= SCRIPTS_MAX);
   for (size_t i = 0; w->time_us == 0 && i < script_count; i++)
     load_with_clock(w, i);
+  if (w->time_us == 0 && mode_get().functions)
+    load_functions_with_clock(w);
   w->time_us = us;
   test_server_command(w->server, "EVAL %s 0 %lld %lld",
                       "redis.call('DEL', '" CLOCK_KEY "') "
@@ -216,7 +257,7 @@ static void inbox_name(const struct world *w, int who, char *out, size_t size)
 {
   text t = text_over(out, size);
 
-  native_inbox(&w->client[who], &t);
+  native_name_inbox(&w->client[who], WORLD_NAME, strlen(WORLD_NAME), &t);
 }
 
 void world_listen(struct world *w, int who)
@@ -225,14 +266,14 @@ void world_listen(struct world *w, int who)
 
   wire_open(&w->inbox[who], test_server_socket(w->server));
   inbox_name(w, who, channel, sizeof(channel));
-  wire_command(&w->inbox[who], "SUBSCRIBE", channel);
+  wire_command(&w->inbox[who], mode_get().sharded ? "SSUBSCRIBE" : "SUBSCRIBE", channel, NULL);
   resp_reply_free(wire_read(&w->inbox[who]));
 }
 
 void world_listen_pattern(struct world *w, const char *pattern)
 {
   wire_open(&w->monitor, test_server_socket(w->server));
-  wire_command(&w->monitor, "PSUBSCRIBE", pattern);
+  wire_command(&w->monitor, "PSUBSCRIBE", pattern, NULL);
   resp_reply_free(wire_read(&w->monitor));
 }
 
@@ -244,7 +285,8 @@ void world_deafen(struct world *w, int who)
     return;
   world_messages(w, who);
   inbox_name(w, who, channel, sizeof(channel));
-  wire_command(&w->inbox[who], "UNSUBSCRIBE", channel);
+  wire_command(&w->inbox[who], mode_get().sharded ? "SUNSUBSCRIBE" : "UNSUBSCRIBE", channel,
+               NULL);
   resp_reply_free(wire_read(&w->inbox[who]));
   wire_close(&w->inbox[who]);
 }
@@ -254,14 +296,14 @@ const char *world_messages(struct world *w, int who)
 {
   size_t used = 0;
 
-  wire_command(&w->inbox[who], "PING", NULL);
+  wire_command(&w->inbox[who], "PING", NULL, NULL);
   for (;;) {
     resp_reply *r = wire_read(&w->inbox[who]);
     const resp_node *word = resp_child(r, resp_root(r), 0);
     const resp_node *body = resp_child(r, resp_root(r), 2);
 
     assert_non_null(word);
-    if (strcmp(word->bytes, "message") != 0) {
+    if (strcmp(word->bytes, "message") != 0 && strcmp(word->bytes, "smessage") != 0) {
       assert_string_equal(word->bytes, "pong");
       resp_reply_free(r);
       break;

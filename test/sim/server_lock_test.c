@@ -8,8 +8,8 @@
 
 #define OTHER "BBBBBBBBBBBBBBBBBBBBBB"
 
-static const native me = { "dibs", "AAAAAAAAAAAAAAAAAAAAAA" };
-static const native you = { "dibs", OTHER };
+static const native me = { .prefix = "dibs", .client = "AAAAAAAAAAAAAAAAAAAAAA" };
+static const native you = { .prefix = "dibs", .client = OTHER };
 
 /* The answer to what `out` holds, read as a client would. */
 static resp_reply *answer(talk *t, buffer *out)

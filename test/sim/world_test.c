@@ -12,6 +12,8 @@
 
 #include <dibs/sim.h>
 
+#include "expect.h"
+
 #define URL "redis://server"
 #define HOUR_MS 3600000
 
@@ -58,13 +60,6 @@ static void run(int64_t ms)
   if (!dibs_sim_run(sim, ms))
     fail_msg("not all programs have ended:\n%s", lines);
 }
-
-/* Inside programs: cmocka's asserts would jump from one stack to another. */
-#define EXPECT(what) \
-  do { \
-    if (!(what)) \
-      dibs_sim_flaw("line %d: not %s", __LINE__, #what); \
-  } while (0)
 
 static void happens(dibs_sim_fault_kind kind, int process, int64_t ms)
 {

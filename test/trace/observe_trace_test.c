@@ -428,6 +428,33 @@ static void another_time_may_be_asked_for(void **state)
   peer_free(p);
 }
 
+static void what_has_no_channel_is_asked_by_time_alone(void **state)
+{
+  struct peer *p = peer_new();
+
+  (void)state;
+  peer_observe(p, "a", (struct watch){ .channel = "", .every_ms = 10000 });
+  peer_connect(p, 0);
+  asked(p, "3", "observed a 3");
+  assert_false(peer_wants(p, 1));      /* nor an inbox */
+  assert_int_equal(peer_channels(p), 0);
+  peer_observe_at(p, "a", 700);
+  peer_advance_ms(p, 699);
+  peer_expect_nothing(p);
+  peer_advance_ms(p, 1);
+  peer_expect(p, "inspect");
+  peer_break(p, 0);
+  assert_true(peer_wants(p, 0));       /* it is enough to want a server */
+  peer_connect(p, 0);
+  asked(p, "2", "observed a 2");
+  peer_advance_ms(p, 8900);
+  peer_expect_nothing(p);
+  peer_advance_ms(p, 1100);
+  asked(p, "1", "observed a 1");
+  assert_true(peer_observe_end(p, "a"));
+  peer_free(p);
+}
+
 static void closing_ends_it(void **state)
 {
   struct peer *p = observing((struct watch){ 0 }, "3");
@@ -465,6 +492,7 @@ int main(void)
     cmocka_unit_test(a_replica_is_left_for_another_server),
     cmocka_unit_test(nothing_but_replicas_ends_it_after_the_connect_timeout),
     cmocka_unit_test(another_time_may_be_asked_for),
+    cmocka_unit_test(what_has_no_channel_is_asked_by_time_alone),
     cmocka_unit_test(closing_ends_it),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@ if share.kind == 'lock' or share.kind == 'other' then
 end
 --@include share_grant
 --@include share_over
+local quarantine = held_back(prefix)
 --@include share_pump
 local holder = text and share_holder(id, text)
 if not holder or holder.lease ~= ARGV[1] then

@@ -7,7 +7,7 @@ local key = KEYS[1]
 --@include new_lease
 local mode, give_up, watched, watched_renewals, prefix, name = string.match(ARGV[7],
   '^(%a) (%d+) (%S+) (%d+) (%S+) (.*)$')
-local waits, ask = mode == 'w', tonumber(ARGV[2])
+local waits, polls, ask = mode ~= 't', mode == 'p', tonumber(ARGV[2])
 local lease, queue = load(key, ARGV[1])
 if not lease then
   return foreign
@@ -18,12 +18,12 @@ local function remaining()
   return math.min(math.floor((lease.deadline - now) / 1000), lease.length)
 end
 local function tell_owner()
-  redis.pcall('PUBLISH', inbox_of(lease.client), 'want ' .. lease.id .. ' ' .. name)
+  tell(lease.client, 'want ' .. lease.id .. ' ' .. name)
 end
 
 -- Earlier asks of this client are disowned by this one, later ones disown it.
 local is_free = not lease.is_held
-if lease.client == ARGV[1] and lease.id ~= ARGV[9] then
+if lease.client == ARGV[1] and not (lease.is_held and lease.id == ARGV[9]) then
   if lease.is_held and lease.ask == ask then
     return { 2, now, remaining(), lease.length, lease.token, tonumber(lease.renewals) }
   end
@@ -54,8 +54,13 @@ if not is_free then
 end
 local me = { client = ARGV[1], ask = ARGV[2], ttl = ARGV[3], flags = flags, floor = floor }
 
-local is_deaf = waits and (queue or not is_free) and
-  redis.call('PUBSUB', 'NUMSUB', inbox_of(me.client))[2] == 0
+-- Whoever may have it by now is not known here.
+local is_quiet = is_free and quarantine
+if is_quiet then
+  is_free = false
+end
+
+local is_deaf = waits and not polls and (queue or not is_free) and not listens(me.client)
 if waits and not is_deaf and (queue or not is_free) then
   --@include enqueue
 elseif not waits and mine and mine.is_waiter and tonumber(mine.ask) < ask then
@@ -63,6 +68,9 @@ elseif not waits and mine and mine.is_waiter and tonumber(mine.ask) < ask then
 end
 
 local was_granted = false
+if is_quiet then
+  lease = quarantine
+end
 if is_free and queue then
   local last_of_all = lease.token
   lease = grant_next(queue, lease.token, me)
@@ -85,7 +93,7 @@ elseif not waits then
 else
   if not was_granted then
     --@include trim
-    if queue.mine == queue.head then
+    if queue.mine == queue.head and not is_quiet then
       tell_owner()
     end
   end

@@ -2,8 +2,15 @@
 -- The lease is over: the next waiter gets it, or the key turns into the short memory of the
 -- last grant. The first write allocates nothing or is tried again behind one that does not:
 -- so a full server still lets go (B16).
+-- In quarantine nobody gets it, and those who wait stay.
 --@include grant_next
+--@include era
 local function end_lease(queue, last, memory)
+  if queue and held_back(prefix) then
+    redis.call('PEXPIRE', key, math.max(3600000, redis.call('PTTL', key)))
+    redis.call('HSET', key, 's', '=' .. memory)
+    return
+  end
   if queue and last <= token_max and grant_next(queue, last) then
     return
   end

@@ -1,13 +1,20 @@
 -- SPDX-License-Identifier: MIT
 -- Puts the caller into the queue, once; a place it has already is kept. The first waiter
 -- turns the string into a hash: a write that a full server refuses comes before the removal.
+-- A node of a cluster answers for no key that is gone while its slot is on its way elsewhere, not
+-- even to the script that removed it: the lease would be lost. So that is tried before, too, on a
+-- key of the same slot that there never is.
 local queued = mine and mine.is_waiter and mine.queued or string.format('%.0f', now)
-local entry = table.concat({ me.client, me.ask, me.ttl, 'x' .. flags % 2, '1', give_up,
-  queued, ARGV[5] }, ' ')
+local entry = table.concat({ me.client, me.ask, me.ttl, 'x' .. flags % 2 + (polls and 4 or 0), '1',
+  give_up, queued, ARGV[5] }, ' ')
 if not queue then
-  redis.call('SET', key, lease.value, 'KEEPTTL')
+  local value = lease_value(lease)
+  if type(redis.pcall('EXISTS', (string.gsub(key, ':m:', ':-:', 1)))) == 'table' then
+    return redis.error_reply('TRYAGAIN the slot of this lock is on its way to another node')
+  end
+  redis.call('SET', key, value, 'KEEPTTL')
   redis.call('DEL', key)
-  redis.call('HSET', key, 's', lease.value, 'h', 1, 'n', 2, 'w1', entry, 'c' .. me.client, 1)
+  redis.call('HSET', key, 's', value, 'h', 1, 'n', 2, 'w1', entry, 'c' .. me.client, 1)
   queue = { head = 1, next = 2, mine = 1 }
 elseif mine and mine.is_waiter then
   if entry ~= mine.text then

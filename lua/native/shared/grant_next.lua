@@ -12,7 +12,10 @@ local function is_live(waiter)
   if not waiter.is_waiter or (waiter.give_up > 0 and now > waiter.give_up) then
     return false
   end
-  return redis.call('PUBSUB', 'NUMSUB', inbox_of(waiter.client))[2] > 0
+  if waiter.polls then
+    return waiter.give_up > 0
+  end
+  return listens(waiter.client)
 end
 local function grant_next(queue, last, me)
   local winner
@@ -42,8 +45,8 @@ local function grant_next(queue, last, me)
     winner.flags % 2 + doubt, last, winner.floor)
   redis.call('HSET', key, 's', value, 'h', queue.head)
   raise_ttl(key, tonumber(winner.ttl))
-  if winner ~= me and not winner.is_nobody then
-    redis.pcall('PUBLISH', inbox_of(winner.client), 'grant ' .. id .. ' ' .. winner.ttl .. ' ' ..
+  if winner ~= me and not winner.is_nobody and not winner.polls then
+    tell(winner.client, 'grant ' .. id .. ' ' .. winner.ttl .. ' ' ..
       queue.next - queue.head .. ' ' .. name)
   end
   return read_value(value)

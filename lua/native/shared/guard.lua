@@ -26,12 +26,14 @@ if ARGV[1] == seen and ARGV[2] == writer then
 else
   settled = ARGV[4]
 end
--- The fence outlives the key by a day, so that an old write still finds it.
+-- The fence outlives the key by a day, so that an old write still finds it. A node of a cluster
+-- answers for no key that was removed while its slot is on its way elsewhere: it is gone.
 local function remember()
-  local value, left = ARGV[1] .. ' ' .. ARGV[2] .. ' ' .. settled, redis.call('PTTL', KEYS[1])
+  local value, left = ARGV[1] .. ' ' .. ARGV[2] .. ' ' .. settled, redis.pcall('PTTL', KEYS[1])
   if left == -1 then
     redis.call('SET', KEYS[2], value)
   else
-    redis.call('SET', KEYS[2], value, 'PX', string.format('%.0f', math.max(left, 0) + 86400000))
+    left = type(left) == 'number' and math.max(left, 0) or 0
+    redis.call('SET', KEYS[2], value, 'PX', string.format('%.0f', left + 86400000))
   end
 end

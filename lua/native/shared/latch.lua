@@ -8,6 +8,7 @@ if told then
   return told
 end
 local channel = ARGV[1]
+--@include tell_channel
 local left = redis.call('GET', KEYS[1])
 if left and not string.find(left, '^%-?%d+$') then
   return redis.error_reply('WRONGTYPE this key does not hold a count')

@@ -5,6 +5,10 @@
 --@include read_value
 local foreign = redis.error_reply('WRONGTYPE this key does not hold a lock of dibs')
 local uses = { rw = 'read/write lock', sem = 'semaphore' }
+-- What to store where `lease` stays as it is: without a queue a free one may be none.
+local function lease_value(lease)
+  return lease.value or '=' .. (lease.id ~= '' and lease.id or '......................:0:0')
+end
 local function load(key, client)
   local value = redis.call('MGET', key)[1]
   if value then

@@ -22,7 +22,7 @@ elseif member.next and member.next ~= queue.mine then
   begin_writing()
   member.lease = grant_next(queue, lease.token)
   was_granted = was_granted or i == busy
-elseif member.is_mine or member.is_stale then
+elseif i ~= busy and (member.is_mine or member.is_stale) then
   -- The ask goes on: so what is remembered as over is the one before it.
   begin_writing()
   end_lease(queue, lease.token, string.format('%s:%.0f:%.0f', me.client, ask - 1, lease.token))

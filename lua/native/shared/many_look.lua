@@ -50,11 +50,13 @@ local function look(place)
   member.is_mine = is_own and lease.ask == ask
   member.is_stale = is_own and not member.is_mine
   member.is_free = not lease.is_held or member.is_stale or not is_own and is_over(lease)
+  member.is_quiet = member.is_free and quarantine ~= nil
+  member.is_free = member.is_free and not member.is_quiet
   member.next = member.is_free and queue and next_in(queue) or nil
   return member
 end
 local members, busy, answer = {}, nil, nil
-for place = 1, #KEYS do
+for place = 1, #ARGV - 7 do
   key = KEYS[place]
   members[place], answer = look(place)
   local member = members[place]

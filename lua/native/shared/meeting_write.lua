@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- How a meeting changes. Who calls these has set `channel`. On a full server the first write
 -- decides: PEXPIRE allocates nothing, and what follows it is not refused.
+--@include tell_channel
 local function meeting_text(m)
   return string.format('bar %.0f %.0f %d %.0f %.0f %.0f %.0f %.0f %.0f %.0f', m.parties,
     m.generation, m.is_broken, m.arrived, m.base, m.next, m.first, m.last, m.kept, m.earliest)
@@ -11,7 +12,7 @@ local function meeting_end(m)
   m.is_broken, m.arrived, m.earliest = 0, 0, 0
 end
 local function meeting_tell()
-  redis.pcall('PUBLISH', channel, 'look')
+  tell_channel(channel, 'look')
 end
 local function meeting_break(m)
   m.is_broken = 1

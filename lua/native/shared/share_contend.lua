@@ -2,7 +2,7 @@
 -- The part of share_acquire for a resource that others have or want, or may have lost, and
 -- for one that nobody used yet.
 --@include share_load
-local prefix, name
+local key, prefix, name = KEYS[1], nil, nil
 local share, mine, place = share_load(KEYS[1], 'k' .. id, 'c' .. id)
 if share.kind == 'none' or share.kind == 'new' then
   if mode == 'p' then
@@ -19,10 +19,10 @@ if mine then
   mine = share_holder(id, mine)
   return { 2, now, share_remaining(mine), mine.length, mine.token, mine.renewals + 0, mine.units }
 end
-local waits, give_up, watched, watched_renewals
+local polls, waits, give_up, watched, watched_renewals
 waits, give_up, watched, watched_renewals, prefix, name = string.match(ARGV[8],
   '^(%a) (%d+) (%S+) (%d+) (%S+) (.*)$')
-waits = waits == 'w'
+waits, polls = waits ~= 't', waits == 'p'
 local entry
 if place then
   entry = share_entry(redis.call('HGET', share.key, 'w' .. place))
@@ -42,7 +42,8 @@ end
 share_drop_over(share)
 local function fits_at_once()
   local free = units > 0 and units or share.limit - share.used
-  return share.head == share.next and free > 0 and share_fits(share, mode, free) and free
+  return not quarantine and share.head == share.next and free > 0 and
+    share_fits(share, mode, free) and free
 end
 local watched_id = not fits_at_once() and string.match(watched, '^(.+):%d+$')
 if watched_id and not share.removed[watched_id] then
@@ -67,13 +68,13 @@ if token or is_too_many then
   return token and { 1, now, ttl, ttl, token, free or units } or { 8, now, share.limit }
 end
 
-if waits and not share_listens(me.client) then
+if waits and not polls and not listens(me.client) then
   share_save(share)
   return { 6, now }
 end
 if waits then
-  local text = table.concat({ me.client, ARGV[2], ARGV[3], mode .. '0', units, give_up,
-    entry and entry.queued or string.format('%.0f', now), ARGV[5] }, ' ')
+  local text = table.concat({ me.client, ARGV[2], ARGV[3], mode .. (polls and 4 or 0), units,
+    give_up, entry and entry.queued or string.format('%.0f', now), ARGV[5] }, ' ')
   if not entry then
     place, share.next = share.next, share.next + 1
     share_put(share, 'c' .. id, place)
@@ -86,7 +87,7 @@ if waits then
   share.length = math.max(share.length, ttl)
 end
 share_save(share)
-local holder = share_first(share)
+local holder = quarantine or share_first(share)
 return { waits and 3 or 4, now, holder and share_remaining(holder) or 0,
   holder and holder.length or 0, holder and holder.lease or '',
   holder and holder.renewals + 0 or 0, waits and place - share.head or 0, share.token }

@@ -3,6 +3,7 @@
 -- First removals, which a full server takes too and behind which it takes everything; then
 -- all that is new in one write, so that it is refused whole or not at all; then messages.
 --@include raise_ttl
+--@include inbox_of
 local function share_put(share, field, value)
   share.set[#share.set + 1] = field
   share.set[#share.set + 1] = value
@@ -65,7 +66,7 @@ local function share_save(share)
     if message.units then
       words = words .. ' ' .. share.next - share.head .. ' ' .. message.units
     end
-    redis.pcall('PUBLISH', prefix .. ':inbox:' .. message.client, words .. ' ' .. name)
+    tell(message.client, words .. ' ' .. name)
   end
   share.gone, share.removed, share.set, share.told, share.has_looked = {}, {}, {}, {}, false
 end

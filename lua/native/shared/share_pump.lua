@@ -2,16 +2,21 @@
 -- Grants from the head of the queue for as long as the head fits; the dead are dropped, and
 -- those that want more permits than there are. `me`, the caller if it may be queued, is told
 -- by the reply only: the answer is its token when it was granted. At most 64 grants and 1000
--- entries: who comes next goes on.
+-- entries: who comes next goes on. `quarantine`, set before: nobody is granted anything (era.lua).
 --@include share_entry
-local function share_listens(client)
-  return redis.call('PUBSUB', 'NUMSUB', prefix .. ':inbox:' .. client)[2] > 0
-end
 local function share_is_live(waiter)
-  return waiter.is_waiter and (waiter.give_up == 0 or now <= waiter.give_up) and
-    share_listens(waiter.client)
+  if not waiter.is_waiter or (waiter.give_up > 0 and now > waiter.give_up) then
+    return false
+  end
+  if waiter.polls then
+    return waiter.give_up > 0
+  end
+  return listens(waiter.client)
 end
 local function share_pump(share, me)
+  if quarantine then
+    return nil
+  end
   local first, granted, own_token = share.head, 0, nil
   while share.head < share.next and share.head - first < 1000 and granted < 64 do
     local waiter = share_entry(redis.call('HGET', share.key, 'w' .. share.head))
@@ -29,7 +34,7 @@ local function share_pump(share, me)
           granted = granted + 1
           if is_me then
             own_token = token
-          else
+          elseif not it.polls then
             share.told[#share.told + 1] = { client = it.client, units = it.units,
               words = string.format('share %s:%.0f %.0f', it.id, token, it.ttl) }
           end

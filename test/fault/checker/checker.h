@@ -35,6 +35,9 @@ struct expectations {
    * C2, C5, C6, C9 may; fences and the store must hold all the same. */
   bool expects_overlap;
   bool allows_overlap;    /* overlaps may or may not come (data lost, leases broken) */
+  bool allows_idle_busy;  /* a try may be told busy though nobody holds: a quarantine, or
+                             tries of a quorum that hinder each other */
+  bool allows_shared_reads;  /* readers who ask at the same time may have the same fence */
   bool allows_fence_reuse;   /* the server lost its data *and* its clock */
   int wake_ms_max;        /* C8; 0: 1050, the poll of 1 s and 50 ms */
   int wake_ms_p99;        /* C8; 0: not asked; 5 where messages surely arrive */

@@ -52,6 +52,28 @@ static void asks_that_cross_may_have_any_order(void **state)
   assert_int_equal(story_found(&s, CHECK_FENCE), 0);
 }
 
+/* Reads `one` and the other, with one fence; the other's ask at `asked`. */
+static size_t found_of_equal_reads(bool is_allowed, double asked)
+{
+  uint64_t one, other;
+
+  story_begin(&s);
+  s.expects.allows_shared_reads = is_allowed;
+  one = story_ask(&s, 0, 0, 1, MODE_READ);
+  story_got(&s, 10, one, 5, 900);
+  other = story_ask(&s, asked, 1, 1, MODE_READ);
+  story_got(&s, asked + 7, other, 5, 900);
+  return story_found(&s, CHECK_FENCE);
+}
+
+static void readers_at_once_may_share_a_fence_where_that_is_allowed(void **state)
+{
+  (void)state;
+  assert_int_equal(found_of_equal_reads(false, 5), 1);
+  assert_int_equal(found_of_equal_reads(true, 5), 0);
+  assert_int_equal(found_of_equal_reads(true, 11), 1);
+}
+
 static void a_fence_issued_twice_is_found(void **state)
 {
   (void)state;
@@ -150,6 +172,7 @@ int main(void)
     cmocka_unit_test_setup(a_fence_that_falls_behind_a_much_earlier_one_is_found, begin),
     cmocka_unit_test_setup(asks_that_cross_may_have_any_order, begin),
     cmocka_unit_test_setup(a_fence_issued_twice_is_found, begin),
+    cmocka_unit_test_setup(readers_at_once_may_share_a_fence_where_that_is_allowed, begin),
     cmocka_unit_test_setup(readers_are_not_ordered_but_readers_and_writers_are, begin),
     cmocka_unit_test_setup(a_nested_hold_has_the_outer_fence, begin),
     cmocka_unit_test_setup(writes_in_the_order_of_their_grants_are_right, begin),

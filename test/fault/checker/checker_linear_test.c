@@ -37,6 +37,18 @@ static void answers_may_arrive_in_another_order_than_effects(void **state)
   assert_int_equal(story_found(&s, CHECK_LINEAR), 0);
 }
 
+static void a_try_is_busy_for_somebody_unless_that_is_not_asked(void **state)
+{
+  uint64_t call = story_try(&s, 5, 0, 0);
+
+  (void)state;
+  story_not(&s, 6, call, DIBS_BUSY);
+  (void)story_hold(&s, 1, 10, 20, 30, 2);
+  assert_int_equal(story_found(&s, CHECK_LINEAR), 1);
+  s.expects.allows_idle_busy = true;
+  assert_int_equal(story_found(&s, CHECK_LINEAR), 0);
+}
+
 static void two_holders_are_not_explained(void **state)
 {
   (void)state;
@@ -167,6 +179,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup(holds_in_a_row_are_explained, begin),
     cmocka_unit_test_setup(answers_may_arrive_in_another_order_than_effects, begin),
+    cmocka_unit_test_setup(a_try_is_busy_for_somebody_unless_that_is_not_asked, begin),
     cmocka_unit_test_setup(two_holders_are_not_explained, begin),
     cmocka_unit_test_setup(fences_decide_who_was_first, begin),
     cmocka_unit_test_setup(a_lease_that_ran_out_explains_the_next, begin),

@@ -226,6 +226,19 @@ static void a_stopped_holder_is_told_when_it_wakes(void **state)
   assert_int_equal(story_found(&s, CHECK_SELF_FENCE), 1);
 }
 
+static void who_woke_late_and_gave_it_back_need_not_be_told(void **state)
+{
+  uint64_t call = story_ask(&s, 0, 0, 0, MODE_EXCLUSIVE);
+
+  (void)state;
+  story_got(&s, 1, call, 1, 990);
+  (void)story_fault(&s, FAULT_STOP, 0, 10, 2500);
+  story_stall(&s, 0, 2500, 2599);
+  story_release(&s, 2600, call);
+  story_released(&s, 2601, call, DIBS_LOST);
+  assert_int_equal(story_found(&s, CHECK_SELF_FENCE), 0);
+}
+
 static void a_promise_of_more_than_a_lease_is_found(void **state)
 {
   uint64_t call = story_ask(&s, 0, 0, 0, MODE_EXCLUSIVE);
@@ -329,6 +342,7 @@ int main(void)
     cmocka_unit_test_setup(who_is_never_told_is_found, begin),
     cmocka_unit_test_setup(who_gave_it_back_before_need_not_be_told, begin),
     cmocka_unit_test_setup(a_stopped_holder_is_told_when_it_wakes, begin),
+    cmocka_unit_test_setup(who_woke_late_and_gave_it_back_need_not_be_told, begin),
     cmocka_unit_test_setup(a_promise_of_more_than_a_lease_is_found, begin),
     cmocka_unit_test_setup(belief_after_a_loss_is_found, begin),
     cmocka_unit_test_setup(a_fixed_lease_that_grows_is_found, begin),

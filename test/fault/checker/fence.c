@@ -101,13 +101,21 @@ static void order_of_lock(const struct history *h, const struct grant **asks,
   }
 }
 
-static void reuse_in_lock(const struct history *h, const struct grant **grants, size_t count,
-                          struct findings *f)
+/* Neither was before the other. */
+static bool are_joint_reads(const struct grant *a, const struct grant *b)
+{
+  return !has_own_fence(a) && !has_own_fence(b) && a->invoked_ns <= b->granted_ns &&
+         b->invoked_ns <= a->granted_ns;
+}
+
+static void reuse_in_lock(const struct history *h, const struct expectations *e,
+                          const struct grant **grants, size_t count, struct findings *f)
 {
   qsort(grants, count, sizeof(struct grant *), by_fence);
   for (size_t i = 1; i < count; i++)
     if (grants[i]->fence == grants[i - 1]->fence && grants[i]->fence != 0 &&
-        !shares_lease(grants[i], grants[i - 1]))
+        !shares_lease(grants[i], grants[i - 1]) &&
+        !(e->allows_shared_reads && are_joint_reads(grants[i], grants[i - 1])))
       add_order(h, grants[i - 1], grants[i], "issued twice", f);
 }
 
@@ -123,7 +131,7 @@ void check_fence(const struct history *h, const struct expectations *e, struct f
       if (h->grants[i].lock == lock)
         some[count] = others[count] = &h->grants[i], count++;
     order_of_lock(h, some, others, count, f);
-    reuse_in_lock(h, some, count, f);
+    reuse_in_lock(h, e, some, count, f);
   }
   free(some);
   free(others);

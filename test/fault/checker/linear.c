@@ -55,7 +55,7 @@ struct search {
   size_t config_count, next_count;
   const struct ask **ghosts;       /* asks that may explain "busy" */
   size_t ghost_count;
-  bool lingers, is_given_up;
+  bool lingers, is_given_up, ignores_busy;
 };
 
 /* ---- operations and events ---- */
@@ -97,7 +97,7 @@ static void collect(struct search *s, uint16_t lock)
     s->lingers |= (a->flags & FLAG_LINGER) != 0;
     if (g != NULL)
       add_grant(s, g);
-    else if (is_busy(a) && (a->flags & FLAG_MANY) == 0)
+    else if (is_busy(a) && (a->flags & FLAG_MANY) == 0 && !s->ignores_busy)
       add(s, (struct operation){ .kind = BUSY, .ask_at = a->invoke_at, .answer_at = a->end_at,
                                  .from_ns = a->invoked_ns, .to_ns = a->ended_ns });
     if (g == NULL || (a->flags & FLAG_MANY) != 0)
@@ -351,10 +351,9 @@ static void walk(struct search *s, struct findings *f)
 
 void check_linear(const struct history *h, const struct expectations *e, struct findings *f)
 {
-  struct search s = { .h = h };
+  struct search s = { .h = h, .ignores_busy = e->allows_idle_busy };
   size_t most = 2 * h->ask_count + 1;
 
-  (void)e;
   s.operations = fault_memory(most, sizeof(*s.operations));
   s.events = fault_memory(2 * most, sizeof(*s.events));
   s.ghosts = fault_memory(h->ask_count, sizeof(struct ask *));

@@ -111,8 +111,9 @@ static void look_at_loss(const struct history *h, const struct deaf *d, const st
     return;
   if (window->kind == FAULT_STOP && window->end_ns > due)
     due = window->end_ns;
-  /* Who gave it back, or died, before he had to be told need not be told. */
-  if (is_over_by(g, due + slack_ns))
+  /* Who gave it back, or died, before he had to be told need not be told; he may have begun
+   * late, as a process that goes on is not at once given a processor. */
+  if (is_over_by(g, due + slack_ns + history_stalled_ns(h, g->worker, due, g->release_ns)))
     return;
   if (told == INT64_MAX && history_last_ns(h, g->worker, g->life) < due + slack_ns)
     return;

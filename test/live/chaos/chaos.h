@@ -12,6 +12,7 @@
 
 #include "dialect/native.h"
 #include "engine/engine.h"
+#include "one_server.h"
 #include "server.h"
 
 enum { COMMANDS, INBOX };   /* the links of an engine */
@@ -66,7 +67,7 @@ struct party {
   int number;
   engine *engine;
   char client[23];
-  struct wire *wires[ENGINE_LINKS], *old;
+  struct wire *wires[ONE_SERVER_LINKS], *old;
   struct wish *wishes;
   int open;
   bool is_closed;
@@ -101,7 +102,7 @@ void note(struct world *w, const char *format, ...) __attribute__((format(printf
 void flaw(struct world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const char *name_text(int name);
 /* Asks the server behind all engines' backs; the answer is the caller's. */
-resp_reply *ask_server(const buffer *command);
+resp_reply *ask_the_server(const buffer *command);
 
 /* ---- wire.c ---- */
 void stream_add(struct world *w, struct stream *s, const char *bytes, size_t size);

@@ -97,7 +97,7 @@ static void inspect(struct world *w, int name, inspect_answer *ret)
 
   buffer_init(&command, &chaos_heap);
   assert_true(native_inspect(&w->native, &command, true, name_text(name), 2));
-  reply = ask_server(&command);
+  reply = ask_the_server(&command);
   if (!native_inspect_answer(reply, ret))
     flaw(w, "inspect of %s answers something else", name_text(name));
   (void)resp_reply_free(reply);

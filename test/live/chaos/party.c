@@ -122,7 +122,7 @@ void party_pull(struct party *p)
 
   while (engine_next_effect(p->engine, &e))
     told(p, &e);
-  for (int i = 0; i < ENGINE_LINKS; i++) {
+  for (int i = 0; i < ONE_SERVER_LINKS; i++) {
     size_t size;
     const char *bytes = engine_output(p->engine, i, &size);
 
@@ -138,7 +138,8 @@ void party_pull(struct party *p)
 void party_begin(struct world *w, int number)
 {
   struct party *p = &w->parties[number];
-  engine_settings s = { .memory = chaos_heap, .prefix = w->native.prefix, .host = "h",
+  engine_settings s = { .memory = chaos_heap, .deployment = one_server(),
+                        .prefix = w->native.prefix, .host = "h",
                         .program = "chaos", .version = "0", .note = "", .pid = number,
                         .connect_timeout = SPAN_MS(1000), .command_timeout = SPAN_MS(300),
                         .clock_rate_error_ppm = 10000, .local_handovers_max = 4,
@@ -161,7 +162,7 @@ void party_begin(struct world *w, int number)
 void party_end(struct party *p)
 {
   note(p->world, "%d: ends", p->number);
-  for (int i = 0; i < ENGINE_LINKS; i++)
+  for (int i = 0; i < ONE_SERVER_LINKS; i++)
     p->wires[i] = wire_free(p->wires[i]);
   while (p->old != NULL) {
     struct wire *x = p->old;

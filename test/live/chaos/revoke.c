@@ -55,7 +55,7 @@ static void break_lease(struct party *p, int name, const lease_id *lease)
   buffer_init(&command, &chaos_heap);
   assert_true(end_encode(w, &command, name_text(name), name >= RWLOCK, lease,
                          below(w, 2) == 0));
-  reply = ask_server(&command);
+  reply = ask_the_server(&command);
   if (!native_release_answer(reply, &answer))
     flaw(w, "the end of a lease of %s is answered otherwise", name_text(name));
   (void)resp_reply_free(reply);

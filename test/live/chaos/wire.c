@@ -134,7 +134,7 @@ static bool wire_read(struct world *w, struct wire *x)
 
 void wires_carry(struct party *p, int64_t now)
 {
-  for (int i = 0; i < ENGINE_LINKS; i++)
+  for (int i = 0; i < ONE_SERVER_LINKS; i++)
     if (p->wires[i] != NULL) {
       wire_write(p->wires[i], now);
       (void)wire_read(p->world, p->wires[i]);

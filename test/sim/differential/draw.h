@@ -8,7 +8,7 @@
 #include "frame.h"
 
 enum { DRAW_EDGES = 32, DRAW_LEASES = 32, DRAW_CLIENTS = 4, DRAW_NAMES = 3, DRAW_WORDS = 24,
-       DRAW_SCRIPTS = 64 };
+       DRAW_SCRIPTS = 256 };
 
 typedef struct draw {
   random_source random;
@@ -54,6 +54,9 @@ void draw_publish_subscribe(draw *d, bool is_subscriber);
 void draw_lock(draw *d);
 void draw_share(draw *d);
 void draw_many(draw *d);
+/* Locks in Redisson's format; who listens for them. */
+void draw_redisson(draw *d);
+void draw_redisson_listener(draw *d);
 void draw_observed(draw *d);         /* latch, barrier, election */
 void draw_guarded(draw *d);
 /* One of our scripts with words that nobody would send. */

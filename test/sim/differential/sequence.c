@@ -6,6 +6,9 @@
 
 /* From the fifth kind of sequence on they are less about locks. */
 #define KIND_PROGRAMS 4
+/* Of every tenth sequence, so that the others stay what they were. */
+#define KIND_REDISSON 9
+#define SEED_REDISSON 7
 
 /* The last two connections subscribe; the others do not. */
 enum { PLAIN, TRANSACTIONS, FIRST_SUBSCRIBER, STEPS_MIN = 30, STEPS_MORE = 60 };
@@ -61,7 +64,9 @@ static void draw_topic(sequence *s)
   enum { COUNT = sizeof(topics) / sizeof(topics[0]) };
   draw *d = s->draw;
 
-  if (s->kind == COUNT)                          /* everything at once */
+  if (s->kind == KIND_REDISSON)
+    draw_redisson(d);
+  else if (s->kind == COUNT)                     /* everything at once */
     topics[draw_below(d, COUNT)](d);
   else if (draw_once_in(d, 12))
     draw_plain(d);
@@ -111,7 +116,10 @@ static bool run_publish_subscribe(sequence *s)
 {
   bool is_subscriber = !draw_once_in(s->draw, 4);
 
-  draw_publish_subscribe(s->draw, is_subscriber);
+  if (is_subscriber && s->kind == KIND_REDISSON)
+    draw_redisson_listener(s->draw);
+  else
+    draw_publish_subscribe(s->draw, is_subscriber);
   return run_drawn(s, is_subscriber ? some_subscriber(s) : PLAIN);
 }
 
@@ -161,6 +169,8 @@ bool sequence_run(uint64_t seed, draw *d, tape *t, pair *p)
   tape_clear(t);
   pair_reset(p, START_US);
   s.kind = (int)draw_below(d, 9);
+  if (seed % 10 == SEED_REDISSON)
+    s.kind = KIND_REDISSON;
   if (s.kind < 4)
     is_same = begin_to_hear(&s);
   for (uint64_t left = STEPS_MIN + draw_below(d, STEPS_MORE); left > 0 && is_same; left--)

@@ -63,6 +63,44 @@ static void all_keys_are_read(void **state)
   config_deinit(&c);
 }
 
+static void keys_of_deployments_are_read(void **state)
+{
+  config c;
+
+  (void)state;
+  assert_int_equal(parse(&c, "quarantine = 7s\ndegrade = local\npubsub = no\nfunctions = yes\n"
+                             "sharded = no\n"
+                             "sentinel_user = sam\nsentinel_password = s3 cret\n"), DIBS_OK);
+  assert_int_equal(c.quarantine_ms, 7000);
+  assert_int_equal(c.degrade, DEGRADE_LOCAL);
+  assert_int_equal(c.pubsub, CHOICE_NO);
+  assert_int_equal(c.functions, CHOICE_YES);
+  assert_int_equal(c.sharded, CHOICE_NO);
+  assert_string_equal(c.sentinel_user, "sam");
+  assert_string_equal(c.sentinel_password, "s3 cret");
+  config_deinit(&c);
+  assert_int_equal(parse(&c, "dialect = spring\nregistry = my orders\n"), DIBS_OK);
+  assert_int_equal(c.dialect, URL_SPRING);
+  assert_string_equal(c.registry, "my orders");
+  config_deinit(&c);
+  assert_int_equal(parse(&c, "degrade=fail\npubsub=yes\nfunctions=no\n"), DIBS_OK);
+  assert_int_equal(c.degrade, DEGRADE_FAIL);
+  assert_int_equal(c.pubsub, CHOICE_YES);
+  assert_int_equal(c.functions, CHOICE_NO);
+  config_deinit(&c);
+}
+
+static void several_urls_are_one_quorum(void **state)
+{
+  config c;
+
+  (void)state;
+  assert_int_equal(parse(&c, "url = redis://a\nprefix = p\nurl = redis://b\n"
+                             "url = redis://c\n"), DIBS_OK);
+  assert_string_equal(c.url, "redis://a redis://b redis://c");
+  config_deinit(&c);
+}
+
 static void an_empty_file_sets_nothing(void **state)
 {
   config c;
@@ -99,6 +137,13 @@ static void wrong_values_are_refused_with_what_is_allowed(void **state)
   refused("connect_timeout = 0\n", "duration");
   refused("clock_rate_error_ppm = 500001\n", "1 to 500000");
   refused("prefix =\n", "prefix is empty");
+  refused("url = redis://a\nurl =\n", ":2: url is empty");
+  refused("degrade = maybe\n", "degrade must be fail, wait or local");
+  refused("dialect = string\n", "dialect must be native, redisson, spring or plain");
+  refused("pubsub = 1\n", "pubsub must be yes or no");
+  refused("functions =\n", "functions must be yes or no");
+  refused("quarantine = long\n", "quarantine must be a duration");
+  refused("sentinel_pasword = x\n", "did you mean sentinel_password?");
   refused("prefix = a\nprefix = b\n", ":2: prefix is given twice");
 }
 
@@ -141,6 +186,8 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(all_keys_are_read),
+    cmocka_unit_test(keys_of_deployments_are_read),
+    cmocka_unit_test(several_urls_are_one_quorum),
     cmocka_unit_test(an_empty_file_sets_nothing),
     cmocka_unit_test(an_unknown_key_is_refused_with_line_and_suggestion),
     cmocka_unit_test(wrong_values_are_refused_with_what_is_allowed),

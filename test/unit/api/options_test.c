@@ -88,12 +88,33 @@ static void unknown_flags_are_refused_and_named(void **state)
   lock_plan plan;
 
   (void)state;
-  o.flags = 0x80u | DIBS_LOCK_FIXED;
+  o.flags = 0x8000u | DIBS_LOCK_FIXED;
   assert_int_equal(read_lock(&o, &plan), DIBS_ERR_ARGUMENT);
-  assert_non_null(strstr(words, "0x00000080"));
+  assert_non_null(strstr(words, "0x00008000"));
   c.flags = 0x10000000u;
   assert_int_equal(read_client(&c, &known), DIBS_ERR_ARGUMENT);
   assert_non_null(strstr(words, "0x10000000"));
+}
+
+static void choices_for_deployments_are_checked(void **state)
+{
+  dibs_options c = DIBS_OPTIONS_INIT, known;
+
+  (void)state;
+  c.quarantine_ms = 7000;
+  c.degrade = DIBS_DEGRADE_LOCAL;
+  c.sentinel_user = "sam";
+  assert_int_equal(read_client(&c, &known), DIBS_OK);
+  assert_int_equal(known.quarantine_ms, 7000);
+  assert_int_equal(known.degrade, DIBS_DEGRADE_LOCAL);
+  assert_string_equal(known.sentinel_user, "sam");
+  c.degrade = (dibs_degrade)4;
+  assert_int_equal(read_client(&c, &known), DIBS_ERR_ARGUMENT);
+  assert_non_null(strstr(words, "degrade is 4; allowed are 1 to 3"));
+  c.degrade = DIBS_DEGRADE_DEFAULT;
+  c.quarantine_ms = -1;
+  assert_int_equal(read_client(&c, &known), DIBS_ERR_ARGUMENT);
+  assert_non_null(strstr(words, "quarantine_ms is -1"));
 }
 
 static void times_out_of_range_are_refused_with_the_range(void **state)
@@ -285,6 +306,7 @@ int main(void)
     cmocka_unit_test(a_newer_program_s_record_passes_while_its_news_are_zero),
     cmocka_unit_test(a_record_without_its_size_is_refused),
     cmocka_unit_test(unknown_flags_are_refused_and_named),
+    cmocka_unit_test(choices_for_deployments_are_checked),
     cmocka_unit_test(times_out_of_range_are_refused_with_the_range),
     cmocka_unit_test(the_ends_of_the_ranges_are_allowed),
     cmocka_unit_test(a_ttl_must_leave_room_for_two_renewals),

@@ -146,7 +146,7 @@ static void what_is_no_duration_is_refused(void **state)
 static void sixteen_bytes_become_22_characters(void **state)
 {
   static const uint8_t zeros[16] = { 0 };
-  uint8_t ones[16];
+  uint8_t ones[16], read[16];
   static const uint8_t count[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
   char out[23];
 
@@ -158,6 +158,11 @@ static void sixteen_bytes_become_22_characters(void **state)
   assert_string_equal(out, "_____________________w");
   text_base64url_16(count, out);
   assert_string_equal(out, "AAECAwQFBgcICQoLDA0ODw");
+  assert_true(text_base64url_16_read(out, read));
+  assert_memory_equal(read, count, 16);
+  assert_true(text_base64url_16_read("_____________________w", read));
+  assert_memory_equal(read, ones, 16);
+  assert_false(text_base64url_16_read("AAECAwQFBgcICQoLDA0OD.", read));
 }
 
 int main(void)

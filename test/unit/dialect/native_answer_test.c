@@ -11,7 +11,7 @@
 #define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
 #define LEASE "$26\r\n" ANNA ":1:7\r\n"
 
-static const native here = { "dibs", "BBBBBBBBBBBBBBBBBBBBBB" };
+static const native here = { .prefix = "dibs", .client = "BBBBBBBBBBBBBBBBBBBBBB" };
 
 static bool acquire_of(const char *bytes, acquire_answer *a)
 {

@@ -10,7 +10,7 @@
 
 #define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
 
-static const native here = { "dibs", ANNA };
+static const native here = { .prefix = "dibs", .client = ANNA };
 static const barrier_call call = { .name = "x", .name_size = 1, .party = 7, .parties = 3,
                                    .generation = 5, .silence_ms = 9000 };
 

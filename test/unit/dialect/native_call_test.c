@@ -12,7 +12,7 @@
 #define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
 #define BERT "BBBBBBBBBBBBBBBBBBBBBB"
 
-static const native here = { "dibs", ANNA };
+static const native here = { .prefix = "dibs", .client = ANNA };
 static const lease_id lease = { .client = ANNA, .ask = 7, .token = 1700000000000000 };
 
 static void an_acquire_says_all_its_arguments(void **state)
@@ -28,6 +28,114 @@ static void an_acquire_says_all_its_arguments(void **state)
   assert_true(native_acquire(&here, &out, false, &c));
   CHECK_WORDS(&out, &script_native_acquire, "1", "dibs:m:{two words}", ANNA, "8", "30000",
               "11", "13", "12", "w 14 " BERT ":3:99 15 dibs two words", "1");
+  buffer_deinit(&out);
+}
+
+/* One server, Cluster, Cluster with channels of slots, each with and without an era guard. */
+static void the_deployment_stands_behind_the_prefix(void **state)
+{
+  static const struct { native n; const char *place, *era; } all[] = {
+    { { .has_sharded_channels = true }, "t 0 - 0 dibs x{y}", NULL },
+    { { .quarantine_ms = 7000 }, "t 0 - 0 dibs{q7000 x{y}", "dibs:era" },
+    { { .has_tags = true }, "t 0 - 0 dibs{c x{y}", NULL },
+    { { .has_tags = true, .has_sharded_channels = true }, "t 0 - 0 dibs{s x{y}", NULL },
+    { { .has_tags = true, .quarantine_ms = 1 }, "t 0 - 0 dibs{cq1 x{y}", "dibs:era:{y}" },
+    { { .has_tags = true, .has_sharded_channels = true, .quarantine_ms = 1 },
+      "t 0 - 0 dibs{sq1 x{y}", "dibs:era:{y}" },
+  };
+  acquire_call c = { .name = "x{y}", .name_size = 4, .ask = 8, .ttl_ms = 100 };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+    const char *words[10] = { all[i].era != NULL ? "2" : "1", "dibs:m:x{y}" };
+    size_t count = 2;
+    native n = all[i].n;
+    buffer out;
+
+    buffer_init(&out, &reader_heap);
+    memcpy(n.prefix, "dibs", 5);
+    memcpy(n.client, ANNA, sizeof(ANNA));
+    if (all[i].era != NULL)
+      words[count++] = all[i].era;
+    for (const char *const *more = (const char *const[]){ ANNA, "8", "100", "0", "0", "0",
+                                                          all[i].place, NULL }; *more != NULL;
+         more++)
+      words[count++] = *more;
+    assert_true(native_acquire(&n, &out, false, &c));
+    check_words(&out, &script_native_acquire, words, count);
+    buffer_deinit(&out);
+  }
+}
+
+static void who_polls_says_so(void **state)
+{
+  acquire_call c = { .name = "x", .name_size = 1, .ask = 8, .ttl_ms = 100, .waits = true,
+                     .polls = true, .give_up_us = 14 };
+  buffer out;
+
+  (void)state;
+  buffer_init(&out, &reader_heap);
+  assert_true(native_acquire(&here, &out, false, &c));
+  CHECK_WORDS(&out, &script_native_acquire, "1", "dibs:m:{x}", ANNA, "8", "100", "0", "0", "0",
+              "p 14 - 0 dibs x");
+  buffer_deinit(&out);
+}
+
+static void a_raise_names_the_lease_and_its_token_to_be(void **state)
+{
+  buffer out;
+
+  (void)state;
+  buffer_init(&out, &reader_heap);
+  assert_true(native_raise(&here, &out, false, "x", 1, &lease, 1700000000000005));
+  CHECK_WORDS(&out, &script_native_raise, "1", "dibs:m:{x}", ANNA ":7:1700000000000000",
+              "1700000000000005");
+  assert_true(native_share_raise(&here, &out, false, "x", 1, &lease, 1700000000000005));
+  CHECK_WORDS(&out, &script_native_share_raise, "1", "dibs:m:{x}", ANNA ":7:1700000000000000",
+              "1700000000000005");
+  buffer_deinit(&out);
+}
+
+static void all_that_makes_owners_gets_the_era_behind_its_keys(void **state)
+{
+  native guarded = here;
+  renew_item items[] = { { "x", 1, &lease, 100 }, { "y", 1, &lease, 200 } };
+  buffer out;
+
+  (void)state;
+  guarded.quarantine_ms = 9;
+  buffer_init(&out, &reader_heap);
+  assert_true(native_release(&guarded, &out, false, "x", 1, &lease, 77));
+  CHECK_WORDS(&out, &script_native_release, "2", "dibs:m:{x}", "dibs:era",
+              ANNA ":7:1700000000000000", "dibs{q9 x", "77");
+  assert_true(native_break(&guarded, &out, false, "x", 1, &lease, 77));
+  CHECK_WORDS(&out, &script_native_break, "2", "dibs:m:{x}", "dibs:era",
+              ANNA ":7:1700000000000000", "dibs{q9 x", "77");
+  assert_true(native_cancel(&guarded, &out, false, "x", 1, 9, 0, 77, NULL));
+  CHECK_WORDS(&out, &script_native_cancel, "2", "dibs:m:{x}", "dibs:era", ANNA, "9", "0",
+              "dibs{q9 x", "77");
+  assert_true(native_renew(&guarded, &out, false, items, 2, 55));
+  CHECK_WORDS(&out, &script_native_renew, "3", "dibs:m:{x}", "dibs:m:{y}", "dibs:era",
+              ANNA ":7:1700000000000000", "100", ANNA ":7:1700000000000000", "200", "55");
+  buffer_deinit(&out);
+}
+
+static void a_function_is_called_by_its_name(void **state)
+{
+  native by_name = here;
+  resp_reply *r;
+  buffer out;
+
+  (void)state;
+  by_name.uses_functions = true;
+  buffer_init(&out, &reader_heap);
+  assert_true(native_release(&by_name, &out, true, "x", 1, &lease, 77));
+  assert_true(buffer_append(&out, "", 1));
+  r = reply_of(buffer_bytes(&out));
+  assert_string_equal(resp_child(r, resp_root(r), 0)->bytes, "FCALL");
+  assert_string_equal(resp_child(r, resp_root(r), 1)->bytes, script_native_release.function);
+  assert_string_equal(resp_child(r, resp_root(r), 2)->bytes, "1");
+  resp_reply_free(r);
   buffer_deinit(&out);
 }
 
@@ -104,9 +212,10 @@ static void the_longest_calls_fit(void **state)
   static char name[NAME_MAX_BYTES];
   static renew_item items[RENEW_BATCH_MAX];
   lease_id longest = { .client = ANNA, .ask = UINT64_MAX, .token = UINT64_MAX };
-  native far = { .client = ANNA };
+  native far = { .client = ANNA, .has_tags = true, .has_sharded_channels = true,
+                 .quarantine_ms = INT64_MAX };
   acquire_call c = { .name = name, .name_size = sizeof(name), .ask = UINT64_MAX,
-    .ttl_ms = INT64_MAX, .waits = true, .lingers = true, .until_us = INT64_MAX,
+    .ttl_ms = INT64_MAX, .waits = true, .polls = true, .lingers = true, .until_us = INT64_MAX,
     .estimate_us = INT64_MAX, .floor = UINT64_MAX, .give_up_us = INT64_MAX,
     .detached = &longest, .watched = &longest, .watched_renewals = UINT64_MAX };
   buffer out;
@@ -163,6 +272,11 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(an_acquire_says_all_its_arguments),
+    cmocka_unit_test(the_deployment_stands_behind_the_prefix),
+    cmocka_unit_test(who_polls_says_so),
+    cmocka_unit_test(a_raise_names_the_lease_and_its_token_to_be),
+    cmocka_unit_test(all_that_makes_owners_gets_the_era_behind_its_keys),
+    cmocka_unit_test(a_function_is_called_by_its_name),
     cmocka_unit_test(what_is_in_other_hands_is_named_at_the_end),
     cmocka_unit_test(a_plain_try_says_what_it_has_not),
     cmocka_unit_test(releases_and_breaks_name_the_lease),

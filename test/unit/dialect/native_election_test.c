@@ -13,7 +13,7 @@
 #define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
 #define LEASE ANNA ":7:1700000000000000"
 
-static const native here = { "dibs", ANNA };
+static const native here = { .prefix = "dibs", .client = ANNA };
 static const lease_id lease = { .client = ANNA, .ask = 7, .token = 1700000000000000 };
 
 static publish_call call_of(int64_t ttl_ms)

@@ -11,7 +11,7 @@
 
 #define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
 
-static const native here = { "dibs", ANNA };
+static const native here = { .prefix = "dibs", .client = ANNA };
 static const guard_call stock = { .key = "stock", .key_size = 5, .fence = INT64_MAX,
                                   .number = 7, .settled = 4 };
 

@@ -25,7 +25,7 @@ static bool inspect_of(const char *bytes, inspect_answer *a)
 
 static void an_inspection_names_the_lock_only(void **state)
 {
-  native here = { "dibs", ANNA };
+  native here = { .prefix = "dibs", .client = ANNA };
   buffer out;
 
   (void)state;

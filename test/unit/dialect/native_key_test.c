@@ -5,12 +5,13 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dialect/native.h"
 
-static const native here = { "dibs", "AAAAAAAAAAAAAAAAAAAAAA" };
+static const native here = { .prefix = "dibs", .client = "AAAAAAAAAAAAAAAAAAAAAA" };
 
 static void check_key(const char *name, const char *key)
 {
@@ -140,6 +141,36 @@ static void channels_and_client_keys_carry_the_client(void **state)
   assert_string_equal(out, "dibs:client:BBBBBBBBBBBBBBBBBBBBBB");
 }
 
+static void check_text(void (*write)(const native *, const void *, size_t, text *),
+                       const native *n, const char *name, const char *wanted)
+{
+  char out[KEY_TEXT_SIZE + CLIENT_ID_SIZE];
+  text t = text_over(out, sizeof(out));
+
+  write(n, name, strlen(name), &t);
+  assert_string_equal(out, wanted);
+}
+
+static void in_cluster_inbox_and_era_stand_beside_the_name(void **state)
+{
+  static const struct { const char *name, *tag; } all[] = {
+    { "x", "{x}" }, { "a{b}c", "{b}" }, { "{}x", "{{}" }, { "a}b", "{a}" }, { "{{x}}", "{{x}" },
+    { "a{", "{a{}" }, { "{x}", "{x}" }, { "a}{b}", "{b}" },
+  };
+  native there = { .prefix = "dibs", .client = "AAAAAAAAAAAAAAAAAAAAAA", .has_tags = true };
+  char wanted[128];
+
+  (void)state;
+  check_text(native_name_inbox, &here, "x", "dibs:inbox:AAAAAAAAAAAAAAAAAAAAAA");
+  check_text(native_era_key, &here, "x", "dibs:era");
+  for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+    snprintf(wanted, sizeof(wanted), "dibs:inbox:%s:AAAAAAAAAAAAAAAAAAAAAA", all[i].tag);
+    check_text(native_name_inbox, &there, all[i].name, wanted);
+    snprintf(wanted, sizeof(wanted), "dibs:era:%s", all[i].tag);
+    check_text(native_era_key, &there, all[i].name, wanted);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -151,6 +182,7 @@ int main(void)
     cmocka_unit_test(names_are_refused_when_empty_long_or_closing),
     cmocka_unit_test(prefixes_are_refused_with_blanks_braces_or_controls),
     cmocka_unit_test(channels_and_client_keys_carry_the_client),
+    cmocka_unit_test(in_cluster_inbox_and_era_stand_beside_the_name),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 #define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
 #define CHANNEL "redisson_countdownlatch__channel__"
 
-static const native here = { "dibs", ANNA };
+static const native here = { .prefix = "dibs", .client = ANNA };
 static const latch_call gate = { .name = "gate", .name_size = 4, .number = 7, .count = 3,
                                  .id = "part", .id_size = 4 };
 
@@ -51,7 +51,7 @@ static void a_name_with_a_tag_keeps_it_and_its_channel_has_braces_more(void **st
 static void the_longest_names_fit(void **state)
 {
   char name[NAME_MAX_BYTES];
-  native far = { "", ANNA };
+  native far = { .prefix = "", .client = ANNA };
   latch_call c = { .name = name, .name_size = sizeof(name), .number = UINT64_MAX,
                    .count = INT64_MAX };
   buffer out;
@@ -142,9 +142,41 @@ static void odd_looks_are_refused(void **state)
   }
 }
 
+/* Where channels have slots, that of a latch is in the slot of its key. */
+static void channels_are_as_in_java_where_slots_do_not_matter(void **state)
+{
+  static const struct { const char *name, *java, *sharded; } all[] = {
+    { "x", "redisson_countdownlatch__channel__{x}", "redisson_countdownlatch__channel__{x}" },
+    { "{x}", "redisson_countdownlatch__channel__{{x}}",
+      "redisson_countdownlatch__channel__:{x}" },
+    { "a}b", "redisson_countdownlatch__channel__{a}b}",
+      "redisson_countdownlatch__channel__{20658}:a}b" },
+  };
+  native sharded = { .prefix = "dibs", .client = ANNA, .has_tags = true,
+                     .has_sharded_channels = true };
+  native plain = sharded;
+
+  (void)state;
+  plain.has_sharded_channels = false;
+  for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+    char out[LATCH_CHANNEL_SIZE];
+    text t = text_over(out, sizeof(out));
+
+    native_latch_channel(&here, all[i].name, strlen(all[i].name), &t);
+    assert_string_equal(out, all[i].java);
+    t = text_over(out, sizeof(out));
+    native_latch_channel(&plain, all[i].name, strlen(all[i].name), &t);
+    assert_string_equal(out, all[i].java);
+    t = text_over(out, sizeof(out));
+    native_latch_channel(&sharded, all[i].name, strlen(all[i].name), &t);
+    assert_string_equal(out, all[i].sharded);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(channels_are_as_in_java_where_slots_do_not_matter),
     cmocka_unit_test(each_call_says_keys_channel_and_what_to_count),
     cmocka_unit_test(a_name_with_a_tag_keeps_it_and_its_channel_has_braces_more),
     cmocka_unit_test(the_longest_names_fit),

@@ -16,7 +16,7 @@
 #define BERT "BBBBBBBBBBBBBBBBBBBBBB"
 #define LEASE "$28\r\n" BERT ".4:1:7\r\n"
 
-static const native here = { "dibs", ANNA };
+static const native here = { .prefix = "dibs", .client = ANNA };
 static const lease_id lease = { .client = ANNA, .set = 3, .ask = 7, .token = 1700000000000000 };
 static const many_name names[] = { { "a", 1 }, { "two words", 9 } };
 

@@ -12,7 +12,7 @@
 #define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
 #define BERT "BBBBBBBBBBBBBBBBBBBBBB"
 
-static const native here = { "dibs", ANNA };
+static const native here = { .prefix = "dibs", .client = ANNA };
 static const lease_id lease = { .client = ANNA, .ask = 7, .token = 1700000000000000 };
 
 /* ---- calls ---- */
@@ -64,7 +64,8 @@ static void releases_and_cancels_name_the_ask_apart_from_the_token(void **state)
 
 static void a_renewal_says_of_each_what_it_is_to_be(void **state)
 {
-  share_renew_item items[2] = { { "x", 1, &lease, 100, 'r' }, { "{y}", 3, &lease, 0, 'p' } };
+  share_renew_item items[2] = { { "x", 1, &lease, 100, 'r', 0 },
+                                { "{y}", 3, &lease, 0, 'p', 5 } };
   buffer out;
 
   (void)state;
@@ -108,7 +109,7 @@ static void the_longest_calls_fit(void **state)
   memset(name, 'n', sizeof(name));
   memset(far.prefix, 'p', PREFIX_MAX_BYTES);
   for (size_t i = 0; i < RENEW_BATCH_MAX; i++)
-    items[i] = (share_renew_item){ name, sizeof(name), &longest, INT64_MAX, 'r' };
+    items[i] = (share_renew_item){ name, sizeof(name), &longest, INT64_MAX, 'r', 0 };
   assert_true(native_share_acquire(&far, &out, true, &c));
   assert_true(native_share_release(&far, &out, true, name, sizeof(name), &longest, INT64_MAX,
                                    INT64_MAX));
@@ -139,7 +140,7 @@ static void refused_memory_leaves_nothing_in_the_buffer(void **state)
 {
   const memory refusing = { refuse_allocation, refuse_growth, reader_release, NULL };
   share_call c = { .name = "x", .name_size = 1, .ask = 8, .mode = 'w', .ttl_ms = 100 };
-  share_renew_item item = { "x", 1, &lease, 100, 'w' };
+  share_renew_item item = { "x", 1, &lease, 100, 'w', 0 };
   buffer out;
 
   (void)state;

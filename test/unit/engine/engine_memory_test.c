@@ -11,6 +11,7 @@
 
 #include "engine/engine.h"
 #include "failing_heap.h"
+#include "one_server.h"
 #include "script/script.h"
 
 #define CLIENT "AAAAAAAAAAAAAAAAAAAAAA"
@@ -19,7 +20,7 @@
 struct world {
   engine *engine;
   instant now;
-  resp_reader *readers[ENGINE_LINKS];
+  resp_reader *readers[ONE_SERVER_LINKS];
   int acquires;
   bool granted, ended;
   int observed;
@@ -139,7 +140,7 @@ static void turn(struct world *w)
 
   while (engine_next_effect(w->engine, &e))
     take(w, &e);
-  for (int i = 0; i < ENGINE_LINKS; i++)
+  for (int i = 0; i < ONE_SERVER_LINKS; i++)
     serve(w, i);
   while (engine_next_effect(w->engine, &e))
     take(w, &e);
@@ -206,7 +207,7 @@ static bool lives_through(failing_heap *heap, void *data)
 {
   struct world w = { .now = { SPAN_MS(1000).ns } };
   engine_settings s = { .memory = FAILING_HEAP_AS(memory, heap), .seed = 3,
-                        .client_id = CLIENT, .prefix = "dibs", .user = "u", .password = "p",
+                        .client_id = CLIENT, .prefix = "dibs", .deployment = one_server(),
                         .host = "h", .program = "p", .version = "v", .note = "",
                         .connect_timeout = SPAN_MS(5000), .command_timeout = SPAN_MS(2000),
                         .clock_rate_error_ppm = 10000, .local_handovers_max = 16,
@@ -221,7 +222,7 @@ static bool lives_through(failing_heap *heap, void *data)
       turn(&w);
   }
   engine_free(w.engine);
-  for (int i = 0; i < ENGINE_LINKS; i++)
+  for (int i = 0; i < ONE_SERVER_LINKS; i++)
     resp_reader_free(w.readers[i]);
   return through;
 }

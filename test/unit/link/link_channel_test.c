@@ -10,16 +10,7 @@
 
 static void subscribe(fixture *f)
 {
-  assert_int_equal(link_subscribe(f->link, CHANNEL, strlen(CHANNEL), f->now), DIBS_OK);
-}
-
-/* The event's push says `words` as its child `i`. */
-static void expect_word(const fixture *f, size_t i, const char *words)
-{
-  const resp_node *n = resp_child(f->event.reply, resp_root(f->event.reply), i);
-
-  assert_int_equal(n->kind, RESP_STRING);
-  assert_string_equal(n->bytes, words);
+  assert_int_equal(link_subscribe(f->link, CHANNEL, strlen(CHANNEL), false, 7, f->now), DIBS_OK);
 }
 
 static void a_further_channel_stands_and_speaks_under_its_name(void **state)
@@ -71,7 +62,8 @@ static void a_channel_that_is_left_makes_no_event(void **state)
   fixture_make_ready(&f);
   subscribe(&f);
   take_output(&f);
-  assert_int_equal(link_unsubscribe(f.link, CHANNEL, strlen(CHANNEL), f.now), DIBS_OK);
+  assert_int_equal(link_unsubscribe(f.link, CHANNEL, strlen(CHANNEL), false, f.now),
+                   DIBS_OK);
   expect_output(&f, "*2\r\n$11\r\nUNSUBSCRIBE\r\n$9\r\n" CHANNEL "\r\n");
   peer_says(&f, STANDS SPEAKS LEFT);
   expect_event(&f, LINK_EVENT_SUBSCRIBED);
@@ -92,6 +84,10 @@ static void a_forbidden_channel_leaves_the_inbox_as_it_is(void **state)
   fixture_make_ready(&f);
   subscribe(&f);
   peer_says(&f, "-NOPERM No permissions to access a channel\r\n" MESSAGE("$2\r\nhi\r\n"));
+  expect_event(&f, LINK_EVENT_REFUSED);
+  assert_int_equal(f.event.tag, 7);
+  assert_int_equal(resp_root(f.event.reply)->kind, RESP_ERROR);
+  resp_reply_free(f.event.reply);
   expect_event(&f, LINK_EVENT_MESSAGE);
   resp_reply_free(f.event.reply);
   expect_nothing(&f);
@@ -101,7 +97,7 @@ static void a_forbidden_channel_leaves_the_inbox_as_it_is(void **state)
 
 static void any_other_answer_about_a_channel_is_a_fault(void **state)
 {
-  static const char *const answers[] = { "-ERR what\r\n", "+OK\r\n", LEFT,
+  static const char *const answers[] = { ":1\r\n", "+OK\r\n", "+PONG\r\n", LEFT,
                                          "*2\r\n$4\r\npong\r\n$0\r\n\r\n" };
 
   (void)state;
@@ -143,10 +139,10 @@ static void refused_memory_subscribes_nothing(void **state)
   fixture_begin(&f, LINK_INBOX);
   fixture_make_ready(&f);
   for (size_t i = 0; i < 200; i++)          /* both buffers grow on the way */
-    assert_int_equal(link_subscribe(f.link, CHANNEL, strlen(CHANNEL), f.now), DIBS_OK);
+    subscribe(&f);
   take_output(&f);
   f.heap.fail_at = f.heap.asked + 1;
-  assert_int_equal(link_subscribe(f.link, channel, sizeof(channel), f.now),
+  assert_int_equal(link_subscribe(f.link, channel, sizeof(channel), false, 7, f.now),
                    DIBS_ERR_NO_MEMORY);
   link_output(f.link, &size);
   assert_int_equal(size, 0);

@@ -113,9 +113,24 @@ static inline void fixture_make_ready(fixture *f)
   fixture_open(f);
   take_output(f);
   peer_says(f, "+OK\r\n");
-  peer_says(f, f->settings.role == LINK_INBOX ? SUBSCRIBED : TIME_ANSWER);
+  if (f->settings.role == LINK_COMMANDS)
+    peer_says(f, TIME_ANSWER);
+  else if (f->settings.role == LINK_INBOX && f->settings.channel != NULL)
+    peer_says(f, SUBSCRIBED);
+  else
+    peer_says(f, "+PONG\r\n");
   expect_event(f, LINK_EVENT_READY);
   expect_nothing(f);
+}
+
+/* The event's push says `words` as its child `i`; the reply stays. */
+static inline void expect_word(const fixture *f, size_t i, const char *words)
+{
+  const resp_node *n = resp_child(f->event.reply, resp_root(f->event.reply), i);
+
+  assert_non_null(n);
+  assert_int_equal(n->kind, RESP_STRING);
+  assert_string_equal(n->bytes, words);
 }
 
 static inline dibs_status send_words(fixture *f, const char *words, uint64_t tag)

@@ -220,6 +220,77 @@ static bool greets(failing_heap *heap, void *data)
   return is_ready;
 }
 
+static bool changes_credentials(failing_heap *heap, void *data)
+{
+  memory m = FAILING_HEAP_AS(memory, heap);
+  link_settings settings = { .memory = &m, .user = "u", .password = "old" };
+  link *l = link_new(&settings);
+  bool is_changed;
+  size_t size;
+  const char *said;
+
+  (void)data;
+  if (l == NULL)
+    return false;
+  is_changed = link_set_credentials(l, "v", "new");
+  if (link_opened(l, (instant){ 1 }) != DIBS_OK) {
+    link_free(l);
+    return false;
+  }
+  said = link_output(l, &size);
+  assert_int_equal(memcmp(said, is_changed ? "*3\r\n$4\r\nAUTH\r\n$1\r\nv\r\n$3\r\nnew"
+                                           : "*3\r\n$4\r\nAUTH\r\n$1\r\nu\r\n$3\r\nold", 28), 0);
+  link_free(l);
+  return is_changed;
+}
+
+static void refused_memory_leaves_the_credentials_as_they_were(void **state)
+{
+  (void)state;
+  failing_heap_try_all(changes_credentials, NULL);
+}
+
+/* The heap aborts when a released block still has the secret. */
+static void old_credentials_are_wiped(void **state)
+{
+  static const char *const secrets[] = { "hunter2", "ann-the-user" };
+
+  (void)state;
+  for (size_t i = 0; i < 2; i++) {
+    fixture f;
+
+    fixture_begin(&f, LINK_COMMANDS);
+    f.heap.secret = secrets[i];
+    f.settings.user = "ann-the-user";
+    f.settings.password = "hunter2";
+    fixture_open(&f);
+    assert_true(link_set_credentials(f.link, NULL, NULL));
+    link_closed(f.link);
+    assert_int_equal(link_opened(f.link, f.now), DIBS_OK);
+    expect_output(&f, "*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n$6\r\ndibs:x\r\n"
+                      "*1\r\n$4\r\nTIME\r\n");
+    fixture_end(&f);
+  }
+}
+
+static void credentials_that_come_in_a_handshake_do_not_show_the_old_ones(void **state)
+{
+  fixture f;
+
+  (void)state;
+  fixture_begin(&f, LINK_COMMANDS);
+  f.settings.password = "hunter2";
+  fixture_open(&f);
+  assert_true(link_set_credentials(f.link, NULL, "hunter3"));
+  peer_says(&f, "-ERR unknown command `AUTH`, with args beginning with: `hunter2`\r\n");
+  expect_event(&f, LINK_EVENT_FAULT);
+  assert_null(strstr(f.event.text, "hunter2"));
+  assert_int_equal(link_opened(f.link, f.now), DIBS_OK);
+  peer_says(&f, "-WRONGPASS invalid\r\n");
+  expect_fault(&f, DIBS_ERR_AUTH, "WRONGPASS invalid");
+  fixture_end(&f);
+}
+
 static void refused_memory_breaks_it_off_cleanly(void **state)
 {
   link_role roles[] = { LINK_COMMANDS, LINK_INBOX };
@@ -244,6 +315,9 @@ int main(void)
     cmocka_unit_test(an_empty_password_hides_nothing),
     cmocka_unit_test(no_freed_memory_keeps_the_password),
     cmocka_unit_test(refused_memory_breaks_it_off_cleanly),
+    cmocka_unit_test(refused_memory_leaves_the_credentials_as_they_were),
+    cmocka_unit_test(old_credentials_are_wiped),
+    cmocka_unit_test(credentials_that_come_in_a_handshake_do_not_show_the_old_ones),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

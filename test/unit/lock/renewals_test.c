@@ -60,13 +60,13 @@ static void answer(lock_table *t, uint64_t tag, const char *bytes, instant now)
 static size_t commands(lock_table *t, uint64_t *ret_first, instant now)
 {
   size_t count = 0;
-  uint64_t tag = 0;
+  lock_command k;
   buffer out;
 
   buffer_init(&out, &heap);
-  while (lock_next_command(t, &out, &tag, now))
+  while (lock_next_command(t, 0, &out, &k, now))
     if (count++ == 0)
-      *ret_first = tag;
+      *ret_first = k.tag;
   buffer_deinit(&out);
   return count;
 }
@@ -74,13 +74,13 @@ static size_t commands(lock_table *t, uint64_t *ret_first, instant now)
 static lock_table *holding_many(void)
 {
   lock_settings s = { .memory = &heap, .prefix = "dibs", .client_id = "AAAAAAAAAAAAAAAAAAAAAA",
-                      .seed = 1, .connect_timeout = SPAN_MS(5000),
+                      .seed = 1, .route_count = 1, .connect_timeout = SPAN_MS(5000),
                       .command_timeout = SPAN_MS(2000), .clock_rate_error_ppm = 10000 };
   lock_table *t = lock_table_new(&s);
   char name[16], granted[32];
   uint64_t id, tag = 0;
 
-  lock_link_up(t, start);
+  lock_link_up(t, 0, start);
   for (int i = 0; i < NAMES; i++) {
     lock_wish w = { .name = name, .ttl = SPAN_MS(30000), .give_up_at = INSTANT_NEVER };
 
@@ -102,8 +102,8 @@ static void a_new_connection_renews_all_but_a_few_batches_at_a_time(void **state
   uint64_t tag = 0;
 
   (void)state;
-  lock_link_down(t, DIBS_ERR_UNREACHABLE, "gone", later);
-  lock_link_up(t, later);
+  lock_link_down(t, 0, DIBS_ERR_UNREACHABLE, "gone", later);
+  lock_link_up(t, 0, later);
   assert_int_equal(commands(t, &tag, later), UNDER_WAY);
   for (int i = 0; i < BATCH; i++)
     (void)strcat(answers, ":0\r\n:30000\r\n");
@@ -111,8 +111,8 @@ static void a_new_connection_renews_all_but_a_few_batches_at_a_time(void **state
   assert_int_equal(lock_get_counts(t).renewed, BATCH);
   assert_int_equal(commands(t, &tag, later), 1);
 
-  lock_link_down(t, DIBS_ERR_UNREACHABLE, "gone again", later);
-  lock_link_up(t, later);
+  lock_link_down(t, 0, DIBS_ERR_UNREACHABLE, "gone again", later);
+  lock_link_up(t, 0, later);
   assert_int_equal(commands(t, &tag, later), UNDER_WAY);
   (void)lock_table_free(t);
 }

@@ -32,7 +32,9 @@ static void the_first_word_says_what_it_is(void **state)
     { "TRYAGAIN Multiple keys request during rehashing of slot", RESP_FAULT_LATER },
     { "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
       RESP_FAULT_LATER },
-    { "CLUSTERDOWN The cluster is down", RESP_FAULT_LATER },
+    { "CLUSTERDOWN The cluster is down", RESP_FAULT_NO_SLOT },
+    { "MOVED 3999 127.0.0.1:6381", RESP_FAULT_MOVED },
+    { "ASK 3999 127.0.0.1:6381", RESP_FAULT_ASK },
     { "READONLY You can't write against a read only replica.", RESP_FAULT_READ_ONLY },
     { "MISCONF Redis is configured to save RDB snapshots", RESP_FAULT_REFUSED },
     { "OOM command not allowed when used memory > 'maxmemory'.", RESP_FAULT_REFUSED },
@@ -45,6 +47,7 @@ static void the_first_word_says_what_it_is(void **state)
       RESP_FAULT_WRONG_TYPE },
     { "ERR unknown command 'EVALSHA'", RESP_FAULT_OTHER },
     { "ERR invalid password", RESP_FAULT_AUTH },
+    { "ERR Function not found", RESP_FAULT_NO_FUNCTION },
     { "ERR max number of clients reached", RESP_FAULT_LATER },
     { "BUSYKEY Target key name already exists.", RESP_FAULT_OTHER },
     { "LOADINGS", RESP_FAULT_OTHER },
@@ -108,10 +111,18 @@ static void each_fault_has_its_status(void **state)
   assert_int_equal(resp_fault_status(RESP_FAULT_LATER), DIBS_ERR_UNREACHABLE);
   assert_int_equal(resp_fault_status(RESP_FAULT_READ_ONLY), DIBS_ERR_READ_ONLY);
   assert_int_equal(resp_fault_status(RESP_FAULT_REFUSED), DIBS_ERR_REFUSED);
+  assert_int_equal(resp_fault_status(RESP_FAULT_NO_FUNCTION), DIBS_ERR_REFUSED);
   assert_int_equal(resp_fault_status(RESP_FAULT_AUTH), DIBS_ERR_AUTH);
   assert_int_equal(resp_fault_status(RESP_FAULT_DENIED), DIBS_ERR_DENIED);
   assert_int_equal(resp_fault_status(RESP_FAULT_WRONG_TYPE), DIBS_ERR_WRONG_TYPE);
   assert_int_equal(resp_fault_status(RESP_FAULT_OTHER), DIBS_ERR_SERVER);
+}
+
+static void a_missing_function_names_the_command_that_prints_it(void **state)
+{
+  (void)state;
+  assert_non_null(strstr(resp_fault_advice(RESP_FAULT_NO_FUNCTION), "dibs acl --functions"));
+  assert_null(resp_fault_advice(RESP_FAULT_OTHER));
 }
 
 int main(void)
@@ -121,6 +132,7 @@ int main(void)
     cmocka_unit_test(errors_inside_scripts_are_seen_through),
     cmocka_unit_test(known_words_later_in_other_errors_mean_nothing),
     cmocka_unit_test(each_fault_has_its_status),
+    cmocka_unit_test(a_missing_function_names_the_command_that_prints_it),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,6 +52,28 @@ class EmbedLua(unittest.TestCase):
             self.embedded("local a = 1\n  --@include one\nreturn a\n"),
             b"local a = 1\nlocal b = 2\nlocal c = 3\nreturn a\n")
 
+    def library(self, words):
+        out = pathlib.Path(self.folder.name) / "table.c"
+        done = self.run_tool("--output", out, self.write("verb.lua", words))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        table = out.read_text().split("script_library_text[] = {")[1].split("};")[0]
+        return bytes(int(code) for code in table.replace("\n", "").split(",") if code.strip())
+
+    def test_a_script_is_a_function_of_the_library_with_the_flags_of_its_head(self):
+        text = self.library("-- head\n--@function no-writes\nreturn 1\n").decode().rstrip("\0")
+        self.assertRegex(text, r"^#!lua name=(dibs_[0-9a-f]{8})\n"
+                         r"redis\.register_function\{function_name='dibs_verb_[0-9a-f]{8}', "
+                         r"flags=\{'no-writes'\},\n"
+                         r"callback=function\(KEYS, ARGV\)\nreturn 1\nend\}\n$")
+
+    def test_names_in_the_library_change_with_any_script_or_flag(self):
+        texts = ["return 1\n", "return 2\n", "--@function no-writes\nreturn 1\n"]
+        names = {self.library(text).split(b"\n")[0] for text in texts}
+        self.assertEqual(len(names), 3)
+
+    def test_a_flag_that_functions_do_not_have_is_refused(self):
+        self.assertIn("directive", self.refusal("--@function allow-all\nreturn 1\n"))
+
     def test_a_missing_piece_is_refused(self):
         self.assertIn("none.lua", self.refusal("--@include none\n"))
 

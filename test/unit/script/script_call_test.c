@@ -15,9 +15,9 @@
 #include "failing_heap.h"
 
 static const script sample = { "native/sample", "return 1\n", 9,
-                               "2067d915024a3e1657c4169c84f809f8ebdcff79" };
+                               "2067d915024a3e1657c4169c84f809f8ebdcff79", "dibs_sample_01234567" };
 
-static void expect_call(bool with_text, size_t key_count, size_t argument_count,
+static void expect_call(script_form form, size_t key_count, size_t argument_count,
                         const char *wanted)
 {
   failing_heap heap = { 0 };
@@ -27,7 +27,7 @@ static void expect_call(bool with_text, size_t key_count, size_t argument_count,
   buffer out;
 
   buffer_init(&out, &m);
-  assert_true(script_call(&out, &sample, with_text, keys, key_count, arguments,
+  assert_true(script_call(&out, &sample, form, keys, key_count, arguments,
                           argument_count));
   assert_int_equal(buffer_size(&out), strlen(wanted));
   assert_memory_equal(buffer_bytes(&out), wanted, strlen(wanted));
@@ -37,7 +37,7 @@ static void expect_call(bool with_text, size_t key_count, size_t argument_count,
 static void a_known_script_is_called_by_its_digest(void **state)
 {
   (void)state;
-  expect_call(false, 2, 1,
+  expect_call(SCRIPT_BY_DIGEST, 2, 1,
               "*6\r\n$7\r\nEVALSHA\r\n$40\r\n2067d915024a3e1657c4169c84f809f8ebdcff79\r\n"
               "$1\r\n2\r\n$2\r\nk1\r\n$2\r\nk2\r\n$1\r\na\r\n");
 }
@@ -45,9 +45,41 @@ static void a_known_script_is_called_by_its_digest(void **state)
 static void an_unknown_one_by_its_text(void **state)
 {
   (void)state;
-  expect_call(true, 1, 1,
+  expect_call(SCRIPT_BY_TEXT, 1, 1,
               "*5\r\n$4\r\nEVAL\r\n$9\r\nreturn 1\n\r\n$1\r\n1\r\n$2\r\nk1\r\n$1\r\na\r\n");
-  expect_call(true, 0, 0, "*3\r\n$4\r\nEVAL\r\n$9\r\nreturn 1\n\r\n$1\r\n0\r\n");
+  expect_call(SCRIPT_BY_TEXT, 0, 0, "*3\r\n$4\r\nEVAL\r\n$9\r\nreturn 1\n\r\n$1\r\n0\r\n");
+}
+
+static void a_function_by_its_name(void **state)
+{
+  (void)state;
+  expect_call(SCRIPT_BY_FUNCTION, 1, 1,
+              "*5\r\n$5\r\nFCALL\r\n$20\r\ndibs_sample_01234567\r\n$1\r\n1\r\n$2\r\nk1\r\n"
+              "$1\r\na\r\n");
+}
+
+/* Each script's text is there as it is, under its own name, and the names are of one library. */
+static void the_library_has_all_scripts(void **state)
+{
+  const char *digest = script_library_name + strlen("dibs_");
+
+  (void)state;
+  assert_int_equal(strlen(script_library_text), script_library_size);
+  assert_memory_equal(script_library_text, "#!lua name=dibs_", 16);
+  for (size_t i = 0; i < script_count; i++) {
+    const char *found = strstr(script_library_text, script_table[i]->function);
+    const char *name = script_table[i]->name;
+    bool is_native = strncmp(name, "native/", 7) == 0;
+    char wanted[64];
+
+    snprintf(wanted, sizeof(wanted), "dibs_%s_%s", is_native ? name + 7 : name, digest);
+    if (!is_native)
+      *strchr(wanted, '/') = '_';
+    assert_string_equal(script_table[i]->function, wanted);
+    assert_non_null(found);
+    assert_ptr_equal(strstr(found, script_table[i]->bytes),
+                     strstr(script_library_text, script_table[i]->bytes));
+  }
 }
 
 struct size { size_t arguments; const char *head; };
@@ -65,7 +97,7 @@ static bool calls(failing_heap *heap, void *data)
   for (size_t i = 0; i < 2004; i++)
     arguments[i] = RESP_TEXT("a");
   buffer_init(&out, &m);
-  is_written = script_call(&out, &sample, false, keys, 100, arguments, size->arguments);
+  is_written = script_call(&out, &sample, SCRIPT_BY_DIGEST, keys, 100, arguments, size->arguments);
   assert_true(is_written == (buffer_size(&out) > 0));
   if (is_written)
     assert_memory_equal(buffer_bytes(&out), size->head, strlen(size->head));
@@ -105,14 +137,18 @@ static void the_table_has_each_script_once(void **state)
 
   (void)state;
   for (size_t i = 0; i < script_count; i++) {
-    assert_memory_equal(script_table[i]->name, "native/", 7);
-    found += script_table[i] == &script_native_acquire ||
+    assert_true(strncmp(script_table[i]->name, "native/", 7) == 0 ||
+                strncmp(script_table[i]->name, "redisson/", 9) == 0 ||
+                strncmp(script_table[i]->name, "spring/", 7) == 0 ||
+                strncmp(script_table[i]->name, "plain/", 6) == 0);
+    found += script_table[i] == &script_redisson_map_put ||
+             script_table[i] == &script_native_acquire ||
              script_table[i] == &script_native_guarded_incr ||
              script_table[i] == &script_native_renew;
     for (size_t j = 0; j < i; j++)
       assert_string_not_equal(script_table[i]->name, script_table[j]->name);
   }
-  assert_int_equal(found, 3);
+  assert_int_equal(found, 4);
 }
 
 static void no_embedded_line_is_a_comment_or_blank(void **state)
@@ -136,6 +172,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_known_script_is_called_by_its_digest),
     cmocka_unit_test(an_unknown_one_by_its_text),
+    cmocka_unit_test(a_function_by_its_name),
+    cmocka_unit_test(the_library_has_all_scripts),
     cmocka_unit_test(large_calls_fit_and_may_be_refused_memory),
     cmocka_unit_test(each_digest_is_that_of_the_embedded_bytes),
     cmocka_unit_test(the_table_has_each_script_once),

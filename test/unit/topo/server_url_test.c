@@ -194,6 +194,16 @@ static void unknown_schemes_are_refused_with_a_guess(void **state)
   expect_refused("redis:", "\"//\"");
 }
 
+static void urls_of_several_servers_are_refused(void **state)
+{
+  (void)state;
+  expect_refused("redis://h1,h2", "names several servers");
+  expect_refused("redis+cluster://h", "names several servers");
+  expect_refused("redis+sentinel://:hunter2@h/s?sentinel_password=hunter2",
+                 "names several servers");
+  expect_refused("redis://a redis://b redis://c", "blank or control");
+}
+
 static void unknown_options_are_refused_with_a_guess(void **state)
 {
   (void)state;
@@ -365,6 +375,7 @@ int main(void)
     cmocka_unit_test(credentials_come_in_several_shapes),
     cmocka_unit_test(it_is_shown_without_credentials),
     cmocka_unit_test(unknown_schemes_are_refused_with_a_guess),
+    cmocka_unit_test(urls_of_several_servers_are_refused),
     cmocka_unit_test(unknown_options_are_refused_with_a_guess),
     cmocka_unit_test(only_what_looks_like_a_name_is_shown_as_one),
     cmocka_unit_test(option_values_are_checked),

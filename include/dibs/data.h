@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* dibs/data.h - what maps, lists and sets have in common (map.h, list.h, set.h).
+ *
+ * They have Redisson's layout whatever the client's own: the key is `name` itself, without
+ * the client's prefix, and bytes are stored as they are, which Java reads and writes with
+ * StringCodec or ByteArrayCodec. Names are as for locks: 1 .. 512 bytes, no '}' in front.
+ *
+ * A call that changes something is sent once. When its answer is lost it says DIBS_UNKNOWN
+ * and is not repeated; the program knows whether it may be. A call that only reads is
+ * repeated by the library. */
+#ifndef DIBS_DATA_H
+#define DIBS_DATA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <dibs/client.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define DIBS_DATA_MAX 1048576   /* bytes in a value of a map or an element of a list */
+#define DIBS_KEY_MAX 65536      /* bytes in a key of a map or a member of a set */
+
+/* Bytes of the caller, borrowed for the call; any of them may be zero. NULL with size 0 is
+ * the empty value. */
+typedef struct dibs_bytes {
+  const void *bytes;
+  size_t size;
+} dibs_bytes;
+
+/* A C string as such. NULL as `words` is the empty one. Since 0.5 */
+static inline dibs_bytes dibs_text(const char *words)
+{
+  dibs_bytes b;
+
+  b.bytes = words;
+  b.size = words == NULL ? 0 : strlen(words);
+  return b;
+}
+
+/* Bytes that a call hands out; a zero stands behind the last one. Free with
+ * dibs_value_free(). */
+typedef struct dibs_value {
+  char *bytes;
+  size_t size;
+} dibs_value;
+
+/* Returns NULL; NULL allowed. Also behind dibs_close(). Thread: any. Since 0.5 */
+DIBS_API dibs_value *dibs_value_free(dibs_value *value);
+
+/* The answers of all functions on data, beside those that each tells:
+ *
+ *   DIBS_UNKNOWN          something was to be changed, and no answer came: it happened or not
+ *                         (or it did, and there was no memory for what it tells).
+ *   DIBS_ERR_WRONG_TYPE   the key holds another kind of value: nothing was changed.
+ *   DIBS_ERR_UNSUPPORTED  a value that somebody else stored is over DIBS_DATA_MAX: nothing was
+ *                         changed; or the client has a quorum of servers.
+ *   DIBS_ERR_ARGUMENT, _UNREACHABLE, _DENIED, _REFUSED, ...
+ *
+ * Output parameters are set only with DIBS_OK. All may be called by any thread, block for
+ * command_timeout_ms at the most while a server is there, and not from a callback. */
+
+/* ---- whole maps, lists and sets, by their names ---- */
+
+/* Lets it end by itself in `ttl_ms` (1 .. 10^15). `ret_done`, may be NULL: false when there is
+ * none. Since 0.5 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_data_expire(
+  dibs_client *client, const char *name, int64_t ttl_ms, bool *ret_done);
+
+/* Lets it live for ever again. `ret_done`, may be NULL: false when there is none, or it has no
+ * end. Since 0.5 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_data_persist(
+  dibs_client *client, const char *name, bool *ret_done);
+
+/* How many milliseconds are left; -1: it has no end; -2: there is none. Since 0.5 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_data_ttl(
+  dibs_client *client, const char *name, int64_t *ret_ms);
+
+/* Removes all of it, whatever kind it is; the server frees it in the background. `ret_done`,
+ * may be NULL: false when there was none. Since 0.5 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_data_delete(
+  dibs_client *client, const char *name, bool *ret_done);
+
+/* ---- locks that belong to one key ---- */
+
+typedef enum dibs_key_lock {
+  DIBS_KEY_LOCK = 1,             /* getLock(key) in Java */
+  DIBS_KEY_FAIR_LOCK,            /* getFairLock(key) */
+  DIBS_KEY_RW_LOCK,              /* getReadWriteLock(key) */
+  DIBS_KEY_SEMAPHORE,            /* getSemaphore(key) */
+  DIBS_KEY_PERMITS,              /* getPermitExpirableSemaphore(key) */
+  DIBS_KEY_LATCH                 /* getCountDownLatch(key) */
+} dibs_key_lock;
+
+/* Writes the name of the lock that belongs to one key of the map `name`, or one member of the
+ * set `name`: to be given to dibs_lock() and its like. `{name}:hash:kind` as Redisson makes
+ * it, or `name:hash:kind` when there is a '{' in the name; the hash (HighwayHash, 128 bits) is
+ * of the key's bytes. That Java and dibs meet there the client must also speak Redisson's
+ * layout of locks; for the latch any client does.
+ *
+ * `ret_name`  at least DIBS_NAME_MAX + 1 bytes are enough for each name that is one.
+ * Returns DIBS_OK; DIBS_ERR_ARGUMENT: a NULL, a kind, a key over DIBS_KEY_MAX, the result does
+ *         not fit into `size` or is over DIBS_NAME_MAX.
+ * Thread  any; does not block. Since 0.5 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_key_lock_name(
+  const char *name, dibs_bytes key, dibs_key_lock kind, char *ret_name, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

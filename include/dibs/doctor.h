@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* dibs/doctor.h - whether the servers are set up as locks need it. */
+#ifndef DIBS_DOCTOR_H
+#define DIBS_DOCTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <dibs/client.h>
+#include <dibs/status.h>
+#include <dibs/visibility.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum dibs_finding_grade {
+  DIBS_FINDING_PASS = 1,
+  DIBS_FINDING_UNKNOWN = 2, /* this user may not look; the text names the command */
+  DIBS_FINDING_WARN = 3,    /* works, but promises less */
+  DIBS_FINDING_FAIL = 4     /* locks do not work here, or may be had by two */
+} dibs_finding_grade;
+
+typedef struct dibs_finding {
+  size_t size;
+  dibs_finding_grade grade;
+  const char *check;  /* one word: "eviction", "clock"; never changes its meaning */
+  const char *node;   /* the server's address */
+  const char *text;   /* what is so, with the values */
+  const char *advice; /* what to do; "" for PASS */
+} dibs_finding;
+
+/* `finding` is borrowed until it returns. Answer false to stop. */
+typedef bool (*dibs_finding_callback)(const dibs_finding *finding, void *data);
+
+/* Looks at every server of the deployment: connection, version, eviction, persistence,
+ * replication, clock (offset and rate of this machine against it), permissions of this user
+ * for scripts and channels, latency; in Cluster also slots and node timeout, with Sentinel
+ * the sentinels. Writes nothing but one key under `<prefix>:doctor`, which it deletes.
+ *
+ * Returns  DIBS_OK (whatever was found), DIBS_ERR_UNREACHABLE and the like when no server
+ *          could be asked at all.
+ * Thread   any; blocks, at most a few command timeouts; not from a callback.
+ * Source   evidence of reliability.md 2.5; doc/guide/which-deployment.md.
+ * Since    0.4 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_examine(
+  dibs_client *client, dibs_finding_callback callback, void *data);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,12 @@
+-- SPDX-License-Identifier: MIT
+--@function allow-oom
+-- Ends an ask wherever it stands: granted, or on its way. S8 S10.
+-- KEYS, ARGV as release.lua    answers 1 when a lease was given up, else 0
+local was_held = redis.call('GET', KEYS[1]) == ARGV[1]
+if was_held then
+  redis.call('DEL', KEYS[1])
+end
+if tonumber(ARGV[2]) > 0 then
+  redis.pcall('SET', KEYS[2], '1', 'PX', ARGV[2])
+end
+return was_held and 1 or 0

@@ -1,0 +1,11 @@
+-- SPDX-License-Identifier: MIT
+--@function allow-oom
+-- A lease gets a higher token, on a quorum: it is kept beside the lock, for who comes next.
+-- KEYS 1 the lock  2 the last token    ARGV 1 owner  2 the token
+-- answers 1 it has it, and no higher one was granted   0 it is not the lease of this owner
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then
+  return 0
+end
+--@include raise_token
+raise_token(KEYS[2], tonumber(ARGV[2]))
+return 1

@@ -1,0 +1,21 @@
+-- SPDX-License-Identifier: MIT
+--@function allow-oom
+-- Ends the lease of this owner: compare and delete. S3 L2; doc/design/dialects.md 3.
+-- KEYS 1 the lock  2 the end of its ask
+-- ARGV 1 owner  2 ms for which a copy of the ask may still come (0: none can)
+-- answers 1 done   2 expired   {3, somebody's lease}
+local value = redis.call('GET', KEYS[1])
+if value == ARGV[1] then
+  redis.call('DEL', KEYS[1])
+end
+if tonumber(ARGV[2]) > 0 then
+  redis.pcall('SET', KEYS[2], '1', 'PX', ARGV[2])
+end
+if value == ARGV[1] then
+  return 1
+end
+if not value then
+  return 2
+end
+--@include foreign
+return { 3, foreign }

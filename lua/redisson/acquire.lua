@@ -1,0 +1,52 @@
+-- SPDX-License-Identifier: MIT
+-- Asks for a lock of Redisson's: RLock, RSpinLock, RFairLock, RFencedLock. Properties S1 S8
+-- S10 L12; doc/design/redisson.md 2. Of Redisson's own format are the hash, the fair lock's
+-- queue and deadlines, and the fenced lock's token.
+-- KEYS 1 the lock  2 the end of this ask  3 fair: the queue  4 its deadlines
+--      3 fenced: the token; of a server of a quorum the last one, which only dibs knows of
+-- ARGV 1 owner `U:K`  2 ttl ms  3 until (0: none)  4 `<mode w|t|p> <lock|spin|fair|fenced>`
+--      5 floor
+-- answers as native/acquire.lua, and like that T alone for what is granted now. Of a foreign
+--         owner only is told that there is one
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local key, owner, ttl = KEYS[1], ARGV[1], tonumber(ARGV[2])
+local mode, kind = string.match(ARGV[4], '^(%a) (%a+)$')
+local until_us, token = tonumber(ARGV[3]), math.max(now, ARGV[5] + 1)
+local is_vote = kind == 'lock' and #KEYS == 3
+if until_us > 0 and now > until_us then
+  return { 7, now }
+end
+if redis.call('EXISTS', KEYS[2]) == 1 then
+  return { 5, now }
+end
+if redis.call('HEXISTS', key, owner) == 1 then
+  local left = redis.call('PTTL', key)
+  if kind == 'fenced' or is_vote then
+    token = tonumber(redis.call('GET', KEYS[3]) or 1)
+  end
+  return { 2, now, left, math.max(left, ttl), token, 0 }
+end
+
+local is_free = redis.call('EXISTS', key) == 0
+if kind == 'fair' then
+  --@include fair_turn
+  is_free = fair_turn(KEYS[3], KEYS[4], owner, now, is_free, mode ~= 't',
+    redis.call('PTTL', key))
+end
+if not is_free then
+  --@include foreign
+  return taken(key, mode, now)
+end
+redis.call('HINCRBY', key, owner, 1)
+redis.call('PEXPIRE', key, ttl)
+if kind == 'fenced' then
+  token = redis.call('INCR', KEYS[3])
+elseif is_vote then
+  --@include next_token
+  token = next_token(KEYS[3], token)
+end
+if token == now then
+  return now
+end
+return { 1, now, ttl, token }

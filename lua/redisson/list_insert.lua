@@ -1,0 +1,17 @@
+-- SPDX-License-Identifier: MIT
+-- Puts an element where another one is, which moves on together with all behind it. The
+-- server inserts in front of a value, not of an index: so a mark takes its place meanwhile.
+-- KEYS 1 a list    ARGV 1 index from 0 on  2 element  3 a mark that is no element
+-- answers 1 done  0 the list is shorter
+local at, size = ARGV[1] + 0, redis.call('LLEN', KEYS[1])
+if at > size then
+  return 0
+elseif at == size then
+  redis.call('RPUSH', KEYS[1], ARGV[2])
+else
+  local old = redis.call('LINDEX', KEYS[1], at)
+  redis.call('LSET', KEYS[1], at, ARGV[3])
+  redis.call('LINSERT', KEYS[1], 'BEFORE', ARGV[3], ARGV[2])
+  redis.call('LSET', KEYS[1], at + 1, old)
+end
+return 1

@@ -1,0 +1,20 @@
+-- SPDX-License-Identifier: MIT
+--@function no-writes
+-- KEYS 1 a list    ARGV 1 index from 0 on  2 how many at most
+--                  3 how many bytes there is room for
+-- answers {element ...}, as many as there is room for; a first one that finds none is told
+--         by its size, an integer, and alone
+local found, room, first = {}, ARGV[3] + 0, ARGV[1] + 0
+for i = first, first + ARGV[2] - 1 do
+  local element = redis.call('LINDEX', KEYS[1], i)
+  if not element then
+    break
+  end
+  room = room - #element
+  if room < 0 then
+    found[1] = found[1] or #element
+    break
+  end
+  found[#found + 1] = element
+end
+return found

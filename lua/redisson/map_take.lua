@@ -1,0 +1,11 @@
+-- SPDX-License-Identifier: MIT
+--@function allow-oom
+-- Removes a field and tells what was there.
+-- KEYS 1 a hash    ARGV 1 field  2 the longest value that may be told
+-- answers as map_put
+--@include fitting
+local old = fitting(redis.call('HGET', KEYS[1], ARGV[1]), ARGV[2])
+if type(old) == 'string' then
+  redis.call('HDEL', KEYS[1], ARGV[1])
+end
+return old

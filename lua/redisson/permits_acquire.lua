@@ -1,0 +1,87 @@
+-- SPDX-License-Identifier: MIT
+-- Asks for permits of Redisson's RPermitExpirableSemaphore, or of its RSemaphore. Properties
+-- S1' S8 S10 L12; doc/design/redisson-shares.md 2 and 3.
+-- KEYS 1 the semaphore  2 the end of this ask  3 ids of permits, by their ends
+--      4 what this ask has taken without a lease
+-- ARGV 1 first permit id  2 ttl ms  3 until (0: none)
+--      4 `<mode w|t> <p|u> <permits>`, u: without a lease; 0: all that are free  5 floor
+--      6 PUBLISH or SPUBLISH  7 the channel
+-- answers as native/share_acquire.lua. Of who has the others only is told that they are there
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local now_ms = math.floor(now / 1000)
+local key, timeout, first, ttl = KEYS[1], KEYS[3], ARGV[1], tonumber(ARGV[2])
+local mode, kind, units = string.match(ARGV[4], '^(%a) (%a) (%d+)$')
+local until_us, token = tonumber(ARGV[3]), math.max(now, ARGV[5] + 1)
+local for_ever_ms, taken_ms = 2073600000, 3600000
+units = tonumber(units)
+if until_us > 0 and now > until_us then
+  return { 7, now }
+end
+if redis.call('EXISTS', KEYS[2]) == 1 then
+  return { 5, now }
+end
+--@include permit_ids
+--@include say
+--@include permits_free
+if kind == 'u' then
+  local mine = redis.call('GET', KEYS[4])
+  if mine then
+    return { 2, now, for_ever_ms, for_ever_ms, token, 0, tonumber(mine) }
+  end
+else
+  local deadline = tonumber(redis.call('ZSCORE', timeout, first) or 0)
+  if deadline > now_ms then
+    while units == 0 or redis.call('ZSCORE', timeout, permit_ids(first, units, 1)[1]) do
+      units = units + 1
+    end
+    local left = deadline - now_ms
+    return { 2, now, left, math.max(left, ttl), token, 0, units }
+  end
+end
+
+if not redis.call('GET', key) then
+  return { 9, now }
+end
+if kind == 'p' then
+  permits_reclaim(key, timeout, now_ms, ARGV[6], ARGV[7])
+end
+local free = tonumber(redis.call('GET', key))
+if not free then
+  return redis.error_reply('WRONGTYPE this name is not of a semaphore')
+end
+local wanted = units > 0 and units or math.min(math.max(free, 1), permits_most)
+if free < wanted then
+  local left, lease, held = 0, '', 0
+  if kind == 'p' then
+    held = redis.call('ZCARD', timeout)
+    if units > free + held then
+      return { 8, now, math.max(free + held, 0) }
+    end
+  end
+  if held > 0 then
+    --@include foreign
+    left = redis.call('ZRANGE', timeout, 0, 0, 'WITHSCORES')[2] - now_ms
+    left, lease = math.min(left, day_ms), foreign
+  end
+  return { mode == 't' and 4 or 3, now, left, left, lease, 0, 0, 0 }
+end
+
+redis.call('DECRBY', key, wanted)
+if kind == 'u' then
+  redis.call('SET', KEYS[4], wanted, 'PX', taken_ms)
+  return { 1, now, for_ever_ms, for_ever_ms, token, wanted }
+end
+local deadline = string.format('%.0f', now_ms + ttl)
+for from = 0, wanted - 1, permits_step do
+  local pairs_of = {}
+  for i, id in ipairs(permit_ids(first, from, math.min(permits_step, wanted - from))) do
+    pairs_of[2 * i - 1], pairs_of[2 * i] = deadline, id
+  end
+  redis.call('ZADD', timeout, unpack(pairs_of))
+end
+local left = redis.call('PTTL', key)
+if left > 0 then
+  redis.call('PEXPIRE', timeout, left)
+end
+return { 1, now, ttl, ttl, token, wanted }

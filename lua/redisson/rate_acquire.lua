@@ -1,0 +1,36 @@
+-- SPDX-License-Identifier: MIT
+-- Takes permits of a rate limiter, or tells when to ask again.
+-- KEYS as shared/rate.lua says    ARGV 1 permits  2 16 bytes that name this request
+-- answers {1, permits left} granted, also before   {0, ms} come back then
+--         {-1} no rate is set   {-2, rate, interval} more than there ever are
+--@include rate
+local wanted, entry = tonumber(ARGV[1]), entry_of(ARGV[2], ARGV[1])
+if redis.call('ZSCORE', permits_key, entry) then
+  return { 1, free }
+end
+if wanted > rate then
+  return { -2, rate, interval }
+end
+-- Entries that are gone without their time: the value knows of them, and they count from now.
+local function make_up_for_the_lost()
+  if lost > 0 then
+    redis.call('ZADD', permits_key, decimal(now),
+               entry_of(string.reverse(ARGV[2]), math.min(lost, 4294967295)))
+  end
+end
+if wanted <= free then
+  redis.call('ZADD', permits_key, decimal(now), entry)
+  make_up_for_the_lost()
+  write_value(free - wanted)
+  remove_gone()
+  return { 1, free - wanted }
+end
+make_up_for_the_lost()
+live_on()
+local at, then_free, oldest = now, free, live(wanted - free)
+for i = 1, #oldest, 2 do
+  if then_free < wanted then
+    then_free, at = then_free + permits_of(oldest[i]), tonumber(oldest[i + 1])
+  end
+end
+return { 0, math.max(at + interval - now, 1) }

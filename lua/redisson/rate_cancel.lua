@@ -1,0 +1,15 @@
+-- SPDX-License-Identifier: MIT
+--@function allow-oom
+-- Takes back what a request was granted that nobody waits for any more.
+-- KEYS as shared/rate.lua says    ARGV as rate_acquire
+-- answers {1} taken back   {0} it had nothing   {-1} no rate is set
+--@include rate
+local entry = entry_of(ARGV[2], ARGV[1])
+local at = redis.call('ZSCORE', permits_key, entry)
+if not at or at + interval <= now then
+  return { 0 }
+end
+write_value(math.min(free + ARGV[1], rate))
+remove_gone()
+redis.call('ZREM', permits_key, entry)
+return { 1 }

@@ -1,0 +1,33 @@
+-- SPDX-License-Identifier: MIT
+--@function allow-oom
+-- Gives permits back, those first that were taken first: what stays counted is younger than
+-- it may have been, so that no interval ever sees too many.
+-- KEYS as shared/rate.lua says, 6 as shared/told.lua    ARGV 1 permits
+-- answers how many came back, as text; '-1' no rate is set
+--@include told
+--@include rate
+local wanted, given, over = tonumber(ARGV[1]), 0, {}
+local oldest = live(wanted)
+for i = 1, #oldest, 2 do
+  local permits = permits_of(oldest[i])
+  if given < wanted then
+    if given + permits > wanted then
+      local rest = given + permits - wanted
+      redis.call('ZADD', permits_key, oldest[i + 1],
+                 string.sub(oldest[i], 1, -5) .. struct.pack('<I4', rest))
+      permits = permits - rest
+    end
+    given = given + permits
+    over[#over + 1] = oldest[i]
+  end
+end
+if given > 0 then
+  write_value(math.min(free + given, rate))
+  for _, entry in ipairs(gone) do
+    over[#over + 1] = entry
+  end
+  for first = 1, #over, 1000 do
+    redis.call('ZREM', permits_key, unpack(over, first, math.min(first + 999, #over)))
+  end
+end
+return answer(decimal(given))

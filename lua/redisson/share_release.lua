@@ -1,0 +1,42 @@
+-- SPDX-License-Identifier: MIT
+--@function allow-oom
+-- Ends an ask for a read/write lock or for permits, or the lease that it got. Of which kind
+-- it is, the name tells: who has only a token does not know. S3 S8 S10 L2;
+-- doc/design/redisson-shares.md 1 to 3.
+-- KEYS 1 the lock or semaphore  2 the end of this ask  3 the end of this owner's reading
+--      4 ids of permits, by their ends  5 what this ask has taken without a lease
+-- ARGV 1 owner `U:K`  2 first permit id
+--      3 `<p|u> <permits>`, u: surely taken, without a lease; 0: as many as there are
+--      4 ms for which a copy of the ask or of this may still come (0: none can)
+--      5 PUBLISH or SPUBLISH  6 the channel of a read/write lock  7 of a semaphore
+--      8 what to answer when there is nothing: 2 of a lease, 0 of an ask
+-- answers 1 done, of a lease also {1, how many heard it}, or ARGV 8
+local time = redis.call('TIME')
+local now_ms = math.floor(time[1] * 1000 + time[2] / 1000)
+local key, kind, units = KEYS[1], string.match(ARGV[3], '^(%a) (%d+)$')
+local none, is_done, heard = tonumber(ARGV[8]), false, 0
+--@include say
+--@include rw_end
+--@include permits_end
+if redis.call('TYPE', key).ok == 'hash' then
+  is_done, heard = rw_end(key, ARGV[1], KEYS[3], ARGV[5], ARGV[6])
+else
+  local mine = redis.call('GET', KEYS[5])
+  if kind == 'u' and redis.call('EXISTS', KEYS[2]) == 1 then
+    return 1
+  end
+  if mine or kind == 'u' then
+    redis.call('DEL', KEYS[5])
+    is_done, heard = true, permits_free(key, tonumber(mine or units), ARGV[5], ARGV[7])
+  else
+    is_done, heard = permits_end(key, KEYS[4], ARGV[2], tonumber(units), now_ms, ARGV[5],
+      ARGV[7])
+  end
+end
+if tonumber(ARGV[4]) > 0 then
+  redis.pcall('SET', KEYS[2], '1', 'PX', ARGV[4])
+end
+if is_done and heard > 0 and none == 2 then
+  return { 1, heard }
+end
+return is_done and 1 or none

@@ -1,0 +1,72 @@
+-- SPDX-License-Identifier: MIT
+--@function allow-oom
+-- Lengthens leases of read/write locks and of permits; never shortens, never creates. A writer
+-- may go on as a reader from here: then who waits to read is told. S3 S9; F7;
+-- doc/design/redisson-shares.md 1 and 2.
+-- KEYS for each: the lock or semaphore, the end of this owner's reading, ids of permits
+-- ARGV for each: owner `U:K`, first permit id, `<ttl ms, 0: not lengthened> <mode wanted>
+--      <permits, 0: as many as there are>`, the channel; last PUBLISH or SPUBLISH
+-- answers as redisson/renew.lua
+local time = redis.call('TIME')
+local answer = { time[1] * 1000000 + time[2] }
+local now_ms = math.floor(answer[1] / 1000)
+--@include permit_ids
+--@include say
+-- Each begins with a write that allocates nothing, so that a full server takes the others.
+local function rw_renew(key, owner, timeout, ttl, mode, channel)
+  local writes = redis.call('HEXISTS', key, owner .. ':write') == 1
+  if not writes and redis.call('HEXISTS', key, owner) == 0 then
+    return -1
+  end
+  local all = redis.call('PTTL', key)
+  local left = math.max(ttl, writes and all or redis.call('PTTL', timeout), 1)
+  redis.call('PEXPIRE', key, math.max(all, left))
+  if writes and mode == 'r' then
+    redis.call('HDEL', key, owner .. ':write')
+    redis.call('HSET', key, 'mode', 'read', owner, '1')
+    say(ARGV[#ARGV], channel, '1')
+    writes = false
+  end
+  if not writes then
+    redis.call('SET', timeout, '1', 'PX', left)
+  end
+  return left
+end
+local function permits_renew(timeout, first, ttl, units)
+  local deadline = redis.call('ZSCORE', timeout, first)
+  local left = deadline and tonumber(deadline) - now_ms or -1
+  if not deadline or left >= ttl then
+    return left
+  end
+  local all = redis.call('PTTL', timeout)
+  if all > 0 then
+    redis.call('PEXPIRE', timeout, all)
+  else
+    redis.call('PERSIST', timeout)
+  end
+  local done, most = 0, units > 0 and units or permits_most
+  repeat
+    local words, count = { 'XX', 'CH' }, math.min(permits_step, most - done)
+    for i, id in ipairs(permit_ids(first, done, count)) do
+      words[2 * i + 1], words[2 * i + 2] = string.format('%.0f', now_ms + ttl), id
+    end
+    local changed = redis.call('ZADD', timeout, unpack(words))
+    if units > 0 and changed < count then
+      return -1
+    end
+    done = done + count
+  until done >= most or changed < count
+  return ttl
+end
+for i = 1, #KEYS / 3 do
+  local key, left = KEYS[3 * i - 2], nil
+  local ttl, mode, units = string.match(ARGV[4 * i - 1], '^(%d+) (%a) (%d+)$')
+  if redis.call('TYPE', key).ok == 'hash' then
+    left = rw_renew(key, ARGV[4 * i - 3], KEYS[3 * i - 1], tonumber(ttl), mode, ARGV[4 * i])
+  else
+    left = permits_renew(KEYS[3 * i], ARGV[4 * i - 2], tonumber(ttl), tonumber(units))
+  end
+  answer[2 * i] = left < 0 and -1 or 1
+  answer[2 * i + 1] = math.max(left, 0)
+end
+return answer

@@ -1,0 +1,96 @@
+-- SPDX-License-Identifier: MIT
+-- What all begin with that ask a rate limiter of Redisson's layout; doc/design/protocol.md 20.
+-- KEYS 1 N, a hash: rate, interval, keepAliveTime, type  2 {N}:value  3 {N}:value:U
+--      4 {N}:permits  5 {N}:permits:U; type 1, each client by itself, uses 3 and 5, else 2 and 4
+-- An entry of the zset is who was granted and, in its last 4 bytes, how many; its score is
+-- when, ms. It counts while now < score + interval. The value is the rate without what counts.
+-- answers {-1} where no rate is set
+local config = redis.call('HMGET', KEYS[1], 'rate', 'interval', 'keepAliveTime', 'type')
+local rate, interval = tonumber(config[1]), tonumber(config[2])
+local keep_alive, of_each = tonumber(config[3]) or 0, config[4] == '1'
+if not rate or not interval or not config[4] then
+  if redis.call('EXISTS', KEYS[1]) == 1 then
+    return redis.error_reply('WRONGTYPE this key does not hold a rate limiter')
+  end
+  return { -1 }
+end
+if rate > 9007199254740992 or interval > 9007199254740992 then
+  return redis.error_reply('ERR a rate or interval above 2^53 cannot be counted here')
+end
+local value_key, permits_key = KEYS[of_each and 3 or 2], KEYS[of_each and 5 or 4]
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local function decimal(number)
+  return string.format('%.0f', number)
+end
+local gone_by = decimal(now - interval)
+local is_odd = false
+local function permits_of(entry)
+  if #entry < 4 then
+    is_odd = true
+    return 0
+  end
+  return (struct.unpack('<I4', entry, #entry - 3))
+end
+local function entry_of(id, permits)
+  return struct.pack('Bc0I', #id, id, permits)
+end
+local function sum_of(entries)
+  local sum = 0
+  for _, entry in ipairs(entries) do
+    sum = sum + permits_of(entry)
+  end
+  return sum
+end
+-- Those that count, the oldest first, with the scores if `most` says how many are wanted.
+local function live(most)
+  if most then
+    return redis.call('ZRANGEBYSCORE', permits_key, '(' .. gone_by, '+inf', 'WITHSCORES',
+                      'LIMIT', 0, decimal(most))
+  end
+  return redis.call('ZRANGEBYSCORE', permits_key, '(' .. gone_by, '+inf')
+end
+local value = redis.call('GET', value_key)
+local gone = redis.call('ZRANGEBYSCORE', permits_key, '-inf', gone_by)
+local back, used = sum_of(gone), redis.call('ZCOUNT', permits_key, '(' .. gone_by, '+inf')
+local kept = value and math.min((tonumber(value) or 0) + back, rate) or rate
+-- Few enough are counted, and what is counted counts: a value may have got lost, or have been
+-- raised by Java's release. Of many each is one permit at least, and the value is believed.
+local lost = 0
+if used <= 128 or not value then
+  used = sum_of(live())
+  lost = math.max(rate - used - kept, 0)
+end
+if is_odd or value and not tonumber(value) then
+  return redis.error_reply('WRONGTYPE the permits of this rate limiter are no permits')
+end
+local free = math.max(math.min(kept, rate - used), 0)
+-- Behind whatever was written. A client's own keys end by themselves: what they say is as good
+-- as nothing an interval later.
+local function live_on()
+  if keep_alive > 0 then
+    redis.call('PEXPIRE', KEYS[1], keep_alive)
+    redis.call('PEXPIRE', value_key, keep_alive)
+    redis.call('PEXPIRE', permits_key, keep_alive)
+    return
+  end
+  local left = redis.call('PTTL', KEYS[1])
+  if left <= 0 and of_each then
+    left = interval + 1000
+  end
+  if left > 0 then
+    redis.call('PEXPIRE', value_key, decimal(left))
+    redis.call('PEXPIRE', permits_key, decimal(left))
+  end
+end
+-- The value, once entries were added and before any is removed: a node of a cluster answers
+-- for no key any more that was removed while its slot is on its way elsewhere.
+local function write_value(left)
+  redis.call('SET', value_key, decimal(left))
+  live_on()
+end
+local function remove_gone()
+  if #gone > 0 then
+    redis.call('ZREMRANGEBYSCORE', permits_key, '-inf', gone_by)
+  end
+end

@@ -1,0 +1,41 @@
+-- SPDX-License-Identifier: MIT
+-- How long the others still read, by their timeout keys. These are none of KEYS, as nobody can
+-- know them before: the owners are fields of the hash. They are in its slot, and Redisson's own
+-- scripts look at them in this way; without it one reader who died would keep writers out for
+-- as long as others come and go.
+local function rw_left(key, place)
+  local fields, left = redis.call('HGETALL', key), 0
+  for i = 1, #fields, 2 do
+    for hold = 1, tonumber(fields[i + 1]) or 0 do
+      left = math.max(left, redis.call('PTTL',
+        place .. fields[i] .. ':rwlock_timeout:' .. hold))
+    end
+  end
+  return left
+end
+
+-- Ends what this owner has of a read/write lock; whether he had anything, and how many heard
+-- of it.
+local function rw_end(key, owner, timeout, publish, channel)
+  local mode = redis.call('HGET', key, 'mode')
+  local writes = redis.call('HDEL', key, owner .. ':write') == 1
+  local reads = redis.call('HDEL', key, owner) == 1
+  redis.call('DEL', timeout)
+  if not writes and not reads then
+    return false, 0
+  end
+  local place = string.sub(timeout, 1, -1 - #(owner .. ':rwlock_timeout:1'))
+  local left = rw_left(key, place)
+  if left <= 0 and (writes or mode == 'read') then
+    redis.call('DEL', key)
+    return true, say(publish, channel, writes and '1' or '0')
+  end
+  if left > 0 then
+    redis.call('PEXPIRE', key, left)
+  end
+  if writes then
+    redis.call('HSET', key, 'mode', 'read')
+    return true, say(publish, channel, '1')
+  end
+  return true, 0
+end

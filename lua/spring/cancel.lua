@@ -1,0 +1,14 @@
+-- SPDX-License-Identifier: MIT
+--@function allow-oom
+-- Ends an ask wherever it stands: granted, or on its way. S8 S10.
+-- KEYS, ARGV as release.lua    answers 1 when a lease was given up, else 0
+--@include holds
+local is_held = holds(KEYS[1], KEYS[3], ARGV[1])
+if tonumber(ARGV[2]) > 0 then
+  redis.pcall('SET', KEYS[2], '1', 'PX', ARGV[2])
+end
+if is_held then
+  --@include let_go
+  let_go(KEYS[1], KEYS[3], ARGV[3], ARGV[4])
+end
+return is_held and 1 or 0

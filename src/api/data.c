@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/* api/data.c - one call on a map, list or set: its arguments checked, one command, what its
+ * answer means; and the calls that are the same for all kinds. */
+#include "api/data.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define TTL_MAX 1000000000000000       /* 30 000 years: far from what the server refuses */
+
+/* ---- what is wanted ---- */
+
+data_wish data_wish_of(data_verb verb, const char *name)
+{
+  size_t size = name == NULL ? 0 : strnlen(name, NAME_MAX_BYTES + 1);
+
+  return (data_wish){ .call = { .verb = verb, .name = { name, size } } };
+}
+
+static void fault(data_wish *w, bool is_so, const char *words)
+{
+  if (is_so && w->fault == NULL)
+    w->fault = words;
+}
+
+static resp_argument taken(data_wish *w, dibs_bytes b)
+{
+  fault(w, b.bytes == NULL && b.size > 0, "bytes is NULL, and size is not 0");
+  return (resp_argument){ b.bytes == NULL ? "" : b.bytes, b.size };
+}
+
+static void length_fault(data_wish *w, const char *what, size_t size, size_t limit)
+{
+  if (size > limit && w->fault == NULL && w->long_one == NULL) {
+    w->long_one = what;
+    w->size = size;
+    w->limit = limit;
+  }
+}
+
+void data_take_key(data_wish *w, dibs_bytes key)
+{
+  w->call.key = taken(w, key);
+  length_fault(w, "the key or member", key.size, DIBS_KEY_MAX);
+}
+
+void data_take_value(data_wish *w, dibs_bytes value)
+{
+  w->call.value = taken(w, value);
+  length_fault(w, "the value or element", value.size, DIBS_DATA_MAX);
+}
+
+void data_take_expected(data_wish *w, dibs_bytes expected)
+{
+  w->call.expected = taken(w, expected);
+  length_fault(w, "the expected value", expected.size, DIBS_DATA_MAX);
+}
+
+void data_want(data_wish *w, const void *pointer)
+{
+  fault(w, pointer == NULL, "the parameter for the answer is NULL");
+}
+
+/* ---- one question ---- */
+
+static dibs_status length_refuse(dibs_client *c, const data_wish *w)
+{
+  char words[128];
+  text why = text_over(words, sizeof(words));
+
+  text_add(&why, w->long_one);
+  text_add(&why, " has ");
+  text_add_uint(&why, w->size);
+  text_add(&why, " bytes; ");
+  text_add_uint(&why, w->limit);
+  text_add(&why, " are the most");
+  return client_refuse(c, DIBS_ERR_ARGUMENT, words);
+}
+
+dibs_status data_check(dibs_client *c, data_wish *w)
+{
+  dibs_status status = name_check(c, w->call.name.bytes, w->call.name.size);
+
+  if (status == DIBS_OK && w->fault != NULL)
+    status = client_refuse(c, DIBS_ERR_ARGUMENT, w->fault);
+  if (status == DIBS_OK && w->long_one != NULL)
+    status = length_refuse(c, w);
+  return status == DIBS_OK ? one_place_check(c) : status;
+}
+
+static dibs_status ask_and_wait(dibs_client *c, data_verb verb, const script_command *k,
+                                question *q, instant give_up_at)
+{
+  dibs_status status = client_enter(c, true);
+
+  if (status != DIBS_OK)
+    return status;
+  if (data_is_read(verb))
+    question_ask(c, q, &k->by_digest, &k->by_text, give_up_at);
+  else
+    question_ask_once(c, q, &k->by_digest, &k->by_text, give_up_at);
+  status = question_wait(c, q);
+  client_leave(c);
+  return data_is_read(verb) ? question_read_only(status) : status;
+}
+
+dibs_status data_run_until(dibs_client *c, const data_call *call, question *q,
+                           instant give_up_at)
+{
+  bool is_script = data_is_script(call->verb);
+  script_command k;
+  dibs_status status;
+
+  *q = (question){ .status = DIBS_ERR_NO_MEMORY };
+  script_command_init(&k, c);
+  if (!data_encode(&c->names, &k.by_digest, false, call) ||
+      (is_script && !data_encode(&c->names, &k.by_text, true, call)))
+    status = client_refuse(c, DIBS_ERR_NO_MEMORY, "");
+  else
+    status = ask_and_wait(c, call->verb, &k, q, give_up_at);
+  script_command_deinit(&k);
+  return status;
+}
+
+dibs_status data_run(dibs_client *c, const data_call *call, question *q)
+{
+  return data_run_until(c, call, q, client_give_up_at(c));
+}
+
+dibs_status data_answer_is_odd(dibs_client *c)
+{
+  return client_refuse(c, DIBS_ERR_PROTOCOL, "an answer about data of no known form");
+}
+
+dibs_status data_ask_integer(dibs_client *c, data_wish *w, int64_t *ret_value)
+{
+  dibs_status status = client_pin(c);
+  int64_t value = 0;
+  question q = { .status = DIBS_OK };
+
+  if (status != DIBS_OK)
+    return status;
+  status = data_check(c, w);
+  if (status == DIBS_OK)
+    status = data_run(c, &w->call, &q);
+  if (status == DIBS_OK && !data_integer_answer(q.reply, &value))
+    status = data_answer_is_odd(c);
+  if (status == DIBS_OK)
+    *ret_value = value;
+  question_deinit(&q);
+  client_unpin(c);
+  return status;
+}
+
+dibs_status data_ask_size(dibs_client *c, data_wish *w, uint64_t *ret_size)
+{
+  int64_t value;
+  dibs_status status = data_ask_integer(c, w, &value);
+
+  if (status == DIBS_OK && ret_size != NULL)
+    *ret_size = value > 0 ? (uint64_t)value : 0;
+  return status;
+}
+
+dibs_status data_ask_bool(dibs_client *c, data_wish *w, bool *ret_is_so)
+{
+  int64_t value;
+  dibs_status status = data_ask_integer(c, w, &value);
+
+  if (status == DIBS_OK && ret_is_so != NULL)
+    *ret_is_so = value > 0;
+  return status;
+}
+
+/* ---- values that are handed out ---- */
+
+/* Freed without a client, so that it carries its memory along. */
+typedef struct value_box {
+  memory memory;
+  dibs_value value;
+  char bytes[];
+} value_box;
+
+dibs_value *dibs_value_free(dibs_value *value)
+{
+  value_box *box;
+  memory m;
+
+  if (value == NULL)
+    return NULL;
+  box = (value_box *)(void *)((char *)value - offsetof(value_box, value));
+  m = box->memory;
+  mem_free(&m, box);
+  return NULL;
+}
+
+static dibs_value *value_copy(const memory *m, const data_value *v)
+{
+  value_box *box = mem_alloc(m, sizeof(*box) + v->size + 1);
+
+  if (box == NULL)
+    return NULL;
+  box->memory = *m;
+  box->value = (dibs_value){ .bytes = box->bytes, .size = v->size };
+  memcpy(box->bytes, v->bytes, v->size);
+  box->bytes[v->size] = 0;
+  return &box->value;
+}
+
+static dibs_status too_long(dibs_client *c, size_t size)
+{
+  char words[96];
+  text why = text_over(words, sizeof(words));
+
+  text_add(&why, "the value there has ");
+  text_add_uint(&why, size);
+  text_add(&why, " bytes, and 1048576 are the most; nothing was changed");
+  return client_refuse(c, DIBS_ERR_UNSUPPORTED, words);
+}
+
+/* "Nothing was done" is not true of a change by then. */
+static dibs_status no_memory(dibs_client *c, data_verb verb)
+{
+  if (data_is_read(verb))
+    return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
+  return client_refuse(c, DIBS_UNKNOWN, "it was done, but there is no memory for what was there");
+}
+
+dibs_status data_hand_out(dibs_client *c, data_verb verb, const resp_reply *r,
+                          dibs_value **ret_value)
+{
+  dibs_value *copy = NULL;
+  data_value v;
+
+  if (!data_value_answer(r, &v))
+    return data_answer_is_odd(c);
+  if (v.is_there && v.bytes == NULL)
+    return too_long(c, v.size);
+  if (v.is_there) {
+    copy = value_copy(&c->memory, &v);
+    if (copy == NULL)
+      return no_memory(c, verb);
+  }
+  *ret_value = copy;
+  return DIBS_OK;
+}
+
+dibs_bytes data_bytes_of(const data_value *v)
+{
+  return (dibs_bytes){ .bytes = v->bytes, .size = v->size };
+}
+
+dibs_status data_ask_value(dibs_client *c, data_wish *w, dibs_value **ret_value)
+{
+  dibs_status status = client_pin(c);
+  question q = { .status = DIBS_OK };
+
+  if (status != DIBS_OK)
+    return status;
+  data_want(w, ret_value);
+  status = data_check(c, w);
+  if (status == DIBS_OK)
+    status = data_run(c, &w->call, &q);
+  if (status == DIBS_OK)
+    status = data_hand_out(c, w->call.verb, q.reply, ret_value);
+  question_deinit(&q);
+  client_unpin(c);
+  return status;
+}
+
+/* ---- the same for all kinds ---- */
+
+dibs_status dibs_data_expire(dibs_client *client, const char *name, int64_t ttl_ms,
+                             bool *ret_done)
+{
+  data_wish w = data_wish_of(DATA_EXPIRE, name);
+
+  w.call.number = ttl_ms;
+  fault(&w, ttl_ms < 1 || ttl_ms > TTL_MAX, "ttl_ms must be 1 to 1000000000000000");
+  return data_ask_bool(client, &w, ret_done);
+}
+
+dibs_status dibs_data_persist(dibs_client *client, const char *name, bool *ret_done)
+{
+  data_wish w = data_wish_of(DATA_PERSIST, name);
+
+  return data_ask_bool(client, &w, ret_done);
+}
+
+dibs_status dibs_data_ttl(dibs_client *client, const char *name, int64_t *ret_ms)
+{
+  data_wish w = data_wish_of(DATA_TTL, name);
+
+  data_want(&w, ret_ms);
+  return data_ask_integer(client, &w, ret_ms);
+}
+
+dibs_status dibs_data_delete(dibs_client *client, const char *name, bool *ret_done)
+{
+  data_wish w = data_wish_of(DATA_DELETE, name);
+
+  return data_ask_bool(client, &w, ret_done);
+}
+
+/* ---- locks that belong to a key ---- */
+
+static const char *kind_word(dibs_key_lock kind)
+{
+  switch (kind) {
+  case DIBS_KEY_LOCK: return "lock";
+  case DIBS_KEY_FAIR_LOCK: return "fairlock";
+  case DIBS_KEY_RW_LOCK: return "rw_lock";
+  case DIBS_KEY_SEMAPHORE: return "semaphore";
+  case DIBS_KEY_PERMITS: return "permitexpirablesemaphore";
+  case DIBS_KEY_LATCH: return "countdownlatch";
+  }
+  return NULL;
+}
+
+dibs_status dibs_key_lock_name(const char *name, dibs_bytes key, dibs_key_lock kind,
+                               char *ret_name, size_t size)
+{
+  const char *word = kind_word(kind);
+  char bytes[DIBS_NAME_MAX + 1];
+  text out = text_over(bytes, sizeof(bytes));
+
+  if (name == NULL || ret_name == NULL || word == NULL || key.size > DIBS_KEY_MAX ||
+      (key.bytes == NULL && key.size > 0) ||
+      native_name_fault(name, strnlen(name, NAME_MAX_BYTES + 1)) != NULL)
+    return DIBS_ERR_ARGUMENT;
+  data_lock_name(name, (resp_argument){ key.bytes, key.size }, word, &out);
+  if (out.is_cut || out.used >= size)
+    return DIBS_ERR_ARGUMENT;
+  memcpy(ret_name, bytes, out.used + 1);
+  return DIBS_OK;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/doctor.c - dibs doctor: whether the servers are set up as locks need it. */
+#include <dibs/doctor.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/message.h"
+#include "cli/session.h"
+#include "cli/show.h"
+
+/* Of this command, in words of its own: 1 and 2 as tools that check have them. */
+enum { CODE_FAILED = 1, CODE_NOT_CHECKED = 2 };
+
+typedef struct visit {
+  const arguments *a;
+  char node[320];                /* the last that was shown */
+  size_t warnings, failures, unknown;
+} visit;
+
+static const char *grade_sign(dibs_finding_grade grade)
+{
+  switch (grade) {
+  case DIBS_FINDING_PASS: return "PASS";
+  case DIBS_FINDING_WARN: return "WARN";
+  case DIBS_FINDING_FAIL: return "FAIL";
+  case DIBS_FINDING_UNKNOWN:
+  default: return "??";
+  }
+}
+
+static const char *grade_word(dibs_finding_grade grade)
+{
+  switch (grade) {
+  case DIBS_FINDING_PASS: return "pass";
+  case DIBS_FINDING_WARN: return "warn";
+  case DIBS_FINDING_FAIL: return "fail";
+  case DIBS_FINDING_UNKNOWN:
+  default: return "unknown";
+  }
+}
+
+static void show_finding_as_json(const dibs_finding *f)
+{
+  json_t *object = json_object();
+
+  json_object_set_new(object, "v", json_integer(1));
+  json_object_set_new(object, "grade", json_string(grade_word(f->grade)));
+  json_object_set_new(object, "check", json_words(f->check));
+  json_object_set_new(object, "node", json_words(f->node));
+  json_object_set_new(object, "text", json_words(f->text));
+  json_object_set_new(object, "advice", json_words(f->advice));
+  json_print(object);
+}
+
+/* Each server has a line of its own, above what was found there. */
+static void show_node(visit *v, const char *node)
+{
+  char shown[320];
+
+  printable(node, shown, sizeof(shown));
+  if (strcmp(shown, v->node) == 0)
+    return;
+  printf("%s%s\n", v->node[0] == '\0' ? "" : "\n", shown);
+  snprintf(v->node, sizeof(v->node), "%s", shown);
+}
+
+static void show_finding(visit *v, const dibs_finding *f)
+{
+  char text[1100], advice[400];
+
+  if (v->a->is_quiet && f->grade == DIBS_FINDING_PASS)
+    return;
+  show_node(v, f->node);
+  printf("%-4s  %-13s %s\n", grade_sign(f->grade), f->check,
+         printable(f->text, text, sizeof(text)));
+  if (f->advice[0] != '\0')
+    printf("%-4s  %-13s -> %s\n", "", "", printable(f->advice, advice, sizeof(advice)));
+}
+
+static bool found(const dibs_finding *f, void *data)
+{
+  visit *v = data;
+
+  v->warnings += f->grade == DIBS_FINDING_WARN;
+  v->failures += f->grade == DIBS_FINDING_FAIL;
+  v->unknown += f->grade == DIBS_FINDING_UNKNOWN;
+  if (v->a->wants_json)
+    show_finding_as_json(f);
+  else
+    show_finding(v, f);
+  fflush(stdout);
+  return true;
+}
+
+static void count_show(size_t count, const char *one, const char *many)
+{
+  printf("%zu %s", count, count == 1 ? one : many);
+}
+
+static void show_sum(const visit *v)
+{
+  if (v->a->wants_json)
+    return;
+  count_show(v->warnings, "warning", "warnings");
+  fputs(", ", stdout);
+  count_show(v->failures, "failure", "failures");
+  if (v->unknown > 0) {
+    fputs(", ", stdout);
+    count_show(v->unknown, "not known", "not known");
+  }
+  putchar('\n');
+}
+
+int command_doctor(const arguments *a)
+{
+  visit v = { .a = a };
+  session s;
+  dibs_status status;
+  int code = session_start(&s, a);
+
+  if (code != 0) {
+    session_close(&s);
+    return code == CODE_USAGE || code == CODE_CONFIG ? code : CODE_NOT_CHECKED;
+  }
+  status = dibs_examine(s.client, found, &v);
+  if (status != DIBS_OK) {
+    (void)session_fault(&s, status, "doctor");
+    session_close(&s);
+    return CODE_NOT_CHECKED;
+  }
+  session_close(&s);
+  show_sum(&v);
+  return v.failures > 0 || (a->is_strict && v.warnings > 0) ? CODE_FAILED : CODE_OK;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* dialect/data_call.c - the calls for maps, lists and sets: a command of the server where one
+ * does it, else a script of lua/redisson/. */
+#include <assert.h>
+#include <string.h>
+
+#include "dialect/call_words.h"
+#include "dialect/data.h"
+
+#define MARK_SIZE (CLIENT_ID_SIZE + 5)
+#define WORDS_MAX 6
+
+/* One of `command` and `script`; then its words behind the name, a letter each: k the key,
+ * v the value, x the value expected, i the number, c the count, s the cursor, m how long a
+ * value may be, p how long a page, o a mark of this client's own. */
+typedef struct call_form {
+  const char *command;
+  const script *script;
+  const char *words;
+  bool is_read;
+} call_form;
+
+static const call_form forms[] = {
+  [DATA_MAP_SET] = { "HSET", NULL, "kv", false },
+  [DATA_MAP_ADD] = { "HSETNX", NULL, "kv", false },
+  [DATA_MAP_PUT] = { NULL, &script_redisson_map_put, "kvm", false },
+  [DATA_MAP_REPLACE] = { NULL, &script_redisson_map_replace, "kv", false },
+  [DATA_MAP_REPLACE_IF] = { NULL, &script_redisson_map_replace, "kvx", false },
+  [DATA_MAP_GET] = { NULL, &script_redisson_map_get, "km", true },
+  [DATA_MAP_HAS] = { "HEXISTS", NULL, "k", true },
+  [DATA_MAP_SIZE] = { "HLEN", NULL, "", true },
+  [DATA_MAP_REMOVE] = { "HDEL", NULL, "k", false },
+  [DATA_MAP_TAKE] = { NULL, &script_redisson_map_take, "km", false },
+  [DATA_MAP_REMOVE_IF] = { NULL, &script_redisson_map_remove_if, "kx", false },
+  [DATA_MAP_PAGE] = { NULL, &script_redisson_map_page, "scp", true },
+  [DATA_LIST_ADD] = { "RPUSH", NULL, "v", false },
+  [DATA_LIST_ADD_FIRST] = { "LPUSH", NULL, "v", false },
+  [DATA_LIST_GET] = { NULL, &script_redisson_list_get, "im", true },
+  [DATA_LIST_SET] = { NULL, &script_redisson_list_set, "iv", false },
+  [DATA_LIST_INSERT] = { NULL, &script_redisson_list_insert, "ivo", false },
+  [DATA_LIST_REMOVE] = { "LREM", NULL, "cv", false },
+  [DATA_LIST_REMOVE_AT] = { NULL, &script_redisson_list_remove_at, "io", false },
+  [DATA_LIST_SIZE] = { "LLEN", NULL, "", true },
+  [DATA_LIST_PAGE] = { NULL, &script_redisson_list_page, "icp", true },
+  [DATA_LIST_POP] = { NULL, &script_redisson_list_pop, "im", false },
+  [DATA_SET_ADD] = { "SADD", NULL, "k", false },
+  [DATA_SET_REMOVE] = { "SREM", NULL, "k", false },
+  [DATA_SET_HAS] = { "SISMEMBER", NULL, "k", true },
+  [DATA_SET_SIZE] = { "SCARD", NULL, "", true },
+  [DATA_SET_PAGE] = { NULL, &script_redisson_set_page, "scp", true },
+  [DATA_SET_POP] = { NULL, &script_redisson_set_pop, "m", false },
+  [DATA_EXPIRE] = { "PEXPIRE", NULL, "i", false },
+  [DATA_PERSIST] = { "PERSIST", NULL, "", false },
+  [DATA_TTL] = { "PTTL", NULL, "", true },
+  [DATA_DELETE] = { "UNLINK", NULL, "", false },
+};
+
+bool data_is_read(data_verb verb)
+{
+  return forms[verb].is_read;
+}
+
+bool data_is_script(data_verb verb)
+{
+  return forms[verb].script != NULL;
+}
+
+/* The bytes of words that are made. */
+typedef struct made_words {
+  char number[NUMBER_SIZE], count[NUMBER_SIZE], limit[NUMBER_SIZE], mark[MARK_SIZE];
+} made_words;
+
+static resp_argument word_int(char bytes[NUMBER_SIZE], int64_t value)
+{
+  text t = text_over(bytes, NUMBER_SIZE);
+
+  text_add_int(&t, value);
+  return word_of(&t);
+}
+
+static resp_argument word_mark(const native *n, char bytes[MARK_SIZE])
+{
+  text t = text_over(bytes, MARK_SIZE);
+
+  text_add(&t, "dibs:");
+  text_add(&t, n->client);
+  return word_of(&t);
+}
+
+static resp_argument word(const native *n, char letter, const data_call *c, made_words *made)
+{
+  switch (letter) {
+  case 'k': return c->key;
+  case 'v': return c->value;
+  case 'x': return c->expected;
+  case 'i': return word_int(made->number, c->number);
+  case 'c': return word_int(made->count, c->count);
+  case 's': return (resp_argument){ c->cursor, strlen(c->cursor) };
+  case 'm': return word_uint(made->limit, DATA_BYTES_MAX);
+  case 'p': return word_uint(made->limit, DATA_PAGE_BYTES);
+  default: break;
+  }
+  assert(letter == 'o');
+  return word_mark(n, made->mark);
+}
+
+bool data_encode(const native *n, buffer *out, bool with_text, const data_call *c)
+{
+  const call_form *f = &forms[c->verb];
+  resp_argument words[WORDS_MAX];
+  size_t used = 0;
+  made_words made;
+
+  if (f->command != NULL) {
+    words[used++] = (resp_argument){ f->command, strlen(f->command) };
+    words[used++] = c->name;
+  }
+  for (const char *letter = f->words; *letter != 0; letter++)
+    words[used++] = word(n, *letter, c, &made);
+  if (f->command != NULL)
+    return resp_command(out, words, used);
+  return call_script(n, out, with_text, f->script, &c->name, 1, words, used);
+}

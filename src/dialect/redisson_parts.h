@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* dialect/redisson_parts.h - words of Redisson's format, for its files in this room. */
+#ifndef DIALECT_REDISSON_PARTS_H
+#define DIALECT_REDISSON_PARTS_H
+
+#include "dialect/redisson.h"
+
+#define OWNER_SIZE (UUID_SIZE + 1 + 20)
+#define REDISSON_KEY_SIZE (PREFIX_MAX_BYTES + NAME_MAX_BYTES + OWNER_SIZE + 40)
+
+/* `kind:{N}`, or without braces where N has a `{` anywhere. */
+void redisson_tagged(const char *kind, const void *name, size_t size, text *out);
+
+/* Arguments of calls, as in call_words.h. */
+resp_argument word_tagged(char bytes[REDISSON_KEY_SIZE], const char *kind, const void *name,
+                          size_t size);
+/* `{N}:kind`, the braces likewise. */
+resp_argument word_behind(char bytes[REDISSON_KEY_SIZE], const void *name, size_t size,
+                          const char *kind);
+resp_argument word_owner(char bytes[OWNER_SIZE], const char *client, uint64_t ask);
+/* `{N}:U:K:rwlock_timeout:1`: until when this owner reads. We hold each ask once. */
+resp_argument word_reading(char bytes[REDISSON_KEY_SIZE], const void *name, size_t size,
+                           const char *client, uint64_t ask);
+/* `<prefix>:kind:{N}:U:K`, a key of ours beside the lock. */
+resp_argument word_ask_key(const native *n, char bytes[REDISSON_KEY_SIZE], const char *kind,
+                           const void *name, size_t size, const char *client, uint64_t ask);
+/* `<prefix>:token:{N}`, a key of ours beside the lock: on a quorum, its last token. */
+resp_argument word_token_key(const native *n, char bytes[REDISSON_KEY_SIZE], const void *name,
+                             size_t size);
+resp_argument word_publish(const native *n);
+
+#endif

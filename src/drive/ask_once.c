@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* drive/ask_once.c - one question to a server that the engine has no route to: a sentinel,
+ * for dibs_examine(). A connection of its own, with blocking calls and a limit for each. */
+#include "drive/drive.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static bool limits_set(int fd, span limit)
+{
+  struct timeval most = { .tv_sec = (time_t)(limit.ns / 1000000000),
+                          .tv_usec = (suseconds_t)(limit.ns % 1000000000 / 1000) };
+
+  /* The limit for sending is that for connecting, too. */
+  return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most)) == 0 &&
+         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) == 0;
+}
+
+static int connect_to(int family, const struct sockaddr *address, socklen_t size, span limit)
+{
+  int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+  if (fd >= 0 && limits_set(fd, limit) && connect(fd, address, size) == 0)
+    return fd;
+  if (fd >= 0)
+    (void)close(fd);
+  return -1;
+}
+
+static int connect_tcp(const server_url *url, span limit)
+{
+  struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *all = NULL;
+  char port[16];
+  text digits = text_over(port, sizeof(port));
+  int fd = -1;
+
+  text_add_int(&digits, url->port);
+  if (getaddrinfo(url->host, port, &hints, &all) != 0)
+    return -1;
+  for (const struct addrinfo *a = all; a != NULL && fd < 0; a = a->ai_next)
+    fd = connect_to(a->ai_family, a->ai_addr, a->ai_addrlen, limit);
+  freeaddrinfo(all);
+  return fd;
+}
+
+static int connect_unix(const server_url *url, span limit)
+{
+  struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+  if (strlen(url->path) >= sizeof(address.sun_path))
+    return -1;
+  memcpy(address.sun_path, url->path, strlen(url->path));
+  return connect_to(AF_UNIX, (const struct sockaddr *)&address, sizeof(address), limit);
+}
+
+static bool send_all(int fd, const buffer *out)
+{
+  size_t sent = 0;
+
+  while (sent < buffer_size(out)) {
+    ssize_t n = send(fd, buffer_bytes(out) + sent, buffer_size(out) - sent, MSG_NOSIGNAL);
+
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      return false;
+    sent += (size_t)n;
+  }
+  return true;
+}
+
+/* The next whole reply. */
+static dibs_status reply_read(int fd, resp_reader *reader, resp_reply **ret_reply)
+{
+  char bytes[4096];
+  dibs_status status = resp_reader_next(reader, ret_reply);
+
+  while (status == DIBS_OK && *ret_reply == NULL) {
+    ssize_t n = recv(fd, bytes, sizeof(bytes), 0);
+
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      return DIBS_ERR_UNREACHABLE;
+    status = resp_reader_feed(reader, bytes, (size_t)n);
+    if (status == DIBS_OK)
+      status = resp_reader_next(reader, ret_reply);
+  }
+  return status;
+}
+
+static bool login_add(buffer *out, const server_url *url)
+{
+  resp_argument words[3] = { RESP_TEXT("AUTH") };
+  size_t count = 1;
+
+  if (url->password == NULL)
+    return true;
+  if (url->user != NULL && url->user[0] != 0)
+    words[count++] = (resp_argument){ url->user, strlen(url->user) };
+  words[count++] = (resp_argument){ url->password, strlen(url->password) };
+  return resp_command(out, words, count);
+}
+
+/* The last of `count` replies; an error of any of them is the status. */
+static dibs_status replies_read(int fd, const memory *m, size_t count, resp_reply **ret_reply)
+{
+  resp_reader *reader = resp_reader_new(m, RESP_LIMITS_DEFAULT);
+  dibs_status status = reader == NULL ? DIBS_ERR_NO_MEMORY : DIBS_OK;
+  resp_reply *reply = NULL;
+
+  for (size_t i = 0; i < count && status == DIBS_OK; i++) {
+    reply = resp_reply_free(reply);
+    status = reply_read(fd, reader, &reply);
+    if (status == DIBS_OK && resp_root(reply)->kind == RESP_ERROR)
+      status = resp_fault_status(resp_fault_of(resp_root(reply)->bytes, resp_root(reply)->size));
+  }
+  resp_reader_free(reader);
+  if (status == DIBS_OK)
+    *ret_reply = reply;
+  else
+    resp_reply_free(reply);
+  return status;
+}
+
+dibs_status drive_ask_once(const memory *m, const server_url *url, const buffer *command,
+                           span limit, resp_reply **ret_reply)
+{
+  dibs_status status = DIBS_ERR_NO_MEMORY;
+  buffer out;
+  int fd;
+
+  if (url->transport != SERVER_TCP && url->transport != SERVER_UNIX)
+    return DIBS_ERR_UNSUPPORTED;
+  fd = url->transport == SERVER_TCP ? connect_tcp(url, limit) : connect_unix(url, limit);
+  if (fd < 0)
+    return DIBS_ERR_UNREACHABLE;
+  buffer_init(&out, m);
+  if (buffer_reserve(&out, buffer_size(command) + 2048) && login_add(&out, url) &&
+      buffer_append(&out, buffer_bytes(command), buffer_size(command)))
+    status = send_all(fd, &out) ? replies_read(fd, m, url->password != NULL ? 2 : 1, ret_reply)
+                                : DIBS_ERR_UNREACHABLE;
+  mem_wipe((void *)(uintptr_t)buffer_bytes(&out), buffer_size(&out));
+  buffer_deinit(&out);
+  (void)close(fd);
+  return status;
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* drive/dial.c - from the name of a server to a connected socket, in the spirit of RFC 8305.
+ *
+ * The name is resolved anew each time, on a thread of its own. Its addresses are tried in the
+ * order they came in, the families by turns; the next one begins as soon as one has failed,
+ * or a quarter of a second after the one before, which goes on meanwhile. The first that
+ * connects is taken, the others are closed. So an address that leads nowhere costs a quarter
+ * of a second, however long the kernel would wait for it. */
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "drive/parts.h"
+
+#define ATTEMPT_EVERY SPAN_MS(250)
+
+/* ---- the addresses of a name ---- */
+
+static const struct addrinfo *of_family(const struct addrinfo *a, int family, bool is_wanted)
+{
+  while (a != NULL && (a->ai_family == family) != is_wanted)
+    a = a->ai_next;
+  return a;
+}
+
+static bool has_more(const dial *l)
+{
+  return l->next[0] != NULL || l->next[1] != NULL;
+}
+
+static void addresses_set(dial *l, struct addrinfo *addresses)
+{
+  l->addresses = addresses;
+  l->next[0] = addresses;
+  l->next[1] = of_family(addresses, addresses->ai_family, false);
+  l->turn = 0;
+}
+
+static const struct addrinfo *address_take(dial *l)
+{
+  int i = l->next[l->turn] != NULL ? l->turn : 1 - l->turn;
+  const struct addrinfo *taken = l->next[i];
+
+  if (taken == NULL)
+    return NULL;
+  l->next[i] = of_family(taken->ai_next, l->addresses->ai_family, i == 0);
+  l->turn = 1 - i;
+  return taken;
+}
+
+/* ---- attempts ---- */
+
+static bool attempt_begin(drive *d, transport *t, const struct addrinfo *address)
+{
+  attempt a = { .address = address };
+
+  t->address = address;
+  a.fd = address == NULL ? socket_begin_unix(t->place.path) : socket_begin(d, address);
+  if (a.fd >= 0)
+    a.number = socket_watch(d, t->link, a.fd, SOURCE_SOCKET, EPOLLIN | EPOLLOUT);
+  if (a.number == 0) {
+    transport_blame(t, "cannot connect to ", errno);
+    if (a.fd >= 0)
+      socket_end(d, a.fd);
+    return false;
+  }
+  t->dial.attempts[t->dial.count++] = a;
+  return true;
+}
+
+static attempt attempt_take(dial *l, int i)
+{
+  attempt taken = l->attempts[i];
+
+  l->count--;
+  memmove(&l->attempts[i], &l->attempts[i + 1], (size_t)(l->count - i) * sizeof(taken));
+  return taken;
+}
+
+static void attempt_failed(drive *d, transport *t, int i, int fault)
+{
+  attempt a = attempt_take(&t->dial, i);
+
+  t->address = a.address;
+  transport_blame(t, "cannot connect to ", fault);
+  socket_end(d, a.fd);
+}
+
+/* Begins the next address that lets itself be begun. Of a name with many dead ones the oldest
+ * attempt makes room: it has had two seconds. */
+static bool attempt_next(drive *d, transport *t)
+{
+  dial *l = &t->dial;
+  const struct addrinfo *address;
+
+  if (l->count == ATTEMPTS_MAX && has_more(l))
+    attempt_failed(d, t, 0, ETIMEDOUT);
+  do
+    address = address_take(l);
+  while (address != NULL && !attempt_begin(d, t, address));
+  l->next_at = has_more(l) ? instant_add(drive_now(), ATTEMPT_EVERY) : INSTANT_NEVER;
+  return address != NULL;
+}
+
+static void go_on(drive *d, transport *t)
+{
+  if (!attempt_next(d, t) && t->dial.count == 0)
+    transport_fail(d, t, DIBS_ERR_UNREACHABLE, t->words);
+}
+
+static void addresses_try(drive *d, transport *t, struct addrinfo *addresses)
+{
+  addresses_set(&t->dial, addresses);
+  t->state = TRANSPORT_CONNECTING;
+  go_on(d, t);
+}
+
+/* ---- names ---- */
+
+static void resolve_failed(drive *d, transport *t, int error)
+{
+  text shown = text_over(t->words, sizeof(t->words));
+
+  text_add(&shown, "the host name ");
+  text_add_quoted(&shown, t->place.host, strlen(t->place.host));
+  text_add(&shown, " cannot be resolved: ");
+  text_add(&shown, gai_strerror(error));
+  transport_fail(d, t, DIBS_ERR_UNREACHABLE, t->words);
+}
+
+static void resolved(drive *d, transport *t, int error, struct addrinfo *addresses)
+{
+  if (error == 0)
+    addresses_try(d, t, addresses);
+  else
+    resolve_failed(d, t, error);
+}
+
+static void name_ask(drive *d, transport *t)
+{
+  dial *l = &t->dial;
+
+  t->state = TRANSPORT_RESOLVING;
+  l->question = resolve_begin(t->place.host, t->place.port);
+  l->question_number = l->question == NULL ? 0 :
+    socket_watch(d, t->link, resolve_fd(l->question), SOURCE_RESOLVED, EPOLLIN);
+  if (l->question_number == 0)
+    transport_fail(d, t, DIBS_ERR_SYSTEM, "no thread or descriptor left to resolve a name");
+}
+
+static void question_end(drive *d, dial *l)
+{
+  if (l->question != NULL)
+    (void)epoll_ctl(d->links_fd, EPOLL_CTL_DEL, resolve_fd(l->question), NULL);
+  l->question = resolve_let_go(l->question);
+}
+
+void dial_resolved(drive *d, transport *t, uint64_t number)
+{
+  dial *l = &t->dial;
+  struct addrinfo *addresses = NULL;
+  int error;
+
+  if (l->question == NULL || l->question_number != number)
+    return;
+  error = resolve_take(l->question, &addresses);
+  question_end(d, l);
+  resolved(d, t, error, addresses);
+}
+
+/* ---- from outside ---- */
+
+void dial_begin(drive *d, transport *t)
+{
+  struct addrinfo *addresses = NULL;
+  int error;
+
+  if (t->place.path != NULL) {
+    t->state = TRANSPORT_CONNECTING;
+    if (!attempt_begin(d, t, NULL))
+      transport_fail(d, t, DIBS_ERR_UNREACHABLE, t->words);
+    return;
+  }
+  addresses = resolve_literal(t->place.host, t->place.port);
+  if (addresses != NULL) {
+    addresses_try(d, t, addresses);
+  } else if (d->has_thread) {
+    name_ask(d, t);
+  } else {
+    error = resolve_now(t->place.host, t->place.port, &addresses);
+    resolved(d, t, error, addresses);
+  }
+}
+
+/* The socket is writable or has failed: connected, or not. */
+void dial_event(drive *d, transport *t, uint64_t number, uint32_t events)
+{
+  dial *l = &t->dial;
+  socklen_t size = sizeof(int);
+  attempt winner;
+  int i = 0, fault = 0;
+
+  while (i < l->count && l->attempts[i].number != number)
+    i++;
+  if (i == l->count || (events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) == 0)
+    return;
+  if (getsockopt(l->attempts[i].fd, SOL_SOCKET, SO_ERROR, &fault, &size) != 0)
+    fault = errno;
+  if (fault != 0) {
+    attempt_failed(d, t, i, fault);
+    go_on(d, t);
+    return;
+  }
+  winner = attempt_take(l, i);
+  dial_end(d, t);
+  transport_connected(d, t, &winner);
+}
+
+void dial_tick(drive *d, transport *t, instant now)
+{
+  if (t->state == TRANSPORT_CONNECTING && !instant_before(now, t->dial.next_at))
+    go_on(d, t);
+}
+
+void dial_end(drive *d, transport *t)
+{
+  dial *l = &t->dial;
+
+  question_end(d, l);
+  while (l->count > 0)
+    socket_end(d, l->attempts[--l->count].fd);
+  l->next[0] = l->next[1] = NULL;
+  l->next_at = INSTANT_NEVER;
+}
+
+void dial_free(drive *d, transport *t)
+{
+  dial_end(d, t);
+  t->address = NULL;
+  if (t->dial.addresses != NULL)
+    freeaddrinfo(t->dial.addresses);
+  t->dial.addresses = NULL;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* Inputs: what the driver tells, and what each event of a link means to whom. */
+#include "engine/parts.h"
+
+void engine_wall_clock(engine *e, int64_t wall_us, instant now)
+{
+  for (size_t i = 0; i < engine_table_count(e); i++)
+    lock_wall_clock(engine_table(e, i), wall_us, now);
+}
+
+static void tell_connected(engine *e, const server *s)
+{
+  char words[256];
+  text shown = text_over(words, sizeof(words));
+
+  server_url_show(&s->url, &shown);
+  engine_tell(e, DIBS_EVENT_CONNECTED, words);
+}
+
+static void ready(engine *e, connection *c, const link_event *event, instant now)
+{
+  server *s = c->server;
+
+  c->state = PLAN_READY;
+  c->was_ready = true;
+  c->failures = 0;
+  e->connects++;
+  switch (c->purpose) {
+  case FOR_COMMANDS:
+    lock_server_time(s->locks, s->route, event->server_us, event->sent_at, now);
+    lock_link_up(s->locks, s->route, now);
+    observe_link_up(e, s, now);
+    tell_connected(e, s);
+    break;
+  case FOR_INBOX:
+    lock_inbox_up(s->locks, s->route, now);
+    observe_inbox_up(e, s, now);
+    break;
+  case FOR_SCOUT:
+    topology_scout_ready(e, c, now);
+    break;
+  case FOR_ACKS:
+  case FOR_SENTINEL_NEWS:
+    break;
+  }
+}
+
+static void leave_replica(engine *e, connection *c, instant now)
+{
+  connection_drop(e, c, DIBS_ERR_READ_ONLY,
+                  "READONLY: this server is a replica; give the primary's address", now);
+}
+
+/* The answer of a name's command: what it asks of the connection. */
+static void lock_answered(engine *e, connection *c, const link_event *event, instant now)
+{
+  server *s = c->server;
+  lock_verdict verdict = lock_answer(s->locks, event->tag, event->sent_at, event->reply, now);
+  server *to;
+
+  resp_reply_free(event->reply);
+  if (c->purpose == FOR_COMMANDS)
+    c->refusals = verdict == LOCK_READ_ONLY ? c->refusals + 1 : 0;
+  switch (verdict) {
+  case LOCK_FINE:
+    break;
+  case LOCK_READ_ONLY:
+    leave_replica(e, c, now);
+    break;
+  case LOCK_BROKEN:
+    connection_drop(e, c, DIBS_ERR_PROTOCOL,
+                    "an answer of no known form; is this a Redis or Valkey server?", now);
+    break;
+  case LOCK_MOVED:
+    (void)topology_redirect(e, lock_redirect(s->locks), s, now);
+    break;
+  case LOCK_ASK:
+    to = topology_redirect(e, lock_redirect(s->locks), s, now);
+    if (to != NULL)
+      lock_ask_at(s->locks, lock_redirect(s->locks)->slot, to->route);
+    break;
+  }
+}
+
+static void farewell_answered(engine *e, server *s)
+{
+  if (s->farewell_was_sent)
+    e->farewells--;
+  s->farewell_was_sent = false;
+  e->is_closed = e->farewells == 0;
+}
+
+static void answered(engine *e, connection *c, const link_event *event, instant now)
+{
+  if (c->purpose == FOR_SCOUT) {
+    topology_scout_answer(e, c, event->reply, now);
+    resp_reply_free(event->reply);
+    return;
+  }
+  if ((event->tag & TAG_OURS) == 0) {
+    lock_answered(e, c, event, now);
+    return;
+  }
+  if ((event->tag & TAG_ASKS) == TAG_ASKS) {
+    if (!ask_answered_with(e, event->tag, event->reply, c->server, now)) {
+      c->refusals++;
+      leave_replica(e, c, now);
+    }
+    return;
+  }
+  if ((uint32_t)event->tag == TAG_MEMORY)
+    presence_memory_answered(e, c->server, event->reply);
+  else if ((uint32_t)event->tag == TAG_FAREWELL)
+    farewell_answered(e, c->server);
+  resp_reply_free(event->reply);
+}
+
+/* ---- channels ---- */
+
+static void message(engine *e, connection *c, const link_event *event, instant now)
+{
+  const resp_node *root = resp_root(event->reply);
+  const resp_node *name = resp_child(event->reply, root, 1);
+  const resp_node *payload = resp_child(event->reply, root, 2);
+
+  e->messages++;
+  if (c->purpose == FOR_SENTINEL_NEWS)
+    topology_message(e, payload->bytes, payload->size, now);
+  else if (observed_channel_find(e, name->bytes, name->size) != NULL)
+    observe_message(e, name, now);
+  else
+    lock_message(c->server->locks, name->bytes, name->size, payload->bytes, payload->size,
+                 now);
+}
+
+static void subscribed(engine *e, connection *c, const link_event *event, instant now)
+{
+  const server *s = c->server;
+  const resp_node *name = resp_child(event->reply, resp_root(event->reply), 1);
+
+  if (s == NULL)
+    return;
+  if (event->kind == LINK_EVENT_UNSUBSCRIBED) {
+    topology_search(e, now);
+    lock_channel_down(s->locks, s->route, name->bytes, name->size, now);
+    observe_channel_ended(e, s, name, now);
+  } else if (event->tag == TAG_NAME_CHANNEL) {
+    lock_channel_up(s->locks, s->route, name->bytes, name->size, now);
+  } else {
+    observe_subscribed(e, name, now);
+  }
+}
+
+/* A channel of an observation may be forbidden: then it polls. */
+static void channel_refused(engine *e, connection *c, const link_event *event, instant now)
+{
+  server *s = c->server;
+  const resp_node *error = resp_root(event->reply);
+  resp_fault fault = resp_fault_of(error->bytes, error->size);
+  redirect r;
+
+  if (s == NULL)
+    return;
+  if (fault == RESP_FAULT_DENIED) {
+    if (event->tag == TAG_NAME_CHANNEL)
+      lock_inbox_down(s->locks, s->route, DIBS_ERR_DENIED, error->bytes, now);
+    return;
+  }
+  lock_channels_refused(s->locks, s->route);
+  observe_channels_refused(e, s);
+  if (redirect_read(error->bytes, error->size, &r) && !r.is_ask)
+    (void)topology_redirect(e, &r, s, now);
+  else
+    topology_search(e, now);
+}
+
+static void pull_events(engine *e, connection *c, instant now)
+{
+  link_event event;
+
+  while (!c->is_done && link_next_event(c->link, now, &event)) {
+    switch (event.kind) {
+    case LINK_EVENT_READY:
+      ready(e, c, &event, now);
+      break;
+    case LINK_EVENT_ANSWER:
+      answered(e, c, &event, now);
+      break;
+    case LINK_EVENT_MESSAGE:
+      message(e, c, &event, now);
+      resp_reply_free(event.reply);
+      break;
+    case LINK_EVENT_SUBSCRIBED:
+    case LINK_EVENT_UNSUBSCRIBED:
+      subscribed(e, c, &event, now);
+      resp_reply_free(event.reply);
+      break;
+    case LINK_EVENT_REFUSED:
+      channel_refused(e, c, &event, now);
+      resp_reply_free(event.reply);
+      break;
+    case LINK_EVENT_FAULT:
+      connection_drop(e, c, event.status, event.text, now);
+      break;
+    }
+  }
+}
+
+void engine_connected(engine *e, int i, instant now)
+{
+  connection *c = connection_of(e, i);
+
+  if (c != NULL && c->state == PLAN_CONNECTING && link_opened(c->link, now) != DIBS_OK)
+    connection_drop(e, c, DIBS_ERR_NO_MEMORY, "no memory for the handshake", now);
+  engine_pump(e, now);
+}
+
+void engine_disconnected(engine *e, int i, dibs_status why, const char *words, instant now)
+{
+  connection *c = connection_of(e, i);
+
+  engine_locks_tick(e, now);
+  if (c != NULL)
+    connection_lost(e, c, why, words, now);
+  engine_pump(e, now);
+}
+
+void engine_received(engine *e, int i, const void *bytes, size_t size, instant now)
+{
+  connection *c = connection_of(e, i);
+
+  /* Holds whose time is over are lost first, whatever these bytes say. */
+  engine_locks_tick(e, now);
+  if (c != NULL) {
+    link_received(c->link, bytes, size, now);
+    pull_events(e, c, now);
+  }
+  engine_pump(e, now);
+}
+
+void engine_tick(engine *e, instant now)
+{
+  engine_locks_tick(e, now);
+  for (int i = 0; i < e->link_count; i++) {
+    connection *c = connection_of(e, i);
+
+    if (c == NULL)
+      continue;
+    connection_tick(e, c, now);
+    pull_events(e, c, now);
+  }
+  asks_tick(e, now);
+  observe_tick(e, now);
+  engine_pump(e, now);
+}

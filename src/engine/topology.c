@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/* Topology: finding the servers of today, and what follows when they are found. */
+#include "engine/parts.h"
+
+#include <string.h>
+
+#define SEARCH_PAUSE_MS 50
+#define SEARCH_PAUSE_MAX_MS 500
+#define IN_A_ROW SPAN_MS(2000)   /* searches closer than that: what they find does not help */
+
+/* ---- life ---- */
+
+bool topology_init(engine *e)
+{
+  const deployment *d = e->settings.deployment;
+  topology *t = &e->topology;
+
+  if (d->kind == DEPLOYMENT_SINGLE || d->kind == DEPLOYMENT_QUORUM)
+    return true;
+  t->finder = finder_new(&e->memory, d);
+  if (t->finder == NULL)
+    return false;
+  t->is_wanted = true;
+  if (d->kind != DEPLOYMENT_CLUSTER)
+    return true;
+  t->slots = mem_alloc(&e->memory, SLOT_COUNT * sizeof(t->slots[0]));
+  for (size_t i = 0; t->slots != NULL && i < SLOT_COUNT; i++)
+    t->slots[i] = ROUTE_NOBODY;
+  return t->slots != NULL;
+}
+
+void topology_free(engine *e)
+{
+  topology *t = &e->topology;
+
+  for (int i = 0; i < ENGINE_LINKS_MAX; i++)
+    if (e->links[i] != NULL && e->links[i]->server == NULL)
+      (void)connection_free(e, e->links[i]);
+  t->finder = finder_free(t->finder);
+  if (t->sentinel.memory.allocate != NULL)
+    server_url_deinit(&t->sentinel);
+  mem_free(&e->memory, t->slots);
+}
+
+void topology_search(engine *e, instant now)
+{
+  (void)now;
+  if (e->topology.finder != NULL)
+    e->topology.is_wanted = true;
+}
+
+/* ---- scouts ---- */
+
+static void scouts_home(engine *e)
+{
+  topology *t = &e->topology;
+  int scout;
+
+  while (finder_next_home(t->finder, &scout)) {
+    connection *c = t->scouts[scout];
+
+    t->scouts[scout] = NULL;
+    if (c != NULL)
+      connection_end(e, c);
+  }
+}
+
+static void scouts_out(engine *e, instant now)
+{
+  topology *t = &e->topology;
+  const server_url *url;
+  int scout;
+
+  while (finder_next_scout(t->finder, now, &scout, &url)) {
+    connection *c = connection_new(e, FOR_SCOUT, NULL, url);
+
+    if (c == NULL) {
+      finder_failed(t->finder, scout, DIBS_ERR_NO_MEMORY, "no memory for a connection", now);
+      continue;
+    }
+    c->scout = scout;
+    t->scouts[scout] = c;
+    connection_want(e, c, now);
+  }
+}
+
+static void ask_next(engine *e, connection *c, instant now)
+{
+  buffer question;
+
+  buffer_init(&question, &e->memory);
+  if (finder_next_question(e->topology.finder, c->scout, &question) &&
+      !connection_send(e, c, &question, TAG_IGNORED, now))
+    connection_drop(e, c, DIBS_ERR_NO_MEMORY, "no memory for a question", now);
+  buffer_deinit(&question);
+}
+
+void topology_scout_ready(engine *e, connection *c, instant now)
+{
+  ask_next(e, c, now);
+}
+
+void topology_scout_answer(engine *e, connection *c, const resp_reply *reply, instant now)
+{
+  finder_answer(e->topology.finder, c->scout, reply, now);
+  if (e->topology.scouts[c->scout] == c && !c->is_done)
+    ask_next(e, c, now);
+}
+
+void topology_lost(engine *e, connection *c, dibs_status why, const char *words, instant now)
+{
+  topology *t = &e->topology;
+
+  if (c->purpose == FOR_SENTINEL_NEWS) {
+    finder_deaf(t->finder);
+    t->sentinel_news = NULL;
+    t->may_listen = false;
+    topology_search(e, now);             /* what it would have told may have happened */
+  } else if (t->scouts[c->scout] == c) {
+    t->scouts[c->scout] = NULL;
+    finder_failed(t->finder, c->scout, why, words, now);
+  }
+  c->is_done = true;
+  c->state = PLAN_OFF;
+}
+
+/* ---- what sentinels tell ---- */
+
+void topology_message(engine *e, const char *payload, size_t size, instant now)
+{
+  if (finder_is_concerned(e->topology.finder, payload, size))
+    topology_search(e, now);
+}
+
+static void listen(engine *e, instant now)
+{
+  topology *t = &e->topology;
+  const server_url *url;
+
+  if (t->sentinel_news != NULL || e->settings.deployment->kind != DEPLOYMENT_SENTINEL ||
+      e->settings.only_polls || !t->may_listen || e->is_closing)
+    return;
+  url = finder_listen_at(t->finder);
+  if (url == NULL)
+    return;
+  if (t->sentinel.memory.allocate != NULL)
+    server_url_deinit(&t->sentinel);
+  if (server_url_copy(url, &t->sentinel) != DIBS_OK) {
+    t->sentinel = (server_url){ .host = NULL };
+    return;
+  }
+  t->sentinel_news = connection_new(e, FOR_SENTINEL_NEWS, NULL, &t->sentinel);
+  connection_want(e, t->sentinel_news, now);
+}
+
+/* ---- what was found ---- */
+
+static void pause_next(engine *e, instant now)
+{
+  topology *t = &e->topology;
+  int64_t ms = SEARCH_PAUSE_MS;
+  unsigned vain = t->failures > t->repeats ? t->failures : t->repeats;
+
+  for (unsigned i = 1; i < vain && ms < SEARCH_PAUSE_MAX_MS; i++)
+    ms *= 2;
+  if (ms > SEARCH_PAUSE_MAX_MS)
+    ms = SEARCH_PAUSE_MAX_MS;
+  t->next_at = instant_add(now, random_span(&e->random, SPAN_MS(ms / 2), SPAN_MS(ms)));
+}
+
+static void slots_apply(engine *e, instant now)
+{
+  lock_slots_changed(e->cluster_locks, now);
+  observe_slots_changed(e, now);
+  observe_ask_again(e, now);
+}
+
+static void use_primary(engine *e, const server_url *url, instant now)
+{
+  if (url != NULL)
+    server_move(e, e->servers[0], url, now);
+}
+
+static server *server_of_node(engine *e, const char *host, int port)
+{
+  server_url url;
+  server *s = NULL;
+
+  if (deployment_url(e->settings.deployment, host, port, &url) != DIBS_OK)
+    return NULL;
+  s = server_get(e, &url);
+  server_url_deinit(&url);
+  return s;
+}
+
+/* A connection to a node that serves nothing is of no use to anybody. */
+static void servers_part(engine *e, instant now)
+{
+  for (size_t i = 0; i < e->server_count; i++)
+    if (e->servers[i]->is_out)
+      server_part(e, e->servers[i], now);
+}
+
+static void use_slots(engine *e, const slot_map *map, instant now)
+{
+  topology *t = &e->topology;
+  server *of_node[NODES_MAX];
+  bool is_complete = true;
+
+  if (map == NULL)
+    return;
+  if (!t->was_found) {
+    e->has_sharded_channels = map->has_sharded_channels && !e->settings.shuns_shards;
+    lock_sharded_channels(e->cluster_locks, e->has_sharded_channels);
+  }
+  for (size_t i = 0; i < e->server_count; i++)
+    e->servers[i]->is_out = true;
+  for (size_t i = 0; i < map->node_count; i++) {
+    of_node[i] = server_of_node(e, map->nodes[i].host, map->nodes[i].port);
+    finder_learn(t->finder, map->nodes[i].host, map->nodes[i].port);
+    is_complete &= of_node[i] != NULL;
+    if (of_node[i] != NULL)
+      of_node[i]->is_out = false;
+  }
+  for (size_t i = 0; i < SLOT_COUNT; i++) {
+    const server *s = map->node_of[i] < map->node_count ? of_node[map->node_of[i]] : NULL;
+
+    t->slots[i] = s != NULL ? (uint16_t)s->number : ROUTE_NOBODY;
+    is_complete &= s != NULL;
+  }
+  slots_apply(e, now);
+  servers_part(e, now);
+  if (!is_complete)                      /* a shard without a primary: soon there is one */
+    t->is_wanted = true;
+}
+
+static void found(engine *e, instant now)
+{
+  topology *t = &e->topology;
+
+  t->failures = 0;
+  t->repeats = instant_since(now, t->found_at).ns < IN_A_ROW.ns ? t->repeats + 1 : 0;
+  t->found_at = now;
+  pause_next(e, now);
+  if (t->slots != NULL)
+    use_slots(e, finder_take_slots(t->finder), now);
+  else
+    use_primary(e, finder_take_primary(t->finder), now);
+  t->was_found = t->may_listen = true;
+}
+
+/* Those who wait for a server that nobody knows fail for this reason, when their time comes. */
+static void found_none(engine *e, instant now)
+{
+  topology *t = &e->topology;
+  const char *words = "";
+  dibs_status why = finder_why(t->finder, &words);
+
+  t->is_none_news = false;
+  t->failures++;
+  t->is_wanted = true;
+  pause_next(e, now);
+  if (t->slots != NULL) {
+    lock_link_down(e->cluster_locks, ROUTE_NOBODY, why, words, now);
+    lock_fail_if_final(e->cluster_locks, ROUTE_NOBODY, now);
+  } else if (!server_is_ready(e->servers[0])) {
+    lock_link_down(e->servers[0]->locks, 0, why, words, now);
+    lock_fail_if_final(e->servers[0]->locks, 0, now);
+  }
+  if (server_any_ready(e) == NULL) {
+    asks_unsent(e, NULL, why, words);
+    observe_link_down(e, NULL, why, words, now);
+    if (t->failures == 1)
+      engine_tell(e, DIBS_EVENT_DISCONNECTED, words);
+  }
+}
+
+server *topology_redirect(engine *e, const redirect *r, const server *from, instant now)
+{
+  server *s;
+
+  if (e->topology.slots == NULL || r->port == 0) {
+    topology_search(e, now);
+    return NULL;
+  }
+  s = server_of_node(e, r->host[0] != 0 ? r->host : from->url.host, r->port);
+  if (s != NULL)
+    s->is_out = false;
+  if (s != NULL && r->is_ask)            /* the map is as it was until the slot is there */
+    return s;
+  topology_search(e, now);
+  if (s == NULL)
+    return NULL;
+  e->topology.slots[r->slot] = (uint16_t)s->number;
+  slots_apply(e, now);
+  return s;
+}
+
+/* ---- what follows from every input ---- */
+
+static bool somebody_waits(const engine *e)
+{
+  if (e->first_ask != NULL || observe_is_open(e))
+    return true;
+  if (e->topology.slots != NULL && lock_is_lost_in_slots(e->cluster_locks))
+    return true;
+  for (size_t i = 0; i < e->server_count; i++)
+    if (lock_wants_link(e->servers[i]->locks, e->servers[i]->route))
+      return true;
+  return false;
+}
+
+static bool may_begin(const engine *e, instant now)
+{
+  const topology *t = &e->topology;
+
+  return t->is_wanted && finder_state_of(t->finder) != FINDER_LOOKING &&
+         !instant_before(now, t->next_at) && somebody_waits(e);
+}
+
+static void take_result(engine *e, instant now)
+{
+  topology *t = &e->topology;
+
+  if (finder_state_of(t->finder) == FINDER_FOUND)
+    found(e, now);
+  else if (finder_state_of(t->finder) == FINDER_NONE && t->is_none_news)
+    found_none(e, now);
+}
+
+void topology_pump(engine *e, instant now)
+{
+  topology *t = &e->topology;
+
+  if (t->finder == NULL)
+    return;
+  finder_tick(t->finder, now);
+  take_result(e, now);
+  if (t->slots != NULL && lock_is_lost_in_slots(e->cluster_locks))
+    t->is_wanted = true;
+  if (may_begin(e, now)) {
+    t->is_wanted = false;
+    t->is_none_news = true;
+    finder_begin(t->finder, instant_add(now, e->settings.connect_timeout), now);
+  }
+  scouts_home(e);
+  scouts_out(e, now);
+  scouts_home(e);
+  take_result(e, now);                   /* nobody could be sent out */
+  listen(e, now);
+}
+
+instant topology_deadline(const engine *e)
+{
+  const topology *t = &e->topology;
+  instant at;
+
+  if (t->finder == NULL)
+    return INSTANT_NEVER;
+  at = finder_deadline(t->finder);
+  if (t->is_wanted && finder_state_of(t->finder) != FINDER_LOOKING && somebody_waits(e))
+    at = instant_min(at, t->next_at);
+  return at;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* link/channel.c - further channels of a ready inbox, plain ones and those of a slot.
+ *
+ * A server takes a sharded channel away, unasked, when its slot moves. Whoever leaves it in
+ * the same moment hears of it twice: that push, and MOVED as the answer; or, where the slot
+ * was still there, only an answer that looks like the push. So a PING goes behind each
+ * SUNSUBSCRIBE, and its PONG is what ends the question: nothing has to be guessed. */
+#include "link/link_state.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Tells channels apart that are left at the same time. */
+static uint64_t channel_hash(const void *channel, size_t size)
+{
+  const uint8_t *at = channel;
+  uint64_t hash = UINT64_C(14695981039346656037);
+
+  for (size_t i = 0; i < size; i++)
+    hash = (hash ^ at[i]) * UINT64_C(1099511628211);
+  return hash;
+}
+
+/* ---- asking ---- */
+
+static bool channel_write(link *l, const char *word, const void *channel, size_t size,
+                          bool is_pinged)
+{
+  resp_argument words[2] = { { word, strlen(word) }, { channel, size } };
+  resp_argument ping[1] = { RESP_TEXT("PING") };
+  size_t before = buffer_size(&l->output);
+
+  if (!resp_command(&l->output, words, 2))
+    return false;
+  if (!is_pinged || resp_command(&l->output, ping, 1))
+    return true;
+  buffer_truncate(&l->output, buffer_size(&l->output) - before);
+  return false;
+}
+
+static dibs_status channel_send(link *l, question_kind kind, const void *channel,
+                                size_t size, uint64_t tag, instant now)
+{
+  static const char *const words[] = {
+    [QUESTION_CHANNEL] = "SUBSCRIBE", [QUESTION_UNSUBSCRIBE] = "UNSUBSCRIBE",
+    [QUESTION_SHARD_CHANNEL] = "SSUBSCRIBE",
+    [QUESTION_SHARD_UNSUBSCRIBE] = "SUNSUBSCRIBE" };
+
+  assert(l->state == LINK_READY);
+  assert(l->role == LINK_INBOX);
+  if (!link_has_room(l, size) || !buffer_reserve(&l->unanswered, sizeof(question))
+      || !channel_write(l, words[kind], channel, size, kind == QUESTION_SHARD_UNSUBSCRIBE))
+    return DIBS_ERR_NO_MEMORY;
+  (void)link_expect(l, kind, tag, now);
+  l->last_traffic = now;
+  return DIBS_OK;
+}
+
+bool link_is_own_channel(const link *l, const void *channel, size_t size)
+{
+  return l->channel != NULL && strlen(l->channel) == size
+    && memcmp(l->channel, channel, size) == 0;
+}
+
+dibs_status link_subscribe(link *l, const void *channel, size_t size, bool is_sharded,
+                           uint64_t tag, instant now)
+{
+  return channel_send(l, is_sharded ? QUESTION_SHARD_CHANNEL : QUESTION_CHANNEL, channel,
+                      size, tag, now);
+}
+
+dibs_status link_unsubscribe(link *l, const void *channel, size_t size, bool is_sharded,
+                             instant now)
+{
+  if (is_sharded)
+    return channel_send(l, QUESTION_SHARD_UNSUBSCRIBE, channel, size,
+                        channel_hash(channel, size), now);
+  return channel_send(l, QUESTION_UNSUBSCRIBE, channel, size, 0, now);
+}
+
+/* ---- pushes ---- */
+
+/* ["message", channel, payload], and ["smessage", ..] of a sharded one. */
+static bool is_message(const resp_reply *reply)
+{
+  const resp_node *root = resp_root(reply);
+  const resp_node *word = resp_child(reply, root, 0);
+
+  return root->kind == RESP_ARRAY && root->integer == 3
+    && (node_is_word(word, "message") || node_is_word(word, "smessage"));
+}
+
+/* Of our own inbox or of a further channel: whoever subscribed knows his. */
+static bool is_whole_message(const resp_reply *reply)
+{
+  const resp_node *root = resp_root(reply);
+
+  return resp_child(reply, root, 1)->kind == RESP_STRING
+    && resp_child(reply, root, 2)->kind == RESP_STRING;
+}
+
+/* [word, channel, how many are left] */
+static bool is_about_channel(const resp_reply *reply, const char *word)
+{
+  const resp_node *root = resp_root(reply);
+
+  return root->kind == RESP_ARRAY && root->integer == 3
+    && node_is_word(resp_child(reply, root, 0), word)
+    && resp_child(reply, root, 1)->kind == RESP_STRING;
+}
+
+/* Whether the oldest question is about leaving the channel that `reply` names. */
+static bool is_being_left(const link *l, const resp_reply *reply)
+{
+  const resp_node *channel = resp_child(reply, resp_root(reply), 1);
+  question q;
+
+  return link_question(l, &q) && q.kind == QUESTION_SHARD_UNSUBSCRIBE
+    && q.tag == channel_hash(channel->bytes, channel->size);
+}
+
+bool link_push(link *l, resp_reply *reply, link_event *ret_event, bool *ret_is_event)
+{
+  *ret_is_event = true;
+  if (is_message(reply) && is_whole_message(reply)) {
+    *ret_event = (link_event){ .kind = LINK_EVENT_MESSAGE, .reply = reply };
+    return true;
+  }
+  if (is_about_channel(reply, "sunsubscribe") && !is_being_left(l, reply)) {
+    *ret_event = (link_event){ .kind = LINK_EVENT_UNSUBSCRIBED, .reply = reply };
+    return true;
+  }
+  *ret_is_event = false;
+  if (!is_message(reply))
+    return false;
+  resp_reply_free(reply);
+  return true;
+}
+
+/* ---- answers ---- */
+
+static bool is_question_to_enter(question_kind kind)
+{
+  return kind == QUESTION_CHANNEL || kind == QUESTION_SHARD_CHANNEL;
+}
+
+static bool entering_answered(link *l, const question *q, resp_reply *reply,
+                              link_event *ret_event)
+{
+  bool stands = is_about_channel(reply, q->kind == QUESTION_CHANNEL ? "subscribe"
+                                                                    : "ssubscribe");
+
+  if (!stands && resp_root(reply)->kind != RESP_ERROR)
+    return false;
+  link_question_take(l);
+  *ret_event = (link_event){
+    .kind = stands ? LINK_EVENT_SUBSCRIBED : LINK_EVENT_REFUSED, .tag = q->tag,
+    .sent_at = q->sent_at, .reply = reply };
+  return true;
+}
+
+/* Whether that was an answer to it at all. */
+static bool leaving_answered(link *l, const question *q, const resp_reply *reply)
+{
+  const resp_node *said = resp_root(reply);
+  bool is_last = true;
+  bool is_expected;
+
+  if (q->kind == QUESTION_UNSUBSCRIBE) {
+    is_expected = is_about_channel(reply, "unsubscribe")
+      || (said->kind == RESP_ERROR
+          && resp_fault_of(said->bytes, said->size) == RESP_FAULT_DENIED);
+  } else {
+    is_last = link_is_pong(l, reply);
+    is_expected = is_last || said->kind == RESP_ERROR
+      || is_about_channel(reply, "sunsubscribe");
+  }
+  if (is_expected && is_last)
+    link_question_take(l);
+  return is_expected;
+}
+
+bool link_channel_answer(link *l, const question *q, resp_reply *reply,
+                         link_event *ret_event)
+{
+  if (is_question_to_enter(q->kind)) {
+    if (entering_answered(l, q, reply, ret_event))
+      return true;
+    link_fault_reply(l, DIBS_ERR_PROTOCOL, "an unexpected answer about a channel: ",
+                     resp_root(reply));
+  } else if (!leaving_answered(l, q, reply)) {
+    link_fault_reply(l, DIBS_ERR_PROTOCOL, "an unexpected answer about a channel: ",
+                     resp_root(reply));
+  }
+  resp_reply_free(reply);
+  return false;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* local/lock_file.c - locks of this machine, for clients that find no server.
+ *
+ * One file for each name, never removed: whoever removed one could lock another file than
+ * the next. It begins with the number of the last grant, sixteen digits. */
+#include "local/local.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "local/failure.h"
+#include "local/place.h"
+
+enum { DIGITS = 16 };
+
+static dibs_status refuse(dibs_error *error, const char *path)
+{
+  return failure(error, DIBS_ERR_SYSTEM, "no server, and no lock of this machine either: %s: %s",
+                 path, strerror(errno));
+}
+
+dibs_status local_lock_open(const char *digest, int *ret_fd, dibs_error *error)
+{
+  place p;
+  char path[PLACE_SOCKET_MAX + 80];
+  dibs_status status;
+  int fd;
+
+  place_find(&p);
+  status = place_make(&p, error);
+  if (status != DIBS_OK)
+    return status;
+  (void)snprintf(path, sizeof(path), "%s/locks", p.directory);
+  if (mkdir(path, 0700) != 0 && errno != EEXIST)
+    return refuse(error, path);
+  (void)snprintf(path, sizeof(path), "%s/locks/%.64s", p.directory, digest);
+  fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+  if (fd < 0)
+    return refuse(error, path);
+  *ret_fd = fd;
+  return DIBS_OK;
+}
+
+/* The grant after the last one; an empty or broken file begins anew. */
+static bool count_up(int fd, uint64_t *ret_fence)
+{
+  char digits[DIGITS + 1] = "";
+  uint64_t last = 0;
+  ssize_t size = pread(fd, digits, DIGITS, 0);
+
+  for (ssize_t i = 0; i < size && digits[i] >= '0' && digits[i] <= '9'; i++)
+    last = 10 * last + (uint64_t)(digits[i] - '0');
+  if (size < 0 || last + 1 >= LOCAL_FENCES)
+    return false;
+  (void)snprintf(digits, sizeof(digits), "%016llu", (unsigned long long)last + 1);
+  if (pwrite(fd, digits, DIGITS, 0) != DIGITS)
+    return false;
+  *ret_fence = last + 1;
+  return true;
+}
+
+dibs_status local_lock_try(int fd, uint64_t *ret_fence)
+{
+  int done;
+
+  do
+    done = flock(fd, LOCK_EX | LOCK_NB);
+  while (done != 0 && errno == EINTR);
+  if (done != 0)
+    return errno == EWOULDBLOCK ? DIBS_BUSY : DIBS_ERR_SYSTEM;
+  if (count_up(fd, ret_fence))
+    return DIBS_OK;
+  (void)flock(fd, LOCK_UN);
+  return DIBS_ERR_SYSTEM;
+}
+
+void local_lock_end(int fd)
+{
+  (void)flock(fd, LOCK_UN);
+  (void)close(fd);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* lock/route.c - the servers that names live on: which one a name has, and what each needs. */
+#include "lock/table.h"
+
+/* ---- life ---- */
+
+static route *route_new(lock_table *t, size_t number)
+{
+  route *r = mem_zalloc(&t->memory, sizeof(*r));
+
+  if (r == NULL)
+    return NULL;
+  r->table = t;
+  r->number = number;
+  r->down_why = DIBS_ERR_UNREACHABLE;
+  return r;
+}
+
+dibs_status lock_add_route(lock_table *t, size_t *ret_route)
+{
+  route **more = mem_realloc(&t->memory, t->routes, (t->route_count + 1) * sizeof(*more));
+  route *r;
+
+  if (more == NULL)
+    return DIBS_ERR_NO_MEMORY;
+  t->routes = more;
+  r = route_new(t, t->route_count);
+  if (r == NULL)
+    return DIBS_ERR_NO_MEMORY;
+  *ret_route = t->route_count;
+  t->routes[t->route_count++] = r;
+  return DIBS_OK;
+}
+
+bool routes_init(lock_table *t)
+{
+  size_t number;
+  text words;
+
+  for (size_t i = 0; i < t->settings.route_count; i++)
+    if (lock_add_route(t, &number) != DIBS_OK)
+      return false;
+  t->nowhere = route_new(t, ROUTE_NOBODY);
+  if (t->nowhere == NULL)
+    return false;
+  words = text_over(t->nowhere->down_words, sizeof(t->nowhere->down_words));
+  text_add(&words, "no node of the cluster serves this name's slot");
+  return true;
+}
+
+static void route_free(lock_table *t, route *r)
+{
+  if (r == NULL)
+    return;
+  while (r->calls != NULL)
+    call_free(t, r->calls);
+  while (r->strays != NULL) {
+    stray *s = r->strays;
+
+    r->strays = s->next;
+    mem_free(&t->memory, s);
+  }
+  mem_free(&t->memory, r);
+}
+
+void routes_free(lock_table *t)
+{
+  for (size_t i = 0; i < t->route_count; i++)
+    route_free(t, t->routes[i]);
+  route_free(t, t->nowhere);
+  mem_free(&t->memory, t->routes);
+}
+
+/* ---- which one ---- */
+
+route *route_at(const lock_table *t, size_t number)
+{
+  return number < t->route_count ? t->routes[number] : t->nowhere;
+}
+
+route *route_of_slot(const lock_table *t, uint16_t which)
+{
+  return route_at(t, t->settings.slots[which]);
+}
+
+route *route_of_key(const lock_table *t, const char *key, size_t size)
+{
+  return t->settings.slots == NULL ? t->routes[0] : route_of_slot(t, slot_of_key(key, size));
+}
+
+uint16_t slot_of_name(const lock_table *t, const void *bytes, size_t size)
+{
+  char key[KEY_TEXT_SIZE];
+  text k = text_over(key, sizeof(key));
+
+  dialect_key(&t->native, bytes, size, &k);
+  return slot_of_key(key, k.used);
+}
+
+route *route_of_name(const lock_table *t, const void *bytes, size_t size)
+{
+  return t->settings.slots == NULL ? t->routes[0]
+                                   : route_of_slot(t, slot_of_name(t, bytes, size));
+}
+
+/* All names of a set have one tag, and so one slot: who asks for one sees to it. */
+void name_find_route(name *n)
+{
+  lock_table *t = n->table;
+
+  if (t->settings.slots == NULL) {
+    n->route = t->routes[0];
+  } else {                                 /* perhaps no route is there yet */
+    n->slot = n->kind == NAME_SET ? slot_of_name(t, n->members[0].name, n->members[0].size)
+                                  : slot_of_name(t, n->bytes, n->size);
+    n->route = route_of_slot(t, n->slot);
+  }
+  n->route->names++;
+}
+
+void name_ask_route(name *n, route *r)
+{
+  if (n->ask_route != NULL)
+    n->ask_route->asked--;
+  n->ask_route = r;
+  if (r != NULL)
+    r->asked++;
+}
+
+route *name_route(const name *n)
+{
+  return n->ask_route != NULL ? n->ask_route : n->route;
+}
+
+bool route_is_usable(const route *r)
+{
+  return r->is_up && !r->is_read_only;
+}
+
+bool lock_is_lost_in_slots(const lock_table *t)
+{
+  return t->nowhere->names > 0;
+}
+
+/* ---- what a route needs ---- */
+
+bool lock_wants_link(const lock_table *t, size_t r)
+{
+  const route *wanted = t->routes[r];
+
+  /* It may have no names of ours yet, and is to be asked for one that is on its way there. */
+  return wanted->names > 0 || wanted->asked > 0 || wanted->strays != NULL;
+}
+
+bool lock_wants_inbox(const lock_table *t, size_t r)
+{
+  return t->routes[r]->wants_inbox && !t->only_polls;
+}
+
+bool lock_wants_acks(const lock_table *t, size_t r)
+{
+  return t->routes[r]->wants_acks;
+}
+
+bool lock_link_is_doubtful(const lock_table *t, size_t r)
+{
+  return t->routes[r]->link_is_doubtful;
+}
+
+bool lock_inbox_is_deaf(const lock_table *t, size_t r)
+{
+  return t->routes[r]->inbox_is_deaf;
+}
+
+/* ---- its clock ---- */
+
+void lock_server_time(lock_table *t, size_t r, int64_t server_us, instant sent_at, instant now)
+{
+  server_clock_learn(&t->routes[r]->clock, server_us, sent_at, now);
+}
+
+int64_t lock_server_us(const lock_table *t, instant now)
+{
+  return t->route_count > 0 ? server_clock_at(&t->routes[0]->clock, now) : 0;
+}
+
+void lock_wall_clock(lock_table *t, int64_t wall_us, instant now)
+{
+  for (size_t i = 0; i < t->route_count; i++)
+    server_clock_wall(&t->routes[i]->clock, wall_us, now);
+}
+
+void lock_route_moved(lock_table *t, size_t r)
+{
+  t->routes[r]->clock = (server_clock){ .is_known = false };
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* topo/address_map.c - `map=from>to,...`: addresses as servers tell them, and those to use
+ * instead, where something in between translates them.
+ *
+ * A port that is left out in front of '>' stands for all; behind it, the port stays. */
+#include "topo/server_url_parts.h"
+
+#include <string.h>
+
+/* One side. The option's value is decoded already. */
+static dibs_status side_read(url_reading *r, part words, char **ret_host, int *ret_port)
+{
+  address_parts a;
+  dibs_status status = address_cut(r, words, &a);
+
+  if (status != DIBS_OK)
+    return status;
+  *ret_host = mem_copy(&r->url.memory, a.host.at, a.host.size);
+  if (*ret_host == NULL)
+    return DIBS_ERR_NO_MEMORY;
+  return address_check(r, &a, *ret_host, ret_port);
+}
+
+static dibs_status mapping_read(url_reading *r, part words)
+{
+  address_mapping *m = &r->mappings[r->mapping_count++];
+  part from;
+  dibs_status status;
+
+  if (!part_split(&words, '>', &from))
+    return url_fault(r, "each address is written from>to, as in "
+                        "map=10.0.0.1:7000>127.0.0.1:17000");
+  status = side_read(r, from, &m->from_host, &m->from_port);
+  if (status == DIBS_OK)
+    status = side_read(r, words, &m->to_host, &m->to_port);
+  if (status != DIBS_OK)
+    return status;
+  if (m->from_port == 0 && m->to_port != 0)
+    return url_fault(r, "a port behind the '>' needs one in front of it: all ports cannot "
+                        "become one");
+  for (const address_mapping *other = r->mappings; other < m; other++)
+    if (other->from_port == m->from_port && host_is_same(other->from_host, m->from_host))
+      return url_fault(r, "an address is mapped twice");
+  return DIBS_OK;
+}
+
+static dibs_status list_read(url_reading *r, part list)
+{
+  size_t count = part_count(list, ',') + 1;
+
+  r->mappings = mem_zalloc(&r->url.memory, count * sizeof(*r->mappings));
+  if (r->mappings == NULL)
+    return DIBS_ERR_NO_MEMORY;
+  for (size_t i = 0; i < count; i++) {
+    part words = { list.at, 0 };
+    dibs_status status;
+
+    (void)part_next(&list, ',', &words);
+    status = mapping_read(r, words);
+    if (status != DIBS_OK)
+      return status;
+  }
+  return DIBS_OK;
+}
+
+dibs_status url_mappings_read(url_reading *r, part value)
+{
+  size_t said = r->why->used;
+  char *decoded;
+  dibs_status status = url_decode(r, value, "map", &decoded);
+
+  if (status != DIBS_OK)
+    return status;
+  text_add(r->why, "the option map: ");
+  status = list_read(r, (part){ decoded, strlen(decoded) });
+  mem_free_secret(&r->url.memory, decoded);
+  if (status != DIBS_ERR_CONFIG) {
+    r->why->used = said;
+    r->why->at[said] = 0;
+  }
+  return status;
+}
+
+static const address_mapping *mapping_of(const deployment *d, const char *host, int port)
+{
+  const address_mapping *any = NULL;
+
+  for (size_t i = 0; i < d->mapping_count; i++) {
+    const address_mapping *m = &d->mappings[i];
+    if (!host_is_same(m->from_host, host))
+      continue;
+    if (m->from_port == port)
+      return m;
+    if (m->from_port == 0)
+      any = m;
+  }
+  return any;
+}
+
+dibs_status deployment_url(const deployment *d, const char *host, int port,
+                           server_url *ret_url)
+{
+  const address_mapping *mapping = mapping_of(d, host, port);
+  server_url u;
+
+  if (server_url_copy(&d->data, &u) != DIBS_OK)
+    return DIBS_ERR_NO_MEMORY;
+  u.host = mem_copy_text(&u.memory, mapping != NULL ? mapping->to_host : host);
+  u.port = mapping != NULL && mapping->to_port != 0 ? mapping->to_port : port;
+  if (u.host == NULL) {
+    server_url_deinit(&u);
+    return DIBS_ERR_NO_MEMORY;
+  }
+  *ret_url = u;
+  return DIBS_OK;
+}

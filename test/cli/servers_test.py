@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Several servers on the command line: a quorum by -u again and again, or by one text."""
+from harness import *  # noqa
+
+quorum = []
+
+
+def _urls(first=''):
+    return [s.url + (first if i == 0 else '') for i, s in enumerate(quorum)]
+
+
+def _with_u(urls):
+    return [word for url in urls for word in ('-u', url)]
+
+
+def _keys(number):
+    return quorum[number].ask('KEYS', '*')
+
+
+def u_again_and_again_is_a_quorum():
+    done = dibs('run', *_with_u(_urls('?prefix=app')), 'x', '--', 'sh', '-c', 'echo $DIBS_URL',
+                env={'DIBS_URL': None})
+    equal((done.code, done.out), (0, ' '.join(_urls('?prefix=app')) + '\n'), done)
+    for number in range(3):
+        contains(_keys(number), 'app:m:{x}')
+
+
+def blanks_and_commas_part_servers():
+    for separator in (' ', ',', ' , ', '\n'):
+        done = dibs('run', 'y', '--', 'true', env={'DIBS_URL': separator.join(_urls())})
+        equal(done.code, 0, done)
+        done = dibs('run', '-u', separator.join(_urls()), 'y', '--', 'true')
+        equal(done.code, 0, done)
+    contains(_keys(2), 'dibs:m:{y}')
+
+
+def db_and_prefix_are_for_all():
+    done = dibs('run', *_with_u(_urls()), '--db', '3', '--prefix', 'p', 'z', '--', 'true')
+    equal(done.code, 0, done)
+    lacks(_keys(1), 'p:m:{z}')
+    for s in quorum:
+        contains(s.ask('INFO', 'keyspace'), 'db3:keys=')
+
+
+def a_command_inside_reaches_the_same_servers():
+    done = dibs('run', *_with_u(_urls()), '--prefix', 'inner', 'outer', '--', 'sh', '-c',
+                'env -u DIBS_HELD "$DIBS" run -n outer -- true; echo $?;'
+                '"$DIBS" run -n other -- echo fine',
+                env={'DIBS_URL': None})
+    contains(done.out, '75\nfine\n')
+
+
+def passwords_of_the_environment_still_serve_the_command_inside():
+    for number, s in enumerate(quorum):
+        s.ask('ACL', 'SETUSER', 'u', 'on', '>geheim%d' % number, '~*', '+@all', '&*')
+    urls = ['unix://u:geheim%d@%s' % (number, s.socket) for number, s in enumerate(quorum)]
+    done = dibs('run', 'a', '--', 'sh', '-c', '"$DIBS" run -n b -- echo fine',
+                env={'DIBS_URL': ' '.join(urls)})
+    equal((done.code, done.out), (0, 'fine\n'), done)
+    done = dibs('run', *_with_u(urls), 'a', '--', 'sh', '-c', 'echo $DIBS_URL',
+                env={'DIBS_URL': None})
+    equal(done.code, 0, done)
+    lacks(done.out + done.err, 'geheim')
+
+
+def what_is_no_quorum_is_refused():
+    done = dibs('ping', *_with_u(_urls()[:2]))
+    equal(done.code, 78, done)
+    contains(done.err, '3 to 15 servers, an odd number, and here are 2')
+    done = dibs('ping', *_with_u([_urls()[0]] * 3))
+    equal(done.code, 78, done)
+    contains(done.err, 'server 2: it is server 1 once more')
+    done = dibs('ping', *_with_u(['redis://h%d' % n for n in range(16)]))
+    equal(done.code, 64, done)
+    contains(done.err, 'at most 15 servers')
+    done = dibs('ping', '--local', '-u', 'redis://h')
+    equal(done.code, 64, done)
+
+
+quorum = [Server() for _ in range(3)]
+try:
+    tests(dict(globals()))
+finally:
+    for each in quorum:
+        each.stop()

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* test/lib/deployment_group.c - several servers with the same options, and where they are. */
+#include "deployment_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void group_init(struct group *g, const struct test_server_options *server,
+                struct test_network *network)
+{
+  if (server != NULL)
+    g->options = *server;
+  g->options.arguments = g->arguments;
+  g->network = network;
+  if (g->options.has_tls && g->options.authority == NULL) {
+    g->own_authority = test_authority_make();
+    g->options.authority = g->own_authority;
+  }
+}
+
+static void add_word(struct group *g, const char *word)
+{
+  if (g->argument_count + 1 >= GROUP_ARGUMENTS)
+    test_bail_out("too many arguments for a deployment");
+  g->arguments[g->argument_count++] = word;
+  g->arguments[g->argument_count] = NULL;
+}
+
+void group_argument(struct group *g, const char *name, const char *value)
+{
+  add_word(g, name);
+  add_word(g, value);
+}
+
+void group_number(struct group *g, const char *name, int value)
+{
+  char *text = g->numbers[g->number_count];
+
+  if (g->number_count == GROUP_NUMBERS)
+    test_bail_out("too many numbers for a deployment");
+  g->number_count++;
+  (void)snprintf(text, sizeof(g->numbers[0]), "%d", value);
+  group_argument(g, name, text);
+}
+
+void group_add_arguments(struct group *g, const char *const *more)
+{
+  while (more != NULL && *more != NULL)
+    add_word(g, *more++);
+}
+
+int group_add(struct group *g)
+{
+  int which = g->count, host = g->first_host + which;
+
+  if (which == TEST_MEMBERS_MAX)
+    test_bail_out("a deployment of more than %d servers", TEST_MEMBERS_MAX);
+  if (g->network != NULL) {
+    g->options.network = test_network_descriptor(g->network, host);
+    g->options.address = test_network_address(g->network, host);
+  }
+  g->servers[which] = test_server_start_with(&g->options);
+  if (g->is_behind_proxies)
+    g->proxies[which] = test_proxy_start(g->servers[which]);
+  return g->count++;
+}
+
+void group_stop_one(struct group *g, int which)
+{
+  g->proxies[which] = test_proxy_stop(g->proxies[which]);
+  g->servers[which] = test_server_stop(g->servers[which]);
+}
+
+void group_stop(struct group *g)
+{
+  for (int i = 0; i < g->count; i++)
+    group_stop_one(g, i);
+  g->own_authority = test_authority_free(g->own_authority);
+}
+
+struct test_server *group_server(const struct group *g, int which)
+{
+  if (which < 0 || which >= g->count || g->servers[which] == NULL)
+    test_bail_out("there is no member %d", which);
+  return g->servers[which];
+}
+
+bool group_is_living(const struct group *g, int which)
+{
+  const struct test_server *s = g->servers[which];
+
+  return s != NULL && s->pid != 0 && !s->is_paused;
+}
+
+int group_port(const struct group *g, int which)
+{
+  return g->proxies[which] != NULL ? test_proxy_port(g->proxies[which])
+                                   : test_server_port(group_server(g, which));
+}
+
+int group_with_port(const struct group *g, int port)
+{
+  for (int i = 0; i < g->count; i++)
+    if (g->servers[i] != NULL
+        && (group_port(g, i) == port || test_server_port(g->servers[i]) == port))
+      return i;
+  return -1;
+}
+
+void group_url(const struct group *g, const char *scheme, int count, char *ret_url,
+               size_t size)
+{
+  int used = snprintf(ret_url, size, "%s://", scheme);
+
+  for (int i = 0; i < count && i < g->count; i++)
+    used += snprintf(ret_url + used, size - (size_t)used, "%s%s:%d", i > 0 ? "," : "",
+                     test_server_address(group_server(g, i)), group_port(g, i));
+}

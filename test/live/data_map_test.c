@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/data_map_test.c - the calls of dibs/map.h and data.h one by one, and what each of
+ * them leaves on the server. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define ONE_CLIENT_COMMAND_MS LIVE_LONG_MS
+#include "one_client.h"
+
+#define NAME "users"
+
+#define run(...) test_server_command(live_server, __VA_ARGS__)
+
+static void clear(void)
+{
+  live_expect(client, dibs_data_delete(client, NAME, NULL), DIBS_OK);
+}
+
+static void expect_words(dibs_value *value, const char *words)
+{
+  if (words == NULL) {
+    assert_null(value);
+    return;
+  }
+  assert_non_null(value);
+  assert_int_equal(value->size, strlen(words));
+  assert_string_equal(value->bytes, words);
+  assert_null(dibs_value_free(value));
+}
+
+static void put(const char *key, const char *value, const char *old)
+{
+  dibs_value *was = (dibs_value *)(void *)&was;
+
+  live_expect(client, dibs_map_put(client, NAME, dibs_text(key), dibs_text(value), &was),
+              DIBS_OK);
+  expect_words(was, old);
+}
+
+static void expect_at(const char *key, const char *words)
+{
+  dibs_value *value = NULL;
+
+  live_expect(client, dibs_map_get(client, NAME, dibs_text(key), &value), DIBS_OK);
+  expect_words(value, words);
+}
+
+/* ---- one by one ---- */
+
+static void put_tells_what_was_there(void **state)
+{
+  (void)state;
+  put("a", "1", NULL);
+  assert_string_equal(run("HGETALL " NAME), "[a, 1]");
+  put("a", "2", "1");
+  live_expect(client, dibs_map_put(client, NAME, dibs_text("a"), dibs_text("3"), NULL), DIBS_OK);
+  assert_string_equal(run("HGETALL " NAME), "[a, 3]");
+  expect_at("a", "3");
+  expect_at("b", NULL);
+  put("", "", NULL);
+  put("", "x", "");
+  assert_string_equal(run("HGET " NAME " %s", ""), "x");
+  clear();
+}
+
+static void what_depends_on_the_value_there_does_so(void **state)
+{
+  dibs_bytes key = dibs_text("k"), one = dibs_text("1"), two = dibs_text("2");
+  bool is_done = true;
+
+  (void)state;
+  live_expect(client, dibs_map_replace(client, NAME, key, one, &is_done), DIBS_OK);
+  assert_false(is_done);
+  live_expect(client, dibs_map_replace_if(client, NAME, key, one, two, &is_done), DIBS_OK);
+  assert_false(is_done);
+  assert_int_equal(test_server_integer(live_server, "EXISTS " NAME), 0);
+  live_expect(client, dibs_map_put_if_absent(client, NAME, key, one, &is_done), DIBS_OK);
+  assert_true(is_done);
+  live_expect(client, dibs_map_put_if_absent(client, NAME, key, two, &is_done), DIBS_OK);
+  assert_false(is_done);
+  assert_string_equal(run("HGETALL " NAME), "[k, 1]");
+  live_expect(client, dibs_map_replace_if(client, NAME, key, two, one, &is_done), DIBS_OK);
+  assert_false(is_done);
+  live_expect(client, dibs_map_replace_if(client, NAME, key, one, two, &is_done), DIBS_OK);
+  assert_true(is_done);
+  assert_string_equal(run("HGETALL " NAME), "[k, 2]");
+  live_expect(client, dibs_map_replace(client, NAME, key, one, &is_done), DIBS_OK);
+  assert_true(is_done);
+  live_expect(client, dibs_map_remove_if(client, NAME, key, two, &is_done), DIBS_OK);
+  assert_false(is_done);
+  assert_string_equal(run("HGETALL " NAME), "[k, 1]");
+  live_expect(client, dibs_map_remove_if(client, NAME, key, one, &is_done), DIBS_OK);
+  assert_true(is_done);
+  live_expect(client, dibs_map_remove_if(client, NAME, key, one, &is_done), DIBS_OK);
+  assert_false(is_done);
+  assert_int_equal(test_server_integer(live_server, "EXISTS " NAME), 0);
+}
+
+static void remove_contains_and_size(void **state)
+{
+  dibs_value *old = NULL;
+  uint64_t size = 9;
+  bool is_there = true;
+
+  (void)state;
+  live_expect(client, dibs_map_size(client, NAME, &size), DIBS_OK);
+  assert_int_equal(size, 0);
+  put("a", "1", NULL);
+  put("b", "2", NULL);
+  live_expect(client, dibs_map_size(client, NAME, &size), DIBS_OK);
+  assert_int_equal(size, 2);
+  live_expect(client, dibs_map_contains(client, NAME, dibs_text("b"), &is_there), DIBS_OK);
+  assert_true(is_there);
+  live_expect(client, dibs_map_remove(client, NAME, dibs_text("b"), &old), DIBS_OK);
+  expect_words(old, "2");
+  live_expect(client, dibs_map_contains(client, NAME, dibs_text("b"), &is_there), DIBS_OK);
+  assert_false(is_there);
+  live_expect(client, dibs_map_remove(client, NAME, dibs_text("b"), &old), DIBS_OK);
+  assert_null(old);
+  live_expect(client, dibs_map_remove(client, NAME, dibs_text("a"), NULL), DIBS_OK);
+  assert_int_equal(test_server_integer(live_server, "EXISTS " NAME), 0);
+}
+
+static void zero_bytes_are_bytes(void **state)
+{
+  static const char key[] = "k\0\r\n", value[] = "\0v\0";
+  dibs_bytes k = { key, 4 }, v = { value, 3 }, nothing = { NULL, 0 };
+  dibs_value *got = NULL;
+  bool is_done = false;
+
+  (void)state;
+  live_expect(client, dibs_map_put(client, NAME, k, v, NULL), DIBS_OK);
+  assert_int_equal(test_server_integer(live_server, "HSTRLEN " NAME " %b", key, (size_t)4), 3);
+  live_expect(client, dibs_map_get(client, NAME, k, &got), DIBS_OK);
+  assert_non_null(got);
+  assert_int_equal(got->size, 3);
+  assert_memory_equal(got->bytes, value, 4);       /* and a zero behind it */
+  got = dibs_value_free(got);
+  live_expect(client, dibs_map_get(client, NAME, dibs_text("k"), &got), DIBS_OK);
+  assert_null(got);
+  live_expect(client, dibs_map_replace_if(client, NAME, k, nothing, v, &is_done), DIBS_OK);
+  assert_false(is_done);
+  live_expect(client, dibs_map_replace_if(client, NAME, k, v, nothing, &is_done), DIBS_OK);
+  assert_true(is_done);
+  assert_int_equal(test_server_integer(live_server, "HSTRLEN " NAME " %b", key, (size_t)4), 0);
+  assert_int_equal(test_server_integer(live_server, "HEXISTS " NAME " %b", key, (size_t)4), 1);
+  clear();
+}
+
+static void the_longest_value_comes_and_goes_and_a_longer_one_is_refused(void **state)
+{
+  char *big = malloc(DIBS_DATA_MAX + 1);
+  dibs_bytes longest = { big, DIBS_DATA_MAX }, longer = { big, DIBS_DATA_MAX + 1 };
+  dibs_bytes long_key = { big, DIBS_KEY_MAX }, longer_key = { big, DIBS_KEY_MAX + 1 };
+  dibs_value *got = NULL;
+
+  (void)state;
+  assert_non_null(big);
+  for (size_t i = 0; i < DIBS_DATA_MAX + 1; i++)
+    big[i] = (char)(i * 31 + i / 251);
+  live_expect(client, dibs_map_put(client, NAME, long_key, longest, &got), DIBS_OK);
+  assert_null(got);
+  live_expect(client, dibs_map_put(client, NAME, long_key, longest, &got), DIBS_OK);
+  assert_int_equal(got->size, DIBS_DATA_MAX);
+  assert_memory_equal(got->bytes, big, DIBS_DATA_MAX);
+  got = dibs_value_free(got);
+  live_expect(client, dibs_map_put(client, NAME, long_key, longer, NULL), DIBS_ERR_ARGUMENT);
+  live_expect_words(client, "1048577 bytes; 1048576");
+  live_expect(client, dibs_map_put(client, NAME, longer_key, longest, NULL), DIBS_ERR_ARGUMENT);
+  live_expect_words(client, "65537 bytes; 65536");
+  clear();
+  free(big);
+}
+
+/* Java may do so. The connection stays what it is. */
+static void what_somebody_else_stored_too_long_is_told_and_left(void **state)
+{
+  live_needs_one_view();
+  uint64_t connects = live_stats(client).connects;
+  dibs_value *got = NULL;
+  bool is_done = false;
+
+  (void)state;
+  (void)run("EVAL %s 1 " NAME, "return redis.call('HSET', KEYS[1], 'big', ('x'):rep(5000000))");
+  live_expect(client, dibs_map_get(client, NAME, dibs_text("big"), &got), DIBS_ERR_UNSUPPORTED);
+  live_expect_words(client, "5000000");
+  live_expect(client, dibs_map_put(client, NAME, dibs_text("big"), dibs_text("1"), &got),
+              DIBS_ERR_UNSUPPORTED);
+  live_expect(client, dibs_map_remove(client, NAME, dibs_text("big"), &got),
+              DIBS_ERR_UNSUPPORTED);
+  assert_null(got);
+  assert_int_equal(test_server_integer(live_server, "HSTRLEN " NAME " big"), 5000000);
+  live_expect(client, dibs_map_replace(client, NAME, dibs_text("big"), dibs_text("1"), &is_done),
+              DIBS_OK);
+  assert_true(is_done);
+  assert_string_equal(run("HGETALL " NAME), "[big, 1]");
+  assert_int_equal(live_stats(client).connects, connects);
+  clear();
+}
+
+static void what_cannot_be_is_refused_with_words(void **state)
+{
+  dibs_bytes one = dibs_text("1"), none = { NULL, 3 };
+  bool is_done = false;
+
+  (void)state;
+  live_expect(client, dibs_map_put(client, NULL, one, one, NULL), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_map_put(client, "", one, one, NULL), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_map_put(client, "}x", one, one, NULL), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_map_put(client, NAME, none, one, NULL), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_map_put(client, NAME, one, none, NULL), DIBS_ERR_ARGUMENT);
+  live_expect_words(client, "bytes");
+  live_expect(client, dibs_map_replace(client, NAME, one, one, NULL), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_map_get(client, NAME, one, NULL), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_map_size(client, NAME, NULL), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_map_each(client, NAME, NULL, NULL), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_data_expire(client, NAME, 0, &is_done), DIBS_ERR_ARGUMENT);
+  live_expect_words(client, "ttl_ms");
+  live_expect(client, dibs_data_ttl(client, NAME, NULL), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_map_put(NULL, NAME, one, one, NULL), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_map_each(NULL, NAME, NULL, NULL), DIBS_ERR_ARGUMENT);
+  assert_int_equal(test_server_integer(live_server, "EXISTS " NAME), 0);
+}
+
+static bool never(dibs_bytes key, dibs_bytes value, void *data)
+{
+  (void)key;
+  (void)value;
+  (void)data;
+  live_fault("an entry of what is no map");
+  return true;
+}
+
+static void a_key_of_another_kind_is_told_and_left(void **state)
+{
+  dibs_bytes one = dibs_text("1");
+  dibs_value *got = NULL;
+  uint64_t size;
+  bool is_done;
+
+  (void)state;
+  (void)run("SET " NAME " word");
+  live_expect(client, dibs_map_put(client, NAME, one, one, NULL), DIBS_ERR_WRONG_TYPE);
+  live_expect(client, dibs_map_put(client, NAME, one, one, &got), DIBS_ERR_WRONG_TYPE);
+  live_expect(client, dibs_map_get(client, NAME, one, &got), DIBS_ERR_WRONG_TYPE);
+  live_expect(client, dibs_map_remove(client, NAME, one, &got), DIBS_ERR_WRONG_TYPE);
+  live_expect(client, dibs_map_remove_if(client, NAME, one, one, &is_done),
+              DIBS_ERR_WRONG_TYPE);
+  live_expect(client, dibs_map_replace(client, NAME, one, one, &is_done), DIBS_ERR_WRONG_TYPE);
+  live_expect(client, dibs_map_size(client, NAME, &size), DIBS_ERR_WRONG_TYPE);
+  live_expect(client, dibs_map_each(client, NAME, never, NULL), DIBS_ERR_WRONG_TYPE);
+  assert_int_equal(live_faults(), 0);
+  assert_string_equal(run("GET " NAME), "word");
+  clear();
+}
+
+/* ---- lives ---- */
+
+static bool is_gone(void *data)
+{
+  int64_t left = 0;
+
+  (void)data;
+  return dibs_data_ttl(client, NAME, &left) == DIBS_OK && left == -2;
+}
+
+static void it_ends_by_itself_when_it_is_told_to(void **state)
+{
+  int64_t left = 0;
+  bool is_done = true;
+
+  (void)state;
+  live_expect(client, dibs_data_expire(client, NAME, 1000, &is_done), DIBS_OK);
+  assert_false(is_done);
+  live_expect(client, dibs_data_ttl(client, NAME, &left), DIBS_OK);
+  assert_int_equal(left, -2);
+  put("a", "1", NULL);
+  live_expect(client, dibs_data_ttl(client, NAME, &left), DIBS_OK);
+  assert_int_equal(left, -1);
+  live_expect(client, dibs_data_persist(client, NAME, &is_done), DIBS_OK);
+  assert_false(is_done);
+  live_expect(client, dibs_data_expire(client, NAME, 60000, &is_done), DIBS_OK);
+  assert_true(is_done);
+  live_expect(client, dibs_data_ttl(client, NAME, &left), DIBS_OK);
+  assert_in_range(left, 50000, 60000);
+  put("b", "2", NULL);                     /* a write leaves it as it is */
+  assert_in_range(test_server_integer(live_server, "PTTL " NAME), 40000, 60000);
+  live_expect(client, dibs_data_persist(client, NAME, &is_done), DIBS_OK);
+  assert_true(is_done);
+  assert_int_equal(test_server_integer(live_server, "PTTL " NAME), -1);
+  live_expect(client, dibs_data_expire(client, NAME, 50, NULL), DIBS_OK);
+  assert_true(live_until(LIVE_LONG_MS, is_gone, NULL));
+  live_expect(client, dibs_data_delete(client, NAME, &is_done), DIBS_OK);
+  assert_false(is_done);
+  put("a", "1", NULL);
+  live_expect(client, dibs_data_delete(client, NAME, &is_done), DIBS_OK);
+  assert_true(is_done);
+}
+
+/* ---- all of it ---- */
+
+enum { ENTRIES = 3000 };
+
+struct visits {
+  unsigned char seen[ENTRIES];
+  int count, others, stop_at;
+  bool changes_it;
+};
+
+static void change(int step)
+{
+  char key[16];
+
+  (void)snprintf(key, sizeof(key), "new%d", step);
+  live_expect(client, dibs_map_put(client, NAME, dibs_text(key), dibs_text("n"), NULL), DIBS_OK);
+  (void)snprintf(key, sizeof(key), "%d", ENTRIES + step);
+  live_expect(client, dibs_map_remove(client, NAME, dibs_text(key), NULL), DIBS_OK);
+}
+
+static bool visit(dibs_bytes key, dibs_bytes value, void *data)
+{
+  struct visits *v = data;
+  char text[32];
+  long number;
+
+  assert_true(key.size < sizeof(text));
+  memcpy(text, key.bytes, key.size);
+  text[key.size] = 0;
+  number = strtol(text, NULL, 10);
+  if (text[0] != 'n' && number < ENTRIES) {
+    assert_int_equal(value.size, key.size + 1);
+    assert_int_equal(((const char *)value.bytes)[0], 'v');
+    v->seen[number]++;
+  } else {
+    v->others++;
+  }
+  v->count++;
+  if (v->changes_it && v->count % 3 == 0 && v->count < 3 * ENTRIES)
+    change(v->count / 3);
+  return v->count != v->stop_at;
+}
+
+static void fill(int count)
+{
+  for (int i = 0; i < count; i++)
+    (void)run("HSET " NAME " %d v%d", i, i);
+}
+
+static void each_visits_every_entry(void **state)
+{
+  static struct visits all, some;
+
+  (void)state;
+  memset(&all, 0, sizeof(all));
+  live_expect(client, dibs_map_each(client, NAME, visit, &all), DIBS_OK);
+  assert_int_equal(all.count, 0);
+  fill(ENTRIES);
+  live_expect(client, dibs_map_each(client, NAME, visit, &all), DIBS_OK);
+  for (int i = 0; i < ENTRIES; i++)
+    assert_true(all.seen[i] >= 1);
+  memset(&some, 0, sizeof(some));
+  some.stop_at = 7;
+  live_expect(client, dibs_map_each(client, NAME, visit, &some), DIBS_OK);
+  assert_int_equal(some.count, 7);
+  clear();
+}
+
+static void what_stays_is_visited_while_others_come_and_go(void **state)
+{
+  static struct visits all;
+
+  (void)state;
+  memset(&all, 0, sizeof(all));
+  all.changes_it = true;
+  fill(2 * ENTRIES);                       /* those behind ENTRIES go meanwhile */
+  live_expect(client, dibs_map_each(client, NAME, visit, &all), DIBS_OK);
+  for (int i = 0; i < ENTRIES; i++)
+    if (all.seen[i] == 0)
+      fail_msg("%d was not visited", i);
+  assert_true(all.others > 0);
+  clear();
+}
+
+struct sizes {
+  size_t entries, bytes, gaps;
+};
+
+static bool measure(dibs_bytes key, dibs_bytes value, void *data)
+{
+  struct sizes *s = data;
+
+  s->entries++;
+  if (key.bytes == NULL || value.bytes == NULL)
+    s->gaps++;
+  else
+    s->bytes += value.size;
+  return true;
+}
+
+static void values_that_fill_a_page_each_are_all_visited(void **state)
+{
+  live_needs_one_view();
+  uint64_t connects = live_stats(client).connects;
+  struct sizes s = { 0 };
+
+  (void)state;
+  (void)run("EVAL %s 1 " NAME, "for i = 1, 60 do redis.call('HSET', KEYS[1], i, "
+                               "('x'):rep(1048576)) end");
+  live_expect(client, dibs_map_each(client, NAME, measure, &s), DIBS_OK);
+  assert_true(s.entries >= 60 && s.gaps == 0);
+  assert_true(s.bytes >= (size_t)60 * 1048576);
+  (void)run("EVAL %s 1 " NAME, "redis.call('HSET', KEYS[1], 'big', ('x'):rep(3000000))");
+  memset(&s, 0, sizeof(s));
+  live_expect(client, dibs_map_each(client, NAME, measure, &s), DIBS_OK);
+  assert_true(s.gaps >= 1 && s.entries >= 61);
+  assert_int_equal(live_stats(client).connects, connects);
+  clear();
+}
+
+/* ---- with others ---- */
+
+static void guarded_writes_are_on_the_same_map(void **state)
+{
+  dibs_field field = { "k", "new", 3 };
+  dibs_hold *hold = live_lock(client, "guard-of-users", 10000);
+  uint64_t fence = dibs_hold_fence(hold);
+  const char *const names[] = { "k" };
+
+  (void)state;
+  put("k", "old", NULL);
+  live_expect(client, dibs_guarded_hset(client, NAME, fence, &field, 1), DIBS_OK);
+  expect_at("k", "new");
+  live_expect(client, dibs_guarded_hset(client, NAME, fence - 1, &field, 1), DIBS_FENCED);
+  live_expect(client, dibs_guarded_hdel(client, NAME, fence, names, 1), DIBS_OK);
+  expect_at("k", NULL);
+  live_expect(client, dibs_release(hold), DIBS_OK);
+  clear();
+}
+
+static void a_lost_answer_to_a_write_is_unknown_and_not_repeated(void **state)
+{
+  live_needs_one_server();
+  struct test_proxy *proxy = test_proxy_start(live_server);
+  dibs_client *mine = live_open(test_proxy_url(proxy));
+  dibs_value *got = NULL;
+  bool is_done = false;
+
+  (void)state;
+  live_expect(mine, dibs_map_put(mine, NAME, dibs_text("k"), dibs_text("1"), NULL), DIBS_OK);
+  test_proxy_lose_reply_to(proxy, "HSETNX");
+  live_expect(mine, dibs_map_put_if_absent(mine, NAME, dibs_text("n"), dibs_text("1"), &is_done),
+              DIBS_UNKNOWN);
+  assert_false(is_done);
+  assert_string_equal(run("HGET " NAME " n"), "1");        /* it was executed */
+  test_proxy_lose_reply_to(proxy, "EVALSHA");
+  live_expect(mine, dibs_map_put(mine, NAME, dibs_text("k"), dibs_text("2"), &got),
+              DIBS_UNKNOWN);
+  assert_null(got);
+  live_expect(mine, dibs_map_put(mine, NAME, dibs_text("k"), dibs_text("3"), &got), DIBS_OK);
+  expect_words(got, "2");
+  test_proxy_lose_reply_to(proxy, "EVALSHA");              /* a question is asked again */
+  live_expect(mine, dibs_map_get(mine, NAME, dibs_text("k"), &got), DIBS_OK);
+  expect_words(got, "3");
+  assert_null(dibs_close(mine));
+  proxy = test_proxy_stop(proxy);
+  clear();
+}
+
+static void a_full_server_refuses_what_adds_and_lets_remove(void **state)
+{
+  live_needs_one_server();
+  dibs_value *got = NULL;
+  bool is_done = false;
+
+  (void)state;
+  put("a", "1", NULL);
+  put("b", "2", NULL);
+  (void)run("CONFIG SET maxmemory 1");
+  live_expect(client, dibs_map_put(client, NAME, dibs_text("c"), dibs_text("3"), NULL),
+              DIBS_ERR_REFUSED);
+  live_expect(client, dibs_map_put(client, NAME, dibs_text("c"), dibs_text("3"), &got),
+              DIBS_ERR_REFUSED);
+  live_expect(client, dibs_map_get(client, NAME, dibs_text("a"), &got), DIBS_OK);
+  expect_words(got, "1");
+  live_expect(client, dibs_map_remove(client, NAME, dibs_text("a"), &got), DIBS_OK);
+  expect_words(got, "1");
+  live_expect(client, dibs_map_remove_if(client, NAME, dibs_text("b"), dibs_text("2"), &is_done),
+              DIBS_OK);
+  assert_true(is_done);
+  (void)run("CONFIG SET maxmemory 0");
+  assert_int_equal(test_server_integer(live_server, "EXISTS " NAME), 0);
+}
+
+static void values_outlive_their_client(void **state)
+{
+  dibs_client *mine = live_open(live_url());
+  dibs_value *got = NULL;
+
+  (void)state;
+  live_expect(mine, dibs_map_put(mine, NAME, dibs_text("k"), dibs_text("1"), NULL), DIBS_OK);
+  live_expect(mine, dibs_map_get(mine, NAME, dibs_text("k"), &got), DIBS_OK);
+  assert_null(dibs_close(mine));
+  expect_words(got, "1");
+  clear();
+}
+
+static void the_lock_of_a_key_has_the_name_that_java_gives_it(void **state)
+{
+  char name[DIBS_NAME_MAX + 1], small[8] = "x";
+  dibs_hold *hold;
+
+  (void)state;
+  assert_int_equal(dibs_key_lock_name(NAME, dibs_text("key1"), DIBS_KEY_LOCK, name,
+                                      sizeof(name)), DIBS_OK);
+  assert_string_equal(name, "{users}:td70ePIfZeWyYYH5QeK0MQ:lock");
+  hold = live_lock(client, name, 10000);
+  live_expect(client, dibs_release(hold), DIBS_OK);
+  assert_int_equal(dibs_key_lock_name(NAME, dibs_text("k"), DIBS_KEY_LOCK, small,
+                                      sizeof(small)), DIBS_ERR_ARGUMENT);
+  assert_string_equal(small, "x");
+  assert_int_equal(dibs_key_lock_name(NULL, dibs_text("k"), DIBS_KEY_LOCK, name,
+                                      sizeof(name)), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_key_lock_name(NAME, dibs_text("k"), (dibs_key_lock)7, name,
+                                      sizeof(name)), DIBS_ERR_ARGUMENT);
+}
+
+static void a_quorum_has_no_data(void **state)
+{
+  dibs_client *mine = live_open("redis://127.0.0.1:1 redis://127.0.0.1:2 redis://127.0.0.1:3");
+
+  (void)state;
+  live_expect(mine, dibs_map_put(mine, NAME, dibs_text("k"), dibs_text("1"), NULL),
+              DIBS_ERR_UNSUPPORTED);
+  assert_null(dibs_close(mine));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(put_tells_what_was_there),
+    cmocka_unit_test(what_depends_on_the_value_there_does_so),
+    cmocka_unit_test(remove_contains_and_size),
+    cmocka_unit_test(zero_bytes_are_bytes),
+    cmocka_unit_test(the_longest_value_comes_and_goes_and_a_longer_one_is_refused),
+    cmocka_unit_test(what_somebody_else_stored_too_long_is_told_and_left),
+    cmocka_unit_test(what_cannot_be_is_refused_with_words),
+    cmocka_unit_test(a_key_of_another_kind_is_told_and_left),
+    cmocka_unit_test(it_ends_by_itself_when_it_is_told_to),
+    cmocka_unit_test(each_visits_every_entry),
+    cmocka_unit_test(what_stays_is_visited_while_others_come_and_go),
+    cmocka_unit_test(values_that_fill_a_page_each_are_all_visited),
+    cmocka_unit_test(guarded_writes_are_on_the_same_map),
+    cmocka_unit_test(a_lost_answer_to_a_write_is_unknown_and_not_repeated),
+    cmocka_unit_test(a_full_server_refuses_what_adds_and_lets_remove),
+    cmocka_unit_test(values_outlive_their_client),
+    cmocka_unit_test(the_lock_of_a_key_has_the_name_that_java_gives_it),
+    cmocka_unit_test(a_quorum_has_no_data)
+  };
+
+  return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/degrade_test.c - degrade=local: locks of this machine while no server answers, and
+ * their end when one does. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "live.h"
+
+#define LOCAL_FENCES ((uint64_t)1 << 40)
+
+static dibs_client *a, *b;
+static struct live_events events;
+static char runtime[] = "/tmp/dibs-degrade-XXXXXX";
+
+static dibs_client *open_local(uint32_t flags)
+{
+  dibs_options o = live_options();
+
+  o.flags |= flags;
+  o.connect_timeout_ms = 200;
+  o.degrade = DIBS_DEGRADE_LOCAL;
+  o.on_event = live_on_event;
+  o.on_event_data = &events;
+  return live_open_with(test_server_url(live_server), &o);
+}
+
+/* The server is down. */
+static int setup(void **state)
+{
+  (void)state;
+  memset(&events, 0, sizeof(events));
+  (void)pthread_mutex_init(&events.mutex, NULL);
+  test_server_kill9(live_server);
+  a = open_local(0);
+  b = open_local(0);
+  return 0;
+}
+
+static int teardown(void **state)
+{
+  (void)state;
+  a = dibs_close(a);
+  b = dibs_close(b);
+  return 0;
+}
+
+static int group_setup(void **state)
+{
+  if (mkdtemp(runtime) == NULL || setenv("XDG_RUNTIME_DIR", runtime, 1) != 0)
+    return 1;
+  (void)unsetenv("DIBS_TEST_DEPLOYMENT");     /* about one server that is dead */
+  return live_server_setup(state);
+}
+
+static int group_teardown(void **state)
+{
+  char command[64];
+
+  (void)snprintf(command, sizeof(command), "rm -rf %s", runtime);
+  (void)!system(command);
+  return live_server_teardown(state);
+}
+
+static dibs_durability durability(const dibs_hold *hold)
+{
+  dibs_durability d = { .size = sizeof(d) };
+
+  assert_int_equal(dibs_hold_durability(hold, &d), DIBS_OK);
+  return d;
+}
+
+static void is_local(const dibs_hold *hold)
+{
+  assert_int_equal(durability(hold).kind, DIBS_DURABLE_LOCAL);
+  assert_true(dibs_hold_fence(hold) > 0 && dibs_hold_fence(hold) < LOCAL_FENCES);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+}
+
+/* ---- taking ---- */
+
+static void without_a_server_a_lock_is_one_of_this_machine(void **state)
+{
+  dibs_hold *hold = live_lock(a, "x", 5000);
+  uint64_t fence = dibs_hold_fence(hold);
+
+  (void)state;
+  is_local(hold);
+  assert_int_equal(live_try(b, "x"), DIBS_BUSY);
+  assert_int_equal(live_try(b, "y"), DIBS_OK);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+  hold = live_lock(b, "x", 5000);
+  is_local(hold);
+  assert_true(dibs_hold_fence(hold) > fence);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+}
+
+static void it_is_told_once_for_each_client_and_outage(void **state)
+{
+  (void)state;
+  assert_int_equal(live_try(a, "x"), DIBS_OK);
+  assert_int_equal(live_try(a, "y"), DIBS_OK);
+  assert_int_equal(live_try(a, "x"), DIBS_OK);
+  a = dibs_close(a);                       /* runs what is left of callbacks */
+  assert_int_equal(atomic_load(&events.counts[DIBS_EVENT_WARNING]), 1);
+  assert_non_null(strstr(events.warning, "this machine only"));
+}
+
+static void who_waits_is_granted_after_the_release(void **state)
+{
+  dibs_lock_options o = live_lock_options(5000, LIVE_LONG_MS);
+  dibs_hold *hold = live_lock(a, "x", 5000);
+  struct live_ask ask;
+
+  (void)state;
+  assert_int_equal(live_try(b, "x"), DIBS_BUSY);
+  live_ask_init(&ask);
+  live_ask_begin(&ask, b, "x", &o);
+  assert_false(live_ask_wait(&ask, 0) && ask.status == DIBS_OK);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+  hold = live_ask_granted(&ask, LIVE_LONG_MS);
+  is_local(hold);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+}
+
+static void waiting_ends_in_time_by_cancel_and_by_close(void **state)
+{
+  dibs_lock_options forever = live_lock_options(5000, 0), o = live_lock_options(5000, 300);
+  dibs_hold *hold = live_lock(a, "x", 5000), *none = NULL;
+  struct live_ask cancelled, closed;
+
+  (void)state;
+  assert_int_equal(live_try(b, "x"), DIBS_BUSY);
+  live_expect(b, dibs_lock(b, "x", &o, &none), DIBS_TIMED_OUT);
+  live_ask_init(&cancelled);
+  live_ask_init(&closed);
+  live_ask_begin(&cancelled, b, "x", &forever);
+  live_ask_begin(&closed, b, "x", &forever);
+  assert_int_equal(dibs_request_cancel(cancelled.request), DIBS_OK);
+  assert_true(live_ask_wait(&cancelled, LIVE_LONG_MS));
+  assert_int_equal(cancelled.status, DIBS_CANCELLED);
+  b = dibs_close(b);
+  assert_int_equal(closed.callbacks, 1);
+  assert_int_equal(closed.status, DIBS_ERR_CLOSED);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+}
+
+static void the_same_owner_enters_again(void **state)
+{
+  dibs_lock_options o = live_lock_options(5000, 1000), alone = o;
+  dibs_hold *outer = live_lock_with(a, "x", &o), *inner, *none = NULL;
+
+  (void)state;
+  inner = live_lock_with(a, "x", &o);
+  assert_int_equal(dibs_hold_depth(inner), 2);
+  assert_int_equal(dibs_hold_fence(inner), dibs_hold_fence(outer));
+  alone.flags = DIBS_LOCK_NO_REENTRY;
+  live_expect(a, dibs_lock(a, "x", &alone, &none), DIBS_WOULD_DEADLOCK);
+  assert_int_equal(dibs_release(outer), DIBS_OK);
+  assert_int_equal(live_try(b, "x"), DIBS_BUSY);
+  assert_int_equal(live_try(a, "x"), DIBS_BUSY);      /* of nobody */
+  assert_int_equal(dibs_release(inner), DIBS_OK);
+  assert_int_equal(live_try(b, "x"), DIBS_OK);
+}
+
+static void a_fixed_lease_ends(void **state)
+{
+  dibs_lock_options o = live_lock_options(300, 1000);
+  struct live_loss loss = { 0 };
+  dibs_hold *hold;
+
+  (void)state;
+  o.flags = DIBS_LOCK_FIXED;
+  o.on_lost = live_on_lost;
+  o.on_lost_data = &loss;
+  hold = live_lock_with(a, "x", &o);
+  is_local(hold);
+  assert_true(dibs_hold_valid_ms(hold) <= 300);
+  assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
+  assert_int_equal(live_try(b, "x"), DIBS_OK);
+  assert_int_equal(dibs_release(hold), DIBS_LOST);
+}
+
+static void a_client_without_threads_can_do_it_too(void **state)
+{
+  dibs_client *c = open_local(DIBS_CLIENT_NO_THREAD);
+  dibs_hold *hold = live_lock(c, "x", 5000), *none = NULL;
+  dibs_lock_options o = live_lock_options(5000, 200);
+
+  (void)state;
+  is_local(hold);
+  assert_int_equal(live_try(a, "x"), DIBS_BUSY);
+  o.flags = DIBS_LOCK_NO_OWNER;
+  live_expect(c, dibs_lock(c, "x", &o, &none), DIBS_TIMED_OUT);
+  c = dibs_close(c);
+  live_expect_free(a, "x", LIVE_LONG_MS);
+}
+
+/* ---- what is not ---- */
+
+static void other_kinds_and_other_clients_are_told_that_no_server_answers(void **state)
+{
+  dibs_lock_options o = live_lock_options(5000, 1000);
+  dibs_options strict = live_options();
+  dibs_client *c;
+  dibs_hold *none = NULL;
+
+  (void)state;
+  live_expect(a, dibs_read_lock(a, "x", &o, &none), DIBS_ERR_UNREACHABLE);
+  live_expect(a, dibs_acquire_permits(a, "x", 1, &o, &none), DIBS_ERR_UNREACHABLE);
+  live_expect(a, dibs_campaign(a, "x", "me", &o, &none), DIBS_ERR_UNREACHABLE);
+  o.min_replicas = 1;
+  live_expect(a, dibs_lock(a, "x", &o, &none), DIBS_ERR_UNREACHABLE);
+  strict.connect_timeout_ms = 200;
+  c = live_open_with(test_server_url(live_server), &strict);
+  assert_int_equal(live_try(c, "x"), DIBS_ERR_UNREACHABLE);
+  c = dibs_close(c);
+}
+
+static void there_is_no_token_of_it(void **state)
+{
+  dibs_hold *hold = live_lock(a, "x", 5000);
+  char token[DIBS_TOKEN_SIZE];
+
+  (void)state;
+  assert_int_equal(dibs_hold_token(hold, token, sizeof(token)), DIBS_ERR_UNSUPPORTED);
+  assert_int_equal(dibs_hold_detach(hold), DIBS_ERR_UNSUPPORTED);
+  is_local(hold);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+}
+
+/* ---- processes ---- */
+
+/* What a process of its own says that does `work`, which never returns. */
+static int child_says(void (*work)(void))
+{
+  pid_t child = fork();
+  int how = 0;
+
+  if (child == 0)
+    work();
+  assert_true(child > 0);
+  assert_int_equal(waitpid(child, &how, 0), child);
+  assert_true(WIFEXITED(how));
+  return WEXITSTATUS(how);
+}
+
+static void try_in_child(void)
+{
+  dibs_client *c = open_local(0);
+  dibs_status status = live_try(c, "x");
+
+  c = dibs_close(c);
+  _exit((int)status);
+}
+
+static void take_and_die(void)
+{
+  dibs_client *c = open_local(0);
+  dibs_lock_options o = live_lock_options(5000, 5000);
+  dibs_hold *hold = NULL;
+
+  _exit((int)dibs_lock(c, "x", &o, &hold));
+}
+
+static void close_of_parent(void)
+{
+  a = dibs_close(a);
+  _exit(0);
+}
+
+static void processes_exclude_each_other_and_their_end_lets_go(void **state)
+{
+#ifdef __SANITIZE_THREAD__
+  (void)state;               /* it loses count of threads that are made behind a fork */
+  return;
+#endif
+  dibs_hold *hold = live_lock(a, "x", 5000);
+
+  (void)state;
+  assert_int_equal(child_says(try_in_child), DIBS_BUSY);
+  assert_int_equal(child_says(close_of_parent), 0);
+  assert_int_equal(child_says(try_in_child), DIBS_BUSY);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+  assert_int_equal(child_says(take_and_die), DIBS_OK);
+  assert_int_equal(live_try(a, "x"), DIBS_OK);
+}
+
+/* ---- the server is back ---- */
+
+static bool is_up(void *client)
+{
+  uint64_t us;
+
+  return dibs_ping(client, 100, &us) == DIBS_OK;
+}
+
+static void a_hold_is_lost_when_a_server_answers(void **state)
+{
+  dibs_lock_options o = live_lock_options(5000, 5000);
+  struct live_loss loss = { 0 };
+  struct pollfd watched = { .events = POLLIN };
+  dibs_hold *hold, *other;
+  uint64_t fence;
+
+  (void)state;
+  o.on_lost = live_on_lost;
+  o.on_lost_data = &loss;
+  hold = live_lock_with(a, "x", &o);
+  is_local(hold);
+  fence = dibs_hold_fence(hold);
+  watched.fd = dibs_hold_fd(hold);
+  test_server_restart(live_server, false);
+  assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
+  assert_int_equal(atomic_load(&loss.why), DIBS_LOST);
+  assert_int_equal(poll(&watched, 1, LIVE_LONG_MS), 1);
+  assert_int_equal(dibs_hold_state(hold), DIBS_GONE);
+  assert_true(live_until(LIVE_LONG_MS, is_up, b));
+  other = live_lock(b, "x", 5000);
+  assert_int_equal(durability(other).kind, DIBS_DURABLE_PRIMARY);
+  assert_true(dibs_hold_fence(other) > fence && dibs_hold_fence(other) > LOCAL_FENCES);
+  assert_int_equal(dibs_release(hold), DIBS_LOST);
+  assert_int_equal(dibs_release(other), DIBS_OK);
+  assert_int_equal(atomic_load(&loss.count), 1);
+}
+
+static bool is_gone(void *hold)
+{
+  return dibs_hold_state(hold) == DIBS_GONE;
+}
+
+static void who_waits_then_waits_at_the_server(void **state)
+{
+  dibs_lock_options o = live_lock_options(5000, LIVE_LONG_MS);
+  dibs_hold *lost = live_lock(a, "x", 5000), *hold;
+  struct live_ask ask;
+
+  (void)state;
+  assert_int_equal(live_try(b, "x"), DIBS_BUSY);
+  live_ask_init(&ask);
+  live_ask_begin(&ask, b, "x", &o);
+  test_server_restart(live_server, false);
+  hold = live_ask_granted(&ask, LIVE_LONG_MS);
+  assert_int_equal(durability(hold).kind, DIBS_DURABLE_PRIMARY);
+  assert_true(dibs_hold_fence(hold) > LOCAL_FENCES);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+  assert_true(live_until(LIVE_LONG_MS, is_gone, lost));
+  assert_int_equal(dibs_release(lost), DIBS_LOST);
+}
+
+static void what_a_server_gave_before_still_excludes(void **state)
+{
+  dibs_lock_options o = live_lock_options(20000, 1000);
+  dibs_hold *hold, *none = NULL;
+
+  (void)state;
+  test_server_restart(live_server, false);
+  assert_true(live_until(LIVE_LONG_MS, is_up, a));
+  hold = live_lock(a, "x", 20000);
+  assert_int_equal(durability(hold).kind, DIBS_DURABLE_PRIMARY);
+  test_server_kill9(live_server);
+  o.flags = DIBS_LOCK_NO_OWNER;
+  live_expect(a, dibs_lock(a, "x", &o, &none), DIBS_TIMED_OUT);
+  assert_int_equal(dibs_hold_state(hold) == DIBS_GONE, false);
+  test_server_restart(live_server, false);
+  (void)dibs_release(hold);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+  const struct CMUnitTest tests[] = {
+    TEST(without_a_server_a_lock_is_one_of_this_machine),
+    TEST(it_is_told_once_for_each_client_and_outage),
+    TEST(who_waits_is_granted_after_the_release),
+    TEST(waiting_ends_in_time_by_cancel_and_by_close),
+    TEST(the_same_owner_enters_again),
+    TEST(a_fixed_lease_ends),
+    TEST(a_client_without_threads_can_do_it_too),
+    TEST(other_kinds_and_other_clients_are_told_that_no_server_answers),
+    TEST(there_is_no_token_of_it),
+    TEST(processes_exclude_each_other_and_their_end_lets_go),
+    TEST(a_hold_is_lost_when_a_server_answers),
+    TEST(who_waits_then_waits_at_the_server),
+    TEST(what_a_server_gave_before_still_excludes),
+  };
+
+  return cmocka_run_group_tests(tests, group_setup, group_teardown);
+}

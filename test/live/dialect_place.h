@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/dialect_place.h - a server of one's own and two clients of one dialect on it, for the
+ * tests of dialects: the other side does by raw commands what another library does. */
+#ifndef TEST_DIALECT_PLACE_H
+#define TEST_DIALECT_PLACE_H
+
+#include "live.h"
+#include "server_parts.h"
+
+static struct test_server *server;
+static dibs_client *a, *b;
+
+/* Of clients of this dialect: each test says which. */
+static dibs_options dialect_options(void);
+
+static dibs_client *open_at(const char *url)
+{
+  dibs_options o = dialect_options();
+
+  return live_open_with(url, &o);
+}
+
+static int setup(void **state)
+{
+  (void)state;
+  server = test_server_start();
+  a = open_at(test_server_url(server));
+  b = open_at(test_server_url(server));
+  return 0;
+}
+
+static int teardown(void **state)
+{
+  (void)state;
+  a = dibs_close(a);
+  b = dibs_close(b);
+  server = test_server_stop(server);
+  return 0;
+}
+
+static int empty(void **state)
+{
+  (void)state;
+  (void)test_server_command(server, "FLUSHALL");
+  return 0;
+}
+
+#endif

@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/doctor_test.c - servers with bad settings, and what dibs_examine() says of each. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "deployment.h"
+#include "live.h"
+#include "proxy.h"
+
+enum { FINDINGS_MAX = 64, SOCKETS = 40 };
+
+struct seen { dibs_finding_grade grade; char check[24], text[512], advice[256]; };
+
+static struct seen findings[FINDINGS_MAX];
+static size_t finding_count, stop_behind;
+static const struct test_server *stepped;    /* whose clock moves once it was looked at */
+
+static bool take(const dibs_finding *f, void *data)
+{
+  struct seen *s = &findings[finding_count];
+
+  (void)data;
+  assert_true(finding_count < FINDINGS_MAX);
+  assert_int_equal(f->size, sizeof(*f));
+  s->grade = f->grade;
+  (void)snprintf(s->check, sizeof(s->check), "%s", f->check);
+  (void)snprintf(s->text, sizeof(s->text), "%s", f->text);
+  (void)snprintf(s->advice, sizeof(s->advice), "%s", f->advice);
+  assert_true(f->node[0] != 0);
+  assert_true((f->advice[0] == 0) == (f->grade == DIBS_FINDING_PASS));
+  finding_count++;
+  if (stepped != NULL && strcmp(f->check, "clock") == 0)
+    test_server_clock_shift(stepped, 1500);
+  return finding_count != stop_behind;
+}
+
+static void examine_url_as(const char *url, dibs_status expected)
+{
+  dibs_client *c = live_open(url);
+
+  finding_count = 0;
+  live_expect(c, dibs_examine(c, take, NULL), expected);
+  c = dibs_close(c);
+}
+
+static void examine(const struct test_server *s)
+{
+  examine_url_as(test_server_url(s), DIBS_OK);
+}
+
+static void show_all(void)
+{
+  for (size_t i = 0; i < finding_count; i++)
+    (void)fprintf(stderr, "# %d %s: %s\n", (int)findings[i].grade, findings[i].check,
+                  findings[i].text);
+}
+
+/* Exactly one of that name has this grade, and says so. */
+static void expect(const char *check, dibs_finding_grade grade, const char *words)
+{
+  for (size_t i = 0; i < finding_count; i++)
+    if (strcmp(findings[i].check, check) == 0 && findings[i].grade == grade &&
+        strstr(findings[i].text, words) != NULL)
+      return;
+  show_all();
+  fail_msg("no finding %s of grade %d with \"%s\"", check, (int)grade, words);
+}
+
+static void set(const struct test_server *s, const char *name, const char *value)
+{
+  assert_string_equal(test_server_command(s, "CONFIG SET %s %s", name, value), "OK");
+}
+
+/* ---- a good one ---- */
+
+static void a_good_server_passes(void **state)
+{
+  static const char *const arguments[] = { "--appendonly", "yes", "--appendfsync", "always",
+                                           NULL };
+  struct test_server_options o = { .arguments = arguments };
+  struct test_server *s = test_server_start_with(&o);
+
+  (void)state;
+  examine(s);
+  for (size_t i = 0; i < finding_count; i++)
+    if (findings[i].grade != DIBS_FINDING_PASS && strcmp(findings[i].check, "security") != 0)
+      fail_msg("%s: %s", findings[i].check, findings[i].text);
+  expect("latency", DIBS_FINDING_PASS, "round trip");
+  expect("persistence", DIBS_FINDING_PASS, "appendfsync=always");
+  expect("clock", DIBS_FINDING_PASS, "offset");
+  expect("scripts", DIBS_FINDING_PASS, "EVALSHA");
+  expect("channels", DIBS_FINDING_PASS, "SUBSCRIBE");
+  assert_int_equal(test_server_integer(s, "EXISTS dibs:doctor"), 0);
+  assert_string_equal(test_server_command(s, "KEYS dibs:doctor*"), "[]");
+  s = test_server_stop(s);
+}
+
+static void it_stops_when_the_callback_has_heard_enough(void **state)
+{
+  struct test_server *s = test_server_start();
+
+  (void)state;
+  stop_behind = 3;
+  examine(s);
+  stop_behind = 0;
+  assert_int_equal(finding_count, 3);
+  s = test_server_stop(s);
+}
+
+static void no_server_is_a_fault(void **state)
+{
+  (void)state;
+  examine_url_as("unix:///nowhere/at/all", DIBS_ERR_UNREACHABLE);
+  expect("connection", DIBS_FINDING_FAIL, "no server");
+}
+
+static void a_slow_server_is_warned_of(void **state)
+{
+  struct test_server *s = test_server_start();
+  struct test_proxy *p = test_proxy_start(s);
+
+  (void)state;
+  test_proxy_delay(p, TEST_TO_SERVER, 60);
+  examine_url_as(test_proxy_url(p), DIBS_OK);
+  expect("latency", DIBS_FINDING_WARN, "round trip");
+  p = test_proxy_stop(p);
+  s = test_server_stop(s);
+}
+
+/* ---- memory and disk ---- */
+
+static void eviction_fails_where_it_can_happen(void **state)
+{
+  struct test_server *s = test_server_start();
+
+  (void)state;
+  set(s, "maxmemory-policy", "allkeys-lru");
+  examine(s);
+  expect("eviction", DIBS_FINDING_WARN, "allkeys-lru");
+  set(s, "maxmemory", "100mb");
+  examine(s);
+  expect("eviction", DIBS_FINDING_FAIL, "allkeys-lru");
+  set(s, "maxmemory-policy", "noeviction");
+  examine(s);
+  expect("eviction", DIBS_FINDING_PASS, "noeviction");
+  expect("memory", DIBS_FINDING_PASS, "of 104857600");
+  s = test_server_stop(s);
+}
+
+static void a_full_server_fails(void **state)
+{
+  struct test_server *s = test_server_start();
+
+  (void)state;
+  set(s, "maxmemory", "100kb");
+  examine(s);
+  expect("memory", DIBS_FINDING_FAIL, "full");
+  expect("keys", DIBS_FINDING_FAIL, "OOM");
+  s = test_server_stop(s);
+}
+
+static void a_nearly_full_server_is_warned_of(void **state)
+{
+  struct test_server *s = test_server_start();
+  const char *used;
+  char limit[32];
+
+  (void)state;
+  /* Much, so that what clients need beside it does not matter. */
+  assert_string_equal(test_server_command(s, "SETRANGE ballast 60000000 x"), "60000001");
+  used = strstr(test_server_command(s, "INFO memory"), "used_memory:");
+  assert_non_null(used);
+  (void)snprintf(limit, sizeof(limit), "%lld", strtoll(used + 12, NULL, 10) / 100 * 105);
+  set(s, "maxmemory", limit);
+  examine(s);
+  expect("memory", DIBS_FINDING_WARN, "nearly full");
+  s = test_server_stop(s);
+}
+
+static void what_a_restart_forgets_is_warned_of(void **state)
+{
+  struct test_server *s = test_server_start();
+
+  (void)state;
+  examine(s);
+  expect("persistence", DIBS_FINDING_WARN, "appendonly=no");
+  assert_string_equal(test_server_command(s, "CONFIG SET save %s", "3600 1"), "OK");
+  examine(s);
+  expect("persistence", DIBS_FINDING_WARN, "snapshots only");
+  set(s, "appendonly", "yes");
+  set(s, "appendfsync", "no");
+  examine(s);
+  expect("persistence", DIBS_FINDING_WARN, "appendfsync=no");
+  s = test_server_stop(s);
+}
+
+static bool has_delayed_a_sync(void *data)
+{
+  (void)test_server_command(data, "INCR written");
+  return strstr(test_server_command(data, "INFO persistence"), "aof_delayed_fsync:0") == NULL;
+}
+
+static void a_disk_that_is_too_slow_for_a_sync_each_second_is_a_warning(void **state)
+{
+  static const char *const arguments[] = { "--appendonly", "yes", "--appendfsync", "everysec",
+                                           NULL };
+  struct test_server_options o = { .arguments = arguments, .can_lose_power = true };
+  struct test_server *s = test_server_start_with(&o);
+
+  (void)state;
+  test_server_disk_takes(s, 6000);
+  assert_true(live_until(LIVE_LONG_MS, has_delayed_a_sync, s));
+  test_server_disk_takes(s, 0);
+  examine(s);
+  expect("persistence", DIBS_FINDING_WARN, "aof_delayed_fsync");
+  s = test_server_stop(s);
+}
+
+static bool save_failed(void *server)
+{
+  return strstr(test_server_command(server, "INFO persistence"), "rdb_last_bgsave_status:err") !=
+         NULL;
+}
+
+static void a_disk_that_cannot_be_written_fails(void **state)
+{
+  static const char *const arguments[] = { "--dbfilename", "taken", NULL };
+  struct test_server_options o = { .arguments = arguments };
+  struct test_server *s = test_server_start_with(&o);
+  char there[160];
+
+  (void)state;
+  /* A snapshot becomes a file by rename(), which does not replace a folder. */
+  (void)snprintf(there, sizeof(there), "%s/taken", test_server_directory(s));
+  assert_int_equal(0, mkdir(there, 0700));
+  (void)test_server_command(s, "BGSAVE");
+  assert_true(live_until(LIVE_LONG_MS, save_failed, s));
+  examine(s);
+  expect("persistence", DIBS_FINDING_WARN, "snapshot failed");
+  assert_string_equal(test_server_command(s, "CONFIG SET save %s", "3600 1"), "OK");
+  examine(s);
+  expect("persistence", DIBS_FINDING_FAIL, "MISCONF");
+  expect("keys", DIBS_FINDING_FAIL, "MISCONF");
+  s = test_server_stop(s);
+}
+
+/* ---- replicas ---- */
+
+static bool is_replicated(void *server)
+{
+  return strstr(test_server_command(server, "INFO replication"), "state=online") != NULL;
+}
+
+static void replicas_that_do_not_bind_the_primary_are_warned_of(void **state)
+{
+  struct test_server *s = test_server_start();
+  char port[16];
+  const char *const arguments[] = { "--replicaof", "127.0.0.1", port, NULL };
+  struct test_server_options o = { .arguments = arguments };
+  struct test_server *replica;
+
+  (void)state;
+  set(s, "repl-diskless-sync-delay", "0");
+  (void)snprintf(port, sizeof(port), "%d", test_server_port(s));
+  replica = test_server_start_with(&o);
+  assert_true(live_until(LIVE_LONG_MS, is_replicated, s));
+  examine(s);
+  expect("replication", DIBS_FINDING_WARN, "min-replicas-to-write=0");
+  set(s, "min-replicas-to-write", "1");
+  examine(s);
+  expect("replication", DIBS_FINDING_PASS, "min-replicas-to-write=1");
+  set(s, "min-replicas-to-write", "2");
+  examine(s);
+  expect("replication", DIBS_FINDING_FAIL, "min-replicas-to-write=2");
+  expect("keys", DIBS_FINDING_FAIL, "NOREPLICAS");
+  examine(replica);
+  expect("role", DIBS_FINDING_FAIL, "replica");
+  replica = test_server_stop(replica);
+  s = test_server_stop(s);
+}
+
+/* ---- clocks ---- */
+
+static void clocks_that_differ_are_told(void **state)
+{
+  struct test_server_options o = { .has_clock = true };
+  struct test_server *s = test_server_start_with(&o);
+
+  (void)state;
+  test_server_clock_shift(s, -600);
+  examine(s);
+  expect("clock", DIBS_FINDING_WARN, "by its deadline");
+  expect("clock-step", DIBS_FINDING_PASS, "");
+  test_server_clock_shift(s, 5500);
+  examine(s);
+  expect("clock", DIBS_FINDING_FAIL, "offset to the server +5");
+  test_server_clock_shift(s, 0);
+  stepped = s;
+  examine(s);
+  stepped = NULL;
+  expect("clock", DIBS_FINDING_PASS, "offset");
+  expect("clock-step", DIBS_FINDING_WARN, "moved by +");
+  s = test_server_stop(s);
+}
+
+/* ---- rights ---- */
+
+static void examine_as(const struct test_server *s, const char *rights)
+{
+  char url[160], command[512];
+
+  (void)snprintf(command, sizeof(command), "ACL SETUSER some reset on >pw %s", rights);
+  assert_string_equal(test_server_command(s, command), "OK");
+  (void)snprintf(url, sizeof(url), "unix://some:pw@%s", test_server_socket(s));
+  examine_url_as(url, DIBS_OK);
+}
+
+static void rights_that_lack_are_named(void **state)
+{
+  struct test_server *s = test_server_start();
+
+  (void)state;
+  examine_as(s, "~* &* +@all -evalsha");
+  expect("scripts", DIBS_FINDING_FAIL, "evalsha");
+  examine_as(s, "~dibs:m:* ~dibs:client:* &* +@all");
+  expect("keys", DIBS_FINDING_FAIL, "NOPERM");
+  examine_as(s, "~* &* +@all -publish");
+  expect("channels", DIBS_FINDING_WARN, "PUBLISH");
+  examine_as(s, "~* &* +@all -subscribe");
+  expect("channels", DIBS_FINDING_WARN, "SUBSCRIBE");
+  examine_as(s, "~* &* +@all -pubsub");
+  expect("channels", DIBS_FINDING_WARN, "PUBSUB NUMSUB");
+  examine_as(s, "~* &* +@all -acl");
+  expect("channels", DIBS_FINDING_UNKNOWN, "ACL DRYRUN");
+  examine_as(s, "~* &* +@all -config");
+  expect("settings", DIBS_FINDING_UNKNOWN, "CONFIG GET");
+  examine_as(s, "~* &* +@all -info");
+  expect("server", DIBS_FINDING_UNKNOWN, "INFO");
+  s = test_server_stop(s);
+}
+
+static void the_line_for_doctors_leaves_nothing_unknown(void **state)
+{
+  struct test_server *s = test_server_start();
+  dibs_acl_options o = DIBS_ACL_OPTIONS_INIT;
+  char line[DIBS_ACL_LINE_SIZE], url[160];
+
+  (void)state;
+  o.uses = DIBS_ACL_DOCTOR;
+  o.password = "pw";
+  assert_int_equal(dibs_acl_line(NULL, &o, line, sizeof(line), NULL), DIBS_OK);
+  assert_string_equal(test_server_command(s, line), "OK");
+  (void)snprintf(url, sizeof(url), "unix://worker:pw@%s", test_server_socket(s));
+  examine_url_as(url, DIBS_OK);
+  for (size_t i = 0; i < finding_count; i++)
+    if (findings[i].grade == DIBS_FINDING_UNKNOWN || findings[i].grade == DIBS_FINDING_FAIL)
+      fail_msg("%s: %s", findings[i].check, findings[i].text);
+  assert_string_equal(test_server_command(s, "ACL LOG"), "[]");
+  s = test_server_stop(s);
+}
+
+/* ---- settings ---- */
+
+static void settings_that_hurt_are_warned_of(void **state)
+{
+  struct test_server *s = test_server_start();
+
+  (void)state;
+  set(s, "timeout", "10");
+  set(s, "tcp-keepalive", "0");
+  set(s, "busy-reply-threshold", "0");
+  assert_string_equal(test_server_command(s, "CONFIG SET client-output-buffer-limit %s",
+                                          "pubsub 1000 1000 1"), "OK");
+  examine_url_as(test_server_tcp_url(s), DIBS_OK);
+  expect("timeout", DIBS_FINDING_WARN, "timeout=10");
+  expect("keepalive", DIBS_FINDING_WARN, "tcp-keepalive=0");
+  expect("busy", DIBS_FINDING_WARN, "busy-reply-threshold=0");
+  expect("buffers", DIBS_FINDING_WARN, "pubsub 1000");
+  s = test_server_stop(s);
+}
+
+static void too_many_clients_are_warned_of(void **state)
+{
+  static const char *const arguments[] = { "--maxclients", "44", NULL };
+  struct test_server_options o = { .arguments = arguments };
+  struct test_server *s = test_server_start_with(&o);
+  struct sockaddr_in there = { .sin_family = AF_INET,
+                               .sin_addr = { htonl(INADDR_LOOPBACK) } };
+  int sockets[SOCKETS];
+
+  (void)state;
+  there.sin_port = htons((uint16_t)test_server_port(s));
+  for (int i = 0; i < SOCKETS; i++) {
+    sockets[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(sockets[i], (void *)&there, sizeof(there)), 0);
+  }
+  examine(s);
+  expect("clients", DIBS_FINDING_WARN, "of 44");
+  for (int i = 0; i < SOCKETS; i++)
+    (void)close(sockets[i]);
+  s = test_server_stop(s);
+}
+
+/* ---- cluster ---- */
+
+static void a_node_of_a_cluster_is_no_server_by_itself(void **state)
+{
+  struct test_server_options o = { .has_cluster = true };
+  struct test_server *s = test_server_start_with(&o);
+
+  (void)state;
+  set(s, "cluster-node-timeout", "25000");
+  examine(s);
+  expect("cluster", DIBS_FINDING_FAIL, "node of a cluster");
+  expect("cluster", DIBS_FINDING_FAIL, "0 of 16384 slots assigned");
+  expect("node-timeout", DIBS_FINDING_WARN, "25000");
+  expect("coverage", DIBS_FINDING_WARN, "one dead shard");
+  s = test_server_stop(s);
+}
+
+/* ---- sentinels ---- */
+
+static void sentinels_that_act_too_soon_are_warned_of(void **state)
+{
+  struct test_set *set = test_set_start(NULL);
+  struct test_sentinels *watch = test_sentinels_start(set, NULL);
+
+  (void)state;
+  examine_url_as(test_sentinels_url(watch), DIBS_OK);
+  expect("sentinel", DIBS_FINDING_PASS, "3 sentinels, quorum 2");
+  expect("down-after", DIBS_FINDING_WARN, "down-after-milliseconds=1000");
+  watch = test_sentinels_stop(watch);
+  set = test_set_stop(set);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_good_server_passes),
+    cmocka_unit_test(it_stops_when_the_callback_has_heard_enough),
+    cmocka_unit_test(no_server_is_a_fault),
+    cmocka_unit_test(a_slow_server_is_warned_of),
+    cmocka_unit_test(eviction_fails_where_it_can_happen),
+    cmocka_unit_test(a_full_server_fails),
+    cmocka_unit_test(a_nearly_full_server_is_warned_of),
+    cmocka_unit_test(what_a_restart_forgets_is_warned_of),
+    cmocka_unit_test(a_disk_that_is_too_slow_for_a_sync_each_second_is_a_warning),
+    cmocka_unit_test(a_disk_that_cannot_be_written_fails),
+    cmocka_unit_test(replicas_that_do_not_bind_the_primary_are_warned_of),
+    cmocka_unit_test(clocks_that_differ_are_told),
+    cmocka_unit_test(rights_that_lack_are_named),
+    cmocka_unit_test(the_line_for_doctors_leaves_nothing_unknown),
+    cmocka_unit_test(settings_that_hurt_are_warned_of),
+    cmocka_unit_test(too_many_clients_are_warned_of),
+    cmocka_unit_test(a_node_of_a_cluster_is_no_server_by_itself),
+    cmocka_unit_test(sentinels_that_act_too_soon_are_warned_of),
+  };
+
+  /* This one makes its users itself. */
+  (void)unsetenv("DIBS_TEST_ACL");
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

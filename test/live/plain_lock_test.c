@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/plain_lock_test.c - locks of the dialect plain on a real server. The other side is a
+ * plain connection that does what redsync, redislock, redis-py and node-redlock do, command by
+ * command, with values as they write them; and redis-py itself, where it is installed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <hiredis/hiredis.h>
+
+#include "dialect_place.h"
+#include "proxy.h"
+
+/* As redsync, redislock with metadata, and redis-py or node-redlock write them. */
+#define BASE64 "uIbXh5u4dR7Zm1xQ0yJ8Fg=="
+#define WITH_METADATA "uIbXh5u4dR7Zm1xQ0yJ8Fgbuild-7"
+#define HEX "9f3c1a52b8e74f0d8a6c2b1e0d4f7a93"
+
+enum { TTL_MS = 20000, SOON_MS = 2000 };
+
+static dibs_options dialect_options(void)
+{
+  dibs_options o = live_options();
+
+  o.dialect = DIBS_DIALECT_PLAIN;
+  return o;
+}
+
+/* ---- what the others do ---- */
+
+static bool peer_takes(const char *name, const char *value, int ttl_ms)
+{
+  const char *answer = test_server_command(server, "SET %s %s NX PX %d", name, value, ttl_ms);
+
+  return answer != NULL && strcmp(answer, "OK") == 0;
+}
+
+static bool is_value(const char *name, const char *value)
+{
+  const char *found = test_server_command(server, "GET %s", name);
+
+  return found != NULL && strcmp(found, value) == 0;
+}
+
+static bool peer_lets_go(const char *name, const char *value)
+{
+  return is_value(name, value) && test_server_integer(server, "DEL %s", name) == 1;
+}
+
+static bool is_gone(void *key)
+{
+  return test_server_integer(server, "EXISTS %s", (const char *)key) == 0;
+}
+
+static dibs_hold *take(dibs_client *c, const char *name)
+{
+  return live_lock(c, name, TTL_MS);
+}
+
+/* ---- the format ---- */
+
+static void a_held_lock_is_a_string_of_its_own_with_an_end(void **state)
+{
+  dibs_hold *hold = take(a, "bytes");
+  char first[128];
+
+  (void)state;
+  (void)snprintf(first, sizeof(first), "%s", test_server_command(server, "GET bytes"));
+  assert_true(strlen(first) >= 38);
+  assert_in_range(test_server_integer(server, "PTTL bytes"), TTL_MS - SOON_MS, TTL_MS);
+  assert_false(peer_takes("bytes", BASE64, TTL_MS));
+  live_expect(a, dibs_release(hold), DIBS_OK);
+  assert_true(is_gone("bytes"));
+  hold = take(a, "bytes");
+  assert_false(is_value("bytes", first));
+  live_expect(a, dibs_release(hold), DIBS_OK);
+  assert_true(peer_takes("bytes", HEX, TTL_MS));
+}
+
+/* ---- waiting ---- */
+
+static void a_lock_of_any_peer_is_busy_and_its_end_is_found(void **state)
+{
+  const char *values[] = { BASE64, WITH_METADATA, HEX, "b983c153-7421-469a-addb-44fb92259a1b" };
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+    struct live_ask ask;
+
+    assert_true(peer_takes("shared", values[i], TTL_MS));
+    assert_int_equal(live_try(a, "shared"), DIBS_BUSY);
+    live_ask_init(&ask);
+    live_ask_begin(&ask, a, "shared", &o);
+    assert_false(live_ask_wait(&ask, 50));
+    assert_true(peer_lets_go("shared", values[i]));
+    live_expect(a, dibs_release(live_ask_granted(&ask, SOON_MS)), DIBS_OK);
+  }
+}
+
+static void the_end_of_a_lease_is_noticed(void **state)
+{
+  (void)state;
+  assert_true(peer_takes("dead", BASE64, 700));
+  live_expect(a, dibs_release(take(a, "dead")), DIBS_OK);
+}
+
+static void a_lock_without_an_end_is_busy_until_it_is_deleted(void **state)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  struct live_ask ask;
+
+  (void)state;
+  assert_string_equal(test_server_command(server, "SET endless " HEX " NX"), "OK");
+  assert_int_equal(live_try(a, "endless"), DIBS_BUSY);
+  live_ask_init(&ask);
+  live_ask_begin(&ask, a, "endless", &o);
+  assert_false(live_ask_wait(&ask, 300));
+  assert_int_equal(test_server_integer(server, "PTTL endless"), -1);
+  assert_true(peer_lets_go("endless", HEX));
+  live_expect(a, dibs_release(live_ask_granted(&ask, SOON_MS)), DIBS_OK);
+}
+
+/* From 10 ms on, twice as long each time, to 250: between half of it and all of it. */
+static void who_waits_looks_ever_more_seldom_and_listens_to_nothing(void **state)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  int64_t until;
+  uint64_t before;
+  struct live_ask ask;
+  redisReply *channels;
+
+  (void)state;
+  assert_true(peer_takes("patience", HEX, TTL_MS));
+  live_ask_init(&ask);
+  before = live_stats(a).commands;
+  live_ask_begin(&ask, a, "patience", &o);
+  until = live_now_ms() + 1500;
+  while (live_now_ms() < until) {
+    channels = test_server_ask(server, "PUBSUB CHANNELS *");
+    assert_int_equal(channels->elements, 0);
+    freeReplyObject(channels);
+  }
+  assert_in_range(live_stats(a).commands - before, 3, 20);
+  assert_true(peer_lets_go("patience", HEX));
+  live_expect(a, dibs_release(live_ask_granted(&ask, SOON_MS)), DIBS_OK);
+}
+
+static void clients_of_ours_exclude_each_other_and_take_turns(void **state)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  dibs_hold *hold = take(a, "turns");
+
+  (void)state;
+  for (int i = 0; i < 10; i++) {
+    dibs_client *next = i % 2 == 0 ? b : a;
+    uint64_t fence = dibs_hold_fence(hold);
+    struct live_ask ask;
+
+    assert_int_equal(live_try(next, "turns"), DIBS_BUSY);
+    live_ask_init(&ask);
+    live_ask_begin(&ask, next, "turns", &o);
+    live_expect_ok(dibs_release(hold));
+    hold = live_ask_granted(&ask, SOON_MS);
+    assert_true(dibs_hold_fence(hold) > fence);
+  }
+  live_expect_ok(dibs_release(hold));
+}
+
+/* ---- holding ---- */
+
+static void the_watchdog_keeps_it_beyond_its_ttl(void **state)
+{
+  dibs_hold *hold = live_lock(a, "kept", 1200);
+  int64_t until = live_now_ms() + 2600;
+
+  (void)state;
+  while (live_now_ms() < until)
+    assert_false(peer_takes("kept", BASE64, TTL_MS));
+  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  live_expect(a, dibs_release(hold), DIBS_OK);
+}
+
+static void a_lock_that_is_deleted_is_told_lost_and_releases_nobody_else(void **state)
+{
+  struct live_loss loss = { 0 };
+  dibs_lock_options o = live_lock_options(900, LIVE_LONG_MS);
+  dibs_hold *hold;
+
+  (void)state;
+  o.on_lost = live_on_lost;
+  o.on_lost_data = &loss;
+  hold = live_lock_with(a, "forced", &o);
+  assert_int_equal(test_server_integer(server, "DEL forced"), 1);
+  assert_true(peer_takes("forced", BASE64, TTL_MS));
+  assert_true(live_loss_wait(&loss, SOON_MS));
+  assert_int_equal(dibs_hold_state(hold), DIBS_GONE);
+  assert_int_not_equal(dibs_release(hold), DIBS_OK);
+  assert_true(is_value("forced", BASE64));
+}
+
+static void a_late_release_leaves_the_newer_lease_of_the_same_client(void **state)
+{
+  char token[DIBS_TOKEN_SIZE];
+  dibs_hold *hold = take(a, "late");
+
+  (void)state;
+  live_expect(a, dibs_hold_token(hold, token, sizeof(token)), DIBS_OK);
+  live_expect(a, dibs_token_renew(a, token, 2 * TTL_MS, NULL), DIBS_OK);
+  assert_true(test_server_integer(server, "PTTL late") > TTL_MS);
+  live_expect(a, dibs_release(hold), DIBS_OK);
+  hold = take(a, "late");
+  assert_int_equal(dibs_token_release(b, token), DIBS_TAKEN);
+  assert_int_equal(dibs_token_renew(b, token, 5 * TTL_MS, NULL), DIBS_TAKEN);
+  assert_in_range(test_server_integer(server, "PTTL late"), 1, TTL_MS);
+  live_expect(a, dibs_release(hold), DIBS_OK);
+  assert_int_equal(dibs_token_release(b, token), DIBS_EXPIRED);
+}
+
+static void a_fence_grows_though_the_clock_seems_to_be_behind(void **state)
+{
+  dibs_hold *hold = take(a, "fenced");
+  uint64_t fence = dibs_hold_fence(hold);
+
+  (void)state;
+  live_expect(a, dibs_release(hold), DIBS_OK);
+  assert_string_equal(test_server_command(server, "SET dibs:token:{fenced} %llu PX 60000",
+                                          (unsigned long long)(fence / 1024 + 5000000)), "OK");
+  hold = take(b, "fenced");
+  assert_int_equal(dibs_hold_fence(hold) / 1024, fence / 1024 + 5000001);
+  live_expect(b, dibs_release(hold), DIBS_OK);
+}
+
+/* ---- asking in vain ---- */
+
+static void a_cancelled_ask_leaves_nothing(void **state)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  struct live_ask ask;
+
+  (void)state;
+  assert_true(peer_takes("left", BASE64, TTL_MS));
+  live_ask_init(&ask);
+  live_ask_begin(&ask, a, "left", &o);
+  assert_false(live_ask_wait(&ask, 50));
+  dibs_request_cancel(ask.request);
+  assert_true(live_ask_wait(&ask, SOON_MS));
+  assert_int_equal(ask.status, DIBS_CANCELLED);
+  assert_true(peer_lets_go("left", BASE64));
+  assert_true(peer_takes("left", HEX, TTL_MS));
+}
+
+/* The script ran, its answer never came: its own value is not foreign. */
+static void a_grant_whose_answer_is_lost_is_held_once(void **state)
+{
+  struct test_proxy *proxy = test_proxy_start(server);
+  dibs_client *c = open_at(test_proxy_url(proxy));
+
+  (void)state;
+  live_expect(c, dibs_release(take(c, "warm")), DIBS_OK);
+  test_proxy_lose_reply_to(proxy, "once");
+  live_expect(c, dibs_release(take(c, "once")), DIBS_OK);
+  assert_true(is_gone("once"));
+  assert_int_equal(live_try(b, "once"), DIBS_OK);
+  c = dibs_close(c);
+  proxy = test_proxy_stop(proxy);
+}
+
+static void a_key_of_another_type_is_told(void **state)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  dibs_hold *hold = NULL;
+
+  (void)state;
+  assert_int_equal(test_server_integer(server, "HSET hash a 1"), 1);
+  assert_int_equal(dibs_lock(a, "hash", &o, &hold), DIBS_ERR_WRONG_TYPE);
+}
+
+static void several_locks_are_one_hold(void **state)
+{
+  const char *const names[] = { "y", "x" };
+  dibs_hold *hold = NULL, *other = NULL;
+
+  (void)state;
+  live_expect(a, dibs_try_lock_many(a, names, 2, NULL, &hold), DIBS_OK);
+  assert_int_equal(dibs_try_lock(b, "x", NULL, &other), DIBS_BUSY);
+  assert_int_equal(dibs_try_lock_many(b, names, 2, NULL, &other), DIBS_BUSY);
+  live_expect(a, dibs_release(hold), DIBS_OK);
+  live_expect(b, dibs_try_lock_many(b, names, 2, NULL, &other), DIBS_OK);
+  live_expect(b, dibs_release(other), DIBS_OK);
+}
+
+static void what_the_dialect_lacks_is_unsupported_and_said(void **state)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, 0);
+  dibs_hold *hold = NULL;
+
+  (void)state;
+  assert_int_equal(dibs_write_lock(a, "x", NULL, &hold), DIBS_ERR_UNSUPPORTED);
+  assert_int_equal(dibs_semaphore_set(a, "x", 3), DIBS_ERR_UNSUPPORTED);
+  live_expect_words(a, "plain");
+  o.flags = DIBS_LOCK_FENCED;
+  assert_int_equal(dibs_try_lock(a, "x", &o, &hold), DIBS_ERR_UNSUPPORTED);
+  live_expect_words(a, "doc/guide/other-languages.md");
+}
+
+static void the_hold_of_a_peer_is_seen_and_can_be_broken(void **state)
+{
+  const char *values[] = { BASE64, "b983c153-7421-469a-addb-44fb92259a1b" };
+  dibs_inspection *in = NULL;
+
+  (void)state;
+  for (size_t i = 0; i < 2; i++) {
+    char lease[128];
+
+    assert_true(peer_takes("seen", values[i], TTL_MS));
+    live_expect(a, dibs_inspect(a, "seen", &in), DIBS_OK);
+    assert_int_equal(in->holder_count, 1);
+    assert_in_range(in->holders[0].remaining_ms, 1, TTL_MS);
+    (void)snprintf(lease, sizeof(lease), "%s", in->holders[0].lease);
+    in = dibs_inspection_free(in);
+    assert_true(peer_lets_go("seen", values[i]));
+    assert_true(peer_takes("seen", HEX, TTL_MS));
+    assert_int_equal(dibs_break(a, "seen", lease), DIBS_TAKEN);
+    assert_true(peer_lets_go("seen", HEX));
+    assert_true(peer_takes("seen", values[i], TTL_MS));
+    live_expect(a, dibs_break(a, "seen", lease), DIBS_OK);
+    assert_true(is_gone("seen"));
+  }
+}
+
+/* ---- redis-py itself ---- */
+
+static bool python_says(const char *code, char ret_line[64])
+{
+  char command[1024];
+  FILE *out;
+  bool was_said;
+
+  (void)snprintf(command, sizeof(command),
+                 "/usr/bin/python3 -c \"import redis; "
+                 "c = redis.Redis(unix_socket_path='%s'); "
+                 "l = c.lock('py', timeout=20, blocking=False); %s\" 2>/dev/null",
+                 test_server_socket(server), code);
+  out = popen(command, "r");
+  assert_non_null(out);
+  was_said = fgets(ret_line, 64, out) != NULL;
+  (void)pclose(out);
+  if (was_said)
+    ret_line[strcspn(ret_line, "\n")] = 0;
+  return was_said;
+}
+
+static void expect_python(const char *code, const char *wanted)
+{
+  char line[64];
+
+  if (!python_says(code, line))
+    fail_msg("redis-py says nothing to %s", code);
+  assert_string_equal(line, wanted);
+}
+
+static void a_lock_of_redis_py_and_ours_exclude_each_other(void **state)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  char line[64];
+  dibs_hold *hold;
+  struct live_ask ask;
+
+  (void)state;
+  if (!python_says("print('here')", line))
+    skip();
+  hold = take(a, "py");
+  expect_python("print(l.acquire(), l.locked())", "False True");
+  live_expect(a, dibs_release(hold), DIBS_OK);
+  expect_python("print(l.acquire(token='first'))", "True");
+  assert_int_equal(live_try(a, "py"), DIBS_BUSY);
+  live_ask_init(&ask);
+  live_ask_begin(&ask, a, "py", &o);
+  expect_python("l.local.token = b'first'; print(l.extend(5), l.owned())", "True True");
+  assert_false(live_ask_is_over(&ask));
+  expect_python("l.local.token = b'first'; l.release(); print('released')", "released");
+  live_expect(a, dibs_release(live_ask_granted(&ask, SOON_MS)), DIBS_OK);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup(a_held_lock_is_a_string_of_its_own_with_an_end, empty),
+    cmocka_unit_test_setup(a_lock_of_any_peer_is_busy_and_its_end_is_found, empty),
+    cmocka_unit_test_setup(the_end_of_a_lease_is_noticed, empty),
+    cmocka_unit_test_setup(a_lock_without_an_end_is_busy_until_it_is_deleted, empty),
+    cmocka_unit_test_setup(who_waits_looks_ever_more_seldom_and_listens_to_nothing, empty),
+    cmocka_unit_test_setup(clients_of_ours_exclude_each_other_and_take_turns, empty),
+    cmocka_unit_test_setup(the_watchdog_keeps_it_beyond_its_ttl, empty),
+    cmocka_unit_test_setup(a_lock_that_is_deleted_is_told_lost_and_releases_nobody_else, empty),
+    cmocka_unit_test_setup(a_late_release_leaves_the_newer_lease_of_the_same_client, empty),
+    cmocka_unit_test_setup(a_fence_grows_though_the_clock_seems_to_be_behind, empty),
+    cmocka_unit_test_setup(a_cancelled_ask_leaves_nothing, empty),
+    cmocka_unit_test_setup(a_grant_whose_answer_is_lost_is_held_once, empty),
+    cmocka_unit_test_setup(a_key_of_another_type_is_told, empty),
+    cmocka_unit_test_setup(several_locks_are_one_hold, empty),
+    cmocka_unit_test_setup(what_the_dialect_lacks_is_unsupported_and_said, empty),
+    cmocka_unit_test_setup(the_hold_of_a_peer_is_seen_and_can_be_broken, empty),
+    cmocka_unit_test_setup(a_lock_of_redis_py_and_ours_exclude_each_other, empty),
+  };
+
+  return cmocka_run_group_tests_name("plain_lock", tests, setup, teardown);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/quorum_test.c - the library over five independent servers: taking turns, fences
+ * that grow, what the loss of a minority and of a majority means, and that silent servers
+ * cost nothing (theme 27). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "deployment.h"
+#include "live.h"
+
+enum { SERVERS = 5, TTL_MS = 2000 };
+
+static struct test_quorum *servers;
+static dibs_client *client, *other;
+
+static int setup(void **state)
+{
+  (void)state;
+  servers = test_quorum_start(SERVERS, NULL, NULL);
+  client = live_open(test_quorum_url(servers));
+  other = live_open(test_quorum_url(servers));
+  return 0;
+}
+
+static int teardown(void **state)
+{
+  (void)state;
+  client = dibs_close(client);
+  other = dibs_close(other);
+  servers = test_quorum_stop(servers);
+  return 0;
+}
+
+static void a_lock_of_a_majority_excludes_others(void **state)
+{
+  dibs_hold *hold = live_lock(client, "one", TTL_MS);
+
+  (void)state;
+  assert_int_equal(live_try(other, "one"), DIBS_BUSY);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+  live_expect_free(other, "one", LIVE_LONG_MS);
+}
+
+static void waiters_are_handed_the_lock_on_with_growing_fences(void **state)
+{
+  dibs_lock_options options = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  uint64_t fence = 0;
+
+  (void)state;
+  for (int i = 0; i < 20; i++) {
+    dibs_hold *hold = live_lock(i % 2 == 0 ? client : other, "turns", TTL_MS);
+    struct live_ask ask;
+    dibs_hold *next;
+
+    assert_true(dibs_hold_fence(hold) > fence);
+    live_ask_init(&ask);
+    live_ask_begin(&ask, i % 2 == 0 ? other : client, "turns", &options);
+    assert_int_equal(dibs_release(hold), DIBS_OK);
+    next = live_ask_granted(&ask, LIVE_LONG_MS);
+    fence = dibs_hold_fence(next);
+    assert_int_equal(dibs_release(next), DIBS_OK);
+  }
+}
+
+static int64_t p99_us(int rounds)
+{
+  static int64_t took[1000];
+
+  for (int i = 0; i < rounds; i++) {
+    int64_t begun = live_now_us();
+
+    assert_int_equal(dibs_release(live_lock(client, "fast", TTL_MS)), DIBS_OK);
+    took[i] = live_now_us() - begun;
+  }
+  (void)live_median(took, (size_t)rounds);         /* sorts */
+  return took[rounds * 99 / 100 - 1];
+}
+
+/* What a busy machine adds to both is not what is looked for: a few ms are always allowed,
+ * while one that waits for a server would take half a second. */
+static void theme_27_two_silent_servers_cost_nothing(void **state)
+{
+  int64_t healthy, silent;
+
+  (void)state;
+  (void)p99_us(100);
+  healthy = p99_us(500);
+  test_server_pause(test_quorum_server(servers, 1));
+  test_server_pause(test_quorum_server(servers, 3));
+  (void)p99_us(100);
+  silent = p99_us(500);
+  test_server_resume(test_quorum_server(servers, 1));
+  test_server_resume(test_quorum_server(servers, 3));
+  print_message("# p99 of acquire and release: %lld us, with 2 of 5 silent %lld us\n",
+                (long long)healthy, (long long)silent);
+  assert_true(silent <= 2 * healthy + 5000);
+}
+
+static void a_hold_outlives_a_minority_and_is_lost_with_the_majority(void **state)
+{
+  struct live_loss loss = { .count = 0 };
+  dibs_lock_options options = live_lock_options(TTL_MS, 0);
+  dibs_hold *hold;
+
+  (void)state;
+  options.on_lost = live_on_lost;
+  options.on_lost_data = &loss;
+  hold = live_lock_with(client, "kept", &options);
+  test_server_kill9(test_quorum_server(servers, 0));
+  test_server_kill9(test_quorum_server(servers, 4));
+  assert_false(live_loss_wait(&loss, 2 * TTL_MS));
+  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(live_try(other, "kept"), DIBS_BUSY);
+  test_server_kill9(test_quorum_server(servers, 2));
+  assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
+  assert_int_equal(loss.count, 1);
+  assert_int_not_equal(dibs_release(hold), DIBS_OK);
+}
+
+static void too_few_servers_are_told(void **state)
+{
+  (void)state;
+  for (int i = 0; i < 3; i++)
+    test_server_kill9(test_quorum_server(servers, i));
+  assert_int_equal(live_try(client, "few"), DIBS_ERR_UNREACHABLE);
+  live_expect_words(client, "servers took part");
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup_teardown(a_lock_of_a_majority_excludes_others, setup, teardown),
+    cmocka_unit_test_setup_teardown(waiters_are_handed_the_lock_on_with_growing_fences, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(theme_27_two_silent_servers_cost_nothing, setup, teardown),
+    cmocka_unit_test_setup_teardown(a_hold_outlives_a_minority_and_is_lost_with_the_majority,
+                                    setup, teardown),
+    cmocka_unit_test_setup_teardown(too_few_servers_are_told, setup, teardown),
+  };
+
+  cmocka_set_message_output(CM_OUTPUT_TAP);
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,1027 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/redisson_share_test.c - read/write locks and permits of the dialect redisson on a
+ * real server. The other side is a plain connection that does what Redisson does, command by
+ * command. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <hiredis/hiredis.h>
+
+#include "dialect_place.h"
+#include "proxy.h"
+
+#define JAVA "b983c153-7421-469a-addb-44fb92259a1b:42"
+#define JAVA_PERMIT "0123456789abcdef"        /* 16 bytes, as any */
+#define NEVER "922337203685477"
+
+enum { TTL_MS = 20000, SOON_MS = 2000, MANY_DEAD = 20000 };
+
+static dibs_options dialect_options(void)
+{
+  dibs_options o = live_options();
+
+  o.dialect = DIBS_DIALECT_REDISSON;
+  return o;
+}
+
+/* ---- what is there ---- */
+
+static long long number(const char *command, const char *name)
+{
+  return test_server_integer(server, command, name);
+}
+
+static long long value_of(const char *name)
+{
+  return strtoll(test_server_command(server, "GET %s", name), NULL, 10);
+}
+
+static long long permits_out(const char *name)
+{
+  return test_server_integer(server, "ZCARD {%s}:timeout", name);
+}
+
+static long long server_ms(void)
+{
+  redisReply *time = test_server_ask(server, "TIME");
+  long long ms = strtoll(time->element[0]->str, NULL, 10) * 1000 +
+                 strtoll(time->element[1]->str, NULL, 10) / 1000;
+
+  freeReplyObject(time);
+  return ms;
+}
+
+/* The field of a hash that is not `mode`. */
+static void owner_of(const char *name, char ret_owner[128])
+{
+  redisReply *fields = test_server_ask(server, "HKEYS %s", name);
+
+  assert_int_equal(fields->elements, 2);
+  for (size_t i = 0; i < 2; i++)
+    if (strcmp(fields->element[i]->str, "mode") != 0)
+      (void)snprintf(ret_owner, 128, "%s", fields->element[i]->str);
+  freeReplyObject(fields);
+}
+
+static bool is_heard(void *channel)
+{
+  char answer[256];
+
+  (void)snprintf(answer, sizeof(answer), "%s",
+                 test_server_command(server, "PUBSUB NUMSUB %s", (const char *)channel));
+  return strstr(answer, "1") != NULL;
+}
+
+/* Nothing is left but what remembers that asks are over. */
+static bool is_clean(void *data)
+{
+  redisReply *keys = test_server_ask(server, "KEYS *");
+  bool is_so = true;
+
+  (void)data;
+  for (size_t i = 0; i < keys->elements; i++)
+    is_so = is_so && (strstr(keys->element[i]->str, ":over:") != NULL ||
+                      strstr(keys->element[i]->str, ":client:") != NULL);
+  freeReplyObject(keys);
+  return is_so;
+}
+
+static redisContext *ear_at(const char *channel)
+{
+  struct timeval limit = { SOON_MS / 1000, 0 };
+  redisContext *ear = redisConnectUnix(test_server_socket(server));
+  redisReply *reply = redisCommand(ear, "SUBSCRIBE %s", channel);
+
+  freeReplyObject(reply);
+  assert_int_equal(redisSetTimeout(ear, limit), REDIS_OK);
+  return ear;
+}
+
+static void expect_said(redisContext *ear, const char *words)
+{
+  redisReply *reply = NULL;
+
+  assert_int_equal(redisGetReply(ear, (void **)&reply), REDIS_OK);
+  assert_string_equal(reply->element[2]->str, words);
+  freeReplyObject(reply);
+}
+
+/* ---- what Java does ---- */
+
+static void java_reads(const char *name, const char *owner, int ttl_ms)
+{
+  (void)test_server_command(server, "HSET %s mode read", name);
+  assert_int_equal(test_server_integer(server, "HINCRBY %s %s 1", name, owner), 1);
+  (void)test_server_command(server, "SET {%s}:%s:rwlock_timeout:1 1 PX %d", name, owner,
+                            ttl_ms);
+  assert_int_equal(test_server_integer(server, "PEXPIRE %s %d", name, ttl_ms), 1);
+}
+
+/* The last reader, too, who also tells. */
+static void java_reads_no_more(const char *name, const char *owner)
+{
+  assert_int_equal(test_server_integer(server, "HINCRBY %s %s -1", name, owner), 0);
+  assert_int_equal(test_server_integer(server, "HDEL %s %s", name, owner), 1);
+  assert_int_equal(test_server_integer(server, "DEL {%s}:%s:rwlock_timeout:1", name, owner), 1);
+  if (test_server_integer(server, "HLEN %s", name) > 1)
+    return;
+  assert_int_equal(number("DEL %s", name), 1);
+  (void)number("PUBLISH redisson_rwlock:{%s} 0", name);
+}
+
+static void java_writes(const char *name, const char *owner, int ttl_ms)
+{
+  (void)test_server_command(server, "HSET %s mode write", name);
+  assert_int_equal(test_server_integer(server, "HSET %s %s:write 1", name, owner), 1);
+  assert_int_equal(test_server_integer(server, "PEXPIRE %s %d", name, ttl_ms), 1);
+}
+
+static void java_writes_no_more(const char *name)
+{
+  assert_int_equal(number("DEL %s", name), 1);
+  (void)number("PUBLISH redisson_rwlock:{%s} 1", name);
+}
+
+static void java_takes_permit(const char *name, const char *id, long long until_ms)
+{
+  (void)number("DECRBY %s 1", name);
+  assert_int_equal(test_server_integer(server, "ZADD {%s}:timeout %lld %s", name, until_ms, id),
+                   1);
+}
+
+static void java_gives_permit(const char *name, const char *id)
+{
+  assert_int_equal(test_server_integer(server, "ZREM {%s}:timeout %s", name, id), 1);
+  (void)test_server_integer(server, "PUBLISH redisson_sc:{%s} %lld", name,
+                            number("INCRBY %s 1", name));
+}
+
+/* ---- what we do ---- */
+
+static dibs_lock_options options_of(uint32_t flags)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+
+  o.flags = flags;
+  return o;
+}
+
+static dibs_hold *take(dibs_client *c, char mode, const char *name)
+{
+  dibs_lock_options o = options_of(0);
+  dibs_hold *hold = NULL;
+
+  if (mode == 'r')
+    live_expect(c, dibs_read_lock(c, name, &o, &hold), DIBS_OK);
+  else if (mode == 'w')
+    live_expect(c, dibs_write_lock(c, name, &o, &hold), DIBS_OK);
+  else
+    live_expect(c, dibs_acquire_permits(c, name, (uint32_t)(mode - '0'), &o, &hold), DIBS_OK);
+  return hold;
+}
+
+static dibs_hold *take_plain(dibs_client *c, const char *name, uint32_t count, int ttl_ms)
+{
+  dibs_lock_options o = live_lock_options(ttl_ms, LIVE_LONG_MS);
+  dibs_hold *hold = NULL;
+
+  o.flags = DIBS_PERMITS_PLAIN;
+  live_expect(c, dibs_acquire_permits(c, name, count, &o, &hold), DIBS_OK);
+  return hold;
+}
+
+static dibs_status try(dibs_client *c, char mode, const char *name)
+{
+  dibs_lock_options o = options_of(0);
+  dibs_hold *hold = NULL;
+  dibs_status status = mode == 'r' ? dibs_try_read_lock(c, name, &o, &hold)
+                       : mode == 'w' ? dibs_try_write_lock(c, name, &o, &hold)
+                       : dibs_try_acquire_permits(c, name, (uint32_t)(mode - '0'), &o, &hold);
+
+  if (status == DIBS_OK)
+    live_expect(c, dibs_release(hold), DIBS_OK);
+  return status;
+}
+
+static void give(dibs_client *c, dibs_hold *hold)
+{
+  live_expect(c, dibs_release(hold), DIBS_OK);
+}
+
+/* Begins to wait, and does so until somebody listens on `channel`. */
+static void wait_for(struct live_ask *ask, dibs_client *c, char mode, const char *name,
+                     const char *channel)
+{
+  dibs_lock_options o = options_of(0);
+
+  live_ask_init(ask);
+  live_ask_begin_as(ask, c, mode, name, &o);
+  assert_true(live_until(LIVE_LONG_MS, is_heard, (void *)(uintptr_t)channel));
+}
+
+static void expect_granted(struct live_ask *ask, dibs_client *c)
+{
+  assert_true(live_ask_wait(ask, SOON_MS));
+  assert_int_equal(ask->status, DIBS_OK);
+  give(c, ask->hold);
+}
+
+/* ---- read/write locks: the format ---- */
+
+static void a_reader_is_a_field_with_an_end_of_its_own(void **state)
+{
+  dibs_hold *hold = take(a, 'r', "read");
+  redisContext *ear = ear_at("redisson_rwlock:{read}");
+  char owner[128] = "", uuid[40] = "";
+  unsigned ask = 0;
+  int used = 0;
+
+  (void)state;
+  owner_of("read", owner);
+  assert_int_equal(sscanf(owner, "%36[0-9a-f-]:%u%n", uuid, &ask, &used), 2);
+  assert_int_equal(used, strlen(owner));
+  assert_string_equal(test_server_command(server, "HGET read mode"), "read");
+  assert_string_equal(test_server_command(server, "HGET read %s", owner), "1");
+  assert_string_equal(test_server_command(server, "GET {read}:%s:rwlock_timeout:1", owner), "1");
+  assert_in_range(test_server_integer(server, "PTTL {read}:%s:rwlock_timeout:1", owner),
+                  TTL_MS - SOON_MS, TTL_MS);
+  assert_in_range(number("PTTL %s", "read"), TTL_MS - SOON_MS, TTL_MS);
+  give(a, hold);
+  expect_said(ear, "0");
+  assert_true(is_clean(NULL));
+  redisFree(ear);
+}
+
+static void a_writer_is_a_field_that_says_so(void **state)
+{
+  dibs_hold *hold = take(a, 'w', "write");
+  redisContext *ear = ear_at("redisson_rwlock:{write}");
+  char owner[128] = "", tail[16] = "";
+  unsigned ask = 0;
+
+  (void)state;
+  owner_of("write", owner);
+  assert_int_equal(sscanf(owner, "%*36[0-9a-f-]:%u:%15s", &ask, tail), 2);
+  assert_string_equal(tail, "write");
+  assert_string_equal(test_server_command(server, "HGET write mode"), "write");
+  assert_string_equal(test_server_command(server, "HGET write %s", owner), "1");
+  assert_in_range(number("PTTL %s", "write"), TTL_MS - SOON_MS, TTL_MS);
+  give(a, hold);
+  expect_said(ear, "1");
+  assert_true(is_clean(NULL));
+  redisFree(ear);
+}
+
+static void a_name_with_a_brace_keeps_it_and_gets_no_other(void **state)
+{
+  dibs_hold *hold = take(a, 'r', "a{b}c");
+  char owner[128] = "";
+
+  (void)state;
+  owner_of("a{b}c", owner);
+  assert_int_equal(test_server_integer(server, "EXISTS a{b}c:%s:rwlock_timeout:1", owner), 1);
+  give(a, hold);
+}
+
+/* ---- read/write locks: together ---- */
+
+static void readers_of_both_sides_read_beside_each_other(void **state)
+{
+  dibs_hold *ours, *other;
+
+  (void)state;
+  java_reads("beside", JAVA, TTL_MS * 2);
+  ours = take(a, 'r', "beside");
+  assert_int_equal(try(b, 'w', "beside"), DIBS_BUSY);
+  other = take(b, 'r', "beside");
+  assert_int_equal(number("HLEN %s", "beside"), 4);
+  assert_in_range(number("PTTL %s", "beside"), TTL_MS * 2 - SOON_MS, TTL_MS * 2);
+  give(a, ours);
+  give(b, other);
+  assert_int_equal(number("HLEN %s", "beside"), 2);
+  assert_int_equal(number("HEXISTS %s " JAVA, "beside"), 1);
+  assert_string_equal(test_server_command(server, "HGET beside mode"), "read");
+}
+
+static void who_reads_on_decides_when_it_ends(void **state)
+{
+  dibs_hold *hold;
+
+  (void)state;
+  java_reads("ends", JAVA, SOON_MS);
+  hold = take(a, 'r', "ends");
+  assert_in_range(number("PTTL %s", "ends"), TTL_MS - SOON_MS, TTL_MS);
+  give(a, hold);
+  assert_in_range(number("PTTL %s", "ends"), 1, SOON_MS);
+}
+
+static void a_reader_who_died_does_not_keep_it_when_the_last_one_leaves(void **state)
+{
+  dibs_hold *hold = take(a, 'r', "zombie");
+  redisContext *ear = ear_at("redisson_rwlock:{zombie}");
+
+  (void)state;
+  assert_int_equal(number("HINCRBY %s " JAVA " 1", "zombie"), 1);    /* and its end was */
+  give(a, hold);
+  expect_said(ear, "0");
+  assert_int_equal(number("EXISTS %s", "zombie"), 0);
+  redisFree(ear);
+}
+
+static void a_writer_waits_for_java_s_reader_and_is_woken(void **state)
+{
+  struct live_ask ask;
+
+  (void)state;
+  java_reads("rw", JAVA, TTL_MS);
+  assert_int_equal(try(a, 'w', "rw"), DIBS_BUSY);
+  wait_for(&ask, a, 'w', "rw", "redisson_rwlock:{rw}");
+  java_reads_no_more("rw", JAVA);
+  expect_granted(&ask, a);
+}
+
+static void a_reader_waits_for_java_s_writer_and_is_woken(void **state)
+{
+  struct live_ask ask;
+
+  (void)state;
+  java_writes("wr", JAVA, TTL_MS);
+  assert_int_equal(try(a, 'r', "wr"), DIBS_BUSY);
+  assert_int_equal(try(a, 'w', "wr"), DIBS_BUSY);
+  wait_for(&ask, a, 'r', "wr", "redisson_rwlock:{wr}");
+  java_writes_no_more("wr");
+  expect_granted(&ask, a);
+}
+
+/* Without a word, who waits asks again after 800 to 1000 ms. */
+static void a_message_wakes_sooner_than_a_poll(void **state)
+{
+  enum { ROUNDS = 11, WAKE_MS = 200 };
+  int64_t took[ROUNDS];
+
+  (void)state;
+  for (int i = 0; i < ROUNDS; i++) {
+    char mode = i % 2 == 0 ? 'r' : 'w';
+    struct live_ask ask;
+    int64_t told;
+
+    java_writes("sooner", JAVA, TTL_MS);
+    wait_for(&ask, a, mode, "sooner", "redisson_rwlock:{sooner}");
+    told = live_now_ms();
+    java_writes_no_more("sooner");
+    give(a, live_ask_granted(&ask, LIVE_LONG_MS));
+    took[i] = ask.ended_at_ms - told;
+  }
+  assert_in_range(live_median(took, ROUNDS), 0, WAKE_MS);
+}
+
+static void clients_of_ours_wait_for_each_other_and_are_woken(void **state)
+{
+  dibs_hold *hold = take(a, 'r', "ours");
+  struct live_ask ask;
+
+  (void)state;
+  wait_for(&ask, b, 'w', "ours", "redisson_rwlock:{ours}");
+  give(a, hold);
+  assert_true(live_ask_wait(&ask, SOON_MS));
+  assert_int_equal(try(a, 'r', "ours"), DIBS_BUSY);
+  give(b, ask.hold);
+  assert_int_equal(try(a, 'r', "ours"), DIBS_OK);
+}
+
+static void a_lease_that_ends_without_a_message_is_noticed(void **state)
+{
+  (void)state;
+  java_writes("dead", JAVA, 700);
+  give(a, take(a, 'r', "dead"));
+  java_reads("dead", JAVA, 700);
+  give(a, take(a, 'w', "dead"));
+}
+
+static bool reads(void *name)
+{
+  return strcmp(test_server_command(server, "HGET %s mode", (const char *)name), "read") == 0;
+}
+
+static void a_writer_goes_on_as_a_reader_and_readers_come_in(void **state)
+{
+  dibs_hold *hold = take(a, 'w', "down");
+  redisContext *ear = ear_at("redisson_rwlock:{down}");
+  char owner[128] = "";
+  dibs_lock_options o = options_of(0);
+  struct live_ask ask;
+
+  (void)state;
+  live_ask_init(&ask);
+  live_ask_begin_as(&ask, b, 'r', "down", &o);
+  live_expect(a, dibs_downgrade(hold), DIBS_OK);
+  expect_said(ear, "1");
+  assert_true(live_until(SOON_MS, reads, (void *)(uintptr_t)"down"));
+  expect_granted(&ask, b);
+  owner_of("down", owner);
+  assert_null(strstr(owner, ":write"));
+  assert_in_range(test_server_integer(server, "PTTL {down}:%s:rwlock_timeout:1", owner), 1,
+                  TTL_MS);
+  assert_int_equal(try(b, 'w', "down"), DIBS_BUSY);
+  give(a, hold);
+  expect_said(ear, "0");
+  redisFree(ear);
+}
+
+static void the_watchdog_keeps_both_ends_of_a_reader(void **state)
+{
+  dibs_lock_options o = live_lock_options(600, LIVE_LONG_MS);
+  int64_t until = live_now_ms() + 1500;
+  dibs_hold *hold = NULL;
+  char owner[128] = "";
+
+  (void)state;
+  live_expect(a, dibs_read_lock(a, "kept", &o, &hold), DIBS_OK);
+  owner_of("kept", owner);
+  while (live_now_ms() < until) {
+    assert_int_equal(test_server_integer(server, "EXISTS kept {kept}:%s:rwlock_timeout:1",
+                                         owner), 2);
+    assert_int_equal(try(b, 'w', "kept"), DIBS_BUSY);
+  }
+  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  give(a, hold);
+}
+
+static void expect_lost(char mode)
+{
+  struct live_loss loss = { 0 };
+  dibs_lock_options o = live_lock_options(900, LIVE_LONG_MS);
+  dibs_hold *hold = NULL;
+
+  o.on_lost = live_on_lost;
+  o.on_lost_data = &loss;
+  live_expect(a, mode == 'r' ? dibs_read_lock(a, "forced", &o, &hold)
+                             : dibs_write_lock(a, "forced", &o, &hold), DIBS_OK);
+  java_writes_no_more("forced");
+  java_writes("forced", JAVA, TTL_MS);
+  assert_true(live_loss_wait(&loss, SOON_MS));
+  assert_int_equal(dibs_hold_state(hold), DIBS_GONE);
+  assert_int_not_equal(dibs_release(hold), DIBS_OK);
+  assert_int_equal(number("HEXISTS %s " JAVA ":write", "forced"), 1);
+  java_writes_no_more("forced");
+}
+
+static void a_forced_unlock_is_told_lost_and_releases_nobody_else(void **state)
+{
+  (void)state;
+  expect_lost('w');
+  (void)test_server_command(server, "FLUSHALL");
+  expect_lost('r');
+}
+
+static void a_cancelled_ask_leaves_nothing(void **state)
+{
+  struct live_ask ask;
+
+  (void)state;
+  java_writes("given up", JAVA, TTL_MS);
+  wait_for(&ask, a, 'r', "given up", "redisson_rwlock:{given up}");
+  dibs_request_cancel(ask.request);
+  assert_true(live_ask_wait(&ask, SOON_MS));
+  assert_int_equal(ask.status, DIBS_CANCELLED);
+  java_writes_no_more("given up");
+  assert_int_equal(try(b, 'w', "given up"), DIBS_OK);
+  assert_true(live_until(SOON_MS, is_clean, NULL));
+}
+
+/* The script ran, its answer never came: asked again it must not count twice. */
+static void a_grant_whose_answer_is_lost_is_held_once(void **state)
+{
+  struct test_proxy *proxy = test_proxy_start(server);
+  dibs_client *c = open_at(test_proxy_url(proxy));
+  dibs_hold *hold;
+
+  (void)state;
+  for (const char *mode = "rw"; *mode != 0; mode++) {
+    give(c, take(c, *mode, "warm"));
+    test_proxy_lose_reply_to(proxy, "{once}");
+    hold = take(c, *mode, "{once}");
+    assert_int_equal(number("HLEN %s", "{once}"), 2);
+    give(c, hold);
+    assert_int_equal(number("EXISTS %s", "{once}"), 0);
+  }
+  c = dibs_close(c);
+  proxy = test_proxy_stop(proxy);
+}
+
+static void a_lock_of_another_kind_is_told(void **state)
+{
+  dibs_hold *hold = NULL, *lock = NULL;
+
+  (void)state;
+  live_expect(a, dibs_lock(a, "mixed", NULL, &lock), DIBS_OK);
+  assert_int_equal(dibs_read_lock(b, "mixed", NULL, &hold), DIBS_ERR_WRONG_TYPE);
+  assert_int_equal(dibs_acquire_permits(b, "mixed", 1, NULL, &hold), DIBS_ERR_WRONG_TYPE);
+  assert_int_equal(dibs_semaphore_set(b, "mixed", 1), DIBS_ERR_WRONG_TYPE);
+  give(a, lock);
+}
+
+/* ---- permits ---- */
+
+static void permits_are_ids_with_ends_and_the_rest_is_a_number(void **state)
+{
+  dibs_hold *hold;
+  redisContext *ear;
+  redisReply *ids;
+  long long now = server_ms();
+
+  (void)state;
+  live_expect(a, dibs_semaphore_set(a, "sem", 5), DIBS_OK);
+  ear = ear_at("redisson_sc:{sem}");
+  hold = take(a, '3', "sem");
+  assert_int_equal(dibs_hold_units(hold), 3);
+  assert_string_equal(test_server_command(server, "GET sem"), "2");
+  ids = test_server_ask(server, "ZRANGE {sem}:timeout 0 -1 WITHSCORES");
+  assert_int_equal(ids->elements, 6);
+  for (size_t i = 0; i < 6; i += 2) {
+    assert_int_equal(ids->element[i]->len, 16);
+    assert_memory_equal(ids->element[i]->str, ids->element[0]->str, 12);
+    assert_in_range(strtoll(ids->element[i + 1]->str, NULL, 10), now + TTL_MS,
+                    now + TTL_MS + SOON_MS);
+  }
+  freeReplyObject(ids);
+  give(a, hold);
+  expect_said(ear, "5");
+  assert_string_equal(test_server_command(server, "GET sem"), "5");
+  assert_int_equal(permits_out("sem"), 0);
+  redisFree(ear);
+}
+
+static void java_s_permits_count_and_their_end_wakes(void **state)
+{
+  struct live_ask ask;
+
+  (void)state;
+  live_expect(a, dibs_semaphore_set(a, "both", 2), DIBS_OK);
+  java_takes_permit("both", JAVA_PERMIT, server_ms() + TTL_MS);
+  assert_int_equal(try(a, '1', "both"), DIBS_OK);
+  assert_int_equal(try(a, '2', "both"), DIBS_BUSY);
+  wait_for(&ask, a, '2', "both", "redisson_sc:{both}");
+  java_gives_permit("both", JAVA_PERMIT);
+  expect_granted(&ask, a);
+  assert_int_equal(value_of("both"), 2);
+}
+
+static void what_cannot_be_had_is_told(void **state)
+{
+  (void)state;
+  assert_int_equal(try(a, '1', "unset"), DIBS_ERR_NOT_SET);
+  live_expect(a, dibs_semaphore_set(a, "two", 2), DIBS_OK);
+  java_takes_permit("two", JAVA_PERMIT, server_ms() + TTL_MS);
+  assert_int_equal(try(a, '3', "two"), DIBS_ERR_ARGUMENT);
+  live_expect_words(a, "only 2");
+}
+
+static void a_permit_without_end_is_waited_for(void **state)
+{
+  struct live_ask ask;
+
+  (void)state;
+  live_expect(a, dibs_semaphore_set(a, "never", 1), DIBS_OK);
+  (void)number("DECRBY %s 1", "never");
+  assert_int_equal(number("ZADD {%s}:timeout " NEVER " " JAVA_PERMIT, "never"), 1);
+  assert_int_equal(try(a, '1', "never"), DIBS_BUSY);
+  wait_for(&ask, a, '1', "never", "redisson_sc:{never}");
+  java_gives_permit("never", JAVA_PERMIT);
+  expect_granted(&ask, a);
+}
+
+static void permits_whose_answer_is_lost_are_taken_once(void **state)
+{
+  struct test_proxy *proxy = test_proxy_start(server);
+  dibs_client *c = open_at(test_proxy_url(proxy));
+  dibs_hold *hold = NULL;
+
+  (void)state;
+  live_expect(a, dibs_semaphore_set(a, "{once}", 9), DIBS_OK);
+  live_expect(a, dibs_semaphore_set(a, "warm", 9), DIBS_OK);
+  give(c, take(c, '4', "warm"));
+  test_proxy_lose_reply_to(proxy, "{once}");
+  hold = take(c, '4', "{once}");
+  assert_int_equal(value_of("{once}"), 5);
+  assert_int_equal(number("ZCARD %s:timeout", "{once}"), 4);
+  test_proxy_lose_reply_to(proxy, "{once}");
+  give(c, hold);
+  assert_int_equal(value_of("{once}"), 9);
+  test_proxy_lose_reply_to(proxy, "{once}");
+  live_expect(c, dibs_drain_permits(c, "{once}", NULL, &hold), DIBS_OK);
+  assert_int_equal(dibs_hold_units(hold), 9);
+  assert_int_equal(value_of("{once}"), 0);
+  give(c, hold);
+  assert_int_equal(value_of("{once}"), 9);
+  c = dibs_close(c);
+  proxy = test_proxy_stop(proxy);
+}
+
+static void permits_whose_time_is_over_come_back(void **state)
+{
+  redisContext *ear;
+
+  (void)state;
+  live_expect(a, dibs_semaphore_set(a, "over", 2), DIBS_OK);
+  java_takes_permit("over", JAVA_PERMIT, server_ms() - 1);
+  java_takes_permit("over", "another id of 16", server_ms() - 1);
+  ear = ear_at("redisson_sc:{over}");
+  assert_int_equal(try(a, '2', "over"), DIBS_OK);
+  expect_said(ear, "2");
+  assert_int_equal(permits_out("over"), 0);
+  assert_int_equal(value_of("over"), 2);
+  redisFree(ear);
+}
+
+static void ever_so_many_dead_permits_break_nothing(void **state)
+{
+  static const char kill[] = "for i = 1, tonumber(ARGV[1]) do "
+                             "redis.call('ZADD', KEYS[1], i, string.format('%016d', i)) end";
+  dibs_inspection *in = NULL;
+
+  (void)state;
+  live_expect(a, dibs_semaphore_set(a, "dead", MANY_DEAD), DIBS_OK);
+  (void)test_server_integer(server, "DECRBY dead %d", MANY_DEAD);
+  (void)test_server_command(server, "EVAL %s 1 {dead}:timeout %d", kill, MANY_DEAD);
+  assert_int_equal(permits_out("dead"), MANY_DEAD);
+  live_expect(a, dibs_inspect(a, "dead", &in), DIBS_OK);
+  assert_int_equal(in->limit, MANY_DEAD);
+  assert_int_equal(in->used, 0);
+  in = dibs_inspection_free(in);
+  assert_int_equal(try(a, '1', "dead"), DIBS_OK);
+  assert_int_equal(permits_out("dead"), 0);
+  assert_int_equal(value_of("dead"), MANY_DEAD);
+}
+
+static void thousands_of_permits_are_taken_renewed_and_given_back(void **state)
+{
+  enum { MANY = 10000, LEASE_MS = 2000 };
+  dibs_lock_options o = live_lock_options(LEASE_MS, LIVE_LONG_MS);
+  dibs_hold *hold = NULL;
+  int64_t until;
+
+  (void)state;
+  live_expect(a, dibs_semaphore_set(a, "many", MANY + 7), DIBS_OK);
+  assert_int_equal(dibs_acquire_permits(a, "many", MANY + 1, &o, &hold), DIBS_ERR_ARGUMENT);
+  live_expect(a, dibs_acquire_permits(a, "many", MANY, &o, &hold), DIBS_OK);
+  assert_int_equal(permits_out("many"), MANY);
+  for (until = live_now_ms() + 3 * LEASE_MS / 2; live_now_ms() < until;)
+    assert_int_not_equal(try(b, '8', "many"), DIBS_OK);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  give(a, hold);
+  assert_int_equal(permits_out("many"), 0);
+  assert_int_equal(value_of("many"), MANY + 7);
+}
+
+static void a_permit_that_is_taken_away_is_told_lost(void **state)
+{
+  struct live_loss loss = { 0 };
+  dibs_lock_options o = live_lock_options(900, LIVE_LONG_MS);
+  dibs_hold *hold = NULL;
+
+  (void)state;
+  live_expect(a, dibs_semaphore_set(a, "taken", 3), DIBS_OK);
+  o.on_lost = live_on_lost;
+  o.on_lost_data = &loss;
+  live_expect(a, dibs_acquire_permits(a, "taken", 2, &o, &hold), DIBS_OK);
+  assert_int_equal(number("ZREMRANGEBYRANK {%s}:timeout 1 1", "taken"), 1);
+  (void)number("INCRBY %s 1", "taken");
+  assert_true(live_loss_wait(&loss, SOON_MS));
+  assert_int_not_equal(dibs_release(hold), DIBS_OK);
+  assert_int_equal(value_of("taken"), 3);
+  assert_int_equal(permits_out("taken"), 0);
+}
+
+static void the_count_is_set_as_java_reads_it(void **state)
+{
+  redisContext *ear = ear_at("redisson_sc:{count}");
+  dibs_hold *hold;
+  uint32_t permits = 0;
+
+  (void)state;
+  live_expect(a, dibs_semaphore_set_if_absent(a, "count", 4, &permits), DIBS_OK);
+  assert_int_equal(permits, 4);
+  expect_said(ear, "4");
+  hold = take(a, '3', "count");
+  live_expect(a, dibs_semaphore_set_if_absent(b, "count", 9, &permits), DIBS_OK);
+  assert_int_equal(permits, 4);
+  live_expect(a, dibs_semaphore_set(a, "count", 2), DIBS_OK);
+  assert_string_equal(test_server_command(server, "GET count"), "-1");
+  assert_int_equal(try(b, '1', "count"), DIBS_BUSY);
+  live_expect(a, dibs_semaphore_set(a, "count", 6), DIBS_OK);
+  expect_said(ear, "6");
+  assert_string_equal(test_server_command(server, "GET count"), "3");
+  assert_int_equal(dibs_semaphore_delete(a, "count"), DIBS_BUSY);
+  give(a, hold);
+  expect_said(ear, "6");
+  live_expect(a, dibs_semaphore_delete(a, "count"), DIBS_OK);
+  assert_int_equal(number("EXISTS %s", "count"), 0);
+  redisFree(ear);
+}
+
+static void a_cancelled_ask_for_permits_leaves_nothing(void **state)
+{
+  struct live_ask ask;
+
+  (void)state;
+  live_expect(a, dibs_semaphore_set(a, "idle", 1), DIBS_OK);
+  java_takes_permit("idle", JAVA_PERMIT, server_ms() + TTL_MS);
+  wait_for(&ask, a, '1', "idle", "redisson_sc:{idle}");
+  dibs_request_cancel(ask.request);
+  assert_true(live_ask_wait(&ask, SOON_MS));
+  assert_int_equal(ask.status, DIBS_CANCELLED);
+  java_gives_permit("idle", JAVA_PERMIT);
+  assert_int_equal(try(b, '1', "idle"), DIBS_OK);
+  assert_int_equal(value_of("idle"), 1);
+}
+
+/* ---- permits without a lease ---- */
+
+static void plain_permits_are_a_number_and_nothing_else(void **state)
+{
+  redisContext *ear;
+  redisReply *taken;
+  dibs_hold *hold;
+
+  (void)state;
+  (void)test_server_command(server, "SET plain 5");
+  ear = ear_at("redisson_sc:{plain}");
+  hold = take_plain(a, "plain", 3, TTL_MS);
+  assert_int_equal(dibs_hold_units(hold), 3);
+  assert_int_equal(value_of("plain"), 2);
+  assert_int_equal(permits_out("plain"), 0);
+  assert_int_equal(number("PTTL %s", "plain"), -1);
+  taken = test_server_ask(server, "KEYS dibs:taken:{plain}:*");
+  assert_int_equal(taken->elements, 1);
+  assert_true(number("PTTL %s", taken->element[0]->str) > 0);
+  freeReplyObject(taken);
+  give(a, hold);
+  expect_said(ear, "5");
+  assert_int_equal(value_of("plain"), 5);
+  taken = test_server_ask(server, "KEYS dibs:taken:*");
+  assert_int_equal(taken->elements, 0);
+  freeReplyObject(taken);
+  redisFree(ear);
+}
+
+static void plain_permits_never_end_by_themselves(void **state)
+{
+  struct live_loss loss = { 0 };
+  dibs_lock_options o = live_lock_options(200, LIVE_LONG_MS);
+  dibs_hold *hold = NULL;
+  int64_t until = live_now_ms() + 900;
+
+  (void)state;
+  (void)test_server_command(server, "SET lasting 1");
+  o.flags = DIBS_PERMITS_PLAIN;
+  o.on_lost = live_on_lost;
+  o.on_lost_data = &loss;
+  live_expect(a, dibs_acquire_permits(a, "lasting", 1, &o, &hold), DIBS_OK);
+  (void)test_server_command(server, "CLIENT KILL TYPE normal SKIPME yes");
+  while (live_now_ms() < until)
+    assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(loss.count, 0);
+  assert_int_equal(value_of("lasting"), 0);
+  assert_true(dibs_hold_valid_ms(hold) > 0);
+  give(a, hold);
+  assert_int_equal(value_of("lasting"), 1);
+}
+
+static void plain_permits_whose_answers_are_lost_count_once(void **state)
+{
+  struct test_proxy *proxy = test_proxy_start(server);
+  dibs_client *c = open_at(test_proxy_url(proxy));
+  dibs_hold *hold;
+
+  (void)state;
+  (void)test_server_command(server, "SET {once} 5");
+  (void)test_server_command(server, "SET warm 5");
+  give(c, take_plain(c, "warm", 2, TTL_MS));
+  test_proxy_lose_reply_to(proxy, "{once}");
+  hold = take_plain(c, "{once}", 2, TTL_MS);
+  assert_int_equal(value_of("{once}"), 3);
+  test_proxy_lose_reply_to(proxy, "{once}");
+  give(c, hold);
+  assert_int_equal(value_of("{once}"), 5);
+  c = dibs_close(c);
+  proxy = test_proxy_stop(proxy);
+}
+
+static void who_waits_for_plain_permits_is_woken(void **state)
+{
+  dibs_lock_options o = options_of(DIBS_PERMITS_PLAIN);
+  struct live_ask ask;
+
+  (void)state;
+  (void)test_server_command(server, "SET empty 0");
+  live_ask_init(&ask);
+  live_ask_begin_as(&ask, a, '1', "empty", &o);
+  assert_true(live_until(LIVE_LONG_MS, is_heard, (void *)(uintptr_t)"redisson_sc:{empty}"));
+  (void)test_server_integer(server, "PUBLISH redisson_sc:{empty} %lld",
+                            number("INCRBY %s 1", "empty"));
+  expect_granted(&ask, a);
+  assert_int_equal(value_of("empty"), 1);
+}
+
+static void plain_permits_are_refused_where_they_cannot_be(void **state)
+{
+  dibs_lock_options o = options_of(DIBS_PERMITS_PLAIN);
+  dibs_client *native = live_open(test_server_url(server));
+  dibs_hold *hold = NULL;
+
+  (void)state;
+  assert_int_equal(dibs_acquire_permits(native, "x", 1, &o, &hold), DIBS_ERR_UNSUPPORTED);
+  native = dibs_close(native);
+  assert_int_equal(dibs_read_lock(a, "x", &o, &hold), DIBS_ERR_ARGUMENT);
+  o.flags |= DIBS_LOCK_FIXED;
+  assert_int_equal(dibs_acquire_permits(a, "x", 1, &o, &hold), DIBS_ERR_ARGUMENT);
+  live_expect_words(a, "DIBS_LOCK_FIXED");
+}
+
+static bool is_whole(void *data)
+{
+  (void)data;
+  return value_of("{unheard}") == 5 && number("EXISTS %s:timeout", "{unheard}") == 0 &&
+         number("EXISTS %s", "{unread}") == 0;
+}
+
+/* Taken, and nobody heard of it; who asked has given up by the time that he can be told. */
+static void what_was_taken_for_one_who_gave_up_comes_back(void **state)
+{
+  struct test_proxy *proxy = test_proxy_start(server);
+  dibs_client *c = open_at(test_proxy_url(proxy));
+
+  (void)state;
+  (void)test_server_command(server, "SET warm 5");
+  (void)test_server_command(server, "SET {unheard} 5");
+  for (int kind = 0; kind < 3; kind++) {
+    dibs_lock_options o = live_lock_options(TTL_MS, 700);
+    dibs_hold *hold = NULL;
+    dibs_status status;
+
+    give(c, take(c, '1', "warm"));
+    test_proxy_lose_reply_to(proxy, kind == 2 ? "{unread}" : "{unheard}");
+    test_proxy_refuse(proxy, true);
+    o.flags = kind == 0 ? DIBS_PERMITS_PLAIN : 0;
+    status = kind == 2 ? dibs_read_lock(c, "{unread}", &o, &hold)
+                       : dibs_acquire_permits(c, "{unheard}", 2, &o, &hold);
+    assert_int_not_equal(status, DIBS_OK);
+    assert_false(is_whole(NULL));
+    test_proxy_refuse(proxy, false);
+    assert_true(live_until(LIVE_LONG_MS, is_whole, NULL));
+  }
+  c = dibs_close(c);
+  proxy = test_proxy_stop(proxy);
+}
+
+static void a_full_server_takes_renewals_and_releases(void **state)
+{
+  dibs_lock_options o = live_lock_options(600, LIVE_LONG_MS);
+  int64_t until = live_now_ms() + 1500;
+  dibs_hold *holds[4] = { NULL };
+
+  (void)state;
+  live_expect(a, dibs_semaphore_set(a, "full", 5), DIBS_OK);
+  (void)test_server_command(server, "SET number 5");
+  live_expect(a, dibs_read_lock(a, "full r", &o, &holds[0]), DIBS_OK);
+  live_expect(a, dibs_write_lock(a, "full w", &o, &holds[1]), DIBS_OK);
+  live_expect(a, dibs_acquire_permits(a, "full", 2, &o, &holds[2]), DIBS_OK);
+  holds[3] = take_plain(a, "number", 2, TTL_MS);
+  assert_string_equal(test_server_command(server, "CONFIG SET maxmemory 1"), "OK");
+  live_expect(a, dibs_downgrade(holds[1]), DIBS_OK);
+  while (live_now_ms() < until)
+    for (size_t i = 0; i < 4; i++)
+      assert_int_not_equal(dibs_hold_state(holds[i]), DIBS_GONE);
+  assert_true(reads((void *)(uintptr_t)"full w"));
+  for (size_t i = 0; i < 4; i++)
+    live_expect(a, dibs_release(holds[i]), DIBS_OK);
+  assert_string_equal(test_server_command(server, "CONFIG SET maxmemory 0"), "OK");
+  assert_int_equal(value_of("full"), 5);
+  assert_int_equal(value_of("number"), 5);
+  assert_true(number("EXISTS %s", "full r") == 0 && number("EXISTS %s", "full w") == 0);
+}
+
+/* ---- seen and ended from outside ---- */
+
+static void readers_writers_and_permits_are_seen(void **state)
+{
+  dibs_inspection *in = NULL;
+  dibs_hold *hold;
+
+  (void)state;
+  java_reads("seen", JAVA, TTL_MS);
+  hold = take(a, 'r', "seen");
+  live_expect(a, dibs_inspect(b, "seen", &in), DIBS_OK);
+  assert_int_equal(in->kind, DIBS_KIND_RWLOCK);
+  assert_int_equal(in->holder_count, 2);
+  assert_int_equal(in->holders[0].party.mode, DIBS_MODE_READ);
+  assert_in_range(in->holders[0].remaining_ms, 1, TTL_MS);
+  in = dibs_inspection_free(in);
+  give(a, hold);
+  java_reads_no_more("seen", JAVA);
+  hold = take(a, 'w', "seen");
+  live_expect(a, dibs_inspect(b, "seen", &in), DIBS_OK);
+  assert_int_equal(in->holder_count, 1);
+  assert_int_equal(in->holders[0].party.mode, DIBS_MODE_EXCLUSIVE);
+  live_expect(b, dibs_break(b, "seen", in->holders[0].lease), DIBS_OK);
+  in = dibs_inspection_free(in);
+  assert_int_equal(number("EXISTS %s", "seen"), 0);
+  assert_int_equal(dibs_release(hold), DIBS_EXPIRED);
+}
+
+static void one_permit_of_java_can_be_taken_back(void **state)
+{
+  dibs_inspection *in = NULL;
+
+  (void)state;
+  live_expect(a, dibs_semaphore_set(a, "back", 3), DIBS_OK);
+  java_takes_permit("back", JAVA_PERMIT, server_ms() + TTL_MS);
+  java_takes_permit("back", "another id of 16", server_ms() + TTL_MS * 2);
+  live_expect(a, dibs_inspect(a, "back", &in), DIBS_OK);
+  assert_int_equal(in->kind, DIBS_KIND_SEMAPHORE);
+  assert_int_equal(in->limit, 3);
+  assert_int_equal(in->used, 2);
+  assert_int_equal(in->holder_count, 2);
+  assert_in_range(in->holders[0].remaining_ms, TTL_MS - SOON_MS, TTL_MS);
+  live_expect(a, dibs_break(a, "back", in->holders[0].lease), DIBS_OK);
+  in = dibs_inspection_free(in);
+  assert_int_equal(permits_out("back"), 1);
+  assert_int_equal(number("ZREM {%s}:timeout " JAVA_PERMIT, "back"), 0);
+  assert_int_equal(value_of("back"), 2);
+}
+
+static void a_token_renews_and_releases_each_kind(void **state)
+{
+  static const char modes[] = "rw3";
+
+  (void)state;
+  for (size_t i = 0; i < 3; i++) {
+    const char *name = modes[i] == '3' ? "counted" : "named";
+    char token[DIBS_TOKEN_SIZE];
+    int64_t left = 0;
+    dibs_hold *hold;
+
+    live_expect(a, dibs_semaphore_set(a, "counted", 4), DIBS_OK);
+    hold = take(a, modes[i], name);
+    live_expect_ok(dibs_hold_token(hold, token, sizeof(token)));
+    live_expect(a, dibs_hold_detach(hold), DIBS_OK);
+    live_expect(b, dibs_token_renew(b, token, 2 * TTL_MS, &left), DIBS_OK);
+    assert_in_range(left, TTL_MS + SOON_MS, 2 * TTL_MS);
+    live_expect(b, dibs_token_release(b, token), DIBS_OK);
+    assert_int_equal(number("EXISTS %s", "named"), 0);
+    assert_int_equal(value_of("counted"), 4);
+    assert_int_equal(dibs_token_release(b, token), DIBS_EXPIRED);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup(a_reader_is_a_field_with_an_end_of_its_own, empty),
+    cmocka_unit_test_setup(a_writer_is_a_field_that_says_so, empty),
+    cmocka_unit_test_setup(a_name_with_a_brace_keeps_it_and_gets_no_other, empty),
+    cmocka_unit_test_setup(readers_of_both_sides_read_beside_each_other, empty),
+    cmocka_unit_test_setup(who_reads_on_decides_when_it_ends, empty),
+    cmocka_unit_test_setup(a_reader_who_died_does_not_keep_it_when_the_last_one_leaves, empty),
+    cmocka_unit_test_setup(a_writer_waits_for_java_s_reader_and_is_woken, empty),
+    cmocka_unit_test_setup(a_reader_waits_for_java_s_writer_and_is_woken, empty),
+    cmocka_unit_test_setup(a_message_wakes_sooner_than_a_poll, empty),
+    cmocka_unit_test_setup(clients_of_ours_wait_for_each_other_and_are_woken, empty),
+    cmocka_unit_test_setup(a_lease_that_ends_without_a_message_is_noticed, empty),
+    cmocka_unit_test_setup(a_writer_goes_on_as_a_reader_and_readers_come_in, empty),
+    cmocka_unit_test_setup(the_watchdog_keeps_both_ends_of_a_reader, empty),
+    cmocka_unit_test_setup(a_forced_unlock_is_told_lost_and_releases_nobody_else, empty),
+    cmocka_unit_test_setup(a_cancelled_ask_leaves_nothing, empty),
+    cmocka_unit_test_setup(a_grant_whose_answer_is_lost_is_held_once, empty),
+    cmocka_unit_test_setup(a_lock_of_another_kind_is_told, empty),
+    cmocka_unit_test_setup(permits_are_ids_with_ends_and_the_rest_is_a_number, empty),
+    cmocka_unit_test_setup(java_s_permits_count_and_their_end_wakes, empty),
+    cmocka_unit_test_setup(what_cannot_be_had_is_told, empty),
+    cmocka_unit_test_setup(a_permit_without_end_is_waited_for, empty),
+    cmocka_unit_test_setup(permits_whose_answer_is_lost_are_taken_once, empty),
+    cmocka_unit_test_setup(permits_whose_time_is_over_come_back, empty),
+    cmocka_unit_test_setup(ever_so_many_dead_permits_break_nothing, empty),
+    cmocka_unit_test_setup(thousands_of_permits_are_taken_renewed_and_given_back, empty),
+    cmocka_unit_test_setup(a_permit_that_is_taken_away_is_told_lost, empty),
+    cmocka_unit_test_setup(the_count_is_set_as_java_reads_it, empty),
+    cmocka_unit_test_setup(a_cancelled_ask_for_permits_leaves_nothing, empty),
+    cmocka_unit_test_setup(plain_permits_are_a_number_and_nothing_else, empty),
+    cmocka_unit_test_setup(plain_permits_never_end_by_themselves, empty),
+    cmocka_unit_test_setup(plain_permits_whose_answers_are_lost_count_once, empty),
+    cmocka_unit_test_setup(who_waits_for_plain_permits_is_woken, empty),
+    cmocka_unit_test_setup(plain_permits_are_refused_where_they_cannot_be, empty),
+    cmocka_unit_test_setup(what_was_taken_for_one_who_gave_up_comes_back, empty),
+    cmocka_unit_test_setup(a_full_server_takes_renewals_and_releases, empty),
+    cmocka_unit_test_setup(readers_writers_and_permits_are_seen, empty),
+    cmocka_unit_test_setup(one_permit_of_java_can_be_taken_back, empty),
+    cmocka_unit_test_setup(a_token_renews_and_releases_each_kind, empty),
+  };
+
+  return cmocka_run_group_tests_name("redisson_share", tests, setup, teardown);
+}

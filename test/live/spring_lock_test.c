@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/spring_lock_test.c - locks of the dialect spring on a real server. The other side is
+ * a plain connection that does what Spring Integration's RedisLockRegistry does, command by
+ * command: since 6.4.8 on a channel for each lock, before on one for all, and spinning
+ * without a word. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <hiredis/hiredis.h>
+
+#include "dialect_place.h"
+#include "proxy.h"
+
+#define REGISTRY "orders"
+#define SPRING "b983c153-7421-469a-addb-44fb92259a1b"
+#define OTHER_SPRING "0a1b2c3d-0000-4000-8000-0123456789ab"
+
+enum { TTL_MS = 20000, SOON_MS = 2000, ROUNDS = 50 };
+
+static dibs_options dialect_options(void)
+{
+  dibs_options o = live_options();
+
+  o.dialect = DIBS_DIALECT_SPRING;
+  o.registry = REGISTRY;
+  return o;
+}
+
+/* ---- what Spring does ---- */
+
+static void spring_locks(const char *name, const char *registry_id, int ttl_ms)
+{
+  assert_string_equal(test_server_command(server, "SET " REGISTRY ":%s %s NX PX %d", name,
+                                          registry_id, ttl_ms), "OK");
+}
+
+static void spring_lets_go(const char *name)
+{
+  assert_int_equal(test_server_integer(server, "UNLINK " REGISTRY ":%s", name), 1);
+}
+
+/* Compare or create, as its script does. */
+static bool spring_tries(const char *name, const char *registry_id)
+{
+  char held[64];
+  const char *value = test_server_command(server, "GET " REGISTRY ":%s", name);
+
+  (void)snprintf(held, sizeof(held), "%s", value != NULL ? value : "");
+  if (strcmp(held, registry_id) == 0)
+    return test_server_integer(server, "PEXPIRE " REGISTRY ":%s %d", name, TTL_MS) == 1;
+  value = test_server_command(server, "SET " REGISTRY ":%s %s NX PX %d", name, registry_id,
+                              TTL_MS);
+  return value != NULL && strcmp(value, "OK") == 0;
+}
+
+static bool is_heard(void *channel)
+{
+  redisReply *answer = test_server_ask(server, "PUBSUB NUMSUB %s", (const char *)channel);
+  bool is = answer->elements == 2 && answer->element[1]->integer > 0;
+
+  freeReplyObject(answer);
+  return is;
+}
+
+static bool is_gone(void *key)
+{
+  return test_server_integer(server, "EXISTS %s", (const char *)key) == 0;
+}
+
+static dibs_hold *take(dibs_client *c, const char *name)
+{
+  return live_lock(c, name, TTL_MS);
+}
+
+static void text_of(char ret_text[128], const char *key)
+{
+  const char *value = test_server_command(server, "GET %s", key);
+
+  (void)snprintf(ret_text, 128, "%s", value != NULL ? value : "");
+}
+
+/* ---- the format ---- */
+
+static void a_held_lock_is_the_uuid_of_the_client_with_an_end(void **state)
+{
+  dibs_hold *one = take(a, "one"), *two = take(a, "two"), *three = take(b, "three");
+  char value[128], same[128], other[128];
+  unsigned parts[5];
+
+  (void)state;
+  text_of(value, REGISTRY ":one");
+  text_of(same, REGISTRY ":two");
+  text_of(other, REGISTRY ":three");
+  assert_int_equal(strlen(value), 36);
+  assert_int_equal(sscanf(value, "%8x-%4x-%4x-%4x-%4x", parts, parts + 1, parts + 2, parts + 3,
+                          parts + 4), 5);
+  assert_string_equal(value, same);
+  assert_string_not_equal(value, other);
+  assert_in_range(test_server_integer(server, "PTTL " REGISTRY ":one"), TTL_MS - SOON_MS,
+                  TTL_MS);
+  assert_false(spring_tries("one", SPRING));
+  live_expect(a, dibs_release(one), DIBS_OK);
+  live_expect(a, dibs_release(two), DIBS_OK);
+  live_expect(b, dibs_release(three), DIBS_OK);
+  assert_int_equal(test_server_integer(server, "EXISTS " REGISTRY ":one " REGISTRY ":two "
+                                       "dibs:ask:{" REGISTRY ":one} dibs:ask:{" REGISTRY ":two}"),
+                   0);
+  assert_true(spring_tries("one", SPRING));
+}
+
+static void a_release_is_told_on_both_channels_with_the_key(void **state)
+{
+  dibs_hold *hold = take(a, "told");
+  redisContext *ear = redisConnectUnix(test_server_socket(server));
+  struct timeval limit = { SOON_MS / 1000, 0 };
+  const char *channels[] = { REGISTRY "-channel:" REGISTRY ":told", REGISTRY "-channel" };
+  redisReply *reply;
+
+  (void)state;
+  freeReplyObject(redisCommand(ear, "PSUBSCRIBE " REGISTRY "-channel:*"));
+  freeReplyObject(redisCommand(ear, "SUBSCRIBE " REGISTRY "-channel"));
+  live_expect(a, dibs_release(hold), DIBS_OK);
+  assert_int_equal(redisSetTimeout(ear, limit), REDIS_OK);
+  for (size_t i = 0; i < 2; i++) {
+    assert_int_equal(redisGetReply(ear, (void **)&reply), REDIS_OK);
+    assert_string_equal(reply->element[reply->elements - 2]->str, channels[i]);
+    assert_string_equal(reply->element[reply->elements - 1]->str, REGISTRY ":told");
+    freeReplyObject(reply);
+  }
+  redisFree(ear);
+}
+
+/* ---- waiting ---- */
+
+static void is_busy_and_granted_soon_after(const char *name, const char *channel)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  char key[128];
+  struct live_ask ask;
+
+  (void)snprintf(key, sizeof(key), REGISTRY ":%s", name);
+  spring_locks(name, SPRING, TTL_MS);
+  assert_int_equal(live_try(a, name), DIBS_BUSY);
+  live_ask_init(&ask);
+  live_ask_begin(&ask, a, name, &o);
+  assert_true(live_until(LIVE_LONG_MS, is_heard, REGISTRY "-channel"));
+  spring_lets_go(name);
+  if (channel != NULL)
+    assert_int_equal(test_server_integer(server, "PUBLISH %s %s", channel, key), 1);
+  assert_true(live_ask_wait(&ask, SOON_MS));
+  assert_int_equal(ask.status, DIBS_OK);
+  live_expect(a, dibs_release(ask.hold), DIBS_OK);
+}
+
+static void a_lock_of_spring_is_busy_and_its_end_is_heard(void **state)
+{
+  (void)state;
+  is_busy_and_granted_soon_after("new", REGISTRY "-channel:" REGISTRY ":new");
+  is_busy_and_granted_soon_after("old", REGISTRY "-channel");
+}
+
+static void a_registry_that_spins_says_nothing_and_its_end_is_found(void **state)
+{
+  (void)state;
+  is_busy_and_granted_soon_after("spun", NULL);
+}
+
+/* How long it takes until so many words about `key` were each answered by a look, or 20 ms
+ * were over. */
+static int64_t answered_ms(const char *key, uint64_t *ret_looks)
+{
+  uint64_t before = live_stats(a).commands;
+  int64_t begun = live_now_ms();
+
+  for (int i = 0; i < ROUNDS; i++) {
+    uint64_t seen = live_stats(a).commands;
+    int64_t until = live_now_ms() + 20;
+
+    (void)test_server_integer(server, "PUBLISH " REGISTRY "-channel %s", key);
+    while (live_stats(a).commands == seen && live_now_ms() < until)
+      ;
+  }
+  *ret_looks = live_stats(a).commands - before;
+  return live_now_ms() - begun;
+}
+
+/* By himself the waiter looks every 50 to 100 ms, never faster. */
+static void the_old_channel_wakes_only_whom_it_names(void **state)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  struct live_ask ask;
+  uint64_t looks;
+  int tries = 0;
+
+  (void)state;
+  spring_locks("mine", SPRING, TTL_MS);
+  live_ask_init(&ask);
+  live_ask_begin(&ask, a, "mine", &o);
+  assert_true(live_until(LIVE_LONG_MS, is_heard, REGISTRY "-channel"));
+  assert_false(live_ask_wait(&ask, 100));          /* what it asks while that comes to stand */
+  while (answered_ms(REGISTRY ":mine", &looks) / 50 + 2 >= (int64_t)looks)
+    assert_true(++tries < 10);
+  assert_true(answered_ms(REGISTRY ":other", &looks) / 50 + 2 >= (int64_t)looks);
+  spring_lets_go("mine");
+  live_expect(a, dibs_release(live_ask_granted(&ask, SOON_MS)), DIBS_OK);
+}
+
+static void the_end_of_a_lease_is_noticed(void **state)
+{
+  (void)state;
+  spring_locks("dead", SPRING, 700);
+  live_expect(a, dibs_release(take(a, "dead")), DIBS_OK);
+}
+
+static void clients_of_ours_exclude_each_other_and_take_turns(void **state)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  dibs_hold *hold = take(a, "turns");
+
+  (void)state;
+  for (int i = 0; i < 20; i++) {
+    dibs_client *next = i % 2 == 0 ? b : a;
+    uint64_t fence = dibs_hold_fence(hold);
+    struct live_ask ask;
+
+    assert_int_equal(live_try(next, "turns"), DIBS_BUSY);
+    live_ask_init(&ask);
+    live_ask_begin(&ask, next, "turns", &o);
+    live_expect_ok(dibs_release(hold));
+    hold = live_ask_granted(&ask, SOON_MS);
+    assert_true(dibs_hold_fence(hold) > fence);
+  }
+  live_expect_ok(dibs_release(hold));
+}
+
+/* ---- holding ---- */
+
+static void the_watchdog_keeps_it_beyond_its_ttl(void **state)
+{
+  dibs_hold *hold = live_lock(a, "kept", 1200);
+  int64_t until = live_now_ms() + 2600;
+
+  (void)state;
+  while (live_now_ms() < until) {
+    assert_int_equal(live_try(b, "kept"), DIBS_BUSY);
+    assert_false(spring_tries("kept", SPRING));
+  }
+  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  live_expect(a, dibs_release(hold), DIBS_OK);
+}
+
+static void a_lock_that_is_deleted_is_told_lost_and_releases_nobody_else(void **state)
+{
+  struct live_loss loss = { 0 };
+  dibs_lock_options o = live_lock_options(900, LIVE_LONG_MS);
+  dibs_hold *hold;
+  char value[128];
+
+  (void)state;
+  o.on_lost = live_on_lost;
+  o.on_lost_data = &loss;
+  hold = live_lock_with(a, "forced", &o);
+  spring_lets_go("forced");
+  spring_locks("forced", OTHER_SPRING, TTL_MS);
+  assert_true(live_loss_wait(&loss, SOON_MS));
+  assert_int_equal(dibs_hold_state(hold), DIBS_GONE);
+  assert_int_not_equal(dibs_release(hold), DIBS_OK);
+  text_of(value, REGISTRY ":forced");
+  assert_string_equal(value, OTHER_SPRING);
+}
+
+static void the_same_owner_enters_again(void **state)
+{
+  dibs_hold *outer = take(a, "again"), *inner = take(a, "again");
+
+  (void)state;
+  live_expect(a, dibs_release(inner), DIBS_OK);
+  assert_int_equal(live_try(b, "again"), DIBS_BUSY);
+  live_expect(a, dibs_release(outer), DIBS_OK);
+  assert_int_equal(live_try(b, "again"), DIBS_OK);
+}
+
+/* The value is the same for both asks; what tells them apart stands beside it. A token stands
+ * for what an older ask said and comes late. */
+static void a_late_release_leaves_the_newer_lease_of_the_same_client(void **state)
+{
+  char token[DIBS_TOKEN_SIZE], value[128];
+  dibs_hold *hold = take(a, "late");
+
+  (void)state;
+  live_expect(a, dibs_hold_token(hold, token, sizeof(token)), DIBS_OK);
+  live_expect(a, dibs_release(hold), DIBS_OK);
+  hold = take(a, "late");
+  text_of(value, REGISTRY ":late");
+  assert_int_equal(dibs_token_release(b, token), DIBS_TAKEN);
+  assert_int_not_equal(dibs_token_renew(b, token, 5 * TTL_MS, NULL), DIBS_OK);
+  assert_in_range(test_server_integer(server, "PTTL " REGISTRY ":late"), 1, TTL_MS);
+  assert_false(spring_tries("late", SPRING));
+  live_expect(a, dibs_release(hold), DIBS_OK);
+}
+
+static void a_lease_is_given_back_by_its_token(void **state)
+{
+  char token[DIBS_TOKEN_SIZE];
+  dibs_hold *hold = take(a, "passed on");
+
+  (void)state;
+  live_expect(a, dibs_hold_token(hold, token, sizeof(token)), DIBS_OK);
+  live_expect(b, dibs_token_release(b, token), DIBS_OK);
+  assert_true(is_gone(REGISTRY ":passed on"));
+  assert_int_not_equal(dibs_release(hold), DIBS_OK);
+}
+
+/* ---- asking in vain ---- */
+
+static void a_cancelled_ask_leaves_nothing(void **state)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  struct live_ask ask;
+
+  (void)state;
+  spring_locks("given up", SPRING, TTL_MS);
+  live_ask_init(&ask);
+  live_ask_begin(&ask, a, "given up", &o);
+  assert_true(live_until(LIVE_LONG_MS, is_heard, REGISTRY "-channel"));
+  dibs_request_cancel(ask.request);
+  assert_true(live_ask_wait(&ask, SOON_MS));
+  assert_int_equal(ask.status, DIBS_CANCELLED);
+  spring_lets_go("given up");
+  assert_true(spring_tries("given up", OTHER_SPRING));
+  assert_true(live_until(SOON_MS, is_gone, "dibs:ask:{" REGISTRY ":given up}"));
+}
+
+/* The script ran, its answer never came: asked again it is still this ask's. */
+static void a_grant_whose_answer_is_lost_is_held_once(void **state)
+{
+  struct test_proxy *proxy = test_proxy_start(server);
+  dibs_client *c = open_at(test_proxy_url(proxy));
+
+  (void)state;
+  live_expect(c, dibs_release(take(c, "warm")), DIBS_OK);
+  test_proxy_lose_reply_to(proxy, REGISTRY ":once");
+  live_expect(c, dibs_release(take(c, "once")), DIBS_OK);
+  assert_true(is_gone(REGISTRY ":once"));
+  assert_int_equal(live_try(b, "once"), DIBS_OK);
+  c = dibs_close(c);
+  proxy = test_proxy_stop(proxy);
+}
+
+static void a_key_of_another_type_is_told(void **state)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  dibs_hold *hold = NULL;
+
+  (void)state;
+  assert_int_equal(test_server_integer(server, "HSET " REGISTRY ":hash a 1"), 1);
+  assert_int_equal(dibs_lock(a, "hash", &o, &hold), DIBS_ERR_WRONG_TYPE);
+}
+
+/* ---- what there is not ---- */
+
+static void several_locks_are_one_hold(void **state)
+{
+  const char *const names[] = { "y", "x" };
+  dibs_hold *hold = NULL, *other = NULL;
+
+  (void)state;
+  live_expect(a, dibs_try_lock_many(a, names, 2, NULL, &hold), DIBS_OK);
+  assert_int_equal(dibs_try_lock(b, "x", NULL, &other), DIBS_BUSY);
+  assert_int_equal(dibs_try_lock_many(b, names, 2, NULL, &other), DIBS_BUSY);
+  live_expect(a, dibs_release(hold), DIBS_OK);
+  live_expect(b, dibs_try_lock_many(b, names, 2, NULL, &other), DIBS_OK);
+  live_expect(b, dibs_release(other), DIBS_OK);
+}
+
+static void what_the_dialect_lacks_is_unsupported_and_said(void **state)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, 0);
+  dibs_hold *hold = NULL;
+
+  (void)state;
+  assert_int_equal(dibs_read_lock(a, "x", NULL, &hold), DIBS_ERR_UNSUPPORTED);
+  assert_int_equal(dibs_semaphore_set(a, "x", 3), DIBS_ERR_UNSUPPORTED);
+  live_expect_words(a, "spring");
+  o.flags = DIBS_LOCK_FAIR;
+  assert_int_equal(dibs_try_lock(a, "x", &o, &hold), DIBS_ERR_UNSUPPORTED);
+  live_expect_words(a, "DIBS_LOCK_FAIR");
+}
+
+static void refuses(const char *url, const dibs_options *options, dibs_status wanted,
+                    const char *word)
+{
+  dibs_client *c = NULL;
+  dibs_error error;
+
+  assert_int_equal(dibs_open_with_error(url, options, &c, &error), wanted);
+  if (strstr(error.text, word) == NULL)
+    fail_msg("%s: %s", url, error.text);
+}
+
+static void a_registry_is_of_spring_and_spring_needs_one(void **state)
+{
+  dibs_options o = live_options();
+
+  (void)state;
+  refuses("redis://h?dialect=spring", NULL, DIBS_ERR_CONFIG, "registry=KEY");
+  refuses("redis://h?registry=orders", NULL, DIBS_ERR_CONFIG, "dialect=spring");
+  refuses("redis://h?dialect=plain&registry=orders", NULL, DIBS_ERR_CONFIG, "dialect=spring");
+  refuses("redis://h?dialect=sprung", NULL, DIBS_ERR_CONFIG, "native, redisson, spring or");
+  o.dialect = DIBS_DIALECT_SPRING;
+  o.registry = "";
+  refuses("redis://h", &o, DIBS_ERR_ARGUMENT, "empty");
+  o.registry = "a\nb";
+  refuses("redis://h", &o, DIBS_ERR_ARGUMENT, "control character");
+}
+
+static void a_url_names_the_registry(void **state)
+{
+  char url[512];
+  dibs_client *c;
+  dibs_hold *hold;
+
+  (void)state;
+  (void)snprintf(url, sizeof(url), "%s?dialect=spring&registry=other", test_server_url(server));
+  c = live_open(url);
+  hold = take(c, "x");
+  assert_int_equal(test_server_integer(server, "EXISTS other:x"), 1);
+  live_expect(c, dibs_release(hold), DIBS_OK);
+  c = dibs_close(c);
+}
+
+static void the_hold_of_a_registry_is_seen_and_can_be_broken(void **state)
+{
+  dibs_inspection *in = NULL;
+  dibs_hold *hold = take(a, "ours");
+  char token[DIBS_TOKEN_SIZE];
+
+  (void)state;
+  live_expect(a, dibs_hold_token(hold, token, sizeof(token)), DIBS_OK);
+  live_expect(b, dibs_inspect(b, "ours", &in), DIBS_OK);
+  assert_int_equal(in->holder_count, 1);
+  assert_memory_equal(in->holders[0].lease, token + strlen("lease:"), 25);   /* client, ask */
+  in = dibs_inspection_free(in);
+  live_expect(a, dibs_release(hold), DIBS_OK);
+  spring_locks("seen", SPRING, TTL_MS);
+  live_expect(a, dibs_inspect(a, "seen", &in), DIBS_OK);
+  assert_int_equal(in->holder_count, 1);
+  assert_in_range(in->holders[0].remaining_ms, 1, TTL_MS);
+  live_expect(a, dibs_break(a, "seen", in->holders[0].lease), DIBS_OK);
+  assert_true(is_gone(REGISTRY ":seen"));
+  in = dibs_inspection_free(in);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup(a_held_lock_is_the_uuid_of_the_client_with_an_end, empty),
+    cmocka_unit_test_setup(a_release_is_told_on_both_channels_with_the_key, empty),
+    cmocka_unit_test_setup(a_lock_of_spring_is_busy_and_its_end_is_heard, empty),
+    cmocka_unit_test_setup(a_registry_that_spins_says_nothing_and_its_end_is_found, empty),
+    cmocka_unit_test_setup(the_old_channel_wakes_only_whom_it_names, empty),
+    cmocka_unit_test_setup(the_end_of_a_lease_is_noticed, empty),
+    cmocka_unit_test_setup(clients_of_ours_exclude_each_other_and_take_turns, empty),
+    cmocka_unit_test_setup(the_watchdog_keeps_it_beyond_its_ttl, empty),
+    cmocka_unit_test_setup(a_lock_that_is_deleted_is_told_lost_and_releases_nobody_else, empty),
+    cmocka_unit_test_setup(the_same_owner_enters_again, empty),
+    cmocka_unit_test_setup(a_late_release_leaves_the_newer_lease_of_the_same_client, empty),
+    cmocka_unit_test_setup(a_lease_is_given_back_by_its_token, empty),
+    cmocka_unit_test_setup(a_cancelled_ask_leaves_nothing, empty),
+    cmocka_unit_test_setup(a_grant_whose_answer_is_lost_is_held_once, empty),
+    cmocka_unit_test_setup(a_key_of_another_type_is_told, empty),
+    cmocka_unit_test_setup(several_locks_are_one_hold, empty),
+    cmocka_unit_test_setup(what_the_dialect_lacks_is_unsupported_and_said, empty),
+    cmocka_unit_test_setup(a_registry_is_of_spring_and_spring_needs_one, empty),
+    cmocka_unit_test_setup(a_url_names_the_registry, empty),
+    cmocka_unit_test_setup(the_hold_of_a_registry_is_seen_and_can_be_broken, empty),
+  };
+
+  return cmocka_run_group_tests_name("spring_lock", tests, setup, teardown);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* lua/native/raise.lua and share_raise.lua: a lease gets a higher token, and nothing else of
+ * it changes. doc/design/protocol.md 18. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "server.h"
+#include "shares.h"
+#include "stage.h"
+
+static int64_t raise_to(const lease_id *l, uint64_t token, bool is_share)
+{
+  const native *n = world_native(w, ANNA);
+  const resp_node *root;
+
+  if (is_share)
+    assert_true(native_share_raise(n, world_buffer(w), false, WORLD_NAME, 6, l, token));
+  else
+    assert_true(native_raise(n, world_buffer(w), false, WORLD_NAME, 6, l, token));
+  root = resp_root(stage_send_kept(WORLD_KEY));
+  assert_int_equal(root->kind, RESP_INTEGER);
+  return root->integer;
+}
+
+static lease_id with_token(lease_id l, uint64_t token)
+{
+  l.token = token;
+  return l;
+}
+
+static void a_raised_lease_differs_in_its_token_only(void **state)
+{
+  acquire_answer a = world_acquire(w, ANNA, 7);
+  lease_id high = with_token(a.lease, a.lease.token + 5000001);
+  inspect_answer before, after;
+
+  (void)state;
+  world_renew(w, ANNA, &a.lease, 30000);
+  before = world_inspect(w, BERT);
+  assert_int_equal(raise_to(&a.lease, high.token, false), 1);
+  after = world_inspect(w, BERT);
+  assert_true(lease_id_equal(&after.holders[0].lease, &high));
+  assert_in_range(after.holders[0].remaining_ms, before.holders[0].remaining_ms - 1000,
+                  before.holders[0].remaining_ms + 1);
+  assert_int_equal(after.holders[0].renewals, before.holders[0].renewals);
+  assert_int_equal(after.holders[0].lease_ms, 30000);
+  assert_string_equal(world_type(w), "string");
+  /* It is the holder's under its new name only. */
+  assert_false(world_renew(w, ANNA, &a.lease, 30000).is_ours);
+  assert_true(world_renew(w, ANNA, &high, 30000).is_ours);
+  assert_int_equal(world_release(w, ANNA, &high).outcome, RELEASE_DONE);
+}
+
+static void a_token_far_ahead_of_the_clock_keeps_the_deadline(void **state)
+{
+  acquire_answer a = world_acquire(w, ANNA, 1);
+  lease_id high = with_token(a.lease, a.lease.token + UINT64_C(90000000000));
+
+  (void)state;
+  assert_int_equal(raise_to(&a.lease, high.token, false), 1);
+  assert_in_range(world_acquire(w, ANNA, 1).remaining_ms, 29000, 30001);
+  assert_int_equal(world_release(w, ANNA, &high).outcome, RELEASE_DONE);
+  assert_int_equal(world_acquire(w, BERT, 1).lease.token, high.token + 1);
+}
+
+static void those_who_wait_stay_and_are_granted_above_it(void **state)
+{
+  acquire_answer a = world_acquire(w, ANNA, 1);
+  lease_id high = with_token(a.lease, a.lease.token + UINT64_C(90000000000));
+
+  (void)state;
+  world_listen(w, BERT);
+  assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_WAITING);
+  assert_int_equal(raise_to(&a.lease, high.token, false), 1);
+  assert_string_equal(world_type(w), "hash");
+  assert_int_equal(world_inspect(w, ANNA).waiter_count, 1);
+  world_messages(w, BERT);
+  assert_int_equal(world_release(w, ANNA, &high).outcome, RELEASE_DONE);
+  assert_non_null(strstr(world_messages(w, BERT), "grant "));
+  assert_int_equal(world_acquire(w, BERT, 1).lease.token, high.token + 1);
+}
+
+static void a_copy_that_comes_twice_or_late_changes_nothing(void **state)
+{
+  acquire_answer a = world_acquire(w, ANNA, 1), b;
+  lease_id high = with_token(a.lease, a.lease.token + 100);
+  lease_id higher = with_token(a.lease, a.lease.token + 200);
+
+  (void)state;
+  assert_int_equal(raise_to(&a.lease, high.token, false), 1);
+  assert_int_equal(raise_to(&a.lease, high.token, false), 1);
+  assert_int_equal(raise_to(&high, higher.token, false), 1);
+  assert_int_equal(raise_to(&a.lease, high.token, false), 0);
+  assert_true(world_renew(w, ANNA, &higher, 30000).is_ours);
+  assert_int_equal(world_release(w, ANNA, &higher).outcome, RELEASE_DONE);
+  assert_int_equal(raise_to(&higher, higher.token + 1, false), 0);
+  b = world_acquire(w, BERT, 1);
+  assert_int_equal(raise_to(&higher, b.lease.token + 1, false), 0);
+  assert_true(world_renew(w, BERT, &b.lease, 30000).is_ours);
+}
+
+static void a_token_is_never_lowered_and_never_beyond_two_to_the_53(void **state)
+{
+  acquire_answer a = world_acquire(w, ANNA, 1);
+
+  (void)state;
+  assert_int_equal(raise_to(&a.lease, a.lease.token - 1, false), 0);
+  assert_int_equal(raise_to(&a.lease, UINT64_C(9007199254740993), false), 0);
+  assert_true(world_renew(w, ANNA, &a.lease, 30000).is_ours);
+}
+
+static void what_is_not_there_is_not_made(void **state)
+{
+  lease_id l = { .ask = 1, .token = 5 };
+
+  (void)state;
+  memcpy(l.client, world_native(w, ANNA)->client, CLIENT_ID_SIZE);
+  assert_int_equal(raise_to(&l, 6, false), 0);
+  assert_int_equal(raise_to(&l, 6, true), 0);
+  assert_string_equal(world_type(w), "none");
+}
+
+static void a_raised_share_differs_in_its_token_only(void **state)
+{
+  static const char modes[] = { 'r', 'w' };
+
+  for (size_t i = 0; i < sizeof(modes); i++) {
+    acquire_answer a, b;
+    lease_id high;
+    inspect_answer seen;
+
+    stage_clear(state);
+    a = share_ask(w, ANNA, modes[i], 1, 1);
+    b = modes[i] == 'r' ? share_ask(w, BERT, 'r', 1, 1) : a;
+    high = with_token(a.lease, b.lease.token + 5000001);
+    assert_int_equal(raise_to(&a.lease, high.token, true), 1);
+    assert_int_equal(raise_to(&a.lease, high.token, true), 1);
+    assert_int_equal(raise_to(&a.lease, high.token - 1, true), 0);
+    share_dump(w);
+    seen = share_inspect(w);
+    assert_int_equal(seen.last_token, high.token);
+    assert_int_equal(share_ask(w, ANNA, modes[i], 1, 1).lease.token, high.token);
+    assert_false(share_renew(w, ANNA, &a.lease, 30000, modes[i]).is_ours);
+    assert_true(share_renew(w, ANNA, &high, 30000, modes[i]).is_ours);
+    assert_true(share_release(w, ANNA, &high, 0));
+    if (modes[i] == 'r')
+      assert_true(share_release(w, BERT, &b.lease, 0));
+    a = share_ask(w, CARL, 'w', 1, 1);
+    assert_int_equal(a.outcome, ACQUIRE_GRANTED);
+    assert_int_equal(a.lease.token, high.token + 1);
+  }
+}
+
+static void a_share_below_another_stays_below_the_last_token(void **state)
+{
+  acquire_answer a = share_ask(w, ANNA, 'r', 1, 1);
+  share_call c = share_call_of(w, 'r', 1, 1);
+  acquire_answer b;
+
+  (void)state;
+  c.floor = a.lease.token + 1000000;
+  b = share_send(w, BERT, &c);
+  assert_int_equal(raise_to(&a.lease, a.lease.token + 10, true), 1);
+  assert_int_equal(share_inspect(w).last_token, b.lease.token);
+}
+
+static void a_full_server_raises(void **state)
+{
+  acquire_answer a = world_acquire(w, ANNA, 1);
+  lease_id high = with_token(a.lease, a.lease.token + 100);
+
+  (void)state;
+  stage_fill_memory();
+  assert_int_equal(raise_to(&a.lease, high.token, false), 1);
+  assert_true(world_renew(w, ANNA, &high, 30000).is_ours);
+  stage_empty_memory();
+  world_release(w, ANNA, &high);
+  test_server_command(world_server(w), "DEL %s", WORLD_KEY);
+  a = share_ask(w, ANNA, 'r', 1, 1);
+  stage_fill_memory();
+  assert_int_equal(raise_to(&a.lease, a.lease.token + 100, true), 1);
+}
+
+static void another_kind_of_name_is_refused(void **state)
+{
+  acquire_answer a = world_acquire(w, ANNA, 1);
+
+  (void)state;
+  assert_true(native_share_raise(world_native(w, ANNA), world_buffer(w), false, WORLD_NAME, 6,
+                                 &a.lease, 99));
+  assert_int_equal(resp_root(stage_send())->kind, RESP_ERROR);
+  test_server_command(world_server(w), "DEL %s", WORLD_KEY);
+  a = share_ask(w, ANNA, 'r', 1, 1);
+  assert_true(native_raise(world_native(w, ANNA), world_buffer(w), false, WORLD_NAME, 6,
+                           &a.lease, 99));
+  assert_int_equal(resp_root(stage_send())->kind, RESP_ERROR);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    CASE(a_raised_lease_differs_in_its_token_only),
+    CASE(a_token_far_ahead_of_the_clock_keeps_the_deadline),
+    CASE(those_who_wait_stay_and_are_granted_above_it),
+    CASE(a_copy_that_comes_twice_or_late_changes_nothing),
+    CASE(a_token_is_never_lowered_and_never_beyond_two_to_the_53),
+    CASE(what_is_not_there_is_not_made),
+    CASE(a_raised_share_differs_in_its_token_only),
+    CASE(a_share_below_another_stays_below_the_last_token),
+    REFUSED(a_full_server_raises),
+    REFUSED(another_kind_of_name_is_refused),
+  };
+
+  return stage_run(tests, stage_start, stage_stop);
+}

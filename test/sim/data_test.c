@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* A queue in a simulated world whose connections break, with answers on them and requests on
+ * their way: what is done twice, or lost in silence, is found by counting. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <dibs/sim.h>
+
+#include "expect.h"
+
+#define URL "redis://server"
+#define HOUR_MS 3600000
+
+enum { ELEMENTS = 60, TAKERS = 3, WORLDS = 100 };
+
+static dibs_sim *sim;
+
+static struct {
+  bool is_in[ELEMENTS], is_perhaps_in[ELEMENTS];
+  int taken[ELEMENTS];
+  int unknown_adds, unknown_takes;    /* as they were told */
+  bool is_added;                      /* all that there will be */
+} seen;
+
+static dibs_client *open_client(void)
+{
+  dibs_client *c = NULL;
+
+  EXPECT(dibs_open(URL, NULL, &c) == DIBS_OK);
+  return c;
+}
+
+/* What surely was not done is done again. */
+static void add_one(dibs_client *c, int i)
+{
+  dibs_status status;
+  char words[16];
+
+  (void)snprintf(words, sizeof(words), "%d", i);
+  do
+    status = dibs_list_add(c, "jobs", dibs_text(words), NULL);
+  while (status == DIBS_ERR_UNREACHABLE);
+  EXPECT(status == DIBS_OK || status == DIBS_UNKNOWN);
+  seen.is_in[i] = status == DIBS_OK;
+  seen.is_perhaps_in[i] = status == DIBS_UNKNOWN;
+  seen.unknown_adds += status == DIBS_UNKNOWN;
+}
+
+static void adds(void *data)
+{
+  dibs_client *c = open_client();
+
+  (void)data;
+  for (int i = 0; i < ELEMENTS; i++) {
+    dibs_sim_sleep_ms((int64_t)dibs_sim_random(60));
+    add_one(c, i);
+  }
+  seen.is_added = true;
+  c = dibs_close(c);
+}
+
+static void takes(void *data)
+{
+  dibs_wait_options o = DIBS_WAIT_OPTIONS_INIT;
+  dibs_client *c = open_client();
+  bool is_over = false;
+
+  (void)data;
+  o.wait_ms = 300;
+  while (!is_over) {
+    bool was_added = seen.is_added;
+    dibs_value *got = NULL;
+    dibs_status status = dibs_list_take(c, "jobs", &o, &got);
+
+    if (status == DIBS_OK)
+      seen.taken[strtol(got->bytes, NULL, 10)]++;
+    else
+      EXPECT(status == DIBS_UNKNOWN || status == DIBS_TIMED_OUT ||
+             status == DIBS_ERR_UNREACHABLE);
+    seen.unknown_takes += status == DIBS_UNKNOWN;
+    got = dibs_value_free(got);
+    is_over = was_added && status == DIBS_TIMED_OUT;
+  }
+  c = dibs_close(c);
+}
+
+static void breaks(void *data)
+{
+  static const dibs_sim_fault_kind kinds[] = { DIBS_SIM_CUT, DIBS_SIM_CUT_LATE,
+                                               DIBS_SIM_CUT_REPLY, DIBS_SIM_SERVER_FORGET };
+
+  (void)data;
+  while (!seen.is_added) {
+    dibs_sim_fault f = { .kind = kinds[dibs_sim_random(4)], .at_us = dibs_sim_now_us(sim),
+                         .process = 1 + (int)dibs_sim_random(TAKERS + 1), .ms = 30 };
+
+    EXPECT(dibs_sim_inject(sim, &f) == DIBS_OK);
+    dibs_sim_sleep_ms(20 + (int64_t)dibs_sim_random(100));
+  }
+}
+
+static void expect_whole(void)
+{
+  int lost = 0;
+
+  for (int i = 0; i < ELEMENTS; i++) {
+    if (seen.taken[i] > 1)
+      fail_msg("%d was taken %d times", i, seen.taken[i]);
+    assert_true(seen.taken[i] == 0 || seen.is_in[i] || seen.is_perhaps_in[i]);
+    lost += seen.is_in[i] && seen.taken[i] == 0;
+  }
+  assert_true(lost <= seen.unknown_takes);
+}
+
+static void nothing_is_done_twice_and_no_loss_is_silent(void **state)
+{
+  int adds_in_doubt = 0, takes_in_doubt = 0;
+
+  (void)state;
+  for (uint64_t seed = 1; seed <= WORLDS; seed++) {
+    dibs_sim_options o = DIBS_SIM_OPTIONS_INIT;
+
+    o.seed = seed;
+    o.delay_min_us = 100;
+    o.delay_max_us = 3000;
+    sim = dibs_sim_new(&o);
+    assert_non_null(sim);
+    memset(&seen, 0, sizeof(seen));
+    (void)dibs_sim_start(sim, "adder", adds, NULL);
+    for (int i = 0; i < TAKERS; i++)
+      (void)dibs_sim_start(sim, "taker", takes, NULL);
+    (void)dibs_sim_start(sim, "faults", breaks, NULL);
+    assert_true(dibs_sim_run(sim, HOUR_MS));
+    if (dibs_sim_first_flaw(sim) != NULL)
+      fail_msg("seed %d: %s", (int)seed, dibs_sim_first_flaw(sim));
+    expect_whole();
+    adds_in_doubt += seen.unknown_adds;
+    takes_in_doubt += seen.unknown_takes;
+    sim = dibs_sim_free(sim);
+  }
+  assert_true(adds_in_doubt > 20 && takes_in_doubt > 20);      /* it was not all calm */
+}
+
+/* ---- maps ---- */
+
+static bool count(dibs_bytes key, dibs_bytes value, void *data)
+{
+  *(int *)data += key.size > 0 && value.size == 1;
+  return true;
+}
+
+static void keeps_a_map(void *data)
+{
+  dibs_client *c = open_client();
+  dibs_value *old = NULL;
+  char key[16];
+  int entries = 0;
+
+  (void)data;
+  for (int i = 0; i < 100; i++) {
+    (void)snprintf(key, sizeof(key), "%d", i);
+    EXPECT(dibs_map_put(c, "map", dibs_text(key), dibs_text("1"), &old) == DIBS_OK);
+    EXPECT(old == NULL);
+  }
+  EXPECT(dibs_map_put(c, "map", dibs_text("7"), dibs_text("2"), &old) == DIBS_OK);
+  EXPECT(old != NULL && strcmp(old->bytes, "1") == 0);
+  old = dibs_value_free(old);
+  EXPECT(dibs_map_each(c, "map", count, &entries) == DIBS_OK);
+  EXPECT(entries >= 100);
+  EXPECT(strcmp(dibs_sim_server(sim, "HGET map 7"), "2") == 0);
+  c = dibs_close(c);
+}
+
+static void a_map_is_kept_in_a_world(void **state)
+{
+  dibs_sim_options o = DIBS_SIM_OPTIONS_INIT;
+
+  (void)state;
+  sim = dibs_sim_new(&o);
+  assert_non_null(sim);
+  (void)dibs_sim_start(sim, "p", keeps_a_map, NULL);
+  assert_true(dibs_sim_run(sim, HOUR_MS));
+  if (dibs_sim_first_flaw(sim) != NULL)
+    fail_msg("%s", dibs_sim_first_flaw(sim));
+  sim = dibs_sim_free(sim);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(nothing_is_done_twice_and_no_loss_is_silent),
+    cmocka_unit_test(a_map_is_kept_in_a_world)
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

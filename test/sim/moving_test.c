@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* Simulated clusters whose slots are on their way: what seeds of sim/deployed found once, as
+ * short as it gets. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include <dibs/sim.h>
+
+enum { SLOT_OF_B = 3300, RUN_MS = 60000 };
+
+static int rounds;
+
+static void takes_turns(void *data)
+{
+  dibs_client *c = NULL;
+
+  (void)data;
+  if (dibs_open("redis+cluster://s1,s2,s3", NULL, &c) != DIBS_OK) {
+    dibs_sim_flaw("no client");
+    return;
+  }
+  for (int i = 0; i < 100; i++) {
+    dibs_hold *hold = NULL;
+
+    if (dibs_lock(c, "b", NULL, &hold) == DIBS_OK)
+      rounds += dibs_release(hold) == DIBS_OK;
+    dibs_sim_sleep_ms(50);
+  }
+  c = dibs_close(c);
+}
+
+/* Seed 34 of cluster-bare, 2026-11-21: ASK led to a server that had just become a replica. It
+ * answers READONLY, and whose name was asked there once was reminded by nobody. */
+static void who_is_sent_to_a_replica_by_ask_asks_the_owner_again(void **state)
+{
+  static const dibs_sim_fault faults[] = {
+    { .kind = DIBS_SIM_SERVER_PROMOTE, .at_us = 1505000, .server = 4 },
+    { .kind = DIBS_SIM_SERVER_SLOT, .at_us = 1516000, .server = 1, .slot = SLOT_OF_B,
+      .ms = 1606 },
+  };
+  dibs_sim_options o = DIBS_SIM_OPTIONS_INIT;
+  dibs_sim *sim;
+
+  (void)state;
+  rounds = 0;
+  o.cluster_nodes = 3;
+  o.replicas = 1;
+  o.down_after_ms = 4000;
+  sim = dibs_sim_new(&o);
+  assert_non_null(sim);
+  (void)dibs_sim_start(sim, "p", takes_turns, NULL);
+  for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+    assert_int_equal(dibs_sim_inject(sim, &faults[i]), DIBS_OK);
+  assert_true(dibs_sim_run(sim, RUN_MS));
+  assert_null(dibs_sim_first_flaw(sim));
+  assert_int_equal(rounds, 100);
+  sim = dibs_sim_free(sim);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(who_is_sent_to_a_replica_by_ask_asks_the_owner_again),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,764 @@
+/* SPDX-License-Identifier: MIT */
+/* Quorum: what each claim is told, step by step, over real lock tables and scripts. */
+#include "quorum/site.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TTL SPAN_MS(3000)
+
+/* What a claim was told; its context. */
+typedef struct told {
+  uint64_t id;
+  unsigned granted, renewed, suspect, lost, failed, released;
+  lock_event last;
+  char words[160];
+  instant at, valid_until;       /* of the last event */
+  uint64_t fence;
+} told;
+
+static void heard(site_client *c, const lock_event *e, void *data)
+{
+  told *t = e->context;
+  text words = text_over(t->words, sizeof(t->words));
+
+  (void)data;
+  assert_true(t->failed + t->released == 0);
+  assert_true(t->lost == 0 || e->kind == LOCK_RELEASED);
+  t->last = *e;
+  t->at = c->site->now;
+  text_add(&words, e->words);
+  t->granted += e->kind == LOCK_GRANTED;
+  t->renewed += e->kind == LOCK_RENEWED;
+  t->suspect += e->kind == LOCK_SUSPECT;
+  t->lost += e->kind == LOCK_LOST;
+  t->failed += e->kind == LOCK_FAILED;
+  t->released += e->kind == LOCK_RELEASED;
+  if (e->kind == LOCK_GRANTED)
+    t->fence = e->fence;
+  if (e->kind == LOCK_GRANTED || e->kind == LOCK_RENEWED)
+    t->valid_until = e->valid_until;
+}
+
+static site *site_of(size_t servers, size_t clients)
+{
+  site *s = calloc(1, sizeof(*s));
+
+  assert_non_null(s);
+  site_init(s, 11, servers, clients);
+  s->jitter = (span){ 0 };
+  s->heard = heard;
+  return s;
+}
+
+static void over(site *s)
+{
+  site_deinit(s);
+  free(s);
+}
+
+static lock_wish wish_of(told *t)
+{
+  return (lock_wish){ .context = t, .kind = LOCK_MUTEX, .name = "x", .name_size = 1, .units = 1,
+                      .ttl = TTL, .give_up_at = INSTANT_NEVER };
+}
+
+static void claim_as(site *s, size_t client, told *t, const lock_wish *w)
+{
+  memset(t, 0, sizeof(*t));
+  assert_int_equal(quorum_claim(s->clients[client].quorum, w, s->now, &t->id), DIBS_OK);
+  site_settle(s);
+}
+
+static void claim_of(site *s, size_t client, told *t, bool is_try)
+{
+  lock_wish w = wish_of(t);
+
+  w.is_try = is_try;
+  claim_as(s, client, t, &w);
+}
+
+static void release_of(site *s, size_t client, told *t)
+{
+  assert_int_equal(quorum_release(s->clients[client].quorum, t->id, s->now), DIBS_OK);
+  site_settle(s);
+}
+
+/* Until it was told something that `count` counts; fails after `most`. */
+static span await(site *s, const unsigned *count, span most)
+{
+  instant from = s->now;
+  unsigned before = *count;
+
+  while (*count == before) {
+    assert_true(instant_since(s->now, from).ns < most.ns);
+    site_run_for(s, (span){ 100000 });
+  }
+  return instant_since(s->now, from);
+}
+
+static void hold(site *s, size_t client, told *t)
+{
+  claim_of(s, client, t, false);
+  (void)await(s, &t->granted, SPAN_MS(1000));
+}
+
+static size_t held_at(site *s)
+{
+  size_t count = 0;
+
+  for (size_t i = 0; i < s->server_count; i++)
+    count += site_is_held(s, i, "x");
+  return count;
+}
+
+static size_t with_token(site *s, uint64_t token)
+{
+  char words[32];
+  text t = text_over(words, sizeof(words));
+  size_t count = 0;
+
+  text_add(&t, ":");
+  text_add_uint(&t, token);
+  text_add(&t, " ");
+  for (size_t i = 0; i < s->server_count; i++)
+    count += strstr(site_lease(s, i, "x"), words) != NULL;
+  return count;
+}
+
+/* ---- taking ---- */
+
+static void a_grant_is_one_token_on_all_servers_and_one_request_each(void **state)
+{
+  site *s = site_of(5, 1);
+  told first, second;
+  uint64_t before;
+
+  (void)state;
+  hold(s, 0, &first);
+  release_of(s, 0, &first);
+  site_run_for(s, SPAN_MS(100));
+  assert_int_equal(first.released, 1);
+  assert_int_equal(first.last.status, DIBS_OK);
+  assert_int_equal(held_at(s), 0);
+
+  before = s->commands;
+  hold(s, 0, &second);
+  site_run_for(s, SPAN_MS(20));
+  assert_true(second.fence > first.fence);
+  assert_int_equal(with_token(s, second.fence / 1024), 5);
+  assert_int_equal(s->commands - before, 5);
+  assert_int_equal(second.last.replicas_wanted, 3);
+  over(s);
+}
+
+static void a_fence_is_on_a_majority_when_it_is_told(void **state)
+{
+  site *s = site_of(5, 1);
+  told t;
+
+  (void)state;
+  for (size_t i = 0; i < 5; i++)         /* nobody can guess a common token */
+    s->skew_us[i] = (int64_t)i * 10000000;
+  claim_of(s, 0, &t, true);
+  while (t.granted == 0)
+    site_run_for(s, (span){ 50000 });
+  assert_true(with_token(s, t.fence / 1024) >= 1);
+  {
+    size_t count = 0;
+
+    for (size_t i = 0; i < 5; i++) {
+      const char *lease = site_lease(s, i, "x");
+      const char *token = strchr(lease, ':');
+
+      if (token != NULL)
+        count += strtoull(strchr(token + 1, ':') + 1, NULL, 10) >= t.fence / 1024;
+    }
+    assert_true(count >= 3);
+  }
+  over(s);
+}
+
+/* Theme 27. The latency of the slowest of many, with and without silent servers. */
+static span slowest(size_t servers, size_t silent, bool slow_ones)
+{
+  site *s = site_of(servers, 1);
+  span most = { 0 };
+
+  for (size_t i = 0; i < silent; i++) {
+    if (slow_ones)
+      s->delay[i] = SPAN_MS(400);
+    else
+      s->is_mute[i] = true;
+  }
+  for (int i = 0; i < 200; i++) {
+    told t;
+    span took;
+
+    claim_of(s, 0, &t, false);
+    took = await(s, &t.granted, SPAN_MS(2000));
+    if (i >= 2)                          /* the two slowest of 200 are not its 99 % */
+      most = span_max(most, took);
+    release_of(s, 0, &t);
+    took = await(s, &t.released, SPAN_MS(2000));
+    if (i >= 2)
+      most = span_max(most, took);
+    assert_int_equal(t.last.status, DIBS_OK);
+  }
+  over(s);
+  return most;
+}
+
+static void theme_27_silent_and_slow_servers_cost_nothing(void **state)
+{
+  span three = slowest(3, 0, false), five = slowest(5, 0, false);
+
+  (void)state;
+  assert_true(slowest(3, 1, false).ns <= 2 * three.ns);
+  assert_true(slowest(5, 2, false).ns <= 2 * five.ns);
+  assert_true(slowest(3, 1, true).ns <= 2 * three.ns);
+  assert_true(slowest(5, 2, true).ns <= 2 * five.ns);
+}
+
+static void a_try_is_busy_when_others_have_a_majority(void **state)
+{
+  site *s = site_of(3, 2);
+  told a, b;
+  const char *words;
+
+  (void)state;
+  hold(s, 0, &a);
+  claim_of(s, 1, &b, true);
+  assert_true(await(s, &b.failed, SPAN_MS(200)).ns < SPAN_MS(50).ns);
+  assert_int_equal(b.last.status, DIBS_BUSY);
+  assert_int_equal(quorum_server_why(s->clients[1].quorum, 0, &words), DIBS_BUSY);
+  over(s);
+}
+
+static void a_try_takes_a_majority_though_others_have_the_rest(void **state)
+{
+  site *s = site_of(3, 2);
+  told a, b;
+
+  (void)state;
+  s->clients[0].is_cut[0] = s->clients[0].is_cut[1] = true;
+  claim_of(s, 0, &a, true);              /* gets server 2 only */
+  site_run_for(s, SPAN_MS(100));
+  assert_int_equal(held_at(s), 1);
+  claim_of(s, 1, &b, true);
+  (void)await(s, &b.granted, SPAN_MS(100));
+  over(s);
+}
+
+static void too_few_servers_are_named_each_with_its_reason(void **state)
+{
+  site *s = site_of(3, 1);
+  told t;
+  const char *words;
+
+  (void)state;
+  s->is_mute[0] = s->is_mute[2] = true;
+  claim_of(s, 0, &t, true);
+  assert_true(await(s, &t.failed, SPAN_MS(4000)).ns <= SITE_CONNECT.ns + SITE_COMMAND.ns);
+  assert_int_equal(t.last.status, DIBS_ERR_UNREACHABLE);
+  assert_string_equal(t.words, "1 of 3 servers took part, 2 are needed");
+  assert_int_equal(quorum_server_why(s->clients[0].quorum, 0, &words), DIBS_ERR_UNREACHABLE);
+  assert_int_equal(quorum_server_why(s->clients[0].quorum, 1, &words), DIBS_OK);
+  site_run_for(s, SPAN_MS(50));
+  assert_int_equal(held_at(s), 0);
+  over(s);
+}
+
+static void a_fault_of_most_is_the_fault_of_all(void **state)
+{
+  site *s = site_of(3, 1);
+  told t;
+
+  (void)state;
+  for (size_t i = 0; i < 2; i++)
+    (void)sim_server_ask(s->servers[i], "RPUSH dibs:m:{x} 1\r\n", 20, &(size_t){ 0 });
+  claim_of(s, 0, &t, false);
+  (void)await(s, &t.failed, SPAN_MS(1000));
+  assert_int_equal(t.last.status, DIBS_ERR_WRONG_TYPE);
+  over(s);
+}
+
+static void a_late_grant_of_a_failed_round_is_given_back(void **state)
+{
+  site *s = site_of(3, 2);
+  told a, b;
+
+  (void)state;
+  s->clients[0].is_cut[2] = true;
+  hold(s, 0, &a);                        /* at 0 and 1 */
+  s->delay[2] = SPAN_MS(300);
+  claim_of(s, 1, &b, true);
+  assert_true(await(s, &b.failed, SPAN_MS(1000)).ns < SPAN_MS(100).ns);
+  assert_int_equal(b.last.status, DIBS_BUSY);
+  site_run_for(s, SPAN_MS(1500));
+  assert_false(site_is_held(s, 2, "x"));
+  over(s);
+}
+
+static void a_raise_that_reaches_no_majority_is_no_grant(void **state)
+{
+  site *s = site_of(3, 1);
+  told t;
+
+  (void)state;
+  for (size_t i = 0; i < 3; i++) {
+    s->skew_us[i] = (int64_t)i * 100000;
+    s->delay[i] = SPAN_MS(10);
+  }
+  s->is_mute[2] = true;
+  claim_of(s, 0, &t, true);
+  site_run_for(s, SPAN_MS(45));          /* text and all: two grants, of different tokens */
+  assert_int_equal(held_at(s), 2);
+  assert_int_equal(t.granted, 0);
+  s->is_mute[0] = true;
+  (void)await(s, &t.failed, SPAN_MS(4000));
+  assert_int_equal(t.last.status, DIBS_ERR_UNREACHABLE);
+  assert_int_equal(t.granted, 0);
+  s->is_mute[0] = s->is_mute[2] = false;
+  site_run_for(s, SPAN_MS(1000));
+  assert_int_equal(held_at(s), 0);
+  over(s);
+}
+
+/* ---- waiting ---- */
+
+static void a_waiter_is_handed_the_lock_on_and_fences_grow(void **state)
+{
+  site *s = site_of(5, 3);
+  told t[3];
+
+  (void)state;
+  hold(s, 0, &t[0]);
+  claim_of(s, 1, &t[1], false);
+  site_run_for(s, SPAN_MS(300));
+  claim_of(s, 2, &t[2], false);
+  site_run_for(s, SPAN_MS(5000));
+  assert_int_equal(t[1].granted + t[2].granted, 0);
+  for (size_t i = 0; i < 2; i++) {
+    release_of(s, i, &t[i]);
+    assert_true(await(s, &t[i + 1].granted, SPAN_MS(500)).ns < SPAN_MS(50).ns);
+    assert_true(t[i + 1].fence > t[i].fence);
+  }
+  over(s);
+}
+
+static void two_who_start_at_once_are_both_served(void **state)
+{
+  (void)state;
+  for (int i = 0; i < 100; i++) {
+    site *s = site_of(i % 2 == 0 ? 3 : 5, 2);
+    told t[2];
+
+    random_seed(&s->random, (uint64_t)i);
+    s->jitter = SPAN_MS(5);
+    claim_of(s, 0, &t[0], false);
+    claim_of(s, 1, &t[1], false);
+    while (t[0].granted + t[1].granted == 0 && s->now.ns < 3000000000)
+      site_run_for(s, SPAN_MS(1));
+    assert_int_equal(t[0].granted + t[1].granted, 1);
+    release_of(s, t[0].granted == 0, &t[t[0].granted == 0]);
+    (void)await(s, &t[t[0].granted != 0].granted, SPAN_MS(500));
+    over(s);
+  }
+}
+
+static void the_lead_may_be_silent_from_the_beginning(void **state)
+{
+  site *s = site_of(3, 2);
+  told a, b;
+
+  (void)state;
+  s->is_mute[site_lead(s, "x")] = true;
+  hold(s, 0, &a);
+  claim_of(s, 1, &b, false);
+  site_run_for(s, SPAN_MS(1000));
+  release_of(s, 0, &a);
+  assert_true(await(s, &b.granted, SPAN_MS(500)).ns < SPAN_MS(300).ns);
+  over(s);
+}
+
+static void the_lead_may_fall_silent_under_those_who_wait(void **state)
+{
+  site *s = site_of(3, 2);
+  told a, b;
+
+  (void)state;
+  hold(s, 0, &a);
+  claim_of(s, 1, &b, false);
+  site_run_for(s, SPAN_MS(500));
+  s->is_mute[site_lead(s, "x")] = true;
+  site_run_for(s, SPAN_MS(100));
+  release_of(s, 0, &a);
+  (void)await(s, &b.granted, SPAN_MS(5000));
+  over(s);
+}
+
+static void a_lead_that_a_dead_client_has_delays_nobody_for_its_lease(void **state)
+{
+  site *s = site_of(3, 2);
+  told a, b;
+  size_t lead = site_lead(s, "x");
+  lock_wish w = wish_of(&a);
+
+  (void)state;
+  w.ttl = SPAN_MS(60000);
+  w.is_try = true;
+  for (size_t i = 0; i < 3; i++)
+    s->clients[0].is_cut[i] = i != lead;
+  claim_as(s, 0, &a, &w);
+  site_run_for(s, SPAN_MS(20));
+  for (size_t i = 0; i < 3; i++)         /* it died */
+    s->clients[0].is_cut[i] = true;
+  claim_of(s, 1, &b, false);
+  (void)await(s, &b.granted, SPAN_MS(3000));
+  over(s);
+}
+
+static void who_gives_up_is_told_so_in_time(void **state)
+{
+  site *s = site_of(3, 2);
+  told a, b;
+  lock_wish w = wish_of(&b);
+
+  (void)state;
+  hold(s, 0, &a);
+  w.give_up_at = instant_add(s->now, SPAN_MS(700));
+  claim_as(s, 1, &b, &w);
+  assert_true(await(s, &b.failed, SPAN_MS(1000)).ns <= SPAN_MS(701).ns);
+  assert_int_equal(b.last.status, DIBS_TIMED_OUT);
+  release_of(s, 0, &a);
+  site_run_for(s, SPAN_MS(200));
+  assert_int_equal(held_at(s), 0);
+  over(s);
+}
+
+static void a_cancel_in_any_phase_leaves_nothing(void **state)
+{
+  (void)state;
+  for (int64_t us = 0; us < 40000; us += 700) {
+    site *s = site_of(3, 2);
+    told a, b;
+
+    s->delay[1] = SPAN_MS(5);
+    hold(s, 0, &a);
+    if (us % 1400 == 0)
+      s->is_mute[2] = true;
+    claim_of(s, 1, &b, false);
+    site_run_for(s, (span){ 10000000 });
+    release_of(s, 0, &a);
+    site_run_for(s, (span){ us * 1000 });
+    if (quorum_cancel(s->clients[1].quorum, b.id, s->now)) {
+      site_settle(s);
+      assert_int_equal(b.last.status, DIBS_CANCELLED);
+    } else {
+      site_settle(s);
+      assert_int_equal(b.granted, 1);
+      release_of(s, 1, &b);
+    }
+    s->is_mute[2] = false;
+    site_run_for(s, SPAN_MS(2500));
+    assert_int_equal(held_at(s), 0);
+    assert_true(quorum_is_quiet(s->clients[1].quorum));
+    over(s);
+  }
+}
+
+/* ---- holding ---- */
+
+static void a_hold_is_renewed_and_outlives_a_minority(void **state)
+{
+  site *s = site_of(5, 1);
+  told t;
+
+  (void)state;
+  hold(s, 0, &t);
+  s->is_mute[0] = s->is_mute[3] = true;
+  site_run_for(s, SPAN_MS(10000));
+  assert_int_equal(t.lost, 0);
+  assert_true(t.renewed >= 3);
+  assert_true(instant_before(s->now, t.valid_until));
+  over(s);
+}
+
+static void a_hold_is_lost_once_and_in_time_without_a_majority(void **state)
+{
+  site *s = site_of(3, 1);
+  told t;
+  instant silent_at;
+
+  (void)state;
+  hold(s, 0, &t);
+  site_run_for(s, SPAN_MS(2500));
+  silent_at = s->now;
+  s->is_mute[0] = s->is_mute[1] = true;  /* server 2 goes on renewing */
+  (void)await(s, &t.lost, SPAN_MS(4000));
+  assert_true(t.suspect >= 1);
+  assert_true(!instant_before(instant_add(silent_at, TTL), t.at));
+  assert_true(!instant_before(t.valid_until, t.at));
+  s->is_mute[0] = s->is_mute[1] = false;
+  site_run_for(s, SPAN_MS(5000));
+  assert_int_equal(t.lost, 1);
+  assert_int_equal(held_at(s), 0);
+  release_of(s, 0, &t);
+  assert_int_equal(t.released, 1);
+  assert_int_equal(t.last.status, DIBS_LOST);
+  over(s);
+}
+
+/* What is told is the second best of three ends. */
+static void a_belief_ends_with_the_majority_th_best_lease(void **state)
+{
+  site *s = site_of(3, 1);
+  told t;
+  instant cut_at;
+
+  (void)state;
+  hold(s, 0, &t);
+  site_run_for(s, SPAN_MS(200));
+  cut_at = s->now;
+  s->is_mute[0] = s->is_mute[1] = true;
+  site_run_for(s, SPAN_MS(2000));        /* server 2 was renewed meanwhile */
+  assert_int_equal(t.lost, 0);
+  assert_true(!instant_before(instant_add(cut_at, TTL), t.valid_until));
+  over(s);
+}
+
+static void what_a_minority_lost_is_taken_again(void **state)
+{
+  site *s = site_of(3, 1);
+  told t;
+
+  (void)state;
+  hold(s, 0, &t);
+  site_run_for(s, SPAN_MS(100));
+  site_restart(s, 1, false);
+  assert_int_equal(held_at(s), 2);
+  site_run_for(s, SPAN_MS(2500));
+  assert_int_equal(held_at(s), 3);
+  site_restart(s, 0, false);             /* so the next loss is borne, too */
+  site_run_for(s, SPAN_MS(2500));
+  assert_int_equal(t.lost, 0);
+  assert_int_equal(held_at(s), 3);
+  assert_true(with_token(s, t.fence / 1024) >= 1);
+  over(s);
+}
+
+static void a_majority_that_restarts_empty_ends_the_hold(void **state)
+{
+  site *s = site_of(3, 1);
+  told t;
+
+  (void)state;
+  hold(s, 0, &t);
+  site_run_for(s, SPAN_MS(100));
+  site_restart(s, 0, false);
+  site_restart(s, 1, false);
+  assert_true(await(s, &t.lost, SPAN_MS(3000)).ns < SPAN_MS(500).ns);
+  assert_string_equal(t.words, "fewer than a majority of the servers have this lease");
+  over(s);
+}
+
+static void a_fixed_lease_and_max_hold_end_on_time(void **state)
+{
+  site *s = site_of(3, 1);
+  told t;
+  lock_wish w = wish_of(&t);
+  instant granted_at;
+
+  (void)state;
+  w.is_fixed = true;
+  claim_as(s, 0, &t, &w);
+  (void)await(s, &t.granted, SPAN_MS(100));
+  (void)await(s, &t.lost, SPAN_MS(3001));
+  assert_int_equal(t.renewed, 0);
+  site_run_for(s, SPAN_MS(100));
+  assert_int_equal(held_at(s), 0);
+  release_of(s, 0, &t);
+
+  w.is_fixed = false;
+  w.max_hold = SPAN_MS(5000);
+  claim_as(s, 0, &t, &w);
+  (void)await(s, &t.granted, SPAN_MS(100));
+  granted_at = t.at;
+  (void)await(s, &t.lost, SPAN_MS(6000));
+  assert_true(!instant_before(instant_add(granted_at, SPAN_MS(5000)), t.at));
+  assert_true(instant_before(instant_add(granted_at, SPAN_MS(4900)), t.at));
+  assert_true(instant_before(s->now, instant_add(granted_at, SPAN_MS(5000))));
+  assert_int_equal(held_at(s), 3);       /* the last moments are still promised */
+  assert_string_equal(t.words, "max_hold_ms is over");
+  assert_true(t.renewed > 0);
+  site_run_for(s, SPAN_MS(100));
+  assert_int_equal(held_at(s), 0);
+  over(s);
+}
+
+/* ---- of one process ---- */
+
+static void an_owner_enters_again_and_others_of_the_process_queue(void **state)
+{
+  site *s = site_of(3, 1);
+  told outer, inner, other, refused, tried;
+  lock_wish w = wish_of(&outer);
+
+  (void)state;
+  w.owner = "me";
+  w.owner_size = 2;
+  claim_as(s, 0, &outer, &w);
+  (void)await(s, &outer.granted, SPAN_MS(100));
+  w.context = &inner;
+  claim_as(s, 0, &inner, &w);
+  assert_int_equal(inner.granted, 1);
+  assert_int_equal(inner.last.depth, 2);
+  assert_true(inner.fence == outer.fence);
+  w.context = &refused;
+  w.no_reentry = true;
+  claim_as(s, 0, &refused, &w);
+  assert_int_equal(refused.last.status, DIBS_WOULD_DEADLOCK);
+  claim_of(s, 0, &other, false);
+  claim_of(s, 0, &tried, true);
+  assert_int_equal(tried.last.status, DIBS_BUSY);
+
+  release_of(s, 0, &inner);
+  site_run_for(s, SPAN_MS(200));
+  assert_int_equal(other.granted, 0);
+  assert_int_equal(held_at(s), 3);
+  release_of(s, 0, &outer);
+  (void)await(s, &other.granted, SPAN_MS(200));
+  assert_true(other.fence > outer.fence);
+  over(s);
+}
+
+static void readers_share_and_a_writer_may_go_on_as_one(void **state)
+{
+  site *s = site_of(3, 2);
+  told writer, reader, another;
+  lock_wish w = wish_of(&writer);
+
+  (void)state;
+  w.kind = LOCK_WRITE;
+  claim_as(s, 0, &writer, &w);
+  (void)await(s, &writer.granted, SPAN_MS(100));
+  w.kind = LOCK_READ;
+  w.context = &reader;
+  claim_as(s, 1, &reader, &w);
+  site_run_for(s, SPAN_MS(1000));
+  assert_int_equal(reader.granted, 0);
+  assert_int_equal(quorum_downgrade(s->clients[0].quorum, writer.id, s->now), DIBS_OK);
+  site_settle(s);
+  (void)await(s, &reader.granted, SPAN_MS(2000));
+  w.context = &another;
+  claim_as(s, 0, &another, &w);
+  (void)await(s, &another.granted, SPAN_MS(2000));
+  assert_int_equal(writer.lost, 0);
+  over(s);
+}
+
+static void what_a_quorum_cannot_do_is_refused(void **state)
+{
+  site *s = site_of(3, 1);
+  told t;
+  lock_wish w = wish_of(&t);
+  uint64_t id;
+
+  (void)state;
+  w.kind = LOCK_PERMITS;
+  assert_int_equal(quorum_claim(s->clients[0].quorum, &w, s->now, &id), DIBS_ERR_UNSUPPORTED);
+  w.kind = LOCK_MUTEX;
+  w.linger = SPAN_MS(5);
+  assert_int_equal(quorum_claim(s->clients[0].quorum, &w, s->now, &id), DIBS_ERR_UNSUPPORTED);
+  hold(s, 0, &t);
+  assert_int_equal(quorum_detach(s->clients[0].quorum, t.id, s->now), DIBS_ERR_UNSUPPORTED);
+  assert_int_equal(quorum_release(s->clients[0].quorum, t.id + 99, s->now), DIBS_ERR_STALE);
+  over(s);
+}
+
+static void a_close_gives_all_back_and_waits_for_no_silent_server(void **state)
+{
+  site *s = site_of(3, 2);
+  told held, waiting;
+  quorum *q = s->clients[0].quorum;
+
+  (void)state;
+  hold(s, 0, &held);
+  s->is_mute[1] = true;
+  claim_of(s, 0, &waiting, false);
+  quorum_close(q, s->now);
+  site_settle(s);
+  assert_int_equal(waiting.last.status, DIBS_ERR_CLOSED);
+  site_run_for(s, SPAN_MS(100));
+  assert_int_equal(held.released, 1);
+  assert_int_equal(held.last.status, DIBS_OK);
+  assert_false(site_is_held(s, 0, "x"));
+  assert_false(site_is_held(s, 2, "x"));
+  site_run_for(s, SITE_COMMAND);
+  assert_true(quorum_is_quiet(q));
+  assert_int_equal(quorum_claim(q, &(lock_wish){ .kind = LOCK_MUTEX }, s->now, &held.id),
+                   DIBS_ERR_CLOSED);
+  over(s);
+}
+
+/* ---- memory ---- */
+
+static void refused_memory_fails_the_claim_and_nothing_else(void **state)
+{
+  (void)state;
+  for (size_t n = 1; n < 40; n++) {
+    site *s = site_of(3, 1);
+    told t, later;
+    dibs_status status;
+    lock_wish w = wish_of(&t);
+
+    memset(&t, 0, sizeof(t));
+    w.note = "a note";
+    s->heap.fail_at = s->heap.asked + n;
+    status = quorum_claim(s->clients[0].quorum, &w, s->now, &t.id);
+    site_settle(s);
+    site_run_for(s, SPAN_MS(1000));
+    assert_true(status == DIBS_ERR_NO_MEMORY || t.granted + t.failed == 1);
+    if (t.granted == 1)
+      release_of(s, 0, &t);
+    site_run_for(s, SPAN_MS(1000));
+    hold(s, 0, &later);
+    over(s);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_grant_is_one_token_on_all_servers_and_one_request_each),
+    cmocka_unit_test(a_fence_is_on_a_majority_when_it_is_told),
+    cmocka_unit_test(theme_27_silent_and_slow_servers_cost_nothing),
+    cmocka_unit_test(a_try_is_busy_when_others_have_a_majority),
+    cmocka_unit_test(a_try_takes_a_majority_though_others_have_the_rest),
+    cmocka_unit_test(too_few_servers_are_named_each_with_its_reason),
+    cmocka_unit_test(a_fault_of_most_is_the_fault_of_all),
+    cmocka_unit_test(a_late_grant_of_a_failed_round_is_given_back),
+    cmocka_unit_test(a_raise_that_reaches_no_majority_is_no_grant),
+    cmocka_unit_test(a_waiter_is_handed_the_lock_on_and_fences_grow),
+    cmocka_unit_test(two_who_start_at_once_are_both_served),
+    cmocka_unit_test(the_lead_may_be_silent_from_the_beginning),
+    cmocka_unit_test(the_lead_may_fall_silent_under_those_who_wait),
+    cmocka_unit_test(a_lead_that_a_dead_client_has_delays_nobody_for_its_lease),
+    cmocka_unit_test(who_gives_up_is_told_so_in_time),
+    cmocka_unit_test(a_cancel_in_any_phase_leaves_nothing),
+    cmocka_unit_test(a_hold_is_renewed_and_outlives_a_minority),
+    cmocka_unit_test(a_hold_is_lost_once_and_in_time_without_a_majority),
+    cmocka_unit_test(a_belief_ends_with_the_majority_th_best_lease),
+    cmocka_unit_test(what_a_minority_lost_is_taken_again),
+    cmocka_unit_test(a_majority_that_restarts_empty_ends_the_hold),
+    cmocka_unit_test(a_fixed_lease_and_max_hold_end_on_time),
+    cmocka_unit_test(an_owner_enters_again_and_others_of_the_process_queue),
+    cmocka_unit_test(readers_share_and_a_writer_may_go_on_as_one),
+    cmocka_unit_test(what_a_quorum_cannot_do_is_refused),
+    cmocka_unit_test(a_close_gives_all_back_and_waits_for_no_silent_server),
+    cmocka_unit_test(refused_memory_fails_the_claim_and_nothing_else),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* What is answered about maps, lists and sets, and what is no answer. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "answer_reader.h"
+#include "dialect/data.h"
+
+static void a_value_is_there_or_not_or_too_long(void **state)
+{
+  data_value v;
+  resp_reply *r = reply_of("$3\r\na\tc\r\n");
+
+  (void)state;
+  assert_true(data_value_answer(r, &v));
+  assert_true(v.is_there);
+  assert_int_equal(v.size, 3);
+  assert_memory_equal(v.bytes, "a\tc", 3);
+  resp_reply_free(r);
+
+  r = reply_of("$0\r\n\r\n");
+  assert_true(data_value_answer(r, &v));
+  assert_true(v.is_there && v.bytes != NULL && v.size == 0);
+  resp_reply_free(r);
+
+  r = reply_of("$-1\r\n");
+  assert_true(data_value_answer(r, &v));
+  assert_false(v.is_there);
+  resp_reply_free(r);
+
+  r = reply_of(":5000000\r\n");
+  assert_true(data_value_answer(r, &v));
+  assert_true(v.is_there && v.bytes == NULL);
+  assert_int_equal(v.size, 5000000);
+  resp_reply_free(r);
+}
+
+static void what_is_no_value_is_none(void **state)
+{
+  static const char *const odd[] = { ":-1\r\n", "*0\r\n", "+OK\r\n" };
+  data_value v;
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+    resp_reply *r = reply_of(odd[i]);
+
+    assert_false(data_value_answer(r, &v));
+    resp_reply_free(r);
+  }
+}
+
+static void an_integer_is_one(void **state)
+{
+  int64_t value;
+  resp_reply *r = reply_of(":-2\r\n");
+
+  (void)state;
+  assert_true(data_integer_answer(r, &value));
+  assert_int_equal(value, -2);
+  resp_reply_free(r);
+  r = reply_of("$1\r\n1\r\n");
+  assert_false(data_integer_answer(r, &value));
+  resp_reply_free(r);
+}
+
+static void a_page_has_a_cursor_and_entries_and_tells_of_gaps(void **state)
+{
+  data_page page;
+  resp_reply *r = reply_of("*2\r\n$2\r\n17\r\n*2\r\n$1\r\nk\r\n$2\r\nvv\r\n");
+
+  (void)state;
+  assert_true(data_page_answer(r, &page));
+  assert_string_equal(page.cursor, "17");
+  assert_int_equal(page.count, 2);
+  assert_int_equal(page.bytes, 3);
+  assert_false(page.has_gaps);
+  resp_reply_free(r);
+
+  r = reply_of("*2\r\n$1\r\n0\r\n*2\r\n$1\r\nk\r\n:9\r\n");
+  assert_true(data_page_answer(r, &page));
+  assert_string_equal(page.cursor, "0");
+  assert_true(page.has_gaps);
+  resp_reply_free(r);
+
+  r = reply_of("*0\r\n");
+  assert_true(data_list_page_answer(r, &page));
+  assert_int_equal(page.count, 0);
+  resp_reply_free(r);
+}
+
+static void what_is_no_page_is_none(void **state)
+{
+  static const char *const odd[] = {
+    "*0\r\n", "*1\r\n$1\r\n0\r\n", "*2\r\n:0\r\n*0\r\n", "*2\r\n$1\r\n0\r\n$1\r\nk\r\n",
+    "*2\r\n$1\r\n0\r\n*1\r\n$-1\r\n", "*2\r\n$1\r\n0\r\n*1\r\n*0\r\n",
+    "*2\r\n$24\r\n123456789012345678901234\r\n*0\r\n", "$1\r\n0\r\n"
+  };
+  data_page page;
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+    resp_reply *r = reply_of(odd[i]);
+
+    assert_false(data_page_answer(r, &page));
+    resp_reply_free(r);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_value_is_there_or_not_or_too_long),
+    cmocka_unit_test(what_is_no_value_is_none),
+    cmocka_unit_test(an_integer_is_one),
+    cmocka_unit_test(a_page_has_a_cursor_and_entries_and_tells_of_gaps),
+    cmocka_unit_test(what_is_no_page_is_none)
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

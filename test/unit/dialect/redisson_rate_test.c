@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* The calls of the rate limiters, word for word; Redisson's keys; their answers. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "call_reader.h"
+#include "dialect/redisson_rate.h"
+
+#define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
+#define UUID "00000000-0000-0000-0000-000000000000"
+
+static const native here = { .prefix = "dibs", .client = ANNA };
+static const uint8_t id[RATE_ID_SIZE] = "0123456789abcdef";
+static const rate_call api = { .name = "api", .name_size = 3, .permits = 3, .id = id,
+                               .number = 7, .rate = 10, .interval_ms = 1000,
+                               .keepalive_ms = 5000, .type = 1, .how = 'u' };
+
+static void each_call_says_all_its_keys(void **state)
+{
+  buffer out;
+
+  (void)state;
+  buffer_init(&out, &reader_heap);
+  assert_true(rate_acquire(&here, &out, false, &api));
+  CHECK_WORDS(&out, &script_redisson_rate_acquire, "5", "api", "{api}:value",
+              "{api}:value:" UUID, "{api}:permits", "{api}:permits:" UUID, "3",
+              "0123456789abcdef");
+  assert_true(rate_cancel(&here, &out, false, &api));
+  CHECK_WORDS(&out, &script_redisson_rate_cancel, "5", "api", "{api}:value",
+              "{api}:value:" UUID, "{api}:permits", "{api}:permits:" UUID, "3",
+              "0123456789abcdef");
+  assert_true(rate_look(&here, &out, false, &api));
+  CHECK_WORDS(&out, &script_redisson_rate_look, "5", "api", "{api}:value",
+              "{api}:value:" UUID, "{api}:permits", "{api}:permits:" UUID);
+  buffer_deinit(&out);
+}
+
+static void changes_say_where_their_answer_is_kept(void **state)
+{
+  buffer out;
+
+  (void)state;
+  buffer_init(&out, &reader_heap);
+  assert_true(rate_set(&here, &out, false, &api));
+  CHECK_WORDS(&out, &script_redisson_rate_set, "6", "api", "{api}:value", "{api}:value:" UUID,
+              "{api}:permits", "{api}:permits:" UUID, "dibs:r:{api}:" ANNA ":7", "10", "1000",
+              "5000", "1", "u");
+  assert_true(rate_release(&here, &out, false, &api));
+  CHECK_WORDS(&out, &script_redisson_rate_release, "6", "api", "{api}:value",
+              "{api}:value:" UUID, "{api}:permits", "{api}:permits:" UUID,
+              "dibs:r:{api}:" ANNA ":7", "3");
+  assert_true(rate_delete(&here, &out, false, &api));
+  CHECK_WORDS(&out, &script_redisson_rate_delete, "6", "api", "{api}:value",
+              "{api}:value:" UUID, "{api}:permits", "{api}:permits:" UUID,
+              "dibs:r:{api}:" ANNA ":7");
+  buffer_deinit(&out);
+}
+
+static void a_name_with_an_open_brace_gets_none(void **state)
+{
+  rate_call c = api;
+  buffer out;
+
+  (void)state;
+  c.name = "{t}api";
+  c.name_size = 6;
+  buffer_init(&out, &reader_heap);
+  assert_true(rate_delete(&here, &out, false, &c));
+  CHECK_WORDS(&out, &script_redisson_rate_delete, "6", "{t}api", "{t}api:value",
+              "{t}api:value:" UUID, "{t}api:permits", "{t}api:permits:" UUID,
+              "dibs:r:{t}api:" ANNA ":7");
+  buffer_deinit(&out);
+}
+
+static void in_cluster_names_whose_keys_would_part_are_refused(void **state)
+{
+  static const char *const bad[] = { "a}b", "a{b", "a{}b", "}{" };
+  static const char *const good[] = { "a", "{t}b", "b{t}" };
+  native cluster = here;
+
+  (void)state;
+  cluster.has_tags = true;
+  for (size_t i = 0; i < 4; i++) {
+    assert_non_null(rate_name_fault(&cluster, bad[i], strlen(bad[i])));
+    assert_null(rate_name_fault(&here, bad[i], strlen(bad[i])));
+  }
+  for (size_t i = 0; i < 3; i++)
+    assert_null(rate_name_fault(&cluster, good[i], strlen(good[i])));
+}
+
+static void the_longest_names_fit(void **state)
+{
+  char name[NAME_MAX_BYTES];
+  native far = { .prefix = "", .client = ANNA };
+  rate_call c = { .name = name, .name_size = sizeof(name), .number = UINT64_MAX, .id = id,
+                  .rate = UINT64_MAX, .how = 's' };
+  buffer out;
+
+  (void)state;
+  memset(name, 'n', sizeof(name));
+  memset(far.prefix, 'p', PREFIX_MAX_BYTES);
+  buffer_init(&out, &reader_heap);
+  assert_true(rate_set(&far, &out, true, &c));
+  assert_true(rate_acquire(&far, &out, true, &c));
+  buffer_deinit(&out);
+}
+
+static rate_answer answer_of(const char *bytes)
+{
+  rate_answer a;
+  resp_reply *r = reply_of(bytes);
+
+  assert_true(rate_acquire_answer(r, &a));
+  resp_reply_free(r);
+  return a;
+}
+
+static void an_answer_grants_or_tells_when_or_why_not(void **state)
+{
+  (void)state;
+  assert_int_equal(answer_of("*2\r\n:1\r\n:4\r\n").outcome, RATE_GRANTED);
+  assert_int_equal(answer_of("*2\r\n:1\r\n:4\r\n").left, 4);
+  assert_int_equal(answer_of("*2\r\n:0\r\n:250\r\n").outcome, RATE_LATER);
+  assert_int_equal(answer_of("*2\r\n:0\r\n:250\r\n").wait_ms, 250);
+  assert_int_equal(answer_of("*1\r\n:-1\r\n").outcome, RATE_NOT_SET);
+  assert_int_equal(answer_of("*3\r\n:-2\r\n:5\r\n:1000\r\n").outcome, RATE_TOO_MANY);
+  assert_int_equal(answer_of("*3\r\n:-2\r\n:5\r\n:1000\r\n").rate, 5);
+}
+
+static void odd_answers_are_refused(void **state)
+{
+  static const char *const odd[] = { "$1\r\n2\r\n", ":1\r\n", "*0\r\n", "*1\r\n:1\r\n",
+                                     "*2\r\n:2\r\n:1\r\n", "*2\r\n:0\r\n:-5\r\n",
+                                     "*2\r\n:1\r\n$1\r\n1\r\n", "*3\r\n:-1\r\n:5\r\n:5\r\n",
+                                     "$2\r\n-2\r\n", "$0\r\n\r\n" };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+    resp_reply *r = reply_of(odd[i]);
+    rate_answer a;
+    rate_state s;
+    int64_t done;
+
+    assert_false(rate_acquire_answer(r, &a));
+    assert_false(rate_look_answer(r, &s));
+    assert_false(rate_change_answer(r, &done));
+    assert_true(i == 0 || !rate_release_answer(r, &done));
+    resp_reply_free(r);
+  }
+}
+
+static void changes_and_looks_are_read(void **state)
+{
+  resp_reply *r = reply_of("*5\r\n:10\r\n:1000\r\n:0\r\n:1\r\n:7\r\n");
+  rate_state s;
+  int64_t n;
+
+  (void)state;
+  assert_true(rate_look_answer(r, &s) && s.is_set);
+  assert_int_equal(s.rate, 10);
+  assert_int_equal(s.interval_ms, 1000);
+  assert_int_equal(s.keepalive_ms, 0);
+  assert_int_equal(s.type, 1);
+  assert_int_equal(s.left, 7);
+  resp_reply_free(r);
+  r = reply_of("$2\r\n-1\r\n");
+  assert_true(rate_change_answer(r, &n) && n == -1);
+  resp_reply_free(r);
+  r = reply_of("$2\r\n12\r\n");
+  assert_true(rate_release_answer(r, &n) && n == 12);
+  assert_false(rate_change_answer(r, &n));
+  resp_reply_free(r);
+  r = reply_of("*1\r\n:-1\r\n");
+  assert_true(rate_release_answer(r, &n) && n == -1);
+  assert_true(rate_look_answer(r, &s) && !s.is_set);
+  resp_reply_free(r);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(each_call_says_all_its_keys),
+    cmocka_unit_test(changes_say_where_their_answer_is_kept),
+    cmocka_unit_test(a_name_with_an_open_brace_gets_none),
+    cmocka_unit_test(in_cluster_names_whose_keys_would_part_are_refused),
+    cmocka_unit_test(the_longest_names_fit),
+    cmocka_unit_test(an_answer_grants_or_tells_when_or_why_not),
+    cmocka_unit_test(odd_answers_are_refused),
+    cmocka_unit_test(changes_and_looks_are_read),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

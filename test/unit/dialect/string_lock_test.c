@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* test/unit/dialect/string_lock_test.c - the calls of the dialects spring and plain, word for word:
+ * keys, owners and channels as Spring Integration and others have them. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "call_reader.h"
+#include "dialect/dialect.h"
+#include "dialect/string_lock.h"
+
+#define CLIENT "uYPBU3QhRpqt20T7kiWaGw"
+#define UUID "b983c153-7421-469a-addb-44fb92259a1b"
+
+static const native spring = { .dialect = DIALECT_SPRING, .prefix = "dibs", .registry = "orders",
+                               .client = CLIENT };
+static const native plain = { .dialect = DIALECT_PLAIN, .prefix = "dibs", .client = CLIENT };
+static const lease_id lease = { .client = CLIENT, .ask = 7, .token = 99 };
+
+static void a_call_of_spring_names_lock_end_and_ask(void **state)
+{
+  acquire_call c = { .name = "x", .name_size = 1, .ask = 7, .ttl_ms = 500, .waits = true,
+                     .until_us = 12, .floor = 3 };
+  buffer out;
+
+  (void)state;
+  buffer_init(&out, &reader_heap);
+  assert_true(dialect_acquire(&spring, &out, false, &c));
+  CHECK_WORDS(&out, &script_spring_acquire, "3", "orders:x", "dibs:over:{orders:x}:" UUID ":7",
+              "dibs:ask:{orders:x}", UUID ":7", "500", "12", "w", "3");
+  assert_true(dialect_release(&spring, &out, false, "x", 1, &lease, 0, 0));
+  CHECK_WORDS(&out, &script_spring_release, "3", "orders:x", "dibs:over:{orders:x}:" UUID ":7",
+              "dibs:ask:{orders:x}", UUID ":7", "0", "orders-channel:orders:x",
+              "orders-channel");
+  assert_true(dialect_cancel(&spring, &out, false, "x", 1, 7, 3000000, 1000000, NULL));
+  CHECK_WORDS(&out, &script_spring_cancel, "3", "orders:x", "dibs:over:{orders:x}:" UUID ":7",
+              "dibs:ask:{orders:x}", UUID ":7", "2001", "orders-channel:orders:x",
+              "orders-channel");
+  assert_true(dialect_break(&spring, &out, false, "x", 1, &lease, 0));
+  CHECK_WORDS(&out, &script_spring_break, "2", "orders:x", "dibs:ask:{orders:x}", UUID ":7",
+              "orders-channel:orders:x", "orders-channel");
+  assert_true(dialect_inspect(&spring, &out, false, "x", 1));
+  CHECK_WORDS(&out, &script_spring_inspect, "2", "orders:x", "dibs:ask:{orders:x}");
+  buffer_deinit(&out);
+}
+
+static void a_plain_call_names_the_lock_as_it_is(void **state)
+{
+  acquire_call c = { .name = "x", .name_size = 1, .ask = 7, .ttl_ms = 500 };
+  buffer out;
+
+  (void)state;
+  buffer_init(&out, &reader_heap);
+  assert_true(dialect_acquire(&plain, &out, false, &c));
+  CHECK_WORDS(&out, &script_plain_acquire, "3", "x", "dibs:over:{x}:" UUID ":7",
+              "dibs:token:{x}", UUID ":7", "500", "0", "t", "0");
+  assert_true(dialect_release(&plain, &out, false, "x", 1, &lease, 1, 0));
+  CHECK_WORDS(&out, &script_plain_release, "2", "x", "dibs:over:{x}:" UUID ":7", UUID ":7",
+              "10000");
+  assert_true(dialect_raise(&plain, &out, false, "x", 1, &lease, 1000));
+  CHECK_WORDS(&out, &script_plain_raise, "2", "x", "dibs:token:{x}", UUID ":7", "1000");
+  assert_true(dialect_break(&plain, &out, false, "x", 1, &lease, 0));
+  CHECK_WORDS(&out, &script_plain_break, "1", "x", UUID ":7");
+  assert_true(dialect_inspect(&plain, &out, false, "x", 1));
+  CHECK_WORDS(&out, &script_plain_inspect, "1", "x");
+  buffer_deinit(&out);
+}
+
+static void renewals_name_the_ask_beside_each_lock_of_spring(void **state)
+{
+  const renew_item items[] = { { "x", 1, &lease, 500 }, { "y", 1, &lease, 600 } };
+  buffer out;
+
+  (void)state;
+  buffer_init(&out, &reader_heap);
+  assert_true(dialect_renew(&spring, &out, false, items, 2, 0));
+  CHECK_WORDS(&out, &script_spring_renew, "4", "orders:x", "dibs:ask:{orders:x}", "orders:y",
+              "dibs:ask:{orders:y}", UUID ":7", "500", UUID ":7", "600");
+  assert_true(dialect_renew(&plain, &out, false, items, 2, 0));
+  CHECK_WORDS(&out, &script_plain_renew, "2", "x", "y", UUID ":7", "500", UUID ":7", "600");
+  buffer_deinit(&out);
+}
+
+static void a_tag_is_kept_and_half_a_one_refused_in_a_cluster(void **state)
+{
+  native many = spring;
+  renew_item item = { "{t}x", 4, &lease, 500 };
+  buffer out;
+
+  (void)state;
+  buffer_init(&out, &reader_heap);
+  assert_true(dialect_renew(&spring, &out, false, &item, 1, 0));
+  CHECK_WORDS(&out, &script_spring_renew, "2", "orders:{t}x", "dibs:ask:orders:{t}x", UUID ":7",
+              "500");
+  buffer_deinit(&out);
+  assert_null(dialect_name_fault(&spring, "a}b", 3));
+  many.has_tags = true;
+  assert_null(dialect_name_fault(&many, "a{b}c", 5));
+  assert_non_null(dialect_name_fault(&many, "a}b", 3));
+  memcpy(many.registry, "{ord", 5);
+  assert_non_null(dialect_name_fault(&many, "ab", 2));
+}
+
+static void only_spring_has_a_second_channel(void **state)
+{
+  char bytes[64];
+  text channel = text_over(bytes, sizeof(bytes));
+
+  (void)state;
+  assert_false(dialect_side_channel(&plain, &channel));
+  assert_true(dialect_side_channel(&spring, &channel));
+  assert_string_equal(bytes, "orders-channel");
+  channel = text_over(bytes, sizeof(bytes));
+  dialect_channel(&spring, "x", 1, 0, FLAVOUR_PLAIN, 7, &channel);
+  assert_string_equal(bytes, "orders-channel:orders:x");
+}
+
+static void a_registry_is_1_to_64_bytes_without_control_characters(void **state)
+{
+  char longest[REGISTRY_MAX_BYTES + 2];
+
+  (void)state;
+  memset(longest, 'r', sizeof(longest));
+  longest[REGISTRY_MAX_BYTES + 1] = 0;
+  assert_non_null(spring_registry_fault(longest));
+  longest[REGISTRY_MAX_BYTES] = 0;
+  assert_null(spring_registry_fault(longest));
+  assert_non_null(spring_registry_fault(""));
+  assert_non_null(spring_registry_fault("a\tb"));
+  assert_null(spring_registry_fault("my registry"));
+}
+
+static void the_longest_names_fit(void **state)
+{
+  char name[NAME_MAX_BYTES];
+  native far = spring;
+  lease_id last = { .client = CLIENT, .ask = UINT64_MAX, .token = 1 };
+  renew_item items[RENEW_BATCH_MAX];
+  buffer out;
+
+  (void)state;
+  memset(name, 'n', sizeof(name));
+  memset(far.prefix, 'p', PREFIX_MAX_BYTES);
+  memset(far.registry, 'r', REGISTRY_MAX_BYTES);
+  for (size_t i = 0; i < RENEW_BATCH_MAX; i++)
+    items[i] = (renew_item){ name, sizeof(name), &last, INT64_MAX };
+  buffer_init(&out, &reader_heap);
+  assert_true(dialect_release(&far, &out, false, name, sizeof(name), &last, 1, 0));
+  assert_true(dialect_break(&far, &out, false, name, sizeof(name), &last, 0));
+  assert_true(dialect_renew(&far, &out, false, items, RENEW_BATCH_MAX, 0));
+  buffer_deinit(&out);
+}
+
+/* ---- which keys are locks ---- */
+
+static const char *match_of(const native *n, const char *pattern)
+{
+  static char words[2 * KEY_TEXT_SIZE];
+  text t = text_over(words, sizeof(words));
+
+  dialect_list_match(n, pattern, &t);
+  return words;
+}
+
+/* What means something to the server is escaped, what means something to fnmatch() left to it. */
+static void a_walk_asks_for_what_stands_in_front_of_the_pattern(void **state)
+{
+  static const native odd = { .dialect = DIALECT_SPRING, .prefix = "dibs", .registry = "a*[b]" };
+
+  (void)state;
+  assert_string_equal(match_of(&plain, "orders:*"), "orders:*");
+  assert_string_equal(match_of(&plain, "a-b^c"), "a\\-b\\^c*");
+  assert_string_equal(match_of(&plain, "a[!b]c"), "a*");
+  assert_string_equal(match_of(&plain, "a\\*"), "a*");
+  assert_string_equal(match_of(&plain, "*"), "*");
+  assert_string_equal(match_of(&spring, NULL), "orders:*");
+  assert_string_equal(match_of(&odd, "x?"), "a\\*\\[b\\]:x*");
+}
+
+static bool is_named(const native *n, const char *key, const char *wanted)
+{
+  const char *name;
+  size_t size;
+
+  return dialect_list_name(n, key, strlen(key), &name, &size) && size == strlen(wanted) &&
+         memcmp(name, wanted, size) == 0;
+}
+
+static void a_key_has_a_name_unless_it_is_of_another_kind(void **state)
+{
+  (void)state;
+  assert_true(is_named(&plain, "orders", "orders"));
+  assert_true(is_named(&plain, "dibsy:x", "dibsy:x"));
+  assert_false(is_named(&plain, "dibs:token:{x}", "dibs:token:{x}"));
+  assert_false(is_named(&plain, "}x", "}x"));
+  assert_true(is_named(&spring, "orders:x:y", "x:y"));
+  assert_true(is_named(&spring, "orders:dibs:x", "dibs:x"));
+  assert_false(is_named(&spring, "orders:", ""));
+  assert_false(is_named(&spring, "ordersX:y", "y"));
+  assert_false(is_named(&spring, "other:x", "x"));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_call_of_spring_names_lock_end_and_ask),
+    cmocka_unit_test(a_plain_call_names_the_lock_as_it_is),
+    cmocka_unit_test(renewals_name_the_ask_beside_each_lock_of_spring),
+    cmocka_unit_test(a_tag_is_kept_and_half_a_one_refused_in_a_cluster),
+    cmocka_unit_test(only_spring_has_a_second_channel),
+    cmocka_unit_test(a_registry_is_1_to_64_bytes_without_control_characters),
+    cmocka_unit_test(the_longest_names_fit),
+    cmocka_unit_test(a_walk_asks_for_what_stands_in_front_of_the_pattern),
+    cmocka_unit_test(a_key_has_a_name_unless_it_is_of_another_kind),
+  };
+
+  return cmocka_run_group_tests_name("string_lock", tests, NULL, NULL);
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/* Unit: topo/finder_cluster.c - the slot map of a cluster, from whichever node tells it
+ * first, old or new, with the fewest rights. */
+#include "finder_fixture.h"
+
+#define THREE "redis+cluster://h1,h2,h3:7000"
+#define UNKNOWN "-ERR unknown subcommand 'SHARDS'. Try CLUSTER HELP."
+#define UNKNOWN_TO_OLD \
+  "-ERR Unknown subcommand or wrong number of arguments for 'SHARDS'. Try CLUSTER HELP."
+#define SHARD(host) \
+  "['slots' [0 16383] 'nodes' [['port' 6379 'tls-port' 6380 'ip' '" host "' 'endpoint' '" host \
+  "' 'role' 'master' 'health' 'online']]]"
+#define SLOTS(host) "[[0 16383 ['" host "' 6379 'id']]]"
+
+/* Takes the map: slot 5 is served at `host`:`port`. */
+static const slot_map *expect_map(fixture *f, const char *host, int port, bool is_sharded)
+{
+  const slot_map *map;
+
+  assert_int_equal(finder_state_of(f->finder), FINDER_FOUND);
+  map = finder_take_slots(f->finder);
+  assert_non_null(map);
+  assert_int_equal(finder_state_of(f->finder), FINDER_IDLE);
+  assert_int_equal(map->has_sharded_channels, is_sharded);
+  assert_int_not_equal(map->node_of[5], SLOT_NOBODY);
+  assert_string_equal(map->nodes[map->node_of[5]].host, host);
+  assert_int_equal(map->nodes[map->node_of[5]].port, port);
+  for (int i = 0; i < SCOUTS_MAX; i++)
+    assert_false(f->guests[i].is_out);
+  return map;
+}
+
+static void the_first_map_is_taken(void **state)
+{
+  fixture f;
+
+  (void)state;
+  begin(&f, THREE);                          /* the two others say nothing, ever */
+  search(&f);
+  expect_asks(&f, "h3:7000", "CLUSTER SHARDS");
+  says(&f, "h3:7000", "[" SHARD("10.0.0.1") "]");
+  expect_map(&f, "10.0.0.1", 6379, true);
+  assert_null(finder_take_slots(f.finder));
+  assert_null(finder_take_primary(f.finder));
+  end(&f);
+}
+
+static void a_node_from_before_seven_is_asked_for_slots(void **state)
+{
+  static const char *const answers[] = { UNKNOWN, UNKNOWN_TO_OLD,
+                                         "-ERR unknown command 'CLUSTER'" };
+
+  (void)state;
+  for (size_t i = 0; i < 3; i++) {
+    fixture f;
+
+    begin(&f, THREE);
+    search(&f);
+    says(&f, "h1:6379", answers[i]);
+    expect_asks(&f, "h1:6379", "CLUSTER SLOTS");
+    says(&f, "h1:6379", SLOTS("10.0.0.1"));
+    expect_map(&f, "10.0.0.1", 6379, false);
+    end(&f);
+  }
+}
+
+static void a_node_that_forbids_shards_knows_them(void **state)
+{
+  fixture f;
+
+  (void)state;
+  begin(&f, THREE);
+  search(&f);
+  says(&f, "h1:6379", "-NOPERM this user has no permissions to run the 'cluster|shards' command");
+  expect_asks(&f, "h1:6379", "CLUSTER SLOTS");
+  says(&f, "h1:6379", SLOTS("10.0.0.1"));
+  expect_map(&f, "10.0.0.1", 6379, true);
+  end(&f);
+}
+
+static void shards_that_are_not_understood_are_asked_for_as_slots(void **state)
+{
+  fixture f;
+
+  (void)state;
+  begin(&f, THREE);
+  search(&f);
+  says(&f, "h1:6379", "[['slots' 7]]");
+  expect_asks(&f, "h1:6379", "CLUSTER SLOTS");
+  says(&f, "h1:6379", SLOTS("10.0.0.1"));
+  expect_map(&f, "10.0.0.1", 6379, true);
+  end(&f);
+}
+
+static void tls_takes_the_port_for_it(void **state)
+{
+  fixture f;
+
+  (void)state;
+  begin(&f, "rediss+cluster://h1");
+  search(&f);
+  says(&f, "h1:6379", "[" SHARD("10.0.0.1") "]");
+  expect_map(&f, "10.0.0.1", 6380, true);
+  end(&f);
+}
+
+static void a_node_without_a_name_is_the_one_that_was_asked(void **state)
+{
+  fixture f;
+
+  (void)state;
+  begin(&f, THREE);
+  search(&f);
+  says(&f, "h3:7000", "[" SHARD("") "]");
+  expect_map(&f, "h3", 6379, true);
+  search(&f);
+  says(&f, "h2:6379", UNKNOWN);
+  says(&f, "h2:6379", SLOTS(""));
+  expect_map(&f, "h2", 6379, false);
+  end(&f);
+}
+
+static void a_map_of_nobody_is_passed_over(void **state)
+{
+  fixture f;
+
+  (void)state;
+  begin(&f, "redis+cluster://h1,h2");
+  search(&f);
+  says(&f, "h1:6379", "[]");
+  expect_looking(&f);
+  says(&f, "h2:6379", "[['slots' [0 16383] 'nodes' []]]");
+  expect_none(&f, DIBS_ERR_UNREACHABLE, "h1:6379: the node knows nobody for any slot");
+  end(&f);
+}
+
+static void a_server_that_is_no_node_is_told(void **state)
+{
+  fixture f;
+
+  (void)state;
+  begin(&f, "redis+cluster://h1,h2");
+  search(&f);
+  says(&f, "h1:6379", "-ERR This instance has cluster support disabled");
+  breaks(&f, "h2:6379", DIBS_ERR_UNREACHABLE, "no");
+  expect_none(&f, DIBS_ERR_CONFIG, "h1:6379: this server is no node of a cluster");
+  end(&f);
+}
+
+static void a_hostile_answer_spoils_only_its_own_scout(void **state)
+{
+  static const struct { const char *shards, *slots; } cases[] = {
+    { "~", NULL }, { "12", NULL }, { "+OK", NULL }, { "'x'", NULL },
+    { "-LOADING wait", NULL }, { "-ERR what", NULL }, { "-NOAUTH Authentication required.", NULL },
+    { "[12]", "12" }, { "[12]", "[12]" }, { "[12]", "~" }, { UNKNOWN, "+OK" },
+    { UNKNOWN, "-ERR what" }, { UNKNOWN, UNKNOWN }, { UNKNOWN, "-NOPERM no" },
+    { UNKNOWN, "[[0 16384 ['h' 1 'id']]]" }, { UNKNOWN, "[[0 1 ['h' 65536 'id']]]" },
+    { UNKNOWN, "[[-1 1 ['h' 1 'id']]]" }, { UNKNOWN, "[[0 1 ['h /' 1 'id']]]" },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    fixture f;
+
+    begin(&f, "redis+cluster://h1,h2");
+    search(&f);
+    says(&f, "h1:6379", cases[i].shards);
+    if (cases[i].slots != NULL)
+      says(&f, "h1:6379", cases[i].slots);
+    if (scout_of(&f, "h1:6379") >= 0)
+      fail_msg("%s: taken", cases[i].shards);
+    expect_looking(&f);
+    says(&f, "h2:6379", "[" SHARD("10.0.0.1") "]");
+    expect_map(&f, "10.0.0.1", 6379, true);
+    end(&f);
+  }
+}
+
+static void nodes_that_were_learned_answer_when_the_seeds_are_gone(void **state)
+{
+  fixture f;
+
+  (void)state;
+  begin(&f, "redis+cluster://ann:pw@h1?map=10.0.0.9:7009%3Edb9:1");
+  finder_learn(f.finder, "10.0.0.9", 7009);
+  search(&f);
+  breaks(&f, "h1:6379", DIBS_ERR_UNREACHABLE, "gone");
+  says(&f, "db9:1", "[" SHARD("10.0.0.1") "]");
+  expect_map(&f, "10.0.0.1", 6379, true);
+  end(&f);
+}
+
+static void a_new_search_finds_a_new_map(void **state)
+{
+  fixture f;
+
+  (void)state;
+  begin(&f, THREE);
+  search(&f);
+  says(&f, "h1:6379", "[" SHARD("10.0.0.1") "]");
+  expect_map(&f, "10.0.0.1", 6379, true);
+  search(&f);
+  says(&f, "h1:6379", UNKNOWN);
+  says(&f, "h1:6379", SLOTS("10.0.0.2"));
+  expect_map(&f, "10.0.0.2", 6379, false);
+  search(&f);                                /* and one that nobody takes */
+  says(&f, "h1:6379", "[" SHARD("10.0.0.1") "]");
+  search(&f);
+  end(&f);
+}
+
+static bool finds(failing_heap *heap, void *data)
+{
+  fixture f = { .now = { 1000000000 } };
+  bool is_found = false;
+  char why_bytes[256];
+  text why = text_over(why_bytes, sizeof(why_bytes));
+
+  (void)data;
+  f.own_memory = FAILING_HEAP_AS(memory, &f.own_heap);
+  f.memory = FAILING_HEAP_AS(memory, heap);
+  assert_int_equal(deployment_parse(&f.own_memory, "redis+cluster://h1", &f.deployment, &why),
+                   DIBS_OK);
+  f.finder = finder_new(&f.memory, &f.deployment);
+  if (f.finder != NULL) {
+    search(&f);
+    says(&f, "h1:6379", "[" SHARD("") "]");
+    if (finder_state_of(f.finder) == FINDER_LOOKING)
+      says(&f, "h1:6379", SLOTS(""));
+    is_found = finder_state_of(f.finder) == FINDER_FOUND && heap->refused == 0;
+    finder_free(f.finder);
+  }
+  deployment_deinit(&f.deployment);
+  return is_found;
+}
+
+static void refused_memory_is_survived(void **state)
+{
+  (void)state;
+  failing_heap_try_all(finds, NULL);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(the_first_map_is_taken),
+    cmocka_unit_test(a_node_from_before_seven_is_asked_for_slots),
+    cmocka_unit_test(a_node_that_forbids_shards_knows_them),
+    cmocka_unit_test(shards_that_are_not_understood_are_asked_for_as_slots),
+    cmocka_unit_test(tls_takes_the_port_for_it),
+    cmocka_unit_test(a_node_without_a_name_is_the_one_that_was_asked),
+    cmocka_unit_test(a_map_of_nobody_is_passed_over),
+    cmocka_unit_test(a_server_that_is_no_node_is_told),
+    cmocka_unit_test(a_hostile_answer_spoils_only_its_own_scout),
+    cmocka_unit_test(nodes_that_were_learned_answer_when_the_seeds_are_gone),
+    cmocka_unit_test(a_new_search_finds_a_new_map),
+    cmocka_unit_test(refused_memory_is_survived),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/* Unit: topo/finder_role.c - which server of a replicated set is the primary: the one that
+ * most follow, however many are dead, lie, or keep it to themselves. */
+#include "finder_fixture.h"
+
+#define THREE "redis://h1,h2,h3"
+#define PRIMARY(offset, replicas) "['master' " offset " [" replicas "]]"
+#define REPLICA_OF(host, port) "['slave' '" host "' " port " 'connected' 14]"
+#define ONE "['10.0.0.2' '6379' '7']"
+#define TWO ONE "['10.0.0.3' '6379' '7']"
+#define SECRET "-NOPERM this user has no permissions to run the 'role' command"
+
+static void each_seed_is_asked_its_role(void **state)
+{
+  fixture f;
+
+  (void)state;
+  begin(&f, "redis://h1,h2:7000,h3");
+  assert_int_equal(finder_state_of(f.finder), FINDER_IDLE);
+  search(&f);
+  expect_asks(&f, "h1:6379", "ROLE");
+  expect_asks(&f, "h2:7000", "ROLE");
+  expect_asks(&f, "h3:6379", "ROLE");
+  end(&f);
+}
+
+static void a_primary_that_most_follow_is_taken_at_once(void **state)
+{
+  fixture f;
+
+  (void)state;
+  begin(&f, THREE);                    /* h1 and h3 say nothing, ever */
+  search(&f);
+  says(&f, "h2:6379", PRIMARY("5", ONE));
+  expect_primary(&f, "h2:6379");
+  end(&f);
+}
+
+static void a_lonely_primary_is_taken_when_nobody_else_speaks_up(void **state)
+{
+  fixture f;
+
+  (void)state;
+  begin(&f, THREE);
+  search(&f);
+  says(&f, "h2:6379", PRIMARY("5", ""));
+  expect_looking(&f);
+  pass(&f, 99);
+  expect_looking(&f);
+  pass(&f, 1);
+  expect_primary(&f, "h2:6379");
+  end(&f);
+}
+
+static void a_lonely_primary_is_taken_when_all_others_have_spoken(void **state)
+{
+  fixture f;
+
+  (void)state;
+  begin(&f, THREE);
+  search(&f);
+  says(&f, "h2:6379", PRIMARY("5", ""));
+  breaks(&f, "h1:6379", DIBS_ERR_UNREACHABLE, "refused");
+  says(&f, "h3:6379", "-LOADING wait");
+  expect_primary(&f, "h2:6379");
+  end(&f);
+}
+
+static void a_former_primary_without_replicas_does_not_win(void **state)
+{
+  fixture f;
+
+  (void)state;
+  begin(&f, "redis://h1,h2,h3,h4,h5");
+  search(&f);
+  says(&f, "h1:6379", PRIMARY("900", ""));
+  says(&f, "h2:6379", PRIMARY("10", ONE));
+  says(&f, "h3:6379", PRIMARY("90", ""));
+  expect_looking(&f);
+  pass(&f, 100);
+  expect_primary(&f, "h2:6379");
+  end(&f);
+}
+
+static void of_primaries_with_as_many_replicas_the_higher_offset_wins(void **state)
+{
+  fixture f;
+
+  (void)state;
+  begin(&f, "redis://h1,h2,h3,h4,h5");
+  search(&f);
+  says(&f, "h1:6379", PRIMARY("9", ONE));
+  says(&f, "h2:6379", PRIMARY("10", ONE));
+  says(&f, "h3:6379", PRIMARY("8", ONE));
+  pass(&f, 100);
+  expect_primary(&f, "h2:6379");
+  end(&f);
+}
+
+static void who_reads_along_without_a_port_is_no_replica(void **state)
+{
+  fixture f;
+
+  (void)state;
+  begin(&f, THREE);
+  search(&f);
+  says(&f, "h1:6379", PRIMARY("9", "['10.0.0.7' '0' '7']"));
+  expect_looking(&f);
+  end(&f);
+}
+
+static void whom_replicas_follow_is_asked_too(void **state)
+{
+  fixture f;
+
+  (void)state;
+  begin(&f, "redis://ann:secret@h1,h2?map=10.0.0.9:6380%3Edb9:7000");
+  search(&f);
+  says(&f, "h1:6379", REPLICA_OF("10.0.0.9", "6380"));
+  says(&f, "h2:6379", REPLICA_OF("10.0.0.9", "6380"));
+  expect_asks(&f, "db9:7000", "ROLE");
+  assert_int_equal(f.sent, 3);
+  says(&f, "db9:7000", PRIMARY("5", TWO));
+  assert_int_equal(finder_state_of(f.finder), FINDER_FOUND);
+  assert_string_equal(finder_take_primary(f.finder)->password, "secret");
+  end(&f);
+}
+
+static void who_was_named_once_is_asked_again_when_the_seeds_are_gone(void **state)
+{
+  fixture f;
+
+  (void)state;
+  begin(&f, "redis://h1,h2");
+  search(&f);
+  says(&f, "h1:6379", REPLICA_OF("h3", "6379"));
+  says(&f, "h3:6379", PRIMARY("5", TWO));
+  expect_primary(&f, "h3:6379");
+  search(&f);
+  breaks(&f, "h1:6379", DIBS_ERR_UNREACHABLE, "gone");
+  breaks(&f, "h2:6379", DIBS_ERR_UNREACHABLE, "gone");
+  says(&f, "h3:6379", PRIMARY("5", ""));
+  expect_primary(&f, "h3:6379");
+  end(&f);
+}
+
+static void replicas_alone_are_none(void **state)
+{
+  fixture f;
+
+  (void)state;
+  begin(&f, "redis://h1,h2");
+  search(&f);
+  says(&f, "h1:6379", REPLICA_OF("h2", "6379"));
+  says(&f, "h2:6379", REPLICA_OF("h1", "6379"));
+  expect_none(&f, DIBS_ERR_UNREACHABLE, "none is the primary");
+  end(&f);
+}
+
+/* The primary has died with its machine: nothing answers there, and a replica is about to
+ * be promoted, which only the next search can see. */
+static void a_primary_that_answers_nothing_does_not_keep_a_search_going(void **state)
+{
+  fixture f;
+
+  (void)state;
+  begin(&f, THREE);
+  search(&f);
+  says(&f, "h1:6379", REPLICA_OF("h3", "6379"));
+  pass(&f, 10);
+  says(&f, "h2:6379", REPLICA_OF("h3", "6379"));
+  pass(&f, 499);
+  expect_looking(&f);
+  pass(&f, 1);
+  expect_none(&f, DIBS_ERR_UNREACHABLE, "none is the primary");
+  end(&f);
+}
+
+static void where_answers_take_long_others_get_as_long(void **state)
+{
+  fixture f;
+
+  (void)state;
+  begin(&f, THREE);
+  search(&f);
+  pass(&f, 1500);
+  says(&f, "h1:6379", REPLICA_OF("h3", "6379"));
+  says(&f, "h2:6379", PRIMARY("7", ""));
+  pass(&f, 2999);
+  expect_looking(&f);
+  says(&f, "h3:6379", PRIMARY("7", TWO));
+  expect_primary(&f, "h3:6379");
+  end(&f);
+}
+
+static void who_keeps_its_role_to_itself_is_taken_where_there_is_no_better(void **state)
+{
+  fixture f;
+
+  (void)state;
+  begin(&f, THREE);
+  search(&f);
+  says(&f, "h1:6379", SECRET);
+  expect_looking(&f);
+  says(&f, "h2:6379", PRIMARY("7", TWO));
+  expect_primary(&f, "h2:6379");
+  end(&f);
+}
+
+/* READONLY begins the next search, and the next one is tried. */
+static void those_that_keep_it_to_themselves_take_turns(void **state)
+{
+  static const char *const turns[] = { "h1:6379", "h3:6379", "h1:6379" };
+  fixture f;
+
+  (void)state;
+  begin(&f, THREE);
+  for (size_t i = 0; i < 3; i++) {
+    search(&f);
+    says(&f, "h1:6379", SECRET);
+    says(&f, "h2:6379", REPLICA_OF("h1", "6379"));
+    says(&f, "h3:6379", "-ERR unknown command 'ROLE'");
+    expect_primary(&f, turns[i]);
+  }
+  end(&f);
+}
+
+static void a_sentinel_among_the_seeds_is_named(void **state)
+{
+  fixture f;
+
+  (void)state;
+  begin(&f, "redis://h1,h2:26379");
+  search(&f);
+  says(&f, "h2:26379", "['sentinel' ['mymaster']]");
+  breaks(&f, "h1:6379", DIBS_ERR_UNREACHABLE, "h1:6379: Connection refused");
+  expect_none(&f, DIBS_ERR_CONFIG, "h2:26379: this is a sentinel");
+  end(&f);
+}
+
+static void a_hostile_answer_spoils_only_its_own_scout(void **state)
+{
+  static const char *const answers[] = {
+    "[]", "~", "12", "'master'", "+OK", "[[]]", "['what']", "['master']", "['master' 1]",
+    "['master' 'x' []]", "['master' 1 7]", "['master' 1 [7]]", "['master' 1 [[]]]",
+    "['master' 1 [['h' '65536' '1']]]", "['master' 1 [['h' '-1' '1']]]",
+    "['master' 1 [[1 '1' '1']]]", "['master' -1 []]", "['slave']", "['slave' 'h']",
+    "['slave' 'h' 0]", "['slave' 'h' 65536]", "['slave' 'h' -1]", "['slave' '' 6379]",
+    "['slave' 'a b' 6379]", "['slave' 'h' ~]", "['slave' ~ 6379]", "['slave' [] 6379]",
+    "['slave' 'h' '6379x']",
+  };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+    fixture f;
+    const char *words;
+
+    begin(&f, "redis://h1,h2");
+    search(&f);
+    says(&f, "h1:6379", answers[i]);
+    if (scout_of(&f, "h1:6379") >= 0)
+      fail_msg("%s: taken", answers[i]);
+    assert_int_equal(finder_why(f.finder, &words), DIBS_ERR_PROTOCOL);
+    says(&f, "h2:6379", PRIMARY("1", ""));
+    expect_primary(&f, "h2:6379");
+    end(&f);
+  }
+}
+
+static void thousands_of_replicas_are_a_fault(void **state)
+{
+  fixture f;
+  char *words = malloc(40000);
+  size_t used;
+
+  (void)state;
+  begin(&f, "redis://h1,h2");
+  search(&f);
+  used = (size_t)sprintf(words, "['master' 1 [");
+  for (size_t i = 0; i < 1001; i++)
+    used += (size_t)sprintf(words + used, "['h' '1' '1']");
+  memcpy(words + used, "]]", 3);
+  says(&f, "h1:6379", words);
+  breaks(&f, "h2:6379", DIBS_ERR_UNREACHABLE, "no");
+  expect_none(&f, DIBS_ERR_PROTOCOL, "h1:6379: an unexpected answer to ROLE");
+  free(words);
+  end(&f);
+}
+
+static void a_chain_of_replicas_comes_to_an_end(void **state)
+{
+  fixture f;
+  char words[100];
+
+  (void)state;
+  begin(&f, "redis://h1,h2");
+  search(&f);
+  breaks(&f, "h2:6379", DIBS_ERR_UNREACHABLE, "no");
+  for (int i = 0; finder_state_of(f.finder) == FINDER_LOOKING; i++) {
+    assert_true(i < 1000);
+    snprintf(words, sizeof(words), "['slave' 'x%d' 6379 'connected' 1]", i);
+    says(&f, f.last, words);
+  }
+  expect_none(&f, DIBS_ERR_UNREACHABLE, "none is the primary");
+  end(&f);
+}
+
+static bool finds(failing_heap *heap, void *data)
+{
+  fixture f = { .now = { 1000000000 } };
+  bool is_found = false;
+  char why_bytes[256];
+  text why = text_over(why_bytes, sizeof(why_bytes));
+
+  (void)data;
+  f.own_memory = FAILING_HEAP_AS(memory, &f.own_heap);
+  f.memory = FAILING_HEAP_AS(memory, heap);
+  assert_int_equal(deployment_parse(&f.own_memory, "redis://h1,h2", &f.deployment, &why), DIBS_OK);
+  f.deployment.data.memory = f.memory;
+  f.finder = finder_new(&f.memory, &f.deployment);
+  if (f.finder != NULL) {
+    search(&f);
+    says(&f, "h1:6379", REPLICA_OF("h3", "6379"));
+    if (scout_of(&f, "h2:6379") >= 0)
+      breaks(&f, "h2:6379", DIBS_ERR_UNREACHABLE, "no");
+    if (scout_of(&f, "h3:6379") >= 0)
+      says(&f, "h3:6379", PRIMARY("1", ""));
+    is_found = finder_state_of(f.finder) == FINDER_FOUND;
+    finder_free(f.finder);
+  }
+  f.deployment.data.memory = f.own_memory;
+  deployment_deinit(&f.deployment);
+  return is_found;
+}
+
+static void refused_memory_is_survived(void **state)
+{
+  (void)state;
+  failing_heap_try_all(finds, NULL);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(each_seed_is_asked_its_role),
+    cmocka_unit_test(a_primary_that_most_follow_is_taken_at_once),
+    cmocka_unit_test(a_lonely_primary_is_taken_when_nobody_else_speaks_up),
+    cmocka_unit_test(a_lonely_primary_is_taken_when_all_others_have_spoken),
+    cmocka_unit_test(a_former_primary_without_replicas_does_not_win),
+    cmocka_unit_test(of_primaries_with_as_many_replicas_the_higher_offset_wins),
+    cmocka_unit_test(who_reads_along_without_a_port_is_no_replica),
+    cmocka_unit_test(whom_replicas_follow_is_asked_too),
+    cmocka_unit_test(who_was_named_once_is_asked_again_when_the_seeds_are_gone),
+    cmocka_unit_test(replicas_alone_are_none),
+    cmocka_unit_test(a_primary_that_answers_nothing_does_not_keep_a_search_going),
+    cmocka_unit_test(where_answers_take_long_others_get_as_long),
+    cmocka_unit_test(who_keeps_its_role_to_itself_is_taken_where_there_is_no_better),
+    cmocka_unit_test(those_that_keep_it_to_themselves_take_turns),
+    cmocka_unit_test(a_sentinel_among_the_seeds_is_named),
+    cmocka_unit_test(a_hostile_answer_spoils_only_its_own_scout),
+    cmocka_unit_test(thousands_of_replicas_are_a_fault),
+    cmocka_unit_test(a_chain_of_replicas_comes_to_an_end),
+    cmocka_unit_test(refused_memory_is_survived),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
