@@ -11,7 +11,7 @@
 
 #include "run_file.h"
 
-enum { KEYS_MS = 4000 };
+enum { KEYS_MS = 4000, NO_LINE_MS = 20000 };
 
 void world_settle_how(struct world *w, int flags, int progress_ms)
 {
@@ -58,9 +58,18 @@ static int longest_ttl_ms(const struct world *w)
   return most;
 }
 
-bool world_progress(struct world *w)
+/* Other formats have no line: whoever comes at the right moment gets it, and the same worker
+ * may miss it for seconds. */
+static int progress_limit_ms(const struct world *w)
 {
   int limit_ms = w->progress_ms != 0 ? w->progress_ms : 2 * longest_ttl_ms(w) + 3000;
+
+  return w->scale.dialect == DIBS_DIALECT_DEFAULT ? limit_ms : limit_ms + NO_LINE_MS;
+}
+
+bool world_progress(struct world *w)
+{
+  int limit_ms = progress_limit_ms(w);
   struct progress p;
 
   heal(w);

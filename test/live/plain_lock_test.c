@@ -20,7 +20,7 @@
 #define WITH_METADATA "uIbXh5u4dR7Zm1xQ0yJ8Fgbuild-7"
 #define HEX "9f3c1a52b8e74f0d8a6c2b1e0d4f7a93"
 
-enum { TTL_MS = 20000, SOON_MS = 2000 };
+enum { TTL_MS = 20000, SOON_MS = 8000 };
 
 static dibs_options dialect_options(void)
 {

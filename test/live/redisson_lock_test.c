@@ -19,7 +19,7 @@
 #define JAVA "b983c153-7421-469a-addb-44fb92259a1b:42"
 #define OTHER_JAVA "0a1b2c3d-0000-4000-8000-0123456789ab:7"
 
-enum { TTL_MS = 20000, SOON_MS = 2000 };
+enum { TTL_MS = 20000, SOON_MS = 8000 };
 
 static dibs_options dialect_options(void)
 {

@@ -16,7 +16,7 @@
 
 #define JAVA "b983c153-7421-469a-addb-44fb92259a1b:42"
 
-enum { SERVERS = 5, MAJORITY = 3, TTL_MS = 20000, SHORT_MS = 900, SOON_MS = 2000 };
+enum { SERVERS = 5, MAJORITY = 3, TTL_MS = 20000, SHORT_MS = 900, SOON_MS = 8000 };
 
 static struct test_quorum *servers;
 static dibs_client *a, *b;

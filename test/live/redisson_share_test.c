@@ -19,7 +19,7 @@
 #define JAVA_PERMIT "0123456789abcdef"        /* 16 bytes, as any */
 #define NEVER "922337203685477"
 
-enum { TTL_MS = 20000, SOON_MS = 2000, MANY_DEAD = 20000 };
+enum { TTL_MS = 20000, SOON_MS = 8000, MANY_DEAD = 20000 };
 
 static dibs_options dialect_options(void)
 {

@@ -14,7 +14,7 @@
 
 #define SPRING "b983c153-7421-469a-addb-44fb92259a1b"
 
-enum { TTL_MS = 20000, SOON_MS = 2000, ROUNDS = 40 };
+enum { TTL_MS = 20000, SOON_MS = 8000, ROUNDS = 40 };
 
 static dibs_client *spring, *other_spring, *plain;
 

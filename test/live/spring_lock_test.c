@@ -20,7 +20,7 @@
 #define SPRING "b983c153-7421-469a-addb-44fb92259a1b"
 #define OTHER_SPRING "0a1b2c3d-0000-4000-8000-0123456789ab"
 
-enum { TTL_MS = 20000, SOON_MS = 2000, ROUNDS = 50 };
+enum { TTL_MS = 20000, SOON_MS = 8000, ROUNDS = 50 };
 
 static dibs_options dialect_options(void)
 {

@@ -16,7 +16,7 @@
 
 #include "live.h"
 
-enum { TTL_MS = 20000, SOON_MS = 3000 };
+enum { TTL_MS = 20000, SOON_MS = 8000 };
 
 static dibs_client *a, *b;
 

@@ -15,7 +15,7 @@
 
 #include "live.h"
 
-enum { TTL_MS = 20000, SOON_MS = 3000, NOT_MS = 150 };
+enum { TTL_MS = 20000, SOON_MS = 8000, NOT_MS = 150 };
 
 static dibs_client *a, *b, *c;
 

@@ -291,7 +291,7 @@ static void theme_20_what_the_parent_closes_is_closed_although_a_child_has_it(vo
   assert_int_equal(connections(), before + 1);
   child = fork_and_stay();
   own = dibs_close(own);
-  assert_true(live_until(2000, has_connections, &before));
+  assert_true(live_until(LIVE_LONG_MS, has_connections, &before));
   end(child);
 }
 

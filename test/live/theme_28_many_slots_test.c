@@ -13,7 +13,7 @@
 
 #include "one_cluster.h"
 
-enum { TTL_MS = 20000, SOON_MS = 5000, NAMES = 10, THREADS = 8, CLIENTS = 4 };
+enum { TTL_MS = 20000, SOON_MS = 8000, NAMES = 10, THREADS = 8, CLIENTS = 4 };
 
 static dibs_client *a, *b;
 static int slots[NAMES];

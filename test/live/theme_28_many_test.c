@@ -12,7 +12,7 @@
 
 #include "live.h"
 
-enum { TTL_MS = 20000, SOON_MS = 3000, NAMES = 10, CLIENTS = 6 };
+enum { TTL_MS = 20000, SOON_MS = 8000, NAMES = 10, CLIENTS = 6 };
 
 static dibs_client *a, *b;
 

@@ -204,7 +204,7 @@ static void theme_44_only_who_holds_and_waits_tells_and_only_meanwhile(void **st
   party_start(&parties[1]);
   assert_int_equal(party_tellers(), 0);
   party_want(&parties[0]);
-  assert_true(live_until(2000, party_tellers_are, &one));
+  assert_true(live_until(LIVE_LONG_MS, party_tellers_are, &one));
   party_order(&parties[1]);
   assert_int_equal(party_report(&parties[1]).status, DIBS_OK);
   assert_int_equal(party_report(&parties[0]).status, DIBS_TIMED_OUT);
@@ -227,7 +227,7 @@ static void theme_44_who_of_a_client_holds_and_waits_is_shown(void **state)
   party_start(&parties[0]);
   party_start(&parties[1]);
   party_want(&parties[0]);
-  assert_true(live_until(2000, party_tellers_are, &one));
+  assert_true(live_until(LIVE_LONG_MS, party_tellers_are, &one));
   live_expect(c, dibs_inspect(c, "shown-a", &a), DIBS_OK);
   live_expect(c, dibs_inspect(c, "shown-b", &b), DIBS_OK);
   assert_int_equal(strlen(a->holders[0].party.owner), 16);

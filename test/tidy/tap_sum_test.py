@@ -11,8 +11,12 @@ import sys
 import tempfile
 
 
-def log(result='OK', stdout='', code=0):
-    return {'name': 'p', 'result': result, 'returncode': code, 'stdout': stdout}
+def log(result='OK', stdout='', code=0, name='p'):
+    return {'name': name, 'result': result, 'returncode': code, 'stdout': stdout}
+
+
+def failed(name, words=''):
+    return log('FAIL', f'1..2\nok 1 - a\nnot ok 2 - b\n{words}\n', 1, name)
 
 
 CASES = [
@@ -33,12 +37,40 @@ CASES = [
 ]
 
 
-def run(tap_sum, tests):
+# What goes again: tests, sums, exit code, names.
+AGAIN = [
+    ('what_waits_for_others_goes_again_and_does_not_count',
+     [log(name='dibs:live / a'), failed('dibs:live / b', '# ../x.c:3: error: Failure!')],
+     '1 0', 0, ['b']),
+    ('what_reads_no_clock_does_not_go_again',
+     [failed('dibs:unit / a'), failed('dibs:sim / b')], '2 2', 1, []),
+    ('a_broken_promise_does_not_go_again',
+     [failed('dibs:fault / a', '#summary id=F03 overlaps=1 findings=1'),
+      failed('dibs:live / b', '# locks: two are inside together')], '2 2', 1, []),
+    ('what_was_found_nowhere_goes_again',
+     [failed('dibs:fault / a', '#summary id=F03 overlaps=0 findings=0')], '0 0', 0, ['a']),
+    ('what_a_sanitizer_found_does_not_go_again',
+     [failed('dibs:live / a', '==1==ERROR: AddressSanitizer: heap-use-after-free')], '1 1', 1,
+     []),
+    ('a_program_that_ended_badly_goes_again',
+     [log('TIMEOUT', '', None, 'dibs:deployments / a')], '0 0', 0, ['a']),
+]
+
+
+def run_again(tap_sum, tests):
+    with tempfile.TemporaryDirectory() as place:
+        names = os.path.join(place, 'again')
+        sums, code = run(tap_sum, tests, names)
+        with open(names, encoding='utf-8') as file:
+            return sums, code, file.read().split()
+
+
+def run(tap_sum, tests, *more):
     with tempfile.TemporaryDirectory() as place:
         with open(os.path.join(place, 'testlog.json'), 'w', encoding='utf-8') as file:
             file.writelines(json.dumps(test) + '\n' for test in tests)
         sums = os.path.join(place, 'sums')
-        code = subprocess.run([sys.executable, tap_sum, place, sums],
+        code = subprocess.run([sys.executable, tap_sum, place, sums, *more],
                               stdout=subprocess.DEVNULL).returncode
         with open(sums, encoding='utf-8') as file:
             return file.read().strip(), code
@@ -46,14 +78,13 @@ def run(tap_sum, tests):
 
 def main():
     failures = 0
-    print(f'1..{len(CASES)}')
-    for number, (name, tests, sums, code) in enumerate(CASES, 1):
-        got = run(sys.argv[1], tests)
-        good = got == (sums, code)
-        failures += not good
-        print(f"{'ok' if good else 'not ok'} {number} - {name}")
-        if not good:
-            print(f'# got {got}, wanted {(sums, code)}')
+    print(f'1..{len(CASES) + len(AGAIN)}')
+    for number, (name, tests, *wanted) in enumerate(CASES + AGAIN, 1):
+        got = list((run_again if len(wanted) == 3 else run)(sys.argv[1], tests))
+        failures += got != wanted
+        print(f"{'ok' if got == wanted else 'not ok'} {number} - {name}")
+        if got != wanted:
+            print(f'# got {got}, wanted {wanted}')
     return 1 if failures else 0
 
 
