@@ -68,7 +68,7 @@ void acks_leave(name *n)
 
 static void set_patience(name *n, instant now)
 {
-  const claim *c = n->waiting.first;
+  const claim *c = n->waiting;
   instant at = instant_add(now, (span){ c->replicas_wait.ns +
                                         n->table->settings.command_timeout.ns });
 
@@ -77,7 +77,7 @@ static void set_patience(name *n, instant now)
 
 void acks_begin(name *n, const lease_id *lease, instant valid_until, instant now)
 {
-  const claim *c = n->waiting.first;
+  const claim *c = n->waiting;
 
   n->state = NAME_ACKING;
   n->lease = *lease;
@@ -106,7 +106,7 @@ static span wait_span(const name *n, instant now)
 
 static bool wait_command(const name *n, buffer *out, instant now)
 {
-  const claim *c = n->waiting.first;
+  const claim *c = n->waiting;
   char count[12], ms[24];
   text number = text_over(count, sizeof(count)), time = text_over(ms, sizeof(ms));
   bool has_fsync = c->wants_fsync && !n->no_fsync;
@@ -176,7 +176,7 @@ void lock_acks_down(lock_table *t, size_t number, instant now)
 /* Who stands first by now may not be he for whom it was asked. */
 static void settle(name *n, uint32_t acknowledged, bool has_fsync, instant now)
 {
-  claim *c = n->waiting.first;
+  claim *c = n->waiting;
   lease_id lease = n->lease;
   bool is_other = c->id != n->acked_for;
 
@@ -208,7 +208,7 @@ void acks_give_up(name *n, instant now)
 
 static void renewed(name *n, const resp_reply *reply, instant sent_at, instant now)
 {
-  const claim *c = n->waiting.first;
+  const claim *c = n->waiting;
   int32_t ppm = n->table->settings.clock_rate_error_ppm;
   renew_answer a;
 
@@ -247,7 +247,7 @@ static void role_told(name *n, const resp_reply *reply, instant now)
 
 static void counted(name *n, uint32_t acknowledged, bool has_fsync, instant now)
 {
-  bool is_his = n->waiting.first->id == n->acked_for;
+  bool is_his = n->waiting->id == n->acked_for;
 
   if (is_his && acknowledged < n->replicas_wanted && instant_before(now, n->acks_until)) {
     acks_leave(n);
@@ -302,7 +302,7 @@ static lock_verdict refused(name *n, const resp_node *error, instant now)
   if (n->ack_step == ACKS_RENEW && fault == RESP_FAULT_NO_SCRIPT) {
     n->route->renew_with_text = true;
     n->ack_is_sent = false;
-  } else if (n->ack_step == ACKS_WAIT && n->waiting.first->wants_fsync && !n->no_fsync) {
+  } else if (n->ack_step == ACKS_WAIT && n->waiting->wants_fsync && !n->no_fsync) {
     n->no_fsync = true;                  /* older than 7.2, or no append-only file here */
     n->ack_is_sent = false;
   } else {

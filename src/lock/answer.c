@@ -118,7 +118,7 @@ static lock_verdict answer_raise(const call *c, name *n, const resp_reply *reply
   n->lease.token = c->token;
   if (c->token > n->table->floor)
     n->table->floor = c->token;
-  for (claim *h = n->holders.first; h != NULL; h = h->next) {
+  for (claim *h = n->holders; h != NULL; h = h->next) {
     h->fence = fence_of(n, c->token);
     if (n->state == NAME_HELD)
       claim_tell(h, LOCK_RAISED);

@@ -18,7 +18,7 @@
 void ask_begin(name *n, instant now)
 {
   lock_table *t = n->table;
-  const claim *head = n->waiting.first;
+  const claim *head = n->waiting;
 
   assert(head != NULL);
   n->state = NAME_ASKING;
@@ -156,7 +156,7 @@ static instant next_poll(name *n, const acquire_answer *a, instant now)
 {
   lock_table *t = n->table;
   const dialect_traits *d = dialect_traits_of(&t->native);
-  span ttl = n->waiting.first != NULL ? n->waiting.first->ttl : n->ask_ttl;
+  span ttl = n->waiting != NULL ? n->waiting->ttl : n->ask_ttl;
   span left = a->lease.token == 0 ? SPAN_MS(0) : span_ms(a->remaining_ms);
 
   if (n->flavour == FLAVOUR_SPIN)
@@ -237,7 +237,7 @@ static void ask_granted(name *n, const acquire_answer *a, instant sent_at, insta
 static void ask_busy(name *n, const acquire_answer *a, instant now)
 {
   lock_table *t = n->table;
-  claim *head = n->waiting.first;
+  claim *head = n->waiting;
 
   watch(n, a, now);
   if (head != NULL && head->is_try && a->holder_lingers &&
@@ -247,7 +247,7 @@ static void ask_busy(name *n, const acquire_answer *a, instant now)
   }
   if (head != NULL && head->is_try)
     claim_fail(head, DIBS_BUSY, "somebody else holds it");
-  if (n->ask_was_repeated && n->waiting.first == NULL) {
+  if (n->ask_was_repeated && n->waiting == NULL) {
     ask_end(n, now);                     /* a copy under way might still be granted */
     return;
   }

@@ -14,26 +14,19 @@ void claim_tell(claim *c, lock_event_kind kind)
 {
   lock_table *t = c->name->table;
 
+  if (c->events == 0)
+    DL_APPEND2(t->telling, c, previous_telling, next_telling);
   c->events |= 1u << kind;
   if (kind == LOCK_RENEWED)      /* a doubt not yet told is over */
     c->events &= ~(1u << LOCK_SUSPECT);
-  if (c->is_telling)
-    return;
-  c->is_telling = true;
-  c->next_event = NULL;
-  if (t->last_event != NULL)
-    t->last_event->next_event = c;
-  else
-    t->first_event = c;
-  t->last_event = c;
 }
 
 /* The last event of a claim: it leaves its list, and its id is stale from now on. */
-void claim_end(claim *c, claim_list *list, lock_event_kind kind, dibs_status status)
+void claim_end(claim *c, claim **list, lock_event_kind kind, dibs_status status)
 {
   lock_table *t = c->name->table;
 
-  claims_remove(list, c);
+  DL_DELETE(*list, c);
   timers_clear(&t->timers, &c->timer);
   slots_remove(&t->slots, c->id);
   if (c->state == CLAIM_WAITING)
@@ -53,8 +46,8 @@ void claim_fail(claim *c, dibs_status status, const char *words)
 
 void claims_fail(name *n, dibs_status status, const char *words)
 {
-  while (n->waiting.first != NULL)
-    claim_fail(n->waiting.first, status, words);
+  while (n->waiting != NULL)
+    claim_fail(n->waiting, status, words);
 }
 
 static claim *claim_new(name *n, const lock_wish *w, instant now)
@@ -112,8 +105,8 @@ bool claim_is_of(const claim *c, const void *owner, size_t owner_size)
 
 static void mutex_place(name *n, claim *c, instant now)
 {
-  bool was_empty = n->waiting.first == c;
-  const claim *holder = n->holders.first;
+  bool was_empty = n->waiting == c;
+  const claim *holder = n->holders;
 
   if (n->state == NAME_HELD && claim_is_of(holder, c->owner, c->owner_size)) {
     if (c->no_reentry)
@@ -142,7 +135,7 @@ static void mutex_place(name *n, claim *c, instant now)
 /* Queues `c`, or answers it at once from what this process knows. */
 static void claim_place(name *n, claim *c, lock_flavour flavour, instant now)
 {
-  claims_append(&n->waiting, c);
+  DL_APPEND(n->waiting, c);
   if (n->flavour != flavour) {
     claim_fail(c, DIBS_ERR_ARGUMENT, "this client uses the name as a lock of another kind: one "
                                      "name is plain, fair, spin or fenced");
@@ -274,7 +267,7 @@ void claim_timer(claim *c, instant now)
     return;
   }
   waiting_is_over(c);
-  if (n->waiting.first == NULL)
+  if (n->waiting == NULL)
     ask_end(n, now);
   else if (n->state == NAME_QUEUED && !instant_before(now, n->told_give_up))
     name_due(n);       /* who came later waits on: its place must not be passed over */
@@ -292,7 +285,7 @@ static bool waiting_fail(lock_table *t, uint64_t id, dibs_status status, const c
     return false;
   n = c->name;
   claim_fail(c, status, words);
-  if (n->waiting.first == NULL)
+  if (n->waiting == NULL)
     ask_end(n, now);
   return true;
 }
@@ -315,7 +308,7 @@ static void holder_release(claim *c, instant now)
   name *n = c->name;
   lock_table *t = n->table;
 
-  if (n->holders.first != n->holders.last) {     /* an inner or outer one stays */
+  if (n->holders->next != NULL) {     /* an inner or outer one stays */
     claim_end(c, &n->holders, LOCK_RELEASED, DIBS_OK);
     t->counts.released++;
     if (n->kind == NAME_SEAT)
@@ -398,10 +391,10 @@ dibs_status lock_detach(lock_table *t, uint64_t id, instant now)
   }
   if (!lock_keep_alone(t, id))
     return DIBS_ERR_ARGUMENT;
-  if (n->holders.first == n->holders.last && !hold_remember_detached(n))
+  if (n->holders->next == NULL && !hold_remember_detached(n))
     return DIBS_ERR_NO_MEMORY;
   claim_end(c, &n->holders, LOCK_DETACHED, DIBS_OK);
-  if (n->holders.first == NULL)
+  if (n->holders == NULL)
     hold_forget(n, now);
   return DIBS_OK;
 }
@@ -417,7 +410,7 @@ bool lock_token(const lock_table *t, uint64_t id, text *out)
 
 bool lock_next_event(lock_table *t, lock_event *ret)
 {
-  claim *c = t->first_event;
+  claim *c = t->telling;
   lock_event_kind kind = LOCK_GRANTED;
 
   if (c == NULL)
@@ -441,10 +434,7 @@ bool lock_next_event(lock_table *t, lock_event *ret)
   }
 
   if (c->events == 0) {
-    t->first_event = c->next_event;
-    if (t->first_event == NULL)
-      t->last_event = NULL;
-    c->is_telling = false;
+    DL_DELETE2(t->telling, c, previous_telling, next_telling);
     if (c->state == CLAIM_OVER) {
       t->counts.bytes -= sizeof(*c) + c->owner_size;
       mem_free(&t->memory, c->note);

@@ -29,10 +29,7 @@ static call *call_new(route *r, call_kind kind, size_t renewals)
   c->kind = kind;
   c->route = r;
   r->renew_calls += kind == CALL_RENEW;
-  c->next = r->calls;
-  if (r->calls != NULL)
-    r->calls->previous = c;
-  r->calls = c;
+  DL_PREPEND(r->calls, c);
   return c;
 }
 
@@ -40,12 +37,7 @@ void call_free(lock_table *t, call *c)
 {
   route *r = c->route;
 
-  if (c->previous != NULL)
-    c->previous->next = c->next;
-  else
-    r->calls = c->next;
-  if (c->next != NULL)
-    c->next->previous = c->previous;
+  DL_DELETE(r->calls, c);
   slots_remove(&t->call_slots, c->id);
   r->renew_calls -= c->kind == CALL_RENEW;
   mem_free(&t->memory, c->stray);
@@ -123,7 +115,7 @@ void name_retry(name *n, instant now)
 static bool send_acquire(name *n, buffer *out, call *c, instant now)
 {
   lock_table *t = n->table;
-  span ttl = n->waiting.first->ttl;
+  span ttl = n->waiting->ttl;
 
   if (!wire_acquire(n, out, ttl, now))
     return false;
@@ -360,7 +352,7 @@ static bool next_note(route *r, buffer *out, uint64_t *ret_tag)
 {
   lock_table *t = r->table;
   name *n = t->note_name_id != 0 ? call_name(t, t->note_name_id) : NULL;
-  const claim *holder = n != NULL ? n->holders.first : NULL;
+  const claim *holder = n != NULL ? n->holders : NULL;
   bool set = n != NULL && n->state == NAME_HELD && holder != NULL && holder->note != NULL;
   char key[KEY_TEXT_SIZE], field[NAME_MAX_BYTES + 3];
   text k = text_over(key, sizeof(key)), f = text_over(field, sizeof(field));

@@ -11,7 +11,7 @@
 /* Who tries wants to know what is now. */
 static bool has_patience(const name *n, instant until)
 {
-  const claim *head = n->waiting.first;
+  const claim *head = n->waiting;
 
   return head != NULL && !head->is_try &&
          !instant_before(head->give_up_at, instant_add(until, WAY_PATIENCE));

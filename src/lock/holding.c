@@ -65,9 +65,9 @@ static void begin_hold(name *n, claim *c, instant now)
 {
   lock_table *t = n->table;
 
-  claims_remove(&n->waiting, c);
+  DL_DELETE(n->waiting, c);
   timers_clear(&t->timers, &c->timer);
-  claims_append(&n->holders, c);
+  DL_APPEND(n->holders, c);
   c->state = CLAIM_HELD;
   c->fence = fence_of(n, n->lease.token);
   c->depth = 1;
@@ -93,7 +93,7 @@ void hold_granted(name *n, const lease_id *lease, instant valid_until, span ttl,
                   uint64_t waiters, bool confirm, instant since, instant now)
 {
   lock_table *t = n->table;
-  claim *c = n->waiting.first;
+  claim *c = n->waiting;
 
   assert(c != NULL);      /* without claims there is no open ask: ask_end() */
   n->lease = *lease;
@@ -127,7 +127,7 @@ void hold_granted(name *n, const lease_id *lease, instant valid_until, span ttl,
     hold_join(n, now);
   else if (n->kind == NAME_MUTEX && c->linger.ns < 0)
     habit_taken(&t->habits, n->bytes, n->size, now);
-  if (n->waiting.first != NULL || c->linger.ns != 0)
+  if (n->waiting != NULL || c->linger.ns != 0)
     inbox_want(n);
   if (n->confirm_now)
     name_renewal_due(n);
@@ -138,9 +138,9 @@ void hold_granted(name *n, const lease_id *lease, instant valid_until, span ttl,
 /* Readers of one seat: each with a fence of its own, all by one lease. */
 void hold_join(name *n, instant now)
 {
-  while (n->waiting.first != NULL) {
+  while (n->waiting != NULL) {
     n->local_number++;
-    begin_hold(n, n->waiting.first, now);
+    begin_hold(n, n->waiting, now);
     n->table->counts.granted_local++;
   }
 }
@@ -150,7 +150,7 @@ void hold_confirm(name *n, const lease_id *lease)
 {
   n->state = NAME_CONFIRMING;
   n->lease = *lease;
-  n->ttl = n->waiting.first->ttl;
+  n->ttl = n->waiting->ttl;
   n->confirm_now = true;
   n->limit = INSTANT_NEVER;              /* that was of the holder before */
   timers_clear(&n->table->timers, &n->poll);
@@ -163,14 +163,14 @@ void hold_reenter(name *n, claim *c, instant now)
   const claim *outer = NULL;
   int depth = 1;
 
-  for (const claim *other = n->holders.first; other != NULL; other = other->next)
+  for (const claim *other = n->holders; other != NULL; other = other->next)
     if (claim_is_of(other, c->owner, c->owner_size)) {
       outer = outer != NULL ? outer : other;
       depth++;
     }
   assert(outer != NULL);
-  claims_remove(&n->waiting, c);
-  claims_append(&n->holders, c);
+  DL_DELETE(n->waiting, c);
+  DL_APPEND(n->holders, c);
   c->state = CLAIM_HELD;
   c->fence = outer->fence;
   n->is_part = n->is_part || c->is_part;
@@ -196,7 +196,7 @@ void hold_reenter(name *n, claim *c, instant now)
 bool hold_may_pass(const name *n, instant now)
 {
   const lock_table *t = n->table;
-  const claim *next = n->waiting.first;
+  const claim *next = n->waiting;
 
   if (n->kind != NAME_MUTEX || next == NULL || next->is_fixed || n->is_fixed || n->is_named ||
       t->is_closing || n->flavour == FLAVOUR_FENCED || n->is_part || next->is_part)
@@ -218,7 +218,7 @@ bool hold_may_pass(const name *n, instant now)
 
 void hold_pass(name *n, instant now)
 {
-  claim *next = n->waiting.first;
+  claim *next = n->waiting;
   span before = n->ttl;
 
   if (n->handovers++ == 0)
@@ -239,7 +239,7 @@ void hold_suspect(name *n)
       name_is_unleased(n))
     return;
   n->is_suspect = true;
-  for (claim *c = n->holders.first; c != NULL; c = c->next)
+  for (claim *c = n->holders; c != NULL; c = c->next)
     claim_tell(c, LOCK_SUSPECT);
 }
 
@@ -295,7 +295,7 @@ void hold_renewed(name *n, const renew_answer *a, instant sent_at, instant now)
   }
   hold_set_deadline(n);
   schedule_renewal(n, sent_at, now);
-  for (claim *c = n->holders.first; c != NULL; c = c->next)
+  for (claim *c = n->holders; c != NULL; c = c->next)
     claim_tell(c, LOCK_RENEWED);
 }
 
@@ -318,11 +318,11 @@ void hold_lost(name *n, dibs_status why, const char *words, instant now)
 {
   lock_table *t = n->table;
 
-  while (n->holders.first != NULL) {
-    claim *c = n->holders.first;
+  while (n->holders != NULL) {
+    claim *c = n->holders;
 
-    claims_remove(&n->holders, c);
-    claims_append(&n->lost, c);
+    DL_DELETE(n->holders, c);
+    DL_APPEND(n->lost, c);
     c->state = CLAIM_LOST;
     c->status = why;
     c->words = words;

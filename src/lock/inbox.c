@@ -42,7 +42,7 @@ static void message_grant(name *n, const inbox_message *m, instant now)
     bool is_old = instant_since(now, since).ns >= ttl.ns / 4;
 
     hold_granted(n, &m->lease, end, ttl, m->waiters,
-                 is_old || n->waiting.first->is_fixed, since, now);
+                 is_old || n->waiting->is_fixed, since, now);
     return;
   }
   hold_confirm(n, &m->lease);

@@ -62,12 +62,12 @@ void leave_released(name *n, const release_answer *a, instant sent_at, instant n
   lock_table *t = n->table;
 
   if (a->outcome != RELEASE_DONE)
-    for (claim *c = n->lost.first; c != NULL; c = c->next)
+    for (claim *c = n->lost; c != NULL; c = c->next)
       if (fence_token(n, c->fence) == n->lease.token)
         c->status = a->outcome == RELEASE_TAKEN ? DIBS_TAKEN : DIBS_EXPIRED;
 
-  while (n->holders.first != NULL) {
-    claim *c = n->holders.first;
+  while (n->holders != NULL) {
+    claim *c = n->holders;
     dibs_status status = release_status(n, c, a);
 
     t->counts.released++;
@@ -80,9 +80,9 @@ void leave_released(name *n, const release_answer *a, instant sent_at, instant n
 
 void leave_refused(name *n, dibs_status status, const char *words, instant now)
 {
-  while (n->holders.first != NULL) {
-    n->holders.first->words = words;
-    claim_end(n->holders.first, &n->holders, LOCK_RELEASED, status);
+  while (n->holders != NULL) {
+    n->holders->words = words;
+    claim_end(n->holders, &n->holders, LOCK_RELEASED, status);
   }
   left(n, now);
 }

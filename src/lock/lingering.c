@@ -24,7 +24,7 @@ bool linger_is_wanted(const name *n, const claim *c, instant now)
   const lock_table *t = n->table;
 
   return n->kind == NAME_MUTEX && c->linger.ns != 0 && n->ask_lingers &&
-         n->waiting.first == NULL && n->waiters_elsewhere == 0 && inbox_hears(n) &&
+         n->waiting == NULL && n->waiters_elsewhere == 0 && inbox_hears(n) &&
          !t->is_closing && !n->is_fixed && !n->is_suspect && !n->is_named &&
          n->local_number + 1 < LOCAL_NUMBERS && instant_before(now, n->valid_until);
 }

@@ -100,7 +100,7 @@ static void name_move(name *n, route *to, instant now)
   n->route = to;
   name_ask_route(n, NULL);
   name_go_on(n);
-  for (claim *c = n->waiting.first; c != NULL; c = c->next)
+  for (claim *c = n->waiting; c != NULL; c = c->next)
     claim_arm(c, now);
 }
 

@@ -17,12 +17,7 @@ static void list_join(name *n)
 {
   lock_table *t = n->table;
 
-  n->previous = t->last_name;
-  if (t->last_name != NULL)
-    t->last_name->next = n;
-  else
-    t->first_name = n;
-  t->last_name = n;
+  DL_APPEND(t->first_name, n);
   t->counts.names++;
   t->counts.bytes += sizeof(*n) + n->size;
   name_find_route(n);
@@ -32,14 +27,7 @@ static void list_leave(name *n)
 {
   lock_table *t = n->table;
 
-  if (n->previous != NULL)
-    n->previous->next = n->next;
-  else
-    t->first_name = n->next;
-  if (n->next != NULL)
-    n->next->previous = n->previous;
-  else
-    t->last_name = n->previous;
+  DL_DELETE(t->first_name, n);
   t->counts.names--;
   name_ask_route(n, NULL);
   n->route->names--;
@@ -243,10 +231,7 @@ name *set_new(lock_table *t, const lock_wish *w)
   if (++t->last_set == 0)      /* after 2^32 sets: the first are long over, 0 means none */
     t->last_set = 1;
   n->set = t->last_set;
-  n->next_set = t->first_set;
-  if (n->next_set != NULL)
-    n->next_set->previous_set = n;
-  t->first_set = n;
+  DL_PREPEND2(t->first_set, n, previous_set, next_set);
   list_join(n);
   return n;
 }
@@ -258,16 +243,6 @@ name *set_find(const lock_table *t, uint32_t set)
   while (n != NULL && n->set != set)
     n = n->next_set;
   return n;
-}
-
-static void set_leave(name *n)
-{
-  if (n->previous_set != NULL)
-    n->previous_set->next_set = n->next_set;
-  else
-    n->table->first_set = n->next_set;
-  if (n->next_set != NULL)
-    n->next_set->previous_set = n->previous_set;
 }
 
 /* ---- the end of a name ---- */
@@ -288,7 +263,7 @@ void name_free(name *n)
     resource_leave(n);
     break;
   case NAME_SET:
-    set_leave(n);
+    DL_DELETE2(t->first_set, n, previous_set, next_set);
     break;
   }
   list_leave(n);
@@ -297,8 +272,8 @@ void name_free(name *n)
 
 void name_forget_if_unused(name *n)
 {
-  if (n->state != NAME_IDLE || n->waiting.first != NULL || n->holders.first != NULL ||
-      n->lost.first != NULL)
+  if (n->state != NAME_IDLE || n->waiting != NULL || n->holders != NULL ||
+      n->lost != NULL)
     return;
   if (n->is_due || n->is_renewal_due)
     name_route(n)->has_idle_dues = true;
@@ -311,7 +286,7 @@ void name_settle(name *n, instant now)
   if (n->state != NAME_IDLE)
     return;
   timers_clear(&n->table->timers, &n->poll);
-  if (n->waiting.first != NULL)
+  if (n->waiting != NULL)
     ask_begin(n, now);
   else
     name_forget_if_unused(n);

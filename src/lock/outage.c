@@ -7,7 +7,7 @@
 static void rearm_waiting(route *r, instant now)
 {
   for (name *n = r->table->first_name; n != NULL; n = n->next)
-    for (claim *c = n->route == r ? n->waiting.first : NULL; c != NULL; c = c->next)
+    for (claim *c = n->route == r ? n->waiting : NULL; c != NULL; c = c->next)
       claim_arm(c, now);
 }
 

@@ -87,7 +87,7 @@ static void waits_gather(const lock_table *t, waits *w, size_t most, instant *re
 {
   *ret_next = INSTANT_NEVER;
   for (name *n = t->first_name; n != NULL; n = n->next)
-    for (claim *c = n->waiting.first; c != NULL; c = c->next) {
+    for (claim *c = n->waiting; c != NULL; c = c->next) {
       instant at = instant_add(c->asked_at, TOLD_AFTER);
 
       c->is_told = false;
@@ -138,17 +138,17 @@ static size_t kept(const name *n)
 {
   bool keeps = n->kind == NAME_SET && n->state == NAME_QUEUED && n->rounds >= ROUNDS_FREE;
 
-  return keeps && n->waiting.first != NULL ? n->busy : 0;
+  return keeps && n->waiting != NULL ? n->busy : 0;
 }
 
 static void waits_mark(const lock_table *t, const waits *w)
 {
   for (const name *n = t->first_name; n != NULL; n = n->next) {
     if (n->state == NAME_HELD)
-      for (const claim *c = n->holders.first; c != NULL; c = c->next)
+      for (const claim *c = n->holders; c != NULL; c = c->next)
         mark(w, c);
     if (kept(n) > 0)
-      mark(w, n->waiting.first);
+      mark(w, n->waiting);
   }
 }
 
@@ -193,7 +193,7 @@ static void hold_tell(text *out, const claim *c, many_name held, uint64_t token)
 /* The outermost one of an owner stands for those nested in it. */
 static bool is_outermost(const claim *c)
 {
-  for (const claim *other = c->previous; other != NULL; other = other->previous)
+  for (const claim *other = c->name->holders; other != c; other = other->next)
     if (other->owner_size > 0 && other->owner_hash == c->owner_hash)
       return false;
   return true;
@@ -201,7 +201,7 @@ static bool is_outermost(const claim *c)
 
 static void holders_tell(text *out, const waits *w, const name *n)
 {
-  for (const claim *c = n->holders.first; c != NULL; c = c->next) {
+  for (const claim *c = n->holders; c != NULL; c = c->next) {
     if (c->owner_size == 0 || waits_of(w, c->owner_hash) == NULL || !is_outermost(c))
       continue;
     for (size_t i = 0; i < n->member_count; i++)
@@ -227,7 +227,7 @@ static bool tell(const lock_table *t, const waits *w, text *out)
     if (n->state == NAME_HELD)
       holders_tell(out, w, n);
     for (size_t i = 0, count = kept(n); i < count; i++)
-      hold_tell(out, n->waiting.first, n->members[i], 0);
+      hold_tell(out, n->waiting, n->members[i], 0);
   }
   return true;
 }

@@ -10,7 +10,7 @@
 
 static bool has_holder(const name *n, const void *owner, size_t owner_size)
 {
-  for (const claim *c = n->holders.first; c != NULL; c = c->next)
+  for (const claim *c = n->holders; c != NULL; c = c->next)
     if (claim_is_of(c, owner, owner_size))
       return true;
   return false;
@@ -38,7 +38,7 @@ static bool is_plain_reader(const lock_wish *w)
 static bool may_join(const name *n, const lock_wish *w, instant now)
 {
   const lock_table *t = n->table;
-  const claim *first = n->holders.first != NULL ? n->holders.first : n->waiting.first;
+  const claim *first = n->holders != NULL ? n->holders : n->waiting;
 
   if (n->is_named || n->seated >= LOCAL_NUMBERS || n->mode != 'r' || !is_plain_reader(w))
     return false;
@@ -49,7 +49,7 @@ static bool may_join(const name *n, const lock_wish *w, instant now)
       instant_since(now, n->seated_at).ns >= t->settings.local_handover_time.ns)
     return false;
   if (n->state == NAME_HELD)
-    return n->waiters_elsewhere == 0 && !n->is_suspect && n->lost.first == NULL &&
+    return n->waiters_elsewhere == 0 && !n->is_suspect && n->lost == NULL &&
            instant_since(n->valid_until, now).ns >= w->ttl.ns / 3;
   return n->state == NAME_ASKING && n->ask_waits && !w->is_try;
 }
@@ -69,7 +69,7 @@ name *share_found(const lock_table *t, const lock_wish *w, instant now)
 static bool keep_alone(name *n, const claim *c)
 {
   n->is_named = true;
-  for (const claim *other = n->holders.first; other != NULL; other = other->next)
+  for (const claim *other = n->holders; other != NULL; other = other->next)
     if (other != c && !claim_is_of(other, c->owner, c->owner_size))
       return false;
   return true;
@@ -84,7 +84,7 @@ bool lock_keep_alone(lock_table *t, uint64_t id)
 
 static bool writes(const name *n)
 {
-  for (const claim *c = n->holders.first; c != NULL; c = c->next)
+  for (const claim *c = n->holders; c != NULL; c = c->next)
     if (!c->reads)
       return true;
   return false;
@@ -140,7 +140,7 @@ dibs_status lock_downgrade(lock_table *t, uint64_t id, instant now)
     return DIBS_LOST;
   if (c->reads)
     return DIBS_OK;
-  for (const claim *other = n->holders.first; other != NULL; other = other->next)
+  for (const claim *other = n->holders; other != NULL; other = other->next)
     if (other != c && !other->reads)
       return DIBS_ERR_ARGUMENT;
   c->reads = true;

@@ -37,11 +37,11 @@ lock_table *lock_table_new(const lock_settings *s)
   return routes_init(t) ? t : lock_table_free(t);
 }
 
-static void claim_list_free(lock_table *t, claim_list *l)
+static void claims_free(lock_table *t, claim *claims)
 {
-  while (l->first != NULL) {
-    claim *c = l->first;
-    claims_remove(l, c);
+  while (claims != NULL) {
+    claim *c = claims;
+    DL_DELETE(claims, c);
     timers_clear(&t->timers, &c->timer);
     mem_free(&t->memory, c->note);
     mem_free(&t->memory, c);
@@ -55,9 +55,9 @@ lock_table *lock_table_free(lock_table *t)
   if (t == NULL)
     return NULL;
 
-  while (t->first_event != NULL) {      /* ended claims live in no list but this one */
-    claim *c = t->first_event;
-    t->first_event = c->next_event;
+  while (t->telling != NULL) {          /* ended claims live in no list but this one */
+    claim *c = t->telling;
+    DL_DELETE2(t->telling, c, previous_telling, next_telling);
     if (c->state == CLAIM_OVER) {
       mem_free(&t->memory, c->note);
       mem_free(&t->memory, c);
@@ -65,9 +65,9 @@ lock_table *lock_table_free(lock_table *t)
   }
   while (t->first_name != NULL) {
     name *n = t->first_name;
-    claim_list_free(t, &n->waiting);
-    claim_list_free(t, &n->holders);
-    claim_list_free(t, &n->lost);
+    claims_free(t, n->waiting);
+    claims_free(t, n->holders);
+    claims_free(t, n->lost);
     name_free(n);
   }
   channels_free(t);
@@ -98,30 +98,6 @@ bool table_reserve_timers(lock_table *t, size_t more)
     return false;
   t->timer_count = wanted;
   return true;
-}
-
-void claims_append(claim_list *l, claim *c)
-{
-  c->next = NULL;
-  c->previous = l->last;
-  if (l->last != NULL)
-    l->last->next = c;
-  else
-    l->first = c;
-  l->last = c;
-}
-
-void claims_remove(claim_list *l, claim *c)
-{
-  if (c->previous != NULL)
-    c->previous->next = c->next;
-  else
-    l->first = c->next;
-  if (c->next != NULL)
-    c->next->previous = c->previous;
-  else
-    l->last = c->previous;
-  c->next = c->previous = NULL;
 }
 
 /* ---- time ---- */
@@ -238,12 +214,12 @@ static void name_close(name *n, instant now)
   claim *c, *next;
 
   claims_fail(n, DIBS_ERR_CLOSED, "the client is being closed");
-  for (c = n->lost.first; c != NULL; c = next) {
+  for (c = n->lost; c != NULL; c = next) {
     next = c->next;
     claim_end(c, &n->lost, LOCK_RELEASED, c->status);
   }
   if (n->state == NAME_HELD) {
-    for (c = n->holders.first; c != NULL; c = c->next) {
+    for (c = n->holders; c != NULL; c = c->next) {
       c->state = CLAIM_RELEASING;
       c->was_valid = true;
     }

@@ -19,6 +19,7 @@
 /* A table that cannot grow loses nothing: the element is simply not added. */
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
+#include <utlist.h>
 
 #include "lock/habit.h"
 #include "lock/lease.h"
@@ -32,8 +33,6 @@ typedef struct call call;
 typedef struct route route;
 typedef struct channel channel;
 
-typedef struct claim_list { claim *first, *last; } claim_list;
-
 typedef enum claim_state {
   CLAIM_WAITING = 1, CLAIM_HELD, CLAIM_LOST, CLAIM_RELEASING, CLAIM_OVER
 } claim_state;
@@ -43,10 +42,9 @@ struct claim {
   uint64_t id;
   void *context;
   name *name;
-  claim *next, *previous;        /* in the list of its name */
-  claim *next_event;             /* claims with something to tell */
-  unsigned events;               /* bits 1 << lock_event_kind */
-  bool is_telling;
+  claim *prev, *next;            /* in the list of its name */
+  claim *previous_telling, *next_telling;      /* while it has events */
+  unsigned events;               /* bits 1 << lock_event_kind: what the program is to be told */
   claim_state state;
   bool is_try, is_fixed, no_reentry;
   bool is_part;                  /* of several names: its lease is nobody else's */
@@ -92,7 +90,7 @@ typedef enum name_kind { NAME_MUTEX = 1, NAME_SEAT, NAME_SET, NAME_PLACE } name_
 
 struct name {
   UT_hash_handle by_bytes;       /* MUTEX */
-  name *next, *previous;         /* of all */
+  name *prev, *next;             /* of all */
   uint64_t id;
   lock_table *table;
   route *route;                  /* where it lives */
@@ -179,7 +177,7 @@ struct name {
   unsigned rounds;               /* one was granted, and another was not to be had */
   bool was_granted_one;
 
-  claim_list waiting, holders, lost;
+  claim *waiting, *holders, *lost;      /* utlist heads: the first of each */
   timer poll;                    /* ask again; also: try the present command again */
   timer renew;
   timer deadline;                /* HELD: tell lost */
@@ -207,7 +205,7 @@ typedef struct stray stray;
 struct call {
   uint64_t id;
   route *route;
-  call *next, *previous;         /* of its route */
+  call *prev, *next;             /* of its route */
   call_kind kind;
   name_kind name_kind;
   bool with_text;
@@ -303,16 +301,16 @@ struct lock_table {
   timers timers;
   slots slots;                   /* claims, names and calls by id */
   slots name_slots, call_slots;
-  name *first_name, *last_name;
+  name *first_name;              /* utlist head */
   name *mutexes;                 /* uthash head */
   resource *resources;           /* likewise */
   uint32_t last_set;
-  name *first_set;               /* the newest first */
+  name *first_set;               /* utlist head: the newest first */
   habits habits;
   size_t timer_count;            /* room reserved */
   uint64_t last_ask;
   uint64_t floor;                /* highest token seen */
-  claim *first_event, *last_event;
+  claim *telling;                /* utlist head: claims with something to tell */
   route **routes; size_t route_count;
   route *nowhere;                /* never up: names whose slot nobody serves */
   channel *channels;             /* uthash head */
@@ -386,15 +384,13 @@ void acks_leave(name *n);
 void acks_give_up(name *n, instant now);  /* none came in time */
 lock_verdict acks_answered(call *c, name *n, const resp_reply *reply, instant sent_at,
                            instant now);
-void claims_append(claim_list *l, claim *c);
-void claims_remove(claim_list *l, claim *c);
 
 /* ---- claim.c ---- */
 void claim_tell(claim *c, lock_event_kind kind);
 void claim_fail(claim *c, dibs_status status, const char *words);  /* ends a waiting one */
 void claims_fail(name *n, dibs_status status, const char *words);  /* all waiting ones */
 void claim_arm(claim *c, instant now);    /* sets the timer of a waiting claim */
-void claim_end(claim *c, claim_list *list, lock_event_kind kind, dibs_status status);
+void claim_end(claim *c, claim **list, lock_event_kind kind, dibs_status status);
 void claim_timer(claim *c, instant now);
 
 bool claim_is_of(const claim *c, const void *owner, size_t owner_size);

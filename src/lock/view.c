@@ -4,9 +4,9 @@
 
 static lock_name_state idle_state(const name *n)
 {
-  if (n->waiting.first != NULL)
+  if (n->waiting != NULL)
     return LOCK_NAME_WAITING;
-  return n->lost.first != NULL ? LOCK_NAME_LOST : LOCK_NAME_LEAVING;
+  return n->lost != NULL ? LOCK_NAME_LOST : LOCK_NAME_LEAVING;
 }
 
 static lock_name_state view_state(const name *n)
@@ -36,25 +36,25 @@ static lock_kind view_kind(const name *n)
   return n->mode == 'p' ? LOCK_PERMITS : n->mode == 'w' ? LOCK_WRITE : LOCK_READ;
 }
 
-static size_t claims_count(const claim_list *l)
+static size_t claims_count(const claim *claims)
 {
   size_t count = 0;
+  const claim *c;
 
-  for (const claim *c = l->first; c != NULL; c = c->next)
-    count++;
+  DL_COUNT(claims, c, count);
   return count;
 }
 
 static void view_fill(const name *n, lock_name *ret)
 {
   *ret = (lock_name){ .name = n->bytes, .size = n->size, .kind = view_kind(n),
-                      .state = view_state(n), .waiting = claims_count(&n->waiting),
-                      .lost = claims_count(&n->lost),
+                      .state = view_state(n), .waiting = claims_count(n->waiting),
+                      .lost = claims_count(n->lost),
                       .units = n->kind == NAME_SEAT ? n->wanted_units : 1 };
-  if (n->state == NAME_HELD && n->holders.first != NULL) {
-    ret->holds = claims_count(&n->holders);
+  if (n->state == NAME_HELD && n->holders != NULL) {
+    ret->holds = claims_count(n->holders);
     ret->units = n->units;
-    ret->fence = n->holders.first->fence;
+    ret->fence = n->holders->fence;
   }
   if (n->state == NAME_HELD || n->state == NAME_LINGERING)
     ret->valid_until = hold_end(n);

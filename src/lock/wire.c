@@ -16,7 +16,7 @@ static int64_t until(const name *n, instant now)
   instant last = now;
   instant patience = instant_add(now, t->settings.command_timeout);
 
-  for (const claim *c = n->waiting.first; c != NULL && instant_before(last, patience);
+  for (const claim *c = n->waiting; c != NULL && instant_before(last, patience);
        c = c->next)
     last = instant_max(last, c->give_up_at);
   return server_clock_at(&name_route(n)->clock, instant_min(last, patience));
@@ -28,7 +28,7 @@ static int64_t give_up(name *n, instant now)
   const lock_table *t = n->table;
   instant last = { 0 };
 
-  for (const claim *c = n->waiting.first; c != NULL; c = c->next)
+  for (const claim *c = n->waiting; c != NULL; c = c->next)
     last = instant_max(last, c->give_up_at);
   n->told_give_up = last;
   if (t->only_polls && n->ask_waits)     /* three polls and some; protocol.md 15 */
@@ -64,7 +64,7 @@ static many_call many_of(const name *n, uint64_t ask, span ttl)
 static bool mutex_acquire(name *n, buffer *out, span ttl, instant now)
 {
   lock_table *t = n->table;
-  const claim *head = n->waiting.first;
+  const claim *head = n->waiting;
   acquire_call a = { .name = n->bytes, .name_size = n->size, .ask = n->ask,
                      .ttl_ms = wire_ms(ttl), .waits = n->ask_waits,
                      .polls = t->only_polls && n->ask_waits,
@@ -86,7 +86,7 @@ static bool seat_acquire(name *n, buffer *out, span ttl, instant now)
                    .polls = t->only_polls && n->ask_waits,
                    .until_us = until(n, now), .give_up_us = give_up(n, now),
                    .estimate_us = estimate(name_route(n), now),
-                   .floor = n->waiting.first->floor > t->floor ? n->waiting.first->floor
+                   .floor = n->waiting->floor > t->floor ? n->waiting->floor
                                                                : t->floor,
                    .flavour = n->flavour, .watched = watched(n, now),
                    .watched_renewals = n->watched_renewals };

@@ -63,7 +63,7 @@ static bool is_of(const claim *c, const lock_wish *w)
 static ballot *held_by(const name *n, const lock_wish *w)
 {
   for (ballot *b = n != NULL ? n->last : NULL; b != NULL; b = b->previous)
-    if (b->state == BALLOT_HELD && is_of(b->holders.first, w))
+    if (b->state == BALLOT_HELD && is_of(b->holders, w))
       return b;
   return NULL;
 }
@@ -173,7 +173,7 @@ static void waited_long_enough(claim *c, instant now)
 
 static bool others_write(const ballot *b, const claim *c)
 {
-  for (const claim *o = b->holders.first; o != NULL; o = o->next)
+  for (const claim *o = b->holders; o != NULL; o = o->next)
     if (o != c && !o->reads)
       return true;
   return false;
@@ -184,11 +184,11 @@ static void release_held(claim *c, instant now)
   ballot *b = c->ballot;
   quorum *q = b->quorum;
 
-  if (b->holders.first == b->holders.last) {
+  if (b->holders->next == NULL) {
     held_release(b, now);
     return;
   }
-  claim_part(&b->holders, c);
+  DL_DELETE(b->holders, c);
   tell_end(c, LOCK_RELEASED, DIBS_OK, "");
   q->counts.released++;
   if (b->kind == LOCK_WRITE && !others_write(b, NULL))
@@ -206,7 +206,7 @@ dibs_status quorum_release(quorum *q, uint64_t id, instant now)
   if (c->state == CLAIM_HELD) {
     release_held(c, now);
   } else {
-    claim_part(&b->lost, c);
+    DL_DELETE(b->lost, c);
     tell_end(c, LOCK_RELEASED, c->status, c->words);
     ballot_forget(b);
   }
@@ -283,7 +283,7 @@ static void claim_timer(claim *c, instant now)
     waited_long_enough(c, now);
     return;
   }
-  claim_part(&b->holders, c);            /* RELEASING */
+  DL_DELETE(b->holders, c);            /* RELEASING */
   tell_end(c, LOCK_RELEASED, DIBS_UNKNOWN, "too few servers have confirmed in time");
   ballot_forget(b);
 }
@@ -318,10 +318,10 @@ void quorum_tick(quorum *q, instant now)
 
 static void ballot_close(ballot *b, instant now)
 {
-  while (b->lost.first != NULL) {
-    claim *c = b->lost.first;
+  while (b->lost != NULL) {
+    claim *c = b->lost;
 
-    claim_part(&b->lost, c);
+    DL_DELETE(b->lost, c);
     tell_end(c, LOCK_RELEASED, c->status, c->words);
   }
   if (b->waiter != NULL)

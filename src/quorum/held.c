@@ -76,7 +76,7 @@ static void set_next_repair(ballot *b, instant now)
 
 static void tell_holders(const ballot *b, lock_event_kind kind)
 {
-  for (claim *c = b->holders.first; c != NULL; c = c->next)
+  for (claim *c = b->holders; c != NULL; c = c->next)
     tell_event(c, kind);
 }
 
@@ -101,7 +101,7 @@ void held_begin(ballot *b, uint64_t token, instant now)
   assert(is_there);                    /* round.c counted them just now */
   (void)is_there;
   b->waiter = NULL;
-  claim_join(&b->holders, c);
+  DL_APPEND(b->holders, c);
   timers_clear(&q->timers, &c->timer);
   b->state = BALLOT_HELD;
   b->is_raising = b->is_probing = b->is_short = false;
@@ -127,10 +127,10 @@ void held_again(ballot *b, claim *c)
   quorum *q = b->quorum;
 
   c->ballot = b;
-  c->depth = b->holders.last->depth + 1;
-  c->fence = b->holders.first->fence;
+  c->depth = b->holders->prev->depth + 1;
+  c->fence = b->holders->fence;
   c->state = CLAIM_HELD;
-  claim_join(&b->holders, c);
+  DL_APPEND(b->holders, c);
   q->counts.waiting--;
   q->counts.holds++;
   q->counts.granted++;
@@ -146,11 +146,11 @@ static void give_up(ballot *b, const char *words, instant end, instant now)
 {
   quorum *q = b->quorum;
 
-  while (b->holders.first != NULL) {
-    claim *c = b->holders.first;
+  while (b->holders != NULL) {
+    claim *c = b->holders;
 
-    claim_part(&b->holders, c);
-    claim_join(&b->lost, c);
+    DL_DELETE(b->holders, c);
+    DL_APPEND(b->lost, c);
     c->state = CLAIM_LOST;
     c->status = DIBS_LOST;
     c->words = words;
@@ -245,7 +245,7 @@ void held_release(ballot *b, instant now)
 {
   quorum *q = b->quorum;
 
-  for (claim *c = b->holders.first; c != NULL; c = c->next) {
+  for (claim *c = b->holders; c != NULL; c = c->next) {
     c->state = CLAIM_RELEASING;
     timers_set(&q->timers, &c->timer, instant_add(now, q->command_timeout));
   }
@@ -260,7 +260,7 @@ void held_left(ballot *b)
   size_t open = 0, doubtful = 0, done = 0, taken = 0;
   dibs_status status = DIBS_OK;
 
-  if (b->state != BALLOT_LEAVING || b->holders.first == NULL)
+  if (b->state != BALLOT_LEAVING || b->holders == NULL)
     return;
   for (size_t i = 0; i < q->count; i++) {
     const vote *v = &b->votes[i];
@@ -277,10 +277,10 @@ void held_left(ballot *b)
     status = DIBS_UNKNOWN;
   else if (done + doubtful < q->majority)
     status = taken > 0 ? DIBS_TAKEN : DIBS_EXPIRED;
-  while (b->holders.first != NULL) {
-    claim *c = b->holders.first;
+  while (b->holders != NULL) {
+    claim *c = b->holders;
 
-    claim_part(&b->holders, c);
+    DL_DELETE(b->holders, c);
     b->quorum->counts.released++;
     tell_end(c, LOCK_RELEASED, status,
              status == DIBS_OK        ? ""

@@ -16,14 +16,13 @@
 /* A table that cannot grow loses nothing: the element is simply not added. */
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
+#include <utlist.h>
 
 #include "quorum/quorum.h"
 
 typedef struct claim claim;
 typedef struct ballot ballot;
 typedef struct name name;
-
-typedef struct claim_list { claim *first, *last; } claim_list;
 
 typedef enum claim_state {
   CLAIM_WAITING = 1, CLAIM_HELD, CLAIM_LOST, CLAIM_RELEASING, CLAIM_OVER
@@ -35,10 +34,9 @@ struct claim {
   void *context;
   quorum *quorum;
   ballot *ballot;                /* NULL: it never had one */
-  claim *next, *previous;        /* among holders or lost */
-  claim *next_event;             /* claims with something to tell */
-  unsigned events;               /* bits 1 << lock_event_kind */
-  bool is_telling;
+  claim *prev, *next;            /* among holders or lost */
+  claim *previous_telling, *next_telling;      /* while it has events */
+  unsigned events;               /* bits 1 << lock_event_kind: what the program is to be told */
   claim_state state;
   bool is_try, reads;
   span ttl, max_hold;
@@ -97,7 +95,7 @@ struct ballot {
   span ttl;
   char *note;
   claim *waiter;
-  claim_list holders, lost;
+  claim *holders, *lost;         /* utlist heads: the first of each */
   timer stage;                   /* what it means: round.c, queue.c, held.c */
   timer repair;
   bool is_raising;               /* ROUND: the fence is being written back */
@@ -145,7 +143,7 @@ struct quorum {
   uint64_t seen;                 /* the highest token */
   span pace;                     /* how long servers take to answer, about */
   instant closing_until;
-  claim *first_event, *last_event;
+  claim *telling;                /* utlist head: claims with something to tell */
   char fault_words[128];
   uint64_t names_max;
   lock_counts counts;
@@ -154,8 +152,6 @@ struct quorum {
 /* ---- quorum.c ---- */
 name *quorum_name(quorum *q, const lock_wish *w);  /* NULL: nobody here wants or has it */
 ballot *ballot_new(quorum *q, const lock_wish *w, claim *c);       /* NULL: memory */
-void claim_join(claim_list *l, claim *c);
-void claim_part(claim_list *l, claim *c);
 void ballot_forget(ballot *b);             /* frees it, once nothing is left of it */
 void ballot_leave(ballot *b, instant now); /* everything is given back; the next may begin */
 /* Ends the claim that it is for; another of this process may go on in its place. */

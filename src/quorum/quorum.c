@@ -34,32 +34,6 @@ quorum *quorum_new(const quorum_settings *s)
   return q;
 }
 
-/* ---- lists ---- */
-
-void claim_join(claim_list *l, claim *c)
-{
-  c->next = NULL;
-  c->previous = l->last;
-  if (l->last != NULL)
-    l->last->next = c;
-  else
-    l->first = c;
-  l->last = c;
-}
-
-void claim_part(claim_list *l, claim *c)
-{
-  if (c->previous != NULL)
-    c->previous->next = c->next;
-  else
-    l->first = c->next;
-  if (c->next != NULL)
-    c->next->previous = c->previous;
-  else
-    l->last = c->previous;
-  c->next = c->previous = NULL;
-}
-
 /* ---- names ---- */
 
 static name *name_of(quorum *q, const lock_wish *w, bool make)
@@ -141,10 +115,7 @@ ballot *ballot_new(quorum *q, const lock_wish *w, claim *c)
   else
     n->first = b;
   n->last = b;
-  b->next_of_all = q->ballots;
-  if (q->ballots != NULL)
-    q->ballots->previous_of_all = b;
-  q->ballots = b;
+  DL_PREPEND2(q->ballots, b, previous_of_all, next_of_all);
   q->ballot_count++;
   return b;
 }
@@ -154,14 +125,9 @@ void ballot_forget(ballot *b)
   quorum *q = b->quorum;
 
   if (b->state != BALLOT_LEAVING || b->open > 0 || b->waiter != NULL ||
-      b->holders.first != NULL || b->lost.first != NULL)
+      b->holders != NULL || b->lost != NULL)
     return;
-  if (b->previous_of_all != NULL)
-    b->previous_of_all->next_of_all = b->next_of_all;
-  else
-    q->ballots = b->next_of_all;
-  if (b->next_of_all != NULL)
-    b->next_of_all->previous_of_all = b->previous_of_all;
+  DL_DELETE2(q->ballots, b, previous_of_all, next_of_all);
   q->ballot_count--;
   mem_free(&q->memory, b->note);
   mem_free(&q->memory, b);
@@ -245,14 +211,14 @@ quorum *quorum_free(quorum *q)
     continue;                            /* ended claims live in no list but this one */
   while ((b = q->ballots) != NULL) {
     mem_free(&q->memory, b->waiter);
-    while (b->holders.first != NULL) {
-      claim *c = b->holders.first;
-      claim_part(&b->holders, c);
+    while (b->holders != NULL) {
+      claim *c = b->holders;
+      DL_DELETE(b->holders, c);
       mem_free(&q->memory, c);
     }
-    while (b->lost.first != NULL) {
-      claim *c = b->lost.first;
-      claim_part(&b->lost, c);
+    while (b->lost != NULL) {
+      claim *c = b->lost;
+      DL_DELETE(b->lost, c);
       mem_free(&q->memory, c);
     }
     q->ballots = b->next_of_all;

@@ -4,6 +4,7 @@
 #include "quorum/spread.h"
 
 #include <string.h>
+#include <utlist.h>
 
 #include "quorum/together.h"
 
@@ -27,7 +28,7 @@ typedef enum whole_state { WHOLE_TAKING = 1, WHOLE_RAISING, WHOLE_HELD, WHOLE_LE
 
 typedef struct whole whole;
 struct whole {
-  whole *next, *previous;
+  whole *prev, *next;
   spread *spread;
   uint64_t id;
   lock_wish wish;             /* its texts are copies */
@@ -229,10 +230,7 @@ dibs_status spread_claim(spread *s, const lock_wish *wish, instant now, uint64_t
     (void)whole_free(w);
     return status;
   }
-  w->next = s->first;
-  if (w->next != NULL)
-    w->next->previous = w;
-  s->first = w;
+  DL_PREPEND(s->first, w);
   *ret_id = w->id | SPREAD_ID;
   return DIBS_OK;
 }
@@ -447,12 +445,7 @@ static bool is_over(const whole *w)
 
 static void whole_forget(whole *w)
 {
-  if (w->previous != NULL)
-    w->previous->next = w->next;
-  else
-    w->spread->first = w->next;
-  if (w->next != NULL)
-    w->next->previous = w->previous;
+  DL_DELETE(w->spread->first, w);
   slots_remove(&w->spread->slots, w->id);
   (void)whole_free(w);
 }

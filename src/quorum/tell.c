@@ -7,18 +7,11 @@ void tell_event(claim *c, lock_event_kind kind)
 {
   quorum *q = c->quorum;
 
+  if (c->events == 0)
+    DL_APPEND2(q->telling, c, previous_telling, next_telling);
   c->events |= 1u << kind;
   if (kind == LOCK_RENEWED)      /* a doubt not yet told is over */
     c->events &= ~(1u << LOCK_SUSPECT);
-  if (c->is_telling)
-    return;
-  c->is_telling = true;
-  c->next_event = NULL;
-  if (q->last_event != NULL)
-    q->last_event->next_event = c;
-  else
-    q->first_event = c;
-  q->last_event = c;
 }
 
 /* The last event of a claim; its id is stale from now on. */
@@ -61,7 +54,7 @@ static lock_event event_of(const claim *c, lock_event_kind kind)
 
 bool quorum_next_event(quorum *q, lock_event *ret)
 {
-  claim *c = q->first_event;
+  claim *c = q->telling;
   lock_event_kind kind = LOCK_GRANTED;
 
   if (c == NULL)
@@ -73,10 +66,7 @@ bool quorum_next_event(quorum *q, lock_event *ret)
   if (c->events != 0)
     return true;
 
-  q->first_event = c->next_event;
-  if (q->first_event == NULL)
-    q->last_event = NULL;
-  c->is_telling = false;
+  DL_DELETE2(q->telling, c, previous_telling, next_telling);
   if (c->state == CLAIM_OVER) {
     q->claim_count--;
     q->counts.bytes -= sizeof(*c) + c->owner_size;

@@ -20,12 +20,12 @@ static lock_name_state view_state(const ballot *b)
   return LOCK_NAME_WAITING;
 }
 
-static size_t claims_count(const claim_list *l)
+static size_t claims_count(const claim *claims)
 {
   size_t count = 0;
+  const claim *c;
 
-  for (const claim *c = l->first; c != NULL; c = c->next)
-    count++;
+  DL_COUNT(claims, c, count);
   return count;
 }
 
@@ -33,13 +33,13 @@ static void view_fill(const name *n, const ballot *b, lock_name *ret)
 {
   *ret = (lock_name){ .name = n->bytes + 1, .size = n->size - 1, .kind = b->kind,
                       .state = view_state(b), .waiting = b->waiter != NULL,
-                      .lost = claims_count(&b->lost), .units = 1 };
+                      .lost = claims_count(b->lost), .units = 1 };
   if (b->is_downgraded)
     ret->kind = LOCK_READ;
-  if (b->state != BALLOT_HELD || b->holders.first == NULL)
+  if (b->state != BALLOT_HELD || b->holders == NULL)
     return;
-  ret->holds = claims_count(&b->holders);
-  ret->fence = b->holders.first->fence;
+  ret->holds = claims_count(b->holders);
+  ret->fence = b->holders->fence;
   ret->valid_until = held_end(b);
 }
 

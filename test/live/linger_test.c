@@ -9,27 +9,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "live.h"
+#include "two_clients.h"
 
 enum { TTL_MS = 20000, SOON_MS = 8000 };
-
-static dibs_client *mine, *other;
-
-static int setup(void **state)
-{
-  (void)live_server_setup(state);
-  mine = live_open(live_url());
-  other = live_open(live_url());
-  return 0;
-}
-
-static int teardown(void **state)
-{
-  mine = dibs_close(mine);
-  other = dibs_close(other);
-  live_expect_clean(live_server);
-  return live_server_teardown(state);
-}
 
 static dibs_lock_options lingering(int linger_ms)
 {
@@ -43,7 +25,7 @@ static void cycle(const char *name, int linger_ms)
 {
   dibs_lock_options o = lingering(linger_ms);
 
-  assert_int_equal(dibs_release(live_lock_with(mine, name, &o)), DIBS_OK);
+  assert_int_equal(dibs_release(live_lock_with(client, name, &o)), DIBS_OK);
 }
 
 static bool is_held(void *name)
@@ -79,16 +61,16 @@ static void taking_it_again_sends_nothing(void **state)
 
   (void)state;
   keep_idle("again", 60000);
-  before = live_stats(mine);
+  before = live_stats(client);
   for (int i = 0; i < 500; i++) {
-    dibs_hold *hold = live_lock_with(mine, "again", &o);
+    dibs_hold *hold = live_lock_with(client, "again", &o);
 
     assert_true(dibs_hold_fence(hold) > fence);
     fence = dibs_hold_fence(hold);
     assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
     assert_int_equal(dibs_release(hold), DIBS_OK);
   }
-  after = live_stats(mine);
+  after = live_stats(client);
   assert_int_equal(after.granted_local - before.granted_local, 500);
   /* Renewals and presence may fall in between; 500 acquires would be 1000 commands. */
   assert_true(after.commands - before.commands < 20);
@@ -101,7 +83,7 @@ static void fences_grow_beyond_the_local_numbers(void **state)
 
   (void)state;
   for (int i = 0; i < 2500; i++) {
-    dibs_hold *hold = live_lock_with(mine, "numbers", &o);
+    dibs_hold *hold = live_lock_with(client, "numbers", &o);
 
     assert_true(dibs_hold_fence(hold) > fence);
     fence = dibs_hold_fence(hold);
@@ -139,7 +121,7 @@ static void a_try_against_a_lease_in_use_is_busy(void **state)
 
   (void)state;
   keep_idle("in-use", 60000);
-  hold = live_lock_with(mine, "in-use", &o);
+  hold = live_lock_with(client, "in-use", &o);
   assert_int_equal(live_try(other, "in-use"), DIBS_BUSY);
   assert_int_equal(dibs_release(hold), DIBS_OK);
   live_expect_free(other, "in-use", SOON_MS);
@@ -157,18 +139,18 @@ static void it_ends_by_itself(void **state)
 static void an_idle_lease_is_renewed(void **state)
 {
   dibs_lock_options o = live_lock_options(300, 0);
-  uint64_t renewed = live_stats(mine).renewed;
+  uint64_t renewed = live_stats(client).renewed;
   int64_t began = live_now_ms();
   char name[] = "renewed";
 
   (void)state;
   o.linger_ms = 60000;
   do
-    assert_int_equal(dibs_release(live_lock_with(mine, name, &o)), DIBS_OK);
+    assert_int_equal(dibs_release(live_lock_with(client, name, &o)), DIBS_OK);
   while (!is_held(name) && live_now_ms() - began < LIVE_LONG_MS);
-  while (live_stats(mine).renewed < renewed + 5 && live_now_ms() - began < LIVE_LONG_MS)
+  while (live_stats(client).renewed < renewed + 5 && live_now_ms() - began < LIVE_LONG_MS)
     (void)live_until(10, is_free, name);
-  assert_true(live_stats(mine).renewed >= renewed + 5);
+  assert_true(live_stats(client).renewed >= renewed + 5);
   assert_true(is_held(name));
   live_expect_free(other, name, SOON_MS);
 }
@@ -201,13 +183,13 @@ static void a_break_ends_it(void **state)
 
 static void close_gives_it_back(void **state)
 {
-  dibs_client *third = live_open(live_url()), *kept = mine;
+  dibs_client *third = live_open(live_url()), *kept = client;
   char name[] = "close";
 
   (void)state;
-  mine = third;
+  client = third;
   keep_idle(name, 60000);
-  mine = kept;
+  client = kept;
   assert_null(dibs_close(third));
   assert_true(is_free(name));
 }
@@ -235,15 +217,15 @@ static void options_are_checked(void **state)
   dibs_hold *hold = NULL;
 
   (void)state;
-  live_expect(mine, dibs_lock(mine, "bad", &o, &hold), DIBS_ERR_ARGUMENT);
-  live_expect_words(mine, "linger_ms");
+  live_expect(client, dibs_lock(client, "bad", &o, &hold), DIBS_ERR_ARGUMENT);
+  live_expect_words(client, "linger_ms");
   o = lingering(1000);
   o.flags = DIBS_LOCK_FIXED;
-  live_expect(mine, dibs_lock(mine, "bad", &o, &hold), DIBS_ERR_ARGUMENT);
-  live_expect_words(mine, "DIBS_LOCK_FIXED");
+  live_expect(client, dibs_lock(client, "bad", &o, &hold), DIBS_ERR_ARGUMENT);
+  live_expect_words(client, "DIBS_LOCK_FIXED");
   o = lingering(1000);
-  live_expect(mine, dibs_read_lock(mine, "bad", &o, &hold), DIBS_ERR_ARGUMENT);
-  live_expect_words(mine, "linger_ms");
+  live_expect(client, dibs_read_lock(client, "bad", &o, &hold), DIBS_ERR_ARGUMENT);
+  live_expect_words(client, "linger_ms");
 }
 
 int main(void)

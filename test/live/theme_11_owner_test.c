@@ -9,25 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "live.h"
-
-static dibs_client *client, *other;
-
-static int setup(void **state)
-{
-  (void)live_server_setup(state);
-  client = live_open(live_url());
-  other = live_open(live_url());
-  return 0;
-}
-
-static int teardown(void **state)
-{
-  client = dibs_close(client);
-  other = dibs_close(other);
-  live_expect_clean(live_server);
-  return live_server_teardown(state);
-}
+#include "two_clients.h"
 
 static dibs_lock_options owned_by(const char *owner)
 {

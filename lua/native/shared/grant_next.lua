@@ -6,17 +6,8 @@
 -- caller's clock disagrees with this one: then so does the new deadline with somebody's.
 -- Works on the lock under `key`, called `name`.
 --@include read_entry
---@include inbox_of
+--@include is_live
 --@include raise_ttl
-local function is_live(waiter)
-  if not waiter.is_waiter or (waiter.give_up > 0 and now > waiter.give_up) then
-    return false
-  end
-  if waiter.polls then
-    return waiter.give_up > 0
-  end
-  return listens(waiter.client)
-end
 local function grant_next(queue, last, me)
   local winner
   local first = queue.head

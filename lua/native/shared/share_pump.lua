@@ -3,16 +3,8 @@
 -- those that want more permits than there are. `me`, the caller if it may be queued, is told
 -- by the reply only: the answer is its token when it was granted. At most 64 grants and 1000
 -- entries: who comes next goes on. `quarantine`, set before: nobody is granted anything (era.lua).
+--@include is_live
 --@include share_entry
-local function share_is_live(waiter)
-  if not waiter.is_waiter or (waiter.give_up > 0 and now > waiter.give_up) then
-    return false
-  end
-  if waiter.polls then
-    return waiter.give_up > 0
-  end
-  return listens(waiter.client)
-end
 local function share_pump(share, me)
   if quarantine then
     return nil
@@ -22,7 +14,7 @@ local function share_pump(share, me)
     local waiter = share_entry(redis.call('HGET', share.key, 'w' .. share.head))
     if waiter then
       local is_me = me and waiter.is_waiter and waiter.id == me.id
-      if is_me or share_is_live(waiter) then
+      if is_me or is_live(waiter) then
         local it = is_me and me or waiter
         local token = share_token(share, it.floor)
         if share.kind == 'sem' and it.units > share.limit then
