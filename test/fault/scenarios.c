@@ -19,6 +19,7 @@ extern const struct scenario f29_fork, f29_storm, f29_callbacks;
 extern const struct scenario f30_descriptors, f30_memory, f30_resolver, f30_threads, f31_hostile;
 
 extern const struct scenario f12_killed, f12_killed_strong, f13_black, f13_black_guarded;
+extern const struct scenario f17_stepped, f18_skewed, f18_skewed_strong;
 extern const struct scenario f14_plain, f14_replicas, f14_strong;
 extern const struct scenario f15_one_way, f16_ring, f19_plain, f19_guarded;
 extern const struct scenario f26_plain, f26_guarded;
@@ -53,8 +54,11 @@ const struct scenario *const all_scenarios[] = {
   &f14_strong,
   &f15_one_way,
   &f16_ring,
+  &f17_stepped,
   &f18_clock_steps,
   &f18_clock_beyond,
+  &f18_skewed,
+  &f18_skewed_strong,
   &f19_plain,
   &f19_guarded,
   &f20_reshard,

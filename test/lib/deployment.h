@@ -103,6 +103,7 @@ struct test_sentinels_options {
   const char *password;           /* of the sentinels; those of the set are in the set */
   const char *user;               /* with `password`: a user of the sentinels with this name,
                                      and their default user is off */
+  bool has_clock;                 /* theirs obey test_server_clock_shift(), forward only */
   int first_host;                 /* in the set's network; 0: behind the set's members */
 };
 

@@ -69,7 +69,8 @@ struct test_sentinels *test_sentinels_start(struct test_set *set,
   const struct group *data = set_group(set);
   struct test_server_options server = { .is_sentinel = true, .has_tls = data->options.has_tls,
                                         .authority = data->options.authority,
-                                        .password = o.password, .user = o.user };
+                                        .password = o.password, .user = o.user,
+                                        .has_clock = o.has_clock };
 
   if (t == NULL)
     test_bail_out("no memory");
