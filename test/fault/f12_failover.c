@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* test/fault/f12_failover.c - F12, F13, F17 and F18: kill -9 of the primary of a set that sentinels
- * watch. F12: as it is; what it had answered has mostly crossed. F13: its replicas had not heard of
- * it for up to two seconds, so what it granted meanwhile is lost for sure. F17: the sentinels' clocks
- * have just been set, so that they look on for 30 s and do nothing. F18: each member has a clock of
- * its own. Who held is stopped when it dies: a lease that was forgotten, or is over by the successor's
- * clock, is then a second owner, unless it is held back. */
+/* test/fault/f12_failover.c - F12, F13, F17 and F18: kill -9 of the primary of a set that
+ * sentinels watch. F12: as it is; what it had answered has mostly crossed. F13: its replicas had
+ * not heard of it for up to two seconds, so what it granted meanwhile is lost for sure. F17: the
+ * sentinels' clocks have just been set, so that they look on for 30 s and do nothing. F18: each
+ * member has a clock of its own. Who held is stopped when it dies: a lease that was forgotten, or
+ * is over by the successor's clock, is then a second owner, unless it is held back. */
 #include "fleet.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { TTL_MS = 4000, PROMOTION_MS = 20000, TILT_MS = 30000, SKEW_MS = 40000, DEMOTION_MS = 30000, MEMBERS = 7 };
+enum { TTL_MS = 4000, PROMOTION_MS = 20000, TILT_MS = 30000, SKEW_MS = 40000,
+       DEMOTION_MS = 30000, MEMBERS = 7 };
 /* Names enough that most are free when replication stops: what is then granted is news. */
 enum { NAMES = 15, WORKERS = 7, STOPPED = 3 };
 
