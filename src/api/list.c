@@ -19,6 +19,7 @@ typedef struct walk {
   dibs_name_callback name_callback;
   void *data;
   size_t route;
+  list_kind kind;
   char cursor[CURSOR_SIZE];
   bool must_stop;
 } walk;
@@ -65,9 +66,9 @@ static dibs_status page_ask(walk *w, question *q)
   dibs_status status;
 
   if (is_foreign(w)) {
-    const char *type = dialect_list_type(names);
+    const char *type = dialect_list_type(names, w->kind);
 
-    dialect_list_match(names, w->pattern, &pattern);
+    dialect_list_match(names, w->kind, w->pattern, &pattern);
     words[7] = (resp_argument){ type, strlen(type) };
     count = 8;
   } else {
@@ -162,29 +163,40 @@ static void name_tell(walk *w, dibs_family family, const char *name, size_t size
 
 /* ---- pages ---- */
 
+static dibs_status key_visit(walk *w, const resp_node *key)
+{
+  char copy[KEY_TEXT_SIZE];
+  const char *name;
+  size_t size;
+  dibs_family family = key_name(w, copy, key, &name, &size);
+
+  if (family != 0 && w->callback != NULL)
+    return name_visit(w, name, size);
+  if (family != 0)
+    name_tell(w, family, name, size);
+  return DIBS_OK;
+}
+
+static dibs_status foreign_visit(walk *w, const resp_node *key)
+{
+  many_name names[LIST_NAMES_MAX];
+  size_t count = dialect_list_names(&w->client->names, w->kind, key->bytes, key->size, names);
+  dibs_status status = DIBS_OK;
+
+  for (size_t i = 0; status == DIBS_OK && !w->must_stop && i < count; i++)
+    status = name_visit(w, names[i].name, names[i].size);
+  return status;
+}
+
 static dibs_status page_visit(walk *w, const resp_reply *reply, const resp_node *keys)
 {
   dibs_status status = DIBS_OK;
+  const resp_node *key;
 
-  for (size_t i = 0; status == DIBS_OK && !w->must_stop; i++) {
-    const resp_node *key = resp_child(reply, keys, i);
-    char copy[KEY_TEXT_SIZE];
-    dibs_family family = (dibs_family)0;
-    const char *name;
-    size_t size;
-
-    if (key == NULL)
-      break;
-    if (key->kind == RESP_STRING && !is_foreign(w))
-      family = key_name(w, copy, key, &name, &size);
-    else if (key->kind == RESP_STRING &&
-             dialect_list_name(&w->client->names, key->bytes, key->size, &name, &size))
-      family = DIBS_FAMILY_LOCK;
-    if (family != 0 && w->callback != NULL)
-      status = name_visit(w, name, size);
-    else if (family != 0)
-      name_tell(w, family, name, size);
-  }
+  for (size_t i = 0; status == DIBS_OK && !w->must_stop &&
+                     (key = resp_child(reply, keys, i)) != NULL; i++)
+    if (key->kind == RESP_STRING)
+      status = is_foreign(w) ? foreign_visit(w, key) : key_visit(w, key);
   return status;
 }
 
@@ -231,7 +243,7 @@ static bool route_next(walk *w, size_t from)
   return is_one;
 }
 
-static dibs_status route_walk(walk *w)
+static dibs_status pages_walk(walk *w)
 {
   dibs_status status = DIBS_OK;
 
@@ -241,6 +253,18 @@ static dibs_status route_walk(walk *w)
       break;
   }
   return status;
+}
+
+static dibs_status route_walk(walk *w)
+{
+  dibs_status status;
+
+  w->kind = LIST_LOCKS;
+  status = pages_walk(w);
+  if (!is_foreign(w) || dialect_list_type(&w->client->names, LIST_PERMITS) == NULL)
+    return status;
+  w->kind = LIST_PERMITS;
+  return status == DIBS_OK && !w->must_stop ? pages_walk(w) : status;
 }
 
 static dibs_status routes_walk(walk *w)

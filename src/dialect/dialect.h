@@ -56,14 +56,18 @@ bool dialect_inspect_answer(const native *n, const resp_reply *r, inspect_answer
 
 /* ---- which keys are locks; of dialects that are not ours ---- */
 
+typedef enum list_kind { LIST_LOCKS, LIST_PERMITS, LIST_KINDS } list_kind;
+
+/* The type of value by which they are found; NULL: the format has none such, or does not tell. */
+const char *dialect_list_type(const native *n, list_kind kind);
 /* A pattern of the server that has all keys in it of names that `pattern` (NULL: any) can mean. */
-void dialect_list_match(const native *n, const char *pattern, text *out);
-/* The type of value that a lock is; whether all keys of the database may be names. */
-const char *dialect_list_type(const native *n);
+void dialect_list_match(const native *n, list_kind kind, const char *pattern, text *out);
+/* Whether all keys of the database may be names. */
 bool dialect_list_is_everything(const native *n);
-/* The name in a key; false: it is none of a lock. */
-bool dialect_list_name(const native *n, const char *key, size_t size, const char **ret_name,
-                       size_t *ret_size);
+/* The names that a key may stand for, in the key's own bytes; how many: 0 to LIST_NAMES_MAX. */
+enum { LIST_NAMES_MAX = 2 };
+size_t dialect_list_names(const native *n, list_kind kind, const char *key, size_t size,
+                          many_name ret_names[LIST_NAMES_MAX]);
 /* By its first holder, as inspect tells it. Of the values of `plain` nobody can tell. */
 bool dialect_list_is_owner(const native *n, const char *client);
 

@@ -104,6 +104,32 @@ static void locks_of_redisson_are_found_among_other_keys(void **state)
   dibs_close(c);
 }
 
+static void permits_of_redisson_that_are_out_are_found_too(void **state)
+{
+  live_needs_one_server();
+  dibs_client *c = open_as(DIBS_DIALECT_REDISSON);
+  const char *const all[] = { "pool:a", "{pool:t}", "pool:lock", NULL };
+  dibs_hold *lock = live_lock(c, "pool:lock", TTL_MS), *holds[2] = { NULL, NULL };
+  dibs_lock_options o = live_lock_options(TTL_MS, 0);
+
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    live_expect(c, dibs_semaphore_set(c, all[i], 2), DIBS_OK);
+    live_expect(c, dibs_acquire_permits(c, all[i], 1, &o, &holds[i]), DIBS_OK);
+  }
+  live_expect(c, dibs_semaphore_set(c, "pool:nobody's", 2), DIBS_OK);
+  test_server_integer(live_server, "ZADD pool:scores:timeout 1 a");
+  test_server_integer(live_server, "ZADD {pool:old}:timeout 1 a");
+  expect(c, "*pool*", all);
+  expect_one(c, "pool:a", "pool:a");
+  expect_one(c, "{*", "{pool:t}");
+  for (int i = 0; i < 2; i++)
+    live_expect(c, dibs_release(holds[i]), DIBS_OK);
+  expect_one(c, "*pool*", "pool:lock");
+  live_expect(c, dibs_release(lock), DIBS_OK);
+  dibs_close(c);
+}
+
 /* Whoever asks about it must not make the server copy all of it. */
 static void a_map_is_told_from_a_lock(void **state)
 {
@@ -184,6 +210,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(locks_of_redisson_are_found_among_other_keys),
+    cmocka_unit_test(permits_of_redisson_that_are_out_are_found_too),
     cmocka_unit_test(a_map_is_told_from_a_lock),
     cmocka_unit_test(locks_of_a_registry_are_found_without_a_pattern),
     cmocka_unit_test(plain_locks_are_strings_that_match),

@@ -160,7 +160,7 @@ static const char *match_of(const native *n, const char *pattern)
   static char words[2 * KEY_TEXT_SIZE];
   text t = text_over(words, sizeof(words));
 
-  dialect_list_match(n, pattern, &t);
+  dialect_list_match(n, LIST_LOCKS, pattern, &t);
   return words;
 }
 
@@ -181,11 +181,40 @@ static void a_walk_asks_for_what_stands_in_front_of_the_pattern(void **state)
 
 static bool is_named(const native *n, const char *key, const char *wanted)
 {
-  const char *name;
-  size_t size;
+  many_name found[LIST_NAMES_MAX];
 
-  return dialect_list_name(n, key, strlen(key), &name, &size) && size == strlen(wanted) &&
-         memcmp(name, wanted, size) == 0;
+  return dialect_list_names(n, LIST_LOCKS, key, strlen(key), found) == 1 &&
+         found[0].size == strlen(wanted) && memcmp(found[0].name, wanted, found[0].size) == 0;
+}
+
+/* Assert: the key beside permits stands for those names, NULL: for no more. */
+static void expect_permits(const char *key, const char *first, const char *second)
+{
+  static const native redisson = { .dialect = DIALECT_REDISSON, .prefix = "dibs" };
+  const char *const wanted[] = { first, second };
+  many_name found[LIST_NAMES_MAX];
+  size_t count = dialect_list_names(&redisson, LIST_PERMITS, key, strlen(key), found);
+
+  assert_int_equal(count, (first != NULL) + (second != NULL));
+  for (size_t i = 0; i < count; i++) {
+    assert_int_equal(found[i].size, strlen(wanted[i]));
+    assert_memory_equal(found[i].name, wanted[i], found[i].size);
+  }
+}
+
+/* Redisson puts braces around a name that has none, and both keys are the same then. */
+static void a_key_beside_permits_has_the_name_with_or_without_braces(void **state)
+{
+  (void)state;
+  expect_permits("{orders}:timeout", "orders", "{orders}");
+  expect_permits("{a}:b:timeout", "{a}:b", NULL);
+  expect_permits("x{a}:timeout", "x{a}", NULL);
+  expect_permits("{a}{b}:timeout", "{a}{b}", NULL);
+  expect_permits("orders:timeout", NULL, NULL);
+  expect_permits("{}:timeout", "{}", NULL);
+  expect_permits(":timeout", NULL, NULL);
+  expect_permits("{orders}:timeouts", NULL, NULL);
+  assert_null(dialect_list_type(&plain, LIST_PERMITS));
 }
 
 static void a_key_has_a_name_unless_it_is_of_another_kind(void **state)
@@ -214,6 +243,7 @@ int main(void)
     cmocka_unit_test(the_longest_names_fit),
     cmocka_unit_test(a_walk_asks_for_what_stands_in_front_of_the_pattern),
     cmocka_unit_test(a_key_has_a_name_unless_it_is_of_another_kind),
+    cmocka_unit_test(a_key_beside_permits_has_the_name_with_or_without_braces),
   };
 
   return cmocka_run_group_tests_name("string_lock", tests, NULL, NULL);
