@@ -334,7 +334,7 @@ typedef bool (*dibs_list_callback)(const dibs_inspection *inspection, void *data
 /* Walks over the locks under the client's prefix by SCAN, never KEYS. `pattern` is a
  * glob over names (* ? [a-z]), NULL for all. A name that changes meanwhile may be
  * missed or come twice, as SCAN has it. In another dialect: the names that are held. Names of
- * REDISSON (exclusive and read/write locks; permits are not found) and PLAIN (any string under
+ * REDISSON (of permits those with leases that are out) and PLAIN (any string under
  * such a key) stand among all keys of the database: NULL is DIBS_ERR_ARGUMENT, and the pattern's
  * beginning keeps the walk short. Returns DIBS_OK or a fault. Blocks. Since 0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_list(
