@@ -82,6 +82,8 @@ struct dibs_client {
 };
 
 /* ---- client.c ---- */
+/* From this process and this place; without mutex. */
+dibs_status client_may_call(const dibs_client *c, bool blocks);
 /* DIBS_OK: the mutex is held, and client_leave() must follow. */
 dibs_status client_enter(dibs_client *c, bool blocks);
 void client_leave(dibs_client *c);

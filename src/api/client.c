@@ -11,7 +11,7 @@
 
 /* ---- in and out ---- */
 
-dibs_status client_enter(dibs_client *c, bool blocks)
+dibs_status client_may_call(const dibs_client *c, bool blocks)
 {
   if (c == NULL)
     return DIBS_ERR_ARGUMENT;
@@ -19,6 +19,15 @@ dibs_status client_enter(dibs_client *c, bool blocks)
     return DIBS_ERR_FORKED;              /* before the mutex, which may be locked for ever */
   if (blocks && drive_is_in_callback())
     return DIBS_ERR_WOULD_BLOCK;
+  return DIBS_OK;
+}
+
+dibs_status client_enter(dibs_client *c, bool blocks)
+{
+  dibs_status status = client_may_call(c, blocks);
+
+  if (status != DIBS_OK)
+    return status;
   drive_lock(c->drive);
   if (c->is_closing) {
     drive_unlock(c->drive);

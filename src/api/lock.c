@@ -143,14 +143,10 @@ static dibs_status lock_check(dibs_client *c, const lock_target *target,
 {
   char words[256];
   text why = text_over(words, sizeof(words));
-  dibs_status status;
+  dibs_status status = client_may_call(c, is_blocking);
 
-  if (c == NULL)
-    return DIBS_ERR_ARGUMENT;
-  if (c->epoch != fork_epoch())
-    return DIBS_ERR_FORKED;
-  if (is_blocking && drive_is_in_callback())
-    return DIBS_ERR_WOULD_BLOCK;
+  if (status != DIBS_OK)
+    return status;
   status = target_check(c, target);
   if (status != DIBS_OK)
     return status;

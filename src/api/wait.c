@@ -13,14 +13,10 @@ dibs_status wait_check(dibs_client *c, const char *name, const dibs_wait_options
 {
   char words[256];
   text why = text_over(words, sizeof(words));
-  dibs_status status;
+  dibs_status status = client_may_call(c, is_blocking);
 
-  if (c == NULL)
-    return DIBS_ERR_ARGUMENT;
-  if (c->epoch != fork_epoch())
-    return DIBS_ERR_FORKED;
-  if (is_blocking && drive_is_in_callback())
-    return DIBS_ERR_WOULD_BLOCK;
+  if (status != DIBS_OK)
+    return status;
   status = name_check(c, name, name == NULL ? 0 : strnlen(name, DIBS_NAME_MAX + 1));
   if (status != DIBS_OK)
     return status;
