@@ -47,6 +47,13 @@ AGAIN = [
     ('a_broken_promise_does_not_go_again',
      [failed('dibs:fault / a', '#summary id=F03 overlaps=1 findings=1'),
       failed('dibs:live / b', '# locks: two are inside together')], '2 2', 1, []),
+    ('two_peers_inside_do_not_go_again',
+     [failed('dibs:peers / a', 'ERROR: 2 of them came too early, the first 9 ns before')],
+     '1 1', 1, []),
+    ('a_peer_that_fails_goes_again_whatever_others_are_said_to_have_shown',
+     [failed('dibs:peers / a', '# x and y: lock: never two inside: 2000 cycles, at most 1 inside\n'
+                               'ERROR: redisson, worker 1: error, instead of ok')],
+     '0 0', 0, ['a']),
     ('what_was_found_nowhere_goes_again',
      [failed('dibs:fault / a', '#summary id=F03 overlaps=0 findings=0')], '0 0', 0, ['a']),
     ('what_a_sanitizer_found_does_not_go_again',
