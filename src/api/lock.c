@@ -34,6 +34,9 @@ dibs_status native_check(dibs_client *c, const char *what)
   return client_refuse(c, DIBS_ERR_UNSUPPORTED, words);
 }
 
+#define WITHOUT_FLAVOURS \
+  "leave DIBS_LOCK_FAIR, DIBS_LOCK_SPIN and DIBS_LOCK_FENCED (--fair, --spin, --fenced) out"
+
 static dibs_status flavour_check(dibs_client *c, const lock_target *target, lock_plan *plan)
 {
   bool is_unleased = plan->flavour == FLAVOUR_UNLEASED;
@@ -48,19 +51,17 @@ static dibs_status flavour_check(dibs_client *c, const lock_target *target, lock
       return DIBS_OK;
     if (c->servers.kind == DEPLOYMENT_QUORUM)
       return client_refuse(c, DIBS_ERR_UNSUPPORTED, "a quorum has one kind of exclusive lock in "
-                           "this dialect: leave DIBS_LOCK_FAIR, DIBS_LOCK_SPIN and "
-                           "DIBS_LOCK_FENCED out");
+                                                    "this dialect: " WITHOUT_FLAVOURS);
     if (dialect_traits_of(&c->names)->has_flavours)
       return DIBS_OK;
-    return native_check(c, "kinds of exclusive locks: leave DIBS_LOCK_FAIR, DIBS_LOCK_SPIN and "
-                           "DIBS_LOCK_FENCED out");
+    return native_check(c, "kinds of exclusive locks: " WITHOUT_FLAVOURS);
   }
   if (is_unleased)
     return client_refuse(c, DIBS_ERR_UNSUPPORTED, "native permits are leases; leave "
-                                                  "DIBS_PERMITS_PLAIN out");
+                                                  "DIBS_PERMITS_PLAIN (--plain-permits) out");
   if (plan->flavour == FLAVOUR_SPIN)
     return client_refuse(c, DIBS_ERR_UNSUPPORTED, "native locks do not spin: who waits is "
-                                                  "told; leave DIBS_LOCK_SPIN out");
+                                                  "told; leave DIBS_LOCK_SPIN (--spin) out");
   plan->flavour = FLAVOUR_PLAIN;           /* all of them are fair and fenced */
   return DIBS_OK;
 }
