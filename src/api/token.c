@@ -64,10 +64,17 @@ dibs_status dibs_ping(dibs_client *c, int32_t wait_ms, uint64_t *ret_round_trip_
 
 static dibs_status token_check(dibs_client *c, const char *token, token_parts *ret)
 {
-  if (token == NULL || !token_read(token, ret))
-    return client_refuse(c, DIBS_ERR_ARGUMENT,
-                         "token is not one; dibs_hold_token() writes them");
-  return one_place_check(c);
+  char words[400];
+  text why = text_over(words, sizeof(words));
+
+  if (token != NULL && token_read(token, ret))
+    return one_place_check(c);
+  if (token == NULL)
+    text_add(&why, "NULL");
+  else
+    text_add_quoted(&why, token, strlen(token));
+  text_add(&why, " is no token: dibs acquire and dibs_hold_token() write them");
+  return client_refuse(c, DIBS_ERR_ARGUMENT, words);
 }
 
 /* Another dialect does not say when a lease began: whoever has it now took it after ours. */

@@ -199,6 +199,9 @@ static void other_texts_are_refused(void **state)
               DIBS_ERR_ARGUMENT);
   live_expect(b, dibs_token_renew(b, "share:AAAAAAAAAAAAAAAAAAAAAA:1:2:a:b", TTL_MS, NULL),
               DIBS_ERR_ARGUMENT);
+  live_expect_words(b, "\"share:AAAAAAAAAAAAAAAAAAAAAA:1:2:a:b\" is no token");
+  live_expect(b, dibs_token_release(b, NULL), DIBS_ERR_ARGUMENT);
+  live_expect_words(b, "NULL is no token");
 }
 
 int main(void)
