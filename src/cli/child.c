@@ -166,7 +166,10 @@ bool child_share_stop(child *c, int stop_signal)
   if (!wants_terminal && stop_signal != SIGTSTP)
     return false;
   take_terminal_back(c);
-  signals_stop_self();
+  if (wants_terminal)
+    signals_stop_in_background(c->terminal);
+  else
+    signals_stop_self();
   return true;
 }
 

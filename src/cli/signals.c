@@ -2,6 +2,7 @@
 /* cli/signals.c - signals as bytes to read, and as the child found them. */
 #include "cli/signals.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -63,6 +64,22 @@ void signals_stop_self(void)
   kill(0, SIGTSTP);
   pthread_sigmask(SIG_UNBLOCK, &stop, &before);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void signals_stop_in_background(int terminal)
+{
+  const struct sigaction usual = { .sa_handler = SIG_DFL };
+  struct sigaction was;
+  sigset_t output, before;
+
+  sigemptyset(&output);
+  sigaddset(&output, SIGTTOU);
+  sigaction(SIGTTOU, &usual, &was);
+  pthread_sigmask(SIG_UNBLOCK, &output, &before);
+  while (tcsetpgrp(terminal, getpgrp()) != 0 && errno == EINTR)
+    continue;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  sigaction(SIGTTOU, &was, NULL);
 }
 
 int signals_leave(int number)
