@@ -3,6 +3,7 @@
 """dibs run on a real terminal: job control, the waiting lines, Ctrl-C and Ctrl-Z."""
 import os
 import signal
+import subprocess
 
 from harness import *  # noqa
 import harness
@@ -83,6 +84,26 @@ def a_command_in_the_background_gets_the_terminal_only_after_fg():
     until_held('tty')
     terminal.type('fg\n')
     terminal.expect('read line')
+    terminal.type('word\n')
+    terminal.expect('got word')
+    terminal.type('exit\n')
+    terminal.end()
+
+
+def _is_stopped(words):
+    lines = subprocess.run(['ps', '-eo', 'stat=,args='], stdout=subprocess.PIPE,
+                           text=True).stdout.splitlines()
+    return any(line.startswith('T') and words in line for line in lines)
+
+
+# Whoever asks who has the terminal hears here what was so 100 ms ago.
+def an_fg_that_comes_while_it_looks_who_has_the_terminal_is_not_missed():
+    terminal, words = _shell(), 'read late; echo "got $late" %d' % os.getpid()
+    terminal.type('ASAN_OPTIONS="$ASAN_OPTIONS:verify_asan_link_order=0" '
+                  'LD_PRELOAD="$SLOW_TERMINAL" "$DIBS" run tty -- sh -c \'%s\' &\n' % words)
+    until(lambda: _is_stopped(words), 'the command asks for the terminal')
+    terminal.type('fg\n')
+    terminal.expect('read late')
     terminal.type('word\n')
     terminal.expect('got word')
     terminal.type('exit\n')
