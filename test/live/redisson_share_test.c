@@ -122,16 +122,19 @@ static void java_reads(const char *name, const char *owner, int ttl_ms)
   assert_int_equal(test_server_integer(server, "PEXPIRE %s %d", name, ttl_ms), 1);
 }
 
-/* The last reader, too, who also tells. */
+/* The last reader, too, who also tells. In one step, as all that Java does: somebody of ours may
+ * look at any moment. */
 static void java_reads_no_more(const char *name, const char *owner)
 {
-  assert_int_equal(test_server_integer(server, "HINCRBY %s %s -1", name, owner), 0);
-  assert_int_equal(test_server_integer(server, "HDEL %s %s", name, owner), 1);
-  assert_int_equal(test_server_integer(server, "DEL {%s}:%s:rwlock_timeout:1", name, owner), 1);
-  if (test_server_integer(server, "HLEN %s", name) > 1)
-    return;
-  assert_int_equal(number("DEL %s", name), 1);
-  (void)number("PUBLISH redisson_rwlock:{%s} 0", name);
+  static const char leave[] =
+    "local left = redis.call('HINCRBY', KEYS[1], ARGV[1], -1) "
+    "redis.call('HDEL', KEYS[1], ARGV[1]) redis.call('DEL', KEYS[2]) "
+    "if redis.call('HLEN', KEYS[1]) == 1 then "
+    "redis.call('DEL', KEYS[1]) redis.call('PUBLISH', ARGV[2], '0') end return left";
+
+  assert_int_equal(test_server_integer(server, "EVAL %s 2 %s {%s}:%s:rwlock_timeout:1 %s "
+                                       "redisson_rwlock:{%s}", leave, name, name, owner, owner,
+                                       name), 0);
 }
 
 static void java_writes(const char *name, const char *owner, int ttl_ms)
@@ -147,7 +150,6 @@ static void java_writes_no_more(const char *name)
   (void)number("PUBLISH redisson_rwlock:{%s} 1", name);
 }
 
-/* In one step, as Java does: somebody of ours may look at any moment. */
 static void java_takes_permit(const char *name, const char *id, long long until_ms)
 {
   assert_int_equal(test_server_integer(server, "EVAL %s 2 %s {%s}:timeout %lld %s",
