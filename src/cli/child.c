@@ -152,6 +152,17 @@ int child_reap(child *c)
   return status;
 }
 
+/* It waits for a terminal that it will never have: what the kernel does to stopped jobs whose
+ * shell has ended. One that does not mind stays stopped. */
+static void hang_up(child *c)
+{
+  if (c->was_hung_up)
+    return;
+  c->was_hung_up = true;
+  kill(-c->pid, SIGHUP);
+  kill(-c->pid, SIGCONT);
+}
+
 bool child_share_stop(child *c, int stop_signal)
 {
   bool wants_terminal = stop_signal == SIGTTIN || stop_signal == SIGTTOU;
@@ -166,11 +177,14 @@ bool child_share_stop(child *c, int stop_signal)
   if (!wants_terminal && stop_signal != SIGTSTP)
     return false;
   take_terminal_back(c);
-  if (wants_terminal)
-    signals_stop_in_background(c->terminal);
-  else
+  if (!wants_terminal) {
     signals_stop_self();
-  return true;
+    return true;
+  }
+  if (signals_stop_in_background(c->terminal))
+    return true;
+  hang_up(c);
+  return false;
 }
 
 void child_continue(child *c)

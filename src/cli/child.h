@@ -31,6 +31,7 @@ typedef struct child {
   bool has_group;
   int terminal;            /* -1: none */
   bool has_terminal;
+  bool was_hung_up;        /* it asked for a terminal that nobody can give it */
 } child;
 
 enum child_state { CHILD_RUNS, CHILD_STOPPED, CHILD_ENDED };
@@ -49,8 +50,9 @@ enum child_state child_look(const child *c, int *ret_detail);
 int child_reap(child *c);
 
 /* After a stop: gives it the terminal if it only wanted that, else stops this process
- * too, as the shell expects. true when it was, and we have been continued. Continuing
- * the command is then up to the caller: child_continue(). */
+ * too, as the shell expects; where no shell is left it is hung up (SIGHUP). true when
+ * this process was stopped, and has been continued: continuing the command is then up to
+ * the caller, child_continue(). */
 bool child_share_stop(child *c, int stop_signal);
 void child_continue(child *c);
 

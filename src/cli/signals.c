@@ -66,20 +66,23 @@ void signals_stop_self(void)
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void signals_stop_in_background(int terminal)
+bool signals_stop_in_background(int terminal)
 {
   const struct sigaction usual = { .sa_handler = SIG_DFL };
   struct sigaction was;
   sigset_t output, before;
+  int fault;
 
   sigemptyset(&output);
   sigaddset(&output, SIGTTOU);
   sigaction(SIGTTOU, &usual, &was);
   pthread_sigmask(SIG_UNBLOCK, &output, &before);
-  while (tcsetpgrp(terminal, getpgrp()) != 0 && errno == EINTR)
-    continue;
+  do
+    fault = tcsetpgrp(terminal, getpgrp()) != 0 ? errno : 0;
+  while (fault == EINTR);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   sigaction(SIGTTOU, &was, NULL);
+  return fault == 0;
 }
 
 int signals_leave(int number)

@@ -36,9 +36,11 @@ void signals_restore(const signal_watch *w);
  * where nobody is there to continue it. */
 void signals_stop_self(void);
 
-/* Stops it as long as it is in the background of its controlling terminal. The kernel looks and
- * stops in one step, as for whoever writes there: an `fg` cannot come between the two. */
-void signals_stop_in_background(int terminal);
+/* Stops it as long as it is in the background of its controlling terminal. The kernel
+ * looks and stops in one step, as for whoever writes there: an `fg` cannot come between
+ * the two. False: no shell is left that could bring it to the foreground, so it did not
+ * stop. */
+bool signals_stop_in_background(int terminal);
 
 /* Ends this process by `number`, so that a shell sees a command that was interrupted and
  * stops its loop too. Only for SIGINT from a terminal; else returns 128 + number. */

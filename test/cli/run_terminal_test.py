@@ -110,6 +110,17 @@ def an_fg_that_comes_while_it_looks_who_has_the_terminal_is_not_missed():
     terminal.end()
 
 
+# Its shell has ended at once, and so nobody can ever say `fg`.
+def who_asks_for_the_terminal_and_has_no_shell_is_hung_up():
+    terminal, path = _shell(), os.path.join(harness.server.directory, 'began')
+    terminal.type('("$DIBS" run orphan -- sh -c \'echo began >"%s"; read line\' </dev/tty &)\n'
+                  % path)
+    until(lambda: os.path.exists(path), 'the command begins')
+    until(lambda: not is_held('orphan'), 'the lock is free')
+    terminal.type('exit\n')
+    terminal.end()
+
+
 def a_pipeline_keeps_the_terminal_for_its_reader():
     terminal = _shell()
     terminal.type('"$DIBS" run tty -- echo one | sh -c \'read a; read b </dev/tty; '
