@@ -45,7 +45,7 @@ AGAIN = [
     ('what_reads_no_clock_does_not_go_again',
      [failed('dibs:unit / a'), failed('dibs:sim / b')], '2 2', 1, []),
     ('a_broken_promise_does_not_go_again',
-     [failed('dibs:fault / a', '#summary id=F03 overlaps=1 findings=1'),
+     [failed('dibs:fault / a', '# C3 fence order  looked at  227, found 2'),
       failed('dibs:live / b', '# locks: two are inside together')], '2 2', 1, []),
     ('two_peers_inside_do_not_go_again',
      [failed('dibs:peers / a', 'ERROR: 2 of them came too early, the first 9 ns before')],
@@ -54,8 +54,10 @@ AGAIN = [
      [failed('dibs:peers / a', '# x and y: lock: never two inside: 2000 cycles, at most 1 inside\n'
                                'ERROR: redisson, worker 1: error, instead of ok')],
      '0 0', 0, ['a']),
-    ('what_was_found_nowhere_goes_again',
-     [failed('dibs:fault / a', '#summary id=F03 overlaps=0 findings=0')], '0 0', 0, ['a']),
+    ('what_came_late_goes_again',
+     [failed('dibs:fault / a', '# C1 exclusion  looked at  227, found 0\n'
+                               '# C8 wake-up  looked at  34, found 1; p50 0.13 ms')],
+     '0 0', 0, ['a']),
     ('what_a_sanitizer_found_does_not_go_again',
      [failed('dibs:live / a', '==1==ERROR: AddressSanitizer: heap-use-after-free')], '1 1', 1,
      []),
