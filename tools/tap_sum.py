@@ -27,8 +27,9 @@ TAIL_LINES = 40
 TIMED = {'live', 'deployments', 'cli', 'cpp', 'http', 'fault', 'fault_dialects', 'peers'}
 # What no busy machine is an excuse for: of the checkers all but late wake-ups (C8), late calls
 # (C12) and what never came about (C13).
-BROKEN = re.compile(r'# C(?:[1-79]|10|11) .*, found [1-9]|of them came too early|inside together|two have'
-                    r'|two threads have|believed until|fence .*(after|not grow)|told twice'
+BROKEN = re.compile(r'# C(?:[1-79]|10|11) .*, found [1-9]|of them came too early'
+                    r'|inside together|two have|two threads have|believed until'
+                    r'|fence .*(after|not grow)|told twice'
                     r'|Sanitizer|runtime error:|definitely lost|Invalid (read|write)')
 
 
