@@ -14,12 +14,7 @@ local key, owner, ttl = KEYS[1], ARGV[1], tonumber(ARGV[2])
 local mode, kind = string.match(ARGV[4], '^(%a) (%a+)$')
 local until_us, token = tonumber(ARGV[3]), math.max(now, ARGV[5] + 1)
 local is_vote = kind == 'lock' and #KEYS == 3
-if until_us > 0 and now > until_us then
-  return { 7, now }
-end
-if redis.call('EXISTS', KEYS[2]) == 1 then
-  return { 5, now }
-end
+--@include ask_stands
 if redis.call('HEXISTS', key, owner) == 1 then
   local left = redis.call('PTTL', key)
   if kind == 'fenced' or is_vote then

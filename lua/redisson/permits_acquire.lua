@@ -15,12 +15,7 @@ local mode, kind, units = string.match(ARGV[4], '^(%a) (%a) (%d+)$')
 local until_us, token = tonumber(ARGV[3]), math.max(now, ARGV[5] + 1)
 local for_ever_ms, taken_ms = 2073600000, 3600000
 units = tonumber(units)
-if until_us > 0 and now > until_us then
-  return { 7, now }
-end
-if redis.call('EXISTS', KEYS[2]) == 1 then
-  return { 5, now }
-end
+--@include ask_stands
 --@include permit_ids
 --@include say
 --@include permits_free

@@ -11,12 +11,7 @@ local key, ttl = KEYS[1], tonumber(ARGV[2])
 local mode, kind = string.match(ARGV[4], '^(%a) (%a)$')
 local field = kind == 'w' and ARGV[1] .. ':write' or ARGV[1]
 local until_us, token = tonumber(ARGV[3]), math.max(now, ARGV[5] + 1)
-if until_us > 0 and now > until_us then
-  return { 7, now }
-end
-if redis.call('EXISTS', KEYS[2]) == 1 then
-  return { 5, now }
-end
+--@include ask_stands
 if redis.call('HEXISTS', key, field) == 1 then
   local left = math.max(0, redis.call('PTTL', kind == 'w' and key or KEYS[3]))
   token = KEYS[4] and tonumber(redis.call('GET', KEYS[4]) or 1) or token

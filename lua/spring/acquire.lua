@@ -10,12 +10,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local key, owner, ttl = KEYS[1], ARGV[1], tonumber(ARGV[2])
 local until_us, token = tonumber(ARGV[3]), math.max(now, ARGV[5] + 1)
-if until_us > 0 and now > until_us then
-  return { 7, now }
-end
-if redis.call('EXISTS', KEYS[2]) == 1 then
-  return { 5, now }
-end
+--@include ask_stands
 if redis.call('SET', key, string.sub(owner, 1, 36), 'NX', 'PX', ARGV[2]) then
   redis.call('SET', KEYS[3], owner, 'PX', ARGV[2])
   return token == now and now or { 1, now, ttl, token }

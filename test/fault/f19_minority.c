@@ -89,10 +89,11 @@ static void run(struct world *w, const char *options)
   world_demand(w, "stopped in the minority", 1);
   world_demand(w, "granted after a promotion", 1);
   while (world_goes_on(w)) {
-    cut_once(&s, primary, replica);
-    primary ^= replica;              /* they take turns */
-    replica ^= primary;
-    primary ^= replica;
+    const int old = primary;
+
+    cut_once(&s, old, replica);
+    primary = replica;               /* they take turns */
+    replica = old;
   }
   world_settle_how(w, 0, 20000);
 }

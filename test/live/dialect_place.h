@@ -45,4 +45,25 @@ static int empty(void **state)
   return 0;
 }
 
+/* Assert: two of ours take turns at a name, each with a higher fence. */
+static inline void expect_turns(int rounds, int ttl_ms, int soon_ms)
+{
+  dibs_lock_options o = live_lock_options(ttl_ms, LIVE_LONG_MS);
+  dibs_hold *hold = live_lock(a, "turns", ttl_ms);
+
+  for (int i = 0; i < rounds; i++) {
+    dibs_client *next = i % 2 == 0 ? b : a;
+    uint64_t fence = dibs_hold_fence(hold);
+    struct live_ask ask;
+
+    assert_int_equal(live_try(next, "turns"), DIBS_BUSY);
+    live_ask_init(&ask);
+    live_ask_begin(&ask, next, "turns", &o);
+    live_expect_ok(dibs_release(hold));
+    hold = live_ask_granted(&ask, soon_ms);
+    assert_true(dibs_hold_fence(hold) > fence);
+  }
+  live_expect_ok(dibs_release(hold));
+}
+
 #endif

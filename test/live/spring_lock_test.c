@@ -219,23 +219,8 @@ static void the_end_of_a_lease_is_noticed(void **state)
 
 static void clients_of_ours_exclude_each_other_and_take_turns(void **state)
 {
-  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
-  dibs_hold *hold = take(a, "turns");
-
   (void)state;
-  for (int i = 0; i < 20; i++) {
-    dibs_client *next = i % 2 == 0 ? b : a;
-    uint64_t fence = dibs_hold_fence(hold);
-    struct live_ask ask;
-
-    assert_int_equal(live_try(next, "turns"), DIBS_BUSY);
-    live_ask_init(&ask);
-    live_ask_begin(&ask, next, "turns", &o);
-    live_expect_ok(dibs_release(hold));
-    hold = live_ask_granted(&ask, SOON_MS);
-    assert_true(dibs_hold_fence(hold) > fence);
-  }
-  live_expect_ok(dibs_release(hold));
+  expect_turns(20, TTL_MS, SOON_MS);
 }
 
 /* ---- holding ---- */

@@ -211,16 +211,11 @@ static void a_new_search_finds_a_new_map(void **state)
 
 static bool finds(failing_heap *heap, void *data)
 {
-  fixture f = { .now = { 1000000000 } };
   bool is_found = false;
-  char why_bytes[256];
-  text why = text_over(why_bytes, sizeof(why_bytes));
+  fixture f;
 
   (void)data;
-  f.own_memory = FAILING_HEAP_AS(memory, &f.own_heap);
-  f.memory = FAILING_HEAP_AS(memory, heap);
-  assert_int_equal(deployment_parse(&f.own_memory, "redis+cluster://h1", &f.deployment, &why),
-                   DIBS_OK);
+  begin_refusing(&f, heap, "redis+cluster://h1");
   f.finder = finder_new(&f.memory, &f.deployment);
   if (f.finder != NULL) {
     search(&f);

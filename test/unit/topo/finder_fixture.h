@@ -2,8 +2,8 @@
 /* finder_fixture.h - a finder, and its owner: who takes scouts, lets them arrive at once,
  * and tells what the servers say.
  *
- * Replies are written short: [..] a list, 'text', 12 a number, ~ nothing; "-ERR ..." and
- * "+OK" are themselves. Servers are named "host:port". Time stands still but for pass(). */
+ * Replies are written short, as wire_words.h says. Servers are named "host:port". Time stands
+ * still but for pass(). */
 #ifndef FINDER_FIXTURE_H
 #define FINDER_FIXTURE_H
 
@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "failing_heap.h"
+#include "wire_words.h"
 
 #define GIVE_UP_MS 10000
 
@@ -39,63 +40,6 @@ typedef struct fixture {
 
 /* ---- replies ---- */
 
-static inline size_t children_count(const char *words)
-{
-  size_t count = 0;
-  size_t depth = 0;
-
-  for (; depth > 0 || *words != ']'; words++) {
-    if (*words == ' ')
-      continue;
-    count += depth == 0;
-    if (*words == '[') {
-      depth++;
-    } else if (*words == ']') {
-      depth--;
-    } else if (*words == '\'') {
-      words = strchr(words + 1, '\'');
-    } else {
-      while (words[1] != ' ' && words[1] != ']')
-        words++;
-    }
-  }
-  return count;
-}
-
-static inline void wire_add(buffer *out, const char *words)
-{
-  char piece[700];
-  int size;
-
-  if (*words == '-' || *words == '+') {
-    size = snprintf(piece, sizeof(piece), "%s\r\n", words);
-    assert_true(buffer_append(out, piece, (size_t)size));
-    return;
-  }
-  while (*words != 0) {
-    if (*words == ' ' || *words == ']') {
-      words++;
-      continue;
-    }
-    if (*words == '[') {
-      size = snprintf(piece, sizeof(piece), "*%zu\r\n", children_count(++words));
-    } else if (*words == '~') {
-      size = snprintf(piece, sizeof(piece), "$-1\r\n");
-      words++;
-    } else if (*words == '\'') {
-      size_t length = strcspn(++words, "'");
-      size = snprintf(piece, sizeof(piece), "$%zu\r\n%.*s\r\n", length, (int)length, words);
-      words += length + 1;
-    } else {
-      char *end;
-      size = snprintf(piece, sizeof(piece), ":%lld\r\n", strtoll(words, &end, 10));
-      assert_ptr_not_equal(end, words);
-      words = end;
-    }
-    assert_true(buffer_append(out, piece, (size_t)size));
-  }
-}
-
 /* The reply that `words` say; the caller frees it. */
 static inline resp_reply *reply_of(fixture *f, const char *words)
 {
@@ -115,6 +59,19 @@ static inline resp_reply *reply_of(fixture *f, const char *words)
 }
 
 /* ---- the owner ---- */
+
+/* A finder whose every piece comes from `heap`, while the test has a heap of its own. The finder
+ * is yet to be made: the test may say first what of the URL grows on `heap`, too. */
+static inline void begin_refusing(fixture *f, failing_heap *heap, const char *url)
+{
+  char why_bytes[256];
+  text why = text_over(why_bytes, sizeof(why_bytes));
+
+  *f = (fixture){ .now = { 1000000000 } };
+  f->own_memory = FAILING_HEAP_AS(memory, &f->own_heap);
+  f->memory = FAILING_HEAP_AS(memory, heap);
+  assert_int_equal(deployment_parse(&f->own_memory, url, &f->deployment, &why), DIBS_OK);
+}
 
 static inline void begin(fixture *f, const char *url)
 {

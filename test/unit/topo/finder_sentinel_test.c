@@ -492,16 +492,11 @@ static void only_our_service_concerns_us(void **state)
 
 static bool finds(failing_heap *heap, void *data)
 {
-  fixture f = { .now = { 1000000000 } };
   bool is_found = false;
-  char why_bytes[256];
-  text why = text_over(why_bytes, sizeof(why_bytes));
+  fixture f;
 
   (void)data;
-  f.own_memory = FAILING_HEAP_AS(memory, &f.own_heap);
-  f.memory = FAILING_HEAP_AS(memory, heap);
-  assert_int_equal(deployment_parse(&f.own_memory, "redis+sentinel://u:p@s1/orders?sentinel_user=w",
-                                    &f.deployment, &why), DIBS_OK);
+  begin_refusing(&f, heap, "redis+sentinel://u:p@s1/orders?sentinel_user=w");
   f.deployment.data.memory = f.deployment.seeds[0].memory = f.memory;
   f.finder = finder_new(&f.memory, &f.deployment);
   if (f.finder != NULL) {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: topo/slot.c, topo/slot_map.c - the slot of a key is the server's; maps and
- * redirects are understood as nodes of all versions write them, or not taken at all.
- *
- * Replies are written short: [..] a list, 'text', 12 a number, ~ nothing. */
+ * redirects are understood as nodes of all versions write them, or not taken at all. */
 #include "topo/topo.h"
 
 #include <setjmp.h>
@@ -15,6 +13,7 @@
 #include <cmocka.h>
 
 #include "failing_heap.h"
+#include "wire_words.h"
 
 /* ---- slots ---- */
 
@@ -103,56 +102,6 @@ static void a_host_of_256_bytes_is_no_redirect(void **state)
 }
 
 /* ---- maps ---- */
-
-static size_t children_count(const char *words)
-{
-  size_t depth = 0;
-  size_t count = 0;
-  bool is_inside = false;
-
-  for (; depth > 0 || *words != ']'; words++) {
-    bool is_gap = *words == ' ' || *words == ']';
-    count += depth == 0 && !is_gap && !is_inside;
-    is_inside = !is_gap;
-    if (*words == '\'')
-      words = strchr(words + 1, '\'');
-    depth += *words == '[';
-    depth -= *words == ']' && depth > 0;
-    if (*words == '[')
-      is_inside = true;
-  }
-  return count;
-}
-
-/* Bytes as a server sends them. */
-static void wire_add(buffer *out, const char *words)
-{
-  char piece[600];
-  int size = 0;
-
-  while (*words != 0) {
-    if (*words == ' ' || *words == ']') {
-      words++;
-      continue;
-    }
-    if (*words == '[') {
-      size = snprintf(piece, sizeof(piece), "*%zu\r\n", children_count(++words));
-    } else if (*words == '~') {
-      size = snprintf(piece, sizeof(piece), "$-1\r\n");
-      words++;
-    } else if (*words == '\'') {
-      size_t length = strcspn(++words, "'");
-      size = snprintf(piece, sizeof(piece), "$%zu\r\n%.*s\r\n", length, (int)length, words);
-      words += length + 1;
-    } else {
-      char *end;
-      long number = strtol(words, &end, 10);
-      size = snprintf(piece, sizeof(piece), ":%ld\r\n", number);
-      words = end;
-    }
-    assert_true(buffer_append(out, piece, (size_t)size));
-  }
-}
 
 typedef struct fixture {
   failing_heap heap;
