@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: MIT
 """Counts the test cases of one `meson test` run and shows those that failed.
 
-    tap_sum.py LOG_DIRECTORY SUMS_FILE [AGAIN_FILE]
+    tap_sum.py [--no-skips] [--times FILE] LOG SUMS_FILE [AGAIN_FILE]
 
-Reads testlog*.json there. Appends "PASSED FAILED" to SUMS_FILE. A program that speaks TAP
-counts case by case; one that ends badly without naming a failed case, or before all the
-cases it announced, counts as one more failure; any other program counts as one case.
-Exits 1 when something failed or nothing ran.
+Reads LOG*.json. Appends "PASSED FAILED SKIPPED" to SUMS_FILE, and to the FILE of --times how long
+each program took, for tools/slow. A program that speaks TAP counts case by case; one that ends
+badly without naming a failed case, or before all the cases it announced, counts as one more
+failure; any other program counts as one case. With --no-skips, of the gate, a skipped case is a
+failed one. Exits 1 when something failed or nothing ran.
 
 With AGAIN_FILE: programs that failed, and whose failure may be that of a machine with other
 things to do, are shown, but not counted; their names are written there, for a run alone. Not
 those that read no clock, not what a sanitizer found, and never a broken promise: those stay.
 """
+import argparse
 import glob
 import json
 import os
@@ -33,9 +35,10 @@ BROKEN = re.compile(r'# C(?:[1-79]|10|11) .*, found [1-9]|of them came too early
                     r'|Sanitizer|runtime error:|definitely lost|Invalid (read|write)')
 
 
-def count(test):
+def count(test, no_skips=False):
     """Returns (passed, failed names, skipped) of one test program."""
     passed, failed, skipped, planned = 0, [], 0, None
+    skips = []
     for line in (test.get('stdout') or '').splitlines():
         plan = PLAN.match(line)
         if plan:
@@ -46,6 +49,7 @@ def count(test):
         name = case.group(2).strip()
         if '# SKIP' in line.upper():
             skipped += 1
+            skips.append(f'skipped: {name}')
         elif case.group(1):
             if '# TODO' not in line.upper():
                 failed.append(name)
@@ -59,10 +63,13 @@ def count(test):
     elif seen == 0 and not planned:
         if test['result'] == 'SKIP':
             skipped = 1
+            skips.append('skipped: all of it')
         else:
             passed = 1
     elif planned is not None and seen < planned:
         failed.append(f'(ended after {seen} of {planned} cases)')
+    if no_skips:
+        return passed, failed + skips, 0
     return passed, failed, skipped
 
 
@@ -84,15 +91,34 @@ def show(test, failed, how):
         print('    ' + line)
 
 
+def note_time(file, log, test):
+    """SECONDS, build directory, suites, name, result: tools/slow reads it."""
+    suites, _, name = test['name'].rpartition(' / ')
+    file.write('\t'.join([f"{test.get('duration', 0):.2f}", log.split('/meson-logs/')[0],
+                          suites.split(':')[-1], name, test['result']]) + '\n')
+
+
+def options_read():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--no-skips', action='store_true')
+    parser.add_argument('--times', default=os.devnull)
+    parser.add_argument('log')
+    parser.add_argument('sums')
+    parser.add_argument('again', nargs='?')
+    return parser.parse_args()
+
+
 def main():
-    log_directory, sums_file = sys.argv[1:3]
-    again_file = sys.argv[3] if len(sys.argv) > 3 else None
+    options = options_read()
+    sums_file, again_file = options.sums, options.again
     passed, failed, skipped, again = 0, 0, 0, []
-    for path in sorted(glob.glob(os.path.join(log_directory, 'testlog*.json'))):
-        with open(path, encoding='utf-8', errors='replace') as log:
+    for path in sorted(glob.glob(glob.escape(options.log) + '*.json')):
+        with open(path, encoding='utf-8', errors='replace') as log, open(
+                options.times, 'a', encoding='utf-8') as times:
             for line in log:
                 test = json.loads(line)
-                one_passed, one_failed, one_skipped = count(test)
+                note_time(times, options.log, test)
+                one_passed, one_failed, one_skipped = count(test, options.no_skips)
                 if one_failed and again_file and may_go_again(test, one_failed):
                     again.append(test['name'].split(' / ')[-1])
                     show(test, one_failed, 'NOT STEADY')
@@ -108,7 +134,7 @@ def main():
     print(f'{passed} cases passed, {failed} failed'
           + (f', {skipped} skipped' if skipped else '') + ' in this run')
     with open(sums_file, 'a', encoding='utf-8') as sums:
-        sums.write(f'{passed} {failed}\n')
+        sums.write(f'{passed} {failed} {skipped}\n')
     if again_file:
         with open(again_file, 'w', encoding='utf-8') as names:
             names.writelines(name + '\n' for name in again)

@@ -273,7 +273,7 @@ def impure_symbols(nm, libraries):
 
 def shell_scripts(root):
     """POSIX sh by shellcheck's word and dash's; nothing to say where neither is here."""
-    scripts = ['check', 'demo', 'tools/needs.sh', '.ci/run']
+    scripts = ['check', 'demo', 'tools/needs.sh', 'tools/legs.sh', '.ci/run']
     for program, options in (('shellcheck', ['-x']), ('dash', ['-n'])):
         if shutil.which(program) is None:
             continue

@@ -20,49 +20,55 @@ def failed(name, words=''):
 
 
 CASES = [
-    ('all_passed', [log(stdout='1..2\nok 1 - a\nok 2 - b\n')], '2 0', 0),
+    ('all_passed', [log(stdout='1..2\nok 1 - a\nok 2 - b\n')], '2 0 0', 0),
     ('a_failed_case_counts_as_one',
-     [log('FAIL', '1..2\nok 1 - a\nnot ok 2 - b\n# not ok - tests\n', 1)], '1 1', 1),
+     [log('FAIL', '1..2\nok 1 - a\nnot ok 2 - b\n# not ok - tests\n', 1)], '1 1 0', 1),
     ('a_crash_after_passed_cases_is_a_failure',
-     [log('ERROR', '1..3\nok 1 - a\n', -11)], '1 1', 1),
+     [log('ERROR', '1..3\nok 1 - a\n', -11)], '1 1 0', 1),
     ('a_program_that_ends_early_with_0_is_a_failure',
-     [log(stdout='1..3\nok 1 - a\nok 2 - b\n')], '2 1', 1),
-    ('a_timeout_is_a_failure', [log('TIMEOUT', '', None)], '0 1', 1),
-    ('a_program_without_tap_is_one_case', [log(), log('FAIL', code=1)], '1 1', 1),
+     [log(stdout='1..3\nok 1 - a\nok 2 - b\n')], '2 1 0', 1),
+    ('a_timeout_is_a_failure', [log('TIMEOUT', '', None)], '0 1 0', 1),
+    ('a_program_without_tap_is_one_case', [log(), log('FAIL', code=1)], '1 1 0', 1),
     ('a_skipped_case_is_neither', [log(stdout='1..2\nok 1 - a\nok 2 # SKIP no server\n')],
-     '1 0', 0),
+     '1 0 1', 0),
     ('a_skip_as_old_cmocka_says_it_is_neither_too',
-     [log('FAIL', stdout='1..2\nok 1 - a\nnot ok 2 # SKIP b\n')], '1 0', 0),
-    ('no_test_at_all_is_a_failure', [], '0 1', 1),
+     [log('FAIL', stdout='1..2\nok 1 - a\nnot ok 2 # SKIP b\n')], '1 0 1', 0),
+    ('no_test_at_all_is_a_failure', [], '0 1 0', 1),
 ]
 
+# In the gate.
+NO_SKIPS = [
+    ('a_skipped_case_of_the_gate_is_a_failure',
+     [log(stdout='1..2\nok 1 - a\nok 2 # SKIP no server\n'), log('SKIP', '1..0 # SKIP no spin\n')],
+     '1 2 0', 1),
+]
 
 # What goes again: tests, sums, exit code, names.
 AGAIN = [
     ('what_waits_for_others_goes_again_and_does_not_count',
      [log(name='dibs:live / a'), failed('dibs:live / b', '# ../x.c:3: error: Failure!')],
-     '1 0', 0, ['b']),
+     '1 0 0', 0, ['b']),
     ('what_reads_no_clock_does_not_go_again',
-     [failed('dibs:unit / a'), failed('dibs:sim / b')], '2 2', 1, []),
+     [failed('dibs:unit / a'), failed('dibs:sim / b')], '2 2 0', 1, []),
     ('a_broken_promise_does_not_go_again',
      [failed('dibs:fault / a', '# C3 fence order  looked at  227, found 2'),
-      failed('dibs:live / b', '# locks: two are inside together')], '2 2', 1, []),
+      failed('dibs:live / b', '# locks: two are inside together')], '2 2 0', 1, []),
     ('two_peers_inside_do_not_go_again',
      [failed('dibs:peers / a', 'ERROR: 2 of them came too early, the first 9 ns before')],
-     '1 1', 1, []),
+     '1 1 0', 1, []),
     ('a_peer_that_fails_goes_again_whatever_others_are_said_to_have_shown',
      [failed('dibs:peers / a', '# x and y: lock: never two inside: 2000 cycles, at most 1 inside\n'
                                'ERROR: redisson, worker 1: error, instead of ok')],
-     '0 0', 0, ['a']),
+     '0 0 0', 0, ['a']),
     ('what_came_late_goes_again',
      [failed('dibs:fault / a', '# C1 exclusion  looked at  227, found 0\n'
                                '# C8 wake-up  looked at  34, found 1; p50 0.13 ms')],
-     '0 0', 0, ['a']),
+     '0 0 0', 0, ['a']),
     ('what_a_sanitizer_found_does_not_go_again',
-     [failed('dibs:live / a', '==1==ERROR: AddressSanitizer: heap-use-after-free')], '1 1', 1,
+     [failed('dibs:live / a', '==1==ERROR: AddressSanitizer: heap-use-after-free')], '1 1 0', 1,
      []),
     ('a_program_that_ended_badly_goes_again',
-     [log('TIMEOUT', '', None, 'dibs:deployments / a')], '0 0', 0, ['a']),
+     [log('TIMEOUT', '', None, 'dibs:deployments / a')], '0 0 0', 0, ['a']),
 ]
 
 
@@ -74,22 +80,33 @@ def run_again(tap_sum, tests):
             return sums, code, file.read().split()
 
 
+def run_no_skips(tap_sum, tests):
+    return run(tap_sum, tests, '--no-skips')
+
+
 def run(tap_sum, tests, *more):
     with tempfile.TemporaryDirectory() as place:
-        with open(os.path.join(place, 'testlog.json'), 'w', encoding='utf-8') as file:
+        with open(os.path.join(place, 'check.json'), 'w', encoding='utf-8') as file:
             file.writelines(json.dumps(test) + '\n' for test in tests)
-        sums = os.path.join(place, 'sums')
-        code = subprocess.run([sys.executable, tap_sum, place, sums, *more],
+        sums, times = os.path.join(place, 'sums'), os.path.join(place, 'times')
+        code = subprocess.run([sys.executable, tap_sum, '--times', times,
+                               os.path.join(place, 'check'), sums, *more],
                               stdout=subprocess.DEVNULL).returncode
+        with open(times, encoding='utf-8') as file:
+            if [line.split('\t')[3] for line in file] != [
+                    test['name'].split(' / ')[-1] for test in tests]:
+                code = 'not each program has its time'
         with open(sums, encoding='utf-8') as file:
             return file.read().strip(), code
 
 
 def main():
     failures = 0
-    print(f'1..{len(CASES) + len(AGAIN)}')
-    for number, (name, tests, *wanted) in enumerate(CASES + AGAIN, 1):
-        got = list((run_again if len(wanted) == 3 else run)(sys.argv[1], tests))
+    todo = [(run, case) for case in CASES] + [(run_no_skips, case) for case in NO_SKIPS]
+    todo += [(run_again, case) for case in AGAIN]
+    print(f'1..{len(todo)}')
+    for number, (how, (name, tests, *wanted)) in enumerate(todo, 1):
+        got = list(how(sys.argv[1], tests))
         failures += got != wanted
         print(f"{'ok' if got == wanted else 'not ok'} {number} - {name}")
         if got != wanted:
