@@ -1,6 +1,14 @@
-# Forwards the usual words; meson.build is the build.
-all: ; @test -f build/release/build.ninja || meson setup build/release --buildtype=release -Dtests=false; ninja -C build/release
+# Forwards the usual words; meson.build is the build. make PREFIX=/where chooses the place of the
+# installation, and later calls keep it.
+BUILD = build/release
+PREFIX =
+all: configure ; ninja -C $(BUILD)
 demo: ; ./demo
 check: ; ./check
-install: all ; meson install -C build/release --no-rebuild
-.PHONY: all demo check install
+install: all ; meson install -C $(BUILD) --no-rebuild
+configure:
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=release -Dtests=disabled \
+	  -Dexamples=disabled $(if $(PREFIX),--prefix='$(PREFIX)')
+	$(if $(PREFIX),@test '$(PREFIX)' = "$$(cat $(BUILD)/prefix 2>/dev/null)" || \
+	  { meson configure $(BUILD) --prefix='$(PREFIX)' && echo '$(PREFIX)' >$(BUILD)/prefix; })
+.PHONY: all demo check install configure

@@ -286,7 +286,7 @@ void bench_wait(dibs_client *client)
   struct pollfd watched = { .fd = dibs_fd(client), .events = POLLIN };
 
   (void)poll(&watched, 1, 1000);
-  if (dibs_process(client) < -1)
+  if (dibs_process(client, NULL) != DIBS_OK)
     bench_die("dibs_process() fails");
 }
 

@@ -78,6 +78,7 @@ int main(int argc, char **argv)
   const char *urls[KINDS] = { NULL };
   int kept = bench_begin(argc, argv), times = bench.is_smoke ? 1 : bench_rounds(101);
   struct test_server *s = test_server_start();
+  char place[128];
 
   if (kept < 2 || times > TIMES_MAX)
     bench_die("command PATH-OF-DIBS; at most %d rounds", TIMES_MAX);
@@ -85,7 +86,8 @@ int main(int argc, char **argv)
   urls[BY_TCP] = test_server_tcp_url(s);
   urls[BY_LOCAL] = "local:";
   /* A private server of our own; it goes when nobody used it for a moment. */
-  (void)setenv("XDG_RUNTIME_DIR", test_server_directory(s), 1);
+  (void)snprintf(place, sizeof(place), "%s/local", test_server_directory(s));
+  (void)setenv("DIBS_LOCAL_DIR", place, 1);
   (void)setenv("HOME", test_server_directory(s), 1);
   for (kind k = PLAIN; k < KINDS; k++)
     once(argv[1], k, urls, 0);           /* warm: programs in memory, scripts known */
@@ -94,7 +96,7 @@ int main(int argc, char **argv)
       once(argv[1], k, urls, turn);
   report(times);
   bench_print("command");
-  (void)dibs_local_stop(NULL);
+  (void)dibs_local_stop(false, NULL);
   (void)test_server_stop(s);
   return 0;
 }

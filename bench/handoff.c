@@ -73,12 +73,12 @@ static void note_release(void)
 
 static void ask(void);
 
-static void on_lock(dibs_status status, dibs_hold *hold, void *data)
+static void on_lock(const dibs_error *error, dibs_hold *hold, void *data)
 {
   (void)data;
-  if (status == DIBS_ERR_CLOSED)
+  if (error->status == DIBS_ERR_CLOSED)
     return;
-  bench_ok(status, "a lock");
+  bench_ok(error->status, "a lock");
   note_grant();
   if (!is_alone)
     ask();

@@ -33,15 +33,15 @@ static const char *name_of(size_t i)
 
 /* ---- holding ---- */
 
-static void on_lost(dibs_hold *hold, dibs_status why, void *data)
+static void on_lost(dibs_hold *hold, const dibs_loss *loss, void *data)
 {
-  (void)hold, (void)why, (void)data;
+  (void)hold, (void)loss, (void)data;
   lost++;
 }
 
-static void on_held(dibs_status status, dibs_hold *hold, void *data)
+static void on_held(const dibs_error *error, dibs_hold *hold, void *data)
 {
-  bench_ok(status, "a lock");
+  bench_ok(error->status, "a lock");
   holds[(size_t)(uintptr_t)data] = hold;
   granted++;
 }
@@ -97,7 +97,7 @@ static double ping_p99(raw *r, double seconds, bool is_renewing)
     raw_ping(r);
     pings[count++] = (bench_now() - started) * 1e6;
     if (is_renewing)
-      (void)dibs_process(holder);
+      (void)dibs_process(holder, NULL);
   }
   return bench_quantile(pings, count, 0.99);
 }
@@ -154,12 +154,12 @@ static void held(void)
 
 /* ---- 10 000 waiters on 10 000 names ---- */
 
-static void on_granted(dibs_status status, dibs_hold *hold, void *data)
+static void on_granted(const dibs_error *error, dibs_hold *hold, void *data)
 {
   (void)data;
-  if (status == DIBS_ERR_CLOSED)
+  if (error->status == DIBS_ERR_CLOSED)
     return;
-  bench_ok(status, "a lock");
+  bench_ok(error->status, "a lock");
   us[us_count++] = (bench_now() - released_at) * 1e6;
   bench_ok(dibs_release_async(hold, NULL, NULL), "dibs_release_async");
 }
@@ -170,12 +170,12 @@ static void wait_all(size_t count)
     bench_ok(dibs_lock_async(waiter, name_of(i), NULL, on_granted, NULL, NULL),
              "dibs_lock_async");
     if (i % IN_FLIGHT == 0)
-      (void)dibs_process(waiter);
+      (void)dibs_process(waiter, NULL);
   }
   while (bench_info(server, "keyspace", "db0") == 0 && bench_calls(server, "evalsha") < count)
     bench_wait(waiter);
   for (double until = bench_now() + bench_seconds(2); bench_now() < until;)
-    (void)dibs_process(waiter);
+    (void)dibs_process(waiter, NULL);
 }
 
 static size_t lines_of(const char *words)
@@ -193,8 +193,8 @@ static void hand_over(size_t count)
     released_at = bench_now();
     bench_ok(dibs_release_async(holds[i], NULL, NULL), "dibs_release_async");
     while (us_count <= i) {
-      (void)dibs_process(waiter);
-      (void)dibs_process(holder);
+      (void)dibs_process(waiter, NULL);
+      (void)dibs_process(holder, NULL);
     }
   }
 }

@@ -60,7 +60,9 @@ typedef enum crowd { TWO_WAIT, MANY_WAIT, CROWDS } crowd;
 typedef struct entrant {
   const struct peer *peer;
   struct side *sides[PEERS_SIDES];
+  struct side *server;             /* NULL: the Redis of all; nothing is counted at another */
   const char *failure;             /* NULL: none; else nothing more is asked of it */
+  const char *hang;                /* NULL: none; else no more trains run with it */
   look ready, crowded, after;      /* with the crowd waiting; when all was done */
   pairs one, many;
   samples between[CROWDS];         /* from an exit to the next enter, another process; us */
@@ -69,6 +71,12 @@ typedef struct entrant {
   counts counts[CROWDS];
 } entrant;
 
+/* Whether trains can run with it. */
+static inline bool entrant_waits(const entrant *e)
+{
+  return e->failure == NULL && e->hang == NULL;
+}
+
 extern struct test_server *peers_server;
 
 /* peers_entrant.c */
@@ -76,6 +84,9 @@ void entrant_open(entrant *e, const struct peer *peer);
 void entrant_close(entrant *e);
 /* Ends it: it had its chance. */
 void entrant_fail(entrant *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A waiter of it has no answer: it starts again, without trains from now on. */
+void entrant_hang(entrant *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+double entrant_server_cpu(const entrant *e);
 look entrant_look(const entrant *e, int side);
 const char *peers_counter(void);   /* the file of all cycles: a number of 8 bytes */
 void peers_counter_reset(void);

@@ -54,8 +54,9 @@ const char *peers_records(int worker)
 /* ---- begin and end ---- */
 
 /* As its users would have it, and not as tests that are in a hurry. */
-static struct side *side_start(const struct peer *peer, const char **why)
+static struct side *side_start(const entrant *e, const char **why)
 {
+  const struct peer *peer = e->peer;
   const char *options[SIDE_OPTIONS_MAX + 2];
   int count = 0;
 
@@ -65,20 +66,17 @@ static struct side *side_start(const struct peer *peer, const char **why)
   }
   options[count++] = "as=shipped";
   options[count] = NULL;
-  return side_open(stage_program(peer), test_server_tcp_url(peers_server), options, why);
+  return side_open(stage_program(peer), e->server != NULL ? side_kinds(e->server)
+                                                          : test_server_tcp_url(peers_server),
+                   options, why);
 }
 
-void entrant_open(entrant *e, const struct peer *peer)
+static void sides_start(entrant *e)
 {
-  const char *why = "it was not built (test/peers/build.sh)";
+  const char *why = "";
 
-  e->peer = peer;
-  if (access(stage_program(peer), X_OK) != 0) {
-    entrant_fail(e, "not here: %s", why);
-    return;
-  }
   for (int i = 0; i < PEERS_SIDES; i++) {
-    e->sides[i] = side_start(peer, &why);
+    e->sides[i] = side_start(e, &why);
     if (e->sides[i] == NULL) {
       entrant_fail(e, "not here: %s", why);
       return;
@@ -86,27 +84,78 @@ void entrant_open(entrant *e, const struct peer *peer)
   }
 }
 
+static void sides_kill(entrant *e)
+{
+  for (int i = 0; i < PEERS_SIDES; i++)
+    e->sides[i] = side_kill(e->sides[i]);
+}
+
+static void server_start(entrant *e)
+{
+  char directory[300];
+  const char *options[] = { directory, NULL }, *why = "";
+
+  (void)snprintf(directory, sizeof(directory), "directory=%s/%s",
+                 test_server_directory(peers_server), e->peer->name);
+  e->server = side_open(stage_program(e->peer), "server", options, &why);
+  if (e->server == NULL)
+    entrant_fail(e, "not here: its server: %s", why);
+}
+
+void entrant_open(entrant *e, const struct peer *peer)
+{
+  e->peer = peer;
+  if (access(stage_program(peer), X_OK) != 0)
+    entrant_fail(e, "not here: it was not built (test/peers/build.sh)");
+  if (e->failure == NULL && (peer->traits & OWN_SERVER) != 0)
+    server_start(e);
+  if (e->failure == NULL)
+    sides_start(e);
+}
+
 void entrant_close(entrant *e)
 {
   for (int i = 0; i < PEERS_SIDES; i++)
     e->sides[i] = side_close(e->sides[i]);
+  e->server = side_close(e->server);
+}
+
+static const char *say(const entrant *e, const char *format, va_list values)
+{
+  char words[300];
+
+  (void)vsnprintf(words, sizeof(words), format, values);
+  (void)fprintf(stderr, "bench: %s: %s\n", e->peer->name, words);
+  return bench_text("%s", words);
 }
 
 void entrant_fail(entrant *e, const char *format, ...)
 {
-  char words[300];
   va_list values;
 
   va_start(values, format);
-  (void)vsnprintf(words, sizeof(words), format, values);
+  e->failure = say(e, format, values);
   va_end(values);
-  for (int i = 0; i < PEERS_SIDES; i++)
-    e->sides[i] = side_kill(e->sides[i]);
-  e->failure = bench_text("%s", words);
-  (void)fprintf(stderr, "bench: %s: %s\n", e->peer->name, words);
+  sides_kill(e);
+}
+
+void entrant_hang(entrant *e, const char *format, ...)
+{
+  va_list values;
+
+  va_start(values, format);
+  e->hang = say(e, format, values);
+  va_end(values);
+  sides_kill(e);
+  sides_start(e);
 }
 
 /* ---- looking ---- */
+
+double entrant_server_cpu(const entrant *e)
+{
+  return bench_cpu_of(e->server != NULL ? side_pid(e->server) : test_server_pid(peers_server));
+}
 
 static double status_number(const char *folder, const char *field)
 {

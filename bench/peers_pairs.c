@@ -72,14 +72,14 @@ void pairs_measure(entrant *e, pairs *p, int threads, double seconds, int round)
 
   if (e->failure != NULL)
     return;
-  server = bench_cpu_of(test_server_pid(peers_server));
+  server = entrant_server_cpu(e);
   client = bench_cpu_of(side_pid(e->sides[0]));
   for (int i = 0; i < threads; i++)
     side_tell(e->sides[0], i, "cycles lock mutex:p%d %d %d %s %s", i, each, PEERS_LEASE_MS,
               peers_counter(), peers_records(i));
   if (!answers_are_well(e, threads))
     return;
-  server = (bench_cpu_of(test_server_pid(peers_server)) - server) / total * 1e6;
+  server = (entrant_server_cpu(e) - server) / total * 1e6;
   client = (bench_cpu_of(side_pid(e->sides[0])) - client) / total * 1e6;
   if (records_read(e, &records, threads)) {
     rate = rate_of(&records, threads);

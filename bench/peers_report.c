@@ -50,6 +50,11 @@ static void json_crowd(const entrant *e, crowd where)
   json_samples("within_us", &e->within[where]);
   printf(",\n    ");
   json_samples("served_ms", &e->served_ms[where]);
+  if (e->server != NULL) {
+    printf(",\n    \"asking\": null, \"handing_over\": null, \"messages\": null,"
+           " \"waiting_per_second\": null},\n");
+    return;
+  }
   if (c->waiting_per_second > PEERS_LOOKS_MIN)
     printf(",\n    \"asking\": null");
   else
@@ -76,6 +81,8 @@ static void json_entrant(const entrant *e, int rounds)
     printf("\"}");
     return;
   }
+  if (e->hang != NULL)
+    printf(" \"hang\": \"%s\",", e->hang);
   printf(" \"library\": \"%s\",\n", side_library(e->sides[0]));
   json_pairs("pairs_one", &e->one, rounds);
   json_pairs("pairs_many", &e->many, rounds);
@@ -101,7 +108,7 @@ static void print_json(const entrant *entrants, int count, const baseline *b, in
 
 /* ---- a table ---- */
 
-static void print_row(const entrant *e, int rounds)
+static void print_row(const entrant *e, const baseline *b, int rounds)
 {
   const counts *c = &e->counts[MANY_WAIT];
 
@@ -109,10 +116,15 @@ static void print_row(const entrant *e, int rounds)
     printf("  %-16s %s\n", e->peer->name, e->failure);
     return;
   }
-  printf("  %-16s %8.0f %8.0f %9.0f %9.0f %9.0f %8.0f", e->peer->name,
-         middle(e->one.rate, rounds), middle(e->many.rate, rounds),
-         quantile(&e->between[TWO_WAIT], 0.5), quantile(&e->between[MANY_WAIT], 0.5),
-         quantile(&e->between[MANY_WAIT], 0.9), quantile(&e->served_ms[MANY_WAIT], 0.5));
+  printf("  %-16s %8.0f %7.2f %8.0f", e->peer->name, middle(e->one.rate, rounds),
+         middle(e->one.rate, rounds) / middle(b->scripts, rounds), middle(e->many.rate, rounds));
+  if (e->hang != NULL) {
+    printf(" %s\n", e->hang);
+    return;
+  }
+  printf(" %9.0f %9.0f %9.0f %8.0f", quantile(&e->between[TWO_WAIT], 0.5),
+         quantile(&e->between[MANY_WAIT], 0.5), quantile(&e->between[MANY_WAIT], 0.9),
+         quantile(&e->served_ms[MANY_WAIT], 0.5));
   printf(" %7.2f %7.2f %6.2f %8.0f %6.1f %6.1f %5d\n", c->asking, c->handing_over,
          c->messages, c->waiting_per_second,
          e->ready.rss_bytes / 1048576, e->crowded.rss_bytes / 1048576, e->crowded.threads);
@@ -120,15 +132,17 @@ static void print_row(const entrant *e, int rounds)
 
 static void print_table(const entrant *entrants, int count, const baseline *b, int rounds)
 {
-  printf("peers: lock + unlock pairs per second; us from an exit to the next enter in\n"
-         "another process; ms until all of the crowd of %d had it; commands and messages for\n"
-         "each, and a second while they wait; MB ready, MB and threads with all waiting\n",
+  printf("peers: lock + unlock pairs per second, and as a share of bare script calls;\n"
+         "us from an exit to the next enter in another process; ms until all of the crowd of %d\n"
+         "had it; commands and messages for each, and a second while they wait; MB ready, MB\n"
+         "and threads with all waiting\n",
          peers_waiters(MANY_WAIT));
-  printf("  %-16s %8s %8s %9s %9s %9s %8s %7s %7s %6s %8s %6s %6s %5s\n", "", "1 thr",
-         "64 thr", "2: p50", "crowd p50", "p90", "served", "asking", "handing", "mess.", "waiting",
+  printf("  %-16s %8s %7s %8s %9s %9s %9s %8s %7s %7s %6s %8s %6s %6s %5s\n", "", "1 thr",
+         "floor", "64 thr", "2: p50", "crowd p50", "p90", "served", "asking", "handing",
+         "mess.", "waiting",
          "MB", "crowd", "thr.");
   for (int i = 0; i < count; i++)
-    print_row(&entrants[i], rounds);
+    print_row(&entrants[i], b, rounds);
   printf("  (bare socket: %.0f pairs of PING, %.0f of script calls a second)\n",
          middle(b->pings, rounds), middle(b->scripts, rounds));
 }

@@ -15,7 +15,7 @@
 #include "now.h"
 #include "overlap.h"
 
-enum { LIMIT_MS = 30000, LOOK_US = 2000, HELD_MS = 2000, STANDING_MS = 500, FAILURES_MAX = 5 };
+enum { LIMIT_MS = 30000, LOOK_US = 1000, HELD_MS = 2000, STANDING_MS = 500, FAILURES_MAX = 5 };
 
 typedef struct place { int side, worker; } place;
 
@@ -37,10 +37,10 @@ static place place_of(const train *t, int number)
 /* ---- the counter ---- */
 
 /* Looked at now and then, so that no answer wakes us while there is something to measure. */
-static bool counter_reaches(uint64_t wanted)
+static bool counter_reaches(uint64_t wanted, int limit_ms)
 {
   int fd = open(peers_counter(), O_RDONLY | O_CLOEXEC);
-  int64_t end_ms = test_now_ms() + LIMIT_MS;
+  int64_t end_ms = test_now_ms() + limit_ms;
   uint64_t n = 0;
 
   while (pread(fd, &n, sizeof(n), 0) == (ssize_t)sizeof(n) && n < wanted &&
@@ -60,20 +60,17 @@ static void tell(entrant *e, const train *t, int number, int inside_ms)
             PEERS_LEASE_MS, peers_counter(), inside_ms);
 }
 
-/* The holder is in as soon as the server has a key more. The others do not come all at once:
+/* The holder is in as soon as it has counted. The others do not come all at once:
  * else those that look every 100 ms would all look at the same time. */
 static void begin(entrant *e, const train *t)
 {
   useconds_t apart_us = t->waiters == 2 ? 1000 * (10 + (useconds_t)train_number * 53 % 100)
                                         : 1000;
-  long long keys = test_server_integer(peers_server, "DBSIZE");
-  int64_t end_ms = test_now_ms() + HELD_MS;
 
   train_number++;
   peers_counter_reset();
   tell(e, t, 0, t->hold_ms);
-  while (test_server_integer(peers_server, "DBSIZE") <= keys && test_now_ms() < end_ms)
-    (void)usleep(500);
+  (void)counter_reaches(1, HELD_MS);
   for (int i = 1; i <= t->waiters; i++) {
     tell(e, t, i, 0);
     (void)usleep(bench.is_smoke ? 100 : apart_us);
@@ -88,10 +85,14 @@ static bool collect(entrant *e, const train *t, struct intervals *got)
     const char *answer = side_answer(e->sides[p.side], p.worker, LIMIT_MS);
     struct interval one = { .who = p.side };
 
-    if (answer == NULL || sscanf(answer, "ok 1 0 %" SCNd64 " %" SCNd64, &one.enter_ns,
+    if (answer == NULL) {
+      entrant_hang(e, "hangs: waiter %d of %d had no answer in %d s", i, t->waiters,
+                   LIMIT_MS / 1000);
+      return false;
+    }
+    if (sscanf(answer, "ok 1 0 %" SCNd64 " %" SCNd64, &one.enter_ns,
                                  &one.exit_ns) != 2) {
-      entrant_fail(e, "waiter %d of %d: %s", i, t->waiters,
-                   answer == NULL ? "no answer" : answer);
+      entrant_fail(e, "waiter %d of %d: %s", i, t->waiters, answer);
       return false;
     }
     intervals_add(got, one);
@@ -138,7 +139,7 @@ bool train_run(entrant *e, const train *t, crowd where)
     (void)usleep((useconds_t)t->hold_ms * 700);
     e->crowded = entrant_look(e, 0);
   }
-  (void)counter_reaches((uint64_t)t->waiters + 1);
+  (void)counter_reaches((uint64_t)t->waiters + 1, LIMIT_MS);
   is_well = collect(e, t, &got);
   if (is_well) {
     when.released_ns = got.all[0].exit_ns;
@@ -165,7 +166,7 @@ void trains_measure(entrant *e, crowd where, double seconds)
   double end = bench_now() + seconds;
   int failed = 0;
 
-  while (e->failure == NULL && failed < FAILURES_MAX) {
+  while (entrant_waits(e) && failed < FAILURES_MAX) {
     const train t = { .waiters = peers_waiters(where),
                       .hold_ms = bench.is_smoke ? 40 : 300 + train_number * 37 % 200 };
 
@@ -173,6 +174,6 @@ void trains_measure(entrant *e, crowd where, double seconds)
     if (bench_now() >= end)
       return;
   }
-  if (e->failure == NULL)
+  if (entrant_waits(e))
     entrant_fail(e, "the holder came late %d times", failed);
 }

@@ -127,6 +127,13 @@ static int64_t wall_us(void)
   return (int64_t)wall.tv_sec * 1000000 + wall.tv_nsec / 1000;
 }
 
+static void put(raw *r, bool is_filled, bool with_text)
+{
+  r->command.carries_text = with_text;
+  if (!is_filled || !request_render(&r->command, r->names.uses_functions, &r->out))
+    bench_die("no memory");
+}
+
 static void put_acquire(raw *r, const char *name, bool with_text, int64_t patience_us)
 {
   acquire_call call = { .name = name, .name_size = strlen(name), .ask = ++r->ask,
@@ -135,8 +142,7 @@ static void put_acquire(raw *r, const char *name, bool with_text, int64_t patien
   /* As the library sends them: both times are part of the arguments. */
   call.estimate_us = wall_us();
   call.until_us = call.estimate_us + patience_us;
-  if (!native_acquire(&r->names, &r->out, with_text, &call))
-    bench_die("no memory");
+  put(r, native_acquire(&r->names, &r->command, &call), with_text);
 }
 
 static void put_release(raw *r, const char *name, uint64_t ask, uint64_t token, bool with_text)
@@ -144,9 +150,8 @@ static void put_release(raw *r, const char *name, uint64_t ask, uint64_t token, 
   lease_id lease = { .ask = ask, .token = token };
 
   memcpy(lease.client, r->names.client, sizeof(lease.client));
-  if (!native_release(&r->names, &r->out, with_text, name, strlen(name), &lease,
-                      wall_us()))
-    bench_die("no memory");
+  put(r, native_release(&r->names, &r->command, name, strlen(name), &lease, wall_us()),
+      with_text);
 }
 
 static void pair(raw *r, const char *name, bool with_text)
@@ -170,6 +175,7 @@ raw *raw_open(const struct test_server *s, bool is_unix)
     bench_die("no memory");
   r->fd = is_unix ? connect_unix(test_server_socket(s)) : connect_tcp(test_server_port(s));
   buffer_init(&r->out, &heap);
+  request_init(&r->command, &heap);
   (void)snprintf(r->names.prefix, sizeof(r->names.prefix), "dibs");
   text_base64url_16(id, r->names.client);
   pair(r, "raw-warm-up", true);          /* the server knows both scripts from now on */
@@ -182,6 +188,7 @@ raw *raw_close(raw *r)
     return NULL;
   (void)close(r->fd);
   buffer_deinit(&r->out);
+  request_deinit(&r->command);
   free(r);
   return NULL;
 }

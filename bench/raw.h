@@ -9,7 +9,8 @@
 
 typedef struct raw {
   int fd;
-  native names;
+  protocol names;
+  request command;
   buffer out;
   uint64_t ask;
   char input[65536];

@@ -151,10 +151,10 @@ static void permits(void)
 static _Atomic int released;
 static double last_at;
 
-static void on_zero(dibs_status status, void *data)
+static void on_zero(const dibs_error *error, void *data)
 {
   (void)data;
-  bench_ok(status, "a latch");
+  bench_ok(error->status, "a latch");
   last_at = bench_now();
   atomic_fetch_add(&released, 1);
 }

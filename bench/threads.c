@@ -101,18 +101,18 @@ static int in_flight;
 
 static void begin(int i);
 
-static void on_release(dibs_status status, void *data)
+static void on_release(const dibs_error *error, void *data)
 {
-  bench_ok(status, "a release");
+  bench_ok(error->status, "a release");
   in_flight--;
   atomic_fetch_add(&pairs, 1);
   if (!atomic_load(&must_stop))
     begin((int)(intptr_t)data);
 }
 
-static void on_lock(dibs_status status, dibs_hold *hold, void *data)
+static void on_lock(const dibs_error *error, dibs_hold *hold, void *data)
 {
-  bench_ok(status, "a lock");
+  bench_ok(error->status, "a lock");
   bench_ok(dibs_release_async(hold, on_release, data), "dibs_release_async");
 }
 

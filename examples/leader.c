@@ -10,10 +10,12 @@
 
 enum { TTL_MS = 5000, WAIT_MS = 60000, STEPS = 3, STEP_MS = 50 };
 
-static void on_leader(const dibs_leader *leader, void *data)
+static void on_leader(const dibs_error *error, const dibs_leader *leader, void *data)
 {
   (void)data;
-  if (leader->is_led && leader->value_size == 0)
+  if (error->status != DIBS_OK)
+    fprintf(stderr, "leader: %s\n", error->text);
+  else if (leader->is_led && leader->value_size == 0)
     printf("somebody is elected, and about to say where\n");
   else if (leader->is_led)
     printf("the leader is at %s, epoch %" PRIu64 "\n", leader->value, leader->epoch);

@@ -57,6 +57,9 @@
 #ifndef SLOW_ANSWERS
 #define SLOW_ANSWERS 0
 #endif
+#ifndef FORGES    /* grants that somebody publishes who is not the server */
+#define FORGES 0
+#endif
 #ifndef JUMPS     /* waiters passed over as dead by a server whose clock was set */
 #define JUMPS 0
 #endif
@@ -105,6 +108,7 @@
 #define GRANT 1
 #define WANT 2
 #define LOST 3
+#define FORGED 8       /* added to the ask: the nonce of the message is not that of the ask */
 
 /* The server: lease or memory lc:lk:tk, and the queue of entries C + 4 K + 32 (waiter). */
 bool held, fat;
@@ -139,7 +143,7 @@ bool broken;
 /* Budgets. */
 byte extra = EXTRA, breaks = BREAKS, losses = LOSSES, cancels = CANCELS, crashes = CRASHES,
   expiries = EXPIRIES, slows = SLOWS, deafs = DEAFS, renewals = RENEWALS, detaches = DETACHES,
-  admins = ADMINS, lingers = LINGERS, giveups = GIVEUPS, jumps = JUMPS;
+  admins = ADMINS, lingers = LINGERS, giveups = GIVEUPS, jumps = JUMPS, forges = FORGES;
 
 /* What the properties remember. */
 byte top;                        /* the highest token believed in */
@@ -151,6 +155,7 @@ bool ghost;                      /* a copy that came late got something */
 hidden byte i, j, e, win, wk, res, rtok, rq, how, s_k, s_t, s_held, s_c, s_kk, s_tk, s_len;
 hidden byte mk, mc, mt;
 hidden byte ends, learns, lapsed, reads, late_c;
+hidden byte forged;
 hidden byte is_free, changed, over, old, knows, mine, mute, pass;
 
 #define NOT 0
@@ -586,6 +591,11 @@ inline send(c) {
 #else
 #define IS_OPEN_ASK(c, k) (OPEN(c) && K[c] == k)
 #endif
+#ifdef NO_NONCE
+#define IS_PROVEN true
+#else
+#define IS_PROVEN !forged
+#endif
 #ifdef HEAL_WITHOUT_TOKEN
 #define IS_KNOWN(c, k) OPEN(c)
 #else
@@ -600,7 +610,9 @@ inline send(c) {
 /* A message, or its loss: who may not read it is as if it had not been sent. */
 inline read_message(c) {
   inbox[c]?mc, mk, mt;
-  printf("C%d reads %d of %d:%d\n", c, mc, mk, mt);
+  forged = mk >= FORGED;
+  if :: forged -> mk = mk - FORGED :: else fi;
+  printf("C%d reads %d of %d:%d, forged %d\n", c, mc, mk, mt, forged);
   if
 #if LOSSES > 0
   :: losses > 0 -> printf("  no, it is lost\n"); if :: losses < 255 -> losses-- :: else fi
@@ -608,7 +620,8 @@ inline read_message(c) {
   :: mc == GRANT && IS_OPEN_ASK(c, mk) ->
     /* It was granted after the request that was answered with T: so the clock tells. */
     if
-    :: st[c] != CANCELLING && IS_NEW(c, mt) -> learns = 1; lapsed = IS_OVER(mt) && mt > T[c]
+    /* Without the nonce it is a reason to poll, which C may do at any time. */
+    :: st[c] != CANCELLING && IS_NEW(c, mt) && IS_PROVEN -> learns = 1; lapsed = IS_OVER(mt) && mt > T[c]
     :: else
     fi
   :: mc != LOST && !(mc == GRANT && IS_OPEN_ASK(c, mk)) && !IS_KNOWN(c, mk) ->
@@ -617,8 +630,11 @@ inline read_message(c) {
     :: else
     fi
   :: mc == WANT && st[c] == LINGERING && K[c] == mk -> believes[c] = false; turn(c, RELEASING)
-  :: mc == LOST && (st[c] == HELD || st[c] == LINGERING) && K[c] == mk && T[c] == mt ->
+  :: mc == LOST && st[c] == LINGERING && K[c] == mk && T[c] == mt ->
     believes[c] = false; turn(c, RELEASING)
+  /* The answer to a renewal says whether it is so. */
+  :: mc == LOST && st[c] == HELD && K[c] == mk && T[c] == mt && rk[c] == 0 ->
+    rq = RENEW; s_k = mk; s_t = mt
   :: else
   fi
 }
@@ -729,6 +745,14 @@ proctype Net() {
 #endif
 #if DETACHES > 0
     :: outside -> outside = false; rq = RELEASE; late_c = oc; s_k = ok; s_t = ot
+#endif
+#if FORGES > 0
+    :: forges > 0 && held && OPEN(0) && K[0] < FORGED && hears[0] && len(inbox[0]) < INBOX ->
+      forges--; inbox[0]!GRANT, K[0] + FORGED, tk + 1
+    :: forges > 0 && held && OPEN(1) && K[1] < FORGED && hears[1] && len(inbox[1]) < INBOX ->
+      forges--; inbox[1]!GRANT, K[1] + FORGED, tk + 1
+    :: forges > 0 && held && OURS(0) && hears[0] && len(inbox[0]) < INBOX ->
+      forges--; inbox[0]!LOST, K[0], T[0]
 #endif
 #if ADMINS > 0
     :: held && ac == NONE -> ac = lc; ak = lk; at = tk

@@ -28,6 +28,7 @@ holds(M, 'inbox breaks', 'BREAKS=0 DEAFS=1')
 holds(M, 'renewals come late', 'N=2 CANCELS=0 RENEWALS=1')
 holds(M, 'detached', 'N=2 DETACHES=1 EXTRA=1')
 holds(M, 'broken by an administrator', 'N=2 ADMINS=2')
+holds(M, 'forged messages', 'N=2 FORGES=1')
 holds(M, 'twice is once', 'N=2 TWICE EXTRA=1')
 holds(M, 'lingering', 'N=2 LINGERS=1 EXTRA=1')
 holds(M, 'gives up leaving', 'N=2 GIVEUPS=1 EXTRA=1')
@@ -70,6 +71,8 @@ planted(M, 'RELEASE_WITHOUT_ASK', 'S1', 'N=2 EXTRA=1 ONLY_S1',
         idea='the same, the token looked at but as "at least"')
 planted(M, 'CANCEL_WITHOUT_ASK', 'S1', 'N=2 EXTRA=1 ONLY_S1',
         idea="A's cancel is held up, sent again; A asks anew and holds; the old cancel arrives (F1)")
+planted(M, 'NO_NONCE', 'S1', 'N=2 BREAKS=0 CANCELS=0 FORGES=1 ONLY_S1',
+        idea='A holds, B is queued; somebody publishes a grant to B')
 planted(M, 'CANCEL_FORGETS_HANDOFF', 'fin', 'N=2 BREAKS=0 LOSSES=0', 'fin',
         idea="B is granted by A's release and cancels before it reads so")
 planted(M, 'NO_TOMBSTONE', 'S8', 'N=2',

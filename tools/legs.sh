@@ -47,7 +47,7 @@ configure()
   shift 2
   [ ! -f "$directory/build.ninja" ] || return 0
   rm -rf "$directory"
-  if ! set_up "$directory" "$compiler" -Dwerror=true -Dtests=true -Dsim=enabled "$@"; then
+  if ! set_up "$directory" "$compiler" -Dwerror=true -Dtests=enabled -Dsim=enabled "$@"; then
     tail -n 25 "$directory.log"
     failed_leg "meson setup $directory"
     return 1
@@ -145,12 +145,13 @@ run_tests()
   shift 2
   begun=$(date +%s)
   again=build/check.again
-  say "test $directory $*"
+  options=$*
+  say "test $directory ${options%% -- *}"
   : >"$again"
   run_meson "$directory" "$processes" "$@"
   ls "$directory"/meson-logs/check*.json >/dev/null 2>&1 || tail -n 20 "$directory/test-run.log"
   count_tests "$again"
-  took "$begun" "test $directory $*"
+  took "$begun" "test $directory ${options%% -- *}"
   [ -s "$again" ] || return 0
   left=$#
   while [ "$left" -gt 0 ] && [ "$1" != -- ]; do

@@ -24,6 +24,10 @@ ninja|ninja-build|ninja-build|samurai|ninja|ninja
 pkg-config|pkg-config|pkgconf-pkg-config|pkgconf|pkgconf|pkgconf
 python3|python3|python3|python3|python|python3
 python3-redis|python3-redis|python3-redis|py3-redis|python-redis|
+python3-cffi|python3-cffi|python3-cffi|py3-cffi|python-cffi|cffi
+python3-pytest|python3-pytest|python3-pytest|py3-pytest|python-pytest|
+python3-venv|python3-venv|python3|python3|python|python3
+python3-dev|python3-dev|python3-devel|python3-dev|python|python3
 cmake|cmake|cmake|cmake|cmake|cmake
 ps|procps|procps-ng|procps|procps-ng|coreutils
 scdoc|scdoc|scdoc|scdoc|scdoc|scdoc
@@ -40,8 +44,25 @@ spin|spin||spin||spin
 iptables|iptables|iptables|iptables|iptables|
 ip|iproute2|iproute|iproute2|iproute2|
 lib:cmocka|libcmocka-dev|libcmocka-devel|cmocka-dev|cmocka|cmocka
+musl-gcc|musl-tools||||
+dh|debhelper||||
+dh_python3|dh-python||||
+mmdebstrap|mmdebstrap||||
+lintian|lintian||||
+python3-setuptools|python3-setuptools|python3-setuptools|py3-setuptools|python-setuptools|
+python3-dev|python3-dev|python3-devel|python3-dev|python|
+lib:libuv|libuv1-dev|libuv-devel|libuv-dev|libuv|libuv
+lib:libevent|libevent-dev|libevent-devel|libevent-dev|libevent|libevent
+libev|libev-dev|libev-devel|libev-dev|libev|libev
+lib:glib-2.0|libglib2.0-dev|glib2-devel|glib-dev|glib2|glib
+boost|libboost-dev|boost-devel|boost-dev|boost|boost
+lib:libsystemd|libsystemd-dev|systemd-devel||systemd-libs|
 microhttpd|libmicrohttpd-dev|libmicrohttpd-devel|libmicrohttpd-dev|libmicrohttpd|libmicrohttpd
 ab|apache2-utils|httpd-tools|apache2-utils|apache|httpd
+chart.js|libjs-chart.js||||
+chromedriver|chromium-driver|chromedriver|chromium-chromedriver|chromium|
+python3-selenium|python3-selenium|python3-selenium||python-selenium|
+prometheus|prometheus||prometheus|prometheus|prometheus
 uthash|uthash-dev|uthash-devel|uthash-dev|uthash|uthash
 server|redis-tools|valkey|valkey|valkey|valkey
 '
@@ -72,6 +93,19 @@ is_here()
     python3-redis)
       for python in python3 /usr/bin/python3; do
         "$python" -c 'import redis' 2>/dev/null && return 0
+      done
+      return 1
+      ;;
+    python3-venv) python3 -c 'import ensurepip' 2>/dev/null ;;
+    boost) CC=gcc has_compiled '#include <boost/version.hpp>' -Wall -fsyntax-only ;;
+    python3-dev) /usr/bin/python3 -c '
+import os, sysconfig
+raise SystemExit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' ;;
+    libev) CC=gcc has_compiled '#include <ev.h>' -Wall -fsyntax-only ;;
+    chart.js) test -e /usr/share/javascript/chart.js/chart.min.js ;;
+    python3-cffi | python3-pytest | python3-setuptools | python3-selenium)
+      for python in python3 /usr/bin/python3; do
+        "$python" -c "import ${1#python3-}" 2>/dev/null && return 0
       done
       return 1
       ;;

@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Holds the house rules that no compiler knows. Speaks TAP.
 
-    tidy.py ROOT                          layers, banned functions, guards, heads, lines
+    tidy.py ROOT                          layers, banned functions, guards, heads, lines,
+                                          plain words
+    tidy.py ROOT --words [PREFIX]         shows the phrases that plain_words.py counts
+    tidy.py ROOT --lower                  lowers the numbers of plain_words.txt to today's
     tidy.py ROOT --purity NM LIBRARY...   what the pure rooms need from outside
     tidy.py --self-test                   plants one violation of each rule and finds it
 """
@@ -13,36 +16,47 @@ import subprocess
 import sys
 import tempfile
 
-# What a room may include besides itself and <dibs/...>. Everything points down.
+import draw_modules
+import plain_words
+
+# What a room, or one file of it, may include besides itself and <dibs/...>. All points down.
 LAYERS = {
     'base': [],
     'resp': ['base'],
-    'link': ['base', 'resp'],
-    'topo': ['base', 'resp', 'link'],
     'script': ['base', 'resp'],
-    'dialect': ['base', 'resp', 'script'],
-    'lock': ['base', 'resp', 'link', 'topo', 'script', 'dialect'],
-    'quorum': ['base', 'resp', 'link', 'topo', 'script', 'dialect', 'lock'],
-    'engine': ['base', 'resp', 'link', 'topo', 'script', 'dialect', 'lock', 'quorum'],
+    'request': ['base', 'resp', 'script'],
+    'link': ['base', 'resp', 'request'],
+    'topo': ['base', 'resp', 'request', 'link'],
+    'dialect': ['base', 'resp', 'script', 'request'],
+    'sync': ['base', 'resp', 'script', 'request', 'dialect'],
+    'fleet': ['base', 'resp', 'script', 'request', 'dialect'],
+    'hold': ['base', 'dialect'],
+    'lock': ['base', 'resp', 'request', 'link', 'topo', 'script', 'dialect', 'hold'],
+    'quorum': ['base', 'resp', 'link', 'topo', 'script', 'dialect', 'hold', 'lock'],
+    'engine': ['base', 'resp', 'request', 'link', 'topo', 'script', 'dialect', 'fleet', 'sync',
+               'hold', 'lock', 'quorum'],
     'drive': ['base', 'resp', 'link', 'topo', 'script', 'dialect', 'lock', 'engine'],
     'local': ['base'],
-    'api': ['base', 'resp', 'link', 'topo', 'script', 'dialect', 'lock', 'engine', 'drive',
-            'local'],
-    'cli': [],
+    'api': ['base', 'resp', 'request', 'link', 'topo', 'script', 'dialect', 'sync', 'hold', 'lock',
+            'engine', 'drive', 'local'],
+    'admin': ['base', 'topo', 'script', 'dialect', 'api'],
+    # Of base only what has no state and allocates nothing.
+    'watch': [],
+    'cli': ['base/dialects.h', 'base/fence.h', 'base/nearest.h', 'watch'],
 }
 # The rooms of sim/, beside those of src/.
 SIM_LAYERS = {
     'server': ['base', 'resp'],
     'world': ['base', 'resp', 'topo', 'script', 'engine', 'drive', 'api', 'server'],
-    'explore': ['base', 'resp', 'script', 'server', 'world'],
-    'deployed': ['base', 'resp', 'topo', 'server', 'world'],
+    'explore': ['base', 'resp', 'script', 'server', 'world', 'oracle'],
+    'deployed': ['base', 'resp', 'topo', 'server', 'world', 'oracle'],
 }
 
 # What the pure rooms may take from outside, each with its reason.
 PURE = {
     'memcmp': 'bytes', 'memcpy': 'bytes', 'memmove': 'bytes', 'qsort': 'bytes', 'memset': 'bytes',
     'memchr': 'bytes', 'memrchr': 'bytes', 'bcmp': 'memcmp as compilers spell it',
-    'strlen': 'bytes', 'strcmp': 'bytes', 'strncmp': 'bytes', 'strchr': 'bytes',
+    'strlen': 'bytes', 'strcmp': 'bytes', 'strncmp': 'bytes', 'strchr': 'bytes', 'strstr': 'bytes',
     'strrchr': 'bytes', 'strspn': 'bytes', 'strcspn': 'bytes',
     '__assert_fail': 'states that cannot be; prints and ends, only when there is a bug',
     '__stack_chk_fail': 'the compiler guards the stack',
@@ -79,7 +93,7 @@ STDIO = ['printf', 'vprintf', 'fprintf', 'puts', 'fputs', 'putchar', 'perror']
 HEAP = ['malloc', 'calloc', 'realloc', 'free', 'strdup', 'strndup']
 STDIO_ROOMS = ['cli']
 # cli and local have no client and no allocator of a caller's.
-HEAP_ROOMS = ['cli', 'local']
+HEAP_ROOMS = ['cli', 'local', 'watch']
 # Where something belongs to no client.
 HEAP_FILES = {
     'src/api/open.c': 'malloc and friends are the default of dibs_allocator',
@@ -174,7 +188,7 @@ def layers_point_down(root):
                 continue
             if '/' not in target:
                 yield f'{where}: name the room: {room}/{target}'
-            elif first != room and first not in LAYERS[room]:
+            elif first != room and first not in LAYERS[room] and target not in LAYERS[room]:
                 yield f'{where}: {room} may not include {target}'
 
 
@@ -289,6 +303,55 @@ def shell_scripts(root):
                             for line in (done.stdout + done.stderr).splitlines())
 
 
+def scripts_are_listed(root):
+    """Each lua/<dialect>/<verb>.lua has one row in lua/scripts.list, and each row its file."""
+    table = 'lua/scripts.list'
+    rows = {}
+    if os.path.exists(os.path.join(root, table)):
+        with open(os.path.join(root, table), encoding='ascii') as file:
+            for number, line in enumerate(file, 1):
+                row = line.split('#')[0].strip()
+                if row in rows:
+                    yield f'{table}:{number}: {row} has a row already'
+                elif row:
+                    rows[row] = number
+    scripts = {path for path, _ in files_of(root, ('.lua',))
+               if path.startswith('lua' + os.sep) and 'shared' not in path.split(os.sep)}
+    for row, number in rows.items():
+        if f'lua/{row}.lua' not in scripts:
+            yield f'{table}:{number}: there is no lua/{row}.lua'
+    for path in sorted(scripts - {f'lua/{row}.lua' for row in rows}):
+        yield f'{path}:1: not in {table}, so it is not embedded'
+
+
+def modules_are_drawn(root):
+    """The page that begins with the modules has the picture that their includes make, and a row
+    for each: `src/MODULE/`, a sentence, what it may include, its head comment."""
+    page = draw_modules.PAGE
+    if not os.path.exists(os.path.join(root, page)):
+        return
+    try:
+        text, wanted = draw_modules.drawn(root)
+    except ValueError as fault:
+        yield f'tools/draw_modules.py:1: {fault}'
+        return
+    if draw_modules.MARKED.search(text) is None:
+        yield f'{page}:1: has no marks of a picture'
+    elif text != wanted:
+        yield (f'{page}:1: the picture is not what the includes say: '
+               'tools/draw_modules.py . --write')
+    for place, layers in (('src', LAYERS), ('sim', SIM_LAYERS)):
+        for module in sorted(layers):
+            if not os.path.isdir(os.path.join(root, place, module)):
+                continue
+            row = re.search(rf'^\| `{place}/{module}/` \|[^|\n]*\|([^|\n]*)\|', text, re.M)
+            if row is None:
+                yield f'{page}:1: has no row for {place}/{module}/'
+            elif row.group(1).split() != (layers[module] or ['–']):
+                yield (f'{page}:{line_of(text, row.start())}: {place}/{module} may include '
+                       f'{" ".join(layers[module]) or "–"}')
+
+
 RULES = {
     'layers_point_down': layers_point_down,
     'sim_layers_point_down': sim_layers_point_down,
@@ -296,7 +359,10 @@ RULES = {
     'include_guards_are_whole': include_guards,
     'files_have_a_head': file_heads,
     'lines_are_short': long_lines,
+    'scripts_are_listed': scripts_are_listed,
     'shell_scripts_are_clean': shell_scripts,
+    'modules_are_drawn': modules_are_drawn,
+    'words_are_plain': plain_words.plain_words,
 }
 
 
@@ -349,6 +415,13 @@ PLANTED = [
      'src/base/wide.c:2'),
     ('lines_are_short', 'src/base/tab.c', HEAD_LINE + '/* x */\n\tint x;\n',
      'src/base/tab.c:3'),
+    ('scripts_are_listed', 'lua/native/loose.lua', 'return 1\n', 'lua/native/loose.lua:1'),
+    ('scripts_are_listed', 'lua/scripts.list', '# all\nnative/none\n', 'lua/scripts.list:2'),
+    ('words_are_plain', 'src/base/idiom.c', '/* waits for so\n * long */ char *s = "he is";\n',
+     'src/base: 2 phrases'),
+    ('words_are_plain', 'lua/native/idiom.lua', '-- that nobody\n-- waits\n', 'lua/native: 1'),
+    ('words_are_plain', 'doc/guide/idiom.md', 'Whoever\n```text\nwho\n```\n`tell`\n',
+     'doc/guide: 1'),
 ]
 INNOCENT = (HEAD_LINE + '/* strcpy(a, b) in a comment, and "sleep(1)" */\n'
             '#include "base/base.h"\n#include <time.h>\n'
@@ -363,7 +436,7 @@ def self_test():
             with open(os.path.join(root, path), 'w', encoding='utf-8') as file:
                 file.write(text)
             found = list(RULES[rule](root))
-            good = len(found) == 1 and found[0].startswith(expected + ':')
+            good = len(found) == 1 and re.match(re.escape(expected) + r'\b', found[0])
             results.append((f'{rule} sees {path}', [] if good else [f'found {found}']))
     if shutil.which('shellcheck') is not None:
         with tempfile.TemporaryDirectory() as root:
@@ -375,11 +448,62 @@ def self_test():
     with tempfile.TemporaryDirectory() as root:
         os.makedirs(os.path.join(root, 'src/lock'))
         with open(os.path.join(root, 'src/lock/good.c'), 'w', encoding='utf-8') as file:
-            file.write(INNOCENT)
+            file.write(INNOCENT + 'char *c = "who"; /* `dibs who` and tell_all(), `tell` */\n')
         found = [line for rule in RULES.values() for line in rule(root)]
         results.append(('an_innocent_file_passes', found))
+    results.append(('a_picture_of_other_includes_is_seen', picture_self_test()))
+    results.append(('a_count_of_plain_words_never_rises', ratchet_self_test()))
     results.append(('purity sees a clock', impure_self_test()))
     return report(results)
+
+
+def picture_self_test():
+    """A picture that was drawn passes; with one more include, another right in its table or no
+    row for a module it does not; drawn again it does."""
+    def write(path, text):
+        os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
+        with open(os.path.join(root, path), 'w', encoding='utf-8') as file:
+            file.write(text)
+
+    rows = '| `src/base/` | all use it | – | |\n| `src/local/` | files | base | |\n'
+    page = '<!-- modules: drawn -->\n<!-- end of modules -->\n'
+    with tempfile.TemporaryDirectory() as root:
+        write('src/base/a.h', 'int x;\n')
+        write('src/local/b.c', 'int y;\n')
+        write(draw_modules.PAGE, page + rows)
+        seen = [len(list(modules_are_drawn(root)))]
+        for change in ('', '#include "base/a.h"\n'):
+            write('src/local/b.c', change)
+            seen.append(len(list(modules_are_drawn(root))))
+            write(draw_modules.PAGE, draw_modules.drawn(root)[1])
+            seen.append(len(list(modules_are_drawn(root))))
+        write(draw_modules.PAGE, draw_modules.drawn(root)[1].replace('| base |', '| resp |'))
+        seen.append(len(list(modules_are_drawn(root))))
+        write(draw_modules.PAGE, page)
+        seen.append(len(list(modules_are_drawn(root))))
+        write('src/attic/old.c', 'int z;\n')
+        seen.append(list(modules_are_drawn(root)))
+    wanted = [1, 1, 0, 1, 0, 1, 3, ['tools/draw_modules.py:1: COLUMNS has no attic']]
+    return [] if seen == wanted else [f'{seen}']
+
+
+def ratchet_self_test():
+    """One phrase is allowed: one passes, two fail and cannot be written down, none is lowered."""
+    def write(path, text):
+        with open(os.path.join(root, path), 'w', encoding='utf-8') as file:
+            file.write(text)
+
+    with tempfile.TemporaryDirectory() as root:
+        os.makedirs(os.path.join(root, 'src/base'))
+        os.makedirs(os.path.join(root, 'tools'))
+        write(plain_words.ALLOWED, 'src/base 1\n')
+        write('src/base/a.c', '/* till it ends */\n')
+        seen = [list(plain_words.plain_words(root))]
+        write('src/base/a.c', '/* till it ends, till then */\n')
+        seen += [len(list(plain_words.plain_words(root))), plain_words.lower(root) != '']
+        write('src/base/a.c', '/* until it ends */\n')
+        seen += [plain_words.lower(root), plain_words.allowed(root)]
+    return [] if seen == [[], 1, True, '', {}] else [f'{seen}']
 
 
 def impure_self_test():
@@ -403,6 +527,13 @@ def main():
         nm, libraries = sys.argv[3], sys.argv[4:]
         return report([('pure_rooms_need_nothing_impure',
                         list(impure_symbols(nm, libraries)))])
+    if sys.argv[2:3] == ['--lower']:
+        return plain_words.lower(root)
+    if sys.argv[2:3] == ['--words']:
+        for _, path, line, phrase in plain_words.all_phrases(root):
+            if path.startswith(sys.argv[3] if len(sys.argv) > 3 else ''):
+                print(f'{path}:{line}: {phrase}')
+        return 0
     return report((name, list(rule(root))) for name, rule in RULES.items())
 
 

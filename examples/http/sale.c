@@ -104,10 +104,11 @@ static void sell(visit *v)
 
 /* ---- /v1: on the thread dibs-callback ---- */
 
-static void sell_when_locked(dibs_status status, dibs_hold *hold, void *data)
+static void sell_when_locked(const dibs_error *error, dibs_hold *hold, void *data)
 {
   visit *v = data;
   sale *s = v->sale;
+  dibs_status status = error->status;
 
   pthread_mutex_lock(&s->ending);            /* so that no sale is cut short */
   if (status == DIBS_OK && s->is_ending)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dibs/async.h - the same without blocking, and inside a loop of your own. */
+/* dibs/async.h - asynchronous forms, and the functions for your own event loop. */
 #ifndef DIBS_ASYNC_H
 #define DIBS_ASYNC_H
 
@@ -9,22 +9,26 @@
 extern "C" {
 #endif
 
-/* An acquisition under way. A handle like dibs_hold. */
+/* A pending acquisition. A handle like dibs_hold. */
 typedef struct dibs_request dibs_request;
 
-/* Tells how an asynchronous acquisition ended: `status` as from dibs_lock(); `hold` is
- * NULL unless it is DIBS_OK, and then owned by the receiver. Runs exactly once, never
- * inside the call that started it: on the thread dibs-callback, or in dibs_process()
- * with the flags named at dibs_fd(). No lock of the library is held meanwhile. */
+/* Reports how an asynchronous acquisition ended. Runs exactly once, never inside the call
+ * that started it: on the thread dibs-callback, or in dibs_process() with the flags named at
+ * dibs_fd(). The library holds no mutex meanwhile.
+ * `error`  never NULL, borrowed until the callback returns. error->status is what dibs_lock()
+ *          would return; DIBS_OK has an empty text. The text describes this acquisition;
+ *          dibs_last_error() does not return it.
+ * `hold`   NULL unless error->status is DIBS_OK, and then owned by the receiver. */
 typedef void (*dibs_lock_callback)(
-  dibs_status status, dibs_hold *hold, void *data);
+  const dibs_error *error, dibs_hold *hold, void *data);
 
-typedef void (*dibs_release_callback)(dibs_status status, void *data);
+/* Reports how a release ended, as dibs_lock_callback does. */
+typedef void (*dibs_release_callback)(const dibs_error *error, void *data);
 
-/* Starts to take a lock. Parameters as dibs_lock(); options->owner NULL means nobody
- * re-enters. `ret_request` may be NULL.
+/* Starts to take a lock. Parameters as dibs_lock(); options->owner NULL means no
+ * re-entry. `ret_request` may be NULL.
  *
- * Returns  DIBS_OK: `callback` will run. Anything else: it will not; argument faults,
+ * Returns  DIBS_OK: `callback` will run. Otherwise it will not; argument faults,
  *          DIBS_ERR_NO_MEMORY, DIBS_ERR_CLOSED, DIBS_ERR_FORKED.
  * Thread   any; never blocks; allowed in callbacks.
  * Since    0.1 */
@@ -36,12 +40,12 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_try_lock_async(
   dibs_client *client, const char *name, const dibs_lock_options *options,
   dibs_lock_callback callback, void *data, dibs_request **ret_request);
 
-/* Asks for the end of an acquisition. Its callback still runs: with DIBS_CANCELLED, or
- * with what happened before. Returns DIBS_OK, or DIBS_ERR_STALE when it is over.
+/* Cancels an acquisition. Its callback still runs: with DIBS_CANCELLED, or
+ * with the result before it. Returns DIBS_OK, or DIBS_ERR_STALE when it is over.
  * Thread: any; never blocks. Since 0.1 */
 DIBS_API dibs_status dibs_request_cancel(dibs_request *request);
 
-/* Releases without waiting for the answer. `hold` is stale at once; `callback` (may be
+/* Releases without waiting for the reply. `hold` is stale at once; `callback` (may be
  * NULL) gets what dibs_release() would return.
  * Returns DIBS_OK, or DIBS_ERR_STALE, DIBS_ERR_FORKED: then `callback` does not run.
  * Thread: any; never blocks; allowed in callbacks. Since 0.1 */
@@ -55,12 +59,14 @@ DIBS_API dibs_status dibs_release_async(
  * Returns the descriptor; -1 for a client with neither flag. Thread: any. Since 0.1 */
 DIBS_API int dibs_fd(dibs_client *client);
 
-/* Does what is to be done now, without blocking: reads, writes, renews, runs callbacks.
- * Returns the milliseconds until it wants to be called again at the latest (the
- * descriptor tells too), -1 for "only when the descriptor is readable", or a fault
- * below -1 as dibs_status.
- * Thread: one at a time. Since 0.1 */
-DIBS_API int64_t dibs_process(dibs_client *client);
+/* Does what is due now, without blocking: reads, writes, renews, runs callbacks.
+ * `ret_wait_ms`  written on DIBS_OK: milliseconds until it must be called again at the latest,
+ *                0 or more; -1 without a limit, as for poll(). May be
+ *                NULL: the descriptor turns readable in time, too.
+ * Returns DIBS_OK; DIBS_ERR_UNSUPPORTED for a client without a descriptor; _CLOSED, _FORKED,
+ *         _STALE, _ARGUMENT (client is NULL), _WOULD_BLOCK (in a callback).
+ * Thread: one at a time. Since 0.1; ret_wait_ms since 0.5 */
+DIBS_API dibs_status dibs_process(dibs_client *client, int64_t *ret_wait_ms);
 
 #ifdef __cplusplus
 }

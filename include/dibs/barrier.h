@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* dibs/barrier.h - cyclic barriers: `parties` wait for each other, again and again.
+/* dibs/barrier.h - cyclic barriers: `parties` wait for each other, in rounds.
  *
- * A party is one waiting call. When the last one arrives, all go on, and the barrier is
+ * A party is one waiting call. When the last one arrives, all continue, and the barrier is
  * ready for its next generation. A party that gives up or dies breaks the barrier: all
- * others learn it (DIBS_BROKEN), and it stays broken until dibs_barrier_reset(). */
+ * others get DIBS_BROKEN, and it stays broken until dibs_barrier_reset(). */
 #ifndef DIBS_BARRIER_H
 #define DIBS_BARRIER_H
 
@@ -19,36 +19,36 @@ extern "C" {
 
 typedef struct dibs_barrier_info {
   size_t size;
-  uint64_t generation;   /* of this meeting: 0, 1, 2, ... */
+  uint64_t generation;   /* of this round: 0, 1, 2, ... */
   uint32_t parties;
-  uint32_t arrived;      /* of a passed one: all; else so far */
-  uint32_t index;        /* our place in it, 0: the first to arrive */
+  uint32_t arrived;      /* of a passed one: all; else until now */
+  uint32_t index;        /* order of arrival of this party, from 0 */
   bool is_broken;
 } dibs_barrier_info;
 
-/* Arrives at `name` and waits for the others. A waiting party that dies is noticed within
+/* Arrives at `name` and waits for the others. The death of a waiting party is detected within
  * 10 s, and so is one whose client is closed.
  *
- * `parties`   1 .. 10000; all who wait have to name the same number.
+ * `parties`   1 .. 10000; all parties must use the same number.
  * `ret_info`  may be NULL; written on DIBS_OK and DIBS_BROKEN. Its `size` must be set.
  * Returns  DIBS_OK; DIBS_BROKEN; DIBS_TIMED_OUT, DIBS_CANCELLED (the barrier is broken
- *          for the others now; when all had just come, it is DIBS_OK instead);
+ *          for the others now; if all had just arrived, it is DIBS_OK instead);
  *          DIBS_ERR_ARGUMENT (parties differ from those of the barrier in use);
- *          DIBS_ERR_UNREACHABLE (no server for connect_timeout_ms), DIBS_UNKNOWN (the answer
- *          was lost, and hundreds of meetings passed since; or the time is over and the
- *          server could not be told: for 9 s the others may go on with this party), other
+ *          DIBS_ERR_UNREACHABLE (no server for connect_timeout_ms), DIBS_UNKNOWN (the reply
+ *          was lost, and hundreds of rounds passed since; or the time is over and the
+ *          server could not be reached: for 9 s the others may pass with this party), other
  *          faults.
- * Thread   any; blocks, at most one command_timeout_ms longer than wait_ms: giving up is told
+ * Thread   any; blocks, at most one command_timeout_ms longer than wait_ms: giving up is sent
  *          to the server. Not from a callback.
- * Source   doc/design/protocol.md 12; lua/native/barrier_arrive.lua. Since 0.2 */
+ * Source   doc/design/protocol.md 12. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_barrier_await(
   dibs_client *client, const char *name, uint32_t parties,
   const dibs_wait_options *options, dibs_barrier_info *ret_info);
 
-/* `info` is NULL but for DIBS_OK and DIBS_BROKEN, and borrowed until it returns. Runs as
- * dibs_lock_callback does. */
+/* Reports how a wait ended; `error` and the thread are as for dibs_lock_callback. `info` is NULL
+ * unless error->status is DIBS_OK or DIBS_BROKEN, and borrowed until the callback returns. */
 typedef void (*dibs_barrier_callback)(
-  dibs_status status, const dibs_barrier_info *info, void *data);
+  const dibs_error *error, const dibs_barrier_info *info, void *data);
 
 /* The same with a callback. `ret_request` may be NULL; dibs_request_cancel() gives up. */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_barrier_await_async(
@@ -56,13 +56,13 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_barrier_await_async(
   const dibs_wait_options *options, dibs_barrier_callback callback, void *data,
   dibs_request **ret_request);
 
-/* Mends a broken barrier, and breaks a meeting under way: whoever waits gets DIBS_BROKEN,
+/* Makes a broken barrier usable again, and breaks a round in progress: waiters get DIBS_BROKEN,
  * and the next generation begins empty, perhaps with another number of parties. DIBS_OK too
- * when there is nothing to mend. Blocks. Since 0.2 */
+ * if there is nothing to reset. Blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_barrier_reset(
   dibs_client *client, const char *name);
 
-/* What the server knows of it; DIBS_ERR_NOT_SET when nobody used it for an hour. Blocks.
+/* Reads the state of a barrier; DIBS_ERR_NOT_SET if it was not used for an hour. Blocks.
  * Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_barrier_get(
   dibs_client *client, const char *name, dibs_barrier_info *ret_info);

@@ -16,6 +16,12 @@ extern "C" {
 
 typedef struct dibs_client dibs_client;
 
+/* For wait_ms of dibs_lock_options and dibs_wait_options: no limit. The INIT macros set it, and
+ * NULL options mean it. It is INT32_MAX, which no computed remaining time is by mistake: a
+ * deadline that has passed gives 0 or a small negative number, and an overflow INT32_MIN. There
+ * 0 does not wait, and negative numbers are DIBS_ERR_ARGUMENT. Since 0.5 */
+#define DIBS_FOREVER INT32_MAX
+
 /* The longest time span any option takes: 24 days. */
 #define DIBS_MS_MAX 2073600000
 #define DIBS_NAME_MAX 512    /* bytes in a name */
@@ -26,36 +32,45 @@ typedef struct dibs_client dibs_client;
 #define DIBS_CLIENT_NO_THREAD 0x1u /* no library thread: blocking calls run the loop
                                       themselves, renewals happen in dibs_process() */
 #define DIBS_CLIENT_NO_LOCAL 0x2u  /* never fall back to the private local server */
+#define DIBS_CLIENT_LOCAL 0x10u    /* the private server is intended if no other is named: no
+                                      warning. Since 0.5 */
 #define DIBS_CLIENT_PROCESS_CALLBACKS 0x4u /* the library thread renews, but callbacks
                                       run only in dibs_process(), in your own loop */
 #define DIBS_CLIENT_DETECT_DEADLOCK 0x8u /* a blocking call whose owner holds something
-                                      looks, once it has waited for a second, whether
+                                      checks, once it has waited for a second, whether
                                       owners of clients with this flag wait for each
-                                      other in a circle; the youngest call of a confirmed
+                                      other in a cycle; the youngest call of a confirmed
                                       one gets DIBS_WOULD_DEADLOCK, and dibs_last_error()
-                                      names the circle. Async calls are not examined, and
-                                      are no part of one: their owner may go on and let
-                                      go. doc/guide/deadlock.md. Since 0.2 */
+                                      names the cycle. Async calls are not examined, and
+                                      are no part of one: their owner may continue and
+                                      release. doc/guide/deadlock.md. Since 0.2 */
 
-/* What dibs_on_event() tells. Values never change; ignore unknown ones. */
+/* Events for dibs_options.on_event. Values never change; ignore unknown ones. */
 typedef enum dibs_event_kind {
   DIBS_EVENT_CONNECTED = 1,    /* text: the server's address */
   DIBS_EVENT_DISCONNECTED = 2, /* text: why */
   DIBS_EVENT_LOST = 3,         /* text: the name, and why */
-  DIBS_EVENT_WARNING = 4       /* text: what is unsafe here, and what to do */
+  DIBS_EVENT_WARNING = 4,      /* text: what is unsafe, and what to do; or for how long waiting
+                                  calls could not reach a server, and why: after 2 s, then 2, 4,
+                                  8 ... 60 s later */
+  DIBS_EVENT_RECOVERED = 5     /* text: after how long servers could be reached again; follows
+                                  such a warning. Since 0.5 */
 } dibs_event_kind;
 
-/* What a client does while none of its servers can be reached. Since 0.4 */
+/* What waiting calls do while no server can decide: none is reachable, or they answer
+ * LOADING, CLUSTERDOWN, READONLY ... Since 0.4 */
 typedef enum dibs_degrade {
-  DIBS_DEGRADE_DEFAULT = 0, /* as the URL says, else FAIL */
-  DIBS_DEGRADE_FAIL = 1,    /* calls end with DIBS_ERR_UNREACHABLE after connect_timeout_ms */
-  DIBS_DEGRADE_WAIT = 2,    /* calls wait for a server as they wait for another holder */
+  DIBS_DEGRADE_DEFAULT = 0, /* as the URL or file says; else FAIL until a server (of a quorum: a
+                               majority) has answered a request of this client, then WAIT */
+  DIBS_DEGRADE_FAIL = 1,    /* they end after connect_timeout_ms without a server, with
+                               DIBS_ERR_UNREACHABLE, READ_ONLY or REFUSED */
+  DIBS_DEGRADE_WAIT = 2,    /* they wait for a server as they wait for another holder */
   DIBS_DEGRADE_LOCAL = 3    /* after connect_timeout_ms exclusive locks become locks of this
-                               machine; the hold says so (dibs_hold_durability()), an event
-                               does once, and it is lost when a server answers again */
+                               machine; dibs_hold_durability() shows it, an event reports it
+                               once, and the hold is lost when a server answers again */
 } dibs_degrade;
 
-/* Whose format the locks of a client have on the server; doc/guide/java.md,
+/* The format of a client's locks on the server; doc/guide/java.md,
  * doc/guide/other-languages.md. Since 0.5 */
 typedef enum dibs_dialect {
   DIBS_DIALECT_DEFAULT = 0,  /* as the URL says, else NATIVE */
@@ -66,8 +81,18 @@ typedef enum dibs_dialect {
   DIBS_DIALECT_SPRING = 3,   /* exclusive locks shared with a RedisLockRegistry of Spring
                                 Integration; needs `registry` */
   DIBS_DIALECT_PLAIN = 4     /* exclusive locks that are a string with an end, shared with
-                                redsync, redislock, redis-py, node-redlock and their like */
+                                redsync, redislock, redis-py, node-redlock and similar ones */
 } dibs_dialect;
+
+/* What a client writes into the history; fleet.h. Since 0.5 */
+typedef enum dibs_history_mode {
+  DIBS_HISTORY_DEFAULT = 0,  /* as the URL or file says; else NOTABLE */
+  DIBS_HISTORY_NOTABLE = 1,  /* lost, taken, expired, timed out, and what waited or was held for
+                                longer than history_over_ms */
+  DIBS_HISTORY_ALL = 2,      /* each hold and each request that was given up; at most 500 between
+                                two reports */
+  DIBS_HISTORY_OFF = 3
+} dibs_history_mode;
 
 typedef struct dibs_event {
   size_t size;
@@ -78,7 +103,9 @@ typedef struct dibs_event {
 typedef void (*dibs_event_callback)(const dibs_event *event, void *data);
 
 /* Replaces malloc, realloc and free for one client. All three are called from any
- * thread, must not call dibs, and may fail by returning NULL. */
+ * thread, must not call dibs, and may fail by returning NULL. Not covered: the input
+ * buffer of hiredis (hiredisSetAllocators() replaces its functions for the whole process), OpenSSL,
+ * and the handle table, which belongs to the process. They handle refused memory, too. */
 typedef struct dibs_allocator {
   void *(*allocate)(size_t bytes, void *data);
   void *(*reallocate)(void *memory, size_t bytes, void *data);
@@ -91,14 +118,16 @@ typedef struct dibs_allocator {
 typedef struct dibs_options {
   size_t size;                  /* set by DIBS_OPTIONS_INIT */
   uint32_t flags;               /* DIBS_CLIENT_* bits; unknown bits are refused */
-  int32_t connect_timeout_ms;   /* 5000; how long a call goes on without any server */
-  int32_t command_timeout_ms;   /* 2000; an answer later than this breaks the link */
-  int32_t close_timeout_ms;     /* 1000; the longest that dibs_close() takes */
+  int32_t connect_timeout_ms;   /* 5000; the limit of a call that does not wait, and of one that
+                                   waits while no server has answered this client yet */
+  int32_t command_timeout_ms;   /* 2000; a later reply breaks the link; the limit of
+                                   dibs_release() */
+  int32_t close_timeout_ms;     /* 1000; the limit of dibs_close() */
   int32_t renew_every_ms;       /* 0: a third of each ttl; else 1 .. ttl/2 */
   int32_t clock_rate_error_ppm; /* 10000 = 1 %; how much two clocks may differ in rate */
   int32_t local_handovers_max;  /* 16; hand-overs in a row inside the process while
                                    other processes wait; -1: none, strict order */
-  int32_t local_handover_ms;    /* 10; and for how long */
+  int32_t local_handover_ms;    /* 10; the time limit for them */
   const char *prefix;           /* "dibs"; 1..64 bytes, no blank, brace or control */
   const char *user;             /* overrides the URL's */
   const char *password;         /* overrides the URL's */
@@ -106,15 +135,15 @@ typedef struct dibs_options {
   const char *cert_file;        /* TLS: client certificate, with key_file */
   const char *key_file;
   const char *server_name;      /* TLS: the name to check instead of the URL's host */
-  const char *note;             /* shown to people who ask who holds a lock */
+  const char *note;             /* shown with the holder of a lock */
   const dibs_allocator *allocator; /* malloc and friends */
   dibs_event_callback on_event; /* NULL: events are dropped */
   void *on_event_data;
-  int32_t quarantine_ms;        /* era guard: on a server that was promoted or restarted
-                                   nobody new is granted anything for so long. 0: none. The
+  int32_t quarantine_ms;        /* era guard: after a promotion or restart a server makes no
+                                   new owner for this time. 0: none. The
                                    same for all clients of a prefix; see
                                    doc/guide/which-deployment.md. Since 0.4 */
-  dibs_degrade degrade;         /* what to do while no server can be reached. Since 0.4 */
+  dibs_degrade degrade;         /* while no server can be reached. Since 0.4 */
   const char *sentinel_user;    /* log-in at the sentinels, which have their own; NULL: as the
                                    URL says, else none. Since 0.4 */
   const char *sentinel_password;
@@ -122,16 +151,32 @@ typedef struct dibs_options {
   const char *registry;         /* SPRING: the registryKey of the Spring side, 1 to 64 bytes;
                                    copied. Others: NULL. Since 0.5 */
   int32_t names_max;            /* how many names it keeps in memory at once: held, waited for,
-                                   lingering, or given back and not confirmed. One more is
-                                   DIBS_ERR_LIMIT, unless one lingers and can be given back
-                                   for it. 0: as many as there is memory for; else 1 or more.
+                                   lingering, or released and not confirmed. One more is
+                                   DIBS_ERR_LIMIT, unless one lingers and can be released
+                                   for it. 0: no limit; else 1 or more.
                                    names.h. Since 0.5 */
+  int32_t database;             /* overrides the URL's: 1 .. 1000000, or DIBS_DATABASE_ZERO;
+                                   0: as the URL says. Since 0.5 */
+  const char *config_file;      /* this configuration file, which must name the servers, instead
+                                   of all variables and other files; without a URL in
+                                   dibs_open(). Since 0.5 */
+  int32_t report_ms;            /* 10000; how often what this client did is added to the totals of
+                                   the fleet, 1000 .. DIBS_MS_MAX, and at its close; or
+                                   DIBS_REPORT_OFF, also for the history. fleet.h. Since 0.5 */
+  dibs_history_mode history;    /* Since 0.5 */
+  int32_t history_max;          /* 10000; about how many entries the history keeps,
+                                   1 .. 1000000. Since 0.5 */
+  int32_t history_over_ms;      /* 1000; NOTABLE: longer than this. Since 0.5 */
 } dibs_options;
+
+#define DIBS_REPORT_OFF (-1)    /* dibs_options.report_ms */
+
+#define DIBS_DATABASE_ZERO (-1) /* dibs_options.database: database 0 */
 
 #define DIBS_OPTIONS_INIT \
   { sizeof(dibs_options), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, \
     NULL, NULL, NULL, NULL, NULL, 0, DIBS_DEGRADE_DEFAULT, NULL, NULL, \
-    DIBS_DIALECT_DEFAULT, NULL, 0 }
+    DIBS_DIALECT_DEFAULT, NULL, 0, 0, NULL, 0, DIBS_HISTORY_DEFAULT, 0, 0 }
 
 /* Opens a client. Does not wait for the server: the first call that needs it does.
  *
@@ -143,29 +188,34 @@ typedef struct dibs_options {
  *              Options in the query: db, prefix, user, password, connect_timeout,
  *              command_timeout, close_timeout (durations: 500ms, 10s, 5m),
  *              clock_rate_error_ppm, cacert, cert, key, sni, note, quarantine, degrade,
- *              dialect, registry, map, functions, pubsub, sharded,
+ *              dialect, registry, map, functions, pubsub, sharded, report, history,
+ *              history_max, history_over,
  *              sentinel_user, sentinel_password, sentinel_tls;
  *              doc/design/deployments.md 1.
- *              NULL: DIBS_URL, VALKEY_URL, REDIS_URL, the config file, then the
- *              private local server. "" never uses the private server.
+ *              NULL: the settings of an enclosing `dibs run` (DIBS_INHERITED_URL, while
+ *              DIBS_URL is unchanged), DIBS_URL, VALKEY_URL, REDIS_URL, the config file,
+ *              then the private local server, with a DIBS_EVENT_WARNING, or without
+ *              on_event one line on standard error, once per process. Nothing else is ever
+ *              written there. DIBS_CLIENT_LOCAL or the URL local: disables the warning.
+ *              "" never uses the private server.
  *              Copied. A password in it is never shown in any message.
  * `options`    read during the call only; NULL means all defaults. Non-zero fields
- *              win over the URL's query.
+ *              override the URL's query.
  * `ret_client` written on DIBS_OK only. The caller owns it: dibs_close().
  * `error`      see dibs_error; may be NULL. (dibs_open() is this with NULL.)
  *
  * Returns  DIBS_OK
  *          DIBS_ERR_CONFIG     the URL, a file or a variable is wrong; the text names it.
  *          DIBS_ERR_ARGUMENT   an option is out of range or from the future.
- *          DIBS_ERR_NO_SERVER  a private server is wanted, and no program was found.
+ *          DIBS_ERR_NO_SERVER  a private server is needed, and no program was found.
  *          DIBS_ERR_TLS        a certificate file cannot be used.
  *          DIBS_ERR_NO_MEMORY, DIBS_ERR_SYSTEM.
  *
  * Thread   any. May start one thread, named dibs-io (see DIBS_CLIENT_NO_THREAD), and
  *          for local: a server process. Not from a callback.
- * Fork     in the child every handle answers DIBS_ERR_FORKED, nothing is sent, and the
+ * Fork     in the child every handle returns DIBS_ERR_FORKED, nothing is sent, and the
  *          parent keeps its holds; dibs_close() there only frees memory.
- * Source   doc/design/architecture.md 1, 4; doc/guide/first-lock.md.
+ * Source   doc/guide/first-lock.md, doc/guide/threads.md, doc/design/architecture.md.
  * Since    0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_open_with_error(
   const char *url, const dibs_options *options, dibs_client **ret_client,
@@ -174,35 +224,53 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_open_with_error(
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_open(
   const char *url, const dibs_options *options, dibs_client **ret_client);
 
-/* Releases everything the client holds, leaves every queue and frees the client.
- * Blocking calls of other threads end with DIBS_ERR_CLOSED, and are waited for. What
- * could not be released within close_timeout_ms is left to run out. NULL is allowed.
- * Returns NULL, so that `client = dibs_close(client)` is safe to repeat.
+/* Releases all holds of the client, leaves every queue and frees the client.
+ * Blocking calls of other threads end with DIBS_ERR_CLOSED, and are waited for. Leases that
+ * could not be released within close_timeout_ms expire. A client is a handle, not
+ * a pointer into memory: a call with a closed one, dibs_close() included, gets DIBS_ERR_STALE
+ * and does nothing. NULL is allowed.
+ * Returns NULL; inside a callback, where it does nothing, `client`.
  *
- * Thread   any one, not twice at once, not from a callback. Blocks at most
- *          close_timeout_ms.
+ * Thread   any, also while other threads call. Of two at once, one closes and the other
+ *          returns at once. Not from a callback. Blocks at most close_timeout_ms.
  * Since    0.1 */
 DIBS_API dibs_client *dibs_close(dibs_client *client);
 
-/* Copies the detail of the last fault of this client into `ret_error`: the server's
- * words and address. Thread: any. Since 0.1 */
+/* Copies the error of the last call of the calling thread, like errno:
+ * status, the server's error and its address. No call of another thread changes it. After a
+ * call that returned DIBS_OK it is DIBS_OK with an empty text. Calls are the functions that
+ * return a dibs_status, dibs_close() and dibs_hold_fd(); those that only read (dibs_hold_state(),
+ * dibs_url(), ..._free()) leave it unchanged. Callbacks get their error as an argument.
+ *
+ * `client`    the last call must have been with this client or one of its holds, else
+ *             `ret_error` is DIBS_OK. NULL: with any client.
+ * `ret_error` NULL does nothing.
+ * Thread: any. Since 0.1; of the thread since 0.5. Source: doc/guide/threads.md */
 DIBS_API void dibs_last_error(dibs_client *client, dibs_error *ret_error);
 
-/* Other credentials from the next connection on; those that stand, stay. For passwords that
+/* Sets other credentials for the next connections; present ones stay. For passwords that
  * rotate. NULL: none. Copied; the old ones are wiped.
  * Returns DIBS_OK, DIBS_ERR_NO_MEMORY. Thread: any. Since 0.4 */
 DIBS_API dibs_status dibs_set_credentials(
   dibs_client *client, const char *user, const char *password);
 
-/* The detail of the last fault for each server that took part, where there are several (a
- * quorum). Writes at most `count` and returns how many there are; 0 with one server.
- * Thread: any. Since 0.4 */
+/* Sets the limit of calls that do not wait (those whose page or comment names no wait_ms), in
+ * milliseconds, 1 to DIBS_MS_MAX; 0: connect_timeout_ms, or command_timeout_ms if that is
+ * longer, which is the default. Applies to calls that begin after it, in all threads.
+ * dibs_release() and dibs_close() have separate limits: doc/guide/time-limits.md.
+ * Returns DIBS_OK, DIBS_ERR_ARGUMENT, DIBS_ERR_FORKED. Thread: any. Since 0.5 */
+DIBS_API dibs_status dibs_set_call_timeout(dibs_client *client, int32_t ms);
+
+/* Copies the error of each server of a quorum for the last failed call of the calling thread;
+ * after a call that did not fail, or that 63 later faults of this client have displaced, the
+ * last error of each. Writes at most `count` and returns the number of servers; 0 without
+ * a quorum. Thread: any. Since 0.4; of the thread since 0.5 */
 DIBS_API size_t dibs_last_errors(dibs_client *client, dibs_error *ret_errors, size_t count);
 
-/* Asks the server for its time. Waits for a connection, at most `wait_ms` (0: the
- * connect timeout).
+/* Asks the server for its time. Waits for a connection, at most `wait_ms`, 1 .. DIBS_MS_MAX
+ * (0: the connect timeout; never without a limit).
  *
- * `ret_round_trip_us`  how long the question took, microseconds; may be NULL.
+ * `ret_round_trip_us`  receives the round trip time, microseconds; may be NULL.
  *
  * Returns  DIBS_OK, DIBS_ERR_UNREACHABLE, DIBS_ERR_AUTH, any other fault.
  * Thread   any; blocks; not from a callback.
@@ -211,11 +279,39 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_ping(
   dibs_client *client, int32_t wait_ms, uint64_t *ret_round_trip_us);
 
 /* Returns the URL in use without users and passwords, "redis://127.0.0.1:6379/0"; of several
- * servers all that were named; borrowed until dibs_close(). Thread: any. Since 0.1 */
+ * servers all named ones; borrowed until dibs_close(). Thread: any. Since 0.1 */
 DIBS_API const char *dibs_url(const dibs_client *client);
 
-/* Whether this client uses the private local server. Thread: any. Since 0.1 */
+/* Writes the URL in use with all settings that identify its locks and reach its servers:
+ * servers, user, database, prefix, dialect, registry, TLS files (with their whole path), time
+ * limits and every other option of a URL, from the URL, the options or a file;
+ * `with_passwords` also its passwords. For programs that this one starts: one that finds this
+ * text with passwords in DIBS_INHERITED_URL and the one without in DIBS_URL opens the same
+ * deployment by dibs_open(NULL). Never put passwords on a command line.
+ * It has no note, and the credentials that dibs_open() found, not those of
+ * dibs_set_credentials().
+ *
+ * `ret_url`   url_size bytes; DIBS_URL_SIZE is always enough.
+ *
+ * Returns  DIBS_OK, DIBS_ERR_LIMIT (it does not fit), DIBS_ERR_ARGUMENT, DIBS_ERR_NO_MEMORY.
+ * Thread   any; never blocks.
+ * Since    0.5 */
+#define DIBS_URL_SIZE 131072
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_full_url(
+  dibs_client *client, bool with_passwords, char *ret_url, size_t url_size);
+
+/* Returns the id of this client, as in dibs_party.client: 22 characters, in
+ * every dialect; borrowed until dibs_close(). NULL gives "". Thread: any. Since 0.5 */
+DIBS_API const char *dibs_client_id(const dibs_client *client);
+
+/* Returns whether this client uses the private local server. Thread: any. Since 0.1 */
 DIBS_API bool dibs_is_private(const dibs_client *client);
+
+/* Returns whether a connection to a server is ready now: to more than half of a quorum, else to
+ * at least one server. It sends no request: false before the first call that needs one, and true
+ * until a break is detected. For a status page, not for deciding whether a lock is held.
+ * Thread: any; does not block. Since 0.5 */
+DIBS_API bool dibs_is_connected(const dibs_client *client);
 
 /* Counters since dibs_open(). */
 typedef struct dibs_stats {
@@ -227,12 +323,12 @@ typedef struct dibs_stats {
   uint64_t renewed;
   uint64_t renew_failed;
   uint64_t commands;       /* sent to the server */
-  uint64_t messages;       /* received on the inbox */
+  uint64_t messages;       /* received on the client channel */
   uint64_t connects;
   uint64_t holds;          /* now */
   uint64_t waiting;        /* requests that wait now */
   uint64_t names;          /* names in the local table now */
-  uint64_t table_bytes;    /* memory behind them */
+  uint64_t table_bytes;    /* memory that they use */
 } dibs_stats;
 
 /* Reads the counters. `ret_stats->size` must be set to sizeof(dibs_stats) before.

@@ -94,8 +94,22 @@ class client {
   }
 
   const char *url() const noexcept { return dibs_url(client_); }
-  bool is_private() const noexcept { return dibs_is_private(client_); }
+  /* As dibs_full_url(): what a program started by this one needs for the same locks. */
+  std::string full_url(bool with_passwords) const
+  {
+    std::string text(DIBS_URL_SIZE, '\0');
 
+    detail::check(client_, dibs_full_url(client_, with_passwords, &text[0], text.size()),
+                  "dibs::client::full_url");
+    text.resize(text.find('\0'));
+    return text;
+  }
+
+  const char *id() const noexcept { return dibs_client_id(client_); }
+  bool is_private() const noexcept { return dibs_is_private(client_); }
+  bool is_connected() const noexcept { return dibs_is_connected(client_); }
+
+  /* Of the last call of this thread; see dibs_last_error(). Exceptions carry their own. */
   dibs_error last_error() const noexcept
   {
     dibs_error last{};

@@ -43,8 +43,8 @@ class semaphore {
     return now;
   }
 
-  /* `count` permits at once, or none: an empty hold when there were not enough for all of
-   * `wait`. Throws everything else, or tells it in `ret_status`. */
+  /* `count` permits at once, or none: an empty hold if there were not enough within
+   * `wait`. Other results throw, or are written to `ret_status`. */
   [[nodiscard]] hold acquire(std::uint32_t count = 1, longest_wait wait = forever)
   {
     return detail::take_or_throw(client_, name_, [&](dibs_status &status) {
@@ -61,7 +61,7 @@ class semaphore {
     });
   }
 
-  /* All that are free; hold::units() tells how many. Empty: there was none. */
+  /* All that are free; hold::units() returns how many. Empty: there was none. */
   [[nodiscard]] hold drain()
   {
     return detail::take_or_throw(client_, name_, [&](dibs_status &status) {
@@ -145,7 +145,7 @@ class barrier {
     dibs_barrier_info info{};
 
     info.size = sizeof(info);
-    options.wait_ms = wait.is_at_once() ? 1 : wait.ms();
+    options.wait_ms = wait.ms();
     detail::check(client_,
                   dibs_barrier_await(client_, name_.c_str(), parties_, &options, &info),
                   name_);
@@ -244,7 +244,7 @@ class rate_limiter {
   std::string name_;
 };
 
-/* Who leads; an empty value and epoch 0 where nobody ever did. */
+/* The leader; an empty value and epoch 0 if there never was one. */
 struct leader {
   bool is_led = false;
   std::uint64_t epoch = 0;
@@ -293,12 +293,14 @@ class election {
 };
 
 /* Calls `on_change` with each state of an election, the present one first, until this object
- * ends. It must not throw, and may not end the object. */
+ * ends; `on_end`, if there is one, once with the error that ends the observation before. They
+ * must not throw, and may not end the object. */
 class observer {
  public:
   observer(client &of, const std::string &name,
-           std::function<void(const dibs_leader &)> on_change)
-      : on_change_(std::move(on_change))
+           std::function<void(const dibs_leader &)> on_change,
+           std::function<void(const dibs_error &)> on_end = {})
+      : on_change_(std::move(on_change)), on_end_(std::move(on_end))
   {
     detail::check(of.get(),
                   dibs_observe(of.get(), name.c_str(), changed, this, &observer_), name);
@@ -309,12 +311,18 @@ class observer {
   ~observer() { dibs_observer_free(observer_); }
 
  private:
-  static void changed(const dibs_leader *now, void *self) noexcept
+  static void changed(const dibs_error *error, const dibs_leader *now, void *self) noexcept
   {
-    static_cast<observer *>(self)->on_change_(*now);
+    const observer *o = static_cast<const observer *>(self);
+
+    if (now != nullptr)
+      o->on_change_(*now);
+    else if (o->on_end_)
+      o->on_end_(*error);
   }
 
   std::function<void(const dibs_leader &)> on_change_;
+  std::function<void(const dibs_error &)> on_end_;
   dibs_observer *observer_ = nullptr;
 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* dibs/data.h - what maps, lists and sets have in common (map.h, list.h, set.h).
  *
- * They have Redisson's layout whatever the client's own: the key is `name` itself, without
- * the client's prefix, and bytes are stored as they are, which Java reads and writes with
- * StringCodec or ByteArrayCodec. Names are as for locks: 1 .. 512 bytes, no '}' in front.
+ * They have Redisson's layout in all dialects: the key is `name` itself, without
+ * the client's prefix, and bytes are stored unchanged, which Java reads and writes with
+ * StringCodec or ByteArrayCodec. Names are as for locks: 1 .. 512 bytes, no '}' at the start.
  *
- * A call that changes something is sent once. When its answer is lost it says DIBS_UNKNOWN
- * and is not repeated; the program knows whether it may be. A call that only reads is
+ * A call that changes something is sent once. If its reply is lost it returns DIBS_UNKNOWN
+ * and is not repeated; the program must decide. A call that only reads is
  * repeated by the library. */
 #ifndef DIBS_DATA_H
 #define DIBS_DATA_H
@@ -32,56 +32,56 @@ typedef struct dibs_bytes {
   size_t size;
 } dibs_bytes;
 
-/* A C string as such. NULL as `words` is the empty one. Since 0.5 */
-static inline dibs_bytes dibs_text(const char *words)
+/* The bytes of a C string. NULL is the empty value. Since 0.5 */
+static inline dibs_bytes dibs_text(const char *string)
 {
   dibs_bytes b;
 
-  b.bytes = words;
-  b.size = words == NULL ? 0 : strlen(words);
+  b.bytes = string;
+  b.size = string == NULL ? 0 : strlen(string);
   return b;
 }
 
-/* Bytes that a call hands out; a zero stands behind the last one. Free with
+/* Bytes that a call returns, with a zero after the last one. Free with
  * dibs_value_free(). */
 typedef struct dibs_value {
   char *bytes;
   size_t size;
 } dibs_value;
 
-/* Returns NULL; NULL allowed. Also behind dibs_close(). Thread: any. Since 0.5 */
+/* Frees a value. Returns NULL; NULL allowed. Also after dibs_close(). Thread: any. Since 0.5 */
 DIBS_API dibs_value *dibs_value_free(dibs_value *value);
 
-/* The answers of all functions on data, beside those that each tells:
+/* Results of all functions on data, in addition to those of each:
  *
- *   DIBS_UNKNOWN          something was to be changed, and no answer came: it happened or not
- *                         (or it did, and there was no memory for what it tells).
+ *   DIBS_UNKNOWN          a change was sent, and no reply came: it happened or not
+ *                         (or it did, and there was no memory for its result).
  *   DIBS_ERR_WRONG_TYPE   the key holds another kind of value: nothing was changed.
- *   DIBS_ERR_UNSUPPORTED  a value that somebody else stored is over DIBS_DATA_MAX: nothing was
+ *   DIBS_ERR_UNSUPPORTED  a value of another program is over DIBS_DATA_MAX: nothing was
  *                         changed; or the client has a quorum of servers.
  *   DIBS_ERR_ARGUMENT, _UNREACHABLE, _DENIED, _REFUSED, ...
  *
  * Output parameters are set only with DIBS_OK. All may be called by any thread, block for
- * command_timeout_ms at the most while a server is there, and not from a callback. */
+ * command_timeout_ms at most while a server is reachable, and not from a callback. */
 
 /* ---- whole maps, lists and sets, by their names ---- */
 
-/* Lets it end by itself in `ttl_ms` (1 .. 10^15). `ret_done`, may be NULL: false when there is
- * none. Since 0.5 */
+/* Sets the time to live of `name` to `ttl_ms` (1 .. 10^15). `ret_done` (may be NULL): false if
+ * there is none. Since 0.5 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_data_expire(
   dibs_client *client, const char *name, int64_t ttl_ms, bool *ret_done);
 
-/* Lets it live for ever again. `ret_done`, may be NULL: false when there is none, or it has no
- * end. Since 0.5 */
+/* Removes the time to live of `name`. `ret_done` (may be NULL): false if there is none, or it
+ * has no end. Since 0.5 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_data_persist(
   dibs_client *client, const char *name, bool *ret_done);
 
-/* How many milliseconds are left; -1: it has no end; -2: there is none. Since 0.5 */
+/* Reads the milliseconds that `name` has left; -1: it has no end; -2: there is none. Since 0.5 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_data_ttl(
   dibs_client *client, const char *name, int64_t *ret_ms);
 
-/* Removes all of it, whatever kind it is; the server frees it in the background. `ret_done`,
- * may be NULL: false when there was none. Since 0.5 */
+/* Removes `name`, of any kind; the server frees its memory in the background. `ret_done`
+ * (may be NULL): false if there was none. Since 0.5 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_data_delete(
   dibs_client *client, const char *name, bool *ret_done);
 
@@ -97,12 +97,12 @@ typedef enum dibs_key_lock {
 } dibs_key_lock;
 
 /* Writes the name of the lock that belongs to one key of the map `name`, or one member of the
- * set `name`: to be given to dibs_lock() and its like. `{name}:hash:kind` as Redisson makes
- * it, or `name:hash:kind` when there is a '{' in the name; the hash (HighwayHash, 128 bits) is
- * of the key's bytes. That Java and dibs meet there the client must also speak Redisson's
- * layout of locks; for the latch any client does.
+ * set `name`, for dibs_lock() and related functions. `{name}:hash:kind` as Redisson makes
+ * it, or `name:hash:kind` if there is a '{' in the name; the hash (HighwayHash, 128 bits) is
+ * of the key's bytes. To share it with Java the client must also use the dialect redisson;
+ * for the latch any client does.
  *
- * `ret_name`  at least DIBS_NAME_MAX + 1 bytes are enough for each name that is one.
+ * `ret_name`  DIBS_NAME_MAX + 1 bytes are always enough.
  * Returns DIBS_OK; DIBS_ERR_ARGUMENT: a NULL, a kind, a key over DIBS_KEY_MAX, the result does
  *         not fit into `size` or is over DIBS_NAME_MAX.
  * Thread  any; does not block. Since 0.5 */

@@ -297,7 +297,7 @@ class list : public detail::data {
  public:
   list(dibs::client &of, std::string name) : data(of, std::move(name)) {}
 
-  /* Behind the last, or in front of the first; returns how many there are then. */
+  /* Appends (add) or prepends (add_first) an element; returns the new length. */
   std::uint64_t add(std::string_view element) const
   {
     return count(dibs_list_add, detail::bytes_of(element));

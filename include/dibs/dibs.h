@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* dibs/dibs.h - distributed locks and synchronizers on Redis and Valkey: all of it. */
+/* dibs/dibs.h - distributed locks and synchronizers on Redis and Valkey: all of it. The pages that
+ * the headers name, doc/guide/... and doc/design/..., are installed in share/doc/dibs/. */
 #ifndef DIBS_DIBS_H
 #define DIBS_DIBS_H
 
@@ -10,6 +11,7 @@
 #include <dibs/data.h>
 #include <dibs/doctor.h>
 #include <dibs/election.h>
+#include <dibs/fleet.h>
 #include <dibs/guard.h>
 #include <dibs/latch.h>
 #include <dibs/list.h>

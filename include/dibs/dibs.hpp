@@ -18,6 +18,7 @@
 #include <dibs/data.hpp>
 #include <dibs/dibs.h>
 #include <dibs/error.hpp>
+#include <dibs/fleet.hpp>
 #include <dibs/hold.hpp>
 #include <dibs/mutex.hpp>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dibs/doctor.h - whether the servers are set up as locks need it. */
+/* dibs/doctor.h - checks whether the servers are configured for locks. */
 #ifndef DIBS_DOCTOR_H
 #define DIBS_DOCTOR_H
 
@@ -16,9 +16,9 @@ extern "C" {
 
 typedef enum dibs_finding_grade {
   DIBS_FINDING_PASS = 1,
-  DIBS_FINDING_UNKNOWN = 2, /* this user may not look; the text names the command */
-  DIBS_FINDING_WARN = 3,    /* works, but promises less */
-  DIBS_FINDING_FAIL = 4     /* locks do not work here, or may be had by two */
+  DIBS_FINDING_UNKNOWN = 2, /* this user lacks the rights; the text names the command */
+  DIBS_FINDING_WARN = 3,    /* works with weaker guarantees */
+  DIBS_FINDING_FAIL = 4     /* locks do not work here, or may have two holders */
 } dibs_finding_grade;
 
 typedef struct dibs_finding {
@@ -26,22 +26,22 @@ typedef struct dibs_finding {
   dibs_finding_grade grade;
   const char *check;  /* one word: "eviction", "clock"; never changes its meaning */
   const char *node;   /* the server's address */
-  const char *text;   /* what is so, with the values */
+  const char *text;   /* the result, with the values */
   const char *advice; /* what to do; "" for PASS */
 } dibs_finding;
 
-/* `finding` is borrowed until it returns. Answer false to stop. */
+/* `finding` is borrowed until it returns. Return false to stop. */
 typedef bool (*dibs_finding_callback)(const dibs_finding *finding, void *data);
 
-/* Looks at every server of the deployment: connection, version, eviction, persistence,
+/* Examines every server of the deployment: connection, version, eviction, persistence,
  * replication, clock (offset and rate of this machine against it), permissions of this user
  * for scripts and channels, latency; in Cluster also slots and node timeout, with Sentinel
- * the sentinels. Writes nothing but one key under `<prefix>:doctor`, which it deletes.
+ * the sentinels. Writes only one key under `<prefix>:doctor`, which it deletes.
  *
- * Returns  DIBS_OK (whatever was found), DIBS_ERR_UNREACHABLE and the like when no server
- *          could be asked at all.
+ * Returns  DIBS_OK (whatever was found), DIBS_ERR_UNREACHABLE and similar faults if no server
+ *          could be reached at all.
  * Thread   any; blocks, at most a few command timeouts; not from a callback.
- * Source   evidence of reliability.md 2.5; doc/guide/which-deployment.md.
+ * Source   doc/reliability.md; doc/guide/which-deployment.md.
  * Since    0.4 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_examine(
   dibs_client *client, dibs_finding_callback callback, void *data);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* dibs/election.h - leader election: one of many candidates leads, everybody can see who.
+/* dibs/election.h - leader election: one of many candidates leads, observers see which.
  *
- * Leading is a hold like any other: a lease, renewed by the watchdog, with a fence, which
+ * Leadership is a hold like any other: a lease, renewed by the watchdog, with a fence, which
  * is the epoch. Candidates queue in order of arrival. The leader publishes a value; observers
  * learn of a new leader within one message, and of a crash within one lease. */
 #ifndef DIBS_ELECTION_H
@@ -19,24 +19,24 @@ extern "C" {
 
 #define DIBS_VALUE_MAX 1024   /* bytes in a leader's value */
 
-/* Stands for election to `name` and waits until elected.
+/* Becomes a candidate for `name` and waits until elected.
  *
- * `value`    what observers get, an address perhaps; a C string of at most DIBS_VALUE_MAX
+ * `value`    what observers get, for example an address; a C string of at most DIBS_VALUE_MAX
  *            bytes, NULL: "".
  * `options`  as dibs_lock(); linger_ms must be 0. An election is the lock of the same
  *            name with a value beside it: dibs_inspect(), dibs_break() and dibs_lock() see
  *            the leader as its holder.
- * `ret_hold` leading, until it is released (that is resigning) or lost.
+ * `ret_hold` the leadership, until it is released (resigned) or lost.
  *            dibs_hold_fence() is the epoch.
- * Returns    as dibs_lock(). DIBS_OK only when `value` is published: where that fails, the
- *            lock is given back, and the answer says why (DIBS_LOST: it was lost at once).
- *            Telling takes one more question: at most command_timeout_ms beside wait_ms.
+ * Returns    as dibs_lock(). DIBS_OK only after `value` is published: if that fails, the
+ *            lock is released, and the result is the reason (DIBS_LOST: it was lost at once).
+ *            Publishing is one more request: at most command_timeout_ms beside wait_ms.
  * Thread     any; blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_campaign(
   dibs_client *client, const char *name, const char *value,
   const dibs_lock_options *options, dibs_hold **ret_hold);
 
-/* The same without waiting for the end of somebody else's leading: DIBS_BUSY. */
+/* The same without waiting for the present leader: DIBS_BUSY. */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_try_campaign(
   dibs_client *client, const char *name, const char *value,
   const dibs_lock_options *options, dibs_hold **ret_hold);
@@ -46,25 +46,25 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_campaign_async(
   const dibs_lock_options *options, dibs_lock_callback callback, void *data,
   dibs_request **ret_request);
 
-/* Publishes another value while leading; NULL: "". Returns DIBS_OK, DIBS_LOST (somebody else
- * leads, or nobody), DIBS_ERR_ARGUMENT (not a hold of dibs_campaign(), or too long),
- * DIBS_UNKNOWN and other faults: it may be told or not. Blocks. Since 0.2 */
+/* Publishes another value while leading; NULL: "". Returns DIBS_OK, DIBS_LOST (not the leader
+ * any more), DIBS_ERR_ARGUMENT (not a hold of dibs_campaign(), or too long),
+ * DIBS_UNKNOWN and other faults: it may be published or not. Blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_publish(dibs_hold *hold, const char *value);
 
-/* As dibs_release(): gives up leading; observers are told, the next candidate leads. */
+/* As dibs_release(): ends leadership; observers learn it, the next candidate leads. */
 DIBS_API dibs_status dibs_resign(dibs_hold *hold);
 
 typedef struct dibs_leader {
   size_t size;
-  bool is_led;             /* somebody leads now, as far as the server knows */
+  bool is_led;             /* there is a leader now, as far as the server knows */
   uint64_t epoch;          /* of the leader, or of the last one; 0: there never was one */
-  char *value;             /* zero-terminated; "" when nobody leads, or before it is told */
+  char *value;             /* zero-terminated; "" without a leader, or before publication */
   size_t value_size;
-  dibs_party party;        /* who leads */
+  dibs_party party;        /* the leader */
   int64_t remaining_ms;    /* of its lease */
 } dibs_leader;
 
-/* Who leads `name` now. Free with dibs_leader_free(). Blocks. Since 0.2 */
+/* Reads the leader of `name`. Free with dibs_leader_free(). Blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_get_leader(
   dibs_client *client, const char *name, dibs_leader **ret_leader);
 DIBS_API dibs_leader *dibs_leader_free(dibs_leader *leader);
@@ -73,15 +73,20 @@ DIBS_API dibs_leader *dibs_leader_free(dibs_leader *leader);
 
 typedef struct dibs_observer dibs_observer;
 
-/* Tells of each change: a leader, another value, nobody any more. When changes come faster
- * than it returns, the newest counts. `leader` is borrowed until it returns; of its party
- * only the client is known (dibs_get_leader() tells host and program). Runs where
- * dibs_lost_callback runs, and may do what that may. */
-typedef void (*dibs_leader_callback)(const dibs_leader *leader, void *data);
+/* Reports each change of an election: a leader, another value, no leader any more. If changes
+ * come faster than it returns, it gets the newest. Runs where dibs_lost_callback runs, with
+ * the same restrictions. Both pointers are borrowed until it returns.
+ * `error`   never NULL. Not DIBS_OK: the observation has ended with this error, and this is
+ *           the last call.
+ * `leader`  NULL when the observation has ended. Of its party only the client is known
+ *           (dibs_get_leader() reads host and program). */
+typedef void (*dibs_leader_callback)(
+  const dibs_error *error, const dibs_leader *leader, void *data);
 
-/* Observes `name` until dibs_observer_free(). The first call tells the present state. Goes
- * on for as long as there is no server; ends silently only by what asking again does not
- * mend: the name is another kind of lock, an ACL forbids it (dibs_last_error()).
+/* Observes `name` until dibs_observer_free(). The first call reports the present state. Continues
+ * while there is no server; ends only by a fault that repetition does not repair: the
+ * name is another kind of lock, an ACL forbids it. The callback gets the reason, and
+ * dibs_observer_next() returns it.
  * `callback`  NULL: use dibs_observer_fd() and dibs_observer_next().
  * Returns DIBS_OK, faults. Thread: any; does not wait for the server. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_observe(
@@ -92,13 +97,14 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_observe(
  * descriptors ran out. Do not read or close it. */
 DIBS_API int dibs_observer_fd(dibs_observer *observer);
 
-/* Takes the newest state if it has not been taken yet: DIBS_OK; else DIBS_BUSY;
- * DIBS_ERR_STALE, _FORKED. Does not block. Free with dibs_leader_free(). */
+/* Takes the newest state if it has not been taken yet: DIBS_OK; else DIBS_BUSY, or the fault
+ * that ended the observation; DIBS_ERR_STALE, _FORKED. Does not block. Free with
+ * dibs_leader_free(). */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_observer_next(
   dibs_observer *observer, dibs_leader **ret_leader);
 
-/* Ends it. A callback that runs now is waited for (not in the callback itself). dibs_close()
- * ends what is left; later calls find it stale. Returns NULL; NULL allowed. */
+/* Ends an observer. Waits for a callback that runs now (not in the callback itself). dibs_close()
+ * ends the remaining ones; later calls find them stale. Returns NULL; NULL allowed. */
 DIBS_API dibs_observer *dibs_observer_free(dibs_observer *observer);
 
 #ifdef __cplusplus

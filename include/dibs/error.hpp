@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dibs/error.hpp - how the C++ classes tell faults: an exception, or a dibs_status.
+/* dibs/error.hpp - how the C++ classes report faults: an exception, or a dibs_status.
  *
  * Each function that may throw dibs::error has a form beside it that does not, wherever
  * more than a programming error can go wrong. C++17 at least; with C++20 holds have a
@@ -75,7 +75,8 @@ inline const std::error_category &category() noexcept
  * one that means the same: timed_out, resource_deadlock_would_occur, ... */
 class error : public std::system_error {
  public:
-  /* `what` was tried. The text comes from dibs_last_error() where that is about `status`. */
+  /* `what` was tried, by the last call of this thread, which returned `status`: its text comes
+   * from dibs_last_error(). `client` may be nullptr: whatever client it was. */
   error(dibs_client *client, dibs_status status, const std::string &what)
       : error(found(client, status), what)
   {
@@ -88,7 +89,7 @@ class error : public std::system_error {
   }
 
   dibs_status status() const noexcept { return detail_.status; }
-  /* The server's or the library's words, "" where the status says it all. */
+  /* The message of the server or the library, "" if the status is sufficient. */
   const char *text() const noexcept { return detail_.text; }
   /* The server's address, or "". */
   const char *node() const noexcept { return detail_.node; }
@@ -98,10 +99,9 @@ class error : public std::system_error {
   {
     dibs_error detail{};
 
-    if (client != nullptr)
-      dibs_last_error(client, &detail);
+    dibs_last_error(client, &detail);
     if (detail.status != status)
-      detail = dibs_error{};             /* of an earlier fault */
+      detail = dibs_error{};             /* another call came between */
     detail.status = status;
     return detail;
   }

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -33,8 +34,8 @@ inline constexpr forever_t forever{};
 inline constexpr at_once_t at_once{};
 
 /* The longest wait for something: a duration or a point in time of any clock, `forever`, or
- * `at_once`, as is any duration of 0 or less: then nobody is waited for, but for the server's
- * answer. Rounded up to milliseconds. */
+ * `at_once`, as is any duration of 0 or less: then it waits only for the server's
+ * reply. Rounded up to milliseconds. */
 class longest_wait {
  public:
   template <class Rep, class Period>
@@ -54,10 +55,12 @@ class longest_wait {
 
   bool is_at_once() const noexcept { return !(ms_ > 0); }
 
-  /* As wait_ms in the C structs, 0: for ever. Not more than they take at a time. */
+  /* As wait_ms in the C structs. Not more than they take at a time. */
   std::int32_t ms() const noexcept
   {
-    if (std::isinf(ms_))
+    if (std::isinf(ms_) && ms_ > 0)
+      return DIBS_FOREVER;
+    if (!(ms_ > 0))
       return 0;
     return ms_ < DIBS_MS_MAX ? static_cast<std::int32_t>(std::ceil(ms_)) : DIBS_MS_MAX;
   }
@@ -65,7 +68,7 @@ class longest_wait {
   /* After waiting ms(): whether there is more to wait. */
   bool goes_on() noexcept
   {
-    ms_ -= ms();
+    ms_ -= ms();                         /* infinity stays what it is */
     return ms_ > 0;
   }
 
@@ -90,12 +93,12 @@ struct lock_options {
   std::chrono::milliseconds max_hold{};   /* renewal ends then, and the hold; 0: never */
   std::chrono::milliseconds linger{};     /* exclusive locks; see dibs_lock_options */
   std::uint32_t flags = 0;                /* DIBS_LOCK_* */
-  std::string note{};                     /* shown to people who ask */
-  std::string owner{};                    /* who may re-enter; "": the calling thread */
+  std::string note{};                     /* shown with the holder */
+  std::string owner{};                    /* may re-enter; "": the calling thread */
   dibs_canceller *cancel = nullptr;       /* borrowed */
   /* Runs at most once, on the thread dibs-callback (see dibs_lost_callback), and not any
    * more when the release has returned. Must not throw. */
-  std::function<void(dibs_status why)> on_lost{};
+  std::function<void(const dibs_loss &lost)> on_lost{};
 };
 
 /* Something held, until release() or the end of this object. Move only; any thread may
@@ -132,12 +135,13 @@ class [[nodiscard]] hold {
       (void)release();
   }
 
-  /* Whether this is a hold, held still or lost; state() tells which. */
+  /* Whether this is a hold, held still or lost; see state(). */
   explicit operator bool() const noexcept { return hold_ != nullptr; }
 
   /* As dibs_release(), and empty afterwards: DIBS_OK, or that it was lost before
-   * (DIBS_LOST, DIBS_EXPIRED, DIBS_TAKEN), DIBS_UNKNOWN, DIBS_ERR_STALE for an empty one.
-   * The destructor does the same and tells nobody. */
+   * (DIBS_LOST, DIBS_TAKEN; DIBS_EXPIRED: no other client had the name), DIBS_UNKNOWN,
+   * DIBS_ERR_STALE for an empty one.
+   * The destructor does the same without a result. */
   [[nodiscard]] dibs_status release() noexcept
   {
     const dibs_status status = dibs_release(std::exchange(hold_, nullptr));
@@ -166,6 +170,18 @@ class [[nodiscard]] hold {
 
   /* Readable when the hold is lost; ends with it. */
   int lost_fd() const noexcept { return dibs_hold_fd(hold_); }
+
+  /* As dibs_hold_name(); of several names the one at `index`. Throws. */
+  std::string name(std::size_t index = 0) const
+  {
+    std::string text(DIBS_NAME_MAX + 1, '\0');
+    std::size_t size = 0;
+
+    detail::check(nullptr, dibs_hold_name(hold_, index, text.data(), text.size(), &size),
+                  "dibs::hold::name");
+    text.resize(size);
+    return text;
+  }
 
   /* For dibs_token_renew() and _release(), in any process. Throws. */
   std::string token() const
@@ -215,6 +231,10 @@ struct hold_access {
   {
     return hold(had, std::move(watch));
   }
+
+  /* Of an asynchronous release: the handle, and later how it ended. */
+  static dibs_hold *give(hold &of) noexcept { return std::exchange(of.hold_, nullptr); }
+  static void end(hold &of, dibs_status released) noexcept { of.watch_.end(released); }
 };
 
 /* Two functions of the C library that take the same thing: one waits, one does not. */
@@ -276,7 +296,7 @@ hold take(const lock_options &options, longest_wait wait, dibs_status &ret_statu
   }
 }
 
-/* Somebody else has it. Everything else that is not DIBS_OK has to be looked at. */
+/* Another client or thread has it. All other results except DIBS_OK must be handled. */
 inline bool is_had_by_others(dibs_status status) noexcept
 {
   return status == DIBS_BUSY || status == DIBS_TIMED_OUT;

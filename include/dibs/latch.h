@@ -20,16 +20,18 @@ extern "C" {
 typedef struct dibs_wait_options {
   size_t size;             /* set by DIBS_WAIT_OPTIONS_INIT */
   uint32_t flags;          /* none yet */
-  int32_t wait_ms;         /* longest wait; 0: for ever */
-  dibs_canceller *cancel;  /* NULL: not to be cancelled; borrowed until the end */
+  int32_t wait_ms;         /* longest wait, 1 .. DIBS_MS_MAX; 0: asks once and does not wait
+                              (DIBS_TIMED_OUT); DIBS_FOREVER: no limit, which INIT sets */
+  dibs_canceller *cancel;  /* NULL: cannot be cancelled; borrowed until the end */
 } dibs_wait_options;
 
-#define DIBS_WAIT_OPTIONS_INIT { sizeof(dibs_wait_options), 0, 0, NULL }
+#define DIBS_WAIT_OPTIONS_INIT { sizeof(dibs_wait_options), 0, DIBS_FOREVER, NULL }
 
-/* Tells how a wait ended, as the blocking call would return it. As dibs_lock_callback. */
-typedef void (*dibs_wait_callback)(dibs_status status, void *data);
+/* Reports how a wait ended: error->status is what the blocking call would return. `error` and
+ * the thread are as for dibs_lock_callback. */
+typedef void (*dibs_wait_callback)(const dibs_error *error, void *data);
 
-/* Arms `name` with `count` (1 .. 2^53). Returns DIBS_OK; DIBS_BUSY, nothing changed, when
+/* Arms `name` with `count` (1 .. 2^53). Returns DIBS_OK; DIBS_BUSY, nothing changed, if
  * it is armed already; DIBS_UNKNOWN; DIBS_ERR_WRONG_TYPE, _ARGUMENT, the server's
  * faults. After zero it may be armed again. Blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_latch_set(
@@ -37,28 +39,28 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_latch_set(
 
 /* Counts down by `count` (1 .. 2^53), to zero at most; at zero all waiters are released.
  *
- * `id`        names this counting: the same id again on the same latch, from whatever
- *             process, counts once until the latch is armed anew (remembered for a day). At
+ * `id`        names this count: the same id again on the same latch, from any
+ *             process, counts once until the latch is armed again (remembered for a day). At
  *             most 128 bytes. NULL: each call counts; a repetition by the library itself
  *             after a lost reply does not.
- * `ret_left`  what is left; may be NULL.
+ * `ret_left`  receives what is left; may be NULL.
  * Returns     DIBS_OK, DIBS_ERR_NOT_SET (not armed: nothing to count), DIBS_UNKNOWN,
  *             faults. Blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_latch_down(
   dibs_client *client, const char *name, int64_t count, const char *id,
   int64_t *ret_left);
 
-/* What is left; 0 for a latch that is not armed. Blocks. Since 0.2 */
+/* Reads the count of a latch; 0 for a latch that is not armed. Blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_latch_count(
   dibs_client *client, const char *name, int64_t *ret_left);
 
-/* Disarms it. As in Redisson, those who wait go on waiting, until it has been armed anew and
- * come to zero; who begins to wait now does not. (After a deletion by Java they are released
- * within seconds: it leaves no trace that tells it from zero.) Blocks. Since 0.2 */
+/* Disarms a latch. As in Redisson, waiters continue to wait until it has been armed again and
+ * reaches zero; later waits return at once. (After a deletion by Java waiters are released
+ * within seconds: it cannot be distinguished from zero.) Blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_latch_delete(
   dibs_client *client, const char *name);
 
-/* Waits until `name` is at zero, or not armed. Everybody who waits is released, also those
+/* Waits until `name` is at zero, or not armed. All waiters are released, also those
  * whose connection was down at that moment.
  * Returns  DIBS_OK, DIBS_TIMED_OUT, DIBS_CANCELLED, DIBS_ERR_UNREACHABLE (no server for
  *          connect_timeout_ms), other faults.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* dibs/lock.h - exclusive locks: take one, know whether you still have it, give it back.
+/* dibs/lock.h - exclusive locks: take, check, release.
  *
- * A hold is a lease: it ends by itself when it is not renewed. The library renews it
- * and tells in time when that fails; only the fence, checked by the resource you write
- * to, protects against a program that slept through its own loss. */
+ * A hold is a lease: it ends by itself unless it is renewed. The library renews it and
+ * reports a failure in time; only the fence, checked by the resource that you write to,
+ * protects against a program that was suspended while it lost the lock. */
 #ifndef DIBS_LOCK_H
 #define DIBS_LOCK_H
 
@@ -19,77 +19,89 @@
 extern "C" {
 #endif
 
-/* What you have once you got it. A handle, not a pointer into memory: using one after
- * its release is answered with DIBS_ERR_STALE, never with a crash. */
+/* A granted lock. A handle, not a pointer into memory: using one after its release returns
+ * DIBS_ERR_STALE. */
 typedef struct dibs_hold dibs_hold;
 
-/* Ends waiting calls from outside, also from a signal handler. */
+/* Ends waiting calls from another thread or from a signal handler. */
 typedef struct dibs_canceller dibs_canceller;
 
 typedef enum dibs_hold_condition {
-  DIBS_HELD = 1,    /* believed, and the last renewal went well */
-  DIBS_SUSPECT = 2, /* still believed, but a renewal is overdue or the link is down */
+  DIBS_HELD = 1,    /* valid, and the last renewal succeeded */
+  DIBS_SUSPECT = 2, /* still valid, but a renewal is overdue or the link is down */
   DIBS_GONE = 3     /* lost or released; final */
 } dibs_hold_condition;
 
-/* Tells that `hold` is lost. Runs once per hold on the thread named dibs-callback, or
+/* The name and reason of a loss. Borrowed until the callback returns. Since 0.5 */
+typedef struct dibs_loss {
+  size_t size;
+  dibs_status why;     /* DIBS_LOST, DIBS_EXPIRED, DIBS_TAKEN, as from dibs_release() */
+  const char *name;    /* zero-terminated; of several names the first: dibs_hold_name() */
+  size_t name_size;
+  const char *text;    /* the reason as text: "the server did not answer in time" */
+} dibs_loss;
+
+/* Reports that `hold` is lost. Runs once per hold on the thread named dibs-callback, or
  * inside dibs_process() with DIBS_CLIENT_NO_THREAD. May call every function that does
- * not block; dibs_release() is allowed and does not block on a lost hold. */
-typedef void (*dibs_lost_callback)(dibs_hold *hold, dibs_status why, void *data);
+ * not block; dibs_release() is allowed and does not block on a lost hold. `loss` is never
+ * NULL. */
+typedef void (*dibs_lost_callback)(dibs_hold *hold, const dibs_loss *loss, void *data);
 
 /* Bits of dibs_lock_options.flags. */
 #define DIBS_LOCK_FIXED 0x1u        /* the lease ends after ttl_ms: never renewed */
-#define DIBS_LOCK_NO_OWNER 0x2u     /* nobody re-enters, not even the calling thread */
+#define DIBS_LOCK_NO_OWNER 0x2u     /* no re-entry, not even by the calling thread */
 #define DIBS_LOCK_NO_REENTRY 0x4u   /* the same owner again: DIBS_WOULD_DEADLOCK */
-#define DIBS_LOCK_FSYNC 0x8u        /* with min_replicas: on disk, too, here and there, where
-                                       the server knows WAITAOF. Since 0.4 */
-#define DIBS_LOCK_REPORT 0x10u      /* with min_replicas: too few acknowledged is no fault;
-                                       dibs_hold_durability() tells. Since 0.4 */
+#define DIBS_LOCK_FSYNC 0x8u        /* with min_replicas: on disk, too, at primary and replicas,
+                                       if the server has WAITAOF. Since 0.4 */
+#define DIBS_LOCK_REPORT 0x10u      /* with min_replicas: granted with fewer acknowledgements,
+                                       see dibs_hold_durability(). Since 0.4 */
 
-/* How to take a lock. Zero in a field means "the default written beside it".
- * Start from DIBS_LOCK_OPTIONS_INIT. Everything is copied but `cancel`. */
+/* How to take a lock. Zero in a field means "the default written beside it", except in wait_ms.
+ * Start from DIBS_LOCK_OPTIONS_INIT. Everything is copied except `cancel`. */
 typedef struct dibs_lock_options {
   size_t size;                /* set by DIBS_LOCK_OPTIONS_INIT */
   uint32_t flags;             /* DIBS_LOCK_* bits; unknown bits are refused */
-  int32_t wait_ms;            /* longest wait; 0: for ever; ignored by try */
+  int32_t wait_ms;            /* longest wait, 1 .. DIBS_MS_MAX; 0: does not wait for other
+                                 holders, asks once; DIBS_FOREVER: no limit, which INIT
+                                 sets; ignored by try */
   int32_t ttl_ms;             /* lease length, 30000; 100 .. DIBS_MS_MAX */
   int32_t max_hold_ms;        /* renewal ends then, and the hold with it; 0: never;
                                  else ttl_ms .. DIBS_MS_MAX */
-  const void *owner;          /* who may re-enter; NULL: the calling thread in a
-                                 blocking call, nobody in an async one */
+  const void *owner;          /* may re-enter; NULL: the calling thread in a blocking call,
+                                 no owner in an async one */
   size_t owner_size;          /* 1 .. DIBS_OWNER_MAX bytes when owner is set */
-  dibs_canceller *cancel;     /* NULL: not to be cancelled; borrowed until the end */
+  dibs_canceller *cancel;     /* NULL: cannot be cancelled; borrowed until the end */
   dibs_lost_callback on_lost; /* NULL: ask dibs_hold_state(), or watch the fd */
   void *on_lost_data;
-  const char *note;           /* shown to people who ask; at most DIBS_NOTE_MAX bytes */
+  const char *note;           /* shown with the holder; at most DIBS_NOTE_MAX bytes */
   int32_t linger_ms;          /* exclusive locks: after the last release the client keeps
-                                 the lease, idle, for so long or until somebody else wants
-                                 it; taking it again then needs no server. 0: not at all;
-                                 DIBS_LINGER_AUTO: where it pays. Since 0.2 */
+                                 the lease, idle, for this time or until another client
+                                 requests it; taking it again then needs no server. 0: no
+                                 lingering; DIBS_LINGER_AUTO: if it pays. Since 0.2 */
   int32_t min_replicas;       /* exclusive locks: replicas that must have the grant before
-                                 this call returns; 0: not asked; DIBS_REPLICAS_MAJORITY.
-                                 Too few: given back, DIBS_ERR_NOT_REPLICATED. Since 0.4 */
-  int32_t replicas_wait_ms;   /* 1000; how long they may take. Since 0.4 */
+                                 this call returns; 0: none; DIBS_REPLICAS_MAJORITY.
+                                 Too few: released, DIBS_ERR_NOT_REPLICATED. Since 0.4 */
+  int32_t replicas_wait_ms;   /* 1000; the limit of that wait. Since 0.4 */
 } dibs_lock_options;
 
-/* Exclusive locks of a dialect that has several kinds: which. One name is of one kind, for all
- * who use it. Native locks are fair and fenced, and take FAIR and FENCED for granted; spinning
- * is DIBS_ERR_UNSUPPORTED there. Since 0.5 */
-#define DIBS_LOCK_FAIR 0x20u        /* RFairLock: in the order of asking, also with Java */
-#define DIBS_LOCK_SPIN 0x40u        /* RSpinLock: nobody is told; who waits looks again and
-                                       again, after 1 to 128 ms */
+/* Exclusive locks of a dialect that has several kinds: which. A name must have one kind in all
+ * programs. Native locks are always fair and fenced, and accept FAIR and FENCED; SPIN is
+ * DIBS_ERR_UNSUPPORTED there. Since 0.5 */
+#define DIBS_LOCK_FAIR 0x20u        /* RFairLock: first come, first served, also with Java */
+#define DIBS_LOCK_SPIN 0x40u        /* RSpinLock: no release message; waiters poll after
+                                       1 to 128 ms */
 #define DIBS_LOCK_FENCED 0x80u      /* RFencedLock: the fence is the token that Java sees */
 
-/* For min_replicas: so many that, with the primary, they are more than half of those that
- * are connected. */
+/* For min_replicas: the number that, with the primary, is more than half of the connected
+ * servers. */
 #define DIBS_REPLICAS_MAJORITY (-1)
 
-/* For linger_ms: begin to linger after a name was taken again and again without anybody
- * else wanting it, and stop when others come. */
+/* For linger_ms: linger after only this client has taken the name several times in a row,
+ * and stop when other clients request it. */
 #define DIBS_LINGER_AUTO (-1)
 
 #define DIBS_LOCK_OPTIONS_INIT \
-  { sizeof(dibs_lock_options), 0, 0, 0, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, 0 }
+  { sizeof(dibs_lock_options), 0, DIBS_FOREVER, 0, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, 0 }
 
 /* Takes the lock called `name`, waiting for it at most options->wait_ms.
  *
@@ -100,19 +112,19 @@ typedef struct dibs_lock_options {
  * `ret_hold` written on DIBS_OK only. The caller owns it: dibs_release().
  *
  * Returns  DIBS_OK              held until dibs_hold_valid_ms() reaches 0.
- *          DIBS_TIMED_OUT       wait_ms is over; nothing is owned, no queue entry left.
- *          DIBS_CANCELLED       options->cancel fired; likewise.
+ *          DIBS_TIMED_OUT       wait_ms is over, also at once if it is 0; nothing is
+ *                               owned, no queue entry left.
+ *          DIBS_CANCELLED       options->cancel fired; nothing is owned.
  *          DIBS_WOULD_DEADLOCK  NO_REENTRY, and this owner holds the name already; or
  *                               DIBS_CLIENT_DETECT_DEADLOCK found that it waits for itself.
- *          DIBS_UNKNOWN         asked, and no answer came within the time; see there.
+ *          DIBS_UNKNOWN         sent, and no reply within the time; see there.
  *          DIBS_ERR_UNREACHABLE no server for connect_timeout_ms.
  *          DIBS_ERR_ARGUMENT    name, size, time or flag out of range; see
  *                               dibs_last_error().
  *          DIBS_ERR_FORKED, _CLOSED, _WOULD_BLOCK, and the server's faults.
  *
  * Thread   any; blocks; not from a callback. Returns within wait_ms + 50 ms.
- * Source   doc/design/protocol.md 4, 5; properties S1 S2 S10 L2 L7 L12;
- *          lua/native/acquire.lua.
+ * Source   doc/design/protocol.md 4, 5; doc/design/invariants.md.
  * Since    0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_lock(
   dibs_client *client, const char *name, const dibs_lock_options *options,
@@ -133,57 +145,72 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_try_lock_bytes(
   dibs_client *client, const void *name, size_t name_size,
   const dibs_lock_options *options, dibs_hold **ret_hold);
 
-/* Gives the lock back, and with it to the next waiter. `hold` is stale afterwards,
+/* Releases the lock; the server grants it to the next waiter. `hold` is stale afterwards,
  * whatever is returned. An inner hold of a re-entrant owner only counts down.
  *
  * Returns  DIBS_OK       it was held until now.
- *          DIBS_EXPIRED, DIBS_TAKEN, DIBS_LOST
- *                        it had ended before. Work done under it may have overlapped
- *                        with another holder's: see doc/guide/fencing.md.
- *          DIBS_UNKNOWN  held until now as far as this side knows, and the server did
- *                        not confirm in time; the library goes on trying, and the
+ *          DIBS_LOST     it had ended before, and another client may have had the name
+ *                        since: the library releases a lease when it ends. Work done
+ *                        under it may have overlapped: see doc/guide/fencing.md.
+ *          DIBS_TAKEN    as DIBS_LOST, and another lease held the name when the library
+ *                        released this one or tried to.
+ *          DIBS_EXPIRED  it had ended before, but the library did not know yet, and no
+ *                        other client had the name until this call released it.
+ *          DIBS_UNKNOWN  held until now as far as this client knows, and the server did
+ *                        not confirm in time; the library continues to try, and the
  *                        lease ends by itself after one ttl.
  *          DIBS_ERR_STALE   released before, or never a hold. NULL too.
  *          DIBS_ERR_FORKED  belongs to the parent; nothing was sent.
  *
  * Thread   any, not only the one that acquired. Blocks for at most one
  *          command_timeout_ms, and not at all on a lost hold or inside a callback (there
- *          it answers DIBS_OK at once and confirms in the background).
- * Source   doc/design/protocol.md 4; properties S3 S8 L10; lua/native/release.lua.
+ *          it returns DIBS_OK at once and confirms in the background).
+ * Source   doc/design/protocol.md 4; doc/design/invariants.md.
  * Since    0.1 */
 DIBS_API dibs_status dibs_release(dibs_hold *hold);
 
-/* Whether the hold may be believed now. The answer can be old when you read it: a
- * paused program needs the fence. DIBS_GONE also for stale and forked handles.
+/* Returns whether the hold is valid now. The result may be outdated when you read it: a
+ * suspended program needs the fence. DIBS_GONE also for stale and forked handles.
  * Thread: any; never blocks; allowed everywhere. Since 0.1 */
 DIBS_API dibs_hold_condition dibs_hold_state(const dibs_hold *hold);
 
-/* Milliseconds for which the hold may be believed if no further renewal succeeds; 0
- * when it is over. Thread: as dibs_hold_state(). Property S7. Since 0.1 */
+/* Returns the milliseconds for which the hold stays valid if no further renewal succeeds; 0
+ * when it has ended. Thread: as dibs_hold_state(). Property S7. Since 0.1 */
 DIBS_API int64_t dibs_hold_valid_ms(const dibs_hold *hold);
 
-/* The fencing number: greater than that of every earlier grant of this name. Send it
+/* Returns the fencing number: greater than that of every earlier grant of this name. Send it
  * with each write, and let the resource refuse a smaller one than it has seen. An
  * inner hold of a re-entrant owner has the outer one's. 0 for a stale handle.
  * Property S2. Thread: as dibs_hold_state(). Since 0.1 */
 DIBS_API uint64_t dibs_hold_fence(const dibs_hold *hold);
 
-/* How many holds of its owner share this lease now, this one counted: 1 when none is
- * nested in it or around it; 0 when stale. Thread: as dibs_hold_state(). Since 0.1 */
+/* Returns how many holds of its owner share this lease now, including this one: 1 without
+ * nesting; 0 when stale. Thread: as dibs_hold_state(). Since 0.1 */
 DIBS_API int dibs_hold_depth(const dibs_hold *hold);
 
-/* A descriptor that turns readable when the hold is lost, for poll() and friends. Do
- * not read or close it; it ends with the hold. Made at the first call.
- * Returns the descriptor, or -1 for a stale handle or when descriptors ran out.
+/* Copies a name of this hold with a final zero.
+ * `index`    0; a hold of several names (dibs_lock_many()) has 0 to n - 1, sorted.
+ * `ret_name` receives the name; NULL with `room` 0 returns its size only.
+ * `room`     its bytes; DIBS_NAME_MAX + 1 is always enough.
+ * `ret_size` receives the size of the name without the zero; may be NULL.
+ * Returns DIBS_OK; DIBS_ERR_ARGUMENT: there is no name `index`, or `room` is too small
+ *         (*ret_size is set then); DIBS_ERR_STALE, _FORKED.
+ * Thread: any; does not wait for the server. Since 0.5 */
+DIBS_API dibs_status dibs_hold_name(
+  const dibs_hold *hold, size_t index, char *ret_name, size_t room, size_t *ret_size);
+
+/* Returns a descriptor that turns readable when the hold is lost, for poll() and similar
+ * functions. Do not read or close it; it ends with the hold. Made at the first call.
+ * -1 for a stale handle or when descriptors ran out.
  * Thread: any; never blocks. Since 0.1 */
 DIBS_API int dibs_hold_fd(dibs_hold *hold);
 
 /* Writes a text that names this lease, for dibs_token_renew() and dibs_token_release()
  * in any process. At most DIBS_TOKEN_SIZE bytes with the final zero; printable, no
- * blank. From now on the lease ends with this hold: it does not linger, and is not handed
- * to the next who waits in this process.
- * Returns DIBS_OK, DIBS_ERR_STALE (also of a hold that was told lost), DIBS_ERR_ARGUMENT
- * (too small; a set of so many long names that its token would be longer than that; or a
+ * blank. From now on the lease ends with this hold: it does not linger, and does not pass
+ * to the next waiter of this process.
+ * Returns DIBS_OK, DIBS_ERR_STALE (also of a hold that was reported lost), DIBS_ERR_ARGUMENT
+ * (too small; a set with names too long for a token; or a
  * read hold that shares its lease with another reader's of this client, which
  * DIBS_LOCK_NO_REENTRY never does), DIBS_ERR_UNSUPPORTED (a lock of this machine or of a
  * quorum, or of several names in different slots of a Cluster: it is no single lease).
@@ -192,10 +219,10 @@ DIBS_API int dibs_hold_fd(dibs_hold *hold);
 DIBS_API dibs_status dibs_hold_token(
   const dibs_hold *hold, char *ret_text, size_t text_size);
 
-/* What stands behind a hold, from weak to strong in what it survives. Since 0.4 */
+/* Where a grant is stored, in order of what it survives. Since 0.4 */
 typedef enum dibs_durability_kind {
   DIBS_DURABLE_LOCAL = 1,    /* a lock of this machine: no server could be reached */
-  DIBS_DURABLE_PRIMARY = 2,  /* one server; a failover or loss of its data may forget it */
+  DIBS_DURABLE_PRIMARY = 2,  /* one server; lost with its data or in a failover */
   DIBS_DURABLE_REPLICAS = 3, /* `acknowledged` replicas have it */
   DIBS_DURABLE_FSYNC = 4,    /* on disk at the primary and at `acknowledged` replicas */
   DIBS_DURABLE_QUORUM = 5    /* `acknowledged` of `wanted` independent servers have it */
@@ -207,48 +234,55 @@ typedef struct dibs_durability {
   uint32_t acknowledged, wanted;
 } dibs_durability;
 
-/* What the grant got. Returns DIBS_OK, DIBS_ERR_STALE, DIBS_ERR_ARGUMENT (size 0).
+/* Reads where the grant is stored. Returns DIBS_OK, DIBS_ERR_STALE, DIBS_ERR_ARGUMENT (size 0).
  * Thread: as dibs_hold_state(). doc/guide/which-deployment.md. Since 0.4 */
 DIBS_API dibs_status dibs_hold_durability(
   const dibs_hold *hold, dibs_durability *ret_durability);
 
-/* How many permits the hold has; 1 for locks; 0 for a stale handle.
+/* Returns how many permits the hold has; 1 for locks; 0 for a stale handle.
  * Thread: as dibs_hold_state(). Since 0.2 */
 DIBS_API uint32_t dibs_hold_units(const dibs_hold *hold);
 
-/* Stops renewing and forgets the hold without releasing it: the lease runs out by
- * itself, or is renewed and released by its token. `hold` is stale afterwards. The same
- * client waits for that lease like any other, once it wants the name again.
- * Returns DIBS_OK, DIBS_LOST (it had ended), DIBS_ERR_STALE; or the hold stays as it is:
+/* Stops renewing and frees the hold without releasing it: the lease expires, or is renewed
+ * and released by its token. `hold` is stale afterwards. dibs_inspect()
+ * names this client as its holder until it ends, also after dibs_close(). The same
+ * client waits for that lease like any other when it requests the name again.
+ * Returns DIBS_OK, DIBS_LOST (it had ended), DIBS_ERR_STALE; or the hold is unchanged:
  * DIBS_ERR_ARGUMENT (a read hold that shares its lease, as for dibs_hold_token()),
  * DIBS_ERR_NO_MEMORY. Thread: any; never blocks. Since 0.1 */
 DIBS_API dibs_status dibs_hold_detach(dibs_hold *hold);
 
-/* Makes the lease behind `token` last `ttl_ms` from now, if it has less; never creates
+/* Extends the lease of `token` to `ttl_ms` from now, if it has less; never creates
  * one. `ret_remaining_ms` may be NULL.
- * Returns DIBS_OK, DIBS_EXPIRED or DIBS_TAKEN (it is gone), DIBS_ERR_ARGUMENT (not a
- * token), the server's faults. Blocks. Since 0.1 */
+ * Returns DIBS_OK; or the lease is gone: DIBS_EXPIRED (released, and no other client had the
+ * name since), DIBS_TAKEN (another lease holds the name now), DIBS_LOST (the name is free, and
+ * another client may have had it; always for read/write locks and permits);
+ * DIBS_ERR_ARGUMENT (not a token), the server's faults. Blocks. Since 0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_token_renew(
   dibs_client *client, const char *token, int32_t ttl_ms, int64_t *ret_remaining_ms);
 
-/* Releases the lease behind `token`. Returns as dibs_release(). Blocks. Since 0.1 */
+/* Releases the lease of `token`.
+ * Returns DIBS_OK also if the lease had expired but no other client had the name
+ * since, and when it is repeated; DIBS_TAKEN (another lease holds the name now), DIBS_LOST (the
+ * name is free, and another client may have had it); DIBS_ERR_ARGUMENT (not a token), the
+ * server's faults. Blocks. Since 0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_token_release(
   dibs_client *client, const char *token);
 
 /* Makes a canceller. Returns DIBS_OK, DIBS_ERR_NO_MEMORY, DIBS_ERR_SYSTEM. */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_canceller_new(dibs_canceller **ret_canceller);
 
-/* Ends all calls that were given this canceller, now and later, with DIBS_CANCELLED.
+/* Ends all calls with this canceller, present and later ones, with DIBS_CANCELLED.
  * Async-signal-safe: one atomic store and one write(). Any thread. Since 0.1 */
 DIBS_API void dibs_cancel(dibs_canceller *canceller);
 
-/* Frees it; every call it was given to must have ended. Returns NULL; NULL allowed. */
+/* Frees a canceller after all calls with it have ended. Returns NULL; NULL allowed. */
 DIBS_API dibs_canceller *dibs_canceller_free(dibs_canceller *canceller);
 
-/* What a name is used as. A name is one thing at a time: using it as another is
+/* The kind of a name. A name has one kind at a time: using it as another is
  * DIBS_ERR_WRONG_TYPE, until it has been unused for an hour. */
 typedef enum dibs_kind {
-  DIBS_KIND_MUTEX = 0,     /* dibs_lock(); also a name that nobody ever had */
+  DIBS_KIND_MUTEX = 0,     /* dibs_lock(); also a name that was never used */
   DIBS_KIND_RWLOCK = 1,    /* dibs_read_lock(), dibs_write_lock() */
   DIBS_KIND_SEMAPHORE = 2  /* dibs_acquire_permits() */
 } dibs_kind;
@@ -263,15 +297,15 @@ typedef enum dibs_mode {
 typedef struct dibs_party {
   size_t size;
   char client[24];       /* client id, 22 characters */
-  char host[65];         /* "" where the client has not told, or is gone */
-  int64_t pid;           /* 0 likewise */
+  char host[65];         /* "" if the client is not registered, or gone */
+  int64_t pid;           /* 0 in the same cases */
   char program[65];
   char version[17];
   char note[DIBS_NOTE_MAX + 1];
   int64_t waited_ms;     /* waiters: since they queued; holders: since the grant */
   dibs_mode mode;        /* Since 0.2 */
   uint32_t units;        /* permits held or wanted; 1 for locks. Since 0.2 */
-  char owner[17];        /* who in that client; "" unless it opened with
+  char owner[17];        /* the owner in that client; "" unless it opened with
                             DIBS_CLIENT_DETECT_DEADLOCK, and this owner has waited for
                             half a second while it holds something. Since 0.2 */
 } dibs_party;
@@ -287,37 +321,47 @@ typedef struct dibs_holder {
   int64_t since_unix_us;   /* server time of the grant */
 } dibs_holder;
 
-/* What the server knows of one name. */
+/* The state of one name on the server. */
 typedef struct dibs_inspection {
   size_t size;
   char *name;               /* zero-terminated for convenience; name_size counts */
   size_t name_size;
-  bool is_held;
-  int64_t remaining_ms;     /* of the lease, by the server's clock; 0 when free; DIBS_MS_MAX of
-                               a lock without an end, which other libraries make */
+  bool is_held;             /* a lease makes dibs_try_lock() of another client fail: for native
+                               locks until 1 s after the end of the lease, and longer if it was
+                               granted or renewed while its client doubted the server's clock */
+  int64_t remaining_ms;     /* of the lease, by the server's clock, 0 or less when it has expired;
+                               0 when free; DIBS_MS_MAX of a lock without an end, which other
+                               libraries make */
   int64_t lease_ms;         /* its length */
   uint64_t renewals;
   int64_t since_unix_us;    /* server time of the grant; 0 when free */
   uint64_t fence;           /* of the present or last grant; 0: never granted */
-  char lease[96];           /* the lease string, for dibs_break() */
+  char lease[96];           /* the lease id, for dibs_break() */
   dibs_party holder;        /* zero when free */
-  size_t waiter_count;      /* clients in the queue */
+  size_t waiter_count;      /* clients in the queue. For native locks, of the first 1000 entries,
+                               live waiters: a client that has died, or given up, does not
+                               count. After them all entries count, and all of them if the
+                               server denies PUBSUB to this user */
   size_t party_count;       /* entries in `waiters`: the first 100 */
   dibs_party *waiters;      /* in order of service */
-  /* Since 0.2. `holder`, `lease`, `remaining_ms` and the like tell of the first holder. */
+  /* Since 0.2. `holder`, `lease`, `remaining_ms` and the like describe the first holder. */
   dibs_kind kind;
-  uint32_t limit;           /* semaphores: permits there are; else 0 */
-  uint32_t used;            /* semaphores: permits held; else how many hold it */
+  uint32_t limit;           /* semaphores: number of permits; else 0 */
+  uint32_t used;            /* semaphores: permits held; else number of holders */
   uint64_t generation;      /* semaphores: how often the limit was set */
-  size_t holder_count;      /* all leases */
+  size_t holder_count;      /* all leases that count for is_held */
   size_t shown_holders;     /* entries in `holders`: the first 100 */
   dibs_holder *holders;     /* by grant, the oldest first */
+  /* Since 0.5. Of a name that no client holds: why this client cannot take it now. */
+  int64_t quarantine_ms;    /* era guard: no new holders for this time; 0: no quarantine */
+  char obstacle[128];       /* why this client, which waits for a lock now, cannot request it: the
+                               server's error; "": it can, or does not wait */
 } dibs_inspection;
 
-/* Asks the server about `name`. Changes nothing.
+/* Reads the state of `name` from the server. Changes nothing.
  * `ret_inspection` written on DIBS_OK only; free with dibs_inspection_free().
  * Returns DIBS_OK (also for a free name), DIBS_ERR_WRONG_TYPE, _ARGUMENT, and the
- * server's faults. Blocks. Source: lua/native/inspect.lua. Since 0.1 */
+ * server's faults. Blocks. Since 0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_inspect(
   dibs_client *client, const char *name, dibs_inspection **ret_inspection);
 
@@ -328,45 +372,47 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_inspect_bytes(
 DIBS_API dibs_inspection *dibs_inspection_free(dibs_inspection *inspection);
 
 /* Called for each name by dibs_list(); `inspection` is borrowed until it returns.
- * Answer false to stop. May not call blocking functions of the same client. */
+ * Return false to stop. May not call blocking functions of the same client. */
 typedef bool (*dibs_list_callback)(const dibs_inspection *inspection, void *data);
 
 /* Walks over the locks under the client's prefix by SCAN, never KEYS. `pattern` is a
  * glob over names (* ? [a-z]), NULL for all. A name that changes meanwhile may be
- * missed or come twice, as SCAN has it. In another dialect: the names that are held. Names of
- * REDISSON (of permits those with leases that are out) and PLAIN (any string under
- * such a key) stand among all keys of the database: NULL is DIBS_ERR_ARGUMENT, and the pattern's
- * beginning keeps the walk short. Returns DIBS_OK or a fault. Blocks. Since 0.1 */
+ * missed or reported twice, as with SCAN. In another dialect: the names that are held. Names of
+ * REDISSON (of permits those with leases in use) and PLAIN (any string under
+ * such a key) are found among all keys of the database: NULL is DIBS_ERR_ARGUMENT, and a longer
+ * fixed start of the pattern shortens the walk. Returns DIBS_OK or a fault. Blocks. Since 0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_list(
   dibs_client *client, const char *pattern, dibs_list_callback callback, void *data);
 
-/* What else has names beside locks. Bits, for dibs_list_names(). */
+/* Families of names, as bits for dibs_list_names(). */
 typedef enum dibs_family {
-  DIBS_FAMILY_LOCK = 0x1,     /* all that dibs_list() walks over */
+  DIBS_FAMILY_LOCK = 0x1,     /* all names of dibs_list() */
   DIBS_FAMILY_LATCH = 0x2,    /* counted by id, or seen at zero, in the last day: others
-                                 leave no trace but their own key, which has no prefix */
+                                 have only their own key, which has no prefix */
   DIBS_FAMILY_BARRIER = 0x4,  /* used in the last hour */
-  DIBS_FAMILY_ELECTION = 0x8  /* somebody led lately; the same name is that of its lock */
+  DIBS_FAMILY_ELECTION = 0x8  /* had a leader lately; the same name is that of its lock */
 } dibs_family;
 
-/* Called for each name by dibs_list_names(); `name` has a zero behind it, and is borrowed
+/* Called for each name by dibs_list_names(); `name` is zero-terminated, and borrowed
  * until it returns. As dibs_list_callback otherwise. */
 typedef bool (*dibs_name_callback)(
   dibs_family family, const char *name, size_t name_size, void *data);
 
 /* Walks once over the names of all `families` under the client's prefix, as dibs_list()
- * does, and asks nothing else about them. Returns DIBS_OK or a fault. Blocks. Since 0.2 */
+ * does, without inspecting them. Returns DIBS_OK or a fault. Blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_list_names(
   dibs_client *client, uint32_t families, const char *pattern,
   dibs_name_callback callback, void *data);
 
-/* Takes the lock away from whoever has it and hands it to the next waiter; the holder
- * is told by message if it listens (it waits for something, or was waited for), else by its
- * next renewal. For administrators: two programs may now believe for a moment.
+/* Breaks the lock of its holder and grants it to the next waiter; the holder
+ * learns it by message if it is subscribed (it waits, or was waited for), else by its
+ * next renewal. For administrators: for a moment there may be two holders.
  * `lease`  from dibs_inspect(): only that very lease is broken, so a repeated or late
  *          call cannot hit an innocent later holder.
- * Returns  DIBS_OK, DIBS_EXPIRED (free by now), DIBS_TAKEN (another lease by now), faults.
- * Blocks. Source: lua/native/break.lua; property S1's exception. Since 0.1 */
+ * Returns  DIBS_OK; or that lease is gone: DIBS_EXPIRED (released or broken before, and no other
+ *          client had the name since), DIBS_LOST (free, and another client may have had it),
+ *          DIBS_TAKEN (another lease holds the name now); faults.
+ * Blocks. Since 0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_break(
   dibs_client *client, const char *name, const char *lease);
 

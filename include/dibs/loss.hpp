@@ -23,9 +23,9 @@ namespace detail {
 /* What happens when one hold is lost. */
 class loss {
  public:
-  explicit loss(std::function<void(dibs_status)> on_lost) : on_lost_(std::move(on_lost)) {}
+  explicit loss(std::function<void(const dibs_loss &)> on_lost) : on_lost_(std::move(on_lost)) {}
 
-  void tell(dibs_status why) noexcept
+  void tell(const dibs_loss &lost) noexcept
   {
     {
       const std::lock_guard<std::mutex> guard(telling_);
@@ -35,7 +35,7 @@ class loss {
       is_over_ = true;
       if (on_lost_) {
         teller_ = std::this_thread::get_id();
-        on_lost_(why);
+        on_lost_(lost);
         teller_ = std::thread::id();
       }
     }
@@ -64,14 +64,14 @@ class loss {
   std::mutex telling_;
   bool is_over_ = false;
   std::atomic<std::thread::id> teller_{};
-  std::function<void(dibs_status)> on_lost_;
+  std::function<void(const dibs_loss &)> on_lost_;
 #ifdef __cpp_lib_jthread
   std::stop_source source_;
 #endif
 };
 
 /* The library's callback may still run when the release of its hold has returned. So it
- * gets a number, not an address, and looks here whether somebody still wants to know. */
+ * gets a number, not an address, and finds here whether there is still a receiver. */
 class loss_registry {
  public:
   /* Never freed: a callback may come while the program ends. */
@@ -97,10 +97,10 @@ class loss_registry {
     watched_.erase(number);
   }
 
-  static void on_lost(dibs_hold *, dibs_status why, void *data) noexcept
+  static void on_lost(dibs_hold *, const dibs_loss *lost, void *data) noexcept
   {
     if (const std::shared_ptr<loss> found = the().find(reinterpret_cast<std::uintptr_t>(data)))
-      found->tell(why);
+      found->tell(*lost);
   }
 
  private:
@@ -117,12 +117,12 @@ class loss_registry {
   std::uintptr_t last_ = 0;
 };
 
-/* One hold's entry there. Move only; empty where nobody could ask. */
+/* One hold's entry there. Move only; empty without a receiver. */
 class loss_watch {
  public:
   loss_watch() noexcept = default;
 
-  explicit loss_watch(const std::function<void(dibs_status)> &on_lost)
+  explicit loss_watch(const std::function<void(const dibs_loss &)> &on_lost)
   {
 #ifndef __cpp_lib_jthread
     if (!on_lost)
@@ -154,8 +154,8 @@ class loss_watch {
     options.on_lost_data = reinterpret_cast<void *>(number_);
   }
 
-  /* How the release ended: whoever has the token learns of a loss from that too. In a
-   * forked child the locks in here may be locked for ever; so it leaves them alone. */
+  /* How the release ended: the owner of the token learns of a loss from that too. In a
+   * forked child the locks in here may be locked forever; so it does not use them. */
   void end(dibs_status released) noexcept
   {
     if (loss_ == nullptr)

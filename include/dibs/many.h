@@ -3,7 +3,7 @@
  *
  * A set of exclusive locks is taken as a whole: all or nothing, and nothing is held while
  * waiting, so that two programs cannot block each other. The members are the locks of
- * dibs_lock(): they exclude everybody who locks one of them alone. */
+ * dibs_lock(): they exclude clients that lock one of them alone. */
 #ifndef DIBS_MANY_H
 #define DIBS_MANY_H
 
@@ -19,9 +19,9 @@ extern "C" {
 
 #define DIBS_MANY_MAX 100   /* names in a set */
 
-/* Takes all locks called `names`, in whatever order they are given; twice the same counts
- * once. One hold stands for the set: one fence, which is above every earlier grant of each
- * member; lost as soon as one member is.
+/* Takes all locks called `names`, in any order; a repeated name counts
+ * once. One hold is returned for the set: one fence, which is above every earlier grant of each
+ * member; lost when one member is lost.
  *
  * `names`, `count`  1 .. DIBS_MANY_MAX names. Copied.
  * `options`         as dibs_lock(); there is no re-entry: an owner that holds one of the
@@ -29,12 +29,12 @@ extern "C" {
  *
  * Returns  as dibs_lock().
  * Thread   any; blocks; not from a callback.
- * Source   doc/design/protocol.md 10; lua/native/many_acquire.lua. Since 0.2 */
+ * Source   doc/design/protocol.md 10. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_lock_many(
   dibs_client *client, const char *const *names, size_t count,
   const dibs_lock_options *options, dibs_hold **ret_hold);
 
-/* As dibs_lock_many(), but never waits for others: DIBS_BUSY, and nothing is held. */
+/* As dibs_lock_many(), but never waits for other holders: DIBS_BUSY, and nothing is held. */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_try_lock_many(
   dibs_client *client, const char *const *names, size_t count,
   const dibs_lock_options *options, dibs_hold **ret_hold);

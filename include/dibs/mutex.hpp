@@ -159,8 +159,8 @@ class lockable {
 
   const std::string &name() const noexcept { return name_; }
 
-  /* How the last unlock by the calling thread ended, since unlock() itself cannot tell:
-   * DIBS_OK, or that the lock was lost before, as dibs::hold::release(); DIBS_ERR_STALE when
+  /* The result of the last unlock by the calling thread, because unlock() returns none:
+   * DIBS_OK, or that the lock was lost before, as dibs::hold::release(); DIBS_ERR_STALE if
    * this thread had not locked. */
   dibs_status last_release() const noexcept { return seats_.last(); }
 
@@ -251,7 +251,8 @@ class basic_mutex : public lockable {
   /* Waits as long as it takes. Throws dibs::error for faults, for a wait that was cancelled,
    * and where this thread has it already: std::errc::resource_deadlock_would_occur. */
   void lock() { this->lock_by(exclusive, false); }
-  /* False: somebody else has it, or this thread, or the wait was cancelled. Throws faults. */
+  /* False: another client or thread holds it, or this thread, or the wait was cancelled.
+   * Throws faults. */
   [[nodiscard]] bool try_lock() { return this->try_by(exclusive, false, at_once); }
 
   template <class Rep, class Period>
@@ -266,7 +267,7 @@ class basic_mutex : public lockable {
     return this->try_by(exclusive, false, until);
   }
 
-  /* Releases; cannot tell how that ended, last_release() does. */
+  /* Releases without a result; see last_release(). */
   void unlock() noexcept { (void)this->seats_.leave(false); }
 
   /* The same without exceptions. */
@@ -275,8 +276,8 @@ class basic_mutex : public lockable {
     return this->enter(exclusive, false, forever);
   }
 
-  /* The same lock as a hold of its own. Empty when others had it for all of `wait`; throws
-   * everything else, or tells it in `ret_status`. */
+  /* The same lock as a hold of its own. Empty if others held it for all of `wait`. Other
+   * results throw, or are written to `ret_status`. */
   [[nodiscard]] hold acquire(longest_wait wait = forever)
   {
     return this->take(exclusive, wait);
@@ -361,8 +362,8 @@ class shared_mutex : public detail::lockable {
     return enter(detail::reading, true, forever);
   }
 
-  /* Turns the calling thread's lock() into a lock_shared() with nobody writing in between:
-   * unlock_shared() ends it then. DIBS_ERR_STALE when this thread does not write. */
+  /* Turns the calling thread's lock() into a lock_shared() without another writer in between:
+   * unlock_shared() ends it then. DIBS_ERR_STALE if this thread does not write. */
   [[nodiscard]] dibs_status downgrade() noexcept { return seats_.downgrade(); }
 
   [[nodiscard]] hold acquire(longest_wait wait = forever) { return take(detail::writing, wait); }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* dibs/status.h - what a call can answer: done, an outcome to think about, or a fault.
+/* dibs/status.h - results of calls: success, an outcome to handle, or a fault.
  *
- * 0 is done. Positive values are outcomes: each caller has to decide what they mean for
+ * 0 is success. Positive values are outcomes: each caller decides what they mean for
  * it. Negative values are faults: pass them up. Values never change between releases. */
 #ifndef DIBS_STATUS_H
 #define DIBS_STATUS_H
@@ -15,21 +15,30 @@
 extern "C" {
 #endif
 
+/* What a call returns: DIBS_OK, an outcome, or a fault (DIBS_ERR_...). */
 typedef enum dibs_status {
   DIBS_OK = 0,
 
   /* Outcomes. */
-  DIBS_BUSY = 1,           /* somebody else holds it, and this call does not wait */
-  DIBS_TIMED_OUT = 2,      /* wait_ms is over, somebody else still holds it */
+  /* Only if the server answered that another client has the lock. A server that cannot
+   * decide is UNREACHABLE, REFUSED or READ_ONLY; doc/guide/time-limits.md. */
+  DIBS_BUSY = 1,           /* another client holds it, and this call does not wait */
+  DIBS_TIMED_OUT = 2,      /* wait_ms is over, and another client still holds it */
   DIBS_CANCELLED = 3,      /* the caller's own cancel */
-  DIBS_LOST = 4,           /* the hold ended before it was released; who has the name
-                              now is not known */
-  DIBS_EXPIRED = 5,        /* as LOST, and the server says: nobody took the name since */
-  DIBS_TAKEN = 6,          /* as LOST, and the server says: somebody else has it now */
-  DIBS_WOULD_DEADLOCK = 7, /* the caller would wait for itself, directly or in a circle;
-                              dibs_last_error() tells how */
-  DIBS_UNKNOWN = 8,        /* sent, and no answer came: it may or may not have happened.
-                              Nothing is owned; a lease may stand on the server for
+  /* The hold or lease had ended before the call. Programs may decide by the difference: */
+  DIBS_LOST = 4,           /* another client may have had the name since; or its server has
+                              no memory of the lease (FLUSHALL, a restart without data, an
+                              hour unused), or the format of the dialect has none */
+  DIBS_EXPIRED = 5,        /* no other client had the name between the end of the hold and
+                              this answer: this lease is the last that the server granted.
+                              As reliable as the server's memory: after a failover that lost
+                              grants it may be wrong, unless the era guard is on
+                              (quarantine=; then LOST is answered) */
+  DIBS_TAKEN = 6,          /* another lease holds the name now */
+  DIBS_WOULD_DEADLOCK = 7, /* the caller would wait for itself, directly or in a cycle;
+                              dibs_last_error() names it */
+  DIBS_UNKNOWN = 8,        /* sent, and no reply came: it may or may not have been executed.
+                              Nothing is owned; a lease may exist on the server for
                               at most one ttl */
   DIBS_BROKEN = 9,         /* barrier: a party gave up or died; dibs_barrier_reset() */
   DIBS_FENCED = 10,        /* guarded write: a newer fence was seen, nothing was written */
@@ -37,13 +46,15 @@ typedef enum dibs_status {
   /* Faults. */
   DIBS_ERR_ARGUMENT = -1,       /* a value out of range; nothing was done */
   DIBS_ERR_NO_MEMORY = -2,      /* nothing was done */
-  DIBS_ERR_UNREACHABLE = -3,    /* no server answers */
-  DIBS_ERR_AUTH = -4,           /* the server wants other credentials */
+  DIBS_ERR_UNREACHABLE = -3,    /* no server answers, of a quorum no majority, or it cannot
+                                   decide for now: LOADING, BUSY, MASTERDOWN, CLUSTERDOWN */
+  DIBS_ERR_AUTH = -4,           /* wrong credentials */
   DIBS_ERR_DENIED = -5,         /* an ACL forbids a command, key or channel */
-  DIBS_ERR_REFUSED = -6,        /* the server cannot write now: MISCONF, OOM, NOREPLICAS */
+  DIBS_ERR_REFUSED = -6,        /* the server cannot write now: MISCONF, OOM, NOREPLICAS;
+                                   nothing was written */
   DIBS_ERR_READ_ONLY = -7,      /* the server is a replica */
   DIBS_ERR_WRONG_TYPE = -8,     /* the key holds something that is not this kind of lock */
-  DIBS_ERR_PROTOCOL = -9,       /* the peer does not speak RESP, or too much of it */
+  DIBS_ERR_PROTOCOL = -9,       /* the peer does not use RESP, or a reply is too large */
   DIBS_ERR_TLS = -10,           /* certificate, host name or handshake */
   DIBS_ERR_CONFIG = -11,        /* a URL, file or environment variable is wrong */
   DIBS_ERR_NO_SERVER = -12,     /* no server program for the private server */
@@ -61,8 +72,8 @@ typedef enum dibs_status {
                                    nothing was asked. Since 0.5 */
 } dibs_status;
 
-/* What went wrong, for people. Filled by calls that take a `dibs_error *`; NULL is
- * allowed there. `text` names the value or the server's words and says what to do
+/* An error as text. Filled by calls that take a `dibs_error *`; NULL is
+ * allowed there. `text` names the value or the server's error and says what to do
  * next; it never contains a password. */
 typedef struct dibs_error {
   dibs_status status;
@@ -78,7 +89,7 @@ DIBS_API const char *dibs_status_name(dibs_status status);
  * Thread: any. Since 0.1 */
 DIBS_API const char *dibs_status_text(dibs_status status);
 
-/* Whether the same call may succeed later without changing anything: BUSY, TIMED_OUT,
+/* Returns whether the same call may succeed later without changing anything: BUSY, TIMED_OUT,
  * UNKNOWN, UNREACHABLE, REFUSED, READ_ONLY. Thread: any. Since 0.1 */
 DIBS_API bool dibs_status_is_retriable(dibs_status status);
 

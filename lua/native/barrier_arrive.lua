@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: MIT
 --@function allow-oom
--- A party is there, or still there. doc/design/protocol.md 12.
+-- A party arrives, or repeats its arrival. doc/design/protocol.md 12.
 -- KEYS 1 the barrier
--- ARGV 1 C:K  2 parties  3 the generation it looked at before  4 ms that it may be silent for
+-- ARGV 1 C:K  2 parties  3 the generation seen before  4 ms that it may be silent
 --      5 channel
--- answers {1 waiting, generation, arrived, place, ms until somebody may have to be missed}
+-- answers {1 waiting, generation, arrived, place, ms until a party may be missing}
 --         {2 passed, generation, parties, place}  {3 broken, generation, arrived, place}
 --         {4 another number of parties, parties}
---         {5 too late: so many meetings ago that nothing is remembered, or given up}
+--         {5 too late: the generation is forgotten, or the party gave up}
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local parties, asked, silence = ARGV[2] + 0, ARGV[3] + 0, ARGV[4] * 1000
@@ -49,14 +49,14 @@ if index then
   return answer(1, place)
 end
 
--- A generation that is not reached yet was reached before the server lost its data.
+-- A later generation is known to the party: the server has lost its data since.
 if asked > meeting.generation then
   return { 3, asked, 0, 0 }
 end
 if asked < meeting.kept then
   return { 5 }
 end
--- It saw a meeting that a reset ended: perhaps it was told so already, and this is a late copy.
+-- The party saw a round that a reset has ended: this may be a late copy.
 if asked < meeting.generation and
   redis.call('HGET', KEYS[1], 'x' .. string.format('%.0f', asked)) then
   return { 3, asked, 0, 0 }
@@ -78,7 +78,7 @@ local is_last = meeting.arrived == parties
 if is_last then
   meeting_end(meeting)
 end
--- All of it in one write: a full server refuses it as a whole.
+-- One write: a full server refuses it completely.
 redis.call('HSET', KEYS[1], 's', meeting_text(meeting), 'a' .. ARGV[1], index, 'i' .. index,
   string.format('%s %.0f %.0f %.0f', ARGV[1], generation, place, now + silence))
 redis.call('PEXPIRE', KEYS[1], 3600000)

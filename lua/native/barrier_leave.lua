@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: MIT
 --@function allow-oom
--- A party gives up: that breaks the meeting it waits in, or would have waited in.
--- KEYS 1 the barrier    ARGV 1 C:K  2 the generation it looked at before  3 channel
+-- A party gives up: this breaks the round that it waits in, or would have waited in.
+-- KEYS 1 the barrier    ARGV 1 C:K  2 the generation seen before  3 channel
 -- answers {1, generation, arrived, place}  broken by this
 --         {2, generation, 0, place}        it had passed: nothing changed
 --         {3, generation, arrived, place}  was broken already
---         {0}  nobody waits for it; a copy of its arrival that comes late does nothing
+--         {0}  no party waits; a late copy of its arrival has no effect
 local channel, asked = ARGV[3], ARGV[2] + 0
 --@include meeting
 --@include meeting_write
@@ -36,7 +36,7 @@ else
   if asked < meeting.kept or asked > meeting.generation then
     return { 0 }
   end
-  -- Its arrival may still be on the way: a place that counts for nothing, as a tombstone.
+  -- Its arrival may still be sent: a place without effect, as a tombstone.
   redis.call('PEXPIRE', KEYS[1], 3600000)
   redis.call('HSET', KEYS[1], 'a' .. ARGV[1], meeting.next, 'i' .. meeting.next,
     string.format('%s %.0f x 0', ARGV[1], meeting.generation))

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --@function no-writes
--- How far the meeting is. Reads only.
+-- Returns the state of the barrier. Reads only.
 -- KEYS 1 the barrier
--- answers {generation, parties (0: nobody ever arrived), broken 0|1, arrived}
+-- answers {generation, parties (0: none ever arrived), broken 0|1, arrived}
 --@include meeting
 local meeting = meeting_load(KEYS[1], '')
 if not meeting then

@@ -1,10 +1,9 @@
 -- SPDX-License-Identifier: MIT
 --@function allow-oom
--- Ends a meeting that is broken or under way: whoever waits in it learns that it is broken,
--- the next one begins empty. It names the generation that was looked at, so that a
--- copy that comes late does not hit a later one.
+-- Ends a broken or open round: its parties learn that it is broken; the next one begins
+-- empty. The generation seen before is an argument, so a late copy cannot end a later round.
 -- KEYS 1 the barrier    ARGV 1 generation  2 channel
--- answers 1 done   0 nothing to mend: nobody waits, or that generation is over
+-- answers 1 done   0 nothing to do: no party waits, or that generation is over
 local channel = ARGV[2]
 --@include meeting
 --@include meeting_write

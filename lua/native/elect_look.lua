@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: MIT
 --@function no-writes
--- Who leads. Reads only.
+-- Returns the leader. Reads only.
 -- KEYS 1 the lock  2 the election
 -- answers {now, state, last lease string or '', remaining ms, length ms, renewals, fence, value}
---         state 0 nobody has the lease, 1 somebody has, 2 so, and its leader has gone already;
---         fence of the last leader that told ('': none did), and its value if this lease is
---         its own, else ''
+--         state 0 no lease, 1 a lease, 2 a lease, but its leader has resigned;
+--         fence of the last publication ('': none), and its value if it belongs to this lease,
+--         else ''
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 --@include load

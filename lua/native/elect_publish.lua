@@ -1,12 +1,11 @@
 -- SPDX-License-Identifier: MIT
--- The leader tells its value, as long as the lease is its own. A lease may have several
--- leaders in turn, handed on inside one client: the fence tells them apart, and among the
--- tellings of one leader the newest counts, so that late copies change nothing.
--- doc/design/protocol.md 12.
+-- The leader publishes its value while it has the lease. A lease may have several leaders in
+-- turn, by local handoff: the fence distinguishes them. Of one leader the highest
+-- publication number counts, so late copies have no effect. doc/design/protocol.md 12.
 -- KEYS 1 the lock  2 the election
--- ARGV 1 lease string  2 fence  3 number of the telling  4 ms that it has to be remembered
+-- ARGV 1 lease id  2 fence  3 publication number  4 ms to remember it
 --      5 channel  6 value
--- answers 1 told, now or before   0 the leader is another, or nobody
+-- answers 1 published, now or before   0 another leader, or none
 --@include load
 --@include fence_order
 --@include tell_channel

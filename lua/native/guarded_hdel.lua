@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: MIT
 --@function allow-oom
--- Removes fields of a hash, unless a newer fence was seen. Property S2; theme 4. HDEL comes
--- first: a full server takes the fence behind a write that needs no memory.
--- KEYS, ARGV 1 to 4 as shared/guard.lua says    ARGV 5 ... fields
+-- Removes fields of a hash, unless a newer fence was seen. Property S2. HDEL comes first: a
+-- full server accepts the fence after a write that needs no memory.
+-- KEYS, ARGV 1 to 4 as in shared/guard.lua    ARGV 5 ... fields
 -- answers as guarded_set
 local kinds = { none = true, hash = true }
---@include guard
+--@may_return guard
 redis.call('HDEL', KEYS[1], unpack(ARGV, 5))
 remember()
 return 1

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- Adds to a number, once, unless a newer fence was seen. Properties S2 S8; theme 4.
--- KEYS 1, 2 as shared/guard.lua says  3 `<settled> <number>=<result> ...`: what C counted on
---      this key and may not know of; an hour
--- ARGV 1 to 4 as shared/guard.lua says  5 what to add
+-- Adds to a number, once, unless a newer fence was seen. Properties S2 S8.
+-- KEYS 1, 2 as in shared/guard.lua  3 `<settled> <number>=<result> ...`: unacknowledged sums of
+--      C on this key; kept for an hour
+-- ARGV 1 to 4 as in shared/guard.lua  5 what to add
 -- answers {1, the sum as text}, also to a repetition, whatever was written since; 0, 2 as
 --         guarded_set
 local kinds = { none = true, string = true }
@@ -22,7 +22,7 @@ if counted then
     return 2
   end
 end
---@include guard
+--@may_return guard
 local value = redis.call('GET', KEYS[1])
 if value and not string.find(value, '^%-?%d+$') then
   return redis.error_reply('WRONGTYPE this key does not hold a number')

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
--- Sets a string, unless a newer fence was seen. Property S2; theme 4.
--- KEYS, ARGV 1 to 4 as shared/guard.lua says    ARGV 5 value  6 ttl ms (0: none)
--- answers 1 written   0 fenced   2 late: a copy of a writing that is settled; nothing done
+-- Sets a string, unless a newer fence was seen. Property S2.
+-- KEYS, ARGV 1 to 4 as in shared/guard.lua    ARGV 5 value  6 ttl ms (0: none)
+-- answers 1 written   0 fenced   2 a late copy of an acknowledged write; nothing done
 local kinds = { none = true, string = true }
---@include guard
+--@may_return guard
 if ARGV[6] == '0' then
   redis.call('SET', KEYS[1], ARGV[5])
 else

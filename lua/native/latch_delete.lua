@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
 --@function allow-oom
--- Disarms a latch; nobody is released by that, as in Redisson.
--- KEYS as shared/latch.lua says    ARGV 1 channel
+-- Disarms a latch; waiters stay blocked, as in Redisson.
+-- KEYS as in shared/latch.lua    ARGV 1 channel
 -- answers '1' disarmed   '0' it was not armed
---@include latch
+--@may_return latch
 if redis.call('DEL', KEYS[1]) == 0 then
   return answer('0')
 end

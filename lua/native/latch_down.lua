@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
--- Counts a latch down, once for each id until it is armed anew. Theme 37.
--- Java does not tell when it arms: that there is more than an id has left shows it.
--- KEYS as shared/latch.lua says    ARGV 1 channel  2 by how much  3 id, or ''
--- answers what is left, as text   '-1' it is not armed
---@include latch
+-- Counts a latch down, once for each id until it is armed again. Redisson does not report
+-- that it arms a latch: a count above the last one shows it.
+-- KEYS as in shared/latch.lua    ARGV 1 channel  2 amount  3 id, or ''
+-- answers the count, as text   '-1' not armed
+--@may_return latch
 local id = ARGV[3] ~= '' and 'i' .. ARGV[3]
 local last = redis.call('HGET', KEYS[2], 'v')
 if last and left and left + 0 > last + 0 then

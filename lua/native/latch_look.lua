@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --@function no-writes
--- Tells what is left of a latch, and what became of those before. Reads only.
--- KEYS 1 the count  2 the hash beside it, as shared/latch.lua says
--- answers {count as text, '' where there is none, when zero was reached last, when it was
---          deleted; both in microseconds as text, '' if it was not}
+-- Returns the count of a latch, and the end of earlier ones. Reads only.
+-- KEYS 1 the count  2 the hash of shared/latch.lua
+-- answers {count as text, '' if not armed, when zero was reached last, when it was deleted; both
+--         in microseconds as text, '' if never}
 local marks = redis.call('HMGET', KEYS[2], 'z', 'd')
 return { redis.call('GET', KEYS[1]) or '', marks[1] or '', marks[2] or '' }

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- Arms a latch that is not armed, as Redisson's trySetCount does.
--- KEYS as shared/latch.lua says    ARGV 1 channel  2 count
+-- KEYS as in shared/latch.lua    ARGV 1 channel  2 count
 -- answers '1' armed   '0' it is armed already
---@include latch
+--@may_return latch
 if left then
   return answer('0')
 end

@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: MIT
--- Asks for several leases at once: all of them or none. S1 S2 S8 L12; doc/design/protocol.md 10.
--- KEYS the locks, in the order that all sets agree on; with an era guard the era behind them
--- ARGV 1 C.n  2 K  3 ttl ms  4 until (0: none)  5 floor  6 what TIME should say (0: in doubt)
---      7 `<mode w|t|p> <keeps 0|1> <give up> <watched lease|-> <its renewals> <prefix>`
---      8 and on: the names, as the keys
+-- Asks for several leases: all or none. S1 S2 S8 L12; doc/design/protocol.md 10.
+-- KEYS the locks, in the common order of all sets; with an era guard the era as the last
+-- ARGV 1 C.n  2 K  3 ttl ms  4 until (0: none)  5 floor  6 expected TIME (0: in doubt)
+--      7 `<mode w<nonce>|t|p> <keeps 0|1> <give up> <watched lease|-> <its renewals> <prefix>`
+--      8 ... the names, in the order of the keys
 -- answers {1 granted, now, remaining, T}
 --         {2 again, now, remaining, length, T, renewals}
---         {3 waiting, now, remaining, length, lease, renewals, rank, which is busy}
---         {4 busy, now, remaining, length, lease, renewals, lingers, which is busy}
---         {5 ended, now}  {6 deaf, now}  {7 late, now}
--- Which: its place among the keys, from 0; lease and rank are of that lock.
+--         {3 waiting, now, remaining, length, lease, renewals, rank, busy}
+--         {4 busy, now, remaining, length, lease, renewals, lingers, busy}
+--         {5 ended, now}  {6 not listening, now}  {7 late, now}
+-- Busy: index among the keys, from 0; lease and rank are of that lock.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local ask, ttl, until_us, floor = ARGV[2] + 0, ARGV[3] + 0, ARGV[4] + 0, ARGV[5] + 0
@@ -18,8 +18,8 @@ if until_us > 0 and now > until_us then
 end
 local flags = math.abs(now - ARGV[6]) > 250000 and 2 or 0
 local doubt = flags
-local mode, keeps, give_up, watched, watched_renewals, prefix = string.match(ARGV[7],
-  '^(%a) (%d) (%d+) (%S+) (%d+) (%S+)$')
+local mode, nonce, keeps, give_up, watched, watched_renewals, prefix = string.match(ARGV[7],
+  '^(%a)(%d*) (%d) (%d+) (%S+) (%d+) (%S+)$')
 local waits, polls = mode ~= 't', mode == 'p'
 local key, name
 --@include load
@@ -34,18 +34,18 @@ local quarantine = held_back(prefix, watched)
 if not members then
   return answer
 end
--- What it keeps of several takings would become one lease: that is a new one.
+-- Members kept from several grants would become one lease: they need a new one.
 for _, member in ipairs(members) do
   if quarantine and not busy and member.lease.id ~= members[1].lease.id then
     busy, members[1].is_quiet = 1, true
   end
 end
 if not busy then
-  --@include many_grant
+  --@tail many_grant
 end
 
--- Somebody has one. A full server refuses the first writing, before anything has changed:
--- so that is one which changes nothing.
+-- Another client has one. A full server refuses the first write: it is one that changes
+-- nothing.
 local other = members[busy]
 local has_written = false
 local function begin_writing()
@@ -85,7 +85,7 @@ if not waits then
   return { 4, now, remaining, shown.length, shown.id, tonumber(shown.renewals),
     shown.flags % 2, busy - 1 }
 end
---@include enqueue
+--@may_return enqueue
 if not was_granted then
   --@include trim
   if queue.mine == queue.head and not is_quiet then

@@ -2,10 +2,9 @@
 --@function allow-oom
 -- Ends an ask for several names: as cancel, for each. S8 S10; doc/design/protocol.md 10.
 -- KEYS the locks, and with an era guard the era
--- ARGV 1 C.n  2 K  3 until (0: none)  4 prefix  5 what TIME should say (0: in doubt)
---      6 and on: the names, as the keys
--- answers 1 when a lease was given up, else 0. A key that has become something else holds
--- nothing of ours.
+-- ARGV 1 C.n  2 K  3 until (0: none)  4 prefix  5 expected TIME (0: in doubt)
+--      6 ... the names, in the order of the keys
+-- answers 1 a lease was released, else 0. A key of another form has no lease.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local doubt = math.abs(now - ARGV[5]) > 250000 and 2 or 0

@@ -1,25 +1,32 @@
 -- SPDX-License-Identifier: MIT
 --@function allow-oom
--- Ends the lease and hands it to the next waiter. S3 S8 L2 L10; doc/design/protocol.md 4.
+-- Ends the lease and grants it to the next waiter. S3 S8 L2 L10; doc/design/protocol.md 4.
 -- KEYS 1 the lock, 2 with an era guard the era
--- ARGV 1 lease string  2 `<prefix> <name>`  3 what TIME should say (0: in doubt)
--- answers 1 done (also when it was done before)   2 expired   {3, the lease that took it}
-local value = redis.call('MGET', KEYS[1])[1]
+-- ARGV 1 lease id  2 `<prefix> <name>`  3 expected TIME (0: in doubt)
+-- answers 1 done: the lease was stored, or was released before and is still the last grant
+--         2 gone: the name is free, and another client may have had it since
+--         {3, the present lease}
+local key = KEYS[1]
+local value = redis.call('MGET', key)[1]
 if value and string.find(value, ARGV[1] .. ' ', 1, true) == 1 then
-  if not redis.pcall('SET', KEYS[1], '=' .. ARGV[1], 'KEEPTTL').ok then
-    redis.call('PEXPIRE', KEYS[1], 3600000)
-    redis.call('SET', KEYS[1], '=' .. ARGV[1], 'KEEPTTL')
+  if not redis.pcall('SET', key, '=' .. ARGV[1], 'KEEPTTL').ok then
+    redis.call('PEXPIRE', key, 3600000)
+    redis.call('SET', key, '=' .. ARGV[1], 'KEEPTTL')
   end
   return 1
 end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local doubt = math.abs(now - ARGV[3]) > 250000 and 2 or 0
-local key = KEYS[1]
+local apart = now - ARGV[3]
+local doubt = (apart > 250000 or apart < -250000) and 2 or 0
+if not value and doubt == 0 and not KEYS[2] then
+  --@may_return hand_over
+end
 local prefix, name = string.match(ARGV[2], '^(%S+) (.*)$')
 --@include load
 --@include new_lease
 --@include end_lease
+--@include is_last
 local lease, queue = load(key, '')
 if not lease then
   return foreign
@@ -28,7 +35,7 @@ if lease.id ~= ARGV[1] then
   if lease.is_held then
     return { 3, lease.id }
   end
-  return 2
+  return is_last(lease, ARGV[1]) and 1 or 2
 end
 if lease.is_held then
   end_lease(queue, lease.token, lease.id)

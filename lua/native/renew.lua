@@ -1,42 +1,87 @@
 -- SPDX-License-Identifier: MIT
 --@function allow-oom
--- Lengthens leases; never shortens, never creates. Each renewal counts, which tells those
--- who watch a lease to begin anew. S3 S9; F7.
+-- Extends leases; never shortens, never creates. Each renewal counts, so that watchers of a
+-- lease start again. S3 S9; F7.
 -- KEYS the locks, and with an era guard the era
--- ARGV for each: lease string, ttl ms; last what TIME should say (0: in doubt)
--- answers {now, then for each: waiters, remaining ms}, waiters -1 where it is not the lease
+-- ARGV for each: lease id, ttl ms; last the expected TIME (0: in doubt)
+-- answers {now, then for each: waiters, remaining ms}. Waiters -1: not this lease, and the second
+--         number is, as for break: 2 gone   3 another lease   4 no other since
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
---@include read_value
---@include raise_ttl
-local doubt = math.abs(now - ARGV[#ARGV]) > 250000 and 2 or 0
---@include longer_lease
---@include era_is_young
+local apart = now - ARGV[#ARGV]
+local doubt = (apart > 250000 or apart < -250000) and 2 or 0
 local answer, count = { now }, (#ARGV - 1) / 2
 local values = redis.call('MGET', unpack(KEYS, 1, count))
-for i = 1, count do
-  local key, value, waiters, remaining = KEYS[i], values[i], 0, 0
-  local is_string = value
-  if not value then
-    local fields = redis.pcall('HMGET', key, 's', 'h', 'n')
-    value = fields[1] and fields[2] and fields[3] and fields[1]
-    waiters = value and fields[3] - fields[2]
-  end
-  local lease = value and read_value(value)
-  if lease and lease.is_held and lease.id == ARGV[2 * i - 1] and
-    not (now > lease.deadline and era_is_young(KEYS[count + 1])) then
-    local length
-    value, length, remaining = longer_lease(lease, tonumber(ARGV[2 * i]))
-    -- First a write that allocates nothing, so that a full server takes the second (B16).
-    redis.call('PEXPIRE', key, math.max(retention(length), redis.call('PTTL', key)))
-    if is_string then
-      redis.call('SET', key, value, 'KEEPTTL')
-    else
-      redis.call('HSET', key, 's', value)
+local renew_any
+local function general()
+  --@include read_value
+  --@include raise_ttl
+  --@include longer_lease
+  --@include era_is_young
+  --@include is_last
+  return function(i)
+    local key, value, waiters, remaining = KEYS[i], values[i], 0, 0
+    local is_string = value
+    if not value then
+      local fields = redis.pcall('HMGET', key, 's', 'h', 'n')
+      value = fields[1] and fields[2] and fields[3] and fields[1]
+      waiters = value and fields[3] - fields[2]
     end
-  else
-    waiters = -1
+    local lease = value and read_value(value)
+    if lease and lease.is_held and lease.id == ARGV[2 * i - 1] and
+      not (now > lease.deadline and era_is_young(KEYS[count + 1])) then
+      local length
+      value, length, remaining = longer_lease(lease, tonumber(ARGV[2 * i]))
+      -- First a write that allocates nothing, so that a full server accepts the second.
+      redis.call('PEXPIRE', key, math.max(retention(length), redis.call('PTTL', key)))
+      if is_string then
+        redis.call('SET', key, value, 'KEEPTTL')
+      else
+        redis.call('HSET', key, 's', value)
+      end
+    else
+      waiters, remaining = -1, 2
+      if lease and lease.is_held and lease.id ~= ARGV[2 * i - 1] then
+        remaining = 3
+      elseif lease and is_last(lease, ARGV[2 * i - 1]) then
+        remaining = 4
+      end
+    end
+    answer[2 * i], answer[2 * i + 1] = waiters, remaining
   end
-  answer[2 * i], answer[2 * i + 1] = waiters, remaining
+end
+-- The common renewal runs straight on: a lease without waiters that is not over, with the same
+-- length, of clients that do not doubt the clock. All others go to the general piece.
+local has_written = false
+for i = 1, count do
+  local id, ttl, value = ARGV[2 * i - 1], ARGV[2 * i], values[i]
+  local stored, token, ahead, length, renewals, flags
+  if value and doubt == 0 then
+    stored, token, ahead, length, renewals, flags = string.match(value,
+      '^([^:= ]+:%d+:(%d+)) (%-?%d+) (%d+) (%d+) ([01])$')
+  end
+  local deadline = stored == id and length == ttl and token + ahead * 1000
+  local longer = now + ttl * 1000
+  if deadline and now <= deadline and deadline <= longer then
+    ahead = math.ceil((longer - token) / 1000)
+    value = id .. ' ' .. ahead .. ' ' .. ttl .. ' ' .. renewals + 1 .. ' ' .. flags
+    local kept = ttl + 0 <= 900000 and 3600000 or 4 * ttl
+    local left = redis.call('PTTL', KEYS[i])
+    if left > kept then
+      kept = left
+    end
+    -- First a write that allocates nothing, so that a full server accepts the others.
+    if has_written then
+      redis.call('SET', KEYS[i], value, 'PX', kept)
+    else
+      redis.call('PEXPIRE', KEYS[i], kept)
+      redis.call('SET', KEYS[i], value, 'KEEPTTL')
+      has_written = true
+    end
+    answer[2 * i], answer[2 * i + 1] = 0, ttl + 0
+  else
+    renew_any = renew_any or general()
+    renew_any(i)
+  end
 end
 return answer

@@ -2,16 +2,16 @@
 -- Asks for a share: to read, to write, or for permits. S1 S1' S8 S10 L1 L2 L3 L10 L12;
 -- doc/design/protocol.md 9.
 -- KEYS 1 the resource  2 with an era guard: the era
--- ARGV 1 C  2 K  3 ttl ms  4 until (0: none)  5 floor  6 what TIME should say (0: in doubt)
+-- ARGV 1 C  2 K  3 ttl ms  4 until (0: none)  5 floor  6 expected TIME (0: in doubt)
 --      7 `r`, `w` or `p<permits>`, p0: all that are free
---      8 `<mode w|t|p> <give up> <watched lease|-> <its renewals> <prefix> <name>`
+--      8 `<mode w<nonce>|t|p> <give up> <watched lease|-> <its renewals> <prefix> <name>`
 -- answers {1 granted, now, remaining, length, T, units}
 --         {2 again, now, remaining, length, T, renewals, units}
 --         {3 waiting, now, remaining, length, lease, renewals, rank, last T}
 --         {4 busy, now, remaining, length, lease, renewals, 0, last T}
---         {5 ended, now}  {6 deaf, now}  {7 late, now}  {8 too many, now, limit}
+--         {5 ended, now}  {6 not listening, now}  {7 late, now}  {8 too many, now, limit}
 --         {9 not set, now}
--- The lease of 3 and 4 is that of the holder that ends first, '' when nobody holds.
+-- The lease of 3 and 4 is that of the holder that ends first, '' without holders.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local ttl, until_us, floor = ARGV[3] + 0, ARGV[4] + 0, ARGV[5] + 0
@@ -29,11 +29,11 @@ local quarantine
 if KEYS[2] then
   --@include era
   local place, watched
-  watched, place = string.match(ARGV[8], '^%a %d+ (%S+) %d+ (%S+) ')
+  watched, place = string.match(ARGV[8], '^%S+ %d+ (%S+) %d+ (%S+) ')
   quarantine = held_back(place, watched)
 end
 
--- Nobody waits, nobody may be over, and it fits: all in texts, without a function made.
+-- No waiter, no overdue holder, and it fits: handled as text, without creating functions.
 local value, head, tail, mine = unpack(redis.pcall('HMGET', KEYS[1], 's', 'h', 'n', 'k' .. id))
 local kind, last, used, earliest, ends, first, rest
 if value and not mine and not quarantine and head == tail and doubt == 0 and #time[2] == 6 then
@@ -57,8 +57,8 @@ if fits and now > last + 0 and now > floor and
   redis.call('HSET', KEYS[1], 's', kind .. ' ' .. token .. ' ' .. used + units .. ' ' ..
     earliest .. ' ' .. ends .. ' ' .. first .. ' ' .. (mode == 'w' and '1' or rest),
     'k' .. id, mode .. ' ' .. units .. ' ' .. token .. ' ' .. ARGV[3] .. ' ' .. ARGV[3] .. ' 0 0')
-  -- The retention is set anew by the first grant of each minute, and by long ones; one that
-  -- was set stays without.
+  -- The first grant of each minute, and long ones, set the retention again; a semaphore with
+  -- a set count has none.
   if (ttl > 900000 or math.floor(now / 60000000) ~= math.floor(last / 60000000)) and
     not (kind == 'sem' and string.find(rest, ' 1$')) then
     --@include raise_ttl
@@ -66,4 +66,4 @@ if fits and now > last + 0 and now > floor and
   end
   return { 1, now, ttl, ttl, now, units }
 end
---@include share_contend
+--@tail share_contend

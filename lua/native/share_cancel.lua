@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: MIT
 --@function allow-oom
--- Ends an ask wherever it stands: neither a place in the queue nor a share of it is left, and
--- a copy of the request that comes late finds a tombstone. S8 S10; doc/design/protocol.md 9.
+-- Ends an ask in any state: no queue entry and no share of it is left, and a late copy of
+-- the request finds a tombstone. S8 S10; doc/design/protocol.md 9.
 -- KEYS 1 the resource  2 with an era guard: the era
--- ARGV 1 C:K  2 until (0: no end)  3 `<prefix> <name>`  4 what TIME should say (0: in doubt)
--- answers 1 when a share was given up, else 0
+-- ARGV 1 C:K  2 until (0: no end)  3 `<prefix> <name>`  4 expected TIME (0: in doubt)
+-- answers 1 a share was released, else 0
 --@include share_load
 local share, mine, place = share_load(KEYS[1], 'k' .. ARGV[1], 'c' .. ARGV[1])
 if share.kind == 'lock' or share.kind == 'other' then

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --@function allow-oom
 -- Gives a share a higher token, as raise does for a lock. doc/design/protocol.md 18.
--- KEYS 1 the resource    ARGV 1 lease string  2 the token it is to have
--- answers 1 it has this token, now or since before   0 it is not there, or has a higher one
+-- KEYS 1 the resource    ARGV 1 lease id  2 the new token
+-- answers 1 it has this token, now or since before   0 not there, or it has a higher one
 --@include share_load
 --@include share_holder
 --@include share_grant
@@ -20,7 +20,7 @@ if not holder or holder.lease ~= ARGV[1] or token < holder.token or
   token > 9007199254740990 then
   return 0
 end
--- First a write that allocates nothing, so that a full server takes the second (B16).
+-- First a write that allocates nothing, so that a full server accepts the second.
 if share.kept == 1 then
   redis.call('PERSIST', KEYS[1])
 else

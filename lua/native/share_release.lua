@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
 --@function allow-oom
--- Gives a share back, and lets in whoever fits now. S3 S8 L2 L10; doc/design/protocol.md 9.
+-- Releases a share, and grants to the next waiters. S3 S8 L2 L10; doc/design/protocol.md 9.
 -- KEYS 1 the resource  2 with an era guard: the era
--- ARGV 1 C:K  2 T  3 `<prefix> <name>`  4 what TIME should say (0: in doubt)
---      5 until: leave a tombstone for copies of the ask (0: there are none)
+-- ARGV 1 C:K  2 T  3 `<prefix> <name>`  4 expected TIME (0: in doubt)
+--      5 until: leave a tombstone for copies of the ask (0: none exist)
 -- answers 1 done   2 not there
 local value, head, tail, mine = unpack(redis.pcall('HMGET', KEYS[1], 's', 'h', 'n',
   'k' .. ARGV[1]))

@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: MIT
 --@function allow-oom
--- Lengthens shares; never shortens, never creates. A writer may go on as a reader from here:
--- then who waits behind it comes in. S3 S9; F7; doc/design/protocol.md 9.
+-- Extends shares; never shortens, never creates. A writer may become a reader here: then the
+-- readers that wait for it are granted. S3 S9; F7; doc/design/protocol.md 9.
 -- KEYS the resources, and with an era guard the era
--- ARGV for each: lease, `<ttl ms, 0: not lengthened> <mode wanted> <prefix> <name>`; last what
---      TIME should say (0: in doubt)
--- answers {now, then for each: waiters, remaining ms}, waiters -1 where it is not the lease
+-- ARGV for each: lease, `<ttl ms, 0: not extended> <mode wanted> <prefix> <name>`; last the
+--      expected TIME (0: in doubt)
+-- answers {now, then for each: waiters, remaining ms}. Waiters -1, 2: not there; later leases are
+--         unknown
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local doubt = math.abs(now - ARGV[#ARGV]) > 250000 and 2 or 0
@@ -20,7 +21,7 @@ local function lengthen(share, holder, ttl)
   local length = math.max(holder.length, ttl)
   local deadline = math.max(holder.deadline, now + ttl * 1000)
   local ahead = math.ceil((deadline - holder.token) / 1000)
-  -- A doubt ends only with a renewal at least as long as what was promised before it.
+  -- A doubt ends only with a renewal at least as long as the earlier lease.
   holder.flags = ttl < holder.length and holder.flags >= 2 and 2 or doubt
   holder.deadline, holder.length = holder.token + ahead * 1000, length
   holder.renewals = holder.renewals + 1
@@ -31,14 +32,14 @@ end
 local answer, count = { now }, (#ARGV - 1) / 2
 for i = 1, count do
   key = KEYS[i]
-  local ttl, mode, waiters, remaining = nil, nil, -1, 0
+  local ttl, mode, waiters, remaining = nil, nil, -1, 2
   ttl, mode, prefix, name = string.match(ARGV[2 * i], '^(%d+) (%a) (%S+) (.*)$')
   local id, token = string.match(ARGV[2 * i - 1], '^(.+):(%d+)$')
   local share, text = share_load(key, 'k' .. id)
   local holder = text and share_holder(id, text)
   if holder and holder.lease == ARGV[2 * i - 1] and
     not (now > holder.deadline and era_is_young(KEYS[count + 1])) then
-    -- First a write that allocates nothing, so that a full server takes the others (B16).
+    -- First a write that allocates nothing, so that a full server accepts the others.
     if share.kept == 0 then
       redis.call('PEXPIRE', key, math.max(retention(math.max(holder.length, ttl + 0)),
         redis.call('PTTL', key)))

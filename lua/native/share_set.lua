@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: MIT
--- Says how many permits there are, or forgets the semaphore. Fewer takes none away; more lets
--- in who waits. One that is set stays until it is deleted; S1'; doc/design/protocol.md 9.
+-- Sets the number of permits, or deletes the semaphore. A lower number ends no lease; a
+-- higher one grants to waiters. A set semaphore stays until it is deleted; S1';
+-- doc/design/protocol.md 9.
 -- KEYS 1 the resource  2 with an era guard: the era
 -- ARGV 1 set, absent (unless there is a count) or delete  2 permits  3 `<prefix> <name>`
---      4 what TIME should say (0: in doubt)
+--      4 expected TIME (0: in doubt)
 -- answers {1 done, the count now}  {0 not done, the count}
 --@include share_load
 local share = share_load(KEYS[1])
@@ -40,7 +41,7 @@ if not is_absent and ARGV[1] == 'absent' then
 end
 share.kind, share.limit, share.generation = 'sem', ARGV[2] + 0, share.generation + 1
 share.kept = ARGV[1] == 'set' and 1 or 0
--- The count is written before anybody is dropped or let in: a full server refuses it whole.
+-- The count is written before other changes: a full server refuses the script as a whole.
 redis.call('HSET', share.key, 's', share_state(share))
 if share.kept == 1 then
   redis.call('PERSIST', share.key)

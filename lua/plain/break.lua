@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --@function allow-oom
--- An administrator ends the lease of this owner, whoever he is.
--- KEYS 1 the lock    ARGV 1 owner as inspect.lua told it    answers as release.lua
+-- An administrator ends the lease of this owner, ours or foreign.
+-- KEYS 1 the lock    ARGV 1 owner as reported by inspect.lua    answers as release.lua
 --@include owner_of
 local value = redis.call('GET', KEYS[1])
 if not value then

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --@function no-writes
--- Tells who holds a lock that is a string; who waits, the format does not say.
+-- Returns the holder of a lock that is a string; the format has no waiters.
 -- KEYS 1 the lock    answers as redisson/inspect.lua
 local time = redis.call('TIME')
 local value = redis.call('GET', KEYS[1])

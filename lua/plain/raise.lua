@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --@function allow-oom
--- A lease gets a higher token, on a quorum: it is kept beside the lock, for who comes next.
+-- Gives a lease a higher token, for a quorum: stored in a second key, for the next holder.
 -- KEYS 1 the lock  2 the last token    ARGV 1 owner  2 the token
--- answers 1 it has it, and no higher one was granted   0 it is not the lease of this owner
+-- answers 1 it has it, and no higher one was granted   0 not the lease of this owner
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
   return 0
 end

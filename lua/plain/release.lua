@@ -2,8 +2,8 @@
 --@function allow-oom
 -- Ends the lease of this owner: compare and delete. S3 L2; doc/design/dialects.md 3.
 -- KEYS 1 the lock  2 the end of its ask
--- ARGV 1 owner  2 ms for which a copy of the ask may still come (0: none can)
--- answers 1 done   2 expired   {3, somebody's lease}
+-- ARGV 1 owner  2 ms in which a copy of the ask may arrive (0: none)
+-- answers 1 done   2 gone   {3, another lease}
 local value = redis.call('GET', KEYS[1])
 if value == ARGV[1] then
   redis.call('DEL', KEYS[1])

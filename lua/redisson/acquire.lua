@@ -1,20 +1,20 @@
 -- SPDX-License-Identifier: MIT
--- Asks for a lock of Redisson's: RLock, RSpinLock, RFairLock, RFencedLock. Properties S1 S8
--- S10 L12; doc/design/redisson.md 2. Of Redisson's own format are the hash, the fair lock's
+-- Asks for a lock of Redisson: RLock, RSpinLock, RFairLock, RFencedLock. Properties S1 S8
+-- S10 L12; doc/design/redisson.md 2. Redisson's own format has the hash, the fair lock's
 -- queue and deadlines, and the fenced lock's token.
 -- KEYS 1 the lock  2 the end of this ask  3 fair: the queue  4 its deadlines
---      3 fenced: the token; of a server of a quorum the last one, which only dibs knows of
+--      3 fenced: the token; on a server of a quorum the last token, known to dibs only
 -- ARGV 1 owner `U:K`  2 ttl ms  3 until (0: none)  4 `<mode w|t|p> <lock|spin|fair|fenced>`
 --      5 floor
--- answers as native/acquire.lua, and like that T alone for what is granted now. Of a foreign
---         owner only is told that there is one
+-- answers as native/acquire.lua, also T alone for a new grant. Of a foreign owner only the
+--         existence is reported
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local key, owner, ttl = KEYS[1], ARGV[1], tonumber(ARGV[2])
 local mode, kind = string.match(ARGV[4], '^(%a) (%a+)$')
 local until_us, token = tonumber(ARGV[3]), math.max(now, ARGV[5] + 1)
 local is_vote = kind == 'lock' and #KEYS == 3
---@include ask_stands
+--@may_return ask_stands
 if redis.call('HEXISTS', key, owner) == 1 then
   local left = redis.call('PTTL', key)
   if kind == 'fenced' or is_vote then

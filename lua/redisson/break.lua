@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: MIT
 --@function allow-oom
--- An administrator ends the lease of this owner, whoever he is: of a lock as forceUnlock does,
--- of one that several have his part only, of permits the one whose id stands for a client's.
+-- An administrator ends the lease of this owner, ours or foreign: of a lock as forceUnlock
+-- does; of a shared one only this owner's part; of permits the one whose id stands for a
+-- client.
 -- KEYS 1 the lock or semaphore  2 fair: the queue  3 its deadlines
 --      4 the end of this owner's reading  5 ids of permits, by their ends
--- ARGV 1 owner as inspect.lua told it  2 PUBLISH or SPUBLISH  3 the channel of a lock
+-- ARGV 1 owner as reported by inspect.lua  2 PUBLISH or SPUBLISH  3 the channel of a lock
 --      4 of a read/write lock  5 of a semaphore  6 id of a permit
 -- answers as release.lua
 local time = redis.call('TIME')

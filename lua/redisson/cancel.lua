@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --@function allow-oom
--- Ends an ask wherever it stands: granted, queued, or on its way. S8 S10.
--- KEYS, ARGV as release.lua    answers 1 when a lease was given up, else 0
+-- Ends an ask in any state: granted, queued, or being sent. S8 S10.
+-- KEYS, ARGV as release.lua    answers 1 a lease was released, else 0
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local key, owner, queue, deadlines = KEYS[1], ARGV[1], KEYS[3], KEYS[4]

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
 --@function no-writes
--- Tells who holds a lock of Redisson's, to read or to write, too, or permits; and who waits,
--- as far as the format says it.
+-- Returns the holders of a lock, a read/write lock or permits of Redisson; and the waiters,
+-- as far as the format has them.
 -- KEYS 1 the lock or semaphore  2 fair: the queue  3 fenced: the token
 --      4 ids of permits, by their ends
 -- answers {now, last token, remaining ms, waiters, holders, shown holders, kind, free permits,
 --         then the holders shown, then waiters}; kind 0 lock, 1 read/write lock, 2 semaphore.
---         A holder is {owner as it is written, holds}, of permits {id, end}, a waiter his owner
+--         A holder is {owner as stored, holds}, of permits {id, end}; a waiter is its owner
 local time = redis.call('TIME')
 local now_ms = math.floor(time[1] * 1000 + time[2] / 1000)
 local key, shown, list = KEYS[1], 0, {}
@@ -20,7 +20,7 @@ if redis.call('TYPE', key).ok == 'string' then
   answer[8] = answer[8] + redis.call('ZCARD', KEYS[4]) - held
   list = redis.call('ZRANGEBYSCORE', KEYS[4], from, '+inf', 'WITHSCORES', 'LIMIT', 0, 100)
 else
-  -- Not HGETALL: it may as well be somebody's map, of any size.
+  -- Not HGETALL: it may be a map of the program, of any size.
   list = redis.call('HSCAN', key, 0, 'COUNT', 100)[2]
   answer[5] = redis.call('HLEN', key)
   for i = 1, #list, 2 do

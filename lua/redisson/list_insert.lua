@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Puts an element where another one is, which moves on together with all behind it. The
--- server inserts in front of a value, not of an index: so a mark takes its place meanwhile.
+-- Inserts an element at an index; that element and all later ones move. The server inserts
+-- before a value, not an index: so a mark replaces the element meanwhile.
 -- KEYS 1 a list    ARGV 1 index from 0 on  2 element  3 a mark that is no element
 -- answers 1 done  0 the list is shorter
 local at, size = ARGV[1] + 0, redis.call('LLEN', KEYS[1])

@@ -1,9 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --@function no-writes
--- KEYS 1 a list    ARGV 1 index from 0 on  2 how many at most
---                  3 how many bytes there is room for
--- answers {element ...}, as many as there is room for; a first one that finds none is told
---         by its size, an integer, and alone
+-- KEYS 1 a list    ARGV 1 index from 0 on  2 limit of elements  3 limit of bytes
+-- answers {element ...} within the limits; if the first one exceeds them: its length alone, an
+--         integer
 local found, room, first = {}, ARGV[3] + 0, ARGV[1] + 0
 for i = first, first + ARGV[2] - 1 do
   local element = redis.call('LINDEX', KEYS[1], i)

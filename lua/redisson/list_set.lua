@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- KEYS 1 a list    ARGV 1 index, -1 the last  2 element
--- answers 1 done  0 there is none with this index
+-- answers 1 done  0 no element has this index
 if not redis.call('LINDEX', KEYS[1], ARGV[1]) then
   return 0
 end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
 --@function no-writes
--- KEYS 1 a hash    ARGV and answers as shared/page.lua says: field and value in turn
+-- KEYS 1 a hash    ARGV and answers as in shared/page.lua: fields and values
 --@include page
 return page('HSCAN')

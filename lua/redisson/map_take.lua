@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --@function allow-oom
--- Removes a field and tells what was there.
--- KEYS 1 a hash    ARGV 1 field  2 the longest value that may be told
+-- Removes a field and returns its value.
+-- KEYS 1 a hash    ARGV 1 field  2 limit of the returned length
 -- answers as map_put
 --@include fitting
 local old = fitting(redis.call('HGET', KEYS[1], ARGV[1]), ARGV[2])

@@ -6,7 +6,7 @@
 -- ARGV 1 first permit id  2 ttl ms  3 until (0: none)
 --      4 `<mode w|t> <p|u> <permits>`, u: without a lease; 0: all that are free  5 floor
 --      6 PUBLISH or SPUBLISH  7 the channel
--- answers as native/share_acquire.lua. Of who has the others only is told that they are there
+-- answers as native/share_acquire.lua. Of other holders only the existence is reported
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local now_ms = math.floor(now / 1000)
@@ -15,7 +15,7 @@ local mode, kind, units = string.match(ARGV[4], '^(%a) (%a) (%d+)$')
 local until_us, token = tonumber(ARGV[3]), math.max(now, ARGV[5] + 1)
 local for_ever_ms, taken_ms = 2073600000, 3600000
 units = tonumber(units)
---@include ask_stands
+--@may_return ask_stands
 --@include permit_ids
 --@include say
 --@include permits_free
@@ -50,7 +50,7 @@ if free < wanted then
   local left, lease, held = 0, '', 0
   if kind == 'p' then
     held = redis.call('ZCARD', timeout)
-    if units > free + held then
+    if free + held > 0 and units > free + held then
       return { 8, now, math.max(free + held, 0) }
     end
   end

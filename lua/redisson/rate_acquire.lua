@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
--- Takes permits of a rate limiter, or tells when to ask again.
--- KEYS as shared/rate.lua says    ARGV 1 permits  2 16 bytes that name this request
--- answers {1, permits left} granted, also before   {0, ms} come back then
---         {-1} no rate is set   {-2, rate, interval} more than there ever are
---@include rate
+-- Takes permits of a rate limiter, or returns when to ask again.
+-- KEYS as in shared/rate.lua    ARGV 1 permits  2 16 bytes that identify this request
+-- answers {1, permits left} granted, now or before   {0, ms} ask again after this time
+--         {-1} no rate is set   {-2, rate, interval} more than the rate
+--@may_return rate
 local wanted, entry = tonumber(ARGV[1]), entry_of(ARGV[2], ARGV[1])
 if redis.call('ZSCORE', permits_key, entry) then
   return { 1, free }
@@ -11,7 +11,8 @@ end
 if wanted > rate then
   return { -2, rate, interval }
 end
--- Entries that are gone without their time: the value knows of them, and they count from now.
+-- Entries were removed before their time: the value still includes them, and they count from
+-- now.
 local function make_up_for_the_lost()
   if lost > 0 then
     redis.call('ZADD', permits_key, decimal(now),

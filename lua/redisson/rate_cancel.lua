@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
 --@function allow-oom
--- Takes back what a request was granted that nobody waits for any more.
--- KEYS as shared/rate.lua says    ARGV as rate_acquire
+-- Takes back the permits of a request whose call has ended.
+-- KEYS as in shared/rate.lua    ARGV as rate_acquire
 -- answers {1} taken back   {0} it had nothing   {-1} no rate is set
---@include rate
+--@may_return rate
 local entry = entry_of(ARGV[2], ARGV[1])
 local at = redis.call('ZSCORE', permits_key, entry)
 if not at or at + interval <= now then

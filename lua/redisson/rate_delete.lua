@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
 --@function allow-oom
--- Forgets a rate limiter, and what was taken of it.
--- KEYS as shared/rate.lua says, 6 as shared/told.lua
+-- Deletes a rate limiter and its entries.
+-- KEYS as in shared/rate.lua, 6 as in shared/told.lua
 -- answers '1' deleted   '0' there was none
---@include told
+--@may_return told
 if not redis.call('HMGET', KEYS[1], 'rate')[1] and redis.call('EXISTS', KEYS[1]) == 1 then
   return redis.error_reply('WRONGTYPE this key does not hold a rate limiter')
 end

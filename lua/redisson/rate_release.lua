@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: MIT
 --@function allow-oom
--- Gives permits back, those first that were taken first: what stays counted is younger than
--- it may have been, so that no interval ever sees too many.
--- KEYS as shared/rate.lua says, 6 as shared/told.lua    ARGV 1 permits
--- answers how many came back, as text; '-1' no rate is set
---@include told
---@include rate
+-- Returns permits, the oldest first: the remaining entries are younger than necessary, so no
+-- interval has too many.
+-- KEYS as in shared/rate.lua, 6 as in shared/told.lua    ARGV 1 permits
+-- answers the number of returned permits, as text; '-1' no rate is set
+--@may_return told
+--@may_return rate
 local wanted, given, over = tonumber(ARGV[1]), 0, {}
 local oldest = live(wanted)
 for i = 1, #oldest, 2 do

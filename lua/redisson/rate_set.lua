@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: MIT
 -- Sets the rate of a rate limiter.
--- KEYS as shared/rate.lua says, 6 as shared/told.lua
+-- KEYS as in shared/rate.lua, 6 as in shared/told.lua
 -- ARGV 1 rate  2 interval, ms  3 keepAliveTime, ms, 0 none  4 type
---      5 n only where none is set   s and forget what was taken   u and keep it
--- answers '1' set   '0' one is set already   '-1' there is none to be updated
---@include told
+--      5 n only if none is set   s and delete the entries   u and keep them
+-- answers '1' set   '0' one is already set   '-1' none to update
+--@may_return told
 local old = redis.call('HMGET', KEYS[1], 'rate', 'interval', 'keepAliveTime', 'type')
 local is_set = old[1] and old[2] and old[4]
 if not old[1] and redis.call('EXISTS', KEYS[1]) == 1 then
@@ -28,7 +28,7 @@ end
 if ARGV[5] == 's' or ARGV[5] == 'u' and ARGV[4] ~= old[4] then
   redis.call('DEL', KEYS[2], KEYS[3], KEYS[4], KEYS[5])
 elseif ARGV[5] == 'u' then
-  --@include rate
+  --@may_return rate
   write_value(math.max(rate - sum_of(live()), 0))
   remove_gone()
 end

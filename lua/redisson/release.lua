@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: MIT
 --@function allow-oom
--- Ends the lease of this owner. S3 L2; doc/design/redisson.md 2. An asking of his that was on
--- its way when his grant came may have found the lease over, and have queued: he leaves.
+-- Ends the lease of this owner. S3 L2; doc/design/redisson.md 2. A request of it that was
+-- being sent when its grant came may have found the lease over and queued: the owner leaves
+-- the queue.
 -- KEYS 1 the lock  2 the end of its ask  3 fair: the queue  4 its deadlines
--- ARGV 1 owner  2 ms for which a copy of the ask may still come (0: none can)
+-- ARGV 1 owner  2 ms in which a copy of the ask may arrive (0: none)
 --      3 PUBLISH or SPUBLISH  4 the channel
--- answers 1 done   {1, how many heard it}   2 expired   {3, somebody's lease}
+-- answers 1 done   {1, number of receivers}   2 gone   {3, another lease}
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 --@include say

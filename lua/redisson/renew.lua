@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: MIT
 --@function allow-oom
--- Lengthens leases; never shortens, never creates. S3 S9.
+-- Extends leases; never shortens, never creates. S3 S9.
 -- KEYS the locks    ARGV for each: owner, ttl ms
--- answers {now, then for each: waiters, remaining ms}, waiters -1 where the owner has it no
---         more. Who waits, the format does not tell: it counts as one, always
+-- answers {now, then for each: waiters, remaining ms}. Waiters -1: the owner does not have it, and
+--         the second number is 3 another owner has it, 2 free: the format does not store later
+--         owners. Nor does it store waiters: their number is always 1
 local time = redis.call('TIME')
 local answer = { time[1] * 1000000 + time[2] }
 for i, key in ipairs(KEYS) do
@@ -15,6 +16,8 @@ for i, key in ipairs(KEYS) do
       redis.call('PEXPIRE', key, ttl)
       left = ttl
     end
+  else
+    left = found == 0 and redis.call('EXISTS', key) == 1 and 3 or 2
   end
   answer[2 * i] = found == 1 and 1 or -1
   answer[2 * i + 1] = left

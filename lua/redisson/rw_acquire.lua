@@ -2,16 +2,16 @@
 -- Asks for Redisson's RReadWriteLock, to read or to write. Properties S1 S8 S10 L12;
 -- doc/design/redisson-shares.md 1.
 -- KEYS 1 the lock  2 the end of this ask  3 the end of this owner's reading
---      4 of a server of a quorum: the last token, which only dibs knows of
+--      4 on a server of a quorum: the last token, known to dibs only
 -- ARGV 1 owner `U:K`  2 ttl ms  3 until (0: none)  4 `<mode w|t> <r|w>`  5 floor
--- answers as native/share_acquire.lua. Of a foreign owner only is told that there is one
+-- answers as native/share_acquire.lua. Of a foreign owner only the existence is reported
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local key, ttl = KEYS[1], tonumber(ARGV[2])
 local mode, kind = string.match(ARGV[4], '^(%a) (%a)$')
 local field = kind == 'w' and ARGV[1] .. ':write' or ARGV[1]
 local until_us, token = tonumber(ARGV[3]), math.max(now, ARGV[5] + 1)
---@include ask_stands
+--@may_return ask_stands
 if redis.call('HEXISTS', key, field) == 1 then
   local left = math.max(0, redis.call('PTTL', kind == 'w' and key or KEYS[3]))
   token = KEYS[4] and tonumber(redis.call('GET', KEYS[4]) or 1) or token

@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: MIT
 --@function allow-oom
--- Ends an ask for a read/write lock or for permits, or the lease that it got. Of which kind
--- it is, the name tells: who has only a token does not know. S3 S8 S10 L2;
--- doc/design/redisson-shares.md 1 to 3.
+-- Ends an ask for a read/write lock or for permits, or its lease. The name's content
+-- determines the kind: a token alone does not. S3 S8 S10 L2; doc/design/redisson-shares.md 1
+-- to 3.
 -- KEYS 1 the lock or semaphore  2 the end of this ask  3 the end of this owner's reading
 --      4 ids of permits, by their ends  5 what this ask has taken without a lease
 -- ARGV 1 owner `U:K`  2 first permit id
---      3 `<p|u> <permits>`, u: surely taken, without a lease; 0: as many as there are
---      4 ms for which a copy of the ask or of this may still come (0: none can)
+--      3 `<p|u> <permits>`, u: certainly taken, without a lease; 0: all of them
+--      4 ms in which a copy of the ask or of this may arrive (0: none)
 --      5 PUBLISH or SPUBLISH  6 the channel of a read/write lock  7 of a semaphore
---      8 what to answer when there is nothing: 2 of a lease, 0 of an ask
--- answers 1 done, of a lease also {1, how many heard it}, or ARGV 8
+--      8 the reply if there is nothing: 2 for a lease, 0 for an ask
+-- answers 1 done, for a lease also {1, number of receivers}, or ARGV 8
 local time = redis.call('TIME')
 local now_ms = math.floor(time[1] * 1000 + time[2] / 1000)
 local key, kind, units = KEYS[1], string.match(ARGV[3], '^(%a) (%d+)$')

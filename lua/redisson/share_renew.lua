@@ -1,18 +1,18 @@
 -- SPDX-License-Identifier: MIT
 --@function allow-oom
--- Lengthens leases of read/write locks and of permits; never shortens, never creates. A writer
--- may go on as a reader from here: then who waits to read is told. S3 S9; F7;
+-- Extends leases of read/write locks and of permits; never shortens, never creates. A writer
+-- may become a reader here: then waiting readers are notified. S3 S9; F7;
 -- doc/design/redisson-shares.md 1 and 2.
 -- KEYS for each: the lock or semaphore, the end of this owner's reading, ids of permits
--- ARGV for each: owner `U:K`, first permit id, `<ttl ms, 0: not lengthened> <mode wanted>
---      <permits, 0: as many as there are>`, the channel; last PUBLISH or SPUBLISH
+-- ARGV for each: owner `U:K`, first permit id, `<ttl ms, 0: not extended> <mode wanted>
+--      <permits, 0: all of them>`, the channel; last PUBLISH or SPUBLISH
 -- answers as redisson/renew.lua
 local time = redis.call('TIME')
 local answer = { time[1] * 1000000 + time[2] }
 local now_ms = math.floor(answer[1] / 1000)
 --@include permit_ids
 --@include say
--- Each begins with a write that allocates nothing, so that a full server takes the others.
+-- Each begins with a write that allocates nothing, so that a full server accepts the others.
 local function rw_renew(key, owner, timeout, ttl, mode, channel)
   local writes = redis.call('HEXISTS', key, owner .. ':write') == 1
   if not writes and redis.call('HEXISTS', key, owner) == 0 then

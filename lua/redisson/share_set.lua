@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Says how many permits there are, or forgets the semaphore. Fewer takes none away: the number
--- of free ones may be negative for a while. S1'; doc/design/redisson-shares.md 2 and 3.
+-- Sets the number of permits, or deletes the semaphore. A lower number ends no lease: the
+-- number of free permits may be negative for a while. S1'; doc/design/redisson-shares.md 2
+-- and 3.
 -- KEYS 1 the semaphore  2 ids of permits, by their ends
 -- ARGV 1 set, absent (unless there is a count) or delete  2 permits  3 PUBLISH or SPUBLISH
 --      4 the channel

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- An ask that comes after its own `until` is refused, and so is one whose end is known, under
--- KEYS[2]: S8 S10. Works on `until_us` and `now`, and ends the script.
+-- Refuses an ask after its own `until`, and one whose end is stored under KEYS[2]: S8 S10.
+-- Uses `until_us` and `now`, and ends the script.
 if until_us > 0 and now > until_us then
   return { 7, now }
 end

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: MIT
--- Somebody has it of whom the format tells an owner and an end, but no lease of ours.
+-- A holder for which the format has an owner and an end, but no lease of ours.
 local foreign = '......................:1:1'
 local day_ms = 86400000
 
--- The answer to who may not have it now. A lease without an end, as redis-py writes it where
--- it has no timeout, is looked at again like any other.
+-- The reply if the lock is not granted now. A lease without an end, as redis-py writes it
+-- without a timeout, is polled like any other.
 local function taken(key, mode, now)
   local left = redis.call('PTTL', key)
   if left < 0 or left > day_ms then

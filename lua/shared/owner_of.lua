@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Of whom the value of a lock is, as `U:K`: what our own say, a UUID alone with 1 for K, and
--- of all else a digest in the place of U, so that it can be told and named.
+-- The owner of a lock's value, as `U:K`: our own values as they are, a bare UUID with 1 for
+-- K, and for all other values a digest as U, so that it can be reported and named.
 local function owner_of(value)
   local four = string.rep('[0-9a-f]', 4)
   local uuid = '^' .. four .. four .. string.rep('%-' .. four, 4) .. four .. four

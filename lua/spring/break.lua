@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --@function allow-oom
--- An administrator ends the lease of this owner, whoever he is.
+-- An administrator ends the lease of this owner, ours or foreign.
 -- KEYS 1 the lock  2 the ask that has it
--- ARGV 1 owner as inspect.lua told it  2 the channel  3 the channel of before 6.4.8
+-- ARGV 1 owner as reported by inspect.lua  2 the channel  3 the channel before 6.4.8
 -- answers as release.lua
 --@include holder
 --@include let_go

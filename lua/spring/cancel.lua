@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --@function allow-oom
--- Ends an ask wherever it stands: granted, or on its way. S8 S10.
--- KEYS, ARGV as release.lua    answers 1 when a lease was given up, else 0
+-- Ends an ask in any state: granted, or being sent. S8 S10.
+-- KEYS, ARGV as release.lua    answers 1 a lease was released, else 0
 --@include holds
 local is_held = holds(KEYS[1], KEYS[3], ARGV[1])
 if tonumber(ARGV[2]) > 0 then

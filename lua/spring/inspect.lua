@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --@function no-writes
--- Tells who holds a lock of Spring's; who waits, the format does not say.
+-- Returns the holder of a lock of Spring; the format has no waiters.
 -- KEYS 1 the lock  2 the ask that has it    answers as redisson/inspect.lua
 local time = redis.call('TIME')
 --@include holder

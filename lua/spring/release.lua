@@ -2,9 +2,9 @@
 --@function allow-oom
 -- Ends the lease of this owner. S3 L2; doc/design/dialects.md 2.
 -- KEYS 1 the lock  2 the end of its ask  3 the ask that has the lock
--- ARGV 1 owner  2 ms for which a copy of the ask may still come (0: none can)
---      3 the channel  4 the channel of before 6.4.8
--- answers 1 done   2 expired   {3, somebody's lease}
+-- ARGV 1 owner  2 ms in which a copy of the ask may arrive (0: none)
+--      3 the channel  4 the channel before 6.4.8
+-- answers 1 done   2 gone   {3, another lease}
 --@include holds
 local is_held = holds(KEYS[1], KEYS[3], ARGV[1])
 if tonumber(ARGV[2]) > 0 then

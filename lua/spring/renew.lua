@@ -1,9 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --@function allow-oom
--- Lengthens leases; never shortens, never creates: compare and PEXPIRE. S3 S9.
+-- Extends leases; never shortens, never creates: compare and PEXPIRE. S3 S9.
 -- KEYS for each: the lock, the ask that has it    ARGV for each: owner, ttl ms
--- answers {now, then for each: waiters, remaining ms}, waiters -1 where the owner has it
---         no more. Who waits, the format does not tell: it counts as one, always
+-- answers as redisson/renew.lua
 local time = redis.call('TIME')
 local answer = { time[1] * 1000000 + time[2] }
 --@include holds
@@ -17,6 +16,8 @@ for i = 2, #KEYS, 2 do
       redis.call('PEXPIRE', KEYS[i], ttl)
       left = ttl
     end
+  else
+    left = redis.call('EXISTS', key) == 1 and 3 or 2
   end
   answer[i] = is_held and 1 or -1
   answer[i + 1] = left

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* sim/deployed - runs seeds in worlds of several servers, and judges them by what programs
- * believe: that no two of them believe to have the same name (S1), and that fences grow (S2).
+ * believe, written as a history: that no two of them believe to have the same name (S1), and
+ * that fences grow (S2). test/oracle holds both checks.
  *
  * draw.c what a world is and what happens in it; trial.c its programs and its oracle; peer.c a
  * program in Java that shares its locks; main.c which seeds, and what is told of them. May
- * include the public headers, base/, resp/ and world/world.h. Everything that is decided comes
- * from the seed. */
+ * include the public headers, base/, resp/, test/oracle and world/world.h. Everything that is
+ * decided comes from the seed. */
 #ifndef DEPLOYED_H
 #define DEPLOYED_H
 
 #include <dibs/sim.h>
 
 #include "base/base.h"
+#include "oracle/log.h"
+#include "oracle/oracle.h"
 
 enum { PROGRAMS = 4, PEERS = 2, NAMES = 3, GRIPS = 64, FAULTS_MAX = 64, URL_MAX = 400 };
 
@@ -56,11 +59,13 @@ typedef struct peer {
   int32_t think_ms, hold_ms;
   bool ends;                    /* asked for: it begins nothing more */
   random_source random;
-  bool is_inside;               /* it has `name`, until `valid_us` */
   int name;
-  int64_t valid_us;
   uint64_t thread, grants;
+  struct history_log *log;
 } peer;
+
+/* Of the world, for its history. */
+int64_t history_now(const dibs_sim *sim);
 
 extern const char *const name_texts[NAMES];
 void peer_main(void *data);     /* of a peer */

@@ -8,6 +8,7 @@
  * Exits 1 when something happened that the kind promises will not. */
 #include "deployed.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,6 +116,8 @@ int main(int count, char **words)
   const kind *k = NULL;
   totals t = { 0 };
 
+  /* Clients register it: one seed is one world, whatever this file is called. */
+  program_invocation_short_name = "dibs-explore-deployments";
   for (int i = 1; i < count; i++) {
     const char *next = i + 1 < count ? words[i + 1] : "";
 

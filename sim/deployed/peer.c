@@ -56,7 +56,8 @@ static bool ask(peer *p, size_t server, const char *program, const char *last)
   return reply != NULL && size > 1 && reply[0] == ':' && reply[1] == '1';
 }
 
-static bool lock(peer *p)
+/* Whether it has a majority, until `*ret_valid_us`. */
+static bool lock(peer *p, int64_t *ret_valid_us)
 {
   int64_t begun = dibs_sim_now_us(p->sim);
   int count = p->sim->host_count, got = 0;
@@ -68,8 +69,8 @@ static bool lock(peer *p)
     got += ask(p, (size_t)i, lock_script, ttl);
     dibs_sim_sleep_us(below(p, HOP_US));
   }
-  p->valid_us = begun + p->ttl_ms * 1000;
-  return got > count / 2 && dibs_sim_now_us(p->sim) < p->valid_us;
+  *ret_valid_us = begun + p->ttl_ms * 1000;
+  return got > count / 2 && dibs_sim_now_us(p->sim) < *ret_valid_us;
 }
 
 /* Those that do not answer keep it until its end. */
@@ -77,7 +78,6 @@ static void unlock(peer *p)
 {
   char channel[64];
 
-  p->valid_us = 0;
   (void)snprintf(channel, sizeof(channel), "redisson_lock__channel:{%s}", name_texts[p->name]);
   for (int i = 0; i < p->sim->host_count; i++) {
     (void)ask(p, (size_t)i, unlock_script, channel);
@@ -90,17 +90,21 @@ void peer_main(void *data)
   peer *p = data;
 
   while (!p->ends) {
-    int name = (int)below(p, p->names);
-    bool is_had;
+    struct logged c = { .log = p->log, .worker = (uint16_t)(PROGRAMS + p->number), .units = 1,
+                       .ttl_ms = (int32_t)p->ttl_ms };
+    int64_t valid_us = 0;
 
-    p->name = name;
-    p->valid_us = 0;
-    is_had = lock(p);
-    p->grants += is_had;
-    p->is_inside = is_had;
-    if (is_had)
+    p->name = (int)below(p, p->names);
+    c.locks = 1u << p->name;
+    log_ask(&c, history_now(p->sim), OP_LOCK);
+    if (lock(p, &valid_us)) {
+      p->grants++;
+      log_granted(&c, history_now(p->sim), 0, valid_us * 1000);
       dibs_sim_sleep_ms(below(p, p->hold_ms < p->ttl_ms ? p->hold_ms + 1 : p->ttl_ms + 1));
-    p->is_inside = false;
+      log_release(&c, history_now(p->sim));
+    } else {
+      log_failed(&c, history_now(p->sim), DIBS_UNKNOWN);
+    }
     unlock(p);
     dibs_sim_sleep_ms(1 + below(p, p->think_ms + 1));
   }

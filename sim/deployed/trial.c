@@ -15,10 +15,8 @@
 const char *const name_texts[NAMES] = { "a", "b", "c" };
 
 typedef struct grip {
-  bool is_used;
-  int process, name;
-  dibs_hold *hold;
-  uint64_t fence;
+  struct logged logged;
+  dibs_hold *hold;                       /* NULL: the place is free */
 } grip;
 
 typedef struct trial {
@@ -27,14 +25,14 @@ typedef struct trial {
   grip grips[GRIPS];
   peer peers[PEERS];
   int peer_count;
-  bool is_ending, is_wrong[NAMES];       /* an overlap is being seen */
-  int64_t wrong_since[NAMES];
-  /* The highest fence granted, and the highest that any grant told by now has. */
-  uint64_t top_fence[NAMES];
+  bool is_ending;
+  struct history_log log;
+  struct findings findings;
   verdict *verdict;
 } trial;
 
-static void flaw(trial *t, unsigned promise, const char *format, ...)
+__attribute__((format(printf, 4, 5)))
+static void flaw(trial *t, unsigned promise, int64_t at_us, const char *format, ...)
 {
   char words[300];
   va_list list;
@@ -45,86 +43,64 @@ static void flaw(trial *t, unsigned promise, const char *format, ...)
   dibs_sim_note("%s: %s", (t->plan->kind->promises & promise) != 0 ? "FLAW" : "expected", words);
   if ((t->plan->kind->promises & promise) != 0 && t->verdict->flaw[0] == 0)
     (void)snprintf(t->verdict->flaw, sizeof(t->verdict->flaw), "at %.6f s: %s",
-                   (double)dibs_sim_now_us(t->sim) / 1e6, words);
+                   (double)at_us / 1e6, words);
 }
 
-/* ---- oracle ---- */
-
-/* Who believes to have it; a peer by its number behind the programs. */
-typedef struct believer { int number; uint64_t fence; } believer;
-
-static size_t believers(const trial *t, int name, believer *ret_two)
+int64_t history_now(const dibs_sim *sim)
 {
-  size_t count = 0;
-
-  for (size_t i = 0; i < GRIPS && count < 2; i++) {
-    const grip *g = &t->grips[i];
-
-    if (g->is_used && g->name == name && (count == 0 || ret_two[0].number != g->process) &&
-        dibs_sim_valid_us(t->sim, g->process, g->hold) > 0)
-      ret_two[count++] = (believer){ g->process, g->fence };
-  }
-  for (int i = 0; i < t->peer_count && count < 2; i++) {
-    const peer *p = &t->peers[i];
-
-    if (p->is_inside && p->name == name && dibs_sim_now_us(t->sim) < p->valid_us)
-      ret_two[count++] = (believer){ PROGRAMS + p->number, 0 };
-  }
-  return count;
+  return dibs_sim_now_us(sim) * 1000;
 }
 
-static void look_at(trial *t, int name)
-{
-  int64_t now = dibs_sim_now_us(t->sim);
-  believer two[2];
-
-  if (believers(t, name, two) < 2) {
-    t->is_wrong[name] = false;
-    return;
-  }
-  if (!t->is_wrong[name]) {
-    t->is_wrong[name] = true;
-    t->wrong_since[name] = now;
-    t->verdict->overlaps++;
-    flaw(t, PROMISE_S1, "S1: %d (fence %llu) and %d (fence %llu) both believe to have %s",
-         two[0].number, (unsigned long long)two[0].fence, two[1].number,
-         (unsigned long long)two[1].fence, name_texts[name]);
-  }
-  if (now - t->wrong_since[name] > t->verdict->overlap_us)
-    t->verdict->overlap_us = now - t->wrong_since[name];
-}
+/* ---- oracle: the history is judged in the end, test/oracle ---- */
 
 static void look(dibs_sim *sim, void *data)
 {
   trial *t = data;
 
-  (void)sim;
-  for (int i = 0; i < t->plan->names; i++)
-    look_at(t, i);
+  for (size_t i = 0; i < GRIPS; i++) {
+    grip *g = &t->grips[i];
+    int64_t left = g->hold == NULL ? 0 : dibs_sim_valid_us(sim, g->logged.worker, g->hold);
+
+    if (g->hold != NULL)
+      log_valid(&g->logged, history_now(sim), left == 0 ? 0 : history_now(sim) + left * 1000);
+  }
+}
+
+static void judge(trial *t, const struct history *h, enum check check, unsigned promise)
+{
+  const struct finding *first = findings_first(&t->findings, check);
+
+  if (first != NULL)
+    flaw(t, promise, finding_at_ns(first, h) / 1000, "%s: %s", check_promise(check), first->text);
+}
+
+static void judge_history(trial *t)
+{
+  struct history *h = history_judge(&t->log, name_texts, "mmm", 0, false, &t->findings);
+
+  t->verdict->overlaps = t->findings.counts[CHECK_EXCLUSION];
+  t->verdict->overlap_us = t->findings.overlap_ns / 1000;
+  t->verdict->steps_back = t->findings.counts[CHECK_FENCE];
+  judge(t, h, CHECK_WHOLE, PROMISE_L6);
+  judge(t, h, CHECK_EXCLUSION, PROMISE_S1);
+  judge(t, h, CHECK_FENCE, PROMISE_S2);
+  h = history_free(h);
+  history_log_free(&t->log);
 }
 
 /* ---- programs ---- */
 
-static grip *grip_new(trial *t, int name, dibs_hold *hold)
+static grip *granted(trial *t, const struct logged *l, dibs_hold *hold)
 {
+  t->verdict->grants++;
   for (size_t i = 0; i < GRIPS; i++)
-    if (!t->grips[i].is_used) {
-      t->grips[i] = (grip){ true, dibs_sim_self(), name, hold, dibs_hold_fence(hold) };
+    if (t->grips[i].hold == NULL) {
+      t->grips[i] = (grip){ *l, hold };
+      log_granted(&t->grips[i].logged, history_now(t->sim), dibs_hold_fence(hold),
+                  history_now(t->sim) + dibs_sim_valid_us(t->sim, l->worker, hold) * 1000);
       return &t->grips[i];
     }
   abort();
-}
-
-static void granted(trial *t, int name, uint64_t fence, uint64_t top_before)
-{
-  t->verdict->grants++;
-  if (fence <= top_before) {
-    t->verdict->steps_back++;
-    flaw(t, PROMISE_S2, "S2: fence %llu of %s is not above %llu, which was told before it asked",
-         (unsigned long long)fence, name_texts[name], (unsigned long long)top_before);
-  }
-  if (fence > t->top_fence[name])
-    t->top_fence[name] = fence;
 }
 
 static bool is_a_surprise(dibs_status status)
@@ -143,33 +119,37 @@ static void surprised(trial *t, const char *what, dibs_status status)
 {
   t->verdict->refused += status == DIBS_ERR_UNREACHABLE || status == DIBS_ERR_REFUSED;
   if (is_a_surprise(status))
-    flaw(t, PROMISE_L6, "%s ends with %s", what, dibs_status_name(status));
+    flaw(t, PROMISE_L6, dibs_sim_now_us(t->sim), "%s ends with %s", what, dibs_status_name(status));
 }
 
 static void once(trial *t, dibs_client *client)
 {
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
   int name = (int)dibs_sim_random((uint64_t)t->plan->names);
-  uint64_t top_before = t->top_fence[name];
+  struct logged c = { .log = &t->log, .worker = (uint16_t)dibs_sim_self(), .locks = 1u << name,
+                     .units = 1, .ttl_ms = (int32_t)t->plan->ttl_ms };
   dibs_hold *hold = NULL;
   dibs_status status;
   grip *g;
 
   o.ttl_ms = (int32_t)t->plan->ttl_ms;
-  o.wait_ms = dibs_sim_random(3) == 0 ? (int32_t)(1 + dibs_sim_random(5000)) : 0;
-  if (o.wait_ms == 0 && t->is_ending)
+  o.wait_ms = dibs_sim_random(3) == 0 ? (int32_t)dibs_sim_random(5000)
+                                      : DIBS_FOREVER;
+  if (o.wait_ms == DIBS_FOREVER && t->is_ending)
     o.wait_ms = 1000000;
+  log_ask(&c, history_now(t->sim), OP_LOCK);
   status = dibs_sim_random(6) == 0 ? dibs_try_lock(client, name_texts[name], &o, &hold)
                                    : dibs_lock(client, name_texts[name], &o, &hold);
   if (status != DIBS_OK) {
+    log_failed(&c, history_now(t->sim), status);
     surprised(t, "lock", status);
     return;
   }
-  g = grip_new(t, name, hold);
-  granted(t, name, g->fence, top_before);
+  g = granted(t, &c, hold);
   dibs_sim_sleep_ms((int64_t)dibs_sim_random((uint64_t)t->plan->hold_ms + 1));
   t->verdict->losses += dibs_hold_state(hold) == DIBS_GONE;
-  g->is_used = false;
+  log_release(&g->logged, history_now(t->sim));
+  g->hold = NULL;
   surprised(t, "release", dibs_release(hold));
 }
 
@@ -183,7 +163,8 @@ static void program(void *data)
   o.command_timeout_ms = t->plan->command_timeout_ms;
   status = dibs_open(t->plan->url, &o, &client);
   if (status != DIBS_OK) {
-    flaw(t, PROMISE_L6, "open %s ends with %s", t->plan->url, dibs_status_name(status));
+    flaw(t, PROMISE_L6, dibs_sim_now_us(t->sim), "open %s ends with %s", t->plan->url,
+         dibs_status_name(status));
     return;
   }
   while (!t->is_ending) {
@@ -204,7 +185,7 @@ static void peers_begin(trial *t)
   for (int i = 0; i < t->peer_count; i++) {
     char name[16];
 
-    t->peers[i] = (peer){ .sim = t->sim, .number = i + 1, .names = p->names,
+    t->peers[i] = (peer){ .sim = t->sim, .log = &t->log, .number = i + 1, .names = p->names,
                           .ttl_ms = p->ttl_ms, .think_ms = p->think_ms,
                           .hold_ms = p->hold_ms };
     random_seed(&t->peers[i].random, p->seed * 31 + (uint64_t)i);
@@ -213,7 +194,7 @@ static void peers_begin(trial *t)
   }
 }
 
-static void tell(trial *t)
+static void report(trial *t)
 {
   for (int i = 0; i < t->peer_count; i++)
     t->verdict->of_peers += t->peers[i].grants;
@@ -261,12 +242,13 @@ void trial_run(const plan *p, void (*on_trace)(const char *, void *), void *data
   t->is_ending = true;
   for (int i = 0; i < t->peer_count; i++)
     t->peers[i].ends = true;
-  if (!dibs_sim_run(t->sim, HEAL_MS + 2 * p->quarantine_ms +
-                            PROGRAMS * 2 * (p->ttl_ms + p->hold_ms))) {
-    ret_verdict->is_stuck = true;
-    flaw(t, PROMISE_L6, "L6: long after all was healed somebody still waits");
-  }
-  tell(t);
+  ret_verdict->is_stuck = !dibs_sim_run(t->sim, HEAL_MS + 2 * p->quarantine_ms +
+                            PROGRAMS * 2 * (p->ttl_ms + p->hold_ms));
+  judge_history(t);
+  if (ret_verdict->is_stuck)
+    flaw(t, PROMISE_L6, dibs_sim_now_us(t->sim),
+         "L6: long after all was healed somebody still waits");
+  report(t);
   dibs_sim_watch(t->sim, NULL, NULL);
   t->sim = dibs_sim_free(t->sim);
   free(t);

@@ -80,19 +80,20 @@ dibs_status call_end(actor *a, call *c, action what, dibs_status status)
 
 /* ---- taking ---- */
 
-static void lost(dibs_hold *hold, dibs_status why, void *data)
+static void lost(dibs_hold *hold, const dibs_loss *loss, void *data)
 {
   trial *t = NULL;
   grip *g = NULL;
 
   (void)hold;
-  (void)why;
+  (void)loss;
   t = trial_current();
   if (t == NULL || (g = grip_find(t, data)) == NULL)
     return;
-  if (g->is_told)
+  if (g->is_reported)
     flaw(t, "S8: the loss of fence %llu is told twice", (unsigned long long)g->fence);
-  g->is_told = true;
+  g->is_reported = true;
+  log_lost(&g->logged, history_now(t));
   t->losses++;
   cover(POINT_LOST_TOLD);
 }
@@ -108,18 +109,18 @@ static void granted(actor *a, grip *g, dibs_hold *hold)
     redisson_granted(a->trial, g);
 }
 
-static void granted_async(dibs_status status, dibs_hold *hold, void *data)
+static void granted_async(const dibs_error *error, dibs_hold *hold, void *data)
 {
   trial *t = trial_current();
   grip *g = t == NULL ? NULL : grip_find(t, data);
-  actor told = { .trial = t };
+  actor reported = { .trial = t };
 
   if (g == NULL)
     return;
   g->is_done = true;
-  g->status = status;
-  if (status == DIBS_OK)
-    granted(&told, g, hold);
+  g->status = error->status;
+  if (error->status == DIBS_OK)
+    granted(&reported, g, hold);
 }
 
 static size_t names_of(const wish *w, const char *ret_names[MUTEXES])
@@ -217,14 +218,25 @@ static int64_t limit_of(const trial *t, const wish *w)
     return -1;
   if (w->is_try || w->units == 0)
     return question_limit_ms(t) + more;
-  return w->options.wait_ms > 0 ? w->options.wait_ms + more : -1;
+  return w->options.wait_ms != DIBS_FOREVER ? w->options.wait_ms + more : -1;
 }
 
-/* Of all that was granted before this was asked for: S2. */
-static void tops_of(const trial *t, const wish *w, uint64_t ret_tops[NAMES])
+/* It may have a lease that another ask of its client was granted, which may be longer; and in
+ * Redisson's format any length, once the server's clock was set back. What is fixed is renewed
+ * once when it was granted by message: its end is look_at_belief()'s. */
+static struct logged logged_of(const actor *a, const wish *w)
 {
-  for (int i = 0; i < NAMES; i++)
-    ret_tops[i] = w->mode == 'r' ? t->top_written[i] : t->top_fence[i];
+  const plan *p = a->trial->plan;
+  int32_t longest = p->ttl_ms[p->ttl_ms[1] > p->ttl_ms[0]];
+  bool is_any = p->is_redisson && p->steps;
+  uint8_t mode = w->mode == 'r' ? HOLD_READ : w->mode == 'w' ? HOLD_WRITE
+               : w->mode == 'p' ? HOLD_PERMITS : HOLD_EXCLUSIVE;
+
+  return (struct logged){ .log = &a->trial->log, .worker = (uint16_t)a->life->slot,
+                          .life = (uint16_t)a->life->number, .thread = (uint16_t)a->thread,
+                          .locks = w->names, .units = w->units, .mode = mode,
+                          .ttl_ms = is_any ? INT32_MAX : longest,
+                          .flags = w->is_inner ? FLAG_NESTED : 0 };
 }
 
 grip *take(actor *a, const wish *w, dibs_status *ret_status)
@@ -232,7 +244,6 @@ grip *take(actor *a, const wish *w, dibs_status *ret_status)
   trial *t = a->trial;
   grip *g = grip_new(t);
   wish asked = *w;
-  uint64_t tops[NAMES];
   dibs_hold *hold = NULL;
   dibs_status status;
   call *c;
@@ -246,16 +257,16 @@ grip *take(actor *a, const wish *w, dibs_status *ret_status)
   g->owner = a->owner;
   g->names = w->names;
   g->mode = w->mode;
-  g->asked_at = trial_now(t);
   g->ttl_ms = w->options.ttl_ms;
   g->is_fixed = (w->options.flags & DIBS_LOCK_FIXED) != 0;
   g->has_callback = true;
-  asked.options.flags |= flavour_flag(t->plan, w->names);
+  asked.options.flags |= redisson_kind_flag(t->plan, w->names);
   asked.options.owner = &a->owner;
   asked.options.owner_size = sizeof(a->owner);
   asked.options.on_lost = lost;
   asked.options.on_lost_data = grip_key(t, g);
-  tops_of(t, w, tops);
+  g->logged = logged_of(a, w);
+  log_ask(&g->logged, history_now(t), OP_LOCK);
   c = call_begin(a, action_name(w->action), limit_of(t, w));
   if (c != NULL) {
     c->names = w->names;
@@ -267,6 +278,7 @@ grip *take(actor *a, const wish *w, dibs_status *ret_status)
     status = ask_now(a, &asked, &hold);
   *ret_status = call_end(a, c, w->action, status);
   if (status != DIBS_OK) {
+    log_failed(&g->logged, history_now(t), status);
     grip_free(t, g);
     return NULL;
   }
@@ -274,7 +286,7 @@ grip *take(actor *a, const wish *w, dibs_status *ret_status)
     granted(a, g, hold);
   if (g->is_fixed)
     g->limit_at = g->taken_at + (int64_t)g->ttl_ms * 1011 + 1000;
-  oracle_granted(t, g, tops, w->is_inner);
+  oracle_granted(t, g);
   return g;
 }
 
@@ -282,7 +294,7 @@ grip *take(actor *a, const wish *w, dibs_status *ret_status)
 
 static bool is_plainly_held(const trial *t, const grip *g)
 {
-  return t->plan->is_calm && g->token != 0 && !g->is_over && !g->is_told && !g->is_revoked &&
+  return t->plan->is_calm && g->token != 0 && !g->is_over && !g->is_reported && !g->is_revoked &&
          !g->is_orphan && !g->is_fixed && g->limit_at == INT64_MAX;
 }
 
@@ -300,7 +312,8 @@ dibs_status give_back(actor *a, grip *g, action what)
   trial *t = a->trial;
   dibs_hold *hold = g->hold;
   bool is_sure = is_plainly_held(t, g);
-  bool was_told = g->is_told;
+  bool was_reported = g->is_reported;
+  unsigned names = g->names;
   lease *leases[NAMES];
   uint64_t token = g->token;
   dibs_status status;
@@ -316,9 +329,10 @@ dibs_status give_back(actor *a, grip *g, action what)
     t->cycles++;
   else
     cover(POINT_RELEASED_LATE);
+  oracle_gone(t, names, token, status);
   if (is_sure && status != DIBS_OK && !were_revoked(leases, token))
     flaw(t, "L9: a release in a calm world answers %s", dibs_status_name(status));
-  if (was_told && status == DIBS_OK)
+  if (was_reported && status == DIBS_OK)
     flaw(t, "S7: what was told lost is released well");
   if (status < 0 && status != DIBS_ERR_CLOSED)
     flaw(t, "a release answers %s", dibs_status_name(status));

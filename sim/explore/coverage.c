@@ -44,20 +44,20 @@ static bool has_peers(const coverage *c)
   return c->points[POINT_PEER_HELD] + c->points[POINT_PEER_WAITED] > 0;
 }
 
-int coverage_holes(const coverage *c, bool tells)
+int coverage_holes(const coverage *c, bool reports)
 {
   int holes = 0;
 
   for (int i = 0; i < POINTS; i++)
     if (c->points[i] == 0 && (i < POINT_PEER_HELD || has_peers(c))) {
       holes++;
-      if (tells)
+      if (reports)
         printf("never reached: %s\n", point_names[i]);
     }
   for (int i = 0; i < FAULT_KINDS; i++)
     if (is_fault(i) && (c->faults[i][1] == 0 || c->faults[i][2] == 0)) {
       holes++;
-      if (tells)
+      if (reports)
         printf("never over a hold and a call: %s\n", fault_name((dibs_sim_fault_kind)i));
     }
   for (int i = 0; i < ACTIONS; i++) {
@@ -67,7 +67,7 @@ int coverage_holes(const coverage *c, bool tells)
       all += c->outcomes[i][j];
     if (all == 0 && i != ACT_REOPEN) {
       holes++;
-      if (tells)
+      if (reports)
         printf("never done: %s\n", action_names[i]);
     }
   }

@@ -126,4 +126,6 @@ void plan_draw(plan *p, uint64_t seed, kinds asked)
   }
   if ((asked & KIND_REDISSON) != 0)
     plan_redisson(p, asked);
+  else
+    p->has_publisher = random_below(&r, 3) == 0;
 }

@@ -4,20 +4,22 @@
  *
  * The parts, in the order in which a seed meets them: draw.c (what exists in this world),
  * schedule.c (faults as data), program*.c (what users do), calls.c (their calls, timed and
- * recorded), ledger.c (who believes what), truth.c (what the server has), oracle*.c (what
- * must hold, doc/design/invariants.md), trial.c (one seed from beginning to end),
+ * recorded), ledger.c (who believes what, also written as a history), truth.c (what the server
+ * has), oracle*.c (what must hold of beliefs and truth, doc/design/invariants.md; what must
+ * hold of the history alone is in test/oracle), trial.c (one seed from beginning to end),
  * minimise.c, coverage.c, main.c. Of worlds in Redisson's format: format.c (what it cannot
  * promise), truth_redisson.c, oracle_redisson.c, peer.c and peer_words.c (what a Java program
  * does with the same locks).
  *
- * May include the public headers, sim/server, sim/world/world.h, resp/ and base/. Everything that
- * is decided comes from the seed: no clock, no address, no other randomness. */
+ * May include the public headers, sim/server, sim/world/world.h, test/oracle, resp/ and base/.
+ * Everything that is decided comes from the seed: no clock, no address, no other randomness. */
 #ifndef EXPLORE_H
 #define EXPLORE_H
 
 #include <dibs/sim.h>
 
 #include "base/base.h"
+#include "oracle/log.h"
 
 enum {
   PROCESSES_MAX = 5, THREADS_MAX = 3, LIVES_MAX = 96, FAULTS_MAX = 96,
@@ -30,7 +32,7 @@ enum {
 
 typedef enum kinds {            /* bits, for --kind */
   KIND_MUTEX = 1, KIND_SHARE = 2, KIND_MANY = 4, KIND_MEET = 8, KIND_ALL = 15,
-  /* Worlds in Redisson's format, whose locks are of these flavours; not with the others. */
+  /* Worlds in Redisson's format, whose locks are of these kinds; not with the others. */
   KIND_PLAIN = 16, KIND_FAIR = 32, KIND_FENCED = 64, KIND_SPIN = 128, KIND_REDISSON = 240
 } kinds;
 
@@ -42,12 +44,13 @@ typedef struct lock_format {
   bool has_tokens;              /* S2, I4: each lease on the server has a token of its own */
   bool remembers_asks;          /* S10: the key itself tells which ask is over */
   bool survives_steps;          /* S1: clients tell the server how late it is */
-  bool tells_holders;           /* S2: who has what was broken hears of it at once */
+  bool reports_holders;           /* S2: who has what was broken hears of it at once */
   bool forgets_waiters;         /* I16, I18: a queue has an end of its own */
 } lock_format;
 
-typedef enum flavour { FLAVOUR_OF_LOCK, FLAVOUR_OF_FAIR, FLAVOUR_OF_FENCED,
-                       FLAVOUR_OF_SPIN } flavour;
+typedef enum redisson_kind {
+  REDISSON_LOCK, REDISSON_FAIR, REDISSON_FENCED, REDISSON_SPIN
+} redisson_kind;
 
 /* ---- what a program may do next; a world gives each a weight, often none ---- */
 
@@ -82,8 +85,9 @@ typedef struct plan {
   uint32_t client_flags;
   uint32_t permits;
   bool is_redisson;
-  flavour flavours[MUTEXES];          /* in Redisson's format: one name is of one kind */
+  redisson_kind redisson_kinds[MUTEXES];   /* one name is of one kind */
   int peers;                          /* Java programs that use the same locks */
+  bool has_publisher;                 /* a publisher forges messages */
   int32_t ppm[PROCESSES_MAX + 1];     /* by slot */
   int names;                          /* mutexes in use, 1 .. MUTEXES */
   unsigned weight[ACTIONS], weight_sum;
@@ -98,8 +102,8 @@ void plan_plain(plan *p, uint64_t seed);
 /* A world in Redisson's format, after the rest was drawn. */
 void plan_redisson(plan *p, kinds asked);
 const lock_format *format_of(const plan *p);
-const char *flavour_name(flavour f);
-uint32_t flavour_flag(const plan *p, unsigned names);       /* for dibs_lock_options.flags */
+const char *redisson_kind_name(redisson_kind f);
+uint32_t redisson_kind_flag(const plan *p, unsigned names);       /* for dibs_lock_options.flags */
 
 /* ---- schedule ---- */
 
@@ -130,7 +134,8 @@ typedef struct lease {
   bool is_doubted;                    /* flag 2 */
   bool is_foreign;                    /* a peer's */
   bool is_broken;                     /* whatever this owner has will be ended, is_foreign */
-  bool is_cut;                        /* the server's clock was set ahead under it */
+  int64_t cut_us;                     /* so much earlier does it end than its holders were told:
+                                       * the server's clock was set ahead under it */
   int life;                           /* who was told of it; 0: nobody yet */
   uint64_t mark;                      /* of the reading that saw it */
 } lease;
@@ -168,6 +173,7 @@ typedef struct truth {
 
 typedef struct grip {
   bool is_used;
+  struct logged logged;               /* the same, as a history */
   uint32_t generation;
   int life, thread;
   uint64_t owner;
@@ -178,13 +184,13 @@ typedef struct grip {
   char mode;                          /* x r w p */
   uint32_t units;
   uint64_t fence, token;
-  int64_t taken_at, asked_at;         /* true time */
+  int64_t taken_at;                   /* true time */
   int64_t end_at;                     /* of belief, as last seen; true time */
   int64_t limit_at;                   /* fixed or limited: belief ends by then; else max */
   int32_t ttl_ms;
   bool is_fixed, has_callback;
   bool is_over;                       /* was seen not to be believed any more */
-  bool is_told;
+  bool is_reported;
   bool is_orphan;                     /* the server lost it: no one's fault, see oracle.c */
   bool is_revoked;                    /* others ended it, or have its token */
   lease *lease[NAMES];
@@ -247,7 +253,6 @@ typedef struct trial {
   int64_t next_due;
   truth truths[NAMES];
   uint64_t seen_version;
-  uint64_t top_fence[NAMES], top_written[NAMES];   /* told to programs: any; exclusive */
   bool is_fence_weak[NAMES];
   random_source random;               /* of restarts */
   int64_t healed_at, losing_at;
@@ -255,6 +260,7 @@ typedef struct trial {
   bool is_losing, has_lost, was_down; /* data of the server, just now; ever */
   int64_t step_us;                    /* of the server's clock, in all */
   bool has_stepped, has_stepped_back;
+  char latch_zero[48];                /* the latch's mark of its last zero, as answered */
   int64_t latch_open_at;              /* the last moment at which nothing was to be counted */
   bool is_latch_armed;
   register_state written, added;
@@ -262,7 +268,10 @@ typedef struct trial {
   char peer_clients[PEERS_MAX][23];   /* as the id of a client of ours */
   uint64_t cycles, looks, unknown_answers;
   uint64_t grants, losses, kills;
+  struct history_log log;
+  bool traces;
   char flaw[512];                     /* the first; "": none */
+  int64_t flaw_at;
 } trial;
 
 /* ---- trial.c ---- */
@@ -282,8 +291,11 @@ extern const char *const name_texts[NAMES];
 /* Runs one seed. `on_trace` may be NULL. */
 void trial_run(const plan *p, void (*on_trace)(const char *, void *), void *data,
                verdict *ret_verdict);
+void flaw_at(trial *t, int64_t at_us, const char *format, ...)
+  __attribute__((format(printf, 3, 4)));
 void flaw(trial *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int64_t trial_now(const trial *t);
+int64_t history_now(const trial *t);
 trial *trial_current(void);           /* the one that runs */
 void trial_note_faults(trial *t);     /* what has begun by now, and what it excuses */
 
@@ -332,7 +344,10 @@ bool is_peer(const trial *t, const char *client);
 /* ---- oracle ---- */
 
 void oracle_look(dibs_sim *sim, void *data);              /* after each event */
-void oracle_granted(trial *t, grip *g, const uint64_t *top_before, bool is_inner);
+void oracle_granted(trial *t, grip *g);
+void oracle_history(trial *t);        /* S1, S2, S4, S7 of all that was believed */
+/* What a release or a renewal by token says that the lease `token` has become. */
+void oracle_gone(trial *t, unsigned names, uint64_t token, dibs_status status);
 void oracle_server(trial *t, int name, const truth *before);   /* after a change */
 /* What comes late, or stays for nobody: I5, S10, L9 beside mild faults. */
 void oracle_late(trial *t, int name, const truth *before);
@@ -392,6 +407,10 @@ void hold_for_a_while(actor *a, grip *g);
 
 void peers_begin(trial *t);
 
+/* ---- publisher.c: forged messages ---- */
+
+void publisher_begin(trial *t);
+
 /* ---- peer_words.c: its scripts ---- */
 
 typedef enum peer_verb { PEER_LOCK, PEER_RENEW, PEER_UNLOCK, PEER_LEAVE, PEER_FORCE } peer_verb;
@@ -400,7 +419,7 @@ typedef enum peer_verb { PEER_LOCK, PEER_RENEW, PEER_UNLOCK, PEER_LEAVE, PEER_FO
 typedef struct peer_call {
   peer_verb verb;
   int name;
-  flavour flavour;
+  redisson_kind redisson_kind;
   const char *owner;
   int64_t ttl_ms, wait_ms, now_ms;
   bool is_try;
@@ -414,7 +433,7 @@ bool peer_ask(trial *t, const peer_call *c, int64_t *ret_number);
 typedef enum point {
 #define POINTS_LIST(X) \
   X(GRANT_LOCAL) X(RELEASED_LATE) X(LOST_TOLD) X(LOST_ORPHAN) \
-  X(LOST_REVOKED) X(LOST_BY_TIME) X(BELIEF_RENEWED) X(QUEUE_OF_TWO) \
+  X(LOST_REVOKED) X(LOST_BY_TIME) X(EXPIRED) X(BELIEF_RENEWED) X(QUEUE_OF_TWO) \
   X(QUEUE_OF_FOUR) X(TOMBSTONE) X(HANDED_OVER) X(READERS_TOGETHER) \
   X(PERMITS_TOGETHER) X(DOUBTED_LEASE) \
   X(REVIVED_BY_FAILOVER) X(LEASE_DATA_LOST) \
@@ -441,7 +460,7 @@ void cover(point p);
 void coverage_add(coverage *to, const coverage *more);
 void coverage_write(const coverage *c, bool as_markdown);
 /* How many points and kinds of faults were never reached; told when `tells`. */
-int coverage_holes(const coverage *c, bool tells);
+int coverage_holes(const coverage *c, bool reports);
 const char *action_name(action a);
 
 /* ---- minimise.c ---- */

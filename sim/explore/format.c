@@ -4,7 +4,7 @@
 
 static const lock_format native = {
   .hands_over = true, .has_tokens = true, .remembers_asks = true, .survives_steps = true,
-  .tells_holders = true, .forgets_waiters = true
+  .reports_holders = true, .forgets_waiters = true
 };
 
 /* doc/design/redisson.md 3.
@@ -21,20 +21,20 @@ const lock_format *format_of(const plan *p)
   return p->is_redisson ? &redisson : &native;
 }
 
-const char *flavour_name(flavour f)
+const char *redisson_kind_name(redisson_kind f)
 {
   static const char *const names[] = { "plain", "fair", "fenced", "spin" };
 
   return names[f];
 }
 
-uint32_t flavour_flag(const plan *p, unsigned names)
+uint32_t redisson_kind_flag(const plan *p, unsigned names)
 {
   static const uint32_t flags[] = { 0, DIBS_LOCK_FAIR, DIBS_LOCK_FENCED, DIBS_LOCK_SPIN };
 
   for (int i = 0; i < MUTEXES && p->is_redisson; i++)
     if ((names >> i & 1) != 0)
-      return flags[p->flavours[i]];
+      return flags[p->redisson_kinds[i]];
   return 0;
 }
 
@@ -48,8 +48,8 @@ void plan_redisson(plan *p, kinds asked)
   p->client_flags = 0;                  /* deadlocks are looked for in native worlds only */
   for (int i = 0; i < MUTEXES; i++) {
     do
-      p->flavours[i] = (flavour)random_below(&r, 4);
-    while ((asked & ((unsigned)KIND_PLAIN << p->flavours[i])) == 0);
+      p->redisson_kinds[i] = (redisson_kind)random_below(&r, 4);
+    while ((asked & ((unsigned)KIND_PLAIN << p->redisson_kinds[i])) == 0);
   }
   p->peers = random_below(&r, 2) == 0 ? 0 : 1 + (int)random_below(&r, PEERS_MAX);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The ledger: who believes to have what, written down by the programs as they are told. */
+/* The ledger: the holds that each program believes in, recorded when the library reports them;
+ * also in the format of test/oracle, which judges them at the end. */
 #include "explore.h"
 
 #include <string.h>
@@ -27,6 +28,7 @@ grip *grip_new(trial *t)
 
 void grip_free(trial *t, grip *g)
 {
+  log_release(&g->logged, history_now(t));
   g->is_used = false;
   while (t->grip_top > 0 && !t->grips[t->grip_top - 1].is_used)
     t->grip_top--;

@@ -86,10 +86,12 @@ static void print_plan(const plan *p)
   printf("%d processes of %d threads, %d locks, ttl %d and %d ms, delay %d..%d us, %lld ms%s\n",
          p->processes, p->threads, p->names, p->ttl_ms[0], p->ttl_ms[1], p->delay_min_us,
          p->delay_max_us, (long long)p->run_ms, p->is_calm ? ", calm" : "");
+  if (p->has_publisher)
+    printf("somebody forges messages\n");
   if (p->is_redisson) {
     printf("redisson:");
     for (int i = 0; i < p->names; i++)
-      printf(" %s is %s,", name_texts[i], flavour_name(p->flavours[i]));
+      printf(" %s is %s,", name_texts[i], redisson_kind_name(p->redisson_kinds[i]));
     printf(" %d peers\n", p->peers);
   }
   for (size_t i = 0; i < p->fault_count; i++) {
@@ -116,7 +118,7 @@ static void print_command(const wanted *w, const plan *p, bool with_faults)
   printf("\n");
 }
 
-static void tell_finding(const wanted *w, plan *p, const verdict *v)
+static void report_finding(const wanted *w, plan *p, const verdict *v)
 {
   verdict again = *v;
 
@@ -157,7 +159,7 @@ static void run_seed(const wanted *w, uint64_t seed)
                      v.fingerprint, again.fingerprint);
   }
   if (v.flaw[0] != 0)
-    tell_finding(w, &p, &v);
+    report_finding(w, &p, &v);
 }
 
 /* ---- jobs ---- */
@@ -351,6 +353,8 @@ int main(int argc, char **argv)
   bool is_good = true;
   int option, holes;
 
+  /* Clients register it: one seed is one world, whatever this file is called. */
+  program_invocation_short_name = "dibs-explore";
   while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
     if (!option_take(&w, option))
       return usage();

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The oracle of beliefs: what programs believe, held against each other and against what the
- * server has, after each event. doc/design/invariants.md tells what the numbers mean.
+/* The oracle of beliefs: what programs believe, held against what the server has, after each
+ * event. Beliefs against each other are judged by test/oracle, in the history of them all.
+ * doc/design/invariants.md tells what the numbers mean.
  *
  * What is not promised (protocol.md 8) is accounted for by each grant, not by whole worlds:
  * a grant that the server lost with its data (`is_orphan`), or that others ended
  * (`is_revoked`), may be believed beside others until it is told, but never for longer than
  * the last end that the server ever had for it. */
 #include "explore.h"
+
+#include "base/fence.h"
 
 #include <string.h>
 
@@ -64,49 +67,9 @@ static int64_t stopped_us(const trial *t, int number, int64_t from)
   return total;
 }
 
-/* ---- S1, S4: two beliefs ---- */
+/* ---- which lease a grant is by ---- */
 
-static bool conflict(const grip *a, const grip *b)
-{
-  if ((a->names & b->names) == 0 || a->mode == 'p' || (a->mode == 'r' && b->mode == 'r'))
-    return false;
-  return a->life != b->life || a->owner != b->owner || a->token != b->token;
-}
-
-static void check_exclusion(trial *t, const grip *g)
-{
-  for (size_t i = 0; i < t->grip_top; i++) {
-    const grip *other = &t->grips[i];
-
-    if (!other->is_used || other == g || other->hold == NULL || other->is_over ||
-        is_excused(other) || !conflict(g, other) || valid_us(t, other) == 0)
-      continue;
-    flaw(t, "%s: %s is believed by %d (fence %llu) and by %d (fence %llu)",
-         g->mode == 'x' ? "S1" : "S4", name_at(g), g->life, (unsigned long long)g->fence,
-         other->life, (unsigned long long)other->fence);
-  }
-}
-
-/* ---- S2 ---- */
-
-static void check_fence(trial *t, const grip *g, const uint64_t *top_before)
-{
-  for (int i = 0; i < NAMES; i++) {
-    if ((g->names >> i & 1) == 0)
-      continue;
-    if (g->fence <= top_before[i] && !t->is_fence_weak[i])
-      flaw(t, "S2: fence %llu of %s after %llu", (unsigned long long)g->fence,
-           name_texts[i], (unsigned long long)top_before[i]);
-    if (g->fence > t->top_fence[i])
-      t->top_fence[i] = g->fence;
-    if (g->mode != 'r' && g->fence > t->top_written[i])
-      t->top_written[i] = g->fence;
-  }
-}
-
-/* ---- a grant ---- */
-
-/* What became of the lease before its grant was told. */
+/* What became of the lease before its grant was reported. */
 static void find_leases(trial *t, grip *g)
 {
   for (int i = 0; i < NAMES; i++) {
@@ -128,20 +91,60 @@ static void find_leases(trial *t, grip *g)
     l->life = g->life;
     g->token = l->token;
     memcpy(t->lives[g->life].client_id, l->client, sizeof(t->lives[0].client_id) - 1);
-    g->is_orphan = g->is_orphan || l->was_lost || l->is_cut;
+    g->is_orphan = g->is_orphan || l->was_lost || l->cut_us > 0;
     g->is_revoked = g->is_revoked || l->is_revoked;
     if (g->mode == 'p' && g->units != l->units && l->gone_at == 0)
       flaw(t, "S1': %u permits by the server's %llu", g->units, (unsigned long long)l->units);
   }
 }
 
-void oracle_granted(trial *t, grip *g, const uint64_t *top_before, bool is_inner)
+/* ---- a grant ---- */
+
+/* In nanoseconds, and rounded down: what the history says was believed, was. */
+static int64_t believed_ns(const trial *t, const grip *g, int64_t left)
+{
+  return left <= 0 ? 0 : history_now(t) + true_span(t, g, left) * 1000 - 3 * ROUNDING_US;
+}
+
+/* 0: it is no promise, or was judged with the outer hold. A lease that the server lost, or that
+ * others broke, may be handed on in its process until the next renewal: such a fence is below
+ * those that the server has granted since. */
+static uint64_t fence_of(const trial *t, const grip *g)
+{
+  bool is_local = token_of_fence(g->fence) * FENCES_PER_TOKEN != g->fence;
+
+  if ((g->logged.flags & FLAG_NESTED) != 0 ||
+      (is_excused(g) && (is_local || !format_of(t->plan)->reports_holders)))
+    return 0;
+  for (int i = 0; i < NAMES; i++)
+    if ((g->names >> i & 1) != 0 && t->is_fence_weak[i])
+      return 0;
+  return g->fence;
+}
+
+/* Which leases it is by; and it goes into the history. A grant by callback is looked at before
+ * its actor does. Returns for how long it is believed. */
+static int64_t judge_grant(trial *t, grip *g)
+{
+  int64_t left = valid_us(t, g);
+
+  find_leases(t, g);
+  if (g->logged.is_granted || t->flaw[0] != 0)
+    return left;
+  g->logged.units = g->units;
+  if (is_excused(g))
+    log_excused(&g->logged, history_now(t));
+  log_granted(&g->logged, history_now(t), fence_of(t, g), believed_ns(t, g, left));
+  return left;
+}
+
+void oracle_granted(trial *t, grip *g)
 {
   int64_t left;
 
   if (t->flaw[0] != 0)
     return;
-  find_leases(t, g);
+  left = judge_grant(t, g);
   if (t->flaw[0] != 0)
     return;
   t->grants++;
@@ -149,12 +152,22 @@ void oracle_granted(trial *t, grip *g, const uint64_t *top_before, bool is_inner
     cover(POINT_GRANT_LOCAL);
   if ((g->names & (g->names - 1)) != 0)
     cover(POINT_SET_HELD);
-  if (!is_inner && (format_of(t->plan)->tells_holders || !is_excused(g)))
-    check_fence(t, g, top_before);
-  left = valid_us(t, g);
   g->end_at = trial_now(t) + true_span(t, g, left);
-  if (left > 0 && !is_excused(g))
-    check_exclusion(t, g);
+}
+
+/* ---- what became of a lease ---- */
+
+/* S13. DIBS_EXPIRED promises that no other client had the name since. */
+void oracle_gone(trial *t, unsigned names, uint64_t token, dibs_status status)
+{
+  if (status != DIBS_EXPIRED || token == 0 || t->has_lost)
+    return;
+  cover(POINT_EXPIRED);
+  for (int i = 0; i < NAMES; i++)
+    if ((names >> i & 1) != 0 && t->truths[i].top_token > token)
+      flaw(t, "S13: a lease of %s is DIBS_EXPIRED by token %llu, and the server granted %llu",
+           name_texts[i], (unsigned long long)token,
+           (unsigned long long)t->truths[i].top_token);
 }
 
 /* ---- I2, I12, S7, S9: one belief, at every moment ---- */
@@ -169,7 +182,7 @@ static void check_lease(trial *t, grip *g, int name)
   if (l == NULL || l->token != g->token)
     return;                            /* forgotten long ago: judged when it went */
   g->is_revoked = g->is_revoked || l->is_revoked;
-  g->is_orphan = g->is_orphan || l->was_lost || l->is_cut;
+  g->is_orphan = g->is_orphan || l->was_lost || l->cut_us > 0;
   if (l->gone_at != 0 && !is_excused(g))
     flaw(t, "I2: %d believes %s for %lld us more, and the server has it no more (fence %llu)",
          g->life, name_texts[name], (long long)(g->end_at - trial_now(t)),
@@ -181,7 +194,7 @@ static void check_lease(trial *t, grip *g, int name)
     last = (l->gone_at != 0 ? l->gone_at : trial_now(t)) + l->length_ms * 1000;
   if (t->has_stepped && !format_of(t->plan)->survives_steps) {
     last = trial_now(t) + l->deadline_us - host_wall_us(world_host(t->sim));
-    if (l->is_cut || l->gone_at != 0)
+    if (l->cut_us > 0 || l->gone_at != 0)
       return;                            /* an orphan, or I2 has said so */
   }
   if (g->end_at > last + ROUNDING_US)
@@ -193,11 +206,9 @@ static void look_at_belief(trial *t, grip *g, int64_t left)
 {
   int64_t end = trial_now(t) + true_span(t, g, left);
 
-  if (g->is_over)
-    flaw(t, "S7: %d believes %s again after its end (fence %llu)", g->life, name_at(g),
-         (unsigned long long)g->fence);
-  if (g->is_told)
-    flaw(t, "S7: %d believes %s after its loss was told", g->life, name_at(g));
+  log_valid(&g->logged, history_now(t), believed_ns(t, g, left));
+  if (is_excused(g))
+    log_excused(&g->logged, history_now(t));
   if (end > g->end_at + ROUNDING_US) {
     cover(POINT_BELIEF_RENEWED);
     g->end_at = end;
@@ -213,6 +224,7 @@ static void look_at_end(trial *t, grip *g)
 {
   if (!g->is_over) {
     g->is_over = true;
+    log_valid(&g->logged, history_now(t), 0);
     /* `end_at` may lie ahead: what is told lost ends at once. */
     if (g->end_at > trial_now(t))
       g->end_at = trial_now(t);
@@ -223,7 +235,7 @@ static void look_at_end(trial *t, grip *g)
         oracle_is_mild(t, g))
       flaw(t, "L9: %d lost %s, and nothing was in its way", g->life, name_at(g));
   }
-  if (g->is_told || !g->has_callback)
+  if (g->is_reported || !g->has_callback)
     return;
   if (is_paused(t, g) || stopped_us(t, g->life, g->end_at) > 0) {
     g->end_at = trial_now(t);          /* it is told as soon as it goes on */
@@ -240,9 +252,11 @@ static void look_at_grips(trial *t)
     grip *g = &t->grips[i];
     int64_t left;
 
-    if (!g->is_used || g->hold == NULL || (g->is_over && g->is_told))
+    if (!g->is_used || g->hold == NULL)
       continue;
-    left = valid_us(t, g);
+    left = g->token != 0 && !g->logged.is_granted ? judge_grant(t, g) : valid_us(t, g);
+    if (left <= 0 && g->is_over && g->is_reported)
+      continue;
     if (left > 0)
       look_at_belief(t, g, left);
     else
@@ -261,6 +275,7 @@ static void look_at_lives(trial *t)
       continue;
     l->is_over = true;
     l->over_at = trial_now(t);
+    history_log_death(&t->log, history_now(t), (uint16_t)place, (uint16_t)l->number);
     grips_drop_life(t, l->number);
     for (int i = 0; i < CALLS_MAX; i++)
       if (t->calls[i].is_open && t->calls[i].life == l->number) {
@@ -310,4 +325,23 @@ void oracle_look(dibs_sim *sim, void *data)
   oracle_nobody(t);
   if (!format_of(t->plan)->hands_over)
     oracle_nobody_waits_long(t);
+}
+
+/* C12 is look_at_calls(): there are more calls than asks, and one that hangs writes nothing.
+ * C5 is the server's: its limit changes, and what it counts is seen after each script. */
+void oracle_history(trial *t)
+{
+  struct findings f;
+  struct history *h = history_judge(&t->log, name_texts, "mmmrp", UINT32_MAX,
+                                    !t->plan->is_redisson, &f);
+
+  if (t->traces)
+    findings_print(&f, h, "# ");
+  for (enum check check = CHECK_EXCLUSION; check <= CHECK_LAST; check++) {
+    const struct finding *one = findings_first(&f, check);
+
+    if (one != NULL)
+      flaw_at(t, finding_at_ns(one, h) / 1000, "%s: %s", check_promise(check), one->text);
+  }
+  h = history_free(h);
 }

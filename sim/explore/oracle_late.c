@@ -57,7 +57,7 @@ static bool has_grip(const trial *t, const life *l, int name)
 /* In Redisson's fair queue a client has as many asks open as it has waiters. */
 static bool has_places(const trial *t, int name)
 {
-  return t->plan->is_redisson && name < MUTEXES && t->plan->flavours[name] == FLAVOUR_OF_FAIR;
+  return t->plan->is_redisson && name < MUTEXES && t->plan->redisson_kinds[name] == REDISSON_FAIR;
 }
 
 /* True time since when nobody can have sent `client:ask` any more; INT64_MAX: not known. */

@@ -27,7 +27,7 @@ static bool waits_still(const truth *x, const waiter *w)
  * takes its wait from everybody's deadline, also from that of who just queued. */
 static void check_turn(trial *t, int name, const truth *before, const lease *l)
 {
-  if (t->plan->flavours[name] != FLAVOUR_OF_FAIR || t->plan->peers > 0)
+  if (t->plan->redisson_kinds[name] != REDISSON_FAIR || t->plan->peers > 0)
     return;
   for (size_t i = 0; i < before->waiter_count; i++) {
     const waiter *w = &before->waiters[i];
@@ -76,7 +76,7 @@ static void check_grants(trial *t, int name, const truth *before)
 
     if (was_there(before, l) || l->begun_at != trial_now(t) || t->is_losing)
       continue;
-    if (t->plan->flavours[name] == FLAVOUR_OF_FENCED && x->last_token <= x->top_token &&
+    if (t->plan->redisson_kinds[name] == REDISSON_FENCED && x->last_token <= x->top_token &&
         !t->is_fence_weak[name] && before->last_token == x->last_token)
       flaw(t, "S2: %s is granted without a new token", name_texts[name]);
     check_turn(t, name, before, l);

@@ -42,7 +42,7 @@ static peer_call call_for(java *j, int name)
 {
   const plan *p = j->trial->plan;
 
-  return (peer_call){ .name = name, .flavour = p->flavours[name], .owner = j->owner,
+  return (peer_call){ .name = name, .redisson_kind = p->redisson_kinds[name], .owner = j->owner,
                       .ttl_ms = p->ttl_ms[below_of(j, 2)], .wait_ms = p->wait_ms };
 }
 
@@ -106,7 +106,7 @@ static void held(java *j, peer_call *c)
 /* Gives up, or is killed in the queue. */
 static void give_up(java *j, peer_call *c)
 {
-  if (c->flavour != FLAVOUR_OF_FAIR || c->is_try)
+  if (c->redisson_kind != REDISSON_FAIR || c->is_try)
     return;
   if (goes_on(j) && random_below(&j->random, 6) == 0) {
     cover(POINT_PEER_DIED);

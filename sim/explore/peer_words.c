@@ -95,11 +95,11 @@ static const char force_fair[] = TIDY
 
 static const char *script_of(const peer_call *c)
 {
-  bool is_fair = c->flavour == FLAVOUR_OF_FAIR, spins = c->flavour == FLAVOUR_OF_SPIN;
+  bool is_fair = c->redisson_kind == REDISSON_FAIR, spins = c->redisson_kind == REDISSON_SPIN;
 
   switch (c->verb) {
   case PEER_LOCK:
-    return is_fair ? lock_fair : c->flavour == FLAVOUR_OF_FENCED ? lock_fenced : lock_plain;
+    return is_fair ? lock_fair : c->redisson_kind == REDISSON_FENCED ? lock_fenced : lock_plain;
   case PEER_RENEW:
     return renew;
   case PEER_UNLOCK:

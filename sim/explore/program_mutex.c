@@ -83,8 +83,9 @@ static void finish(actor *a, const wish *w, grip *g)
   if (w->action == ACT_NEST)
     nest(a, w, g);
   hold_for_a_while(a, g);
-  /* Its own lease is over, and it does not know: what fences are for. */
-  if (w->action == ACT_OVERSLEEP)
+  /* Its own lease is over, and it does not know: what fences are for. Not while the others wait
+   * for the end of the world: each would add a ttl to their wait (L6). */
+  if (w->action == ACT_OVERSLEEP && !a->trial->is_ending)
     dibs_sim_sleep_us(overslept_us(w) + below(a, overslept_us(w)));
   (void)give_back(a, g, w->action);
 }

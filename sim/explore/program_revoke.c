@@ -36,22 +36,25 @@ static void detach(actor *a, grip *g, const char *token, action what)
   grip_free(t, g);
   actor_sleep(a, t->plan->hold_ms);
   if (chance(a, 50)) {
-    c = call_begin(a, "token_renew", 2 * question_limit_ms(t));
-    (void)call_end(a, c, what, dibs_token_renew(a->life->client, token,
-                                                t->plan->ttl_ms[0], &left));
+    c = call_begin(a, "token_renew", question_limit_ms(t));
+    oracle_gone(t, names, number, call_end(a, c, what,
+                                           dibs_token_renew(a->life->client, token,
+                                                            t->plan->ttl_ms[0], &left)));
   }
   if (chance(a, 30) && !t->is_ending)
     return;                             /* it runs out */
   c = call_begin(a, "token_release", question_limit_ms(t));
-  (void)call_end(a, c, what, dibs_token_release(a->life->client, token));
+  oracle_gone(t, names, number, call_end(a, c, what,
+                                         dibs_token_release(a->life->client, token)));
 }
 
-/* L9: nothing was in its way. The call itself may ask twice: who has it now, when it is over. */
+/* L9: nothing was in its way. */
 static void renewed(trial *t, const grip *g, dibs_status status)
 {
-  if (t->plan->is_calm && !g->is_over && !g->is_told && !g->is_revoked &&
-      (status == DIBS_EXPIRED || status == DIBS_TAKEN))
+  if (t->plan->is_calm && !g->is_over && !g->is_reported && !g->is_revoked &&
+      (status == DIBS_LOST || status == DIBS_EXPIRED || status == DIBS_TAKEN))
     flaw(t, "L9: a token of what is held answers %s", dibs_status_name(status));
+  oracle_gone(t, g->names, g->token, status);
 }
 
 static void use_token(actor *a, action what)
@@ -79,13 +82,14 @@ static void use_token(actor *a, action what)
     return;
   }
   if (chance(a, 50)) {
-    c = call_begin(a, "token_renew", 2 * question_limit_ms(t));
+    c = call_begin(a, "token_renew", question_limit_ms(t));
     renewed(t, g, call_end(a, c, what, dibs_token_renew(a->life->client, token,
                                                        t->plan->ttl_ms[1], &left)));
   } else {
     revoke_all(t, g->names, g->token);
     c = call_begin(a, "token_release", question_limit_ms(t));
-    (void)call_end(a, c, what, dibs_token_release(a->life->client, token));
+    oracle_gone(t, g->names, g->token,
+                call_end(a, c, what, dibs_token_release(a->life->client, token)));
   }
   hold_for_a_while(a, g);
   (void)give_back(a, g, what);

@@ -48,6 +48,7 @@ static void downgrade(actor *a, grip *g)
   covered.outcomes[ACT_DOWNGRADE][status + 20]++;
   if (status == DIBS_OK) {
     g->mode = 'r';
+    log_downgrade(&g->logged, history_now(a->trial));
     cover(POINT_DOWNGRADE_SEEN);
   } else if (status != DIBS_LOST) {
     flaw(a->trial, "a downgrade answers %s", dibs_status_name(status));
@@ -73,7 +74,8 @@ static wish wish_of(actor *a, action what)
     w.units = what == ACT_DRAIN ? 0 : 1 + (uint32_t)below(a, p->permits);
   if (chance(a, 6))
     w.options.flags = DIBS_LOCK_FIXED;
-  w.is_async = !w.is_try && w.options.wait_ms == 0 && what != ACT_REREAD && chance(a, 15);
+  w.is_async = !w.is_try && w.options.wait_ms == DIBS_FOREVER &&
+               what != ACT_REREAD && chance(a, 15);
   return w;
 }
 

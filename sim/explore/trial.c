@@ -22,18 +22,37 @@ trial *trial_current(void) { return current; }
 
 int64_t trial_now(const trial *t) { return dibs_sim_now_us(t->sim); }
 
-void flaw(trial *t, const char *format, ...)
+int64_t history_now(const trial *t) { return trial_now(t) * 1000; }
+
+static void flaw_list(trial *t, int64_t at_us, const char *format, va_list list)
 {
   char words[400];
+
+  if (t->flaw[0] != 0 && at_us >= t->flaw_at)
+    return;
+  (void)vsnprintf(words, sizeof(words), format, list);
+  (void)snprintf(t->flaw, sizeof(t->flaw), "at %.6f s: %s", (double)at_us / 1e6, words);
+  t->flaw_at = at_us;
+  dibs_sim_note("FLAW %s", words);
+}
+
+void flaw(trial *t, const char *format, ...)
+{
   va_list list;
 
-  if (t->flaw[0] != 0)
-    return;
   va_start(list, format);
-  (void)vsnprintf(words, sizeof(words), format, list);
+  flaw_list(t, trial_now(t), format, list);
   va_end(list);
-  (void)snprintf(t->flaw, sizeof(t->flaw), "at %.6f s: %s", (double)trial_now(t) / 1e6, words);
-  dibs_sim_note("FLAW %s", words);
+}
+
+/* Something that is found later than it happened. */
+void flaw_at(trial *t, int64_t at_us, const char *format, ...)
+{
+  va_list list;
+
+  va_start(list, format);
+  flaw_list(t, at_us, format, list);
+  va_end(list);
 }
 
 /* ---- faults ---- */
@@ -82,16 +101,16 @@ static bool fence_is_weak(const trial *t, int name)
 {
   if (!t->plan->is_redisson)
     return t->has_lost && t->has_stepped_back;
-  return name < MUTEXES && t->plan->flavours[name] == FLAVOUR_OF_FENCED ? t->has_lost
+  return name < MUTEXES && t->plan->redisson_kinds[name] == REDISSON_FENCED ? t->has_lost
                                                                         : t->has_stepped_back;
 }
 
 /* They are over on the server earlier than their holders know. */
-static void cut_leases(trial *t)
+static void cut_leases(trial *t, int64_t step_us)
 {
   for (int name = 0; name < MUTEXES; name++)
     for (size_t i = 0; i < t->truths[name].holder_count; i++)
-      t->truths[name].holders[i]->is_cut = true;
+      t->truths[name].holders[i]->cut_us += step_us;
 }
 
 void trial_note_faults(trial *t)
@@ -120,7 +139,7 @@ void trial_note_faults(trial *t)
       t->is_fence_weak[i] = t->is_fence_weak[i] || fence_is_weak(t, i);
     if (f->kind == DIBS_SIM_SERVER_WALL_STEP && f->ms > 0 &&
         !format_of(t->plan)->survives_steps)
-      cut_leases(t);
+      cut_leases(t, f->ms * 1000);
   }
 }
 
@@ -238,7 +257,7 @@ static void run_healed(trial *t)
     oracle_end(t);
 }
 
-static void tell(const trial *t, verdict *ret)
+static void report(const trial *t, verdict *ret)
 {
   memcpy(ret->flaw, t->flaw, sizeof(ret->flaw));
   ret->fingerprint = dibs_sim_fingerprint(t->sim);
@@ -270,6 +289,7 @@ void trial_run(const plan *p, void (*on_trace)(const char *, void *), void *data
   o.on_trace = on_trace;
   o.on_trace_data = data;
   t->plan = p;
+  t->traces = on_trace != NULL;
   t->next_due = INT64_MAX;
   t->life_count = 1;                  /* 0 is nobody */
   random_seed(&t->random, p->seed ^ 0x5bd1e995u);
@@ -279,12 +299,15 @@ void trial_run(const plan *p, void (*on_trace)(const char *, void *), void *data
   for (int place = 1; place <= p->processes; place++)
     life_begin(t, place);
   peers_begin(t);
+  publisher_begin(t);
   run_faults(t);
   if (t->flaw[0] == 0)
     run_healed(t);
   if (t->flaw[0] == 0 && sim_server_unknown(world_server(t->sim)) != NULL)
     flaw(t, "the model does not know: %s", sim_server_unknown(world_server(t->sim)));
-  tell(t, ret_verdict);
+  oracle_history(t);
+  history_log_free(&t->log);
+  report(t, ret_verdict);
   dibs_sim_watch(t->sim, NULL, NULL);
   t->sim = dibs_sim_free(t->sim);
   current = NULL;

@@ -133,6 +133,9 @@ lease *truth_lease_new(trial *t, truth *x, uint64_t token)
 {
   lease *l = &x->leases[x->lease_count++ % LEASES_MAX];
 
+  /* A lease that still stands is kept, however many came after it. */
+  for (int i = 0; i < HOLDERS_MAX && l->token != 0 && l->gone_at == 0; i++)
+    l = &x->leases[x->lease_count++ % LEASES_MAX];
   memset(l, 0, sizeof(*l));
   l->token = token;
   l->begun_at = trial_now(t);
@@ -150,7 +153,9 @@ void truth_end_seen(trial *t, lease *l, int64_t deadline_us)
     l->was_lost = !l->was_lost;
   if (deadline_us > l->deadline_max)
     l->deadline_max = deadline_us;
-  l->is_cut = l->is_cut && deadline_us <= l->deadline_us;
+  if (deadline_us > l->deadline_us)
+    l->cut_us = l->cut_us > deadline_us - l->deadline_us
+                  ? l->cut_us - (deadline_us - l->deadline_us) : 0;
   l->deadline_us = deadline_us;
   l->seen_at = trial_now(t);
   if (end > l->end_max)
@@ -353,13 +358,23 @@ static void name_read(trial *t, int name)
   hash_read(t, name, &a);
 }
 
+/* One event may bring commands that count to zero and arm again: the mark of the last zero
+ * shows it. */
 static void latch_read(trial *t)
 {
-  size_t size = 0;
+  size_t size = 0, zero_size = 0;
   const char *bytes = truth_ask(t, "EXISTS", LATCH_NAME, &size);
+  bool was_zeroed;
 
   t->is_latch_armed = size > 1 && bytes[1] != '0';
-  if (!t->is_latch_armed)
+  bytes = truth_command(t, "HGET " EXPLORE_PREFIX ":l:{" LATCH_NAME "} z", &zero_size);
+  if (zero_size >= sizeof(t->latch_zero))
+    zero_size = sizeof(t->latch_zero) - 1;
+  was_zeroed = bytes[0] == '$' && bytes[1] != '-' &&
+               strncmp(bytes, t->latch_zero, zero_size) != 0;
+  if (was_zeroed)
+    (void)snprintf(t->latch_zero, sizeof(t->latch_zero), "%.*s", (int)zero_size, bytes);
+  if (!t->is_latch_armed || was_zeroed)
     t->latch_open_at = trial_now(t);
 }
 

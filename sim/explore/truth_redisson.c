@@ -203,12 +203,12 @@ static void fenced_read(trial *t, int name)
 
 void redisson_read(trial *t, int name)
 {
-  flavour f = t->plan->flavours[name];
+  redisson_kind f = t->plan->redisson_kinds[name];
 
   holders_read(t, name);
-  if (f == FLAVOUR_OF_FAIR)
+  if (f == REDISSON_FAIR)
     waiters_read(t, name);
-  if (f == FLAVOUR_OF_FENCED)
+  if (f == REDISSON_FENCED)
     fenced_read(t, name);
 }
 
@@ -237,5 +237,5 @@ void redisson_granted(trial *t, grip *g)
       l = g->lease[i] = redisson_lease(t, i, g);
   g->token = l == NULL ? 0 : l->token;
   g->is_revoked = l != NULL && l->is_revoked;
-  g->is_orphan = l != NULL && (l->was_lost || l->is_cut);
+  g->is_orphan = l != NULL && (l->was_lost || l->cut_us > 0);
 }

@@ -104,7 +104,7 @@ static key_words keys_of(const command *cmd, const slice *words, size_t count)
   if (is_of(commands_script, cmd) && strncmp(cmd->name, "eval", 4) == 0)
     return of_script(words, count);
   if (is_of(commands_string, cmd) || is_of(commands_number, cmd) || is_of(commands_hash, cmd) ||
-      is_of(commands_list, cmd) || is_of(commands_zset, cmd) ||
+      is_of(commands_list, cmd) || is_of(commands_stream, cmd) || is_of(commands_zset, cmd) ||
       is_of(commands_zset_range, cmd) ||
       (is_of(commands_key, cmd) && strcmp(cmd->name, "keys") != 0 &&
        strcmp(cmd->name, "randomkey") != 0) || strcmp(cmd->name, "hscan") == 0 ||

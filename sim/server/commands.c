@@ -12,7 +12,8 @@ struct command_entry {
 
 static const command *const groups[] = {
   commands_string, commands_number, commands_key, commands_scan, commands_hash,
-  commands_list, commands_zset, commands_zset_range, commands_server, commands_client,
+  commands_list, commands_stream, commands_zset, commands_zset_range, commands_server,
+  commands_client,
   commands_channel, commands_script, commands_transaction, commands_info, commands_cluster,
   commands_sentinel
 };

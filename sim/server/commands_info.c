@@ -49,13 +49,13 @@ static void run_wait(call *c)
 static void role_of_replica(call *c)
 {
   const sim_server *s = c->server;
-  bool is_told = s->is_follower;
+  bool is_reported = s->is_follower;
 
   reply_array(c->reply, 5);
   reply_string(c->reply, SLICE("slave"));
-  reply_string(c->reply, is_told ? slice_of(s->primary_host) : SLICE("primary"));
-  reply_integer(c->reply, is_told ? s->primary_port : 6379);
-  reply_string(c->reply, is_told && s->primary == NULL ? SLICE("connect")
+  reply_string(c->reply, is_reported ? slice_of(s->primary_host) : SLICE("primary"));
+  reply_integer(c->reply, is_reported ? s->primary_port : 6379);
+  reply_string(c->reply, is_reported && s->primary == NULL ? SLICE("connect")
                                                        : SLICE("connected"));
   reply_integer(c->reply, (int64_t)s->offset);
 }
@@ -78,7 +78,7 @@ static void run_role(call *c)
   reply_string(c->reply, SLICE("master"));
   reply_integer(c->reply, (int64_t)s->offset);
   reply_array(c->reply, replica_connected(s));
-  for (size_t i = 0; replica_tell(s, i, &v); i++) {
+  for (size_t i = 0; replica_report(s, i, &v); i++) {
     reply_array(c->reply, 3);
     reply_string(c->reply, slice_of(v.host));
     reply_string(c->reply, slice_from_integer(v.port, room));
@@ -155,9 +155,9 @@ static void add_replicas(buffer *out, const sim_server *s)
 {
   replica_view v;
 
-  for (size_t i = 0; replica_tell(s, i, &v); i++) {
-    char name[32], told[384];
-    text n = text_over(name, sizeof(name)), t = text_over(told, sizeof(told));
+  for (size_t i = 0; replica_report(s, i, &v); i++) {
+    char name[32], reported[384];
+    text n = text_over(name, sizeof(name)), t = text_over(reported, sizeof(reported));
 
     text_add(&n, "slave");
     text_add_int(&n, (int64_t)i);
@@ -169,7 +169,7 @@ static void add_replicas(buffer *out, const sim_server *s)
     text_add_int(&t, (int64_t)v.offset);
     text_add(&t, ",lag=");
     text_add_int(&t, v.lag_s);
-    add_field(out, name, told);
+    add_field(out, name, reported);
   }
 }
 

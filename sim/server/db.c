@@ -60,6 +60,7 @@ static void make_value(value *v, value_kind kind)
   switch (kind) {
   case VALUE_NONE: break;
   case VALUE_STRING: v->as.string = blob_new(SLICE("")); break;
+  case VALUE_STREAM:
   case VALUE_LIST: v->as.list = list_new(); break;
   case VALUE_HASH: v->as.hash = hash_new(); break;
   case VALUE_ZSET: v->as.zset = zset_new(); break;

@@ -17,6 +17,7 @@ void value_clear(value *v)
   switch (v->kind) {
   case VALUE_NONE: break;
   case VALUE_STRING: sim_free(v->as.string); break;
+  case VALUE_STREAM:
   case VALUE_LIST: list_free(v->as.list); break;
   case VALUE_HASH: hash_free(v->as.hash); break;
   case VALUE_ZSET: zset_free(v->as.zset); break;
@@ -31,6 +32,7 @@ value value_copy(const value *v)
   switch (v->kind) {
   case VALUE_NONE: break;
   case VALUE_STRING: copy.as.string = blob_new(blob_slice(v->as.string)); break;
+  case VALUE_STREAM:
   case VALUE_LIST: copy.as.list = list_copy(v->as.list); break;
   case VALUE_HASH: copy.as.hash = hash_copy(v->as.hash); break;
   case VALUE_ZSET: copy.as.zset = zset_copy(v->as.zset); break;
@@ -40,7 +42,7 @@ value value_copy(const value *v)
 
 const char *value_kind_name(value_kind kind)
 {
-  static const char *const names[] = { "none", "string", "list", "hash", "zset" };
+  static const char *const names[] = { "none", "string", "list", "hash", "zset", "stream" };
 
   return names[kind];
 }

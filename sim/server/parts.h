@@ -49,7 +49,7 @@ extern const command commands_string[], commands_number[], commands_key[], comma
   commands_hash[], commands_list[], commands_zset[], commands_server[], commands_client[],
   commands_channel[], commands_script[], commands_transaction[], commands_cluster[],
   commands_sentinel[], commands_info[];
-extern const command commands_zset_range[];
+extern const command commands_zset_range[], commands_stream[];
 
 /* commands.c; NULL: no such command. A subcommand is found where its parent has one. */
 const command *command_find(const sim_server *s, slice name);
@@ -139,7 +139,7 @@ struct sim_server {
   size_t watchers;              /* connections with a WATCH */
   size_t waiters;               /* connections in a WAIT */
   word_list words;                  /* of the command being read */
-  buffer answer, told;          /* of sim_server_ask() and sim_server_key_text() */
+  buffer answer, reported;          /* of sim_server_ask() and sim_server_key_text() */
   char run_id[41];
   char *unknown;
   uint64_t version;
@@ -171,7 +171,7 @@ size_t db_count(const sim_server *s);             /* those not over */
 
 /* ---- text of values: tell.c ---- */
 
-void tell_key(key *entry, buffer *out);
+void report_key(key *entry, buffer *out);
 
 /* ---- execute.c ---- */
 
@@ -245,7 +245,7 @@ typedef struct replica_view {
   uint64_t offset;
   int64_t lag_s;
 } replica_view;
-bool replica_tell(const sim_server *s, size_t i, replica_view *ret);   /* false: no such */
+bool replica_report(const sim_server *s, size_t i, replica_view *ret);   /* false: no such */
 
 /* ---- roles.c ---- */
 

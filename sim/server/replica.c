@@ -177,7 +177,7 @@ int64_t replica_good_count(const sim_server *s)
   return count;
 }
 
-bool replica_tell(const sim_server *s, size_t i, replica_view *ret)
+bool replica_report(const sim_server *s, size_t i, replica_view *ret)
 {
   const replica *r = s->replica;
 

@@ -80,16 +80,16 @@ bool sim_sentinel_switch(sim_server *s, const char *host, int port, uint64_t epo
 {
   sentinel *t = s->sentinel;
   char bytes[512];
-  text told = text_over(bytes, sizeof(bytes));
+  text reported = text_over(bytes, sizeof(bytes));
 
   if (epoch <= t->epoch)
     return false;
   t->epoch = epoch;
   if (strcmp(host, t->host) == 0 && port == t->port)
     return true;
-  text_add(&told, t->service);
-  add_place(&told, t->host, t->port);
-  add_place(&told, host, port);
+  text_add(&reported, t->service);
+  add_place(&reported, t->host, t->port);
+  add_place(&reported, host, port);
   sim_free(t->host);
   t->host = mem_copy_text(sim_memory(), host);
   t->port = port;

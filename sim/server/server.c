@@ -16,7 +16,7 @@ sim_server *sim_server_new(const sim_server_settings *settings)
   s->port = settings->port == 0 ? 6379 : settings->port;
   roles_new(s, settings->seed);
   buffer_init(&s->answer, sim_memory());
-  buffer_init(&s->told, sim_memory());
+  buffer_init(&s->reported, sim_memory());
   for (int i = 0; i < 40; i++)
     s->run_id[i] = "0123456789abcdef"[random_below(&s->random, 16)];
   commands_new(s);
@@ -38,7 +38,7 @@ sim_server *sim_server_free(sim_server *s)
   keyspace_clear(&s->keys);
   commands_free(s);
   buffer_deinit(&s->answer);
-  buffer_deinit(&s->told);
+  buffer_deinit(&s->reported);
   sim_free(s->words.all);
   sim_free(s->password);
   sim_free(s->host);
@@ -245,9 +245,9 @@ const char *sim_server_key_text(sim_server *s, const char *name, size_t size)
 
   if (entry == NULL || db_is_over(s, entry))
     return NULL;
-  buffer_clear(&s->told);
-  tell_key(entry, &s->told);
-  return buffer_bytes(&s->told);
+  buffer_clear(&s->reported);
+  report_key(entry, &s->reported);
+  return buffer_bytes(&s->reported);
 }
 
 size_t sim_server_key_count(const sim_server *s) { return db_count(s); }

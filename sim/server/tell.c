@@ -77,7 +77,7 @@ static void add_zset(buffer *out, const zset *z)
   }
 }
 
-void tell_key(key *entry, buffer *out)
+void report_key(key *entry, buffer *out)
 {
   const value *v = key_value(entry);
 
@@ -88,6 +88,7 @@ void tell_key(key *entry, buffer *out)
     add(out, SLICE(" "));
     add_quoted(out, blob_slice(v->as.string));
     break;
+  case VALUE_STREAM:
   case VALUE_LIST: add_list(out, v->as.list); break;
   case VALUE_HASH: add_hash(out, v->as.hash); break;
   case VALUE_ZSET: add_zset(out, v->as.zset); break;

@@ -93,7 +93,8 @@ size_t zset_below(const zset *z, double score, bool is_included);
 /* ---- values and keys ---- */
 
 typedef enum value_kind {
-  VALUE_NONE, VALUE_STRING, VALUE_LIST, VALUE_HASH, VALUE_ZSET
+  VALUE_NONE, VALUE_STRING, VALUE_LIST, VALUE_HASH, VALUE_ZSET,
+  VALUE_STREAM          /* as.list; commands_stream.c */
 } value_kind;
 
 typedef struct value {

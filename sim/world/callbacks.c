@@ -25,7 +25,7 @@ static void run_all(void *data)
 
   while ((job = jobs_take(&d->jobs)) != NULL) {
     job_run(sim_now->running, job);
-    drive_settle(d);
+    drive_flush(d);
   }
   d->callbacks = NULL;
 }

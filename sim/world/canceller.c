@@ -12,7 +12,7 @@ typedef struct watched {
   struct watched *next;
   dibs_canceller *canceller;
   size_t uses;
-  bool was_told;
+  bool was_reported;
 } watched;
 
 dibs_status dibs_canceller_new(dibs_canceller **ret_canceller)
@@ -83,8 +83,8 @@ void drive_unwatch(drive *d, dibs_canceller *c)
 void cancellers_look(drive *d)
 {
   for (watched *w = d->watched; w != NULL; w = w->next)
-    if (w->canceller->has_fired && !w->was_told) {
-      w->was_told = true;
+    if (w->canceller->has_fired && !w->was_reported) {
+      w->was_reported = true;
       d->handler.cancelled(d->handler.owner, w->canceller);
     }
 }

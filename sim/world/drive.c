@@ -8,7 +8,9 @@
 
 #include <string.h>
 
-#define PROGRAM_OUTSIDE "in a simulation clients are opened by programs: dibs_sim_start()"
+#define PROGRAM_OUTSIDE \
+  "libdibs-sim: dibs_open() was called outside of a simulated program; call it in one that " \
+  "dibs_sim_start() runs, or link libdibs instead"
 
 /* ---- the machine ---- */
 
@@ -64,16 +66,20 @@ void drive_host(char *ret_name, size_t size)
 
 /* ---- life ---- */
 
+dibs_status drive_may_open(text *why)
+{
+  if (process_current(sim_now) != NULL)
+    return DIBS_OK;
+  text_add(why, PROGRAM_OUTSIDE);
+  return DIBS_ERR_CONFIG;
+}
+
 dibs_status drive_new(const drive_settings *settings, drive **ret_drive, text *why)
 {
   process *p = process_current(sim_now);
-  drive *d;
+  drive *d = mem_zalloc(&settings->engine.memory, sizeof(*d));
 
-  if (p == NULL) {
-    text_add(why, PROGRAM_OUTSIDE);
-    return DIBS_ERR_SYSTEM;
-  }
-  d = mem_zalloc(&settings->engine.memory, sizeof(*d));
+  (void)why;
   if (d == NULL)
     return DIBS_ERR_NO_MEMORY;
   d->memory = settings->engine.memory;
@@ -214,7 +220,7 @@ static void timer_follow(drive *d)
     sim_timer_set(sim, &d->timer, due);
 }
 
-void drive_settle(drive *d)
+void drive_flush(drive *d)
 {
   effect e;
 
@@ -256,7 +262,7 @@ static process *step_in(drive *d)
 
 static void step_out(drive *d, process *before)
 {
-  drive_settle(d);
+  drive_flush(d);
   sim_now->looking = before;
 }
 
@@ -322,7 +328,7 @@ bool drive_wait(drive *d, drive_waiter *w, instant until)
   dibs_sim *sim = sim_now;
   thread *t = sim->running;
 
-  drive_settle(d);
+  drive_flush(d);
   if (!drive_serve(d))
     catch_up(d);
   d->waiting++;
@@ -337,6 +343,15 @@ bool drive_wait(drive *d, drive_waiter *w, instant until)
   timers_clear(&sim->events, &t->wake);
   thread_preempt(sim);
   return w->is_done;
+}
+
+bool drive_call(drive *d, drive_op *op, instant until)
+{
+  drive_waiter_init(&op->waiter);
+  drive_lock(d);
+  op->run(op);
+  op->has_run = true;
+  return drive_wait(d, &op->waiter, until);
 }
 
 /* ---- a loop of the program's own: without a descriptor, as there is no kernel ---- */
@@ -358,7 +373,7 @@ int64_t drive_process(drive *d)
   }
   d->is_served = false;
   drive_callbacks_run(d);
-  drive_settle(d);
+  drive_flush(d);
   next = engine_deadline(d->engine);
   now = drive_now();
   if (instant_is_never(next))

@@ -22,7 +22,8 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-enum { STACK_BYTES = 256 << 10, PAGE_BYTES = 4096, KEPT_MAX = 256 };
+/* As large as a thread's usually is: untouched pages cost nothing. */
+enum { STACK_BYTES = 8 << 20, PAGE_BYTES = 4096, KEPT_MAX = 256 };
 
 struct fiber {
   ucontext_t inside, outside;

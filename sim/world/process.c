@@ -299,7 +299,7 @@ void process_end(process *p, ending how)
   sim_timer_end(sim, &p->resume);
   p->threads = NULL;
   while (p->drives != NULL)
-    (void)dibs_close(p->drives->handler.owner);
+    (void)dibs_close(((client_record *)p->drives->handler.owner)->handle_word);
   while (threads != NULL) {
     thread *t = threads;
 

@@ -65,7 +65,7 @@ static void moves_show(const dibs_sim *sim)
   }
 }
 
-void slots_tell(host *h)
+void slots_report(host *h)
 {
   host *heir;
 
@@ -101,7 +101,7 @@ void slots_owner_changed(dibs_sim *sim, host *from, host *to)
   }
   to->heir_of = from;
   sim->slot_version++;
-  slots_tell(to);
+  slots_report(to);
   for (int i = 0; i < sim->host_count; i++)
     if (sim->hosts[i]->primary == from && sim->hosts[i] != to)
       host_follow(sim->hosts[i], to);
@@ -169,8 +169,8 @@ static void finish(dibs_sim *sim, slot_move *m)
   }
   trace(sim, NULL, "slot %d %s %s", m->hash_slot, has_arrived ? "is at" : "stays at",
         has_arrived ? m->to->name : m->from->name);
-  slots_tell(m->to);
-  slots_tell(m->from);
+  slots_report(m->to);
+  slots_report(m->from);
   sim_timer_end(sim, &m->timer);
   free(m);
 }

@@ -8,9 +8,6 @@
 
 #include "script/script.h"
 
-#define WORDS_MAX 12
-#define WORD_BYTES_MAX 60
-
 void trace_list(dibs_sim *sim, const process *p, const char *format, va_list list)
 {
   int used;
@@ -65,67 +62,103 @@ void dibs_sim_flaw(const char *format, ...)
 
 /* ---- bytes ---- */
 
-/* Our scripts go by their hash; people know them by name. */
-static const char *verb_of(const char *sha, size_t size)
+/* A script is shown by its name, whether its digest travels or its text: tools/wire-diff compares
+ * what clients and servers say, and a script whose text changes is compared elsewhere. */
+static const char *script_shown(const char *at, size_t size)
 {
-  for (size_t i = 0; size == 40 && i < script_count; i++)
-    if (memcmp(script_table[i]->sha1, sha, 40) == 0)
+  for (size_t i = 0; i < script_count; i++) {
+    const script *s = script_table[i];
+
+    if ((size == 40 && memcmp(s->sha1, at, size) == 0) ||
+        (size == s->size && memcmp(s->bytes, at, size) == 0))
+      return s->name;
+  }
+  return NULL;
+}
+
+/* The script whose text is cut off after `here` bytes; `size` is that of the whole. */
+static const char *cut_script(const char *at, size_t here, size_t size)
+{
+  for (size_t i = 0; i < script_count; i++)
+    if (script_table[i]->size == size && memcmp(script_table[i]->bytes, at, here) == 0)
       return script_table[i]->name;
   return NULL;
 }
 
-static void word_add(text *out, const char *at, size_t size)
+static void bytes_add(text *out, const char *at, size_t size)
 {
-  const char *verb = verb_of(at, size);
-  char shown[WORD_BYTES_MAX + 1] = "";
-  size_t used = size < WORD_BYTES_MAX ? size : WORD_BYTES_MAX;
+  static const char digits[] = "0123456789abcdef";
 
-  if (verb != NULL) {
-    text_add(out, verb);
-    return;
+  for (size_t i = 0; i < size; i++) {
+    unsigned char byte = (unsigned char)at[i];
+    char hex[4] = { '\\', 'x', digits[byte >> 4], digits[byte & 15] };
+
+    text_add_bytes(out, byte < ' ' || byte >= 127 ? hex : at + i,
+                   byte < ' ' || byte >= 127 ? sizeof(hex) : 1);
   }
-  for (size_t i = 0; i < used; i++)
-    shown[i] = at[i] >= ' ' && at[i] < 127 ? at[i] : '.';
-  text_add_bytes(out, shown, used);
-  if (used < size)
-    text_add(out, "...");
 }
 
-/* Of commands and answers the first words, in one line; what a piece cuts is left out. */
-static void words_add(text *out, const char *at, const char *end)
+/* A string that ends in a later piece, or not at all; `size` is its whole size. */
+static void cut_string_add(text *out, stream *of, const char *at, size_t here, size_t size)
 {
-  for (int words = 0; at < end && words < WORDS_MAX; words++) {
+  const char *name = cut_script(at, here < size ? here : size, size);
+
+  if (name == NULL) {
+    bytes_add(out, at, here);
+  } else {
+    text_add(out, name);
+    of->untraced = size + 2 - here;     /* of its text, and the end of its line */
+  }
+}
+
+/* Commands and replies in one line, whole. A string is shown without its size; the number of
+ * elements of an array tells which spaces are part of a string. */
+static void elements_add(text *out, stream *of, const char *at, const char *end)
+{
+  while (at < end) {
     const char *line = memchr(at, '\n', (size_t)(end - at));
-    long long size;
+    bool is_string = line != NULL && *at == '$' && at[1] != '-';
+    size_t size = is_string ? (size_t)strtoull(at + 1, NULL, 10) : 0;
 
-    if (line == NULL)
-      return;
-    size = *at == '$' ? strtoll(at + 1, NULL, 10) : 0;
     text_add(out, " ");
-    if (*at == '*')
-      text_add(out, "|");
-    else if (*at == '$' && size >= 0 && size <= end - line - 3)
-      word_add(out, line + 1, (size_t)size);
-    else
-      word_add(out, at, (size_t)(line - at) - 1);
-    at = *at == '$' && size >= 0 ? line + 1 + size + 2 : line + 1;
+    if (!is_string) {
+      const char *until = line == NULL ? end : line > at && line[-1] == '\r' ? line - 1 : line;
+
+      bytes_add(out, at, (size_t)(until - at));
+      at = line == NULL ? end : line + 1;
+    } else if (end - line < 3 || size > (size_t)(end - line) - 3) {
+      cut_string_add(out, of, line + 1, (size_t)(end - line) - 1, size);
+      at = end;
+    } else {
+      const char *name = script_shown(line + 1, size);
+
+      if (name != NULL)
+        text_add(out, name);
+      else
+        bytes_add(out, line + 1, size);
+      at = line + 1 + size + 2;
+    }
   }
-  if (at < end)
-    text_add(out, " ...");
 }
 
-void trace_bytes(dibs_sim *sim, const wire *w, int direction, const char *bytes, size_t size)
+void trace_bytes(dibs_sim *sim, wire *w, int direction, const char *bytes, size_t size)
 {
-  char words[700];
-  text out = text_over(words, sizeof(words));
+  stream *of = &w->streams[direction];
+  size_t skipped = of->untraced < size ? of->untraced : size;
+  size_t room = 4 * size + 400;         /* a name in place of a digest is shorter than 4 * 40 */
+  char *line;
+  text out;
 
   if (!trace_is_on(sim))
     return;
-  words_add(&out, bytes, bytes + size);
-  if (sim->host_count == 1)
-    trace(sim, w->process, "%s %llu:%s", direction == UP ? "=>" : "<=",
-          (unsigned long long)w->number, words);
-  else
-    trace(sim, w->process, "%s %s %llu:%s", direction == UP ? "=>" : "<=", w->host->name,
-          (unsigned long long)w->number, words);
+  line = sim_zalloc(room);
+  out = text_over(line, room);
+  out.used = (size_t)snprintf(line, room, "%12.6f %-8s %s %s%s%llu:", (double)sim->now / 1e9,
+                              w->process->name, direction == UP ? "=>" : "<=",
+                              sim->host_count == 1 ? "" : w->host->name,
+                              sim->host_count == 1 ? "" : " ", (unsigned long long)w->number);
+  of->untraced -= skipped;
+  elements_add(&out, of, bytes + skipped, bytes + size);
+  sim->options.on_trace(line, sim->options.on_trace_data);
+  free(line);
 }

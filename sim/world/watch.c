@@ -81,7 +81,7 @@ static void learn(host *t)
   host_clock(t);
   (void)sim_sentinel_switch(t->server, t->sim->elected->name, t->sim->elected->port,
                             t->sim->epoch);
-  t->told_at = 0;
+  t->reported_at = 0;
   host_flush(t);
 }
 
@@ -135,10 +135,10 @@ static void spread(host *h)
 
   if (h->is_sentinel) {
     if (knows(h) || !is_reached(h))
-      h->told_at = 0;
-    else if (h->told_at == 0)
-      h->told_at = sim->now + draw_ns(sim, HELLO_MS);
-    else if (h->told_at <= sim->now)
+      h->reported_at = 0;
+    else if (h->reported_at == 0)
+      h->reported_at = sim->now + draw_ns(sim, HELLO_MS);
+    else if (h->reported_at <= sim->now)
       learn(h);
     return;
   }
@@ -203,11 +203,11 @@ static void take_over(dibs_sim *sim, host *failed)
 
   if (accusers_of(failed) <= voters(sim) / 2 || chosen == NULL ||
       votes_of(chosen) <= voters(sim) / 2) {
-    failed->told_at = 0;
-  } else if (failed->told_at == 0) {
-    failed->told_at = sim->now + 500 * MS + draw_ns(sim, 500);
-  } else if (failed->told_at <= sim->now) {
-    failed->told_at = 0;
+    failed->reported_at = 0;
+  } else if (failed->reported_at == 0) {
+    failed->reported_at = sim->now + 500 * MS + draw_ns(sim, 500);
+  } else if (failed->reported_at <= sim->now) {
+    failed->reported_at = 0;
     host_promote(chosen);
     slots_owner_changed(sim, failed, chosen);
   }
@@ -224,7 +224,7 @@ static void gossip(dibs_sim *sim, host *h)
     if (!slots_is_stale(sim->hosts[i]) && !hosts_are_apart(h, sim->hosts[i]))
       heir = sim->hosts[i];
   if (heir != NULL && random_below(&sim->random_hosts, 2) == 0)
-    slots_tell(h);
+    slots_report(h);
 }
 
 static void nodes_look(dibs_sim *sim)
@@ -350,7 +350,7 @@ void watch_heal(dibs_sim *sim)
     if (host_is_node(h)) {
       host_clock(h);
       sim_server_cluster_down(h->server, false);
-      slots_tell(h);
+      slots_report(h);
     } else if (h->is_sentinel) {
       learn(h);
     } else if (sim->options.replicas > 0 && h != sim->elected && h->primary != sim->elected) {

@@ -166,7 +166,7 @@ void wire_let_go(wire *w)
 /* ---- breaking ---- */
 
 /* The client learns as soon as it runs and looks. */
-static void tell_client(wire *w, int64_t due)
+static void report_client(wire *w, int64_t due)
 {
   if (w->drive == NULL)
     return;
@@ -188,7 +188,7 @@ void wire_reset(wire *w, const char *words)
   if (w->drive == NULL)
     wire_free(w);
   else
-    tell_client(w, sim->now);
+    report_client(w, sim->now);
 }
 
 void wire_cut_late(wire *w, int64_t ns)
@@ -211,7 +211,7 @@ void wire_cut_late(wire *w, int64_t ns)
   wire_send(w, UP, NULL, 0, true);
   stream_clear(&w->streams[DOWN]);
   timers_clear(&sim->events, &w->streams[DOWN].timer);
-  tell_client(w, sim->now);
+  report_client(w, sim->now);
 }
 
 void wire_end_by_server(wire *w)

@@ -209,9 +209,12 @@ static void look(dibs_sim *sim)
     sim->watch(sim, sim->watch_data);
 }
 
+#define STEPS_AT_ONCE_MAX 1000000       /* worlds of 200 processes take some thousands */
+
 bool dibs_sim_run(dibs_sim *sim, int64_t ms)
 {
   int64_t until = sim->now + ms * 1000000;
+  uint64_t steps_before = sim->steps;
   timer *t;
 
   threads_run(sim);
@@ -221,6 +224,12 @@ bool dibs_sim_run(dibs_sim *sim, int64_t ms)
 
     if (next.ns > until) {
       sim->now = until;
+      return false;
+    }
+    if (sim->now != next.ns)
+      steps_before = sim->steps;
+    if (sim->steps - steps_before > STEPS_AT_ONCE_MAX) {
+      dibs_sim_flaw("time stands still: a deadline that has come does not go away");
       return false;
     }
     sim->now = next.ns;

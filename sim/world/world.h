@@ -108,6 +108,7 @@ typedef struct stream {
   chunk *first, *last;
   timer timer;
   bool has_hole;                   /* bytes were lost: nothing after them arrives */
+  size_t untraced;                 /* of a script's text, whose name is in the trace already */
 } stream;
 
 /* A connection of an engine's link with the server. */
@@ -174,7 +175,7 @@ struct host {
   timer ship, beat;
   /* As a sentinel or a node: since when it has heard nothing of each other. */
   int64_t heard_at[HOSTS_MAX];
-  int64_t told_at;                 /* sentinel: when it learns of the newest primary; 0: no */
+  int64_t reported_at;                 /* sentinel: when it learns of the newest primary; 0: no */
   int64_t seen_wrong_at;           /* primary of the past, seen by a sentinel; 0: no */
   uint64_t slot_version;           /* of its picture of the slots */
   int slot_count;                  /* its own, in truth */
@@ -332,7 +333,7 @@ void slots_event(dibs_sim *sim, struct slot_move *m);
 /* A replica has taken over: all slots of `from` are those of `to`. */
 void slots_owner_changed(dibs_sim *sim, host *from, host *to);
 bool slots_is_stale(const host *h);
-void slots_tell(host *h);              /* it learns what the others know */
+void slots_report(host *h);              /* it learns what the others know */
 bool slots_has_any(const host *h);
 void slots_free(dibs_sim *sim);
 
@@ -344,6 +345,6 @@ void faults_free(dibs_sim *sim);
 static inline bool trace_is_on(const dibs_sim *sim) { return sim->options.on_trace != NULL; }
 void trace(dibs_sim *sim, const process *p, const char *format, ...) DIBS_PRINTF(3, 4);
 void trace_list(dibs_sim *sim, const process *p, const char *format, va_list list);
-void trace_bytes(dibs_sim *sim, const wire *w, int direction, const char *bytes, size_t size);
+void trace_bytes(dibs_sim *sim, wire *w, int direction, const char *bytes, size_t size);
 
 #endif

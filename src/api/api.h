@@ -5,57 +5,82 @@
  * May include drive/ and everything below, local/local.h for the private server. The
  * client's mutex is drive's; functions marked "mutex held" need it.
  *
- * Invariants: a hold is told lost once (S8); what dibs_hold_state() and its like answer
- * never waits for a mutex and is never true at or after the lease's end (S7); a claim is
- * freed when the engine is done with it, no job of it is pending and no call waits for it;
- * dibs_close() returns when no other call is inside. */
+ * Invariants: a loss of a hold is reported once (S8); dibs_hold_state() and similar
+ * functions never wait for a mutex and are never true at or after the lease's end (S7); a
+ * claim is freed when the engine is done with it, no job of it is pending and no call
+ * waits for it; dibs_close() returns when no other call is inside; each exported function
+ * that takes a client or a hold goes through client_begin() or claim_enter(), and its last
+ * step is client_end() or claim_leave(), which sets dibs_last_error() of this thread. */
 #ifndef API_H
 #define API_H
 
 #include <dibs/dibs.h>
 
+#include "api/fault.h"
 #include "api/handle.h"
 #include "api/options.h"
 #include "dialect/dialect.h"
 #include "drive/drive.h"
 #include "drive/fork_epoch.h"
 
-/* One acquisition, from the call to the end of its hold; the engine's context. */
+/* A blocking lock or release, on the stack of its thread. Another thread may begin and end it,
+ * so the result is here, and needs no mutex: drive_call(). */
+typedef struct blocked_call {
+  drive_op op;
+  client_record *client;
+  struct claim *claim;
+  dibs_status refused;             /* DIBS_OK: it was begun, and `end` is the result */
+  outcome end;
+  void *hold;                      /* of a lock */
+} blocked_call;
+
+/* One acquisition, from the call to the end of its hold; the context of its engine
+ * effects. */
 typedef struct claim {
-  dibs_client *client;
+  client_record *client;
   struct claim *previous, *next;
-  uint64_t id;                     /* the engine's */
-  handle *hold, *request;          /* NULL: ended, or not made */
+  uint64_t id;                     /* in the engine */
+  handle *hold, *request;          /* NULL: ended, or not created */
   drive_waiter *waiter;            /* of the call that waits for the next effect */
+  blocked_call *call;              /* the same by drive_call(); NULL: none */
   bool is_held, is_lost;
-  bool is_over;                    /* the engine knows it no more */
-  dibs_status status;              /* of the last step */
-  dibs_status lock_status;         /* for on_lock, which may run some steps later */
+  bool may_not_wait;               /* wait_ms 0 */
+  bool is_over;                    /* the engine has removed it */
+  outcome asked;                   /* how the request ended; on_lock may run later */
+  outcome end;                     /* how the release ended */
   dibs_canceller *cancel;
-  size_t jobs;                     /* queued or running */
+  size_t jobs;                     /* jobs queued or running */
   drive_job lock_job, lost_job, release_job;
   dibs_lock_callback on_lock;
   void *on_lock_data;
   dibs_lost_callback on_lost;
   void *on_lost_data;
-  dibs_status lost_why;
+  outcome loss;
   void *lost_hold, *granted_hold;  /* the values given to the callbacks */
   dibs_release_callback on_release;
   void *on_release_data;
-  struct leading *leading;         /* NULL: not of dibs_campaign(); leading.h */
+  struct campaign *campaign;       /* NULL: not of dibs_campaign(); campaign.h */
+  struct parking *parking;         /* NULL: is not taken again by the short way; retake.c */
   struct local_claim *local;       /* may become a lock of this machine; degrade.h */
+  fleet_note note;                 /* for src/fleet/ */
+  uint64_t note_fence;
+  size_t name_count;               /* 0: one name; otherwise several, and name_size is 0 */
   size_t name_size;
-  char name[];
+  char name[];                     /* all names, each followed by a zero */
 } claim;
 
-struct dibs_client {
+typedef enum client_ending { ENDING_NONE_YET, ENDING, ENDING_IN_CHILD } client_ending;
+
+/* The record of a dibs_client, which is a handle. */
+struct client_record {
   memory memory;
   uint64_t epoch;
-  deployment servers;              /* outlives the drive, which looks into it */
+  deployment servers;              /* outlives the drive, which reads it */
   drive *drive;
-  handle *handle;                  /* by which its holds find it */
-  void *handle_word;               /* its value, stale after its end: for last callbacks */
-  native names;
+  handle *handle;                  /* by which calls and the client's holds find it */
+  void *handle_word;               /* the dibs_client value; stale after the close */
+  _Atomic int ending;              /* client_ending: which dibs_close() has begun */
+  protocol names;
   char *shown;                     /* deployment_show() */
   url_degrade degrade;
   struct outage *outage;           /* with degrade=local; degrade.h */
@@ -63,149 +88,202 @@ struct dibs_client {
   int local_use_fd;
   uint32_t flags;
   client_times times;
+  _Atomic int32_t call_ms;         /* dibs_set_call_timeout(); 0: the default of client_times */
   uint64_t names_max;              /* 0: no limit */
   dibs_event_callback on_event;
   void *on_event_data;
   /* Mutex held: */
-  dibs_error last_error;
+  struct server_errors *server_errors;   /* of a quorum; fault.h */
+  uint64_t snapshots;
+  uint32_t missing_reported;           /* of a quorum: named by the last warning, as bits */
   claim *first_claim;
+  struct parking *parkings;        /* uthash head: by name; retake.c */
+  _Atomic size_t parking_count;    /* written with the mutex */
   struct wait *first_wait;
-  uint64_t latch_number;           /* of the last change of a latch */
-  uint64_t rate_number;            /* likewise of a rate limiter */
-  struct writing *first_writing;   /* guarded writes that are not settled; writing.h */
-  uint64_t writings;               /* begun so far */
-  uint64_t parties, tellings;      /* of barriers and elections, likewise */
-  struct walk *first_walk;         /* of calls that look for deadlocks; deadlock.h */
-  size_t calls;                    /* inside now */
+  uint64_t latch_number;           /* number of the last change of a latch */
+  uint64_t rate_number;            /* number of the last change of a rate limiter */
+  struct writing *first_writing;   /* guarded writes that are not acknowledged; writing.h */
+  uint64_t writings;               /* guarded writes begun */
+  uint64_t parties, publications;      /* barrier arrivals and publications begun */
+  struct walk *first_walk;         /* of calls that search for deadlocks; deadlock.h */
+  size_t calls;                    /* calls inside the client */
   bool is_closing;
   drive_waiter *idle;              /* done when calls is 0 */
 };
 
 /* ---- client.c ---- */
-/* From this process and this place; without mutex. */
-dibs_status client_may_call(const dibs_client *c, bool blocks);
-/* DIBS_OK: the mutex is held, and client_leave() must follow. */
-dibs_status client_enter(dibs_client *c, bool blocks);
-void client_leave(dibs_client *c);
-/* For calls of several questions: dibs_close() waits for client_unpin(). Without mutex. */
-dibs_status client_pin(dibs_client *c);
-void client_unpin(dibs_client *c);
-/* Remembers a fault for dibs_last_error(). Mutex held. Returns `status`. */
-dibs_status client_fault(dibs_client *c, dibs_status status, const char *words);
-/* The same from outside the mutex. */
-dibs_status client_refuse(dibs_client *c, dibs_status status, const char *words);
-instant client_give_up_at(const dibs_client *c);
+/* Begins a public call by a client's handle; mutex not held. DIBS_ERR_ARGUMENT for NULL,
+ * _STALE, _FORKED, and _WOULD_BLOCK for a call that `blocks` inside a callback: these
+ * faults are noted for dibs_last_error(). DIBS_OK: the client is not freed before
+ * client_end(), which returns its `status`. */
+dibs_status client_begin(dibs_client *client, bool blocks, client_record **ret_client);
+dibs_status client_end(client_record *c, dibs_status status);
+/* Pins the client without beginning a call: dibs_last_error() does not change. */
+dibs_status client_look(const dibs_client *client, client_record **ret_client);
+void client_unlook(client_record *c);
+/* Inside a call. DIBS_OK: the mutex is held, and client_leave() must follow. */
+dibs_status client_enter(client_record *c, bool blocks);
+void client_leave(client_record *c);
+/* The limit of a call that begins now and does not wait for a lock. */
+instant client_give_up_at(const client_record *c);
 
-/* As client_enter(), by a hold or request; DIBS_ERR_STALE, DIBS_ERR_FORKED too. */
+/* As client_begin() and client_enter(), by a hold, request or observer. */
 typedef struct entry {
-  handle *client_handle;
-  dibs_client *client;
+  client_record *client;
   union { claim *claim; struct wait *wait; };    /* by the kind of the handle */
 } entry;
 dibs_status claim_enter(const void *value, handle_kind kind, bool blocks, entry *ret_entry);
-void claim_leave(const entry *e);
-dibs_client *client_free(dibs_client *c);
-
-/* What a call wants: a name as some kind of lock, permits of it, or several names. */
-typedef struct lock_target {
-  lock_kind kind;
-  const void *name; size_t name_size;
-  const many_name *names; size_t name_count;     /* MANY: sorted, each once */
-  uint64_t units;                                /* PERMITS; 0: all that are free */
-  const char *value;                             /* a leader's; NULL: no campaign */
-} lock_target;
+dibs_status claim_leave(const entry *e, dibs_status status);
+/* Pins a handle of this process, and its client's: the caller unpins both. */
+dibs_status claim_pin(const void *value, handle_kind kind, handle **ret_handle,
+                      handle **ret_client);
+client_record *client_free(client_record *c);
 
 /* ---- lock.c: the ways to take something; all checks included ---- */
-lock_target lock_target_of(lock_kind kind, const char *name);
-dibs_status lock_blocking(dibs_client *c, const lock_target *target,
+lock_call lock_call_of(lock_kind kind, const char *name);
+/* The same for a name of any bytes. */
+lock_call lock_call_of_bytes(lock_kind kind, const void *name, size_t name_size);
+dibs_status take_blocking(dibs_client *client, lock_call *call,
                           const dibs_lock_options *options, bool is_try,
                           dibs_hold **ret_hold);
-dibs_status lock_async(dibs_client *c, const lock_target *target,
+dibs_status take_async(dibs_client *client, lock_call *call,
                        const dibs_lock_options *options, bool is_try,
                        dibs_lock_callback callback, void *data, dibs_request **ret_request);
-dibs_status name_check(dibs_client *c, const void *name, size_t size);
-/* UNSUPPORTED in a quorum, which has locks only: all else has one place, and there are many.
- * NULL is left to others. */
-dibs_status one_place_check(dibs_client *c);
-/* What has no format but ours: UNSUPPORTED for clients of another dialect; `what` is plural. */
-dibs_status native_check(dibs_client *c, const char *what);
+/* The same inside a call. */
+dibs_status lock_blocking(client_record *c, lock_call *call,
+                          const dibs_lock_options *options, bool is_try,
+                          dibs_hold **ret_hold);
+dibs_status lock_async(client_record *c, lock_call *call,
+                       const dibs_lock_options *options, bool is_try,
+                       dibs_lock_callback callback, void *data, dibs_request **ret_request);
+dibs_status name_check(client_record *c, const void *name, size_t size);
+/* UNSUPPORTED in a quorum, which has locks only: other objects need one server. Ignores
+ * NULL. */
+dibs_status one_place_check(client_record *c);
+/* UNSUPPORTED for clients of another dialect: for objects that only native has; `what` is
+ * plural. */
+dibs_status native_check(client_record *c, const char *what);
+
+/* ---- hold.c ---- */
+/* Mutex held: as dibs_release(); the result follows as api_effect(). After a fault, which is not
+ * noted, claim_settle() must follow. */
+dibs_status release_start(claim *cl);
+
+/* ---- blocked.c: calls that any thread begins and ends ---- */
+dibs_status blocked_lock(claim *cl, lock_call *call, dibs_hold **ret_hold);
+dibs_status blocked_release(const dibs_hold *hold);
+/* Mutex held: the result is `from`, which becomes empty. */
+void blocked_end(claim *cl, outcome *from);
+
+/* ---- retake.c: the short way back from a parked lease ---- */
+/* Takes a lock again by the same options as the last time, if its lease is parked and nothing
+ * else is to be done. false: take it the ordinary way. */
+bool retake(dibs_client *client, const void *name, size_t name_size,
+            const dibs_lock_options *options, dibs_hold **ret_hold);
+/* So that it may be parked for that; without memory it is not. */
+void retake_prepare(claim *cl, const lock_call *call, const dibs_lock_options *options);
+/* Releases a hold in that way. false: release it the ordinary way. */
+bool retake_release(const dibs_hold *hold);
+void retake_forget(claim *cl);     /* mutex held, or nothing else uses the client */
 
 /* ---- claim.c ---- */
-claim *claim_new(dibs_client *c, const void *name, size_t name_size);  /* NULL: memory */
-claim *claim_free(claim *cl);      /* one the engine never knew */
-/* Gives it to the engine. Mutex held; on a fault nothing was begun. */
-dibs_status claim_begin(claim *cl, const lock_target *target, const lock_plan *plan,
-                        bool is_try);
+claim *claim_new(client_record *c, const lock_spec *spec);  /* NULL: no memory */
+/* false: it has no name `index`. The name is followed by a zero. */
+bool claim_name(const claim *cl, size_t index, const char **ret_name, size_t *ret_size);
+claim *claim_free(claim *cl);      /* for a claim that is not in the engine */
+/* Passes it to the engine. Mutex held; on a fault nothing was begun. claim_start() leaves it to
+ * the thread of the call to note the fault, by claim_fault(). */
+dibs_status claim_begin(claim *cl, lock_call *call);
+dibs_status claim_start(claim *cl, lock_call *call);
+dibs_status claim_fault(client_record *c, dibs_status status);
 void claim_list_join(claim *cl);   /* mutex held */
 void claim_settle(claim *cl);      /* mutex held: frees it if nothing needs it */
 void claim_queue(claim *cl, drive_job *job);     /* mutex held */
-void claim_end_hold(claim *cl);    /* mutex held: its dibs_hold is stale from now on */
+void claim_end_hold(claim *cl);    /* mutex held: its dibs_hold is stale afterwards */
 void claim_end_request(claim *cl);
-void claim_depths(claim *cl);      /* mutex held: counts again who shares the lease */
-void claim_unwatch(claim *cl);     /* mutex held: the canceller is not needed any more */
-/* It is over before it was granted. Mutex held. */
+void claim_depths(claim *cl);      /* mutex held: recounts the holds that share the lease */
+void claim_unwatch(claim *cl);     /* mutex held: stops watching the canceller */
+/* The request ended before it was granted. Mutex held. */
 void claim_failed(claim *cl, dibs_status status, const char *words);
 
+/* ---- noting.c; mutex held ---- */
+void noting_began(claim *cl, const lock_spec *spec, instant now);
+void noting_granted(claim *cl, uint64_t fence);
+void noting_retaken(claim *cl, uint64_t fence);          /* retake.c */
+void noting_failed(claim *cl, dibs_status status);
+/* Only the first end counts: a loss is followed by a release. */
+void noting_ended(claim *cl, dibs_status status);
+
 /* ---- effects.c ---- */
-/* Tells whoever asked for the lock; mutex held. */
-void claim_lock_ended(claim *cl, dibs_status status);
-/* What the engine's effects of these names do; mutex held. claim_released() may free it. */
+/* Reports the end of the request to the call or callback; mutex held. */
+void claim_lock_ended(claim *cl, dibs_status status);   /* cl->asked is set, or DIBS_OK */
+/* Handle the engine's effects of these names; mutex held. claim_released() may free it. */
 void claim_granted(claim *cl, const effect *e);
 void claim_lost(claim *cl, const effect *e);
 void claim_released(claim *cl, const effect *e);
-/* Tells on_event; mutex held. */
-void client_event(dibs_client *c, dibs_event_kind kind, const char *words);
+/* Reports to on_event; mutex held. */
+void client_event(client_record *c, dibs_event_kind kind, const char *words);
 void api_effect(void *client, const effect *e);
 void api_cancelled(void *client, const dibs_canceller *canceller);
 
 /* ---- question.c ---- */
-/* One command of our own and its answer; on the caller's stack, if a call waits for it. */
+/* One request and its reply; on the caller's stack if a call waits for it. */
 typedef struct question {
   drive_waiter waiter;
-  dibs_status status;
+  outcome end;
   resp_reply *reply;               /* freed by question_deinit() */
-  /* NULL: a call waits. Else runs when it is answered, mutex held; set it behind
-   * question_ask(), when waiter.is_done is false: else it failed at once. */
-  void (*then)(dibs_client *c, struct question *q);
+  /* NULL: a call waits. Otherwise runs when the reply arrives, mutex held; set it after
+   * question_ask() unless waiter.is_done is true: then the request failed at once. */
+  void (*then)(client_record *c, struct question *q);
 } question;
 
 /* Sends; mutex held. question_deinit() must follow in any case. */
-void question_ask(dibs_client *c, question *q, const buffer *command,
-                  const buffer *with_text, instant give_up_at);
-/* The same for what must not happen twice; engine_ask_once(). */
-void question_ask_once(dibs_client *c, question *q, const buffer *command,
-                       const buffer *with_text, instant give_up_at);
+void question_ask(client_record *c, question *q, const request *command,
+                  instant give_up_at);
+/* The same for a request that must not be executed twice; engine_ask_once(). */
+void question_ask_once(client_record *c, question *q, const request *command,
+                       instant give_up_at);
 /* The same to one server of several, by its route. */
-void question_ask_at(dibs_client *c, question *q, size_t route, const buffer *command,
-                     const buffer *with_text, instant give_up_at);
-dibs_status question_wait(dibs_client *c, question *q);        /* mutex held */
+void question_ask_at(client_record *c, question *q, size_t route, const request *command,
+                     instant give_up_at);
+/* The same, and ends as soon as that server is unreachable. */
+void question_ask_briefly_at(client_record *c, question *q, size_t route,
+                             const request *command, instant give_up_at);
+/* Mutex held. The result is noted as this thread's fault. */
+dibs_status question_wait(client_record *c, question *q);
 void question_deinit(question *q);
-void question_answered(dibs_client *c, question *q, const effect *e);
-/* All of it for one command, outside the mutex. */
-dibs_status question_run(dibs_client *c, question *q, const buffer *command,
-                         const buffer *with_text);
-/* The same for server `route` and no other. */
-dibs_status question_run_at(dibs_client *c, question *q, size_t route, const buffer *command,
-                            const buffer *with_text);
-/* A quorum: the first server from `from` on that answers now; SIZE_MAX: none, or no quorum. */
-size_t quorum_route_next(dibs_client *c, size_t from);
-/* A script call in both its forms, for a server that may not have seen the script. */
-typedef struct script_command { buffer by_digest, by_text; } script_command;
-void script_command_init(script_command *k, const dibs_client *c);
-void script_command_deinit(script_command *k);
-/* question_run() of one that was made by then; `is_made` false: there was no memory. In any
- * case question_deinit() must follow. */
-dibs_status script_command_run(dibs_client *c, question *q, const script_command *k, bool is_made);
-/* For questions that change nothing, "perhaps it happened" is "no answer". */
+void question_answered(client_record *c, question *q, const effect *e);
+/* Sends one request and waits for it, outside the mutex. `until`: client_give_up_at() at
+ * the start of a call, whose requests share one limit. */
+dibs_status question_run(client_record *c, question *q, const request *command);
+dibs_status question_run_until(client_record *c, question *q, const request *command,
+                               instant until);
+/* The same for server `route` only. */
+dibs_status question_run_at(client_record *c, question *q, size_t route,
+                            const request *command);
+/* A quorum: the first connected server from `from` on; SIZE_MAX: none, or no quorum. */
+size_t quorum_route_next(client_record *c, size_t from);
+/* Sends one request to all servers of a quorum at once. DIBS_OK: a majority answered, the
+ * others are named in a warning; UNREACHABLE names them. `*ret_questions`: one for each
+ * server, with a reply or NULL; quorum_ask_end() must follow in any case. */
+dibs_status quorum_ask(client_record *c, const request *k, question **ret_questions,
+                       size_t *ret_count);
+void quorum_ask_end(client_record *c, question *questions, size_t count);
+/* inspect: adds why a name without a holder cannot be taken. Outside the mutex. */
+void hindrance_add(client_record *c, dibs_inspection *in, int64_t server_us);
+/* A request that changes nothing: DIBS_UNKNOWN becomes UNREACHABLE. */
 dibs_status question_read_only(dibs_status status);
 
+/* ---- token.c ---- */
+dibs_status client_ping(client_record *c, int32_t wait_ms, uint64_t *ret_round_trip_us);
+
 /* ---- agreed_time.c ---- */
-/* What the server's clock says, or 0 where this machine's says something else: then the
- * deadlines that a script writes are in doubt (protocol.md 4, "over"). Blocks. */
-dibs_status client_agreed_time(dibs_client *c, int64_t *ret_us);
+/* The server's time, or 0 if this machine's clock disagrees: then the deadlines that a
+ * script writes are in doubt (protocol.md 4, "over"). Blocks. */
+dibs_status client_agreed_time(client_record *c, instant until, int64_t *ret_us);
 
 /* ---- inspect.c ---- */
-dibs_status inspect_name(dibs_client *c, const void *name, size_t size,
+dibs_status inspect_name(client_record *c, const void *name, size_t size,
                          dibs_inspection **ret_inspection);
 
 #endif

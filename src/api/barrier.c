@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* api/barrier.c - parties that wait for each other.
+/* api/barrier.c - barriers: rounds in which parties wait for each other.
  *
- * A call looks at the barrier first, and arrives with the generation it saw: so no copy of
- * its arrival counts in a later meeting (protocol.md 12). Both are questions of one
- * observation, the second is then asked again and again until the meeting ends. */
-#include "api/wait.h"
+ * A call reads the barrier first, and arrives with the generation it read: so no copy of
+ * its arrival counts in a later round (protocol.md 12). Both are requests of one sync
+ * operation; the second is repeated until the round ends. */
+#include "api/call.h"
 
 #include <stddef.h>
 #include <string.h>
 
 #include <dibs/barrier.h>
 
-#include "dialect/native_barrier.h"
+#include "sync/barrier.h"
 
 #define PARTIES_MAX 10000
 
@@ -32,13 +32,12 @@ static meeting *meeting_of(wait *w)
 
 /* ---- commands ---- */
 
-static bool look_make(const dibs_client *c, script_command *k, const void *name, size_t size)
+static bool look_make(const client_record *c, request *k, const void *name, size_t size)
 {
-  return native_barrier_look(&c->names, &k->by_digest, false, name, size) &&
-         native_barrier_look(&c->names, &k->by_text, true, name, size);
+  return native_barrier_look(&c->names, k, name, size);
 }
 
-/* ---- what the server says ---- */
+/* ---- replies ---- */
 
 static void info_set(meeting *m, const barrier_answer *a)
 {
@@ -52,8 +51,7 @@ static void info_set(meeting *m, const barrier_answer *a)
 
 static bool over(wait *w, dibs_status status, const char *words)
 {
-  w->status = client_fault(w->client, status, words);
-  return true;
+  return wait_over(w, status, words);
 }
 
 static void other_parties(const meeting *m, uint32_t parties, char *words, size_t size)
@@ -66,19 +64,17 @@ static void other_parties(const meeting *m, uint32_t parties, char *words, size_
   text_add_uint(&why, parties);
 }
 
-/* The generation is known: from now on the question is whether all are there. */
+/* The generation is known: the next requests ask whether all parties have arrived. */
 static bool arrive(meeting *m)
 {
-  dibs_client *c = m->wait.client;
-  script_command k;
+  client_record *c = m->wait.client;
+  request k;
   bool is_asked;
 
-  script_command_init(&k, c);
-  is_asked = native_barrier_arrive(&c->names, &k.by_digest, false, &m->call) &&
-             native_barrier_arrive(&c->names, &k.by_text, true, &m->call) &&
-             engine_observe_ask(drive_engine(c->drive), m->wait.id, &k.by_digest, &k.by_text,
-                                drive_now());
-  script_command_deinit(&k);
+  request_init(&k, &c->memory);
+  is_asked = native_barrier_arrive(&c->names, &k, &m->call) &&
+             engine_observe_ask(drive_engine(c->drive), m->wait.id, &k, drive_now());
+  request_deinit(&k);
   return is_asked ? false : over(&m->wait, DIBS_ERR_NO_MEMORY, "");
 }
 
@@ -87,9 +83,9 @@ static bool looked(meeting *m, const resp_reply *reply)
   barrier_look l;
 
   if (!native_barrier_look_answer(reply, &l))
-    return over(&m->wait, DIBS_ERR_PROTOCOL, "an answer to barrier_look of no known form");
+    return over(&m->wait, DIBS_ERR_PROTOCOL, "unexpected reply to the script barrier_look");
   m->call.generation = l.generation;
-  m->has_looked = true;
+  m->has_looked = m->wait.asks_again = true;
   return arrive(m);
 }
 
@@ -102,7 +98,7 @@ static bool meeting_look(wait *w, const resp_reply *reply)
   if (!m->has_looked)
     return looked(m, reply);
   if (!native_barrier_arrive_answer(reply, &a))
-    return over(w, DIBS_ERR_PROTOCOL, "an answer to barrier_arrive of no known form");
+    return over(w, DIBS_ERR_PROTOCOL, "unexpected reply to the script barrier_arrive");
   switch (a.outcome) {
   case BARRIER_WAITING:
     wait_look_at(w, instant_add(drive_now(), span_ms(a.look_ms)));
@@ -120,57 +116,60 @@ static bool meeting_look(wait *w, const resp_reply *reply)
   case BARRIER_NOBODY:
     break;
   }
-  return over(w, DIBS_UNKNOWN, "so many meetings went by that nobody knows of this call");
+  return over(w, DIBS_UNKNOWN, "too many meetings have ended since: the server no longer has the "
+                               "record of this call");
 }
 
 /* ---- giving up ---- */
 
-static bool meeting_leave(wait *w, buffer *by_digest, buffer *by_text)
+static bool meeting_leave(wait *w, request *out)
 {
   const meeting *m = meeting_of(w);
-  const native *names = &w->client->names;
+  const protocol *names = &w->client->names;
 
-  return m->has_looked && native_barrier_leave(names, by_digest, false, &m->call) &&
-         native_barrier_leave(names, by_text, true, &m->call);
+  return m->has_looked && native_barrier_leave(names, out, &m->call);
 }
 
-/* The meeting may have ended before; or nobody knows that we have gone. */
+/* The round may have ended before; or the server did not confirm that this party left. */
 static void meeting_left(wait *w, const resp_reply *reply)
 {
   meeting *m = meeting_of(w);
   barrier_answer a;
 
   if (reply == NULL || !native_barrier_leave_answer(reply, &a)) {
-    w->status = client_fault(w->client, DIBS_UNKNOWN,
-                             "the server did not hear that this party gives up: for 9 s the "
-                             "others may still go on with it");
+    (void)wait_over(w, DIBS_UNKNOWN,
+                             "the server has not confirmed that this party leaves: for 9 s the "
+                             "other parties may still be released with it");
     return;
   }
-  if (a.outcome != BARRIER_PASSED && a.outcome != BARRIER_BROKEN)
+  if (a.outcome != BARRIER_PASSED && a.outcome != BARRIER_BROKEN) {
+    if (w->end.status < 0)               /* the limit expired before this reply, which decides */
+      (void)wait_over(w, DIBS_TIMED_OUT, "");
     return;
+  }
   info_set(m, &a);
-  w->status = a.outcome == BARRIER_PASSED ? DIBS_OK : DIBS_BROKEN;
+  (void)wait_over(w, a.outcome == BARRIER_PASSED ? DIBS_OK : DIBS_BROKEN, "");
 }
 
 static bool has_info(const meeting *m)
 {
-  return m->wait.status == DIBS_OK || m->wait.status == DIBS_BROKEN;
+  return m->wait.end.status == DIBS_OK || m->wait.end.status == DIBS_BROKEN;
 }
 
-static void meeting_tell(wait *w)
+static void meeting_report(wait *w, const dibs_error *error)
 {
   const meeting *m = meeting_of(w);
 
-  m->callback(w->status, has_info(m) ? &m->info : NULL, m->data);
+  m->callback(error, has_info(m) ? &m->info : NULL, m->data);
 }
 
 static const wait_kind meeting_kind = { .look = meeting_look, .leave = meeting_leave,
-                                        .left = meeting_left, .tell = meeting_tell };
+                                        .left = meeting_left, .report = meeting_report };
 
 /* ---- calls ---- */
 
-/* NULL: memory. */
-static meeting *meeting_new(dibs_client *c, const char *name, uint32_t parties)
+/* NULL: no memory. */
+static meeting *meeting_new(client_record *c, const char *name, uint32_t parties)
 {
   meeting *m = (meeting *)(void *)wait_new(c, &meeting_kind, sizeof(*m));
 
@@ -186,37 +185,35 @@ static meeting *meeting_new(dibs_client *c, const char *name, uint32_t parties)
 }
 
 typedef struct first_question {
-  script_command command;
+  request command;
   char channel[BARRIER_CHANNEL_SIZE];
   wait_question question;
 } first_question;
 
 static bool first_make(first_question *f, const meeting *m)
 {
-  const dibs_client *c = m->wait.client;
+  const client_record *c = m->wait.client;
   text channel = text_over(f->channel, sizeof(f->channel));
 
-  script_command_init(&f->command, c);
+  request_init(&f->command, &c->memory);
   native_barrier_channel(&c->names, m->call.name, m->call.name_size, &channel);
   f->question = (wait_question){ .channel = f->channel, .channel_size = channel.used,
-                                 .by_digest = &f->command.by_digest,
-                                 .by_text = &f->command.by_text,
+                                 .command = &f->command,
                                  .every = span_ms(BARRIER_EVERY_MS) };
   return look_make(c, &f->command, m->call.name, m->call.name_size);
 }
 
-static dibs_status await_check(dibs_client *c, const char *name, uint32_t parties,
-                               const dibs_wait_options *options, bool is_blocking,
-                               wait_plan *ret_plan)
+static dibs_status await_check(client_record *c, const char *name, uint32_t parties,
+                               const dibs_wait_options *options, wait_plan *ret_plan)
 {
-  dibs_status status = wait_check(c, name, options, is_blocking, ret_plan);
+  dibs_status status = wait_check(c, name, options, ret_plan);
 
   if (status == DIBS_OK && (parties < 1 || parties > PARTIES_MAX))
     status = client_refuse(c, DIBS_ERR_ARGUMENT, "parties is not 1 to 10000");
   return status;
 }
 
-static dibs_status info_check(dibs_client *c, const dibs_barrier_info *info)
+static dibs_status info_check(client_record *c, const dibs_barrier_info *info)
 {
   if (info == NULL || info->size >= sizeof(size_t))
     return DIBS_OK;
@@ -234,12 +231,12 @@ static void info_write(const dibs_barrier_info *info, dibs_barrier_info *ret_inf
   ret_info->size = size;
 }
 
-dibs_status dibs_barrier_await(dibs_client *c, const char *name, uint32_t parties,
-                               const dibs_wait_options *options, dibs_barrier_info *ret_info)
+static dibs_status await_blocking(client_record *c, const char *name, uint32_t parties,
+                                  const dibs_wait_options *options, dibs_barrier_info *ret_info)
 {
   first_question f;
   wait_plan plan;
-  dibs_status status = await_check(c, name, parties, options, true, &plan);
+  dibs_status status = await_check(c, name, parties, options, &plan);
   meeting *m;
 
   if (status == DIBS_OK)
@@ -253,19 +250,30 @@ dibs_status dibs_barrier_await(dibs_client *c, const char *name, uint32_t partie
                              : client_refuse(c, DIBS_ERR_NO_MEMORY, "");
   if (ret_info != NULL && (status == DIBS_OK || status == DIBS_BROKEN))
     info_write(&m->info, ret_info);
-  script_command_deinit(&f.command);
+  request_deinit(&f.command);
   (void)wait_free(&m->wait);
   return status;
 }
 
-dibs_status dibs_barrier_await_async(dibs_client *c, const char *name, uint32_t parties,
-                                     const dibs_wait_options *options,
-                                     dibs_barrier_callback callback, void *data,
-                                     dibs_request **ret_request)
+dibs_status dibs_barrier_await(dibs_client *client, const char *name, uint32_t parties,
+                               const dibs_wait_options *options, dibs_barrier_info *ret_info)
+{
+  client_record *c;
+  dibs_status status = client_begin(client, true, &c);
+
+  if (status != DIBS_OK)
+    return status;
+  return client_end(c, await_blocking(c, name, parties, options, ret_info));
+}
+
+static dibs_status await_async(client_record *c, const char *name, uint32_t parties,
+                               const dibs_wait_options *options,
+                               dibs_barrier_callback callback, void *data,
+                               dibs_request **ret_request)
 {
   first_question f;
   wait_plan plan;
-  dibs_status status = await_check(c, name, parties, options, false, &plan);
+  dibs_status status = await_check(c, name, parties, options, &plan);
   meeting *m;
 
   if (status != DIBS_OK)
@@ -283,93 +291,79 @@ dibs_status dibs_barrier_await_async(dibs_client *c, const char *name, uint32_t 
     (void)wait_free(&m->wait);
     status = client_refuse(c, DIBS_ERR_NO_MEMORY, "");
   }
-  script_command_deinit(&f.command);
+  request_deinit(&f.command);
   return status;
+}
+
+dibs_status dibs_barrier_await_async(dibs_client *client, const char *name, uint32_t parties,
+                                     const dibs_wait_options *options,
+                                     dibs_barrier_callback callback, void *data,
+                                     dibs_request **ret_request)
+{
+  client_record *c;
+  dibs_status status = client_begin(client, false, &c);
+
+  if (status != DIBS_OK)
+    return status;
+  return client_end(c, await_async(c, name, parties, options, callback, data, ret_request));
 }
 
 /* ---- without waiting for others ---- */
 
-static dibs_status look_ask(dibs_client *c, const char *name, barrier_look *ret_look)
+static barrier_op op_of(const sync_row *row, const char *name)
 {
-  script_command k;
-  question q;
-  dibs_status status;
-
-  script_command_init(&k, c);
-  if (!look_make(c, &k, name, strlen(name))) {
-    status = client_refuse(c, DIBS_ERR_NO_MEMORY, "");
-  } else {
-    status = question_read_only(question_run(c, &q, &k.by_digest, &k.by_text));
-    if (status == DIBS_OK && !native_barrier_look_answer(q.reply, ret_look))
-      status = client_refuse(c, DIBS_ERR_PROTOCOL,
-                             "an answer to barrier_look of no known form");
-    question_deinit(&q);
-  }
-  script_command_deinit(&k);
-  return status;
+  return (barrier_op){ .op.row = row, .name = name, .name_size = strlen(name) };
 }
 
-static dibs_status reset_ask(dibs_client *c, const char *name, uint64_t generation)
-{
-  script_command k;
-  question q;
-  dibs_status status;
-
-  script_command_init(&k, c);
-  if (!native_barrier_reset(&c->names, &k.by_digest, false, name, strlen(name), generation) ||
-      !native_barrier_reset(&c->names, &k.by_text, true, name, strlen(name), generation)) {
-    status = client_refuse(c, DIBS_ERR_NO_MEMORY, "");
-  } else {
-    status = question_run(c, &q, &k.by_digest, &k.by_text);
-    if (status == DIBS_OK && !native_barrier_reset_answer(q.reply))
-      status = client_refuse(c, DIBS_ERR_PROTOCOL,
-                             "an answer to barrier_reset of no known form");
-    question_deinit(&q);
-  }
-  script_command_deinit(&k);
-  return status;
-}
-
-dibs_status dibs_barrier_reset(dibs_client *c, const char *name)
+dibs_status dibs_barrier_reset(dibs_client *client, const char *name)
 {
   wait_plan plan;
-  barrier_look seen = { .parties = 0 };
-  dibs_status status = wait_check(c, name, NULL, true, &plan);
+  barrier_op b;
+  client_record *c;
+  dibs_status status = client_begin(client, true, &c);
 
-  if (status == DIBS_OK)
-    status = client_pin(c);
   if (status != DIBS_OK)
     return status;
-  status = look_ask(c, name, &seen);
-  if (status == DIBS_OK && (seen.arrived > 0 || seen.is_broken))
-    status = reset_ask(c, name, seen.generation);
-  client_unpin(c);
-  return status;
+  status = wait_check(c, name, NULL, &plan);
+  if (status != DIBS_OK)
+    return client_end(c, status);
+  b = op_of(&barrier_look_row, name);
+  status = call_blocking(c, &b.op, NULL);
+  b.op.row = &barrier_reset_row;
+  if (status == DIBS_OK && (b.seen.arrived > 0 || b.seen.is_broken))
+    status = call_blocking(c, &b.op, NULL);
+  return client_end(c, status);
 }
 
-dibs_status dibs_barrier_get(dibs_client *c, const char *name, dibs_barrier_info *ret_info)
+static dibs_status barrier_get(client_record *c, const char *name, dibs_barrier_info *ret_info)
 {
   wait_plan plan;
-  barrier_look seen = { .parties = 0 };
-  dibs_status status = wait_check(c, name, NULL, true, &plan);
+  barrier_op b;
+  dibs_status status = wait_check(c, name, NULL, &plan);
 
   if (status != DIBS_OK)
     return status;
   if (ret_info == NULL)
     return client_refuse(c, DIBS_ERR_ARGUMENT, "ret_info is NULL");
   status = info_check(c, ret_info);
-  if (status == DIBS_OK)
-    status = client_pin(c);
   if (status != DIBS_OK)
     return status;
-  status = look_ask(c, name, &seen);
-  client_unpin(c);
+  b = op_of(&barrier_look_row, name);
+  status = call_blocking(c, &b.op, NULL);
   if (status != DIBS_OK)
     return status;
-  if (seen.parties == 0)
-    return client_refuse(c, DIBS_ERR_NOT_SET, "nobody has used this barrier for an hour");
-  info_write(&(dibs_barrier_info){ .size = sizeof(*ret_info), .generation = seen.generation,
-                                   .parties = seen.parties, .arrived = seen.arrived,
-                                   .is_broken = seen.is_broken }, ret_info);
+  if (b.seen.parties == 0)
+    return client_refuse(c, DIBS_ERR_NOT_SET, "this barrier has not been used for an hour");
+  info_write(&(dibs_barrier_info){ .size = sizeof(*ret_info), .generation = b.seen.generation,
+                                   .parties = b.seen.parties, .arrived = b.seen.arrived,
+                                   .is_broken = b.seen.is_broken }, ret_info);
   return DIBS_OK;
+}
+
+dibs_status dibs_barrier_get(dibs_client *client, const char *name, dibs_barrier_info *ret_info)
+{
+  client_record *c;
+  dibs_status status = client_begin(client, true, &c);
+
+  return status == DIBS_OK ? client_end(c, barrier_get(c, name, ret_info)) : status;
 }

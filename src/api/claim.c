@@ -2,25 +2,60 @@
 /* api/claim.c - acquisitions: their memory, handles and lists. */
 #include "api/api.h"
 #include "api/degrade.h"
-#include "api/leading.h"
+#include "api/campaign.h"
 
 #include <string.h>
 #include <unistd.h>
 
-claim *claim_new(dibs_client *c, const void *name, size_t name_size)
+/* Stores several names in sequence, each followed by a zero. */
+static void names_copy(claim *cl, const lock_spec *spec)
 {
-  claim *cl = mem_zalloc(&c->memory, sizeof(*cl) + name_size);
+  char *at = cl->name;
 
+  cl->name_count = spec->name_count;
+  for (size_t i = 0; i < spec->name_count; i++) {
+    memcpy(at, spec->names[i].name, spec->names[i].size);
+    at += spec->names[i].size + 1;
+  }
+}
+
+claim *claim_new(client_record *c, const lock_spec *spec)
+{
+  size_t size = 0;
+  claim *cl;
+
+  for (size_t i = 0; spec_is_many(spec) && i < spec->name_count; i++)
+    size += spec->names[i].size + 1;
+  if (!spec_is_many(spec))
+    size = spec->name_size + 1;
+  cl = mem_zalloc(&c->memory, sizeof(*cl) + size);
   if (cl == NULL)
     return NULL;
   cl->client = c;
-  cl->name_size = name_size;
-  memcpy(cl->name, name, name_size);
-  /* Made now, so that a granted lease never lacks one. */
+  if (spec_is_many(spec)) {
+    names_copy(cl, spec);
+  } else {
+    cl->name_size = spec->name_size;
+    memcpy(cl->name, spec->name, spec->name_size);
+  }
+  /* Created now, so that a granted lease always has a handle. */
   cl->hold = handle_new(HANDLE_HOLD, cl, c->handle_word);
   if (cl->hold == NULL)
     return claim_free(cl);
   return cl;
+}
+
+bool claim_name(const claim *cl, size_t index, const char **ret_name, size_t *ret_size)
+{
+  const char *at = cl->name;
+
+  if (index >= (cl->name_count == 0 ? 1 : cl->name_count))
+    return false;
+  for (size_t i = 0; i < index; i++)
+    at += strlen(at) + 1;
+  *ret_name = at;
+  *ret_size = cl->name_count == 0 ? cl->name_size : strlen(at);
+  return true;
 }
 
 claim *claim_free(claim *cl)
@@ -31,8 +66,12 @@ claim *claim_free(claim *cl)
     return NULL;
   claim_end_hold(cl);
   claim_end_request(cl);
+  retake_forget(cl);
   m = cl->client->memory;
-  cl->leading = leading_free(&m, cl->leading);
+  outcome_clear(&cl->asked);
+  outcome_clear(&cl->end);
+  outcome_clear(&cl->loss);
+  cl->campaign = campaign_free(&m, cl->campaign);
   degrade_free(cl);
   mem_free(&m, cl);
   return NULL;
@@ -67,7 +106,7 @@ void claim_unwatch(claim *cl)
 
 void claim_list_join(claim *cl)
 {
-  dibs_client *c = cl->client;
+  client_record *c = cl->client;
 
   cl->next = c->first_claim;
   if (cl->next != NULL)
@@ -85,11 +124,14 @@ static void list_leave(claim *cl)
     cl->next->previous = cl->previous;
 }
 
-static dibs_status begin_fault(dibs_client *c, dibs_status status)
+dibs_status claim_fault(client_record *c, dibs_status status)
 {
   char words[160];
   text why = text_over(words, sizeof(words));
 
+  if (status == DIBS_ERR_UNSUPPORTED)
+    return client_fault(c, status, "a quorum takes one name at a time: several names in one call "
+                                   "(--multi), and linger_ms, need one server or a Cluster");
   if (status != DIBS_ERR_LIMIT)
     return client_fault(c, status, "the request could not be begun");
   text_add(&why, "this client has ");
@@ -100,60 +142,69 @@ static dibs_status begin_fault(dibs_client *c, dibs_status status)
   return client_fault(c, status, words);
 }
 
-dibs_status claim_begin(claim *cl, const lock_target *target, const lock_plan *plan,
-                        bool is_try)
+static dibs_status cancel_watch(claim *cl, dibs_canceller *cancel)
 {
-  dibs_client *c = cl->client;
-  instant now = drive_now();
-  lock_request r = { .context = cl, .kind = target->kind, .name = cl->name,
-                     .name_size = cl->name_size, .names = target->names,
-                     .name_count = target->name_count, .units = target->units,
-                     .linger = plan->linger_ms == DIBS_LINGER_AUTO ? LINGER_AUTO
-                                                                   : span_ms(plan->linger_ms),
-                     .flavour = plan->flavour,
-                     .owner = plan->owner, .owner_size = plan->owner_size,
-                     .is_try = is_try, .is_fixed = plan->is_fixed,
-                     .no_reentry = plan->no_reentry,
-                     .blocks = cl->on_lock == NULL, .ttl = span_ms(plan->ttl_ms),
-                     .max_hold = span_ms(plan->max_hold_ms), .give_up_at = INSTANT_NEVER,
-                     .note = plan->note, .min_replicas = plan->min_replicas,
-                     .replicas_wait = span_ms(plan->replicas_wait_ms),
-                     .wants_fsync = plan->wants_fsync,
-                     .reports_replicas = plan->reports_replicas };
+  client_record *c = cl->client;
   dibs_status status;
 
-  if (plan->cancel != NULL) {
-    status = drive_watch(c->drive, plan->cancel);
-    if (status != DIBS_OK)
-      return client_fault(c, status, "a canceller cannot be watched");
-    cl->cancel = plan->cancel;
-  }
-  if (canceller_has_fired(plan->cancel)) {     /* after watching: no gap in between */
-    claim_unwatch(cl);
-    return DIBS_CANCELLED;
-  }
-  if (plan->wait_ms > 0 && !is_try)
-    r.give_up_at = instant_add(now, span_ms(plan->wait_ms));
-  cl->on_lost = plan->on_lost;
-  cl->on_lost_data = plan->on_lost_data;
-  status = degrade_prepare(cl, &r);
+  if (cancel == NULL)
+    return DIBS_OK;
+  status = drive_watch(c->drive, cancel);
+  if (status != DIBS_OK)
+    return client_fault(c, status, "a canceller cannot be watched");
+  cl->cancel = cancel;
+  if (!canceller_has_fired(cancel))            /* after watching: no gap */
+    return DIBS_OK;
+  claim_unwatch(cl);
+  return DIBS_CANCELLED;
+}
+
+dibs_status claim_start(claim *cl, lock_call *call)
+{
+  client_record *c = cl->client;
+  lock_spec *spec = &call->spec;
+  instant now = drive_now();
+  dibs_status status;
+
+  cl->may_not_wait = !spec->is_try && call->wait_ms == 0;
+  cl->on_lost = call->on_lost;
+  cl->on_lost_data = call->on_lost_data;
+  spec->context = cl;
+  spec->is_try = spec->is_try || cl->may_not_wait;
+  spec->give_up_at = INSTANT_NEVER;
+  if (spec->is_try)
+    spec->give_up_at = client_give_up_at(c);
+  else if (call->wait_ms != DIBS_FOREVER)
+    spec->give_up_at = instant_add(now, span_ms(call->wait_ms));
+  status = degrade_prepare(cl, spec);
   if (status == DIBS_OK) {
     claim_list_join(cl);
-    if (degrade_begin(cl))
+    if (!degrade_begin(cl))
+      status = engine_lock(drive_engine(c->drive), spec, now, &cl->id);
+    if (status == DIBS_OK) {
+      noting_began(cl, spec, now);
       return DIBS_OK;
-    status = engine_lock(drive_engine(c->drive), &r, now, &cl->id);
-    if (status == DIBS_OK)
-      return DIBS_OK;
+    }
     list_leave(cl);
   }
   claim_unwatch(cl);
-  drive_settle(c->drive);
-  return begin_fault(c, status);
+  drive_flush(c->drive);
+  return status;
+}
+
+dibs_status claim_begin(claim *cl, lock_call *call)
+{
+  dibs_status status = cancel_watch(cl, call->cancel);
+
+  if (status != DIBS_OK)
+    return status;
+  status = claim_start(cl, call);
+  return status == DIBS_OK ? DIBS_OK : claim_fault(cl->client, status);
 }
 
 void claim_settle(claim *cl)
 {
-  if (!cl->is_over || cl->jobs > 0 || cl->waiter != NULL)
+  if (!cl->is_over || cl->jobs > 0 || cl->waiter != NULL || cl->call != NULL)
     return;
   list_leave(cl);
   claim_unwatch(cl);
@@ -166,7 +217,7 @@ void claim_queue(claim *cl, drive_job *job)
   drive_call_later(cl->client->drive, job);
 }
 
-/* Holds of one owner that share a lease have its fence. */
+/* Holds of one owner that share a lease have the same fence. */
 static bool shares(const claim *a, const claim *b, uint64_t fence)
 {
   return b->is_held && b->hold != NULL && atomic_load(&b->hold->fence) == fence &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* api/client.c - going in and out of a client, its faults, counters and its end. */
+/* api/client.c - entering and leaving a client, its counters and its close. */
 #include "api/degrade.h"
 #include "api/wait.h"
-#include "api/leading.h"
+#include "api/campaign.h"
 #include "api/deadlock.h"
 #include "api/writing.h"
 
@@ -11,23 +11,52 @@
 
 /* ---- in and out ---- */
 
-dibs_status client_may_call(const dibs_client *c, bool blocks)
+dibs_status client_look(const dibs_client *client, client_record **ret_client)
 {
-  if (c == NULL)
-    return DIBS_ERR_ARGUMENT;
-  if (c->epoch != fork_epoch())
-    return DIBS_ERR_FORKED;              /* before the mutex, which may be locked for ever */
-  if (blocks && drive_is_in_callback())
-    return DIBS_ERR_WOULD_BLOCK;
+  handle *h = handle_pin(client, HANDLE_CLIENT);
+
+  if (h == NULL)
+    return client == NULL ? DIBS_ERR_ARGUMENT : DIBS_ERR_STALE;
+  if (atomic_load(&h->epoch) != fork_epoch()) {
+    handle_unpin(h);                     /* its mutex may be locked for ever */
+    return DIBS_ERR_FORKED;
+  }
+  *ret_client = h->owner;
   return DIBS_OK;
 }
 
-dibs_status client_enter(dibs_client *c, bool blocks)
+void client_unlook(client_record *c)
 {
-  dibs_status status = client_may_call(c, blocks);
+  handle_unpin(c->handle);
+}
 
-  if (status != DIBS_OK)
-    return status;
+dibs_status client_begin(dibs_client *client, bool blocks, client_record **ret_client)
+{
+  dibs_status status;
+
+  *ret_client = NULL;
+  /* First: a client that another thread is closing has no handle any more. */
+  if (client != NULL && blocks && drive_is_in_callback())
+    return fault_end(client, DIBS_ERR_WOULD_BLOCK);
+  status = client_look(client, ret_client);
+  if (status == DIBS_ERR_ARGUMENT)
+    return fault_end_with(client, status, "the client is NULL");
+  if (status == DIBS_ERR_STALE)
+    return fault_end_with(client, status, "the client was closed, or is no client");
+  return status == DIBS_OK ? DIBS_OK : fault_end(client, status);
+}
+
+dibs_status client_end(client_record *c, dibs_status status)
+{
+  (void)fault_end(c->handle_word, status);
+  client_unlook(c);
+  return status;
+}
+
+dibs_status client_enter(client_record *c, bool blocks)
+{
+  if (blocks && drive_is_in_callback())
+    return DIBS_ERR_WOULD_BLOCK;
   drive_lock(c->drive);
   if (c->is_closing) {
     drive_unlock(c->drive);
@@ -37,7 +66,7 @@ dibs_status client_enter(dibs_client *c, bool blocks)
   return DIBS_OK;
 }
 
-void client_leave(dibs_client *c)
+void client_leave(client_record *c)
 {
   c->calls--;
   if (c->calls == 0 && c->idle != NULL)
@@ -45,201 +74,198 @@ void client_leave(dibs_client *c)
   drive_unlock(c->drive);
 }
 
-dibs_status client_pin(dibs_client *c)
+dibs_status claim_pin(const void *value, handle_kind kind, handle **ret_handle,
+                      handle **ret_client)
 {
-  dibs_status status = client_enter(c, true);
+  handle *h = handle_pin(value, kind);
+  bool is_forked;
 
-  if (status == DIBS_OK)
-    drive_unlock(c->drive);
-  return status;
-}
-
-void client_unpin(dibs_client *c)
-{
-  drive_lock(c->drive);
-  client_leave(c);
+  if (h == NULL)
+    return DIBS_ERR_STALE;
+  is_forked = atomic_load(&h->epoch) != fork_epoch();
+  *ret_handle = h;
+  *ret_client = is_forked ? NULL : handle_pin(h->client, HANDLE_CLIENT);
+  if (*ret_client != NULL)
+    return DIBS_OK;
+  handle_unpin(h);
+  return is_forked ? DIBS_ERR_FORKED : DIBS_ERR_STALE;
 }
 
 dibs_status claim_enter(const void *value, handle_kind kind, bool blocks, entry *ret_entry)
 {
-  handle *h = handle_pin(value, kind);
-  handle *client_handle;
-  dibs_status status;
+  handle *h, *client_handle;
+  client_record *c;
   claim *cl = NULL;
+  dibs_status status = claim_pin(value, kind, &h, &client_handle);
 
-  if (h == NULL)
-    return DIBS_ERR_STALE;
-  if (atomic_load(&h->epoch) != fork_epoch()) {
-    handle_unpin(h);
-    return DIBS_ERR_FORKED;
-  }
-  client_handle = handle_pin(h->client, HANDLE_CLIENT);
-  if (client_handle == NULL) {
-    handle_unpin(h);
-    return DIBS_ERR_STALE;
-  }
-  status = client_enter(client_handle->owner, blocks);
+  if (status != DIBS_OK)
+    return fault_end(NULL, status);
+  c = client_handle->owner;
+  status = client_enter(c, blocks);
   if (status == DIBS_OK && handle_is(h, value, kind))
     cl = h->owner;
   handle_unpin(h);
-  *ret_entry = (entry){ client_handle, client_handle->owner, { .claim = cl } };
-  if (status == DIBS_OK && cl == NULL) {
-    claim_leave(ret_entry);
-    return DIBS_ERR_STALE;
-  }
+  *ret_entry = (entry){ c, { .claim = cl } };
   if (status != DIBS_OK)
-    handle_unpin(client_handle);
-  return status;
+    return client_end(c, status);
+  return cl != NULL ? DIBS_OK : claim_leave(ret_entry, DIBS_ERR_STALE);
 }
 
-void claim_leave(const entry *e)
+dibs_status claim_leave(const entry *e, dibs_status status)
 {
   client_leave(e->client);
-  handle_unpin(e->client_handle);
+  return client_end(e->client, status);
 }
 
-instant client_give_up_at(const dibs_client *c)
+instant client_give_up_at(const client_record *c)
 {
-  return instant_add(drive_now(),
-                     span_ms((int64_t)c->times.connect_ms + c->times.command_ms));
+  int32_t call_ms = atomic_load(&c->call_ms);
+  int32_t longer = c->times.connect_ms > c->times.command_ms ? c->times.connect_ms
+                                                             : c->times.command_ms;
+
+  return instant_add(drive_now(), span_ms(call_ms > 0 ? call_ms : longer));
 }
 
-/* ---- faults ---- */
-
-/* Of several servers the one that is to blame, as far as anybody can tell. */
-static const char *node_of(const dibs_client *c)
+dibs_status dibs_set_credentials(dibs_client *client, const char *user, const char *password)
 {
-  return c->servers.kind == DEPLOYMENT_SINGLE ? c->shown : drive_node(c->drive);
-}
-
-dibs_status client_fault(dibs_client *c, dibs_status status, const char *words)
-{
-  text node = text_over(c->last_error.node, sizeof(c->last_error.node));
-  text shown;
-
-  if (status >= 0 && status != DIBS_UNKNOWN && status != DIBS_WOULD_DEADLOCK)
-    return status;
-  shown = text_over(c->last_error.text, sizeof(c->last_error.text));
-  c->last_error.status = status;
-  if (status != DIBS_ERR_ARGUMENT)
-    text_add(&node, node_of(c));
-  text_add(&shown, words[0] != 0 ? words : dibs_status_text(status));
-  return status;
-}
-
-dibs_status client_refuse(dibs_client *c, dibs_status status, const char *words)
-{
-  if (c == NULL || c->epoch != fork_epoch())
-    return status;
-  drive_lock(c->drive);
-  (void)client_fault(c, status, words);
-  drive_unlock(c->drive);
-  return status;
-}
-
-static void error_write(dibs_error *error, dibs_status status)
-{
-  text shown = text_over(error->text, sizeof(error->text));
-
-  error->status = status;
-  error->node[0] = 0;
-  text_add(&shown, dibs_status_text(status));
-}
-
-void dibs_last_error(dibs_client *c, dibs_error *ret_error)
-{
-  if (ret_error == NULL)
-    return;
-  if (c == NULL || c->epoch != fork_epoch()) {
-    error_write(ret_error, c == NULL ? DIBS_ERR_ARGUMENT : DIBS_ERR_FORKED);
-    return;
-  }
-  drive_lock(c->drive);
-  *ret_error = c->last_error;
-  drive_unlock(c->drive);
-}
-
-/* Where several servers have a say: what each said. */
-static size_t errors_copy(dibs_client *c, dibs_error *ret_errors, size_t count)
-{
-  engine *e = drive_engine(c->drive);
-  size_t all = engine_route_count(e);
-
-  for (size_t i = 0; i < all && i < count; i++) {
-    const char *words = "";
-    const server_url *url = engine_route_url(e, i);
-    text node, shown;
-
-    ret_errors[i] = (dibs_error){ .status = engine_server_why(e, i, &words) };
-    node = text_over(ret_errors[i].node, sizeof(ret_errors[i].node));
-    shown = text_over(ret_errors[i].text, sizeof(ret_errors[i].text));
-    if (url != NULL)
-      server_url_show(url, &node);
-    text_add(&shown, words != NULL ? words : "");
-  }
-  return all;
-}
-
-size_t dibs_last_errors(dibs_client *c, dibs_error *ret_errors, size_t count)
-{
-  size_t all;
-
-  if (c == NULL || c->epoch != fork_epoch() || c->servers.kind != DEPLOYMENT_QUORUM)
-    return 0;
-  drive_lock(c->drive);
-  all = errors_copy(c, ret_errors, ret_errors == NULL ? 0 : count);
-  drive_unlock(c->drive);
-  return all;
-}
-
-dibs_status dibs_set_credentials(dibs_client *c, const char *user, const char *password)
-{
-  dibs_status status = client_enter(c, false);
+  client_record *c;
+  dibs_status status = client_begin(client, false, &c);
 
   if (status != DIBS_OK)
     return status;
-  if (!engine_set_credentials(drive_engine(c->drive), user, password))
-    status = client_fault(c, DIBS_ERR_NO_MEMORY, "");
-  client_leave(c);
-  return status;
+  status = client_enter(c, false);
+  if (status == DIBS_OK) {
+    if (!engine_set_credentials(drive_engine(c->drive), user, password))
+      status = client_fault(c, DIBS_ERR_NO_MEMORY, "");
+    client_leave(c);
+  }
+  return client_end(c, status);
+}
+
+dibs_status dibs_set_call_timeout(dibs_client *client, int32_t ms)
+{
+  char words[128];
+  text why = text_over(words, sizeof(words));
+  client_record *c;
+  dibs_status status = client_begin(client, false, &c);
+
+  if (status != DIBS_OK)
+    return status;
+  if (options_ms_check("ms", ms, &why))
+    atomic_store(&c->call_ms, ms);
+  else
+    status = client_refuse(c, DIBS_ERR_ARGUMENT, words);
+  return client_end(c, status);
 }
 
 /* ---- facts ---- */
 
-const char *dibs_url(const dibs_client *c)
+const char *dibs_url(const dibs_client *client)
 {
-  return c == NULL ? "" : c->shown;
+  const char *shown;
+  client_record *c;
+
+  if (client_look(client, &c) != DIBS_OK)
+    return "";
+  shown = c->shown;
+  client_unlook(c);
+  return shown;
 }
 
-bool dibs_is_private(const dibs_client *c)
+const char *dibs_client_id(const dibs_client *client)
 {
-  return c != NULL && c->is_private;
+  const char *id;
+  client_record *c;
+
+  if (client_look(client, &c) != DIBS_OK)
+    return "";
+  id = c->names.client;
+  client_unlook(c);
+  return id;
 }
 
-int dibs_fd(dibs_client *c)
+bool dibs_is_private(const dibs_client *client)
 {
-  return c == NULL || c->epoch != fork_epoch() ? -1 : drive_fd(c->drive);
+  client_record *c;
+  bool is_private;
+
+  if (client_look(client, &c) != DIBS_OK)
+    return false;
+  is_private = c->is_private;
+  client_unlook(c);
+  return is_private;
 }
 
-int64_t dibs_process(dibs_client *c)
+/* Mutex held. */
+static bool is_connected(client_record *c)
+{
+  engine *e = drive_engine(c->drive);
+  size_t all = engine_route_count(e), ready = 0;
+
+  for (size_t i = 0; i < all; i++)
+    ready += engine_route_is_ready(e, i);
+  return c->servers.kind == DEPLOYMENT_QUORUM ? ready > all / 2 : ready > 0;
+}
+
+bool dibs_is_connected(const dibs_client *client)
+{
+  client_record *c;
+  bool is_so;
+
+  if (client_look(client, &c) != DIBS_OK)
+    return false;
+  drive_lock(c->drive);
+  is_so = !c->is_closing && is_connected(c);
+  drive_unlock(c->drive);
+  client_unlook(c);
+  return is_so;
+}
+
+int dibs_fd(dibs_client *client)
+{
+  client_record *c;
+  int fd;
+
+  if (client_look(client, &c) != DIBS_OK)
+    return -1;
+  fd = drive_fd(c->drive);
+  client_unlook(c);
+  return fd;
+}
+
+/* Counted as a call, so that dibs_close() waits for the callbacks that run in it. */
+static dibs_status process(client_record *c, int64_t *ret_wait_ms)
 {
   dibs_status status = client_enter(c, true);
   int64_t left;
 
   if (status != DIBS_OK)
-    return status < -1 ? status : DIBS_ERR_SYSTEM;   /* -1 has another meaning here */
+    return status;
   if (drive_fd(c->drive) < 0) {
+    status = client_fault(c, DIBS_ERR_UNSUPPORTED,
+                          "this client has its own threads; open it with "
+                          "DIBS_CLIENT_NO_THREAD or DIBS_CLIENT_PROCESS_CALLBACKS");
     client_leave(c);
-    return DIBS_ERR_UNSUPPORTED;
+    return status;
   }
   drive_unlock(c->drive);
   left = drive_process(c->drive);
   drive_lock(c->drive);
   client_leave(c);
-  return left;
+  if (ret_wait_ms != NULL)
+    *ret_wait_ms = left;
+  return DIBS_OK;
 }
 
-static dibs_stats stats_of(dibs_client *c)
+dibs_status dibs_process(dibs_client *client, int64_t *ret_wait_ms)
+{
+  client_record *c;
+  dibs_status status = client_begin(client, true, &c);
+
+  return status == DIBS_OK ? client_end(c, process(c, ret_wait_ms)) : status;
+}
+
+static dibs_stats stats_of(client_record *c)
 {
   engine_stats s = engine_get_stats(drive_engine(c->drive));
 
@@ -252,41 +278,52 @@ static dibs_stats stats_of(dibs_client *c)
                        .table_bytes = s.table_bytes };
 }
 
-dibs_status dibs_get_stats(dibs_client *c, dibs_stats *ret_stats)
+dibs_status dibs_get_stats(dibs_client *client, dibs_stats *ret_stats)
 {
+  client_record *c;
   dibs_stats stats;
-  dibs_status status;
   size_t size;
+  dibs_status status = client_begin(client, false, &c);
 
-  if (ret_stats == NULL || ret_stats->size < sizeof(size_t))
-    return client_refuse(c, DIBS_ERR_ARGUMENT,
-                         "dibs_stats.size must be set to sizeof(dibs_stats) before");
-  status = client_enter(c, false);
   if (status != DIBS_OK)
     return status;
-  stats = stats_of(c);
-  client_leave(c);
-  size = ret_stats->size;
-  /* Fields that a newer program knows and this library does not are zero. */
-  memset(ret_stats, 0, size);
-  memcpy(ret_stats, &stats, size < sizeof(stats) ? size : sizeof(stats));
-  ret_stats->size = size;
-  return DIBS_OK;
+  if (ret_stats == NULL || ret_stats->size < sizeof(size_t))
+    return client_end(c, client_refuse(c, DIBS_ERR_ARGUMENT, "dibs_stats.size must be set to "
+                                                           "sizeof(dibs_stats) before"));
+  status = client_enter(c, false);
+  if (status == DIBS_OK) {
+    stats = stats_of(c);
+    client_leave(c);
+    size = ret_stats->size;
+    /* Fields that a newer program knows and this library does not are zero. */
+    memset(ret_stats, 0, size);
+    memcpy(ret_stats, &stats, size < sizeof(stats) ? size : sizeof(stats));
+    ret_stats->size = size;
+  }
+  return client_end(c, status);
 }
 
 /* ---- the end ---- */
 
-/* Releases that the server did not confirm in time: whoever waits for one is told so. */
-static void waiters_end(dibs_client *c)
+/* The server did not confirm these releases in time: ends the calls that wait for them. */
+static void waiters_end(client_record *c)
 {
-  for (claim *cl = c->first_claim; cl != NULL; cl = cl->next)
-    if (cl->waiter != NULL && !cl->waiter->is_done) {
-      cl->status = cl->is_held ? DIBS_UNKNOWN : DIBS_ERR_CLOSED;
+  for (claim *cl = c->first_claim; cl != NULL; cl = cl->next) {
+    dibs_status status = cl->is_held ? DIBS_UNKNOWN : DIBS_ERR_CLOSED;
+
+    if (cl->call == NULL && (cl->waiter == NULL || cl->waiter->is_done))
+      continue;
+    /* The waiting call reads one of them. */
+    (void)outcome_set(&cl->asked, c, status, "");
+    (void)outcome_set(&cl->end, c, status, "");
+    if (cl->call != NULL)
+      blocked_end(cl, &cl->end);
+    else
       drive_waiter_done(c->drive, cl->waiter);
-    }
+  }
 }
 
-static void calls_await(dibs_client *c)
+static void calls_await(client_record *c)
 {
   drive_waiter idle;
 
@@ -299,20 +336,20 @@ static void calls_await(dibs_client *c)
   c->idle = NULL;
 }
 
-/* What the engine still knows ends without it; on the server it runs out by itself. */
-static void claims_end(dibs_client *c)
+/* Ends claims that the engine still has; their leases expire on the server. */
+static void claims_end(client_record *c)
 {
   claim *next;
 
   for (claim *cl = c->first_claim; cl != NULL; cl = next) {
     next = cl->next;
-    cl->cancel = NULL;                   /* perhaps freed by now; the drive forgets it too */
+    cl->cancel = NULL;                   /* may have been freed; the drive forgets it too */
     claim_end_hold(cl);
     claim_end_request(cl);
   }
 }
 
-static void claims_free(dibs_client *c)
+static void claims_free(client_record *c)
 {
   while (c->first_claim != NULL) {
     claim *cl = c->first_claim;
@@ -322,18 +359,8 @@ static void claims_free(dibs_client *c)
   }
 }
 
-/* From now on no hold leads here; waits for those that one led here before. */
-static void handle_close(dibs_client *c)
-{
-  handle *h = c->handle;
-
-  c->handle = NULL;
-  handle_end(h);
-  handle_wait(h);
-}
-
 /* Frees a client in any state of construction. */
-dibs_client *client_free(dibs_client *c)
+client_record *client_free(client_record *c)
 {
   memory m;
 
@@ -344,6 +371,7 @@ dibs_client *client_free(dibs_client *c)
   waits_free(c);
   writings_free(c);
   deadlocks_free(c);
+  fault_servers_free(c);
   if (c->handle != NULL)
     handle_end(c->handle);
   if (c->local_use_fd >= 0)
@@ -356,23 +384,62 @@ dibs_client *client_free(dibs_client *c)
   return NULL;
 }
 
-dibs_client *dibs_close(dibs_client *c)
+static void close_all(client_record *c)
 {
-  instant until;
+  instant until = instant_add(drive_now(), span_ms(c->times.close_ms));
 
-  if (c == NULL || drive_is_in_callback())
-    return c;                            /* a callback cannot wait for its own end */
-  if (c->epoch != fork_epoch())
-    return drive_is_whole(c->drive) ? client_free(c) : NULL;
-  until = instant_add(drive_now(), span_ms(c->times.close_ms));
   drive_lock(c->drive);
-  leading_clear_all(c);
+  campaign_clear_all(c);
   c->is_closing = true;
   degrade_close(c);
   drive_close(c->drive, until);
   calls_await(c);
   claims_end(c);
   drive_unlock(c->drive);
+}
+
+/* Makes the handle stale, and waits for calls that pinned it before. They have left the
+ * mutex, or find the client closing. */
+static void handle_close(client_record *c)
+{
+  handle_end(c->handle);
+  handle_unpin(c->handle);
+  handle_wait(c->handle);
+  c->handle = NULL;
+}
+
+dibs_client *dibs_close(dibs_client *client)
+{
+  handle *h;
+  client_record *c;
+  bool is_forked;
+  int ending;
+
+  if (client != NULL && drive_is_in_callback()) {
+    (void)fault_end(client, DIBS_ERR_WOULD_BLOCK);
+    return client;                       /* a callback cannot wait for its own end */
+  }
+  h = handle_pin(client, HANDLE_CLIENT);
+  if (h == NULL) {
+    (void)fault_end(client, client == NULL ? DIBS_OK : DIBS_ERR_STALE);
+    return NULL;
+  }
+  c = h->owner;
+  is_forked = c->epoch != fork_epoch();
+  ending = is_forked ? ENDING_IN_CHILD : ENDING;
+  if (atomic_exchange(&c->ending, ending) == ending) {
+    (void)client_end(c, DIBS_ERR_CLOSED);  /* another thread closes it */
+    return NULL;
+  }
+  (void)fault_end(client, DIBS_OK);
+  if (is_forked) {
+    handle_unpin(h);
+    if (drive_is_whole(c->drive))
+      (void)client_free(c);
+    return NULL;
+  }
+  close_all(c);
   handle_close(c);
-  return client_free(c);
+  (void)client_free(c);
+  return NULL;
 }

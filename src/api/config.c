@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api/config.c - which config file there is, and what it may say. */
+/* api/config.c - the config file: its keys, and what they may hold. */
 #include "api/config.h"
 
 #include <ini.h>
@@ -9,9 +9,12 @@
 #include "topo/server_url_parts.h"      /* words_nearest(), dialects */
 
 #define PPM_MAX 500000
+#define REPORT_MIN_MS 1000
+#define HISTORY_MOST 1000000
 
 typedef enum key_kind {
-  KEY_TEXT, KEY_SECRET, KEY_URL, KEY_DURATION, KEY_PPM, KEY_CHOICE, KEY_DEGRADE, KEY_DIALECT
+  KEY_TEXT, KEY_SECRET, KEY_URL, KEY_DURATION, KEY_PPM, KEY_CHOICE, KEY_DEGRADE, KEY_DIALECT,
+  KEY_REPORT, KEY_HISTORY, KEY_COUNT_OF
 } key_kind;
 
 typedef struct key { const char *name; key_kind kind; size_t place; } key;
@@ -37,6 +40,10 @@ static const key keys[] = {
   { "degrade", KEY_DEGRADE, FIELD(degrade) },
   { "dialect", KEY_DIALECT, FIELD(dialect) },
   { "registry", KEY_TEXT, FIELD(registry) },
+  { "report", KEY_REPORT, FIELD(report_ms) },
+  { "history", KEY_HISTORY, FIELD(history) },
+  { "history_max", KEY_COUNT_OF, FIELD(history_max) },
+  { "history_over", KEY_DURATION, FIELD(history_over_ms) },
   { "pubsub", KEY_CHOICE, FIELD(pubsub) },
   { "functions", KEY_CHOICE, FIELD(functions) },
   { "sharded", KEY_CHOICE, FIELD(sharded) },
@@ -128,7 +135,7 @@ static int text_set(reading *r, const key *k, void *field, const char *value)
   return 1;
 }
 
-/* One more server of a quorum. */
+/* Adds a server of a quorum. */
 static int url_add(reading *r, const key *k, char **field, const char *value)
 {
   const memory *m = &r->config->memory;
@@ -177,7 +184,7 @@ static int dialect_set(reading *r, const key *k, void *field, const char *value)
   url_dialect dialect = url_dialect_of(value, strlen(value));
 
   if (dialect == 0)
-    return fault(r, k->name, " must be " URL_DIALECTS);
+    return fault(r, k->name, " must be " DIALECT_WORDS);
   *(url_dialect *)field = dialect;
   return 1;
 }
@@ -202,6 +209,38 @@ static int ppm_set(reading *r, const key *k, void *field, const char *value)
   return 1;
 }
 
+static int report_set(reading *r, const key *k, void *field, const char *value)
+{
+  int32_t ms = -1;
+
+  if (strcmp(value, "off") != 0 && (!text_to_ms(value, &ms) || ms < REPORT_MIN_MS))
+    return fault(r, k->name, " must be off, or a duration of 1s or more, such as 10s");
+  *(int32_t *)field = ms;
+  return 1;
+}
+
+static int history_set(reading *r, const key *k, void *field, const char *value)
+{
+  static const char *const words[] = { "notable", "all", "off" };
+
+  for (unsigned i = 0; i < 3; i++)
+    if (strcmp(value, words[i]) == 0) {
+      *(url_history *)field = (url_history)(URL_HISTORY_NOTABLE + i);
+      return 1;
+    }
+  return fault(r, k->name, " must be notable, all or off");
+}
+
+static int count_set(reading *r, const key *k, void *field, const char *value)
+{
+  uint64_t number;
+
+  if (!text_to_uint(value, strlen(value), &number) || number < 1 || number > HISTORY_MOST)
+    return fault(r, k->name, " must be a number from 1 to 1000000");
+  *(int32_t *)field = (int32_t)number;
+  return 1;
+}
+
 static int value_set(reading *r, size_t which, const char *value)
 {
   const key *k = &keys[which];
@@ -216,6 +255,9 @@ static int value_set(reading *r, size_t which, const char *value)
   case KEY_CHOICE: return choice_set(r, k, field, value);
   case KEY_DEGRADE: return degrade_set(r, k, field, value);
   case KEY_DIALECT: return dialect_set(r, k, field, value);
+  case KEY_REPORT: return report_set(r, k, field, value);
+  case KEY_HISTORY: return history_set(r, k, field, value);
+  case KEY_COUNT_OF: return count_set(r, k, field, value);
   case KEY_URL: return url_add(r, k, field, value);
   case KEY_TEXT:
   case KEY_SECRET: break;
@@ -241,8 +283,8 @@ static int line_read(void *user, const char *section, const char *name, const ch
   return which == KEY_COUNT ? unknown(r, name) : value_set(r, which, value);
 }
 
-/* One line of at most `room` bytes with its zero, as fgets(). A longer one would come in
- * pieces that look like lines of their own: it ends the reading. */
+/* Reads a line of at most `room` bytes with its zero, as fgets(). A longer line ends the
+ * reading: its pieces would look like lines. */
 static char *line_next(char *to, int room, void *stream)
 {
   reading *r = stream;

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* api/config_find.c - the config file and the password file, from the disk. */
+/* api/config_find.c - reads the config file and the password file from the disk. */
 #include "api/config.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/errno_text.h"
 
 #define FILE_BYTES_MAX 65536
 #define PATH_BYTES_MAX 4096
+#define NOT_REGULAR "not a regular file; a FIFO, device or directory is not read"
 
 static dibs_status file_fault(const char *path, const char *words, text *why)
 {
@@ -19,7 +23,7 @@ static dibs_status file_fault(const char *path, const char *words, text *why)
   return DIBS_ERR_CONFIG;
 }
 
-/* Fills `bytes`; the number read, or -1 with errno. */
+/* Fills `bytes`; returns the number read, or -1 with errno. */
 static ssize_t read_all(int fd, char *bytes, size_t size)
 {
   size_t used = 0;
@@ -37,16 +41,31 @@ static ssize_t read_all(int fd, char *bytes, size_t size)
   return (ssize_t)used;
 }
 
+const char *config_file_fault(const char *path)
+{
+  struct stat facts;
+
+  if (stat(path, &facts) != 0 || S_ISREG(facts.st_mode))
+    return NULL;
+  return ": " NOT_REGULAR;
+}
+
 dibs_status config_file_read(const memory *m, const char *path, char **ret_bytes,
                              size_t *ret_size, bool *ret_missing, text *why)
 {
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  /* O_NONBLOCK: open() of a FIFO would wait. */
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  struct stat facts;
   char *bytes;
   ssize_t size;
 
   *ret_missing = fd < 0 && (errno == ENOENT || errno == ENOTDIR);
   if (fd < 0)
-    return file_fault(path, strerrordesc_np(errno), why);
+    return file_fault(path, errno_text(errno), why);
+  if (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+    (void)close(fd);
+    return file_fault(path, NOT_REGULAR, why);
+  }
   bytes = mem_alloc(m, FILE_BYTES_MAX + 1);
   if (bytes == NULL) {
     (void)close(fd);
@@ -57,7 +76,7 @@ dibs_status config_file_read(const memory *m, const char *path, char **ret_bytes
   if (size < 0 || size > FILE_BYTES_MAX) {
     mem_wipe(bytes, FILE_BYTES_MAX + 1);
     mem_free(m, bytes);
-    return file_fault(path, size < 0 ? strerrordesc_np(errno) : "longer than 64 KiB", why);
+    return file_fault(path, size < 0 ? errno_text(errno) : "longer than 64 KiB", why);
   }
   bytes[size] = 0;
   *ret_bytes = bytes;
@@ -100,7 +119,7 @@ static dibs_status file_use(config *c, const char *path, bool *ret_missing, text
   return status == DIBS_OK ? password_read(c, why) : status;
 }
 
-/* The user's own file; false when there is no home. */
+/* The user's own config file; false without a home. */
 static bool user_path(char *bytes, size_t size)
 {
   const char *directory = secure_getenv("XDG_CONFIG_HOME");
@@ -119,14 +138,15 @@ static bool user_path(char *bytes, size_t size)
   return !path.is_cut;
 }
 
-dibs_status config_find(config *c, text *why)
+dibs_status config_find(config *c, const char *named, text *why)
 {
-  const char *named = secure_getenv("DIBS_CONFIG");
   char own[PATH_BYTES_MAX];
   const char *paths[] = { own, "/etc/dibs/config" };
   char words[512];
 
-  /* A file that was asked for has to be there, and is the only one. */
+  /* A file that was named must exist, and is the only one read. */
+  if (named == NULL)
+    named = secure_getenv("DIBS_CONFIG");
   if (named != NULL && named[0] != 0) {
     bool is_missing;
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* api/data.c - one call on a map, list or set: its arguments checked, one command, what its
- * answer means; and the calls that are the same for all kinds. */
+/* api/data.c - one call on a map, list or set: checks its arguments, sends one command and
+ * interprets the reply; and the calls that are the same for all kinds. */
 #include "api/data.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#define TTL_MAX 1000000000000000       /* 30 000 years: far from what the server refuses */
+#define TTL_MAX 1000000000000000       /* 30 000 years: far below the limit of the server */
 
 /* ---- what is wanted ---- */
 
@@ -63,7 +63,7 @@ void data_want(data_wish *w, const void *pointer)
 
 /* ---- one question ---- */
 
-static dibs_status length_refuse(dibs_client *c, const data_wish *w)
+static dibs_status length_refuse(client_record *c, const data_wish *w)
 {
   char words[128];
   text why = text_over(words, sizeof(words));
@@ -77,7 +77,7 @@ static dibs_status length_refuse(dibs_client *c, const data_wish *w)
   return client_refuse(c, DIBS_ERR_ARGUMENT, words);
 }
 
-dibs_status data_check(dibs_client *c, data_wish *w)
+dibs_status data_check(client_record *c, data_wish *w)
 {
   dibs_status status = name_check(c, w->call.name.bytes, w->call.name.size);
 
@@ -88,7 +88,7 @@ dibs_status data_check(dibs_client *c, data_wish *w)
   return status == DIBS_OK ? one_place_check(c) : status;
 }
 
-static dibs_status ask_and_wait(dibs_client *c, data_verb verb, const script_command *k,
+static dibs_status ask_and_wait(client_record *c, data_verb verb, const request *k,
                                 question *q, instant give_up_at)
 {
   dibs_status status = client_enter(c, true);
@@ -96,47 +96,46 @@ static dibs_status ask_and_wait(dibs_client *c, data_verb verb, const script_com
   if (status != DIBS_OK)
     return status;
   if (data_is_read(verb))
-    question_ask(c, q, &k->by_digest, &k->by_text, give_up_at);
+    question_ask(c, q, k, give_up_at);
   else
-    question_ask_once(c, q, &k->by_digest, &k->by_text, give_up_at);
+    question_ask_once(c, q, k, give_up_at);
   status = question_wait(c, q);
   client_leave(c);
   return data_is_read(verb) ? question_read_only(status) : status;
 }
 
-dibs_status data_run_until(dibs_client *c, const data_call *call, question *q,
+dibs_status data_run_until(client_record *c, const data_call *call, question *q,
                            instant give_up_at)
 {
-  bool is_script = data_is_script(call->verb);
-  script_command k;
+  request k;
   dibs_status status;
 
-  *q = (question){ .status = DIBS_ERR_NO_MEMORY };
-  script_command_init(&k, c);
-  if (!data_encode(&c->names, &k.by_digest, false, call) ||
-      (is_script && !data_encode(&c->names, &k.by_text, true, call)))
+  *q = (question){ .end.status = DIBS_ERR_NO_MEMORY };
+  request_init(&k, &c->memory);
+  if (!data_encode(&c->names, &k, call))
     status = client_refuse(c, DIBS_ERR_NO_MEMORY, "");
   else
     status = ask_and_wait(c, call->verb, &k, q, give_up_at);
-  script_command_deinit(&k);
+  request_deinit(&k);
   return status;
 }
 
-dibs_status data_run(dibs_client *c, const data_call *call, question *q)
+dibs_status data_run(client_record *c, const data_call *call, question *q)
 {
   return data_run_until(c, call, q, client_give_up_at(c));
 }
 
-dibs_status data_answer_is_odd(dibs_client *c)
+dibs_status data_answer_is_odd(client_record *c)
 {
-  return client_refuse(c, DIBS_ERR_PROTOCOL, "an answer about data of no known form");
+  return client_refuse(c, DIBS_ERR_PROTOCOL, "unexpected reply to a data script");
 }
 
-dibs_status data_ask_integer(dibs_client *c, data_wish *w, int64_t *ret_value)
+dibs_status data_ask_integer(dibs_client *client, data_wish *w, int64_t *ret_value)
 {
-  dibs_status status = client_pin(c);
+  client_record *c;
+  dibs_status status = client_begin(client, true, &c);
   int64_t value = 0;
-  question q = { .status = DIBS_OK };
+  question q = { .end.status = DIBS_OK };
 
   if (status != DIBS_OK)
     return status;
@@ -148,24 +147,23 @@ dibs_status data_ask_integer(dibs_client *c, data_wish *w, int64_t *ret_value)
   if (status == DIBS_OK)
     *ret_value = value;
   question_deinit(&q);
-  client_unpin(c);
-  return status;
+  return client_end(c, status);
 }
 
-dibs_status data_ask_size(dibs_client *c, data_wish *w, uint64_t *ret_size)
+dibs_status data_ask_size(dibs_client *client, data_wish *w, uint64_t *ret_size)
 {
-  int64_t value;
-  dibs_status status = data_ask_integer(c, w, &value);
+  int64_t value = 0;
+  dibs_status status = data_ask_integer(client, w, &value);
 
   if (status == DIBS_OK && ret_size != NULL)
     *ret_size = value > 0 ? (uint64_t)value : 0;
   return status;
 }
 
-dibs_status data_ask_bool(dibs_client *c, data_wish *w, bool *ret_is_so)
+dibs_status data_ask_bool(dibs_client *client, data_wish *w, bool *ret_is_so)
 {
-  int64_t value;
-  dibs_status status = data_ask_integer(c, w, &value);
+  int64_t value = 0;
+  dibs_status status = data_ask_integer(client, w, &value);
 
   if (status == DIBS_OK && ret_is_so != NULL)
     *ret_is_so = value > 0;
@@ -174,7 +172,7 @@ dibs_status data_ask_bool(dibs_client *c, data_wish *w, bool *ret_is_so)
 
 /* ---- values that are handed out ---- */
 
-/* Freed without a client, so that it carries its memory along. */
+/* Has its own memory functions: it is freed without a client. */
 typedef struct value_box {
   memory memory;
   dibs_value value;
@@ -207,7 +205,7 @@ static dibs_value *value_copy(const memory *m, const data_value *v)
   return &box->value;
 }
 
-static dibs_status too_long(dibs_client *c, size_t size)
+static dibs_status too_long(client_record *c, size_t size)
 {
   char words[96];
   text why = text_over(words, sizeof(words));
@@ -218,15 +216,16 @@ static dibs_status too_long(dibs_client *c, size_t size)
   return client_refuse(c, DIBS_ERR_UNSUPPORTED, words);
 }
 
-/* "Nothing was done" is not true of a change by then. */
-static dibs_status no_memory(dibs_client *c, data_verb verb)
+/* A change was executed, so the status cannot be "nothing was done". */
+static dibs_status no_memory(client_record *c, data_verb verb)
 {
   if (data_is_read(verb))
     return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
-  return client_refuse(c, DIBS_UNKNOWN, "it was done, but there is no memory for what was there");
+  return client_refuse(c, DIBS_UNKNOWN,
+                       "the change was made, but there is no memory for the previous value");
 }
 
-dibs_status data_hand_out(dibs_client *c, data_verb verb, const resp_reply *r,
+dibs_status data_hand_out(client_record *c, data_verb verb, const resp_reply *r,
                           dibs_value **ret_value)
 {
   dibs_value *copy = NULL;
@@ -250,10 +249,11 @@ dibs_bytes data_bytes_of(const data_value *v)
   return (dibs_bytes){ .bytes = v->bytes, .size = v->size };
 }
 
-dibs_status data_ask_value(dibs_client *c, data_wish *w, dibs_value **ret_value)
+dibs_status data_ask_value(dibs_client *client, data_wish *w, dibs_value **ret_value)
 {
-  dibs_status status = client_pin(c);
-  question q = { .status = DIBS_OK };
+  client_record *c;
+  dibs_status status = client_begin(client, true, &c);
+  question q = { .end.status = DIBS_OK };
 
   if (status != DIBS_OK)
     return status;
@@ -264,8 +264,7 @@ dibs_status data_ask_value(dibs_client *c, data_wish *w, dibs_value **ret_value)
   if (status == DIBS_OK)
     status = data_hand_out(c, w->call.verb, q.reply, ret_value);
   question_deinit(&q);
-  client_unpin(c);
-  return status;
+  return client_end(c, status);
 }
 
 /* ---- the same for all kinds ---- */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* api/data.h - what the calls on maps, lists and sets share: checks, one question and its
- * answer, walks in pages.
+/* api/data.h - what the calls on maps, lists and sets share: checks, one request and its
+ * reply, walks in pages.
  *
- * A question that changes something is sent once: of HSETNX or LPOP nobody could tell its own
- * first sending from somebody else's change. */
+ * A request that changes data is sent once: the reply to a repeated HSETNX or LPOP would
+ * not show whether the first copy or another client changed the data. */
 #ifndef API_DATA_H
 #define API_DATA_H
 
@@ -12,51 +12,53 @@
 #include "api/api.h"
 #include "dialect/data.h"
 
-/* A call as the program makes it; `fault`: NULL, or why its arguments will not do; `long_one`:
- * NULL, or which of them has `size` bytes, more than `limit`. */
+/* Arguments of a call; `fault`: NULL, or why they are refused; `long_one`: NULL, or which
+ * of them has `size` bytes, more than `limit`. */
 typedef struct data_wish {
   data_call call;
   const char *fault, *long_one;
   size_t size, limit;
 } data_wish;
 
-/* Beginnings of a wish; the key is of a map or set, the value of a map or list. */
+/* Start a data_wish; the key is of a map or set, the value of a map or list. */
 data_wish data_wish_of(data_verb verb, const char *name);
 void data_take_key(data_wish *w, dibs_bytes key);
 void data_take_value(data_wish *w, dibs_bytes value);
 void data_take_expected(data_wish *w, dibs_bytes expected);
-/* `pointer`, the parameter that takes the answer, must not be NULL. */
+/* `pointer`, the parameter that receives the result, must not be NULL. */
 void data_want(data_wish *w, const void *pointer);
 
-/* ---- one question, all checks included; outputs are set with DIBS_OK only ---- */
+/* ---- one question, all checks included; outputs are set with DIBS_OK only; the
+ * size and the bool may be NULL ---- */
 
-dibs_status data_ask_integer(dibs_client *c, data_wish *w, int64_t *ret_value);
-dibs_status data_ask_size(dibs_client *c, data_wish *w, uint64_t *ret_size);   /* may be NULL */
-dibs_status data_ask_bool(dibs_client *c, data_wish *w, bool *ret_is_so);      /* may be NULL */
-dibs_status data_ask_value(dibs_client *c, data_wish *w, dibs_value **ret_value);
+dibs_status data_ask_integer(dibs_client *client, data_wish *w, int64_t *ret_value);
+dibs_status data_ask_size(dibs_client *client, data_wish *w, uint64_t *ret_size);
+dibs_status data_ask_bool(dibs_client *client, data_wish *w, bool *ret_is_so);
+dibs_status data_ask_value(dibs_client *client, data_wish *w, dibs_value **ret_value);
 
 /* ---- walks; in data_walk.c ---- */
 
-/* Visits a page's entries; false: that is enough. */
-typedef bool (*data_visit)(const resp_reply *r, const data_page *page, void *data);
+/* Visits the entries of a page; false: stop. */
+typedef bool (*data_visit)(client_record *c, const resp_reply *r, const data_page *page,
+                           void *data);
 
-/* By cursor over all of a map or set. `w` is of a page. */
-dibs_status data_walk(dibs_client *c, data_wish *w, data_visit visit, void *data);
+/* Walks over a map or set by cursor. `w` is of a page. */
+dibs_status data_walk(dibs_client *client, data_wish *w, data_visit visit, void *data);
 
-/* One page, inside a pin; question_deinit(q) must follow in any case. */
-dibs_status data_ask_page(dibs_client *c, const data_call *call, question *q,
+/* Reads one page of a pinned client; question_deinit(q) must follow in any case. */
+dibs_status data_ask_page(client_record *c, const data_call *call, question *q,
                           data_page *ret_page);
 
-/* Client pinned: all checks, and nothing asked. */
-dibs_status data_check(dibs_client *c, data_wish *w);
-/* Client pinned, all checked; question_deinit(q) must follow in any case. */
-dibs_status data_run(dibs_client *c, const data_call *call, question *q);
-dibs_status data_run_until(dibs_client *c, const data_call *call, question *q,
+/* All checks, without a request; client pinned. */
+dibs_status data_check(client_record *c, data_wish *w);
+/* Client pinned, arguments checked; question_deinit(q) must follow in any case. */
+dibs_status data_run(client_record *c, const data_call *call, question *q);
+dibs_status data_run_until(client_record *c, const data_call *call, question *q,
                            instant give_up_at);
-/* The value in an answer, as the program's own. */
-dibs_status data_hand_out(dibs_client *c, data_verb verb, const resp_reply *r,
+/* Copies the value of a reply for the program. */
+dibs_status data_hand_out(client_record *c, data_verb verb, const resp_reply *r,
                           dibs_value **ret_value);
 dibs_bytes data_bytes_of(const data_value *v);
-dibs_status data_answer_is_odd(dibs_client *c);
+dibs_status data_answer_is_odd(client_record *c);
 
 #endif

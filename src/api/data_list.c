@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* api/data_list.c - lists, a list of the server each; waiting for an element is in
- * data_take.c. */
+/* api/data_list.c - lists; waiting for an element is in data_take.c. */
 #include "api/data.h"
 
 #include <dibs/list.h>
 
-#define INDEX_MAX ((int64_t)1 << 53)   /* what a script can count to */
+#define INDEX_MAX ((int64_t)1 << 53)   /* the largest exact integer of a script */
 
 static data_wish wish(data_verb verb, const char *name, int64_t index)
 {
@@ -121,7 +120,7 @@ typedef struct list_walk {
   uint64_t index, left;
 } list_walk;
 
-/* false: that is enough. */
+/* false: stop. */
 static bool page_visit(list_walk *walk, const resp_reply *r, const data_page *page)
 {
   data_value element;
@@ -136,7 +135,7 @@ static bool page_visit(list_walk *walk, const resp_reply *r, const data_page *pa
   return page->count > 0 && walk->left > 0;
 }
 
-static dibs_status pages_walk(dibs_client *c, data_call *call, list_walk *walk)
+static dibs_status pages_walk(client_record *c, data_call *call, list_walk *walk)
 {
   bool is_more = true;
   dibs_status status = DIBS_OK;
@@ -157,7 +156,8 @@ static dibs_status pages_walk(dibs_client *c, data_call *call, list_walk *walk)
 dibs_status dibs_list_range(dibs_client *client, const char *name, uint64_t index,
                             uint64_t count, dibs_list_element_callback callback, void *data)
 {
-  dibs_status status = client_pin(client);
+  client_record *c;
+  dibs_status status = client_begin(client, true, &c);
   data_wish w = data_wish_of(DATA_LIST_PAGE, name);
   list_walk walk = { .callback = callback, .data = data, .index = index,
                      .left = count > 0 ? count : UINT64_MAX };
@@ -168,9 +168,8 @@ dibs_status dibs_list_range(dibs_client *client, const char *name, uint64_t inde
     w.fault = "callback is NULL";
   else if (index > (uint64_t)INDEX_MAX)
     w.fault = "an index must be within 2^53";
-  status = data_check(client, &w);
+  status = data_check(c, &w);
   if (status == DIBS_OK)
-    status = pages_walk(client, &w.call, &walk);
-  client_unpin(client);
-  return status;
+    status = pages_walk(c, &w.call, &walk);
+  return client_end(c, status);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api/data_map.c - maps, a hash of the server each. */
+/* api/data_map.c - maps. */
 #include "api/data.h"
 
 #include <dibs/map.h>
@@ -106,31 +106,30 @@ dibs_status dibs_map_remove_if(dibs_client *client, const char *name, dibs_bytes
 /* ---- all of it ---- */
 
 typedef struct map_walk {
-  dibs_client *client;
   resp_argument name;
   dibs_map_callback callback;
   void *data;
   dibs_status status;
 } map_walk;
 
-/* A value that found no room in the smallest page, beside others, is asked for alone. */
-static bool visit_alone(map_walk *walk, const data_value *key)
+/* A value that does not fit into the smallest page with others is requested alone. */
+static bool visit_alone(client_record *c, map_walk *walk, const data_value *key)
 {
   data_call call = { .verb = DATA_MAP_GET, .name = walk->name, .key = { key->bytes, key->size } };
   bool goes_on = true;
   data_value value;
   question q;
 
-  walk->status = data_run(walk->client, &call, &q);
+  walk->status = data_run(c, &call, &q);
   if (walk->status == DIBS_OK && !data_value_answer(q.reply, &value))
-    walk->status = data_answer_is_odd(walk->client);
+    walk->status = data_answer_is_odd(c);
   if (walk->status == DIBS_OK && value.is_there)
     goes_on = walk->callback(data_bytes_of(key), data_bytes_of(&value), walk->data);
   question_deinit(&q);
   return goes_on && walk->status == DIBS_OK;
 }
 
-static bool visit(const resp_reply *r, const data_page *page, void *data)
+static bool visit(client_record *c, const resp_reply *r, const data_page *page, void *data)
 {
   map_walk *walk = data;
   data_value key, value;
@@ -140,7 +139,7 @@ static bool visit(const resp_reply *r, const data_page *page, void *data)
     (void)data_value_read(resp_child(r, page->entries, i), &key);
     (void)data_value_read(resp_child(r, page->entries, i + 1), &value);
     if (key.bytes != NULL && value.bytes == NULL)
-      goes_on = visit_alone(walk, &key);
+      goes_on = visit_alone(c, walk, &key);
     else
       goes_on = walk->callback(data_bytes_of(&key), data_bytes_of(&value), walk->data);
   }
@@ -151,7 +150,7 @@ dibs_status dibs_map_each(dibs_client *client, const char *name, dibs_map_callba
                           void *data)
 {
   data_wish w = data_wish_of(DATA_MAP_PAGE, name);
-  map_walk walk = { .client = client, .name = w.call.name, .callback = callback, .data = data };
+  map_walk walk = { .name = w.call.name, .callback = callback, .data = data };
   dibs_status status;
 
   if (callback == NULL)

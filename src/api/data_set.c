@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api/data_set.c - sets, a set of the server each. */
+/* api/data_set.c - sets. */
 #include "api/data.h"
 
 #include <dibs/set.h>
@@ -59,11 +59,12 @@ typedef struct set_walk {
   void *data;
 } set_walk;
 
-static bool visit(const resp_reply *r, const data_page *page, void *data)
+static bool visit(client_record *c, const resp_reply *r, const data_page *page, void *data)
 {
   const set_walk *walk = data;
   data_value member;
 
+  (void)c;
   for (size_t i = 0; i < page->count; i++) {
     (void)data_value_read(resp_child(r, page->entries, i), &member);
     if (!walk->callback(data_bytes_of(&member), walk->data))

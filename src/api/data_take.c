@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* api/data_take.c - taking from a list that may be empty still.
+/* api/data_take.c - takes elements from a list, and waits while it is empty.
  *
- * A command that blocks in the server would block our one connection, renewals too; and a
- * list that Java adds to has no channel. So an empty list is observed by its size, which may
- * be asked for again and again; only when there is something an element is popped, once. */
+ * A command that blocks in the server would block the only connection, renewals too; and a
+ * list to which Java adds has no channel. So an empty list is polled by its size, a
+ * request that may be repeated; an element is popped once, only when there is one. */
 #include <dibs/list.h>
 
 #include "api/data.h"
@@ -17,7 +17,8 @@ typedef struct take_wait {
   int64_t pause_ms;
 } take_wait;
 
-/* Half of it is chance, from the digits of the clock: who began together parts. */
+/* Half of the pause is random, from the digits of the clock: callers that began together
+ * separate. */
 static instant look_again_at(take_wait *t)
 {
   instant now = drive_now();
@@ -34,9 +35,7 @@ static bool take_look(wait *w, const resp_reply *reply)
   int64_t size;
 
   if (!data_integer_answer(reply, &size)) {
-    w->status = client_fault(w->client, DIBS_ERR_PROTOCOL,
-                             "an answer about data of no known form");
-    return true;
+    return wait_over(w, DIBS_ERR_PROTOCOL, "unexpected reply to LLEN");
   }
   if (size > 0)
     return true;
@@ -46,31 +45,31 @@ static bool take_look(wait *w, const resp_reply *reply)
 
 static const wait_kind take_kind = { .look = take_look };
 
-/* Until the list is seen to have something; client pinned. */
-static dibs_status wait_for_size(dibs_client *c, const data_call *take, const wait_plan *plan)
+/* Waits until the list has an element; client pinned. */
+static dibs_status wait_for_size(client_record *c, const data_call *take, const wait_plan *plan)
 {
   data_call call = { .verb = DATA_LIST_SIZE, .name = take->name };
   wait_question q = { .every = SPAN_MS(LATE_MS) };
   take_wait *t = (take_wait *)(void *)wait_new(c, &take_kind, sizeof(*t));
   dibs_status status = DIBS_ERR_NO_MEMORY;
-  buffer command;
+  request command;
 
   if (t == NULL)
     return DIBS_ERR_NO_MEMORY;
   t->pause_ms = SOON_MS;
-  buffer_init(&command, &c->memory);
-  q.by_digest = &command;
-  if (data_encode(&c->names, &command, false, &call))
+  request_init(&command, &c->memory);
+  q.command = &command;
+  if (data_encode(&c->names, &command, &call))
     status = wait_blocking(&t->wait, plan, &q);
   else
     (void)client_refuse(c, DIBS_ERR_NO_MEMORY, "");
-  buffer_deinit(&command);
+  request_deinit(&command);
   (void)wait_free(&t->wait);
   return status;
 }
 
-/* Answers within one command timeout behind `limit`: once it is sent it has to be waited for. */
-static dibs_status pop(dibs_client *c, const data_call *take, instant limit,
+/* Returns within one command timeout after `limit`: a pop that was sent must be awaited. */
+static dibs_status pop(client_record *c, const data_call *take, instant limit,
                        dibs_value **ret_element)
 {
   instant last = instant_add(instant_max(limit, drive_now()), span_ms(c->times.command_ms));
@@ -83,8 +82,8 @@ static dibs_status pop(dibs_client *c, const data_call *take, instant limit,
   return status;
 }
 
-/* Where no connection stands the observation is the better one to wait: it can be cancelled. */
-static bool has_server(dibs_client *c)
+/* Without a connection the call polls instead of sending a pop: a poll can be cancelled. */
+static bool has_server(client_record *c)
 {
   bool has_one = false;
 
@@ -96,21 +95,23 @@ static bool has_server(dibs_client *c)
   return has_one;
 }
 
-/* Somebody else may be quicker, again and again. */
-static dibs_status take(dibs_client *c, const data_call *call, wait_plan plan,
+/* Another client may pop the element first: then poll again. */
+static dibs_status take(client_record *c, const data_call *call, wait_plan plan,
                         dibs_value **ret_element)
 {
-  instant limit = plan.wait_ms > 0 ? instant_add(drive_now(), span_ms(plan.wait_ms))
-                                   : INSTANT_NEVER;
+  instant limit = plan.wait_ms == DIBS_FOREVER
+                    ? INSTANT_NEVER
+                    : instant_add(drive_now(), span_ms(plan.wait_ms));
   dibs_value *element = NULL;
-  dibs_status status = has_server(c) ? pop(c, call, limit, &element) : DIBS_OK;
+  bool is_once = plan.wait_ms == 0;
+  dibs_status status = is_once || has_server(c) ? pop(c, call, limit, &element) : DIBS_OK;
 
   while (status == DIBS_OK && element == NULL) {
     instant now = drive_now();
 
-    if (!instant_before(now, limit))
+    if (is_once || !instant_before(now, limit))
       return DIBS_TIMED_OUT;
-    if (plan.wait_ms > 0)
+    if (plan.wait_ms != DIBS_FOREVER)
       plan.wait_ms = (int32_t)(span_to_ms(instant_since(limit, now)) + 1);
     status = wait_for_size(c, call, &plan);
     if (status == DIBS_OK)
@@ -126,19 +127,18 @@ dibs_status dibs_list_take(dibs_client *client, const char *name,
 {
   data_wish w = data_wish_of(DATA_LIST_POP, name);
   wait_plan plan;
-  dibs_status status = wait_check(client, name, options, true, &plan);
+  client_record *c;
+  dibs_status status = client_begin(client, true, &c);
 
   if (status != DIBS_OK)
     return status;
-  status = client_pin(client);
-  if (status != DIBS_OK)
-    return status;
   data_want(&w, ret_element);
-  status = data_check(client, &w);
+  status = wait_check(c, name, options, &plan);
+  if (status == DIBS_OK)
+    status = data_check(c, &w);
   if (status == DIBS_OK && canceller_has_fired(plan.cancel))
     status = DIBS_CANCELLED;
   if (status == DIBS_OK)
-    status = take(client, &w.call, plan, ret_element);
-  client_unpin(client);
-  return status;
+    status = take(c, &w.call, plan, ret_element);
+  return client_end(c, status);
 }

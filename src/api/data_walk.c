@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* api/data_walk.c - over all entries of a map or set, by HSCAN and SSCAN, in pages that grow
- * while they are small: the server copies all of a page, and somebody waits. One that has no
- * room for something is asked for again by the same cursor, smaller: each entry that was in it
- * is in those that follow. */
+/* api/data_walk.c - walks over all entries of a map or set, by HSCAN and SSCAN. Pages grow
+ * while they are small, because the server copies a whole page and other clients wait
+ * meanwhile. A page without room for an entry is requested again with the same cursor,
+ * smaller: no entry is left out. */
 #include "api/data.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 #define BYTES_FEW ((size_t)64 << 10)
 #define BYTES_MANY ((size_t)512 << 10)
 
-dibs_status data_ask_page(dibs_client *c, const data_call *call, question *q,
+dibs_status data_ask_page(client_record *c, const data_call *call, question *q,
                           data_page *ret_page)
 {
   dibs_status status = data_run(c, call, q);
@@ -32,7 +32,7 @@ static int64_t next_count(int64_t count, const data_page *page)
   return page->bytes < BYTES_FEW && count < DATA_PAGE_COUNT ? 2 * count : count;
 }
 
-static dibs_status pages_walk(dibs_client *c, data_call *call, data_visit visit, void *data)
+static dibs_status pages_walk(client_record *c, data_call *call, data_visit visit, void *data)
 {
   char cursor[DATA_CURSOR_SIZE] = "0";
   bool is_over = false;
@@ -47,7 +47,7 @@ static dibs_status pages_walk(dibs_client *c, data_call *call, data_visit visit,
     status = data_ask_page(c, call, &q, &page);
     if (status == DIBS_OK && (!page.has_gaps || call->count == 1)) {
       memcpy(cursor, page.cursor, sizeof(cursor));
-      is_over = !visit(q.reply, &page, data) || strcmp(cursor, "0") == 0;
+      is_over = !visit(c, q.reply, &page, data) || strcmp(cursor, "0") == 0;
     }
     if (status == DIBS_OK)
       call->count = next_count(call->count, &page);
@@ -56,15 +56,15 @@ static dibs_status pages_walk(dibs_client *c, data_call *call, data_visit visit,
   return status;
 }
 
-dibs_status data_walk(dibs_client *c, data_wish *w, data_visit visit, void *data)
+dibs_status data_walk(dibs_client *client, data_wish *w, data_visit visit, void *data)
 {
-  dibs_status status = client_pin(c);
+  client_record *c;
+  dibs_status status = client_begin(client, true, &c);
 
   if (status != DIBS_OK)
     return status;
   status = data_check(c, w);
   if (status == DIBS_OK)
     status = pages_walk(c, &w->call, visit, data);
-  client_unpin(c);
-  return status;
+  return client_end(c, status);
 }

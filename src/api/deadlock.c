@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* api/deadlock.c - see deadlock.h. The walks of protocol.md 14: all that is lacking is asked
- * for at once, and with the answers the graph is searched again. The answers come while the
- * call sleeps, in whatever thread reads them; all of this has the mutex. */
+/* api/deadlock.c - see deadlock.h. The searches of protocol.md 14: requests all missing
+ * facts at once, and searches the graph again with the replies. They arrive while the call
+ * sleeps, in any thread that reads; all functions need the mutex. */
 #include "api/deadlock.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "api/wait_graph.h"
 
 #define FIRST_LOOK_MS 1000
-#define NEXT_LOOK_MS 800           /* after a walk, which is over after 200 ms */
+#define NEXT_LOOK_MS 800           /* after a search, which takes 200 ms at most */
 #define BETWEEN_MS 200
 
 typedef enum walk_state { REST, WALKING, FOUND, CONFIRMING, OVER } walk_state;
@@ -20,15 +20,15 @@ typedef struct fact {
   question question;               /* first: it is the engine's context */
   walk *walk;
   inspect_answer *seen;            /* of a name */
-  char shown[96];                  /* of a client: where it is */
+  char shown[96];                  /* address of a client */
 } fact;
 
 struct walk {
   walk *previous, *next;
-  dibs_client *client;
-  claim *claim;                    /* NULL: the call has ended, answers are to come */
+  client_record *client;
+  claim *claim;                    /* NULL: the call has ended, replies are outstanding */
   walk_state state;
-  size_t open;                     /* questions */
+  size_t open;                     /* requests without a reply */
   uint64_t number;                 /* of the next nonce */
   char nonce[OWNER_ID_SIZE];
   graph_path found, again;
@@ -40,7 +40,7 @@ struct walk {
 
 static walk *walk_new(claim *cl)
 {
-  dibs_client *c = cl->client;
+  client_record *c = cl->client;
   walk *w = mem_zalloc(&c->memory, sizeof(*w));
 
   if (w == NULL)
@@ -69,7 +69,7 @@ static void walk_clear(walk *w)
 
 static void walk_free(walk *w)
 {
-  dibs_client *c = w->client;
+  client_record *c = w->client;
 
   walk_clear(w);
   if (w->previous != NULL)
@@ -90,7 +90,7 @@ static void walk_leave(walk *w)
     walk_free(w);
 }
 
-void deadlocks_free(dibs_client *c)
+void deadlocks_free(client_record *c)
 {
   while (c->first_walk != NULL)
     walk_free(c->first_walk);
@@ -100,7 +100,7 @@ void deadlocks_free(dibs_client *c)
 
 static void walk_on(walk *w);
 
-static void answered(dibs_client *c, question *q)
+static void answered(client_record *c, question *q)
 {
   walk *w = ((fact *)(void *)q)->walk;
 
@@ -118,10 +118,10 @@ static instant give_up_at(const walk *w)
   return instant_add(drive_now(), span_ms(w->client->times.command_ms));
 }
 
-static void fact_ask(walk *w, fact *f, const buffer *command, const buffer *with_text)
+static void fact_ask(walk *w, fact *f, const request *command)
 {
   f->walk = w;
-  question_ask(w->client, &f->question, command, with_text, give_up_at(w));
+  question_ask(w->client, &f->question, command, give_up_at(w));
   if (f->question.waiter.is_done)
     return;
   f->question.then = answered;
@@ -130,37 +130,35 @@ static void fact_ask(walk *w, fact *f, const buffer *command, const buffer *with
 
 static void name_ask(walk *w, graph_name *n, fact *f)
 {
-  const dibs_client *c = w->client;
-  script_command k;
+  const client_record *c = w->client;
+  request k;
 
   n->is_asked = true;
-  script_command_init(&k, c);
-  if (!native_inspect(&c->names, &k.by_digest, false, n->name, n->size) ||
-      !native_inspect(&c->names, &k.by_text, true, n->name, n->size))
-    buffer_clear(&k.by_digest);          /* an empty one is refused */
-  fact_ask(w, f, &k.by_digest, &k.by_text);
-  script_command_deinit(&k);
+  request_init(&k, &c->memory);
+  (void)native_inspect(&c->names, &k, n->name, n->size);
+  fact_ask(w, f, &k);
+  request_deinit(&k);
 }
 
 static void client_ask(walk *w, graph_client *seen, fact *f)
 {
-  const dibs_client *c = w->client;
+  const client_record *c = w->client;
   char bytes[KEY_TEXT_SIZE];
   text key = text_over(bytes, sizeof(bytes));
-  resp_argument words[] = { RESP_TEXT("HMGET"), { bytes, 0 }, RESP_TEXT(OWNERS_FIELD),
+  resp_argument words[] = { RESP_TEXT("HMGET"), { bytes, 0 }, RESP_TEXT(WAIT_REPORT_FIELD),
                             RESP_TEXT("host"), RESP_TEXT("pid") };
-  buffer command;
+  request command;
 
   seen->is_asked = true;
   native_client_key(&c->names, seen->id, &key);
   words[1].size = key.used;
-  buffer_init(&command, &c->memory);
-  (void)resp_command(&command, words, 5);
-  fact_ask(w, f, &command, NULL);
-  buffer_deinit(&command);
+  request_init(&command, &c->memory);
+  (void)request_command(&command, words, 5);
+  fact_ask(w, f, &command);
+  request_deinit(&command);
 }
 
-/* All that the search did not know. */
+/* Requests all facts that the search lacked. */
 static void missing_ask(walk *w)
 {
   wait_graph *g = &w->graph;
@@ -247,27 +245,26 @@ static void call_fail(walk *w)
                     drive_now());
 }
 
-/* Nobody waits for the answer of PUBLISH: whether it was heard, the second walk shows. */
-static void tell(const walk *w, const char *client)
+/* The reply of PUBLISH is ignored: the second search shows whether the message arrived. */
+static void report(const walk *w, const char *client)
 {
-  dibs_client *c = w->client;
-  native names = c->names;
+  client_record *c = w->client;
+  protocol names = c->names;
   char channel_bytes[PREFIX_MAX_BYTES + 40], words_bytes[32];
   text channel = text_over(channel_bytes, sizeof(channel_bytes));
   text words = text_over(words_bytes, sizeof(words_bytes));
   resp_argument publish[3] = { RESP_TEXT("PUBLISH") };
-  buffer command;
+  request command;
 
   memcpy(names.client, client, sizeof(names.client));
   native_inbox(&names, &channel);
-  owners_tell_write(w->nonce, &words);
+  wait_report_request_write(w->nonce, &words);
   publish[1] = (resp_argument){ channel_bytes, channel.used };
   publish[2] = (resp_argument){ words_bytes, words.used };
-  buffer_init(&command, &c->memory);
-  if (resp_command(&command, publish, 3))
-    (void)engine_ask(drive_engine(c->drive), &command, NULL, NULL, give_up_at(w),
-                     drive_now());
-  buffer_deinit(&command);
+  request_init(&command, &c->memory);
+  if (request_command(&command, publish, 3))
+    (void)engine_ask(drive_engine(c->drive), &command, NULL, give_up_at(w), drive_now());
+  request_deinit(&command);
 }
 
 static void nonce_make(walk *w)
@@ -284,7 +281,7 @@ static void found(walk *w)
   w->state = FOUND;
   nonce_make(w);
   for (size_t i = 0; i < w->found.count; i++)
-    tell(w, w->found.steps[i].waiter);
+    report(w, w->found.steps[i].waiter);
 }
 
 static void walk_on(walk *w)
@@ -316,20 +313,20 @@ static void walk_begin(walk *w, walk_state state)
 
 /* ---- when ---- */
 
-/* Callers that began together do not look together. */
+/* Callers that began together do not search together. */
 static int64_t jittered(const walk *w, int64_t ms)
 {
   return ms + (int64_t)(owner_hash("", &w, sizeof(w)) % 200);
 }
 
-/* Answers how long to wait until the next look, in ms. */
+/* Returns the wait until the next search, in ms. */
 static int64_t look(walk *w)
 {
   if (w->open > 0)
     return BETWEEN_MS;
   switch (w->state) {
   case REST:
-    if (!engine_wait_is_told(drive_engine(w->client->drive), w->claim->id))
+    if (!engine_wait_is_reported(drive_engine(w->client->drive), w->claim->id))
       break;
     walk_begin(w, WALKING);
     return BETWEEN_MS;
@@ -347,12 +344,12 @@ static int64_t look(walk *w)
 
 void deadlock_wait(claim *cl, drive_waiter *waiter)
 {
-  dibs_client *c = cl->client;
+  client_record *c = cl->client;
   int64_t wait_ms = FIRST_LOOK_MS;
   walk *w = NULL;
 
   while (!drive_wait(c->drive, waiter, instant_add(drive_now(), span_ms(wait_ms)))) {
-    if (w == NULL && engine_wait_is_told(drive_engine(c->drive), cl->id))
+    if (w == NULL && engine_wait_is_reported(drive_engine(c->drive), cl->id))
       w = walk_new(cl);
     wait_ms = w != NULL ? look(w) : FIRST_LOOK_MS;
   }

@@ -11,43 +11,43 @@
 
 #define PAUSE_FIRST SPAN_MS(20)
 #define PAUSE_MOST SPAN_MS(200)
-#define ASK_FOR SPAN_MS(30000)     /* one question; then the next */
+#define ASK_FOR SPAN_MS(30000)     /* limit of one probe; the next follows */
 #define ASK_AGAIN SPAN_MS(100)
 
 /* ---- preparation ---- */
 
-/* Who wants replicas to have the grant is not content with this machine. */
-static bool may_be_local(const claim *cl, const lock_request *r)
+/* A request that needs replicas must not become a lock of this machine. */
+static bool may_be_local(const claim *cl, const lock_spec *spec)
 {
-  return cl->client->outage != NULL && r->kind == LOCK_MUTEX && cl->leading == NULL &&
-         (r->min_replicas == 0 || r->reports_replicas);
+  return cl->client->outage != NULL && spec_is_mutex(spec) && cl->campaign == NULL &&
+         (spec->min_replicas == 0 || spec->reports_replicas);
 }
 
-dibs_status degrade_prepare(claim *cl, const lock_request *r)
+dibs_status degrade_prepare(claim *cl, const lock_spec *spec)
 {
   local_claim *l;
 
-  if (!may_be_local(cl, r))
+  if (!may_be_local(cl, spec))
     return DIBS_OK;
   l = mem_zalloc(&cl->client->memory, sizeof(*l));
   if (l == NULL)
     return DIBS_ERR_NO_MEMORY;
   l->fd = -1;
-  l->request = *r;
-  if (r->owner_size > 0)
-    memcpy(l->owner, r->owner, r->owner_size);
-  l->request.owner = l->owner;
-  if (r->note != NULL) {
+  l->spec = *spec;
+  if (spec->owner_size > 0)
+    memcpy(l->owner, spec->owner, spec->owner_size);
+  l->spec.owner = l->owner;
+  if (spec->note != NULL) {
     text note = text_over(l->note, sizeof(l->note));
 
-    text_add(&note, r->note);
-    l->request.note = l->note;
+    text_add(&note, spec->note);
+    l->spec.note = l->note;
   }
   cl->local = l;
   return DIBS_OK;
 }
 
-/* In a forked child the lock is still the parent's. */
+/* In a forked child the file lock still belongs to the parent. */
 static void fd_end(const claim *cl)
 {
   local_claim *l = cl->local;
@@ -70,7 +70,7 @@ void degrade_free(claim *cl)
   cl->local = NULL;
 }
 
-/* ---- who else is there, of this client ---- */
+/* ---- other claims of this client ---- */
 
 static bool same_name(const claim *a, const claim *b)
 {
@@ -85,18 +85,18 @@ static bool is_held_here(const claim *cl)
 /* A local hold of the same owner. */
 static claim *outer_of(const claim *cl)
 {
-  const lock_request *r = &cl->local->request;
+  const lock_spec *spec = &cl->local->spec;
 
-  for (claim *other = cl->client->first_claim; other != NULL && r->owner_size > 0;
+  for (claim *other = cl->client->first_claim; other != NULL && spec->owner_size > 0;
        other = other->next)
     if (other != cl && is_held_here(other) && same_name(cl, other) &&
-        other->local->request.owner_size == r->owner_size &&
-        memcmp(other->local->owner, r->owner, r->owner_size) == 0)
+        other->local->spec.owner_size == spec->owner_size &&
+        memcmp(other->local->owner, spec->owner, spec->owner_size) == 0)
       return other;
   return NULL;
 }
 
-/* A lease of the servers that is still believed. */
+/* A lease of the servers that has not ended. */
 static bool is_held_by_server(const claim *cl)
 {
   int64_t now = drive_now().ns;
@@ -141,21 +141,21 @@ static void grant(claim *cl, uint64_t fence, int depth)
 {
   local_claim *l = cl->local;
   instant now = drive_now();
-  instant until = instant_add(now, l->request.is_fixed ? l->request.ttl : span_ms(DIBS_MS_MAX));
+  instant until = instant_add(now, l->spec.is_fixed ? l->spec.ttl : span_ms(DIBS_MS_MAX));
   effect e = { .fence = fence, .depth = depth, .units = 1, .text = "" };
 
-  if (l->request.max_hold.ns > 0)
-    until = instant_min(until, instant_add(now, l->request.max_hold));
+  if (l->spec.max_hold.ns > 0)
+    until = instant_min(until, instant_add(now, l->spec.max_hold));
   l->state = LOCAL_HELD;
   l->ends_at = e.valid_until = until;
   claim_granted(cl, &e);
   atomic_store(&cl->hold->durability, durability_word(DIBS_DURABLE_LOCAL, 0, 0));
 }
 
-/* The same lock once more: copies of a descriptor share it. */
+/* Grants the same file lock again: copies of a descriptor share it. */
 static void grant_inner(claim *cl, const claim *outer)
 {
-  if (cl->local->request.no_reentry) {
+  if (cl->local->spec.no_reentry) {
     end_waiting(cl, DIBS_WOULD_DEADLOCK, "this owner holds the name already");
     return;
   }
@@ -168,7 +168,7 @@ static void grant_inner(claim *cl, const claim *outer)
     grant(cl, atomic_load(&outer->hold->fence), atomic_load(&outer->hold->depth) + 1);
 }
 
-/* DIBS_OK: opened, or it was. */
+/* DIBS_OK: the file is open. */
 static dibs_status file_open(claim *cl, dibs_error *ret_error)
 {
   char digest[65];
@@ -180,17 +180,17 @@ static dibs_status file_open(claim *cl, dibs_error *ret_error)
   return local_lock_open(digest, &cl->local->fd, ret_error);
 }
 
-/* Somebody else has it. */
+/* Another process holds the file lock. */
 static void go_on_waiting(claim *cl, instant now)
 {
   local_claim *l = cl->local;
 
-  if (l->request.is_try) {
+  if (l->spec.is_try) {
     end_waiting(cl, DIBS_BUSY, "");
-  } else if (!instant_before(now, l->request.give_up_at)) {
+  } else if (!instant_before(now, l->spec.give_up_at)) {
     end_waiting(cl, DIBS_TIMED_OUT, "");
   } else {
-    l->next_try = instant_min(instant_add(now, l->pause), l->request.give_up_at);
+    l->next_try = instant_min(instant_add(now, l->pause), l->spec.give_up_at);
     l->pause = span_min((span){ 2 * l->pause.ns }, PAUSE_MOST);
   }
 }
@@ -222,7 +222,7 @@ static void take(claim *cl, instant now)
 
 /* ---- the time ---- */
 
-static void alarm_set(dibs_client *c)
+static void alarm_set(client_record *c)
 {
   instant at = c->outage->is_on && !c->outage->is_asked ? c->outage->ask_at : INSTANT_NEVER;
 
@@ -244,13 +244,13 @@ static void lose(claim *cl, const char *words)
   claim_lost(cl, &e);
 }
 
-/* A fixed lease, or the longest hold: others may have it now. */
+/* A fixed lease or the longest hold has ended: other processes may take the lock. */
 static void time_is_over(claim *cl)
 {
   lose(cl, "its time is over");
   for (const claim *other = cl->client->first_claim; other != NULL; other = other->next)
     if (other != cl && is_held_here(other) && same_name(cl, other)) {
-      (void)close(cl->local->fd);        /* shared: an inner or outer hold goes on */
+      (void)close(cl->local->fd);        /* shared with an inner or outer hold, which continues */
       cl->local->fd = -1;
       return;
     }
@@ -258,7 +258,7 @@ static void time_is_over(claim *cl)
 }
 
 /* The oldest is the last in the list. */
-static void try_all(dibs_client *c, instant now)
+static void try_all(client_record *c, instant now)
 {
   claim *cl = c->first_claim, *newer;
 
@@ -277,7 +277,7 @@ static void try_all(dibs_client *c, instant now)
 
 /* ---- the outage ---- */
 
-static bool is_needed(const dibs_client *c)
+static bool is_needed(const client_record *c)
 {
   for (const claim *cl = c->first_claim; cl != NULL; cl = cl->next)
     if (cl->local != NULL && (cl->local->state == LOCAL_WAITS || is_held_here(cl)))
@@ -285,23 +285,23 @@ static bool is_needed(const dibs_client *c)
   return false;
 }
 
-/* To the engine, for what is left of its time. */
+/* Passes it to the engine, with the rest of its time. */
 static void hand_back(claim *cl)
 {
   dibs_status status;
 
   cl->local->state = LOCAL_NOT;
   fd_end(cl);
-  status = engine_lock(drive_engine(cl->client->drive), &cl->local->request, drive_now(), &cl->id);
+  status = engine_lock(drive_engine(cl->client->drive), &cl->local->spec, drive_now(), &cl->id);
   if (status != DIBS_OK)
     claim_failed(cl, status, "the request could not be begun");
 }
 
-static void outage_end(dibs_client *c)
+static void outage_end(client_record *c)
 {
   claim *next;
 
-  c->outage->is_on = c->outage->was_told = false;
+  c->outage->is_on = c->outage->was_reported = false;
   for (claim *cl = c->first_claim; cl != NULL; cl = next) {
     next = cl->next;
     if (cl->local != NULL && cl->local->state == LOCAL_WAITS)
@@ -312,14 +312,15 @@ static void outage_end(dibs_client *c)
   alarm_set(c);
 }
 
-static void outage_answered(dibs_client *c, question *q)
+static void outage_answered(client_record *c, question *q)
 {
-  bool is_over = q->status != DIBS_ERR_UNREACHABLE && q->status != DIBS_UNKNOWN &&
-                 q->status != DIBS_ERR_NO_MEMORY;
+  dibs_status status = q->end.status;
+  bool is_over = status != DIBS_ERR_UNREACHABLE && status != DIBS_UNKNOWN &&
+                 status != DIBS_ERR_NO_MEMORY;
 
   question_deinit(q);
   c->outage->is_asked = false;
-  if (q->status == DIBS_ERR_CLOSED || c->is_closing)
+  if (status == DIBS_ERR_CLOSED || c->is_closing)
     return;
   if (is_over) {
     outage_end(c);
@@ -330,16 +331,16 @@ static void outage_answered(dibs_client *c, question *q)
   alarm_set(c);
 }
 
-static void outage_ask(dibs_client *c, instant now)
+static void outage_ask(client_record *c, instant now)
 {
   static const resp_argument ping[] = { { "PING", 4 } };
   outage *o = c->outage;
-  buffer command;
+  request command;
 
-  buffer_init(&command, &c->memory);
-  (void)resp_command(&command, ping, 1);         /* an empty one is refused */
-  question_ask(c, &o->question, &command, NULL, instant_add(now, ASK_FOR));
-  buffer_deinit(&command);
+  request_init(&command, &c->memory);
+  (void)request_command(&command, ping, 1);         /* refused when it is incomplete */
+  question_ask(c, &o->question, &command, instant_add(now, ASK_FOR));
+  request_deinit(&command);
   o->is_asked = !o->question.waiter.is_done;
   if (o->is_asked)
     o->question.then = outage_answered;
@@ -347,7 +348,7 @@ static void outage_ask(dibs_client *c, instant now)
     o->ask_at = instant_add(now, ASK_AGAIN);
 }
 
-static void outage_begin(dibs_client *c)
+static void outage_begin(client_record *c)
 {
   outage *o = c->outage;
 
@@ -355,10 +356,10 @@ static void outage_begin(dibs_client *c)
     o->is_on = true;
     o->ask_at = drive_now();
   }
-  if (!o->was_told)
+  if (!o->was_reported)
     client_event(c, DIBS_EVENT_WARNING,
                  "no server: locks hold on this machine only, until one answers");
-  o->was_told = true;
+  o->was_reported = true;
 }
 
 /* ---- a claim's way ---- */
@@ -399,7 +400,7 @@ bool degrade_cancel(claim *cl)
 
 void degrade_release(claim *cl)
 {
-  dibs_client *c = cl->client;
+  client_record *c = cl->client;
   effect e = { .status = cl->is_lost ? DIBS_LOST : DIBS_OK, .text = "" };
   bool is_shared = false;
 
@@ -417,7 +418,7 @@ void degrade_release(claim *cl)
   alarm_set(c);
 }
 
-void degrade_close(dibs_client *c)
+void degrade_close(client_record *c)
 {
   claim *next;
 
@@ -433,7 +434,7 @@ void degrade_close(dibs_client *c)
 
 void degrade_alarm(void *client)
 {
-  dibs_client *c = client;
+  client_record *c = client;
   instant now = drive_now();
 
   if (c->outage == NULL || c->is_closing)

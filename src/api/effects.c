@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* api/effects.c - what the engine decided, told to callers, holds and callbacks. All of it
- * runs with the mutex held. */
+/* api/effects.c - passes the engine's effects to callers, holds and callbacks. All
+ * functions need the mutex. */
 #include "api/wait.h"
 #include "api/degrade.h"
-#include "api/leading.h"
+#include "api/campaign.h"
 
 #include <string.h>
 #include <unistd.h>
 
-static void waiter_done(claim *cl)
+static void waiter_done(claim *cl, outcome *result)
 {
-  if (cl->waiter != NULL)
+  if (cl->call != NULL)
+    blocked_end(cl, result);
+  else if (cl->waiter != NULL)
     drive_waiter_done(cl->client->drive, cl->waiter);
 }
 
@@ -20,22 +22,24 @@ static void fd_ring(claim *cl)
   int fd = cl->hold == NULL ? -1 : atomic_load(&cl->hold->fd);
 
   if (fd >= 0)
-    (void)!write(fd, &one, sizeof(one));      /* it is full only if it rang before */
+    (void)!write(fd, &one, sizeof(one));      /* full only when it is already readable */
 }
 
 /* ---- a request ends ---- */
 
 void claim_lock_ended(claim *cl, dibs_status status)
 {
-  cl->status = cl->lock_status = status;
+  if (status == DIBS_OK)
+    outcome_clear(&cl->asked);
+  cl->asked.status = status;
   claim_unwatch(cl);
   claim_end_request(cl);
   if (cl->on_lock != NULL)
     claim_queue(cl, &cl->lock_job);
-  waiter_done(cl);
+  waiter_done(cl, &cl->asked);
 }
 
-/* Servers of a quorum are counted likewise, but mean more. */
+/* Servers of a quorum are counted in the same way, but mean more. */
 static uint64_t durability_of(const claim *cl, const effect *e)
 {
   dibs_durability_kind kind = DIBS_DURABLE_PRIMARY;
@@ -61,9 +65,10 @@ void claim_granted(claim *cl, const effect *e)
   atomic_store(&h->valid_until_ns, e->valid_until.ns);
   atomic_store(&h->condition, DIBS_HELD);
   cl->granted_hold = handle_value(h);
+  noting_granted(cl, e->fence);
   if (e->depth > 1)
     claim_depths(cl);
-  if (!leading_is_to_tell(cl))
+  if (!campaign_is_to_report(cl))
     claim_lock_ended(cl, DIBS_OK);
 }
 
@@ -71,7 +76,10 @@ void claim_failed(claim *cl, dibs_status status, const char *words)
 {
   cl->is_over = true;
   claim_end_hold(cl);
-  claim_lock_ended(cl, client_fault(cl->client, status, words));
+  if (status == DIBS_BUSY && cl->may_not_wait)
+    status = DIBS_TIMED_OUT;             /* wait_ms 0: a try, its limit expires at once */
+  noting_failed(cl, status);
+  claim_lock_ended(cl, outcome_set(&cl->asked, cl->client, status, words));
   claim_settle(cl);
 }
 
@@ -83,7 +91,7 @@ static void renewed(claim *cl, const effect *e)
     return;
   atomic_store(&cl->hold->valid_until_ns, e->valid_until.ns);
   atomic_store(&cl->hold->condition, DIBS_HELD);
-  leading_renewed(cl);
+  campaign_renewed(cl);
 }
 
 static void suspect(const claim *cl)
@@ -95,9 +103,10 @@ static void suspect(const claim *cl)
 void claim_lost(claim *cl, const effect *e)
 {
   cl->is_lost = true;
-  cl->lost_why = e->status;
+  noting_ended(cl, e->status);
+  (void)outcome_set(&cl->loss, cl->client, e->status, e->text);
   if (cl->hold == NULL)
-    return;                              /* being released: told by that */
+    return;                              /* being released: the release reports the loss */
   atomic_store(&cl->hold->condition, DIBS_GONE);
   fd_ring(cl);
   if (cl->on_lost != NULL) {
@@ -109,11 +118,12 @@ void claim_lost(claim *cl, const effect *e)
 void claim_released(claim *cl, const effect *e)
 {
   cl->is_over = true;
-  cl->status = client_fault(cl->client, e->status, e->text);
-  claim_end_hold(cl);                    /* no effect after a release; a detach may be first */
+  noting_ended(cl, e->status);
+  (void)outcome_set(&cl->end, cl->client, e->status, e->text);
+  claim_end_hold(cl);                    /* no effect after a release; a detach may come first */
   if (cl->on_release != NULL)
     claim_queue(cl, &cl->release_job);
-  waiter_done(cl);
+  waiter_done(cl, &cl->end);
   claim_settle(cl);
 }
 
@@ -121,7 +131,7 @@ void claim_released(claim *cl, const effect *e)
 
 typedef struct event_job {
   drive_job job;
-  dibs_client *client;
+  client_record *client;
   int kind;
   char text[256];
 } event_job;
@@ -141,7 +151,7 @@ static void event_finish(drive_job *job)
   mem_free(&e->client->memory, e);
 }
 
-void client_event(dibs_client *c, dibs_event_kind kind, const char *words)
+void client_event(client_record *c, dibs_event_kind kind, const char *words)
 {
   event_job *job;
   text shown;
@@ -150,7 +160,7 @@ void client_event(dibs_client *c, dibs_event_kind kind, const char *words)
     return;
   job = mem_alloc(&c->memory, sizeof(*job));
   if (job == NULL)
-    return;                              /* events inform; nothing depends on them */
+    return;                              /* nothing depends on events */
   *job = (event_job){ .job = { .run = event_run, .finish = event_finish },
                       .client = c, .kind = (int)kind };
   shown = text_over(job->text, sizeof(job->text));
@@ -162,7 +172,7 @@ void client_event(dibs_client *c, dibs_event_kind kind, const char *words)
 
 void api_effect(void *client, const effect *e)
 {
-  dibs_client *c = client;
+  client_record *c = client;
 
   switch (e->kind) {
   case EFFECT_LOCK_GRANTED:
@@ -191,6 +201,9 @@ void api_effect(void *client, const effect *e)
   case EFFECT_OBSERVED:
     wait_observed(c, e);
     break;
+  case EFFECT_OP_OVER:
+    wait_op_over(e);
+    break;
   case EFFECT_EVENT:
     client_event(c, (dibs_event_kind)e->event, e->text);
     break;
@@ -203,9 +216,9 @@ void api_effect(void *client, const effect *e)
 
 void api_cancelled(void *client, const dibs_canceller *canceller)
 {
-  dibs_client *c = client;
+  client_record *c = client;
 
-  /* The effects come later, from drive_settle(), so that the list stays as it is. */
+  /* Their effects follow from drive_flush(), so that the list does not change here. */
   for (claim *cl = c->first_claim; cl != NULL; cl = cl->next)
     if (cl->cancel == canceller && !degrade_cancel(cl))
       (void)engine_cancel(drive_engine(c->drive), cl->id, drive_now());

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* api/guard.c - guarded writes: the program's arguments checked, the write sent with its
- * fence, the answer told. */
+/* api/guard.c - guarded writes: checks the program's arguments, sends the write with its
+ * fence, and returns the reply. */
 #include "api/api.h"
 
 #include <dibs/guard.h>
@@ -8,7 +8,7 @@
 
 #include "api/writing.h"
 
-#define TTL_MAX 1000000000000000       /* 30 000 years: far from what the server refuses */
+#define TTL_MAX 1000000000000000       /* 30 000 years: far below the limit of the server */
 
 bool dibs_fence_admits(uint64_t last_seen, uint64_t fence)
 {
@@ -39,63 +39,62 @@ static guarded guarded_of(guarded_kind kind, const char *key, uint64_t fence)
   return (guarded){ .kind = kind, .call = { .key = key, .key_size = size, .fence = fence } };
 }
 
-static bool guarded_encode(const guarded *g, const native *n, buffer *out, bool with_text)
+static bool guarded_encode(const guarded *g, const protocol *n, request *out)
 {
   switch (g->kind) {
   case GUARDED_SET:
-    return native_guarded_set(n, out, with_text, &g->call, g->value, g->ttl_ms);
+    return native_guarded_set(n, out, &g->call, g->value, g->ttl_ms);
   case GUARDED_HSET:
-    return native_guarded_hset(n, out, with_text, &g->call, g->words, g->count);
+    return native_guarded_hset(n, out, &g->call, g->words, g->count);
   case GUARDED_HDEL:
-    return native_guarded_hdel(n, out, with_text, &g->call, g->words, g->count);
+    return native_guarded_hdel(n, out, &g->call, g->words, g->count);
   case GUARDED_DEL:
-    return native_guarded_del(n, out, with_text, &g->call);
+    return native_guarded_del(n, out, &g->call);
   case GUARDED_INCR:
     break;
   }
-  return native_guarded_incr(n, out, with_text, &g->call, g->by);
+  return native_guarded_incr(n, out, &g->call, g->by);
 }
 
-static dibs_status answer_read(dibs_client *c, const guarded *g, const resp_reply *reply)
+static dibs_status answer_read(client_record *c, const guarded *g, const resp_reply *reply)
 {
-  guard_outcome outcome;
+  guard_outcome came;
   int64_t value = 0;
 
-  if (!native_guard_answer(reply, &outcome, g->kind == GUARDED_INCR ? &value : NULL))
-    return client_refuse(c, DIBS_ERR_PROTOCOL, "an answer to a guarded write of no known form");
-  if (outcome == GUARD_FENCED)
+  if (!native_guard_answer(reply, &came, g->kind == GUARDED_INCR ? &value : NULL))
+    return client_refuse(c, DIBS_ERR_PROTOCOL, "unexpected reply to a guarded write");
+  if (came == GUARD_FENCED)
     return DIBS_FENCED;
-  if (outcome == GUARD_LATE)
-    return client_refuse(c, DIBS_UNKNOWN, "the server takes it for a late copy");
+  if (came == GUARD_LATE)
+    return client_refuse(c, DIBS_UNKNOWN, "the server treats this write as a late copy");
   if (g->ret_value != NULL)
     *g->ret_value = value;
   return DIBS_OK;
 }
 
-/* Asks, and reads the answer. `ret_is_settled`: the server has spoken. */
-static dibs_status guarded_ask(dibs_client *c, const guarded *g, bool *ret_is_settled)
+/* Sends the request, and reads the reply. `ret_is_settled`: the server has answered. */
+static dibs_status guarded_ask(client_record *c, const guarded *g, bool *ret_is_settled)
 {
-  script_command k;
+  request k;
   dibs_status status;
   question q;
 
   *ret_is_settled = true;
-  script_command_init(&k, c);
-  if (!guarded_encode(g, &c->names, &k.by_digest, false) ||
-      !guarded_encode(g, &c->names, &k.by_text, true)) {
+  request_init(&k, &c->memory);
+  if (!guarded_encode(g, &c->names, &k)) {
     status = client_refuse(c, DIBS_ERR_NO_MEMORY, "");
   } else {
-    status = question_run(c, &q, &k.by_digest, &k.by_text);
+    status = question_run(c, &q, &k);
     *ret_is_settled = q.reply != NULL;
     if (status == DIBS_OK)
       status = answer_read(c, g, q.reply);
     question_deinit(&q);
   }
-  script_command_deinit(&k);
+  request_deinit(&k);
   return status;
 }
 
-static dibs_status guarded_write(dibs_client *c, guarded *g)
+static dibs_status guarded_write(client_record *c, guarded *g)
 {
   bool is_settled;
   dibs_status status;
@@ -113,8 +112,8 @@ static dibs_status guarded_write(dibs_client *c, guarded *g)
   return status;
 }
 
-/* What would find no room in a connection's output, ever, must not wait for it. */
-static dibs_status length_check(dibs_client *c, const guarded *g)
+/* A request that can never fit into a connection's output buffer must not wait for room. */
+static dibs_status length_check(client_record *c, const guarded *g)
 {
   size_t size = g->value.size;
   char words[128];
@@ -132,7 +131,7 @@ static dibs_status length_check(dibs_client *c, const guarded *g)
   return client_refuse(c, DIBS_ERR_ARGUMENT, words);
 }
 
-static dibs_status guarded_check(dibs_client *c, const guarded *g)
+static dibs_status guarded_check(client_record *c, const guarded *g)
 {
   const char *fault;
 
@@ -143,14 +142,15 @@ static dibs_status guarded_check(dibs_client *c, const guarded *g)
     return client_refuse(c, DIBS_ERR_ARGUMENT, fault);
   if (g->call.fence == 0 || g->call.fence > GUARD_FENCE_MAX)
     return client_refuse(c, DIBS_ERR_ARGUMENT,
-                         "fence must be 1 to 2^63 - 1; dibs_hold_fence() tells it");
+                         "fence must be 1 to 2^63 - 1; dibs_hold_fence() returns it");
   return DIBS_OK;
 }
 
-/* `fault`: what the caller found wrong, or NULL. */
-static dibs_status guarded_run(dibs_client *c, guarded *g, const char *fault)
+/* `fault`: an argument fault that the caller found, or NULL. */
+static dibs_status guarded_run(dibs_client *client, guarded *g, const char *fault)
 {
-  dibs_status status = client_pin(c);
+  client_record *c;
+  dibs_status status = client_begin(client, true, &c);
 
   if (status != DIBS_OK)
     return status;
@@ -163,8 +163,7 @@ static dibs_status guarded_run(dibs_client *c, guarded *g, const char *fault)
     status = one_place_check(c);
   if (status == DIBS_OK)
     status = guarded_write(c, g);
-  client_unpin(c);
-  return status;
+  return client_end(c, status);
 }
 
 /* ---- strings ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* api/handle.c - see handle.h. Places live in chunks that double in size and never move;
- * free ones form a stack whose head carries a counter against the ABA problem. */
+/* api/handle.c - see handle.h. Places are in chunks that double in size and never move;
+ * free places form a stack whose head has a counter against the ABA problem. */
 #include "api/handle.h"
 
 #include <assert.h>
@@ -28,18 +28,11 @@ static _Atomic uint64_t free_head;      /* counter << 32 | place + 1 */
 
 static handle *handle_at(uint32_t place)
 {
-  uint32_t size = CHUNK_FIRST, first = 0;
-  handle *chunk;
+  /* Chunk i begins at CHUNK_FIRST * (2^i - 1). */
+  int i = 31 - __builtin_clz(place / CHUNK_FIRST + 1);
+  handle *chunk = i < CHUNKS_MAX ? atomic_load(&chunks[i]) : NULL;
 
-  for (int i = 0; i < CHUNKS_MAX; i++) {
-    if (place - first < size) {
-      chunk = atomic_load(&chunks[i]);
-      return chunk == NULL ? NULL : &chunk[place - first];
-    }
-    first += size;
-    size *= 2;
-  }
-  return NULL;
+  return chunk == NULL ? NULL : &chunk[place - CHUNK_FIRST * ((1u << i) - 1)];
 }
 
 static void free_push(handle *h)
@@ -68,7 +61,7 @@ static handle *free_pop(void)
   return h;
 }
 
-/* Adds the next chunk; true when there are new places, by this thread or another. */
+/* Adds the next chunk; true when there are new places, added by any thread. */
 static bool table_grow(void)
 {
   uint32_t size = CHUNK_FIRST, first = 0;
@@ -81,7 +74,7 @@ static bool table_grow(void)
   }
   if (i == CHUNKS_MAX || first + size > PLACES_MAX)
     return false;
-  /* Process-wide, so that no client's allocator will do. */
+  /* Process-wide, so the allocator of a client cannot be used. */
   chunk = calloc(size, sizeof(*chunk));
   if (chunk == NULL)
     return false;
@@ -101,7 +94,7 @@ static bool table_grow(void)
 
 /* ---- values ---- */
 
-/* As much of a generation as a value has room for; never 0. */
+/* As many bits of the generation as a value holds; never 0. */
 static uintptr_t value_of(uint32_t place, uint64_t word)
 {
   return ((uintptr_t)(word >> 32) << PLACE_BITS << 1) | (uintptr_t)place << 1 | 1u;
@@ -133,7 +126,7 @@ handle *handle_new(handle_kind kind, void *owner, const void *client)
     if (!table_grow())
       return NULL;
   h->owner = owner;
-  h->client = client;
+  atomic_store_explicit(&h->client, client, memory_order_relaxed);
   atomic_store(&h->epoch, fork_epoch());
   atomic_store(&h->valid_until_ns, 0);
   atomic_store(&h->fence, 0);
@@ -142,6 +135,7 @@ handle *handle_new(handle_kind kind, void *owner, const void *client)
   atomic_store(&h->condition, DIBS_GONE);
   atomic_store(&h->durability, 0);
   atomic_store(&h->fd, -1);
+  atomic_store(&h->may_park, false);
   atomic_store(&h->kind, kind);
   return h;
 }
@@ -161,12 +155,28 @@ handle *handle_pin(const void *value, handle_kind kind)
   return h;
 }
 
+handle *handle_pin_client_if_parks(const void *value, handle **ret_client)
+{
+  handle *h = handle_of((uintptr_t)value);
+  const void *client;
+
+  if (h == NULL || !atomic_load(&h->may_park) ||
+      !is_of(h, atomic_load(&h->word), (uintptr_t)value, HANDLE_HOLD))
+    return NULL;
+  client = atomic_load_explicit(&h->client, memory_order_acquire);
+  *ret_client = handle_pin(client, HANDLE_CLIENT);
+  if (*ret_client == NULL || is_of(h, atomic_load(&h->word), (uintptr_t)value, HANDLE_HOLD))
+    return *ret_client == NULL ? NULL : h;
+  handle_unpin(*ret_client);             /* the place has another handle now */
+  return NULL;
+}
+
 bool handle_is(const handle *h, const void *value, handle_kind kind)
 {
   return is_of(h, atomic_load(&h->word), (uintptr_t)value, kind);
 }
 
-/* Whoever brings a retired place to no pins gives it back. */
+/* The last unpin of a retired place frees it. */
 static void give_back(handle *h, uint64_t word)
 {
   if ((word & PINS_MASK) != 0 || (word & RETIRED) == 0)
@@ -194,11 +204,22 @@ void handle_end(handle *h)
   give_back(h, next);
 }
 
+bool handle_has_next(const handle *h)
+{
+  return atomic_load_explicit(&h->word, memory_order_relaxed) >> 32 != UINT32_MAX;
+}
+
+void handle_renew(handle *h)
+{
+  atomic_store_explicit(&h->condition, DIBS_GONE, memory_order_release);
+  (void)atomic_fetch_add(&h->word, (uint64_t)1 << 32);
+}
+
 void handle_wait(const handle *h)
 {
   uint64_t next = atomic_load(&h->word) >> 32;
 
-  /* Those inside have lost their client's mutex already; they only have to unpin. */
+  /* Pinned calls no longer use the client's mutex; only their unpin is missing. */
   for (;;) {
     uint64_t word = atomic_load(&h->word);
 
@@ -222,7 +243,7 @@ bool handle_look(const void *value, handle_kind kind, handle_view *ret_view)
   view.units = atomic_load(&h->units);
   view.condition = atomic_load(&h->condition);
   view.durability = atomic_load(&h->durability);
-  /* Still the same tenant: so all of it was his. */
+  /* Still the same handle: so all fields were its own. */
   if (!is_of(h, atomic_load(&h->word), (uintptr_t)value, kind))
     return false;
   *ret_view = view;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* api/hold.c - what a hold answers, and its release. */
+/* api/hold.c - queries and release of a hold. */
 #include "api/api.h"
 #include "api/degrade.h"
-#include "api/leading.h"
+#include "api/campaign.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static int64_t valid_ns(const handle_view *v)
 {
   int64_t now = drive_now().ns;
 
-  /* A hold that nobody told lost yet is over all the same when its time is. */
+  /* A hold has ended at its deadline, even when the loss was not reported yet. */
   return v->condition == DIBS_GONE || now >= v->valid_until_ns ? 0 : v->valid_until_ns - now;
 }
 
@@ -69,9 +69,10 @@ dibs_status dibs_hold_durability(const dibs_hold *hold, dibs_durability *ret_dur
   size_t size;
 
   if (ret_durability == NULL || ret_durability->size < sizeof(size_t))
-    return DIBS_ERR_ARGUMENT;
+    return fault_end_with(NULL, DIBS_ERR_ARGUMENT, "dibs_durability.size must be set to "
+                                                   "sizeof(dibs_durability) before");
   if (!hold_look(hold, &v) || v.durability == 0)
-    return DIBS_ERR_STALE;
+    return fault_end(NULL, DIBS_ERR_STALE);
   d.kind = (dibs_durability_kind)(v.durability >> 56);
   d.acknowledged = (uint32_t)(v.durability >> 28) & 0xfffffff;
   d.wanted = (uint32_t)v.durability & 0xfffffff;
@@ -80,7 +81,7 @@ dibs_status dibs_hold_durability(const dibs_hold *hold, dibs_durability *ret_dur
   memset(ret_durability, 0, size);
   memcpy(ret_durability, &d, size < sizeof(d) ? size : sizeof(d));
   ret_durability->size = size;
-  return DIBS_OK;
+  return fault_end(NULL, DIBS_OK);
 }
 
 /* ---- with it ---- */
@@ -94,7 +95,7 @@ static bool is_local(const claim *cl)
   return cl->local != NULL && cl->local->state == LOCAL_HELD;
 }
 
-/* Mutex held. NULL: it can be given into other hands; else why not. */
+/* Mutex held. Returns why the hold cannot be passed on by a token, or NULL. */
 static const char *why_no_token(const claim *cl)
 {
   if (is_local(cl))
@@ -119,7 +120,7 @@ int dibs_hold_fd(dibs_hold *hold)
     fd = eventfd(is_over ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK);
     atomic_store(&h->fd, fd);
   }
-  claim_leave(&in);
+  (void)claim_leave(&in, fd >= 0 ? DIBS_OK : DIBS_ERR_SYSTEM);
   return fd;
 }
 
@@ -146,12 +147,42 @@ dibs_status dibs_hold_token(const dibs_hold *hold, char *ret_text, size_t text_s
   else if (ret_text == NULL || token.used >= text_size)
     status = client_fault(in.client, DIBS_ERR_ARGUMENT,
                           "text_size is too small; DIBS_TOKEN_SIZE is always enough");
-  claim_leave(&in);
+  if (status == DIBS_OK) {
+    out = text_over(ret_text, text_size);
+    text_add(&out, words);
+  }
+  return claim_leave(&in, status);
+}
+
+static dibs_status name_read(const entry *in, size_t index, char *ret_name, size_t room,
+                             size_t *ret_size)
+{
+  const char *name;
+  size_t size;
+
+  if (!claim_name(in->claim, index, &name, &size))
+    return client_fault(in->client, DIBS_ERR_ARGUMENT, "this hold has no name of that index");
+  if (ret_size != NULL)
+    *ret_size = size;
+  if (ret_name == NULL && room == 0)
+    return DIBS_OK;
+  if (ret_name == NULL || room <= size)
+    return client_fault(in->client, DIBS_ERR_ARGUMENT,
+                        "room is too small; DIBS_NAME_MAX + 1 is always enough");
+  memcpy(ret_name, name, size);
+  ret_name[size] = 0;
+  return DIBS_OK;
+}
+
+dibs_status dibs_hold_name(const dibs_hold *hold, size_t index, char *ret_name, size_t room,
+                           size_t *ret_size)
+{
+  entry in;
+  dibs_status status = claim_enter(hold, HANDLE_HOLD, false, &in);
+
   if (status != DIBS_OK)
     return status;
-  out = text_over(ret_text, text_size);
-  text_add(&out, words);
-  return DIBS_OK;
+  return claim_leave(&in, name_read(&in, index, ret_name, room, ret_size));
 }
 
 /* ---- its end ---- */
@@ -160,9 +191,10 @@ dibs_status dibs_hold_token(const dibs_hold *hold, char *ret_text, size_t text_s
 
 static void release_run(drive_job *job)
 {
-  claim *cl = CLAIM_OF(job, release_job);
+  const claim *cl = CLAIM_OF(job, release_job);
+  dibs_error room;
 
-  cl->on_release(cl->status, cl->on_release_data);
+  cl->on_release(outcome_error(&cl->end, &room), cl->on_release_data);
 }
 
 static void release_finish(drive_job *job)
@@ -173,42 +205,49 @@ static void release_finish(drive_job *job)
   claim_settle(cl);
 }
 
-/* The program is done with the hold: its handle ends, and so does the duty to tell its
- * loss, unless that runs already. */
+/* The program has released the hold: ends its handle and cancels its loss report, unless
+ * that runs already. */
 static void hold_let_go(claim *cl)
 {
   cl->is_held = false;
   if (cl->hold != NULL && atomic_load(&cl->hold->depth) > 1)
-    claim_depths(cl);                    /* of those that go on */
+    claim_depths(cl);                    /* of the holds that continue */
   claim_end_hold(cl);
   if (cl->jobs > 0 && drive_call_withdraw(cl->client->drive, &cl->lost_job))
     cl->jobs--;
 }
 
-/* Mutex held. What the engine answers later comes as api_effect(). */
-static dibs_status release_begin(claim *cl)
+dibs_status release_start(claim *cl)
 {
-  dibs_client *c = cl->client;
+  client_record *c = cl->client;
   dibs_status status;
 
-  leading_clear(cl);
+  campaign_clear(cl);
   hold_let_go(cl);
   if (is_local(cl)) {
     degrade_release(cl);
     return DIBS_OK;
   }
   status = engine_release(drive_engine(c->drive), cl->id, drive_now());
-  if (status != DIBS_OK) {               /* the engine knows it no more */
-    cl->is_over = true;
-    claim_settle(cl);
-    return client_fault(c, status, "");
-  }
-  return DIBS_OK;
+  cl->is_over = status != DIBS_OK;       /* then the engine has removed it */
+  return status;
+}
+
+/* Mutex held. The engine's result follows as api_effect(). */
+static dibs_status release_begin(claim *cl)
+{
+  client_record *c = cl->client;
+  dibs_status status = release_start(cl);
+
+  if (status == DIBS_OK)
+    return DIBS_OK;
+  claim_settle(cl);
+  return client_fault(c, status, "");
 }
 
 static dibs_status release_wait(claim *cl)
 {
-  dibs_client *c = cl->client;
+  client_record *c = cl->client;
   drive_waiter waiter;
   dibs_status status;
   instant until = instant_add(drive_now(), span_ms(c->times.command_ms));
@@ -217,47 +256,54 @@ static dibs_status release_wait(claim *cl)
   cl->waiter = &waiter;
   status = release_begin(cl);
   if (status == DIBS_OK) {
-    status = drive_wait(c->drive, &waiter, until) ? cl->status : DIBS_UNKNOWN;
-    if (!waiter.is_done)
-      (void)client_fault(c, status, "the server has not confirmed the release in time");
+    status = drive_wait(c->drive, &waiter, until)
+               ? outcome_note(&cl->end, c)
+               : client_fault(c, DIBS_UNKNOWN, "the server has not confirmed the release in time");
   }
   cl->waiter = NULL;
   claim_settle(cl);
   return status;
 }
 
-/* Nobody waits for the answer: the release is on its way. */
+/* Sends the release without waiting for the reply. */
 static dibs_status release_send(claim *cl)
 {
-  dibs_client *c = cl->client;
+  client_record *c = cl->client;
   dibs_status status = release_begin(cl);
 
-  drive_settle(c->drive);
+  drive_flush(c->drive);
   return status;
 }
 
 dibs_status dibs_release(dibs_hold *hold)
 {
   entry in;
-  dibs_status status = claim_enter(hold, HANDLE_HOLD, false, &in);
+  dibs_status status;
 
+  if (retake_release(hold))
+    return DIBS_OK;
+  if (!drive_is_in_callback())
+    return blocked_release(hold);
+  status = claim_enter(hold, HANDLE_HOLD, false, &in);
   if (status != DIBS_OK)
     return status;
-  /* The engine answers for a lost hold at once, with what the server told since. */
-  if (drive_is_in_callback() && !in.claim->is_lost)
+  /* For a lost hold the engine answers at once, with what the server has reported since. */
+  if (!in.claim->is_lost)
     status = release_send(in.claim);
   else
     status = release_wait(in.claim);
-  claim_leave(&in);
-  return status;
+  return claim_leave(&in, status);
 }
 
 dibs_status dibs_release_async(dibs_hold *hold, dibs_release_callback callback, void *data)
 {
   entry in;
-  dibs_status status = claim_enter(hold, HANDLE_HOLD, false, &in);
+  dibs_status status;
   claim *cl;
 
+  if (callback == NULL && retake_release(hold))
+    return DIBS_OK;
+  status = claim_enter(hold, HANDLE_HOLD, false, &in);
   if (status != DIBS_OK)
     return status;
   cl = in.claim;
@@ -268,10 +314,9 @@ dibs_status dibs_release_async(dibs_hold *hold, dibs_release_callback callback, 
     cl->on_release = callback;
     cl->on_release_data = data;
     status = release_begin(cl);
-    drive_settle(in.client->drive);
+    drive_flush(in.client->drive);
   }
-  claim_leave(&in);
-  return status;
+  return claim_leave(&in, status);
 }
 
 dibs_status dibs_hold_detach(dibs_hold *hold)
@@ -285,25 +330,22 @@ dibs_status dibs_hold_detach(dibs_hold *hold)
   cl = in.claim;
   if (why_no_token(cl) != NULL) {
     status = client_fault(in.client, DIBS_ERR_UNSUPPORTED, why_no_token(cl));
-    claim_leave(&in);
-    return status;
+    return claim_leave(&in, status);
   }
   status = engine_detach(drive_engine(in.client->drive), cl->id, drive_now());
   if (status == DIBS_ERR_ARGUMENT || status == DIBS_ERR_NO_MEMORY) {
     (void)client_fault(in.client, status, status == DIBS_ERR_ARGUMENT ? SHARED : "");
-    drive_settle(in.client->drive);      /* the tick before may have told something */
-    claim_leave(&in);
-    return status;
+    drive_flush(in.client->drive);      /* the previous tick may have reported events */
+    return claim_leave(&in, status);
   }
   hold_let_go(cl);
-  if (status != DIBS_OK) {               /* the engine knows it no more */
+  if (status != DIBS_OK) {               /* the engine has removed it */
     cl->is_over = true;
     claim_settle(cl);
     status = DIBS_LOST;
   } else if (cl->is_lost) {
     status = DIBS_LOST;
   }
-  drive_settle(in.client->drive);
-  claim_leave(&in);
-  return status;
+  drive_flush(in.client->drive);
+  return claim_leave(&in, status);
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* api/inspect.c - what the server knows of a name: its holders and its queue. */
+/* api/inspect.c - what the server stores about a name: its holders and its queue. */
 #include "api/api.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#include "api/people.h"
+#include "api/party_info.h"
+#include "base/fence.h"
 
-/* Freed without a client, so that it carries its memory along. */
+/* Has its own memory functions: it is freed without a client. */
 typedef struct inspection_box {
   memory memory;
   dibs_inspection inspection;
@@ -37,45 +38,53 @@ dibs_inspection *dibs_inspection_free(dibs_inspection *inspection)
 
 /* ---- holders and waiters ---- */
 
-static dibs_status answer_read(dibs_client *c, question *q, dibs_status status,
+#define UNKNOWN_FORM "unexpected reply to the script inspect"
+
+static dibs_status answer_read(client_record *c, question *q, dibs_status status,
                                inspect_answer *ret_answer)
 {
-  if (status == DIBS_OK && !dialect_inspect_answer(&c->names, q->reply, ret_answer))
-    status = client_refuse(c, DIBS_ERR_PROTOCOL, "an answer to inspect of no known form");
+  if (status == DIBS_OK && !c->names.dialect->inspect_answer(q->reply, ret_answer))
+    status = client_refuse(c, DIBS_ERR_PROTOCOL, UNKNOWN_FORM);
   question_deinit(q);
   return status;
 }
 
-/* Some servers of a quorum may not have it: shown is what one says who knows a holder. */
-static dibs_status others_ask(dibs_client *c, const script_command *k, inspect_answer *answer)
+/* Some servers of a quorum may not have the name: shows the first reply with a holder. */
+static dibs_status quorum_read(client_record *c, const request *k,
+                               inspect_answer *ret_answer)
 {
-  for (size_t route = quorum_route_next(c, 0); route != SIZE_MAX && answer->holder_count == 0;
-       route = quorum_route_next(c, route + 1)) {
-    question q;
-    dibs_status status = question_run_at(c, &q, route, &k->by_digest, &k->by_text);
+  question *questions;
+  size_t count;
+  bool is_found = false;
+  dibs_status status = quorum_ask(c, k, &questions, &count);
 
-    status = answer_read(c, &q, status, answer);
-    if (status != DIBS_OK)
-      return status;
+  for (size_t i = 0; i < count && status == DIBS_OK && !is_found; i++) {
+    if (questions[i].reply == NULL)
+      continue;
+    if (!c->names.dialect->inspect_answer(questions[i].reply, ret_answer))
+      status = client_refuse(c, DIBS_ERR_PROTOCOL, UNKNOWN_FORM);
+    is_found = ret_answer->holder_count > 0;
   }
-  return DIBS_OK;
+  quorum_ask_end(c, questions, count);
+  return status;
 }
 
-static dibs_status answer_ask(dibs_client *c, const void *name, size_t size,
+static dibs_status answer_ask(client_record *c, const void *name, size_t size,
                               inspect_answer *ret_answer)
 {
-  script_command k;
+  request k;
   question q;
   dibs_status status;
 
-  script_command_init(&k, c);
-  status = script_command_run(c, &q, &k,
-                       dialect_inspect(&c->names, &k.by_digest, false, name, size) &&
-                         dialect_inspect(&c->names, &k.by_text, true, name, size));
-  status = answer_read(c, &q, status, ret_answer);
-  if (status == DIBS_OK && c->servers.kind == DEPLOYMENT_QUORUM)
-    status = others_ask(c, &k, ret_answer);
-  script_command_deinit(&k);
+  request_init(&k, &c->memory);
+  if (c->names.dialect->inspect(&c->names, &k, name, size) &&
+      c->servers.kind == DEPLOYMENT_QUORUM) {
+    status = quorum_read(c, &k, ret_answer);
+  } else {
+    status = question_run(c, &q, &k);
+    status = answer_read(c, &q, status, ret_answer);
+  }
+  request_deinit(&k);
   return question_read_only(status);
 }
 
@@ -94,20 +103,20 @@ static void party_fill(dibs_party *p, const char *client, char mode, uint64_t un
 static void holder_fill(dibs_holder *h, const inspect_holder *seen, int64_t now_us)
 {
   text lease = text_over(h->lease, sizeof(h->lease));
-  bool tells_grant = seen->lease.token > 1;         /* tokens are times of grants */
+  bool reports_grant = seen->lease.token > 1;         /* tokens are times of grants */
 
   h->size = sizeof(*h);
   lease_id_write(&seen->lease, &lease);
-  h->fence = tells_grant ? seen->lease.token * 1024 : 0;
+  h->fence = reports_grant ? fence_of_token(seen->lease.token, 0) : 0;
   h->remaining_ms = seen->remaining_ms;
   h->lease_ms = seen->lease_ms;
   h->renewals = seen->renewals;
-  h->since_unix_us = tells_grant ? (int64_t)seen->lease.token : 0;
+  h->since_unix_us = reports_grant ? (int64_t)seen->lease.token : 0;
   party_fill(&h->party, seen->lease.client, seen->mode, seen->units,
-             tells_grant ? h->since_unix_us : now_us, now_us);
+             reports_grant ? h->since_unix_us : now_us, now_us);
 }
 
-/* What was there before a name could have several holders tells of the first. */
+/* Older fields of the struct, made for one holder, describe the first. */
 static void first_holder_show(dibs_inspection *in)
 {
   const dibs_holder *first = in->holders;
@@ -124,13 +133,12 @@ static void first_holder_show(dibs_inspection *in)
   in->holder = first->party;
 }
 
-/* Redisson's fenced locks have tokens that are fences as they are. */
-static uint64_t fence_shown(const native *n, uint64_t token)
+static uint64_t fence_shown(const protocol *n, uint64_t token)
 {
-  return n->dialect == DIALECT_REDISSON ? token : token * 1024;
+  return n->dialect->traits.token_is_fence ? token : fence_of_token(token, 0);
 }
 
-static void counts_show(const native *n, dibs_inspection *in, const inspect_answer *a)
+static void counts_show(const protocol *n, dibs_inspection *in, const inspect_answer *a)
 {
   static const dibs_kind kinds[] = {
     [NATIVE_MUTEX] = DIBS_KIND_MUTEX, [NATIVE_RWLOCK] = DIBS_KIND_RWLOCK,
@@ -146,7 +154,7 @@ static void counts_show(const native *n, dibs_inspection *in, const inspect_answ
   in->waiter_count = a->waiter_count;
 }
 
-/* Room for all that is shown; false when memory is refused. */
+/* Allocates all that is shown; false: no memory. */
 static bool room_make(const memory *m, dibs_inspection *in, const inspect_answer *a)
 {
   if (a->shown_holders > 0)
@@ -157,18 +165,18 @@ static bool room_make(const memory *m, dibs_inspection *in, const inspect_answer
          (a->shown == 0 || in->waiters != NULL);
 }
 
-/* Programs of other libraries tell nothing of themselves: what they wrote is shown. */
-static void owner_show(const native *n, dibs_party *p, uint64_t ask)
+/* Programs of other libraries register nothing: shows the owner that they wrote. */
+static void owner_show(const protocol *n, dibs_party *p, uint64_t ask)
 {
   text owner;
 
-  if (p->host[0] != 0 || p->note[0] != 0)
+  if (p->host[0] != 0 || p->note[0] != 0 || n->dialect->owner_show == NULL)
     return;
   owner = text_over(p->note, sizeof(p->note));
-  dialect_owner_show(n, p->client, ask, &owner);
+  n->dialect->owner_show(p->client, ask, &owner);
 }
 
-static void owners_show(const native *n, dibs_inspection *in, const inspect_answer *a)
+static void wait_report_show(const protocol *n, dibs_inspection *in, const inspect_answer *a)
 {
   for (size_t i = 0; i < in->shown_holders; i++)
     owner_show(n, &in->holders[i].party, a->holders[i].lease.ask);
@@ -176,7 +184,7 @@ static void owners_show(const native *n, dibs_inspection *in, const inspect_answ
     owner_show(n, &in->waiters[i], a->waiters[i].ask);
 }
 
-static inspection_box *box_new(dibs_client *c, const void *name, size_t size,
+static inspection_box *box_new(client_record *c, const void *name, size_t size,
                                const inspect_answer *a)
 {
   const memory *m = &c->memory;
@@ -207,7 +215,7 @@ static inspection_box *box_new(dibs_client *c, const void *name, size_t size,
 
 /* ---- all ---- */
 
-dibs_status inspect_name(dibs_client *c, const void *name, size_t size,
+dibs_status inspect_name(client_record *c, const void *name, size_t size,
                          dibs_inspection **ret_inspection)
 {
   inspect_answer *answer = mem_alloc(&c->memory, sizeof(*answer));
@@ -222,22 +230,26 @@ dibs_status inspect_name(dibs_client *c, const void *name, size_t size,
     if (box == NULL)
       status = client_refuse(c, DIBS_ERR_NO_MEMORY, "");
     else
-      people_add(c, &box->inspection, answer);
+      party_info_add(c, &box->inspection, answer);
     if (box != NULL)
-      owners_show(&c->names, &box->inspection, answer);
+      wait_report_show(&c->names, &box->inspection, answer);
+  }
+  if (box != NULL) {
+    first_holder_show(&box->inspection);
+    hindrance_add(c, &box->inspection, answer->server_us);
   }
   mem_free(&c->memory, answer);
   if (box == NULL)
     return status;
-  first_holder_show(&box->inspection);
   *ret_inspection = &box->inspection;
   return DIBS_OK;
 }
 
-dibs_status dibs_inspect_bytes(dibs_client *c, const void *name, size_t name_size,
+dibs_status dibs_inspect_bytes(dibs_client *client, const void *name, size_t name_size,
                                dibs_inspection **ret_inspection)
 {
-  dibs_status status = client_pin(c);
+  client_record *c;
+  dibs_status status = client_begin(client, true, &c);
   const char *fault;
 
   if (status != DIBS_OK)
@@ -247,12 +259,11 @@ dibs_status dibs_inspect_bytes(dibs_client *c, const void *name, size_t name_siz
     fault = "ret_inspection is NULL";
   status = fault != NULL ? client_refuse(c, DIBS_ERR_ARGUMENT, fault)
                          : inspect_name(c, name, name_size, ret_inspection);
-  client_unpin(c);
-  return status;
+  return client_end(c, status);
 }
 
-dibs_status dibs_inspect(dibs_client *c, const char *name, dibs_inspection **ret_inspection)
+dibs_status dibs_inspect(dibs_client *client, const char *name, dibs_inspection **ret_inspection)
 {
-  return dibs_inspect_bytes(c, name, name == NULL ? 0 : strnlen(name, DIBS_NAME_MAX + 1),
+  return dibs_inspect_bytes(client, name, name == NULL ? 0 : strnlen(name, DIBS_NAME_MAX + 1),
                             ret_inspection);
 }

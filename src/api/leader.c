@@ -1,33 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* api/leader.c - who leads now. */
+/* api/leader.c - reads the leader of an election. */
 #include "api/leader.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* Freed without a client, so that it carries its memory along. */
+#include "api/call.h"
+
+/* Has its own memory functions: it is freed without a client. */
 typedef struct leader_box {
   memory memory;
   dibs_leader leader;
   char value[];
 } leader_box;
-
-void leader_read(const elect_answer *a, leader_state *ret)
-{
-  text client = text_over(ret->client, sizeof(ret->client));
-  int64_t since_us = (int64_t)a->lease.token;       /* tokens are times of grants */
-
-  ret->is_led = a->is_held && !a->is_leaving && a->remaining_ms > 0;
-  ret->epoch = a->epoch;
-  ret->remaining_ms = ret->is_led ? a->remaining_ms : 0;
-  ret->led_for_ms = ret->is_led && a->server_us > since_us ? (a->server_us - since_us) / 1000
-                                                           : 0;
-  if (ret->is_led)
-    text_add(&client, a->lease.client);
-  ret->value_size = ret->is_led ? a->value_size : 0;
-  memcpy(ret->value, a->value, ret->value_size);
-  ret->value[ret->value_size] = 0;
-}
 
 bool leader_is_same(const leader_state *a, const leader_state *b)
 {
@@ -80,33 +65,8 @@ dibs_leader *dibs_leader_free(dibs_leader *leader)
 
 /* ---- asking once ---- */
 
-static dibs_status look(dibs_client *c, const char *name, leader_state *ret_state,
-                        lease_id *ret_lease)
-{
-  script_command k;
-  size_t size = strlen(name);
-  elect_answer a;
-  question q;
-  dibs_status status;
-
-  script_command_init(&k, c);
-  status = question_read_only(
-    script_command_run(c, &q, &k,
-                native_elect_look(&c->names, &k.by_digest, false, name, size) &&
-                  native_elect_look(&c->names, &k.by_text, true, name, size)));
-  if (status == DIBS_OK && !native_elect_look_answer(q.reply, &a))
-    status = client_refuse(c, DIBS_ERR_PROTOCOL, "an answer to elect_look of no known form");
-  if (status == DIBS_OK) {
-    leader_read(&a, ret_state);
-    *ret_lease = a.lease;
-  }
-  question_deinit(&q);
-  script_command_deinit(&k);
-  return status;
-}
-
-/* Host and program behind the client; what is not to be had leaves blanks. */
-static void party_add(dibs_client *c, const char *name, const lease_id *lease,
+/* Adds host and pid of the client; without a registration they stay blank. */
+static void party_add(client_record *c, const char *name, const lease_id *lease,
                       dibs_leader *leader)
 {
   char bytes[LEASE_TEXT_SIZE];
@@ -121,27 +81,27 @@ static void party_add(dibs_client *c, const char *name, const lease_id *lease,
   (void)dibs_inspection_free(in);
 }
 
-static dibs_status leader_get(dibs_client *c, const char *name, dibs_leader **ret_leader)
+static dibs_status leader_get(client_record *c, const char *name, dibs_leader **ret_leader)
 {
-  leader_state state = { .value_size = 0 };
-  lease_id lease = { .token = 0 };
+  election_op e = { .op.row = &election_look_row, .name = name, .name_size = strlen(name) };
   dibs_leader *leader;
-  dibs_status status = look(c, name, &state, &lease);
+  dibs_status status = call_blocking(c, &e.op, NULL);
 
   if (status != DIBS_OK)
     return status;
-  leader = leader_copy(&c->memory, &state);
+  leader = leader_copy(&c->memory, &e.state);
   if (leader == NULL)
     return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
-  if (state.is_led)
-    party_add(c, name, &lease, leader);
+  if (e.state.is_led)
+    party_add(c, name, &e.lease, leader);
   *ret_leader = leader;
   return DIBS_OK;
 }
 
-dibs_status dibs_get_leader(dibs_client *c, const char *name, dibs_leader **ret_leader)
+dibs_status dibs_get_leader(dibs_client *client, const char *name, dibs_leader **ret_leader)
 {
-  dibs_status status = client_pin(c);
+  client_record *c;
+  dibs_status status = client_begin(client, true, &c);
 
   if (status != DIBS_OK)
     return status;
@@ -157,6 +117,5 @@ dibs_status dibs_get_leader(dibs_client *c, const char *name, dibs_leader **ret_
     if (status == DIBS_OK)
       status = leader_get(c, name, ret_leader);
   }
-  client_unpin(c);
-  return status;
+  return client_end(c, status);
 }

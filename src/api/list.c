@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* api/list.c - walks over all names under the prefix, by SCAN, in bounded steps; in dialects
- * without one, over those that a pattern can mean. */
+/* api/list.c - walks over all names under the prefix, by SCAN, in bounded steps; in
+ * dialects without a prefix, over names that match a pattern. */
 #include "api/api.h"
 
 #include <fnmatch.h>
@@ -11,11 +11,13 @@
 #define FAMILIES_ALL \
   (DIBS_FAMILY_LOCK | DIBS_FAMILY_LATCH | DIBS_FAMILY_BARRIER | DIBS_FAMILY_ELECTION)
 
+#define NAMES_TRIED 200000     /* to find a name in a slot of a server */
+
 typedef struct walk {
-  dibs_client *client;
+  client_record *client;
   uint32_t families;
   const char *pattern;
-  dibs_list_callback callback;       /* one of the two */
+  dibs_list_callback callback;       /* one of the two is set */
   dibs_name_callback name_callback;
   void *data;
   size_t route;
@@ -24,15 +26,15 @@ typedef struct walk {
   bool must_stop;
 } walk;
 
-/* What stands between the prefix and the name. */
+/* The letter between the prefix and the name. */
 static const struct letter { char letter; dibs_family family; } letters[] = {
   { 'm', DIBS_FAMILY_LOCK }, { 'l', DIBS_FAMILY_LATCH }, { 'b', DIBS_FAMILY_BARRIER },
   { 'e', DIBS_FAMILY_ELECTION }
 };
 #define LETTERS (sizeof(letters) / sizeof(letters[0]))
 
-/* The prefix may have bytes that mean something in a glob. */
-static void match_write(const native *names, uint32_t families, text *out)
+/* The prefix may have bytes with a meaning in a glob. */
+static void match_write(const protocol *names, uint32_t families, text *out)
 {
   for (const char *at = names->prefix; *at != 0; at++) {
     if (strchr("*?[]\\^-", *at) != NULL)
@@ -47,22 +49,22 @@ static void match_write(const native *names, uint32_t families, text *out)
   text_add(out, "]:*");
 }
 
-/* Locks of a dialect that has no prefix of ours in front of them. */
+/* Locks of a dialect whose keys do not begin with the client's prefix. */
 static bool is_foreign(const walk *w)
 {
-  return w->callback != NULL && w->client->names.dialect != DIALECT_NATIVE;
+  return w->callback != NULL && w->client->names.dialect != &native_dialect;
 }
 
 static dibs_status page_ask(walk *w, question *q)
 {
-  const native *names = &w->client->names;
+  const protocol *names = &w->client->names;
   char match[2 * KEY_TEXT_SIZE];
   text pattern = text_over(match, sizeof(match));
   resp_argument words[] = { RESP_TEXT("SCAN"), { w->cursor, strlen(w->cursor) },
                             RESP_TEXT("MATCH"), { match, 0 }, RESP_TEXT("COUNT"),
                             RESP_TEXT("500"), RESP_TEXT("TYPE"), { NULL, 0 } };
   size_t count = 6;
-  buffer command;
+  request command;
   dibs_status status;
 
   if (is_foreign(w)) {
@@ -75,10 +77,10 @@ static dibs_status page_ask(walk *w, question *q)
     match_write(names, w->families, &pattern);
   }
   words[3].size = pattern.used;
-  buffer_init(&command, &w->client->memory);
-  (void)resp_command(&command, words, count);
-  status = question_run_at(w->client, q, w->route, &command, NULL);
-  buffer_deinit(&command);
+  request_init(&command, &w->client->memory);
+  (void)request_command(&command, words, count);
+  status = question_run_at(w->client, q, w->route, &command);
+  request_deinit(&command);
   return question_read_only(status);
 }
 
@@ -102,7 +104,7 @@ static dibs_status name_visit(walk *w, const char *name, size_t size)
   status = inspect_name(w->client, name, size, &found);
 
   if (status == DIBS_ERR_WRONG_TYPE)
-    return DIBS_OK;                      /* somebody else's key under our prefix */
+    return DIBS_OK;                      /* a foreign key under this client's prefix */
   if (status != DIBS_OK)
     return status;
   if (!is_foreign(w) || (found->is_held && dialect_list_is_owner(&w->client->names,
@@ -114,8 +116,9 @@ static dibs_status name_visit(walk *w, const char *name, size_t size)
 
 /* ---- the name in a key ---- */
 
-/* The answer to one request about a latch, kept a minute: the key has `:C:K` behind it. */
-static bool is_told_key(const char *key, size_t size)
+/* A record of one request for a latch, kept for a minute: `:C:K` follows the key of the
+ * latch. */
+static bool is_reported_key(const char *key, size_t size)
 {
   size_t at = size;
 
@@ -125,8 +128,7 @@ static bool is_told_key(const char *key, size_t size)
          key[at - 1 - CLIENT_ID_SIZE] == ':';
 }
 
-/* As native_key_name(), for each family; `copy` is where a key is changed in. 0: a key that
- * is none of these. */
+/* As native_key_name(), for each family; changes `copy`. 0: a key of no family. */
 static dibs_family key_name(const walk *w, char copy[KEY_TEXT_SIZE], const resp_node *key,
                             const char **ret_name, size_t *ret_size)
 {
@@ -139,11 +141,11 @@ static dibs_family key_name(const walk *w, char copy[KEY_TEXT_SIZE], const resp_
     if (key->bytes[at + 1] == letters[i].letter)
       family = letters[i].family;
   }
-  if (family == DIBS_FAMILY_LATCH && is_told_key(key->bytes, size))
+  if (family == DIBS_FAMILY_LATCH && is_reported_key(key->bytes, size))
     return (dibs_family)0;
   memcpy(copy, key->bytes, size);
   copy[at + 1] = 'm';
-  /* The key of a latch with a tag of its own has one colon more. */
+  /* The key of a latch with its own tag has one more colon. */
   if (family == DIBS_FAMILY_LATCH && copy[at + 3] == ':') {
     memmove(copy + at + 3, copy + at + 4, size - at - 4);
     size--;
@@ -153,7 +155,7 @@ static dibs_family key_name(const walk *w, char copy[KEY_TEXT_SIZE], const resp_
   return family;
 }
 
-static void name_tell(walk *w, dibs_family family, const char *name, size_t size)
+static void name_report(walk *w, dibs_family family, const char *name, size_t size)
 {
   char ended[NAME_MAX_BYTES + 1];
 
@@ -173,7 +175,7 @@ static dibs_status key_visit(walk *w, const resp_node *key)
   if (family != 0 && w->callback != NULL)
     return name_visit(w, name, size);
   if (family != 0)
-    name_tell(w, family, name, size);
+    name_report(w, family, name, size);
   return DIBS_OK;
 }
 
@@ -213,7 +215,7 @@ static dibs_status page_walk(walk *w)
     keys = resp_child(q.reply, root, 1);
     if (cursor == NULL || keys == NULL || cursor->kind != RESP_STRING ||
         keys->kind != RESP_ARRAY || cursor->size >= CURSOR_SIZE) {
-      status = client_refuse(w->client, DIBS_ERR_PROTOCOL, "an answer to SCAN of no known form");
+      status = client_refuse(w->client, DIBS_ERR_PROTOCOL, "unexpected reply to SCAN");
     } else {
       next = text_over(w->cursor, sizeof(w->cursor));
       text_add_bytes(&next, cursor->bytes, cursor->size);
@@ -224,11 +226,11 @@ static dibs_status page_walk(walk *w)
   return status;
 }
 
-/* Cluster: every node that serves something has its part; a quorum: one of them has all,
- * but for what a minority lacks. `w->route` becomes the next one; false: there is none. */
+/* Cluster: every node that serves slots stores a part; a quorum: one server has all names
+ * except those of a minority. `w->route` becomes the next server; false: there is none. */
 static bool route_next(walk *w, size_t from)
 {
-  dibs_client *c = w->client;
+  client_record *c = w->client;
   bool is_one = false;
 
   if (client_enter(c, false) != DIBS_OK)
@@ -267,27 +269,124 @@ static dibs_status route_walk(walk *w)
   return status == DIBS_OK && !w->must_stop ? pages_walk(w) : status;
 }
 
+/* A name whose key is on that server; false: none was found, so it serves almost no slots. */
+static bool name_on_route(walk *w, char *ret_name, size_t size, size_t *ret_size)
+{
+  client_record *c = w->client;
+  bool is_there = false;
+
+  if (client_enter(c, false) != DIBS_OK)
+    return false;
+  for (uint64_t i = 0; !is_there && i < NAMES_TRIED; i++) {
+    char bytes[KEY_TEXT_SIZE];
+    text key = text_over(bytes, sizeof(bytes)), name = text_over(ret_name, size);
+
+    text_add_uint(&name, i);
+    c->names.dialect->key(&c->names, ret_name, name.used, &key);
+    is_there = engine_route_of_key(drive_engine(c->drive), bytes, key.used) == w->route;
+    *ret_size = name.used;
+  }
+  client_leave(c);
+  return is_there;
+}
+
+/* SCAN lists the keys of a node also when the cluster is down. A request for a key is
+ * answered only when the node may serve it. */
+static dibs_status route_decides(walk *w)
+{
+  char name[24];
+  size_t size;
+  dibs_inspection *found = NULL;
+  dibs_status status;
+
+  if (!name_on_route(w, name, sizeof(name), &size))
+    return DIBS_OK;
+  status = inspect_name(w->client, name, size, &found);
+  (void)dibs_inspection_free(found);
+  return status == DIBS_ERR_WRONG_TYPE ? DIBS_OK : status;
+}
+
+/* SCAN asks one server of a quorum, and does not show whether a majority answers. */
+static dibs_status majority_answers(walk *w)
+{
+  dibs_inspection *found = NULL;
+  dibs_status status = inspect_name(w->client, "0", 1, &found);
+
+  (void)dibs_inspection_free(found);
+  return status == DIBS_ERR_WRONG_TYPE ? DIBS_OK : status;
+}
+
+/* SCAN on one node of a cluster lists only that node's keys, which would look complete. */
+static dibs_status single_check(walk *w)
+{
+  static const char mark[] = "cluster_enabled:1";
+  const resp_argument words[] = { RESP_TEXT("INFO"), RESP_TEXT("cluster") };
+  const resp_node *facts;
+  request command;
+  question q;
+  dibs_status status;
+
+  request_init(&command, &w->client->memory);
+  (void)request_command(&command, words, 2);
+  status = question_run(w->client, &q, &command);
+  request_deinit(&command);
+  if (status == DIBS_ERR_DENIED || status == DIBS_ERR_REFUSED)      /* INFO is forbidden here */
+    status = DIBS_OK;
+  facts = status == DIBS_OK && q.reply != NULL ? resp_root(q.reply) : NULL;
+  if (facts != NULL && facts->kind == RESP_STRING && strstr(facts->bytes, mark) != NULL)
+    status = client_refuse(w->client, DIBS_ERR_CONFIG,
+                           "the server is a node of a Cluster: use redis+cluster://HOST:PORT");
+  question_deinit(&q);
+  return question_read_only(status);
+}
+
+static dibs_status slots_check(walk *w)
+{
+  char words[128];
+  text why = text_over(words, sizeof(words));
+  size_t count;
+
+  if (client_enter(w->client, false) != DIBS_OK)
+    return DIBS_ERR_CLOSED;
+  count = engine_unserved_slots(drive_engine(w->client->drive));
+  client_leave(w->client);
+  if (count == 0)
+    return DIBS_OK;
+  text_add(&why, "the list is incomplete: no node of the Cluster serves ");
+  text_add_uint(&why, count);
+  text_add(&why, " of its 16384 slots");
+  return client_refuse(w->client, DIBS_ERR_UNREACHABLE, words);
+}
+
 static dibs_status routes_walk(walk *w)
 {
   deployment_kind kind = w->client->servers.kind;
   dibs_status status = DIBS_OK;
   bool is_more;
 
-  if (kind == DEPLOYMENT_CLUSTER)        /* by then its nodes are known */
-    status = dibs_ping(w->client, 0, NULL);
+  if (kind == DEPLOYMENT_CLUSTER)        /* the engine now knows its nodes */
+    status = client_ping(w->client, 0, NULL);
+  else if (kind == DEPLOYMENT_QUORUM)
+    status = majority_answers(w);
+  else if (kind == DEPLOYMENT_SINGLE)
+    status = single_check(w);
   is_more = status == DIBS_OK && route_next(w, 0);
   while (is_more && !w->must_stop) {
-    status = route_walk(w);
+    status = kind == DEPLOYMENT_CLUSTER ? route_decides(w) : DIBS_OK;
+    if (status == DIBS_OK)
+      status = route_walk(w);
     if (kind == DEPLOYMENT_QUORUM ? status == DIBS_OK : status != DIBS_OK)
       break;
     is_more = route_next(w, w->route + 1);
   }
+  if (status == DIBS_OK && !w->must_stop && kind == DEPLOYMENT_CLUSTER)
+    status = slots_check(w);
   return status;
 }
 
-static dibs_status walk_all(walk *w)
+static dibs_status walk_all(dibs_client *client, walk *w)
 {
-  dibs_status status = client_pin(w->client);
+  dibs_status status = client_begin(client, true, &w->client);
 
   if (status != DIBS_OK)
     return status;
@@ -302,24 +401,23 @@ static dibs_status walk_all(walk *w)
                            "'orders:*'; '*' goes through the whole database");
   if (status == DIBS_OK)
     status = routes_walk(w);
-  client_unpin(w->client);
-  return status;
+  return client_end(w->client, status);
 }
 
-dibs_status dibs_list(dibs_client *c, const char *pattern, dibs_list_callback callback,
+dibs_status dibs_list(dibs_client *client, const char *pattern, dibs_list_callback callback,
                       void *data)
 {
-  walk w = { .client = c, .families = DIBS_FAMILY_LOCK, .pattern = pattern,
+  walk w = { .families = DIBS_FAMILY_LOCK, .pattern = pattern,
              .callback = callback, .data = data, .cursor = "0" };
 
-  return walk_all(&w);
+  return walk_all(client, &w);
 }
 
-dibs_status dibs_list_names(dibs_client *c, uint32_t families, const char *pattern,
+dibs_status dibs_list_names(dibs_client *client, uint32_t families, const char *pattern,
                             dibs_name_callback callback, void *data)
 {
-  walk w = { .client = c, .families = families, .pattern = pattern,
+  walk w = { .families = families, .pattern = pattern,
              .name_callback = callback, .data = data, .cursor = "0" };
 
-  return walk_all(&w);
+  return walk_all(client, &w);
 }

@@ -3,102 +3,101 @@
 #include "api/deadlock.h"
 #include "api/degrade.h"
 #include "api/wait.h"
-#include "api/leading.h"
+#include "api/campaign.h"
 
 #include <stddef.h>
 #include <string.h>
 
 /* ---- what all ways in check ---- */
 
-dibs_status one_place_check(dibs_client *c)
+dibs_status one_place_check(client_record *c)
 {
-  if (c == NULL || c->servers.kind != DEPLOYMENT_QUORUM)
+  if (c->servers.kind != DEPLOYMENT_QUORUM)
     return DIBS_OK;
   return client_refuse(c, DIBS_ERR_UNSUPPORTED, "a quorum has exclusive and read/write locks, "
                                                 "and nothing else");
 }
 
-dibs_status native_check(dibs_client *c, const char *what)
+dibs_status native_check(client_record *c, const char *what)
 {
   char words[200];
   text why = text_over(words, sizeof(words));
 
-  if (c->names.dialect == DIALECT_NATIVE)
+  if (c->names.dialect == &native_dialect)
     return DIBS_OK;
   text_add(&why, "the dialect ");
-  text_add(&why, dialect_traits_of(&c->names)->name);
+  text_add(&why, c->names.dialect->traits.name);
   text_add(&why, " has no ");
   text_add(&why, what);
   text_add(&why, " here; ");
-  text_add(&why, dialect_traits_of(&c->names)->guide);
+  text_add(&why, c->names.dialect->traits.guide);
   return client_refuse(c, DIBS_ERR_UNSUPPORTED, words);
 }
 
-#define WITHOUT_FLAVOURS \
+#define WITHOUT_KINDS \
   "leave DIBS_LOCK_FAIR, DIBS_LOCK_SPIN and DIBS_LOCK_FENCED (--fair, --spin, --fenced) out"
 
-static dibs_status flavour_check(dibs_client *c, const lock_target *target, lock_plan *plan)
+static dibs_status native_kind_check(client_record *c, lock_spec *spec)
 {
-  bool is_unleased = plan->flavour == FLAVOUR_UNLEASED;
-
-  if (is_unleased && target->kind != LOCK_PERMITS)
-    return client_refuse(c, DIBS_ERR_ARGUMENT, "DIBS_PERMITS_PLAIN is for permits only");
-  if (plan->flavour != FLAVOUR_PLAIN && !is_unleased && target->kind != LOCK_MUTEX)
-    return client_refuse(c, DIBS_ERR_ARGUMENT, "DIBS_LOCK_FAIR, DIBS_LOCK_SPIN and "
-                         "DIBS_LOCK_FENCED are for dibs_lock() and its like only");
-  if (c->names.dialect != DIALECT_NATIVE) {
-    if (target->kind != LOCK_MUTEX || plan->flavour == FLAVOUR_PLAIN)
-      return DIBS_OK;
-    if (c->servers.kind == DEPLOYMENT_QUORUM)
-      return client_refuse(c, DIBS_ERR_UNSUPPORTED, "a quorum has one kind of exclusive lock in "
-                                                    "this dialect: " WITHOUT_FLAVOURS);
-    if (dialect_traits_of(&c->names)->has_flavours)
-      return DIBS_OK;
-    return native_check(c, "kinds of exclusive locks: " WITHOUT_FLAVOURS);
-  }
-  if (is_unleased)
+  if (spec->kind == LOCK_COUNTER)
     return client_refuse(c, DIBS_ERR_UNSUPPORTED, "native permits are leases; leave "
                                                   "DIBS_PERMITS_PLAIN (--plain-permits) out");
-  if (plan->flavour == FLAVOUR_SPIN)
-    return client_refuse(c, DIBS_ERR_UNSUPPORTED, "native locks do not spin: who waits is "
-                                                  "told; leave DIBS_LOCK_SPIN (--spin) out");
-  plan->flavour = FLAVOUR_PLAIN;           /* all of them are fair and fenced */
+  if (spec->kind == LOCK_SPIN)
+    return client_refuse(c, DIBS_ERR_UNSUPPORTED, "native locks do not spin: waiters get "
+                                                  "a message; leave DIBS_LOCK_SPIN (--spin) out");
+  if (kind_is_exclusive(spec->kind))
+    spec->kind = LOCK_MUTEX;               /* all locks of native are fair and fenced */
   return DIBS_OK;
 }
 
-static dibs_status units_check(dibs_client *c, const lock_target *target, const lock_plan *plan)
+static dibs_status kind_check(client_record *c, lock_spec *spec)
+{
+  if (c->names.dialect == &native_dialect)
+    return native_kind_check(c, spec);
+  if (spec->kind == LOCK_MUTEX || !kind_is_exclusive(spec->kind))
+    return DIBS_OK;
+  if (c->servers.kind == DEPLOYMENT_QUORUM)
+    return client_refuse(c, DIBS_ERR_UNSUPPORTED, "a quorum has one kind of exclusive lock in "
+                                                  "this dialect: " WITHOUT_KINDS);
+  if (c->names.dialect->traits.has_lock_kinds)
+    return DIBS_OK;
+  return native_check(c, "kinds of exclusive locks: " WITHOUT_KINDS);
+}
+
+static dibs_status units_check(client_record *c, const lock_spec *spec)
 {
   char words[96];
   text why = text_over(words, sizeof(words));
-  uint64_t most = dialect_permits_max(&c->names, plan->flavour);
+  uint64_t most = dialect_permits_max(&c->names, spec->kind);
 
-  if (target->units <= most)
+  if (spec->units <= most)
     return DIBS_OK;
   text_add(&why, "permits are ");
-  text_add_uint(&why, target->units);
+  text_add_uint(&why, spec->units);
   text_add(&why, "; allowed are 1 to ");
   text_add_uint(&why, most);
   text_add(&why, " with a lease");
   return client_refuse(c, DIBS_ERR_ARGUMENT, words);
 }
 
-/* Whether the dialect of this client has such a lock. */
-static dibs_status dialect_check(dibs_client *c, const lock_target *target, lock_plan *plan)
+/* Whether the dialect of this client has this kind of lock. */
+static dibs_status dialect_check(client_record *c, lock_call *call)
 {
-  const dialect_traits *traits = dialect_traits_of(&c->names);
-  dibs_status status = flavour_check(c, target, plan);
+  const dialect_traits *traits = &c->names.dialect->traits;
+  lock_spec *spec = &call->spec;
+  dibs_status status = kind_check(c, spec);
 
   if (status != DIBS_OK)
     return status;
-  if (target->value != NULL)
+  if (call->value != NULL)
     return native_check(c, "elections");
-  if (target->kind == LOCK_PERMITS)
-    return traits->has_shares ? units_check(c, target, plan) : native_check(c, "permits");
-  return target->kind == LOCK_MUTEX || target->kind == LOCK_MANY || traits->has_shares
+  if (kind_has_permits(spec->kind))
+    return traits->has_shares ? units_check(c, spec) : native_check(c, "permits");
+  return kind_is_exclusive(spec->kind) || traits->has_shares
            ? DIBS_OK : native_check(c, "read/write locks");
 }
 
-dibs_status name_check(dibs_client *c, const void *name, size_t size)
+dibs_status name_check(client_record *c, const void *name, size_t size)
 {
   const char *fault = name == NULL ? "name is NULL" : dialect_name_fault(&c->names, name, size);
   char words[160];
@@ -114,60 +113,60 @@ dibs_status name_check(dibs_client *c, const void *name, size_t size)
   return client_refuse(c, DIBS_ERR_ARGUMENT, words);
 }
 
-/* Not further than matters: a name that is too long may lack its final zero. */
-static size_t name_size_of(const char *name)
+/* Stops after the longest name: a longer one may lack its final zero. */
+static size_t size_of(const char *name)
 {
   return name == NULL ? 0 : strnlen(name, DIBS_NAME_MAX + 1);
 }
 
-lock_target lock_target_of(lock_kind kind, const char *name)
+lock_call lock_call_of_bytes(lock_kind kind, const void *name, size_t name_size)
 {
-  return (lock_target){ .kind = kind, .name = name, .name_size = name_size_of(name),
-                        .units = 1 };
+  return (lock_call){ .spec = { .kind = kind, .name = name, .name_size = name_size, .units = 1 } };
 }
 
-static dibs_status target_check(dibs_client *c, const lock_target *target)
+lock_call lock_call_of(lock_kind kind, const char *name)
+{
+  return lock_call_of_bytes(kind, name, size_of(name));
+}
+
+static dibs_status names_check(client_record *c, const lock_spec *spec)
 {
   dibs_status status = DIBS_OK;
 
-  if (target->kind != LOCK_MANY)
-    return name_check(c, target->name, target->name_size);
-  for (size_t i = 0; i < target->name_count && status == DIBS_OK; i++)
-    status = name_check(c, target->names[i].name, target->names[i].size);
+  if (!spec_is_many(spec))
+    return name_check(c, spec->name, spec->name_size);
+  for (size_t i = 0; i < spec->name_count && status == DIBS_OK; i++)
+    status = name_check(c, spec->names[i].name, spec->names[i].size);
   return status;
 }
 
-/* Checks that need no mutex, in the order in which their answers help most. */
-static dibs_status lock_check(dibs_client *c, const lock_target *target,
-                              const dibs_lock_options *options, bool is_blocking,
-                              lock_plan *ret_plan)
+/* Checks without a mutex; the most helpful errors first. */
+static dibs_status lock_check(client_record *c, lock_call *call,
+                              const dibs_lock_options *options, bool is_blocking)
 {
+  const lock_spec *spec = &call->spec;
+  bool is_mutex = spec_is_mutex(spec) && call->value == NULL;
   char words[256];
   text why = text_over(words, sizeof(words));
-  dibs_status status = client_may_call(c, is_blocking);
+  dibs_status status = names_check(c, spec);
 
   if (status != DIBS_OK)
     return status;
-  status = target_check(c, target);
-  if (status != DIBS_OK)
-    return status;
-  status = lock_options_read(options, is_blocking, c->times.renew_every_ms, ret_plan, &why);
+  status = lock_options_read(options, is_blocking, c->times.renew_every_ms, call, &why);
   if (status == DIBS_OK) {
-    status = dialect_check(c, target, ret_plan);
+    status = dialect_check(c, call);
     if (status != DIBS_OK)
       return status;
   }
-  if (status == DIBS_OK && ret_plan->linger_ms != 0 &&
-      (target->kind != LOCK_MUTEX || target->value != NULL)) {
+  if (status == DIBS_OK && spec->linger.ns != 0 && !is_mutex) {
     text_add(&why, "linger_ms is for dibs_lock() and its like only; leave it 0 here");
     status = DIBS_ERR_ARGUMENT;
   }
-  if (status == DIBS_OK && ret_plan->min_replicas != 0 &&
-      (target->kind != LOCK_MUTEX || target->value != NULL)) {
+  if (status == DIBS_OK && spec->min_replicas != 0 && !is_mutex) {
     text_add(&why, "min_replicas is for dibs_lock() and its like only; leave it 0 here");
     status = DIBS_ERR_ARGUMENT;
   }
-  if (status == DIBS_OK && ret_plan->min_replicas != 0 &&
+  if (status == DIBS_OK && spec->min_replicas != 0 &&
       c->servers.kind == DEPLOYMENT_QUORUM) {
     text_add(&why, "min_replicas: the servers of a quorum are what acknowledges; leave it 0");
     status = DIBS_ERR_ARGUMENT;
@@ -181,10 +180,12 @@ static dibs_status lock_check(dibs_client *c, const lock_target *target,
 
 static void lock_run(drive_job *job)
 {
-  claim *cl = CLAIM_OF(job, lock_job);
+  const claim *cl = CLAIM_OF(job, lock_job);
+  bool is_held = cl->asked.status == DIBS_OK;
+  dibs_error room = { .status = DIBS_OK };
 
-  cl->on_lock(cl->lock_status, cl->lock_status == DIBS_OK ? cl->granted_hold : NULL,
-              cl->on_lock_data);
+  cl->on_lock(is_held ? &room : outcome_error(&cl->asked, &room),
+              is_held ? cl->granted_hold : NULL, cl->on_lock_data);
 }
 
 static void lock_finish(drive_job *job)
@@ -197,9 +198,13 @@ static void lock_finish(drive_job *job)
 
 static void lost_run(drive_job *job)
 {
-  claim *cl = CLAIM_OF(job, lost_job);
+  const claim *cl = CLAIM_OF(job, lost_job);
+  dibs_error room;
+  const dibs_error *why = outcome_error(&cl->loss, &room);
+  dibs_loss loss = { .size = sizeof(loss), .why = why->status, .text = why->text };
 
-  cl->on_lost(cl->lost_hold, cl->lost_why, cl->on_lost_data);
+  (void)claim_name(cl, 0, &loss.name, &loss.name_size);
+  cl->on_lost(cl->lost_hold, &loss, cl->on_lost_data);
 }
 
 static void lost_finish(drive_job *job)
@@ -210,18 +215,17 @@ static void lost_finish(drive_job *job)
   claim_settle(cl);
 }
 
-static claim *claim_make(dibs_client *c, const lock_target *target, const lock_plan *plan)
+static claim *claim_make(client_record *c, const lock_call *call)
 {
-  bool is_named = target->kind != LOCK_MANY;
-  claim *cl = claim_new(c, is_named ? target->name : "", is_named ? target->name_size : 0);
+  claim *cl = claim_new(c, &call->spec);
 
   if (cl == NULL)
     return NULL;
   cl->lock_job = (drive_job){ .run = lock_run, .finish = lock_finish };
   cl->lost_job = (drive_job){ .run = lost_run, .finish = lost_finish };
-  if (target->value != NULL) {
-    cl->leading = leading_new(&c->memory, target->value, plan->ttl_ms);
-    if (cl->leading == NULL)
+  if (call->value != NULL) {
+    cl->campaign = campaign_new(&c->memory, call->value, span_to_ms(call->spec.ttl));
+    if (cl->campaign == NULL)
       return claim_free(cl);
   }
   return cl;
@@ -229,10 +233,10 @@ static claim *claim_make(dibs_client *c, const lock_target *target, const lock_p
 
 /* ---- blocking ---- */
 
-/* Mutex held. What remains of `cl` afterwards is a hold or nothing. */
+/* Mutex held. Afterwards `cl` is a hold or has ended. */
 static dibs_status lock_wait(claim *cl, dibs_hold **ret_hold)
 {
-  dibs_client *c = cl->client;
+  client_record *c = cl->client;
   drive_waiter waiter;
   dibs_status status;
 
@@ -243,9 +247,9 @@ static dibs_status lock_wait(claim *cl, dibs_hold **ret_hold)
   else
     (void)drive_wait(c->drive, &waiter, INSTANT_NEVER);
   cl->waiter = NULL;
-  status = cl->status;
+  status = outcome_note(&cl->asked, c);
   if (status == DIBS_OK && cl->is_over)
-    status = DIBS_ERR_CLOSED;            /* granted, and given back by a dibs_close() since */
+    status = DIBS_ERR_CLOSED;            /* granted, then released by a dibs_close() */
   if (status == DIBS_OK)
     *ret_hold = cl->granted_hold;
   else
@@ -253,30 +257,40 @@ static dibs_status lock_wait(claim *cl, dibs_hold **ret_hold)
   return status;
 }
 
-dibs_status lock_blocking(dibs_client *c, const lock_target *target,
+/* Others need the thread of the call, or wait in their own way. */
+static bool any_thread_may_begin(const client_record *c, const lock_call *call)
+{
+  return (c->flags & DIBS_CLIENT_DETECT_DEADLOCK) == 0 && c->outage == NULL &&
+         call->cancel == NULL && call->on_lost == NULL && !drive_is_in_callback();
+}
+
+dibs_status lock_blocking(client_record *c, lock_call *call,
                           const dibs_lock_options *options, bool is_try,
                           dibs_hold **ret_hold)
 {
-  lock_plan plan;
-  dibs_status status = lock_check(c, target, options, true, &plan);
+  dibs_status status = lock_check(c, call, options, true);
   claim *cl;
 
   if (status != DIBS_OK)
     return status;
   if (ret_hold == NULL)
     return client_refuse(c, DIBS_ERR_ARGUMENT, "ret_hold is NULL");
-  cl = claim_make(c, target, &plan);
+  call->spec.is_try = is_try;
+  cl = claim_make(c, call);
   if (cl == NULL)
     return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
+  retake_prepare(cl, call, options);
+  if (any_thread_may_begin(c, call))
+    return blocked_lock(cl, call, ret_hold);
   status = client_enter(c, true);
   if (status != DIBS_OK) {
     (void)claim_free(cl);
     return status;
   }
-  if (plan.on_lost != NULL)
+  if (call->on_lost != NULL)
     status = drive_callbacks_prepare(c->drive);
   if (status == DIBS_OK)
-    status = claim_begin(cl, target, &plan, is_try);
+    status = claim_begin(cl, call);
   if (status == DIBS_OK)
     status = lock_wait(cl, ret_hold);
   else
@@ -285,57 +299,75 @@ dibs_status lock_blocking(dibs_client *c, const lock_target *target,
   return status;
 }
 
-static lock_target mutex_of(const void *name, size_t size)
+dibs_status take_blocking(dibs_client *client, lock_call *call,
+                          const dibs_lock_options *options, bool is_try,
+                          dibs_hold **ret_hold)
 {
-  return (lock_target){ .kind = LOCK_MUTEX, .name = name, .name_size = size, .units = 1 };
+  client_record *c;
+  dibs_status status = client_begin(client, true, &c);
+
+  if (status != DIBS_OK)
+    return status;
+  return client_end(c, lock_blocking(c, call, options, is_try, ret_hold));
 }
 
 dibs_status dibs_lock_bytes(dibs_client *client, const void *name, size_t name_size,
                             const dibs_lock_options *options, dibs_hold **ret_hold)
 {
-  lock_target target = mutex_of(name, name_size);
+  lock_call call;
 
-  return lock_blocking(client, &target, options, false, ret_hold);
+  if (retake(client, name, name_size, options, ret_hold))
+    return DIBS_OK;
+  call = lock_call_of_bytes(LOCK_MUTEX, name, name_size);
+  return take_blocking(client, &call, options, false, ret_hold);
 }
 
 dibs_status dibs_try_lock_bytes(dibs_client *client, const void *name, size_t name_size,
                                 const dibs_lock_options *options, dibs_hold **ret_hold)
 {
-  lock_target target = mutex_of(name, name_size);
+  lock_call call;
 
-  return lock_blocking(client, &target, options, true, ret_hold);
+  if (retake(client, name, name_size, options, ret_hold))
+    return DIBS_OK;
+  call = lock_call_of_bytes(LOCK_MUTEX, name, name_size);
+  return take_blocking(client, &call, options, true, ret_hold);
 }
 
 dibs_status dibs_lock(dibs_client *client, const char *name,
                       const dibs_lock_options *options, dibs_hold **ret_hold)
 {
-  lock_target target = lock_target_of(LOCK_MUTEX, name);
+  lock_call call;
 
-  return lock_blocking(client, &target, options, false, ret_hold);
+  if (retake(client, name, size_of(name), options, ret_hold))
+    return DIBS_OK;
+  call = lock_call_of(LOCK_MUTEX, name);
+  return take_blocking(client, &call, options, false, ret_hold);
 }
 
 dibs_status dibs_try_lock(dibs_client *client, const char *name,
                           const dibs_lock_options *options, dibs_hold **ret_hold)
 {
-  lock_target target = lock_target_of(LOCK_MUTEX, name);
+  lock_call call;
 
-  return lock_blocking(client, &target, options, true, ret_hold);
+  if (retake(client, name, size_of(name), options, ret_hold))
+    return DIBS_OK;
+  call = lock_call_of(LOCK_MUTEX, name);
+  return take_blocking(client, &call, options, true, ret_hold);
 }
 
 /* ---- with a callback ---- */
 
-static dibs_status lock_start(claim *cl, const lock_target *target, const lock_plan *plan,
-                              bool is_try, dibs_request **ret_request)
+static dibs_status lock_start(claim *cl, lock_call *call, dibs_request **ret_request)
 {
-  dibs_client *c = cl->client;
-  dibs_request *request = handle_value(cl->request);
+  client_record *c = cl->client;
+  dibs_request *pending = handle_value(cl->request);
   dibs_status status = drive_callbacks_prepare(c->drive);
 
   if (status == DIBS_OK)
-    status = claim_begin(cl, target, plan, is_try);
-  if (status == DIBS_CANCELLED) {        /* fired before: an ending like any other */
+    status = claim_begin(cl, call);
+  if (status == DIBS_CANCELLED) {        /* fired before: a normal end */
     cl->is_over = true;
-    cl->status = cl->lock_status = DIBS_CANCELLED;
+    cl->asked.status = DIBS_CANCELLED;
     claim_list_join(cl);
     claim_end_request(cl);
     claim_queue(cl, &cl->lock_job);
@@ -344,24 +376,24 @@ static dibs_status lock_start(claim *cl, const lock_target *target, const lock_p
   if (status != DIBS_OK)
     return status;
   if (ret_request != NULL)
-    *ret_request = request;
-  drive_settle(c->drive);
+    *ret_request = pending;
+  drive_flush(c->drive);
   return DIBS_OK;
 }
 
-dibs_status lock_async(dibs_client *c, const lock_target *target,
+dibs_status lock_async(client_record *c, lock_call *call,
                        const dibs_lock_options *options, bool is_try,
                        dibs_lock_callback callback, void *data, dibs_request **ret_request)
 {
-  lock_plan plan;
-  dibs_status status = lock_check(c, target, options, false, &plan);
+  dibs_status status = lock_check(c, call, options, false);
   claim *cl;
 
   if (status != DIBS_OK)
     return status;
   if (callback == NULL)
     return client_refuse(c, DIBS_ERR_ARGUMENT, "callback is NULL");
-  cl = claim_make(c, target, &plan);
+  call->spec.is_try = is_try;
+  cl = claim_make(c, call);
   if (cl != NULL)
     cl->request = handle_new(HANDLE_REQUEST, cl, c->handle_word);
   if (cl == NULL || cl->request == NULL) {
@@ -372,7 +404,7 @@ dibs_status lock_async(dibs_client *c, const lock_target *target,
   cl->on_lock_data = data;
   status = client_enter(c, false);
   if (status == DIBS_OK) {
-    status = lock_start(cl, target, &plan, is_try, ret_request);
+    status = lock_start(cl, call, ret_request);
     if (status != DIBS_OK)
       (void)claim_free(cl);
     client_leave(c);
@@ -382,13 +414,25 @@ dibs_status lock_async(dibs_client *c, const lock_target *target,
   return status;
 }
 
+dibs_status take_async(dibs_client *client, lock_call *call,
+                       const dibs_lock_options *options, bool is_try,
+                       dibs_lock_callback callback, void *data, dibs_request **ret_request)
+{
+  client_record *c;
+  dibs_status status = client_begin(client, false, &c);
+
+  if (status != DIBS_OK)
+    return status;
+  return client_end(c, lock_async(c, call, options, is_try, callback, data, ret_request));
+}
+
 dibs_status dibs_lock_async(dibs_client *client, const char *name,
                             const dibs_lock_options *options, dibs_lock_callback callback,
                             void *data, dibs_request **ret_request)
 {
-  lock_target target = lock_target_of(LOCK_MUTEX, name);
+  lock_call call = lock_call_of(LOCK_MUTEX, name);
 
-  return lock_async(client, &target, options, false, callback, data, ret_request);
+  return take_async(client, &call, options, false, callback, data, ret_request);
 }
 
 dibs_status dibs_try_lock_async(dibs_client *client, const char *name,
@@ -396,24 +440,23 @@ dibs_status dibs_try_lock_async(dibs_client *client, const char *name,
                                 dibs_lock_callback callback, void *data,
                                 dibs_request **ret_request)
 {
-  lock_target target = lock_target_of(LOCK_MUTEX, name);
+  lock_call call = lock_call_of(LOCK_MUTEX, name);
 
-  return lock_async(client, &target, options, true, callback, data, ret_request);
+  return take_async(client, &call, options, true, callback, data, ret_request);
 }
 
-dibs_status dibs_request_cancel(dibs_request *request)
+dibs_status dibs_request_cancel(dibs_request *pending)
 {
   entry in;
-  dibs_status status = claim_enter(request, HANDLE_REQUEST, false, &in);
+  dibs_status status = claim_enter(pending, HANDLE_REQUEST, false, &in);
 
   if (status == DIBS_ERR_STALE)
-    return wait_request_cancel(request);       /* of another kind, or of none */
+    return wait_request_cancel(pending);       /* of another kind, or not a request */
   if (status != DIBS_OK)
     return status;
   if (!degrade_cancel(in.claim) &&
       !engine_cancel(drive_engine(in.client->drive), in.claim->id, drive_now()))
     status = DIBS_ERR_STALE;
-  drive_settle(in.client->drive);
-  claim_leave(&in);
-  return status;
+  drive_flush(in.client->drive);
+  return claim_leave(&in, status);
 }

@@ -11,7 +11,7 @@ static int compare(const many_name *a, const many_name *b)
   return order != 0 ? order : (a->size > b->size) - (a->size < b->size);
 }
 
-/* Puts a name in its place among `count` others; says how many there are then. */
+/* Inserts a name into `count` sorted names; returns the new count. */
 static size_t insert(many_name *sorted, size_t count, many_name name)
 {
   size_t at = count;
@@ -25,13 +25,11 @@ static size_t insert(many_name *sorted, size_t count, many_name name)
   return count + 1;
 }
 
-static dibs_status count_check(dibs_client *c, const char *const *names, size_t count)
+static dibs_status count_check(client_record *c, const char *const *names, size_t count)
 {
   char words[96];
   text why = text_over(words, sizeof(words));
 
-  if (c == NULL)
-    return DIBS_ERR_ARGUMENT;
   if (names == NULL)
     return client_refuse(c, DIBS_ERR_ARGUMENT, "names is NULL");
   if (count >= 1 && count <= DIBS_MANY_MAX)
@@ -42,55 +40,76 @@ static dibs_status count_check(dibs_client *c, const char *const *names, size_t 
   return client_refuse(c, DIBS_ERR_ARGUMENT, words);
 }
 
-static dibs_status target_of(dibs_client *c, const char *const *names, size_t count,
-                             many_name sorted[DIBS_MANY_MAX], lock_target *ret_target)
+static dibs_status call_of(client_record *c, const char *const *names, size_t count,
+                           many_name sorted[DIBS_MANY_MAX], lock_call *ret_call)
 {
   dibs_status status = count_check(c, names, count);
 
-  *ret_target = (lock_target){ .kind = LOCK_MANY, .names = sorted, .units = 1 };
+  *ret_call = (lock_call){ .spec = { .kind = LOCK_MUTEX, .names = sorted, .units = 1 } };
   for (size_t i = 0; i < count && status == DIBS_OK; i++) {
-    lock_target one = lock_target_of(LOCK_MANY, names[i]);
+    lock_call one = lock_call_of(LOCK_MUTEX, names[i]);
 
-    status = name_check(c, one.name, one.name_size);
+    status = name_check(c, one.spec.name, one.spec.name_size);
     if (status == DIBS_OK)
-      ret_target->name_count = insert(sorted, ret_target->name_count,
-                                      (many_name){ one.name, one.name_size });
+      ret_call->spec.name_count = insert(sorted, ret_call->spec.name_count,
+                                         (many_name){ one.spec.name, one.spec.name_size });
   }
   return status;
+}
+
+static dibs_status many_blocking(dibs_client *client, const char *const *names, size_t count,
+                                 const dibs_lock_options *options, bool is_try,
+                                 dibs_hold **ret_hold)
+{
+  many_name sorted[DIBS_MANY_MAX];
+  lock_call call;
+  client_record *c;
+  dibs_status status = client_begin(client, true, &c);
+
+  if (status != DIBS_OK)
+    return status;
+  status = call_of(c, names, count, sorted, &call);
+  if (status == DIBS_OK)
+    status = lock_blocking(c, &call, options, is_try, ret_hold);
+  return client_end(c, status);
 }
 
 dibs_status dibs_lock_many(dibs_client *client, const char *const *names, size_t count,
                            const dibs_lock_options *options, dibs_hold **ret_hold)
 {
-  many_name sorted[DIBS_MANY_MAX];
-  lock_target target;
-  dibs_status status = target_of(client, names, count, sorted, &target);
-
-  return status != DIBS_OK ? status : lock_blocking(client, &target, options, false, ret_hold);
+  return many_blocking(client, names, count, options, false, ret_hold);
 }
 
 dibs_status dibs_try_lock_many(dibs_client *client, const char *const *names, size_t count,
                                const dibs_lock_options *options, dibs_hold **ret_hold)
 {
-  many_name sorted[DIBS_MANY_MAX];
-  lock_target target;
-  dibs_status status = target_of(client, names, count, sorted, &target);
-
-  return status != DIBS_OK ? status : lock_blocking(client, &target, options, true, ret_hold);
+  return many_blocking(client, names, count, options, true, ret_hold);
 }
 
-dibs_status dibs_lock_many_async(dibs_client *client, const char *const *names,
-                                 size_t count, const dibs_lock_options *options,
+static dibs_status many_async(dibs_client *client, const char *const *names, size_t count,
+                              const dibs_lock_options *options, bool is_try,
+                              dibs_lock_callback callback, void *data,
+                              dibs_request **ret_request)
+{
+  many_name sorted[DIBS_MANY_MAX];
+  lock_call call;
+  client_record *c;
+  dibs_status status = client_begin(client, false, &c);
+
+  if (status != DIBS_OK)
+    return status;
+  status = call_of(c, names, count, sorted, &call);
+  if (status == DIBS_OK)
+    status = lock_async(c, &call, options, is_try, callback, data, ret_request);
+  return client_end(c, status);
+}
+
+dibs_status dibs_lock_many_async(dibs_client *client, const char *const *names, size_t count,
+                                 const dibs_lock_options *options,
                                  dibs_lock_callback callback, void *data,
                                  dibs_request **ret_request)
 {
-  many_name sorted[DIBS_MANY_MAX];
-  lock_target target;
-  dibs_status status = target_of(client, names, count, sorted, &target);
-
-  return status != DIBS_OK ? status
-                           : lock_async(client, &target, options, false, callback, data,
-                                        ret_request);
+  return many_async(client, names, count, options, false, callback, data, ret_request);
 }
 
 dibs_status dibs_try_lock_many_async(dibs_client *client, const char *const *names,
@@ -98,11 +117,5 @@ dibs_status dibs_try_lock_many_async(dibs_client *client, const char *const *nam
                                      dibs_lock_callback callback, void *data,
                                      dibs_request **ret_request)
 {
-  many_name sorted[DIBS_MANY_MAX];
-  lock_target target;
-  dibs_status status = target_of(client, names, count, sorted, &target);
-
-  return status != DIBS_OK ? status
-                           : lock_async(client, &target, options, true, callback, data,
-                                        ret_request);
+  return many_async(client, names, count, options, true, callback, data, ret_request);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* api/names.c - what this client has in memory of names: a copy of it, and the end of what
- * lingers unused. */
+/* api/names.c - the names that this client has in memory: copies them, and releases parked
+ * leases. */
 #include "api/api.h"
 
 #include <stddef.h>
@@ -8,8 +8,8 @@
 
 #include <dibs/names.h>
 
-/* One piece of memory: this, the records, the bytes of the names. It carries its memory along,
- * since it is freed without a client. */
+/* One block of memory: this, the records, the bytes of the names. Has its own memory
+ * functions: it is freed without a client. */
 typedef struct names_box {
   memory memory;
   dibs_names names;
@@ -33,30 +33,22 @@ static dibs_name_state state_of(lock_name_state state)
 {
   static const dibs_name_state states[] = {
     [LOCK_NAME_WAITING] = DIBS_NAME_WAITING, [LOCK_NAME_HELD] = DIBS_NAME_HELD,
-    [LOCK_NAME_SUSPECT] = DIBS_NAME_SUSPECT, [LOCK_NAME_LINGERING] = DIBS_NAME_LINGERING,
+    [LOCK_NAME_SUSPECT] = DIBS_NAME_SUSPECT, [LOCK_NAME_PARKED] = DIBS_NAME_LINGERING,
     [LOCK_NAME_LEAVING] = DIBS_NAME_LEAVING, [LOCK_NAME_LOST] = DIBS_NAME_LOST,
   };
 
   return states[state];
 }
 
-static void kind_fill(dibs_name_view *to, lock_kind kind)
+static void kind_fill(dibs_name_view *to, const lock_name *from)
 {
-  switch (kind) {
-  case LOCK_READ:
+  if (from->kind == LOCK_RWLOCK) {
     to->kind = DIBS_KIND_RWLOCK;
-    to->mode = DIBS_MODE_READ;
-    break;
-  case LOCK_WRITE:
-    to->kind = DIBS_KIND_RWLOCK;
-    break;
-  case LOCK_PERMITS:
+    if (from->reads)
+      to->mode = DIBS_MODE_READ;
+  } else if (kind_has_permits(from->kind)) {
     to->kind = DIBS_KIND_SEMAPHORE;
     to->mode = DIBS_MODE_PERMITS;
-    break;
-  case LOCK_MUTEX:
-  case LOCK_MANY:
-    break;
   }
 }
 
@@ -78,13 +70,13 @@ static void name_fill(dibs_name_view *to, const lock_name *from, char *bytes, in
                            .state = state_of(from->state), .units = capped(from->units),
                            .holds = capped(from->holds), .waiting = capped(from->waiting),
                            .fence = from->fence, .valid_ms = ms_until(from->valid_until, now) };
-  kind_fill(to, from->kind);
-  if (from->state == LOCK_NAME_LINGERING)
+  kind_fill(to, from);
+  if (from->state == LOCK_NAME_PARKED)
     to->idle_ms = ms_until(now, from->idle_since);
 }
 
-/* Mutex held: nothing changes between the two walks. NULL: memory. */
-static names_box *box_make(dibs_client *c, instant now)
+/* Mutex held: nothing changes between the two walks. NULL: no memory. */
+static names_box *box_make(client_record *c, instant now)
 {
   const engine *e = drive_engine(c->drive);
   size_t count = 0, size = 0, i = 0;
@@ -109,7 +101,7 @@ static names_box *box_make(dibs_client *c, instant now)
   return box;
 }
 
-dibs_status dibs_names_list(dibs_client *c, dibs_names **ret_names)
+static dibs_status names_list(client_record *c, dibs_names **ret_names)
 {
   dibs_status status = client_enter(c, false);
   names_box *box = NULL;
@@ -128,7 +120,15 @@ dibs_status dibs_names_list(dibs_client *c, dibs_names **ret_names)
   return status;
 }
 
-dibs_status dibs_names_expire(dibs_client *c, int64_t unused_ms, size_t *ret_count)
+dibs_status dibs_names_list(dibs_client *client, dibs_names **ret_names)
+{
+  client_record *c;
+  dibs_status status = client_begin(client, false, &c);
+
+  return status == DIBS_OK ? client_end(c, names_list(c, ret_names)) : status;
+}
+
+static dibs_status names_expire(client_record *c, int64_t unused_ms, size_t *ret_count)
 {
   dibs_status status = client_enter(c, false);
   size_t count;
@@ -139,10 +139,18 @@ dibs_status dibs_names_expire(dibs_client *c, int64_t unused_ms, size_t *ret_cou
     status = client_fault(c, DIBS_ERR_ARGUMENT, "unused_ms must be 0 to 2073600000");
   } else {
     count = engine_expire(drive_engine(c->drive), span_ms(unused_ms), drive_now());
-    drive_settle(c->drive);
+    drive_flush(c->drive);
     if (ret_count != NULL)
       *ret_count = count;
   }
   client_leave(c);
   return status;
+}
+
+dibs_status dibs_names_expire(dibs_client *client, int64_t unused_ms, size_t *ret_count)
+{
+  client_record *c;
+  dibs_status status = client_begin(client, false, &c);
+
+  return status == DIBS_OK ? client_end(c, names_expire(c, unused_ms, ret_count)) : status;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* api/observer.c - who leads, told again with each change.
+/* api/observer.c - observers of an election: report each change of the leader.
  *
- * An observer asks when the election's channel speaks, every few seconds, and at the end of the
- * lease that it saw; a lease that it has watched for its whole length, not renewed, is over
- * for it whatever the server's clock says (protocol.md 12). */
+ * An observer asks when the election's channel has a message, every few seconds, and at
+ * the end of the lease that it read. A lease that was not renewed for its whole length by
+ * this machine's clock has ended for it, whatever the server's clock shows (protocol.md
+ * 12). */
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -19,9 +20,9 @@ typedef struct observer {
   dibs_leader_callback callback;
   void *data;
   int fd;                            /* -1: not asked for */
-  bool is_known, is_new;             /* is_new: not taken, or told, yet */
-  bool has_told;
-  leader_state state, told;          /* the newest; the last that the program got */
+  bool is_known, is_new;             /* is_new: not yet taken or reported */
+  bool has_reported;
+  leader_state state, reported;          /* the newest; the last that the program got */
   lease_id watched;
   uint64_t watched_renewals;
   instant watched_since;
@@ -32,12 +33,12 @@ static observer *observer_of(wait *w)
   return (observer *)(void *)w;
 }
 
-/* ---- what the server says ---- */
+/* ---- replies ---- */
 
-/* When this lease, if it is not renewed, is over by our own clock. */
+/* When this lease, if it is not renewed, ends by this machine's clock. */
 static instant watch(observer *o, const elect_answer *a, instant now)
 {
-  /* One percent and a little: as much as two clocks may differ in rate. */
+  /* Adds one percent and 5 ms: more than two clocks may differ in rate. */
   span length = span_ms(a->lease_ms + a->lease_ms / 100 + 5);
 
   if (!lease_id_equal(&o->watched, &a->lease) || o->watched_renewals != a->renewals) {
@@ -53,16 +54,16 @@ static void ring(const observer *o)
   uint64_t one = 1;
 
   if (o->fd >= 0)
-    (void)!write(o->fd, &one, sizeof(one));     /* it is full only if it rang before */
+    (void)!write(o->fd, &one, sizeof(one));     /* full only when it is already readable */
 }
 
 static void changed(observer *o)
 {
-  o->is_new = !o->has_told || !leader_is_same(&o->state, &o->told);
+  o->is_new = !o->has_reported || !leader_is_same(&o->state, &o->reported);
   if (!o->is_new)
-    return;                          /* it was another for a moment that nobody saw */
+    return;                          /* it changed and changed back before a report */
   if (o->callback != NULL)
-    wait_tell(&o->wait);
+    wait_report(&o->wait);
   else
     ring(o);
 }
@@ -75,9 +76,7 @@ static bool observer_look(wait *w, const resp_reply *reply)
   elect_answer a;
 
   if (!native_elect_look_answer(reply, &a)) {
-    w->status = client_fault(w->client, DIBS_ERR_PROTOCOL,
-                             "an answer to elect_look of no known form");
-    return true;
+    return wait_over(w, DIBS_ERR_PROTOCOL, "unexpected reply to elect_look");
   }
   over_at = watch(o, &a, now);
   if (!instant_before(now, over_at))
@@ -97,7 +96,7 @@ static bool observer_look(wait *w, const resp_reply *reply)
   return false;
 }
 
-/* ---- telling ---- */
+/* ---- reports ---- */
 
 /* Mutex held. false: nothing new. */
 static bool take(observer *o, leader_state *ret_state)
@@ -105,25 +104,43 @@ static bool take(observer *o, leader_state *ret_state)
   if (!o->is_new)
     return false;
   o->is_new = false;
-  o->has_told = true;
-  *ret_state = o->told = o->state;
+  o->has_reported = true;
+  *ret_state = o->reported = o->state;
   return true;
 }
 
-static void observer_tell(wait *w)
+/* Reports changes before the end, then the end. */
+static void observer_report(wait *w, const dibs_error *error)
 {
+  static const dibs_error none = { .status = DIBS_OK };
   observer *o = observer_of(w);
   leader_state state;
   dibs_leader leader;
-  bool is_new;
+  bool is_new, is_over;
 
   drive_lock(w->client->drive);
   is_new = take(o, &state);
+  is_over = w->is_over;
   drive_unlock(w->client->drive);
-  if (!is_new)
-    return;
-  leader = leader_show(&state);
-  o->callback(&leader, o->data);
+  if (is_new) {
+    leader = leader_show(&state);
+    o->callback(&none, &leader, o->data);
+  }
+  if (is_over)
+    o->callback(error, NULL, o->data);
+}
+
+/* Mutex held. */
+static void observer_ended(wait *w)
+{
+  observer *o = observer_of(w);
+
+  if (w->end.status == DIBS_ERR_CLOSED)
+    return;                          /* the program closes the client, so no report is needed */
+  if (o->callback != NULL)
+    wait_report(w);
+  else
+    ring(o);
 }
 
 static void observer_end_handle(observer *o)
@@ -143,42 +160,41 @@ static void observer_deinit(wait *w)
   o->fd = -1;
 }
 
-static const wait_kind observer_kind = { .look = observer_look, .tell = observer_tell,
-                                         .deinit = observer_deinit };
+static const wait_kind observer_kind = { .look = observer_look, .report = observer_report,
+                                         .ended = observer_ended, .deinit = observer_deinit };
 
 /* ---- calls ---- */
 
 static dibs_status observe(observer *o, const char *name)
 {
-  dibs_client *c = o->wait.client;
+  client_record *c = o->wait.client;
   size_t size = strlen(name);
   char channel_bytes[ELECTION_CHANNEL_SIZE];
   text channel = text_over(channel_bytes, sizeof(channel_bytes));
-  script_command k;
+  request k;
   dibs_status status = DIBS_ERR_NO_MEMORY;
 
   native_election_channel(&c->names, name, size, &channel);
-  script_command_init(&k, c);
-  if (native_elect_look(&c->names, &k.by_digest, false, name, size) &&
-      native_elect_look(&c->names, &k.by_text, true, name, size))
+  request_init(&k, &c->memory);
+  if (native_elect_look(&c->names, &k, name, size))
     status = wait_start(&o->wait, &(wait_question){ .channel = channel_bytes,
                                                     .channel_size = channel.used,
-                                                    .by_digest = &k.by_digest,
-                                                    .by_text = &k.by_text, .every = EVERY,
+                                                    .command = &k, .every = EVERY,
                                                     .is_patient = true });
   else
     (void)client_refuse(c, status, "");
-  script_command_deinit(&k);
+  request_deinit(&k);
   return status;
 }
 
-dibs_status dibs_observe(dibs_client *c, const char *name, dibs_leader_callback callback,
-                         void *data, dibs_observer **ret_observer)
+static dibs_status observer_start(client_record *c, const char *name,
+                                  dibs_leader_callback callback, void *data,
+                                  dibs_observer **ret_observer)
 {
   wait_plan plan;
   observer *o;
   dibs_observer *value;
-  dibs_status status = wait_check(c, name, NULL, false, &plan);
+  dibs_status status = wait_check(c, name, NULL, &plan);
 
   if (status != DIBS_OK)
     return status;
@@ -204,6 +220,17 @@ dibs_status dibs_observe(dibs_client *c, const char *name, dibs_leader_callback 
   return status;
 }
 
+dibs_status dibs_observe(dibs_client *client, const char *name, dibs_leader_callback callback,
+                         void *data, dibs_observer **ret_observer)
+{
+  client_record *c;
+  dibs_status status = client_begin(client, false, &c);
+
+  if (status != DIBS_OK)
+    return status;
+  return client_end(c, observer_start(c, name, callback, data, ret_observer));
+}
+
 /* As claim_enter(): the client's mutex is held, and claim_leave() must follow. */
 static dibs_status observer_enter(const dibs_observer *value, entry *ret_entry,
                                   observer **ret_observer)
@@ -224,9 +251,9 @@ int dibs_observer_fd(dibs_observer *value)
   if (observer_enter(value, &in, &o) != DIBS_OK)
     return -1;
   if (o->fd < 0)
-    o->fd = eventfd(o->is_new ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK);
+    o->fd = eventfd(o->is_new || o->wait.is_over ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK);
   fd = o->fd;
-  claim_leave(&in);
+  (void)claim_leave(&in, fd >= 0 ? DIBS_OK : DIBS_ERR_SYSTEM);
   return fd;
 }
 
@@ -237,22 +264,24 @@ dibs_status dibs_observer_next(dibs_observer *value, dibs_leader **ret_leader)
   leader_state state;
   dibs_leader *leader;
   uint64_t rung;
-  dibs_status status = ret_leader == NULL ? DIBS_ERR_ARGUMENT : observer_enter(value, &in, &o);
+  dibs_status status;
 
+  if (ret_leader == NULL)
+    return fault_end_with(NULL, DIBS_ERR_ARGUMENT, "ret_leader is NULL");
+  status = observer_enter(value, &in, &o);
   if (status != DIBS_OK)
     return status;
   leader = o->is_new ? leader_copy(&in.client->memory, &o->state) : NULL;
   if (o->is_new && leader == NULL) {
     status = client_fault(in.client, DIBS_ERR_NO_MEMORY, "");
   } else if (!take(o, &state)) {
-    status = DIBS_BUSY;
+    status = o->wait.is_over ? outcome_note(&o->wait.end, in.client) : DIBS_BUSY;
   } else {
     *ret_leader = leader;
-    if (o->fd >= 0)
+    if (o->fd >= 0 && !o->wait.is_over)
       (void)!read(o->fd, &rung, sizeof(rung));
   }
-  claim_leave(&in);
-  return status;
+  return claim_leave(&in, status);
 }
 
 dibs_observer *dibs_observer_free(dibs_observer *value)
@@ -266,6 +295,6 @@ dibs_observer *dibs_observer_free(dibs_observer *value)
   drive_unlock(in.client->drive);    /* the call is still inside: dibs_close() waits for it */
   wait_stop(&o->wait);
   drive_lock(in.client->drive);
-  claim_leave(&in);
+  (void)claim_leave(&in, DIBS_OK);
   return NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* api/open.c - from URLs, options, environment and files to a client; which of them wins is
- * in settings.c. */
+/* api/open.c - opens a client from URLs, options, environment and files; settings.c
+ * decides which of them wins. */
 #include "api/api.h"
 
 #include <errno.h>
@@ -10,9 +10,8 @@
 
 #include "api/degrade.h"
 #include "api/settings.h"
+#include "api/url_text.h"
 #include "local/local.h"
-
-#define SHOWN_BYTES_MAX (1u << 20)
 
 /* ---- memory ---- */
 
@@ -60,28 +59,70 @@ static dibs_status url_read(opening *o, const char *source, const char *url)
   return status;
 }
 
+/* A file that the program names must name the servers: no other source is read. */
+static dibs_status file_use(opening *o, const char *path)
+{
+  dibs_status status = config_find(&o->config, path, o->why);
+
+  if (status != DIBS_OK)
+    return status;
+  if (o->config.url != NULL)
+    return url_read(o, path, o->config.url);
+  text_add(o->why, path);
+  text_add(o->why, ": there is no url in it: add a line such as url = redis://host:6379");
+  return DIBS_ERR_CONFIG;
+}
+
+/* The settings of `dibs run` around this program. They complete DIBS_URL as long as it is
+ * the URL that was passed on: another URL, or none, replaces them. */
+static dibs_status inherited_use(opening *o)
+{
+  const char *whole = environment("DIBS_INHERITED_URL"), *plain = environment("DIBS_URL");
+  char *shown = NULL;
+  dibs_status status;
+
+  if (whole == NULL || plain == NULL)
+    return DIBS_OK;
+  status = url_read(o, "DIBS_INHERITED_URL", whole);
+  if (status == DIBS_OK)
+    status = url_written(&o->memory, &o->servers, false, &shown);
+  if (status != DIBS_OK)
+    return status;
+  o->is_inherited = strcmp(shown, plain) == 0;
+  mem_free(&o->memory, shown);
+  if (o->is_inherited)
+    return DIBS_OK;
+  deployment_deinit(&o->servers);
+  o->servers = (deployment){ .memory = o->memory, .data = { .memory = o->memory } };
+  return DIBS_OK;
+}
+
 /* Without a URL in the program: the environment, the file, the private server. */
 static dibs_status url_find(opening *o, bool may_be_private)
 {
   static const char *const names[] = { "DIBS_URL", "VALKEY_URL", "REDIS_URL" };
-  dibs_status status;
+  dibs_status status = inherited_use(o);
 
+  if (status != DIBS_OK || o->is_inherited)
+    return status;
   for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
     if (environment(names[i]) != NULL)
       return url_read(o, names[i], environment(names[i]));
-  status = config_find(&o->config, o->why);
+  status = config_find(&o->config, NULL, o->why);
   if (status != DIBS_OK)
     return status;
   if (o->config.url != NULL)
     return url_read(o, "url in the config file", o->config.url);
-  if (may_be_private)
+  if (may_be_private) {
+    o->is_unnamed = true;
     return url_read(o, NULL, "local:");
+  }
   text_add(o->why, "no server is configured: set DIBS_URL, such as redis://host:6379, or "
                    "write url = ... into ~/.config/dibs/config");
   return DIBS_ERR_CONFIG;
 }
 
-/* local: becomes the unix socket of the private server, started if need be. */
+/* local: replaced by the unix socket of the private server, which is started if needed. */
 static dibs_status local_use(opening *o)
 {
   char where[320];
@@ -112,44 +153,33 @@ static dibs_status local_use(opening *o)
 
 /* ---- the client ---- */
 
-static bool client_id_make(char ret_id[CLIENT_ID_SIZE], uint64_t *ret_seed)
+static bool client_id_make(engine_settings *s)
 {
   uint8_t bytes[16 + sizeof(uint64_t)];
 
-  if (!drive_random(bytes, sizeof(bytes)))
+  if (!drive_random(bytes, sizeof(bytes)) ||
+      !drive_random(s->nonce_key, sizeof(s->nonce_key)))
     return false;
-  /* A token begins with the id and is a word of command lines: never with a dash. */
+  /* A token begins with the id and is a command line argument: it must not begin with a
+   * dash. */
   if (bytes[0] >> 2 == 62)
     bytes[0] &= 0x7f;
-  /* Other dialects write it as a UUID of version 4. */
+  /* Other dialects write the id as a UUID of version 4. */
   bytes[6] = (uint8_t)(0x40 | (bytes[6] & 0x0f));
   bytes[8] = (uint8_t)(0x80 | (bytes[8] & 0x3f));
-  text_base64url_16(bytes, ret_id);
-  memcpy(ret_seed, bytes + 16, sizeof(*ret_seed));
+  text_base64url_16(bytes, s->client_id);
+  memcpy(&s->seed, bytes + 16, sizeof(s->seed));
   return true;
 }
 
-/* What the scripts that the API runs itself must know of the deployment. */
-static void names_set(dibs_client *c, const engine_settings *s)
-{
-  text registry = text_over(c->names.registry, sizeof(c->names.registry));
-
-  text_add(&registry, s->registry != NULL ? s->registry : "");
-  c->names.dialect = s->dialect;
-  c->names.has_tags = c->servers.kind == DEPLOYMENT_CLUSTER;
-  c->names.has_sharded_channels = c->names.has_tags && !s->shuns_shards;   /* since 7.0 */
-  c->names.uses_functions = s->uses_functions;
-  c->names.quarantine_ms = span_to_ms(s->quarantine);
-}
-
-/* What the native protocol has and another format lacks. */
-static dibs_status dialect_check(const dibs_client *c, text *why)
+/* Options of the native protocol that another dialect lacks. */
+static dibs_status dialect_check(const client_record *c, text *why)
 {
   const char *lacks = NULL;
 
-  if (c->names.dialect == DIALECT_NATIVE)
+  if (c->names.dialect == &native_dialect)
     return DIBS_OK;
-  if (c->servers.kind == DEPLOYMENT_QUORUM && !dialect_traits_of(&c->names)->has_quorums)
+  if (c->servers.kind == DEPLOYMENT_QUORUM && !c->names.dialect->traits.has_quorums)
     lacks = "locks on a quorum; give the URL of one deployment";
   else if (c->names.quarantine_ms > 0)
     lacks = "an era guard; leave quarantine out";
@@ -158,32 +188,29 @@ static dibs_status dialect_check(const dibs_client *c, text *why)
   if (lacks == NULL)
     return DIBS_OK;
   text_add(why, "the dialect ");
-  text_add(why, dialect_traits_of(&c->names)->name);
+  text_add(why, c->names.dialect->traits.name);
   text_add(why, " does not have ");
   text_add(why, lacks);
   return DIBS_ERR_CONFIG;
 }
 
-static dibs_status drive_make(dibs_client *c, const opening *o)
+static dibs_status drive_make(client_record *c, const opening *o)
 {
   char host[256];
   drive_settings s = { .has_thread = (c->flags & DIBS_CLIENT_NO_THREAD) == 0,
                        .has_callback_thread = (c->flags & (DIBS_CLIENT_NO_THREAD |
                                                           DIBS_CLIENT_PROCESS_CALLBACKS)) == 0,
                        .handler = { c, api_effect, api_cancelled, degrade_alarm } };
-  text prefix = text_over(c->names.prefix, sizeof(c->names.prefix));
   dibs_status status;
 
-  if (!client_id_make(s.engine.client_id, &s.engine.seed)) {
+  if (!client_id_make(&s.engine)) {
     text_add(o->why, "no random numbers: getrandom failed");
     return DIBS_ERR_SYSTEM;
   }
-  memcpy(c->names.client, s.engine.client_id, sizeof(c->names.client));
-  text_add(&prefix, c->servers.data.prefix);
   drive_host(host, sizeof(host));
   engine_settings_set(c, o, &s.engine);
   s.engine.host = host;
-  names_set(c, &s.engine);
+  engine_protocol(&s.engine, &c->names);
   status = dialect_check(c, o->why);
   if (status != DIBS_OK)
     return status;
@@ -193,29 +220,24 @@ static dibs_status drive_make(dibs_client *c, const opening *o)
   return drive_callbacks_prepare(c->drive);
 }
 
-/* Hosts and paths can be many and long. */
-static bool shown_make(dibs_client *c)
+/* Locks that other machines do not see must be reported. */
+static void unnamed_report(client_record *c)
 {
-  for (size_t size = 512; size <= SHOWN_BYTES_MAX; size *= 4) {
-    char *bytes = mem_alloc(&c->memory, size);
-    text shown;
+  static const char message[] = "no server is named: locks hold on this machine and for this user "
+                                "only. Set DIBS_URL; where it is meant, open local:";
 
-    if (bytes == NULL)
-      return false;
-    shown = text_over(bytes, size);
-    deployment_show(&c->servers, &shown);
-    c->shown = bytes;
-    if (!shown.is_cut)
-      return true;
-    mem_free(&c->memory, bytes);
-    c->shown = NULL;
+  if (c->on_event == NULL) {
+    local_notice(message);
+    return;
   }
-  return false;
+  drive_lock(c->drive);
+  client_event(c, DIBS_EVENT_WARNING, message);
+  drive_unlock(c->drive);
 }
 
 static dibs_status client_make(opening *o, dibs_client **ret_client)
 {
-  dibs_client *c = mem_zalloc(&o->memory, sizeof(*c));
+  client_record *c = mem_zalloc(&o->memory, sizeof(*c));
   dibs_status status = DIBS_ERR_NO_MEMORY;
 
   if (c == NULL)
@@ -231,18 +253,21 @@ static dibs_status client_make(opening *o, dibs_client **ret_client)
   o->local_use_fd = -1;
   c->servers = o->servers;
   o->servers = (deployment){ .memory = o->memory, .data = { .memory = o->memory } };
-  c->degrade = degrade_of(o, &c->servers.data);
+  c->degrade = c->servers.data.degrade;      /* 0: DIBS_DEGRADE_DEFAULT */
   c->times = times_of(o, &c->servers.data);
   if (c->degrade == DEGRADE_LOCAL)
     c->outage = mem_zalloc(&c->memory, sizeof(*c->outage));
-  if ((c->degrade != DEGRADE_LOCAL || c->outage != NULL) && shown_make(c))
+  if ((c->degrade != DEGRADE_LOCAL || c->outage != NULL) &&
+      url_shown(&c->memory, &c->servers, &c->shown) == DIBS_OK)
     c->handle = handle_new(HANDLE_CLIENT, c, NULL);
   if (c->handle != NULL) {
     c->handle_word = handle_value(c->handle);
     status = drive_make(c, o);
   }
+  if (status == DIBS_OK && o->is_unnamed && (c->flags & DIBS_CLIENT_LOCAL) == 0)
+    unnamed_report(c);
   if (status == DIBS_OK)
-    *ret_client = c;
+    *ret_client = c->handle_word;
   else
     (void)client_free(c);
   return status;
@@ -253,9 +278,17 @@ static dibs_status client_make(opening *o, dibs_client **ret_client)
 static dibs_status open_all(opening *o, const char *url, dibs_client **ret_client)
 {
   bool may_be_private = url == NULL && (o->options.flags & DIBS_CLIENT_NO_LOCAL) == 0;
-  dibs_status status = url == NULL || url[0] == 0 ? url_find(o, may_be_private)
-                                                  : url_read(o, NULL, url);
+  const char *file = o->options.config_file;
+  dibs_status status;
 
+  if (url != NULL && url[0] != 0 && file != NULL) {
+    text_add(o->why, "a URL and config_file are both given: the file names the server");
+    return DIBS_ERR_ARGUMENT;
+  }
+  if (file != NULL)
+    status = file_use(o, file);
+  else
+    status = url == NULL || url[0] == 0 ? url_find(o, may_be_private) : url_read(o, NULL, url);
   if (status == DIBS_OK)
     status = local_use(o);
   if (status == DIBS_OK)
@@ -283,7 +316,9 @@ static dibs_status open_checked(const char *url, const dibs_options *options,
   }
   if (drive_is_in_callback())
     return DIBS_ERR_WOULD_BLOCK;
-  status = client_options_read(options, &o.options, why);
+  status = drive_may_open(why);
+  if (status == DIBS_OK)
+    status = client_options_read(options, &o.options, why);
   if (status != DIBS_OK)
     return status;
   o.memory = memory_of(o.options.allocator);
@@ -309,7 +344,7 @@ dibs_status dibs_open_with_error(const char *url, const dibs_options *options,
     if (status != DIBS_OK)
       text_add(&shown, why.used > 0 ? words : dibs_status_text(status));
   }
-  return status;
+  return fault_end_with(NULL, status, words);
 }
 
 dibs_status dibs_open(const char *url, const dibs_options *options, dibs_client **ret_client)

@@ -8,20 +8,22 @@
 
 #include "drive/drive.h"
 
-#define TTL_DEFAULT_MS 30000
 #define TTL_MIN_MS 100
 #define PPM_MAX 500000
+#define DATABASE_MAX 1000000
+#define REPORT_MIN_MS 1000
+#define HISTORY_MOST 1000000
 #define HANDOVERS_MAX 1000000
 
 #define CLIENT_FLAGS \
   (DIBS_CLIENT_NO_THREAD | DIBS_CLIENT_NO_LOCAL | DIBS_CLIENT_PROCESS_CALLBACKS | \
-   DIBS_CLIENT_DETECT_DEADLOCK)
+   DIBS_CLIENT_DETECT_DEADLOCK | DIBS_CLIENT_LOCAL)
 #define REPLICAS_MAX 100
 #define REPLICAS_WAIT_MS 1000
-#define FLAVOUR_FLAGS (DIBS_LOCK_FAIR | DIBS_LOCK_SPIN | DIBS_LOCK_FENCED)
+#define KIND_FLAGS (DIBS_LOCK_FAIR | DIBS_LOCK_SPIN | DIBS_LOCK_FENCED)
 #define LOCK_FLAGS \
   (DIBS_LOCK_FIXED | DIBS_LOCK_NO_OWNER | DIBS_LOCK_NO_REENTRY | DIBS_LOCK_FSYNC | \
-   DIBS_LOCK_REPORT | FLAVOUR_FLAGS | DIBS_PERMITS_PLAIN)
+   DIBS_LOCK_REPORT | KIND_FLAGS | DIBS_PERMITS_PLAIN)
 
 /* ---- pieces ---- */
 
@@ -42,7 +44,7 @@ bool options_copy(const void *from, void *known, size_t known_size, const char *
   for (size_t i = known_size; i < size; i++)
     if (bytes[i] != 0) {
       text_add(why, name);
-      text_add(why, " is from the future: byte ");
+      text_add(why, " has a field of a newer version: byte ");
       text_add_uint(why, i);
       text_add(why, " is set, and this library knows ");
       text_add_uint(why, known_size);
@@ -73,6 +75,18 @@ static bool range_check(const char *name, int64_t value, int64_t low, int64_t hi
 bool options_ms_check(const char *name, int32_t ms, text *why)
 {
   return range_check(name, ms, 1, DIBS_MS_MAX, why);
+}
+
+bool options_wait_check(int32_t wait_ms, text *why)
+{
+  if (wait_ms == DIBS_FOREVER || (wait_ms >= 0 && wait_ms <= DIBS_MS_MAX))
+    return true;
+  text_add(why, "wait_ms is ");
+  text_add_int(why, wait_ms);
+  text_add(why, "; allowed are 0 (does not wait) to ");
+  text_add_int(why, DIBS_MS_MAX);
+  text_add(why, ", and DIBS_FOREVER");
+  return false;
 }
 
 static bool flags_check(uint32_t flags, uint32_t known, text *why)
@@ -108,9 +122,29 @@ static bool allocator_check(const dibs_allocator *a, text *why)
   return false;
 }
 
+static bool local_check(uint32_t flags, text *why)
+{
+  const uint32_t both = DIBS_CLIENT_LOCAL | DIBS_CLIENT_NO_LOCAL;
+
+  if ((flags & both) != both)
+    return true;
+  text_add(why, "DIBS_CLIENT_LOCAL and DIBS_CLIENT_NO_LOCAL exclude each other; choose one");
+  return false;
+}
+
+static bool report_check(const dibs_options *o, text *why)
+{
+  return (o->report_ms == DIBS_REPORT_OFF ||
+          range_check("report_ms", o->report_ms, REPORT_MIN_MS, DIBS_MS_MAX, why)) &&
+         range_check("history", (int64_t)o->history, DIBS_HISTORY_NOTABLE, DIBS_HISTORY_OFF,
+                     why) &&
+         range_check("history_max", o->history_max, 1, HISTORY_MOST, why) &&
+         options_ms_check("history_over_ms", o->history_over_ms, why);
+}
+
 static bool client_values_check(const dibs_options *o, text *why)
 {
-  return flags_check(o->flags, CLIENT_FLAGS, why) &&
+  return flags_check(o->flags, CLIENT_FLAGS, why) && local_check(o->flags, why) &&
          options_ms_check("connect_timeout_ms", o->connect_timeout_ms, why) &&
          options_ms_check("command_timeout_ms", o->command_timeout_ms, why) &&
          options_ms_check("close_timeout_ms", o->close_timeout_ms, why) &&
@@ -119,12 +153,12 @@ static bool client_values_check(const dibs_options *o, text *why)
          range_check("local_handovers_max", o->local_handovers_max, -1, HANDOVERS_MAX, why) &&
          options_ms_check("local_handover_ms", o->local_handover_ms, why) &&
          options_ms_check("quarantine_ms", o->quarantine_ms, why) &&
+         range_check("database", o->database, DIBS_DATABASE_ZERO, DATABASE_MAX, why) &&
          range_check("names_max", o->names_max, 1, INT32_MAX, why) &&
          range_check("degrade", (int64_t)o->degrade, DIBS_DEGRADE_FAIL, DIBS_DEGRADE_LOCAL,
                      why) &&
-         range_check("dialect", (int64_t)o->dialect, DIBS_DIALECT_NATIVE,
-                     DIBS_DIALECT_PLAIN, why) &&
-         note_check(o->note, why) && allocator_check(o->allocator, why);
+         range_check("dialect", (int64_t)o->dialect, DIBS_DIALECT_NATIVE, DIALECT_COUNT, why) &&
+         report_check(o, why) && note_check(o->note, why) && allocator_check(o->allocator, why);
 }
 
 dibs_status client_options_read(const dibs_options *options, dibs_options *ret_options,
@@ -142,10 +176,21 @@ dibs_status client_options_read(const dibs_options *options, dibs_options *ret_o
 
 /* ---- dibs_lock_options ---- */
 
-static bool owner_read(const dibs_lock_options *o, bool is_blocking, lock_plan *plan, text *why)
+size_t owner_of_thread(char ret_owner[OWNER_KEY_MAX])
 {
-  uint64_t number;
+  uint64_t number = drive_thread();
 
+  ret_owner[0] = 't';
+  memcpy(ret_owner + 1, &number, sizeof(number));
+  return sizeof(number) + 1;
+}
+
+static bool owner_read(const dibs_lock_options *o, bool is_blocking, lock_call *call, text *why)
+{
+  lock_spec *spec = &call->spec;
+
+  spec->owner = call->owner;
+  spec->owner_size = 0;
   if (o->owner == NULL && o->owner_size > 0) {
     text_add(why, "owner_size is set, and owner is NULL");
     return false;
@@ -161,31 +206,28 @@ static bool owner_read(const dibs_lock_options *o, bool is_blocking, lock_plan *
     return false;
   }
   if (o->owner != NULL) {
-    plan->owner[0] = 'k';
-    memcpy(plan->owner + 1, o->owner, o->owner_size);
-    plan->owner_size = o->owner_size + 1;
+    call->owner[0] = 'k';
+    memcpy(call->owner + 1, o->owner, o->owner_size);
+    spec->owner_size = o->owner_size + 1;
   } else if (is_blocking && (o->flags & DIBS_LOCK_NO_OWNER) == 0) {
-    number = drive_thread();
-    plan->owner[0] = 't';
-    memcpy(plan->owner + 1, &number, sizeof(number));
-    plan->owner_size = sizeof(number) + 1;
+    spec->owner_size = owner_of_thread(call->owner);
   }
   return true;
 }
 
-static bool times_check(const lock_plan *plan, int32_t renew_every_ms, text *why)
+static bool times_check(const dibs_lock_options *o, int32_t renew_every_ms, text *why)
 {
-  if (plan->max_hold_ms != 0 && plan->max_hold_ms < plan->ttl_ms) {
+  if (o->max_hold_ms != 0 && o->max_hold_ms < o->ttl_ms) {
     text_add(why, "max_hold_ms is ");
-    text_add_int(why, plan->max_hold_ms);
+    text_add_int(why, o->max_hold_ms);
     text_add(why, ", shorter than ttl_ms, ");
-    text_add_int(why, plan->ttl_ms);
+    text_add_int(why, o->ttl_ms);
     text_add(why, "; make it at least as long, or 0 for no limit");
     return false;
   }
-  if (!plan->is_fixed && renew_every_ms > plan->ttl_ms / 2) {
+  if ((o->flags & DIBS_LOCK_FIXED) == 0 && renew_every_ms > o->ttl_ms / 2) {
     text_add(why, "ttl_ms is ");
-    text_add_int(why, plan->ttl_ms);
+    text_add_int(why, o->ttl_ms);
     text_add(why, ", less than twice the client's renew_every_ms, ");
     text_add_int(why, renew_every_ms);
     return false;
@@ -216,25 +258,44 @@ static bool replicas_check(const dibs_lock_options *o, text *why)
   return false;
 }
 
-/* What never ends by itself has no end to be told. */
-static bool unleased_check(const lock_plan *plan, text *why)
+/* A lease that never ends has no end to report. */
+static bool counter_read(const dibs_lock_options *o, lock_spec *spec, text *why)
 {
-  if (!plan->is_fixed && plan->max_hold_ms == 0)
+  bool is_fixed = (o->flags & DIBS_LOCK_FIXED) != 0;
+
+  if (!kind_has_permits(spec->kind)) {
+    text_add(why, "DIBS_PERMITS_PLAIN is for permits only");
+    return false;
+  }
+  spec->kind = LOCK_COUNTER;
+  if (!is_fixed && o->max_hold_ms == 0)
     return true;
   text_add(why, "DIBS_PERMITS_PLAIN is set together with ");
-  text_add(why, plan->is_fixed ? "DIBS_LOCK_FIXED" : "max_hold_ms");
+  text_add(why, is_fixed ? "DIBS_LOCK_FIXED" : "max_hold_ms");
   text_add(why, ", and such permits have no lease; choose one");
   return false;
 }
 
-static bool flavour_read(uint32_t flags, lock_plan *plan, text *why)
+static bool exclusive_read(lock_kind kind, lock_spec *spec, text *why)
 {
-  switch (flags & (FLAVOUR_FLAGS | DIBS_PERMITS_PLAIN)) {
-  case 0: plan->flavour = FLAVOUR_PLAIN; return true;
-  case DIBS_PERMITS_PLAIN: plan->flavour = FLAVOUR_UNLEASED; return unleased_check(plan, why);
-  case DIBS_LOCK_FAIR: plan->flavour = FLAVOUR_FAIR; return true;
-  case DIBS_LOCK_SPIN: plan->flavour = FLAVOUR_SPIN; return true;
-  case DIBS_LOCK_FENCED: plan->flavour = FLAVOUR_FENCED; return true;
+  if (spec_is_mutex(spec)) {
+    spec->kind = kind;
+    return true;
+  }
+  text_add(why, "DIBS_LOCK_FAIR, DIBS_LOCK_SPIN and DIBS_LOCK_FENCED are for dibs_lock() and its "
+                "like only");
+  return false;
+}
+
+/* The flags make an exclusive lock, or permits, a more special one. */
+static bool kind_read(const dibs_lock_options *o, lock_spec *spec, text *why)
+{
+  switch (o->flags & (KIND_FLAGS | DIBS_PERMITS_PLAIN)) {
+  case 0: return true;
+  case DIBS_PERMITS_PLAIN: return counter_read(o, spec, why);
+  case DIBS_LOCK_FAIR: return exclusive_read(LOCK_FAIR, spec, why);
+  case DIBS_LOCK_SPIN: return exclusive_read(LOCK_SPIN, spec, why);
+  case DIBS_LOCK_FENCED: return exclusive_read(LOCK_FENCED, spec, why);
   default: break;
   }
   text_add(why, "DIBS_LOCK_FAIR, DIBS_LOCK_SPIN, DIBS_LOCK_FENCED and DIBS_PERMITS_PLAIN exclude "
@@ -242,39 +303,45 @@ static bool flavour_read(uint32_t flags, lock_plan *plan, text *why)
   return false;
 }
 
+static void spec_fill(const dibs_lock_options *o, lock_spec *spec)
+{
+  spec->ttl = span_ms(o->ttl_ms);
+  spec->max_hold = span_ms(o->max_hold_ms);
+  spec->linger = o->linger_ms == DIBS_LINGER_AUTO ? LINGER_AUTO : span_ms(o->linger_ms);
+  spec->is_fixed = (o->flags & DIBS_LOCK_FIXED) != 0;
+  spec->no_reentry = (o->flags & DIBS_LOCK_NO_REENTRY) != 0;
+  spec->min_replicas = o->min_replicas;
+  spec->replicas_wait = span_ms(o->replicas_wait_ms != 0 ? o->replicas_wait_ms
+                                                         : REPLICAS_WAIT_MS);
+  spec->wants_fsync = (o->flags & DIBS_LOCK_FSYNC) != 0;
+  spec->reports_replicas = (o->flags & DIBS_LOCK_REPORT) != 0;
+  spec->note = o->note;
+}
+
 dibs_status lock_options_read(const dibs_lock_options *options, bool is_blocking,
-                              int32_t renew_every_ms, lock_plan *ret_plan, text *why)
+                              int32_t renew_every_ms, lock_call *call, text *why)
 {
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
-  lock_plan plan = { .ttl_ms = TTL_DEFAULT_MS };
 
   if (options != NULL && !options_copy(options, &o, sizeof(o), "dibs_lock_options", why))
     return DIBS_ERR_ARGUMENT;
   if (!flags_check(o.flags, LOCK_FLAGS, why) ||
-      !options_ms_check("wait_ms", o.wait_ms, why) ||
+      !options_wait_check(o.wait_ms, why) ||
       !range_check("ttl_ms", o.ttl_ms, TTL_MIN_MS, DIBS_MS_MAX, why) ||
       !options_ms_check("max_hold_ms", o.max_hold_ms, why) || !note_check(o.note, why) ||
       !linger_check(&o, why) || !replicas_check(&o, why))
     return DIBS_ERR_ARGUMENT;
-  if (o.ttl_ms != 0)
-    plan.ttl_ms = o.ttl_ms;
-  plan.wait_ms = o.wait_ms;
-  plan.max_hold_ms = o.max_hold_ms;
-  plan.linger_ms = o.linger_ms;
-  plan.is_fixed = (o.flags & DIBS_LOCK_FIXED) != 0;
-  plan.no_reentry = (o.flags & DIBS_LOCK_NO_REENTRY) != 0;
-  plan.min_replicas = o.min_replicas;
-  plan.replicas_wait_ms = o.replicas_wait_ms != 0 ? o.replicas_wait_ms : REPLICAS_WAIT_MS;
-  plan.wants_fsync = (o.flags & DIBS_LOCK_FSYNC) != 0;
-  plan.reports_replicas = (o.flags & DIBS_LOCK_REPORT) != 0;
-  plan.cancel = o.cancel;
-  plan.on_lost = o.on_lost;
-  plan.on_lost_data = o.on_lost_data;
-  plan.note = o.note;
-  if (!flavour_read(o.flags, &plan, why) || !owner_read(&o, is_blocking, &plan, why) ||
-      !times_check(&plan, renew_every_ms, why))
+  if (o.ttl_ms == 0)
+    o.ttl_ms = TTL_DEFAULT_MS;
+  if (!kind_read(&o, &call->spec, why) || !owner_read(&o, is_blocking, call, why) ||
+      !times_check(&o, renew_every_ms, why))
     return DIBS_ERR_ARGUMENT;
-  *ret_plan = plan;
+  spec_fill(&o, &call->spec);
+  call->spec.blocks = is_blocking;
+  call->wait_ms = o.wait_ms;
+  call->cancel = o.cancel;
+  call->on_lost = o.on_lost;
+  call->on_lost_data = o.on_lost_data;
   return DIBS_OK;
 }
 
@@ -287,7 +354,7 @@ dibs_status wait_options_read(const dibs_wait_options *options, wait_plan *ret_p
 
   if (options != NULL && !options_copy(options, &o, sizeof(o), "dibs_wait_options", why))
     return DIBS_ERR_ARGUMENT;
-  if (!flags_check(o.flags, 0, why) || !options_ms_check("wait_ms", o.wait_ms, why))
+  if (!flags_check(o.flags, 0, why) || !options_wait_check(o.wait_ms, why))
     return DIBS_ERR_ARGUMENT;
   *ret_plan = (wait_plan){ .wait_ms = o.wait_ms, .cancel = o.cancel };
   return DIBS_OK;

@@ -8,7 +8,9 @@
 #include <dibs/latch.h>
 
 #include "base/base.h"
-#include "dialect/native.h"
+#include "hold/lock_spec.h"
+
+#define TTL_DEFAULT_MS 30000          /* of leases */
 
 typedef struct client_times {
   int32_t connect_ms, command_ms, close_ms, renew_every_ms;
@@ -16,26 +18,21 @@ typedef struct client_times {
 
 #define OWNER_KEY_MAX (DIBS_OWNER_MAX + 1)
 
-/* dibs_lock_options, understood. */
-typedef struct lock_plan {
-  int32_t wait_ms, ttl_ms, max_hold_ms;
-  int32_t linger_ms;              /* -1: DIBS_LINGER_AUTO */
-  lock_flavour flavour;
-  bool is_fixed, no_reentry;
-  int32_t min_replicas;           /* -1: DIBS_REPLICAS_MAJORITY */
-  int32_t replicas_wait_ms;
-  bool wants_fsync, reports_replicas;
-  char owner[OWNER_KEY_MAX];      /* 't' and a thread's number, or 'k' and the given key */
-  size_t owner_size;
+/* One lock call: what it asks for, and how the program waits for it. lock_call_of() makes it,
+ * lock_options_read() adds the options; afterwards it is not copied: spec.owner points into it. */
+typedef struct lock_call {
+  lock_spec spec;                 /* give_up_at and context: claim_begin() */
+  const char *value;              /* of a leader; NULL: no campaign */
+  int32_t wait_ms;                /* DIBS_FOREVER; 0: a try */
   dibs_canceller *cancel;
   dibs_lost_callback on_lost;
   void *on_lost_data;
-  const char *note;
-} lock_plan;
+  char owner[OWNER_KEY_MAX];      /* 't' and a thread's number, or 'k' and the given key */
+} lock_call;
 
-/* dibs_wait_options, understood. */
+/* dibs_wait_options, checked. */
 typedef struct wait_plan {
-  int32_t wait_ms;                /* 0: for ever */
+  int32_t wait_ms;                /* DIBS_FOREVER; 0: the first reply ends it */
   dibs_canceller *cancel;
 } wait_plan;
 
@@ -44,12 +41,16 @@ typedef struct wait_plan {
 bool options_copy(const void *from, void *known, size_t known_size, const char *name,
                   text *why);
 
-/* NULL: defaults. `ret_options` gets zeros and NULLs where the program is silent. */
+/* NULL: defaults. `ret_options` gets zeros and NULLs for fields that the program did not
+ * set. */
 dibs_status client_options_read(const dibs_options *options, dibs_options *ret_options,
                                 text *why);
 
 dibs_status lock_options_read(const dibs_lock_options *options, bool is_blocking,
-                              int32_t renew_every_ms, lock_plan *ret_plan, text *why);
+                              int32_t renew_every_ms, lock_call *call, text *why);
+
+/* Writes the owner that a blocking call without one has: its thread. Returns the size. */
+size_t owner_of_thread(char ret_owner[OWNER_KEY_MAX]);
 
 /* NULL: defaults. */
 dibs_status wait_options_read(const dibs_wait_options *options, wait_plan *ret_plan,
@@ -57,5 +58,6 @@ dibs_status wait_options_read(const dibs_wait_options *options, wait_plan *ret_p
 
 /* Whether a time is 1 .. DIBS_MS_MAX, or 0 for its default. */
 bool options_ms_check(const char *name, int32_t ms, text *why);
+bool options_wait_check(int32_t wait_ms, text *why);
 
 #endif

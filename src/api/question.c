@@ -1,67 +1,77 @@
 /* SPDX-License-Identifier: MIT */
-/* api/question.c - one command and its answer, for a caller that blocks. The engine ends
- * each by its own deadline or at close, so that waiting needs none. */
+/* api/question.c - one request and its reply, for a call that blocks. The engine ends each
+ * request by its deadline or at close, so the wait has no limit of its own. */
 #include "api/api.h"
 
-static void question_asked(dibs_client *c, question *q, dibs_status status)
+static void question_asked(client_record *c, question *q, dibs_status status)
 {
   if (status != DIBS_OK) {
-    q->status = client_fault(c, status, "");
+    (void)outcome_set(&q->end, c, status, "");
     q->waiter.is_done = true;
   }
 }
 
-void question_ask(dibs_client *c, question *q, const buffer *command,
-                  const buffer *with_text, instant give_up_at)
+void question_ask(client_record *c, question *q, const request *command,
+                  instant give_up_at)
 {
-  *q = (question){ .status = DIBS_ERR_NO_MEMORY };
+  *q = (question){ .end.status = DIBS_ERR_NO_MEMORY };
   drive_waiter_init(&q->waiter);
-  question_asked(c, q, buffer_size(command) == 0           /* it could not be encoded */
+  question_asked(c, q, command->is_incomplete
                          ? DIBS_ERR_NO_MEMORY
-                         : engine_ask(drive_engine(c->drive), command, with_text, q,
-                                      give_up_at, drive_now()));
+                         : engine_ask(drive_engine(c->drive), command, q, give_up_at,
+                                      drive_now()));
 }
 
-void question_ask_once(dibs_client *c, question *q, const buffer *command,
-                       const buffer *with_text, instant give_up_at)
+void question_ask_once(client_record *c, question *q, const request *command,
+                       instant give_up_at)
 {
-  *q = (question){ .status = DIBS_ERR_NO_MEMORY };
+  *q = (question){ .end.status = DIBS_ERR_NO_MEMORY };
   drive_waiter_init(&q->waiter);
-  question_asked(c, q, buffer_size(command) == 0
+  question_asked(c, q, command->is_incomplete
                          ? DIBS_ERR_NO_MEMORY
-                         : engine_ask_once(drive_engine(c->drive), command, with_text, q,
-                                           give_up_at, drive_now()));
+                         : engine_ask_once(drive_engine(c->drive), command, q, give_up_at,
+                                           drive_now()));
 }
 
-void question_ask_at(dibs_client *c, question *q, size_t route, const buffer *command,
-                     const buffer *with_text, instant give_up_at)
+void question_ask_at(client_record *c, question *q, size_t route, const request *command,
+                     instant give_up_at)
 {
-  *q = (question){ .status = DIBS_ERR_NO_MEMORY };
+  *q = (question){ .end.status = DIBS_ERR_NO_MEMORY };
   drive_waiter_init(&q->waiter);
-  question_asked(c, q, buffer_size(command) == 0
+  question_asked(c, q, command->is_incomplete
                          ? DIBS_ERR_NO_MEMORY
-                         : engine_ask_at(drive_engine(c->drive), route, command, with_text, q,
+                         : engine_ask_at(drive_engine(c->drive), route, command, q,
                                          give_up_at, drive_now()));
 }
 
-dibs_status question_wait(dibs_client *c, question *q)
+void question_ask_briefly_at(client_record *c, question *q, size_t route,
+                             const request *command, instant give_up_at)
+{
+  *q = (question){ .end.status = DIBS_ERR_NO_MEMORY };
+  drive_waiter_init(&q->waiter);
+  question_asked(c, q, engine_ask_briefly_at(drive_engine(c->drive), route, command, q,
+                                             give_up_at, drive_now()));
+}
+
+dibs_status question_wait(client_record *c, question *q)
 {
   (void)drive_wait(c->drive, &q->waiter, INSTANT_NEVER);
-  return q->status;
+  return outcome_note(&q->end, c);
 }
 
 void question_deinit(question *q)
 {
   q->reply = resp_reply_free(q->reply);
+  outcome_clear(&q->end);
 }
 
-void question_answered(dibs_client *c, question *q, const effect *e)
+void question_answered(client_record *c, question *q, const effect *e)
 {
-  if (q == NULL) {                       /* nobody wants to know */
+  if (q == NULL) {                       /* no call waits for it */
     resp_reply_free(e->reply);
     return;
   }
-  q->status = client_fault(c, e->status, e->text);
+  (void)outcome_set(&q->end, c, e->status, e->text);
   q->reply = e->reply;
   if (q->then != NULL)
     q->then(c, q);
@@ -71,37 +81,43 @@ void question_answered(dibs_client *c, question *q, const effect *e)
 
 #define ANY_ROUTE SIZE_MAX
 
-static dibs_status run(dibs_client *c, question *q, size_t route, const buffer *command,
-                       const buffer *with_text)
+static dibs_status run(client_record *c, question *q, size_t route, const request *command,
+                       instant until)
 {
-  dibs_status status = client_enter(c, true);
+  dibs_status status = command->is_incomplete ? client_refuse(c, DIBS_ERR_NO_MEMORY, "")
+                                              : client_enter(c, true);
 
-  *q = (question){ .status = status };
+  *q = (question){ .end.status = status };
   drive_waiter_init(&q->waiter);
   if (status != DIBS_OK)
     return status;
   if (route == ANY_ROUTE)
-    question_ask(c, q, command, with_text, client_give_up_at(c));
+    question_ask(c, q, command, until);
   else
-    question_ask_at(c, q, route, command, with_text, client_give_up_at(c));
+    question_ask_at(c, q, route, command, until);
   status = question_wait(c, q);
   client_leave(c);
   return status;
 }
 
-dibs_status question_run(dibs_client *c, question *q, const buffer *command,
-                         const buffer *with_text)
+dibs_status question_run(client_record *c, question *q, const request *command)
 {
-  return run(c, q, ANY_ROUTE, command, with_text);
+  return run(c, q, ANY_ROUTE, command, client_give_up_at(c));
 }
 
-dibs_status question_run_at(dibs_client *c, question *q, size_t route, const buffer *command,
-                            const buffer *with_text)
+dibs_status question_run_until(client_record *c, question *q, const request *command,
+                               instant until)
 {
-  return run(c, q, route, command, with_text);
+  return run(c, q, ANY_ROUTE, command, until);
 }
 
-size_t quorum_route_next(dibs_client *c, size_t from)
+dibs_status question_run_at(client_record *c, question *q, size_t route,
+                            const request *command)
+{
+  return run(c, q, route, command, client_give_up_at(c));
+}
+
+size_t quorum_route_next(client_record *c, size_t from)
 {
   size_t route = from, found = SIZE_MAX;
 
@@ -114,29 +130,7 @@ size_t quorum_route_next(dibs_client *c, size_t from)
   return found;
 }
 
-void script_command_init(script_command *k, const dibs_client *c)
-{
-  buffer_init(&k->by_digest, &c->memory);
-  buffer_init(&k->by_text, &c->memory);
-}
-
-void script_command_deinit(script_command *k)
-{
-  buffer_deinit(&k->by_digest);
-  buffer_deinit(&k->by_text);
-}
-
-dibs_status script_command_run(dibs_client *c, question *q, const script_command *k, bool is_made)
-{
-  if (!is_made) {
-    *q = (question){ .status = DIBS_ERR_NO_MEMORY };
-    drive_waiter_init(&q->waiter);
-    return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
-  }
-  return question_run(c, q, &k->by_digest, &k->by_text);
-}
-
 dibs_status question_read_only(dibs_status status)
 {
-  return status == DIBS_UNKNOWN ? DIBS_ERR_UNREACHABLE : status;
+  return status == DIBS_UNKNOWN ? fault_as(DIBS_ERR_UNREACHABLE) : status;
 }

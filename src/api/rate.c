@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* api/rate.c - rate limiters: setting them, taking permits at once, and coming back for them
- * when the server has said that there will be some. */
+/* api/rate.c - rate limiters: setting them, taking permits at once, and waiting until the
+ * time that the server named. */
 #include "api/wait.h"
 
 #include <dibs/rate.h>
 #include <string.h>
 
-#include "dialect/redisson_rate.h"
+#include "dialect/redisson/rate.h"
 
 #define VALUE_MAX ((int64_t)1 << 53)
 #define PERMITS_MAX 1000000000
-#define LOOK_EVERY SPAN_MS(10000)      /* for what nobody tells: another rate, a release */
-#define LOOK_EVERY_LEAST SPAN_MS(9000) /* as the engine has its jitter */
+#define LOOK_EVERY SPAN_MS(10000)      /* without a message: another rate, a release */
+#define LOOK_EVERY_LEAST SPAN_MS(9000) /* the engine adds its jitter */
 
-static dibs_status answer_is_odd(dibs_client *c)
+static dibs_status answer_is_odd(client_record *c)
 {
-  return client_refuse(c, DIBS_ERR_PROTOCOL, "an answer about a rate limiter of no known form");
+  return client_refuse(c, DIBS_ERR_PROTOCOL, "unexpected reply to a rate limiter script");
 }
 
-/* ---- words ---- */
+/* ---- arguments ---- */
 
 static const char not_set[] = "no rate is set for this name; see dibs_rate_limiter_set()";
 
@@ -63,34 +63,33 @@ static bool rate_check(const dibs_rate *r, text *why)
 
 /* ---- one question ---- */
 
-/* What is to be asked, and what the answer means. */
+/* A request, and what its reply means. */
 typedef struct rate_question {
   rate_encode *encode;
-  dibs_status (*read)(dibs_client *c, const resp_reply *reply, struct rate_question *q);
+  dibs_status (*read)(client_record *c, const resp_reply *reply, struct rate_question *q);
   rate_call call;
   rate_answer answer;            /* of an acquire */
-  rate_state state;              /* of a look */
+  rate_state state;              /* of a read */
   int64_t given;                 /* of a release */
 } rate_question;
 
-static dibs_status ask_pinned(dibs_client *c, rate_question *r)
+static dibs_status ask_pinned(client_record *c, rate_question *r)
 {
-  script_command k;
+  request k;
   question q;
   dibs_status status;
 
-  script_command_init(&k, c);
-  status = script_command_run(c, &q, &k,
-                              r->encode(&c->names, &k.by_digest, false, &r->call) &&
-                                r->encode(&c->names, &k.by_text, true, &r->call));
+  request_init(&k, &c->memory);
+  (void)r->encode(&c->names, &k, &r->call);
+  status = question_run(c, &q, &k);
   if (status == DIBS_OK)
     status = r->read(c, q.reply, r);
   question_deinit(&q);
-  script_command_deinit(&k);
+  request_deinit(&k);
   return status;
 }
 
-static dibs_status limiter_name_check(dibs_client *c, const char *name, size_t size)
+static dibs_status limiter_name_check(client_record *c, const char *name, size_t size)
 {
   dibs_status status = name_check(c, name, size);
   const char *fault = status == DIBS_OK ? rate_name_fault(&c->names, name, size) : NULL;
@@ -98,10 +97,11 @@ static dibs_status limiter_name_check(dibs_client *c, const char *name, size_t s
   return fault == NULL ? status : client_refuse(c, DIBS_ERR_ARGUMENT, fault);
 }
 
-/* `fault`: "", or why the arguments will not do. */
-static dibs_status ask(dibs_client *c, const char *name, rate_question *r, const char *fault)
+/* `fault`: "", or why the arguments are refused. */
+static dibs_status ask(dibs_client *client, const char *name, rate_question *r, const char *fault)
 {
-  dibs_status status = client_pin(c);
+  client_record *c;
+  dibs_status status = client_begin(client, true, &c);
 
   if (status != DIBS_OK)
     return status;
@@ -117,13 +117,12 @@ static dibs_status ask(dibs_client *c, const char *name, rate_question *r, const
   drive_unlock(c->drive);
   if (status == DIBS_OK)
     status = ask_pinned(c, r);
-  client_unpin(c);
-  return status;
+  return client_end(c, status);
 }
 
 /* ---- the rate ---- */
 
-static dibs_status set_read(dibs_client *c, const resp_reply *reply, rate_question *r)
+static dibs_status set_read(client_record *c, const resp_reply *reply, rate_question *r)
 {
   int64_t done;
 
@@ -158,7 +157,7 @@ dibs_status dibs_rate_limiter_set(dibs_client *client, const char *name, const d
   return ask(client, name, &r, words);
 }
 
-static dibs_status delete_read(dibs_client *c, const resp_reply *reply, rate_question *r)
+static dibs_status delete_read(client_record *c, const resp_reply *reply, rate_question *r)
 {
   dibs_status status = set_read(c, reply, r);
 
@@ -172,7 +171,7 @@ dibs_status dibs_rate_limiter_delete(dibs_client *client, const char *name)
   return ask(client, name, &r, "");
 }
 
-static dibs_status look_read(dibs_client *c, const resp_reply *reply, rate_question *r)
+static dibs_status look_read(client_record *c, const resp_reply *reply, rate_question *r)
 {
   if (!rate_look_answer(reply, &r->state))
     return answer_is_odd(c);
@@ -212,7 +211,7 @@ dibs_status dibs_rate_limiter_config(dibs_client *client, const char *name, dibs
 
 /* ---- permits, without waiting ---- */
 
-static dibs_status release_read(dibs_client *c, const resp_reply *reply, rate_question *r)
+static dibs_status release_read(client_record *c, const resp_reply *reply, rate_question *r)
 {
   if (!rate_release_answer(reply, &r->given))
     return answer_is_odd(c);
@@ -235,7 +234,7 @@ dibs_status dibs_rate_limiter_release(dibs_client *client, const char *name, uin
   return status;
 }
 
-/* The status that an answer means; the words of a fault in `why`. */
+/* The status that a reply means; the message of a fault in `why`. */
 static dibs_status acquire_judge(const rate_answer *a, uint64_t permits, text *why)
 {
   switch (a->outcome) {
@@ -253,7 +252,7 @@ static dibs_status acquire_judge(const rate_answer *a, uint64_t permits, text *w
   return DIBS_ERR_PROTOCOL;
 }
 
-static dibs_status acquire_read(dibs_client *c, const resp_reply *reply, rate_question *r)
+static dibs_status acquire_read(client_record *c, const resp_reply *reply, rate_question *r)
 {
   char words[256];
   text why = text_over(words, sizeof(words));
@@ -276,9 +275,7 @@ dibs_status dibs_rate_limiter_try_acquire(dibs_client *client, const char *name,
   dibs_status status;
 
   if (permits_check(permits, &why) && !drive_random(id, sizeof(id)))
-    return client == NULL ? DIBS_ERR_ARGUMENT
-                          : client_refuse(client, DIBS_ERR_SYSTEM,
-                                          "no random numbers: getrandom failed");
+    return fault_end_with(client, DIBS_ERR_SYSTEM, "no random numbers: getrandom failed");
   status = ask(client, name, &r, words);
   if (ret_wait_ms != NULL && (status == DIBS_OK || status == DIBS_BUSY))
     *ret_wait_ms = r.answer.wait_ms;
@@ -287,20 +284,21 @@ dibs_status dibs_rate_limiter_try_acquire(dibs_client *client, const char *name,
 
 /* ---- waiting ---- */
 
-/* A wait that nobody wakes: each answer says when the next question is worth asking. All of
- * its questions are one request, by `id`. */
+/* A wait without messages: each reply names the time of the next request. All of its
+ * requests have one `id`. */
 typedef struct rate_wait {
   wait wait;
   rate_call call;
   uint8_t id[RATE_ID_SIZE];
   char name[DIBS_NAME_MAX + 1];
   random_source random;
-  instant asks_at;               /* until then no question is under way; {0}: one is */
+  instant asks_at;               /* no request is under way until then; {0}: one is */
   dibs_wait_callback callback;
   void *data;
 } rate_wait;
 
-/* Many may have been told of the same moment: up to a sixteenth later, 2 to 20 ms. */
+/* Many clients may have got the same moment: adds up to a sixteenth of the wait, 2 to 20
+ * ms. */
 static span jitter(rate_wait *r, int64_t wait_ms)
 {
   span most = span_min(span_max(span_ms(wait_ms / 16), SPAN_MS(2)), SPAN_MS(20));
@@ -327,45 +325,40 @@ static bool rate_wait_look(wait *w, const resp_reply *reply)
   dibs_status status;
 
   if (!rate_acquire_answer(reply, &a)) {
-    w->status = client_fault(w->client, DIBS_ERR_PROTOCOL,
-                             "an answer about a rate limiter of no known form");
-    return true;
+    return wait_over(w, DIBS_ERR_PROTOCOL, "unexpected reply to rate_acquire");
   }
   status = acquire_judge(&a, r->call.permits, &why);
   if (status == DIBS_BUSY) {
     come_back(r, a.wait_ms);
     return false;
   }
-  w->status = status < 0 ? client_fault(w->client, status, words) : status;
-  return true;
+  return wait_over(w, status, words);
 }
 
-/* A question that is under way may be granted yet: what it got, nobody uses. */
-static bool rate_wait_leave(wait *w, buffer *by_digest, buffer *by_text)
+/* A request that is under way may still be granted: its permits are not used. */
+static bool rate_wait_leave(wait *w, request *out)
 {
   const rate_wait *r = (const rate_wait *)(const void *)w;
 
   if (instant_before(drive_now(), r->asks_at))
     return false;
-  return rate_cancel(&w->client->names, by_digest, false, &r->call) &&
-         rate_cancel(&w->client->names, by_text, true, &r->call);
+  return rate_cancel(&w->client->names, out, &r->call);
 }
 
-static void rate_wait_tell(wait *w)
+static void rate_wait_report(wait *w, const dibs_error *error)
 {
   const rate_wait *r = (const rate_wait *)(const void *)w;
 
-  r->callback(w->status, r->data);
+  r->callback(error, r->data);
 }
 
 static const wait_kind rate_kind = { .look = rate_wait_look, .leave = rate_wait_leave,
-                                     .tell = rate_wait_tell };
+                                     .report = rate_wait_report };
 
-static dibs_status acquire_check(dibs_client *c, const char *name, uint32_t permits,
-                                 const dibs_wait_options *options, bool is_blocking,
-                                 wait_plan *ret_plan)
+static dibs_status acquire_check(client_record *c, const char *name, uint32_t permits,
+                                 const dibs_wait_options *options, wait_plan *ret_plan)
 {
-  dibs_status status = wait_check(c, name, options, is_blocking, ret_plan);
+  dibs_status status = wait_check(c, name, options, ret_plan);
   char words[128];
   text why = text_over(words, sizeof(words));
 
@@ -376,7 +369,7 @@ static dibs_status acquire_check(dibs_client *c, const char *name, uint32_t perm
   return limiter_name_check(c, name, strlen(name));
 }
 
-static rate_wait *rate_wait_new(dibs_client *c, const char *name, uint32_t permits,
+static rate_wait *rate_wait_new(client_record *c, const char *name, uint32_t permits,
                                 dibs_status *ret_status)
 {
   rate_wait *r = (rate_wait *)(void *)wait_new(c, &rate_kind, sizeof(*r));
@@ -398,57 +391,63 @@ static rate_wait *rate_wait_new(dibs_client *c, const char *name, uint32_t permi
   return r;
 }
 
-/* The question and its bytes; script_command_deinit() must follow. false: memory. */
-static bool asking_init(const rate_wait *r, script_command *k, wait_question *ret_question)
+/* Makes the request; request_deinit() must follow. false: no memory. */
+static bool asking_init(const rate_wait *r, request *k, wait_question *ret_question)
 {
-  dibs_client *c = r->wait.client;
+  client_record *c = r->wait.client;
 
-  script_command_init(k, c);
-  *ret_question = (wait_question){ .by_digest = &k->by_digest, .by_text = &k->by_text,
-                                   .every = LOOK_EVERY };
-  if (rate_acquire(&c->names, &k->by_digest, false, &r->call) &&
-      rate_acquire(&c->names, &k->by_text, true, &r->call))
+  request_init(k, &c->memory);
+  *ret_question = (wait_question){ .command = k, .every = LOOK_EVERY };
+  if (rate_acquire(&c->names, k, &r->call))
     return true;
   (void)client_refuse(c, DIBS_ERR_NO_MEMORY, "");
   return false;
 }
 
-dibs_status dibs_rate_limiter_acquire(dibs_client *client, const char *name, uint32_t permits,
-                                      const dibs_wait_options *options)
+static dibs_status acquire_blocking(client_record *c, const char *name, uint32_t permits,
+                                    const dibs_wait_options *options)
 {
   wait_plan plan;
-  dibs_status status = acquire_check(client, name, permits, options, true, &plan);
+  dibs_status status = acquire_check(c, name, permits, options, &plan);
   wait_question q;
-  script_command k;
+  request k;
   rate_wait *r;
 
   if (status != DIBS_OK)
     return status;
-  r = rate_wait_new(client, name, permits, &status);
+  r = rate_wait_new(c, name, permits, &status);
   if (r == NULL)
     return status;
   status = asking_init(r, &k, &q) ? wait_blocking(&r->wait, &plan, &q) : DIBS_ERR_NO_MEMORY;
-  script_command_deinit(&k);
+  request_deinit(&k);
   (void)wait_free(&r->wait);
   return status;
 }
 
-dibs_status dibs_rate_limiter_acquire_async(dibs_client *client, const char *name,
-                                            uint32_t permits, const dibs_wait_options *options,
-                                            dibs_wait_callback callback, void *data,
-                                            dibs_request **ret_request)
+dibs_status dibs_rate_limiter_acquire(dibs_client *client, const char *name, uint32_t permits,
+                                      const dibs_wait_options *options)
+{
+  client_record *c;
+  dibs_status status = client_begin(client, true, &c);
+
+  return status == DIBS_OK ? client_end(c, acquire_blocking(c, name, permits, options)) : status;
+}
+
+static dibs_status acquire_async(client_record *c, const char *name, uint32_t permits,
+                                 const dibs_wait_options *options, dibs_wait_callback callback,
+                                 void *data, dibs_request **ret_request)
 {
   wait_plan plan;
-  dibs_status status = acquire_check(client, name, permits, options, false, &plan);
+  dibs_status status = acquire_check(c, name, permits, options, &plan);
   wait_question q;
-  script_command k;
+  request k;
   rate_wait *r;
 
   if (status != DIBS_OK)
     return status;
   if (callback == NULL)
-    return client_refuse(client, DIBS_ERR_ARGUMENT, "callback is NULL");
-  r = rate_wait_new(client, name, permits, &status);
+    return client_refuse(c, DIBS_ERR_ARGUMENT, "callback is NULL");
+  r = rate_wait_new(c, name, permits, &status);
   if (r == NULL)
     return status;
   r->callback = callback;
@@ -459,6 +458,19 @@ dibs_status dibs_rate_limiter_acquire_async(dibs_client *client, const char *nam
     status = DIBS_ERR_NO_MEMORY;
     (void)wait_free(&r->wait);
   }
-  script_command_deinit(&k);
+  request_deinit(&k);
   return status;
+}
+
+dibs_status dibs_rate_limiter_acquire_async(dibs_client *client, const char *name,
+                                            uint32_t permits, const dibs_wait_options *options,
+                                            dibs_wait_callback callback, void *data,
+                                            dibs_request **ret_request)
+{
+  client_record *c;
+  dibs_status status = client_begin(client, false, &c);
+
+  if (status != DIBS_OK)
+    return status;
+  return client_end(c, acquire_async(c, name, permits, options, callback, data, ret_request));
 }

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* api/semaphore.c - permits: taking them, and how many there are. */
+/* api/semaphore.c - semaphores: takes permits, and reads their number. */
 #include "api/api.h"
 
-static dibs_status permits_check(dibs_client *c, uint64_t count, uint64_t least)
+static dibs_status permits_check(client_record *c, uint64_t count, uint64_t least)
 {
   char words[96];
   text why = text_over(words, sizeof(words));
 
-  if (c == NULL)
-    return DIBS_ERR_ARGUMENT;
   if (count >= least && count <= DIBS_PERMITS_MAX)
     return DIBS_OK;
   text_add(&why, "permits are ");
@@ -21,50 +19,89 @@ static dibs_status permits_check(dibs_client *c, uint64_t count, uint64_t least)
 
 /* ---- taking ---- */
 
-static dibs_status permits_blocking(dibs_client *c, const char *name, uint32_t count,
+static dibs_status permits_blocking(dibs_client *client, lock_call call, uint32_t count,
                                     const dibs_lock_options *options, bool is_try,
                                     dibs_hold **ret_hold)
 {
-  lock_target target = lock_target_of(LOCK_PERMITS, name);
-  dibs_status status = permits_check(c, count, 1);
+  client_record *c;
+  dibs_status status = client_begin(client, true, &c);
 
-  target.units = count;
-  return status != DIBS_OK ? status : lock_blocking(c, &target, options, is_try, ret_hold);
+  if (status != DIBS_OK)
+    return status;
+  call.spec.units = count;
+  status = permits_check(c, count, 1);
+  if (status == DIBS_OK)
+    status = lock_blocking(c, &call, options, is_try, ret_hold);
+  return client_end(c, status);
 }
 
 dibs_status dibs_acquire_permits(dibs_client *client, const char *name, uint32_t count,
                                  const dibs_lock_options *options, dibs_hold **ret_hold)
 {
-  return permits_blocking(client, name, count, options, false, ret_hold);
+  return permits_blocking(client, lock_call_of(LOCK_SEMAPHORE, name), count, options, false,
+                          ret_hold);
+}
+
+dibs_status dibs_acquire_permits_bytes(dibs_client *client, const void *name,
+                                       size_t name_size, uint32_t count,
+                                       const dibs_lock_options *options,
+                                       dibs_hold **ret_hold)
+{
+  return permits_blocking(client, lock_call_of_bytes(LOCK_SEMAPHORE, name, name_size), count,
+                          options, false, ret_hold);
 }
 
 dibs_status dibs_try_acquire_permits(dibs_client *client, const char *name, uint32_t count,
                                      const dibs_lock_options *options, dibs_hold **ret_hold)
 {
-  return permits_blocking(client, name, count, options, true, ret_hold);
+  return permits_blocking(client, lock_call_of(LOCK_SEMAPHORE, name), count, options, true,
+                          ret_hold);
+}
+
+dibs_status dibs_try_acquire_permits_bytes(dibs_client *client, const void *name,
+                                           size_t name_size, uint32_t count,
+                                           const dibs_lock_options *options,
+                                           dibs_hold **ret_hold)
+{
+  return permits_blocking(client, lock_call_of_bytes(LOCK_SEMAPHORE, name, name_size), count,
+                          options, true, ret_hold);
+}
+
+static dibs_status drain(dibs_client *client, lock_call call,
+                         const dibs_lock_options *options, dibs_hold **ret_hold)
+{
+  call.spec.units = 0;
+  return take_blocking(client, &call, options, true, ret_hold);
 }
 
 dibs_status dibs_drain_permits(dibs_client *client, const char *name,
                                const dibs_lock_options *options, dibs_hold **ret_hold)
 {
-  lock_target target = lock_target_of(LOCK_PERMITS, name);
-
-  target.units = 0;
-  return lock_blocking(client, &target, options, true, ret_hold);
+  return drain(client, lock_call_of(LOCK_SEMAPHORE, name), options, ret_hold);
 }
 
-static dibs_status permits_async(dibs_client *c, const char *name, uint32_t count,
+dibs_status dibs_drain_permits_bytes(dibs_client *client, const void *name, size_t name_size,
+                                     const dibs_lock_options *options, dibs_hold **ret_hold)
+{
+  return drain(client, lock_call_of_bytes(LOCK_SEMAPHORE, name, name_size), options, ret_hold);
+}
+
+static dibs_status permits_async(dibs_client *client, const char *name, uint32_t count,
                                  const dibs_lock_options *options, bool is_try,
                                  dibs_lock_callback callback, void *data,
                                  dibs_request **ret_request)
 {
-  lock_target target = lock_target_of(LOCK_PERMITS, name);
-  dibs_status status = permits_check(c, count, 1);
+  lock_call call = lock_call_of(LOCK_SEMAPHORE, name);
+  client_record *c;
+  dibs_status status = client_begin(client, false, &c);
 
-  target.units = count;
-  return status != DIBS_OK ? status
-                           : lock_async(c, &target, options, is_try, callback, data,
-                                        ret_request);
+  if (status != DIBS_OK)
+    return status;
+  call.spec.units = count;
+  status = permits_check(c, count, 1);
+  if (status == DIBS_OK)
+    status = lock_async(c, &call, options, is_try, callback, data, ret_request);
+  return client_end(c, status);
 }
 
 dibs_status dibs_acquire_permits_async(dibs_client *client, const char *name, uint32_t count,
@@ -85,75 +122,109 @@ dibs_status dibs_try_acquire_permits_async(dibs_client *client, const char *name
 
 /* ---- the count ---- */
 
-static dibs_status set_ask(dibs_client *c, const lock_target *target, share_set_what what,
+static dibs_status set_ask(client_record *c, const lock_call *call, share_set_what what,
                            uint32_t permits, bool *ret_done, uint64_t *ret_limit)
 {
-  script_command k;
+  request k;
   question q;
   int64_t us = 0;
-  dibs_status status = client_agreed_time(c, &us);
+  instant until = client_give_up_at(c);
+  dibs_status status = client_agreed_time(c, until, &us);
 
   if (status != DIBS_OK)
     return status;
-  script_command_init(&k, c);
-  status = script_command_run(c, &q, &k,
-                       dialect_share_set(&c->names, &k.by_digest, false, target->name,
-                                         target->name_size, what, permits, us) &&
-                         dialect_share_set(&c->names, &k.by_text, true, target->name,
-                                           target->name_size, what, permits, us));
+  request_init(&k, &c->memory);
+  (void)c->names.dialect->share_set(&c->names, &k, call->spec.name, call->spec.name_size, what,
+                                    permits, us);
+  status = question_run_until(c, &q, &k, until);
   if (status == DIBS_OK && !native_share_set_answer(q.reply, ret_done, ret_limit))
-    status = client_refuse(c, DIBS_ERR_PROTOCOL, "an answer to share_set of no known form");
+    status = client_refuse(c, DIBS_ERR_PROTOCOL, "unexpected reply to the script share_set");
   question_deinit(&q);
-  script_command_deinit(&k);
+  request_deinit(&k);
   return status;
 }
 
-static dibs_status set_run(dibs_client *c, const char *name, share_set_what what,
+static dibs_status set_run(dibs_client *client, lock_call call, share_set_what what,
                            uint32_t permits, bool *ret_done, uint64_t *ret_limit)
 {
-  lock_target target = lock_target_of(LOCK_PERMITS, name);
-  dibs_status status = client_pin(c);
+  client_record *c;
+  dibs_status status = client_begin(client, true, &c);
 
   if (status != DIBS_OK)
     return status;
-  status = name_check(c, target.name, target.name_size);
+  status = name_check(c, call.spec.name, call.spec.name_size);
   if (status == DIBS_OK)
     status = permits_check(c, permits, 0);
   if (status == DIBS_OK)
     status = one_place_check(c);
-  if (status == DIBS_OK && !dialect_traits_of(&c->names)->has_shares)
+  if (status == DIBS_OK && !c->names.dialect->traits.has_shares)
     status = native_check(c, "semaphores");
   if (status == DIBS_OK)
-    status = set_ask(c, &target, what, permits, ret_done, ret_limit);
-  client_unpin(c);
-  return status;
+    status = set_ask(c, &call, what, permits, ret_done, ret_limit);
+  return client_end(c, status);
+}
+
+static dibs_status set_count(dibs_client *client, lock_call call, uint32_t permits)
+{
+  uint64_t limit;
+  bool done;
+
+  return set_run(client, call, SHARE_SET, permits, &done, &limit);
 }
 
 dibs_status dibs_semaphore_set(dibs_client *client, const char *name, uint32_t permits)
 {
-  uint64_t limit;
-  bool done;
-
-  return set_run(client, name, SHARE_SET, permits, &done, &limit);
+  return set_count(client, lock_call_of(LOCK_SEMAPHORE, name), permits);
 }
 
-dibs_status dibs_semaphore_set_if_absent(dibs_client *client, const char *name,
-                                         uint32_t permits, uint32_t *ret_permits)
+dibs_status dibs_semaphore_set_bytes(dibs_client *client, const void *name, size_t name_size,
+                                     uint32_t permits)
+{
+  return set_count(client, lock_call_of_bytes(LOCK_SEMAPHORE, name, name_size), permits);
+}
+
+static dibs_status set_if_absent(dibs_client *client, lock_call call,
+                                 uint32_t permits, uint32_t *ret_permits)
 {
   uint64_t limit;
   bool done;
-  dibs_status status = set_run(client, name, SHARE_SET_IF_ABSENT, permits, &done, &limit);
+  dibs_status status = set_run(client, call, SHARE_SET_IF_ABSENT, permits, &done, &limit);
 
   if (status == DIBS_OK && ret_permits != NULL)
     *ret_permits = (uint32_t)limit;
   return status;
 }
 
-dibs_status dibs_semaphore_delete(dibs_client *client, const char *name)
+dibs_status dibs_semaphore_set_if_absent(dibs_client *client, const char *name,
+                                         uint32_t permits, uint32_t *ret_permits)
+{
+  return set_if_absent(client, lock_call_of(LOCK_SEMAPHORE, name), permits, ret_permits);
+}
+
+dibs_status dibs_semaphore_set_if_absent_bytes(dibs_client *client, const void *name,
+                                               size_t name_size, uint32_t permits,
+                                               uint32_t *ret_permits)
+{
+  return set_if_absent(client, lock_call_of_bytes(LOCK_SEMAPHORE, name, name_size), permits,
+                       ret_permits);
+}
+
+static dibs_status forget(dibs_client *client, lock_call call)
 {
   uint64_t limit;
   bool done;
-  dibs_status status = set_run(client, name, SHARE_DELETE, 0, &done, &limit);
+  dibs_status status = set_run(client, call, SHARE_DELETE, 0, &done, &limit);
 
   return status == DIBS_OK && !done ? DIBS_BUSY : status;
+}
+
+dibs_status dibs_semaphore_delete(dibs_client *client, const char *name)
+{
+  return forget(client, lock_call_of(LOCK_SEMAPHORE, name));
+}
+
+dibs_status dibs_semaphore_delete_bytes(dibs_client *client, const void *name,
+                                        size_t name_size)
+{
+  return forget(client, lock_call_of_bytes(LOCK_SEMAPHORE, name, name_size));
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* api/settings.c - the first source that speaks wins. */
+/* api/settings.c - merges the sources of settings: the first source that names a value
+ * wins. */
 #include "api/settings.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "dialect/string_lock.h"
+#include "dialect/string/lock.h"
 
 #define CONNECT_MS 5000
 #define COMMAND_MS 2000
@@ -14,6 +16,9 @@
 #define PPM 10000
 #define HANDOVERS 16
 #define HANDOVER_MS 10
+#define REPORT_MS 10000
+#define HISTORY_MAX 10000
+#define HISTORY_OVER_MS 1000
 
 const char *environment(const char *name)
 {
@@ -41,8 +46,9 @@ static dibs_status text_set(opening *o, char **field, const char *strong, const 
 
 static const char *password_weak(const opening *o)
 {
-  /* The private server has no password, and would refuse one. */
-  if (o->config.password != NULL || o->is_private)
+  /* The private server has no password, and would refuse one. Inherited settings are
+   * complete. */
+  if (o->config.password != NULL || o->is_private || o->is_inherited)
     return o->config.password;
   return environment("DIBS_PASSWORD") != NULL ? environment("DIBS_PASSWORD")
                                               : environment("REDISCLI_AUTH");
@@ -57,7 +63,7 @@ static dibs_status login_merge(opening *o, server_url *u)
   return text_set(o, &u->password, p->password, password_weak(o));
 }
 
-/* Sentinels have a log-in of their own; that of the servers is never shown to them. */
+/* Sentinels have their own log-in; the servers' log-in is never sent to them. */
 static dibs_status sentinel_login_merge(opening *o, server_url *u)
 {
   const dibs_options *p = &o->options;
@@ -65,6 +71,41 @@ static dibs_status sentinel_login_merge(opening *o, server_url *u)
   if (text_set(o, &u->user, p->sentinel_user, o->config.sentinel_user) != DIBS_OK)
     return DIBS_ERR_NO_MEMORY;
   return text_set(o, &u->password, p->sentinel_password, o->config.sentinel_password);
+}
+
+/* Makes the path absolute: valid in another directory, and for programs started there.
+ * Reading a file that is not regular could block. */
+static dibs_status file_settle(opening *o, const char *option, char **field)
+{
+  text whole = text_over(o->path, sizeof(o->path));
+  const char *fault;
+
+  if (*field == NULL)
+    return DIBS_OK;
+  if ((*field)[0] != '/' && getcwd(o->path, sizeof(o->path)) != NULL) {
+    whole.used = strlen(o->path);
+    text_add(&whole, "/");
+    text_add(&whole, *field);
+    if (!whole.is_cut && text_set(o, field, o->path, NULL) != DIBS_OK)
+      return DIBS_ERR_NO_MEMORY;
+  }
+  fault = config_file_fault(*field);
+  if (fault == NULL)
+    return DIBS_OK;
+  text_add(o->why, option);
+  text_add(o->why, " ");
+  text_add(o->why, *field);
+  text_add(o->why, fault);
+  return DIBS_ERR_CONFIG;
+}
+
+static dibs_status tls_files_settle(opening *o, server_url *u)
+{
+  dibs_status status = file_settle(o, "cacert", &u->ca_file);
+
+  if (status == DIBS_OK)
+    status = file_settle(o, "cert", &u->cert_file);
+  return status == DIBS_OK ? file_settle(o, "key", &u->key_file) : status;
 }
 
 static dibs_status tls_merge(opening *o, server_url *u)
@@ -76,35 +117,27 @@ static dibs_status tls_merge(opening *o, server_url *u)
     return DIBS_OK;
   if (text_set(o, &u->ca_file, p->ca_file, c->ca_file) != DIBS_OK ||
       text_set(o, &u->cert_file, p->cert_file, c->cert_file) != DIBS_OK ||
-      text_set(o, &u->key_file, p->key_file, c->key_file) != DIBS_OK)
+      text_set(o, &u->key_file, p->key_file, c->key_file) != DIBS_OK ||
+      text_set(o, &u->server_name, p->server_name, c->server_name) != DIBS_OK)
     return DIBS_ERR_NO_MEMORY;
-  return text_set(o, &u->server_name, p->server_name, c->server_name);
+  return tls_files_settle(o, u);
 }
 
-_Static_assert((int)DIBS_DIALECT_NATIVE == (int)URL_NATIVE
-               && (int)DIBS_DIALECT_REDISSON == (int)URL_REDISSON
-               && (int)DIBS_DIALECT_SPRING == (int)URL_SPRING
-               && (int)DIBS_DIALECT_PLAIN == (int)URL_PLAIN
-               && (int)URL_NATIVE == DIALECT_NATIVE + 1
-               && (int)URL_REDISSON == DIALECT_REDISSON + 1
-               && (int)URL_SPRING == DIALECT_SPRING + 1
-               && (int)URL_PLAIN == DIALECT_PLAIN + 1, "one numbering");
+#define ONE_NUMBERING(number, NAME, word) \
+  _Static_assert((int)DIBS_DIALECT_##NAME == (number), "base/dialects.h and dibs_dialect");
+DIALECTS(ONE_NUMBERING)
 
-static dialect_kind dialect_of(const opening *o, const server_url *data)
-{
-  url_dialect wanted = o->options.dialect != DIBS_DIALECT_DEFAULT
-                         ? (url_dialect)o->options.dialect
-                         : data->dialect != 0 ? data->dialect : o->config.dialect;
-
-  return wanted == 0 ? DIALECT_NATIVE : (dialect_kind)(wanted - 1);
-}
-
-/* That of the config file is for those of its clients that are Spring's. */
+/* The registry of the config file, or of a program around this one, applies to dialect
+ * spring only. */
 static dibs_status registry_merge(opening *o)
 {
   server_url *u = &o->servers.data;
-  bool is_spring = dialect_of(o, u) == DIALECT_SPRING;
+  bool is_spring = dialect_of_number(u->dialect) == &spring_dialect;
 
+  if (o->is_inherited && !is_spring) {
+    mem_free_secret(&o->memory, u->registry);
+    u->registry = NULL;
+  }
   return text_set(o, &u->registry, o->options.registry, is_spring ? o->config.registry : NULL);
 }
 
@@ -121,12 +154,74 @@ static dibs_status texts_merge(opening *o)
     if (status == DIBS_OK)
       status = tls_merge(o, &d->seeds[i]);
   }
-  if (status != DIBS_OK ||
-      text_set(o, &d->data.prefix, o->options.prefix, o->config.prefix) != DIBS_OK ||
+  if (status != DIBS_OK)
+    return status;
+  if (text_set(o, &d->data.prefix, o->options.prefix, o->config.prefix) != DIBS_OK ||
       text_set(o, &d->data.note, o->options.note, o->config.note) != DIBS_OK ||
       registry_merge(o) != DIBS_OK)
     return DIBS_ERR_NO_MEMORY;
-  return text_set(o, &d->data.prefix, NULL, "dibs");
+  return text_set(o, &d->data.prefix, NULL, PREFIX_DEFAULT);
+}
+
+/* ---- numbers and choices, which go there too ---- */
+
+static int32_t number_of(int32_t strong, int32_t url, int32_t weak)
+{
+  return strong != 0 ? strong : url != 0 ? url : weak;
+}
+
+_Static_assert((int)DIBS_DEGRADE_FAIL == (int)DEGRADE_FAIL
+               && (int)DIBS_DEGRADE_WAIT == (int)DEGRADE_WAIT
+               && (int)DIBS_DEGRADE_LOCAL == (int)DEGRADE_LOCAL, "one numbering");
+
+static void choices_merge(opening *o)
+{
+  const dibs_options *p = &o->options;
+  const config *c = &o->config;
+  server_url *u = &o->servers.data;
+
+  u->dialect = (url_dialect)number_of((int32_t)p->dialect, (int32_t)u->dialect,
+                                      (int32_t)c->dialect);
+  u->degrade = (url_degrade)number_of((int32_t)p->degrade, (int32_t)u->degrade,
+                                      (int32_t)c->degrade);
+  u->pubsub = u->pubsub != 0 ? u->pubsub : c->pubsub;
+  u->functions = u->functions != 0 ? u->functions : c->functions;
+  u->sharded = u->sharded != 0 ? u->sharded : c->sharded;
+  u->quarantine_ms = number_of(p->quarantine_ms, u->quarantine_ms, c->quarantine_ms);
+  u->clock_rate_error_ppm = number_of(p->clock_rate_error_ppm, u->clock_rate_error_ppm,
+                                      c->clock_rate_error_ppm);
+  u->report_ms = number_of(p->report_ms, u->report_ms, c->report_ms);
+  u->history = (url_history)number_of((int32_t)p->history, (int32_t)u->history,
+                                      (int32_t)c->history);
+  u->history_max = number_of(p->history_max, u->history_max, c->history_max);
+  u->history_over_ms = number_of(p->history_over_ms, u->history_over_ms, c->history_over_ms);
+  u->connect_timeout_ms = number_of(p->connect_timeout_ms, u->connect_timeout_ms,
+                                    c->connect_timeout_ms);
+  u->command_timeout_ms = number_of(p->command_timeout_ms, u->command_timeout_ms,
+                                    c->command_timeout_ms);
+  /* The close timeout of this program does not concern other programs. */
+  u->close_timeout_ms = number_of(0, u->close_timeout_ms, c->close_timeout_ms);
+}
+
+/* DIBS_DATABASE_ZERO is 0. Sentinels have no databases. */
+static dibs_status database_merge(opening *o)
+{
+  deployment *d = &o->servers;
+  int database = o->options.database < 0 ? 0 : o->options.database;
+
+  if (o->options.database == 0)
+    return DIBS_OK;
+  if (database > 0 && (o->is_private || d->kind == DEPLOYMENT_CLUSTER)) {
+    text_add(o->why, "database ");
+    text_add_int(o->why, database);
+    text_add(o->why, o->is_private ? ": the private server is used with database 0 only"
+                                   : ": a cluster has database 0 only");
+    return DIBS_ERR_ARGUMENT;
+  }
+  d->data.database = database;
+  for (size_t i = 0; i < d->seed_count && d->kind != DEPLOYMENT_SENTINEL; i++)
+    d->seeds[i].database = database;
+  return DIBS_OK;
 }
 
 /* ---- do they fit? ---- */
@@ -154,7 +249,7 @@ static dibs_status registry_check(opening *o)
 {
   const char *registry = o->servers.data.registry, *fault = NULL;
 
-  if (dialect_of(o, &o->servers.data) != DIALECT_SPRING) {
+  if (dialect_of_number(o->servers.data.dialect) != &spring_dialect) {
     if (registry == NULL)
       return DIBS_OK;
     text_add(o->why, "registry is for dialect=spring; leave it out, or add that");
@@ -188,7 +283,7 @@ static dibs_status settings_check(opening *o)
     text_add(o->why, "note is longer than 256 bytes");
     return DIBS_ERR_CONFIG;
   }
-  /* Whoever names an authority believes to speak TLS. */
+  /* An authority implies TLS. */
   if (names_tls(o) && !speaks_tls(&o->servers)) {
     text_add(o->why, "cacert, cert, key and sni need TLS: rediss:// or valkeys://");
     return DIBS_ERR_CONFIG;
@@ -198,71 +293,64 @@ static dibs_status settings_check(opening *o)
 
 dibs_status settings_merge(opening *o)
 {
-  dibs_status status = texts_merge(o);
+  dibs_status status;
 
+  choices_merge(o);
+  status = texts_merge(o);
+  if (status == DIBS_OK)
+    status = database_merge(o);
   return status == DIBS_OK ? settings_check(o) : status;
 }
 
-/* ---- numbers and choices ---- */
-
-static int32_t number_of(int32_t strong, int32_t url, int32_t weak, int32_t otherwise)
-{
-  return strong != 0 ? strong : url != 0 ? url : weak != 0 ? weak : otherwise;
-}
+/* ---- what is this client's alone ---- */
 
 client_times times_of(const opening *o, const server_url *data)
 {
   const dibs_options *p = &o->options;
 
   return (client_times){
-    .connect_ms = number_of(p->connect_timeout_ms, data->connect_timeout_ms,
-                            o->config.connect_timeout_ms, CONNECT_MS),
-    .command_ms = number_of(p->command_timeout_ms, data->command_timeout_ms,
-                            o->config.command_timeout_ms, COMMAND_MS),
-    .close_ms = number_of(p->close_timeout_ms, data->close_timeout_ms,
-                          o->config.close_timeout_ms, CLOSE_MS),
+    .connect_ms = number_of(data->connect_timeout_ms, CONNECT_MS, 0),
+    .command_ms = number_of(data->command_timeout_ms, COMMAND_MS, 0),
+    .close_ms = number_of(p->close_timeout_ms, data->close_timeout_ms, CLOSE_MS),
     .renew_every_ms = p->renew_every_ms,
   };
 }
 
-_Static_assert((int)DIBS_DEGRADE_FAIL == (int)DEGRADE_FAIL
-               && (int)DIBS_DEGRADE_WAIT == (int)DEGRADE_WAIT
-               && (int)DIBS_DEGRADE_LOCAL == (int)DEGRADE_LOCAL, "one numbering");
-
-url_degrade degrade_of(const opening *o, const server_url *data)
-{
-  if (o->options.degrade != DIBS_DEGRADE_DEFAULT)
-    return (url_degrade)o->options.degrade;
-  return data->degrade != 0 ? data->degrade
-         : o->config.degrade != 0 ? o->config.degrade : DEGRADE_FAIL;
-}
-
-static url_choice choice_of(url_choice url, url_choice weak, url_choice otherwise)
-{
-  return url != 0 ? url : weak != 0 ? weak : otherwise;
-}
-
-static void deployment_settings_set(const dibs_client *c, const opening *o, engine_settings *s)
+static void deployment_settings_set(const client_record *c, engine_settings *s)
 {
   const server_url *data = &c->servers.data;
-  const config *f = &o->config;
 
   s->deployment = &c->servers;
-  s->quarantine = span_ms(number_of(o->options.quarantine_ms, data->quarantine_ms,
-                                    f->quarantine_ms, 0));
-  s->uses_functions = choice_of(data->functions, f->functions, CHOICE_NO) == CHOICE_YES;
-  s->only_polls = choice_of(data->pubsub, f->pubsub, CHOICE_YES) == CHOICE_NO;
-  s->shuns_shards = choice_of(data->sharded, f->sharded, CHOICE_YES) == CHOICE_NO;
-  s->is_patient = c->degrade == DEGRADE_WAIT;
-  s->dialect = dialect_of(o, data);
+  s->quarantine = span_ms(data->quarantine_ms);
+  s->uses_functions = data->functions == CHOICE_YES;
+  s->only_polls = data->pubsub == CHOICE_NO;
+  s->shuns_shards = data->sharded == CHOICE_NO;
+  s->patience = c->degrade == DEGRADE_WAIT ? PATIENCE_ALWAYS
+                : c->degrade == 0            ? PATIENCE_ONCE_ANSWERED : PATIENCE_NEVER;
+  s->dialect = dialect_of_number(data->dialect);
 }
 
-void engine_settings_set(const dibs_client *c, const opening *o, engine_settings *s)
+_Static_assert((int)DIBS_HISTORY_OFF == (int)URL_HISTORY_OFF &&
+               (int)HISTORY_OFF == (int)URL_HISTORY_OFF &&
+               (int)DIBS_HISTORY_ALL == (int)HISTORY_ALL, "one numbering");
+
+static void report_settings_set(const server_url *data, engine_settings *s)
+{
+  int32_t ms = number_of(data->report_ms, REPORT_MS, 0);
+
+  s->report_every = span_ms(ms < 0 ? 0 : ms);
+  s->history = data->history != 0 ? (fleet_history)data->history : HISTORY_NOTABLE;
+  s->history_max = (uint64_t)number_of(data->history_max, HISTORY_MAX, 0);
+  s->history_over = span_ms(number_of(data->history_over_ms, HISTORY_OVER_MS, 0));
+}
+
+void engine_settings_set(const client_record *c, const opening *o, engine_settings *s)
 {
   const dibs_options *p = &o->options;
   const server_url *data = &c->servers.data;
 
-  deployment_settings_set(c, o, s);
+  deployment_settings_set(c, s);
+  report_settings_set(data, s);
   s->memory = o->memory;
   s->prefix = data->prefix;
   s->registry = data->registry;
@@ -273,12 +361,11 @@ void engine_settings_set(const dibs_client *c, const opening *o, engine_settings
   s->connect_timeout = span_ms(c->times.connect_ms);
   s->command_timeout = span_ms(c->times.command_ms);
   s->renew_every = span_ms(c->times.renew_every_ms);
-  s->clock_rate_error_ppm = number_of(p->clock_rate_error_ppm, data->clock_rate_error_ppm,
-                                      o->config.clock_rate_error_ppm, PPM);
+  s->clock_rate_error_ppm = number_of(data->clock_rate_error_ppm, PPM, 0);
   s->local_handovers_max = p->local_handovers_max == 0   ? HANDOVERS
                            : p->local_handovers_max < 0 ? 0 : p->local_handovers_max;
   s->names_max = c->names_max;
-  s->tells_owners = (c->flags & DIBS_CLIENT_DETECT_DEADLOCK) != 0;
+  s->reports_waits = (c->flags & DIBS_CLIENT_DETECT_DEADLOCK) != 0;
   s->local_handover_time =
     span_ms(p->local_handover_ms == 0 ? HANDOVER_MS : p->local_handover_ms);
 }

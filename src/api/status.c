@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api/status.c - the names and sentences of dibs/status.h, from one table. */
+/* api/status.c - the names and texts of dibs/status.h, from one table. */
 #include <dibs/status.h>
 
 typedef struct status_row {
@@ -9,12 +9,12 @@ typedef struct status_row {
 
 static const status_row rows[] = {
   { DIBS_OK, "DIBS_OK", "done" },
-  { DIBS_BUSY, "DIBS_BUSY", "somebody else holds it" },
+  { DIBS_BUSY, "DIBS_BUSY", "another owner holds it" },
   { DIBS_TIMED_OUT, "DIBS_TIMED_OUT", "the time to wait is over" },
   { DIBS_CANCELLED, "DIBS_CANCELLED", "the caller cancelled it" },
-  { DIBS_LOST, "DIBS_LOST", "the hold ended before it was released" },
-  { DIBS_EXPIRED, "DIBS_EXPIRED", "the hold ended before; nobody took the name since" },
-  { DIBS_TAKEN, "DIBS_TAKEN", "the hold ended before; somebody else has the name now" },
+  { DIBS_LOST, "DIBS_LOST", "the hold ended; another client may have had the name" },
+  { DIBS_EXPIRED, "DIBS_EXPIRED", "the hold ended; no other client had the name since" },
+  { DIBS_TAKEN, "DIBS_TAKEN", "the hold ended; another client has the name now" },
   { DIBS_WOULD_DEADLOCK, "DIBS_WOULD_DEADLOCK", "the caller would wait for itself" },
   { DIBS_UNKNOWN, "DIBS_UNKNOWN", "sent, and no answer came: it may have happened" },
   { DIBS_BROKEN, "DIBS_BROKEN", "a party of the barrier gave up or died" },
@@ -27,7 +27,7 @@ static const status_row rows[] = {
   { DIBS_ERR_REFUSED, "DIBS_ERR_REFUSED", "the server cannot write now" },
   { DIBS_ERR_READ_ONLY, "DIBS_ERR_READ_ONLY", "the server is a replica" },
   { DIBS_ERR_WRONG_TYPE, "DIBS_ERR_WRONG_TYPE", "the key holds something else" },
-  { DIBS_ERR_PROTOCOL, "DIBS_ERR_PROTOCOL", "the peer does not speak RESP" },
+  { DIBS_ERR_PROTOCOL, "DIBS_ERR_PROTOCOL", "the peer does not use the RESP protocol" },
   { DIBS_ERR_TLS, "DIBS_ERR_TLS", "certificate, host name or TLS handshake" },
   { DIBS_ERR_CONFIG, "DIBS_ERR_CONFIG", "a URL, file or environment variable is wrong" },
   { DIBS_ERR_NO_SERVER, "DIBS_ERR_NO_SERVER", "no program for the private server" },

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* api/stripe.c - which of several locks a key belongs to. All programs that share a
- * resource have to agree for ever, so the sum below may never change. */
+/* api/stripe.c - the stripe of a key. All programs that share a resource must compute the
+ * same, so the sum below never changes. */
 #include "base/base.h"
+#include "base/hash.h"
 
 #include <dibs/many.h>
 #include <string.h>
 
 #define STRIPES_MAX 1000000
 
-/* 64-bit FNV-1a. Its low bits alone mix worse, so the upper half is folded into them. */
+/* The low bits of FNV-1a mix less well, so the upper half is folded into them. */
 static uint32_t key_sum(const void *key, size_t size)
 {
-  const unsigned char *bytes = key;
-  uint64_t sum = 14695981039346656037u;
+  uint64_t sum = fnv1a(FNV1A_START, key, size);
 
-  for (size_t i = 0; i < size; i++)
-    sum = (sum ^ bytes[i]) * 1099511628211u;
   return (uint32_t)(sum >> 32) ^ (uint32_t)sum;
 }
 

@@ -1,74 +1,74 @@
 /* SPDX-License-Identifier: MIT */
-/* api/token.c - ping, and leases that are named by a text: tokens and break. */
+/* api/token.c - ping, and leases named by a text: tokens and break. */
 #include "api/api.h"
 
 #include <string.h>
 
 /* ---- ping ---- */
 
-static dibs_status ping_once(dibs_client *c, const buffer *time, instant until)
+static dibs_status ping_once(client_record *c, const request *time, instant until)
 {
   question q;
-  dibs_status status = client_enter(c, true);
+  dibs_status status = question_run_until(c, &q, time, until);
 
-  if (status != DIBS_OK)
-    return status;
-  question_ask(c, &q, time, NULL, until);
-  status = question_wait(c, &q);
-  client_leave(c);
   question_deinit(&q);
   return question_read_only(status);
 }
 
-static dibs_status ping(dibs_client *c, instant until, uint64_t *ret_round_trip_us)
+static dibs_status ping(client_record *c, instant until, uint64_t *ret_round_trip_us)
 {
   static const resp_argument words[] = { { "TIME", 4 } };
   dibs_status status;
   instant asked_at;
-  buffer time;
+  request time;
 
-  buffer_init(&time, &c->memory);
-  if (!resp_command(&time, words, 1))
-    return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
-  status = ping_once(c, &time, until);         /* may have had to connect */
+  request_init(&time, &c->memory);
+  (void)request_command(&time, words, 1);
+  status = ping_once(c, &time, until);         /* it may have connected first */
   if (status == DIBS_OK && ret_round_trip_us != NULL) {
     asked_at = drive_now();
     status = ping_once(c, &time, until);
     if (status == DIBS_OK)
       *ret_round_trip_us = (uint64_t)span_to_us(instant_since(drive_now(), asked_at));
   }
-  buffer_deinit(&time);
+  request_deinit(&time);
   return status;
 }
 
-dibs_status dibs_ping(dibs_client *c, int32_t wait_ms, uint64_t *ret_round_trip_us)
+dibs_status client_ping(client_record *c, int32_t wait_ms, uint64_t *ret_round_trip_us)
 {
   char why_words[128];
   text why = text_over(why_words, sizeof(why_words));
-  dibs_status status = client_pin(c);
+  int32_t ms = wait_ms > 0 ? wait_ms : c->times.connect_ms;
+
+  if (!options_ms_check("wait_ms", wait_ms, &why))
+    return client_refuse(c, DIBS_ERR_ARGUMENT, why_words);
+  return ping(c, instant_add(drive_now(), span_ms(ms)), ret_round_trip_us);
+}
+
+dibs_status dibs_ping(dibs_client *client, int32_t wait_ms, uint64_t *ret_round_trip_us)
+{
+  client_record *c;
+  dibs_status status = client_begin(client, true, &c);
 
   if (status != DIBS_OK)
     return status;
-  if (!options_ms_check("wait_ms", wait_ms, &why)) {
-    status = client_refuse(c, DIBS_ERR_ARGUMENT, why_words);
-  } else {
-    int32_t ms = wait_ms > 0 ? wait_ms : c->times.connect_ms;
-
-    status = ping(c, instant_add(drive_now(), span_ms(ms)), ret_round_trip_us);
-  }
-  client_unpin(c);
-  return status;
+  return client_end(c, client_ping(c, wait_ms, ret_round_trip_us));
 }
 
 /* ---- tokens ---- */
 
-static dibs_status token_check(dibs_client *c, const char *token, token_parts *ret)
+static dibs_status token_check(client_record *c, const char *token, token_parts *ret)
 {
   char words[400];
   text why = text_over(words, sizeof(words));
 
+  if (c->servers.kind == DEPLOYMENT_QUORUM)
+    return client_refuse(c, DIBS_ERR_UNSUPPORTED,
+                         "a token names one lease, and a lock on a quorum has one at each "
+                         "server: it is renewed and released by the program that holds it");
   if (token != NULL && token_read(token, ret))
-    return one_place_check(c);
+    return DIBS_OK;
   if (token == NULL)
     text_add(&why, "NULL");
   else
@@ -77,131 +77,126 @@ static dibs_status token_check(dibs_client *c, const char *token, token_parts *r
   return client_refuse(c, DIBS_ERR_ARGUMENT, words);
 }
 
-/* Another dialect does not say when a lease began: whoever has it now took it after ours. */
-static bool is_taken_again(const dibs_client *c, const dibs_inspection *found,
-                           const token_parts *p)
+static bool share_renew_encode(const client_record *c, request *out, const token_parts *p,
+                               int32_t ttl_ms, int64_t estimate_us)
 {
-  return c->names.dialect == DIALECT_NATIVE ? found->fence / 1024 > p->lease.token
-                                            : found->holder_count > 0;
-}
-
-/* The lease is gone: did anybody take a name since? Of a shared resource nobody in
- * particular does. */
-static dibs_status gone_how(dibs_client *c, const token_parts *p)
-{
-  dibs_inspection *found;
-  dibs_status status;
-
-  for (size_t i = 0; p->kind != TOKEN_SHARE && i < p->count; i++) {
-    found = NULL;
-    status = inspect_name(c, p->names[i].name, p->names[i].size, &found);
-    if (status != DIBS_OK)
-      return status;
-    status = is_taken_again(c, found, p) ? DIBS_TAKEN : DIBS_EXPIRED;
-    (void)dibs_inspection_free(found);
-    if (status == DIBS_TAKEN)
-      return status;
-  }
-  return DIBS_EXPIRED;
-}
-
-static bool share_renew_encode(const dibs_client *c, buffer *out, bool with_text,
-                               const token_parts *p, int32_t ttl_ms, int64_t estimate_us)
-{
-  /* Whoever holds the token does not know whether it reads; 'w' leaves that as it is. */
+  /* A token does not show the mode of its lease; 'w' keeps the mode. */
   share_renew_item item = { .name = p->names[0].name, .name_size = p->names[0].size,
                             .lease = &p->lease, .ttl_ms = ttl_ms, .mode = 'w' };
 
-  return dialect_share_renew(&c->names, out, with_text, &item, 1, estimate_us);
+  return c->names.dialect->share_renew(&c->names, out, &item, 1, estimate_us);
 }
 
-static bool renew_encode(const dibs_client *c, buffer *out, bool with_text,
-                         const token_parts *p, int32_t ttl_ms, int64_t estimate_us)
+static bool renew_encode(const client_record *c, request *out, const token_parts *p,
+                         int32_t ttl_ms, int64_t estimate_us)
 {
   renew_item items[MANY_NAMES_MAX];
 
   if (p->kind == TOKEN_SHARE)
-    return share_renew_encode(c, out, with_text, p, ttl_ms, estimate_us);
+    return share_renew_encode(c, out, p, ttl_ms, estimate_us);
   for (size_t i = 0; i < p->count; i++)
     items[i] = (renew_item){ .name = p->names[i].name, .name_size = p->names[i].size,
                              .lease = &p->lease, .ttl_ms = ttl_ms };
-  return dialect_renew(&c->names, out, with_text, items, p->count, estimate_us);
+  return c->names.dialect->renew(&c->names, out, items, p->count, estimate_us);
 }
 
-/* All names of a set or none: one that is gone loses the others. */
+/* A multi-lock is renewed only if all names are: when one has ended, all count as lost. */
 static bool renew_answer_read(const resp_reply *r, size_t count, renew_answer *ret)
 {
-  renew_answer one;
+  renew_answer all = renew_answer_of_set();
 
   for (size_t i = 0; i < count; i++) {
+    renew_answer one;
+
     if (!native_renew_answer(r, i, &one))
       return false;
-    if (i == 0 || !one.is_ours || one.remaining_ms < ret->remaining_ms)
-      *ret = one;
-    if (!one.is_ours)
-      break;
+    renew_answer_add(&all, &one);
   }
+  *ret = all;
   return true;
 }
 
-static dibs_status renew_ask(dibs_client *c, const token_parts *p, int32_t ttl_ms,
+static dibs_status renew_ask(client_record *c, const token_parts *p, int32_t ttl_ms, instant until,
                              int64_t estimate_us, renew_answer *ret_answer)
 {
   question q;
-  script_command k;
+  request k;
   dibs_status status;
 
-  script_command_init(&k, c);
-  status = script_command_run(c, &q, &k,
-                       renew_encode(c, &k.by_digest, false, p, ttl_ms, estimate_us) &&
-                         renew_encode(c, &k.by_text, true, p, ttl_ms, estimate_us));
+  request_init(&k, &c->memory);
+  (void)renew_encode(c, &k, p, ttl_ms, estimate_us);
+  status = question_run_until(c, &q, &k, until);
   if (status == DIBS_OK && !renew_answer_read(q.reply, p->count, ret_answer))
-    status = client_refuse(c, DIBS_ERR_PROTOCOL, "an answer to renew of no known form");
+    status = client_refuse(c, DIBS_ERR_PROTOCOL, "unexpected reply to the script renew");
   question_deinit(&q);
-  script_command_deinit(&k);
+  request_deinit(&k);
   return status;
 }
 
-static dibs_status token_renew(dibs_client *c, const char *token, int32_t ttl_ms,
+/* Extends the registration of the client that took the lease as long as the lease. Sent
+ * before the renewal; its reply is ignored. */
+static void keep_registration(client_record *c, const token_parts *p, int32_t ttl_ms)
+{
+  char bytes[KEY_TEXT_SIZE], digits[24];
+  text key = text_over(bytes, sizeof(bytes)), ms = text_over(digits, sizeof(digits));
+  resp_argument words[] = { RESP_TEXT("PEXPIRE"), { bytes, 0 }, { digits, 0 } };
+  request command;
+
+  native_client_key(&c->names, p->lease.client, &key);
+  text_add_int(&ms, ttl_ms > CLIENT_REGISTRATION_MS ? ttl_ms : CLIENT_REGISTRATION_MS);
+  words[1].size = key.used;
+  words[2].size = ms.used;
+  request_init(&command, &c->memory);
+  if (request_command(&command, words, 3) && client_enter(c, true) == DIBS_OK) {
+    (void)engine_ask(drive_engine(c->drive), &command, NULL, client_give_up_at(c), drive_now());
+    client_leave(c);
+  }
+  request_deinit(&command);
+}
+
+static dibs_status token_renew(client_record *c, const char *token, int32_t ttl_ms,
                                int64_t *ret_remaining_ms)
 {
   token_parts p = { .count = 0 };
   renew_answer answer = { .is_ours = false };
   int64_t estimate_us;
+  instant until = client_give_up_at(c);
   dibs_status status = token_check(c, token, &p);
 
   if (status != DIBS_OK)
     return status;
   if (ttl_ms < 100 || ttl_ms > DIBS_MS_MAX)
     return client_refuse(c, DIBS_ERR_ARGUMENT, "ttl_ms must be 100 to 2073600000");
-  status = client_agreed_time(c, &estimate_us);
-  if (status == DIBS_OK)
-    status = renew_ask(c, &p, ttl_ms, estimate_us, &answer);
+  status = client_agreed_time(c, until, &estimate_us);
+  if (status == DIBS_OK) {
+    keep_registration(c, &p, ttl_ms);
+    status = renew_ask(c, &p, ttl_ms, until, estimate_us, &answer);
+  }
   if (status != DIBS_OK)
     return status;
   if (!answer.is_ours)
-    return gone_how(c, &p);
+    return release_gone_status(answer.gone);
   if (ret_remaining_ms != NULL)
     *ret_remaining_ms = answer.remaining_ms;
   return DIBS_OK;
 }
 
-dibs_status dibs_token_renew(dibs_client *c, const char *token, int32_t ttl_ms,
+dibs_status dibs_token_renew(dibs_client *client, const char *token, int32_t ttl_ms,
                              int64_t *ret_remaining_ms)
 {
-  dibs_status status = client_pin(c);
+  client_record *c;
+  dibs_status status = client_begin(client, true, &c);
 
   if (status != DIBS_OK)
     return status;
   status = token_renew(c, token, ttl_ms, ret_remaining_ms);
-  client_unpin(c);
-  return status;
+  return client_end(c, status);
 }
 
-typedef bool lease_encoder(const native *n, buffer *out, bool with_text, const token_parts *p,
+typedef bool lease_encoder(const protocol *n, request *out, const token_parts *p,
                            int64_t estimate_us);
 
-static bool release_encode(const native *n, buffer *out, bool with_text, const token_parts *p,
+static bool release_encode(const protocol *n, request *out, const token_parts *p,
                            int64_t estimate_us)
 {
   const many_name *one = &p->names[0];
@@ -210,31 +205,31 @@ static bool release_encode(const native *n, buffer *out, bool with_text, const t
 
   switch (p->kind) {
   case TOKEN_LEASE:
-    return dialect_release(n, out, with_text, one->name, one->size, &p->lease, 0, estimate_us);
+    return n->dialect->release(n, out, one->name, one->size, &p->lease, 0, estimate_us);
   case TOKEN_SHARE:
-    return dialect_share_release(n, out, with_text, &e);
+    return n->dialect->share_release(n, out, &e);
   case TOKEN_MANY:
-    return native_many_release(n, out, with_text, p->names, p->count, &p->lease, estimate_us);
+    return native_many_release(n, out, p->names, p->count, &p->lease, estimate_us);
   }
   return false;
 }
 
-static bool break_encode(const native *n, buffer *out, bool with_text, const token_parts *p,
+static bool break_encode(const protocol *n, request *out, const token_parts *p,
                          int64_t estimate_us)
 {
-  return dialect_break(n, out, with_text, p->names[0].name, p->names[0].size, &p->lease,
-                      estimate_us);
+  return n->dialect->break_lease(n, out, p->names[0].name, p->names[0].size, &p->lease,
+                                 estimate_us);
 }
 
-/* A quorum: each server that has this lease lets go of it. The best of their answers. */
-static dibs_status others_ask(dibs_client *c, const script_command *k, dibs_status best)
+/* A quorum: each server that has this lease releases it. Returns the best of their replies. */
+static dibs_status others_ask(client_record *c, const request *k, dibs_status best)
 {
   for (size_t route = quorum_route_next(c, 0); route != SIZE_MAX;
        route = quorum_route_next(c, route + 1)) {
-    release_answer answer = { .outcome = RELEASE_EXPIRED };
+    release_answer answer = { .outcome = RELEASE_GONE };
     question q;
 
-    if (question_run_at(c, &q, route, &k->by_digest, &k->by_text) == DIBS_OK &&
+    if (question_run_at(c, &q, route, k) == DIBS_OK &&
         native_release_answer(q.reply, &answer) && answer.outcome == RELEASE_DONE)
       best = DIBS_OK;
     question_deinit(&q);
@@ -242,46 +237,46 @@ static dibs_status others_ask(dibs_client *c, const script_command *k, dibs_stat
   return best;
 }
 
-static dibs_status lease_ask(dibs_client *c, lease_encoder *encode, const token_parts *p)
+static dibs_status lease_ask(client_record *c, lease_encoder *encode, const token_parts *p)
 {
   release_answer answer;
   question q;
-  script_command k;
+  request k;
   int64_t us = 0;
-  dibs_status status = client_agreed_time(c, &us);
+  instant until = client_give_up_at(c);
+  dibs_status status = client_agreed_time(c, until, &us);
 
   if (status != DIBS_OK)
     return status;
-  script_command_init(&k, c);
-  status = script_command_run(c, &q, &k,
-                       encode(&c->names, &k.by_digest, false, p, us) &&
-                         encode(&c->names, &k.by_text, true, p, us));
+  request_init(&k, &c->memory);
+  (void)encode(&c->names, &k, p, us);
+  status = question_run_until(c, &q, &k, until);
   if (status == DIBS_OK && !native_release_answer(q.reply, &answer))
-    status = client_refuse(c, DIBS_ERR_PROTOCOL, "an answer to release of no known form");
+    status = client_refuse(c, DIBS_ERR_PROTOCOL, "unexpected reply to the script release");
   question_deinit(&q);
   if (status == DIBS_OK && answer.outcome != RELEASE_DONE)
-    status = answer.outcome == RELEASE_TAKEN ? DIBS_TAKEN : DIBS_EXPIRED;
+    status = release_gone_status(answer.outcome);
   if (status >= DIBS_OK && c->servers.kind == DEPLOYMENT_QUORUM)
     status = others_ask(c, &k, status);
-  script_command_deinit(&k);
+  request_deinit(&k);
   return status;
 }
 
-dibs_status dibs_token_release(dibs_client *c, const char *token)
+dibs_status dibs_token_release(dibs_client *client, const char *token)
 {
   token_parts p = { .count = 0 };
-  dibs_status status = client_pin(c);
+  client_record *c;
+  dibs_status status = client_begin(client, true, &c);
 
   if (status != DIBS_OK)
     return status;
   status = token_check(c, token, &p);
   if (status == DIBS_OK)
     status = lease_ask(c, release_encode, &p);
-  client_unpin(c);
-  return status;
+  return client_end(c, status);
 }
 
-static dibs_status break_check(dibs_client *c, const char *name, const char *lease,
+static dibs_status break_check(client_record *c, const char *name, const char *lease,
                                token_parts *ret)
 {
   size_t size = name == NULL ? 0 : strnlen(name, DIBS_NAME_MAX + 1);
@@ -291,23 +286,23 @@ static dibs_status break_check(dibs_client *c, const char *name, const char *lea
     return client_refuse(c, DIBS_ERR_ARGUMENT, fault);
   if (lease == NULL || !lease_id_read(lease, strnlen(lease, LEASE_TEXT_SIZE), &ret->lease))
     return client_refuse(c, DIBS_ERR_ARGUMENT,
-                         "lease is not one; dibs_inspect() tells the present one");
+                         "lease has no valid form; dibs_inspect() returns the current one");
   ret->kind = TOKEN_LEASE;
   ret->count = 1;
   ret->names[0] = (many_name){ name, size };
   return one_place_check(c);
 }
 
-dibs_status dibs_break(dibs_client *c, const char *name, const char *lease)
+dibs_status dibs_break(dibs_client *client, const char *name, const char *lease)
 {
   token_parts p = { .count = 0 };
-  dibs_status status = client_pin(c);
+  client_record *c;
+  dibs_status status = client_begin(client, true, &c);
 
   if (status != DIBS_OK)
     return status;
   status = break_check(c, name, lease, &p);
   if (status == DIBS_OK)
     status = lease_ask(c, break_encode, &p);
-  client_unpin(c);
-  return status;
+  return client_end(c, status);
 }

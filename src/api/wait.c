@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api/wait.c - waits on observations: how they begin, end and are told. wait.h says how
- * they are used. */
+/* api/wait.c - calls that wait on a sync operation: begin, end and report; see wait.h. */
 #include "api/wait.h"
 
 #include <stddef.h>
@@ -8,20 +7,22 @@
 
 /* ---- checks ---- */
 
-dibs_status wait_check(dibs_client *c, const char *name, const dibs_wait_options *options,
-                       bool is_blocking, wait_plan *ret_plan)
+dibs_status wait_check(client_record *c, const char *name, const dibs_wait_options *options,
+                       wait_plan *ret_plan)
 {
   char words[256];
   text why = text_over(words, sizeof(words));
-  dibs_status status = client_may_call(c, is_blocking);
-
-  if (status != DIBS_OK)
-    return status;
-  status = name_check(c, name, name == NULL ? 0 : strnlen(name, DIBS_NAME_MAX + 1));
+  dibs_status status = name_check(c, name, name == NULL ? 0 : strnlen(name, DIBS_NAME_MAX + 1));
   if (status != DIBS_OK)
     return status;
   status = wait_options_read(options, ret_plan, &why);
   return status == DIBS_OK ? one_place_check(c) : client_refuse(c, status, words);
+}
+
+bool wait_over(wait *w, dibs_status status, const char *message)
+{
+  (void)outcome_set(&w->end, w->client, status, message);
+  return true;
 }
 
 /* ---- memory and list ---- */
@@ -29,7 +30,7 @@ dibs_status wait_check(dibs_client *c, const char *name, const dibs_wait_options
 static void job_run(drive_job *job);
 static void job_finish(drive_job *job);
 
-wait *wait_new(dibs_client *c, const wait_kind *kind, size_t size)
+wait *wait_new(client_record *c, const wait_kind *kind, size_t size)
 {
   wait *w = mem_zalloc(&c->memory, size);
 
@@ -60,6 +61,7 @@ wait *wait_free(wait *w)
   if (w->kind->deinit != NULL)
     w->kind->deinit(w);
   request_end(w);
+  outcome_clear(&w->end);
   m = w->memory;
   mem_free(&m, w);
   return NULL;
@@ -67,7 +69,7 @@ wait *wait_free(wait *w)
 
 static void list_join(wait *w)
 {
-  dibs_client *c = w->client;
+  client_record *c = w->client;
 
   w->is_listed = true;
   w->next = c->first_wait;
@@ -96,8 +98,9 @@ static void list_leave(wait *w)
 static void job_run(drive_job *job)
 {
   wait *w = WAIT_OF(job, job);
+  dibs_error room;
 
-  w->kind->tell(w);
+  w->kind->report(w, outcome_error(&w->end, &room));
 }
 
 static void job_finish(drive_job *job)
@@ -105,21 +108,21 @@ static void job_finish(drive_job *job)
   wait *w = WAIT_OF(job, job);
 
   w->is_queued = false;
-  if (w->waiter != NULL) {               /* of wait_stop(): it frees */
+  if (w->waiter != NULL) {               /* wait_stop() frees it */
     drive_waiter_done(w->client->drive, w->waiter);
   } else if (!w->is_observer || w->is_stopped) {
     list_leave(w);
     (void)wait_free(w);
-  } else if (w->tell_again) {
-    wait_tell(w);
+  } else if (w->report_again) {
+    wait_report(w);
   }
 }
 
-void wait_tell(wait *w)
+void wait_report(wait *w)
 {
   if (w->is_stopped)
     return;
-  w->tell_again = w->is_queued;
+  w->report_again = w->is_queued;
   if (w->is_queued)
     return;
   w->is_queued = true;
@@ -143,12 +146,12 @@ static void finish(wait *w)
   if (w->waiter != NULL)
     drive_waiter_done(w->client->drive, w->waiter);
   if (w->is_async)
-    wait_tell(w);
+    wait_report(w);
   if (w->is_observer && w->kind->ended != NULL)
     w->kind->ended(w);
 }
 
-static void left(dibs_client *c, question *q)
+static void left(client_record *c, question *q)
 {
   wait *w = WAIT_OF(q, leaving);
 
@@ -159,38 +162,38 @@ static void left(dibs_client *c, question *q)
   finish(w);
 }
 
-/* Asks the server to forget what we did there. After a fault nobody waits for the answer:
- * the fault has taken its time already. true: left() will follow. */
-static bool leave(wait *w)
+/* Asks the server to undo what the request did there. The reply is awaited unless a fault
+ * ended the wait, which has used its time already. true: left() will follow. */
+static bool leave(wait *w, bool is_fault)
 {
-  dibs_client *c = w->client;
+  client_record *c = w->client;
   instant now = drive_now(), until = instant_add(now, span_ms(c->times.command_ms));
-  script_command k;
+  request k;
   bool is_begun = false;
 
-  if (w->kind->leave == NULL || w->status == DIBS_ERR_CLOSED)
+  if (w->kind->leave == NULL || w->end.status == DIBS_ERR_CLOSED)
     return false;
-  script_command_init(&k, c);
-  if (w->kind->leave(w, &k.by_digest, &k.by_text) && buffer_size(&k.by_digest) > 0) {
-    if (w->status < 0) {
-      (void)engine_ask(drive_engine(c->drive), &k.by_digest, &k.by_text, NULL, until, now);
+  request_init(&k, &c->memory);
+  if (w->kind->leave(w, &k)) {
+    if (is_fault) {
+      (void)engine_ask(drive_engine(c->drive), &k, NULL, until, now);
     } else {
-      question_ask(c, &w->leaving, &k.by_digest, &k.by_text, until);
+      question_ask(c, &w->leaving, &k, until);
       is_begun = !w->leaving.waiter.is_done;
       w->leaving.then = left;
     }
   }
-  script_command_deinit(&k);
+  request_deinit(&k);
   return is_begun;
 }
 
-/* Ended otherwise than by an answer. */
-static void ended(wait *w, dibs_status status, const char *words)
+/* Ended by a limit, a cancellation or a fault, not by a reply. */
+static void ended(wait *w, dibs_status status, const char *words, bool is_late)
 {
   w->is_observing = false;
-  w->status = client_fault(w->client, status, words);
+  (void)wait_over(w, status, words);
   request_end(w);                        /* there is nothing left to cancel */
-  if (!leave(w))
+  if (!leave(w, status < 0 && !(is_late && w->kind->left != NULL)))
     finish(w);
 }
 
@@ -198,27 +201,37 @@ static bool cancel(wait *w)
 {
   if (!w->is_observing)
     return false;
-  (void)engine_observe_end(drive_engine(w->client->drive), w->id, drive_now());
-  ended(w, DIBS_CANCELLED, "");
+  (void)engine_stop(drive_engine(w->client->drive), w->id, drive_now());
+  ended(w, DIBS_CANCELLED, "", false);
   return true;
 }
 
-void wait_observed(dibs_client *c, const effect *e)
+void wait_observed(client_record *c, const effect *e)
 {
   wait *w = e->context;
   bool is_over;
 
   if (e->is_over) {
-    ended(w, e->status, e->text);
+    ended(w, e->status, e->text, e->is_late);
     return;
   }
+  w->asks_again = false;
   is_over = w->kind->look(w, e->reply);
   (void)resp_reply_free(e->reply);
-  if (!is_over)
+  if (!is_over && (!w->is_once || w->asks_again))
     return;
   (void)engine_observe_end(drive_engine(c->drive), w->id, drive_now());
+  if (!is_over) {
+    ended(w, DIBS_TIMED_OUT, "", false);
+    return;
+  }
   w->is_observing = false;
   finish(w);
+}
+
+void wait_op_over(const effect *e)
+{
+  ended(e->context, e->status, e->text, false);
 }
 
 void wait_look_at(wait *w, instant at)
@@ -227,40 +240,39 @@ void wait_look_at(wait *w, instant at)
     engine_observe_at(drive_engine(w->client->drive), w->id, at, drive_now());
 }
 
-void wait_cancelled(dibs_client *c, const dibs_canceller *canceller)
+void wait_cancelled(client_record *c, const dibs_canceller *canceller)
 {
   for (wait *w = c->first_wait; w != NULL; w = w->next)
     if (w->cancel == canceller)
       (void)cancel(w);
 }
 
-dibs_status wait_request_cancel(dibs_request *request)
+dibs_status wait_request_cancel(dibs_request *pending)
 {
   entry in;
-  dibs_status status = claim_enter(request, HANDLE_WAIT, false, &in);
+  dibs_status status = claim_enter(pending, HANDLE_WAIT, false, &in);
 
   if (status != DIBS_OK)
     return status;
   if (!cancel(in.wait))
     status = DIBS_ERR_STALE;
-  drive_settle(in.client->drive);
-  claim_leave(&in);
-  return status;
+  drive_flush(in.client->drive);
+  return claim_leave(&in, status);
 }
 
-/* The engine has told most of them by now; their jobs run when the drive ends. */
-void waits_end(dibs_client *c)
+/* The engine has ended most of them already; their jobs run when the drive ends. */
+void waits_end(client_record *c)
 {
   for (wait *w = c->first_wait; w != NULL; w = w->next) {
     if (!w->is_over) {
       w->is_observing = false;
-      w->status = DIBS_ERR_CLOSED;
+      (void)wait_over(w, DIBS_ERR_CLOSED, "");
       finish(w);
     }
   }
 }
 
-void waits_free(dibs_client *c)
+void waits_free(client_record *c)
 {
   while (c->first_wait != NULL) {
     wait *w = c->first_wait;
@@ -272,18 +284,41 @@ void waits_free(dibs_client *c)
 
 /* ---- the beginning ---- */
 
+/* `limit`: of the wait. */
+static dibs_status begin_in_engine(wait *w, instant limit, const wait_question *q)
+{
+  client_record *c = w->client;
+
+  if (w->op != NULL) {
+    w->op->context = w;
+    w->op->give_up_at = limit;
+    w->op->is_single = w->is_once;
+    return engine_run(drive_engine(c->drive), w->op, drive_now(), &w->id);
+  }
+  return engine_observe(drive_engine(c->drive),
+                        &(observe_request){ .context = w, .channel = q->channel,
+                                            .channel_size = q->channel_size,
+                                            .command = q->command, .every = q->every,
+                                            .give_up_at = limit,
+                                            .is_patient = q->is_patient },
+                        drive_now(), &w->id);
+}
+
+static instant limit_of(const wait *w, const wait_plan *plan)
+{
+  if (plan->wait_ms == 0)
+    return client_give_up_at(w->client);
+  return plan->wait_ms == DIBS_FOREVER ? INSTANT_NEVER
+                                       : instant_add(drive_now(), span_ms(plan->wait_ms));
+}
+
 /* Mutex held. On a fault nothing was begun. */
 static dibs_status begin(wait *w, const wait_plan *plan, const wait_question *q)
 {
-  dibs_client *c = w->client;
-  instant now = drive_now();
-  observe_request r = { .context = w, .channel = q->channel,
-                        .channel_size = q->channel_size, .command = q->by_digest,
-                        .with_text = q->by_text, .every = q->every,
-                        .give_up_at = INSTANT_NEVER, .is_patient = q->is_patient };
+  client_record *c = w->client;
   dibs_status status;
 
-  if (buffer_size(q->by_digest) == 0)
+  if (q != NULL && q->command->is_incomplete)
     return client_fault(c, DIBS_ERR_NO_MEMORY, "");
   if (plan->cancel != NULL) {
     status = drive_watch(c->drive, plan->cancel);
@@ -291,16 +326,15 @@ static dibs_status begin(wait *w, const wait_plan *plan, const wait_question *q)
       return client_fault(c, status, "a canceller cannot be watched");
     w->cancel = plan->cancel;
   }
-  if (canceller_has_fired(plan->cancel)) {     /* after watching: no gap in between */
+  if (canceller_has_fired(plan->cancel)) {     /* after watching: no gap */
     unwatch(w);
     return DIBS_CANCELLED;
   }
-  if (plan->wait_ms > 0)
-    r.give_up_at = instant_add(now, span_ms(plan->wait_ms));
-  status = engine_observe(drive_engine(c->drive), &r, now, &w->id);
+  w->is_once = plan->wait_ms == 0;
+  status = begin_in_engine(w, limit_of(w, plan), q);
   if (status != DIBS_OK) {
     unwatch(w);
-    return client_fault(c, status, "the wait could not be begun");
+    return client_fault(c, status, w->op != NULL ? "" : "the wait could not be begun");
   }
   w->is_observing = true;
   list_join(w);
@@ -309,7 +343,7 @@ static dibs_status begin(wait *w, const wait_plan *plan, const wait_question *q)
 
 dibs_status wait_blocking(wait *w, const wait_plan *plan, const wait_question *q)
 {
-  dibs_client *c = w->client;
+  client_record *c = w->client;
   dibs_status status = client_enter(c, true);
   drive_waiter waiter;
 
@@ -322,7 +356,7 @@ dibs_status wait_blocking(wait *w, const wait_plan *plan, const wait_question *q
     (void)drive_wait(c->drive, &waiter, INSTANT_NEVER);
     w->waiter = NULL;
     list_leave(w);
-    status = w->status;
+    status = outcome_note(&w->end, c);
   }
   client_leave(c);
   return status;
@@ -337,7 +371,7 @@ static dibs_status start_async(wait *w, const wait_plan *plan, const wait_questi
     status = begin(w, plan, q);
   if (status != DIBS_CANCELLED)
     return status;
-  w->status = DIBS_CANCELLED;            /* fired before: an ending like any other */
+  (void)wait_over(w, DIBS_CANCELLED, "");   /* fired before: a normal end */
   list_join(w);
   finish(w);
   return DIBS_OK;
@@ -346,8 +380,8 @@ static dibs_status start_async(wait *w, const wait_plan *plan, const wait_questi
 dibs_status wait_async(wait *w, const wait_plan *plan, const wait_question *q,
                        dibs_request **ret_request)
 {
-  dibs_client *c = w->client;
-  dibs_request *request;
+  client_record *c = w->client;
+  dibs_request *pending;
   dibs_status status;
 
   w->is_async = true;
@@ -356,7 +390,7 @@ dibs_status wait_async(wait *w, const wait_plan *plan, const wait_question *q,
     (void)wait_free(w);
     return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
   }
-  request = handle_value(w->request);
+  pending = handle_value(w->request);
   status = client_enter(c, false);
   if (status != DIBS_OK) {
     (void)wait_free(w);
@@ -366,8 +400,8 @@ dibs_status wait_async(wait *w, const wait_plan *plan, const wait_question *q,
   if (status != DIBS_OK)
     (void)wait_free(w);
   else if (ret_request != NULL)
-    *ret_request = request;
-  drive_settle(c->drive);
+    *ret_request = pending;
+  drive_flush(c->drive);
   client_leave(c);
   return status;
 }
@@ -376,8 +410,8 @@ dibs_status wait_async(wait *w, const wait_plan *plan, const wait_question *q,
 
 dibs_status wait_start(wait *w, const wait_question *q)
 {
-  static const wait_plan for_ever = { 0 };
-  dibs_client *c = w->client;
+  static const wait_plan for_ever = { .wait_ms = DIBS_FOREVER };
+  client_record *c = w->client;
   dibs_status status = client_enter(c, false);
 
   if (status != DIBS_OK)
@@ -386,14 +420,14 @@ dibs_status wait_start(wait *w, const wait_question *q)
   status = drive_callbacks_prepare(c->drive);
   if (status == DIBS_OK)
     status = begin(w, &for_ever, q);
-  drive_settle(c->drive);
+  drive_flush(c->drive);
   client_leave(c);
   return status;
 }
 
 void wait_stop(wait *w)
 {
-  dibs_client *c = w->client;
+  client_record *c = w->client;
   bool is_own = drive_running_job() == &w->job;
   drive_waiter waiter;
 
@@ -403,7 +437,7 @@ void wait_stop(wait *w)
     return;
   }
   drive_lock(c->drive);
-  c->calls++;                            /* dibs_close() waits for us */
+  c->calls++;                            /* dibs_close() waits for this call */
   w->is_stopped = true;
   if (w->is_observing)
     (void)engine_observe_end(drive_engine(c->drive), w->id, drive_now());
@@ -416,7 +450,7 @@ void wait_stop(wait *w)
     (void)drive_wait(c->drive, &waiter, INSTANT_NEVER);
     w->waiter = NULL;
   }
-  drive_settle(c->drive);
+  drive_flush(c->drive);
   if (!w->is_queued) {
     list_leave(w);
     (void)wait_free(w);

@@ -7,14 +7,14 @@
 typedef struct search {
   wait_graph *graph;
   const char *nonce;
-  const graph_client *client;        /* whose wait it is */
+  const graph_client *client;        /* the client of this wait */
   owner_entry self;                  /* and the wait */
   graph_path *path;
   struct { const graph_client *client; uint64_t id; } seen[GRAPH_NAMES];
   size_t seen_count;
 } search;
 
-/* ---- what is known; what is not is put on the list ---- */
+/* ---- known facts; missing ones are put on the list ---- */
 
 static graph_name *name_at(wait_graph *g, const void *name, size_t size)
 {
@@ -42,16 +42,16 @@ static graph_client *client_at(wait_graph *g, const char *id)
   return c;
 }
 
-/* What a client tells of its owners, where it may be believed. */
-static owners_reader told_by(const search *s, const graph_client *c)
+/* The owners that a client reported; none when they lack the nonce. */
+static wait_report_reader reported_by(const search *s, const graph_client *c)
 {
   if (c == NULL || c->owners == NULL ||
-      (s->nonce != NULL && !owners_have_echo(c->owners, c->owners_size, s->nonce)))
-    return (owners_reader){ "", 0 };
-  return owners_read(c->owners, c->owners_size);
+      (s->nonce != NULL && !wait_report_has_nonce(c->owners, c->owners_size, s->nonce)))
+    return (wait_report_reader){ "", 0 };
+  return wait_report_read(c->owners, c->owners_size);
 }
 
-/* ---- who keeps whom waiting ---- */
+/* ---- blocking owners ---- */
 
 static const inspect_waiter *queued(const inspect_answer *a, const char *client, uint64_t ask)
 {
@@ -84,11 +84,11 @@ static bool is_for(const owner_entry *e, char kind, const char *owner, const gra
 static uint64_t units_of(const search *s, const graph_client *c, const char *owner,
                          const graph_name *n)
 {
-  owners_reader r = told_by(s, c);
+  wait_report_reader r = reported_by(s, c);
   uint64_t units = 0;
   owner_entry e;
 
-  while (owners_next(&r, &e)) {
+  while (wait_report_next(&r, &e)) {
     const inspect_holder *held = is_for(&e, 'h', owner, n) ? held_by(n->seen, c->id, &e)
                                                            : NULL;
     if (held != NULL)
@@ -97,7 +97,7 @@ static uint64_t units_of(const search *s, const graph_client *c, const char *own
   return units;
 }
 
-/* Whether this owner alone keeps the waiter from being served, whatever the queue does. */
+/* Whether this owner alone blocks the waiter, whatever the order of the queue. */
 static bool is_in_the_way(const search *s, const graph_client *waiting, const owner_entry *w,
                           const graph_name *n, const graph_client *holding,
                           const owner_entry *h, const inspect_holder *held)
@@ -107,7 +107,7 @@ static bool is_in_the_way(const search *s, const graph_client *waiting, const ow
 
   if (a->kind == NATIVE_MUTEX)
     return true;
-  q = queued(a, waiting->id, w->ask);        /* not there: a grant may be on its way */
+  q = queued(a, waiting->id, w->ask);        /* not queued: a grant may be on its way */
   if (q == NULL)
     return false;
   if (a->kind == NATIVE_RWLOCK)
@@ -140,15 +140,15 @@ static bool is_new(search *s, const graph_client *c, uint64_t id)
 
 static bool from_wait(search *s, const graph_client *c, const owner_entry *w);
 
-/* On from an owner who is in the way: is it the one we began with, or waits itself? */
+/* Continues from a blocking owner: it closes the cycle, or waits itself. */
 static bool from_owner(search *s, const graph_client *c, const char *owner)
 {
-  owners_reader r = told_by(s, c);
+  wait_report_reader r = reported_by(s, c);
   owner_entry e;
 
   if (c == s->client && strcmp(owner, s->self.owner) == 0)
     return true;
-  while (owners_next(&r, &e))
+  while (wait_report_next(&r, &e))
     if (e.kind == 'w' && strcmp(e.owner, owner) == 0 && is_older(s, c, &e) &&
         is_new(s, c, e.id) && from_wait(s, c, &e))
       return true;
@@ -165,14 +165,14 @@ static void path_add(search *s, const graph_client *c, const owner_entry *w,
   memcpy(step->waiter, c->id, CLIENT_ID_SIZE);
 }
 
-/* All owners that this client tells to hold the name. */
+/* Follows all owners of this client that hold the name. */
 static bool from_holders(search *s, const graph_client *c, const owner_entry *w,
                          const graph_name *n, const graph_client *holding)
 {
-  owners_reader r = told_by(s, holding);
+  wait_report_reader r = reported_by(s, holding);
   owner_entry e;
 
-  while (owners_next(&r, &e)) {
+  while (wait_report_next(&r, &e)) {
     const inspect_holder *held = is_for(&e, 'h', e.owner, n)
                                    ? held_by(n->seen, holding->id, &e) : NULL;
 
@@ -209,12 +209,12 @@ bool graph_find(wait_graph *g, const char *client, uint64_t id, const char *nonc
                 graph_path *ret)
 {
   search s = { .graph = g, .nonce = nonce, .path = ret };
-  owners_reader r;
+  wait_report_reader r;
 
   *ret = (graph_path){ .count = 0 };
   s.client = client_at(g, client);
-  r = told_by(&s, s.client);
-  while (owners_next(&r, &s.self))
+  r = reported_by(&s, s.client);
+  while (wait_report_next(&r, &s.self))
     if (s.self.kind == 'w' && s.self.id == id)
       return from_wait(&s, s.client, &s.self);
   return false;

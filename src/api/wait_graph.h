@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* api/wait_graph.h - who waits for whom, as far as it was asked for, and the way from one
- * wait back to its own owner; protocol.md 14.
+/* api/wait_graph.h - the graph of owners that wait for each other, as far as it is known,
+ * and the search for a way from one wait back to its own owner; protocol.md 14.
  *
- * Pure: whoever uses it fills in what it lacks, and searches again. Borrows all that it is
- * told; what is found is borrowed likewise. */
+ * Pure: the caller fills in what is missing, and searches again. Borrows all its input;
+ * results are borrowed too. */
 #ifndef API_WAIT_GRAPH_H
 #define API_WAIT_GRAPH_H
 
 #include "dialect/native.h"
-#include "dialect/native_owners.h"
+#include "dialect/native/wait_report.h"
 
 #define GRAPH_NAMES 64
 #define GRAPH_CLIENTS 64
@@ -23,7 +23,7 @@ typedef struct graph_name {
 typedef struct graph_client {
   char id[CLIENT_ID_SIZE];
   bool is_asked;
-  const char *owners; size_t owners_size;     /* NULL: it tells none */
+  const char *owners; size_t owners_size;     /* NULL: it reported none */
 } graph_client;
 
 typedef struct wait_graph {
@@ -32,7 +32,7 @@ typedef struct wait_graph {
   graph_client clients[GRAPH_CLIENTS];
 } wait_graph;
 
-/* One owner waits for a name, and another one has it. */
+/* One owner waits for a name that another owner holds. */
 typedef struct graph_step {
   char waiter[CLIENT_ID_SIZE];
   uint64_t wait, ask;
@@ -43,10 +43,10 @@ typedef struct graph_step {
 
 typedef struct graph_path { size_t count; graph_step steps[GRAPH_STEPS]; } graph_path;
 
-/* The way from the wait `id` of `client` back to its owner, by waits that are older only: a
- * cycle of which that wait is the youngest. `nonce`, unless NULL: clients that do not tell
- * it are not believed. false: none, or something is lacking: then there are names or
- * clients in the graph with is_asked false. */
+/* The way from the wait `id` of `client` back to its owner, by older waits only: a cycle
+ * of which that wait is the youngest. `nonce`, unless NULL: clients that do not return it
+ * are ignored. false: no cycle, or facts are missing: then the graph has names or clients
+ * with is_asked false. */
 bool graph_find(wait_graph *g, const char *client, uint64_t id, const char *nonce,
                 graph_path *ret);
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static void writing_remove(dibs_client *c, writing *w)
+static void writing_remove(client_record *c, writing *w)
 {
   writing **place = &c->first_writing;
 
@@ -14,7 +14,7 @@ static void writing_remove(dibs_client *c, writing *w)
   mem_free(&c->memory, w);
 }
 
-static void forget_old(dibs_client *c)
+static void forget_old(client_record *c)
 {
   writing *next;
 
@@ -30,8 +30,8 @@ static bool is_on(const writing *w, const guard_call *call)
   return w->key_size == call->key_size && memcmp(w->key, call->key, w->key_size) == 0;
 }
 
-/* A sum that nobody waits for, of the very same words. */
-static writing *find_unsettled(dibs_client *c, const guard_call *call, int64_t by)
+/* A sum with the same arguments that no call waits for. */
+static writing *find_unsettled(client_record *c, const guard_call *call, int64_t by)
 {
   for (writing *w = c->first_writing; w != NULL; w = w->next)
     if (w->is_sum && !w->is_running && w->fence == call->fence && w->by == by &&
@@ -40,7 +40,7 @@ static writing *find_unsettled(dibs_client *c, const guard_call *call, int64_t b
   return NULL;
 }
 
-static writing *writing_new(dibs_client *c, const guard_call *call, const int64_t *by)
+static writing *writing_new(client_record *c, const guard_call *call, const int64_t *by)
 {
   writing *w = mem_zalloc(&c->memory, sizeof(*w) + call->key_size);
 
@@ -57,7 +57,7 @@ static writing *writing_new(dibs_client *c, const guard_call *call, const int64_
   return w;
 }
 
-writing *writing_begin(dibs_client *c, guard_call *call, const int64_t *by)
+writing *writing_begin(client_record *c, guard_call *call, const int64_t *by)
 {
   writing *w;
 
@@ -75,14 +75,14 @@ writing *writing_begin(dibs_client *c, guard_call *call, const int64_t *by)
   return w;
 }
 
-void writing_end(dibs_client *c, writing *w, bool is_settled)
+void writing_end(client_record *c, writing *w, bool is_settled)
 {
   w->is_running = false;
   if (is_settled || !w->is_sum)
     writing_remove(c, w);
 }
 
-void writings_free(dibs_client *c)
+void writings_free(client_record *c)
 {
   while (c->first_writing != NULL)
     writing_remove(c, c->first_writing);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* api/writing.h - the guarded writes of a client that are not settled.
+/* api/writing.h - the guarded writes of a client that are not acknowledged.
  *
- * Each has a number. A write tells the server below which number all writes of this client
- * on this key are settled: whatever copy of those still comes has no effect (protocol.md 13).
- * A sum whose answer was lost stays here after its call: the next call that is the same
- * goes on with its number, and so counts once. */
+ * Each has a number. A write sends the number below which all writes of this client on
+ * this key are acknowledged: later copies of those have no effect (protocol.md 13). A sum
+ * whose reply was lost stays here after its call: the next identical call continues with
+ * its number, and so counts once. */
 #ifndef API_WRITING_H
 #define API_WRITING_H
 
 #include "api/api.h"
-#include "dialect/native_guard.h"
+#include "dialect/native/guard.h"
 
-/* So many writes later an unsettled sum is forgotten; the same call is then a new one. */
+/* After this number of writes an unacknowledged sum is forgotten; an identical call is
+ * then new. */
 #define WRITING_MEMORY 100
 
 typedef struct writing {
@@ -23,11 +24,11 @@ typedef struct writing {
   char key[];
 } writing;
 
-/* Mutex held. Fills in number and settled of `call`. NULL: memory. `by`: NULL unless it is
- * a sum. writing_end() must follow. */
-writing *writing_begin(dibs_client *c, guard_call *call, const int64_t *by);
+/* Mutex held. Fills in number and settled of `call`. NULL: no memory. `by`: NULL unless it
+ * is a sum. writing_end() must follow. */
+writing *writing_begin(client_record *c, guard_call *call, const int64_t *by);
 /* Mutex held. `is_settled`: its outcome is known. */
-void writing_end(dibs_client *c, writing *w, bool is_settled);
-void writings_free(dibs_client *c);          /* when nothing runs any more */
+void writing_end(client_record *c, writing *w, bool is_settled);
+void writings_free(client_record *c);          /* when no call runs any more */
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* base - memory, byte buffers, timers, handles, random numbers, text.
  *
- * Owns nothing of the domain. Includes nothing but the C library's memory and string
- * functions, and <dibs/status.h>. Every function that allocates can fail, says so by
- * its answer, and has then changed nothing. */
+ * It knows nothing of locks. Includes the C library's memory and string functions and
+ * <dibs/status.h> only. A function that cannot allocate reports it in its result and has
+ * changed nothing. */
 #ifndef BASE_H
 #define BASE_H
 
@@ -17,7 +17,7 @@
 
 /* ---- memory ---- */
 
-/* Where a client's memory comes from; filled from dibs_allocator in api/. */
+/* The allocator of a client; filled from dibs_allocator in api/. */
 typedef struct memory {
   void *(*allocate)(size_t bytes, void *data);
   void *(*reallocate)(void *memory, size_t bytes, void *data);
@@ -31,7 +31,7 @@ void *mem_realloc(const memory *m, void *old, size_t bytes);
 void mem_free(const memory *m, void *p);                    /* NULL allowed */
 char *mem_copy(const memory *m, const void *bytes, size_t size); /* adds a final zero */
 char *mem_copy_text(const memory *m, const char *words);     /* NULL for NULL */
-/* Overwrites a secret with zeros; the optimizer cannot remove it. */
+/* Overwrites a secret with zeros; the optimizer does not remove it. */
 void mem_wipe(void *p, size_t bytes);
 void mem_free_secret(const memory *m, char *words);         /* wiped first; NULL allowed */
 
@@ -49,14 +49,14 @@ bool buffer_reserve(buffer *b, size_t more);   /* room for `more` bytes at the e
 bool buffer_append(buffer *b, const void *bytes, size_t size);
 void buffer_consume(buffer *b, size_t size);   /* asserts size <= buffer_size */
 void buffer_clear(buffer *b);
-void buffer_truncate(buffer *b, size_t size);  /* drops bytes at the end */
+void buffer_truncate(buffer *b, size_t size);  /* removes bytes at the end */
 static inline const char *buffer_bytes(const buffer *b)
 {
   return b->bytes == NULL ? "" : b->bytes + b->start;
 }
 static inline size_t buffer_size(const buffer *b) { return b->end - b->start; }
 
-/* ---- text: bounded writing without stdio; always zero-terminated, cuts when full ---- */
+/* ---- text: bounded writing without stdio; always zero-terminated, truncated when full ---- */
 
 typedef struct text {
   char *at;
@@ -69,21 +69,21 @@ void text_add(text *t, const char *words);
 void text_add_bytes(text *t, const void *bytes, size_t size);
 void text_add_int(text *t, int64_t value);
 void text_add_uint(text *t, uint64_t value);
-/* Printable bytes as they are, others as \xNN, quotes around; at most 64 shown. */
+/* Printable bytes unchanged, others as \xNN, in quotes; at most 64 bytes are shown. */
 void text_add_quoted(text *t, const void *bytes, size_t size);
 
-/* Decimal digits only, no sign, no blank, no overflow; false otherwise. */
+/* Decimal digits only, no sign, blank or overflow; else false. */
 bool text_to_uint(const char *bytes, size_t size, uint64_t *ret_value);
 
-/* "500ms", "10s", "5m", "1h30m", "2d", bare number = seconds; fractions as "1.5s".
- * false when it is none, or negative, or over INT32_MAX ms. */
+/* "500ms", "10s", "5m", "1h30m", "2d", a bare number = seconds; fractions as in "1.5s".
+ * false: invalid, negative, or over INT32_MAX ms. */
 bool text_to_ms(const char *words, int32_t *ret_ms);
 
 /* Unpadded base64url of 16 bytes: 22 characters and a zero. */
 void text_base64url_16(const uint8_t bytes[16], char ret_text[23]);
-/* false: one of the 22 characters is none of base64url. */
+/* false: a character is not base64url. */
 bool text_base64url_16_read(const char words[22], uint8_t ret_bytes[16]);
-/* The same in the standard alphabet, which has `+` and `/`. */
+/* As above in the standard alphabet, which has `+` and `/`. */
 void text_base64_16(const uint8_t bytes[16], char ret_text[23]);
 
 /* ---- HighwayHash, 128 bits; `bytes` may be NULL when `size` is 0 ---- */
@@ -101,17 +101,17 @@ uint64_t random_below(random_source *r, uint64_t limit);   /* asserts limit > 0 
 /* Uniform in [low, high]; asserts low <= high. */
 span random_span(random_source *r, span low, span high);
 
-/* ---- timers: a heap of instants; equal ones fire in the order of setting ---- */
+/* ---- timers: a heap of instants; equal ones fire in the order of timers_set() ---- */
 
 typedef struct timer {
   instant at;
   uint64_t sequence;
   size_t place;        /* 0: not set */
-  int kind;            /* the owner's own word */
+  int kind;            /* defined by the owner */
   void *owner;
 } timer;
 
-/* A copy of what orders timers, so that moving one reads no other. */
+/* A copy of the sort key, so that moving an entry reads no other memory. */
 typedef struct timer_entry {
   instant at;
   uint64_t sequence;
@@ -127,16 +127,16 @@ typedef struct timers {
 
 void timers_init(timers *ts, const memory *m);
 void timers_deinit(timers *ts);                 /* the timers themselves are not freed */
-/* Room for `total` timers, so that timers_set() of so many cannot fail. */
+/* Reserves space: while at most `total` timers are set, timers_set() cannot fail. */
 bool timers_reserve(timers *ts, size_t total);
 void timer_init(timer *t, int kind, void *owner);
-void timers_set(timers *ts, timer *t, instant at);  /* moves it if set; needs room */
+void timers_set(timers *ts, timer *t, instant at);  /* moves it if set; needs reserved space */
 void timers_clear(timers *ts, timer *t);            /* no effect when not set */
 static inline bool timer_is_set(const timer *t) { return t->place != 0; }
 instant timers_first(const timers *ts);             /* INSTANT_NEVER when empty */
-timer *timers_pop(timers *ts, instant now);         /* one that is due, or NULL */
+timer *timers_pop(timers *ts, instant now);         /* a timer that is due, or NULL */
 
-/* ---- slots: pointers behind ids that cannot be mistaken for a later tenant's ---- */
+/* ---- slots: pointers by id; an id is never reused for another pointer ---- */
 
 typedef struct slot { void *item; uint32_t generation; uint32_t next_free; } slot;
 

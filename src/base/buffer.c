@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* base/buffer.c - bytes appended at the end, consumed at the front.
+/* base/buffer.c - bytes appended at the end, consumed at the beginning.
  *
  *   bytes          start            end          capacity
- *   |  consumed    |   content      |    room    |
- */
+ *   |  consumed    |   content      |    free    | */
 #include "base/base.h"
 
 #include <assert.h>
@@ -33,8 +32,8 @@ bool buffer_reserve(buffer *b, size_t more)
     return true;
   if (more > SIZE_MAX / 2 - size)
     return false;
-  /* Moving the content down is worth it only when that frees at least as much as is
-   * moved; otherwise many small appends behind a large content would be quadratic. */
+  /* Move the content down only if this frees at least as much as it moves: otherwise many
+   * small appends to a large content would take quadratic time. */
   if (capacity >= size + more && b->start >= size) {
     if (size > 0)
       memmove(b->bytes, b->bytes + b->start, size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* base/highway_hash.c - HighwayHash with 128 bits, as its authors have published it: four
- * lanes of 64 bits that multiply, shuffle their bytes and add, 32 bytes at a time. Here for
- * names that other programs compute too; the key is no secret. */
+/* base/highway_hash.c - HighwayHash with 128 bits, as published by its authors: four lanes
+ * of 64 bits that multiply, shuffle their bytes and add, 32 bytes at a time. For names
+ * that other programs compute, too; the key is no secret. */
 #include "base/base.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ typedef struct highway {
   uint64_t v0[LANES], v1[LANES], mul0[LANES], mul1[LANES];
 } highway;
 
-/* Constants of the algorithm: what the products begin with. */
+/* Constants of the algorithm: the initial products. */
 static const uint64_t first_mul0[LANES] = { 0xdbe6d5d5fe4cce2f, 0xa4093822299f31d0,
                                             0x13198a2e03707344, 0x243f6a8885a308d3 };
 static const uint64_t first_mul1[LANES] = { 0x3bd39e10cb0ef593, 0xc0acf169b5f18a8c,
@@ -47,22 +47,20 @@ static highway begin(const uint64_t key[LANES])
   return h;
 }
 
-/* Adds to each of two lanes the bytes of both others, in an order in which those that a
- * product has mixed least stand where they will be mixed most. */
+/* Byte `number` of a 64-bit value, 0 being the lowest, at its position. */
+#define BYTE(word, number) ((word) & UINT64_C(0xff) << 8 * (number))
+
+/* Adds to each of two lanes the bytes of both others, permuted so that the bytes mixed
+ * least by a product get to the positions that are mixed most. Bytes with the same shift
+ * move together: an uncontended lock computes a hash. */
 static void zipper_add(uint64_t to[2], const uint64_t from[2])
 {
-  static const uint8_t order[16] = { 3, 12, 2, 5, 14, 1, 15, 0, 11, 4, 10, 13, 9, 6, 8, 7 };
+  uint64_t a = from[0], b = from[1];
 
-  for (int lane = 0; lane < 2; lane++) {
-    uint64_t sum = 0;
-
-    for (int i = 7; i >= 0; i--) {
-      uint8_t at = order[8 * lane + i];
-
-      sum = sum << 8 | (from[at / 8] >> at % 8 * 8 & 0xff);
-    }
-    to[lane] += sum;
-  }
+  to[0] += (BYTE(a, 3) | BYTE(b, 4)) >> 24 | BYTE(a, 2) | (BYTE(a, 5) | BYTE(b, 6)) >> 16 |
+           BYTE(a, 1) << 32 | BYTE(b, 7) >> 8 | BYTE(a, 0) << 56;
+  to[1] += (BYTE(b, 3) | BYTE(a, 4)) >> 24 | BYTE(b, 2) | BYTE(b, 5) >> 16 |
+           BYTE(b, 1) << 24 | BYTE(a, 6) >> 8 | BYTE(b, 0) << 48 | BYTE(a, 7);
 }
 
 static void update(highway *h, const uint64_t lanes[LANES])
@@ -97,7 +95,8 @@ static uint64_t halves_rotated(uint64_t x, unsigned by)
   return (uint64_t)high << 32 | low;
 }
 
-/* The last 1 to 31 bytes: whole words in front, and the others where their number says. */
+/* The last 1 to 31 bytes: first the groups of four, then the others at positions that
+ * depend on their number. */
 static void update_by_rest(highway *h, const uint8_t *bytes, size_t size)
 {
   uint8_t packet[PACKET] = { 0 };

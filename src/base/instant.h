@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base/instant.h - points in time and distances between them, as two types.
+/* base/instant.h - instants and spans of time, as two types.
  *
  * Instants are nanoseconds of one machine's CLOCK_BOOTTIME (virtual time in the
  * simulator). They are compared and subtracted, never sent. Sums saturate. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* base/memory.c - memory through the client's own allocator, and wiping of secrets. */
+/* base/memory.c - allocates with the client's allocator, and wipes secrets. */
 #include "base/base.h"
 
 #include <string.h>
 
 void *mem_alloc(const memory *m, size_t bytes)
 {
-  /* An allocator may answer NULL for 0 bytes, which would look like a refusal. */
+  /* An allocator may return NULL for 0 bytes, which would look like a refusal. */
   return m->allocate(bytes > 0 ? bytes : 1, m->data);
 }
 
@@ -52,8 +52,7 @@ char *mem_copy_text(const memory *m, const char *words)
 
 void mem_wipe(void *p, size_t bytes)
 {
-  /* The compiler must assume that somebody looks at each byte, so that it cannot drop
-   * stores to memory that is freed right after. */
+  /* Stores to a volatile object stay, even if the memory is freed right after. */
   volatile unsigned char *at = p;
 
   while (bytes > 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* base/random.c - a small generator for jitter: fast, seedable, not for secrets.
+/* base/random.c - a small random generator for jitter: fast, seedable, not for secrets.
  *
- * The step is xoroshiro128+ (Blackman and Vigna); the seed is spread by splitmix64,
- * so that neighbouring seeds give unrelated sequences. */
+ * The step is xoroshiro128+ (Blackman and Vigna); splitmix64 spreads the seed, so that
+ * neighbouring seeds give unrelated sequences. */
 #include "base/base.h"
 
 #include <assert.h>
@@ -25,7 +25,7 @@ void random_seed(random_source *r, uint64_t seed)
 {
   r->state[0] = spread(&seed);
   r->state[1] = spread(&seed);
-  /* All zero is the one state the generator never leaves. */
+  /* The generator never leaves the state zero. */
   if (r->state[0] == 0 && r->state[1] == 0)
     r->state[0] = 1;
 }
@@ -48,7 +48,7 @@ uint64_t random_below(random_source *r, uint64_t limit)
   uint64_t value;
 
   assert(limit > 0);
-  /* 2^64 mod limit values are surplus; without them each answer is equally likely. */
+  /* Rejects the first 2^64 mod limit values, so that all results are equally likely. */
   reject = ((uint64_t)0 - limit) % limit;
   do {
     value = random_next(r);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* base/slots.c - pointers behind ids.
+/* base/slots.c - maps ids to pointers.
  *
- * An id is generation << 32 | place. Generations start at 1, so no id is 0, and go up
- * at each removal. A place whose generations are used up is never given out again, so
- * that an id stays unique for ever. */
+ * An id is generation << 32 | index. Generations start at 1, so no id is 0, and increase
+ * at each removal. An index without further generations is not used again, so an id is
+ * unique forever. */
 #include "base/base.h"
 
 #include <assert.h>
 
 #define SLOT_NONE UINT32_MAX
 #define SLOTS_CAPACITY_MIN 16
-#define SLOTS_CAPACITY_MAX (1u << 27)   /* keeps sizes in range on 32-bit machines too */
+#define SLOTS_CAPACITY_MAX (1u << 27)   /* keeps sizes in range on 32-bit machines */
 
 void slots_init(slots *s, const memory *m)
 {
@@ -35,7 +35,7 @@ static bool slots_grow(slots *s)
   all = mem_realloc(&s->memory, s->all, capacity * sizeof(*all));
   if (all == NULL)
     return false;
-  /* The new places form the free list, lowest first. */
+  /* The new slots form the free list, lowest first. */
   for (uint32_t i = s->capacity; i < capacity; i++)
     all[i] = (slot){ .generation = 1, .next_free = i + 1 < capacity ? i + 1 : SLOT_NONE };
   s->first_free = s->capacity;

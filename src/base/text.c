@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base/text.c - bounded writing and strict reading of short texts, without stdio. */
+/* base/text.c - writes and strictly reads short texts, without stdio. */
 #include "base/base.h"
 
 #include <assert.h>
@@ -98,7 +98,7 @@ bool text_to_uint(const char *bytes, size_t size, uint64_t *ret_value)
 
 typedef struct unit { const char *name; uint64_t ms; } unit;
 
-/* Largest first: within one duration they come in this order, each at most once. */
+/* Largest first: a duration has its units in this order, each at most once. */
 static const unit units[] = {
   { "d", 86400000 }, { "h", 3600000 }, { "m", 60000 }, { "s", 1000 }, { "ms", 1 },
 };
@@ -136,7 +136,7 @@ static bool number_read(const char **at, uint64_t *ret_whole, uint64_t *ret_part
   return true;
 }
 
-/* The unit at *at, from place `first` on; UNIT_COUNT when it is none of them. */
+/* The unit at *at, from index `first` on; UNIT_COUNT: unknown. */
 static size_t unit_read(const char **at, size_t first)
 {
   size_t size = 0;
@@ -166,14 +166,14 @@ bool text_to_ms(const char *words, int32_t *ret_ms)
 
     if (!number_read(&at, &whole, &part, &scale))
       return false;
-    /* Seconds may go without a unit, but only alone: "1h30" is more likely a slip. */
+    /* Seconds without a unit must be alone: "1h30" is probably a mistake. */
     if (*at == 0 && first == 0)
       place = UNIT_SECONDS;
     else
       place = unit_read(&at, first);
     if (place == UNIT_COUNT)
       return false;
-    /* A part of a millisecond cannot be kept, and must not silently become 0. */
+    /* A fraction of a millisecond must not silently become 0. */
     if (part * units[place].ms % scale != 0)
       return false;
     total += whole * units[place].ms + part * units[place].ms / scale;

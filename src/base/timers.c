@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* base/timers.c - a heap of instants with four children to each place, so that a hundred
- * thousand leases are few steps deep.
+/* base/timers.c - a heap of instants with four children for each entry, so that a hundred
+ * thousand leases are few levels deep.
  *
- * The heap starts at place 1, so that place 0 in a timer means "not set". The children of
- * place p are 4p - 2 to 4p + 1. */
+ * The heap starts at index 1; place 0 in a timer means "not set". The children of index p
+ * are 4p - 2 to 4p + 1. */
 #include "base/base.h"
 
 #include <assert.h>
@@ -71,7 +71,7 @@ static size_t parent(size_t place)
   return (place - 2) / 4 + 1;
 }
 
-/* Of the children that begin at `place`, the one that is due first. */
+/* The earliest of the children that begin at `place`. */
 static size_t earliest(const timers *ts, size_t place)
 {
   size_t end = place + 4 <= ts->count + 1 ? place + 4 : ts->count + 1;
@@ -83,7 +83,7 @@ static size_t earliest(const timers *ts, size_t place)
   return best;
 }
 
-/* Moves `t` from the hole at `place` to where it belongs, upwards or downwards. */
+/* Moves `t` from the free entry at `place` to its position, upwards or downwards. */
 static void settle(timers *ts, timer *t, size_t place)
 {
   timer_entry e = { t->at, t->sequence, t };

@@ -3,11 +3,35 @@
 #include <dibs/acl.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands.h"
 #include "cli/message.h"
 #include "cli/session.h"
+
+typedef struct acl_arguments {
+  command_line line;
+  connection_options connection;
+  const char *modes, *latches, *guarded, *limiters, *data, *locks;   /* NULL: not given */
+  bool wants_functions, wants_sentinel;
+} acl_arguments;
+
+static const option_row rows[] = {
+  { "mode", 0, "A,B,...", TEXT(acl_arguments, modes),
+    "features used beyond those in the URL; see below" },
+  { "latches", 0, "GLOB", TEXT(acl_arguments, latches), "and latches with such names" },
+  { "guarded", 0, "GLOB", TEXT(acl_arguments, guarded), "and guarded writes on such keys" },
+  { "limiters", 0, "GLOB", TEXT(acl_arguments, limiters), "and rate limiters with such names" },
+  { "data", 0, "GLOB", TEXT(acl_arguments, data), "and maps, lists and sets with such names" },
+  { "locks", 0, "GLOB", TEXT(acl_arguments, locks),
+    "and locks of another --dialect with such names" },
+  { "sentinel", 0, NULL, FLAG(acl_arguments, wants_sentinel),
+    "the line for the sentinels instead" },
+  { "functions", 0, NULL, FLAG(acl_arguments, wants_functions),
+    "print the library for FUNCTION LOAD instead" },
+  { .name = NULL },
+};
 
 typedef struct mode_word {
   const char *word;
@@ -45,7 +69,7 @@ static int mode_fault(const char *word, size_t size)
                    printable(given, shown, sizeof(shown)), allowed);
 }
 
-/* Words with commas between. */
+/* A list with commas. */
 static int modes_read(const char *list, uint32_t *ret_uses)
 {
   while (list != NULL) {
@@ -63,7 +87,21 @@ static int modes_read(const char *list, uint32_t *ret_uses)
   return 0;
 }
 
-static int print_line(const session *s, const arguments *a, uint32_t uses)
+/* No server is asked here, so that no client is opened that would look for one. */
+static const char *environment_url(void)
+{
+  static const char *const variables[] = { "DIBS_URL", "VALKEY_URL", "REDIS_URL" };
+
+  for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+    const char *url = getenv(variables[i]);
+
+    if (url != NULL && *url != '\0')
+      return url;
+  }
+  return NULL;
+}
+
+static int print_line(const session *s, const acl_arguments *a, uint32_t uses)
 {
   dibs_acl_options o = DIBS_ACL_OPTIONS_INIT;
   dibs_error error = { .status = DIBS_OK };
@@ -72,17 +110,18 @@ static int print_line(const session *s, const arguments *a, uint32_t uses)
   dibs_status status;
 
   o.uses = uses | (a->wants_sentinel ? DIBS_ACL_SENTINEL : 0);
-  o.user = a->operand_count > 0 ? a->operands[0] : a->user;
+  o.user = a->line.operand_count > 0 ? a->line.operands[0] : a->connection.user;
   o.password = s->password;
-  o.prefix = a->prefix;
+  o.prefix = a->connection.prefix;
   o.latches = a->latches;
   o.guarded = a->guarded;
   o.limiters = a->limiters;
   o.data = a->data;
   o.locks = a->locks;
-  o.dialect = a->dialect;
-  o.registry = a->registry;
-  status = dibs_acl_line(s->url, &o, line, sizeof(line), &error);
+  o.dialect = a->connection.dialect;
+  o.registry = a->connection.registry;
+  status = dibs_acl_line(s->url != NULL ? s->url : environment_url(), &o, line, sizeof(line),
+                         &error);
   if (status != DIBS_OK) {
     say("%s", printable(error.text, shown, sizeof(shown)));
     return code_of_status(status);
@@ -91,8 +130,9 @@ static int print_line(const session *s, const arguments *a, uint32_t uses)
   return CODE_OK;
 }
 
-int command_acl(const arguments *a)
+static int acl_run(void *data)
 {
+  const acl_arguments *a = data;
   uint32_t uses = 0;
   session s = { .client = NULL };
   int code;
@@ -103,9 +143,26 @@ int command_acl(const arguments *a)
   }
   code = modes_read(a->modes, &uses);
   if (code == 0)
-    code = session_prepare(&s, a);
+    code = session_prepare(&s, &a->line, &a->connection);
   if (code == 0)
     code = print_line(&s, a, uses);
   session_close(&s);
   return code;
 }
+
+const command acl_command = {
+  .name = "acl", .operands = "[USER]",
+  .summary = "print the ACL line of a user with the rights that locks need",
+  .operands_max = 1,
+  .examples = { "dibs acl worker | redis-cli -u \"$ADMIN_URL\"   # put a password in first",
+                "dibs acl --askpass worker | redis-cli -u \"$ADMIN_URL\"",
+                "dibs acl --mode cluster,quarantine --prefix shop worker",
+                "dibs acl --functions | redis-cli -x FUNCTION LOAD REPLACE" },
+  .notes = "Modes: lock, replicated, sentinel, cluster, quorum; functions (FCALL instead of\n"
+           "EVAL), poll (no pub/sub), quarantine, replicas (min_replicas), fsync (WAITAOF),\n"
+           "doctor (may read settings), 6.2 (a server before 7.0).",
+  OPTIONS({ rows, 0 }, GROUP(options_common, acl_arguments, line),
+          GROUP(options_connection, acl_arguments, connection)),
+  ARGUMENTS(acl_arguments, .connection = CONNECTION_DEFAULTS),
+  .run = acl_run
+};

@@ -6,13 +6,23 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/acquire.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
 #include "cli/message.h"
-#include "cli/session.h"
 #include "cli/show.h"
-#include "cli/take.h"
-#include "cli/token_print.h"
+
+/* ---- options ---- */
+
+const option_row options_token[] = {
+  { "for-pid", 0, "PID", INT(token_options, for_pid, 1, INT32_MAX),
+    "renew until that process ends, then release" },
+  { "no-renew", 0, NULL, FLAG(token_options, is_not_renewed),
+    "let the lease end after --ttl, without a hint" },
+  { "sh", 0, NULL, FLAG(token_options, wants_shell),
+    "print export DIBS_TOKEN=... DIBS_FENCE=..." },
+  { .name = NULL },
+};
 
 /* ---- output ---- */
 
@@ -29,29 +39,29 @@ static void print_quoted(const char *text)
   putchar('\'');
 }
 
-static void print_json(const arguments *a, const target *t, const token_grant *g)
+static void print_json(const acquire_arguments *a, const target *t, const token_grant *g)
 {
   json_t *object = json_object();
 
   json_object_set_new(object, "v", json_integer(1));
-  json_object_set_new(object, "name", json_words(t->shown));
-  json_object_set_new(object, "token", json_words(g->text));
+  json_object_set_new(object, "name", json_text(t->shown));
+  json_object_set_new(object, "token", json_text(g->text));
   json_set_fence(object, g->fence);
   if (t->kind == TARGET_PERMITS)
     json_object_set_new(object, "units", json_integer(g->units));
-  json_object_set_new(object, "ttl_ms", json_integer(a->ttl_ms));
+  json_object_set_new(object, "ttl_ms", json_integer(a->taking.ttl_ms));
   json_object_set_new(object, "waited_ms", json_integer(g->waited_ms));
-  json_object_set_new(object, "renewed", json_boolean(a->for_pid != 0));
+  json_object_set_new(object, "renewed", json_boolean(a->token.for_pid != 0));
   if (g->is_private)
     json_object_set_new(object, "scope", json_string("private"));
   json_print(object);
 }
 
-bool token_print(const arguments *a, const target *t, const token_grant *g)
+bool token_print(const acquire_arguments *a, const target *t, const token_grant *g)
 {
-  if (a->wants_json) {
+  if (a->line.wants_json) {
     print_json(a, t, g);
-  } else if (a->wants_shell) {
+  } else if (a->token.wants_shell) {
     fputs("export DIBS_TOKEN=", stdout);
     print_quoted(g->text);
     printf(" DIBS_FENCE=%" PRIu64 "\n", g->fence);
@@ -61,16 +71,16 @@ bool token_print(const arguments *a, const target *t, const token_grant *g)
   return fflush(stdout) == 0 && !ferror(stdout);
 }
 
-/* ---- a lease that nobody renews ---- */
+/* ---- a lease that is not renewed ---- */
 
-static void tell_end(const arguments *a)
+static void report_end(const acquire_arguments *a)
 {
   char ttl[DURATION_SIZE];
 
-  if (a->is_not_renewed)
+  if (a->token.is_not_renewed)
     return;
-  duration_as_span(a->ttl_ms, ttl);
-  say_softly("nobody renews this lease: it ends in %s unless \"dibs renew\" is called "
+  duration_as_span(a->taking.ttl_ms, ttl);
+  say_softly("this lease is not renewed: it ends in %s unless \"dibs renew\" is called "
              "(--for-pid $$ keeps it, --no-renew hides this)",
              ttl);
 }
@@ -85,7 +95,7 @@ dibs_status token_grant_fill(token_grant *g, const session *s, const take_result
   return dibs_hold_token(taken->hold, g->text, sizeof(g->text));
 }
 
-static int hand_out(session *s, const arguments *a, const target *t,
+static int hand_out(session *s, const acquire_arguments *a, const target *t,
                     const take_result *taken)
 {
   token_grant grant;
@@ -93,33 +103,34 @@ static int hand_out(session *s, const arguments *a, const target *t,
 
   if (status == DIBS_OK && token_print(a, t, &grant)) {
     status = dibs_hold_detach(taken->hold);
-    tell_end(a);
+    report_end(a);
     return status == DIBS_OK ? CODE_OK : session_fault(s, status, t->shown);
   }
   dibs_release(taken->hold);
   return status == DIBS_OK ? CODE_INTERNAL : session_fault(s, status, t->shown);
 }
 
-static int take_and_hand_out(session *s, const arguments *a, const target *t,
+static int take_and_hand_out(session *s, const acquire_arguments *a, const target *t,
                              signal_watch *signals, take_result *taken)
 {
-  int code = session_open(s, a, NULL);
+  int code = session_open(s, NULL);
 
   if (code != 0)
     return code;
-  take_lock(s, a, t, DIBS_LOCK_FIXED, signals, taken);
+  take_lock(s, &(take_order) { .target = t, .options = &a->taking, .flags = DIBS_LOCK_FIXED },
+            signals, taken);
   if (taken->signal != 0)
     return 128 + taken->signal;
   return taken->hold == NULL ? taken->code : hand_out(s, a, t, taken);
 }
 
-static int acquire(const arguments *a, const target *t)
+static int acquire(const acquire_arguments *a, const target *t)
 {
   signal_watch signals;
   take_result taken;
   session s;
   bool is_closed;
-  int code = session_prepare(&s, a);
+  int code = session_prepare(&s, &a->line, &a->connection);
 
   if (code != 0)
     return code;
@@ -137,14 +148,55 @@ static int acquire(const arguments *a, const target *t)
   return code;
 }
 
-int command_acquire(const arguments *a)
+int acquire_run(const acquire_arguments *a)
 {
   target t;
-  int code = target_read(&t, a, a->multi == NULL ? a->operands[0] : NULL);
+  int code = target_read(&t, &a->what, a->what.multi == NULL ? a->line.operands[0] : NULL);
 
   if (code != 0)
     return code;
-  code = a->for_pid != 0 ? keeper_run(a, &t) : acquire(a, &t);
+  code = a->token.for_pid != 0 ? keeper_run(a, &t) : acquire(a, &t);
   target_free(&t);
   return code;
 }
+
+static int acquire_check(void *data)
+{
+  acquire_arguments *a = data;
+  int code = taking_check("acquire", &a->taking, &a->connection);
+
+  if (code != 0)
+    return code;
+  if (a->taking.max_hold_ms != 0 && a->token.for_pid == 0)
+    return say_usage("acquire", "--max-hold needs --for-pid: without it nothing renews the lease, "
+                                "and it ends after --ttl");
+  if (a->what.is_plain)
+    return say_usage("acquire", "--plain-permits belongs to dibs run: permits without a lease have "
+                                "no token to release them by");
+  return kind_check("acquire", &a->what);
+}
+
+static int acquire_start(void *data)
+{
+  const acquire_arguments *a = data;
+
+  taking_begin(&a->taking);
+  return acquire_run(a);
+}
+
+const command acquire_command = {
+  .name = "acquire", .operands = "NAME", .summary = "take a lock and print a token for it",
+  .operands_min = 1, .operands_max = 1,
+  .examples = { "token=$(dibs acquire -w 10s --for-pid $$ nightly) || exit",
+                "eval \"$(dibs acquire --sh --for-pid $$ nightly)\"; echo $DIBS_FENCE",
+                "dibs acquire -n -t 5m --no-renew cooldown:mail   # one mail in 5 minutes",
+                "dibs release \"$token\"" },
+  OPTIONS(GROUP(options_kind, acquire_arguments, what),
+          GROUP(options_taking, acquire_arguments, taking),
+          GROUP(options_token, acquire_arguments, token),
+          GROUP(options_common, acquire_arguments, line),
+          GROUP(options_connection, acquire_arguments, connection)),
+  ARGUMENTS(acquire_arguments, .connection = CONNECTION_DEFAULTS, .taking = TAKING_DEFAULTS),
+  .check = acquire_check,
+  .run = acquire_start
+};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/aside.c - a call that waits for the server, beside a main thread that hears
- * signals. */
+/* cli/aside.c - a call that waits for the server, while the main thread reads signals. */
 #include "cli/aside.h"
 
 #include <poll.h>
@@ -53,7 +52,7 @@ static void *run(void *context)
   return NULL;
 }
 
-/* false: given up on. */
+/* false: the call was abandoned. */
 static bool wait_for_done(const aside *s, signal_watch *signals, int *ret_signal)
 {
   int64_t until = -1;

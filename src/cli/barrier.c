@@ -10,12 +10,29 @@
 #include "cli/message.h"
 #include "cli/session.h"
 #include "cli/show.h"
+#include "cli/status.h"
 #include "cli/verbs.h"
 
-static void print_arrival(const session *s, const arguments *a,
+typedef struct barrier_arguments {
+  command_line line;
+  connection_options connection;
+  wait_option wait;
+  uint32_t parties;         /* 0: not given */
+} barrier_arguments;
+
+static const option_row rows[] = {
+  { "parties", 'n', "N", UINT32(barrier_arguments, parties, 1, 10000),
+    "wait: the number of parties" },
+  { "wait", 'w', "DUR", WAIT(barrier_arguments, wait),
+    "wait: at most DUR (default: forever), then exit 75" },
+  { "timeout", 0, "DUR", SPELLING, NULL },
+  { .name = NULL },
+};
+
+static void print_arrival(const session *s, const barrier_arguments *a,
                           const dibs_barrier_info *info)
 {
-  json_t *object = barrier_json(a->operands[0], info, s->is_private);
+  json_t *object = barrier_json(a->line.operands[0], info, s->is_private);
 
   json_object_set_new(object, "index", json_integer(info->index));
   json_print(object);
@@ -23,71 +40,73 @@ static void print_arrival(const session *s, const arguments *a,
 
 /* ---- verbs ---- */
 
-static int tell_broken(const arguments *a, dibs_status status)
+static int report_broken(const barrier_arguments *a, dibs_status status)
 {
   char shown[600];
 
-  printable(a->operands[0], shown, sizeof(shown));
+  printable(a->line.operands[0], shown, sizeof(shown));
   if (status == DIBS_TIMED_OUT)
-    say_softly("not all %u came to %s in time: it is broken for the others too", a->parties,
+    say_softly("fewer than %u parties came to %s in time: it is broken for all", a->parties,
                shown);
   else
-    say_softly("%s is broken: somebody gave up or died (dibs barrier reset %s)", shown,
+    say_softly("%s is broken: a party gave up or died (dibs barrier reset %s)", shown,
                shown);
   return code_of_status(status);
 }
 
-static int arrive(session *s, const arguments *a)
+static int arrive(session *s, const barrier_arguments *a)
 {
   dibs_wait_options options = DIBS_WAIT_OPTIONS_INIT;
   dibs_barrier_info info = { .size = sizeof(info) };
   dibs_status status;
 
-  options.wait_ms = a->wait_ms;
+  options.wait_ms = wait_limit(&a->wait);
   options.cancel = interrupt_begin();
-  status = dibs_barrier_await(s->client, a->operands[0], a->parties, &options, &info);
+  status = dibs_barrier_await(s->client, a->line.operands[0], a->parties, &options, &info);
   if (status == DIBS_CANCELLED)
     return interrupt_code();
-  if ((status == DIBS_OK || status == DIBS_BROKEN) && a->wants_json)
+  if ((status == DIBS_OK || status == DIBS_BROKEN) && a->line.wants_json)
     print_arrival(s, a, &info);
-  else if (status == DIBS_OK && a->is_verbose)
+  else if (status == DIBS_OK && a->line.is_verbose)
     printf("%u\n", info.index);
   if (status == DIBS_BROKEN || status == DIBS_TIMED_OUT)
-    return tell_broken(a, status);
-  return status == DIBS_OK ? CODE_OK : session_fault(s, status, a->operands[0]);
+    return report_broken(a, status);
+  return status == DIBS_OK ? CODE_OK : session_fault(s, status, a->line.operands[0]);
 }
 
-static int barrier_wait(const arguments *a)
+static int barrier_wait(const void *data)
 {
+  const barrier_arguments *a = data;
   session s;
   int code;
 
   if (a->parties == 0)
     return say_usage("barrier", "-n N: how many have to arrive at the barrier");
-  if (a->is_nonblocking)
+  if (a->wait.is_none)
     return say_usage("barrier", "-w 0: a barrier is something to wait at");
-  code = session_start(&s, a);
+  code = session_start(&s, &a->line, &a->connection);
   if (code == 0)
     code = arrive(&s, a);
   session_close(&s);
   return code;
 }
 
-static int barrier_reset(const arguments *a)
+static int barrier_reset(const void *data)
 {
+  const barrier_arguments *a = data;
   dibs_status status;
   session s;
-  int code = session_start(&s, a);
+  int code = session_start(&s, &a->line, &a->connection);
 
   if (code == 0) {
-    status = dibs_barrier_reset(s.client, a->operands[0]);
-    code = status == DIBS_OK ? CODE_OK : session_fault(&s, status, a->operands[0]);
+    status = dibs_barrier_reset(s.client, a->line.operands[0]);
+    code = status == DIBS_OK ? CODE_OK : session_fault(&s, status, a->line.operands[0]);
   }
   session_close(&s);
   return code;
 }
 
-static int show_one(session *s, const arguments *a, const char *name)
+static int show_one(session *s, const barrier_arguments *a, const char *name)
 {
   dibs_barrier_info info = { .size = sizeof(info) };
   dibs_status status = dibs_barrier_get(s->client, name, &info);
@@ -95,12 +114,12 @@ static int show_one(session *s, const arguments *a, const char *name)
 
   printable(name, shown, sizeof(shown));
   if (status == DIBS_ERR_NOT_SET) {
-    say_softly("%s: nobody used it for an hour", shown);
+    say_softly("%s: not used for an hour", shown);
     return CODE_NO;
   }
   if (status != DIBS_OK)
     return session_fault(s, status, name);
-  if (a->wants_json)
+  if (a->line.wants_json)
     json_print(barrier_json(name, &info, s->is_private));
   else
     printf("%s  %u of %u arrived, generation %" PRIu64 "%s\n", shown, info.arrived,
@@ -108,19 +127,17 @@ static int show_one(session *s, const arguments *a, const char *name)
   return CODE_OK;
 }
 
-static int barrier_ls(const arguments *a)
+static int barrier_ls(const void *data)
 {
-  arguments own = *a;
+  const barrier_arguments *a = data;
   session s;
   int code;
 
-  if (a->operand_count == 0) {
-    own.kind = KIND_BARRIER;
-    return command_status(&own);
-  }
-  code = session_start(&s, a);
-  for (int i = 0; i < a->operand_count && (code == CODE_OK || code == CODE_NO); i++) {
-    int one = show_one(&s, a, a->operands[i]);
+  if (a->line.operand_count == 0)
+    return status_of_kind(&a->line, &a->connection, KIND_BARRIER);
+  code = session_start(&s, &a->line, &a->connection);
+  for (int i = 0; i < a->line.operand_count && (code == CODE_OK || code == CODE_NO); i++) {
+    int one = show_one(&s, a, a->line.operands[i]);
 
     code = one == CODE_OK ? code : one;
   }
@@ -128,7 +145,7 @@ static int barrier_ls(const arguments *a)
   return code;
 }
 
-int command_barrier(const arguments *a)
+static int barrier_run(void *data)
 {
   static const verb verbs[] = {
     { "wait", "-n N NAME", 1, 1, barrier_wait },
@@ -136,5 +153,21 @@ int command_barrier(const arguments *a)
     { "ls", "[NAME...]", 0, 1000, barrier_ls },
   };
 
-  return verb_run("barrier", verbs, sizeof(verbs) / sizeof(verbs[0]), a);
+  return verb_run("barrier", verbs, sizeof(verbs) / sizeof(verbs[0]), data);
 }
+
+const command barrier_command = {
+  .name = "barrier", .operands = "VERB NAME",
+  .summary = "let programs wait for each other",
+  .operands_min = 1, .operands_max = 1000, .operand_words = "wait reset ls",
+  .notes = "  wait -n N NAME    until N parties have arrived; -v prints the order, from 0\n"
+           "  reset NAME        repair a broken one; break a round under way\n"
+           "  ls [NAME...]      show how many have arrived\n\n"
+           "Exit of wait: 0 all arrived, 75 not within -w, 1 another party gave up or died.",
+  .examples = { "dibs barrier wait -n 3 -w 5m phase && ./phase-two",
+                "dibs barrier ls phase", "dibs barrier reset phase" },
+  OPTIONS({ rows, 0 }, GROUP(options_common, barrier_arguments, line),
+          GROUP(options_connection, barrier_arguments, connection)),
+  ARGUMENTS(barrier_arguments, .connection = CONNECTION_DEFAULTS),
+  .run = barrier_run
+};

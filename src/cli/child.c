@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -43,20 +44,28 @@ static bool wants_terminal_at_once(const child *c)
 
 /* ---- start ---- */
 
+typedef struct becoming {
+  const child_plan *plan;
+  const child *c;
+  bool gets_terminal;
+  int failure_pipe;
+} becoming;
+
 /* In the child. Only async-signal-safe calls; execvpe() of glibc and musl allocates
- * nothing. Tells errno through the pipe, which exec closes. */
-static _Noreturn void become_command(const child_plan *plan, const child *c,
-                                     bool gets_terminal, pid_t parent, int failure_pipe)
+ * nothing. Writes errno to the pipe, which exec closes. */
+static void become_command(const void *data, pid_t parent)
 {
+  const becoming *b = data;
+  const child_plan *plan = b->plan;
   int error;
 
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent)
     _exit(128 + SIGKILL); /* it died before that */
-  if (c->has_group)
+  if (b->c->has_group)
     setpgid(0, 0);
-  if (gets_terminal)
-    tcsetpgrp(c->terminal, getpid());
+  if (b->gets_terminal)
+    tcsetpgrp(b->c->terminal, getpid());
   if (plan->output >= 0)
     dup2(plan->output, STDOUT_FILENO);
   if (plan->error >= 0)
@@ -65,91 +74,171 @@ static _Noreturn void become_command(const child_plan *plan, const child *c,
   execvpe(plan->arguments[0], plan->arguments, plan->environment);
 
   error = errno;
-  if (write(failure_pipe, &error, sizeof(error)) < 0)
+  if (write(b->failure_pipe, &error, sizeof(error)) < 0)
     _exit(126);
   _exit(127);
 }
 
-int child_start(child *c, const child_plan *plan, bool *ret_is_exec)
+/* Waits for the command's exec. Returns 0, or errno. */
+static int wait_for_exec(int failure_pipe, bool *ret_is_exec)
 {
-  int failure_pipe[2], error = 0;
-  pid_t parent = getpid();
-  bool gets_terminal;
+  int error = 0;
   ssize_t size;
 
-  *c = (child) { .pid = 0, .has_group = !plan->is_foreground, .terminal = -1 };
+  do
+    size = read(failure_pipe, &error, sizeof(error));
+  while (size < 0 && errno == EINTR);
+  *ret_is_exec = size == (ssize_t)sizeof(error);
+  return *ret_is_exec ? error : 0;
+}
+
+/* false: the guardian has ended. */
+static bool next_report(const child *c, int flags, guardian_report *ret)
+{
+  ssize_t size;
+
+  do
+    size = recv(c->fd, ret, sizeof(*ret), flags);
+  while (size < 0 && errno == EINTR);
+  if (size < 0 && errno == EAGAIN) {
+    ret->event = 0;
+    return true;
+  }
+  return size == (ssize_t)sizeof(*ret);
+}
+
+static void close_all(child *c)
+{
+  if (c->fd >= 0)
+    close(c->fd);
+  if (c->terminal >= 0)
+    close(c->terminal);
+  c->fd = c->terminal = -1;
+  c->pid = c->guardian = 0;
+}
+
+/* Returns 0 when the guardian has forked the command, or errno. */
+static int start_guardian(child *c, const child_plan *plan, const becoming *b)
+{
+  guardian_report started;
+
+  c->guardian = guardian_start(&(guardian_plan) { .become = become_command,
+                                                  .data = b,
+                                                  .first = plan->order,
+                                                  .signal = plan->lost_signal,
+                                                  .has_group = c->has_group },
+                               &c->fd);
+  if (c->guardian < 0)
+    return errno;
+  if (next_report(c, 0, &started)) {
+    c->pid = started.number;
+    return 0;
+  }
+  while (waitpid(c->guardian, NULL, 0) < 0 && errno == EINTR)
+    continue;
+  return EAGAIN;
+}
+
+int child_start(child *c, const child_plan *plan, bool *ret_is_exec)
+{
+  int failure_pipe[2], error;
+  becoming b = { .plan = plan, .c = c };
+
+  *c = (child) { .pid = 0, .fd = -1, .has_group = !plan->is_foreground, .terminal = -1 };
   *ret_is_exec = false;
   if (pipe2(failure_pipe, O_CLOEXEC) != 0)
     return errno;
   if (c->has_group)
     c->terminal = terminal_open();
-  gets_terminal = wants_terminal_at_once(c);
+  b.gets_terminal = wants_terminal_at_once(c);
+  b.failure_pipe = failure_pipe[1];
 
-  c->pid = fork();
-  if (c->pid == 0)
-    become_command(plan, c, gets_terminal, parent, failure_pipe[1]);
+  error = start_guardian(c, plan, &b);
   close(failure_pipe[1]);
-  if (c->pid < 0) {
-    error = errno;
-    c->pid = 0;
+  if (error != 0) {
+    close_all(c);
   } else {
-    /* Here too, so that the group is there whoever runs first. */
-    if (c->has_group)
-      setpgid(c->pid, c->pid);
-    if (gets_terminal)
+    if (b.gets_terminal)
       give_terminal(c);
-    do
-      size = read(failure_pipe[0], &error, sizeof(error));
-    while (size < 0 && errno == EINTR);
-    *ret_is_exec = size == (ssize_t)sizeof(error);
-    if (*ret_is_exec) {
-      child_reap(c);
-    } else {
-      error = 0;
-    }
+    error = wait_for_exec(failure_pipe[0], ret_is_exec);
+    if (error != 0)
+      child_reap(c, true);
   }
   close(failure_pipe[0]);
-  if (c->pid == 0 && c->terminal >= 0)
-    close(c->terminal);
   return error;
 }
 
 /* ---- signals and states ---- */
 
+static void give_order(const child *c, const guardian_order *order)
+{
+  if (c->fd < 0)
+    return;
+  send(c->fd, order, sizeof(*order), MSG_NOSIGNAL | MSG_DONTWAIT);
+  kill(c->guardian, SIGCONT);       /* stopped, it would guard nothing */
+}
+
 void child_signal(const child *c, int number)
 {
-  if (c->pid > 0)
-    kill(c->has_group ? -c->pid : c->pid, number);
+  if (c->pid <= 0)
+    return;
+  kill(c->has_group ? -c->pid : c->pid, number);
+  if (signals_is_end(number))
+    kill(c->has_group ? -c->pid : c->pid, SIGCONT);   /* stopped, it could not end */
+  if (number == SIGKILL)
+    give_order(c, &(guardian_order) { .verb = GUARDIAN_KILL });
 }
 
-enum child_state child_look(const child *c, int *ret_detail)
+void child_guard(const child *c, const guardian_order *order)
 {
-  siginfo_t info = { .si_pid = 0 };
+  give_order(c, order);
+}
 
-  /* Stops first: they are consumed, while an end stays to be seen. */
-  if (waitid(P_PID, (id_t)c->pid, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid != 0) {
-    *ret_detail = info.si_status;
-    return CHILD_STOPPED;
-  }
-  info.si_pid = 0;
-  if (waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-      info.si_pid != 0)
+/* The kernel has killed the command with the guardian. What else is in its group is not: no
+ * time is left to trust in it. */
+static void end_unguarded(child *c)
+{
+  const struct timespec step = { .tv_nsec = 2000000 };
+  pid_t to = c->has_group ? -c->pid : c->pid;
+
+  c->is_unguarded = true;
+  c->status = SIGKILL;
+  for (int waited = 0; waited < 500 && kill(to, c->has_group ? SIGKILL : 0) == 0; waited += 2)
+    nanosleep(&step, NULL);
+}
+
+enum child_state child_look(child *c, int *ret_detail)
+{
+  guardian_report report;
+
+  if (!next_report(c, MSG_DONTWAIT, &report)) {
+    end_unguarded(c);
     return CHILD_ENDED;
-  return CHILD_RUNS;
+  }
+  switch (report.event) {
+  case GUARDIAN_STOPPED:
+    *ret_detail = report.number;
+    return CHILD_STOPPED;
+  case GUARDIAN_ENDED:
+    c->status = report.number;
+    c->is_by_guardian = report.is_by_guardian;
+    return CHILD_ENDED;
+  case GUARDIAN_STARTED:
+  default:
+    return CHILD_RUNS;
+  }
 }
 
-int child_reap(child *c)
+int child_reap(child *c, bool ends_tree)
 {
-  int status = 0;
-
-  while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
+  if (ends_tree)
+    give_order(c, &(guardian_order) { .verb = GUARDIAN_KILL });
+  give_order(c, &(guardian_order) { .verb = GUARDIAN_LEAVE });
+  while (waitpid(c->guardian, NULL, 0) < 0 && errno == EINTR)
     continue;
   take_terminal_back(c);
-  if (c->terminal >= 0)
-    close(c->terminal);
-  c->terminal = -1;
-  c->pid = 0;
-  return status;
+  close_all(c);
+  return c->status;
 }
 
 /* It waits for a terminal that it will never have: what the kernel does to stopped jobs whose
@@ -165,7 +254,7 @@ static void hang_up(child *c)
 
 bool child_share_stop(child *c, int stop_signal)
 {
-  bool wants_terminal = stop_signal == SIGTTIN || stop_signal == SIGTTOU;
+  bool wants_terminal = stop_signal == SIGTTIN || stop_signal == SIGTTOU, is_by_terminal;
 
   if (!c->has_group || c->terminal < 0)
     return false;
@@ -176,9 +265,13 @@ bool child_share_stop(child *c, int stop_signal)
   }
   if (!wants_terminal && stop_signal != SIGTSTP)
     return false;
+  is_by_terminal = tcgetpgrp(c->terminal) == c->pid;
   take_terminal_back(c);
   if (!wants_terminal) {
-    signals_stop_self();
+    if (is_by_terminal)
+      signals_stop_group();
+    else
+      signals_stop_self();
     return true;
   }
   if (signals_stop_in_background(c->terminal))
@@ -193,12 +286,4 @@ void child_continue(child *c)
   if (is_ours_now(c))
     give_terminal(c);
   kill(-c->pid, SIGCONT);
-}
-
-void child_group_wait(pid_t group, int wait_ms)
-{
-  const struct timespec step = { .tv_nsec = 2000000 };
-
-  for (int waited = 0; waited < wait_ms && kill(-group, 0) == 0; waited += 2)
-    nanosleep(&step, NULL);
 }

@@ -6,16 +6,16 @@
  * terminal and we are in its foreground; otherwise when it first asks for it, by being
  * stopped for reading or setting it. So `dibs run x -- a | less` leaves it to less.
  *
- * The kernel kills the command when its wrapper dies (PR_SET_PDEATHSIG): nobody would
- * renew the lock then. Start it from the main thread: the kernel counts that as the
- * parent. Between fork and exec only async-signal-safe calls, since the library has
- * threads. */
+ * A guardian (guardian.h) is its parent and ends it with all its descendants when this process
+ * dies, or is stopped past the times of its last child_guard(). Between fork and exec only
+ * async-signal-safe calls, since the library has threads. */
 #ifndef CLI_CHILD_H
 #define CLI_CHILD_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "cli/guardian.h"
 #include "cli/signals.h"
 
 typedef struct child_plan {
@@ -24,30 +24,42 @@ typedef struct child_plan {
   const signal_watch *signals;
   bool is_foreground;
   int output, error;       /* what it gets as stdout and stderr; -1: ours */
+  guardian_order order;    /* until the first child_guard() */
+  int lost_signal;         /* of the guardian */
 } child_plan;
 
 typedef struct child {
   pid_t pid;               /* 0: none */
+  pid_t guardian;
+  int fd;                  /* readable: child_look() has news; -1: none */
   bool has_group;
   int terminal;            /* -1: none */
   bool has_terminal;
-  bool was_hung_up;        /* it asked for a terminal that nobody can give it */
+  bool was_hung_up;        /* it asked for a terminal, and there is none */
+  bool is_by_guardian;     /* the guardian signalled or killed it */
+  bool is_unguarded;       /* the guardian was killed, and so was the command */
+  int status;              /* after CHILD_ENDED: as from waitpid() */
 } child;
 
 enum child_state { CHILD_RUNS, CHILD_STOPPED, CHILD_ENDED };
 
-/* Returns 0, or the errno of what failed; *ret_is_exec tells whether that was exec. */
+/* Returns 0, or the errno of what failed; *ret_is_exec: that was exec. */
 int child_start(child *c, const child_plan *plan, bool *ret_is_exec);
 
-/* To its whole group, where it has one. */
+/* To its whole group, where it has one, and SIGCONT after a signal that is to end it; SIGKILL
+ * also to all other descendants. */
 void child_signal(const child *c, int number);
+
+/* Names the times at which the guardian acts by itself. */
+void child_guard(const child *c, const guardian_order *order);
 
 /* Looks whether its state changed, without waiting. `ret_detail`: the stopping signal.
  * CHILD_ENDED leaves it to be reaped, so that its group's number stays its own. */
-enum child_state child_look(const child *c, int *ret_detail);
+enum child_state child_look(child *c, int *ret_detail);
 
-/* Reaps it after CHILD_ENDED, takes the terminal back and returns its wait status. */
-int child_reap(child *c);
+/* After CHILD_ENDED: takes the terminal back, ends the guardian and returns the command's wait
+ * status. `ends_tree`: first kills what is left of its descendants. */
+int child_reap(child *c, bool ends_tree);
 
 /* After a stop: gives it the terminal if it only wanted that, else stops this process
  * too, as the shell expects; where no shell is left it is hung up (SIGHUP). true when
@@ -55,8 +67,5 @@ int child_reap(child *c);
  * the caller, child_continue(). */
 bool child_share_stop(child *c, int stop_signal);
 void child_continue(child *c);
-
-/* Waits, at most `wait_ms`, until nobody of its group is left. */
-void child_group_wait(pid_t group, int wait_ms);
 
 #endif

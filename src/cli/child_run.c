@@ -18,51 +18,59 @@ int child_code(int wait_status)
   return WEXITSTATUS(wait_status);
 }
 
-static void watch_command(child *c, signal_watch *signals, int *told_to_end)
+static void pass_signals_on(child *c, signal_watch *signals, int *end_signal)
 {
-  for (;;) {
-    struct pollfd fd = { .fd = signals->fd, .events = POLLIN };
-    struct signalfd_siginfo info;
-    int detail;
+  struct signalfd_siginfo info;
 
-    poll(&fd, 1, -1);
-    while (signals_next(signals, &info)) {
-      int number = (int)info.ssi_signo;
+  while (signals_next(signals, &info)) {
+    int number = (int)info.ssi_signo;
 
-      if (number == SIGCHLD && child_look(c, &detail) == CHILD_ENDED)
-        return;
-      if (told_to_end != NULL && signals_is_end(number))
-        *told_to_end = number;
-      if (number == SIGTSTP)
-        signals_stop_self();
-      else if (number != SIGCHLD && info.ssi_code != SI_KERNEL)
-        child_signal(c, number);
-    }
+    if (end_signal != NULL && signals_is_end(number))
+      *end_signal = number;
+    if (number == SIGTSTP)
+      signals_stop_self();
+    else if (number != SIGCHLD && info.ssi_code != SI_KERNEL)
+      child_signal(c, number);
   }
 }
 
-int child_run(char *const *words, char *const *environment, signal_watch *signals,
-              int *told_to_end)
+static void watch_command(child *c, signal_watch *signals, int *end_signal)
+{
+  int detail;
+
+  do {
+    struct pollfd fds[] = { { .fd = signals->fd, .events = POLLIN },
+                            { .fd = c->fd, .events = POLLIN } };
+
+    poll(fds, 2, -1);
+    pass_signals_on(c, signals, end_signal);
+  } while (child_look(c, &detail) != CHILD_ENDED);
+}
+
+int child_run(char *const *arguments, char *const *environment, signal_watch *signals,
+              int *end_signal)
 {
   bool is_exec;
   child c;
   int error = child_start(&c,
-                          &(child_plan) { .arguments = words,
+                          &(child_plan) { .arguments = arguments,
                                           .environment = environment,
                                           .signals = signals,
                                           .is_foreground = true,
                                           .output = -1,
-                                          .error = -1 },
+                                          .error = -1,
+                                          .order = { .signal_at_ms = GUARDIAN_NEVER,
+                                                     .kill_at_ms = GUARDIAN_NEVER } },
                           &is_exec);
 
   if (error != 0) {
     char shown[600];
 
-    say("%s: %s", printable(words[0], shown, sizeof(shown)), strerror(error));
+    say("%s: %s", printable(arguments[0], shown, sizeof(shown)), strerror(error));
     return !is_exec          ? CODE_INTERNAL
            : error == ENOENT ? CODE_NOT_FOUND
                              : CODE_NOT_EXECUTABLE;
   }
-  watch_command(&c, signals, told_to_end);
-  return child_code(child_reap(&c));
+  watch_command(&c, signals, end_signal);
+  return child_code(child_reap(&c, false));
 }

@@ -5,11 +5,11 @@
 
 #include "cli/signals.h"
 
-/* Runs it in our own process group. What the terminal sends it gets by itself; what is sent
- * to us is passed on, and told by `told_to_end` (may be NULL) if it was INT, TERM, HUP or
- * QUIT. Returns its exit code; 126 or 127 after saying why it did not run. */
-int child_run(char *const *words, char *const *environment, signal_watch *signals,
-              int *told_to_end);
+/* Runs it in the process group of this process. Signals of the terminal reach it directly; others
+ * are passed on. INT, TERM, HUP or QUIT are stored in `end_signal` (may be NULL). Returns its exit
+ * code; 126 or 127 after saying why it did not run. */
+int child_run(char *const *arguments, char *const *environment, signal_watch *signals,
+              int *end_signal);
 
 /* What a wait status is as an exit code. */
 int child_code(int wait_status);

@@ -1,28 +1,43 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/commands.h - what the subcommands do: each returns an exit code. */
+/* cli/commands.h - the table of subcommands, in the order of `dibs --help`.
+ *
+ * A row here is NAME_command in the file of the subcommand: its options, help and what it does. */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
 #include "cli/cli.h"
 
-int command_run(const arguments *a);      /* run.c */
-int command_acquire(const arguments *a);  /* acquire.c */
-int command_renew(const arguments *a);    /* token.c */
-int command_release(const arguments *a);  /* token.c */
-int command_sem(const arguments *a);      /* sem.c */
-int command_rate(const arguments *a);     /* rate.c */
-int command_latch(const arguments *a);    /* latch.c */
-int latch_wait(const arguments *a);       /* latch.c: dibs wait --zero too */
-int command_barrier(const arguments *a);  /* barrier.c */
-int command_elect(const arguments *a);    /* elect.c */
-int command_observe(const arguments *a);  /* observe.c: dibs elect --observe */
-int command_status(const arguments *a);   /* status.c */
-int command_who(const arguments *a);      /* who.c */
-int command_wait(const arguments *a);     /* wait.c */
-int command_ping(const arguments *a);     /* ping.c */
-int command_acl(const arguments *a);      /* acl.c */
-int command_doctor(const arguments *a);   /* doctor.c */
-int command_local(const arguments *a);    /* local.c */
-int command_sandbox(const arguments *a);  /* local.c */
+#define COMMANDS(ROW) \
+  ROW(run) \
+  ROW(acquire) \
+  ROW(renew) \
+  ROW(release) \
+  ROW(sem) \
+  ROW(rate) \
+  ROW(latch) \
+  ROW(barrier) \
+  ROW(elect) \
+  ROW(status) \
+  ROW(who) \
+  ROW(history) \
+  ROW(metrics) \
+  ROW(web) \
+  ROW(wait) \
+  ROW(ping) \
+  ROW(doctor) \
+  ROW(acl) \
+  ROW(local) \
+  ROW(sandbox) \
+  ROW(completion) \
+  ROW(help)
+
+#define COMMAND_DECLARE(name) extern const command name##_command;
+COMMANDS(COMMAND_DECLARE)
+
+/* All of them; NULL at the end. */
+extern const command *const commands[];
+
+/* The one called `word`, by name or alias; NULL. */
+const command *command_find(const char *word);
 
 #endif

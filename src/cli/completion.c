@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/completion.c - completions for bash and zsh, made from the tables.
+/* cli/completion.c - completions for bash and zsh, made from the rows of the options.
  *
  * After a command's first operand the shell's own completion of commands takes over, for
  * `dibs run NAME -- CMD`. */
 #include <string.h>
 
 #include "cli/help.h"
+#include "cli/commands.h"
 #include "cli/message.h"
 #include "cli/options.h"
 
-static bool is_end(const option_row *row)
-{
-  return row->name == NULL && row->letter == 0;
-}
-
 static void write_option_words(const command *c)
 {
-  for (const option_row *const *set = c->options; *set != NULL; set++) {
-    for (const option_row *row = *set; !is_end(row); row++) {
+  for (const option_set *set = c->options; set->rows != NULL; set++) {
+    for (const option_row *row = set->rows; !option_is_end(row); row++) {
       if (!option_is_shown(row))
         continue;
       printf(" --%s", row->name);
@@ -29,10 +25,10 @@ static void write_option_words(const command *c)
 
 static void write_command_words(void)
 {
-  for (const command *c = commands; c->name != NULL; c++) {
-    printf(" %s", c->name);
-    if (c->alias != NULL)
-      printf(" %s", c->alias);
+  for (const command *const *c = commands; *c != NULL; c++) {
+    printf(" %s", (*c)->name);
+    if ((*c)->alias != NULL)
+      printf(" %s", (*c)->alias);
   }
 }
 
@@ -44,70 +40,78 @@ static bool runs_a_command(const command *c)
 
 /* ---- bash ---- */
 
+static const char bash_begin[] =
+  "# bash completion of dibs, made by: dibs completion bash\n"
+  "_dibs()\n"
+  "{\n"
+  "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
+  "  local options= words= runs= i\n"
+  "  COMPREPLY=()\n"
+  "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+  "    COMPREPLY=($(compgen -W '";
+
+static const char bash_end[] =
+  "  esac\n"
+  "  if [ -n \"$runs\" ]; then\n"
+  "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
+  "      if [ \"${COMP_WORDS[i]}\" = -- ]; then\n"
+  "        if [ \"$i\" -eq $((COMP_CWORD - 1)) ]; then\n"
+  "          COMPREPLY=($(compgen -c -- \"$word\"))\n"
+  "        else\n"
+  "          COMPREPLY=($(compgen -f -- \"$word\"))\n"
+  "        fi\n"
+  "        return\n"
+  "      fi\n"
+  "    done\n"
+  "  fi\n"
+  "  case $before in\n"
+  "  --config|--cacert|--cert|--key|--pass-file|--status-file|--tls-cert|--tls-key)\n"
+  "    COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n"
+  "  --progress) COMPREPLY=($(compgen -W 'auto plain json none' -- \"$word\")); "
+  "return ;;\n"
+  "  --sort) COMPREPLY=($(compgen -W 'name held wait' -- \"$word\")); return ;;\n"
+  "  --kind)\n"
+  "    COMPREPLY=($(compgen -W 'lock rw semaphore latch barrier election' -- "
+  "\"$word\"))\n"
+  "    return ;;\n"
+  "  --on-lost)\n"
+  "    COMPREPLY=($(compgen -W 'TERM HUP INT USR1 USR2 QUIT KILL ignore' -- "
+  "\"$word\"))\n"
+  "    return ;;\n"
+  "  esac\n"
+  "  case $word in\n"
+  "  -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
+  "  *) COMPREPLY=($(compgen -W \"$words\" -- \"$word\")) ;;\n"
+  "  esac\n"
+  "}\n"
+  "complete -F _dibs dibs\n";
+
+static void write_bash_command(const command *c)
+{
+  printf("  %s%s%s) options='", c->name, c->alias == NULL ? "" : "|",
+         c->alias == NULL ? "" : c->alias);
+  write_option_words(c);
+  if (strcmp(c->name, "help") == 0) {
+    fputs("'; words='", stdout);
+    write_command_words();
+  } else {
+    printf("'; words='%s", c->operand_words == NULL ? "" : c->operand_words);
+  }
+  printf("'; runs=%s ;;\n", runs_a_command(c) ? "yes" : "");
+}
+
 static void write_bash(void)
 {
-  fputs("# bash completion of dibs, made by: dibs completion bash\n"
-        "_dibs()\n"
-        "{\n"
-        "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-        "  local options= words= runs= i\n"
-        "  COMPREPLY=()\n"
-        "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-        "    COMPREPLY=($(compgen -W '",
-        stdout);
+  fputs(bash_begin, stdout);
   write_command_words();
   fputs(" --help --version' -- \"$word\"))\n"
         "    return\n"
         "  fi\n"
         "  case ${COMP_WORDS[1]} in\n",
         stdout);
-  for (const command *c = commands; c->name != NULL; c++) {
-    printf("  %s%s%s) options='", c->name, c->alias == NULL ? "" : "|",
-           c->alias == NULL ? "" : c->alias);
-    write_option_words(c);
-    if (strcmp(c->name, "help") == 0) {
-      fputs("'; words='", stdout);
-      write_command_words();
-    } else {
-      printf("'; words='%s", c->operand_words == NULL ? "" : c->operand_words);
-    }
-    printf("'; runs=%s ;;\n", runs_a_command(c) ? "yes" : "");
-  }
-  fputs("  esac\n"
-        "  if [ -n \"$runs\" ]; then\n"
-        "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
-        "      if [ \"${COMP_WORDS[i]}\" = -- ]; then\n"
-        "        if [ \"$i\" -eq $((COMP_CWORD - 1)) ]; then\n"
-        "          COMPREPLY=($(compgen -c -- \"$word\"))\n"
-        "        else\n"
-        "          COMPREPLY=($(compgen -f -- \"$word\"))\n"
-        "        fi\n"
-        "        return\n"
-        "      fi\n"
-        "    done\n"
-        "  fi\n"
-        "  case $before in\n"
-        "  --config|--cacert|--cert|--key|--pass-file|--status-file)\n"
-        "    COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n"
-        "  --progress) COMPREPLY=($(compgen -W 'auto plain json none' -- \"$word\")); "
-        "return ;;\n"
-        "  --sort) COMPREPLY=($(compgen -W 'name held wait' -- \"$word\")); return ;;\n"
-        "  --kind)\n"
-        "    COMPREPLY=($(compgen -W 'lock rw semaphore latch barrier election' -- "
-        "\"$word\"))\n"
-        "    return ;;\n"
-        "  --on-lost)\n"
-        "    COMPREPLY=($(compgen -W 'TERM HUP INT USR1 USR2 QUIT KILL ignore' -- "
-        "\"$word\"))\n"
-        "    return ;;\n"
-        "  esac\n"
-        "  case $word in\n"
-        "  -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
-        "  *) COMPREPLY=($(compgen -W \"$words\" -- \"$word\")) ;;\n"
-        "  esac\n"
-        "}\n"
-        "complete -F _dibs dibs\n",
-        stdout);
+  for (const command *const *c = commands; *c != NULL; c++)
+    write_bash_command(*c);
+  fputs(bash_end, stdout);
 }
 
 /* ---- zsh ---- */
@@ -125,23 +129,16 @@ static void write_zsh_text(const char *text)
   }
 }
 
-static const char *zsh_action(const option_row *row)
+/* What may follow the option. */
+static void write_zsh_action(const option_row *row)
 {
-  switch (row->id) {
-  case OPTION_PROGRESS:
-    return "(auto plain json none)";
-  case OPTION_SORT:
-    return "(name held wait)";
-  case OPTION_KIND:
-    return "(lock rw semaphore latch barrier election)";
-  case OPTION_ON_LOST:
-    return "(TERM HUP INT USR1 USR2 QUIT KILL ignore)";
-  default:
-    break;
+  if (row->choices == NULL) {
+    fputs(strcmp(row->value, "FILE") == 0 ? "_files" : " ", stdout);
+    return;
   }
-  if (row->value != NULL && strcmp(row->value, "FILE") == 0)
-    return "_files";
-  return " ";
+  for (const option_choice *w = row->choices; w->word != NULL; w++)
+    printf("%c%s", w == row->choices ? '(' : ' ', w->word);
+  putchar(')');
 }
 
 static void write_zsh_spec(const char *dashes, const char *name, const option_row *row)
@@ -151,9 +148,10 @@ static void write_zsh_spec(const char *dashes, const char *name, const option_ro
   printf("        '%s%s%s[", dashes, name, is_optional ? "=-" : "");
   write_zsh_text(row->help);
   putchar(']');
-  if (row->value != NULL)
-    printf("%s:%s:%s", is_optional ? ":" : "", is_optional ? "DUR" : row->value,
-           zsh_action(row));
+  if (row->value != NULL) {
+    printf("%s:%s:", is_optional ? ":" : "", is_optional ? "DUR" : row->value);
+    write_zsh_action(row);
+  }
   fputs("' \\\n", stdout);
 }
 
@@ -161,8 +159,8 @@ static void write_zsh_command(const command *c)
 {
   printf("      (%s%s%s)\n      _arguments -S -s \\\n", c->name,
          c->alias == NULL ? "" : "|", c->alias == NULL ? "" : c->alias);
-  for (const option_row *const *set = c->options; *set != NULL; set++) {
-    for (const option_row *row = *set; !is_end(row); row++) {
+  for (const option_set *set = c->options; set->rows != NULL; set++) {
+    for (const option_row *row = set->rows; !option_is_end(row); row++) {
       char letter[2] = { row->letter, '\0' };
 
       if (!option_is_shown(row))
@@ -201,9 +199,9 @@ static void write_zsh(void)
         "    local -a words_of_dibs\n"
         "    words_of_dibs=(\n",
         stdout);
-  for (const command *c = commands; c->name != NULL; c++) {
-    printf("      '%s:", c->name);
-    write_zsh_text(c->summary);
+  for (const command *const *c = commands; *c != NULL; c++) {
+    printf("      '%s:", (*c)->name);
+    write_zsh_text((*c)->summary);
     fputs("'\n", stdout);
   }
   fputs("    )\n"
@@ -212,8 +210,8 @@ static void write_zsh(void)
         "  rest)\n"
         "    case $line[1] in\n",
         stdout);
-  for (const command *c = commands; c->name != NULL; c++)
-    write_zsh_command(c);
+  for (const command *const *c = commands; *c != NULL; c++)
+    write_zsh_command(*c);
   fputs("    esac\n"
         "    ;;\n"
         "  esac\n"
@@ -222,16 +220,29 @@ static void write_zsh(void)
         stdout);
 }
 
-int command_completion(const arguments *a)
+static int completion_run(void *data)
 {
+  const command_line *line = data;
   char shown[100];
 
-  if (strcmp(a->operands[0], "bash") == 0)
+  if (strcmp(line->operands[0], "bash") == 0)
     write_bash();
-  else if (strcmp(a->operands[0], "zsh") == 0)
+  else if (strcmp(line->operands[0], "zsh") == 0)
     write_zsh();
   else
     return say_usage("completion", "\"%s\" is not bash or zsh",
-                     printable(a->operands[0], shown, sizeof(shown)));
+                     printable(line->operands[0], shown, sizeof(shown)));
   return CODE_OK;
 }
+
+const command completion_command = {
+  .name = "completion", .operands = "bash | zsh",
+  .summary = "print completions for a shell",
+  .operands_min = 1, .operands_max = 1, .operand_words = "bash zsh",
+  .examples = { "eval \"$(dibs completion bash)\"",
+                "dibs completion bash >/etc/bash_completion.d/dibs",
+                "dibs completion zsh >\"${fpath[1]}/_dibs\"" },
+  OPTIONS({ options_common, 0 }),
+  ARGUMENTS(command_line, .operands = NULL),
+  .run = completion_run
+};

@@ -10,11 +10,22 @@
 #include "cli/session.h"
 #include "cli/show.h"
 
-/* Of this command, in words of its own: 1 and 2 as tools that check have them. */
+/* Exit codes of this subcommand, as other tools that check have them. */
 enum { CODE_FAILED = 1, CODE_NOT_CHECKED = 2 };
 
+typedef struct doctor_arguments {
+  command_line line;
+  connection_options connection;
+  bool is_strict;
+} doctor_arguments;
+
+static const option_row rows[] = {
+  { "strict", 0, NULL, FLAG(doctor_arguments, is_strict), "exit 1 for warnings too" },
+  { .name = NULL },
+};
+
 typedef struct visit {
-  const arguments *a;
+  const doctor_arguments *a;
   char node[320];                /* the last that was shown */
   size_t warnings, failures, unknown;
 } visit;
@@ -47,10 +58,10 @@ static void show_finding_as_json(const dibs_finding *f)
 
   json_object_set_new(object, "v", json_integer(1));
   json_object_set_new(object, "grade", json_string(grade_word(f->grade)));
-  json_object_set_new(object, "check", json_words(f->check));
-  json_object_set_new(object, "node", json_words(f->node));
-  json_object_set_new(object, "text", json_words(f->text));
-  json_object_set_new(object, "advice", json_words(f->advice));
+  json_object_set_new(object, "check", json_text(f->check));
+  json_object_set_new(object, "node", json_text(f->node));
+  json_object_set_new(object, "text", json_text(f->text));
+  json_object_set_new(object, "advice", json_text(f->advice));
   json_print(object);
 }
 
@@ -70,7 +81,7 @@ static void show_finding(visit *v, const dibs_finding *f)
 {
   char text[1100], advice[400];
 
-  if (v->a->is_quiet && f->grade == DIBS_FINDING_PASS)
+  if (v->a->line.is_quiet && f->grade == DIBS_FINDING_PASS)
     return;
   show_node(v, f->node);
   printf("%-4s  %-13s %s\n", grade_sign(f->grade), f->check,
@@ -86,7 +97,7 @@ static bool found(const dibs_finding *f, void *data)
   v->warnings += f->grade == DIBS_FINDING_WARN;
   v->failures += f->grade == DIBS_FINDING_FAIL;
   v->unknown += f->grade == DIBS_FINDING_UNKNOWN;
-  if (v->a->wants_json)
+  if (v->a->line.wants_json)
     show_finding_as_json(f);
   else
     show_finding(v, f);
@@ -101,7 +112,7 @@ static void count_show(size_t count, const char *one, const char *many)
 
 static void show_sum(const visit *v)
 {
-  if (v->a->wants_json)
+  if (v->a->line.wants_json)
     return;
   count_show(v->warnings, "warning", "warnings");
   fputs(", ", stdout);
@@ -113,12 +124,13 @@ static void show_sum(const visit *v)
   putchar('\n');
 }
 
-int command_doctor(const arguments *a)
+static int doctor_run(void *data)
 {
+  const doctor_arguments *a = data;
   visit v = { .a = a };
   session s;
   dibs_status status;
-  int code = session_start(&s, a);
+  int code = session_start(&s, &a->line, &a->connection);
 
   if (code != 0) {
     session_close(&s);
@@ -126,7 +138,7 @@ int command_doctor(const arguments *a)
   }
   status = dibs_examine(s.client, found, &v);
   if (status != DIBS_OK) {
-    (void)session_fault(&s, status, "doctor");
+    (void)session_verb_fault(&s, status, "doctor");
     session_close(&s);
     return CODE_NOT_CHECKED;
   }
@@ -134,3 +146,17 @@ int command_doctor(const arguments *a)
   show_sum(&v);
   return v.failures > 0 || (a->is_strict && v.warnings > 0) ? CODE_FAILED : CODE_OK;
 }
+
+const command doctor_command = {
+  .name = "doctor", .operands = "",
+  .summary = "check whether the servers are set up as locks need it",
+  .examples = { "dibs doctor", "dibs doctor --strict || exit   # before a deployment",
+                "dibs doctor --json | jq -r 'select(.grade == \"fail\") | .check'",
+                "dibs doctor -u redis+sentinel://s1,s2,s3/main" },
+  .notes = "Exit: 0 no check failed, 1 one failed (with --strict: or warned), 2 nothing could be "
+           "checked.",
+  OPTIONS({ rows, 0 }, GROUP(options_common, doctor_arguments, line),
+          GROUP(options_connection, doctor_arguments, connection)),
+  ARGUMENTS(doctor_arguments, .connection = CONNECTION_DEFAULTS),
+  .run = doctor_run
+};

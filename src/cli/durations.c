@@ -30,31 +30,31 @@ static int64_t unit_us(const char *word, size_t *ret_size)
 
 /* Reads digits with an optional fraction into millionths. NULL when there are none, or
  * too many; else where the number ends. */
-static const char *number_read(const char *words, int64_t *ret_millionths)
+static const char *number_read(const char *text, int64_t *ret_millionths)
 {
   int64_t whole = 0, fraction = 0, scale = 1000000;
   bool has_digit = false;
 
-  for (; *words >= '0' && *words <= '9'; words++) {
+  for (; *text >= '0' && *text <= '9'; text++) {
     has_digit = true;
-    whole = whole * 10 + (*words - '0');
+    whole = whole * 10 + (*text - '0');
     if (whole > DIBS_MS_MAX)
       return NULL;
   }
-  if (*words == '.') {
-    for (words++; *words >= '0' && *words <= '9'; words++) {
+  if (*text == '.') {
+    for (text++; *text >= '0' && *text <= '9'; text++) {
       has_digit = true;
       scale /= 10;
-      fraction += scale * (*words - '0');
+      fraction += scale * (*text - '0');
     }
   }
   *ret_millionths = whole * 1000000 + fraction;
-  return has_digit ? words : NULL;
+  return has_digit ? text : NULL;
 }
 
-bool duration_read(const char *words, int32_t *ret_ms)
+bool duration_read(const char *text, int32_t *ret_ms)
 {
-  const char *at = words;
+  const char *at = text;
   int64_t total_us = 0;
 
   do {
@@ -86,35 +86,35 @@ bool duration_read(const char *words, int32_t *ret_ms)
   return true;
 }
 
-void duration_as_clock(int64_t ms, char ret_words[DURATION_SIZE])
+void duration_as_clock(int64_t ms, char ret_text[DURATION_SIZE])
 {
   int64_t s = ms < 0 ? 0 : ms / 1000;
   int64_t days = s / 86400, hours = s / 3600 % 24, minutes = s / 60 % 60;
 
   s %= 60;
   if (days > 0)
-    snprintf(ret_words, DURATION_SIZE, "%" PRId64 "d %" PRId64 ":%02d:%02d", days, hours,
+    snprintf(ret_text, DURATION_SIZE, "%" PRId64 "d %" PRId64 ":%02d:%02d", days, hours,
              (int)minutes, (int)s);
   else if (hours > 0)
-    snprintf(ret_words, DURATION_SIZE, "%" PRId64 ":%02d:%02d", hours, (int)minutes,
+    snprintf(ret_text, DURATION_SIZE, "%" PRId64 ":%02d:%02d", hours, (int)minutes,
              (int)s);
   else
-    snprintf(ret_words, DURATION_SIZE, "%d:%02d", (int)minutes, (int)s);
+    snprintf(ret_text, DURATION_SIZE, "%d:%02d", (int)minutes, (int)s);
 }
 
-void duration_as_span(int64_t ms, char ret_words[DURATION_SIZE])
+void duration_as_span(int64_t ms, char ret_text[DURATION_SIZE])
 {
   if (ms < 0)
     ms = 0;
   if (ms < 1000)
-    snprintf(ret_words, DURATION_SIZE, "%dms", (int)ms);
+    snprintf(ret_text, DURATION_SIZE, "%dms", (int)ms);
   else if (ms < 100000)
-    snprintf(ret_words, DURATION_SIZE, "%d.%ds", (int)(ms / 1000),
+    snprintf(ret_text, DURATION_SIZE, "%d.%ds", (int)(ms / 1000),
              (int)(ms % 1000 / 100));
   else if (ms < 3600000)
-    snprintf(ret_words, DURATION_SIZE, "%dm%02ds", (int)(ms / 60000),
+    snprintf(ret_text, DURATION_SIZE, "%dm%02ds", (int)(ms / 60000),
              (int)(ms / 1000 % 60));
   else
-    snprintf(ret_words, DURATION_SIZE, "%" PRId64 "h%02dm", ms / 3600000,
+    snprintf(ret_text, DURATION_SIZE, "%" PRId64 "h%02dm", ms / 3600000,
              (int)(ms / 60000 % 60));
 }

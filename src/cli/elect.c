@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/elect.c - dibs elect: leads while a command runs, or until told to end.
+/* cli/elect.c - dibs elect: leads while a command runs, or until a signal ends it.
  *
  * Leading is a hold like any other, so that all of dibs run holds here too: the command is
  * stopped before the lease can end. --on-deposed runs while the lease still stands, where
- * that is possible: what it stops is stopped before somebody else is elected. */
+ * that is possible: what it stops is stopped before another client is elected. */
 #include <dibs/election.h>
 
 #include <poll.h>
@@ -13,6 +13,7 @@
 
 #include "cli/aside.h"
 #include "cli/commands.h"
+#include "cli/elect.h"
 #include "cli/force.h"
 #include "cli/held.h"
 #include "cli/message.h"
@@ -21,32 +22,49 @@
 /* Between two attempts while no server is there. */
 #define PAUSE_MS 1000
 
+/* ---- options ---- */
+
+static const option_row rows[] = {
+  { "value", 0, "TEXT", SHORT_TEXT(elect_arguments, value, DIBS_VALUE_MAX),
+    "the value that observers get while this client leads" },
+  { "loop", 0, NULL, FLAG(elect_arguments, goes_on), "stand for election again after a loss" },
+  { "on-elected", 0, "TEXT", TEXT(elect_arguments, on_elected),
+    "run TEXT by the shell when elected" },
+  { "on-deposed", 0, "TEXT", TEXT(elect_arguments, on_deposed),
+    "run TEXT by the shell when leading ends, before others lead" },
+  { "observe", 0, NULL, FLAG(elect_arguments, only_observes),
+    "print EPOCH VALUE HOST:PID at each change" },
+  { "resign", 0, NULL, FLAG(elect_arguments, resigns), "make the present leader stop leading" },
+  { "yes", 'y', NULL, FLAG(elect_arguments, is_confirmed), "with --resign: do not ask" },
+  { .name = NULL },
+};
+
 /* ---- what --on-elected and --on-deposed run ---- */
 
 static int run_hook(run *r, const char *text)
 {
   static char dash_c[] = "-c", sh[] = "/bin/sh";
   const char *shell = getenv("SHELL");
-  char *words[] = { shell != NULL && *shell != '\0' ? (char *)(uintptr_t)shell : sh, dash_c,
+  char *arguments[] = { shell != NULL && *shell != '\0' ? (char *)(uintptr_t)shell : sh, dash_c,
                     (char *)(uintptr_t)text, NULL };
   environment e;
   int code = CODE_INTERNAL;
 
   if (run_environment(r, &e))
-    code = child_run(words, e.entries, &r->signals, &r->told_to_end);
+    code = child_run(arguments, e.entries, &r->signals, &r->end_signal);
   else
     say("not enough memory");
   environment_end(&e);
   return code;
 }
 
-static int tell_elected(run *r)
+static int report_elected(run *r)
 {
   char name[600];
-  int code = r->a->on_elected == NULL ? 0 : run_hook(r, r->a->on_elected);
+  int code = r->elect->on_elected == NULL ? 0 : run_hook(r, r->elect->on_elected);
 
-  if (code != 0 && r->told_to_end == 0)
-    say("--on-elected ended with %d: %s is given up", code,
+  if (code != 0 && r->end_signal == 0)
+    say("--on-elected exited with %d: resigning %s", code,
         printable(r->name, name, sizeof(name)));
   return code;
 }
@@ -59,17 +77,28 @@ static int lead_alone(run *r)
   char name[600];
 
   if (run_hold_on(r, INT64_MAX, true) == 0 && r->was_stopped_by_us)
-    say("%s could not be renewed: stepping down", printable(r->name, name, sizeof(name)));
+    say("the lease of %s could not be renewed: this client stops leading",
+        printable(r->name, name, sizeof(name)));
   return CODE_OK;
 }
 
-/* Who was elected without waiting listens to nothing, and would learn at its next renewal
- * only that it was made to resign. An observer makes the client listen. */
+/* A client that was elected without waiting has no subscription, and would notice a forced
+ * resignation only at its next renewal. An observer makes it subscribe. */
 static void listen(run *r)
 {
-  if (r->ears == NULL &&
-      dibs_observe(r->session.client, r->name, NULL, NULL, &r->ears) != DIBS_OK)
-    r->ears = NULL;
+  if (r->observer == NULL &&
+      dibs_observe(r->session.client, r->name, NULL, NULL, &r->observer) != DIBS_OK)
+    r->observer = NULL;
+}
+
+/* Returns `code`, the outcome of leading; what the hook exits with is reported only. */
+static int run_on_deposed(run *r, int code)
+{
+  int hook_code = r->elect->on_deposed == NULL ? 0 : run_hook(r, r->elect->on_deposed);
+
+  if (hook_code != 0)
+    say("--on-deposed exited with %d", hook_code);
+  return code;
 }
 
 static int lead(run *r)
@@ -77,17 +106,15 @@ static int lead(run *r)
   int code;
 
   listen(r);
-  code = tell_elected(r);
-  if (r->told_to_end != 0)          /* while --on-elected ran */
-    code = r->command == NULL ? CODE_OK : 128 + r->told_to_end;
+  code = report_elected(r);
+  if (r->end_signal != 0)          /* while --on-elected ran */
+    code = r->command == NULL ? CODE_OK : 128 + r->end_signal;
   else if (code == 0)
     code = r->command == NULL ? lead_alone(r) : run_child(r);
-  if (r->a->on_deposed != NULL && run_hook(r, r->a->on_deposed) != 0)
-    say("--on-deposed did not end well");
-  return code;
+  return run_on_deposed(r, code);
 }
 
-/* ---- again and again ---- */
+/* ---- standing again (--loop) ---- */
 
 static bool pause_before(run *r)
 {
@@ -101,7 +128,7 @@ static bool pause_before(run *r)
 /* Whether to stand again after a turn that ended with `code`. */
 static bool stands_again(run *r, int code)
 {
-  if (!r->a->goes_on || r->told_to_end != 0 || r->taken.signal != 0 || r->taken.is_stuck)
+  if (!r->elect->goes_on || r->end_signal != 0 || r->taken.signal != 0 || r->taken.is_stuck)
     return false;
   if (code == CODE_UNREACHABLE)
     return pause_before(r) && take_again(&r->taken);
@@ -116,10 +143,10 @@ static void forget_turn(run *r)
   r->hold = NULL;
   r->child = (child) { .pid = 0 };
   r->capture = (capture) { -1, -1 };
-  r->has_signalled = r->has_killed = r->has_told_loss = false;
+  r->has_signalled = r->has_killed = r->has_reported_loss = false;
   r->was_stopped_by_us = r->is_lost = r->wants_continue = r->has_child_status = false;
-  if (r->a->is_verbose)
-    say("standing again for %s", printable(r->name, name, sizeof(name)));
+  if (r->line->is_verbose)
+    say("campaigning for %s again", printable(r->name, name, sizeof(name)));
 }
 
 static int stand(run *r)
@@ -135,35 +162,37 @@ static int stand(run *r)
 
 /* ---- the command ---- */
 
-/* From inside one's own leading nobody is asked. */
+/* --resign inside the command of the leader needs no confirmation. */
 static bool is_own(const dibs_leader *leader, const char *name)
 {
   return leader->is_led && held_has_fence(getenv("DIBS_HELD"), name, leader->epoch);
 }
 
-static int resign(const arguments *a)
+static int resign(const elect_arguments *a)
 {
   dibs_leader *leader = NULL;
   dibs_status status;
   session s;
-  int code = session_start(&s, a);
+  int code = session_start(&s, &a->line, &a->connection);
 
   if (code == 0) {
-    status = dibs_get_leader(s.client, a->operands[0], &leader);
+    status = dibs_get_leader(s.client, a->line.operands[0], &leader);
     if (status == DIBS_OK)
-      code = force_release(&s, a, a->is_confirmed || is_own(leader, a->operands[0]));
+      code = force_release(&s, &(force_order) {
+          .name = a->line.operands[0], .reason = a->taking.reason,
+          .is_confirmed = a->is_confirmed || is_own(leader, a->line.operands[0]) });
     else
-      code = session_fault(&s, status, a->operands[0]);
+      code = session_fault(&s, status, a->line.operands[0]);
   }
   dibs_leader_free(leader);
   session_close(&s);
   return code;
 }
 
-static int check(const arguments *a)
+static int check_use(const elect_arguments *a)
 {
   bool stands = a->value != NULL || a->goes_on || a->on_elected != NULL ||
-                a->on_deposed != NULL || a->inner_count > 0 || a->shell_text != NULL;
+                a->on_deposed != NULL || a->line.inner_count > 0 || a->run.shell_text != NULL;
 
   if (a->only_observes && a->resigns)
     return say_usage("elect", "--observe and --resign: choose one");
@@ -176,25 +205,56 @@ static int check(const arguments *a)
   return 0;
 }
 
-int command_elect(const arguments *a)
+static int elect_check(void *data)
 {
-  run r = { .a = a, .word = "elect", .status_fd = -1, .timer_fd = -1,
-            .capture = { -1, -1 }, .notify.fd = -1 };
-  int code = check(a);
+  elect_arguments *a = data;
+  int code = taking_check("elect", &a->taking, &a->connection);
 
+  return code != 0 ? code : run_options_check("elect", &a->run, &a->taking);
+}
+
+static int elect_start(void *data)
+{
+  const elect_arguments *a = data;
+  run r = { .line = &a->line, .connection = &a->connection, .taking = &a->taking,
+            .options = &a->run, .elect = a, .word = "elect", .status_fd = -1, .timer_fd = -1,
+            .capture = { -1, -1 }, .notify.fd = -1 };
+  int code;
+
+  taking_begin(&a->taking);
+  code = check_use(a);
   if (code != 0)
     return code;
   if (a->only_observes)
-    return command_observe(a);
+    return elect_observe(a);
   if (a->resigns)
     return resign(a);
-  if (a->inner_count > 0 || a->shell_text != NULL)
-    code = run_find_command(&r, a->inner, a->inner_count);
-  if (code == 0)
-    code = target_read(&r.target, a, a->operands[0]);
-  r.target.kind = TARGET_LEADER;
+  if (a->line.inner_count > 0 || a->run.shell_text != NULL)
+    code = run_find_command(&r, a->line.inner, a->line.inner_count);
+  target_lead(&r.target, a->line.operands[0], a->value);
   r.name = r.target.shown;
   if (code == 0)
     code = run_prepare(&r);
   return code != 0 ? code : run_end(&r, stand(&r));
 }
+
+const command elect_command = {
+  .name = "elect", .operands = "NAME [-- CMD [ARG...]]",
+  .summary = "lead while a command runs, or show the leader",
+  .operands_min = 1, .operands_max = 1, .has_inner = true,
+  .notes =
+      "Exit: the command's own code; 79 leading was lost and the command stopped; 0 without\n"
+      "a command, after INT or TERM; 1 with --observe -n when there is no leader.",
+  .examples = { "dibs elect billing --value \"$HOSTNAME\" --loop -- billing-daemon",
+                "dibs elect vip --on-elected ./take-address --on-deposed ./drop-address",
+                "dibs elect billing --observe", "dibs elect billing --observe -n" },
+  OPTIONS({ rows, 0 }, GROUP(options_taking, elect_arguments, taking),
+          GROUP(options_run, elect_arguments, run),
+          GROUP(options_common, elect_arguments, line),
+          GROUP(options_connection, elect_arguments, connection)),
+  ARGUMENTS(elect_arguments, .connection = CONNECTION_DEFAULTS,
+            .taking = TAKING_DEFAULTS,
+            .run = RUN_DEFAULTS),
+  .check = elect_check,
+  .run = elect_start
+};

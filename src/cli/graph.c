@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/graph.c - who waits for whom: nodes, edges, cycles. */
+/* cli/graph.c - which client waits for which: nodes, edges, cycles. */
 #include "cli/graph.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 
 #include "cli/show.h"
 
-#define PLACE_WORDS "in "
+#define PLACE_PREFIX "in "
 
 /* Room for one more; `list` is NULL or has room for a power of two. */
 static void *grow(graph *g, void *list, size_t count, size_t size)
@@ -72,7 +72,7 @@ static bool name_add(graph *g, const dibs_inspection *i)
   return true;
 }
 
-/* SCAN may tell a name twice. */
+/* SCAN may return a name twice. */
 static bool is_known(const graph *g, const dibs_inspection *i)
 {
   for (size_t n = 0; n < g->name_count; n++) {
@@ -83,7 +83,7 @@ static bool is_known(const graph *g, const dibs_inspection *i)
   return false;
 }
 
-/* Threads of a client wait for each other all the time; only one that tells its owners
+/* Threads of a client wait for each other all the time; only one that reports its owners
  * can wait for itself. */
 static bool is_edge(const dibs_party *waiter, const dibs_party *holder)
 {
@@ -119,7 +119,7 @@ bool graph_add(graph *g, const dibs_inspection *i)
 
 /* ---- commands inside commands ---- */
 
-void graph_note(const char *reason, char ret_words[DIBS_NOTE_MAX + 1])
+void graph_note(const char *reason, char ret_text[DIBS_NOTE_MAX + 1])
 {
   const char *held = getenv("DIBS_HELD"), *holder = getenv("DIBS_HOLDER");
   bool is_inside = held != NULL && *held != '\0' && holder != NULL && *holder != '\0';
@@ -127,13 +127,13 @@ void graph_note(const char *reason, char ret_words[DIBS_NOTE_MAX + 1])
   int used;
 
   if (reason == NULL) {
-    snprintf(ret_words, size, "%s%.200s", is_inside ? PLACE_WORDS : "",
+    snprintf(ret_text, size, "%s%.200s", is_inside ? PLACE_PREFIX : "",
              is_inside ? holder : "");
     return;
   }
-  used = is_inside ? snprintf(ret_words, size, "%s (" PLACE_WORDS "%s)", reason, holder) : 0;
+  used = is_inside ? snprintf(ret_text, size, "%s (" PLACE_PREFIX "%s)", reason, holder) : 0;
   if (used <= 0 || (size_t)used >= size)
-    snprintf(ret_words, size, "%s", reason);
+    snprintf(ret_text, size, "%s", reason);
 }
 
 static bool is_around(const dibs_party *outer, const dibs_party *inner)
@@ -143,7 +143,7 @@ static bool is_around(const dibs_party *outer, const dibs_party *inner)
 
   if (outer->host[0] == '\0')
     return false;
-  place_size = (size_t)snprintf(place, sizeof(place), PLACE_WORDS "%s:%" PRId64,
+  place_size = (size_t)snprintf(place, sizeof(place), PLACE_PREFIX "%s:%" PRId64,
                                 outer->host, outer->pid);
   if (strcmp(place, inner->note) == 0)
     return true;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/graph.h - who waits for whom, over all clients: what is needed to see a deadlock.
+/* cli/graph.h - which client waits for which: what is needed to see a deadlock.
  *
- * A node is a client, or an owner in a client that tells its owners. An edge leads from
+ * A node is a client, or an owner in a client that reports its owners. An edge leads from
  * one that waits for a name to one that holds it. A `dibs run` inside the command of
- * another one tells so, and adds an edge from that one, which waits for its command. A
- * cycle of owners is a deadlock; one through a client that does not tell them, through a
+ * another one reports that, and adds an edge from that one, which waits for its command. A
+ * cycle of owners is a deadlock; one through a client that does not report them, through a
  * command, or through permits that others hold too, is a possible one. */
 #ifndef CLI_GRAPH_H
 #define CLI_GRAPH_H
@@ -26,7 +26,7 @@ typedef struct graph_edge {
   uint32_t units;
   int64_t waited_ms;
   uint64_t fence;            /* of the holder */
-  bool is_sole;              /* nobody else holds the name */
+  bool is_sole;              /* the only holder of the name */
   bool has_cycle;            /* both ends are in one cycle */
 } graph_edge;
 
@@ -48,7 +48,7 @@ typedef struct graph {
 
 /* ---- graph.c ---- */
 
-/* Adds what one name tells; false when memory is refused. */
+/* Adds the edges of one name; false when memory is refused. */
 bool graph_add(graph *g, const dibs_inspection *i);
 
 /* After the last name: commands, components, cycles. */
@@ -63,9 +63,9 @@ bool graph_is_certain(const graph *g, const size_t *edges, size_t count);
 
 /* The note of a client: `reason` (NULL: none), and under the command of another `dibs run`
  * where that is: "in HOST:PID", or "reason (in HOST:PID)" as long as it fits. */
-void graph_note(const char *reason, char ret_words[DIBS_NOTE_MAX + 1]);
+void graph_note(const char *reason, char ret_text[DIBS_NOTE_MAX + 1]);
 
 /* ---- graph_show.c: dibs status --graph and --dot ---- */
-int graph_show(session *s, const arguments *a, const char *pattern);
+int graph_show(session *s, const char *pattern, bool wants_dot);
 
 #endif

@@ -12,17 +12,17 @@
 /* Longer cycles are shown up to here. */
 #define CYCLE_MAX 64
 
-static const char *node_words(const graph *g, size_t node, char words[220])
+static const char *node_text(const graph *g, size_t node, char text[220])
 {
-  show_party_short(&g->nodes[node].party, words, 220);
-  return words;
+  show_party_short(&g->nodes[node].party, text, 220);
+  return text;
 }
 
-static const char *name_words(const graph *g, size_t name, char words[600])
+static const char *name_text(const graph *g, size_t name, char text[600])
 {
   if (name == GRAPH_COMMAND)
     return "its command";
-  return printable(g->names[name].name, words, 600);
+  return printable(g->names[name].name, text, 600);
 }
 
 /* Whether it is the first node of a cycle. */
@@ -31,15 +31,15 @@ static bool begins_cycle(const graph *g, size_t node)
   return g->nodes[node].has_cycle && g->nodes[node].component == node;
 }
 
-/* ---- words ---- */
+/* ---- text ---- */
 
 static void print_edge(const graph *g, const graph_edge *e)
 {
   char from[220], to[220], name[600], waited[DURATION_SIZE];
 
-  node_words(g, e->from, from);
-  node_words(g, e->to, to);
-  name_words(g, e->name, name);
+  node_text(g, e->from, from);
+  node_text(g, e->to, to);
+  name_text(g, e->name, name);
   duration_as_clock(e->waited_ms, waited);
   if (e->name == GRAPH_COMMAND)
     printf("%s  waits for its command, %s%s\n", from, to, e->has_cycle ? "  (cycle)" : "");
@@ -50,19 +50,19 @@ static void print_edge(const graph *g, const graph_edge *e)
 
 static void print_cycle(const graph *g, const size_t *edges, size_t count)
 {
-  char words[600], node[220];
+  char text[600], node[220];
 
   fputs(graph_is_certain(g, edges, count) ? "deadlock: " : "possible deadlock: ", stdout);
   for (size_t i = 0; i < count; i++) {
     const graph_edge *e = &g->edges[edges[i]];
 
-    printf("%s -> %s -> ", node_words(g, e->from, node),
-           e->name == GRAPH_COMMAND ? "its command" : name_words(g, e->name, words));
+    printf("%s -> %s -> ", node_text(g, e->from, node),
+           e->name == GRAPH_COMMAND ? "its command" : name_text(g, e->name, text));
   }
-  puts(node_words(g, g->edges[edges[count - 1]].to, node));
+  puts(node_text(g, g->edges[edges[count - 1]].to, node));
 }
 
-static void print_words(const graph *g)
+static void print_text(const graph *g)
 {
   size_t edges[CYCLE_MAX];
 
@@ -102,11 +102,11 @@ static bool is_in_cycle(const graph *g, size_t name)
 
 static void dot_nodes(const graph *g)
 {
-  char words[220];
+  char text[220];
 
   for (size_t n = 0; n < g->node_count; n++) {
     printf("  c%zu [label=", n);
-    dot_text(node_words(g, n, words));
+    dot_text(node_text(g, n, text));
     printf("%s];\n", g->nodes[n].has_cycle ? ", color=red" : "");
   }
   for (size_t n = 0; n < g->name_count; n++) {
@@ -161,7 +161,7 @@ static json_t *node_json(const graph *g, size_t node)
   json_t *object = party_json(party);
 
   json_object_set_new(object, "owner",
-                      party->owner[0] == '\0' ? json_null() : json_words(party->owner));
+                      party->owner[0] == '\0' ? json_null() : json_text(party->owner));
   return object;
 }
 
@@ -205,7 +205,7 @@ static void print_cycle_json(const graph *g, const size_t *edges, size_t count)
     json_array_append_new(parties, node_json(g, e->from));
     json_array_append_new(names, e->name == GRAPH_COMMAND
                                      ? json_null()
-                                     : json_words(g->names[e->name].name));
+                                     : json_text(g->names[e->name].name));
   }
   json_object_set_new(object, "parties", parties);
   json_object_set_new(object, "names", names);
@@ -234,7 +234,7 @@ static bool add_name(const dibs_inspection *i, void *data)
   return graph_add(data, i);
 }
 
-int graph_show(session *s, const arguments *a, const char *pattern)
+int graph_show(session *s, const char *pattern, bool wants_dot)
 {
   graph g = { .nodes = NULL };
   dibs_status status = dibs_list(s->client, pattern, add_name, &g);
@@ -244,15 +244,15 @@ int graph_show(session *s, const arguments *a, const char *pattern)
     graph_finish(&g);
   if (status == DIBS_OK && g.has_no_memory)
     status = DIBS_ERR_NO_MEMORY;
-  code = status != DIBS_OK ? session_fault(s, status, "status")
+  code = status != DIBS_OK ? session_verb_fault(s, status, "status")
          : g.edge_count > 0 ? CODE_OK
                             : CODE_NO;
-  if (status == DIBS_OK && a->wants_dot)
+  if (status == DIBS_OK && wants_dot)
     print_dot(&g);
-  else if (status == DIBS_OK && a->wants_json)
+  else if (status == DIBS_OK && s->line->wants_json)
     print_json(&g);
   else if (status == DIBS_OK)
-    print_words(&g);
+    print_text(&g);
   graph_free(&g);
   return code;
 }

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One grant spans up to 1024 fences, one for each local hand-over in a process. */
-#define FENCES_OF_A_GRANT 1024
+#include "base/fence.h"
 
 /* The name with everything escaped that the list gives a meaning to. */
 static char *escape(const char *name)
@@ -28,7 +27,7 @@ static char *escape(const char *name)
   return result;
 }
 
-/* The fence text behind `name=`, searching from `list`; NULL when there is none. */
+/* The text of the fence after `name=`, searching from `list`; NULL when there is none. */
 static const char *next_entry(const char *list, const char *escaped)
 {
   size_t size = strlen(escaped);
@@ -58,20 +57,38 @@ bool held_has_fence(const char *list, const char *name, uint64_t fence)
   bool has = false;
 
   while (at != NULL && !has) {
-    has = strtoull(at, NULL, 10) / FENCES_OF_A_GRANT == fence / FENCES_OF_A_GRANT;
+    has = token_of_fence(strtoull(at, NULL, 10)) == token_of_fence(fence);
     at = next_entry(at + strcspn(at, " "), escaped);
   }
   free(escaped);
   return has;
 }
 
-char *held_add(const char *list, const char *name, uint64_t fence)
+bool held_has_client(const char *list, const char *name, const char *client)
+{
+  char *escaped = escape(name);
+  const char *at = escaped == NULL ? NULL : next_entry(list, escaped);
+  size_t size = strlen(client);
+  bool has = false;
+
+  while (at != NULL && !has) {
+    const char *id = at + strspn(at, "0123456789");
+
+    has = *id == ':' && strncmp(id + 1, client, size) == 0 &&
+          (id[1 + size] == ' ' || id[1 + size] == '\0');
+    at = next_entry(at + strcspn(at, " "), escaped);
+  }
+  free(escaped);
+  return has;
+}
+
+char *held_add(const char *list, const char *name, uint64_t fence, const char *client)
 {
   char *escaped = escape(name), *result = NULL;
   bool is_first = list == NULL || *list == '\0';
 
-  if (escaped != NULL && asprintf(&result, "%s%s%s=%" PRIu64, is_first ? "" : list,
-                                  is_first ? "" : " ", escaped, fence) < 0)
+  if (escaped != NULL && asprintf(&result, "%s%s%s=%" PRIu64 ":%s", is_first ? "" : list,
+                                  is_first ? "" : " ", escaped, fence, client) < 0)
     result = NULL;
   free(escaped);
   return result;

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "cli/commands.h"
+#include "cli/connection.h"
 #include "cli/message.h"
 #include "cli/options.h"
 
@@ -12,13 +14,13 @@ void help_all(FILE *out)
   fputs("usage: dibs COMMAND [OPTION...] [ARGUMENT...]\n\n"
         "Distributed locks on Redis and Valkey, for the shell.\n\n",
         out);
-  for (const command *c = commands; c->name != NULL; c++)
-    fprintf(out, "  %-11s %s\n", c->name, c->summary);
+  for (const command *const *c = commands; *c != NULL; c++)
+    fprintf(out, "  %-11s %s\n", (*c)->name, (*c)->summary);
   fputs("\n"
         "  dibs run nightly -- ./backup.sh        one at a time, on all machines\n"
         "  dibs run -n --skip-ok digest -- ./mail.sh   a cron job on thirty hosts\n"
         "  dibs run -j 4 render -- ./encode       at most four at a time, on all machines\n"
-        "  dibs status                            who holds what\n"
+        "  dibs status                            holders and waiters of all names\n"
         "  dibs run --help                        the options of one command\n"
         "\n"
         "The server: -u URL, else DIBS_URL, VALKEY_URL, REDIS_URL, the configuration "
@@ -42,13 +44,13 @@ static void option_line(FILE *out, const option_row *row)
 
 static void option_lines(FILE *out, const option_row *set)
 {
-  for (const option_row *row = set; row->name != NULL || row->letter != 0; row++) {
+  for (const option_row *row = set; !option_is_end(row); row++) {
     if (option_is_shown(row))
       option_line(out, row);
   }
 }
 
-void help_command(FILE *out, const command *c)
+void help_show(FILE *out, const command *c)
 {
   bool has_connection = false;
 
@@ -58,11 +60,11 @@ void help_command(FILE *out, const command *c)
     fprintf(out, "       dibs %s ...\n", c->alias);
   fprintf(out, "\n%s\n\n", c->summary);
 
-  for (const option_row *const *set = c->options; *set != NULL; set++) {
-    if (*set == options_connection)
+  for (const option_set *set = c->options; set->rows != NULL; set++) {
+    if (set->rows == options_connection)
       has_connection = true;
     else
-      option_lines(out, *set);
+      option_lines(out, set->rows);
   }
   if (has_connection) {
     fputs("\nThe server:\n", out);
@@ -78,21 +80,31 @@ void help_command(FILE *out, const command *c)
   }
 }
 
-int command_help(const arguments *a)
+static int help_run(void *data)
 {
+  const command_line *line = data;
   const command *c;
 
-  if (a->operand_count == 0) {
+  if (line->operand_count == 0) {
     help_all(stdout);
     return CODE_OK;
   }
-  c = command_find(a->operands[0]);
+  c = command_find(line->operands[0]);
   if (c == NULL) {
     char shown[100];
 
     return say_usage(NULL, "no command \"%s\"",
-                     printable(a->operands[0], shown, sizeof(shown)));
+                     printable(line->operands[0], shown, sizeof(shown)));
   }
-  help_command(stdout, c);
+  help_show(stdout, c);
   return CODE_OK;
 }
+
+const command help_command = {
+  .name = "help", .operands = "[COMMAND]", .summary = "show help",
+  .operands_max = 1,
+  .examples = { "dibs help", "dibs help run", "man dibs-run", "man dibs-guarantees" },
+  OPTIONS({ options_common, 0 }),
+  ARGUMENTS(command_line, .operands = NULL),
+  .run = help_run
+};

@@ -8,9 +8,6 @@
 #include "cli/cli.h"
 
 void help_all(FILE *out);
-void help_command(FILE *out, const command *c);
-
-int command_help(const arguments *a);
-int command_completion(const arguments *a);
+void help_show(FILE *out, const command *c);
 
 #endif

@@ -6,7 +6,7 @@
  *     fork  ----------------------------> takes the lock, may wait
  *     prints the token  <---- grant -----
  *                       ----- "kept" ---> leaves the terminal
- *     exits 0           <---- closes ---- renews; P ends, or it is told to: releases
+ *     exits 0           <---- closes ---- renews; P ends, or a signal: releases
  *
  * The token is printed only for a lock that was taken; a token that could not be printed
  * is a lock given back. Until then the keeper dies with its parent. The keeper is forked
@@ -23,10 +23,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/acquire.h"
+#include "cli/descriptors.h"
 #include "cli/message.h"
-#include "cli/session.h"
-#include "cli/take.h"
-#include "cli/token_print.h"
 
 #define KEEPER_SOCKET 3
 #define KEEPER_PROCESS 4
@@ -42,10 +41,7 @@ static void keep_only(int socket_fd, int process_fd)
 
   dup3(a, KEEPER_SOCKET, O_CLOEXEC);
   dup3(b, KEEPER_PROCESS, O_CLOEXEC);
-  if (close_range(KEEPER_PROCESS + 1, ~0u, 0) == 0)
-    return;
-  for (int fd = KEEPER_PROCESS + 1; fd < 4096; fd++)
-    close(fd);
+  close_from(KEEPER_PROCESS + 1);
 }
 
 static bool send_grant(const session *s, const take_result *taken)
@@ -81,24 +77,24 @@ static void leave_terminal(void)
     close(null);
   /* So that file systems can be unmounted; a failure does no harm. */
   (void)!chdir("/");
-  close(KEEPER_SOCKET); /* tells who started us that he may go */
+  close(KEEPER_SOCKET); /* the process that started this one may end now */
 }
 
-static bool is_told_to_end(signal_watch *signals)
+static bool has_end_signal(signal_watch *signals)
 {
   struct signalfd_siginfo info;
-  bool is_told = false;
+  bool has_come = false;
 
   while (signals_next(signals, &info)) {
     int number = (int)info.ssi_signo;
 
     if (signals_is_end(number))
-      is_told = true;
+      has_come = true;
   }
-  return is_told;
+  return has_come;
 }
 
-/* Until the process ends, the lock is lost or somebody tells us to stop. */
+/* Until the process ends, the lock is lost or a signal ends this process. */
 static void keep(signal_watch *signals, dibs_hold *hold)
 {
   struct pollfd fds[] = { { .fd = KEEPER_PROCESS, .events = POLLIN },
@@ -107,12 +103,12 @@ static void keep(signal_watch *signals, dibs_hold *hold)
 
   for (;;) {
     poll(fds, 3, -1);
-    if (fds[0].revents != 0 || fds[1].revents != 0 || is_told_to_end(signals))
+    if (fds[0].revents != 0 || fds[1].revents != 0 || has_end_signal(signals))
       return;
   }
 }
 
-static int keeper_main(session *s, const arguments *a, const target *t)
+static int keeper_main(session *s, const acquire_arguments *a, const target *t)
 {
   signal_watch signals;
   take_result taken;
@@ -120,11 +116,11 @@ static int keeper_main(session *s, const arguments *a, const target *t)
 
   if (!signals_begin(&signals))
     return CODE_INTERNAL;
-  code = session_open(s, a, NULL);
+  code = session_open(s, NULL);
   if (code != 0)
     return code;
 
-  take_lock(s, a, t, 0, &signals, &taken);
+  take_lock(s, &(take_order) { .target = t, .options = &a->taking }, &signals, &taken);
   if (taken.signal != 0)
     code = 128 + taken.signal;
   else if (taken.hold == NULL)
@@ -139,7 +135,7 @@ static int keeper_main(session *s, const arguments *a, const target *t)
   return code;
 }
 
-/* ---- who started it ---- */
+/* ---- the process that starts it ---- */
 
 /* Waits for the grant, or for the keeper's end; passes on what should stop it. */
 static bool wait_for_grant(pid_t keeper, int socket_fd, signal_watch *signals,
@@ -183,7 +179,7 @@ static void wait_for_farewell(int socket_fd)
     continue;
 }
 
-static int hand_over_token(const arguments *a, const target *t, pid_t keeper,
+static int hand_over_token(const acquire_arguments *a, const target *t, pid_t keeper,
                            int socket_fd, signal_watch *signals)
 {
   token_grant grant;
@@ -216,7 +212,7 @@ static int open_process(int64_t pid)
   return -1;
 }
 
-/* "for pid 77 bash": whom the lock is kept for, unless the caller gave a reason. */
+/* "for pid 77 bash": the process that the lock is kept for, unless there is a --reason. */
 static const char *default_reason(int64_t pid, char *text, size_t size)
 {
   char path[40], program[32] = "";
@@ -234,21 +230,22 @@ static const char *default_reason(int64_t pid, char *text, size_t size)
   return text;
 }
 
-int keeper_run(const arguments *a, const target *t)
+int keeper_run(const acquire_arguments *a, const target *t)
 {
-  arguments own = *a;
+  acquire_arguments own = *a;
   char reason[80];
   signal_watch signals;
   session s;
   int sockets[2], process_fd, code;
   pid_t keeper;
 
-  process_fd = open_process(a->for_pid);
+  process_fd = open_process(a->token.for_pid);
   if (process_fd < 0)
     return errno == ENOSYS ? CODE_CONFIG : CODE_USAGE;
-  if (own.reason == NULL)
-    own.reason = default_reason(a->for_pid, reason, sizeof(reason));
-  code = session_prepare(&s, &own);
+  if (own.taking.reason == NULL)
+    own.taking.reason = default_reason(a->token.for_pid, reason, sizeof(reason));
+  own.connection.note = own.taking.reason;
+  code = session_prepare(&s, &own.line, &own.connection);
   if (code != 0)
     return code;
   if (!signals_begin(&signals) ||

@@ -1,22 +1,48 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/latch.c - dibs latch: wait until so many things have happened. */
+/* cli/latch.c - dibs latch: wait until a number of events have happened. */
 #include <dibs/latch.h>
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/latch.h"
 #include "cli/message.h"
 #include "cli/session.h"
 #include "cli/show.h"
+#include "cli/status.h"
 #include "cli/verbs.h"
 
 #define COUNT_MAX ((int64_t)1 << 53)
 
-static void print_left(const session *s, const arguments *a, const char *name, int64_t left)
+typedef struct latch_arguments {
+  command_line line;
+  connection_options connection;
+  wait_option wait;
+  const char *count_id;     /* NULL: not given */
+} latch_arguments;
+
+static int set_count_id(const option_given *g, void *options)
 {
-  if (a->wants_json)
+  if (*g->value == '\0' || strlen(g->value) > 128)
+    return option_bad_value(g, "an id of 1 to 128 bytes");
+  ((latch_arguments *)options)->count_id = g->value;
+  return 0;
+}
+
+static const option_row rows[] = {
+  { "id", 0, "ID", OWN(set_count_id), "down: the same ID counts once" },
+  { "wait", 'w', "DUR", WAIT(latch_arguments, wait),
+    "wait: at most DUR (default: forever), then exit 75" },
+  { "timeout", 0, "DUR", SPELLING, NULL },
+  { .name = NULL },
+};
+
+static void print_left(const session *s, const latch_arguments *a, const char *name, int64_t left)
+{
+  if (a->line.wants_json)
     json_print(latch_json(name, left, s->is_private));
   else
     printf("%" PRId64 "\n", left);
@@ -24,13 +50,15 @@ static void print_left(const session *s, const arguments *a, const char *name, i
 
 static int fault(session *s, dibs_status status, const char *name)
 {
+  const message_facts facts = { .code = CODE_CONFIG, .status = dibs_status_name(status),
+                                .name = name };
   char shown[600];
 
   printable(name, shown, sizeof(shown));
   if (status == DIBS_ERR_NOT_SET)
-    say("%s is not armed: dibs latch init %s N", shown, shown);
+    say_fault(&facts, "%s is not armed: dibs latch init %s N", shown, shown);
   else if (status == DIBS_ERR_WRONG_TYPE)
-    say("%s: the key of this name holds something that is no latch", shown);
+    say_fault(&facts, "%s: the key of this name holds no latch", shown);
   else
     return session_fault(s, status, name);
   return CODE_CONFIG;
@@ -38,93 +66,95 @@ static int fault(session *s, dibs_status status, const char *name)
 
 /* ---- verbs ---- */
 
-static int init(session *s, const arguments *a, int64_t count)
+static int init(session *s, const latch_arguments *a, int64_t count)
 {
-  dibs_status status = dibs_latch_set(s->client, a->operands[0], count);
+  const message_facts facts = { .code = CODE_BUSY, .status = "DIBS_BUSY",
+                                .name = a->line.operands[0] };
+  dibs_status status = dibs_latch_set(s->client, a->line.operands[0], count);
   int64_t left = 0;
   char shown[600];
 
   if (status == DIBS_OK) {
-    print_left(s, a, a->operands[0], count);
+    print_left(s, a, a->line.operands[0], count);
     return CODE_OK;
   }
   if (status != DIBS_BUSY)
-    return fault(s, status, a->operands[0]);
-  printable(a->operands[0], shown, sizeof(shown));
-  if (dibs_latch_count(s->client, a->operands[0], &left) == DIBS_OK)
-    say("%s is armed already, with %" PRId64 " left", shown, left);
+    return fault(s, status, a->line.operands[0]);
+  printable(a->line.operands[0], shown, sizeof(shown));
+  if (dibs_latch_count(s->client, a->line.operands[0], &left) == DIBS_OK)
+    say_fault(&facts, "%s is armed already, with %" PRId64 " left", shown, left);
   else
-    say("%s is armed already", shown);
+    say_fault(&facts, "%s is armed already", shown);
   return CODE_BUSY;
 }
 
-static int down(session *s, const arguments *a, int64_t count)
+static int down(session *s, const latch_arguments *a, int64_t count)
 {
   int64_t left = 0;
   dibs_status status =
-      dibs_latch_down(s->client, a->operands[0], count, a->count_id, &left);
+      dibs_latch_down(s->client, a->line.operands[0], count, a->count_id, &left);
 
   if (status != DIBS_OK)
-    return fault(s, status, a->operands[0]);
-  print_left(s, a, a->operands[0], left);
+    return fault(s, status, a->line.operands[0]);
+  print_left(s, a, a->line.operands[0], left);
   return CODE_OK;
 }
 
-static int with_count(const arguments *a,
-                      int (*work)(session *s, const arguments *a, int64_t count))
+static int with_count(const latch_arguments *a,
+                      int (*work)(session *s, const latch_arguments *a, int64_t count))
 {
   int64_t count = 1;
   session s;
   int code = 0;
 
-  if (a->operand_count > 1)
-    code = operand_number("latch", a->operands[1], 1, COUNT_MAX, &count);
+  if (a->line.operand_count > 1)
+    code = operand_number("latch", &a->line, 1, COUNT_MAX, &count);
   if (code != 0)
     return code;
-  code = session_start(&s, a);
+  code = session_start(&s, &a->line, &a->connection);
   if (code == 0)
     code = work(&s, a, count);
   session_close(&s);
   return code;
 }
 
-static int latch_init(const arguments *a)
+static int latch_init(const void *data)
 {
-  return with_count(a, init);
+  return with_count(data, init);
 }
 
-static int latch_down(const arguments *a)
+static int latch_down(const void *data)
 {
-  return with_count(a, down);
+  return with_count(data, down);
 }
 
-/* Waits at most --wait; `a->is_nonblocking`: only looks. */
-static int wait_for_zero(session *s, const arguments *a)
+/* Waits at most --wait; with -w 0 only reads the count. */
+static int wait_for_zero(session *s, const latch_arguments *a)
 {
   dibs_wait_options options = DIBS_WAIT_OPTIONS_INIT;
   dibs_status status;
   int64_t left = 0;
 
-  if (a->is_nonblocking) {
-    status = dibs_latch_count(s->client, a->operands[0], &left);
+  if (a->wait.is_none) {
+    status = dibs_latch_count(s->client, a->line.operands[0], &left);
     if (status == DIBS_OK)
       return left == 0 ? CODE_OK : CODE_BUSY;
   } else {
-    options.wait_ms = a->wait_ms;
+    options.wait_ms = wait_limit(&a->wait);
     options.cancel = interrupt_begin();
-    status = dibs_latch_await(s->client, a->operands[0], &options);
+    status = dibs_latch_await(s->client, a->line.operands[0], &options);
   }
   if (status == DIBS_CANCELLED)
     return interrupt_code();
   if (status == DIBS_OK || status == DIBS_TIMED_OUT)
     return code_of_status(status);
-  return fault(s, status, a->operands[0]);
+  return fault(s, status, a->line.operands[0]);
 }
 
-int latch_wait(const arguments *a)
+static int wait_on(const latch_arguments *a)
 {
   session s;
-  int code = session_start(&s, a);
+  int code = session_start(&s, &a->line, &a->connection);
 
   if (code == 0)
     code = wait_for_zero(&s, a);
@@ -132,21 +162,35 @@ int latch_wait(const arguments *a)
   return code;
 }
 
-static int latch_rm(const arguments *a)
+int latch_wait_for_zero(const command_line *line, const connection_options *c,
+                        const wait_option *wait)
 {
+  const latch_arguments own = { .line = *line, .connection = *c, .wait = *wait };
+
+  return wait_on(&own);
+}
+
+static int latch_wait(const void *data)
+{
+  return wait_on(data);
+}
+
+static int latch_rm(const void *data)
+{
+  const latch_arguments *a = data;
   dibs_status status;
   session s;
-  int code = session_start(&s, a);
+  int code = session_start(&s, &a->line, &a->connection);
 
   if (code == 0) {
-    status = dibs_latch_delete(s.client, a->operands[0]);
-    code = status == DIBS_OK ? CODE_OK : fault(&s, status, a->operands[0]);
+    status = dibs_latch_delete(s.client, a->line.operands[0]);
+    code = status == DIBS_OK ? CODE_OK : fault(&s, status, a->line.operands[0]);
   }
   session_close(&s);
   return code;
 }
 
-static int show_one(session *s, const arguments *a, const char *name)
+static int show_one(session *s, const latch_arguments *a, const char *name)
 {
   int64_t left = 0;
   dibs_status status = dibs_latch_count(s->client, name, &left);
@@ -154,7 +198,7 @@ static int show_one(session *s, const arguments *a, const char *name)
 
   if (status != DIBS_OK)
     return fault(s, status, name);
-  if (a->wants_json)
+  if (a->line.wants_json)
     print_left(s, a, name, left);
   else
     printf("%s  %" PRId64 " left\n", printable(name, shown, sizeof(shown)), left);
@@ -162,24 +206,22 @@ static int show_one(session *s, const arguments *a, const char *name)
 }
 
 /* Without names: those that left a trace under the prefix. */
-static int latch_ls(const arguments *a)
+static int latch_ls(const void *data)
 {
-  arguments own = *a;
+  const latch_arguments *a = data;
   session s;
   int code;
 
-  if (a->operand_count == 0) {
-    own.kind = KIND_LATCH;
-    return command_status(&own);
-  }
-  code = session_start(&s, a);
-  for (int i = 0; i < a->operand_count && code == CODE_OK; i++)
-    code = show_one(&s, a, a->operands[i]);
+  if (a->line.operand_count == 0)
+    return status_of_kind(&a->line, &a->connection, KIND_LATCH);
+  code = session_start(&s, &a->line, &a->connection);
+  for (int i = 0; i < a->line.operand_count && code == CODE_OK; i++)
+    code = show_one(&s, a, a->line.operands[i]);
   session_close(&s);
   return code;
 }
 
-int command_latch(const arguments *a)
+static int latch_run(void *data)
 {
   static const verb verbs[] = {
     { "init", "NAME N", 2, 2, latch_init }, { "down", "NAME [K]", 1, 2, latch_down },
@@ -187,5 +229,22 @@ int command_latch(const arguments *a)
     { "rm", "NAME", 1, 1, latch_rm },
   };
 
-  return verb_run("latch", verbs, sizeof(verbs) / sizeof(verbs[0]), a);
+  return verb_run("latch", verbs, sizeof(verbs) / sizeof(verbs[0]), data);
 }
+
+const command latch_command = {
+  .name = "latch", .operands = "VERB NAME [NUMBER]",
+  .summary = "wait until N events have happened",
+  .operands_min = 1, .operands_max = 1000, .operand_words = "init down wait ls rm",
+  .notes = "  init NAME N       arm it; 75: it is armed already\n"
+           "  down NAME [K]     count down by K (1); prints what is left\n"
+           "  wait NAME         until it is at zero, or not armed; 75: not within -w\n"
+           "  ls [NAME...]      show what is left; without names those with a record\n"
+           "  rm NAME           disarm it; its waiters continue to wait",
+  .examples = { "dibs latch init release-42 30", "dibs latch down --id \"$HOSTNAME\" release-42",
+                "dibs latch wait -w 10m release-42 && ./switch-over" },
+  OPTIONS({ rows, 0 }, GROUP(options_common, latch_arguments, line),
+          GROUP(options_connection, latch_arguments, connection)),
+  ARGUMENTS(latch_arguments, .connection = CONNECTION_DEFAULTS),
+  .run = latch_run
+};

@@ -1,20 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/local.c - dibs local and dibs sandbox: servers of one's own. */
-#include <errno.h>
+/* cli/local.c - dibs local: the private server of this machine. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <dibs/local.h>
+#include <dibs/dibs.h>
 
-#include "cli/child_run.h"
 #include "cli/commands.h"
-#include "cli/environment.h"
+#include "cli/local.h"
 #include "cli/message.h"
+#include "cli/options.h"
 #include "cli/session.h"
 #include "cli/show.h"
 
-static int local_fault(dibs_status status, const dibs_error *error)
+typedef struct local_arguments {
+  command_line line;
+  int32_t idle_ms;
+  bool wants_aof, is_forced, forgets;
+} local_arguments;
+
+static const option_row rows[] = {
+  { "idle", 0, "DUR", DURATION(local_arguments, idle_ms, 1000),
+    "start: stop when it was unused and empty for DUR (60s)" },
+  { "aof", 0, NULL, FLAG(local_arguments, wants_aof),
+    "start: keep the data on disk from now on" },
+  { "force", 0, NULL, FLAG(local_arguments, is_forced), "stop: also while locks are held" },
+  { "forget", 0, NULL, FLAG(local_arguments, forgets), "stop: remove what --aof kept" },
+  { .name = NULL },
+};
+
+int local_fault(dibs_status status, const dibs_error *error)
 {
   char shown[600];
 
@@ -25,9 +40,7 @@ static int local_fault(dibs_status status, const dibs_error *error)
   return code_of_status(status);
 }
 
-/* ---- local ---- */
-
-static int local_start(const arguments *a, dibs_local_info *info, dibs_error *error)
+static int local_start(const local_arguments *a, dibs_local_info *info, dibs_error *error)
 {
   dibs_status status = dibs_local_start(a->idle_ms, a->wants_aof, info, error);
 
@@ -37,12 +50,53 @@ static int local_start(const arguments *a, dibs_local_info *info, dibs_error *er
   return CODE_OK;
 }
 
-static int local_stop(const arguments *a, dibs_local_info *info, dibs_error *error)
-{
-  dibs_status status = dibs_local_stop(error);
+/* What a stop would lose, beside data. */
+typedef struct loss {
+  int64_t held;
+  char name[100];          /* of one that is held */
+} loss;
 
-  (void)a;
-  (void)info;
+static bool count_held(const dibs_inspection *i, void *data)
+{
+  loss *l = data;
+
+  if (!i->is_held)
+    return true;
+  if (l->held++ == 0)
+    printable(i->name, l->name, sizeof(l->name));
+  return true;
+}
+
+/* Of locks under the default prefix. A server that does not answer has none to name. */
+static loss look_for_held(const char *url)
+{
+  dibs_options options = DIBS_OPTIONS_INIT;
+  dibs_client *client = NULL;
+  loss found = { .held = 0 };
+  dibs_status status;
+
+  options.connect_timeout_ms = 1000;
+  status = dibs_open(url, &options, &client);
+  if (status == DIBS_OK)
+    status = dibs_list(client, NULL, count_held, &found);
+  dibs_close(client);
+  return status == DIBS_OK ? found : (loss){ .held = 0 };
+}
+
+static int local_stop(const local_arguments *a, dibs_local_info *info, dibs_error *error)
+{
+  dibs_status status = dibs_local_status(info, error);
+  loss l = { .held = 0 };
+
+  if (status == DIBS_OK && info->is_running && !a->is_forced)
+    l = look_for_held(info->url);
+  if (l.held > 0) {
+    say("the private server was not stopped: %" PRId64 " locks are held, such as %s; "
+        "--force stops the server anyway", l.held, l.name);
+    return CODE_BUSY;
+  }
+  if (status == DIBS_OK)
+    status = dibs_local_stop(a->forgets, error);
   return status == DIBS_OK ? CODE_OK : local_fault(status, error);
 }
 
@@ -54,6 +108,9 @@ static void print_local(const dibs_local_info *info)
     puts("not running");
   if (info->is_running && info->users >= 0)
     printf("users      %" PRId64 "\n", info->users);
+  if (info->is_running && info->keys >= 0)
+    printf("keys       %" PRId64 "%s\n", info->keys,
+           info->keys > 0 ? " (it stays while there are any)" : "");
   printf("url        %s\ndirectory  %s\nprogram    %s\n", info->url, info->directory,
          info->program[0] == '\0' ? "none found" : info->program);
 }
@@ -66,99 +123,86 @@ static void print_local_json(const dibs_local_info *info)
   json_object_set_new(object, "running", json_boolean(info->is_running));
   json_object_set_new(object, "pid", json_integer(info->server_pid));
   json_object_set_new(object, "users", json_integer(info->users));
-  json_object_set_new(object, "url", json_words(info->url));
-  json_object_set_new(object, "directory", json_words(info->directory));
-  json_object_set_new(object, "program", json_words(info->program));
+  json_object_set_new(object, "keys", json_integer(info->keys));
+  json_object_set_new(object, "url", json_text(info->url));
+  json_object_set_new(object, "directory", json_text(info->directory));
+  json_object_set_new(object, "program", json_text(info->program));
   json_object_set_new(object, "scope", json_string("private"));
   json_print(object);
 }
 
-static int local_status(const arguments *a, dibs_local_info *info, dibs_error *error)
+static int local_status(const local_arguments *a, dibs_local_info *info, dibs_error *error)
 {
   dibs_status status = dibs_local_status(info, error);
 
   if (status != DIBS_OK)
     return local_fault(status, error);
-  if (a->wants_json)
+  if (a->line.wants_json)
     print_local_json(info);
   else
     print_local(info);
   return info->is_running ? CODE_OK : CODE_UNREACHABLE;
 }
 
-static int local_url(const arguments *a, dibs_local_info *info, dibs_error *error)
+/* Prints the address without its first `skipped` bytes. */
+static int print_address(dibs_local_info *info, dibs_error *error, size_t skipped)
 {
   dibs_status status = dibs_local_status(info, error);
 
-  (void)a;
   if (status != DIBS_OK)
     return local_fault(status, error);
   if (!info->is_running) {
     say("the private server is not running; dibs local start starts it");
     return CODE_UNREACHABLE;
   }
-  puts(info->url);
+  puts(info->url + skipped);
   return CODE_OK;
 }
 
-int command_local(const arguments *a)
+static int local_url(const local_arguments *a, dibs_local_info *info, dibs_error *error)
 {
+  (void)a;
+  return print_address(info, error, 0);
+}
+
+/* For redis-cli, which has no URLs of unix sockets. */
+static int local_socket(const local_arguments *a, dibs_local_info *info, dibs_error *error)
+{
+  (void)a;
+  return print_address(info, error, strlen("unix://"));
+}
+
+static int local_run(void *data)
+{
+  const local_arguments *a = data;
   static const struct verb {
     const char *word;
-    int (*run)(const arguments *a, dibs_local_info *info, dibs_error *error);
+    int (*run)(const local_arguments *a, dibs_local_info *info, dibs_error *error);
   } verbs[] = { { "start", local_start },
                 { "stop", local_stop },
                 { "status", local_status },
-                { "url", local_url } };
+                { "url", local_url },
+                { "socket", local_socket } };
   dibs_local_info info = { .size = sizeof(info) };
   dibs_error error = { .status = DIBS_OK };
   char shown[100];
 
   for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-    if (strcmp(a->operands[0], verbs[i].word) == 0)
+    if (strcmp(a->line.operands[0], verbs[i].word) == 0)
       return verbs[i].run(a, &info, &error);
   }
-  return say_usage("local", "\"%s\" is not start, stop, status or url",
-                   printable(a->operands[0], shown, sizeof(shown)));
+  return say_usage("local", "\"%s\" is not start, stop, status, url or socket",
+                   printable(a->line.operands[0], shown, sizeof(shown)));
 }
 
-/* ---- sandbox ---- */
-
-static int run_with_url(char *const *words, const char *url, signal_watch *signals)
-{
-  environment e;
-  int code = CODE_INTERNAL;
-
-  environment_begin(&e);
-  environment_set(&e, "DIBS_URL", url);
-  environment_unset(&e, "DIBS_HELD");
-  if (e.is_broken)
-    say("not enough memory");
-  else
-    code = child_run(words, e.entries, signals, NULL);
-  environment_end(&e);
-  return code;
-}
-
-int command_sandbox(const arguments *a)
-{
-  dibs_sandbox *sandbox = NULL;
-  dibs_error error = { .status = DIBS_OK };
-  signal_watch signals;
-  char url[320];
-  dibs_status status;
-  int code;
-
-  if (!signals_begin(&signals)) {
-    say("%s", strerror(errno));
-    return CODE_INTERNAL;
-  }
-  status = dibs_sandbox_start(&sandbox, url, sizeof(url), &error);
-  if (status != DIBS_OK)
-    return local_fault(status, &error);
-  if (a->is_verbose)
-    say("sandbox: %s", url);
-  code = run_with_url(a->operands, url, &signals);
-  dibs_sandbox_stop(sandbox);
-  return code;
-}
+const command local_command = {
+  .name = "local", .operands = "start | stop | status | url | socket",
+  .summary = "the private server of this machine",
+  .operands_min = 1, .operands_max = 1,
+  .operand_words = "start stop status url socket",
+  .examples = { "dibs local start", "dibs local start --idle 10m",
+                "redis-cli -s \"$(dibs local socket)\"", "dibs local stop" },
+  OPTIONS({ rows, 0 }, GROUP(options_common, local_arguments, line)),
+  ARGUMENTS(local_arguments, .idle_ms = 0),
+  .run = local_run
+};

@@ -2,25 +2,18 @@
 /* cli/main.c - finds the subcommand and runs it. */
 #include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <dibs/version.h>
 
-#include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/guardian.h"
 #include "cli/help.h"
 #include "cli/message.h"
 #include "cli/options.h"
 
 #define WORDS_MAX 64
-
-const command *command_find(const char *word)
-{
-  for (const command *c = commands; c->name != NULL; c++) {
-    if (strcmp(c->name, word) == 0 || (c->alias != NULL && strcmp(c->alias, word) == 0))
-      return c;
-  }
-  return NULL;
-}
 
 static int unknown_command(const char *word)
 {
@@ -28,10 +21,10 @@ static int unknown_command(const char *word)
   char shown[100];
   size_t count = 0;
 
-  for (const command *c = commands; c->name != NULL && count + 2 < WORDS_MAX; c++) {
-    words[count++] = c->name;
-    if (c->alias != NULL)
-      words[count++] = c->alias;
+  for (const command *const *c = commands; *c != NULL && count + 2 < WORDS_MAX; c++) {
+    words[count++] = (*c)->name;
+    if ((*c)->alias != NULL)
+      words[count++] = (*c)->alias;
   }
   printable(word, shown, sizeof(shown));
   near = nearest_word(word, words, count);
@@ -45,29 +38,46 @@ static int flush_output(int code)
 {
   if (fflush(stdout) == 0 && !ferror(stdout))
     return code;
-  say("cannot write to stdout");
-  return code == CODE_OK ? CODE_INTERNAL : code;
+  return say_fault(&(message_facts) { .code = code == CODE_OK ? CODE_INTERNAL : code,
+                                      .status = "DIBS_ERR_SYSTEM" },
+                   "cannot write to stdout");
 }
 
-static int run_command(const command *c, int argc, char **argv)
+static int read_and_run(const command *c, int argc, char **argv, void *options)
 {
-  arguments a;
-  int code = options_read(c, argc, argv, &a);
+  const command_line *line = options;
+  int code = options_read(c, argc, argv, options);
 
-  if (code == -1) {
-    help_command(stdout, c);
-    return flush_output(CODE_OK);
+  if (code == OPTION_WANTS_HELP) {
+    help_show(stdout, c);
+    return CODE_OK;
   }
   if (code != CODE_OK)
     return code;
-  message_be_quiet(a.is_quiet);
-  return flush_output(c->run(&a));
+  message_be_quiet(line->is_quiet);
+  return c->run(options);
+}
+
+static int execute(const command *c, int argc, char **argv)
+{
+  void *options = malloc(c->size);
+  int code;
+
+  if (options == NULL) {
+    say("not enough memory");
+    return CODE_INTERNAL;
+  }
+  memcpy(options, c->defaults, c->size);
+  code = flush_output(read_and_run(c, argc, argv, options));
+  free(options);
+  return code;
 }
 
 int main(int argc, char **argv)
 {
   const command *c;
 
+  guardian_keep_title(argc, argv);
   setlocale(LC_CTYPE, "");
   if (argc < 2) {
     help_all(stderr);
@@ -87,5 +97,5 @@ int main(int argc, char **argv)
   c = command_find(argv[1]);
   if (c == NULL)
     return unknown_command(argv[1]);
-  return run_command(c, argc - 1, argv + 1);
+  return execute(c, argc - 1, argv + 1);
 }

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/message.c - words for people, on stderr. */
+/* cli/message.c - messages on stderr, as text or as JSON. */
 #include "cli/message.h"
 
 #include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/json.h"
 
 #define LINE_SIZE 1200
+#define TEXT_SIZE (LINE_SIZE - 16)   /* of a message without what stands before it */
 #define STDERR_PATIENCE_MS 20
 
 static pthread_mutex_t stderr_lock = PTHREAD_MUTEX_INITIALIZER;
 static size_t live_lines;
-static bool is_quiet_now;
+static bool is_quiet_now, is_json_now;
 
 /* Writes if stderr takes it now. The mutex is held meanwhile, so patience is short. */
 static void write_patiently(const char *bytes, size_t size)
@@ -54,13 +57,20 @@ static void erase_live(void)
   live_lines = 0;
 }
 
-static size_t terminal_columns(void)
+size_t terminal_columns_of(int fd)
 {
   struct winsize window;
 
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) != 0 || window.ws_col < 20)
-    return 80;
-  return window.ws_col;
+  if (ioctl(fd, TIOCGWINSZ, &window) != 0)
+    return 0;
+  return window.ws_col < 20 ? 80 : window.ws_col;
+}
+
+static size_t terminal_columns(void)
+{
+  size_t columns = terminal_columns_of(STDERR_FILENO);
+
+  return columns == 0 ? 80 : columns;
 }
 
 void live_show(const char *const *lines, size_t count)
@@ -101,44 +111,12 @@ void message_be_quiet(bool is_quiet)
   is_quiet_now = is_quiet;
 }
 
-static void say_line(const char *format, va_list values)
+void message_use_json(void)
 {
-  char line[LINE_SIZE];
-  int start = snprintf(line, sizeof(line), "dibs: ");
-  int size = vsnprintf(line + start, sizeof(line) - (size_t)start - 1, format, values);
-  size_t used = (size_t)start + (size < 0 ? 0 : (size_t)size);
-
-  if (used > sizeof(line) - 2)
-    used = sizeof(line) - 2;
-  line[used++] = '\n';
-
-  pthread_mutex_lock(&stderr_lock);
-  erase_live();
-  write_patiently(line, used);
-  pthread_mutex_unlock(&stderr_lock);
+  is_json_now = true;
 }
 
-void say(const char *format, ...)
-{
-  va_list values;
-
-  va_start(values, format);
-  say_line(format, values);
-  va_end(values);
-}
-
-void say_softly(const char *format, ...)
-{
-  va_list values;
-
-  if (is_quiet_now)
-    return;
-  va_start(values, format);
-  say_line(format, values);
-  va_end(values);
-}
-
-void say_raw(const char *line)
+static void write_line(const char *line)
 {
   pthread_mutex_lock(&stderr_lock);
   erase_live();
@@ -147,17 +125,128 @@ void say_raw(const char *line)
   pthread_mutex_unlock(&stderr_lock);
 }
 
-int say_usage(const char *subcommand, const char *format, ...)
+/* false: no memory; nothing was written. */
+static bool write_json(json_t *object)
 {
+  char *line;
+
+  json_set_time(object);
+  line = json_dumps(object, JSON_COMPACT);
+  json_decref(object);
+  if (line == NULL)
+    return false;
+  write_line(line);
+  free(line);
+  return true;
+}
+
+void json_say(json_t *object)
+{
+  (void)write_json(object);
+}
+
+static void set_text(json_t *object, const char *key, const char *text)
+{
+  if (text != NULL && *text != '\0')
+    json_object_set_new(object, key, json_text(text));
+}
+
+static json_t *message_json(const char *event, const message_facts *facts, const char *text)
+{
+  json_t *object = json_object();
+
+  json_object_set_new(object, "v", json_integer(1));
+  json_object_set_new(object, "event", json_string(event));
+  set_text(object, "status", facts->status);
+  if (facts->code != 0)
+    json_object_set_new(object, "code", json_integer(facts->code));
+  set_text(object, "name", facts->name);
+  set_text(object, "server", facts->server);
+  set_text(object, "text", text);
+  return object;
+}
+
+/* All messages go through here. `help` is the command that shows help, or NULL. */
+static void write_message(const char *event, const message_facts *facts, const char *help,
+                 const char *text)
+{
+  char line[LINE_SIZE];
+
+  if (is_json_now) {
+    json_t *object = message_json(event, facts, text);
+
+    set_text(object, "help", help);
+    if (write_json(object))
+      return;
+  }
+  snprintf(line, sizeof(line), "dibs: %s", text);
+  write_line(line);
+  if (help == NULL)
+    return;
+  snprintf(line, sizeof(line), "dibs: try: %s", help);
+  write_line(line);
+}
+
+static const message_facts no_facts;
+
+void say(const char *format, ...)
+{
+  char text[TEXT_SIZE];
   va_list values;
 
   va_start(values, format);
-  say_line(format, values);
+  vsnprintf(text, sizeof(text), format, values);
   va_end(values);
-  if (subcommand == NULL)
-    say("try: dibs --help");
-  else
-    say("try: dibs %s --help", subcommand);
+  write_message("notice", &no_facts, NULL, text);
+}
+
+void say_softly(const char *format, ...)
+{
+  char text[TEXT_SIZE];
+  va_list values;
+
+  if (is_quiet_now)
+    return;
+  va_start(values, format);
+  vsnprintf(text, sizeof(text), format, values);
+  va_end(values);
+  write_message("notice", &no_facts, NULL, text);
+}
+
+void say_warning(const char *text)
+{
+  char line[TEXT_SIZE];
+
+  if (is_quiet_now)
+    return;
+  snprintf(line, sizeof(line), "%s%s", is_json_now ? "" : "warning: ", text);
+  write_message("warning", &no_facts, NULL, line);
+}
+
+int say_fault(const message_facts *facts, const char *format, ...)
+{
+  char text[TEXT_SIZE];
+  va_list values;
+
+  va_start(values, format);
+  vsnprintf(text, sizeof(text), format, values);
+  va_end(values);
+  write_message("error", facts, NULL, text);
+  return facts->code;
+}
+
+int say_usage(const char *subcommand, const char *format, ...)
+{
+  static const message_facts usage = { .code = CODE_USAGE, .status = "DIBS_ERR_ARGUMENT" };
+  char text[TEXT_SIZE], help[80];
+  va_list values;
+
+  va_start(values, format);
+  vsnprintf(text, sizeof(text), format, values);
+  va_end(values);
+  snprintf(help, sizeof(help), "dibs %s%s--help", subcommand == NULL ? "" : subcommand,
+           subcommand == NULL ? "" : " ");
+  write_message("error", &usage, help, text);
   return CODE_USAGE;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/message.h - words for people, on stderr.
+/* cli/message.h - messages on stderr, as text or as JSON.
  *
  * While a command runs under a lock, nothing here may keep the wrapper from stopping it
  * in time: a stderr that takes nothing (a stopped pager, a terminal held by Ctrl-S) costs
@@ -7,18 +7,36 @@
 #ifndef CLI_MESSAGE_H
 #define CLI_MESSAGE_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-/* "dibs: <words>\n". */
+/* "dibs: <text>\n". After message_use_json() each message is an object on a line of its own:
+ * "v", "event" (notice, warning, error), "text", "time" and what is known of message_facts. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The same, unless -q. */
 void say_softly(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void message_be_quiet(bool is_quiet);
+void message_use_json(void);
 
-/* Writes one line as it is (JSON events). */
-void say_raw(const char *line);
+/* A warning of the library, unless -q. */
+void say_warning(const char *text);
+
+/* What a program that reads messages goes by; NULL and 0: not known. Texts are borrowed. */
+typedef struct message_facts {
+  int code;              /* the exit status of dibs, which ends with it; 0: dibs goes on */
+  const char *status;    /* DIBS_BUSY */
+  const char *name;      /* the lock, as it was given */
+  const char *server;    /* HOST:PORT */
+} message_facts;
+
+/* An error; returns the code. */
+int say_fault(const message_facts *facts, const char *format, ...)
+  __attribute__((format(printf, 2, 3)));
+
+/* Writes a JSON event with its time, and drops it. */
+void json_say(json_t *object);
 
 /* Says what is wrong with the usage, and where help is; returns CODE_USAGE. */
 int say_usage(const char *subcommand, const char *format, ...)
@@ -32,6 +50,9 @@ void live_clear(void);
 /* What terminals may get of a text that came from elsewhere: control characters, broken
  * UTF-8 and direction marks become '?'. Cuts to ret_size. Returns ret_text. */
 const char *printable(const char *text, char *ret_text, size_t ret_size);
+
+/* The width of the terminal `fd`, 80 where that is not known; 0: not a terminal. */
+size_t terminal_columns_of(int fd);
 
 /* The bytes at the start of `text` that take at most `columns` on a terminal. */
 size_t printable_cut(const char *text, size_t columns);

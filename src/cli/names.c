@@ -44,7 +44,7 @@ dibs_status names_read(name_list *list, dibs_client *client, uint32_t families,
     status = DIBS_ERR_NO_MEMORY;
   if (list->count == 0)
     return status;
-  /* SCAN may tell a name twice. */
+  /* SCAN may return a name twice. */
   qsort(list->items, list->count, sizeof(*list->items), compare);
   for (size_t i = 1; i < list->count; i++) {
     if (compare(&list->items[kept], &list->items[i]) != 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/notify.c - tells systemd how far we are. */
+/* cli/notify.c - reports the state of this process to systemd. */
 #include "cli/notify.h"
 
 #include <stdarg.h>
@@ -47,7 +47,7 @@ void notify_begin(notify *n, int is_wanted)
   n->watchdog_ms = watchdog_ms();
 }
 
-void notify_tell(const notify *n, const char *format, ...)
+void notify_send(const notify *n, const char *format, ...)
 {
   char text[1024];
   va_list values;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/notify.h - tells systemd how far we are, by the datagrams of sd_notify(3). */
+/* cli/notify.h - reports the state of this process to systemd, as sd_notify(3). */
 #ifndef CLI_NOTIFY_H
 #define CLI_NOTIFY_H
 
 #include <stdint.h>
 
 typedef struct notify {
-  int fd;                  /* -1: nobody wants to know */
-  int64_t watchdog_ms;     /* how often it wants to hear from us; 0: not */
+  int fd;                  /* -1: nothing is reported */
+  int64_t watchdog_ms;     /* between two reports; 0: none are needed */
 } notify;
 
-/* Nobody wants to know, unless `is_wanted` and NOTIFY_SOCKET is set. */
+/* Nothing is reported unless `is_wanted` and NOTIFY_SOCKET is set. */
 void notify_begin(notify *n, int is_wanted);
-void notify_tell(const notify *n, const char *format, ...)
+void notify_send(const notify *n, const char *format, ...)
   __attribute__((format(printf, 2, 3)));
 void notify_end(notify *n);
 

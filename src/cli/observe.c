@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/observe.c - dibs elect --observe: who leads, at each change. */
+/* cli/observe.c - dibs elect --observe: prints the leader at each change. */
 #include <dibs/election.h>
 
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "cli/clock.h"
-#include "cli/commands.h"
+#include "cli/elect.h"
 #include "cli/message.h"
 #include "cli/session.h"
 #include "cli/show.h"
@@ -21,12 +21,12 @@ static void print_json(const session *s, const char *name, const dibs_leader *l)
 
   snprintf(epoch, sizeof(epoch), "%" PRIu64, l->epoch);
   json_object_set_new(object, "v", json_integer(1));
-  json_object_set_new(object, "name", json_words(name));
+  json_object_set_new(object, "name", json_text(name));
   json_object_set_new(object, "kind", json_string("election"));
   json_object_set_new(object, "state", json_string(l->is_led ? "led" : "free"));
   json_object_set_new(object, "epoch", json_integer((json_int_t)l->epoch));
   json_object_set_new(object, "epoch_text", json_string(epoch));
-  json_object_set_new(object, "value", json_words(l->value));
+  json_object_set_new(object, "value", json_text(l->value));
   json_object_set_new(object, "holder", l->is_led ? party_json(&l->party) : json_null());
   json_object_set_new(object, "lease_ms", json_integer(l->is_led ? l->remaining_ms : 0));
   if (s->is_private)
@@ -50,10 +50,10 @@ static void print_line(const dibs_leader *l)
 }
 
 /* false when stdout takes no more. */
-static bool print_leader(const session *s, const arguments *a, const dibs_leader *l)
+static bool print_leader(const session *s, const elect_arguments *a, const dibs_leader *l)
 {
-  if (a->wants_json)
-    print_json(s, a->operands[0], l);
+  if (a->line.wants_json)
+    print_json(s, a->line.operands[0], l);
   else
     print_line(l);
   return fflush(stdout) == 0 && !ferror(stdout);
@@ -61,22 +61,22 @@ static bool print_leader(const session *s, const arguments *a, const dibs_leader
 
 /* ---- once, or always ---- */
 
-static int look_once(session *s, const arguments *a)
+static int look_once(session *s, const elect_arguments *a)
 {
   dibs_leader *leader = NULL;
-  dibs_status status = dibs_get_leader(s->client, a->operands[0], &leader);
+  dibs_status status = dibs_get_leader(s->client, a->line.operands[0], &leader);
   int code;
 
   if (status != DIBS_OK)
-    return session_fault(s, status, a->operands[0]);
+    return session_fault(s, status, a->line.operands[0]);
   print_leader(s, a, leader);
   code = leader->is_led ? CODE_OK : CODE_NO;
   dibs_leader_free(leader);
   return code;
 }
 
-/* An observer hears of a leader, not who that is: host and pid are asked for. `leader` is
- * freed where there is a fuller one. */
+/* An observer gets epoch and value of a leader. Host and pid need a request; `leader` is freed
+ * where that returns more. */
 static dibs_leader *with_party(session *s, const char *name, dibs_leader *leader)
 {
   dibs_leader *fuller = NULL;
@@ -85,7 +85,7 @@ static dibs_leader *with_party(session *s, const char *name, dibs_leader *leader
       dibs_get_leader(s->client, name, &fuller) != DIBS_OK)
     return leader;
   if (!fuller->is_led || fuller->epoch != leader->epoch) {
-    dibs_leader_free(fuller);       /* it is over already; the next change tells */
+    dibs_leader_free(fuller);       /* it is over already; the next change follows */
     return leader;
   }
   dibs_leader_free(leader);
@@ -93,52 +93,51 @@ static dibs_leader *with_party(session *s, const char *name, dibs_leader *leader
 }
 
 /* false when there is no more to do. */
-static bool take_news(session *s, const arguments *a, dibs_observer *observer)
+static bool take_news(session *s, const elect_arguments *a, dibs_observer *observer)
 {
   dibs_leader *leader = NULL;
   bool goes_on = true;
 
   while (goes_on && dibs_observer_next(observer, &leader) == DIBS_OK) {
-    leader = with_party(s, a->operands[0], leader);
+    leader = with_party(s, a->line.operands[0], leader);
     goes_on = print_leader(s, a, leader);
     leader = dibs_leader_free(leader);
   }
   return goes_on;
 }
 
-static int observe(session *s, const arguments *a)
+static int observe(session *s, const elect_arguments *a)
 {
-  int64_t until = clock_ms() + a->wait_ms;
+  int64_t until = clock_ms() + a->taking.wait.ms;
   dibs_observer *observer = NULL;
   struct pollfd fd = { .events = POLLIN };
   bool goes_on = true;
-  /* An observer waits for a server as long as it takes; whoever names a wrong one wants to
-   * know. */
+  /* An observer waits for a server without a limit: report a wrong one at once. */
   dibs_status status = dibs_ping(s->client, 0, NULL);
 
   if (status == DIBS_OK)
-    status = dibs_observe(s->client, a->operands[0], NULL, NULL, &observer);
+    status = dibs_observe(s->client, a->line.operands[0], NULL, NULL, &observer);
   if (status != DIBS_OK)
-    return session_fault(s, status, a->operands[0]);
+    return session_fault(s, status, a->line.operands[0]);
   fd.fd = dibs_observer_fd(observer);
   while (goes_on && fd.fd >= 0) {
-    int64_t left = a->wait_ms == 0 ? -1 : until - clock_ms();
+    int64_t left = a->taking.wait.ms == 0 ? -1 : until - clock_ms();
 
-    if (a->wait_ms != 0 && left <= 0)
+    if (a->taking.wait.ms != 0 && left <= 0)
       break;
     goes_on = poll(&fd, 1, (int)left) < 0 || take_news(s, a, observer);
   }
   dibs_observer_free(observer);
-  return fd.fd < 0 ? session_fault(s, DIBS_ERR_SYSTEM, a->operands[0]) : CODE_OK;
+  return fd.fd < 0 ? session_fault(s, DIBS_ERR_SYSTEM, a->line.operands[0]) : CODE_OK;
 }
 
-int command_observe(const arguments *a)
+int elect_observe(const elect_arguments *a)
 {
   session s;
-  int code = session_start(&s, a);
+  int code = session_start(&s, &a->line, &a->connection);
 
   if (code == 0)
-    code = a->is_nonblocking ? look_once(&s, a) : observe(&s, a);
+    code = a->taking.wait.is_none ? look_once(&s, a) : observe(&s, a);
   session_close(&s);
   return code;
 }

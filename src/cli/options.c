@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/options.c - reads the command line by the rows of option_table.c. */
+/* cli/options.c - reads the command line by the rows of the subcommand. */
 #include "cli/options.h"
 
 #include <getopt.h>
@@ -8,28 +8,41 @@
 
 #include "cli/message.h"
 
-#define OPTIONS_MAX 80
+/* ---- options of every subcommand ---- */
+
+const option_row options_common[] = {
+  { "json", 0, NULL, FLAG(command_line, wants_json), "one JSON object per line" },
+  { "quiet", 'q', NULL, FLAG(command_line, is_quiet), "print errors only" },
+  { "verbose", 'v', NULL, FLAG(command_line, is_verbose), "print more" },
+  { "help", 'h', NULL, OWN(option_help), "show this help" },
+  { .name = NULL },
+};
+
 /* ---- the command line ---- */
+
+/* A row as it is written, the row that has its type, and where the fields of its set are. */
+typedef struct form_row {
+  const option_row *written, *row;
+  size_t at;
+} form_row;
 
 /* What getopt_long wants, made of rows. */
 typedef struct getopt_form {
   struct option longs[OPTIONS_MAX];
   char letters[3 * OPTIONS_MAX + 3];
-  const option_row *rows[OPTIONS_MAX];
+  form_row rows[OPTIONS_MAX];
   size_t long_count, row_count, letter_size;
 } getopt_form;
 
-static bool row_is_end(const option_row *row)
-{
-  return row->name == NULL && row->letter == 0;
-}
-
-/* Values of getopt_long() below 256 are letters; above, places in `rows`. */
-static void form_add(getopt_form *f, const option_row *row)
+/* Values of getopt_long() below 256 are letters; above, indexes of `rows`. */
+static void form_add(getopt_form *f, const option_row *row, size_t at)
 {
   bool is_optional = row->value != NULL && row->value[0] == '[';
+  form_row *added = &f->rows[f->row_count];
 
-  f->rows[f->row_count] = row;
+  *added = (form_row) { .written = row, .row = row, .at = at };
+  while (added->row->type == NULL)
+    added->row--;
   if (row->name != NULL) {
     struct option *o = &f->longs[f->long_count++];
 
@@ -56,35 +69,59 @@ static void form_make(const command *c, getopt_form *f)
   if (c->operands_max < 0)
     f->letters[f->letter_size++] = '+';
   f->letters[f->letter_size++] = ':';
-  for (const option_row *const *set = c->options; *set != NULL; set++) {
-    for (const option_row *row = *set; !row_is_end(row); row++) {
+  for (const option_set *set = c->options; set->rows != NULL; set++) {
+    for (const option_row *row = set->rows; !option_is_end(row); row++) {
       if (f->row_count < OPTIONS_MAX)
-        form_add(f, row);
+        form_add(f, row, set->at);
     }
   }
 }
 
-static const option_row *form_row(const getopt_form *f, int value)
+static const form_row *form_find(const getopt_form *f, int value)
 {
   if (value >= 256)
-    return f->rows[value - 256];
+    return &f->rows[value - 256];
   for (size_t i = 0; i < f->row_count; i++) {
-    if (f->rows[i]->letter == value)
-      return f->rows[i];
+    if (f->rows[i].written->letter == value)
+      return &f->rows[i];
   }
   return NULL;
 }
 
-static int unknown_option(const command *c, const getopt_form *f, const char *word)
+/* The word that getopt refuses: of several letters in one word it has not gone on yet. */
+static const char *refused_word(int argc, char **argv)
+{
+  const char *before = argv[optind - 1];
+
+  if (strncmp(before, "--", 2) == 0 || (before[0] == '-' && strchr(before, optopt) != NULL) ||
+      optind >= argc)
+    return before;
+  return argv[optind];
+}
+
+/* `verb`: the first operand. */
+static int unknown_letter(const command *c, const char *word, const char *verb)
+{
+  bool has_verb = verb != NULL && strncmp(c->operands, "VERB", 4) == 0;
+  char shown[100], about[100];
+
+  printable(word, shown, sizeof(shown));
+  printable(has_verb ? verb : "", about, sizeof(about));
+  if (word[1] >= '0' && word[1] <= '9')
+    return say_usage(c->name, "%s%s%s: invalid count %s: it must not be negative", c->name,
+                     has_verb ? " " : "", about, shown);
+  return say_usage(c->name, "%s: no option -%c here", shown, optopt);
+}
+
+static int unknown_option(const command *c, const getopt_form *f, const char *word,
+                          const char *verb)
 {
   const char *names[OPTIONS_MAX], *near;
   char given[100], shown[100];
   size_t count = 0;
 
-  if (strncmp(word, "--", 2) != 0) {
-    printable(word, shown, sizeof(shown));
-    return say_usage(c->name, "%s: no option -%c here", shown, optopt);
-  }
+  if (strncmp(word, "--", 2) != 0)
+    return unknown_letter(c, word, verb);
   snprintf(given, sizeof(given), "%s", word + 2);
   given[strcspn(given, "=")] = '\0';
   printable(given, shown, sizeof(shown));
@@ -96,7 +133,7 @@ static int unknown_option(const command *c, const getopt_form *f, const char *wo
     if (strcmp(given, f->longs[i].name) == 0)
       return say_usage(c->name, "--%s takes no value", shown);
     if (size > 0 && strncmp(given, f->longs[i].name, size) == 0)
-      return say_usage(c->name, "--%s: more than one option begins so, as --%s", shown,
+      return say_usage(c->name, "--%s: several options begin with it, such as --%s", shown,
                        f->longs[i].name);
   }
   near = nearest_word(given, names, count);
@@ -105,75 +142,58 @@ static int unknown_option(const command *c, const getopt_form *f, const char *wo
   return say_usage(c->name, "no option --%s", shown);
 }
 
-static int check_operands(const command *c, const arguments *a)
+const char *operand_word(const char *operands, int place, char *ret_word, size_t size)
 {
-  /* --multi has the names, so that none stands among the operands. */
-  int named = a->multi == NULL ? 0 : 1;
+  const char *at = operands;
+
+  for (;;) {
+    size_t length = strcspn(at, " ");
+    bool is_one = *at >= 'A' && *at <= 'Z';
+
+    if (length == 0 || (is_one && place-- == 0)) {
+      snprintf(ret_word, size, "%.*s", length == 0 ? 8 : (int)length,
+               length == 0 ? "argument" : at);
+      return ret_word;
+    }
+    at += length + strspn(at + length, " ");
+  }
+}
+
+static int check_operands(const command *c, const command_line *line, const option_names *given)
+{
+  /* --multi has the names, so that none is among the operands. */
+  int named = option_names_have(given, "multi") ? 1 : 0;
   int least = c->operands_min - named, most = c->operands_max - named;
 
-  if (a->operand_count < least)
-    return say_usage(c->name, "something is missing: dibs %s %s", c->name, c->operands);
-  if (c->operands_max >= 0 && a->operand_count > most) {
+  if (line->operand_count < least) {
+    char missing[40];
+
+    return say_usage(c->name, "missing %s; usage: dibs %s %s",
+                     operand_word(c->operands, line->operand_count + named, missing,
+                                  sizeof(missing)),
+                     c->name, c->operands);
+  }
+  if (c->operands_max >= 0 && line->operand_count > most) {
     char shown[200];
 
-    printable(a->operands[most], shown, sizeof(shown));
+    printable(line->operands[most], shown, sizeof(shown));
     if (named != 0)
-      return say_usage(c->name, "\"%s\" is too much: --multi has all names", shown);
+      return say_usage(c->name, "unexpected argument \"%s\": --multi has all names", shown);
     if (c->has_inner)
-      return say_usage(c->name, "\"%s\" is too much; a command goes behind --", shown);
-    return say_usage(c->name, "\"%s\" is too much: dibs %s %s", shown, c->name,
+      return say_usage(c->name, "unexpected argument \"%s\"; put the command after --", shown);
+    return say_usage(c->name, "unexpected argument \"%s\"; usage: dibs %s %s", shown, c->name,
                      c->operands);
   }
   return 0;
 }
 
-/* Which kind of thing to take. */
-static int check_kind(const command *c, const arguments *a)
-{
-  bool has_semaphore = a->has_permits || a->take != 0;
-
-  if (a->sharing != SHARING_NONE && has_semaphore)
-    return say_usage(c->name, "--permits and --take are about a semaphore, --shared and "
-                              "--exclusive about a read/write lock: choose one");
-  if (a->multi != NULL && (a->sharing != SHARING_NONE || has_semaphore))
-    return say_usage(c->name, "--multi takes exclusive locks: it excludes --shared, "
-                              "--exclusive, --permits and --take");
-  if (a->is_plain && strcmp(c->name, "run") != 0)
-    return say_usage(c->name, "--plain-permits belongs to dibs run: permits without a lease have "
-                              "no token by which somebody else could give them back");
-  if (a->is_plain && !has_semaphore)
-    return say_usage(c->name, "--plain-permits is about a semaphore: add --permits N or --take M");
-  if (a->has_permits && a->take > a->permits)
-    return say_usage(c->name, "--take %u is more than --permits %u: nobody could get them",
-                     a->take, a->permits);
-  return 0;
-}
-
-static int check_together(const command *c, arguments *a)
-{
-  if (a->wants_local && (a->url_count > 0 || a->refuses_local))
-    return say_usage(c->name, "--local excludes --url and --no-local");
-  /* A hard cap below the default lease shortens the lease; below a wanted one it is a
-   * contradiction. */
-  if (a->max_hold_ms != 0 && a->max_hold_ms < a->ttl_ms) {
-    if (a->has_ttl)
-      return say_usage(c->name, "--max-hold must not be shorter than --ttl");
-    a->ttl_ms = a->max_hold_ms;
-  }
-  if (a->max_hold_ms != 0 && a->min_hold_ms > a->max_hold_ms)
-    return say_usage(c->name, "--min-hold must not be longer than --max-hold");
-  if (a->for_pid != 0 && a->is_not_renewed)
-    return say_usage(c->name, "--for-pid renews, --no-renew does not: choose one");
-  return check_kind(c, a);
-}
-
-/* Cuts off what stands behind the first "--", where that is a command line of its own. */
-static int split_inner(const command *c, int argc, char **argv, arguments *a)
+/* Cuts off what follows the first "--", where that is a command line of its own. */
+static int split_inner(const command *c, int argc, char **argv, command_line *line)
 {
   for (int i = 1; c->has_inner && i < argc; i++) {
     if (strcmp(argv[i], "--") == 0) {
-      a->inner = argv + i + 1;
-      a->inner_count = argc - i - 1;
+      line->inner = argv + i + 1;
+      line->inner_count = argc - i - 1;
       argv[i] = NULL;
       return i;
     }
@@ -181,31 +201,79 @@ static int split_inner(const command *c, int argc, char **argv, arguments *a)
   return argc;
 }
 
-int options_read(const command *c, int argc, char **argv, arguments *ret_arguments)
+/* --json counts for the errors of the options before it too. getopt reorders argv, and does so
+ * the second time as the first. Returns the first operand, or NULL. */
+static const char *find_json(const getopt_form *f, int argc, char **argv)
+{
+  const char *operand;
+  int value;
+
+  while ((value = getopt_long(argc, argv, f->letters, f->longs, NULL)) != -1) {
+    const form_row *found = value == '?' || value == ':' ? NULL : form_find(f, value);
+
+    if (found != NULL && found->row->name != NULL && strcmp(found->row->name, "json") == 0)
+      message_use_json();
+  }
+  operand = optind < argc ? argv[optind] : NULL;
+  optind = 0;   /* GNU: from the start, with a new list of letters */
+  return operand;
+}
+
+/* Stores one option and notes its name. */
+static int take_option(const command *c, const form_row *f, void *options, option_names *given)
+{
+  const option_given g = { .command = c, .row = f->row, .name = f->written->name,
+                           .value = optarg };
+  void *group = (char *)options + f->at;
+  int code = f->row->type(&g, group);
+  bool is_wait_0 = code == 0 && f->row->type == option_wait &&
+                   ((const wait_option *)option_field(&g, group))->ms == 0;
+
+  if (!is_wait_0)                    /* which excludes nothing that --nonblock does not */
+    option_names_add(given, f->row->name);
+  return code;
+}
+
+/* Afterwards argv[optind] is the first operand. */
+static int read_options(const command *c, int argc, char **argv, void *options,
+                        option_names *given)
 {
   getopt_form f;
-  int value, code;
+  const char *verb;
+  int value;
 
   form_make(c, &f);
-  arguments_init(ret_arguments);
-  argc = split_inner(c, argc, argv, ret_arguments);
   opterr = 0;
+  verb = find_json(&f, argc, argv);
   while ((value = getopt_long(argc, argv, f.letters, f.longs, NULL)) != -1) {
-    const option_row *row;
+    const form_row *found = value == '?' || value == ':' ? NULL : form_find(&f, value);
+    int code;
 
     if (value == ':')
       return say_usage(c->name, "%s wants a value", argv[optind - 1]);
-    row = value == '?' ? NULL : form_row(&f, value);
-    if (row == NULL)
-      return unknown_option(c, &f, argv[optind - 1]);
-    if (row->id == OPTION_HELP)
-      return -1;
-    code = option_set(c, row, optarg, ret_arguments);
+    if (found == NULL)
+      return unknown_option(c, &f, refused_word(argc, argv), verb);
+    code = take_option(c, found, options, given);
     if (code != 0)
       return code;
   }
-  ret_arguments->operands = argv + optind;
-  ret_arguments->operand_count = argc - optind;
-  code = check_operands(c, ret_arguments);
-  return code != 0 ? code : check_together(c, ret_arguments);
+  return 0;
+}
+
+int options_read(const command *c, int argc, char **argv, void *options)
+{
+  command_line *line = options;
+  option_names given = { .count = 0 };
+  int code;
+
+  argc = split_inner(c, argc, argv, line);
+  code = read_options(c, argc, argv, options, &given);
+  if (code != 0)
+    return code;
+  line->operands = argv + optind;
+  line->operand_count = argc - optind;
+  code = check_operands(c, line, &given);
+  if (code == 0)
+    code = option_pairs_check(c, &given);
+  return code != 0 || c->check == NULL ? code : c->check(options);
 }

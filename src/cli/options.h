@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/options.h - one row per option: getopt_long, --help and completions read it. */
+/* cli/options.h - one row per option: getopt_long, --help and completions read it.
+ *
+ * A row names a type and the field that stores the value:
+ *
+ *     { "held", 0, NULL, FLAG(status_arguments, only_held), "only names that are held" },
+ *
+ * An option that needs more than the types below has a function of its own as its type. The rows of
+ * one struct are a set; a subcommand has one set for its own options, and one for each group that
+ * it shares with others. test/cli/options_test.c checks all rows. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
@@ -7,76 +15,134 @@
 
 #include "cli/cli.h"
 
-enum option_id {
-  /* all */
-  OPTION_HELP = 1000, OPTION_QUIET, OPTION_VERBOSE, OPTION_JSON,
-  /* connection */
-  OPTION_URL, OPTION_DATABASE, OPTION_USER, OPTION_ASKPASS, OPTION_PASS_FILE,
-  OPTION_CACERT, OPTION_CERT, OPTION_KEY, OPTION_SNI, OPTION_PREFIX,
-  OPTION_DIALECT, OPTION_REGISTRY,
-  OPTION_CONNECT_TIMEOUT, OPTION_CONFIG, OPTION_LOCAL, OPTION_NO_LOCAL,
-  /* taking */
-  OPTION_NONBLOCK, OPTION_WAIT, OPTION_CONFLICT_CODE, OPTION_EXCLUSIVE,
-  OPTION_TTL, OPTION_MAX_HOLD, OPTION_SKIP_OK, OPTION_REASON, OPTION_PROGRESS,
-  OPTION_FAIR, OPTION_SPIN, OPTION_FENCED,
-  /* what to take */
-  OPTION_SHARED, OPTION_PERMITS, OPTION_TAKE, OPTION_PLAIN_PERMITS, OPTION_MULTI, OPTION_ALWAYS,
-  /* run */
-  OPTION_COMMAND, OPTION_MIN_HOLD, OPTION_ON_LOST, OPTION_KILL_AFTER, OPTION_FOREGROUND,
-  OPTION_QUIET_ON_SUCCESS, OPTION_STATUS_FILE, OPTION_STATUS_FD, OPTION_NOTIFY,
-  /* tokens */
-  OPTION_FOR_PID, OPTION_NO_RENEW, OPTION_SHELL, OPTION_FORCE, OPTION_YES, OPTION_FENCE,
-  /* looking */
-  OPTION_ONLY_HELD, OPTION_ONLY_WAITING, OPTION_SORT, OPTION_WATCH,
-  OPTION_UNTIL_FREE, OPTION_UNTIL_HELD, OPTION_UNTIL_ZERO, OPTION_UNTIL_LEADER,
-  OPTION_COUNT, OPTION_INTERVAL, OPTION_KIND, OPTION_GRAPH, OPTION_DOT,
-  /* election */
-  OPTION_VALUE, OPTION_OBSERVE, OPTION_LOOP, OPTION_RESIGN, OPTION_ON_ELECTED,
-  OPTION_ON_DEPOSED,
-  /* rate */
-  OPTION_PER_CLIENT,
-  /* latch, barrier */
-  OPTION_COUNT_ID, OPTION_PARTIES,
-  /* acl, doctor */
-  OPTION_MODE, OPTION_LATCHES, OPTION_GUARDED, OPTION_LIMITERS, OPTION_DATA, OPTION_LOCKS,
-  OPTION_FUNCTIONS, OPTION_SENTINEL, OPTION_STRICT,
-  /* local */
-  OPTION_IDLE, OPTION_AOF,
-  /* known elsewhere, refused here with a reason */
-  OPTION_REFUSED
-};
+/* One option as it was given. */
+typedef struct option_given {
+  const command *command;
+  const option_row *row;    /* never a second spelling */
+  const char *name;         /* as written, for messages */
+  const char *value;        /* NULL: none */
+} option_given;
+
+/* Stores the option in `options`, the struct in which the row's field is. 0; CODE_USAGE after
+ * saying what is wrong; or OPTION_WANTS_HELP. */
+typedef int option_type(const option_given *g, void *options);
+
+typedef struct option_choice {
+  const char *word;         /* NULL at the end */
+  int meaning;
+} option_choice;
 
 struct option_row {
-  const char *name;   /* the long form; NULL at the end of a set */
-  char letter;        /* 0: none */
-  const char *value;  /* what it takes, "DUR"; "[=DUR]" optional; NULL: nothing */
-  int id;
-  const char *help;   /* NULL: another spelling of the row before, not shown */
+  const char *name;         /* the long form; NULL at the end of the rows */
+  char letter;              /* 0: none */
+  const char *value;        /* what it takes, "DUR"; "[=DUR]" optional; NULL: nothing */
+  option_type *type;        /* NULL: another spelling of the row before */
+  size_t at;                /* offset of the field */
+  uint64_t least, most;     /* as the type needs them */
+  const option_choice *choices;  /* of the value, also for completions; NULL: any value */
+  const char *help;         /* NULL: not shown. Of a refused option: the reason */
 };
 
-extern const option_row options_common[], options_connection[], options_taking[],
-  options_kind[], options_permits[], options_run[], options_acquire[], options_renew[],
-  options_release[], options_status[], options_wait[], options_ping[], options_local[],
-  options_elect[], options_latch[], options_rate[], options_barrier[], options_acl[],
-  options_doctor[];
+struct option_set {
+  const option_row *rows;   /* NULL at the end */
+  size_t at;                /* where the struct of the fields is in that of the subcommand */
+};
 
-/* Reads argv[1..] of a subcommand into `ret_arguments`. Where a command
- * line may follow, options end at the first operand.
- * Returns 0; CODE_USAGE after saying what is wrong; or -1 when help is wanted. */
-int options_read(const command *c, int argc, char **argv, arguments *ret_arguments);
+/* In a `command`: the sets of rows, and the struct of the options with its defaults. */
+#define OPTIONS(...) .options = (const option_set[]){ __VA_ARGS__, { NULL, 0 } }
+#define GROUP(rows, s, f) { rows, offsetof(s, f) }
+#define ARGUMENTS(s, ...) .size = sizeof(s), .defaults = &(const s){ __VA_ARGS__ }
 
-/* The defaults, and one option given: 0, or CODE_USAGE after saying what is wrong
- * (option_values.c). */
-void arguments_init(arguments *a);
-int option_set(const command *c, const option_row *row, const char *value, arguments *a);
+#define OPTION_WANTS_HELP (-1)
+#define OPTIONS_MAX 80      /* rows of a subcommand */
 
-/* Whether people should see the row. */
+/* ---- types (option_types.c) ---- */
+
+option_type option_flag, option_bit, option_constant, option_text, option_duration, option_int,
+  option_uint32, option_uint64, option_one_of, option_wait, option_refused, option_ignored,
+  option_help;
+
+/* The offset of field `f` of struct `s`, if it has the type `t`. */
+#define OPTION_AT(t, s, f) _Generic(((s *)0)->f, t: offsetof(s, f))
+#define OPTION_AT_ENUM(s, f) \
+  (offsetof(s, f) + 0 * sizeof(char[sizeof(((s *)0)->f) == sizeof(int) ? 1 : -1]))
+
+/* What stands in a row between `value` and `help`. */
+#define FLAG(s, f) option_flag, OPTION_AT(bool, s, f), 0, 0, NULL
+#define BIT(s, f, bit) option_bit, OPTION_AT(uint32_t, s, f), 0, bit, NULL
+#define CONSTANT(s, f, meaning) option_constant, OPTION_AT_ENUM(s, f), 0, meaning, NULL
+#define TEXT(s, f) option_text, OPTION_AT(const char *, s, f), 0, 0, NULL
+#define SHORT_TEXT(s, f, most_bytes) \
+  option_text, OPTION_AT(const char *, s, f), 0, most_bytes, NULL
+#define DURATION(s, f, least_ms) option_duration, OPTION_AT(int32_t, s, f), least_ms, 0, NULL
+#define INT(s, f, least, most) option_int, OPTION_AT(int, s, f), least, most, NULL
+#define UINT32(s, f, least, most) option_uint32, OPTION_AT(uint32_t, s, f), least, most, NULL
+#define UINT64(s, f, least, most) option_uint64, OPTION_AT(uint64_t, s, f), least, most, NULL
+#define ONE_OF(s, f, choices) option_one_of, OPTION_AT_ENUM(s, f), 0, 0, choices
+#define WAIT(s, f) option_wait, OPTION_AT(wait_option, s, f), 0, 0, NULL
+#define OWN(type) type, 0, 0, 0, NULL
+#define SPELLING NULL, 0, 0, 0, NULL
+#define IGNORED option_ignored, 0, 0, 0, NULL
+#define REFUSED option_refused, 0, 0, 0, NULL
+
+/* For types: the field of the row. */
+static inline void *option_field(const option_given *g, void *options)
+{
+  return (char *)options + g->row->at;
+}
+
+/* For types: read `value` as one of `choices`, and the option's value as a time from `least_ms`. 0,
+ * or CODE_USAGE after saying what is allowed. */
+int option_read_choice(const option_given *g, const char *value, const option_choice *choices,
+                       int *ret_meaning);
+int option_read_duration(const option_given *g, int32_t least_ms, int32_t *ret_ms);
+
+/* Says that the value is not `allowed`; CODE_USAGE. */
+int option_bad_value(const option_given *g, const char *allowed);
+
+/* ---- rows ---- */
+
+extern const option_row options_common[];
+
+static inline bool option_is_end(const option_row *row)
+{
+  return row->name == NULL && row->letter == 0;
+}
+
+/* Whether help and completions show the row. */
 static inline bool option_is_shown(const option_row *row)
 {
-  return row->help != NULL && row->id != OPTION_REFUSED;
+  return row->help != NULL && row->type != option_refused;
 }
+
+/* ---- the command line ---- */
+
+/* Reads argv[1..] of a subcommand into `options`, which begins with a command_line and has the
+ * defaults. Where a command line may follow, options end at the first operand.
+ * Returns 0; CODE_USAGE after saying what is wrong; or OPTION_WANTS_HELP. */
+int options_read(const command *c, int argc, char **argv, void *options);
+
+/* The long names of the options that were given, each once. --wait 0 is there as nonblock. */
+typedef struct option_names {
+  const char *names[OPTIONS_MAX + 1];
+  size_t count;
+} option_names;
+
+/* ---- option_pairs.c ---- */
+
+void option_names_add(option_names *n, const char *name);
+bool option_names_have(const option_names *n, const char *name);
+
+/* Refuses two options that exclude each other. 0, or CODE_USAGE after saying which. */
+int option_pairs_check(const command *c, const option_names *given);
+
+/* ---- for messages ---- */
 
 /* The word of `count` nearest to `word`; NULL when none is near. */
 const char *nearest_word(const char *word, const char *const *words, size_t count);
+
+/* The operand at `place`, from 0, of a usage line such as "NAME [--] CMD"; "argument" where that
+ * has no word for it. Cuts to `size`. Returns ret_word. */
+const char *operand_word(const char *operands, int place, char *ret_word, size_t size);
 
 #endif

@@ -11,8 +11,23 @@
 #include "cli/session.h"
 #include "cli/show.h"
 
-/* One question waits at most so long, so that Ctrl-C is heard. */
+/* The limit of one request, so that Ctrl-C has an effect. */
 #define PATIENCE_MS 2000
+
+typedef struct ping_arguments {
+  command_line line;
+  connection_options connection;
+  int count;              /* 0: until interrupted */
+  int32_t interval_ms;
+} ping_arguments;
+
+static const option_row rows[] = {
+  { "count", 'c', "N", INT(ping_arguments, count, 1, INT32_MAX),
+    "stop after N (until interrupted)" },
+  { "interval", 'i', "DUR", DURATION(ping_arguments, interval_ms, 10),
+    "time between two pings (1s)" },
+  { .name = NULL },
+};
 
 typedef struct ping_figures {
   int64_t sent, answered;
@@ -37,28 +52,28 @@ static void count_answer(ping_figures *f, double us)
   f->sum_us += us;
 }
 
-static void tell_answer(session *s, const arguments *a, int64_t sequence, uint64_t us)
+static void report_answer(session *s, const ping_arguments *a, int64_t sequence, uint64_t us)
 {
   json_t *object;
 
-  if (a->wants_json) {
+  if (a->line.wants_json) {
     object = json_object();
     json_object_set_new(object, "v", json_integer(1));
     json_object_set_new(object, "seq", json_integer(sequence));
     json_object_set_new(object, "time_us", json_integer((json_int_t)us));
     json_print(object);
-  } else if (!a->is_quiet) {
+  } else if (!a->line.is_quiet) {
     printf("from %s: seq=%" PRId64 " time=%.3f ms\n", dibs_url(s->client), sequence,
            (double)us / 1000);
   }
   fflush(stdout);
 }
 
-static void tell_figures(session *s, const arguments *a, const ping_figures *f)
+static void report_figures(session *s, const ping_arguments *a, const ping_figures *f)
 {
   double mean = f->answered == 0 ? 0 : f->sum_us / (double)f->answered;
 
-  if (a->wants_json) {
+  if (a->line.wants_json) {
     json_print(json_pack("{s:i s:s s:I s:I s:f s:f s:f}", "v", 1, "url",
                          dibs_url(s->client), "sent", (json_int_t)f->sent, "answered",
                          (json_int_t)f->answered, "min_us", f->least_us, "avg_us", mean,
@@ -72,48 +87,49 @@ static void tell_figures(session *s, const arguments *a, const ping_figures *f)
            mean / 1000, f->most_us / 1000);
 }
 
-static bool goes_on(const arguments *a, const ping_figures *f)
+static bool goes_on(const ping_arguments *a, const ping_figures *f)
 {
   return !is_interrupted && (a->count == 0 || f->sent < a->count);
 }
 
-static int ping(session *s, const arguments *a)
+static int ping(session *s, const ping_arguments *a)
 {
   ping_figures f = { .sent = 0 };
   int code = CODE_UNREACHABLE;
 
   while (goes_on(a, &f)) {
     int64_t next = clock_ms() + a->interval_ms;
+    int32_t limit_ms = a->connection.connect_timeout_ms;
     uint64_t us = 0;
-    dibs_status status = dibs_ping(
-        s->client, a->connect_timeout_ms == 0 ? PATIENCE_MS : a->connect_timeout_ms, &us);
+    dibs_status status = dibs_ping(s->client, limit_ms == 0 ? PATIENCE_MS : limit_ms, &us);
 
     f.sent++;
     if (status == DIBS_OK) {
       count_answer(&f, (double)us);
-      tell_answer(s, a, f.sent, us);
+      report_answer(s, a, f.sent, us);
       code = CODE_OK;
     } else {
-      int fault = session_fault(s, status, "ping");
+      int fault = session_verb_fault(s, status, "ping");
 
       code = f.answered == 0 ? fault : code;
     }
     if (goes_on(a, &f) && next > clock_ms())
       poll(NULL, 0, (int)(next - clock_ms()));
   }
-  tell_figures(s, a, &f);
+  report_figures(s, a, &f);
   return code;
 }
 
-int command_ping(const arguments *a)
+static int ping_run(void *data)
 {
+  const ping_arguments *a = data;
   struct sigaction action = { .sa_handler = interrupt };
   session s;
-  int code = session_start(&s, a);
+  int code = session_start(&s, &a->line, &a->connection);
 
   if (code == 0) {
     sigaction(SIGINT, &action, NULL);
-    if (!a->wants_json && !a->is_quiet) {
+    if (!a->line.wants_json && !a->line.is_quiet) {
       printf("PING %s\n", dibs_url(s.client));
       fflush(stdout);
     }
@@ -122,3 +138,14 @@ int command_ping(const arguments *a)
   session_close(&s);
   return code;
 }
+
+const command ping_command = {
+  .name = "ping", .operands = "", .summary = "measure round trips to the server",
+  .examples = { "dibs ping", "dibs ping -c 3",
+                "dibs ping -i 200ms -u rediss://cache.example.org",
+                "dibs ping -q -c 1 && echo up" },
+  OPTIONS({ rows, 0 }, GROUP(options_common, ping_arguments, line),
+          GROUP(options_connection, ping_arguments, connection)),
+  ARGUMENTS(ping_arguments, .connection = CONNECTION_DEFAULTS, .interval_ms = 1000),
+  .run = ping_run
+};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/rate.c - dibs rate: at most so many in so long. */
+/* cli/rate.c - dibs rate: at most N in an interval. */
 #include <dibs/rate.h>
 
 #include <inttypes.h>
@@ -15,24 +15,44 @@
 
 #define PERMITS_MAX 1000000000
 
+typedef struct rate_arguments {
+  command_line line;
+  connection_options connection;
+  wait_option wait;
+  bool is_per_client;
+} rate_arguments;
+
+static const option_row rows[] = {
+  { "wait", 'w', "DUR", WAIT(rate_arguments, wait),
+    "take: wait at most DUR (default: forever), then 75" },
+  { "timeout", 0, "DUR", SPELLING, NULL },
+  { "nonblock", 'n', NULL, FLAG(rate_arguments, wait.is_none),
+    "take: do not wait, exit 75" },
+  { "per-client", 0, NULL, FLAG(rate_arguments, is_per_client),
+    "set: each client has the whole rate for itself" },
+  { .name = NULL },
+};
+
 static int fault(session *s, dibs_status status, const char *name)
 {
+  const message_facts facts = { .code = CODE_CONFIG, .status = dibs_status_name(status),
+                                .name = name };
   char shown[600];
 
   printable(name, shown, sizeof(shown));
   if (status == DIBS_ERR_NOT_SET)
-    say("%s: nobody has said yet how many there may be: dibs rate set %s N TIME", shown, shown);
+    say_fault(&facts, "%s: the limit is not set: dibs rate set %s N TIME", shown, shown);
   else if (status == DIBS_ERR_WRONG_TYPE)
-    say("%s: the key of this name holds something that is no rate limiter", shown);
+    say_fault(&facts, "%s: the key of this name holds no rate limiter", shown);
   else
     return session_fault(s, status, name);
   return CODE_CONFIG;
 }
 
-static int with_session(const arguments *a, int (*work)(session *s, const arguments *a))
+static int with_session(const rate_arguments *a, int (*work)(session *s, const rate_arguments *a))
 {
   session s;
-  int code = session_start(&s, a);
+  int code = session_start(&s, &a->line, &a->connection);
 
   if (code == 0)
     code = work(&s, a);
@@ -43,57 +63,57 @@ static int with_session(const arguments *a, int (*work)(session *s, const argume
 /* ---- set ---- */
 
 /* What was taken counts on where a rate is set already. */
-static int set_rate(session *s, const arguments *a)
+static int set_rate(session *s, const rate_arguments *a)
 {
   dibs_rate rate = DIBS_RATE_INIT;
   dibs_status status;
   int32_t interval_ms = 0;
   char shown[200];
-  int code = operand_number("rate", a->operands[1], 1, PERMITS_MAX, &rate.permits);
+  int code = operand_number("rate", &a->line, 1, PERMITS_MAX, &rate.permits);
 
   if (code != 0)
     return code;
-  if (!duration_read(a->operands[2], &interval_ms) || interval_ms < 1)
+  if (!duration_read(a->line.operands[2], &interval_ms) || interval_ms < 1)
     return say_usage("rate", "\"%s\" is no time from 1ms to 24d; write 500ms, 10s or 1m",
-                     printable(a->operands[2], shown, sizeof(shown)));
+                     printable(a->line.operands[2], shown, sizeof(shown)));
   rate.interval_ms = interval_ms;
   rate.type = a->is_per_client ? DIBS_RATE_PER_CLIENT : DIBS_RATE_OVERALL;
-  status = dibs_rate_limiter_set(s->client, a->operands[0], &rate, DIBS_RATE_UPDATE);
+  status = dibs_rate_limiter_set(s->client, a->line.operands[0], &rate, DIBS_RATE_UPDATE);
   if (status == DIBS_ERR_NOT_SET)
-    status = dibs_rate_limiter_set(s->client, a->operands[0], &rate, DIBS_RATE_IF_ABSENT);
-  if (status == DIBS_BUSY)               /* somebody was faster, perhaps with another rate */
-    status = dibs_rate_limiter_set(s->client, a->operands[0], &rate, DIBS_RATE_UPDATE);
-  return status == DIBS_OK ? CODE_OK : fault(s, status, a->operands[0]);
+    status = dibs_rate_limiter_set(s->client, a->line.operands[0], &rate, DIBS_RATE_IF_ABSENT);
+  if (status == DIBS_BUSY)               /* set meanwhile, perhaps to another rate */
+    status = dibs_rate_limiter_set(s->client, a->line.operands[0], &rate, DIBS_RATE_UPDATE);
+  return status == DIBS_OK ? CODE_OK : fault(s, status, a->line.operands[0]);
 }
 
-static int rate_set(const arguments *a)
+static int rate_set(const void *data)
 {
-  return with_session(a, set_rate);
+  return with_session(data, set_rate);
 }
 
 /* ---- take ---- */
 
-static dibs_status take_now_or_wait(session *s, const arguments *a, uint32_t permits,
+static dibs_status take_now_or_wait(session *s, const rate_arguments *a, uint32_t permits,
                                     int64_t *ret_wait_ms)
 {
   dibs_wait_options options = DIBS_WAIT_OPTIONS_INIT;
 
-  if (a->is_nonblocking)
-    return dibs_rate_limiter_try_acquire(s->client, a->operands[0], permits, ret_wait_ms);
-  options.wait_ms = a->wait_ms;
+  if (a->wait.is_none)
+    return dibs_rate_limiter_try_acquire(s->client, a->line.operands[0], permits, ret_wait_ms);
+  options.wait_ms = wait_limit(&a->wait);
   options.cancel = interrupt_begin();
-  return dibs_rate_limiter_acquire(s->client, a->operands[0], permits, &options);
+  return dibs_rate_limiter_acquire(s->client, a->line.operands[0], permits, &options);
 }
 
-static int take(session *s, const arguments *a)
+static int take(session *s, const rate_arguments *a)
 {
   char shown[600], later[DURATION_SIZE];
   int64_t permits = 1, wait_ms = 0;
   dibs_status status;
   int code = 0;
 
-  if (a->operand_count > 1)
-    code = operand_number("rate", a->operands[1], 1, PERMITS_MAX, &permits);
+  if (a->line.operand_count > 1)
+    code = operand_number("rate", &a->line, 1, PERMITS_MAX, &permits);
   if (code != 0)
     return code;
   status = take_now_or_wait(s, a, (uint32_t)permits, &wait_ms);
@@ -101,22 +121,22 @@ static int take(session *s, const arguments *a)
     return interrupt_code();
   if (status == DIBS_BUSY) {
     duration_as_span(wait_ms, later);
-    say_softly("%s has no room now; in %s, if nobody comes first",
-               printable(a->operands[0], shown, sizeof(shown)), later);
+    say_softly("%s has no room now; in %s, unless another client takes it first",
+               printable(a->line.operands[0], shown, sizeof(shown)), later);
   }
   if (status == DIBS_OK || status == DIBS_BUSY || status == DIBS_TIMED_OUT)
     return code_of_status(status);
-  return fault(s, status, a->operands[0]);
+  return fault(s, status, a->line.operands[0]);
 }
 
-static int rate_take(const arguments *a)
+static int rate_take(const void *data)
 {
-  return with_session(a, take);
+  return with_session(data, take);
 }
 
 /* ---- look, forget ---- */
 
-static int show_one(session *s, const arguments *a, const char *name)
+static int show_one(session *s, const rate_arguments *a, const char *name)
 {
   dibs_rate rate = DIBS_RATE_INIT;
   int64_t left = 0;
@@ -127,7 +147,7 @@ static int show_one(session *s, const arguments *a, const char *name)
     status = dibs_rate_limiter_available(s->client, name, &left);
   if (status != DIBS_OK)
     return fault(s, status, name);
-  if (a->wants_json) {
+  if (a->line.wants_json) {
     json_print(rate_json(name, &rate, left, s->is_private));
     return CODE_OK;
   }
@@ -138,38 +158,55 @@ static int show_one(session *s, const arguments *a, const char *name)
   return CODE_OK;
 }
 
-static int show_all(session *s, const arguments *a)
+static int show_all(session *s, const rate_arguments *a)
 {
   int code = CODE_OK;
 
-  for (int i = 0; i < a->operand_count && code == CODE_OK; i++)
-    code = show_one(s, a, a->operands[i]);
+  for (int i = 0; i < a->line.operand_count && code == CODE_OK; i++)
+    code = show_one(s, a, a->line.operands[i]);
   return code;
 }
 
-static int rate_show(const arguments *a)
+static int rate_show(const void *data)
 {
-  return with_session(a, show_all);
+  return with_session(data, show_all);
 }
 
-static int forget(session *s, const arguments *a)
+static int forget(session *s, const rate_arguments *a)
 {
-  dibs_status status = dibs_rate_limiter_delete(s->client, a->operands[0]);
+  dibs_status status = dibs_rate_limiter_delete(s->client, a->line.operands[0]);
 
-  return status == DIBS_OK ? CODE_OK : fault(s, status, a->operands[0]);
+  return status == DIBS_OK ? CODE_OK : fault(s, status, a->line.operands[0]);
 }
 
-static int rate_rm(const arguments *a)
+static int rate_rm(const void *data)
 {
-  return with_session(a, forget);
+  return with_session(data, forget);
 }
 
-int command_rate(const arguments *a)
+static int rate_run(void *data)
 {
   static const verb verbs[] = {
     { "set", "NAME N TIME", 3, 3, rate_set },   { "take", "NAME [K]", 1, 2, rate_take },
     { "show", "NAME...", 1, 1000, rate_show },  { "rm", "NAME", 1, 1, rate_rm },
   };
 
-  return verb_run("rate", verbs, sizeof(verbs) / sizeof(verbs[0]), a);
+  return verb_run("rate", verbs, sizeof(verbs) / sizeof(verbs[0]), data);
 }
+
+const command rate_command = {
+  .name = "rate", .operands = "VERB NAME [ARGUMENT...]",
+  .summary = "limit a rate, shared with Redisson",
+  .operands_min = 1, .operands_max = 1000, .operand_words = "set take show rm",
+  .notes = "  set NAME N TIME   allow N in any TIME; permits taken before still count\n"
+           "  take NAME [K]     take K (1) when the limit allows; 75: not within -w\n"
+           "  show NAME...      how many are free now, and the limit\n"
+           "  rm NAME           delete it",
+  .examples = { "dibs rate set partner-api 10 1s",
+                "dibs rate take partner-api && curl https://partner.example/",
+                "dibs rate take -n partner-api || echo later" },
+  OPTIONS({ rows, 0 }, GROUP(options_common, rate_arguments, line),
+          GROUP(options_connection, rate_arguments, connection)),
+  ARGUMENTS(rate_arguments, .connection = CONNECTION_DEFAULTS),
+  .run = rate_run
+};

@@ -30,27 +30,27 @@ static void use_shell(run *r, char *text)
 }
 
 /* [--] CMD ..., or -c TEXT on either side of NAME, as flock has it. */
-int run_find_command(run *r, char **words, int count)
+int run_find_command(run *r, char **arguments, int count)
 {
-  if (r->a->shell_text != NULL) {
+  if (r->options->shell_text != NULL) {
     if (count > 0)
       return say_usage(r->word, "--command excludes CMD");
-    use_shell(r, (char *)(uintptr_t)r->a->shell_text);
+    use_shell(r, (char *)(uintptr_t)r->options->shell_text);
     return 0;
   }
-  if (count > 0 && (strcmp(words[0], "-c") == 0 || strcmp(words[0], "--command") == 0)) {
+  if (count > 0 && (strcmp(arguments[0], "-c") == 0 || strcmp(arguments[0], "--command") == 0)) {
     if (count != 2)
       return say_usage(r->word, "-c takes one text: dibs %s NAME -c 'TEXT'", r->word);
-    use_shell(r, words[1]);
+    use_shell(r, arguments[1]);
     return 0;
   }
-  if (count > 0 && strcmp(words[0], "--") == 0) {
-    words++;
+  if (count > 0 && strcmp(arguments[0], "--") == 0) {
+    arguments++;
     count--;
   }
   if (count <= 0)
     return say_usage(r->word, "no command to run: dibs %s NAME -- CMD", r->word);
-  r->command = words;
+  r->command = arguments;
   return 0;
 }
 
@@ -68,32 +68,35 @@ static const char *program_name(const run *r)
 
 static int open_report(run *r)
 {
-  r->status_fd = r->a->status_fd;
-  if (r->a->status_file == NULL) {
+  r->status_fd = r->options->status_fd;
+  if (r->options->status_file == NULL) {
     if (r->status_fd >= 0 && fcntl(r->status_fd, F_SETFD, FD_CLOEXEC) != 0)
       return say_usage(r->word, "--status-fd %d: %s", r->status_fd, strerror(errno));
     return 0;
   }
   /* Now, so that a wrong path is known before the work. */
-  r->status_fd = open(r->a->status_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  r->status_fd = open(r->options->status_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (r->status_fd < 0)
-    return say_usage(r->word, "--status-file %s: %s", r->a->status_file, strerror(errno));
+    return say_usage(r->word, "--status-file %s: %s", r->options->status_file, strerror(errno));
   return 0;
 }
 
 /* ---- under the lock ---- */
 
-static int tell_start_failure(const run *r, int error, bool is_exec)
+static int report_start_failure(const run *r, int error, bool is_exec)
 {
   char shown[600];
 
   printable(r->command[0], shown, sizeof(shown));
   if (!is_exec) {
-    say("cannot start %s: %s", shown, strerror(error));
-    return CODE_INTERNAL;
+    return say_fault(&(message_facts) { .code = CODE_INTERNAL, .status = "DIBS_ERR_SYSTEM",
+                                        .name = r->name },
+                     "cannot start %s: %s", shown, strerror(error));
   }
-  say("%s: %s", shown, strerror(error));
-  return error == ENOENT ? CODE_NOT_FOUND : CODE_NOT_EXECUTABLE;
+  return say_fault(&(message_facts) { .code = error == ENOENT ? CODE_NOT_FOUND
+                                                              : CODE_NOT_EXECUTABLE,
+                                      .name = r->name },
+                   "%s: %s", shown, strerror(error));
 }
 
 /* Returns 0 when the command runs. */
@@ -112,12 +115,14 @@ static int start_child(run *r)
                       &(child_plan) { .arguments = r->command,
                                       .environment = e.entries,
                                       .signals = &r->signals,
-                                      .is_foreground = r->a->is_foreground,
+                                      .is_foreground = r->options->is_foreground,
                                       .output = r->capture.output,
-                                      .error = r->capture.error },
+                                      .error = r->capture.error,
+                                      .order = run_order(r),
+                                      .lost_signal = r->options->lost_signal },
                       &is_exec);
   environment_end(&e);
-  return error == 0 ? 0 : tell_start_failure(r, error, is_exec);
+  return error == 0 ? 0 : report_start_failure(r, error, is_exec);
 }
 
 /* Gives the lock back and says what became of it. */
@@ -133,10 +138,13 @@ static void release(run *r)
   if (status == DIBS_LOST || status == DIBS_EXPIRED || status == DIBS_TAKEN) {
     r->is_lost = true;
     if (!r->was_stopped_by_us)
-      say("%s was lost%s%s", name,
-          r->command == NULL ? "" : " before the command ended",
-          status == DIBS_TAKEN ? ", and somebody else has it now" : "");
-  } else if (status != DIBS_OK && r->a->is_verbose) {
+      say_fault(&(message_facts) { .status = dibs_status_name(status), .name = r->name },
+                "%s was lost%s%s", name,
+                r->command == NULL ? "" : " before the command ended",
+                status == DIBS_TAKEN     ? ", and another client has it now"
+                : status == DIBS_EXPIRED ? "; no other client had it since"
+                                         : ": the lease ended or was broken");
+  } else if (status != DIBS_OK && r->line->is_verbose) {
     say("%s: the server has not confirmed the release; the lease ends by itself", name);
   }
 }
@@ -149,8 +157,8 @@ int run_child(run *r)
     return code;
   run_watch(r);
   code = child_code(r->child_status);
-  if (!r->was_stopped_by_us && r->a->min_hold_ms > 0)
-    run_hold_on(r, r->granted_ms + r->a->min_hold_ms, false);
+  if (!r->was_stopped_by_us && r->options->min_hold_ms > 0)
+    run_hold_on(r, r->granted_ms + r->options->min_hold_ms, false);
   return code;
 }
 
@@ -161,14 +169,14 @@ static int hold_meanwhile(run *r, int (*under_lock)(run *r))
   r->hold = r->taken.hold;
   r->granted_ms = clock_ms();
   r->fence = dibs_hold_fence(r->hold);
-  r->schedule = kill_schedule_for(r->a->ttl_ms, r->a->kill_after_ms);
+  r->schedule = kill_schedule_for(r->taking->ttl_ms, r->options->kill_after_ms);
   if (r->timer_fd < 0)
     r->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-  if (r->timer_fd < 0 || (r->a->is_quiet_on_success && !capture_begin(&r->capture))) {
+  if (r->timer_fd < 0 || (r->options->is_quiet_on_success && !capture_begin(&r->capture))) {
     say("%s", strerror(errno));
     code = CODE_INTERNAL;
   } else {
-    run_tell_acquired(r);
+    run_report_acquired(r);
     code = under_lock(r);
   }
   release(r);
@@ -186,15 +194,17 @@ int run_prepare(run *r)
   int code = open_report(r);
 
   if (code == 0)
-    code = session_prepare(&r->session, r->a);
+    code = session_prepare(&r->session, r->line, r->connection);
   if (code != 0)
     return code;
-  r->progress = take_progress(r->a, &is_live);
+  r->order = (take_order) { .target = &r->target, .options = r->taking,
+                            .is_quiet_on_success = r->options->is_quiet_on_success };
+  r->progress = take_progress(r->line, &r->order, &is_live);
   if (!signals_begin(&r->signals)) {
     say("%s", strerror(errno));
     return CODE_INTERNAL;
   }
-  notify_begin(&r->notify, r->a->wants_notify);
+  notify_begin(&r->notify, r->options->wants_notify);
   return 0;
 }
 
@@ -204,12 +214,12 @@ int run_turn(run *r, int (*under_lock)(run *r))
   int code = 0;
 
   if (r->session.client == NULL)
-    code = session_open(&r->session, r->a, program_name(r));
+    code = session_open(&r->session, program_name(r));
   if (code != 0)
     return code;
-  notify_tell(&r->notify, "STATUS=waiting for %s",
+  notify_send(&r->notify, "STATUS=waiting for %s",
               printable(r->name, name, sizeof(name)));
-  take_lock(&r->session, r->a, &r->target, 0, &r->signals, &r->taken);
+  take_lock(&r->session, &r->order, &r->signals, &r->taken);
   if (r->taken.signal != 0)
     return 128 + r->taken.signal;
   if (r->taken.hold == NULL)
@@ -217,12 +227,12 @@ int run_turn(run *r, int (*under_lock)(run *r))
   return hold_meanwhile(r, under_lock);
 }
 
-/* Ctrl-C on the terminal reached the command only, or us while waiting: whoever called us
+/* Ctrl-C on the terminal reached the command only, or this process while it waited: the caller
  * must see an interrupted program, or its loop would go on. */
 static int leave(const run *r, int code)
 {
   bool was_interrupted = r->has_child_status && code == 128 + SIGINT &&
-                         WIFSIGNALED(r->child_status) && !r->a->is_foreground;
+                         WIFSIGNALED(r->child_status) && !r->options->is_foreground;
 
   if (was_interrupted || r->taken.signal == SIGINT)
     return signals_leave(SIGINT);
@@ -233,7 +243,7 @@ int run_end(run *r, int code)
 {
   bool is_closed;
 
-  r->ears = dibs_observer_free(r->ears);
+  r->observer = dibs_observer_free(r->observer);
   is_closed = take_end(&r->session, &r->taken);
   run_report(r, code);
   notify_end(&r->notify);
@@ -248,27 +258,49 @@ int run_end(run *r, int code)
 
 /* ---- the command ---- */
 
-static int find_target_and_command(run *r, const arguments *a)
+typedef struct run_arguments {
+  command_line line;
+  kind_options what;
+  taking_options taking;
+  run_options run;
+  connection_options connection;
+} run_arguments;
+
+static int find_target_and_command(run *r, const run_arguments *a)
 {
-  int named = a->multi == NULL ? 1 : 0;
+  int named = a->what.multi == NULL ? 1 : 0;
   int code;
 
-  if (named == 0 && a->operand_count > 1 && strcmp(a->operands[1], "--") == 0)
+  if (named == 0 && a->line.operand_count > 1 && strcmp(a->line.operands[1], "--") == 0)
     return say_usage("run", "--multi has all names: dibs run --multi a,b -- CMD");
-  code = run_find_command(r, a->operands + named, a->operand_count - named);
+  code = run_find_command(r, a->line.operands + named, a->line.operand_count - named);
   if (code != 0)
     return code;
-  code = target_read(&r->target, a, named == 0 ? NULL : a->operands[0]);
+  code = target_read(&r->target, &a->what, named == 0 ? NULL : a->line.operands[0]);
   r->name = r->target.shown;
   return code;
 }
 
-int command_run(const arguments *a)
+static int run_check(void *data)
 {
-  run r = { .a = a, .word = "run", .status_fd = -1, .timer_fd = -1, .capture = { -1, -1 },
-            .notify.fd = -1 };
-  int code = find_target_and_command(&r, a);
+  run_arguments *a = data;
+  int code = taking_check("run", &a->taking, &a->connection);
 
+  if (code == 0)
+    code = run_options_check("run", &a->run, &a->taking);
+  return code != 0 ? code : kind_check("run", &a->what);
+}
+
+static int run_start(void *data)
+{
+  const run_arguments *a = data;
+  run r = { .line = &a->line, .connection = &a->connection, .taking = &a->taking,
+            .options = &a->run, .word = "run", .status_fd = -1, .timer_fd = -1,
+            .capture = { -1, -1 }, .notify.fd = -1 };
+  int code;
+
+  taking_begin(&a->taking);
+  code = find_target_and_command(&r, a);
   if (code == 0)
     code = run_prepare(&r);
   if (code != 0) {
@@ -278,3 +310,26 @@ int command_run(const arguments *a)
   code = run_turn(&r, run_child);
   return run_end(&r, code);
 }
+
+const command run_command = {
+  .name = "run", .alias = "exec", .operands = "NAME [--] CMD [ARG...]",
+  .summary = "hold a lock while a command runs",
+  .operands_min = 1, .operands_max = -1,
+  .examples = { "dibs run -w 10s deploy -- make deploy      # wait at most 10 s, then exit 75",
+                "dibs run -n --skip-ok --min-hold 40s mail -- ./digest.sh   # on thirty hosts",
+                "dibs run -j 4 render -- ffmpeg -i in.mov out.mp4   # at most 4 anywhere",
+                "dibs run --multi alice,bob -- ./transfer.sh   # both, or wait for both" },
+  .notes =
+      "Exit: the command's own code, 128+N after signal N; 75 busy, 79 the lock was lost\n"
+      "and the command stopped, 69 no server, 78 refused, 126 and 127 no such command.",
+  OPTIONS(GROUP(options_kind, run_arguments, what),
+          GROUP(options_taking, run_arguments, taking),
+          GROUP(options_run, run_arguments, run),
+          GROUP(options_common, run_arguments, line),
+          GROUP(options_connection, run_arguments, connection)),
+  ARGUMENTS(run_arguments, .connection = CONNECTION_DEFAULTS,
+            .taking = TAKING_DEFAULTS,
+            .run = RUN_DEFAULTS),
+  .check = run_check,
+  .run = run_start
+};

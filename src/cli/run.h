@@ -10,13 +10,20 @@
 #include "cli/child_run.h"
 #include "cli/environment.h"
 #include "cli/notify.h"
+#include "cli/run_options.h"
 #include "cli/run_schedule.h"
 #include "cli/session.h"
 #include "cli/signals.h"
 #include "cli/take.h"
 
+typedef struct elect_arguments elect_arguments;
+
 typedef struct run {
-  const arguments *a;
+  const command_line *line;
+  const connection_options *connection;
+  const taking_options *taking;
+  const run_options *options;
+  const elect_arguments *elect;   /* NULL: dibs run */
   target target;
   const char *name;           /* as shown */
   const char *word;           /* the subcommand, for messages about its usage */
@@ -24,13 +31,14 @@ typedef struct run {
   char *shell_command[4];     /* room for sh -c TEXT */
   enum progress progress;
 
+  take_order order;
   session session;
   signal_watch signals;
   notify notify;
   capture capture;
-  int status_fd;              /* -1: nobody wants a report */
+  int status_fd;              /* -1: no report is wanted */
 
-  dibs_observer *ears;        /* NULL: none; closed before the client */
+  dibs_observer *observer;        /* NULL: none; freed before the client */
   take_result taken;
   dibs_hold *hold;            /* NULL once released */
   uint64_t fence;
@@ -42,18 +50,18 @@ typedef struct run {
   bool wants_continue;        /* the command is to be continued, if the lease allows */
   bool has_signalled;         /* in this fit of failing renewals */
   bool has_killed;
-  bool has_told_loss;
+  bool has_reported_loss;
   bool was_stopped_by_us;     /* the command did not come to its own end */
   bool is_lost;
   bool has_child_status;
   int child_status;           /* as from waitpid() */
-  int told_to_end;            /* INT, TERM, HUP or QUIT that came while we held it; 0 */
+  int end_signal;            /* INT, TERM, HUP or QUIT that came while we held it; 0 */
 } run;
 
 /* ---- the steps, shared by run and elect (run.c) ---- */
 
-/* What to execute: `words` (NULL-terminated, `count`), or --command. 0, or a code. */
-int run_find_command(run *r, char **words, int count);
+/* What to execute: `count` arguments, NULL after the last, or --command. 0, or a code. */
+int run_find_command(run *r, char **arguments, int count);
 
 /* Everything that needs no server: reports, password, signals. 0, or a code. */
 int run_prepare(run *r);
@@ -72,15 +80,18 @@ int run_end(run *r, int code);
  * fail stop it in time: see run_schedule.h. */
 void run_watch(run *r);
 
+/* The times at which the command's guardian acts by itself: a little after this process would. */
+guardian_order run_order(const run *r);
+
 /* Keeps the lock until `until_ms`; ended early by a loss, and by INT, TERM, HUP or QUIT,
  * which is returned, else 0. `steps_down`: also when the command, if there were one, would
  * have to be stopped. */
 int run_hold_on(run *r, int64_t until_ms, bool steps_down);
 
-/* The variables for the command (run_tell.c). false: no memory. */
+/* The variables for the command (run_report.c). false: no memory. */
 bool run_environment(run *r, environment *e);
 
-void run_tell_acquired(const run *r);
+void run_report_acquired(const run *r);
 
 /* Writes the report to --status-file, --status-fd and as an event. */
 void run_report(const run *r, int code);

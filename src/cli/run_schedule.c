@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/run_schedule.c - when a command has to be told to stop, and when to be killed. */
+/* cli/run_schedule.c - when a command is sent a signal to stop, and when it is killed. */
 #include "cli/run_schedule.h"
 
 #define MARGIN_MS_MIN 250

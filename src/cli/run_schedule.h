@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/run_schedule.h - when a command has to be told to stop, and when to be killed.
+/* cli/run_schedule.h - when a command is sent a signal to stop, and when it is killed.
  *
- * Pure arithmetic. A lease can end on the server while the wrapper hears nothing; so the
+ * Pure arithmetic. A lease can end on the server while the wrapper gets no message; so the
  * order is counted backwards from the last instant at which the hold may be believed:
  *
  *     last renewal                            signal           kill      valid ends
  *     |---- renewals every ttl/3, retried ----|-- kill_after --|- margin -|
  *
  * A renewal that succeeds moves the right end, and with it everything. The command is
- * dead before another client can get the lock, however deaf the server is. */
+ * dead before another client can get the lock, even if the server does not reply. */
 #ifndef CLI_RUN_SCHEDULE_H
 #define CLI_RUN_SCHEDULE_H
 

@@ -6,7 +6,7 @@
  * command run on. Each turn asks the library how long the hold may still be believed and
  * does what run_schedule.h says; so a renewal needs no message to count.
  *
- * Signals first, words after: a stderr that takes nothing must not delay a kill. */
+ * Signals first, messages after: a stderr that takes nothing must not delay a kill. */
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -20,24 +20,36 @@
 
 /* ---- the lease ---- */
 
+/* Whether the lease ends because of --max-hold rather than a renewal that failed. */
+static bool is_max_hold(const run *r)
+{
+  return r->taking->max_hold_ms > 0 &&
+         clock_ms() + dibs_hold_valid_ms(r->hold) >= r->granted_ms + r->taking->max_hold_ms - 1000;
+}
+
 static void stop_by_signal(run *r, const kill_times *times)
 {
-  char name[600], left[DURATION_SIZE];
+  char name[600], left[DURATION_SIZE], limit[DURATION_SIZE];
 
   r->has_signalled = true;
   r->was_stopped_by_us = true;
-  child_signal(&r->child, r->a->lost_signal);
-  /* A stopped command could not even clean up. */
-  child_signal(&r->child, SIGCONT);
+  child_signal(&r->child, r->options->lost_signal);
+  child_signal(&r->child, SIGCONT);      /* also after USR1: stopped, it could not clean up */
 
   duration_as_span(times->kill_in_ms, left);
-  say("%s could not be renewed: the command was sent %s, and will be killed in %s",
-      printable(r->name, name, sizeof(name)), sigabbrev_np(r->a->lost_signal), left);
-  notify_tell(&r->notify, "STATUS=losing %s, command told to stop", name);
+  printable(r->name, name, sizeof(name));
+  if (is_max_hold(r))
+    duration_as_span(r->taking->max_hold_ms, limit);
+  say_fault(&(message_facts) { .name = r->name },
+            "%s: %s%s; the command was sent %s and will be killed in %s", name,
+            is_max_hold(r) ? "--max-hold reached: " : "the lease could not be renewed",
+            is_max_hold(r) ? limit : "", signal_name(r->options->lost_signal), left);
+  notify_send(&r->notify, "STATUS=losing %s, stopping the command", name);
 }
 
 static void stop_by_kill(run *r, int64_t valid_ms)
 {
+  const message_facts facts = { .status = valid_ms <= 0 ? "DIBS_LOST" : NULL, .name = r->name };
   char name[600];
 
   r->has_killed = true;
@@ -46,20 +58,42 @@ static void stop_by_kill(run *r, int64_t valid_ms)
 
   printable(r->name, name, sizeof(name));
   if (valid_ms <= 0)
-    say("lost %s: the command was killed", name);
+    say_fault(&facts, "lost %s: the command was killed", name);
   else
-    say("the lease of %s is about to end: the command was killed", name);
+    say_fault(&facts, "the lease of %s is about to end: the command was killed", name);
 }
 
-static void tell_loss_once(run *r, int64_t valid_ms)
+/* What the guardian does is this process' own plan, half a margin later: it acts only when this
+ * process is stopped, and still before the lease ends. */
+guardian_order run_order(const run *r)
+{
+  int64_t valid_ms = dibs_hold_valid_ms(r->hold);
+  int64_t later = clock_ms() + r->schedule.margin_ms / 2;
+  kill_times times = kill_schedule_at(&r->schedule, valid_ms);
+  guardian_order order;
+
+  memset(&order, 0, sizeof(order));
+  order.verb = GUARDIAN_WATCH;
+  order.signal_at_ms = order.kill_at_ms = GUARDIAN_NEVER;
+  order.is_ending = r->has_signalled;
+  if (r->options->lost_signal == LOST_SIGNAL_IGNORE || valid_ms >= GUARDIAN_NEVER - later)
+    return order;
+  order.kill_at_ms = later + times.kill_in_ms;
+  if (!r->has_signalled)
+    order.signal_at_ms = later + times.signal_in_ms;
+  return order;
+}
+
+static void report_loss_once(run *r, int64_t valid_ms)
 {
   char name[600];
 
-  if (valid_ms > 0 || r->has_told_loss)
+  if (valid_ms > 0 || r->has_reported_loss)
     return;
-  r->has_told_loss = true;
-  say("lost %s; the command goes on without it (--on-lost ignore)",
-      printable(r->name, name, sizeof(name)));
+  r->has_reported_loss = true;
+  say_fault(&(message_facts) { .status = "DIBS_LOST", .name = r->name },
+            "lost %s; the command continues without the lock (--on-lost ignore)",
+            printable(r->name, name, sizeof(name)));
 }
 
 /* Does what is due and returns the milliseconds until something will be; -1: nothing. */
@@ -68,8 +102,8 @@ static int64_t act_on_lease(run *r)
   int64_t valid_ms = dibs_hold_valid_ms(r->hold);
   kill_times times = kill_schedule_at(&r->schedule, valid_ms);
 
-  if (r->a->lost_signal == LOST_SIGNAL_IGNORE) {
-    tell_loss_once(r, valid_ms);
+  if (r->options->lost_signal == LOST_SIGNAL_IGNORE) {
+    report_loss_once(r, valid_ms);
     return valid_ms > 0 ? valid_ms : -1;
   }
   if (times.kill_in_ms == 0) {
@@ -108,16 +142,30 @@ static void arm_timer(const run *r, int64_t in_ms)
 /* Whether the terminal has sent it to the command too, which shares our group. */
 static bool came_to_both(const run *r, const struct signalfd_siginfo *info)
 {
-  return r->a->is_foreground && info->ssi_code == SI_KERNEL;
+  return r->options->is_foreground && info->ssi_code == SI_KERNEL;
 }
 
-static void tell_stopped(const run *r)
+static void report_stopped(const run *r)
 {
   char name[600], left[DURATION_SIZE];
 
   duration_as_span(dibs_hold_valid_ms(r->hold), left);
   say("stopped; the lease of %s ends in %s unless continued",
       printable(r->name, name, sizeof(name)), left);
+}
+
+/* The guardian has stopped the command: this process was stopped, or the guardian was killed. */
+static void note_end_by_guardian(run *r)
+{
+  char name[600];
+
+  printable(r->name, name, sizeof(name));
+  if (r->child.is_unguarded)
+    say("the guardian of the command under %s was killed, and the command with it", name);
+  if (!r->child.is_by_guardian || r->was_stopped_by_us)
+    return;
+  r->was_stopped_by_us = true;
+  say("the lease of %s was about to end while dibs was stopped: the command was ended", name);
 }
 
 /* Returns true when the command has ended. */
@@ -128,11 +176,12 @@ static bool look_at_child(run *r)
   switch (child_look(&r->child, &stop_signal)) {
   case CHILD_STOPPED:
     if (stop_signal == SIGTSTP && r->child.terminal >= 0)
-      tell_stopped(r);
+      report_stopped(r);
     if (child_share_stop(&r->child, stop_signal))
       r->wants_continue = true;
     return false;
   case CHILD_ENDED:
+    note_end_by_guardian(r);
     return true;
   case CHILD_RUNS:
   default:
@@ -143,23 +192,20 @@ static bool look_at_child(run *r)
 static bool read_signals(run *r)
 {
   struct signalfd_siginfo info;
-  bool has_ended = false;
 
   while (signals_next(&r->signals, &info)) {
     int number = (int)info.ssi_signo;
 
     if (signals_is_end(number))
-      r->told_to_end = number;
-    if (number == SIGCHLD)
-      has_ended = look_at_child(r) || has_ended;
-    else if (number == SIGCONT)
+      r->end_signal = number;
+    if (number == SIGCONT)
       r->wants_continue = true;
-    else if (number == SIGTSTP && r->a->is_foreground)
+    else if (number == SIGTSTP && r->options->is_foreground)
       signals_stop_self();
-    else if (!came_to_both(r, &info))
+    else if (number != SIGCHLD && !came_to_both(r, &info))
       child_signal(&r->child, number);
   }
-  return has_ended;
+  return look_at_child(r);
 }
 
 /* ---- the loop ---- */
@@ -172,28 +218,25 @@ static void wait_for_news(const run *r)
     { .fd = r->timer_fd, .events = POLLIN },
     { .fd = dibs_hold_state(r->hold) == DIBS_GONE ? -1 : dibs_hold_fd(r->hold),
       .events = POLLIN },
+    { .fd = r->child.pid > 0 ? r->child.fd : -1, .events = POLLIN },
   };
   uint64_t expirations;
 
-  poll(fds, 3, -1);
+  poll(fds, sizeof(fds) / sizeof(fds[0]), -1);
   if ((fds[1].revents & POLLIN) != 0 &&
       read(r->timer_fd, &expirations, sizeof(expirations)) < 0)
     return;
   if (r->notify.watchdog_ms > 0 && dibs_hold_state(r->hold) != DIBS_GONE)
-    notify_tell(&r->notify, "WATCHDOG=1");
+    notify_send(&r->notify, "WATCHDOG=1");
 }
 
-/* Nobody of the group may outlive a lease that is ending. */
-static void end_group(run *r)
+/* Milliseconds until the guardian needs the next order, at the latest: the interval of renewals.
+ * -1: there is nothing more to do in time. */
+static int64_t next_order_in(const run *r, int64_t in_ms)
 {
-  pid_t group = r->child.has_group ? r->child.pid : 0;
+  int64_t renewal_ms = r->taking->ttl_ms / 3;
 
-  if (group != 0 && r->was_stopped_by_us)
-    kill(-group, SIGKILL);
-  r->child_status = child_reap(&r->child);
-  r->has_child_status = true;
-  if (group != 0 && r->was_stopped_by_us)
-    child_group_wait(group, 500);
+  return in_ms > renewal_ms ? renewal_ms : in_ms;
 }
 
 void run_watch(run *r)
@@ -205,10 +248,14 @@ void run_watch(run *r)
       r->wants_continue = false;
       child_continue(&r->child);
     }
-    arm_timer(r, in_ms);
+    guardian_order order = run_order(r);
+
+    child_guard(&r->child, &order);
+    arm_timer(r, next_order_in(r, in_ms));
     wait_for_news(r);
   } while (!read_signals(r));
-  end_group(r);
+  r->child_status = child_reap(&r->child, r->was_stopped_by_us);
+  r->has_child_status = true;
 }
 
 /* Milliseconds until there is nothing more to wait for; 0 when that is now. */
@@ -238,7 +285,7 @@ int run_hold_on(run *r, int64_t until_ms, bool steps_down)
       int number = (int)info.ssi_signo;
 
       if (signals_is_end(number)) {
-        r->told_to_end = number;
+        r->end_signal = number;
         return number;
       }
       if (number == SIGTSTP)

@@ -5,11 +5,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "cli/acquire.h"
 #include "cli/commands.h"
 #include "cli/message.h"
 #include "cli/session.h"
 #include "cli/show.h"
+#include "cli/status.h"
+#include "cli/token.h"
 #include "cli/verbs.h"
+#include "cli/wait.h"
 
 /* ---- how many permits there are ---- */
 
@@ -19,22 +23,24 @@ static int wrong_kind(session *s, const char *name, dibs_status status)
 
   if (status != DIBS_ERR_WRONG_TYPE)
     return session_fault(s, status, name);
-  say("%s is in use as something else than a semaphore (see dibs who)",
-      printable(name, shown, sizeof(shown)));
-  return CODE_CONFIG;
+  return say_fault(&(message_facts) { .code = CODE_CONFIG, .status = dibs_status_name(status),
+                                      .name = name },
+                   "%s was used as another kind of lock; it can become a semaphore after an hour "
+                   "without use (dibs who shows its kind)",
+                   printable(name, shown, sizeof(shown)));
 }
 
 /* Prints how many are free now. */
-static int print_free(session *s, const arguments *a, uint32_t limit)
+static int print_free(session *s, const acquire_arguments *a, uint32_t limit)
 {
   dibs_inspection *inspection = NULL;
-  dibs_status status = dibs_inspect(s->client, a->operands[0], &inspection);
+  dibs_status status = dibs_inspect(s->client, a->line.operands[0], &inspection);
   uint32_t used;
 
   if (status != DIBS_OK)
-    return session_fault(s, status, a->operands[0]);
+    return session_fault(s, status, a->line.operands[0]);
   used = inspection->used;
-  if (a->wants_json)
+  if (a->line.wants_json)
     json_print(show_json(inspection, s->is_private));
   else
     printf("%u\n", limit > used ? limit - used : 0);
@@ -42,90 +48,95 @@ static int print_free(session *s, const arguments *a, uint32_t limit)
   return CODE_OK;
 }
 
-static int set_permits(session *s, const arguments *a, uint32_t permits)
+static int set_permits(session *s, const acquire_arguments *a, uint32_t permits)
 {
-  dibs_status status = dibs_semaphore_set(s->client, a->operands[0], permits);
+  dibs_status status = dibs_semaphore_set(s->client, a->line.operands[0], permits);
 
   if (status != DIBS_OK)
-    return wrong_kind(s, a->operands[0], status);
+    return wrong_kind(s, a->line.operands[0], status);
   return print_free(s, a, permits);
 }
 
-static int init(session *s, const arguments *a, uint32_t permits)
+static int init(session *s, const acquire_arguments *a, uint32_t permits)
 {
   uint32_t have = permits;
   dibs_status status =
-      dibs_semaphore_set_if_absent(s->client, a->operands[0], permits, &have);
+      dibs_semaphore_set_if_absent(s->client, a->line.operands[0], permits, &have);
   char shown[600];
 
   if (status != DIBS_OK)
-    return wrong_kind(s, a->operands[0], status);
+    return wrong_kind(s, a->line.operands[0], status);
   if (have == permits)
     return set_permits(s, a, permits);   /* from now on it stays, unused or not */
-  printable(a->operands[0], shown, sizeof(shown));
-  say("%s has %u permits already; \"dibs sem resize %s %u\" changes that", shown, have,
-      shown, permits);
-  return CODE_CONFIG;
+  printable(a->line.operands[0], shown, sizeof(shown));
+  return say_fault(&(message_facts) { .code = CODE_CONFIG, .status = "DIBS_ERR_ARGUMENT",
+                                      .name = a->line.operands[0] },
+                   "%s has %u permits already; \"dibs sem resize %s %u\" changes that", shown,
+                   have, shown, permits);
 }
 
-static int resize(session *s, const arguments *a, uint32_t permits)
+static int resize(session *s, const acquire_arguments *a, uint32_t permits)
 {
   dibs_inspection *inspection = NULL;
-  dibs_status status = dibs_inspect(s->client, a->operands[0], &inspection);
+  dibs_status status = dibs_inspect(s->client, a->line.operands[0], &inspection);
   bool is_there = status == DIBS_OK && inspection->kind == DIBS_KIND_SEMAPHORE;
   bool is_other = status == DIBS_OK && !is_there && inspection->fence != 0;
   char shown[600];
 
   dibs_inspection_free(inspection);
   if (status != DIBS_OK || is_other)
-    return wrong_kind(s, a->operands[0], is_other ? DIBS_ERR_WRONG_TYPE : status);
+    return wrong_kind(s, a->line.operands[0], is_other ? DIBS_ERR_WRONG_TYPE : status);
   if (is_there)
     return set_permits(s, a, permits);
-  printable(a->operands[0], shown, sizeof(shown));
-  say("%s is no semaphore yet: dibs sem init %s %u", shown, shown, permits);
-  return CODE_CONFIG;
+  printable(a->line.operands[0], shown, sizeof(shown));
+  return say_fault(&(message_facts) { .code = CODE_CONFIG, .status = "DIBS_ERR_NOT_SET",
+                                      .name = a->line.operands[0] },
+                   "%s is no semaphore yet: dibs sem init %s %u", shown, shown, permits);
 }
 
-static int with_permits(const arguments *a,
-                        int (*work)(session *s, const arguments *a, uint32_t permits))
+static int with_permits(const acquire_arguments *a,
+                        int (*work)(session *s, const acquire_arguments *a, uint32_t permits))
 {
   int64_t permits = 0;
   session s;
-  int code = operand_number("sem", a->operands[1], 0, DIBS_PERMITS_MAX, &permits);
+  int code = operand_number("sem", &a->line, 0, DIBS_PERMITS_MAX, &permits);
 
   if (code != 0)
     return code;
-  code = session_start(&s, a);
+  code = session_start(&s, &a->line, &a->connection);
   if (code == 0)
     code = work(&s, a, (uint32_t)permits);
   session_close(&s);
   return code;
 }
 
-static int sem_init(const arguments *a)
+static int sem_init(const void *data)
 {
-  return with_permits(a, init);
+  return with_permits(data, init);
 }
 
-static int sem_resize(const arguments *a)
+static int sem_resize(const void *data)
 {
-  return with_permits(a, resize);
+  return with_permits(data, resize);
 }
 
-static int sem_rm(const arguments *a)
+static int sem_rm(const void *data)
 {
+  const acquire_arguments *a = data;
   char shown[600];
   dibs_status status;
   session s;
-  int code = session_start(&s, a);
+  int code = session_start(&s, &a->line, &a->connection);
 
   if (code == 0) {
-    status = dibs_semaphore_delete(s.client, a->operands[0]);
+    status = dibs_semaphore_delete(s.client, a->line.operands[0]);
     if (status == DIBS_BUSY) {
-      say("%s is in use; nothing was done", printable(a->operands[0], shown, sizeof(shown)));
-      code = CODE_BUSY;
+      code = say_fault(&(message_facts) { .code = CODE_BUSY, .status = "DIBS_BUSY",
+                                          .name = a->line.operands[0] },
+                       "%s is in use; nothing was done",
+                       printable(a->line.operands[0], shown, sizeof(shown)));
     } else if (status != DIBS_OK) {
-      code = wrong_kind(&s, a->operands[0], status);
+      code = wrong_kind(&s, a->line.operands[0], status);
     }
   }
   session_close(&s);
@@ -134,42 +145,103 @@ static int sem_rm(const arguments *a)
 
 /* ---- permits ---- */
 
-static int sem_acquire(const arguments *a)
+static int sem_acquire(const void *data)
 {
-  arguments own = *a;
+  acquire_arguments own = *(const acquire_arguments *)data;
 
-  if (own.take == 0)
-    own.take = 1;
-  return command_acquire(&own);
+  if (own.what.take == 0)
+    own.what.take = 1;
+  return acquire_run(&own);
 }
 
-static int sem_drain(const arguments *a)
+static int sem_drain(const void *data)
 {
-  arguments own = *a;
+  acquire_arguments own = *(const acquire_arguments *)data;
 
-  if (own.take != 0)
+  if (own.what.take != 0)
     return say_usage("sem", "drain takes all that are free; --take belongs to acquire");
-  own.takes_all = true;
-  return command_acquire(&own);
+  own.what.takes_all = true;
+  return acquire_run(&own);
 }
 
-static int sem_ls(const arguments *a)
+static int sem_release(const void *data)
 {
-  arguments own = *a;
+  const acquire_arguments *a = data;
+  const release_arguments own = { .line = a->line, .connection = a->connection,
+                                  .reason = a->taking.reason };
 
-  own.kind = KIND_SEMAPHORE;
-  return command_status(&own);
+  return token_release(&own);
 }
 
-int command_sem(const arguments *a)
+static int sem_renew(const void *data)
 {
+  const acquire_arguments *a = data;
+  const renew_arguments own = { .line = a->line, .connection = a->connection,
+                                .ttl_ms = a->taking.ttl_ms };
+
+  return token_renew(&own);
+}
+
+static int sem_wait(const void *data)
+{
+  const acquire_arguments *a = data;
+
+  return wait_until_free(&a->line, &a->connection, &a->taking.wait);
+}
+
+static int sem_ls(const void *data)
+{
+  const acquire_arguments *a = data;
+
+  return status_of_kind(&a->line, &a->connection, LOCK_SEMAPHORE);
+}
+
+static int sem_check(void *data)
+{
+  acquire_arguments *a = data;
+  int code = taking_check("sem", &a->taking, &a->connection);
+
+  return code != 0 ? code : kind_check("sem", &a->what);
+}
+
+static int sem_run(void *data)
+{
+  const acquire_arguments *a = data;
   static const verb verbs[] = {
     { "init", "NAME N", 2, 2, sem_init },       { "resize", "NAME N", 2, 2, sem_resize },
     { "acquire", "NAME", 1, 1, sem_acquire },   { "drain", "NAME", 1, 1, sem_drain },
-    { "release", "TOKEN", 1, 1, command_release }, { "renew", "TOKEN", 1, 1, command_renew },
-    { "wait", "NAME", 1, 1, command_wait },     { "ls", "[PATTERN]", 0, 1, sem_ls },
+    { "release", "TOKEN", 1, 1, sem_release },   { "renew", "TOKEN", 1, 1, sem_renew },
+    { "wait", "NAME", 1, 1, sem_wait },     { "ls", "[PATTERN]", 0, 1, sem_ls },
     { "rm", "NAME", 1, 1, sem_rm },
   };
 
-  return verb_run("sem", verbs, sizeof(verbs) / sizeof(verbs[0]), a);
+  taking_begin(&a->taking);
+  return verb_run("sem", verbs, sizeof(verbs) / sizeof(verbs[0]), data);
 }
+
+const command sem_command = {
+  .name = "sem", .operands = "VERB [ARGUMENT...]",
+  .summary = "semaphores: set up, take and return permits",
+  .operands_min = 1, .operands_max = 3,
+  .operand_words = "init resize acquire drain release renew wait ls rm",
+  .notes = "  init NAME N       create it with N permits; prints how many are free\n"
+           "  resize NAME N     change the number of permits, also while in use\n"
+           "  acquire NAME      take permits, print a token; as dibs acquire\n"
+           "  drain NAME        take all that are free, print a token\n"
+           "  release TOKEN     return them; 79: they had been lost\n"
+           "  renew TOKEN       make the lease last longer\n"
+           "  wait NAME         until all permits are back, as sem --wait; -w limits it\n"
+           "  ls [PATTERN]      show semaphores\n"
+           "  rm NAME           delete it; 75: it is in use",
+  .examples = { "dibs sem init render 4", "dibs run -j 4 render -- ffmpeg -i in.mov out.mp4",
+                "token=$(dibs sem acquire --take 2 --for-pid $$ render) || exit",
+                "dibs sem resize render 0; dibs sem wait render   # until all are done" },
+  OPTIONS(GROUP(options_permits, acquire_arguments, what),
+          GROUP(options_taking, acquire_arguments, taking),
+          GROUP(options_token, acquire_arguments, token),
+          GROUP(options_common, acquire_arguments, line),
+          GROUP(options_connection, acquire_arguments, connection)),
+  ARGUMENTS(acquire_arguments, .connection = CONNECTION_DEFAULTS, .taking = TAKING_DEFAULTS),
+  .check = sem_check,
+  .run = sem_run
+};

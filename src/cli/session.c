@@ -1,40 +1,85 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/session.c - the client behind one run of the command. */
+/* cli/session.c - the client of one run of the command. */
 #include "cli/session.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include "cli/clock.h"
 #include "cli/graph.h"
 #include "cli/message.h"
-#include "cli/url.h"
 
 #define PASSWORD_MAX 4096
+#define PASS_PIPE_MS 10000
 
-/* Together with the patience of take.c and wait_view.c this stays below a second: so long
- * may an interrupted `dibs run` take to leave the queue. */
+/* Together with the patience of take.c and wait_view.c this stays below a second, the limit for an
+ * interrupted `dibs run` to leave the queue. */
 #define CLOSE_TIMEOUT_MS 400
 
 /* ---- passwords ---- */
 
+/* `line` has room for `size` bytes. Waits for a pipe, such as <(command), at most as long as
+ * a command may take to find a password. 0 or an errno. */
+static int read_line(int fd, char *line, size_t size)
+{
+  int64_t until = clock_ms() + PASS_PIPE_MS;
+  size_t used = 0;
+
+  while (used < size - 1 && memchr(line, '\n', used) == NULL) {
+    struct pollfd ready = { .fd = fd, .events = POLLIN };
+    int64_t left = until - clock_ms();
+    ssize_t got = read(fd, line + used, size - 1 - used);
+
+    if (got == 0)
+      break;
+    if (got > 0)
+      used += (size_t)got;
+    else if (errno != EINTR && errno != EAGAIN)
+      return errno;
+    else if (errno == EAGAIN && (left <= 0 || poll(&ready, 1, (int)left) == 0))
+      return ETIMEDOUT;
+  }
+  line[used] = '\0';
+  line[strcspn(line, "\r\n")] = '\0';
+  return 0;
+}
+
+static int pass_fault(const char *path, const char *reason)
+{
+  char shown[600];
+
+  return say_fault(&(message_facts) { .code = CODE_CONFIG, .status = "DIBS_ERR_CONFIG" },
+                   "--pass-file %s: %s", printable(path, shown, sizeof(shown)), reason);
+}
+
+/* A regular file, or a pipe that is written to already. O_NONBLOCK: open() itself would wait
+ * at a FIFO. */
 static int read_password_file(const char *path, char **ret_password)
 {
   char line[PASSWORD_MAX];
-  FILE *file = fopen(path, "re");
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  struct stat facts;
+  int error;
 
-  if (file == NULL) {
-    say("--pass-file %s: %s", path, strerror(errno));
-    return CODE_CONFIG;
+  if (fd < 0)
+    return pass_fault(path, strerror(errno));
+  if (fstat(fd, &facts) != 0 || (!S_ISREG(facts.st_mode) && !S_ISFIFO(facts.st_mode))) {
+    close(fd);
+    return pass_fault(path, "not a regular file or a pipe (--askpass asks on the terminal)");
   }
-  if (fgets(line, sizeof(line), file) == NULL)
-    line[0] = '\0';
-  fclose(file);
-  line[strcspn(line, "\r\n")] = '\0';
+  error = read_line(fd, line, sizeof(line));
+  close(fd);
+  if (error != 0 || line[0] == '\0') {
+    explicit_bzero(line, sizeof(line));
+    return pass_fault(path, error == 0 ? "its first line is empty" : strerror(error));
+  }
   *ret_password = strdup(line);
   explicit_bzero(line, sizeof(line));
   return *ret_password == NULL ? CODE_INTERNAL : 0;
@@ -70,177 +115,159 @@ static int ask_password(char **ret_password)
 
 /* ---- URL ---- */
 
-static const char *environment_url(void)
-{
-  static const char *const variables[] = { "DIBS_URL", "VALKEY_URL", "REDIS_URL" };
-
-  for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-    const char *url = getenv(variables[i]);
-
-    if (url != NULL && *url != '\0')
-      return url;
-  }
-  return NULL;
-}
-
 /* Several are one text with blanks between them. NULL: no memory. */
-static char *join_urls(const arguments *a)
+static char *join_urls(const connection_options *c)
 {
   size_t size = 1;
   char *joined, *to;
 
-  for (size_t i = 0; i < a->url_count; i++)
-    size += strlen(a->urls[i]) + 1;
+  for (size_t i = 0; i < c->url_count; i++)
+    size += strlen(c->urls[i]) + 1;
   joined = to = malloc(size);
-  for (size_t i = 0; i < a->url_count && joined != NULL; i++)
-    to = stpcpy(stpcpy(to, i == 0 ? "" : " "), a->urls[i]);
+  for (size_t i = 0; i < c->url_count && joined != NULL; i++)
+    to = stpcpy(stpcpy(to, i == 0 ? "" : " "), c->urls[i]);
   return joined;
 }
 
-/* What the options or the environment say; NULL in `s->url`: nothing. */
-static int choose_url(session *s, const arguments *a)
+/* What the options say. NULL in `s->url`: nothing, and the library looks elsewhere. */
+static int find_url(session *s)
 {
-  const char *url = environment_url();
-
-  if (a->wants_local) {
+  if (s->connection->wants_local)
     s->url = strdup("local:");
-  } else if (a->url_count > 0) {
-    s->url = join_urls(a);
-  } else if (url != NULL) {
-    s->url_is_of_environment = true;
-    s->url = strdup(url);
-  } else {
+  else if (s->connection->url_count > 0)
+    s->url = join_urls(s->connection);
+  else
     return 0;
-  }
   return s->url == NULL ? CODE_INTERNAL : 0;
 }
 
-static int find_url(session *s, const arguments *a)
-{
-  int code = choose_url(s, a);
-  char *chosen = s->url;
-
-  if (code != 0 || a->database < 0)
-    return code;
-  if (chosen == NULL)
-    return say_usage(NULL, "--db needs a URL: -u, or DIBS_URL");
-  if (strncmp(chosen, "local:", 6) == 0)
-    return say_usage(NULL, "--db: the private server is used with database 0 only");
-  s->url = url_with_database(chosen, a->database);
-  free(chosen);
-  return s->url == NULL ? CODE_INTERNAL : 0;
-}
-
-int session_prepare(session *s, const arguments *a)
+int session_prepare(session *s, const command_line *line, const connection_options *c)
 {
   int code;
 
-  memset(s, 0, sizeof(*s));
-  /* The library reads the file; it looks for it where this variable says. */
-  if (a->config != NULL && setenv("DIBS_CONFIG", a->config, 1) != 0)
-    return CODE_INTERNAL;
-
-  code = find_url(s, a);
+  *s = (session) { .line = line, .connection = c };
+  code = find_url(s);
   if (code != 0)
     return code;
-  if (a->wants_askpass)
+  if (c->wants_askpass)
     return ask_password(&s->password);
-  if (a->pass_file != NULL)
-    return read_password_file(a->pass_file, &s->password);
+  if (c->pass_file != NULL)
+    return read_password_file(c->pass_file, &s->password);
   return 0; /* the library knows DIBS_PASSWORD and REDISCLI_AUTH */
 }
 
 /* ---- client ---- */
 
-static void tell_event(const dibs_event *event, void *data)
+static void report_event(const dibs_event *event, void *data)
 {
-  const arguments *a = data;
+  const command_line *line = data;
   char text[600];
 
   printable(event->text == NULL ? "" : event->text, text, sizeof(text));
   switch (event->kind) {
   case DIBS_EVENT_WARNING:
-    say_softly("warning: %s", text);
+    say_warning(text);
     break;
   case DIBS_EVENT_CONNECTED:
-    if (a->is_verbose)
+    if (line->is_verbose)
       say("connected to %s", text);
     break;
   case DIBS_EVENT_DISCONNECTED:
-    if (a->is_verbose)
+    if (line->is_verbose)
       say("connection lost: %s", text);
+    break;
+  case DIBS_EVENT_RECOVERED:
+    say_softly("servers can be asked again, %s", text);
     break;
   case DIBS_EVENT_LOST:
   default:
-    break; /* who holds it tells about it */
+    break; /* the command that holds it reports it */
   }
 }
 
-static void fill_options(session *s, const arguments *a, dibs_options *o)
+static void fill_options(session *s, dibs_options *o)
 {
-  if (a->refuses_local)
-    o->flags |= DIBS_CLIENT_NO_LOCAL;
-  o->connect_timeout_ms = a->connect_timeout_ms;
+  const connection_options *c = s->connection;
+
+  /* session_open() says it itself. */
+  o->flags |= c->refuses_local ? DIBS_CLIENT_NO_LOCAL : DIBS_CLIENT_LOCAL;
+  o->config_file = c->config;
+  if (c->database >= 0)
+    o->database = c->database == 0 ? DIBS_DATABASE_ZERO : c->database;
+  o->connect_timeout_ms = c->connect_timeout_ms;
   o->close_timeout_ms = CLOSE_TIMEOUT_MS;
-  o->prefix = a->prefix;
-  o->dialect = a->dialect;
-  o->registry = a->registry;
-  o->user = a->user;
+  o->prefix = c->prefix;
+  o->degrade = c->degrade;
+  o->dialect = c->dialect;
+  o->registry = c->registry;
+  o->user = c->user;
   o->password = s->password;
-  o->ca_file = a->cacert;
-  o->cert_file = a->cert;
-  o->key_file = a->key;
-  o->server_name = a->sni;
-  graph_note(a->reason, s->note);
+  o->ca_file = c->cacert;
+  o->cert_file = c->cert;
+  o->key_file = c->key;
+  o->server_name = c->sni;
+  graph_note(c->note, s->note);
   o->note = s->note[0] == '\0' ? NULL : s->note;
-  o->on_event = tell_event;
+  o->on_event = report_event;
   /* Only read, and it lives as long as the client. */
-  o->on_event_data = (void *)(uintptr_t)a;
+  o->on_event_data = (void *)(uintptr_t)s->line;
 }
 
-static int tell_fault(dibs_status status, const dibs_error *error, const char *what)
+int session_report(const dibs_error *error, const char *what, const char *name)
 {
+  dibs_status status = error->status;
   const char *text = error->text[0] != '\0' ? error->text : dibs_status_text(status);
   char shown[600], about[200];
+  bool has_node;
 
   printable(text, shown, sizeof(shown));
   printable(what == NULL ? "" : what, about, sizeof(about));
-  if (error->node[0] != '\0' && strstr(shown, error->node) == NULL)
-    say("%s%s%s (%s)", about, about[0] == '\0' ? "" : ": ", shown, error->node);
-  else
-    say("%s%s%s", about, about[0] == '\0' ? "" : ": ", shown);
-  return code_of_status(status);
+  has_node = error->node[0] != '\0' && strstr(shown, error->node) == NULL;
+  return say_fault(&(message_facts) { .code = code_of_status(status),
+                                      .status = dibs_status_name(status),
+                                      .name = name, .server = error->node },
+                   "%s%s%s%s%s%s", about, about[0] == '\0' ? "" : ": ", shown,
+                   has_node ? " (" : "", has_node ? error->node : "", has_node ? ")" : "");
 }
 
-int session_open(session *s, const arguments *a, const char *program)
+/* By --local, -u local: or DIBS_URL=local: */
+static bool is_asked_for_local(const session *s)
+{
+  const char *url = s->url != NULL ? s->url : getenv("DIBS_URL");
+
+  return url != NULL && strncmp(url, "local:", 6) == 0;
+}
+
+int session_open(session *s, const char *program)
 {
   dibs_options options = DIBS_OPTIONS_INIT;
   dibs_error error = { .status = DIBS_OK };
   dibs_status status;
 
-  fill_options(s, a, &options);
-  /* The library tells the server the name of the program; a wrapper's own name would
-   * answer nobody's question. */
+  fill_options(s, &options);
+  /* The library registers the name of the program with the server: that of the command, not of
+   * this wrapper. */
   if (program != NULL && *program != '\0')
     program_invocation_short_name = (char *)(uintptr_t)program;
 
   status = dibs_open_with_error(s->url, &options, &s->client, &error);
-  if (status != DIBS_OK)
-    return tell_fault(status, &error, NULL);
+  if (status != DIBS_OK) {
+    error.status = status;
+    return session_report(&error, NULL, NULL);
+  }
 
   s->is_private = dibs_is_private(s->client);
-  if (s->is_private && !a->wants_local)
-    say_softly("%susing a private server for this user on this machine only "
-               "(set DIBS_URL to coordinate several machines)",
-               s->url != NULL ? "" : "no URL set: ");
+  if (s->is_private && !is_asked_for_local(s))
+    say_softly("no URL set: using a private server for this user on this machine only "
+               "(set DIBS_URL to coordinate several machines)");
   return 0;
 }
 
-int session_start(session *s, const arguments *a)
+int session_start(session *s, const command_line *line, const connection_options *c)
 {
-  int code = session_prepare(s, a);
+  int code = session_prepare(s, line, c);
 
-  return code != 0 ? code : session_open(s, a, NULL);
+  return code != 0 ? code : session_open(s, NULL);
 }
 
 void session_close(session *s)
@@ -253,47 +280,47 @@ void session_close(session *s)
   memset(s, 0, sizeof(*s));
 }
 
-/* One password can be handed on beside the URL, as DIBS_PASSWORD. Several cannot, and stay
- * where the command could read them before. */
-static bool has_several_passwords(const char *url)
+bool session_hand_on(const session *s, environment *e)
 {
-  return url_count(url) > 1 || strstr(url, "sentinel_password=") != NULL;
-}
+  char *url = malloc(DIBS_URL_SIZE);
+  bool is_done = url != NULL &&
+                 dibs_full_url(s->client, false, url, DIBS_URL_SIZE) == DIBS_OK;
 
-/* Frees `url`. NULL: no memory. */
-static char *with_option(char *url, const char *key, const char *value)
-{
-  char *with;
-
-  if (url == NULL || value == NULL)
-    return url;
-  with = url_with_query(url, key, value);
+  if (is_done)
+    environment_set(e, "DIBS_URL", url);
+  is_done = is_done && dibs_full_url(s->client, true, url, DIBS_URL_SIZE) == DIBS_OK;
+  if (is_done)
+    environment_set(e, "DIBS_INHERITED_URL", url);
+  if (url != NULL)
+    explicit_bzero(url, DIBS_URL_SIZE);
   free(url);
-  return with;
+  return is_done;
 }
 
-char *session_inner_url(const session *s, const arguments *a)
-{
-  bool is_chosen = s->url != NULL && strncmp(s->url, "local:", 6) != 0;
-  bool is_whole = is_chosen && s->url_is_of_environment && has_several_passwords(s->url);
-  char *url = is_whole ? strdup(s->url)
-                       : url_without_password(is_chosen ? s->url : dibs_url(s->client));
-
-  url = with_option(url, "prefix", a->prefix);
-  url = with_option(url, "dialect", a->dialect_word);
-  return with_option(url, "registry", a->registry);
-}
-
-int session_fault(const session *s, dibs_status status, const char *what)
+dibs_error session_error(dibs_client *client, dibs_status status)
 {
   dibs_error error = { .status = DIBS_OK };
 
   /* The detail belongs to faults; the last one may be about something else. */
   if (status < 0)
-    dibs_last_error(s->client, &error);
+    dibs_last_error(client, &error);
   if (error.status != status)
     error = (dibs_error) { .status = status };
-  return tell_fault(status, &error, what);
+  return error;
+}
+
+int session_fault(const session *s, dibs_status status, const char *name)
+{
+  dibs_error error = session_error(s->client, status);
+
+  return session_report(&error, name, name);
+}
+
+int session_verb_fault(const session *s, dibs_status status, const char *verb)
+{
+  dibs_error error = session_error(s->client, status);
+
+  return session_report(&error, verb, NULL);
 }
 
 int code_of_status(dibs_status status)

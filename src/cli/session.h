@@ -1,42 +1,53 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/session.h - the client behind one run of the command. */
+/* cli/session.h - the client of one run of the command. */
 #ifndef CLI_SESSION_H
 #define CLI_SESSION_H
 
 #include <dibs/dibs.h>
 
-#include "cli/cli.h"
+#include "cli/connection.h"
+#include "cli/environment.h"
 
 typedef struct session {
+  const command_line *line;
+  const connection_options *connection;
   dibs_client *client;
   bool is_private;
-  char *url;        /* asked for by flag or environment; NULL: the library chose */
+  char *url;        /* asked for by an option; NULL: the library finds one */
   char *password;   /* from --askpass or --pass-file; NULL */
-  bool url_is_of_environment;
   char note[DIBS_NOTE_MAX + 1];  /* --reason, and where we are; see graph.h */
 } session;
 
-/* Finds URL and password; asks for the latter on the terminal where that is wanted.
- * Returns 0, or an exit code after saying why. */
-int session_prepare(session *s, const arguments *a);
+/* Finds URL and password; asks for the latter on the terminal where that is wanted. `line` and `c`
+ * live until the session is closed. Returns 0, or an exit code after saying why. */
+int session_prepare(session *s, const command_line *line, const connection_options *c);
 
-/* Opens the client. `program` is what people see who ask for the holder; NULL: dibs.
- * Returns 0, or an exit code after saying why. */
-int session_open(session *s, const arguments *a, const char *program);
+/* Opens the client. `program` is shown as the holder's program; NULL: dibs. Returns 0, or
+ * an exit code after saying why. */
+int session_open(session *s, const char *program);
 
 /* Both. */
-int session_start(session *s, const arguments *a);
+int session_start(session *s, const command_line *line, const connection_options *c);
 
 /* Copes with any stage; wipes the password. */
 void session_close(session *s);
 
-/* Says what went wrong and returns the exit code for it. `what` is the name or word that
- * it is about. */
-int session_fault(const session *s, dibs_status status, const char *what);
+/* Says what went wrong with the lock `name`, or with `verb`, which is no lock (a subcommand,
+ * "cannot list locks"); returns the exit code for it. */
+int session_fault(const session *s, dibs_status status, const char *name);
+int session_verb_fault(const session *s, dibs_status status, const char *verb);
 
-/* The URL for a command that runs inside: without a password, unless there are several and
- * it could read them before. To be freed, NULL: no memory. */
-char *session_inner_url(const session *s, const arguments *a);
+/* The detail of the calling thread's last call, which ended with `status`. */
+dibs_error session_error(dibs_client *client, dibs_status status);
+
+/* The same of an error that another thread or a callback was given. `what` stands before its
+ * text; NULL: nothing. `name` is the lock, or NULL. */
+int session_report(const dibs_error *error, const char *what, const char *name);
+
+/* Sets for a command that is started which locks these are, and how to reach them: DIBS_URL
+ * without passwords and DIBS_INHERITED_URL with them, which dibs_open() reads. The only way in
+ * which anything of this session goes to a command. false: no memory. */
+bool session_hand_on(const session *s, environment *e);
 
 int code_of_status(dibs_status status);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/show.h - what the server knows of a name, as words and as JSON. */
+/* cli/show.h - what the server knows of a name, as text and as JSON. */
 #ifndef CLI_SHOW_H
 #define CLI_SHOW_H
 
@@ -11,12 +11,12 @@
 #include <dibs/lock.h>
 #include <dibs/rate.h>
 
-/* Whether somebody holds it by the server's clock. A lease that ran out stays on the
- * server until the next one takes it over, which the protocol lets him do a little later:
- * clocks may differ. */
+#include "cli/json.h"
+
+/* Whether a try by another client would be refused because of a lease. */
 bool show_is_held(const dibs_inspection *i);
 
-/* The leases that have not run out, the oldest first; at most the first hundred. */
+/* The leases that are shown, the oldest first; at most the first hundred. */
 size_t show_holder_count(const dibs_inspection *i);
 const dibs_holder *show_holder_at(const dibs_inspection *i, size_t place);
 
@@ -24,34 +24,34 @@ const dibs_holder *show_holder_at(const dibs_inspection *i, size_t place);
 const char *show_kind(dibs_kind kind);
 
 /* "free", "held", "read x3", "written", "3/4 used". */
-void show_state(const dibs_inspection *i, char *ret_words, size_t size);
+void show_state(const dibs_inspection *i, char *ret_text, size_t size);
 
 /* `web-3 (pid 4121 "backup.sh")`, as far as the server knows it. */
-void show_party(const dibs_party *party, char *ret_words, size_t size);
+void show_party(const dibs_party *party, char *ret_text, size_t size);
 
 /* `web-3:4121 backup.sh`, for tables and graphs. */
-void show_party_short(const dibs_party *party, char *ret_words, size_t size);
+void show_party_short(const dibs_party *party, char *ret_text, size_t size);
 
-/* "held by ...", "read by ...", "3 of 4 permits held by ..."; "" when nobody has it. */
-void show_by(const dibs_inspection *i, char *ret_words, size_t size);
+/* "held by ...", "read by ...", "3 of 4 permits held by ..."; "" when it is free. */
+void show_by(const dibs_inspection *i, char *ret_text, size_t size);
 
 /* `held for 2:41, lease 24.1s, renewed 6.0s ago`; of several, the first. */
-void show_lease(const dibs_inspection *i, char *ret_words, size_t size);
+void show_lease(const dibs_inspection *i, char *ret_text, size_t size);
 
 /* `held by web-3 (pid 4121 "backup.sh") for 2:41, lease 24.1s, renewed 6.0s ago`. */
-void show_holder(const dibs_inspection *i, char *ret_words, size_t size);
+void show_holder(const dibs_inspection *i, char *ret_text, size_t size);
 
-/* "2", "1 writer", "2 readers, 1 writer": who waits. */
-void show_waiting(const dibs_inspection *i, char *ret_words, size_t size);
+/* "2", "1 writer", "2 readers, 1 writer": the waiters. */
+void show_waiting(const dibs_inspection *i, char *ret_text, size_t size);
 
 /* "reader", "writer", "3 permits"; "" where there is only one way to take it. */
-void show_mode(dibs_kind kind, const dibs_party *party, char *ret_words, size_t size);
+void show_mode(dibs_kind kind, const dibs_party *party, char *ret_text, size_t size);
 
 /* Where this process stands in the queue, from 1; 0 when it is not seen there. */
 size_t show_own_place(const dibs_inspection *i);
 
 /* "1st", "2nd", "3rd", "4th", "11th". */
-void show_ordinal(size_t n, char *ret_words, size_t size);
+void show_ordinal(size_t n, char *ret_text, size_t size);
 
 /* ---- show_json.c ---- */
 
@@ -63,17 +63,10 @@ json_t *barrier_json(const char *name, const dibs_barrier_info *info, bool is_pr
 json_t *party_json(const dibs_party *party);
 const char *mode_word(dibs_kind kind, dibs_mode mode);
 
-/* Text as JSON, whatever bytes it has. */
-json_t *json_words(const char *text);
-
 /* A fence twice: as a number, and as text for tools whose numbers end at 2^53. */
 void json_set_fence(json_t *object, uint64_t fence);
 
 /* The name, and "name_hex" beside it where JSON cannot say it. */
 void json_set_name(json_t *object, const char *name, size_t size);
-
-/* Writes the object as one line to stdout, or to stderr as a message, and drops it. */
-void json_print(json_t *object);
-void json_say(json_t *object);
 
 #endif

@@ -2,7 +2,6 @@
 /* cli/show_json.c - what the server knows of a name, as JSON. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -10,17 +9,6 @@
 #include "cli/show.h"
 
 /* ---- parts ---- */
-
-json_t *json_words(const char *text)
-{
-  json_t *words = json_string(text);
-  char shown[2 * DIBS_NAME_MAX];
-
-  /* Not UTF-8: JSON has no way to say it. */
-  if (words == NULL)
-    words = json_string(printable(text, shown, sizeof(shown)));
-  return words;
-}
 
 void json_set_fence(json_t *object, uint64_t fence)
 {
@@ -35,11 +23,11 @@ json_t *party_json(const dibs_party *party)
 {
   json_t *object = json_object();
 
-  json_object_set_new(object, "id", json_words(party->client));
-  json_object_set_new(object, "host", json_words(party->host));
+  json_object_set_new(object, "id", json_text(party->client));
+  json_object_set_new(object, "host", json_text(party->host));
   json_object_set_new(object, "pid", json_integer(party->pid));
-  json_object_set_new(object, "cmd", json_words(party->program));
-  json_object_set_new(object, "reason", json_words(party->note));
+  json_object_set_new(object, "cmd", json_text(party->program));
+  json_object_set_new(object, "reason", json_text(party->note));
   return object;
 }
 
@@ -66,7 +54,7 @@ void json_set_name(json_t *object, const char *name, size_t size)
   }
   for (size_t n = 0; n < size && n < DIBS_NAME_MAX; n++)
     snprintf(hex + 2 * n, 3, "%02x", (unsigned)(unsigned char)name[n]);
-  json_object_set_new(object, "name", json_words(name));
+  json_object_set_new(object, "name", json_text(name));
   json_object_set_new(object, "name_hex", json_string(hex));
 }
 
@@ -88,6 +76,12 @@ static void set_mode(json_t *object, dibs_kind kind, const dibs_party *party)
   json_object_set_new(object, "units", json_integer(party->units));
 }
 
+/* A lease that ran out counts for a little while more. */
+static int64_t left_ms(const dibs_holder *h)
+{
+  return h->remaining_ms > 0 ? h->remaining_ms : 0;
+}
+
 static json_t *holder_json(dibs_kind kind, const dibs_holder *h)
 {
   json_t *object = party_json(&h->party);
@@ -95,7 +89,7 @@ static json_t *holder_json(dibs_kind kind, const dibs_holder *h)
   set_mode(object, kind, &h->party);
   json_object_set_new(object, "since", time_json(h->since_unix_us));
   json_object_set_new(object, "held_ms", json_integer(h->party.waited_ms));
-  json_object_set_new(object, "lease_ms", json_integer(h->remaining_ms));
+  json_object_set_new(object, "lease_ms", json_integer(left_ms(h)));
   json_object_set_new(object, "ttl_ms", json_integer(h->lease_ms));
   json_object_set_new(object, "renewals", json_integer((json_int_t)h->renewals));
   json_set_fence(object, h->fence);
@@ -120,7 +114,7 @@ static void set_first_holder(json_t *object, const dibs_inspection *i)
   json_object_set_new(object, "holder", h == NULL ? json_null() : party_json(&h->party));
   json_object_set_new(object, "since", time_json(h == NULL ? 0 : h->since_unix_us));
   json_object_set_new(object, "held_ms", json_integer(h == NULL ? 0 : h->party.waited_ms));
-  json_object_set_new(object, "lease_ms", json_integer(h == NULL ? 0 : h->remaining_ms));
+  json_object_set_new(object, "lease_ms", json_integer(h == NULL ? 0 : left_ms(h)));
   json_object_set_new(object, "ttl_ms", json_integer(h == NULL ? 0 : h->lease_ms));
   json_object_set_new(object, "renewals",
                       json_integer(h == NULL ? 0 : (json_int_t)h->renewals));
@@ -156,6 +150,8 @@ json_t *show_json(const dibs_inspection *i, bool is_private)
     json_object_set_new(object, "generation", json_integer((json_int_t)i->generation));
   }
   set_lists(object, i);
+  if (i->quarantine_ms > 0)
+    json_object_set_new(object, "quarantine_ms", json_integer(i->quarantine_ms));
   if (is_private)
     json_object_set_new(object, "scope", json_string("private"));
   return object;
@@ -208,26 +204,4 @@ json_t *barrier_json(const char *name, const dibs_barrier_info *info, bool is_pr
   if (is_private)
     json_object_set_new(object, "scope", json_string("private"));
   return object;
-}
-
-/* ---- lines ---- */
-
-void json_print(json_t *object)
-{
-  char *line = json_dumps(object, JSON_COMPACT);
-
-  if (line != NULL)
-    puts(line);
-  free(line);
-  json_decref(object);
-}
-
-void json_say(json_t *object)
-{
-  char *line = json_dumps(object, JSON_COMPACT);
-
-  if (line != NULL)
-    say_raw(line);
-  free(line);
-  json_decref(object);
 }

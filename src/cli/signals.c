@@ -53,36 +53,64 @@ void signals_restore(const signal_watch *w)
   sigprocmask(SIG_SETMASK, &w->before, NULL);
 }
 
-void signals_stop_self(void)
+static void stop(pid_t whom)
 {
   sigset_t stop, before;
 
   sigemptyset(&stop);
   sigaddset(&stop, SIGTSTP);
-  /* The whole group: a shell counts a pipeline as stopped only when all of it is. Pending
-   * from here on, delivered to us when unblocked. */
-  kill(0, SIGTSTP);
+  /* Pending from here on, delivered to us when unblocked. */
+  kill(whom, SIGTSTP);
   pthread_sigmask(SIG_UNBLOCK, &stop, &before);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+void signals_stop_self(void)
+{
+  stop(getpid());
+}
+
+void signals_stop_group(void)
+{
+  stop(0);
+}
+
+/* Interrupts tcsetpgrp() when the process is continued; without a handler the kernel would
+ * restart the call, and stop the process again. */
+static void wake(int number)
+{
+  (void)number;
+}
+
+static bool has_end_signal(void)
+{
+  sigset_t pending;
+
+  sigpending(&pending);
+  return sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
+         sigismember(&pending, SIGHUP) == 1 || sigismember(&pending, SIGQUIT) == 1;
+}
+
 bool signals_stop_in_background(int terminal)
 {
-  const struct sigaction usual = { .sa_handler = SIG_DFL };
-  struct sigaction was;
-  sigset_t output, before;
+  const struct sigaction usual = { .sa_handler = SIG_DFL }, waking = { .sa_handler = wake };
+  struct sigaction output_was, continue_was;
+  sigset_t both, before;
   int fault;
 
-  sigemptyset(&output);
-  sigaddset(&output, SIGTTOU);
-  sigaction(SIGTTOU, &usual, &was);
-  pthread_sigmask(SIG_UNBLOCK, &output, &before);
+  sigemptyset(&both);
+  sigaddset(&both, SIGTTOU);
+  sigaddset(&both, SIGCONT);
+  sigaction(SIGTTOU, &usual, &output_was);
+  sigaction(SIGCONT, &waking, &continue_was);
+  pthread_sigmask(SIG_UNBLOCK, &both, &before);
   do
     fault = tcsetpgrp(terminal, getpgrp()) != 0 ? errno : 0;
-  while (fault == EINTR);
+  while (fault == EINTR && !has_end_signal());
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  sigaction(SIGTTOU, &was, NULL);
-  return fault == 0;
+  sigaction(SIGCONT, &continue_was, NULL);
+  sigaction(SIGTTOU, &output_was, NULL);
+  return fault == 0 || fault == EINTR;
 }
 
 int signals_leave(int number)

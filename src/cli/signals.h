@@ -23,7 +23,7 @@ bool signals_begin(signal_watch *w);
 /* The next signal that came; false when there is none. Never blocks. */
 bool signals_next(signal_watch *w, struct signalfd_siginfo *ret_signal);
 
-/* INT, TERM, HUP, QUIT: the polite ways to be told to end. */
+/* INT, TERM, HUP, QUIT: signals that ask a process to end. */
 static inline bool signals_is_end(int number)
 {
   return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
@@ -32,14 +32,18 @@ static inline bool signals_is_end(int number)
 /* In a child, before exec: everything as it was. Async-signal-safe. */
 void signals_restore(const signal_watch *w);
 
-/* Stops this process group as Ctrl-Z would have done; returns once continued, or at once
- * where nobody is there to continue it. */
+/* Stops this process, after a SIGTSTP to it; returns once continued, or at once where no shell
+ * is left to continue it. What the terminal sends has come to the whole group already. */
 void signals_stop_self(void);
 
-/* Stops it as long as it is in the background of its controlling terminal. The kernel
- * looks and stops in one step, as for whoever writes there: an `fg` cannot come between
- * the two. False: no shell is left that could bring it to the foreground, so it did not
- * stop. */
+/* The same with the whole process group, after a Ctrl-Z that only the command's group got: a
+ * shell counts a pipeline as stopped when all of it is. */
+void signals_stop_group(void);
+
+/* Stops the group while it is in the background of its controlling terminal. The kernel looks
+ * and stops in one step, as for a process that writes there: an `fg` cannot come between the
+ * two. Returns when continued in the foreground, or continued with one of INT, TERM, HUP or QUIT
+ * to read. False: no shell is left that could bring it to the foreground, so it did not stop. */
 bool signals_stop_in_background(int terminal);
 
 /* Ends this process by `number`, so that a shell sees a command that was interrupted and

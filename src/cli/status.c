@@ -13,24 +13,71 @@
 #include "cli/names.h"
 #include "cli/session.h"
 #include "cli/show.h"
+#include "cli/status.h"
 #include "cli/status_table.h"
 
+/* ---- options ---- */
+
+typedef struct status_arguments {
+  command_line line;
+  connection_options connection;
+  bool only_held, only_waiting, shows_free;
+  enum status_order order;
+  enum kind_filter kind;
+  bool wants_graph, wants_dot;
+  int32_t watch_ms;    /* 0: once */
+} status_arguments;
+
+static const option_choice kind_choices[] = {
+  { "lock", KIND_LOCK }, { "rw", KIND_RW }, { "semaphore", LOCK_SEMAPHORE },
+  { "latch", KIND_LATCH }, { "barrier", KIND_BARRIER }, { "election", KIND_ELECTION },
+  { NULL, 0 },
+};
+
+static const option_choice order_choices[] = {
+  { "name", ORDER_NAME }, { "held", ORDER_HELD }, { "wait", ORDER_WAIT }, { NULL, 0 },
+};
+
+static int set_watch(const option_given *g, void *options)
+{
+  status_arguments *a = options;
+
+  a->watch_ms = 2000;
+  return g->value == NULL ? 0 : option_read_duration(g, 100, &a->watch_ms);
+}
+
+static const option_row rows[] = {
+  { "all", 'a', NULL, FLAG(status_arguments, shows_free), "free locks too" },
+  { "held", 0, NULL, FLAG(status_arguments, only_held), "only names that are held" },
+  { "waiting", 0, NULL, FLAG(status_arguments, only_waiting), "only names with waiters" },
+  { "kind", 0, "KIND", ONE_OF(status_arguments, kind, kind_choices),
+    "only lock, rw, semaphore, latch, barrier or election" },
+  { "sort", 0, "KEY", ONE_OF(status_arguments, order, order_choices), "by name, held or wait" },
+  { "graph", 0, NULL, FLAG(status_arguments, wants_graph), "wait-for graph, cycles marked" },
+  { "dot", 0, NULL, FLAG(status_arguments, wants_dot), "the same for dot(1) of Graphviz" },
+  { "watch", 0, "[=DUR]", OWN(set_watch), "repeat (every 2s)" },
+  { .name = NULL },
+};
+
+/* ---- locks ---- */
+
 typedef struct status_list {
-  const arguments *a;
+  const status_arguments *a;
   name_list others;    /* elections, latches, barriers */
   bool is_private;
   status_table table;
   size_t shown; /* JSON lines go out at once */
+  size_t free;  /* left out without --all */
 } status_list;
 
-static bool is_of_kind(const arguments *a, dibs_kind kind, bool is_election)
+static bool is_of_kind(const status_arguments *a, dibs_kind kind, bool is_election)
 {
   switch (a->kind) {
   case KIND_LOCK:
     return kind == DIBS_KIND_MUTEX && !is_election;
   case KIND_RW:
     return kind == DIBS_KIND_RWLOCK;
-  case KIND_SEMAPHORE:
+  case LOCK_SEMAPHORE:
     return kind == DIBS_KIND_SEMAPHORE;
   case KIND_ELECTION:
     return kind == DIBS_KIND_MUTEX && is_election;
@@ -43,10 +90,18 @@ static bool is_of_kind(const arguments *a, dibs_kind kind, bool is_election)
   }
 }
 
-static bool is_wanted(const arguments *a, const dibs_inspection *i, bool is_election)
+static bool is_wanted(const status_arguments *a, const dibs_inspection *i, bool is_election)
 {
   return is_of_kind(a, i->kind, is_election) && (!a->only_held || show_is_held(i)) &&
          (!a->only_waiting || i->waiter_count > 0);
+}
+
+/* Of a free lock only its last fence is left: there may be thousands. A free semaphore is one
+ * that was set up. */
+static bool is_left_out(const status_arguments *a, const dibs_inspection *i)
+{
+  return !a->shows_free && i->kind != DIBS_KIND_SEMAPHORE && !show_is_held(i) &&
+         i->waiter_count == 0;
 }
 
 /* true when stdout still takes something. */
@@ -66,7 +121,11 @@ static bool add_row(const dibs_inspection *i, void *data)
 
   if (!is_wanted(list->a, i, is_election))
     return true;
-  if (list->a->wants_json) {
+  if (is_left_out(list->a, i)) {
+    list->free++;
+    return true;
+  }
+  if (list->a->line.wants_json) {
     json_t *object = show_json(i, list->is_private);
 
     if (is_election)
@@ -89,7 +148,7 @@ static void add_latch(status_list *list, dibs_client *client, const char *name)
   if (list->a->only_held || list->a->only_waiting ||
       dibs_latch_count(client, name, &left) != DIBS_OK)
     return;
-  if (list->a->wants_json) {
+  if (list->a->line.wants_json) {
     add_object(list, latch_json(name, left, list->is_private));
     return;
   }
@@ -106,7 +165,7 @@ static void add_barrier(status_list *list, dibs_client *client, const char *name
   if (list->a->only_held || dibs_barrier_get(client, name, &info) != DIBS_OK ||
       (list->a->only_waiting && info.arrived == 0))
     return;
-  if (list->a->wants_json) {
+  if (list->a->line.wants_json) {
     add_object(list, barrier_json(name, &info, list->is_private));
     return;
   }
@@ -115,13 +174,13 @@ static void add_barrier(status_list *list, dibs_client *client, const char *name
     return;
   snprintf(row->state, sizeof(row->state), "%s",
            info.is_broken ? "broken" : "whole");
-  snprintf(row->waiting_words, sizeof(row->waiting_words), "%u of %u", info.arrived,
+  snprintf(row->waiting_text, sizeof(row->waiting_text), "%u of %u", info.arrived,
            info.parties);
   row->waiting = info.arrived;
 }
 
 /* What is looked for beside locks of all kinds. */
-static uint32_t families_of(const arguments *a)
+static uint32_t families_of(const status_arguments *a)
 {
   switch (a->kind) {
   case KIND_ANY:
@@ -134,7 +193,7 @@ static uint32_t families_of(const arguments *a)
   case KIND_ELECTION:
     return DIBS_FAMILY_ELECTION;
   case KIND_RW:
-  case KIND_SEMAPHORE:
+  case LOCK_SEMAPHORE:
   default:
     return 0;
   }
@@ -142,7 +201,7 @@ static uint32_t families_of(const arguments *a)
 
 static dibs_status fill_list(status_list *list, session *s, const char *pattern)
 {
-  const arguments *a = list->a;
+  const status_arguments *a = list->a;
   uint32_t families = families_of(a);
   dibs_status status = DIBS_OK;
 
@@ -161,33 +220,35 @@ static dibs_status fill_list(status_list *list, session *s, const char *pattern)
 
 /* ---- status ---- */
 
-static int show_once(session *s, const arguments *a)
+static int show_once(session *s, const status_arguments *a)
 {
   status_list list = { .a = a, .is_private = s->is_private };
-  const char *pattern = a->operand_count > 0 ? a->operands[0] : NULL;
+  const char *pattern = a->line.operand_count > 0 ? a->line.operands[0] : NULL;
   dibs_status status;
   int code;
 
   if (a->wants_graph || a->wants_dot)
-    return graph_show(s, a, pattern);
+    return graph_show(s, pattern, a->wants_dot);
   status = fill_list(&list, s, pattern);
-  code = list.table.count + list.shown > 0 ? CODE_OK : CODE_NO;
+  code = list.table.count + list.shown + list.free > 0 ? CODE_OK : CODE_NO;
   if (status != DIBS_OK)
-    code = session_fault(s, status, "status");
+    code = session_verb_fault(s, status, "cannot list locks");
   else if (list.table.has_no_memory)
-    code = session_fault(s, DIBS_ERR_NO_MEMORY, "status");
-  if (a->watch_ms > 0 && isatty(STDOUT_FILENO) == 1 && !a->wants_json)
+    code = session_verb_fault(s, DIBS_ERR_NO_MEMORY, "status");
+  if (a->watch_ms > 0 && isatty(STDOUT_FILENO) == 1 && !a->line.wants_json)
     fputs("\033[H\033[2J", stdout);
-  table_print(&list.table, a->order);
+  table_print(&list.table, a->order, terminal_columns_of(STDOUT_FILENO));
+  if (status == DIBS_OK && list.free > 0)
+    say_softly("%zu free %s not shown (--all)", list.free, list.free == 1 ? "lock" : "locks");
   table_free(&list.table);
   names_free(&list.others);
   return code;
 }
 
-int command_status(const arguments *a)
+static int status(const status_arguments *a)
 {
   session s;
-  int code = session_start(&s, a);
+  int code = session_start(&s, &a->line, &a->connection);
 
   if (code == 0)
     code = show_once(&s, a);
@@ -195,10 +256,35 @@ int command_status(const arguments *a)
     poll(NULL, 0, a->watch_ms);
     code = show_once(&s, a);
   }
-  if (code == CODE_NO && !a->wants_json)
-    say_softly("%s", a->operand_count > 0 || a->kind != KIND_ANY ? "nothing matches"
-                     : a->wants_graph || a->wants_dot            ? "nobody waits"
+  if (code == CODE_NO && !a->line.wants_json)
+    say_softly("%s", a->line.operand_count > 0 || a->kind != KIND_ANY ? "nothing matches"
+                     : a->wants_graph || a->wants_dot            ? "no client waits"
                                                                  : "there are no locks");
   session_close(&s);
   return code;
 }
+
+int status_of_kind(const command_line *line, const connection_options *c, enum kind_filter kind)
+{
+  const status_arguments a = { .line = *line, .connection = *c, .kind = kind };
+
+  return status(&a);
+}
+
+static int status_run(void *data)
+{
+  return status(data);
+}
+
+const command status_command = {
+  .name = "status", .alias = "ls", .operands = "[PATTERN]",
+  .summary = "show holders and waiters of names",
+  .operands_min = 0, .operands_max = 1,
+  .examples = { "dibs status --held 'orders:*'", "dibs status --watch --sort wait",
+                "dibs status --graph        # the wait-for graph",
+                "dibs status --json | jq -r 'select(.state == \"held\") | .name'" },
+  OPTIONS({ rows, 0 }, GROUP(options_common, status_arguments, line),
+          GROUP(options_connection, status_arguments, connection)),
+  ARGUMENTS(status_arguments, .connection = CONNECTION_DEFAULTS),
+  .run = status_run
+};

@@ -55,7 +55,7 @@ static void fill_row(status_row *row, const dibs_inspection *i)
   printable(i->name, row->name, sizeof(row->name));
   row->kind = show_kind(i->kind);
   show_state(i, row->state, sizeof(row->state));
-  show_waiting(i, row->waiting_words, sizeof(row->waiting_words));
+  show_waiting(i, row->waiting_text, sizeof(row->waiting_text));
   row->is_held = count > 0;
   row->waiting = i->waiter_count;
   row->fence = count > 1 ? 0 : first == NULL ? i->fence : first->fence;
@@ -84,7 +84,7 @@ status_row *table_add(status_table *t, const dibs_inspection *i)
   return row;
 }
 
-/* A row with nobody in it. */
+/* A row without holder and waiters. */
 status_row *table_add_plain(status_table *t, const char *name, const char *kind)
 {
   status_row *row = new_row(t);
@@ -95,7 +95,7 @@ status_row *table_add_plain(status_table *t, const char *name, const char *kind)
   printable(name, row->name, sizeof(row->name));
   row->kind = kind;
   snprintf(row->holder, sizeof(row->holder), "-");
-  snprintf(row->waiting_words, sizeof(row->waiting_words), "-");
+  snprintf(row->waiting_text, sizeof(row->waiting_text), "-");
   return row;
 }
 
@@ -132,7 +132,7 @@ static void sort_rows(status_table *list, enum status_order order)
                                                  [ORDER_WAIT] = compare_waiting };
   size_t kept = 0;
 
-  /* SCAN may tell a name twice. */
+  /* SCAN may return a name twice. */
   qsort(list->rows, list->count, sizeof(list->rows[0]), compare_names);
   for (size_t i = 1; i < list->count; i++) {
     if (compare_names(&list->rows[kept], &list->rows[i]) != 0)
@@ -186,10 +186,44 @@ static void print_row(const status_row *row, const widths *w)
   print_padded(row->name, w->name);
   printf("%-*s  %-*s  ", w->kind, row->kind, w->state, row->state);
   print_padded(row->holder, w->holder);
-  printf("%-9s %-8s %-20s %s\n", held, lease, fence, row->waiting_words);
+  printf("%-9s %-8s %-20s %s\n", held, lease, fence, row->waiting_text);
 }
 
-void table_print(status_table *list, enum status_order order)
+/* Columns of a row beside those of `widths`: spaces, times, fence and waiters. */
+#define FIXED_COLUMNS (4 * 2 + 9 + 1 + 8 + 1 + 20 + 1 + 9)
+#define TEXT_COLUMNS_MIN 16
+
+static void cut(char *text, int columns)
+{
+  size_t size = printable_cut(text, (size_t)columns);
+
+  if (text[size] == '\0')
+    return;
+  size = printable_cut(text, (size_t)columns - 3);
+  memcpy(text + size, "...", sizeof("..."));
+}
+
+/* The name gives way first, then the holder. */
+static void fit(status_table *list, widths *w, int columns)
+{
+  int over = w->name + w->kind + w->state + w->holder + FIXED_COLUMNS - columns;
+  int *const give[] = { &w->name, &w->holder };
+
+  for (size_t i = 0; i < 2 && over > 0; i++) {
+    int width = *give[i] - over > TEXT_COLUMNS_MIN ? *give[i] - over : TEXT_COLUMNS_MIN;
+
+    if (width < *give[i]) {
+      over -= *give[i] - width;
+      *give[i] = width;
+    }
+  }
+  for (size_t i = 0; i < list->count; i++) {
+    cut(list->rows[i].name, w->name);
+    cut(list->rows[i].holder, w->holder);
+  }
+}
+
+void table_print(status_table *list, enum status_order order, size_t columns)
 {
   widths w;
 
@@ -205,6 +239,8 @@ void table_print(status_table *list, enum status_order order)
 
     w.kind = width > w.kind ? width : w.kind;
   }
+  if (columns > 0)
+    fit(list, &w, (int)columns);
   printf("%-*s  %-*s  %-*s  %-*s  %-9s %-8s %-20s %s\n", w.name, "NAME", w.kind, "KIND",
          w.state, "STATE", w.holder, "HOLDER", "HELD", "LEASE", "FENCE", "WAIT");
   for (size_t i = 0; i < list->count; i++)

@@ -3,14 +3,18 @@
 #ifndef CLI_STATUS_TABLE_H
 #define CLI_STATUS_TABLE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include <dibs/lock.h>
 
-#include "cli/cli.h"
+enum status_order { ORDER_NAME, ORDER_HELD, ORDER_WAIT };
 
 typedef struct status_row {
   char name[DIBS_NAME_MAX + 1];
   const char *kind;
-  char state[40], holder[200], waiting_words[60];
+  char state[40], holder[200], waiting_text[60];
   bool is_held;
   int64_t held_ms, remaining_ms;
   uint64_t fence;    /* 0: none, or one for each of several holders */
@@ -27,8 +31,9 @@ typedef struct status_table {
 status_row *table_add(status_table *t, const dibs_inspection *i);
 status_row *table_add_plain(status_table *t, const char *name, const char *kind);
 
-/* Sorts, drops what came twice, and prints; an empty one not. */
-void table_print(status_table *t, enum status_order order);
+/* Sorts, drops what came twice, and prints; an empty one not. Names and holders are cut, with
+ * "...", to make lines of at most `columns`; 0: never. */
+void table_print(status_table *t, enum status_order order, size_t columns);
 void table_free(status_table *t);
 
 #endif

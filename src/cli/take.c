@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/take.c - gets what is wanted, as long as nobody interrupts. */
+/* cli/take.c - takes a target, unless a signal interrupts. */
 #include "cli/take.h"
 
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -11,21 +12,25 @@
 
 #include "cli/aside.h"
 #include "cli/clock.h"
+#include "cli/durations.h"
 #include "cli/message.h"
 #include "cli/show.h"
 #include "cli/take_before.h"
 
-/* Whoever gets the lock within this time wants to hear nothing about waiting. */
+/* A shorter wait is not shown. */
 #define SHOW_AFTER_MS 300
 
-/* How an ask ends; filled by the library's thread. It can come after we have given up on
- * a silent server, so it belongs to both sides and the last one frees it. */
+/* The limit of the request for the holder, for a message. */
+#define INSPECT_MS 400
+
+/* How an ask ends; filled by the library's thread. It can come after the wait for
+ * a silent server was abandoned, so it belongs to both sides and the last one frees it. */
 typedef struct ending {
   pthread_mutex_t lock;
   int event_fd;
   bool has_come;
   bool is_abandoned;
-  dibs_status status;
+  dibs_error error;       /* as the library reported it */
   dibs_hold *hold;
 } ending;
 
@@ -50,13 +55,13 @@ static ending *ending_new(void)
 }
 
 /* Thread of the library. */
-static void lock_ended(dibs_status status, dibs_hold *hold, void *data)
+static void lock_ended(const dibs_error *error, dibs_hold *hold, void *data)
 {
   ending *e = data;
   bool is_abandoned;
 
   pthread_mutex_lock(&e->lock);
-  e->status = status;
+  e->error = *error;
   e->hold = hold;
   e->has_come = true;
   is_abandoned = e->is_abandoned;
@@ -71,8 +76,8 @@ static void lock_ended(dibs_status status, dibs_hold *hold, void *data)
   }
 }
 
-/* What came; or, when nothing did, DIBS_CANCELLED, and the ending is left behind. */
-static void ending_collect(ending *e, dibs_status *ret_status, dibs_hold **ret_hold)
+/* The outcome; or, where there is none yet, DIBS_CANCELLED: then the ending is abandoned. */
+static void ending_collect(ending *e, dibs_error *ret_error, dibs_hold **ret_hold)
 {
   bool has_come;
 
@@ -81,10 +86,10 @@ static void ending_collect(ending *e, dibs_status *ret_status, dibs_hold **ret_h
   e->is_abandoned = !has_come;
   pthread_mutex_unlock(&e->lock);
 
-  *ret_status = DIBS_CANCELLED;
+  *ret_error = (dibs_error) { .status = DIBS_CANCELLED };
   *ret_hold = NULL;
   if (has_come) {
-    *ret_status = e->status;
+    *ret_error = e->error;
     *ret_hold = e->hold;
     ending_free(e);
   }
@@ -142,7 +147,7 @@ static void wait_for_ending(waiting *w, session *s, const target *t, bool is_liv
 
 /* ---- outcome ---- */
 
-/* The name that keeps us waiting: of several, the first that somebody has. */
+/* The name that is waited for: of several, the first that is held. */
 static dibs_inspection *inspect_busy(session *s, const target *t)
 {
   dibs_inspection *inspection = NULL;
@@ -157,64 +162,92 @@ static dibs_inspection *inspect_busy(session *s, const target *t)
   return NULL;
 }
 
-static void tell_busy(session *s, const arguments *a, const target *t, dibs_status status)
+static void report_busy(session *s, const take_order *o, dibs_status status)
 {
+  const target *t = o->target;
+  const message_facts facts = { .code = o->options->conflict_code,
+                                .status = dibs_status_name(status), .name = t->shown };
   dibs_inspection *inspection;
   char shown[600], holder[900];
 
-  if (a->is_quiet || a->busy_is_fine || a->is_quiet_on_success)
+  if (s->line->is_quiet || o->options->busy_is_fine || o->is_quiet_on_success)
     return;
+  (void)dibs_set_call_timeout(s->client, INSPECT_MS);
   inspection = inspect_busy(s, t);
+  (void)dibs_set_call_timeout(s->client, 0);
   printable(inspection == NULL ? t->shown : inspection->name, shown, sizeof(shown));
   if (inspection != NULL) {
     show_holder(inspection, holder, sizeof(holder));
-    say("%s %s: %s", shown, status == DIBS_BUSY ? "is busy" : "is still busy", holder);
+    say_fault(&facts, "%s %s: %s", shown,
+              status == DIBS_BUSY ? "is busy" : "is still busy", holder);
   } else {
-    say("%s %s", shown, status == DIBS_BUSY ? "is busy" : "was busy all the time");
+    say_fault(&facts, "%s %s", shown,
+              status == DIBS_BUSY ? "is busy" : "was busy until the wait ended");
   }
   dibs_inspection_free(inspection);
 }
 
-static int code_of_failure(session *s, const arguments *a, const target *t,
-                           dibs_status status)
+/* No server could decide: says after how long that was given up. */
+static int report_undecided(const target *t, const dibs_error *error, int64_t waited_ms)
 {
+  char what[700], span[DURATION_SIZE];
+
+  duration_as_span(waited_ms, span);
+  snprintf(what, sizeof(what), "gave up on %s after %s", t->shown, span);
+  return session_report(error, what, t->shown);
+}
+
+static bool is_undecided(dibs_status status)
+{
+  return status == DIBS_ERR_UNREACHABLE || status == DIBS_ERR_READ_ONLY ||
+         status == DIBS_ERR_REFUSED || status == DIBS_UNKNOWN;
+}
+
+static int code_of_failure(session *s, const take_order *o, const dibs_error *error,
+                           int64_t started_ms)
+{
+  const target *t = o->target;
+  dibs_status status = error->status;
   int code;
 
   if (status == DIBS_BUSY || status == DIBS_TIMED_OUT) {
-    tell_busy(s, a, t, status);
-    return a->busy_is_fine ? CODE_OK : a->conflict_code;
+    report_busy(s, o, status);
+    return o->options->busy_is_fine ? CODE_OK : o->options->conflict_code;
   }
+  if (is_undecided(status) && clock_ms() - started_ms >= 1000)
+    return report_undecided(t, error, clock_ms() - started_ms);
   code = target_fault(t, s->client, status);
-  return code != -1 ? code : session_fault(s, status, t->shown);
+  return code != -1 ? code : session_report(error, t->shown, t->shown);
 }
 
-enum progress take_progress(const arguments *a, bool *ret_is_live)
+enum progress take_progress(const command_line *line, const take_order *o, bool *ret_is_live)
 {
   *ret_is_live = false;
-  if (a->wants_json && a->progress == PROGRESS_AUTO)
+  if (line->wants_json && o->options->progress == PROGRESS_AUTO)
     return PROGRESS_JSON;
-  if (a->progress != PROGRESS_AUTO)
-    return a->progress;
-  if (a->is_quiet || a->is_quiet_on_success)
+  if (o->options->progress != PROGRESS_AUTO)
+    return o->options->progress;
+  if (line->is_quiet || o->is_quiet_on_success)
     return PROGRESS_NONE;
   *ret_is_live = isatty(STDERR_FILENO) == 1;
   return PROGRESS_PLAIN;
 }
 
-static dibs_lock_options options_of(const session *s, const arguments *a, const target *t,
-                                    uint32_t flags)
+static dibs_lock_options options_of(const session *s, const take_order *o)
 {
+  const taking_options *given = o->options;
+  const target *t = o->target;
   dibs_lock_options options = DIBS_LOCK_OPTIONS_INIT;
 
-  options.flags = flags | DIBS_LOCK_NO_OWNER;
+  options.flags = o->flags | DIBS_LOCK_NO_OWNER;
   if (t->kind == TARGET_LOCK)
-    options.flags |= a->flavour;           /* all else is fair by nature */
-  if (t->kind == TARGET_PERMITS && a->is_plain)
+    options.flags |= given->kind_flag;           /* all else is fair by nature */
+  if (t->kind == TARGET_PERMITS && t->is_plain)
     options.flags |= DIBS_PERMITS_PLAIN;
-  options.wait_ms = a->wait_ms;
-  options.ttl_ms = a->ttl_ms;
-  options.max_hold_ms = a->max_hold_ms;
-  options.note = a->reason == NULL ? NULL : s->note;
+  options.wait_ms = wait_limit(&given->wait);
+  options.ttl_ms = given->ttl_ms;
+  options.max_hold_ms = given->max_hold_ms;
+  options.note = given->reason == NULL ? NULL : s->note;
   return options;
 }
 
@@ -225,13 +258,16 @@ typedef struct direct {
   const target *target;
   dibs_lock_options options;
   dibs_status status;
+  dibs_error error;                  /* of the thread that asked */
   dibs_hold *hold;
 } direct;
 
-static bool is_direct(const arguments *a, const target *t)
+static bool is_direct(const take_order *o)
 {
+  const target *t = o->target;
+
   return (t->kind == TARGET_PERMITS && t->take == 0) ||
-         (t->kind == TARGET_LEADER && a->is_nonblocking);
+         (t->kind == TARGET_LEADER && o->options->wait.is_none);
 }
 
 static void take_now(void *data)
@@ -243,19 +279,22 @@ static void take_now(void *data)
                                   &d->options, &d->hold);
   else
     d->status = dibs_drain_permits(d->client, d->target->shown, &d->options, &d->hold);
+  d->error = session_error(d->client, d->status);
 }
 
-static void take_direct(session *s, const arguments *a, const target *t, uint32_t flags,
-                        signal_watch *signals, take_result *result)
+static void take_direct(session *s, const take_order *o, signal_watch *signals,
+                        take_result *result)
 {
+  const target *t = o->target;
   direct *d = calloc(1, sizeof(*d));
+  int64_t started_ms = clock_ms();
   int number = 0;
 
   if (d == NULL) {
     result->code = session_fault(s, DIBS_ERR_NO_MEMORY, t->shown);
     return;
   }
-  *d = (direct) { .client = s->client, .target = t, .options = options_of(s, a, t, flags) };
+  *d = (direct) { .client = s->client, .target = t, .options = options_of(s, o) };
   result->is_stuck = !aside_run(take_now, d, signals, &number);
   result->signal = number;
   if (result->is_stuck)
@@ -265,17 +304,19 @@ static void take_direct(session *s, const arguments *a, const target *t, uint32_
   else if (d->status == DIBS_OK)
     result->hold = d->hold;
   else if (number == 0)
-    result->code = code_of_failure(s, a, t, d->status);
+    result->code = code_of_failure(s, o, &d->error, started_ms);
   free(d);
 }
 
 /* ---- taken with waiting ---- */
 
-static void take_waiting(session *s, const arguments *a, const target *t, uint32_t flags,
-                         signal_watch *signals, take_result *result)
+static void take_waiting(session *s, const take_order *o, signal_watch *signals,
+                         take_result *result)
 {
+  const target *t = o->target;
   waiting w = { .end = ending_new(), .signals = signals, .started_ms = clock_ms() };
-  dibs_lock_options options = options_of(s, a, t, flags);
+  dibs_lock_options options = options_of(s, o);
+  dibs_error error;
   enum progress mode;
   dibs_status status;
   bool is_live;
@@ -284,45 +325,45 @@ static void take_waiting(session *s, const arguments *a, const target *t, uint32
     result->code = session_fault(s, DIBS_ERR_SYSTEM, t->shown);
     return;
   }
-  status = target_ask(t, s->client, a->is_nonblocking, &options, lock_ended, w.end,
+  status = target_ask(t, s->client, o->options->wait.is_none, &options, lock_ended, w.end,
                       &w.request);
   if (status != DIBS_OK) {
     ending_free(w.end);
-    result->code = code_of_failure(s, a, t, status);
+    error = session_error(s->client, status);
+    result->code = code_of_failure(s, o, &error, w.started_ms);
     return;
   }
-  mode = take_progress(a, &is_live);
-  if (mode != PROGRESS_NONE && !a->is_nonblocking)
+  mode = take_progress(s->line, o, &is_live);
+  if (mode != PROGRESS_NONE && !o->options->wait.is_none)
     w.show_at = w.started_ms + SHOW_AFTER_MS;
 
   wait_for_ending(&w, s, t, is_live, mode, result);
   result->has_shown = wait_view_silence(result->view);
 
-  ending_collect(w.end, &status, &result->hold);
+  ending_collect(w.end, &error, &result->hold);
   if (result->signal != 0) {
     /* Granted and interrupted at once: the interruption wins. */
     if (result->hold != NULL)
       dibs_release_async(result->hold, NULL, NULL);
     result->hold = NULL;
-  } else if (status != DIBS_OK) {
-    result->code = code_of_failure(s, a, t, status);
+  } else if (error.status != DIBS_OK) {
+    result->code = code_of_failure(s, o, &error, w.started_ms);
   }
 }
 
-void take_lock(session *s, const arguments *a, const target *t, uint32_t flags,
-               signal_watch *signals, take_result *ret_result)
+void take_lock(session *s, const take_order *o, signal_watch *signals, take_result *ret_result)
 {
   int64_t started_ms = clock_ms();
 
   memset(ret_result, 0, sizeof(*ret_result));
   ret_result->is_stuck =
-      !take_before(s, t, signals, &ret_result->signal, &ret_result->code);
+      !take_before(s, o->target, signals, &ret_result->signal, &ret_result->code);
   if (ret_result->signal != 0 || ret_result->code != 0)
     return;
-  if (is_direct(a, t))
-    take_direct(s, a, t, flags, signals, ret_result);
+  if (is_direct(o))
+    take_direct(s, o, signals, ret_result);
   else
-    take_waiting(s, a, t, flags, signals, ret_result);
+    take_waiting(s, o, signals, ret_result);
   ret_result->waited_ms = clock_ms() - started_ms;
 }
 

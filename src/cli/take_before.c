@@ -11,8 +11,8 @@
 
 /* ---- a wrapper inside a wrapper ---- */
 
-/* How much of it the wrappers around hold; by the fence, not by the URL: two URLs can lead
- * to one server, and one name can stand on two. */
+/* How much of it the wrappers around hold; by the client's id, not by the URL: two URLs can
+ * lead to one server, and one name can stand on two. */
 static uint64_t own_units(const dibs_inspection *i)
 {
   uint64_t units = 0;
@@ -20,7 +20,7 @@ static uint64_t own_units(const dibs_inspection *i)
   for (size_t n = 0; n < i->shown_holders; n++) {
     const dibs_holder *h = &i->holders[n];
 
-    if (held_has_fence(getenv("DIBS_HELD"), i->name, h->fence))
+    if (held_has_client(getenv("DIBS_HELD"), i->name, h->party.client))
       units += h->party.units == 0 ? 1 : h->party.units;
   }
   return units;
@@ -53,9 +53,10 @@ static int check_nested(session *s, const target *t)
     would_wait = would_wait_for_itself(t, inspection);
     dibs_inspection_free(inspection);
     if (would_wait) {
-      say("%s is held by the dibs run around this command; it would wait for itself",
-          printable(t->names[n], shown, sizeof(shown)));
-      return CODE_CONFIG;
+      return say_fault(&(message_facts) { .code = CODE_CONFIG, .status = "DIBS_WOULD_DEADLOCK",
+                                          .name = t->names[n] },
+                       "%s is held by the dibs run around this command; it would wait for itself",
+                       printable(t->names[n], shown, sizeof(shown)));
     }
   }
   return 0;
@@ -75,18 +76,20 @@ static int declare_permits(session *s, const target *t)
     code = target_fault(t, s->client, status);
     return code != -1 ? code : session_fault(s, status, t->shown);
   }
-  if (permits == t->permits)
+  /* RSemaphore stores how many are free, and no total: there is nothing to compare with. */
+  if (permits == t->permits || t->is_plain)
     return 0;
   printable(t->shown, shown, sizeof(shown));
   if (permits == 0) {
-    say("%s has no permits at all now: \"dibs sem resize %s %u\" lets jobs in again", shown,
-        shown, t->permits);
-    return CODE_CONFIG;
+    say_softly("%s is paused, it has 0 permits; \"dibs sem resize %s %u\" lets jobs in again",
+               shown, shown, t->permits);
+    return 0;
   }
-  say("%s has %u permits, not %u: say -j %u, or change it for everybody by "
-      "\"dibs sem resize %s %u\"",
-      shown, permits, t->permits, permits, shown, t->permits);
-  return CODE_CONFIG;
+  return say_fault(&(message_facts) { .code = CODE_CONFIG, .status = "DIBS_ERR_ARGUMENT",
+                                      .name = t->shown },
+                   "%s has %u permits, not %u: use -j %u, or change the number for all by "
+                   "\"dibs sem resize %s %u\"",
+                   shown, permits, t->permits, permits, shown, t->permits);
 }
 
 /* ---- both ---- */

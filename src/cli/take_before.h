@@ -8,8 +8,8 @@
 #include "cli/target.h"
 
 /* Looks whether a `dibs run` around this process would be waited for by its own command,
- * and tells a semaphore how many permits it has. `*ret_code`: 0, or what to exit with after
- * saying why; `*ret_signal`: 0, or what interrupted it. false when a thread was left behind
+ * and sets the number of permits of a semaphore. `*ret_code`: 0, or what to exit with after
+ * saying why; `*ret_signal`: 0, or what interrupted it. false when a thread was abandoned
  * in the client. */
 bool take_before(session *s, const target *t, signal_watch *signals, int *ret_signal,
                  int *ret_code);

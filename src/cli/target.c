@@ -34,31 +34,38 @@ static int split_names(target *t, const char *list)
   }
 }
 
-int target_read(target *t, const arguments *a, const char *name)
+static void target_one(target *t, enum target_kind kind, const char *name)
+{
+  *t = (target) { .kind = kind, .shown = name, .names = { name }, .count = 1, .take = 1 };
+}
+
+int target_read(target *t, const kind_options *k, const char *name)
 {
   int code;
 
-  memset(t, 0, sizeof(*t));
-  if (a->multi != NULL) {
-    t->kind = TARGET_MANY;
-    t->shown = a->multi;
-    code = split_names(t, a->multi);
+  if (k->multi != NULL) {
+    *t = (target) { .kind = TARGET_MANY, .shown = k->multi };
+    code = split_names(t, k->multi);
     if (code != 0)
       target_free(t);
     return code;
   }
-  if (a->has_permits || a->take != 0 || a->takes_all)
+  target_one(t, TARGET_LOCK, name);
+  if (k->permits != 0 || k->take != 0 || k->takes_all)
     t->kind = TARGET_PERMITS;
-  else if (a->sharing != SHARING_NONE)
-    t->kind = a->sharing == SHARING_READ ? TARGET_READ : TARGET_WRITE;
-  else
-    t->kind = TARGET_LOCK;
-  t->shown = t->names[0] = name;
-  t->count = 1;
-  t->permits = a->permits;
-  t->take = a->takes_all ? 0 : a->take == 0 ? 1 : a->take;
-  t->value = a->value;
+  else if (k->sharing != SHARING_NONE)
+    t->kind = k->sharing == SHARING_READ ? TARGET_READ : TARGET_WRITE;
+  t->permits = k->permits;
+  t->is_plain = k->is_plain;
+  if (k->takes_all || k->take != 0)
+    t->take = k->takes_all ? 0 : k->take;
   return 0;
+}
+
+void target_lead(target *t, const char *name, const char *value)
+{
+  target_one(t, TARGET_LEADER, name);
+  t->value = value;
 }
 
 void target_free(target *t)
@@ -87,7 +94,7 @@ dibs_status target_ask(const target *t, dibs_client *client, bool is_try,
     return (is_try ? dibs_try_lock_many_async : dibs_lock_many_async)(
         client, t->names, t->count, options, callback, data, ret_request);
   case TARGET_LEADER:
-    /* There is no asynchronous try: who does not want to wait asks who leads, before. */
+    /* There is no asynchronous try: take.c uses dibs_try_campaign() for that. */
     return dibs_campaign_async(client, t->shown, t->value, options, callback, data,
                                ret_request);
   case TARGET_LOCK:
@@ -99,7 +106,7 @@ dibs_status target_ask(const target *t, dibs_client *client, bool is_try,
 
 /* ---- why not ---- */
 
-static const char *kind_words(dibs_kind kind)
+static const char *kind_advice(dibs_kind kind)
 {
   switch (kind) {
   case DIBS_KIND_RWLOCK:
@@ -129,8 +136,9 @@ static bool is_kind_of(const target *t, dibs_kind kind)
 }
 
 /* Which of the names it is, and what that is used as. */
-static int tell_kind(const target *t, dibs_client *client)
+static int report_kind(const target *t, dibs_client *client)
 {
+  message_facts facts = { .code = CODE_CONFIG, .status = "DIBS_ERR_WRONG_TYPE" };
   char shown[600];
 
   for (size_t i = 0; i < t->count; i++) {
@@ -139,20 +147,19 @@ static int tell_kind(const target *t, dibs_client *client)
     bool is_other = status == DIBS_OK && !is_kind_of(t, inspection->kind);
 
     printable(t->names[i], shown, sizeof(shown));
+    facts.name = t->names[i];
     if (is_other)
-      say("%s is in use as %s", shown, kind_words(inspection->kind));
+      say_fault(&facts, "%s is in use as %s", shown, kind_advice(inspection->kind));
     dibs_inspection_free(inspection);
     if (is_other)
       return CODE_CONFIG;
-    if (status == DIBS_ERR_WRONG_TYPE) {
-      say("%s: the key of this name holds something that is no lock of dibs", shown);
-      return CODE_CONFIG;
-    }
+    if (status == DIBS_ERR_WRONG_TYPE)
+      return say_fault(&facts, "%s: the key of this name holds no lock of dibs", shown);
   }
-  return -1;   /* it has changed since; the library's own words are as good as any */
+  return -1;   /* changed since: the error text of the library remains */
 }
 
-static int tell_count(const target *t, dibs_client *client)
+static int report_count(const target *t, dibs_client *client)
 {
   dibs_inspection *inspection = NULL;
   char shown[600];
@@ -160,9 +167,10 @@ static int tell_count(const target *t, dibs_client *client)
 
   if (dibs_inspect(client, t->shown, &inspection) == DIBS_OK &&
       inspection->kind == DIBS_KIND_SEMAPHORE && t->take > inspection->limit) {
-    say("%s has %u permits: nobody can take %u (dibs sem resize)",
-        printable(t->shown, shown, sizeof(shown)), inspection->limit, t->take);
-    code = CODE_CONFIG;
+    code = say_fault(&(message_facts) { .code = CODE_CONFIG, .status = "DIBS_ERR_ARGUMENT",
+                                        .name = t->shown },
+                     "%s has %u permits: %u cannot be taken (dibs sem resize)",
+                     printable(t->shown, shown, sizeof(shown)), inspection->limit, t->take);
   }
   dibs_inspection_free(inspection);
   return code;
@@ -173,12 +181,13 @@ int target_fault(const target *t, dibs_client *client, dibs_status status)
   char shown[600];
 
   if (status == DIBS_ERR_WRONG_TYPE)
-    return tell_kind(t, client);
+    return report_kind(t, client);
   if (status == DIBS_ERR_ARGUMENT && t->kind == TARGET_PERMITS)
-    return tell_count(t, client);
+    return report_count(t, client);
   if (status != DIBS_ERR_NOT_SET)
     return -1;
-  say("%s: nobody has said yet how many permits there are: -j N, or dibs sem init NAME N",
-      printable(t->shown, shown, sizeof(shown)));
-  return CODE_CONFIG;
+  return say_fault(&(message_facts) { .code = CODE_CONFIG, .status = "DIBS_ERR_NOT_SET",
+                                      .name = t->shown },
+                   "%s: the number of permits is not set: use -j N, or dibs sem init NAME N",
+                   printable(t->shown, shown, sizeof(shown)));
 }

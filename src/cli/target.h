@@ -6,7 +6,7 @@
 
 #include <dibs/dibs.h>
 
-#include "cli/cli.h"
+#include "cli/taking.h"
 
 enum target_kind {
   TARGET_LOCK, TARGET_READ, TARGET_WRITE, TARGET_PERMITS, TARGET_MANY, TARGET_LEADER
@@ -19,13 +19,17 @@ typedef struct target {
   size_t count;
   uint32_t permits;                 /* of the semaphore; 0: as many as were set before */
   uint32_t take;                    /* 0: all that are free */
+  bool is_plain;                    /* permits of an RSemaphore, which has no total */
   const char *value;                /* of the leader */
   char *text;                       /* owned: what `names` of a set points into */
 } target;
 
 /* `name` is NULL with --multi. Returns 0, or CODE_USAGE after saying what is wrong; then
- * there is nothing to free. Texts of `a` are borrowed. */
-int target_read(target *t, const arguments *a, const char *name);
+ * there is nothing to free. Texts of `k` are borrowed. */
+int target_read(target *t, const kind_options *k, const char *name);
+
+/* The leadership of the election `name`. */
+void target_lead(target *t, const char *name, const char *value);
 void target_free(target *t);
 
 /* Starts to take it, as dibs_lock_async() and its like; not for all permits that are free

@@ -7,59 +7,132 @@
 #include "cli/force.h"
 #include "cli/message.h"
 #include "cli/session.h"
+#include "cli/taking.h"
+#include "cli/token.h"
+
+static const option_row renew_rows[] = {
+  { "ttl", 't', "DUR", DURATION(renew_arguments, ttl_ms, TTL_MS_MIN),
+    "make it last DUR from now (30s)" },
+  { .name = NULL },
+};
+
+static const option_row release_rows[] = {
+  { "force", 0, NULL, FLAG(release_arguments, is_forced),
+    "break the lock NAME, held by any client" },
+  { "yes", 'y', NULL, FLAG(release_arguments, is_confirmed), "do not ask" },
+  { "fence", 0, "N", UINT64(release_arguments, only_fence, 1, UINT64_MAX),
+    "with --force: only the lease with this fence" },
+  { "reason", 'm', "TEXT", SHORT_TEXT(release_arguments, reason, DIBS_NOTE_MAX),
+    "with --force: why, for the system log" },
+  { .name = NULL },
+};
 
 static bool is_gone(dibs_status status)
 {
   return status == DIBS_LOST || status == DIBS_EXPIRED || status == DIBS_TAKEN;
 }
 
-static int tell_gone(dibs_status status)
+static int gone(const command_line *line, dibs_status status)
 {
-  say_softly("the lease was lost%s", status == DIBS_TAKEN ? ": somebody else has it now"
-                                     : status == DIBS_EXPIRED ? ": it had run out"
-                                                              : "");
-  return CODE_LOST;
+  if (line->is_quiet)
+    return CODE_LOST;
+  return say_fault(&(message_facts) { .code = CODE_LOST, .status = dibs_status_name(status) },
+                   "the lease is gone%s",
+                   status == DIBS_TAKEN     ? ": another client has the lock now"
+                   : status == DIBS_EXPIRED ? "; no other client had the lock since"
+                                            : ": it ended or was broken; the lock is free, "
+                                              "and another client may have had it");
 }
 
-int command_renew(const arguments *a)
+/* `dibs run` sets an empty DIBS_TOKEN for a lock of several leases. */
+static int token_fault(session *s, dibs_status status, const char *verb)
+{
+  if (*s->line->operands[0] != '\0' || status != DIBS_ERR_ARGUMENT)
+    return session_verb_fault(s, status, verb);
+  return say_usage(NULL, "the token is empty: dibs acquire failed, or the lock is one of a quorum "
+                         "or of several slots, which has none; dibs run renews and releases it");
+}
+
+int token_renew(const renew_arguments *a)
 {
   session s;
   int64_t remaining_ms = 0;
   dibs_status status;
-  int code = session_start(&s, a);
+  int code = session_start(&s, &a->line, &a->connection);
 
   if (code == 0) {
-    status = dibs_token_renew(s.client, a->operands[0], a->ttl_ms, &remaining_ms);
+    status = dibs_token_renew(s.client, a->line.operands[0], a->ttl_ms, &remaining_ms);
     if (is_gone(status))
-      code = tell_gone(status);
+      code = gone(&a->line, status);
     else if (status != DIBS_OK)
-      code = session_fault(&s, status, "renew");
-    else if (a->is_verbose)
+      code = token_fault(&s, status, "renew");
+    else if (a->line.is_verbose)
       printf("%" PRId64 "\n", remaining_ms);
   }
   session_close(&s);
   return code;
 }
 
-static int release_token(session *s, const arguments *a)
+static int release_token(session *s, const release_arguments *a)
 {
-  dibs_status status = dibs_token_release(s->client, a->operands[0]);
+  dibs_status status = dibs_token_release(s->client, a->line.operands[0]);
 
   if (is_gone(status))
-    return tell_gone(status);
-  return status == DIBS_OK ? CODE_OK : session_fault(s, status, "release");
+    return gone(&a->line, status);
+  return status == DIBS_OK ? CODE_OK : token_fault(s, status, "release");
 }
 
-int command_release(const arguments *a)
+int token_release(const release_arguments *a)
 {
+  const force_order order = { .name = a->line.operands[0], .reason = a->reason,
+                              .only_fence = a->only_fence, .is_confirmed = a->is_confirmed };
   session s;
   int code;
 
   if (!a->is_forced && (a->is_confirmed || a->only_fence != 0 || a->reason != NULL))
     return say_usage("release", "--yes, --fence and --reason belong to --force NAME");
-  code = session_start(&s, a);
+  code = session_start(&s, &a->line, &a->connection);
   if (code == 0)
-    code = a->is_forced ? force_release(&s, a, a->is_confirmed) : release_token(&s, a);
+    code = a->is_forced ? force_release(&s, &order) : release_token(&s, a);
   session_close(&s);
   return code;
 }
+
+static int renew_run(void *data)
+{
+  return token_renew(data);
+}
+
+static int release_run(void *data)
+{
+  release_arguments *a = data;
+
+  a->connection.note = a->reason;
+  return token_release(a);
+}
+
+const command renew_command = {
+  .name = "renew", .operands = "TOKEN", .summary = "make a lease last longer",
+  .operands_min = 1, .operands_max = 1,
+  .examples = { "dibs renew \"$token\"", "dibs renew -t 5m \"$token\"",
+                "dibs renew -v \"$token\"            # prints the milliseconds left",
+                "dibs renew \"$DIBS_TOKEN\" || exit   # inside dibs run; 79: it is lost" },
+  OPTIONS({ renew_rows, 0 }, GROUP(options_common, renew_arguments, line),
+          GROUP(options_connection, renew_arguments, connection)),
+  ARGUMENTS(renew_arguments, .connection = CONNECTION_DEFAULTS, .ttl_ms = TTL_MS_DEFAULT),
+  .run = renew_run
+};
+
+const command release_command = {
+  .name = "release", .operands = "TOKEN | --force NAME",
+  .summary = "release a lock, or break another client's",
+  .operands_min = 1, .operands_max = 1,
+  .examples = { "dibs release \"$token\" || echo 'it had been lost'",
+                "dibs release --force nightly",
+                "dibs release --force nightly --yes -m 'web-3 is gone'",
+                "dibs release --force nightly --yes --fence 1805233418240000" },
+  OPTIONS({ release_rows, 0 }, GROUP(options_common, release_arguments, line),
+          GROUP(options_connection, release_arguments, connection)),
+  ARGUMENTS(release_arguments, .connection = CONNECTION_DEFAULTS),
+  .run = release_run
+};

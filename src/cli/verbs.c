@@ -12,46 +12,52 @@
 
 #define VERBS_MAX 16
 
-static int run_one(const char *subcommand, const verb *v, const arguments *a)
+static int run_one(const char *subcommand, const verb *v, void *data)
 {
-  arguments own = *a;
+  command_line *line = data;
 
-  own.operands++;
-  own.operand_count--;
-  if (own.operand_count < v->least)
-    return say_usage(subcommand, "something is missing: dibs %s %s %s", subcommand,
-                     v->word, v->operands);
-  if (own.operand_count > v->most) {
+  line->operands++;
+  line->operand_count--;
+  if (line->operand_count < v->least) {
+    char missing[40];
+
+    return say_usage(subcommand, "missing %s; usage: dibs %s %s %s",
+                     operand_word(v->operands, line->operand_count, missing, sizeof(missing)),
+                     subcommand, v->word, v->operands);
+  }
+  if (line->operand_count > v->most) {
     char shown[200];
 
-    return say_usage(subcommand, "\"%s\" is too much: dibs %s %s %s",
-                     printable(own.operands[v->most], shown, sizeof(shown)), subcommand,
+    return say_usage(subcommand, "unexpected argument \"%s\"; usage: dibs %s %s %s",
+                     printable(line->operands[v->most], shown, sizeof(shown)), subcommand,
                      v->word, v->operands);
   }
-  return v->run(&own);
+  return v->run(data);
 }
 
-int verb_run(const char *subcommand, const verb *verbs, size_t count, const arguments *a)
+int verb_run(const char *subcommand, const verb *verbs, size_t count, void *data)
 {
+  const command_line *line = data;
   const char *words[VERBS_MAX], *near;
   char shown[100];
 
   for (size_t i = 0; i < count && i < VERBS_MAX; i++) {
-    if (strcmp(verbs[i].word, a->operands[0]) == 0)
-      return run_one(subcommand, &verbs[i], a);
+    if (strcmp(verbs[i].word, line->operands[0]) == 0)
+      return run_one(subcommand, &verbs[i], data);
     words[i] = verbs[i].word;
   }
-  printable(a->operands[0], shown, sizeof(shown));
-  near = nearest_word(a->operands[0], words, count);
+  printable(line->operands[0], shown, sizeof(shown));
+  near = nearest_word(line->operands[0], words, count);
   if (near != NULL)
     return say_usage(subcommand, "no \"dibs %s %s\"; did you mean \"dibs %s %s\"?",
                      subcommand, shown, subcommand, near);
   return say_usage(subcommand, "no \"dibs %s %s\"", subcommand, shown);
 }
 
-int operand_number(const char *subcommand, const char *word, int64_t least, int64_t most,
+int operand_number(const char *subcommand, const command_line *line, int64_t least, int64_t most,
                    int64_t *ret_number)
 {
+  const char *word = line->operands[1];
   char shown[200];
   char *end;
   long long number;
@@ -63,6 +69,7 @@ int operand_number(const char *subcommand, const char *word, int64_t least, int6
     *ret_number = number;
     return 0;
   }
-  return say_usage(subcommand, "\"%s\" is not a number from %" PRId64 " to %" PRId64,
-                   printable(word, shown, sizeof(shown)), least, most);
+  return say_usage(subcommand, "%s %s: invalid count \"%s\": allowed are %" PRId64 " to %" PRId64,
+                   subcommand, line->operands[-1], printable(word, shown, sizeof(shown)), least,
+                   most);
 }

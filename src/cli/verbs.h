@@ -11,14 +11,16 @@ typedef struct verb {
   const char *word;
   const char *operands;     /* as shown */
   int least, most;          /* how many of them */
-  int (*run)(const arguments *a);
+  int (*run)(const void *data);   /* the struct of the options */
 } verb;
 
-/* Runs the one that the first operand names; it gets the operands behind that. */
-int verb_run(const char *subcommand, const verb *verbs, size_t count, const arguments *a);
+/* Runs the verb that the first operand names. `data` begins with a command_line, whose operands
+ * are then those after the verb. */
+int verb_run(const char *subcommand, const verb *verbs, size_t count, void *data);
 
-/* Reads an operand: 0, or CODE_USAGE after saying what is allowed. */
-int operand_number(const char *subcommand, const char *word, int64_t least, int64_t most,
+/* Reads the count after the name, for a verb that verb_run() has called: 0, or CODE_USAGE
+ * after naming the verb and what is allowed. */
+int operand_number(const char *subcommand, const command_line *line, int64_t least, int64_t most,
                    int64_t *ret_number);
 
 #endif

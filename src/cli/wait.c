@@ -2,25 +2,51 @@
 /* cli/wait.c - dibs wait: until a name is free, held or led, without taking it; a latch is
  * waited for in latch.c.
  *
- * Nobody is told when a lock becomes free but the next waiter, and this one does not
- * queue; so it asks, at first often, then twice a second. */
+ * Only the next waiter gets a message when a lock becomes free, and this one does not
+ * queue; so it polls, at first often, then twice a second. */
 #include <poll.h>
 
 #include <dibs/election.h>
 
 #include "cli/clock.h"
 #include "cli/commands.h"
+#include "cli/latch.h"
 #include "cli/message.h"
 #include "cli/session.h"
 #include "cli/show.h"
+#include "cli/wait.h"
 
 #define INTERVAL_MS_FIRST 20
 #define INTERVAL_MS_MAX 500
+#define QUESTION_MS 5000     /* the library's limit of a question */
 
-static dibs_status ask_for_leader(session *s, const arguments *a, bool *ret_is_so)
+enum wait_goal { UNTIL_FREE, UNTIL_HELD, UNTIL_ZERO, UNTIL_LEADER };
+
+typedef struct wait_arguments {
+  command_line line;
+  connection_options connection;
+  wait_option wait;
+  enum wait_goal goal;
+} wait_arguments;
+
+static const option_row rows[] = {
+  { "free", 0, NULL, CONSTANT(wait_arguments, goal, UNTIL_FREE),
+    "until it is free (the default)" },
+  { "held", 0, NULL, CONSTANT(wait_arguments, goal, UNTIL_HELD), "until it is held" },
+  { "zero", 0, NULL, CONSTANT(wait_arguments, goal, UNTIL_ZERO),
+    "until the latch NAME is at zero" },
+  { "leader", 0, NULL, CONSTANT(wait_arguments, goal, UNTIL_LEADER),
+    "until the election NAME has a leader" },
+  { "wait", 'w', "DUR", WAIT(wait_arguments, wait),
+    "wait at most DUR (default: forever), then exit 75" },
+  { "timeout", 0, "DUR", SPELLING, NULL },
+  { .name = NULL },
+};
+
+static dibs_status ask_for_leader(session *s, const wait_arguments *a, bool *ret_is_so)
 {
   dibs_leader *leader = NULL;
-  dibs_status status = dibs_get_leader(s->client, a->operands[0], &leader);
+  dibs_status status = dibs_get_leader(s->client, a->line.operands[0], &leader);
 
   if (status == DIBS_OK)
     *ret_is_so = leader->is_led;
@@ -28,53 +54,110 @@ static dibs_status ask_for_leader(session *s, const arguments *a, bool *ret_is_s
   return status;
 }
 
-static dibs_status ask(session *s, const arguments *a, bool *ret_is_so)
+static dibs_status ask(session *s, const wait_arguments *a, bool *ret_is_so)
 {
   dibs_inspection *inspection = NULL;
   dibs_status status;
 
   if (a->goal == UNTIL_LEADER)
     return ask_for_leader(s, a, ret_is_so);
-  status = dibs_inspect(s->client, a->operands[0], &inspection);
+  status = dibs_inspect(s->client, a->line.operands[0], &inspection);
   if (status == DIBS_OK)
     *ret_is_so = show_is_held(inspection) == (a->goal == UNTIL_HELD);
   dibs_inspection_free(inspection);
   return status;
 }
 
-static int wait_until_so(session *s, const arguments *a)
+/* One request takes no longer than what is left of the wait. `-w 0` asks once, and has the
+ * usual time for that. */
+static bool limit_question(session *s, const wait_arguments *a, int64_t left_ms)
 {
-  int64_t give_up_at = clock_ms() + a->wait_ms;
-  bool is_endless = a->wait_ms == 0 && !a->is_nonblocking;
+  int32_t connect_ms = a->connection.connect_timeout_ms;
+  int64_t usual_ms = connect_ms > 0 ? connect_ms : QUESTION_MS;
+  bool is_usual = a->wait.is_none || left_ms >= usual_ms;
+  int64_t ms = is_usual ? 0 : left_ms > 0 ? left_ms : 1;
+
+  return dibs_set_call_timeout(s->client, (int32_t)ms) == DIBS_OK;
+}
+
+/* Without a server: as calls of the library that wait. */
+static bool goes_on(const wait_arguments *a, dibs_status status, bool was_answered)
+{
+  if (!dibs_status_is_retriable(status) || a->connection.degrade == DIBS_DEGRADE_FAIL)
+    return false;
+  return was_answered || a->connection.degrade == DIBS_DEGRADE_WAIT;
+}
+
+static int wait_until_so(session *s, const wait_arguments *a)
+{
+  int64_t give_up_at = clock_ms() + a->wait.ms;
+  bool is_endless = a->wait.ms == 0 && !a->wait.is_none;
   int64_t interval = INTERVAL_MS_FIRST;
+  dibs_status before, status = DIBS_ERR_UNREACHABLE;
+  bool was_answered = false;
 
   for (;;) {
     bool is_so = false;
-    dibs_status status = ask(s, a, &is_so);
-    int64_t left = give_up_at - clock_ms();
+    int64_t left;
 
+    if (!is_endless && !limit_question(s, a, give_up_at - clock_ms()))
+      return CODE_INTERNAL;
+    before = status;
+    status = ask(s, a, &is_so);
+    left = give_up_at - clock_ms();
     if (is_so)
       return CODE_OK;
-    if (status != DIBS_OK && !dibs_status_is_retriable(status))
-      return session_fault(s, status, a->operands[0]);
+    was_answered |= status == DIBS_OK;
+    if (status != DIBS_OK && !goes_on(a, status, was_answered))
+      return session_fault(s, status, a->line.operands[0]);
+    /* The last question has what is left, a millisecond perhaps: without its reply, the reply
+     * to the question before it stands. */
     if (!is_endless && left <= 0)
-      return status == DIBS_OK ? CODE_BUSY : session_fault(s, status, a->operands[0]);
+      return status == DIBS_OK || before == DIBS_OK ? CODE_BUSY
+                                                   : session_fault(s, status, a->line.operands[0]);
 
     poll(NULL, 0, (int)(!is_endless && left < interval ? left : interval));
     interval = interval * 3 / 2 > INTERVAL_MS_MAX ? INTERVAL_MS_MAX : interval * 3 / 2;
   }
 }
 
-int command_wait(const arguments *a)
+static int wait_for_goal(const wait_arguments *a)
 {
   session s;
-  int code;
+  int code = session_start(&s, &a->line, &a->connection);
 
-  if (a->goal == UNTIL_ZERO)
-    return latch_wait(a);
-  code = session_start(&s, a);
   if (code == 0)
     code = wait_until_so(&s, a);
   session_close(&s);
   return code;
 }
+
+int wait_until_free(const command_line *line, const connection_options *c,
+                    const wait_option *wait)
+{
+  const wait_arguments a = { .line = *line, .connection = *c, .wait = *wait };
+
+  return wait_for_goal(&a);
+}
+
+static int wait_run(void *data)
+{
+  const wait_arguments *a = data;
+
+  if (a->goal == UNTIL_ZERO)
+    return latch_wait_for_zero(&a->line, &a->connection, &a->wait);
+  return wait_for_goal(a);
+}
+
+const command wait_command = {
+  .name = "wait", .operands = "NAME",
+  .summary = "wait until a name is free, held, led or at zero",
+  .operands_min = 1, .operands_max = 1,
+  .examples = { "dibs wait -w 30s nightly || echo 'still running'",
+                "dibs wait render           # until all jobs of the semaphore are done",
+                "dibs wait --zero release-42", "dibs wait -w 0 nightly   # only ask" },
+  OPTIONS({ rows, 0 }, GROUP(options_common, wait_arguments, line),
+          GROUP(options_connection, wait_arguments, connection)),
+  ARGUMENTS(wait_arguments, .connection = CONNECTION_DEFAULTS),
+  .run = wait_run
+};

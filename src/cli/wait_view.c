@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/wait_view.c - tells a person who waits why, and how long it may take. */
+/* cli/wait_view.c - shows why a wait lasts, and how long it may take. */
 #include "cli/wait_view.h"
 
 #include <jansson.h>
@@ -18,7 +18,7 @@
 
 #define SHOW_EVERY_MS 1000
 
-/* An answer that is still under way at the end is waited for so long. */
+/* The limit for a reply that is outstanding at the end. */
 #define END_PATIENCE_MS 150
 
 struct wait_view {
@@ -36,22 +36,22 @@ struct wait_view {
 
   char shown_lease[96]; /* of the thread: what the last line was about */
   size_t shown_place, shown_holders;
-  bool shown_fault;
+  bool shown_fault, shown_hindrance;
 };
 
 /* ---- what is shown ---- */
 
-static void place_words(const dibs_inspection *i, char *words, size_t size)
+static void place_text(const dibs_inspection *i, char *text, size_t size)
 {
   size_t place = show_own_place(i);
   char ordinal[32];
 
   if (place == 0) {
-    snprintf(words, size, "%zu waiting", i->waiter_count);
+    snprintf(text, size, "%zu waiting", i->waiter_count);
     return;
   }
   show_ordinal(place, ordinal, sizeof(ordinal));
-  snprintf(words, size, "you are %s of %zu", ordinal, i->waiter_count);
+  snprintf(text, size, "you are %s of %zu", ordinal, i->waiter_count);
 }
 
 /* Two lines that fit 80 columns with names of usual length. */
@@ -68,15 +68,15 @@ static void show_live(const wait_view *v, const char *who, const char *how)
 }
 
 /* Of several names the one that keeps us waiting is named. */
-static void holder_words(const wait_view *v, const dibs_inspection *i, const char *holder,
-                         char *words, size_t size)
+static void holder_text(const wait_view *v, const dibs_inspection *i, const char *holder,
+                         char *text, size_t size)
 {
   char name[600];
 
   if (v->target->kind == TARGET_MANY && show_is_held(i))
-    snprintf(words, size, "%s is %s", printable(i->name, name, sizeof(name)), holder);
+    snprintf(text, size, "%s is %s", printable(i->name, name, sizeof(name)), holder);
   else
-    snprintf(words, size, "%s", holder);
+    snprintf(text, size, "%s", holder);
 }
 
 static void show_lock_live(const wait_view *v, const dibs_inspection *i)
@@ -84,8 +84,8 @@ static void show_lock_live(const wait_view *v, const dibs_inspection *i)
   char by[800], who[900], place[80], lease[140], how[240];
 
   show_by(i, by, sizeof(by));
-  holder_words(v, i, by, who, sizeof(who));
-  place_words(i, place, sizeof(place));
+  holder_text(v, i, by, who, sizeof(who));
+  place_text(i, place, sizeof(place));
   show_lease(i, lease, sizeof(lease));
   snprintf(how, sizeof(how), "%s (Ctrl-C gives up), %s", place, lease);
   show_live(v, who, how);
@@ -96,8 +96,8 @@ static void show_lock_plain(const wait_view *v, const dibs_inspection *i)
   char name[600], holder[950], who[1000], place[80];
 
   show_holder(i, holder, sizeof(holder));
-  holder_words(v, i, holder, who, sizeof(who));
-  place_words(i, place, sizeof(place));
+  holder_text(v, i, holder, who, sizeof(who));
+  place_text(i, place, sizeof(place));
   say("waiting for %s: %s; %s", printable(v->target->shown, name, sizeof(name)), who,
       place);
 }
@@ -108,7 +108,7 @@ static void show_event(wait_view *v, const dibs_inspection *i)
 
   json_object_set_new(event, "v", json_integer(1));
   json_object_set_new(event, "event", json_string("waiting"));
-  json_object_set_new(event, "name", json_words(v->target->shown));
+  json_object_set_new(event, "name", json_text(v->target->shown));
   json_object_set_new(event, "waited_ms", json_integer(clock_ms() - v->started_ms));
   json_object_set_new(event, "place", json_integer((json_int_t)show_own_place(i)));
   json_object_set_new(event, "lock", show_json(i, dibs_is_private(v->client)));
@@ -118,15 +118,18 @@ static void show_event(wait_view *v, const dibs_inspection *i)
 /* A live view shows time passing; the others only what is new. */
 static bool is_news(wait_view *v, const dibs_inspection *i)
 {
+  bool is_hindered = i->quarantine_ms > 0 || i->obstacle[0] != '\0';
   size_t place = show_own_place(i);
 
-  if (!v->shown_fault && v->has_shown && v->shown_place == place &&
+  if (!v->shown_fault && v->shown_hindrance == is_hindered &&
+      v->has_shown && v->shown_place == place &&
       v->shown_holders == i->holder_count && strcmp(v->shown_lease, i->lease) == 0)
     return v->is_live;
   snprintf(v->shown_lease, sizeof(v->shown_lease), "%s", i->lease);
   v->shown_place = place;
   v->shown_holders = i->holder_count;
   v->shown_fault = false;
+  v->shown_hindrance = is_hindered;
   return true;
 }
 
@@ -160,7 +163,7 @@ static void show_fault(wait_view *v, dibs_status status)
 
 /* ---- the thread ---- */
 
-/* Sleeps so long, or until silenced; false when silenced. Lock v->lock. */
+/* Sleeps for `ms`, or until silenced; false when silenced. Lock v->lock. */
 static bool sleep_ms(wait_view *v, int64_t ms)
 {
   struct timespec until;
@@ -180,7 +183,7 @@ static bool sleep_ms(wait_view *v, int64_t ms)
 }
 
 /* What keeps us waiting: of several names, the first that we queue for, else the first that
- * somebody has. */
+ * is held. */
 static dibs_status inspect_target(const wait_view *v, dibs_inspection **ret_inspection)
 {
   dibs_inspection *chosen = NULL;

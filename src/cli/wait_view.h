@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/wait_view.h - tells a person who waits why, and how long it may take.
+/* cli/wait_view.h - shows why a wait lasts, and how long it may take.
  *
  * Asks the server on a thread of its own, so that a server that does not answer never
  * keeps the waiter from being granted or interrupted. On a terminal two lines are redrawn
@@ -26,7 +26,7 @@ wait_view *wait_view_start(dibs_client *client, const target *t, bool is_live,
 bool wait_view_silence(wait_view *v);
 
 /* Waits for the thread, before dibs_close(). false when it still waits for a server that
- * does not answer: then the client may not be closed, only left behind. NULL is allowed. */
+ * does not answer: then the client may not be closed, only abandoned. NULL is allowed. */
 bool wait_view_end(wait_view *v);
 
 #endif

@@ -12,6 +12,11 @@
 #include "cli/session.h"
 #include "cli/show.h"
 
+typedef struct who_arguments {
+  command_line line;
+  connection_options connection;
+} who_arguments;
+
 static void print_queue(const dibs_inspection *i)
 {
   char waiting[80];
@@ -70,34 +75,34 @@ static void print_inspection(const dibs_inspection *i)
 }
 
 /* What the leader publishes, where the lock is an election. */
-static void print_value(session *s, const arguments *a, json_t *object)
+static void print_value(session *s, const who_arguments *a, json_t *object)
 {
   dibs_leader *leader = NULL;
   char value[DIBS_VALUE_MAX + 1];
 
-  if (dibs_get_leader(s->client, a->operands[0], &leader) != DIBS_OK)
+  if (dibs_get_leader(s->client, a->line.operands[0], &leader) != DIBS_OK)
     return;
   if (leader->is_led && leader->value_size > 0 && object != NULL) {
     json_object_set_new(object, "kind", json_string("election"));
-    json_object_set_new(object, "value", json_words(leader->value));
+    json_object_set_new(object, "value", json_text(leader->value));
   } else if (leader->is_led && leader->value_size > 0) {
     printf("  leads    %s\n", printable(leader->value, value, sizeof(value)));
   }
   dibs_leader_free(leader);
 }
 
-/* Whether the name is a barrier or a latch, and not a lock that somebody ever had. */
-static bool who_else(session *s, const arguments *a, int *ret_code)
+/* Whether the name is a barrier or a latch, and was never held as a lock. */
+static bool who_else(session *s, const who_arguments *a, int *ret_code)
 {
   dibs_barrier_info info = { .size = sizeof(info) };
-  const char *name = a->operands[0];
+  const char *name = a->line.operands[0];
   char shown[600];
   int64_t left = 0;
 
   printable(name, shown, sizeof(shown));
   if (dibs_barrier_get(s->client, name, &info) == DIBS_OK) {
     *ret_code = info.arrived > 0 ? CODE_OK : CODE_NO;
-    if (a->wants_json)
+    if (a->line.wants_json)
       json_print(barrier_json(name, &info, s->is_private));
     else
       printf("%s  barrier, %s, %u of %u arrived, generation %" PRIu64 "\n", shown,
@@ -108,16 +113,16 @@ static bool who_else(session *s, const arguments *a, int *ret_code)
   if (dibs_latch_count(s->client, name, &left) != DIBS_OK || left == 0)
     return false;
   *ret_code = CODE_OK;
-  if (a->wants_json)
+  if (a->line.wants_json)
     json_print(latch_json(name, left, s->is_private));
   else
     printf("%s  latch, %" PRId64 " left\n", shown, left);
   return true;
 }
 
-static void tell(session *s, const arguments *a, const dibs_inspection *i)
+static void show(session *s, const who_arguments *a, const dibs_inspection *i)
 {
-  json_t *object = a->wants_json ? show_json(i, s->is_private) : NULL;
+  json_t *object = a->line.wants_json ? show_json(i, s->is_private) : NULL;
 
   if (object == NULL)
     print_inspection(i);
@@ -127,31 +132,45 @@ static void tell(session *s, const arguments *a, const dibs_inspection *i)
     json_print(object);
 }
 
-static int who(session *s, const arguments *a)
+static int who(session *s, const who_arguments *a)
 {
   dibs_inspection *inspection = NULL;
-  dibs_status status = dibs_inspect(s->client, a->operands[0], &inspection);
+  dibs_status status = dibs_inspect(s->client, a->line.operands[0], &inspection);
   bool is_unused;
   int code;
 
   if (status != DIBS_OK)
-    return session_fault(s, status, a->operands[0]);
+    return session_fault(s, status, a->line.operands[0]);
   code = show_is_held(inspection) ? CODE_OK : CODE_NO;
   is_unused = code == CODE_NO && inspection->kind == DIBS_KIND_MUTEX &&
               inspection->fence == 0;
   if (!is_unused || !who_else(s, a, &code))
-    tell(s, a, inspection);
+    show(s, a, inspection);
   dibs_inspection_free(inspection);
   return code;
 }
 
-int command_who(const arguments *a)
+static int who_run(void *data)
 {
+  const who_arguments *a = data;
   session s;
-  int code = session_start(&s, a);
+  int code = session_start(&s, &a->line, &a->connection);
 
   if (code == 0)
     code = who(&s, a);
   session_close(&s);
   return code;
 }
+
+const command who_command = {
+  .name = "who", .operands = "NAME", .summary = "show holder and waiters of one name",
+  .operands_min = 1, .operands_max = 1,
+  .examples = { "dibs who nightly", "dibs who nightly >/dev/null && echo held",
+                "dibs who --json nightly | jq .holder.host",
+                "dibs who -u unix:///run/redis.sock nightly" },
+  .notes = "Exit: 0 held, 1 free.",
+  OPTIONS(GROUP(options_common, who_arguments, line),
+          GROUP(options_connection, who_arguments, connection)),
+  ARGUMENTS(who_arguments, .connection = CONNECTION_DEFAULTS),
+  .run = who_run
+};

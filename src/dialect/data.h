@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* dialect/data.h - maps, lists and sets as Redisson keeps them: calls and answers;
- * protocol.md 21. The key is the name as it is, bytes are stored as they are. */
+/* dialect/data.h - maps, lists and sets in Redisson's layout: calls and answers;
+ * protocol.md 21. The key is the name, bytes are stored unchanged. */
 #ifndef DIALECT_DATA_H
 #define DIALECT_DATA_H
 
 #include "dialect/native.h"
 
-#define DATA_BYTES_MAX ((size_t)1 << 20)   /* of a value or element; a link takes twice that */
+#define DATA_BYTES_MAX ((size_t)1 << 20)   /* of a value or element; a link accepts twice that */
 #define DATA_KEY_MAX ((size_t)64 << 10)    /* of a key of a map, or a member of a set */
-#define DATA_PAGE_BYTES ((size_t)3 << 19)  /* in the answer to a page */
-#define DATA_PAGE_COUNT 256        /* entries at the most; the first page of a walk has fewer */
+#define DATA_PAGE_BYTES ((size_t)3 << 19)  /* in the reply to a page */
+#define DATA_PAGE_COUNT 256        /* most entries; the first page of a walk has fewer */
 #define DATA_CURSOR_SIZE 24
 
 typedef enum data_verb {
@@ -22,7 +22,7 @@ typedef enum data_verb {
   DATA_EXPIRE, DATA_PERSIST, DATA_TTL, DATA_DELETE
 } data_verb;
 
-/* What a call says; which of it matters tells the verb. */
+/* The fields of a call; the verb decides which are used. */
 typedef struct data_call {
   data_verb verb;
   resp_argument name;
@@ -33,33 +33,31 @@ typedef struct data_call {
   const char *cursor;
 } data_call;
 
-/* It changes nothing, and so may be asked again when no answer came. */
+/* It changes nothing, and so may be repeated without a reply. */
 bool data_is_read(data_verb verb);
-/* A script: has to be encoded by text, too. */
-bool data_is_script(data_verb verb);
-/* Appends the command; false when memory is refused. */
-bool data_encode(const native *n, buffer *out, bool with_text, const data_call *c);
+/* Fills the request; false: no memory. */
+bool data_encode(const protocol *n, request *out, const data_call *c);
 
-/* ---- answers; false when the reply has not the shape that is promised ---- */
+/* ---- answers; false when the reply has another form ---- */
 
 bool data_integer_answer(const resp_reply *r, int64_t *ret_value);
 
 typedef struct data_value {
   bool is_there;
-  const char *bytes;        /* borrowed from the reply; NULL: longer than may be told */
+  const char *bytes;        /* borrowed from the reply; NULL: longer than the limit */
   size_t size;
 } data_value;
 
-/* Value of a node: a string, nil, or the size of what was left out. */
+/* Value of a node: a string, nil, or the size of a value that was too long. */
 bool data_value_read(const resp_node *node, data_value *ret_value);
 bool data_value_answer(const resp_reply *r, data_value *ret_value);
 
 typedef struct data_page {
-  char cursor[DATA_CURSOR_SIZE];   /* "0": it was the last */
+  char cursor[DATA_CURSOR_SIZE];   /* "0": it was the last page */
   const resp_node *entries;        /* an array of values, in pairs for a map */
   size_t count;
-  size_t bytes;                    /* in all of them */
-  bool has_gaps;                   /* something was left out */
+  size_t bytes;                    /* of all values */
+  bool has_gaps;                   /* a value was too long */
 } data_page;
 
 /* Of map_page and set_page; a page of a map has an even count. */

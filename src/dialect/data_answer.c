@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dialect/data_answer.c - what is answered about maps, lists and sets. */
+/* dialect/data_answer.c - replies about maps, lists and sets. */
 #include <string.h>
 
 #include "dialect/data.h"

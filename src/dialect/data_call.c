@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* dialect/data_call.c - the calls for maps, lists and sets: a command of the server where one
- * does it, else a script of lua/redisson/. */
+/* dialect/data_call.c - the calls for maps, lists and sets: a command of the server if
+ * there is one, otherwise a script of lua/redisson/. */
 #include <assert.h>
 #include <string.h>
 
@@ -10,9 +10,9 @@
 #define MARK_SIZE (CLIENT_ID_SIZE + 5)
 #define WORDS_MAX 6
 
-/* One of `command` and `script`; then its words behind the name, a letter each: k the key,
- * v the value, x the value expected, i the number, c the count, s the cursor, m how long a
- * value may be, p how long a page, o a mark of this client's own. */
+/* One of `command` and `script`; then its arguments after the name, a letter each: k the
+ * key, v the value, x the expected value, i the number, c the count, s the cursor, m the
+ * longest value, p the longest page, o a mark of this client. */
 typedef struct call_form {
   const char *command;
   const script *script;
@@ -60,12 +60,7 @@ bool data_is_read(data_verb verb)
   return forms[verb].is_read;
 }
 
-bool data_is_script(data_verb verb)
-{
-  return forms[verb].script != NULL;
-}
-
-/* The bytes of words that are made. */
+/* The bytes of composed arguments. */
 typedef struct made_words {
   char number[NUMBER_SIZE], count[NUMBER_SIZE], limit[NUMBER_SIZE], mark[MARK_SIZE];
 } made_words;
@@ -78,7 +73,7 @@ static resp_argument word_int(char bytes[NUMBER_SIZE], int64_t value)
   return word_of(&t);
 }
 
-static resp_argument word_mark(const native *n, char bytes[MARK_SIZE])
+static resp_argument word_mark(const protocol *n, char bytes[MARK_SIZE])
 {
   text t = text_over(bytes, MARK_SIZE);
 
@@ -87,7 +82,7 @@ static resp_argument word_mark(const native *n, char bytes[MARK_SIZE])
   return word_of(&t);
 }
 
-static resp_argument word(const native *n, char letter, const data_call *c, made_words *made)
+static resp_argument word(const protocol *n, char letter, const data_call *c, made_words *made)
 {
   switch (letter) {
   case 'k': return c->key;
@@ -104,7 +99,7 @@ static resp_argument word(const native *n, char letter, const data_call *c, made
   return word_mark(n, made->mark);
 }
 
-bool data_encode(const native *n, buffer *out, bool with_text, const data_call *c)
+bool data_encode(const protocol *n, request *out, const data_call *c)
 {
   const call_form *f = &forms[c->verb];
   resp_argument words[WORDS_MAX];
@@ -118,6 +113,6 @@ bool data_encode(const native *n, buffer *out, bool with_text, const data_call *
   for (const char *letter = f->words; *letter != 0; letter++)
     words[used++] = word(n, *letter, c, &made);
   if (f->command != NULL)
-    return resp_command(out, words, used);
-  return call_script(n, out, with_text, f->script, &c->name, 1, words, used);
+    return request_command(out, words, used);
+  return request_script(out, f->script, &c->name, 1, words, used);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* dialect/data_name.c - which lock belongs to a key of a map, or to a member of a set: a name
- * that Java computes as well. */
+/* dialect/data_name.c - the lock that belongs to a key of a map, or to a member of a set:
+ * a name that Java computes too. */
 #include <string.h>
 
 #include "dialect/data.h"
-#include "dialect/redisson.h"
+#include "dialect/redisson/redisson.h"
 
 static void add_hash(resp_argument key, text *out)
 {

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* dialect/dialect_list.c - which keys of a database are locks of a dialect that has no prefix
- * for them. */
+/* dialect/dialect_list.c - finds the locks of a dialect without a prefix among the keys of
+ * a database. */
 #include <string.h>
 
 #include "dialect/dialect.h"
-#include "dialect/string_lock.h"
 
-/* What a key beside a semaphore of Redisson's ends with: the permits that are out. */
+/* The suffix of a key of a Redisson semaphore: the permits that are granted. */
 #define PERMITS_OUT ":timeout"
-
-static bool is_spring(const native *n)
-{
-  return n->dialect == DIALECT_SPRING;
-}
 
 static void add_plain(text *out, const char *bytes, size_t size)
 {
@@ -23,15 +17,15 @@ static void add_plain(text *out, const char *bytes, size_t size)
   }
 }
 
-/* Only what stands in front of the first byte that means something: the rest is said by
- * fnmatch(), whose patterns are not quite the server's. */
-void dialect_list_match(const native *n, list_kind kind, const char *pattern, text *out)
+/* Only the part before the first special byte: fnmatch() checks the rest, because its
+ * patterns differ from the server's. */
+void dialect_list_match(const protocol *n, list_kind kind, const char *pattern, text *out)
 {
   if (kind == LIST_PERMITS) {
     text_add(out, "*" PERMITS_OUT);
     return;
   }
-  if (is_spring(n)) {
+  if (n->dialect->has_registry) {
     add_plain(out, n->registry, strlen(n->registry));
     text_add(out, ":");
   }
@@ -40,29 +34,29 @@ void dialect_list_match(const native *n, list_kind kind, const char *pattern, te
   text_add(out, "*");
 }
 
-const char *dialect_list_type(const native *n, list_kind kind)
+const char *dialect_list_type(const protocol *n, list_kind kind)
 {
-  if (kind == LIST_PERMITS)
-    return n->dialect == DIALECT_REDISSON ? "zset" : NULL;
-  return n->dialect == DIALECT_REDISSON ? "hash" : "string";
+  const dialect_ops *d = n->dialect;
+
+  return kind == LIST_PERMITS ? d->permits_type : d->lock_type;
 }
 
-bool dialect_list_is_everything(const native *n)
+bool dialect_list_is_everything(const protocol *n)
 {
-  return n->dialect == DIALECT_REDISSON || n->dialect == DIALECT_PLAIN;
+  return n->dialect->lists_all_keys;
 }
 
-/* What dibs keeps beside locks has its prefix in front. */
-static bool is_ours(const native *n, const char *key, size_t size)
+/* Keys that dibs keeps for locks begin with its prefix. */
+static bool is_ours(const protocol *n, const char *key, size_t size)
 {
   size_t prefix = strlen(n->prefix);
 
   return size > prefix && memcmp(key, n->prefix, prefix) == 0 && key[prefix] == ':';
 }
 
-static size_t lock_names(const native *n, const char *key, size_t size, many_name *ret)
+static size_t lock_names(const protocol *n, const char *key, size_t size, many_name *ret)
 {
-  size_t front = is_spring(n) ? strlen(n->registry) + 1 : 0;
+  size_t front = n->dialect->has_registry ? strlen(n->registry) + 1 : 0;
 
   if (size <= front || (front > 0 && (memcmp(key, n->registry, front - 1) != 0 ||
                                       key[front - 1] != ':')))
@@ -74,8 +68,8 @@ static size_t lock_names(const native *n, const char *key, size_t size, many_nam
   return 1;
 }
 
-/* Of `{N}:timeout` the name is N; or `{N}`, which has a brace already, and gets no other. */
-static size_t permit_names(const native *n, const char *key, size_t size, many_name ret[2])
+/* `{N}:timeout` stands for the name N; or for `{N}`, which has a brace and gets no other. */
+static size_t permit_names(const protocol *n, const char *key, size_t size, many_name ret[2])
 {
   size_t end = strlen(PERMITS_OUT), count = 0, whole;
 
@@ -91,14 +85,14 @@ static size_t permit_names(const native *n, const char *key, size_t size, many_n
   return count;
 }
 
-size_t dialect_list_names(const native *n, list_kind kind, const char *key, size_t size,
+size_t dialect_list_names(const protocol *n, list_kind kind, const char *key, size_t size,
                           many_name ret_names[LIST_NAMES_MAX])
 {
   return kind == LIST_PERMITS ? permit_names(n, key, size, ret_names)
                               : lock_names(n, key, size, ret_names);
 }
 
-bool dialect_list_is_owner(const native *n, const char *client)
+bool dialect_list_is_owner(const protocol *n, const char *client)
 {
-  return n->dialect != DIALECT_REDISSON || client[0] != '.';
+  return !n->dialect->checks_owner || client[0] != '.';
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* dialect/inbox_message.c - `grant L ttl waiters N`, `share L ttl waiters units N`,
- * `want L N`, `lost L N`. Anybody may publish, so every part is checked; the name comes
- * last and may hold any byte (F22). */
+/* dialect/inbox_message.c - messages of a client channel: `grant:nonce L ttl waiters N`,
+ * `share:nonce L ttl waiters units N`, `want L N`, `lost L N`; `grant` and `share` also
+ * without a nonce, from scripts of protocol version 1. Any client may publish, so every
+ * part is checked; the name comes last and may have any byte (F22). */
 #include "dialect/native.h"
 
 #include <string.h>
 
 #include <dibs/client.h>
 
-#include "dialect/parts.h"
+#include "dialect/internal.h"
 
 static inbox_word word_read(const char *bytes, size_t size)
 {
@@ -23,7 +24,25 @@ static inbox_word word_read(const char *bytes, size_t size)
   return 0;
 }
 
-/* What a grant says behind its lease: ttl, waiters, and of a share its units. */
+/* `word`, or of a grant `word:nonce`. */
+static bool head_read(words *w, inbox_message *m)
+{
+  const char *bytes, *colon;
+  size_t size, plain;
+
+  if (!words_take(w, ' ', &bytes, &size))
+    return false;
+  colon = memchr(bytes, ':', size);
+  plain = colon != NULL ? (size_t)(colon - bytes) : size;
+  m->word = word_read(bytes, plain);
+  m->has_nonce = colon != NULL;
+  if (colon == NULL)
+    return m->word != 0;
+  return (m->word == INBOX_GRANT || m->word == INBOX_SHARE) &&
+         nonce_read(colon + 1, size - plain - 1, &m->nonce);
+}
+
+/* The part of a grant after its lease: ttl, waiters, and for a shared lease its units. */
 static bool grant_read(words *w, inbox_message *m)
 {
   uint64_t ttl;
@@ -39,13 +58,8 @@ bool inbox_message_read(const char *bytes, size_t size, inbox_message *ret)
 {
   words w = { bytes, size };
   inbox_message m = { .ttl_ms = 0 };
-  const char *word;
-  size_t word_size;
 
-  if (!words_take(&w, ' ', &word, &word_size))
-    return false;
-  m.word = word_read(word, word_size);
-  if (m.word == 0 || !words_take_lease(&w, ' ', &m.lease) || m.lease.token > TOKEN_MAX)
+  if (!head_read(&w, &m) || !words_take_lease(&w, ' ', &m.lease) || m.lease.token > TOKEN_MAX)
     return false;
   if ((m.word == INBOX_GRANT || m.word == INBOX_SHARE) && !grant_read(&w, &m))
     return false;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* dialect/lease_id.c - lease strings, `C:K:T` or `C.set:K:T`, read strictly: what is
- * written again is what was read, so that a script's comparison of whole strings holds. */
+/* dialect/lease_id.c - lease strings, `C:K:T` or `C.set:K:T`, parsed strictly: writing a
+ * parsed one gives the same bytes, so that a script can compare whole strings. */
 #include "dialect/native.h"
 
 #include <string.h>
 
-#include "dialect/parts.h"
+#include "dialect/internal.h"
 
 void asker_write(const char *client, uint32_t set, text *out)
 {
@@ -47,6 +47,20 @@ bool uint_read(const char *bytes, size_t size, uint64_t *ret_value)
   return text_to_uint(bytes, size, ret_value);
 }
 
+void nonce_write(uint64_t nonce, text *out)
+{
+  char digits[NONCE_DIGITS];
+
+  for (size_t i = NONCE_DIGITS; i > 0; i--, nonce /= 10)
+    digits[i - 1] = (char)('0' + nonce % 10);
+  text_add_bytes(out, digits, sizeof(digits));
+}
+
+bool nonce_read(const char *bytes, size_t size, uint64_t *ret_nonce)
+{
+  return size == NONCE_DIGITS && text_to_uint(bytes, size, ret_nonce);
+}
+
 bool words_take_uint(words *w, char end, uint64_t *ret_value)
 {
   const char *bytes;
@@ -63,7 +77,7 @@ bool words_take_lease(words *w, char end, lease_id *ret_lease)
   return words_take(w, end, &bytes, &size) && lease_id_read(bytes, size, ret_lease);
 }
 
-/* base64url; or dots, the client of the lease that stands in for nobody's. */
+/* base64url; or dots, the client of a lease without an owner. */
 static bool is_client_character(char c)
 {
   return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
@@ -122,4 +136,9 @@ bool lease_id_equal(const lease_id *a, const lease_id *b)
 {
   return a->token == b->token && a->ask == b->ask && a->set == b->set &&
          strcmp(a->client, b->client) == 0;
+}
+
+bool lease_id_is_quarantine(const lease_id *l)
+{
+  return l->client[0] == '.' && l->ask == 0;
 }

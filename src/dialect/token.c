@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* dialect/token.c - a lease and what it is of as one printable text without blanks, to be
- * carried to another process: `lease:C:K:T:<name>`, `share:C:K:T:<name>` or
+/* dialect/token.c - a lease and its names as one printable text without blanks, to be
+ * passed to another process: `lease:C:K:T:<name>`, `share:C:K:T:<name>` or
  * `many:C.set:K:T:<name>:<name>...`, names percent-encoded. Client ids can begin with a
- * dash; the word in front keeps a token from looking like an option. */
+ * dash; the first word keeps a token from looking like an option. */
 #include "dialect/native.h"
 
 #include <string.h>
 
-#include "dialect/parts.h"
+#include "dialect/internal.h"
 
 static const char *const heads[] = {
   [TOKEN_LEASE] = "lease:", [TOKEN_SHARE] = "share:", [TOKEN_MANY] = "many:",
@@ -59,8 +59,8 @@ static int hex_value(char c)
   return -1;
 }
 
-/* Decodes one name to `*at`, and moves `*at` behind it. What is written is never longer
- * than what is read. */
+/* Decodes one name to `*at`, and moves `*at` after it. The result is never longer than the
+ * input. */
 static bool name_decode(const char *bytes, size_t size, char **at, many_name *ret_name)
 {
   char *start = *at, *end = start;
@@ -84,7 +84,7 @@ static bool name_decode(const char *bytes, size_t size, char **at, many_name *re
   return native_name_fault(start, ret_name->size) == NULL;
 }
 
-/* Version 0.1 wrote ':' in a lease's name as it is, so there all that is left is the name. */
+/* Version 0.1 wrote ':' in a lease's name unescaped, so there the whole rest is the name. */
 static bool names_decode(words *w, token_parts *parts)
 {
   char *at = parts->bytes;
@@ -115,7 +115,7 @@ static bool head_take(words *w, token_kind *ret_kind)
   return false;
 }
 
-/* A set's lease belongs to all of its names: no other token carries it. */
+/* The lease of a multi-lock belongs to all of its names: no other token has it. */
 bool token_read(const char *token, token_parts *ret)
 {
   words w = { token, strlen(token) };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* drive/ask_once.c - one question to a server that the engine has no route to: a sentinel,
- * for dibs_examine(). A connection of its own, with blocking calls and a limit for each. */
+/* drive/ask_once.c - one command to a server without a route in the engine: a sentinel, for
+ * dibs_examine(). It uses its own connection, and blocking calls with a time limit each. */
 #include "drive/drive.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ static bool limits_set(int fd, span limit)
   struct timeval most = { .tv_sec = (time_t)(limit.ns / 1000000000),
                           .tv_usec = (suseconds_t)(limit.ns % 1000000000 / 1000) };
 
-  /* The limit for sending is that for connecting, too. */
+  /* SO_SNDTIMEO also limits connect(). */
   return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most)) == 0 &&
          setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) == 0;
 }
@@ -74,7 +74,7 @@ static bool send_all(int fd, const buffer *out)
   return true;
 }
 
-/* The next whole reply. */
+/* The next complete reply. */
 static dibs_status reply_read(int fd, resp_reader *reader, resp_reply **ret_reply)
 {
   char bytes[4096];
@@ -107,7 +107,7 @@ static bool login_add(buffer *out, const server_url *url)
   return resp_command(out, words, count);
 }
 
-/* The last of `count` replies; an error of any of them is the status. */
+/* Returns the last of `count` replies; an error in any of them is the status. */
 static dibs_status replies_read(int fd, const memory *m, size_t count, resp_reply **ret_reply)
 {
   resp_reader *reader = resp_reader_new(m, RESP_LIMITS_DEFAULT);

@@ -1,28 +1,48 @@
 /* SPDX-License-Identifier: MIT */
-/* drive/callbacks.c - user code runs here and only here: one job at a time, in order, on
- * the thread dibs-callback or in drive_process(), with the mutex released. */
-#include "drive/parts.h"
+/* drive/callbacks.c - runs all user code: one job at a time, in order, on the thread
+ * dibs-callback or in drive_process(), without the mutex. */
+#include "drive/internal.h"
+
+/* Jobs in one round of drive_process(): callbacks that add callbacks must not block the
+ * program's loop or the sockets, and a round for each costs four system calls. */
+#define AT_ONCE 32
 
 static _Thread_local const drive_job *running;
+static _Thread_local const drive *served;      /* by drive_process() in this thread */
 
 const drive_job *drive_running_job(void)
 {
   return running;
 }
 
-/* Without a thread the descriptor is readable as long as there is a job. */
-static void quiet_if_none(drive *d)
+/* Without a thread, the descriptor is readable while there are jobs, and each new one is an
+ * edge. A thread in drive_process() runs what it adds by itself, and shows what is left at the
+ * end. */
+static void show(drive *d)
 {
-  if (d->jobs.first == NULL && !d->has_callback_thread)
+  bool has_jobs = d->jobs.first != NULL;
+
+  if (d->has_callback_thread || served == d)
+    return;
+  if (has_jobs)
+    (void)loop_ring(d->callbacks_fd);
+  else if (d->jobs_are_shown)
     loop_quiet(d->callbacks_fd);
+  d->jobs_are_shown = has_jobs;
+}
+
+/* After one was taken away. */
+static void show_none(drive *d)
+{
+  if (d->jobs.first == NULL)
+    show(d);
 }
 
 static drive_job *job_take(drive *d)
 {
   drive_job *job = jobs_take(&d->jobs);
 
-  if (job != NULL)
-    quiet_if_none(d);
+  show_none(d);
   return job;
 }
 
@@ -38,14 +58,27 @@ static void job_run(drive *d, drive_job *job)
   job->finish(job);
 }
 
-/* Only what waits now: callbacks that beget callbacks must not keep a program's loop, or
- * the sockets, waiting for ever. */
+static void run_some(drive *d, size_t count)
+{
+  for (drive_job *job; count > 0 && (job = job_take(d)) != NULL; count--)
+    job_run(d, job);
+}
+
 void drive_callbacks_run(drive *d)
 {
   size_t count = jobs_count(&d->jobs);
 
-  for (drive_job *job; count > 0 && (job = job_take(d)) != NULL; count--)
-    job_run(d, job);
+  run_some(d, count > AT_ONCE ? count : AT_ONCE);
+}
+
+void callbacks_serve(drive *d, void (*round)(drive *d))
+{
+  const drive *outer = served;
+
+  served = d;
+  round(d);
+  served = outer;
+  show(d);
 }
 
 static void run_all(drive *d)
@@ -63,8 +96,9 @@ static void *callbacks_thread(void *data)
     run_all(d);
     if (d->must_stop)
       break;
-    (void)pthread_cond_wait(&d->jobs_condition, &d->mutex);
+    (void)waiter_sleep(d, &d->jobs_waiter, INSTANT_NEVER);
   }
+  waiter_part(d, &d->jobs_waiter);
   drive_unlock(d);
   return NULL;
 }
@@ -83,17 +117,16 @@ void drive_call_later(drive *d, drive_job *job)
 {
   jobs_add(&d->jobs, job);
   if (d->has_callback_thread)
-    (void)pthread_cond_signal(&d->jobs_condition);
+    waiter_poke(d, &d->jobs_waiter);
   else
-    (void)loop_ring(d->callbacks_fd);
+    show(d);
 }
 
 bool drive_call_withdraw(drive *d, drive_job *job)
 {
   bool was_there = jobs_withdraw(&d->jobs, job);
 
-  if (was_there)
-    quiet_if_none(d);
+  show_none(d);
   return was_there;
 }
 
@@ -103,6 +136,6 @@ void callbacks_stop(drive *d)
     (void)pthread_join(d->callback_thread, NULL);
   d->callback_thread_runs = false;
   drive_lock(d);
-  run_all(d);                            /* without a thread: what is left runs here */
+  run_all(d);                            /* without a thread: the remaining jobs run here */
   drive_unlock(d);
 }

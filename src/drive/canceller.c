@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* drive/canceller.c - ends waiting calls from outside: a flag and an eventfd.
+/* drive/canceller.c - cancels waiting calls: a flag and an eventfd.
  *
- * The eventfd is never read, so that it stays readable for all clients that watch it; each
- * watches it edge-triggered in its `links`, once, however many requests use it. */
-#include "drive/parts.h"
+ * The eventfd is never read, so it stays readable for all clients that watch it. Each
+ * watches it in its `links`, edge-triggered, once for all its requests. */
+#include "drive/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* A canceller belongs to no client, so that it uses the C library's memory. */
+/* A canceller belongs to no client, so it uses the C library's memory. */
 dibs_status dibs_canceller_new(dibs_canceller **ret_canceller)
 {
   dibs_canceller *c;
@@ -39,9 +39,9 @@ void dibs_cancel(dibs_canceller *c)
   if (c == NULL)
     return;
   atomic_store(&c->has_fired, true);
-  /* A forked child shares the eventfd with its parent, whose calls are not its business. */
+  /* A forked child shares the eventfd with its parent and must not cancel the parent's calls. */
   if (c->maker == getpid() && write(c->fd, &one, sizeof(one)) < 0)
-    (void)one;         /* EAGAIN: it is full, and so readable already */
+    (void)one;         /* EAGAIN: it is full, so already readable */
   errno = before;
 }
 

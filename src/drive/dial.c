@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* drive/dial.c - from the name of a server to a connected socket, in the spirit of RFC 8305.
+/* drive/dial.c - connects a socket to a server name, similar to RFC 8305.
  *
- * The name is resolved anew each time, on a thread of its own. Its addresses are tried in the
- * order they came in, the families by turns; the next one begins as soon as one has failed,
- * or a quarter of a second after the one before, which goes on meanwhile. The first that
- * connects is taken, the others are closed. So an address that leads nowhere costs a quarter
- * of a second, however long the kernel would wait for it. */
+ * Each connection resolves the name again, on a separate thread. Addresses are tried in the
+ * order of the reply, families alternating. The next attempt begins when one has failed, or
+ * 250 ms after the previous one, which continues. The first connected socket is used, the
+ * others are closed. So an unreachable address costs 250 ms, not the timeout of the kernel. */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include "drive/parts.h"
+#include "drive/internal.h"
 
 #define ATTEMPT_EVERY SPAN_MS(250)
 
@@ -87,8 +86,8 @@ static void attempt_failed(drive *d, transport *t, int i, int fault)
   socket_end(d, a.fd);
 }
 
-/* Begins the next address that lets itself be begun. Of a name with many dead ones the oldest
- * attempt makes room: it has had two seconds. */
+/* Begins an attempt with the next usable address. If all attempts are in use, the oldest
+ * is given up: it has had two seconds. */
 static bool attempt_next(drive *d, transport *t)
 {
   dial *l = &t->dial;
@@ -169,7 +168,7 @@ void dial_resolved(drive *d, transport *t, uint64_t number)
   resolved(d, t, error, addresses);
 }
 
-/* ---- from outside ---- */
+/* ---- functions for other files ---- */
 
 void dial_begin(drive *d, transport *t)
 {
@@ -193,7 +192,7 @@ void dial_begin(drive *d, transport *t)
   }
 }
 
-/* The socket is writable or has failed: connected, or not. */
+/* The socket is writable or has failed. */
 void dial_event(drive *d, transport *t, uint64_t number, uint32_t events)
 {
   dial *l = &t->dial;

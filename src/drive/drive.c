@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* drive/drive.c - opening, closing, and the leader among the callers. */
+/* drive/drive.c - opens and closes a drive, and locks its mutex. */
 #include "drive/drive.h"
 
 #include <errno.h>
@@ -9,8 +9,9 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/errno_text.h"
 #include "drive/fork_epoch.h"
-#include "drive/parts.h"
+#include "drive/internal.h"
 
 bool drive_is_forked(const drive *d)
 {
@@ -60,8 +61,7 @@ static bool descriptors_make(drive *d)
          (d->has_thread || watch(d->main_fd, d->callbacks_fd, SOURCE_CALLBACKS));
 }
 
-/* Files that cannot be used are told now, not when the first server that needs them is
- * connected to. */
+/* Reports unusable files now, not when the first server that needs them is connected. */
 static dibs_status tls_try(drive *d, const deployment *servers, text *why)
 {
   tls_context *context = NULL;
@@ -85,16 +85,24 @@ const char *drive_node(const drive *d)
   return d->heard_of != NULL ? d->heard_of->place.shown : d->node;
 }
 
-static void conditions_init(drive *d)
+static void mutex_init(drive *d)
 {
   pthread_mutexattr_t attributes;
 
-  /* Held for microseconds: a short spin is cheaper than a sleep. */
   (void)pthread_mutexattr_init(&attributes);
+#ifdef HAVE_ADAPTIVE_MUTEX
+  /* The mutex is held for microseconds: a short spin is cheaper than a sleep. */
   (void)pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
+#endif
   (void)pthread_mutex_init(&d->mutex, &attributes);
   (void)pthread_mutexattr_destroy(&attributes);
-  (void)pthread_cond_init(&d->jobs_condition, NULL);
+  drive_waiter_init(&d->jobs_waiter);
+}
+
+dibs_status drive_may_open(text *why)
+{
+  (void)why;
+  return DIBS_OK;
 }
 
 dibs_status drive_new(const drive_settings *settings, drive **ret_drive, text *why)
@@ -112,7 +120,7 @@ dibs_status drive_new(const drive_settings *settings, drive **ret_drive, text *w
   d->command_timeout = settings->engine.command_timeout;
   d->timer_at = d->show_at = d->alarm_at = INSTANT_NEVER;
   d->main_fd = d->links_fd = d->wake_fd = d->leader_fd = d->callbacks_fd = d->timer_fd = -1;
-  conditions_init(d);
+  mutex_init(d);
   tls_shared_init(&d->tls, &d->memory);
   node_name(d, settings->engine.deployment);
 
@@ -126,7 +134,7 @@ dibs_status drive_new(const drive_settings *settings, drive **ret_drive, text *w
   status = DIBS_ERR_SYSTEM;
   if (!descriptors_make(d)) {
     text_add(why, "no descriptor left for a client: ");
-    text_add(why, strerrordesc_np(errno));
+    text_add(why, errno_text(errno));
     goto fail;
   }
   status = loop_start(d);
@@ -184,7 +192,7 @@ drive *drive_free(drive *d)
     loop_stop(d);
     callbacks_stop(d);
   } else {
-    /* Its epoll sets are the parent's too: nothing may be removed from them here. */
+    /* A forked child shares the epoll sets with its parent: remove nothing from them. */
     fd_close(d->links_fd);
     d->links_fd = -1;
   }
@@ -198,10 +206,8 @@ drive *drive_free(drive *d)
   fd_close(d->timer_fd);
   engine_free(d->engine);
   tls_shared_deinit(&d->tls);
-  if (!is_forked) {
-    (void)pthread_cond_destroy(&d->jobs_condition);
+  if (!is_forked)
     (void)pthread_mutex_destroy(&d->mutex);
-  }
   m = d->memory;
   mem_free(&m, d);
   return NULL;

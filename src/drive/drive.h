@@ -1,20 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* drive - the only room with sockets, clocks, threads, name resolution and TLS.
+/* drive - the only module with sockets, clocks, threads, name resolution and TLS.
  *
- * Owns the client's mutex, the engine behind it, the descriptors, the threads dibs-io and
- * dibs-callback. May include engine/ and what is below it, topo/ for the address. Knows
- * nothing of handles and options; what the engine decides goes to a handler in api/.
+ * It owns the client's mutex, the engine that the mutex protects, the descriptors, and the
+ * threads dibs-io and dibs-callback. May include engine/ and lower modules. It does not
+ * know handles and options; effects of the engine go to a handler in api/.
  *
- * Descriptors: `main` (epoll) holds the wake eventfd, a timerfd and a second epoll `links`
- * with the sockets and cancellers. Whoever reads sockets sleeps on `links`: the thread
- * dibs-io through `main`, or the leader, one of the blocked callers, who meanwhile hides
- * `links` from dibs-io. So one thread that locks and releases meets no other thread. With
- * many blocked callers dibs-io reads for all: a leader would have to pass the role on with
- * each answer of its own.
+ * Descriptors: `main` (epoll) has the wake eventfd, a timerfd and a second epoll set
+ * `links` with the sockets and cancellers. The reader of the sockets sleeps on `links`:
+ * the thread dibs-io through `main`, or the leader, which is one of the blocked callers
+ * and hides `links` from dibs-io meanwhile. So a single thread that locks and releases
+ * never switches threads. With many blocked callers, dibs-io reads for all: a leader would
+ * have to pass on its role after each reply of its own.
  *
- * Invariants: no user code runs with the mutex held; leadership never stays with a call
- * that has ended; every input to the engine is followed by drive_settle(); the timer is
- * never set later than the engine's deadline. */
+ * Threads: dibs-io also renews while there are no calls. dibs-callback starts with the first
+ * callback. dibs-resolve lives for one name resolution, so that a slow name server delays no
+ * renewal; literal addresses and sockets need none. DIBS_CLIENT_NO_THREAD has none of them:
+ * blocking calls run the loop, renewals happen in them and in drive_process(). Of the program's
+ * own loop drive_fd() is the one descriptor, constant until the end. No signal handlers, no
+ * SIGPIPE; every descriptor is close-on-exec; after fork() nothing is sent.
+ *
+ * A lock or release that finds the mutex taken is begun by the thread that has it, and returns
+ * without the mutex when it is finished (drive_call()), so that threads sleep for replies only.
+ *
+ * Calls that dibs-io wakes together also send together: a call leaves its commands to the next
+ * ones of the batch, up to a half of them, or eight. The last of the batch sends what is left, and
+ * dibs-io comes back after 1 ms for the case that a woken thread does not run.
+ *
+ * Invariants: no user code runs with the mutex held; a call that has ended is not the
+ * leader; every input to the engine is followed by drive_flush(); the timer is never set
+ * later than the engine's deadline, or than 1 ms from now. */
 #ifndef DRIVE_H
 #define DRIVE_H
 
@@ -27,77 +41,97 @@
 
 typedef struct drive drive;
 
-/* Runs with the mutex held; must not call back into user code. */
+/* Its functions run with the mutex held and must not call user code. */
 typedef struct drive_handler {
   void *owner;
-  void (*effect)(void *owner, const effect *e);    /* owns e->reply from now on */
+  void (*effect)(void *owner, const effect *e);    /* the handler owns e->reply */
   void (*cancelled)(void *owner, const dibs_canceller *canceller);
-  void (*alarm)(void *owner);      /* the time of drive_alarm() has come */
+  void (*alarm)(void *owner);      /* the time of drive_alarm() has passed */
 } drive_handler;
 
 typedef struct drive_settings {
-  engine_settings engine;     /* its deployment outlives the drive */
+  engine_settings engine;     /* its deployment must outlive the drive */
   bool has_thread;            /* false: DIBS_CLIENT_NO_THREAD */
   bool has_callback_thread;   /* false: callbacks run in drive_process() */
   drive_handler handler;
 } drive_settings;
 
-/* Opens descriptors, starts dibs-io. `why` gets words for people on a fault:
- * DIBS_ERR_TLS, DIBS_ERR_SYSTEM, DIBS_ERR_NO_MEMORY. */
+/* Whether this process may open a client: true, except in a program that is linked with
+ * the simulator and runs outside of it. */
+dibs_status drive_may_open(text *why);
+/* Opens descriptors, starts dibs-io. After a fault `why` has a message: DIBS_ERR_TLS,
+ * DIBS_ERR_SYSTEM, DIBS_ERR_NO_MEMORY. */
 dibs_status drive_new(const drive_settings *settings, drive **ret_drive, text *why);
-/* Stops the threads (pending callbacks run first) and frees. Mutex not held. In a forked
- * child it touches neither threads nor mutex and only frees. */
+/* Stops the threads after pending callbacks, and frees. Mutex not held. In a forked child
+ * it only frees, without threads and mutex. */
 drive *drive_free(drive *d);
 
-/* ---- the machine ---- */
+/* ---- the machine: clocks, random numbers, ids ---- */
 
 instant drive_now(void);                        /* CLOCK_BOOTTIME */
 int64_t drive_wall_us(void);                    /* CLOCK_REALTIME, since 1970 */
-bool drive_random(void *ret_bytes, size_t size);     /* fit for ids; false: there is none */
-uint64_t drive_thread(void);                    /* of the caller; from 1, never used again */
-void drive_yield(void);                         /* other threads first */
+bool drive_random(void *ret_bytes, size_t size);     /* suitable for ids; false: not available */
+uint64_t drive_thread(void);                    /* of the caller; from 1, never reused */
+void drive_yield(void);                         /* lets other threads run */
 int64_t drive_process_id(void);
-void drive_host(char *ret_name, size_t size);   /* cut where it is longer; may be "" */
+void drive_host(char *ret_name, size_t size);   /* truncated to `size`; may be "" */
 
-/* One command on a connection of its own, for servers that the engine has no route to.
- * Blocks, at most `limit` for each step. An error reply is a status; TLS is
+/* Sends one command on its own connection, to a server without a route in the engine.
+ * Blocks at most `limit` in each step. An error reply is a status; TLS is
  * DIBS_ERR_UNSUPPORTED. Mutex not held. */
 dibs_status drive_ask_once(const memory *m, const server_url *url, const buffer *command,
                            span limit, resp_reply **ret_reply);
 
-/* ---- in and out ---- */
+/* ---- mutex and inputs ---- */
 
-bool drive_is_forked(const drive *d);           /* this process is a child of its maker */
-/* And if so, nobody was in the middle of anything when it was made: it may be freed. */
+bool drive_is_forked(const drive *d);           /* this process is a child of the creator */
+/* In a forked child: no thread was using it during the fork, so it may be freed. */
 bool drive_is_whole(const drive *d);
 void drive_lock(drive *d);
-void drive_unlock(drive *d);                    /* and wakes those who are done */
+void drive_unlock(drive *d);                    /* then wakes finished waiters */
 engine *drive_engine(drive *d);
-/* For people: the server that answered or failed last, before that one of those that were
- * named. Mutex held; borrowed until it is released. */
+/* For people: the server that replied or failed last; before that, one from the URL. Mutex
+ * held; borrowed until it is released. */
 const char *drive_node(const drive *d);
-/* Runs handler.alarm once, at this time or a little later; only the last call counts.
+/* Runs handler.alarm once, at this time or soon after; a new call replaces the time.
  * INSTANT_NEVER: not at all. Mutex held. */
 void drive_alarm(drive *d, instant at);
-/* Hands out all effects, sends what can be sent, sets the timer. Mutex held. While a reader
- * of sockets is awake, sending is left to it: so commands of many threads go together. */
-void drive_settle(drive *d);
+/* Delivers all effects, sends output, sets the timer. Mutex held. While a reader of
+ * sockets is awake, it does the sending, so commands of several threads share a packet. */
+void drive_flush(drive *d);
 
-/* ---- blocking calls: a waiter, made done by the handler ---- */
+/* ---- blocking calls: a waiter, finished by the handler ---- */
 
 typedef struct drive_waiter {
   _Atomic uint32_t word;               /* 0: sleeps; a futex */
   bool is_done;
-  bool is_to_wake, is_being_woken;     /* in the list of drive_unlock(); taken from it */
+  bool returns_alone;                  /* of drive_call() */
+  bool is_joined;                      /* in the list of blocked calls */
+  uint32_t wake_word;                  /* what `word` becomes */
+  bool is_to_wake, is_being_woken;     /* in the list of drive_unlock(); removed from it */
   struct drive_waiter *previous, *next, *next_to_wake;
 } drive_waiter;
 
 void drive_waiter_init(drive_waiter *w);
 void drive_waiter_done(drive *d, drive_waiter *w);      /* mutex held */
-/* Settles, and waits until `w` is done or `until`; answers whether it is done. Mutex held
- * on entry and return, not meanwhile. */
+/* Calls drive_flush(), then waits until `w` is done or `until`; returns whether it is
+ * done. Mutex held on entry and return, released while waiting. */
 bool drive_wait(drive *d, drive_waiter *w, instant until);
-/* As engine_close(), and waits for its end. Mutex held. */
+/* A call that any thread may begin. */
+typedef struct drive_op {
+  drive_waiter waiter;
+  struct drive_op *next;
+  bool has_run;
+  void (*run)(struct drive_op *op);    /* mutex held; may call drive_waiter_done() */
+} drive_op;
+
+/* Runs `op->run` in this thread or in the one that has the mutex, and waits until its waiter
+ * is done or `until`. Mutex not held on entry. true: it is done; the mutex is not held, and
+ * nothing refers to `op`. false: it is not done, and the mutex is held. The
+ * function that finishes the waiter writes the result first, where no mutex is needed to read
+ * it. */
+bool drive_call(drive *d, drive_op *op, instant until);
+/* Calls engine_close() and waits until it has finished. Mutex held. */
 void drive_close(drive *d, instant until);
 
 /* ---- callbacks: user code, run later on dibs-callback or in drive_process() ---- */
@@ -108,16 +142,17 @@ typedef struct drive_job {
   void (*finish)(struct drive_job *job);    /* mutex held; may free the job */
 } drive_job;
 
-/* Makes sure that jobs will run; to be called before work that ends in one. */
+/* Makes sure that jobs can run; call it before an operation that ends with a job. */
 dibs_status drive_callbacks_prepare(drive *d);
 void drive_call_later(drive *d, drive_job *job);             /* mutex held; cannot fail */
 bool drive_call_withdraw(drive *d, drive_job *job);          /* false: it runs or has run */
-void drive_callbacks_run(drive *d);       /* mutex held; in this thread; those there are now */
-/* The innermost job that this thread runs now; NULL: none. */
+/* Mutex held; runs the present jobs in this thread, and some of those that they add. */
+void drive_callbacks_run(drive *d);
+/* The innermost job that this thread is running; NULL: none. */
 const drive_job *drive_running_job(void);
 static inline bool drive_is_in_callback(void) { return drive_running_job() != NULL; }
 
-/* ---- a loop of the program's own ---- */
+/* ---- for the program's own loop ---- */
 
 int drive_fd(const drive *d);
 int64_t drive_process(drive *d);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* drive/effects.c - what the engine wants done: connections here, the rest by api/. */
+/* drive/effects.c - executes the engine's effects: connections here, the rest in api/. */
 #include <string.h>
 
-#include "drive/parts.h"
+#include "drive/internal.h"
 
-/* Where there is one server the engine names none; people want it in "connected". */
+/* With one server the engine gives no name; the event "connected" needs it. */
 static void event_complete(const drive *d, effect *e)
 {
   if (e->event == DIBS_EVENT_CONNECTED && e->text[0] == 0)
@@ -37,6 +37,7 @@ static void effect_do(drive *d, effect *e)
   case EFFECT_DETACHED:
   case EFFECT_ANSWERED:
   case EFFECT_OBSERVED:
+  case EFFECT_OP_OVER:
     break;
   }
   d->handler.effect(d->handler.owner, e);
@@ -50,17 +51,26 @@ void drive_effects(drive *d)
     effect_do(d, &e);
 }
 
-void drive_settle_all(drive *d)
+void drive_flush_all(drive *d)
 {
   do
     drive_effects(d);
   while (transports_flush(d));
   loop_timer_set(d);
+  atomic_store(&d->unsent, 0);
 }
 
-void drive_settle(drive *d)
+/* Calls that were woken together come one after the other: one packet for some of them. */
+static bool may_wait_for_others(drive *d)
+{
+  size_t unsent = atomic_fetch_add(&d->unsent, 1) + 1;      /* before it reads `woken` */
+
+  return atomic_load(&d->woken) > 0 && unsent < d->together;
+}
+
+void drive_flush(drive *d)
 {
   drive_effects(d);
-  if (!atomic_load(&d->reader_is_awake))
-    drive_settle_all(d);
+  if (!atomic_load(&d->reader_is_awake) && !may_wait_for_others(d))
+    drive_flush_all(d);
 }

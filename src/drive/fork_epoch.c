@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* drive/fork_epoch.c - a page that the kernel empties in each child (MADV_WIPEONFORK), so
- * that children made by any means are noticed; pthread_atfork() where it cannot. */
+/* drive/fork_epoch.c - detects forks with a page that the kernel empties in each child
+ * (MADV_WIPEONFORK), whatever call made the child; else with pthread_atfork(). */
 #include "drive/fork_epoch.h"
 
 #include <pthread.h>
@@ -46,7 +46,7 @@ uint64_t fork_epoch(void)
   epoch = atomic_load_explicit(here, memory_order_relaxed);
   if (epoch != 0)
     return epoch;
-  /* First call in this process: several threads may be here, one of them wins. */
+  /* First call in this process: of several threads, one sets the epoch. */
   epoch = atomic_fetch_add(&last_epoch, 1) + 1;
   return atomic_compare_exchange_strong(here, &none, epoch) ? epoch : none;
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* drive/fork_whole.c - clients stand still while the process forks.
+/* drive/fork_whole.c - makes clients consistent while the process forks.
  *
- * A child gets a copy of every client as it was, amid whatever other threads were doing to
- * it: freeing such a copy frees what is half freed already. So the mutex of each client is
- * taken before a fork, and given back after it on both sides; what was copied then is whole.
- * Nobody waits for long: a fork from a signal handler may have interrupted the very thread
- * that has the mutex. Copies that are not whole, also those of children made without fork(),
- * are left alone. */
+ * A child gets a copy of every client, perhaps while another thread changes it; freeing
+ * such a copy could free memory twice. So the fork handlers take the mutex of each client
+ * before a fork and release it afterwards in parent and child: the copy is consistent
+ * ("whole"). They try only for a limited time, because a fork in a signal handler may have
+ * interrupted the thread that has the mutex. Other copies, also those of children made
+ * without fork(), are never freed. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
 
 #include "drive/drive.h"
-#include "drive/parts.h"
+#include "drive/internal.h"
 
 enum { TRIES = 200, TRY_NS = 100000 };
 
@@ -60,7 +60,7 @@ static void after_fork_in_parent(void)
 static void after_fork_in_child(void)
 {
   after_fork(true);
-  if (!list_is_taken) {                        /* nobody there will give it back */
+  if (!list_is_taken) {                        /* no thread of the child will unlock it */
     list = NULL;
     (void)pthread_mutex_init(&list_mutex, NULL);
   }
@@ -71,7 +71,7 @@ static void watch_forks(void)
   (void)pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-/* Not listed: its copies are never whole, and that is all. */
+/* After a failure the drive is not listed: its copies are never whole. */
 void drive_list(drive *d)
 {
   (void)pthread_once(&once, watch_forks);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* drive/jobs.h - callbacks that wait to be run, in order. For each drive, the simulated one
- * too; it says what waking up and the mutex mean there. */
+/* drive/jobs.h - the queue of callbacks of a drive, real or simulated. The drive adds
+ * mutex and wake-up. */
 #ifndef DRIVE_JOBS_H
 #define DRIVE_JOBS_H
 
@@ -27,7 +27,7 @@ static inline void jobs_add(drive_jobs *jobs, drive_job *job)
   jobs->last = job;
 }
 
-static inline drive_job *jobs_take(drive_jobs *jobs)      /* NULL: there is none */
+static inline drive_job *jobs_take(drive_jobs *jobs)      /* NULL: none */
 {
   drive_job *job = jobs->first;
 

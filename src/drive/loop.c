@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* drive/loop.c - who reads sockets and watches the clock: dibs-io, a leader, or
- * drive_process().
+/* drive/loop.c - reads sockets and the clock: in dibs-io, a leader, or drive_process().
  *
- * While somebody leads, `links` is hidden from dibs-io by an empty event mask in `main`.
- * A leader that ends passes the role to another blocked call, or shows `links` again: at
- * once when anything is to come, else a little later, because a program that takes one
- * lock often takes the next. */
+ * While there is a leader, an empty event mask in `main` hides `links` from dibs-io. When
+ * its call ends, a leader passes its role to another blocked call, or shows `links` again:
+ * at once if replies are pending, else a little later, because a program that has taken a
+ * lock often takes another soon. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -16,11 +15,10 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "drive/parts.h"
+#include "drive/internal.h"
 
 #define EVENTS_MAX 16
-#define IO_LEADS_FROM 7        /* blocked calls; measured, see bench/ */
-#define IO_LEADS_UNTIL 3
+#define TOGETHER_MAX 8         /* calls whose commands share a packet */
 #define HIDDEN_FOR SPAN_MS(10)
 
 bool loop_ring(int fd)
@@ -65,9 +63,9 @@ bool loop_thread(pthread_t *ret_thread, const char *name, void *(*run)(void *), 
   return is_started;
 }
 
-/* ---- who sees the sockets ---- */
+/* ---- the reader of the sockets ---- */
 
-static void links_show(drive *d, bool are_taken)
+void loop_show(drive *d, bool are_taken)
 {
   struct epoll_event event = { .events = are_taken ? 0 : EPOLLIN };
 
@@ -79,12 +77,12 @@ static void links_show(drive *d, bool are_taken)
   d->links_are_taken = are_taken;
 }
 
-static void links_show_later(drive *d)
+void loop_show_later(drive *d)
 {
   if (!d->links_are_taken)
     return;
   if (!engine_is_idle(d->engine)) {
-    links_show(d, false);
+    loop_show(d, false);
     return;
   }
   d->show_at = instant_add(drive_now(), HIDDEN_FOR);
@@ -94,7 +92,7 @@ static void links_show_later(drive *d)
 void loop_show_if_needed(drive *d)
 {
   if (!instant_is_never(d->show_at) && !engine_is_idle(d->engine))
-    links_show(d, false);
+    loop_show(d, false);
 }
 
 /* ---- the clock ---- */
@@ -107,8 +105,8 @@ static instant deadline_of(const drive *d)
   return instant_min(first, transports_deadline(d));
 }
 
-/* Only ever moved earlier: a timer that rings too soon costs less than setting it with
- * each command. */
+/* Sets the timer only to earlier times: one early wake-up costs less than a system call
+ * for each command. */
 void loop_timer_set(drive *d)
 {
   instant at = deadline_of(d);
@@ -131,7 +129,7 @@ static void timer_rang(drive *d)
   loop_quiet(d->timer_fd);
   d->timer_at = INSTANT_NEVER;
   if (!instant_before(now, d->show_at))
-    links_show(d, false);
+    loop_show(d, false);
   transports_tick(d, now);
   engine_tick(d->engine, now);
   if (!instant_before(now, d->alarm_at)) {
@@ -145,11 +143,14 @@ static void timer_rang(drive *d)
 static void links_event(drive *d, const struct epoll_event *event)
 {
   uint64_t number = event->data.u64 >> 8;
-  transport *t = transports_get(d, (int)(number & 0xff));     /* of the next two */
+  transport *t = transports_get(d, (int)(number & 0xff));     /* for sockets and resolved
+                                                                 names */
 
   switch ((source)(event->data.u64 & 0xff)) {
   case SOURCE_LEADER:
-    loop_quiet(d->leader_fd);
+    /* In drive_process() beside a leader that sleeps, the wake-up is the leader's. */
+    if (d->leader == NULL || !d->leader_sleeps)
+      loop_quiet(d->leader_fd);
     break;
   case SOURCE_CANCELLER:
     watched_event(d, number);
@@ -210,8 +211,20 @@ static void main_events(drive *d, const struct epoll_event *events, int count)
     }
     drive_effects(d);
   }
-  drive_settle_all(d);
+  drive_flush_all(d);
   atomic_store(&d->reader_is_awake, false);
+}
+
+/* The calls that are about to be woken send in several packets, so that the server works while
+ * the later ones prepare theirs. A round without any does not mean that there are none. */
+static void finished(drive *d)
+{
+  size_t count = 0;
+
+  for (const drive_waiter *w = d->first_to_wake; w != NULL; w = w->next_to_wake)
+    count++;
+  d->finished = count > d->finished / 2 ? count : d->finished / 2;
+  d->together = count / 2 < TOGETHER_MAX ? count / 2 : TOGETHER_MAX;
 }
 
 static void *io_thread(void *data)
@@ -220,13 +233,14 @@ static void *io_thread(void *data)
   struct epoll_event events[EVENTS_MAX];
 
   for (;;) {
-    int count = epoll_wait(d->main_fd, events, EVENTS_MAX, -1);
+    int count = epoll_wait(d->main_fd, events, EVENTS_MAX, d->together > 0 ? 1 : -1);
 
     atomic_store(&d->reader_is_awake, true);
     drive_lock(d);
     if (d->must_stop)
       break;
     main_events(d, events, count);
+    finished(d);
     drive_unlock(d);
   }
   drive_unlock(d);
@@ -244,7 +258,7 @@ void loop_stop(drive *d)
 {
   drive_lock(d);
   d->must_stop = true;
-  (void)pthread_cond_broadcast(&d->jobs_condition);
+  waiter_poke(d, &d->jobs_waiter);
   drive_unlock(d);
   (void)loop_ring(d->wake_fd);
   if (d->io_thread_runs)
@@ -252,16 +266,7 @@ void loop_stop(drive *d)
   d->io_thread_runs = false;
 }
 
-/* ---- blocked calls ---- */
-
-void drive_waiter_done(drive *d, drive_waiter *w)
-{
-  w->is_done = true;
-  if (d->leader != w)
-    waiter_poke(d, w);
-  else if (d->leader_sleeps)
-    (void)loop_ring(d->leader_fd);
-}
+/* ---- the leader ---- */
 
 static int ms_until(instant until)
 {
@@ -275,9 +280,8 @@ static int ms_until(instant until)
   return left / 1000000 >= INT_MAX ? INT_MAX : (int)(left / 1000000) + 1;
 }
 
-/* One sleep and its fruits. Without a thread of ours the clock is the leader's business
- * too. */
-static void lead(drive *d, instant until)
+/* One sleep and its events. Without dibs-io the leader watches the timer, too. */
+void loop_lead(drive *d, instant until)
 {
   struct epoll_event events[EVENTS_MAX];
   struct pollfd both[2] = { { .fd = d->links_fd, .events = POLLIN },
@@ -300,94 +304,11 @@ static void lead(drive *d, instant until)
       timer_rang(d);
     links_read(d);
   }
-  drive_settle_all(d);
+  drive_flush_all(d);
   atomic_store(&d->reader_is_awake, false);
 }
 
-static void waiters_join(drive *d, drive_waiter *w)
-{
-  w->next = NULL;
-  w->previous = d->last_waiter;
-  if (d->last_waiter != NULL)
-    d->last_waiter->next = w;
-  else
-    d->first_waiter = w;
-  d->last_waiter = w;
-  d->waiter_count++;
-}
-
-static bool io_should_lead(const drive *d)
-{
-  return d->has_thread &&
-         d->waiter_count >= (d->io_leads ? IO_LEADS_UNTIL : IO_LEADS_FROM);
-}
-
-static bool may_lead(drive *d)
-{
-  if (d->leader != NULL)
-    return false;
-  d->io_leads = io_should_lead(d);
-  if (d->io_leads)
-    links_show(d, false);
-  return !d->io_leads;
-}
-
-/* The last one out passes `links` on, whether it led or was only asked to. */
-static void waiters_leave(drive *d, drive_waiter *w)
-{
-  if (w->previous != NULL)
-    w->previous->next = w->next;
-  else
-    d->first_waiter = w->next;
-  if (w->next != NULL)
-    w->next->previous = w->previous;
-  else
-    d->last_waiter = w->previous;
-  d->waiter_count--;
-
-  if (d->leader == w)
-    d->leader = NULL;
-  if (d->leader != NULL)
-    return;
-  d->io_leads = io_should_lead(d);
-  if (d->io_leads)
-    links_show(d, false);
-  else if (d->first_waiter == NULL)
-    links_show_later(d);
-  else if (d->links_are_taken || !d->has_thread)
-    waiter_poke(d, d->first_waiter);
-}
-
-bool drive_wait(drive *d, drive_waiter *w, instant until)
-{
-  drive_effects(d);
-  if (w->is_done) {
-    waiter_part(d, w);
-    drive_settle(d);
-    return true;
-  }
-  waiters_join(d, w);
-  if (may_lead(d)) {
-    d->leader = w;
-    links_show(d, true);                 /* before sending: the answer is fast */
-  }
-  drive_settle(d);
-  while (!w->is_done && instant_before(drive_now(), until)) {
-    if (may_lead(d)) {
-      d->leader = w;
-      links_show(d, true);
-    }
-    if (d->leader == w)
-      lead(d, until);
-    else
-      waiter_sleep(d, w, until);
-  }
-  waiters_leave(d, w);
-  waiter_part(d, w);
-  return w->is_done;
-}
-
-/* ---- a loop of the program's own ---- */
+/* ---- for the program's own loop ---- */
 
 int drive_fd(const drive *d)
 {
@@ -396,15 +317,19 @@ int drive_fd(const drive *d)
   return d->has_callback_thread ? -1 : d->callbacks_fd;
 }
 
-static int64_t process_loop(drive *d)
+static void process_loop(drive *d)
 {
   struct epoll_event events[EVENTS_MAX];
-  instant at;
 
   main_events(d, events, epoll_wait(d->main_fd, events, EVENTS_MAX, 0));
   drive_callbacks_run(d);
-  drive_settle(d);                       /* what the callbacks began */
-  at = deadline_of(d);
+  drive_flush(d);                       /* commands of the callbacks */
+}
+
+static int64_t left_ms(const drive *d)
+{
+  instant at = deadline_of(d);
+
   return instant_is_never(at) ? -1 : ms_until(at);
 }
 
@@ -413,10 +338,9 @@ int64_t drive_process(drive *d)
   int64_t left = -1;
 
   drive_lock(d);
+  callbacks_serve(d, d->has_thread ? drive_callbacks_run : process_loop);
   if (!d->has_thread)
-    left = process_loop(d);
-  else
-    drive_callbacks_run(d);
+    left = left_ms(d);
   if (d->jobs.first != NULL)
     left = 0;
   drive_unlock(d);

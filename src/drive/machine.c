@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* drive/machine.c - what a program learns from the machine it runs on: clocks, chance, who
- * it is. A simulated drive answers these in its own way. */
+/* drive/machine.c - clocks, random numbers and ids of the machine. The simulated drive has
+ * its own. */
 #include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -46,7 +46,7 @@ bool drive_random(void *ret_bytes, size_t size)
   return true;
 }
 
-/* Threads end and their ids are used again; these numbers are not. */
+/* Thread ids are reused after a thread has ended; these numbers are not. */
 uint64_t drive_thread(void)
 {
   if (thread_number == 0)

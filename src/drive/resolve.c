@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* drive/resolve.c - host names to addresses, in a thread of its own. */
+/* drive/resolve.c - resolves host names, each on a separate thread. */
 #include "drive/resolve.h"
 
 #include <stdatomic.h>
@@ -8,12 +8,13 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "drive/parts.h"
+#include "drive/internal.h"
 
-/* Outlives its client when the name server is slow: so not in the client's memory. */
+/* It may outlive its client when the name server is slow, so it is not in the client's
+ * memory. */
 struct resolve {
   atomic_int owners;
-  atomic_bool is_answered;        /* publishes what follows */
+  atomic_bool is_answered;        /* publishes the next fields */
   int fd;
   int error;
   struct addrinfo *addresses;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* drive/sockets.c - sockets that begin to connect, with the options a lock client needs. */
+/* drive/sockets.c - opens connecting sockets, with the options of a lock client. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -10,11 +10,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "drive/parts.h"
+#include "drive/internal.h"
 
-/* A peer that is gone without a word is noticed after 5 + 3 * 2 s of silence, and unsent
- * bytes do not linger for longer than an answer may take. Best effort: none of it decides
- * over a lock, the engine's own deadlines do. */
+/* Detects a dead peer after 5 + 3 * 2 s of silence, and drops unsent bytes after the
+ * command timeout. Best effort: locks depend on the engine's own deadlines only. */
 static void tcp_options_set(const drive *d, int fd)
 {
   int on = 1, idle_s = 5, every_s = 2, count = 3;
@@ -76,8 +75,8 @@ uint64_t socket_watch(drive *d, int link, int fd, source kind, uint32_t events)
   return epoll_ctl(d->links_fd, EPOLL_CTL_ADD, fd, &event) == 0 ? number : 0;
 }
 
-/* A child of fork() may have the socket too. Then close() alone would leave it in epoll,
- * which would tell of it without end, and open for the server. */
+/* A forked child may have the socket, too. Then close() alone would leave it in epoll,
+ * with endless events, and open for the server. */
 void socket_end(drive *d, int fd)
 {
   if (!drive_is_forked(d)) {

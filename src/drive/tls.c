@@ -1,28 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* drive/tls.c - TLS as a filter of bytes, by OpenSSL. */
+/* drive/tls.c - a TLS filter of bytes, with OpenSSL. */
 #include "drive/tls.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/errno_text.h"
 
 struct tls_context {
   memory memory;
   SSL_CTX *ssl;
+  bool has_own_authorities;   /* a file of them, instead of the machine's */
 };
 
 struct tls_session {
   memory memory;
   SSL *ssl;
   BIO *in, *out;         /* owned by ssl */
-  char *name;            /* that the peer's certificate must have */
+  char *name;            /* expected in the peer's certificate */
+  bool has_own_authorities;
 };
 
-/* OpenSSL's own words for the oldest error, which is the cause; its queue is then empty. */
+/* Adds OpenSSL's reason of the oldest error, which is the cause; empties its queue. */
 static dibs_status tls_fault(text *why, const char *what, const char *file)
 {
   unsigned long code = ERR_get_error();
@@ -36,7 +43,7 @@ static dibs_status tls_fault(text *why, const char *what, const char *file)
   }
   if (code != 0 && ERR_SYSTEM_ERROR(code)) {
     text_add(why, ": ");
-    text_add(why, strerrordesc_np(ERR_GET_REASON(code)));
+    text_add(why, errno_text(ERR_GET_REASON(code)));
   } else if (reason != NULL) {
     text_add(why, ": ");
     text_add(why, reason);
@@ -83,7 +90,7 @@ static bool is_address(const char *name)
   return inet_pton(AF_INET, name, bytes) == 1 || inet_pton(AF_INET6, name, bytes) == 1;
 }
 
-/* An encrypted key must not make OpenSSL ask for its password on the terminal. */
+/* OpenSSL must not ask for the password of an encrypted key on the terminal. */
 static int no_password(char *bytes, int size, int is_writing, void *data)
 {
   (void)bytes;
@@ -102,7 +109,7 @@ dibs_status tls_context_new(const memory *m, const tls_files *files,
   if (c == NULL)
     return DIBS_ERR_NO_MEMORY;
   c->memory = *m;
-  /* Threads of ours may still run while exit() tidies up, so OpenSSL must not. */
+  /* Threads of dibs may still run during exit(), so OpenSSL must not clean up there. */
   (void)OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL);
   ERR_clear_error();
   c->ssl = SSL_CTX_new(TLS_client_method());
@@ -116,6 +123,7 @@ dibs_status tls_context_new(const memory *m, const tls_files *files,
   SSL_CTX_set_verify(c->ssl, SSL_VERIFY_PEER, NULL);
   SSL_CTX_set_default_passwd_cb(c->ssl, no_password);
 
+  c->has_own_authorities = files->ca != NULL;
   status = authorities_load(c, files->ca, why);
   if (status == DIBS_OK)
     status = certificate_load(c, files->cert, files->key, why);
@@ -162,6 +170,7 @@ tls_session *tls_session_new(tls_context *c, const char *name)
   if (s == NULL)
     return NULL;
   s->memory = c->memory;
+  s->has_own_authorities = c->has_own_authorities;
   s->name = mem_copy_text(&s->memory, name);
   s->ssl = SSL_new(c->ssl);
   s->in = BIO_new(BIO_s_mem());
@@ -215,7 +224,41 @@ dibs_status tls_feed(tls_session *s, const void *bytes, size_t size, text *why)
   return DIBS_OK;
 }
 
-/* Why the peer's certificate is not good enough, in words that say what to do. */
+/* The directory in which OpenSSL looks for authorities, if it and the usual file have none: a
+ * machine without the package ca-certificates. Else NULL. */
+static const char *empty_store(void)
+{
+  const char *file = getenv(X509_get_default_cert_file_env());
+  const char *path = getenv(X509_get_default_cert_dir_env());
+  const struct dirent *entry = NULL;
+  DIR *directory;
+
+  if (access(file == NULL ? X509_get_default_cert_file() : file, R_OK) == 0)
+    return NULL;
+  path = path == NULL ? X509_get_default_cert_dir() : path;
+  directory = opendir(path);
+  while (directory != NULL && (entry = readdir(directory)) != NULL && entry->d_name[0] == '.')
+    continue;
+  if (directory != NULL)
+    (void)closedir(directory);
+  return entry == NULL ? path : NULL;
+}
+
+static void unknown_issuer(const tls_session *s, text *why)
+{
+  const char *place = s->has_own_authorities ? NULL : empty_store();
+
+  text_add(why, "the server's certificate has an unknown issuer");
+  if (place == NULL) {
+    text_add(why, "; the option cacert names the file of its authority");
+    return;
+  }
+  text_add(why, ", as this machine knows none: install ca-certificates, or name a file by "
+                "cacert; looked in ");
+  text_add_quoted(why, place, strlen(place));
+}
+
+/* Why the peer's certificate is refused, and what to do. */
 static dibs_status certificate_fault(tls_session *s, long verdict, text *why)
 {
   ERR_clear_error();
@@ -225,21 +268,20 @@ static dibs_status certificate_fault(tls_session *s, long verdict, text *why)
     text_add(why, "the server's certificate has expired");
     break;
   case X509_V_ERR_CERT_NOT_YET_VALID:
-    text_add(why, "the server's certificate is not valid yet; is this machine's clock right?");
+    text_add(why, "the server's certificate is not valid yet; check this machine's clock");
     break;
   case X509_V_ERR_HOSTNAME_MISMATCH:
   case X509_V_ERR_IP_ADDRESS_MISMATCH:
-    text_add(why, "the server's certificate is for another name than ");
+    text_add(why, "the server's certificate is not valid for the name ");
     text_add_quoted(why, s->name, strlen(s->name));
-    text_add(why, "; the option sni gives the name to check");
+    text_add(why, "; the option sni sets the name to check");
     break;
   case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
   case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
   case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
   case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
   case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-    text_add(why, "the server's certificate has an unknown issuer; the option cacert names "
-                  "the file of its authority");
+    unknown_issuer(s, why);
     break;
   default:
     text_add(why, "the server's certificate is refused: ");
@@ -252,6 +294,7 @@ dibs_status tls_handshake(tls_session *s, buffer *out, bool *ret_done, text *why
 {
   int result, error;
   long verdict;
+  bool is_other;
 
   ERR_clear_error();
   result = SSL_do_handshake(s->ssl);
@@ -264,7 +307,12 @@ dibs_status tls_handshake(tls_session *s, buffer *out, bool *ret_done, text *why
   verdict = SSL_get_verify_result(s->ssl);
   if (verdict != X509_V_OK)
     return certificate_fault(s, verdict, why);
-  return tls_fault(why, "the handshake failed", NULL);
+  is_other = ERR_GET_REASON(ERR_peek_error()) == SSL_R_WRONG_VERSION_NUMBER;
+  (void)tls_fault(why, "the handshake failed", NULL);
+  if (is_other)
+    text_add(why, "; the server seems to have no TLS on this port: use redis:// or "
+                  "valkey://");
+  return DIBS_ERR_TLS;
 }
 
 dibs_status tls_read(tls_session *s, void *bytes, size_t size, size_t *ret_size,

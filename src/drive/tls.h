@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* drive/tls.h - TLS as a filter of bytes: OpenSSL between two memory BIOs, no socket.
+/* drive/tls.h - a TLS filter of bytes: OpenSSL with two memory BIOs, no socket.
  *
- * A context is what servers may share: authorities and the client's certificate. The name
- * that the peer's certificate must have belongs to a session.
+ * Servers may share a context: authorities and client certificate. A session has the name
+ * that the peer's certificate must have.
  *
- * TLS 1.2 at least, the peer's chain and name are always checked. Faults are DIBS_ERR_TLS
- * (or DIBS_ERR_NO_MEMORY), and `why` says what failed and what to do. */
+ * TLS 1.2 at least; chain and name of the peer are always checked. Faults are DIBS_ERR_TLS
+ * (or DIBS_ERR_NO_MEMORY); `why` contains what failed and what to do. */
 #ifndef DRIVE_TLS_H
 #define DRIVE_TLS_H
 
@@ -32,20 +32,20 @@ typedef struct tls_shared {
 
 void tls_shared_init(tls_shared *s, const memory *m);
 void tls_shared_deinit(tls_shared *s);
-/* The one for this server, borrowed until the end of all; NULL where it needs none. */
+/* The context for this server, borrowed until tls_shared_deinit(); NULL: no TLS. */
 dibs_status tls_shared_get(tls_shared *s, const server_url *server, tls_context **ret_context,
                            text *why);
 
-/* `name`: host name or address that the certificate must have. NULL: memory. */
+/* `name`: host name or address that the certificate must have. NULL: no memory. */
 tls_session *tls_session_new(tls_context *c, const char *name);
 tls_session *tls_session_free(tls_session *s);       /* sends nothing */
 
-/* Takes bytes that came from the network. */
+/* Takes bytes from the network. */
 dibs_status tls_feed(tls_session *s, const void *bytes, size_t size, text *why);
-/* Goes on with the handshake; *ret_done once it is through. Ciphertext to send is
- * appended to `out`, also on a fault (the alert for the peer). */
+/* Continues the handshake; sets *ret_done when it is complete. Appends ciphertext to
+ * `out`, also after a fault (the alert for the peer). */
 dibs_status tls_handshake(tls_session *s, buffer *out, bool *ret_done, text *why);
-/* Plain bytes; *ret_size 0 when more from the network is needed. *ret_ended when the peer
+/* Plain bytes; *ret_size is 0 when more input is needed. Sets *ret_ended when the peer
  * ended the session. */
 dibs_status tls_read(tls_session *s, void *bytes, size_t size, size_t *ret_size,
                      bool *ret_ended, buffer *out, text *why);

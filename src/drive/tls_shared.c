@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* drive/tls_shared.c - one TLS context for all servers that are met with the same files.
+/* drive/tls_shared.c - one TLS context for all servers that use the same files.
  *
- * Reading certificates costs milliseconds, and a cluster has hundreds of links. Contexts stay
- * until the drive ends: a deployment names two or three sets of files, not more. */
+ * Reading certificates takes milliseconds, and a cluster has hundreds of links. Contexts
+ * are freed with the drive: a deployment names two or three sets of files. */
 #include <string.h>
 
 #include "drive/tls.h"

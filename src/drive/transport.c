@@ -3,16 +3,16 @@
  *
  *   NONE -> RESOLVING -> CONNECTING (both in dial.c) -> GREETING (TLS) -> UP
  *
- * Faults go to the engine, which decides when to try again; then the name is resolved
- * anew. Everything here runs with the mutex held and never blocks, but for resolving
- * without threads. */
+ * Faults go to the engine, which schedules the next attempt; that resolves the name again.
+ * All functions run with the mutex held and never block, except to resolve without threads. */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "drive/parts.h"
+#include "base/errno_text.h"
+#include "drive/internal.h"
 
 #define READS_IN_A_ROW_MAX 16
 #define CIPHERTEXT_BYTES_MAX (256u << 10)
@@ -35,7 +35,7 @@ void transport_fail(drive *d, transport *t, dibs_status why, const char *words)
   char copy[256];
   text shown = text_over(copy, sizeof(copy));
 
-  text_add(&shown, words);               /* `words` may lie in what is closed now */
+  text_add(&shown, words);               /* transport_close() may free `words` */
   d->heard_of = t;
   transport_close(d, t);
   engine_disconnected(d->engine, t->link, why, copy, drive_now());
@@ -59,7 +59,7 @@ void transport_blame(transport *t, const char *what, int fault)
     }
   }
   text_add(&shown, ": ");
-  text_add(&shown, strerrordesc_np(fault) != NULL ? strerrordesc_np(fault) : "failed");
+  text_add(&shown, errno_text(fault));
 }
 
 static void watch_for(drive *d, transport *t, uint32_t events)
@@ -73,7 +73,7 @@ static void watch_for(drive *d, transport *t, uint32_t events)
   (void)epoll_ctl(d->links_fd, EPOLL_CTL_MOD, t->fd, &event);
 }
 
-/* -1: it broke. Otherwise how many bytes went. */
+/* The number of bytes sent; -1: the connection broke. */
 static ssize_t send_some(const transport *t, const char *bytes, size_t size)
 {
   size_t sent = 0;
@@ -121,7 +121,7 @@ void transport_connected(drive *d, transport *t, const attempt *a)
   t->fd = a->fd;
   t->number = a->number;
   t->address = a->address;
-  t->events = EPOLLIN | EPOLLOUT;        /* as attempts are watched */
+  t->events = EPOLLIN | EPOLLOUT;        /* like attempts */
   watch_for(d, t, EPOLLIN);
   if (t->context == NULL) {
     up(d, t);
@@ -209,7 +209,7 @@ static void readable(drive *d, transport *t)
     }
     arrived(d, t, (size_t)size);
     if ((size_t)size < sizeof(d->input))
-      return;                            /* no more was there; spares a call */
+      return;                            /* no more is there; saves a call */
   }
 }
 
@@ -219,13 +219,13 @@ void transport_event(drive *d, transport *t, uint64_t number, uint32_t events)
     dial_event(d, t, number, events);
   else if (t->number == number && (events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0)
     readable(d, t);
-  /* EPOLLOUT: drive_settle() sends, as after every input. */
+  /* EPOLLOUT: drive_flush() sends after each input. */
 }
 
 /* ---- writing ---- */
 
-/* Moves the engine's output into TLS records. */
-static dibs_status encrypt(drive *d, transport *t, text *why)
+/* Encrypts the engine's output. */
+static dibs_status encrypt_output(drive *d, transport *t, text *why)
 {
   size_t size;
   const char *bytes = engine_output(d->engine, t->link, &size);
@@ -250,7 +250,7 @@ static bool is_broken(drive *d, transport *t, int fault)
 static bool flush_encrypted(drive *d, transport *t)
 {
   text why = text_over(t->words, sizeof(t->words));
-  dibs_status status = encrypt(d, t, &why);
+  dibs_status status = encrypt_output(d, t, &why);
   ssize_t sent;
 
   if (status != DIBS_OK) {

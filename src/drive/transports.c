@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* drive/transports.c - all connections of the engine, by its numbers, and where they lead.
+/* drive/transports.c - all connections by the engine's numbers, and their targets.
  *
- * One server needs two, a cluster hundreds: each is made when its number is first used, and
- * stays for the next link of that number. */
+ * One server needs two, a cluster hundreds: each is created at first use and kept for the
+ * next link with its number. */
 #include <assert.h>
 #include <string.h>
 
-#include "drive/parts.h"
+#include "drive/internal.h"
 
 /* ---- places ---- */
 
@@ -18,8 +18,8 @@ static void place_clear(place *p, const memory *m)
   *p = (place){ .host = NULL };
 }
 
-/* The name checked is that of the certificate, where it is told, else what was dialled: an
- * address that a cluster announced, too. */
+/* The certificate must have server_name if it is set, else the host that was dialled, also
+ * an address that a cluster announced. */
 static bool place_set(place *p, const memory *m, const server_url *server)
 {
   const char *name = server->server_name != NULL ? server->server_name : server->host;
@@ -39,7 +39,7 @@ static bool place_set(place *p, const memory *m, const server_url *server)
   return p->host != NULL && p->name != NULL;
 }
 
-/* ---- one of them ---- */
+/* ---- one connection ---- */
 
 transport *transports_get(const drive *d, int link)
 {
@@ -66,7 +66,7 @@ static transport *get_or_make(drive *d, int link)
   return t;
 }
 
-/* Its transport is about to lead elsewhere. */
+/* Keeps the server's name: the transport gets another target. */
 static void remember_node(drive *d, const transport *t)
 {
   if (d->heard_of != t)
@@ -100,7 +100,7 @@ void transports_open(drive *d, int link, const server_url *server)
     dial_begin(d, t);
 }
 
-/* The engine gave it up, often because no answer came. */
+/* The engine closed it, often after a timeout. */
 void transports_close(drive *d, int link)
 {
   transport *t = transports_get(d, link);
@@ -111,7 +111,7 @@ void transports_close(drive *d, int link)
   transport_close(d, t);
 }
 
-/* ---- all of them ---- */
+/* ---- all connections ---- */
 
 bool transports_flush(drive *d)
 {

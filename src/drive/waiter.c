@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* drive/waiter.c - how blocked calls sleep and are woken: a futex each.
+/* drive/waiter.c - blocked calls sleep and wake with a futex each.
  *
- * Wakes are collected and done by drive_unlock(), after the mutex is free: a thread woken
- * earlier would only run into it. A waiter lives on its caller's stack, so that it does not
- * leave while a wake of it is between the list and its word; the futex call behind that
- * uses the address only. */
+ * Wakes are collected and executed by drive_unlock() after it has released the mutex: a
+ * thread woken earlier would wait for it. A waiter is on its caller's stack, so the caller
+ * does not return while a wake is between list and futex word; the later futex call uses
+ * the address only.
+ *
+ * Several are woken by one system call: each is first moved to the queue of `together`. With a
+ * call for each, every thread that wakes up may take the processor from the one that still has
+ * others to wake: a switch more for each. */
 #include <errno.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "drive/parts.h"
+#include "drive/internal.h"
 
 void drive_waiter_init(drive_waiter *w)
 {
@@ -28,33 +33,87 @@ void waiter_poke(drive *d, drive_waiter *w)
   d->first_to_wake = w;
 }
 
-static void futex_wake(_Atomic uint32_t *word)
+/* Values of a futex. ALONE: done, the call returns without the mutex. */
+enum { POKED = 1, ALONE = 2 };
+
+/* Of all clients: each call that is moved here is to be woken. */
+static _Atomic uint32_t together;
+
+static long futex_wake(_Atomic uint32_t *word, int count)
 {
-  (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+  return syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
 }
 
-void drive_unlock(drive *d)
+/* The call may be gone, and a later one of its thread sleep at the same address: that finds its
+ * word 0, and sleeps again. */
+static void wake(_Atomic uint32_t *word)
 {
-  drive_waiter *first = d->first_to_wake, *next;
+  /* None is there: it is not asleep yet, or another thread has moved that later call. */
+  if (futex_wake(word, 1) == 0)
+    (void)futex_wake(&together, INT_MAX);
+}
+
+static void move(_Atomic uint32_t *word)
+{
+  if (syscall(SYS_futex, word, FUTEX_REQUEUE_PRIVATE, 0, 1, &together, 0) < 0)
+    wake(word);
+}
+
+static void wake_all(drive_waiter *first)
+{
+  bool are_several = first->next_to_wake != NULL;
+  drive_waiter *next;
+
+  for (drive_waiter *w = first; w != NULL; w = next) {
+    _Atomic uint32_t *word = &w->word;
+
+    next = w->next_to_wake;
+    atomic_store(word, w->wake_word);    /* from here on `w` may be gone */
+    if (are_several)
+      move(word);
+    else
+      wake(word);
+  }
+  if (are_several)
+    (void)futex_wake(&together, INT_MAX);
+}
+
+bool drive_try_lock(drive *d)
+{
+  return pthread_mutex_trylock(&d->mutex) == 0;
+}
+
+static void unlock_and_wake(drive *d)
+{
+  drive_waiter *first = d->first_to_wake;
 
   loop_show_if_needed(d);
   d->first_to_wake = NULL;
   for (drive_waiter *w = first; w != NULL; w = w->next_to_wake) {
     w->is_to_wake = false;
     w->is_being_woken = true;
+    w->wake_word = w->returns_alone && w->is_done && !w->is_joined ? ALONE : POKED;
+    atomic_fetch_add(&d->woken, 1);
   }
   (void)pthread_mutex_unlock(&d->mutex);
-  for (drive_waiter *w = first; w != NULL; w = next) {
-    _Atomic uint32_t *word = &w->word;
-
-    next = w->next_to_wake;
-    atomic_store(word, 1);               /* from here on `w` may be gone */
-    futex_wake(word);
-  }
+  if (first != NULL)
+    wake_all(first);
 }
 
-/* False: `until` is over. Conditions and futexes know no CLOCK_BOOTTIME; after a suspend
- * this one is late, not wrong. */
+/* A call that is submitted while this thread has the mutex is begun by it: either the other
+ * thread gets the mutex, or this one sees the call after it has released it. */
+void drive_unlock(drive *d)
+{
+  do {
+    if (calls_are_submitted(d))
+      calls_run(d, NULL);
+    unlock_and_wake(d);
+    atomic_thread_fence(memory_order_seq_cst);
+  } while (calls_are_submitted(d) && drive_try_lock(d));
+}
+
+/* false: `until` has passed. Conditions and futexes do not support CLOCK_BOOTTIME; after a
+ * suspend the wait ends late, but correctly. */
 static bool time_left(instant until, struct timespec *ret_left)
 {
   int64_t left = instant_since(until, drive_now()).ns;
@@ -66,36 +125,76 @@ static bool time_left(instant until, struct timespec *ret_left)
   return true;
 }
 
-void waiter_sleep(drive *d, drive_waiter *w, instant until)
+/* The last of several calls that were woken together sends what the others left to it. */
+static bool is_last_woken(drive *d)
+{
+  return atomic_fetch_sub(&d->woken, 1) == 1 && atomic_load(&d->unsent) > 0;
+}
+
+static void woken_up(drive *d, drive_waiter *w)
+{
+  if (!w->is_being_woken)
+    return;
+  w->is_being_woken = false;
+  if (is_last_woken(d))
+    drive_flush_all(d);
+}
+
+static void returned_alone(drive *d)
+{
+  if (!is_last_woken(d))
+    return;
+  drive_lock(d);
+  drive_flush_all(d);
+  drive_unlock(d);
+}
+
+bool waiter_sleep_outside(drive *d, drive_waiter *w, instant until)
 {
   struct timespec left;
   bool is_forever = instant_is_never(until);
 
-  drive_unlock(d);
   while (atomic_load(&w->word) == 0) {
     if (!is_forever && !time_left(until, &left))
       break;
     (void)syscall(SYS_futex, &w->word, FUTEX_WAIT_PRIVATE, 0, is_forever ? NULL : &left,
                   NULL, 0);
   }
+  if (atomic_load(&w->word) == ALONE) {
+    returned_alone(d);
+    return true;
+  }
   drive_lock(d);
-  /* Only a wake that has come through may be forgotten; see waiter_part(). */
+  /* Only a completed wake may be forgotten; see waiter_part(). */
+  if (atomic_load(&w->word) == ALONE) {
+    drive_unlock(d);
+    returned_alone(d);
+    return true;
+  }
   if (atomic_load(&w->word) != 0) {
     atomic_store(&w->word, 0);
-    w->is_being_woken = false;
+    woken_up(d, w);
   }
+  return false;
+}
+
+bool waiter_sleep(drive *d, drive_waiter *w, instant until)
+{
+  drive_unlock(d);
+  return waiter_sleep_outside(d, w, until);
 }
 
 void waiter_part(drive *d, drive_waiter *w)
 {
   drive_waiter **at = &d->first_to_wake;
 
+  while (w->is_being_woken && atomic_load(&w->word) == 0)
+    (void)sched_yield();                 /* drive_unlock() is about to store it */
+  woken_up(d, w);                        /* its effects may finish `w`, and put it in the list */
   if (w->is_to_wake) {
     while (*at != w)
       at = &(*at)->next_to_wake;
     *at = w->next_to_wake;
     w->is_to_wake = false;
   }
-  while (w->is_being_woken && atomic_load(&w->word) == 0)
-    (void)sched_yield();                 /* its waker has unlocked, and is about to store */
 }

@@ -1,28 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks: commands of the program's own (inspect, list, break, tokens, ping). */
-#include "engine/parts.h"
+/* engine/ask.c - commands of the program without lock state (inspect, list, break, tokens,
+ * ping). */
+#include "engine/internal.h"
 
 #include <assert.h>
 
-static bool buffer_copy(buffer *to, const buffer *from, const memory *m)
+bool ask_init(engine *e, ask *a, const request *command)
 {
-  buffer_init(to, m);
-  return from == NULL || buffer_append(to, buffer_bytes(from), buffer_size(from));
-}
-
-bool ask_init(engine *e, ask *a, const buffer *command, const buffer *with_text)
-{
-  buffer_init(&a->command, &e->memory);
-  buffer_init(&a->with_text, &e->memory);
-  return buffer_copy(&a->command, command, &e->memory) &&
-         buffer_copy(&a->with_text, with_text, &e->memory) &&
-         (a->id = slots_add(&e->ask_slots, a)) != 0;
+  request_init(&a->command, &e->memory);
+  if (command != NULL ? !request_copy(&a->command, command)
+                      : !a->op->row->ask(a->op, &e->names, &a->command))
+    return false;
+  return (a->id = slots_add(&e->ask_slots, a)) != 0;
 }
 
 void ask_deinit(engine *e, ask *a)
 {
-  buffer_deinit(&a->command);
-  buffer_deinit(&a->with_text);
+  request_deinit(&a->command);
   a->reply = resp_reply_free(a->reply);
   if (a->id != 0)
     slots_remove(&e->ask_slots, a->id);
@@ -42,8 +36,62 @@ server *ask_server(const engine *e, const ask *a)
   return a->pinned != NULL ? a->pinned : server_of_command(e, &a->command);
 }
 
-static dibs_status ask_add(engine *e, server *pinned, bool is_once, const buffer *command,
-                           const buffer *with_text, void *context, instant give_up_at,
+static void list_join(engine *e, ask *a, instant now)
+{
+  a->state = ASK_OPEN;
+  a->try_at = now;
+  if (e->last_ask != NULL)
+    e->last_ask->next = a;
+  else
+    e->first_ask = a;
+  e->last_ask = a;
+}
+
+static void list_leave(engine *e, const ask *a)
+{
+  ask *before = NULL;
+
+  for (ask *b = e->first_ask; b != a; b = b->next)
+    before = b;
+  if (before != NULL)
+    before->next = a->next;
+  else
+    e->first_ask = a->next;
+  if (e->last_ask == a)
+    e->last_ask = before;
+}
+
+dibs_status ask_run(engine *e, sync_op *op, instant now, uint64_t *ret_id)
+{
+  ask *a;
+
+  if (e->is_closing)
+    return DIBS_ERR_CLOSED;
+  a = mem_zalloc(&e->memory, sizeof(*a));
+  if (a == NULL)
+    return DIBS_ERR_NO_MEMORY;
+  a->op = op;
+  a->give_up_at = op->give_up_at;
+  if (!ask_init(e, a, NULL)) {
+    ask_free(e, a);
+    return DIBS_ERR_NO_MEMORY;
+  }
+  list_join(e, a, now);
+  *ret_id = a->id;
+  engine_advance(e, now);
+  return DIBS_OK;
+}
+
+void ask_stop(engine *e, ask *a)
+{
+  list_leave(e, a);
+  ask_free(e, a);
+}
+
+typedef enum ask_manner { ASK_AGAIN, ASK_ONCE, ASK_BRIEFLY } ask_manner;
+
+static dibs_status ask_add(engine *e, server *pinned, ask_manner manner,
+                           const request *command, void *context, instant give_up_at,
                            instant now)
 {
   ask *a;
@@ -53,59 +101,71 @@ static dibs_status ask_add(engine *e, server *pinned, bool is_once, const buffer
   a = mem_zalloc(&e->memory, sizeof(*a));
   if (a == NULL)
     return DIBS_ERR_NO_MEMORY;
-  if (!ask_init(e, a, command, with_text)) {
+  if (!ask_init(e, a, command)) {
     ask_free(e, a);
     return DIBS_ERR_NO_MEMORY;
   }
 
-  a->state = ASK_OPEN;
   a->pinned = pinned;
-  a->is_once = is_once;
+  a->is_once = manner == ASK_ONCE;
+  a->is_brief = manner == ASK_BRIEFLY;
   a->context = context;
   a->give_up_at = give_up_at;
-  a->try_at = now;
-  if (e->last_ask != NULL)
-    e->last_ask->next = a;
-  else
-    e->first_ask = a;
-  e->last_ask = a;
-  engine_pump(e, now);
+  list_join(e, a, now);
+  if (a->is_brief && pinned->report.is == SEEN_DOWN)
+    ask_done(a, DIBS_ERR_UNREACHABLE, pinned->report.words);
+  engine_advance(e, now);
   return DIBS_OK;
 }
 
-dibs_status engine_ask(engine *e, const buffer *command, const buffer *with_text,
-                       void *context, instant give_up_at, instant now)
+dibs_status engine_ask(engine *e, const request *command, void *context,
+                       instant give_up_at, instant now)
 {
-  return ask_add(e, NULL, false, command, with_text, context, give_up_at, now);
+  return ask_add(e, NULL, ASK_AGAIN, command, context, give_up_at, now);
 }
 
-dibs_status engine_ask_once(engine *e, const buffer *command, const buffer *with_text,
-                            void *context, instant give_up_at, instant now)
+dibs_status engine_ask_once(engine *e, const request *command, void *context,
+                            instant give_up_at, instant now)
 {
-  return ask_add(e, NULL, true, command, with_text, context, give_up_at, now);
+  return ask_add(e, NULL, ASK_ONCE, command, context, give_up_at, now);
 }
 
-dibs_status engine_ask_at(engine *e, size_t number, const buffer *command,
-                          const buffer *with_text, void *context, instant give_up_at,
-                          instant now)
+dibs_status engine_ask_at(engine *e, size_t number, const request *command, void *context,
+                          instant give_up_at, instant now)
 {
   if (number >= e->server_count)
     return DIBS_ERR_ARGUMENT;
-  return ask_add(e, e->servers[number], false, command, with_text, context, give_up_at, now);
+  return ask_add(e, e->servers[number], ASK_AGAIN, command, context, give_up_at, now);
+}
+
+dibs_status engine_ask_briefly_at(engine *e, size_t number, const request *command,
+                                  void *context, instant give_up_at, instant now)
+{
+  if (number >= e->server_count)
+    return DIBS_ERR_ARGUMENT;
+  return ask_add(e, e->servers[number], ASK_BRIEFLY, command, context, give_up_at, now);
+}
+
+/* `words` may be `a->words`. */
+static void words_set(ask *a, const char *words)
+{
+  text shown;
+
+  if (words == a->words)
+    return;
+  shown = text_over(a->words, sizeof(a->words));
+  text_add(&shown, words);
 }
 
 void ask_done(ask *a, dibs_status status, const char *words)
 {
-  text shown = text_over(a->words, sizeof(a->words));
-
   a->state = ASK_DONE;
   a->status = status;
-  text_add(&shown, words);
+  words_set(a, words);
 }
 
 void ask_send(engine *e, ask *a, instant now)
 {
-  const buffer *command = a->use_text ? &a->with_text : &a->command;
   server *s;
   bool is_sent;
 
@@ -115,8 +175,8 @@ void ask_send(engine *e, ask *a, instant now)
   if (!server_is_ready(s))
     return;
   is_sent = a->asking != NULL
-              ? connection_send_asking(e, s->commands, command, a->id | TAG_ASKS, now)
-              : connection_send(e, s->commands, command, a->id | TAG_ASKS, now);
+              ? connection_send_asking(e, s->commands, &a->command, a->id | TAG_ASKS, now)
+              : connection_send(e, s->commands, &a->command, a->id | TAG_ASKS, now);
   if (!is_sent) {
     a->try_at = instant_add(now, SPAN_MS(10));
     return;
@@ -138,12 +198,9 @@ bool ask_fault_is_final(dibs_status why)
          why == DIBS_ERR_DENIED || why == DIBS_ERR_CONFIG;
 }
 
-/* The connection is gone. What was sent is asked again: our asks may be repeated, but for
- * those that say they must not. */
+/* The connection is gone. A sent command is sent again, unless the ask forbids it (is_once). */
 void ask_unsent(ask *a, dibs_status why, const char *words)
 {
-  text shown = text_over(a->words, sizeof(a->words));
-
   if (a->state == ASK_DONE)
     return;
   if (a->is_once && a->state == ASK_SENT) {
@@ -152,9 +209,9 @@ void ask_unsent(ask *a, dibs_status why, const char *words)
   }
   a->was_lost = a->was_lost || a->state == ASK_SENT;
   a->state = ASK_OPEN;
-  a->asking = NULL;                      /* where its slot was on its way to, by then */
+  a->asking = NULL;                      /* the slot may have moved since */
   a->status = why;
-  text_add(&shown, words);
+  words_set(a, words);
 }
 
 void asks_unsent(engine *e, const server *s, dibs_status why, const char *words)
@@ -163,12 +220,19 @@ void asks_unsent(engine *e, const server *s, dibs_status why, const char *words)
     if (s != NULL && (a->state == ASK_SENT ? a->sent_to : ask_server(e, a)) != s)
       continue;
     ask_unsent(a, why, words);
-    if (ask_fault_is_final(why))
+    if (a->is_brief || ask_fault_is_final(why))
       a->state = ASK_DONE;
   }
 }
 
-/* The key is elsewhere: asked again there, or where the next search says. */
+static void ask_keep(ask *a, dibs_status status, const char *words)
+{
+  a->state = ASK_OPEN;
+  a->status = status;
+  words_set(a, words);
+}
+
+/* Sends it again to the server of the redirection, or to that of the next search. */
 static void ask_redirected(engine *e, ask *a, const resp_node *error, const server *from,
                            instant now)
 {
@@ -179,8 +243,7 @@ static void ask_redirected(engine *e, ask *a, const resp_node *error, const serv
     s = topology_redirect(e, &r, from, now);
   else
     topology_search(e, now);
-  a->state = ASK_OPEN;
-  a->status = DIBS_ERR_UNREACHABLE;
+  ask_keep(a, DIBS_ERR_UNREACHABLE, error->bytes);
   a->asking = r.is_ask ? s : NULL;
   a->try_at = s != NULL && a->attempts < 5 ? now : instant_add(now, SPAN_MS(50));
   a->attempts++;
@@ -194,26 +257,35 @@ static void ask_refused(engine *e, ask *a, const resp_node *error, const server 
   bool is_elsewhere = fault == RESP_FAULT_MOVED || fault == RESP_FAULT_ASK ||
                       fault == RESP_FAULT_NO_SLOT;
 
-  /* Asked of one server and no other: that is its answer. */
-  if (a->pinned != NULL && (fault == RESP_FAULT_MOVED || fault == RESP_FAULT_ASK)) {
+  /* The ask is for this server of a Cluster only: the error is its result. */
+  if (a->pinned != NULL && e->topology.slots != NULL &&
+      (fault == RESP_FAULT_MOVED || fault == RESP_FAULT_ASK)) {
     ask_done(a, DIBS_ERR_SERVER, error->bytes);
     return;
   }
-  if (fault == RESP_FAULT_NO_SCRIPT && !a->use_text && buffer_size(&a->with_text) > 0) {
-    a->use_text = true;
+  if (fault == RESP_FAULT_NO_SCRIPT && a->command.script != NULL && !a->command.carries_text) {
+    a->command.carries_text = true;
     a->state = ASK_OPEN;
     a->try_at = now;
-  } else if (is_elsewhere && e->topology.slots != NULL && a->pinned == NULL &&
-             a->attempts < 1000) {
+  } else if (is_elsewhere && e->topology.slots != NULL && a->pinned == NULL) {
     ask_redirected(e, a, error, from, now);
-  } else if ((fault == RESP_FAULT_LATER || fault == RESP_FAULT_NO_SLOT) && a->attempts < 1000) {
-    a->state = ASK_OPEN;
-    a->status = DIBS_ERR_UNREACHABLE;
+  } else if (fault != RESP_FAULT_READ_ONLY && fault != RESP_FAULT_NO_SCRIPT &&
+             resp_fault_passes(fault) && !a->is_brief) {
+    ask_keep(a, resp_fault_status(fault), error->bytes);
     a->try_at = instant_add(now, SPAN_MS(a->attempts < 5 ? 20 << a->attempts : 500));
     a->attempts++;
   } else {
     ask_done(a, resp_fault_status(fault), advice != NULL ? advice : error->bytes);
   }
+}
+
+/* Whether the server of a key answers it. */
+static bool decides(const request *command)
+{
+  const char *key;
+  size_t size;
+
+  return request_key(command, &key, &size) && !request_is_command(command, "SCAN");
 }
 
 void ask_take_answer(engine *e, ask *a, resp_reply *reply, const server *from, instant now)
@@ -225,6 +297,14 @@ void ask_take_answer(engine *e, ask *a, resp_reply *reply, const server *from, i
   }
   a->reply = reply;
   ask_done(a, DIBS_OK, "");
+  if (a->op != NULL && a->observation == NULL) {
+    sync_next next = op_read(a, reply);
+
+    a->reply = NULL;
+    ask_done(a, next.status, next.message);
+  }
+  if (decides(&a->command))
+    e->decided_at = now;                 /* a read: the server may still refuse locks */
 }
 
 bool ask_answered_with(engine *e, uint64_t tag, resp_reply *reply, const server *from,
@@ -242,6 +322,20 @@ bool ask_answered_with(engine *e, uint64_t tag, resp_reply *reply, const server 
   return true;
 }
 
+/* Ends an ask that was never sent: for its own reason, else for the reason why its server
+ * is unreachable, as for locks. */
+void ask_unanswered(const engine *e, ask *a)
+{
+  const server *s = ask_server(e, a);
+  const char *words = a->words;
+  dibs_status why = a->status;
+
+  if (words[0] == 0 && s != NULL)          /* NULL: server unknown */
+    why = lock_link_why(s->locks, s->route, &words);
+  ask_done(a, why != DIBS_OK ? why : DIBS_ERR_UNREACHABLE,
+           words[0] != 0 ? words : "no connection to the server in time");
+}
+
 void asks_tick(engine *e, instant now)
 {
   for (ask *a = e->first_ask; a != NULL; a = a->next) {
@@ -252,8 +346,7 @@ void asks_tick(engine *e, instant now)
     else if (a->was_lost)
       ask_done(a, DIBS_UNKNOWN, a->words);
     else
-      ask_done(a, a->status != DIBS_OK ? a->status : DIBS_ERR_UNREACHABLE,
-               a->words[0] != '\0' ? a->words : "no connection to the server in time");
+      ask_unanswered(e, a);
   }
 }
 
@@ -280,23 +373,18 @@ void asks_close(engine *e)
 
 bool asks_next_effect(engine *e, effect *ret)
 {
-  ask *before = NULL;
-
-  for (ask *a = e->first_ask; a != NULL; before = a, a = a->next) {
+  for (ask *a = e->first_ask; a != NULL; a = a->next) {
     if (a->state != ASK_DONE)
       continue;
-    if (before != NULL)
-      before->next = a->next;
-    else
-      e->first_ask = a->next;
-    if (e->last_ask == a)
-      e->last_ask = before;
-
-    *ret = (effect){ .kind = EFFECT_ANSWERED, .context = a->context, .status = a->status,
-                     .reply = a->reply };
-    ret->text = engine_words(e, a->words);
-    a->reply = NULL;
-    ask_free(e, a);
+    if (a->op != NULL) {
+      op_effect(e, a, ret);
+    } else {
+      *ret = (effect){ .kind = EFFECT_ANSWERED, .context = a->context, .status = a->status,
+                       .reply = a->reply };
+      ret->text = engine_words(e, a->words);
+      a->reply = NULL;
+    }
+    ask_stop(e, a);
     return true;
   }
   return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Connections: when to make one, and what follows when it is up or gone. */
-#include "engine/parts.h"
+/* engine/connection.c - opens connections, and handles their success and loss. */
+#include "engine/internal.h"
 
 #define BACK_OFF_FIRST_MS 20
 #define BACK_OFF_MAX_MS 1000
@@ -25,6 +25,7 @@ static link *make_link(engine *e, purpose p, const server_url *url)
   link_settings s = { .memory = &e->memory, .client_name = client_name,
                       .user = url->user, .password = url->password,
                       .checks_role = is_of_server && roles_change(e),
+                      .uses_functions = e->settings.uses_functions,
                       .answer_timeout = e->settings.command_timeout, .idle_ping = IDLE_PING };
 
   text_add(&shown, "dibs:");
@@ -55,7 +56,7 @@ static link *make_link(engine *e, purpose p, const server_url *url)
   return link_new(&s);
 }
 
-/* Some are kept for those who look for servers. */
+/* Some numbers are reserved for discovery. */
 static int free_number(const engine *e, purpose p)
 {
   bool is_of_server = p == FOR_COMMANDS || p == FOR_INBOX || p == FOR_ACKS;
@@ -100,7 +101,7 @@ connection *connection_free(engine *e, connection *c)
   return NULL;
 }
 
-/* NULL: what the driver says is about a connection that is not wanted any more. */
+/* NULL: the driver reports on a connection that is not wanted any more. */
 connection *connection_of(const engine *e, int i)
 {
   connection *c = i >= 0 && i < e->link_count ? e->links[i] : NULL;
@@ -114,10 +115,10 @@ void connection_end(engine *e, connection *c)
 
   link_closed(c->link);
   c->state = PLAN_OFF;
-  c->was_ready = c->tell_connect = false;
+  c->was_ready = c->report_connect = false;
   c->failures = c->refusals = 0;
-  c->is_done = c->server == NULL;        /* freed behind the effects */
-  c->tell_disconnect = c->tell_disconnect || is_open;
+  c->is_done = c->server == NULL;        /* freed after its effects were delivered */
+  c->report_disconnect = c->report_disconnect || is_open;
   (void)e;
 }
 
@@ -133,12 +134,13 @@ void connection_want(engine *e, connection *c, instant now)
   if (c == NULL || c->state != PLAN_OFF || c->is_done)
     return;
   c->state = PLAN_CONNECTING;
-  c->until = instant_add(now, e->settings.connect_timeout);
-  c->tell_connect = true;
+  /* An attempt ends before the calls that wait for it, so they can report its fault. */
+  c->until = instant_add(now, (span){ e->settings.connect_timeout.ns / 16 * 15 });
+  c->report_connect = true;
 }
 
-/* Capped and jittered, so that a thousand clients do not come back in step. The first
- * try after a working connection broke is at once. */
+/* Limited, with jitter, so that clients do not reconnect at the same time. The first
+ * attempt after a working connection has broken is immediate. */
 static span back_off(engine *e, connection *c)
 {
   int64_t ms = BACK_OFF_FIRST_MS;
@@ -160,27 +162,27 @@ static void commands_lost(engine *e, server *s, dibs_status why, const char *wor
 
   s->is_announced = s->farewell_was_sent = false;
   if (has_said_goodbye)
-    e->farewells--;                      /* its answer will not come */
+    e->farewells--;                      /* it will get no reply */
   lock_link_down(s->locks, s->route, why, words, now);
   lock_fail_if_final(s->locks, s->route, now);
+  fleet_link_lost(e, s);
   asks_unsent(e, s, why, words);
   observe_link_down(e, s, why, words, now);
   topology_search(e, now);
 }
 
 static void what_was_lost(engine *e, connection *c, dibs_status why, const char *words,
-                          bool is_news, instant now)
+                          instant now)
 {
   switch (c->purpose) {
   case FOR_COMMANDS:
     commands_lost(e, c->server, why, words, now);
-    if (is_news)
-      engine_tell(e, DIBS_EVENT_DISCONNECTED, words);
+    report_disconnected(e, c->server, words, now);
     break;
   case FOR_INBOX:
     if (why == DIBS_ERR_DENIED && c->failures == 1)
-      engine_tell(e, DIBS_EVENT_WARNING, "the server forbids channels to this user: waiters "
-                                         "ask again and again instead of being told");
+      engine_report(e, DIBS_EVENT_WARNING, "the server forbids channels to this user: waiters "
+                                         "poll instead of getting messages");
     lock_inbox_down(c->server->locks, c->server->route, why, words, now);
     observe_inbox_down(e, c->server, why, now);
     break;
@@ -196,8 +198,6 @@ static void what_was_lost(engine *e, connection *c, dibs_status why, const char 
 
 void connection_lost(engine *e, connection *c, dibs_status why, const char *words, instant now)
 {
-  bool is_news = c->state == PLAN_READY || c->failures == 0;
-
   if (c->state == PLAN_OFF || c->state == PLAN_BACK_OFF)
     return;
   link_closed(c->link);
@@ -206,13 +206,13 @@ void connection_lost(engine *e, connection *c, dibs_status why, const char *word
   c->until = instant_add(now, back_off(e, c));
   c->state = instant_before(now, c->until) ? PLAN_BACK_OFF : PLAN_OFF;
   c->was_ready = false;
-  c->tell_connect = false;
-  what_was_lost(e, c, why, words, is_news, now);
+  c->report_connect = false;
+  what_was_lost(e, c, why, words, now);
 }
 
 void connection_drop(engine *e, connection *c, dibs_status why, const char *words, instant now)
 {
-  c->tell_disconnect = true;
+  c->report_disconnect = true;
   connection_lost(e, c, why, words, now);
 }
 
@@ -224,18 +224,27 @@ instant connection_deadline(const connection *c)
            ? instant_min(at, c->until) : at;
 }
 
+/* A server without TLS waits for the end of a line and does not answer the handshake. */
+static const char *silence_words(const connection *c)
+{
+  if (c->url != NULL && c->url->transport == SERVER_TLS)
+    return "the server does not answer; if it has no TLS on this port, use redis:// or "
+           "valkey://";
+  return "the server does not answer";
+}
+
 void connection_tick(engine *e, connection *c, instant now)
 {
   link_tick(c->link, now);
   if (instant_before(now, c->until))
     return;
   if (c->state == PLAN_CONNECTING)
-    connection_drop(e, c, DIBS_ERR_UNREACHABLE, "the server does not answer", now);
+    connection_drop(e, c, DIBS_ERR_UNREACHABLE, silence_words(c), now);
   else if (c->state == PLAN_BACK_OFF)
-    c->state = PLAN_OFF;                 /* whoever still wants it asks again at once */
+    c->state = PLAN_OFF;                 /* if it is still wanted, it is retried at once */
 }
 
-bool connection_send(engine *e, connection *c, const buffer *command, uint64_t tag, instant now)
+bool connection_send(engine *e, connection *c, const request *command, uint64_t tag, instant now)
 {
   if (!connection_is_ready(c) || link_send(c->link, command, tag, now) != DIBS_OK)
     return false;
@@ -243,17 +252,17 @@ bool connection_send(engine *e, connection *c, const buffer *command, uint64_t t
   return true;
 }
 
-bool connection_send_asking(engine *e, connection *c, const buffer *command, uint64_t tag,
+bool connection_send_asking(engine *e, connection *c, const request *command, uint64_t tag,
                             instant now)
 {
-  static const char asking[] = "*1\r\n$6\r\nASKING\r\n";
-  buffer b;
+  static const resp_argument words[] = { { "ASKING", 6 } };
+  request asking;
   bool is_sent;
 
-  buffer_init(&b, &e->memory);
-  is_sent = buffer_append(&b, asking, sizeof(asking) - 1) &&
-            connection_send(e, c, &b, TAG_IGNORED, now) &&
+  request_init(&asking, &e->memory);
+  is_sent = request_command(&asking, words, 1) &&
+            connection_send(e, c, &asking, TAG_IGNORED, now) &&
             connection_send(e, c, command, tag, now);
-  buffer_deinit(&b);
+  request_deinit(&asking);
   return is_sent;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Effects: what the parts of an engine have to tell, one after the other. */
-#include "engine/parts.h"
+/* engine/effects.c - collects the effects of all parts of an engine, one after the other. */
+#include "engine/internal.h"
 
-/* Also frees what nobody needs any more, once that has been told. */
+/* Also frees connections that are not needed any more, after their last effect. */
 static bool connection_effect(engine *e, effect *ret)
 {
   for (int i = 0; i < e->link_count; i++) {
@@ -10,8 +10,8 @@ static bool connection_effect(engine *e, effect *ret)
 
     if (c == NULL)
       continue;
-    if (c->tell_disconnect) {
-      c->tell_disconnect = false;
+    if (c->report_disconnect) {
+      c->report_disconnect = false;
       *ret = (effect){ .kind = EFFECT_DISCONNECT, .link = i };
       return true;
     }
@@ -19,8 +19,8 @@ static bool connection_effect(engine *e, effect *ret)
       (void)connection_free(e, c);
       continue;
     }
-    if (c->tell_connect) {
-      c->tell_connect = false;
+    if (c->report_connect) {
+      c->report_connect = false;
       *ret = (effect){ .kind = EFFECT_CONNECT, .link = i, .server = c->url };
       return true;
     }
@@ -40,7 +40,7 @@ static effect_kind effect_kind_of(lock_event_kind kind)
   return kinds[kind];
 }
 
-static void tell_lost(engine *e, const lock_event *event)
+static void report_lost(engine *e, const lock_event *event)
 {
   char words[256];
   text shown = text_over(words, sizeof(words));
@@ -49,7 +49,7 @@ static void tell_lost(engine *e, const lock_event *event)
     text_add_quoted(&shown, event->name, event->name_size);
   text_add(&shown, ": ");
   text_add(&shown, event->words);
-  engine_tell(e, DIBS_EVENT_LOST, words);
+  engine_report(e, DIBS_EVENT_LOST, words);
 }
 
 const char *engine_words(engine *e, const char *words)
@@ -60,25 +60,21 @@ const char *engine_words(engine *e, const char *words)
   return e->effect_words;
 }
 
-/* What was told of a part of several names leads to the next step of the whole. */
-static bool next_table_event(engine *e, lock_event *ret)
+/* Concerns quorum and multi only. */
+static bool is_internal(lock_event_kind kind)
 {
-  while (lock_next_event(engine_locks(e), ret)) {
-    if (e->spread == NULL || !spread_take_event(e->spread, ret, e->now))
-      return true;
-    engine_pump(e, e->now);
-  }
-  return e->spread != NULL && spread_next_event(e->spread, ret);
+  return kind == LOCK_RAISED || kind == LOCK_HELD_BACK;
 }
 
-/* Raised leases are the business of those above the tables. */
 static bool next_lock_event(engine *e, lock_event *ret)
 {
   bool is_one;
 
+  while (e->multi != NULL && multi_advance(e->multi, e->now))
+    engine_advance(e, e->now);           /* an event of a part leads to its next step */
   do
-    is_one = e->quorum != NULL ? quorum_next_event(e->quorum, ret) : next_table_event(e, ret);
-  while (is_one && ret->kind == LOCK_RAISED);
+    is_one = hold_next_event(e->front, ret);
+  while (is_one && is_internal(ret->kind));
   return is_one;
 }
 
@@ -95,7 +91,7 @@ static bool lock_effect(engine *e, effect *ret)
                    .replicas_wanted = event.replicas_wanted, .has_fsync = event.has_fsync };
   ret->text = event.words;
   if (event.kind == LOCK_LOST)
-    tell_lost(e, &event);
+    report_lost(e, &event);
   return true;
 }
 
@@ -122,14 +118,14 @@ static bool next_effect(engine *e, effect *ret)
 {
   if (any_effect(e, ret))
     return true;
-  /* With what was told last, those above the tables may have become quiet. */
+  /* The last event may have made quorum or multi quiet. */
   if (e->is_closing && !e->farewell_was_sent) {
-    engine_pump(e, e->now);
+    engine_advance(e, e->now);
     if (any_effect(e, ret))
       return true;
   }
-  if (e->is_closed && !e->closed_was_told) {
-    e->closed_was_told = true;
+  if (e->is_closed && !e->ended_was_reported) {
+    e->ended_was_reported = true;
     *ret = (effect){ .kind = EFFECT_CLOSED };
     return true;
   }

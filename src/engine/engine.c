@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* engine/engine.c - the one state machine: inputs in, effects out. */
-#include "engine/parts.h"
+/* engine/engine.c - the state machine of a client: inputs in, effects out. */
+#include "engine/internal.h"
 
-void engine_tell(engine *e, int event, const char *words)
+void engine_report(engine *e, int event, const char *words)
 {
   news *n;
   text shown;
 
-  if (e->news_count == NEWS_MAX) {        /* nobody pulls: the oldest goes */
+  if (e->news_count == NEWS_MAX) {        /* not taken: drop the oldest */
     e->news_first = (e->news_first + 1) % NEWS_MAX;
     e->news_count--;
   }
@@ -24,7 +24,7 @@ lock_table *engine_locks(const engine *e)
   return e->cluster_locks != NULL ? e->cluster_locks : e->servers[0]->locks;
 }
 
-/* Every table once: Cluster has one for all its servers. */
+/* Each table once: Cluster has one for all servers. */
 size_t engine_table_count(const engine *e)
 {
   return e->cluster_locks != NULL ? 1 : e->server_count;
@@ -35,28 +35,47 @@ lock_table *engine_table(const engine *e, size_t i)
   return e->cluster_locks != NULL ? e->cluster_locks : e->servers[i]->locks;
 }
 
-static void names_init(engine *e)
+void engine_protocol(const engine_settings *settings, protocol *ret)
 {
-  text prefix = text_over(e->names.prefix, sizeof(e->names.prefix));
-  text client = text_over(e->names.client, sizeof(e->names.client));
+  bool is_cluster = settings->deployment->kind == DEPLOYMENT_CLUSTER;
+  protocol_settings s = { .dialect = settings->dialect, .prefix = settings->prefix,
+                          .client = settings->client_id, .registry = settings->registry,
+                          .is_cluster = is_cluster,
+                          /* since Redis 7.0; cleared when an older server is found */
+                          .has_sharded_channels = is_cluster && !settings->shuns_shards,
+                          .uses_functions = settings->uses_functions,
+                          .is_quorum = settings->deployment->kind == DEPLOYMENT_QUORUM,
+                          .quarantine = settings->quarantine };
 
-  text_add(&prefix, e->prefix);
-  text_add(&client, e->settings.client_id);
-  e->names.dialect = e->settings.dialect;
+  protocol_init(ret, &s);
 }
 
 static bool copy_texts(engine *e)
 {
   const engine_settings *s = &e->settings;
 
-  e->prefix = mem_copy_text(&e->memory, s->prefix);
   e->host = mem_copy_text(&e->memory, s->host != NULL ? s->host : "");
   e->program = mem_copy_text(&e->memory, s->program != NULL ? s->program : "");
   e->version = mem_copy_text(&e->memory, s->version != NULL ? s->version : "");
   e->note = mem_copy_text(&e->memory, s->note != NULL ? s->note : "");
-  e->registry = mem_copy_text(&e->memory, s->registry != NULL ? s->registry : "");
-  return e->prefix != NULL && e->host != NULL && e->program != NULL && e->version != NULL &&
-         e->note != NULL && e->registry != NULL;
+  return e->host != NULL && e->program != NULL && e->version != NULL && e->note != NULL;
+}
+
+static bool make_fleet(engine *e, instant now)
+{
+  const engine_settings *s = &e->settings;
+  fleet_settings f = { .memory = e->memory, .names = &e->names, .host = e->host,
+                       .program = e->program, .note = e->note, .pid = s->pid,
+                       .every = s->report_every, .history = s->history,
+                       .history_max = s->history_max, .history_over = s->history_over };
+
+  e->fleet = fleet_new(&f, now);
+  return e->fleet != NULL;
+}
+
+fleet *engine_fleet(const engine *e)
+{
+  return e->fleet;
 }
 
 engine *engine_new(const engine_settings *settings, instant now)
@@ -67,16 +86,18 @@ engine *engine_new(const engine_settings *settings, instant now)
     return NULL;
   e->memory = settings->memory;
   e->settings = *settings;
-  buffer_init(&e->scratch, &e->memory);
+  request_init(&e->scratch, &e->memory);
   slots_init(&e->ask_slots, &e->memory);
   timers_init(&e->observe_timers, &e->memory);
   random_seed(&e->random, settings->seed ^ 0x6469627365646962u);
+  e->is_patient = settings->patience == PATIENCE_ALWAYS;
   if (!copy_texts(e))
     return engine_free(e);
-  names_init(e);
+  engine_protocol(settings, &e->names);
+  if (settings->report_every.ns > 0 && !make_fleet(e, now))
+    return engine_free(e);
   if (!topology_init(e) || !servers_init(e))
     return engine_free(e);
-  (void)now;
   return e;
 }
 
@@ -94,28 +115,25 @@ engine *engine_free(engine *e)
   observe_free(e);
   servers_free(e);
   topology_free(e);
+  e->fleet = fleet_free(e->fleet);
   mem_free_secret(&e->memory, e->user);
   mem_free_secret(&e->memory, e->password);
   slots_deinit(&e->ask_slots);
-  buffer_deinit(&e->scratch);
+  request_deinit(&e->scratch);
   mem_free(&e->memory, e->note);
   mem_free(&e->memory, e->version);
   mem_free(&e->memory, e->program);
   mem_free(&e->memory, e->host);
-  mem_free(&e->memory, e->prefix);
-  mem_free(&e->memory, e->registry);
   m = e->memory;
   mem_free(&m, e);
   return NULL;
 }
 
-/* ---- what follows from every input ---- */
+/* ---- after every input ---- */
 
 static bool is_quiet(const engine *e)
 {
-  if (e->quorum != NULL && !quorum_is_quiet(e->quorum))
-    return false;
-  if (e->spread != NULL && !spread_is_quiet(e->spread))
+  if (!hold_is_quiet(e->front))
     return false;
   for (size_t i = 0; i < engine_table_count(e); i++)
     if (!lock_is_quiet(engine_table(e, i)))
@@ -127,8 +145,11 @@ static void say_goodbye(engine *e, instant now)
 {
   if (!e->is_closing || e->is_closed || !is_quiet(e))
     return;
+  if (!e->farewell_was_sent && fleet_link_is_open(e))
+    return;                              /* its reply, or the end of its connection, comes first */
   if (!e->farewell_was_sent) {
     e->farewell_was_sent = true;
+    fleet_link_farewell(e, now);
     for (size_t i = 0; i < e->server_count; i++)
       if (presence_farewell(e, e->servers[i], now)) {
         e->servers[i]->farewell_was_sent = true;
@@ -138,42 +159,28 @@ static void say_goodbye(engine *e, instant now)
   e->is_closed = e->farewells == 0;
 }
 
-void engine_pump(engine *e, instant now)
+void engine_advance(engine *e, instant now)
 {
   e->now = now;
   if (e->quorum != NULL)
-    quorum_pump(e->quorum, now);
-  topology_pump(e, now);
+    quorum_advance(e->quorum, now);
+  topology_advance(e, now);
   asks_send(e, now);
   for (size_t i = 0; i < e->server_count; i++)
-    server_pump(e, e->servers[i], now);
+    server_advance(e, e->servers[i], now);
+  fleet_link_advance(e, now);
+  report_advance(e, now);
   say_goodbye(e, now);
-}
-
-void engine_locks_tick(engine *e, instant now)
-{
-  for (size_t i = 0; i < engine_table_count(e); i++)
-    lock_tick(engine_table(e, i), now);
-  if (e->quorum != NULL) {
-    quorum_tick(e->quorum, now);
-    quorum_pump(e->quorum, now);
-  }
-}
-
-lock_counts engine_counts(const engine *e)
-{
-  return e->quorum != NULL ? quorum_get_counts(e->quorum) : lock_get_counts(engine_locks(e));
 }
 
 instant engine_deadline(const engine *e)
 {
   instant first = instant_min(topology_deadline(e), asks_deadline(e));
 
+  first = instant_min(first, report_deadline(e));
+  first = instant_min(first, fleet_link_deadline(e));
   first = instant_min(first, timers_first(&e->observe_timers));
-  if (e->quorum != NULL)
-    first = instant_min(first, quorum_deadline(e->quorum));
-  for (size_t i = 0; i < engine_table_count(e); i++)
-    first = instant_min(first, lock_deadline(engine_table(e, i)));
+  first = instant_min(first, hold_deadline(e->front));
   for (int i = 0; i < e->link_count; i++)
     if (e->links[i] != NULL && !e->links[i]->is_done)
       first = instant_min(first, connection_deadline(e->links[i]));
@@ -187,10 +194,10 @@ instant engine_deadline(const engine *e)
 
 bool engine_is_idle(const engine *e)
 {
-  lock_counts c = engine_counts(e);
+  lock_counts c = hold_counts(e->front);
 
-  /* What lies idle here may be wanted by somebody at any moment. */
-  if (c.waiting > 0 || c.lingering > 0 || e->first_observation != NULL)
+  /* Another client may want a parked lease at any time. */
+  if (c.waiting > 0 || c.parked > 0 || e->first_observation != NULL)
     return false;
   for (int i = 0; i < e->link_count; i++) {
     const connection *l = e->links[i];

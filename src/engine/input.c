@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Inputs: what the driver tells, and what each event of a link means to whom. */
-#include "engine/parts.h"
+/* engine/input.c - passes inputs of the driver and events of links to the parts concerned. */
+#include "engine/internal.h"
 
 void engine_wall_clock(engine *e, int64_t wall_us, instant now)
 {
   for (size_t i = 0; i < engine_table_count(e); i++)
     lock_wall_clock(engine_table(e, i), wall_us, now);
-}
-
-static void tell_connected(engine *e, const server *s)
-{
-  char words[256];
-  text shown = text_over(words, sizeof(words));
-
-  server_url_show(&s->url, &shown);
-  engine_tell(e, DIBS_EVENT_CONNECTED, words);
 }
 
 static void ready(engine *e, connection *c, const link_event *event, instant now)
@@ -30,14 +21,14 @@ static void ready(engine *e, connection *c, const link_event *event, instant now
     lock_server_time(s->locks, s->route, event->server_us, event->sent_at, now);
     lock_link_up(s->locks, s->route, now);
     observe_link_up(e, s, now);
-    tell_connected(e, s);
+    report_connected(e, s, now);
     break;
   case FOR_INBOX:
     lock_inbox_up(s->locks, s->route, now);
     observe_inbox_up(e, s, now);
     break;
   case FOR_SCOUT:
-    topology_scout_ready(e, c, now);
+    topology_probe_ready(e, c, now);
     break;
   case FOR_ACKS:
   case FOR_SENTINEL_NEWS:
@@ -51,14 +42,25 @@ static void leave_replica(engine *e, connection *c, instant now)
                   "READONLY: this server is a replica; give the primary's address", now);
 }
 
-/* The answer of a name's command: what it asks of the connection. */
+static void report_warning(engine *e, lock_table *locks)
+{
+  const char *words = lock_take_warning(locks);
+
+  if (words != NULL)
+    engine_report(e, DIBS_EVENT_WARNING, words);
+}
+
+/* Handles the consequences of a lock reply for the connection. */
 static void lock_answered(engine *e, connection *c, const link_event *event, instant now)
 {
   server *s = c->server;
   lock_verdict verdict = lock_answer(s->locks, event->tag, event->sent_at, event->reply, now);
   server *to;
 
+  if (verdict == LOCK_FINE && resp_root(event->reply)->kind != RESP_ERROR)
+    server_decided(e, s, now);
   resp_reply_free(event->reply);
+  report_warning(e, s->locks);
   if (c->purpose == FOR_COMMANDS)
     c->refusals = verdict == LOCK_READ_ONLY ? c->refusals + 1 : 0;
   switch (verdict) {
@@ -69,7 +71,7 @@ static void lock_answered(engine *e, connection *c, const link_event *event, ins
     break;
   case LOCK_BROKEN:
     connection_drop(e, c, DIBS_ERR_PROTOCOL,
-                    "an answer of no known form; is this a Redis or Valkey server?", now);
+                    "unexpected reply; is this a Redis or Valkey server?", now);
     break;
   case LOCK_MOVED:
     (void)topology_redirect(e, lock_redirect(s->locks), s, now);
@@ -93,7 +95,7 @@ static void farewell_answered(engine *e, server *s)
 static void answered(engine *e, connection *c, const link_event *event, instant now)
 {
   if (c->purpose == FOR_SCOUT) {
-    topology_scout_answer(e, c, event->reply, now);
+    topology_probe_answer(e, c, event->reply, now);
     resp_reply_free(event->reply);
     return;
   }
@@ -112,6 +114,8 @@ static void answered(engine *e, connection *c, const link_event *event, instant 
     presence_memory_answered(e, c->server, event->reply);
   else if ((uint32_t)event->tag == TAG_FAREWELL)
     farewell_answered(e, c->server);
+  else if ((uint32_t)event->tag == TAG_FLEET)
+    fleet_link_answered(e, event->tag, event->reply, now);
   resp_reply_free(event->reply);
 }
 
@@ -128,9 +132,11 @@ static void message(engine *e, connection *c, const link_event *event, instant n
     topology_message(e, payload->bytes, payload->size, now);
   else if (observed_channel_find(e, name->bytes, name->size) != NULL)
     observe_message(e, name, now);
-  else
+  else {
     lock_message(c->server->locks, name->bytes, name->size, payload->bytes, payload->size,
                  now);
+    report_warning(e, c->server->locks);
+  }
 }
 
 static void subscribed(engine *e, connection *c, const link_event *event, instant now)
@@ -151,7 +157,7 @@ static void subscribed(engine *e, connection *c, const link_event *event, instan
   }
 }
 
-/* A channel of an observation may be forbidden: then it polls. */
+/* Channels of observations may be forbidden: then they poll. */
 static void channel_refused(engine *e, connection *c, const link_event *event, instant now)
 {
   server *s = c->server;
@@ -212,35 +218,35 @@ void engine_connected(engine *e, int i, instant now)
 
   if (c != NULL && c->state == PLAN_CONNECTING && link_opened(c->link, now) != DIBS_OK)
     connection_drop(e, c, DIBS_ERR_NO_MEMORY, "no memory for the handshake", now);
-  engine_pump(e, now);
+  engine_advance(e, now);
 }
 
 void engine_disconnected(engine *e, int i, dibs_status why, const char *words, instant now)
 {
   connection *c = connection_of(e, i);
 
-  engine_locks_tick(e, now);
+  hold_tick(e->front, now);
   if (c != NULL)
     connection_lost(e, c, why, words, now);
-  engine_pump(e, now);
+  engine_advance(e, now);
 }
 
 void engine_received(engine *e, int i, const void *bytes, size_t size, instant now)
 {
   connection *c = connection_of(e, i);
 
-  /* Holds whose time is over are lost first, whatever these bytes say. */
-  engine_locks_tick(e, now);
+  /* Overdue holds are lost first, whatever these bytes contain. */
+  hold_tick(e->front, now);
   if (c != NULL) {
     link_received(c->link, bytes, size, now);
     pull_events(e, c, now);
   }
-  engine_pump(e, now);
+  engine_advance(e, now);
 }
 
 void engine_tick(engine *e, instant now)
 {
-  engine_locks_tick(e, now);
+  hold_tick(e->front, now);
   for (int i = 0; i < e->link_count; i++) {
     connection *c = connection_of(e, i);
 
@@ -251,5 +257,5 @@ void engine_tick(engine *e, instant now)
   }
   asks_tick(e, now);
   observe_tick(e, now);
-  engine_pump(e, now);
+  engine_advance(e, now);
 }

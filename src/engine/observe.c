@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Observations: questions asked again and again, and the channels that say when.
+/* engine/observe.c - observations: repeated commands, triggered by channels and time.
  *
- * A message is a hint and nothing more: what counts is the answer to a question asked after
- * it. So nothing is missed by one whose subscription was down: it asks once it stands. */
-#include "engine/parts.h"
-
-#define ATTEMPTS_SHOWN 100              /* keeps ask.c from giving up: that is ours to say */
+ * A message is only a hint: the reply to a command sent after it counts. An observation
+ * whose subscription was down misses nothing: it asks when it is subscribed again. */
+#include "engine/internal.h"
 
 /* ---- news ---- */
 
@@ -43,9 +41,12 @@ static void news_take_out(engine *e, observation *o)
 
 static instant mute_until(const engine *e, const observation *o)
 {
-  if (o->is_patient || instant_is_never(o->mute_since))
+  bool is_borne = o->is_patient || e->is_patient ||
+                  (o->was_answered && e->settings.patience == PATIENCE_ONCE_ANSWERED);
+
+  if (is_borne || instant_is_never(o->unreachable_since))
     return INSTANT_NEVER;
-  return instant_add(o->mute_since, e->settings.connect_timeout);
+  return instant_add(o->unreachable_since, e->settings.connect_timeout);
 }
 
 static void timer_follow(engine *e, observation *o)
@@ -80,18 +81,29 @@ static void over(engine *e, observation *o, dibs_status status, const char *word
 
 static void over_for_want_of_a_server(engine *e, observation *o, instant now)
 {
-  if (o->ask.status == DIBS_OK)
-    over(e, o, DIBS_ERR_UNREACHABLE, "no connection to the server in time", now);
-  else
-    over(e, o, o->ask.status, o->ask.words, now);
+  ask_unanswered(e, &o->ask);
+  over(e, o, o->ask.status, o->ask.words, now);
 }
 
-static void mute(observation *o, instant now)
+static void mute(engine *e, observation *o, instant now)
 {
-  o->mute_since = instant_min(o->mute_since, now);
+  e->observe_is_mute = true;
+  o->unreachable_since = instant_min(o->unreachable_since, now);
 }
 
-/* Asks if it is time to; and whatever else time has brought. */
+/* DIBS_TIMED_OUT needs a reply of the server; without one it is a fault. */
+static void limit_reached(engine *e, observation *o, instant now)
+{
+  o->is_late = instant_is_never(o->unreachable_since) && !o->was_answered;
+  if (!instant_is_never(o->unreachable_since))
+    over_for_want_of_a_server(e, o, now);
+  else if (o->is_late)
+    over(e, o, DIBS_ERR_UNREACHABLE, "the server has not answered in time", now);
+  else
+    over(e, o, DIBS_TIMED_OUT, "", now);
+}
+
+/* Handles time limits, and sends the command when it is due. */
 static void observation_follow(engine *e, observation *o, instant now)
 {
   instant look_at = instant_min(o->look_at, o->hint_at);
@@ -99,7 +111,7 @@ static void observation_follow(engine *e, observation *o, instant now)
   if (o->is_over)
     return;
   if (!instant_before(now, o->give_up_at)) {
-    over(e, o, DIBS_TIMED_OUT, "", now);
+    limit_reached(e, o, now);
     return;
   }
   if (!instant_before(now, mute_until(e, o))) {
@@ -110,14 +122,14 @@ static void observation_follow(engine *e, observation *o, instant now)
     o->ask.state = ASK_OPEN;
     o->ask.try_at = now;
     o->ask.attempts = 0;
-    o->ask.use_text = false;
+    o->ask.command.carries_text = false;
     if (o->channel != NULL)
       observed_channel_ask(e, o->channel, now);
   }
   if (o->ask.state == ASK_OPEN && server_is_ready(ask_server(e, &o->ask))) {
     ask_send(e, &o->ask, now);
     if (o->ask.state == ASK_SENT && !instant_before(now, o->hint_at))
-      o->hint_at = INSTANT_NEVER;        /* what is said from now on is another hint */
+      o->hint_at = INSTANT_NEVER;        /* later messages are new hints */
   }
   timer_follow(e, o);
 }
@@ -128,7 +140,7 @@ static void hint(engine *e, observation *o, instant at, instant now)
   observation_follow(e, o, now);
 }
 
-/* Ten percent of jitter: those who were woken together shall not poll together. */
+/* Ten percent of jitter: observations that were woken together should not poll together. */
 static instant next_look(engine *e, const observation *o, instant now)
 {
   span shortest = { o->every.ns - o->every.ns / 10 };
@@ -158,7 +170,7 @@ static void observation_free(engine *e, observation *o, instant now)
   mem_free(&e->memory, o);
 }
 
-/* ---- what the program asks ---- */
+/* ---- calls of the program ---- */
 
 static observation *observation_new(engine *e, const observe_request *r)
 {
@@ -184,7 +196,7 @@ static observation *observation_new(engine *e, const observe_request *r)
   return o;
 }
 
-/* false: memory. */
+/* false: no memory */
 static bool channel_join(engine *e, observation *o, const observe_request *r)
 {
   observed_channel *c;
@@ -197,8 +209,8 @@ static bool channel_join(engine *e, observation *o, const observe_request *r)
   return c != NULL;
 }
 
-dibs_status engine_observe(engine *e, const observe_request *r, instant now,
-                           uint64_t *ret_id)
+dibs_status observe_begin(engine *e, const observe_request *r, sync_op *op, instant now,
+                          uint64_t *ret_id)
 {
   observation *o;
 
@@ -207,17 +219,25 @@ dibs_status engine_observe(engine *e, const observe_request *r, instant now,
   o = observation_new(e, r);
   if (o == NULL)
     return DIBS_ERR_NO_MEMORY;
-  if (!ask_init(e, &o->ask, r->command, r->with_text) || !channel_join(e, o, r)) {
+  o->ask.op = op;
+  if (!ask_init(e, &o->ask, r->command) || !channel_join(e, o, r)) {
     observation_free(e, o, now);
     return DIBS_ERR_NO_MEMORY;
   }
   o->look_at = now;
   o->hint_at = INSTANT_NEVER;
-  o->mute_since = server_is_ready(ask_server(e, &o->ask)) ? INSTANT_NEVER : now;
+  o->unreachable_since = INSTANT_NEVER;
+  if (!server_is_ready(ask_server(e, &o->ask)))
+    mute(e, o, now);
   *ret_id = o->ask.id;
   observation_follow(e, o, now);
-  engine_pump(e, now);
+  engine_advance(e, now);
   return DIBS_OK;
+}
+
+dibs_status engine_observe(engine *e, const observe_request *r, instant now, uint64_t *ret_id)
+{
+  return observe_begin(e, r, NULL, now, ret_id);
 }
 
 static observation *observation_of(const engine *e, uint64_t id)
@@ -234,41 +254,26 @@ void engine_observe_at(engine *e, uint64_t id, instant at, instant now)
   if (o == NULL)
     return;
   hint(e, o, at, now);
-  engine_pump(e, now);
+  engine_advance(e, now);
 }
 
-static bool buffer_take(buffer *to, const buffer *from)
-{
-  buffer copy;
-
-  buffer_init(&copy, &to->memory);
-  if (!buffer_append(&copy, buffer_bytes(from), buffer_size(from)))
-    return false;
-  buffer_deinit(to);
-  *to = copy;
-  return true;
-}
-
-bool engine_observe_ask(engine *e, uint64_t id, const buffer *command,
-                        const buffer *with_text, instant now)
+bool engine_observe_ask(engine *e, uint64_t id, const request *command, instant now)
 {
   observation *o = observation_of(e, id);
 
   if (o != NULL && o->is_over)
     return true;
-  /* One half may have been taken: who is told false ends the observation. */
-  if (o == NULL || !buffer_take(&o->ask.command, command) ||
-      !buffer_take(&o->ask.with_text, with_text))
-    return false;
-  o->ask.use_text = false;
+  if (o == NULL || !request_copy(&o->ask.command, command))
+    return false;                        /* the caller ends the observation then */
   o->is_outdated = o->ask.state == ASK_SENT;
+  o->was_answered = o->was_answered && o->is_patient;      /* no reply to this command yet */
   if (o->has_answer) {
     o->reply = resp_reply_free(o->reply);
     o->has_answer = false;
     news_take_out(e, o);
   }
   hint(e, o, now, now);
-  engine_pump(e, now);
+  engine_advance(e, now);
   return true;
 }
 
@@ -279,31 +284,31 @@ bool engine_observe_end(engine *e, uint64_t id, instant now)
   if (o == NULL)
     return false;
   observation_free(e, o, now);
-  engine_pump(e, now);
+  engine_advance(e, now);
   return true;
 }
 
-/* ---- what the server says ---- */
+/* ---- replies and messages ---- */
 
-/* An answer, a refusal that lasts, or "later": ask.c has judged it. */
+/* ask.c has classified the reply: a result, a permanent fault, or a repetition. */
 static void judged(engine *e, observation *o, instant now)
 {
   ask *a = &o->ask;
 
   if (a->state != ASK_DONE) {
     if (a->status != DIBS_OK)
-      mute(o, now);
+      mute(e, o, now);
     return;
   }
   if (a->status != DIBS_OK) {
     over(e, o, a->status, a->words, now);
     return;
   }
-  resp_reply_free(o->reply);             /* one that nobody took is older than this one */
+  resp_reply_free(o->reply);             /* an older one that was not taken */
   o->reply = a->reply;
   a->reply = NULL;
   o->has_answer = o->was_answered = true;
-  o->mute_since = INSTANT_NEVER;
+  o->unreachable_since = INSTANT_NEVER;
   o->look_at = next_look(e, o, now);
   news_add(e, o);
 }
@@ -324,11 +329,9 @@ bool observe_answered(engine *e, observation *o, resp_reply *reply, const server
   if (said->kind == RESP_ERROR &&
       resp_fault_of(said->bytes, said->size) == RESP_FAULT_READ_ONLY) {
     resp_reply_free(reply);
-    mute(o, now);
+    mute(e, o, now);
     return false;
   }
-  if (o->ask.attempts > ATTEMPTS_SHOWN)
-    o->ask.attempts = ATTEMPTS_SHOWN;
   ask_take_answer(e, &o->ask, reply, from, now);
   if (was_read_only)
     from->commands->refusals = 0;
@@ -349,7 +352,7 @@ void observe_message(engine *e, const resp_node *name, instant now)
 
 void observe_subscribed(engine *e, const resp_node *name, instant now)
 {
-  observe_message(e, name, now);         /* what was said before, nobody heard */
+  observe_message(e, name, now);         /* messages before that were lost */
 }
 
 /* ---- connections ---- */
@@ -368,11 +371,11 @@ void observe_link_up(engine *e, const server *s, instant now)
     next = o->next;
     if (ask_server(e, &o->ask) != s)
       continue;
-    /* Another replica would be no server either, for one that has to write. */
+    /* A command that writes needs the primary: another replica is no help. */
     if (o->ask.status == DIBS_ERR_READ_ONLY)
       o->hint_at = now;
     else
-      o->mute_since = INSTANT_NEVER;
+      o->unreachable_since = INSTANT_NEVER;
     observation_follow(e, o, now);
   }
 }
@@ -400,7 +403,7 @@ void observe_link_down(engine *e, const server *s, dibs_status why, const char *
     next = o->next;
     if (!is_at(e, o, s))
       continue;
-    mute(o, now);
+    mute(e, o, now);
     o->is_outdated = false;
     if (o->ask.state == ASK_DONE && !o->is_over)
       ask_done(&o->ask, why, words);
@@ -427,6 +430,12 @@ void observe_close(engine *e, instant now)
     over(e, o, DIBS_ERR_CLOSED, "the client is being closed", now);
 }
 
+void observe_be_patient(engine *e)
+{
+  for (observation *o = e->first_observation; o != NULL; o = o->next)
+    timer_follow(e, o);
+}
+
 void observe_free(engine *e)
 {
   instant no_matter = { 0 };
@@ -437,13 +446,42 @@ void observe_free(engine *e)
   timers_deinit(&e->observe_timers);
 }
 
+/* The next one with news for the program: replies to operations are read here. */
+static observation *next_news(engine *e)
+{
+  for (observation *o = e->first_news, *next; o != NULL; o = next) {
+    sync_next then;
+
+    next = o->next_news;
+    if (o->ask.op == NULL || !o->has_answer)
+      return o;
+    o->has_answer = false;
+    then = op_read(&o->ask, o->reply);
+    o->reply = NULL;
+    if (then.what == SYNC_OVER) {
+      ask_done(&o->ask, then.status, then.message);
+      o->is_over = true;
+    }
+    if (o->is_over)
+      return o;
+    news_take_out(e, o);
+  }
+  return NULL;
+}
+
 bool observe_next_effect(engine *e, effect *ret)
 {
-  observation *o = e->first_news;
+  observation *o = next_news(e);
   instant no_matter = { 0 };
 
   if (o == NULL)
     return false;
+  if (o->ask.op != NULL) {
+    op_effect(e, &o->ask, ret);
+    observation_free(e, o, e->now);
+    engine_advance(e, e->now);
+    return true;
+  }
   *ret = (effect){ .kind = EFFECT_OBSERVED, .context = o->context, .id = o->ask.id };
   if (o->has_answer) {
     ret->reply = o->reply;
@@ -455,6 +493,7 @@ bool observe_next_effect(engine *e, effect *ret)
   }
   ret->status = o->ask.status;
   ret->is_over = true;
+  ret->is_late = o->is_late;
   ret->text = engine_words(e, o->ask.words);
   observation_free(e, o, no_matter);
   return true;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Channels of observations: subscribed once for all who observe, on the inbox link. */
-#include "engine/parts.h"
+/* engine/observed_channel.c - channels of observations: one subscription each, on the
+ * inbox link. */
+#include "engine/internal.h"
 
 #include <string.h>
 
-#define FORBIDDEN_FOR SPAN_MS(60000)    /* then an ACL may have changed */
+#define FORBIDDEN_FOR SPAN_MS(60000)    /* an ACL may have changed then */
 
 observed_channel *observed_channel_find(const engine *e, const char *bytes, size_t size)
 {
@@ -30,7 +31,7 @@ observed_channel *observed_channel_get(engine *e, const char *bytes, size_t size
   return c;
 }
 
-/* Refused memory leaves it for the next question. */
+/* Without memory, the next command tries again. */
 void observed_channel_ask(engine *e, observed_channel *c, instant now)
 {
   server *s = server_of_key(e, c->bytes, c->size);
@@ -48,7 +49,7 @@ static void drop_if_unused(engine *e, observed_channel *c, instant now)
 
   if (c->first != NULL)
     return;
-  /* Should it be refused: messages of channels that nobody observes are dropped. */
+  /* If this is refused: messages of channels without observations are ignored. */
   if (c->is_asked && connection_is_ready(c->server->inbox))
     (void)link_unsubscribe(c->server->inbox->link, c->bytes, c->size, e->has_sharded_channels,
                            now);
@@ -111,7 +112,7 @@ void observe_inbox_down(engine *e, const server *s, dibs_status why, instant now
       c->is_asked = false;
 }
 
-/* Its slot has moved on, or never was there: it is asked for where the next search says. */
+/* The slot has moved, or was not there: subscribe where the next search finds it. */
 void observe_channel_ended(engine *e, const server *s, const resp_node *name, instant now)
 {
   observed_channel *c = observed_channel_find(e, name->bytes, name->size);

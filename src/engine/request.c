@@ -1,30 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests: what the program wants of its locks, given to the table or the quorum. */
-#include "engine/parts.h"
+/* engine/request.c - passes the program's lock requests to its front. */
+#include "engine/internal.h"
 
-dibs_status engine_lock(engine *e, const lock_request *r, instant now, uint64_t *ret_id)
+dibs_status engine_lock(engine *e, const lock_spec *spec, instant now, uint64_t *ret_id)
 {
-  lock_wish w = { .context = r->context, .kind = r->kind, .names = r->names,
-                  .name_count = r->name_count, .units = r->units, .linger = r->linger,
-                  .flavour = r->flavour,
-                  .name = r->name, .name_size = r->name_size,
-                  .owner = r->owner, .owner_size = r->owner_size, .is_try = r->is_try,
-                  .is_fixed = r->is_fixed, .no_reentry = r->no_reentry,
-                  .blocks = r->blocks, .ttl = r->ttl,
-                  .max_hold = r->max_hold, .give_up_at = r->give_up_at, .note = r->note,
-                  .min_replicas = r->min_replicas, .replicas_wait = r->replicas_wait,
-                  .wants_fsync = r->wants_fsync, .reports_replicas = r->reports_replicas };
   dibs_status status;
 
-  engine_locks_tick(e, now);
-  if (e->quorum != NULL)
-    status = quorum_claim(e->quorum, &w, now, ret_id);
-  else if (e->spread != NULL && w.kind == LOCK_MANY &&
-           spread_is_needed(e->spread, w.names, w.name_count))
-    status = spread_claim(e->spread, &w, now, ret_id);
-  else
-    status = lock_claim(engine_locks(e), &w, now, ret_id);
-  engine_pump(e, now);
+  hold_tick(e->front, now);
+  status = hold_claim(e->front, spec, now, ret_id);
+  engine_advance(e, now);
   return status;
 }
 
@@ -32,14 +16,9 @@ bool engine_cancel(engine *e, uint64_t id, instant now)
 {
   bool done;
 
-  engine_locks_tick(e, now);
-  if (e->quorum != NULL)
-    done = quorum_cancel(e->quorum, id, now);
-  else if ((id & SPREAD_ID) != 0)
-    done = spread_fail(e->spread, id, DIBS_CANCELLED, "cancelled", now);
-  else
-    done = lock_cancel(engine_locks(e), id, now);
-  engine_pump(e, now);
+  hold_tick(e->front, now);
+  done = hold_cancel(e->front, id, now);
+  engine_advance(e, now);
   return done;
 }
 
@@ -47,50 +26,58 @@ bool engine_fail(engine *e, uint64_t id, dibs_status status, const char *words, 
 {
   bool done;
 
-  engine_locks_tick(e, now);
-  if (e->quorum != NULL)
-    done = quorum_fail(e->quorum, id, status, words, now);
-  else if ((id & SPREAD_ID) != 0)
-    done = spread_fail(e->spread, id, status, words, now);
-  else
-    done = lock_fail(engine_locks(e), id, status, words, now);
-  engine_pump(e, now);
+  hold_tick(e->front, now);
+  done = hold_fail(e->front, id, status, words, now);
+  engine_advance(e, now);
   return done;
 }
 
-bool engine_wait_is_told(const engine *e, uint64_t id)
+bool engine_wait_is_reported(const engine *e, uint64_t id)
 {
-  return e->quorum == NULL && lock_wait_is_told(engine_locks(e), id);
+  return hold_wait_is_reported(e->front, id);
 }
 
-/* Deadlines first: a hold that is over must not be released as if it were not (S7). */
+/* Deadlines first: an overdue hold must not be released as valid (S7). */
 dibs_status engine_release(engine *e, uint64_t id, instant now)
 {
   dibs_status status;
 
-  engine_locks_tick(e, now);
-  if (e->quorum != NULL)
-    status = quorum_release(e->quorum, id, now);
-  else if ((id & SPREAD_ID) != 0)
-    status = spread_release(e->spread, id, now);
-  else
-    status = lock_release(engine_locks(e), id, now);
-  engine_pump(e, now);
+  hold_tick(e->front, now);
+  status = hold_release(e->front, id, now);
+  engine_advance(e, now);
   return status;
+}
+
+bool engine_park(engine *e, uint64_t id, instant now, bool *ret_sends)
+{
+  if (!hold_park(e->front, id, now, ret_sends))
+    return false;
+  if (*ret_sends)
+    engine_advance(e, now);
+  return true;
+}
+
+bool engine_retake(engine *e, uint64_t id, const void *owner, size_t owner_size, instant now,
+                   uint64_t *ret_fence, instant *ret_valid_until)
+{
+  hold_retaken got;
+
+  if (!hold_retake(e->front, id, owner, owner_size, now, &got))
+    return false;
+  *ret_fence = got.fence;
+  *ret_valid_until = got.valid_until;
+  return true;
 }
 
 dibs_status engine_detach(engine *e, uint64_t id, instant now)
 {
   dibs_status status;
 
-  engine_locks_tick(e, now);
-  if (e->quorum != NULL)
-    status = quorum_detach(e->quorum, id, now);
-  else if ((id & SPREAD_ID) != 0)
-    status = DIBS_ERR_UNSUPPORTED;
-  else
-    status = lock_detach(engine_locks(e), id, now);
-  engine_pump(e, now);
+  hold_tick(e->front, now);
+  status = hold_detach(e->front, id, now);
+  if (status == DIBS_OK)
+    presence_extend(e, now);
+  engine_advance(e, now);
   return status;
 }
 
@@ -98,13 +85,9 @@ dibs_status engine_downgrade(engine *e, uint64_t id, instant now)
 {
   dibs_status status;
 
-  engine_locks_tick(e, now);
-  if ((id & SPREAD_ID) != 0)
-    status = DIBS_ERR_ARGUMENT;
-  else
-    status = e->quorum != NULL ? quorum_downgrade(e->quorum, id, now)
-                               : lock_downgrade(engine_locks(e), id, now);
-  engine_pump(e, now);
+  hold_tick(e->front, now);
+  status = hold_downgrade(e->front, id, now);
+  engine_advance(e, now);
   return status;
 }
 
@@ -112,33 +95,27 @@ void engine_close(engine *e, instant now)
 {
   if (e->is_closing)
     return;
-  engine_locks_tick(e, now);
+  hold_tick(e->front, now);
   e->is_closing = true;
   asks_close(e);
   observe_close(e, now);
-  if (e->quorum != NULL)
-    quorum_close(e->quorum, now);
-  if (e->spread != NULL)
-    spread_close(e->spread, now);
-  for (size_t i = 0; i < engine_table_count(e) && e->quorum == NULL; i++)
-    lock_close(engine_table(e, i), now);
-  engine_pump(e, now);
+  hold_close(e->front, now);
+  engine_advance(e, now);
 }
 
 bool engine_keep_alone(engine *e, uint64_t id)
 {
-  return e->quorum == NULL && lock_keep_alone(engine_locks(e), id);
+  return hold_keep_alone(e->front, id);
 }
 
 bool engine_hold_is_one_lease(const engine *e, uint64_t id)
 {
-  return e->quorum == NULL && (id & SPREAD_ID) == 0;
+  return hold_is_one_lease(e->front, id);
 }
 
 bool engine_hold_token(const engine *e, uint64_t id, text *out)
 {
-  return e->quorum != NULL ? quorum_token(e->quorum, id, out)
-                           : lock_token(engine_locks(e), id, out);
+  return hold_token(e->front, id, out);
 }
 
 size_t engine_route_count(const engine *e)
@@ -160,6 +137,22 @@ bool engine_route_is_ready(const engine *e, size_t number)
 bool engine_route_serves(const engine *e, size_t number)
 {
   return number < e->server_count && !e->servers[number]->is_out;
+}
+
+size_t engine_route_of_key(const engine *e, const char *key, size_t size)
+{
+  const server *s = e->topology.slots != NULL ? server_of_key(e, key, size) : NULL;
+
+  return s != NULL ? s->number : SIZE_MAX;
+}
+
+size_t engine_unserved_slots(const engine *e)
+{
+  size_t count = 0;
+
+  for (size_t i = 0; e->topology.slots != NULL && i < SLOT_COUNT; i++)
+    count += e->topology.slots[i] >= e->server_count;
+  return count;
 }
 
 dibs_status engine_server_why(const engine *e, size_t number, const char **ret_words)
@@ -193,23 +186,22 @@ bool engine_set_credentials(engine *e, const char *user, const char *password)
 
 bool engine_next_name(const engine *e, lock_name_at *at, lock_name *ret_name)
 {
-  return e->quorum != NULL ? quorum_next_name(e->quorum, at, ret_name)
-                           : lock_next_name(engine_locks(e), at, ret_name);
+  return hold_next_name(e->front, at, ret_name);
 }
 
 size_t engine_expire(engine *e, span age, instant now)
 {
   size_t count;
 
-  engine_locks_tick(e, now);
+  hold_tick(e->front, now);
   count = e->quorum != NULL ? 0 : lock_expire(engine_locks(e), age, now);
-  engine_pump(e, now);
+  engine_advance(e, now);
   return count;
 }
 
 engine_stats engine_get_stats(const engine *e)
 {
-  lock_counts c = engine_counts(e);
+  lock_counts c = hold_counts(e->front);
 
   return (engine_stats){ .granted = c.granted, .granted_local = c.granted_local,
                          .released = c.released, .lost = c.lost, .renewed = c.renewed,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Servers: where names live, one or many; which one a key or a command is for. */
-#include "engine/parts.h"
+/* engine/server.c - the servers that may have names, and the server of a key or command. */
+#include "engine/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,26 +10,22 @@
 static lock_table *make_locks(engine *e)
 {
   bool is_cluster = e->settings.deployment->kind == DEPLOYMENT_CLUSTER;
-  lock_settings s = { .memory = &e->memory, .prefix = e->prefix,
-                      .client_id = e->settings.client_id, .seed = e->settings.seed,
+  lock_settings s = { .memory = &e->memory, .protocol = &e->names, .seed = e->settings.seed,
                       .connect_timeout = e->settings.connect_timeout,
                       .command_timeout = e->settings.command_timeout,
                       .renew_every = e->settings.renew_every,
                       .clock_rate_error_ppm = e->settings.clock_rate_error_ppm,
                       .local_handovers_max = e->settings.local_handovers_max,
                       .local_handover_time = e->settings.local_handover_time,
-                      .tells_owners = e->settings.tells_owners,
+                      .reports_waits = e->settings.reports_waits,
                       .route_count = is_cluster ? 0 : 1, .slots = e->topology.slots,
-                      .quarantine = e->settings.quarantine,
-                      .uses_functions = e->settings.uses_functions,
                       .only_polls = e->settings.only_polls,
-                      .dialect = e->settings.dialect, .registry = e->registry,
-                      .is_voter = e->settings.deployment->kind == DEPLOYMENT_QUORUM,
-                      .is_patient = e->settings.is_patient };
+                      .is_patient = e->is_patient };
 
-  if (e->settings.deployment->kind != DEPLOYMENT_QUORUM)     /* which counts them itself */
+  if (e->settings.deployment->kind != DEPLOYMENT_QUORUM)     /* a quorum counts them itself */
     s.names_max = e->settings.names_max;
   s.seed += e->server_count;
+  memcpy(s.nonce_key, e->settings.nonce_key, sizeof(s.nonce_key));
   return lock_table_new(&s);
 }
 
@@ -60,7 +56,7 @@ static bool connect_new(engine *e, server *s)
   return s->commands != NULL && s->inbox != NULL;
 }
 
-/* `url` NULL: not known yet. `locks` NULL: a table of its own. */
+/* `url` NULL: not found yet. `locks` NULL: create a table. */
 static server *server_new(engine *e, lock_table *locks, const server_url *url)
 {
   server *s = make_room(e) ? mem_zalloc(&e->memory, sizeof(*s)) : NULL;
@@ -87,16 +83,18 @@ static bool make_quorum(engine *e)
                         .seed = e->settings.seed,
                         .connect_timeout = e->settings.connect_timeout,
                         .command_timeout = e->settings.command_timeout,
-                        .is_patient = e->settings.is_patient,
+                        .is_patient = e->is_patient,
                         .names_max = e->settings.names_max };
 
   for (size_t i = 0; i < e->server_count; i++)
     tables[i] = e->servers[i]->locks;
   e->quorum = quorum_new(&s);
+  if (e->quorum != NULL)
+    hold_front_add(e->front, quorum_backend(e->quorum));
   return e->quorum != NULL;
 }
 
-static int by_place(const void *left, const void *right)
+static int by_address(const void *left, const void *right)
 {
   const server_url *a = *(const server_url *const *)left;
   const server_url *b = *(const server_url *const *)right;
@@ -105,7 +103,7 @@ static int by_place(const void *left, const void *right)
   return order != 0 ? order : a->port - b->port;
 }
 
-/* In one order for all clients, however each wrote its URL: they queue on the same lead. */
+/* The same order for all clients, whatever their URLs: they queue at the same server. */
 static bool make_voters(engine *e)
 {
   const deployment *d = e->settings.deployment;
@@ -113,37 +111,48 @@ static bool make_voters(engine *e)
 
   for (size_t i = 0; i < d->seed_count; i++)
     seeds[i] = &d->seeds[i];
-  qsort(seeds, d->seed_count, sizeof(seeds[0]), by_place);
+  qsort(seeds, d->seed_count, sizeof(seeds[0]), by_address);
   for (size_t i = 0; i < d->seed_count; i++)
     if (server_new(e, NULL, seeds[i]) == NULL)
       return false;
   return true;
 }
 
-/* Several names of one claim: of several slots, or of a format that takes them one by one. */
-static bool make_spread(engine *e, lock_table *locks)
+/* Multi-locks of several slots, or of a dialect that takes names one by one. */
+static bool make_multi(engine *e, lock_table *locks)
 {
-  bool by_name = !dialect_traits_of(&e->names)->has_sets;
+  bool by_name = !e->names.dialect->traits.has_sets;
 
-  if (locks == NULL)
-    return false;
   if (e->cluster_locks == NULL && !by_name)
     return true;
-  e->spread = spread_new(&e->memory, locks, by_name);
-  return e->spread != NULL;
+  e->multi = multi_new(&e->memory, locks, by_name);
+  if (e->multi != NULL)
+    hold_front_add(e->front, multi_backend(e->multi));
+  return e->multi != NULL;
+}
+
+static bool make_backends(engine *e, lock_table *locks)
+{
+  if (locks == NULL || !make_multi(e, locks))
+    return false;
+  hold_front_add(e->front, lock_backend(locks));
+  return true;
 }
 
 static bool make_one(engine *e, const server_url *url)
 {
   const server *s = server_new(e, NULL, url);
 
-  return s != NULL && make_spread(e, s->locks);
+  return s != NULL && make_backends(e, s->locks);
 }
 
 bool servers_init(engine *e)
 {
   const deployment *d = e->settings.deployment;
 
+  e->front = hold_front_new(&e->memory);
+  if (e->front == NULL)
+    return false;
   switch (d->kind) {
   case DEPLOYMENT_SINGLE:
     return make_one(e, &d->seeds[0]);
@@ -152,7 +161,7 @@ bool servers_init(engine *e)
     return make_one(e, NULL);
   case DEPLOYMENT_CLUSTER:
     e->cluster_locks = make_locks(e);
-    return make_spread(e, e->cluster_locks);
+    return make_backends(e, e->cluster_locks);
   case DEPLOYMENT_QUORUM:
     return make_voters(e) && make_quorum(e);
   }
@@ -161,8 +170,9 @@ bool servers_init(engine *e)
 
 void servers_free(engine *e)
 {
+  e->front = hold_front_free(e->front);
   e->quorum = quorum_free(e->quorum);
-  e->spread = spread_free(e->spread);
+  e->multi = multi_free(e->multi);
   while (e->server_count > 0) {
     server *s = e->servers[--e->server_count];
 
@@ -174,12 +184,12 @@ void servers_free(engine *e)
   mem_free(&e->memory, e->servers);
 }
 
-/* ---- where they are ---- */
+/* ---- addresses ---- */
 
 server *server_find(const engine *e, const server_url *url)
 {
   for (size_t i = 0; i < e->server_count; i++)
-    if (e->servers[i]->has_url && server_url_same_place(&e->servers[i]->url, url))
+    if (e->servers[i]->has_url && server_url_same_address(&e->servers[i]->url, url))
       return e->servers[i];
   return NULL;
 }
@@ -195,7 +205,7 @@ void server_move(engine *e, server *s, const server_url *url, instant now)
 {
   server_url copy;
 
-  if (s->has_url && server_url_same_place(&s->url, url))
+  if (s->has_url && server_url_same_address(&s->url, url))
     return;
   if (server_url_copy(url, &copy) != DIBS_OK) {
     topology_search(e, now);
@@ -217,7 +227,7 @@ void server_move(engine *e, server *s, const server_url *url, instant now)
   lock_route_moved(s->locks, s->route);
 }
 
-/* ---- which one ---- */
+/* ---- selection ---- */
 
 server *server_of_key(const engine *e, const char *key, size_t size)
 {
@@ -242,34 +252,33 @@ const server *server_any_ready(const engine *e)
   return NULL;
 }
 
-/* Our own commands: a key is the word behind the command's, behind the number of keys where
- * it runs a script. */
-static bool word_is(const resp_argument *word, const char *words)
+void server_decided(engine *e, server *s, instant now)
 {
-  return word->size == strlen(words) && memcmp(word->bytes, words, word->size) == 0;
+  size_t count = 0;
+
+  e->decided_at = now;
+  if (s->was_decided)
+    return;
+  s->was_decided = true;
+  for (size_t i = 0; i < e->server_count; i++)
+    count += e->servers[i]->was_decided;
+  if (e->is_patient || e->settings.patience != PATIENCE_ONCE_ANSWERED ||
+      (e->quorum != NULL && count <= e->server_count / 2))
+    return;
+  e->is_patient = true;
+  for (size_t i = 0; i < engine_table_count(e); i++)
+    lock_be_patient(engine_table(e, i), now);
+  if (e->quorum != NULL)
+    quorum_be_patient(e->quorum);
+  observe_be_patient(e);
 }
 
-static bool key_of_command(const buffer *command, const char **ret_key, size_t *ret_size)
-{
-  resp_argument words[4];
-  size_t count = resp_command_words(command, words, 4);
-  bool is_script = count > 0 && (word_is(&words[0], "EVALSHA") || word_is(&words[0], "EVAL") ||
-                                 word_is(&words[0], "FCALL"));
-  size_t at = is_script ? 3 : 1;
-
-  if (count <= at || (is_script && word_is(&words[2], "0")))
-    return false;
-  *ret_key = words[at].bytes;
-  *ret_size = words[at].size;
-  return true;
-}
-
-server *server_of_command(const engine *e, const buffer *command)
+server *server_of_command(const engine *e, const request *command)
 {
   const char *key;
   size_t size;
 
-  if (e->topology.slots != NULL && key_of_command(command, &key, &size))
+  if (e->topology.slots != NULL && request_key(command, &key, &size))
     return server_of_key(e, key, size);
   for (size_t i = 0; i < e->server_count; i++)
     if (server_is_ready(e->servers[i]))
@@ -277,14 +286,13 @@ server *server_of_command(const engine *e, const buffer *command)
   return e->server_count > 0 ? e->servers[0] : NULL;
 }
 
-/* ---- what follows from every input ---- */
+/* ---- after every input ---- */
 
 static void send_commands(engine *e, server *s, instant now)
 {
   for (;;) {
     lock_command k;
 
-    buffer_clear(&e->scratch);
     if (!lock_next_command(s->locks, s->route, &e->scratch, &k, now))
       return;
     if (!(k.is_asking ? connection_send_asking(e, s->commands, &e->scratch, k.tag, now)
@@ -302,7 +310,6 @@ static void send_acks(engine *e, server *s, instant now)
   if (!connection_is_ready(s->acks))
     return;
   for (;;) {
-    buffer_clear(&e->scratch);
     if (!lock_next_ack_command(s->locks, s->route, &e->scratch, &tag, now))
       return;
     if (!connection_send(e, s->acks, &e->scratch, tag, now)) {
@@ -340,21 +347,22 @@ static void drop_bad_links(engine *e, server *s, instant now)
   if (lock_link_is_doubtful(s->locks, s->route) && server_is_ready(s))
     connection_drop(e, s->commands, DIBS_ERR_UNREACHABLE,
                     "a renewal was not answered in time", now);
-  if (lock_inbox_is_deaf(s->locks, s->route) && connection_is_ready(s->inbox))
+  if (lock_inbox_has_no_subscriber(s->locks, s->route) && connection_is_ready(s->inbox))
     connection_drop(e, s->inbox, DIBS_ERR_UNREACHABLE,
                     "the server does not know this subscription", now);
 }
 
 static bool is_wanted(const engine *e, const server *s)
 {
-  if (lock_wants_link(s->locks, s->route) || presence_wants_link(e, s))
+  if (lock_wants_link(s->locks, s->route) || presence_wants_link(e, s) ||
+      fleet_link_wants(e, s))
     return true;
   if (e->first_ask == NULL && !observe_is_open(e))
     return false;
   return !s->is_out;       /* some are for any server, some for all */
 }
 
-/* Refused memory, or a number: the next input tries again. */
+/* Without memory or a free number, the next input tries again. */
 static void want(engine *e, server *s, connection **c, purpose p, instant now)
 {
   if (*c == NULL)
@@ -369,9 +377,9 @@ static void part_with(engine *e, connection **c, instant now)
   if (left == NULL)
     return;
   if (left->state == PLAN_CONNECTING || left->state == PLAN_READY)
-    connection_drop(e, left, DIBS_ERR_UNREACHABLE, "it serves no slot any more", now);
+    connection_drop(e, left, DIBS_ERR_UNREACHABLE, "this server no longer serves any slot", now);
   *c = NULL;
-  left->server = NULL;                   /* so it is freed behind the effects */
+  left->server = NULL;                   /* so that it is freed after its effects */
   connection_end(e, left);
 }
 
@@ -382,7 +390,7 @@ void server_part(engine *e, server *s, instant now)
   part_with(e, &s->acks, now);
 }
 
-void server_pump(engine *e, server *s, instant now)
+void server_advance(engine *e, server *s, instant now)
 {
   drop_bad_links(e, s, now);
   if (!s->has_url)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Topology: finding the servers of today, and what follows when they are found. */
-#include "engine/parts.h"
+/* engine/topology.c - finds the current servers, and applies the result. */
+#include "engine/internal.h"
 
 #include <string.h>
 
 #define SEARCH_PAUSE_MS 50
 #define SEARCH_PAUSE_MAX_MS 500
-#define IN_A_ROW SPAN_MS(2000)   /* searches closer than that: what they find does not help */
+#define IN_A_ROW SPAN_MS(2000)   /* more frequent searches do not help */
 
 /* ---- life ---- */
 
@@ -49,61 +49,61 @@ void topology_search(engine *e, instant now)
     e->topology.is_wanted = true;
 }
 
-/* ---- scouts ---- */
+/* ---- probes ---- */
 
-static void scouts_home(engine *e)
+static void probes_home(engine *e)
 {
   topology *t = &e->topology;
-  int scout;
+  int probe;
 
-  while (finder_next_home(t->finder, &scout)) {
-    connection *c = t->scouts[scout];
+  while (finder_next_home(t->finder, &probe)) {
+    connection *c = t->probes[probe];
 
-    t->scouts[scout] = NULL;
+    t->probes[probe] = NULL;
     if (c != NULL)
       connection_end(e, c);
   }
 }
 
-static void scouts_out(engine *e, instant now)
+static void probes_out(engine *e, instant now)
 {
   topology *t = &e->topology;
   const server_url *url;
-  int scout;
+  int probe;
 
-  while (finder_next_scout(t->finder, now, &scout, &url)) {
+  while (finder_next_probe(t->finder, now, &probe, &url)) {
     connection *c = connection_new(e, FOR_SCOUT, NULL, url);
 
     if (c == NULL) {
-      finder_failed(t->finder, scout, DIBS_ERR_NO_MEMORY, "no memory for a connection", now);
+      finder_failed(t->finder, probe, DIBS_ERR_NO_MEMORY, "no memory for a connection", now);
       continue;
     }
-    c->scout = scout;
-    t->scouts[scout] = c;
+    c->probe = probe;
+    t->probes[probe] = c;
     connection_want(e, c, now);
   }
 }
 
 static void ask_next(engine *e, connection *c, instant now)
 {
-  buffer question;
+  request question;
 
-  buffer_init(&question, &e->memory);
-  if (finder_next_question(e->topology.finder, c->scout, &question) &&
+  request_init(&question, &e->memory);
+  if (finder_next_question(e->topology.finder, c->probe, &question) &&
       !connection_send(e, c, &question, TAG_IGNORED, now))
-    connection_drop(e, c, DIBS_ERR_NO_MEMORY, "no memory for a question", now);
-  buffer_deinit(&question);
+    connection_drop(e, c, DIBS_ERR_NO_MEMORY, "no memory for a request", now);
+  request_deinit(&question);
 }
 
-void topology_scout_ready(engine *e, connection *c, instant now)
+void topology_probe_ready(engine *e, connection *c, instant now)
 {
   ask_next(e, c, now);
 }
 
-void topology_scout_answer(engine *e, connection *c, const resp_reply *reply, instant now)
+void topology_probe_answer(engine *e, connection *c, const resp_reply *reply, instant now)
 {
-  finder_answer(e->topology.finder, c->scout, reply, now);
-  if (e->topology.scouts[c->scout] == c && !c->is_done)
+  finder_answer(e->topology.finder, c->probe, reply, now);
+  if (e->topology.probes[c->probe] == c && !c->is_done)
     ask_next(e, c, now);
 }
 
@@ -112,19 +112,19 @@ void topology_lost(engine *e, connection *c, dibs_status why, const char *words,
   topology *t = &e->topology;
 
   if (c->purpose == FOR_SENTINEL_NEWS) {
-    finder_deaf(t->finder);
+    finder_unsubscribed(t->finder);
     t->sentinel_news = NULL;
     t->may_listen = false;
-    topology_search(e, now);             /* what it would have told may have happened */
-  } else if (t->scouts[c->scout] == c) {
-    t->scouts[c->scout] = NULL;
-    finder_failed(t->finder, c->scout, why, words, now);
+    topology_search(e, now);             /* a message may have been missed */
+  } else if (t->probes[c->probe] == c) {
+    t->probes[c->probe] = NULL;
+    finder_failed(t->finder, c->probe, why, words, now);
   }
   c->is_done = true;
   c->state = PLAN_OFF;
 }
 
-/* ---- what sentinels tell ---- */
+/* ---- messages of sentinels ---- */
 
 void topology_message(engine *e, const char *payload, size_t size, instant now)
 {
@@ -153,7 +153,7 @@ static void listen(engine *e, instant now)
   connection_want(e, t->sentinel_news, now);
 }
 
-/* ---- what was found ---- */
+/* ---- results ---- */
 
 static void pause_next(engine *e, instant now)
 {
@@ -193,7 +193,7 @@ static server *server_of_node(engine *e, const char *host, int port)
   return s;
 }
 
-/* A connection to a node that serves nothing is of no use to anybody. */
+/* Ends connections to nodes that serve nothing. */
 static void servers_part(engine *e, instant now)
 {
   for (size_t i = 0; i < e->server_count; i++)
@@ -230,7 +230,7 @@ static void use_slots(engine *e, const slot_map *map, instant now)
   }
   slots_apply(e, now);
   servers_part(e, now);
-  if (!is_complete)                      /* a shard without a primary: soon there is one */
+  if (!is_complete)                      /* a shard without a primary will have one soon */
     t->is_wanted = true;
 }
 
@@ -247,9 +247,10 @@ static void found(engine *e, instant now)
   else
     use_primary(e, finder_take_primary(t->finder), now);
   t->was_found = t->may_listen = true;
+  report_search(e, true, "", now);
 }
 
-/* Those who wait for a server that nobody knows fail for this reason, when their time comes. */
+/* Requests without a known server fail with this reason, at their time limit. */
 static void found_none(engine *e, instant now)
 {
   topology *t = &e->topology;
@@ -270,8 +271,7 @@ static void found_none(engine *e, instant now)
   if (server_any_ready(e) == NULL) {
     asks_unsent(e, NULL, why, words);
     observe_link_down(e, NULL, why, words, now);
-    if (t->failures == 1)
-      engine_tell(e, DIBS_EVENT_DISCONNECTED, words);
+    report_search(e, false, words, now);
   }
 }
 
@@ -286,7 +286,7 @@ server *topology_redirect(engine *e, const redirect *r, const server *from, inst
   s = server_of_node(e, r->host[0] != 0 ? r->host : from->url.host, r->port);
   if (s != NULL)
     s->is_out = false;
-  if (s != NULL && r->is_ask)            /* the map is as it was until the slot is there */
+  if (s != NULL && r->is_ask)            /* the map is valid until the slot has moved */
     return s;
   topology_search(e, now);
   if (s == NULL)
@@ -296,7 +296,7 @@ server *topology_redirect(engine *e, const redirect *r, const server *from, inst
   return s;
 }
 
-/* ---- what follows from every input ---- */
+/* ---- after every input ---- */
 
 static bool somebody_waits(const engine *e)
 {
@@ -328,7 +328,7 @@ static void take_result(engine *e, instant now)
     found_none(e, now);
 }
 
-void topology_pump(engine *e, instant now)
+void topology_advance(engine *e, instant now)
 {
   topology *t = &e->topology;
 
@@ -343,10 +343,10 @@ void topology_pump(engine *e, instant now)
     t->is_none_news = true;
     finder_begin(t->finder, instant_add(now, e->settings.connect_timeout), now);
   }
-  scouts_home(e);
-  scouts_out(e, now);
-  scouts_home(e);
-  take_result(e, now);                   /* nobody could be sent out */
+  probes_home(e);
+  probes_out(e, now);
+  probes_home(e);
+  take_result(e, now);                   /* no probe could be sent */
   listen(e, now);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* link/answer.c - which question a reply answers, and what that makes of it. */
+/* link/answer.c - matches each reply to its question, and makes events and faults of it. */
 #include "link/link_state.h"
 
 #include <string.h>
 
-/* ---- faults, in words ---- */
+/* ---- messages of faults ---- */
 
 void link_fault_words(link *l, dibs_status status, const char *words)
 {
@@ -30,7 +30,7 @@ void link_fault_reply(link *l, dibs_status status, const char *words,
   text t = text_over(l->fault_text, sizeof(l->fault_text));
 
   text_add(&t, words);
-  /* Some servers repeat the arguments of a command they do not know. */
+  /* Some servers repeat the arguments of an unknown command. */
   if (said->bytes == NULL)
     text_add(&t, "neither a text nor an error");
   else if (l->is_rekeyed
@@ -53,7 +53,7 @@ bool link_is_pong(const link *l, const resp_reply *reply)
 {
   const resp_node *root = resp_root(reply);
 
-  /* An inbox without a channel of its own is perhaps subscribed to none. */
+  /* An inbox without its own channel may have no subscription. */
   if ((l->role != LINK_INBOX || l->channel == NULL) && root->kind == RESP_STATUS)
     return node_is_word(root, "PONG");
   return l->role == LINK_INBOX && root->kind == RESP_ARRAY && root->integer == 2
@@ -66,26 +66,26 @@ static void pong_read(link *l, const resp_reply *reply)
 
   if (link_is_pong(l, reply))
     return;
-  /* On commands an error answers as well as a PONG does: the peer is alive, and has
-   * perhaps forbidden PING to us. A subscribed peer that errs is not subscribed. */
+  /* On a command link an error is as good as a PONG: the server is alive, and may forbid
+   * PING. A subscribed server that answers an error has lost the subscription. */
   if (said->kind == RESP_ERROR && l->role != LINK_INBOX)
     return;
   link_fault_reply(l, DIBS_ERR_PROTOCOL, "an unexpected answer to PING: ", said);
 }
 
-/* An answer to nothing: from here on order means nothing either. */
+/* A reply without a question: the order of replies is lost. */
 static void unasked(link *l, const resp_node *said)
 {
   dibs_status status = DIBS_ERR_PROTOCOL;
 
-  /* Servers say why they hang up ("max number of clients reached"). */
+  /* Some servers send a reason before they close ("max number of clients reached"). */
   if (said->kind == RESP_ERROR
       && resp_fault_of(said->bytes, said->size) == RESP_FAULT_LATER)
     status = DIBS_ERR_UNREACHABLE;
   link_fault_reply(l, status, "an answer to no command: ", said);
 }
 
-/* True when it made an event, which has the reply. */
+/* True when it made an event, which owns the reply. */
 static bool answer_read(link *l, const question *q, resp_reply *reply,
                         link_event *ret_event)
 {

@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* link/channel.c - further channels of a ready inbox, plain ones and those of a slot.
+/* link/channel.c - further channels of a ready inbox, plain and sharded ones.
  *
- * A server takes a sharded channel away, unasked, when its slot moves. Whoever leaves it in
- * the same moment hears of it twice: that push, and MOVED as the answer; or, where the slot
- * was still there, only an answer that looks like the push. So a PING goes behind each
- * SUNSUBSCRIBE, and its PONG is what ends the question: nothing has to be guessed. */
+ * A server ends a sharded subscription when its slot moves. If this client unsubscribes at
+ * the same moment, two replies come: that push, and MOVED as the answer; or, if the slot
+ * was still there, only an answer that looks like the push. So a PING follows each
+ * SUNSUBSCRIBE, and its PONG ends the question. */
 #include "link/link_state.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* Tells channels apart that are left at the same time. */
+#include "base/hash.h"
+
+/* Distinguishes channels that are unsubscribed at the same time. */
 static uint64_t channel_hash(const void *channel, size_t size)
 {
-  const uint8_t *at = channel;
-  uint64_t hash = UINT64_C(14695981039346656037);
-
-  for (size_t i = 0; i < size; i++)
-    hash = (hash ^ at[i]) * UINT64_C(1099511628211);
-  return hash;
+  return fnv1a(FNV1A_START, channel, size);
 }
 
 /* ---- asking ---- */
@@ -90,7 +87,7 @@ static bool is_message(const resp_reply *reply)
     && (node_is_word(word, "message") || node_is_word(word, "smessage"));
 }
 
-/* Of our own inbox or of a further channel: whoever subscribed knows his. */
+/* Of the client channel or of a further channel: the subscriber checks the name. */
 static bool is_whole_message(const resp_reply *reply)
 {
   const resp_node *root = resp_root(reply);
@@ -99,7 +96,7 @@ static bool is_whole_message(const resp_reply *reply)
     && resp_child(reply, root, 2)->kind == RESP_STRING;
 }
 
-/* [word, channel, how many are left] */
+/* [word, channel, remaining subscriptions] */
 static bool is_about_channel(const resp_reply *reply, const char *word)
 {
   const resp_node *root = resp_root(reply);
@@ -109,7 +106,7 @@ static bool is_about_channel(const resp_reply *reply, const char *word)
     && resp_child(reply, root, 1)->kind == RESP_STRING;
 }
 
-/* Whether the oldest question is about leaving the channel that `reply` names. */
+/* Whether the oldest question is the SUNSUBSCRIBE of the channel that `reply` names. */
 static bool is_being_left(const link *l, const resp_reply *reply)
 {
   const resp_node *channel = resp_child(reply, resp_root(reply), 1);
@@ -159,7 +156,7 @@ static bool entering_answered(link *l, const question *q, resp_reply *reply,
   return true;
 }
 
-/* Whether that was an answer to it at all. */
+/* Whether the reply is a possible answer. */
 static bool leaving_answered(link *l, const question *q, const resp_reply *reply)
 {
   const resp_node *said = resp_root(reply);

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* link/greeting.c - the handshake, sent in one go.
+/* link/greeting.c - the handshake, sent in one write.
  *
  *   commands   [AUTH] [SELECT] [CLIENT SETNAME] [ROLE] TIME
  *   inbox      [AUTH] [CLIENT SETNAME] [ROLE] SUBSCRIBE, or PING without a channel
- *   scout      [AUTH] [CLIENT SETNAME] PING
+ *   probe      [AUTH] [CLIENT SETNAME] PING
  *
- * The last one always asks something that a peer must answer, so that a link becomes
- * ready only behind proof that commands are understood and permitted. */
+ * The last command is one that a server must answer, so that a ready link has proof that
+ * commands are understood and permitted. */
 #include "link/link_state.h"
 
 #include <string.h>
 
-#define MICROSECONDS 1000000
-/* What surrounds the texts of the settings: command words, sizes, line ends. */
+/* The rest of the handshake: command names, sizes, line ends. */
 #define GREETING_REST_BYTES 512
 
 static resp_argument words_of(const char *words)
@@ -45,7 +44,7 @@ static bool ask_select(link *l, instant now)
   text t = text_over(number, sizeof(number));
   resp_argument words[2] = { RESP_TEXT("SELECT") };
 
-  /* Channels belong to no database, and neither does what a scout asks. */
+  /* Channels belong to no database, and neither do the commands of a probe. */
   if (l->database == 0 || l->role != LINK_COMMANDS)
     return true;
   text_add_int(&t, l->database);
@@ -72,7 +71,7 @@ static bool ask_role(link *l, instant now)
   return ask(l, QUESTION_ROLE, words, 1, now);
 }
 
-/* What a peer must answer. */
+/* The command that a server must answer. */
 static bool ask_proof(link *l, instant now)
 {
   resp_argument time_words[1] = { RESP_TEXT("TIME") };
@@ -97,7 +96,7 @@ bool link_greet(link *l, instant now)
   size_t variable = length_of(l->user) + length_of(l->password)
                     + length_of(l->client_name) + length_of(l->channel);
 
-  /* Room for all at once: a buffer that grows leaves copies of the password behind. */
+  /* Room for the whole handshake: a growing buffer would leave copies of the password. */
   if (!buffer_reserve(&l->output, variable + GREETING_REST_BYTES))
     return false;
   return ask_auth(l, now) && ask_select(l, now) && ask_set_name(l, now)
@@ -133,8 +132,8 @@ static bool begins_with(const resp_node *said, const char *word)
   return said->size >= size && memcmp(said->bytes, word, size) == 0;
 }
 
-/* The name is a courtesy to people who watch the server: an old server, an odd name or a
- * forbidden command must not keep us out. An error about the connection is no such. */
+/* The name is for people that watch the server: an old server, an odd name or a forbidden
+ * command must not prevent the link. An error about the connection does. */
 static bool set_name_is_harmless(const resp_node *said)
 {
   resp_fault fault = resp_fault_of(said->bytes, said->size);
@@ -143,7 +142,7 @@ static bool set_name_is_harmless(const resp_node *said)
     && !begins_with(said, "DENIED");
 }
 
-/* Who may not ask for the role learns it from READONLY, later. */
+/* A user without the right to ROLE gets READONLY later. */
 static bool role_is_harmless(const resp_node *said)
 {
   return begins_with(said, "NOPERM") || begins_with(said, "ERR unknown command");
@@ -158,10 +157,12 @@ static void refused(link *l, question_kind kind, const resp_node *said)
     return;
   if (kind == QUESTION_ROLE && role_is_harmless(said))
     return;
-  /* Whatever a server dislikes about AUTH ("no password is set" too), other
-   * credentials are the answer; unless it is not ready to judge them. */
+  /* Any refusal of AUTH ("no password is set" too) needs other credentials; unless the
+   * server is not ready to check them. */
   if (kind == QUESTION_AUTH && fault != RESP_FAULT_LATER && !begins_with(said, "DENIED"))
     status = DIBS_ERR_AUTH;
+  if (kind == QUESTION_SELECT && fault == RESP_FAULT_OTHER)     /* no such database */
+    status = DIBS_ERR_CONFIG;
   link_fault_reply(l, status, words_for(kind), said);
 }
 
@@ -171,24 +172,7 @@ static bool is_ok(const resp_node *said)
     && memcmp(said->bytes, "OK", 2) == 0;
 }
 
-/* TIME answers two strings: seconds and microseconds. */
-static bool time_read(const resp_reply *reply, int64_t *ret_us)
-{
-  const resp_node *root = resp_root(reply);
-  const resp_node *seconds = resp_child(reply, root, 0);
-  const resp_node *rest = resp_child(reply, root, 1);
-  uint64_t s, us;
-
-  if (rest == NULL || root->integer != 2 || seconds->kind != RESP_STRING
-      || rest->kind != RESP_STRING || !text_to_uint(seconds->bytes, seconds->size, &s)
-      || !text_to_uint(rest->bytes, rest->size, &us)
-      || s > INT64_MAX / MICROSECONDS - 1 || us >= MICROSECONDS)
-    return false;
-  *ret_us = (int64_t)(s * MICROSECONDS + us);
-  return true;
-}
-
-/* ["master", ..] is none; ["slave", host, port, ..] names its primary. */
+/* ["master", ..] is no replica; ["slave", host, port, ..] names its primary. */
 static void replica_fault(link *l, const resp_reply *reply)
 {
   const resp_node *root = resp_root(reply);
@@ -210,7 +194,7 @@ static void replica_fault(link *l, const resp_reply *reply)
                    &(resp_node){ .kind = RESP_STRING, .bytes = place, .size = t.used });
 }
 
-/* Whether it is an answer to ROLE at all; whoever is no primary is a fault. */
+/* Whether it is a possible answer to ROLE; a server that is no primary is a fault. */
 static bool role_read(link *l, const resp_reply *reply)
 {
   const resp_node *root = resp_root(reply);
@@ -250,7 +234,7 @@ bool link_greeting_answer(link *l, const question *q, const resp_reply *reply,
     return false;
   }
   if (q->kind == QUESTION_TIME)
-    is_expected = time_read(reply, &server_us);
+    is_expected = resp_time(reply, &server_us);
   else if (q->kind == QUESTION_SUBSCRIBE)
     is_expected = is_subscribed(l, reply);
   else if (q->kind == QUESTION_PROOF)

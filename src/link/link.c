@@ -6,10 +6,9 @@
  *     ^                     |                                |
  *     +---- link_closed, or a fault (one FAULT event) -------+
  *
- * Everything sent is remembered in `unanswered`, in order; RESP answers come in the same
- * order and carry no name, so that order is all there is. Answers are parsed only when
- * link_next_event() asks: after a fault or a close nothing of the old connection is left
- * to come out. */
+ * All sent commands are in `unanswered`, in order; RESP replies come in the same order and
+ * have no id, so only the order matches them. Replies are parsed only when
+ * link_next_event() asks: after a fault or a close no event of the old connection is left. */
 #include "link/link_state.h"
 
 #include <assert.h>
@@ -30,6 +29,7 @@ link *link_new(const link_settings *settings)
   l->role = settings->role;
   l->database = settings->database;
   l->checks_role = settings->checks_role;
+  l->uses_functions = settings->uses_functions;
   l->answer_timeout = settings->answer_timeout;
   l->idle_ping = settings->idle_ping;
   buffer_init(&l->output, &l->memory);
@@ -46,7 +46,7 @@ link *link_new(const link_settings *settings)
   return l;
 }
 
-/* The greeting carries the password; what follows it does not matter. */
+/* The greeting has the password; the later output is harmless. */
 static void output_forget(link *l)
 {
   if (l->state == LINK_GREETING && l->output.bytes != NULL)
@@ -141,7 +141,7 @@ bool link_expect(link *l, question_kind kind, uint64_t tag, instant now)
 {
   question q;
 
-  /* Padding too, so that the buffer holds no undefined bytes. */
+  /* Clears padding too, so that the buffer has no undefined bytes. */
   memset(&q, 0, sizeof(q));
   q.kind = kind;
   q.tag = tag;
@@ -162,16 +162,18 @@ void link_question_take(link *l)
   buffer_consume(&l->unanswered, sizeof(question));
 }
 
-dibs_status link_send(link *l, const buffer *command, uint64_t tag, instant now)
+dibs_status link_send(link *l, const request *command, uint64_t tag, instant now)
 {
-  size_t size = buffer_size(command);
+  size_t before = buffer_size(&l->output);
 
   assert(l->state == LINK_READY);
   assert(l->role != LINK_INBOX);
-  if (!link_has_room(l, size) || !buffer_reserve(&l->output, size)
-      || !link_expect(l, QUESTION_COMMAND, tag, now))
+  if (!link_has_room(l, 0) || !request_render(command, l->uses_functions, &l->output))
     return DIBS_ERR_NO_MEMORY;
-  buffer_append(&l->output, buffer_bytes(command), size);
+  if (!link_has_room(l, 0) || !link_expect(l, QUESTION_COMMAND, tag, now)) {
+    buffer_truncate(&l->output, buffer_size(&l->output) - before);
+    return DIBS_ERR_NO_MEMORY;
+  }
   l->last_traffic = now;
   return DIBS_OK;
 }
@@ -228,6 +230,13 @@ bool link_next_event(link *l, instant now, link_event *ret_event)
 }
 
 /* ---- time ---- */
+
+instant link_unanswered_since(const link *l)
+{
+  question oldest;
+
+  return l->state != LINK_DOWN && link_question(l, &oldest) ? oldest.sent_at : INSTANT_NEVER;
+}
 
 instant link_deadline(const link *l)
 {

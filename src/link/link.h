@@ -2,16 +2,17 @@
 /* link - one connection as a state machine, without the socket.
  *
  * Owns the handshake (AUTH, SELECT, CLIENT SETNAME, ROLE where roles change; then TIME;
- * SUBSCRIBE or PING on an inbox; PING for a scout, since sentinels do not know TIME), the
- * pipeline of unanswered commands, the answer deadline, PING when idle. Bytes and time
- * come in; bytes, events and a deadline come out. May include resp/, base/.
+ * SUBSCRIBE or PING on an inbox; PING for a probe, because sentinels do not know TIME),
+ * the pipeline of unanswered commands, the answer deadline, PING when idle. Bytes and time
+ * are input; bytes, events and a deadline are output. May include request/, resp/, base/.
  *
  * Invariants: answers are matched to commands by order only; nothing is sent before the
- * handshake is through; after a fault or close no event of the old connection comes out. */
+ * handshake is complete; after a fault or close no event of the old connection is reported. */
 #ifndef LINK_H
 #define LINK_H
 
 #include "base/base.h"
+#include "request/request.h"
 #include "resp/resp.h"
 
 typedef enum link_role { LINK_COMMANDS = 0, LINK_INBOX = 1, LINK_SCOUT = 2 } link_role;
@@ -24,33 +25,33 @@ typedef struct link_settings {
   const char *password;      /* NULL: no AUTH */
   int database;              /* 0: no SELECT */
   const char *client_name;   /* CLIENT SETNAME; a refusal is ignored */
-  const char *channel;       /* LINK_INBOX: subscribed before it is ready; NULL: none of its
-                                own, channels come by link_subscribe() (Cluster) */
+  const char *channel;       /* LINK_INBOX: subscribed before it is ready; NULL: none,
+                              * channels come by link_subscribe() (Cluster) */
   bool checks_role;          /* a replica is a fault: DIBS_ERR_READ_ONLY. A forbidden or
-                                unknown ROLE is passed over */
-  span answer_timeout;       /* an answer later than this is a fault */
-  span idle_ping;            /* PING after so long without traffic */
+                              * unknown ROLE is ignored */
+  bool uses_functions;       /* scripts by FCALL */
+  span answer_timeout;       /* a later answer is a fault */
+  span idle_ping;            /* PING after this time without traffic */
 } link_settings;
 
 typedef enum link_event_kind {
-  LINK_EVENT_READY = 1,   /* handshake through; server_us is known on LINK_COMMANDS */
+  LINK_EVENT_READY = 1,   /* handshake complete; server_us is known on LINK_COMMANDS */
   LINK_EVENT_ANSWER,      /* to the command with `tag` */
   LINK_EVENT_MESSAGE,     /* `reply` is the whole push: resp_child(.., 1) the channel,
                              (.., 2) the payload, both strings */
-  LINK_EVENT_SUBSCRIBED,  /* a channel of link_subscribe() stands: `reply` names it in
-                             resp_child(.., 1); `tag` is that of the call */
-  LINK_EVENT_UNSUBSCRIBED,/* likewise, one that ended without being asked to: its slot has
-                             moved */
-  LINK_EVENT_REFUSED,     /* a channel of link_subscribe() is not to be had here: `reply` is
-                             the error, MOVED among others; `tag` is that of the call */
-  LINK_EVENT_FAULT        /* must be disconnected: status and text say why */
+  LINK_EVENT_SUBSCRIBED,  /* a channel of link_subscribe() is subscribed: `reply` names it
+                           * in resp_child(.., 1); `tag` is that of the call */
+  LINK_EVENT_UNSUBSCRIBED,/* a channel of link_subscribe() ended because its slot moved */
+  LINK_EVENT_REFUSED,     /* the server refused a channel of link_subscribe(): `reply` is
+                           * the error, MOVED among others; `tag` is that of the call */
+  LINK_EVENT_FAULT        /* must be disconnected: status and text have the reason */
 } link_event_kind;
 
 typedef struct link_event {
   link_event_kind kind;
   uint64_t tag;
-  instant sent_at;        /* LINK_EVENT_ANSWER: when the command was given to link_send;
-                             LINK_EVENT_READY: when TIME was sent */
+  instant sent_at;        /* LINK_EVENT_ANSWER: when link_send() was called;
+                           * LINK_EVENT_READY: when TIME was sent */
   resp_reply *reply;      /* owned by the receiver */
   int64_t server_us;      /* LINK_EVENT_READY on LINK_COMMANDS */
   dibs_status status;
@@ -59,30 +60,32 @@ typedef struct link_event {
 
 typedef struct link link;
 
-link *link_new(const link_settings *settings);    /* texts are copied; NULL: memory */
+link *link_new(const link_settings *settings);    /* texts are copied; NULL: no memory */
 link *link_free(link *l);
 
 link_state link_state_of(const link *l);
 
 /* The transport is up: writes the handshake. */
 dibs_status link_opened(link *l, instant now);
-/* The transport is gone: forgets everything unanswered and all unread bytes. */
+/* The transport is gone: discards all unanswered commands and unread bytes. */
 void link_closed(link *l);
 
-/* Sends an encoded command (link must be READY). DIBS_ERR_NO_MEMORY: not sent. */
-dibs_status link_send(link *l, const buffer *command, uint64_t tag, instant now);
+/* Encodes and sends (link must be READY). DIBS_ERR_NO_MEMORY: not sent. */
+dibs_status link_send(link *l, const request *command, uint64_t tag, instant now);
 size_t link_unanswered(const link *l);
+/* When the oldest unanswered command was sent; INSTANT_NEVER: none. */
+instant link_unanswered_since(const link *l);
 
 /* Whether this is the channel of the settings. */
 bool link_is_own_channel(const link *l, const void *channel, size_t size);
 
-/* Further channels of a LINK_INBOX, READY; sharded: SSUBSCRIBE. Forgotten when it closes:
- * subscribe again. `tag` comes back with the answer. DIBS_ERR_NO_MEMORY: not sent. */
+/* Further channels of a LINK_INBOX, READY; sharded: SSUBSCRIBE. Lost when it closes:
+ * subscribe again. The event has `tag`. DIBS_ERR_NO_MEMORY: not sent. */
 dibs_status link_subscribe(link *l, const void *channel, size_t size, bool is_sharded,
                            uint64_t tag, instant now);
 dibs_status link_unsubscribe(link *l, const void *channel, size_t size, bool is_sharded,
                              instant now);
-/* From the next opening on. Copied; the old ones are wiped. false: memory. */
+/* For the next opening. Copied; the old ones are wiped. false: no memory. */
 bool link_set_credentials(link *l, const char *user, const char *password);
 
 void link_received(link *l, const void *bytes, size_t size, instant now);

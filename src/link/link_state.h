@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* link/link_state.h - what a link is made of; inner to link/.
+/* link/link_state.h - the record of a link, for src/link only.
  *
- * link.c owns the life, the buffers and the deadlines; greeting.c writes the handshake
- * and reads its answers; channel.c is about further channels; answer.c matches every other
- * reply to what was asked. */
+ * link.c owns the life, the buffers and the deadlines; greeting.c writes the handshake and
+ * reads its answers; channel.c owns further channels; answer.c matches every other reply
+ * to its question. */
 #ifndef LINK_STATE_H
 #define LINK_STATE_H
 
@@ -16,7 +16,7 @@ typedef enum question_kind {
   QUESTION_SHARD_UNSUBSCRIBE
 } question_kind;
 
-/* Something sent and not answered. */
+/* A command that was sent and not answered. */
 typedef struct question {
   question_kind kind;
   uint64_t tag;              /* QUESTION_SHARD_UNSUBSCRIBE: the channel's hash */
@@ -28,9 +28,9 @@ struct link {
   link_role role;
   char *user, *password, *client_name, *channel;
   int database;
-  bool checks_role;
-  bool is_rekeyed;           /* other credentials came during this handshake: what the peer
-                                says may repeat those that nobody knows any more */
+  bool checks_role, uses_functions;
+  bool is_rekeyed;           /* the credentials changed during this handshake: a reply may
+                              * repeat the old ones, which are wiped */
   span answer_timeout, idle_ping;
 
   link_state state;
@@ -39,23 +39,23 @@ struct link {
   buffer unanswered;         /* of question, oldest first */
   instant last_traffic;
 
-  bool has_fault;            /* a FAULT event waits to be taken */
+  bool has_fault;            /* a FAULT event is pending */
   dibs_status fault;
   char fault_text[256];      /* kept until the next fault */
 };
 
-/* Breaks the connection off; `fault_text` has been written. */
+/* Breaks the connection; `fault_text` has been written. */
 void link_fault(link *l, dibs_status status);
-/* The same with a text that may lie in the reader. */
+/* The same with a text that may be in the reader. */
 void link_fault_words(link *l, dibs_status status, const char *words);
-/* The same: `words`, and what the peer said, unless that repeats the password. */
+/* The same: `words`, and the server's message, unless that repeats the password. */
 void link_fault_reply(link *l, dibs_status status, const char *words,
                       const resp_node *said);
 
-bool link_has_room(const link *l, size_t size);      /* to send so many bytes more */
+bool link_has_room(const link *l, size_t size);      /* to send `size` more bytes */
 bool link_expect(link *l, question_kind kind, uint64_t tag, instant now);
 
-/* Writes the whole handshake and expects its answers; false when memory is refused. */
+/* Writes the whole handshake and expects its answers; false: no memory. */
 bool link_greet(link *l, instant now);
 /* Reads one answer of the handshake; the last one makes the link ready and an event. */
 bool link_greeting_answer(link *l, const question *q, const resp_reply *reply,
@@ -65,19 +65,19 @@ bool node_is_word(const resp_node *node, const char *word);
 /* "+PONG", or ["pong", ""] on a subscribed connection. */
 bool link_is_pong(const link *l, const resp_reply *reply);
 
-/* A reply on a ready inbox that was not asked for: true when it was one. `ret_is_event`:
- * and it made an event, which has the reply. */
+/* An unrequested reply on a ready inbox: true when it was one. `ret_is_event`: it made an
+ * event, which owns the reply. */
 bool link_push(link *l, resp_reply *reply, link_event *ret_event, bool *ret_is_event);
-/* Reads an answer to the question about a channel that is the oldest; takes the question
- * when it is the last answer to it. True when it made an event, which has the reply. */
+/* Reads an answer to the oldest question, which is about a channel; takes the question
+ * with its last answer. True when it made an event, which owns the reply. */
 bool link_channel_answer(link *l, const question *q, resp_reply *reply,
                          link_event *ret_event);
 
-/* The oldest question; false when there is none. */
+/* The oldest question; false without one. */
 bool link_question(const link *l, question *ret_question);
 void link_question_take(link *l);
 
-/* Takes any reply; true when it made an event. Owns `reply` from here on. */
+/* Takes any reply; true when it made an event. Owns `reply`. */
 bool link_reply(link *l, resp_reply *reply, instant now, link_event *ret_event);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* local/detach.c - a process of its own beside the caller's. */
+/* local/detach.c - starts a process that is independent of the caller. */
 #include "local/detach.h"
 
 #include <assert.h>
@@ -16,8 +16,7 @@
 
 pid_t bare_fork(void)
 {
-  /* All zeros, so that the order of the arguments, which differs between machines, does
-   * not matter. */
+  /* All arguments are zero, because their order differs between architectures. */
   return (pid_t)syscall(SYS_clone, 0UL, 0UL, 0UL, 0UL, 0UL);
 }
 
@@ -90,7 +89,7 @@ static void close_between(unsigned first, unsigned last)
   if (syscall(SYS_close_range, first, last, 0U) == 0)
     return;
 #endif
-  /* A kernel before 5.9. Nobody has more open than the limit, unless it was lowered. */
+  /* A kernel before 5.9. No descriptor is above the limit, unless it was lowered. */
   (void)getrlimit(RLIMIT_NOFILE, &limit);
   if (limit.rlim_cur > 65536)
     limit.rlim_cur = 65536;
@@ -98,7 +97,8 @@ static void close_between(unsigned first, unsigned last)
     (void)close((int)fd);
 }
 
-/* Closes all but stdio and `kept`, which is few: look for the next larger each time. */
+/* Closes all descriptors but stdio and `kept`. `kept` is short: find its next larger
+ * element each time. */
 static void close_others(const int *kept, size_t kept_count)
 {
   unsigned first = 3;
@@ -127,8 +127,8 @@ static void leave_the_terminal(const char *name)
     (void)(null >= 0 ? dup2(null, fd) : close(fd));
 }
 
-/* The child only makes the grandchild, so that the caller has no child to wait for later
- * and the grandchild no terminal to get back. */
+/* The child only creates the grandchild: the caller has no child to wait for, and the
+ * grandchild cannot get a terminal. */
 static _Noreturn void become_detached(void (*work)(void *data), void *data,
                                       const char *name, const int *kept,
                                       size_t kept_count)
@@ -156,7 +156,7 @@ bool detach(void (*work)(void *data), void *data, const char *name, const int *k
   pid_t child;
 
   assert(kept_count <= DETACH_KEPT_MAX);
-  /* No handler of the caller's may run in the child. */
+  /* No signal handler of the caller may run in the child. */
   (void)sigfillset(&all);
   (void)pthread_sigmask(SIG_SETMASK, &all, &before);
   child = bare_fork();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* local/disabled.c - the room in a library built with -Dlocal=disabled. */
+/* local/disabled.c - replaces local/ in a library built with -Dlocal=disabled. */
 #include "local/local.h"
 
 #include "local/failure.h"
@@ -42,8 +42,9 @@ dibs_status dibs_local_start(int32_t idle_ms, bool with_aof, dibs_local_info *re
   return refuse(error);
 }
 
-dibs_status dibs_local_stop(dibs_error *error)
+dibs_status dibs_local_stop(bool forgets, dibs_error *error)
 {
+  (void)forgets;
   return refuse(error);
 }
 
@@ -58,6 +59,20 @@ dibs_status dibs_sandbox_start(dibs_sandbox **ret_sandbox, char *ret_url, size_t
 {
   (void)ret_sandbox, (void)ret_url, (void)url_size;
   return refuse(error);
+}
+
+dibs_status dibs_sandbox_start_with(const dibs_sandbox_options *options,
+                                    dibs_sandbox **ret_sandbox, char *ret_url,
+                                    size_t url_size, dibs_error *error)
+{
+  (void)options, (void)ret_sandbox, (void)ret_url, (void)url_size;
+  return refuse(error);
+}
+
+int64_t dibs_sandbox_keep(dibs_sandbox *sandbox)
+{
+  (void)sandbox;
+  return 0;
 }
 
 dibs_sandbox *dibs_sandbox_stop(dibs_sandbox *sandbox)

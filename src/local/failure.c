@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* local/failure.c - a status with its words. */
+/* local/failure.c - fills a dibs_error. */
 #include "local/failure.h"
 
 #include <stdarg.h>

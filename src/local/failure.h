@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* local/failure.h - a status with its words. */
+/* local/failure.h - fills a dibs_error. */
 #ifndef LOCAL_FAILURE_H
 #define LOCAL_FAILURE_H
 
 #include <dibs/status.h>
 
-/* Writes `status` and the text into `error`, which may be NULL; returns `status`. */
+/* Writes status and message into `error`, which may be NULL; returns `status`. */
 dibs_status failure(dibs_error *error, dibs_status status, const char *format, ...)
   __attribute__((format(printf, 3, 4)));
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* local/lock_file.c - locks of this machine, for clients that find no server.
+/* local/lock_file.c - locks of this machine, for clients without a reachable server.
  *
- * One file for each name, never removed: whoever removed one could lock another file than
- * the next. It begins with the number of the last grant, sixteen digits. */
+ * One file for each name, never removed: after a removal two processes could lock
+ * different files. It begins with the number of the last grant, sixteen digits. */
 #include "local/local.h"
 
 #include <errno.h>
@@ -32,8 +32,9 @@ dibs_status local_lock_open(const char *digest, int *ret_fd, dibs_error *error)
   dibs_status status;
   int fd;
 
-  place_find(&p);
-  status = place_make(&p, error);
+  status = place_base(&p, error);
+  if (status == DIBS_OK)
+    status = place_make(&p, error);
   if (status != DIBS_OK)
     return status;
   (void)snprintf(path, sizeof(path), "%s/locks", p.directory);
@@ -47,7 +48,7 @@ dibs_status local_lock_open(const char *digest, int *ret_fd, dibs_error *error)
   return DIBS_OK;
 }
 
-/* The grant after the last one; an empty or broken file begins anew. */
+/* The next fence; an empty or invalid file starts from the beginning. */
 static bool count_up(int fd, uint64_t *ret_fence)
 {
   char digits[DIGITS + 1] = "";

@@ -1,50 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* local/place.c - the directory of the private server. */
+/* local/place.c - finds and creates the directory of the private server. */
 #include "local/place.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "local/ask.h"
 #include "local/failure.h"
+#include "local/others.h"
+
+enum { DIRECTORY_MAX = 89 };
 
 static const char socket_name[] = "server.sock";
-
-/* FNV-1a: only to tell directories apart, not to hide anything. */
-static uint32_t hash_of(const char *words)
-{
-  uint32_t hash = 2166136261U;
-
-  for (; *words != '\0'; words++)
-    hash = (hash ^ (uint8_t)*words) * 16777619U;
-  return hash;
-}
-
-/* XDG_RUNTIME_DIR, when it is one of this user's choice; NULL otherwise. After su or sudo
- * it is often still the one of the user before. */
-static const char *chosen_runtime_directory(void)
-{
-  const char *directory = secure_getenv("XDG_RUNTIME_DIR");
-  char of_session[64];
-  struct stat found;
-
-  if (directory == NULL || directory[0] != '/')
-    return NULL;
-  (void)snprintf(of_session, sizeof(of_session), "/run/user/%lu",
-                 (unsigned long)geteuid());
-  if (strcmp(directory, of_session) == 0)
-    return NULL;
-  if (stat(directory, &found) != 0 || !S_ISDIR(found.st_mode)
-      || found.st_uid != geteuid())
-    return NULL;
-  return directory;
-}
 
 void place_in(const char *directory, place *ret_place)
 {
@@ -62,28 +35,11 @@ void place_in(const char *directory, place *ret_place)
   (void)snprintf(p->url, sizeof(p->url), "unix://%.103s", p->socket);
 }
 
-void place_find(place *ret_place)
-{
-  const char *runtime = chosen_runtime_directory();
-  unsigned long uid = (unsigned long)geteuid();
-  char directory[PLACE_SOCKET_MAX];
-
-  if (runtime == NULL)
-    (void)snprintf(directory, sizeof(directory), "/tmp/dibs-%lu", uid);
-  else if (strlen(runtime) + sizeof("/dibs/") + sizeof(socket_name) - 1
-           <= PLACE_SOCKET_MAX)
-    (void)snprintf(directory, sizeof(directory), "%s/dibs", runtime);
-  else
-    (void)snprintf(directory, sizeof(directory), "/tmp/dibs-%lu-%08lx", uid,
-                   (unsigned long)hash_of(runtime));
-  place_in(directory, ret_place);
-}
-
 static dibs_status refuse(const place *p, dibs_error *error, const char *why)
 {
   return failure(error, DIBS_ERR_CONFIG,
                  "private server: the directory %s %s. Set DIBS_URL to a server, or "
-                 "XDG_RUNTIME_DIR to a directory of your own",
+                 "DIBS_LOCAL_DIR to a directory of your own",
                  p->directory, why);
 }
 
@@ -95,19 +51,130 @@ static dibs_status refuse_for_errno(const place *p, dibs_error *error, const cha
   return refuse(p, error, why);
 }
 
+/* ---- location ---- */
+
+static void default_directory(char *ret_path, size_t size)
+{
+  (void)snprintf(ret_path, size, "/tmp/dibs-%lu", (unsigned long)geteuid());
+}
+
+dibs_status place_base(place *ret_place, dibs_error *error)
+{
+  const char *chosen = secure_getenv("DIBS_LOCAL_DIR");
+  char directory[DIRECTORY_MAX + 1];
+  size_t size = chosen == NULL ? 0 : strlen(chosen);
+
+  default_directory(directory, sizeof(directory));
+  while (size > 1 && chosen[size - 1] == '/')
+    size--;
+  if (size == 0 || (size == strlen(directory) && memcmp(chosen, directory, size) == 0)) {
+    place_in(directory, ret_place);
+    return DIBS_OK;
+  }
+  if (chosen[0] != '/' || size > DIRECTORY_MAX)
+    return failure(error, DIBS_ERR_CONFIG,
+                   "DIBS_LOCAL_DIR=%.100s: expected an absolute path of at most %d bytes",
+                   chosen, DIRECTORY_MAX);
+  (void)snprintf(directory, sizeof(directory), "%.*s", (int)size, chosen);
+  place_in(directory, ret_place);
+  ret_place->is_chosen = true;
+  return DIBS_OK;
+}
+
+static dibs_status refuse_other(pid_t server, const char *why, dibs_error *error)
+{
+  return failure(error, DIBS_ERR_CONFIG,
+                 "private server: the one of this user (process %ld) has another /tmp and "
+                 "cannot be reached from here: %s. Set DIBS_URL to a server for both, or "
+                 "DIBS_LOCAL_DIR to a directory that both see",
+                 (long)server, why);
+}
+
+/* The place of a server on another /tmp, or `base` if that server has just ended. */
+static dibs_status place_of(pid_t server, const place *base, place *ret_place,
+                            dibs_error *error)
+{
+  char directory[PLACE_SOCKET_MAX];
+  struct stat found;
+  place other;
+  answer a;
+
+  *ret_place = *base;
+  (void)snprintf(directory, sizeof(directory), "/proc/%ld/root%.60s", (long)server,
+                 base->directory);
+  place_in(directory, &other);
+  other.seen_through = server;
+  if (lstat(directory, &found) != 0)
+    return errno == ENOENT || errno == ESRCH ? DIBS_OK
+                                             : refuse_other(server, strerror(errno), error);
+  a = ask_whether_it_listens(other.socket);
+  if (a == ANSWER_OTHER)
+    return refuse_other(server, strerror(errno), error);
+  if (a != ANSWER_NOBODY)
+    *ret_place = other;
+  return DIBS_OK;
+}
+
+dibs_status place_find(place *ret_place, dibs_error *error)
+{
+  dibs_status status = place_base(ret_place, error);
+  others all;
+  place base;
+
+  if (status != DIBS_OK || ret_place->is_chosen
+      || ask_whether_it_listens(ret_place->socket) != ANSWER_NOBODY)
+    return status;
+  if (!others_look(&all))
+    return failure(error, DIBS_ERR_CONFIG,
+                   "private server: /proc cannot be read (%s), so one of this user that runs "
+                   "elsewhere would not be seen. Set DIBS_URL to a server, or "
+                   "DIBS_LOCAL_DIR to a directory of your own",
+                   strerror(errno));
+  if (all.server == 0)
+    return DIBS_OK;
+  base = *ret_place;
+  return place_of(all.server, &base, ret_place, error);
+}
+
+/* ---- owner ---- */
+
+/* Another user who may rename entries of the parent could replace our directory after the
+ * check. */
+static bool is_safe_parent(const char *directory)
+{
+  char parent[PLACE_SOCKET_MAX];
+  struct stat found;
+
+  (void)snprintf(parent, sizeof(parent), "%.*s/",
+                 (int)(strrchr(directory, '/') - directory), directory);
+  if (stat(parent, &found) != 0)
+    return true;          /* then nothing can be created there, which is reported elsewhere */
+  if (found.st_uid != 0 && found.st_uid != geteuid())
+    return false;
+  return (found.st_mode & 022) == 0 || (found.st_mode & S_ISVTX) != 0;
+}
+
+static bool make_directory(const place *p)
+{
+  return p->seen_through != 0 || mkdir(p->directory, 0700) == 0 || errno == EEXIST;
+}
+
 dibs_status place_make(const place *p, dibs_error *error)
 {
   struct stat found;
   int fd;
 
-  if (mkdir(p->directory, 0700) != 0 && errno != EEXIST)
+  if (!make_directory(p))
     return refuse_for_errno(p, error, "cannot be made");
+  if (!is_safe_parent(p->directory))
+    return refuse(p, error, "can be replaced by others: its parent is theirs, or they may "
+                            "write there and the sticky bit is not set");
   if (lstat(p->directory, &found) == 0 && S_ISLNK(found.st_mode))
     return refuse(p, error, "is a symbolic link");
   fd = open(p->directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0 && errno != EACCES)
     return refuse_for_errno(p, error, "cannot be used");
-  /* One of somebody else that cannot even be opened shall be told as that. */
+  /* A directory of another user that cannot be opened is reported as such. */
   if ((fd >= 0 ? fstat(fd, &found) : lstat(p->directory, &found)) != 0) {
     (void)(fd >= 0 && close(fd));
     return refuse_for_errno(p, error, "cannot be used");
@@ -115,7 +182,7 @@ dibs_status place_make(const place *p, dibs_error *error)
   if (fd >= 0)
     (void)close(fd);
   if (found.st_uid != geteuid())
-    return refuse(p, error, "belongs to somebody else");
+    return refuse(p, error, "belongs to another user");
   if ((found.st_mode & 077) != 0)
     return refuse(p, error, "is open to others (its mode must be 0700)");
   return fd < 0 ? refuse(p, error, "cannot be read") : DIBS_OK;

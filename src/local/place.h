@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* local/place.h - the directory of the private server and the paths in it. */
+/* local/place.h - the directory of the private server and its paths. */
 #ifndef LOCAL_PLACE_H
 #define LOCAL_PLACE_H
 
 #include <dibs/status.h>
+#include <stdbool.h>
+#include <sys/types.h>
 
-/* macOS has 104 bytes in sun_path, Linux 108; one limit, so that a path that works on one
- * works on the other. */
+/* sun_path has 104 bytes on macOS, 108 on Linux; one limit, so that paths are portable. */
 enum { PLACE_SOCKET_MAX = 104 };
 
 typedef struct place {
+  bool is_chosen;      /* by DIBS_LOCAL_DIR: not the default place of this user */
+  pid_t seen_through;  /* its /tmp is that of this process; 0: our own */
   char directory[PLACE_SOCKET_MAX];
   char socket[PLACE_SOCKET_MAX];
   char start_lock[PLACE_SOCKET_MAX + 16];
@@ -19,19 +22,22 @@ typedef struct place {
   char url[PLACE_SOCKET_MAX + 16];
 } place;
 
-/* Where it is for this user, whether it is there or not.
- *
- * $XDG_RUNTIME_DIR/dibs when that is a directory of this user, else /tmp/dibs-<uid>.
- * The session's own /run/user/<uid> does not count: it comes and goes with logins, cron
- * jobs and services do not have it, and a lock that the shell and cron do not share is
- * none. A path too long for a socket becomes /tmp/dibs-<uid>-<hash of it>. */
-void place_find(place *ret_place);
+/* The place where this program would start the private server: DIBS_LOCAL_DIR, else
+ * /tmp/dibs-<uid>. Other environment variables (XDG_RUNTIME_DIR, TMPDIR, HOME) have no effect:
+ * they differ between a login, cron and a service of one user, which must share their locks.
+ * Creates nothing. DIBS_ERR_CONFIG: DIBS_LOCAL_DIR is not absolute, or too long for a socket. */
+dibs_status place_base(place *ret_place, dibs_error *error);
 
-/* The paths of a server in `directory`, which is shorter than 90 bytes. */
+/* The place of the private server of this user: place_base(), unless one runs on another
+ * /tmp (see others.h). That one is reached through /proc/<pid>/root. DIBS_ERR_CONFIG: it
+ * cannot be reached from here, or /proc cannot be read; see the message. */
+dibs_status place_find(place *ret_place, dibs_error *error);
+
+/* The paths of a server in `directory`, which has less than 90 bytes. */
 void place_in(const char *directory, place *ret_place);
 
-/* Makes the directory if needed and checks that nobody else can get at it.
- * DIBS_ERR_CONFIG otherwise, with words. */
+/* Creates the directory if needed and checks that no other user has access. Else
+ * DIBS_ERR_CONFIG, with a message. */
 dibs_status place_make(const place *p, dibs_error *error);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* local/sandbox.c - a server of one process's own, gone with that process.
+/* local/sandbox.c - servers of one process, removed with that process.
  *
- *   owner  <- socket pair ->  watcher  -- parent, death signal ->  server
+ *   owner  <- socket pair ->  watcher  -- parent, death signal ->  servers
  *     ^------- pidfd ------------'
  *
- * The watcher waits for the end of the owner (its pidfd, so children of the owner that
- * inherited descriptors do not count) or a byte on the socket pair (a stop). Then it
- * kills the server, removes the directory and ends. If the watcher itself is killed the
- * kernel kills the server, and the directory stays until the next sandbox of this user:
- * it carries the owner's pid. */
+ * The watcher waits for the end of the owner (its pidfd: children of the owner that
+ * inherited descriptors do not count), a byte on the socket pair or SIGTERM. Then it kills
+ * the servers, removes the directory and exits. If the watcher is killed, the kernel kills
+ * the servers, and the directory stays until the next sandbox of this user, which finds
+ * the owner's pid in its name. A sandbox that is kept has no owner: only SIGTERM ends it. */
 #include <dibs/local.h>
 
 #include <dirent.h>
@@ -28,12 +28,17 @@
 #include "local/detach.h"
 #include "local/failure.h"
 #include "local/place.h"
+#include "local/sandbox_plan.h"
 #include "local/server_program.h"
 #include "local/server_run.h"
 #include "local/server_start.h"
 #include "local/tree.h"
 
-enum { START_MS = 4500, PING_MS = 1000, TURN_MS = 2, OWNER_TURN_MS = 200 };
+enum { START_MS = 4500, FORM_MS = 40000, PING_MS = 1000, TURN_MS = 2,
+       OWNER_TURN_MS = 200 };
+
+/* Messages of the owner to the watcher, a byte each. */
+static const char word_stop = 'q', word_keep = 'k';
 
 static const char prefix[] = "dibs-sandbox-";
 
@@ -45,16 +50,32 @@ struct dibs_sandbox {
 
 /* ---- the watcher: async-signal-safe calls only ---- */
 
+/* Messages of the watcher, an int each: a positive one is the errno of a failed exec. */
+enum { SERVER_ENDED = -1 };
+
 typedef struct watcher {
-  const server_run *run;
+  const sandbox_plan *plan;
   const char *directory;
   pid_t owner;
-  int owner_watch;     /* -1 on kernels without pidfd: then asked again and again */
+  int owner_watch;     /* -1 on kernels without pidfd: then polled */
   int control;
+  bool is_kept;
+  pid_t servers[SANDBOX_SERVERS_MAX];
+  bool is_ended[SANDBOX_SERVERS_MAX];
 } watcher;
+
+static volatile sig_atomic_t is_reported_to_end;
+
+static void on_end(int number)
+{
+  (void)number;
+  is_reported_to_end = 1;
+}
 
 static bool is_owner_gone(const watcher *w, const struct pollfd *watch)
 {
+  if (w->is_kept)
+    return false;
   if (w->owner_watch >= 0)
     return (watch->revents & POLLIN) != 0;
   return kill(w->owner, 0) != 0 && errno == ESRCH;
@@ -68,52 +89,92 @@ static bool has_ended(pid_t server)
          || how.si_pid == server;
 }
 
-/* Returns when the sandbox is to end. A server that ended by itself is told to the owner
- * only: its log is still wanted. */
-static void wait_for_a_reason(const watcher *w, int server_watch, pid_t server)
+static void say(const watcher *w, int word)
 {
-  struct pollfd all[3] = { { .fd = w->owner_watch, .events = POLLIN },
-                           { .fd = w->control, .events = POLLIN },
-                           { .fd = server_watch, .events = POLLIN } };
-  int turn = w->owner_watch >= 0 && server_watch >= 0 ? -1 : OWNER_TURN_MS;
+  (void)!send(w->control, &word, sizeof(word), MSG_NOSIGNAL);
+}
+
+/* The end of a server is only reported to the owner: its log is still needed, and the
+ * program under test may have ended it. */
+static void look_at_servers(watcher *w, struct pollfd *watches)
+{
+  for (int i = 0; i < w->plan->count; i++) {
+    if (w->is_ended[i] || !has_ended(w->servers[i]))
+      continue;
+    w->is_ended[i] = true;
+    watches[i].fd = -1;
+    say(w, SERVER_ENDED);
+  }
+}
+
+static void listen_to_owner(watcher *w, struct pollfd *control, bool *ret_stops)
+{
   char byte;
 
-  for (;;) {
-    if (poll(all, 3, turn) < 0 && errno != EINTR)
-      return;
+  if (control->revents == 0)
+    return;
+  if (read(w->control, &byte, 1) != 1) {
+    control->fd = -1;   /* the owner closed its descriptors, but lives */
+  } else if (byte == word_keep) {
+    w->is_kept = true;
+    say(w, (int)getpid());
+  } else {
+    *ret_stops = true;
+  }
+}
+
+/* Returns when the sandbox is to end. */
+static void wait_for_a_reason(watcher *w)
+{
+  struct pollfd all[2 + SANDBOX_SERVERS_MAX] = { { .fd = w->owner_watch, .events = POLLIN },
+                                                 { .fd = w->control, .events = POLLIN } };
+  int turn = w->owner_watch >= 0 ? -1 : OWNER_TURN_MS;
+  bool stops = false;
+
+  for (int i = 0; i < w->plan->count; i++) {
+    all[2 + i] = (struct pollfd){ .fd = watch_process(w->servers[i]), .events = POLLIN };
+    turn = all[2 + i].fd < 0 ? OWNER_TURN_MS : turn;
+  }
+  while (!stops && is_reported_to_end == 0) {
+    if (poll(all, 2 + (nfds_t)w->plan->count, turn) < 0) {
+      if (errno != EINTR)
+        return;
+      continue;
+    }
     if (is_owner_gone(w, &all[0]))
       return;
-    if (has_ended(server)) {
-      (void)shutdown(w->control, SHUT_WR);
-      all[2].fd = -1;
-    }
-    if (all[1].revents != 0) {
-      if (read(w->control, &byte, 1) == 1)
-        return;
-      all[1].fd = -1;   /* the owner closed all it had, but lives */
-    }
+    if (w->is_kept)
+      all[0].fd = -1;
+    look_at_servers(w, &all[2]);
+    listen_to_owner(w, &all[1], &stops);
   }
 }
 
 static void watch(void *data)
 {
-  const watcher *w = data;
-  pid_t server = server_run_start(w->run, true, w->control);
+  struct sigaction end = { .sa_handler = on_end };
+  watcher w = *(const watcher *)data;
 
-  if (server > 0) {
-    wait_for_a_reason(w, watch_process(server), server);
-    (void)kill(server, SIGKILL);
-    (void)waitpid(server, NULL, __WALL);
+  (void)sigaction(SIGTERM, &end, NULL);
+  for (int i = 0; i < w.plan->count; i++)
+    w.servers[i] = server_run_start(&w.plan->runs[i], true, w.control);
+  wait_for_a_reason(&w);
+  for (int i = 0; i < w.plan->count; i++) {
+    if (w.servers[i] <= 0)
+      continue;
+    (void)kill(w.servers[i], SIGKILL);
+    (void)waitpid(w.servers[i], NULL, __WALL);
   }
-  tree_remove(w->directory);
+  tree_remove(w.directory);
 }
 
 /* ---- the owner ---- */
 
-/* "dibs-sandbox-<pid>-...", of a dead process of this user, whose server is dead too: in
- * another pid name space on the same /tmp the owner may live. */
+/* "dibs-sandbox-<pid>-..." of a dead process of this user, whose server is dead, too: the
+ * owner may live in another pid name space with the same /tmp. */
 static bool is_left_over(const char *name, const char *path)
 {
+  char first[PLACE_SOCKET_MAX];
   struct stat found;
   place p;
   char *end;
@@ -127,7 +188,12 @@ static bool is_left_over(const char *name, const char *path)
   if (lstat(path, &found) != 0 || !S_ISDIR(found.st_mode) || found.st_uid != geteuid())
     return false;
   place_in(path, &p);
-  return ask_ping(p.socket, PING_MS, NULL) == ANSWER_NOBODY;
+  if (ask_whether_it_listens(p.socket) != ANSWER_NOBODY)
+    return false;
+  /* The first server of a deployment. */
+  (void)snprintf(first, sizeof(first), "%.80s/0", path);
+  place_in(first, &p);
+  return ask_whether_it_listens(p.socket) == ANSWER_NOBODY;
 }
 
 static void sweep(void)
@@ -146,10 +212,10 @@ static void sweep(void)
   (void)closedir(directory);
 }
 
-static dibs_status start_watcher(const server_run *run, dibs_sandbox *s,
+static dibs_status start_watcher(const sandbox_plan *plan, dibs_sandbox *s,
                                  dibs_error *error)
 {
-  watcher w = { .run = run, .directory = s->directory, .owner = s->owner };
+  watcher w = { .plan = plan, .directory = s->directory, .owner = s->owner };
   int ends[2], kept[2];
   bool is_started;
 
@@ -171,21 +237,20 @@ static dibs_status start_watcher(const server_run *run, dibs_sandbox *s,
   return DIBS_OK;
 }
 
-/* Until it answers; the watcher's end of the pair ends when the server does. */
+/* Waits until it replies; the watcher reports the end of a server. */
 static dibs_status wait_until_it_serves(const dibs_sandbox *s, const place *p,
-                                        dibs_error *error)
+                                        int64_t until, dibs_error *error)
 {
-  int64_t until = clock_ms() + START_MS;
   struct pollfd wait = { .fd = s->control, .events = POLLIN };
   char tail[256];
-  int cause;
+  int word;
 
   while (ask_ping(p->socket, PING_MS, NULL) != ANSWER_PONG) {
     if (poll(&wait, 1, TURN_MS) > 0) {
-      if (read(s->control, &cause, sizeof(cause)) == (ssize_t)sizeof(cause))
+      if (read(s->control, &word, sizeof(word)) == (ssize_t)sizeof(word) && word > 0)
         return failure(error, DIBS_ERR_NO_SERVER,
                        "sandbox: the server program cannot be executed: %s",
-                       strerror(cause));
+                       strerror(word));
       log_tail(p->log, tail, sizeof(tail));
       return failure(error, DIBS_ERR_UNREACHABLE,
                      "sandbox: the server ended at once; the end of its log: %s", tail);
@@ -196,31 +261,43 @@ static dibs_status wait_until_it_serves(const dibs_sandbox *s, const place *p,
   return DIBS_OK;
 }
 
-/* The directory is made, the rest is not. */
-static dibs_status fill_sandbox(dibs_sandbox *s, const server_program *program, place *p,
-                                dibs_error *error)
+/* Starts the servers in the new directory. */
+static dibs_status fill_sandbox(dibs_sandbox *s, const dibs_sandbox_options *options,
+                                const server_program *program, char *ret_url,
+                                size_t url_size, dibs_error *error)
 {
-  server_run run;
-  dibs_status status;
+  sandbox_plan plan;
+  dibs_status status = sandbox_plan_make(&plan, options, program, s->directory, error);
+  int64_t until = clock_ms() + (plan.kind == DIBS_SANDBOX_SERVER ? START_MS : FORM_MS);
 
-  place_in(s->directory, p);
-  server_run_prepare(&run, program, p, false);
-  status = start_watcher(&run, s, error);
+  if (status == DIBS_OK && !sandbox_plan_url(&plan, ret_url, url_size))
+    status = failure(error, DIBS_ERR_ARGUMENT, "sandbox: no room for its URL");
   if (status == DIBS_OK)
-    status = wait_until_it_serves(s, p, error);
+    status = start_watcher(&plan, s, error);
+  for (int i = 0; i < plan.count && status == DIBS_OK; i++)
+    status = wait_until_it_serves(s, &plan.runs[i].place, until, error);
+  if (status == DIBS_OK)
+    status = sandbox_plan_form(&plan, until, error);
+  sandbox_plan_free(&plan);
   return status;
 }
 
 dibs_status dibs_sandbox_start(dibs_sandbox **ret_sandbox, char *ret_url, size_t url_size,
                                dibs_error *error)
 {
+  return dibs_sandbox_start_with(NULL, ret_sandbox, ret_url, url_size, error);
+}
+
+dibs_status dibs_sandbox_start_with(const dibs_sandbox_options *options,
+                                    dibs_sandbox **ret_sandbox, char *ret_url,
+                                    size_t url_size, dibs_error *error)
+{
   server_program program;
   dibs_sandbox *s;
   dibs_status status;
-  place p;
 
-  if (ret_sandbox == NULL || ret_url == NULL || url_size < PLACE_SOCKET_MAX + 16)
-    return failure(error, DIBS_ERR_ARGUMENT, "sandbox: no room for its URL");
+  if (ret_sandbox == NULL || ret_url == NULL)
+    return failure(error, DIBS_ERR_ARGUMENT, "sandbox: ret_sandbox or ret_url is NULL");
   status = server_program_get(&program, error);
   if (status != DIBS_OK)
     return status;
@@ -238,33 +315,48 @@ dibs_status dibs_sandbox_start(dibs_sandbox **ret_sandbox, char *ret_url, size_t
     free(s);
     return status;
   }
-  status = fill_sandbox(s, &program, &p, error);
+  status = fill_sandbox(s, options, &program, ret_url, url_size, error);
   if (status != DIBS_OK) {
     (void)dibs_sandbox_stop(s);
     return status;
   }
-  memcpy(ret_url, p.url, strlen(p.url) + 1);
   *ret_sandbox = s;
   return DIBS_OK;
 }
 
+int64_t dibs_sandbox_keep(dibs_sandbox *sandbox)
+{
+  int word = 0;
+
+  if (sandbox == NULL || sandbox->owner != getpid() || sandbox->control < 0
+      || send(sandbox->control, &word_keep, 1, MSG_NOSIGNAL) != 1)
+    return 0;
+  /* Skip earlier messages about servers that ended. */
+  while (word <= 0)
+    if (read(sandbox->control, &word, sizeof(word)) != (ssize_t)sizeof(word))
+      return 0;
+  (void)close(sandbox->control);
+  free(sandbox);
+  return word;
+}
+
 dibs_sandbox *dibs_sandbox_stop(dibs_sandbox *sandbox)
 {
-  char word = 'q';
+  char words[64];
   bool is_owner;
 
   if (sandbox == NULL)
     return NULL;
   is_owner = sandbox->owner == getpid();
   if (is_owner && sandbox->control >= 0) {
-    /* Its end is the watcher's, and with that the server's and the directory's. */
-    (void)send(sandbox->control, &word, 1, MSG_NOSIGNAL);
+    /* The socket closes when the watcher has ended: after the servers and the directory. */
+    (void)send(sandbox->control, &word_stop, 1, MSG_NOSIGNAL);
     (void)shutdown(sandbox->control, SHUT_WR);
-    while (read(sandbox->control, &word, 1) > 0 || errno == EINTR)
+    while (read(sandbox->control, words, sizeof(words)) > 0 || errno == EINTR)
       errno = 0;
   }
   if (is_owner)
-    tree_remove(sandbox->directory);   /* of a watcher that was killed */
+    tree_remove(sandbox->directory);   /* if the watcher was killed */
   if (sandbox->control >= 0)
     (void)close(sandbox->control);
   free(sandbox);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* local/server_program.c - the search for a server program. */
+/* local/server_program.c - finds a server program. */
 #include "local/server_program.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ static bool is_program(const char *path)
   return stat(path, &found) == 0 && S_ISREG(found.st_mode) && access(path, X_OK) == 0;
 }
 
-/* The absolute path of `name`, which is one already or is looked up on PATH. */
+/* The absolute path of `name`: itself, or found on PATH. */
 static bool find_on_path(const char *name, char *ret_path, size_t size)
 {
   const char *folder = secure_getenv("PATH");
@@ -34,8 +34,8 @@ static bool find_on_path(const char *name, char *ret_path, size_t size)
   while (*folder != '\0') {
     size_t folder_size = strcspn(folder, ":");
     int length = snprintf(ret_path, size, "%.*s/%s", (int)folder_size, folder, name);
-    /* An empty or relative entry means the working directory; a server that depends
-     * on where one stands is a trap, so only absolute ones count. */
+    /* Empty and relative entries depend on the working directory, so only absolute ones
+     * count. */
     if (folder[0] == '/' && length > 0 && (size_t)length < size && is_program(ret_path))
       return true;
     folder += folder_size;
@@ -44,7 +44,7 @@ static bool find_on_path(const char *name, char *ret_path, size_t size)
   return false;
 }
 
-/* "redis-check-rdb" is to be called "redis-server"; any other program by its own name. */
+/* "redis-check-rdb" gets the name "redis-server"; other programs keep theirs. */
 static void name_for_server(const char *path, char *ret_name, size_t size)
 {
   const char *slash = strrchr(path, '/');

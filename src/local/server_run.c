@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* local/server_run.c - the server's command line, and running it. */
+/* local/server_run.c - builds the server's command line and starts it. */
 #include "local/server_run.h"
 
 #include <assert.h>
@@ -14,7 +14,7 @@
 
 #include "local/detach.h"
 
-/* exec wants char *; none of these is ever written to. */
+/* exec expects char *, and writes to none of these. */
 static char *unconst(const char *words)
 {
   union {
@@ -25,7 +25,7 @@ static char *unconst(const char *words)
   return u.out;
 }
 
-/* What the server needs of the caller's environment, and none of its secrets. */
+/* Copies a variable that the server needs from the environment; secrets are not copied. */
 static void keep_variable(server_run *r, size_t *count, char *bytes, size_t size,
                           const char *name)
 {
@@ -36,36 +36,65 @@ static void keep_variable(server_run *r, size_t *count, char *bytes, size_t size
     r->environment[(*count)++] = bytes;
 }
 
-void server_run_prepare(server_run *r, const server_program *program, const place *p,
-                        bool with_aof)
+static void begin(server_run *r, const server_program *program, const place *p)
 {
-  size_t count = 0, variables = 0;
+  size_t variables = 0;
 
   memset(r, 0, sizeof(*r));
   r->program = *program;
   r->place = *p;
-  {
-    const char *const all[] = {
-      r->program.argv0,
-      "--port", "0",
-      "--unixsocket", r->place.socket,
-      "--unixsocketperm", "700",
-      "--dir", r->place.directory,
-      "--logfile", r->place.log,
-      "--daemonize", "no",
-      "--save", "",
-      "--maxmemory-policy", "noeviction",
-      "--appendonly", with_aof ? "yes" : "no",
-      "--appendfsync", "always",
-    };
-
-    static_assert(sizeof(all) / sizeof(all[0]) < SERVER_RUN_ARGUMENTS_MAX, "room");
-    for (; count < sizeof(all) / sizeof(all[0]); count++)
-      r->arguments[count] = unconst(all[count]);
-  }
+  r->arguments[r->argument_count++] = r->program.argv0;
   keep_variable(r, &variables, r->path_variable, sizeof(r->path_variable), "PATH");
   keep_variable(r, &variables, r->library_variable, sizeof(r->library_variable),
                 "LD_LIBRARY_PATH");
+}
+
+void server_run_add(server_run *r, const char *const *options)
+{
+  for (; *options != NULL; options++) {
+    assert(r->argument_count + 1 < SERVER_RUN_ARGUMENTS_MAX);
+    r->arguments[r->argument_count++] = unconst(*options);
+  }
+}
+
+void server_run_prepare(server_run *r, const server_program *program, const place *p,
+                        bool with_aof)
+{
+  begin(r, program, p);
+  server_run_add(r, (const char *const[]){
+                      "--port", "0",
+                      "--unixsocket", r->place.socket,
+                      "--unixsocketperm", "700",
+                      "--dir", r->place.directory,
+                      "--logfile", r->place.log,
+                      "--daemonize", "no",
+                      "--save", "",
+                      "--maxmemory-policy", "noeviction",
+                      "--appendonly", with_aof ? "yes" : "no",
+                      "--appendfsync", "always",
+                      NULL });
+}
+
+void server_run_listen(server_run *r, int port)
+{
+  (void)snprintf(r->port, sizeof(r->port), "%d", port);
+  server_run_add(r, (const char *const[]){ "--port", r->port, "--bind", "127.0.0.1", NULL });
+}
+
+void server_run_prepare_sentinel(server_run *r, const server_program *program,
+                                 const place *p, int port)
+{
+  begin(r, program, p);
+  (void)snprintf(r->configuration, sizeof(r->configuration), "%s/sentinel.conf",
+                 p->directory);
+  server_run_add(r, (const char *const[]){
+                      r->configuration,
+                      "--sentinel",
+                      "--unixsocket", r->place.socket,
+                      "--dir", r->place.directory,
+                      "--logfile", r->place.log,
+                      NULL });
+  server_run_listen(r, port);
 }
 
 static _Noreturn void become_server(const server_run *r, bool dies_with_me, pid_t parent,
@@ -75,7 +104,7 @@ static _Noreturn void become_server(const server_run *r, bool dies_with_me, pid_
 
   if (dies_with_me && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent))
     _exit(1);
-  /* What it says before it has read its --logfile. */
+  /* For output before the server has read its --logfile. */
   log = open(r->place.log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (log >= 0) {
     (void)dup2(log, 1);

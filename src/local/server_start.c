@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* local/server_start.c - makes sure that one server and one supervisor run.
  *
- * Twenty programs may do this at once, and any of them, the supervisor or the server may
- * be killed at any point. So nothing is remembered from one look to the next: each turn
- * of the loop in start_what_is_missing() looks at what is there and does one thing. */
+ * Several programs may do this at once, and any of them, the supervisor or the server may
+ * be killed at any point. So no state is kept between turns: each turn of the loop in
+ * start_what_is_missing() checks the actual state and does one thing. */
 #include "local/server_start.h"
 
 #include <errno.h>
@@ -27,9 +27,10 @@ typedef struct starting {
   const place *place;
   int64_t idle_ms;
   bool with_aof;
-  int report;        /* of the supervisor that we started, or -1 */
-  bool has_ended;    /* the report pipe ended: so did our server */
-  int exec_errno;    /* of our server, or 0 */
+  int report;        /* of the supervisor that this process started, or -1 */
+  bool has_ended;    /* the report pipe ended, so the server has ended */
+  bool is_not_alone; /* the supervisor found another private server of this user */
+  int exec_errno;    /* of the server, or 0 */
 } starting;
 
 dibs_status lock_file(const char *path, int how, int64_t until, int *ret_fd,
@@ -108,6 +109,18 @@ static dibs_status start_supervisor(starting *s, const server_run *run, pid_t ad
   return DIBS_OK;
 }
 
+/* A server that was once configured to keep its data keeps them again. */
+static bool has_kept_data(const place *p)
+{
+  char path[PLACE_SOCKET_MAX + 32];
+
+  (void)snprintf(path, sizeof(path), "%s/appendonlydir", p->directory);
+  if (access(path, F_OK) == 0)
+    return true;
+  (void)snprintf(path, sizeof(path), "%s/appendonly.aof", p->directory);   /* before 7.0 */
+  return access(path, F_OK) == 0;
+}
+
 static dibs_status start_server(starting *s, dibs_error *error)
 {
   server_program program;
@@ -118,11 +131,11 @@ static dibs_status start_server(starting *s, dibs_error *error)
   if (status != DIBS_OK)
     return status;
   (void)unlink(s->place->socket);
-  server_run_prepare(&run, &program, s->place, s->with_aof);
+  server_run_prepare(&run, &program, s->place, s->with_aof || has_kept_data(s->place));
   return start_supervisor(s, &run, 0, error);
 }
 
-/* Waits a turn, less if the supervisor says something. */
+/* Waits one turn, or until a message of the supervisor. */
 static void listen_to_supervisor(starting *s)
 {
   struct pollfd wait = { .fd = s->report, .events = POLLIN };
@@ -136,7 +149,8 @@ static void listen_to_supervisor(starting *s)
     return;
   if (read(s->report, &word, sizeof(word)) != (ssize_t)sizeof(word)) {
     s->has_ended = true;
-  } else if (word == SUPERVISOR_NOT_NEEDED) {
+  } else if (word == SUPERVISOR_NOT_NEEDED || word == SUPERVISOR_NOT_ALONE) {
+    s->is_not_alone = word == SUPERVISOR_NOT_ALONE;
     (void)close(s->report);
     s->report = -1;
   } else if (word != SUPERVISOR_STARTED) {
@@ -144,7 +158,7 @@ static void listen_to_supervisor(starting *s)
   }
 }
 
-static dibs_status tell_end(const starting *s, dibs_error *error)
+static dibs_status report_end(const starting *s, dibs_error *error)
 {
   char tail[256];
 
@@ -158,7 +172,7 @@ static dibs_status tell_end(const starting *s, dibs_error *error)
                  tail);
 }
 
-static dibs_status tell_late(const starting *s, answer a, pid_t pid, dibs_error *error)
+static dibs_status report_late(const starting *s, answer a, pid_t pid, dibs_error *error)
 {
   char tail[200];
 
@@ -187,17 +201,19 @@ static dibs_status start_what_is_missing(starting *s, int64_t until, dibs_error 
     if (a == ANSWER_OTHER)
       return failure(error, DIBS_ERR_CONFIG, "private server: %s cannot be used: %s",
                      s->place->socket, strerror(errno));
+    if (s->is_not_alone || (s->place->seen_through != 0 && a == ANSWER_NOBODY))
+      return DIBS_BUSY;
     if (s->has_ended)
-      return tell_end(s, error);
+      return report_end(s, error);
     if (clock_ms() >= until)
-      return tell_late(s, a, pid, error);
-    /* A supervisor without a server is about to have one, or about to end. */
+      return report_late(s, a, pid, error);
+    /* A supervisor without a server is about to start one, or about to end. */
     if (s->report < 0 && a == ANSWER_NOBODY && !is_supervised)
       status = start_server(s, error);
     else if (s->report < 0 && a == ANSWER_PONG && pid > 0)
       status = start_supervisor(s, NULL, pid, error);
     else if (a == ANSWER_PONG && pid == 0)
-      return DIBS_OK;        /* a kernel that does not say who: it stays without */
+      return DIBS_OK;        /* the kernel does not report the pid: no supervisor */
     if (status != DIBS_OK)
       return status;
     listen_to_supervisor(s);

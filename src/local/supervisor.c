@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* local/supervisor.c - stops the private server when nobody uses it.
+/* local/supervisor.c - stops the private server when it is idle.
  *
- * Runs in a child of a program that may have threads: async-signal-safe calls only, no
- * memory but its stack. Once per tick it tries to get users.lock alone, and lets go at
- * once. Between two ticks short-lived users can come and go unseen; they leave their
- * trace in the mtime of users.lock. When neither was seen for the idle time it takes
- * start.lock, then users.lock, and with both in hand stops the server: nobody can join
- * meanwhile.
+ * It runs in a child of a program that may have threads: async-signal-safe calls only, no
+ * memory but its stack. At each tick it tries to lock users.lock exclusively, and unlocks
+ * it at once. Users that came and left between two ticks change the mtime of users.lock.
+ * After the idle time without users it locks start.lock, then users.lock, and stops the
+ * server: no user can join meanwhile. It does not stop a server with keys or connections:
+ * a lease outlives the program that took it, and each key may be one. Keys that only
+ * remember (a free lock, its last fence) expire within an hour. It does not stop a server
+ * without replies either: that one may have keys.
  *
- * It also stops a server whose socket is no longer in its place. Nobody new can find that
- * one, and the next starter makes another: two servers must not grant the same name. */
+ * It also stops a server whose socket was removed or replaced: new users cannot find it,
+ * and the next starter starts another one; two servers must not grant the same name. */
 #include "local/supervisor.h"
 
 #include <errno.h>
@@ -24,6 +26,7 @@
 
 #include "local/ask.h"
 #include "local/detach.h"
+#include "local/others.h"
 
 enum { TICK_MAX_MS = 1000, TICK_MIN_MS = 10, STOP_MS = 2000, KEEP_MS = 3600 * 1000,
        APPEAR_MS = 10000 };
@@ -35,9 +38,9 @@ typedef struct supervisor {
   bool is_parent;
   int64_t idle_ms;
   int report;
-  int server_watch;       /* readable when the server ended, or -1 */
+  int server_watch;       /* readable when the server has ended, or -1 */
   int supervisor_lock, start_lock, users_lock;
-  ino_t socket_inode;     /* 0: not seen yet */
+  ino_t socket_inode;     /* 0: unknown */
   struct timespec last_join;
   int64_t idle_since;     /* 0: in use */
   int64_t kept_at;        /* when the files were last touched */
@@ -68,7 +71,7 @@ static bool server_is_gone(const supervisor *s)
   return kill(s->server, 0) != 0 && errno == ESRCH;
 }
 
-/* Sleeps at most so long; true when the server ended. */
+/* Sleeps at most `ms`; true: the server has ended. */
 static bool wait_for_end(const supervisor *s, int ms)
 {
   struct pollfd wait = { .fd = s->server_watch, .events = POLLIN };
@@ -86,7 +89,7 @@ static void stop_server(const supervisor *s)
   (void)wait_for_end(s, STOP_MS);
 }
 
-/* Whether somebody joined since the last look. */
+/* Whether a user has joined since the last tick. */
 static bool somebody_joined(supervisor *s)
 {
   struct timespec before = s->last_join;
@@ -98,7 +101,7 @@ static bool somebody_joined(supervisor *s)
   return found.st_mtim.tv_sec != before.tv_sec || found.st_mtim.tv_nsec != before.tv_nsec;
 }
 
-/* Whether no user is there or was since the last look: then users.lock is held. */
+/* Whether there is no user, and was none since the last tick: then it has users.lock. */
 static bool is_alone(supervisor *s)
 {
   if (!try_lock(s->users_lock))
@@ -109,14 +112,23 @@ static bool is_alone(supervisor *s)
   return false;
 }
 
-/* The end, if really nobody is or was there. Does not return then: the locks go with this
- * process, after the socket is gone. */
+static bool is_empty(const supervisor *s)
+{
+  contents c;
+
+  return ask_contents(s->place->socket, STOP_MS, &c) == ANSWER_PONG && c.keys == 0
+         && c.connections == 0;
+}
+
+/* Stops the server if it has no users and no contents, and exits: the locks end with this
+ * process, after the socket is removed. Otherwise the idle time starts again. */
 static void stop_if_still_idle(supervisor *s)
 {
   if (!try_lock(s->start_lock))
     return;
-  if (!is_alone(s)) {
+  if (!is_alone(s) || !is_empty(s)) {
     s->idle_since = 0;
+    (void)flock(s->users_lock, LOCK_UN);
     (void)flock(s->start_lock, LOCK_UN);
     return;
   }
@@ -136,8 +148,7 @@ static bool socket_was_taken_away(supervisor *s)
   return s->socket_inode != found.st_ino;
 }
 
-/* What nobody touched for days is removed from /tmp by many systems. The mtime of
- * users.lock stays, it means something. */
+/* Many systems remove old files from /tmp. The mtime of users.lock stays: it has a meaning. */
 static void keep_files(supervisor *s, int64_t now)
 {
   const struct timespec times[2] = { { .tv_nsec = UTIME_NOW },
@@ -193,12 +204,26 @@ static bool has_its_lock(supervisor *s)
          && fcntl(s->supervisor_lock, F_SETLK, &whole) == 0;
 }
 
+/* Only for the default place: of chosen places there may be several. */
+static bool is_another_there(const supervisor *s)
+{
+  others all;
+
+  if (s->place->is_chosen)
+    return false;
+  return !others_look(&all) || all.server != 0 || all.supervisor != 0;
+}
+
 static void supervise(void *data)
 {
   supervisor *s = data;
 
   if (!has_its_lock(s)) {
     say(s, SUPERVISOR_NOT_NEEDED);
+    return;
+  }
+  if (s->is_parent && is_another_there(s)) {
+    say(s, SUPERVISOR_NOT_ALONE);
     return;
   }
   if (s->is_parent) {
@@ -223,7 +248,8 @@ bool supervisor_start(const place *p, const server_run *run, pid_t adopted,
   if (!detach_pipe(ends))
     return false;
   s.report = ends[1];
-  if (!detach(supervise, &s, "dibs-supervisor", &ends[1], 1)) {
+  if (!detach(supervise, &s, p->is_chosen ? SUPERVISOR_NAME_CHOSEN : SUPERVISOR_NAME,
+              &ends[1], 1)) {
     int cause = errno;
     (void)close(ends[0]);
     (void)close(ends[1]);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* local/supervisor.h - the process that stops the private server when nobody uses it.
+/* local/supervisor.h - the process that stops the private server when it is unused and empty.
  *
- * It holds a record lock on supervisor.lock while it lives, so there is one at most, and
- * is the parent of the server it started. Killed, it leaves the server running; the next
- * program that joins starts another, which adopts that server. */
+ * While it lives it holds a record lock on supervisor.lock, so there is at most one. It is the
+ * parent of the server that it started. If it is killed, the server goes on; the next program
+ * that joins starts another supervisor, which adopts that server. */
 #ifndef LOCAL_SUPERVISOR_H
 #define LOCAL_SUPERVISOR_H
 
@@ -14,17 +14,18 @@
 #include "local/place.h"
 #include "local/server_run.h"
 
-/* What it says on the report pipe, each an int: SUPERVISOR_STARTED once it has its lock
- * and a server; after that an errno if the program could not be executed. The pipe ends
- * with the server it started. */
-enum { SUPERVISOR_STARTED = 0, SUPERVISOR_NOT_NEEDED = -1 };
+/* Messages on the report pipe, an int each: SUPERVISOR_STARTED once it has its lock and a
+ * server; then an errno if the program could not be executed. The pipe ends with the
+ * server. NOT_NEEDED: another supervisor has the lock. NOT_ALONE: another private server
+ * of this user runs or is being started (others.h), or /proc cannot be read. */
+enum { SUPERVISOR_STARTED = 0, SUPERVISOR_NOT_NEEDED = -1, SUPERVISOR_NOT_ALONE = -2 };
 
-/* Starts one. `run` is the server to start, or NULL to adopt the process `adopted`.
- * `ret_report` is the read end. Call under start.lock. False: see errno. */
+/* Starts a supervisor. `run` is the server to start, or NULL to adopt the process
+ * `adopted`. `ret_report` is the read end. Call under start.lock. false: see errno. */
 bool supervisor_start(const place *p, const server_run *run, pid_t adopted,
                       int64_t idle_ms, int *ret_report);
 
-/* Whether one lives. */
+/* Whether a supervisor lives. */
 bool supervisor_is_there(const place *p);
 
 #endif

@@ -1,73 +1,47 @@
 /* SPDX-License-Identifier: MIT */
-/* local/tree.c - removing a sandbox's directory, without memory from the heap. */
+/* local/tree.c - removes a sandbox's directory, without heap memory. */
 #include "local/tree.h"
 
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "local/entries.h"
 
 enum { LEVELS = 2 };
 
-/* As the kernel writes it. */
-struct entry {
-  uint64_t inode;
-  int64_t offset;
-  unsigned short size;
-  unsigned char kind;
-  char name[];
+/* A directory to empty, and how many levels may be below it. */
+struct level {
+  int fd;
+  int below;
 };
-
-static bool is_itself_or_parent(const char *name)
-{
-  return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
 
 static int open_directory(int at, const char *name)
 {
   return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-static void empty(int fd, int levels);
-
-static void remove_entry(int fd, const char *name, int levels)
+static void remove_entry(const char *name, void *data)
 {
-  int below;
+  const struct level *here = data;
+  struct level next = { .below = here->below - 1 };
 
-  if (unlinkat(fd, name, 0) == 0 || levels == 0)
+  if (unlinkat(here->fd, name, 0) == 0 || here->below == 0)
     return;
-  below = open_directory(fd, name);
-  if (below < 0)
+  next.fd = open_directory(here->fd, name);
+  if (next.fd < 0)
     return;
-  empty(below, levels - 1);
-  (void)close(below);
-  (void)unlinkat(fd, name, AT_REMOVEDIR);
-}
-
-static void empty(int fd, int levels)
-{
-  _Alignas(struct entry) char bytes[2048];
-  long size;
-
-  while ((size = syscall(SYS_getdents64, fd, bytes, sizeof(bytes))) > 0) {
-    for (long at = 0; at < size;) {
-      const struct entry *e = (const struct entry *)(const void *)(bytes + at);
-      if (!is_itself_or_parent(e->name))
-        remove_entry(fd, e->name, levels);
-      at += e->size;
-    }
-  }
+  (void)entries_each(next.fd, remove_entry, &next);
+  (void)close(next.fd);
+  (void)unlinkat(here->fd, name, AT_REMOVEDIR);
 }
 
 void tree_remove(const char *path)
 {
-  int fd = open_directory(AT_FDCWD, path);
+  struct level top = { .fd = open_directory(AT_FDCWD, path), .below = LEVELS - 1 };
 
-  if (fd < 0)
+  if (top.fd < 0)
     return;
-  empty(fd, LEVELS - 1);
-  (void)close(fd);
+  (void)entries_each(top.fd, remove_entry, &top);
+  (void)close(top.fd);
   (void)rmdir(path);
 }

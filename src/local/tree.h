@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* local/tree.h - removing a sandbox's directory. */
+/* local/tree.h - removes a sandbox's directory. */
 #ifndef LOCAL_TREE_H
 #define LOCAL_TREE_H
 
-/* Removes `path` with what is in it, two levels deep: a server makes no deeper ones. Does
- * not follow links. Async-signal-safe, which nftw() is not. */
+/* Removes `path` and its contents, two levels deep: a server creates no deeper ones. Does
+ * not follow links. Async-signal-safe, unlike nftw(). */
 void tree_remove(const char *path);
 
 #endif

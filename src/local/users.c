@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* local/users.c - how many processes use the private server. */
+/* local/users.c - counts the processes that use the private server. */
 #include "local/users.h"
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 enum { USERS_MAX = 1024 };
 
 /* "3: FLOCK  ADVISORY  READ 4711 fe:01:1234 0 EOF"; a waiter has "->" after the number.
- * The device is not compared: on overlay file systems it is another one than stat's. */
+ * The device is not compared: on overlay file systems it differs from that of stat. */
 static bool is_user(const char *line, unsigned long long inode, long *ret_pid)
 {
   unsigned long long found;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* lock/acks.c - a grant that counts only once replicas know of it (protocol.md 17).
+/* lock/acks.c - grants that count only after replicas have acknowledged them (protocol.md
+ * 17).
  *
- *   granted -> ACKING: renew, [ROLE, to know how many a majority is,] WAIT -> HELD, or given back
+ *   granted -> ACKING: renew, [ROLE, for the number of a majority,] WAIT -> HELD, or
+ *   released
  *
- * On a link of its own: WAIT stops its connection for everybody. */
+ * On a separate link: WAIT blocks its connection. */
 #include "lock/table.h"
 
 #define NOT_ENOUGH "too few replicas have acknowledged the lock in time; it was given back"
@@ -11,152 +13,161 @@
 #define RETRY_MIN SPAN_MS(20)
 #define RETRY_MAX SPAN_MS(50)
 
-/* 0: a majority of a number that is not known. */
-uint32_t acks_number(const name *n, const claim *c)
+/* 0: a majority of a number that is not known yet. */
+uint32_t acks_number(const lease *l, const lock_spec *wish)
 {
-  return c->min_replicas > 0 ? (uint32_t)c->min_replicas : n->majority;
+  return wish->min_replicas > 0 ? (uint32_t)wish->min_replicas : l->acks.majority;
 }
 
-static bool are_enough(const name *n, const claim *c)
+static bool are_enough(const lease *l, const lock_spec *wish)
 {
-  uint32_t wanted = acks_number(n, c);
+  uint32_t wanted = acks_number(l, wish);
 
-  if (c->min_replicas == 0)
+  if (wish->min_replicas == 0)
     return true;
-  if (c->wants_fsync && !n->has_fsync && !n->no_fsync)
+  if (wish->wants_fsync && !l->acks.has_fsync && !l->acks.no_fsync)
     return false;
-  return wanted > 0 && n->acknowledged >= wanted;
+  return wanted > 0 && l->acks.acknowledged >= wanted;
 }
 
-bool acks_are_wanted(const name *n, const claim *c)
+bool acks_are_wanted(const lease *l, const lock_spec *wish, uint64_t id)
 {
-  return n->acks_done_for != c->id && !are_enough(n, c);
+  return l->acks.done_claim_id != id && !are_enough(l, wish);
 }
 
-static void step(name *n, ack_step to)
+static void step(lease *l, ack_step to)
 {
-  route *r = n->route;
+  route *r = l->route;
 
-  n->ack_step = to;
-  n->ack_is_sent = false;
-  n->next_ack = NULL;
+  l->acks.step = to;
+  l->acks.is_sent = false;
+  l->acks.next = NULL;
   if (r->last_ack != NULL)
-    r->last_ack->next_ack = n;
+    r->last_ack->acks.next = l;
   else
-    r->first_ack = n;
-  r->last_ack = n;
+    r->first_ack = l;
+  r->last_ack = l;
 }
 
-void acks_leave(name *n)
+void acks_leave(lease *l)
 {
-  route *r = n->route;
-  name *before = NULL;
+  route *r = l->route;
+  lease *before = NULL;
 
-  timers_clear(&n->table->timers, &n->renew);
-  for (name *a = r->first_ack; a != NULL; before = a, a = a->next_ack) {
-    if (a != n)
+  timers_clear(&l->table->timers, &l->renew);
+  for (lease *a = r->first_ack; a != NULL; before = a, a = a->acks.next) {
+    if (a != l)
       continue;
     if (before != NULL)
-      before->next_ack = n->next_ack;
+      before->acks.next = l->acks.next;
     else
-      r->first_ack = n->next_ack;
-    if (r->last_ack == n)
+      r->first_ack = l->acks.next;
+    if (r->last_ack == l)
       r->last_ack = before;
     return;
   }
 }
 
-static void set_patience(name *n, instant now)
+static void set_patience(lease *l, instant now)
 {
-  const claim *c = n->waiting;
-  instant at = instant_add(now, (span){ c->replicas_wait.ns +
-                                        n->table->settings.command_timeout.ns });
+  const lock_spec *wish = wish_of(&l->claims);
+  instant at = instant_add(now, (span){ wish->replicas_wait.ns +
+                                        l->table->settings.command_timeout.ns });
 
-  timers_set(&n->table->timers, &n->poll, instant_min(n->valid_until, at));
+  timers_set(&l->table->timers, &l->poll, instant_min(l->term.valid_until, at));
 }
 
-void acks_begin(name *n, const lease_id *lease, instant valid_until, instant now)
+lease_state acks_begin(lease *l, const lease_id *id, instant valid_until, instant now)
 {
-  const claim *c = n->waiting;
+  const lock_spec *wish = wish_of(&l->claims);
 
-  n->state = NAME_ACKING;
-  n->lease = *lease;
-  n->valid_until = valid_until;
-  n->ttl = c->ttl;
-  n->limit = INSTANT_NEVER;              /* those were of the holder before */
-  n->is_fixed = false;
-  n->acked_for = c->id;
-  n->acked_at = now;
-  n->route->wants_acks = true;
-  n->acks_until = instant_add(now, c->replicas_wait);
-  set_patience(n, now);
-  step(n, ACKS_RENEW);
+  l->term.id = *id;
+  l->term.valid_until = valid_until;
+  l->term.ttl = wish->ttl;
+  l->term.limit = INSTANT_NEVER;              /* those were the former holder's */
+  l->term.is_fixed = false;
+  l->acks.claim_id = waiter_id(&l->claims);
+  l->acks.renewed_at = now;
+  l->route->wants_acks = true;
+  l->acks.until = instant_add(now, wish->replicas_wait);
+  set_patience(l, now);
+  step(l, ACKS_RENEW);
+  return LEASE_ACKING;
 }
 
 /* ---- asking ---- */
 
-/* Answered long before its link would be taken for dead: longer waits are several. */
-static span wait_span(const name *n, instant now)
+/* Shorter than the timeout after which the link counts as dead: a longer wait becomes
+ * several. */
+static span wait_span(const lease *l, instant now)
 {
-  span left = instant_since(n->acks_until, now);
-  span most = { n->table->settings.command_timeout.ns / 2 };
+  span left = instant_since(l->acks.until, now);
+  span most = { l->table->settings.command_timeout.ns / 2 };
 
-  return span_max(span_min(left, most), SPAN_MS(1));     /* WAIT 0 would be for ever */
+  return span_max(span_min(left, most), SPAN_MS(1));     /* WAIT 0 would wait for ever */
 }
 
-static bool wait_command(const name *n, buffer *out, instant now)
+static bool wait_command(const lease *l, request *out, instant now)
 {
-  const claim *c = n->waiting;
   char count[12], ms[24];
   text number = text_over(count, sizeof(count)), time = text_over(ms, sizeof(ms));
-  bool has_fsync = c->wants_fsync && !n->no_fsync;
+  bool has_fsync = wish_of(&l->claims)->wants_fsync && !l->acks.no_fsync;
   resp_argument words[4] = { has_fsync ? RESP_TEXT("WAITAOF") : RESP_TEXT("WAIT") };
   size_t size = 1;
 
-  text_add_uint(&number, n->replicas_wanted);
-  text_add_int(&time, wire_ms(wait_span(n, now)));
+  text_add_uint(&number, l->acks.wanted);
+  text_add_int(&time, wire_ms(wait_span(l, now)));
   if (has_fsync)
     words[size++] = RESP_TEXT("1");
   words[size++] = (resp_argument){ count, number.used };
   words[size++] = (resp_argument){ ms, time.used };
-  return resp_command(out, words, size);
+  return request_command(out, words, size);
 }
 
-static bool step_command(name *n, buffer *out, instant now)
+static bool step_command(lease *l, request *out, instant now)
 {
   resp_argument role[1] = { RESP_TEXT("ROLE") };
 
-  switch (n->ack_step) {
+  switch (l->acks.step) {
   case ACKS_RENEW:
-    return wire_renew(n->route, out, &n, 1, now);
+    if (!wire_renew(l->route, out, &l, 1, now))
+      return false;
+    out->carries_text = l->route->renew_with_text;
+    return true;
   case ACKS_ROLE:
-    return resp_command(out, role, 1);
+    return request_command(out, role, 1);
   case ACKS_WAIT:
-    return wait_command(n, out, now);
+    return wait_command(l, out, now);
   case ACKS_NONE:
     break;
   }
   return false;
 }
 
-bool lock_next_ack_command(lock_table *t, size_t number, buffer *out, uint64_t *ret_tag,
+bool lock_next_ack_command(lock_table *t, size_t number, request *out, uint64_t *ret_tag,
                            instant now)
 {
-  name *n = t->routes[number]->first_ack;
+  lease *l = t->routes[number]->first_ack;
 
-  while (n != NULL && n->ack_is_sent)
-    n = n->next_ack;
-  if (n == NULL)
+  while (l != NULL && l->acks.is_sent)
+    l = l->acks.next;
+  if (l == NULL)
     return false;
-  *ret_tag = call_for_acks(n);
+  *ret_tag = call_for_acks(l);
   if (*ret_tag == 0)
     return false;
-  if (!step_command(n, out, now)) {
-    call_free(n->table, slots_get(&n->table->call_slots, *ret_tag));
+  if (!step_command(l, out, now)) {
+    call_free(l->table, slots_get(&l->table->call_slots, *ret_tag));
     return false;
   }
-  n->ack_is_sent = true;
+  l->acks.is_sent = true;
   return true;
+}
+
+void acks_renew(lease *l)
+{
+  l->acks.step = ACKS_RENEW;
+  l->acks.is_sent = false;
 }
 
 void lock_acks_down(lock_table *t, size_t number, instant now)
@@ -165,167 +176,171 @@ void lock_acks_down(lock_table *t, size_t number, instant now)
 
   (void)now;
   calls_cut_acks(r);
-  for (name *n = r->first_ack; n != NULL; n = n->next_ack) {
-    n->ack_step = ACKS_RENEW;            /* WAIT counts what was written on its own link */
-    n->ack_is_sent = false;
-  }
+  for (lease *l = r->first_ack; l != NULL; l = l->acks.next)
+    acks_renew(l);                       /* WAIT counts what was written on its own link */
 }
 
-/* ---- what comes of it ---- */
+/* ---- replies ---- */
 
-/* Who stands first by now may not be he for whom it was asked. */
-static void settle(name *n, uint32_t acknowledged, bool has_fsync, instant now)
+/* The first waiter may have changed since WAIT was sent. */
+static lease_state settle(lease *l, uint32_t acknowledged, bool has_fsync, instant now)
 {
-  claim *c = n->waiting;
-  lease_id lease = n->lease;
-  bool is_other = c->id != n->acked_for;
+  const lock_spec *wish = wish_of(&l->claims);
+  uint64_t waiter = waiter_id(&l->claims);
+  lease_id id = l->term.id;
+  bool is_other = waiter != l->acks.claim_id;
 
-  acks_leave(n);
-  n->ack_step = ACKS_NONE;
-  timers_clear(&n->table->timers, &n->poll);
-  n->acknowledged = acknowledged;
-  n->has_fsync = has_fsync;
-  if (n->replicas_wanted == 0)
-    n->replicas_wanted = 1;              /* asked for, and not even their number was told */
-  if (is_other && acks_are_wanted(n, c) && instant_before(now, n->valid_until)) {
-    acks_begin(n, &lease, n->valid_until, now);
-    return;
+  acks_leave(l);
+  l->acks.step = ACKS_NONE;
+  timers_clear(&l->table->timers, &l->poll);
+  l->acks.acknowledged = acknowledged;
+  l->acks.has_fsync = has_fsync;
+  if (l->acks.wanted == 0)
+    l->acks.wanted = 1;                  /* a majority was wanted, its number is unknown */
+  if (is_other && acks_are_wanted(l, wish, waiter) && instant_before(now, l->term.valid_until)) {
+    return acks_begin(l, &id, l->term.valid_until, now);
   }
-  if (!are_enough(n, c) && !c->reports_replicas) {
-    claim_fail(c, DIBS_ERR_NOT_REPLICATED, NOT_ENOUGH);
-    leave_release(n, now);
-    return;
+  if (!are_enough(l, wish) && !wish->reports_replicas) {
+    waiter_fail(&l->claims, DIBS_ERR_NOT_REPLICATED, NOT_ENOUGH);
+    return LEASE_RELEASING;
   }
-  n->acks_done_for = c->id;
-  hold_granted(n, &lease, n->valid_until, n->ttl, n->waiters_elsewhere, false, n->acked_at,
-               now);
+  l->acks.done_claim_id = waiter;
+  return hold_granted(l, &id, l->term.valid_until, l->term.ttl, l->term.waiters_elsewhere,
+                      false, l->acks.renewed_at, now);
 }
 
-void acks_give_up(name *n, instant now)
+lease_state acks_give_up(lease *l, instant now)
 {
-  settle(n, 0, false, now);
+  return settle(l, 0, false, now);
 }
 
-static void renewed(name *n, const resp_reply *reply, instant sent_at, instant now)
+lease_state acks_unwanted(lease *l, instant now)
 {
-  const claim *c = n->waiting;
-  int32_t ppm = n->table->settings.clock_rate_error_ppm;
+  (void)now;
+  acks_leave(l);
+  return LEASE_RELEASING;
+}
+
+static lease_state renewed(lease *l, const resp_reply *reply, instant sent_at, instant now)
+{
+  const lock_spec *wish = wish_of(&l->claims);
+  int32_t ppm = l->table->settings.clock_rate_error_ppm;
   renew_answer a;
 
   if (!native_renew_answer(reply, 0, &a) || !a.is_ours) {
-    hold_not_ours(n, now);
-    return;
+    return hold_not_ours(l, now);
   }
-  n->waiters_elsewhere = a.waiters;
-  n->valid_until = instant_max(n->valid_until,
-                               lease_end(sent_at, span_ms(a.remaining_ms), ppm));
-  n->acked_at = sent_at;
-  n->acked_for = c->id;
-  if (c->min_replicas == 0) {            /* who wanted them has gone */
-    settle(n, 0, false, now);
-    return;
+  l->term.waiters_elsewhere = a.waiters;
+  l->term.valid_until = instant_max(l->term.valid_until,
+                                    lease_end(sent_at, span_ms(a.remaining_ms), ppm));
+  l->acks.renewed_at = sent_at;
+  l->acks.claim_id = waiter_id(&l->claims);
+  if (wish->min_replicas == 0) {         /* the waiter that wanted acknowledgements has ended */
+    return settle(l, 0, false, now);
   }
-  acks_leave(n);
-  set_patience(n, now);
-  n->replicas_wanted = acks_number(n, c);
-  step(n, n->replicas_wanted > 0 ? ACKS_WAIT : ACKS_ROLE);
+  acks_leave(l);
+  set_patience(l, now);
+  l->acks.wanted = acks_number(l, wish);
+  step(l, l->acks.wanted > 0 ? ACKS_WAIT : ACKS_ROLE);
+  return l->state;
 }
 
-/* ["master", offset, [replica, ...]]: with the primary, more than half. */
-static void role_told(name *n, const resp_reply *reply, instant now)
+/* ["master", offset, [replica, ...]]: a majority counts the primary too. */
+static lease_state role_reported(lease *l, const resp_reply *reply, instant now)
 {
   const resp_node *replicas = resp_child(reply, resp_root(reply), 2);
 
   if (replicas == NULL || replicas->kind != RESP_ARRAY || replicas->integer < 1) {
-    settle(n, 0, false, now);
-    return;
+    return settle(l, 0, false, now);
   }
-  n->replicas_wanted = n->majority = (uint32_t)(replicas->integer + 1) / 2;
-  acks_leave(n);
-  step(n, ACKS_WAIT);
+  l->acks.wanted = l->acks.majority = (uint32_t)(replicas->integer + 1) / 2;
+  acks_leave(l);
+  step(l, ACKS_WAIT);
+  return l->state;
 }
 
-static void counted(name *n, uint32_t acknowledged, bool has_fsync, instant now)
+static lease_state counted(lease *l, uint32_t acknowledged, bool has_fsync, instant now)
 {
-  bool is_his = n->waiting->id == n->acked_for;
+  bool is_his = waiter_id(&l->claims) == l->acks.claim_id;
 
-  if (is_his && acknowledged < n->replicas_wanted && instant_before(now, n->acks_until)) {
-    acks_leave(n);
-    step(n, ACKS_WAIT);
-    return;
+  if (is_his && acknowledged < l->acks.wanted && instant_before(now, l->acks.until)) {
+    acks_leave(l);
+    step(l, ACKS_WAIT);
+    return l->state;
   }
-  settle(n, acknowledged, has_fsync, now);
+  return settle(l, acknowledged, has_fsync, now);
 }
 
-static void waited(name *n, const resp_reply *reply, instant now)
+static lease_state waited(lease *l, const resp_reply *reply, instant now)
 {
   const resp_node *root = resp_root(reply);
   const resp_node *local = resp_child(reply, root, 0), *others = resp_child(reply, root, 1);
 
   if (root->kind == RESP_INTEGER && root->integer >= 0)
-    counted(n, (uint32_t)root->integer, false, now);
-  else if (local != NULL && others != NULL && others->kind == RESP_INTEGER)
-    counted(n, local->integer >= 1 && others->integer >= 0 ? (uint32_t)others->integer : 0,
-            local->integer >= 1, now);
-  else
-    settle(n, 0, false, now);
+    return counted(l, (uint32_t)root->integer, false, now);
+  if (local != NULL && others != NULL && others->kind == RESP_INTEGER)
+    return counted(l, local->integer >= 1 && others->integer >= 0 ? (uint32_t)others->integer
+                                                                 : 0,
+                   local->integer >= 1, now);
+  return settle(l, 0, false, now);
 }
 
-/* The same once more, after a while. */
-static void again_later(name *n, instant now)
+/* Repeats the step after a pause. */
+static void again_later(lease *l, instant now)
 {
-  lock_table *t = n->table;
+  lock_table *t = l->table;
 
-  timers_set(&t->timers, &n->renew,
+  timers_set(&t->timers, &l->renew,
              instant_add(now, random_span(&t->random, RETRY_MIN, RETRY_MAX)));
 }
 
-void acks_retry(name *n)
+void acks_retry(lease *l)
 {
-  n->ack_is_sent = false;
+  l->acks.is_sent = false;
 }
 
-static lock_verdict refused(name *n, const resp_node *error, instant now)
+static lock_verdict refused(lease *l, const resp_node *error, instant now)
 {
-  lock_table *t = n->table;
+  lock_table *t = l->table;
   resp_fault fault = resp_fault_of(error->bytes, error->size);
   bool is_elsewhere = fault == RESP_FAULT_MOVED || fault == RESP_FAULT_ASK ||
                       fault == RESP_FAULT_NO_SLOT;
 
   if (fault == RESP_FAULT_LATER || (is_elsewhere && t->settings.slots != NULL)) {
-    again_later(n, now);
+    again_later(l, now);
     t->redirect = (redirect){ .port = 0 };
     if (fault == RESP_FAULT_MOVED && redirect_read(error->bytes, error->size, &t->redirect))
-      return LOCK_MOVED;                 /* name_move() begins anew where it is */
+      return LOCK_MOVED;                 /* lease_move() starts again on its new route */
     return fault == RESP_FAULT_NO_SLOT ? LOCK_MOVED : LOCK_FINE;
   }
-  if (n->ack_step == ACKS_RENEW && fault == RESP_FAULT_NO_SCRIPT) {
-    n->route->renew_with_text = true;
-    n->ack_is_sent = false;
-  } else if (n->ack_step == ACKS_WAIT && n->waiting->wants_fsync && !n->no_fsync) {
-    n->no_fsync = true;                  /* older than 7.2, or no append-only file here */
-    n->ack_is_sent = false;
+  if (l->acks.step == ACKS_RENEW && fault == RESP_FAULT_NO_SCRIPT) {
+    l->route->renew_with_text = true;
+    l->acks.is_sent = false;
+  } else if (l->acks.step == ACKS_WAIT && wish_of(&l->claims)->wants_fsync &&
+             !l->acks.no_fsync) {
+    l->acks.no_fsync = true;             /* older than 7.2, or without an append-only file */
+    l->acks.is_sent = false;
   } else {
-    settle(n, 0, false, now);
+    lease_become(l, settle(l, 0, false, now), now);
   }
   return LOCK_FINE;
 }
 
-lock_verdict acks_answered(call *c, name *n, const resp_reply *reply, instant sent_at,
+lock_verdict acks_answered(call *c, lease *l, const resp_reply *reply, instant sent_at,
                            instant now)
 {
   const resp_node *root = resp_root(reply);
 
-  if (n == NULL || n->state != NAME_ACKING || !lease_id_equal(&n->lease, &c->lease) ||
-      n->ack_step != c->ack_step || !n->ack_is_sent)
+  if (l == NULL || l->state != LEASE_ACKING || !lease_id_equal(&l->term.id, &c->lease) ||
+      l->acks.step != c->ack_step || !l->acks.is_sent)
     return LOCK_FINE;
   if (root->kind == RESP_ERROR)
-    return refused(n, root, now);
-  if (n->ack_step == ACKS_RENEW)
-    renewed(n, reply, sent_at, now);
-  else if (n->ack_step == ACKS_ROLE)
-    role_told(n, reply, now);
+    return refused(l, root, now);
+  if (l->acks.step == ACKS_RENEW)
+    lease_become(l, renewed(l, reply, sent_at, now), now);
+  else if (l->acks.step == ACKS_ROLE)
+    lease_become(l, role_reported(l, reply, now), now);
   else
-    waited(n, reply, now);
+    lease_become(l, waited(l, reply, now), now);
   return LOCK_FINE;
 }

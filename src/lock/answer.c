@@ -1,57 +1,52 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers and refusals: what they mean for the names they are about. */
+/* lock/answer.c - replies and refusals: their effect on the names of a call. */
 #include "lock/table.h"
 
-static lock_verdict answer_acquire(lock_table *t, const call *c, name *n, instant sent_at,
+static lock_verdict answer_acquire(lock_table *t, const call *c, lease *l, instant sent_at,
                                    const resp_reply *reply, instant now)
 {
   acquire_answer a = { .units = 1 };
 
-  if (n == NULL && c->name_kind == NAME_SET)
-    return LOCK_FINE;                    /* the names to read it by are gone */
-  if (!wire_acquire_answer(t, c, n, reply, &a))
+  if (l == NULL && c->lease_kind == LEASE_SET)
+    return LOCK_FINE;                    /* the names needed to read it are gone */
+  if (!wire_acquire_answer(t, c, l, reply, &a))
     return LOCK_BROKEN;
   if (a.server_us > 0)
     server_clock_learn(&c->route->clock, a.server_us, sent_at, now);
-  if (n != NULL)
-    ask_answered(n, c, &a, sent_at, now);
+  if (l != NULL)
+    lease_become(l, ask_answered(l, c, &a, sent_at, now), now);
   return LOCK_FINE;
 }
 
-static lock_verdict answer_release(const call *c, name *n, instant sent_at,
+static lock_verdict answer_release(const call *c, lease *l, instant sent_at,
                                    const resp_reply *reply, instant now)
 {
   release_answer a;
 
   if (!native_release_answer(reply, &a))
     return LOCK_BROKEN;
-  if (n != NULL && n->state == NAME_RELEASING && lease_id_equal(&n->lease, &c->lease))
-    leave_released(n, &a, sent_at, now);
+  if (l != NULL && l->state == LEASE_RELEASING && lease_id_equal(&l->term.id, &c->lease))
+    lease_become(l, leave_released(l, &a, sent_at, now), now);
   return LOCK_FINE;
 }
 
-static bool renewed_name(const name *n, const call *c, size_t i)
+static bool renewed_name(const lease *l, const call *c, size_t i)
 {
-  return n != NULL &&
-         (n->state == NAME_HELD || n->state == NAME_CONFIRMING ||
-          n->state == NAME_LINGERING) &&
-         lease_id_equal(&n->lease, &c->renewals[i].lease);
+  return l != NULL &&
+         lease_is_in(l, STATES_RENEWED) &&
+         lease_id_equal(&l->term.id, &c->renewals[i].lease);
 }
 
-/* A set has what all its members have. */
 static bool set_renew_answer(const resp_reply *reply, size_t count, renew_answer *ret)
 {
-  renew_answer all = { .is_ours = true, .remaining_ms = INT64_MAX };
+  renew_answer all = renew_answer_of_set();
 
   for (size_t i = 0; i < count; i++) {
     renew_answer a;
 
     if (!native_renew_answer(reply, i, &a))
       return false;
-    all.is_ours &= a.is_ours;
-    all.waiters += a.waiters;
-    if (a.remaining_ms < all.remaining_ms)
-      all.remaining_ms = a.remaining_ms;
+    renew_answer_add(&all, &a);
   }
   *ret = all;
   return true;
@@ -67,123 +62,135 @@ static lock_verdict answer_renew(lock_table *t, const call *c, instant sent_at,
   c->route->renew_with_text = c->route->link_is_doubtful = false;
   server_clock_learn(&c->route->clock, server_us, sent_at, now);
   for (size_t i = 0; i < c->count; i++) {
-    name *n = call_name(t, c->renewals[i].name_id);
+    lease *l = call_name(t, c->renewals[i].lease_number);
     renew_answer a;
 
-    if (n == NULL)
+    if (l == NULL)
       continue;
-    if (n->kind == NAME_SET ? !set_renew_answer(reply, n->member_count, &a)
+    if (l->kind == LEASE_SET ? !set_renew_answer(reply, l->many.count, &a)
                             : !native_renew_answer(reply, i, &a))
       return LOCK_BROKEN;
-    if (!renewed_name(n, c, i))
+    if (!renewed_name(l, c, i))
       continue;
-    if (c->renewals[i].mode == n->mode)
-      n->is_downgrading = false;
+    if (c->renewals[i].mode == l->mode)
+      l->is_downgrading = false;
     if (c->renewals[i].is_still)
-      a.remaining_ms = 0;                /* who watches the lease was told of no renewal */
-    hold_renewed(n, &a, sent_at, now);
+      a.remaining_ms = 0;                /* clients that watch the lease saw no renewal */
+    lease_become(l, hold_renewed(l, &a, sent_at, now), now);
   }
   return LOCK_FINE;
 }
 
-static lock_verdict answer_cancel(const call *c, name *n, const resp_reply *reply, instant now)
+static lock_verdict answer_cancel(const call *c, lease *l, const resp_reply *reply, instant now)
 {
   if (!native_cancel_answer(reply))
     return LOCK_BROKEN;
-  if (n != NULL && n->state == NAME_CANCELLING && n->ask == c->ask)
-    leave_cancelled(n, now);
+  if (l != NULL && l->state == LEASE_CANCELLING && l->ask.number == c->ask)
+    lease_become(l, leave_cancelled(l), now);
   return LOCK_FINE;
 }
 
-static void raise_failed(name *n, const char *words, instant now)
+static void raise_failed(lease *l, const char *words, instant now)
 {
-  n->raise_to = 0;
-  if (n->state == NAME_HELD)
-    hold_lost(n, DIBS_LOST, words, now);
+  l->term.raise_to = 0;
+  if (l->state == LEASE_HELD || l->state == LEASE_PARKED)
+    lease_become(l, hold_lost(l, DIBS_LOST, words), now);
   else
-    name_due(n);
+    lease_due(l);
 }
 
-static lock_verdict answer_raise(const call *c, name *n, const resp_reply *reply, instant now)
+static void holders_raised(lease *l)
+{
+  holders_set_fence(&l->claims, fence_of(l, l->term.id.token));
+  if (l->state != LEASE_HELD)
+    return;
+  holders_report(&l->claims, LOCK_RAISED);
+  lease_renewal_due(l);
+}
+
+static lock_verdict answer_raise(const call *c, lease *l, const resp_reply *reply, instant now)
 {
   if (!native_cancel_answer(reply))
     return LOCK_BROKEN;
-  if (n == NULL || n->raise_to != c->token || !lease_id_equal(&n->lease, &c->lease))
+  if (l == NULL || l->term.raise_to != c->token || !lease_id_equal(&l->term.id, &c->lease))
     return LOCK_FINE;
   if (resp_root(reply)->integer == 0) {
-    raise_failed(n, "the server no longer has this lease", now);
+    raise_failed(l, "the server no longer has this lease", now);
     return LOCK_FINE;
   }
-  n->raise_to = 0;
-  n->lease.token = c->token;
-  if (c->token > n->table->floor)
-    n->table->floor = c->token;
-  for (claim *h = n->holders; h != NULL; h = h->next) {
-    h->fence = fence_of(n, c->token);
-    if (n->state == NAME_HELD)
-      claim_tell(h, LOCK_RAISED);
-  }
-  if (n->state == NAME_HELD)
-    name_renewal_due(n);
-  else
-    name_due(n);
+  l->term.raise_to = 0;
+  l->term.id.token = c->token;
+  if (c->token > l->table->min_token)
+    l->table->min_token = c->token;
+  if (!park_renumbered(l))
+    holders_raised(l);
+  if (l->state == LEASE_RELEASING)
+    lease_due(l);                        /* it waited for this reply */
   return LOCK_FINE;
 }
 
-/* ---- refusals: the table of reliability.md B30 ---- */
+/* ---- refusals ---- */
 
-/* An explicit refusal: this sending was not executed, an earlier one may have been. */
-void call_not_executed(name *n, const call *c)
+/* Of several copies, it is not known which ones were executed. */
+static void copy_not_executed(unsigned *sendings)
 {
-  if (c->kind == CALL_ACQUIRE && n->ask == c->ask)
-    n->ask_was_sent = n->ask_was_repeated;
-  if (c->kind == CALL_RELEASE && lease_id_equal(&n->lease, &c->lease))
-    n->release_was_sent = n->release_was_repeated;
-  if (c->kind == CALL_RAISE && n->raise_to == c->token)
-    n->raise_was_sent = false;
+  if (*sendings == 1)
+    *sendings = 0;
 }
 
-static void refuse_name(name *n, const call *c, resp_fault fault, instant now)
+/* An explicit refusal: this copy was not executed, an earlier one may have been. */
+void call_not_executed(lease *l, const call *c)
 {
-  lock_table *t = n->table;
+  if (c->kind == CALL_ACQUIRE && l->ask.number == c->ask)
+    copy_not_executed(&l->ask.sendings);
+  if (c->kind == CALL_RELEASE && lease_id_equal(&l->term.id, &c->lease))
+    copy_not_executed(&l->term.end_sendings);
+  if (c->kind == CALL_RAISE && l->term.raise_to == c->token)
+    l->term.raise_was_sent = false;
+}
+
+static void refuse_name(lease *l, const call *c, resp_fault fault, instant now)
+{
+  lock_table *t = l->table;
   dibs_status status = resp_fault_status(fault);
-  bool later = fault == RESP_FAULT_LATER;
+  bool later = resp_fault_passes(fault);
 
   switch (c->kind) {
   case CALL_ACQUIRE:
-    if ((n->state != NAME_ASKING && n->state != NAME_QUEUED) || n->ask != c->ask)
+    if (!lease_is_in(l, STATES_ASK) || l->ask.number != c->ask)
       return;
     if (later) {
-      name_retry(n, now);
+      lease_undecided(l, status, now);
+      lease_retry(l, now);
       return;
     }
-    claims_fail(n, status, t->fault_words);
-    ask_end(n, now);                     /* an earlier sending may have been served */
+    waiters_fail(&l->claims, status, t->fault_words);
+    lease_become(l, lease_unwanted(l, now), now);    /* an earlier copy may have been executed */
     return;
   case CALL_RELEASE:
-    if (n->state != NAME_RELEASING || !lease_id_equal(&n->lease, &c->lease))
+    if (l->state != LEASE_RELEASING || !lease_id_equal(&l->term.id, &c->lease))
       return;
     if (later || fault == RESP_FAULT_REFUSED)
-      name_retry(n, now);
+      lease_retry(l, now);
     else
-      leave_refused(n, fault == RESP_FAULT_WRONG_TYPE ? DIBS_LOST : status, t->fault_words,
-                    now);
+      lease_become(l, leave_refused(l, fault == RESP_FAULT_WRONG_TYPE ? DIBS_LOST : status,
+                                    t->fault_words), now);
     return;
   case CALL_CANCEL:
-    if (n->state != NAME_CANCELLING || n->ask != c->ask)
+    if (l->state != LEASE_CANCELLING || l->ask.number != c->ask)
       return;
     if (later || fault == RESP_FAULT_REFUSED)
-      name_retry(n, now);
+      lease_retry(l, now);
     else
-      leave_cancelled(n, now);
+      lease_become(l, leave_cancelled(l), now);
     return;
   case CALL_RAISE:
-    if (n->raise_to == c->token && lease_id_equal(&n->lease, &c->lease)) {
-      n->raise_was_sent = false;
+    if (l->term.raise_to == c->token && lease_id_equal(&l->term.id, &c->lease)) {
+      l->term.raise_was_sent = false;
       if (later)
-        name_retry(n, now);
-      else
-        raise_failed(n, t->fault_words, now);
+        lease_retry(l, now);
+      else if (!park_renumber_refused(l))
+        raise_failed(l, t->fault_words, now);
     }
     return;
   case CALL_RENEW:
@@ -197,15 +204,15 @@ static void refuse_name(name *n, const call *c, resp_fault fault, instant now)
 static void refuse_renewals(lock_table *t, const call *c, resp_fault fault, instant now)
 {
   for (size_t i = 0; i < c->count; i++) {
-    name *n = call_name(t, c->renewals[i].name_id);
+    lease *l = call_name(t, c->renewals[i].lease_number);
 
-    if (!renewed_name(n, c, i))
+    if (!renewed_name(l, c, i))
       continue;
-    n->is_renewing = false;
+    l->renewing_at = NULL;
     if (fault == RESP_FAULT_NO_SCRIPT)
-      name_renewal_due(n);
+      lease_renewal_due(l);
     else
-      hold_renew_failed(n, now);
+      hold_renew_failed(l, now);
   }
   if (fault == RESP_FAULT_NO_SCRIPT)
     c->route->renew_with_text = true;
@@ -227,20 +234,20 @@ static void keep_words(lock_table *t, const resp_node *error)
   }
 }
 
-/* Whether the name still wants what this call asked for; its timers are about that. */
-static bool is_current(const name *n, const call *c)
+/* Whether the name still waits for the result of this call; its timers belong to that. */
+static bool is_current(const lease *l, const call *c)
 {
   switch (c->kind) {
   case CALL_ACQUIRE:
-    return (n->state == NAME_ASKING || n->state == NAME_QUEUED) && n->ask == c->ask;
+    return lease_is_in(l, STATES_ASK) && l->ask.number == c->ask;
   case CALL_CANCEL:
-    return n->state == NAME_CANCELLING && n->ask == c->ask;
+    return l->state == LEASE_CANCELLING && l->ask.number == c->ask;
   case CALL_RELEASE:
-    return n->state == NAME_RELEASING && lease_id_equal(&n->lease, &c->lease);
+    return l->state == LEASE_RELEASING && lease_id_equal(&l->term.id, &c->lease);
   case CALL_RAISE:
-    return n->raise_to == c->token && lease_id_equal(&n->lease, &c->lease);
+    return l->term.raise_to == c->token && lease_id_equal(&l->term.id, &c->lease);
   case CALL_RENEW:
-    return renewed_name(n, c, 0);
+    return renewed_name(l, c, 0);
   case CALL_STRAY:
   case CALL_NOTE:
   case CALL_ACKS:
@@ -249,101 +256,96 @@ static bool is_current(const name *n, const call *c)
   return false;
 }
 
-/* Again after a while, should nobody say where it is. NULL: it wants something else by now. */
-static name *redirected_name(lock_table *t, const call *c, name *n, instant now)
+/* Sets a repetition in case the new address stays unknown. NULL: the call is not current. */
+static lease *redirected_name(lock_table *t, const call *c, lease *l, instant now)
 {
   if (c->kind == CALL_RENEW)
-    n = c->count == 1 ? call_name(t, c->renewals[0].name_id) : NULL;
-  if (n == NULL || !is_current(n, c))
+    l = c->count == 1 ? call_name(t, c->renewals[0].lease_number) : NULL;
+  if (l == NULL || !is_current(l, c))
     return NULL;
   if (c->kind == CALL_RENEW)
-    hold_renew_failed(n, now);
+    hold_renew_failed(l, now);
   else
-    name_retry(n, now);
-  return n;
+    lease_retry(l, now);
+  return l;
 }
 
-/* The name waits for the engine to say where its slot is; should it not know, it asks again
- * after a while. */
-static lock_verdict redirected(lock_table *t, call *c, name *n, const resp_node *error,
+/* The name waits until the engine finds its slot's server; otherwise it asks again after a
+ * pause. */
+static lock_verdict redirected(lock_table *t, call *c, lease *l, const resp_node *error,
                                resp_fault fault, instant now)
 {
-  n = redirected_name(t, c, n, now);
+  l = redirected_name(t, c, l, now);
   t->redirect = (redirect){ .port = 0 };
+  if (l != NULL && c->kind == CALL_ACQUIRE && fault == RESP_FAULT_NO_SLOT)
+    lease_undecided(l, resp_fault_status(fault), now);
   if (c->kind == CALL_STRAY)
-    stray_again(t, c, fault != RESP_FAULT_NO_SLOT);
+    orphan_again(t, c, fault != RESP_FAULT_NO_SLOT);
   if (fault == RESP_FAULT_NO_SLOT)
     return LOCK_MOVED;
   if (!redirect_read(error->bytes, error->size, &t->redirect))
     return LOCK_BROKEN;
-  if (n != NULL) {
-    n->is_redirected = true;
-    n->redirects++;
+  if (l != NULL) {
+    l->is_redirected = true;
+    l->redirects++;
   }
   return t->redirect.is_ask ? LOCK_ASK : LOCK_MOVED;
 }
 
-/* Everything open is asked again elsewhere. */
+/* All open requests are repeated at another server. */
 static lock_verdict read_only(lock_table *t, call *c)
 {
   if (c->kind == CALL_STRAY)
-    stray_again(t, c, false);
+    orphan_again(t, c, false);
   return LOCK_READ_ONLY;
 }
 
-/* Who was given the URL of one server is led nowhere. */
-static resp_fault fault_of(const lock_table *t, const resp_node *error)
+static bool is_elsewhere(resp_fault fault)
+{
+  return fault == RESP_FAULT_MOVED || fault == RESP_FAULT_ASK || fault == RESP_FAULT_NO_SLOT;
+}
+
+static lock_verdict refused(lock_table *t, call *c, lease *l, const resp_node *error,
+                            instant now)
 {
   resp_fault fault = resp_fault_of(error->bytes, error->size);
 
-  if (t->settings.slots != NULL)
-    return fault;
-  if (fault == RESP_FAULT_NO_SLOT)
-    return RESP_FAULT_LATER;
-  return fault == RESP_FAULT_MOVED || fault == RESP_FAULT_ASK ? RESP_FAULT_OTHER : fault;
-}
-
-static lock_verdict refused(lock_table *t, call *c, name *n, const resp_node *error,
-                            instant now)
-{
-  resp_fault fault = fault_of(t, error);
-
   keep_words(t, error);
-  if (n != NULL)
-    call_not_executed(n, c);
-  if (fault == RESP_FAULT_MOVED || fault == RESP_FAULT_ASK || fault == RESP_FAULT_NO_SLOT)
-    return redirected(t, c, n, error, fault, now);
+  if (l != NULL)
+    call_not_executed(l, c);
+  if (is_elsewhere(fault) && t->settings.slots != NULL)
+    return redirected(t, c, l, error, fault, now);
   if (fault == RESP_FAULT_READ_ONLY)
     return read_only(t, c);
-  if (c->kind == CALL_STRAY && fault == RESP_FAULT_LATER)
-    stray_again(t, c, false);
+  if (c->kind == CALL_STRAY && resp_fault_passes(fault))
+    orphan_again(t, c, false);
   if (c->kind == CALL_RENEW) {
     refuse_renewals(t, c, fault, now);
-  } else if (n != NULL && fault == RESP_FAULT_NO_SCRIPT) {
-    n->with_text = true;
-    name_due(n);
-  } else if (n != NULL) {
-    refuse_name(n, c, fault, now);
+  } else if (l != NULL && fault == RESP_FAULT_NO_SCRIPT) {
+    l->with_text = true;
+    lease_due(l);
+  } else if (l != NULL) {
+    refuse_name(l, c, fault, now);
   }
   return LOCK_FINE;
 }
 
-/* A server that will not do for what it was asked, since a slot is on its way there: its link
- * goes down, and coming up again it would remind nobody of a name whose route is another. */
+/* The request was redirected to this server, which cannot execute it, and its link is
+ * closed. A reconnect does not repeat requests of other routes: schedule them now. */
 static void turned_away(lock_table *t, const call *c, instant now)
 {
   for (size_t i = 0; i < (c->count > 0 ? c->count : 1); i++) {
-    name *n = call_name(t, c->count > 0 ? c->renewals[i].name_id : c->name_id);
+    lease *l = call_name(t, c->count > 0 ? c->renewals[i].lease_number : c->lease_number);
 
-    if (n == NULL || n->route == c->route || c->kind == CALL_ACKS)
+    if (l == NULL || l->route == c->route || c->kind == CALL_ACKS)
       continue;
     if (c->kind == CALL_RAISE)
-      n->raise_was_sent = false;
+      l->term.raise_was_sent = false;
     if (c->kind != CALL_RENEW) {
-      name_retry(n, now);
-    } else if (renewed_name(n, c, i)) {
-      n->is_renewing = false;
-      hold_renew_failed(n, now);
+      lease_retry(l, now);
+    } else if (renewed_name(l, c, i)) {
+      l->renewing_at = NULL;
+      hold_renew_failed(l, now);
     }
   }
 }
@@ -353,28 +355,30 @@ lock_verdict lock_answer(lock_table *t, uint64_t tag, instant sent_at, const res
 {
   call *c = slots_get(&t->call_slots, tag);
   lock_verdict verdict = LOCK_FINE;
-  name *n;
+  lease *l;
 
   if (c == NULL)
     return LOCK_FINE;
-  n = c->name_id != 0 ? call_name(t, c->name_id) : NULL;
+  l = c->lease_number != 0 ? call_name(t, c->lease_number) : NULL;
 
-  if (n != NULL && resp_root(reply)->kind != RESP_ERROR)
-    n->redirects = 0;
+  if (l != NULL && resp_root(reply)->kind != RESP_ERROR) {
+    l->redirects = 0;
+    lease_decided(l, now);
+  }
   if (c->kind == CALL_ACKS)
-    verdict = acks_answered(c, n, reply, sent_at, now);
+    verdict = acks_answered(c, l, reply, sent_at, now);
   else if (resp_root(reply)->kind == RESP_ERROR)
-    verdict = refused(t, c, n, resp_root(reply), now);
+    verdict = refused(t, c, l, resp_root(reply), now);
   else if (c->kind == CALL_ACQUIRE)
-    verdict = answer_acquire(t, c, n, sent_at, reply, now);
+    verdict = answer_acquire(t, c, l, sent_at, reply, now);
   else if (c->kind == CALL_RELEASE)
-    verdict = answer_release(c, n, sent_at, reply, now);
+    verdict = answer_release(c, l, sent_at, reply, now);
   else if (c->kind == CALL_CANCEL)
-    verdict = answer_cancel(c, n, reply, now);
+    verdict = answer_cancel(c, l, reply, now);
   else if (c->kind == CALL_RENEW)
     verdict = answer_renew(t, c, sent_at, reply, now);
   else if (c->kind == CALL_RAISE)
-    verdict = answer_raise(c, n, reply, now);
+    verdict = answer_raise(c, l, reply, now);
 
   if (verdict == LOCK_FINE && resp_root(reply)->kind != RESP_ERROR)
     route_can_write(c->route, now);

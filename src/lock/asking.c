@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Asking: from the first acquire of an ask to the grant (protocol.md 4). */
+/* lock/asking.c - an ask, from the first acquire to the grant (protocol.md 4). */
 #include "lock/table.h"
 
 #include <assert.h>
@@ -7,7 +7,7 @@
 #define POLL_MAX SPAN_MS(30000)
 #define HEAD_POLL_MAX SPAN_MS(1000)
 #define RANK_SPACING_MS 25
-#define LINGERER_PATIENCE SPAN_MS(20)  /* of a try with a holder that may be idle */
+#define LINGERER_PATIENCE SPAN_MS(20)  /* of a try while the holder may have parked the lease */
 #define LINGERER_POLL SPAN_MS(2)
 #define SPIN_FIRST SPAN_MS(1)
 #define SPIN_MOST SPAN_MS(128)
@@ -15,157 +15,141 @@
 #define FAIR_PLACE_MAX SPAN_MS(30000)  /* fair_wait_ms of lua/redisson/shared/fair_shift.lua */
 #define POLL_SPACING_NS 1000000   /* of the polls of one client, see ask_poll_span() */
 
-void ask_begin(name *n, instant now)
+lease_state ask_begin(lease *l, instant now)
 {
-  lock_table *t = n->table;
-  const claim *head = n->waiting;
+  lock_table *t = l->table;
+  const lock_spec *wish = wish_of(&l->claims);
 
-  assert(head != NULL);
-  n->state = NAME_ASKING;
-  n->ask = ++t->last_ask;
-  n->looks = 0;
-  channel_forget(n);
-  n->ask_waits = !head->is_try;
-  n->ask_ttl = head->ttl;
-  n->ask_was_sent = n->ask_was_repeated = n->ask_was_answered = n->ask_was_cut = false;
-  n->rounds = 0;
-  n->was_granted_one = false;
-  n->needs_inbox = false;
-  n->acknowledged = n->replicas_wanted = n->majority = 0;
-  n->acks_done_for = 0;
-  n->has_fsync = false;
-  n->newest_token = 0;
-  n->attempts = 0;
-  n->handovers = 0;
-  timers_clear(&t->timers, &n->poll);
-  way_ask(n, now);
+  assert(wish != NULL);
+  l->ask.number = ++t->last_ask;
+  l->ask.polls = 0;
+  channel_forget(l);
+  l->ask.waits = !wish->is_try;
+  l->ask.ttl = wish->ttl;
+  l->ask.sendings = 0;
+  l->ask.was_answered = l->ask.may_arrive_late = false;
+  l->many.rounds = 0;
+  l->many.was_granted_one = false;
+  l->ask.needs_inbox = false;
+  l->acks.acknowledged = l->acks.wanted = l->acks.majority = 0;
+  l->acks.done_claim_id = 0;
+  l->acks.has_fsync = false;
+  l->ask.newest_token = 0;
+  l->term.is_reported_broken = false;
+  l->attempts = 0;
+  l->handovers = 0;
+  timers_clear(&t->timers, &l->poll);
+  yield_ask(l, now);
+  return LEASE_ASKING;
 }
 
-/* So long may what is cancelled be in others' way: as a lease, or at the head of a fair
- * queue of Redisson's. */
-static span cancel_span(const name *n)
+/* The longest time that a cancelled ask delays other clients: as a lease, or at the head
+ * of a fair queue of Redisson's. */
+static span cancel_span(const lease *l)
 {
-  span as_lease = { 2 * n->ask_ttl.ns + SPAN_MS(1000).ns };
+  span as_lease = { 2 * l->ask.ttl.ns + SPAN_MS(1000).ns };
 
-  return n->flavour == FLAVOUR_FAIR ? span_max(as_lease, FAIR_PLACE_MAX) : as_lease;
+  return l->lock_kind == LOCK_FAIR ? span_max(as_lease, FAIR_PLACE_MAX) : as_lease;
 }
 
-static void cancel_begin(name *n, instant now)
+void cancel_enter(lease *l, instant now)
 {
-  lock_table *t = n->table;
+  lock_table *t = l->table;
 
-  n->state = NAME_CANCELLING;
-  n->attempts = 0;
-  n->leave_by = instant_add(now, cancel_span(n));
-  timers_set(&t->timers, &n->poll, n->leave_by);
-  name_due(n);
+  l->attempts = 0;
+  l->term.insist_until = instant_add(now, cancel_span(l));
+  timers_set(&t->timers, &l->poll, l->term.insist_until);
+  lease_due(l);
 }
 
-void ask_end(name *n, instant now)
+lease_state ask_unwanted(lease *l, instant now)
 {
-  lock_table *t = n->table;
+  (void)now;
+  timers_clear(&l->table->timers, &l->poll);
+  return l->ask.sendings == 0 ? LEASE_IDLE : LEASE_CANCELLING;
+}
 
-  switch (n->state) {
-  case NAME_ASKING:
-  case NAME_QUEUED:
-    timers_clear(&t->timers, &n->poll);
-    if (!n->ask_was_sent) {
-      n->state = NAME_IDLE;
-      name_settle(n, now);
-      return;
-    }
-    cancel_begin(n, now);
-    return;
-  case NAME_CONFIRMING:
-    /* A release would give back this lease only. A poll that crossed the message may have
-     * been granted another of the same ask, if this one was over by then. */
-    n->is_renewing = false;
-    timers_clear(&t->timers, &n->renew);
-    cancel_begin(n, now);
-    return;
-  case NAME_IDLE:
-    name_forget_if_unused(n);
-    return;
-  case NAME_ACKING:
-    acks_leave(n);
-    leave_release(n, now);
-    return;
-  case NAME_HELD:
-  case NAME_LINGERING:
-  case NAME_RELEASING:
-  case NAME_CANCELLING:
-    return;
-  }
+/* A release would end this lease only. If it had ended, a poll sent before the message
+ * arrived may have been granted another lease of the same ask. */
+lease_state confirm_unwanted(lease *l, instant now)
+{
+  (void)now;
+  l->renewing_at = NULL;
+  timers_clear(&l->table->timers, &l->renew);
+  return LEASE_CANCELLING;
 }
 
 /* ---- waiting ---- */
 
-static void watch(name *n, const acquire_answer *a, instant now)
+static void watch(lease *l, const acquire_answer *a, instant now)
 {
   if (a->lease.token == 0) {
-    n->watched = (lease_id){ .token = 0 };
+    l->ask.watched.lease = (lease_id){ .token = 0 };
     return;
   }
-  if (lease_id_equal(&n->watched, &a->lease) && n->watched_renewals == a->renewals)
+  if (lease_id_equal(&l->ask.watched.lease, &a->lease) && l->ask.watched.renewals == a->renewals)
     return;
-  n->watched = a->lease;
-  n->watched_renewals = a->renewals;
-  n->watched_since = now;
-  n->watched_length = span_ms(a->lease_ms);
+  l->ask.watched.lease = a->lease;
+  l->ask.watched.renewals = a->renewals;
+  l->ask.watched.since = now;
+  l->ask.watched.length = span_ms(a->lease_ms);
 }
 
-/* When the lease that is watched will have been watched for its whole length. */
-static instant watch_end(const name *n)
+/* When the watched lease will have been watched for its whole length. */
+static instant watch_end(const lease *l)
 {
-  if (n->watched.token == 0)
+  if (l->ask.watched.lease.token == 0)
     return INSTANT_NEVER;
-  return instant_add(n->watched_since,
-                     lease_watch(n->watched_length,
-                                 n->table->settings.clock_rate_error_ppm));
+  return instant_add(l->ask.watched.since,
+                     lease_watch(l->ask.watched.length,
+                                 l->table->settings.clock_rate_error_ppm));
 }
 
-/* Where so many names wait that one client would make over a thousand polls a second. */
+/* Limits one client with many waiting names to a thousand polls a second. */
 static span poll_spread(const lock_table *t)
 {
-  uint64_t names = t->counts.names < t->counts.waiting ? t->counts.names : t->counts.waiting;
+  const lock_counts *counts = &t->backend.counts;
+  uint64_t names = counts->names < counts->waiting ? counts->names : counts->waiting;
 
   return (span){ (int64_t)names * POLL_SPACING_NS };
 }
 
-/* How often a name is looked at whose head we are: each second; more seldom, down to a
- * third of the ttl, where there are too many of them. */
+/* The poll interval of a name whose first waiter is this client: a second; with many
+ * waiting names longer, up to a third of the ttl. */
 span ask_poll_span(const lock_table *t, span ttl)
 {
   return span_min((span){ ttl.ns / 3 }, span_max(HEAD_POLL_MAX, poll_spread(t)));
 }
 
-/* Twice as long each time, between half of it and all of it. */
-static instant next_look(name *n, span first, span most, instant now)
+/* The pause doubles each time; a random value between half of it and all of it. */
+static instant next_look(lease *l, span first, span most, instant now)
 {
-  unsigned doublings = n->looks < LOOK_DOUBLINGS ? n->looks : LOOK_DOUBLINGS;
+  unsigned doublings = l->ask.polls < LOOK_DOUBLINGS ? l->ask.polls : LOOK_DOUBLINGS;
   span pause = span_max(span_min((span){ first.ns << doublings }, most),
-                        poll_spread(n->table));
+                        poll_spread(l->table));
 
-  n->looks++;
-  return instant_add(now, random_span(&n->table->random, (span){ pause.ns / 2 }, pause));
+  l->ask.polls++;
+  return instant_add(now, random_span(&l->table->random, (span){ pause.ns / 2 }, pause));
 }
 
-/* The two at the head look often and notice the holder's end; those behind them only
- * have to survive everybody ahead (F12). */
-static instant next_poll(name *n, const acquire_answer *a, instant now)
+/* The first two waiters poll often and detect the end of the holder; the later ones only
+ * need to detect the end of all waiters before them (F12). */
+static instant next_poll(lease *l, const acquire_answer *a, instant now)
 {
-  lock_table *t = n->table;
-  const dialect_traits *d = dialect_traits_of(&t->native);
-  span ttl = n->waiting != NULL ? n->waiting->ttl : n->ask_ttl;
+  lock_table *t = l->table;
+  const dialect_traits *d = &t->protocol.dialect->traits;
+  const lock_spec *wish = wish_of(&l->claims);
+  span ttl = wish != NULL ? wish->ttl : l->ask.ttl;
   span left = a->lease.token == 0 ? SPAN_MS(0) : span_ms(a->remaining_ms);
 
-  if (n->flavour == FLAVOUR_SPIN)
-    return next_look(n, SPIN_FIRST, SPIN_MOST, now);
+  if (l->lock_kind == LOCK_SPIN)
+    return next_look(l, SPIN_FIRST, SPIN_MOST, now);
   if (d->look_first_ms > 0)
-    return instant_min(next_look(n, span_ms(d->look_first_ms), span_ms(d->look_most_ms), now),
+    return instant_min(next_look(l, span_ms(d->look_first_ms), span_ms(d->look_most_ms), now),
                        instant_add(now, (span){ left.ns + SPAN_MS(2).ns }));
-  /* Polls also lengthen what a set keeps, and tell that a poller lives. */
-  if (a->rank <= 1 || n->kind == NAME_SET || t->only_polls) {
+  /* Polls also extend the members that a multi-lock keeps, and prove that a polling client
+   * lives. */
+  if (a->rank <= 1 || l->kind == LEASE_SET || t->only_polls) {
     span often = ask_poll_span(t, ttl);
     instant at;
 
@@ -173,8 +157,8 @@ static instant next_poll(name *n, const acquire_answer *a, instant now)
     at = instant_add(now, often);
     if (left.ns > 0)
       at = instant_min(at, instant_add(now, (span){ left.ns + SPAN_MS(2).ns }));
-    if (instant_before(now, watch_end(n)))
-      at = instant_min(at, instant_add(watch_end(n), SPAN_MS(1)));
+    if (instant_before(now, watch_end(l)))
+      at = instant_min(at, instant_add(watch_end(l), SPAN_MS(1)));
     return at;
   }
 
@@ -187,151 +171,160 @@ static instant next_poll(name *n, const acquire_answer *a, instant now)
   }
 }
 
-static void ask_waiting(name *n, const acquire_answer *a, instant sent_at, instant now)
+/* A quorum waits at another server then. */
+static void report_quarantine(lease *l, const acquire_answer *a)
 {
-  /* Cluster: the server may have counted a subscription that we were about to end, of the
-   * same name before. Once this one stands, the name asks again. */
-  inbox_want(n);
-  n->state = NAME_QUEUED;
-  n->waiting_at = sent_at;
-  n->ask_was_answered = true;
-  n->attempts = 0;
-  /* What was granted before this answer is not what is granted after it. */
-  n->newest_token = n->kind == NAME_MUTEX ? a->lease.token : a->last_token;
-  n->rounds += n->was_granted_one;
-  n->was_granted_one = false;
-  watch(n, a, now);
-  timers_set(&n->table->timers, &n->poll, next_poll(n, a, now));
+  if (l->table->protocol.quarantine_ms > 0 && l->claims.waiting != NULL &&
+      lease_id_is_quarantine(&a->lease))
+    waiter_report(&l->claims, LOCK_HELD_BACK);
+}
+
+static lease_state ask_waiting(lease *l, const acquire_answer *a, instant sent_at, instant now)
+{
+  /* Cluster: the server may have counted an older subscription of the same name, which
+   * this client was ending. When the new subscription is confirmed, the name asks again. */
+  inbox_want(l);
+  l->ask.queued_at = sent_at;
+  l->ask.was_answered = true;
+  l->attempts = 0;
+  /* A grant before this reply has an older token than one after it. */
+  l->ask.newest_token = l->kind == LEASE_MUTEX ? a->lease.token : a->last_token;
+  l->many.rounds += l->many.was_granted_one;
+  l->many.was_granted_one = false;
+  watch(l, a, now);
+  report_quarantine(l, a);
+  timers_set(&l->table->timers, &l->poll, next_poll(l, a, now));
+  return LEASE_QUEUED;
 }
 
 /* ---- other answers ---- */
 
-static void ask_granted(name *n, const acquire_answer *a, instant sent_at, instant now)
+/* No clock made this token: releases the lease, and asks again without it. */
+static lease_state ask_granted_beyond(lease *l, const acquire_answer *a)
 {
-  int32_t ppm = n->table->settings.clock_rate_error_ppm;
+  l->term.id = a->lease;
+  l->term.ttl = l->ask.ttl;
+  timers_clear(&l->table->timers, &l->poll);
+  return LEASE_RELEASING;
+}
+
+static lease_state ask_granted(lease *l, const acquire_answer *a, instant sent_at, instant now)
+{
+  int32_t ppm = l->table->settings.clock_rate_error_ppm;
   instant end = lease_end(sent_at, span_ms(a->remaining_ms), ppm);
   bool again = a->outcome == ACQUIRE_AGAIN;
 
-  if (n->kind == NAME_SEAT)
-    n->units = a->units;
-  if (name_is_unleased(n)) {
-    hold_granted(n, &a->lease, INSTANT_NEVER, n->ask_ttl, 0, false, now, now);
-    return;
+  if (l->kind == LEASE_SHARED)
+    l->term.units = a->units;
+  if (l->lock_kind != LOCK_FENCED && !token_is_possible(a->lease.token, a->server_us)) {
+    token_warn(l->table, l, a->lease.token, now);
+    if (!token_is_of_a_clock(a->lease.token))
+      return ask_granted_beyond(l, a);
   }
-  /* Granted to an earlier sending of this ask, or by a message that was lost: a watcher
-   * may have counted since then, and the server's clock may have stepped back, so count
-   * from the last sending that found no grant, or the first of all, too. */
+  if (lease_never_ends(l))
+    return hold_granted(l, &a->lease, INSTANT_NEVER, l->ask.ttl, 0, false, now, now);
+  /* Granted to an earlier copy of this ask, or by a lost message: a watcher may have
+   * counted since then, and the server's clock may have been set back. So the lease also
+   * counts from the last copy that was not granted, or from the first copy. */
   if (again) {
-    instant since = n->ask_was_answered ? n->waiting_at : n->ask_sent_at;
+    instant since = l->ask.was_answered ? l->ask.queued_at : l->ask.first_sent_at;
     span length = span_ms(a->lease_ms);
 
     end = instant_min(end, lease_end(since, length, ppm));
-    if (instant_since(end, now).ns < length.ns / 4) {
-      hold_confirm(n, &a->lease);
-      return;
-    }
+    if (instant_since(end, now).ns < length.ns / 4)
+      return hold_confirm(l, &a->lease);
   }
-  hold_granted(n, &a->lease, end, n->ask_ttl, 0, again, now, now);
+  return hold_granted(l, &a->lease, end, l->ask.ttl, 0, again, now, now);
 }
 
-static void ask_busy(name *n, const acquire_answer *a, instant now)
+static lease_state ask_busy(lease *l, const acquire_answer *a, instant now)
 {
-  lock_table *t = n->table;
-  claim *head = n->waiting;
+  lock_table *t = l->table;
+  const lock_spec *wish = wish_of(&l->claims);
 
-  watch(n, a, now);
-  if (head != NULL && head->is_try && a->holder_lingers &&
-      instant_since(now, head->asked_at).ns < LINGERER_PATIENCE.ns) {
-    timers_set(&t->timers, &n->poll, instant_add(now, LINGERER_POLL));
-    return;                              /* it has been asked; an idle one lets go now */
+  watch(l, a, now);
+  report_quarantine(l, a);
+  if (wish != NULL && wish->is_try && a->holder_lingers &&
+      instant_since(now, waiter_since(&l->claims)).ns < LINGERER_PATIENCE.ns) {
+    timers_set(&t->timers, &l->poll, instant_add(now, LINGERER_POLL));
+    return l->state;                     /* a revocation request is sent: a parked lease ends */
   }
-  if (head != NULL && head->is_try)
-    claim_fail(head, DIBS_BUSY, "somebody else holds it");
-  if (n->ask_was_repeated && n->waiting == NULL) {
-    ask_end(n, now);                     /* a copy under way might still be granted */
-    return;
-  }
-  n->state = NAME_IDLE;
-  name_settle(n, now);
+  if (wish != NULL && wish->is_try)
+    waiter_fail(&l->claims, DIBS_BUSY, "another owner holds it");
+  if (l->ask.sendings > 1 && l->claims.waiting == NULL)
+    return lease_unwanted(l, now);       /* a copy under way may still be granted */
+  return LEASE_IDLE;
 }
 
-static void ask_deaf(name *n, instant sent_at, instant now)
+static lease_state ask_no_subscriber(lease *l, instant sent_at, instant now)
 {
-  inbox_want(n);
-  n->needs_inbox = true;
-  n->state = NAME_ASKING;
-  if (!n->route->inbox_is_up)
-    return;                              /* lock_inbox_up() asks again */
-  /* Deaf again: its inbox is where its slot was, and whom it asked is where that will be. */
-  n->was_deaf = !n->was_deaf;
-  if (n->was_deaf)
-    inbox_found_deaf(n, sent_at);
-  if (!n->was_deaf || inbox_hears(n) || !dialect_has_channels(&n->table->native))
-    name_retry(n, now);
+  inbox_want(l);
+  l->ask.needs_inbox = true;
+  if (!l->route->inbox_is_up)
+    return LEASE_ASKING;                 /* lock_inbox_up() asks again */
+  /* Not listening again: the subscription is at the old node of the slot, and the request
+   * was answered by the new one. */
+  l->had_no_subscriber = !l->had_no_subscriber;
+  if (l->had_no_subscriber)
+    inbox_found_no_subscriber(l, sent_at);
+  if (!l->had_no_subscriber || inbox_hears(l) || !dialect_has_channels(&l->table->protocol))
+    lease_retry(l, now);
+  return LEASE_ASKING;
 }
 
-/* What was asked for is not there to be had, now or later. */
-static void ask_impossible(name *n, dibs_status status, const acquire_answer *a, instant now)
+/* The request cannot be granted, now or later. */
+static lease_state ask_impossible(lease *l, dibs_status status, const acquire_answer *a,
+                                  instant now)
 {
-  lock_table *t = n->table;
+  lock_table *t = l->table;
   text words = text_over(t->fault_words, sizeof(t->fault_words));
 
   if (status == DIBS_ERR_NOT_SET) {
     text_add(&words, "no count is set for this semaphore; dibs_semaphore_set() comes first");
   } else {
     text_add(&words, "asks for ");
-    text_add_uint(&words, n->wanted_units);
+    text_add_uint(&words, l->wanted_units);
     text_add(&words, " permits, and there are only ");
     text_add_uint(&words, a->units);
   }
-  claims_fail(n, status, t->fault_words);
-  if (n->ask_was_repeated) {
-    ask_end(n, now);                     /* an earlier sending may have been served */
-    return;
-  }
-  n->state = NAME_IDLE;
-  name_settle(n, now);
+  waiters_fail(&l->claims, status, t->fault_words);
+  return l->ask.sendings > 1 ? lease_unwanted(l, now)  /* an earlier copy may be executed */
+                             : LEASE_IDLE;
 }
 
-void ask_answered(name *n, const call *c, const acquire_answer *a, instant sent_at,
-                  instant now)
+lease_state ask_answered(lease *l, const call *c, const acquire_answer *a, instant sent_at,
+                         instant now)
 {
-  if ((n->state != NAME_ASKING && n->state != NAME_QUEUED) || n->ask != c->ask)
-    return;        /* cancelled meanwhile, or granted by a message that was faster */
+  if (!lease_is_in(l, STATES_ASK) || l->ask.number != c->ask)
+    return l->state;        /* cancelled meanwhile, or granted by a message that arrived first */
 
-  n->with_text = false;
-  if (a->outcome != ACQUIRE_DEAF)
-    n->was_deaf = false;
+  l->with_text = false;
+  if (a->outcome != ACQUIRE_NO_SUBSCRIBER)
+    l->had_no_subscriber = false;
   switch (a->outcome) {
   case ACQUIRE_GRANTED:
   case ACQUIRE_AGAIN:
-    ask_granted(n, a, sent_at, now);
-    break;
+    return ask_granted(l, a, sent_at, now);
   case ACQUIRE_WAITING:
-    ask_waiting(n, a, sent_at, now);
-    break;
+    return ask_waiting(l, a, sent_at, now);
   case ACQUIRE_BUSY:
-    ask_busy(n, a, now);
-    break;
+    return ask_busy(l, a, now);
   case ACQUIRE_ENDED:
-    ask_begin(n, now);
-    break;
-  case ACQUIRE_DEAF:
-    ask_deaf(n, sent_at, now);
-    break;
+    return ask_begin(l, now);
+  case ACQUIRE_NO_SUBSCRIBER:
+    return ask_no_subscriber(l, sent_at, now);
   case ACQUIRE_LATE:
-    if (n->attempts < 3) {               /* our estimate was wrong; it is mended now */
-      n->attempts++;
-      name_due(n);
+    if (l->attempts < 3) {               /* the estimate was wrong; it is corrected now */
+      l->attempts++;
+      lease_due(l);
     } else {
-      name_retry(n, now);
+      lease_retry(l, now);
     }
     break;
   case ACQUIRE_TOO_MANY:
-    ask_impossible(n, DIBS_ERR_ARGUMENT, a, now);
-    break;
+    return ask_impossible(l, DIBS_ERR_ARGUMENT, a, now);
   case ACQUIRE_NOT_SET:
-    ask_impossible(n, DIBS_ERR_NOT_SET, a, now);
-    break;
+    return ask_impossible(l, DIBS_ERR_NOT_SET, a, now);
   }
+  return l->state;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lock/channel.c - whether messages about a name reach us: by the inbox of its route, or in
- * Cluster by a channel of its tag's own on that route (protocol.md 15). */
+/* lock/channel.c - the channels on which messages about a name arrive: the client channel
+ * of its route, or in a cluster a channel of its tag on that route (protocol.md 15). */
 #include "lock/table.h"
 
 #include <string.h>
@@ -51,27 +51,28 @@ static channel *channel_new(lock_table *t, route *r, const char *bytes, size_t s
   return c;
 }
 
-static void name_channel_text(const name *n, text *out)
+static void lease_channel_text(const lease *l, text *out)
 {
-  const native *words = &n->table->native;
+  const protocol *p = &l->table->protocol;
 
-  if (n->kind == NAME_SET)
-    dialect_channel(words, n->members[0].name, n->members[0].size, 0, n->flavour, n->ask, out);
+  if (l->kind == LEASE_SET)
+    p->dialect->channel(p, l->many.names[0].name, l->many.names[0].size, 0, l->lock_kind,
+                        l->ask.number, out);
   else
-    dialect_channel(words, n->bytes, n->size, n->mode, n->flavour, n->ask, out);
+    p->dialect->channel(p, l->bytes, l->size, l->mode, l->lock_kind, l->ask.number, out);
 }
 
-/* Refused memory: the next poll tries again. */
-static void channel_join(name *n, channel **place, const text *words)
+/* Without memory the next poll tries again. */
+static void channel_join(lease *l, channel **place, const text *words)
 {
-  lock_table *t = n->table;
+  lock_table *t = l->table;
   channel *c;
 
   if (*place != NULL)
     return;
   c = channel_find(t, words->at, words->used);
   if (c == NULL)
-    c = channel_new(t, n->route, words->at, words->used);
+    c = channel_new(t, l->route, words->at, words->used);
   if (c == NULL)
     return;
   c->uses++;
@@ -79,21 +80,24 @@ static void channel_join(name *n, channel **place, const text *words)
   channel_due(c);
 }
 
-static void channels_join(name *n)
+static void channels_join(lease *l)
 {
+  const protocol *p = &l->table->protocol;
   char bytes[CHANNEL_TEXT_SIZE];
   text words = text_over(bytes, sizeof(bytes));
 
-  name_channel_text(n, &words);
-  channel_join(n, &n->channel, &words);
+  lease_channel_text(l, &words);
+  channel_join(l, &l->channel, &words);
+  if (p->dialect->side_channel == NULL)
+    return;
   words = text_over(bytes, sizeof(bytes));
-  if (dialect_side_channel(&n->table->native, &words))
-    channel_join(n, &n->side_channel, &words);
+  p->dialect->side_channel(p, &words);
+  channel_join(l, &l->side_channel, &words);
 }
 
-static bool is_on(const name *n, const channel *c)
+static bool is_on(const lease *l, const channel *c)
 {
-  return n->channel == c || n->side_channel == c;
+  return l->channel == c || l->side_channel == c;
 }
 
 static void channel_free(lock_table *t, channel *c)
@@ -102,8 +106,8 @@ static void channel_free(lock_table *t, channel *c)
   mem_free(&t->memory, c);
 }
 
-/* One that is subscribed lives until that has been taken back. */
-static void leave(name *n, channel **place)
+/* A subscribed channel lives until its unsubscription is sent. */
+static void leave(lease *l, channel **place)
 {
   channel *c = *place;
 
@@ -115,49 +119,50 @@ static void leave(name *n, channel **place)
   if (c->is_asked || c->is_due)
     channel_due(c);
   else
-    channel_free(n->table, c);
+    channel_free(l->table, c);
 }
 
-void channel_leave(name *n)
+void channel_leave(lease *l)
 {
-  leave(n, &n->channel);
-  leave(n, &n->side_channel);
+  leave(l, &l->channel);
+  leave(l, &l->side_channel);
 }
 
-void channel_forget(name *n)
+void channel_forget(lease *l)
 {
-  if (n->flavour == FLAVOUR_FAIR)
-    channel_leave(n);
+  if (l->lock_kind == LOCK_FAIR)
+    channel_leave(l);
 }
 
-/* Who spins is told nothing. */
-void inbox_want(name *n)
+/* Spin locks have no messages. */
+void inbox_want(lease *l)
 {
-  lock_table *t = n->table;
+  lock_table *t = l->table;
 
-  if (t->only_polls || n->flavour == FLAVOUR_SPIN)
+  if (t->only_polls || l->lock_kind == LOCK_SPIN)
     return;
-  n->route->wants_inbox = true;
-  if (dialect_has_channels(&t->native))
-    channels_join(n);
+  l->route->wants_inbox = true;
+  if (dialect_has_channels(&t->protocol))
+    channels_join(l);
 }
 
-bool inbox_hears(const name *n)
+bool inbox_hears(const lease *l)
 {
-  if (!n->route->inbox_is_up)
+  if (!l->route->inbox_is_up)
     return false;
-  return !dialect_has_channels(&n->table->native) || (n->channel != NULL && n->channel->is_up);
+  return !dialect_has_channels(&l->table->protocol) || (l->channel != NULL && l->channel->is_up);
 }
 
-/* The server counts nobody there: subscribe again, if the subscription is older than that. */
-void inbox_found_deaf(name *n, instant sent_at)
+/* PUBSUB NUMSUB found no subscriber. Subscribes again unless the subscription is newer
+ * than the request. */
+void inbox_found_no_subscriber(lease *l, instant sent_at)
 {
-  route *r = n->route;
-  channel *c = n->channel;
+  route *r = l->route;
+  channel *c = l->channel;
 
-  if (!dialect_has_channels(&n->table->native)) {
+  if (!dialect_has_channels(&l->table->protocol)) {
     if (instant_before(r->inbox_up_at, sent_at))
-      r->inbox_is_deaf = true;
+      r->inbox_has_no_subscriber = true;
   } else if (c != NULL && instant_before(c->up_at, sent_at)) {
     c->is_up = c->is_asked = false;
     channel_due(c);
@@ -190,48 +195,52 @@ bool lock_next_channel(lock_table *t, size_t number, text *ret_channel, bool *re
   return false;
 }
 
-/* ---- what it says ---- */
+/* ---- messages ---- */
 
-static bool is_key_of(const name *n, const char *bytes, size_t size)
+static bool is_key_of(const lease *l, const char *bytes, size_t size)
 {
+  const protocol *p = &l->table->protocol;
   char key[KEY_TEXT_SIZE];
   text k = text_over(key, sizeof(key));
 
-  dialect_key(&n->table->native, n->bytes, n->size, &k);
+  p->dialect->key(p, l->bytes, l->size, &k);
   return k.used == size && memcmp(key, bytes, size) == 0;
 }
 
-/* That it is free, and no more: who waits asks. A channel of many locks says which. Who has it
- * by then perhaps has it no more: a forced unlock says the same. */
+/* The name is free: its waiters ask. A channel of several locks names the lock in the
+ * message. A holder renews, because a forced unlock sends the same message. */
 static void channel_spoke(lock_table *t, const channel *c, const char *bytes, size_t size,
                           instant now)
 {
-  for (name *n = c != NULL ? t->first_name : NULL; n != NULL; n = n->next)
-    if (n->state == NAME_QUEUED &&
-        (n->channel == c || (n->side_channel == c && is_key_of(n, bytes, size))))
-      way_told(n, now);
-    else if (n->channel == c && n->state == NAME_HELD && !n->is_fixed)
-      name_renewal_due(n);
+  for (lease *l = c != NULL ? t->first_lease : NULL; l != NULL; l = l->next)
+    if (l->state == LEASE_QUEUED &&
+        (l->channel == c || (l->side_channel == c && is_key_of(l, bytes, size)))) {
+      if (hint_is_in_time(l, now))
+        yield_reported(l, now);
+    } else if (l->channel == c && l->state == LEASE_HELD && !l->term.is_fixed &&
+               hints_take(t, HINT_ASK, now)) {
+      lease_renewal_due(l);
+    }
 }
 
 void lock_message(lock_table *t, const char *where, size_t where_size, const char *bytes,
                   size_t size, instant now)
 {
-  if (dialect_traits_of(&t->native)->hands_over)
+  if (t->protocol.dialect->traits.hands_over)
     inbox_speaks(t, bytes, size, now);
   else
     channel_spoke(t, channel_find(t, where, where_size), bytes, size, now);
 }
 
-/* ---- what becomes of a subscription ---- */
+/* ---- subscriptions ---- */
 
-void name_hears(name *n)
+void lease_hears(lease *l)
 {
-  if ((n->state == NAME_ASKING && n->needs_inbox) || n->state == NAME_QUEUED) {
-    n->needs_inbox = false;
-    name_due(n);
-  } else if (n->state == NAME_HELD && !n->is_fixed) {
-    name_renewal_due(n);                /* a `want` may have been lost: the answer tells */
+  if ((l->state == LEASE_ASKING && l->ask.needs_inbox) || l->state == LEASE_QUEUED) {
+    l->ask.needs_inbox = false;
+    lease_due(l);
+  } else if (l->state == LEASE_HELD && !l->term.is_fixed) {
+    lease_renewal_due(l);               /* a `want` may be lost: the reply shows waiters */
   }
 }
 
@@ -243,24 +252,24 @@ void lock_channel_up(lock_table *t, size_t r, const char *bytes, size_t size, in
     return;
   c->is_up = true;
   c->up_at = now;
-  for (name *n = t->first_name; n != NULL; n = n->next)
-    if (is_on(n, c))
-      name_hears(n);
+  for (lease *l = t->first_lease; l != NULL; l = l->next)
+    if (is_on(l, c))
+      lease_hears(l);
 }
 
 static void channel_lost(lock_table *t, channel *c, instant now)
 {
-  name *n, *next;
+  lease *l, *next;
 
   c->is_up = c->is_asked = false;
-  for (n = t->first_name; n != NULL; n = next) {
-    next = n->next;
-    if (is_on(n, c) && n->state == NAME_LINGERING)
-      linger_end(n, now);
+  for (l = t->first_lease; l != NULL; l = next) {
+    next = l->next;
+    if (is_on(l, c) && l->state == LEASE_PARKED)
+      lease_become(l, LEASE_RELEASING, now);
   }
 }
 
-/* Its slot has moved: the name's next poll finds out where to. */
+/* The slot has moved: the name's next poll finds its new node. */
 void lock_channel_down(lock_table *t, size_t r, const char *bytes, size_t size, instant now)
 {
   channel *c = channel_find(t, bytes, size);
@@ -268,10 +277,10 @@ void lock_channel_down(lock_table *t, size_t r, const char *bytes, size_t size, 
   if (c == NULL || c->route != t->routes[r])
     return;
   channel_lost(t, c, now);
-  for (name *n = t->first_name; n != NULL; n = n->next)
-    if (is_on(n, c) && (n->state == NAME_QUEUED || n->state == NAME_ASKING)) {
-      n->needs_inbox = false;
-      name_due(n);
+  for (lease *l = t->first_lease; l != NULL; l = l->next)
+    if (is_on(l, c) && lease_is_in(l, STATES_ASK)) {
+      l->ask.needs_inbox = false;
+      lease_due(l);
     }
 }
 
@@ -288,19 +297,19 @@ void channels_down(route *r)
 
 void lock_sharded_channels(lock_table *t, bool has_them)
 {
-  t->native.has_sharded_channels = has_them;
+  t->protocol.has_sharded_channels = has_them;
 }
 
 bool lock_channels_are_sharded(const lock_table *t)
 {
-  return t->native.has_sharded_channels && dialect_traits_of(&t->native)->is_sharded;
+  return t->protocol.has_sharded_channels && t->protocol.dialect->traits.is_sharded;
 }
 
 void lock_channels_refused(lock_table *t, size_t number)
 {
   for (channel *c = t->channels; c != NULL; c = c->by_bytes.next)
     if (c->route == t->routes[number] && c->is_asked && !c->is_up)
-      c->is_asked = false;               /* the next poll that is answered `deaf` asks again */
+      c->is_asked = false;               /* the next poll answered `deaf` subscribes again */
 }
 
 void channels_free(lock_table *t)
@@ -320,21 +329,21 @@ static void channels_forget_due(route *r)
   r->last_channel = NULL;
 }
 
-/* Where the names of a channel live now, it must stand; the old node ends it by itself, or
- * is told nothing: a message that comes from there is a hint like any other. */
+/* Subscribes channels on the new routes of their names. The old node ends the
+ * subscription, or keeps it: a message from there is a hint like any other. */
 void channels_moved(lock_table *t)
 {
   for (size_t i = 0; i < t->route_count; i++)
     channels_forget_due(t->routes[i]);
-  channels_forget_due(t->nowhere);       /* where names were whose slot nobody served */
-  for (name *n = t->first_name; n != NULL; n = n->next) {
-    channel *c = n->channel;
+  channels_forget_due(t->nowhere);       /* of names whose slot no node served */
+  for (lease *l = t->first_lease; l != NULL; l = l->next) {
+    channel *c = l->channel;
 
-    if (c == NULL || c->route == n->route)
+    if (c == NULL || c->route == l->route)
       continue;
-    c->route = n->route;
+    c->route = l->route;
     c->is_up = c->is_asked = false;
-    n->route->wants_inbox = true;
+    l->route->wants_inbox = true;
   }
   for (channel *c = t->channels, *next; c != NULL; c = next) {
     next = c->by_bytes.next;

@@ -1,239 +1,127 @@
 /* SPDX-License-Identifier: MIT */
-/* lock/claim.c - one request of the program, from the wish to the hold. */
+/* lock/claim.c - the backend of a lock table: from the spec of a claim to its hold. */
 #include "lock/table.h"
 
-#include <string.h>
+#include "hold/claim.h"
 
-static claim *claim_of(const lock_table *t, uint64_t id)
+lease *lease_of_claim(const claim *c)
 {
-  return slots_get(&t->slots, id);
+  return c->of != NULL ? c->of->record : NULL;
 }
 
-/* Events need no memory: each claim carries its own, one bit a kind. */
-void claim_tell(claim *c, lock_event_kind kind)
+static lock_table *table_of(hold_backend *b)
 {
-  lock_table *t = c->name->table;
-
-  if (c->events == 0)
-    DL_APPEND2(t->telling, c, previous_telling, next_telling);
-  c->events |= 1u << kind;
-  if (kind == LOCK_RENEWED)      /* a doubt not yet told is over */
-    c->events &= ~(1u << LOCK_SUSPECT);
+  return (lock_table *)b;
 }
 
-/* The last event of a claim: it leaves its list, and its id is stale from now on. */
-void claim_end(claim *c, claim **list, lock_event_kind kind, dibs_status status)
+/* ---- a new claim ---- */
+
+static void mutex_place(lease *l, claim *c, instant now)
 {
-  lock_table *t = c->name->table;
+  bool was_empty = l->claims.waiting == c;
 
-  DL_DELETE(*list, c);
-  timers_clear(&t->timers, &c->timer);
-  slots_remove(&t->slots, c->id);
-  if (c->state == CLAIM_WAITING)
-    t->counts.waiting--;
-  else
-    t->counts.holds--;
-  c->state = CLAIM_OVER;
-  c->status = status;
-  claim_tell(c, kind);
-}
-
-void claim_fail(claim *c, dibs_status status, const char *words)
-{
-  c->words = words;
-  claim_end(c, &c->name->waiting, LOCK_FAILED, status);
-}
-
-void claims_fail(name *n, dibs_status status, const char *words)
-{
-  while (n->waiting != NULL)
-    claim_fail(n->waiting, status, words);
-}
-
-static claim *claim_new(name *n, const lock_wish *w, instant now)
-{
-  lock_table *t = n->table;
-  claim *c;
-
-  if (!table_reserve_timers(t, 1))
-    return NULL;
-  c = mem_zalloc(&t->memory, sizeof(*c) + w->owner_size);
-  if (c == NULL)
-    return NULL;
-  c->note = mem_copy_text(&t->memory, w->note);
-  c->id = slots_add(&t->slots, c);
-  if (c->id == 0 || (w->note != NULL && c->note == NULL)) {
-    if (c->id != 0)
-      slots_remove(&t->slots, c->id);
-    mem_free(&t->memory, c->note);
-    mem_free(&t->memory, c);
-    return NULL;
-  }
-
-  c->context = w->context;
-  c->name = n;
-  c->state = CLAIM_WAITING;
-  c->is_try = w->is_try;
-  c->is_fixed = w->is_fixed;
-  c->no_reentry = w->no_reentry;
-  c->is_part = w->is_part;
-  c->blocks = w->blocks;
-  c->reads = w->kind == LOCK_READ;
-  c->linger = w->linger;
-  c->ttl = w->ttl;
-  c->max_hold = w->max_hold;
-  c->min_replicas = w->min_replicas;
-  c->replicas_wait = w->replicas_wait;
-  c->wants_fsync = w->wants_fsync;
-  c->reports_replicas = w->reports_replicas;
-  c->floor = w->floor;
-  c->asked_at = now;
-  c->give_up_at = w->give_up_at;
-  timer_init(&c->timer, TIMER_CLAIM, c);
-  c->owner_size = w->owner_size;
-  memcpy(c->owner, w->owner_size > 0 ? w->owner : "", w->owner_size);
-  t->counts.waiting++;
-  t->counts.bytes += sizeof(*c) + c->owner_size;
-  return c;
-}
-
-bool claim_is_of(const claim *c, const void *owner, size_t owner_size)
-{
-  return c->owner_size > 0 && c->owner_size == owner_size &&
-         memcmp(c->owner, owner, owner_size) == 0;
-}
-
-static void mutex_place(name *n, claim *c, instant now)
-{
-  bool was_empty = n->waiting == c;
-  const claim *holder = n->holders;
-
-  if (n->state == NAME_HELD && claim_is_of(holder, c->owner, c->owner_size)) {
-    if (c->no_reentry)
-      claim_fail(c, DIBS_WOULD_DEADLOCK, "this owner holds the name already");
-    else if (!c->reports_replicas && acks_are_wanted(n, c))
-      claim_fail(c, DIBS_ERR_NOT_REPLICATED,
-                 "this owner holds it already, acknowledged by fewer replicas");
-    else
-      hold_reenter(n, c, now);
-  } else if (n->state == NAME_LINGERING) {
+  if (hold_reenters(l, c)) {
+    return;
+  } else if (l->state == LEASE_PARKED) {
     claim_arm(c, now);
-    linger_take(n, now);
-  } else if (set_holds(n->table, n->bytes, n->size, c->owner, c->owner_size)) {
+    lease_become(l, park_take(l, now), now);
+  } else if (set_holds(l->table, l->bytes, l->size, c->owner, c->spec.owner_size)) {
     claim_fail(c, DIBS_WOULD_DEADLOCK, "this owner holds it as one of several");
-    name_forget_if_unused(n);
-  } else if (c->is_try && (n->state == NAME_HELD || !was_empty)) {
+    lease_forget_if_unused(l);
+  } else if (c->spec.is_try && (l->state == LEASE_HELD || !was_empty)) {
     claim_fail(c, DIBS_BUSY, "held or waited for by this client");
   } else {
-    if (n->state == NAME_HELD)
-      inbox_want(n);                    /* from now on others' `want` matters */
+    if (l->state == LEASE_HELD)
+      inbox_want(l);                    /* revocation requests matter from now on */
     claim_arm(c, now);
-    name_settle(n, now);
+    lease_start_next(l, now);
   }
 }
 
-/* Queues `c`, or answers it at once from what this process knows. */
-static void claim_place(name *n, claim *c, lock_flavour flavour, instant now)
+/* Queues `c`, or ends it at once by what this process knows. */
+static void claim_place(lease *l, claim *c, lock_kind kind, instant now)
 {
-  DL_APPEND(n->waiting, c);
-  if (n->flavour != flavour) {
+  claim_wait(&l->claims, c);
+  if (l->lock_kind != kind) {
     claim_fail(c, DIBS_ERR_ARGUMENT, "this client uses the name as a lock of another kind: one "
                                      "name is plain, fair, spin or fenced");
     return;
   }
-  switch (n->kind) {
-  case NAME_MUTEX:
-  case NAME_PLACE:
-    mutex_place(n, c, now);
+  switch (l->kind) {
+  case LEASE_MUTEX:
+  case LEASE_QUEUE_ENTRY:
+    mutex_place(l, c, now);
     break;
-  case NAME_SEAT:
-    share_place(n, c, now);
+  case LEASE_SHARED:
+    share_place(l, c, now);
     break;
-  case NAME_SET:
-    set_place(n, c, now);
+  case LEASE_SET:
+    set_place(l, c, now);
     break;
   }
 }
 
-/* The one in memory that this wish joins. */
-static name *name_found(const lock_table *t, const lock_wish *w, instant now)
+/* The name in memory that this request joins. */
+static lease *lease_found(const lock_table *t, const lock_spec *spec, instant now)
 {
-  switch (w->kind) {
-  case LOCK_MUTEX:
-    return mutex_found(t, w);
-  case LOCK_READ:
-  case LOCK_WRITE:
-  case LOCK_PERMITS:
-    return share_found(t, w, now);
-  case LOCK_MANY:
-    break;
-  }
-  return NULL;
+  if (spec_is_many(spec))
+    return NULL;
+  return kind_is_exclusive(spec->kind) ? mutex_found(t, spec) : share_found(t, spec, now);
 }
 
-static name *name_new(lock_table *t, const lock_wish *w, instant now)
+static lease *lease_new(lock_table *t, const lock_spec *spec, instant now)
 {
-  switch (w->kind) {
-  case LOCK_MUTEX:
-    return mutex_begin(t, w, now);
-  case LOCK_READ:
-  case LOCK_WRITE:
-  case LOCK_PERMITS:
-    return seat_new(t, w, now);
-  case LOCK_MANY:
-    return set_new(t, w);
-  }
-  return NULL;
+  if (spec_is_many(spec))
+    return set_new(t, spec);
+  return kind_is_exclusive(spec->kind) ? mutex_begin(t, spec, now) : shared_new(t, spec, now);
 }
 
-dibs_status lock_claim(lock_table *t, const lock_wish *w, instant now, uint64_t *ret_id)
+static dibs_status place(hold_backend *b, claim *c, const lock_spec *spec, instant now)
 {
-  name *n;
-  claim *c;
+  lock_table *t = table_of(b);
+  lease *l;
 
   if (t->is_closing)
     return DIBS_ERR_CLOSED;
-  n = name_found(t, w, now);
-  if (n == NULL && !linger_make_room(t, now))
+  if (!table_reserve_timers(t, 0))
+    return DIBS_ERR_NO_MEMORY;
+  l = lease_found(t, spec, now);
+  if (l == NULL && !park_make_room(t, now))
     return DIBS_ERR_LIMIT;
-  if (n == NULL)
-    n = name_new(t, w, now);
-  if (n == NULL)
+  if (l == NULL)
+    l = lease_new(t, spec, now);
+  if (l == NULL)
     return DIBS_ERR_NO_MEMORY;
-
-  c = claim_new(n, w, now);
-  if (c == NULL) {
-    name_forget_if_unused(n);
-    return DIBS_ERR_NO_MEMORY;
-  }
-  *ret_id = c->id;
-  owners_claim(t, c);
-  claim_place(n, c, w->kind == LOCK_MUTEX ? w->flavour : n->flavour, now);
-  owners_waits(t, c, now);
+  wait_report_claim(t, c);
+  claim_place(l, c, spec_is_mutex(spec) ? spec->kind : l->lock_kind, now);
+  wait_report_waits(t, c, now);
   return DIBS_OK;
 }
 
-/* ---- how long a waiting claim goes on ---- */
+/* ---- limits of a waiting claim ---- */
 
-static instant unserved_since(const name *n)
+/* The limit of a call that does not wait. A member of a quorum repeats within a round. */
+static instant try_limit(const claim *c, instant now)
 {
-  return instant_max(n->route->down_since, n->unserved_since);
+  const lock_settings *s = &lease_of_claim(c)->table->settings;
+  instant at = instant_add(c->asked_at, span_max(s->connect_timeout, s->command_timeout));
+
+  if (s->protocol->is_voter && route_is_usable(lease_of_claim(c)->route))
+    at = instant_min(at, instant_add(now, s->command_timeout));
+  return at;
 }
 
 void claim_arm(claim *c, instant now)
 {
-  lock_table *t = c->name->table;
-  const route *r = c->name->route;
-  instant at = c->give_up_at;
+  const lease *l = lease_of_claim(c);
+  lock_table *t = l->table;
+  instant at = c->spec.give_up_at, since = lease_cannot_ask_since(l);
 
-  if (!route_is_usable(r) && (!t->settings.is_patient || c->is_try))
-    at = instant_min(at, instant_add(instant_max(c->asked_at, unserved_since(c->name)),
+  if (c->spec.is_try)
+    at = instant_min(at, try_limit(c, now));
+  else if (!t->settings.is_patient && !instant_is_never(since))
+    at = instant_min(at, instant_add(instant_max(c->asked_at, since),
                                      t->settings.connect_timeout));
-  else if (c->is_try)
-    at = instant_min(at, instant_add(now, t->settings.command_timeout));
-  if (c->is_try)                       /* also where connections come and go */
-    at = instant_min(at, instant_add(instant_add(c->asked_at, t->settings.connect_timeout),
-                                     t->settings.command_timeout));
 
   if (instant_is_never(at))
     timers_clear(&t->timers, &c->timer);
@@ -241,205 +129,223 @@ void claim_arm(claim *c, instant now)
     timers_set(&t->timers, &c->timer, at);
 }
 
+/* Whether the last known state of the name, from the server or in this process, was
+ * another holder. */
+static bool is_known_busy(const lease *l)
+{
+  switch (l->state) {
+  case LEASE_QUEUED:
+  case LEASE_CONFIRMING:
+  case LEASE_ACKING:
+  case LEASE_HELD:
+  case LEASE_PARKED:
+    return true;
+  case LEASE_ASKING:
+    return l->ask.was_answered;
+  case LEASE_IDLE:
+  case LEASE_RELEASING:
+  case LEASE_CANCELLING:
+    break;
+  }
+  return false;
+}
+
 static void waiting_is_over(claim *c)
 {
-  name *n = c->name;
-  const route *r = n->route;
+  lease *l = lease_of_claim(c);
+  const route *r = l->route;
 
-  if (n->state == NAME_ASKING && n->ask_was_sent && !n->ask_was_answered)
+  if (l->state == LEASE_ASKING && l->ask.sendings > 0 && !l->ask.was_answered)
     claim_fail(c, DIBS_UNKNOWN, r->is_up ? "the server has not answered in time"
                                          : r->down_words);
   else if (!route_is_usable(r))
     claim_fail(c, r->down_why, r->down_words);
-  else if (c->is_try)
+  else if (lease_is_undecided(l))
+    claim_fail(c, l->undecided_why, r->undecided_words);
+  else if (c->spec.is_try || !is_known_busy(l))
     claim_fail(c, DIBS_ERR_UNREACHABLE, "the server has not answered in time");
   else
-    claim_fail(c, DIBS_TIMED_OUT, "somebody else holds it");
+    claim_fail(c, DIBS_TIMED_OUT, "another client holds it");
+}
+
+void claims_arm(lease *l, instant now)
+{
+  for (claim *c = l->claims.waiting; c != NULL; c = c->next)
+    claim_arm(c, now);
 }
 
 void claim_timer(claim *c, instant now)
 {
-  name *n = c->name;
+  lease *l = lease_of_claim(c);
 
   if (c->state == CLAIM_RELEASING) {
-    c->words = "the server has not confirmed in time";
-    claim_end(c, &n->holders, LOCK_RELEASED, DIBS_UNKNOWN);
+    claim_say(c, "the server has not confirmed in time");
+    claim_end(c, LOCK_RELEASED, DIBS_UNKNOWN);
     return;
   }
   waiting_is_over(c);
-  if (n->waiting == NULL)
-    ask_end(n, now);
-  else if (n->state == NAME_QUEUED && !instant_before(now, n->told_give_up))
-    name_due(n);       /* who came later waits on: its place must not be passed over */
+  if (l->claims.waiting == NULL)
+    lease_become(l, lease_unwanted(l, now), now);
+  else if (l->state == LEASE_QUEUED && !instant_before(now, l->ask.sent_give_up))
+    lease_due(l);      /* later waiters continue, and their queue entry must not expire */
 }
 
 /* ---- from the program ---- */
 
-static bool waiting_fail(lock_table *t, uint64_t id, dibs_status status, const char *words,
-                         instant now)
+static void fail(claim *c, dibs_status status, const char *words, instant now)
 {
-  claim *c = claim_of(t, id);
-  name *n;
+  lease *l = lease_of_claim(c);
 
-  if (c == NULL || c->state != CLAIM_WAITING)
-    return false;
-  n = c->name;
   claim_fail(c, status, words);
-  if (n->waiting == NULL)
-    ask_end(n, now);
-  return true;
+  if (l->claims.waiting == NULL)
+    lease_become(l, lease_unwanted(l, now), now);
 }
 
-bool lock_cancel(lock_table *t, uint64_t id, instant now)
+static void release(claim *c, instant now)
 {
-  return waiting_fail(t, id, DIBS_CANCELLED, "cancelled", now);
-}
+  lease *l = lease_of_claim(c);
+  lock_table *t = l->table;
 
-bool lock_fail(lock_table *t, uint64_t id, dibs_status status, const char *words, instant now)
-{
-  text copy = text_over(t->fault_words, sizeof(t->fault_words));
-
-  text_add(&copy, words);
-  return waiting_fail(t, id, status, t->fault_words, now);
-}
-
-static void holder_release(claim *c, instant now)
-{
-  name *n = c->name;
-  lock_table *t = n->table;
-
-  if (n->holders->next != NULL) {     /* an inner or outer one stays */
-    claim_end(c, &n->holders, LOCK_RELEASED, DIBS_OK);
-    t->counts.released++;
-    if (n->kind == NAME_SEAT)
-      share_released(n);
+  if (l->claims.holders->next != NULL) {     /* an inner or outer hold remains */
+    claim_end(c, LOCK_RELEASED, DIBS_OK);
+    t->backend.counts.released++;
+    if (l->kind == LEASE_SHARED)
+      share_released(l);
     return;
   }
-  if (n->kind == NAME_MUTEX && c->linger.ns < 0)
-    habit_released(&t->habits, n->bytes, n->size, n->waiters_elsewhere > 0, now);
-  if (linger_is_wanted(n, c, now)) {
-    span linger = c->linger;
+  if (l->kind == LEASE_MUTEX && c->spec.linger.ns < 0)
+    reuse_released(&t->reuse, l->bytes, l->size, l->term.waiters_elsewhere > 0, now);
+  if (park_is_wanted(l, &c->spec, now)) {
+    span linger = c->spec.linger;
 
-    claim_end(c, &n->holders, LOCK_RELEASED, DIBS_OK);
-    t->counts.released++;
-    linger_begin(n, linger, now);
+    claim_end(c, LOCK_RELEASED, DIBS_OK);
+    t->backend.counts.released++;
+    lease_become(l, park_begin(l, linger, now), now);
     return;
   }
-  if (hold_may_pass(n, now)) {
-    claim_end(c, &n->holders, LOCK_RELEASED, DIBS_OK);
-    t->counts.released++;
-    hold_pass(n, now);
+  if (hold_may_pass(l, now)) {
+    claim_end(c, LOCK_RELEASED, DIBS_OK);
+    t->backend.counts.released++;
+    hold_pass(l, now);
     return;
   }
-  c->state = CLAIM_RELEASING;
-  c->was_valid = instant_before(now, hold_end(n));
-  timers_set(&t->timers, &c->timer, instant_add(now, t->settings.command_timeout));
-  leave_release(n, now);
+  holders_release(&l->claims, instant_before(now, hold_end(l)),
+                  instant_add(now, t->settings.command_timeout));
+  lease_become(l, LEASE_RELEASING, now);
 }
 
-dibs_status lock_release(lock_table *t, uint64_t id, instant now)
-{
-  claim *c = claim_of(t, id);
-  name *n;
+/* ---- the reply to the release of its lease ---- */
 
-  if (c == NULL)
-    return DIBS_ERR_STALE;
-  n = c->name;
-  switch (c->state) {
-  case CLAIM_HELD:
-    holder_release(c, now);
+static dibs_status release_status(const lease *l, const claim *c, const release_answer *a)
+{
+  /* "Not yours" to a repeated request: the first copy released it, and its reply was lost. */
+  if (c->was_valid && (a->outcome == RELEASE_DONE || l->term.end_sendings > 1))
     return DIBS_OK;
-  case CLAIM_LOST:
-    claim_end(c, &n->lost, LOCK_RELEASED, c->status);
-    name_forget_if_unused(n);
-    return DIBS_OK;
-  case CLAIM_WAITING:
-  case CLAIM_RELEASING:
-  case CLAIM_OVER:
-    break;
-  }
-  return DIBS_ERR_STALE;
+  if (a->outcome != RELEASE_DONE)
+    return release_gone_status(a->outcome);
+  /* The end was not seen before the release. The lease was still there, so no other client
+   * had the name; but a recently promoted server may lack a grant (protocol.md 16). */
+  return l->table->protocol.quarantine_ms > 0 ? DIBS_LOST : DIBS_EXPIRED;
 }
 
-dibs_status lock_raise(lock_table *t, uint64_t id, uint64_t token, instant now)
+void claims_released(lease *l, const release_answer *a)
 {
-  claim *c = claim_of(t, id);
+  /* DIBS_LOST stays, also where the lease was still there: it was released now, and the
+   * program, which may continue until its own release, is not informed of the next holder. */
+  if (a->outcome == RELEASE_TAKEN)
+    for (claim *c = l->claims.lost; c != NULL; c = c->next)
+      if (fence_token(l, c->fence) >= l->term.granted_token)
+        c->status = DIBS_TAKEN;
+
+  while (l->claims.holders != NULL) {
+    claim *c = l->claims.holders;
+    dibs_status status = release_status(l, c, a);
+
+    l->table->backend.counts.released++;
+    claim_say(c, status == DIBS_OK ? "" : "it had ended before it was released");
+    claim_end(c, LOCK_RELEASED, status);
+  }
+}
+
+/* ---- other calls ---- */
+
+static void forget(acquisition *a)
+{
+  lease_forget_if_unused(a->record);
+}
+
+static dibs_status raise(claim *c, uint64_t token, instant now)
+{
+  lease *l = lease_of_claim(c);
 
   (void)now;
-  if (c == NULL || c->state != CLAIM_HELD)
-    return DIBS_ERR_STALE;
-  if (token <= c->name->lease.token || c->name->raise_to != 0)
-    return DIBS_ERR_ARGUMENT;            /* of which lease the second would be, nobody knows */
-  c->name->raise_to = token;
-  c->name->raise_was_sent = false;
-  name_due(c->name);
+  if (token <= l->term.id.token || l->term.raise_to != 0)
+    return DIBS_ERR_ARGUMENT;            /* a second token could not be matched with its lease */
+  l->term.raise_to = token;
+  l->term.raise_was_sent = false;
+  lease_due(l);
   return DIBS_OK;
 }
 
-dibs_status lock_detach(lock_table *t, uint64_t id, instant now)
+static bool keep_alone(claim *c)
 {
-  claim *c = claim_of(t, id);
-  name *n;
+  return share_keep_alone(lease_of_claim(c), c);
+}
 
-  if (c == NULL || (c->state != CLAIM_HELD && c->state != CLAIM_LOST))
-    return DIBS_ERR_STALE;
-  n = c->name;
-  if (c->state == CLAIM_LOST) {
-    claim_end(c, &n->lost, LOCK_DETACHED, c->status);
-    name_forget_if_unused(n);
-    return DIBS_OK;
-  }
-  if (!lock_keep_alone(t, id))
+static dibs_status detach(claim *c, instant now)
+{
+  lease *l = lease_of_claim(c);
+  lock_table *t = l->table;
+
+  if (!keep_alone(c))
     return DIBS_ERR_ARGUMENT;
-  if (n->holders->next == NULL && !hold_remember_detached(n))
+  if (l->claims.holders->next == NULL && !hold_remember_detached(l))
     return DIBS_ERR_NO_MEMORY;
-  claim_end(c, &n->holders, LOCK_DETACHED, DIBS_OK);
-  if (n->holders == NULL)
-    hold_forget(n, now);
+  /* The lease began before now by the server's clock. */
+  t->detached_until = instant_max(t->detached_until, instant_add(now, l->term.ttl));
+  claim_end(c, LOCK_DETACHED, DIBS_OK);
+  if (l->claims.holders == NULL)
+    lease_become(l, hold_forget(l), now);
   return DIBS_OK;
 }
 
-bool lock_token(const lock_table *t, uint64_t id, text *out)
+instant lock_detached_until(const lock_table *t)
 {
-  const claim *c = claim_of(t, id);
-
-  if (c == NULL || c->state != CLAIM_HELD)
-    return false;
-  return wire_token(c->name, out);
+  return t->detached_until;
 }
 
-bool lock_next_event(lock_table *t, lock_event *ret)
+static void downgrade(acquisition *a, instant now)
 {
-  claim *c = t->telling;
-  lock_event_kind kind = LOCK_GRANTED;
+  (void)now;
+  share_downgrade(a->record);
+}
 
-  if (c == NULL)
-    return false;
-  while ((c->events & (1u << kind)) == 0)
-    kind++;
-  c->events &= ~(1u << kind);
+static bool token(const claim *c, text *out)
+{
+  return wire_token(lease_of_claim(c), out);
+}
 
-  *ret = (lock_event){ .kind = kind, .context = c->context, .id = c->id, .fence = c->fence,
-                       .units = c->units, .depth = c->depth, .status = c->status,
-                       .words = c->words != NULL ? c->words : "",
-                       .acknowledged = c->acknowledged,
-                       .replicas_wanted = c->replicas_wanted, .has_fsync = c->has_fsync };
+static void describe(const claim *c, lock_event *event)
+{
+  const lease *l = lease_of_claim(c);
+
+  event->name = l->bytes;
+  event->name_size = l->size;
   if (c->state == CLAIM_HELD) {
-    ret->valid_until = hold_end(c->name);
-    ret->token = c->name->lease.token;
+    event->valid_until = hold_end(l);
+    event->token = l->term.id.token;
   }
-  if (c->state != CLAIM_OVER) {
-    ret->name = c->name->bytes;
-    ret->name_size = c->name->size;
-  }
+}
 
-  if (c->events == 0) {
-    DL_DELETE2(t->telling, c, previous_telling, next_telling);
-    if (c->state == CLAIM_OVER) {
-      t->counts.bytes -= sizeof(*c) + c->owner_size;
-      mem_free(&t->memory, c->note);
-      mem_free(&t->memory, c);
-    }
-  }
-  return true;
+const hold_ops lease_ops = {
+  .name = "single", .place = place, .fail = fail, .release = release, .forget = forget,
+  .detach = detach, .downgrade = downgrade, .keep_alone = keep_alone, .token = token,
+  .raise = raise, .park = park, .retake = park_retake, .describe = describe,
+  .tick = table_tick, .deadline = table_deadline,
+  .close = table_close, .is_quiet = table_is_quiet, .next_name = table_next_name,
+};
+
+hold_backend *lock_backend(lock_table *t)
+{
+  return &t->backend;
 }

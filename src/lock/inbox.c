@@ -1,133 +1,174 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages: hints by which the server saves us a poll. Each counts only for the ask it
- * names (F1-F4); what names an ask neither held nor open is given back. */
+/* lock/inbox.c - messages of the client channel: hints that save polls. A grant is
+ * accepted when it has the nonce of an open ask; any other message makes the name ask the
+ * server, with a limit on the rate. Each message counts only for its ask (F1-F4); a grant
+ * to an ask that is neither held nor open is released. */
 #include "lock/table.h"
 
 #include <string.h>
 
-static bool is_open(const name *n, uint64_t ask)
+static bool is_open(const lease *l, uint64_t ask)
 {
-  return (n->state == NAME_ASKING || n->state == NAME_QUEUED || n->state == NAME_CANCELLING) &&
-         n->ask == ask;
+  return lease_is_in(l, STATES_ASK | IN(LEASE_CANCELLING)) && l->ask.number == ask;
 }
 
-static bool is_ours(const name *n, uint64_t ask)
+static bool is_ours(const lease *l, uint64_t ask)
 {
-  return (n->state == NAME_HELD || n->state == NAME_CONFIRMING || n->state == NAME_ACKING ||
-          n->state == NAME_LINGERING || n->state == NAME_RELEASING) && n->lease.ask == ask;
+  return lease_is_in(l, STATES_LEASE) && l->term.id.ask == ask;
 }
 
-static void message_grant(name *n, const inbox_message *m, instant now)
+/* A hint only makes the name ask. */
+static void hinted(lease *l, instant now)
 {
-  lock_table *t = n->table;
+  if (hint_is_in_time(l, now))
+    lease_due(l);
+}
+
+/* Whether the message proves the grant without a request. */
+static bool is_believed(lease *l, const inbox_message *m, instant now)
+{
+  const server_clock *clock = &l->route->clock;
+  int64_t server_us = server_clock_at(clock, now);
+
+  if (server_us == 0)
+    return false;
+  if (!token_is_possible(m->lease.token, server_us)) {
+    token_warn(l->table, l, m->lease.token, now);
+    return false;
+  }
+  /* If the clock was set back during this ask, an old grant may look like a new one. */
+  if (clock->has_stepped && !instant_before(clock->stepped_at, l->ask.first_sent_at))
+    return false;
+  return message_is_proven(l->table, m);
+}
+
+static lease_state message_grant(lease *l, const inbox_message *m, instant now)
+{
+  lock_table *t = l->table;
   span ttl = span_ms(m->ttl_ms);
-  instant since = n->ask_was_answered ? n->waiting_at : n->ask_sent_at;
+  instant since = l->ask.was_answered ? l->ask.queued_at : l->ask.first_sent_at;
   instant end = lease_end(since, ttl, t->settings.clock_rate_error_ppm);
 
-  if (n->state == NAME_CANCELLING)
-    return;                            /* the cancel on its way gives it back */
-  if (m->lease.token <= n->newest_token || m->lease.token <= n->closed_token)
-    return;                            /* older than what the server told since */
-  if (n->kind == NAME_SET) {
-    n->was_granted_one = true;         /* perhaps the others are to be had now, too */
-    name_due(n);
-    return;
+  if (l->state == LEASE_CANCELLING)
+    return l->state;                   /* the cancel under way releases it */
+  if (!is_believed(l, m, now)) {
+    hinted(l, now);
+    return l->state;
+  }
+  if (m->lease.token <= l->ask.newest_token || m->lease.token <= l->ended_token)
+    return l->state;                   /* older than what the server reported since */
+  if (l->kind == LEASE_SET) {
+    l->many.was_granted_one = true;    /* the other names may be free now, too */
+    hinted(l, now);
+    return l->state;
   }
   if (m->word == INBOX_SHARE)
-    n->units = m->units;
+    l->term.units = m->units;
 
   if (instant_since(end, now).ns >= ttl.ns / 4) {
-    /* Young enough, it is renewed when its time comes: a third of all commands in a
-     * crowd would be renewals otherwise. A fixed one is made whole now or never. */
+    /* A recent grant is renewed at its regular time: otherwise a third of all commands
+     * under contention would be renewals. A fixed lease gets its full length now or never. */
     bool is_old = instant_since(now, since).ns >= ttl.ns / 4;
 
-    hold_granted(n, &m->lease, end, ttl, m->waiters,
-                 is_old || n->waiting->is_fixed, since, now);
-    return;
+    return hold_granted(l, &m->lease, end, ttl, m->waiters,
+                        is_old || wish_of(&l->claims)->is_fixed, since, now);
   }
-  hold_confirm(n, &m->lease);
+  return hold_confirm(l, &m->lease);
 }
 
-static bool is_detached(const lock_table *t, const lease_id *lease)
+static bool is_detached(const lock_table *t, const lease_id *id)
 {
   for (const detached *d = t->detached; d != NULL; d = d->next)
-    if (lease_id_equal(&d->lease, lease))
+    if (lease_id_equal(&d->lease, id))
       return true;
   return false;
 }
 
-static void give_back(lock_table *t, const inbox_message *m)
+/* Only the last detached shared leases and multi-locks are known by their leases; none of
+ * the others is released, because its lease may continue. */
+static void give_back(lock_table *t, const inbox_message *m, instant now)
 {
-  /* Who waits for a member of a set goes on saying so, long after it was detached. */
-  if (m->word == INBOX_WANT && m->lease.set != 0 && t->has_forgotten_sets)
+  bool is_lock = m->lease.set == 0 && m->word != INBOX_SHARE;
+
+  if (!is_lock && m->lease.ask <= t->forgotten_ask)
     return;
-  if (!is_detached(t, &m->lease))
-    leave_stray(t, &m->lease, m->word == INBOX_SHARE, m->name, m->name_size);
+  if (!is_detached(t, &m->lease) && hints_take(t, HINT_SCRIPT, now))
+    leave_orphan(t, &m->lease, m->word == INBOX_SHARE, m->name, m->name_size);
 }
 
-/* Whom a message is about: a set by its number, a seat by its ask, a mutex by its name. */
-static name *name_of(const lock_table *t, const inbox_message *m)
+/* Finds the name of a message: a multi-lock by its number, a shared lease by its ask, a
+ * mutex by its name. */
+static lease *lease_of(const lock_table *t, const inbox_message *m)
 {
-  name *n;
+  lease *l;
 
   if (m->lease.set != 0)
     return set_find(t, m->lease.set);
   if (m->word != INBOX_SHARE) {
-    n = mutex_find(t, m->name, m->name_size);
-    if (n != NULL || m->word != INBOX_LOST)
-      return n;
+    l = mutex_find(t, m->name, m->name_size);
+    if (l != NULL || m->word != INBOX_LOST)
+      return l;
   }
-  return seat_find(t, m->name, m->name_size, m->lease.ask);
+  return shared_find(t, m->name, m->name_size, m->lease.ask);
 }
 
-static void message_want(name *n, instant now)
+static lease_state message_want(lease *l)
 {
-  if (n->waiters_elsewhere == 0)
-    n->waiters_elsewhere = 1;
-  if (n->state == NAME_LINGERING)
-    linger_revoked(n, now);
+  if (l->term.waiters_elsewhere == 0)
+    l->term.waiters_elsewhere = 1;
+  return l->state == LEASE_PARKED ? park_revoked(l) : l->state;
 }
 
-static void message_lost(name *n, const inbox_message *m, instant now)
+/* The message may be wrong: a renewal shows the state of the lease. */
+static void message_lost(lease *l, const inbox_message *m, instant now)
 {
-  if ((n->state == NAME_HELD || n->state == NAME_LINGERING) &&
-      lease_id_equal(&n->lease, &m->lease))
-    hold_lost(n, DIBS_LOST, "broken by an administrator", now);
-  else if ((n->state == NAME_ACKING || n->state == NAME_CONFIRMING) &&
-           lease_id_equal(&n->lease, &m->lease))
-    hold_not_ours(n, now);             /* nobody was told that he has it: he asks again */
-  else if (n->kind == NAME_SEAT && n->state == NAME_QUEUED && n->ask == m->lease.ask)
-    name_due(n);                       /* dropped from the queue: the server says why */
+  bool is_lease = lease_id_equal(&l->term.id, &m->lease);
+
+  if (l->state == LEASE_PARKED && is_lease) {
+    lease_become(l, LEASE_RELEASING, now);
+  } else if (l->state == LEASE_HELD && is_lease) {
+    if (!hints_take(l->table, HINT_ASK, now))
+      return;
+    l->term.is_reported_broken = l->term.must_confirm = true;
+    lease_renewal_due(l);
+  } else if (l->state == LEASE_ACKING && is_lease) {
+    l->term.is_reported_broken = true;
+    acks_renew(l);
+  } else if (l->state == LEASE_CONFIRMING && is_lease) {
+    l->term.is_reported_broken = true;   /* the renewal may have been executed before the loss */
+  } else if (l->kind == LEASE_SHARED && l->state == LEASE_QUEUED && l->ask.number == m->lease.ask) {
+    hinted(l, now);                    /* removed from the queue: ask the server why */
+  }
 }
 
 void inbox_speaks(lock_table *t, const char *bytes, size_t size, instant now)
 {
   inbox_message m;
-  name *n;
+  lease *l;
 
-  if (owners_message(t, bytes, size))
+  if (wait_report_message(t, bytes, size, now))
     return;
-  if (!inbox_message_read(bytes, size, &m) || strcmp(m.lease.client, t->native.client) != 0)
+  if (!inbox_message_read(bytes, size, &m) || strcmp(m.lease.client, t->protocol.client) != 0)
     return;
-  n = name_of(t, &m);
+  l = lease_of(t, &m);
 
   switch (m.word) {
   case INBOX_GRANT:
   case INBOX_SHARE:
-    if (n != NULL && is_open(n, m.lease.ask))
-      message_grant(n, &m, now);
-    else if (n == NULL || !is_ours(n, m.lease.ask))
-      give_back(t, &m);
+    if (l != NULL && is_open(l, m.lease.ask))
+      lease_become(l, message_grant(l, &m, now), now);
+    else if (l == NULL || !is_ours(l, m.lease.ask))
+      give_back(t, &m, now);
     break;
   case INBOX_WANT:
-    if (n != NULL && is_ours(n, m.lease.ask))
-      message_want(n, now);
-    else if (n == NULL || !is_open(n, m.lease.ask))
-      give_back(t, &m);
+    if (l != NULL && is_ours(l, m.lease.ask))
+      lease_become(l, message_want(l), now);
+    else if (l == NULL || !is_open(l, m.lease.ask))
+      give_back(t, &m, now);
     break;
   case INBOX_LOST:
-    if (n != NULL)
-      message_lost(n, &m, now);
+    if (l != NULL)
+      message_lost(l, &m, now);
     break;
   }
 }

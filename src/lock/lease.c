@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lock/lease.c - how long a lease may be believed, and when to renew it. */
+/* lock/lease.c - the deadline of a lease, and the time of its renewal. */
 #include "lock/lease.h"
 
 span lease_margin(span x, int32_t rate_ppm)
@@ -16,8 +16,8 @@ instant lease_end(instant start, span left, int32_t rate_ppm)
 
 span lease_watch(span length, int32_t rate_ppm)
 {
-  /* Our clock may be the fast one: watching for l of our time must cover l of any other
-   * clock within the error, and the message's own way. */
+  /* This machine's clock may be the fast one: a watch of this length must cover the lease
+   * by any other clock within the error, and the delay of the message. */
   return (span){ length.ns + lease_margin(length, rate_ppm).ns };
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* lock/lease.h - how long a granted lease may be believed (protocol.md 5).
+/* lock/lease.h - the deadline of a granted lease (protocol.md 5).
  *
- * Pure arithmetic. S1, S7: the belief ends before the lease does, whatever the two
+ * Pure arithmetic. S1, S7: the deadline is before the end of the lease, whatever the two
  * clocks' rates within the stated error. */
 #ifndef LOCK_LEASE_H
 #define LOCK_LEASE_H
@@ -12,10 +12,10 @@
 span lease_margin(span x, int32_t rate_ppm);
 
 /* First instant at which a lease of `left`, counted from `start`, must not be trusted.
- * `start` lies before the server began to count. */
+ * `start` is before the server began to count. */
 instant lease_end(instant start, span left, int32_t rate_ppm);
 
-/* How long a lease of `length` has to be watched unchanged to prove it over. */
+/* How long a lease of `length` must be watched unchanged to prove its end. */
 span lease_watch(span length, int32_t rate_ppm);
 
 /* When to renew a lease of `ttl` next: a third of it, or `every`, with 10 % jitter,

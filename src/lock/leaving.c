@@ -1,142 +1,130 @@
 /* SPDX-License-Identifier: MIT */
-/* Leaving: release, cancel, and giving back leases that nobody here asked for any more. */
+/* lock/leaving.c - release, cancel, and release of orphans: leases granted to asks that
+ * have ended. */
 #include "lock/table.h"
 
 #include <string.h>
 
 #define STRAYS_MAX 1024
-#define STRAY_ATTEMPTS 8   /* then it ends by itself, after one ttl */
+#define STRAY_ATTEMPTS 8   /* after these the lease ends by itself, after one ttl */
 
-void leave_release(name *n, instant now)
+void release_enter(lease *l, instant now)
 {
-  lock_table *t = n->table;
+  lock_table *t = l->table;
 
-  if (n->state == NAME_LINGERING)
-    t->counts.lingering--;
-  n->state = NAME_RELEASING;
-  n->release_is_early = false;
-  n->release_was_sent = n->release_was_repeated = false;
-  n->is_renewing = n->is_downgrading = false;   /* what is under way was for this lease */
-  n->attempts = 0;
-  if (n->lease.token > n->closed_token)
-    n->closed_token = n->lease.token;
-  timers_clear(&t->timers, &n->renew);
-  timers_clear(&t->timers, &n->deadline);
-  if (n->note_is_set)
-    t->note_name_id = n->id;
+  l->term.end_is_early = false;
+  l->term.end_sendings = 0;
+  l->renewing_at = NULL;
+  l->is_downgrading = false;   /* requests under way were for this lease */
+  l->attempts = 0;
+  if (l->term.id.token > l->ended_token && token_is_of_a_clock(l->term.id.token))
+    l->ended_token = l->term.id.token;
+  timers_clear(&t->timers, &l->renew);
+  timers_clear(&t->timers, &l->deadline);
+  if (l->note_is_set)
+    t->note_lease_number = l->id;
 
-  /* After so long the lease has ended by itself, and insisting is of no use. */
-  n->leave_by = instant_add(now, lease_watch((span){ n->ttl.ns + SPAN_MS(1000).ns },
-                                             t->settings.clock_rate_error_ppm));
-  timers_set(&t->timers, &n->poll, n->leave_by);
-  name_due(n);
+  /* After this time the lease has ended by itself: stop repeating the release. */
+  l->term.insist_until =
+    instant_add(now, lease_watch((span){ l->term.ttl.ns + SPAN_MS(1000).ns },
+                                 t->settings.clock_rate_error_ppm));
+  timers_set(&t->timers, &l->poll, l->term.insist_until);
+  lease_due(l);
 }
 
-void leave_not_before(name *n, instant at)
+void leave_not_before(lease *l, instant at)
 {
-  n->release_is_early = true;
-  timers_set(&n->table->timers, &n->poll, instant_min(at, n->leave_by));
+  l->term.end_is_early = true;
+  timers_set(&l->table->timers, &l->poll, instant_min(at, l->term.insist_until));
 }
 
-static void left(name *n, instant now)
+static lease_state left(lease *l)
 {
-  timers_clear(&n->table->timers, &n->poll);
-  n->with_text = false;
-  n->raise_to = 0;                     /* of the lease that is gone */
-  n->state = NAME_IDLE;
-  name_settle(n, now);
+  timers_clear(&l->table->timers, &l->poll);
+  l->with_text = false;
+  l->term.raise_to = 0;                     /* of the lease that has ended */
+  return LEASE_IDLE;
 }
 
-static dibs_status release_status(const name *n, const claim *c, const release_answer *a)
+lease_state leave_released(lease *l, const release_answer *a, instant sent_at, instant now)
 {
-  if (a->outcome == RELEASE_DONE)
-    return DIBS_OK;
-  /* "Not yours" to a repeated request: the first one did it, its answer was lost. */
-  if (c->was_valid && n->release_was_repeated)
-    return DIBS_OK;
-  return a->outcome == RELEASE_TAKEN ? DIBS_TAKEN : DIBS_EXPIRED;
+  claims_released(l, a);
+  yield_given(l, a->heard, sent_at, now);
+  return left(l);
 }
 
-void leave_released(name *n, const release_answer *a, instant sent_at, instant now)
+lease_state leave_refused(lease *l, dibs_status status, const char *words)
 {
-  lock_table *t = n->table;
-
-  if (a->outcome != RELEASE_DONE)
-    for (claim *c = n->lost; c != NULL; c = c->next)
-      if (fence_token(n, c->fence) == n->lease.token)
-        c->status = a->outcome == RELEASE_TAKEN ? DIBS_TAKEN : DIBS_EXPIRED;
-
-  while (n->holders != NULL) {
-    claim *c = n->holders;
-    dibs_status status = release_status(n, c, a);
-
-    t->counts.released++;
-    c->words = status == DIBS_OK ? "" : "it had ended before it was released";
-    claim_end(c, &n->holders, LOCK_RELEASED, status);
-  }
-  way_given(n, a->heard, sent_at, now);
-  left(n, now);
+  holders_end(&l->claims, status, words);
+  return left(l);
 }
 
-void leave_refused(name *n, dibs_status status, const char *words, instant now)
+lease_state leave_cancelled(lease *l)
 {
-  while (n->holders != NULL) {
-    n->holders->words = words;
-    claim_end(n->holders, &n->holders, LOCK_RELEASED, status);
-  }
-  left(n, now);
+  return left(l);
 }
 
-void leave_cancelled(name *n, instant now)
+/* A server that stood still may first execute a late renewal, and then refuse the release because
+ * it lost the script. Other formats name an owner, not one lease: a later lease is the same. */
+static void release_as_orphan(const lease *l)
 {
-  left(n, now);
-}
+  lock_table *t = l->table;
 
-void leave_timer(name *n, instant now)
-{
-  n->release_is_early = false;
-  if (instant_before(now, n->leave_by)) {
-    name_due(n);
-    timers_set(&n->table->timers, &n->poll, n->leave_by);
+  if (!t->protocol.dialect->traits.hands_over || lease_never_ends(l))
     return;
-  }
-  leave_refused(n, DIBS_UNKNOWN, "the server has not confirmed in time", now);
+  if (l->kind != LEASE_SET)
+    leave_orphan(t, &l->term.id, l->kind == LEASE_SHARED, l->bytes, l->size);
+  for (size_t i = 0; i < l->many.count; i++)
+    leave_orphan(t, &l->term.id, false, l->many.names[i].name, l->many.names[i].size);
 }
 
-void leave_stray(lock_table *t, const lease_id *lease, bool is_share, const void *bytes,
-                 size_t size)
+lease_state leave_timer(lease *l, instant now)
+{
+  l->term.end_is_early = false;
+  if (instant_before(now, l->term.insist_until)) {
+    lease_due(l);
+    timers_set(&l->table->timers, &l->poll, l->term.insist_until);
+    return l->state;
+  }
+  if (l->term.end_sendings > 0 && l->route->is_up)
+    release_as_orphan(l);
+  return leave_refused(l, DIBS_UNKNOWN, "the server has not confirmed in time");
+}
+
+void leave_orphan(lock_table *t, const lease_id *id, bool is_share, const void *bytes,
+                  size_t size)
 {
   route *r = route_of_name(t, bytes, size);
-  stray *s;
+  orphan *s;
 
-  if (r->stray_count >= STRAYS_MAX)
-    return;                /* the lease ends by itself after one ttl */
+  if (r->orphan_count >= STRAYS_MAX)
+    return;                /* the id ends by itself after one ttl */
   s = mem_zalloc(&t->memory, sizeof(*s) + size);
   if (s == NULL)
     return;
-  s->lease = *lease;
+  s->lease = *id;
   s->is_share = is_share;
   s->size = size;
   memcpy(s->name, bytes, size);
-  s->next = r->strays;
-  r->strays = s;
-  r->stray_count++;
+  s->next = r->orphans;
+  r->orphans = s;
+  r->orphan_count++;
 }
 
-/* What was sent to a node that does not serve it any more, or to one that broke, goes out
- * again: that it was done is no harm. */
-void stray_again(lock_table *t, call *c, bool is_redirected)
+/* A request to a node that no longer serves the name, or whose connection broke, is sent
+ * again: executing it twice is harmless. */
+void orphan_again(lock_table *t, call *c, bool is_redirected)
 {
-  stray *s = c->stray;
+  orphan *s = c->orphan;
   route *r;
 
   if (s == NULL || t->is_closing || ++s->attempts > STRAY_ATTEMPTS)
     return;
-  c->stray = NULL;
+  c->orphan = NULL;
   r = route_of_name(t, s->name, s->size);
   s->is_redirected = is_redirected;
   s->is_asking = false;
-  s->next = r->strays;
-  r->strays = s;
-  r->stray_count++;
+  s->next = r->orphans;
+  r->orphans = s;
+  r->orphan_count++;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* lock/moving.c - a slot has another server: names, and what is left of asks, go along. */
+/* lock/moving.c - moves names and orphans to the new server of their slot. */
 #include "lock/table.h"
 
 #define REDIRECTS_AT_ONCE 5
 
-static void dues_part(route *r, name **ret_due, name **ret_renewals)
+static void dues_part(route *r, lease **ret_due, lease **ret_renewals)
 {
   *ret_due = r->first_due;
   *ret_renewals = r->first_renewal;
@@ -12,28 +12,28 @@ static void dues_part(route *r, name **ret_due, name **ret_renewals)
   r->has_idle_dues = false;
 }
 
-/* Puts each name of the two lists where it belongs today. */
-static void dues_join(name *due, name *renewals)
+/* Puts each name of the two lists into the list of its present route. */
+static void dues_join(lease *due, lease *renewals)
 {
-  name *next;
+  lease *next;
 
   for (; due != NULL; due = next) {
     next = due->next_due;
     due->is_due = false;
-    name_due(due);
-    name_forget_if_unused(due);          /* it stays, and its new route is told to sweep */
+    lease_due(due);
+    lease_forget_if_unused(due);         /* it stays, and its new route must sweep */
   }
   for (; renewals != NULL; renewals = next) {
     next = renewals->next_renewal;
     renewals->is_renewal_due = false;
-    name_renewal_due(renewals);
-    name_forget_if_unused(renewals);
+    lease_renewal_due(renewals);
+    lease_forget_if_unused(renewals);
   }
 }
 
 void dues_move(lock_table *t)
 {
-  name *due, *renewals;
+  lease *due, *renewals;
 
   for (size_t i = 0; i <= t->route_count; i++) {
     dues_part(route_at(t, i), &due, &renewals);
@@ -41,87 +41,86 @@ void dues_move(lock_table *t)
   }
 }
 
-/* As behind a connection that broke: what was asked there is asked again here. */
-void name_ask_again(name *n)
+/* As after a broken connection: requests to the old server are repeated. */
+void lease_ask_again(lease *l)
 {
-  if (n->state == NAME_HELD || n->state == NAME_CONFIRMING || n->state == NAME_LINGERING) {
-    n->is_renewing = false;
-    if (!n->is_fixed || n->confirm_now || n->is_downgrading)
-      name_renewal_due(n);
-    if (n->raise_to != 0)
-      name_due(n);
-  } else if (n->state != NAME_IDLE && n->state != NAME_ACKING) {
-    name_due(n);
+  if (lease_is_in(l, STATES_RENEWED)) {
+    l->renewing_at = NULL;
+    if (!l->term.is_fixed || l->term.must_confirm || l->is_downgrading)
+      lease_renewal_due(l);
+    if (l->term.raise_to != 0)
+      lease_due(l);
+  } else if (l->state != LEASE_IDLE && l->state != LEASE_ACKING) {
+    lease_due(l);
   }
 }
 
-/* Behind MOVED or ASK: at once, but not where nodes send it to and fro. The timer of the
- * refusal is set; when it rings, the slot may be moving still, and be followed again. */
-static void name_go_on(name *n)
+/* After MOVED or ASK: at once, unless nodes redirect it repeatedly. The timer of the
+ * refusal is set; when it fires, the slot may still be moving, and is followed again. */
+static void lease_go_on(lease *l)
 {
-  bool is_sent_around = n->is_redirected && n->redirects > REDIRECTS_AT_ONCE;
+  bool is_sent_around = l->is_redirected && l->redirects > REDIRECTS_AT_ONCE;
 
-  n->is_redirected = false;
+  l->is_redirected = false;
   if (!is_sent_around)
-    name_ask_again(n);
+    lease_ask_again(l);
 }
 
-static void calls_cut_of(route *r, const name *n)
+static void calls_cut_of(route *r, const lease *l)
 {
   lock_table *t = r->table;
   call *c, *next;
 
   for (c = r->calls; c != NULL; c = next) {
     next = c->next;
-    if (c->name_id == n->id || (c->count == 1 && c->renewals[0].name_id == n->id))
+    if (c->lease_number == l->id || (c->count == 1 && c->renewals[0].lease_number == l->id))
       call_cut(t, c);
   }
 }
 
-/* Since when nobody serves it: an outage of its old node goes on, another begins now. */
-static instant unserved_since(const name *n, instant now)
+/* Since when no node serves it: an outage of its old node continues, a new one begins now. */
+static instant unserved_since(const lease *l, instant now)
 {
-  return route_is_usable(n->route) ? now : instant_max(n->unserved_since, n->route->down_since);
+  return route_is_usable(l->route) ? now : instant_max(l->unserved_since, l->route->down_since);
 }
 
-static void name_move(name *n, route *to, instant now)
+static void lease_move(lease *l, route *to, instant now)
 {
-  route *from = n->route;
+  route *from = l->route;
 
-  n->unserved_since = unserved_since(n, now);
-  calls_cut_of(from, n);
-  if (n->state == NAME_ACKING) {
-    acks_leave(n);
-    n->route = to;
-    acks_begin(n, &n->lease, n->valid_until, now);
+  l->unserved_since = unserved_since(l, now);
+  calls_cut_of(from, l);
+  if (l->state == LEASE_ACKING) {
+    acks_leave(l);
+    l->route = to;
+    lease_become(l, acks_begin(l, &l->term.id, l->term.valid_until, now), now);
   }
   from->names--;
   to->names++;
-  n->route = to;
-  name_ask_route(n, NULL);
-  name_go_on(n);
-  for (claim *c = n->waiting; c != NULL; c = c->next)
-    claim_arm(c, now);
+  l->route = to;
+  lease_ask_route(l, NULL);
+  lease_go_on(l);
+  claims_arm(l, now);
 }
 
-static void stray_add(route *r, stray *s)
+static void orphan_add(route *r, orphan *s)
 {
   s->is_redirected = false;
-  s->next = r->strays;
-  r->strays = s;
-  r->stray_count++;
+  s->next = r->orphans;
+  r->orphans = s;
+  r->orphan_count++;
 }
 
-static void strays_move(lock_table *t)
+static void orphans_move(lock_table *t)
 {
-  stray *all = NULL, *s;
+  orphan *all = NULL, *s;
 
   for (size_t i = 0; i <= t->route_count; i++) {
     route *from = route_at(t, i);
 
-    while ((s = from->strays) != NULL) {
-      from->strays = s->next;
-      from->stray_count--;
+    while ((s = from->orphans) != NULL) {
+      from->orphans = s->next;
+      from->orphan_count--;
       s->next = all;
       all = s;
     }
@@ -131,13 +130,13 @@ static void strays_move(lock_table *t)
 
     all = s->next;
     s->is_asking = false;
-    stray_add(r, s);
+    orphan_add(r, s);
   }
 }
 
-static void strays_ask_at(lock_table *t, uint16_t which, route *to)
+static void orphans_ask_at(lock_table *t, uint16_t which, route *to)
 {
-  stray **at = &route_of_slot(t, which)->strays, *s;
+  orphan **at = &route_of_slot(t, which)->orphans, *s;
 
   while ((s = *at) != NULL) {
     if (!s->is_redirected || slot_of_name(t, s->name, s->size) != which) {
@@ -145,9 +144,9 @@ static void strays_ask_at(lock_table *t, uint16_t which, route *to)
       continue;
     }
     *at = s->next;
-    route_of_slot(t, which)->stray_count--;
+    route_of_slot(t, which)->orphan_count--;
     s->is_asking = true;
-    stray_add(to, s);
+    orphan_add(to, s);
     if (to == route_of_slot(t, which))
       return;
   }
@@ -155,28 +154,28 @@ static void strays_ask_at(lock_table *t, uint16_t which, route *to)
 
 void lock_slots_changed(lock_table *t, instant now)
 {
-  for (name *n = t->first_name; n != NULL; n = n->next) {
-    route *to = route_of_slot(t, n->slot);
+  for (lease *l = t->first_lease; l != NULL; l = l->next) {
+    route *to = route_of_slot(t, l->slot);
 
-    if (to != n->route)
-      name_move(n, to, now);
-    else if (n->is_redirected)
-      name_go_on(n);
+    if (to != l->route)
+      lease_move(l, to, now);
+    else if (l->is_redirected)
+      lease_go_on(l);
   }
   dues_move(t);
-  strays_move(t);
+  orphans_move(t);
   channels_moved(t);
 }
 
 void lock_ask_at(lock_table *t, uint16_t which, size_t r)
 {
-  for (name *n = t->first_name; n != NULL; n = n->next) {
-    if (n->slot != which || !n->is_redirected)
+  for (lease *l = t->first_lease; l != NULL; l = l->next) {
+    if (l->slot != which || !l->is_redirected)
       continue;
-    name_ask_route(n, t->routes[r]);
-    name_go_on(n);
+    lease_ask_route(l, t->routes[r]);
+    lease_go_on(l);
   }
-  strays_ask_at(t, which, t->routes[r]);
+  orphans_ask_at(t, which, t->routes[r]);
   dues_move(t);
 }
 

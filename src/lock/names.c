@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* lock/names.c - the names of a table: how each kind is made, found and forgotten, and the
- * two lists of those that have something to send. */
+/* lock/names.c - the names of a table: creates, finds and forgets each kind, and keeps the
+ * two lists of names with a command to send. */
 #include "lock/table.h"
 
 #include <string.h>
 
-/* uthash takes its buckets from the client's memory too; `t` is in scope at each use. */
+/* uthash allocates from the client's memory functions too; `t` is in scope at each use. */
 #undef uthash_malloc
 #undef uthash_free
 #define uthash_malloc(bytes) mem_alloc(&t->memory, (bytes))
@@ -13,338 +13,324 @@
 
 /* ---- all of them ---- */
 
-static void list_join(name *n)
+static void list_join(lease *l)
 {
-  lock_table *t = n->table;
+  lock_table *t = l->table;
 
-  DL_APPEND(t->first_name, n);
-  t->counts.names++;
-  t->counts.bytes += sizeof(*n) + n->size;
-  name_find_route(n);
+  DL_APPEND(t->first_lease, l);
+  t->backend.counts.names++;
+  t->backend.counts.bytes += sizeof(*l) + l->size;
+  lease_find_route(l);
 }
 
-static void list_leave(name *n)
+static void list_leave(lease *l)
 {
-  lock_table *t = n->table;
+  lock_table *t = l->table;
 
-  DL_DELETE(t->first_name, n);
-  t->counts.names--;
-  name_ask_route(n, NULL);
-  n->route->names--;
-  channel_leave(n);
-  t->counts.bytes -= sizeof(*n) + n->size;
+  DL_DELETE(t->first_lease, l);
+  t->backend.counts.names--;
+  lease_ask_route(l, NULL);
+  l->route->names--;
+  channel_leave(l);
+  t->backend.counts.bytes -= sizeof(*l) + l->size;
 }
 
 /* Not yet in any list. */
-static name *name_make(lock_table *t, name_kind kind, const void *bytes, size_t size)
+static lease *lease_make(lock_table *t, lease_kind kind, const void *bytes, size_t size)
 {
-  name *n;
+  lease *l;
 
   if (!table_reserve_timers(t, 3))
     return NULL;
-  n = mem_zalloc(&t->memory, sizeof(*n) + size);
-  if (n == NULL)
+  l = mem_zalloc(&t->memory, sizeof(*l) + size);
+  if (l == NULL)
     return NULL;
 
-  n->table = t;
-  n->kind = kind;
-  n->state = NAME_IDLE;
-  n->limit = INSTANT_NEVER;
-  n->units = 1;
-  n->size = size;
+  l->table = t;
+  l->kind = kind;
+  l->state = LEASE_IDLE;
+  acquisition_init(&l->claims, &t->backend, l);
+  l->term.limit = INSTANT_NEVER;
+  l->term.units = 1;
+  l->size = size;
   if (bytes != NULL)
-    memcpy(n->bytes, bytes, size);
-  timer_init(&n->poll, TIMER_POLL, n);
-  timer_init(&n->renew, TIMER_RENEW, n);
-  timer_init(&n->deadline, TIMER_DEADLINE, n);
-  n->id = slots_add(&t->name_slots, n);
-  if (n->id == 0) {
-    mem_free(&t->memory, n);
+    memcpy(l->bytes, bytes, size);
+  timer_init(&l->poll, TIMER_POLL, l);
+  timer_init(&l->renew, TIMER_RENEW, l);
+  timer_init(&l->deadline, TIMER_DEADLINE, l);
+  l->id = slots_add(&t->lease_slots, l);
+  if (l->id == 0) {
+    mem_free(&t->memory, l);
     return NULL;
   }
-  return n;
+  return l;
 }
 
-static name *name_unmake(name *n)
+static lease *lease_unmake(lease *l)
 {
-  lock_table *t = n->table;
+  lock_table *t = l->table;
 
-  slots_remove(&t->name_slots, n->id);
-  mem_free(&t->memory, n->members);
-  mem_free(&t->memory, n);
+  slots_remove(&t->lease_slots, l->id);
+  mem_free(&t->memory, l->many.names);
+  mem_free(&t->memory, l);
   return NULL;
 }
 
 /* ---- mutexes ---- */
 
-name *mutex_find(const lock_table *t, const void *bytes, size_t size)
+lease *mutex_find(const lock_table *t, const void *bytes, size_t size)
 {
-  name *n = NULL;
+  lease *l = NULL;
 
-  HASH_FIND(by_bytes, t->mutexes, bytes, size, n);
-  return n;
+  HASH_FIND(by_bytes, t->mutexes, bytes, size, l);
+  return l;
 }
 
-name *mutex_new(lock_table *t, const void *bytes, size_t size)
+lease *mutex_new(lock_table *t, const void *bytes, size_t size)
 {
-  name *n = name_make(t, NAME_MUTEX, bytes, size);
+  lease *l = lease_make(t, LEASE_MUTEX, bytes, size);
 
-  if (n == NULL)
+  if (l == NULL)
     return NULL;
-  HASH_ADD(by_bytes, t->mutexes, bytes[0], n->size, n);
-  if (n->by_bytes.tbl == NULL)
-    return name_unmake(n);
-  list_join(n);
-  return n;
+  HASH_ADD(by_bytes, t->mutexes, bytes[0], l->size, l);
+  if (l->by_bytes.tbl == NULL)
+    return lease_unmake(l);
+  list_join(l);
+  return l;
 }
 
-/* ---- seats of shared resources, places in queues ---- */
+/* ---- shared leases, entries of queues ---- */
 
-static resource *resource_find(const lock_table *t, const void *bytes, size_t size)
+lock_entry *entry_find(const lock_table *t, const void *bytes, size_t size)
 {
-  resource *r = NULL;
+  lock_entry *e = NULL;
 
-  HASH_FIND(by_bytes, t->resources, bytes, size, r);
-  return r;
+  HASH_FIND(by_bytes, t->entries, bytes, size, e);
+  return e;
 }
 
-static resource *resource_new(lock_table *t, const void *bytes, size_t size)
+static lock_entry *entry_new(lock_table *t, const void *bytes, size_t size)
 {
-  resource *r = mem_zalloc(&t->memory, sizeof(*r) + size);
+  lock_entry *e = mem_zalloc(&t->memory, sizeof(*e) + size);
 
-  if (r == NULL)
+  if (e == NULL)
     return NULL;
-  r->size = size;
-  memcpy(r->bytes, bytes, size);
-  HASH_ADD(by_bytes, t->resources, bytes[0], r->size, r);
-  if (r->by_bytes.tbl == NULL) {
-    mem_free(&t->memory, r);
+  e->size = size;
+  memcpy(e->bytes, bytes, size);
+  HASH_ADD(by_bytes, t->entries, bytes[0], e->size, e);
+  if (e->by_bytes.tbl == NULL) {
+    mem_free(&t->memory, e);
     return NULL;
   }
-  return r;
+  return e;
 }
 
-static void resource_leave(name *n)
+static void entry_leave(lease *l)
 {
-  lock_table *t = n->table;
-  resource *r = n->resource;
+  lock_table *t = l->table;
+  lock_entry *e = l->entry;
 
-  if (n->previous_seat != NULL)
-    n->previous_seat->next_seat = n->next_seat;
+  if (l->previous_shared != NULL)
+    l->previous_shared->next_shared = l->next_shared;
   else
-    r->first = n->next_seat;
-  if (n->next_seat != NULL)
-    n->next_seat->previous_seat = n->previous_seat;
+    e->first = l->next_shared;
+  if (l->next_shared != NULL)
+    l->next_shared->previous_shared = l->previous_shared;
   else
-    r->last = n->previous_seat;
-  if (r->first != NULL)
+    e->last = l->previous_shared;
+  if (e->first != NULL)
     return;
-  HASH_DELETE(by_bytes, t->resources, r);
-  mem_free(&t->memory, r);
+  HASH_DELETE(by_bytes, t->entries, e);
+  mem_free(&t->memory, e);
 }
 
-resource *share_resource(const lock_table *t, const void *bytes, size_t size)
+static char mode_of(const lock_spec *spec)
 {
-  return resource_find(t, bytes, size);
+  if (spec->kind == LOCK_RWLOCK)
+    return spec->reads ? 'r' : 'w';
+  return kind_has_permits(spec->kind) ? 'p' : 0;
 }
 
-static char mode_of(const lock_wish *w)
+lease *shared_new(lock_table *t, const lock_spec *spec, instant now)
 {
-  switch (w->kind) {
-  case LOCK_READ:
-    return 'r';
-  case LOCK_WRITE:
-    return 'w';
-  case LOCK_PERMITS:
-    return 'p';
-  case LOCK_MUTEX:
-  case LOCK_MANY:
-    break;
-  }
-  return 0;
-}
+  lock_entry *e = entry_find(t, spec->name, spec->name_size);
+  lease_kind kind = spec_is_mutex(spec) ? LEASE_QUEUE_ENTRY : LEASE_SHARED;
+  lease *l = lease_make(t, kind, spec->name, spec->name_size);
 
-name *seat_new(lock_table *t, const lock_wish *w, instant now)
-{
-  resource *r = resource_find(t, w->name, w->name_size);
-  name_kind kind = w->kind == LOCK_MUTEX ? NAME_PLACE : NAME_SEAT;
-  name *n = name_make(t, kind, w->name, w->name_size);
-
-  if (n == NULL)
+  if (l == NULL)
     return NULL;
-  if (r == NULL)
-    r = resource_new(t, w->name, w->name_size);
-  if (r == NULL)
-    return name_unmake(n);
+  if (e == NULL)
+    e = entry_new(t, spec->name, spec->name_size);
+  if (e == NULL)
+    return lease_unmake(l);
 
-  n->resource = r;
-  n->previous_seat = r->last;
-  if (r->last != NULL)
-    r->last->next_seat = n;
+  l->entry = e;
+  l->previous_shared = e->last;
+  if (e->last != NULL)
+    e->last->next_shared = l;
   else
-    r->first = n;
-  r->last = n;
-  n->mode = mode_of(w);
-  n->wanted_units = w->kind == LOCK_PERMITS ? w->units : 1;
-  n->flavour = w->flavour;
-  n->seated_at = now;
-  list_join(n);
-  return n;
+    e->first = l;
+  e->last = l;
+  l->mode = mode_of(spec);
+  l->wanted_units = kind_has_permits(spec->kind) ? spec->units : 1;
+  l->lock_kind = spec->kind;
+  l->shared_since = now;
+  list_join(l);
+  return l;
 }
 
-bool name_is_unleased(const name *n)
+bool lease_never_ends(const lease *l)
 {
-  return n->flavour == FLAVOUR_UNLEASED;
+  return l->lock_kind == LOCK_COUNTER;
 }
 
-name *seat_find(const lock_table *t, const void *bytes, size_t size, uint64_t ask)
+lease *shared_find(const lock_table *t, const void *bytes, size_t size, uint64_t ask)
 {
-  const resource *r = resource_find(t, bytes, size);
-  name *n = r != NULL ? r->last : NULL;
+  const lock_entry *e = entry_find(t, bytes, size);
+  lease *l = e != NULL ? e->last : NULL;
 
-  while (n != NULL && n->ask != ask)
-    n = n->previous_seat;
-  return n;
+  while (l != NULL && l->ask.number != ask)
+    l = l->previous_shared;
+  return l;
 }
 
 /* ---- sets ---- */
 
-name *set_new(lock_table *t, const lock_wish *w)
+lease *set_new(lock_table *t, const lock_spec *spec)
 {
   size_t size = 0, at = 0;
-  name *n;
+  lease *l;
 
-  for (size_t i = 0; i < w->name_count; i++)
-    size += w->names[i].size;
-  n = name_make(t, NAME_SET, NULL, size);
-  if (n == NULL)
+  for (size_t i = 0; i < spec->name_count; i++)
+    size += spec->names[i].size;
+  l = lease_make(t, LEASE_SET, NULL, size);
+  if (l == NULL)
     return NULL;
-  n->members = mem_alloc(&t->memory, w->name_count * sizeof(n->members[0]));
-  if (n->members == NULL)
-    return name_unmake(n);
-  for (size_t i = 0; i < w->name_count; i++) {
-    memcpy(n->bytes + at, w->names[i].name, w->names[i].size);
-    n->members[i] = (many_name){ n->bytes + at, w->names[i].size };
-    at += w->names[i].size;
+  l->many.names = mem_alloc(&t->memory, spec->name_count * sizeof(l->many.names[0]));
+  if (l->many.names == NULL)
+    return lease_unmake(l);
+  for (size_t i = 0; i < spec->name_count; i++) {
+    memcpy(l->bytes + at, spec->names[i].name, spec->names[i].size);
+    l->many.names[i] = (many_name){ l->bytes + at, spec->names[i].size };
+    at += spec->names[i].size;
   }
-  n->member_count = w->name_count;
-  if (++t->last_set == 0)      /* after 2^32 sets: the first are long over, 0 means none */
+  l->many.count = spec->name_count;
+  if (++t->last_set == 0)      /* after 2^32 multi-locks: the first have ended, 0 means none */
     t->last_set = 1;
-  n->set = t->last_set;
-  DL_PREPEND2(t->first_set, n, previous_set, next_set);
-  list_join(n);
-  return n;
+  l->many.number = t->last_set;
+  DL_PREPEND2(t->first_set, l, many.previous, many.next);
+  list_join(l);
+  return l;
 }
 
-name *set_find(const lock_table *t, uint32_t set)
+lease *set_find(const lock_table *t, uint32_t set)
 {
-  name *n = t->first_set;
+  lease *l = t->first_set;
 
-  while (n != NULL && n->set != set)
-    n = n->next_set;
-  return n;
+  while (l != NULL && l->many.number != set)
+    l = l->many.next;
+  return l;
 }
 
-/* ---- the end of a name ---- */
+/* ---- the end of a lease ---- */
 
-void name_free(name *n)
+void lease_free(lease *l)
 {
-  lock_table *t = n->table;
+  lock_table *t = l->table;
 
-  timers_clear(&t->timers, &n->poll);
-  timers_clear(&t->timers, &n->renew);
-  timers_clear(&t->timers, &n->deadline);
-  switch (n->kind) {
-  case NAME_MUTEX:
-    HASH_DELETE(by_bytes, t->mutexes, n);
+  timers_clear(&t->timers, &l->poll);
+  timers_clear(&t->timers, &l->renew);
+  timers_clear(&t->timers, &l->deadline);
+  switch (l->kind) {
+  case LEASE_MUTEX:
+    HASH_DELETE(by_bytes, t->mutexes, l);
     break;
-  case NAME_SEAT:
-  case NAME_PLACE:
-    resource_leave(n);
+  case LEASE_SHARED:
+  case LEASE_QUEUE_ENTRY:
+    entry_leave(l);
     break;
-  case NAME_SET:
-    DL_DELETE2(t->first_set, n, previous_set, next_set);
+  case LEASE_SET:
+    DL_DELETE2(t->first_set, l, many.previous, many.next);
     break;
   }
-  list_leave(n);
-  (void)name_unmake(n);
+  list_leave(l);
+  (void)lease_unmake(l);
 }
 
-void name_forget_if_unused(name *n)
+void lease_forget_if_unused(lease *l)
 {
-  if (n->state != NAME_IDLE || n->waiting != NULL || n->holders != NULL ||
-      n->lost != NULL)
+  if (l->state != LEASE_IDLE || !acquisition_is_unused(&l->claims))
     return;
-  if (n->is_due || n->is_renewal_due)
-    name_route(n)->has_idle_dues = true;
+  if (l->is_due || l->is_renewal_due)
+    lease_route(l)->has_idle_dues = true;
   else
-    name_free(n);
+    lease_free(l);
 }
 
-void name_settle(name *n, instant now)
+void lease_start_next(lease *l, instant now)
 {
-  if (n->state != NAME_IDLE)
+  if (l->state != LEASE_IDLE)
     return;
-  timers_clear(&n->table->timers, &n->poll);
-  if (n->waiting != NULL)
-    ask_begin(n, now);
+  timers_clear(&l->table->timers, &l->poll);
+  if (l->claims.waiting != NULL)
+    lease_become(l, ask_begin(l, now), now);
   else
-    name_forget_if_unused(n);
+    lease_forget_if_unused(l);
 }
 
-/* ---- who has something to send ---- */
+/* ---- names with a command to send ---- */
 
-void name_due(name *n)
+void lease_due(lease *l)
 {
-  route *r = name_route(n);
+  route *r = lease_route(l);
 
-  if (n->is_due)
+  if (l->is_due)
     return;
-  n->is_due = true;
-  n->next_due = NULL;
+  l->is_due = true;
+  l->next_due = NULL;
   if (r->last_due != NULL)
-    r->last_due->next_due = n;
+    r->last_due->next_due = l;
   else
-    r->first_due = n;
-  r->last_due = n;
+    r->first_due = l;
+  r->last_due = l;
 }
 
-void name_renewal_due(name *n)
+void lease_renewal_due(lease *l)
 {
-  route *r = name_route(n);
+  route *r = lease_route(l);
 
-  if (n->is_renewal_due)
+  if (l->is_renewal_due)
     return;
-  n->is_renewal_due = true;
-  n->next_renewal = NULL;
+  l->is_renewal_due = true;
+  l->next_renewal = NULL;
   if (r->last_renewal != NULL)
-    r->last_renewal->next_renewal = n;
+    r->last_renewal->next_renewal = l;
   else
-    r->first_renewal = n;
-  r->last_renewal = n;
+    r->first_renewal = l;
+  r->last_renewal = l;
 }
 
-/* Names whose claims ended while no link was there to take them off these lists. */
+/* Removes names whose claims ended while no link was up to take them off these lists. */
 void dues_sweep(route *r)
 {
-  name *due = r->first_due, *renewals = r->first_renewal, *n;
+  lease *due = r->first_due, *renewals = r->first_renewal, *l;
 
   r->has_idle_dues = false;
   r->first_due = r->last_due = r->first_renewal = r->last_renewal = NULL;
-  while ((n = due) != NULL) {
-    due = n->next_due;
-    n->is_due = false;
-    if (n->state != NAME_IDLE)
-      name_due(n);
-    else if (!n->is_renewal_due)
-      name_forget_if_unused(n);
+  while ((l = due) != NULL) {
+    due = l->next_due;
+    l->is_due = false;
+    if (l->state != LEASE_IDLE)
+      lease_due(l);
+    else if (!l->is_renewal_due)
+      lease_forget_if_unused(l);
   }
-  while ((n = renewals) != NULL) {
-    renewals = n->next_renewal;
-    n->is_renewal_due = false;
-    if (n->state != NAME_IDLE)
-      name_renewal_due(n);
+  while ((l = renewals) != NULL) {
+    renewals = l->next_renewal;
+    l->is_renewal_due = false;
+    if (l->state != LEASE_IDLE)
+      lease_renewal_due(l);
     else
-      name_forget_if_unused(n);
+      lease_forget_if_unused(l);
   }
 }

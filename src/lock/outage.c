@@ -1,14 +1,91 @@
 /* SPDX-License-Identifier: MIT */
-/* lock/outage.c - a server's link and inbox go down and come up. */
+/* lock/outage.c - a server's link and client channel go down and come up. */
 #include "lock/table.h"
+
+/* ---- a server that answers, and cannot decide ---- */
+
+bool lease_is_undecided(const lease *l)
+{
+  return l->undecided_ask != 0 && l->undecided_ask == l->ask.number &&
+         lease_is_in(l, STATES_ASK);
+}
+
+instant lease_cannot_ask_since(const lease *l)
+{
+  instant since = lease_is_undecided(l) ? l->undecided_since : INSTANT_NEVER;
+
+  if (!route_is_usable(l->route))
+    since = instant_min(since, instant_max(l->route->down_since, l->unserved_since));
+  return since;
+}
+
+void lease_undecided(lease *l, dibs_status why, instant now)
+{
+  lock_table *t = l->table;
+  text shown = text_over(l->route->undecided_words, sizeof(l->route->undecided_words));
+
+  text_add(&shown, t->fault_words);
+  if (!lease_is_undecided(l))
+    l->undecided_since = now;
+  l->undecided_ask = l->ask.number;
+  l->undecided_why = why;
+  t->undecided_at = now;
+  claims_arm(l, now);
+}
+
+void lease_decided(lease *l, instant now)
+{
+  if (l->undecided_ask == 0)
+    return;
+  l->undecided_ask = 0;
+  claims_arm(l, now);
+}
+
+void lock_be_patient(lock_table *t, instant now)
+{
+  if (t->settings.is_patient)
+    return;
+  t->settings.is_patient = true;
+  for (lease *l = t->first_lease; l != NULL; l = l->next)
+    claims_arm(l, now);
+}
+
+/* Refusals come at least every second while a name asks. */
+#define UNDECIDED_FRESH SPAN_MS(2500)
+
+bool lock_cannot_ask(const lock_table *t, instant now, size_t *ret_route, const char **ret_words)
+{
+  bool is_undecided = t->undecided_at.ns > 0 &&
+                      instant_since(now, t->undecided_at).ns < UNDECIDED_FRESH.ns;
+  bool is_lost = t->nowhere->names > 0;
+
+  *ret_route = ROUTE_NOBODY;
+  *ret_words = t->nowhere->down_words;
+  for (size_t i = 0; i < t->route_count && !is_lost; i++) {
+    const route *r = t->routes[i];
+
+    if (r->names == 0 || route_is_usable(r))
+      continue;
+    *ret_route = i;
+    *ret_words = r->down_words;
+    return true;
+  }
+  for (const lease *l = is_undecided ? t->first_lease : NULL; l != NULL; l = l->next)
+    if (l->claims.waiting != NULL && lease_is_undecided(l)) {
+      *ret_route = l->route->number;
+      *ret_words = l->route->undecided_words;
+      return true;
+    }
+  return is_lost;
+}
 
 /* ---- the link ---- */
 
 static void rearm_waiting(route *r, instant now)
 {
-  for (name *n = r->table->first_name; n != NULL; n = n->next)
-    for (claim *c = n->route == r ? n->waiting : NULL; c != NULL; c = c->next)
-      claim_arm(c, now);
+  for (lease *l = r->table->first_lease; l != NULL; l = l->next)
+    if (l->route == r)
+      claims_arm(l, now);
 }
 
 void lock_link_up(lock_table *t, size_t number, instant now)
@@ -17,22 +94,23 @@ void lock_link_up(lock_table *t, size_t number, instant now)
 
   r->is_up = true;
   r->link_is_doubtful = false;
-  for (name *n = t->first_name; n != NULL; n = n->next)
-    if (name_route(n) == r)
-      name_ask_again(n);
+  for (lease *l = t->first_lease; l != NULL; l = l->next)
+    if (lease_route(l) == r)
+      lease_ask_again(l);
   rearm_waiting(r, now);
-  owners_link_up(t);
+  wait_report_link_up(t);
 }
 
-/* Names of other routes that asked here once have no other link to come back up. */
+/* Names of other routes that asked here once: a reconnect of their own route would not
+ * repeat the request. */
 static void redirected_ask_again(route *r)
 {
   for (const call *c = r->calls; c != NULL; c = c->next)
     for (size_t i = 0; i < (c->count > 0 ? c->count : 1); i++) {
-      name *n = call_name(r->table, c->count > 0 ? c->renewals[i].name_id : c->name_id);
+      lease *l = call_name(r->table, c->count > 0 ? c->renewals[i].lease_number : c->lease_number);
 
-      if (n != NULL && n->route != r && c->kind != CALL_ACKS)
-        name_ask_again(n);
+      if (l != NULL && l->route != r && c->kind != CALL_ACKS)
+        lease_ask_again(l);
     }
 }
 
@@ -42,8 +120,8 @@ void lock_link_down(lock_table *t, size_t number, dibs_status why, const char *w
   route *r = route_at(t, number);
   text shown = text_over(r->down_words, sizeof(r->down_words));
 
-  /* A replica that is met again and again is one long outage, not many short ones. */
-  if (route_is_usable(r) || instant_before(r->down_since, (instant){ 1 }))
+  /* Repeated connections to a replica are one long outage, not many short ones. */
+  if (route_is_usable(r))
     r->down_since = now;
   r->is_read_only |= why == DIBS_ERR_READ_ONLY;
   r->is_up = false;
@@ -52,16 +130,24 @@ void lock_link_down(lock_table *t, size_t number, dibs_status why, const char *w
   text_add(&shown, words);
   redirected_ask_again(r);
   calls_cut_link(r);
-  for (name *n = t->first_name; n != NULL; n = n->next) {
-    if (n->ask_route == r)
-      name_ask_route(n, NULL);
-    if (n->route != r)
+  for (lease *l = t->first_lease; l != NULL; l = l->next) {
+    if (l->ask_route == r)
+      lease_ask_route(l, NULL);
+    if (l->route != r)
       continue;
-    n->is_renewing = false;
-    hold_suspect(n);
+    l->renewing_at = NULL;
+    hold_suspect(l);
   }
   dues_move(t);
   rearm_waiting(r, now);
+}
+
+dibs_status lock_link_why(const lock_table *t, size_t number, const char **ret_words)
+{
+  const route *r = route_at(t, number);
+
+  *ret_words = r->is_up ? "" : r->down_words;
+  return r->is_up ? DIBS_OK : r->down_why;
 }
 
 void route_can_write(route *r, instant now)
@@ -81,16 +167,16 @@ static bool is_final(dibs_status why)
 void lock_fail_if_final(lock_table *t, size_t number, instant now)
 {
   const route *r = route_at(t, number);
-  name *n, *next;
+  lease *l, *next;
 
   if (r->is_up || !is_final(r->down_why))
     return;
-  for (n = t->first_name; n != NULL; n = next) {
-    next = n->next;
-    if (n->route != r)
+  for (l = t->first_lease; l != NULL; l = next) {
+    next = l->next;
+    if (l->route != r)
       continue;
-    claims_fail(n, r->down_why, r->down_words);
-    ask_end(n, now);
+    waiters_fail(&l->claims, r->down_why, r->down_words);
+    lease_become(l, lease_unwanted(l, now), now);
   }
 }
 
@@ -102,34 +188,34 @@ void lock_inbox_up(lock_table *t, size_t number, instant now)
 
   r->inbox_is_up = true;
   r->inbox_up_at = now;
-  r->inbox_is_deaf = false;
-  if (dialect_has_channels(&t->native))
-    return;                              /* each name's channel has yet to stand */
-  for (name *n = t->first_name; n != NULL; n = n->next)
-    if (n->route == r)
-      name_hears(n);
+  r->inbox_has_no_subscriber = false;
+  if (dialect_has_channels(&t->protocol))
+    return;                              /* each name's channel must be subscribed first */
+  for (lease *l = t->first_lease; l != NULL; l = l->next)
+    if (l->route == r)
+      lease_hears(l);
 }
 
-/* Nobody can tell us any more that he wants what lies idle here. */
-static void lingerers_end(const route *r, instant now)
+/* No revocation request can arrive: releases the parked leases. */
+static void parked_end(const route *r, instant now)
 {
-  name *n, *next;
+  lease *l, *next;
 
-  for (n = r->table->first_name; n != NULL; n = next) {
-    next = n->next;
-    if (n->route == r && n->state == NAME_LINGERING)
-      linger_end(n, now);
+  for (l = r->table->first_lease; l != NULL; l = next) {
+    next = l->next;
+    if (l->route == r && l->state == LEASE_PARKED)
+      lease_become(l, LEASE_RELEASING, now);
   }
 }
 
-/* Waiters that may have no inbox ask again and again. */
+/* The user may not subscribe: waiters poll. */
 static void poll_from_now_on(lock_table *t)
 {
   t->only_polls = true;
-  for (name *n = t->first_name; n != NULL; n = n->next)
-    if (n->needs_inbox) {
-      n->needs_inbox = false;
-      name_due(n);
+  for (lease *l = t->first_lease; l != NULL; l = l->next)
+    if (l->ask.needs_inbox) {
+      l->ask.needs_inbox = false;
+      lease_due(l);
     }
 }
 
@@ -137,23 +223,23 @@ void lock_inbox_down(lock_table *t, size_t number, dibs_status why, const char *
                      instant now)
 {
   route *r = t->routes[number];
-  name *n, *next;
+  lease *l, *next;
 
   r->inbox_is_up = false;
-  r->inbox_is_deaf = false;
+  r->inbox_has_no_subscriber = false;
   channels_down(r);
-  lingerers_end(r, now);
+  parked_end(r, now);
   if (why == DIBS_ERR_DENIED) {
     poll_from_now_on(t);
     return;
   }
   if (!is_final(why))
     return;
-  for (n = t->first_name; n != NULL; n = next) {
-    next = n->next;
-    if (n->route != r || !n->needs_inbox)
+  for (l = t->first_lease; l != NULL; l = next) {
+    next = l->next;
+    if (l->route != r || !l->ask.needs_inbox)
       continue;
-    claims_fail(n, why, words);
-    ask_end(n, now);
+    waiters_fail(&l->claims, why, words);
+    lease_become(l, lease_unwanted(l, now), now);
   }
 }

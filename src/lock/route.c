@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lock/route.c - the servers that names live on: which one a name has, and what each needs. */
+/* lock/route.c - routes: the servers that store names, the route of each name, and what
+ * each route needs. */
 #include "lock/table.h"
 
 /* ---- life ---- */
@@ -54,10 +55,10 @@ static void route_free(lock_table *t, route *r)
     return;
   while (r->calls != NULL)
     call_free(t, r->calls);
-  while (r->strays != NULL) {
-    stray *s = r->strays;
+  while (r->orphans != NULL) {
+    orphan *s = r->orphans;
 
-    r->strays = s->next;
+    r->orphans = s->next;
     mem_free(&t->memory, s);
   }
   mem_free(&t->memory, r);
@@ -93,7 +94,7 @@ uint16_t slot_of_name(const lock_table *t, const void *bytes, size_t size)
   char key[KEY_TEXT_SIZE];
   text k = text_over(key, sizeof(key));
 
-  dialect_key(&t->native, bytes, size, &k);
+  t->protocol.dialect->key(&t->protocol, bytes, size, &k);
   return slot_of_key(key, k.used);
 }
 
@@ -103,33 +104,33 @@ route *route_of_name(const lock_table *t, const void *bytes, size_t size)
                                    : route_of_slot(t, slot_of_name(t, bytes, size));
 }
 
-/* All names of a set have one tag, and so one slot: who asks for one sees to it. */
-void name_find_route(name *n)
+/* All names of a multi-lock have one tag, and so one slot: the caller ensures that. */
+void lease_find_route(lease *l)
 {
-  lock_table *t = n->table;
+  lock_table *t = l->table;
 
   if (t->settings.slots == NULL) {
-    n->route = t->routes[0];
-  } else {                                 /* perhaps no route is there yet */
-    n->slot = n->kind == NAME_SET ? slot_of_name(t, n->members[0].name, n->members[0].size)
-                                  : slot_of_name(t, n->bytes, n->size);
-    n->route = route_of_slot(t, n->slot);
+    l->route = t->routes[0];
+  } else {                                 /* there may be no route yet */
+    l->slot = l->kind == LEASE_SET ? slot_of_name(t, l->many.names[0].name, l->many.names[0].size)
+                                  : slot_of_name(t, l->bytes, l->size);
+    l->route = route_of_slot(t, l->slot);
   }
-  n->route->names++;
+  l->route->names++;
 }
 
-void name_ask_route(name *n, route *r)
+void lease_ask_route(lease *l, route *r)
 {
-  if (n->ask_route != NULL)
-    n->ask_route->asked--;
-  n->ask_route = r;
+  if (l->ask_route != NULL)
+    l->ask_route->asked--;
+  l->ask_route = r;
   if (r != NULL)
     r->asked++;
 }
 
-route *name_route(const name *n)
+route *lease_route(const lease *l)
 {
-  return n->ask_route != NULL ? n->ask_route : n->route;
+  return l->ask_route != NULL ? l->ask_route : l->route;
 }
 
 bool route_is_usable(const route *r)
@@ -148,8 +149,8 @@ bool lock_wants_link(const lock_table *t, size_t r)
 {
   const route *wanted = t->routes[r];
 
-  /* It may have no names of ours yet, and is to be asked for one that is on its way there. */
-  return wanted->names > 0 || wanted->asked > 0 || wanted->strays != NULL;
+  /* It may have no names yet, but a name was redirected to it. */
+  return wanted->names > 0 || wanted->asked > 0 || wanted->orphans != NULL;
 }
 
 bool lock_wants_inbox(const lock_table *t, size_t r)
@@ -167,9 +168,9 @@ bool lock_link_is_doubtful(const lock_table *t, size_t r)
   return t->routes[r]->link_is_doubtful;
 }
 
-bool lock_inbox_is_deaf(const lock_table *t, size_t r)
+bool lock_inbox_has_no_subscriber(const lock_table *t, size_t r)
 {
-  return t->routes[r]->inbox_is_deaf;
+  return t->routes[r]->inbox_has_no_subscriber;
 }
 
 /* ---- its clock ---- */

@@ -11,7 +11,7 @@ static int64_t distance(int64_t a, int64_t b)
   return a > b ? a - b : b - a;
 }
 
-/* A clock that runs 1 % off moves too; only what is beyond that is a step. */
+/* A clock that runs 1 % fast moves too; only a larger difference is a step. */
 static void note_step(server_clock *c, int64_t before, int64_t after, instant seen_at,
                       int64_t doubt_us, instant now)
 {

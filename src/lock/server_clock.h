@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* lock/server_clock.h - what the server's wall clock probably says now.
+/* lock/server_clock.h - an estimate of the server's wall clock.
  *
- * Learned from the TIME in answers and carried on by our own monotonic clock. Neither
- * clock is trusted alone: a step of the server's clock shows as a jump against ours, a
- * step before we came as a difference to this machine's wall clock. */
+ * Learned from the TIME in replies and continued by this machine's monotonic clock.
+ * Neither clock is trusted alone: a step of the server's clock shows as a jump against
+ * ours, an earlier step as a difference to this machine's wall clock. */
 #ifndef LOCK_SERVER_CLOCK_H
 #define LOCK_SERVER_CLOCK_H
 
@@ -12,7 +12,7 @@
 typedef struct server_clock {
   bool is_known, wall_is_known;
   int64_t offset_us;        /* server time - instant */
-  int64_t doubt_us;         /* half of the round trip it was learned by */
+  int64_t doubt_us;         /* half of the round trip of its reading */
   instant learned_at;
   int64_t wall_offset_us;   /* this machine's wall clock - instant */
   instant wall_read_at;
@@ -27,8 +27,8 @@ void server_clock_wall(server_clock *c, int64_t wall_us, instant now);
 int64_t server_clock_at(const server_clock *c, instant at);
 
 /* The same, but 0 when it must not decide over a lease: the two wall clocks disagree by
- * more than a quarter of a second, or either was seen to step within the last hour. What may be
- * done with it is in protocol.md 4, rule "over". */
+ * more than a quarter of a second, or either had a step within the last hour. Its use is
+ * in protocol.md 4, rule "over". */
 int64_t server_clock_trusted_at(const server_clock *c, instant now);
 
 #endif

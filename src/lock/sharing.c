@@ -1,223 +1,179 @@
 /* SPDX-License-Identifier: MIT */
-/* Sharing: which seat a claim on a read/write lock or semaphore takes, or which place in the
- * queue of a fair lock, and what sets of names may not do with names that their owner has
- * already (protocol.md 9, 10). */
+/* lock/sharing.c - the shared lease that a claim on a read/write lock or semaphore takes,
+ * or its queue entry for a fair lock, and the rules for multi-locks with names that their
+ * owner already holds (protocol.md 9, 10). */
 #include "lock/table.h"
 
 #include <string.h>
 
-#define LOCAL_NUMBERS 1024
+#include "base/fence.h"
+#include "hold/claim.h"
 
-static bool has_holder(const name *n, const void *owner, size_t owner_size)
+static bool has_holder(const lease *l, const void *owner, size_t owner_size)
 {
-  for (const claim *c = n->holders; c != NULL; c = c->next)
-    if (claim_is_of(c, owner, owner_size))
-      return true;
-  return false;
+  return holder_of(&l->claims, owner, owner_size) != NULL;
 }
 
-/* The seat by which the owner reads or writes already. */
-static name *seat_of_owner(const resource *r, const lock_wish *w)
+/* The shared lease by which the owner already reads or writes. */
+static lease *shared_of_owner(const lock_entry *e, const lock_spec *spec)
 {
-  if (r == NULL || w->kind == LOCK_PERMITS)
+  if (e == NULL || kind_has_permits(spec->kind))
     return NULL;
-  for (name *n = r->last; n != NULL; n = n->previous_seat)
-    if (n->state == NAME_HELD && n->kind == NAME_SEAT && n->mode != 'p' &&
-        has_holder(n, w->owner, w->owner_size))
-      return n;
+  for (lease *l = e->last; l != NULL; l = l->previous_shared)
+    if (l->state == LEASE_HELD && l->kind == LEASE_SHARED && l->mode != 'p' &&
+        has_holder(l, spec->owner, spec->owner_size))
+      return l;
   return NULL;
 }
 
-static bool is_plain_reader(const lock_wish *w)
+static bool is_plain_reader(const lock_spec *spec)
 {
-  return w->kind == LOCK_READ && !w->is_fixed && w->max_hold.ns == 0 && !w->no_reentry;
+  return spec->reads && !spec->is_fixed && spec->max_hold.ns == 0 && !spec->no_reentry;
 }
 
-/* Whether a further reader of this client may go in with the newest seat: for as long as
- * a local hand-over may favour it, and only if nobody is known to wait. */
-static bool may_join(const name *n, const lock_wish *w, instant now)
+/* Whether another reader of this client may join the newest shared lease: within the
+ * limits of a local handoff, and only while no waiter is known. */
+static bool may_join(const lease *l, const lock_spec *spec, instant now)
 {
-  const lock_table *t = n->table;
-  const claim *first = n->holders != NULL ? n->holders : n->waiting;
+  const lock_table *t = l->table;
+  const claim *first = l->claims.holders != NULL ? l->claims.holders : l->claims.waiting;
 
-  if (n->is_named || n->seated >= LOCAL_NUMBERS || n->mode != 'r' || !is_plain_reader(w))
+  if (l->term.is_named || l->claims_ever >= FENCES_PER_TOKEN || l->mode != 'r' ||
+      !is_plain_reader(spec))
     return false;
-  if (first == NULL || !first->reads || first->is_fixed || first->max_hold.ns > 0 ||
-      first->no_reentry || first->ttl.ns != w->ttl.ns)
+  if (first == NULL || !first->spec.reads || first->spec.is_fixed || first->spec.max_hold.ns > 0 ||
+      first->spec.no_reentry || first->spec.ttl.ns != spec->ttl.ns)
     return false;
   if (t->settings.local_handovers_max == 0 ||
-      instant_since(now, n->seated_at).ns >= t->settings.local_handover_time.ns)
+      instant_since(now, l->shared_since).ns >= t->settings.local_handover_time.ns)
     return false;
-  if (n->state == NAME_HELD)
-    return n->waiters_elsewhere == 0 && !n->is_suspect && n->lost == NULL &&
-           instant_since(n->valid_until, now).ns >= w->ttl.ns / 3;
-  return n->state == NAME_ASKING && n->ask_waits && !w->is_try;
+  if (l->state == LEASE_HELD)
+    return l->term.waiters_elsewhere == 0 && !l->term.is_suspect &&
+           !l->term.is_reported_broken && l->claims.lost == NULL &&
+           instant_since(l->term.valid_until, now).ns >= spec->ttl.ns / 3;
+  return l->state == LEASE_ASKING && l->ask.waits && !spec->is_try;
 }
 
-name *share_found(const lock_table *t, const lock_wish *w, instant now)
+lease *share_found(const lock_table *t, const lock_spec *spec, instant now)
 {
-  const resource *r = share_resource(t, w->name, w->name_size);
-  name *n = seat_of_owner(r, w);
+  const lock_entry *e = entry_find(t, spec->name, spec->name_size);
+  lease *l = shared_of_owner(e, spec);
 
-  if (n != NULL)
-    return n;
-  return r != NULL && may_join(r->last, w, now) ? r->last : NULL;
+  if (l != NULL)
+    return l;
+  return e != NULL && may_join(e->last, spec, now) ? e->last : NULL;
 }
 
-/* The lease goes into other hands: whoever ends it there must end nobody else's here. So from
- * now on nobody joins it, and it is not passed on. false: somebody else is by it already. */
-static bool keep_alone(name *n, const claim *c)
+/* The token of the lease is given out: a release by token must not end another owner's
+ * hold. So no claim joins the lease, and no local handoff passes it. false: another owner
+ * shares it already. */
+bool share_keep_alone(lease *l, const claim *c)
 {
-  n->is_named = true;
-  for (const claim *other = n->holders; other != NULL; other = other->next)
-    if (other != c && !claim_is_of(other, c->owner, c->owner_size))
+  l->term.is_named = true;
+  for (const claim *other = l->claims.holders; other != NULL; other = other->next)
+    if (other != c && !claim_is_of(other, c->owner, c->spec.owner_size))
       return false;
   return true;
 }
 
-bool lock_keep_alone(lock_table *t, uint64_t id)
+void share_place(lease *l, claim *c, instant now)
 {
-  const claim *c = slots_get(&t->slots, id);
-
-  return c == NULL || c->state != CLAIM_HELD || keep_alone(c->name, c);
-}
-
-static bool writes(const name *n)
-{
-  for (const claim *c = n->holders; c != NULL; c = c->next)
-    if (!c->reads)
-      return true;
-  return false;
-}
-
-void share_place(name *n, claim *c, instant now)
-{
-  if (n->state == NAME_HELD && has_holder(n, c->owner, c->owner_size)) {
-    if (c->no_reentry)
-      claim_fail(c, DIBS_WOULD_DEADLOCK, "this owner holds the name already");
-    else if (!c->reads && n->mode == 'r')
-      claim_fail(c, DIBS_WOULD_DEADLOCK,
-                 "this owner reads it: a writer would wait for itself; release first");
-    else
-      hold_reenter(n, c, now);
-  } else if (n->state == NAME_HELD) {
-    n->seated++;
-    hold_join(n, now);
+  if (hold_reenters(l, c))
+    return;
+  l->claims_ever++;
+  if (l->state == LEASE_HELD) {
+    hold_join(l, now);
   } else {
-    n->seated++;
     claim_arm(c, now);
-    name_settle(n, now);
+    lease_start_next(l, now);
   }
 }
 
-/* One of several claims of a seat has gone: who is left may only read. */
-void share_released(name *n)
+/* One of several claims of a shared lease has ended: the others may only read. */
+void share_released(lease *l)
 {
-  if (n->mode == 'w' && !writes(n))
-    share_downgrade(n);
+  if (l->mode == 'w' && !holders_write(&l->claims, NULL))
+    share_downgrade(l);
 }
 
-void share_downgrade(name *n)
+void share_downgrade(lease *l)
 {
-  n->mode = 'r';
-  n->is_downgrading = true;
-  n->seated_at = (instant){ 0 };       /* whoever comes now asks the server */
-  name_renewal_due(n);
+  l->mode = 'r';
+  l->is_downgrading = true;
+  l->shared_since = (instant){ 0 };    /* later readers ask the server */
+  lease_renewal_due(l);
 }
 
-dibs_status lock_downgrade(lock_table *t, uint64_t id, instant now)
+/* ---- fair locks of another dialect: one queue entry for each claim ---- */
+
+static lease *queue_entry_of(const lock_entry *e, const lock_spec *spec, bool of_owner)
 {
-  claim *c = slots_get(&t->slots, id);
-  name *n;
-
-  (void)now;
-  if (c == NULL || (c->state != CLAIM_HELD && c->state != CLAIM_LOST))
-    return DIBS_ERR_STALE;
-  n = c->name;
-  if (n->kind != NAME_SEAT || n->mode == 'p')
-    return DIBS_ERR_ARGUMENT;
-  if (c->state == CLAIM_LOST)
-    return DIBS_LOST;
-  if (c->reads)
-    return DIBS_OK;
-  for (const claim *other = n->holders; other != NULL; other = other->next)
-    if (other != c && !other->reads)
-      return DIBS_ERR_ARGUMENT;
-  c->reads = true;
-  share_downgrade(n);
-  return DIBS_OK;
-}
-
-/* ---- fair locks of another dialect: each who waits stands in the queue himself ---- */
-
-static name *place_of(const resource *r, const lock_wish *w, bool of_owner)
-{
-  for (name *n = r != NULL ? r->last : NULL; n != NULL; n = n->previous_seat)
-    if (n->kind == NAME_PLACE &&
-        (!of_owner || (n->state == NAME_HELD && has_holder(n, w->owner, w->owner_size))))
-      return n;
+  for (lease *l = e != NULL ? e->last : NULL; l != NULL; l = l->previous_shared)
+    if (l->kind == LEASE_QUEUE_ENTRY &&
+        (!of_owner || (l->state == LEASE_HELD && has_holder(l, spec->owner, spec->owner_size))))
+      return l;
   return NULL;
 }
 
-/* One that is in use as another kind of lock is found, too: there the claim is refused. */
-name *mutex_found(const lock_table *t, const lock_wish *w)
+/* Also finds a name that is in use as another kind of lock: there the claim is refused. */
+lease *mutex_found(const lock_table *t, const lock_spec *spec)
 {
-  name *n = mutex_find(t, w->name, w->name_size);
+  lease *l = mutex_find(t, spec->name, spec->name_size);
 
-  return n != NULL ? n : place_of(share_resource(t, w->name, w->name_size), w,
-                                  w->flavour == FLAVOUR_FAIR);
+  return l != NULL ? l : queue_entry_of(entry_find(t, spec->name, spec->name_size), spec,
+                                            spec->kind == LOCK_FAIR);
 }
 
-name *mutex_begin(lock_table *t, const lock_wish *w, instant now)
+lease *mutex_begin(lock_table *t, const lock_spec *spec, instant now)
 {
-  name *n;
+  lease *l;
 
-  if (w->flavour == FLAVOUR_FAIR)
-    return seat_new(t, w, now);
-  n = mutex_new(t, w->name, w->name_size);
-  if (n != NULL)
-    n->flavour = w->flavour;
-  return n;
+  if (spec->kind == LOCK_FAIR)
+    return shared_new(t, spec, now);
+  l = mutex_new(t, spec->name, spec->name_size);
+  if (l != NULL)
+    l->lock_kind = spec->kind;
+  return l;
 }
 
 /* ---- sets ---- */
 
-static bool is_member(const name *set, const void *bytes, size_t size)
+static bool is_member(const lease *set, const void *bytes, size_t size)
 {
-  for (size_t i = 0; i < set->member_count; i++)
-    if (set->members[i].size == size && memcmp(set->members[i].name, bytes, size) == 0)
+  for (size_t i = 0; i < set->many.count; i++)
+    if (set->many.names[i].size == size && memcmp(set->many.names[i].name, bytes, size) == 0)
       return true;
   return false;
 }
 
-/* Whether a set that this owner holds has the name in it. */
+/* Whether a multi-lock that this owner holds includes the name. */
 bool set_holds(const lock_table *t, const void *bytes, size_t size, const void *owner,
                size_t owner_size)
 {
-  for (const name *n = t->first_set; n != NULL; n = n->next_set)
-    if (n->state == NAME_HELD && has_holder(n, owner, owner_size) && is_member(n, bytes, size))
+  for (const lease *l = t->first_set; l != NULL; l = l->many.next)
+    if (l->state == LEASE_HELD && has_holder(l, owner, owner_size) && is_member(l, bytes, size))
       return true;
   return false;
 }
 
 static bool owner_has(const lock_table *t, const many_name *m, const claim *c)
 {
-  const name *mutex = mutex_find(t, m->name, m->size);
+  const lease *mutex = mutex_find(t, m->name, m->size);
 
-  if (mutex != NULL && mutex->state == NAME_HELD &&
-      has_holder(mutex, c->owner, c->owner_size))
+  if (mutex != NULL && mutex->state == LEASE_HELD &&
+      has_holder(mutex, c->owner, c->spec.owner_size))
     return true;
-  return set_holds(t, m->name, m->size, c->owner, c->owner_size);
+  return set_holds(t, m->name, m->size, c->owner, c->spec.owner_size);
 }
 
-void set_place(name *n, claim *c, instant now)
+void set_place(lease *l, claim *c, instant now)
 {
-  for (size_t i = 0; i < n->member_count; i++)
-    if (owner_has(n->table, &n->members[i], c)) {
+  for (size_t i = 0; i < l->many.count; i++)
+    if (owner_has(l->table, &l->many.names[i], c)) {
       claim_fail(c, DIBS_WOULD_DEADLOCK, "this owner holds one of the names already");
-      name_forget_if_unused(n);
+      lease_forget_if_unused(l);
       return;
     }
   claim_arm(c, now);
-  name_settle(n, now);
+  lease_start_next(l, now);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lock/table.c - the table of names and claims. */
+/* lock/table.c - the table of names. */
 #include "lock/table.h"
 
 #include <assert.h>
@@ -8,7 +8,6 @@
 lock_table *lock_table_new(const lock_settings *s)
 {
   lock_table *t = mem_zalloc(s->memory, sizeof(*t));
-  text prefix, client, registry;
 
   if (t == NULL)
     return NULL;
@@ -16,36 +15,17 @@ lock_table *lock_table_new(const lock_settings *s)
   t->memory = *s->memory;
   t->settings = *s;
   t->settings.memory = &t->memory;
-  prefix = text_over(t->native.prefix, sizeof(t->native.prefix));
-  text_add(&prefix, s->prefix);
-  client = text_over(t->native.client, sizeof(t->native.client));
-  text_add(&client, s->client_id);
-  registry = text_over(t->native.registry, sizeof(t->native.registry));
-  text_add(&registry, s->registry != NULL ? s->registry : "");
+  t->protocol = *s->protocol;
+  t->settings.protocol = &t->protocol;
   random_seed(&t->random, s->seed);
   timers_init(&t->timers, &t->memory);
-  slots_init(&t->slots, &t->memory);
-  slots_init(&t->name_slots, &t->memory);
+  t->backend.ops = &lease_ops;
+  t->backend.timers = &t->timers;
+  slots_init(&t->lease_slots, &t->memory);
   slots_init(&t->call_slots, &t->memory);
-  owners_init(t);
-  t->native.dialect = s->dialect;
-  t->native.is_voter = s->is_voter;
-  t->native.has_tags = s->slots != NULL;
-  t->native.uses_functions = s->uses_functions;
-  t->native.quarantine_ms = span_to_ms(s->quarantine);
-  t->only_polls = s->only_polls || dialect_traits_of(&t->native)->is_silent;
+  wait_report_init(t);
+  t->only_polls = s->only_polls || t->protocol.dialect->traits.is_silent;
   return routes_init(t) ? t : lock_table_free(t);
-}
-
-static void claims_free(lock_table *t, claim *claims)
-{
-  while (claims != NULL) {
-    claim *c = claims;
-    DL_DELETE(claims, c);
-    timers_clear(&t->timers, &c->timer);
-    mem_free(&t->memory, c->note);
-    mem_free(&t->memory, c);
-  }
 }
 
 lock_table *lock_table_free(lock_table *t)
@@ -55,21 +35,8 @@ lock_table *lock_table_free(lock_table *t)
   if (t == NULL)
     return NULL;
 
-  while (t->telling != NULL) {          /* ended claims live in no list but this one */
-    claim *c = t->telling;
-    DL_DELETE2(t->telling, c, previous_telling, next_telling);
-    if (c->state == CLAIM_OVER) {
-      mem_free(&t->memory, c->note);
-      mem_free(&t->memory, c);
-    }
-  }
-  while (t->first_name != NULL) {
-    name *n = t->first_name;
-    claims_free(t, n->waiting);
-    claims_free(t, n->holders);
-    claims_free(t, n->lost);
-    name_free(n);
-  }
+  while (t->first_lease != NULL)
+    lease_free(t->first_lease);
   channels_free(t);
   routes_free(t);
   while (t->detached != NULL) {
@@ -78,8 +45,7 @@ lock_table *lock_table_free(lock_table *t)
     mem_free(&t->memory, d);
   }
   timers_deinit(&t->timers);
-  slots_deinit(&t->slots);
-  slots_deinit(&t->name_slots);
+  slots_deinit(&t->lease_slots);
   slots_deinit(&t->call_slots);
   m = t->memory;
   mem_free(&m, t);
@@ -88,8 +54,10 @@ lock_table *lock_table_free(lock_table *t)
 
 bool table_reserve_timers(lock_table *t, size_t more)
 {
-  /* Only ever grows: as many timers as names and claims ever lived at once. */
-  size_t wanted = (size_t)(t->counts.names * 3 + t->counts.holds + t->counts.waiting) + 1 + more;
+  /* Only grows: the largest number of timers that names and claims needed at once. */
+  const lock_counts *counts = &t->backend.counts;
+  size_t wanted = (size_t)(counts->names * 3 + counts->holds + counts->parked +
+                           counts->waiting) + 1 + more;
 
   if (wanted <= t->timer_count)
     return true;
@@ -102,73 +70,50 @@ bool table_reserve_timers(lock_table *t, size_t more)
 
 /* ---- time ---- */
 
-instant lock_deadline(const lock_table *t)
+instant table_deadline(const hold_backend *b)
 {
+  const lock_table *t = (const lock_table *)b;
+
   return timers_first(&t->timers);
 }
 
-static void name_poll_timer(name *n, instant now)
+static void lease_poll_timer(lease *l, instant now)
 {
-  n->redirects = 0;
-  switch (n->state) {
-  case NAME_ASKING:
-  case NAME_QUEUED:
-    name_due(n);
-    break;
-  case NAME_RELEASING:
-  case NAME_CANCELLING:
-    leave_timer(n, now);
-    break;
-  case NAME_CONFIRMING:
-    name_renewal_due(n);
-    break;
-  case NAME_ACKING:
-    acks_give_up(n, now);
-    break;
-  case NAME_LINGERING:
-    linger_end(n, now);
-    break;
-  case NAME_HELD:
-    if (n->raise_to != 0)
-      name_due(n);
-    break;
-  case NAME_IDLE:
-    break;
-  }
+  l->redirects = 0;
+  lease_become(l, lease_polls(l, now), now);
 }
 
-static void name_renew_timer(name *n, instant now)
+static void lease_renew_timer(lease *l, instant now)
 {
-  n->redirects = 0;
-  if (n->state == NAME_ACKING) {
-    acks_retry(n);
+  l->redirects = 0;
+  if (l->state == LEASE_ACKING) {
+    acks_retry(l);
     return;
   }
-  if (n->is_renewing) {
-    /* No answer for a good part of the ttl: this connection is not to be relied on. */
-    hold_suspect(n);
-    n->renewing_at->link_is_doubtful = true;
+  if (l->renewing_at != NULL) {
+    /* No reply for a quarter of the ttl: the connection is doubtful. */
+    hold_suspect(l);
+    l->renewing_at->link_is_doubtful = true;
     (void)now;
     return;
   }
-  name_renewal_due(n);
+  lease_renewal_due(l);
 }
 
-static void name_deadline_timer(name *n, instant now)
+static void lease_deadline_timer(lease *l, instant now)
 {
-  bool by_limit = !instant_before(n->valid_until, n->limit);
+  bool by_limit = !instant_before(l->term.valid_until, l->term.limit);
 
-  hold_lost(n, DIBS_LOST,
-            n->is_fixed ? "the fixed lease is over" : by_limit ? "max_hold_ms is over"
-                                                               : "not renewed in time",
-            now);
-  /* Told a little early, so that the teller may be late; who has not heard it yet, or works
-   * by what he was promised before, must not meet the next one before the end. */
-  leave_not_before(n, hold_end(n));
+  lease_become(l, hold_lost(l, DIBS_LOST, l->term.is_fixed ? "the fixed lease is over"
+                                          : by_limit       ? "max_hold_ms is over"
+                                                           : "not renewed in time"), now);
+  /* Reported a little early, so that the report may be late; a program that has not got it
+   * yet, or uses an earlier deadline, must not meet the next holder before the end. */
+  leave_not_before(l, hold_end(l));
 }
 
-/* Idle names leave the lists of what is due when their turn comes; where nothing is sent,
- * nothing's turn does. */
+/* Idle names leave these lists when their turn comes; while nothing is sent, this removes
+ * them. */
 static void sweep(lock_table *t, bool is_end)
 {
   for (size_t i = 0; i <= t->route_count; i++) {
@@ -179,26 +124,27 @@ static void sweep(lock_table *t, bool is_end)
   }
 }
 
-void lock_tick(lock_table *t, instant now)
+void table_tick(hold_backend *b, instant now)
 {
+  lock_table *t = (lock_table *)b;
   timer *due;
 
   while ((due = timers_pop(&t->timers, now)) != NULL) {
     switch (due->kind) {
-    case TIMER_CLAIM:
+    case HOLD_TIMER_CLAIM:
       claim_timer(due->owner, now);
       break;
     case TIMER_POLL:
-      name_poll_timer(due->owner, now);
+      lease_poll_timer(due->owner, now);
       break;
     case TIMER_RENEW:
-      name_renew_timer(due->owner, now);
+      lease_renew_timer(due->owner, now);
       break;
     case TIMER_DEADLINE:
-      name_deadline_timer(due->owner, now);
+      lease_deadline_timer(due->owner, now);
       break;
-    case TIMER_OWNERS:
-      owners_timer(t);
+    case TIMER_WAIT_REPORT:
+      wait_report_timer(t);
       break;
     default:
       assert(false);
@@ -209,39 +155,22 @@ void lock_tick(lock_table *t, instant now)
 
 /* ---- the end ---- */
 
-static void name_close(name *n, instant now)
+static void lease_close(lease *l, instant now)
 {
-  claim *c, *next;
-
-  claims_fail(n, DIBS_ERR_CLOSED, "the client is being closed");
-  for (c = n->lost; c != NULL; c = next) {
-    next = c->next;
-    claim_end(c, &n->lost, LOCK_RELEASED, c->status);
-  }
-  if (n->state == NAME_HELD) {
-    for (c = n->holders; c != NULL; c = c->next) {
-      c->state = CLAIM_RELEASING;
-      c->was_valid = true;
-    }
-    leave_release(n, now);
-  } else if (n->state == NAME_LINGERING) {
-    linger_end(n, now);
-  } else if (n->state == NAME_RELEASING) {
-    n->release_is_early = false;         /* nobody works on behind dibs_close() */
-    name_due(n);
-  } else {
-    ask_end(n, now);
-  }
+  waiters_fail(&l->claims, DIBS_ERR_CLOSED, "the client is being closed");
+  lost_end(&l->claims);
+  lease_become(l, lease_closes(l, now), now);
 }
 
-void lock_close(lock_table *t, instant now)
+void table_close(hold_backend *b, instant now)
 {
-  name *n, *next;
+  lock_table *t = (lock_table *)b;
+  lease *l, *next;
 
   t->is_closing = true;
-  for (n = t->first_name; n != NULL; n = next) {
-    next = n->next;
-    name_close(n, now);
+  for (l = t->first_lease; l != NULL; l = next) {
+    next = l->next;
+    lease_close(l, now);
   }
   sweep(t, true);
 }
@@ -249,12 +178,12 @@ void lock_close(lock_table *t, instant now)
 bool lock_is_quiet(const lock_table *t)
 {
   for (size_t i = 0; i < t->route_count; i++)
-    if (t->routes[i]->strays != NULL)
+    if (t->routes[i]->orphans != NULL)
       return false;
-  return t->first_name == NULL;
+  return t->first_lease == NULL;
 }
 
-lock_counts lock_get_counts(const lock_table *t)
+bool table_is_quiet(const hold_backend *b)
 {
-  return t->counts;
+  return lock_is_quiet((const lock_table *)b);
 }

@@ -1,86 +1,72 @@
 /* SPDX-License-Identifier: MIT */
-/* lock/view.c - what a table has in memory of its names, for the program to look at. */
+/* lock/view.c - lists the names that a table has in memory. */
 #include "lock/table.h"
 
-static lock_name_state idle_state(const name *n)
+static lock_name_state idle_state(const lease *l)
 {
-  if (n->waiting != NULL)
+  if (l->claims.waiting != NULL)
     return LOCK_NAME_WAITING;
-  return n->lost != NULL ? LOCK_NAME_LOST : LOCK_NAME_LEAVING;
+  return l->claims.lost != NULL ? LOCK_NAME_LOST : LOCK_NAME_LEAVING;
 }
 
-static lock_name_state view_state(const name *n)
+static lock_name_state view_state(const lease *l)
 {
-  switch (n->state) {
-  case NAME_ASKING:
-  case NAME_QUEUED:
-  case NAME_CONFIRMING:
-  case NAME_ACKING:
+  switch (l->state) {
+  case LEASE_ASKING:
+  case LEASE_QUEUED:
+  case LEASE_CONFIRMING:
+  case LEASE_ACKING:
     return LOCK_NAME_WAITING;
-  case NAME_HELD:
-    return n->is_suspect ? LOCK_NAME_SUSPECT : LOCK_NAME_HELD;
-  case NAME_LINGERING:
-    return LOCK_NAME_LINGERING;
-  case NAME_IDLE:
-  case NAME_RELEASING:
-  case NAME_CANCELLING:
+  case LEASE_HELD:
+    return l->term.is_suspect ? LOCK_NAME_SUSPECT : LOCK_NAME_HELD;
+  case LEASE_PARKED:
+    return LOCK_NAME_PARKED;
+  case LEASE_IDLE:
+  case LEASE_RELEASING:
+  case LEASE_CANCELLING:
     break;
   }
-  return idle_state(n);
+  return idle_state(l);
 }
 
-static lock_kind view_kind(const name *n)
+static void view_fill(const lease *l, lock_name *ret)
 {
-  if (n->kind != NAME_SEAT)
-    return LOCK_MUTEX;
-  return n->mode == 'p' ? LOCK_PERMITS : n->mode == 'w' ? LOCK_WRITE : LOCK_READ;
-}
-
-static size_t claims_count(const claim *claims)
-{
-  size_t count = 0;
-  const claim *c;
-
-  DL_COUNT(claims, c, count);
-  return count;
-}
-
-static void view_fill(const name *n, lock_name *ret)
-{
-  *ret = (lock_name){ .name = n->bytes, .size = n->size, .kind = view_kind(n),
-                      .state = view_state(n), .waiting = claims_count(n->waiting),
-                      .lost = claims_count(n->lost),
-                      .units = n->kind == NAME_SEAT ? n->wanted_units : 1 };
-  if (n->state == NAME_HELD && n->holders != NULL) {
-    ret->holds = claims_count(n->holders);
-    ret->units = n->units;
-    ret->fence = n->holders->fence;
+  *ret = (lock_name){ .name = l->bytes, .size = l->size, .kind = l->lock_kind,
+                      .reads = l->mode == 'r',
+                      .state = view_state(l), .waiting = claims_count(l->claims.waiting),
+                      .lost = claims_count(l->claims.lost),
+                      .units = l->kind == LEASE_SHARED ? l->wanted_units : 1 };
+  if (l->state == LEASE_HELD && l->claims.holders != NULL) {
+    ret->holds = claims_count(l->claims.holders);
+    ret->units = l->term.units;
+    ret->fence = holders_fence(&l->claims);
   }
-  if (n->state == NAME_HELD || n->state == NAME_LINGERING)
-    ret->valid_until = hold_end(n);
-  if (n->state == NAME_LINGERING)
-    ret->idle_since = n->idle_since;
+  if (l->state == LEASE_HELD || l->state == LEASE_PARKED)
+    ret->valid_until = hold_end(l);
+  if (l->state == LEASE_PARKED)
+    ret->idle_since = l->idle_since;
 }
 
-bool lock_next_name(const lock_table *t, lock_name_at *at, lock_name *ret)
+bool table_next_name(const hold_backend *b, lock_name_at *at, lock_name *ret)
 {
-  const name *n = at->name;
+  const lock_table *t = (const lock_table *)b;
+  const lease *l = at->name;
 
-  if (n == NULL)
-    n = t->first_name;
-  else if (++at->member >= n->member_count) {
-    n = n->next;
+  if (l == NULL)
+    l = t->first_lease;
+  else if (++at->member >= l->many.count) {
+    l = l->next;
     at->member = 0;
-    if (n == NULL)
+    if (l == NULL)
       return false;
   }
-  at->name = n;
-  if (n == NULL)
+  at->name = l;
+  if (l == NULL)
     return false;
-  view_fill(n, ret);
-  if (n->kind == NAME_SET) {
-    ret->name = n->members[at->member].name;
-    ret->size = n->members[at->member].size;
+  view_fill(l, ret);
+  if (l->kind == LEASE_SET) {
+    ret->name = l->many.names[at->member].name;
+    ret->size = l->many.names[at->member].size;
   }
   return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Wire: which call of the dialect each kind of name makes, and with what. */
+/* lock/wire.c - the call of the dialect for each kind of name, and its arguments. */
 #include "lock/table.h"
 
 #include <string.h>
@@ -9,32 +9,27 @@ int64_t wire_ms(span s)
   return (s.ns + 999999) / 1000000;
 }
 
-/* The server time after which a request sent now is of no use to anybody. */
-static int64_t until(const name *n, instant now)
+/* The server time after which a request sent now has no effect. */
+static int64_t until(const lease *l, instant now)
 {
-  const lock_table *t = n->table;
-  instant last = now;
+  const lock_table *t = l->table;
+  instant last = instant_max(now, waiters_limit(&l->claims));
   instant patience = instant_add(now, t->settings.command_timeout);
 
-  for (const claim *c = n->waiting; c != NULL && instant_before(last, patience);
-       c = c->next)
-    last = instant_max(last, c->give_up_at);
-  return server_clock_at(&name_route(n)->clock, instant_min(last, patience));
+  return server_clock_at(&lease_route(l)->clock, instant_min(last, patience));
 }
 
-/* Who waits without an inbox is known to live by his polls. */
-static int64_t give_up(name *n, instant now)
+/* A waiter without an inbox proves by its polls that it lives. */
+static int64_t give_up(lease *l, instant now)
 {
-  const lock_table *t = n->table;
-  instant last = { 0 };
+  const lock_table *t = l->table;
+  instant last = waiters_limit(&l->claims);
 
-  for (const claim *c = n->waiting; c != NULL; c = c->next)
-    last = instant_max(last, c->give_up_at);
-  n->told_give_up = last;
-  if (t->only_polls && n->ask_waits)     /* three polls and some; protocol.md 15 */
-    last = instant_min(last, instant_add(now, (span){ 3 * ask_poll_span(t, n->ask_ttl).ns +
+  l->ask.sent_give_up = last;
+  if (t->only_polls && l->ask.waits)     /* three polls and 500 ms; protocol.md 15 */
+    last = instant_min(last, instant_add(now, (span){ 3 * ask_poll_span(t, l->ask.ttl).ns +
                                                       SPAN_MS(500).ns }));
-  return instant_is_never(last) ? 0 : server_clock_at(&name_route(n)->clock, last);
+  return instant_is_never(last) ? 0 : server_clock_at(&lease_route(l)->clock, last);
 }
 
 static int64_t estimate(const route *r, instant now)
@@ -42,104 +37,116 @@ static int64_t estimate(const route *r, instant now)
   return server_clock_trusted_at(&r->clock, now);
 }
 
-/* The lease that we have watched for its whole length without a renewal, or NULL. */
-static const lease_id *watched(const name *n, instant now)
+static uint64_t larger(uint64_t a, uint64_t b)
 {
-  if (n->watched.token == 0 ||
-      instant_since(now, n->watched_since).ns <
-        lease_watch(n->watched_length, n->table->settings.clock_rate_error_ppm).ns)
+  return a > b ? a : b;
+}
+
+/* The token of the grant must be above it. */
+static uint64_t min_token_of(const lease *l)
+{
+  return larger(l->ended_token,
+                larger(wish_of(&l->claims)->min_token, l->table->min_token));
+}
+
+/* The lease that this client has watched for its whole length without a renewal, or NULL. */
+static const lease_id *watched(const lease *l, instant now)
+{
+  if (l->ask.watched.lease.token == 0 ||
+      instant_since(now, l->ask.watched.since).ns <
+        lease_watch(l->ask.watched.length, l->table->settings.clock_rate_error_ppm).ns)
     return NULL;
-  return &n->watched;
+  return &l->ask.watched.lease;
 }
 
 /* ---- acquire ---- */
 
-static many_call many_of(const name *n, uint64_t ask, span ttl)
+static many_call many_of(const lease *l, uint64_t ask, span ttl)
 {
-  return (many_call){ .names = n->members, .count = n->member_count, .set = n->set,
-                      .ask = ask, .ttl_ms = wire_ms(ttl), .waits = n->ask_waits,
-                      .keeps = n->rounds >= ROUNDS_FREE };
+  return (many_call){ .names = l->many.names, .count = l->many.count, .set = l->many.number,
+                      .ask = ask, .ttl_ms = wire_ms(ttl), .waits = l->ask.waits,
+                      .keeps = l->many.rounds >= ROUNDS_FREE };
 }
 
-static bool mutex_acquire(name *n, buffer *out, span ttl, instant now)
+static bool mutex_acquire(lease *l, request *out, span ttl, instant now)
 {
-  lock_table *t = n->table;
-  const claim *head = n->waiting;
-  acquire_call a = { .name = n->bytes, .name_size = n->size, .ask = n->ask,
-                     .ttl_ms = wire_ms(ttl), .waits = n->ask_waits,
-                     .polls = t->only_polls && n->ask_waits,
-                     .lingers = linger_asks(n, head), .until_us = until(n, now),
-                     .give_up_us = give_up(n, now), .estimate_us = estimate(name_route(n), now),
-                     .floor = head->floor > t->floor ? head->floor : t->floor,
-                     .flavour = n->flavour, .detached = hold_detached(n),
-                     .watched = watched(n, now), .watched_renewals = n->watched_renewals };
+  lock_table *t = l->table;
+  acquire_call a = { .name = l->bytes, .name_size = l->size, .ask = l->ask.number,
+                     .ttl_ms = wire_ms(ttl), .waits = l->ask.waits,
+                     .polls = t->only_polls && l->ask.waits,
+                     .nonce = ask_nonce(t, l->ask.number),
+                     .lingers = park_asks(l, wish_of(&l->claims)), .until_us = until(l, now),
+                     .give_up_us = give_up(l, now), .estimate_us = estimate(lease_route(l), now),
+                     .min_token = min_token_of(l),
+                     .kind = l->lock_kind, .detached = hold_detached(l),
+                     .watched = watched(l, now), .watched_renewals = l->ask.watched.renewals };
 
-  n->ask_lingers = a.lingers;
-  return dialect_acquire(&t->native, out, n->with_text, &a);
+  l->ask.offers_idle = a.lingers;
+  return t->protocol.dialect->acquire(&t->protocol, out, &a);
 }
 
-static bool seat_acquire(name *n, buffer *out, span ttl, instant now)
+static bool shared_acquire(lease *l, request *out, span ttl, instant now)
 {
-  const lock_table *t = n->table;
-  share_call s = { .name = n->bytes, .name_size = n->size, .ask = n->ask, .mode = n->mode,
-                   .units = n->wanted_units, .ttl_ms = wire_ms(ttl), .waits = n->ask_waits,
-                   .polls = t->only_polls && n->ask_waits,
-                   .until_us = until(n, now), .give_up_us = give_up(n, now),
-                   .estimate_us = estimate(name_route(n), now),
-                   .floor = n->waiting->floor > t->floor ? n->waiting->floor
-                                                               : t->floor,
-                   .flavour = n->flavour, .watched = watched(n, now),
-                   .watched_renewals = n->watched_renewals };
+  const lock_table *t = l->table;
+  share_call s = { .name = l->bytes, .name_size = l->size, .ask = l->ask.number, .mode = l->mode,
+                   .units = l->wanted_units, .ttl_ms = wire_ms(ttl), .waits = l->ask.waits,
+                   .polls = t->only_polls && l->ask.waits, .nonce = ask_nonce(t, l->ask.number),
+                   .until_us = until(l, now), .give_up_us = give_up(l, now),
+                   .estimate_us = estimate(lease_route(l), now),
+                   .min_token = min_token_of(l),
+                   .kind = l->lock_kind, .watched = watched(l, now),
+                   .watched_renewals = l->ask.watched.renewals };
 
-  return dialect_share_acquire(&t->native, out, n->with_text, &s);
+  return t->protocol.dialect->share_acquire(&t->protocol, out, &s);
 }
 
-static bool set_acquire(name *n, buffer *out, span ttl, instant now)
+static bool set_acquire(lease *l, request *out, span ttl, instant now)
 {
-  const lock_table *t = n->table;
-  many_call m = many_of(n, n->ask, ttl);
+  const lock_table *t = l->table;
+  many_call m = many_of(l, l->ask.number, ttl);
 
-  m.polls = t->only_polls && n->ask_waits;
-  m.until_us = until(n, now);
-  m.give_up_us = give_up(n, now);
-  m.estimate_us = estimate(name_route(n), now);
-  m.floor = t->floor;
-  m.watched = watched(n, now);
-  m.watched_renewals = n->watched_renewals;
-  return native_many_acquire(&t->native, out, n->with_text, &m);
+  m.polls = t->only_polls && l->ask.waits;
+  m.nonce = ask_nonce(t, l->ask.number);
+  m.until_us = until(l, now);
+  m.give_up_us = give_up(l, now);
+  m.estimate_us = estimate(lease_route(l), now);
+  m.min_token = min_token_of(l);
+  m.watched = watched(l, now);
+  m.watched_renewals = l->ask.watched.renewals;
+  return native_many_acquire(&t->protocol, out, &m);
 }
 
-bool wire_acquire(name *n, buffer *out, span ttl, instant now)
+bool wire_acquire(lease *l, request *out, span ttl, instant now)
 {
-  switch (n->kind) {
-  case NAME_MUTEX:
-  case NAME_PLACE:
-    return mutex_acquire(n, out, ttl, now);
-  case NAME_SEAT:
-    return seat_acquire(n, out, ttl, now);
-  case NAME_SET:
-    return set_acquire(n, out, ttl, now);
+  switch (l->kind) {
+  case LEASE_MUTEX:
+  case LEASE_QUEUE_ENTRY:
+    return mutex_acquire(l, out, ttl, now);
+  case LEASE_SHARED:
+    return shared_acquire(l, out, ttl, now);
+  case LEASE_SET:
+    return set_acquire(l, out, ttl, now);
   }
   return false;
 }
 
-bool wire_acquire_answer(const lock_table *t, const call *c, name *n,
+bool wire_acquire_answer(const lock_table *t, const call *c, lease *l,
                          const resp_reply *reply, acquire_answer *ret)
 {
   many_call m;
   size_t busy = 0;
 
-  switch (c->name_kind) {
-  case NAME_MUTEX:
-  case NAME_PLACE:
-    return native_acquire_answer(&t->native, c->ask, wire_ms(c->ttl), reply, ret);
-  case NAME_SEAT:
-    return native_share_answer(&t->native, c->ask, reply, ret);
-  case NAME_SET:
-    m = many_of(n, c->ask, c->ttl);
-    if (!native_many_answer(&t->native, &m, reply, ret, &busy))
+  switch (c->lease_kind) {
+  case LEASE_MUTEX:
+  case LEASE_QUEUE_ENTRY:
+    return native_acquire_answer(&t->protocol, c->ask, wire_ms(c->ttl), reply, ret);
+  case LEASE_SHARED:
+    return native_share_answer(&t->protocol, c->ask, reply, ret);
+  case LEASE_SET:
+    m = many_of(l, c->ask, c->ttl);
+    if (!native_many_answer(&t->protocol, &m, reply, ret, &busy))
       return false;
-    n->busy = busy;
+    l->many.busy = busy;
     return true;
   }
   return false;
@@ -147,155 +154,154 @@ bool wire_acquire_answer(const lock_table *t, const call *c, name *n,
 
 /* ---- leaving ---- */
 
-/* Until when a copy of a request of now may still come in. */
+/* Until when a copy of a request sent now may arrive. */
 static int64_t patience(const route *r, instant now)
 {
   return server_clock_at(&r->clock, instant_add(now, r->table->settings.command_timeout));
 }
 
-/* Of the lease that a seat has. */
-static share_ending share_end_of(const name *n, int64_t copies_us, instant now)
+/* The end of a shared lease. */
+static share_ending share_end_of(const lease *l, int64_t copies_us, instant now)
 {
-  return (share_ending){ .name = n->bytes, .name_size = n->size, .lease = n->lease,
-                         .flavour = n->flavour, .units = n->mode == 'p' ? n->units : 0,
-                         .ttl_ms = wire_ms(n->ttl), .copies_us = copies_us,
-                         .estimate_us = estimate(name_route(n), now) };
+  return (share_ending){ .name = l->bytes, .name_size = l->size, .lease = l->term.id,
+                         .kind = l->lock_kind, .units = l->mode == 'p' ? l->term.units : 0,
+                         .ttl_ms = wire_ms(l->term.ttl), .copies_us = copies_us,
+                         .estimate_us = estimate(lease_route(l), now) };
 }
 
-/* Of the ask that a seat has open. */
-static share_ending share_end_of_ask(const name *n, int64_t copies_us, instant now)
+/* The end of the open ask of a shared lease. */
+static share_ending share_end_of_ask(const lease *l, int64_t copies_us, instant now)
 {
-  share_ending e = share_end_of(n, copies_us, now);
+  share_ending e = share_end_of(l, copies_us, now);
 
-  e.lease = (lease_id){ .ask = n->ask };
-  memcpy(e.lease.client, n->table->native.client, sizeof(e.lease.client));
-  e.units = n->wanted_units;
+  e.lease = (lease_id){ .ask = l->ask.number };
+  memcpy(e.lease.client, l->table->protocol.client, sizeof(e.lease.client));
+  e.units = l->wanted_units;
   return e;
 }
 
-bool wire_release(const name *n, buffer *out, instant now)
+bool wire_release(const lease *l, request *out, instant now)
 {
-  const lock_table *t = n->table;
+  const protocol *p = &l->table->protocol;
   share_ending e;
-  int64_t now_us = estimate(name_route(n), now);
+  int64_t now_us = estimate(lease_route(l), now);
 
-  switch (n->kind) {
-  case NAME_MUTEX:
-  case NAME_PLACE:
-    return dialect_release(&t->native, out, n->with_text, n->bytes, n->size, &n->lease,
-                           n->ask_was_cut ? patience(name_route(n), now) : 0, now_us);
-  case NAME_SEAT:
-    e = share_end_of(n, n->ask_was_cut ? patience(name_route(n), now) : 0, now);
-    return dialect_share_release(&t->native, out, n->with_text, &e);
-  case NAME_SET:
-    return native_many_release(&t->native, out, n->with_text, n->members, n->member_count,
-                               &n->lease, now_us);
+  switch (l->kind) {
+  case LEASE_MUTEX:
+  case LEASE_QUEUE_ENTRY:
+    return p->dialect->release(p, out, l->bytes, l->size, &l->term.id,
+                               l->ask.may_arrive_late ? patience(lease_route(l), now) : 0,
+                               now_us);
+  case LEASE_SHARED:
+    e = share_end_of(l, l->ask.may_arrive_late ? patience(lease_route(l), now) : 0, now);
+    return p->dialect->share_release(p, out, &e);
+  case LEASE_SET:
+    return native_many_release(p, out, l->many.names, l->many.count, &l->term.id, now_us);
   }
   return false;
 }
 
-bool wire_cancel(const name *n, buffer *out, instant now)
+bool wire_cancel(const lease *l, request *out, instant now)
 {
-  const lock_table *t = n->table;
-  int64_t until_us = patience(name_route(n), now), now_us = estimate(name_route(n), now);
+  const protocol *p = &l->table->protocol;
+  int64_t until_us = patience(lease_route(l), now), now_us = estimate(lease_route(l), now);
   share_ending e;
 
-  switch (n->kind) {
-  case NAME_MUTEX:
-  case NAME_PLACE:
-    return dialect_cancel(&t->native, out, n->with_text, n->bytes, n->size, n->ask, until_us,
-                          now_us, hold_detached(n));
-  case NAME_SEAT:
-    e = share_end_of_ask(n, until_us, now);
-    return dialect_share_cancel(&t->native, out, n->with_text, &e);
-  case NAME_SET:
-    return native_many_cancel(&t->native, out, n->with_text, n->members, n->member_count,
-                              n->set, n->ask, until_us, now_us);
+  switch (l->kind) {
+  case LEASE_MUTEX:
+  case LEASE_QUEUE_ENTRY:
+    return p->dialect->cancel(p, out, l->bytes, l->size, l->ask.number, until_us, now_us,
+                              hold_detached(l));
+  case LEASE_SHARED:
+    e = share_end_of_ask(l, until_us, now);
+    return p->dialect->share_cancel(p, out, &e);
+  case LEASE_SET:
+    return native_many_cancel(p, out, l->many.names, l->many.count, l->many.number,
+                              l->ask.number, until_us, now_us);
   }
   return false;
 }
 
-/* By EVAL: nobody is there to repeat it after NOSCRIPT. */
-bool wire_stray(const route *r, buffer *out, const stray *s, instant now)
+bool wire_orphan(const route *r, request *out, const orphan *s, instant now)
 {
-  const native *words = &r->table->native;
+  const protocol *p = &r->table->protocol;
   share_ending e = { .name = s->name, .name_size = s->size, .lease = s->lease,
                      .copies_us = patience(r, now), .estimate_us = estimate(r, now) };
 
   if (s->is_share)
-    return dialect_share_release(words, out, true, &e);
-  return dialect_release(words, out, true, s->name, s->size, &s->lease, patience(r, now),
-                         estimate(r, now));
+    return p->dialect->share_release(p, out, &e);
+  return p->dialect->release(p, out, s->name, s->size, &s->lease, patience(r, now),
+                             estimate(r, now));
 }
 
-bool wire_raise(const name *n, buffer *out)
+bool wire_raise(const lease *l, request *out)
 {
-  const native *words = &n->table->native;
+  const protocol *p = &l->table->protocol;
 
-  if (n->kind == NAME_SEAT)
-    return dialect_share_raise(words, out, n->with_text, n->bytes, n->size, &n->lease,
-                               n->raise_to);
-  return dialect_raise(words, out, n->with_text, n->bytes, n->size, &n->lease, n->raise_to);
+  if (l->kind == LEASE_SHARED)
+    return p->dialect->share_raise(p, out, l->bytes, l->size, &l->term.id, l->term.raise_to);
+  return p->dialect->raise(p, out, l->bytes, l->size, &l->term.id, l->term.raise_to);
 }
 
 /* ---- renewals: all of one kind, a set alone ---- */
 
-bool wire_renews_nothing(const name *n)
+bool wire_renews_nothing(const lease *l)
 {
-  return name_is_unleased(n) || (n->is_fixed && !n->confirm_now);
+  return lease_never_ends(l) || (l->term.is_fixed && !l->term.must_confirm);
 }
 
-static span renewal_ttl(const name *n, instant now)
+static span renewal_ttl(const lease *l, instant now)
 {
-  if (wire_renews_nothing(n))
+  if (wire_renews_nothing(l))
     return (span){ 0 };
-  return span_min(n->ttl, instant_since(n->limit, now));
+  return span_min(l->term.ttl, instant_since(l->term.limit, now));
 }
 
-static bool seats_renew(const route *r, buffer *out, name *const *names, size_t count,
-                        instant now)
+static bool shared_renew(const route *r, request *out, lease *const *names, size_t count,
+                         instant now)
 {
+  const protocol *p = &r->table->protocol;
   share_renew_item items[RENEW_BATCH_MAX];
 
   for (size_t i = 0; i < count; i++)
-    items[i] = (share_renew_item){ names[i]->bytes, names[i]->size, &names[i]->lease,
+    items[i] = (share_renew_item){ names[i]->bytes, names[i]->size, &names[i]->term.id,
                                    wire_ms(renewal_ttl(names[i], now)), names[i]->mode,
-                                   names[i]->units };
-  return dialect_share_renew(&r->table->native, out, r->renew_with_text, items, count,
-                            estimate(r, now));
+                                   names[i]->term.units };
+  return p->dialect->share_renew(p, out, items, count, estimate(r, now));
 }
 
-bool wire_renew(const route *r, buffer *out, name *const *names, size_t count, instant now)
+bool wire_renew(const route *r, request *out, lease *const *names, size_t count,
+                instant now)
 {
+  const protocol *p = &r->table->protocol;
   renew_item items[RENEW_BATCH_MAX];
-  const name *first = names[0];
+  const lease *first = names[0];
 
-  if (first->kind == NAME_SEAT)
-    return seats_renew(r, out, names, count, now);
-  if (first->kind == NAME_SET) {
-    count = first->member_count;
+  if (first->kind == LEASE_SHARED)
+    return shared_renew(r, out, names, count, now);
+  if (first->kind == LEASE_SET) {
+    count = first->many.count;
     for (size_t i = 0; i < count; i++)
-      items[i] = (renew_item){ first->members[i].name, first->members[i].size, &first->lease,
-                               wire_ms(renewal_ttl(first, now)) };
+      items[i] = (renew_item){ first->many.names[i].name, first->many.names[i].size,
+                               &first->term.id, wire_ms(renewal_ttl(first, now)) };
   } else {
     for (size_t i = 0; i < count; i++)
-      items[i] = (renew_item){ names[i]->bytes, names[i]->size, &names[i]->lease,
+      items[i] = (renew_item){ names[i]->bytes, names[i]->size, &names[i]->term.id,
                                wire_ms(renewal_ttl(names[i], now)) };
   }
-  return dialect_renew(&r->table->native, out, r->renew_with_text, items, count,
-                       estimate(r, now));
+  return p->dialect->renew(p, out, items, count, estimate(r, now));
 }
 
-bool wire_needs_renewal(const name *n, instant now)
+bool wire_needs_renewal(const lease *l, instant now)
 {
-  if (n->raise_to != 0)
-    return false;                        /* of which lease, nobody could say */
-  switch (n->state) {
-  case NAME_CONFIRMING:
-  case NAME_LINGERING:
+  if (l->term.raise_to != 0)
+    return false;                        /* its lease could not be identified */
+  switch (l->state) {
+  case LEASE_CONFIRMING:
+  case LEASE_PARKED:
     return true;
-  case NAME_HELD:
-    return n->is_downgrading || renewal_ttl(n, now).ns > 0;
+  case LEASE_HELD:
+    return l->is_downgrading || renewal_ttl(l, now).ns > 0;
   default:
     return false;
   }
@@ -303,18 +309,18 @@ bool wire_needs_renewal(const name *n, instant now)
 
 /* ---- tokens ---- */
 
-bool wire_token(const name *n, text *out)
+bool wire_token(const lease *l, text *out)
 {
-  many_name one = { n->bytes, n->size };
+  many_name one = { l->bytes, l->size };
 
-  switch (n->kind) {
-  case NAME_MUTEX:
-  case NAME_PLACE:
-    return token_write(TOKEN_LEASE, &n->lease, &one, 1, out);
-  case NAME_SEAT:
-    return token_write(TOKEN_SHARE, &n->lease, &one, 1, out);
-  case NAME_SET:
-    return token_write(TOKEN_MANY, &n->lease, n->members, n->member_count, out);
+  switch (l->kind) {
+  case LEASE_MUTEX:
+  case LEASE_QUEUE_ENTRY:
+    return token_write(TOKEN_LEASE, &l->term.id, &one, 1, out);
+  case LEASE_SHARED:
+    return token_write(TOKEN_SHARE, &l->term.id, &one, 1, out);
+  case LEASE_SET:
+    return token_write(TOKEN_MANY, &l->term.id, l->many.names, l->many.count, out);
   }
   return false;
 }

@@ -1,294 +1,208 @@
 /* SPDX-License-Identifier: MIT */
-/* quorum/claim.c - what the program asks for: claims, their owners, their ends, and time. */
-#include "quorum/parts.h"
+/* quorum/claim.c - the backend of a quorum: a claim from its spec to its end, and its limits. */
+#include "quorum/internal.h"
 
-#include <string.h>
+#include "hold/claim.h"
 
-static claim *claim_of(const quorum *q, uint64_t id)
+static quorum *quorum_of(hold_backend *b)
 {
-  return slots_get(&q->slots, id);
+  return (quorum *)b;
 }
 
-static claim *claim_new(quorum *q, const lock_wish *w)
+static quorum_record *record_of(const claim *c)
 {
-  claim *c;
-
-  if (!timers_reserve(&q->timers, q->claim_count + 2 * q->ballot_count + 3))
-    return NULL;
-  c = mem_zalloc(&q->memory, sizeof(*c) + w->owner_size);
-  if (c == NULL)
-    return NULL;
-  c->id = slots_add(&q->slots, c);
-  if (c->id == 0) {
-    mem_free(&q->memory, c);
-    return NULL;
-  }
-  c->context = w->context;
-  c->quorum = q;
-  c->state = CLAIM_WAITING;
-  c->is_try = w->is_try;
-  c->reads = w->kind == LOCK_READ;
-  c->ttl = w->ttl;
-  c->max_hold = w->max_hold;
-  c->give_up_at = w->give_up_at;
-  c->words = "";
-  timer_init(&c->timer, TIMER_CLAIM, c);
-  c->owner_size = w->owner_size;
-  memcpy(c->owner, w->owner_size > 0 ? w->owner : "", w->owner_size);
-  q->claim_count++;
-  q->counts.waiting++;
-  q->counts.bytes += sizeof(*c) + c->owner_size;
-  return c;
+  return c->of->record;
 }
 
-static claim *claim_unmake(claim *c)
-{
-  quorum *q = c->quorum;
+/* ---- a new claim ---- */
 
-  slots_remove(&q->slots, c->id);
-  q->claim_count--;
-  q->counts.waiting--;
-  q->counts.bytes -= sizeof(*c) + c->owner_size;
-  mem_free(&q->memory, c);
+/* The quorum record by which the owner already has the name: the newest. */
+static quorum_record *held_by(const lock_entry *e, const lock_spec *spec)
+{
+  for (quorum_record *r = e != NULL ? e->last : NULL; r != NULL; r = r->previous)
+    if (r->state == RECORD_HELD && holder_of(&r->claims, spec->owner, spec->owner_size) != NULL)
+      return r;
   return NULL;
 }
 
-static bool is_of(const claim *c, const lock_wish *w)
+static void begin(quorum_record *r, instant now)
 {
-  return c->owner_size > 0 && c->owner_size == w->owner_size &&
-         memcmp(c->owner, w->owner, w->owner_size) == 0;
+  claim *c = r->claims.waiting;
+
+  if (!instant_is_never(c->spec.give_up_at))
+    timers_set(&r->quorum->timers, &c->timer, c->spec.give_up_at);
+  if (r->kind != LOCK_MUTEX || r->previous == NULL)
+    round_begin(r, now);
 }
 
-/* The ballot by which the owner has the name already: a newer one before an older. */
-static ballot *held_by(const name *n, const lock_wish *w)
+static bool is_supported(const lock_spec *spec)
 {
-  for (ballot *b = n != NULL ? n->last : NULL; b != NULL; b = b->previous)
-    if (b->state == BALLOT_HELD && is_of(b->holders, w))
-      return b;
-  return NULL;
+  return (spec->kind == LOCK_MUTEX || spec->kind == LOCK_RWLOCK) && !spec_is_many(spec) &&
+         spec->linger.ns <= 0;
 }
 
-static void enter_again(ballot *b, claim *c, const lock_wish *w)
+static dibs_status place(hold_backend *b, claim *c, const lock_spec *spec, instant now)
 {
-  if (w->no_reentry)
-    tell_end(c, LOCK_FAILED, DIBS_WOULD_DEADLOCK, "this owner holds the name already");
-  else if (w->kind == LOCK_WRITE && b->kind == LOCK_READ)
-    tell_end(c, LOCK_FAILED, DIBS_WOULD_DEADLOCK,
-             "this owner reads it: a writer would wait for itself; release first");
-  else
-    held_again(b, c);
-}
-
-static void begin(ballot *b, instant now)
-{
-  claim *c = b->waiter;
-
-  if (!instant_is_never(c->give_up_at))
-    timers_set(&b->quorum->timers, &c->timer, c->give_up_at);
-  if (b->kind != LOCK_MUTEX || b->previous == NULL)
-    round_begin(b, now);
-}
-
-dibs_status quorum_claim(quorum *q, const lock_wish *w, instant now, uint64_t *ret_id)
-{
-  const name *n;
-  ballot *b;
-  claim *c;
+  quorum *q = quorum_of(b);
+  const lock_entry *e;
+  quorum_record *r;
 
   if (q->is_closing)
     return DIBS_ERR_CLOSED;
-  if ((w->kind != LOCK_MUTEX && w->kind != LOCK_READ && w->kind != LOCK_WRITE) ||
-      w->linger.ns > 0)
+  if (!is_supported(spec))
     return DIBS_ERR_UNSUPPORTED;
-  n = quorum_name(q, w);
-  if (n == NULL && q->names_max > 0 && q->counts.names >= q->names_max)
+  e = quorum_entry(q, spec);
+  if (e == NULL && q->names_max > 0 && b->counts.names >= q->names_max)
     return DIBS_ERR_LIMIT;
-  c = claim_new(q, w);
-  if (c == NULL)
+  if (!timers_reserve(&q->timers, b->counts.waiting + b->counts.holds + 2 * q->record_count + 2))
     return DIBS_ERR_NO_MEMORY;
 
-  b = held_by(n, w);
-  if (b != NULL) {
-    enter_again(b, c, w);
-  } else if (w->is_try && w->kind == LOCK_MUTEX && n != NULL) {
-    tell_end(c, LOCK_FAILED, DIBS_BUSY, "held or waited for by this client");
+  r = held_by(e, spec);
+  if (r != NULL) {
+    claim_wait(&r->claims, c);
+    (void)claim_reenters(&r->claims, c, r->reads, r->is_suspect);
+  } else if (spec->is_try && spec_is_mutex(spec) && e != NULL) {
+    claim_fail(c, DIBS_BUSY, "held or waited for by this client");
   } else {
-    b = ballot_new(q, w, c);
-    if (b == NULL) {
-      (void)claim_unmake(c);
+    r = record_new(q, spec);
+    if (r == NULL)
       return DIBS_ERR_NO_MEMORY;
-    }
-    begin(b, now);
+    claim_wait(&r->claims, c);
+    begin(r, now);
   }
-  *ret_id = c->id;
-  quorum_pump(q, now);
+  quorum_advance(q, now);
   return DIBS_OK;
 }
 
-/* ---- the end of a wish ---- */
-
-static bool waiting_fail(quorum *q, uint64_t id, dibs_status status, const char *words,
-                         instant now)
+void quorum_be_patient(quorum *q)
 {
-  claim *c = claim_of(q, id);
-
-  if (c == NULL || c->state != CLAIM_WAITING)
-    return false;
-  ballot_fail(c->ballot, status, words, now);
-  quorum_pump(q, now);
-  return true;
+  q->is_patient = true;            /* read at the end of each round */
 }
 
-bool quorum_cancel(quorum *q, uint64_t id, instant now)
+/* ---- the end of a request ---- */
+
+static void fail(claim *c, dibs_status status, const char *words, instant now)
 {
-  return waiting_fail(q, id, DIBS_CANCELLED, "cancelled", now);
+  quorum_record *r = record_of(c);
+
+  record_fail(r, status, words, now);
+  quorum_advance(quorum_of(c->backend), now);
 }
 
-bool quorum_fail(quorum *q, uint64_t id, dibs_status status, const char *words, instant now)
-{
-  text copy = text_over(q->fault_words, sizeof(q->fault_words));
-
-  text_add(&copy, words);
-  return waiting_fail(q, id, status, q->fault_words, now);
-}
-
-/* Time is over. Who never heard a majority was not kept out by others. */
+/* The time limit has passed: a timeout if other clients have it, a fault if too few
+ * servers replied. */
 static void waited_long_enough(claim *c, instant now)
 {
-  ballot *b = c->ballot;
-  vote_tally t = vote_count(b, now);
+  quorum_record *r = record_of(c);
+  member_tally t = member_count(r, now);
   const char *words;
   dibs_status status;
 
-  if (b->state == BALLOT_HERE || (b->met_others && !b->is_short) ||
-      t.granted + t.busy >= c->quorum->majority) {
-    ballot_fail(b, DIBS_TIMED_OUT, "somebody else holds it", now);
+  if (!c->spec.is_try && (r->state == RECORD_HERE || (r->met_others && !r->is_short) ||
+                     t.granted + t.busy >= r->quorum->majority)) {
+    record_fail(r, DIBS_TIMED_OUT, "another client holds it", now);
     return;
   }
-  status = tell_fault(b, &words);
-  ballot_fail(b, status, words, now);
+  status = report_fault(r, &words);
+  record_fail(r, status, words, now);
 }
 
 /* ---- holds ---- */
 
-static bool others_write(const ballot *b, const claim *c)
+static void release(claim *c, instant now)
 {
-  for (const claim *o = b->holders; o != NULL; o = o->next)
-    if (o != c && !o->reads)
-      return true;
-  return false;
-}
+  quorum_record *r = record_of(c);
+  quorum *q = r->quorum;
 
-static void release_held(claim *c, instant now)
-{
-  ballot *b = c->ballot;
-  quorum *q = b->quorum;
-
-  if (b->holders->next == NULL) {
-    held_release(b, now);
-    return;
-  }
-  DL_DELETE(b->holders, c);
-  tell_end(c, LOCK_RELEASED, DIBS_OK, "");
-  q->counts.released++;
-  if (b->kind == LOCK_WRITE && !others_write(b, NULL))
-    held_downgrade(b, now);
-}
-
-dibs_status quorum_release(quorum *q, uint64_t id, instant now)
-{
-  claim *c = claim_of(q, id);
-  ballot *b;
-
-  if (c == NULL || (c->state != CLAIM_HELD && c->state != CLAIM_LOST))
-    return DIBS_ERR_STALE;
-  b = c->ballot;
-  if (c->state == CLAIM_HELD) {
-    release_held(c, now);
+  if (r->claims.holders->next == NULL) {
+    held_release(r, now);
   } else {
-    DL_DELETE(b->lost, c);
-    tell_end(c, LOCK_RELEASED, c->status, c->words);
-    ballot_forget(b);
+    claim_end(c, LOCK_RELEASED, DIBS_OK);
+    q->backend.counts.released++;
+    if (r->kind == LOCK_RWLOCK && !r->reads && !holders_write(&r->claims, NULL))
+      held_downgrade(r, now);
   }
-  quorum_pump(q, now);
-  return DIBS_OK;
+  quorum_advance(q, now);
 }
 
-dibs_status quorum_downgrade(quorum *q, uint64_t id, instant now)
+static void forget(acquisition *a)
 {
-  claim *c = claim_of(q, id);
-
-  if (c == NULL || (c->state != CLAIM_HELD && c->state != CLAIM_LOST))
-    return DIBS_ERR_STALE;
-  if (c->ballot->kind == LOCK_MUTEX)
-    return DIBS_ERR_ARGUMENT;
-  if (c->state == CLAIM_LOST)
-    return DIBS_LOST;
-  if (c->reads)
-    return DIBS_OK;
-  if (others_write(c->ballot, c))
-    return DIBS_ERR_ARGUMENT;
-  c->reads = true;
-  held_downgrade(c->ballot, now);
-  quorum_pump(q, now);
-  return DIBS_OK;
+  record_forget(a->record);
 }
 
-dibs_status quorum_detach(quorum *q, uint64_t id, instant now)
+static void downgrade(acquisition *a, instant now)
 {
-  (void)now;
-  return claim_of(q, id) == NULL ? DIBS_ERR_STALE : DIBS_ERR_UNSUPPORTED;
+  quorum_record *r = a->record;
+
+  held_downgrade(r, now);
+  quorum_advance(r->quorum, now);
 }
 
-bool quorum_token(const quorum *q, uint64_t id, text *out)
+static void describe(const claim *c, lock_event *event)
 {
-  (void)q;
-  (void)id;
-  (void)out;
-  return false;
+  const quorum_record *r = record_of(c);
+  const quorum *q = r->quorum;
+
+  if (r->entry != NULL) {
+    event->name = r->entry->bytes + 1;
+    event->name_size = r->entry->size - 1;
+  }
+  if (c->state != CLAIM_HELD)
+    return;
+  event->valid_until = held_end(r);
+  event->token = r->token;
+  event->replicas_wanted = (uint32_t)q->majority;
+  for (size_t i = 0; i < q->count; i++)
+    event->acknowledged += r->members[i].state == MEMBER_GRANTED;
 }
 
 /* ---- time ---- */
 
-instant quorum_deadline(const quorum *q)
+static instant deadline(const hold_backend *b)
 {
-  return instant_min(timers_first(&q->timers), q->closing_until);
+  const quorum *q = (const quorum *)b;
+  instant first = instant_min(timers_first(&q->timers), q->closing_until);
+
+  for (size_t i = 0; i < q->count; i++)
+    first = instant_min(first, hold_deadline(q->servers[i].front));
+  return first;
 }
 
-static void stage_timer(ballot *b, instant now)
+static void stage_timer(quorum_record *r, instant now)
 {
-  switch (b->state) {
-  case BALLOT_ROUND:
-    round_timer(b, now);
+  switch (r->state) {
+  case RECORD_ROUND:
+    round_timer(r, now);
     break;
-  case BALLOT_AT_LEAD:
-  case BALLOT_RESTING:
-    queue_timer(b, now);
+  case RECORD_QUEUED:
+  case RECORD_RESTING:
+    queue_timer(r, now);
     break;
-  case BALLOT_HELD:
-  case BALLOT_ENDING:
-    held_deadline(b, now);
+  case RECORD_HELD:
+  case RECORD_ENDING:
+    held_deadline(r, now);
     break;
-  case BALLOT_HERE:
-  case BALLOT_LEAVING:
+  case RECORD_HERE:
+  case RECORD_LEAVING:
     break;
   }
 }
 
 static void claim_timer(claim *c, instant now)
 {
-  ballot *b = c->ballot;
+  quorum_record *r = record_of(c);
 
   if (c->state == CLAIM_WAITING) {
     waited_long_enough(c, now);
     return;
   }
-  DL_DELETE(b->holders, c);            /* RELEASING */
-  tell_end(c, LOCK_RELEASED, DIBS_UNKNOWN, "too few servers have confirmed in time");
-  ballot_forget(b);
+  claim_say(c, "fewer than a majority of the servers confirmed the release in time");
+  claim_end(c, LOCK_RELEASED, DIBS_UNKNOWN);       /* it was RELEASING */
+  record_forget(r);
 }
 
-/* Whoever has not taken leave of us by now is not waited for, while a majority has. */
+/* When the close timeout expires, servers without a reply are ignored, if a majority has
+ * confirmed. */
 static void closing_timer(quorum *q)
 {
   q->closing_until = INSTANT_NEVER;
@@ -296,64 +210,64 @@ static void closing_timer(quorum *q)
     q->servers[i].is_silent |= !lock_is_quiet(q->servers[i].table);
 }
 
-void quorum_tick(quorum *q, instant now)
+static void tick(hold_backend *b, instant now)
 {
+  quorum *q = quorum_of(b);
   timer *due;
 
-  quorum_pump(q, now);
+  for (size_t i = 0; i < q->count; i++)
+    hold_tick(q->servers[i].front, now);
+  quorum_advance(q, now);
   if (!instant_before(now, q->closing_until))
     closing_timer(q);
   while ((due = timers_pop(&q->timers, now)) != NULL) {
-    if (due->kind == TIMER_CLAIM)
+    if (due->kind == HOLD_TIMER_CLAIM)
       claim_timer(due->owner, now);
     else if (due->kind == TIMER_REPAIR)
       held_repair(due->owner, now);
     else
       stage_timer(due->owner, now);
-    quorum_pump(q, now);
+    quorum_advance(q, now);
   }
 }
 
 /* ---- the end ---- */
 
-static void ballot_close(ballot *b, instant now)
+static void record_close(quorum_record *r, instant now)
 {
-  while (b->lost != NULL) {
-    claim *c = b->lost;
-
-    DL_DELETE(b->lost, c);
-    tell_end(c, LOCK_RELEASED, c->status, c->words);
-  }
-  if (b->waiter != NULL)
-    ballot_fail(b, DIBS_ERR_CLOSED, "the client is being closed", now);
-  else if (b->state == BALLOT_HELD)
-    held_release(b, now);
-  else if (b->state != BALLOT_LEAVING)
-    ballot_leave(b, now);                /* ENDING: nobody works on behind dibs_close() */
+  lost_end(&r->claims);
+  if (r->claims.waiting != NULL)
+    record_fail(r, DIBS_ERR_CLOSED, "the client is being closed", now);
+  else if (r->state == RECORD_HELD)
+    held_release(r, now);
+  else if (r->state != RECORD_LEAVING)
+    record_leave(r, now);                /* ENDING: no holder works on after dibs_close() */
   else
-    ballot_forget(b);
+    record_forget(r);
 }
 
-void quorum_close(quorum *q, instant now)
+static void close_all(hold_backend *b, instant now)
 {
-  ballot *b, *next;
+  quorum *q = quorum_of(b);
+  quorum_record *r, *next;
 
   if (!q->is_closing)
     q->closing_until = instant_add(now, q->command_timeout);
   q->is_closing = true;
-  for (b = q->ballots; b != NULL; b = next) {
-    next = b->next_of_all;
-    ballot_close(b, now);
+  for (r = q->records; r != NULL; r = next) {
+    next = r->next_of_all;
+    record_close(r, now);
   }
-  quorum_pump(q, now);
+  quorum_advance(q, now);
 }
 
-/* A server that does not answer holds up the end of nobody, as long as a majority does. */
-bool quorum_is_quiet(const quorum *q)
+/* A server without replies does not delay the end while a majority replies. */
+static bool is_quiet(const hold_backend *b)
 {
+  const quorum *q = (const quorum *)b;
   size_t loud = 0;
 
-  if (q->counts.holds + q->counts.waiting > 0)
+  if (q->backend.counts.holds + q->backend.counts.waiting > 0)
     return false;
   for (size_t i = 0; i < q->count; i++)
     if (!lock_is_quiet(q->servers[i].table)) {
@@ -364,7 +278,13 @@ bool quorum_is_quiet(const quorum *q)
   return loud <= q->count - q->majority;
 }
 
-lock_counts quorum_get_counts(const quorum *q)
+const hold_ops quorum_ops = {
+  .name = "quorum", .place = place, .fail = fail, .release = release, .forget = forget,
+  .downgrade = downgrade, .describe = describe, .tick = tick, .deadline = deadline,
+  .close = close_all, .is_quiet = is_quiet, .next_name = quorum_next_name,
+};
+
+hold_backend *quorum_backend(quorum *q)
 {
-  return q->counts;
+  return &q->backend;
 }

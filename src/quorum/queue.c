@@ -1,95 +1,103 @@
 /* SPDX-License-Identifier: MIT */
-/* quorum/queue.c - waiting: in the queue of one server, the lead, where the order is decided.
+/* quorum/queue.c - waits in the queue of one server, the queue server, which decides the order.
  *
- * `stage` in BALLOT_AT_LEAD: when to look whether a majority is to be had without the lead,
- * which may be stuck; in BALLOT_RESTING: the next round. */
-#include "quorum/parts.h"
+ * `stage` in RECORD_QUEUED: when to try whether a majority is free without it,
+ * which may be stuck; in RECORD_RESTING: the next round. */
+#include "quorum/internal.h"
+
+#include "base/hash.h"
 
 #define REST_FIRST SPAN_MS(10)
 #define REST_MAX SPAN_MS(200)
-#define REST_SHORT SPAN_MS(100)     /* while too few servers answer */
+#define REST_SHORT SPAN_MS(100)     /* while too few servers reply */
 #define PROBE_FIRST SPAN_MS(1000)
 #define PROBE_DOUBLINGS 4
 
-/* The same order for all clients, by the numbers of the servers: drawn from the name, so
- * that each server leads for its share of the names. */
-static size_t first_of(const ballot *b)
+/* The first server in an order that all clients derive from the name: each is the queue
+ * server for its share of the names. */
+static size_t first_of(const quorum_record *r)
 {
-  uint64_t hash = 14695981039346656037u;
+  uint64_t hash = fnv1a(FNV1A_START, r->entry->bytes + 1, r->entry->size - 1);
 
-  for (size_t i = 1; i < b->name->size; i++)
-    hash = (hash ^ (unsigned char)b->name->bytes[i]) * 1099511628211u;
   hash ^= hash >> 32;
-  return (size_t)(hash % b->quorum->count);
+  return (size_t)(hash % r->quorum->count);
 }
 
-/* The first in the order that answers, or will soon. */
-vote *queue_lead(ballot *b)
+/* The first server in the order that replies, or will soon; of those in quarantine, or of
+ * the others. */
+static member_lease *member_to_queue_at(quorum_record *r, bool is_held_back)
 {
-  const quorum *q = b->quorum;
-  size_t first = first_of(b);
+  const quorum *q = r->quorum;
+  size_t first = first_of(r);
 
   for (size_t i = 0; i < q->count; i++) {
     size_t server = (first + i) % q->count;
-    vote *v = &b->votes[server];
+    member_lease *m = &r->members[server];
 
-    if (v->is_barred)
+    if (m->is_barred || m->is_held_back != is_held_back)
       continue;
-    if (v->state == VOTE_GRANTED || v->state == VOTE_BUSY)
-      return v;
-    if (v->state == VOTE_PENDING && (v->waits || !q->servers[server].is_silent))
-      return v;
+    if (m->state == MEMBER_GRANTED || m->state == MEMBER_BUSY)
+      return m;
+    if (m->state == MEMBER_PENDING && (m->waits || !q->servers[server].is_silent))
+      return m;
   }
   return NULL;
 }
 
-void queue_rest(ballot *b, instant now)
+member_lease *queue_member(quorum_record *r)
 {
-  quorum *q = b->quorum;
-  unsigned doublings = b->rests < 5 ? b->rests : 5;
-  span longest = b->is_short ? REST_SHORT
+  member_lease *at_queue = member_to_queue_at(r, false);
+
+  return at_queue != NULL ? at_queue : member_to_queue_at(r, true);
+}
+
+void queue_rest(quorum_record *r, instant now)
+{
+  quorum *q = r->quorum;
+  unsigned doublings = r->rests < 5 ? r->rests : 5;
+  span longest = r->is_short ? REST_SHORT
                              : span_min((span){ REST_FIRST.ns << doublings }, REST_MAX);
 
-  b->rests++;
-  b->state = BALLOT_RESTING;
-  timers_set(&q->timers, &b->stage,
+  r->rests++;
+  r->state = RECORD_RESTING;
+  timers_set(&q->timers, &r->stage,
              instant_add(now, random_span(&q->random, (span){ longest.ns / 10 }, longest)));
 }
 
-static void queue_stand(ballot *b, instant now)
+static void queue_begin(quorum_record *r, instant now)
 {
-  quorum *q = b->quorum;
-  unsigned doublings = b->probes < PROBE_DOUBLINGS ? b->probes : PROBE_DOUBLINGS;
+  quorum *q = r->quorum;
+  unsigned doublings = r->probes < PROBE_DOUBLINGS ? r->probes : PROBE_DOUBLINGS;
   span often = { PROBE_FIRST.ns << doublings };
 
-  b->state = BALLOT_AT_LEAD;
-  b->rests = 0;
-  timers_set(&q->timers, &b->stage,
+  r->state = RECORD_QUEUED;
+  r->rests = 0;
+  timers_set(&q->timers, &r->stage,
              instant_add(now, random_span(&q->random, often, (span){ often.ns * 2 })));
 }
 
-/* All but the lead are given back. Who has it there already is the next, and tries the
- * others again soon: whoever has them will stand behind him. */
-void queue_settle(ballot *b, instant now)
+/* Releases all member leases but that at the queue server. A quorum record that is granted
+ * there is the next, and soon tries the other servers again: their holders will queue after it. */
+void queue_up(quorum_record *r, instant now)
 {
-  const quorum *q = b->quorum;
-  vote *lead = queue_lead(b);
+  const quorum *q = r->quorum;
+  member_lease *at_queue = queue_member(r);
 
-  b->is_raising = b->is_probing = false;
+  r->is_raising = r->is_probing = false;
   for (size_t i = 0; i < q->count; i++)
-    if (&b->votes[i] != lead)
-      vote_withdraw(&b->votes[i], now);
-  if (lead != NULL && lead->state == VOTE_BUSY)
-    vote_cast(lead, false, 0, now);
-  if (lead != NULL && lead->state == VOTE_PENDING)
-    queue_stand(b, now);
+    if (&r->members[i] != at_queue)
+      member_withdraw(&r->members[i], now);
+  if (at_queue != NULL && at_queue->state == MEMBER_BUSY)
+    member_cast(at_queue, false, 0, now);
+  if (at_queue != NULL && at_queue->state == MEMBER_PENDING)
+    queue_begin(r, now);
   else
-    queue_rest(b, now);
+    queue_rest(r, now);
 }
 
-void queue_timer(ballot *b, instant now)
+void queue_timer(quorum_record *r, instant now)
 {
-  b->is_probing = b->state == BALLOT_AT_LEAD;
-  b->probes += b->is_probing;
-  round_begin(b, now);
+  r->is_probing = r->state == RECORD_QUEUED;
+  r->probes += r->is_probing;
+  round_begin(r, now);
 }

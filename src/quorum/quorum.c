@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* quorum/quorum.c - life, names and their ballots, and what the program asks for. */
-#include "quorum/parts.h"
+/* quorum/quorum.c - names and their records, and the life of a quorum. */
+#include "quorum/internal.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* uthash takes its buckets from the client's memory too; `q` is in scope at each use. */
+/* uthash allocates its buckets from the client's memory; `q` is in scope at each use. */
 #undef uthash_malloc
 #undef uthash_free
 #define uthash_malloc(bytes) mem_alloc(&q->memory, (bytes))
@@ -26,217 +26,208 @@ quorum *quorum_new(const quorum_settings *s)
   q->names_max = s->names_max;
   q->count = s->count;
   q->majority = s->count / 2 + 1;
-  for (size_t i = 0; i < s->count; i++)
-    q->servers[i].table = s->tables[i];
   q->closing_until = INSTANT_NEVER;
   timers_init(&q->timers, &q->memory);
-  slots_init(&q->slots, &q->memory);
+  q->backend.ops = &quorum_ops;
+  q->backend.timers = &q->timers;
+  for (size_t i = 0; i < s->count; i++) {
+    q->servers[i].table = s->tables[i];
+    q->servers[i].front = hold_front_new(&q->memory);
+    if (q->servers[i].front == NULL)
+      return quorum_free(q);
+    hold_front_add(q->servers[i].front, lock_backend(s->tables[i]));
+  }
   return q;
 }
 
 /* ---- names ---- */
 
-static name *name_of(quorum *q, const lock_wish *w, bool make)
+static lock_entry *entry_of(quorum *q, const lock_spec *spec, bool make)
 {
   char bytes[NAME_MAX_BYTES + 1];
-  size_t size = w->name_size + 1;
-  name *n = NULL;
+  size_t size = spec->name_size + 1;
+  lock_entry *e = NULL;
 
-  bytes[0] = w->kind == LOCK_MUTEX ? 'x' : 's';
-  memcpy(bytes + 1, w->name, w->name_size);
-  HASH_FIND(by_bytes, q->names, bytes, size, n);
-  if (n != NULL || !make)
-    return n;
+  bytes[0] = spec->kind == LOCK_MUTEX ? 'x' : 's';
+  memcpy(bytes + 1, spec->name, spec->name_size);
+  HASH_FIND(by_bytes, q->entries, bytes, size, e);
+  if (e != NULL || !make)
+    return e;
 
-  n = mem_zalloc(&q->memory, sizeof(*n) + size);
-  if (n == NULL)
+  e = mem_zalloc(&q->memory, sizeof(*e) + size);
+  if (e == NULL)
     return NULL;
-  n->size = size;
-  memcpy(n->bytes, bytes, size);
-  HASH_ADD(by_bytes, q->names, bytes[0], n->size, n);
-  if (n->by_bytes.tbl == NULL) {
-    mem_free(&q->memory, n);
+  e->size = size;
+  memcpy(e->bytes, bytes, size);
+  HASH_ADD(by_bytes, q->entries, bytes[0], e->size, e);
+  if (e->by_bytes.tbl == NULL) {
+    mem_free(&q->memory, e);
     return NULL;
   }
-  q->counts.names++;
-  return n;
+  q->backend.counts.names++;
+  return e;
 }
 
-name *quorum_name(quorum *q, const lock_wish *w)
+lock_entry *quorum_entry(quorum *q, const lock_spec *spec)
 {
-  return name_of(q, w, false);
+  return entry_of(q, spec, false);
 }
 
-static void name_forget(quorum *q, name *n)
+static void entry_forget(quorum *q, lock_entry *e)
 {
-  if (n->first != NULL)
+  if (e->first != NULL)
     return;
-  HASH_DELETE(by_bytes, q->names, n);
-  mem_free(&q->memory, n);
-  q->counts.names--;
+  HASH_DELETE(by_bytes, q->entries, e);
+  mem_free(&q->memory, e);
+  q->backend.counts.names--;
 }
 
-static bool is_mutex(const name *n)
+static bool is_mutex(const lock_entry *e)
 {
-  return n->bytes[0] == 'x';
+  return e->bytes[0] == 'x';
 }
 
-/* ---- ballots ---- */
+/* ---- records ---- */
 
-ballot *ballot_new(quorum *q, const lock_wish *w, claim *c)
+quorum_record *record_new(quorum *q, const lock_spec *spec)
 {
-  ballot *b = mem_zalloc(&q->memory, sizeof(*b) + q->count * sizeof(b->votes[0]));
-  char *note = mem_copy_text(&q->memory, w->note);
-  name *n = b != NULL && (w->note == NULL || note != NULL) ? name_of(q, w, true) : NULL;
+  quorum_record *r = mem_zalloc(&q->memory, sizeof(*r) + q->count * sizeof(r->members[0]));
+  char *note = mem_copy_text(&q->memory, spec->note);
+  lock_entry *e = NULL;
 
-  if (n == NULL) {
+  if (r != NULL && (spec->note == NULL || note != NULL))
+    e = entry_of(q, spec, true);
+  if (e == NULL) {
     mem_free(&q->memory, note);
-    mem_free(&q->memory, b);
+    mem_free(&q->memory, r);
     return NULL;
   }
-  b->quorum = q;
-  b->name = n;
-  b->state = BALLOT_HERE;
-  b->kind = w->kind;
-  b->is_fixed = w->is_fixed;
-  b->ttl = w->ttl;
-  b->note = note;
-  b->limit = INSTANT_NEVER;
-  timer_init(&b->stage, TIMER_STAGE, b);
-  timer_init(&b->repair, TIMER_REPAIR, b);
+  r->quorum = q;
+  r->entry = e;
+  r->state = RECORD_HERE;
+  r->kind = spec->kind;
+  r->reads = spec->reads;
+  r->is_fixed = spec->is_fixed;
+  r->ttl = spec->ttl;
+  r->note = note;
+  r->limit = INSTANT_NEVER;
+  timer_init(&r->stage, TIMER_STAGE, r);
+  timer_init(&r->repair, TIMER_REPAIR, r);
   for (size_t i = 0; i < q->count; i++)
-    b->votes[i].ballot = b;
-  b->waiter = c;
-  c->ballot = b;
+    r->members[i].record = r;
+  acquisition_init(&r->claims, &q->backend, r);
 
-  b->previous = n->last;
-  if (n->last != NULL)
-    n->last->next = b;
+  r->previous = e->last;
+  if (e->last != NULL)
+    e->last->next = r;
   else
-    n->first = b;
-  n->last = b;
-  DL_PREPEND2(q->ballots, b, previous_of_all, next_of_all);
-  q->ballot_count++;
-  return b;
+    e->first = r;
+  e->last = r;
+  DL_PREPEND2(q->records, r, previous_of_all, next_of_all);
+  q->record_count++;
+  return r;
 }
 
-void ballot_forget(ballot *b)
+void record_forget(quorum_record *r)
 {
-  quorum *q = b->quorum;
+  quorum *q = r->quorum;
 
-  if (b->state != BALLOT_LEAVING || b->open > 0 || b->waiter != NULL ||
-      b->holders != NULL || b->lost != NULL)
+  if (r->state != RECORD_LEAVING || r->open > 0 || !acquisition_is_unused(&r->claims))
     return;
-  DL_DELETE2(q->ballots, b, previous_of_all, next_of_all);
-  q->ballot_count--;
-  mem_free(&q->memory, b->note);
-  mem_free(&q->memory, b);
+  DL_DELETE2(q->records, r, previous_of_all, next_of_all);
+  q->record_count--;
+  mem_free(&q->memory, r->note);
+  mem_free(&q->memory, r);
 }
 
-static void name_part(ballot *b, instant now)
+static void name_part(quorum_record *r, instant now)
 {
-  quorum *q = b->quorum;
-  name *n = b->name;
-  ballot *next = n->first == b && is_mutex(n) ? b->next : NULL;
+  quorum *q = r->quorum;
+  lock_entry *e = r->entry;
+  quorum_record *next = e->first == r && is_mutex(e) ? r->next : NULL;
 
-  if (b->previous != NULL)
-    b->previous->next = b->next;
+  if (r->previous != NULL)
+    r->previous->next = r->next;
   else
-    n->first = b->next;
-  if (b->next != NULL)
-    b->next->previous = b->previous;
+    e->first = r->next;
+  if (r->next != NULL)
+    r->next->previous = r->previous;
   else
-    n->last = b->previous;
-  b->next = b->previous = NULL;
-  b->name = NULL;
+    e->last = r->previous;
+  r->next = r->previous = NULL;
+  r->entry = NULL;
   if (next != NULL && !q->is_closing)
     round_begin(next, now);
-  name_forget(q, n);
+  entry_forget(q, e);
 }
 
-void ballot_leave(ballot *b, instant now)
+void record_leave(quorum_record *r, instant now)
 {
-  quorum *q = b->quorum;
+  quorum *q = r->quorum;
 
-  timers_clear(&q->timers, &b->stage);
-  timers_clear(&q->timers, &b->repair);
+  timers_clear(&q->timers, &r->stage);
+  timers_clear(&q->timers, &r->repair);
   for (size_t i = 0; i < q->count; i++)
-    vote_withdraw(&b->votes[i], now);
-  b->state = BALLOT_LEAVING;
-  if (b->name != NULL)
-    name_part(b, now);
-  ballot_forget(b);
+    member_withdraw(&r->members[i], now);
+  r->state = RECORD_LEAVING;
+  if (r->entry != NULL)
+    name_part(r, now);
+  record_forget(r);
 }
 
-/* One that waits behind `b` for the same: what `b` has reached, its place at the lead above
- * all, is of use to it. */
-static bool pass_on(ballot *b, instant now)
+/* Passes the quorum record to the next waiter for the same: it keeps what `b` has reached, above
+ * all its queue entry. */
+static bool pass_on(quorum_record *r, instant now)
 {
-  ballot *next = b->next;
-  char *note = b->note;
+  quorum_record *next = r->next;
+  char *note = r->note;
 
-  if (b->quorum->is_closing || !is_mutex(b->name) || b->state == BALLOT_HERE || next == NULL ||
-      next->is_fixed != b->is_fixed || next->ttl.ns != b->ttl.ns || next->waiter->is_try)
+  if (r->quorum->is_closing || !is_mutex(r->entry) || r->state == RECORD_HERE || next == NULL ||
+      next->is_fixed != r->is_fixed || next->ttl.ns != r->ttl.ns ||
+      wish_of(&next->claims)->is_try)
     return false;
-  b->waiter = next->waiter;
-  b->waiter->ballot = b;
-  b->note = next->note;
+  waiters_move(&next->claims, &r->claims);
+  r->note = next->note;
   next->note = note;
-  next->waiter = NULL;
-  ballot_leave(next, now);
+  record_leave(next, now);
   return true;
 }
 
-void ballot_fail(ballot *b, dibs_status status, const char *words, instant now)
+void record_fail(quorum_record *r, dibs_status status, const char *words, instant now)
 {
-  claim *c = b->waiter;
-
-  b->waiter = NULL;
-  tell_why(b);
-  tell_end(c, LOCK_FAILED, status, words);
-  if ((status != DIBS_TIMED_OUT && status != DIBS_CANCELLED) || !pass_on(b, now))
-    ballot_leave(b, now);
+  report_why(r);
+  waiter_fail(&r->claims, status, words);
+  if ((status != DIBS_TIMED_OUT && status != DIBS_CANCELLED) || !pass_on(r, now))
+    record_leave(r, now);
 }
 
 quorum *quorum_free(quorum *q)
 {
   memory m;
-  ballot *b;
-  lock_event e;
+  quorum_record *r;
 
   if (q == NULL)
     return NULL;
-  timers_deinit(&q->timers);             /* it writes to those that are set */
-  while (quorum_next_event(q, &e))
-    continue;                            /* ended claims live in no list but this one */
-  while ((b = q->ballots) != NULL) {
-    mem_free(&q->memory, b->waiter);
-    while (b->holders != NULL) {
-      claim *c = b->holders;
-      DL_DELETE(b->holders, c);
-      mem_free(&q->memory, c);
-    }
-    while (b->lost != NULL) {
-      claim *c = b->lost;
-      DL_DELETE(b->lost, c);
-      mem_free(&q->memory, c);
-    }
-    q->ballots = b->next_of_all;
-    mem_free(&q->memory, b->note);
-    mem_free(&q->memory, b);
+  for (size_t i = 0; i < q->count; i++)
+    (void)hold_front_free(q->servers[i].front);
+  timers_deinit(&q->timers);             /* it writes to the timers that are set */
+  while ((r = q->records) != NULL) {
+    q->records = r->next_of_all;
+    mem_free(&q->memory, r->note);
+    mem_free(&q->memory, r);
   }
-  while (q->names != NULL) {
-    name *n = q->names;
-    n->first = NULL;
-    name_forget(q, n);
+  while (q->entries != NULL) {
+    lock_entry *entry = q->entries;
+
+    entry->first = NULL;
+    entry_forget(q, entry);
   }
-  slots_deinit(&q->slots);
   m = q->memory;
   mem_free(&m, q);
   return NULL;
 }
 
-void quorum_pump(quorum *q, instant now)
+void quorum_advance(quorum *q, instant now)
 {
   bool again = true;
   lock_event e;
@@ -244,9 +235,9 @@ void quorum_pump(quorum *q, instant now)
   while (again) {
     again = false;
     for (size_t i = 0; i < q->count; i++)
-      while (lock_next_event(q->servers[i].table, &e)) {
-        again = true;                    /* and its effects may make others */
-        vote_event(q, &e, now);
+      while (hold_next_event(q->servers[i].front, &e)) {
+        again = true;                    /* its effects may cause more events */
+        member_event(q, &e, now);
       }
   }
 }

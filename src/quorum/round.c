@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* quorum/round.c - a round: tries at all servers at the same time, and what comes of them.
+/* quorum/round.c - a round: tries at all servers at the same time, and its result.
  *
- * `stage` in BALLOT_ROUND: first the patience with servers that let it wait, then, while the
- * fence is written back, the patience with that. */
-#include "quorum/parts.h"
+ * `stage` in RECORD_ROUND: the time limit for replies; then, while the fence is written to
+ * the servers, the time limit for that. */
+#include "quorum/internal.h"
 
 #define PATIENCE_MIN SPAN_MS(50)
-#define PACE_FIRST SPAN_MS(50)      /* before any answer */
+#define PACE_FIRST SPAN_MS(50)      /* before any reply */
 #define AHEAD_MAX SPAN_MS(1000)
 
-/* A server that answers within this time is waited for, if there is something to wait for. */
+/* The time to wait for a server's reply. */
 span round_patience(const quorum *q)
 {
   span pace = q->pace.ns > 0 ? q->pace : PACE_FIRST;
@@ -18,19 +18,19 @@ span round_patience(const quorum *q)
   return span_min(span_max(patience, PATIENCE_MIN), q->command_timeout);
 }
 
-void round_answered(vote *v, instant now)
+void round_answered(member_lease *m, instant now)
 {
-  quorum *q = v->ballot->quorum;
-  span took = instant_since(now, v->asked_at);
+  quorum *q = m->record->quorum;
+  span took = instant_since(now, m->asked_at);
 
   if (took.ns > round_patience(q).ns)
-    return;                         /* and slow ones are not waited for either */
-  q->servers[vote_server(v)].is_silent = false;
+    return;                         /* slow servers are not waited for either */
+  q->servers[member_server(m)].is_silent = false;
   q->pace.ns = q->pace.ns > 0 ? (q->pace.ns * 7 + took.ns) / 8 : took.ns;
 }
 
-/* A token that all servers can grant: above all that we saw, and above what the clock of the
- * fastest will say when the requests arrive. So all have the same, and it is the fence. */
+/* A token that all servers can grant: above all known ones, and above the clock of the fastest
+ * server when the requests arrive. So all grant the same token, and it is the fence. */
 static uint64_t proposal(const quorum *q, instant now)
 {
   span ahead = span_min((span){ q->pace.ns * 2 + SPAN_MS(5).ns }, AHEAD_MAX);
@@ -47,10 +47,10 @@ static uint64_t proposal(const quorum *q, instant now)
   return (uint64_t)latest_us > q->seen ? (uint64_t)latest_us : q->seen + 1;
 }
 
-/* Whether the ballot cannot be won any more, or not by waiting for those who let it wait. */
-static bool is_failing(const ballot *b, const vote_tally *t)
+/* Whether the quorum record cannot be won any more, or only by waiting for silent servers. */
+static bool is_failing(const quorum_record *r, const member_tally *t)
 {
-  size_t majority = b->quorum->majority;
+  size_t majority = r->quorum->majority;
 
   if (t->granted >= majority)
     return false;
@@ -59,70 +59,72 @@ static bool is_failing(const ballot *b, const vote_tally *t)
   return t->busy > 0 && t->granted + t->busy >= majority && t->awaited == 0;
 }
 
-void round_begin(ballot *b, instant now)
+void round_begin(quorum_record *r, instant now)
 {
-  quorum *q = b->quorum;
+  quorum *q = r->quorum;
   uint64_t token = proposal(q, now);
-  vote_tally t;
+  member_tally t;
 
-  b->state = BALLOT_ROUND;
-  b->is_raising = false;
+  r->state = RECORD_ROUND;
+  r->is_raising = false;
   for (size_t i = 0; i < q->count; i++) {
-    vote *v = &b->votes[i];
+    member_lease *m = &r->members[i];
 
-    if (v->state == VOTE_GRANTED && !v->was_raised)
-      vote_raise(v, token, now);    /* the lead: it has waited so long that all others differ */
-    else if (v->state != VOTE_GRANTED && v->state != VOTE_PENDING)
-      vote_cast(v, true, token, now);
+    if (m->state == MEMBER_GRANTED && !m->was_raised)
+      member_raise(m, token, now);    /* the queue server: its token is the oldest */
+    else if (m->state != MEMBER_GRANTED && m->state != MEMBER_PENDING)
+      member_cast(m, true, token, now);
   }
-  t = vote_count(b, now);
-  timers_set(&q->timers, &b->stage,
-             is_failing(b, &t) ? now : instant_add(now, round_patience(q)));
+  t = member_count(r, now);
+  timers_set(&q->timers, &r->stage,
+             is_failing(r, &t) ? now : instant_add(now, round_patience(q)));
 }
 
 /* ---- the end of a round ---- */
 
-/* Whatever majority is taken, it meets that of each earlier holder, and there its token is
- * higher: so the highest token of any majority will do. The lowest of these is it. */
-static uint64_t fence_token(const ballot *b, instant now)
+/* Each majority shares a server with the majority of every earlier holder, and has a
+ * higher token there. So the highest token of any majority is a valid fence; this is the
+ * lowest of them. */
+static uint64_t fence_token(const quorum_record *r, instant now)
 {
   uint64_t tokens[QUORUM_SERVERS_MAX] = { 0 };
   size_t count = 0;
 
-  for (size_t i = 0; i < b->quorum->count; i++) {
-    uint64_t token = b->votes[i].token;
+  for (size_t i = 0; i < r->quorum->count; i++) {
+    uint64_t token = r->members[i].token;
     size_t at = count;
 
-    if (!vote_stands(&b->votes[i], now))
+    if (!member_stands(&r->members[i], now))
       continue;
     for (; at > 0 && tokens[at - 1] > token; at--)
       tokens[at] = tokens[at - 1];
     tokens[at] = token;
     count++;
   }
-  return tokens[b->quorum->majority - 1];
+  return tokens[r->quorum->majority - 1];
 }
 
-/* A majority must have the fence before it is told, or the next might get a lower one. */
-static void won(ballot *b, instant now)
+/* A majority must store the fence before the grant is reported, or the next holder could
+ * get a lower one. */
+static void won(quorum_record *r, instant now)
 {
-  quorum *q = b->quorum;
-  uint64_t token = fence_token(b, now);
+  quorum *q = r->quorum;
+  uint64_t token = fence_token(r, now);
   size_t confirmed = 0;
 
   for (size_t i = 0; i < q->count; i++)
-    confirmed += vote_stands(&b->votes[i], now) && b->votes[i].token >= token;
+    confirmed += member_stands(&r->members[i], now) && r->members[i].token >= token;
   if (confirmed >= q->majority) {
-    held_begin(b, token, now);
+    held_begin(r, token, now);
     return;
   }
   for (size_t i = 0; i < q->count; i++)
-    if (b->votes[i].state == VOTE_GRANTED)
-      vote_raise(&b->votes[i], token, now);
-  if (b->is_raising)
+    if (r->members[i].state == MEMBER_GRANTED)
+      member_raise(&r->members[i], token, now);
+  if (r->is_raising)
     return;
-  b->is_raising = true;
-  timers_set(&q->timers, &b->stage, instant_add(now, q->command_timeout));
+  r->is_raising = true;
+  timers_set(&q->timers, &r->stage, instant_add(now, q->command_timeout));
 }
 
 static bool is_final(dibs_status s)
@@ -131,75 +133,75 @@ static bool is_final(dibs_status s)
          s != DIBS_ERR_READ_ONLY && s != DIBS_ERR_NO_MEMORY;
 }
 
-/* Too few servers take part. Who may wait goes on for as long as an outage is borne. */
-static void too_few(ballot *b, instant now)
+/* Too few servers take part. A waiting claim goes on until the limit for outages. */
+static void too_few(quorum_record *r, instant now)
 {
-  quorum *q = b->quorum;
+  quorum *q = r->quorum;
   const char *words;
-  dibs_status status = tell_fault(b, &words);
+  dibs_status status = report_fault(r, &words);
 
-  if (!b->is_short) {
-    b->is_short = true;
-    b->short_since = now;
-    for (size_t i = 0; i < q->count; i++)        /* they have been waited for already */
-      if (b->votes[i].state == VOTE_FAULTY)
-        b->short_since = instant_min(b->short_since, b->votes[i].asked_at);
+  if (!r->is_short) {
+    r->is_short = true;
+    r->short_since = now;
+    for (size_t i = 0; i < q->count; i++)        /* they were waited for already */
+      if (r->members[i].state == MEMBER_FAULTY)
+        r->short_since = instant_min(r->short_since, r->members[i].asked_at);
   }
-  if (!b->waiter->is_try && !is_final(status) &&
-      (q->is_patient || instant_since(now, b->short_since).ns < q->connect_timeout.ns)) {
+  if (!wish_of(&r->claims)->is_try && !is_final(status) &&
+      (q->is_patient || instant_since(now, r->short_since).ns < q->connect_timeout.ns)) {
     for (size_t i = 0; i < q->count; i++)
-      vote_withdraw(&b->votes[i], now);
-    queue_rest(b, now);
+      member_withdraw(&r->members[i], now);
+    queue_rest(r, now);
     return;
   }
-  ballot_fail(b, status, words, now);
+  record_fail(r, status, words, now);
 }
 
-static void round_failed(ballot *b, const vote_tally *t, instant now)
+static void round_failed(quorum_record *r, const member_tally *t, instant now)
 {
-  if (t->busy == 0 || t->granted + t->busy < b->quorum->majority) {
-    too_few(b, now);
+  if (t->busy == 0 || t->granted + t->busy < r->quorum->majority) {
+    too_few(r, now);
     return;
   }
-  b->is_short = false;
-  b->met_others = true;
-  if (b->waiter->is_try)
-    ballot_fail(b, DIBS_BUSY, "somebody else holds it", now);
+  r->is_short = false;
+  r->met_others = true;
+  if (wish_of(&r->claims)->is_try)
+    record_fail(r, DIBS_BUSY, "another owner holds it", now);
   else
-    queue_settle(b, now);
+    queue_up(r, now);
 }
 
-void round_look(ballot *b, instant now)
+void round_look(quorum_record *r, instant now)
 {
-  vote_tally t = vote_count(b, now);
-  bool fails = is_failing(b, &t), waits = !b->waiter->is_try;
-  const vote *lead;
+  member_tally t = member_count(r, now);
+  bool fails = is_failing(r, &t), waits = !wish_of(&r->claims)->is_try;
+  const member_lease *at_queue;
 
-  if (!fails && t.granted < b->quorum->majority)
+  if (!fails && t.granted < r->quorum->majority)
     return;
-  lead = waits ? queue_lead(b) : NULL;
-  if (lead != NULL && lead->state == VOTE_PENDING && !lead->waits)
-    return;                          /* its answer is near, or it will count as silent */
-  /* Who waits leaves the lock to those who stand at the lead already, or one who takes it
-   * again and again would pass them each time. Not when they seem to be stuck. */
-  if (fails || (lead != NULL && lead->state != VOTE_GRANTED && !b->is_probing))
-    round_failed(b, &t, now);
+  at_queue = waits ? queue_member(r) : NULL;
+  if (at_queue != NULL && at_queue->state == MEMBER_PENDING && !at_queue->waits)
+    return;                          /* its reply is near, or it will count as silent */
+  /* A quorum record yields to the waiters in the queue, or a client that takes the lock repeatedly
+   * would pass them each time. Not if they seem to be stuck. */
+  if (fails || (at_queue != NULL && at_queue->state != MEMBER_GRANTED && !r->is_probing))
+    round_failed(r, &t, now);
   else
-    won(b, now);
+    won(r, now);
 }
 
-void round_timer(ballot *b, instant now)
+void round_timer(quorum_record *r, instant now)
 {
-  quorum *q = b->quorum;
+  quorum *q = r->quorum;
 
   for (size_t i = 0; i < q->count; i++) {
-    const vote *v = &b->votes[i];
+    const member_lease *m = &r->members[i];
 
-    if ((v->state == VOTE_PENDING && !v->waits) || (v->state == VOTE_GRANTED && v->is_raising))
+    if ((m->state == MEMBER_PENDING && !m->waits) || (m->state == MEMBER_GRANTED && m->is_raising))
       q->servers[i].is_silent = true;
   }
-  if (b->is_raising)
-    too_few(b, now);
+  if (r->is_raising)
+    too_few(r, now);
   else
-    round_look(b, now);
+    round_look(r, now);
 }

@@ -1,70 +1,61 @@
 /* SPDX-License-Identifier: MIT */
-/* quorum/view.c - what is in memory of the names, for the program to look at. */
-#include "quorum/parts.h"
+/* quorum/view.c - lists names, holders and waiters for the program. */
+#include "quorum/internal.h"
 
-static lock_name_state view_state(const ballot *b)
+static lock_name_state view_state(const quorum_record *r)
 {
-  switch (b->state) {
-  case BALLOT_HELD:
-    return b->is_suspect ? LOCK_NAME_SUSPECT : LOCK_NAME_HELD;
-  case BALLOT_ENDING:
+  switch (r->state) {
+  case RECORD_HELD:
+    return r->is_suspect ? LOCK_NAME_SUSPECT : LOCK_NAME_HELD;
+  case RECORD_ENDING:
     return LOCK_NAME_LOST;
-  case BALLOT_LEAVING:
+  case RECORD_LEAVING:
     return LOCK_NAME_LEAVING;
-  case BALLOT_HERE:
-  case BALLOT_ROUND:
-  case BALLOT_AT_LEAD:
-  case BALLOT_RESTING:
+  case RECORD_HERE:
+  case RECORD_ROUND:
+  case RECORD_QUEUED:
+  case RECORD_RESTING:
     break;
   }
   return LOCK_NAME_WAITING;
 }
 
-static size_t claims_count(const claim *claims)
+static void view_fill(const lock_entry *e, const quorum_record *r, lock_name *ret)
 {
-  size_t count = 0;
-  const claim *c;
-
-  DL_COUNT(claims, c, count);
-  return count;
-}
-
-static void view_fill(const name *n, const ballot *b, lock_name *ret)
-{
-  *ret = (lock_name){ .name = n->bytes + 1, .size = n->size - 1, .kind = b->kind,
-                      .state = view_state(b), .waiting = b->waiter != NULL,
-                      .lost = claims_count(b->lost), .units = 1 };
-  if (b->is_downgraded)
-    ret->kind = LOCK_READ;
-  if (b->state != BALLOT_HELD || b->holders == NULL)
+  *ret = (lock_name){ .name = e->bytes + 1, .size = e->size - 1, .kind = r->kind,
+                      .reads = r->reads,
+                      .state = view_state(r), .waiting = r->claims.waiting != NULL,
+                      .lost = claims_count(r->claims.lost), .units = 1 };
+  if (r->state != RECORD_HELD || r->claims.holders == NULL)
     return;
-  ret->holds = claims_count(b->holders);
-  ret->fence = b->holders->fence;
-  ret->valid_until = held_end(b);
+  ret->holds = claims_count(r->claims.holders);
+  ret->fence = holders_fence(&r->claims);
+  ret->valid_until = held_end(r);
 }
 
-/* Behind the first ballot of a mutex stand those that wait for it here. */
-static const ballot *part_next(const name *n, const ballot *b)
+/* For a mutex the first quorum record only: the others wait for it in this process. */
+static const quorum_record *part_next(const lock_entry *e, const quorum_record *r)
 {
-  return b == NULL ? n->first : n->bytes[0] == 'x' ? NULL : b->next;
+  return r == NULL ? e->first : e->bytes[0] == 'x' ? NULL : r->next;
 }
 
-bool quorum_next_name(const quorum *q, lock_name_at *at, lock_name *ret)
+bool quorum_next_name(const hold_backend *b, lock_name_at *at, lock_name *ret)
 {
-  const name *n = at->name != NULL ? at->name : q->names;
-  const ballot *b = n != NULL ? part_next(n, at->part) : NULL;
+  const quorum *q = (const quorum *)b;
+  const lock_entry *e = at->name != NULL ? at->name : q->entries;
+  const quorum_record *r = e != NULL ? part_next(e, at->part) : NULL;
 
-  while (n != NULL && b == NULL) {
-    n = n->by_bytes.next;
-    b = n != NULL ? n->first : NULL;
+  while (e != NULL && r == NULL) {
+    e = e->by_bytes.next;
+    r = e != NULL ? e->first : NULL;
   }
-  if (n == NULL)
+  if (e == NULL)
     return false;
-  at->name = n;
-  at->part = b;
-  view_fill(n, b, ret);
-  if (n->bytes[0] == 'x')
-    for (b = b->next; b != NULL; b = b->next)
-      ret->waiting += b->waiter != NULL;
+  at->name = e;
+  at->part = r;
+  view_fill(e, r, ret);
+  if (e->bytes[0] == 'x')
+    for (r = r->next; r != NULL; r = r->next)
+      ret->waiting += r->claims.waiting != NULL;
   return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* resp/resp_command.c - commands to bytes, by hiredis' formatter. */
+/* resp/resp_command.c - converts commands to bytes with hiredis' formatter. */
 #include "resp/resp.h"
 
 #include <limits.h>
@@ -9,7 +9,7 @@
 
 #define FEW 32
 
-/* Formats and appends; `words` and `sizes` have room for `count`. */
+/* Formats and appends; `words` and `sizes` have `count` elements. */
 static bool command_append(buffer *out, const resp_argument *arguments, size_t count,
                            const char **words, size_t *sizes)
 {
@@ -25,7 +25,7 @@ static bool command_append(buffer *out, const resp_argument *arguments, size_t c
   if (size < 0)
     return false;
   is_appended = buffer_append(out, command, (size_t)size);
-  /* It may have been AUTH. */
+  /* The command may be AUTH. */
   mem_wipe(command, (size_t)size);
   redisFreeCommand(command);
   return is_appended;
@@ -52,35 +52,4 @@ bool resp_command(buffer *out, const resp_argument *arguments, size_t count)
   if (sizes != few_sizes)
     mem_free(&out->memory, sizes);
   return is_done;
-}
-
-/* `*<n>\r\n` or `$<n>\r\n`: the number, and where the next begins. */
-static bool header_read(const char *bytes, size_t size, size_t *at, char kind, size_t *ret)
-{
-  size_t number = 0, i = *at;
-
-  if (i >= size || bytes[i++] != kind)
-    return false;
-  for (; i < size && bytes[i] >= '0' && bytes[i] <= '9' && number < size; i++)
-    number = number * 10 + (size_t)(bytes[i] - '0');
-  if (size - i < 2 || bytes[i] != '\r' || bytes[i + 1] != '\n')
-    return false;
-  *at = i + 2;
-  *ret = number;
-  return true;
-}
-
-size_t resp_command_words(const buffer *command, resp_argument *ret_words, size_t most)
-{
-  const char *bytes = buffer_bytes(command);
-  size_t size = buffer_size(command), at = 0, count = 0, length, read = 0;
-
-  if (!header_read(bytes, size, &at, '*', &count))
-    return 0;
-  while (read < count && read < most && header_read(bytes, size, &at, '$', &length) &&
-         size - at >= length + 2) {
-    ret_words[read++] = (resp_argument){ bytes + at, length };
-    at += length + 2;
-  }
-  return read;
 }

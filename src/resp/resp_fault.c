@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* resp/resp_fault.c - what an error reply means for the one who asked.
+/* resp/resp_fault.c - classifies error replies.
  *
- * The first word of an error is its kind. An error inside a script comes wrapped, and
- * how depends on the server:
+ * The first word of an error is its kind. Servers wrap an error inside a script:
  *
  *   6.x  ERR Error running script (call to f_<sha>): @user_script:12: WRONGTYPE Operation...
  *        ERR Error running script (call to f_<sha>): @user_script:12: -OOM command not...
@@ -26,7 +25,7 @@ static const meaning meanings[] = {
   { "READONLY", RESP_FAULT_READ_ONLY },
   { "MISCONF", RESP_FAULT_REFUSED },
   { "OOM", RESP_FAULT_REFUSED },
-  { "NOREPLICAS", RESP_FAULT_REFUSED },
+  { "NOREPLICAS", RESP_FAULT_NO_REPLICAS },
   { "NOAUTH", RESP_FAULT_AUTH },
   { "WRONGPASS", RESP_FAULT_AUTH },
   { "NOPERM", RESP_FAULT_DENIED },
@@ -34,7 +33,7 @@ static const meaning meanings[] = {
   { "WRONGTYPE", RESP_FAULT_WRONG_TYPE },
 };
 
-/* Errors that have no word of their own, by a piece of their text. */
+/* Errors without a word of their own, found by a part of their text. */
 static const meaning phrases[] = {
   { "invalid password", RESP_FAULT_AUTH },
   { "Function not found", RESP_FAULT_NO_FUNCTION },
@@ -54,7 +53,7 @@ static bool has_phrase(const char *bytes, size_t size, const char *phrase)
 
 static resp_fault fault_of_word(const char *bytes, size_t size)
 {
-  /* Redis before 7 passes the minus sign of an inner error on. */
+  /* Redis before 7 keeps the minus sign of an inner error. */
   if (size > 0 && bytes[0] == '-') {
     bytes++;
     size--;
@@ -74,7 +73,7 @@ static size_t word_size(const char *bytes, size_t size)
   return used;
 }
 
-/* The first word in the text that is a kind of error. */
+/* The first word of the text that is a kind of error. */
 static resp_fault fault_inside(const char *bytes, size_t size)
 {
   size_t at = 0;
@@ -103,23 +102,32 @@ resp_fault resp_fault_of(const char *bytes, size_t size)
   return fault;
 }
 
+/* The consequence of each class for a call. `passes`: the state ends without an
+ * administrator, so a call that may wait asks again; any other class ends the call at once. */
+static const struct consequence { dibs_status status; bool passes; } consequences[] = {
+  [RESP_FAULT_NO_SCRIPT] = { DIBS_ERR_SERVER, true },
+  [RESP_FAULT_NO_FUNCTION] = { DIBS_ERR_REFUSED, false },
+  [RESP_FAULT_LATER] = { DIBS_ERR_UNREACHABLE, true },
+  [RESP_FAULT_MOVED] = { DIBS_ERR_CONFIG, false },     /* without a slot map to follow it */
+  [RESP_FAULT_ASK] = { DIBS_ERR_CONFIG, false },
+  [RESP_FAULT_NO_SLOT] = { DIBS_ERR_UNREACHABLE, true },
+  [RESP_FAULT_READ_ONLY] = { DIBS_ERR_READ_ONLY, true },
+  [RESP_FAULT_NO_REPLICAS] = { DIBS_ERR_REFUSED, true },
+  [RESP_FAULT_REFUSED] = { DIBS_ERR_REFUSED, false },
+  [RESP_FAULT_AUTH] = { DIBS_ERR_AUTH, false },
+  [RESP_FAULT_DENIED] = { DIBS_ERR_DENIED, false },
+  [RESP_FAULT_WRONG_TYPE] = { DIBS_ERR_WRONG_TYPE, false },
+  [RESP_FAULT_OTHER] = { DIBS_ERR_SERVER, false },
+};
+
 dibs_status resp_fault_status(resp_fault fault)
 {
-  switch (fault) {
-  case RESP_FAULT_LATER:
-  case RESP_FAULT_MOVED:
-  case RESP_FAULT_ASK:
-  case RESP_FAULT_NO_SLOT: return DIBS_ERR_UNREACHABLE;
-  case RESP_FAULT_READ_ONLY: return DIBS_ERR_READ_ONLY;
-  case RESP_FAULT_NO_FUNCTION:
-  case RESP_FAULT_REFUSED: return DIBS_ERR_REFUSED;
-  case RESP_FAULT_AUTH: return DIBS_ERR_AUTH;
-  case RESP_FAULT_DENIED: return DIBS_ERR_DENIED;
-  case RESP_FAULT_WRONG_TYPE: return DIBS_ERR_WRONG_TYPE;
-  case RESP_FAULT_NO_SCRIPT:
-  case RESP_FAULT_OTHER: break;
-  }
-  return DIBS_ERR_SERVER;
+  return consequences[fault].status;
+}
+
+bool resp_fault_passes(resp_fault fault)
+{
+  return consequences[fault].passes;
 }
 
 const char *resp_fault_advice(resp_fault fault)

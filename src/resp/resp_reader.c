@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* resp/resp_reader.c - bytes to flat replies, by hiredis' parser with builders of ours.
+/* resp/resp_reader.c - converts bytes to flat replies: hiredis' parser with our builders.
  *
- * hiredis calls a builder for each element, an array before its children, so the order
- * of the calls is the order of our nodes. Elements and their bytes gather in two scratch
- * buffers; a whole reply becomes one block of memory:
+ * hiredis calls a builder for each element, an array before its children: this is the order of
+ * our nodes. Elements and their bytes are collected in two scratch buffers; a complete reply
+ * becomes one block of memory:
  *
  *   resp_reply | node 0 | node 1 | ... | bytes of the strings, each with a final zero
  *
- * A peer is hostile until proven otherwise. Limits are checked when a size is announced
- * (elements) or as bytes arrive (payload, unfinished input), never after an allocation
- * of the announced size. */
+ * The peer may be malicious. Limits are checked when a size is announced (elements) or when
+ * bytes arrive (payload, unfinished input), never after an allocation of the announced size. */
 #include "resp/resp.h"
 
 #include <assert.h>
@@ -19,9 +18,11 @@
 
 #define FAULT_TEXT_SIZE 192
 #define SEEN_BYTES 48
-/* Scratch that grew beyond this for one large reply is given back. */
+#define TLS_ALERT 0x15             /* the first bytes of a TLS alert */
+#define TLS_MAJOR 0x03
+/* Scratch memory above this size is freed after a large reply. */
 #define SCRATCH_KEPT_BYTES 65536
-/* Whole replies that nobody has taken yet may pile up to so many times bytes_max. */
+/* Complete replies that have not been taken may have this multiple of bytes_max. */
 #define UNREAD_FACTOR 4
 
 struct resp_reply {
@@ -34,14 +35,15 @@ struct resp_reader {
   memory memory;
   resp_limits limits;
   redisReader *parser;
-  buffer nodes;            /* of resp_node; `integer` of a text is its place in `bytes` */
+  buffer nodes;            /* of resp_node; `integer` of a string is its offset in `bytes` */
   buffer bytes;
-  size_t announced;        /* elements below the root, present and to come */
-  uint64_t fed;            /* bytes ever given to the parser */
-  uint64_t finished;       /* of these, taken by whole replies */
+  size_t announced;        /* elements below the root, present and expected */
+  uint64_t fed;            /* bytes given to the parser so far */
+  uint64_t finished;       /* of these, in complete replies */
   dibs_status fault;       /* DIBS_OK while all is well */
   char fault_text[FAULT_TEXT_SIZE];
-  char seen[SEEN_BYTES];   /* where the parser stood: it forgets its input on errors */
+  size_t peak;             /* the most bytes that the parser has buffered */
+  char seen[SEEN_BYTES];   /* the parser's position: it drops its input after errors */
   size_t seen_size;
 };
 
@@ -99,7 +101,7 @@ static void fault_of_type(resp_reader *r)
   fault_set(r, DIBS_ERR_PROTOCOL, "the peer sent a type that RESP2 does not have", 0);
 }
 
-/* The parser gave up: says what it found, and where. */
+/* Reports the parser's error, and the input there. */
 static void fault_of_parser(resp_reader *r)
 {
   text t;
@@ -112,11 +114,13 @@ static void fault_of_parser(resp_reader *r)
   }
   r->fault = DIBS_ERR_PROTOCOL;
   t = text_over(r->fault_text, sizeof(r->fault_text));
-  text_add(&t, "the peer does not speak RESP: ");
+  text_add(&t, "the peer does not use the RESP protocol: ");
   text_add_quoted(&t, r->seen, r->seen_size);
+  if (r->seen_size > 1 && r->seen[0] == TLS_ALERT && r->seen[1] == TLS_MAJOR)
+    text_add(&t, "; that is TLS: use rediss:// or valkeys://");
 }
 
-/* ---- builders: each answers a non-NULL object, or NULL after fault_set() ---- */
+/* ---- builders: each returns a non-NULL object, or NULL after fault_set() ---- */
 
 static resp_reader *reader_of(const redisReadTask *task)
 {
@@ -128,7 +132,7 @@ static resp_node *node_at(resp_reader *r, size_t i)
   return (resp_node *)(void *)(r->nodes.bytes + r->nodes.start) + i;
 }
 
-/* Objects are node indexes + 1, because hiredis takes NULL for a failure. */
+/* Objects are node indexes + 1, because NULL is a failure for hiredis. */
 static size_t index_of(const redisReadTask *task)
 {
   return (size_t)(uintptr_t)task->obj - 1;
@@ -206,7 +210,7 @@ static void *build_array(const redisReadTask *task, size_t elements)
   return build_array_of(task, elements);
 }
 
-/* RESP3 only; we never ask for it. */
+/* RESP3 only, which is never requested. */
 static void *build_double(const redisReadTask *task, double value, char *bytes,
                           size_t size)
 {
@@ -240,7 +244,7 @@ static void *build_nil(const redisReadTask *task)
   return node_add(task, (resp_node){ .kind = RESP_NIL });
 }
 
-/* Objects are numbers: there is nothing to free. */
+/* Objects are numbers: nothing to free. */
 static void build_nothing(void *object)
 {
   (void)object;
@@ -260,6 +264,34 @@ static redisReplyObjectFunctions builders = {
 
 /* ---- the reader ---- */
 
+/* NULL: no memory. The parser must not replace a large empty buffer by itself, which
+ * `maxbuf` enables: it asserts that this allocation succeeds. */
+static redisReader *parser_new(resp_reader *r)
+{
+  redisReader *parser = redisReaderCreateWithFunctions(&builders);
+
+  if (parser == NULL)
+    return NULL;
+  parser->privdata = r;
+  parser->maxbuf = 0;
+  return parser;
+}
+
+/* Replaces a parser that has grown and has no unread input. Without memory it stays. */
+static void parser_shrink(resp_reader *r)
+{
+  redisReader *parser;
+
+  if (r->peak <= SCRATCH_KEPT_BYTES || r->parser->len != r->parser->pos)
+    return;
+  parser = parser_new(r);
+  if (parser == NULL)
+    return;
+  redisReaderFree(r->parser);
+  r->parser = parser;
+  r->peak = 0;
+}
+
 resp_reader *resp_reader_new(const memory *m, resp_limits limits)
 {
   resp_reader *r = mem_zalloc(m, sizeof(*r));
@@ -270,11 +302,8 @@ resp_reader *resp_reader_new(const memory *m, resp_limits limits)
   r->limits = limits;
   buffer_init(&r->nodes, m);
   buffer_init(&r->bytes, m);
-  r->parser = redisReaderCreateWithFunctions(&builders);
-  if (r->parser == NULL)
-    return resp_reader_free(r);
-  r->parser->privdata = r;
-  return r;
+  r->parser = parser_new(r);
+  return r->parser != NULL ? r : resp_reader_free(r);
 }
 
 resp_reader *resp_reader_free(resp_reader *r)
@@ -310,10 +339,11 @@ dibs_status resp_reader_feed(resp_reader *r, const void *bytes, size_t size)
     return r->fault;
   }
   r->fed += size;
+  r->peak = r->parser->len > r->peak ? r->parser->len : r->peak;
   return DIBS_OK;
 }
 
-/* Notes where the parser stands, for fault_of_parser(). */
+/* Records the parser's input for fault_of_parser(). */
 static void see(resp_reader *r)
 {
   size_t size = unread_bytes(r);
@@ -331,7 +361,7 @@ static void scratch_clear(buffer *b)
     buffer_clear(b);
 }
 
-/* The whole reply in the scratch buffers, as one block. */
+/* Copies the complete reply from the scratch buffers into one block. */
 static resp_reply *reply_new(const resp_reader *r)
 {
   size_t nodes_size = buffer_size(&r->nodes);
@@ -386,6 +416,7 @@ dibs_status resp_reader_next(resp_reader *r, resp_reply **ret_reply)
   scratch_clear(&r->bytes);
   r->announced = 0;
   r->finished = r->fed - unread_bytes(r);
+  parser_shrink(r);
   *ret_reply = reply;
   return DIBS_OK;
 }

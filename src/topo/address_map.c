@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* topo/address_map.c - `map=from>to,...`: addresses as servers tell them, and those to use
- * instead, where something in between translates them.
+/* topo/address_map.c - `map=from>to,...`: translates addresses that servers report, for
+ * networks where clients reach the servers at other addresses.
  *
- * A port that is left out in front of '>' stands for all; behind it, the port stays. */
+ * Without a port, the left side matches all ports and the right side keeps the port. */
 #include "topo/server_url_parts.h"
 
 #include <string.h>
 
-/* One side. The option's value is decoded already. */
+/* Reads one side of a mapping. The option's value is already decoded. */
 static dibs_status side_read(url_reading *r, part words, char **ret_host, int *ret_port)
 {
   address_parts a;
@@ -36,7 +36,7 @@ static dibs_status mapping_read(url_reading *r, part words)
   if (status != DIBS_OK)
     return status;
   if (m->from_port == 0 && m->to_port != 0)
-    return url_fault(r, "a port behind the '>' needs one in front of it: all ports cannot "
+    return url_fault(r, "a port after the '>' needs one before it: all ports cannot "
                         "become one");
   for (const address_mapping *other = r->mappings; other < m; other++)
     if (other->from_port == m->from_port && host_is_same(other->from_host, m->from_host))
@@ -79,6 +79,29 @@ dibs_status url_mappings_read(url_reading *r, part value)
     r->why->at[said] = 0;
   }
   return status;
+}
+
+static void side_write(text *out, const char *host, int port)
+{
+  bool is_ipv6 = strchr(host, ':') != NULL;
+
+  text_add(out, is_ipv6 ? "%5B" : "");
+  url_encoded_add(out, host, ':');
+  text_add(out, is_ipv6 ? "%5D" : "");
+  if (port != 0) {
+    text_add(out, ":");
+    text_add_int(out, port);
+  }
+}
+
+void url_mappings_write(const url_reading *r, text *out)
+{
+  for (size_t i = 0; i < r->mapping_count; i++) {
+    text_add(out, i == 0 ? "" : ",");
+    side_write(out, r->mappings[i].from_host, r->mappings[i].from_port);
+    text_add(out, "%3E");
+    side_write(out, r->mappings[i].to_host, r->mappings[i].to_port);
+  }
 }
 
 static const address_mapping *mapping_of(const deployment *d, const char *host, int port)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* topo/deployment.c - what a URL, or several, say of a whole deployment.
+/* topo/deployment.c - reads one or several URLs into a deployment.
  *
- * Several URLs are a quorum. They are parted by blanks, or by a comma in front of a scheme:
- * "redis://a,redis://b" names two servers, "redis://a,b" is one URL of two hosts. What one of
- * them says of the client holds for all, and stands in the first. */
+ * Several URLs are a quorum. Blanks separate them, or a comma before a scheme:
+ * "redis://a,redis://b" names two servers, "redis://a,b" is one URL of two hosts. Options
+ * of the client hold for all servers and must be in the first URL. */
 #include "topo/server_url_parts.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@
 
 /* ---- one URL ---- */
 
-/* Sentinels have a log-in and a will to speak TLS of their own. */
+/* Sentinels have their own log-in and TLS setting. */
 static bool seed_make_sentinel(url_reading *r, server_url *seed)
 {
   const memory *m = &seed->memory;
@@ -45,7 +45,7 @@ static bool seed_add(url_reading *r, deployment *d, size_t which)
   return r->kind != DEPLOYMENT_SENTINEL || seed_make_sentinel(r, seed);
 }
 
-/* Moves what was read into a deployment; on a fault the rest is where it was. */
+/* Moves what was read into a deployment; after a fault, `r` keeps the rest. */
 static bool reading_take(url_reading *r, deployment *d)
 {
   const memory *m = &d->memory;
@@ -119,7 +119,7 @@ static bool scheme_is_ahead(part p)
   return used > 0 && p.size - used >= 3 && memcmp(p.at + used, "://", 3) == 0;
 }
 
-/* Takes a comma off that stands in front of a scheme, and blanks between the two. */
+/* Removes a comma before a scheme, and the blanks between the two. */
 static bool comma_take(part *rest)
 {
   part behind = *rest;
@@ -134,7 +134,7 @@ static bool comma_take(part *rest)
   return true;
 }
 
-/* Takes the next URL off `rest`; false: there is none. */
+/* Cuts the next URL from `rest`; false: none is left. */
 static bool piece_next(part *rest, part *ret_piece)
 {
   part piece;
@@ -150,7 +150,7 @@ static bool piece_next(part *rest, part *ret_piece)
   return piece.size > 0;
 }
 
-/* How many URLs; 1 where what stands behind a blank is none: then the blank is the fault. */
+/* The number of URLs; 1 if text after a blank is no URL: then the blank is the fault. */
 static size_t pieces_count(part urls)
 {
   part piece;
@@ -173,13 +173,13 @@ static dibs_status fault(text *why, const char *words)
 static dibs_status member_check(const deployment *one, text *why)
 {
   if (one->kind != DEPLOYMENT_SINGLE)
-    return fault(why, "each URL of a quorum names one server, with no others behind it");
+    return fault(why, "each URL of a quorum must name exactly one server");
   if (one->data.transport == SERVER_LOCAL)
-    return fault(why, "local: is a server of this machine alone, and no part of a quorum");
+    return fault(why, "local: is the private server of this machine; a quorum cannot contain it");
   return DIBS_OK;
 }
 
-/* What the first said for all. */
+/* Copies an option that the first URL sets for all servers. */
 static bool text_inherit(const memory *m, char **field, const char *from)
 {
   if (*field == NULL)
@@ -210,19 +210,19 @@ static bool seed_inherit(server_url *seed, const server_url *data)
                     && text_inherit(m, &seed->key_file, data->key_file)));
 }
 
-/* Two votes of one server would be no quorum. */
+/* A server may have only one vote. */
 static dibs_status member_check_new(const deployment *d, const server_url *seed, text *why)
 {
   for (size_t i = 0; i < d->seed_count; i++)
-    if (server_url_same_place(&d->seeds[i], seed)) {
-      text_add(why, "it is server ");
+    if (server_url_same_address(&d->seeds[i], seed)) {
+      text_add(why, "the same server as server ");
       text_add_uint(why, i + 1);
-      return fault(why, " once more: a quorum is of different servers");
+      return fault(why, "; the servers of a quorum must be different");
     }
   return DIBS_OK;
 }
 
-/* Reads one server of a quorum, and takes it over. */
+/* Reads one server of a quorum and adds it to `d`. */
 static dibs_status member_read(deployment *d, part url, text *why)
 {
   bool is_first = d->seed_count == 0;
@@ -247,7 +247,7 @@ static dibs_status member_read(deployment *d, part url, text *why)
   return status;
 }
 
-/* The log-in of the first is not that of all. */
+/* The log-in of the first server does not hold for the others. */
 static void login_drop(server_url *u)
 {
   mem_free_secret(&u->memory, u->user);
@@ -262,7 +262,7 @@ static dibs_status quorum_read(part urls, size_t count, deployment *d, text *why
   part piece;
 
   if (count < QUORUM_MIN || count > QUORUM_MAX || count % 2 == 0) {
-    text_add(why, "a quorum is of 3 to 15 servers, an odd number, and here are ");
+    text_add(why, "a quorum has 3 to 15 servers, an odd number; the URLs name ");
     text_add_uint(why, count);
     return DIBS_ERR_CONFIG;
   }
@@ -331,7 +331,7 @@ void deployment_deinit(deployment *d)
   d->seed_count = d->mapping_count = 0;
 }
 
-bool server_url_same_place(const server_url *a, const server_url *b)
+bool server_url_same_address(const server_url *a, const server_url *b)
 {
   if (a->path != NULL || b->path != NULL)
     return a->path != NULL && b->path != NULL && strcmp(a->path, b->path) == 0;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* topo/finder.c - one search after the other: who is asked when, and when it is over.
+/* topo/finder.c - the state of a search: which addresses get a probe, when, and when it ends.
  *
  *              finder_begin              enough is known
  *   IDLE, NONE -------------> LOOKING -------------------> FOUND --take--> IDLE
  *                                |
  *                                +-- all have been asked, or time is up --> NONE
  *
- * A few scouts go at once, the others 50 ms apart, or as soon as one comes back and the
- * search goes on: so a dead place costs nothing, and not all are asked for one answer.
- * A scout out for long gives its number to the next when all numbers are out. Places that
- * answer nothing do not keep a search going whose other places have all answered: the next
- * search may find what this one did not, such as a replica that has been promoted. */
+ * The first probes start at once, the others 50 ms apart, or as soon as one returns
+ * without ending the search: an unreachable address causes no delay, and few addresses are
+ * asked. When no number is free, the probe that has been out longest gives up its number.
+ * When all other addresses have answered, silent addresses do not prolong the search: the next
+ * one may find what this one did not, such as a promoted replica. */
 #include "topo/finder_parts.h"
 
 #include <assert.h>
@@ -49,13 +49,13 @@ finder *finder_new(const memory *m, const deployment *d)
     if (f->slots == NULL)
       return finder_free(f);
   }
-  return finder_places_init(f) ? f : finder_free(f);
+  return finder_addresses_init(f) ? f : finder_free(f);
 }
 
 static void results_forget(finder *f)
 {
   f->primary = NULL;
-  f->primary_place = NULL;
+  f->primary_address = NULL;
   if (f->has_found)
     server_url_deinit(&f->found);
   f->has_found = false;
@@ -69,7 +69,7 @@ finder *finder_free(finder *f)
   if (f != NULL) {
     results_forget(f);
     mem_free(&f->memory, f->slots);
-    finder_places_deinit(f);
+    finder_addresses_deinit(f);
     mem_free(&f->memory, f);
   }
   return NULL;
@@ -80,25 +80,25 @@ finder_state finder_state_of(const finder *f)
   return f->state;
 }
 
-/* ---- scouts ---- */
+/* ---- probes ---- */
 
-/* A number that is free; SCOUTS_MAX: none. */
-static int scout_free_number(const finder *f)
+/* A free number; SCOUTS_MAX: none. */
+static int probe_free_number(const finder *f)
 {
   int i = 0;
 
-  while (i < SCOUTS_MAX && f->scouts[i].state != SCOUT_FREE)
+  while (i < SCOUTS_MAX && f->probes[i].state != SCOUT_FREE)
     i++;
   return i;
 }
 
-/* The one that has been out for the longest time; NULL: none is. */
-static const scout *scout_longest_out(const finder *f)
+/* The probe that has been out longest; NULL: none is out. */
+static const probe *probe_longest_out(const finder *f)
 {
-  const scout *longest = NULL;
+  const probe *longest = NULL;
 
   for (size_t i = 0; i < SCOUTS_MAX; i++) {
-    const scout *s = &f->scouts[i];
+    const probe *s = &f->probes[i];
     if (s->state == SCOUT_OUT
         && (longest == NULL || instant_before(s->sent_at, longest->sent_at)))
       longest = s;
@@ -106,19 +106,19 @@ static const scout *scout_longest_out(const finder *f)
   return longest;
 }
 
-static void scout_is_home(scout *s)
+static void probe_is_home(probe *s)
 {
   s->at->guests--;
-  *s = (scout){ .state = SCOUT_FREE };
+  *s = (probe){ .state = SCOUT_FREE };
 }
 
-static scout *scout_at(finder *f, int number)
+static probe *probe_at(finder *f, int number)
 {
   assert(number >= 0 && number < SCOUTS_MAX);
-  return &f->scouts[number];
+  return &f->probes[number];
 }
 
-void finder_answered(finder *f, scout *s)
+void finder_answered(finder *f, probe *s)
 {
   s->at->state = PLACE_ANSWERED;
   s->state = SCOUT_RETURNING;
@@ -128,7 +128,7 @@ void finder_answered(finder *f, scout *s)
   f->next_at = instant_min(f->next_at, f->now);
 }
 
-/* So many times the time of the slowest answer. */
+/* A multiple of the time of the slowest answer. */
 static span paces(const finder *f, int64_t times)
 {
   return (span){ f->pace.ns * times };
@@ -157,11 +157,11 @@ static int rank_of(dibs_status why)
   }
 }
 
-static void blame(finder *f, int rank, const place *at, dibs_status why, const char *words,
+static void blame(finder *f, int rank, const address *at, dibs_status why, const char *words,
                   const resp_node *said)
 {
   char where[HOST_TOLD_SIZE + 16];
-  text place_words = text_over(where, sizeof(where));
+  text address_words = text_over(where, sizeof(where));
   text t;
 
   if (rank <= f->why_rank)
@@ -169,10 +169,10 @@ static void blame(finder *f, int rank, const place *at, dibs_status why, const c
   t = text_over(f->why_words, sizeof(f->why_words));
   f->why_rank = rank;
   f->why = why;
-  /* Words about a connection begin with its address already. */
+  /* A message about a connection already begins with its address. */
   if (at != NULL)
-    place_show(at, &place_words);
-  if (strncmp(words, where, place_words.used) != 0) {
+    finder_address_show(at, &address_words);
+  if (strncmp(words, where, address_words.used) != 0) {
     text_add(&t, where);
     text_add(&t, ": ");
   }
@@ -181,7 +181,7 @@ static void blame(finder *f, int rank, const place *at, dibs_status why, const c
     text_add_quoted(&t, said->bytes, said->size);
 }
 
-void finder_blame(finder *f, const place *at, dibs_status why, const char *words,
+void finder_blame(finder *f, const address *at, dibs_status why, const char *words,
                   const resp_node *said)
 {
   blame(f, rank_of(why), at, why, words, said);
@@ -192,7 +192,7 @@ void finder_blame_all(finder *f, dibs_status why, const char *words)
   blame(f, rank_of(why) + 1, NULL, why, words, NULL);
 }
 
-static void scout_failed(finder *f, scout *s)
+static void probe_failed(finder *f, probe *s)
 {
   s->at->state = PLACE_FAILED;
   s->at->hears = false;
@@ -201,16 +201,16 @@ static void scout_failed(finder *f, scout *s)
   f->next_at = instant_min(f->next_at, f->now);
 }
 
-void finder_blame_scout(finder *f, scout *s, dibs_status why, const char *words,
+void finder_blame_probe(finder *f, probe *s, dibs_status why, const char *words,
                         const resp_node *said)
 {
   finder_blame(f, s->at, why, words, said);
-  scout_failed(f, s);
+  probe_failed(f, s);
 }
 
-void finder_refused_scout(finder *f, scout *s, const char *words, const resp_node *said)
+void finder_refused_probe(finder *f, probe *s, const char *words, const resp_node *said)
 {
-  finder_blame_scout(f, s, resp_fault_status(resp_fault_of(said->bytes, said->size)), words,
+  finder_blame_probe(f, s, resp_fault_status(resp_fault_of(said->bytes, said->size)), words,
                      said);
 }
 
@@ -225,20 +225,20 @@ dibs_status finder_why(const finder *f, const char **ret_words)
 static void search_end(finder *f, finder_state state)
 {
   for (size_t i = 0; i < SCOUTS_MAX; i++)
-    if (f->scouts[i].state == SCOUT_OUT)
-      f->scouts[i].state = SCOUT_RETURNING;
+    if (f->probes[i].state == SCOUT_OUT)
+      f->probes[i].state = SCOUT_RETURNING;
   f->state = state;
 }
 
-/* From when on those that are still out are not waited for. */
+/* When the search stops waiting for probes that are still out. */
 static instant silent_at(const finder *f)
 {
-  if (!f->has_answer || finder_place_next(f) != NULL)
+  if (!f->has_answer || finder_address_next(f) != NULL)
     return INSTANT_NEVER;
   return instant_add(f->news_at, span_max(SILENCE, paces(f, 3)));
 }
 
-/* Asks for a verdict; to be called whenever something new is known. */
+/* Judges the search; call it after each change of what is known. */
 static void advance(finder *f, instant now)
 {
   finder_state verdict;
@@ -252,7 +252,7 @@ static void advance(finder *f, instant now)
     f->decide_at = INSTANT_NEVER;
   }
   is_over = !instant_before(now, instant_min(f->give_up_at, silent_at(f)))
-    || (!finder_is_anybody_out(f) && finder_place_next(f) == NULL);
+    || (!finder_is_anybody_out(f) && finder_address_next(f) == NULL);
   verdict = f->kind->judge(f, is_over);
   assert(!is_over || verdict != FINDER_LOOKING);
   if (verdict != FINDER_LOOKING)
@@ -264,7 +264,7 @@ void finder_begin(finder *f, instant give_up_at, instant now)
   if (f->state == FINDER_LOOKING)
     return;
   results_forget(f);
-  finder_places_renew(f);
+  finder_addresses_renew(f);
   f->state = FINDER_LOOKING;
   f->searches++;
   f->sent_count = 0;
@@ -279,34 +279,34 @@ void finder_begin(finder *f, instant give_up_at, instant now)
   advance(f, now);
 }
 
-bool finder_next_scout(finder *f, instant now, int *ret_scout, const server_url **ret_url)
+bool finder_next_probe(finder *f, instant now, int *ret_probe, const server_url **ret_url)
 {
-  int number = scout_free_number(f);
-  place *p;
+  int number = probe_free_number(f);
+  address *p;
 
   if (f->state != FINDER_LOOKING || number == SCOUTS_MAX || instant_before(now, f->next_at)
-      || (p = finder_place_next(f)) == NULL)
+      || (p = finder_address_next(f)) == NULL)
     return false;
   f->now = f->news_at = now;
-  f->scouts[number] = (scout){ .state = SCOUT_OUT, .at = p, .sent_at = now };
+  f->probes[number] = (probe){ .state = SCOUT_OUT, .at = p, .sent_at = now };
   p->state = PLACE_ASKED;
   p->guests++;
   f->sent_count++;
   f->next_at = f->sent_count < AT_ONCE ? now : instant_add(now, STAGGER);
-  *ret_scout = number;
+  *ret_probe = number;
   *ret_url = p->url;
   return true;
 }
 
-bool finder_next_question(finder *f, int number, buffer *out)
+bool finder_next_question(finder *f, int number, request *out)
 {
   resp_argument words[QUESTION_WORDS_MAX];
-  scout *s = scout_at(f, number);
+  probe *s = probe_at(f, number);
 
   if (s->state != SCOUT_OUT || s->is_asked)
     return false;
-  if (!resp_command(out, words, f->kind->question(f, s, words))) {
-    finder_blame_scout(f, s, DIBS_ERR_NO_MEMORY, "no memory to ask", NULL);
+  if (!request_command(out, words, f->kind->question(f, s, words))) {
+    finder_blame_probe(f, s, DIBS_ERR_NO_MEMORY, "no memory to ask", NULL);
     return false;
   }
   s->is_asked = true;
@@ -315,7 +315,7 @@ bool finder_next_question(finder *f, int number, buffer *out)
 
 void finder_answer(finder *f, int number, const resp_reply *reply, instant now)
 {
-  scout *s = scout_at(f, number);
+  probe *s = probe_at(f, number);
 
   if (s->state != SCOUT_OUT || !s->is_asked)
     return;
@@ -327,23 +327,23 @@ void finder_answer(finder *f, int number, const resp_reply *reply, instant now)
 
 void finder_failed(finder *f, int number, dibs_status why, const char *words, instant now)
 {
-  scout *s = scout_at(f, number);
+  probe *s = probe_at(f, number);
 
   if (s->state == SCOUT_FREE)
     return;
   f->now = now;
   if (s->state == SCOUT_OUT)
-    finder_blame_scout(f, s, why, words == NULL ? "" : words, NULL);
-  scout_is_home(s);
+    finder_blame_probe(f, s, why, words == NULL ? "" : words, NULL);
+  probe_is_home(s);
   advance(f, now);
 }
 
-bool finder_next_home(finder *f, int *ret_scout)
+bool finder_next_home(finder *f, int *ret_probe)
 {
   for (int i = 0; i < SCOUTS_MAX; i++)
-    if (f->scouts[i].state == SCOUT_RETURNING) {
-      scout_is_home(&f->scouts[i]);
-      *ret_scout = i;
+    if (f->probes[i].state == SCOUT_RETURNING) {
+      probe_is_home(&f->probes[i]);
+      *ret_probe = i;
       return true;
     }
   return false;
@@ -351,16 +351,16 @@ bool finder_next_home(finder *f, int *ret_scout)
 
 /* ---- time ---- */
 
-/* When the next place gets its scout. */
-static instant next_scout_at(const finder *f)
+/* When the next address gets its probe. */
+static instant next_probe_at(const finder *f)
 {
-  const scout *longest;
+  const probe *longest;
 
-  if (finder_place_next(f) == NULL)
+  if (finder_address_next(f) == NULL)
     return INSTANT_NEVER;
-  if (scout_free_number(f) < SCOUTS_MAX)
+  if (probe_free_number(f) < SCOUTS_MAX)
     return f->next_at;
-  longest = scout_longest_out(f);
+  longest = probe_longest_out(f);
   return longest == NULL ? INSTANT_NEVER : instant_add(longest->sent_at, OUT_LONG);
 }
 
@@ -369,7 +369,7 @@ instant finder_deadline(const finder *f)
   if (f->state != FINDER_LOOKING)
     return INSTANT_NEVER;
   return instant_min(instant_min(f->give_up_at, f->decide_at),
-                     instant_min(next_scout_at(f), silent_at(f)));
+                     instant_min(next_probe_at(f), silent_at(f)));
 }
 
 void finder_tick(finder *f, instant now)
@@ -377,8 +377,8 @@ void finder_tick(finder *f, instant now)
   if (f->state != FINDER_LOOKING)
     return;
   f->now = now;
-  if (scout_free_number(f) == SCOUTS_MAX && !instant_before(now, next_scout_at(f)))
-    finder_blame_scout(f, &f->scouts[scout_longest_out(f) - f->scouts], DIBS_ERR_UNREACHABLE,
+  if (probe_free_number(f) == SCOUTS_MAX && !instant_before(now, next_probe_at(f)))
+    finder_blame_probe(f, &f->probes[probe_longest_out(f) - f->probes], DIBS_ERR_UNREACHABLE,
                        "no answer yet", NULL);
   advance(f, now);
 }

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* topo/finder.h - the search for the servers of today: the primary of a replicated set, the
+/* topo/finder.h - searches for the current servers: the primary of a replicated set, the
  * primary that sentinels agree on, the slot map of a cluster.
  *
- * A search sends *scouts*: connections to several addresses at once, on each one question
- * after the other. Whoever owns the finder opens and closes them. A new search may begin at
- * any time; scouts of the one before are called home. Bytes of replies and time come in;
- * addresses, questions and a deadline come out.
+ * A search uses *probes*: short connections to several addresses at once, with one
+ * question at a time on each. The owner of the finder opens and closes them. A new search
+ * may begin at any time; it recalls the probes of the previous one. Inputs: bytes of
+ * replies, time. Outputs: addresses, questions, a deadline.
  *
- * Replicated: ROLE to each seed; a primary that most of the set follow wins at once, else
- * the best of those in 100 ms after the first: of several the one with the most replicas, then
- * the highest offset. Further addresses that replicas name are asked, too. Servers that forbid
- * ROLE are taken where there is no other, in turns: READONLY tells, so search again.
+ * Replicated: ROLE to each seed. A primary that most of the set follows ends the search.
+ * Else the best primary within 100 ms of the first one wins: most replicas, then highest
+ * offset. Addresses of replicas are asked, too. Servers that forbid ROLE are used if there
+ * is no other result, in turns: a READONLY error starts the next search.
  * Sentinel: SENTINEL MASTER (config-epoch), SENTINEL GET-MASTER-ADDR-BY-NAME, SENTINEL
- * SENTINELS (others to ask). The answer with the highest epoch among those in at the time
- * when a majority has answered, or 300 ms after the first; never one below an epoch believed
- * before, unless all sentinels say so: as many different ones as they know of, and as told that
- * epoch. The owner verifies ROLE itself when it logs in.
- * Cluster: CLUSTER SHARDS, else CLUSTER SLOTS, of any node; the first map that covers a slot;
- * a node without a name is filled in: it is the one that was asked.
+ * SENTINELS (other sentinels to ask). The answer with the highest epoch wins when a
+ * majority has answered, or 300 ms after the first. The epoch never decreases, unless all
+ * sentinels report the lower one: as many as they know of, and as reported the last epoch.
+ * The owner checks ROLE when it logs in.
+ * Cluster: CLUSTER SHARDS, else CLUSTER SLOTS, of any node. The first map that covers a
+ * slot wins; a node without a name is the node that was asked.
  *
- * Places that say nothing cost nothing: where all others have answered, 500 ms without news
- * end the search. All these times grow with the time that answers take.
- */
+ * If all other addresses have answered, 500 ms without news end the search. All these times
+ * grow with the response time. */
 #ifndef FINDER_H
 #define FINDER_H
 
+#include "request/request.h"
 #include "resp/resp.h"
 #include "topo/topo.h"
 
@@ -32,31 +32,31 @@
 
 typedef struct finder finder;
 
-/* REPLICATED, SENTINEL, CLUSTER. `d` outlives it. NULL: memory. */
+/* REPLICATED, SENTINEL, CLUSTER. `d` must outlive it. NULL: no memory. */
 finder *finder_new(const memory *m, const deployment *d);
 finder *finder_free(finder *f);
 
 typedef enum finder_state {
-  FINDER_IDLE = 1,   /* never asked, or the result was taken */
+  FINDER_IDLE = 1,   /* no search yet, or the result was taken */
   FINDER_LOOKING,
-  FINDER_FOUND,      /* until finder_take(), or the next search */
+  FINDER_FOUND,      /* until finder_take_...(), or the next search */
   FINDER_NONE        /* all have been asked; the owner backs off and begins again */
 } finder_state;
 
-/* Begins a search, unless one is under way. `give_up_at`: then what is known is the result. */
+/* Begins a search, unless one is active. `give_up_at`: the search ends with what is known. */
 void finder_begin(finder *f, instant give_up_at, instant now);
 finder_state finder_state_of(const finder *f);
 
-/* A connection to be made: SCOUT numbers 0 .. SCOUTS_MAX-1, reused. The URL is borrowed
- * until the scout is home. Staggered by 50 ms where there are many. */
-bool finder_next_scout(finder *f, instant now, int *ret_scout, const server_url **ret_url);
-/* What to ask next there, appended to `out`. false: nothing more, or not before the answer. */
-bool finder_next_question(finder *f, int scout, buffer *out);
-void finder_answer(finder *f, int scout, const resp_reply *reply, instant now);
-/* It could not connect, or broke, or was refused. Its number is free from now on. */
-void finder_failed(finder *f, int scout, dibs_status why, const char *words, instant now);
-/* A scout that has nothing left to do: to be closed. Its number is free from now on. */
-bool finder_next_home(finder *f, int *ret_scout);
+/* The next connection to open: SCOUT numbers 0 .. SCOUTS_MAX-1, reused. The URL is borrowed
+ * until finder_next_home() or finder_failed(). Scouts after the first ones start 50 ms apart. */
+bool finder_next_probe(finder *f, instant now, int *ret_probe, const server_url **ret_url);
+/* The probe's next question. false: none, or not before the answer. */
+bool finder_next_question(finder *f, int probe, request *out);
+void finder_answer(finder *f, int probe, const resp_reply *reply, instant now);
+/* The connection failed, broke or was refused. Frees the probe's number. */
+void finder_failed(finder *f, int probe, dibs_status why, const char *words, instant now);
+/* The next probe without further questions, to be closed. Frees its number. */
+bool finder_next_home(finder *f, int *ret_probe);
 
 instant finder_deadline(const finder *f);
 void finder_tick(finder *f, instant now);
@@ -64,18 +64,18 @@ void finder_tick(finder *f, instant now);
 /* FINDER_FOUND: the result, borrowed until the next finder_begin(); then FINDER_IDLE. */
 const server_url *finder_take_primary(finder *f);
 const slot_map *finder_take_slots(finder *f);
-/* FINDER_NONE: why, for people; the status that tells most (AUTH before UNREACHABLE). */
+/* FINDER_NONE: the most specific status (AUTH before UNREACHABLE), and a message. */
 dibs_status finder_why(const finder *f, const char **ret_words);
 
-/* Further nodes of a cluster that were seen, to be asked when the seeds are gone: the owner
- * tells which servers it knows. Copied. */
+/* Adds a cluster node, to be asked if the seeds are unreachable: the owner reports the
+ * servers that it knows. Copied. */
 void finder_learn(finder *f, const char *host, int port);
 
-/* SENTINEL: where to SUBSCRIBE to "+switch-master"; NULL: none has answered yet. Borrowed
- * until the next finder call. Another one each time it is asked behind finder_deaf(). */
+/* SENTINEL: where to SUBSCRIBE to "+switch-master"; NULL: no sentinel has answered yet.
+ * Borrowed until the next finder call. Changes after each finder_unsubscribed(). */
 const server_url *finder_listen_at(const finder *f);
-void finder_deaf(finder *f);                   /* the subscription broke */
-/* A message of that channel: whether it is about our service (then begin a search). */
+void finder_unsubscribed(finder *f);                   /* the subscription broke */
+/* Whether a message of that channel is about our service; if so, begin a search. */
 bool finder_is_concerned(const finder *f, const char *payload, size_t size);
 
 #endif

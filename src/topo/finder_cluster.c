@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* topo/finder_cluster.c - the slot map of a cluster, from whichever node tells it first.
+/* topo/finder_cluster.c - finds the slot map of a cluster: the first that a node returns.
  *
- * CLUSTER SHARDS came with 7.0, as did channels of a slot; who does not know it is asked
- * for CLUSTER SLOTS. Who forbids it, or tells it in a way that is not understood, knows it
- * all the same. Maps that are old correct themselves: MOVED begins another search. */
+ * CLUSTER SHARDS came with 7.0, as did sharded channels; a node that does not know it gets
+ * CLUSTER SLOTS. A node that forbids SHARDS, or returns an unexpected form, does know it.
+ * An outdated map corrects itself: MOVED begins another search. */
 #include "topo/finder_parts.h"
 
 enum { STEP_SHARDS, STEP_SLOTS, STEP_SLOTS_OF_NEW };
 
-static size_t cluster_question(const finder *f, const scout *s,
+static size_t cluster_question(const finder *f, const probe *s,
                                resp_argument words[QUESTION_WORDS_MAX])
 {
   (void)f;
@@ -27,7 +27,7 @@ static bool covers_a_slot(const slot_map *map)
   return false;
 }
 
-/* A node without a name of its own is the one that we asked. false: memory. */
+/* A node without a name is the node that was asked. false: no memory. */
 static bool names_fill(const finder *f, slot_map *map, const server_url *asked)
 {
   for (size_t i = 0; i < map->node_count && asked->host != NULL; i++) {
@@ -44,15 +44,15 @@ static bool names_fill(const finder *f, slot_map *map, const server_url *asked)
   return true;
 }
 
-/* The map has been read into f->slots. */
-static void map_take(finder *f, scout *s)
+/* Uses the map that was read into f->slots. */
+static void map_take(finder *f, probe *s)
 {
   if (!covers_a_slot(f->slots)) {
     slot_map_deinit(f->slots);
-    finder_blame_scout(f, s, DIBS_ERR_UNREACHABLE, "the node knows nobody for any slot", NULL);
+    finder_blame_probe(f, s, DIBS_ERR_UNREACHABLE, "the node has no server for any slot", NULL);
   } else if (!names_fill(f, f->slots, s->at->url)) {
     slot_map_deinit(f->slots);
-    finder_blame_scout(f, s, DIBS_ERR_NO_MEMORY, "no memory for the slot map", NULL);
+    finder_blame_probe(f, s, DIBS_ERR_NO_MEMORY, "no memory for the slot map", NULL);
   } else {
     f->has_slots = true;
     finder_answered(f, s);
@@ -61,7 +61,7 @@ static void map_take(finder *f, scout *s)
 
 /* ---- answers ---- */
 
-static void shards_answer(finder *f, scout *s, const resp_reply *reply)
+static void shards_answer(finder *f, probe *s, const resp_reply *reply)
 {
   const resp_node *said = resp_root(reply);
   bool is_tls = s->at->url->transport == SERVER_TLS;
@@ -74,19 +74,19 @@ static void shards_answer(finder *f, scout *s, const resp_reply *reply)
   else if (node_is_unknown_command(said))
     s->step = STEP_SLOTS;
   else if (said->kind == RESP_ERROR)
-    finder_refused_scout(f, s, "CLUSTER SHARDS is refused: ", said);
+    finder_refused_probe(f, s, "CLUSTER SHARDS is refused: ", said);
   else
-    finder_blame_scout(f, s, DIBS_ERR_PROTOCOL, "an unexpected answer to CLUSTER SHARDS", NULL);
+    finder_blame_probe(f, s, DIBS_ERR_PROTOCOL, "an unexpected answer to CLUSTER SHARDS", NULL);
 }
 
-static void slots_answer(finder *f, scout *s, const resp_reply *reply)
+static void slots_answer(finder *f, probe *s, const resp_reply *reply)
 {
   const resp_node *said = resp_root(reply);
 
   if (said->kind == RESP_ERROR) {
-    finder_refused_scout(f, s, "CLUSTER SLOTS is refused: ", said);
+    finder_refused_probe(f, s, "CLUSTER SLOTS is refused: ", said);
   } else if (!slot_map_read_slots(&f->memory, reply, f->slots)) {
-    finder_blame_scout(f, s, DIBS_ERR_PROTOCOL, "an answer to CLUSTER SLOTS that is no map, or "
+    finder_blame_probe(f, s, DIBS_ERR_PROTOCOL, "an answer to CLUSTER SLOTS that is no map, or "
                        "no memory for it", NULL);
   } else {
     f->slots->has_sharded_channels = s->step == STEP_SLOTS_OF_NEW;
@@ -94,10 +94,10 @@ static void slots_answer(finder *f, scout *s, const resp_reply *reply)
   }
 }
 
-static void cluster_answer_read(finder *f, scout *s, const resp_reply *reply)
+static void cluster_answer_read(finder *f, probe *s, const resp_reply *reply)
 {
   if (node_error_begins(resp_root(reply), "ERR This instance has cluster support disabled"))
-    finder_blame_scout(f, s, DIBS_ERR_CONFIG, "this server is no node of a cluster", NULL);
+    finder_blame_probe(f, s, DIBS_ERR_CONFIG, "this server is no node of a cluster", NULL);
   else if (s->step == STEP_SHARDS)
     shards_answer(f, s, reply);
   else

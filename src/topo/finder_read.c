@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* topo/finder_read.c - words, hosts, ports and numbers in what scouts are told. */
+/* topo/finder_read.c - reads texts, hosts, ports and numbers in replies to probes. */
 #include "topo/finder_parts.h"
 
 #include <string.h>
@@ -39,7 +39,7 @@ const resp_node *node_value(const resp_reply *reply, const resp_node *list, cons
 
 bool node_host_read(const resp_node *node, char ret_host[HOST_TOLD_SIZE])
 {
-  return is_text(node) && host_told_read((part){ node->bytes, node->size }, ret_host)
+  return is_text(node) && host_reported_read((part){ node->bytes, node->size }, ret_host)
     && ret_host[0] != 0;
 }
 
@@ -71,7 +71,7 @@ bool node_error_begins(const resp_node *node, const char *words)
 }
 
 /* Before 7.0: "ERR Unknown subcommand or wrong number of arguments for 'SHARDS'. Try ...";
- * from then on "ERR unknown subcommand 'SHARDS'. Try CLUSTER HELP." */
+ * since then: "ERR unknown subcommand 'SHARDS'. Try CLUSTER HELP." */
 bool node_is_unknown_command(const resp_node *node)
 {
   return node_error_begins(node, "ERR unknown command")

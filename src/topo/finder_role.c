@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* topo/finder_role.c - a replicated set: who of them is the primary.
+/* topo/finder_role.c - finds the primary of a replicated set.
  *
  *   ROLE -> ["master", offset, [[ip, port, offset], ...]]
  *           ["slave", host, port, state, offset]
  *
  * A primary that more than half of the set follows, itself included, is taken at once. Any
- * other might be a former one: those that are alive get a moment to say so. */
+ * other primary may be outdated: the search waits a moment for further primaries. */
 #include "topo/finder_parts.h"
 
 #define PATIENCE SPAN_MS(100)
 #define REPLICAS_MAX 1000
 
-static size_t role_question(const finder *f, const scout *s,
+static size_t role_question(const finder *f, const probe *s,
                             resp_argument words[QUESTION_WORDS_MAX])
 {
   (void)f;
@@ -22,7 +22,7 @@ static size_t role_question(const finder *f, const scout *s,
 
 /* ---- answers ---- */
 
-/* How many replicas there are; tools that read along as one have no port. */
+/* Counts the replicas; tools that only read the replication stream have no port. */
 static bool replicas_read(const resp_reply *reply, const resp_node *list, size_t *ret_count)
 {
   const resp_node *replica = NULL;
@@ -32,10 +32,10 @@ static bool replicas_read(const resp_reply *reply, const resp_node *list, size_t
     return false;
   while ((replica = node_next(reply, list, replica)) != NULL) {
     const resp_node *host = resp_child(reply, replica, 0);
-    const resp_node *port_told = resp_child(reply, replica, 1);
+    const resp_node *port_reported = resp_child(reply, replica, 1);
     int port;
 
-    if (host == NULL || host->kind != RESP_STRING || !node_port_read(port_told, &port))
+    if (host == NULL || host->kind != RESP_STRING || !node_port_read(port_reported, &port))
       return false;
     count += port > 0;
   }
@@ -55,7 +55,7 @@ static bool primary_read(const resp_reply *reply, role_answer *ret)
   return true;
 }
 
-/* Whom it follows is asked, too. */
+/* The primary of a replica is asked, too. */
 static bool replica_read(finder *f, const resp_reply *reply, role_answer *ret)
 {
   const resp_node *root = resp_root(reply);
@@ -70,7 +70,7 @@ static bool replica_read(finder *f, const resp_reply *reply, role_answer *ret)
   return true;
 }
 
-static void role_answer_read(finder *f, scout *s, const resp_reply *reply)
+static void role_answer_read(finder *f, probe *s, const resp_reply *reply)
 {
   const resp_node *said = resp_root(reply);
   const resp_node *word = resp_child(reply, said, 0);
@@ -79,7 +79,7 @@ static void role_answer_read(finder *f, scout *s, const resp_reply *reply)
   if (said->kind == RESP_ERROR) {
     is_read = node_is_forbidden(said) || node_is_unknown_command(said);
     if (!is_read) {
-      finder_refused_scout(f, s, "ROLE is refused: ", said);
+      finder_refused_probe(f, s, "ROLE is refused: ", said);
       return;
     }
     s->at->role.role = ROLE_SECRET;
@@ -88,12 +88,12 @@ static void role_answer_read(finder *f, scout *s, const resp_reply *reply)
   } else if (node_is(word, "slave")) {
     is_read = replica_read(f, reply, &s->at->role);
   } else if (node_is(word, "sentinel")) {
-    finder_blame_scout(f, s, DIBS_ERR_CONFIG, "this is a sentinel: the URL must begin with "
+    finder_blame_probe(f, s, DIBS_ERR_CONFIG, "this is a sentinel: the URL must begin with "
                        "redis+sentinel:// and name the service", NULL);
     return;
   }
   if (!is_read) {
-    finder_blame_scout(f, s, DIBS_ERR_PROTOCOL, "an unexpected answer to ROLE", NULL);
+    finder_blame_probe(f, s, DIBS_ERR_PROTOCOL, "an unexpected answer to ROLE", NULL);
     return;
   }
   finder_answered(f, s);
@@ -112,12 +112,12 @@ static bool is_better(const role_answer *a, const role_answer *b)
   return a->offset > b->offset;
 }
 
-static const place *best_of(const finder *f)
+static const address *best_of(const finder *f)
 {
-  const place *best = NULL;
+  const address *best = NULL;
 
-  for (size_t i = 0; i < f->place_count; i++) {
-    const place *p = f->places[i];
+  for (size_t i = 0; i < f->address_count; i++) {
+    const address *p = f->addresses[i];
     if (p->state == PLACE_ANSWERED && p->role.role >= ROLE_SECRET
         && (best == NULL || is_better(&p->role, &best->role)))
       best = p;
@@ -125,24 +125,24 @@ static const place *best_of(const finder *f)
   return best;
 }
 
-/* Those that do not tell their role take turns: whoever logs in there, and is told READONLY,
- * begins another search. */
-static const place *secret_in_turn(const finder *f)
+/* Servers that forbid ROLE are chosen in turns: a client that logs in there and gets
+ * READONLY begins another search. */
+static const address *secret_in_turn(const finder *f)
 {
   size_t start = 0;
 
-  for (size_t i = 0; i < f->place_count; i++)
-    if (f->places[i] == f->last_secret)
+  for (size_t i = 0; i < f->address_count; i++)
+    if (f->addresses[i] == f->last_secret)
       start = i + 1;
-  for (size_t i = 0; i < f->place_count; i++) {
-    const place *p = f->places[(start + i) % f->place_count];
+  for (size_t i = 0; i < f->address_count; i++) {
+    const address *p = f->addresses[(start + i) % f->address_count];
     if (p->state == PLACE_ANSWERED && p->role.role == ROLE_SECRET)
       return p;
   }
   return NULL;
 }
 
-static bool is_followed_by_most(const finder *f, const place *p)
+static bool is_followed_by_most(const finder *f, const address *p)
 {
   return p->role.role == ROLE_PRIMARY
     && 2 * (1 + p->role.replicas) > f->deployment->seed_count;
@@ -150,8 +150,8 @@ static bool is_followed_by_most(const finder *f, const place *p)
 
 static finder_state nobody(finder *f)
 {
-  for (size_t i = 0; i < f->place_count; i++)
-    if (f->places[i]->role.role == ROLE_REPLICA)
+  for (size_t i = 0; i < f->address_count; i++)
+    if (f->addresses[i]->role.role == ROLE_REPLICA)
       finder_blame_all(f, DIBS_ERR_UNREACHABLE,
                        "the servers that answer are replicas, and none is the primary");
   return FINDER_NONE;
@@ -159,7 +159,7 @@ static finder_state nobody(finder *f)
 
 static finder_state role_judge(finder *f, bool is_over)
 {
-  const place *best = best_of(f);
+  const address *best = best_of(f);
 
   if (best == NULL)
     return is_over ? nobody(f) : FINDER_LOOKING;
@@ -167,7 +167,7 @@ static finder_state role_judge(finder *f, bool is_over)
     return FINDER_LOOKING;
   if (best->role.role == ROLE_SECRET)
     f->last_secret = best = secret_in_turn(f);
-  f->primary_place = best;
+  f->primary_address = best;
   f->primary = best->url;
   return FINDER_FOUND;
 }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* topo/finder_sentinel.c - the primary that sentinels agree on.
+/* topo/finder_sentinel.c - finds the primary that sentinels agree on.
  *
  *   SENTINEL MASTER name                   flat list: ip, port, config-epoch, ...
  *   SENTINEL GET-MASTER-ADDR-BY-NAME name  [ip, port], nil: it does not know the service
- *   SENTINEL MASTER name                   once more, when those two differ
+ *   SENTINEL MASTER name                   repeated when those two differ
  *   SENTINEL SENTINELS name                [flat list: ip, port, ...] of all the others
  *
- * The address is right earlier than MASTER's, which stays that of the old primary until a
- * failover is through; only the epoch beside it is new then. Asked in this order, and again
- * on a difference, an epoch is never paired with an address older than itself.
+ * GET-MASTER-ADDR-BY-NAME returns the new address earlier than MASTER, which returns the
+ * old primary's until the failover is complete; only its epoch is new then. This order,
+ * and the repetition after a difference, never pair an epoch with an older address.
  *
- * A sentinel may be cut off together with an old primary, or come back without memory. So
- * the highest epoch of a majority counts, and epochs never go back: unless as many
- * different sentinels as they know of, and as told the last one, all agree that there is
- * none higher, which is how sentinels look that were set up anew. One sentinel that is
- * reached by two names must not count as two: see `view`. */
+ * A sentinel may be cut off together with an old primary, or restart without memory. So
+ * the highest epoch of a majority counts, and epochs never decrease, with one exception:
+ * as many different sentinels as they know of, and as reported the last epoch, all report
+ * that none is higher, as after a new setup. A sentinel that is reached by two names must
+ * count once: see `view`. */
 #include "topo/finder_parts.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@
 
 enum { STEP_MASTER, STEP_ADDRESS, STEP_MASTER_AGAIN, STEP_SENTINELS };
 
-static size_t sentinel_question(const finder *f, const scout *s,
+static size_t sentinel_question(const finder *f, const probe *s,
                                 resp_argument words[QUESTION_WORDS_MAX])
 {
   const char *service = f->deployment->service;
@@ -41,19 +41,19 @@ static size_t sentinel_question(const finder *f, const scout *s,
 
 /* ---- answers ---- */
 
-static void unexpected(finder *f, scout *s, const char *words)
+static void unexpected(finder *f, probe *s, const char *words)
 {
-  finder_blame_scout(f, s, DIBS_ERR_PROTOCOL, words, NULL);
+  finder_blame_probe(f, s, DIBS_ERR_PROTOCOL, words, NULL);
 }
 
-static void is_unknown_service(finder *f, scout *s)
+static void is_unknown_service(finder *f, probe *s)
 {
-  finder_blame_scout(f, s, DIBS_ERR_CONFIG, "the sentinel does not know the service ",
+  finder_blame_probe(f, s, DIBS_ERR_CONFIG, "the sentinel does not know the service ",
                      &(resp_node){ .kind = RESP_STRING, .bytes = f->deployment->service,
                                    .size = strlen(f->deployment->service) });
 }
 
-/* Old sentinels tell no epoch. */
+/* Old sentinels report no epoch. */
 static bool master_read(const resp_reply *reply, sentinel_answer *a)
 {
   const resp_node *root = resp_root(reply);
@@ -65,14 +65,14 @@ static bool master_read(const resp_reply *reply, sentinel_answer *a)
     && node_port_read(node_value(reply, root, "port"), &a->first_port) && a->first_port > 0;
 }
 
-static void master_answer(finder *f, scout *s, const resp_reply *reply)
+static void master_answer(finder *f, probe *s, const resp_reply *reply)
 {
   const resp_node *said = resp_root(reply);
 
   if (node_error_begins(said, "ERR No such master")) {
     is_unknown_service(f, s);
   } else if (said->kind == RESP_ERROR && !node_is_forbidden(said)) {
-    finder_refused_scout(f, s, "SENTINEL MASTER is refused: ", said);
+    finder_refused_probe(f, s, "SENTINEL MASTER is refused: ", said);
   } else if (said->kind != RESP_ERROR && !master_read(reply, &s->at->sentinel)) {
     unexpected(f, s, "an unexpected answer to SENTINEL MASTER");
   } else {
@@ -94,7 +94,7 @@ static bool is_same_address(const sentinel_answer *a)
   return a->port == a->first_port && strcmp(a->host, a->first_host) == 0;
 }
 
-static void address_answer(finder *f, scout *s, const resp_reply *reply)
+static void address_answer(finder *f, probe *s, const resp_reply *reply)
 {
   sentinel_answer *a = &s->at->sentinel;
   const resp_node *said = resp_root(reply);
@@ -102,7 +102,7 @@ static void address_answer(finder *f, scout *s, const resp_reply *reply)
   if (said->kind == RESP_NIL)
     is_unknown_service(f, s);
   else if (said->kind == RESP_ERROR)
-    finder_refused_scout(f, s, "SENTINEL GET-MASTER-ADDR-BY-NAME is refused: ", said);
+    finder_refused_probe(f, s, "SENTINEL GET-MASTER-ADDR-BY-NAME is refused: ", said);
   else if (!address_read(reply, a))
     unexpected(f, s, "an unexpected answer to SENTINEL GET-MASTER-ADDR-BY-NAME");
   else
@@ -111,11 +111,9 @@ static void address_answer(finder *f, scout *s, const resp_reply *reply)
 
 static uint64_t address_hash(const char *host, int port)
 {
-  uint64_t hash = UINT64_C(14695981039346656037) ^ (uint64_t)port;
+  uint64_t hash = fnv1a(FNV1A_START ^ (uint64_t)port, host, strlen(host));
 
-  for (; *host != 0; host++)
-    hash = (hash ^ (uint8_t)*host) * UINT64_C(1099511628211);
-  return (hash ^ (uint64_t)port) * UINT64_C(1099511628211);
+  return (hash ^ (uint64_t)port) * FNV1A_PRIME;
 }
 
 static bool other_read(const resp_reply *reply, const resp_node *other,
@@ -125,7 +123,7 @@ static bool other_read(const resp_reply *reply, const resp_node *other,
     && node_port_read(node_value(reply, other, "port"), port) && *port > 0;
 }
 
-/* Sums the others up; in whatever order they are told. */
+/* Sums up the other sentinels, independent of their order. */
 static bool others_read(const resp_reply *reply, sentinel_answer *a)
 {
   const resp_node *root = resp_root(reply);
@@ -156,7 +154,7 @@ static void others_remember(finder *f, const resp_reply *reply)
       finder_remember(f, host, port, true);
 }
 
-static void others_answer(finder *f, scout *s, const resp_reply *reply)
+static void others_answer(finder *f, probe *s, const resp_reply *reply)
 {
   sentinel_answer *a = &s->at->sentinel;
   const resp_node *said = resp_root(reply);
@@ -165,7 +163,7 @@ static void others_answer(finder *f, scout *s, const resp_reply *reply)
     a->voters = 1;
     a->view = address_hash(s->at->url->host == NULL ? "" : s->at->url->host, s->at->url->port);
   } else if (said->kind == RESP_ERROR) {
-    finder_refused_scout(f, s, "SENTINEL SENTINELS is refused: ", said);
+    finder_refused_probe(f, s, "SENTINEL SENTINELS is refused: ", said);
     return;
   } else if (!others_read(reply, a)) {
     unexpected(f, s, "an unexpected answer to SENTINEL SENTINELS");
@@ -178,7 +176,7 @@ static void others_answer(finder *f, scout *s, const resp_reply *reply)
   finder_hurry(f, PATIENCE);
 }
 
-static void sentinel_answer_read(finder *f, scout *s, const resp_reply *reply)
+static void sentinel_answer_read(finder *f, probe *s, const resp_reply *reply)
 {
   if (s->step == STEP_ADDRESS)
     address_answer(f, s, reply);
@@ -193,33 +191,33 @@ static void sentinel_answer_read(finder *f, scout *s, const resp_reply *reply)
 typedef struct poll {
   const sentinel_answer *best;
   size_t best_votes;
-  size_t sentinels;       /* that have answered, each counted once */
-  size_t voters;          /* that there are, as they say */
+  size_t sentinels;       /* with an answer, each counted once */
+  size_t voters;          /* the number of sentinels that they report */
 } poll;
 
-static bool has_answered(const place *p)
+static bool has_answered(const address *p)
 {
   return p->state == PLACE_ANSWERED;
 }
 
-/* Whether one in front of it in the list is the same sentinel. */
+/* Whether an earlier address of the list is the same sentinel. */
 static bool is_counted(const finder *f, size_t index)
 {
   for (size_t i = 0; i < index; i++)
-    if (has_answered(f->places[i])
-        && f->places[i]->sentinel.view == f->places[index]->sentinel.view)
+    if (has_answered(f->addresses[i])
+        && f->addresses[i]->sentinel.view == f->addresses[index]->sentinel.view)
       return true;
   return false;
 }
 
-/* How many say the same. */
+/* The number of equal answers. */
 static size_t votes_for(const finder *f, const sentinel_answer *a)
 {
   size_t votes = 0;
 
-  for (size_t i = 0; i < f->place_count; i++) {
-    const sentinel_answer *b = &f->places[i]->sentinel;
-    votes += has_answered(f->places[i]) && !is_counted(f, i) && a->epoch == b->epoch
+  for (size_t i = 0; i < f->address_count; i++) {
+    const sentinel_answer *b = &f->addresses[i]->sentinel;
+    votes += has_answered(f->addresses[i]) && !is_counted(f, i) && a->epoch == b->epoch
       && a->port == b->port && strcmp(a->host, b->host) == 0;
   }
   return votes;
@@ -229,11 +227,11 @@ static poll poll_count(const finder *f)
 {
   poll p = { .best = NULL };
 
-  for (size_t i = 0; i < f->place_count; i++) {
-    const sentinel_answer *a = &f->places[i]->sentinel;
+  for (size_t i = 0; i < f->address_count; i++) {
+    const sentinel_answer *a = &f->addresses[i]->sentinel;
     size_t votes;
 
-    if (!has_answered(f->places[i]))
+    if (!has_answered(f->addresses[i]))
       continue;
     votes = votes_for(f, a);
     p.sentinels += !is_counted(f, i);

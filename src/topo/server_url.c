@@ -7,9 +7,9 @@
  *   unix://[user[:password]@]/path[?option=value&...]
  *   local:[?option=value&...]
  *
- * Strict: what is not understood is refused, because a misspelt option silently dropped
- * is found in production. Messages go to logs: they show no part of the URL that could
- * be a password put in the wrong place (a forgotten host, an unescaped '/' or '?'). */
+ * Strict: unknown text is refused, because a misspelt option that is silently ignored is
+ * found in production. Messages go to logs: they show no part of the URL that could be a
+ * misplaced password (a forgotten host, an unescaped '/' or '?'). */
 #include "topo/server_url_parts.h"
 
 #include <string.h>
@@ -86,7 +86,7 @@ static dibs_status scheme_read(url_reading *r, part *rest)
   return DIBS_OK;
 }
 
-/* Characters that no part may carry as they are. */
+/* Refuses characters that no part may contain unescaped. */
 static dibs_status characters_check(url_reading *r, part url)
 {
   if (url.size > URL_BYTES_MAX)
@@ -105,21 +105,21 @@ static dibs_status characters_check(url_reading *r, part url)
 dibs_status url_read(url_reading *r, part url)
 {
   part rest = url;
-  part place;
+  part address;
   dibs_status status = characters_check(r, url);
 
   if (status == DIBS_OK)
     status = scheme_read(r, &rest);
   if (status != DIBS_OK)
     return status;
-  if (!part_split(&rest, '?', &place)) {
-    place = rest;
+  if (!part_split(&rest, '?', &address)) {
+    address = rest;
     rest.size = 0;
-  } else if (part_has(rest, '@') && !part_has(place, '@')) {
-    /* Perhaps an option, perhaps the tail of a password: it must not be shown. */
+  } else if (part_has(rest, '@') && !part_has(address, '@')) {
+    /* It may be an option or the end of a password: do not show it. */
     r->may_show = false;
   }
-  status = url_place_read(r, place);
+  status = url_place_read(r, address);
   if (status == DIBS_OK)
     status = url_options_read(r, rest);
   if (status == DIBS_OK && r->kind == DEPLOYMENT_CLUSTER && r->url.database != 0)
@@ -129,11 +129,11 @@ dibs_status url_read(url_reading *r, part url)
 
 /* ---- a URL of one server ---- */
 
-/* Its only host goes where callers look for it. */
+/* Callers of a single server expect the host in `url`. */
 static dibs_status single_take(url_reading *r)
 {
   if (r->kind != DEPLOYMENT_SINGLE)
-    return url_fault(r, "the URL names several servers, and here one is wanted");
+    return url_fault(r, "the URL names several servers; only one is allowed here");
   if (r->host_count == 1) {
     r->url.host = r->hosts[0].host;
     r->url.port = r->hosts[0].port;
@@ -167,7 +167,7 @@ void server_url_deinit(server_url *u)
   char **texts[] = { &u->host, &u->path, &u->user, &u->password, &u->prefix, &u->ca_file,
                      &u->cert_file, &u->key_file, &u->server_name, &u->note, &u->registry };
 
-  /* All are wiped: in a URL that was refused, any of them may be a misplaced password. */
+  /* All are wiped: in a refused URL, any of them may be a misplaced password. */
   for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
     mem_free_secret(&u->memory, *texts[i]);
     *texts[i] = NULL;

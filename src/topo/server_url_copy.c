@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* topo/server_url_copy.c - one server's URL once more. */
+/* topo/server_url_copy.c - copies the URL of one server. */
 #include "topo/topo.h"
 
 dibs_status server_url_copy(const server_url *from, server_url *ret)

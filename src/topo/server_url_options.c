@@ -7,21 +7,24 @@
 
 #define CLOCK_RATE_ERROR_PPM_MAX 500000
 #define SHOWN_NAME_BYTES_MAX 40
+#define REPORT_MIN_MS 1000
+#define HISTORY_MOST 1000000
 
 typedef enum option_kind {
   OPTION_TEXT, OPTION_SECRET, OPTION_DURATION, OPTION_PAUSE, OPTION_DATABASE, OPTION_PPM,
-  OPTION_CHOICE, OPTION_DEGRADE, OPTION_DIALECT, OPTION_MAP
+  OPTION_CHOICE, OPTION_DEGRADE, OPTION_DIALECT, OPTION_MAP, OPTION_REPORT, OPTION_HISTORY,
+  OPTION_COUNT_OF
 } option_kind;
 
-/* What an option makes sense for. */
+/* Where an option has an effect. */
 typedef enum option_need { FOR_ALL, FOR_TLS, FOR_SENTINEL, FOR_FOUND } option_need;
 
 typedef struct option {
   const char *name;
   option_kind kind;
-  size_t place;           /* of the field in url_reading */
+  size_t address;         /* of the field in url_reading */
   option_need need;
-  bool is_of_client;      /* in a quorum: said once, in the first URL */
+  bool is_of_client;      /* in a quorum: only in the first URL */
 } option;
 
 #define FIELD(member) offsetof(url_reading, member)
@@ -43,6 +46,10 @@ static const option options[] = {
   { "quarantine", OPTION_PAUSE, FIELD(url.quarantine_ms), FOR_ALL, true },
   { "degrade", OPTION_DEGRADE, FIELD(url.degrade), FOR_ALL, true },
   { "dialect", OPTION_DIALECT, FIELD(url.dialect), FOR_ALL, true },
+  { "report", OPTION_REPORT, FIELD(url.report_ms), FOR_ALL, true },
+  { "history", OPTION_HISTORY, FIELD(url.history), FOR_ALL, true },
+  { "history_max", OPTION_COUNT_OF, FIELD(url.history_max), FOR_ALL, true },
+  { "history_over", OPTION_DURATION, FIELD(url.history_over_ms), FOR_ALL, true },
   { "registry", OPTION_TEXT, FIELD(url.registry), FOR_ALL, true },
   { "pubsub", OPTION_CHOICE, FIELD(url.pubsub), FOR_ALL, true },
   { "functions", OPTION_CHOICE, FIELD(url.functions), FOR_ALL, true },
@@ -56,7 +63,7 @@ static const option options[] = {
 
 static void *field_of(url_reading *r, const option *o)
 {
-  return (char *)r + o->place;
+  return (char *)r + o->address;
 }
 
 static dibs_status option_fault(url_reading *r, const option *o, const char *words)
@@ -66,7 +73,7 @@ static dibs_status option_fault(url_reading *r, const option *o, const char *wor
   return url_fault(r, words);
 }
 
-/* What does not is not shown: it is no slip of the pen, and would not fit `why`. */
+/* Other text is not shown: it is no misspelling, and may not fit into `why`. */
 static bool looks_like_a_name(part name)
 {
   for (size_t i = 0; i < name.size; i++)
@@ -75,7 +82,7 @@ static bool looks_like_a_name(part name)
   return name.size >= 1 && name.size <= SHOWN_NAME_BYTES_MAX;
 }
 
-/* TLS: of any connection, those to sentinels have a will of their own. */
+/* Whether any connection uses TLS; sentinels have their own setting. */
 static bool speaks_tls(const url_reading *r)
 {
   return r->url.transport == SERVER_TLS || r->sentinel_tls == CHOICE_YES;
@@ -171,7 +178,29 @@ static dibs_status ppm_read(url_reading *r, const option *o, part value)
   return DIBS_OK;
 }
 
-/* The value is one of `words`: its number, from 1; 0: it is none of them. */
+static dibs_status report_read(url_reading *r, const option *o, part value)
+{
+  if (part_is(value, "off")) {
+    r->url.report_ms = -1;
+    return DIBS_OK;
+  }
+  if (duration_read(r, o, value) == DIBS_OK && r->url.report_ms >= REPORT_MIN_MS)
+    return DIBS_OK;
+  r->why->used = 0;
+  return option_fault(r, o, " must be off, or a duration of 1s or more, such as 10s");
+}
+
+static dibs_status count_read(url_reading *r, const option *o, part value)
+{
+  uint64_t number;
+
+  if (!text_to_uint(value.at, value.size, &number) || number < 1 || number > HISTORY_MOST)
+    return option_fault(r, o, " must be a number from 1 to 1000000");
+  *(int32_t *)field_of(r, o) = (int32_t)number;
+  return DIBS_OK;
+}
+
+/* The number of the value in `words`, from 1; 0: unknown. */
 static unsigned choice_of(part value, const char *const *words, unsigned count)
 {
   for (unsigned i = 0; i < count; i++)
@@ -193,10 +222,15 @@ static dibs_status choice_fault(url_reading *r, const option *o, part value,
   return url_fault(r, words);
 }
 
+const char *const url_choice_words[2] = { "yes", "no" };
+const char *const url_degrade_words[3] = { "fail", "wait", "local" };
+const char *const url_history_words[3] = { "notable", "all", "off" };
+#define DIALECT_WORD(number, NAME, word) #word,
+const char *const url_dialect_words[DIALECT_COUNT] = { DIALECTS(DIALECT_WORD) };
+
 static dibs_status choice_read(url_reading *r, const option *o, part value)
 {
-  static const char *const words[] = { "yes", "no" };
-  unsigned choice = choice_of(value, words, 2);
+  unsigned choice = choice_of(value, url_choice_words, 2);
 
   if (choice == 0)
     return choice_fault(r, o, value, " must be yes or no");
@@ -206,8 +240,7 @@ static dibs_status choice_read(url_reading *r, const option *o, part value)
 
 static dibs_status degrade_read(url_reading *r, const option *o, part value)
 {
-  static const char *const words[] = { "fail", "wait", "local" };
-  unsigned choice = choice_of(value, words, 3);
+  unsigned choice = choice_of(value, url_degrade_words, 3);
 
   if (choice == 0)
     return choice_fault(r, o, value, " must be fail, wait or local");
@@ -215,18 +248,26 @@ static dibs_status degrade_read(url_reading *r, const option *o, part value)
   return DIBS_OK;
 }
 
+static dibs_status history_read(url_reading *r, const option *o, part value)
+{
+  unsigned choice = choice_of(value, url_history_words, 3);
+
+  if (choice == 0)
+    return choice_fault(r, o, value, " must be notable, all or off");
+  r->url.history = (url_history)choice;
+  return DIBS_OK;
+}
+
 url_dialect url_dialect_of(const char *words, size_t size)
 {
-  static const char *const names[] = { "native", "redisson", "spring", "plain" };
-
-  return (url_dialect)choice_of((part){ words, size }, names, 4);
+  return (url_dialect)choice_of((part){ words, size }, url_dialect_words, DIALECT_COUNT);
 }
 
 static dibs_status dialect_read(url_reading *r, const option *o, part value)
 {
   r->url.dialect = url_dialect_of(value.at, value.size);
   if (r->url.dialect == 0)
-    return choice_fault(r, o, value, " must be " URL_DIALECTS);
+    return choice_fault(r, o, value, " must be " DIALECT_WORDS);
   return DIBS_OK;
 }
 
@@ -244,6 +285,9 @@ static dibs_status option_read(url_reading *r, size_t which, part value)
   case OPTION_CHOICE: return choice_read(r, o, value);
   case OPTION_DEGRADE: return degrade_read(r, o, value);
   case OPTION_DIALECT: return dialect_read(r, o, value);
+  case OPTION_REPORT: return report_read(r, o, value);
+  case OPTION_HISTORY: return history_read(r, o, value);
+  case OPTION_COUNT_OF: return count_read(r, o, value);
   case OPTION_MAP: return url_mappings_read(r, value);
   case OPTION_DATABASE: return url_database_read(r, value);
   case OPTION_PPM: return ppm_read(r, o, value);
@@ -253,8 +297,7 @@ static dibs_status option_read(url_reading *r, size_t which, part value)
   return text_option_read(r, o, value);
 }
 
-/* Each option that was given is of use here. Looked at last: sentinel_tls may stand behind
- * cacert. */
+/* Refuses options without effect. Checked last: sentinel_tls may follow cacert. */
 static dibs_status needs_check(url_reading *r)
 {
   for (size_t i = 0; i < OPTION_COUNT; i++) {
@@ -301,4 +344,85 @@ dibs_status url_options_read(url_reading *r, part query)
       return status;
   }
   return needs_check(r);
+}
+
+/* ---- writing: the inverse of url_options_read() ---- */
+
+static void word_add(text *out, unsigned choice, const char *const *words)
+{
+  text_add(out, words[choice - 1]);
+}
+
+static void ms_add(text *out, int32_t ms)
+{
+  text_add_int(out, ms);
+  text_add(out, "ms");
+}
+
+static bool is_set(const url_reading *r, const option *o)
+{
+  const void *field = (const char *)r + o->address;
+
+  switch (o->kind) {
+  case OPTION_TEXT:
+  case OPTION_SECRET: return *(char *const *)field != NULL;
+  case OPTION_DURATION:
+  case OPTION_PAUSE:
+  case OPTION_REPORT:
+  case OPTION_COUNT_OF:
+  case OPTION_PPM: return *(const int32_t *)field != 0;
+  case OPTION_HISTORY: return r->url.history != 0;
+  case OPTION_CHOICE: return *(const url_choice *)field != 0;
+  case OPTION_DEGRADE: return r->url.degrade != 0;
+  case OPTION_DIALECT: return r->url.dialect != 0;
+  case OPTION_DATABASE: return r->url.database != 0;
+  case OPTION_MAP: return r->mapping_count > 0;
+  }
+  return false;
+}
+
+static void value_add(const url_reading *r, const option *o, text *out)
+{
+  const void *field = (const char *)r + o->address;
+
+  switch (o->kind) {
+  case OPTION_TEXT:
+  case OPTION_SECRET: url_encoded_add(out, *(char *const *)field, '-'); return;
+  case OPTION_DURATION:
+  case OPTION_PAUSE: ms_add(out, *(const int32_t *)field); return;
+  case OPTION_REPORT:
+    if (r->url.report_ms < 0)
+      text_add(out, "off");
+    else
+      ms_add(out, r->url.report_ms);
+    return;
+  case OPTION_HISTORY: word_add(out, r->url.history, url_history_words); return;
+  case OPTION_COUNT_OF:
+  case OPTION_PPM: text_add_int(out, *(const int32_t *)field); return;
+  case OPTION_CHOICE: word_add(out, *(const url_choice *)field, url_choice_words); return;
+  case OPTION_DEGRADE: word_add(out, r->url.degrade, url_degrade_words); return;
+  case OPTION_DIALECT: word_add(out, r->url.dialect, url_dialect_words); return;
+  case OPTION_DATABASE: text_add_int(out, r->url.database); return;
+  case OPTION_MAP: url_mappings_write(r, out); return;
+  }
+}
+
+void url_options_write(const url_reading *server, const url_reading *client,
+                       bool with_passwords, text *out)
+{
+  const char *separator = "?";
+
+  for (size_t i = 0; i < OPTION_COUNT; i++) {
+    const option *o = &options[i];
+    const url_reading *r = o->is_of_client ? client : server;
+
+    if (r == NULL || !is_set(r, o) || !is_met(server, o->need)
+        || (o->kind == OPTION_SECRET && !with_passwords))
+      continue;
+    text_add(out, separator);
+    text_add(out, o->name);
+    text_add(out, "=");
+    value_add(r, o, out);
+    separator = "&";
+  }
 }

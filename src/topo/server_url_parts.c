@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* topo/server_url_parts.c - cutting, decoding and guessing. */
+/* topo/server_url_parts.c - cuts and decodes parts of a URL; finds the nearest option name. */
 #include "topo/server_url_parts.h"
 
 #include <limits.h>
 #include <string.h>
+
+#include "base/nearest.h"
 
 bool part_is(part p, const char *words)
 {
@@ -80,12 +82,12 @@ dibs_status url_decode(url_reading *r, part p, const char *name, char **ret_text
   char *decoded;
   size_t used = 0;
 
-  /* First only looks, so that a fault leaves no copy of a secret behind. */
+  /* Checks before it copies: after a fault, no copy of a secret is left. */
   for (size_t i = 0; i < p.size; i++) {
     if (p.at[i] != '%')
       continue;
     if (p.size - i < 3 || hex_of(p.at[i + 1]) < 0 || hex_of(p.at[i + 2]) < 0)
-      return decode_fault(r, name, " has a '%' without two hexadecimal digits behind it; "
+      return decode_fault(r, name, " has a '%' without two hexadecimal digits after it; "
                                    "a '%' itself is written %25");
     if (p.at[i + 1] == '0' && p.at[i + 2] == '0')
       return decode_fault(r, name, " has a zero byte, %00");
@@ -136,45 +138,17 @@ bool host_is_same(const char *a, const char *b)
   return *a == 0 && *b == 0;
 }
 
-#define GUESSED_BYTES_MAX 32
-
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-/* How many letters must be put in, taken out or changed to make `word` of `p`. */
-static size_t edit_distance(part p, const char *word)
-{
-  size_t row[GUESSED_BYTES_MAX + 1];
-  size_t length = strlen(word);
-
-  for (size_t i = 0; i <= length; i++)
-    row[i] = i;
-  for (size_t j = 0; j < p.size; j++) {
-    size_t diagonal = row[0];
-    row[0] = j + 1;
-    for (size_t i = 0; i < length; i++) {
-      size_t above = row[i + 1];
-      size_t changed = diagonal + (word[i] != p.at[j]);
-      row[i + 1] = smaller(smaller(above, row[i]) + 1, changed);
-      diagonal = above;
-    }
-  }
-  return row[length];
-}
-
 const char *words_nearest(part p, const char *const *words, size_t count)
 {
   const char *nearest = NULL;
   size_t least = 3;
 
-  if (p.size == 0 || p.size > GUESSED_BYTES_MAX)
-    return NULL;
   for (size_t i = 0; i < count; i++) {
-    size_t distance;
-    if (strlen(words[i]) > GUESSED_BYTES_MAX)
-      continue;
-    distance = edit_distance(p, words[i]);
-    /* Of a short word two changes leave nothing. */
-    if (distance < least && distance < strlen(words[i])) {
+    size_t size = strlen(words[i]);
+    size_t distance = edit_distance(p.at, p.size, words[i], size);
+
+    /* Two changes of a short name leave nothing in common. */
+    if (distance < least && distance < size) {
       least = distance;
       nearest = words[i];
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* topo/server_url_parts.h - the pieces that reading a URL is made of; inner to topo/. A
- * `part` is a stretch of the URL; the functions take it apart. */
+/* topo/server_url_parts.h - functions that cut and read a URL; internal to topo/. A `part`
+ * is a range of the URL. */
 #ifndef TOPO_SERVER_URL_PARTS_H
 #define TOPO_SERVER_URL_PARTS_H
 
@@ -11,15 +11,15 @@ typedef struct part { const char *at; size_t size; } part;
 typedef struct url_host { char *host; int port; } url_host;
 
 typedef struct url_reading {
-  server_url url;         /* what is said once for all hosts; its own host stays NULL */
+  server_url url;         /* common to all hosts; its own host stays NULL */
   text *why;
-  bool may_show;          /* false: what looks like an option may be a secret */
+  bool may_show;          /* false: an apparent option may be a secret */
   bool has_database;
-  uint32_t options_seen;  /* a bit for each option of the query */
+  uint32_t options_seen;  /* one bit for each option of the query */
   deployment_kind kind;   /* never QUORUM: that is several URLs */
   size_t host_count;
   url_host *hosts;        /* TCP, TLS */
-  char *service;          /* SENTINEL, and what follows */
+  char *service;          /* SENTINEL, and the next ones */
   char *sentinel_user, *sentinel_password;
   url_choice sentinel_tls;
   size_t mapping_count;
@@ -29,50 +29,63 @@ typedef struct url_reading {
 bool part_is(part p, const char *words);
 bool part_has(part p, char c);
 void part_skip(part *p, size_t size);
-/* Cuts `rest` at the first `c`: what is before it, and what is behind. */
+/* Cuts `rest` at the first `c` into the text before it and the text after it. */
 bool part_split(part *rest, char c, part *ret_before);
-/* The same, and what is left where there is no `c`; false when nothing was left. */
+/* As part_split(); without `c` the item is all that is left. false: nothing was left. */
 bool part_next(part *rest, char c, part *ret_item);
 size_t part_count(part p, char c);
 
-/* One whole URL, of any kind but QUORUM. */
+/* Reads one URL of any kind but QUORUM. */
 dibs_status url_read(url_reading *r, part url);
 void url_reading_deinit(url_reading *r);
 
-/* Says `words` and answers DIBS_ERR_CONFIG. */
+/* Adds the message and returns DIBS_ERR_CONFIG. */
 dibs_status url_fault(url_reading *r, const char *words);
 /* A percent-decoded copy of `p`; `name` ("the host") is for messages. */
 dibs_status url_decode(url_reading *r, part p, const char *name, char **ret_text);
 dibs_status url_database_read(url_reading *r, part words);
-/* Between the scheme and the query. */
+/* Reads the text between the scheme and the query. */
 dibs_status url_place_read(url_reading *r, part rest);
 dibs_status url_options_read(url_reading *r, part query);
-/* An option that was given and says how the client works, not how this server is reached;
- * NULL: none. */
+/* The name of a given option that configures the client, not the connection to this
+ * server; NULL: none. */
 const char *url_option_of_client(const url_reading *r);
-/* `map=`, decoded. */
+/* `map=`: reads the decoded value; writes it encoded. */
 dibs_status url_mappings_read(url_reading *r, part value);
+void url_mappings_write(const url_reading *r, text *out);
+/* The query of one URL with its '?', empty if no option is set: server options from
+ * `server`, client options from `client` (NULL: another URL has them). */
+void url_options_write(const url_reading *server, const url_reading *client,
+                       bool with_passwords, text *out);
 
-/* host[:port], IPv6 in brackets, cut where it is to be cut. */
+/* Percent-encodes all but letters, digits, ".-_" and `plain`. */
+void url_encoded_add(text *out, const char *words, char plain);
+/* host:port, IPv6 in brackets. */
+void url_place_add(text *out, const server_url *u);
+
+/* host[:port], IPv6 in brackets, cut into its parts. */
 typedef struct address_parts { part host, port; bool is_bracketed, has_port; } address_parts;
 dibs_status address_cut(url_reading *r, part words, address_parts *ret);
-/* Of what was cut and decoded; without a port it stays as it is. */
+/* Checks a cut and decoded address; without a port, `*ret_port` is unchanged. */
 dibs_status address_check(url_reading *r, const address_parts *a, const char *host,
                           int *ret_port);
 
-/* Letters, digits, '.', '-', '_': what hosts are made of. */
+/* Letters, digits, '.', '-', '_': the characters of hosts. */
 bool url_is_word(char c);
-/* Names of hosts know no big and small letters. */
+/* Case is insignificant in host names. */
 bool host_is_same(const char *a, const char *b);
 
-/* A host as servers tell it: IPv6 without brackets; "" and "?" are "". false: unfit. */
+/* Reads a host of a reply: IPv6 without brackets; "" and "?" become "". false: invalid. */
 #define HOST_TOLD_SIZE 256
-bool host_told_read(part words, char ret_host[HOST_TOLD_SIZE]);
+bool host_reported_read(part words, char ret_host[HOST_TOLD_SIZE]);
 
-#define URL_DIALECTS "native, redisson, spring or plain"
-url_dialect url_dialect_of(const char *words, size_t size);       /* 0: none of them */
+/* The values of choices, in the order of their numbers from 1. */
+extern const char *const url_choice_words[2], *const url_degrade_words[3];
+extern const char *const url_dialect_words[DIALECT_COUNT];
 
-/* The one of `words` that `p` is most likely a misspelling of, or NULL. */
+url_dialect url_dialect_of(const char *words, size_t size);       /* 0: unknown */
+
+/* The element of `words` that `p` probably misspells, or NULL. */
 const char *words_nearest(part p, const char *const *words, size_t count);
 
 #endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* topo/server_url_show.c - URLs for people, without users and passwords. Read again, they
- * lead to the same servers. */
+/* topo/server_url_show.c - writes URLs for people, without users and passwords; they can
+ * be read again and lead to the same servers. */
 #include "topo/server_url_parts.h"
 
 #include <string.h>
 
-/* Percent-encoded, but for words and `plain`. */
-static void encoded_add(text *out, const char *words, char plain)
+void url_encoded_add(text *out, const char *words, char plain)
 {
   static const char hex[] = "0123456789ABCDEF";
 
@@ -20,7 +19,7 @@ static void encoded_add(text *out, const char *words, char plain)
   }
 }
 
-/* As it would be written: an IPv6 address in brackets, the % of its link as %25. */
+/* The host as in a URL: an IPv6 address in brackets, the % of its interface as %25. */
 static void host_add(text *out, const char *host)
 {
   bool is_ipv6 = strchr(host, ':') != NULL;
@@ -31,7 +30,7 @@ static void host_add(text *out, const char *host)
   text_add(out, is_ipv6 ? "]" : "");
 }
 
-static void place_add(text *out, const server_url *u)
+void url_place_add(text *out, const server_url *u)
 {
   host_add(out, u->host);
   text_add(out, ":");
@@ -46,7 +45,7 @@ void server_url_show(const server_url *u, text *out)
     return;
   case SERVER_UNIX:
     text_add(out, "unix://");
-    encoded_add(out, u->path, '/');
+    url_encoded_add(out, u->path, '/');
     if (u->database != 0) {
       text_add(out, "?db=");
       text_add_int(out, u->database);
@@ -57,12 +56,12 @@ void server_url_show(const server_url *u, text *out)
     break;
   }
   text_add(out, u->transport == SERVER_TLS ? "rediss://" : "redis://");
-  place_add(out, u);
+  url_place_add(out, u);
   text_add(out, "/");
   text_add_int(out, u->database);
 }
 
-/* All hosts behind one scheme. */
+/* All hosts after one scheme. */
 static void seeds_add(text *out, const deployment *d, const char *kind)
 {
   text_add(out, d->data.transport == SERVER_TLS ? "rediss" : "redis");
@@ -70,7 +69,7 @@ static void seeds_add(text *out, const deployment *d, const char *kind)
   text_add(out, "://");
   for (size_t i = 0; i < d->seed_count; i++) {
     text_add(out, i == 0 ? "" : ",");
-    place_add(out, &d->seeds[i]);
+    url_place_add(out, &d->seeds[i]);
   }
 }
 
@@ -84,7 +83,7 @@ static void sentinel_add(text *out, const deployment *d)
 {
   seeds_add(out, d, "+sentinel");
   text_add(out, "/");
-  encoded_add(out, d->service, '-');
+  url_encoded_add(out, d->service, '-');
   database_add(out, d);
   if (d->seeds[0].transport != d->data.transport)
     text_add(out, d->seeds[0].transport == SERVER_TLS ? "?sentinel_tls=yes"

@@ -1,30 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* topo/slot.c - which slot of a cluster a key is in, and what a server says of one that is
- * not its own. */
+/* topo/slot.c - computes the slot of a key, and reads the redirections of a cluster. */
 #include "topo/topo.h"
 
 #include "topo/server_url_parts.h"
 
 #include <string.h>
 
-/* CRC-16/XMODEM: polynomial 0x1021 from 0, nothing reflected. Without a table: names are
- * short. */
-static uint16_t crc16(part p)
-{
-  unsigned crc = 0;
-
-  for (size_t i = 0; i < p.size; i++) {
-    crc = (crc >> 8 | crc << 8) & 0xffff;
-    crc ^= (unsigned char)p.at[i];
-    crc ^= (crc & 0xff) >> 4;
-    crc ^= crc << 12 & 0xffff;
-    crc ^= (crc & 0xff) << 5;
-  }
-  return (uint16_t)crc;
-}
-
-/* Between the first '{' and the first '}' behind it. An empty one is none, and then no later one
- * counts. */
+/* The text between the first '{' and the next '}'. If it is empty, the key has no tag,
+ * even when another '{' follows. */
 static part tag_of(part key)
 {
   part rest = key;
@@ -45,7 +28,9 @@ const char *tag_of_key(const char *key, size_t size, size_t *ret_size)
 
 uint16_t slot_of_key(const char *key, size_t size)
 {
-  return crc16(tag_of((part){ key, size })) % SLOT_COUNT;
+  part tag = tag_of((part){ key, size });
+
+  return slot_of_bytes(tag.at, tag.size);
 }
 
 static bool word_take(part *rest, const char *word)
@@ -58,10 +43,10 @@ static bool word_take(part *rest, const char *word)
   return true;
 }
 
-bool host_told_read(part words, char ret_host[HOST_TOLD_SIZE])
+bool host_reported_read(part words, char ret_host[HOST_TOLD_SIZE])
 {
-  /* A server that has no name yet, or shall not tell it: whom we asked. "?" is the same, of
-   * a server that should have a name and has none. */
+  /* A server without a known name, or one that hides it: the address that was asked. "?"
+   * is a server that should have a name and has none. */
   if (words.size == 1 && words.at[0] == '?')
     words.size = 0;
   if (words.size >= HOST_TOLD_SIZE)
@@ -75,8 +60,7 @@ bool host_told_read(part words, char ret_host[HOST_TOLD_SIZE])
   return true;
 }
 
-/* "host:port", the host as servers write it: IPv6 without brackets, so the last colon
- * parts them. */
+/* "host:port" without brackets around IPv6, so the last colon separates them. */
 static bool address_read(part words, redirect *r)
 {
   size_t colon = words.size;
@@ -92,7 +76,7 @@ static bool address_read(part words, redirect *r)
   if (host.size >= 2 && host.at[0] == '[' && host.at[host.size - 1] == ']')
     host = (part){ host.at + 1, host.size - 2 };
   r->port = (int)port;
-  return host_told_read(host, r->host);
+  return host_reported_read(host, r->host);
 }
 
 bool redirect_read(const char *error, size_t size, redirect *ret)

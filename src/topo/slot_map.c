@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* topo/slot_map.c - who serves which slot, as a node of the cluster tells it.
+/* topo/slot_map.c - reads which node serves which slot from a reply of a cluster node.
  *
  * CLUSTER SHARDS (7.0 and newer), maps written as flat lists of name and value:
  *   [ [ "slots", [0, 5460, ...],
@@ -8,8 +8,8 @@
  * CLUSTER SLOTS (all):
  *   [ [0, 5460, ["10.0.0.1", 6379, "<id>", ["hostname", "..."]], <replicas> ...], ... ]
  *
- * Servers can be hostile, or of a version that says more: what is not looked for is passed
- * over, what is looked for and not as it should be makes the whole reply unfit. */
+ * Replies may be malicious, or have further fields of newer versions: unknown fields are
+ * skipped; a known field of the wrong form invalidates the whole reply. */
 #include "topo/topo.h"
 
 #include "topo/server_url_parts.h"
@@ -22,11 +22,11 @@ typedef struct reading {
   size_t node_capacity;
 } reading;
 
-/* Where a node is, as it was told. */
-typedef struct told {
+/* The reported address of a node. */
+typedef struct reported {
   char host[HOST_TOLD_SIZE];
   int port;
-} told;
+} reported;
 
 static part part_of(const resp_node *node)
 {
@@ -43,8 +43,8 @@ static bool is_list(const resp_node *node)
   return node != NULL && node->kind == RESP_ARRAY;
 }
 
-/* The children of a list one after the other, from NULL to NULL: resp_child() would count
- * them from the front each time. */
+/* Iterates over the children of a list: NULL begins, NULL ends. resp_child() would count
+ * from the first child each time. */
 static const resp_node *next_of(const reading *r, const resp_node *list, const resp_node *before)
 {
   const resp_node *root = resp_root(r->reply);
@@ -54,7 +54,7 @@ static const resp_node *next_of(const reading *r, const resp_node *list, const r
   return before->end < list->end ? root + before->end : NULL;
 }
 
-/* What stands behind `name` in a flat list of names and values; NULL: nothing. */
+/* The value of `name` in a flat list of names and values; NULL: none. */
 static const resp_node *value_of(const reading *r, const resp_node *list, const char *name)
 {
   const resp_node *key = NULL;
@@ -94,17 +94,17 @@ static bool nodes_grow(reading *r)
   return true;
 }
 
-static bool is_node(const slot_node *node, const told *t)
+static bool is_node(const slot_node *node, const reported *t)
 {
   return node->port == t->port && strcmp(node->host, t->host) == 0;
 }
 
-/* The place of the node among `nodes`; it is put there when it is new. */
-static bool node_find(reading *r, const told *t, uint16_t *ret_index)
+/* The index of the node in `nodes`; a new node is added. */
+static bool node_find(reading *r, const reported *t, uint16_t *ret_index)
 {
   slot_node *node;
 
-  /* From the end: ranges of one node mostly stand together. */
+  /* From the end: ranges of one node are mostly adjacent. */
   for (size_t i = r->map.node_count; i > 0; i--)
     if (is_node(&r->map.nodes[i - 1], t)) {
       *ret_index = (uint16_t)(i - 1);
@@ -121,7 +121,7 @@ static bool node_find(reading *r, const told *t, uint16_t *ret_index)
   return true;
 }
 
-/* Gives the slots first .. last to a node. */
+/* Assigns the slots first .. last to a node. */
 static bool range_set(reading *r, const resp_node *first, const resp_node *last,
                       uint16_t index)
 {
@@ -137,21 +137,21 @@ static bool range_set(reading *r, const resp_node *first, const resp_node *last,
 
 /* ---- CLUSTER SHARDS ---- */
 
-/* `endpoint` is what the cluster wants clients to use: NULL or "" say the address that we
- * came by. `ip` helps where it is a hostname that is not set ("?"), or is missing. */
-static bool shard_host_read(const reading *r, const resp_node *node, told *ret)
+/* `endpoint` is the preferred address of the node; NULL or "": the address that was asked.
+ * `ip` is used if `endpoint` is missing or an unset hostname ("?"). */
+static bool shard_host_read(const reading *r, const resp_node *node, reported *ret)
 {
   const resp_node *host = value_of(r, node, "endpoint");
 
   if (host != NULL && host->kind == RESP_NIL)
-    return host_told_read((part){ "", 0 }, ret->host);
+    return host_reported_read((part){ "", 0 }, ret->host);
   if (host == NULL || (is_text(host) && part_is(part_of(host), "?")))
     host = value_of(r, node, "ip");
-  return is_text(host) && host_told_read(part_of(host), ret->host);
+  return is_text(host) && host_reported_read(part_of(host), ret->host);
 }
 
-/* Whether `node` serves its shard's slots, and if so, where it is. */
-static bool shard_node_serves(const reading *r, const resp_node *node, bool is_tls, told *ret)
+/* Whether `node` serves its shard's slots, and its address. */
+static bool shard_node_serves(const reading *r, const resp_node *node, bool is_tls, reported *ret)
 {
   const resp_node *role = value_of(r, node, "role");
   const resp_node *health = value_of(r, node, "health");
@@ -160,8 +160,7 @@ static bool shard_node_serves(const reading *r, const resp_node *node, bool is_t
   if (!is_text(role) || !(part_is(part_of(role), "master") || part_is(part_of(role), "primary"))
       || !is_text(health) || !part_is(part_of(health), "online"))
     return false;
-  /* The one that is told has to do, where it is the only one: something in between may
-   * speak TLS in the server's place. */
+  /* Use the only reported port: a proxy may terminate TLS for the server. */
   if (port == NULL)
     port = value_of(r, node, is_tls ? "port" : "tls-port");
   return port_of(port, &ret->port) && shard_host_read(r, node, ret);
@@ -174,11 +173,11 @@ static bool shard_read(reading *r, const resp_node *shard, bool is_tls)
   const resp_node *first, *last = NULL;
   const resp_node *node = NULL;
   uint16_t index = SLOT_NOBODY;
-  told t;
+  reported t;
 
   if (!is_list(ranges) || !is_list(nodes))
     return false;
-  /* A former primary that has not come back yet can still stand here as one, its health
+  /* A former primary that has not rejoined can still be listed as one, with the health
    * "fail". */
   while (ranges->integer > 0 && index == SLOT_NOBODY
          && (node = next_of(r, nodes, node)) != NULL)
@@ -194,7 +193,7 @@ static bool shard_read(reading *r, const resp_node *shard, bool is_tls)
 
 /* ---- CLUSTER SLOTS ---- */
 
-static bool slots_node_read(const reading *r, const resp_node *node, told *ret)
+static bool slots_node_read(const reading *r, const resp_node *node, reported *ret)
 {
   const resp_node *host;
 
@@ -202,18 +201,18 @@ static bool slots_node_read(const reading *r, const resp_node *node, told *ret)
     return false;
   host = resp_child(r->reply, node, 0);
   if (host->kind == RESP_NIL)
-    return host_told_read((part){ "", 0 }, ret->host);
+    return host_reported_read((part){ "", 0 }, ret->host);
   if (is_text(host) && part_is(part_of(host), "?")) {
     const resp_node *ip = value_of(r, resp_child(r->reply, node, 3), "ip");
     host = ip != NULL ? ip : host;
   }
-  return is_text(host) && host_told_read(part_of(host), ret->host);
+  return is_text(host) && host_reported_read(part_of(host), ret->host);
 }
 
 static bool range_read(reading *r, const resp_node *range)
 {
   uint16_t index;
-  told t;
+  reported t;
 
   return is_list(range) && slots_node_read(r, resp_child(r->reply, range, 2), &t)
     && node_find(r, &t, &index)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* topo - which server serves a name: what a URL says, slots of a cluster, and the search for
- * the servers of today (finder.h).
+/* topo - finds the server of a name: URLs, slots of a cluster, and the search for the
+ * current servers (finder.h).
  *
- * Pure: reads no file, environment or clock. May include link/, resp/, base/. */
+ * Pure: reads no file, environment or clock. May include link/, request/, resp/, base/. */
 #ifndef TOPO_H
 #define TOPO_H
 
 #include "base/base.h"
+#include "base/dialects.h"
+#include "base/hash.h"
 #include "resp/resp.h"
 
 typedef enum server_transport {
@@ -14,10 +16,13 @@ typedef enum server_transport {
 } server_transport;
 
 typedef enum url_degrade { DEGRADE_FAIL = 1, DEGRADE_WAIT, DEGRADE_LOCAL } url_degrade;
-typedef enum url_dialect { URL_NATIVE = 1, URL_REDISSON, URL_SPRING, URL_PLAIN } url_dialect;
+#define URL_DIALECT(number, NAME, word) URL_##NAME = (number),
+typedef enum url_dialect { DIALECTS(URL_DIALECT) } url_dialect;
+#undef URL_DIALECT
+typedef enum url_history { URL_HISTORY_NOTABLE = 1, URL_HISTORY_ALL, URL_HISTORY_OFF } url_history;
 typedef enum url_choice { CHOICE_YES = 1, CHOICE_NO } url_choice;
 
-/* What a URL says. Texts are NULL where it is silent; all owned. Times 0 likewise. */
+/* The settings of a URL. Unset: texts NULL, times and choices 0. All texts are owned. */
 typedef struct server_url {
   memory memory;
   server_transport transport;
@@ -31,9 +36,12 @@ typedef struct server_url {
   int32_t connect_timeout_ms, command_timeout_ms, close_timeout_ms;
   int32_t clock_rate_error_ppm;
   int32_t quarantine_ms;  /* era guard; 0: none */
-  url_degrade degrade;    /* 0: not said */
-  url_dialect dialect;    /* likewise */
-  url_choice pubsub, functions, sharded;  /* 0: not said */
+  int32_t report_ms;      /* of what a client did; 0: the default; -1: off */
+  int32_t history_max, history_over_ms;
+  url_history history;
+  url_degrade degrade;
+  url_dialect dialect;
+  url_choice pubsub, functions, sharded;
 } server_url;
 
 /* Reads a URL of one server. On a fault `why` (>= 400 bytes) names the part and what is
@@ -50,29 +58,30 @@ void server_url_show(const server_url *u, text *out);
 
 typedef enum deployment_kind {
   DEPLOYMENT_SINGLE = 1,
-  DEPLOYMENT_REPLICATED,  /* redis://h1,h2,h3:6379/0: whichever is the primary */
+  DEPLOYMENT_REPLICATED,  /* redis://h1,h2,h3:6379/0: the one that is the primary */
   DEPLOYMENT_SENTINEL,    /* redis+sentinel://h1,h2,h3/service/0 */
   DEPLOYMENT_CLUSTER,     /* redis+cluster://h1,h2 */
-  DEPLOYMENT_QUORUM       /* several URLs, parted by blanks or by a comma before a scheme */
+  DEPLOYMENT_QUORUM       /* several URLs, separated by blanks or by a comma before a scheme */
 } deployment_kind;
 
-/* An address as servers tell it, and the one to use instead: NAT, containers. */
+/* An address as servers report it, and the one to use instead: NAT, containers. */
 typedef struct address_mapping {
-  char *from_host; int from_port;      /* port 0: any, and kept */
+  char *from_host; int from_port;      /* port 0: any, kept */
   char *to_host; int to_port;
 } address_mapping;
 
 #define SEEDS_MAX 64
+#define PREFIX_DEFAULT "dibs"          /* of a URL without prefix */
 
 typedef struct deployment {
   memory memory;
   deployment_kind kind;
   size_t seed_count;
-  server_url *seeds;      /* whom to ask: servers, sentinels, nodes. Complete: each has what it
-                             takes to log in there (sentinels: their own user, password, TLS) */
-  server_url data;        /* what holds for servers that are found: no host. Options of the
-                             client (prefix, timeouts, note, ...) of every kind are here */
-  char *service;          /* SENTINEL: what the primary is called there */
+  server_url *seeds;      /* addresses to ask: servers, sentinels, nodes. Complete: each
+                             has its own log-in (sentinels: their own user, password, TLS) */
+  server_url data;        /* template for discovered servers: no host. Client options
+                             (prefix, timeouts, note, ...) of every kind are here */
+  char *service;          /* SENTINEL: the name of the primary there */
   size_t mapping_count;
   address_mapping *mappings;           /* `map=` */
 } deployment;
@@ -80,22 +89,26 @@ typedef struct deployment {
 /* As server_url_parse(); `url` may name several servers. */
 dibs_status deployment_parse(const memory *m, const char *url, deployment *ret, text *why);
 void deployment_deinit(deployment *d);
-/* For people: all that was named, without users and passwords. */
+/* Writes all addresses for people, without users and passwords. */
 void deployment_show(const deployment *d, text *out);
-/* A URL for the server at host:port, as the servers told it: the template `data`, mapped. */
+/* Writes a deployment as one URL (a quorum: several, separated by blanks) that
+ * deployment_parse() reads as the same deployment. Omits the note, and the passwords
+ * unless `with_passwords`. */
+void deployment_write(const deployment *d, bool with_passwords, text *out);
+/* The URL of the server that servers report as host:port: the template `data`, with the
+ * address mapped. */
 dibs_status deployment_url(const deployment *d, const char *host, int port,
                            server_url *ret_url);
 dibs_status server_url_copy(const server_url *from, server_url *ret);  /* NO_MEMORY */
-bool server_url_same_place(const server_url *a, const server_url *b);
+bool server_url_same_address(const server_url *a, const server_url *b);
 
 /* ---- slots of a cluster ---- */
 
-#define SLOT_COUNT 16384
 #define NODES_MAX 1000
 
-/* Its hash tag, inside of it; the whole key where it has none, or an empty one. */
+/* The hash tag of a key without its braces; the whole key if it has none, or an empty one. */
 const char *tag_of_key(const char *key, size_t size, size_t *ret_size);
-/* CRC16 of the hash tag, as CLUSTER KEYSLOT. */
+/* CRC16 of the hash tag, as in CLUSTER KEYSLOT. */
 uint16_t slot_of_key(const char *key, size_t size);
 
 typedef struct slot_node { char *host; int port; } slot_node;
@@ -103,23 +116,22 @@ typedef struct slot_node { char *host; int port; } slot_node;
 typedef struct slot_map {
   memory memory;
   size_t node_count;
-  slot_node *nodes;                  /* primaries only; host "" means: whom we asked */
+  slot_node *nodes;                  /* primaries only; host "": the node that was asked */
   uint16_t node_of[SLOT_COUNT];      /* index into nodes; SLOT_NOBODY */
-  bool has_sharded_channels;         /* it knows CLUSTER SHARDS: so 7.0 or newer */
+  bool has_sharded_channels;         /* the node knows CLUSTER SHARDS (7.0 or newer) */
 } slot_map;
 #define SLOT_NOBODY UINT16_MAX
 
-/* Replies to CLUSTER SHARDS and CLUSTER SLOTS. Replicas are passed over; slots of a shard
- * without a healthy primary have nobody. `is_tls`: SHARDS tells two ports of a node, and this
- * is the one we want. false: it is no such reply, it is beyond the limits, or there is no
- * memory; nothing is written then. */
+/* Read the replies to CLUSTER SHARDS and CLUSTER SLOTS. Replicas are skipped; slots of a shard
+ * without a healthy primary get SLOT_NOBODY. `is_tls`: use the TLS port of the two that SHARDS
+ * reports. false: no such reply, beyond the limits, or no memory; `*ret` is unchanged. */
 bool slot_map_read_shards(const memory *m, const resp_reply *reply, bool is_tls,
                           slot_map *ret);
 bool slot_map_read_slots(const memory *m, const resp_reply *reply, slot_map *ret);
-void slot_map_deinit(slot_map *map);              /* harmless to repeat */
+void slot_map_deinit(slot_map *map);              /* may be repeated */
 
-/* -MOVED 3999 127.0.0.1:6381, -ASK ...: false for anything else. Host may be "" (the node
- * that answered) and may be IPv6 without brackets; it is cut at 255 bytes: false. */
+/* Reads "-MOVED 3999 127.0.0.1:6381" or "-ASK ..."; false for any other error. Host may be
+ * "" (the node that answered), may be IPv6 without brackets, and has at most 255 bytes. */
 typedef struct redirect {
   bool is_ask;
   uint16_t slot;

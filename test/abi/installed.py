@@ -16,6 +16,11 @@ import sys
 import tempfile
 
 
+# With a folder, or of a kind that is never installed without one.
+NAMED_FILE = re.compile(r'(?<![\w/.:-])(?:[\w*-]+(?:/[\w*-]+)+\.(?:md|lua|c|py|hp?p?)'
+                        r'|[\w*-]+\.(?:md|lua|py))\b')
+
+
 class Installed:
     """Where the pieces are after the installation."""
 
@@ -47,13 +52,14 @@ def run(words, **options):
     return done.stdout
 
 
-def runs(program, installed, is_static):
-    """Starts a program of the outside project and looks at what it says and loads."""
+def runs(program, installed, library):
+    """Starts a program of the outside project and looks at what it says and loads: of the two
+    shared libraries of the package `library` alone, or none ('')."""
     environment = installed.environment()
     loaded = run(['ldd', program], env=environment)
-    if is_static == ('libdibs.so' in loaded):
+    if [name for name in ('libdibs', 'libdibs-sim') if f'{name}.so' in loaded] != library.split():
         raise Failed(f'{program} loads:\n{loaded}')
-    if is_static:
+    if not library:
         environment.pop('LD_LIBRARY_PATH')
     said = run([program], env=environment).split()
     if said[-1:] != ['DIBS_OK']:
@@ -71,7 +77,7 @@ def with_pkg_config(installed, is_static):
     program = os.path.join(installed.place, f'pkg-{is_static}')
     run([*installed.compiler, '-Wall', '-Werror', '-o', program,
          os.path.join(installed.outside, 'program.c'), *flags])
-    runs(program, installed, is_static)
+    runs(program, installed, '' if is_static else 'libdibs')
 
 
 def pkg_config_shared(installed):
@@ -99,7 +105,7 @@ def cpp_of_two_standards(installed):
                  *[flag for flag in flags if flag.startswith('-I')]])
         program = os.path.join(installed.place, 'cpp-program')
         run([compiler, '-pthread', '-o', program, *objects, *flags])
-        runs(program, installed, False)
+        runs(program, installed, 'libdibs')
     return ''
 
 
@@ -111,15 +117,48 @@ def cmake_both(installed):
     run(['cmake', '-S', installed.outside, '-B', build, *generator,
          f'-DCMAKE_PREFIX_PATH={installed.prefix}'], env=installed.environment())
     run(['cmake', '--build', build])
-    runs(os.path.join(build, 'with_shared'), installed, False)
-    runs(os.path.join(build, 'with_static'), installed, True)
+    runs(os.path.join(build, 'with_shared'), installed, 'libdibs')
+    runs(os.path.join(build, 'with_static'), installed, '')
     if os.path.exists(os.path.join(build, 'with_cpp')):
-        runs(os.path.join(build, 'with_cpp'), installed, False)
+        runs(os.path.join(build, 'with_cpp'), installed, 'libdibs')
+    if os.path.exists(os.path.join(build, 'with_sim')) != has_sim(installed):
+        raise Failed(f'COMPONENTS sim was found: {not has_sim(installed)}')
+    if has_sim(installed):
+        runs(os.path.join(build, 'with_sim'), installed, 'libdibs-sim')
+    return ''
+
+
+def has_sim(installed):
+    return os.path.exists(os.path.join(installed.libdir, 'pkgconfig/dibs-sim.pc'))
+
+
+def what_cmake_accepts(installed):
+    """Before 1.0: the same minor version only, as the soname says; and ranges around it."""
+    if shutil.which('cmake') is None:
+        return 'SKIP cmake is not installed'
+    major, minor, _ = (int(part) for part in installed.version.split('.'))
+    wanted = {f'{major}.{minor}': True, installed.version: True,
+              f'{installed.version} EXACT': True, f'{major}.{minor + 1}': False,
+              f'{major}.{minor}.99': False, f'{major + 1}.0': False,
+              f'{major}.{minor}...{major + 1}.0': True,
+              f'{major}.{minor - 1}...<{major}.{minor}': False,
+              f'{major}.{minor} COMPONENTS sim': has_sim(installed),
+              f'{major}.{minor} COMPONENTS nonsense': False}
+    if major == 0:
+        wanted[f'{major}.{minor - 1}'] = False
+    said = run(['cmake', '-S', os.path.join(installed.outside, 'versions'), '-B',
+                    os.path.join(installed.place, 'versions'),
+                    f'-DCMAKE_PREFIX_PATH={installed.prefix}',
+                    '-DREQUESTS=' + ';'.join(wanted)], env=installed.environment())
+    found = {request: answer in ('1', 'TRUE') for request, answer
+             in re.findall(r'^-- request (.*): (\w*)$', said, re.M)}
+    if found != wanted:
+        raise Failed(f'find_package: {found}\nwanted: {wanted}\n{said[-2000:]}')
     return ''
 
 
 def a_simulated_program(installed):
-    if not os.path.exists(os.path.join(installed.libdir, 'pkgconfig/dibs-sim.pc')):
+    if not has_sim(installed):
         return 'SKIP libdibs-sim was not built'
     flags = shlex.split(run(
         ['pkg-config', f'--define-variable=prefix={installed.prefix}', '--cflags', '--libs',
@@ -131,6 +170,25 @@ def a_simulated_program(installed):
     if said[-1:] != ['DIBS_OK']:
         raise Failed(f'{program} said {said}')
     return ''
+
+
+def what_the_headers_name_is_installed(installed):
+    """Pages by their path in share/doc/dibs, headers by theirs; nothing else has a path."""
+    pages = os.path.join(installed.prefix, 'share/doc/dibs')
+    include = os.path.join(installed.prefix, 'include')
+    missing = []
+    headers = [os.path.relpath(os.path.join(folder, name), os.path.join(include, 'dibs'))
+               for folder, _, names in os.walk(os.path.join(include, 'dibs')) for name in names]
+    for name in sorted(headers):
+        with open(os.path.join(include, 'dibs', name), encoding='utf-8') as header:
+            text = re.sub(r'^#include.*', '', header.read(), flags=re.M)
+        for path in set(NAMED_FILE.findall(text)):
+            here = (os.path.join(pages, path[4:]) if path.startswith('doc/')
+                    else os.path.join(include, path))
+            if not os.path.exists(here):
+                missing.append(f'{name}: {path}')
+    if missing:
+        raise Failed('\n'.join(missing))
 
 
 def the_command_runs(installed):
@@ -151,7 +209,8 @@ def no_file_outside(installed):
 
 
 CASES = [pkg_config_shared, pkg_config_static, cpp_of_two_standards, cmake_both,
-         a_simulated_program, the_command_runs, no_file_outside]
+         what_cmake_accepts, a_simulated_program,
+         what_the_headers_name_is_installed, the_command_runs, no_file_outside]
 
 
 def main():

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who waits for whom: graph.c, over inspections made by hand. Theme 44. */
+/* Who waits for whom: graph.c, over inspections made by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,14 +12,14 @@
 
 #include "cli/graph.h"
 
-#define PEOPLE_MAX 4
+#define PARTIES_MAX 4
 
 /* ---- inspections by hand ---- */
 
 typedef struct scene {
   dibs_inspection inspection;
-  dibs_holder holders[PEOPLE_MAX];
-  dibs_party waiters[PEOPLE_MAX];
+  dibs_holder holders[PARTIES_MAX];
+  dibs_party waiters[PARTIES_MAX];
   char name[16];
 } scene;
 
@@ -114,7 +114,7 @@ static void a_queue_is_no_cycle(void **state)
   graph_free(&g);
 }
 
-static void theme_44_two_clients_in_a_circle_are_a_possible_deadlock(void **state)
+static void two_clients_in_a_circle_are_a_possible_deadlock(void **state)
 {
   graph g = { .nodes = NULL };
   bool certain = true;
@@ -133,7 +133,7 @@ static void theme_44_two_clients_in_a_circle_are_a_possible_deadlock(void **stat
   graph_free(&g);
 }
 
-static void theme_44_owners_make_it_certain(void **state)
+static void owners_make_it_certain(void **state)
 {
   graph g = { .nodes = NULL };
   bool certain = false;
@@ -149,7 +149,7 @@ static void theme_44_owners_make_it_certain(void **state)
   graph_free(&g);
 }
 
-static void theme_44_two_owners_of_one_client_are_two(void **state)
+static void two_owners_of_one_client_are_two(void **state)
 {
   graph g = { .nodes = NULL };
   bool certain = false;
@@ -193,7 +193,7 @@ static void permits_that_others_hold_too_make_it_a_possible_one(void **state)
   (void)state;
 }
 
-static void theme_44_a_command_inside_a_command_closes_the_circle(void **state)
+static void a_command_inside_a_command_closes_the_circle(void **state)
 {
   graph g = { .nodes = NULL };
   bool certain = true;
@@ -256,13 +256,13 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_queue_is_no_cycle),
-    cmocka_unit_test(theme_44_two_clients_in_a_circle_are_a_possible_deadlock),
-    cmocka_unit_test(theme_44_owners_make_it_certain),
-    cmocka_unit_test(theme_44_two_owners_of_one_client_are_two),
+    cmocka_unit_test(two_clients_in_a_circle_are_a_possible_deadlock),
+    cmocka_unit_test(owners_make_it_certain),
+    cmocka_unit_test(two_owners_of_one_client_are_two),
     cmocka_unit_test(
         threads_that_wait_for_each_other_in_a_client_that_tells_nothing_are_no_edge),
     cmocka_unit_test(permits_that_others_hold_too_make_it_a_possible_one),
-    cmocka_unit_test(theme_44_a_command_inside_a_command_closes_the_circle),
+    cmocka_unit_test(a_command_inside_a_command_closes_the_circle),
     cmocka_unit_test(a_name_that_scan_tells_twice_counts_once),
     cmocka_unit_test(many_clients_in_a_ring_are_one_cycle),
   };

@@ -8,6 +8,7 @@ import ctypes
 import json
 import os
 import pty
+import re
 import select
 import shutil
 import signal
@@ -56,6 +57,18 @@ class Server:
         self.directory = tempfile.mkdtemp(prefix='dibs-cli-test-')
         self.socket = os.path.join(self.directory, 's')
         self.url = 'unix://' + self.socket
+        self._start(*more)
+        until(self._answers, 'the server answers')
+        self._limit(os.environ.get('DIBS_TEST_ACL'))
+
+    def restart(self, *more):
+        """With what it saved; it may be loading still when this returns."""
+        self.process.kill()
+        self.process.wait()
+        self._start(*more)
+        until(self._listens, 'the server listens')
+
+    def _start(self, *more):
         program, name = server_program()
         self.process = subprocess.Popen(
             [name, '--port', '0', '--unixsocket', self.socket, '--save', '',
@@ -63,8 +76,12 @@ class Server:
             executable=program, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, preexec_fn=_die_with_parent)
         self.is_limited = False
-        until(self._answers, 'the server answers')
-        self._limit(os.environ.get('DIBS_TEST_ACL'))
+
+    def _listens(self):
+        try:
+            return self.ask('PING') != ''
+        except OSError:
+            return False
 
     def _answers(self):
         try:
@@ -113,11 +130,11 @@ PROXY_NUMBERS = itertools.count()
 
 
 class Proxy:
-    """A second way to a server, which can turn into a black hole: bytes go in, none come
-    out, and no connection ends."""
+    """A second way to a server, whose replies take `delay` seconds more, and which can turn
+    into a black hole: bytes go in, none come out, and no connection ends."""
 
-    def __init__(self, behind):
-        self.behind, self.is_hole, self.sockets = behind, False, []
+    def __init__(self, behind, delay=0):
+        self.behind, self.delay, self.is_hole, self.sockets = behind, delay, False, []
         self.path = os.path.join(behind.directory, 'p%d' % next(PROXY_NUMBERS))
         self.url = 'unix://' + self.path
         self.listener = socket.socket(socket.AF_UNIX)
@@ -137,10 +154,10 @@ class Proxy:
             far = socket.socket(socket.AF_UNIX)
             far.connect(self.behind.socket)
             self.sockets.append(far)
-            for a, b in ((near, far), (far, near)):
-                threading.Thread(target=self._pump, args=(a, b), daemon=True).start()
+            for a, b, delay in ((near, far, 0), (far, near, self.delay)):
+                threading.Thread(target=self._pump, args=(a, b, delay), daemon=True).start()
 
-    def _pump(self, a, b):
+    def _pump(self, a, b, delay):
         try:
             while True:
                 data = a.recv(65536)
@@ -149,6 +166,7 @@ class Proxy:
                 if not data:
                     b.shutdown(socket.SHUT_WR)
                     return
+                time.sleep(delay)
                 b.sendall(data)
         except OSError:
             pass
@@ -192,6 +210,16 @@ def dibs(*words, stdin=None, env=None, timeout=PATIENCE, **more):
     done = subprocess.run([DIBS, *words], input=stdin, capture_output=True, text=True,
                           env=environment(**(env or {})), timeout=timeout, **more)
     return Result(done.returncode, done.stdout, done.stderr, time.monotonic() - started)
+
+
+def dibs_with_limit(*words):
+    """dibs() with `-w 1s`, and with more while a busy machine answers too late for that: the
+    command says 69 then, as it must, whatever the name is."""
+    for limit in ('1s', '4s', '16s'):
+        done = dibs(*(limit if word == '1s' else word for word in words))
+        if done.code != 69:
+            break
+    return done
 
 
 _started = []
@@ -349,6 +377,23 @@ def equal(got, wanted, about=''):
 def contains(text, part):
     if part not in text:
         raise AssertionError('%r is not in %r' % (part, text))
+
+
+def messages(done):
+    """The lines of stderr, each a JSON object with a version, a kind, a text and a time."""
+    rows = [json.loads(line) for line in done.err.splitlines()]
+    for row in rows:
+        equal(row['v'], 1, row)
+        assert re.fullmatch(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z', row['time']), row
+    return rows
+
+
+def fault(done):
+    """The one error of a command that was called with --json and failed."""
+    errors = [row for row in messages(done) if row['event'] == 'error']
+    equal(len(errors), 1, done)
+    assert errors[0]['text'], done
+    return errors[0]
 
 
 def lacks(text, part):

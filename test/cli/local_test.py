@@ -5,13 +5,15 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import tempfile
+import time
 
 from harness import *  # noqa
 
 PRIVATE = 'using a private server for this user on this machine only'
 directory = tempfile.mkdtemp(prefix='dibs-cli-test-')
-HOME = {'DIBS_URL': None, 'XDG_RUNTIME_DIR': directory, 'HOME': directory,
+HOME = {'DIBS_URL': None, 'DIBS_LOCAL_DIR': directory + '/local', 'HOME': directory,
         'XDG_CONFIG_HOME': directory, 'KUBERNETES_SERVICE_HOST': None}
 
 
@@ -52,8 +54,67 @@ def local_goes_up_and_down():
     equal(dibs('local', 'stop', env=HOME).code, 0)
 
 
+def redis_cli_reaches_it_as_the_help_says():
+    if shutil.which('redis-cli') is None:
+        return
+    equal(dibs('local', 'start', env=HOME).code, 0)
+    path = dibs('local', 'socket', env=HOME).out.strip()
+    done = subprocess.run(['redis-cli', '-s', path, 'PING'], capture_output=True, text=True)
+    equal(done.stdout, 'PONG\n')
+    contains(dibs('help', 'local').out, 'redis-cli -s "$(dibs local socket)"')
+
+
+def a_lease_without_a_program_outlives_the_idle_time():
+    env = dict(HOME, DIBS_LOCAL_DIR=directory + '/idle')
+    equal(dibs('local', 'start', '--idle', '1s', env=env).code, 0)
+    equal(dibs('acquire', '-q', '-n', '-t', '5m', '--no-renew', 'cool', env=env).code, 0)
+    time.sleep(3)       # nothing happening is the fact
+    equal(dibs('acquire', '-q', '-n', '-t', '5m', '--no-renew', 'cool', env=env).code, 75)
+    done = dibs('local', 'stop', env=env)
+    equal(done.code, 75, done)
+    contains(done.err, 'cool')
+    equal(dibs('local', 'status', env=env).code, 0)
+    equal(dibs('local', 'stop', '--force', env=env).code, 0)
+    equal(dibs('local', 'status', env=env).code, 69)
+
+
+def what_aof_kept_is_there_at_the_next_automatic_start():
+    env = dict(HOME, DIBS_LOCAL_DIR=directory + '/kept')
+    equal(dibs('local', 'start', '--aof', env=env).code, 0)
+    equal(dibs('acquire', '-q', '-n', '-t', '5m', '--no-renew', 'cool', env=env).code, 0)
+    equal(dibs('local', 'stop', '--force', env=env).code, 0)
+    equal(dibs('acquire', '-q', '-n', 'cool', env=env).code, 75)
+    equal(dibs('local', 'stop', '--force', '--forget', env=env).code, 0)
+    equal(dibs('run', '-q', '-n', 'cool', '--', 'true', env=env).code, 0)
+    equal(dibs('local', 'stop', env=env).code, 0)
+
+
+def cron_and_a_login_share_one_server():
+    # As a user without an account, for whom there is no private server yet.
+    if os.geteuid() != 0:
+        return
+    user = 100000000 + os.getpid()
+    place = '/tmp/dibs-%d' % user
+    cron = {'HOME': '/', 'PATH': os.environ['PATH']}
+    login = {'HOME': directory, 'PATH': os.environ['PATH'], 'XDG_RUNTIME_DIR': '/tmp/x',
+             'TMPDIR': directory, 'XDG_CONFIG_HOME': '/nowhere'}
+    words = ['-n', '-q', '-t', '1m', '--no-renew', 'nightly']
+    try:
+        first = subprocess.run([DIBS, 'acquire', *words], env=cron, user=user, group=user,
+                               extra_groups=[], cwd='/', start_new_session=True,
+                               capture_output=True, text=True)
+        equal(first.returncode, 0, first)
+        second = subprocess.run([DIBS, 'acquire', *words], env=login, user=user, group=user,
+                                extra_groups=[], cwd='/', capture_output=True, text=True)
+        equal(second.returncode, 75, second)
+    finally:
+        subprocess.run([DIBS, 'local', 'stop', '--force'], env=cron, user=user, group=user,
+                       extra_groups=[], cwd='/')
+        shutil.rmtree(place, ignore_errors=True)
+
+
 def no_server_program_gives_69_and_names_the_package():
-    bare = dict(HOME, PATH=directory, XDG_RUNTIME_DIR=tempfile.mkdtemp(dir=directory))
+    bare = dict(HOME, PATH=directory, DIBS_LOCAL_DIR=tempfile.mkdtemp(dir=directory))
     bare.pop('DIBS_SERVER', None)
     done = dibs('local', 'start', env=dict(bare, DIBS_SERVER='/nowhere/redis-server'))
     assert done.code in (69, 78), done
@@ -99,8 +160,53 @@ def term_to_the_sandbox_reaches_the_command():
     os.unlink(out)
 
 
+# ---- programs that name no server ----
+
+NO_LOCAL, LOCAL = 0x2, 0x10
+
+
+def _program(*words, **env):
+    done = subprocess.run([os.environ['INNER_CLIENT'], *words], capture_output=True, text=True,
+                          env=environment(**dict(HOME, **env)), timeout=PATIENCE)
+    return done.returncode, done.stdout, done.stderr
+
+
+def a_program_that_named_no_server_says_so_once_on_standard_error():
+    code, out, err = _program('open')
+    equal((code, out, err.count('\n')), (0, '', 1), err)
+    contains(err, 'this machine')
+    contains(err, 'DIBS_URL')
+
+
+def a_program_with_an_event_callback_gets_a_warning_and_prints_nothing():
+    code, out, err = _program('events')
+    equal((code, err), (0, ''))
+    contains(out, 'warning: no server is named')
+
+
+def a_program_that_means_the_private_server_is_silent():
+    for words, env in ((['open', 'flags=%d' % LOCAL], {}), (['events', 'flags=%d' % LOCAL], {}),
+                       (['open'], {'DIBS_URL': 'local:'}), (['events'], {'DIBS_URL': 'local:'})):
+        equal(_program(*words, **env), (0, '', ''), (words, env))
+
+
+def flags_that_contradict_each_other_or_forbid_it_are_refused():
+    code, _, err = _program('open', 'flags=%d' % (LOCAL | NO_LOCAL))
+    equal(code, 1)
+    contains(err, 'DIBS_CLIENT_NO_LOCAL')
+    equal(_program('open', 'flags=%d' % NO_LOCAL)[0], 1)
+    equal(_program('open', 'flags=%d' % LOCAL, DIBS_NO_LOCAL='1')[0], 1)
+
+
+def doctor_says_that_it_examines_a_private_server():
+    done = dibs('doctor', '--json', env=HOME)
+    scope = [f for f in map(json.loads, done.out.splitlines()) if f['check'] == 'scope']
+    equal([f['grade'] for f in scope], ['warn'], done)
+    equal(dibs('who', '-u', 'local:', 'x', env=HOME).err, '')
+
+
 try:
     tests(dict(globals()), needs_server=False)
 finally:
-    dibs('local', 'stop', env=HOME)
+    dibs('local', 'stop', '--force', env=HOME)
     shutil.rmtree(directory, ignore_errors=True)

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""dibs status, who, wait and ping. Theme 49: who holds it?"""
+"""dibs status, who, wait and ping."""
 import json
 import os
 import signal
+import threading
 import time
+from datetime import datetime
 
 from harness import *  # noqa
 import harness
 
 
-def theme_49_who_names_holder_lease_fence_and_queue():
+def who_names_holder_lease_fence_and_queue():
     first = holder('orders:nightly', '-t', '20s', '-m', 'month end')
     second = start('run', 'orders:nightly', '--', 'true')
     until_waiting('orders:nightly')
@@ -29,12 +31,12 @@ def theme_49_who_names_holder_lease_fence_and_queue():
     contains(done.out, 'free')
 
 
-def theme_49_who_json_has_the_promised_shape():
+def who_json_has_the_promised_shape():
     first = holder('shape', '-m', 'why')
     waiter = start('run', 'shape', '--', 'true')
     until_waiting('shape')
     got = who('shape')
-    equal(sorted(got), sorted(['v', 'name', 'kind', 'state', 'holder', 'since', 'held_ms',
+    equal(sorted(got), sorted(['v', 'time', 'name', 'kind', 'state', 'holder', 'since', 'held_ms',
                                'lease_ms', 'ttl_ms', 'renewals', 'fence', 'fence_text',
                                'holders', 'waiting', 'queue']))
     equal((got['v'], got['name'], got['kind'], got['state']), (1, 'shape', 'lock', 'held'))
@@ -51,6 +53,27 @@ def theme_49_who_json_has_the_promised_shape():
     free = who('shape')
     equal((free['state'], free['holder'], free['since'], free['queue']),
           ('free', None, None, []))
+
+
+def wait_0_has_the_usual_time_for_its_one_question():
+    process = holder('slow')
+    harness.server.pause()
+    resumed = threading.Timer(0.3, harness.server.resume)
+    resumed.start()
+    done = dibs('wait', '-w', '0', 'slow')
+    resumed.join()
+    equal(done.code, 75, done)
+    end_holder(process)
+
+
+def json_answers_carry_their_time():
+    process = holder('timed')
+    before = time.time()
+    for words in (('who', 'timed'), ('status', 'timed'), ('ping', '-c', '1')):
+        for line in dibs(words[0], '--json', *words[1:]).out.splitlines():
+            told = datetime.fromisoformat(json.loads(line)['time'].replace('Z', '+00:00'))
+            assert before - 0.001 <= told.timestamp() <= time.time(), line
+    end_holder(process)
 
 
 def a_name_that_is_not_utf_8_is_given_in_hex():
@@ -81,6 +104,33 @@ def status_is_a_table():
     end_holder(first)
     end_holder(second)
     finish(waiter)
+
+
+def free_locks_are_counted_and_shown_by_all():
+    for n in range(3):
+        dibs('run', 'spare:%d' % n, '--', 'true')
+    first = holder('spare:held')
+    done = dibs('status', 'spare:*')
+    equal([line.split()[0] for line in done.out.splitlines()[1:]], ['spare:held'])
+    contains(done.err, '3 free')
+    equal(len(dibs('status', '--json', 'spare:*').out.splitlines()), 1)
+    for option in ('-a', '--all'):
+        done = dibs('status', option, 'spare:*')
+        equal((len(done.out.splitlines()), done.err), (5, ''))
+    end_holder(first)
+    equal(dibs('status', 'spare:*').code, 0)
+
+
+def long_names_are_cut_on_a_terminal_only():
+    name = 'l' * 512
+    first = holder(name)
+    contains(dibs('status').out, name)
+    terminal = Terminal('sh', '-c', 'stty cols 110; "$DIBS" status "lll*"; echo do\\ne')
+    lines = terminal.expect('done').splitlines()
+    terminal.end()
+    row = [line for line in lines if line.startswith('lll')][0]
+    assert len(row) <= 110 and '...' in row and ':%d' % first.pid in row, row
+    end_holder(first)
 
 
 def status_json_is_one_object_a_line():
@@ -195,7 +245,7 @@ def _crossed(a, b):
     return both
 
 
-def theme_44_graph_marks_wrappers_that_wait_for_each_other():
+def graph_marks_wrappers_that_wait_for_each_other():
     both = _crossed('x:a', 'x:b')
     other = holder('x:calm')
     waiter = start('run', 'x:calm', '--', 'true')
@@ -220,14 +270,14 @@ def theme_44_graph_marks_wrappers_that_wait_for_each_other():
     finish(waiter)
 
 
-def theme_44_graph_json_tells_edges_and_cycles():
+def graph_json_tells_edges_and_cycles():
     both = _crossed('y:a', 'y:b')
     rows = [json.loads(line) for line in
             dibs('status', '--graph', '--json', 'y:*').out.splitlines()]
     waits = [row for row in rows if row['type'] == 'wait']
     equal(sorted(row['name'] for row in waits), ['y:a', 'y:b'])
     for row in waits:
-        equal(sorted(row), sorted(['v', 'type', 'waiter', 'holder', 'name', 'kind', 'mode',
+        equal(sorted(row), sorted(['v', 'time', 'type', 'waiter', 'holder', 'name', 'kind', 'mode',
                                    'units', 'waited_ms', 'fence', 'fence_text', 'cycle']))
         equal((row['v'], row['cycle'], str(row['fence'])), (1, True, row['fence_text']))
     cycles = [row for row in rows if row['type'] == 'cycle']
@@ -239,7 +289,7 @@ def theme_44_graph_json_tells_edges_and_cycles():
         process.kill()
 
 
-def theme_44_dot_is_a_graph():
+def dot_is_a_graph():
     both = _crossed('z:a', 'z:b')
     done = dibs('status', '--dot', 'z:*')
     assert done.out.startswith('digraph dibs {\n') and done.out.endswith('}\n')
@@ -271,7 +321,7 @@ def looking_changes_nothing():
 def wait_free_ends_when_it_is_free():
     other = holder('wanted')
     waiter = start('wait', 'wanted')
-    equal(dibs('wait', '-w', '300ms', 'wanted').code, 75)
+    equal(dibs_with_limit('wait', '-w', '1s', 'wanted').code, 75)
     equal(dibs('wait', '-w', '0', 'wanted').code, 75)
     assert waiter.poll() is None
     end_holder(other)
@@ -281,7 +331,7 @@ def wait_free_ends_when_it_is_free():
 
 def wait_held_ends_when_somebody_has_it():
     waiter = start('wait', '--held', 'leader')
-    equal(dibs('wait', '--held', '-w', '200ms', 'leader').code, 75)
+    equal(dibs_with_limit('wait', '--held', '-w', '1s', 'leader').code, 75)
     other = holder('leader')
     equal(finish(waiter, 3).code, 0)
     end_holder(other)
@@ -290,7 +340,7 @@ def wait_held_ends_when_somebody_has_it():
 def wait_takes_no_place_in_the_queue():
     other = holder('polite')
     waiter = start('wait', 'polite')
-    equal(dibs('wait', '-w', '200ms', 'polite').code, 75)
+    equal(dibs_with_limit('wait', '-w', '1s', 'polite').code, 75)
     equal(who('polite')['waiting'], 0)
     waiter.kill()
     end_holder(other)

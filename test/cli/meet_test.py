@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""dibs latch and dibs barrier: programs that wait for each other. Theme 37."""
+"""dibs latch and dibs barrier: programs that wait for each other."""
 import json
 import signal
 import time
@@ -17,7 +17,7 @@ def _mistake(*words, says):
 
 # ---- latch ----
 
-def theme_37_a_latch_counts_down_and_tells_what_is_left():
+def a_latch_counts_down_and_tells_what_is_left():
     equal(dibs('latch', 'init', 'rel', '3').out, '3\n')
     equal(dibs('latch', 'down', 'rel').out, '2\n')
     equal(dibs('latch', 'ls', 'rel').out, 'rel  2 left\n')
@@ -29,7 +29,7 @@ def theme_37_a_latch_counts_down_and_tells_what_is_left():
     contains(done.err, 'rel is not armed: dibs latch init rel N')
 
 
-def theme_37_everybody_who_waits_is_released():
+def everybody_who_waits_is_released():
     dibs('latch', 'init', 'go', '2')
     waiters = [start('latch', 'wait', 'go') for _ in range(5)]
     waiters.append(start('wait', '--zero', 'go'))
@@ -44,7 +44,7 @@ def theme_37_everybody_who_waits_is_released():
     assert time.monotonic() - began < 2.0
 
 
-def theme_37_one_id_counts_once_until_the_latch_is_armed_anew():
+def one_id_counts_once_until_the_latch_is_armed_anew():
     dibs('latch', 'init', 'ids', '3')
     equal([dibs('latch', 'down', '--id', i, 'ids').out for i in ('a', 'a', 'b')],
           ['2\n', '2\n', '1\n'])
@@ -67,15 +67,16 @@ def a_latch_that_is_not_armed_is_at_zero():
 
 def latch_json_tells_what_is_left():
     got = json.loads(dibs('latch', 'init', '--json', 'object', '7').out)
+    del got['time']
     equal(got, {'v': 1, 'name': 'object', 'kind': 'latch', 'state': 'armed',
                 'left': 7})
 
 
 def a_latch_wait_ends_in_time_and_by_a_signal():
     dibs('latch', 'init', 'slow', '1')
-    done = dibs('latch', 'wait', '-w', '300ms', 'slow')
+    done = dibs('latch', 'wait', '-w', '1s', 'slow')
     equal(done.code, 75, done)
-    assert 0.3 <= done.seconds < 2.0
+    assert 1.0 <= done.seconds < 2.6
     waiter = start('latch', 'wait', 'slow')
     until(lambda: ':1' in harness.server.ask(
         'PUBSUB', 'NUMSUB', 'redisson_countdownlatch__channel__{slow}'), 'it listens')
@@ -107,7 +108,7 @@ def ls_without_names_shows_latches_that_left_a_trace_each_once():
 
 # ---- barrier ----
 
-def theme_37_a_barrier_lets_all_go_when_the_last_one_comes():
+def a_barrier_lets_all_go_when_the_last_one_comes():
     early = [start('barrier', 'wait', '--json', '-n', '3', 'gate') for _ in range(2)]
     until(lambda: dibs('barrier', 'ls', 'gate').out.startswith('gate  2 of 3 arrived'),
           'two are there')
@@ -125,13 +126,13 @@ def theme_37_a_barrier_lets_all_go_when_the_last_one_comes():
              (last['generation'] + 1))
 
 
-def theme_37_who_gives_up_breaks_it_for_the_others():
+def who_gives_up_breaks_it_for_the_others():
     for how in ('time', 'signal'):
         name = 'gate:' + how
         patient = start('barrier', 'wait', '-n', '3', name)
         until(lambda: ' 1 of 3' in dibs('barrier', 'ls', name).out, 'one is there')
         if how == 'time':
-            equal(dibs('barrier', 'wait', '-w', '200ms', '-n', '3', name).code, 75)
+            equal(dibs('barrier', 'wait', '-w', '1s', '-n', '3', name).code, 75)
         else:
             other = start('barrier', 'wait', '-n', '3', name)
             until(lambda: ' 2 of 3' in dibs('barrier', 'ls', name).out, 'two are there')
@@ -139,14 +140,14 @@ def theme_37_who_gives_up_breaks_it_for_the_others():
             equal(finish(other, 3).code, 143)
         done = finish(patient, 5)
         equal(done.code, 1, done)
-        contains(done.err, 'is broken: somebody gave up or died')
+        contains(done.err, 'is broken')
         contains(dibs('barrier', 'ls', name).out, ', broken')
         equal(dibs('barrier', 'wait', '-n', '3', name).code, 1)
         equal(dibs('barrier', 'reset', name).code, 0)
         lacks(dibs('barrier', 'ls', name).out, 'broken')
 
 
-def theme_37_who_dies_breaks_it_within_ten_seconds():
+def who_dies_breaks_it_within_ten_seconds():
     patient = start('barrier', 'wait', '-n', '3', 'dead')
     other = start('barrier', 'wait', '-n', '3', 'dead')
     until(lambda: ' 2 of 3' in dibs('barrier', 'ls', 'dead').out, 'two are there')
@@ -166,15 +167,15 @@ def a_barrier_that_nobody_used_gives_1():
     equal(dibs('barrier', 'ls', 'unused').code, 1)
 
 
-def theme_26_mistakes_give_64():
+def mistakes_give_64():
     _mistake('latch', 'init', 'x', says='dibs latch init NAME N')
-    _mistake('latch', 'init', 'x', '0', says='"0" is not a number from 1')
+    _mistake('latch', 'init', 'x', '0', says='"0": allowed are 1 to ')
     _mistake('latch', 'don', 'x', says='did you mean "dibs latch down"?')
     _mistake('latch', 'down', '--id', '', 'x', says='128')
     _mistake('barrier', 'wait', 'x', says='-n N')
     _mistake('barrier', 'wait', '-n', '0', 'x', says='"0"')
     _mistake('barrier', 'wait', '-n', '2', '-w', '0', 'x', says='-w 0')
-    _mistake('barrier', says='something is missing')
+    _mistake('barrier', says='missing')
 
 
 tests(dict(globals()))

@@ -41,7 +41,7 @@ def without_room_it_ends_with_75_at_once_or_after_the_wait():
     equal(done.code, 75, done)
     contains(done.err, 'full has no room now; in ')
     began = time.monotonic()
-    equal(dibs('rate', 'take', '-w', '200ms', 'full').code, 75)
+    equal(dibs_with_limit('rate', 'take', '-w', '1s', 'full').code, 75)
     assert time.monotonic() - began >= 0.2
 
 
@@ -79,12 +79,12 @@ def what_is_not_set_or_something_else_gives_78():
     contains(done.err, 'no rate limiter')
 
 
-def theme_26_mistakes_give_64():
-    _mistake('rate', says='something is missing')
+def mistakes_give_64():
+    _mistake('rate', says='missing')
     _mistake('rate', 'tke', 'x', says='did you mean "dibs rate take"?')
     _mistake('rate', 'set', 'x', '3', says='dibs rate set NAME N TIME')
     _mistake('rate', 'set', 'x', '3', 'soon', says='"soon" is no time')
-    _mistake('rate', 'set', 'x', '0', '1s', says='"0" is not a number from 1')
+    _mistake('rate', 'set', 'x', '0', '1s', says='"0": allowed are 1 to ')
     _mistake('rate', 'take', 'x', 'many', says='"many"')
     dibs('rate', 'set', 'three', '3', '1s')
     _mistake('rate', 'take', 'three', '4', says='never has more than 3')
@@ -101,6 +101,13 @@ def a_command_runs_with_permits_of_a_plain_semaphore():
     process.terminate()
     finish(process)
     contains(harness.server.ask('GET', 'pool'), '\n3\r')
+
+
+def permits_that_are_out_do_not_change_the_number_of_a_plain_semaphore():
+    dibs('sem', 'init', *JAVA, 'beside', '2')
+    harness.server.ask('DECR', 'beside')          # Redisson has one
+    done = dibs('run', '-n', *JAVA, '-j', '2', '--plain-permits', 'beside:1', '--', 'echo', 'in')
+    equal((done.code, done.out), (0, 'in\n'), done)
 
 
 def permits_without_a_lease_belong_to_run():

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """dibs run when the lock is lost: the command is dead before the lease can end on the
-server. Theme 24; the arithmetic alone is run_schedule_test.c."""
+server. The arithmetic alone is run_schedule_test.c."""
 import json
 import os
+import shutil
 import signal
+import tempfile
 import time
 
 from harness import *  # noqa
@@ -28,7 +30,7 @@ def _dead_at(pid, seconds=PATIENCE):
     return time.monotonic()
 
 
-def theme_24_a_command_that_ignores_term_is_dead_before_the_lease_ends_on_a_black_hole():
+def a_command_that_ignores_term_is_dead_before_the_lease_ends_on_a_black_hole():
     # Stopped before the lease is read, the server cannot renew it any more: what is left
     # then is the most the lease can still last on its clock.
     process, pid, beats = _stubborn('hole', '-t', '3s', '-k', '800ms')
@@ -49,7 +51,7 @@ def theme_24_a_command_that_ignores_term_is_dead_before_the_lease_ends_on_a_blac
     os.unlink(beats)
 
 
-def theme_24_nobody_else_has_the_lock_while_the_command_of_a_cut_off_wrapper_lives():
+def nobody_else_has_the_lock_while_the_command_of_a_cut_off_wrapper_lives():
     # Only the first wrapper is cut off; the second waits at the server itself. Both
     # commands write the same clock: the last beat of the one, the first of the other.
     cut = harness.Proxy(harness.server)
@@ -70,7 +72,7 @@ def theme_24_nobody_else_has_the_lock_while_the_command_of_a_cut_off_wrapper_liv
         os.unlink(path)
 
 
-def theme_24_a_cooperative_command_gets_the_time_to_clean_up():
+def a_cooperative_command_gets_the_time_to_clean_up():
     out, up = temporary_file(), temporary_file()
     process = start('run', '-t', '3s', '-k', '900ms', 'clean', '--', 'sh', '-c',
                     'trap "sleep 0.3; echo cleaned >%s; exit 0" TERM; echo >%s; '
@@ -110,7 +112,7 @@ def on_lost_ignore_lets_the_command_end_and_still_tells():
     until_text(up)
     harness.server.pause()
     try:
-        until(lambda: process.stderr.readline().find('goes on without it') >= 0,
+        until(lambda: process.stderr.readline().find('continues without the lock') >= 0,
               'a word about the loss')
     finally:
         harness.server.resume()
@@ -177,7 +179,7 @@ def a_broken_lock_kills_the_command_and_gives_79():
 
 def a_killed_wrapper_takes_the_command_along():
     process, pid, beats = _stubborn('orphan', '-t', '30s')
-    process.kill()          # PR_SET_PDEATHSIG
+    process.kill()
     _dead_at(pid, 2)
     finish(process)
     os.unlink(beats)
@@ -219,6 +221,174 @@ def a_stderr_that_takes_nothing_does_not_delay_the_kill():
     os.close(reader)
     os.close(writer)
     os.unlink(pid_file)
+
+
+# ---- the guardian: this process is dead or stopped, and its command must end ----
+
+# A script that starts a program, as people write them: TERM to the script alone leaves it.
+TREE = ('trap "" TERM; sh -c \'trap "" TERM; echo $$ >"$OUT/inner"; '
+        'while :; do sleep 0.05; done\'; true')
+SESSION = ('trap "" TERM; setsid sh -c \'trap "" TERM; echo $$ >"$OUT/inner"; '
+           'while :; do sleep 0.05; done\' & sleep 60; true')
+
+
+def _tree(name, *options, script=TREE):
+    """The wrapper, the pid of a process two below it, and that of the guardian."""
+    out = tempfile.mkdtemp(prefix='dibs-cli-test-')
+    process = start('run', *options, name, '--', 'sh', '-c', script, env={'OUT': out})
+    until(lambda: os.path.exists(out + '/inner') and read(out + '/inner').endswith('\n'),
+          'the command runs')
+    inner = int(read(out + '/inner'))
+    shutil.rmtree(out)
+    return process, inner, _children(process.pid)[0]
+
+
+def _children(pid):
+    return [int(n) for n in read('/proc/%d/task/%d/children' % (pid, pid)).split()]
+
+
+def _all_below(pid):
+    return [p for child in _children(pid) for p in [child, *_all_below(child)]]
+
+
+def _gone(pid, what, seconds=PATIENCE):
+    until(lambda: process_state(pid) is None, what, seconds)
+
+
+def what_the_command_started_is_dead_when_the_wrapper_was_killed():
+    for script in (TREE, SESSION):
+        for options in ((), ('--foreground',), ('-j', '2'), ('--on-lost', 'ignore')):
+            name = 'tree:%s' % (options[-1] if options else '')
+            process, inner, guardian = _tree(name, '-t', '30s', *options, script=script)
+            process.kill()
+            _dead_at(inner, 2)
+            process.wait()
+            _gone(guardian, 'the guardian ends')
+            dibs('release', '--force', name, '--yes')
+
+
+def what_several_names_and_elections_started_is_dead_when_the_wrapper_was_killed():
+    for words in (['run', '--multi', 'm:1,m:2'], ['elect', 'm:chief']):
+        out = temporary_file()
+        process = start(*words, '--', 'sh', '-c',
+                        'sh -c "echo \\$\\$ >%s; sleep 60; true"; true' % out)
+        inner = int(until_text(out, '\n'))
+        process.kill()
+        _dead_at(inner, 2)
+        os.unlink(out)
+
+
+def what_the_command_started_is_dead_before_the_lease_of_a_stopped_wrapper_ends():
+    for script in (TREE, SESSION):
+        process, inner, _ = _tree('stopped', '-t', '3s', '-k', '500ms', script=script)
+        process.send_signal(signal.SIGSTOP)
+        # The next holder comes when the lease ends, and finds the others dead.
+        done = dibs('run', 'stopped', '--', 'cat', '/proc/%d/stat' % inner)
+        assert done.code != 0 or done.out.rsplit(')', 1)[1].split()[0] == 'Z', done
+        process.send_signal(signal.SIGCONT)
+        done = finish(process)
+        equal(done.code, 79, done)
+        contains(done.err, 'stopped')
+
+
+def a_stopped_wrapper_lets_its_command_clean_up():
+    out, up = temporary_file(), temporary_file()
+    process = start('run', '-t', '3s', '-k', '900ms', 'tidy', '--', 'sh', '-c',
+                    'trap "echo cleaned >>%s; exit 0" TERM; echo >%s; '
+                    'while :; do sleep 0.02; done' % (out, up))
+    until_text(up)
+    process.send_signal(signal.SIGSTOP)
+    until_text(out, 'cleaned')
+    process.send_signal(signal.SIGCONT)
+    equal(finish(process).code, 79)
+    equal(read(out), 'cleaned\n')       # once: the guardian and the wrapper do not both say it
+    os.unlink(out)
+    os.unlink(up)
+
+
+def a_renewed_lease_is_no_reason_for_the_guardian():
+    process, inner, guardian = _tree('long', '-t', '700ms')
+    time.sleep(2.5)
+    assert is_alive(inner) and is_alive(guardian)
+    process.send_signal(signal.SIGTERM)
+    time.sleep(0.2)
+    assert is_alive(inner)              # it ignores TERM, and the lease is renewed
+    process.kill()
+    _dead_at(inner, 2)
+
+
+def a_killed_guardian_takes_the_command_along_and_the_lock_is_free():
+    process, inner, guardian = _tree('alone', '-t', '30s')
+    os.kill(guardian, signal.SIGKILL)
+    done = finish(process)
+    equal(done.code, 137, done)
+    contains(done.err, 'guardian')
+    _dead_at(inner, 2)
+    assert not is_held('alone')
+
+
+def a_stopped_guardian_is_continued():
+    process, inner, guardian = _tree('asleep', '-t', '900ms')
+    os.kill(guardian, signal.SIGSTOP)
+    until(lambda: process_state(guardian) != 'T', 'the guardian goes on')
+    process.kill()
+    _dead_at(inner, 2)
+
+
+def a_group_kill_of_the_wrapper_leaves_the_guardian_to_its_work():
+    process = start('run', '-t', '30s', 'group', '--', 'sh', '-c', 'sleep 61 & wait; true',
+                    start_new_session=True)
+    until(lambda: len(_all_below(process.pid)) >= 3, 'the command runs')
+    below = _all_below(process.pid)
+    os.killpg(process.pid, signal.SIGKILL)
+    for pid in below:
+        _gone(pid, 'process %d ends' % pid)
+
+
+def the_guardian_is_not_found_by_the_name_of_the_command():
+    process, inner, guardian = _tree('hidden', '-t', '30s')
+    lacks(read('/proc/%d/comm' % guardian), 'dibs')
+    lacks(read('/proc/%d/cmdline' % guardian), 'dibs')
+    lacks(read('/proc/%d/cmdline' % guardian), 'hidden')
+    process.kill()
+    _dead_at(inner, 2)
+
+
+def the_guardian_keeps_nothing_open():
+    # A reader of the wrapper's output gets its end when the command has closed it.
+    process, inner, guardian = _tree('open', '-t', '30s', script=TREE.replace(
+        'trap', 'exec >&- 2>&-; trap', 1))
+    names = [os.readlink('/proc/%d/fd/%s' % (guardian, fd))
+             for fd in os.listdir('/proc/%d/fd' % guardian)]
+    equal([n for n in names if not n.startswith(('socket:', 'anon_inode:'))], [])
+    equal(len([n for n in names if n.startswith('socket:')]), 1)
+    process.kill()
+    _dead_at(inner, 2)
+
+
+def no_guardian_and_no_zombie_is_left_after_the_end():
+    done = dibs('run', 'clean', '--', 'sh', '-c', 'setsid true; (true &); echo $PPID; exit 5')
+    equal(done.code, 5, done)
+    equal(process_state(int(done.out)), None)
+
+
+def processes_that_are_left_alone_do_not_belong_to_the_guardian_any_more():
+    out = temporary_file()
+    done = dibs('run', 'left', '--', 'sh', '-c', '(sleep 3; echo ran >%s) >&- 2>&- & echo $!' % out)
+    equal(done.code, 0, done)
+    assert is_alive(int(done.out))
+    assert not is_held('left')
+    os.kill(int(done.out), signal.SIGKILL)
+    os.unlink(out)
+
+
+def a_wrapper_without_memory_takes_the_command_along():
+    # As the kernel's OOM killer does it, to the process with most memory: the wrapper.
+    process, inner, guardian = _tree('memory', '-t', '30s')
+    resident = lambda pid: int(read('/proc/%d/statm' % pid).split()[1])
+    assert resident(guardian) <= resident(process.pid), 'the guardian is the smaller one'
+    os.kill(process.pid, signal.SIGKILL)
+    _dead_at(inner, 2)
 
 
 tests(dict(globals()))

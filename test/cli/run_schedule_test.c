@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* When a command is told to stop and when it is killed: cli/run_schedule.c. Theme 24. */
+/* When a command is signalled to stop and when it is killed: cli/run_schedule.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static void the_default_signals_six_seconds_and_kills_one_second_before_the_end(
   assert_int_equal(t.signal_in_ms, 23697);
 }
 
-static void theme_24_the_kill_is_always_before_the_end(void **state)
+static void the_kill_is_always_before_the_end(void **state)
 {
   (void)state;
   for (size_t i = 0; i < sizeof(leases) / sizeof(leases[0]); i++) {
@@ -83,7 +83,7 @@ int main(void)
 {
   const struct CMUnitTest all[] = {
     cmocka_unit_test(the_default_signals_six_seconds_and_kills_one_second_before_the_end),
-    cmocka_unit_test(theme_24_the_kill_is_always_before_the_end),
+    cmocka_unit_test(the_kill_is_always_before_the_end),
     cmocka_unit_test(the_margin_is_a_quarter_second_or_an_eighth_of_a_short_lease),
     cmocka_unit_test(nothing_happens_before_the_first_renewal_could_fail),
     cmocka_unit_test(a_renewal_moves_both),

@@ -78,10 +78,20 @@ def ctrl_z_stops_the_job_and_fg_continues_it():
     assert not is_held('tty')
 
 
+# A shell that has not seen it does not continue the job at `fg` or `kill`.
+def _shell_says_stopped(terminal):
+    terminal.type('\n')
+    terminal.read_some()
+    return 'Stopped' in terminal.seen
+
+
 def a_command_in_the_background_gets_the_terminal_only_after_fg():
     terminal = _shell()
     terminal.type('"$DIBS" run tty -- sh -c \'read line; echo "got $line"\' &\n')
     until_held('tty')
+    until(lambda: _shell_says_stopped(terminal), 'the shell has seen that the job is stopped')
+    terminal.expect('Stopped')
+    terminal.expect('read line')
     terminal.type('fg\n')
     terminal.expect('read line')
     terminal.type('word\n')
@@ -121,6 +131,50 @@ def who_asks_for_the_terminal_and_has_no_shell_is_hung_up():
     terminal.end()
 
 
+def a_job_that_is_stopped_for_the_terminal_ends_by_kill():
+    terminal = _shell()
+    terminal.type('"$DIBS" run tty -- cat &\n')
+    until_held('tty')
+    until(lambda: _shell_says_stopped(terminal), 'the shell has seen that the job is stopped')
+    terminal.type('kill %1\n')
+    until(lambda: not is_held('tty'), 'the lock is free')
+    # The shell may not have seen yet that the job goes on: it would not wait for a stopped one.
+    until(lambda: not _is_stopped('run tty -- cat'), 'the job has ended')
+    terminal.type('wait $!; echo "code $?"\n')
+    terminal.expect('code 143')
+    terminal.type('exit\n')
+    terminal.end()
+
+
+def _stop_only(words, until_ready):
+    """A script that runs dibs, and dibs stopped by kill -TSTP: the script goes on."""
+    out = temporary_file()
+    script = '"$DIBS" %s & echo $! >%s; while :; do sleep 0.02; done' % (words, out)
+    terminal = _shell()
+    terminal.type("sh -c '%s; : marked'\n" % script)
+    pid = int(until_text(out, '\n'))
+    until_ready()
+    os.kill(pid, signal.SIGTSTP)
+    until(lambda: process_state(pid) == 'T', 'dibs is stopped')
+    assert not _is_stopped(': marked'), 'the script is stopped, too'
+    os.kill(pid, signal.SIGCONT)
+    until(lambda: process_state(pid) != 'T', 'dibs goes on')
+    os.kill(pid, signal.SIGTERM)
+    until(lambda: not is_alive(pid), 'dibs ends')
+    terminal.kill()
+    os.unlink(out)
+
+
+def a_stop_of_a_waiting_dibs_stops_nothing_else():
+    other = holder('busy')
+    _stop_only('run busy -- true', lambda: until_waiting('busy'))
+    end_holder(other)
+
+
+def a_stop_of_a_running_dibs_stops_its_command_and_nothing_else():
+    _stop_only('run free -- sleep 60', lambda: until_held('free'))
+
+
 def a_pipeline_keeps_the_terminal_for_its_reader():
     terminal = _shell()
     terminal.type('"$DIBS" run tty -- echo one | sh -c \'read a; read b </dev/tty; '
@@ -134,8 +188,8 @@ def a_pipeline_keeps_the_terminal_for_its_reader():
 def foreground_leaves_the_group_alone():
     terminal = Terminal(DIBS, 'run', '--foreground', 'tty', '--', 'sh', '-c',
                         'trap "echo caught; exit 4" INT; '
-                        'test "$(ps -o pgid= -p $$)" -eq "$(ps -o pgid= -p $PPID)" '
-                        '&& echo same; while :; do sleep 0.02; done')
+                        'test "$(ps -o pgid= -p $$)" -eq "$(ps -o pgid= -p '
+                        '${DIBS_HOLDER##*:})" && echo same; while :; do sleep 0.02; done')
     terminal.expect('same')
     terminal.type('\x03')
     terminal.expect('caught')

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Several servers on the command line: a quorum by -u again and again, or by one text."""
+import os
+import signal
+
 from harness import *  # noqa
 
 quorum = []
@@ -39,8 +42,9 @@ def db_and_prefix_are_for_all():
     done = dibs('run', *_with_u(_urls()), '--db', '3', '--prefix', 'p', 'z', '--', 'true')
     equal(done.code, 0, done)
     lacks(_keys(1), 'p:m:{z}')
-    for s in quorum:
-        contains(s.ask('INFO', 'keyspace'), 'db3:keys=')
+    # The command ends when a majority has answered: the third server may never be asked.
+    written = [s.ask('INFO', 'keyspace') for s in quorum]
+    assert sum('db3:keys=' in keyspace for keyspace in written) >= 2, written
 
 
 def a_command_inside_reaches_the_same_servers():
@@ -58,8 +62,7 @@ def passwords_of_the_environment_still_serve_the_command_inside():
     done = dibs('run', 'a', '--', 'sh', '-c', '"$DIBS" run -n b -- echo fine',
                 env={'DIBS_URL': ' '.join(urls)})
     equal((done.code, done.out), (0, 'fine\n'), done)
-    done = dibs('run', *_with_u(urls), 'a', '--', 'sh', '-c', 'echo $DIBS_URL',
-                env={'DIBS_URL': None})
+    done = dibs('run', 'a', '--', 'sh', '-c', 'echo $DIBS_URL', env={'DIBS_URL': ' '.join(urls)})
     equal(done.code, 0, done)
     lacks(done.out + done.err, 'geheim')
 
@@ -67,15 +70,43 @@ def passwords_of_the_environment_still_serve_the_command_inside():
 def what_is_no_quorum_is_refused():
     done = dibs('ping', *_with_u(_urls()[:2]))
     equal(done.code, 78, done)
-    contains(done.err, '3 to 15 servers, an odd number, and here are 2')
+    contains(done.err, '3 to 15 servers, an odd number; the URLs name 2')
     done = dibs('ping', *_with_u([_urls()[0]] * 3))
     equal(done.code, 78, done)
-    contains(done.err, 'server 2: it is server 1 once more')
+    contains(done.err, 'server 2: the same server as server 1')
     done = dibs('ping', *_with_u(['redis://h%d' % n for n in range(16)]))
     equal(done.code, 64, done)
     contains(done.err, 'at most 15 servers')
     done = dibs('ping', '--local', '-u', 'redis://h')
     equal(done.code, 64, done)
+
+
+def _stopped(numbers, *words):
+    for number in numbers:
+        os.kill(quorum[number].process.pid, signal.SIGSTOP)
+    try:
+        return dibs(*words, *_with_u(_urls()), '--connect-timeout', '1s')
+    finally:
+        for number in numbers:
+            os.kill(quorum[number].process.pid, signal.SIGCONT)
+
+
+def a_minority_of_servers_never_says_that_a_name_is_free():
+    for numbers in ((0, 1), (1, 2)):
+        for words in (('who', 'nobody-has-it'), ('status',), ('wait', '-w', '2', 'nobody-has-it')):
+            done = _stopped(numbers, *words)
+            equal(done.code, 69, (words, done))
+            for number in numbers:
+                contains(done.err, quorum[number].socket)
+            lacks(done.out, 'free')
+
+
+def a_majority_that_answers_warns_of_the_others():
+    for words in (('who', 'nobody-has-it'), ('status', '--all')):
+        done = _stopped((1,), *words)
+        equal(done.code in (0, 1), True, (words, done))
+        contains(done.err, '1 of 3 servers did not answer')
+        contains(done.err, quorum[1].socket)
 
 
 quorum = [Server() for _ in range(3)]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""dibs acquire, renew, release: locks for scripts. Theme 49 for breaking by force."""
+"""dibs acquire, renew, release: locks for scripts."""
 import json
 import os
 import shlex
@@ -31,7 +31,7 @@ def a_token_goes_its_way():
 
 def a_lease_that_nobody_renews_says_so_and_ends():
     got = dibs('acquire', '-t', '700ms', 'short')
-    contains(got.err, 'nobody renews this lease: it ends in 700ms')
+    contains(got.err, 'it ends in 700ms')
     until(lambda: not is_held('short'), 'the lease ended', 3)
     equal(dibs('run', '-w', '9s', 'short', '--', 'true').code, 0)
     equal(dibs('renew', got.out.strip()).code, 79)
@@ -42,6 +42,15 @@ def a_lease_that_ran_out_is_still_given_back_when_nobody_had_the_lock_since():
     token = dibs('acquire', '-t', '500ms', '--no-renew', 'late').out.strip()
     until(lambda: not is_held('late'), 'the lease ended', 3)
     equal(dibs('release', token).code, 0)
+
+
+def a_lease_that_another_followed_is_gone_though_the_lock_is_free():
+    token = dibs('acquire', '-t', '500ms', '--no-renew', 'followed').out.strip()
+    equal(dibs('run', '-w', '9s', 'followed', '--', 'true').code, 0)
+    for verb in ('renew', 'release'):
+        got = dibs(verb, token)
+        equal(got.code, 79)
+        contains(got.err, 'another client may have had it')
 
 
 def no_renew_is_the_same_without_the_hint():
@@ -195,7 +204,7 @@ def for_pid_of_nobody_gives_64():
 
 # ---- by force ----
 
-def theme_49_force_breaks_a_lock_and_the_next_gets_it():
+def force_breaks_a_lock_and_the_next_gets_it():
     token = dibs('acquire', '--no-renew', '-t', '60s', 'stuck').out.strip()
     waiter = start('run', 'stuck', '--', 'echo', 'mine')
     until_waiting('stuck')
@@ -227,6 +236,44 @@ def force_with_a_fence_spares_a_later_holder():
 
 def force_of_a_free_lock_is_done_already():
     equal(dibs('release', '--force', 'nobody-has-it', '--yes').code, 0)
+
+
+def _registration_ms(client):
+    return int(harness.server.ask('PTTL', 'dibs:client:' + client).lstrip(':'))
+
+
+def people_see_who_acquired_a_lease_as_long_as_it_lasts():
+    for options in ([], ['-s'], ['-j', '2'], ['--multi']):
+        name = 'seen' + ''.join(options)
+        words = ['--multi', name + ',seen:2'] if options == ['--multi'] else [*options, name]
+        got = dibs('acquire', '--no-renew', '-t', '5m', '-m', 'deploy by bob', *words)
+        equal(got.code, 0, got)
+        holder = who(name)['holders'][0]
+        equal(holder['reason'], 'deploy by bob')
+        equal(holder['host'], os.uname().nodename)
+        assert holder['pid'] > 0
+        registered_ms = _registration_ms(holder['id'])
+        assert registered_ms >= who(name)['holders'][0]['lease_ms'], (registered_ms, holder)
+
+
+def people_see_who_acquired_a_lease_that_is_renewed():
+    token = dibs('acquire', '--no-renew', '-t', '2s', 'renewed').out.strip()
+    client = who('renewed')['holders'][0]['id']
+    equal(dibs('renew', '-t', '10m', token).code, 0)
+    registered_ms = _registration_ms(client)
+    assert registered_ms >= who('renewed')['holders'][0]['lease_ms']
+    # A short renewal does not shorten what a living client keeps alive.
+    equal(dibs('renew', '-t', '5s', token).code, 0)
+    assert _registration_ms(client) > 60000
+
+
+def a_client_without_leases_leaves_no_registration():
+    before = harness.server.ask('KEYS', 'dibs:client:*')
+    equal(dibs('run', 'gone', '--', 'true').code, 0)
+    token = dibs('acquire', '--no-renew', '-t', '500ms', 'gone').out.strip()
+    dibs('release', token)
+    until(lambda: len(harness.server.ask('KEYS', 'dibs:client:*')) <= len(before),
+          'the registrations end with the leases')
 
 
 tests(dict(globals()))

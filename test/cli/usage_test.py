@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Help, completions and mistakes: theme 26, usage errors give 64 and name the value."""
+"""Help, completions and mistakes: usage errors give 64 and name the value."""
+import glob
+import os
 import re
 import shutil
 import subprocess
 import tempfile
-import os
 
 from harness import *  # noqa
 
-COMMANDS = ['run', 'acquire', 'renew', 'release', 'sem', 'latch', 'barrier',
-            'elect', 'status', 'who', 'wait', 'ping', 'doctor', 'acl', 'local',
-            'sandbox', 'completion', 'help']
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
+with open(os.path.join(ROOT, 'src/cli/commands.h')) as table:
+    COMMANDS = re.findall(r'^  ROW\((\w+)\)', table.read(), re.M)
 
 
 def _options(command):
@@ -29,6 +30,7 @@ def _mistake(*words, says):
 def help_lists_every_command_and_needs_no_server():
     done = dibs('--help')
     equal((done.code, done.err), (0, ''))
+    assert len(COMMANDS) > 15, COMMANDS
     for command in COMMANDS:
         assert re.search(r'^  %s ' % command, done.out, re.M), command
 
@@ -61,22 +63,22 @@ def version_tells_command_and_library():
     assert re.fullmatch(r'dibs \d+\.\d+\.\d+ \(libdibs \d+\.\d+\.\d+\)\n', done.out), done
 
 
-def theme_26_mistakes_give_64_and_a_suggestion():
+def mistakes_give_64_and_a_suggestion():
     _mistake('rnu', 'x', says='did you mean "dibs run"?')
     _mistake('elcet', 'x', says='did you mean "dibs elect"?')
     _mistake('run', '--tll', '5', 'x', 'true', says='did you mean --ttl?')
     _mistake('run', '-Z', 'x', 'true', says='no option -Z')
-    _mistake('run', says='something is missing: dibs run NAME')
+    _mistake('run', says='dibs run NAME')
     _mistake('run', 'x', says='no command to run')
     _mistake('run', 'x', '--', says='no command to run')
-    _mistake('who', 'a', 'b', says='"b" is too much')
+    _mistake('who', 'a', 'b', says='"b"')
     _mistake('-v', 'run', says='options come after the command')
     _mistake('completion', 'fish', says='"fish" is not bash or zsh')
     _mistake('local', 'strat', says='"strat" is not start')
     _mistake('run', '-w', says='-w wants a value')
 
 
-def theme_26_bad_values_are_named_with_what_is_allowed():
+def bad_values_are_named_with_what_is_allowed():
     _mistake('run', '-w', 'soon', 'x', 'true', says=['--wait', '"soon"', '500ms, 10s'])
     _mistake('run', '-w', '-5', 'x', 'true', says='"-5"')
     _mistake('run', '-t', '25d', 'x', 'true', says=['"25d"', '24d'])
@@ -105,7 +107,7 @@ def names_out_of_range_give_64():
 
 
 def options_of_later_versions_are_refused_with_a_reason():
-    for words, part in ((['--scope'], 'systemd'), (['--bg'], 'put & behind it'),
+    for words, part in ((['--scope'], 'systemd'), (['--bg'], 'put & after it'),
                         (['--id', 'x'], 'dibs run -j 4 NAME'),
                         (['-F'], 'renew the lock'), (['--tls'], 'rediss://'),
                         (['--insecure'], '--cacert'), (['--cacertdir', '/x'], '--cacert'),
@@ -114,11 +116,30 @@ def options_of_later_versions_are_refused_with_a_reason():
         lacks(dibs('run', *words, 'x', 'true').err, 'geheim')
 
 
+def a_missing_operand_is_named():
+    for words, missing in ((['who'], 'NAME'), (['release'], 'TOKEN'), (['sem', 'init'], 'NAME'),
+                           (['sem', 'init', 'x'], 'N'), (['rate', 'set', 'x', '1'], 'TIME')):
+        _mistake(*words, says=['missing %s;' % missing, 'usage: dibs ' + words[0]])
+
+
+def a_wrong_count_is_named_with_its_command():
+    for words in (['sem', 'init'], ['sem', 'resize'], ['latch', 'init'], ['latch', 'down'],
+                  ['rate', 'take']):
+        for count in ('-1', '-12', 'some'):
+            _mistake(*words, 'x', count, says=[' '.join(words) + ':', count])
+    _mistake('sem', '--prefix', 'p', 'init', 'x', '-1', says='sem init:')
+
+
+def a_negative_number_is_named():
+    _mistake('sem', 'init', 'x', '-1', says='-1')
+    _mistake('latch', 'init', 'x', '-3', says='-3')
+
+
 def fair_and_fg_are_accepted_as_they_are_always_so():
     equal(dibs('run', '--fair', '--fg', 'fair', '--', 'true').code, 0)
 
 
-def theme_26_kinds_of_locks_exclude_each_other_on_the_command_line():
+def kinds_of_locks_exclude_each_other_on_the_command_line():
     _mistake('run', '-s', '-j', '4', 'x', 'true', says='choose one')
     _mistake('run', '-x', '--take', '2', 'x', 'true', says='choose one')
     _mistake('run', '--multi', 'a,b', '-s', '--', 'true', says='--multi takes exclusive locks')
@@ -157,6 +178,29 @@ def completions_list_every_command_and_option():
                     contains(part, '-' + letter)
 
 
+def both_shells_complete_the_same_words_and_files_as_values():
+    bash, zsh = dibs('completion', 'bash').out, dibs('completion', 'zsh').out
+    words = dict(re.findall(r"'--([a-z-]+)\[.*\]:[^:]+:\(([^)]+)\)'", zsh))
+    assert len(words) >= 4, words
+    for option, values in words.items():
+        pattern = r"--%s\)\s+COMPREPLY=\(\$\(compgen -W '%s'" % (option, values)
+        assert re.search(pattern, bash), option
+    files = set(re.findall(r"'--([a-z-]+)\[.*\]:[^:]+:_files'", zsh))
+    listed = re.search(r'^  (--\S+)\)\n    COMPREPLY=\(\$\(compgen -f', bash, re.M).group(1)
+    equal({'--' + option for option in files}, set(listed.split('|')))
+
+
+def every_option_is_in_a_man_page():
+    pages = ''
+    for path in glob.glob(os.path.join(ROOT, 'doc/man/*.1.scd')):
+        with open(path) as f:
+            pages += f.read().replace('\\', '')
+    for command in COMMANDS:
+        for letter, name in _options(command):
+            pattern = r'--%s\b' % name + (r'|\*-%s\*' % letter if letter else '')
+            assert re.search(pattern, pages), (command, name)
+
+
 def bash_completes():
     script = dibs('completion', 'bash').out
     asks = {'dibs ru': 'run', 'dibs run --on-l': '--on-lost', 'dibs run --on-lost TE': 'TERM',
@@ -186,6 +230,58 @@ def zsh_accepts_its_completion():
 def a_full_disk_is_no_success():
     with open('/dev/full', 'w') as full:
         equal(finish(start('completion', 'bash', stdout=full)).code, 70)
+
+
+def with_json_a_mistake_is_an_object():
+    for words in (('run', '--json', '-w', 'soon', 'x', 'true'),
+                  ('run', '-w', 'soon', '--json', 'x'),
+                  ('who', '--json'), ('who', 'a', 'b', '--json'),
+                  ('sem', '--json', 'init', 'x', 'y')):
+        done = dibs(*words)
+        got = fault(done)
+        equal((done.code, got['code'], got['status']), (64, 64, 'DIBS_ERR_ARGUMENT'), done)
+        contains(got['help'], 'dibs %s --help' % words[0])
+    # The option of another command is not ours.
+    done = dibs('run', '-n', 'x', '--', '/no/such/program', '--json')
+    lacks(done.err, '{')
+
+
+def with_json_errors_name_status_code_lock_and_server():
+    other = holder('busy-one')
+    done = dibs('run', '--json', '-n', 'busy-one', '--', 'true')
+    got = fault(done)
+    equal((done.code, got['code'], got['status'], got['name']),
+          (75, 75, 'DIBS_BUSY', 'busy-one'), done)
+    equal([row['event'] for row in messages(done)], ['error', 'ended'])
+    end_holder(other)
+
+    gone = 'unix:///no/such/socket'
+    done = dibs('who', '--json', 'x', '--connect-timeout', '500ms', env={'DIBS_URL': gone})
+    got = fault(done)
+    equal((done.code, got['code'], got['status']), (69, 69, 'DIBS_ERR_UNREACHABLE'), done)
+    contains(got.get('server', '') + got['text'], '/no/such/socket')
+    done = dibs('status', '--json', '--connect-timeout', '500ms', env={'DIBS_URL': gone})
+    got = fault(done)
+    equal((done.code, got['code'], 'name' in got), (69, 69, False), done)
+
+    done = dibs('latch', 'wait', '--json', 'unarmed')
+    if done.code != 0:
+        equal(fault(done)['name'], 'unarmed')
+    done = dibs('latch', 'down', '--json', 'unarmed')
+    got = fault(done)
+    equal((done.code, got['code'], got['status'], got['name']),
+          (78, 78, 'DIBS_ERR_NOT_SET', 'unarmed'), done)
+
+    token = dibs('acquire', '--no-renew', '-q', 'lost-one').out.strip()
+    equal(dibs('release', token).code, 0)
+    done = dibs('renew', '--json', token)
+    equal((done.code, fault(done)['code']), (79, 79), done)
+
+
+def with_json_notices_are_objects():
+    done = dibs('acquire', '--json', 'noticed')
+    equal([row['event'] for row in messages(done)], ['notice'], done)
+    contains(messages(done)[0]['text'], 'dibs renew')
 
 
 def q_says_only_what_went_wrong():

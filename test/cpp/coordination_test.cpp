@@ -16,7 +16,7 @@ static void permits_come_and_go_with_their_holds()
   CHECK(same.set_if_absent(5) == 3);
   dibs::hold two = seats.acquire(2);
 
-  CHECK(two.units() == 2 && !same.acquire(2, 20ms) && !same.acquire(2, dibs::at_once));
+  CHECK(two.units() == 2 && !same.acquire(2, SHORT) && !same.acquire(2, dibs::at_once));
   CHECK(!same.acquire(2, dibs::at_once, status) && status == DIBS_BUSY);
   {
     const dibs::hold last = same.drain();
@@ -36,12 +36,34 @@ static void a_set_of_locks_is_one_hold()
     const dibs::hold all = dibs::lock_many(mine, {"many a", "many b", "many a"});
 
     CHECK(all.fence() > 0 && !is_free("many a") && !is_free("many b"));
-    CHECK(!dibs::lock_many(theirs, {"many b", "many c"}, 20ms));
+    CHECK(!dibs::lock_many(theirs, {"many b", "many c"}, SHORT));
     CHECK(!dibs::lock_many(theirs, {"many c", "many b"}, dibs::at_once));
     CHECK(is_free("many c"));
   }
   CHECK(is_free("many a") && is_free("many b"));
   CHECK(thrown_by([&] { (void)dibs::lock_many(mine, {}); }) == DIBS_ERR_ARGUMENT);
+}
+
+static void what_was_done_is_read_back()
+{
+  dibs_options options = DIBS_OPTIONS_INIT;
+  const dibs::client reader = connect();
+  std::uint64_t granted = 0;
+
+  options.history = DIBS_HISTORY_ALL;
+  {
+    dibs::client mine(reader.full_url(true), &options);
+    dibs::mutex once(mine, "read back:1");
+
+    CHECK(once.acquire().release() == DIBS_OK);
+  }
+  const dibs::fleet_ptr all = dibs::read_fleet(reader);
+
+  for (std::size_t i = 0; i < all->count; i++)
+    if (std::string(all->rows[i].class_name) == "read?back")
+      granted = all->rows[i].waits[DIBS_FLEET_OK].count;
+  CHECK(granted == 1);
+  CHECK(dibs::read_history(reader)->count >= 1);
 }
 
 static void a_latch_opens_at_zero()
@@ -50,7 +72,7 @@ static void a_latch_opens_at_zero()
   dibs::latch latch(mine, "latch"), same(theirs, "latch");
 
   CHECK(latch.set(2) && !same.set(5) && same.count() == 2);
-  CHECK(!latch.wait(dibs::at_once) && !latch.wait(20ms));
+  CHECK(!latch.wait(dibs::at_once) && !latch.wait(SHORT));
   side waiter([&] { CHECK(same.wait(LONG)); });
 
   CHECK(latch.count_down(1, "job 1") == 1 && latch.count_down(1, "job 1") == 1);
@@ -71,7 +93,7 @@ static void a_barrier_lets_all_go_on_together()
     CHECK(barrier.arrive_and_wait(LONG).generation == round);
     other.join();
   }
-  CHECK(thrown_by([&] { (void)barrier.arrive_and_wait(20ms); }) == DIBS_TIMED_OUT);
+  CHECK(thrown_by([&] { (void)barrier.arrive_and_wait(SHORT); }) == DIBS_TIMED_OUT);
   CHECK(thrown_by([&] { (void)same.arrive_and_wait(LONG); }) == DIBS_BROKEN);
   barrier.reset();
   side other([&] { (void)same.arrive_and_wait(LONG); });
@@ -110,14 +132,57 @@ static void observers_see_who_leads()
   CHECK(!there.leader().is_led);         /* nobody kept that hold */
 }
 
+/* ---- errors ---- */
+
+/* How many of `rounds` calls throw another error than `wanted` with `word` in its text. */
+template <class Call>
+static int wrong_errors(int rounds, dibs_status wanted, const char *word, Call &&call)
+{
+  int wrong = 0;
+
+  for (int i = 0; i < rounds; i++)
+    try {
+      call();
+      wrong++;
+    } catch (const dibs::error &e) {
+      wrong += e.status() != wanted || std::string(e.text()).find(word) == std::string::npos ||
+               std::string(e.what()).find(word) == std::string::npos;
+    }
+  return wrong;
+}
+
+static void an_exception_carries_the_error_of_its_own_thread()
+{
+  dibs::client client = connect();
+  dibs::shared_mutex shared(client, "read and written");
+  const dibs::hold reader = shared.acquire_shared();
+  std::atomic<int> wrong{0};
+  side one([&] {
+    wrong += wrong_errors(1000, DIBS_ERR_WRONG_TYPE, "read/write", [&] {
+      const dibs::hold never(client, "read and written");
+    });
+  });
+  side other([&] {
+    wrong += wrong_errors(1000, DIBS_ERR_NOT_SET, "semaphore", [&] {
+      const dibs::hold never = dibs::semaphore(client, "no count").acquire();
+    });
+  });
+
+  one.join();
+  other.join();
+  CHECK(wrong == 0);
+}
+
 int main()
 {
   const CMUnitTest tests[] = {
     TEST(permits_come_and_go_with_their_holds),
     TEST(a_set_of_locks_is_one_hold),
+    TEST(what_was_done_is_read_back),
     TEST(a_latch_opens_at_zero),
     TEST(a_barrier_lets_all_go_on_together),
     TEST(observers_see_who_leads),
+    TEST(an_exception_carries_the_error_of_its_own_thread),
   };
 
   return RUN(tests);

@@ -101,7 +101,7 @@ static void a_list_is_a_queue_too()
   CHECK(seen == (std::vector<std::string>{"b", "c"}));
   CHECK(list.remove("b") == 1 && list.remove("b", 1) == 0 && list.remove_at(0));
   CHECK(list.pop_last() == zeros && list.pop_first() == "c" && !list.pop_first());
-  CHECK(!list.take(20ms) && !list.take(dibs::at_once));
+  CHECK(!list.take(SHORT) && !list.take(dibs::at_once));
   side giver([&] {
     dibs::client other = connect();
 
@@ -133,7 +133,7 @@ static void a_rate_is_for_all()
   CHECK(thrown_by([&] { (void)here.acquire(); }) == DIBS_ERR_NOT_SET);
   CHECK(here.set(3, 1h) && !there.set(5, 1h) && there.config().permits == 3);
   CHECK(here.acquire(2) && there.available() == 1 && !there.acquire(2, dibs::at_once));
-  CHECK(!there.acquire(2, 20ms) && there.release(1) == 1 && there.acquire(2, LONG));
+  CHECK(!there.acquire(2, SHORT) && there.release(1) == 1 && there.acquire(2, LONG));
   CHECK(there.set(9, 1h, DIBS_RATE_UPDATE) && here.available() == 6);
   here.erase();
   CHECK(thrown_by([&] { (void)there.available(); }) == DIBS_ERR_NOT_SET);

@@ -61,10 +61,10 @@ static void what_others_have_is_an_empty_hold_or_a_status()
   const dibs::hold theirs_now(theirs, "others");
   dibs_status status = DIBS_OK;
 
-  CHECK(!m.acquire(dibs::at_once) && !m.acquire(20ms));
-  CHECK(!m.acquire(std::chrono::system_clock::now() + 20ms));
+  CHECK(!m.acquire(dibs::at_once) && !m.acquire(SHORT));
+  CHECK(!m.acquire(std::chrono::system_clock::now() + SHORT));
   CHECK(!m.acquire(dibs::at_once, status) && status == DIBS_BUSY);
-  CHECK(!m.acquire(20ms, status) && status == DIBS_TIMED_OUT);
+  CHECK(!m.acquire(SHORT, status) && status == DIBS_TIMED_OUT);
 }
 
 static void options_reach_the_library()
@@ -141,7 +141,7 @@ static void on_lost_runs_once_and_not_after_the_release()
   std::atomic<int> losses{0};
   dibs::lock_options options;
 
-  options.on_lost = [&losses](dibs_status) { losses++; };
+  options.on_lost = [&losses](const dibs_loss &) { losses++; };
   {
     dibs::hold kept(client, "kept", options);
     dibs::hold lost(client, "lost", options);
@@ -168,7 +168,7 @@ static void a_hold_may_be_released_in_its_own_on_lost()
   dibs::hold hold;
   std::mutex is_set;
 
-  options.on_lost = [&](dibs_status) {
+  options.on_lost = [&](const dibs_loss &) {
     const std::lock_guard guard(is_set);
 
     status = hold.release();
@@ -190,7 +190,7 @@ static void a_release_waits_for_an_on_lost_that_runs()
   std::atomic<bool> is_running{false}, is_over{false}, may_go_on{false};
   dibs::lock_options options;
 
-  options.on_lost = [&](dibs_status) {
+  options.on_lost = [&](const dibs_loss &) {
     is_running = true;
     (void)until([&] { return may_go_on.load(); });
     is_over = true;

@@ -43,11 +43,12 @@ static void waits_become_milliseconds_that_the_library_takes()
   const auto last = std::chrono::steady_clock::time_point::max();
 
   CHECK(wait(1us).ms() == 1 && wait(1ms).ms() == 1 && wait(1001us).ms() == 2);
+  CHECK(wait(0s).ms() == 0 && wait(-1s).ms() == 0 && wait(dibs::at_once).ms() == 0);
   CHECK(wait(0s).is_at_once() && wait(-1s).is_at_once() && wait(dibs::at_once).is_at_once());
   CHECK(wait(std::chrono::hours::min()).is_at_once() && wait(first).is_at_once());
   CHECK(wait(std::chrono::duration<double>(std::numeric_limits<double>::quiet_NaN()))
           .is_at_once());
-  CHECK(wait(dibs::forever).ms() == 0 && !wait(dibs::forever).is_at_once());
+  CHECK(wait(dibs::forever).ms() == DIBS_FOREVER && !wait(dibs::forever).is_at_once());
   CHECK(wait(std::chrono::hours::max()).ms() == DIBS_MS_MAX && wait(last).ms() == DIBS_MS_MAX);
   wait long_one(std::chrono::milliseconds(2LL * DIBS_MS_MAX + 5));
 
@@ -68,11 +69,11 @@ static void short_waits_end_in_time()
   CHECK(!m.try_lock_until(std::chrono::steady_clock::time_point::min()));
   CHECK(std::chrono::steady_clock::now() - begin < 2s);
   const auto waited = std::chrono::steady_clock::now();
-  std::unique_lock<dibs::mutex> lock(m, 50ms);
+  std::unique_lock<dibs::mutex> lock(m, SHORT);
 
   CHECK(!lock.owns_lock());
-  CHECK(std::chrono::steady_clock::now() - waited >= 50ms);
-  CHECK(!m.try_lock_until(std::chrono::system_clock::now() + 20ms));
+  CHECK(std::chrono::steady_clock::now() - waited >= SHORT);
+  CHECK(!m.try_lock_until(std::chrono::system_clock::now() + SHORT));
 }
 
 static void waits_longer_than_the_library_takes_are_had()
@@ -198,7 +199,7 @@ static void locking_twice_is_refused_instead_of_waiting_for_oneself()
 
   CHECK(thrown_by([&] { m.lock(); }) == DIBS_WOULD_DEADLOCK);
   CHECK(thrown_by([&] { same_name.lock(); }) == DIBS_WOULD_DEADLOCK);
-  CHECK(!m.try_lock() && !m.try_lock_for(10ms));
+  CHECK(!m.try_lock() && !m.try_lock_for(SHORT));
   CHECK(m.lock(std::nothrow) == DIBS_WOULD_DEADLOCK);
   try {
     m.lock();

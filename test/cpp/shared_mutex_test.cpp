@@ -35,7 +35,7 @@ static void readers_go_together_and_keep_a_writer_out()
 
     CHECK(another.owns_lock() && m.fence() > 0);
     side writer([&] {
-      const std::unique_lock lock(other, 50ms);
+      const std::unique_lock lock(other, SHORT);
 
       CHECK(!lock.owns_lock());
     });
@@ -43,8 +43,8 @@ static void readers_go_together_and_keep_a_writer_out()
     writer.join();
   }
   CHECK(other.try_lock());
-  CHECK(!m.try_lock_shared() && !m.try_lock_shared_for(10ms));
-  CHECK(!m.try_lock_shared_until(std::chrono::system_clock::now() + 10ms));
+  CHECK(!m.try_lock_shared() && !m.try_lock_shared_for(SHORT));
+  CHECK(!m.try_lock_shared_until(std::chrono::system_clock::now() + SHORT));
   other.unlock();
   CHECK(m.try_lock_shared_for(1s));
   m.unlock_shared();
@@ -116,7 +116,7 @@ static void a_reader_that_wants_to_write_is_refused()
   const std::shared_lock lock(m);
 
   CHECK(thrown_by([&] { m.lock(); }) == DIBS_WOULD_DEADLOCK);
-  CHECK(!m.try_lock() && !m.try_lock_for(10ms));
+  CHECK(!m.try_lock() && !m.try_lock_for(SHORT));
   CHECK(m.lock(std::nothrow) == DIBS_WOULD_DEADLOCK);
   CHECK(m.state() == DIBS_HELD);
 }
@@ -146,8 +146,8 @@ static void holds_of_both_kinds()
   dibs::hold writing = m.acquire();
   const std::uint64_t fence = writing.fence();
 
-  CHECK(!other.acquire_shared(dibs::at_once) && !other.acquire(10ms));
-  CHECK(!other.acquire_shared(10ms, status) && status == DIBS_TIMED_OUT);
+  CHECK(!other.acquire_shared(dibs::at_once) && !other.acquire(SHORT));
+  CHECK(!other.acquire_shared(SHORT, status) && status == DIBS_TIMED_OUT);
   CHECK(writing.downgrade() == DIBS_OK && writing.fence() == fence);
   dibs::hold reading = other.acquire_shared(LONG);
 

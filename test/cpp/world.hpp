@@ -26,7 +26,8 @@ extern "C" {
 
 using namespace std::chrono_literals;
 
-inline constexpr auto LONG = 15s;    /* how long an effect may take that surely comes */
+inline constexpr auto SHORT = 200ms;  /* a limit: a server answers in it, and no hold ends */
+inline constexpr auto LONG = 15s;     /* how long an effect may take that surely comes */
 
 #define CHECK(condition) \
   do { \

@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 BLOCK = re.compile(r'^```(c|cpp|sh)\n(.*?)^```$', re.M | re.S)
 FLAGS = ['-D_POSIX_C_SOURCE=200809L', '-Wall', '-Wextra', '-Wpedantic', '-Wshadow',
@@ -104,10 +105,17 @@ def main():
     failures = 0
     print(f'1..{len(todo) + 1}')
     with tempfile.TemporaryDirectory(prefix='dibs-doc-') as place:
-        runner = Runner(root, os.path.abspath(dibs), os.path.abspath(libdir), sys.argv[4:],
-                        place)
-        for number, (name, language, code) in enumerate(todo, 1):
-            complaint = getattr(runner, language)(code)
+        def complaint_of(number):
+            folder = os.path.join(place, str(number))
+            os.mkdir(folder)
+            runner = Runner(root, os.path.abspath(dibs), os.path.abspath(libdir), sys.argv[4:],
+                            folder)
+            return getattr(runner, todo[number][1])(todo[number][2])
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            complaints = list(pool.map(complaint_of, range(len(todo))))
+        for number, (name, language, _) in enumerate(todo, 1):
+            complaint = complaints[number - 1]
             failures += bool(complaint)
             print(f"{'not ok' if complaint else 'ok'} {number} - {name} ({language})")
             for line in complaint.splitlines():

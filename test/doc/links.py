@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Pages point at pages, sections and files that exist, and name functions, options and tests
-that exist.
+that exist. Pages of doc/design also name functions and files of the sources.
 
     links.py ROOT
 
 Speaks TAP.
 """
+import fnmatch
 import glob
 import os
 import re
@@ -17,7 +18,13 @@ SECTION = re.compile(r'\]\(([^)#:]*)#([^)]+)\)')
 HEADING = re.compile(r'^#+ +(.*?)$', re.M)
 FUNCTION = re.compile(r'\bdibs_[a-z_]+(?=\()')
 CONSTANT = re.compile(r'\bDIBS_[A-Z_]*[A-Z]\b')
-FILE = re.compile(r'`((?:src|lua|test|doc|include|examples|bench|tools)/[a-z0-9_./-]+)`')
+FILE = re.compile(
+    r'`((?:src|lua|sim|model|test|doc|include|examples|bench|tools)/[a-z0-9_./*-]+)`')
+SPAN = re.compile(r'`([^`\n]+)`')
+# `lock/claim.c: claim_begin() → claim_end()`: functions of one file of src/.
+IN_FILE = re.compile(r'^([a-z]+/[a-z_]+\.[ch]): ')
+INTERNAL = re.compile(r'(?<![\w.:])[a-z_]\w+(?=\(\))')
+PART_OF_PATH = re.compile(r'^[a-z0-9_*./]+\.(?:c|h|lua)$')
 TEST = re.compile(r'`((?:unit|trace|script|live)/[a-z0-9_]+)(?:\.([^`]+))?`')
 OPTION = re.compile(r'`(?:dibs [^`]*)?(--[a-z-]+)')
 
@@ -67,7 +74,7 @@ def dead_sections(root, all_pages):
 def dead_files(root, all_pages):
     for page, text in all_pages.items():
         for name in sorted(set(FILE.findall(text))):
-            if not os.path.exists(os.path.join(root, name)) and '/reference' not in name:
+            if not glob.glob(os.path.join(root, name)) and '/reference' not in name:
                 yield f'{page}: {name}'
 
 
@@ -88,6 +95,27 @@ def unknown_functions(root, all_pages):
         for name in sorted(set(FUNCTION.findall(text))):
             if not re.search(rf'\b{name}\b', header):
                 yield f'{page}: {name}()'
+
+
+def unknown_internals(root, all_pages):
+    """Functions of the sources that pages of doc/design name, and files with a part of their
+    path."""
+    sources = {os.path.relpath(name, root): read(name)
+               for folder in ('src', 'include', 'lua', 'sim', 'test', 'bench', 'examples')
+               for name in glob.glob(os.path.join(root, folder, '**/*'), recursive=True)
+               if name.endswith(('.c', '.h', '.hpp', '.lua', '.py'))}
+    paths = ['/' + name for name in sources]
+    functions = set(re.findall(r'\b\w+(?=\()', '\n'.join(sources.values())))
+    for page, text in all_pages.items():
+        for span in SPAN.findall(text) if page.startswith('doc/design') else ():
+            place = IN_FILE.match(span)
+            here = sources.get('src/' + place.group(1), '') if place else ''
+            for name in INTERNAL.findall(span):
+                is_here = not place or re.search(rf'^\w[^\n;]*\b{name}\(', here, re.M)
+                if name not in functions or not is_here:
+                    yield f'{page}: {name}()' + (f' in {place.group(1)}' if place else '')
+            if PART_OF_PATH.match(span) and not fnmatch.filter(paths, '*/' + span):
+                yield f'{page}: {span}'
 
 
 def unknown_constants(root, all_pages):
@@ -115,7 +143,7 @@ def main():
     root = sys.argv[1]
     all_pages = pages(root)
     checks = [dead_links, dead_sections, dead_files, unknown_tests, unknown_functions,
-              unknown_constants, unknown_options]
+              unknown_internals, unknown_constants, unknown_options]
     print(f'1..{len(checks)}')
     failures = 0
     for number, check in enumerate(checks, 1):

@@ -297,7 +297,7 @@ dibs_lock_options child_lock_options(int ttl_ms, int wait_ms)
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
 
   o.ttl_ms = ttl_ms;
-  o.wait_ms = wait_ms;
+  o.wait_ms = wait_ms == 0 ? DIBS_FOREVER : wait_ms;
   return o;
 }
 

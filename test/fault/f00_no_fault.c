@@ -12,7 +12,6 @@ static void run(struct world *w, const struct scale *scale)
   (void)world_lock(w, 'm', "till", 0);
   (void)world_lock(w, 'r', "list", 0);
   (void)world_lock(w, 'p', "seats", 4);
-  world_demand(w, "grants", 200);
   plan.try_percent = 10;
   plan.cancel_percent = 5;
   plan.many_percent = 10;
@@ -29,6 +28,7 @@ static void run(struct world *w, const struct scale *scale)
   (void)world_hire(w, &plan, 1);
   while (world_goes_on(w))
     (void)world_wait_for_grants(w, 100, 2000);
+  world_demand(w, "grants", 200);
   world_mark_times(w, "grants", (int64_t)world_grants(w));
   if (world_losses(w) != 0)
     world_fail(w, "L9: %llu leases were lost, and nothing had happened",

@@ -10,7 +10,7 @@ enum { TTL_MS = 3000, TOLD_MS = TTL_MS / 3 + 700 };
 struct told { int worker; uint64_t grants_before; };
 
 /* It takes the lock again as soon as it knows that it has lost it, and not before. */
-static bool is_told(struct world *w, void *data)
+static bool is_reported(struct world *w, void *data)
 {
   const struct told *t = data;
 
@@ -23,7 +23,7 @@ static void expect_told(struct world *w, int keeper, uint64_t grants_before)
 {
   struct told t = { .worker = keeper, .grants_before = grants_before };
 
-  if (world_until(w, TOLD_MS, is_told, &t))
+  if (world_until(w, TOLD_MS, is_reported, &t))
     world_mark(w, "told by the next renewal");
   else
     world_fail(w, "w%02d has not been told %d ms after the restart", keeper, TOLD_MS);

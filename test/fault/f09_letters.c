@@ -64,7 +64,6 @@ static void run(struct world *w, const struct scale *scale)
     name[8] = (char)('0' + i);
     (void)world_lock(w, i < 4 ? 'm' : i == 4 ? 'r' : 'p', name, i == 5 ? 3 : 0);
   }
-  demand(w, scale);
   hire(w);
   fault = world_fault_begin(w, FAULT_NETWORK, EVERYBODY, NO_LOCK);
   test_proxy_chance(world_proxy(w), &chances);
@@ -76,6 +75,7 @@ static void run(struct world *w, const struct scale *scale)
   test_proxy_chance(world_proxy(w), NULL);
   world_pass_ms(w, chances.late_ms_max);       /* the last of them arrive */
   world_fault_end(w, fault);
+  demand(w, scale);
   count(w);
 }
 

@@ -22,6 +22,7 @@ struct failover {
   bool is_stepped;             /* the sentinels' clocks are set before */
   bool is_skewed;              /* replicas' clocks are 40 s ahead and behind */
   int64_t shift_ms;            /* of the sentinels */
+  uint32_t held_at_cut;        /* bit i: lock i may be in a lease that the replicas have */
 };
 
 static void hire(struct failover *s, int min_replicas)
@@ -42,7 +43,9 @@ static void blacken(struct failover *s, int primary)
 {
   struct world *w = s->fleet->world;
 
+  s->held_at_cut = world_held(w);
   fleet_cut(s->fleet, 1U << primary, MEMBERS & ~(1U << primary));
+  s->held_at_cut |= world_held(w);
   if (!world_wait_for_grants(w, 10, 3000))
     world_fail(w, "a primary without its replicas grants nothing");
   world_pass_ms(w, world_between(w, 0, 700));
@@ -108,8 +111,9 @@ static void kill_once(struct failover *s)
 {
   struct fleet *f = s->fleet;
   struct world *w = f->world;
-  int old = test_set_primary(f->set), stopped[STOPPED];
+  int old = test_set_primary(f->set);
   int limit_ms = PROMOTION_MS + (s->is_stepped ? TILT_MS : 0);
+  int stopped[STOPPED], stopped_count;
   uint64_t lost = world_losses(w);
   int64_t killed_ns;
 
@@ -118,24 +122,23 @@ static void kill_once(struct failover *s)
     blacken(s, old);
   if (s->is_stepped)
     step_sentinels(s);
-  for (int i = 0; i < STOPPED; i++)
-    stopped[i] = world_stop_holder(w, -1, 3000);
+  /* Of locks that the replicas do not keep from others: the successor grants them again. */
+  stopped_count = world_stop_holders(w, s->held_at_cut, STOPPED, 3000, stopped);
   test_server_kill9(test_set_member(f->set, old));
   killed_ns = history_now_ns();
-  if (stopped[0] >= 0)
+  if (stopped_count > 0)
     world_mark(w, "killed under a stopped holder");
   if (fleet_wait_promoted(f, old, limit_ms) < 0)
     world_fail(w, "nobody was promoted within %d ms", limit_ms);
   fleet_value(f, "promoted_after_ms", (history_now_ns() - killed_ns) / 1000000);
   if (fleet_time_grant(f, s->first, WORKERS, "promotion_to_grant_ms", 15000))
     world_mark(w, "granted after a promotion");
-  world_pass_ms(w, 1000);
-  for (int i = 0; i < STOPPED; i++)
-    if (stopped[i] >= 0)
-      world_continue(w, stopped[i]);
+  world_pass_ms(w, 1500);                /* every name is drawn by a worker */
+  for (int i = 0; i < stopped_count; i++)
+    world_continue(w, stopped[i]);
   if (!world_wait_for_grants(w, 10, 15000))
     world_fail(w, "no work is done after a promotion");
-  world_pass_ms(w, 500);                 /* who was stopped is told */
+  world_pass_ms(w, 500);                 /* the stopped workers learn of their loss */
   fleet_value(f, "leases_lost", (int64_t)(world_losses(w) - lost));
   world_count(w, "failovers", 1);
   if (world_left_ms(w) > 0)

@@ -28,28 +28,24 @@ static int hire_side(struct fleet *f, int host)
   return fleet_hire(f, host, &plan, SIDE);
 }
 
-/* They cannot renew and do not give back: their leases outlast the promotion. */
-static void stop_near(struct cut *s)
-{
-  struct world *w = s->fleet->world;
-
-  (void)world_wait_for_grants_of(w, s->near, 2, 1200);
-  for (int i = 0; i < SIDE; i++)
-    world_stop(w, s->near + i);
-  world_mark(w, "stopped in the minority");
-}
-
 static void cut_once(struct cut *s, int primary, int replica)
 {
   struct fleet *f = s->fleet;
   struct world *w = f->world;
   unsigned side = 1U << primary | 1U << NEAR;
   uint64_t lost = world_losses(w);
+  uint32_t held_at_cut = world_held(w);
+  int stopped[SIDE], stopped_count;
   int64_t cut_ns;
 
   fleet_cut(f, side, ~side);
   cut_ns = history_now_ns();
-  stop_near(s);
+  held_at_cut |= world_held(w);
+  /* They cannot renew and do not give back: their leases outlast the promotion, and the
+   * replica does not know of them. The minority grants until its node timeout. */
+  stopped_count = world_stop_holders(w, held_at_cut, SIDE, 1200, stopped);
+  if (stopped_count > 0)
+    world_mark(w, "stopped in the minority");
   if (!test_cluster_wait_for_primary(f->cluster, replica, 20000))
     world_fail(w, "the replica is not promoted");
   fleet_value(f, "promoted_after_ms", (history_now_ns() - cut_ns) / 1000000);
@@ -57,8 +53,8 @@ static void cut_once(struct cut *s, int primary, int replica)
     world_mark(w, "granted after a promotion");
   world_pass_ms(w, world_between(w, 1000, 2000));
   fleet_heal(f);
-  for (int i = 0; i < SIDE; i++)
-    world_continue(w, s->near + i);
+  for (int i = 0; i < stopped_count; i++)
+    world_continue(w, stopped[i]);
   if (!test_cluster_wait_ok(f->cluster, 20000)
       || !test_wait_for_role(test_cluster_member(f->cluster, primary), TEST_ROLE_REPLICA,
                              20000))

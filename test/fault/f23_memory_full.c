@@ -106,7 +106,6 @@ static void run_full(struct world *w, const struct scale *scale)
   world_demand(w, "renewed on a full server", 1);
   world_demand(w, "asked in vain on a full server", 1);
   world_demand(w, "released on a full server", 1);
-  world_demand(w, "workers refused", 5);
   world_demand_overlap(w, 1);
   if (dibs_open(test_server_url(world_server(w)), NULL, &client) != DIBS_OK) {
     world_fail(w, "no client");
@@ -120,6 +119,7 @@ static void run_full(struct world *w, const struct scale *scale)
   client = dibs_close(client);
   for (int i = 0; i < count; i++)
     failed += world_page(w)->workers[i].asks_failed;
+  world_demand(w, "workers refused", 5);
   world_mark_times(w, "workers refused", (int64_t)failed);
 }
 

@@ -130,8 +130,6 @@ static void run(struct world *w, const struct scale *scale)
   plan.hold_us_max = 300000;
   plan.try_percent = plan.async_percent = plan.cancel_percent = 10;
   (void)world_hire(w, &plan, 4);
-  world_demand(w, "denied in words", 1);
-  world_demand(w, "credentials refused", 1);
   c = child_start(w, live_through, NULL);
   (void)child_hear(c, "ready", 5000);
   do {
@@ -139,6 +137,8 @@ static void run(struct world *w, const struct scale *scale)
     take_and_give(w, c, rotate, "ACL SETUSER limited <second >first");
   } while (world_goes_on(w));
   c = child_kill(c);
+  world_demand(w, "denied in words", 1);
+  world_demand(w, "credentials refused", 1);
 }
 
 const struct scenario f25_permissions = {

@@ -53,12 +53,12 @@ static void answer(struct want *x, int state)
   (void)atomic_fetch_add(&answered, 1);
 }
 
-static void on_answer(dibs_status status, dibs_hold *hold, void *data)
+static void on_answer(const dibs_error *error, dibs_hold *hold, void *data)
 {
   struct want *x = data;
 
-  if (status != DIBS_OK) {
-    answer(x, status == DIBS_CANCELLED ? CANCELLED : FAILED);
+  if (error->status != DIBS_OK) {
+    answer(x, error->status == DIBS_CANCELLED ? CANCELLED : FAILED);
     return;
   }
   if (atomic_fetch_add(&crowd->inside, 1) != 0)
@@ -320,8 +320,6 @@ static void run(struct world *w, const struct scale *scale)
   (void)world_lock(w, 'm', "crowd", 0);
   child_bystanders(w);
   world_demand(w, "clients seen in the queue", FAMILIES * crowd->clients / 2);
-  world_demand(w, "waiters served", FAMILIES * crowd->clients * crowd->requests / 2);
-  world_demand(w, "waiters gave up", FAMILIES * crowd->clients * crowd->requests / 8);
   for (crowd->seed = scale->seed; crowd->seed == scale->seed || world_goes_on(w);
        crowd->seed++) {
     atomic_store(&crowd->count, 0);
@@ -332,6 +330,8 @@ static void run(struct world *w, const struct scale *scale)
     if (atomic_load(&crowd->clashes) != 0)
       world_fail(w, "two of the crowd had the lock, %d times", atomic_load(&crowd->clashes));
   }
+  world_demand(w, "waiters served", FAMILIES * crowd->clients * crowd->requests / 2);
+  world_demand(w, "waiters gave up", FAMILIES * crowd->clients * crowd->requests / 8);
 }
 
 const struct scenario f28_crowd = {

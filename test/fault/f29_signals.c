@@ -153,12 +153,12 @@ struct meeting {
   _Atomic int misuses, ends;
 };
 
-static void on_released(dibs_status status, void *data)
+static void on_released(const dibs_error *error, void *data)
 {
   struct meeting *m = data;
 
-  (void)child_check(m->self, status == DIBS_OK || status == DIBS_ERR_CLOSED,
-                    "a release from a callback: %s", dibs_status_name(status));
+  (void)child_check(m->self, error->status == DIBS_OK || error->status == DIBS_ERR_CLOSED,
+                    "a release from a callback: %s", dibs_status_name(error->status));
 }
 
 /* Everything that blocks, from the thread that must not. */
@@ -182,12 +182,12 @@ static void misuse(struct meeting *m)
   (void)atomic_fetch_add(&m->misuses, 1);
 }
 
-static void on_lock(dibs_status status, dibs_hold *hold, void *data)
+static void on_lock(const dibs_error *error, dibs_hold *hold, void *data)
 {
   struct meeting *m = data;
 
   (void)atomic_fetch_add(&m->ends, 1);
-  if (status == DIBS_OK) {
+  if (error->status == DIBS_OK) {
     misuse(m);
     (void)dibs_release_async(hold, on_released, m);
   }

@@ -79,10 +79,10 @@ static uint64_t draw(struct work *x, uint64_t limit)
   return (x->chance >> 33) % limit;
 }
 
-static void no_answer(dibs_status status, dibs_hold *hold, void *data)
+static void no_answer(const dibs_error *error, dibs_hold *hold, void *data)
 {
   (void)data;
-  if (status == DIBS_OK)
+  if (error->status == DIBS_OK)
     (void)dibs_release_async(hold, NULL, NULL);
 }
 

@@ -49,11 +49,11 @@ static bool has_threads(void)
 
 static _Atomic int answers;
 
-static void on_answer(dibs_status status, dibs_hold *hold, void *data)
+static void on_answer(const dibs_error *error, dibs_hold *hold, void *data)
 {
   (void)data;
   (void)answers++;
-  if (status == DIBS_OK)
+  if (error->status == DIBS_OK)
     (void)dibs_release_async(hold, NULL, NULL);
 }
 

@@ -104,8 +104,6 @@ static void run(struct world *w, const struct scale *scale)
   child_bystanders(w);
   (void)snprintf(mad_url, sizeof(mad_url), "%s", hostile_url(h));
   (void)snprintf(good_url, sizeof(good_url), "%s", test_server_url(world_server(w)));
-  for (int a = 0; a < ATTACK_COUNT; a++)
-    world_demand(w, attack_name((enum attack)a), 1);
   c = child_start(w, live_through, NULL);
   (void)child_hear(c, "ready", 5000);
   for (int a = 0; a < ATTACK_COUNT || world_goes_on(w); a++) {
@@ -115,8 +113,10 @@ static void run(struct world *w, const struct scale *scale)
       break;
   }
   c = child_kill(c);
-  for (int a = 0; a < ATTACK_COUNT; a++)
+  for (int a = 0; a < ATTACK_COUNT; a++) {
+    world_demand(w, attack_name((enum attack)a), 1);
     world_mark_times(w, attack_name((enum attack)a), hostile_attacks(h, (enum attack)a));
+  }
   h = hostile_stop(h);
 }
 

@@ -70,9 +70,9 @@ struct page *page_close(struct page *p)
 /* ---- witness ---- */
 
 /* Whether two who are in at one instant may be; permits are counted elsewhere. */
-static bool may_share(enum mode one, enum mode other)
+static bool may_share(enum hold_mode one, enum hold_mode other)
 {
-  return one == other && (one == MODE_READ || one == MODE_PERMITS);
+  return one == other && (one == HOLD_READ || one == HOLD_PERMITS);
 }
 
 /* What the others in use of `l` add up to with `units`, at one instant: the same grants are
@@ -99,7 +99,7 @@ static bool is_too_many(struct page_lock *l, uint16_t who, uint32_t used, uint32
   return sum > atomic_load(&l->limit) && history_now_ns() < until;
 }
 
-int page_enter(struct page *p, uint16_t lock, uint16_t who, enum mode mode, uint32_t units,
+int page_enter(struct page *p, uint16_t lock, uint16_t who, enum hold_mode mode, uint32_t units,
                uint64_t fence, int64_t believed_ns)
 {
   struct page_lock *l = &p->locks[lock];
@@ -119,14 +119,14 @@ int page_enter(struct page *p, uint16_t lock, uint16_t who, enum mode mode, uint
     struct slot *other = &l->slots[i];
     int64_t until = i == who ? 0 : atomic_load(&other->believed_ns), now;
 
-    if (until == 0 || may_share(mode, (enum mode)atomic_load(&other->mode)))
+    if (until == 0 || may_share(mode, (enum hold_mode)atomic_load(&other->mode)))
       continue;
     /* Read after the slot: the other was in, and believed, and so was I. */
     now = history_now_ns();
     if (now < until && now < believed_ns)
       clash = (int)i;
   }
-  if (mode == MODE_PERMITS && is_too_many(l, who, used, units, believed_ns))
+  if (mode == HOLD_PERMITS && is_too_many(l, who, used, units, believed_ns))
     clash = who;
   if (clash >= 0)
     (void)atomic_fetch_add(&l->clashes, 1);

@@ -19,7 +19,7 @@
 
 #include "history.h"
 
-enum { SLOTS_MAX = WORKERS_MAX * THREADS_MAX, STORE_MAX = 1 << 21 };
+enum { SLOTS_MAX = WORKERS_MAX * WORKER_THREADS_MAX, STORE_MAX = 1 << 21 };
 
 struct slot {
   _Atomic int64_t believed_ns;     /* 0: nobody */
@@ -56,9 +56,9 @@ struct page *page_open(const char *directory);
 
 struct page *page_close(struct page *p);
 
-/* Enters, then looks. `who`: worker * THREADS_MAX + thread. Returns another one who is there
+/* Enters, then looks. `who`: worker * WORKER_THREADS_MAX + thread. Returns another one who is there
  * and may not be beside this one; itself when all permits together are too many; -1: none. */
-int page_enter(struct page *p, uint16_t lock, uint16_t who, enum mode mode, uint32_t units,
+int page_enter(struct page *p, uint16_t lock, uint16_t who, enum hold_mode mode, uint32_t units,
                uint64_t fence, int64_t believed_ns);
 void page_believe(struct page *p, uint16_t lock, uint16_t who, int64_t believed_ns);
 void page_leave(struct page *p, uint16_t lock, uint16_t who);

@@ -12,7 +12,8 @@
 #ifndef RUN_FILE_H
 #define RUN_FILE_H
 
-#include "checker/checker.h"
+#include "history.h"
+#include "oracle/oracle.h"
 
 #define FAULT_REGISTRY "faults"       /* where the dialect wants one */
 

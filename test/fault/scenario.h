@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "checker/checker.h"
+#include "oracle/oracle.h"
 
 struct world;
 

@@ -17,6 +17,7 @@ extern const struct scenario f11_slow_network;
 extern const struct scenario f25_disturbed, f25_emptied, f25_permissions, f28_crowd;
 extern const struct scenario f29_fork, f29_storm, f29_callbacks;
 extern const struct scenario f30_descriptors, f30_memory, f30_resolver, f30_threads, f31_hostile;
+extern const struct scenario f34_publisher;
 
 extern const struct scenario f12_killed, f12_killed_strong, f13_black, f13_black_guarded;
 extern const struct scenario f17_stepped, f18_skewed, f18_skewed_strong;
@@ -88,5 +89,6 @@ const struct scenario *const all_scenarios[] = {
   &f31_hostile,
   &f32_tls,
   &f33_starved,
+  &f34_publisher,
   NULL
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test/fault/stall.c - measures when a process did not get to run. */
-#include "history_parts.h"
+#include "oracle/history_parts.h"
 #include "stall.h"
 
 #include <errno.h>
@@ -101,7 +101,7 @@ static void add_watchers(struct stall_watch *s)
 struct stall_watch *stall_watch_start(struct recorder *r, void (*tick)(void *data, int64_t now_ns),
                                       void *data)
 {
-  struct stall_watch *s = fault_memory(1, sizeof(*s));
+  struct stall_watch *s = history_memory(1, sizeof(*s));
   sigset_t all, old;
 
   s->recorder = r;

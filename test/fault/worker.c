@@ -126,7 +126,7 @@ static void begin(struct worker *w, char **words)
   w->seed = strtoull(words[4], NULL, 10);
   w->url = words[5];
   if (w->number >= WORKERS_MAX || !plan_read(words[6], &w->plan) || w->plan.threads < 1 ||
-      w->plan.threads > THREADS_MAX)
+      w->plan.threads > WORKER_THREADS_MAX)
     die("arguments");
   (void)sigaction(SIGTERM, &action, NULL);
   w->run = calloc(1, sizeof(*w->run));

@@ -28,13 +28,13 @@ struct held {
   uint16_t locks[MEMBERS_MAX];
   int lock_count;
   enum op op;
-  enum mode mode;
+  enum hold_mode mode;
   uint32_t units;
   uint8_t flags;
   int64_t sent_ns;
   pthread_mutex_t mutex;
   pthread_cond_t changed;
-  bool is_told;                /* its grant is in the history: a loss may follow */
+  bool is_reported;                /* its grant is in the history: a loss may follow */
   bool is_over;                /* its release has begun: a loss is of no interest */
   bool is_lost;
   dibs_status lost_status;
@@ -68,7 +68,7 @@ struct worker {
   dibs_canceller *quit;
   atomic_bool is_ending;
   _Atomic uint64_t calls, cycles;
-  struct thread threads[THREADS_MAX];
+  struct thread threads[WORKER_THREADS_MAX];
 };
 
 uint64_t chance_below(struct thread *t, uint64_t limit);
@@ -77,7 +77,7 @@ bool chance_percent(struct thread *t, int percent);
 /* Appends one record for each name of `a`. */
 void held_tell(struct held *a, enum op op, enum phase phase, int32_t status,
                int64_t valid_ns, int64_t value, uint32_t deadline_ms);
-struct held *held_new(struct thread *t, enum op op, enum mode mode);
+struct held *held_new(struct thread *t, enum op op, enum hold_mode mode);
 
 /* Takes what `a` says; whether it is held then. */
 bool held_take(struct held *a, bool cancels);

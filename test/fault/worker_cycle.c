@@ -48,13 +48,13 @@ static void add_member(struct held *a, int lock)
     a->locks[a->lock_count++] = (uint16_t)lock;
 }
 
-static enum mode mode_for(struct thread *t, char kind)
+static enum hold_mode mode_for(struct thread *t, char kind)
 {
   if (kind == 'p')
-    return MODE_PERMITS;
+    return HOLD_PERMITS;
   if (kind == 'r')
-    return chance_percent(t, t->worker->plan.read_percent) ? MODE_READ : MODE_WRITE;
-  return MODE_EXCLUSIVE;
+    return chance_percent(t, t->worker->plan.read_percent) ? HOLD_READ : HOLD_WRITE;
+  return HOLD_EXCLUSIVE;
 }
 
 static struct held *draw(struct thread *t)
@@ -66,12 +66,12 @@ static struct held *draw(struct thread *t)
   struct held *a = held_new(t, op, mode_for(t, l->kind));
 
   add_member(a, lock);
-  if (a->mode == MODE_PERMITS) {
+  if (a->mode == HOLD_PERMITS) {
     uint32_t most = (uint32_t)p->permits_max < l->limit ? (uint32_t)p->permits_max : l->limit;
 
     a->units = 1 + (uint32_t)chance_below(t, most);
   }
-  if (a->mode == MODE_EXCLUSIVE && chance_percent(t, p->many_percent)) {
+  if (a->mode == HOLD_EXCLUSIVE && chance_percent(t, p->many_percent)) {
     add_member(a, draw_lock(t, 'm'));
     add_member(a, draw_lock(t, 'm'));
     if (a->lock_count > 1)
@@ -81,7 +81,7 @@ static struct held *draw(struct thread *t)
     a->flags |= FLAG_ASYNC;
   if (chance_percent(t, p->fixed_percent))
     a->flags |= FLAG_FIXED;
-  if (p->linger_ms != 0 && a->mode == MODE_EXCLUSIVE && a->lock_count == 1)
+  if (p->linger_ms != 0 && a->mode == HOLD_EXCLUSIVE && a->lock_count == 1)
     a->flags |= FLAG_LINGER;
   return a;
 }
@@ -90,7 +90,7 @@ static struct held *draw(struct thread *t)
 
 static uint16_t who_of(const struct thread *t)
 {
-  return (uint16_t)(t->worker->number * THREADS_MAX + t->number);
+  return (uint16_t)(t->worker->number * WORKER_THREADS_MAX + t->number);
 }
 
 static void enter(struct held *a, int64_t believed_ns)
@@ -159,7 +159,7 @@ static int64_t draw_stay_us(struct thread *t)
 static void nap(struct thread *t, int64_t us)
 {
   if (t->worker->plan.has_no_thread)
-    (void)dibs_process(t->worker->client);
+    (void)dibs_process(t->worker->client, NULL);
   pause_us(us);
 }
 
@@ -191,13 +191,13 @@ static void work(struct held *a)
     enter(a, valid);
   if (chance_percent(t, t->worker->plan.late_percent))
     pause_us((int64_t)chance_below(t, 2000 * (uint64_t)t->worker->plan.ttl_ms));
-  if (a->mode == MODE_EXCLUSIVE || a->mode == MODE_WRITE)
+  if (a->mode == HOLD_EXCLUSIVE || a->mode == HOLD_WRITE)
     write_to_store(a);
   /* Whoever was stopped meanwhile looks now, maybe before the library's own thread does. */
   valid = held_sample(a);
   if (valid != 0)
     stay(a);
-  if (a->mode == MODE_WRITE && chance_percent(t, t->worker->plan.downgrade_percent)) {
+  if (a->mode == HOLD_WRITE && chance_percent(t, t->worker->plan.downgrade_percent)) {
     leave(a);
     if (!held_downgrade(a))
       return;
@@ -212,7 +212,7 @@ static void work(struct held *a)
 /* The same name once more by the same owner. */
 static void nest(struct held *outer)
 {
-  struct held *inner = held_new(outer->thread, OP_LOCK, MODE_EXCLUSIVE);
+  struct held *inner = held_new(outer->thread, OP_LOCK, HOLD_EXCLUSIVE);
 
   add_member(inner, outer->locks[0]);
   inner->flags |= FLAG_NESTED;
@@ -228,7 +228,7 @@ void worker_cycle(struct thread *t)
   struct held *a = draw(t);
 
   if (held_take(a, chance_percent(t, p->cancel_percent))) {
-    bool nests = a->mode == MODE_EXCLUSIVE && a->lock_count == 1 &&
+    bool nests = a->mode == HOLD_EXCLUSIVE && a->lock_count == 1 &&
                  (a->flags & (FLAG_ASYNC | FLAG_FIXED)) == 0 &&
                  chance_percent(t, p->nested_percent);
 

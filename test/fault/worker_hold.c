@@ -22,7 +22,7 @@ void held_tell(struct held *a, enum op op, enum phase phase, int32_t status,
   }
 }
 
-struct held *held_new(struct thread *t, enum op op, enum mode mode)
+struct held *held_new(struct thread *t, enum op op, enum hold_mode mode)
 {
   struct held *a = &t->kept[t->next++ % HELD_KEPT];
 
@@ -36,7 +36,7 @@ struct held *held_new(struct thread *t, enum op op, enum mode mode)
   a->mode = mode;
   a->units = 1;
   a->flags = 0;
-  a->is_told = a->is_over = a->is_lost = a->has_answer = false;
+  a->is_reported = a->is_over = a->is_lost = a->has_answer = false;
   (void)pthread_mutex_unlock(&a->mutex);
   return a;
 }
@@ -45,7 +45,7 @@ struct held *held_new(struct thread *t, enum op op, enum mode mode)
 
 static void leave_page(struct held *a)
 {
-  uint16_t who = (uint16_t)(a->thread->worker->number * THREADS_MAX + a->thread->number);
+  uint16_t who = (uint16_t)(a->thread->worker->number * WORKER_THREADS_MAX + a->thread->number);
 
   for (int i = 0; i < a->lock_count; i++)
     page_leave(a->thread->worker->page, a->locks[i], who);
@@ -57,7 +57,7 @@ static void tell_loss(struct held *a)
   leave_page(a);
 }
 
-static void on_lost(dibs_hold *hold, dibs_status why, void *data)
+static void on_lost(dibs_hold *hold, const dibs_loss *loss, void *data)
 {
   struct held *a = data;
 
@@ -65,9 +65,9 @@ static void on_lost(dibs_hold *hold, dibs_status why, void *data)
   /* After this many cycles it may be about an older hold than `a` is of now. */
   if (!a->is_over && !a->is_lost && (a->hold == NULL || a->hold == hold)) {
     a->is_lost = true;
-    a->lost_status = why;
+    a->lost_status = loss->why;
     (void)atomic_fetch_add(&a->thread->worker->counters->lost, 1);
-    if (a->is_told)
+    if (a->is_reported)
       tell_loss(a);
   }
   (void)pthread_mutex_unlock(&a->mutex);
@@ -81,8 +81,8 @@ static dibs_lock_options options_of(struct held *a)
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
 
   o.ttl_ms = p->ttl_ms;
-  o.wait_ms = p->wait_ms < 0 ? 0 : p->wait_ms;
-  o.min_replicas = a->mode == MODE_EXCLUSIVE ? p->min_replicas : 0;
+  o.wait_ms = p->wait_ms <= 0 ? DIBS_FOREVER : p->wait_ms;
+  o.min_replicas = a->mode == HOLD_EXCLUSIVE ? p->min_replicas : 0;
   o.cancel = a->thread->worker->quit;
   o.on_lost = on_lost;
   o.on_lost_data = a;
@@ -93,12 +93,12 @@ static dibs_lock_options options_of(struct held *a)
   return o;
 }
 
-static void on_answer(dibs_status status, dibs_hold *hold, void *data)
+static void on_answer(const dibs_error *error, dibs_hold *hold, void *data)
 {
   struct held *a = data;
 
   (void)pthread_mutex_lock(&a->mutex);
-  a->answer = status;
+  a->answer = error->status;
   a->hold = hold;
   a->has_answer = true;
   (void)pthread_cond_signal(&a->changed);
@@ -131,13 +131,13 @@ static dibs_status ask_async(struct held *a, const char *const *names,
     return tries ? dibs_try_lock_many_async(c, names, count, o, on_answer, a, NULL)
                  : dibs_lock_many_async(c, names, count, o, on_answer, a, NULL);
   switch (a->mode) {
-  case MODE_READ:
+  case HOLD_READ:
     return tries ? dibs_try_read_lock_async(c, names[0], o, on_answer, a, NULL)
                  : dibs_read_lock_async(c, names[0], o, on_answer, a, NULL);
-  case MODE_WRITE:
+  case HOLD_WRITE:
     return tries ? dibs_try_write_lock_async(c, names[0], o, on_answer, a, NULL)
                  : dibs_write_lock_async(c, names[0], o, on_answer, a, NULL);
-  case MODE_PERMITS:
+  case HOLD_PERMITS:
     return tries ? dibs_try_acquire_permits_async(c, names[0], a->units, o, on_answer, a, NULL)
                  : dibs_acquire_permits_async(c, names[0], a->units, o, on_answer, a, NULL);
   default:
@@ -157,13 +157,13 @@ static dibs_status ask_blocking(struct held *a, const char *const *names,
     return tries ? dibs_try_lock_many(c, names, count, o, ret_hold)
                  : dibs_lock_many(c, names, count, o, ret_hold);
   switch (a->mode) {
-  case MODE_READ:
+  case HOLD_READ:
     return tries ? dibs_try_read_lock(c, names[0], o, ret_hold)
                  : dibs_read_lock(c, names[0], o, ret_hold);
-  case MODE_WRITE:
+  case HOLD_WRITE:
     return tries ? dibs_try_write_lock(c, names[0], o, ret_hold)
                  : dibs_write_lock(c, names[0], o, ret_hold);
-  case MODE_PERMITS:
+  case HOLD_PERMITS:
     return tries ? dibs_try_acquire_permits(c, names[0], a->units, o, ret_hold)
                  : dibs_acquire_permits(c, names[0], a->units, o, ret_hold);
   default:
@@ -236,8 +236,8 @@ static void tell_outcome(struct held *a, dibs_status status)
     a->fence = dibs_hold_fence(a->hold);
   }
   held_tell(a, a->op, phase_of(status), status, left == 0 ? 0 : now + left * 1000000, 0, 0);
-  a->is_told = status == DIBS_OK;
-  if (a->is_lost && a->is_told)
+  a->is_reported = status == DIBS_OK;
+  if (a->is_lost && a->is_reported)
     tell_loss(a);
   (void)pthread_mutex_unlock(&a->mutex);
 }
@@ -289,9 +289,9 @@ int64_t held_sample(struct held *a)
   return valid;
 }
 
-static void on_released(dibs_status status, void *data)
+static void on_released(const dibs_error *error, void *data)
 {
-  on_answer(status, NULL, data);
+  on_answer(error, NULL, data);
 }
 
 void held_release(struct held *a)
@@ -337,7 +337,7 @@ bool held_downgrade(struct held *a)
   held_tell(a, OP_RELEASE, PHASE_OK, status, 0, 0, 0);
   a->call = atomic_fetch_add(&a->thread->worker->calls, 1) + 1;
   a->op = OP_LOCK;
-  a->mode = MODE_READ;
+  a->mode = HOLD_READ;
   a->flags |= FLAG_NESTED;
   held_tell(a, OP_LOCK, PHASE_INVOKE, 0, 0, 0, 0);
   now = history_now_ns();

@@ -93,6 +93,8 @@ void world_tell(struct world *w, struct record *r)
 
 /* ---- time and chance ---- */
 
+enum { MORE_TIME_MS = 60000 };           /* for what is still to happen */
+
 int64_t world_left_ms(const struct world *w)
 {
   int64_t gone_ms = (history_now_ns() - w->began_ns) / 1000000;
@@ -100,13 +102,24 @@ int64_t world_left_ms(const struct world *w)
   return (int64_t)(w->scale.seconds * 660) - gone_ms;
 }
 
+static bool lacks_a_marker(const struct world *w)
+{
+  for (int i = 0; i < w->marker_count; i++)
+    if (w->reached[i] < w->demanded[i])
+      return true;
+  return false;
+}
+
 bool world_goes_on(struct world *w)
 {
   bool is_first = !w->has_turned;
+  int64_t left_ms = world_left_ms(w);
 
   w->has_turned = true;
   world_reap(w);
-  return !w->has_failed && (is_first || world_left_ms(w) > 0);
+  return !w->has_failed &&
+         (is_first || left_ms > 0 ||
+          (left_ms > -MORE_TIME_MS && lacks_a_marker(w)));
 }
 
 uint64_t world_chance(struct world *w, uint64_t limit)
@@ -166,7 +179,10 @@ static int marker_of(struct world *w, const char *marker)
 
 void world_demand(struct world *w, const char *marker, int64_t times)
 {
-  run_write(w->directory, "demand %d %lld", marker_of(w, marker), (long long)times);
+  int which = marker_of(w, marker);
+
+  w->demanded[which] = times;
+  run_write(w->directory, "demand %d %lld", which, (long long)times);
 }
 
 void world_demand_overlap(struct world *w, int64_t grants)
@@ -176,9 +192,11 @@ void world_demand_overlap(struct world *w, int64_t grants)
 
 void world_mark_times(struct world *w, const char *marker, int64_t times)
 {
-  struct record r = { .op = OP_MARK, .phase = PHASE_OK,
-                      .lock = (uint16_t)marker_of(w, marker), .value = times };
+  int which = marker_of(w, marker);
+  struct record r = { .op = OP_MARK, .phase = PHASE_OK, .lock = (uint16_t)which,
+                      .value = times };
 
+  w->reached[which] += times;
   world_tell(w, &r);
 }
 

@@ -32,6 +32,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include <dibs/dibs.h>
+
 #include "lib/proxy.h"
 #include "lib/server.h"
 
@@ -63,6 +65,8 @@ bool world_until(struct world *w, int limit_ms, bool (*is_so)(struct world *w, v
  * and tell world_adopt(): its end stops those too. */
 void world_server_options(struct world *w, const struct test_server_options *options);
 struct test_server *world_server(struct world *w);
+/* A client of the server, in the dialect of this world. */
+dibs_status world_open(struct world *w, dibs_client **ret_client);
 int world_adopt(struct world *w, struct test_server *s);   /* its number, from 1; ours: 0 */
 /* A proxy before the server; healed by world_settle(), and stopped by the world's end. */
 struct test_proxy *world_proxy(struct world *w);
@@ -103,6 +107,12 @@ void world_dismiss(struct world *w, int worker);
 int world_holder_of(struct world *w, int lock, int limit_ms);
 /* Stops a holder in its critical section, for sure. -1: none within `limit_ms`. */
 int world_stop_holder(struct world *w, int lock, int limit_ms);
+/* The locks in whose critical section a worker is now: bit i for lock i. */
+uint32_t world_held(const struct world *w);
+/* Stops up to `count` workers in the critical sections of locks that are not in `but`, each as
+ * above; how many it stopped, in `ret_workers`. `limit_ms` for each. */
+int world_stop_holders(struct world *w, uint32_t but, int count, int limit_ms,
+                       int *ret_workers);
 
 uint64_t world_grants(const struct world *w);        /* by all workers so far */
 uint64_t world_grants_of(const struct world *w, int worker);
@@ -144,7 +154,9 @@ bool world_wait_for_waiters(struct world *w, int lock, int count, int limit_ms);
 
 /* ---- what must have happened (C13) ---- */
 
-/* The scenario fails unless the marker is reached so often. At most MARKERS_MAX names. */
+/* The scenario fails unless the marker is reached so often, and world_goes_on() gives it a
+ * minute more for that: on a busy machine fewer rounds fit into the time. What is only counted
+ * after the loop, or by children, is demanded there. At most MARKERS_MAX names. */
 void world_demand(struct world *w, const char *marker, int64_t times);
 void world_mark(struct world *w, const char *marker);
 void world_mark_times(struct world *w, const char *marker, int64_t times);

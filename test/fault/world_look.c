@@ -122,6 +122,46 @@ int world_stop_holder(struct world *w, int lock, int limit_ms)
   return world_until(w, limit_ms, stop_one, &s) ? s.found : -1;
 }
 
+uint32_t world_held(const struct world *w)
+{
+  uint32_t locks = 0;
+
+  for (int i = 0; i < w->worker_count; i++)
+    locks |= atomic_load(&w->page->workers[i].holds);
+  return locks;
+}
+
+struct other_locks { uint32_t but; int first, stopped; };
+
+static bool stop_holder_of_another(struct world *w, void *data)
+{
+  struct other_locks *s = data;
+  const int count = (int)w->lock_count;
+
+  for (int i = 0; i < count; i++) {
+    const int lock = (s->first + i) % count;
+
+    if ((s->but >> lock & 1) == 0 && (s->stopped = world_stop_holder(w, lock, 0)) >= 0)
+      return true;
+  }
+  return false;
+}
+
+int world_stop_holders(struct world *w, uint32_t but, int count, int limit_ms,
+                       int *ret_workers)
+{
+  struct other_locks s = { .but = but };
+  int stopped = 0;
+
+  while (stopped < count) {
+    s.first = (int)world_chance(w, w->lock_count);
+    if (!world_until(w, limit_ms, stop_holder_of_another, &s))
+      break;
+    ret_workers[stopped++] = s.stopped;
+  }
+  return stopped;
+}
+
 /* ---- the queue ---- */
 
 void world_inspect(struct world *w, int lock)

@@ -54,6 +54,7 @@ struct world {
   struct record *open_faults;  /* as they began; call 0: over */
   size_t open_room;
   char markers[MARKERS_MAX][48];
+  int64_t demanded[MARKERS_MAX], reached[MARKERS_MAX];
   int marker_count;
   struct count counts[COUNTS_MAX];
   int count_count;
@@ -64,8 +65,6 @@ struct world {
 void world_use_directory(const char *directory);
 
 void world_tell(struct world *w, struct record *r);
-/* A client of the server, in the dialect of this world. */
-dibs_status world_open(struct world *w, dibs_client **ret_client);
 /* Starts a program of ours; `words` end with NULL. Its output goes to `log` there. */
 pid_t world_spawn(struct world *w, const char *program, const char *const *words,
                   const char *log);

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-static const native here = { .prefix = "dibs", .client = "AAAAAAAAAAAAAAAAAAAAAA" };
+static const protocol here = { .prefix = "dibs", .client = "AAAAAAAAAAAAAAAAAAAAAA" };
 
 static void check_message(const char *bytes, size_t size)
 {

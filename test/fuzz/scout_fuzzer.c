@@ -40,21 +40,21 @@ static void take_home(search *s)
 static void send_out(search *s)
 {
   const server_url *url;
-  buffer out;
+  request out;
   int scout;
 
-  while (finder_next_scout(s->finder, s->now, &scout, &url)) {
+  while (finder_next_probe(s->finder, s->now, &scout, &url)) {
     FUZZ_CHECK(scout >= 0 && scout < SCOUTS_MAX && !s->is_out[scout]);
     FUZZ_CHECK(url->host != NULL && url->host[0] != 0 && url->port >= 1 && url->port <= 65535);
     s->is_out[scout] = true;
   }
-  buffer_init(&out, &heap);
+  request_init(&out, &heap);
   for (int i = 0; i < SCOUTS_MAX; i++)
     if (s->is_out[i] && !s->is_asked[i]) {
       s->is_asked[i] = finder_next_question(s->finder, i, &out);
       FUZZ_CHECK(!finder_next_question(s->finder, i, &out));
     }
-  buffer_deinit(&out);
+  request_deinit(&out);
 }
 
 /* One of those that are out, as the seed has it; -1: nobody is. */
@@ -140,7 +140,7 @@ static void search_once(search *s)
     check_result(s);
   else
     FUZZ_CHECK(finder_why(s->finder, &words) < 0 && words[0] != 0);
-  finder_deaf(s->finder);
+  finder_unsubscribed(s->finder);
   FUZZ_CHECK(instant_is_never(finder_deadline(s->finder)));
 }
 

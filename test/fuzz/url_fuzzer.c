@@ -66,7 +66,7 @@ static void check_same(const deployment *d, const deployment *again)
              d->data.transport == SERVER_LOCAL);
   for (size_t i = 0; i < d->seed_count; i++) {
     FUZZ_CHECK(again->seeds[i].transport == d->seeds[i].transport);
-    FUZZ_CHECK(server_url_same_place(&again->seeds[i], &d->seeds[i]) ||
+    FUZZ_CHECK(server_url_same_address(&again->seeds[i], &d->seeds[i]) ||
                d->seeds[i].transport == SERVER_LOCAL);
     FUZZ_CHECK(again->seeds[i].user == NULL && again->seeds[i].password == NULL);
   }
@@ -83,7 +83,7 @@ static void check_parts(const deployment *d)
   FUZZ_CHECK(d->data.host == NULL && d->data.path == NULL);
   for (size_t i = 0; i < d->seed_count; i++)
     for (size_t j = 0; j < i; j++)
-      FUZZ_CHECK(!server_url_same_place(&d->seeds[i], &d->seeds[j]));
+      FUZZ_CHECK(!server_url_same_address(&d->seeds[i], &d->seeds[j]));
   for (size_t i = 0; i < d->mapping_count; i++) {
     FUZZ_CHECK(deployment_url(d, d->mappings[i].from_host, d->mappings[i].from_port, &u) ==
                DIBS_OK);

@@ -16,8 +16,8 @@ DIBS_API void every_word(const char *words, ...) DIBS_PRINTF(1, 2);
 dibs_status every_macro(void)
 {
   static const uint32_t client_flags =
-    DIBS_CLIENT_NO_THREAD | DIBS_CLIENT_NO_LOCAL | DIBS_CLIENT_PROCESS_CALLBACKS |
-    DIBS_CLIENT_DETECT_DEADLOCK;
+    DIBS_CLIENT_NO_THREAD | DIBS_CLIENT_NO_LOCAL | DIBS_CLIENT_LOCAL |
+    DIBS_CLIENT_PROCESS_CALLBACKS | DIBS_CLIENT_DETECT_DEADLOCK;
   static const uint32_t lock_flags =
     DIBS_LOCK_FIXED | DIBS_LOCK_NO_OWNER | DIBS_LOCK_NO_REENTRY | DIBS_LOCK_FSYNC |
     DIBS_LOCK_REPORT | DIBS_LOCK_FAIR | DIBS_LOCK_SPIN | DIBS_LOCK_FENCED | DIBS_PERMITS_PLAIN;
@@ -30,7 +30,9 @@ dibs_status every_macro(void)
   dibs_wait_options wait = DIBS_WAIT_OPTIONS_INIT;
   dibs_rate rate = DIBS_RATE_INIT;
   dibs_sim_options sim = DIBS_SIM_OPTIONS_INIT;
+  dibs_history_options history = DIBS_HISTORY_OPTIONS_INIT;
   dibs_acl_options acl = DIBS_ACL_OPTIONS_INIT;
+  dibs_sandbox_options sandbox = DIBS_SANDBOX_OPTIONS_INIT;
   char line[DIBS_ACL_LINE_SIZE];
   const char *names[DIBS_MANY_MAX];
   char value[DIBS_VALUE_MAX + 1];
@@ -38,6 +40,7 @@ dibs_status every_macro(void)
   char token[DIBS_TOKEN_SIZE];
   char name[DIBS_NAME_MAX + 1];
   char note[DIBS_NOTE_MAX + 1];
+  char url[DIBS_URL_SIZE];
   char owner[DIBS_OWNER_MAX];
 
   options.flags = client_flags;
@@ -48,10 +51,14 @@ dibs_status every_macro(void)
   line[0] = 0;
   data.size = data.size < DIBS_KEY_MAX ? DIBS_DATA_MAX : DIBS_GUARDED_MAX;
   wait.wait_ms = DIBS_PERMITS_MAX;
+  wait.wait_ms = DIBS_FOREVER;
+  options.database = DIBS_DATABASE_ZERO;
+  options.report_ms = DIBS_REPORT_OFF;
+  history.limit = DIBS_FLEET_BUCKETS + DIBS_FLEET_WAITS + DIBS_FLEET_ENDS;
   names[0] = NULL;
-  token[0] = name[0] = note[0] = owner[0] = value[0] = 0;
-  return options.size + lock.size + wait.size + rate.size + sim.size + acl.size + (size_t)line[0] +
-             data.size +
+  token[0] = name[0] = note[0] = owner[0] = value[0] = url[0] = 0;
+  return options.size + lock.size + wait.size + rate.size + sim.size + acl.size + history.size +
+             sandbox.size + (size_t)line[0] + (size_t)url[0] + data.size +
              (size_t)value[0] + (names[0] != NULL) +
              (size_t)token[0] + (size_t)name[0] + (size_t)note[0] + (size_t)owner[0] > 0
            ? DIBS_OK

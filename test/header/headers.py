@@ -5,7 +5,7 @@
     headers.py ROOT [--more]
 
 Compiles each header by itself and test/header/every_macro.c with gcc; with --more instead with
-clang. Speaks TAP.
+clang, and the adapters, which need libraries of others, with both. Speaks TAP.
 """
 import os
 import re
@@ -21,15 +21,28 @@ LANGUAGES = [
 # Which headers a standard can read: those of C++ want C++17.
 KINDS = {'c99': '.h', 'c11': '.h', 'c17': '.h', 'c++11': '.h', 'c++17': ('.h', '.hpp'),
          'c++20': ('.h', '.hpp')}
+# What a header in dibs/adapters needs: a module of pkg-config, or a header.
+ADAPTERS = {'glib.h': 'glib-2.0', 'libev.h': 'ev.h', 'libevent.h': 'libevent', 'libuv.h': 'libuv',
+            'sd-event.h': 'libsystemd', 'boost_asio.hpp': 'boost/asio.hpp'}
 WARNINGS = ['-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Wshadow', '-Wundef',
             '-Werror']
 
 
-def compile_text(compiler, language, standard, include, text):
+def library_flags(library):
+    """How a compiler finds a library; None: it is not here."""
+    if library.endswith(('.h', '.hpp')):
+        return [] if os.path.exists(f'/usr/include/{library}') else None
+    if shutil.which('pkg-config') is None:
+        return None
+    result = subprocess.run(['pkg-config', '--cflags', library], capture_output=True, text=True)
+    return result.stdout.replace('-I', '-isystem ').split() if result.returncode == 0 else None
+
+
+def compile_text(compiler, language, standard, include, text, flags=()):
     """Returns the complaints, '' for none."""
     result = subprocess.run(
         [compiler, '-x', language, f'-std={standard}', *WARNINGS, '-fsyntax-only',
-         '-I', include, '-'], input=text, capture_output=True, text=True)
+         '-I', include, *flags, '-'], input=text, capture_output=True, text=True)
     return '' if result.returncode == 0 else result.stderr or 'failed without a word'
 
 
@@ -50,19 +63,32 @@ def cases(root, is_more):
     with open(os.path.join(root, 'test/header/every_macro.c'), encoding='utf-8') as source:
         every_macro = source.read()
     for language, compilers, standards in LANGUAGES:
-        for compiler in compilers[1:] if is_more else compilers[:1]:
+        for compiler in compilers if is_more else compilers[:1]:
             if shutil.which(compiler) is None:
                 yield f'{compiler} # SKIP not installed', None
                 continue
+            is_plain = compiler.startswith('clang') == is_more
             for standard in standards:
                 how = (compiler, language, standard, include)
-                for header in names:
+                for header in names if is_plain else []:
                     if not header.endswith(KINDS[standard]):
                         continue
                     text = f'#include <dibs/{header}>\n#include <dibs/{header}>\n'
                     text += 'extern int not_empty;\n'
                     yield f'{header} alone with {compiler} -std={standard}', (*how, text)
-                yield f'every macro with {compiler} -std={standard}', (*how, every_macro)
+                adapters = os.listdir(os.path.join(include, 'dibs/adapters')) if is_more else []
+                for adapter in sorted(adapters):
+                    if not adapter.endswith(KINDS[standard]):
+                        continue
+                    flags = library_flags(ADAPTERS[adapter])
+                    name = f'adapters/{adapter} alone with {compiler} -std={standard}'
+                    if flags is None:
+                        yield f'{name} # SKIP {ADAPTERS[adapter]} is not installed', None
+                        continue
+                    text = f'#include <dibs/adapters/{adapter}>\nextern int not_empty;\n'
+                    yield name, (*how, text, ['-D_POSIX_C_SOURCE=200809L', *flags])
+                if is_plain:
+                    yield f'every macro with {compiler} -std={standard}', (*how, every_macro)
 
 
 def main():

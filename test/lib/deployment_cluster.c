@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUS = 10000 };             /* its bus is on the port so much above */
-
 static const char *const gone_id = "";
 
 /* ---- what a member says of the cluster ---- */
@@ -214,12 +212,8 @@ static void cluster_arguments(struct test_cluster *c, const struct test_cluster_
 
   group_number(g, "--cluster-node-timeout",
                o->node_timeout_ms > 0 ? o->node_timeout_ms : 2000);
-  group_argument(g, "--cluster-require-full-coverage", "no");
-  group_argument(g, "--cluster-replica-validity-factor", "0");
-  group_argument(g, "--cluster-migration-barrier", "999");
-  group_argument(g, "--repl-diskless-sync", "yes");
-  group_argument(g, "--repl-diskless-sync-delay", "0");
-  group_argument(g, "--repl-ping-replica-period", "1");
+  group_add_arguments(g, form_cluster_options);
+  group_add_arguments(g, form_replica_options);
   if (g->options.password != NULL)
     group_argument(g, "--masterauth", g->options.password);
   if (g->options.user != NULL)
@@ -244,7 +238,7 @@ static int cluster_start_member(struct test_cluster *c)
                       c->group.options.has_tls ? "tls-port" : "port",
                       group_port(&c->group, member));
     deployment_expect(s, "OK", "CONFIG SET cluster-announce-bus-port %d",
-                      test_server_port(s) + BUS);
+                      test_server_port(s) + FORM_BUS);
   }
   deployment_expect(s, "OK", "CONFIG REWRITE");
   (void)snprintf(c->ids[member], sizeof(c->ids[0]), "%s",
@@ -257,33 +251,7 @@ static void meet(const struct test_cluster *c, int from, int to)
   const struct test_server *s = c->group.servers[to];
 
   deployment_expect(c->group.servers[from], "OK", "CLUSTER MEET %s %d %d",
-                    test_server_address(s), test_server_port(s), test_server_port(s) + BUS);
-}
-
-/* ADDSLOTSRANGE came with 7.0. */
-static void add_slots(const struct test_server *s, int first, int last)
-{
-  static const char *words[TEST_SLOTS + 2];
-  static char numbers[TEST_SLOTS][12];
-  redisContext *context = redisConnectUnix(s->socket);
-  redisReply *reply;
-  int count = 0;
-
-  words[count++] = "CLUSTER";
-  words[count++] = "ADDSLOTS";
-  for (int slot = first; slot <= last; slot++) {
-    (void)snprintf(numbers[slot], sizeof(numbers[0]), "%d", slot);
-    words[count++] = numbers[slot];
-  }
-  if (s->options.user != NULL)
-    freeReplyObject(redisCommand(context, "AUTH %s %s", s->options.user, s->options.password));
-  else if (s->options.password != NULL)
-    freeReplyObject(redisCommand(context, "AUTH %s", s->options.password));
-  reply = redisCommandArgv(context, count, words, NULL);
-  if (reply == NULL || reply->type != REDIS_REPLY_STATUS)
-    test_bail_out("CLUSTER ADDSLOTS: %s", reply == NULL ? "(gone)" : reply->str);
-  freeReplyObject(reply);
-  redisFree(context);
+                    test_server_address(s), test_server_port(s), test_server_port(s) + FORM_BUS);
 }
 
 static bool wait_until_met(const struct test_cluster *c)
@@ -304,20 +272,12 @@ static void wait_in_sync(const struct test_cluster *c, int replica, int of)
 
 static void form(struct test_cluster *c, int primaries)
 {
-  int count = c->group.count;
+  struct group_former g;
 
-  for (int i = 0; i < count; i++)
-    deployment_expect(c->group.servers[i], "OK", "CLUSTER SET-CONFIG-EPOCH %d", i + 1);
-  for (int i = 0; i < primaries; i++)
-    add_slots(c->group.servers[i], TEST_SLOTS * i / primaries,
-              TEST_SLOTS * (i + 1) / primaries - 1);
-  for (int i = 1; i < count; i++)
-    meet(c, 0, i);
-  if (!wait_until_met(c))
-    test_bail_out("the members of a cluster do not meet");
-  for (int i = primaries; i < count; i++)
-    follow(c, i, i % primaries);
-  for (int i = primaries; i < count; i++)
+  group_former_init(&g, &c->group);
+  if (!form_cluster(&g.former, primaries))
+    test_bail_out("a cluster is not formed: %s", g.former.why);
+  for (int i = primaries; i < c->group.count; i++)
     wait_in_sync(c, i, i % primaries);
   if (!test_cluster_wait_ok(c, FORM_MS))
     test_bail_out("a cluster does not become whole");

@@ -2,8 +2,11 @@
 /* test/lib/deployment_group.c - several servers with the same options, and where they are. */
 #include "deployment_parts.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "now.h"
 
 void group_init(struct group *g, const struct test_server_options *server,
                 struct test_network *network)
@@ -115,4 +118,25 @@ void group_url(const struct group *g, const char *scheme, int count, char *ret_u
   for (int i = 0; i < count && i < g->count; i++)
     used += snprintf(ret_url + used, size - (size_t)used, "%s%s:%d", i > 0 ? "," : "",
                      test_server_address(group_server(g, i)), group_port(g, i));
+}
+
+static bool ask_member(void *data, int node, const char *command, char *ret_text, size_t size)
+{
+  const struct group *g = data;
+  const char *said = test_server_command(g->servers[node], command);
+
+  (void)snprintf(ret_text, size, "%s", said);
+  return strcmp(said, "(gone)") != 0;
+}
+
+void group_former_init(struct group_former *ret_former, const struct group *g)
+{
+  memset(ret_former, 0, sizeof(*ret_former));
+  ret_former->former = (former){ .ask = ask_member, .data = (void *)(uintptr_t)g,
+                                 .nodes = ret_former->nodes, .count = g->count,
+                                 .until = test_now_ms() + FORM_MS };
+  for (int i = 0; i < g->count; i++) {
+    ret_former->nodes[i].address = test_server_address(g->servers[i]);
+    ret_former->nodes[i].port = test_server_port(g->servers[i]);
+  }
 }

@@ -121,6 +121,24 @@ void test_demote(const struct test_server *s, const struct test_server *new_prim
 
 /* ---- replication ---- */
 
+long long replication_offset(const struct test_server *primary)
+{
+  return info_number(primary, "replication", "master_repl_offset");
+}
+
+bool replica_has(const struct test_server *replica, const struct test_server *primary,
+                 long long offset)
+{
+  char link[32], there[64], here[64];
+
+  return info_text(replica, "replication", "master_link_status", link, sizeof(link))
+         && strcmp(link, "up") == 0
+         && info_number(replica, "replication", "slave_repl_offset") >= offset
+         && info_text(primary, "replication", "master_replid", there, sizeof(there))
+         && info_text(replica, "replication", "master_replid", here, sizeof(here))
+         && strcmp(there, here) == 0;
+}
+
 struct sync_question {
   const struct test_server *primary, *replica;
   long long offset;
@@ -129,21 +147,14 @@ struct sync_question {
 static bool is_in_sync(void *data)
 {
   const struct sync_question *q = data;
-  char link[32], there[64], here[64];
 
-  return info_text(q->replica, "replication", "master_link_status", link, sizeof(link))
-         && strcmp(link, "up") == 0
-         && info_number(q->replica, "replication", "slave_repl_offset") >= q->offset
-         && info_text(q->primary, "replication", "master_replid", there, sizeof(there))
-         && info_text(q->replica, "replication", "master_replid", here, sizeof(here))
-         && strcmp(there, here) == 0;
+  return replica_has(q->replica, q->primary, q->offset);
 }
 
 bool test_wait_in_sync(const struct test_server *primary, const struct test_server *replica,
                        int limit_ms)
 {
-  struct sync_question q = { primary, replica,
-                             info_number(primary, "replication", "master_repl_offset") };
+  struct sync_question q = { primary, replica, replication_offset(primary) };
 
   return q.offset >= 0 && deployment_until(limit_ms, is_in_sync, &q);
 }

@@ -9,6 +9,8 @@
 #include "partition.h"
 #include "server_parts.h"
 
+#include "local/form.h"
+
 enum { FORM_MS = 40000, GROUP_ARGUMENTS = 64, GROUP_NUMBERS = 16, URL_SIZE = 1024 };
 
 /* Servers with the same options. */
@@ -38,6 +40,13 @@ int group_add(struct group *g);
 void group_stop_one(struct group *g, int which);
 void group_stop(struct group *g);
 
+/* How form.h asks the servers of a group. `g` is needed as long as it. */
+struct group_former {
+  former former;
+  form_node nodes[TEST_MEMBERS_MAX];
+};
+void group_former_init(struct group_former *ret_former, const struct group *g);
+
 struct test_server *group_server(const struct group *g, int which);
 bool group_is_living(const struct group *g, int which);    /* and not paused */
 int group_port(const struct group *g, int which);          /* which clients should use */
@@ -55,6 +64,10 @@ void deployment_expect(const struct test_server *s, const char *wanted, const ch
 long long info_number(const struct test_server *s, const char *section, const char *field);
 bool info_text(const struct test_server *s, const char *section, const char *field,
                char *ret_text, size_t size);
+/* What a primary has written; whether the replica has that, from this primary. */
+long long replication_offset(const struct test_server *primary);
+bool replica_has(const struct test_server *replica, const struct test_server *primary,
+                 long long offset);
 
 /* The set that sentinels watch. */
 struct group *set_group(struct test_set *set);

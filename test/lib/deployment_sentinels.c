@@ -17,11 +17,6 @@ static void set_text(const struct test_server *s, const char *option, const char
   deployment_expect(s, "OK", "SENTINEL SET " TEST_SERVICE " %s %s", option, value);
 }
 
-static void set_number(const struct test_server *s, const char *option, int value)
-{
-  deployment_expect(s, "OK", "SENTINEL SET " TEST_SERVICE " %s %d", option, value);
-}
-
 static void log_in(const struct test_server *s, const struct test_sentinels_options *o)
 {
   if (o->user != NULL)
@@ -30,18 +25,23 @@ static void log_in(const struct test_server *s, const struct test_sentinels_opti
     deployment_expect(s, "OK", "SENTINEL CONFIG SET sentinel-pass %s", o->password);
 }
 
-static void watch(const struct test_sentinels *t, const struct test_server *s,
+static void watch(const struct test_sentinels *t, int which,
                   const struct test_sentinels_options *o)
 {
+  const struct test_server *s = t->group.servers[which];
   const struct group *set = set_group(t->set);
+  form_watch w = { .service = TEST_SERVICE,
+                   .address = test_server_address(set->servers[0]),
+                   .port = group_port(set, 0),
+                   .quorum = (o->count > 0 ? o->count : 3) / 2 + 1,
+                   .down_after_ms = o->down_after_ms > 0 ? o->down_after_ms : 1000,
+                   .failover_timeout_ms =
+                     o->failover_timeout_ms > 0 ? o->failover_timeout_ms : 3000 };
+  struct group_former g;
 
-  deployment_expect(s, "OK", "SENTINEL MONITOR " TEST_SERVICE " %s %d %d",
-                    test_server_address(set->servers[0]), group_port(set, 0),
-                    (o->count > 0 ? o->count : 3) / 2 + 1);
-  set_number(s, "down-after-milliseconds", o->down_after_ms > 0 ? o->down_after_ms : 1000);
-  set_number(s, "failover-timeout",
-             o->failover_timeout_ms > 0 ? o->failover_timeout_ms : 3000);
-  set_number(s, "parallel-syncs", 8);
+  group_former_init(&g, &t->group);
+  if (!form_sentinel(&g.former, which, &w))
+    test_bail_out("a sentinel does not watch: %s", g.former.why);
   if (set->options.user != NULL)
     set_text(s, "auth-user", set->options.user);
   if (set->options.password != NULL)
@@ -56,8 +56,10 @@ static void watch(const struct test_sentinels *t, const struct test_server *s,
  * as sentinels are. */
 static void publish_each(const struct test_sentinels *t, int ms)
 {
-  for (int i = 0; i < t->group.count; i++)
-    (void)test_server_command(t->group.servers[i], "SENTINEL DEBUG publish-period %d", ms);
+  struct group_former g;
+
+  group_former_init(&g, &t->group);
+  form_sentinels_publish_each(&g.former, 0, ms);
 }
 
 struct test_sentinels *test_sentinels_start(struct test_set *set,
@@ -85,7 +87,7 @@ struct test_sentinels *test_sentinels_start(struct test_set *set,
   publish_each(t, 200);
   for (int i = 0; i < t->group.count; i++) {
     log_in(t->group.servers[i], &o);
-    watch(t, t->group.servers[i], &o);
+    watch(t, i, &o);
   }
   if (!test_sentinels_wait_settled(t, FORM_MS))
     test_bail_out("the sentinels do not find each other and the members of their set");

@@ -15,9 +15,7 @@ static void set_arguments(struct test_set *set, const struct test_set_options *o
 {
   struct group *g = &set->group;
 
-  group_argument(g, "--repl-diskless-sync", "yes");
-  group_argument(g, "--repl-diskless-sync-delay", "0");
-  group_argument(g, "--repl-ping-replica-period", "1");
+  group_add_arguments(g, form_replica_options);
   group_number(g, "--repl-timeout", o->repl_timeout_s > 0 ? o->repl_timeout_s : 5);
   if (o->min_replicas_to_write > 0)
     group_number(g, "--min-replicas-to-write", o->min_replicas_to_write);
@@ -123,15 +121,37 @@ int test_set_with_port(const struct test_set *set, int port)
   return group_with_port(&set->group, port);
 }
 
+struct set_sync_question {
+  const struct test_set *set;
+  int primary;                      /* -1: none was found yet */
+  long long offset;                 /* of this primary when it was found */
+};
+
+/* Sentinels may promote another member while the replicas are still copying. */
+static bool set_is_in_sync(void *data)
+{
+  struct set_sync_question *q = data;
+  const struct group *g = &q->set->group;
+  int primary = test_set_primary(q->set);
+
+  if (primary < 0)
+    return false;
+  if (primary != q->primary) {
+    q->primary = primary;
+    q->offset = replication_offset(g->servers[primary]);
+  }
+  for (int i = 0; i < g->count; i++)
+    if (i != primary && group_is_living(g, i)
+        && !replica_has(g->servers[i], g->servers[primary], q->offset))
+      return false;
+  return q->offset >= 0;
+}
+
 bool test_set_wait_in_sync(const struct test_set *set, int limit_ms)
 {
-  int primary = test_set_primary(set);
+  struct set_sync_question q = { set, -1, -1 };
 
-  for (int i = 0; primary >= 0 && i < set->group.count; i++)
-    if (i != primary && group_is_living(&set->group, i)
-        && !test_wait_in_sync(set->group.servers[primary], set->group.servers[i], limit_ms))
-      return false;
-  return primary >= 0;
+  return deployment_until(limit_ms, set_is_in_sync, &q);
 }
 
 void test_set_promote(const struct test_set *set, int member)

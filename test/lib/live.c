@@ -33,6 +33,14 @@ int64_t live_now_ms(void)
   return live_now_us() / 1000;
 }
 
+int64_t live_process(dibs_client *client)
+{
+  int64_t wait_ms = -1;
+
+  live_expect(client, dibs_process(client, &wait_ms), DIBS_OK);
+  return wait_ms;
+}
+
 int64_t live_wall_us(void)
 {
   return clock_us(CLOCK_REALTIME);
@@ -134,7 +142,7 @@ dibs_lock_options live_lock_options(int ttl_ms, int wait_ms)
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
 
   o.ttl_ms = ttl_ms;
-  o.wait_ms = wait_ms;
+  o.wait_ms = wait_ms == 0 ? DIBS_FOREVER : wait_ms;
   return o;
 }
 
@@ -239,12 +247,12 @@ void live_ask_init(struct live_ask *a)
   (void)pthread_condattr_destroy(&monotonic);
 }
 
-static void ask_ended(dibs_status status, dibs_hold *hold, void *data)
+static void ask_ended(const dibs_error *error, dibs_hold *hold, void *data)
 {
   struct live_ask *a = data;
 
   (void)pthread_mutex_lock(&a->mutex);
-  a->status = status;
+  a->status = error->status;
   a->hold = hold;
   a->ended_at_ms = live_now_ms();
   a->callbacks++;
@@ -320,11 +328,11 @@ dibs_hold *live_ask_granted(struct live_ask *a, int limit_ms)
 
 /* ---- waits by callback ---- */
 
-void live_note_ending(dibs_status status, void *data)
+void live_note_ending(const dibs_error *error, void *data)
 {
   struct live_ending *e = data;
 
-  atomic_store(&e->status, status);
+  atomic_store(&e->status, error->status);
   atomic_fetch_add(&e->callbacks, 1);
 }
 
@@ -343,15 +351,15 @@ void live_expect_ending(struct live_ending *e, dibs_status status)
 
 /* ---- losses and events ---- */
 
-void live_on_lost(dibs_hold *hold, dibs_status why, void *data)
+void live_on_lost(dibs_hold *hold, const dibs_loss *loss, void *data)
 {
-  struct live_loss *loss = data;
+  struct live_loss *seen = data;
 
-  atomic_store(&loss->at_us, live_wall_us());
+  atomic_store(&seen->at_us, live_wall_us());
   if (dibs_hold_state(hold) != DIBS_GONE)
     live_fault("told lost while the state says otherwise");
-  atomic_store(&loss->why, (int)why);
-  (void)atomic_fetch_add(&loss->count, 1);
+  atomic_store(&seen->why, (int)loss->why);
+  (void)atomic_fetch_add(&seen->count, 1);
 }
 
 static bool is_lost(void *data)

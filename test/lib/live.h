@@ -21,6 +21,7 @@ enum { LIVE_LONG_MS = 15000 };    /* how long an effect may take that surely com
 
 int64_t live_now_us(void);        /* CLOCK_BOOTTIME, as the library */
 int64_t live_now_ms(void);
+int64_t live_process(dibs_client *client);       /* dibs_process(), which must not fail */
 int64_t live_wall_us(void);       /* the servers' clock: they run on this machine */
 
 /* `count` times DIBS_TEST_SCALE, which may be a fraction; at least 1. */
@@ -98,7 +99,7 @@ struct live_ending {
   dibs_client *client;            /* for callbacks that call back */
 };
 
-void live_note_ending(dibs_status status, void *ending);
+void live_note_ending(const dibs_error *error, void *ending);
 bool live_has_ended(void *ending);               /* for live_until() */
 /* Assert: it ended so, once. */
 void live_expect_ending(struct live_ending *e, dibs_status status);
@@ -111,7 +112,7 @@ struct live_loss {
   _Atomic int64_t at_us;          /* by the wall clock */
 };
 
-void live_on_lost(dibs_hold *hold, dibs_status why, void *loss);
+void live_on_lost(dibs_hold *hold, const dibs_loss *loss, void *live_loss);
 bool live_loss_wait(struct live_loss *loss, int limit_ms);
 
 /* ---- events of a client: give live_on_event and one of these to dibs_options ---- */
@@ -166,6 +167,8 @@ void live_expect_waiters(const struct test_server *s, const char *name, int coun
 /* Assert: each key is one of a free lock and has a TTL; nobody is subscribed. To be
  * called when all clients are closed. */
 void live_expect_clean(const struct test_server *s);
+/* dibs_hold_detach(); what names the client until that lease ends is then no leftover. */
+dibs_status live_detach(dibs_hold *hold);
 /* The same where clients were closed while disconnected, or killed: their presence may
  * stay for as long as its TTL, three heartbeats at the most. */
 void live_expect_clean_but_presence(const struct test_server *s);

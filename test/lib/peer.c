@@ -11,7 +11,8 @@ static void give_back(void *p, void *data) { (void)data; free(p); }
 engine_settings peer_settings(void)
 {
   engine_settings s = { .memory = { allocate, reallocate, give_back, NULL }, .seed = 7,
-                        .deployment = one_server(), .prefix = "dibs", .host = "here",
+                        .dialect = &native_dialect, .deployment = one_server(),
+                        .prefix = "dibs", .host = "here",
                         .program = "test", .version = "0",
                         .note = "", .pid = 1, .connect_timeout = SPAN_MS(5000),
                         .command_timeout = SPAN_MS(2000), .clock_rate_error_ppm = 10000,
@@ -163,7 +164,7 @@ static struct who *who_add(struct peer *p, const char *name)
 void peer_lock(struct peer *p, const char *who, struct wish w)
 {
   struct who *entry = who_add(p, who);
-  lock_request r;
+  lock_spec r;
   const char *name = w.name != NULL ? w.name : "n";
   many_name members[3];
   size_t count = 0;
@@ -172,47 +173,46 @@ void peer_lock(struct peer *p, const char *who, struct wish w)
     members[count] = (many_name){ w.names[count], strlen(w.names[count]) };
     count++;
   }
-  r = (lock_request){ .context = entry, .name = name, .name_size = strlen(name),
-                      .kind = w.kind, .names = members, .name_count = count,
-                      .units = w.is_drain ? 0 : w.units > 0 ? w.units : 1,
-                      .linger = SPAN_MS(w.linger_ms),
-                      .owner = w.owner, .owner_size = w.owner != NULL ? strlen(w.owner) : 0,
-                      .is_try = w.is_try, .is_fixed = w.is_fixed, .no_reentry = w.no_reentry,
-                      .ttl = SPAN_MS(w.ttl_ms > 0 ? w.ttl_ms : 30000),
-                      .max_hold = SPAN_MS(w.max_hold_ms),
-                      .give_up_at = w.wait_ms > 0 ? instant_add(p->now, SPAN_MS(w.wait_ms))
+  r = (lock_spec){ .context = entry, .name = name, .name_size = strlen(name),
+                   .kind = w.kind, .reads = w.reads,
+                   .names = count > 0 ? members : NULL, .name_count = count,
+                   .units = w.is_drain ? 0 : w.units > 0 ? w.units : 1,
+                   .linger = SPAN_MS(w.linger_ms),
+                   .owner = w.owner, .owner_size = w.owner != NULL ? strlen(w.owner) : 0,
+                   .is_try = w.is_try, .is_fixed = w.is_fixed, .no_reentry = w.no_reentry,
+                   .ttl = SPAN_MS(w.ttl_ms > 0 ? w.ttl_ms : 30000),
+                   .max_hold = SPAN_MS(w.max_hold_ms),
+                   .give_up_at = w.wait_ms > 0 ? instant_add(p->now, SPAN_MS(w.wait_ms))
                                                   : INSTANT_NEVER };
   assert_int_equal(engine_lock(p->engine, &r, p->now, &entry->id), DIBS_OK);
   peer_pull(p);
 }
 
 /* A question as good as any: this script has a key and no arguments. */
-static void question_write(buffer *out, bool with_text, const char *name)
+static void question_write(request *out, const char *name)
 {
-  native names = { .prefix = "dibs" };
+  protocol names = { .prefix = "dibs" };
   memory m = peer_settings().memory;
 
-  buffer_init(out, &m);
-  assert_true(native_inspect(&names, out, with_text, name, strlen(name)));
+  request_init(out, &m);
+  assert_true(native_inspect(&names, out, name, strlen(name)));
 }
 
 void peer_observe(struct peer *p, const char *who, struct watch w)
 {
   struct who *entry = who_add(p, who);
   const char *channel = w.channel != NULL ? w.channel : "thing:{n}";
-  buffer by_digest, by_text;
+  request command;
   observe_request r = { .context = entry, .channel = channel,
-                        .channel_size = strlen(channel), .command = &by_digest,
-                        .with_text = &by_text, .is_patient = w.is_patient,
+                        .channel_size = strlen(channel), .command = &command,
+                        .is_patient = w.is_patient,
                         .every = SPAN_MS(w.every_ms > 0 ? w.every_ms : 3000),
                         .give_up_at = w.wait_ms > 0 ? instant_add(p->now, SPAN_MS(w.wait_ms))
                                                     : INSTANT_NEVER };
 
-  question_write(&by_digest, false, "n");
-  question_write(&by_text, true, "n");
+  question_write(&command, "n");
   assert_int_equal(engine_observe(p->engine, &r, p->now, &entry->id), DIBS_OK);
-  buffer_deinit(&by_digest);
-  buffer_deinit(&by_text);
+  request_deinit(&command);
   peer_pull(p);
 }
 

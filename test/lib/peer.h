@@ -41,10 +41,11 @@ struct wish {
   bool is_try, is_fixed, no_reentry;
   int64_t ttl_ms, wait_ms, max_hold_ms;   /* 0: 30 s, for ever, none */
   lock_kind kind;
+  bool reads;                             /* RWLOCK */
   uint64_t units;                         /* 0: 1 */
   bool is_drain;                          /* all permits that are free */
   int64_t linger_ms;
-  const char *names[3];                   /* MANY: sorted, up to the first NULL */
+  const char *names[3];                   /* several: sorted, up to the first NULL */
 };
 void peer_lock(struct peer *p, const char *who, struct wish w);
 void peer_cancel(struct peer *p, const char *who);
@@ -98,6 +99,11 @@ void peer_forbid_channels(struct peer *p);
 void peer_forbid_inbox(struct peer *p);        /* and them too */
 int peer_channels(const struct peer *p);       /* confirmed now, besides the inbox */
 void peer_message(struct peer *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Of an ask of the client of peer_settings(). */
+unsigned long long peer_nonce(uint64_t ask);
+/* A grant or share as the server's script sends it: with the nonce of the ask that it names. */
+void peer_hands_over(struct peer *p, const char *format, ...)
+  __attribute__((format(printf, 2, 3)));
 
 /* The next line of the log must be this: "granted a", "failed a DIBS_BUSY", "lost a
  * DIBS_LOST", "released a DIBS_OK", "suspect a", "renewed a", "observed a 5", "over a
@@ -105,6 +111,11 @@ void peer_message(struct peer *p, const char *format, ...) __attribute__((format
 void peer_expect_told(struct peer *p, const char *line);
 bool peer_try_told(struct peer *p, const char *line);    /* false: something else, or nothing */
 void peer_expect_told_nothing(struct peer *p);
+/* The last warning has these words in it; it is forgotten. */
+void peer_expect_warning(struct peer *p, const char *words);
+/* How many events of this kind (dibs_event_kind) came so far; the text of the last of all. */
+int peer_events(const struct peer *p, int kind);
+const char *peer_last_event(const struct peer *p);
 /* Of a granted hold, by the engine's words: */
 uint64_t peer_id(struct peer *p, const char *who);
 uint64_t peer_fence(struct peer *p, const char *who);

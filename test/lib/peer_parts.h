@@ -4,6 +4,8 @@
 #ifndef TEST_PEER_PARTS_H
 #define TEST_PEER_PARTS_H
 
+#include <dibs/client.h>
+
 #include "one_server.h"
 #include "peer.h"
 
@@ -24,6 +26,8 @@ struct who {
   instant valid_until;
 };
 
+enum { EVENT_KINDS = 8 };
+
 struct peer {
   memory memory;
   bool holds_channels, forbids_channels, forbids_inbox;
@@ -40,8 +44,11 @@ struct peer {
   size_t owed_count;
   char *lines[LINES_MAX];
   size_t line_count;
+  char warning[512];
   struct who who[WHO_MAX];
   size_t who_count;
+  int events[EVENT_KINDS];    /* of each dibs_event_kind */
+  char last_event[256];
 };
 
 /* Lists of lines that were copied. */

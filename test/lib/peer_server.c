@@ -221,6 +221,34 @@ void peer_message(struct peer *p, const char *format, ...)
   peer_speak(p, OWN_CHANNEL, words);
 }
 
+unsigned long long peer_nonce(uint64_t ask)
+{
+  const engine_settings settings = peer_settings();
+  uint64_t hash[2];
+
+  highway_hash_128(settings.nonce_key, (const uint64_t[2]){ ask, settings.seed },
+                   2 * sizeof(uint64_t), hash);
+  return hash[0];
+}
+
+void peer_hands_over(struct peer *p, const char *format, ...)
+{
+  char words[900], proven[1024];
+  unsigned long long ask = 0;
+  va_list arguments;
+  char *rest;
+
+  va_start(arguments, format);
+  vsnprintf(words, sizeof(words), format, arguments);
+  va_end(arguments);
+  rest = strchr(words, ' ');
+  assert_non_null(rest);
+  assert_int_equal(sscanf(rest, " %*[^:]:%llu:", &ask), 1);
+  snprintf(proven, sizeof(proven), "%.*s:%020llu%s", (int)(rest - words), words,
+           peer_nonce(ask), rest);
+  peer_speak(p, OWN_CHANNEL, proven);
+}
+
 void peer_subscribed(struct peer *p)
 {
   char bytes[512];

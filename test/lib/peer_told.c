@@ -72,14 +72,30 @@ void peer_take_effect(struct peer *p, const effect *e)
     peer_keep(p->lines, &p->line_count, "closed");
     break;
   case EFFECT_ANSWERED:
+  case EFFECT_OP_OVER:
     resp_reply_free(e->reply);
     break;
   case EFFECT_OBSERVED:
     observed(p, e);
     break;
   case EFFECT_EVENT:
+    if (e->event == DIBS_EVENT_WARNING)
+      snprintf(p->warning, sizeof(p->warning), "%s", e->text);
+    if (e->event > 0 && e->event < EVENT_KINDS)
+      p->events[e->event]++;
+    snprintf(p->last_event, sizeof(p->last_event), "%s", e->text);
     break;
   }
+}
+
+int peer_events(const struct peer *p, int kind)
+{
+  return p->events[kind];
+}
+
+const char *peer_last_event(const struct peer *p)
+{
+  return p->last_event;
 }
 
 void peer_expect_told(struct peer *p, const char *line)
@@ -89,6 +105,13 @@ void peer_expect_told(struct peer *p, const char *line)
   if (strcmp(p->lines[0], line) != 0)
     fail_msg("expected to be told \"%s\", was told \"%s\"", line, p->lines[0]);
   peer_drop_first(p->lines, &p->line_count);
+}
+
+void peer_expect_warning(struct peer *p, const char *words)
+{
+  if (strstr(p->warning, words) == NULL)
+    fail_msg("expected a warning with \"%s\", was told \"%s\"", words, p->warning);
+  p->warning[0] = '\0';
 }
 
 bool peer_try_told(struct peer *p, const char *line)

@@ -35,26 +35,32 @@ static const char *argument(const resp_reply *r, size_t i)
   return n != NULL ? n->bytes : NULL;
 }
 
-/* "acquire KEY K w", then "doubt" when the clock is not to be used, and "watched" when
- * it claims to have watched the holder for a whole lease. */
+static bool is_an_hour_ahead(const char *token)
+{
+  return strtoull(token, NULL, 10) > PEER_START_US + 3600000000u;
+}
+
+/* "acquire KEY K w", then "doubt" when the clock is not to be used, "watched" when it claims
+ * to have watched the holder for a whole lease, and "far" when its floor is an hour ahead. */
 static void describe_acquire(const resp_reply *r, char *line, size_t size)
 {
-  char mode, watched[128];
+  char mode = *argument(r, 6), watched[128];
   long long give_up;
 
-  assert_int_equal(sscanf(argument(r, 6), "%c %lld %127s", &mode, &give_up, watched), 3);
-  snprintf(line, size, " %s %s %c%s%s", peer_word(r, 3)->bytes, argument(r, 1), mode,
+  assert_int_equal(sscanf(argument(r, 6), "%*s %lld %127s", &give_up, watched), 2);
+  snprintf(line, size, " %s %s %c%s%s%s", peer_word(r, 3)->bytes, argument(r, 1), mode,
            strcmp(argument(r, 5), "0") == 0 ? " doubt" : "",
-           strcmp(watched, "-") != 0 ? " watched" : "");
+           strcmp(watched, "-") != 0 ? " watched" : "",
+           is_an_hour_ahead(argument(r, 4)) ? " far" : "");
 }
 
 /* "share_acquire KEY K r w", "share_acquire KEY K p2 t", then as acquire. */
 static void describe_share_acquire(const resp_reply *r, char *line, size_t size)
 {
-  char mode, watched[128];
+  char mode = *argument(r, 7), watched[128];
   long long give_up;
 
-  assert_int_equal(sscanf(argument(r, 7), "%c %lld %127s", &mode, &give_up, watched), 3);
+  assert_int_equal(sscanf(argument(r, 7), "%*s %lld %127s", &give_up, watched), 2);
   snprintf(line, size, " %s %s %s %c%s", peer_word(r, 3)->bytes, argument(r, 1), argument(r, 6),
            mode, strcmp(watched, "-") != 0 ? " watched" : "");
 }
@@ -87,11 +93,10 @@ static void describe_share_renew(const resp_reply *r, char *line, size_t size)
 /* "many_acquire C.n K w", then "keeps" and "watched". */
 static void describe_many_acquire(const resp_reply *r, char *line, size_t size)
 {
-  char mode, keeps, watched[128];
+  char mode = *argument(r, 6), keeps, watched[128];
   long long give_up;
 
-  assert_int_equal(sscanf(argument(r, 6), "%c %c %lld %127s", &mode, &keeps, &give_up, watched),
-                   4);
+  assert_int_equal(sscanf(argument(r, 6), "%*s %c %lld %127s", &keeps, &give_up, watched), 3);
   snprintf(line, size, " %s %s %c%s%s", strrchr(argument(r, 0), '.'), argument(r, 1), mode,
            keeps == '1' ? " keeps" : "", strcmp(watched, "-") != 0 ? " watched" : "");
 }

@@ -3,7 +3,6 @@
  * cannot be had. */
 #include "server_parts.h"
 
-#include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,10 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
+
+#include "local/port.h"
 
 static const char prefix[] = "dibs-test-";
 
@@ -88,59 +86,11 @@ void test_directory_make(char *ret_path, size_t size)
 
 /* ---- ports ---- */
 
-/* Below the ephemeral range, so that no outgoing connection takes the port of a server
- * that is about to be restarted. */
-enum { PORT_FIRST = 10240, PORT_COUNT = 9700 };
-
-/* A name in the abstract socket space is a lock among all tests of this machine which
- * the kernel gives back with the descriptor. -1: taken. */
-static int claim(int port)
-{
-  struct sockaddr_un name = { .sun_family = AF_UNIX };
-  int length, fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-  if (fd < 0)
-    test_bail_out("socket: %s", strerror(errno));
-  length = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "dibs-test-port-%d",
-                    port);
-  if (bind(fd, (struct sockaddr *)&name,
-           (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) == 0)
-    return fd;
-  (void)close(fd);
-  return -1;
-}
-
-static bool is_free(int port)
-{
-  struct sockaddr_in address = { .sin_family = AF_INET,
-                                 .sin_port = htons((uint16_t)port),
-                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-  int yes = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  bool is_bound = fd >= 0
-                  && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) == 0
-                  && bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
-
-  if (fd >= 0)
-    (void)close(fd);
-  return is_bound;
-}
-
 int test_port_claim(int *ret_claim)
 {
-  for (int tries = 0; tries < 1000; tries++) {
-    uint32_t chance = 0;
-    int port, fd;
+  int port = port_claim(ret_claim);
 
-    if (getrandom(&chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
-      test_bail_out("getrandom: %s", strerror(errno));
-    port = PORT_FIRST + (int)(chance % PORT_COUNT);
-    fd = claim(port);
-    if (fd >= 0 && is_free(port) && is_free(port + 10000)) {
-      *ret_claim = fd;
-      return port;
-    }
-    if (fd >= 0)
-      (void)close(fd);
-  }
-  test_bail_out("no free port");
+  if (port == 0)
+    test_bail_out("no free port: %s", strerror(errno));
+  return port;
 }

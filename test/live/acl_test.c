@@ -179,7 +179,7 @@ static void locks(const struct stage *s)
   hand_over(s, hold, 'x', "name");
   hold = live_lock_with(s->a, "token", &o);
   assert_int_equal(dibs_hold_token(hold, token, sizeof(token)), DIBS_OK);
-  assert_int_equal(dibs_hold_detach(hold), DIBS_OK);
+  assert_int_equal(live_detach(hold), DIBS_OK);
   live_expect(s->b, dibs_token_renew(s->b, token, TTL_MS, NULL), DIBS_OK);
   live_expect(s->b, dibs_token_release(s->b, token), DIBS_OK);
   o.min_replicas = 0;
@@ -204,10 +204,10 @@ static void shared(const struct stage *s)
   live_expect(s->a, dibs_semaphore_delete(s->a, "permits"), DIBS_OK);
 }
 
-static void met(dibs_status status, const dibs_barrier_info *info, void *data)
+static void met(const dibs_error *error, const dibs_barrier_info *info, void *data)
 {
   (void)info;
-  atomic_store((_Atomic int *)data, status == DIBS_OK ? 1 : 2);
+  atomic_store((_Atomic int *)data, error->status == DIBS_OK ? 1 : 2);
 }
 
 static bool is_one(void *data)

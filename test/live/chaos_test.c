@@ -93,7 +93,7 @@ static void believe(int number, dibs_hold *hold, int64_t hold_ms)
     world->names[number].beliefs[at] = b;
 }
 
-static bool was_told(void *loss)
+static bool was_reported(void *loss)
 {
   return atomic_load(&((struct live_loss *)loss)->count) > 0;
 }
@@ -103,7 +103,7 @@ static void end(dibs_hold *hold, struct live_loss *loss)
   bool is_gone = dibs_hold_state(hold) == DIBS_GONE;
   dibs_status status;
 
-  if (is_gone && !live_until(5000, was_told, loss))
+  if (is_gone && !live_until(5000, was_reported, loss))
     live_fault("lost, and never told");
   status = dibs_release(hold);
   if (is_gone && status == DIBS_OK)

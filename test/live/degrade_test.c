@@ -56,7 +56,7 @@ static int teardown(void **state)
 
 static int group_setup(void **state)
 {
-  if (mkdtemp(runtime) == NULL || setenv("XDG_RUNTIME_DIR", runtime, 1) != 0)
+  if (mkdtemp(runtime) == NULL || setenv("DIBS_LOCAL_DIR", runtime, 1) != 0)
     return 1;
   (void)unsetenv("DIBS_TEST_DEPLOYMENT");     /* about one server that is dead */
   return live_server_setup(state);

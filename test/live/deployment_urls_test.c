@@ -210,7 +210,7 @@ static void what_does_not_fit_is_refused(void **state)
 
   (void)state;
   expect_refused("redis://a:hunter2,b", NULL, DIBS_ERR_CONFIG, "the port must be");
-  expect_refused("redis://a redis://:hunter2@b", NULL, DIBS_ERR_CONFIG, "here are 2");
+  expect_refused("redis://a redis://:hunter2@b", NULL, DIBS_ERR_CONFIG, "name 2");
   assert_int_equal(setenv("DIBS_URL", "redis+sentinel://:hunter2@h", 1), 0);
   expect_refused(NULL, NULL, DIBS_ERR_CONFIG, "DIBS_URL: the name of the service is missing");
   assert_int_equal(unsetenv("DIBS_URL"), 0);

@@ -10,6 +10,8 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 
+#include <hiredis/hiredis.h>
+
 #include "local/server_start.h"
 #include "local_parts.h"
 
@@ -30,7 +32,7 @@ static void be_a_user(void)
 {
   place p;
 
-  place_find(&p);
+  p = where();
   assert_int_equal(place_make(&p, NULL), DIBS_OK);
   assert_int_equal(lock_file(p.users_lock, LOCK_SH, clock_ms() + SOON_MS, &own_use, NULL),
                    DIBS_OK);
@@ -78,7 +80,7 @@ static void it_ends_after_the_idle_time_with_socket_and_supervisor(void **state)
   be_a_user();
   info = start(IDLE_MS);
   supervisor = supervisor_pid();
-  place_find(&p);
+  p = where();
   before = clock_ms();
   leave();
   assert_true(soon_gone((pid_t)info.server_pid));
@@ -152,7 +154,7 @@ static void short_uses_in_a_row_keep_it(void **state)
       assert_true(is_there);
       assert_true(soon_gone((pid_t)info.server_pid));
     }
-    assert_int_equal(dibs_local_stop(NULL), DIBS_OK);
+    assert_int_equal(dibs_local_stop(false, NULL), DIBS_OK);
     if (!is_proven && idle_ms >= IDLE_MAX_MS) {
       print_message("# this machine stood still for %lld ms\n", (long long)longest);
       skip();
@@ -173,7 +175,8 @@ static void an_adopted_server_ends_after_the_idle_time_too(void **state)
   assert_true(soon_gone((pid_t)info.server_pid));
 }
 
-static void a_hung_server_ends_after_the_idle_time_too(void **state)
+/* It may have leases. */
+static void a_hung_server_is_not_taken_for_an_empty_one(void **state)
 {
   dibs_local_info info;
 
@@ -182,6 +185,9 @@ static void a_hung_server_ends_after_the_idle_time_too(void **state)
   info = start(IDLE_MS);
   assert_int_equal(kill((pid_t)info.server_pid, SIGSTOP), 0);
   leave();
+  nap_ms(5 * IDLE_MS);            /* nothing happening is the fact */
+  assert_false(is_gone((pid_t)info.server_pid));
+  assert_int_equal(kill((pid_t)info.server_pid, SIGCONT), 0);
   assert_true(soon_gone((pid_t)info.server_pid));
 }
 
@@ -197,7 +203,7 @@ static void a_join_at_the_moment_of_the_stop_has_a_server(void **state)
     (void)start(40);
     nap_ms(40 + i % 30);
     assert_int_equal(local_join(url, sizeof(url), &fd, NULL), DIBS_OK);
-    place_find(&p);
+    p = where();
     nap_ms(20);
     assert_int_equal(ask_ping(p.socket, SOON_MS, NULL), ANSWER_PONG);
     assert_int_equal(servers_count(runtime), 1);
@@ -216,7 +222,7 @@ static void a_server_that_nobody_can_find_any_more_is_ended(void **state)
   info = start(400);
   user = start_user();
   leave();
-  place_find(&p);
+  p = where();
   nap_ms(250);                      /* the supervisor has seen it */
   assert_int_equal(unlink(p.socket), 0);
   assert_true(soon_gone((pid_t)info.server_pid));
@@ -251,43 +257,127 @@ static void stop_ends_it_under_its_users(void **state)
   pid_t user = start_user();
 
   (void)state;
-  assert_int_equal(dibs_local_stop(NULL), DIBS_OK);
+  assert_int_equal(dibs_local_stop(false, NULL), DIBS_OK);
   assert_true(is_gone((pid_t)info.server_pid));
-  assert_int_equal(dibs_local_stop(NULL), DIBS_OK);
+  assert_int_equal(dibs_local_stop(false, NULL), DIBS_OK);
   assert_int_equal(server_pid(), 0);
   kill_and_wait(user);
   (void)waitpid(user, NULL, 0);
 }
 
-static void send_words(const char *words)
+static const char *server_says(const char *command)
 {
+  static char words[256];
   struct test_server *fake = calloc(1, sizeof(*fake));
-  place p;
+  place p = where();
 
-  place_find(&p);
   (void)snprintf(fake->socket, sizeof(fake->socket), "%.95s", p.socket);
-  assert_string_equal(test_server_command(fake, words), "OK");
+  (void)snprintf(words, sizeof(words), "%s", test_server_command(fake, command));
   free(fake);
+  return words;
 }
 
-static void data_stay_over_a_restart_only_with_aof(void **state)
+/* A lease that is not renewed is a key as this one, and no program needs to be there. */
+static void it_stays_while_a_key_stands_and_ends_after_it(void **state)
+{
+  enum { KEY_MS = 8 * IDLE_MS };
+  dibs_local_info info;
+  int64_t before;
+
+  (void)state;
+  be_a_user();
+  info = start(IDLE_MS);
+  before = clock_ms();
+  assert_string_equal(server_says("SET lease mine PX 1600"), "OK");
+  leave();
+  assert_true(soon_gone((pid_t)info.server_pid));
+  assert_true(clock_ms() - before >= KEY_MS);
+}
+
+static void it_stays_while_another_database_has_keys(void **state)
 {
   struct test_server fake = { 0 };
+  struct redisContext *line;
+  dibs_local_info info;
   place p;
 
   (void)state;
-  place_find(&p);
+  be_a_user();
+  info = start(IDLE_MS);
+  p = where();
   (void)snprintf(fake.socket, sizeof(fake.socket), "%.95s", p.socket);
+  line = test_server_connect(&fake);
+  freeReplyObject(redisCommand(line, "SELECT 3"));
+  freeReplyObject(redisCommand(line, "SET a b"));
+  redisFree(line);
+  leave();
+  nap_ms(5 * IDLE_MS);            /* nothing happening is the fact */
+  assert_false(is_gone((pid_t)info.server_pid));
+  assert_int_equal(dibs_local_status(&info, NULL), DIBS_OK);
+  assert_int_equal(info.keys, 1);
+}
+
+/* redis-cli, or a program that got the address as a URL. */
+static void a_connection_keeps_it(void **state)
+{
+  struct test_server fake = { 0 };
+  struct redisContext *line;
+  dibs_local_info info;
+  place p;
+
+  (void)state;
+  be_a_user();
+  info = start(IDLE_MS);
+  p = where();
+  (void)snprintf(fake.socket, sizeof(fake.socket), "%.95s", p.socket);
+  line = test_server_connect(&fake);
+  leave();
+  nap_ms(5 * IDLE_MS);            /* nothing happening is the fact */
+  assert_false(is_gone((pid_t)info.server_pid));
+  redisFree(line);
+  assert_true(soon_gone((pid_t)info.server_pid));
+}
+
+static void restart_without_aof(void)
+{
+  assert_int_equal(dibs_local_stop(false, NULL), DIBS_OK);
+  assert_int_equal(dibs_local_start(0, false, NULL, NULL), DIBS_OK);
+}
+
+static void what_it_was_told_to_keep_it_keeps_until_told_to_forget(void **state)
+{
+  (void)state;
   assert_int_equal(dibs_local_start(0, true, NULL, NULL), DIBS_OK);
-  send_words("SET k v");
+  assert_string_equal(server_says("SET k v"), "OK");
   kill_and_wait(server_pid());
+  assert_int_equal(dibs_local_start(0, false, NULL, NULL), DIBS_OK);
+  assert_string_equal(server_says("GET k"), "v");
+  assert_string_equal(server_says("SET k w"), "OK");
+  restart_without_aof();
+  assert_string_equal(server_says("GET k"), "w");
+  assert_int_equal(dibs_local_stop(true, NULL), DIBS_OK);
+  assert_int_equal(dibs_local_start(0, false, NULL, NULL), DIBS_OK);
+  assert_string_equal(server_says("GET k"), "(nil)");
+  assert_string_equal(server_says("SET k x"), "OK");
+  restart_without_aof();
+  assert_string_equal(server_says("GET k"), "(nil)");
+}
+
+static void a_server_that_runs_keeps_its_data_from_then_on(void **state)
+{
+  pid_t server;
+
+  (void)state;
+  assert_int_equal(dibs_local_start(0, false, NULL, NULL), DIBS_OK);
+  server = server_pid();
+  assert_string_equal(server_says("SET k v"), "OK");
   (void)setenv("DIBS_LOCAL_AOF", "1", 1);
   assert_int_equal(dibs_local_start(0, false, NULL, NULL), DIBS_OK);
-  assert_string_equal(test_server_command(&fake, "GET k"), "v");
   (void)unsetenv("DIBS_LOCAL_AOF");
-  assert_int_equal(dibs_local_stop(NULL), DIBS_OK);
+  assert_int_equal(server_pid(), server);
+  kill_and_wait(server);
   assert_int_equal(dibs_local_start(0, false, NULL, NULL), DIBS_OK);
-  assert_string_equal(test_server_command(&fake, "GET k"), "(nil)");
+  assert_string_equal(server_says("GET k"), "v");
 }
 
 int main(void)
@@ -298,12 +388,16 @@ int main(void)
     CASE(it_stays_while_it_is_used_and_ends_when_the_user_is_killed),
     CASE(short_uses_in_a_row_keep_it),
     CASE(an_adopted_server_ends_after_the_idle_time_too),
-    CASE(a_hung_server_ends_after_the_idle_time_too),
+    CASE(a_hung_server_is_not_taken_for_an_empty_one),
     CASE(a_join_at_the_moment_of_the_stop_has_a_server),
     CASE(a_server_that_nobody_can_find_any_more_is_ended),
     CASE(users_are_processes_not_clients),
     CASE(stop_ends_it_under_its_users),
-    CASE(data_stay_over_a_restart_only_with_aof),
+    CASE(it_stays_while_a_key_stands_and_ends_after_it),
+    CASE(it_stays_while_another_database_has_keys),
+    CASE(a_connection_keeps_it),
+    CASE(what_it_was_told_to_keep_it_keeps_until_told_to_forget),
+    CASE(a_server_that_runs_keeps_its_data_from_then_on),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,24 +28,35 @@ enum { SOON_MS = 20000 };
 
 static char runtime[64];
 
-/* A XDG_RUNTIME_DIR of the test's own: no real private server is ever touched. */
+/* A DIBS_LOCAL_DIR of the test's own: no real private server is ever touched. */
 static int setup(void **state)
 {
+  char directory[80];
+
   (void)state;
   test_directory_make(runtime, sizeof(runtime));
-  (void)setenv("XDG_RUNTIME_DIR", runtime, 1);
+  (void)snprintf(directory, sizeof(directory), "%s/dibs", runtime);
+  (void)setenv("DIBS_LOCAL_DIR", directory, 1);
   (void)unsetenv("DIBS_NO_LOCAL");
   (void)unsetenv("DIBS_LOCAL_AOF");
   (void)unsetenv("KUBERNETES_SERVICE_HOST");
   return 0;
 }
 
-static int teardown(void **state)
+static inline int teardown(void **state)
 {
   (void)state;
-  (void)dibs_local_stop(NULL);
+  (void)dibs_local_stop(false, NULL);
   test_directory_remove(runtime);
   return 0;
+}
+
+static inline place where(void)
+{
+  place p;
+
+  assert_int_equal(place_find(&p, NULL), DIBS_OK);
+  return p;
 }
 
 /* fork() whose child does not outlive a test program that failed. */
@@ -136,10 +147,9 @@ static inline pid_t supervisor_pid(void)
 {
   struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
   pid_t pid = 0;
-  place p;
+  place p = where();
   int fd;
 
-  place_find(&p);
   fd = open(p.supervisor_lock, O_RDWR | O_CLOEXEC);
   if (fd < 0)
     return 0;

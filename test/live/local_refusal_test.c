@@ -28,12 +28,12 @@ static void make_directory(mode_t mode)
 {
   place p;
 
-  place_find(&p);
+  p = where();
   assert_int_equal(mkdir(p.directory, 0700), 0);
   assert_int_equal(chmod(p.directory, mode), 0);
 }
 
-static void a_directory_of_somebody_else_is_refused(void **state)
+static void a_directory_of_another_user_is_refused(void **state)
 {
   place p;
 
@@ -41,13 +41,13 @@ static void a_directory_of_somebody_else_is_refused(void **state)
   if (geteuid() != 0)
     skip();
   make_directory(0700);
-  place_find(&p);
+  p = where();
   assert_int_equal(chown(p.directory, 65534, 65534), 0);
   assert_int_equal(join(), DIBS_ERR_CONFIG);
-  assert_says("belongs to somebody else");
+  assert_says("belongs to another user");
   assert_says(p.directory);
   assert_int_equal(dibs_local_status(NULL, &error), DIBS_ERR_CONFIG);
-  assert_int_equal(dibs_local_stop(&error), DIBS_ERR_CONFIG);
+  assert_int_equal(dibs_local_stop(false, &error), DIBS_ERR_CONFIG);
 }
 
 static void a_directory_open_to_others_is_refused(void **state)
@@ -64,7 +64,7 @@ static void a_symbolic_link_is_refused(void **state)
   place p;
 
   (void)state;
-  place_find(&p);
+  p = where();
   (void)snprintf(target, sizeof(target), "%s/elsewhere", runtime);
   assert_int_equal(mkdir(target, 0700), 0);
   assert_int_equal(symlink(target, p.directory), 0);
@@ -77,7 +77,7 @@ static void a_file_in_its_place_is_refused(void **state)
   place p;
 
   (void)state;
-  place_find(&p);
+  p = where();
   (void)close(open(p.directory, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
   assert_int_equal(join(), DIBS_ERR_CONFIG);
   assert_says(p.directory);
@@ -90,10 +90,9 @@ static void a_place_that_cannot_be_written_is_told(void **state)
   (void)state;
   if (geteuid() != 0 || access("/sys/kernel", F_OK) != 0)
     skip();                    /* not mounted: an ordinary directory */
-  (void)setenv("XDG_RUNTIME_DIR", "/sys", 1);
+  (void)setenv("DIBS_LOCAL_DIR", "/sys/dibs", 1);
   assert_int_equal(join(), DIBS_ERR_CONFIG);
   assert_says("/sys/dibs cannot be made");
-  (void)setenv("XDG_RUNTIME_DIR", runtime, 1);
 }
 
 static void the_environment_can_forbid_it(void **state)
@@ -175,7 +174,7 @@ static void looking_at_it_makes_nothing(void **state)
   place p;
 
   (void)state;
-  place_find(&p);
+  p = where();
   assert_int_equal(dibs_local_status(&info, NULL), DIBS_OK);
   assert_false(info.is_running);
   assert_int_equal(info.server_pid, 0);
@@ -183,7 +182,7 @@ static void looking_at_it_makes_nothing(void **state)
   assert_string_equal(info.url, p.url);
   assert_string_not_equal(info.program, "");
   assert_int_equal(access(p.directory, F_OK), -1);
-  assert_int_equal(dibs_local_stop(NULL), DIBS_OK);
+  assert_int_equal(dibs_local_stop(false, NULL), DIBS_OK);
   assert_int_equal(access(p.directory, F_OK), -1);
 }
 
@@ -200,52 +199,69 @@ static void a_shorter_record_is_filled_as_far_as_it_goes(void **state)
   assert_int_equal(info.directory[0], 'x');
 }
 
-static void the_session_s_runtime_directory_does_not_count(void **state)
+/* Another user could put a directory in its place after it was looked at. */
+static void a_parent_in_which_others_may_rename_is_refused(void **state)
 {
-  char session[64], ours[64];
+  (void)state;
+  assert_int_equal(chmod(runtime, 0777), 0);
+  assert_int_equal(join(), DIBS_ERR_CONFIG);
+  assert_says("sticky");
+  assert_int_equal(chmod(runtime, 01777), 0);
+  assert_int_equal(join(), DIBS_OK);
+  (void)close(use_fd);
+  assert_int_equal(chmod(runtime, 0700), 0);
+}
+
+/* What differs between a login, cron, su and a service of one user. */
+static void the_environment_does_not_move_it(void **state)
+{
+  static const char *const variables[] = { "XDG_RUNTIME_DIR", "TMPDIR", "TMP", "HOME",
+                                           "XDG_CONFIG_HOME" };
+  char ours[64];
+
+  (void)state;
+  (void)snprintf(ours, sizeof(ours), "/tmp/dibs-%lu", (unsigned long)geteuid());
+  (void)unsetenv("DIBS_LOCAL_DIR");
+  for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+    char *before = getenv(variables[i]);
+    place p;
+
+    before = before == NULL ? NULL : strdup(before);
+    (void)setenv(variables[i], runtime, 1);
+    assert_int_equal(place_base(&p, NULL), DIBS_OK);
+    assert_string_equal(p.directory, ours);
+    assert_false(p.is_chosen);
+    (void)unsetenv(variables[i]);
+    if (before != NULL)
+      (void)setenv(variables[i], before, 1);
+    free(before);
+  }
+}
+
+static void a_chosen_directory_is_taken_as_it_is_or_refused(void **state)
+{
+  char deep[256];
   place p;
 
   (void)state;
-  (void)snprintf(session, sizeof(session), "/run/user/%lu", (unsigned long)geteuid());
-  (void)snprintf(ours, sizeof(ours), "/tmp/dibs-%lu", (unsigned long)geteuid());
-  (void)setenv("XDG_RUNTIME_DIR", session, 1);
-  place_find(&p);
-  assert_string_equal(p.directory, ours);
-  (void)unsetenv("XDG_RUNTIME_DIR");
-  place_find(&p);
-  assert_string_equal(p.directory, ours);
-  (void)setenv("XDG_RUNTIME_DIR", runtime, 1);
-}
-
-static void a_path_too_long_for_a_socket_gets_a_short_name(void **state)
-{
-  char deep[256];
-  place p, q;
-
-  (void)state;
+  (void)setenv("DIBS_LOCAL_DIR", "/tmp/x/y///", 1);
+  p = where();
+  assert_string_equal(p.directory, "/tmp/x/y");
+  assert_true(p.is_chosen);
+  (void)setenv("DIBS_LOCAL_DIR", "here", 1);
+  assert_int_equal(join(), DIBS_ERR_CONFIG);
+  assert_says("DIBS_LOCAL_DIR=here");
   (void)snprintf(deep, sizeof(deep), "%s/%0100d", runtime, 1);
-  assert_int_equal(mkdir(deep, 0700), 0);
-  (void)setenv("XDG_RUNTIME_DIR", deep, 1);
-  place_find(&p);
-  assert_true(strlen(p.socket) < PLACE_SOCKET_MAX);
-  assert_int_equal(strncmp(p.directory, "/tmp/dibs-", 10), 0);
-  assert_int_equal(join(), DIBS_OK);
-  (void)close(use_fd);
-  assert_int_equal(dibs_local_stop(NULL), DIBS_OK);
-  test_directory_remove(p.directory);
-  (void)snprintf(deep, sizeof(deep), "%s/%0100d", runtime, 2);
-  assert_int_equal(mkdir(deep, 0700), 0);
-  (void)setenv("XDG_RUNTIME_DIR", deep, 1);
-  place_find(&q);
-  assert_string_not_equal(p.directory, q.directory);
-  (void)setenv("XDG_RUNTIME_DIR", runtime, 1);
+  (void)setenv("DIBS_LOCAL_DIR", deep, 1);
+  assert_int_equal(join(), DIBS_ERR_CONFIG);
+  assert_says("89");
 }
 
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
-    CASE(a_directory_of_somebody_else_is_refused),
+    CASE(a_directory_of_another_user_is_refused),
     CASE(a_directory_open_to_others_is_refused),
     CASE(a_symbolic_link_is_refused),
     CASE(a_file_in_its_place_is_refused),
@@ -256,8 +272,9 @@ int main(void)
     CASE(a_server_that_ends_at_once_is_told_with_its_log),
     CASE(looking_at_it_makes_nothing),
     CASE(a_shorter_record_is_filled_as_far_as_it_goes),
-    CASE(the_session_s_runtime_directory_does_not_count),
-    CASE(a_path_too_long_for_a_socket_gets_a_short_name),
+    CASE(a_parent_in_which_others_may_rename_is_refused),
+    CASE(the_environment_does_not_move_it),
+    CASE(a_chosen_directory_is_taken_as_it_is_or_refused),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,7 +100,7 @@ static void rounds_after(void (*fault)(pid_t server, pid_t supervisor))
 static void stop_it(pid_t server, pid_t supervisor)
 {
   (void)server, (void)supervisor;
-  assert_int_equal(dibs_local_stop(NULL), DIBS_OK);
+  assert_int_equal(dibs_local_stop(false, NULL), DIBS_OK);
 }
 
 static void kill_server(pid_t server, pid_t supervisor)
@@ -166,7 +166,7 @@ static void a_starter_killed_in_the_middle_leaves_no_second_server(void **state)
     assert_int_equal(local_join(url, sizeof(url), &fd, NULL), DIBS_OK);
     assert_int_equal(servers_count(runtime), 1);
     (void)close(fd);
-    assert_int_equal(dibs_local_stop(NULL), DIBS_OK);
+    assert_int_equal(dibs_local_stop(false, NULL), DIBS_OK);
   }
 }
 
@@ -198,7 +198,7 @@ static void a_stale_socket_is_replaced(void **state)
   place p;
 
   (void)state;
-  place_find(&p);
+  p = where();
   assert_int_equal(place_make(&p, NULL), DIBS_OK);
   memcpy(address.sun_path, p.socket, strlen(p.socket));
   assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
@@ -223,7 +223,7 @@ static void a_stopped_server_is_told_with_its_pid_within_five_seconds(void **sta
   assert_true(clock_ms() - before < 6000);
   (void)snprintf(words, sizeof(words), "process %ld ", (long)info.server_pid);
   assert_non_null(strstr(error.text, words));
-  assert_int_equal(dibs_local_stop(&error), DIBS_OK);
+  assert_int_equal(dibs_local_stop(false, &error), DIBS_OK);
   assert_true(is_gone((pid_t)info.server_pid));
 }
 

@@ -28,4 +28,15 @@ static int teardown(void **state)
   return live_server_teardown(state);
 }
 
+/* The client of this test gives up after connect_timeout_ms without a server. */
+static void client_is_impatient(void) __attribute__((unused));
+static void client_is_impatient(void)
+{
+  dibs_options o = live_options();
+
+  o.degrade = DIBS_DEGRADE_FAIL;
+  client = dibs_close(client);
+  client = live_open_with(live_url(), &o);
+}
+
 #endif

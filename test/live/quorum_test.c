@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/quorum_test.c - the library over five independent servers: taking turns, fences
  * that grow, what the loss of a minority and of a majority means, and that silent servers
- * cost nothing (theme 27). */
+ * cost nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -80,13 +80,10 @@ static int64_t p99_us(int rounds)
   return took[rounds * 99 / 100 - 1];
 }
 
-/* What a busy machine adds to both is not what is looked for: a few ms are always allowed,
- * while one that waits for a server would take half a second. */
-static void theme_27_two_silent_servers_cost_nothing(void **state)
+static bool two_silent_servers_cost_little(void)
 {
   int64_t healthy, silent;
 
-  (void)state;
   (void)p99_us(100);
   healthy = p99_us(500);
   test_server_pause(test_quorum_server(servers, 1));
@@ -97,7 +94,20 @@ static void theme_27_two_silent_servers_cost_nothing(void **state)
   test_server_resume(test_quorum_server(servers, 3));
   print_message("# p99 of acquire and release: %lld us, with 2 of 5 silent %lld us\n",
                 (long long)healthy, (long long)silent);
-  assert_true(silent <= 2 * healthy + 5000);
+  return silent <= 2 * healthy + 5000;
+}
+
+/* What a busy machine adds to both is not what is looked for: a few ms are always allowed, and
+ * a burst of other work shows in one measurement of three, while one that waits for a server
+ * would take half a second in each. */
+static void two_silent_servers_cost_nothing(void **state)
+{
+  bool is_so = false;
+
+  (void)state;
+  for (int attempt = 0; attempt < 3 && !is_so; attempt++)
+    is_so = two_silent_servers_cost_little();
+  assert_true(is_so);
 }
 
 static void a_hold_outlives_a_minority_and_is_lost_with_the_majority(void **state)
@@ -136,7 +146,7 @@ int main(void)
     cmocka_unit_test_setup_teardown(a_lock_of_a_majority_excludes_others, setup, teardown),
     cmocka_unit_test_setup_teardown(waiters_are_handed_the_lock_on_with_growing_fences, setup,
                                     teardown),
-    cmocka_unit_test_setup_teardown(theme_27_two_silent_servers_cost_nothing, setup, teardown),
+    cmocka_unit_test_setup_teardown(two_silent_servers_cost_nothing, setup, teardown),
     cmocka_unit_test_setup_teardown(a_hold_outlives_a_minority_and_is_lost_with_the_majority,
                                     setup, teardown),
     cmocka_unit_test_setup_teardown(too_few_servers_are_told, setup, teardown),

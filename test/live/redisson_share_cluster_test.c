@@ -10,28 +10,15 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "one_cluster.h"
+#include "two_in_cluster.h"
 
 /* Without a word, who waits asks again after 800 to 1000 ms. */
 enum { TTL_MS = 60000, WAKE_MS = 200, NAMES = 8 };
 
-static dibs_client *a, *b;
-
 static int setup(void **state)
 {
   (void)state;
-  cluster_start();
-  a = cluster_open(cluster_options(DIBS_DIALECT_REDISSON));
-  b = cluster_open(cluster_options(DIBS_DIALECT_REDISSON));
-  return 0;
-}
-
-static int teardown(void **state)
-{
-  (void)state;
-  a = dibs_close(a);
-  b = dibs_close(b);
-  cluster = test_cluster_stop(cluster);
+  two_in_cluster(DIBS_DIALECT_REDISSON);
   return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/refusal_test.c - each way in which a server can refuse has its own status, and
- * words that name the cause (theme 14). */
+ * words that name the cause. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ static dibs_client *open_limited(const char *rules)
 
 /* ---- the ACL ---- */
 
-static void theme_14_a_forbidden_script_is_denied_and_named(void **state)
+static void a_forbidden_script_is_denied_and_named(void **state)
 {
   live_needs_one_view();
   dibs_client *client = open_limited("+@all -evalsha -eval");
@@ -48,7 +48,7 @@ static void theme_14_a_forbidden_script_is_denied_and_named(void **state)
   client = dibs_close(client);
 }
 
-static void theme_14_a_forbidden_key_is_denied(void **state)
+static void a_forbidden_key_is_denied(void **state)
 {
   live_needs_one_view();
   dibs_client *client = open_limited("+@all resetkeys ~other:*");
@@ -60,7 +60,7 @@ static void theme_14_a_forbidden_key_is_denied(void **state)
   client = dibs_close(client);
 }
 
-static void theme_40_who_may_not_listen_waits_by_asking(void **state)
+static void who_may_not_listen_waits_by_asking(void **state)
 {
   live_needs_one_view();
   dibs_client *other = live_open(live_url());
@@ -81,7 +81,7 @@ static void theme_40_who_may_not_listen_waits_by_asking(void **state)
 }
 
 /* The last step of a hand-off, and the only one that fails: the lock still goes on. */
-static void theme_14_a_forbidden_publish_denies_or_still_hands_over(void **state)
+static void a_forbidden_publish_denies_or_still_hands_over(void **state)
 {
   live_needs_one_view();
   dibs_client *other = live_open(live_url());
@@ -109,7 +109,7 @@ static void theme_14_a_forbidden_publish_denies_or_still_hands_over(void **state
 
 /* ---- the server cannot write ---- */
 
-static void theme_14_a_replica_is_read_only(void **state)
+static void a_replica_is_read_only(void **state)
 {
   live_needs_one_server();
   struct test_server *replica = test_server_start();
@@ -133,7 +133,7 @@ static bool save_failed(void *server)
                 "rdb_last_bgsave_status:err") != NULL;
 }
 
-static void theme_14_a_failed_save_is_refused(void **state)
+static void a_failed_save_is_refused(void **state)
 {
   live_needs_one_view();
   static const char *const arguments[] = { "--enable-protected-configs", "yes", "--save",
@@ -159,7 +159,7 @@ static void theme_14_a_failed_save_is_refused(void **state)
 }
 
 /* A full server takes no new locks, and gives back what is held. */
-static void theme_14_a_full_server_is_refused_and_still_releases(void **state)
+static void a_full_server_is_refused_and_still_releases(void **state)
 {
   live_needs_one_view();
   dibs_client *client = live_open(live_url());
@@ -200,7 +200,7 @@ static bool was_warned(void *data)
   return atomic_load(&events->counts[DIBS_EVENT_WARNING]) > 0;
 }
 
-static void theme_38_an_evicting_server_is_warned_of_once(void **state)
+static void an_evicting_server_is_warned_of_once(void **state)
 {
   live_needs_one_view();
   struct live_events events = { .mutex = PTHREAD_MUTEX_INITIALIZER };
@@ -226,7 +226,7 @@ static void theme_38_an_evicting_server_is_warned_of_once(void **state)
   assert_string_equal(command("CONFIG SET maxmemory 0"), "OK");
 }
 
-static void theme_38_a_safe_server_is_not_warned_of(void **state)
+static void a_safe_server_is_not_warned_of(void **state)
 {
   struct live_events events = { .mutex = PTHREAD_MUTEX_INITIALIZER };
   dibs_options o = live_options();
@@ -261,7 +261,7 @@ static void expect_wrong_type(dibs_client *client, const char *name)
   assert_int_equal(test_server_integer(live_server, "PTTL %s", live_key(name)), -1);
 }
 
-static void theme_14_keys_of_another_kind_are_left_alone(void **state)
+static void keys_of_another_kind_are_left_alone(void **state)
 {
   live_needs_keys();
   dibs_client *client = live_open(live_url());
@@ -285,7 +285,7 @@ static void theme_14_keys_of_another_kind_are_left_alone(void **state)
 }
 
 /* A holder whose key was overwritten by somebody is told so, and overwrites nothing. */
-static void theme_14_a_holder_of_an_overwritten_key_is_told_lost(void **state)
+static void a_holder_of_an_overwritten_key_is_told_lost(void **state)
 {
   live_needs_keys();
   dibs_client *client = live_open(live_url());
@@ -308,17 +308,17 @@ static void theme_14_a_holder_of_an_overwritten_key_is_told_lost(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(theme_14_a_forbidden_script_is_denied_and_named),
-    cmocka_unit_test(theme_14_a_forbidden_key_is_denied),
-    cmocka_unit_test(theme_40_who_may_not_listen_waits_by_asking),
-    cmocka_unit_test(theme_14_a_forbidden_publish_denies_or_still_hands_over),
-    cmocka_unit_test(theme_14_a_replica_is_read_only),
-    cmocka_unit_test(theme_14_a_failed_save_is_refused),
-    cmocka_unit_test(theme_14_a_full_server_is_refused_and_still_releases),
-    cmocka_unit_test(theme_38_an_evicting_server_is_warned_of_once),
-    cmocka_unit_test(theme_38_a_safe_server_is_not_warned_of),
-    cmocka_unit_test(theme_14_keys_of_another_kind_are_left_alone),
-    cmocka_unit_test(theme_14_a_holder_of_an_overwritten_key_is_told_lost),
+    cmocka_unit_test(a_forbidden_script_is_denied_and_named),
+    cmocka_unit_test(a_forbidden_key_is_denied),
+    cmocka_unit_test(who_may_not_listen_waits_by_asking),
+    cmocka_unit_test(a_forbidden_publish_denies_or_still_hands_over),
+    cmocka_unit_test(a_replica_is_read_only),
+    cmocka_unit_test(a_failed_save_is_refused),
+    cmocka_unit_test(a_full_server_is_refused_and_still_releases),
+    cmocka_unit_test(an_evicting_server_is_warned_of_once),
+    cmocka_unit_test(a_safe_server_is_not_warned_of),
+    cmocka_unit_test(keys_of_another_kind_are_left_alone),
+    cmocka_unit_test(a_holder_of_an_overwritten_key_is_told_lost),
   };
 
   return cmocka_run_group_tests(tests, live_server_setup, live_server_teardown);

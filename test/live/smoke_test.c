@@ -139,9 +139,9 @@ static void release_hands_over_to_who_waits(void **state)
 static atomic_int losses;
 static dibs_status why_lost;
 
-static void count_loss(dibs_hold *hold, dibs_status why, void *data)
+static void count_loss(dibs_hold *hold, const dibs_loss *loss, void *data)
 {
-  why_lost = why;
+  why_lost = loss->why;
   assert_int_equal(dibs_hold_state(hold), DIBS_GONE);
   *(dibs_status *)data = dibs_release(hold);    /* allowed here, and does not block */
   atomic_fetch_add(&losses, 1);
@@ -218,11 +218,11 @@ typedef struct answer {
   dibs_hold *hold;
 } answer;
 
-static void answered(dibs_status status, dibs_hold *hold, void *data)
+static void answered(const dibs_error *error, dibs_hold *hold, void *data)
 {
   answer *a = data;
 
-  a->status = status;
+  a->status = error->status;
   a->hold = hold;
   atomic_fetch_add(&a->count, 1);
 }
@@ -239,7 +239,7 @@ static void one_descriptor_serves_a_loop(void **state)
   assert_int_equal(dibs_lock_async(client, "loop", NULL, answered, &a, NULL), DIBS_OK);
   while (atomic_load(&a.count) == 0) {
     assert_int_equal(poll(&loop, 1, 3000), 1);
-    left = dibs_process(client);
+    assert_int_equal(dibs_process(client, &left), DIBS_OK);
   }
   assert_true(left > 0);
   assert_int_equal(a.status, DIBS_OK);

@@ -39,7 +39,7 @@ static const char *detach(dibs_hold *hold)
   static char token[DIBS_TOKEN_SIZE];
 
   live_expect_ok(dibs_hold_token(hold, token, sizeof(token)));
-  live_expect_ok(dibs_hold_detach(hold));
+  live_expect_ok(live_detach(hold));
   return token;
 }
 
@@ -74,7 +74,7 @@ static void a_set_is_renewed_and_released_by_its_token(void **state)
   live_expect(b, dibs_token_release(b, token), DIBS_OK);
   for (int i = 0; i < 3; i++)
     assert_int_equal(live_try(a, set[i]), DIBS_OK);
-  live_expect(b, dibs_token_renew(b, token, LONGER_MS, NULL), DIBS_TAKEN);
+  live_expect(b, dibs_token_renew(b, token, LONGER_MS, NULL), DIBS_LOST);
 }
 
 static void a_set_that_lost_one_member_is_gone(void **state)
@@ -85,7 +85,7 @@ static void a_set_that_lost_one_member_is_gone(void **state)
 
   (void)state;
   test_server_command(live_server, "DEL %s", "dibs:m:{b}");
-  live_expect(b, dibs_token_renew(b, token, LONGER_MS, NULL), DIBS_EXPIRED);
+  live_expect(b, dibs_token_renew(b, token, LONGER_MS, NULL), DIBS_LOST);
   taker = live_lock(a, "b", TTL_MS);
   live_expect(b, dibs_token_renew(b, token, LONGER_MS, NULL), DIBS_TAKEN);
   live_expect(b, dibs_token_release(b, token), DIBS_TAKEN);
@@ -134,7 +134,7 @@ static void a_readers_token_renews_and_releases_it(void **state)
   expect_renewed(token);
   live_expect(b, dibs_try_write_lock(b, "page", &o, &none), DIBS_BUSY);
   live_expect(b, dibs_token_release(b, token), DIBS_OK);
-  live_expect(b, dibs_token_renew(b, token, LONGER_MS, NULL), DIBS_EXPIRED);
+  live_expect(b, dibs_token_renew(b, token, LONGER_MS, NULL), DIBS_LOST);
   live_expect(b, dibs_try_write_lock(b, "page", &o, &hold), DIBS_OK);
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }

@@ -259,7 +259,7 @@ static void a_server_with_a_bad_certificate_is_refused(void **state)
 {
   static const struct { enum test_certificate which; const char *word; } bad[] = {
     { TEST_CERTIFICATE_EXPIRED, "expired" },
-    { TEST_CERTIFICATE_WRONG_HOST, "another name than \"127.0.0.1\"" },
+    { TEST_CERTIFICATE_WRONG_HOST, "the name \"127.0.0.1\"" },
   };
   dibs_options o = live_options();
 

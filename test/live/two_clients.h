@@ -8,12 +8,20 @@
 
 static dibs_client *client, *other;
 
-static int setup(void **state)
+/* `client` with these options, `other` with those of live.h. */
+static int two_clients(void **state, const dibs_options *options)
 {
   (void)live_server_setup(state);
-  client = live_open(live_url());
+  client = live_open_with(live_url(), options);
   other = live_open(live_url());
   return 0;
+}
+
+static inline int setup(void **state)
+{
+  dibs_options o = live_options();
+
+  return two_clients(state, &o);
 }
 
 static int teardown(void **state)

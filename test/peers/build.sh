@@ -4,11 +4,12 @@
 #
 #   test/peers/build.sh [--offline] DIRECTORY [PEER]...
 #
-# Each becomes DIRECTORY/PEER/run, a program that speaks test/peers/PROTOCOL.md; one that is
-# there already and whose sources are the same stays. What lacks its toolchain or cannot fetch
-# its libraries says "SKIP: PEER: why"; then there is no run of it. With --offline nothing is
-# fetched: only what the machine has, and what was fetched before. Those of Java start quickly;
-# with PEERS_JAVA in their environment, options of a virtual machine, they run with these instead.
+# Without PEER: all but etcd, which is large and only for bench/peers_run. Each becomes
+# DIRECTORY/PEER/run, a program that speaks test/peers/PROTOCOL.md; one that is there already and
+# whose sources are the same stays. What lacks its toolchain or cannot fetch its libraries says
+# "SKIP: PEER: why"; then there is no run of it. With --offline nothing is fetched: only what the
+# machine has, and what was fetched before. Those of Java start quickly; with PEERS_JAVA in their
+# environment, options of a virtual machine, they run with these instead.
 # Exit: 0, also with skips; 64 wrong use.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -49,7 +50,8 @@ why()
 # What a peer is made from, as one number; and the version of this script's launchers.
 stamp_of()
 {
-  find "$here/$1" "$here/build.sh" -type f ! -path '*/node_modules/*' ! -path '*/target/*' \
+  find "$here/$1" "$here/go/side" "$here/build.sh" -type f \
+    ! -path '*/node_modules/*' ! -path '*/target/*' \
     -exec cksum {} + | sort | cksum
 }
 
@@ -108,22 +110,24 @@ python_peer()
   skip "python3 has no module redis (Debian: python3-redis)"
 }
 
+# go_peer FOLDER
 go_peer()
 {
   has go || return
-  is_fresh go && return
+  is_fresh "$1" && return
+  folder=$1
   mkdir -p "$out/$peer"
   if [ -n "$offline" ]; then
     set -- env GOPROXY=off GOFLAGS=-mod=readonly
   else
     set -- env GOFLAGS=-mod=readonly
   fi
-  if ! (cd "$here/go" && timeout 300 "$@" go build -o "$out/$peer/peer" .) \
+  if ! (cd "$here/$folder" && timeout 300 "$@" go build -o "$out/$peer/peer" .) \
     >"$out/$peer.log" 2>&1 </dev/null; then
     skip "go: $(why)"
     return
   fi
-  finish go "exec '$out/$peer/peer' \"\$@\""
+  finish "$folder" "exec '$out/$peer/peer' \"\$@\""
 }
 
 node_peer()
@@ -145,7 +149,7 @@ for peer; do
     redisson*) java_peer Redisson ;;
     spring*) java_peer Spring ;;
     python) python_peer ;;
-    go) go_peer ;;
+    go | etcd) go_peer "$peer" ;;
     node) node_peer ;;
     *) echo "test/peers/build.sh: unknown peer '$peer'" >&2; exit 64 ;;
   esac

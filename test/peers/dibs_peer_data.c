@@ -56,7 +56,7 @@ void peer_rate(struct peer_worker *w, const struct peer_words *words, char *answ
   } else if (words->count > 4 && is(words->word[4], "0")) {
     peer_status(w, dibs_rate_limiter_try_acquire(w->client, name, (uint32_t)number, NULL), answer);
   } else if (words->count > 4) {
-    o.wait_ms = is(words->word[4], "-") ? 0 : (int32_t)strtol(words->word[4], NULL, 10);
+    o.wait_ms = is(words->word[4], "-") ? DIBS_FOREVER : (int32_t)strtol(words->word[4], NULL, 10);
     peer_status(w, dibs_rate_limiter_acquire(w->client, name, (uint32_t)number, &o), answer);
   }
 }

@@ -98,7 +98,7 @@ static dibs_lock_options options_of(const struct peer_worker *w, const char *wai
 {
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
 
-  o.wait_ms = is(wait, "-") ? 0 : number_of(wait);
+  o.wait_ms = is(wait, "-") ? DIBS_FOREVER : number_of(wait);
   o.ttl_ms = is(lease, "-") ? w->watchdog_ms : number_of(lease);
   o.max_hold_ms = is(lease, "-") ? 0 : o.ttl_ms;
   return o;
@@ -258,7 +258,7 @@ static void latch(struct peer_worker *w, const struct peer_words *words, char *a
     status = dibs_latch_count(w->client, name, &left);
     peer_status(w, status == DIBS_OK && left > 0 ? DIBS_TIMED_OUT : status, answer);
   } else {
-    o.wait_ms = is(words->word[3], "-") ? 0 : number_of(words->word[3]);
+    o.wait_ms = is(words->word[3], "-") ? DIBS_FOREVER : number_of(words->word[3]);
     peer_status(w, dibs_latch_await(w->client, name, &o), answer);
   }
 }

@@ -41,12 +41,14 @@ const struct peer stage_peers[] = {
   { "node-redlock", "node", FAMILY_PLAIN, POLLS, { WATCHDOG, "library=redlock" } },
   { "redis-semaphore", "node", FAMILY_PLAIN, RENEWS | POLLS,
     { WATCHDOG, "library=redis-semaphore" } },
+  { "rueidislock", "go", FAMILY_OTHER, RENEWS | HEARS, { "library=rueidislock" } },
+  { "etcd", "etcd", FAMILY_OTHER, RENEWS | HEARS | OWN_SERVER, { NULL } },
 };
 const int stage_peer_count = sizeof(stage_peers) / sizeof(stage_peers[0]);
 
 const char *stage_family(enum family family)
 {
-  static const char *const names[] = { "native", "redisson", "spring", "plain" };
+  static const char *const names[] = { "native", "redisson", "spring", "plain", "other" };
 
   return names[family];
 }

@@ -194,6 +194,11 @@ pid_t side_pid(const struct side *s)
   return s->pid;
 }
 
+const char *side_kinds(const struct side *s)
+{
+  return s->kinds;
+}
+
 bool side_has(const struct side *s, const char *kind)
 {
   size_t length = strlen(kind);

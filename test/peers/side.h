@@ -29,6 +29,7 @@ struct side *side_kill(struct side *s);
 /* What the greeting said: "redisson 4.7.0"; and whether `kind` is among its kinds. */
 const char *side_library(const struct side *s);
 bool side_has(const struct side *s, const char *kind);
+const char *side_kinds(const struct side *s);    /* of a server: its address */
 pid_t side_pid(const struct side *s);
 
 /* A command, as in "lock fair %s - 5000", to a worker; its answer comes later. */

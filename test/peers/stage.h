@@ -16,8 +16,11 @@ enum {
   STAGE_OUR_FAIR_MS = 30000,       /* and one of ours, which is fixed */
 };
 
-/* Who shares a layout of keys, and so can exclude each other. */
-enum family { FAMILY_NATIVE, FAMILY_REDISSON, FAMILY_SPRING, FAMILY_PLAIN, FAMILY_COUNT };
+/* Peers of one family share a layout of keys, and so can exclude each other. Each of OTHER has a
+ * layout of its own: bench/peers_run measures it. */
+enum family {
+  FAMILY_NATIVE, FAMILY_REDISSON, FAMILY_SPRING, FAMILY_PLAIN, FAMILY_OTHER, FAMILY_COUNT
+};
 
 /* What a peer can do with locks. Which messages it sends and hears matters only to who waits:
  * those that need none poll. */
@@ -34,6 +37,7 @@ enum trait {
   LETS_IN = 0x800,                 /* who heard its release may be first, before it asks again */
   SEES_COUNTS = 0x1000,            /* `total` */
   MEETS_ITSELF = 0x400,            /* two processes of it, too: no other sends what it hears */
+  OWN_SERVER = 0x4000,             /* not Redis: `run server directory=PATH` starts it */
   FORGIVES = 0x2000,               /* a RedLock that was lost is unlocked without a word */
 };
 

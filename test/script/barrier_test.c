@@ -8,10 +8,11 @@
 
 #include <string.h>
 
-#include "dialect/native_barrier.h"
+#include "dialect/native/barrier.h"
 #include "ear.h"
 #include "server.h"
 #include "stage.h"
+#include "rendered.h"
 
 #define KEY "dibs:b:{orders}"
 #define CHANNEL "dibs:barrier:{orders}"
@@ -28,7 +29,8 @@ static barrier_answer arrive(int who, uint64_t party, uint32_t parties, uint64_t
   barrier_call c = call_of(party, parties, generation);
   barrier_answer a;
 
-  assert_true(native_barrier_arrive(world_native(w, who), world_buffer(w), false, &c));
+  assert_true(RENDERED(native_barrier_arrive, world_native(w, who), world_buffer(w),
+                       false, &c));
   assert_true(native_barrier_arrive_answer(stage_send_kept(KEY), &a));
   return a;
 }
@@ -38,7 +40,8 @@ static barrier_answer leave(int who, uint64_t party, uint64_t generation)
   barrier_call c = call_of(party, 1, generation);
   barrier_answer a;
 
-  assert_true(native_barrier_leave(world_native(w, who), world_buffer(w), false, &c));
+  assert_true(RENDERED(native_barrier_leave, world_native(w, who), world_buffer(w), false,
+                       &c));
   assert_true(native_barrier_leave_answer(stage_send_kept(KEY), &a));
   return a;
 }
@@ -47,8 +50,8 @@ static barrier_look look(void)
 {
   barrier_look l;
 
-  assert_true(native_barrier_look(world_native(w, ANNA), world_buffer(w), false, WORLD_NAME,
-                                  strlen(WORLD_NAME)));
+  assert_true(RENDERED(native_barrier_look, world_native(w, ANNA), world_buffer(w), false,
+                       WORLD_NAME, strlen(WORLD_NAME)));
   assert_true(native_barrier_look_answer(stage_send_kept(KEY), &l));
   return l;
 }
@@ -57,8 +60,8 @@ static int64_t reset(uint64_t generation)
 {
   const resp_reply *r;
 
-  assert_true(native_barrier_reset(world_native(w, ANNA), world_buffer(w), false, WORLD_NAME,
-                                   strlen(WORLD_NAME), generation));
+  assert_true(RENDERED(native_barrier_reset, world_native(w, ANNA), world_buffer(w),
+                       false, WORLD_NAME, strlen(WORLD_NAME), generation));
   r = stage_send_kept(KEY);
   assert_true(native_barrier_reset_answer(r));
   return resp_root(r)->integer;
@@ -371,7 +374,8 @@ static void a_full_server_refuses_arrivals_and_still_breaks(void **state)
   (void)state;
   arrive(ANNA, 1, 3, 0);
   stage_fill_memory();
-  assert_true(native_barrier_arrive(world_native(w, BERT), world_buffer(w), false, &c));
+  assert_true(RENDERED(native_barrier_arrive, world_native(w, BERT), world_buffer(w),
+                       false, &c));
   r = world_raw(w, world_buffer(w));
   buffer_clear(world_buffer(w));
   assert_int_equal(resp_root(r)->kind, RESP_ERROR);
@@ -391,7 +395,8 @@ static void a_key_of_another_kind_is_left_alone(void **state)
 
   (void)state;
   test_server_command(world_server(w), "HSET " KEY " x 1");
-  assert_true(native_barrier_arrive(world_native(w, ANNA), world_buffer(w), false, &c));
+  assert_true(RENDERED(native_barrier_arrive, world_native(w, ANNA), world_buffer(w),
+                       false, &c));
   assert_int_equal(resp_fault_of(resp_root(world_raw(w, world_buffer(w)))->bytes, 9),
                    RESP_FAULT_WRONG_TYPE);
   buffer_clear(world_buffer(w));

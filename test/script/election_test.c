@@ -10,10 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dialect/native_election.h"
+#include "dialect/native/election.h"
 #include "ear.h"
 #include "server.h"
 #include "stage.h"
+#include "rendered.h"
 
 #define KEY "dibs:e:{orders}"
 #define CHANNEL "dibs:elect:{orders}"
@@ -22,7 +23,7 @@ static publish_call call_of(const lease_id *lease, uint64_t local, uint64_t tell
                             const char *value)
 {
   return (publish_call){ .name = WORLD_NAME, .name_size = strlen(WORLD_NAME), .lease = lease,
-                         .fence = lease->token * 1024 + local, .telling = telling,
+                         .fence = lease->token * 1024 + local, .publication = telling,
                          .ttl_ms = 30000, .value = value, .value_size = strlen(value) };
 }
 
@@ -32,7 +33,8 @@ static bool publish(const lease_id *lease, uint64_t local, uint64_t telling, con
   publish_call c = call_of(lease, local, telling, value);
   bool told;
 
-  assert_true(native_elect_publish(world_native(w, ANNA), world_buffer(w), false, &c));
+  assert_true(RENDERED(native_elect_publish, world_native(w, ANNA), world_buffer(w),
+                       false, &c));
   assert_true(native_elect_publish_answer(stage_send_kept(KEY), &told));
   return told;
 }
@@ -42,7 +44,8 @@ static bool clear_value(const lease_id *lease, uint64_t local)
   publish_call c = call_of(lease, local, 0, "");
   bool done;
 
-  assert_true(native_elect_clear(world_native(w, ANNA), world_buffer(w), false, &c));
+  assert_true(RENDERED(native_elect_clear, world_native(w, ANNA), world_buffer(w), false,
+                       &c));
   assert_true(native_elect_publish_answer(stage_send_kept(KEY), &done));
   return done;
 }
@@ -51,8 +54,8 @@ static elect_answer look(void)
 {
   elect_answer a;
 
-  assert_true(native_elect_look(world_native(w, BERT), world_buffer(w), false, WORLD_NAME,
-                                strlen(WORLD_NAME)));
+  assert_true(RENDERED(native_elect_look, world_native(w, BERT), world_buffer(w), false,
+                       WORLD_NAME, strlen(WORLD_NAME)));
   assert_true(native_elect_look_answer(stage_send_kept(KEY), &a));
   return a;
 }
@@ -225,7 +228,8 @@ static void a_value_may_hold_any_byte(void **state)
     all[i] = (char)i;
   c.value = all;
   c.value_size = sizeof(all);
-  assert_true(native_elect_publish(world_native(w, ANNA), world_buffer(w), true, &c));
+  assert_true(RENDERED(native_elect_publish, world_native(w, ANNA), world_buffer(w), true,
+                       &c));
   assert_true(native_elect_publish_answer(stage_send_kept(KEY), &told));
   a = look();
   assert_int_equal(a.value_size, sizeof(all));
@@ -248,8 +252,8 @@ static void a_shared_resource_has_no_leader(void **state)
 {
   (void)state;
   test_server_command(world_server(w), "HSET " WORLD_KEY " s %s h 1 n 1", "rw 5 0 0");
-  assert_true(native_elect_look(world_native(w, ANNA), world_buffer(w), false, WORLD_NAME,
-                                strlen(WORLD_NAME)));
+  assert_true(RENDERED(native_elect_look, world_native(w, ANNA), world_buffer(w), false,
+                       WORLD_NAME, strlen(WORLD_NAME)));
   assert_int_equal(resp_fault_of(resp_root(world_raw(w, world_buffer(w)))->bytes, 9),
                    RESP_FAULT_WRONG_TYPE);
   buffer_clear(world_buffer(w));

@@ -12,6 +12,7 @@
 
 #include "server.h"
 #include "stage.h"
+#include "rendered.h"
 
 static void a_release_frees_the_lock_and_may_be_repeated(void **state)
 {
@@ -35,16 +36,16 @@ static void a_release_that_comes_late_learns_who_took_the_lease(void **state)
   assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_AGAIN);
   /* Taken and given back since. */
   world_release(w, BERT, &a.lease);
-  assert_int_equal(world_release(w, ANNA, &dead).outcome, RELEASE_EXPIRED);
+  assert_int_equal(world_release(w, ANNA, &dead).outcome, RELEASE_GONE);
 }
 
-static void a_release_of_what_never_was_is_expired(void **state)
+static void a_release_of_what_never_was_finds_it_gone(void **state)
 {
   lease_id l = { .ask = 1, .token = 5 };
 
   (void)state;
   memcpy(l.client, world_native(w, ANNA)->client, CLIENT_ID_SIZE);
-  assert_int_equal(world_release(w, ANNA, &l).outcome, RELEASE_EXPIRED);
+  assert_int_equal(world_release(w, ANNA, &l).outcome, RELEASE_GONE);
   assert_string_equal(world_type(w), "none");
 }
 
@@ -178,7 +179,8 @@ static void a_batch_of_renewals_answers_each_in_its_place(void **state)
     items[i] = (renew_item){ names[i], strlen(names[i]), &leases[i], 40000 };
   }
   leases[1].token++;
-  assert_true(native_renew(world_native(w, ANNA), out, false, items, 3, world_time_us(w)));
+  assert_true(RENDERED(native_renew, world_native(w, ANNA), out, false, items, 3,
+                       world_time_us(w)));
   r = world_raw(w, out);
   buffer_clear(out);
   assert_true(native_renew_answer(r, 0, &a) && a.is_ours && a.remaining_ms == 40000);
@@ -203,8 +205,8 @@ static void a_renewal_of_a_hundred_locks_is_one_call(void **state)
     leases[i] = world_send(w, ANNA, &c).lease;
     items[i] = (renew_item){ names[i], c.name_size, &leases[i], 40000 };
   }
-  assert_true(native_renew(world_native(w, ANNA), out, false, items, RENEW_BATCH_MAX,
-                           world_time_us(w)));
+  assert_true(RENDERED(native_renew, world_native(w, ANNA), out, false, items,
+                       RENEW_BATCH_MAX, world_time_us(w)));
   r = world_raw(w, out);
   buffer_clear(out);
   for (size_t i = 0; i < RENEW_BATCH_MAX; i++) {
@@ -376,8 +378,8 @@ static void the_release_of_a_broken_lease_says_that_it_was_over(void **state)
 
   (void)state;
   assert_int_equal(world_break(w, CARL, &held.lease).outcome, RELEASE_DONE);
-  assert_int_equal(world_release(w, ANNA, &held.lease).outcome, RELEASE_EXPIRED);
-  assert_int_equal(world_break(w, CARL, &held.lease).outcome, RELEASE_EXPIRED);
+  assert_int_equal(world_release(w, ANNA, &held.lease).outcome, RELEASE_GONE);
+  assert_int_equal(world_break(w, CARL, &held.lease).outcome, RELEASE_UNTAKEN);
   assert_false(world_renew(w, ANNA, &held.lease, 30000).is_ours);
   assert_int_equal(world_acquire(w, ANNA, 1).outcome, ACQUIRE_ENDED);
   assert_true(world_acquire(w, ANNA, 2).lease.token > held.lease.token);
@@ -424,12 +426,52 @@ static void inspect_shows_the_holder_and_the_waiters_in_order(void **state)
   assert_int_equal(i.waiter_count, 0);
 }
 
+static void inspect_counts_a_waiter_only_while_its_inbox_is_there(void **state)
+{
+  inspect_answer i;
+
+  (void)state;
+  world_listen(w, BERT);
+  world_listen(w, CARL);
+  world_acquire(w, ANNA, 1);
+  world_acquire(w, BERT, 1);
+  world_acquire(w, CARL, 1);
+  assert_int_equal(world_inspect(w, ANNA).waiter_count, 2);
+  world_deafen(w, BERT);
+  i = world_inspect(w, ANNA);
+  assert_int_equal(i.waiter_count, 1);
+  assert_int_equal(i.shown, 1);
+  assert_string_equal(i.waiters[0].client, world_native(w, CARL)->client);
+}
+
+static void inspect_shows_a_lease_for_as_long_as_a_try_is_refused(void **state)
+{
+  static const struct {
+    int64_t left_ms;
+    int flags;
+    bool is_held;
+  } cases[] = { { -900, 0, true }, { -1100, 0, false }, { -60000, 2, true } };
+
+  (void)state;
+  world_set_time(w, world_time_us(w));
+  for (uint64_t i = 0; i < 3; i++) {
+    inspect_answer seen;
+
+    (void)world_plant(w, ANNA, 1, cases[i].left_ms, 30000, cases[i].flags);
+    seen = world_inspect(w, BERT);
+    assert_int_equal(seen.holder_count, cases[i].is_held);
+    assert_int_equal(seen.shown_holders, cases[i].is_held);
+    assert_int_equal(world_try(w, BERT, i + 1).outcome,
+                     cases[i].is_held ? ACQUIRE_BUSY : ACQUIRE_GRANTED);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
     CASE(a_release_frees_the_lock_and_may_be_repeated),
     CASE(a_release_that_comes_late_learns_who_took_the_lease),
-    CASE(a_release_of_what_never_was_is_expired),
+    CASE(a_release_of_what_never_was_finds_it_gone),
     CASE(a_lease_past_its_deadline_that_nobody_took_is_still_its_clients),
     CASE(a_token_that_begins_with_another_is_another),
     CASE(a_renewal_never_shortens),
@@ -453,6 +495,8 @@ int main(void)
     CASE(a_break_ousts_the_holder_once_and_tells_it),
     CASE(the_release_of_a_broken_lease_says_that_it_was_over),
     CASE(inspect_shows_the_holder_and_the_waiters_in_order),
+    CASE(inspect_counts_a_waiter_only_while_its_inbox_is_there),
+    CASE(inspect_shows_a_lease_for_as_long_as_a_try_is_refused),
   };
 
   return stage_run(tests, stage_start, stage_stop);

@@ -123,7 +123,7 @@ static void more_permits_let_nobody_in_during_the_quarantine(void **state)
   assert_string_equal(world_messages(w, BERT), "");
   era_at(QUARANTINE_US);
   assert_true(share_set(w, SHARE_SET, 5, &limit));
-  assert_non_null(strstr(world_messages(w, BERT), "share "));
+  assert_non_null(strstr(world_messages(w, BERT), "share:"));
 }
 
 static void a_share_that_ended_is_not_renewed_in_quarantine(void **state)
@@ -201,7 +201,7 @@ static void what_a_set_has_kept_does_not_make_it_an_owner_in_quarantine(void **s
   assert_int_equal(m.a.outcome, ACQUIRE_WAITING);
   assert_int_equal(m.busy, 'b');
   assert_int_equal(one_release(w, BERT, 'b', &bert.lease).outcome, RELEASE_DONE);
-  assert_non_null(strstr(world_messages(w, ANNA), "grant "));
+  assert_non_null(strstr(world_messages(w, ANNA), "grant:"));
   era_change();
   m = members_send(w, ANNA, &c);
   assert_quarantined(&m.a, ACQUIRE_WAITING, QUARANTINE_MS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The scripts of the guarded writes, on a real server (S2, theme 4): which fences are let in,
+/* The scripts of the guarded writes, on a real server (S2): which fences are let in,
  * what is refused before anything is written, how long fences live, and that nothing counts
  * twice. */
 #include <stdarg.h>
@@ -11,9 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dialect/native_guard.h"
+#include "dialect/native/guard.h"
 #include "server.h"
 #include "stage.h"
+#include "rendered.h"
 
 #define KEY "stock"
 #define FENCE_KEY "dibs:f:{stock}"
@@ -55,8 +56,8 @@ static void say_set(int who, uint64_t fence, const char *value, int64_t ttl_ms)
 
   number++;
   c = call_of(fence);
-  assert_true(native_guarded_set(world_native(w, who), world_buffer(w), false, &c,
-                                 (resp_argument){ value, strlen(value) }, ttl_ms));
+  assert_true(RENDERED(native_guarded_set, world_native(w, who), world_buffer(w), false,
+                       &c, (resp_argument){ value, strlen(value) }, ttl_ms));
 }
 
 static void say_hset(uint64_t fence, const char *field, const char *value)
@@ -66,8 +67,8 @@ static void say_hset(uint64_t fence, const char *field, const char *value)
 
   number++;
   c = call_of(fence);
-  assert_true(native_guarded_hset(world_native(w, ANNA), world_buffer(w), false, &c, words,
-                                  2));
+  assert_true(RENDERED(native_guarded_hset, world_native(w, ANNA), world_buffer(w), false,
+                       &c, words, 2));
 }
 
 static void say_hdel(uint64_t fence, const char *field)
@@ -77,8 +78,8 @@ static void say_hdel(uint64_t fence, const char *field)
 
   number++;
   c = call_of(fence);
-  assert_true(native_guarded_hdel(world_native(w, ANNA), world_buffer(w), false, &c, &word,
-                                  1));
+  assert_true(RENDERED(native_guarded_hdel, world_native(w, ANNA), world_buffer(w), false,
+                       &c, &word, 1));
 }
 
 static void say_del(uint64_t fence)
@@ -87,7 +88,8 @@ static void say_del(uint64_t fence)
 
   number++;
   c = call_of(fence);
-  assert_true(native_guarded_del(world_native(w, ANNA), world_buffer(w), false, &c));
+  assert_true(RENDERED(native_guarded_del, world_native(w, ANNA), world_buffer(w), false,
+                       &c));
 }
 
 /* The same number says: this is a repetition. */
@@ -97,7 +99,8 @@ static void say_incr_as(int who, uint64_t its_number, uint64_t fence, int64_t by
 
   number = its_number;
   c = call_of(fence);
-  assert_true(native_guarded_incr(world_native(w, who), world_buffer(w), false, &c, by));
+  assert_true(RENDERED(native_guarded_incr, world_native(w, who), world_buffer(w), false,
+                       &c, by));
 }
 
 static guard_outcome set(uint64_t fence, const char *value)
@@ -215,12 +218,12 @@ static void a_thousand_fields_go_at_once(void **state)
   }
   number++;
   c = call_of(1);
-  assert_true(native_guarded_hset(world_native(w, ANNA), world_buffer(w), false, &c, words,
-                                  2 * GUARD_FIELDS_MAX));
+  assert_true(RENDERED(native_guarded_hset, world_native(w, ANNA), world_buffer(w), false,
+                       &c, words, 2 * GUARD_FIELDS_MAX));
   assert_int_equal(outcome(NULL), GUARD_WRITTEN);
   assert_int_equal(test_server_integer(world_server(w), "HLEN " KEY), GUARD_FIELDS_MAX);
-  assert_true(native_guarded_hdel(world_native(w, ANNA), world_buffer(w), false, &c, only,
-                                  GUARD_FIELDS_MAX));
+  assert_true(RENDERED(native_guarded_hdel, world_native(w, ANNA), world_buffer(w), false,
+                       &c, only, GUARD_FIELDS_MAX));
   assert_int_equal(outcome(NULL), GUARD_WRITTEN);
   assert_int_equal(test_server_integer(world_server(w), "EXISTS " KEY), 0);
 }

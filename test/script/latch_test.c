@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The scripts of the count-down latches, on a real server (theme 37): Redisson's layout byte
+/* The scripts of the count-down latches, on a real server: Redisson's layout byte
  * for byte, each id counted once, repetitions answered and not done again, and what those
  * who look learn. */
 #include <stdarg.h>
@@ -12,9 +12,10 @@
 
 #include <hiredis/hiredis.h>
 
-#include "dialect/native_latch.h"
+#include "dialect/native/latch.h"
 #include "server.h"
 #include "stage.h"
+#include "rendered.h"
 
 #define NAME "gate"
 #define CHANNEL "redisson_countdownlatch__channel__{gate}"
@@ -39,7 +40,8 @@ static bool was_armed(int who, const latch_call *c)
 {
   bool answer;
 
-  assert_true(native_latch_set(world_native(w, who), world_buffer(w), false, c));
+  assert_true(RENDERED(native_latch_set, world_native(w, who), world_buffer(w), false,
+                       c));
   assert_true(native_latch_set_answer(stage_send(), &answer));
   return answer;
 }
@@ -55,7 +57,8 @@ static int64_t down_by(int who, const latch_call *c)
 {
   int64_t left;
 
-  assert_true(native_latch_down(world_native(w, who), world_buffer(w), false, c));
+  assert_true(RENDERED(native_latch_down, world_native(w, who), world_buffer(w), false,
+                       c));
   assert_true(native_latch_down_answer(stage_send(), &left));
   return left;
 }
@@ -71,7 +74,8 @@ static void delete_as(const latch_call *c)
 {
   bool was_none;
 
-  assert_true(native_latch_delete(world_native(w, ANNA), world_buffer(w), false, c));
+  assert_true(RENDERED(native_latch_delete, world_native(w, ANNA), world_buffer(w), false,
+                       c));
   assert_true(native_latch_set_answer(stage_send(), &was_none));
 }
 
@@ -79,8 +83,8 @@ static latch_state look(void)
 {
   latch_state s;
 
-  assert_true(native_latch_look(world_native(w, ANNA), world_buffer(w), false, NAME,
-                                strlen(NAME)));
+  assert_true(RENDERED(native_latch_look, world_native(w, ANNA), world_buffer(w), false,
+                       NAME, strlen(NAME)));
   assert_true(native_latch_look_answer(stage_send(), &s));
   return s;
 }
@@ -207,7 +211,7 @@ static void it_counts_to_zero_and_no_further(void **state)
   assert_string_equal(java_heard(), "1 0 ");
 }
 
-static void theme_37_an_id_counts_once_whoever_brings_it(void **state)
+static void an_id_counts_once_whoever_brings_it(void **state)
 {
   (void)state;
   arm(3);
@@ -345,18 +349,20 @@ static void what_holds_no_count_is_left_alone(void **state)
 
   (void)state;
   run("SET %s words", NAME);
-  assert_true(native_latch_down(world_native(w, ANNA), world_buffer(w), false, &c));
+  assert_true(RENDERED(native_latch_down, world_native(w, ANNA), world_buffer(w), false,
+                       &c));
   root = resp_root(stage_send());
   assert_int_equal(root->kind, RESP_ERROR);
   assert_int_equal(resp_fault_of(root->bytes, root->size), RESP_FAULT_WRONG_TYPE);
   assert_false(look().is_number);
   run("DEL %s", NAME);
   run("HSET %s a b", NAME);
-  assert_true(native_latch_delete(world_native(w, ANNA), world_buffer(w), false, &c));
+  assert_true(RENDERED(native_latch_delete, world_native(w, ANNA), world_buffer(w), false,
+                       &c));
   root = resp_root(stage_send());
   assert_int_equal(resp_fault_of(root->bytes, root->size), RESP_FAULT_WRONG_TYPE);
-  assert_true(native_latch_look(world_native(w, ANNA), world_buffer(w), false, NAME,
-                                strlen(NAME)));
+  assert_true(RENDERED(native_latch_look, world_native(w, ANNA), world_buffer(w), false,
+                       NAME, strlen(NAME)));
   root = resp_root(stage_send());
   assert_int_equal(resp_fault_of(root->bytes, root->size), RESP_FAULT_WRONG_TYPE);
   assert_string_equal(run("TYPE %s", NAME), "hash");
@@ -416,7 +422,7 @@ int main(void)
     latch_test(an_armed_latch_is_not_armed_again),
     latch_test(what_is_not_armed_cannot_be_counted),
     latch_test(it_counts_to_zero_and_no_further),
-    latch_test(theme_37_an_id_counts_once_whoever_brings_it),
+    latch_test(an_id_counts_once_whoever_brings_it),
     latch_test(an_id_counts_again_when_it_is_armed_anew),
     latch_test(an_id_counts_again_when_java_armed_it_anew),
     latch_test(the_repetition_of_a_request_is_answered_and_not_done),

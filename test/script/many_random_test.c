@@ -15,6 +15,7 @@
 #include "members.h"
 #include "server.h"
 #include "stage.h"
+#include "rendered.h"
 
 #define STEPS 1000
 #define NAMES "abcde"
@@ -284,7 +285,7 @@ static void poll(struct run *r, struct agent *g)
     check_holds_nothing(r, g, &g->now, m.busy);
     ask_is_over(g);
     break;
-  case ACQUIRE_DEAF:
+  case ACQUIRE_NO_SUBSCRIBER:
     check_holds_nothing(r, g, &g->now, 0);
     break;
   case ACQUIRE_ENDED:
@@ -322,8 +323,8 @@ static void renew(struct run *r, struct agent *g)
   (void)snprintf(r->what, sizeof(r->what), "%d.%u renews", g->who, (unsigned)g->set);
   for (size_t i = 0; i < count; i++)
     items[i] = (renew_item){ &g->now.letters[i], 1, &g->lease, g->now.ttl_ms };
-  assert_true(native_renew(world_native(w, g->who), world_buffer(w), false, items, count,
-                           below(r, 4) == 0 ? 0 : r->now));
+  assert_true(RENDERED(native_renew, world_native(w, g->who), world_buffer(w), false,
+                       items, count, below(r, 4) == 0 ? 0 : r->now));
   reply = world_raw(w, world_buffer(w));
   buffer_clear(world_buffer(w));
   for (size_t i = 0; i < count; i++) {

@@ -10,6 +10,7 @@
 
 #include "members.h"
 #include "server.h"
+#include "rendered.h"
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyz"
 #define PLANTED_AGO_US 60000000
@@ -50,7 +51,8 @@ many_answer members_send(struct world *w, int who, const many_call *c)
   many_answer m = { .busy = 0 };
   size_t busy = 0;
 
-  assert_true(native_many_acquire(world_native(w, who), world_buffer(w), false, c));
+  assert_true(RENDERED(native_many_acquire, world_native(w, who), world_buffer(w), false,
+                       c));
   assert_true(native_many_answer(world_native(w, who), c, call(w), &m.a, &busy));
   if (m.a.outcome == ACQUIRE_WAITING || m.a.outcome == ACQUIRE_BUSY)
     m.busy = *(const char *)c->names[busy].name;
@@ -79,8 +81,8 @@ release_answer members_release(struct world *w, int who, const char *letters,
   const many_name *names = names_of(letters, &count);
   release_answer a;
 
-  assert_true(native_many_release(world_native(w, who), world_buffer(w), false, names, count,
-                                  lease, world_time_us(w)));
+  assert_true(RENDERED(native_many_release, world_native(w, who), world_buffer(w), false,
+                       names, count, lease, world_time_us(w)));
   assert_true(native_release_answer(call(w), &a));
   return a;
 }
@@ -92,8 +94,8 @@ int64_t members_cancel(struct world *w, int who, const char *letters, uint32_t s
   const many_name *names = names_of(letters, &count);
   const resp_reply *r;
 
-  assert_true(native_many_cancel(world_native(w, who), world_buffer(w), false, names, count,
-                                 set, ask, until_us, world_time_us(w)));
+  assert_true(RENDERED(native_many_cancel, world_native(w, who), world_buffer(w), false,
+                       names, count, set, ask, until_us, world_time_us(w)));
   r = call(w);
   assert_true(native_cancel_answer(r));
   return resp_root(r)->integer;
@@ -103,7 +105,8 @@ const char *members_error(struct world *w, int who, const many_call *c)
 {
   const resp_node *root;
 
-  assert_true(native_many_acquire(world_native(w, who), world_buffer(w), false, c));
+  assert_true(RENDERED(native_many_acquire, world_native(w, who), world_buffer(w), false,
+                       c));
   root = resp_root(world_raw(w, world_buffer(w)));
   buffer_clear(world_buffer(w));
   return root->kind == RESP_ERROR ? root->bytes : "";
@@ -124,7 +127,7 @@ acquire_answer one_send(struct world *w, int who, const acquire_call *c)
 {
   acquire_answer a;
 
-  assert_true(native_acquire(world_native(w, who), world_buffer(w), false, c));
+  assert_true(RENDERED(native_acquire, world_native(w, who), world_buffer(w), false, c));
   assert_true(native_acquire_answer(world_native(w, who), c->ask, c->ttl_ms, call(w), &a));
   return a;
 }
@@ -148,8 +151,8 @@ release_answer one_release(struct world *w, int who, char letter, const lease_id
 {
   release_answer a;
 
-  assert_true(native_release(world_native(w, who), world_buffer(w), false, &letter, 1, lease,
-                             world_time_us(w)));
+  assert_true(RENDERED(native_release, world_native(w, who), world_buffer(w), false,
+                       &letter, 1, lease, world_time_us(w)));
   assert_true(native_release_answer(call(w), &a));
   return a;
 }
@@ -158,8 +161,8 @@ int64_t one_cancel(struct world *w, int who, char letter, uint64_t ask, int64_t 
 {
   const resp_reply *r;
 
-  assert_true(native_cancel(world_native(w, who), world_buffer(w), false, &letter, 1, ask,
-                            until_us, world_time_us(w), NULL));
+  assert_true(RENDERED(native_cancel, world_native(w, who), world_buffer(w), false,
+                       &letter, 1, ask, until_us, world_time_us(w), NULL));
   r = call(w);
   assert_true(native_cancel_answer(r));
   return resp_root(r)->integer;

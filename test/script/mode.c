@@ -47,7 +47,7 @@ const char *mode_why_not(void)
 
 const char *mode_user(void) { return mode_get().functions ? "plain" : "default"; }
 
-void mode_native(native *n)
+void mode_native(protocol *n)
 {
   script_mode m = mode_get();
 

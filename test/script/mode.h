@@ -17,7 +17,7 @@ script_mode mode_get(void);
 const char *mode_why_not(void);
 /* Whose commands the stories send. */
 const char *mode_user(void);
-void mode_native(native *n);
+void mode_native(protocol *n);
 void mode_options(struct test_server_options *options);
 /* Slots, functions, and the user `plain`, who may not use EVAL. */
 void mode_start(const struct test_server *s);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test/script/model.c - see model.h. */
 #include "model.h"
+#include "model_token.h"
+#include <inttypes.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,14 +60,14 @@ static void tell(struct model *m, int who, const char *line)
     strcat(strcat(m->messages[who], line), "\n");
 }
 
-static int64_t floor_ms(int64_t us)
+static int64_t min_token_ms(int64_t us)
 {
   return us >= 0 ? us / 1000 : -((-us + 999) / 1000);
 }
 
 static int64_t remaining_ms(const struct model *m, int64_t now)
 {
-  int64_t left = floor_ms(m->deadline_us - now);
+  int64_t left = min_token_ms(m->deadline_us - now);
 
   return left < m->length_ms ? left : m->length_ms;
 }
@@ -92,20 +94,16 @@ static bool is_patient(const struct model_entry *e, int64_t now)
 }
 
 static void grant(struct model *m, int64_t now, int who, uint64_t ask, int64_t ttl_ms,
-                  int flags, uint64_t floor)
+                  int flags, uint64_t min_token)
 {
-  uint64_t token = (uint64_t)now;
+  uint64_t token = token_above(now, m->token, min_token);
 
-  if (token <= m->token)
-    token = m->token + 1;
-  if (token <= floor)
-    token = floor + 1;
   m->exists = m->is_held = true;
   m->client = who;
   m->ask = ask;
   m->token = token;
   /* Kept in whole ms from the token, rounded in favour of the lease. */
-  m->deadline_us = (int64_t)token + ttl_ms * 1000 + -floor_ms((int64_t)token - now) * 1000;
+  m->deadline_us = (int64_t)token + ttl_ms * 1000 + -min_token_ms((int64_t)token - now) * 1000;
   m->length_ms = ttl_ms;
   m->renewals = 0;
   m->flags = flags;
@@ -123,15 +121,16 @@ static bool grant_next(struct model *m, int64_t now, int asker, const acquire_ca
     e->is_there = false;
     m->head = e->index + 1;
     if (is_asker) {
-      grant(m, now, who, c->ask, c->ttl_ms, flags, c->floor);
+      grant(m, now, who, c->ask, c->ttl_ms, flags, c->min_token);
       return true;
     }
     if (is_patient(e, now) && (e->polls ? e->give_up_us > 0 : m->hears[who])) {
       char lease[LEASE_TEXT_SIZE], line[256];
-      grant(m, now, who, e->ask, e->ttl_ms, e->flags | (flags & NO_DEADLINE), e->floor);
+      grant(m, now, who, e->ask, e->ttl_ms, e->flags | (flags & NO_DEADLINE), e->min_token);
       model_lease(m, lease);
-      snprintf(line, sizeof(line), "grant %s %lld %llu orders", lease,
-               (long long)e->ttl_ms, (unsigned long long)(m->next - m->head));
+      snprintf(line, sizeof(line), "grant:%020llu %s %lld %llu orders",
+               (unsigned long long)e->nonce, lease, (long long)e->ttl_ms,
+               (unsigned long long)(m->next - m->head));
       if (!e->polls)
         tell(m, who, line);
       return true;
@@ -189,7 +188,7 @@ static acquire_answer answer(const struct model *m, int64_t now, acquire_outcome
 {
   acquire_answer a = { .outcome = outcome, .server_us = now };
 
-  if (outcome == ACQUIRE_ENDED || outcome == ACQUIRE_DEAF || outcome == ACQUIRE_LATE)
+  if (outcome == ACQUIRE_ENDED || outcome == ACQUIRE_NO_SUBSCRIBER || outcome == ACQUIRE_LATE)
     return a;
   a.lease = lease_of(m);
   a.remaining_ms = outcome == ACQUIRE_GRANTED ? m->length_ms : remaining_ms(m, now);
@@ -223,9 +222,9 @@ static void enqueue(struct model *m, int64_t now, int who, const acquire_call *c
     m->client = NEVER_HELD;
     m->ask = m->token = 0;
   }
-  *mine = (struct model_entry){ .is_there = true, .ask = c->ask, .floor = c->floor,
+  *mine = (struct model_entry){ .is_there = true, .ask = c->ask, .min_token = c->min_token,
     .ttl_ms = c->ttl_ms, .give_up_us = c->give_up_us, .flags = flags & LINGERS,
-    .polls = c->polls };
+    .polls = c->polls, .nonce = c->nonce };
   if (old.is_there && !old.is_tombstone) {
     mine->index = old.index;
     mine->queued_us = old.queued_us;
@@ -260,13 +259,13 @@ static acquire_answer wait_or_get(struct model *m, int64_t now, int who,
     was_granted = grant_next(m, now, who, c, flags);
   if (is_free && !was_granted) {
     m->has_queue = false;
-    grant(m, now, who, c->ask, c->ttl_ms, flags, c->floor);
+    grant(m, now, who, c->ask, c->ttl_ms, flags, c->min_token);
     return answer(m, now, ACQUIRE_GRANTED);
   }
   if (was_granted && m->client == who)
     return answer(m, now, ACQUIRE_GRANTED);
   if (is_deaf)
-    return answer(m, now, ACQUIRE_DEAF);
+    return answer(m, now, ACQUIRE_NO_SUBSCRIBER);
   if (!was_granted)
     trim(m, now, who);
   a = is_held_back ? era_held_back(&m->era, now, ACQUIRE_WAITING)
@@ -291,7 +290,7 @@ static acquire_answer try_to_get(struct model *m, int64_t now, int who, const ac
     was_granted = grant_next(m, now, who, c, flags);
   if (is_free && !was_granted) {
     m->has_queue = false;
-    grant(m, now, who, c->ask, c->ttl_ms, flags, c->floor);
+    grant(m, now, who, c->ask, c->ttl_ms, flags, c->min_token);
     return answer(m, now, ACQUIRE_GRANTED);
   }
   if (was_granted && m->client == who)
@@ -325,22 +324,47 @@ acquire_answer model_acquire(struct model *m, int64_t now, int who, const acquir
 
 /* ---- the others ---- */
 
+/* What became of a lease that does not stand there. */
+static release_outcome gone_how(const struct model *m, const char *lease)
+{
+  const char *token = strrchr(lease, ':');
+
+  if (m->exists && m->is_held)
+    return is_lease(m, lease) ? RELEASE_GONE : RELEASE_TAKEN;
+  return m->exists && strtoull(token + 1, NULL, 10) == m->token ? RELEASE_UNTAKEN
+                                                                : RELEASE_GONE;
+}
+
+/* Whether the memory is the one that breaking this lease left. */
+static bool was_broken(const struct model *m, const char *lease)
+{
+  const char *token = strrchr(lease, ':');
+  char left[LEASE_TEXT_SIZE];
+
+  snprintf(left, sizeof(left), "%.*s%" PRIu64, (int)(token + 1 - lease), lease,
+           (uint64_t)strtoull(token + 1, NULL, 10) + 1);
+  return m->exists && !m->is_held && is_lease(m, left);
+}
+
 static release_answer end_named(struct model *m, int64_t now, int64_t estimate_us,
                                 const char *lease, bool breaks)
 {
-  release_answer a = { .outcome = RELEASE_EXPIRED };
+  release_answer a = { .outcome = RELEASE_GONE };
   char line[256];
   int owner = m->client;
 
   if (!m->exists || !is_lease(m, lease)) {
-    if (m->exists && m->is_held) {
-      a.outcome = RELEASE_TAKEN;
+    a.outcome = gone_how(m, lease);
+    if (a.outcome == RELEASE_TAKEN)
       a.taker = lease_of(m);
-    }
+    if (breaks && was_broken(m, lease))
+      a.outcome = RELEASE_UNTAKEN;
+    if (a.outcome == RELEASE_UNTAKEN && !breaks)
+      a.outcome = RELEASE_DONE;
     return a;
   }
   if (!m->is_held) {
-    a.outcome = breaks ? RELEASE_EXPIRED : RELEASE_DONE;
+    a.outcome = breaks ? RELEASE_UNTAKEN : RELEASE_DONE;
     return a;
   }
   end_lease(m, now, estimate_us, m->client, m->ask, m->token + (breaks ? 1 : 0));
@@ -396,10 +420,10 @@ renew_answer model_renew(struct model *m, int64_t now, const char *lease, int64_
 
   if (!m->exists || !m->is_held || !is_lease(m, lease) ||
       (now > m->deadline_us && era_is_young(&m->era, now)))
-    return (renew_answer){ .is_ours = false };
+    return (renew_answer){ .is_ours = false, .gone = gone_how(m, lease) };
   if (wanted > m->deadline_us)
     m->deadline_us = wanted;
-  m->deadline_us = (int64_t)m->token - floor_ms((int64_t)m->token - m->deadline_us) * 1000;
+  m->deadline_us = (int64_t)m->token - min_token_ms((int64_t)m->token - m->deadline_us) * 1000;
   if (ttl_ms > m->length_ms)
     m->length_ms = ttl_ms;
   m->renewals++;
@@ -415,17 +439,19 @@ renew_answer model_renew(struct model *m, int64_t now, const char *lease, int64_
 
 static void dump_entry(const struct model_entry *e, int who, text *out)
 {
-  char client[CLIENT_ID_SIZE], line[256];
+  char client[CLIENT_ID_SIZE], line[256], nonce[24] = "";
 
   model_client(who, client);
+  if (!e->polls)
+    snprintf(nonce, sizeof(nonce), "%020llu", (unsigned long long)e->nonce);
   if (e->is_tombstone)
     snprintf(line, sizeof(line), "x %s %llu %lld", client, (unsigned long long)e->ask,
              (long long)e->give_up_us);
   else
-    snprintf(line, sizeof(line), "%s %llu %lld x%d 1 %lld %lld %llu", client,
+    snprintf(line, sizeof(line), "%s %llu %lld x%d 1 %lld %016lld%s %llu", client,
              (unsigned long long)e->ask, (long long)e->ttl_ms, e->flags + (e->polls ? 4 : 0),
-             (long long)e->give_up_us, (long long)e->queued_us,
-             (unsigned long long)e->floor);
+             (long long)e->give_up_us, (long long)e->queued_us, nonce,
+             (unsigned long long)e->min_token);
   text_add(out, "\n");
   text_add_uint(out, e->index);
   text_add(out, " ");

@@ -13,7 +13,7 @@
 
 struct model_entry {
   bool is_there, is_tombstone;
-  uint64_t index, ask, floor;
+  uint64_t index, ask, min_token, nonce;
   int64_t ttl_ms, give_up_us, queued_us;
   int flags;
   bool polls;

@@ -108,13 +108,15 @@ static acquire_call some_call(struct run *r, int who, lease_id *watched)
   c.ask = below(r, 8) == 0 && r->ask[who] > 1 ? r->ask[who] - 1 : r->ask[who];
   c.ttl_ms = ttls[below(r, 6)];
   c.waits = below(r, 3) > 0;
+  c.nonce = c.waits ? c.ask * UINT64_C(11400714819323198485) + (uint64_t)who : 0;
   c.lingers = below(r, 4) == 0;
   if (below(r, 8) == 0)
     c.until_us = r->now + (int64_t)below(r, 3) - 1;
   if (below(r, 6) > 0)
     c.estimate_us = r->now + (int64_t)below(r, 550000) - 275000;
   if (below(r, 20) == 0)
-    c.floor = r->model.token + below(r, 5000000);
+    c.min_token = below(r, 5) == 0 ? UINT64_C(9007199254740985)      /* it counts for nothing */
+                               : r->model.token + below(r, 5000000);
   if (below(r, 3) == 0)
     c.give_up_us = r->now + (int64_t)below(r, 20000000);
   if (below(r, 6) == 0 && some_lease(r, watched)) {
@@ -220,8 +222,8 @@ static void step_renew(struct run *r, int who)
   got = world_renew_at(w, who, &l, ttl, estimate);
   snprintf(r->what, sizeof(r->what), "renew %s %lld: %lld, got %lld", lease_text(&l),
            (long long)ttl, (long long)expected.remaining_ms, (long long)got.remaining_ms);
-  if (got.is_ours != expected.is_ours || got.remaining_ms != expected.remaining_ms ||
-      got.waiters != expected.waiters)
+  if (got.is_ours != expected.is_ours || got.gone != expected.gone ||
+      got.remaining_ms != expected.remaining_ms || got.waiters != expected.waiters)
     fail_msg("%s: answers differ", r->what);
   compare_stored(r);
 }

@@ -10,13 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dialect/native_barrier.h"
-#include "dialect/native_election.h"
-#include "dialect/native_latch.h"
+#include "dialect/native/barrier.h"
+#include "dialect/native/election.h"
+#include "dialect/native/latch.h"
 #include "deployment.h"
 #include "ear.h"
 #include "server.h"
 #include "stage.h"
+#include "rendered.h"
 
 static int start(void **state)
 {
@@ -28,9 +29,9 @@ static int start(void **state)
 }
 
 /* `who`, who takes the node for a new one. */
-static native mistaken(int who)
+static protocol mistaken(int who)
 {
-  native n = *world_native(w, who);
+  protocol n = *world_native(w, who);
 
   assert_true(n.has_tags && !n.has_sharded_channels);
   n.has_sharded_channels = true;
@@ -39,21 +40,21 @@ static native mistaken(int who)
 
 static acquire_answer ask(int who, uint64_t k)
 {
-  native n = mistaken(who);
+  protocol n = mistaken(who);
   acquire_call c = world_call(w, k);
   acquire_answer a;
 
-  assert_true(native_acquire(&n, world_buffer(w), false, &c));
+  assert_true(RENDERED(native_acquire, &n, world_buffer(w), false, &c));
   assert_true(native_acquire_answer(&n, k, c.ttl_ms, stage_send(), &a));
   return a;
 }
 
 static void release(int who, const lease_id *lease)
 {
-  native n = mistaken(who);
+  protocol n = mistaken(who);
 
-  assert_true(native_release(&n, world_buffer(w), false, WORLD_NAME, strlen(WORLD_NAME), lease,
-                             world_time_us(w)));
+  assert_true(RENDERED(native_release, &n, world_buffer(w), false, WORLD_NAME,
+                       strlen(WORLD_NAME), lease, world_time_us(w)));
   assert_int_equal(resp_root(stage_send())->integer, 1);
 }
 
@@ -66,7 +67,7 @@ static void who_waits_at_an_ordinary_inbox_is_found_and_told_of_the_grant(void *
   world_listen(w, BERT);
   assert_int_equal(ask(BERT, 1).outcome, ACQUIRE_WAITING);
   release(ANNA, &a.lease);
-  assert_memory_equal(world_messages(w, BERT), "grant BBBB", 10);
+  assert_non_null(strstr(world_messages(w, BERT), " BBBB"));
   assert_int_equal(ask(BERT, 1).outcome, ACQUIRE_AGAIN);
 }
 
@@ -74,7 +75,7 @@ static void who_listens_nowhere_is_deaf(void **state)
 {
   (void)state;
   assert_int_equal(ask(ANNA, 1).outcome, ACQUIRE_GRANTED);
-  assert_int_equal(ask(BERT, 1).outcome, ACQUIRE_DEAF);
+  assert_int_equal(ask(BERT, 1).outcome, ACQUIRE_NO_SUBSCRIBER);
 }
 
 static void the_dead_get_no_grant(void **state)
@@ -88,14 +89,14 @@ static void the_dead_get_no_grant(void **state)
   assert_int_equal(ask(CARL, 1).outcome, ACQUIRE_WAITING);
   world_deafen(w, BERT);
   release(ANNA, &a.lease);
-  assert_memory_equal(world_messages(w, CARL), "grant CCCC", 10);
+  assert_non_null(strstr(world_messages(w, CARL), " CCCC"));
 }
 
 static void who_observes_a_latch_is_told(void **state)
 {
   latch_call c = { .name = WORLD_NAME, .name_size = strlen(WORLD_NAME), .number = 1,
                    .count = 1 };
-  native n = mistaken(ANNA);
+  protocol n = mistaken(ANNA);
   char channel[LATCH_CHANNEL_SIZE];
   text t = text_over(channel, sizeof(channel));
   bool was_armed;
@@ -103,7 +104,7 @@ static void who_observes_a_latch_is_told(void **state)
   (void)state;
   native_latch_channel(&n, c.name, c.name_size, &t);
   ear_open(channel);
-  assert_true(native_latch_set(&n, world_buffer(w), false, &c));
+  assert_true(RENDERED(native_latch_set, &n, world_buffer(w), false, &c));
   assert_true(native_latch_set_answer(stage_send(), &was_armed));
   assert_int_equal(ear_count(), 1);
   ear_close();
@@ -113,12 +114,12 @@ static void who_waits_at_a_barrier_is_told(void **state)
 {
   barrier_call c = { .name = WORLD_NAME, .name_size = strlen(WORLD_NAME), .party = 1,
                      .parties = 1, .silence_ms = BARRIER_SILENCE_MS };
-  native n = mistaken(ANNA);
+  protocol n = mistaken(ANNA);
   barrier_answer a;
 
   (void)state;
   ear_open("dibs:barrier:{orders}");
-  assert_true(native_barrier_arrive(&n, world_buffer(w), false, &c));
+  assert_true(RENDERED(native_barrier_arrive, &n, world_buffer(w), false, &c));
   assert_true(native_barrier_arrive_answer(stage_send(), &a));
   assert_int_equal(a.outcome, BARRIER_PASSED);
   assert_int_equal(ear_count(), 1);
@@ -129,19 +130,19 @@ static void who_observes_an_election_is_told(void **state)
 {
   acquire_answer a = ask(ANNA, 1);
   publish_call c = { .name = WORLD_NAME, .name_size = strlen(WORLD_NAME), .lease = &a.lease,
-                     .fence = a.lease.token * 1024, .telling = 1, .ttl_ms = 30000,
+                     .fence = a.lease.token * 1024, .publication = 1, .ttl_ms = 30000,
                      .value = "here", .value_size = 4 };
-  native n = mistaken(ANNA);
+  protocol n = mistaken(ANNA);
   char channel[ELECTION_CHANNEL_SIZE];
   text t = text_over(channel, sizeof(channel));
-  bool is_told;
+  bool is_reported;
 
   (void)state;
   native_election_channel(&n, c.name, c.name_size, &t);
   ear_open(channel);
-  assert_true(native_elect_publish(&n, world_buffer(w), false, &c));
-  assert_true(native_elect_publish_answer(stage_send(), &is_told));
-  assert_true(is_told);
+  assert_true(RENDERED(native_elect_publish, &n, world_buffer(w), false, &c));
+  assert_true(native_elect_publish_answer(stage_send(), &is_reported));
+  assert_true(is_reported);
   assert_int_equal(ear_count(), 1);
   ear_close();
 }

@@ -11,10 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dialect/redisson.h"
-#include "dialect/redisson_rate.h"
+#include "dialect/redisson/redisson.h"
+#include "dialect/redisson/rate.h"
 #include "server.h"
 #include "stage.h"
+#include "rendered.h"
 
 #define NAME "api"
 #define VALUE "{api}:value"
@@ -51,7 +52,7 @@ static int64_t set_as(const rate_call *c)
 {
   int64_t done;
 
-  assert_true(rate_set(world_native(w, ANNA), world_buffer(w), false, c));
+  assert_true(RENDERED(rate_set, world_native(w, ANNA), world_buffer(w), false, c));
   assert_true(rate_change_answer(stage_send(), &done));
   return done;
 }
@@ -82,7 +83,7 @@ static rate_answer ask_as(int who, const char *id, uint64_t permits)
   c.permits = permits;
   c.id = (const uint8_t *)id;
   assert_int_equal(strlen(id), RATE_ID_SIZE);
-  assert_true(rate_acquire(world_native(w, who), world_buffer(w), false, &c));
+  assert_true(RENDERED(rate_acquire, world_native(w, who), world_buffer(w), false, &c));
   assert_true(rate_acquire_answer(stage_send(), &a));
   return a;
 }
@@ -119,7 +120,7 @@ static int64_t cancel(const char *id, uint64_t permits)
 
   c.permits = permits;
   c.id = (const uint8_t *)id;
-  assert_true(rate_cancel(world_native(w, ANNA), world_buffer(w), false, &c));
+  assert_true(RENDERED(rate_cancel, world_native(w, ANNA), world_buffer(w), false, &c));
   r = stage_send();
   assert_int_equal(resp_root(r)->kind, RESP_ARRAY);
   return resp_child(r, resp_root(r), 0)->integer;
@@ -129,7 +130,7 @@ static int64_t release_as(const rate_call *c)
 {
   int64_t given;
 
-  assert_true(rate_release(world_native(w, ANNA), world_buffer(w), false, c));
+  assert_true(RENDERED(rate_release, world_native(w, ANNA), world_buffer(w), false, c));
   assert_true(rate_release_answer(stage_send(), &given));
   return given;
 }
@@ -147,7 +148,7 @@ static rate_state look_as(int who)
   rate_call c = call_of();
   rate_state s;
 
-  assert_true(rate_look(world_native(w, who), world_buffer(w), false, &c));
+  assert_true(RENDERED(rate_look, world_native(w, who), world_buffer(w), false, &c));
   assert_true(rate_look_answer(stage_send(), &s));
   return s;
 }
@@ -161,7 +162,7 @@ static int64_t delete_as(const rate_call *c)
 {
   int64_t done;
 
-  assert_true(rate_delete(world_native(w, ANNA), world_buffer(w), false, c));
+  assert_true(RENDERED(rate_delete, world_native(w, ANNA), world_buffer(w), false, c));
   assert_true(rate_change_answer(stage_send(), &done));
   return done;
 }
@@ -173,7 +174,7 @@ static resp_fault fault_of_acquire(void)
 
   c.permits = 1;
   c.id = (const uint8_t *)"0123456789abcdef";
-  assert_true(rate_acquire(world_native(w, ANNA), world_buffer(w), false, &c));
+  assert_true(RENDERED(rate_acquire, world_native(w, ANNA), world_buffer(w), false, &c));
   root = resp_root(stage_send());
   assert_int_equal(root->kind, RESP_ERROR);
   return resp_fault_of(root->bytes, root->size);
@@ -253,7 +254,7 @@ static void keys_of_a_name_with_a_brace_get_none(void **state)
   assert_int_equal(set_as(&c), 1);
   c.permits = 1;
   c.id = (const uint8_t *)"0123456789abcdef";
-  assert_true(rate_acquire(world_native(w, ANNA), world_buffer(w), false, &c));
+  assert_true(RENDERED(rate_acquire, world_native(w, ANNA), world_buffer(w), false, &c));
   assert_true(rate_acquire_answer(stage_send(), &a));
   assert_string_equal(run("GET {t}api:value"), "4");
   assert_int_equal(run_integer("ZCARD {t}api:permits"), 1);
@@ -557,10 +558,10 @@ static void what_is_no_limiter_is_left_alone(void **state)
   run("DEL " NAME);
   run("HSET " NAME " owner 1");                  /* a lock of Redisson, say */
   assert_int_equal(fault_of_acquire(), RESP_FAULT_WRONG_TYPE);
-  assert_true(rate_set(world_native(w, ANNA), world_buffer(w), false, &c));
+  assert_true(RENDERED(rate_set, world_native(w, ANNA), world_buffer(w), false, &c));
   root = resp_root(stage_send());
   assert_int_equal(resp_fault_of(root->bytes, root->size), RESP_FAULT_WRONG_TYPE);
-  assert_true(rate_delete(world_native(w, ANNA), world_buffer(w), false, &end));
+  assert_true(RENDERED(rate_delete, world_native(w, ANNA), world_buffer(w), false, &end));
   root = resp_root(stage_send());
   assert_int_equal(resp_fault_of(root->bytes, root->size), RESP_FAULT_WRONG_TYPE);
   assert_string_equal(run("HGETALL " NAME), "[owner, 1]");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test/script/share_model.c - see share_model.h. */
 #include "share_model.h"
+#include "model_token.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -23,14 +24,14 @@ static bool agrees(int64_t now, int64_t estimate_us)
   return llabs(now - estimate_us) <= 250000;
 }
 
-static int64_t floor_ms(int64_t us)
+static int64_t min_token_ms(int64_t us)
 {
   return us >= 0 ? us / 1000 : -((-us + 999) / 1000);
 }
 
 static int64_t remaining_ms(const struct model_holder *h, int64_t now)
 {
-  int64_t left = floor_ms(h->deadline_us - now);
+  int64_t left = min_token_ms(h->deadline_us - now);
 
   return left < h->length_ms ? left : h->length_ms;
 }
@@ -86,21 +87,17 @@ static bool fits(const struct share_model *m, char mode, uint64_t units)
 }
 
 static struct model_holder *grant(struct share_model *m, int64_t now, int who, uint64_t ask,
-                                  char mode, uint64_t units, int64_t ttl_ms, uint64_t floor,
+                                  char mode, uint64_t units, int64_t ttl_ms, uint64_t min_token,
                                   int flags)
 {
   struct model_holder *h = &m->holder[m->holder_count++];
-  uint64_t token = (uint64_t)now;
+  uint64_t token = token_above(now, m->token, min_token);
 
   assert(m->holder_count < MODEL_MANY);
-  if (token <= m->token)
-    token = m->token + 1;
-  if (token <= floor)
-    token = floor + 1;
   m->token = token;
   *h = (struct model_holder){ .client = who, .ask = ask, .mode = mode, .units = units,
     .token = token, .length_ms = ttl_ms, .flags = flags,
-    .deadline_us = (int64_t)token + ttl_ms * 1000 + -floor_ms((int64_t)token - now) * 1000 };
+    .deadline_us = (int64_t)token + ttl_ms * 1000 + -min_token_ms((int64_t)token - now) * 1000 };
   return h;
 }
 
@@ -144,7 +141,12 @@ static void append_place(struct share_model *m, const struct model_place *p)
 /* What the pump has to tell, once it is known how many wait behind it. */
 struct news {
   size_t count;
-  struct { int who; bool is_lost; uint64_t ask, token, units; int64_t ttl_ms; } of[MODEL_MANY];
+  struct {
+    int who;
+    bool is_lost;
+    uint64_t ask, token, units, nonce;
+    int64_t ttl_ms;
+  } of[MODEL_MANY];
 };
 
 static void news_tell(struct share_model *m, const struct news *n)
@@ -157,8 +159,9 @@ static void news_tell(struct share_model *m, const struct news *n)
       snprintf(line, sizeof(line), "lost %s:%llu:0 orders", client,
                (unsigned long long)n->of[i].ask);
     else
-      snprintf(line, sizeof(line), "share %s:%llu:%llu %lld %llu %llu orders", client,
-               (unsigned long long)n->of[i].ask, (unsigned long long)n->of[i].token,
+      snprintf(line, sizeof(line), "share:%020llu %s:%llu:%llu %lld %llu %llu orders",
+               (unsigned long long)n->of[i].nonce, client, (unsigned long long)n->of[i].ask,
+               (unsigned long long)n->of[i].token,
                (long long)n->of[i].ttl_ms, (unsigned long long)(m->next - m->head),
                (unsigned long long)n->of[i].units);
     tell(m, n->of[i].who, line);
@@ -187,7 +190,7 @@ static struct model_holder *pump(struct share_model *m, int64_t now, int flags, 
       bool is_asker = c != NULL && p->client == asker && !p->is_tombstone && p->ask == c->ask;
       if (is_asker || is_live(m, p, now)) {
         uint64_t units = is_asker ? c->units : p->units;
-        if (m->kind == MODEL_SEM && units > m->limit) {
+        if (m->kind == MODEL_SEM && m->limit > 0 && units > m->limit) {
           n->of[n->count].who = p->client;
           n->of[n->count].is_lost = true;
           n->of[n->count++].ask = p->ask;
@@ -195,7 +198,7 @@ static struct model_holder *pump(struct share_model *m, int64_t now, int flags, 
           break;
         } else {
           struct model_holder *h = grant(m, now, p->client, p->ask, p->mode, units,
-            is_asker ? c->ttl_ms : p->ttl_ms, is_asker ? c->floor : p->floor, flags);
+            is_asker ? c->ttl_ms : p->ttl_ms, is_asker ? c->min_token : p->min_token, flags);
           granted++;
           if (is_asker) {
             own = h->token;
@@ -204,6 +207,7 @@ static struct model_holder *pump(struct share_model *m, int64_t now, int flags, 
             n->of[n->count].is_lost = false;
             n->of[n->count].ask = p->ask;
             n->of[n->count].token = h->token;
+            n->of[n->count].nonce = p->nonce;
             n->of[n->count].units = units;
             n->of[n->count++].ttl_ms = p->ttl_ms;
           }
@@ -292,8 +296,8 @@ static void enqueue(struct share_model *m, int64_t now, int who, const share_cal
 {
   struct model_place *mine = find_place(m, who, c->ask);
   struct model_place p = { .client = who, .ask = c->ask, .mode = c->mode, .units = c->units,
-    .ttl_ms = c->ttl_ms, .give_up_us = c->give_up_us, .floor = c->floor, .queued_us = now,
-    .polls = c->polls };
+    .ttl_ms = c->ttl_ms, .give_up_us = c->give_up_us, .min_token = c->min_token, .queued_us = now,
+    .polls = c->polls, .nonce = c->nonce };
 
   if (mine == NULL) {
     append_place(m, &p);
@@ -325,7 +329,7 @@ acquire_answer model_acquire(struct share_model *m, int64_t now, int who, const 
     return again(h, now);
   if (mine != NULL && mine->is_tombstone)
     return plain(now, ACQUIRE_ENDED);
-  if (m->kind == MODEL_SEM && c->units > m->limit)
+  if (m->kind == MODEL_SEM && m->limit > 0 && c->units > m->limit)
     return too_many(m, now, c, mine, is_quiet);
   is_queued = c->waits && (c->polls || m->hears[who]);
   if (m->kind <= MODEL_NEW && (!is_quiet || is_queued)) {
@@ -339,11 +343,11 @@ acquire_answer model_acquire(struct share_model *m, int64_t now, int who, const 
   h = pump(m, now, flags, who, c, is_quiet, &n);
   units = is_quiet ? 0 : fits_at_once(m, c);
   if (h == NULL && units > 0)
-    h = grant(m, now, who, c->ask, c->mode, units, c->ttl_ms, c->floor, flags);
+    h = grant(m, now, who, c->ask, c->mode, units, c->ttl_ms, c->min_token, flags);
   if (h != NULL) {
     a = granted(h, now);
   } else if (c->waits && !is_queued) {
-    a = plain(now, ACQUIRE_DEAF);
+    a = plain(now, ACQUIRE_NO_SUBSCRIBER);
   } else if (c->waits) {
     enqueue(m, now, who, c);
     a = is_quiet ? era_held_back(&m->era, now, ACQUIRE_WAITING)
@@ -443,7 +447,7 @@ release_answer model_break(struct share_model *m, int64_t now, int who, const le
 
   is_quiet = era_is_quarantined(&m->era, now, NULL);
   if (h == NULL)
-    return (release_answer){ .outcome = RELEASE_EXPIRED };
+    return (release_answer){ .outcome = RELEASE_GONE };
   remove_holder(m, h);
   (void)pump(m, now, doubt(now, estimate_us), NOBODY, NULL, is_quiet, &n);
   news_tell(m, &n);
@@ -461,7 +465,7 @@ static void lengthen(struct model_holder *h, int64_t now, int64_t ttl_ms, int fl
   h->flags = ttl_ms < h->length_ms && h->flags == NO_DEADLINE ? NO_DEADLINE : flags;
   if (deadline < h->deadline_us)
     deadline = h->deadline_us;
-  h->deadline_us = (int64_t)h->token - floor_ms((int64_t)h->token - deadline) * 1000;
+  h->deadline_us = (int64_t)h->token - min_token_ms((int64_t)h->token - deadline) * 1000;
   if (ttl_ms > h->length_ms)
     h->length_ms = ttl_ms;
   h->renewals++;
@@ -540,17 +544,20 @@ static int compare_lines(const void *a, const void *b) { return strcmp(a, b); }
 
 static void place_line(const struct model_place *p, char *line, size_t size)
 {
-  char client[CLIENT_ID_SIZE];
+  char client[CLIENT_ID_SIZE], nonce[24] = "";
 
   model_client(p->client, client);
+  if (!p->polls)
+    snprintf(nonce, sizeof(nonce), "%020llu", (unsigned long long)p->nonce);
   if (p->is_tombstone)
     snprintf(line, size, "w%llu x %s %llu %lld", (unsigned long long)p->index, client,
              (unsigned long long)p->ask, (long long)p->give_up_us);
   else
-    snprintf(line, size, "w%llu %s %llu %lld %c%d %llu %lld %lld %llu",
+    snprintf(line, size, "w%llu %s %llu %lld %c%d %llu %lld %016lld%s %llu",
              (unsigned long long)p->index, client, (unsigned long long)p->ask,
              (long long)p->ttl_ms, p->mode, p->polls ? 4 : 0, (unsigned long long)p->units,
-             (long long)p->give_up_us, (long long)p->queued_us, (unsigned long long)p->floor);
+             (long long)p->give_up_us, (long long)p->queued_us, nonce,
+             (unsigned long long)p->min_token);
 }
 
 static void holder_line(const struct model_holder *h, char *line, size_t size)

@@ -22,7 +22,7 @@ struct model_holder {
 
 struct model_place {
   bool is_tombstone, polls;
-  uint64_t index, ask, units, floor;
+  uint64_t index, ask, units, min_token, nonce;
   int client;
   char mode;
   int64_t ttl_ms, give_up_us, queued_us;

@@ -108,6 +108,7 @@ static share_call some_call(struct run *r, int who, lease_id *watched)
   ask_decide(r, &c);
   c.ttl_ms = ttls[below(r, 6)];
   c.waits = below(r, 3) > 0;
+  c.nonce = c.waits ? c.ask * UINT64_C(11400714819323198485) + (uint64_t)who : 0;
   if (r->is_semaphore && below(r, 12) == 0) {
     c.units = 0;                             /* all that are free */
     c.ask = ++r->ask[who];
@@ -118,7 +119,8 @@ static share_call some_call(struct run *r, int who, lease_id *watched)
   if (below(r, 6) > 0)
     c.estimate_us = r->now + (int64_t)below(r, 550000) - 275000;
   if (below(r, 20) == 0)
-    c.floor = r->model.token + below(r, 5000000);
+    c.min_token = below(r, 5) == 0 ? UINT64_C(9007199254740985)      /* it counts for nothing */
+                               : r->model.token + below(r, 5000000);
   if (below(r, 3) == 0)
     c.give_up_us = r->now + (int64_t)below(r, 20000000);
   if (below(r, 4) == 0 && some_lease(r, watched)) {

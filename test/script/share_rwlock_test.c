@@ -121,6 +121,35 @@ static void a_grant_tells_how_many_wait_behind_it(void **state)
   assert_int_equal(m.waiters, 1);
 }
 
+/* ---- inspect ---- */
+
+static void inspect_counts_no_waiter_without_an_inbox_and_no_share_that_is_over(void **state)
+{
+  int64_t start_us;
+  inspect_answer i;
+
+  (void)state;
+  start_us = world_time_us(w);
+  world_set_time(w, start_us);
+  share_hear(BERT, CARL);
+  assert_int_equal(reads(ANNA, 1).outcome, ACQUIRE_GRANTED);
+  writes(BERT, 1);
+  writes(CARL, 1);
+  world_deafen(w, BERT);
+  i = share_inspect(w);
+  assert_int_equal(i.waiter_count, 1);
+  assert_int_equal(i.shown, 1);
+  assert_string_equal(i.waiters[0].client, world_native(w, CARL)->client);
+  world_set_time(w, start_us + 30900000);
+  assert_int_equal(share_inspect(w).used, 1);
+  assert_int_equal(share_try(w, DORA, 'w', 1, 1).outcome, ACQUIRE_BUSY);
+  world_set_time(w, start_us + 31100000);
+  i = share_inspect(w);
+  assert_int_equal(i.used, 0);
+  assert_int_equal(i.holder_count, 0);
+  assert_int_equal(i.waiter_count, 1);
+}
+
 /* ---- downgrade ---- */
 
 static void a_writer_that_goes_on_as_a_reader_lets_readers_in_but_no_writer(void **state)
@@ -165,7 +194,7 @@ static void the_deaf_are_not_queued_and_dead_waiters_are_passed_over(void **stat
   share_call c;
 
   (void)state;
-  assert_int_equal(writes(BERT, 1).outcome, ACQUIRE_DEAF);
+  assert_int_equal(writes(BERT, 1).outcome, ACQUIRE_NO_SUBSCRIBER);
   share_hear(BERT, DORA);
   writes(BERT, 1);
   c = share_call_of(w, 'w', 1, 1);
@@ -324,7 +353,7 @@ static void a_release_with_another_token_does_nothing(void **state)
   other.token++;
   assert_false(share_release(w, ANNA, &other, 0));
   assert_false(share_renew(w, ANNA, &other, 30000, 'w').is_ours);
-  assert_int_equal(share_break(w, BERT, &other).outcome, RELEASE_EXPIRED);
+  assert_int_equal(share_break(w, BERT, &other).outcome, RELEASE_GONE);
   assert_int_equal(writes(ANNA, 1).outcome, ACQUIRE_AGAIN);
 }
 
@@ -417,6 +446,7 @@ int main(void)
     TIMED(consecutive_readers_go_together_and_those_behind_a_writer_later),
     TIMED(a_writer_that_gives_up_lets_the_readers_behind_it_in),
     TIMED(a_grant_tells_how_many_wait_behind_it),
+    TIMED(inspect_counts_no_waiter_without_an_inbox_and_no_share_that_is_over),
     TIMED(a_writer_that_goes_on_as_a_reader_lets_readers_in_but_no_writer),
     TIMED(a_downgrade_without_a_ttl_does_not_lengthen),
     TIMED(the_deaf_are_not_queued_and_dead_waiters_are_passed_over),

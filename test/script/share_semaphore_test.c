@@ -187,9 +187,30 @@ static void with_no_permits_nobody_gets_in(void **state)
   share_hear(BERT, BERT);
   share_set(w, SHARE_SET, 0, NULL);
   assert_int_equal(tries(ANNA, 0, 1).outcome, ACQUIRE_BUSY);
-  a = takes(ANNA, 1, 2);
-  assert_int_equal(a.outcome, ACQUIRE_TOO_MANY);
-  assert_int_equal(a.units, 0);
+  a = takes(BERT, 1, 2);
+  assert_int_equal(a.outcome, ACQUIRE_WAITING);
+  share_set(w, SHARE_SET, 1, NULL);
+  assert_int_equal(takes(BERT, 1, 2).outcome, ACQUIRE_AGAIN);
+}
+
+static void who_waits_goes_on_waiting_while_there_are_no_permits(void **state)
+{
+  acquire_answer held;
+
+  (void)state;
+  share_hear(BERT, CARL);
+  share_set(w, SHARE_SET, 2, NULL);
+  held = takes(ANNA, 2, 1);
+  takes(BERT, 2, 1);
+  takes(CARL, 1, 1);
+  share_set(w, SHARE_SET, 0, NULL);
+  assert_string_equal(world_messages(w, BERT), "");
+  share_release(w, ANNA, &held.lease, 0);
+  assert_int_equal(takes(BERT, 2, 1).rank, 0);
+  assert_int_equal(takes(CARL, 1, 1).rank, 1);
+  share_set(w, SHARE_SET, 3, NULL);
+  assert_int_equal(takes(BERT, 2, 1).outcome, ACQUIRE_AGAIN);
+  assert_int_equal(takes(CARL, 1, 1).outcome, ACQUIRE_AGAIN);
 }
 
 static void a_count_is_set_once_where_it_must_be_absent(void **state)
@@ -331,6 +352,7 @@ int main(void)
     TIMED(more_permits_let_in_who_waits),
     TIMED(more_than_there_are_is_refused_also_to_those_who_wait_already),
     TIMED(with_no_permits_nobody_gets_in),
+    TIMED(who_waits_goes_on_waiting_while_there_are_no_permits),
     TIMED(a_count_is_set_once_where_it_must_be_absent),
     TIMED(use_keeps_a_count_that_was_set_if_absent),
     TIMED(it_is_deleted_only_when_nobody_needs_it),

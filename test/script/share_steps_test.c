@@ -19,6 +19,7 @@
 
 #include "dialect/native.h"
 #include "server.h"
+#include "rendered.h"
 
 #define STEPS 20000
 #define TOGETHER 32
@@ -63,7 +64,7 @@ struct picture {
 
 enum verb { ACQUIRE, RELEASE, CANCEL, RENEW, SET };
 
-struct request {
+struct step_request {
   enum verb verb;
   int who;
   uint64_t ask, units;
@@ -71,11 +72,11 @@ struct request {
 
 static struct test_server *server;
 static redisContext *commands, *inboxes;
-static native clients[CLIENTS];
+static protocol clients[CLIENTS];
 static random_source chance;
 static uint64_t newest[CLIENTS];
 static struct picture pictures[2], *before = &pictures[0], *after = &pictures[1];
-static struct request requests[TOGETHER];
+static struct step_request requests[TOGETHER];
 static unsigned long long grants, places, returns, sizes;
 
 static uint64_t below(uint64_t limit) { return random_below(&chance, limit); }
@@ -143,7 +144,7 @@ static void pictures_swap(void)
 /* ---- what must hold ---- */
 
 /* A share goes only by its own release or cancel, or because its lease ran out. */
-static void check_gone(const struct request *r)
+static void check_gone(const struct step_request *r)
 {
   for (size_t i = 0; i < before->count; i++) {
     const struct holder *h = &before->holder[i];
@@ -155,7 +156,7 @@ static void check_gone(const struct request *r)
   }
 }
 
-static void check(const struct request *r, const redisReply *answer)
+static void check(const struct step_request *r, const redisReply *answer)
 {
   int64_t available, held = 0;
 
@@ -181,7 +182,7 @@ static void check(const struct request *r, const redisReply *answer)
   }
 }
 
-static void count(const struct request *r, const redisReply *answer)
+static void count(const struct step_request *r, const redisReply *answer)
 {
   for (size_t i = 0; i < after->count; i++)
     grants += picture_find(before, &after->holder[i]) == NULL;
@@ -192,7 +193,7 @@ static void count(const struct request *r, const redisReply *answer)
 
 /* ---- one step each ---- */
 
-static void add_acquire(struct request *r, buffer *out)
+static void add_acquire(struct step_request *r, buffer *out)
 {
   static const int64_t ttls[] = { 5, 200, 30000, 60000 };
   share_call c = { .name = NAME, .name_size = sizeof(NAME) - 1, .mode = 'p',
@@ -211,10 +212,10 @@ static void add_acquire(struct request *r, buffer *out)
   }
   c.ttl_ms = ttls[below(4)];
   c.give_up_us = below(10) > 0 ? wall_us() + (int64_t)below(5000) : 0;
-  assert_true(native_share_acquire(&clients[r->who], out, false, &c));
+  assert_true(RENDERED(native_share_acquire, &clients[r->who], out, false, &c));
 }
 
-static bool add_named(struct request *r, buffer *out)
+static bool add_named(struct step_request *r, buffer *out)
 {
   static size_t turn;
   const lease_id *l;
@@ -229,27 +230,29 @@ static bool add_named(struct request *r, buffer *out)
   item.lease = l;
   item.ttl_ms = (int64_t)below(40000);
   if (r->verb == RENEW)
-    return native_share_renew(&clients[r->who], out, false, &item, 1, wall_us());
-  return native_share_release(&clients[r->who], out, false, NAME, sizeof(NAME) - 1, l,
-                              below(4) == 0 ? wall_us() + 1000000 : 0, wall_us());
+    return RENDERED(native_share_renew, &clients[r->who], out, false, &item, 1,
+                    wall_us());
+  return RENDERED(native_share_release, &clients[r->who], out, false, NAME,
+                  sizeof(NAME) - 1, l, below(4) == 0 ? wall_us() + 1000000 : 0,
+                  wall_us());
 }
 
-static void add_request(struct request *r, buffer *out)
+static void add_request(struct step_request *r, buffer *out)
 {
   uint64_t kind = below(100);
 
-  *r = (struct request){ .verb = ACQUIRE, .who = (int)below(CLIENTS) };
+  *r = (struct step_request){ .verb = ACQUIRE, .who = (int)below(CLIENTS) };
   if (kind >= 45 && kind < 90 && add_named(r, out))
     return;
   if (kind >= 90 && kind < 98) {
     r->verb = CANCEL;
     r->ask = newest[r->who] - (newest[r->who] > 8 ? below(8) : 0);
-    assert_true(native_share_cancel(&clients[r->who], out, false, NAME, sizeof(NAME) - 1,
-                                    r->ask, wall_us() + 100000, wall_us()));
+    assert_true(RENDERED(native_share_cancel, &clients[r->who], out, false, NAME,
+                         sizeof(NAME) - 1, r->ask, wall_us() + 100000, wall_us()));
   } else if (kind >= 98) {
     r->verb = SET;
-    assert_true(native_share_set(&clients[r->who], out, false, NAME, sizeof(NAME) - 1,
-                                 SHARE_SET, below(24), wall_us()));
+    assert_true(RENDERED(native_share_set, &clients[r->who], out, false, NAME,
+                         sizeof(NAME) - 1, SHARE_SET, below(24), wall_us()));
   } else {
     add_acquire(r, out);
   }

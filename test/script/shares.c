@@ -9,6 +9,7 @@
 
 #include "server.h"
 #include "shares.h"
+#include "rendered.h"
 
 #define NAME WORLD_NAME, strlen(WORLD_NAME)
 
@@ -105,7 +106,8 @@ acquire_answer share_send(struct world *w, int who, const share_call *c)
 {
   acquire_answer a;
 
-  assert_true(native_share_acquire(world_native(w, who), world_buffer(w), false, c));
+  assert_true(RENDERED(native_share_acquire, world_native(w, who), world_buffer(w), false,
+                       c));
   assert_true(native_share_answer(world_native(w, who), c->ask, call(w), &a));
   if (a.rank < 100)                    /* long queues are looked at when they end */
     check(w);
@@ -133,10 +135,10 @@ bool share_release(struct world *w, int who, const lease_id *lease, int64_t unti
 {
   release_answer a;
 
-  assert_true(native_share_release(world_native(w, who), world_buffer(w), false, NAME, lease,
-                                   until_us, expected_us(w)));
+  assert_true(RENDERED(native_share_release, world_native(w, who), world_buffer(w), false,
+                       NAME, lease, until_us, expected_us(w)));
   assert_true(native_release_answer(call(w), &a));
-  assert_true(a.outcome == RELEASE_DONE || a.outcome == RELEASE_EXPIRED);
+  assert_true(a.outcome == RELEASE_DONE || a.outcome == RELEASE_GONE);
   check(w);
   return a.outcome == RELEASE_DONE;
 }
@@ -146,8 +148,8 @@ int64_t share_cancel(struct world *w, int who, uint64_t ask, int64_t until_us)
   const resp_reply *r;
   int64_t answer;
 
-  assert_true(native_share_cancel(world_native(w, who), world_buffer(w), false, NAME, ask,
-                                  until_us, expected_us(w)));
+  assert_true(RENDERED(native_share_cancel, world_native(w, who), world_buffer(w), false,
+                       NAME, ask, until_us, expected_us(w)));
   r = call(w);
   assert_true(native_cancel_answer(r));
   answer = resp_root(r)->integer;
@@ -163,8 +165,8 @@ renew_answer share_renew(struct world *w, int who, const lease_id *lease, int64_
   renew_answer a;
   int64_t server_us;
 
-  assert_true(native_share_renew(world_native(w, who), world_buffer(w), false, &item, 1,
-                                 expected_us(w)));
+  assert_true(RENDERED(native_share_renew, world_native(w, who), world_buffer(w), false,
+                       &item, 1, expected_us(w)));
   r = call(w);
   assert_true(native_renew_server_us(r, &server_us));
   assert_true(native_renew_answer(r, 0, &a));
@@ -177,8 +179,8 @@ release_answer share_break(struct world *w, int who, const lease_id *lease)
 {
   release_answer a;
 
-  assert_true(native_break(world_native(w, who), world_buffer(w), false, NAME, lease,
-                           expected_us(w)));
+  assert_true(RENDERED(native_break, world_native(w, who), world_buffer(w), false, NAME,
+                       lease, expected_us(w)));
   assert_true(native_release_answer(call(w), &a));
   check(w);
   return a;
@@ -188,7 +190,8 @@ inspect_answer share_inspect(struct world *w)
 {
   inspect_answer a;
 
-  assert_true(native_inspect(world_native(w, ANNA), world_buffer(w), false, NAME));
+  assert_true(RENDERED(native_inspect, world_native(w, ANNA), world_buffer(w), false,
+                       NAME));
   assert_true(native_inspect_answer(call(w), &a));
   return a;
 }
@@ -198,8 +201,8 @@ bool share_set(struct world *w, share_set_what what, uint64_t permits, uint64_t 
   uint64_t limit;
   bool is_done;
 
-  assert_true(native_share_set(world_native(w, ANNA), world_buffer(w), false, NAME, what,
-                               permits, expected_us(w)));
+  assert_true(RENDERED(native_share_set, world_native(w, ANNA), world_buffer(w), false,
+                       NAME, what, permits, expected_us(w)));
   assert_true(native_share_set_answer(call(w), &is_done, &limit));
   if (ret_limit != NULL)
     *ret_limit = limit;
@@ -219,27 +222,28 @@ static const char *error_of(struct world *w)
 
 const char *share_acquire_error(struct world *w, int who, const share_call *c)
 {
-  assert_true(native_share_acquire(world_native(w, who), world_buffer(w), false, c));
+  assert_true(RENDERED(native_share_acquire, world_native(w, who), world_buffer(w), false,
+                       c));
   return error_of(w);
 }
 
 const char *share_release_error(struct world *w, int who, const lease_id *lease)
 {
-  assert_true(native_share_release(world_native(w, who), world_buffer(w), false, NAME, lease,
-                                   0, expected_us(w)));
+  assert_true(RENDERED(native_share_release, world_native(w, who), world_buffer(w), false,
+                       NAME, lease, 0, expected_us(w)));
   return error_of(w);
 }
 
 const char *share_cancel_error(struct world *w, int who, uint64_t ask)
 {
-  assert_true(native_share_cancel(world_native(w, who), world_buffer(w), false, NAME, ask, 0,
-                                  expected_us(w)));
+  assert_true(RENDERED(native_share_cancel, world_native(w, who), world_buffer(w), false,
+                       NAME, ask, 0, expected_us(w)));
   return error_of(w);
 }
 
 const char *share_set_error(struct world *w, share_set_what what, uint64_t permits)
 {
-  assert_true(native_share_set(world_native(w, ANNA), world_buffer(w), false, NAME, what,
-                               permits, expected_us(w)));
+  assert_true(RENDERED(native_share_set, world_native(w, ANNA), world_buffer(w), false,
+                       NAME, what, permits, expected_us(w)));
   return error_of(w);
 }

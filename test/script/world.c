@@ -15,6 +15,7 @@
 #include "mode.h"
 #include "server.h"
 #include "world.h"
+#include "rendered.h"
 
 static void *world_allocate(size_t bytes, void *data)
 {
@@ -48,7 +49,7 @@ struct wire {
 struct world {
   struct test_server *server;
   struct wire commands, inbox[WORLD_CLIENTS], monitor;
-  native client[WORLD_CLIENTS];
+  protocol client[WORLD_CLIENTS];
   buffer out;
   resp_reply *reply;
   char messages[65536];
@@ -175,7 +176,7 @@ void world_clear(struct world *w)
 }
 
 const struct test_server *world_server(const struct world *w) { return w->server; }
-const native *world_native(const struct world *w, int who) { return &w->client[who]; }
+const protocol *world_native(const struct world *w, int who) { return &w->client[who]; }
 
 void world_guard(struct world *w, int64_t quarantine_ms)
 {
@@ -384,7 +385,7 @@ acquire_answer world_send(struct world *w, int who, const acquire_call *call_of_
   acquire_answer a;
 
   sent.detached = detached_of(w, who);
-  assert_true(native_acquire(&w->client[who], &w->out, false, c));
+  assert_true(RENDERED(native_acquire, &w->client[who], &w->out, false, c));
   assert_true(native_acquire_answer(&w->client[who], c->ask, c->ttl_ms, call(w), &a));
   return a;
 }
@@ -413,8 +414,8 @@ release_answer world_release(struct world *w, int who, const lease_id *lease)
 {
   release_answer a;
 
-  assert_true(native_release(&w->client[who], &w->out, false, WORLD_NAME,
-                             strlen(WORLD_NAME), lease, expected_us(w)));
+  assert_true(RENDERED(native_release, &w->client[who], &w->out, false, WORLD_NAME,
+                       strlen(WORLD_NAME), lease, expected_us(w)));
   assert_true(native_release_answer(call(w), &a));
   return a;
 }
@@ -423,8 +424,8 @@ release_answer world_break(struct world *w, int who, const lease_id *lease)
 {
   release_answer a;
 
-  assert_true(native_break(&w->client[who], &w->out, false, WORLD_NAME, strlen(WORLD_NAME),
-                           lease, expected_us(w)));
+  assert_true(RENDERED(native_break, &w->client[who], &w->out, false, WORLD_NAME,
+                       strlen(WORLD_NAME), lease, expected_us(w)));
   assert_true(native_release_answer(call(w), &a));
   return a;
 }
@@ -433,8 +434,9 @@ int64_t world_cancel(struct world *w, int who, uint64_t ask, int64_t until_us)
 {
   const resp_reply *r;
 
-  assert_true(native_cancel(&w->client[who], &w->out, false, WORLD_NAME, strlen(WORLD_NAME),
-                            ask, until_us, expected_us(w), detached_of(w, who)));
+  assert_true(RENDERED(native_cancel, &w->client[who], &w->out, false, WORLD_NAME,
+                       strlen(WORLD_NAME), ask, until_us, expected_us(w),
+                       detached_of(w, who)));
   r = call(w);
   assert_true(native_cancel_answer(r));
   return resp_root(r)->integer;
@@ -448,7 +450,8 @@ renew_answer world_renew_at(struct world *w, int who, const lease_id *lease, int
   renew_answer a;
   int64_t server_us;
 
-  assert_true(native_renew(&w->client[who], &w->out, false, &item, 1, estimate_us));
+  assert_true(RENDERED(native_renew, &w->client[who], &w->out, false, &item, 1,
+                       estimate_us));
   r = call(w);
   assert_true(native_renew_server_us(r, &server_us));
   assert_true(native_renew_answer(r, 0, &a));
@@ -464,7 +467,8 @@ inspect_answer world_inspect(struct world *w, int who)
 {
   inspect_answer a;
 
-  assert_true(native_inspect(&w->client[who], &w->out, false, WORLD_NAME, strlen(WORLD_NAME)));
+  assert_true(RENDERED(native_inspect, &w->client[who], &w->out, false, WORLD_NAME,
+                       strlen(WORLD_NAME)));
   assert_true(native_inspect_answer(call(w), &a));
   return a;
 }
@@ -479,14 +483,14 @@ static const char *error_of(struct world *w)
 
 const char *world_acquire_error(struct world *w, int who, const acquire_call *c)
 {
-  assert_true(native_acquire(&w->client[who], &w->out, false, c));
+  assert_true(RENDERED(native_acquire, &w->client[who], &w->out, false, c));
   return error_of(w);
 }
 
 const char *world_release_error(struct world *w, int who, const lease_id *lease)
 {
-  assert_true(native_release(&w->client[who], &w->out, false, WORLD_NAME,
-                             strlen(WORLD_NAME), lease, expected_us(w)));
+  assert_true(RENDERED(native_release, &w->client[who], &w->out, false, WORLD_NAME,
+                       strlen(WORLD_NAME), lease, expected_us(w)));
   return error_of(w);
 }
 

@@ -23,7 +23,7 @@ struct world *world_free(struct world *w);
 void world_clear(struct world *w);
 
 const struct test_server *world_server(const struct world *w);
-const native *world_native(const struct world *w, int who);
+const protocol *world_native(const struct world *w, int who);
 /* From now on all clients ask for an era guard of so long; 0: as the mode says. */
 void world_guard(struct world *w, int64_t quarantine_ms);
 int64_t world_time_us(struct world *w);

@@ -128,14 +128,15 @@ static void heard(site_client *client, const lock_event *e, void *data)
     over(c, a);
     break;
   case LOCK_RAISED:
+  case LOCK_HELD_BACK:
   case LOCK_DETACHED:
-    REQUIRE(c, e->kind != LOCK_RAISED && e->kind != LOCK_DETACHED);
+    REQUIRE(c, false);
   }
 }
 
 static void claims(schedule *c, actor *a, bool is_calm)
 {
-  lock_wish w = { .context = a, .kind = LOCK_MUTEX, .units = 1, .ttl = between(c, 800, 3000),
+  lock_spec w = { .context = a, .kind = LOCK_MUTEX, .units = 1, .ttl = between(c, 800, 3000),
                   .give_up_at = INSTANT_NEVER };
 
   a->name = random_below(&c->random, 4) == 0 ? 1 : 0;
@@ -154,7 +155,7 @@ static void claims(schedule *c, actor *a, bool is_calm)
   a->claimed_at = c->site.now;
   a->next_at = is_calm || !chance(c, 5) ? INSTANT_NEVER
                                         : instant_add(c->site.now, between(c, 0, 300));
-  assert_int_equal(quorum_claim(a->client->quorum, &w, c->site.now, &a->id), DIBS_OK);
+  assert_int_equal(hold_claim(a->client->front, &w, c->site.now, &a->id), DIBS_OK);
 }
 
 static void acts(schedule *c, actor *a, bool is_calm)
@@ -164,9 +165,9 @@ static void acts(schedule *c, actor *a, bool is_calm)
     claims(c, a, is_calm);
   } else if (a->is_held && !a->is_releasing) {
     a->is_releasing = true;
-    assert_int_equal(quorum_release(a->client->quorum, a->id, c->site.now), DIBS_OK);
+    assert_int_equal(hold_release(a->client->front, a->id, c->site.now), DIBS_OK);
   } else if (!a->is_held) {
-    (void)quorum_cancel(a->client->quorum, a->id, c->site.now);
+    (void)hold_cancel(a->client->front, a->id, c->site.now);
   }
   site_settle(&c->site);
 }
@@ -237,7 +238,7 @@ static bool all_rest(const schedule *c)
 static bool is_clean(schedule *c)
 {
   for (size_t i = 0; i < c->site.client_count; i++) {
-    if (!quorum_is_quiet(c->site.clients[i].quorum))
+    if (!hold_is_quiet(c->site.clients[i].front))
       return false;
     for (size_t k = 0; k < c->site.server_count; k++)
       if (!lock_is_quiet(c->site.clients[i].tables[k]))
@@ -263,7 +264,7 @@ static void show(schedule *c)
   for (size_t i = 0; i < c->site.client_count; i++) {
     const site_client *k = &c->site.clients[i];
 
-    print_message("client %zu quiet %d tables", i, quorum_is_quiet(k->quorum));
+    print_message("client %zu quiet %d tables", i, hold_is_quiet(k->front));
     for (size_t t = 0; t < c->site.server_count; t++)
       print_message(" %d", lock_is_quiet(k->tables[t]));
     print_message("\n");
@@ -331,7 +332,7 @@ static void run_seed(uint64_t seed, bool with_faults)
   random_seed(&c->random, seed);
   servers = chance(c, 2) ? 3 : 5;
   clients = 2 + random_below(&c->random, 4);
-  site_init(&c->site, seed, servers, clients);
+  site_init(&c->site, seed, servers, clients, SPAN_MS(0));
   c->site.heard = heard;
   c->site.data = c;
   c->site.jitter = chance(c, 3) ? SPAN_MS(30) : SPAN_MS(1);

@@ -40,15 +40,20 @@ static void heard(site_client *c, const lock_event *e, void *data)
     t->valid_until = e->valid_until;
 }
 
-static site *site_of(size_t servers, size_t clients)
+static site *site_with_quarantine(size_t servers, size_t clients, span quarantine)
 {
   site *s = calloc(1, sizeof(*s));
 
   assert_non_null(s);
-  site_init(s, 11, servers, clients);
+  site_init(s, 11, servers, clients, quarantine);
   s->jitter = (span){ 0 };
   s->heard = heard;
   return s;
+}
+
+static site *site_of(size_t servers, size_t clients)
+{
+  return site_with_quarantine(servers, clients, SPAN_MS(0));
 }
 
 static void over(site *s)
@@ -57,22 +62,22 @@ static void over(site *s)
   free(s);
 }
 
-static lock_wish wish_of(told *t)
+static lock_spec wish_of(told *t)
 {
-  return (lock_wish){ .context = t, .kind = LOCK_MUTEX, .name = "x", .name_size = 1, .units = 1,
+  return (lock_spec){ .context = t, .kind = LOCK_MUTEX, .name = "x", .name_size = 1, .units = 1,
                       .ttl = TTL, .give_up_at = INSTANT_NEVER };
 }
 
-static void claim_as(site *s, size_t client, told *t, const lock_wish *w)
+static void claim_as(site *s, size_t client, told *t, const lock_spec *w)
 {
   memset(t, 0, sizeof(*t));
-  assert_int_equal(quorum_claim(s->clients[client].quorum, w, s->now, &t->id), DIBS_OK);
+  assert_int_equal(hold_claim(s->clients[client].front, w, s->now, &t->id), DIBS_OK);
   site_settle(s);
 }
 
 static void claim_of(site *s, size_t client, told *t, bool is_try)
 {
-  lock_wish w = wish_of(t);
+  lock_spec w = wish_of(t);
 
   w.is_try = is_try;
   claim_as(s, client, t, &w);
@@ -80,7 +85,7 @@ static void claim_of(site *s, size_t client, told *t, bool is_try)
 
 static void release_of(site *s, size_t client, told *t)
 {
-  assert_int_equal(quorum_release(s->clients[client].quorum, t->id, s->now), DIBS_OK);
+  assert_int_equal(hold_release(s->clients[client].front, t->id, s->now), DIBS_OK);
   site_settle(s);
 }
 
@@ -179,7 +184,7 @@ static void a_fence_is_on_a_majority_when_it_is_told(void **state)
   over(s);
 }
 
-/* Theme 27. The latency of the slowest of many, with and without silent servers. */
+/* The latency of the slowest of many, with and without silent servers. */
 static span slowest(size_t servers, size_t silent, bool slow_ones)
 {
   site *s = site_of(servers, 1);
@@ -209,7 +214,7 @@ static span slowest(size_t servers, size_t silent, bool slow_ones)
   return most;
 }
 
-static void theme_27_silent_and_slow_servers_cost_nothing(void **state)
+static void silent_and_slow_servers_cost_nothing(void **state)
 {
   span three = slowest(3, 0, false), five = slowest(5, 0, false);
 
@@ -367,13 +372,13 @@ static void two_who_start_at_once_are_both_served(void **state)
   }
 }
 
-static void the_lead_may_be_silent_from_the_beginning(void **state)
+static void the_queue_server_may_be_silent_from_the_beginning(void **state)
 {
   site *s = site_of(3, 2);
   told a, b;
 
   (void)state;
-  s->is_mute[site_lead(s, "x")] = true;
+  s->is_mute[site_queue_server(s, "x")] = true;
   hold(s, 0, &a);
   claim_of(s, 1, &b, false);
   site_run_for(s, SPAN_MS(1000));
@@ -382,7 +387,7 @@ static void the_lead_may_be_silent_from_the_beginning(void **state)
   over(s);
 }
 
-static void the_lead_may_fall_silent_under_those_who_wait(void **state)
+static void the_queue_server_may_fall_silent_under_those_who_wait(void **state)
 {
   site *s = site_of(3, 2);
   told a, b;
@@ -391,25 +396,53 @@ static void the_lead_may_fall_silent_under_those_who_wait(void **state)
   hold(s, 0, &a);
   claim_of(s, 1, &b, false);
   site_run_for(s, SPAN_MS(500));
-  s->is_mute[site_lead(s, "x")] = true;
+  s->is_mute[site_queue_server(s, "x")] = true;
   site_run_for(s, SPAN_MS(100));
   release_of(s, 0, &a);
   (void)await(s, &b.granted, SPAN_MS(5000));
   over(s);
 }
 
-static void a_lead_that_a_dead_client_has_delays_nobody_for_its_lease(void **state)
+/* The first queue server restarts without data and grants nothing for a minute. */
+static void a_queue_server_in_quarantine_delays_no_waiter(void **state)
+{
+  (void)state;
+  for (int waits_first = 0; waits_first <= 1; waits_first++) {
+    site *s = site_with_quarantine(5, 3, SPAN_MS(60000));
+    told t[3];
+
+    claim_of(s, 0, &t[0], false);        /* all servers are new */
+    (void)await(s, &t[0].granted, SPAN_MS(65000));
+    if (waits_first)
+      claim_of(s, 1, &t[1], false);
+    site_run_for(s, SPAN_MS(10000));
+    site_restart(s, site_queue_server(s, "x"), false);
+    site_run_for(s, SPAN_MS(3000));
+    if (!waits_first)
+      claim_of(s, 1, &t[1], false);
+    site_run_for(s, SPAN_MS(1000));
+    claim_of(s, 2, &t[2], false);
+    site_run_for(s, SPAN_MS(1000));
+    for (size_t i = 0; i < 2; i++) {
+      release_of(s, i, &t[i]);
+      assert_true(await(s, &t[i + 1].granted, SPAN_MS(40000)).ns < SPAN_MS(50).ns);
+    }
+    over(s);
+  }
+}
+
+static void a_queue_server_that_a_dead_client_has_delays_nobody_for_its_lease(void **state)
 {
   site *s = site_of(3, 2);
   told a, b;
-  size_t lead = site_lead(s, "x");
-  lock_wish w = wish_of(&a);
+  size_t queue_server = site_queue_server(s, "x");
+  lock_spec w = wish_of(&a);
 
   (void)state;
   w.ttl = SPAN_MS(60000);
   w.is_try = true;
   for (size_t i = 0; i < 3; i++)
-    s->clients[0].is_cut[i] = i != lead;
+    s->clients[0].is_cut[i] = i != queue_server;
   claim_as(s, 0, &a, &w);
   site_run_for(s, SPAN_MS(20));
   for (size_t i = 0; i < 3; i++)         /* it died */
@@ -423,7 +456,7 @@ static void who_gives_up_is_told_so_in_time(void **state)
 {
   site *s = site_of(3, 2);
   told a, b;
-  lock_wish w = wish_of(&b);
+  lock_spec w = wish_of(&b);
 
   (void)state;
   hold(s, 0, &a);
@@ -452,7 +485,7 @@ static void a_cancel_in_any_phase_leaves_nothing(void **state)
     site_run_for(s, (span){ 10000000 });
     release_of(s, 0, &a);
     site_run_for(s, (span){ us * 1000 });
-    if (quorum_cancel(s->clients[1].quorum, b.id, s->now)) {
+    if (hold_cancel(s->clients[1].front, b.id, s->now)) {
       site_settle(s);
       assert_int_equal(b.last.status, DIBS_CANCELLED);
     } else {
@@ -463,7 +496,7 @@ static void a_cancel_in_any_phase_leaves_nothing(void **state)
     s->is_mute[2] = false;
     site_run_for(s, SPAN_MS(2500));
     assert_int_equal(held_at(s), 0);
-    assert_true(quorum_is_quiet(s->clients[1].quorum));
+    assert_true(hold_is_quiet(s->clients[1].front));
     over(s);
   }
 }
@@ -567,7 +600,7 @@ static void a_fixed_lease_and_max_hold_end_on_time(void **state)
 {
   site *s = site_of(3, 1);
   told t;
-  lock_wish w = wish_of(&t);
+  lock_spec w = wish_of(&t);
   instant granted_at;
 
   (void)state;
@@ -603,7 +636,7 @@ static void an_owner_enters_again_and_others_of_the_process_queue(void **state)
 {
   site *s = site_of(3, 1);
   told outer, inner, other, refused, tried;
-  lock_wish w = wish_of(&outer);
+  lock_spec w = wish_of(&outer);
 
   (void)state;
   w.owner = "me";
@@ -637,18 +670,18 @@ static void readers_share_and_a_writer_may_go_on_as_one(void **state)
 {
   site *s = site_of(3, 2);
   told writer, reader, another;
-  lock_wish w = wish_of(&writer);
+  lock_spec w = wish_of(&writer);
 
   (void)state;
-  w.kind = LOCK_WRITE;
+  w.kind = LOCK_RWLOCK;
   claim_as(s, 0, &writer, &w);
   (void)await(s, &writer.granted, SPAN_MS(100));
-  w.kind = LOCK_READ;
+  w.reads = true;
   w.context = &reader;
   claim_as(s, 1, &reader, &w);
   site_run_for(s, SPAN_MS(1000));
   assert_int_equal(reader.granted, 0);
-  assert_int_equal(quorum_downgrade(s->clients[0].quorum, writer.id, s->now), DIBS_OK);
+  assert_int_equal(hold_downgrade(s->clients[0].front, writer.id, s->now), DIBS_OK);
   site_settle(s);
   (void)await(s, &reader.granted, SPAN_MS(2000));
   w.context = &another;
@@ -662,18 +695,18 @@ static void what_a_quorum_cannot_do_is_refused(void **state)
 {
   site *s = site_of(3, 1);
   told t;
-  lock_wish w = wish_of(&t);
+  lock_spec w = wish_of(&t);
   uint64_t id;
 
   (void)state;
-  w.kind = LOCK_PERMITS;
-  assert_int_equal(quorum_claim(s->clients[0].quorum, &w, s->now, &id), DIBS_ERR_UNSUPPORTED);
+  w.kind = LOCK_SEMAPHORE;
+  assert_int_equal(hold_claim(s->clients[0].front, &w, s->now, &id), DIBS_ERR_UNSUPPORTED);
   w.kind = LOCK_MUTEX;
   w.linger = SPAN_MS(5);
-  assert_int_equal(quorum_claim(s->clients[0].quorum, &w, s->now, &id), DIBS_ERR_UNSUPPORTED);
+  assert_int_equal(hold_claim(s->clients[0].front, &w, s->now, &id), DIBS_ERR_UNSUPPORTED);
   hold(s, 0, &t);
-  assert_int_equal(quorum_detach(s->clients[0].quorum, t.id, s->now), DIBS_ERR_UNSUPPORTED);
-  assert_int_equal(quorum_release(s->clients[0].quorum, t.id + 99, s->now), DIBS_ERR_STALE);
+  assert_int_equal(hold_detach(s->clients[0].front, t.id, s->now), DIBS_ERR_UNSUPPORTED);
+  assert_int_equal(hold_release(s->clients[0].front, t.id + 99, s->now), DIBS_ERR_STALE);
   over(s);
 }
 
@@ -681,13 +714,13 @@ static void a_close_gives_all_back_and_waits_for_no_silent_server(void **state)
 {
   site *s = site_of(3, 2);
   told held, waiting;
-  quorum *q = s->clients[0].quorum;
+  hold_front *f = s->clients[0].front;
 
   (void)state;
   hold(s, 0, &held);
   s->is_mute[1] = true;
   claim_of(s, 0, &waiting, false);
-  quorum_close(q, s->now);
+  hold_close(f, s->now);
   site_settle(s);
   assert_int_equal(waiting.last.status, DIBS_ERR_CLOSED);
   site_run_for(s, SPAN_MS(100));
@@ -696,8 +729,8 @@ static void a_close_gives_all_back_and_waits_for_no_silent_server(void **state)
   assert_false(site_is_held(s, 0, "x"));
   assert_false(site_is_held(s, 2, "x"));
   site_run_for(s, SITE_COMMAND);
-  assert_true(quorum_is_quiet(q));
-  assert_int_equal(quorum_claim(q, &(lock_wish){ .kind = LOCK_MUTEX }, s->now, &held.id),
+  assert_true(hold_is_quiet(f));
+  assert_int_equal(hold_claim(f, &(lock_spec){ .kind = LOCK_MUTEX }, s->now, &held.id),
                    DIBS_ERR_CLOSED);
   over(s);
 }
@@ -711,12 +744,12 @@ static void refused_memory_fails_the_claim_and_nothing_else(void **state)
     site *s = site_of(3, 1);
     told t, later;
     dibs_status status;
-    lock_wish w = wish_of(&t);
+    lock_spec w = wish_of(&t);
 
     memset(&t, 0, sizeof(t));
     w.note = "a note";
     s->heap.fail_at = s->heap.asked + n;
-    status = quorum_claim(s->clients[0].quorum, &w, s->now, &t.id);
+    status = hold_claim(s->clients[0].front, &w, s->now, &t.id);
     site_settle(s);
     site_run_for(s, SPAN_MS(1000));
     assert_true(status == DIBS_ERR_NO_MEMORY || t.granted + t.failed == 1);
@@ -733,7 +766,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_grant_is_one_token_on_all_servers_and_one_request_each),
     cmocka_unit_test(a_fence_is_on_a_majority_when_it_is_told),
-    cmocka_unit_test(theme_27_silent_and_slow_servers_cost_nothing),
+    cmocka_unit_test(silent_and_slow_servers_cost_nothing),
     cmocka_unit_test(a_try_is_busy_when_others_have_a_majority),
     cmocka_unit_test(a_try_takes_a_majority_though_others_have_the_rest),
     cmocka_unit_test(too_few_servers_are_named_each_with_its_reason),
@@ -742,9 +775,10 @@ int main(void)
     cmocka_unit_test(a_raise_that_reaches_no_majority_is_no_grant),
     cmocka_unit_test(a_waiter_is_handed_the_lock_on_and_fences_grow),
     cmocka_unit_test(two_who_start_at_once_are_both_served),
-    cmocka_unit_test(the_lead_may_be_silent_from_the_beginning),
-    cmocka_unit_test(the_lead_may_fall_silent_under_those_who_wait),
-    cmocka_unit_test(a_lead_that_a_dead_client_has_delays_nobody_for_its_lease),
+    cmocka_unit_test(the_queue_server_may_be_silent_from_the_beginning),
+    cmocka_unit_test(the_queue_server_may_fall_silent_under_those_who_wait),
+    cmocka_unit_test(a_queue_server_in_quarantine_delays_no_waiter),
+    cmocka_unit_test(a_queue_server_that_a_dead_client_has_delays_nobody_for_its_lease),
     cmocka_unit_test(who_gives_up_is_told_so_in_time),
     cmocka_unit_test(a_cancel_in_any_phase_leaves_nothing),
     cmocka_unit_test(a_hold_is_renewed_and_outlives_a_minority),

@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "dialect/native.h"
+#include "rendered.h"
 
 #define OTHER "BBBBBBBBBBBBBBBBBBBBBB"
+#define NONCE UINT64_C(12345678901234567890)
 
-static const native me = { .prefix = "dibs", .client = "AAAAAAAAAAAAAAAAAAAAAA" };
-static const native you = { .prefix = "dibs", .client = OTHER };
+static const protocol me = { .prefix = "dibs", .client = "AAAAAAAAAAAAAAAAAAAAAA" };
+static const protocol you = { .prefix = "dibs", .client = OTHER };
 
 /* The answer to what `out` holds, read as a client would. */
 static resp_reply *answer(talk *t, buffer *out)
@@ -30,7 +32,7 @@ static resp_reply *answer(talk *t, buffer *out)
   return r;
 }
 
-static buffer request(void)
+static buffer empty_buffer(void)
 {
   buffer out;
 
@@ -38,28 +40,28 @@ static buffer request(void)
   return out;
 }
 
-static acquire_answer acquire(talk *t, const native *who, uint64_t ask, bool waits)
+static acquire_answer acquire(talk *t, const protocol *who, uint64_t ask, bool waits)
 {
   acquire_call c = { .name = "x", .name_size = 1, .ask = ask, .ttl_ms = 30000,
-                     .waits = waits, .estimate_us = START_US };
-  buffer out = request();
+                     .waits = waits, .nonce = NONCE, .estimate_us = START_US };
+  buffer out = empty_buffer();
   acquire_answer a;
   resp_reply *r;
 
-  assert_true(native_acquire(who, &out, true, &c));
+  assert_true(RENDERED(native_acquire, who, &out, true, &c));
   r = answer(t, &out);
   assert_true(native_acquire_answer(who, ask, 30000, r, &a));
   resp_reply_free(r);
   return a;
 }
 
-static release_outcome release(talk *t, const native *who, const lease_id *lease)
+static release_outcome release(talk *t, const protocol *who, const lease_id *lease)
 {
-  buffer out = request();
+  buffer out = empty_buffer();
   release_answer a;
   resp_reply *r;
 
-  assert_true(native_release(who, &out, true, "x", 1, lease, START_US));
+  assert_true(RENDERED(native_release, who, &out, true, "x", 1, lease, START_US));
   r = answer(t, &out);
   assert_true(native_release_answer(r, &a));
   resp_reply_free(r);
@@ -91,12 +93,12 @@ static void a_renewal_lengthens_and_counts(void **state)
   talk *t = *state;
   acquire_answer a = acquire(t, &me, 1, false);
   renew_item item = { "x", 1, &a.lease, 30000 };
-  buffer out = request();
+  buffer out = empty_buffer();
   renew_answer renewed;
   resp_reply *r;
 
   talk_at(t, 10000000);
-  assert_true(native_renew(&me, &out, true, &item, 1, START_US + 10000000));
+  assert_true(RENDERED(native_renew, &me, &out, true, &item, 1, START_US + 10000000));
   r = answer(t, &out);
   assert_true(native_renew_answer(r, 0, &renewed));
   assert_true(renewed.is_ours);
@@ -111,13 +113,13 @@ static void a_release_hands_over_with_one_message(void **state)
   sim_connection *inbox = sim_server_accept(t->server);
   acquire_answer a = acquire(t, &me, 1, false);
 
-  assert_int_equal(acquire(t, &you, 1, true).outcome, ACQUIRE_DEAF);
+  assert_int_equal(acquire(t, &you, 1, true).outcome, ACQUIRE_NO_SUBSCRIBER);
   (void)talk_say_by(t, inbox, "SUBSCRIBE dibs:inbox:" OTHER);
   assert_int_equal(acquire(t, &you, 2, true).outcome, ACQUIRE_WAITING);
   talk_at(t, 5000000);
   assert_int_equal(release(t, &me, &a.lease), RELEASE_DONE);
   assert_non_null(strstr(talk_heard(t, inbox),
-                         "grant " OTHER ":2:1700000005000000 30000 0 x"));
+                         "grant:12345678901234567890 " OTHER ":2:1700000005000000 30000 0 x"));
   a = acquire(t, &you, 2, true);
   assert_int_equal(a.outcome, ACQUIRE_AGAIN);
   assert_int_equal(release(t, &you, &a.lease), RELEASE_DONE);
@@ -130,12 +132,12 @@ static void a_lease_that_is_over_is_taken_by_its_deadline(void **state)
   talk *t = *state;
   acquire_call c = { .name = "x", .name_size = 1, .ask = 1, .ttl_ms = 30000 };
   acquire_answer first = acquire(t, &me, 1, false), a;
-  buffer out = request();
+  buffer out = empty_buffer();
   resp_reply *r;
 
   talk_at(t, 31000001);
   c.estimate_us = START_US + 31000001;
-  assert_true(native_acquire(&you, &out, true, &c));
+  assert_true(RENDERED(native_acquire, &you, &out, true, &c));
   r = answer(t, &out);
   assert_true(native_acquire_answer(&you, 1, 30000, r, &a));
   resp_reply_free(r);
@@ -143,15 +145,15 @@ static void a_lease_that_is_over_is_taken_by_its_deadline(void **state)
   assert_int_equal(release(t, &me, &first.lease), RELEASE_TAKEN);
 }
 
-static acquire_answer share(talk *t, const native *who, uint64_t ask, char mode)
+static acquire_answer share(talk *t, const protocol *who, uint64_t ask, char mode)
 {
   share_call c = { .name = "x", .name_size = 1, .ask = ask, .mode = mode, .units = 1,
                    .ttl_ms = 30000, .estimate_us = START_US };
-  buffer out = request();
+  buffer out = empty_buffer();
   acquire_answer a;
   resp_reply *r;
 
-  assert_true(native_share_acquire(who, &out, true, &c));
+  assert_true(RENDERED(native_share_acquire, who, &out, true, &c));
   r = answer(t, &out);
   assert_true(native_share_answer(who, ask, r, &a));
   resp_reply_free(r);
@@ -162,14 +164,15 @@ static void readers_share_and_keep_a_writer_out(void **state)
 {
   talk *t = *state;
   acquire_answer one = share(t, &me, 1, 'r');
-  buffer out = request();
+  buffer out = empty_buffer();
   release_answer released;
   resp_reply *r;
 
   assert_int_equal(one.outcome, ACQUIRE_GRANTED);
   assert_int_equal(share(t, &you, 1, 'r').outcome, ACQUIRE_GRANTED);
   assert_int_equal(share(t, &me, 2, 'w').outcome, ACQUIRE_BUSY);
-  assert_true(native_share_release(&me, &out, true, "x", 1, &one.lease, 0, START_US));
+  assert_true(RENDERED(native_share_release, &me, &out, true, "x", 1, &one.lease, 0,
+                       START_US));
   r = answer(t, &out);
   assert_true(native_release_answer(r, &released));
   assert_int_equal(released.outcome, RELEASE_DONE);
@@ -180,13 +183,14 @@ static void readers_share_and_keep_a_writer_out(void **state)
 static void permits_are_counted(void **state)
 {
   talk *t = *state;
-  buffer out = request();
+  buffer out = empty_buffer();
   bool is_done;
   uint64_t limit;
   resp_reply *r;
 
   assert_int_equal(share(t, &me, 1, 'p').outcome, ACQUIRE_NOT_SET);
-  assert_true(native_share_set(&me, &out, true, "x", 1, SHARE_SET, 2, START_US));
+  assert_true(RENDERED(native_share_set, &me, &out, true, "x", 1, SHARE_SET, 2,
+                       START_US));
   r = answer(t, &out);
   assert_true(native_share_set_answer(r, &is_done, &limit));
   resp_reply_free(r);

@@ -145,7 +145,7 @@ static void time_stands_still_in_a_script(void **state)
   each_answers(t, rows, ROWS(rows));
 }
 
-/* ---- a full server: reliability B16 ---- */
+/* ---- a full server ---- */
 
 static void a_full_server_refuses_a_script_at_its_first_write_only(void **state)
 {

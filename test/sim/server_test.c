@@ -112,10 +112,10 @@ static void what_the_model_does_not_know_is_remembered(void **state)
   talk *t = *state;
 
   assert_null(sim_server_unknown(t->server));
-  assert_string_equal(talk_say(t, "XADD s * a 1"),
-                      "-ERR unknown command 'XADD', with args beginning with: 's' '*' "
+  assert_string_equal(talk_say(t, "PFADD s * a 1"),
+                      "-ERR unknown command 'PFADD', with args beginning with: 's' '*' "
                       "'a' '1' \r\n");
-  assert_string_equal(sim_server_unknown(t->server), "the command \"XADD\"");
+  assert_string_equal(sim_server_unknown(t->server), "the command \"PFADD\"");
 }
 
 static void a_command_may_come_byte_by_byte_and_many_at_once(void **state)

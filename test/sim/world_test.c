@@ -32,18 +32,23 @@ static void keep_line(const char *line, void *data)
   memcpy(lines + lines_size++, "\n", 2);
 }
 
+static dibs_sim *world_of(dibs_sim_options *o)
+{
+  free(lines);
+  lines = calloc(1, 1);
+  lines_size = 0;
+  o->on_trace = keep_line;
+  sim = dibs_sim_new(o);
+  assert_non_null(sim);
+  return sim;
+}
+
 static dibs_sim *world(uint64_t seed)
 {
   dibs_sim_options o = DIBS_SIM_OPTIONS_INIT;
 
-  free(lines);
-  lines = calloc(1, 1);
-  lines_size = 0;
   o.seed = seed;
-  o.on_trace = keep_line;
-  sim = dibs_sim_new(&o);
-  assert_non_null(sim);
-  return sim;
+  return world_of(&o);
 }
 
 static void world_end(void)
@@ -85,7 +90,7 @@ static dibs_hold *lock(dibs_client *c, const char *name, int ttl_ms, int wait_ms
   dibs_status status;
 
   o.ttl_ms = ttl_ms;
-  o.wait_ms = wait_ms;
+  o.wait_ms = wait_ms == 0 ? DIBS_FOREVER : wait_ms;
   status = dibs_lock(c, name, &o, &hold);
   if (status != DIBS_OK)
     dibs_sim_note("%s: %s", name, dibs_status_text(status));
@@ -179,6 +184,52 @@ static dibs_canceller *canceller;
 static dibs_hold *lost_hold;
 static int64_t lost_at_us;
 
+/* ---- the trace ---- */
+
+static void takes_a_long_name(void *data)
+{
+  dibs_client *c = open_client();
+
+  EXPECT(dibs_release(lock(c, data, 0, 0)) == DIBS_OK);
+  c = dibs_close(c);
+}
+
+static void trace_of_a_long_name(char *name, int32_t split_per_mille)
+{
+  dibs_sim_options o = DIBS_SIM_OPTIONS_INIT;
+
+  o.split_per_mille = split_per_mille;
+  world_of(&o);
+  (void)dibs_sim_start(sim, "p", takes_a_long_name, name);
+  run(HOUR_MS);
+}
+
+static void a_trace_shows_commands_whole_and_scripts_by_name(void **state)
+{
+  char name[201];
+
+  (void)state;
+  memset(name, 'n', sizeof(name) - 1);
+  name[sizeof(name) - 1] = 0;
+  trace_of_a_long_name(name, 0);
+  assert_non_null(strstr(lines, " EVALSHA native/acquire 1 dibs:m:{nnn"));
+  assert_non_null(strstr(lines, " EVAL native/acquire 1 dibs:m:{nnn"));
+  assert_non_null(strstr(lines, name));
+  assert_null(strstr(lines, "redis.call"));
+  world_end();
+}
+
+static void a_trace_of_pieces_names_scripts_too(void **state)
+{
+  char name[] = "job";
+
+  (void)state;
+  trace_of_a_long_name(name, 1000);
+  assert_non_null(strstr(lines, " EVAL native/acquire"));
+  assert_null(strstr(lines, "redis.call"));
+  world_end();
+}
+
 static void waits_until_cancelled(void *client)
 {
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
@@ -217,10 +268,10 @@ static void a_thread_that_waits_can_be_cancelled_by_another(void **state)
   world_end();
 }
 
-static void on_lost(dibs_hold *hold, dibs_status why, void *data)
+static void on_lost(dibs_hold *hold, const dibs_loss *loss, void *data)
 {
   (void)data;
-  (void)why;
+  (void)loss;
   lost_hold = hold;
   lost_at_us = dibs_sim_now_us(sim);
 }
@@ -406,16 +457,54 @@ static void wrong_faults_and_options_are_refused(void **state)
   f = (dibs_sim_fault){ .kind = DIBS_SIM_PAUSE, .process = 9 };
   assert_int_equal(dibs_sim_inject(sim, &f), DIBS_ERR_ARGUMENT);
   assert_null(dibs_sim_new(NULL));             /* one at a time */
-  assert_int_equal(dibs_open(URL, NULL, &c), DIBS_ERR_SYSTEM);     /* not in a program */
+  assert_int_equal(dibs_open(URL, NULL, &c), DIBS_ERR_CONFIG);     /* not in a program */
   world_end();
+}
+
+/* ---- programs that are not simulated, and large ones ---- */
+
+static void a_client_opened_outside_of_a_program_is_refused(void **state)
+{
+  dibs_client *client = NULL;
+  dibs_error error;
+
+  (void)state;
+  assert_int_equal(dibs_open_with_error("redis://server", NULL, &client, &error),
+                   DIBS_ERR_CONFIG);
+  assert_null(client);
+  assert_non_null(strstr(error.text, "dibs_sim_start()"));
+}
+
+static void use_much_stack(void *data)
+{
+  volatile char large[4 << 20];
+
+  large[0] = large[sizeof(large) - 1] = 1;
+  *(int *)data += large[0] + large[sizeof(large) - 1];
+}
+
+static void a_program_has_the_stack_of_a_thread(void **state)
+{
+  dibs_sim *world = dibs_sim_new(NULL);
+  int sum = 0;
+
+  (void)state;
+  (void)dibs_sim_start(world, "large", use_much_stack, &sum);
+  (void)dibs_sim_run(world, 1000);
+  assert_int_equal(sum, 2);
+  world = dibs_sim_free(world);
 }
 
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_client_opened_outside_of_a_program_is_refused),
+    cmocka_unit_test(a_program_has_the_stack_of_a_thread),
     cmocka_unit_test(programs_exclude_each_other),
     cmocka_unit_test(the_same_seed_is_the_same_world_and_another_is_not),
     cmocka_unit_test(a_watchdog_renews_for_a_day_of_virtual_time),
+    cmocka_unit_test(a_trace_shows_commands_whole_and_scripts_by_name),
+    cmocka_unit_test(a_trace_of_pieces_names_scripts_too),
     cmocka_unit_test(a_thread_that_waits_can_be_cancelled_by_another),
     cmocka_unit_test(who_is_cut_off_is_told_before_the_lease_ends),
     cmocka_unit_test(a_killed_holder_costs_one_lease),

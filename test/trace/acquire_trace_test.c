@@ -47,7 +47,7 @@ static void a_grant_by_message_is_believed_from_the_last_poll_and_renewed_in_tim
 
   (void)state;
   peer_advance_ms(p, 500);
-  peer_message(p, "grant " A ":1:60 30000 0 n");
+  peer_hands_over(p, "grant " A ":1:60 30000 0 n");
   peer_expect_told(p, "granted a");
   assert_int_equal(peer_valid_ms(p, "a"), 30000 - 303 - 500);
   peer_expect_nothing(p);
@@ -67,7 +67,7 @@ static void a_grant_by_message_long_after_the_last_poll_is_renewed_at_once(void 
 
   (void)state;
   peer_stop_ms(p, 8000);
-  peer_message(p, "grant " A ":1:60 30000 0 n");
+  peer_hands_over(p, "grant " A ":1:60 30000 0 n");
   peer_expect_told(p, "granted a");
   assert_int_equal(peer_valid_ms(p, "a"), 30000 - 303 - 8000);
   peer_expect(p, "acquire*");                 /* the poll that was overdue */
@@ -91,7 +91,7 @@ static void a_grant_for_an_ask_that_is_over_is_given_back(void **state)
   peer_answer(p, "0");
   peer_lock(p, "b", (struct wish){ 0 });
   peer_expect(p, "acquire " KEY " 2 w");
-  peer_message(p, "grant " A ":1:60 30000 0 n");
+  peer_hands_over(p, "grant " A ":1:60 30000 0 n");
   peer_expect_told_nothing(p);
   peer_expect(p, "text:release " A ":1:60");
   peer_free(p);
@@ -105,7 +105,7 @@ static void a_grant_for_a_name_that_nobody_wants_is_given_back(void **state)
   peer_cancel(p, "a");
   peer_expect(p, "cancel 1");
   peer_answer(p, "0");
-  peer_message(p, "grant " A ":1:60 30000 0 n");
+  peer_hands_over(p, "grant " A ":1:60 30000 0 n");
   peer_expect(p, "text:release " A ":1:60");
   peer_free(p);
 }
@@ -123,7 +123,7 @@ static void a_second_word_of_the_same_grant_is_ignored(void **state)
   peer_answer(p, "[2 %lld 29000 30000 60 0]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_expect(p, "renew " A ":1:60");
-  peer_message(p, "grant " A ":1:60 30000 0 n");
+  peer_hands_over(p, "grant " A ":1:60 30000 0 n");
   peer_expect_nothing(p);
   peer_expect_told_nothing(p);
   peer_free(p);
@@ -149,13 +149,13 @@ static void a_grant_older_than_what_the_server_told_since_is_ignored(void **stat
   struct peer *p = peer_queued((struct wish){ 0 });
 
   (void)state;
-  peer_message(p, "grant " A ":1:50 30000 0 n");
+  peer_hands_over(p, "grant " A ":1:50 30000 0 n");
   peer_expect_told_nothing(p);
   peer_expect_nothing(p);
   peer_free(p);
 }
 
-/* Theme 5: the reply is lost, not the request. */
+/* The reply is lost, not the request. */
 static void a_lost_grant_is_asked_for_again_by_the_same_number(void **state)
 {
   struct peer *p = peer_asked((struct wish){ 0 });
@@ -285,7 +285,7 @@ static void a_renewal_of_the_holder_starts_the_watch_again(void **state)
   peer_free(p);
 }
 
-/* Theme 23: after a step of the server's clock its deadlines decide nothing. */
+/* After a step of the server's clock its deadlines decide nothing. */
 static void after_a_step_of_the_servers_clock_the_estimate_is_withheld(void **state)
 {
   struct peer *p = peer_queued((struct wish){ 0 });
@@ -307,7 +307,7 @@ static void a_grant_after_a_long_silence_waits_for_its_renewal(void **state)
 
   (void)state;
   peer_stop_ms(p, 3500);
-  peer_message(p, "grant " A ":1:60 4000 0 n");
+  peer_hands_over(p, "grant " A ":1:60 4000 0 n");
   peer_expect_told_nothing(p);
   peer_expect(p, "acquire*");                 /* the poll that was overdue */
   peer_expect(p, "renew " A ":1:60");
@@ -324,7 +324,7 @@ static void a_grant_that_its_renewal_does_not_confirm_is_asked_anew(void **state
 
   (void)state;
   peer_stop_ms(p, 5000);
-  peer_message(p, "grant " A ":1:60 4000 0 n");
+  peer_hands_over(p, "grant " A ":1:60 4000 0 n");
   peer_expect(p, "acquire*");
   peer_expect(p, "renew " A ":1:60");
   peer_answer(p, "[5 %lld]", peer_server_us(p));
@@ -384,7 +384,7 @@ static void when_wait_ms_is_over_the_place_is_given_up(void **state)
   peer_free(p);
 }
 
-/* Theme 12, S10: the answer to a cancelled ask may still grant; the cancel behind it
+/* S10: the answer to a cancelled ask may still grant; the cancel behind it
  * gives that back, so the engine must not believe it. */
 static void a_grant_behind_a_cancel_is_not_believed(void **state)
 {
@@ -428,11 +428,192 @@ static void a_cancel_before_the_connection_sends_nothing(void **state)
   peer_free(p);
 }
 
+/* ---- messages that the server did not send ---- */
+
+static void expect_it_is_asked(struct peer *p)
+{
+  peer_expect_told_nothing(p);
+  peer_expect(p, "acquire " KEY " 1 w");
+  peer_answer(p, "[3 %lld 30000 30000 '" B ":9:50 0 0]", peer_server_us(p));
+  peer_expect_told_nothing(p);
+  peer_expect_nothing(p);
+}
+
+static void a_forged_grant_is_not_believed(void **state)
+{
+  struct peer *p = peer_queued((struct wish){ 0 });
+
+  (void)state;
+  peer_message(p, "grant " A ":1:%lld 30000 0 n", peer_server_us(p));
+  expect_it_is_asked(p);
+  peer_message(p, "grant:00000000000000000042 " A ":1:%lld 30000 0 n", peer_server_us(p));
+  expect_it_is_asked(p);
+  peer_hands_over(p, "grant " A ":1:60 30000 0 n");
+  peer_expect_told(p, "granted a");
+  peer_free(p);
+}
+
+/* What a server script of protocol version 1 sends is a reason to ask at once. */
+static void a_grant_without_a_nonce_is_found_by_asking(void **state)
+{
+  struct peer *p = peer_queued((struct wish){ 0 });
+
+  (void)state;
+  peer_message(p, "grant " A ":1:60 30000 0 n");
+  peer_expect(p, "acquire " KEY " 1 w");
+  peer_answer(p, "[2 %lld 30000 30000 60 0]", peer_server_us(p));
+  peer_expect_told(p, "granted a");
+  peer_free(p);
+}
+
+static void the_nonce_of_an_ask_does_not_help_another(void **state)
+{
+  struct peer *p = peer_queued((struct wish){ 0 });
+
+  (void)state;
+  peer_hands_over(p, "grant " A ":1:60 30000 0 n");
+  peer_expect_told(p, "granted a");
+  peer_release(p, "a");
+  peer_expect(p, "release " A ":1:60");
+  peer_answer(p, "1");
+  peer_expect_told(p, "released a DIBS_OK");
+  peer_lock(p, "b", (struct wish){ 0 });
+  peer_expect(p, "acquire " KEY " 2 w");
+  peer_answer(p, "[3 %lld 30000 30000 '" B ":9:50 0 0]", peer_server_us(p));
+  peer_message(p, "grant:%020llu " A ":2:60 30000 0 n", peer_nonce(1));
+  peer_expect_told_nothing(p);
+  peer_expect(p, "acquire " KEY " 2 w");
+  peer_free(p);
+}
+
+static void a_grant_by_message_over_an_hour_ahead_is_not_believed_but_named(void **state)
+{
+  static const long long tokens[] = { 9007199254740900, 9007199254740985, 9007199254740992 };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++) {
+    struct peer *p = peer_queued((struct wish){ 0 });
+    char warning[64];
+
+    peer_hands_over(p, "grant " A ":1:%lld 30000 0 n", tokens[i]);
+    (void)snprintf(warning, sizeof(warning), "token %lld", tokens[i]);
+    peer_expect_warning(p, warning);
+    expect_it_is_asked(p);
+    peer_free(p);
+  }
+}
+
+/* As a client of version 1 may have left it: given back, and asked for again. */
+static void an_answer_with_a_token_that_no_clock_shows_becomes_no_hold_and_no_floor(void **state)
+{
+  struct peer *p = peer_queued((struct wish){ 0 });
+
+  (void)state;
+  peer_advance_to_command(p);
+  peer_expect(p, "acquire " KEY " 1 w");
+  peer_answer(p, "[2 %lld 30000 30000 9007199254740985 0]", peer_server_us(p));
+  peer_expect_warning(p, "token 9007199254740985");
+  peer_expect(p, "release " A ":1:9007199254740985");
+  peer_answer(p, "1");
+  peer_expect(p, "acquire " KEY " 2 w");
+  peer_answer(p, "[1 %lld 30000 60]", peer_server_us(p));
+  peer_expect_told(p, "granted a");
+  assert_int_equal(peer_fence(p, "a"), 60 * 1024);
+  peer_free(p);
+}
+
+/* The server's clock was set back by two hours: the fences of this name go on. */
+static void an_answer_with_a_token_far_ahead_is_believed_named_and_no_floor_for_others(void **s)
+{
+  struct peer *p = peer_queued((struct wish){ 0 });
+  long long token = peer_server_us(p) + 7200000000;
+  char warning[64];
+
+  (void)s;
+  peer_advance_to_command(p);
+  peer_expect(p, "acquire " KEY " 1 w");
+  peer_answer(p, "[1 %lld 30000 %lld]", peer_server_us(p), token);
+  (void)snprintf(warning, sizeof(warning), "token %lld", token);
+  peer_expect_warning(p, warning);
+  peer_expect_told(p, "granted a");
+  assert_int_equal(peer_fence(p, "a"), token * 1024);
+  peer_release(p, "a");
+  (void)snprintf(warning, sizeof(warning), "release " A ":1:%lld", token);
+  peer_expect(p, warning);
+  peer_lock(p, "again", (struct wish){ 0 });
+  peer_answer(p, "1");
+  peer_expect_told(p, "released a DIBS_OK");
+  peer_expect(p, "acquire " KEY " 2 w far");
+  peer_answer(p, "[1 %lld 30000 %lld]", peer_server_us(p), token + 1);
+  peer_expect_told(p, "granted again");
+  peer_lock(p, "other", (struct wish){ .name = "elsewhere" });
+  peer_expect(p, "acquire dibs:m:{elsewhere} 3 w");
+  peer_free(p);
+}
+
+/* A clock that was set back makes an old grant look like one that came after the last answer. */
+static void after_a_step_of_the_clock_a_grant_by_message_is_only_a_hint(void **state)
+{
+  struct peer *p = peer_queued((struct wish){ 0 });
+
+  (void)state;
+  peer_advance_to_command(p);
+  peer_expect(p, "acquire " KEY " 1 w");
+  peer_answer(p, "[3 %lld 30000 30000 '" B ":9:50 0 0]", peer_server_us(p) - 7200000000);
+  peer_hands_over(p, "grant " A ":1:60 30000 0 n");
+  peer_expect_told_nothing(p);
+  peer_expect(p, "acquire " KEY " 1 w doubt");
+  peer_free(p);
+}
+
+static int commands_by(struct peer *p, int flood)
+{
+  int count = 0;
+
+  for (int i = 1000; i < 21000; i++) {
+    if (flood == 0)
+      peer_message(p, "grant " A ":1:%d 30000 0 n", i);
+    else if (flood == 1)
+      peer_message(p, "grant " A ":%d:60 30000 0 n", i);
+    else if (flood == 2)
+      peer_message(p, "want " A ":%d:60 n", i);
+    else
+      peer_message(p, "share " A ":%d:60 30000 0 1 n", i);
+    while (peer_try_expect(p, "*")) {
+      count++;
+      if (flood == 0)
+        peer_answer(p, "[3 %lld 30000 30000 '" B ":9:50 0 0]", peer_server_us(p));
+      else
+        peer_answer(p, "1");
+    }
+  }
+  return count;
+}
+
+static void a_flood_of_forged_messages_does_not_become_a_flood_of_commands(void **state)
+{
+  (void)state;
+  for (int flood = 0; flood < 4; flood++) {
+    struct peer *p = peer_queued((struct wish){ 0 });
+
+    assert_in_range(commands_by(p, flood), 1, 1001);
+    peer_free(p);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_free_lock_costs_one_command_and_needs_no_inbox),
     cmocka_unit_test(a_waiter_subscribes_before_it_is_queued),
+    cmocka_unit_test(a_forged_grant_is_not_believed),
+    cmocka_unit_test(a_grant_without_a_nonce_is_found_by_asking),
+    cmocka_unit_test(the_nonce_of_an_ask_does_not_help_another),
+    cmocka_unit_test(a_grant_by_message_over_an_hour_ahead_is_not_believed_but_named),
+    cmocka_unit_test(an_answer_with_a_token_that_no_clock_shows_becomes_no_hold_and_no_floor),
+    cmocka_unit_test(an_answer_with_a_token_far_ahead_is_believed_named_and_no_floor_for_others),
+    cmocka_unit_test(after_a_step_of_the_clock_a_grant_by_message_is_only_a_hint),
+    cmocka_unit_test(a_flood_of_forged_messages_does_not_become_a_flood_of_commands),
     cmocka_unit_test(a_grant_by_message_is_believed_from_the_last_poll_and_renewed_in_time),
     cmocka_unit_test(a_grant_by_message_long_after_the_last_poll_is_renewed_at_once),
     cmocka_unit_test(a_grant_for_an_ask_that_is_over_is_given_back),

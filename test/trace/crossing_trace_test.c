@@ -120,7 +120,7 @@ static void who_cancels_what_is_being_confirmed_ends_the_whole_ask(void **state)
 
   (void)state;
   peer_stop_ms(p, 5500);
-  peer_message(p, "grant " A ":1:60 4000 0 n");
+  peer_hands_over(p, "grant " A ":1:60 4000 0 n");
   peer_expect(p, "acquire*");                 /* the poll that was overdue */
   peer_expect(p, "renew " A ":1:60");
   peer_answer(p, "[1 %lld 4000 61]", peer_server_us(p));
@@ -211,7 +211,7 @@ static void a_grant_that_names_another_client_is_not_believed(void **state)
   struct peer *p = peer_queued((struct wish){ .ttl_ms = 3000 });
 
   (void)state;
-  peer_message(p, "grant " B ":1:60 3000 0 n");
+  peer_hands_over(p, "grant " B ":1:60 3000 0 n");
   peer_expect_told_nothing(p);
   peer_message(p, "want " B ":7:60 n");
   peer_expect_nothing(p);

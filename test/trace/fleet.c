@@ -10,13 +10,14 @@ static void *reallocate(void *p, size_t n, void *data) { (void)data; return real
 static void give_back(void *p, void *data) { (void)data; free(p); }
 static const memory plain = { allocate, reallocate, give_back, NULL };
 
-struct fleet *fleet_new(const char *url,
-                        void (*answer)(struct fleet *, int, const resp_reply *, char *, size_t))
+struct peers *peers_new(const char *url,
+                        void (*answer)(struct peers *, int, const resp_reply *, char *, size_t))
 {
-  struct fleet *f = calloc(1, sizeof(*f));
+  struct peers *f = calloc(1, sizeof(*f));
   char words[400];
   text why = text_over(words, sizeof(words));
-  engine_settings s = { .memory = plain, .seed = 7, .client_id = CLIENT, .prefix = "dibs",
+  engine_settings s = { .memory = plain, .dialect = &native_dialect, .seed = 7,
+                        .client_id = CLIENT, .prefix = "dibs",
                         .deployment = &f->deployment, .host = "h", .program = "p",
                         .version = "v", .note = "", .connect_timeout = SPAN_MS(5000),
                         .command_timeout = SPAN_MS(2000), .clock_rate_error_ppm = 10000,
@@ -31,7 +32,7 @@ struct fleet *fleet_new(const char *url,
   return f;
 }
 
-void fleet_free(struct fleet *f)
+void peers_free(struct peers *f)
 {
   engine_free(f->engine);
   for (int i = 0; i < ENGINE_LINKS_MAX; i++)
@@ -40,21 +41,21 @@ void fleet_free(struct fleet *f)
   free(f);
 }
 
-long long fleet_us(const struct fleet *f) { return START_US + f->now.ns / 1000; }
+long long peers_us(const struct peers *f) { return START_US + f->now.ns / 1000; }
 
-bool fleet_says(const resp_reply *r, size_t i, const char *words)
+bool peers_says(const resp_reply *r, size_t i, const char *words)
 {
   const resp_node *n = resp_child(r, resp_root(r), i);
 
   return n != NULL && strcmp(n->bytes, words) == 0;
 }
 
-bool fleet_runs(const resp_reply *r, const script *s)
+bool peers_runs(const resp_reply *r, const script *s)
 {
-  return fleet_says(r, 1, s->sha1) || fleet_says(r, 1, s->bytes);
+  return peers_says(r, 1, s->sha1) || peers_says(r, 1, s->bytes);
 }
 
-void fleet_slots(char *out, size_t size, int last, int other)
+void peers_slots(char *out, size_t size, int last, int other)
 {
   size_t used = (size_t)snprintf(out, size, "*%d\r\n*3\r\n:0\r\n:%d\r\n*2\r\n$1\r\nh\r\n:1\r\n",
                                  other != 0 ? 2 : 1, last);
@@ -66,13 +67,13 @@ void fleet_slots(char *out, size_t size, int last, int other)
 
 /* ---- connections ---- */
 
-static void gone(struct fleet *f, int link)
+static void gone(struct peers *f, int link)
 {
   f->ports[link] = 0;
   f->readers[link] = resp_reader_free(f->readers[link]);
 }
 
-static void connect_now(struct fleet *f, const effect *e)
+static void connect_now(struct peers *f, const effect *e)
 {
   int port = e->server->port, link = e->link;
 
@@ -88,7 +89,7 @@ static void connect_now(struct fleet *f, const effect *e)
   engine_connected(f->engine, link, f->now);
 }
 
-static void tell(struct fleet *f, const effect *e, const char *what)
+static void tell(struct peers *f, const effect *e, const char *what)
 {
   size_t used = strlen(f->lines);
 
@@ -96,7 +97,7 @@ static void tell(struct fleet *f, const effect *e, const char *what)
   snprintf(f->lines + used, sizeof(f->lines) - used, "%s ", what);
 }
 
-static void take(struct fleet *f, const effect *e)
+static void take(struct peers *f, const effect *e)
 {
   switch (e->kind) {
   case EFFECT_CONNECT: connect_now(f, e); break;
@@ -113,42 +114,42 @@ static void take(struct fleet *f, const effect *e)
 
 /* ---- what servers say ---- */
 
-static bool courtesy(const struct fleet *f, const resp_reply *r, char *out, size_t size)
+static bool courtesy(const struct peers *f, const resp_reply *r, char *out, size_t size)
 {
-  if (fleet_says(r, 0, "CLIENT") || fleet_says(r, 0, "ASKING"))
+  if (peers_says(r, 0, "CLIENT") || peers_says(r, 0, "ASKING"))
     snprintf(out, size, "+OK\r\n");
-  else if (fleet_says(r, 0, "TIME"))
-    snprintf(out, size, "*2\r\n$10\r\n%lld\r\n$1\r\n0\r\n", fleet_us(f) / 1000000);
-  else if (fleet_says(r, 0, "INFO"))
+  else if (peers_says(r, 0, "TIME"))
+    snprintf(out, size, "*2\r\n$10\r\n%lld\r\n$1\r\n0\r\n", peers_us(f) / 1000000);
+  else if (peers_says(r, 0, "INFO"))
     snprintf(out, size, "$0\r\n\r\n");
-  else if (fleet_says(r, 0, "PING"))
+  else if (peers_says(r, 0, "PING"))
     snprintf(out, size, "+PONG\r\n");
-  else if (fleet_says(r, 0, "HSET") || fleet_says(r, 0, "PEXPIRE") || fleet_says(r, 0, "DEL"))
+  else if (peers_says(r, 0, "HSET") || peers_says(r, 0, "PEXPIRE") || peers_says(r, 0, "DEL"))
     snprintf(out, size, ":1\r\n");
-  else if (fleet_says(r, 0, "SUBSCRIBE"))
+  else if (peers_says(r, 0, "SUBSCRIBE"))
     snprintf(out, size, "*3\r\n$9\r\nsubscribe\r\n$%zu\r\n%s\r\n:1\r\n",
              resp_child(r, resp_root(r), 1)->size, resp_child(r, resp_root(r), 1)->bytes);
-  else if (fleet_says(r, 0, "CLUSTER") && fleet_says(r, 1, "SHARDS"))
+  else if (peers_says(r, 0, "CLUSTER") && peers_says(r, 1, "SHARDS"))
     snprintf(out, size, "-ERR unknown subcommand 'SHARDS'\r\n");
   else
     return false;
   return true;
 }
 
-static void heard(struct fleet *f, int link, const resp_reply *r)
+static void heard(struct peers *f, int link, const resp_reply *r)
 {
   char out[1024] = "";
   int port = f->ports[link];
 
-  f->asked_for_map += fleet_says(r, 0, "CLUSTER") && fleet_says(r, 1, "SLOTS");
-  f->scripts[port] += fleet_says(r, 0, "EVALSHA") || fleet_says(r, 0, "EVAL");
+  f->asked_for_map += peers_says(r, 0, "CLUSTER") && peers_says(r, 1, "SLOTS");
+  f->scripts[port] += peers_says(r, 0, "EVALSHA") || peers_says(r, 0, "EVAL");
   if (!courtesy(f, r, out, sizeof(out)))
     f->answer(f, port, r, out, sizeof(out));
-  f->was_asking[port] = fleet_says(r, 0, "ASKING");
+  f->was_asking[port] = peers_says(r, 0, "ASKING");
   engine_received(f->engine, link, out, strlen(out), f->now);
 }
 
-static bool serve(struct fleet *f, int link)
+static bool serve(struct peers *f, int link)
 {
   size_t size;
   const char *bytes = engine_output(f->engine, link, &size);
@@ -166,7 +167,7 @@ static bool serve(struct fleet *f, int link)
   return true;
 }
 
-static void pull(struct fleet *f)
+static void pull(struct peers *f)
 {
   bool more = true;
   int turns = 0;
@@ -186,7 +187,7 @@ static void pull(struct fleet *f)
 
 /* ---- time, and the program ---- */
 
-void fleet_pass(struct fleet *f, int64_t ms)
+void peers_pass(struct peers *f, int64_t ms)
 {
   instant end = instant_add(f->now, SPAN_MS(ms));
   int64_t ticks = 0;
@@ -203,18 +204,18 @@ void fleet_pass(struct fleet *f, int64_t ms)
   pull(f);
 }
 
-void fleet_lock(struct fleet *f, const char *name, const char *other)
+void peers_lock(struct peers *f, const char *name, const char *other)
 {
   many_name names[2] = { { name, strlen(name) }, { other, other != NULL ? strlen(other) : 0 } };
-  lock_request r = { .context = f, .kind = other != NULL ? LOCK_MANY : LOCK_MUTEX,
-                     .name = name, .name_size = strlen(name), .names = names, .name_count = 2,
-                     .units = 1, .ttl = SPAN_MS(30000), .give_up_at = INSTANT_NEVER };
+  lock_spec r = { .context = f, .name = name, .name_size = strlen(name),
+                  .names = other != NULL ? names : NULL, .name_count = 2,
+                  .units = 1, .ttl = SPAN_MS(30000), .give_up_at = INSTANT_NEVER };
 
   assert_int_equal(engine_lock(f->engine, &r, f->now, &f->id), DIBS_OK);
   pull(f);
 }
 
-void fleet_kill(struct fleet *f, int port)
+void peers_kill(struct peers *f, int port)
 {
   f->is_dead[port] = true;
   for (int i = 0; i < ENGINE_LINKS_MAX; i++)

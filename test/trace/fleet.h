@@ -18,7 +18,7 @@
 
 #define FLEET_PORTS 16
 
-struct fleet {
+struct peers {
   engine *engine;
   deployment deployment;
   instant now;
@@ -31,19 +31,19 @@ struct fleet {
   char lines[512];                           /* what was told, one word each */
   uint64_t id;
   /* The answer to words that are not known here; "" for none. */
-  void (*answer)(struct fleet *f, int port, const resp_reply *r, char *out, size_t size);
+  void (*answer)(struct peers *f, int port, const resp_reply *r, char *out, size_t size);
 };
 
-struct fleet *fleet_new(const char *url,
-                        void (*answer)(struct fleet *, int, const resp_reply *, char *, size_t));
-void fleet_free(struct fleet *f);
-void fleet_pass(struct fleet *f, int64_t ms);
-void fleet_lock(struct fleet *f, const char *name, const char *other);  /* NULL: one name */
-void fleet_kill(struct fleet *f, int port);
-bool fleet_says(const resp_reply *r, size_t i, const char *words);
-bool fleet_runs(const resp_reply *r, const script *s);
-long long fleet_us(const struct fleet *f);
+struct peers *peers_new(const char *url,
+                        void (*answer)(struct peers *, int, const resp_reply *, char *, size_t));
+void peers_free(struct peers *f);
+void peers_pass(struct peers *f, int64_t ms);
+void peers_lock(struct peers *f, const char *name, const char *other);  /* NULL: one name */
+void peers_kill(struct peers *f, int port);
+bool peers_says(const resp_reply *r, size_t i, const char *words);
+bool peers_runs(const resp_reply *r, const script *s);
+long long peers_us(const struct peers *f);
 /* CLUSTER SLOTS: slots up to `last` are those of port 1, the rest of port `other`; 0: of nobody. */
-void fleet_slots(char *out, size_t size, int last, int other);
+void peers_slots(char *out, size_t size, int last, int other);
 
 #endif

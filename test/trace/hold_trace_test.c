@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stories of holding: the watchdog, suspicion, loss. protocol.md 5; themes 1, 2, 9, 17. */
+/* Stories of holding: the watchdog, suspicion, loss. protocol.md 5. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,8 +28,8 @@ static void the_watchdog_renews_at_a_third_and_counts_from_the_sending(void **st
   peer_free(p);
 }
 
-/* Theme 1: cut off, the holder is told once, and not after the deadline. */
-static void theme_01_cut_off_it_is_lost_once_before_the_deadline(void **state)
+/* Cut off, the holder is told once, and not after the deadline. */
+static void cut_off_it_is_lost_once_before_the_deadline(void **state)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 3000 });
 
@@ -47,8 +47,8 @@ static void theme_01_cut_off_it_is_lost_once_before_the_deadline(void **state)
   peer_free(p);
 }
 
-/* Theme 2: a failed renewal never ends the watchdog. */
-static void theme_02_refused_renewals_are_tried_until_one_succeeds(void **state)
+/* A failed renewal never ends the watchdog. */
+static void refused_renewals_are_tried_until_one_succeeds(void **state)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 3000 });
 
@@ -69,8 +69,8 @@ static void theme_02_refused_renewals_are_tried_until_one_succeeds(void **state)
   peer_free(p);
 }
 
-/* Theme 17: extend never creates; a gap in ownership is a loss. */
-static void theme_17_a_renewal_that_is_not_ours_any_more_is_a_loss_at_once(void **state)
+/* Extend never creates; a gap in ownership is a loss. */
+static void a_renewal_that_is_not_ours_any_more_is_a_loss_at_once(void **state)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
@@ -111,8 +111,8 @@ static void a_late_answer_to_a_renewal_revives_nothing(void **state)
   peer_free(p);
 }
 
-/* Theme 9: after the release nothing is renewed, ever. */
-static void theme_09_nothing_is_renewed_after_the_release(void **state)
+/* After the release nothing is renewed, ever. */
+static void nothing_is_renewed_after_the_release(void **state)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 3000 });
 
@@ -126,7 +126,7 @@ static void theme_09_nothing_is_renewed_after_the_release(void **state)
   peer_free(p);
 }
 
-static void theme_09_a_release_without_an_answer_is_not_followed_by_a_renewal(void **state)
+static void a_release_without_an_answer_is_not_followed_by_a_renewal(void **state)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 3000 });
 
@@ -138,7 +138,7 @@ static void theme_09_a_release_without_an_answer_is_not_followed_by_a_renewal(vo
   peer_free(p);
 }
 
-static void theme_09_max_hold_ends_renewal_and_the_hold(void **state)
+static void max_hold_ends_renewal_and_the_hold(void **state)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 3000, .max_hold_ms = 5000 });
 
@@ -199,8 +199,8 @@ static void a_new_connection_renews_at_once(void **state)
   peer_free(p);
 }
 
-/* Theme 22: the connection is there and silent. Do not wait for a whole lease. */
-static void theme_22_a_silent_connection_is_replaced_within_a_quarter_of_the_ttl(void **state)
+/* The connection is there and silent. Do not wait for a whole lease. */
+static void a_silent_connection_is_replaced_within_a_quarter_of_the_ttl(void **state)
 {
   struct peer *p = peer_held((struct wish){ .ttl_ms = 4000 });
 
@@ -233,7 +233,7 @@ static void many_leases_are_renewed_by_one_command(void **state)
   peer_free(p);
 }
 
-static void a_broken_lease_is_lost_by_message(void **state)
+static void a_broken_lease_is_looked_at_by_message_and_lost_by_the_answer(void **state)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
@@ -244,7 +244,28 @@ static void a_broken_lease_is_lost_by_message(void **state)
   peer_answer(p, "[%lld 0 30000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   peer_message(p, "lost " A ":1:60 n");
+  peer_expect_told_nothing(p);
+  peer_expect(p, "renew " A ":1:60");
+  peer_answer(p, "[%lld -1 0]", peer_server_us(p));
   peer_expect_told(p, "lost a DIBS_LOST");
+  peer_free(p);
+}
+
+static void a_forged_loss_costs_a_renewal_and_no_hold(void **state)
+{
+  struct peer *p = peer_held((struct wish){ 0 });
+
+  (void)state;
+  peer_lock(p, "b", (struct wish){ 0 });
+  peer_connect(p, 1);
+  peer_expect(p, "renew*");
+  peer_answer(p, "[%lld 0 30000]", peer_server_us(p));
+  peer_expect_told(p, "renewed a");
+  peer_message(p, "lost " A ":1:60 n");
+  peer_expect(p, "renew " A ":1:60");
+  peer_answer(p, "[%lld 0 30000]", peer_server_us(p));
+  peer_expect_told(p, "renewed a");
+  peer_expect_nothing(p);
   peer_free(p);
 }
 
@@ -267,20 +288,21 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_watchdog_renews_at_a_third_and_counts_from_the_sending),
-    cmocka_unit_test(theme_01_cut_off_it_is_lost_once_before_the_deadline),
-    cmocka_unit_test(theme_02_refused_renewals_are_tried_until_one_succeeds),
-    cmocka_unit_test(theme_17_a_renewal_that_is_not_ours_any_more_is_a_loss_at_once),
+    cmocka_unit_test(cut_off_it_is_lost_once_before_the_deadline),
+    cmocka_unit_test(refused_renewals_are_tried_until_one_succeeds),
+    cmocka_unit_test(a_renewal_that_is_not_ours_any_more_is_a_loss_at_once),
     cmocka_unit_test(a_stopped_process_learns_its_loss_first),
     cmocka_unit_test(a_late_answer_to_a_renewal_revives_nothing),
-    cmocka_unit_test(theme_09_nothing_is_renewed_after_the_release),
-    cmocka_unit_test(theme_09_a_release_without_an_answer_is_not_followed_by_a_renewal),
-    cmocka_unit_test(theme_09_max_hold_ends_renewal_and_the_hold),
+    cmocka_unit_test(nothing_is_renewed_after_the_release),
+    cmocka_unit_test(a_release_without_an_answer_is_not_followed_by_a_renewal),
+    cmocka_unit_test(max_hold_ends_renewal_and_the_hold),
     cmocka_unit_test(a_fixed_lease_is_never_renewed),
     cmocka_unit_test(a_fixed_lease_is_not_renewed_when_the_connection_comes_back),
     cmocka_unit_test(a_new_connection_renews_at_once),
-    cmocka_unit_test(theme_22_a_silent_connection_is_replaced_within_a_quarter_of_the_ttl),
+    cmocka_unit_test(a_silent_connection_is_replaced_within_a_quarter_of_the_ttl),
     cmocka_unit_test(many_leases_are_renewed_by_one_command),
-    cmocka_unit_test(a_broken_lease_is_lost_by_message),
+    cmocka_unit_test(a_broken_lease_is_looked_at_by_message_and_lost_by_the_answer),
+    cmocka_unit_test(a_forged_loss_costs_a_renewal_and_no_hold),
     cmocka_unit_test(a_lost_message_for_another_lease_is_ignored),
   };
 

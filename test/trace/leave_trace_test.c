@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stories of release and close: outcome unknown is an outcome. Themes 5, 6, 13, 32. */
+/* Stories of release and close: outcome unknown is an outcome. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #define B PEER_OTHER
 #define KEY "dibs:m:{n}"
 
-static void theme_06_released(void **state)
+static void a_held_lock_is_released(void **state)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
@@ -25,7 +25,7 @@ static void theme_06_released(void **state)
   peer_free(p);
 }
 
-static void theme_06_expired(void **state)
+static void a_release_that_finds_the_name_free_is_of_a_lost_lease(void **state)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
@@ -33,11 +33,11 @@ static void theme_06_expired(void **state)
   peer_release(p, "a");
   peer_expect(p, "release*");
   peer_answer(p, "2");
-  peer_expect_told(p, "released a DIBS_EXPIRED");
+  peer_expect_told(p, "released a DIBS_LOST");
   peer_free(p);
 }
 
-static void theme_06_taken(void **state)
+static void a_lock_that_another_client_has_now_is_taken(void **state)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
@@ -49,7 +49,7 @@ static void theme_06_taken(void **state)
   peer_free(p);
 }
 
-static void theme_06_after_expired_the_name_can_be_taken_again(void **state)
+static void after_a_loss_the_name_can_be_taken_again(void **state)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
@@ -57,7 +57,7 @@ static void theme_06_after_expired_the_name_can_be_taken_again(void **state)
   peer_release(p, "a");
   peer_expect(p, "release*");
   peer_answer(p, "2");
-  peer_expect_told(p, "released a DIBS_EXPIRED");
+  peer_expect_told(p, "released a DIBS_LOST");
   peer_lock(p, "b", (struct wish){ 0 });
   peer_expect(p, "acquire " KEY " 2 w");
   peer_answer(p, "[1 %lld 30000 61]", peer_server_us(p));
@@ -65,8 +65,8 @@ static void theme_06_after_expired_the_name_can_be_taken_again(void **state)
   peer_free(p);
 }
 
-/* Theme 5: the reply of the release is lost; the second one finds another holder. */
-static void theme_05_not_yours_to_a_repeated_release_means_the_first_did_it(void **state)
+/* The reply of the release is lost; the second one finds another holder. */
+static void not_yours_to_a_repeated_release_means_the_first_did_it(void **state)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
@@ -93,7 +93,7 @@ static void a_refused_release_was_not_executed_and_counts_as_no_first_one(void *
   peer_advance_ms(p, 30);
   peer_expect(p, "release*");
   peer_answer(p, "2");
-  peer_expect_told(p, "released a DIBS_EXPIRED");
+  peer_expect_told(p, "released a DIBS_LOST");
   peer_free(p);
 }
 
@@ -112,8 +112,8 @@ static void a_release_without_an_answer_is_unknown_after_the_command_timeout(voi
   peer_free(p);
 }
 
-/* Theme 13: the library goes on trying after it answered "unknown". */
-static void theme_13_an_unknown_release_is_still_delivered(void **state)
+/* The library goes on trying after it answered "unknown". */
+static void an_unknown_release_is_still_delivered(void **state)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
@@ -191,7 +191,7 @@ static void what_was_lost_is_given_back_by_close_at_once(void **state)
   peer_free(p);
 }
 
-static void theme_32_close_releases_what_is_held_and_leaves_the_queues(void **state)
+static void close_releases_what_is_held_and_leaves_the_queues(void **state)
 {
   struct peer *p = peer_held((struct wish){ .name = "n" });
 
@@ -263,19 +263,19 @@ static void a_detached_lease_is_left_alone_even_when_it_is_wanted(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(theme_06_released),
-    cmocka_unit_test(theme_06_expired),
-    cmocka_unit_test(theme_06_taken),
-    cmocka_unit_test(theme_06_after_expired_the_name_can_be_taken_again),
-    cmocka_unit_test(theme_05_not_yours_to_a_repeated_release_means_the_first_did_it),
+    cmocka_unit_test(a_held_lock_is_released),
+    cmocka_unit_test(a_release_that_finds_the_name_free_is_of_a_lost_lease),
+    cmocka_unit_test(a_lock_that_another_client_has_now_is_taken),
+    cmocka_unit_test(after_a_loss_the_name_can_be_taken_again),
+    cmocka_unit_test(not_yours_to_a_repeated_release_means_the_first_did_it),
     cmocka_unit_test(a_refused_release_was_not_executed_and_counts_as_no_first_one),
     cmocka_unit_test(a_release_without_an_answer_is_unknown_after_the_command_timeout),
-    cmocka_unit_test(theme_13_an_unknown_release_is_still_delivered),
+    cmocka_unit_test(an_unknown_release_is_still_delivered),
     cmocka_unit_test(a_new_wish_waits_for_the_answer_to_the_release),
     cmocka_unit_test(a_lease_lost_by_the_deadline_is_still_given_back),
     cmocka_unit_test(what_was_promised_is_not_given_away_before_its_end),
     cmocka_unit_test(what_was_lost_is_given_back_by_close_at_once),
-    cmocka_unit_test(theme_32_close_releases_what_is_held_and_leaves_the_queues),
+    cmocka_unit_test(close_releases_what_is_held_and_leaves_the_queues),
     cmocka_unit_test(closing_an_idle_client_ends_at_once),
     cmocka_unit_test(a_stale_id_is_answered_stale),
     cmocka_unit_test(a_detached_lease_is_left_alone_even_when_it_is_wanted),

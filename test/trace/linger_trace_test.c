@@ -14,7 +14,7 @@
 #define KEY "dibs:m:{n}"
 #define LINGERS .ttl_ms = 3000, .linger_ms = 2000
 
-static uint64_t lingering(struct peer *p) { return engine_get_stats(peer_engine(p)).holds; }
+static uint64_t parked(struct peer *p) { return engine_get_stats(peer_engine(p)).holds; }
 
 /* "a" holds L, its inbox stands. */
 static struct peer *held(void)
@@ -35,7 +35,7 @@ static struct peer *idle(void)
   peer_release(p, "a");
   peer_expect_told(p, "released a DIBS_OK");
   peer_expect_nothing(p);
-  assert_int_equal(lingering(p), 0);
+  assert_int_equal(parked(p), 0);
   return p;
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stories inside one process: re-entry, local queue, bounded hand-over. protocol.md 6;
- * themes 11, 34, 44. */
+/* Stories inside one process: re-entry, local queue, bounded hand-over. protocol.md 6. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,7 +28,7 @@ static void the_owner_re_enters_without_a_word_to_the_server(void **state)
   peer_free(p);
 }
 
-static void theme_11_another_owner_of_the_same_client_waits(void **state)
+static void another_owner_of_the_same_client_waits(void **state)
 {
   struct peer *p = peer_held((struct wish){ .owner = "x" });
 
@@ -41,7 +40,7 @@ static void theme_11_another_owner_of_the_same_client_waits(void **state)
   peer_free(p);
 }
 
-static void theme_11_nobody_is_an_owner_without_a_key(void **state)
+static void nobody_is_an_owner_without_a_key(void **state)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
@@ -51,7 +50,7 @@ static void theme_11_nobody_is_an_owner_without_a_key(void **state)
   peer_free(p);
 }
 
-static void theme_44_no_reentry_is_refused_at_once(void **state)
+static void no_reentry_is_refused_at_once(void **state)
 {
   struct peer *p = peer_held((struct wish){ .owner = "x" });
 
@@ -100,7 +99,7 @@ static void the_next_waiter_of_the_process_gets_it_without_the_server(void **sta
   peer_free(p);
 }
 
-static void theme_34_with_waiters_elsewhere_at_most_sixteen_in_a_row(void **state)
+static void with_waiters_elsewhere_at_most_sixteen_in_a_row(void **state)
 {
   struct peer *p = held_with_inbox();
   int count = 0;
@@ -201,6 +200,8 @@ static void when_the_hold_is_lost_the_next_waiter_asks_anew(void **state)
 
   (void)state;
   peer_message(p, "lost " A ":1:60 n");
+  peer_expect(p, "renew " A ":1:60");
+  peer_answer(p, "[%lld -1 0]", peer_server_us(p));
   peer_expect_told(p, "lost a DIBS_LOST");
   peer_expect(p, "release " A ":1:60");
   peer_answer(p, "[3 '" B ":4:90]");
@@ -216,12 +217,12 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_owner_re_enters_without_a_word_to_the_server),
-    cmocka_unit_test(theme_11_another_owner_of_the_same_client_waits),
-    cmocka_unit_test(theme_11_nobody_is_an_owner_without_a_key),
-    cmocka_unit_test(theme_44_no_reentry_is_refused_at_once),
+    cmocka_unit_test(another_owner_of_the_same_client_waits),
+    cmocka_unit_test(nobody_is_an_owner_without_a_key),
+    cmocka_unit_test(no_reentry_is_refused_at_once),
     cmocka_unit_test(re_entry_with_a_longer_ttl_lengthens_the_lease),
     cmocka_unit_test(the_next_waiter_of_the_process_gets_it_without_the_server),
-    cmocka_unit_test(theme_34_with_waiters_elsewhere_at_most_sixteen_in_a_row),
+    cmocka_unit_test(with_waiters_elsewhere_at_most_sixteen_in_a_row),
     cmocka_unit_test(with_waiters_elsewhere_ten_milliseconds_end_it_too),
     cmocka_unit_test(alone_the_process_hands_over_until_the_local_numbers_end),
     cmocka_unit_test(a_fixed_lease_is_never_passed_on_inside),

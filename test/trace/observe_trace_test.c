@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Stories of observations: a question, and again whenever there may be something to see.
- * Themes 7 and 37: whoever was deaf at the moment asks when he hears again. */
+/* Stories of observations: a question, repeated whenever its answer may have changed. An
+ * observer that could not listen for a while asks when it is subscribed again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,10 +12,8 @@
 #define THING "thing:{n}"
 
 /* "a" observes, the first answer is `first`, both connections are up. */
-static struct peer *observing(struct watch w, const char *first)
+static struct peer *observing_by(struct peer *p, struct watch w, const char *first)
 {
-  struct peer *p = peer_new();
-
   peer_observe(p, "a", w);
   peer_connect(p, 0);
   peer_expect(p, "inspect");
@@ -28,6 +26,19 @@ static struct peer *observing(struct watch w, const char *first)
   peer_expect_nothing(p);
   assert_int_equal(peer_channels(p), 1);
   return p;
+}
+
+static struct peer *observing(struct watch w, const char *first)
+{
+  return observing_by(peer_new(), w, first);
+}
+
+static struct peer *impatient(struct watch w, const char *first)
+{
+  engine_settings s = peer_settings();
+
+  s.patience = PATIENCE_NEVER;
+  return observing_by(peer_new_with(&s), w, first);
 }
 
 static void asked(struct peer *p, const char *answer, const char *told)
@@ -64,7 +75,7 @@ static void what_other_channels_say_is_no_hint(void **state)
   peer_free(p);
 }
 
-static void theme_37_a_message_that_nobody_heard_is_made_up_for_by_the_subscription(void **state)
+static void a_message_that_nobody_heard_is_made_up_for_by_the_subscription(void **state)
 {
   struct peer *p = observing((struct watch){ 0 }, "3");
 
@@ -158,7 +169,7 @@ static void a_loading_server_is_asked_again_soon(void **state)
 
 static void a_server_that_loads_for_ever_is_unreachable_after_the_connect_timeout(void **state)
 {
-  struct peer *p = observing((struct watch){ 0 }, "3");
+  struct peer *p = impatient((struct watch){ 0 }, "3");
 
   (void)state;
   peer_speak(p, THING, "0");
@@ -471,7 +482,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(it_asks_at_once_when_it_hears_when_told_and_after_a_while),
     cmocka_unit_test(what_other_channels_say_is_no_hint),
-    cmocka_unit_test(theme_37_a_message_that_nobody_heard_is_made_up_for_by_the_subscription),
+    cmocka_unit_test(a_message_that_nobody_heard_is_made_up_for_by_the_subscription),
     cmocka_unit_test(a_subscription_confirmed_late_asks_when_it_is),
     cmocka_unit_test(messages_while_a_question_is_under_way_make_one_more_after_it),
     cmocka_unit_test(a_lost_answer_is_asked_for_again),

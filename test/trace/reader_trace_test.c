@@ -16,14 +16,16 @@
 
 /* ---- readers together ---- */
 
+#define READER .kind = LOCK_RWLOCK, .reads = true
+
 static void readers_that_come_while_the_first_asks_go_with_it(void **state)
 {
   struct peer *p = peer_new();
 
   (void)state;
-  peer_lock(p, "a", (struct wish){ .kind = LOCK_READ, .owner = "a", .ttl_ms = 3000 });
-  peer_lock(p, "b", (struct wish){ .kind = LOCK_READ, .owner = "b", .ttl_ms = 3000 });
-  peer_lock(p, "c", (struct wish){ .kind = LOCK_READ, .owner = "c", .ttl_ms = 3000 });
+  peer_lock(p, "a", (struct wish){ READER, .owner = "a", .ttl_ms = 3000 });
+  peer_lock(p, "b", (struct wish){ READER, .owner = "b", .ttl_ms = 3000 });
+  peer_lock(p, "c", (struct wish){ READER, .owner = "c", .ttl_ms = 3000 });
   peer_connect(p, 0);
   peer_expect(p, "share_acquire " KEY " 1 r w");
   peer_expect_nothing(p);
@@ -47,8 +49,8 @@ static void when_the_first_gives_up_the_others_go_on_asking(void **state)
   struct peer *p = peer_new();
 
   (void)state;
-  peer_lock(p, "a", (struct wish){ .kind = LOCK_READ, .owner = "a", .ttl_ms = 3000 });
-  peer_lock(p, "b", (struct wish){ .kind = LOCK_READ, .owner = "b", .ttl_ms = 3000 });
+  peer_lock(p, "a", (struct wish){ READER, .owner = "a", .ttl_ms = 3000 });
+  peer_lock(p, "b", (struct wish){ READER, .owner = "b", .ttl_ms = 3000 });
   peer_connect(p, 0);
   peer_expect(p, "share_acquire " KEY " 1 r w");
   peer_cancel(p, "a");
@@ -65,8 +67,8 @@ static void no_more_readers_go_together_than_have_fences(void **state)
   static char who[1100][8];
   struct peer *p = peer_new();
   engine_stats s;
-  lock_request r = { .kind = LOCK_READ, .name = "n", .name_size = 1, .ttl = SPAN_MS(3000),
-                     .give_up_at = INSTANT_NEVER };
+  lock_spec r = { READER, .name = "n", .name_size = 1, .ttl = SPAN_MS(3000),
+                  .give_up_at = INSTANT_NEVER };
   uint64_t id;
 
   (void)state;
@@ -88,33 +90,33 @@ static void a_reader_does_not_join_a_lease_that_is_nearly_over(void **state)
   (void)state;
   s.local_handover_time = SPAN_MS(60000);
   p = peer_new_with(&s);
-  peer_lock(p, "a", (struct wish){ .kind = LOCK_READ, .owner = "a", .ttl_ms = 3000 });
+  peer_lock(p, "a", (struct wish){ READER, .owner = "a", .ttl_ms = 3000 });
   peer_connect(p, 0);
   peer_expect(p, "share_acquire*");
   peer_stop_ms(p, 1900);
   peer_answer(p, "[1 %lld 3000 3000 60 1]", peer_server_us(p));
   peer_expect_told(p, "granted a");
-  peer_lock(p, "b", (struct wish){ .kind = LOCK_READ, .owner = "b", .ttl_ms = 3000 });
+  peer_lock(p, "b", (struct wish){ READER, .owner = "b", .ttl_ms = 3000 });
   peer_expect_told(p, "granted b");
   peer_stop_ms(p, 100);
-  peer_lock(p, "c", (struct wish){ .kind = LOCK_READ, .owner = "c", .ttl_ms = 3000 });
+  peer_lock(p, "c", (struct wish){ READER, .owner = "c", .ttl_ms = 3000 });
   peer_expect_told_nothing(p);
   peer_free(p);
 }
 
 static void a_reader_does_not_go_in_past_somebody_who_is_known_to_wait(void **state)
 {
-  struct peer *p = seat_queued((struct wish){ .kind = LOCK_READ, .owner = "a" });
+  struct peer *p = seat_queued((struct wish){ READER, .owner = "a" });
 
   (void)state;
-  peer_lock(p, "b", (struct wish){ .kind = LOCK_READ, .owner = "b", .ttl_ms = 3000 });
+  peer_lock(p, "b", (struct wish){ READER, .owner = "b", .ttl_ms = 3000 });
   peer_expect(p, "share_acquire " KEY " 2 r w");        /* "a" has its place already */
-  peer_message(p, "share " A ":1:60 3000 1 1 n");
+  peer_hands_over(p, "share " A ":1:60 3000 1 1 n");
   peer_expect_told(p, "granted a");
-  peer_lock(p, "c", (struct wish){ .kind = LOCK_READ, .owner = "c", .ttl_ms = 3000 });
+  peer_lock(p, "c", (struct wish){ READER, .owner = "c", .ttl_ms = 3000 });
   peer_expect_told_nothing(p);                          /* with "b", not with "a" */
   peer_expect_nothing(p);
-  peer_lock(p, "d", (struct wish){ .kind = LOCK_READ, .owner = "a", .ttl_ms = 3000 });
+  peer_lock(p, "d", (struct wish){ READER, .owner = "a", .ttl_ms = 3000 });
   peer_expect_told(p, "granted d");                     /* re-entry, whoever waits */
   peer_free(p);
 }
@@ -127,7 +129,7 @@ static void one_seat_with_room_is_shared_only_while_nobody_waits(void **state)
   (void)state;
   s.local_handover_time = SPAN_MS(60000);
   p = peer_new_with(&s);
-  peer_lock(p, "a", (struct wish){ .kind = LOCK_READ, .owner = "a", .ttl_ms = 3000 });
+  peer_lock(p, "a", (struct wish){ READER, .owner = "a", .ttl_ms = 3000 });
   peer_connect(p, 0);
   peer_expect(p, "share_acquire*");
   peer_answer(p, "[1 %lld 3000 3000 60 1]", peer_server_us(p));
@@ -136,7 +138,7 @@ static void one_seat_with_room_is_shared_only_while_nobody_waits(void **state)
   peer_expect(p, "share_renew " A ":1:60 r");
   peer_answer(p, "[%lld 1 3000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
-  peer_lock(p, "b", (struct wish){ .kind = LOCK_READ, .owner = "b", .ttl_ms = 3000 });
+  peer_lock(p, "b", (struct wish){ READER, .owner = "b", .ttl_ms = 3000 });
   peer_expect(p, "share_acquire " KEY " 2 r w");
   peer_free(p);
 }
@@ -147,11 +149,11 @@ static void when_the_first_loses_patience_the_place_is_kept_for_the_others(void 
   struct peer *p = peer_new();
 
   (void)state;
-  peer_lock(p, "a", (struct wish){ .kind = LOCK_READ, .owner = "a", .wait_ms = 200,
+  peer_lock(p, "a", (struct wish){ READER, .owner = "a", .wait_ms = 200,
                                    .ttl_ms = 3000 });
   peer_connect(p, 0);
   peer_expect(p, "share_acquire " KEY " 1 r w");
-  peer_lock(p, "b", (struct wish){ .kind = LOCK_READ, .owner = "b", .ttl_ms = 3000 });
+  peer_lock(p, "b", (struct wish){ READER, .owner = "b", .ttl_ms = 3000 });
   peer_expect_nothing(p);
   seat_answer_waiting(p, 5, 50);
   peer_advance_ms(p, 199);
@@ -170,8 +172,8 @@ static void a_reader_that_shares_its_lease_cannot_be_detached(void **state)
   struct peer *p = peer_new();
 
   (void)state;
-  peer_lock(p, "a", (struct wish){ .kind = LOCK_READ, .owner = "a", .ttl_ms = 3000 });
-  peer_lock(p, "b", (struct wish){ .kind = LOCK_READ, .owner = "b", .ttl_ms = 3000 });
+  peer_lock(p, "a", (struct wish){ READER, .owner = "a", .ttl_ms = 3000 });
+  peer_lock(p, "b", (struct wish){ READER, .owner = "b", .ttl_ms = 3000 });
   peer_connect(p, 0);
   peer_expect(p, "share_acquire*");
   peer_answer(p, "[1 %lld 3000 3000 60 1]", peer_server_us(p));
@@ -187,12 +189,12 @@ static void a_reader_that_shares_its_lease_cannot_be_detached(void **state)
 
 static void nobody_joins_a_lease_whose_token_was_written(void **state)
 {
-  struct peer *p = seated((struct wish){ .kind = LOCK_READ, .owner = "a" });
+  struct peer *p = seated((struct wish){ READER, .owner = "a" });
   uint64_t id = peer_id(p, "a");
 
   (void)state;
   assert_true(engine_keep_alone(peer_engine(p), id));
-  peer_lock(p, "b", (struct wish){ .kind = LOCK_READ, .owner = "b", .ttl_ms = 3000 });
+  peer_lock(p, "b", (struct wish){ READER, .owner = "b", .ttl_ms = 3000 });
   peer_expect(p, "share_acquire " KEY " 2 r w");
   peer_free(p);
 }
@@ -201,7 +203,7 @@ static void nobody_joins_a_lease_whose_token_was_written(void **state)
 
 static void a_downgrade_goes_out_at_once_and_keeps_the_lease(void **state)
 {
-  struct peer *p = seated((struct wish){ .kind = LOCK_WRITE });
+  struct peer *p = seated((struct wish){ .kind = LOCK_RWLOCK });
   int64_t valid = peer_valid_ms(p, "a");
 
   (void)state;
@@ -216,7 +218,7 @@ static void a_downgrade_goes_out_at_once_and_keeps_the_lease(void **state)
 
 static void a_downgrade_during_a_renewal_is_told_by_another_one(void **state)
 {
-  struct peer *p = seated((struct wish){ .kind = LOCK_WRITE });
+  struct peer *p = seated((struct wish){ .kind = LOCK_RWLOCK });
 
   (void)state;
   peer_advance_to_command(p);
@@ -237,7 +239,7 @@ static void a_downgrade_during_a_renewal_is_told_by_another_one(void **state)
 
 static void a_refused_downgrade_is_repeated(void **state)
 {
-  struct peer *p = seated((struct wish){ .kind = LOCK_WRITE, .is_fixed = true });
+  struct peer *p = seated((struct wish){ .kind = LOCK_RWLOCK, .is_fixed = true });
 
   (void)state;
   peer_downgrade(p, "a");
@@ -253,7 +255,7 @@ static void a_refused_downgrade_is_repeated(void **state)
  * says too much, and those who watch the lease count from its grant. */
 static void the_downgrade_of_a_fixed_lease_does_not_lengthen_what_is_believed(void **state)
 {
-  struct peer *p = seated((struct wish){ .kind = LOCK_WRITE, .is_fixed = true });
+  struct peer *p = seated((struct wish){ .kind = LOCK_RWLOCK, .is_fixed = true });
 
   (void)state;
   peer_advance_ms(p, 2000);
@@ -271,15 +273,15 @@ static void the_downgrade_of_a_fixed_lease_does_not_lengthen_what_is_believed(vo
 
 static void the_last_write_hold_of_an_owner_that_reads_is_a_downgrade(void **state)
 {
-  struct peer *p = seated((struct wish){ .kind = LOCK_WRITE, .owner = "a" });
+  struct peer *p = seated((struct wish){ .kind = LOCK_RWLOCK, .owner = "a" });
 
   (void)state;
-  peer_lock(p, "r", (struct wish){ .kind = LOCK_READ, .owner = "a", .ttl_ms = 3000 });
+  peer_lock(p, "r", (struct wish){ READER, .owner = "a", .ttl_ms = 3000 });
   peer_expect_told(p, "granted r");
   peer_release(p, "a");
   peer_expect_told(p, "released a DIBS_OK");
   peer_expect(p, "share_renew " A ":1:60 r");
-  peer_lock(p, "w", (struct wish){ .kind = LOCK_WRITE, .owner = "a", .ttl_ms = 3000 });
+  peer_lock(p, "w", (struct wish){ .kind = LOCK_RWLOCK, .owner = "a", .ttl_ms = 3000 });
   peer_expect_told(p, "failed w DIBS_WOULD_DEADLOCK");
   peer_free(p);
 }

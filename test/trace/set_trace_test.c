@@ -12,7 +12,7 @@
 #define A PEER_CLIENT
 #define B PEER_OTHER
 #define L A ".1:1:60"
-#define SET .kind = LOCK_MANY, .names = { "m", "n" }, .ttl_ms = 3000
+#define SET .names = { "m", "n" }, .ttl_ms = 3000
 
 static struct peer *held(struct wish w)
 {
@@ -60,7 +60,7 @@ static void a_grant_by_message_is_a_reason_to_ask_and_no_lease(void **state)
   struct peer *p = queued((struct wish){ SET });
 
   (void)state;
-  peer_message(p, "grant " A ".1:1:60 3000 0 n");
+  peer_hands_over(p, "grant " A ".1:1:60 3000 0 n");
   peer_expect_told_nothing(p);
   peer_expect(p, "many_acquire .1 1 w");
   peer_answer(p, "[1 %lld 3000 61]", peer_server_us(p));
@@ -74,7 +74,7 @@ static void after_three_rounds_it_keeps_what_it_has(void **state)
 
   (void)state;
   for (int round = 1; round <= 3; round++) {
-    peer_message(p, "grant " A ".1:1:%d 3000 0 n", 60 + round);
+    peer_hands_over(p, "grant " A ".1:1:%d 3000 0 n", 60 + round);
     peer_expect(p, "many_acquire .1 1 w");
     answer_waiting(p, round % 2);
   }
@@ -177,7 +177,7 @@ static void a_grant_for_a_set_that_is_gone_is_given_back_by_the_single_script(vo
   struct peer *p = queued((struct wish){ SET });
 
   (void)state;
-  peer_message(p, "grant " A ".7:3:60 3000 0 n");
+  peer_hands_over(p, "grant " A ".7:3:60 3000 0 n");
   peer_expect(p, "text:release " A ".7:3:60");
   peer_answer(p, "1");
   peer_message(p, "want " A ".7:4:61 n");
@@ -195,7 +195,7 @@ static void a_detached_set_is_never_given_back_however_many_there_are(void **sta
 
   (void)state;
   for (int i = 2; i < 80; i++) {
-    peer_lock(p, "b", (struct wish){ .kind = LOCK_MANY, .names = { "m", "n" } });
+    peer_lock(p, "b", (struct wish){ .names = { "m", "n" } });
     (void)snprintf(words, sizeof(words), "many_acquire .%d %d w", i, i);
     peer_expect(p, words);
     peer_answer(p, "[1 %lld 30000 %d]", peer_server_us(p), 60 + i);
@@ -217,7 +217,7 @@ static void a_grant_that_crosses_the_cancel_is_left_to_it(void **state)
   peer_cancel(p, "a");
   peer_expect_told(p, "failed a DIBS_CANCELLED");
   peer_expect(p, "many_cancel .1 1");
-  peer_message(p, "grant " A ".1:1:60 3000 0 n");
+  peer_hands_over(p, "grant " A ".1:1:60 3000 0 n");
   peer_expect_nothing(p);
   peer_answer(p, "1");
   peer_end_clean(p);
@@ -233,6 +233,8 @@ static void a_member_broken_by_an_administrator_loses_all(void **state)
   peer_answer(p, "[1 %lld 3000 60]", peer_server_us(p));
   peer_expect_told(p, "granted a");
   peer_message(p, "lost " L " m");
+  peer_expect(p, "renew*");
+  peer_answer(p, "[%lld -1 0 0 3000]", peer_server_us(p));
   peer_expect_told(p, "lost a DIBS_LOST");
   peer_expect(p, "many_release " L);
   peer_free(p);

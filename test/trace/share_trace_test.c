@@ -16,12 +16,14 @@
 
 /* ---- asking ---- */
 
+#define READER .kind = LOCK_RWLOCK, .reads = true
+
 static void an_answer_lost_with_its_connection_is_asked_for_again(void **state)
 {
   struct peer *p = peer_new();
 
   (void)state;
-  peer_lock(p, "a", (struct wish){ .kind = LOCK_READ, .ttl_ms = 3000 });
+  peer_lock(p, "a", (struct wish){ READER, .ttl_ms = 3000 });
   peer_connect(p, 0);
   peer_expect(p, "share_acquire " KEY " 1 r w");
   peer_reconnect(p);
@@ -39,7 +41,7 @@ static void an_old_grant_found_by_asking_again_is_confirmed_before_it_is_believe
   struct peer *p = peer_new();
 
   (void)state;
-  peer_lock(p, "a", (struct wish){ .kind = LOCK_WRITE, .ttl_ms = 3000 });
+  peer_lock(p, "a", (struct wish){ .kind = LOCK_RWLOCK, .ttl_ms = 3000 });
   peer_connect(p, 0);
   peer_expect(p, "share_acquire*");
   peer_break(p, 0);
@@ -60,7 +62,7 @@ static void the_release_of_an_ask_that_was_cut_leaves_a_tombstone(void **state)
   struct peer *p = peer_new();
 
   (void)state;
-  peer_lock(p, "a", (struct wish){ .kind = LOCK_PERMITS, .units = 2, .ttl_ms = 3000 });
+  peer_lock(p, "a", (struct wish){ .kind = LOCK_SEMAPHORE, .units = 2, .ttl_ms = 3000 });
   peer_connect(p, 0);
   peer_expect(p, "share_acquire " KEY " 1 p2 w");
   peer_reconnect(p);
@@ -79,7 +81,7 @@ static void the_release_of_an_ask_that_was_cut_leaves_a_tombstone(void **state)
 
 static void the_release_of_an_ask_that_was_sent_once_leaves_none(void **state)
 {
-  struct peer *p = seated((struct wish){ .kind = LOCK_READ });
+  struct peer *p = seated((struct wish){ READER });
 
   (void)state;
   peer_release(p, "a");
@@ -91,7 +93,7 @@ static void the_release_of_an_ask_that_was_sent_once_leaves_none(void **state)
 
 static void a_release_lost_and_repeated_was_done_by_the_first(void **state)
 {
-  struct peer *p = seated((struct wish){ .kind = LOCK_WRITE });
+  struct peer *p = seated((struct wish){ .kind = LOCK_RWLOCK });
 
   (void)state;
   peer_release(p, "a");
@@ -107,12 +109,12 @@ static void a_release_lost_and_repeated_was_done_by_the_first(void **state)
  * once more when nobody wants it. */
 static void a_poll_cut_after_the_grant_by_message_leaves_a_tombstone_too(void **state)
 {
-  struct peer *p = seat_queued((struct wish){ .kind = LOCK_READ });
+  struct peer *p = seat_queued((struct wish){ READER });
 
   (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "share_acquire " KEY " 1 r w");
-  peer_message(p, "share " A ":1:60 3000 0 1 n");
+  peer_hands_over(p, "share " A ":1:60 3000 0 1 n");
   peer_expect_told(p, "granted a");
   while (peer_try_expect(p, "share_renew*"))
     ;
@@ -127,13 +129,13 @@ static void a_poll_cut_after_the_grant_by_message_leaves_a_tombstone_too(void **
 
 static void a_cancelled_ask_ends_everywhere(void **state)
 {
-  struct peer *p = seat_queued((struct wish){ .kind = LOCK_WRITE });
+  struct peer *p = seat_queued((struct wish){ .kind = LOCK_RWLOCK });
 
   (void)state;
   peer_cancel(p, "a");
   peer_expect_told(p, "failed a DIBS_CANCELLED");
   peer_expect(p, "share_cancel " A ":1");
-  peer_message(p, "share " A ":1:60 3000 0 1 n");      /* the cancel gives it back */
+  peer_hands_over(p, "share " A ":1:60 3000 0 1 n");      /* the cancel gives it back */
   peer_expect_nothing(p);
   peer_answer(p, "1");
   peer_end_clean(p);
@@ -143,12 +145,12 @@ static void a_cancelled_ask_ends_everywhere(void **state)
 
 static void a_message_before_the_answer_to_a_poll_is_the_grant(void **state)
 {
-  struct peer *p = seat_queued((struct wish){ .kind = LOCK_READ });
+  struct peer *p = seat_queued((struct wish){ READER });
 
   (void)state;
   peer_advance_to_command(p);
   peer_expect(p, "share_acquire " KEY " 1 r w");
-  peer_message(p, "share " A ":1:60 3000 2 1 n");
+  peer_hands_over(p, "share " A ":1:60 3000 2 1 n");
   peer_expect_told(p, "granted a");
   peer_answer(p, "[2 %lld 3000 3000 60 0 1]", peer_server_us(p));
   peer_expect_told_nothing(p);
@@ -160,27 +162,27 @@ static void a_message_before_the_answer_to_a_poll_is_the_grant(void **state)
  * was granted before that answer is not what is granted after it. */
 static void a_message_older_than_the_last_answer_is_not_believed(void **state)
 {
-  struct peer *p = seat_queued((struct wish){ .kind = LOCK_WRITE });
+  struct peer *p = seat_queued((struct wish){ .kind = LOCK_RWLOCK });
 
   (void)state;
   peer_stop_ms(p, 5000);
   peer_expect(p, "share_acquire " KEY " 1 w w");
   peer_answer(p, "[3 %lld 3000 3000 '" B ":10:61 0 0 61]", peer_server_us(p));
-  peer_message(p, "share " A ":1:60 3000 0 1 n");
+  peer_hands_over(p, "share " A ":1:60 3000 0 1 n");
   peer_expect_told_nothing(p);
-  peer_message(p, "share " A ":1:62 3000 0 1 n");
+  peer_hands_over(p, "share " A ":1:62 3000 0 1 n");
   peer_expect_told(p, "granted a");
   peer_free(p);
 }
 
 static void a_grant_message_too_old_to_believe_is_confirmed(void **state)
 {
-  struct peer *p = seat_queued((struct wish){ .kind = LOCK_PERMITS });
+  struct peer *p = seat_queued((struct wish){ .kind = LOCK_SEMAPHORE });
 
   (void)state;
   peer_break(p, 0);
   peer_advance_ms(p, 3100);
-  peer_message(p, "share " A ":1:60 3000 0 1 n");
+  peer_hands_over(p, "share " A ":1:60 3000 0 1 n");
   peer_expect_told_nothing(p);
   peer_connect(p, 0);
   peer_expect(p, "share_renew " A ":1:60 p");
@@ -191,16 +193,16 @@ static void a_grant_message_too_old_to_believe_is_confirmed(void **state)
 
 static void a_share_for_an_ask_nobody_has_is_given_back_as_a_share(void **state)
 {
-  struct peer *p = seat_queued((struct wish){ .kind = LOCK_READ });
+  struct peer *p = seat_queued((struct wish){ READER });
 
   (void)state;
-  peer_message(p, "share " A ":7:60 3000 0 1 n");
+  peer_hands_over(p, "share " A ":7:60 3000 0 1 n");
   peer_expect(p, "text:share_release " A ":7:60 tombstone");
   peer_answer(p, "1");
-  peer_message(p, "share " A ":8:61 3000 0 1 other");
+  peer_hands_over(p, "share " A ":8:61 3000 0 1 other");
   peer_expect(p, "text:share_release " A ":8:61 tombstone");
   peer_answer(p, "1");
-  peer_message(p, "grant " A ":9:62 3000 0 n");
+  peer_hands_over(p, "grant " A ":9:62 3000 0 n");
   peer_expect(p, "text:release " A ":9:62");
   peer_expect_told_nothing(p);
   peer_free(p);
@@ -208,7 +210,7 @@ static void a_share_for_an_ask_nobody_has_is_given_back_as_a_share(void **state)
 
 static void who_is_dropped_from_the_queue_asks_why(void **state)
 {
-  struct peer *p = seat_queued((struct wish){ .kind = LOCK_PERMITS, .units = 5 });
+  struct peer *p = seat_queued((struct wish){ .kind = LOCK_SEMAPHORE, .units = 5 });
 
   (void)state;
   peer_message(p, "lost " A ":1:0 n");
@@ -222,7 +224,7 @@ static void who_is_dropped_from_the_queue_asks_why(void **state)
 
 static void a_broken_share_is_lost_and_given_back(void **state)
 {
-  struct peer *p = seated((struct wish){ .kind = LOCK_READ });
+  struct peer *p = seated((struct wish){ READER });
 
   (void)state;
   peer_lock(p, "w", (struct wish){ .name = "m" });    /* keeps an inbox */
@@ -232,6 +234,8 @@ static void a_broken_share_is_lost_and_given_back(void **state)
   peer_expect(p, "share_renew*");
   peer_expect(p, "acquire*");
   peer_message(p, "lost " A ":1:60 n");
+  peer_expect(p, "share_renew*");
+  peer_answer(p, "[%lld -1 0]", peer_server_us(p));
   peer_expect_told(p, "lost a DIBS_LOST");
   peer_expect(p, "share_release " A ":1:60");
   peer_free(p);
@@ -242,7 +246,7 @@ static void permits_asked_for_anew_are_as_many_as_before(void **state)
   struct peer *p = peer_new();
 
   (void)state;
-  peer_lock(p, "a", (struct wish){ .kind = LOCK_PERMITS, .is_drain = true, .is_try = true,
+  peer_lock(p, "a", (struct wish){ .kind = LOCK_SEMAPHORE, .is_drain = true, .is_try = true,
                                    .ttl_ms = 1000 });
   peer_connect(p, 0);
   peer_expect(p, "share_acquire " KEY " 1 p0 t");
@@ -257,10 +261,10 @@ static void permits_asked_for_anew_are_as_many_as_before(void **state)
 
 static void close_gives_back_each_seat(void **state)
 {
-  struct peer *p = seated((struct wish){ .kind = LOCK_READ, .owner = "a" });
+  struct peer *p = seated((struct wish){ READER, .owner = "a" });
 
   (void)state;
-  peer_lock(p, "w", (struct wish){ .kind = LOCK_WRITE, .owner = "b", .ttl_ms = 3000 });
+  peer_lock(p, "w", (struct wish){ .kind = LOCK_RWLOCK, .owner = "b", .ttl_ms = 3000 });
   peer_expect(p, "share_acquire " KEY " 2 w w");
   peer_close(p);
   peer_expect_told(p, "failed w DIBS_ERR_CLOSED");

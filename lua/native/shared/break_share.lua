@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- The part of break for a read/write lock or a semaphore. Returns the answer.
+-- The part of break for a read/write lock or a semaphore. Returns the reply.
 --@include share_load
 local id = string.match(ARGV[1], '^(.+):%d+$')
 local share, text = share_load(key, 'k' .. id)

@@ -1,12 +1,10 @@
 -- SPDX-License-Identifier: MIT
--- The part of acquire for a name that somebody has or wants. Returns the answer, or goes on
--- behind this piece, with `last` set, when the lease is the caller's for the taking and
--- no queue is left.
-local key = KEYS[1]
+-- The part of acquire for a name with a holder or waiters. Returns the reply; or continues
+-- after this piece, with `last` set, if the caller may take the lease and no queue is left.
 --@include load
 --@include new_lease
-local mode, give_up, watched, watched_renewals, prefix, name = string.match(ARGV[7],
-  '^(%a) (%d+) (%S+) (%d+) (%S+) (.*)$')
+local mode, nonce, give_up, watched, watched_renewals, prefix, name = string.match(ARGV[7],
+  '^(%a)(%d*) (%d+) (%S+) (%d+) (%S+) (.*)$')
 local waits, polls, ask = mode ~= 't', mode == 'p', tonumber(ARGV[2])
 local lease, queue = load(key, ARGV[1])
 if not lease then
@@ -21,7 +19,7 @@ local function tell_owner()
   tell(lease.client, 'want ' .. lease.id .. ' ' .. name)
 end
 
--- Earlier asks of this client are disowned by this one, later ones disown it.
+-- This ask ends earlier asks of its client, and a later one ends it.
 local is_free = not lease.is_held
 if lease.client == ARGV[1] and not (lease.is_held and lease.id == ARGV[9]) then
   if lease.is_held and lease.ask == ask then
@@ -40,21 +38,16 @@ if queue and queue.mine then
   end
 end
 
-if lease.token > token_max or floor > token_max then
-  return redis.error_reply('ERR the token of this lock cannot grow any more')
-end
-
--- Over: 1 s past its deadline, where neither its holder nor the caller doubts this server's
--- clock (each within 500 ms of a common time, so a step of it in between is less than 1 s); or
--- because the caller has watched this very lease, not renewed, for its whole length on a
--- clock of its own.
+-- Over: by its deadline, if the caller does not doubt this server's clock; or because the
+-- caller has watched this lease, without renewals, for its whole length on its own clock.
+--@include is_past
 if not is_free then
   is_free = watched == lease.id and watched_renewals == lease.renewals or
-    now > lease.deadline + 1000000 and lease.flags < 2 and flags < 2
+    flags < 2 and is_past(lease)
 end
 local me = { client = ARGV[1], ask = ARGV[2], ttl = ARGV[3], flags = flags, floor = floor }
 
--- Whoever may have it by now is not known here.
+-- The present holder may be unknown to this server.
 local is_quiet = is_free and quarantine
 if is_quiet then
   is_free = false
@@ -62,7 +55,7 @@ end
 
 local is_deaf = waits and not polls and (queue or not is_free) and not listens(me.client)
 if waits and not is_deaf and (queue or not is_free) then
-  --@include enqueue
+  --@may_return enqueue
 elseif not waits and mine and mine.is_waiter and tonumber(mine.ask) < ask then
   redis.call('HDEL', key, 'w' .. queue.mine, 'c' .. me.client)
 end

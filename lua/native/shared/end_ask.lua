@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Ends the ask under `key`, wherever it stands; `detached`: a lease of it in other hands.
--- The answer is 1 when a lease was given up, else 0; nil when the key is none of ours.
+-- Ends the ask under `key` in any state; `detached`: a detached lease of it. Returns 1 if a
+-- lease was released, else 0; nil: the key has another form.
 local function end_ask(detached)
   local lease, queue = load(key, ARGV[1])
   if not lease then
@@ -18,7 +18,7 @@ local function end_ask(detached)
     end_lease(queue, lease.token, memory)
     return 1
   end
-  -- Free, and perhaps never heard of: the key itself is the tombstone.
+  -- Free, and perhaps unknown: the key itself is the tombstone.
   if not lease.is_held and not queue then
     redis.pcall('SET', key, '=' .. memory, 'PX', 3600000)
   end

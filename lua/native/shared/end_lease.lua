@@ -1,8 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- The lease is over: the next waiter gets it, or the key turns into the short memory of the
--- last grant. The first write allocates nothing or is tried again behind one that does not:
--- so a full server still lets go (B16).
--- In quarantine nobody gets it, and those who wait stay.
+-- Ends the lease: the next waiter gets it, or the key keeps the last grant for a while. The
+-- first write allocates nothing, or is repeated after one that does not: so a full server
+-- accepts the release. In quarantine no waiter is granted, and the queue stays.
 --@include grant_next
 --@include era
 local function end_lease(queue, last, memory)
@@ -11,7 +10,7 @@ local function end_lease(queue, last, memory)
     redis.call('HSET', key, 's', '=' .. memory)
     return
   end
-  if queue and last <= token_max and grant_next(queue, last) then
+  if queue and grant_next(queue, last) then
     return
   end
   local done

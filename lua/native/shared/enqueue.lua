@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
--- Puts the caller into the queue, once; a place it has already is kept. The first waiter
--- turns the string into a hash: a write that a full server refuses comes before the removal.
--- A node of a cluster answers for no key that is gone while its slot is on its way elsewhere, not
--- even to the script that removed it: the lease would be lost. So that is tried before, too, on a
--- key of the same slot that there never is.
-local queued = mine and mine.is_waiter and mine.queued or string.format('%.0f', now)
+-- Adds the caller to the queue, once; an existing place is kept. The first waiter turns the
+-- string into a hash: a write that a full server refuses comes before the removal. While a
+-- slot migrates, a cluster node refuses keys that do not exist, even after the script itself
+-- removed them: the lease would be lost. So this is tested before, with a key of the same
+-- slot that never exists.
+local queued = mine and mine.is_waiter and mine.queued or string.format('%016.0f', now)
 local entry = table.concat({ me.client, me.ask, me.ttl, 'x' .. flags % 2 + (polls and 4 or 0), '1',
-  give_up, queued, ARGV[5] }, ' ')
+  give_up, queued .. nonce, ARGV[5] }, ' ')
 if not queue then
   local value = lease_value(lease)
   if type(redis.pcall('EXISTS', (string.gsub(key, ':m:', ':-:', 1)))) == 'table' then

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- The caller's entry turns into a tombstone, or one is queued, unless it is about a later
--- ask. A full server refuses the writing of it; then at least the entry goes.
+-- Turns the caller's entry into a tombstone, or adds one, unless the entry is of a later
+-- ask. If a full server refuses the write, at least the entry is removed.
 local known = queue.mine and read_entry(redis.call('HGET', key, 'w' .. queue.mine) or '')
 if not known or tonumber(known.ask) <= ask then
   local text = 'x ' .. ARGV[1] .. ' ' .. ARGV[2] .. ' ' .. ARGV[3]

@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: MIT
--- Era guard, doc/design/protocol.md 16: a server that became primary, or came back, may lack
--- the last grants, so for a while it makes nobody an owner. The key of the era is the last of
--- KEYS: `<master_replid> <end of the quarantine, us>`. `place` is prefix and words, perhaps with
--- more behind. The answer is nil, or the lease that stands for all that may be missing, by
--- nobody: who has watched that one for its length on a clock of its own is held back no more.
+-- Era guard, doc/design/protocol.md 16: a server that became primary, or restarted, may lack
+-- the last grants, so it grants nothing for a while. The key of the era is the last of KEYS:
+-- `<master_replid> <end of the quarantine, us>`. `place` is prefix and kind, perhaps with
+-- more text. Returns nil, or a lease without client that represents all missing ones: a
+-- client that has watched it for its length on its own clock is granted.
 local function era_write(key, id, ends, is_cluster)
-  -- In Cluster there is one for each tag: not for ever.
+  -- Cluster has one for each tag: let it expire.
   redis.pcall('SET', key, id .. string.format(' %.0f', ends), 'PX',
     is_cluster and 86400000 or 2592000000)
 end
--- Without one: in Cluster a tag may be new on a node that lost nothing.
+-- No key: in Cluster a tag may be new on a node that lost no data.
 local function era_end_of_unknown(info, length, is_cluster)
   local up = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)') or 0
   if is_cluster and string.find(info, 'master_replid2:0+%s') and up * 1000 > length + 2000 then
@@ -39,7 +39,7 @@ local function held_back(place, watched)
     ends = now + length * 1000
     era_write(key, id, ends, kind ~= '')
   elseif now > ends + 3600000000 then
-    -- It is kept for as long as it is used.
+    -- Kept while it is in use.
     era_write(key, id, now - 1800000000, kind ~= '')
   end
   local token = ends - length * 1000

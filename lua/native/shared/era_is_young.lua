@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Whether `key`, that of the era, says that its quarantine is not over, or does not know this
--- one. Then a lease that has ended may have been somebody else's since, so that lengthening it
--- would make an owner. Nil: no era guard.
+-- Whether `key`, the era's, has a quarantine that is not over, or another era. Then another
+-- client may have had the name since the lease ended, and extending it could make two
+-- owners. Nil: no era guard.
 local function era_is_young(key)
   if not key then
     return false

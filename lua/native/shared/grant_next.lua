@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: MIT
--- Makes the first live waiter the owner and tells it; the answer is its lease, or nil when
--- nobody is left. `me`, the caller if it may be in the queue, is told by the reply only.
+-- Makes the first live waiter the owner and notifies it; returns its lease, or nil: no
+-- waiter. `me`, the caller if it may be in the queue, learns it from the reply only.
 -- Removals first, then the lease, then the message: a script is not rolled back. After 1000
--- dead ones nobody's lease of 1 s is set, so that the next poll goes on. `doubt` is 2 when the
--- caller's clock disagrees with this one: then so does the new deadline with somebody's.
--- Works on the lock under `key`, called `name`.
+-- dead entries a lease of 1 s without client is set, so that the next poll continues.
+-- `doubt` is 2 if the caller's clock disagrees with this one: then the new deadline is in
+-- doubt, too. Works on the lock under `key`, called `name`.
 --@include read_entry
 --@include is_live
 --@include raise_ttl
@@ -37,7 +37,7 @@ local function grant_next(queue, last, me)
   redis.call('HSET', key, 's', value, 'h', queue.head)
   raise_ttl(key, tonumber(winner.ttl))
   if winner ~= me and not winner.is_nobody and not winner.polls then
-    tell(winner.client, 'grant ' .. id .. ' ' .. winner.ttl .. ' ' ..
+    tell(winner.client, 'grant' .. proof_of(winner.nonce) .. id .. ' ' .. winner.ttl .. ' ' ..
       queue.next - queue.head .. ' ' .. name)
   end
   return read_value(value)

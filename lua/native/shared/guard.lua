@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: MIT
--- In front of a guarded write: the types of both keys, the fence, and copies that come late.
--- Behind it, remember(). doc/design/protocol.md 13. `kinds`, set before: what KEYS[1] may be.
+-- Before a guarded write: checks the types of both keys, the fence, and late copies. After
+-- the write: remember(). doc/design/protocol.md 13. `kinds`, set before: types allowed for
+-- KEYS[1].
 -- KEYS 1 the program's key  2 its fence: `<highest applied> <client of the last> <settled>`
--- ARGV 1 fence  2 C  3 number of this writing  4 C's writings on this key below are settled
+-- ARGV 1 fence  2 C  3 number of this write  4 C's writes on this key below are acknowledged
 -- Fences exceed 2^53: their digits are compared, by length and then by bytes.
 local stored = redis.call('MGET', KEYS[2])[1]
 local seen, writer, settled = '0', '', '0'
@@ -26,8 +27,8 @@ if ARGV[1] == seen and ARGV[2] == writer then
 else
   settled = ARGV[4]
 end
--- The fence outlives the key by a day, so that an old write still finds it. A node of a cluster
--- answers for no key that was removed while its slot is on its way elsewhere: it is gone.
+-- The fence outlives the key by a day, so that an old write still finds it. While a slot
+-- migrates, a cluster node refuses a key that was removed: it counts as gone.
 local function remember()
   local value, left = ARGV[1] .. ' ' .. ARGV[2] .. ' ' .. settled, redis.pcall('PTTL', KEYS[1])
   if left == -1 then

@@ -1,21 +1,25 @@
 -- SPDX-License-Identifier: MIT
--- The part of inspect for a read/write lock or a semaphore. Returns the answer.
+-- The part of inspect for a read/write lock or a semaphore. Returns the reply.
 --@include share_load
 --@include share_holder
 --@include share_entry
-local share = share_load(KEYS[1])
+local share = share_load(key)
 if share.kind == 'lock' or share.kind == 'other' then
   return foreign
 end
-local cursor, holders, seen = '0', {}, {}
+local cursor, holders, seen, count = '0', {}, {}, 0
 repeat
-  local page = redis.call('HSCAN', KEYS[1], cursor, 'MATCH', 'k*', 'COUNT', 1000)
+  local page = redis.call('HSCAN', key, cursor, 'MATCH', 'k*', 'COUNT', 1000)
   cursor = page[1]
   for i = 1, #page[2], 2 do
     local holder = share_holder(string.sub(page[2][i], 2), page[2][i + 1])
     if holder and not seen[holder.id] then
-      seen[holder.id] = true
-      holders[#holders + 1] = holder
+      seen[holder.id], count = true, count + 1
+      if is_past(holder) then
+        share.used = share.used - holder.units
+      else
+        holders[#holders + 1] = holder
+      end
     end
   end
 until cursor == '0'
@@ -27,6 +31,6 @@ for i = 1, math.min(#holders, 100) do
   add_holder(holder.lease, holder.mode, holder.units, holder.deadline, holder.length,
     holder.renewals)
 end
-local fields = 1 + (share.has_queue and 2 or 0) + #holders
-add_waiters(share, (redis.call('HLEN', KEYS[1]) - fields) / 2, share_entry)
+local fields = 1 + (share.has_queue and 2 or 0) + count
+add_waiters(share, (redis.call('HLEN', key) - fields) / 2, share_entry)
 return answer

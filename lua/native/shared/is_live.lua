@@ -1,13 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- Whether somebody still stands behind an entry of a queue: not a tombstone, not over, and at
--- his inbox. Who has none is believed until the time that he named.
+-- Whether a queue entry has a live waiter: no tombstone, not past its limit, and subscribed
+-- to its inbox. Without an inbox it counts as live until its own limit.
 --@include inbox_of
+--@include may_wait
 local function is_live(waiter)
-  if not waiter.is_waiter or (waiter.give_up > 0 and now > waiter.give_up) then
-    return false
-  end
-  if waiter.polls then
-    return waiter.give_up > 0
-  end
-  return listens(waiter.client)
+  return may_wait(waiter) and (waiter.polls or listens(waiter.client))
 end

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- What all that change a latch begin with.
--- KEYS 1 the count, as Redisson keeps it  2 a hash beside it, a day: i<id> counted, `v` what
---      was left then, `z` when zero was reached last, `d` when it was deleted
---      3 the answer to this very request, a minute
+-- The beginning of each script that changes a latch.
+-- KEYS 1 the count, as Redisson stores it  2 a hash, kept for a day: i<id> counted, `v` the count
+--      after that, `z` when zero was reached last, `d` when it was deleted
+--      3 the reply to this request, kept for a minute
 local told = redis.call('GET', KEYS[3])
 if told then
   return told

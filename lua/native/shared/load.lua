@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: MIT
--- What the server has under `key`: the lease, and the queue where the key is a hash.
--- nil when the key is none of ours. MGET answers nothing for a hash, without the error that
--- GET would leave in the server's statistics.
+-- Reads `key`: the lease, and the queue if the key is a hash. nil: the key has another form.
+-- MGET returns nothing for a hash, without the error that GET would leave in the server's
+-- statistics.
 --@include read_value
 local foreign = redis.error_reply('WRONGTYPE this key does not hold a lock of dibs')
 local uses = { rw = 'read/write lock', sem = 'semaphore' }
--- What to store where `lease` stays as it is: without a queue a free one may be none.
+-- The stored form of an unchanged `lease`: without a queue, a free one may have none.
 local function lease_value(lease)
   return lease.value or '=' .. (lease.id ~= '' and lease.id or '......................:0:0')
 end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- All members are the set's own or free: it gets them, with one token for all.
+-- All members belong to the set or are free: grants them, with one token for all.
 local first, last, is_again = members[1].lease, 0, true
 local remaining, length = ttl, first.length
 for _, member in ipairs(members) do

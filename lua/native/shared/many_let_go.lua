@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- One of a set whose member number `busy` is another's. Its place in a queue goes, unless
--- it is the place to wait; what it has is handed on, unless it keeps what comes before the
--- busy one; what is over goes to who waits for it.
+-- Handles one member of a set whose member number `busy` has another holder. Its queue entry
+-- is removed, unless the set waits there; its lease passes to the next waiter, unless the
+-- set keeps members before the busy one; an overdue lease passes to the next waiter.
 key, name = member.key, member.name
 local queue, lease = member.queue, member.lease
 local is_kept = keeps == '1' and waits and not is_deaf and i < busy
@@ -23,7 +23,7 @@ elseif member.next and member.next ~= queue.mine then
   member.lease = grant_next(queue, lease.token)
   was_granted = was_granted or i == busy
 elseif i ~= busy and (member.is_mine or member.is_stale) then
-  -- The ask goes on: so what is remembered as over is the one before it.
+  -- The ask continues: the previous number is stored as ended.
   begin_writing()
   end_lease(queue, lease.token, string.format('%s:%.0f:%.0f', me.client, ask - 1, lease.token))
 end

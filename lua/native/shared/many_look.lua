@@ -1,9 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- What there is of each member of a set, read only: `members`, and `busy`, the first that
--- somebody else has or is to have; or no members, and the `answer`.
--- Of a member: is_mine, this ask has it; is_stale, an earlier ask of this set has it, which
--- is over by this one; is_free, nobody's, or over, or stale; next, the place in the queue of
--- who is to have it, if anybody is.
+-- Reads the members of a set: `members`, and `busy`, the first that another client has or is
+-- to have; or no members, and the `answer`. Of a member: is_mine, this ask has it; is_stale,
+-- an earlier ask of this set has it, which this one ends; is_free, no holder, or overdue, or
+-- stale; next, the queue index of the next owner, if any.
 local function next_in(queue)
   for index = queue.head, math.min(queue.next - 1, queue.head + 999) do
     local text = redis.call('HGET', key, 'w' .. index)
@@ -16,13 +15,14 @@ local function next_in(queue)
       return index
     end
   end
-  -- Dead ones without end: somebody, as far as we can see.
+  -- Too many dead entries: assume a live one.
   return queue.next - queue.head > 1000 and queue.head + 1000 or nil
 end
--- A set's leases are renewed together, so what was watched of one member counts for all.
+--@include is_past
+-- A set's leases are renewed together, so watching one member is enough for all.
 local function is_over(lease)
   return watched == lease.id and watched_renewals == lease.renewals or
-    now > lease.deadline + 1000000 and lease.flags < 2 and flags < 2
+    flags < 2 and is_past(lease)
 end
 local function is_ended(member)
   local lease, entry = member.lease, member.entry
@@ -42,9 +42,6 @@ local function look(place)
   end
   if is_ended(member) then
     return nil, { 5, now }
-  end
-  if lease.token > token_max or floor > token_max then
-    return nil, redis.error_reply('ERR the token of this lock cannot grow any more')
   end
   local is_own = lease.is_held and lease.client == me.client
   member.is_mine = is_own and lease.ask == ask

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Makes the set the owner of `member`, which is its own or free, with a token above `last`.
--- The first write of each is one that a full server refuses.
+-- Makes the set the owner of `member`, which it has or which is free, with a token above
+-- `last`. The first write of each member is one that a full server refuses.
 local function take(member, last)
   local value, _, token = new_lease(owner, me.ttl, flags, last, floor)
   local queue = member.queue
@@ -15,7 +15,7 @@ local function take(member, last)
   end
   return token
 end
--- What it keeps while it waits for another gets the whole ttl again.
+-- A member that is kept while the set waits for another gets the whole ttl again.
 local function lengthen(member)
   local value, length = longer_lease(member.lease, ttl)
   if member.queue then

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
--- Breaks the meeting when a party has been silent for too long; answers whether. All are
--- looked at only when one may be. A deadline further away than any party can have written
--- means that the clock was set back since: it is taken back too, or the dead would be
--- waited for as long as the step. Set forward, the clock makes the living look dead: a
--- meeting broken for nothing.
+-- Breaks the round when a party has been silent for too long; returns whether. All are
+-- checked only if one may be overdue. A deadline further away than any party can have
+-- written means that the clock was set back since: it is corrected, or dead parties would be
+-- waited for as long as the step. If the clock was set forward, live parties look dead, and
+-- the round breaks without need.
 local function sweep(m)
   local latest = now + silence
   if m.arrived == 0 or (now <= m.earliest and m.earliest <= latest) then

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
--- How a meeting changes. Who calls these has set `channel`. On a full server the first write
--- decides: PEXPIRE allocates nothing, and what follows it is not refused.
+-- Changes a round. The caller sets `channel`. On a full server the first write decides:
+-- PEXPIRE allocates nothing, and later writes are not refused.
 --@include tell_channel
 local function meeting_text(m)
   return string.format('bar %.0f %.0f %d %.0f %.0f %.0f %.0f %.0f %.0f %.0f', m.parties,
     m.generation, m.is_broken, m.arrived, m.base, m.next, m.first, m.last, m.kept, m.earliest)
 end
--- The next meeting begins empty.
+-- The next round begins empty.
 local function meeting_end(m)
   m.generation, m.last, m.base = m.generation + 1, m.base, m.next
   m.is_broken, m.arrived, m.earliest = 0, 0, 0
@@ -19,7 +19,7 @@ local function meeting_break(m)
   redis.call('HSET', KEYS[1], 's', meeting_text(m))
   meeting_tell()
 end
--- A new arrival brings at most two old memories to an end: so they stay as many as they are.
+-- A new arrival removes at most two old ones: so their number does not grow.
 local function meeting_forget(m)
   for _ = 1, 2 do
     if m.last - m.first <= 1024 then

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- The key outlives every lease and every sleep of its waiters; never shortened here.
+-- The key outlives every lease and every pause of its waiters; never shortened here.
 local function retention(length)
   if length <= 900000 then
     return 3600000

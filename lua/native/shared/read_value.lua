@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- The stored value, taken apart; nil when it is none of ours.
+-- Reads the stored value; nil: another form.
 --   held  `C:K:T ahead length renewals flags`   the deadline is T + ahead (ms)
 --   free  `=C:K:T`                              the last grant
--- Flags: 1 the holder lingers, 2 its clock disagreed with ours (deadline not to be used).
+-- Flags: 1 the holder parks leases, 2 its clock disagreed with ours (ignore the deadline).
 local function read_value(value)
   local id, client, ask, token, ahead, length, renewals, flags = string.match(value,
     '^(([^:= ]+):(%d+):(%d+)) (%-?%d+) (%d+) (%d+) (%d)$')

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- The part of share_acquire for a resource that others have or want, or may have lost, and
--- for one that nobody used yet.
+-- The part of share_acquire for a name with holders or waiters, perhaps lost ones, and for a
+-- new name.
 --@include share_load
 local key, prefix, name = KEYS[1], nil, nil
 local share, mine, place = share_load(KEYS[1], 'k' .. id, 'c' .. id)
@@ -19,9 +19,9 @@ if mine then
   mine = share_holder(id, mine)
   return { 2, now, share_remaining(mine), mine.length, mine.token, mine.renewals + 0, mine.units }
 end
-local polls, waits, give_up, watched, watched_renewals
-waits, give_up, watched, watched_renewals, prefix, name = string.match(ARGV[8],
-  '^(%a) (%d+) (%S+) (%d+) (%S+) (.*)$')
+local polls, waits, nonce, give_up, watched, watched_renewals
+waits, nonce, give_up, watched, watched_renewals, prefix, name = string.match(ARGV[8],
+  '^(%a)(%d*) (%d+) (%S+) (%d+) (%S+) (.*)$')
 waits, polls = waits ~= 't', waits == 'p'
 local entry
 if place then
@@ -30,11 +30,8 @@ if place then
     return { 5, now }
   end
 end
-if math.max(share.token, floor) >= share_token_max then
-  return redis.error_reply('ERR the token of this lock cannot grow any more')
-end
--- More than there are: refused, and its own place in the queue goes.
-local is_too_many = share.kind == 'sem' and units > share.limit
+-- More than the limit: refused, and its queue entry is removed. A limit of 0 is a pause.
+local is_too_many = share.kind == 'sem' and share.limit > 0 and units > share.limit
 if is_too_many and not entry then
   return { 8, now, share.limit }
 end
@@ -59,8 +56,8 @@ if is_too_many then
 end
 local token = share_pump(share, not is_too_many and me or nil)
 local free = not token and not is_too_many and fits_at_once()
-if free and share_token(share, floor) <= share_token_max then
-  token = share_token(share, floor)
+if free then
+  token = token_above(share.token, floor)
   share_grant(share, id, mode, free, ttl, token)
 end
 if token or is_too_many then
@@ -74,7 +71,7 @@ if waits and not polls and not listens(me.client) then
 end
 if waits then
   local text = table.concat({ me.client, ARGV[2], ARGV[3], mode .. (polls and 4 or 0), units,
-    give_up, entry and entry.queued or string.format('%.0f', now), ARGV[5] }, ' ')
+    give_up, (entry and entry.queued or string.format('%016.0f', now)) .. nonce, ARGV[5] }, ' ')
   if not entry then
     place, share.next = share.next, share.next + 1
     share_put(share, 'c' .. id, place)

@@ -1,16 +1,14 @@
 -- SPDX-License-Identifier: MIT
--- Grants, and saving: what a script changes is gathered in `share` and written at its end.
--- First removals, which a full server takes too and behind which it takes everything; then
--- all that is new in one write, so that it is refused whole or not at all; then messages.
+-- Grants, and saving: a script collects its changes in `share` and writes them at its end.
+-- First removals, which a full server accepts, and after which it accepts everything; then
+-- all that is new in one write, so that it is refused completely or not at all; then
+-- messages.
 --@include raise_ttl
 --@include inbox_of
+--@include token_above
 local function share_put(share, field, value)
   share.set[#share.set + 1] = field
   share.set[#share.set + 1] = value
-end
-local share_token_max = 9007199254740991
-local function share_token(share, floor)
-  return math.max(now, share.token + 1, floor + 1)
 end
 local function share_fits(share, mode, units)
   if mode == 'r' then

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- A holder of a shared resource, taken apart; nil when it is none.
+-- Reads a holder of a shared name; nil: none.
 --   `mode units T ahead length renewals flags`   the deadline is T + ahead (ms)
 -- Modes: r reads, w writes, p has permits. Flags: 2 in doubt.
 local function share_holder(id, text)

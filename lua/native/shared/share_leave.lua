@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- The ask `id` ends: its holder and its place go, who fits now comes in, and then, at the
--- end of the queue, where it blocks nobody, there may be a tombstone. A full server takes all
--- of this but a tombstone that is all there is to write.
+-- Ends the ask `id`: removes its holder and queue entry, grants to the next waiters, and may
+-- add a tombstone at the end of the queue, where it blocks no waiter. A full server accepts
+-- all this, except a tombstone as the only write.
 --@include share_grant
 --@include share_over
 --@include share_pump
@@ -38,7 +38,7 @@ local function share_leave(share, holder, place, leaves_tombstone)
     buries = type(redis.pcall('HSET', share.key, unpack(share.set))) == 'number'
   end
   if buries and share.kind == 'new' then
-    -- Nobody used the name yet: it may become anything once the tombstone is of no use.
+    -- The name is new: it may become anything after the tombstone has expired.
     local left = until_us == 0 and 60000 or math.ceil((until_us - now) / 1000) + 1000
     redis.call('PEXPIRE', share.key, math.max(left, redis.call('PTTL', share.key)))
   end

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
--- What the server has under `key`, if it is a read/write lock or a semaphore, and what this
--- script is about to change there; doc/design/protocol.md 9. The state, field `s`:
+-- Reads a read/write lock or a semaphore under `key`, and collects the changes of this
+-- script; doc/design/protocol.md 9. The state, field `s`:
 --   rw   T used earliest ends first writes
 --   sem  T used earliest ends first limit generation kept
---   new  as rw: nothing yet but the tombstones of cancelled asks
--- `earliest`: lower bound of the deadlines of holders not in doubt, 0 when there are none;
--- `ends`: of all; `first`, C:K: whose deadline `ends` was. `kind` is else `none`, `lock` for
--- a mutex, or `other`. Further fields asked for come back as they are.
+--   new  as rw: only tombstones of cancelled asks so far
+-- `earliest`: lower bound of the deadlines of holders not in doubt, 0: none; `ends`: of all;
+-- `first`, C:K: the holder with the deadline `ends`. `kind` is else `none`, `lock` for a mutex, or
+-- `other`. Further fields are returned unchanged.
 local function share_load(key, ...)
   local fields = redis.pcall('HMGET', key, 's', 'h', 'n', ...)
   local share = { key = key, kind = 'none', token = 0, used = 0, earliest = 0, ends = 0,

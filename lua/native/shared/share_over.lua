@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- Holders that are gone: let go, or over (doc/design/protocol.md 4). Only when TIME is past
--- `earliest` are all of them looked at, and then the bounds are set right.
+-- Removes holders that were released or are over (doc/design/protocol.md 4). All are checked
+-- only if TIME is past `earliest`; then the bounds are corrected.
 --@include share_holder
+--@include is_past
 local function share_remove(share, holder)
   share.used = share.used - holder.units
   if holder.mode == 'w' then
@@ -12,7 +13,7 @@ local function share_remove(share, holder)
   end
   share.gone[#share.gone + 1], share.removed[holder.id] = 'k' .. holder.id, true
 end
--- Removes those for which `is_over` is true, and finds who ends first of the others.
+-- Removes those for which `is_over` is true, and finds the first end of the others.
 local function share_look(share, is_over)
   local cursor, holders = '0', {}
   repeat
@@ -42,12 +43,10 @@ local function share_look(share, is_over)
 end
 local function share_drop_over(share)
   if doubt == 0 and share.earliest > 0 and now > share.earliest + 1000000 then
-    share_look(share, function(holder)
-      return holder.flags < 2 and now > holder.deadline + 1000000
-    end)
+    share_look(share, is_past)
   end
 end
--- The holder that ends first; nil when there is none. Nothing is unsaved here.
+-- The holder that ends first; nil: none. Requires that all changes are saved.
 local function share_first(share)
   if share.used == 0 then
     return nil

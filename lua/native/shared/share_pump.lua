@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: MIT
--- Grants from the head of the queue for as long as the head fits; the dead are dropped, and
--- those that want more permits than there are. `me`, the caller if it may be queued, is told
--- by the reply only: the answer is its token when it was granted. At most 64 grants and 1000
--- entries: who comes next goes on. `quarantine`, set before: nobody is granted anything (era.lua).
+-- Grants from the head of the queue while the head fits; drops dead entries, and those that
+-- want more permits than the limit; with a limit of 0 all stay. `me`, the caller if it may
+-- be queued, learns it from the reply only: returns its token if it was granted. At most 64
+-- grants and 1000 entries: the next script continues. `quarantine`, set before: grants
+-- nothing (era.lua).
 --@include is_live
 --@include share_entry
 local function share_pump(share, me)
@@ -16,10 +17,10 @@ local function share_pump(share, me)
       local is_me = me and waiter.is_waiter and waiter.id == me.id
       if is_me or is_live(waiter) then
         local it = is_me and me or waiter
-        local token = share_token(share, it.floor)
-        if share.kind == 'sem' and it.units > share.limit then
+        local token = token_above(share.token, it.floor)
+        if share.kind == 'sem' and share.limit > 0 and it.units > share.limit then
           share.told[#share.told + 1] = { client = it.client, words = 'lost ' .. it.id .. ':0' }
-        elseif not share_fits(share, it.mode, it.units) or token > share_token_max then
+        elseif not share_fits(share, it.mode, it.units) then
           break
         else
           share_grant(share, it.id, it.mode, it.units, it.ttl, token)
@@ -28,7 +29,8 @@ local function share_pump(share, me)
             own_token = token
           elseif not it.polls then
             share.told[#share.told + 1] = { client = it.client, units = it.units,
-              words = string.format('share %s:%.0f %.0f', it.id, token, it.ttl) }
+              words = string.format('share%s%s:%.0f %.0f', proof_of(it.nonce), it.id, token,
+                it.ttl) }
           end
         end
       end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Drops what is dead at the head, so that rank 0 means the first who still waits.
+-- Drops dead entries at the head, so that rank 0 is the first live waiter.
 local first = queue.head
 while queue.head < queue.mine and queue.head - first < 1000 do
   local text = redis.call('HGET', key, 'w' .. queue.head)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- The first of the queue of a fair lock who still lives by the deadlines; those before it
--- are forgotten, also one without a deadline, which nobody else would ever forget.
+-- The first live owner of a fair lock's queue, by the deadlines; removes earlier ones, also
+-- those without a deadline, which no other script would remove.
 local function fair_head(queue, deadlines, now)
   local head = redis.call('LINDEX', queue, 0)
   while head do

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --@include fair_shift
--- W4 of the format: who gives up, for whatever reason, leaves the queue of a fair lock, and
--- what he waited for those behind him is taken from their deadlines. Whether he stood there.
+-- W4 of the format: an owner that gives up leaves the queue of a fair lock, and its waiting
+-- time is subtracted from the deadlines of later owners. Returns whether it was queued.
 local function fair_leave(queue, deadlines, owner, now)
   local is_behind = false
   if redis.call('ZREM', deadlines, owner) == 0 then

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: MIT
--- How long we are waited for once our turn has come. Each who queues adds it to the deadline
--- of the one before him, and takes it from all behind him when he leaves. We poll, and so may
--- be trusted for less than Redisson's five minutes.
+-- How long other owners wait for us when our turn has come. Each owner that queues adds it
+-- to the deadline of the previous one, and subtracts it from all later ones when it leaves.
+-- We poll, so less than Redisson's five minutes suffices.
 local fair_wait_ms = 30000
 
--- Nobody's deadline comes nearer than that: he may have put it off himself.
+-- A deadline never comes nearer than that: its owner may have extended it.
 local function fair_shift(deadlines, member, now)
   local deadline = redis.call('ZSCORE', deadlines, member)
   local most = deadline and deadline - now / 1000 - fair_wait_ms or 0

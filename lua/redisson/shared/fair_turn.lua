@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --@include fair_head
 --@include fair_shift
--- Whether it is this owner's turn; if not, and he waits, he stands in the queue, and his
--- deadline is put off as long as he polls.
+-- Whether it is this owner's turn; if not, and the owner waits, it is queued, and its
+-- deadline is extended while it polls.
 local function fair_turn(queue, deadlines, owner, now, is_free, waits, left)
   local head = fair_head(queue, deadlines, now)
   if is_free and (not head or head == owner) then

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- What others may have stored can be longer than a link takes: then its size is told.
+-- A stored value may be longer than a link accepts: then its length is returned.
 local function fitting(value, most)
   if value and #value > most + 0 then
     return #value

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- One page of a walk by HSCAN or SSCAN.
--- ARGV 1 cursor  2 about how many  3 how many bytes there is room for
--- answers {cursor, {what the command answers}}; in the place of what found no room there is
---         its size, an integer
+-- One page of HSCAN or SSCAN.
+-- ARGV 1 cursor  2 approximate number  3 limit of bytes
+-- answers {cursor, {result of the command}}; an element beyond the limit is replaced by its
+--         length, an integer
 local function page(command)
   local found = redis.call(command, KEYS[1], ARGV[1], 'COUNT', ARGV[2])
   local entries, room = found[2], ARGV[3] + 0

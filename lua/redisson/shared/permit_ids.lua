@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: MIT
--- So many permits at a time, so that no call has more arguments than Lua can pass.
+-- Permits of one call, so that it does not exceed Lua's limit of arguments.
 local permits_step = 500
--- One ask has so many at most.
+-- The limit of permits of one ask.
 local permits_most = 10000
 
--- Ids of one ask's permits: they count up from the first, in their last four bytes.
+-- Ids of one ask's permits: they increase from the first, in their last four bytes.
 local function permit_ids(first, from, count)
   local ids, stem = {}, string.sub(first, 1, 12)
   local a, b, c, d = string.byte(first, 13, 16)

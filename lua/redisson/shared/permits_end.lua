@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --@include permit_ids
 --@include permits_free
--- Gives back the permits of an ask, `units` of them (0: as many as there are); whether all of
--- them were still its own, and how many heard it.
+-- Returns the permits of an ask, `units` of them (0: all of them); reports whether all were
+-- still its own, and the number of receivers.
 local function permits_end(key, timeout, first, units, now_ms, publish, channel)
   local deadline = redis.call('ZSCORE', timeout, first)
   local done, removed, most = 0, 0, units > 0 and units or permits_most

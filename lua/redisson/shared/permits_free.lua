@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- So many permits come back; who waits is told how many are free now. A semaphore that was
--- deleted meanwhile is not made again. How many heard it.
+-- Adds `count` free permits; waiters are notified of the free number. A semaphore that was
+-- deleted meanwhile is not created again. Returns the number of receivers.
 local function permits_free(key, count, publish, channel)
   if count > 0 and redis.call('EXISTS', key) == 1 then
     local free = redis.call('INCRBY', key, count)
@@ -11,7 +11,7 @@ local function permits_free(key, count, publish, channel)
   return 0
 end
 
--- Permits whose time is over come back: all of them, however many, by one command.
+-- Overdue permits return: all of them, by one command.
 local function permits_reclaim(key, timeout, now_ms, publish, channel)
   permits_free(key, redis.call('ZREMRANGEBYSCORE', timeout, '-inf',
     string.format('%.0f', now_ms)), publish, channel)

@@ -1,10 +1,12 @@
 -- SPDX-License-Identifier: MIT
--- What all begin with that ask a rate limiter of Redisson's layout; doc/design/protocol.md 20.
+-- The beginning of each script on a rate limiter in Redisson's layout;
+-- doc/design/protocol.md 20.
 -- KEYS 1 N, a hash: rate, interval, keepAliveTime, type  2 {N}:value  3 {N}:value:U
 --      4 {N}:permits  5 {N}:permits:U; type 1, each client by itself, uses 3 and 5, else 2 and 4
--- An entry of the zset is who was granted and, in its last 4 bytes, how many; its score is
--- when, ms. It counts while now < score + interval. The value is the rate without what counts.
--- answers {-1} where no rate is set
+-- An entry of the zset is the request and, in its last 4 bytes, the number of permits; its score
+-- is the time of the grant, ms. It counts while now < score + interval. The value is the rate
+-- minus the permits of counting entries.
+-- answers {-1} if no rate is set
 local config = redis.call('HMGET', KEYS[1], 'rate', 'interval', 'keepAliveTime', 'type')
 local rate, interval = tonumber(config[1]), tonumber(config[2])
 local keep_alive, of_each = tonumber(config[3]) or 0, config[4] == '1'
@@ -42,7 +44,7 @@ local function sum_of(entries)
   end
   return sum
 end
--- Those that count, the oldest first, with the scores if `most` says how many are wanted.
+-- Counting entries, the oldest first, with scores if `most` limits their number.
 local function live(most)
   if most then
     return redis.call('ZRANGEBYSCORE', permits_key, '(' .. gone_by, '+inf', 'WITHSCORES',
@@ -54,8 +56,8 @@ local value = redis.call('GET', value_key)
 local gone = redis.call('ZRANGEBYSCORE', permits_key, '-inf', gone_by)
 local back, used = sum_of(gone), redis.call('ZCOUNT', permits_key, '(' .. gone_by, '+inf')
 local kept = value and math.min((tonumber(value) or 0) + back, rate) or rate
--- Few enough are counted, and what is counted counts: a value may have got lost, or have been
--- raised by Java's release. Of many each is one permit at least, and the value is believed.
+-- A few entries are summed up, and the sum counts: the value may be lost, or raised by
+-- Redisson's release. With many entries, of one permit at least, the value counts.
 local lost = 0
 if used <= 128 or not value then
   used = sum_of(live())
@@ -65,8 +67,8 @@ if is_odd or value and not tonumber(value) then
   return redis.error_reply('WRONGTYPE the permits of this rate limiter are no permits')
 end
 local free = math.max(math.min(kept, rate - used), 0)
--- Behind whatever was written. A client's own keys end by themselves: what they say is as good
--- as nothing an interval later.
+-- After the writes. A client's own keys expire: an interval later their contents have no
+-- effect.
 local function live_on()
   if keep_alive > 0 then
     redis.call('PEXPIRE', KEYS[1], keep_alive)
@@ -83,8 +85,8 @@ local function live_on()
     redis.call('PEXPIRE', permits_key, decimal(left))
   end
 end
--- The value, once entries were added and before any is removed: a node of a cluster answers
--- for no key any more that was removed while its slot is on its way elsewhere.
+-- Writes the value after entries are added and before any is removed: while a slot migrates,
+-- a cluster node refuses keys that were removed.
 local function write_value(left)
   redis.call('SET', value_key, decimal(left))
   live_on()

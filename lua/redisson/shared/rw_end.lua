@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- How long the others still read, by their timeout keys. These are none of KEYS, as nobody can
--- know them before: the owners are fields of the hash. They are in its slot, and Redisson's own
--- scripts look at them in this way; without it one reader who died would keep writers out for
--- as long as others come and go.
+-- The remaining time of other readers, by their timeout keys. These are not in KEYS, because
+-- the caller cannot know them: the owners are fields of the hash. They are in its slot, and
+-- Redisson's own scripts read them in this way; without it one dead reader would block
+-- writers while other readers come and go.
 local function rw_left(key, place)
   local fields, left = redis.call('HGETALL', key), 0
   for i = 1, #fields, 2 do
@@ -14,8 +14,8 @@ local function rw_left(key, place)
   return left
 end
 
--- Ends what this owner has of a read/write lock; whether he had anything, and how many heard
--- of it.
+-- Ends what this owner has of a read/write lock; returns whether it had any, and the number
+-- of receivers.
 local function rw_end(key, owner, timeout, publish, channel)
   local mode = redis.call('HGET', key, 'mode')
   local writes = redis.call('HDEL', key, owner .. ':write') == 1

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Tells it, as a hint: what has been done stays done. A server that knows no sharded channels
--- tells it to all. How many heard it, as far as this server knows. Scripts include this before
--- the pieces that use it.
+-- Publishes a hint: the change itself stays if this fails. A server without sharded channels
+-- publishes on a plain one. Returns the number of receivers that this server knows. Include
+-- it before pieces that use it.
 local function say(publish, channel, words)
   local heard = redis.pcall(publish, channel, words)
   if type(heard) == 'table' then

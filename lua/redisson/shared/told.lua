@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- In front of a change that must not be done twice: what this very request was answered.
--- KEYS 6 the answer, a minute
+-- Before a change that must not be repeated: returns the earlier reply to this request.
+-- KEYS 6 the reply, kept for a minute
 local told = redis.call('GET', KEYS[6])
 if told then
   return told

@@ -13,6 +13,7 @@
 #include "dialect/native.h"
 #include "engine/engine.h"
 #include "one_server.h"
+#include "oracle/log.h"
 #include "server.h"
 
 enum { COMMANDS, INBOX };   /* the links of an engine */
@@ -47,11 +48,17 @@ struct wire {
 
 enum wish_state { WAITING = 1, HELD, LOST, RELEASING, OVER };
 
+/* What an ask is for. */
+enum choice {
+  CHOICE_MUTEX, CHOICE_READ, CHOICE_WRITE, CHOICE_PERMITS, CHOICE_MANY, CHOICES
+};
+
 struct wish {
   struct wish *next;
-  uint64_t id, fence, units;
+  struct logged logged;       /* the same, as a history */
+  uint64_t id, units;
   int number, owner, depth;
-  lock_kind kind;
+  enum choice choice;
   unsigned names;             /* bits 1 << name */
   enum wish_state state;
   bool was_cancelled, reads;  /* reads: by wish, or downgraded */
@@ -79,15 +86,16 @@ struct party {
 struct world {
   uint64_t seed;
   random_source random;
-  native native;              /* the prefix, and nobody's client id */
+  protocol protocol;          /* the prefix; no client id */
   struct party parties[ENGINES];
-  uint64_t top_fence[NAMES];
+  struct history_log log;     /* what all parties asked for and believed */
+  uint16_t lives[ENGINES];    /* how often each party began */
   int64_t begun_at, healed_at, done_at;
   int last_wish;
   bool is_healing, is_closing, is_done;
   char events[EVENTS][160];
   size_t event_count;
-  uint64_t granted[LOCK_MANY + 1], lost, steps, downgraded, broken;
+  uint64_t granted[CHOICES], lost, steps, downgraded, broken;
 };
 
 /* ---- engine_chaos_test.c ---- */
@@ -100,7 +108,7 @@ uint64_t below(struct world *w, uint64_t limit);
 void note(struct world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Fails the test, with the last events. */
 void flaw(struct world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-const char *name_text(int name);
+extern const char *const name_texts[NAMES];
 /* Asks the server behind all engines' backs; the answer is the caller's. */
 resp_reply *ask_the_server(const buffer *command);
 
@@ -116,10 +124,10 @@ int64_t a_while(struct world *w);
 
 /* ---- oracle.c ---- */
 bool believes(const struct wish *h, instant now);
-void check_believers(struct world *w);
 void check_server(struct party *p, const struct wish *h);
-void check_granted(struct party *p, const struct wish *h);
 void check_end(struct world *w);
+/* S1, S1', S2, S4, S7 of all that was believed: test/oracle. */
+void check_history(struct world *w);
 
 /* ---- party.c ---- */
 void party_begin(struct world *w, int number);

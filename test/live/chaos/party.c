@@ -23,16 +23,18 @@ static void told_granted(struct party *p, struct wish *h, const effect *e)
   if (h->state != WAITING || h->was_cancelled)
     flaw(w, "%d granted in state %d", h->number, h->state);
   h->state = HELD;
-  h->fence = e->fence;
   h->depth = e->depth;
   h->units = e->units;
   h->valid_until = e->valid_until;
   h->is_broken = party_was_revoked(p, h);
   h->changed_at = now.ns;
   h->act_at = now.ns + (int64_t)below(w, below(w, 2) == 0 ? 500 : 10) * MS;
-  w->granted[h->kind]++;
-  check_granted(p, h);
-  check_believers(w);
+  w->granted[h->choice]++;
+  h->logged.units = (uint32_t)e->units;
+  h->logged.flags |= e->depth > 1 ? FLAG_NESTED : 0;
+  if (h->is_broken)
+    log_excused(&h->logged, now.ns);
+  log_granted(&h->logged, now.ns, e->depth > 1 ? 0 : e->fence, e->valid_until.ns);
 }
 
 static void told_end(struct party *p, struct wish *h, const effect *e)
@@ -47,6 +49,8 @@ static void told_end(struct party *p, struct wish *h, const effect *e)
     flaw(w, "%d released in state %d", h->number, h->state);
   if (h->was_cancelled && e->status != DIBS_CANCELLED)
     flaw(w, "%d was cancelled, and ends with %d", h->number, e->status);
+  if (e->kind == EFFECT_LOCK_FAILED)
+    log_failed(&h->logged, now_ns(), (int)e->status);
   h->state = OVER;
   p->open--;
 }
@@ -65,7 +69,7 @@ static void told_renewed(struct party *p, struct wish *h, const effect *e)
   h->renewed_since = h->valid_until.ns > h->changed_at + TTL_MAX;
   if (h->is_broken && h->renewed_since)
     flaw(w, "%d was broken, and is renewed", h->number);
-  check_believers(w);
+  log_valid(&h->logged, now_ns(), h->valid_until.ns);
 }
 
 static void told_lost(struct party *p, struct wish *h, const effect *e)
@@ -76,6 +80,7 @@ static void told_lost(struct party *p, struct wish *h, const effect *e)
   if (h->state != HELD)
     flaw(w, "I17: %d lost in state %d", h->number, h->state);
   h->state = LOST;
+  log_lost(&h->logged, now_ns());
   h->act_at = now_ns() + (int64_t)below(w, 100) * MS;
   w->lost++;
 }
@@ -138,8 +143,8 @@ void party_pull(struct party *p)
 void party_begin(struct world *w, int number)
 {
   struct party *p = &w->parties[number];
-  engine_settings s = { .memory = chaos_heap, .deployment = one_server(),
-                        .prefix = w->native.prefix, .host = "h",
+  engine_settings s = { .memory = chaos_heap, .dialect = &native_dialect,
+                        .deployment = one_server(), .prefix = w->protocol.prefix, .host = "h",
                         .program = "chaos", .version = "0", .note = "", .pid = number,
                         .connect_timeout = SPAN_MS(1000), .command_timeout = SPAN_MS(300),
                         .clock_rate_error_ppm = 10000, .local_handovers_max = 4,
@@ -149,6 +154,7 @@ void party_begin(struct world *w, int number)
   memset(p, 0, sizeof(*p));
   p->world = w;
   p->number = number;
+  w->lives[number]++;
   for (int i = 0; i < 16; i++)
     bytes[i] = (uint8_t)below(w, 256);
   text_base64url_16(bytes, s.client_id);
@@ -162,6 +168,8 @@ void party_begin(struct world *w, int number)
 void party_end(struct party *p)
 {
   note(p->world, "%d: ends", p->number);
+  history_log_death(&p->world->log, now_ns(), (uint16_t)p->number,
+                    p->world->lives[p->number]);
   for (int i = 0; i < ONE_SERVER_LINKS; i++)
     p->wires[i] = wire_free(p->wires[i]);
   while (p->old != NULL) {
@@ -183,51 +191,66 @@ static void choose(struct world *w, struct wish *h)
 {
   switch (below(w, 8)) {
   case 0:
-    h->kind = LOCK_MANY;
+    h->choice = CHOICE_MANY;
     do
       h->names = (unsigned)below(w, 1 << MUTEXES);
     while (h->names == 0);
     break;
   case 1: case 2:
-    h->kind = LOCK_READ;
+    h->choice = CHOICE_READ;
     h->names = 1 << RWLOCK;
     break;
   case 3:
-    h->kind = LOCK_WRITE;
+    h->choice = CHOICE_WRITE;
     h->names = 1 << RWLOCK;
     break;
   case 4:
-    h->kind = LOCK_PERMITS;
+    h->choice = CHOICE_PERMITS;
     h->names = 1 << SEMAPHORE;
     break;
   default:
-    h->kind = LOCK_MUTEX;
+    h->choice = CHOICE_MUTEX;
     h->names = 1u << below(w, MUTEXES);
     break;
   }
-  h->reads = h->kind == LOCK_READ;
-  h->units = h->kind == LOCK_PERMITS ? 1 + below(w, PERMITS) : 1;
+  h->reads = h->choice == CHOICE_READ;
+  h->units = h->choice == CHOICE_PERMITS ? 1 + below(w, PERMITS) : 1;
 }
 
-static void fill(struct world *w, const struct wish *h, lock_request *r,
+static void fill(struct world *w, const struct wish *h, lock_spec *r,
                  many_name members[MUTEXES])
 {
-  r->kind = h->kind;
+  r->kind = h->choice == CHOICE_PERMITS                              ? LOCK_SEMAPHORE
+            : h->choice == CHOICE_READ || h->choice == CHOICE_WRITE ? LOCK_RWLOCK
+                                                                    : LOCK_MUTEX;
+  r->reads = h->choice == CHOICE_READ;
   r->units = h->units;
-  r->names = members;
+  r->names = h->choice == CHOICE_MANY ? members : NULL;
   for (int i = NAMES - 1; i >= 0; i--)
     if ((h->names >> i & 1) != 0)
-      r->name = name_text(i);
+      r->name = name_texts[i];
   r->name_size = 2;
   for (int i = 0; i < MUTEXES; i++)
     if ((h->names >> i & 1) != 0)
-      members[r->name_count++] = (many_name){ name_text(i), 2 };
-  if (h->kind == LOCK_PERMITS && below(w, 6) == 0) {
+      members[r->name_count++] = (many_name){ name_texts[i], 2 };
+  if (h->choice == CHOICE_PERMITS && below(w, 6) == 0) {
     r->units = 0;
     r->is_try = true;
   }
-  if (h->kind == LOCK_MUTEX && !r->is_fixed && below(w, 3) == 0)
+  if (h->choice == CHOICE_MUTEX && !r->is_fixed && below(w, 3) == 0)
     r->linger = below(w, 3) == 0 ? LINGER_AUTO : SPAN_MS((int)below(w, 400));
+}
+
+/* A lease may be another ask's of the same client, and longer: TTL_MAX. */
+static struct logged logged_of(struct party *p, const struct wish *h)
+{
+  uint8_t mode = h->choice == CHOICE_READ ? HOLD_READ : h->choice == CHOICE_WRITE ? HOLD_WRITE
+               : h->choice == CHOICE_PERMITS ? HOLD_PERMITS : HOLD_EXCLUSIVE;
+
+  return (struct logged){ .log = &p->world->log, .worker = (uint16_t)p->number,
+                          .life = p->world->lives[p->number], .thread = (uint16_t)h->owner,
+                          .locks = h->names, .units = (uint32_t)h->units,
+                          .ttl_ms = TTL_MAX / MS, .mode = mode };
 }
 
 void party_wish(struct party *p)
@@ -237,7 +260,7 @@ void party_wish(struct party *p)
   instant now = now_instant();
   char owner[2];
   many_name members[MUTEXES];
-  lock_request r = { .context = h, .owner = owner, .owner_size = 1 };
+  lock_spec r = { .context = h, .owner = owner, .owner_size = 1 };
   uint64_t id = 0;
 
   assert_non_null(h);
@@ -258,8 +281,10 @@ void party_wish(struct party *p)
   h->act_at = now.ns + (int64_t)below(w, 2000) * MS;
   p->open++;
   note(w, "%d: %s %d kind %d names %x owner %d ttl %d%s units %d", p->number,
-       r.is_try ? "tries" : "asks", h->number, (int)h->kind, h->names, h->owner,
+       r.is_try ? "tries" : "asks", h->number, (int)h->choice, h->names, h->owner,
        (int)span_to_ms(r.ttl), r.is_fixed ? " fixed" : "", (int)r.units);
+  h->logged = logged_of(p, h);
+  log_ask(&h->logged, now.ns, r.is_try ? OP_TRY : OP_LOCK);
   assert_int_equal(engine_lock(p->engine, &r, now, &id), DIBS_OK);
   h->id = id;
   party_pull(p);
@@ -268,14 +293,15 @@ void party_wish(struct party *p)
 static void give_back(struct party *p, struct wish *h)
 {
   struct world *w = p->world;
+  instant now = now_instant();           /* one: no deadline falls between tick and release */
 
-  /* The tick inside may tell it lost first. */
-  engine_tick(p->engine, now_instant());
+  engine_tick(p->engine, now);           /* may report it lost */
   party_pull(p);
-  if (h->state == HELD && h->kind == LOCK_WRITE && !h->reads && below(w, 3) == 0) {
-    if (engine_downgrade(p->engine, h->id, now_instant()) == DIBS_OK) {
+  if (h->state == HELD && h->choice == CHOICE_WRITE && !h->reads && below(w, 3) == 0) {
+    if (engine_downgrade(p->engine, h->id, now) == DIBS_OK) {
       note(w, "%d: downgrades %d", p->number, h->number);
       h->reads = true;
+      log_downgrade(&h->logged, now_ns());
       h->changed_at = now_ns();
       h->renewed_since = false;
       h->act_at = now_ns() + (int64_t)below(w, 800) * MS;
@@ -285,7 +311,8 @@ static void give_back(struct party *p, struct wish *h)
   }
   note(w, "%d: releases %d", p->number, h->number);
   h->state = RELEASING;
-  if (engine_release(p->engine, h->id, now_instant()) != DIBS_OK)
+  log_release(&h->logged, now_ns());
+  if (engine_release(p->engine, h->id, now) != DIBS_OK)
     flaw(w, "%d cannot be released", h->number);
 }
 

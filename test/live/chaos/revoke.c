@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "chaos.h"
+#include "rendered.h"
 
 static bool lease_of(const struct party *p, const struct wish *h, lease_id *ret)
 {
@@ -36,13 +37,14 @@ bool party_was_revoked(const struct party *p, const struct wish *h)
 /* By an administrator, whose script tells the owner; or released by somebody who has its
  * token: then only a renewal tells. */
 static bool end_encode(const struct world *w, buffer *out, const char *name, bool is_share,
-                       const lease_id *lease, bool is_told)
+                       const lease_id *lease, bool is_reported)
 {
-  if (is_told)
-    return native_break(&w->native, out, true, name, 2, lease, wall_us());
+  if (is_reported)
+    return RENDERED(native_break, &w->protocol, out, true, name, 2, lease, wall_us());
   if (is_share)
-    return native_share_release(&w->native, out, true, name, 2, lease, 0, wall_us());
-  return native_release(&w->native, out, true, name, 2, lease, wall_us());
+    return RENDERED(native_share_release, &w->protocol, out, true, name, 2, lease, 0,
+                    wall_us());
+  return RENDERED(native_release, &w->protocol, out, true, name, 2, lease, wall_us());
 }
 
 static void break_lease(struct party *p, int name, const lease_id *lease)
@@ -53,11 +55,11 @@ static void break_lease(struct party *p, int name, const lease_id *lease)
   buffer command;
 
   buffer_init(&command, &chaos_heap);
-  assert_true(end_encode(w, &command, name_text(name), name >= RWLOCK, lease,
+  assert_true(end_encode(w, &command, name_texts[name], name >= RWLOCK, lease,
                          below(w, 2) == 0));
   reply = ask_the_server(&command);
   if (!native_release_answer(reply, &answer))
-    flaw(w, "the end of a lease of %s is answered otherwise", name_text(name));
+    flaw(w, "the end of a lease of %s is answered otherwise", name_texts[name]);
   (void)resp_reply_free(reply);
   buffer_deinit(&command);
   p->broken[p->broken_count++ % BROKEN_MAX] = *lease;
@@ -74,12 +76,13 @@ void party_revoke(struct party *p)
       continue;
     while ((h->names >> name & 1) == 0)
       name--;
-    note(p->world, "%d: %d is broken on %s", p->number, h->number, name_text(name));
+    note(p->world, "%d: %d is broken on %s", p->number, h->number, name_texts[name]);
     break_lease(p, name, &lease);
     p->world->broken++;
     for (h = p->wishes; h != NULL; h = h->next)
       if (h->state == HELD && party_was_revoked(p, h)) {
         h->is_broken = true;
+        log_excused(&h->logged, now_ns());
         h->changed_at = now_ns();
         h->act_at = h->changed_at + 600 * MS;      /* until it must have been told */
       }

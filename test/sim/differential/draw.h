@@ -15,7 +15,7 @@ typedef struct draw {
   int64_t wall_us;
   int64_t edges_us[DRAW_EDGES];      /* when something that was asked for may end */
   size_t edge_count;
-  native clients[DRAW_CLIENTS];
+  protocol clients[DRAW_CLIENTS];
   uint64_t asks[DRAW_CLIENTS];       /* the newest */
   lease_id leases[DRAW_LEASES];      /* seen in answers and messages; the newest last */
   size_t lease_count;

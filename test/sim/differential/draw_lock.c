@@ -2,24 +2,25 @@
 /* test/sim/differential/draw_lock.c - requests for locks, sets of them, and shares: by few
  * clients for few names, repeated, stale and late ones, with leases seen in answers. */
 #include "draw.h"
+#include "rendered.h"
 
 #include <assert.h>
 #include <string.h>
 
 static const char *const names[DRAW_NAMES] = { "a", "b", "c" };
 
-typedef struct request {
+typedef struct drawn_request {
   int who;
-  native *by;
+  protocol *by;
   const char *name;
   uint64_t ask;
   int64_t ttl_ms, until_us, estimate_us, give_up_us;
   bool waits;
   lease_id lease;          /* mostly the newest seen of that client */
   bool has_watched;        /* that lease */
-} request;
+} drawn_request;
 
-static lease_id some_lease(draw *d, const native *by)
+static lease_id some_lease(draw *d, const protocol *by)
 {
   size_t known = d->lease_count < DRAW_LEASES ? d->lease_count : DRAW_LEASES;
   lease_id l = { .ask = 1, .token = 1700000000123456 };
@@ -35,10 +36,10 @@ static lease_id some_lease(draw *d, const native *by)
   return l;
 }
 
-static request some_request(draw *d)
+static drawn_request some_request(draw *d)
 {
   static const int64_t ttls[] = { 1, 500, 500, 900, 5000, 30000, 30000, 3600000 };
-  request r = { .who = (int)draw_below(d, DRAW_CLIENTS), .ttl_ms = ttls[draw_below(d, 8)] };
+  drawn_request r = { .who = (int)draw_below(d, DRAW_CLIENTS), .ttl_ms = ttls[draw_below(d, 8)] };
 
   r.by = &d->clients[r.who];
   r.name = names[draw_once_in(d, 3) ? draw_below(d, DRAW_NAMES) : 0];
@@ -67,7 +68,7 @@ static uint64_t some_renewals(draw *d) { return draw_below(d, 3); }
 
 /* ---- one name ---- */
 
-static bool acquire(draw *d, const request *r)
+static bool acquire(draw *d, const drawn_request *r)
 {
   acquire_call c = { .name = r->name, .name_size = 1, .ask = r->ask, .ttl_ms = r->ttl_ms,
                      .waits = r->waits, .lingers = draw_once_in(d, 4), .until_us = r->until_us,
@@ -77,11 +78,11 @@ static bool acquire(draw *d, const request *r)
                      .detached = draw_once_in(d, 12) ? &r->lease : NULL };
 
   if (draw_once_in(d, 20))
-    c.floor = (uint64_t)d->wall_us + draw_below(d, 5000000);
-  return native_acquire(r->by, &d->command, false, &c);
+    c.min_token = (uint64_t)d->wall_us + draw_below(d, 5000000);
+  return RENDERED(native_acquire, r->by, &d->command, false, &c);
 }
 
-static bool renew(draw *d, const request *r)
+static bool renew(draw *d, const drawn_request *r)
 {
   renew_item items[3];
   lease_id others[3];
@@ -91,12 +92,12 @@ static bool renew(draw *d, const request *r)
     others[i] = i == 0 ? r->lease : some_lease(d, r->by);
     items[i] = (renew_item){ i == 0 ? r->name : names[i], 1, &others[i], r->ttl_ms };
   }
-  return native_renew(r->by, &d->command, false, items, count, r->estimate_us);
+  return RENDERED(native_renew, r->by, &d->command, false, items, count, r->estimate_us);
 }
 
 void draw_lock(draw *d)
 {
-  request r = some_request(d);
+  drawn_request r = some_request(d);
   uint64_t kind = draw_below(d, 100);
   bool is_made;
 
@@ -104,25 +105,25 @@ void draw_lock(draw *d)
   if (kind < 50)
     is_made = acquire(d, &r);
   else if (kind < 68)
-    is_made = native_release(r.by, &d->command, false, r.name, 1, &r.lease,
-                             r.estimate_us);
+    is_made = RENDERED(native_release, r.by, &d->command, false, r.name, 1, &r.lease,
+                       r.estimate_us);
   else if (kind < 80)
     is_made = renew(d, &r);
   else if (kind < 90)
-    is_made = native_cancel(r.by, &d->command, false, r.name, 1, r.ask,
-                            draw_once_in(d, 2) ? 0 : d->wall_us + 500000, r.estimate_us,
-                            draw_once_in(d, 12) ? &r.lease : NULL);
+    is_made = RENDERED(native_cancel, r.by, &d->command, false, r.name, 1, r.ask,
+                       draw_once_in(d, 2) ? 0 : d->wall_us + 500000, r.estimate_us,
+                       draw_once_in(d, 12) ? &r.lease : NULL);
   else if (kind < 94)
-    is_made = native_break(r.by, &d->command, false, r.name, 1, &r.lease,
-                           r.estimate_us);
+    is_made = RENDERED(native_break, r.by, &d->command, false, r.name, 1, &r.lease,
+                       r.estimate_us);
   else
-    is_made = native_inspect(r.by, &d->command, false, r.name, 1);
+    is_made = RENDERED(native_inspect, r.by, &d->command, false, r.name, 1);
   assert(is_made);
 }
 
 /* ---- shares ---- */
 
-static bool share_acquire(draw *d, const request *r, bool is_semaphore)
+static bool share_acquire(draw *d, const drawn_request *r, bool is_semaphore)
 {
   share_call c = { .name = r->name, .name_size = 1, .ask = r->ask, .mode = 'p',
                    .units = 1 + draw_below(d, 3), .ttl_ms = r->ttl_ms, .waits = r->waits,
@@ -135,22 +136,22 @@ static bool share_acquire(draw *d, const request *r, bool is_semaphore)
     c.units = 1;
   } else if (!c.waits && draw_once_in(d, 4))
     c.units = 0;
-  return native_share_acquire(r->by, &d->command, false, &c);
+  return RENDERED(native_share_acquire, r->by, &d->command, false, &c);
 }
 
-static bool share_set(draw *d, const request *r)
+static bool share_set(draw *d, const drawn_request *r)
 {
   share_set_what what = draw_once_in(d, 6) ? SHARE_DELETE : draw_once_in(d, 3) ? SHARE_SET
                                                                            : SHARE_SET_IF_ABSENT;
 
-  return native_share_set(r->by, &d->command, false, r->name, 1, what,
-                          1 + draw_below(d, 4), r->estimate_us);
+  return RENDERED(native_share_set, r->by, &d->command, false, r->name, 1, what,
+                  1 + draw_below(d, 4), r->estimate_us);
 }
 
 /* The name `a` is a read/write lock, `b` a semaphore, `c` either. */
 void draw_share(draw *d)
 {
-  request r = some_request(d);
+  drawn_request r = some_request(d);
   uint64_t kind = draw_below(d, 100);
   bool is_semaphore = r.name[0] == 'b' || (r.name[0] == 'c' && draw_once_in(d, 2)), is_made;
   share_renew_item item = { r.name, 1, &r.lease, draw_once_in(d, 5) ? 0 : r.ttl_ms,
@@ -162,19 +163,20 @@ void draw_share(draw *d)
   else if (kind < 58)
     is_made = share_acquire(d, &r, is_semaphore);
   else if (kind < 74)
-    is_made = native_share_release(r.by, &d->command, false, r.name, 1, &r.lease,
-                                   draw_once_in(d, 3) ? d->wall_us + 500000 : 0,
-                                   r.estimate_us);
+    is_made = RENDERED(native_share_release, r.by, &d->command, false, r.name, 1,
+                       &r.lease, draw_once_in(d, 3) ? d->wall_us + 500000 : 0,
+                       r.estimate_us);
   else if (kind < 85)
-    is_made = native_share_renew(r.by, &d->command, false, &item, 1, r.estimate_us);
+    is_made = RENDERED(native_share_renew, r.by, &d->command, false, &item, 1,
+                       r.estimate_us);
   else if (kind < 93)
-    is_made = native_share_cancel(r.by, &d->command, false, r.name, 1, r.ask,
-                                  draw_once_in(d, 2) ? 0 : d->wall_us + 500000, r.estimate_us);
+    is_made = RENDERED(native_share_cancel, r.by, &d->command, false, r.name, 1, r.ask,
+                       draw_once_in(d, 2) ? 0 : d->wall_us + 500000, r.estimate_us);
   else if (kind < 96)
-    is_made = native_break(r.by, &d->command, false, r.name, 1, &r.lease,
-                           r.estimate_us);
+    is_made = RENDERED(native_break, r.by, &d->command, false, r.name, 1, &r.lease,
+                       r.estimate_us);
   else
-    is_made = native_inspect(r.by, &d->command, false, r.name, 1);
+    is_made = RENDERED(native_inspect, r.by, &d->command, false, r.name, 1);
   assert(is_made);
 }
 
@@ -182,7 +184,7 @@ void draw_share(draw *d)
 
 void draw_many(draw *d)
 {
-  request r = some_request(d);
+  drawn_request r = some_request(d);
   uint64_t kind = draw_below(d, 100);
   many_name all[DRAW_NAMES];
   many_call c = { .names = all, .set = 1, .ask = r.ask, .ttl_ms = r.ttl_ms, .waits = r.waits,
@@ -199,12 +201,13 @@ void draw_many(draw *d)
   r.lease.set = draw_once_in(d, 8) ? r.lease.set : 1;
   buffer_clear(&d->command);
   if (kind < 60)
-    is_made = native_many_acquire(r.by, &d->command, false, &c);
+    is_made = RENDERED(native_many_acquire, r.by, &d->command, false, &c);
   else if (kind < 82)
-    is_made = native_many_release(r.by, &d->command, false, all, c.count, &r.lease,
-                                  r.estimate_us);
+    is_made = RENDERED(native_many_release, r.by, &d->command, false, all, c.count,
+                       &r.lease, r.estimate_us);
   else
-    is_made = native_many_cancel(r.by, &d->command, false, all, c.count, 1, r.ask,
-                                 draw_once_in(d, 2) ? 0 : d->wall_us + 500000, r.estimate_us);
+    is_made = RENDERED(native_many_cancel, r.by, &d->command, false, all, c.count, 1,
+                       r.ask, draw_once_in(d, 2) ? 0 : d->wall_us + 500000,
+                       r.estimate_us);
   assert(is_made);
 }

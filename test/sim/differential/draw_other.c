@@ -6,12 +6,13 @@
 #include <assert.h>
 #include <string.h>
 
-#include "dialect/native_barrier.h"
-#include "dialect/native_election.h"
-#include "dialect/native_guard.h"
-#include "dialect/native_latch.h"
+#include "dialect/native/barrier.h"
+#include "dialect/native/election.h"
+#include "dialect/native/guard.h"
+#include "dialect/native/latch.h"
+#include "rendered.h"
 
-static native *some_client(draw *d) { return &d->clients[draw_below(d, DRAW_CLIENTS)]; }
+static protocol *some_client(draw *d) { return &d->clients[draw_below(d, DRAW_CLIENTS)]; }
 
 /* Numbers of requests: mostly new, sometimes one that was there before. */
 static uint64_t some_number(draw *d)
@@ -21,23 +22,24 @@ static uint64_t some_number(draw *d)
 
 static bool latch(draw *d)
 {
-  native *by = some_client(d);
+  protocol *by = some_client(d);
   latch_call c = { .name = "s1", .name_size = 2, .number = some_number(d),
                    .count = 1 + (int64_t)draw_below(d, 3), .id = "id-1", .id_size = 4 };
 
   if (draw_once_in(d, 2))
     c.id_size = 0;
   switch (draw_below(d, 8)) {
-  case 0: case 1: return native_latch_set(by, &d->command, false, &c);
-  case 2:         return native_latch_delete(by, &d->command, false, &c);
-  case 3:         return native_latch_look(by, &d->command, false, c.name, c.name_size);
-  default:        return native_latch_down(by, &d->command, false, &c);
+  case 0: case 1: return RENDERED(native_latch_set, by, &d->command, false, &c);
+  case 2:         return RENDERED(native_latch_delete, by, &d->command, false, &c);
+  case 3:         return RENDERED(native_latch_look, by, &d->command, false, c.name,
+                                  c.name_size);
+  default:        return RENDERED(native_latch_down, by, &d->command, false, &c);
   }
 }
 
 static bool barrier(draw *d)
 {
-  native *by = some_client(d);
+  protocol *by = some_client(d);
   barrier_call c = { .name = "a", .name_size = 1, .party = 1 + draw_below(d, 3), .parties = 3,
                      .generation = draw_below(d, 3), .silence_ms = BARRIER_SILENCE_MS };
 
@@ -45,18 +47,19 @@ static bool barrier(draw *d)
   if (draw_once_in(d, 10))
     c.parties = 2;
   switch (draw_below(d, 10)) {
-  case 0:         return native_barrier_leave(by, &d->command, false, &c);
-  case 1: case 2: return native_barrier_look(by, &d->command, false, "a", 1);
-  case 3:         return native_barrier_reset(by, &d->command, false, "a", 1, c.generation);
-  default:        return native_barrier_arrive(by, &d->command, false, &c);
+  case 0:         return RENDERED(native_barrier_leave, by, &d->command, false, &c);
+  case 1: case 2: return RENDERED(native_barrier_look, by, &d->command, false, "a", 1);
+  case 3:         return RENDERED(native_barrier_reset, by, &d->command, false, "a", 1,
+                                  c.generation);
+  default:        return RENDERED(native_barrier_arrive, by, &d->command, false, &c);
   }
 }
 
 static bool election(draw *d)
 {
-  native *by = some_client(d);
+  protocol *by = some_client(d);
   lease_id l = { .ask = 1, .token = 1 };
-  publish_call c = { .name = "a", .name_size = 1, .lease = &l, .telling = draw_below(d, 4),
+  publish_call c = { .name = "a", .name_size = 1, .lease = &l, .publication = draw_below(d, 4),
                      .ttl_ms = 30000, .value = "me", .value_size = draw_below(d, 3) };
 
   memcpy(l.client, by->client, CLIENT_ID_SIZE);
@@ -64,9 +67,9 @@ static bool election(draw *d)
     l = d->leases[(d->lease_count - 1) % DRAW_LEASES];
   c.fence = l.token * 1024 + draw_below(d, 2);
   switch (draw_below(d, 4)) {
-  case 0:  return native_elect_look(by, &d->command, false, "a", 1);
-  case 1:  return native_elect_clear(by, &d->command, false, &c);
-  default: return native_elect_publish(by, &d->command, false, &c);
+  case 0:  return RENDERED(native_elect_look, by, &d->command, false, "a", 1);
+  case 1:  return RENDERED(native_elect_clear, by, &d->command, false, &c);
+  default: return RENDERED(native_elect_publish, by, &d->command, false, &c);
   }
 }
 
@@ -87,7 +90,7 @@ void draw_observed(draw *d)
 void draw_guarded(draw *d)
 {
   static const char *const keys[] = { "s1", "s2", "h1", "l1" };
-  native *by = some_client(d);
+  protocol *by = some_client(d);
   bool is_made;
   resp_argument words[] = { RESP_TEXT("f"), RESP_TEXT("1"), RESP_TEXT("g"), RESP_TEXT("2") };
   guard_call c = { .key = keys[draw_below(d, 4)], .key_size = 2, .number = some_number(d),
@@ -97,21 +100,22 @@ void draw_guarded(draw *d)
   buffer_clear(&d->command);
   switch (draw_below(d, 8)) {
   case 0: case 1:
-    is_made = native_guarded_set(by, &d->command, false, &c, words[draw_below(d, 4)],
-                                 draw_once_in(d, 2) ? 500 : 0);
+    is_made = RENDERED(native_guarded_set, by, &d->command, false, &c,
+                       words[draw_below(d, 4)], draw_once_in(d, 2) ? 500 : 0);
     draw_edge(d, 500);
     break;
   case 2:
-    is_made = native_guarded_hset(by, &d->command, false, &c, words, 4);
+    is_made = RENDERED(native_guarded_hset, by, &d->command, false, &c, words, 4);
     break;
   case 3:
-    is_made = native_guarded_hdel(by, &d->command, false, &c, words, 1);
+    is_made = RENDERED(native_guarded_hdel, by, &d->command, false, &c, words, 1);
     break;
   case 4:
-    is_made = native_guarded_del(by, &d->command, false, &c);
+    is_made = RENDERED(native_guarded_del, by, &d->command, false, &c);
     break;
   default:
-    is_made = native_guarded_incr(by, &d->command, false, &c, 5 - (int64_t)draw_below(d, 8));
+    is_made = RENDERED(native_guarded_incr, by, &d->command, false, &c,
+                       5 - (int64_t)draw_below(d, 8));
   }
   assert(is_made);
 }
@@ -135,6 +139,7 @@ void draw_nonsense(draw *d)
   resp_argument keys[4], arguments[8];
   size_t key_count = 1 + draw_below(d, 3), count = draw_below(d, 9);
   draw_words w;
+  request r;
 
   draw_words_init(&w);
   draw_template(d, "$k $k dibs:m:{a} $h", &w);
@@ -144,7 +149,12 @@ void draw_nonsense(draw *d)
     const char *word = strange[draw_below(d, sizeof(strange) / sizeof(strange[0]))];
     arguments[i] = (resp_argument){ word, strlen(word) };
   }
+  request_init(&r, &d->command.memory);
   buffer_clear(&d->command);
-  if (!script_call(&d->command, s, true, keys, key_count, arguments, count))
+  if (!request_script(&r, s, keys, key_count, arguments, count))
     assert(false);
+  r.carries_text = true;
+  if (!request_render(&r, false, &d->command))
+    assert(false);
+  request_deinit(&r);
 }

@@ -6,28 +6,29 @@
 #include <assert.h>
 #include <string.h>
 
-#include "dialect/redisson.h"
+#include "dialect/dialect.h"
+#include "dialect/redisson/redisson.h"
+#include "rendered.h"
 
 static const char *const names[DRAW_NAMES] = { "a", "b", "c" };
-static const lock_flavour flavours[DRAW_NAMES] = { FLAVOUR_PLAIN, FLAVOUR_FAIR,
-                                                   FLAVOUR_FENCED };
+static const lock_kind kinds[DRAW_NAMES] = { LOCK_MUTEX, LOCK_FAIR, LOCK_FENCED };
 
-typedef struct request {
-  native by;
+typedef struct drawn_request {
+  protocol by;
   size_t name;
   uint64_t ask;
   int64_t ttl_ms;
   lease_id lease;
-} request;
+} drawn_request;
 
 /* Few clients with few asks each, so that they meet again. */
-static request some_request(draw *d)
+static drawn_request some_request(draw *d)
 {
   static const int64_t ttls[] = { 1, 500, 500, 5000, 30000, 30000 };
-  request r = { .by = d->clients[draw_below(d, DRAW_CLIENTS)], .name = draw_below(d, 3),
+  drawn_request r = { .by = d->clients[draw_below(d, DRAW_CLIENTS)], .name = draw_below(d, 3),
                 .ask = 1 + draw_below(d, 3), .ttl_ms = ttls[draw_below(d, 6)] };
 
-  r.by.dialect = DIALECT_REDISSON;
+  r.by.dialect = &redisson_dialect;
   r.by.client[CLIENT_ID_SIZE - 2] = 'A';        /* else no 16 bytes */
   r.lease = (lease_id){ .ask = r.ask, .token = 1 };
   memcpy(r.lease.client, r.by.client, CLIENT_ID_SIZE);
@@ -37,31 +38,31 @@ static request some_request(draw *d)
   return r;
 }
 
-static bool acquire(draw *d, const request *r)
+static bool acquire(draw *d, const drawn_request *r)
 {
   acquire_call c = { .name = names[r->name], .name_size = 1, .ask = r->ask,
                      .ttl_ms = r->ttl_ms, .waits = !draw_once_in(d, 3),
-                     .flavour = draw_once_in(d, 20) ? FLAVOUR_FAIR : flavours[r->name] };
+                     .kind = draw_once_in(d, 20) ? LOCK_FAIR : kinds[r->name] };
 
   if (draw_once_in(d, 6))
     c.until_us = d->wall_us + (int64_t)draw_below(d, 3) - 1;
   if (draw_once_in(d, 6))
-    c.floor = (uint64_t)d->wall_us + draw_below(d, 5000000);
-  return redisson_acquire(&r->by, &d->command, false, &c);
+    c.min_token = (uint64_t)d->wall_us + draw_below(d, 5000000);
+  return RENDERED(redisson_acquire, &r->by, &d->command, false, &c);
 }
 
-static bool renew(draw *d, const request *r)
+static bool renew(draw *d, const drawn_request *r)
 {
   renew_item items[DRAW_NAMES];
   size_t count = draw_once_in(d, 3) ? DRAW_NAMES : 1;
 
   for (size_t i = 0; i < count; i++)
     items[i] = (renew_item){ count == 1 ? names[r->name] : names[i], 1, &r->lease, r->ttl_ms };
-  return redisson_renew(&r->by, &d->command, false, items, count);
+  return RENDERED(redisson_renew, &r->by, &d->command, false, items, count, 1);
 }
 
 /* Keys end, and queues lose their order, their deadlines or their heads. */
-static void java(draw *d, const request *r)
+static void java(draw *d, const drawn_request *r)
 {
   static const char *const queue = "redisson_lock_queue:{b}";
   static const char *const deadlines = "redisson_lock_timeout:{b}";
@@ -103,25 +104,27 @@ static void java(draw *d, const request *r)
 
 void draw_redisson(draw *d)
 {
-  request r = some_request(d);
+  drawn_request r = some_request(d);
   uint64_t kind = draw_below(d, 100);
-  int64_t copies_ms = draw_once_in(d, 3) ? 900 : 0;
+  int64_t copies_us = draw_once_in(d, 3) ? 899001 : 0;      /* 900 ms from time 1 */
   bool is_made = true;
 
   buffer_clear(&d->command);
   if (kind < 48)
     is_made = acquire(d, &r);
   else if (kind < 66)
-    is_made = redisson_release(&r.by, &d->command, false, names[r.name], 1, &r.lease,
-                               copies_ms);
+    is_made = RENDERED(redisson_release, &r.by, &d->command, false, names[r.name], 1,
+                       &r.lease, copies_us, 1);
   else if (kind < 76)
     is_made = renew(d, &r);
   else if (kind < 86)
-    is_made = redisson_cancel(&r.by, &d->command, false, names[r.name], 1, r.ask, copies_ms);
+    is_made = RENDERED(redisson_cancel, &r.by, &d->command, false, names[r.name], 1,
+                       r.ask, copies_us, 1, NULL);
   else if (kind < 90)
-    is_made = redisson_break(&r.by, &d->command, false, names[r.name], 1, &r.lease);
+    is_made = RENDERED(redisson_break, &r.by, &d->command, false, names[r.name], 1,
+                       &r.lease, 1);
   else if (kind < 94)
-    is_made = redisson_inspect(&r.by, &d->command, false, names[r.name], 1);
+    is_made = RENDERED(redisson_inspect, &r.by, &d->command, false, names[r.name], 1);
   else
     java(d, &r);
   assert(is_made);
@@ -130,12 +133,12 @@ void draw_redisson(draw *d)
 /* Of a name, or of one who waits for it. */
 void draw_redisson_listener(draw *d)
 {
-  request r = some_request(d);
+  drawn_request r = some_request(d);
   char bytes[128];
   text channel = text_over(bytes, sizeof(bytes));
   draw_words w;
 
-  redisson_channel(&r.by, names[r.name], 1, 0, flavours[r.name], r.ask, &channel);
+  redisson_channel(&r.by, names[r.name], 1, 0, kinds[r.name], r.ask, &channel);
   draw_words_init(&w);
   draw_template(d, draw_once_in(d, 4) ? "UNSUBSCRIBE" : "SUBSCRIBE", &w);
   draw_add_word(&w, bytes, channel.used);

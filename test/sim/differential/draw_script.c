@@ -46,7 +46,7 @@ static const char *const programs[] = {
   "return string.match(ARGV[1], '^(%d+)') or 'none'",
   "return {string.find(ARGV[1], '(%-?)(%d+)')}",
   "return #ARGV[1] + string.len(ARGV[2])", "return {unpack(ARGV, 2)}",
-  "return select('#', unpack(ARGV))", "return math.max(1, 2.5, -3)", "return math.floor(-2.5)",
+  "return select('#', unpack(ARGV))", "return math.max(1, 2.5, -3)", "return math.min_token(-2.5)",
   "return math.ceil(2.1)", "return 7 % 3", "return -7 % 3", "return 2 ^ 10",
   "return nothing", "nothing = 1", "error('mine')", "error({err='MINE t'})",
   "error('mine', 0)", "return ARGV[1] + {}", "return #nil", "return nil .. 'a'",

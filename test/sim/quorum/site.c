@@ -178,12 +178,15 @@ static void cable_sends(site_client *c, size_t i, cable *k)
 {
   site *s = c->site;
   lock_command command;
+  request asked;
   buffer out;
 
+  request_init(&asked, &s->own_memory);
   buffer_init(&out, &s->own_memory);
-  while (k->is_up && lock_next_command(c->tables[i], 0, &out, &command, s->now)) {
+  while (k->is_up && lock_next_command(c->tables[i], 0, &asked, &command, s->now)) {
     size_t at = (k->first_asked + k->asked_count++) % 1024;
 
+    assert_true(request_render(&asked, false, &out));
     assert_true(k->asked_count < 1024);
     k->asked[at].tag = command.tag;
     k->asked[at].sent_at = s->now;
@@ -192,6 +195,7 @@ static void cable_sends(site_client *c, size_t i, cable *k)
     s->commands++;
   }
   buffer_deinit(&out);
+  request_deinit(&asked);
 }
 
 /* ---- a client after an input ---- */
@@ -200,8 +204,8 @@ static void client_events(site_client *c)
 {
   lock_event e;
 
-  quorum_pump(c->quorum, c->site->now);
-  while (quorum_next_event(c->quorum, &e))
+  quorum_advance(c->quorum, c->site->now);
+  while (hold_next_event(c->front, &e))
     if (c->site->heard != NULL)
       c->site->heard(c, &e, c->site->data);
 }
@@ -214,7 +218,7 @@ static void client_settle(site_client *c)
   for (size_t i = 0; i < s->server_count; i++) {
     if (lock_link_is_doubtful(c->tables[i], 0) && c->commands[i].is_up)
       cable_down(c, i, &c->commands[i], true);
-    if (lock_inbox_is_deaf(c->tables[i], 0) && c->inboxes[i].is_up)
+    if (lock_inbox_has_no_subscriber(c->tables[i], 0) && c->inboxes[i].is_up)
       cable_down(c, i, &c->inboxes[i], false);
     if (lock_wants_link(c->tables[i], 0) && !c->commands[i].is_wanted) {
       c->commands[i].is_wanted = true;
@@ -243,11 +247,10 @@ static void client_first(const site_client *c, instant *first)
 {
   const site *s = c->site;
 
-  *first = instant_min(*first, quorum_deadline(c->quorum));
+  *first = instant_min(*first, hold_deadline(c->front));
   for (size_t i = 0; i < s->server_count; i++) {
     const cable *both[2] = { &c->commands[i], &c->inboxes[i] };
 
-    *first = instant_min(*first, lock_deadline(c->tables[i]));
     for (size_t k = 0; k < 2; k++) {
       if (both[k]->is_wanted && both[k]->end == NULL)
         *first = instant_min(*first, both[k]->connect_at);
@@ -294,10 +297,8 @@ static void client_run(site_client *c)
   for (size_t i = 0; i < s->server_count; i++) {
     cable_run(c, i, &c->commands[i]);
     cable_run(c, i, &c->inboxes[i]);
-    if (!instant_before(s->now, lock_deadline(c->tables[i])))
-      lock_tick(c->tables[i], s->now);
   }
-  quorum_tick(c->quorum, s->now);
+  hold_tick(c->front, s->now);
   client_settle(c);
 }
 
@@ -361,18 +362,21 @@ void site_restart(site *s, size_t server, bool keeps_data)
 
 /* ---- life ---- */
 
-static void client_init(site *s, size_t number, uint64_t seed)
+static void client_init(site *s, size_t number, uint64_t seed, span quarantine)
 {
   site_client *c = &s->clients[number];
   quorum_settings q = { .memory = &s->memory, .tables = c->tables, .count = s->server_count,
                         .seed = seed * 31 + number, .connect_timeout = SITE_CONNECT,
                         .command_timeout = SITE_COMMAND };
+  protocol spoken;
 
   c->site = s;
   c->number = number;
   memset(c->id, 'A' + (int)number, 22);
+  protocol_init(&spoken, &(protocol_settings){ .dialect = &native_dialect, .prefix = "dibs",
+                                               .client = c->id, .quarantine = quarantine });
   for (size_t i = 0; i < s->server_count; i++) {
-    lock_settings l = { .memory = &s->memory, .prefix = "dibs", .client_id = c->id,
+    lock_settings l = { .memory = &s->memory, .protocol = &spoken,
                         .seed = seed * 131 + number * 11 + i, .connect_timeout = SITE_CONNECT,
                         .command_timeout = SITE_COMMAND, .clock_rate_error_ppm = 10000,
                         .local_handovers_max = 64, .local_handover_time = SPAN_MS(20),
@@ -385,9 +389,12 @@ static void client_init(site *s, size_t number, uint64_t seed)
   }
   c->quorum = quorum_new(&q);
   assert_non_null(c->quorum);
+  c->front = hold_front_new(&s->memory);
+  assert_non_null(c->front);
+  hold_front_add(c->front, quorum_backend(c->quorum));
 }
 
-void site_init(site *s, uint64_t seed, size_t servers, size_t clients)
+void site_init(site *s, uint64_t seed, size_t servers, size_t clients, span quarantine)
 {
   memset(s, 0, sizeof(*s));
   s->memory = FAILING_HEAP_AS(memory, &s->heap);
@@ -403,7 +410,7 @@ void site_init(site *s, uint64_t seed, size_t servers, size_t clients)
       .seed = seed + i, .wall_us = SITE_START_US + s->now.ns / 1000 });
   }
   for (size_t i = 0; i < clients; i++)
-    client_init(s, i, seed);
+    client_init(s, i, seed, quarantine);
 }
 
 void site_deinit(site *s)
@@ -411,12 +418,14 @@ void site_deinit(site *s)
   for (size_t i = 0; i < s->client_count; i++) {
     site_client *c = &s->clients[i];
 
-    c->quorum = quorum_free(c->quorum);
     for (size_t k = 0; k < s->server_count; k++) {
       cable_down(c, k, &c->commands[k], false);
       cable_down(c, k, &c->inboxes[k], false);
-      lock_table_free(c->tables[k]);
     }
+    c->front = hold_front_free(c->front);
+    c->quorum = quorum_free(c->quorum);
+    for (size_t k = 0; k < s->server_count; k++)
+      lock_table_free(c->tables[k]);
   }
   for (size_t i = 0; i < s->server_count; i++) {
     wire_clear(&s->ghosts[i]);
@@ -466,7 +475,7 @@ bool site_is_held(site *s, size_t server, const char *name)
   return now_us <= token_us + ahead_ms * 1000;
 }
 
-size_t site_lead(const site *s, const char *name)
+size_t site_queue_server(const site *s, const char *name)
 {
   uint64_t hash = 14695981039346656037u;
 

@@ -45,6 +45,7 @@ typedef struct site_client {
   site *site;
   size_t number;
   quorum *quorum;
+  hold_front *front;             /* over the quorum: the claims of this client */
   lock_table *tables[SITE_SERVERS_MAX];
   cable commands[SITE_SERVERS_MAX], inboxes[SITE_SERVERS_MAX];
   bool is_cut[SITE_SERVERS_MAX];          /* nothing passes between the two */
@@ -70,7 +71,8 @@ struct site {
   void *data;
 };
 
-void site_init(site *s, uint64_t seed, size_t servers, size_t clients);
+/* `quarantine`: of the era guard; 0: none. */
+void site_init(site *s, uint64_t seed, size_t servers, size_t clients, span quarantine);
 void site_deinit(site *s);                /* fails the test on a leak */
 
 /* Every event up to `at` happens; then it is `at`. */
@@ -90,7 +92,7 @@ void site_restart(site *s, size_t server, bool keeps_data);
 const char *site_lease(site *s, size_t server, const char *name);
 /* A mutex that somebody has by a lease that is not over; a free one begins with `=`. */
 bool site_is_held(site *s, size_t server, const char *name);
-/* The number of the server that leads for `name`, as src/quorum/queue.c draws it. */
-size_t site_lead(const site *s, const char *name);
+/* The number of the server where `name` queues, as src/quorum/queue.c draws it. */
+size_t site_queue_server(const site *s, const char *name);
 
 #endif

@@ -13,11 +13,11 @@
 
 static char words[512];
 
-static dibs_status read_lock(const dibs_lock_options *o, lock_plan *plan)
+static dibs_status read_lock(const dibs_lock_options *o, lock_call *call)
 {
   text why = text_over(words, sizeof(words));
 
-  return lock_options_read(o, true, 0, plan, &why);
+  return lock_options_read(o, true, 0, call, &why);
 }
 
 static dibs_status read_client(const dibs_options *o, dibs_options *known)
@@ -29,14 +29,14 @@ static dibs_status read_client(const dibs_options *o, dibs_options *known)
 
 static void nothing_given_means_the_defaults(void **state)
 {
-  lock_plan plan;
+  lock_call call;
   dibs_options known;
 
   (void)state;
-  assert_int_equal(read_lock(NULL, &plan), DIBS_OK);
-  assert_int_equal(plan.ttl_ms, 30000);
-  assert_int_equal(plan.wait_ms, 0);
-  assert_int_equal(plan.owner[0], 't');
+  assert_int_equal(read_lock(NULL, &call), DIBS_OK);
+  assert_int_equal(span_to_ms(call.spec.ttl), 30000);
+  assert_int_equal(call.wait_ms, DIBS_FOREVER);
+  assert_int_equal(call.owner[0], 't');
   assert_int_equal(read_client(NULL, &known), DIBS_OK);
   assert_int_equal(known.connect_timeout_ms, 0);
 }
@@ -44,40 +44,40 @@ static void nothing_given_means_the_defaults(void **state)
 static void an_older_program_s_record_is_filled_with_zeros(void **state)
 {
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
-  lock_plan plan;
+  lock_call call;
 
   (void)state;
   o.size = offsetof(dibs_lock_options, owner);
   o.ttl_ms = 5000;
   o.owner = "x";                               /* beyond the size: not looked at */
   o.note = (const char *)1;
-  assert_int_equal(read_lock(&o, &plan), DIBS_OK);
-  assert_int_equal(plan.ttl_ms, 5000);
-  assert_int_equal(plan.owner[0], 't');
-  assert_null(plan.note);
+  assert_int_equal(read_lock(&o, &call), DIBS_OK);
+  assert_int_equal(span_to_ms(call.spec.ttl), 5000);
+  assert_int_equal(call.owner[0], 't');
+  assert_null(call.spec.note);
 }
 
 static void a_newer_program_s_record_passes_while_its_news_are_zero(void **state)
 {
   struct { dibs_lock_options known; char more[24]; } o = { DIBS_LOCK_OPTIONS_INIT, { 0 } };
-  lock_plan plan;
+  lock_call call;
 
   (void)state;
   o.known.size = sizeof(o);
-  assert_int_equal(read_lock(&o.known, &plan), DIBS_OK);
+  assert_int_equal(read_lock(&o.known, &call), DIBS_OK);
   o.more[23] = 1;
-  assert_int_equal(read_lock(&o.known, &plan), DIBS_ERR_ARGUMENT);
-  assert_non_null(strstr(words, "from the future"));
+  assert_int_equal(read_lock(&o.known, &call), DIBS_ERR_ARGUMENT);
+  assert_non_null(strstr(words, "newer version"));
 }
 
 static void a_record_without_its_size_is_refused(void **state)
 {
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
-  lock_plan plan;
+  lock_call call;
 
   (void)state;
   o.size = 0;
-  assert_int_equal(read_lock(&o, &plan), DIBS_ERR_ARGUMENT);
+  assert_int_equal(read_lock(&o, &call), DIBS_ERR_ARGUMENT);
   assert_non_null(strstr(words, "_INIT"));
 }
 
@@ -85,11 +85,11 @@ static void unknown_flags_are_refused_and_named(void **state)
 {
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
   dibs_options c = DIBS_OPTIONS_INIT, known;
-  lock_plan plan;
+  lock_call call;
 
   (void)state;
   o.flags = 0x8000u | DIBS_LOCK_FIXED;
-  assert_int_equal(read_lock(&o, &plan), DIBS_ERR_ARGUMENT);
+  assert_int_equal(read_lock(&o, &call), DIBS_ERR_ARGUMENT);
   assert_non_null(strstr(words, "0x00008000"));
   c.flags = 0x10000000u;
   assert_int_equal(read_client(&c, &known), DIBS_ERR_ARGUMENT);
@@ -129,7 +129,7 @@ static void times_out_of_range_are_refused_with_the_range(void **state)
     { 0, 2000, 1999, "max_hold_ms is 1999" },
     { 0, 0, 29999, "max_hold_ms is 29999" },
   };
-  lock_plan plan;
+  lock_call call;
 
   (void)state;
   for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
@@ -138,7 +138,7 @@ static void times_out_of_range_are_refused_with_the_range(void **state)
     o.wait_ms = wrong[i].wait;
     o.ttl_ms = wrong[i].ttl;
     o.max_hold_ms = wrong[i].max;
-    assert_int_equal(read_lock(&o, &plan), DIBS_ERR_ARGUMENT);
+    assert_int_equal(read_lock(&o, &call), DIBS_ERR_ARGUMENT);
     assert_non_null(strstr(words, wrong[i].named));
   }
 }
@@ -146,87 +146,87 @@ static void times_out_of_range_are_refused_with_the_range(void **state)
 static void the_ends_of_the_ranges_are_allowed(void **state)
 {
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
-  lock_plan plan;
+  lock_call call;
 
   (void)state;
   o.wait_ms = o.ttl_ms = o.max_hold_ms = DIBS_MS_MAX;
-  assert_int_equal(read_lock(&o, &plan), DIBS_OK);
+  assert_int_equal(read_lock(&o, &call), DIBS_OK);
   o.ttl_ms = o.max_hold_ms = 100;
   o.wait_ms = 1;
-  assert_int_equal(read_lock(&o, &plan), DIBS_OK);
+  assert_int_equal(read_lock(&o, &call), DIBS_OK);
 }
 
 static void a_ttl_must_leave_room_for_two_renewals(void **state)
 {
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
   text why = text_over(words, sizeof(words));
-  lock_plan plan;
+  lock_call call;
 
   (void)state;
   o.ttl_ms = 1000;
-  assert_int_equal(lock_options_read(&o, true, 500, &plan, &why), DIBS_OK);
-  assert_int_equal(lock_options_read(&o, true, 501, &plan, &why), DIBS_ERR_ARGUMENT);
+  assert_int_equal(lock_options_read(&o, true, 500, &call, &why), DIBS_OK);
+  assert_int_equal(lock_options_read(&o, true, 501, &call, &why), DIBS_ERR_ARGUMENT);
   o.flags = DIBS_LOCK_FIXED;                   /* never renewed */
-  assert_int_equal(lock_options_read(&o, true, 501, &plan, &why), DIBS_OK);
+  assert_int_equal(lock_options_read(&o, true, 501, &call, &why), DIBS_OK);
 }
 
 static void owners_by_key_never_equal_owners_by_thread(void **state)
 {
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
-  lock_plan thread, key;
+  lock_call thread, key;
 
   (void)state;
   assert_int_equal(read_lock(NULL, &thread), DIBS_OK);
   o.owner = thread.owner + 1;
-  o.owner_size = thread.owner_size - 1;
+  o.owner_size = thread.spec.owner_size - 1;
   assert_int_equal(read_lock(&o, &key), DIBS_OK);
-  assert_int_equal(key.owner_size, thread.owner_size);
-  assert_memory_not_equal(key.owner, thread.owner, key.owner_size);
+  assert_int_equal(key.spec.owner_size, thread.spec.owner_size);
+  assert_memory_not_equal(key.owner, thread.owner, key.spec.owner_size);
 }
 
 static void wrong_owners_are_refused(void **state)
 {
   char long_key[DIBS_OWNER_MAX + 1] = { 0 };
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
-  lock_plan plan;
+  lock_call call;
 
   (void)state;
   o.owner_size = 3;
-  assert_int_equal(read_lock(&o, &plan), DIBS_ERR_ARGUMENT);
+  assert_int_equal(read_lock(&o, &call), DIBS_ERR_ARGUMENT);
   o.owner = long_key;
   o.owner_size = 0;
-  assert_int_equal(read_lock(&o, &plan), DIBS_ERR_ARGUMENT);
+  assert_int_equal(read_lock(&o, &call), DIBS_ERR_ARGUMENT);
   o.owner_size = DIBS_OWNER_MAX + 1;
-  assert_int_equal(read_lock(&o, &plan), DIBS_ERR_ARGUMENT);
+  assert_int_equal(read_lock(&o, &call), DIBS_ERR_ARGUMENT);
   o.owner_size = DIBS_OWNER_MAX;
-  assert_int_equal(read_lock(&o, &plan), DIBS_OK);
+  assert_int_equal(read_lock(&o, &call), DIBS_OK);
   o.flags = DIBS_LOCK_NO_OWNER;
-  assert_int_equal(read_lock(&o, &plan), DIBS_ERR_ARGUMENT);
+  assert_int_equal(read_lock(&o, &call), DIBS_ERR_ARGUMENT);
 }
 
 static void nobody_owns_what_is_asked_for_without_blocking(void **state)
 {
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
   text why = text_over(words, sizeof(words));
-  lock_plan plan;
+  lock_call call;
 
   (void)state;
-  assert_int_equal(lock_options_read(NULL, false, 0, &plan, &why), DIBS_OK);
-  assert_int_equal(plan.owner_size, 0);
+  assert_int_equal(lock_options_read(NULL, false, 0, &call, &why), DIBS_OK);
+  assert_int_equal(call.spec.owner_size, 0);
   o.flags = DIBS_LOCK_NO_OWNER;
-  assert_int_equal(lock_options_read(&o, true, 0, &plan, &why), DIBS_OK);
-  assert_int_equal(plan.owner_size, 0);
+  assert_int_equal(lock_options_read(&o, true, 0, &call, &why), DIBS_OK);
+  assert_int_equal(call.spec.owner_size, 0);
 }
 
-static void *read_owner(void *plan)
+static void *read_owner(void *call)
 {
-  (void)lock_options_read(NULL, true, 0, plan, &(text){ words, sizeof(words), 0, false });
+  (void)lock_options_read(NULL, true, 0, call, &(text){ words, sizeof(words), 0, false });
   return NULL;
 }
 
 static void each_thread_is_an_owner_of_its_own(void **state)
 {
-  lock_plan mine, others[2];
+  lock_call mine, others[2];
   pthread_t thread;
 
   (void)state;
@@ -234,9 +234,9 @@ static void each_thread_is_an_owner_of_its_own(void **state)
   for (int i = 0; i < 2; i++) {                /* one after the other: ids may be reused */
     assert_int_equal(pthread_create(&thread, NULL, read_owner, &others[i]), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_memory_not_equal(mine.owner, others[i].owner, mine.owner_size);
+    assert_memory_not_equal(mine.owner, others[i].owner, mine.spec.owner_size);
   }
-  assert_memory_not_equal(others[0].owner, others[1].owner, mine.owner_size);
+  assert_memory_not_equal(others[0].owner, others[1].owner, mine.spec.owner_size);
 }
 
 static void half_an_allocator_is_refused(void **state)
@@ -254,47 +254,52 @@ static void a_note_has_its_longest_length(void **state)
 {
   char note[DIBS_NOTE_MAX + 2];
   dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
-  lock_plan plan;
+  lock_call call;
 
   (void)state;
   memset(note, 'n', sizeof(note));
   note[DIBS_NOTE_MAX] = 0;
   o.note = note;
-  assert_int_equal(read_lock(&o, &plan), DIBS_OK);
+  assert_int_equal(read_lock(&o, &call), DIBS_OK);
   note[DIBS_NOTE_MAX] = 'n';
   note[DIBS_NOTE_MAX + 1] = 0;
-  assert_int_equal(read_lock(&o, &plan), DIBS_ERR_ARGUMENT);
+  assert_int_equal(read_lock(&o, &call), DIBS_ERR_ARGUMENT);
 }
 
-static dibs_status read_wait(const dibs_wait_options *o, wait_plan *plan)
+static dibs_status read_wait(const dibs_wait_options *o, wait_plan *call)
 {
   text why = text_over(words, sizeof(words));
 
-  return wait_options_read(o, plan, &why);
+  return wait_options_read(o, call, &why);
 }
 
 static void waits_have_their_time_and_canceller_and_nothing_else(void **state)
 {
   dibs_wait_options o = DIBS_WAIT_OPTIONS_INIT;
-  wait_plan plan = { 7, NULL };
+  wait_plan call = { 7, NULL };
 
   (void)state;
-  assert_int_equal(read_wait(NULL, &plan), DIBS_OK);
-  assert_int_equal(plan.wait_ms, 0);
+  assert_int_equal(read_wait(NULL, &call), DIBS_OK);
+  assert_int_equal(call.wait_ms, DIBS_FOREVER);
+  o.wait_ms = 0;
+  assert_int_equal(read_wait(&o, &call), DIBS_OK);
+  assert_int_equal(call.wait_ms, 0);
+  o.wait_ms = INT32_MIN;
+  assert_int_equal(read_wait(&o, &call), DIBS_ERR_ARGUMENT);
   o.wait_ms = 20;
   o.cancel = (dibs_canceller *)(void *)words;
-  assert_int_equal(read_wait(&o, &plan), DIBS_OK);
-  assert_int_equal(plan.wait_ms, 20);
-  assert_ptr_equal(plan.cancel, words);
+  assert_int_equal(read_wait(&o, &call), DIBS_OK);
+  assert_int_equal(call.wait_ms, 20);
+  assert_ptr_equal(call.cancel, words);
   o.wait_ms = -5;
-  assert_int_equal(read_wait(&o, &plan), DIBS_ERR_ARGUMENT);
+  assert_int_equal(read_wait(&o, &call), DIBS_ERR_ARGUMENT);
   assert_non_null(strstr(words, "wait_ms is -5"));
   o.wait_ms = 0;
   o.flags = 0x80;
-  assert_int_equal(read_wait(&o, &plan), DIBS_ERR_ARGUMENT);
+  assert_int_equal(read_wait(&o, &call), DIBS_ERR_ARGUMENT);
   assert_non_null(strstr(words, "0x00000080"));
   o.size = 3;
-  assert_int_equal(read_wait(&o, &plan), DIBS_ERR_ARGUMENT);
+  assert_int_equal(read_wait(&o, &call), DIBS_ERR_ARGUMENT);
   assert_non_null(strstr(words, "dibs_wait_options.size is 3"));
 }
 

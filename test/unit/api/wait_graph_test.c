@@ -40,7 +40,7 @@ static text *words_of(char client)
 
   if (out->at == NULL) {
     *out = text_over(told[client - 'A'], sizeof(told[0]));
-    owners_begin(out);
+    wait_report_begin(out);
   }
   return out;
 }
@@ -61,7 +61,7 @@ static void waits(char client, uint64_t owner, uint64_t id, uint64_t since, cons
 
   e.since_us = since;
   e.ask = id;
-  assert_true(owners_add(words_of(client), &e));
+  assert_true(wait_report_add(words_of(client), &e));
 }
 
 static void tells_hold(char client, uint64_t owner, uint64_t id, const char *name)
@@ -70,7 +70,7 @@ static void tells_hold(char client, uint64_t owner, uint64_t id, const char *nam
 
   e.ask = id;
   e.token = id * 100;
-  assert_true(owners_add(words_of(client), &e));
+  assert_true(wait_report_add(words_of(client), &e));
 }
 
 static inspect_answer *answer_of(const char *name, native_kind kind)
@@ -332,7 +332,7 @@ static void what_a_waiting_set_keeps_is_held(void **state)
   (void)state;
   kept.set = 4;
   kept.ask = 12;
-  assert_true(owners_add(words_of('A'), &kept));
+  assert_true(wait_report_add(words_of('A'), &kept));
   leased("a", NATIVE_MUTEX, 'A', 12, 'x');
   answer_of("a", NATIVE_MUTEX)->holders[0].lease.set = 4;
   waits('A', 1, 12, 1000, "b");
@@ -435,11 +435,11 @@ static void only_clients_that_tell_the_nonce_are_believed(void **state)
 
   (void)state;
   two();
-  owners_echo(words_of('B'), NONCE);
+  wait_report_add_nonce(words_of('B'), NONCE);
   clients_known();
   client_id('B', id);
   assert_false(graph_find(&graph, id, 22, NONCE, &path));
-  owners_echo(words_of('A'), NONCE);
+  wait_report_add_nonce(words_of('A'), NONCE);
   graph.client_count = 0;
   clients_known();
   assert_true(graph_find(&graph, id, 22, NONCE, &path));

@@ -12,7 +12,7 @@
 #include "failing_heap.h"
 
 static failing_heap heap;
-static dibs_client client;
+static client_record client;
 
 static guard_call on(const char *key, uint64_t fence)
 {
@@ -149,7 +149,7 @@ static int setup(void **state)
 {
   (void)state;
   heap = (failing_heap){ 0 };
-  client = (dibs_client){ .memory = FAILING_HEAP_AS(memory, &heap) };
+  client = (client_record){ .memory = FAILING_HEAP_AS(memory, &heap) };
   return 0;
 }
 

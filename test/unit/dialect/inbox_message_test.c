@@ -32,6 +32,39 @@ static void a_grant_names_lease_span_waiters_and_lock(void **state)
   assert_memory_equal(m.name, "orders", 6);
 }
 
+/* Digits of one length, so that a nonce has one form. */
+static void a_grant_repeats_the_nonce_of_its_ask(void **state)
+{
+  inbox_message m;
+
+  (void)state;
+  assert_true(read_text("grant:00000000000000000042 " LEASE " 30000 2 orders", &m));
+  assert_int_equal(m.word, INBOX_GRANT);
+  assert_true(m.has_nonce);
+  assert_int_equal(m.nonce, 42);
+  assert_int_equal(m.lease.ask, 7);
+  assert_memory_equal(m.name, "orders", 6);
+  assert_true(read_text("share:18446744073709551615 " LEASE " 30000 2 5 orders", &m));
+  assert_true(m.has_nonce);
+  assert_true(m.nonce == UINT64_MAX);
+  assert_int_equal(m.units, 5);
+}
+
+/* From scripts of protocol version 1: a reason to ask. */
+static void a_grant_without_a_nonce_is_told_apart(void **state)
+{
+  inbox_message m;
+
+  (void)state;
+  assert_true(read_text("grant " LEASE " 30000 2 orders", &m));
+  assert_false(m.has_nonce);
+  assert_true(read_text("share " LEASE " 30000 2 5 orders", &m));
+  assert_false(m.has_nonce);
+  assert_true(read_text("grant " LEASE " 30000 2 00000000000000000042 orders", &m));
+  assert_false(m.has_nonce);
+  assert_int_equal(m.name_size, 27);
+}
+
 static void a_share_also_says_how_many_units(void **state)
 {
   inbox_message m;
@@ -107,6 +140,11 @@ static void anything_else_is_no_message(void **state)
     "grant " LEASE " 2073600001 2 x", "grant " LEASE " 30000 2", "grant " LEASE " 30000 2 ",
     "grant " LEASE " 30000 -2 x", "grant " LEASE " 99999999999999999999999 2 x",
     "share " LEASE " 30000 2 x", "share " LEASE " 30000 2 0 x", "share " LEASE " 0 2 5 x",
+    "grant: " LEASE " 30000 2 x", "grant:42 " LEASE " 30000 2 x",
+    "grant:18446744073709551616 " LEASE " 30000 2 x",
+    "grant:000000000000000000042 " LEASE " 30000 2 x",
+    "grant:0000000000000000004x " LEASE " 30000 2 x",
+    "want:00000000000000000042 " LEASE " x", "lost:00000000000000000042 " LEASE " x",
     "share " LEASE " 30000 2 -5 x", "share " LEASE " 30000 2 5", "shares " LEASE " 30000 2 5 x",
   };
   inbox_message m = { .waiters = 5 };
@@ -135,6 +173,8 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_grant_names_lease_span_waiters_and_lock),
+    cmocka_unit_test(a_grant_repeats_the_nonce_of_its_ask),
+    cmocka_unit_test(a_grant_without_a_nonce_is_told_apart),
     cmocka_unit_test(a_share_also_says_how_many_units),
     cmocka_unit_test(a_loss_may_be_that_of_a_place_in_the_queue),
     cmocka_unit_test(wants_and_losses_name_lease_and_lock),

@@ -11,7 +11,7 @@
 #define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
 #define LEASE "$26\r\n" ANNA ":1:7\r\n"
 
-static const native here = { .prefix = "dibs", .client = "BBBBBBBBBBBBBBBBBBBBBB" };
+static const protocol here = { .prefix = "dibs", .client = "BBBBBBBBBBBBBBBBBBBBBB" };
 
 static bool acquire_of(const char *bytes, acquire_answer *a)
 {
@@ -86,7 +86,7 @@ static void the_short_outcomes_tell_the_time(void **state)
 
   (void)state;
   assert_true(acquire_of("*2\r\n:5\r\n:100\r\n", &a) && a.outcome == ACQUIRE_ENDED);
-  assert_true(acquire_of("*2\r\n:6\r\n:100\r\n", &a) && a.outcome == ACQUIRE_DEAF);
+  assert_true(acquire_of("*2\r\n:6\r\n:100\r\n", &a) && a.outcome == ACQUIRE_NO_SUBSCRIBER);
   assert_true(acquire_of("*2\r\n:7\r\n:100\r\n", &a) && a.outcome == ACQUIRE_LATE);
   assert_int_equal(a.server_us, 100);
 }
@@ -131,7 +131,7 @@ static void a_release_is_done_expired_or_taken(void **state)
 
   (void)state;
   assert_true(release_of(":1\r\n", &a) && a.outcome == RELEASE_DONE);
-  assert_true(release_of(":2\r\n", &a) && a.outcome == RELEASE_EXPIRED);
+  assert_true(release_of(":2\r\n", &a) && a.outcome == RELEASE_GONE);
   assert_true(release_of("*2\r\n:3\r\n" LEASE, &a) && a.outcome == RELEASE_TAKEN);
   assert_string_equal(a.taker.client, ANNA);
   assert_false(release_of(":3\r\n", &a));

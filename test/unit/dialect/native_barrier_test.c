@@ -6,11 +6,12 @@
 #include <cmocka.h>
 
 #include "call_reader.h"
-#include "dialect/native_barrier.h"
+#include "dialect/native/barrier.h"
+#include "rendered.h"
 
 #define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
 
-static const native here = { .prefix = "dibs", .client = ANNA };
+static const protocol here = { .prefix = "dibs", .client = ANNA };
 static const barrier_call call = { .name = "x", .name_size = 1, .party = 7, .parties = 3,
                                    .generation = 5, .silence_ms = 9000 };
 
@@ -20,15 +21,16 @@ static void each_call_says_what_its_script_expects(void **state)
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(native_barrier_arrive(&here, &out, false, &call));
+  assert_true(RENDERED(native_barrier_arrive, &here, &out, false, &call));
   CHECK_WORDS(&out, &script_native_barrier_arrive, "1", "dibs:b:{x}", ANNA ":7", "3", "5",
               "9000", "dibs:barrier:{x}");
-  assert_true(native_barrier_leave(&here, &out, false, &call));
+  assert_true(RENDERED(native_barrier_leave, &here, &out, false, &call));
   CHECK_WORDS(&out, &script_native_barrier_leave, "1", "dibs:b:{x}", ANNA ":7", "5",
               "dibs:barrier:{x}");
-  assert_true(native_barrier_look(&here, &out, false, "{a}b", 4));
+  assert_true(RENDERED(native_barrier_look, &here, &out, false, "{a}b", 4));
   CHECK_WORDS(&out, &script_native_barrier_look, "1", "dibs:b:{a}b");
-  assert_true(native_barrier_reset(&here, &out, false, "x", 1, 9007199254740991));
+  assert_true(RENDERED(native_barrier_reset, &here, &out, false, "x", 1,
+                       9007199254740991));
   CHECK_WORDS(&out, &script_native_barrier_reset, "1", "dibs:b:{x}", "9007199254740991",
               "dibs:barrier:{x}");
   buffer_deinit(&out);
@@ -36,7 +38,7 @@ static void each_call_says_what_its_script_expects(void **state)
 
 static void the_longest_names_and_numbers_have_room(void **state)
 {
-  native long_one = { .client = ANNA };
+  protocol long_one = { .client = ANNA };
   barrier_call c = { .party = UINT64_MAX, .parties = 10000, .generation = UINT64_MAX,
                      .silence_ms = INT64_MAX };
   char name[NAME_MAX_BYTES];
@@ -48,8 +50,8 @@ static void the_longest_names_and_numbers_have_room(void **state)
   c.name = name;
   c.name_size = sizeof(name);
   buffer_init(&out, &reader_heap);
-  assert_true(native_barrier_arrive(&long_one, &out, false, &c));
-  assert_true(native_barrier_leave(&long_one, &out, false, &c));
+  assert_true(RENDERED(native_barrier_arrive, &long_one, &out, false, &c));
+  assert_true(RENDERED(native_barrier_leave, &long_one, &out, false, &c));
   assert_non_null(memmem(buffer_bytes(&out), buffer_size(&out), "n}\r\n", 4));
   buffer_deinit(&out);
 }

@@ -8,33 +8,34 @@
 #include "answer_reader.h"
 #include "call_reader.h"
 #include "dialect/native.h"
+#include "rendered.h"
 
 #define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
 #define BERT "BBBBBBBBBBBBBBBBBBBBBB"
 
-static const native here = { .prefix = "dibs", .client = ANNA };
+static const protocol here = { .prefix = "dibs", .client = ANNA };
 static const lease_id lease = { .client = ANNA, .ask = 7, .token = 1700000000000000 };
 
 static void an_acquire_says_all_its_arguments(void **state)
 {
   lease_id watched = { .client = BERT, .ask = 3, .token = 99 };
   acquire_call c = { .name = "two words", .name_size = 9, .ask = 8, .ttl_ms = 30000,
-    .waits = true, .lingers = true, .until_us = 11, .estimate_us = 12, .floor = 13,
+    .waits = true, .nonce = 42, .lingers = true, .until_us = 11, .estimate_us = 12, .min_token = 13,
     .give_up_us = 14, .watched = &watched, .watched_renewals = 15 };
   buffer out;
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(native_acquire(&here, &out, false, &c));
+  assert_true(RENDERED(native_acquire, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_native_acquire, "1", "dibs:m:{two words}", ANNA, "8", "30000",
-              "11", "13", "12", "w 14 " BERT ":3:99 15 dibs two words", "1");
+              "11", "13", "12", "w00000000000000000042 14 " BERT ":3:99 15 dibs two words", "1");
   buffer_deinit(&out);
 }
 
 /* One server, Cluster, Cluster with channels of slots, each with and without an era guard. */
 static void the_deployment_stands_behind_the_prefix(void **state)
 {
-  static const struct { native n; const char *place, *era; } all[] = {
+  static const struct { protocol n; const char *place, *era; } all[] = {
     { { .has_sharded_channels = true }, "t 0 - 0 dibs x{y}", NULL },
     { { .quarantine_ms = 7000 }, "t 0 - 0 dibs{q7000 x{y}", "dibs:era" },
     { { .has_tags = true }, "t 0 - 0 dibs{c x{y}", NULL },
@@ -49,7 +50,7 @@ static void the_deployment_stands_behind_the_prefix(void **state)
   for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
     const char *words[10] = { all[i].era != NULL ? "2" : "1", "dibs:m:x{y}" };
     size_t count = 2;
-    native n = all[i].n;
+    protocol n = all[i].n;
     buffer out;
 
     buffer_init(&out, &reader_heap);
@@ -61,7 +62,7 @@ static void the_deployment_stands_behind_the_prefix(void **state)
                                                           all[i].place, NULL }; *more != NULL;
          more++)
       words[count++] = *more;
-    assert_true(native_acquire(&n, &out, false, &c));
+    assert_true(RENDERED(native_acquire, &n, &out, false, &c));
     check_words(&out, &script_native_acquire, words, count);
     buffer_deinit(&out);
   }
@@ -75,7 +76,7 @@ static void who_polls_says_so(void **state)
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(native_acquire(&here, &out, false, &c));
+  assert_true(RENDERED(native_acquire, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_native_acquire, "1", "dibs:m:{x}", ANNA, "8", "100", "0", "0", "0",
               "p 14 - 0 dibs x");
   buffer_deinit(&out);
@@ -87,10 +88,12 @@ static void a_raise_names_the_lease_and_its_token_to_be(void **state)
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(native_raise(&here, &out, false, "x", 1, &lease, 1700000000000005));
+  assert_true(RENDERED(native_raise, &here, &out, false, "x", 1, &lease,
+                       1700000000000005));
   CHECK_WORDS(&out, &script_native_raise, "1", "dibs:m:{x}", ANNA ":7:1700000000000000",
               "1700000000000005");
-  assert_true(native_share_raise(&here, &out, false, "x", 1, &lease, 1700000000000005));
+  assert_true(RENDERED(native_share_raise, &here, &out, false, "x", 1, &lease,
+                       1700000000000005));
   CHECK_WORDS(&out, &script_native_share_raise, "1", "dibs:m:{x}", ANNA ":7:1700000000000000",
               "1700000000000005");
   buffer_deinit(&out);
@@ -98,44 +101,25 @@ static void a_raise_names_the_lease_and_its_token_to_be(void **state)
 
 static void all_that_makes_owners_gets_the_era_behind_its_keys(void **state)
 {
-  native guarded = here;
+  protocol guarded = here;
   renew_item items[] = { { "x", 1, &lease, 100 }, { "y", 1, &lease, 200 } };
   buffer out;
 
   (void)state;
   guarded.quarantine_ms = 9;
   buffer_init(&out, &reader_heap);
-  assert_true(native_release(&guarded, &out, false, "x", 1, &lease, 77));
+  assert_true(RENDERED(native_release, &guarded, &out, false, "x", 1, &lease, 77));
   CHECK_WORDS(&out, &script_native_release, "2", "dibs:m:{x}", "dibs:era",
               ANNA ":7:1700000000000000", "dibs{q9 x", "77");
-  assert_true(native_break(&guarded, &out, false, "x", 1, &lease, 77));
+  assert_true(RENDERED(native_break, &guarded, &out, false, "x", 1, &lease, 77));
   CHECK_WORDS(&out, &script_native_break, "2", "dibs:m:{x}", "dibs:era",
               ANNA ":7:1700000000000000", "dibs{q9 x", "77");
-  assert_true(native_cancel(&guarded, &out, false, "x", 1, 9, 0, 77, NULL));
+  assert_true(RENDERED(native_cancel, &guarded, &out, false, "x", 1, 9, 0, 77, NULL));
   CHECK_WORDS(&out, &script_native_cancel, "2", "dibs:m:{x}", "dibs:era", ANNA, "9", "0",
               "dibs{q9 x", "77");
-  assert_true(native_renew(&guarded, &out, false, items, 2, 55));
+  assert_true(RENDERED(native_renew, &guarded, &out, false, items, 2, 55));
   CHECK_WORDS(&out, &script_native_renew, "3", "dibs:m:{x}", "dibs:m:{y}", "dibs:era",
               ANNA ":7:1700000000000000", "100", ANNA ":7:1700000000000000", "200", "55");
-  buffer_deinit(&out);
-}
-
-static void a_function_is_called_by_its_name(void **state)
-{
-  native by_name = here;
-  resp_reply *r;
-  buffer out;
-
-  (void)state;
-  by_name.uses_functions = true;
-  buffer_init(&out, &reader_heap);
-  assert_true(native_release(&by_name, &out, true, "x", 1, &lease, 77));
-  assert_true(buffer_append(&out, "", 1));
-  r = reply_of(buffer_bytes(&out));
-  assert_string_equal(resp_child(r, resp_root(r), 0)->bytes, "FCALL");
-  assert_string_equal(resp_child(r, resp_root(r), 1)->bytes, script_native_release.function);
-  assert_string_equal(resp_child(r, resp_root(r), 2)->bytes, "1");
-  resp_reply_free(r);
   buffer_deinit(&out);
 }
 
@@ -146,10 +130,10 @@ static void what_is_in_other_hands_is_named_at_the_end(void **state)
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(native_acquire(&here, &out, false, &c));
+  assert_true(RENDERED(native_acquire, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_native_acquire, "1", "dibs:m:{x}", ANNA, "8", "100", "0", "0", "0",
               "t 0 - 0 dibs x", "0", ANNA ":7:1700000000000000");
-  assert_true(native_cancel(&here, &out, false, "x", 1, 9, 123, 77, &lease));
+  assert_true(RENDERED(native_cancel, &here, &out, false, "x", 1, 9, 123, 77, &lease));
   CHECK_WORDS(&out, &script_native_cancel, "1", "dibs:m:{x}", ANNA, "9", "123", "dibs x", "77",
               ANNA ":7:1700000000000000");
   buffer_deinit(&out);
@@ -162,7 +146,7 @@ static void a_plain_try_says_what_it_has_not(void **state)
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(native_acquire(&here, &out, false, &c));
+  assert_true(RENDERED(native_acquire, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_native_acquire, "1", "dibs:m:{x}", ANNA, "8", "100", "0", "0", "0",
               "t 0 - 0 dibs x");
   buffer_deinit(&out);
@@ -174,10 +158,10 @@ static void releases_and_breaks_name_the_lease(void **state)
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(native_release(&here, &out, false, "x", 1, &lease, 77));
+  assert_true(RENDERED(native_release, &here, &out, false, "x", 1, &lease, 77));
   CHECK_WORDS(&out, &script_native_release, "1", "dibs:m:{x}", ANNA ":7:1700000000000000",
               "dibs x", "77");
-  assert_true(native_break(&here, &out, false, "x", 1, &lease, 77));
+  assert_true(RENDERED(native_break, &here, &out, false, "x", 1, &lease, 77));
   CHECK_WORDS(&out, &script_native_break, "1", "dibs:m:{x}", ANNA ":7:1700000000000000",
               "dibs x", "77");
   buffer_deinit(&out);
@@ -189,7 +173,7 @@ static void a_cancel_names_the_ask(void **state)
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(native_cancel(&here, &out, false, "x", 1, 9, 123, 77, NULL));
+  assert_true(RENDERED(native_cancel, &here, &out, false, "x", 1, 9, 123, 77, NULL));
   CHECK_WORDS(&out, &script_native_cancel, "1", "dibs:m:{x}", ANNA, "9", "123", "dibs x", "77");
   buffer_deinit(&out);
 }
@@ -201,7 +185,7 @@ static void a_renewal_names_all_locks_and_then_all_leases(void **state)
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(native_renew(&here, &out, false, items, 2, 55));
+  assert_true(RENDERED(native_renew, &here, &out, false, items, 2, 55));
   CHECK_WORDS(&out, &script_native_renew, "2", "dibs:m:{x}", "dibs:m:{y}",
               ANNA ":7:1700000000000000", "100", ANNA ":7:1700000000000000", "200", "55");
   buffer_deinit(&out);
@@ -212,11 +196,11 @@ static void the_longest_calls_fit(void **state)
   static char name[NAME_MAX_BYTES];
   static renew_item items[RENEW_BATCH_MAX];
   lease_id longest = { .client = ANNA, .ask = UINT64_MAX, .token = UINT64_MAX };
-  native far = { .client = ANNA, .has_tags = true, .has_sharded_channels = true,
-                 .quarantine_ms = INT64_MAX };
+  protocol far = { .client = ANNA, .has_tags = true, .has_sharded_channels = true,
+                   .quarantine_ms = INT64_MAX };
   acquire_call c = { .name = name, .name_size = sizeof(name), .ask = UINT64_MAX,
     .ttl_ms = INT64_MAX, .waits = true, .polls = true, .lingers = true, .until_us = INT64_MAX,
-    .estimate_us = INT64_MAX, .floor = UINT64_MAX, .give_up_us = INT64_MAX,
+    .estimate_us = INT64_MAX, .min_token = UINT64_MAX, .give_up_us = INT64_MAX,
     .detached = &longest, .watched = &longest, .watched_renewals = UINT64_MAX };
   buffer out;
 
@@ -226,11 +210,13 @@ static void the_longest_calls_fit(void **state)
   memset(far.prefix, 'p', PREFIX_MAX_BYTES);
   for (size_t i = 0; i < RENEW_BATCH_MAX; i++)
     items[i] = (renew_item){ name, sizeof(name), &longest, INT64_MAX };
-  assert_true(native_acquire(&far, &out, true, &c));
-  assert_true(native_release(&far, &out, true, name, sizeof(name), &longest, INT64_MAX));
-  assert_true(native_cancel(&far, &out, true, name, sizeof(name), UINT64_MAX, INT64_MAX,
-                            INT64_MAX, &longest));
-  assert_true(native_renew(&far, &out, true, items, RENEW_BATCH_MAX, INT64_MAX));
+  assert_true(RENDERED(native_acquire, &far, &out, true, &c));
+  assert_true(RENDERED(native_release, &far, &out, true, name, sizeof(name), &longest,
+                       INT64_MAX));
+  assert_true(RENDERED(native_cancel, &far, &out, true, name, sizeof(name), UINT64_MAX,
+                       INT64_MAX, INT64_MAX, &longest));
+  assert_true(RENDERED(native_renew, &far, &out, true, items, RENEW_BATCH_MAX,
+                       INT64_MAX));
   buffer_deinit(&out);
 }
 
@@ -258,12 +244,12 @@ static void refused_memory_leaves_nothing_in_the_buffer(void **state)
 
   (void)state;
   buffer_init(&out, &refusing);
-  assert_false(native_acquire(&here, &out, false, &c));
-  assert_false(native_release(&here, &out, false, "x", 1, &lease, 77));
-  assert_false(native_break(&here, &out, false, "x", 1, &lease, 77));
-  assert_false(native_cancel(&here, &out, false, "x", 1, 9, 0, 0, NULL));
-  assert_false(native_inspect(&here, &out, false, "x", 1));
-  assert_false(native_renew(&here, &out, false, &item, 1, 0));
+  assert_false(RENDERED(native_acquire, &here, &out, false, &c));
+  assert_false(RENDERED(native_release, &here, &out, false, "x", 1, &lease, 77));
+  assert_false(RENDERED(native_break, &here, &out, false, "x", 1, &lease, 77));
+  assert_false(RENDERED(native_cancel, &here, &out, false, "x", 1, 9, 0, 0, NULL));
+  assert_false(RENDERED(native_inspect, &here, &out, false, "x", 1));
+  assert_false(RENDERED(native_renew, &here, &out, false, &item, 1, 0));
   assert_int_equal(buffer_size(&out), 0);
   buffer_deinit(&out);
 }
@@ -276,7 +262,6 @@ int main(void)
     cmocka_unit_test(who_polls_says_so),
     cmocka_unit_test(a_raise_names_the_lease_and_its_token_to_be),
     cmocka_unit_test(all_that_makes_owners_gets_the_era_behind_its_keys),
-    cmocka_unit_test(a_function_is_called_by_its_name),
     cmocka_unit_test(what_is_in_other_hands_is_named_at_the_end),
     cmocka_unit_test(a_plain_try_says_what_it_has_not),
     cmocka_unit_test(releases_and_breaks_name_the_lease),

@@ -8,18 +8,19 @@
 #include <stdio.h>
 
 #include "call_reader.h"
-#include "dialect/native_election.h"
+#include "dialect/native/election.h"
+#include "rendered.h"
 
 #define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
 #define LEASE ANNA ":7:1700000000000000"
 
-static const native here = { .prefix = "dibs", .client = ANNA };
+static const protocol here = { .prefix = "dibs", .client = ANNA };
 static const lease_id lease = { .client = ANNA, .ask = 7, .token = 1700000000000000 };
 
 static publish_call call_of(int64_t ttl_ms)
 {
   return (publish_call){ .name = "x", .name_size = 1, .lease = &lease,
-                         .fence = 1740800000000000002, .telling = 3, .ttl_ms = ttl_ms,
+                         .fence = 1740800000000000002, .publication = 3, .ttl_ms = ttl_ms,
                          .value = "here", .value_size = 4 };
 }
 
@@ -30,21 +31,21 @@ static void each_call_says_what_its_script_expects(void **state)
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(native_elect_publish(&here, &out, false, &c));
+  assert_true(RENDERED(native_elect_publish, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_native_elect_publish, "2", "dibs:m:{x}", "dibs:e:{x}", LEASE,
               "1740800000000000002", "3", "3600000", "dibs:elect:{x}", "here");
   c = call_of(1000000);
-  assert_true(native_elect_clear(&here, &out, false, &c));
+  assert_true(RENDERED(native_elect_clear, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_native_elect_clear, "1", "dibs:e:{x}", LEASE,
               "1740800000000000002", "4000000", "dibs:elect:{x}");
-  assert_true(native_elect_look(&here, &out, false, "{a}b", 4));
+  assert_true(RENDERED(native_elect_look, &here, &out, false, "{a}b", 4));
   CHECK_WORDS(&out, &script_native_elect_look, "2", "dibs:m:{a}b", "dibs:e:{a}b");
   buffer_deinit(&out);
 }
 
 static void the_longest_names_and_numbers_have_room(void **state)
 {
-  native long_one = { .client = ANNA };
+  protocol long_one = { .client = ANNA };
   publish_call c = call_of(2073600000);
   char name[NAME_MAX_BYTES];
   buffer out;
@@ -54,10 +55,10 @@ static void the_longest_names_and_numbers_have_room(void **state)
   memset(name, 'n', sizeof(name));
   c.name = name;
   c.name_size = sizeof(name);
-  c.fence = c.telling = UINT64_MAX;
+  c.fence = c.publication = UINT64_MAX;
   buffer_init(&out, &reader_heap);
-  assert_true(native_elect_publish(&long_one, &out, false, &c));
-  assert_true(native_elect_clear(&long_one, &out, false, &c));
+  assert_true(RENDERED(native_elect_publish, &long_one, &out, false, &c));
+  assert_true(RENDERED(native_elect_clear, &long_one, &out, false, &c));
   assert_non_null(memmem(buffer_bytes(&out), buffer_size(&out), "8294400000", 10));
   buffer_deinit(&out);
 }

@@ -6,12 +6,13 @@
 #include <cmocka.h>
 
 #include "answer_reader.h"
-#include "dialect/native_guard.h"
+#include "dialect/native/guard.h"
 #include "failing_heap.h"
+#include "rendered.h"
 
 #define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
 
-static const native here = { .prefix = "dibs", .client = ANNA };
+static const protocol here = { .prefix = "dibs", .client = ANNA };
 static const guard_call stock = { .key = "stock", .key_size = 5, .fence = INT64_MAX,
                                   .number = 7, .settled = 4 };
 
@@ -44,17 +45,18 @@ static void each_call_says_its_keys_its_fence_and_its_number(void **state)
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(native_guarded_set(&here, &out, false, &stock, RESP_TEXT("v"), 30));
+  assert_true(RENDERED(native_guarded_set, &here, &out, false, &stock, RESP_TEXT("v"),
+                       30));
   CHECK_WORDS(&out, &script_native_guarded_set, "2", "stock", "dibs:f:{stock}", HEAD, "v",
               "30");
-  assert_true(native_guarded_hset(&here, &out, false, &stock, words, 4));
+  assert_true(RENDERED(native_guarded_hset, &here, &out, false, &stock, words, 4));
   CHECK_WORDS(&out, &script_native_guarded_hset, "2", "stock", "dibs:f:{stock}", HEAD, "a",
               "", "b", "2");
-  assert_true(native_guarded_hdel(&here, &out, false, &stock, words, 1));
+  assert_true(RENDERED(native_guarded_hdel, &here, &out, false, &stock, words, 1));
   CHECK_WORDS(&out, &script_native_guarded_hdel, "2", "stock", "dibs:f:{stock}", HEAD, "a");
-  assert_true(native_guarded_del(&here, &out, false, &stock));
+  assert_true(RENDERED(native_guarded_del, &here, &out, false, &stock));
   CHECK_WORDS(&out, &script_native_guarded_del, "2", "stock", "dibs:f:{stock}", HEAD);
-  assert_true(native_guarded_incr(&here, &out, false, &stock, INT64_MIN));
+  assert_true(RENDERED(native_guarded_incr, &here, &out, false, &stock, INT64_MIN));
   CHECK_WORDS(&out, &script_native_guarded_incr, "3", "stock", "dibs:f:{stock}",
               "dibs:c:{stock}:" ANNA, HEAD, "-9223372036854775808");
   buffer_deinit(&out);
@@ -69,7 +71,7 @@ static void a_key_with_a_tag_keeps_it_and_is_not_the_one_without(void **state)
   c.key = "{stock}";
   c.key_size = 7;
   buffer_init(&out, &reader_heap);
-  assert_true(native_guarded_incr(&here, &out, false, &c, 1));
+  assert_true(RENDERED(native_guarded_incr, &here, &out, false, &c, 1));
   CHECK_WORDS(&out, &script_native_guarded_incr, "3", "{stock}", "dibs:f::{stock}",
               "dibs:c::{stock}:" ANNA, HEAD, "1");
   buffer_deinit(&out);
@@ -104,7 +106,8 @@ static bool sets_a_thousand_fields(failing_heap *heap, void *data)
   for (size_t i = 0; i < 2 * GUARD_FIELDS_MAX; i++)
     words[i] = RESP_TEXT("w");
   buffer_init(&out, &m);
-  is_written = native_guarded_hset(&here, &out, false, &stock, words, 2 * GUARD_FIELDS_MAX);
+  is_written = RENDERED(native_guarded_hset, &here, &out, false, &stock, words,
+                        2 * GUARD_FIELDS_MAX);
   assert_true(is_written == (buffer_size(&out) > 0));
   if (is_written)
     assert_memory_equal(buffer_bytes(&out), "*2009\r\n", 7);

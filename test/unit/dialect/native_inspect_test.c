@@ -8,6 +8,7 @@
 #include "answer_reader.h"
 #include "call_reader.h"
 #include "dialect/native.h"
+#include "rendered.h"
 
 #define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
 #define LEASE "$41\r\n" ANNA ":7:1700000000000000\r\n"
@@ -23,15 +24,15 @@ static bool inspect_of(const char *bytes, inspect_answer *a)
   return is_good;
 }
 
-static void an_inspection_names_the_lock_only(void **state)
+static void an_inspection_names_the_lock_and_where_inboxes_are(void **state)
 {
-  native here = { .prefix = "dibs", .client = ANNA };
+  protocol here = { .prefix = "dibs", .client = ANNA };
   buffer out;
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(native_inspect(&here, &out, false, "x", 1));
-  CHECK_WORDS(&out, &script_native_inspect, "1", "dibs:m:{x}");
+  assert_true(RENDERED(native_inspect, &here, &out, false, "x", 1));
+  CHECK_WORDS(&out, &script_native_inspect, "1", "dibs:m:{x}", "dibs");
   buffer_deinit(&out);
 }
 
@@ -128,7 +129,7 @@ static void more_waiters_than_a_script_shows_are_refused(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(an_inspection_names_the_lock_only),
+    cmocka_unit_test(an_inspection_names_the_lock_and_where_inboxes_are),
     cmocka_unit_test(an_inspection_shows_holders_and_waiters),
     cmocka_unit_test(of_a_semaphore_it_says_the_count_and_how_often_it_was_set),
     cmocka_unit_test(who_waits_for_a_set_is_shown_as_its_client),

@@ -11,7 +11,7 @@
 
 #include "dialect/native.h"
 
-static const native here = { .prefix = "dibs", .client = "AAAAAAAAAAAAAAAAAAAAAA" };
+static const protocol here = { .prefix = "dibs", .client = "AAAAAAAAAAAAAAAAAAAAAA" };
 
 static void check_key(const char *name, const char *key)
 {
@@ -45,7 +45,7 @@ static void a_name_with_a_tag_of_its_own_keeps_it(void **state)
 
 static void the_longest_key_fits(void **state)
 {
-  native longest = { .client = "AAAAAAAAAAAAAAAAAAAAAA" };
+  protocol longest = { .client = "AAAAAAAAAAAAAAAAAAAAAA" };
   char name[NAME_MAX_BYTES], out[KEY_TEXT_SIZE];
   text t = text_over(out, sizeof(out));
 
@@ -141,8 +141,8 @@ static void channels_and_client_keys_carry_the_client(void **state)
   assert_string_equal(out, "dibs:client:BBBBBBBBBBBBBBBBBBBBBB");
 }
 
-static void check_text(void (*write)(const native *, const void *, size_t, text *),
-                       const native *n, const char *name, const char *wanted)
+static void check_text(void (*write)(const protocol *, const void *, size_t, text *),
+                       const protocol *n, const char *name, const char *wanted)
 {
   char out[KEY_TEXT_SIZE + CLIENT_ID_SIZE];
   text t = text_over(out, sizeof(out));
@@ -157,7 +157,7 @@ static void in_cluster_inbox_and_era_stand_beside_the_name(void **state)
     { "x", "{x}" }, { "a{b}c", "{b}" }, { "{}x", "{{}" }, { "a}b", "{a}" }, { "{{x}}", "{{x}" },
     { "a{", "{a{}" }, { "{x}", "{x}" }, { "a}{b}", "{b}" },
   };
-  native there = { .prefix = "dibs", .client = "AAAAAAAAAAAAAAAAAAAAAA", .has_tags = true };
+  protocol there = { .prefix = "dibs", .client = "AAAAAAAAAAAAAAAAAAAAAA", .has_tags = true };
   char wanted[128];
 
   (void)state;

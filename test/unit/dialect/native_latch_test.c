@@ -6,12 +6,13 @@
 #include <cmocka.h>
 
 #include "call_reader.h"
-#include "dialect/native_latch.h"
+#include "dialect/native/latch.h"
+#include "rendered.h"
 
 #define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
 #define CHANNEL "redisson_countdownlatch__channel__"
 
-static const native here = { .prefix = "dibs", .client = ANNA };
+static const protocol here = { .prefix = "dibs", .client = ANNA };
 static const latch_call gate = { .name = "gate", .name_size = 4, .number = 7, .count = 3,
                                  .id = "part", .id_size = 4 };
 
@@ -21,16 +22,16 @@ static void each_call_says_keys_channel_and_what_to_count(void **state)
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(native_latch_set(&here, &out, false, &gate));
+  assert_true(RENDERED(native_latch_set, &here, &out, false, &gate));
   CHECK_WORDS(&out, &script_native_latch_set, "3", "gate", "dibs:l:{gate}",
               "dibs:l:{gate}:" ANNA ":7", CHANNEL "{gate}", "3");
-  assert_true(native_latch_down(&here, &out, false, &gate));
+  assert_true(RENDERED(native_latch_down, &here, &out, false, &gate));
   CHECK_WORDS(&out, &script_native_latch_down, "3", "gate", "dibs:l:{gate}",
               "dibs:l:{gate}:" ANNA ":7", CHANNEL "{gate}", "3", "part");
-  assert_true(native_latch_delete(&here, &out, false, &gate));
+  assert_true(RENDERED(native_latch_delete, &here, &out, false, &gate));
   CHECK_WORDS(&out, &script_native_latch_delete, "3", "gate", "dibs:l:{gate}",
               "dibs:l:{gate}:" ANNA ":7", CHANNEL "{gate}");
-  assert_true(native_latch_look(&here, &out, false, "gate", 4));
+  assert_true(RENDERED(native_latch_look, &here, &out, false, "gate", 4));
   CHECK_WORDS(&out, &script_native_latch_look, "2", "gate", "dibs:l:{gate}");
   buffer_deinit(&out);
 }
@@ -42,7 +43,7 @@ static void a_name_with_a_tag_keeps_it_and_its_channel_has_braces_more(void **st
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(native_latch_delete(&here, &out, false, &c));
+  assert_true(RENDERED(native_latch_delete, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_native_latch_delete, "3", "{gate}", "dibs:l::{gate}",
               "dibs:l::{gate}:" ANNA ":8", CHANNEL "{{gate}}");
   buffer_deinit(&out);
@@ -51,7 +52,7 @@ static void a_name_with_a_tag_keeps_it_and_its_channel_has_braces_more(void **st
 static void the_longest_names_fit(void **state)
 {
   char name[NAME_MAX_BYTES];
-  native far = { .prefix = "", .client = ANNA };
+  protocol far = { .prefix = "", .client = ANNA };
   latch_call c = { .name = name, .name_size = sizeof(name), .number = UINT64_MAX,
                    .count = INT64_MAX };
   buffer out;
@@ -60,8 +61,8 @@ static void the_longest_names_fit(void **state)
   memset(name, 'n', sizeof(name));
   memset(far.prefix, 'p', PREFIX_MAX_BYTES);
   buffer_init(&out, &reader_heap);
-  assert_true(native_latch_down(&far, &out, true, &c));
-  assert_true(native_latch_look(&far, &out, true, name, sizeof(name)));
+  assert_true(RENDERED(native_latch_down, &far, &out, true, &c));
+  assert_true(RENDERED(native_latch_look, &far, &out, true, name, sizeof(name)));
   buffer_deinit(&out);
 }
 
@@ -152,9 +153,9 @@ static void channels_are_as_in_java_where_slots_do_not_matter(void **state)
     { "a}b", "redisson_countdownlatch__channel__{a}b}",
       "redisson_countdownlatch__channel__{20658}:a}b" },
   };
-  native sharded = { .prefix = "dibs", .client = ANNA, .has_tags = true,
-                     .has_sharded_channels = true };
-  native plain = sharded;
+  protocol sharded = { .prefix = "dibs", .client = ANNA, .has_tags = true,
+                       .has_sharded_channels = true };
+  protocol plain = sharded;
 
   (void)state;
   plain.has_sharded_channels = false;

@@ -11,12 +11,13 @@
 #include "answer_reader.h"
 #include "call_reader.h"
 #include "dialect/native.h"
+#include "rendered.h"
 
 #define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
 #define BERT "BBBBBBBBBBBBBBBBBBBBBB"
 #define LEASE "$28\r\n" BERT ".4:1:7\r\n"
 
-static const native here = { .prefix = "dibs", .client = ANNA };
+static const protocol here = { .prefix = "dibs", .client = ANNA };
 static const lease_id lease = { .client = ANNA, .set = 3, .ask = 7, .token = 1700000000000000 };
 static const many_name names[] = { { "a", 1 }, { "two words", 9 } };
 
@@ -26,19 +27,19 @@ static void an_acquire_says_all_its_arguments(void **state)
 {
   lease_id watched = { .client = BERT, .set = 9, .ask = 3, .token = 99 };
   many_call c = { .names = names, .count = 2, .set = 4294967295u, .ask = 8, .ttl_ms = 30000,
-    .waits = true, .keeps = true, .until_us = 11, .estimate_us = 12, .floor = 13,
+    .waits = true, .nonce = 42, .keeps = true, .until_us = 11, .estimate_us = 12, .min_token = 13,
     .give_up_us = 14, .watched = &watched, .watched_renewals = 15 };
   buffer out;
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(native_many_acquire(&here, &out, false, &c));
+  assert_true(RENDERED(native_many_acquire, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_native_many_acquire, "2", "dibs:m:{a}", "dibs:m:{two words}",
               ANNA ".4294967295", "8", "30000", "11", "13", "12",
-              "w 1 14 " BERT ".9:3:99 15 dibs", "a", "two words");
+              "w00000000000000000042 1 14 " BERT ".9:3:99 15 dibs", "a", "two words");
   c = (many_call){ .names = names, .count = 1, .set = 1, .ask = 8, .ttl_ms = 100,
                    .until_us = -5 };
-  assert_true(native_many_acquire(&here, &out, false, &c));
+  assert_true(RENDERED(native_many_acquire, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_native_many_acquire, "1", "dibs:m:{a}", ANNA ".1", "8", "100", "0",
               "0", "0", "t 0 0 - 0 dibs", "a");
   buffer_deinit(&out);
@@ -50,10 +51,10 @@ static void releases_and_cancels_name_all_members(void **state)
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(native_many_release(&here, &out, false, names, 2, &lease, 77));
+  assert_true(RENDERED(native_many_release, &here, &out, false, names, 2, &lease, 77));
   CHECK_WORDS(&out, &script_native_many_release, "2", "dibs:m:{a}", "dibs:m:{two words}",
               ANNA ".3:7:1700000000000000", "dibs", "77", "a", "two words");
-  assert_true(native_many_cancel(&here, &out, false, names, 2, 3, 9, 123, -1));
+  assert_true(RENDERED(native_many_cancel, &here, &out, false, names, 2, 3, 9, 123, -1));
   CHECK_WORDS(&out, &script_native_many_cancel, "2", "dibs:m:{a}", "dibs:m:{two words}",
               ANNA ".3", "9", "123", "dibs", "0", "a", "two words");
   buffer_deinit(&out);
@@ -69,10 +70,10 @@ static void members_are_sorted_by_their_keys_and_each_sent_once(void **state)
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(native_many_cancel(&here, &out, false, spelled, 4, 3, 9, 0, 0));
+  assert_true(RENDERED(native_many_cancel, &here, &out, false, spelled, 4, 3, 9, 0, 0));
   CHECK_WORDS(&out, &script_native_many_cancel, "3", "dibs:m:{x}", "dibs:m:{yy}", "dibs:m:{y}",
               ANNA ".3", "9", "0", "dibs", "0", "x", "yy", "y");
-  assert_true(native_many_acquire(&here, &out, false, &c));
+  assert_true(RENDERED(native_many_acquire, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_native_many_acquire, "2", "dibs:m:{x}", "dibs:m:{y}", ANNA ".1",
               "8", "100", "0", "0", "0", "t 0 0 - 0 dibs", "{x}", "y");
   buffer_deinit(&out);
@@ -83,10 +84,10 @@ static void the_longest_calls_fit(void **state)
   static char bytes[MANY_NAMES_MAX][NAME_MAX_BYTES];
   many_name longest[MANY_NAMES_MAX];
   lease_id l = { .client = ANNA, .set = UINT32_MAX, .ask = UINT64_MAX, .token = UINT64_MAX };
-  native far = { .client = ANNA };
+  protocol far = { .client = ANNA };
   many_call c = { .names = longest, .count = MANY_NAMES_MAX, .set = UINT32_MAX,
     .ask = UINT64_MAX, .ttl_ms = INT64_MAX, .waits = true, .keeps = true,
-    .until_us = INT64_MAX, .estimate_us = INT64_MAX, .floor = UINT64_MAX,
+    .until_us = INT64_MAX, .estimate_us = INT64_MAX, .min_token = UINT64_MAX,
     .give_up_us = INT64_MAX, .watched = &l, .watched_renewals = UINT64_MAX };
   buffer out;
 
@@ -98,10 +99,11 @@ static void the_longest_calls_fit(void **state)
     bytes[i][0] = (char)i;
     longest[i] = (many_name){ bytes[i], NAME_MAX_BYTES };
   }
-  assert_true(native_many_acquire(&far, &out, true, &c));
-  assert_true(native_many_release(&far, &out, true, longest, MANY_NAMES_MAX, &l, INT64_MAX));
-  assert_true(native_many_cancel(&far, &out, true, longest, MANY_NAMES_MAX, UINT32_MAX,
-                                 UINT64_MAX, INT64_MAX, INT64_MAX));
+  assert_true(RENDERED(native_many_acquire, &far, &out, true, &c));
+  assert_true(RENDERED(native_many_release, &far, &out, true, longest, MANY_NAMES_MAX, &l,
+                       INT64_MAX));
+  assert_true(RENDERED(native_many_cancel, &far, &out, true, longest, MANY_NAMES_MAX,
+                       UINT32_MAX, UINT64_MAX, INT64_MAX, INT64_MAX));
   buffer_deinit(&out);
 }
 
@@ -176,7 +178,7 @@ static void ended_deaf_and_late_are_bare(void **state)
   assert_true(answer_of("*2\r\n:5\r\n:100\r\n", &a, &busy));
   assert_int_equal(a.outcome, ACQUIRE_ENDED);
   assert_true(answer_of("*2\r\n:6\r\n:100\r\n", &a, &busy));
-  assert_int_equal(a.outcome, ACQUIRE_DEAF);
+  assert_int_equal(a.outcome, ACQUIRE_NO_SUBSCRIBER);
   assert_true(answer_of("*2\r\n:7\r\n:100\r\n", &a, &busy));
   assert_int_equal(a.outcome, ACQUIRE_LATE);
 }

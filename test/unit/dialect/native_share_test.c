@@ -8,11 +8,12 @@
 #include "answer_reader.h"
 #include "call_reader.h"
 #include "dialect/native.h"
+#include "rendered.h"
 
 #define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
 #define BERT "BBBBBBBBBBBBBBBBBBBBBB"
 
-static const native here = { .prefix = "dibs", .client = ANNA };
+static const protocol here = { .prefix = "dibs", .client = ANNA };
 static const lease_id lease = { .client = ANNA, .ask = 7, .token = 1700000000000000 };
 
 /* ---- calls ---- */
@@ -21,15 +22,17 @@ static void an_acquire_says_all_its_arguments(void **state)
 {
   lease_id watched = { .client = BERT, .ask = 3, .token = 99 };
   share_call c = { .name = "two words", .name_size = 9, .ask = 8, .mode = 'r', .units = 1,
-    .ttl_ms = 30000, .waits = true, .until_us = 11, .estimate_us = 12, .floor = 13,
+    .ttl_ms = 30000, .waits = true, .nonce = UINT64_MAX,
+    .until_us = 11, .estimate_us = 12, .min_token = 13,
     .give_up_us = 14, .watched = &watched, .watched_renewals = 15 };
   buffer out;
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(native_share_acquire(&here, &out, false, &c));
+  assert_true(RENDERED(native_share_acquire, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_native_share_acquire, "1", "dibs:m:{two words}", ANNA, "8",
-              "30000", "11", "13", "12", "r", "w 14 " BERT ":3:99 15 dibs two words");
+              "30000", "11", "13", "12", "r",
+              "w18446744073709551615 14 " BERT ":3:99 15 dibs two words");
   buffer_deinit(&out);
 }
 
@@ -41,7 +44,7 @@ static void permits_are_counted_in_the_mode(void **state)
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(native_share_acquire(&here, &out, false, &c));
+  assert_true(RENDERED(native_share_acquire, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_native_share_acquire, "1", "dibs:m:{x}", ANNA, "8", "100", "0",
               "0", "0", "p5", "t 0 - 0 dibs x");
   buffer_deinit(&out);
@@ -53,10 +56,11 @@ static void releases_and_cancels_name_the_ask_apart_from_the_token(void **state)
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(native_share_release(&here, &out, false, "x", 1, &lease, 123, 77));
+  assert_true(RENDERED(native_share_release, &here, &out, false, "x", 1, &lease, 123,
+                       77));
   CHECK_WORDS(&out, &script_native_share_release, "1", "dibs:m:{x}", ANNA ":7",
               "1700000000000000", "dibs x", "77", "123");
-  assert_true(native_share_cancel(&here, &out, false, "x", 1, 9, 123, 77));
+  assert_true(RENDERED(native_share_cancel, &here, &out, false, "x", 1, 9, 123, 77));
   CHECK_WORDS(&out, &script_native_share_cancel, "1", "dibs:m:{x}", ANNA ":9", "123",
               "dibs x", "77");
   buffer_deinit(&out);
@@ -70,7 +74,7 @@ static void a_renewal_says_of_each_what_it_is_to_be(void **state)
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(native_share_renew(&here, &out, false, items, 2, 55));
+  assert_true(RENDERED(native_share_renew, &here, &out, false, items, 2, 55));
   CHECK_WORDS(&out, &script_native_share_renew, "2", "dibs:m:{x}", "dibs:m:{y}",
               ANNA ":7:1700000000000000", "100 r dibs x", ANNA ":7:1700000000000000",
               "0 p dibs {y}", "55");
@@ -83,11 +87,13 @@ static void the_count_is_set_or_forgotten(void **state)
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(native_share_set(&here, &out, false, "x", 1, SHARE_SET, 5, 77));
+  assert_true(RENDERED(native_share_set, &here, &out, false, "x", 1, SHARE_SET, 5, 77));
   CHECK_WORDS(&out, &script_native_share_set, "1", "dibs:m:{x}", "set", "5", "dibs x", "77");
-  assert_true(native_share_set(&here, &out, false, "x", 1, SHARE_SET_IF_ABSENT, 5, 77));
+  assert_true(RENDERED(native_share_set, &here, &out, false, "x", 1, SHARE_SET_IF_ABSENT,
+                       5, 77));
   CHECK_WORDS(&out, &script_native_share_set, "1", "dibs:m:{x}", "absent", "5", "dibs x", "77");
-  assert_true(native_share_set(&here, &out, false, "x", 1, SHARE_DELETE, 0, 77));
+  assert_true(RENDERED(native_share_set, &here, &out, false, "x", 1, SHARE_DELETE, 0,
+                       77));
   CHECK_WORDS(&out, &script_native_share_set, "1", "dibs:m:{x}", "delete", "0", "dibs x", "77");
   buffer_deinit(&out);
 }
@@ -97,10 +103,10 @@ static void the_longest_calls_fit(void **state)
   static char name[NAME_MAX_BYTES];
   static share_renew_item items[RENEW_BATCH_MAX];
   lease_id longest = { .client = ANNA, .ask = UINT64_MAX, .token = UINT64_MAX };
-  native far = { .client = ANNA };
+  protocol far = { .client = ANNA };
   share_call c = { .name = name, .name_size = sizeof(name), .ask = UINT64_MAX, .mode = 'p',
     .units = UINT64_MAX, .ttl_ms = INT64_MAX, .waits = true, .until_us = INT64_MAX,
-    .estimate_us = INT64_MAX, .floor = UINT64_MAX, .give_up_us = INT64_MAX,
+    .estimate_us = INT64_MAX, .min_token = UINT64_MAX, .give_up_us = INT64_MAX,
     .watched = &longest, .watched_renewals = UINT64_MAX };
   buffer out;
 
@@ -110,14 +116,15 @@ static void the_longest_calls_fit(void **state)
   memset(far.prefix, 'p', PREFIX_MAX_BYTES);
   for (size_t i = 0; i < RENEW_BATCH_MAX; i++)
     items[i] = (share_renew_item){ name, sizeof(name), &longest, INT64_MAX, 'r', 0 };
-  assert_true(native_share_acquire(&far, &out, true, &c));
-  assert_true(native_share_release(&far, &out, true, name, sizeof(name), &longest, INT64_MAX,
-                                   INT64_MAX));
-  assert_true(native_share_cancel(&far, &out, true, name, sizeof(name), UINT64_MAX, INT64_MAX,
-                                  INT64_MAX));
-  assert_true(native_share_renew(&far, &out, true, items, RENEW_BATCH_MAX, INT64_MAX));
-  assert_true(native_share_set(&far, &out, true, name, sizeof(name), SHARE_SET_IF_ABSENT,
-                               UINT64_MAX, INT64_MAX));
+  assert_true(RENDERED(native_share_acquire, &far, &out, true, &c));
+  assert_true(RENDERED(native_share_release, &far, &out, true, name, sizeof(name),
+                       &longest, INT64_MAX, INT64_MAX));
+  assert_true(RENDERED(native_share_cancel, &far, &out, true, name, sizeof(name),
+                       UINT64_MAX, INT64_MAX, INT64_MAX));
+  assert_true(RENDERED(native_share_renew, &far, &out, true, items, RENEW_BATCH_MAX,
+                       INT64_MAX));
+  assert_true(RENDERED(native_share_set, &far, &out, true, name, sizeof(name),
+                       SHARE_SET_IF_ABSENT, UINT64_MAX, INT64_MAX));
   buffer_deinit(&out);
 }
 
@@ -145,11 +152,11 @@ static void refused_memory_leaves_nothing_in_the_buffer(void **state)
 
   (void)state;
   buffer_init(&out, &refusing);
-  assert_false(native_share_acquire(&here, &out, false, &c));
-  assert_false(native_share_release(&here, &out, false, "x", 1, &lease, 0, 77));
-  assert_false(native_share_cancel(&here, &out, false, "x", 1, 9, 0, 0));
-  assert_false(native_share_renew(&here, &out, false, &item, 1, 0));
-  assert_false(native_share_set(&here, &out, false, "x", 1, SHARE_SET, 1, 0));
+  assert_false(RENDERED(native_share_acquire, &here, &out, false, &c));
+  assert_false(RENDERED(native_share_release, &here, &out, false, "x", 1, &lease, 0, 77));
+  assert_false(RENDERED(native_share_cancel, &here, &out, false, "x", 1, 9, 0, 0));
+  assert_false(RENDERED(native_share_renew, &here, &out, false, &item, 1, 0));
+  assert_false(RENDERED(native_share_set, &here, &out, false, "x", 1, SHARE_SET, 1, 0));
   assert_int_equal(buffer_size(&out), 0);
   buffer_deinit(&out);
 }

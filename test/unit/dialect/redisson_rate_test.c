@@ -6,12 +6,13 @@
 #include <cmocka.h>
 
 #include "call_reader.h"
-#include "dialect/redisson_rate.h"
+#include "dialect/redisson/rate.h"
+#include "rendered.h"
 
 #define ANNA "AAAAAAAAAAAAAAAAAAAAAA"
 #define UUID "00000000-0000-0000-0000-000000000000"
 
-static const native here = { .prefix = "dibs", .client = ANNA };
+static const protocol here = { .prefix = "dibs", .client = ANNA };
 static const uint8_t id[RATE_ID_SIZE] = "0123456789abcdef";
 static const rate_call api = { .name = "api", .name_size = 3, .permits = 3, .id = id,
                                .number = 7, .rate = 10, .interval_ms = 1000,
@@ -23,15 +24,15 @@ static void each_call_says_all_its_keys(void **state)
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(rate_acquire(&here, &out, false, &api));
+  assert_true(RENDERED(rate_acquire, &here, &out, false, &api));
   CHECK_WORDS(&out, &script_redisson_rate_acquire, "5", "api", "{api}:value",
               "{api}:value:" UUID, "{api}:permits", "{api}:permits:" UUID, "3",
               "0123456789abcdef");
-  assert_true(rate_cancel(&here, &out, false, &api));
+  assert_true(RENDERED(rate_cancel, &here, &out, false, &api));
   CHECK_WORDS(&out, &script_redisson_rate_cancel, "5", "api", "{api}:value",
               "{api}:value:" UUID, "{api}:permits", "{api}:permits:" UUID, "3",
               "0123456789abcdef");
-  assert_true(rate_look(&here, &out, false, &api));
+  assert_true(RENDERED(rate_look, &here, &out, false, &api));
   CHECK_WORDS(&out, &script_redisson_rate_look, "5", "api", "{api}:value",
               "{api}:value:" UUID, "{api}:permits", "{api}:permits:" UUID);
   buffer_deinit(&out);
@@ -43,15 +44,15 @@ static void changes_say_where_their_answer_is_kept(void **state)
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(rate_set(&here, &out, false, &api));
+  assert_true(RENDERED(rate_set, &here, &out, false, &api));
   CHECK_WORDS(&out, &script_redisson_rate_set, "6", "api", "{api}:value", "{api}:value:" UUID,
               "{api}:permits", "{api}:permits:" UUID, "dibs:r:{api}:" ANNA ":7", "10", "1000",
               "5000", "1", "u");
-  assert_true(rate_release(&here, &out, false, &api));
+  assert_true(RENDERED(rate_release, &here, &out, false, &api));
   CHECK_WORDS(&out, &script_redisson_rate_release, "6", "api", "{api}:value",
               "{api}:value:" UUID, "{api}:permits", "{api}:permits:" UUID,
               "dibs:r:{api}:" ANNA ":7", "3");
-  assert_true(rate_delete(&here, &out, false, &api));
+  assert_true(RENDERED(rate_delete, &here, &out, false, &api));
   CHECK_WORDS(&out, &script_redisson_rate_delete, "6", "api", "{api}:value",
               "{api}:value:" UUID, "{api}:permits", "{api}:permits:" UUID,
               "dibs:r:{api}:" ANNA ":7");
@@ -67,7 +68,7 @@ static void a_name_with_an_open_brace_gets_none(void **state)
   c.name = "{t}api";
   c.name_size = 6;
   buffer_init(&out, &reader_heap);
-  assert_true(rate_delete(&here, &out, false, &c));
+  assert_true(RENDERED(rate_delete, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_redisson_rate_delete, "6", "{t}api", "{t}api:value",
               "{t}api:value:" UUID, "{t}api:permits", "{t}api:permits:" UUID,
               "dibs:r:{t}api:" ANNA ":7");
@@ -78,7 +79,7 @@ static void in_cluster_names_whose_keys_would_part_are_refused(void **state)
 {
   static const char *const bad[] = { "a}b", "a{b", "a{}b", "}{" };
   static const char *const good[] = { "a", "{t}b", "b{t}" };
-  native cluster = here;
+  protocol cluster = here;
 
   (void)state;
   cluster.has_tags = true;
@@ -93,7 +94,7 @@ static void in_cluster_names_whose_keys_would_part_are_refused(void **state)
 static void the_longest_names_fit(void **state)
 {
   char name[NAME_MAX_BYTES];
-  native far = { .prefix = "", .client = ANNA };
+  protocol far = { .prefix = "", .client = ANNA };
   rate_call c = { .name = name, .name_size = sizeof(name), .number = UINT64_MAX, .id = id,
                   .rate = UINT64_MAX, .how = 's' };
   buffer out;
@@ -102,8 +103,8 @@ static void the_longest_names_fit(void **state)
   memset(name, 'n', sizeof(name));
   memset(far.prefix, 'p', PREFIX_MAX_BYTES);
   buffer_init(&out, &reader_heap);
-  assert_true(rate_set(&far, &out, true, &c));
-  assert_true(rate_acquire(&far, &out, true, &c));
+  assert_true(RENDERED(rate_set, &far, &out, true, &c));
+  assert_true(RENDERED(rate_acquire, &far, &out, true, &c));
   buffer_deinit(&out);
 }
 

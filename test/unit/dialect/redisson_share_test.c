@@ -10,14 +10,15 @@
 #include "answer_reader.h"
 #include "call_reader.h"
 #include "dialect/dialect.h"
-#include "dialect/redisson.h"
+#include "dialect/redisson/redisson.h"
+#include "rendered.h"
 
 /* 16 bytes 0x00, 0x11, ... 0xff, and as a UUID. */
 #define ANNA "ABEiM0RVZneImaq7zN3u_w"
 #define UUID "00112233-4455-6677-8899-aabbccddeeff"
 #define BERT "BBBBBBBBBBBBBBBBBBBBBB"
 
-static const native here = { .dialect = DIALECT_REDISSON, .prefix = "dibs", .client = ANNA };
+static const protocol here = { .dialect = &redisson_dialect, .prefix = "dibs", .client = ANNA };
 /* His ids of permits have no zero among their bytes, and so can be compared as texts. */
 static const lease_id lease = { .client = BERT, .ask = 7, .token = 1 };
 
@@ -60,24 +61,24 @@ static void the_same_ask_has_the_same_ids_and_others_have_others(void **state)
 static void readers_and_writers_ask_by_one_script(void **state)
 {
   share_call c = { .name = "x y", .name_size = 3, .ask = 8, .mode = 'r', .units = 1,
-                   .ttl_ms = 30000, .waits = true, .until_us = 11, .floor = 13 };
-  native on_a_quorum = here;
+                   .ttl_ms = 30000, .waits = true, .until_us = 11, .min_token = 13 };
+  protocol on_a_quorum = here;
   buffer out;
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(dialect_share_acquire(&here, &out, false, &c));
+  assert_true(RENDERED(here.dialect->share_acquire, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_redisson_rw_acquire, "3", "x y", "dibs:over:{x y}:" UUID ":8",
               "{x y}:" UUID ":8:rwlock_timeout:1", UUID ":8", "30000", "11", "w r", "13");
   on_a_quorum.is_voter = true;
-  assert_true(dialect_share_acquire(&on_a_quorum, &out, false, &c));
+  assert_true(RENDERED(on_a_quorum.dialect->share_acquire, &on_a_quorum, &out, false, &c));
   CHECK_WORDS(&out, &script_redisson_rw_acquire, "4", "x y", "dibs:over:{x y}:" UUID ":8",
               "{x y}:" UUID ":8:rwlock_timeout:1", "dibs:token:{x y}", UUID ":8", "30000",
               "11", "w r", "13");
   c.name = "a{b";
   c.mode = 'w';
   c.waits = false;
-  assert_true(dialect_share_acquire(&here, &out, false, &c));
+  assert_true(RENDERED(here.dialect->share_acquire, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_redisson_rw_acquire, "3", "a{b", "dibs:over:a{b:" UUID ":8",
               "a{b:" UUID ":8:rwlock_timeout:1", UUID ":8", "30000", "11", "t w", "13");
   buffer_deinit(&out);
@@ -87,21 +88,21 @@ static void permits_name_their_semaphore_and_how_they_are_taken(void **state)
 {
   share_call c = { .name = "x", .name_size = 1, .ask = 1, .mode = 'p', .units = 5,
                    .ttl_ms = 100, .waits = true };
-  native bert = here;
+  protocol bert = here;
   buffer out;
 
   (void)state;
   memcpy(bert.client, BERT, sizeof(bert.client));
   buffer_init(&out, &reader_heap);
-  assert_true(dialect_share_acquire(&bert, &out, false, &c));
+  assert_true(RENDERED(bert.dialect->share_acquire, &bert, &out, false, &c));
   CHECK_WORDS(&out, &script_redisson_permits_acquire, "4", "x",
               "dibs:over:{x}:04104104-1041-0410-4104-104104104104:1", "{x}:timeout",
               "dibs:taken:{x}:04104104-1041-0410-4104-104104104104:1",
               "\x04\x10\x41\x04\x10\x41\x04\x10\x41\x04\x10\x40\x04\x10\x41\x04", "100", "0",
               "w p 5", "0", "PUBLISH", "redisson_sc:{x}");
-  c.flavour = FLAVOUR_UNLEASED;
+  c.kind = LOCK_COUNTER;
   bert.has_tags = bert.has_sharded_channels = true;
-  assert_true(dialect_share_acquire(&bert, &out, false, &c));
+  assert_true(RENDERED(bert.dialect->share_acquire, &bert, &out, false, &c));
   CHECK_WORDS(&out, &script_redisson_permits_acquire, "4", "x",
               "dibs:over:{x}:04104104-1041-0410-4104-104104104104:1", "{x}:timeout",
               "dibs:taken:{x}:04104104-1041-0410-4104-104104104104:1",
@@ -131,15 +132,15 @@ static void what_is_taken_without_a_lease_is_remembered_longer(void **state)
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(dialect_share_release(&here, &out, false, &e));
+  assert_true(RENDERED(here.dialect->share_release, &here, &out, false, &e));
   expect_ending(&out, "0", "p 5");
   e.copies_us = 6000000;
-  assert_true(dialect_share_cancel(&here, &out, false, &e));
+  assert_true(RENDERED(here.dialect->share_cancel, &here, &out, false, &e));
   expect_ending(&out, "5001", "p 5");
-  e.flavour = FLAVOUR_UNLEASED;
-  assert_true(dialect_share_release(&here, &out, false, &e));
+  e.kind = LOCK_COUNTER;
+  assert_true(RENDERED(here.dialect->share_release, &here, &out, false, &e));
   expect_ending(&out, "40001", "u 5");
-  assert_true(dialect_share_cancel(&here, &out, false, &e));
+  assert_true(RENDERED(here.dialect->share_cancel, &here, &out, false, &e));
   expect_ending(&out, "5001", "p 5");
   buffer_deinit(&out);
 }
@@ -150,7 +151,8 @@ static void a_count_is_set_with_its_channel(void **state)
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(dialect_share_set(&here, &out, false, "x", 1, SHARE_SET_IF_ABSENT, 4, 0));
+  assert_true(RENDERED(here.dialect->share_set, &here, &out, false, "x", 1, SHARE_SET_IF_ABSENT,
+                       4, 0));
   CHECK_WORDS(&out, &script_redisson_share_set, "2", "x", "{x}:timeout", "absent", "4",
               "PUBLISH", "redisson_sc:{x}");
   buffer_deinit(&out);
@@ -168,7 +170,7 @@ static void channels_are_those_of_the_kind(void **state)
     char bytes[64];
     text t = text_over(bytes, sizeof(bytes));
 
-    dialect_channel(&here, "x", 1, all[i].mode, FLAVOUR_PLAIN, 1, &t);
+    here.dialect->channel(&here, "x", 1, all[i].mode, LOCK_MUTEX, 1, &t);
     assert_string_equal(bytes, all[i].channel);
   }
 }
@@ -185,7 +187,8 @@ static void the_longest_renewals_fit(void **state)
   for (size_t i = 0; i < RENEW_BATCH_MAX; i++)
     items[i] = (share_renew_item){ name, sizeof(name), &last, INT64_MAX, 'p', UINT64_MAX };
   buffer_init(&out, &reader_heap);
-  assert_true(dialect_share_renew(&here, &out, true, items, RENEW_BATCH_MAX, INT64_MAX));
+  assert_true(RENDERED(here.dialect->share_renew, &here, &out, true, items, RENEW_BATCH_MAX,
+                       INT64_MAX));
   buffer_deinit(&out);
 }
 

@@ -10,14 +10,15 @@
 #include "answer_reader.h"
 #include "call_reader.h"
 #include "dialect/dialect.h"
-#include "dialect/redisson.h"
+#include "dialect/redisson/redisson.h"
+#include "rendered.h"
 
 /* Bytes 00 11 22 .. ff. */
 #define CLIENT "ABEiM0RVZneImaq7zN3u_w"
 #define UUID "00112233-4455-6677-8899-aabbccddeeff"
 #define NOBODY "......................"
 
-static const native here = { .dialect = DIALECT_REDISSON, .prefix = "dibs", .client = CLIENT };
+static const protocol here = { .dialect = &redisson_dialect, .prefix = "dibs", .client = CLIENT };
 
 static void a_client_id_is_a_uuid_in_other_letters(void **state)
 {
@@ -31,23 +32,23 @@ static void a_client_id_is_a_uuid_in_other_letters(void **state)
   assert_false(redisson_uuid(short_one, uuid));
 }
 
-static const char *channel_of(const char *name, lock_flavour flavour)
+static const char *channel_of(const char *name, lock_kind kind)
 {
   static char bytes[1000];
   text out = text_over(bytes, sizeof(bytes));
 
-  redisson_channel(&here, name, strlen(name), 0, flavour, 7, &out);
+  redisson_channel(&here, name, strlen(name), 0, kind, 7, &out);
   return bytes;
 }
 
 static void braces_are_added_where_there_is_no_opening_one(void **state)
 {
   (void)state;
-  assert_string_equal(channel_of("n", FLAVOUR_PLAIN), "redisson_lock__channel:{n}");
-  assert_string_equal(channel_of("a{b}", FLAVOUR_SPIN), "redisson_lock__channel:a{b}");
-  assert_string_equal(channel_of("a{b", FLAVOUR_FENCED), "redisson_lock__channel:a{b");
-  assert_string_equal(channel_of("a}b", FLAVOUR_PLAIN), "redisson_lock__channel:{a}b}");
-  assert_string_equal(channel_of("n", FLAVOUR_FAIR), "redisson_lock__channel:{n}:" UUID ":7");
+  assert_string_equal(channel_of("n", LOCK_MUTEX), "redisson_lock__channel:{n}");
+  assert_string_equal(channel_of("a{b}", LOCK_SPIN), "redisson_lock__channel:a{b}");
+  assert_string_equal(channel_of("a{b", LOCK_FENCED), "redisson_lock__channel:a{b");
+  assert_string_equal(channel_of("a}b", LOCK_MUTEX), "redisson_lock__channel:{a}b}");
+  assert_string_equal(channel_of("n", LOCK_FAIR), "redisson_lock__channel:{n}:" UUID ":7");
 }
 
 static bool may_be_in_cluster(const char *name)
@@ -57,7 +58,7 @@ static bool may_be_in_cluster(const char *name)
 
 static void half_a_tag_is_no_name_in_a_cluster(void **state)
 {
-  native cluster = here;
+  protocol cluster = here;
 
   (void)state;
   assert_true(may_be_in_cluster("plain"));
@@ -74,22 +75,22 @@ static void half_a_tag_is_no_name_in_a_cluster(void **state)
 static void an_ask_names_what_its_kind_needs(void **state)
 {
   acquire_call c = { .name = "n", .name_size = 1, .ask = 7, .ttl_ms = 30000, .waits = true,
-                     .until_us = 99, .floor = 5 };
+                     .until_us = 99, .min_token = 5 };
   buffer out;
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(dialect_acquire(&here, &out, false, &c));
+  assert_true(RENDERED(here.dialect->acquire, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_redisson_acquire, "2", "n", "dibs:over:{n}:" UUID ":7", UUID ":7",
               "30000", "99", "w lock", "5");
-  c.flavour = FLAVOUR_FAIR;
+  c.kind = LOCK_FAIR;
   c.waits = false;
-  assert_true(dialect_acquire(&here, &out, false, &c));
+  assert_true(RENDERED(here.dialect->acquire, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_redisson_acquire, "4", "n", "dibs:over:{n}:" UUID ":7",
               "redisson_lock_queue:{n}", "redisson_lock_timeout:{n}", UUID ":7", "30000", "99",
               "t fair", "5");
-  c.flavour = FLAVOUR_FENCED;
-  assert_true(dialect_acquire(&here, &out, false, &c));
+  c.kind = LOCK_FENCED;
+  assert_true(RENDERED(here.dialect->acquire, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_redisson_acquire, "3", "n", "dibs:over:{n}:" UUID ":7",
               "redisson_lock_token:{n}", UUID ":7", "30000", "99", "t fenced", "5");
   buffer_deinit(&out);
@@ -98,38 +99,40 @@ static void an_ask_names_what_its_kind_needs(void **state)
 /* The last token is kept beside the lock, for who comes next. */
 static void on_a_quorum_an_ask_names_the_last_token(void **state)
 {
-  acquire_call c = { .name = "n", .name_size = 1, .ask = 7, .ttl_ms = 30000, .floor = 5 };
+  acquire_call c = { .name = "n", .name_size = 1, .ask = 7, .ttl_ms = 30000, .min_token = 5 };
   lease_id lease = { .client = CLIENT, .ask = 7, .token = 900 };
-  native voter = here;
+  protocol voter = here;
   buffer out;
 
   (void)state;
   voter.is_voter = true;
   buffer_init(&out, &reader_heap);
-  assert_true(dialect_acquire(&voter, &out, false, &c));
+  assert_true(RENDERED(voter.dialect->acquire, &voter, &out, false, &c));
   CHECK_WORDS(&out, &script_redisson_acquire, "3", "n", "dibs:over:{n}:" UUID ":7",
               "dibs:token:{n}", UUID ":7", "30000", "0", "t lock", "5");
-  assert_true(dialect_raise(&voter, &out, false, "n", 1, &lease, 1000));
+  assert_true(RENDERED(voter.dialect->raise, &voter, &out, false, "n", 1, &lease, 1000));
   CHECK_WORDS(&out, &script_redisson_raise, "2", "n", "dibs:token:{n}", UUID ":7", "1000");
-  assert_true(dialect_share_raise(&voter, &out, false, "a{b}", 4, &lease, 1001));
+  assert_true(RENDERED(voter.dialect->share_raise, &voter, &out, false, "a{b}", 4, &lease,
+                       1001));
   CHECK_WORDS(&out, &script_redisson_raise, "2", "a{b}", "dibs:token:a{b}", UUID ":7", "1001");
   buffer_deinit(&out);
 }
 
 static void a_release_says_how_it_is_told(void **state)
 {
-  native cluster = here;
+  protocol cluster = here;
   lease_id lease = { .client = CLIENT, .ask = 7, .token = 1 };
   buffer out;
 
   (void)state;
   cluster.has_tags = cluster.has_sharded_channels = true;
   buffer_init(&out, &reader_heap);
-  assert_true(dialect_release(&here, &out, false, "n", 1, &lease, 0, 1000000));
+  assert_true(RENDERED(here.dialect->release, &here, &out, false, "n", 1, &lease, 0, 1000000));
   CHECK_WORDS(&out, &script_redisson_release, "4", "n", "dibs:over:{n}:" UUID ":7",
               "redisson_lock_queue:{n}", "redisson_lock_timeout:{n}", UUID ":7", "0", "PUBLISH",
               "redisson_lock__channel:{n}");
-  assert_true(dialect_release(&cluster, &out, false, "n", 1, &lease, 3000000, 1000000));
+  assert_true(RENDERED(cluster.dialect->release, &cluster, &out, false, "n", 1, &lease, 3000000,
+                       1000000));
   CHECK_WORDS(&out, &script_redisson_release, "4", "n", "dibs:over:{n}:" UUID ":7",
               "redisson_lock_queue:{n}", "redisson_lock_timeout:{n}", UUID ":7", "2001",
               "SPUBLISH", "redisson_lock__channel:{n}");
@@ -141,7 +144,7 @@ static void a_release_says_how_it_is_told(void **state)
 static bool inspect_of(const char *bytes, inspect_answer *a)
 {
   resp_reply *r = reply_of(bytes);
-  bool is_good = dialect_inspect_answer(&here, r, a);
+  bool is_good = here.dialect->inspect_answer(r, a);
 
   resp_reply_free(r);
   return is_good;
@@ -169,7 +172,7 @@ static void an_inspection_knows_owners_by_their_uuid(void **state)
   assert_int_equal(a.holders[0].remaining_ms, 2000);
   assert_int_equal(a.waiter_count, 9);
   assert_int_equal(a.shown, 1);
-  dialect_owner_show(&here, a.holders[0].lease.client, 42, &shown);
+  redisson_dialect.owner_show(a.holders[0].lease.client, 42, &shown);
   assert_string_equal(words, UUID ":42");
 }
 

@@ -9,39 +9,41 @@
 
 #include "call_reader.h"
 #include "dialect/dialect.h"
-#include "dialect/string_lock.h"
+#include "dialect/string/lock.h"
+#include "rendered.h"
 
 #define CLIENT "uYPBU3QhRpqt20T7kiWaGw"
 #define UUID "b983c153-7421-469a-addb-44fb92259a1b"
 
-static const native spring = { .dialect = DIALECT_SPRING, .prefix = "dibs", .registry = "orders",
-                               .client = CLIENT };
-static const native plain = { .dialect = DIALECT_PLAIN, .prefix = "dibs", .client = CLIENT };
+static const protocol spring = { .dialect = &spring_dialect, .prefix = "dibs", .registry = "orders",
+                                 .client = CLIENT };
+static const protocol plain = { .dialect = &plain_dialect, .prefix = "dibs", .client = CLIENT };
 static const lease_id lease = { .client = CLIENT, .ask = 7, .token = 99 };
 
 static void a_call_of_spring_names_lock_end_and_ask(void **state)
 {
   acquire_call c = { .name = "x", .name_size = 1, .ask = 7, .ttl_ms = 500, .waits = true,
-                     .until_us = 12, .floor = 3 };
+                     .until_us = 12, .min_token = 3 };
   buffer out;
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(dialect_acquire(&spring, &out, false, &c));
+  assert_true(RENDERED(spring.dialect->acquire, &spring, &out, false, &c));
   CHECK_WORDS(&out, &script_spring_acquire, "3", "orders:x", "dibs:over:{orders:x}:" UUID ":7",
               "dibs:ask:{orders:x}", UUID ":7", "500", "12", "w", "3");
-  assert_true(dialect_release(&spring, &out, false, "x", 1, &lease, 0, 0));
+  assert_true(RENDERED(spring.dialect->release, &spring, &out, false, "x", 1, &lease, 0, 0));
   CHECK_WORDS(&out, &script_spring_release, "3", "orders:x", "dibs:over:{orders:x}:" UUID ":7",
               "dibs:ask:{orders:x}", UUID ":7", "0", "orders-channel:orders:x",
               "orders-channel");
-  assert_true(dialect_cancel(&spring, &out, false, "x", 1, 7, 3000000, 1000000, NULL));
+  assert_true(RENDERED(spring.dialect->cancel, &spring, &out, false, "x", 1, 7, 3000000, 1000000,
+                       NULL));
   CHECK_WORDS(&out, &script_spring_cancel, "3", "orders:x", "dibs:over:{orders:x}:" UUID ":7",
               "dibs:ask:{orders:x}", UUID ":7", "2001", "orders-channel:orders:x",
               "orders-channel");
-  assert_true(dialect_break(&spring, &out, false, "x", 1, &lease, 0));
+  assert_true(RENDERED(spring.dialect->break_lease, &spring, &out, false, "x", 1, &lease, 0));
   CHECK_WORDS(&out, &script_spring_break, "2", "orders:x", "dibs:ask:{orders:x}", UUID ":7",
               "orders-channel:orders:x", "orders-channel");
-  assert_true(dialect_inspect(&spring, &out, false, "x", 1));
+  assert_true(RENDERED(spring.dialect->inspect, &spring, &out, false, "x", 1));
   CHECK_WORDS(&out, &script_spring_inspect, "2", "orders:x", "dibs:ask:{orders:x}");
   buffer_deinit(&out);
 }
@@ -53,17 +55,17 @@ static void a_plain_call_names_the_lock_as_it_is(void **state)
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(dialect_acquire(&plain, &out, false, &c));
+  assert_true(RENDERED(plain.dialect->acquire, &plain, &out, false, &c));
   CHECK_WORDS(&out, &script_plain_acquire, "3", "x", "dibs:over:{x}:" UUID ":7",
               "dibs:token:{x}", UUID ":7", "500", "0", "t", "0");
-  assert_true(dialect_release(&plain, &out, false, "x", 1, &lease, 1, 0));
+  assert_true(RENDERED(plain.dialect->release, &plain, &out, false, "x", 1, &lease, 1, 0));
   CHECK_WORDS(&out, &script_plain_release, "2", "x", "dibs:over:{x}:" UUID ":7", UUID ":7",
               "10000");
-  assert_true(dialect_raise(&plain, &out, false, "x", 1, &lease, 1000));
+  assert_true(RENDERED(plain.dialect->raise, &plain, &out, false, "x", 1, &lease, 1000));
   CHECK_WORDS(&out, &script_plain_raise, "2", "x", "dibs:token:{x}", UUID ":7", "1000");
-  assert_true(dialect_break(&plain, &out, false, "x", 1, &lease, 0));
+  assert_true(RENDERED(plain.dialect->break_lease, &plain, &out, false, "x", 1, &lease, 0));
   CHECK_WORDS(&out, &script_plain_break, "1", "x", UUID ":7");
-  assert_true(dialect_inspect(&plain, &out, false, "x", 1));
+  assert_true(RENDERED(plain.dialect->inspect, &plain, &out, false, "x", 1));
   CHECK_WORDS(&out, &script_plain_inspect, "1", "x");
   buffer_deinit(&out);
 }
@@ -75,23 +77,23 @@ static void renewals_name_the_ask_beside_each_lock_of_spring(void **state)
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(dialect_renew(&spring, &out, false, items, 2, 0));
+  assert_true(RENDERED(spring.dialect->renew, &spring, &out, false, items, 2, 0));
   CHECK_WORDS(&out, &script_spring_renew, "4", "orders:x", "dibs:ask:{orders:x}", "orders:y",
               "dibs:ask:{orders:y}", UUID ":7", "500", UUID ":7", "600");
-  assert_true(dialect_renew(&plain, &out, false, items, 2, 0));
+  assert_true(RENDERED(plain.dialect->renew, &plain, &out, false, items, 2, 0));
   CHECK_WORDS(&out, &script_plain_renew, "2", "x", "y", UUID ":7", "500", UUID ":7", "600");
   buffer_deinit(&out);
 }
 
 static void a_tag_is_kept_and_half_a_one_refused_in_a_cluster(void **state)
 {
-  native many = spring;
+  protocol many = spring;
   renew_item item = { "{t}x", 4, &lease, 500 };
   buffer out;
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  assert_true(dialect_renew(&spring, &out, false, &item, 1, 0));
+  assert_true(RENDERED(spring.dialect->renew, &spring, &out, false, &item, 1, 0));
   CHECK_WORDS(&out, &script_spring_renew, "2", "orders:{t}x", "dibs:ask:orders:{t}x", UUID ":7",
               "500");
   buffer_deinit(&out);
@@ -109,11 +111,11 @@ static void only_spring_has_a_second_channel(void **state)
   text channel = text_over(bytes, sizeof(bytes));
 
   (void)state;
-  assert_false(dialect_side_channel(&plain, &channel));
-  assert_true(dialect_side_channel(&spring, &channel));
+  assert_null(plain_dialect.side_channel);
+  spring_dialect.side_channel(&spring, &channel);
   assert_string_equal(bytes, "orders-channel");
   channel = text_over(bytes, sizeof(bytes));
-  dialect_channel(&spring, "x", 1, 0, FLAVOUR_PLAIN, 7, &channel);
+  spring.dialect->channel(&spring, "x", 1, 0, LOCK_MUTEX, 7, &channel);
   assert_string_equal(bytes, "orders-channel:orders:x");
 }
 
@@ -135,7 +137,7 @@ static void a_registry_is_1_to_64_bytes_without_control_characters(void **state)
 static void the_longest_names_fit(void **state)
 {
   char name[NAME_MAX_BYTES];
-  native far = spring;
+  protocol far = spring;
   lease_id last = { .client = CLIENT, .ask = UINT64_MAX, .token = 1 };
   renew_item items[RENEW_BATCH_MAX];
   buffer out;
@@ -147,15 +149,16 @@ static void the_longest_names_fit(void **state)
   for (size_t i = 0; i < RENEW_BATCH_MAX; i++)
     items[i] = (renew_item){ name, sizeof(name), &last, INT64_MAX };
   buffer_init(&out, &reader_heap);
-  assert_true(dialect_release(&far, &out, false, name, sizeof(name), &last, 1, 0));
-  assert_true(dialect_break(&far, &out, false, name, sizeof(name), &last, 0));
-  assert_true(dialect_renew(&far, &out, false, items, RENEW_BATCH_MAX, 0));
+  assert_true(RENDERED(far.dialect->release, &far, &out, false, name, sizeof(name), &last, 1,
+                       0));
+  assert_true(RENDERED(far.dialect->break_lease, &far, &out, false, name, sizeof(name), &last, 0));
+  assert_true(RENDERED(far.dialect->renew, &far, &out, false, items, RENEW_BATCH_MAX, 0));
   buffer_deinit(&out);
 }
 
 /* ---- which keys are locks ---- */
 
-static const char *match_of(const native *n, const char *pattern)
+static const char *match_of(const protocol *n, const char *pattern)
 {
   static char words[2 * KEY_TEXT_SIZE];
   text t = text_over(words, sizeof(words));
@@ -167,7 +170,7 @@ static const char *match_of(const native *n, const char *pattern)
 /* What means something to the server is escaped, what means something to fnmatch() left to it. */
 static void a_walk_asks_for_what_stands_in_front_of_the_pattern(void **state)
 {
-  static const native odd = { .dialect = DIALECT_SPRING, .prefix = "dibs", .registry = "a*[b]" };
+  static const protocol odd = { .dialect = &spring_dialect, .prefix = "dibs", .registry = "a*[b]" };
 
   (void)state;
   assert_string_equal(match_of(&plain, "orders:*"), "orders:*");
@@ -179,7 +182,7 @@ static void a_walk_asks_for_what_stands_in_front_of_the_pattern(void **state)
   assert_string_equal(match_of(&odd, "x?"), "a\\*\\[b\\]:x*");
 }
 
-static bool is_named(const native *n, const char *key, const char *wanted)
+static bool is_named(const protocol *n, const char *key, const char *wanted)
 {
   many_name found[LIST_NAMES_MAX];
 
@@ -190,7 +193,7 @@ static bool is_named(const native *n, const char *key, const char *wanted)
 /* Assert: the key beside permits stands for those names, NULL: for no more. */
 static void expect_permits(const char *key, const char *first, const char *second)
 {
-  static const native redisson = { .dialect = DIALECT_REDISSON, .prefix = "dibs" };
+  static const protocol redisson = { .dialect = &redisson_dialect, .prefix = "dibs" };
   const char *const wanted[] = { first, second };
   many_name found[LIST_NAMES_MAX];
   size_t count = dialect_list_names(&redisson, LIST_PERMITS, key, strlen(key), found);

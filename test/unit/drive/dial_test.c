@@ -225,7 +225,7 @@ static void say(drive *d, effect e)
   if (e.text == NULL)
     e.text = "";
   the_engine.queue[the_engine.count++] = e;
-  drive_settle(d);
+  drive_flush(d);
   drive_unlock(d);
 }
 

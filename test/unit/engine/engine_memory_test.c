@@ -151,8 +151,8 @@ static void turn(struct world *w)
 
 static bool story(struct world *w)
 {
-  lock_request r = { .context = w, .name = "n", .name_size = 1, .ttl = SPAN_MS(1000),
-                     .note = "why", .give_up_at = INSTANT_NEVER };
+  lock_spec r = { .context = w, .name = "n", .name_size = 1, .ttl = SPAN_MS(1000),
+                  .note = "why", .give_up_at = INSTANT_NEVER };
 
   if (engine_lock(w->engine, &r, w->now, &w->id) != DIBS_OK)
     return false;
@@ -168,12 +168,12 @@ static bool story(struct world *w)
   return w->ended;
 }
 
-static bool question(buffer *out, const memory *m, const char *key)
+static bool question(request *out, const memory *m, const char *key)
 {
   resp_argument words[] = { RESP_TEXT("GET"), { key, strlen(key) } };
 
-  buffer_init(out, m);
-  return resp_command(out, words, 2);
+  request_init(out, m);
+  return request_command(out, words, 2);
 }
 
 /* Observed for some answers, another question then, and ended. */
@@ -181,23 +181,23 @@ static bool observing(struct world *w)
 {
   observe_request r = { .context = w, .channel = "c", .channel_size = 1,
                         .every = SPAN_MS(20), .give_up_at = INSTANT_NEVER };
-  buffer one, two;
+  request one, two;
   bool begun, asked = false;
 
   assert_true(question(&one, &plain, "n"));
   assert_true(question(&two, &plain, "m"));
-  r.command = r.with_text = &one;
+  r.command = &one;
   begun = engine_observe(w->engine, &r, w->now, &w->id) == DIBS_OK;
   for (int i = 0; i < 500 && begun && !w->ended && w->observed < 5; i++)
     turn(w);
   if (begun && !w->ended)
-    asked = engine_observe_ask(w->engine, w->id, &two, &two, w->now);
+    asked = engine_observe_ask(w->engine, w->id, &two, w->now);
   for (int i = 0; i < 500 && asked && !w->ended && w->observed < 9; i++)
     turn(w);
   if (begun && !w->ended)
     assert_true(engine_observe_end(w->engine, w->id, w->now));
-  buffer_deinit(&one);
-  buffer_deinit(&two);
+  request_deinit(&one);
+  request_deinit(&two);
   return asked && w->observed >= 9;
 }
 
@@ -206,7 +206,8 @@ typedef bool (*story_of)(struct world *w);
 static bool lives_through(failing_heap *heap, void *data)
 {
   struct world w = { .now = { SPAN_MS(1000).ns } };
-  engine_settings s = { .memory = FAILING_HEAP_AS(memory, heap), .seed = 3,
+  engine_settings s = { .memory = FAILING_HEAP_AS(memory, heap), .dialect = &native_dialect,
+                        .seed = 3,
                         .client_id = CLIENT, .prefix = "dibs", .deployment = one_server(),
                         .host = "h", .program = "p", .version = "v", .note = "",
                         .connect_timeout = SPAN_MS(5000), .command_timeout = SPAN_MS(2000),

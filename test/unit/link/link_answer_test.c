@@ -227,13 +227,13 @@ static bool converses(failing_heap *heap, void *data)
   resp_argument word = RESP_TEXT("X");
   link *l = link_new(&settings);
   link_event event = { .kind = LINK_EVENT_FAULT };
-  buffer b;
+  request b;
   size_t answers = 0;
   instant now = { 1 };
 
   (void)data;
-  buffer_init(&b, &m);
-  if (l != NULL && link_opened(l, now) == DIBS_OK && resp_command(&b, &word, 1)) {
+  request_init(&b, &m);
+  if (l != NULL && link_opened(l, now) == DIBS_OK && request_command(&b, &word, 1)) {
     link_received(l, TIME_ANSWER, strlen(TIME_ANSWER), now);
     for (uint64_t tag = 0; link_next_event(l, now, &event); tag++) {
       if (event.kind == LINK_EVENT_FAULT)
@@ -248,7 +248,7 @@ static bool converses(failing_heap *heap, void *data)
       link_received(l, "+OK\r\n", 5, now);
     }
   }
-  buffer_deinit(&b);
+  request_deinit(&b);
   link_free(l);
   return answers == 20;
 }

@@ -97,8 +97,8 @@ static inline void expect_fault(fixture *f, dibs_status status, const char *word
 
   expect_event(f, LINK_EVENT_FAULT);
   assert_int_equal(f->event.status, status);
-  if (strstr(f->event.text, words) == NULL)
-    fail_msg("the fault says: %s", f->event.text);
+  if (f->event.text == NULL || strstr(f->event.text, words) == NULL)
+    fail_msg("the fault says: %s", f->event.text == NULL ? "nothing" : f->event.text);
   assert_int_equal(link_state_of(f->link), LINK_DOWN);
   assert_int_equal(link_unanswered(f->link), 0);
   link_output(f->link, &size);
@@ -136,13 +136,13 @@ static inline void expect_word(const fixture *f, size_t i, const char *words)
 static inline dibs_status send_words(fixture *f, const char *words, uint64_t tag)
 {
   resp_argument argument = { words, strlen(words) };
-  buffer b;
+  request r;
   dibs_status status = DIBS_ERR_NO_MEMORY;
 
-  buffer_init(&b, &f->memory);
-  if (resp_command(&b, &argument, 1))
-    status = link_send(f->link, &b, tag, f->now);
-  buffer_deinit(&b);
+  request_init(&r, &f->memory);
+  if (request_command(&r, &argument, 1))
+    status = link_send(f->link, &r, tag, f->now);
+  request_deinit(&r);
   return status;
 }
 

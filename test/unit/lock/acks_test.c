@@ -3,282 +3,283 @@
  * move, connections break and those who asked go away. */
 #include "nodes.h"
 
-static lock_wish wants(int32_t replicas)
+static lock_spec wants(int32_t replicas)
 {
-  lock_wish w = nodes_wish("x");
+  lock_spec w = nodes_wish("x");
 
   w.min_replicas = replicas;
   return w;
 }
 
 /* Granted by the server; the replicas are asked next. */
-static struct nodes *granted(const lock_wish *w)
+static struct nodes *granted(const lock_spec *w)
 {
-  struct nodes *n = nodes_new();
+  struct nodes *l = nodes_new();
 
-  nodes_lock_with(n, w);
-  assert_string_equal(nodes_next(n, 0), "acquire");
-  nodes_answer(n, "[:1 :%lld :30000 :60]", nodes_us(n));
-  assert_string_equal(nodes_events(n), "");
-  return n;
+  nodes_lock_with(l, w);
+  assert_string_equal(nodes_next(l, 0), "acquire");
+  nodes_answer(l, "[:1 :%lld :30000 :60]", nodes_us(l));
+  assert_string_equal(nodes_events(l), "");
+  return l;
 }
 
-static void renew(struct nodes *n, size_t node)
+static void renew(struct nodes *l, size_t node)
 {
-  assert_string_equal(nodes_next_ack(n, node), "renew");
-  nodes_answer(n, "[:%lld :0 :30000]", nodes_us(n));
+  assert_string_equal(nodes_next_ack(l, node), "renew");
+  nodes_answer(l, "[:%lld :0 :30000]", nodes_us(l));
 }
 
 static void who_wants_replicas_is_granted_when_they_have_acknowledged(void **state)
 {
-  lock_wish w = wants(2);
-  struct nodes *n = granted(&w);
+  lock_spec w = wants(2);
+  struct nodes *l = granted(&w);
 
   (void)state;
-  renew(n, 0);
-  assert_string_equal(nodes_next_ack(n, 0), "WAIT");
-  assert_string_equal(nodes_events(n), "");
-  nodes_answer(n, ":2");
-  assert_string_equal(nodes_events(n), "g");
-  nodes_free(n);
+  renew(l, 0);
+  assert_string_equal(nodes_next_ack(l, 0), "WAIT");
+  assert_string_equal(nodes_events(l), "");
+  nodes_answer(l, ":2");
+  assert_string_equal(nodes_events(l), "g");
+  nodes_free(l);
 }
 
 static void too_few_are_a_fault_and_the_lease_is_given_back(void **state)
 {
-  lock_wish w = wants(2);
-  struct nodes *n = granted(&w);
+  lock_spec w = wants(2);
+  struct nodes *l = granted(&w);
 
   (void)state;
-  renew(n, 0);
-  assert_string_equal(nodes_next_ack(n, 0), "WAIT");
-  nodes_pass(n, 1000);
-  nodes_answer(n, ":1");
-  assert_string_equal(nodes_events(n), "f");
-  assert_int_equal(nodes_status(n), DIBS_ERR_NOT_REPLICATED);
-  assert_string_equal(nodes_next(n, 0), "release");
-  nodes_free(n);
+  renew(l, 0);
+  assert_string_equal(nodes_next_ack(l, 0), "WAIT");
+  nodes_pass(l, 1000);
+  nodes_answer(l, ":1");
+  assert_string_equal(nodes_events(l), "f");
+  assert_int_equal(nodes_status(l), DIBS_ERR_NOT_REPLICATED);
+  assert_string_equal(nodes_next(l, 0), "release");
+  nodes_free(l);
 }
 
 /* WAIT counts what was written on its own connection. */
 static void a_link_that_breaks_before_wait_is_answered_renews_once_more(void **state)
 {
-  lock_wish w = wants(1);
-  struct nodes *n = granted(&w);
+  lock_spec w = wants(1);
+  struct nodes *l = granted(&w);
   uint64_t old;
 
   (void)state;
-  renew(n, 0);
-  assert_string_equal(nodes_next_ack(n, 0), "WAIT");
-  old = n->tag;
-  lock_acks_down(n->table, 0, n->now);
-  assert_string_equal(nodes_next_ack(n, 0), "renew");
-  n->tag = old;
-  nodes_answer(n, ":1");
-  assert_string_equal(nodes_events(n), "");
-  nodes_free(n);
+  renew(l, 0);
+  assert_string_equal(nodes_next_ack(l, 0), "WAIT");
+  old = l->tag;
+  lock_acks_down(l->table, 0, l->now);
+  assert_string_equal(nodes_next_ack(l, 0), "renew");
+  l->tag = old;
+  nodes_answer(l, ":1");
+  assert_string_equal(nodes_events(l), "");
+  nodes_free(l);
 }
 
 static void a_slot_that_moves_meanwhile_is_asked_about_where_it_is(void **state)
 {
-  lock_wish w = wants(1);
-  struct nodes *n = granted(&w);
+  lock_spec w = wants(1);
+  struct nodes *l = granted(&w);
 
   (void)state;
-  assert_string_equal(nodes_next_ack(n, 0), "renew");
-  assert_int_equal(nodes_answer(n, "-MOVED 16287 h:1"), LOCK_MOVED);
-  assert_string_equal(nodes_events(n), "");
-  nodes_move(n, "x", 1);
-  renew(n, 1);
-  assert_string_equal(nodes_next_ack(n, 1), "WAIT");
-  nodes_answer(n, ":1");
-  assert_string_equal(nodes_events(n), "g");
-  nodes_free(n);
+  assert_string_equal(nodes_next_ack(l, 0), "renew");
+  assert_int_equal(nodes_answer(l, "-MOVED 16287 h:1"), LOCK_MOVED);
+  assert_string_equal(nodes_events(l), "");
+  nodes_move(l, "x", 1);
+  renew(l, 1);
+  assert_string_equal(nodes_next_ack(l, 1), "WAIT");
+  nodes_answer(l, ":1");
+  assert_string_equal(nodes_events(l), "g");
+  nodes_free(l);
 }
 
 static void a_slot_that_is_on_its_way_is_asked_about_again_and_not_without_pause(void **state)
 {
-  lock_wish w = wants(1);
-  struct nodes *n = granted(&w);
+  lock_spec w = wants(1);
+  struct nodes *l = granted(&w);
   int asked = 0;
 
   (void)state;
-  for (int i = 0; i < 1000; i++, nodes_pass(n, 1))
-    while (strcmp(nodes_next_ack(n, 0), "renew") == 0) {
-      nodes_answer(n, "-ASK 16287 h:1");
+  for (int i = 0; i < 1000; i++, nodes_pass(l, 1))
+    while (strcmp(nodes_next_ack(l, 0), "renew") == 0) {
+      nodes_answer(l, "-ASK 16287 h:1");
       asked++;
     }
   assert_in_range(asked, 10, 60);
-  assert_string_equal(nodes_events(n), "");
-  nodes_free(n);
+  assert_string_equal(nodes_events(l), "");
+  nodes_free(l);
 }
 
 static void a_lease_that_ends_meanwhile_is_not_believed(void **state)
 {
-  lock_wish w = wants(1);
-  struct nodes *n;
+  lock_spec w = wants(1);
+  struct nodes *l;
 
   (void)state;
   w.ttl = SPAN_MS(1000);
   w.replicas_wait = SPAN_MS(5000);
   w.reports_replicas = true;
-  n = nodes_new();
-  nodes_lock_with(n, &w);
-  assert_string_equal(nodes_next(n, 0), "acquire");
-  nodes_answer(n, "[:1 :%lld :1000 :60]", nodes_us(n));
-  assert_string_equal(nodes_next_ack(n, 0), "renew");
-  nodes_answer(n, "[:%lld :0 :1000]", nodes_us(n));
-  assert_string_equal(nodes_next_ack(n, 0), "WAIT");
-  nodes_pass(n, 1100);
-  assert_string_equal(nodes_events(n), "");
-  assert_string_equal(nodes_next(n, 0), "release");
-  nodes_answer(n, ":1");
-  assert_string_equal(nodes_next(n, 0), "acquire");
-  nodes_answer(n, "[:1 :%lld :1000 :70]", nodes_us(n));
-  assert_string_equal(nodes_next_ack(n, 0), "renew");       /* the new one is asked for, too */
-  nodes_free(n);
+  l = nodes_new();
+  nodes_lock_with(l, &w);
+  assert_string_equal(nodes_next(l, 0), "acquire");
+  nodes_answer(l, "[:1 :%lld :1000 :60]", nodes_us(l));
+  assert_string_equal(nodes_next_ack(l, 0), "renew");
+  nodes_answer(l, "[:%lld :0 :1000]", nodes_us(l));
+  assert_string_equal(nodes_next_ack(l, 0), "WAIT");
+  nodes_pass(l, 1100);
+  assert_string_equal(nodes_events(l), "");
+  assert_string_equal(nodes_next(l, 0), "release");
+  nodes_answer(l, ":1");
+  assert_string_equal(nodes_next(l, 0), "acquire");
+  nodes_answer(l, "[:1 :%lld :1000 :70]", nodes_us(l));
+  assert_string_equal(nodes_next_ack(l, 0), "renew");       /* the new one is asked for, too */
+  nodes_free(l);
 }
 
 static void a_lease_broken_meanwhile_is_not_believed(void **state)
 {
-  lock_wish w = wants(1);
-  struct nodes *n = granted(&w);
+  lock_spec w = wants(1);
+  struct nodes *l = granted(&w);
 
   (void)state;
-  renew(n, 0);
-  assert_string_equal(nodes_next_ack(n, 0), "WAIT");
-  nodes_message(n, "lost " SELF ":1:60 x");
-  nodes_answer(n, ":1");
-  assert_string_equal(nodes_events(n), "");
-  assert_string_equal(nodes_next(n, 0), "acquire");
-  nodes_free(n);
+  renew(l, 0);
+  assert_string_equal(nodes_next_ack(l, 0), "WAIT");
+  nodes_message(l, "lost " SELF ":1:60 x");
+  assert_string_equal(nodes_next_ack(l, 0), "renew");
+  nodes_answer(l, "[:%lld :-1 :0]", nodes_us(l));
+  assert_string_equal(nodes_events(l), "");
+  assert_string_equal(nodes_next(l, 0), "acquire");
+  nodes_free(l);
 }
 
 static void who_comes_behind_and_wants_more_is_not_served_by_what_was_acknowledged(void **state)
 {
-  lock_wish one = wants(1), three = wants(3), most = wants(-1);
-  struct nodes *n = nodes_new();
+  lock_spec one = wants(1), three = wants(3), most = wants(-1);
+  struct nodes *l = nodes_new();
   uint64_t first, second;
 
   (void)state;
-  first = nodes_lock_with(n, &one);
-  assert_string_equal(nodes_next(n, 0), "acquire");
-  nodes_answer(n, "[:1 :%lld :30000 :60]", nodes_us(n));
-  second = nodes_lock_with(n, &three);
-  nodes_lock_with(n, &most);
-  renew(n, 0);
-  assert_string_equal(nodes_next_ack(n, 0), "WAIT");
-  assert_true(lock_cancel(n->table, first, n->now));
-  nodes_answer(n, ":1");
-  assert_string_equal(nodes_events(n), "f");              /* the cancelled one */
-  renew(n, 0);
-  assert_string_equal(nodes_next_ack(n, 0), "WAIT");
-  assert_true(lock_cancel(n->table, second, n->now));
-  nodes_answer(n, ":1");
-  assert_string_equal(nodes_events(n), "f");
-  renew(n, 0);
-  assert_string_equal(nodes_next_ack(n, 0), "ROLE");
-  nodes_free(n);
+  first = nodes_lock_with(l, &one);
+  assert_string_equal(nodes_next(l, 0), "acquire");
+  nodes_answer(l, "[:1 :%lld :30000 :60]", nodes_us(l));
+  second = nodes_lock_with(l, &three);
+  nodes_lock_with(l, &most);
+  renew(l, 0);
+  assert_string_equal(nodes_next_ack(l, 0), "WAIT");
+  assert_true(hold_cancel(l->front, first, l->now));
+  nodes_answer(l, ":1");
+  assert_string_equal(nodes_events(l), "f");              /* the cancelled one */
+  renew(l, 0);
+  assert_string_equal(nodes_next_ack(l, 0), "WAIT");
+  assert_true(hold_cancel(l->front, second, l->now));
+  nodes_answer(l, ":1");
+  assert_string_equal(nodes_events(l), "f");
+  renew(l, 0);
+  assert_string_equal(nodes_next_ack(l, 0), "ROLE");
+  nodes_free(l);
 }
 
 static void who_wants_fewer_than_the_one_before_him_is_served_by_those(void **state)
 {
-  lock_wish three = wants(3), one = wants(1);
-  struct nodes *n = nodes_new();
+  lock_spec three = wants(3), one = wants(1);
+  struct nodes *l = nodes_new();
   uint64_t first;
 
   (void)state;
-  first = nodes_lock_with(n, &three);
-  assert_string_equal(nodes_next(n, 0), "acquire");
-  nodes_answer(n, "[:1 :%lld :30000 :60]", nodes_us(n));
-  nodes_lock_with(n, &one);
-  renew(n, 0);
-  assert_string_equal(nodes_next_ack(n, 0), "WAIT");
-  assert_true(lock_cancel(n->table, first, n->now));
-  assert_string_equal(nodes_events(n), "f");
-  nodes_answer(n, ":2");
-  assert_string_equal(nodes_events(n), "g");
-  nodes_free(n);
+  first = nodes_lock_with(l, &three);
+  assert_string_equal(nodes_next(l, 0), "acquire");
+  nodes_answer(l, "[:1 :%lld :30000 :60]", nodes_us(l));
+  nodes_lock_with(l, &one);
+  renew(l, 0);
+  assert_string_equal(nodes_next_ack(l, 0), "WAIT");
+  assert_true(hold_cancel(l->front, first, l->now));
+  assert_string_equal(nodes_events(l), "f");
+  nodes_answer(l, ":2");
+  assert_string_equal(nodes_events(l), "g");
+  nodes_free(l);
 }
 
 static void a_nested_hold_that_wants_more_than_its_outer_one_has_is_refused(void **state)
 {
-  lock_wish outer = nodes_wish("x"), inner = wants(1);
-  struct nodes *n = nodes_new();
+  lock_spec outer = nodes_wish("x"), inner = wants(1);
+  struct nodes *l = nodes_new();
 
   (void)state;
   outer.owner = inner.owner = "me";
   outer.owner_size = inner.owner_size = 2;
-  nodes_lock_with(n, &outer);
-  assert_string_equal(nodes_next(n, 0), "acquire");
-  nodes_answer(n, "[:1 :%lld :30000 :60]", nodes_us(n));
-  assert_string_equal(nodes_events(n), "g");
-  nodes_lock_with(n, &inner);
-  assert_string_equal(nodes_events(n), "f");
-  assert_int_equal(nodes_status(n), DIBS_ERR_NOT_REPLICATED);
+  nodes_lock_with(l, &outer);
+  assert_string_equal(nodes_next(l, 0), "acquire");
+  nodes_answer(l, "[:1 :%lld :30000 :60]", nodes_us(l));
+  assert_string_equal(nodes_events(l), "g");
+  nodes_lock_with(l, &inner);
+  assert_string_equal(nodes_events(l), "f");
+  assert_int_equal(nodes_status(l), DIBS_ERR_NOT_REPLICATED);
   inner.reports_replicas = true;
-  nodes_lock_with(n, &inner);
-  assert_string_equal(nodes_events(n), "g");
-  nodes_free(n);
+  nodes_lock_with(l, &inner);
+  assert_string_equal(nodes_events(l), "g");
+  nodes_free(l);
 }
 
 /* Behind a hold with a limit: the next lease of the name has none. */
 static void the_limit_of_the_holder_before_does_not_shorten_what_is_acknowledged(void **state)
 {
-  lock_wish fixed = nodes_wish("x"), w = wants(1);
-  struct nodes *n = nodes_new();
+  lock_spec fixed = nodes_wish("x"), w = wants(1);
+  struct nodes *l = nodes_new();
   uint64_t id;
 
   (void)state;
   fixed.is_fixed = true;
-  id = nodes_lock_with(n, &fixed);
-  assert_string_equal(nodes_next(n, 0), "acquire");
-  nodes_answer(n, "[:1 :%lld :30000 :60]", nodes_us(n));
-  assert_string_equal(nodes_events(n), "g");
-  nodes_lock_with(n, &w);
-  assert_int_equal(lock_release(n->table, id, n->now), DIBS_OK);
-  assert_string_equal(nodes_next(n, 0), "release");
-  nodes_answer(n, ":1");
-  assert_string_equal(nodes_next(n, 0), "acquire");
-  nodes_answer(n, "[:1 :%lld :30000 :70]", nodes_us(n));
-  assert_string_equal(nodes_next_ack(n, 0), "renew");
-  assert_non_null(strstr(nodes_words(n), " 30000 "));
-  nodes_free(n);
+  id = nodes_lock_with(l, &fixed);
+  assert_string_equal(nodes_next(l, 0), "acquire");
+  nodes_answer(l, "[:1 :%lld :30000 :60]", nodes_us(l));
+  assert_string_equal(nodes_events(l), "g");
+  nodes_lock_with(l, &w);
+  assert_int_equal(hold_release(l->front, id, l->now), DIBS_OK);
+  assert_string_equal(nodes_next(l, 0), "release");
+  nodes_answer(l, ":1");
+  assert_string_equal(nodes_next(l, 0), "acquire");
+  nodes_answer(l, "[:1 :%lld :30000 :70]", nodes_us(l));
+  assert_string_equal(nodes_next_ack(l, 0), "renew");
+  assert_non_null(strstr(nodes_words(l), " 30000 "));
+  nodes_free(l);
 }
 
 static void the_next_renewal_is_due_by_the_one_that_was_acknowledged(void **state)
 {
-  lock_wish w = wants(1);
-  struct nodes *n;
+  lock_spec w = wants(1);
+  struct nodes *l;
 
   (void)state;
   w.replicas_wait = SPAN_MS(25000);
-  n = granted(&w);
-  renew(n, 0);
-  assert_string_equal(nodes_next_ack(n, 0), "WAIT");
-  nodes_pass(n, 24000);
-  nodes_answer(n, ":1");
-  assert_string_equal(nodes_events(n), "g");
-  nodes_pass(n, 1);
-  assert_string_equal(nodes_next(n, 0), "renew");
-  nodes_free(n);
+  l = granted(&w);
+  renew(l, 0);
+  assert_string_equal(nodes_next_ack(l, 0), "WAIT");
+  nodes_pass(l, 24000);
+  nodes_answer(l, ":1");
+  assert_string_equal(nodes_events(l), "g");
+  nodes_pass(l, 1);
+  assert_string_equal(nodes_next(l, 0), "renew");
+  nodes_free(l);
 }
 
 static void who_is_cancelled_while_replicas_are_asked_gives_the_lease_back(void **state)
 {
-  lock_wish w = wants(1);
-  struct nodes *n = nodes_new();
-  uint64_t id = nodes_lock_with(n, &w);
+  lock_spec w = wants(1);
+  struct nodes *l = nodes_new();
+  uint64_t id = nodes_lock_with(l, &w);
 
   (void)state;
-  assert_string_equal(nodes_next(n, 0), "acquire");
-  nodes_answer(n, "[:1 :%lld :30000 :60]", nodes_us(n));
-  assert_string_equal(nodes_next_ack(n, 0), "renew");
-  assert_true(lock_cancel(n->table, id, n->now));
-  nodes_answer(n, "[:%lld :0 :30000]", nodes_us(n));
-  assert_string_equal(nodes_next_ack(n, 0), "");
-  assert_string_equal(nodes_events(n), "f");
-  assert_string_equal(nodes_next(n, 0), "release");
-  nodes_free(n);
+  assert_string_equal(nodes_next(l, 0), "acquire");
+  nodes_answer(l, "[:1 :%lld :30000 :60]", nodes_us(l));
+  assert_string_equal(nodes_next_ack(l, 0), "renew");
+  assert_true(hold_cancel(l->front, id, l->now));
+  nodes_answer(l, "[:%lld :0 :30000]", nodes_us(l));
+  assert_string_equal(nodes_next_ack(l, 0), "");
+  assert_string_equal(nodes_events(l), "f");
+  assert_string_equal(nodes_next(l, 0), "release");
+  nodes_free(l);
 }
 
 int main(void)

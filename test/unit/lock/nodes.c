@@ -7,7 +7,7 @@
 #define START_US 1700000000000000
 
 static void *allocate(size_t bytes, void *data) { (void)data; return malloc(bytes); }
-static void *reallocate(void *p, size_t n, void *data) { (void)data; return realloc(p, n); }
+static void *reallocate(void *p, size_t l, void *data) { (void)data; return realloc(p, l); }
 static void give_back(void *p, void *data) { (void)data; free(p); }
 static const memory plain = { allocate, reallocate, give_back, NULL };
 
@@ -17,165 +17,154 @@ const memory *nodes_memory(void) { return &plain; }
 
 struct nodes *nodes_new(void)
 {
-  return nodes_new_of(DIALECT_NATIVE);
+  return nodes_new_of(&native_dialect);
 }
 
-struct nodes *nodes_new_of(dialect_kind dialect)
+struct nodes *nodes_new_of(const dialect_ops *dialect)
 {
-  struct nodes *n = calloc(1, sizeof(*n));
-  lock_settings s = { .memory = &plain, .prefix = "dibs", .client_id = SELF, .seed = 7,
+  struct nodes *l = calloc(1, sizeof(*l));
+  protocol spoken = { .prefix = "dibs", .client = SELF, .dialect = dialect, .has_tags = true };
+  lock_settings s = { .memory = &plain, .protocol = &spoken, .seed = 7,
                       .connect_timeout = SPAN_MS(5000), .command_timeout = SPAN_MS(2000),
                       .clock_rate_error_ppm = 10000, .local_handovers_max = 16,
                       .local_handover_time = SPAN_MS(10), .route_count = NODES,
-                      .slots = n->slots, .dialect = dialect };
+                      .slots = l->slots };
 
-  n->now = (instant){ SPAN_MS(1000000).ns };
-  n->table = lock_table_new(&s);
-  assert_non_null(n->table);
-  lock_sharded_channels(n->table, true);
+  l->now = (instant){ SPAN_MS(1000000).ns };
+  l->table = lock_table_new(&s);
+  assert_non_null(l->table);
+  l->front = hold_front_new(&plain);
+  hold_front_add(l->front, lock_backend(l->table));
+  lock_sharded_channels(l->table, true);
   for (size_t i = 0; i < NODES; i++) {
-    lock_server_time(n->table, i, nodes_us(n), n->now, n->now);
-    lock_link_up(n->table, i, n->now);
-    lock_inbox_up(n->table, i, n->now);
+    lock_server_time(l->table, i, nodes_us(l), l->now, l->now);
+    lock_link_up(l->table, i, l->now);
+    lock_inbox_up(l->table, i, l->now);
   }
-  return n;
+  return l;
 }
 
-void nodes_free(struct nodes *n)
+void nodes_free(struct nodes *l)
 {
-  lock_table_free(n->table);
-  free(n);
+  hold_front_free(l->front);
+  lock_table_free(l->table);
+  free(l);
 }
 
-long long nodes_us(const struct nodes *n)
+long long nodes_us(const struct nodes *l)
 {
-  return START_US + n->now.ns / 1000;
+  return START_US + l->now.ns / 1000;
 }
 
-lock_wish nodes_wish(const char *name)
+lock_spec nodes_wish(const char *name)
 {
-  return (lock_wish){ .kind = LOCK_MUTEX, .name = name, .name_size = strlen(name), .units = 1,
+  return (lock_spec){ .kind = LOCK_MUTEX, .name = name, .name_size = strlen(name), .units = 1,
                       .ttl = SPAN_MS(30000), .give_up_at = INSTANT_NEVER,
                       .replicas_wait = SPAN_MS(1000) };
 }
 
-uint64_t nodes_lock_with(struct nodes *n, const lock_wish *w)
+uint64_t nodes_lock_with(struct nodes *l, const lock_spec *w)
 {
   uint64_t id = 0;
 
-  assert_int_equal(lock_claim(n->table, w, n->now, &id), DIBS_OK);
+  assert_int_equal(hold_claim(l->front, w, l->now, &id), DIBS_OK);
   return id;
 }
 
-uint64_t nodes_lock(struct nodes *n, const char *name)
+uint64_t nodes_lock(struct nodes *l, const char *name)
 {
-  lock_wish w = nodes_wish(name);
+  lock_spec w = nodes_wish(name);
 
-  return nodes_lock_with(n, &w);
+  return nodes_lock_with(l, &w);
 }
 
-void nodes_move(struct nodes *n, const char *name, uint16_t to)
+void nodes_move(struct nodes *l, const char *name, uint16_t to)
 {
   char key[80];
   int size = snprintf(key, sizeof(key), "dibs:m:{%s}", name);
 
-  n->slots[slot_of_key(key, (size_t)size)] = to;
-  lock_slots_changed(n->table, n->now);
+  l->slots[slot_of_key(key, (size_t)size)] = to;
+  lock_slots_changed(l->table, l->now);
 }
 
 /* A table that asks to be ticked without end is found here. */
-void nodes_pass(struct nodes *n, int64_t ms)
+void nodes_pass(struct nodes *l, int64_t ms)
 {
-  instant end = instant_add(n->now, SPAN_MS(ms));
+  instant end = instant_add(l->now, SPAN_MS(ms));
   int64_t ticks = 0;
 
-  while (!instant_before(end, lock_deadline(n->table))) {
-    n->now = instant_max(n->now, lock_deadline(n->table));
-    lock_tick(n->table, n->now);
+  while (!instant_before(end, hold_deadline(l->front))) {
+    l->now = instant_max(l->now, hold_deadline(l->front));
+    hold_tick(l->front, l->now);
     assert_true(++ticks < 100 + ms);
   }
-  n->now = end;
-  lock_tick(n->table, n->now);
+  l->now = end;
+  hold_tick(l->front, l->now);
 }
 
 /* ---- commands ---- */
 
-static const char *script_name(const resp_argument *digest)
+static const size_t *sizes_of(const request *r, size_t *ret_count)
 {
-  static const struct { const script *script; const char *name; } known[] = {
-    { &script_native_acquire, "acquire" }, { &script_native_release, "release" },
-    { &script_native_renew, "renew" },     { &script_native_cancel, "cancel" },
-    { &script_native_raise, "raise" },     { &script_native_many_acquire, "many_acquire" },
-    { &script_native_many_release, "many_release" },
-    { &script_redisson_acquire, "acquire" }, { &script_redisson_release, "release" },
-    { &script_redisson_renew, "renew" },     { &script_redisson_cancel, "cancel" },
-    { &script_redisson_rw_acquire, "rw_acquire" },
-    { &script_redisson_share_release, "share_release" },
-    { &script_spring_acquire, "acquire" },   { &script_spring_release, "release" },
-  };
-
-  for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-    if ((digest->size == 40 && memcmp(digest->bytes, known[i].script->sha1, 40) == 0) ||
-        (digest->size == known[i].script->size &&
-         memcmp(digest->bytes, known[i].script->bytes, digest->size) == 0))
-      return known[i].name;
-  return "another script";
+  *ret_count = buffer_size(&r->sizes) / sizeof(size_t);
+  return (const size_t *)(const void *)buffer_bytes(&r->sizes);
 }
 
-static void keep_words(struct nodes *n, const buffer *out)
+static void keep_words(struct nodes *l, const request *r)
 {
-  resp_argument said[16];
-  size_t count = resp_command_words(out, said, 16), used = 0;
+  const char *at = buffer_bytes(&r->bytes);
+  size_t count, used = 0;
+  const size_t *sizes = sizes_of(r, &count);
 
-  for (size_t i = 0; i < count && said[i].size < 100; i++)
-    used += (size_t)snprintf(n->words + used, sizeof(n->words) - used, "%.*s ",
-                             (int)said[i].size, (const char *)said[i].bytes);
+  for (size_t i = 0; i < count; at += sizes[i], i++)
+    used += (size_t)snprintf(l->words + used, sizeof(l->words) - used, "%.*s ", (int)sizes[i],
+                             at);
 }
 
-const char *nodes_words(const struct nodes *n) { return n->words; }
+const char *nodes_words(const struct nodes *l) { return l->words; }
 
-static const char *verb(struct nodes *n, const buffer *out)
+static const char *verb(struct nodes *l, const request *r)
 {
   static char words[16];
-  resp_argument said[2];
-  size_t count = resp_command_words(out, said, 2);
+  size_t count;
+  const size_t *sizes = sizes_of(r, &count);
 
+  keep_words(l, r);
+  if (r->script != NULL)
+    return strchr(r->script->name, '/') + 1;
   assert_true(count > 0);
-  keep_words(n, out);
-  if (count > 1 && said[0].size >= 4 && memcmp(said[0].bytes, "EVAL", 4) == 0)
-    return script_name(&said[1]);
-  snprintf(words, sizeof(words), "%.*s", (int)said[0].size, (const char *)said[0].bytes);
+  snprintf(words, sizeof(words), "%.*s", (int)sizes[0], buffer_bytes(&r->bytes));
   return words;
 }
 
-const char *nodes_next(struct nodes *n, size_t node)
+const char *nodes_next(struct nodes *l, size_t node)
 {
   lock_command k;
-  buffer out;
+  request out;
   const char *words = "";
 
-  buffer_init(&out, &plain);
-  if (lock_next_command(n->table, node, &out, &k, n->now)) {
-    n->tag = k.tag;
-    n->sent_at = n->now;
-    n->is_asking = k.is_asking;
-    words = verb(n, &out);
+  request_init(&out, &plain);
+  if (lock_next_command(l->table, node, &out, &k, l->now)) {
+    l->tag = k.tag;
+    l->sent_at = l->now;
+    l->is_asking = k.is_asking;
+    words = verb(l, &out);
   }
-  buffer_deinit(&out);
+  request_deinit(&out);
   return words;
 }
 
-const char *nodes_next_ack(struct nodes *n, size_t node)
+const char *nodes_next_ack(struct nodes *l, size_t node)
 {
-  buffer out;
+  request out;
   const char *words = "";
 
-  buffer_init(&out, &plain);
-  if (lock_next_ack_command(n->table, node, &out, &n->tag, n->now)) {
-    n->sent_at = n->now;
-    words = verb(n, &out);
+  request_init(&out, &plain);
+  if (lock_next_ack_command(l->table, node, &out, &l->tag, l->now)) {
+    l->sent_at = l->now;
+    words = verb(l, &out);
   }
-  buffer_deinit(&out);
+  request_deinit(&out);
   return words;
 }
 
@@ -202,7 +191,7 @@ static void encode(const char *words, char *out, size_t size)
       used += (size_t)snprintf(out + used, size - used, "%s\r\n", word);
 }
 
-lock_verdict nodes_answer(struct nodes *n, const char *format, ...)
+lock_verdict nodes_answer(struct nodes *l, const char *format, ...)
 {
   char words[512], bytes[1024];
   resp_reader *reader = resp_reader_new(&plain, RESP_LIMITS_DEFAULT);
@@ -217,7 +206,7 @@ lock_verdict nodes_answer(struct nodes *n, const char *format, ...)
   assert_int_equal(resp_reader_feed(reader, bytes, strlen(bytes)), DIBS_OK);
   assert_int_equal(resp_reader_next(reader, &reply), DIBS_OK);
   assert_non_null(reply);
-  verdict = lock_answer(n->table, n->tag, n->sent_at, reply, n->now);
+  verdict = lock_answer(l->table, l->tag, l->sent_at, reply, l->now);
   resp_reply_free(reply);
   resp_reader_free(reader);
   return verdict;
@@ -225,45 +214,45 @@ lock_verdict nodes_answer(struct nodes *n, const char *format, ...)
 
 /* ---- channels, messages, events ---- */
 
-const char *nodes_channel(struct nodes *n, size_t node)
+const char *nodes_channel(struct nodes *l, size_t node)
 {
   static char bytes[700];
   text channel = text_over(bytes + 1, sizeof(bytes) - 1);
   bool is_left = false;
 
   bytes[0] = '-';
-  if (!lock_next_channel(n->table, node, &channel, &is_left))
+  if (!lock_next_channel(l->table, node, &channel, &is_left))
     return "";
   bytes[1 + channel.used] = '\0';
   return is_left ? bytes : bytes + 1;
 }
 
-void nodes_subscribe(struct nodes *n, size_t node)
+void nodes_subscribe(struct nodes *l, size_t node)
 {
-  const char *channel = nodes_channel(n, node);
+  const char *channel = nodes_channel(l, node);
 
   assert_string_not_equal(channel, "");
-  lock_channel_up(n->table, node, channel, strlen(channel), n->now);
+  lock_channel_up(l->table, node, channel, strlen(channel), l->now);
 }
 
-void nodes_message(struct nodes *n, const char *words)
+void nodes_message(struct nodes *l, const char *words)
 {
-  nodes_message_on(n, "", words);
+  nodes_message_on(l, "", words);
 }
 
-void nodes_message_on(struct nodes *n, const char *channel, const char *words)
+void nodes_message_on(struct nodes *l, const char *channel, const char *words)
 {
-  lock_message(n->table, channel, strlen(channel), words, strlen(words), n->now);
+  lock_message(l->table, channel, strlen(channel), words, strlen(words), l->now);
 }
 
-const char *nodes_events(struct nodes *n)
+const char *nodes_events(struct nodes *l)
 {
-  static const char letters[] = " grslRfed";
+  static const char letters[] = " grslRhfed";
   static char seen[64];
   size_t count = 0;
   lock_event event;
 
-  while (count + 1 < sizeof(seen) && lock_next_event(n->table, &event)) {
+  while (count + 1 < sizeof(seen) && hold_next_event(l->front, &event)) {
     seen[count++] = letters[event.kind];
     last_status = event.status;
   }
@@ -271,33 +260,33 @@ const char *nodes_events(struct nodes *n)
   return seen;
 }
 
-dibs_status nodes_status(const struct nodes *n)
+dibs_status nodes_status(const struct nodes *l)
 {
-  (void)n;
+  (void)l;
   return last_status;
 }
 
 /* ---- beginnings ---- */
 
-uint64_t nodes_queued(struct nodes *n, const char *name)
+uint64_t nodes_queued(struct nodes *l, const char *name)
 {
-  uint64_t id = nodes_lock(n, name);
+  uint64_t id = nodes_lock(l, name);
 
-  assert_string_equal(nodes_next(n, 0), "acquire");
-  nodes_answer(n, "[:6 :%lld]", nodes_us(n));
-  nodes_subscribe(n, 0);
-  assert_string_equal(nodes_next(n, 0), "acquire");
-  nodes_answer(n, "[:3 :%lld :30000 :30000 $" OTHER ":9:50 :0 :5]", nodes_us(n));
-  assert_string_equal(nodes_next(n, 0), "");
+  assert_string_equal(nodes_next(l, 0), "acquire");
+  nodes_answer(l, "[:6 :%lld]", nodes_us(l));
+  nodes_subscribe(l, 0);
+  assert_string_equal(nodes_next(l, 0), "acquire");
+  nodes_answer(l, "[:3 :%lld :30000 :30000 $" OTHER ":9:50 :0 :5]", nodes_us(l));
+  assert_string_equal(nodes_next(l, 0), "");
   return id;
 }
 
-uint64_t nodes_held(struct nodes *n, const char *name)
+uint64_t nodes_held(struct nodes *l, const char *name)
 {
-  uint64_t id = nodes_lock(n, name);
+  uint64_t id = nodes_lock(l, name);
 
-  assert_string_equal(nodes_next(n, 0), "acquire");
-  nodes_answer(n, "[:1 :%lld :30000 :60]", nodes_us(n));
-  assert_string_equal(nodes_events(n), "g");
+  assert_string_equal(nodes_next(l, 0), "acquire");
+  nodes_answer(l, "[:1 :%lld :30000 :60]", nodes_us(l));
+  assert_string_equal(nodes_events(l), "g");
   return id;
 }

@@ -21,6 +21,7 @@
 
 struct nodes {
   lock_table *table;
+  hold_front *front;          /* of its claims */
   uint16_t slots[SLOT_COUNT];
   instant now, sent_at;
   uint64_t tag;               /* of the command that was taken last */
@@ -29,13 +30,13 @@ struct nodes {
 };
 
 struct nodes *nodes_new(void);                     /* all up, inboxes too; all slots at 0 */
-struct nodes *nodes_new_of(dialect_kind dialect);
+struct nodes *nodes_new_of(const dialect_ops *dialect);
 void nodes_free(struct nodes *n);
 const memory *nodes_memory(void);
 
 uint64_t nodes_lock(struct nodes *n, const char *name);        /* waits for ever */
-uint64_t nodes_lock_with(struct nodes *n, const lock_wish *w);
-lock_wish nodes_wish(const char *name);
+uint64_t nodes_lock_with(struct nodes *n, const lock_spec *w);
+lock_spec nodes_wish(const char *name);
 
 /* The slot of this name has another node from now on. */
 void nodes_move(struct nodes *n, const char *name, uint16_t to);

@@ -61,42 +61,48 @@ static size_t commands(lock_table *t, uint64_t *ret_first, instant now)
 {
   size_t count = 0;
   lock_command k;
-  buffer out;
+  request out;
 
-  buffer_init(&out, &heap);
+  request_init(&out, &heap);
   while (lock_next_command(t, 0, &out, &k, now))
     if (count++ == 0)
       *ret_first = k.tag;
-  buffer_deinit(&out);
+  request_deinit(&out);
   return count;
 }
 
-static lock_table *holding_many(void)
+static lock_table *holding_many(hold_front **ret_front)
 {
-  lock_settings s = { .memory = &heap, .prefix = "dibs", .client_id = "AAAAAAAAAAAAAAAAAAAAAA",
+  protocol spoken = { .dialect = &native_dialect, .prefix = "dibs",
+                      .client = "AAAAAAAAAAAAAAAAAAAAAA" };
+  lock_settings s = { .memory = &heap, .protocol = &spoken,
                       .seed = 1, .route_count = 1, .connect_timeout = SPAN_MS(5000),
                       .command_timeout = SPAN_MS(2000), .clock_rate_error_ppm = 10000 };
   lock_table *t = lock_table_new(&s);
+  hold_front *f = hold_front_new(&heap);
   char name[16], granted[32];
   uint64_t id, tag = 0;
 
+  hold_front_add(f, lock_backend(t));
   lock_link_up(t, 0, start);
   for (int i = 0; i < NAMES; i++) {
-    lock_wish w = { .name = name, .ttl = SPAN_MS(30000), .give_up_at = INSTANT_NEVER };
+    lock_spec w = { .name = name, .ttl = SPAN_MS(30000), .give_up_at = INSTANT_NEVER };
 
     w.name_size = (size_t)snprintf(name, sizeof(name), "n%d", i);
-    assert_int_equal(lock_claim(t, &w, start, &id), DIBS_OK);
+    assert_int_equal(hold_claim(f, &w, start, &id), DIBS_OK);
     assert_int_equal(commands(t, &tag, start), 1);
     (void)snprintf(granted, sizeof(granted), ":%d\r\n", 1000000 + i);
     answer(t, tag, granted, start);
   }
-  assert_int_equal(lock_get_counts(t).holds, NAMES);
+  assert_int_equal(hold_counts(f).holds, NAMES);
+  *ret_front = f;
   return t;
 }
 
 static void a_new_connection_renews_all_but_a_few_batches_at_a_time(void **state)
 {
-  lock_table *t = holding_many();
+  hold_front *front;
+  lock_table *t = holding_many(&front);
   instant later = instant_add(start, SPAN_MS(1000));
   char answers[16 + 16 * BATCH * 2] = "*201\r\n:2000000\r\n";
   uint64_t tag = 0;
@@ -108,12 +114,13 @@ static void a_new_connection_renews_all_but_a_few_batches_at_a_time(void **state
   for (int i = 0; i < BATCH; i++)
     (void)strcat(answers, ":0\r\n:30000\r\n");
   answer(t, tag, answers, later);
-  assert_int_equal(lock_get_counts(t).renewed, BATCH);
+  assert_int_equal(hold_counts(front).renewed, BATCH);
   assert_int_equal(commands(t, &tag, later), 1);
 
   lock_link_down(t, 0, DIBS_ERR_UNREACHABLE, "gone again", later);
   lock_link_up(t, 0, later);
   assert_int_equal(commands(t, &tag, later), UNDER_WAY);
+  (void)hold_front_free(front);
   (void)lock_table_free(t);
 }
 

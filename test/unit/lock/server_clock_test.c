@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lock/server_clock: no wall clock is trusted alone (aim 5, theme 23). */
+/* lock/server_clock: no wall clock is trusted alone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

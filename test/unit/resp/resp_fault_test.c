@@ -38,7 +38,7 @@ static void the_first_word_says_what_it_is(void **state)
     { "READONLY You can't write against a read only replica.", RESP_FAULT_READ_ONLY },
     { "MISCONF Redis is configured to save RDB snapshots", RESP_FAULT_REFUSED },
     { "OOM command not allowed when used memory > 'maxmemory'.", RESP_FAULT_REFUSED },
-    { "NOREPLICAS Not enough good replicas to write.", RESP_FAULT_REFUSED },
+    { "NOREPLICAS Not enough good replicas to write.", RESP_FAULT_NO_REPLICAS },
     { "NOAUTH Authentication required.", RESP_FAULT_AUTH },
     { "WRONGPASS invalid username-password pair or user is disabled.", RESP_FAULT_AUTH },
     { "NOPERM this user has no permissions to run the 'eval' command", RESP_FAULT_DENIED },
@@ -80,7 +80,7 @@ static void errors_inside_scripts_are_seen_through(void **state)
     { "ERR The user executing the script can't publish to the channel mentioned in the "
       "command script: " SHA ", on @user_script:1.", RESP_FAULT_DENIED },
     { "NOREPLICAS Not enough good replicas to write. script: " SHA ", on @user_script:1.",
-      RESP_FAULT_REFUSED },
+      RESP_FAULT_NO_REPLICAS },
     { "ERR ACL failure in script: The user executing the script can't access at least one "
       "of the keys mentioned in the command arguments script: " SHA, RESP_FAULT_DENIED },
     { "NOPERM ACL failure in script: User alice has no permissions to run the 'set' command "

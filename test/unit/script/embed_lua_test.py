@@ -30,6 +30,13 @@ class EmbedLua(unittest.TestCase):
         return subprocess.run([sys.executable, TOOL, *map(str, words)], check=False,
                               capture_output=True)
 
+    def listed(self, words):
+        """A list of one script, native/verb, with this text."""
+        self.write("verb.lua", words)
+        path = self.root.parent / "scripts.list"
+        path.write_text("# all\n\nnative/verb  # the only one\n", encoding="utf-8")
+        return path
+
     def embedded(self, words):
         done = self.run_tool("--print", self.write("verb.lua", words))
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -54,7 +61,7 @@ class EmbedLua(unittest.TestCase):
 
     def library(self, words):
         out = pathlib.Path(self.folder.name) / "table.c"
-        done = self.run_tool("--output", out, self.write("verb.lua", words))
+        done = self.run_tool("--table", out, self.listed(words))
         self.assertEqual(done.returncode, 0, done.stderr)
         table = out.read_text().split("script_library_text[] = {")[1].split("};")[0]
         return bytes(int(code) for code in table.replace("\n", "").split(",") if code.strip())
@@ -85,16 +92,59 @@ class EmbedLua(unittest.TestCase):
         self.write("shared/one.lua", "--@include one\n")
         self.assertIn("each other", self.refusal("--@include one\n"))
 
+    def returning(self, words):
+        """Whether each directive is accepted for a piece with this text."""
+        self.write("shared/one.lua", words)
+        accepted = []
+        for directive in ("include", "may_return", "tail"):
+            verb = self.write("verb.lua", f"if a then\n  --@{directive} one\nend\n")
+            done = self.run_tool("--print", verb)
+            self.assertTrue(done.returncode == 0 or b"by its returns" in done.stderr, done.stderr)
+            accepted.append(done.returncode == 0)
+        return accepted
+
+    def test_a_piece_that_returns_in_functions_only_is_included(self):
+        only_include = [True, False, False]
+        self.assertEqual(self.returning("local a = 2 -- return a\n"), only_include)
+        self.assertEqual(self.returning("local a, b = 'return', \"do \\\" return\"\n"),
+                         only_include)
+        self.assertEqual(self.returning(
+            "local function f(a)\n  for i = 1, a do\n    if i > 2 then\n      return i\n"
+            "    end\n  end\n  return function() return a end\nend\n"), only_include)
+
+    def test_a_piece_that_may_return_says_so(self):
+        only_may_return = [False, True, False]
+        self.assertEqual(self.returning("if a then\n  return 1\nelse\n  a = 2\nend\n"),
+                         only_may_return)
+        self.assertEqual(self.returning(
+            "local function f()\n  repeat\n    a = a - 1\n  until a < 2\nend\n"
+            "while a do\n  return f()\nend\n"), only_may_return)
+        self.write("shared/two.lua", "if a then\n  return 1\nend\n")
+        self.assertEqual(self.returning("--@may_return two\nb = 2\n"), only_may_return)
+
+    def test_a_piece_that_always_returns_is_a_tail(self):
+        self.assertEqual(self.returning("if a then\n  return 1\nend\nreturn 2\n"),
+                         [False, False, True])
+
+    def test_nothing_follows_a_tail_but_an_end_of_its_block(self):
+        self.write("shared/one.lua", "return 1\n")
+        self.write("shared/two.lua", "local b = 2\n")
+        self.assertEqual(self.embedded("local a = 1\n--@tail one\n-- end of it\n"),
+                         b"local a = 1\nreturn 1\n")
+        self.embedded("if a then\n  --@tail one\nelse\n  --@tail one\nend\na = 2\n")
+        self.assertIn("verb.lua:1: only an end", self.refusal("--@tail one\n\na = 2\n"))
+        self.assertIn("verb.lua:1: only an end", self.refusal("--@tail one\n--@include two\n"))
+
     def test_long_brackets_are_refused(self):
         self.assertIn("long brackets", self.refusal("local a = [[\n-- text\n]]\n"))
         self.assertIn("long brackets", self.refusal("--[==[ x\n]==]\n"))
 
     def test_the_table_holds_the_bytes_their_digest_and_depends_on_all_files(self):
         self.write("shared/one.lua", "local b = 2\n")
-        verb = self.write("verb.lua", "--@include one\nreturn b\n")
+        scripts = self.listed("--@include one\nreturn b\n")
         made = self.root / "table.c"
         deps = self.root / "table.d"
-        done = self.run_tool("--output", made, "--depfile", deps, verb)
+        done = self.run_tool("--table", made, "--depfile", deps, scripts)
         self.assertEqual(done.returncode, 0, done.stderr)
         words = made.read_text()
         listed = re.search(r"script_native_verb_bytes\[\] = \{(.*?)\};", words, re.S)
@@ -103,8 +153,21 @@ class EmbedLua(unittest.TestCase):
         self.assertIn(f'"native/verb", script_native_verb_bytes, {len(data) - 1}, '
                       f'"{hashlib.sha1(data[:-1]).hexdigest()}"', words)
         self.assertIn("script_count = 1;", words)
-        self.assertIn("verb.lua", deps.read_text())
-        self.assertIn("shared/one.lua", deps.read_text())
+        for name in ("scripts.list", "verb.lua", "shared/one.lua"):
+            self.assertIn(name, deps.read_text())
+
+    def test_the_header_declares_the_scripts_of_the_list(self):
+        made = self.root / "table.h"
+        done = self.run_tool("--header", made, self.listed("return 1\n"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("\nextern const script script_native_verb;\n", made.read_text())
+
+    def test_a_row_without_its_file_is_refused(self):
+        path = self.listed("return 1\n")
+        path.write_text("native/none\n", encoding="utf-8")
+        done = self.run_tool("--table", self.root / "table.c", path)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, rb"^\S+scripts.list: there is no \S+native/none.lua\n$")
 
 
 unittest.main()

@@ -370,8 +370,8 @@ static void hosts_are_checked(void **state)
   expect_refused("redis://h1,h2:x", "the port must be");
   expect_refused("redis://h1,::1", "brackets");
   expect_refused("redis+sentinel:///s", "the host is missing");
-  expect_refused("redis://h1,h2,H1:6379", "host 3 of the URL is host 1 once more");
-  expect_refused("redis+sentinel://h,h:26379/s", "host 2 of the URL is host 1 once more");
+  expect_refused("redis://h1,h2,H1:6379", "host 3 of the URL is host 1 again");
+  expect_refused("redis+sentinel://h,h:26379/s", "host 2 of the URL is host 1 again");
   for (int i = 1; i < 64; i++)
     sprintf(url + strlen(url), ",h%d", i);
   expect_parsed(&f, url, DEPLOYMENT_REPLICATED, 64);
@@ -445,15 +445,15 @@ static void quorums_are_checked(void **state)
   char many[400] = "";
 
   (void)state;
-  expect_refused("redis://a redis://b", "3 to 15 servers, an odd number, and here are 2");
-  expect_refused("redis://a,redis://b,redis://c,redis://d", "here are 4");
+  expect_refused("redis://a redis://b", "3 to 15 servers, an odd number; the URLs name 2");
+  expect_refused("redis://a,redis://b,redis://c,redis://d", "name 4");
   for (int i = 0; i < 17; i++)
     sprintf(many + strlen(many), "redis://h%d ", i);
-  expect_refused(many, "here are 17");
+  expect_refused(many, "name 17");
   expect_refused("redis://a redis://b redis://A:6379/1",
-                 "server 3: it is server 1 once more");
-  expect_refused("unix:///a redis://b unix:///a", "server 3: it is server 1 once more");
-  expect_refused("redis://a redis://b rediss://b", "server 3: it is server 2 once more");
+                 "server 3: the same server as server 1");
+  expect_refused("unix:///a redis://b unix:///a", "server 3: the same server as server 1");
+  expect_refused("redis://a redis://b rediss://b", "server 3: the same server as server 2");
   expect_refused("redis://a redis://b local:", "server 3: local:");
   expect_refused("local:,redis://b,redis://c", "server 1: local:");
   expect_refused("redis://a,local:,redis://c", "server 2: local:");
@@ -500,31 +500,31 @@ static void it_is_shown_without_credentials(void **state)
                "redis://a:6379/0 rediss://b:1/2 unix:///c");
 }
 
-static bool same_place(const char *a, const char *b)
+static bool same_address(const char *a, const char *b)
 {
   fixture f, g;
   bool is_same;
 
   assert_int_equal(parse(&f, a), DIBS_OK);
   assert_int_equal(parse(&g, b), DIBS_OK);
-  is_same = server_url_same_place(&f.d.seeds[0], &g.d.seeds[0]);
-  assert_int_equal(is_same, server_url_same_place(&g.d.seeds[0], &f.d.seeds[0]));
+  is_same = server_url_same_address(&f.d.seeds[0], &g.d.seeds[0]);
+  assert_int_equal(is_same, server_url_same_address(&g.d.seeds[0], &f.d.seeds[0]));
   end(&f);
   end(&g);
   return is_same;
 }
 
-static void places_are_told_apart(void **state)
+static void addresses_differ(void **state)
 {
   (void)state;
-  assert_true(same_place("redis://h", "redis://u:p@H:6379/3"));
-  assert_true(same_place("redis://h", "rediss://h"));
-  assert_true(same_place("unix:///a", "unix:///a?db=1"));
-  assert_false(same_place("redis://h", "redis://h:1"));
-  assert_false(same_place("redis://h", "redis://hh"));
-  assert_false(same_place("unix:///a", "unix:///A"));
-  assert_false(same_place("unix:///a", "redis://h"));
-  assert_false(same_place("local:", "local:"));
+  assert_true(same_address("redis://h", "redis://u:p@H:6379/3"));
+  assert_true(same_address("redis://h", "rediss://h"));
+  assert_true(same_address("unix:///a", "unix:///a?db=1"));
+  assert_false(same_address("redis://h", "redis://h:1"));
+  assert_false(same_address("redis://h", "redis://hh"));
+  assert_false(same_address("unix:///a", "unix:///A"));
+  assert_false(same_address("unix:///a", "redis://h"));
+  assert_false(same_address("local:", "local:"));
 }
 
 /* ---- memory ---- */
@@ -579,6 +579,66 @@ static void very_long_ones_are_refused(void **state)
   expect_refused(urls, "longer than 4096 bytes");
 }
 
+/* ---- written ---- */
+
+static void write_to(const deployment *d, bool with_passwords, char *bytes, size_t size)
+{
+  text out = text_over(bytes, size);
+
+  deployment_write(d, with_passwords, &out);
+  assert_false(out.is_cut);
+}
+
+/* Written and read again it is the same; and written without passwords it shows none. */
+static void expect_written(const char *url, const char *wanted)
+{
+  fixture f, again;
+  char whole[1024], plain[1024], once_more[1024];
+
+  if (parse(&f, url) != DIBS_OK)
+    fail_msg("%s: %s", url, f.words);
+  write_to(&f.d, true, whole, sizeof(whole));
+  write_to(&f.d, false, plain, sizeof(plain));
+  assert_string_equal(whole, wanted);
+  assert_null(strstr(plain, "secret"));
+  if (parse(&again, whole) != DIBS_OK)
+    fail_msg("%s: %s", whole, again.words);
+  assert_int_equal(again.d.kind, f.d.kind);
+  write_to(&again.d, true, once_more, sizeof(once_more));
+  assert_string_equal(once_more, whole);
+  end(&f);
+  end(&again);
+}
+
+static void a_deployment_is_written_as_the_url_that_it_is_read_from(void **state)
+{
+  (void)state;
+  expect_written("redis://h", "redis://h:6379");
+  expect_written("local:", "local:");
+  expect_written("valkeys://u:sec%40ret@[::1]:7/3?prefix=a%20b&note=n&cacert=/c,a&sni=x",
+                 "rediss://[::1]:7/3?prefix=a%20b&user=u&password=sec%40ret&cacert=%2Fc%2Ca&sni=x");
+  expect_written("unix://:secret@/run/a%20b?db=2&quarantine=31s&degrade=wait&dialect=spring"
+                 "&registry=r&functions=yes&pubsub=no&clock_rate_error_ppm=7&close_timeout=1s",
+                 "unix:///run/a%20b?db=2&password=secret&close_timeout=1000ms"
+                 "&clock_rate_error_ppm=7&quarantine=31000ms&degrade=wait&dialect=spring"
+                 "&registry=r&pubsub=no&functions=yes");
+  expect_written("redis://a,b:7/1?sharded=no&connect_timeout=2s&command_timeout=3s",
+                 "redis://a:6379,b:7/1?connect_timeout=2000ms&command_timeout=3000ms&sharded=no");
+  expect_written("rediss+sentinel://u:secret1@a,b/my%2Fmain/4?sentinel_user=w&"
+                 "sentinel_password=secret2&sentinel_tls=no",
+                 "rediss+sentinel://a:26379,b:26379/my%2Fmain/4?user=u&password=secret1"
+                 "&sentinel_user=w&sentinel_password=secret2&sentinel_tls=no");
+  expect_written("redis+sentinel://a/s?sentinel_tls=yes&cacert=/ca",
+                 "redis+sentinel://a:26379/s?cacert=%2Fca&sentinel_tls=yes");
+  expect_written("redis+cluster://:secret@a,b:7?map=10.0.0.1:7>127.0.0.1:8,h>[::1]",
+                 "redis+cluster://a:6379,b:7?password=secret"
+                 "&map=10.0.0.1:7%3E127.0.0.1:8,h%3E%5B::1%5D");
+  expect_written("redis://u:secret1@a/1?prefix=p&dialect=plain,rediss://:secret2@b?cert=/c&key=/k"
+                 " unix:///s?db=5",
+                 "redis://a:6379/1?prefix=p&user=u&password=secret1&dialect=plain"
+                 " rediss://b:6379?password=secret2&cert=%2Fc&key=%2Fk unix:///s?db=5");
+}
+
 int main(void)
 {
   const struct CMUnitTest all[] = {
@@ -600,8 +660,9 @@ int main(void)
     cmocka_unit_test(quorums_are_checked),
     cmocka_unit_test(a_misplaced_password_is_not_shown),
     cmocka_unit_test(it_is_shown_without_credentials),
-    cmocka_unit_test(places_are_told_apart),
+    cmocka_unit_test(addresses_differ),
     cmocka_unit_test(refused_memory_leaves_nothing_behind),
+    cmocka_unit_test(a_deployment_is_written_as_the_url_that_it_is_read_from),
     cmocka_unit_test(very_long_ones_are_refused),
   };
 

@@ -35,8 +35,7 @@ static void the_first_map_is_taken(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, THREE);                          /* the two others say nothing, ever */
-  search(&f);
+  begin_search(&f, THREE);                   /* the two others say nothing, ever */
   expect_asks(&f, "h3:7000", "CLUSTER SHARDS");
   says(&f, "h3:7000", "[" SHARD("10.0.0.1") "]");
   expect_map(&f, "10.0.0.1", 6379, true);
@@ -54,8 +53,7 @@ static void a_node_from_before_seven_is_asked_for_slots(void **state)
   for (size_t i = 0; i < 3; i++) {
     fixture f;
 
-    begin(&f, THREE);
-    search(&f);
+    begin_search(&f, THREE);
     says(&f, "h1:6379", answers[i]);
     expect_asks(&f, "h1:6379", "CLUSTER SLOTS");
     says(&f, "h1:6379", SLOTS("10.0.0.1"));
@@ -69,8 +67,7 @@ static void a_node_that_forbids_shards_knows_them(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, THREE);
-  search(&f);
+  begin_search(&f, THREE);
   says(&f, "h1:6379", "-NOPERM this user has no permissions to run the 'cluster|shards' command");
   expect_asks(&f, "h1:6379", "CLUSTER SLOTS");
   says(&f, "h1:6379", SLOTS("10.0.0.1"));
@@ -83,8 +80,7 @@ static void shards_that_are_not_understood_are_asked_for_as_slots(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, THREE);
-  search(&f);
+  begin_search(&f, THREE);
   says(&f, "h1:6379", "[['slots' 7]]");
   expect_asks(&f, "h1:6379", "CLUSTER SLOTS");
   says(&f, "h1:6379", SLOTS("10.0.0.1"));
@@ -97,8 +93,7 @@ static void tls_takes_the_port_for_it(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, "rediss+cluster://h1");
-  search(&f);
+  begin_search(&f, "rediss+cluster://h1");
   says(&f, "h1:6379", "[" SHARD("10.0.0.1") "]");
   expect_map(&f, "10.0.0.1", 6380, true);
   end(&f);
@@ -109,8 +104,7 @@ static void a_node_without_a_name_is_the_one_that_was_asked(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, THREE);
-  search(&f);
+  begin_search(&f, THREE);
   says(&f, "h3:7000", "[" SHARD("") "]");
   expect_map(&f, "h3", 6379, true);
   search(&f);
@@ -125,12 +119,11 @@ static void a_map_of_nobody_is_passed_over(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, "redis+cluster://h1,h2");
-  search(&f);
+  begin_search(&f, "redis+cluster://h1,h2");
   says(&f, "h1:6379", "[]");
   expect_looking(&f);
   says(&f, "h2:6379", "[['slots' [0 16383] 'nodes' []]]");
-  expect_none(&f, DIBS_ERR_UNREACHABLE, "h1:6379: the node knows nobody for any slot");
+  expect_none(&f, DIBS_ERR_UNREACHABLE, "h1:6379: the node has no server for any slot");
   end(&f);
 }
 
@@ -139,8 +132,7 @@ static void a_server_that_is_no_node_is_told(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, "redis+cluster://h1,h2");
-  search(&f);
+  begin_search(&f, "redis+cluster://h1,h2");
   says(&f, "h1:6379", "-ERR This instance has cluster support disabled");
   breaks(&f, "h2:6379", DIBS_ERR_UNREACHABLE, "no");
   expect_none(&f, DIBS_ERR_CONFIG, "h1:6379: this server is no node of a cluster");
@@ -162,8 +154,7 @@ static void a_hostile_answer_spoils_only_its_own_scout(void **state)
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     fixture f;
 
-    begin(&f, "redis+cluster://h1,h2");
-    search(&f);
+    begin_search(&f, "redis+cluster://h1,h2");
     says(&f, "h1:6379", cases[i].shards);
     if (cases[i].slots != NULL)
       says(&f, "h1:6379", cases[i].slots);
@@ -195,8 +186,7 @@ static void a_new_search_finds_a_new_map(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, THREE);
-  search(&f);
+  begin_search(&f, THREE);
   says(&f, "h1:6379", "[" SHARD("10.0.0.1") "]");
   expect_map(&f, "10.0.0.1", 6379, true);
   search(&f);

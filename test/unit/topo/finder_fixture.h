@@ -98,11 +98,14 @@ static inline void end(fixture *f)
 static inline void question_read(fixture *f, int scout, char *words, size_t size)
 {
   text t = text_over(words, size);
+  request question;
   buffer out;
   const char *at;
 
+  request_init(&question, &f->own_memory);
   buffer_init(&out, &f->own_memory);
-  if (finder_next_question(f->finder, scout, &out)) {
+  if (finder_next_question(f->finder, scout, &question)) {
+    request_render(&question, false, &out);
     buffer_append(&out, "", 1);
     for (at = strchr(buffer_bytes(&out), '\n'); at != NULL && at[1] != 0;
          at = strchr(at + 1, '\n')) {
@@ -113,6 +116,7 @@ static inline void question_read(fixture *f, int scout, char *words, size_t size
     }
   }
   buffer_deinit(&out);
+  request_deinit(&question);
 }
 
 static inline void where_write(char where[300], const server_url *url)
@@ -130,7 +134,7 @@ static inline void pump(fixture *f)
     assert_true(f->guests[scout].is_out);
     f->guests[scout].is_out = false;
   }
-  while (finder_next_scout(f->finder, f->now, &scout, &url)) {
+  while (finder_next_probe(f->finder, f->now, &scout, &url)) {
     guest *g = &f->guests[scout];
     assert_false(g->is_out);
     *g = (guest){ .is_out = true };
@@ -148,6 +152,12 @@ static inline void search(fixture *f)
   finder_begin(f->finder, instant_add(f->now, SPAN_MS(GIVE_UP_MS)), f->now);
   assert_int_equal(finder_state_of(f->finder), FINDER_LOOKING);
   pump(f);
+}
+
+static inline void begin_search(fixture *f, const char *url)
+{
+  begin(f, url);
+  search(f);
 }
 
 /* Time goes on, and the finder is told at each of its deadlines. */

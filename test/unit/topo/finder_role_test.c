@@ -29,8 +29,7 @@ static void a_primary_that_most_follow_is_taken_at_once(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, THREE);                    /* h1 and h3 say nothing, ever */
-  search(&f);
+  begin_search(&f, THREE);             /* h1 and h3 say nothing, ever */
   says(&f, "h2:6379", PRIMARY("5", ONE));
   expect_primary(&f, "h2:6379");
   end(&f);
@@ -41,8 +40,7 @@ static void a_lonely_primary_is_taken_when_nobody_else_speaks_up(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, THREE);
-  search(&f);
+  begin_search(&f, THREE);
   says(&f, "h2:6379", PRIMARY("5", ""));
   expect_looking(&f);
   pass(&f, 99);
@@ -57,8 +55,7 @@ static void a_lonely_primary_is_taken_when_all_others_have_spoken(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, THREE);
-  search(&f);
+  begin_search(&f, THREE);
   says(&f, "h2:6379", PRIMARY("5", ""));
   breaks(&f, "h1:6379", DIBS_ERR_UNREACHABLE, "refused");
   says(&f, "h3:6379", "-LOADING wait");
@@ -71,8 +68,7 @@ static void a_former_primary_without_replicas_does_not_win(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, "redis://h1,h2,h3,h4,h5");
-  search(&f);
+  begin_search(&f, "redis://h1,h2,h3,h4,h5");
   says(&f, "h1:6379", PRIMARY("900", ""));
   says(&f, "h2:6379", PRIMARY("10", ONE));
   says(&f, "h3:6379", PRIMARY("90", ""));
@@ -87,8 +83,7 @@ static void of_primaries_with_as_many_replicas_the_higher_offset_wins(void **sta
   fixture f;
 
   (void)state;
-  begin(&f, "redis://h1,h2,h3,h4,h5");
-  search(&f);
+  begin_search(&f, "redis://h1,h2,h3,h4,h5");
   says(&f, "h1:6379", PRIMARY("9", ONE));
   says(&f, "h2:6379", PRIMARY("10", ONE));
   says(&f, "h3:6379", PRIMARY("8", ONE));
@@ -102,8 +97,7 @@ static void who_reads_along_without_a_port_is_no_replica(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, THREE);
-  search(&f);
+  begin_search(&f, THREE);
   says(&f, "h1:6379", PRIMARY("9", "['10.0.0.7' '0' '7']"));
   expect_looking(&f);
   end(&f);
@@ -114,8 +108,7 @@ static void whom_replicas_follow_is_asked_too(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, "redis://ann:secret@h1,h2?map=10.0.0.9:6380%3Edb9:7000");
-  search(&f);
+  begin_search(&f, "redis://ann:secret@h1,h2?map=10.0.0.9:6380%3Edb9:7000");
   says(&f, "h1:6379", REPLICA_OF("10.0.0.9", "6380"));
   says(&f, "h2:6379", REPLICA_OF("10.0.0.9", "6380"));
   expect_asks(&f, "db9:7000", "ROLE");
@@ -131,8 +124,7 @@ static void who_was_named_once_is_asked_again_when_the_seeds_are_gone(void **sta
   fixture f;
 
   (void)state;
-  begin(&f, "redis://h1,h2");
-  search(&f);
+  begin_search(&f, "redis://h1,h2");
   says(&f, "h1:6379", REPLICA_OF("h3", "6379"));
   says(&f, "h3:6379", PRIMARY("5", TWO));
   expect_primary(&f, "h3:6379");
@@ -149,8 +141,7 @@ static void replicas_alone_are_none(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, "redis://h1,h2");
-  search(&f);
+  begin_search(&f, "redis://h1,h2");
   says(&f, "h1:6379", REPLICA_OF("h2", "6379"));
   says(&f, "h2:6379", REPLICA_OF("h1", "6379"));
   expect_none(&f, DIBS_ERR_UNREACHABLE, "none is the primary");
@@ -164,8 +155,7 @@ static void a_primary_that_answers_nothing_does_not_keep_a_search_going(void **s
   fixture f;
 
   (void)state;
-  begin(&f, THREE);
-  search(&f);
+  begin_search(&f, THREE);
   says(&f, "h1:6379", REPLICA_OF("h3", "6379"));
   pass(&f, 10);
   says(&f, "h2:6379", REPLICA_OF("h3", "6379"));
@@ -181,8 +171,7 @@ static void where_answers_take_long_others_get_as_long(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, THREE);
-  search(&f);
+  begin_search(&f, THREE);
   pass(&f, 1500);
   says(&f, "h1:6379", REPLICA_OF("h3", "6379"));
   says(&f, "h2:6379", PRIMARY("7", ""));
@@ -198,8 +187,7 @@ static void who_keeps_its_role_to_itself_is_taken_where_there_is_no_better(void 
   fixture f;
 
   (void)state;
-  begin(&f, THREE);
-  search(&f);
+  begin_search(&f, THREE);
   says(&f, "h1:6379", SECRET);
   expect_looking(&f);
   says(&f, "h2:6379", PRIMARY("7", TWO));
@@ -230,8 +218,7 @@ static void a_sentinel_among_the_seeds_is_named(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, "redis://h1,h2:26379");
-  search(&f);
+  begin_search(&f, "redis://h1,h2:26379");
   says(&f, "h2:26379", "['sentinel' ['mymaster']]");
   breaks(&f, "h1:6379", DIBS_ERR_UNREACHABLE, "h1:6379: Connection refused");
   expect_none(&f, DIBS_ERR_CONFIG, "h2:26379: this is a sentinel");
@@ -255,8 +242,7 @@ static void a_hostile_answer_spoils_only_its_own_scout(void **state)
     fixture f;
     const char *words;
 
-    begin(&f, "redis://h1,h2");
-    search(&f);
+    begin_search(&f, "redis://h1,h2");
     says(&f, "h1:6379", answers[i]);
     if (scout_of(&f, "h1:6379") >= 0)
       fail_msg("%s: taken", answers[i]);
@@ -274,8 +260,7 @@ static void thousands_of_replicas_are_a_fault(void **state)
   size_t used;
 
   (void)state;
-  begin(&f, "redis://h1,h2");
-  search(&f);
+  begin_search(&f, "redis://h1,h2");
   used = (size_t)sprintf(words, "['master' 1 [");
   for (size_t i = 0; i < 1001; i++)
     used += (size_t)sprintf(words + used, "['h' '1' '1']");
@@ -293,8 +278,7 @@ static void a_chain_of_replicas_comes_to_an_end(void **state)
   char words[100];
 
   (void)state;
-  begin(&f, "redis://h1,h2");
-  search(&f);
+  begin_search(&f, "redis://h1,h2");
   breaks(&f, "h2:6379", DIBS_ERR_UNREACHABLE, "no");
   for (int i = 0; finder_state_of(f.finder) == FINDER_LOOKING; i++) {
     assert_true(i < 1000);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Unit: topo/finder.c, finder_places.c - who is sent when, who is called home, what is said
+/* Unit: topo/finder.c, finder_addresses.c - who is sent when, who is called home, what is said
  * when nothing is found; numbers of scouts are used again, and what comes late does no harm. */
 #include "finder_fixture.h"
 
@@ -79,10 +79,10 @@ static void searches_begin_with_another_seed_each_time(void **state)
     int scout;
 
     finder_begin(f.finder, INSTANT_NEVER, f.now);
-    assert_true(finder_next_scout(f.finder, f.now, &scout, &url));
+    assert_true(finder_next_probe(f.finder, f.now, &scout, &url));
     where_write(first[i], url);
     finder_failed(f.finder, scout, DIBS_ERR_UNREACHABLE, "no", f.now);
-    while (finder_next_scout(f.finder, f.now, &scout, &url))
+    while (finder_next_probe(f.finder, f.now, &scout, &url))
       finder_failed(f.finder, scout, DIBS_ERR_UNREACHABLE, "no", f.now);
     assert_int_equal(finder_state_of(f.finder), FINDER_NONE);
   }
@@ -121,8 +121,7 @@ static void all_come_home_when_one_has_found_it(void **state)
   int scout;
 
   (void)state;
-  begin(&f, "redis://h1,h2,h3");
-  search(&f);
+  begin_search(&f, "redis://h1,h2,h3");
   says(&f, "h1:6379", PRIMARY);
   assert_int_equal(finder_state_of(f.finder), FINDER_FOUND);
   for (int i = 0; i < SCOUTS_MAX; i++)
@@ -138,22 +137,22 @@ static void numbers_are_not_used_again_before_their_scouts_are_home(void **state
   fixture f;
   int scout;
   resp_reply *reply;
-  buffer out;
+  request out;
 
   (void)state;
   begin(&f, "redis://h1,h2");
-  buffer_init(&out, &f.own_memory);
+  request_init(&out, &f.own_memory);
   reply = reply_of(&f, PRIMARY);
   finder_begin(f.finder, INSTANT_NEVER, f.now);
-  assert_true(finder_next_scout(f.finder, f.now, &scout, &url));
+  assert_true(finder_next_probe(f.finder, f.now, &scout, &url));
   assert_int_equal(scout, 0);
-  assert_true(finder_next_scout(f.finder, f.now, &scout, &url));
+  assert_true(finder_next_probe(f.finder, f.now, &scout, &url));
   assert_true(finder_next_question(f.finder, 0, &out));
   finder_answer(f.finder, 0, reply, f.now);
   assert_non_null(finder_take_primary(f.finder));
 
   finder_begin(f.finder, INSTANT_NEVER, f.now);
-  assert_true(finder_next_scout(f.finder, f.now, &scout, &url));
+  assert_true(finder_next_probe(f.finder, f.now, &scout, &url));
   assert_int_equal(scout, 2);
   /* What the old ones still say is nothing to this search. */
   assert_false(finder_next_question(f.finder, 1, &out));
@@ -163,10 +162,10 @@ static void numbers_are_not_used_again_before_their_scouts_are_home(void **state
   assert_true(finder_next_home(f.finder, &scout));
   assert_int_equal(scout, 1);
   assert_false(finder_next_home(f.finder, &scout));
-  assert_true(finder_next_scout(f.finder, f.now, &scout, &url));
+  assert_true(finder_next_probe(f.finder, f.now, &scout, &url));
   assert_int_equal(scout, 0);
   resp_reply_free(reply);
-  buffer_deinit(&out);
+  request_deinit(&out);
   end(&f);
 }
 
@@ -181,7 +180,7 @@ static void an_answer_to_no_question_and_a_fault_of_nobody_are_passed_over(void 
   begin(&f, "redis://h1,h2");
   reply = reply_of(&f, PRIMARY);
   finder_begin(f.finder, INSTANT_NEVER, f.now);
-  assert_true(finder_next_scout(f.finder, f.now, &scout, &url));
+  assert_true(finder_next_probe(f.finder, f.now, &scout, &url));
   finder_answer(f.finder, scout, reply, f.now);
   finder_answer(f.finder, 9, reply, f.now);
   finder_failed(f.finder, 9, DIBS_ERR_AUTH, "nobody", f.now);
@@ -196,8 +195,7 @@ static void one_question_is_asked_at_a_time(void **state)
   char words[100];
 
   (void)state;
-  begin(&f, "redis://h1,h2");
-  search(&f);
+  begin_search(&f, "redis://h1,h2");
   question_read(&f, scout_that_is_at(&f, "h1:6379"), words, sizeof(words));
   assert_string_equal(words, "");
   end(&f);
@@ -229,8 +227,7 @@ static void the_fault_that_tells_most_is_told(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, "redis://h1,h2,h3,[::1]:7000");
-  search(&f);
+  begin_search(&f, "redis://h1,h2,h3,[::1]:7000");
   breaks(&f, "h1:6379", DIBS_ERR_UNREACHABLE, "h1:6379: Connection refused");
   breaks(&f, "h2:6379", DIBS_ERR_AUTH, "the server refuses AUTH: \"WRONGPASS\"");
   breaks(&f, "h3:6379", DIBS_ERR_PROTOCOL, "strange");
@@ -252,8 +249,7 @@ static void an_address_is_not_said_twice(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, "redis://h1,h2");
-  search(&f);
+  begin_search(&f, "redis://h1,h2");
   breaks(&f, "h1:6379", DIBS_ERR_UNREACHABLE, "h1:6379: Connection refused");
   breaks(&f, "h2:6379", DIBS_ERR_UNREACHABLE, NULL);
   finder_why(f.finder, &words);
@@ -270,8 +266,7 @@ static void long_words_are_cut(void **state)
   (void)state;
   memset(words, 'w', sizeof(words) - 1);
   words[sizeof(words) - 1] = 0;
-  begin(&f, "redis://h1,h2");
-  search(&f);
+  begin_search(&f, "redis://h1,h2");
   breaks(&f, "h1:6379", DIBS_ERR_UNREACHABLE, words);
   breaks(&f, "h2:6379", DIBS_ERR_UNREACHABLE, words);
   expect_none(&f, DIBS_ERR_UNREACHABLE, "h1:6379: www");
@@ -285,8 +280,7 @@ static void a_result_is_taken_once(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, "redis://h1,h2");
-  search(&f);
+  begin_search(&f, "redis://h1,h2");
   assert_null(finder_take_primary(f.finder));
   says(&f, "h1:6379", PRIMARY);
   assert_null(finder_take_slots(f.finder));
@@ -378,15 +372,15 @@ static void the_url_of_a_scout_on_its_way_home_is_not_forgotten(void **state)
   fixture f;
   char host[16];
   int scout;
-  buffer out;
+  request out;
 
   (void)state;
   begin(&f, "redis://h1,h2");
-  buffer_init(&out, &f.own_memory);
+  request_init(&out, &f.own_memory);
   reply = reply_of(&f, PRIMARY);
   finder_learn(f.finder, "old", 6379);
   finder_begin(f.finder, INSTANT_NEVER, f.now);
-  while (finder_next_scout(f.finder, f.now, &scout, &url))
+  while (finder_next_probe(f.finder, f.now, &scout, &url))
     lent = url;
   assert_string_equal(lent->host, "old");
   assert_true(finder_next_question(f.finder, 0, &out));
@@ -399,7 +393,7 @@ static void the_url_of_a_scout_on_its_way_home_is_not_forgotten(void **state)
 
   assert_string_equal(lent->host, "old");
   resp_reply_free(reply);
-  buffer_deinit(&out);
+  request_deinit(&out);
   end(&f);
 }
 
@@ -408,14 +402,14 @@ static void no_memory_to_ask_is_told(void **state)
   const server_url *url;
   fixture f;
   int scout;
-  buffer out;
+  request out;
   resp_reply *reply;
 
   (void)state;
   begin(&f, "redis://h1,h2");
-  buffer_init(&out, &f.memory);
+  request_init(&out, &f.memory);
   finder_begin(f.finder, instant_add(f.now, SPAN_MS(100)), f.now);
-  assert_true(finder_next_scout(f.finder, f.now, &scout, &url));
+  assert_true(finder_next_probe(f.finder, f.now, &scout, &url));
   f.heap.fail_at = f.heap.asked + 1;
   assert_false(finder_next_question(f.finder, scout, &out));
   assert_true(finder_next_home(f.finder, &scout));
@@ -424,7 +418,7 @@ static void no_memory_to_ask_is_told(void **state)
   resp_reply_free(reply);
   finder_tick(f.finder, instant_add(f.now, SPAN_MS(100)));
   expect_none(&f, DIBS_ERR_NO_MEMORY, "no memory");
-  buffer_deinit(&out);
+  request_deinit(&out);
   end(&f);
 }
 

@@ -36,8 +36,7 @@ static void begin_believing(fixture *f, int epoch, const char *host)
 {
   char where[300];
 
-  begin(f, THREE);
-  search(f);
+  begin_search(f, THREE);
   tells(f, S1, epoch, host, OF_S1);
   tells(f, S2, epoch, host, OF_S2);
   snprintf(where, sizeof(where), "%s:6379", host);
@@ -49,8 +48,7 @@ static void a_majority_is_enough(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, THREE);                          /* s3 says nothing, ever */
-  search(&f);
+  begin_search(&f, THREE);                   /* s3 says nothing, ever */
   tells(&f, S1, 4, "db1", OF_S1);
   expect_looking(&f);
   tells(&f, S2, 4, "db1", OF_S2);
@@ -64,9 +62,8 @@ static void the_primary_is_logged_into_as_the_url_says_and_mapped(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, "redis+sentinel://ann:secret@s1/orders/3?map=db1:6379%3E127.0.0.1:7000"
-            "&sentinel_password=other");
-  search(&f);
+  begin_search(&f, "redis+sentinel://ann:secret@s1/orders/3?map=db1:6379%3E127.0.0.1:7000"
+                   "&sentinel_password=other");
   tells(&f, S1, 4, "db1", "");
   assert_int_equal(finder_state_of(f.finder), FINDER_FOUND);
   url = finder_take_primary(f.finder);
@@ -83,8 +80,7 @@ static void without_a_majority_the_others_get_a_moment(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, THREE);
-  search(&f);
+  begin_search(&f, THREE);
   tells(&f, S1, 4, "db1", OF_S1);
   /* The two it names are asked too: nobody else has answered. */
   assert_int_equal(f.sent, 5);
@@ -103,15 +99,14 @@ static void others_are_logged_into_as_the_seeds_are(void **state)
   bool is_there = false;
 
   (void)state;
-  begin(&f, "redis+sentinel://ann:secret@s1/orders/0?sentinel_user=watch&sentinel_password=pw"
-            "&map=10.0.0.2:26379%3E127.0.0.1:5000");
-  search(&f);
+  begin_search(&f, "redis+sentinel://ann:secret@s1/orders/0?sentinel_user=watch"
+                   "&sentinel_password=pw&map=10.0.0.2:26379%3E127.0.0.1:5000");
   tells(&f, S1, 4, "db1", OTHER("10.0.0.2"));
   expect_looking(&f);                        /* one of two is no majority */
   pass(&f, 300);
   expect_primary(&f, "db1:6379");
   finder_begin(f.finder, INSTANT_NEVER, f.now);
-  while (finder_next_scout(f.finder, f.now, &scout, &url)) {
+  while (finder_next_probe(f.finder, f.now, &scout, &url)) {
     assert_string_equal(url->user, "watch");
     assert_string_equal(url->password, "pw");
     assert_int_equal(url->database, 0);
@@ -126,8 +121,7 @@ static void the_latest_promotion_counts(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, THREE);
-  search(&f);
+  begin_search(&f, THREE);
   tells(&f, S1, 4, "old", OF_S1);
   tells(&f, S3, 5, "new", OF_S3);
   expect_primary(&f, "new:6379");
@@ -139,8 +133,7 @@ static void at_the_same_epoch_the_majority_counts(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, "redis+sentinel://s1,s2,s3,s4,s5/orders");
-  search(&f);
+  begin_search(&f, "redis+sentinel://s1,s2,s3,s4,s5/orders");
   tells(&f, S1, 4, "db1", OTHER("a"));
   tells(&f, S2, 4, "db2", OTHER("b"));
   tells(&f, S3, 4, "db2", OTHER("c"));
@@ -153,8 +146,7 @@ static void nobody_votes_twice(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, "redis+sentinel://s1,s2,s3,s4,s5/orders");
-  search(&f);
+  begin_search(&f, "redis+sentinel://s1,s2,s3,s4,s5/orders");
   tells(&f, S1, 4, "db1", OTHER("a"));
   tells(&f, S2, 4, "db2", OTHER("b"));
   tells(&f, S3, 4, "db2", OTHER("b"));
@@ -244,8 +236,7 @@ static void a_sentinel_reached_by_two_names_counts_once(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, THREE);
-  search(&f);
+  begin_search(&f, THREE);
   tells(&f, S3, 4, "old", OF_S3);
   breaks(&f, S1, DIBS_ERR_UNREACHABLE, "no");
   pass(&f, 50);
@@ -262,8 +253,7 @@ static void an_epoch_is_never_paired_with_an_older_address(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, "redis+sentinel://s1/orders");
-  search(&f);
+  begin_search(&f, "redis+sentinel://s1/orders");
   says(&f, S1, "['ip' 'old' 'port' '6379' 'config-epoch' '4']");
   says(&f, S1, "['new' '6379']");
   expect_asks(&f, S1, "SENTINEL MASTER orders");
@@ -283,8 +273,7 @@ static void what_an_acl_forbids_is_done_without(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, "redis+sentinel://s1,s2/orders");
-  search(&f);
+  begin_search(&f, "redis+sentinel://s1,s2/orders");
   says(&f, S1, "-NOPERM this user has no permissions to run the 'sentinel|master' command");
   expect_asks(&f, S1, GET);
   says(&f, S1, "['db1' '6379']");
@@ -299,8 +288,7 @@ static void an_unknown_service_is_a_fault_of_the_url(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, "redis+sentinel://s1,s2/orders");
-  search(&f);
+  begin_search(&f, "redis+sentinel://s1,s2/orders");
   says(&f, S1, "-ERR No such master with that name");
   says(&f, S2, "-NOPERM no");
   says(&f, S2, "~");
@@ -313,8 +301,7 @@ static void no_sentinel_at_all_is_told(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, "redis+sentinel://s1/orders");
-  search(&f);
+  begin_search(&f, "redis+sentinel://s1/orders");
   says(&f, S1, "-ERR unknown command 'SENTINEL', with args beginning with: 'MASTER' ");
   expect_none(&f, DIBS_ERR_SERVER, "s1:26379: SENTINEL MASTER is refused: \"ERR unknown command");
   end(&f);
@@ -349,8 +336,7 @@ static void a_hostile_answer_spoils_only_its_own_scout(void **state)
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     fixture f;
 
-    begin(&f, "redis+sentinel://s1,s2/orders");
-    search(&f);
+    begin_search(&f, "redis+sentinel://s1,s2/orders");
     if (cases[i].step > 0)
       says(&f, S1, master);
     if (cases[i].step > 1)
@@ -374,8 +360,7 @@ static void more_than_64_others_are_a_fault(void **state)
   (void)state;
   for (int i = 0; i < 65; i++)
     used += (size_t)sprintf(others + used, "['ip' 'x%d' 'port' '1']", i);
-  begin(&f, "redis+sentinel://s1,s2/orders");
-  search(&f);
+  begin_search(&f, "redis+sentinel://s1,s2/orders");
   tells(&f, S1, 99, "db9", others);
   tells(&f, S2, 4, "db1", "");
   expect_primary(&f, "db1:6379");
@@ -387,8 +372,7 @@ static void a_hostile_epoch_is_got_rid_of_when_all_others_agree(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, "redis+sentinel://s1,s2,s3/orders");
-  search(&f);
+  begin_search(&f, "redis+sentinel://s1,s2,s3/orders");
   tells(&f, S1, 2000000000, "evil", OTHER("x1") OTHER("x2"));
   tells(&f, S2, 4, "db1", OF_S2);
   expect_primary(&f, "evil:6379");
@@ -423,15 +407,15 @@ static void a_sentinel_that_answered_can_be_listened_to(void **state)
   (void)state;
   begin(&f, THREE);
   expect_listens(&f, NULL);
-  finder_deaf(f.finder);
+  finder_unsubscribed(f.finder);
   search(&f);
   tells(&f, S2, 4, "db1", OF_S2);
   expect_listens(&f, S2);
   tells(&f, S3, 4, "db1", OF_S3);
   expect_listens(&f, S2);
-  finder_deaf(f.finder);
+  finder_unsubscribed(f.finder);
   expect_listens(&f, S3);
-  finder_deaf(f.finder);
+  finder_unsubscribed(f.finder);
   expect_listens(&f, S2);
   end(&f);
 }
@@ -457,11 +441,10 @@ static void where_one_listens_is_not_forgotten(void **state)
   fixture f;
 
   (void)state;
-  begin(&f, "redis+sentinel://s1/orders");
-  search(&f);
+  begin_search(&f, "redis+sentinel://s1/orders");
   tells(&f, S1, 4, "db1", OTHER("s2"));
   tells(&f, "s2:26379", 4, "db1", OTHER("s1"));
-  finder_deaf(f.finder);
+  finder_unsubscribed(f.finder);
   expect_listens(&f, "s2:26379");
   for (int i = 0; i < 100; i++) {
     snprintf(host, sizeof(host), "x%d", i);

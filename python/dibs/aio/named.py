@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: MIT
+"""dibs.aio.named - semaphores, latches, barriers, rate limiters, guarded writes for asyncio; each
+as in the module of the same name without aio."""
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence
+
+from dibs._dibs import ffi, lib
+from dibs.aio.lock import Hold, Lock
+from dibs.aio.request import Driven, Named, request
+from dibs.call import Data, Name, c_name, to_bytes, to_ms, wait_options
+from dibs.errors import check
+from dibs.guard import c_fields, c_names
+from dibs.hold import Watch
+from dibs.latch import Round, barrier_info, id_text, read_round
+from dibs.options import PERMITS, LockCall, LockOptions
+from dibs.rate import Rate, c_how, c_rate, read_rate
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class Semaphore(Named):
+    """A number of permits, the same for all clients; client.semaphore() makes it. With a count,
+    client.semaphore(name, 2), `async with` takes that many permits."""
+
+    def __init__(self, client: Driven, name: Name, count: int, options: Any) -> None:
+        super().__init__(client, c_name(name))
+        self._lock = Lock(client, PERMITS, [self._name, count], self._name, options)
+
+    async def set(self, permits: int) -> None:
+        """Sets how many permits there are; 0 is a pause."""
+        await self._do(lib.dibs_semaphore_set, permits)
+
+    async def set_if_absent(self, permits: int) -> int:
+        """Sets it if it has no number yet; the number that it has."""
+        return int(await self._get('uint32_t', lib.dibs_semaphore_set_if_absent, permits))
+
+    async def delete(self) -> None:
+        """Deletes it, also if there is none. Busy: it has holders or waiters."""
+        await self._do(lib.dibs_semaphore_delete)
+
+    def permits(self, count: int = 1, **options: 'Unpack[LockOptions]') -> Lock:
+        """`count` permits together, in one hold; options as client.lock()."""
+        return Lock(self._client, PERMITS, [self._name, count], self._name, dict(options))
+
+    async def drain(self, **options: 'Unpack[LockOptions]') -> Hold:
+        """All permits that are free, at least one, in one hold; never waits: Busy."""
+        call = LockCall(dict(options))
+        watch = Watch(call.on_lost)
+        try:
+            handle = await self._get('dibs_hold *', lib.dibs_drain_permits,
+                                     call.copy(watch, 0, None))
+        except BaseException:
+            watch.end()
+            raise
+        return self._lock._made(handle, watch)
+
+    async def __aenter__(self) -> Hold:
+        return await self._lock.__aenter__()
+
+    async def __aexit__(self, kind: Any, value: Any, trace: Any) -> None:
+        await self._lock.__aexit__(kind, value, trace)
+
+
+async def wait_in_loop(client: Driven, wait: Optional[float], start: Any, *target: Any) -> None:
+    options = wait_options(to_ms(wait, int(lib.DIBS_FOREVER)))
+    await request(client, lambda data, handle: int(start(
+        client.handle, *target, options, lib.dibs_py_over, data, handle)))
+
+
+class Latch(Named):
+    """A count that others wait for to reach zero; client.latch() makes it."""
+
+    async def set(self, count: int) -> None:
+        """Arms it with a count. Busy, and nothing is changed, if it is armed."""
+        await self._do(lib.dibs_latch_set, count)
+
+    async def down(self, count: int = 1, id: Optional[str] = None) -> int:
+        """Counts down, to zero at most; what is left. The same `id` counts once."""
+        return int(await self._get('int64_t', lib.dibs_latch_down, count, id_text(id)))
+
+    async def count(self) -> int:
+        """The count; 0 for a latch that is not armed."""
+        return int(await self._get('int64_t', lib.dibs_latch_count))
+
+    async def delete(self) -> None:
+        """Disarms it; waiters wait until it is armed again and reaches zero."""
+        await self._do(lib.dibs_latch_delete)
+
+    async def wait(self, wait: Optional[float] = None) -> None:
+        """Waits until it is at zero, or not armed; at most `wait` seconds: TimedOut."""
+        await wait_in_loop(self._client, wait, lib.dibs_latch_await_async, self._name)
+
+
+class Barrier(Named):
+    """`parties` programs that wait for each other, in rounds; client.barrier() makes it."""
+
+    def __init__(self, client: Driven, name: Any, parties: int) -> None:
+        super().__init__(client, name)
+        self.parties = parties
+
+    async def wait(self, wait: Optional[float] = None) -> Round:
+        """Arrives and waits for the others. Broken: one gave up, or died. TimedOut, or a cancelled
+        task: this one gave up, which breaks the round for the others."""
+        options = wait_options(to_ms(wait, int(lib.DIBS_FOREVER)))
+        passed: Round = await request(
+            self._client, lambda data, handle: int(lib.dibs_barrier_await_async(
+                self._client.handle, self._name, self.parties, options, lib.dibs_py_passed, data,
+                handle)), read_round)
+        return passed
+
+    async def reset(self) -> None:
+        """Makes a broken barrier usable again, and breaks a round in progress."""
+        await self._do(lib.dibs_barrier_reset)
+
+    async def get(self) -> Round:
+        """Its present state. NotSet: it was not used for an hour."""
+        info = barrier_info()
+        await self._do(lib.dibs_barrier_get, info)
+        return read_round(info)
+
+
+class RateLimiter(Named):
+    """Permits that are used up, and return after an interval; client.rate_limiter() makes it."""
+
+    async def set(self, permits: int, interval: float, *, keepalive: float = 0,
+                  per_client: bool = False, how: str = 'if_absent') -> None:
+        """Sets the rate. `how`: if_absent (Busy if there is one), reset, update."""
+        await self._do(lib.dibs_rate_limiter_set,
+                       c_rate(Rate(permits, interval, keepalive, per_client)), c_how(how))
+
+    async def acquire(self, permits: int = 1, wait: Optional[float] = None) -> None:
+        """Takes permits, all or none, when the rate allows; TimedOut after `wait` seconds."""
+        await wait_in_loop(self._client, wait, lib.dibs_rate_limiter_acquire_async, self._name,
+                           permits)
+
+    async def try_acquire(self, permits: int = 1) -> float:
+        """Takes permits if the rate allows them now, and returns 0.0; else the seconds after
+        which there will be some, if no other client takes them."""
+
+        def ask() -> float:
+            left = ffi.new('int64_t *')
+            status = lib.dibs_rate_limiter_try_acquire(
+                self._client.handle, self._name, permits, left)
+            if status == lib.DIBS_BUSY:
+                return int(left[0]) / 1000
+            check(status)
+            return 0.0
+
+        return await self._client.in_thread(ask)
+
+    async def release(self, permits: int = 1) -> int:
+        """Returns unused permits, the oldest first; how many were returned."""
+        return int(await self._get('int64_t', lib.dibs_rate_limiter_release, permits))
+
+    async def available(self) -> int:
+        """How many permits are free now."""
+        return int(await self._get('int64_t', lib.dibs_rate_limiter_available))
+
+    async def rate(self) -> Rate:
+        """The rate that is set."""
+        found = c_rate()
+        await self._do(lib.dibs_rate_limiter_config, found)
+        return read_rate(found)
+
+    async def delete(self) -> None:
+        """Deletes it, with the record of taken permits."""
+        await self._do(lib.dibs_rate_limiter_delete)
+
+
+class Guarded(Named):
+    """Your own key, written only with a fence that is not older than the last one applied;
+    client.guarded() makes it. Fenced: nothing was written, and your hold has ended."""
+
+    async def set(self, fence: int, value: Data, ttl: Optional[float] = None) -> None:
+        """Sets a string, with a time to live in seconds, or without."""
+        data = to_bytes(value)
+        await self._do(lib.dibs_guarded_set, fence, ffi.from_buffer(data), len(data), to_ms(ttl))
+
+    async def hset(self, fence: int, fields: Mapping[str, Data]) -> None:
+        """Sets fields of a hash at once, 1 to 1000 of them."""
+        made, keep = c_fields(fields)
+        await self._do(lib.dibs_guarded_hset, fence, made, len(fields))
+        del keep
+
+    async def hdel(self, fence: int, names: Sequence[str]) -> None:
+        """Removes fields of a hash, up to 1000 at once."""
+        made, keep = c_names(names)
+        await self._do(lib.dibs_guarded_hdel, fence, made, len(keep))
+
+    async def delete(self, fence: int) -> None:
+        """Removes the key; its fence is kept for a day."""
+        await self._do(lib.dibs_guarded_del, fence)
+
+    async def incr(self, fence: int, by: int = 1) -> int:
+        """Adds to the number in the key; the new number. After Unknown, repeat the same call."""
+        return int(await self._get('int64_t', lib.dibs_guarded_incr, fence, by))

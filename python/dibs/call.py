@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: MIT
+"""dibs.call - what the calls have in common: values of C, results, and waits that Ctrl-C ends."""
+import threading
+from typing import TYPE_CHECKING, Any, Callable, List, Optional, Union
+
+from dibs import callbacks
+from dibs._dibs import ffi, lib
+from dibs.errors import ArgumentError, Error, check, error_of
+
+if TYPE_CHECKING:
+    from dibs.client import Opened
+
+Name = Union[str, bytes]
+Data = Union[str, bytes]
+
+
+def to_ms(seconds: Optional[float], none: int = 0) -> int:
+    """Milliseconds, rounded up: 0.0001 s is not 0, which would mean "the default"."""
+    return none if seconds is None else -int(-seconds * 1000 // 1)
+
+
+def to_bytes(data: Data) -> bytes:
+    return data.encode() if isinstance(data, str) else bytes(data)
+
+
+def c_text(what: str, text: Data) -> Any:
+    """A C string, which cannot have a zero byte."""
+    data = to_bytes(text)
+    if b'\0' in data:
+        raise ArgumentError('%s %r has a zero byte' % (what, text), lib.DIBS_ERR_ARGUMENT)
+    return ffi.new('char[]', data)
+
+
+def c_name(name: Name) -> Any:
+    return c_text('name', name)
+
+
+class Bytes:
+    """A dibs_bytes, `c`, that is valid as long as this object."""
+
+    def __init__(self, data: Data) -> None:
+        self._keep = ffi.from_buffer(to_bytes(data))
+        self.c = ffi.new('dibs_bytes *', {'bytes': self._keep, 'size': len(self._keep)})[0]
+
+
+def of_bytes(data: Any) -> bytes:
+    return bytes(ffi.buffer(data.bytes, data.size)) if data.size else b''
+
+
+def wait_options(wait_ms: int) -> Any:
+    options = ffi.new('dibs_wait_options *')
+    options.size, options.wait_ms = ffi.sizeof('dibs_wait_options'), wait_ms
+    return options
+
+
+def take_value(value: Any) -> Optional[bytes]:
+    """The bytes of a dibs_value, which is freed; None for NULL."""
+    if value == ffi.NULL:
+        return None
+    try:
+        return of_bytes(value)
+    finally:
+        lib.dibs_value_free(value)
+
+
+def c_values(arguments: Any) -> List[Any]:
+    return [value.c if isinstance(value, Bytes) else value for value in arguments]
+
+
+def do(function: Any, *arguments: Any) -> None:
+    check(function(*c_values(arguments)))
+
+
+def get(kind: str, function: Any, *arguments: Any) -> Any:
+    """What a call writes through its last argument, a pointer to `kind`."""
+    result = ffi.new(kind + ' *')
+    check(function(*c_values(arguments), result))
+    return result[0]
+
+
+def get_value(function: Any, *arguments: Any) -> Optional[bytes]:
+    return take_value(get('dibs_value *', function, *arguments))
+
+
+def walk(function: Any, callback: Any, visit: Callable[..., bool], *arguments: Any) -> None:
+    """A walk of the library. What `visit` raises ends the walk, and is raised here."""
+    raised: List[BaseException] = []
+
+    def guarded(*got: Any) -> bool:
+        try:
+            return visit(*got)
+        except BaseException as exception:
+            raised.append(exception)
+            return False
+
+    number = callbacks.add(guarded)
+    try:
+        status = function(*arguments, callback, callbacks.pointer(number))
+    finally:
+        callbacks.remove(number)
+    if raised:
+        raise raised[0]
+    check(status)
+
+
+def signals_reach_here() -> bool:
+    """Signals reach Python code in the main thread only, and not while it is inside the
+    library: there a wait is a request that Ctrl-C can cancel."""
+    return threading.current_thread() is threading.main_thread()
+
+
+def wait_interruptibly(start: Callable[[Any, Any], int],
+                       receive: Optional[Callable[..., None]] = None) -> None:
+    """A request of the library, which `start(data, request)` begins; `receive` gets what its
+    callback brings beside the error. Ctrl-C cancels it, and is raised when it is over."""
+    faults: List[Error] = []
+    is_over = threading.Event()
+
+    def ended(error: Any, *result: Any) -> None:
+        try:
+            if receive is not None:
+                receive(*result)
+            if error.status != lib.DIBS_OK:
+                faults.append(error_of(error.status, error))
+        finally:
+            is_over.set()
+
+    number, request = callbacks.add(ended), ffi.new('dibs_request **')
+    try:
+        check(start(callbacks.pointer(number), request))
+        is_over.wait()
+    except BaseException:
+        if request[0] != ffi.NULL:
+            _cancel(request[0], is_over)
+        raise
+    finally:
+        callbacks.remove(number)
+    if faults:
+        raise faults[0]
+
+
+def _cancel(request: Any, is_over: threading.Event) -> None:
+    """Returns when the request is over. The first Ctrl-C is already on its way to the caller:
+    further ones add nothing."""
+    lib.dibs_request_cancel(request)
+    while not is_over.is_set():
+        try:
+            is_over.wait()
+        except KeyboardInterrupt:
+            pass
+
+
+def wait_plainly(client: 'Opened', wait: Optional[float], block: Any, start: Any,
+                 *target: Any) -> None:
+    """The wait of a latch or a rate limiter: `block` in a thread, `start` where Ctrl-C must
+    end it."""
+    options = wait_options(to_ms(wait, int(lib.DIBS_FOREVER)))
+    if wait == 0 or not signals_reach_here():
+        check(block(client.handle, *target, options))
+        return
+    wait_interruptibly(lambda data, request: int(start(
+        client.handle, *target, options, lib.dibs_py_over, data, request)))
+
+
+class Named:
+    """A synchronizer of one name, through one client."""
+
+    def __init__(self, client: 'Opened', name: Name) -> None:
+        self._client, self._name = client, c_name(name)
+
+    def _do(self, function: Any, *arguments: Any) -> None:
+        do(function, self._client.handle, self._name, *arguments)
+
+    def _get(self, kind: str, function: Any, *arguments: Any) -> Any:
+        return get(kind, function, self._client.handle, self._name, *arguments)
+
+    def __repr__(self) -> str:
+        return '<dibs.%s %r>' % (type(self).__name__, ffi.string(self._name))

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: MIT
+"""dibs.hold - a granted lock: its fence, its loss, its release."""
+import threading
+from typing import Any, Callable, List, NamedTuple, Optional
+
+from dibs import callbacks
+from dibs._dibs import ffi, lib
+from dibs.errors import check, text_of
+
+DURABILITY = {lib.DIBS_DURABLE_LOCAL: 'local', lib.DIBS_DURABLE_PRIMARY: 'primary',
+              lib.DIBS_DURABLE_REPLICAS: 'replicas', lib.DIBS_DURABLE_FSYNC: 'fsync',
+              lib.DIBS_DURABLE_QUORUM: 'quorum'}
+
+
+class Loss(NamedTuple):
+    """A loss, as `on_lost` gets it. `status`: the number of DIBS_LOST, DIBS_EXPIRED or
+    DIBS_TAKEN, as Error.status."""
+    name: bytes
+    reason: str
+    status: int
+
+
+class Durability(NamedTuple):
+    """Where a grant is stored: local, primary, replicas, fsync, quorum; and how many servers
+    have acknowledged it, of how many that were wanted."""
+    kind: str
+    acknowledged: int
+    wanted: int
+
+
+OnLost = Optional[Callable[[Loss], None]]
+
+
+class Watch:
+    """Receives the loss of one hold; it exists before the hold does."""
+
+    def __init__(self, on_lost: OnLost) -> None:
+        self.is_lost = False
+        self._on_lost = on_lost
+        self.number = callbacks.add(self._lost)
+
+    def _lost(self, loss: Any) -> None:
+        callbacks.remove(self.number)
+        self.is_lost = True
+        event = self.__dict__.get('event')
+        if event is not None:
+            event.set()
+        if self._on_lost is not None:
+            self._on_lost(Loss(bytes(ffi.buffer(loss.name, loss.name_size)), text_of(loss.text),
+                               int(loss.why)))
+
+    def event_of(self, kind: Callable[[], Any]) -> Any:
+        """The event of the loss, made when it is first asked for: the flag is read after the
+        event is stored, and set before it is looked for."""
+        event = self.__dict__.get('event')
+        if event is None:
+            event = self.__dict__.setdefault('event', kind())
+        if self.is_lost:
+            event.set()
+        return event
+
+    def end(self) -> None:
+        callbacks.remove(self.number)
+
+
+class Held:
+    """What a hold can say, blocking or not."""
+
+    def __init__(self, handle: Any, watch: Watch) -> None:
+        self._handle, self._watch = handle, watch
+        self._fence: int = lib.dibs_hold_fence(handle)
+
+    @property
+    def fence(self) -> int:
+        """The fencing number: send it with each write; the resource refuses a smaller one."""
+        return self._fence
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the hold is valid now; may be outdated when you read it."""
+        return bool(lib.dibs_hold_state(self._handle) != lib.DIBS_GONE)
+
+    @property
+    def is_suspect(self) -> bool:
+        """Valid, but a renewal is overdue or the connection is down."""
+        return bool(lib.dibs_hold_state(self._handle) == lib.DIBS_SUSPECT)
+
+    @property
+    def valid_for(self) -> float:
+        """Seconds for which it stays valid if no further renewal succeeds."""
+        return int(lib.dibs_hold_valid_ms(self._handle)) / 1000
+
+    @property
+    def depth(self) -> int:
+        """How many holds of its owner share this lease."""
+        return int(lib.dibs_hold_depth(self._handle))
+
+    @property
+    def units(self) -> int:
+        """How many permits it has; 1 for locks."""
+        return int(lib.dibs_hold_units(self._handle))
+
+    @property
+    def durability(self) -> Durability:
+        """Where the grant is stored."""
+        found = ffi.new('dibs_durability *')
+        found.size = ffi.sizeof('dibs_durability')
+        check(lib.dibs_hold_durability(self._handle, found))
+        return Durability(DURABILITY.get(found.kind, str(found.kind)), int(found.acknowledged),
+                          int(found.wanted))
+
+    @property
+    def names(self) -> List[bytes]:
+        """Its names, sorted."""
+        found: List[bytes] = []
+        room, size = ffi.new('char[]', int(lib.DIBS_NAME_MAX) + 1), ffi.new('size_t *')
+        while lib.dibs_hold_name(self._handle, len(found), room, len(room), size) == lib.DIBS_OK:
+            found.append(bytes(ffi.buffer(room, size[0])))
+        return found
+
+    def token(self) -> str:
+        """A text that names this lease, for client.renew() and client.release() anywhere."""
+        room = ffi.new('char[]', int(lib.DIBS_TOKEN_SIZE))
+        check(lib.dibs_hold_token(self._handle, room, len(room)))
+        return text_of(room)
+
+    def detach(self) -> None:
+        """Stops renewing without a release: the lease expires, or continues by its token."""
+        check(lib.dibs_hold_detach(self._handle))
+        self._watch.end()
+
+    def __repr__(self) -> str:
+        return '<%s.%s %r fence %d%s>' % (
+            type(self).__module__.replace('.hold', ''), type(self).__name__, self.names, self.fence,
+            '' if self.is_held else ', gone')
+
+
+class Hold(Held):
+    """A granted lock. Release it, or use it in a `with` statement."""
+
+    @property
+    def lost(self) -> threading.Event:
+        """Is set when the library reports that the hold is lost."""
+        event: threading.Event = self._watch.event_of(threading.Event)
+        return event
+
+    def release(self) -> None:
+        """Releases it. Raises Lost, Expired or Taken if it had ended before, and Unknown if the
+        server did not confirm in time."""
+        status = lib.dibs_release(self._handle)
+        self._watch.end()
+        check(status)
+
+    def __enter__(self) -> 'Hold':
+        return self
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        leave(self, value)
+
+
+def leave(hold: Hold, value: Optional[BaseException]) -> None:
+    """The end of a block: an exception of the block is not replaced by that of the release."""
+    try:
+        hold.release()
+    except Exception:
+        if value is None:
+            raise

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""dibs.lock - how one lock is requested: blocking, and so that Ctrl-C ends the wait."""
+import os
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, List, Type, TypeVar
+
+from dibs._dibs import ffi, lib
+from dibs.call import signals_reach_here, wait_interruptibly
+from dibs.errors import check
+from dibs.hold import Hold, Watch, leave
+from dibs.options import Calls, LockCall
+
+if TYPE_CHECKING:
+    from dibs.client import Opened
+
+
+class Owner(threading.local):
+    """The re-entry key of a thread: its own, because the system gives thread ids again."""
+
+    def __init__(self) -> None:
+        self.key = os.urandom(16)
+
+
+OWNER = Owner()
+H = TypeVar('H', bound=Hold)
+FOREVER = int(lib.DIBS_FOREVER)
+GRANTED = ffi.typeof('dibs_hold **')
+
+
+class Request(Generic[H]):
+    """How to request one lock: what Lock and Campaign have in common."""
+
+    _kind: Type[H]
+
+    def __init__(self, client: 'Opened', calls: Calls, target: List[Any], keep: Any,
+                 options: Dict[str, Any]) -> None:
+        self._client, self._calls, self._target, self._keep = client, calls, target, keep
+        self._options = LockCall(options)
+        self._owner = OWNER if options.get('owned', True) else None
+        self._local = threading.local()
+
+    def acquire(self) -> H:
+        """Acquires it, waiting at most `wait` seconds. Raises TimedOut (Busy of try_acquire())
+        if another client holds it, Unreachable ..."""
+        return self._hold(self._acquire)
+
+    def try_acquire(self) -> H:
+        """As acquire(), but never waits for another holder: Busy."""
+        return self._hold(self._acquire_at_once)
+
+    def _hold(self, acquire: Callable[[Watch, Any], None]) -> H:
+        """A signal may raise between the grant and its Hold: what no caller gets is released."""
+        watch, granted = Watch(self._options.on_lost), ffi.new(GRANTED)
+        try:
+            acquire(watch, granted)
+            return self._kind(granted[0], watch)
+        except BaseException:
+            watch.end()
+            if granted[0] != ffi.NULL:
+                lib.dibs_release(granted[0])
+            raise
+
+    def _call(self, call: Any, watch: Watch, wait_ms: int, *more: Any) -> int:
+        owner = None if self._owner is None else ffi.from_buffer(self._owner.key)
+        return int(call(self._client.handle, *self._target,
+                        self._options.copy(watch, wait_ms, owner), *more))
+
+    def _acquire_at_once(self, watch: Watch, granted: Any) -> None:
+        check(self._call(self._calls.at_once, watch, 0, granted))
+
+    def _acquire(self, watch: Watch, granted: Any) -> None:
+        wait_ms = self._options.wait_ms
+        if not signals_reach_here() or wait_ms == 0 or self._client.detects_deadlock:
+            check(self._call(self._calls.block, watch, wait_ms, granted))
+            return
+        is_limited = wait_ms != FOREVER
+        end = time.monotonic() + wait_ms / 1000 if is_limited else 0.0
+        if (lib.dibs_is_connected(self._client.handle)
+                and self._call(self._calls.at_once, watch, 0, granted) == 0):
+            return
+        if is_limited:
+            wait_ms = max(0, min(wait_ms, int((end - time.monotonic()) * 1000)))
+
+        def receive(hold: Any) -> None:
+            granted[0] = hold
+
+        wait_interruptibly(lambda data, request: self._call(
+            self._calls.start, watch, wait_ms, lib.dibs_py_locked, data, request), receive)
+
+    def __enter__(self) -> H:
+        hold = self.acquire()
+        holds = self._local.__dict__.setdefault('holds', [])
+        holds.append(hold)
+        return hold
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        leave(self._local.holds.pop(), value)
+
+
+class Lock(Request[Hold]):
+    """How to request one lock; client.lock() and the like make it. `with` acquires it and gives
+    the Hold; nested blocks and other threads may use the same object."""
+
+    _kind = Hold

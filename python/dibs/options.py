@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: MIT
+"""dibs.options - the options of clients and of lock calls, as the C library wants them."""
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, TypedDict, Union
+
+from dibs import callbacks
+from dibs._dibs import ffi, lib
+from dibs.call import c_text, to_ms
+from dibs.errors import error_of, text_of
+from dibs.hold import OnLost, Watch
+
+DIALECTS = {'native': lib.DIBS_DIALECT_NATIVE, 'redisson': lib.DIBS_DIALECT_REDISSON,
+            'spring': lib.DIBS_DIALECT_SPRING, 'plain': lib.DIBS_DIALECT_PLAIN}
+DEGRADE = {'fail': lib.DIBS_DEGRADE_FAIL, 'wait': lib.DIBS_DEGRADE_WAIT,
+           'local': lib.DIBS_DEGRADE_LOCAL}
+EVENTS = {lib.DIBS_EVENT_CONNECTED: 'connected', lib.DIBS_EVENT_DISCONNECTED: 'disconnected',
+          lib.DIBS_EVENT_LOST: 'lost', lib.DIBS_EVENT_WARNING: 'warning',
+          lib.DIBS_EVENT_RECOVERED: 'recovered'}
+TEXTS = ('prefix', 'user', 'password', 'ca_file', 'cert_file', 'key_file', 'server_name', 'note',
+         'registry', 'sentinel_user', 'sentinel_password', 'config_file')
+TIMES = ('connect_timeout', 'command_timeout', 'close_timeout', 'renew_every', 'quarantine')
+NUMBERS = ('database', 'names_max')
+
+
+class Event(NamedTuple):
+    """What `on_event` gets: connected, disconnected, lost, warning, recovered; and its text."""
+    kind: str
+    text: str
+
+
+OnEvent = Callable[[Event], None]
+
+
+class ClientOptions(TypedDict, total=False):
+    """The options of a client; times in seconds. `dialect`: native, redisson, spring, plain;
+    `degrade`: fail, wait, local; `database`: overrides that of the URL."""
+    prefix: Optional[str]
+    user: Optional[str]
+    password: Optional[str]
+    ca_file: Optional[str]
+    cert_file: Optional[str]
+    key_file: Optional[str]
+    server_name: Optional[str]
+    note: Optional[str]
+    dialect: Optional[str]
+    registry: Optional[str]
+    sentinel_user: Optional[str]
+    sentinel_password: Optional[str]
+    config_file: Optional[str]
+    degrade: Optional[str]
+    connect_timeout: Optional[float]
+    command_timeout: Optional[float]
+    close_timeout: Optional[float]
+    renew_every: Optional[float]
+    quarantine: Optional[float]
+    database: Optional[int]
+    names_max: Optional[int]
+    on_event: Optional[OnEvent]
+
+
+def one_of(option: str, values: Dict[str, int], given: Optional[str]) -> int:
+    if given is None:
+        return 0
+    if given not in values:
+        raise ValueError('dibs: %s is %s, not %r' % (option, ' or '.join(sorted(values)), given))
+    return values[given]
+
+
+def unknown_options(given: Dict[str, Any], known: Any) -> None:
+    wrong = sorted(set(given) - set(known.__annotations__))
+    if wrong:
+        raise TypeError('dibs: unknown option %s; there are %s' % (
+            ', '.join(wrong), ', '.join(sorted(known.__annotations__))))
+
+
+def open_client(url: Optional[str], flags: int, given: Dict[str, Any]) -> Tuple[Any, int]:
+    """A handle, and the number of its receiver of events."""
+    unknown_options(given, ClientOptions)
+    given = {name: value for name, value in given.items() if value is not None}
+    keep = {name: c_text(name, given[name]) for name in TEXTS if name in given}
+    options = ffi.new('dibs_options *', keep)
+    for name in TIMES:
+        setattr(options, name + '_ms', to_ms(given.get(name)))
+    for name in NUMBERS:
+        setattr(options, name, given.get(name, 0))
+    if given.get('database') == 0:
+        options.database = lib.DIBS_DATABASE_ZERO
+    options.size, options.flags = ffi.sizeof('dibs_options'), flags
+    options.dialect = one_of('dialect', DIALECTS, given.get('dialect'))
+    options.degrade = one_of('degrade', DEGRADE, given.get('degrade'))
+    number, receive = 0, given.get('on_event')
+    if receive is not None:
+        number = callbacks.add(lambda event: receive(
+            Event(EVENTS.get(event.kind, str(int(event.kind))), text_of(event.text))))
+        options.on_event, options.on_event_data = lib.dibs_py_event, callbacks.pointer(number)
+    handle, error = ffi.new('dibs_client **'), ffi.new('dibs_error *')
+    status = lib.dibs_open_with_error(
+        ffi.NULL if url is None else c_text('URL', url), options, handle, error)
+    if status != lib.DIBS_OK:
+        callbacks.remove(number)
+        raise error_of(status, error)
+    return handle[0], number
+
+
+class LockOptions(TypedDict, total=False):
+    """The options of a lock call; times in seconds.
+
+    `wait`: the longest wait, None without limit. `ttl`: length of the lease, 30. `fixed`: never
+    renewed. `max_hold`: renewed for that long. `note`: shown with the holder. `on_lost`: called
+    with a Loss. `reentrant=False`: the same owner again is WouldDeadlock; `owned=False`: has no
+    owner, and waits for itself. `linger`: how long the client keeps an idle lease, or 'auto'.
+    `min_replicas`: how many must have the grant, or 'majority', within `replicas_wait`; with
+    `fsync` on disk; with `report` fewer will do. `fair`, `spin`, `fenced`, `plain_permits`: which
+    kind of lock of the dialect redisson."""
+    wait: Optional[float]
+    ttl: Optional[float]
+    max_hold: Optional[float]
+    linger: Union[float, str, None]
+    note: Optional[str]
+    on_lost: OnLost
+    min_replicas: Union[int, str]
+    replicas_wait: Optional[float]
+    fixed: bool
+    reentrant: bool
+    owned: bool
+    fsync: bool
+    report: bool
+    fair: bool
+    spin: bool
+    fenced: bool
+    plain_permits: bool
+
+
+FLAGS = (('fixed', False, lib.DIBS_LOCK_FIXED), ('reentrant', True, lib.DIBS_LOCK_NO_REENTRY),
+         ('owned', True, lib.DIBS_LOCK_NO_OWNER), ('fsync', False, lib.DIBS_LOCK_FSYNC),
+         ('report', False, lib.DIBS_LOCK_REPORT), ('fair', False, lib.DIBS_LOCK_FAIR),
+         ('spin', False, lib.DIBS_LOCK_SPIN), ('fenced', False, lib.DIBS_LOCK_FENCED),
+         ('plain_permits', False, lib.DIBS_PERMITS_PLAIN))
+
+
+OPTIONS = ffi.typeof('dibs_lock_options *')
+
+
+class LockCall:
+    """The options of one lock, read once; each call gets a copy."""
+
+    def __init__(self, given: Dict[str, Any]) -> None:
+        unknown_options(given, LockOptions)
+        self.wait_ms = to_ms(given.get('wait'), int(lib.DIBS_FOREVER))
+        self.on_lost: OnLost = given.get('on_lost')
+        self.options = ffi.new(OPTIONS)
+        self.options.size = ffi.sizeof('dibs_lock_options')
+        for name in ('ttl', 'max_hold', 'replicas_wait'):
+            setattr(self.options, name + '_ms', to_ms(given.get(name)))
+        self.options.linger_ms = _linger_ms(given.get('linger'))
+        self.options.min_replicas = _replicas(given.get('min_replicas', 0))
+        self.options.flags = sum(bit for name, usual, bit in FLAGS
+                                 if bool(given.get(name, usual)) != usual)
+        self.options.on_lost = lib.dibs_py_lost
+        if given.get('note') is not None:
+            self._note = c_text('note', given['note'])
+            self.options.note = self._note
+
+    def copy(self, watch: Watch, wait_ms: int, owner: Any) -> Any:
+        options = ffi.new(OPTIONS, self.options[0])
+        options.wait_ms = wait_ms
+        options.on_lost_data = callbacks.pointer(watch.number)
+        if owner is not None:
+            options.owner, options.owner_size = owner, len(owner)
+        return options
+
+
+def _linger_ms(linger: Union[float, str, None]) -> int:
+    if linger == 'auto':
+        return int(lib.DIBS_LINGER_AUTO)
+    if isinstance(linger, str):
+        raise ValueError("dibs: linger is a number of seconds or 'auto', not %r" % linger)
+    return to_ms(linger)
+
+
+def _replicas(count: Union[int, str]) -> int:
+    if count == 'majority':
+        return int(lib.DIBS_REPLICAS_MAJORITY)
+    if isinstance(count, str):
+        raise ValueError("dibs: min_replicas is a number or 'majority', not %r" % count)
+    return count
+
+
+class Calls(NamedTuple):
+    """The functions of one kind of lock. The arguments of each: client, name, more, options, ..."""
+    block: Any
+    at_once: Any
+    start: Any
+    start_at_once: Any
+
+
+LOCK = Calls(lib.dibs_lock, lib.dibs_try_lock, lib.dibs_lock_async, lib.dibs_try_lock_async)
+READ = Calls(lib.dibs_read_lock, lib.dibs_try_read_lock, lib.dibs_read_lock_async,
+             lib.dibs_try_read_lock_async)
+WRITE = Calls(lib.dibs_write_lock, lib.dibs_try_write_lock, lib.dibs_write_lock_async,
+              lib.dibs_try_write_lock_async)
+MANY = Calls(lib.dibs_lock_many, lib.dibs_try_lock_many, lib.dibs_lock_many_async,
+             lib.dibs_try_lock_many_async)
+PERMITS = Calls(lib.dibs_acquire_permits, lib.dibs_try_acquire_permits,
+                lib.dibs_acquire_permits_async, lib.dibs_try_acquire_permits_async)
+CAMPAIGN = Calls(lib.dibs_campaign, lib.dibs_try_campaign, lib.dibs_campaign_async, None)
+
+
+def names_target(names: Any) -> List[Any]:
+    """The arguments of a set of names, and what they point to."""
+    if isinstance(names, (str, bytes)):
+        raise TypeError('dibs: lock_many() wants a list of names, not the one name %r' % names)
+    keep = [c_text('name', name) for name in names]
+    return [[ffi.new('char *[]', keep), len(keep)], keep]

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""dibs.semaphore - permits: at most N holders at a time."""
+from typing import TYPE_CHECKING, Any
+
+from dibs._dibs import ffi, lib
+from dibs.call import Named
+from dibs.hold import Hold, Watch
+from dibs.lock import Lock
+from dibs.options import PERMITS, LockCall, LockOptions
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class Semaphore(Named):
+    """A number of permits, the same for all clients; client.semaphore() makes it. Before the
+    first set() or set_if_absent() of any client, requests raise NotSet."""
+
+    def set(self, permits: int) -> None:
+        """Sets how many permits there are. Below the number that are held, none is granted until
+        enough are released; 0 is a pause."""
+        self._do(lib.dibs_semaphore_set, permits)
+
+    def set_if_absent(self, permits: int) -> int:
+        """Sets it if it has no number yet; the number that it has."""
+        return int(self._get('uint32_t', lib.dibs_semaphore_set_if_absent, permits))
+
+    def delete(self) -> None:
+        """Deletes it, also if there is none. Busy: it has holders or waiters."""
+        self._do(lib.dibs_semaphore_delete)
+
+    def permits(self, count: int = 1, **options: 'Unpack[LockOptions]') -> Lock:
+        """`count` permits together, in one hold; options as client.lock()."""
+        return Lock(self._client, PERMITS, [self._name, count], self._name,
+                    dict(options))
+
+    def drain(self, **options: 'Unpack[LockOptions]') -> Hold:
+        """All permits that are free, at least one, in one hold; never waits: Busy."""
+        call = LockCall(dict(options))
+        watch: Any = Watch(call.on_lost)
+        try:
+            return Hold(self._get('dibs_hold *', lib.dibs_drain_permits,
+                                  call.copy(watch, 0, None)), watch)
+        except BaseException:
+            watch.end()
+            raise

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: MIT
+"""test_process.py - signals, fork, multiprocessing, the end of the interpreter, growth, and the
+command beside Python."""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import dibs
+import harness
+
+CYCLES = int(os.environ.get('DIBS_TEST_CYCLES', 10000))
+
+
+def test_sigint_ends_each_wait_and_leaves_no_queue_entry(client, name, start):
+    """One interpreter, one wait after the other."""
+    client.semaphore(name + '.s').set(1)
+    client.latch(name + '.l').set(1)
+    client.rate_limiter(name + '.r').set(1, 3600)
+    client.rate_limiter(name + '.r').acquire()
+    holds = [client.lock(name).acquire(), client.write_lock(name + '.w').acquire(),
+             client.semaphore(name + '.s').permits().acquire()]
+    waiter = start('''
+signal.signal(signal.SIGINT, signal.default_int_handler)
+client = dibs.Client(URL)
+barrier, limiter = client.barrier(NAME + '.b', 2), client.rate_limiter(NAME + '.r')
+waits = [client.lock(NAME).acquire, client.read_lock(NAME + '.w').acquire,
+         client.lock_many([NAME, NAME + '.x']).acquire, client.election(NAME).campaign().acquire,
+         client.semaphore(NAME + '.s').permits().acquire, client.latch(NAME + '.l').wait,
+         barrier.wait, limiter.acquire, client.list(NAME + '.q').take]
+for wait in waits:
+    asked = client.stats()['commands']
+    def report():
+        while client.stats()['commands'] == asked:
+            threading.Event().wait(0.002)
+        print('waits', flush=True)
+    threading.Thread(target=report).start()
+    try:
+        print('ended', wait())
+    except KeyboardInterrupt:
+        print('interrupted', client.stats()['waiting'], flush=True)
+''')
+
+    def queued(kind):
+        return lambda: client.inspect(kind).waiter_count == 1
+
+    def arrived():
+        try:
+            return client.barrier(name + '.b', 2).get().arrived == 1
+        except dibs.NotSet:
+            return False
+
+    asks = [lambda: True] * 9
+    asks[0], asks[1], asks[4], asks[6] = queued(name), queued(name + '.w'), queued(name + '.s'), arrived
+    for is_there in asks:
+        assert waiter.stdout.readline() == 'waits\n'
+        harness.until(is_there, 'the request is on the server')
+        waiter.send_signal(signal.SIGINT)
+        assert waiter.stdout.readline() == 'interrupted 0\n'
+    assert waiter.wait(10) == 0
+    for kind in (name, name + '.w', name + '.s'):
+        harness.until(lambda: client.inspect(kind).waiter_count == 0, 'the queue is empty')
+    assert client.barrier(name + '.b', 2).get().is_broken
+    for hold in holds:
+        hold.release()
+
+
+PROCESSES = """
+import multiprocessing, sys
+import dibs
+def work(url, name, count):
+    with dibs.Client(url) as client:
+        for _ in range(20):
+            with client.lock(name):
+                count.value += 1
+if __name__ == '__main__':
+    method, url, name = sys.argv[1:]
+    context = multiprocessing.get_context(method)
+    parent = dibs.Client(url)
+    hold = parent.lock(name).acquire()
+    count = context.Value('i', 0, lock=False)
+    processes = [context.Process(target=work, args=(url, name, count)) for _ in range(3)]
+    for process in processes: process.start()
+    hold.release()
+    for process in processes: process.join(20)
+    print([process.exitcode for process in processes], count.value)
+"""
+
+
+@pytest.mark.parametrize('method', ['fork', 'spawn', 'forkserver'])
+def test_processes_of_multiprocessing_take_turns(server, name, tmp_path, method):
+    program = tmp_path / 'program.py'
+    program.write_text(PROCESSES)
+    done = subprocess.run(
+        [sys.executable, '-W', 'ignore::DeprecationWarning', str(program), method, server.url,
+         name], timeout=25, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert (done.returncode, done.stdout) == (0, '[0, 0, 0] 60\n')
+
+
+def test_a_client_cannot_be_pickled(client):
+    import pickle
+    with pytest.raises(TypeError, match='belongs to its process'):
+        pickle.dumps(client)
+
+
+def test_a_fork_while_threads_wait_harms_neither(run):
+    done = run('''
+client = dibs.Client(URL)
+hold = client.lock(NAME).acquire()
+ends = []
+def wait():
+    with client.lock(NAME):
+        ends.append(1)
+threads = [threading.Thread(target=wait) for _ in range(4)]
+for thread in threads: thread.start()
+while client.stats()['waiting'] < 4: time.sleep(0.005)
+children = []
+for _ in range(8):
+    child = os.fork()
+    if child == 0:
+        try:
+            hold.release()
+        except dibs.Forked as error:
+            with dibs.Client(URL) as own:
+                try:
+                    own.lock(NAME).try_acquire()
+                except dibs.Busy:
+                    os._exit(7 if error.hint else 1)
+        os._exit(2)
+    children.append(child)
+print({os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children})
+hold.release()
+for thread in threads: thread.join(10)
+print(len(ends))
+''')
+    assert (done.returncode, done.stdout) == (0, '{7}\n4\n')
+
+
+@pytest.mark.parametrize('end', ['pass', 'sys.exit(0)', 'raise SystemExit'])
+def test_the_end_of_the_interpreter_releases_everything(run, client, name, end):
+    done = run('''
+client = dibs.Client(URL)
+client.semaphore(NAME + '.s').set(1)
+holds = [client.lock(NAME, on_lost=print).acquire(),
+         client.semaphore(NAME + '.s').permits().acquire()]
+thread = threading.Thread(target=client.lock(NAME, owned=False).acquire, daemon=True)
+thread.start()
+while client.stats()['waiting'] == 0: time.sleep(0.005)
+observer = client.election(NAME + '.e').observe(lambda leader: None)
+''' + end, '-X', 'dev')
+    assert done.returncode == 0 and 'Fatal' not in done.stdout and 'ResourceW' not in done.stdout
+    client.lock(name, wait=10).acquire().release()
+    client.semaphore(name + '.s').permits(wait=10).acquire().release()
+    assert client.inspect(name).waiter_count == 0
+
+
+GROWTH = '''
+import gc
+from dibs import callbacks
+def resident():
+    gc.collect()
+    with open('/proc/self/statm') as file:
+        return int(file.read().split()[1]) * os.sysconf('SC_PAGE_SIZE')
+def plain(count):
+    for _ in range(count):
+        with client.lock(NAME) as hold:
+            hold.fence
+async def looped(count):
+    async with dibs.aio.Client(URL) as own:
+        for _ in range(count):
+            async with own.lock(NAME) as hold:
+                hold.fence
+client = dibs.Client(URL)
+plain(500), asyncio.run(looped(500))
+before, receivers = resident(), len(callbacks._receivers)
+plain(%d), asyncio.run(looped(%d))
+print((resident() - before) // 1024, len(callbacks._receivers) - receivers)
+'''
+
+
+@pytest.mark.limit(max(60, CYCLES // 250))
+def test_cycles_leave_no_memory(run):
+    done = run(GROWTH % (CYCLES, CYCLES), timeout=max(55, CYCLES // 300))
+    assert done.returncode == 0, done.stdout
+    grown, receivers = map(int, done.stdout.split())
+    assert receivers == 0 and grown < 1024, '%d KiB more after %d cycles' % (grown, CYCLES)
+
+
+def test_the_command_and_python_take_turns(client, server, name, tmp_path):
+    """Ten of each add to one file without a lock of its own."""
+    counter = tmp_path / 'count'
+    counter.write_text('0')
+    script = 'n=$(cat %s); sleep 0.005; echo $((n + 1)) >%s' % (counter, counter)
+    if shutil.which(harness.DIBS) is None:
+        pytest.skip('the command is not there: DIBS')
+    command = subprocess.Popen(
+        ['sh', '-c', 'for i in 0 1 2 3 4 5 6 7 8 9; do $DIBS run "$0" -- sh -c "$1" || exit; done',
+         name, script], env=dict(os.environ, DIBS=harness.DIBS, DIBS_URL=server.url))
+    fences = []
+    for _ in range(10):
+        with client.lock(name, wait=20) as hold:
+            fences.append(hold.fence)
+            subprocess.run(['sh', '-c', script], check=True)
+    assert command.wait(25) == 0
+    assert counter.read_text() == '20\n' and fences == sorted(set(fences))
+
+
+def test_the_library_of_the_tests_is_that_of_the_tree():
+    from dibs import _dibs
+    assert os.path.dirname(_dibs.__file__) == os.path.dirname(dibs.__file__)
+    assert dibs.__version__ == '0.5.0' and sys.version_info >= (3, 9)

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/* admin/doctor.c - dibs_examine(): examines each server of the deployment in turn. */
+#include "admin/doctor.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WORDS_MAX 16
+
+/* ---- findings ---- */
+
+void doctor_add(examination *x, const char *check, dibs_finding_grade grade,
+                const char *advice, const char *format, ...)
+{
+  char words[1024];
+  dibs_finding finding = { sizeof(finding), grade, check, x->node, words, advice };
+  va_list values;
+
+  if (x->is_stopped)
+    return;
+  va_start(values, format);
+  (void)vsnprintf(words, sizeof(words), format, values);
+  va_end(values);
+  x->is_stopped = !x->callback(&finding, x->data);
+}
+
+void doctor_add_number(examination *x, const char *check, const char *setting, int64_t number,
+                       bool is_fine, const char *advice, const char *result)
+{
+  if (is_fine)
+    doctor_add(x, check, DIBS_FINDING_PASS, "", "%s=%" PRId64, setting, number);
+  else
+    doctor_add(x, check, DIBS_FINDING_WARN, advice, "%s=%" PRId64 ": %s", setting, number,
+               result);
+}
+
+bool doctor_has_failover(const examination *x)
+{
+  return x->deployment == DEPLOYMENT_REPLICATED || x->deployment == DEPLOYMENT_SENTINEL ||
+         x->deployment == DEPLOYMENT_CLUSTER;
+}
+
+bool doctor_is_unix(const examination *x)
+{
+  return strncmp(x->node, "unix:", 5) == 0;
+}
+
+/* ---- asking ---- */
+
+bool doctor_has_replied(dibs_status status)
+{
+  return status == DIBS_OK || status == DIBS_ERR_REFUSED || status == DIBS_ERR_DENIED;
+}
+
+resp_reply *doctor_ask_request(examination *x, dibs_status *ret_status,
+                               const request *command)
+{
+  client_record *c = x->client;
+  resp_reply *reply = NULL;
+  question q;
+  dibs_status status = client_enter(c, true);
+
+  *ret_status = status;
+  if (status != DIBS_OK)
+    return NULL;
+  question_ask_at(c, &q, x->route, command,
+                  x->is_there ? instant_add(drive_now(), span_ms(c->times.command_ms))
+                              : client_give_up_at(c));
+  *ret_status = question_read_only(question_wait(c, &q));
+  client_leave(c);
+  if (*ret_status == DIBS_OK) {
+    reply = q.reply;
+    q.reply = NULL;
+  }
+  question_deinit(&q);
+  return reply;
+}
+
+resp_reply *doctor_ask(examination *x, dibs_status *ret_status, ...)
+{
+  resp_argument words[WORDS_MAX];
+  resp_reply *reply = NULL;
+  const char *word;
+  size_t count = 0;
+  request command;
+  va_list all;
+
+  va_start(all, ret_status);
+  while (count < WORDS_MAX && (word = va_arg(all, const char *)) != NULL)
+    words[count++] = (resp_argument){ word, strlen(word) };
+  va_end(all);
+  request_init(&command, &x->client->memory);
+  *ret_status = DIBS_ERR_NO_MEMORY;
+  if (request_command(&command, words, count))
+    reply = doctor_ask_request(x, ret_status, &command);
+  request_deinit(&command);
+  return reply;
+}
+
+/* ---- one server ---- */
+
+static const doctor_check *const themes[] = {
+  doctor_server_checks, doctor_memory_checks, doctor_replica_checks, doctor_cluster_checks,
+  doctor_clock_checks, doctor_rights_checks, doctor_setting_checks,
+};
+
+static void version_read(examination *x)
+{
+  const char *words;
+  size_t size;
+
+  x->is_valkey = facts_find(&x->info, "valkey_version", &words, &size);
+  memset(x->version, 0, sizeof(x->version));
+  if (!x->is_valkey && !facts_find(&x->info, "redis_version", &words, &size))
+    return;
+  for (size_t part = 0, at = 0; part < 3 && at < size; part++) {
+    uint64_t number;
+    size_t end = at;
+
+    while (end < size && words[end] != '.')
+      end++;
+    if (!text_to_uint(words + at, end - at, &number) || number > 1000000)
+      return;
+    x->version[part] = (int64_t)number;
+    at = end + 1;
+  }
+}
+
+static const char *advice_for(dibs_status status)
+{
+  switch (status) {
+  case DIBS_ERR_AUTH: return "give the right user and password";
+  case DIBS_ERR_DENIED: return ADVICE_RIGHTS;
+  case DIBS_ERR_TLS: return "see the certificates, and doc/guide/first-lock.md";
+  default: return "see whether the server runs, and whether this machine may reach it";
+  }
+}
+
+static dibs_status connection_failed(examination *x, dibs_status status)
+{
+  dibs_error error;
+
+  dibs_last_error(NULL, &error);
+  doctor_add(x, "connection", DIBS_FINDING_FAIL, advice_for(status), "%s", error.text);
+  return status;
+}
+
+/* DIBS_OK: the server answers. */
+static dibs_status server_is_there(examination *x)
+{
+  dibs_status status;
+  resp_reply *reply = doctor_ask(x, &status, "PING", NULL);
+
+  resp_reply_free(reply);
+  x->is_there = doctor_has_replied(status);
+  return x->is_there ? DIBS_OK : connection_failed(x, status);
+}
+
+#define TAGS 64
+
+/* In a cluster most names belong to other nodes. */
+static void tag_choose(examination *x)
+{
+  char key[PREFIX_MAX_BYTES + 32];
+  dibs_status status = DIBS_ERR_SERVER;
+
+  for (int i = 0; i < TAGS && status != DIBS_OK && status != DIBS_ERR_DENIED; i++) {
+    (void)snprintf(x->tag, sizeof(x->tag), "doctor%d", i);
+    (void)snprintf(key, sizeof(key), "%s:doctor:{%s}", x->client->names.prefix, x->tag);
+    if (!x->is_cluster)
+      return;
+    resp_reply_free(doctor_ask(x, &status, "EXISTS", key, NULL));
+    if (status == DIBS_ERR_UNREACHABLE)
+      return;                            /* the cluster is down */
+  }
+}
+
+static dibs_status server_examine(examination *x)
+{
+  dibs_status status;
+
+  x->is_there = false;
+  status = server_is_there(x);
+  if (status != DIBS_OK)
+    return status;
+  x->info = facts_ask(x, "INFO", NULL);
+  version_read(x);
+  x->is_cluster = facts_are(&x->info, "cluster_enabled", "1");
+  tag_choose(x);
+  for (size_t i = 0; i < sizeof(themes) / sizeof(themes[0]); i++)
+    for (const doctor_check *check = themes[i]; check->name != NULL && !x->is_stopped; check++)
+      check->look(x, check->name);
+  facts_deinit(&x->info);
+  return DIBS_OK;
+}
+
+/* ---- all of them ---- */
+
+typedef enum node_choice { NODE_NONE, NODE_IDLE, NODE_CHOSEN } node_choice;
+
+/* Fills in the server's name: as the engine knows it, or as the URL names it. */
+static node_choice node_choose(examination *x, size_t route)
+{
+  client_record *c = x->client;
+  text shown = text_over(x->node, sizeof(x->node));
+  node_choice choice = NODE_NONE;
+
+  if (client_enter(c, false) != DIBS_OK)
+    return NODE_NONE;
+  if (route < engine_route_count(drive_engine(c->drive))) {
+    const server_url *url = engine_route_url(drive_engine(c->drive), route);
+
+    choice = engine_route_serves(drive_engine(c->drive), route) ? NODE_CHOSEN : NODE_IDLE;
+    if (url != NULL)
+      server_url_show(url, &shown);
+    else
+      text_add(&shown, c->shown);
+  }
+  client_leave(c);
+  x->route = route;
+  return choice;
+}
+
+/* A request to any server: with its reply the engine knows the servers. */
+static dibs_status servers_find(examination *x)
+{
+  dibs_status status = client_ping(x->client, 0, NULL);
+
+  if (doctor_has_replied(status) || x->deployment == DEPLOYMENT_QUORUM)
+    return DIBS_OK;
+  (void)node_choose(x, 0);
+  return connection_failed(x, status);
+}
+
+static dibs_status examine_all(examination *x)
+{
+  dibs_status first = servers_find(x);
+  node_choice choice = NODE_IDLE;
+  size_t answered = 0;
+
+  if (first != DIBS_OK)
+    return first;
+  for (size_t route = 0; !x->is_stopped && choice != NODE_NONE; route++) {
+    dibs_status status = DIBS_OK;
+
+    choice = node_choose(x, route);
+    if (choice == NODE_CHOSEN)
+      status = server_examine(x);
+    answered += choice == NODE_CHOSEN && status == DIBS_OK;
+    if (first == DIBS_OK)
+      first = status;
+  }
+  doctor_sentinels_examine(x);
+  return answered > 0 || x->is_stopped ? DIBS_OK : first;
+}
+
+dibs_status dibs_examine(dibs_client *client, dibs_finding_callback callback, void *data)
+{
+  examination x = { .callback = callback, .data = data };
+  client_record *c;
+  dibs_status status = client_begin(client, true, &c);
+
+  if (status != DIBS_OK)
+    return status;
+  x.client = c;
+  x.deployment = c->servers.kind;
+  if (callback == NULL)
+    status = client_refuse(c, DIBS_ERR_ARGUMENT, "callback is NULL");
+  else
+    status = examine_all(&x);
+  return client_end(c, status);
+}

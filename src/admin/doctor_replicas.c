@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* admin/doctor_replicas.c - whether a lock survives the failure of the server: replicas, and
+ * the quarantine of a promoted replica. */
+#include "admin/doctor.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LAG_MAX 10
+
+/* ---- the role ---- */
+
+static void role_look(examination *x, const char *name)
+{
+  if (x->info.reply == NULL)
+    return;
+  if (!facts_are(&x->info, "role", "master"))
+    doctor_add(x, name, DIBS_FINDING_FAIL,
+               "name its primary, all servers of the set, or the sentinels in the URL",
+               "this is a replica: it takes no locks");
+  else
+    doctor_add(x, name, DIBS_FINDING_PASS, "", "primary");
+}
+
+/* ---- replicas ---- */
+
+typedef struct replica_set {
+  int64_t count, in_order;       /* connected replicas; those online with a small lag */
+  int64_t needed, lag;           /* min-replicas-to-write, min-replicas-max-lag */
+  bool is_needed_known;
+} replica_set;
+
+/* `ip=..,port=..,state=online,offset=..,lag=0` */
+static bool replica_is_in_order(const char *words, size_t size)
+{
+  char line[160];
+  const char *lag;
+  unsigned int seconds = 0;
+
+  (void)snprintf(line, sizeof(line), "%.*s", (int)(size < sizeof(line) ? size : sizeof(line) - 1),
+                 words);
+  lag = strstr(line, "lag=");
+  if (lag != NULL)
+    for (lag += 4; *lag >= '0' && *lag <= '9' && seconds < 1000000; lag++)
+      seconds = 10 * seconds + (unsigned int)(*lag - '0');
+  return strstr(line, "state=online") != NULL && seconds <= LAG_MAX;
+}
+
+/* False: the settings may not be read. */
+static bool needed_read(examination *x, int64_t *ret_needed, int64_t *ret_lag)
+{
+  return setting_number(x, "min-replicas-to-write", ret_needed) == DIBS_OK &&
+         setting_number(x, "min-replicas-max-lag", ret_lag) == DIBS_OK;
+}
+
+static replica_set replicas_read(examination *x)
+{
+  replica_set r = { .count = facts_number(&x->info, "connected_slaves", 0) };
+
+  for (int64_t i = 0; i < r.count && i < 100; i++) {
+    char field[24];
+    const char *words;
+    size_t size;
+
+    (void)snprintf(field, sizeof(field), "slave%" PRId64, i);
+    if (facts_find(&x->info, field, &words, &size))
+      r.in_order += replica_is_in_order(words, size);
+  }
+  r.is_needed_known = needed_read(x, &r.needed, &r.lag);
+  return r;
+}
+
+static void replicas_are_few(examination *x, const char *name)
+{
+  if (!doctor_has_failover(x))
+    doctor_add(x, name, DIBS_FINDING_PASS, "", "no replicas");
+  else
+    doctor_add(x, name, DIBS_FINDING_WARN, "connect replicas",
+               "no replicas: if this server fails, no other can take over");
+}
+
+static void replication_look(examination *x, const char *name)
+{
+  replica_set r;
+
+  if (x->info.reply == NULL || !facts_are(&x->info, "role", "master"))
+    return;
+  r = replicas_read(x);
+  x->lag_s = r.is_needed_known && r.needed > 0 ? r.lag : 0;
+  if (r.is_needed_known && r.needed > 0 && r.lag > 0 && r.in_order < r.needed)
+    doctor_add(x, name, DIBS_FINDING_FAIL, "repair the replicas, or lower min-replicas-to-write",
+               "min-replicas-to-write=%" PRId64 ", and only %" PRId64 " in order: no lock can be "
+               "taken", r.needed, r.in_order);
+  else if (r.count == 0)
+    replicas_are_few(x, name);
+  else if (r.in_order < r.count)
+    doctor_add(x, name, DIBS_FINDING_WARN, "see the replicas' logs and their network",
+               "%" PRId64 " of %" PRId64 " replicas are not in order, or lag by more than %d s",
+               r.count - r.in_order, r.count, LAG_MAX);
+  else if (!r.is_needed_known)
+    doctor_add(x, name, DIBS_FINDING_UNKNOWN,
+               ADVICE_MODE ", or look at min-replicas-to-write",
+               "%" PRId64 " replicas; settings may not be read (CONFIG GET)", r.count);
+  else if (r.needed == 0 || r.lag == 0)
+    doctor_add(x, name, DIBS_FINDING_WARN,
+               "set min-replicas-to-write 1 and min-replicas-max-lag 2, use quarantine= or "
+               "min_replicas, and check fences",
+               "%" PRId64 " replicas, min-replicas-to-write=0: a failover can forget a lock, "
+               "and a cut-off primary still grants locks", r.count);
+  else
+    doctor_add(x, name, DIBS_FINDING_PASS, "",
+               "%" PRId64 " replicas, min-replicas-to-write=%" PRId64 ", min-replicas-max-lag=%"
+               PRId64, r.count, r.needed, r.lag);
+}
+
+/* ---- quarantine: deployments.md 4 ---- */
+
+static void quarantine_look(examination *x, const char *name)
+{
+  int64_t quarantine = x->client->names.quarantine_ms;
+  int64_t needed = 0, lag = 0;
+
+  if (quarantine == 0)
+    return;
+  if (quarantine < TTL_DEFAULT_MS + 1000)
+    doctor_add(x, name, DIBS_FINDING_WARN,
+               "quarantine= at least the longest ttl, the skew of the servers' clocks and 1 s",
+               "%" PRId64 " ms is too short for leases of more than %" PRId64 " ms; "
+               "the default is %d ms", quarantine, quarantine > 1000 ? quarantine - 1000 : 0,
+               TTL_DEFAULT_MS);
+  else
+    doctor_add(x, name, DIBS_FINDING_PASS, "", "%" PRId64 " ms", quarantine);
+  if (!doctor_has_failover(x))
+    return;
+  if (!needed_read(x, &needed, &lag))
+    doctor_add(x, name, DIBS_FINDING_UNKNOWN,
+               "it must be 1 or more: " ADVICE_MODE ", or look",
+               "min-replicas-to-write may not be read (CONFIG GET)");
+  else if (needed == 0 || lag == 0)
+    doctor_add(x, name, DIBS_FINDING_FAIL, "set min-replicas-to-write 1, min-replicas-max-lag 2",
+               "min-replicas-to-write=%" PRId64 ", min-replicas-max-lag=%" PRId64 ": a cut-off "
+               "primary still grants locks, and a quarantine on other servers cannot "
+               "prevent this", needed, lag);
+}
+
+const doctor_check doctor_replica_checks[] = {
+  { "role", role_look },
+  { "replication", replication_look },
+  { "quarantine", quarantine_look },
+  { NULL, NULL },
+};

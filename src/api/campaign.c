@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/* api/campaign.c - campaigns: a lock with a published value. */
+#include "api/campaign.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include <dibs/election.h>
+
+#include "dialect/native/election.h"
+
+#define VALUE_IS_LONG "value is longer than 1024 bytes"
+#define TELL_AGAIN span_ms(900000)    /* the server keeps it for an hour */
+
+struct campaign {
+  uint64_t publication;                /* publication number of the newest; 0: none yet */
+  instant reported_at;
+  int64_t ttl_ms;
+  claim *claim;
+  question question;               /* of an asynchronous campaign */
+  dibs_lost_callback on_lost;      /* the program's on_lost, until on_lock has run */
+  size_t size;
+  char value[DIBS_VALUE_MAX + 1];
+};
+
+static void value_set(campaign *l, const char *value)
+{
+  l->size = strlen(value);
+  memcpy(l->value, value, l->size + 1);
+}
+
+campaign *campaign_new(const memory *m, const char *value, int64_t ttl_ms)
+{
+  campaign *l = mem_zalloc(m, sizeof(*l));
+
+  if (l == NULL)
+    return NULL;
+  l->ttl_ms = ttl_ms;
+  value_set(l, value);
+  return l;
+}
+
+campaign *campaign_free(const memory *m, campaign *l)
+{
+  if (l != NULL)
+    question_deinit(&l->question);
+  mem_free(m, l);
+  return NULL;
+}
+
+/* ---- commands ---- */
+
+/* The lease of a hold; false when the engine knows none. */
+static bool lease_of(const claim *cl, lease_id *ret_lease)
+{
+  char words[DIBS_TOKEN_SIZE];
+  text token = text_over(words, sizeof(words));
+  token_parts parts;
+
+  if (!engine_hold_token(drive_engine(cl->client->drive), cl->id, &token) ||
+      !token_read(words, &parts))
+    return false;
+  *ret_lease = parts.lease;
+  return true;
+}
+
+static bool leads(const claim *cl)
+{
+  return cl->campaign != NULL && cl->is_held && !cl->is_lost && cl->hold != NULL;
+}
+
+/* false: the hold is over, or there is no memory; *ret_status has the reason. */
+static bool call_make(const claim *cl, bool is_clear, request *k, dibs_status *ret_status)
+{
+  const campaign *l = cl->campaign;
+  const protocol *names = &cl->client->names;
+  bool (*make)(const protocol *, request *, const publish_call *) =
+    is_clear ? native_elect_clear : native_elect_publish;
+  publish_call call;
+  lease_id lease;
+
+  *ret_status = DIBS_LOST;
+  if (!leads(cl) || !lease_of(cl, &lease))
+    return false;
+  call = (publish_call){ .name = cl->name, .name_size = cl->name_size, .lease = &lease,
+                         .fence = atomic_load(&cl->hold->fence), .publication = l->publication,
+                         .ttl_ms = l->ttl_ms, .value = l->value, .value_size = l->size };
+  *ret_status = DIBS_ERR_NO_MEMORY;
+  return make(names, k, &call);
+}
+
+/* The reply is ignored. */
+static void send(claim *cl, bool is_clear)
+{
+  client_record *c = cl->client;
+  dibs_status status;
+  request k;
+
+  request_init(&k, &c->memory);
+  if (call_make(cl, is_clear, &k, &status))
+    (void)engine_ask(drive_engine(c->drive), &k, NULL, client_give_up_at(c), drive_now());
+  request_deinit(&k);
+}
+
+/* Publishes the value. When it cannot: `q` is done, and has the reason. */
+static void publish_ask(claim *cl, question *q)
+{
+  client_record *c = cl->client;
+  campaign *l = cl->campaign;
+  dibs_status status;
+  request k;
+
+  l->publication = ++c->publications;
+  l->reported_at = drive_now();
+  request_init(&k, &c->memory);
+  if (call_make(cl, false, &k, &status)) {
+    question_ask(c, q, &k, instant_add(l->reported_at, span_ms(c->times.command_ms)));
+  } else {
+    *q = (question){ .reply = NULL };
+    (void)outcome_set(&q->end, c, status, "");
+    drive_waiter_init(&q->waiter);
+    q->waiter.is_done = true;
+  }
+  request_deinit(&k);
+}
+
+/* How a publication ended. */
+static dibs_status reported(client_record *c, question *q)
+{
+  bool is_reported;
+
+  if (q->end.status != DIBS_OK)
+    return q->end.status;
+  if (!native_elect_publish_answer(q->reply, &is_reported))
+    return outcome_set(&q->end, c, DIBS_ERR_PROTOCOL, "unexpected reply to elect_publish");
+  return outcome_set(&q->end, c, is_reported ? DIBS_OK : DIBS_LOST, "");
+}
+
+/* ---- an asynchronous campaign ---- */
+
+/* The program did not get this hold: releases it. */
+static void give_back(claim *cl)
+{
+  client_record *c = cl->client;
+
+  campaign_clear(cl);
+  cl->is_held = false;
+  claim_end_hold(cl);
+  if (!c->is_closing &&                  /* otherwise dibs_close() releases it */
+      engine_release(drive_engine(c->drive), cl->id, drive_now()) != DIBS_OK)
+    cl->is_over = true;
+}
+
+static void campaign_reported(client_record *c, question *q)
+{
+  campaign *l = (campaign *)(void *)((char *)q - offsetof(campaign, question));
+  claim *cl = l->claim;
+  dibs_status status = reported(c, q);
+
+  outcome_move(&cl->asked, &q->end);
+  if (cl->is_lost)
+    status = outcome_set(&cl->asked, c, DIBS_LOST, "");
+  if (cl->is_over)                       /* released by a dibs_close() since */
+    status = outcome_set(&cl->asked, c, DIBS_ERR_CLOSED, "");
+  question_deinit(q);
+  cl->on_lost = l->on_lost;
+  if (status != DIBS_OK && !cl->is_over)
+    give_back(cl);
+  cl->jobs--;
+  claim_lock_ended(cl, status);
+  claim_settle(cl);
+}
+
+bool campaign_is_to_report(claim *cl)
+{
+  campaign *l = cl->campaign;
+
+  if (l == NULL || cl->on_lock == NULL)
+    return false;
+  l->claim = cl;
+  l->on_lost = cl->on_lost;
+  cl->on_lost = NULL;                    /* until it is published, on_lock reports a loss */
+  cl->jobs++;
+  publish_ask(cl, &l->question);
+  if (l->question.waiter.is_done)
+    campaign_reported(cl->client, &l->question);
+  else
+    l->question.then = campaign_reported;
+  return true;
+}
+
+/* ---- while it leads, and its end ---- */
+
+void campaign_renewed(claim *cl)
+{
+  if (!leads(cl) || cl->campaign->publication == 0 ||
+      instant_since(drive_now(), cl->campaign->reported_at).ns < TELL_AGAIN.ns)
+    return;
+  cl->campaign->reported_at = drive_now();
+  send(cl, false);
+}
+
+/* A nested campaign of the same owner continues. */
+static bool others_lead(const claim *cl)
+{
+  uint64_t fence = atomic_load(&cl->hold->fence);
+
+  for (const claim *other = cl->client->first_claim; other != NULL; other = other->next)
+    if (other != cl && leads(other) && atomic_load(&other->hold->fence) == fence &&
+        other->name_size == cl->name_size &&
+        memcmp(other->name, cl->name, cl->name_size) == 0)
+      return true;
+  return false;
+}
+
+void campaign_clear(claim *cl)
+{
+  if (leads(cl) && cl->campaign->publication > 0 && !others_lead(cl))
+    send(cl, true);
+}
+
+void campaign_clear_all(client_record *c)
+{
+  for (claim *cl = c->first_claim; cl != NULL; cl = cl->next)
+    campaign_clear(cl);
+}
+
+/* ---- calls ---- */
+
+static dibs_status value_check(client_record *c, const char *value)
+{
+  if (value == NULL || strnlen(value, DIBS_VALUE_MAX + 1) <= DIBS_VALUE_MAX)
+    return one_place_check(c);
+  return client_refuse(c, DIBS_ERR_ARGUMENT, VALUE_IS_LONG);
+}
+
+/* NULL: publishes the current value. */
+static dibs_status publish(dibs_hold *hold, const char *value)
+{
+  entry in;
+  question q;
+  dibs_status status = claim_enter(hold, HANDLE_HOLD, true, &in);
+
+  if (status != DIBS_OK)
+    return status;
+  if (in.claim->campaign == NULL) {
+    status = client_fault(in.client, DIBS_ERR_ARGUMENT, "not a hold of dibs_campaign()");
+  } else {
+    if (value != NULL)
+      value_set(in.claim->campaign, value);
+    publish_ask(in.claim, &q);
+    (void)question_wait(in.client, &q);
+    status = reported(in.client, &q);
+    (void)outcome_note(&q.end, in.client);
+    question_deinit(&q);
+  }
+  return claim_leave(&in, status);
+}
+
+static lock_call call_of(const char *name, const char *value)
+{
+  lock_call call = lock_call_of(LOCK_MUTEX, name);
+
+  call.value = value != NULL ? value : "";
+  return call;
+}
+
+/* Elected, but not published: releases the hold, and keeps the publication's error. */
+static void resign_unreported(dibs_hold *hold)
+{
+  dibs_error why;
+
+  dibs_last_error(NULL, &why);
+  (void)dibs_release(hold);
+  fault_again(&why);
+}
+
+static dibs_status campaign_start(client_record *c, const char *name, const char *value,
+                            const dibs_lock_options *options, bool is_try,
+                            dibs_hold **ret_hold)
+{
+  lock_call call = call_of(name, value);
+  dibs_hold *hold = NULL;
+  dibs_status status = value_check(c, value);
+
+  if (ret_hold == NULL)
+    return client_refuse(c, DIBS_ERR_ARGUMENT, "ret_hold is NULL");
+  if (status == DIBS_OK)
+    status = lock_blocking(c, &call, options, is_try, &hold);
+  if (status != DIBS_OK)
+    return status;
+  status = publish(hold, NULL);
+  if (status == DIBS_OK)
+    *ret_hold = hold;
+  else
+    resign_unreported(hold);
+  return status == DIBS_ERR_STALE ? DIBS_ERR_CLOSED : status;
+}
+
+dibs_status dibs_campaign(dibs_client *client, const char *name, const char *value,
+                          const dibs_lock_options *options, dibs_hold **ret_hold)
+{
+  client_record *c;
+  dibs_status status = client_begin(client, true, &c);
+
+  if (status != DIBS_OK)
+    return status;
+  return client_end(c, campaign_start(c, name, value, options, false, ret_hold));
+}
+
+dibs_status dibs_try_campaign(dibs_client *client, const char *name, const char *value,
+                              const dibs_lock_options *options, dibs_hold **ret_hold)
+{
+  client_record *c;
+  dibs_status status = client_begin(client, true, &c);
+
+  if (status != DIBS_OK)
+    return status;
+  return client_end(c, campaign_start(c, name, value, options, true, ret_hold));
+}
+
+dibs_status dibs_campaign_async(dibs_client *client, const char *name, const char *value,
+                                const dibs_lock_options *options,
+                                dibs_lock_callback callback, void *data,
+                                dibs_request **ret_request)
+{
+  lock_call call = call_of(name, value);
+  client_record *c;
+  dibs_status status = client_begin(client, false, &c);
+
+  if (status != DIBS_OK)
+    return status;
+  status = value_check(c, value);
+  if (status == DIBS_OK)
+    status = lock_async(c, &call, options, false, callback, data, ret_request);
+  return client_end(c, status);
+}
+
+dibs_status dibs_publish(dibs_hold *hold, const char *value)
+{
+  entry in;
+  dibs_status status;
+
+  if (value == NULL || strnlen(value, DIBS_VALUE_MAX + 1) <= DIBS_VALUE_MAX)
+    return publish(hold, value != NULL ? value : "");
+  status = claim_enter(hold, HANDLE_HOLD, true, &in);
+  if (status != DIBS_OK)
+    return status;
+  return claim_leave(&in, client_fault(in.client, DIBS_ERR_ARGUMENT, VALUE_IS_LONG));
+}
+
+dibs_status dibs_resign(dibs_hold *hold)
+{
+  return dibs_release(hold);
+}

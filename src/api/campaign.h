@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* api/campaign.h - what dibs_campaign() adds to the claim of a lock: a value that is
+ * published while the hold lives, and cleared just before its release.
+ *
+ * All functions need the mutex, and do nothing for claims of another kind. */
+#ifndef API_CAMPAIGN_H
+#define API_CAMPAIGN_H
+
+#include "api/api.h"
+
+typedef struct campaign campaign;
+
+/* NULL: no memory. `value` fits; ttl_ms: of the lock's lease. */
+campaign *campaign_new(const memory *m, const char *value, int64_t ttl_ms);
+campaign *campaign_free(const memory *m, campaign *l);
+
+/* An asynchronous campaign was granted its lock: true when its callback has to wait until
+ * the value is published. It ends with claim_lock_ended(). */
+bool campaign_is_to_report(claim *cl);
+/* After a renewal: publishes again, so that the value does not expire before the lease. */
+void campaign_renewed(claim *cl);
+/* Before the release, and before the end of the client. */
+void campaign_clear(claim *cl);
+void campaign_clear_all(client_record *c);
+
+#endif

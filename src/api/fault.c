@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/* api/fault.c - see fault.h. */
+#include "api/fault.h"
+
+#include "api/api.h"
+
+#define SNAPSHOTS_MAX 64
+
+/* The errors of all servers of a quorum when an operation failed. */
+struct server_errors {
+  struct server_errors *next;
+  uint64_t number;                 /* of the snapshot; the newest is first */
+  size_t count;
+  dibs_error errors[];
+};
+
+typedef struct fault_detail {
+  const memory *memory;
+  uint64_t snapshot;               /* 0: no snapshot */
+  dibs_error error;
+} fault_detail;
+
+/* The last call of this thread. */
+static _Thread_local struct {
+  const void *client;              /* its handle; NULL: unknown */
+  bool is_over;                    /* false: noted by a call that still runs */
+  uint64_t snapshot;
+  dibs_error error;
+} last;
+
+/* ---- errors ---- */
+
+static void error_write(dibs_error *e, dibs_status status, const char *node, const char *message)
+{
+  text node_text = text_over(e->node, sizeof(e->node));
+  text shown = text_over(e->text, sizeof(e->text));
+
+  e->status = status;
+  text_add(&node_text, node);
+  if (status != DIBS_OK)
+    text_add(&shown, message[0] != 0 ? message : dibs_status_text(status));
+}
+
+/* The error concerns the call, not a server. */
+static bool has_no_node(dibs_status status)
+{
+  return (status >= 0 && status != DIBS_UNKNOWN) || status == DIBS_ERR_ARGUMENT ||
+         status == DIBS_ERR_NO_MEMORY || status == DIBS_ERR_LIMIT || status == DIBS_ERR_CLOSED;
+}
+
+static const char *node_of(const client_record *c, dibs_status status)
+{
+  if (has_no_node(status))
+    return "";
+  return c->servers.kind == DEPLOYMENT_SINGLE ? c->shown : drive_node(c->drive);
+}
+
+/* ---- snapshots of a quorum ---- */
+
+static size_t servers_copy(client_record *c, dibs_error *ret_errors, size_t count)
+{
+  engine *e = drive_engine(c->drive);
+  size_t all = engine_route_count(e);
+
+  for (size_t i = 0; i < all && i < count; i++) {
+    const char *message = "";
+    const server_url *url = engine_route_url(e, i);
+    dibs_status status = engine_server_why(e, i, &message);
+    char node[sizeof(ret_errors[i].node)];
+    text shown = text_over(node, sizeof(node));
+
+    if (url != NULL)
+      server_url_show(url, &shown);
+    error_write(&ret_errors[i], status, node, message != NULL ? message : "");
+  }
+  return all;
+}
+
+static void snapshots_cut(client_record *c)
+{
+  struct server_errors **at = &c->server_errors;
+
+  for (size_t i = 0; *at != NULL && i < SNAPSHOTS_MAX - 1; i++)
+    at = &(*at)->next;
+  while (*at != NULL) {
+    struct server_errors *old = *at;
+
+    *at = old->next;
+    mem_free(&c->memory, old);
+  }
+}
+
+/* Returns the number of the snapshot; 0: not a quorum, or no memory. */
+static uint64_t snapshot_make(client_record *c)
+{
+  size_t count = c->servers.kind == DEPLOYMENT_QUORUM && c->drive != NULL
+                   ? engine_route_count(drive_engine(c->drive)) : 0;
+  struct server_errors *s;
+
+  if (count == 0)
+    return 0;
+  snapshots_cut(c);
+  s = mem_zalloc(&c->memory, sizeof(*s) + count * sizeof(s->errors[0]));
+  if (s == NULL)
+    return 0;
+  s->number = ++c->snapshots;
+  s->count = servers_copy(c, s->errors, count);
+  s->next = c->server_errors;
+  c->server_errors = s;
+  return s->number;
+}
+
+void fault_servers_free(client_record *c)
+{
+  while (c->server_errors != NULL) {
+    struct server_errors *s = c->server_errors;
+
+    c->server_errors = s->next;
+    mem_free(&c->memory, s);
+  }
+}
+
+/* ---- outcomes ---- */
+
+dibs_status outcome_set(outcome *o, client_record *c, dibs_status status, const char *message)
+{
+  fault_detail *d;
+
+  outcome_clear(o);
+  o->status = status;
+  if (status == DIBS_OK || (message[0] == 0 && has_no_node(status)))
+    return status;
+  d = mem_alloc(&c->memory, sizeof(*d));
+  if (d == NULL)
+    return status;
+  d->memory = &c->memory;
+  d->snapshot = status < 0 || status == DIBS_UNKNOWN ? snapshot_make(c) : 0;
+  error_write(&d->error, status, node_of(c, status), message);
+  o->detail = d;
+  return status;
+}
+
+void outcome_clear(outcome *o)
+{
+  if (o->detail != NULL)
+    mem_free(o->detail->memory, o->detail);
+  *o = (outcome){ .detail = NULL };
+}
+
+void outcome_move(outcome *to, outcome *from)
+{
+  outcome_clear(to);
+  *to = *from;
+  *from = (outcome){ .detail = NULL };
+}
+
+const dibs_error *outcome_error(const outcome *o, dibs_error *room)
+{
+  if (o->detail != NULL && o->detail->error.status == o->status)
+    return &o->detail->error;
+  error_write(room, o->status, "", "");
+  return room;
+}
+
+/* ---- this thread ---- */
+
+static dibs_status note(const void *client, dibs_status status, const char *node,
+                        const char *message)
+{
+  last.client = client;
+  last.is_over = false;
+  last.snapshot = 0;
+  error_write(&last.error, status, node, message);
+  return status;
+}
+
+dibs_status outcome_note(const outcome *o, client_record *c)
+{
+  if (o->status == DIBS_OK || o->detail == NULL)
+    return note(c->handle_word, o->status, node_of(c, o->status), "");
+  last.client = c->handle_word;
+  last.is_over = false;
+  last.snapshot = o->detail->snapshot;
+  last.error = o->detail->error;
+  last.error.status = o->status;
+  return o->status;
+}
+
+dibs_status client_fault(client_record *c, dibs_status status, const char *message)
+{
+  return note(c->handle_word, status, node_of(c, status), message);
+}
+
+dibs_status client_refuse(client_record *c, dibs_status status, const char *message)
+{
+  if (has_no_node(status))
+    return note(c->handle_word, status, "", message);
+  drive_lock(c->drive);
+  (void)client_fault(c, status, message);
+  drive_unlock(c->drive);
+  return status;
+}
+
+void fault_again(const dibs_error *error)
+{
+  last.error = *error;
+  last.is_over = false;
+}
+
+dibs_status fault_as(dibs_status status)
+{
+  if (!last.is_over)
+    last.error.status = status;
+  return status;
+}
+
+dibs_status fault_end(const void *client, dibs_status status)
+{
+  if (status == DIBS_OK) {               /* the common case: nothing to write */
+    last.error.status = DIBS_OK;
+    last.error.node[0] = last.error.text[0] = 0;
+    last.snapshot = 0;
+  } else if (last.is_over || last.error.status != status) {
+    last.snapshot = 0;
+    error_write(&last.error, status, "", "");
+  }
+  last.client = client;
+  last.is_over = true;
+  return status;
+}
+
+dibs_status fault_end_with(const void *client, dibs_status status, const char *message)
+{
+  (void)note(client, status, "", message);
+  return fault_end(client, status);
+}
+
+/* ---- for programs ---- */
+
+/* NULL on either side matches any client. */
+static bool is_about(const dibs_client *client)
+{
+  return client == NULL || last.client == NULL || last.client == client;
+}
+
+void dibs_last_error(dibs_client *client, dibs_error *ret_error)
+{
+  if (ret_error == NULL)
+    return;
+  if (is_about(client))
+    *ret_error = last.error;
+  else
+    error_write(ret_error, DIBS_OK, "", "");
+}
+
+static size_t snapshot_copy(const struct server_errors *s, dibs_error *ret_errors, size_t count)
+{
+  for (size_t i = 0; i < s->count && i < count; i++)
+    ret_errors[i] = s->errors[i];
+  return s->count;
+}
+
+static size_t errors_read(client_record *c, dibs_error *ret_errors, size_t count)
+{
+  uint64_t wanted = last.client == c->handle_word ? last.snapshot : 0;
+
+  for (const struct server_errors *s = c->server_errors; s != NULL && wanted != 0; s = s->next)
+    if (s->number == wanted)
+      return snapshot_copy(s, ret_errors, count);
+  return servers_copy(c, ret_errors, count);
+}
+
+size_t dibs_last_errors(dibs_client *client, dibs_error *ret_errors, size_t count)
+{
+  client_record *c;
+  size_t all = 0;
+
+  if (client_look(client, &c) != DIBS_OK)
+    return 0;
+  if (c->servers.kind == DEPLOYMENT_QUORUM) {
+    drive_lock(c->drive);
+    all = errors_read(c, ret_errors, ret_errors == NULL ? 0 : count);
+    drive_unlock(c->drive);
+  }
+  client_unlook(c);
+  return all;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* api/fault.h - how a call or an operation ended, for people: dibs_last_error() and the error
+ * that a callback gets.
+ *
+ * An operation ends in the thread that reads its reply, which is often not the thread that
+ * waits for it. So the operation's record keeps an outcome; the waiting call, or the callback,
+ * takes the error from there. What dibs_last_error() answers is kept for each thread: a call
+ * notes its fault while it runs, and client_end() makes the note agree with the status that the
+ * call returns. */
+#ifndef API_FAULT_H
+#define API_FAULT_H
+
+#include <dibs/client.h>
+
+#include "base/base.h"
+
+typedef struct client_record client_record;
+
+typedef struct outcome {
+  dibs_status status;
+  struct fault_detail *detail;     /* NULL: the status is enough, or there was no memory */
+} outcome;
+
+/* Mutex held. "" as message: the text of the status. Returns `status`. */
+dibs_status outcome_set(outcome *o, client_record *c, dibs_status status, const char *message);
+void outcome_clear(outcome *o);
+/* Clears `from`. */
+void outcome_move(outcome *to, outcome *from);
+/* For a callback; borrowed from `o` or `room`. */
+const dibs_error *outcome_error(const outcome *o, dibs_error *room);
+
+/* ---- this thread's note ---- */
+
+/* Notes this outcome for a call of this thread. Mutex held. Returns its status. */
+dibs_status outcome_note(const outcome *o, client_record *c);
+/* Note a fault without an operation: mutex held, and mutex not held. Return `status`. */
+dibs_status client_fault(client_record *c, dibs_status status, const char *message);
+dibs_status client_refuse(client_record *c, dibs_status status, const char *message);
+/* Notes an error again that another call of this thread has replaced. */
+void fault_again(const dibs_error *error);
+/* Changes the status of the noted fault to `status`. Returns it. */
+dibs_status fault_as(dibs_status status);
+/* Ends the call: the noted fault stays if it has `status`, otherwise the text of `status`
+ * replaces it. `client`: the handle; NULL: unknown, because the call's hold or request is
+ * stale. */
+dibs_status fault_end(const void *client, dibs_status status);
+/* fault_end() for a call that has its own message. */
+dibs_status fault_end_with(const void *client, dibs_status status, const char *message);
+/* Snapshots of the servers of a quorum, for dibs_last_errors(). */
+void fault_servers_free(client_record *c);
+
+#endif

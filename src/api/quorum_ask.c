@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* api/quorum_ask.c - one request to all servers of a quorum: a majority must answer,
+ * because a minority may not have a hold. */
+#include "api/api.h"
+
+#include "topo/topo.h"
+
+/* Sends to servers that have not answered. Returns the number of replies. Mutex held. */
+static size_t ask_missing(client_record *c, const request *k, question *qs, size_t count,
+                          bool is_brief, instant until)
+{
+  size_t answered = 0;
+
+  for (size_t i = 0; i < count; i++) {
+    if (qs[i].reply != NULL)
+      continue;
+    outcome_clear(&qs[i].end);
+    (is_brief ? question_ask_briefly_at : question_ask_at)(c, &qs[i], i, k, until);
+  }
+  for (size_t i = 0; i < count; i++) {
+    if (qs[i].reply == NULL)
+      (void)drive_wait(c->drive, &qs[i].waiter, INSTANT_NEVER);
+    answered += qs[i].reply != NULL;
+  }
+  return answered;
+}
+
+static bool is_silence(dibs_status status)
+{
+  return status == DIBS_ERR_UNREACHABLE || status == DIBS_UNKNOWN;
+}
+
+/* Returns them as bits. */
+static uint32_t missing_add(client_record *c, const question *qs, size_t count, text *out)
+{
+  uint32_t missing = 0;
+
+  for (size_t i = 0; i < count; i++) {
+    const server_url *url = engine_route_url(drive_engine(c->drive), i);
+    char bytes[128];
+    text shown = text_over(bytes, sizeof(bytes));
+
+    if (qs[i].reply != NULL)
+      continue;
+    if (url != NULL)
+      server_url_show(url, &shown);
+    text_add(out, missing == 0 ? "" : ", ");
+    text_add(out, bytes);
+    missing |= (uint32_t)1 << i;
+  }
+  return missing;
+}
+
+/* Mutex held. */
+static dibs_status judge(client_record *c, const question *qs, size_t count, size_t answered)
+{
+  char bytes[512];
+  text words = text_over(bytes, sizeof(bytes));
+  uint32_t missing;
+
+  text_add_uint(&words, count - answered);
+  text_add(&words, " of ");
+  text_add_uint(&words, count);
+  text_add(&words, " servers did not answer: ");
+  missing = missing_add(c, qs, count, &words);
+  if (answered > count / 2) {
+    if (missing != 0 && missing != c->missing_reported)
+      client_event(c, DIBS_EVENT_WARNING, bytes);
+    c->missing_reported = missing;
+    return DIBS_OK;
+  }
+  for (size_t i = 0; i < count; i++)
+    if (qs[i].reply == NULL && !is_silence(qs[i].end.status))
+      return outcome_note(&qs[i].end, c);
+  return client_fault(c, DIBS_ERR_UNREACHABLE, bytes);
+}
+
+dibs_status quorum_ask(client_record *c, const request *k, question **ret_questions,
+                       size_t *ret_count)
+{
+  instant until = client_give_up_at(c);
+  dibs_status status = client_enter(c, true);
+  size_t count, answered;
+  question *qs;
+
+  *ret_questions = NULL;
+  *ret_count = 0;
+  if (status != DIBS_OK)
+    return status;
+  count = engine_route_count(drive_engine(c->drive));
+  qs = mem_zalloc(&c->memory, count * sizeof(*qs));
+  if (qs == NULL) {
+    status = client_fault(c, DIBS_ERR_NO_MEMORY, "");
+  } else {
+    answered = ask_missing(c, k, qs, count, true, until);
+    if (answered <= count / 2)
+      answered = ask_missing(c, k, qs, count, false, until);
+    status = judge(c, qs, count, answered);
+    *ret_questions = qs;
+    *ret_count = count;
+  }
+  client_leave(c);
+  return status;
+}
+
+void quorum_ask_end(client_record *c, question *questions, size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    question_deinit(&questions[i]);
+  mem_free(&c->memory, questions);
+}

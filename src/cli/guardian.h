@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/guardian.h - the process between the wrapper and its command, which ends the command and
+ * all its descendants when the wrapper cannot.
+ *
+ *     wrapper --orders--> guardian --fork--> command --> ... descendants
+ *             <-reports--
+ *
+ * The guardian kills the tree of the command when the wrapper has died (the socket ends), when
+ * the wrapper orders it, and at the last time that the wrapper named: a wrapper that is stopped
+ * names no later one. As the parent of the command and a child subreaper it is the ancestor of
+ * every descendant, also in new sessions and process groups and after its parent has died.
+ *
+ * It holds none of the descriptors of its caller, is in a process group of its own, in the
+ * caller's session (so the command's group is not orphaned), and blocks every signal that can
+ * be blocked. It is forked from a process with threads and never executes a program: only
+ * async-signal-safe calls, no memory but its own stack. When the guardian itself is killed, the
+ * kernel kills the command (PR_SET_PDEATHSIG). */
+#ifndef CLI_GUARDIAN_H
+#define CLI_GUARDIAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* What the wrapper says. Times are CLOCK_BOOTTIME in milliseconds. */
+#define GUARDIAN_NEVER INT64_MAX
+
+enum guardian_verb {
+  GUARDIAN_WATCH = 1,      /* until these times, which replace the former ones */
+  GUARDIAN_KILL,           /* kill the tree now */
+  GUARDIAN_LEAVE           /* end, and leave alone what runs */
+};
+
+typedef struct guardian_order {
+  enum guardian_verb verb;
+  int64_t signal_at_ms;    /* send `signal` to the command's group, or GUARDIAN_NEVER */
+  int64_t kill_at_ms;      /* kill the tree, or GUARDIAN_NEVER */
+  bool is_ending;          /* the wrapper has sent the signal: also if the command has ended */
+} guardian_order;
+
+/* What the guardian says. */
+enum guardian_event { GUARDIAN_STARTED = 1, GUARDIAN_STOPPED, GUARDIAN_ENDED };
+
+typedef struct guardian_report {
+  enum guardian_event event;
+  int number;              /* the pid; the signal that stopped it; its wait status */
+  bool is_by_guardian;     /* ENDED: after the guardian's own signal or kill */
+} guardian_report;
+
+typedef struct guardian_plan {
+  /* In the command's process, after fork; does not return. */
+  void (*become)(const void *data, pid_t parent);
+  const void *data;
+  guardian_order first;
+  int signal;                        /* of signal_at_ms */
+  bool has_group;                    /* the command is to lead a process group */
+} guardian_plan;
+
+/* From main(), with the arguments as they came: they are overwritten in the guardian, so that
+ * a pkill(1) of the wrapper by its name or arguments leaves the guardian. */
+void guardian_keep_title(int argc, char **argv);
+
+/* Forks the guardian. Returns its pid, with the wrapper's end of the socket (close-on-exec) in
+ * *ret_fd, or -1 and errno. The first report is GUARDIAN_STARTED, or the end of the socket when
+ * the command could not be forked. */
+pid_t guardian_start(const guardian_plan *plan, int *ret_fd);
+
+#endif

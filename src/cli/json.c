@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/json.c - parts of the JSON objects on stdout and stderr. */
+#include "cli/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "cli/message.h"
+
+#define TEXT_SIZE 1200
+
+json_t *json_text(const char *text)
+{
+  json_t *value = json_string(text);
+  char shown[TEXT_SIZE];
+
+  /* Not UTF-8: JSON has no way to say it. */
+  if (value == NULL)
+    value = json_string(printable(text, shown, sizeof(shown)));
+  return value;
+}
+
+void json_set_time(json_t *object)
+{
+  struct timespec now;
+  struct tm utc;
+  char seconds[32], text[48];
+
+  clock_gettime(CLOCK_REALTIME, &now);
+  if (gmtime_r(&now.tv_sec, &utc) == NULL)
+    return;
+  strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &utc);
+  snprintf(text, sizeof(text), "%s.%03dZ", seconds, (int)(now.tv_nsec / 1000000));
+  json_object_set_new(object, "time", json_string(text));
+}
+
+void json_print(json_t *object)
+{
+  char *line;
+
+  json_set_time(object);
+  line = json_dumps(object, JSON_COMPACT);
+  if (line != NULL)
+    puts(line);
+  free(line);
+  json_decref(object);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/taking.c - the options of all subcommands that take something: what to take, and how. */
+#include "cli/taking.h"
+
+#include <dibs/dibs.h>
+
+#include "cli/message.h"
+
+const option_row options_kind[] = {
+  { "shared", 's', NULL, CONSTANT(kind_options, sharing, SHARING_READ),
+    "a read/write lock, for reading" },
+  { "exclusive", 'x', NULL, CONSTANT(kind_options, sharing, SHARING_WRITE),
+    "a read/write lock, for writing" },
+  { NULL, 'e', NULL, SPELLING, NULL },
+  { "permits", 'j', "N", UINT32(kind_options, permits, 1, DIBS_PERMITS_MAX),
+    "a semaphore with N permits; take one" },
+  { "jobs", 0, "N", SPELLING, NULL },
+  { "take", 0, "M", UINT32(kind_options, take, 1, DIBS_PERMITS_MAX),
+    "take M permits at once" },
+  { "plain-permits", 0, NULL, FLAG(kind_options, is_plain),
+    "run, redisson: permits of a plain RSemaphore, without leases" },
+  { "multi", 0, "A,B,C", TEXT(kind_options, multi),
+    "several locks, all or none; no NAME then" },
+  { .name = NULL },
+};
+
+const option_row options_permits[] = {
+  { "permits", 'j', "N", UINT32(kind_options, permits, 1, DIBS_PERMITS_MAX),
+    "acquire: set N permits if none are set yet" },
+  { "jobs", 0, "N", SPELLING, NULL },
+  { "take", 0, "M", UINT32(kind_options, take, 1, DIBS_PERMITS_MAX),
+    "acquire: take M permits at once (1)" },
+  { .name = NULL },
+};
+
+static const option_choice progress_choices[] = {
+  { "auto", PROGRESS_AUTO }, { "plain", PROGRESS_PLAIN }, { "json", PROGRESS_JSON },
+  { "none", PROGRESS_NONE }, { NULL, 0 },
+};
+
+const option_row options_taking[] = {
+  { "nonblock", 'n', NULL, FLAG(taking_options, wait.is_none),
+    "do not wait: exit 75 when another client has it" },
+  { "nb", 0, NULL, SPELLING, NULL },
+  { "wait", 'w', "DUR", WAIT(taking_options, wait),
+    "wait at most DUR (default: forever), then exit 75" },
+  { "timeout", 0, "DUR", SPELLING, NULL },
+  { "conflict-exit-code", 'E', "N", INT(taking_options, conflict_code, 0, 255),
+    "exit N instead of 75" },
+  { "skip-ok", 0, NULL, FLAG(taking_options, busy_is_fine), "exit 0 instead of 75" },
+  { "fair", 0, NULL, BIT(taking_options, kind_flag, DIBS_LOCK_FAIR),
+    "first come, first served (native locks always are)" },
+  { "spin", 0, NULL, BIT(taking_options, kind_flag, DIBS_LOCK_SPIN),
+    "dialect redisson: RSpinLock; no release message, waiters poll" },
+  { "fenced", 0, NULL, BIT(taking_options, kind_flag, DIBS_LOCK_FENCED),
+    "dialect redisson: RFencedLock, which counts fences in Java too" },
+  { "ttl", 't', "DUR", DURATION(taking_options, ttl_ms, TTL_MS_MIN),
+    "the lease: how long the lock outlives a dead holder (30s)" },
+  { "max-hold", 0, "DUR", DURATION(taking_options, max_hold_ms, TTL_MS_MIN),
+    "end the lock after DUR, and stop the command before" },
+  { "reason", 'm', "TEXT", SHORT_TEXT(taking_options, reason, DIBS_NOTE_MAX),
+    "shown by dibs who and dibs status" },
+  { "progress", 0, "MODE", ONE_OF(taking_options, progress, progress_choices),
+    "while waiting: auto, plain, json or none" },
+  { "scope", 0, NULL, REFUSED, "systemd scopes are not in this version" },
+  { "no-fork", 'F', NULL, REFUSED,
+    "dibs has to stay beside the command to renew the lock and to stop it in time" },
+  { .name = NULL },
+};
+
+/* ---- values that contradict each other ---- */
+
+int taking_check(const char *subcommand, taking_options *t, connection_options *c)
+{
+  c->note = t->reason;
+  /* A hard cap below the default lease shortens the lease; below a given one it is a
+   * contradiction. */
+  if (t->max_hold_ms != 0 && t->max_hold_ms < t->ttl_ms)
+    return say_usage(subcommand, "--max-hold must not be shorter than --ttl");
+  if (t->ttl_ms == 0)
+    t->ttl_ms = t->max_hold_ms != 0 && t->max_hold_ms < TTL_MS_DEFAULT ? t->max_hold_ms
+                                                                       : TTL_MS_DEFAULT;
+  return 0;
+}
+
+int kind_check(const char *subcommand, const kind_options *k)
+{
+  if (k->is_plain && k->permits == 0 && k->take == 0)
+    return say_usage(subcommand,
+                     "--plain-permits is about a semaphore: add --permits N or --take M");
+  if (k->permits != 0 && k->take > k->permits)
+    return say_usage(subcommand, "--take %u is more than --permits %u", k->take, k->permits);
+  return 0;
+}
+
+void taking_begin(const taking_options *t)
+{
+  if (t->progress == PROGRESS_JSON)
+    message_use_json();
+}

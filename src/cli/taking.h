@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/taking.h - the options of all subcommands that take something: what to take, and how. */
+#ifndef CLI_TAKING_H
+#define CLI_TAKING_H
+
+#include "cli/connection.h"
+
+#define TTL_MS_DEFAULT 30000
+#define TTL_MS_MIN 500         /* room for a renewal, a signal and a kill, one after another */
+
+enum progress { PROGRESS_AUTO, PROGRESS_PLAIN, PROGRESS_JSON, PROGRESS_NONE };
+
+/* -s and -x; the last one counts. */
+enum sharing { SHARING_NONE, SHARING_READ, SHARING_WRITE };
+
+typedef struct kind_options {
+  enum sharing sharing;
+  uint32_t permits;            /* of the semaphore; 0: not given */
+  uint32_t take;               /* permits to take; 0: not given */
+  bool is_plain;               /* DIBS_PERMITS_PLAIN */
+  bool takes_all;              /* all permits that are free (dibs sem drain) */
+  const char *multi;           /* names with commas between; NULL: one name */
+} kind_options;
+
+typedef struct taking_options {
+  wait_option wait;
+  int32_t ttl_ms, max_hold_ms; /* 0: not given; taking_check() then sets ttl_ms */
+  int conflict_code;
+  bool busy_is_fine;
+  const char *reason;
+  uint32_t kind_flag;           /* DIBS_LOCK_FAIR, _SPIN, _FENCED */
+  enum progress progress;
+} taking_options;
+
+#define TAKING_DEFAULTS { .conflict_code = CODE_BUSY }
+
+extern const option_row options_kind[], options_permits[], options_taking[];
+
+/* Refuse values that contradict each other. The first also sets `ttl_ms` where it was not given,
+ * and the note of the client. 0, or CODE_USAGE after saying what is wrong. */
+int taking_check(const char *subcommand, taking_options *t, connection_options *c);
+int kind_check(const char *subcommand, const kind_options *k);
+
+/* With --progress json all messages are JSON from here on. */
+void taking_begin(const taking_options *t);
+
+#endif

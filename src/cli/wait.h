@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/wait.h - dibs wait, for the verb wait of dibs sem. */
+#ifndef CLI_WAIT_H
+#define CLI_WAIT_H
+
+#include "cli/connection.h"
+
+/* Until the first operand is free, as the limit says; the exit code. */
+int wait_until_free(const command_line *line, const connection_options *c,
+                    const wait_option *wait);
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* dialect/native/answer.c - the answers of the native scripts, as the heads of
+ * lua/native/<verb>.lua define them; anything else is refused. */
+#include "dialect/native.h"
+
+#include <string.h>
+
+#include <dibs/client.h>
+
+#include "dialect/children.h"
+#include "dialect/internal.h"
+
+bool child_int(const resp_reply *r, size_t i, int64_t *ret_value)
+{
+  const resp_node *node = resp_child(r, resp_root(r), i);
+
+  if (node == NULL || node->kind != RESP_INTEGER)
+    return false;
+  *ret_value = node->integer;
+  return true;
+}
+
+bool child_count(const resp_reply *r, size_t i, uint64_t *ret_value)
+{
+  int64_t value;
+
+  if (!child_int(r, i, &value) || value < 0)
+    return false;
+  *ret_value = (uint64_t)value;
+  return true;
+}
+
+const resp_node *child_string(const resp_reply *r, size_t i)
+{
+  const resp_node *node = resp_child(r, resp_root(r), i);
+
+  return node != NULL && node->kind == RESP_STRING ? node : NULL;
+}
+
+bool child_lease(const resp_reply *r, size_t i, lease_id *ret_lease)
+{
+  const resp_node *node = child_string(r, i);
+
+  return node != NULL && lease_id_read(node->bytes, node->size, ret_lease) &&
+         ret_lease->token <= TOKEN_MAX;
+}
+
+bool is_time(int64_t us)
+{
+  return us >= 0 && us <= TOKEN_MAX;
+}
+
+bool is_remaining(int64_t ms, int64_t most)
+{
+  return ms >= -TOKEN_MAX / 1000 && ms <= most && most <= DIBS_MS_MAX;
+}
+
+bool has_children(const resp_reply *r, int64_t count)
+{
+  const resp_node *root = resp_root(r);
+
+  return root->kind == RESP_ARRAY && root->integer == count;
+}
+
+/* ---- acquire ---- */
+
+bool own_lease(const protocol *n, uint64_t ask, uint64_t token, lease_id *ret_lease)
+{
+  if (token == 0 || token > TOKEN_MAX)
+    return false;
+  memcpy(ret_lease->client, n->client, CLIENT_ID_SIZE);
+  ret_lease->ask = ask;
+  ret_lease->token = token;
+  return true;
+}
+
+static bool read_granted(const protocol *n, uint64_t ask, const resp_reply *r, acquire_answer *a)
+{
+  uint64_t token;
+
+  a->renewals = 0;
+  return has_children(r, 4) && child_int(r, 2, &a->remaining_ms) &&
+         child_int(r, 2, &a->lease_ms) && child_count(r, 3, &token) &&
+         own_lease(n, ask, token, &a->lease);
+}
+
+static bool read_again(const protocol *n, uint64_t ask, const resp_reply *r, acquire_answer *a)
+{
+  uint64_t token;
+
+  return has_children(r, 6) && child_int(r, 2, &a->remaining_ms) &&
+         child_int(r, 3, &a->lease_ms) && child_count(r, 4, &token) &&
+         child_count(r, 5, &a->renewals) && own_lease(n, ask, token, &a->lease);
+}
+
+static bool read_taken(const resp_reply *r, acquire_answer *a)
+{
+  uint64_t last;
+
+  if (!has_children(r, 7) || !child_int(r, 2, &a->remaining_ms) ||
+      !child_int(r, 3, &a->lease_ms) || !child_lease(r, 4, &a->lease) ||
+      !child_count(r, 5, &a->renewals) || !child_count(r, 6, &last))
+    return false;
+  if (a->outcome == ACQUIRE_WAITING)
+    a->rank = last;
+  else
+    a->holder_lingers = last != 0;
+  return true;
+}
+
+/* The short form: the token is the server's time. */
+static bool read_granted_now(const protocol *n, uint64_t ask, int64_t ttl_ms, int64_t token,
+                             acquire_answer *ret)
+{
+  acquire_answer a = { .outcome = ACQUIRE_GRANTED, .server_us = token,
+                       .remaining_ms = ttl_ms, .lease_ms = ttl_ms };
+
+  if (token <= 0 || !own_lease(n, ask, (uint64_t)token, &a.lease))
+    return false;
+  *ret = a;
+  return true;
+}
+
+bool native_acquire_answer(const protocol *n, uint64_t ask, int64_t ttl_ms,
+                           const resp_reply *r, acquire_answer *ret)
+{
+  acquire_answer a = { .rank = 0 };
+  const resp_node *root = resp_root(r);
+  int64_t outcome;
+  bool is_good;
+
+  if (root->kind == RESP_INTEGER)
+    return read_granted_now(n, ask, ttl_ms, root->integer, ret);
+  if (!child_int(r, 0, &outcome) || !child_int(r, 1, &a.server_us) || !is_time(a.server_us))
+    return false;
+  if (outcome < ACQUIRE_GRANTED || outcome > ACQUIRE_LATE)
+    return false;
+  a.outcome = (acquire_outcome)outcome;
+  switch (a.outcome) {
+  case ACQUIRE_GRANTED:
+    is_good = read_granted(n, ask, r, &a) && is_remaining(a.remaining_ms, ttl_ms);
+    break;
+  case ACQUIRE_AGAIN:
+    is_good = read_again(n, ask, r, &a) && is_remaining(a.remaining_ms, a.lease_ms);
+    break;
+  case ACQUIRE_WAITING:
+  case ACQUIRE_BUSY:
+    is_good = read_taken(r, &a) && is_remaining(a.remaining_ms, a.lease_ms);
+    break;
+  default:
+    is_good = has_children(r, 2);
+    break;
+  }
+  if (is_good)
+    *ret = a;
+  return is_good;
+}
+
+/* ---- release, cancel ---- */
+
+bool native_release_answer(const resp_reply *r, release_answer *ret)
+{
+  const resp_node *root = resp_root(r);
+  release_answer a = { .outcome = RELEASE_TAKEN };
+  int64_t outcome, heard;
+
+  if (root->kind == RESP_INTEGER &&
+      (root->integer == RELEASE_DONE || root->integer == RELEASE_GONE ||
+       root->integer == RELEASE_UNTAKEN)) {
+    a.outcome = (release_outcome)root->integer;
+  } else if (!has_children(r, 2) || !child_int(r, 0, &outcome)) {
+    return false;
+  } else if (outcome == RELEASE_DONE && child_int(r, 1, &heard) && heard > 0) {
+    a.outcome = RELEASE_DONE;
+    a.heard = (uint64_t)heard;
+  } else if (outcome != RELEASE_TAKEN || !child_lease(r, 1, &a.taker)) {
+    return false;
+  }
+  *ret = a;
+  return true;
+}
+
+dibs_status release_gone_status(release_outcome outcome)
+{
+  return outcome == RELEASE_TAKEN     ? DIBS_TAKEN
+         : outcome == RELEASE_UNTAKEN ? DIBS_EXPIRED
+                                      : DIBS_LOST;
+}
+
+bool native_cancel_answer(const resp_reply *r)
+{
+  const resp_node *root = resp_root(r);
+
+  return root->kind == RESP_INTEGER && (root->integer == 0 || root->integer == 1);
+}
+
+/* ---- renew ---- */
+
+bool native_renew_answer(const resp_reply *r, size_t i, renew_answer *ret)
+{
+  renew_answer a = { .is_ours = true };
+  int64_t waiters;
+
+  if (!child_int(r, 1 + 2 * i, &waiters) || !child_int(r, 2 + 2 * i, &a.remaining_ms) ||
+      waiters < -1 || !is_remaining(a.remaining_ms, DIBS_MS_MAX))
+    return false;
+  if (waiters < 0)
+    a = (renew_answer){ .is_ours = false,
+                        .gone = a.remaining_ms == RELEASE_TAKEN     ? RELEASE_TAKEN
+                                : a.remaining_ms == RELEASE_UNTAKEN ? RELEASE_UNTAKEN
+                                                                    : RELEASE_GONE };
+  else
+    a.waiters = (uint64_t)waiters;
+  *ret = a;
+  return true;
+}
+
+renew_answer renew_answer_of_set(void)
+{
+  return (renew_answer){ .is_ours = true, .gone = RELEASE_UNTAKEN, .remaining_ms = INT64_MAX };
+}
+
+void renew_answer_add(renew_answer *set, const renew_answer *member)
+{
+  set->is_ours &= member->is_ours;
+  set->waiters += member->waiters;
+  if (member->remaining_ms < set->remaining_ms)
+    set->remaining_ms = member->remaining_ms;
+  if (!member->is_ours && set->gone != RELEASE_TAKEN && member->gone != RELEASE_UNTAKEN)
+    set->gone = member->gone;
+}
+
+bool native_renew_server_us(const resp_reply *r, int64_t *ret_server_us)
+{
+  return child_int(r, 0, ret_server_us) && is_time(*ret_server_us);
+}

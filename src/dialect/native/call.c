@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* dialect/native/call.c - the calls of the native scripts. The heads of
+ * lua/native/<verb>.lua define the arguments; constant ones are sent as one argument. */
+#include "dialect/native.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "dialect/call_words.h"
+#include "dialect/internal.h"
+
+resp_argument word_of(const text *t)
+{
+  assert(!t->is_cut);
+  return (resp_argument){ t->at, t->used };
+}
+
+resp_argument word_uint(char bytes[NUMBER_SIZE], uint64_t value)
+{
+  text t = text_over(bytes, NUMBER_SIZE);
+
+  text_add_uint(&t, value);
+  return word_of(&t);
+}
+
+resp_argument word_time(char bytes[NUMBER_SIZE], int64_t us)
+{
+  return word_uint(bytes, us > 0 ? (uint64_t)us : 0);
+}
+
+resp_argument word_lease(char bytes[LEASE_TEXT_SIZE], const lease_id *lease)
+{
+  text t = text_over(bytes, LEASE_TEXT_SIZE);
+
+  lease_id_write(lease, &t);
+  return word_of(&t);
+}
+
+resp_argument word_key(const protocol *n, char bytes[KEY_TEXT_SIZE], const void *name,
+                       size_t size)
+{
+  text t = text_over(bytes, KEY_TEXT_SIZE);
+
+  assert(native_name_fault(name, size) == NULL);
+  native_key(n, name, size, &t);
+  return word_of(&t);
+}
+
+size_t add_era(const protocol *n, resp_argument *ret_key, char bytes[KEY_TEXT_SIZE],
+               const void *name, size_t size)
+{
+  text t = text_over(bytes, KEY_TEXT_SIZE);
+
+  if (n->quarantine_ms <= 0)
+    return 0;
+  native_era_key(n, name, size, &t);
+  *ret_key = word_of(&t);
+  return 1;
+}
+
+/* What the scripts must know of the deployment; nothing for one server. */
+void add_prefix(const protocol *n, text *t)
+{
+  text_add(t, n->prefix);
+  if (!n->has_tags && n->quarantine_ms <= 0)
+    return;
+  text_add(t, "{");
+  if (n->has_tags)
+    text_add(t, n->has_sharded_channels ? "s" : "c");
+  if (n->quarantine_ms > 0) {
+    text_add(t, "q");
+    text_add_uint(t, (uint64_t)n->quarantine_ms);
+  }
+}
+
+resp_argument word_prefix(const protocol *n, char bytes[PREFIX_WORD_SIZE])
+{
+  text t = text_over(bytes, PREFIX_WORD_SIZE);
+
+  add_prefix(n, &t);
+  return word_of(&t);
+}
+
+void add_place(const protocol *n, text *t, const void *name, size_t size)
+{
+  add_prefix(n, t);
+  text_add(t, " ");
+  text_add_bytes(t, name, size);
+}
+
+resp_argument word_place(const protocol *n, char bytes[PLACE_SIZE], const void *name,
+                         size_t size)
+{
+  text t = text_over(bytes, PLACE_SIZE);
+
+  add_place(n, &t, name, size);
+  return word_of(&t);
+}
+
+void add_channel_mark(const protocol *n, text *t)
+{
+  if (n->has_tags && n->has_sharded_channels)
+    text_add(t, "{");
+}
+
+void add_time(text *t, int64_t us)
+{
+  text_add_uint(t, us > 0 ? (uint64_t)us : 0);
+  text_add(t, " ");
+}
+
+void add_mode(text *t, bool waits, bool polls, uint64_t nonce)
+{
+  assert(waits || !polls);
+  text_add(t, polls ? "p" : waits ? "w" : "t");
+  if (waits && !polls)
+    nonce_write(nonce, t);
+  text_add(t, " ");
+}
+
+void add_watching(const protocol *n, text *t, int64_t give_up_us, const lease_id *watched,
+                  uint64_t renewals, const void *name, size_t size)
+{
+  add_time(t, give_up_us);
+  if (watched != NULL)
+    lease_id_write(watched, t);
+  else
+    text_add(t, "-");
+  text_add(t, " ");
+  text_add_uint(t, watched != NULL ? renewals : 0);
+  text_add(t, " ");
+  add_place(n, t, name, size);
+}
+
+bool native_acquire(const protocol *n, request *out, const acquire_call *c)
+{
+  char key[KEY_TEXT_SIZE], ask[NUMBER_SIZE], ttl[NUMBER_SIZE], until[NUMBER_SIZE];
+  char min_token[NUMBER_SIZE], estimate[NUMBER_SIZE];
+  char contention[3 + 3 * NUMBER_SIZE + LEASE_TEXT_SIZE + PLACE_SIZE];
+  text t = text_over(contention, sizeof(contention));
+  char detached[LEASE_TEXT_SIZE], era[KEY_TEXT_SIZE];
+  resp_argument keys[2], arguments[9];
+  size_t count = 7, key_count = 1;
+
+  assert(c->ttl_ms > 0);
+  /* The seventh argument: read by a contended acquire only. */
+  add_mode(&t, c->waits, c->polls, c->nonce);
+  add_watching(n, &t, c->give_up_us, c->watched, c->watched_renewals, c->name, c->name_size);
+  keys[0] = word_key(n, key, c->name, c->name_size);
+  key_count += add_era(n, keys + 1, era, c->name, c->name_size);
+  arguments[0] = (resp_argument){ n->client, strlen(n->client) };
+  arguments[1] = word_uint(ask, c->ask);
+  arguments[2] = word_uint(ttl, (uint64_t)c->ttl_ms);
+  arguments[3] = word_time(until, c->until_us);
+  arguments[4] = word_uint(min_token, c->min_token);
+  arguments[5] = word_time(estimate, c->estimate_us);
+  arguments[6] = word_of(&t);
+  /* Both are rare, and each argument costs the server time. */
+  if (c->lingers || c->detached != NULL)
+    arguments[count++] = c->lingers ? RESP_TEXT("1") : RESP_TEXT("0");
+  if (c->detached != NULL)
+    arguments[count++] = word_lease(detached, c->detached);
+  return request_script(out, &script_native_acquire, keys, key_count, arguments,
+                     count);
+}
+
+static bool call_with_lease(const protocol *n, request *out, const script *s,
+                            const void *name, size_t name_size, const lease_id *lease,
+                            int64_t estimate_us)
+{
+  char key[KEY_TEXT_SIZE], id[LEASE_TEXT_SIZE], place[PLACE_SIZE], estimate[NUMBER_SIZE];
+  char era[KEY_TEXT_SIZE];
+  resp_argument keys[2], arguments[3];
+  size_t key_count = 1;
+
+  keys[0] = word_key(n, key, name, name_size);
+  key_count += add_era(n, keys + 1, era, name, name_size);
+  arguments[0] = word_lease(id, lease);
+  arguments[1] = word_place(n, place, name, name_size);
+  arguments[2] = word_time(estimate, estimate_us);
+  return request_script(out, s, keys, key_count, arguments, 3);
+}
+
+static bool call_raise(const protocol *n, request *out, const script *s, const void *name,
+                       size_t name_size, const lease_id *lease, uint64_t token)
+{
+  char key[KEY_TEXT_SIZE], id[LEASE_TEXT_SIZE], number[NUMBER_SIZE];
+  resp_argument keys[1], arguments[2];
+
+  keys[0] = word_key(n, key, name, name_size);
+  arguments[0] = word_lease(id, lease);
+  arguments[1] = word_uint(number, token);
+  return request_script(out, s, keys, 1, arguments, 2);
+}
+
+bool native_release(const protocol *n, request *out, const void *name, size_t name_size,
+                    const lease_id *lease, int64_t estimate_us)
+{
+  return call_with_lease(n, out, &script_native_release, name, name_size, lease,
+                         estimate_us);
+}
+
+bool native_break(const protocol *n, request *out, const void *name, size_t name_size,
+                  const lease_id *lease, int64_t estimate_us)
+{
+  return call_with_lease(n, out, &script_native_break, name, name_size, lease,
+                         estimate_us);
+}
+
+bool native_cancel(const protocol *n, request *out, const void *name, size_t name_size,
+                   uint64_t ask, int64_t until_us, int64_t estimate_us,
+                   const lease_id *detached)
+{
+  char key[KEY_TEXT_SIZE], number[NUMBER_SIZE], until[NUMBER_SIZE], place[PLACE_SIZE];
+  char estimate[NUMBER_SIZE], lease[LEASE_TEXT_SIZE], era[KEY_TEXT_SIZE];
+  resp_argument keys[2], arguments[6];
+  size_t key_count = 1;
+
+  keys[0] = word_key(n, key, name, name_size);
+  key_count += add_era(n, keys + 1, era, name, name_size);
+  arguments[0] = (resp_argument){ n->client, strlen(n->client) };
+  arguments[1] = word_uint(number, ask);
+  arguments[2] = word_time(until, until_us);
+  arguments[3] = word_place(n, place, name, name_size);
+  arguments[4] = word_time(estimate, estimate_us);
+  if (detached != NULL)
+    arguments[5] = word_lease(lease, detached);
+  return request_script(out, &script_native_cancel, keys, key_count, arguments,
+                     detached != NULL ? 6 : 5);
+}
+
+bool native_raise(const protocol *n, request *out, const void *name, size_t name_size,
+                  const lease_id *lease, uint64_t token)
+{
+  return call_raise(n, out, &script_native_raise, name, name_size, lease, token);
+}
+
+bool native_share_raise(const protocol *n, request *out, const void *name, size_t name_size,
+                        const lease_id *lease, uint64_t token)
+{
+  return call_raise(n, out, &script_native_share_raise, name, name_size, lease, token);
+}
+
+bool native_renew(const protocol *n, request *out, const renew_item *items, size_t count,
+                  int64_t estimate_us)
+{
+  char key[RENEW_BATCH_MAX][KEY_TEXT_SIZE];
+  char id[RENEW_BATCH_MAX][LEASE_TEXT_SIZE], ttl[RENEW_BATCH_MAX][NUMBER_SIZE];
+  char estimate[NUMBER_SIZE], era[KEY_TEXT_SIZE];
+  resp_argument keys[RENEW_BATCH_MAX + 1], arguments[2 * RENEW_BATCH_MAX + 1];
+  size_t key_count = count;
+
+  assert(count > 0 && count <= RENEW_BATCH_MAX);
+  for (size_t i = 0; i < count; i++) {
+    keys[i] = word_key(n, key[i], items[i].name, items[i].name_size);
+    arguments[2 * i] = word_lease(id[i], items[i].lease);
+    arguments[2 * i + 1] = word_time(ttl[i], items[i].ttl_ms);
+  }
+  key_count += add_era(n, keys + count, era, items[0].name, items[0].name_size);
+  arguments[2 * count] = word_time(estimate, estimate_us);
+  return request_script(out, &script_native_renew, keys, key_count, arguments,
+                     2 * count + 1);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* dialect/native/key.c - names of locks and prefixes, and their keys and channels. A key
+ * has its name as hash tag, so that scripts run in a cluster; a name with its own tag
+ * keeps it, so that `x` and `{x}` are one lock (F21). */
+#include "dialect/native.h"
+
+#include <string.h>
+
+#include "dialect/native/guard.h"
+#include "dialect/internal.h"
+
+#define KIND ":m:"
+#define KIND_SIZE (sizeof(KIND) - 1)
+
+const char *native_name_fault(const void *name, size_t size)
+{
+  const char *bytes = name;
+
+  if (size == 0)
+    return "the name is empty";
+  if (size > NAME_MAX_BYTES)
+    return "the name is longer than 512 bytes";
+  /* Its hash tag would be empty, and its keys on any node (F21). */
+  if (bytes[0] == '}')
+    return "the name begins with '}'";
+  return NULL;
+}
+
+const char *native_prefix_fault(const char *prefix)
+{
+  size_t size = strlen(prefix);
+
+  if (size == 0)
+    return "the prefix is empty";
+  if (size > PREFIX_MAX_BYTES)
+    return "the prefix is longer than 64 bytes";
+  for (size_t i = 0; i < size; i++) {
+    unsigned char c = (unsigned char)prefix[i];
+    if (c <= ' ' || c == 0x7f)
+      return "the prefix has a blank or a control character in it";
+    if (c == '{' || c == '}')
+      return "the prefix has a brace in it";
+  }
+  return NULL;
+}
+
+bool native_has_tag(const void *name, size_t size)
+{
+  const char *bytes = name;
+  const char *open = size > 0 ? memchr(bytes, '{', size) : NULL;
+  const char *close;
+
+  if (open == NULL)
+    return false;
+  close = memchr(open, '}', size - (size_t)(open - bytes));
+  return close != NULL && close > open + 1;
+}
+
+void tagged_write(const protocol *n, const char *kind, const void *name, size_t size, text *out)
+{
+  bool keeps = native_has_tag(name, size);
+
+  text_add(out, n->prefix);
+  text_add(out, kind);
+  if (!keeps)
+    text_add(out, "{");
+  text_add_bytes(out, name, size);
+  if (!keeps)
+    text_add(out, "}");
+}
+
+void native_key(const protocol *n, const void *name, size_t size, text *out)
+{
+  tagged_write(n, KIND, name, size, out);
+}
+
+bool native_key_name(const protocol *n, const char *key, size_t size, const char **ret_name,
+                     size_t *ret_name_size)
+{
+  size_t prefix = strlen(n->prefix);
+
+  if (size <= prefix + KIND_SIZE || memcmp(key, n->prefix, prefix) != 0 ||
+      memcmp(key + prefix, KIND, KIND_SIZE) != 0)
+    return false;
+  key += prefix + KIND_SIZE;
+  size -= prefix + KIND_SIZE;
+  if (size > 2 && key[0] == '{' && key[size - 1] == '}' &&
+      !native_has_tag(key + 1, size - 2)) {
+    key++;
+    size -= 2;
+  } else if (!native_has_tag(key, size)) {
+    return false;
+  }
+  if (native_name_fault(key, size) != NULL)
+    return false;
+  *ret_name = key;
+  *ret_name_size = size;
+  return true;
+}
+
+void native_inbox(const protocol *n, text *out)
+{
+  text_add(out, n->prefix);
+  text_add(out, ":inbox:");
+  text_add(out, n->client);
+}
+
+/* The part of a name that the server hashes: its tag, or the one that tagged_write()
+ * makes. That one ends at the first '}', which a name without a tag may have inside. */
+static void add_tag(const void *name, size_t size, text *out)
+{
+  const char *bytes = name, *close;
+
+  if (native_has_tag(name, size)) {
+    const char *open = memchr(bytes, '{', size);
+    size -= (size_t)(open + 1 - bytes);
+    bytes = open + 1;
+  }
+  close = memchr(bytes, '}', size);
+  text_add(out, "{");
+  text_add_bytes(out, bytes, close != NULL ? (size_t)(close - bytes) : size);
+  text_add(out, "}");
+}
+
+void native_name_inbox(const protocol *n, const void *name, size_t size, text *out)
+{
+  if (!n->has_tags) {
+    native_inbox(n, out);
+    return;
+  }
+  text_add(out, n->prefix);
+  text_add(out, ":inbox:");
+  add_tag(name, size, out);
+  text_add(out, ":");
+  text_add(out, n->client);
+}
+
+void native_era_key(const protocol *n, const void *name, size_t size, text *out)
+{
+  text_add(out, n->prefix);
+  text_add(out, ":era");
+  if (n->has_tags) {
+    text_add(out, ":");
+    add_tag(name, size, out);
+  }
+}
+
+void native_client_key(const protocol *n, const char *client, text *out)
+{
+  text_add(out, n->prefix);
+  text_add(out, ":client:");
+  text_add(out, client);
+}

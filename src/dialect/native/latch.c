@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* dialect/native/latch.c - calls and answers of lua/native/latch_*.lua. */
+#include "dialect/native/latch.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "dialect/call_words.h"
+#include "dialect/children.h"
+#include "dialect/native/guard.h"
+
+#define CHANNEL "redisson_countdownlatch__channel__"
+#define BESIDE_KEY_SIZE (KEY_TEXT_SIZE + CLIENT_ID_SIZE + 2 * NUMBER_SIZE)
+
+static bool needs_number(const protocol *n, const void *name, size_t size)
+{
+  return n->has_tags && !native_has_tag(name, size) && memchr(name, '}', size) != NULL;
+}
+
+/* `{t}:N`, t the lowest number in the slot of the name. Takes a millisecond for such names. */
+static void add_numbered(const void *name, size_t size, text *out)
+{
+  unsigned wanted = slot_of_bytes(name, size);
+  char digits[NUMBER_SIZE];
+  text number;
+
+  for (uint64_t i = 0;; i++) {
+    number = text_over(digits, sizeof(digits));
+    text_add_uint(&number, i);
+    if (slot_of_bytes(digits, number.used) == wanted)
+      break;
+  }
+  text_add(out, "{");
+  text_add(out, digits);
+  text_add(out, "}:");
+  text_add_bytes(out, name, size);
+}
+
+void native_latch_channel(const protocol *n, const void *name, size_t size, text *out)
+{
+  bool has_slot = n->has_tags && n->has_sharded_channels;
+
+  text_add(out, CHANNEL);
+  if (has_slot && needs_number(n, name, size)) {
+    add_numbered(name, size, out);
+  } else if (has_slot && native_has_tag(name, size)) {
+    text_add(out, ":");
+    text_add_bytes(out, name, size);
+  } else {
+    text_add(out, "{");
+    text_add_bytes(out, name, size);
+    text_add(out, "}");
+  }
+}
+
+/* Latches `x` and `{x}` are two, so they need two hashes. */
+static void add_beside(const protocol *n, const void *name, size_t size, text *out)
+{
+  bool is_tagged = native_has_tag(name, size);
+
+  text_add(out, n->prefix);
+  if (needs_number(n, name, size)) {
+    text_add(out, ":l:");
+    add_numbered(name, size, out);
+    return;
+  }
+  text_add(out, is_tagged ? ":l::" : ":l:{");
+  text_add_bytes(out, name, size);
+  if (!is_tagged)
+    text_add(out, "}");
+}
+
+/* ---- calls ---- */
+
+static bool change(const protocol *n, request *out, const script *s, const latch_call *c,
+                   const resp_argument *more, size_t more_count)
+{
+  char channel[LATCH_CHANNEL_SIZE + 1], beside[BESIDE_KEY_SIZE], reported[BESIDE_KEY_SIZE];
+  text channel_text = text_over(channel, sizeof(channel));
+  text beside_text = text_over(beside, sizeof(beside));
+  text reported_text = text_over(reported, sizeof(reported));
+  resp_argument keys[3], arguments[3];
+
+  assert(native_name_fault(c->name, c->name_size) == NULL && more_count <= 2);
+  add_channel_mark(n, &channel_text);
+  native_latch_channel(n, c->name, c->name_size, &channel_text);
+  add_beside(n, c->name, c->name_size, &beside_text);
+  add_beside(n, c->name, c->name_size, &reported_text);
+  text_add(&reported_text, ":");
+  text_add(&reported_text, n->client);
+  text_add(&reported_text, ":");
+  text_add_uint(&reported_text, c->number);
+
+  keys[0] = (resp_argument){ c->name, c->name_size };
+  keys[1] = word_of(&beside_text);
+  keys[2] = word_of(&reported_text);
+  arguments[0] = word_of(&channel_text);
+  for (size_t i = 0; i < more_count; i++)
+    arguments[1 + i] = more[i];
+  return request_script(out, s, keys, 3, arguments, 1 + more_count);
+}
+
+bool native_latch_set(const protocol *n, request *out, const latch_call *c)
+{
+  char count[NUMBER_SIZE];
+  resp_argument words[1] = { word_uint(count, (uint64_t)c->count) };
+
+  return change(n, out, &script_native_latch_set, c, words, 1);
+}
+
+bool native_latch_down(const protocol *n, request *out, const latch_call *c)
+{
+  char count[NUMBER_SIZE];
+  resp_argument words[2] = { word_uint(count, (uint64_t)c->count), { c->id, c->id_size } };
+
+  return change(n, out, &script_native_latch_down, c, words, 2);
+}
+
+bool native_latch_delete(const protocol *n, request *out, const latch_call *c)
+{
+  return change(n, out, &script_native_latch_delete, c, NULL, 0);
+}
+
+bool native_latch_look(const protocol *n, request *out, const void *name, size_t size)
+{
+  char beside[BESIDE_KEY_SIZE];
+  text beside_text = text_over(beside, sizeof(beside));
+  resp_argument keys[2] = { { name, size } };
+
+  assert(native_name_fault(name, size) == NULL);
+  add_beside(n, name, size, &beside_text);
+  keys[1] = word_of(&beside_text);
+  return request_script(out, &script_native_latch_look, keys, 2, NULL, 0);
+}
+
+/* ---- answers ---- */
+
+static bool is_text(const resp_node *n, const char *words)
+{
+  return n->kind == RESP_STRING && n->size == strlen(words) &&
+         memcmp(n->bytes, words, n->size) == 0;
+}
+
+static bool count_read(const resp_node *n, int64_t *ret_count)
+{
+  uint64_t value;
+
+  if (!text_to_uint(n->bytes, n->size, &value) || value > INT64_MAX)
+    return false;
+  *ret_count = (int64_t)value;
+  return true;
+}
+
+bool native_latch_set_answer(const resp_reply *r, bool *ret_was_armed)
+{
+  const resp_node *root = resp_root(r);
+
+  *ret_was_armed = is_text(root, "0");
+  return *ret_was_armed || is_text(root, "1");
+}
+
+bool native_latch_down_answer(const resp_reply *r, int64_t *ret_left)
+{
+  const resp_node *root = resp_root(r);
+
+  *ret_left = -1;
+  return is_text(root, "-1") || (root->kind == RESP_STRING && count_read(root, ret_left));
+}
+
+static bool time_read(const resp_reply *r, size_t i, uint64_t *ret_us)
+{
+  const resp_node *n = child_string(r, i);
+
+  *ret_us = 0;
+  return n != NULL && (n->size == 0 || text_to_uint(n->bytes, n->size, ret_us));
+}
+
+/* A count that is not positive counts as none. */
+static void left_read(const resp_node *n, latch_state *ret_state)
+{
+  bool is_negative = n->size > 1 && n->bytes[0] == '-';
+  resp_node digits = *n;
+  int64_t value = 0;
+
+  digits.bytes += is_negative;
+  digits.size -= is_negative;
+  ret_state->is_number = n->size == 0 || count_read(&digits, &value);
+  ret_state->left = is_negative ? 0 : value;
+}
+
+bool native_latch_look_answer(const resp_reply *r, latch_state *ret_state)
+{
+  const resp_node *count;
+
+  *ret_state = (latch_state){ 0 };
+  if (!has_children(r, 3) || (count = child_string(r, 0)) == NULL)
+    return false;
+  left_read(count, ret_state);
+  return time_read(r, 1, &ret_state->zeroed_us) && time_read(r, 2, &ret_state->deleted_us);
+}

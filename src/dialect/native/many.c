@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* dialect/native/many.c - multi-locks: the calls of lua/native/many_*.lua and their answers. */
+#include "dialect/native.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <dibs/client.h>
+
+#include "dialect/call_words.h"
+#include "dialect/children.h"
+#include "dialect/internal.h"
+
+#define ASKER_SIZE (CLIENT_ID_SIZE + 11)
+
+/* ---- in the order that all clients use ---- */
+
+/* Sorted by keys, not by names: `x` and `{x}` are one lock, and would sort differently.
+ * Kept names always precede the name waited for, so all clients must use one order. */
+typedef struct member {
+  many_name name;
+  size_t index;                  /* index in the caller's order */
+  size_t key_size;
+  char key[KEY_TEXT_SIZE];
+} member;
+
+typedef struct members {
+  size_t count;
+  member *sorted[MANY_NAMES_MAX];
+  member all[MANY_NAMES_MAX];
+} members;
+
+static int compare(const void *a, const void *b)
+{
+  const member *x = *(member *const *)a, *y = *(member *const *)b;
+  size_t size = x->key_size < y->key_size ? x->key_size : y->key_size;
+  int order = memcmp(x->key, y->key, size);
+
+  if (order != 0)
+    return order;
+  return (x->key_size > y->key_size) - (x->key_size < y->key_size);
+}
+
+static void members_sort(const protocol *n, const many_name *names, size_t count, members *m)
+{
+  assert(count > 0 && count <= MANY_NAMES_MAX);
+  for (size_t i = 0; i < count; i++) {
+    member *one = m->sorted[i] = &m->all[i];
+    text key = text_over(one->key, sizeof(one->key));
+
+    assert(native_name_fault(names[i].name, names[i].size) == NULL);
+    native_key(n, names[i].name, names[i].size, &key);
+    one->name = names[i];
+    one->index = i;
+    one->key_size = key.used;
+  }
+  qsort(m->sorted, count, sizeof(m->sorted[0]), compare);
+  m->count = 0;
+  for (size_t i = 0; i < count; i++)
+    if (i == 0 || compare(&m->sorted[m->count - 1], &m->sorted[i]) != 0)
+      m->sorted[m->count++] = m->sorted[i];
+}
+
+/* `arguments` has `count` entries already, and room for the names after them. */
+static bool call_members(const protocol *n, const members *m, request *out, const script *s,
+                         resp_argument *arguments, size_t count)
+{
+  char era[KEY_TEXT_SIZE];
+  resp_argument keys[MANY_NAMES_MAX + 1];
+  size_t key_count = m->count;
+
+  for (size_t i = 0; i < m->count; i++) {
+    keys[i] = (resp_argument){ m->sorted[i]->key, m->sorted[i]->key_size };
+    arguments[count++] = (resp_argument){ m->sorted[i]->name.name, m->sorted[i]->name.size };
+  }
+  key_count += add_era(n, keys + m->count, era, m->sorted[0]->name.name,
+                       m->sorted[0]->name.size);
+  return request_script(out, s, keys, key_count, arguments, count);
+}
+
+/* ---- arguments ---- */
+
+static resp_argument word_asker(const protocol *n, char bytes[ASKER_SIZE], uint32_t set)
+{
+  text t = text_over(bytes, ASKER_SIZE);
+
+  assert(set > 0);
+  asker_write(n->client, set, &t);
+  return word_of(&t);
+}
+
+/* ---- calls ---- */
+
+/* The seventh argument. */
+static void add_manner(const protocol *n, text *t, const many_call *c)
+{
+  add_mode(t, c->waits, c->polls, c->nonce);
+  text_add(t, c->keeps ? "1 " : "0 ");
+  add_time(t, c->give_up_us);
+  if (c->watched != NULL)
+    lease_id_write(c->watched, t);
+  else
+    text_add(t, "-");
+  text_add(t, " ");
+  text_add_uint(t, c->watched != NULL ? c->watched_renewals : 0);
+  text_add(t, " ");
+  add_prefix(n, t);
+}
+
+bool native_many_acquire(const protocol *n, request *out, const many_call *c)
+{
+  char asker[ASKER_SIZE], ask[NUMBER_SIZE], ttl[NUMBER_SIZE], until[NUMBER_SIZE];
+  char min_token[NUMBER_SIZE], estimate[NUMBER_SIZE];
+  char manner[4 + 3 * NUMBER_SIZE + LEASE_TEXT_SIZE + PREFIX_WORD_SIZE];
+  text t = text_over(manner, sizeof(manner));
+  resp_argument arguments[7 + MANY_NAMES_MAX];
+  members m;
+
+  assert(c->ttl_ms > 0 && c->ask > 0);
+  add_manner(n, &t, c);
+  members_sort(n, c->names, c->count, &m);
+  arguments[0] = word_asker(n, asker, c->set);
+  arguments[1] = word_uint(ask, c->ask);
+  arguments[2] = word_uint(ttl, (uint64_t)c->ttl_ms);
+  arguments[3] = word_time(until, c->until_us);
+  arguments[4] = word_uint(min_token, c->min_token);
+  arguments[5] = word_time(estimate, c->estimate_us);
+  arguments[6] = word_of(&t);
+  return call_members(n, &m, out, &script_native_many_acquire, arguments, 7);
+}
+
+bool native_many_release(const protocol *n, request *out, const many_name *names,
+                         size_t count, const lease_id *lease, int64_t estimate_us)
+{
+  char id[LEASE_TEXT_SIZE], estimate[NUMBER_SIZE], prefix[PREFIX_WORD_SIZE];
+  resp_argument arguments[3 + MANY_NAMES_MAX];
+  members m;
+
+  members_sort(n, names, count, &m);
+  arguments[0] = word_lease(id, lease);
+  arguments[1] = word_prefix(n, prefix);
+  arguments[2] = word_time(estimate, estimate_us);
+  return call_members(n, &m, out, &script_native_many_release, arguments, 3);
+}
+
+bool native_many_cancel(const protocol *n, request *out, const many_name *names,
+                        size_t count, uint32_t set, uint64_t ask, int64_t until_us,
+                        int64_t estimate_us)
+{
+  char asker[ASKER_SIZE], number[NUMBER_SIZE], until[NUMBER_SIZE], estimate[NUMBER_SIZE];
+  char prefix[PREFIX_WORD_SIZE];
+  resp_argument arguments[5 + MANY_NAMES_MAX];
+  members m;
+
+  members_sort(n, names, count, &m);
+  arguments[0] = word_asker(n, asker, set);
+  arguments[1] = word_uint(number, ask);
+  arguments[2] = word_time(until, until_us);
+  arguments[3] = word_prefix(n, prefix);
+  arguments[4] = word_time(estimate, estimate_us);
+  return call_members(n, &m, out, &script_native_many_cancel, arguments, 5);
+}
+
+/* ---- the answer to acquire ---- */
+
+static bool read_own(const protocol *n, const many_call *c, const resp_reply *r, size_t at,
+                     acquire_answer *a)
+{
+  if (!child_count(r, at, &a->lease.token) || a->lease.token == 0 ||
+      a->lease.token > TOKEN_MAX)
+    return false;
+  memcpy(a->lease.client, n->client, CLIENT_ID_SIZE);
+  a->lease.set = c->set;
+  a->lease.ask = c->ask;
+  return true;
+}
+
+static bool read_granted(const protocol *n, const many_call *c, const resp_reply *r,
+                         acquire_answer *a)
+{
+  a->lease_ms = c->ttl_ms;
+  return has_children(r, 4) && child_int(r, 2, &a->remaining_ms) &&
+         is_remaining(a->remaining_ms, c->ttl_ms) && read_own(n, c, r, 3, a);
+}
+
+static bool read_again(const protocol *n, const many_call *c, const resp_reply *r,
+                       acquire_answer *a)
+{
+  return has_children(r, 6) && child_int(r, 2, &a->remaining_ms) &&
+         child_int(r, 3, &a->lease_ms) && is_remaining(a->remaining_ms, a->lease_ms) &&
+         read_own(n, c, r, 4, a) && child_count(r, 5, &a->renewals);
+}
+
+/* The busy name comes as its index in the sorted order. */
+static bool read_busy(const protocol *n, const many_call *c, const resp_reply *r,
+                      acquire_answer *a, size_t *ret_busy)
+{
+  uint64_t last, place;
+  members m;
+
+  if (!has_children(r, 8) || !child_int(r, 2, &a->remaining_ms) ||
+      !child_int(r, 3, &a->lease_ms) || !is_remaining(a->remaining_ms, a->lease_ms) ||
+      !child_lease(r, 4, &a->lease) || !child_count(r, 5, &a->renewals) ||
+      !child_count(r, 6, &last) || !child_count(r, 7, &place))
+    return false;
+  members_sort(n, c->names, c->count, &m);
+  if (place >= m.count)
+    return false;
+  if (a->outcome == ACQUIRE_WAITING)
+    a->rank = last;
+  else
+    a->holder_lingers = last != 0;
+  *ret_busy = m.sorted[place]->index;
+  return true;
+}
+
+bool native_many_answer(const protocol *n, const many_call *c, const resp_reply *r,
+                        acquire_answer *ret, size_t *ret_busy)
+{
+  acquire_answer a = { .rank = 0 };
+  int64_t outcome;
+  bool is_good = false;
+
+  if (!child_int(r, 0, &outcome) || !child_int(r, 1, &a.server_us) || !is_time(a.server_us) ||
+      outcome < ACQUIRE_GRANTED || outcome > ACQUIRE_LATE)
+    return false;
+  a.outcome = (acquire_outcome)outcome;
+  switch (a.outcome) {
+  case ACQUIRE_GRANTED:
+    is_good = read_granted(n, c, r, &a);
+    break;
+  case ACQUIRE_AGAIN:
+    is_good = read_again(n, c, r, &a);
+    break;
+  case ACQUIRE_WAITING:
+  case ACQUIRE_BUSY:
+    is_good = read_busy(n, c, r, &a, ret_busy);
+    break;
+  default:
+    is_good = has_children(r, 2);
+    break;
+  }
+  if (is_good)
+    *ret = a;
+  return is_good;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* dialect/redisson/rate.c - calls and answers of lua/redisson/rate_*.lua. */
+#include "dialect/redisson/rate.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "dialect/call_words.h"
+#include "dialect/children.h"
+#include "dialect/internal.h"
+#include "dialect/redisson/redisson.h"
+
+#define BESIDE_SIZE (NAME_MAX_BYTES + UUID_SIZE + 16)
+#define TOLD_SIZE (KEY_TEXT_SIZE + CLIENT_ID_SIZE + NUMBER_SIZE + 4)
+
+const char *rate_name_fault(const protocol *n, const void *name, size_t size)
+{
+  return n->has_tags ? redisson_name_fault(name, size) : NULL;
+}
+
+/* ---- keys ---- */
+
+static resp_argument word_beside(char bytes[BESIDE_SIZE], const rate_call *c, const char *kind,
+                                 const char *client)
+{
+  text t = text_over(bytes, BESIDE_SIZE);
+
+  redisson_braced(c->name, c->name_size, &t);
+  text_add(&t, kind);
+  text_add(&t, client);
+  return word_of(&t);
+}
+
+/* The answer to this request: a client's numbers count for all its limiters. */
+static resp_argument word_reported(const protocol *n, char bytes[TOLD_SIZE], const rate_call *c)
+{
+  text t = text_over(bytes, TOLD_SIZE);
+
+  tagged_write(n, ":r:", c->name, c->name_size, &t);
+  text_add(&t, ":");
+  text_add(&t, n->client);
+  text_add(&t, ":");
+  text_add_uint(&t, c->number);
+  return word_of(&t);
+}
+
+/* ---- calls ---- */
+
+static bool call_with(const protocol *n, request *out, const script *s, const rate_call *c,
+                      bool is_change, const resp_argument *arguments,
+                      size_t argument_count)
+{
+  char uuid[UUID_SIZE], value[BESIDE_SIZE], own_value[BESIDE_SIZE];
+  char permits[BESIDE_SIZE], own_permits[BESIDE_SIZE], reported[TOLD_SIZE];
+  resp_argument keys[6] = { { c->name, c->name_size } };
+
+  assert(c->name_size > 0 && c->name_size <= NAME_MAX_BYTES);
+  if (!redisson_uuid(n->client, uuid))
+    return false;                        /* no client of dibs has such an id */
+  keys[1] = word_beside(value, c, ":value", "");
+  keys[2] = word_beside(own_value, c, ":value:", uuid);
+  keys[3] = word_beside(permits, c, ":permits", "");
+  keys[4] = word_beside(own_permits, c, ":permits:", uuid);
+  if (is_change)
+    keys[5] = word_reported(n, reported, c);
+  return request_script(out, s, keys, is_change ? 6 : 5, arguments, argument_count);
+}
+
+static bool call_of_request(const protocol *n, request *out, const script *s,
+                            const rate_call *c)
+{
+  char permits[NUMBER_SIZE];
+  resp_argument said[2] = { word_uint(permits, c->permits), { c->id, RATE_ID_SIZE } };
+
+  return call_with(n, out, s, c, false, said, 2);
+}
+
+bool rate_acquire(const protocol *n, request *out, const rate_call *c)
+{
+  return call_of_request(n, out, &script_redisson_rate_acquire, c);
+}
+
+bool rate_cancel(const protocol *n, request *out, const rate_call *c)
+{
+  return call_of_request(n, out, &script_redisson_rate_cancel, c);
+}
+
+bool rate_release(const protocol *n, request *out, const rate_call *c)
+{
+  char permits[NUMBER_SIZE];
+  resp_argument said[1] = { word_uint(permits, c->permits) };
+
+  return call_with(n, out, &script_redisson_rate_release, c, true, said, 1);
+}
+
+bool rate_look(const protocol *n, request *out, const rate_call *c)
+{
+  return call_with(n, out, &script_redisson_rate_look, c, false, NULL, 0);
+}
+
+bool rate_set(const protocol *n, request *out, const rate_call *c)
+{
+  char rate[NUMBER_SIZE], interval[NUMBER_SIZE], keepalive[NUMBER_SIZE], type[NUMBER_SIZE];
+  resp_argument said[5] = { word_uint(rate, c->rate), word_uint(interval, c->interval_ms),
+                            word_uint(keepalive, c->keepalive_ms), word_uint(type, c->type),
+                            { &c->how, 1 } };
+
+  return call_with(n, out, &script_redisson_rate_set, c, true, said, 5);
+}
+
+bool rate_delete(const protocol *n, request *out, const rate_call *c)
+{
+  return call_with(n, out, &script_redisson_rate_delete, c, true, NULL, 0);
+}
+
+/* ---- answers ---- */
+
+/* `{-1}`, the answer to any request. */
+static bool is_not_set(const resp_reply *r)
+{
+  int64_t first;
+
+  return has_children(r, 1) && child_int(r, 0, &first) && first == -1;
+}
+
+bool rate_acquire_answer(const resp_reply *r, rate_answer *ret)
+{
+  int64_t first;
+
+  *ret = (rate_answer){ .outcome = RATE_NOT_SET };
+  if (is_not_set(r))
+    return true;
+  if (has_children(r, 3) && child_int(r, 0, &first) && first == -2) {
+    ret->outcome = RATE_TOO_MANY;
+    return child_int(r, 1, &ret->rate) && child_int(r, 2, &ret->interval_ms);
+  }
+  if (!has_children(r, 2) || !child_int(r, 0, &first) || (first != 0 && first != 1))
+    return false;
+  ret->outcome = first == 1 ? RATE_GRANTED : RATE_LATER;
+  return child_int(r, 1, first == 1 ? &ret->left : &ret->wait_ms) && ret->left >= 0 &&
+         ret->wait_ms >= 0;
+}
+
+bool rate_release_answer(const resp_reply *r, int64_t *ret_given)
+{
+  const resp_node *root = resp_root(r);
+  uint64_t given;
+
+  *ret_given = -1;
+  if (is_not_set(r))
+    return true;
+  if (root->kind != RESP_STRING || !text_to_uint(root->bytes, root->size, &given) ||
+      given > INT64_MAX)
+    return false;
+  *ret_given = (int64_t)given;
+  return true;
+}
+
+bool rate_look_answer(const resp_reply *r, rate_state *ret)
+{
+  *ret = (rate_state){ .is_set = false };
+  if (is_not_set(r))
+    return true;
+  ret->is_set = true;
+  return has_children(r, 5) && child_int(r, 0, &ret->rate) && child_int(r, 1, &ret->interval_ms) &&
+         child_int(r, 2, &ret->keepalive_ms) && child_int(r, 3, &ret->type) &&
+         child_int(r, 4, &ret->left);
+}
+
+bool rate_change_answer(const resp_reply *r, int64_t *ret_done)
+{
+  const resp_node *root = resp_root(r);
+  bool is_negative;
+
+  if (root->kind != RESP_STRING || root->size == 0)
+    return false;
+  is_negative = root->bytes[0] == '-';
+  if (root->size != 1 + (size_t)is_negative)
+    return false;
+  *ret_done = is_negative ? -1 : root->bytes[0] == '1';
+  return is_negative ? root->bytes[1] == '1' : root->bytes[0] == '0' || root->bytes[0] == '1';
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* engine/ops.c - runs operations of sync/: one that is asked once as an ask, one that is
+ * repeated as an observation. */
+#include "engine/internal.h"
+
+#include <assert.h>
+
+static dibs_status repeat(engine *e, sync_op *op, instant now, uint64_t *ret_id)
+{
+  char bytes[SYNC_CHANNEL_SIZE];
+  text channel = text_over(bytes, sizeof(bytes));
+  observe_request r = { .channel = bytes, .every = op->row->every,
+                        .give_up_at = op->give_up_at };
+
+  if (op->row->channel != NULL)
+    op->row->channel(op, &e->names, &channel);
+  r.channel_size = channel.used;
+  return observe_begin(e, &r, op, now, ret_id);
+}
+
+dibs_status engine_run(engine *e, sync_op *op, instant now, uint64_t *ret_id)
+{
+  return op->row->every.ns == 0 ? ask_run(e, op, now, ret_id)
+                                : repeat(e, op, now, ret_id);
+}
+
+bool engine_stop(engine *e, uint64_t id, instant now)
+{
+  ask *a = slots_get(&e->ask_slots, id);
+
+  if (a == NULL)
+    return false;
+  if (a->observation != NULL)
+    return engine_observe_end(e, id, now);
+  ask_stop(e, a);
+  engine_advance(e, now);
+  return true;
+}
+
+sync_next op_read(const ask *a, resp_reply *reply)
+{
+  sync_next next = a->op->row->read(a->op, reply);
+
+  assert(next.what == SYNC_OVER || a->observation != NULL);
+  resp_reply_free(reply);
+  if (next.what == SYNC_REPEAT && a->op->is_single)
+    next = sync_over(DIBS_TIMED_OUT, "");
+  return next;
+}
+
+void op_effect(engine *e, const ask *a, effect *ret)
+{
+  dibs_status status = a->status;
+
+  if (status == DIBS_UNKNOWN && a->op->row->only_reads)
+    status = DIBS_ERR_UNREACHABLE;
+  *ret = (effect){ .kind = EFFECT_OP_OVER, .context = a->op->context, .id = a->id,
+                   .status = status };
+  ret->text = engine_words(e, a->words);
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/* engine/report.c - reports the state of servers to the program: connections, and requests
+ * that wait because no server can be asked. */
+#include "engine/internal.h"
+
+#include <string.h>
+
+#define GAP_FIRST SPAN_MS(1000)     /* between two reports of one server */
+#define GAP_MAX SPAN_MS(30000)
+#define STUCK_AFTER SPAN_MS(2000)   /* the first warning; the next one after twice the time */
+#define STUCK_AGAIN_MAX SPAN_MS(60000)
+#define STUCK_FORGET SPAN_MS(10000) /* without requests for this time, the next report is new */
+
+/* ---- connections ---- */
+
+static void link_reported(engine *e, link_report *r, const char *shown, instant now)
+{
+  bool is_calm = r->reported == SEEN_NOTHING ||
+                 instant_since(now, r->reported_at).ns > 2 * GAP_MAX.ns;
+
+  r->gap = is_calm ? GAP_FIRST : span_min((span){ 2 * r->gap.ns }, GAP_MAX);
+  r->reported = r->is;
+  r->reported_at = now;
+  if (r->is == SEEN_UP && shown != NULL)
+    engine_report(e, DIBS_EVENT_CONNECTED, shown);
+  else if (r->is == SEEN_DOWN)
+    engine_report(e, DIBS_EVENT_DISCONNECTED, r->words);
+}
+
+static bool link_is_news(const link_report *r)
+{
+  return r->is != r->reported;
+}
+
+static instant link_free_at(const link_report *r)
+{
+  return r->reported == SEEN_NOTHING ? (instant){ 0 } : instant_add(r->reported_at, r->gap);
+}
+
+static void link_flush(engine *e, link_report *r, const server_url *url, instant now)
+{
+  char words[256];
+  text shown = text_over(words, sizeof(words));
+
+  if (!link_is_news(r) || instant_before(now, link_free_at(r)))
+    return;
+  if (url != NULL)
+    server_url_show(url, &shown);
+  link_reported(e, r, url != NULL ? words : NULL, now);
+}
+
+static void link_is(link_report *r, link_seen is, const char *words)
+{
+  text shown = text_over(r->words, sizeof(r->words));
+
+  r->is = is;
+  text_add(&shown, words);
+}
+
+void report_connected(engine *e, server *s, instant now)
+{
+  link_is(&s->report, SEEN_UP, "");
+  link_flush(e, &s->report, &s->url, now);
+}
+
+void report_disconnected(engine *e, server *s, const char *words, instant now)
+{
+  link_is(&s->report, SEEN_DOWN, words);
+  link_flush(e, &s->report, &s->url, now);
+}
+
+void report_search(engine *e, bool was_found, const char *words, instant now)
+{
+  link_is(&e->topology.report, was_found ? SEEN_UP : SEEN_DOWN, words);
+  link_flush(e, &e->topology.report, NULL, now);
+}
+
+/* ---- nothing can be asked ---- */
+
+/* Why no server can be asked, and since when, if known. */
+typedef struct obstacle {
+  const server *server;           /* NULL: unknown */
+  const char *words;
+  instant since;
+} obstacle;
+
+/* A quorum goes on without a minority of its servers. */
+static bool is_borne(const engine *e, instant now)
+{
+  size_t can = 0, route;
+  const char *words;
+
+  if (e->quorum == NULL || e->first_ask != NULL)
+    return false;
+  for (size_t i = 0; i < e->server_count; i++)
+    can += server_is_ready(e->servers[i]) &&
+           !lock_cannot_ask(e->servers[i]->locks, now, &route, &words);
+  return can > e->server_count / 2;
+}
+
+static bool lock_obstacle(const engine *e, instant now, obstacle *ret)
+{
+  for (size_t i = 0; i < engine_table_count(e); i++) {
+    size_t route;
+
+    if (!lock_cannot_ask(engine_table(e, i), now, &route, &ret->words))
+      continue;
+    for (size_t s = 0; s < e->server_count; s++)
+      if (e->servers[s]->locks == engine_table(e, i) && e->servers[s]->route == route)
+        ret->server = e->servers[s];
+    return true;
+  }
+  return false;
+}
+
+bool engine_cannot_ask(const engine *e, instant now, const char **ret_words)
+{
+  obstacle o;
+
+  if (is_borne(e, now) || !lock_obstacle(e, now, &o))
+    return false;
+  *ret_words = o.words;
+  return true;
+}
+
+static bool ask_obstacle(const engine *e, obstacle *ret)
+{
+  for (const ask *a = e->first_ask; a != NULL; a = a->next)
+    if (a->state == ASK_OPEN &&
+        (a->status != DIBS_OK || !server_is_ready(ask_server(e, a)))) {
+      ret->server = ask_server(e, a);
+      ret->words = a->words;
+      return true;
+    }
+  return false;
+}
+
+static bool observe_obstacle(engine *e, obstacle *ret)
+{
+  for (const observation *o = e->first_observation; o != NULL && e->observe_is_mute; o = o->next)
+    if (!o->is_over && !instant_is_never(o->unreachable_since)) {
+      ret->server = ask_server(e, &o->ask);
+      ret->words = o->ask.words;
+      return true;
+    }
+  e->observe_is_mute = false;
+  return false;
+}
+
+/* A command without a reply for a long time: its connection will be closed later. */
+static bool silence_obstacle(const engine *e, instant now, obstacle *ret)
+{
+  for (size_t i = 0; i < e->server_count; i++) {
+    const server *s = e->servers[i];
+
+    if (!server_is_ready(s))
+      continue;
+    ret->since = link_unanswered_since(s->commands->link);
+    if (!instant_is_never(ret->since) &&
+        !instant_before(now, instant_add(ret->since, STUCK_AFTER))) {
+      ret->server = s;
+      ret->words = "the server does not answer";
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool find_obstacle(engine *e, instant now, obstacle *ret)
+{
+  *ret = (obstacle){ .since = now };
+  if (e->is_closing || is_borne(e, now))
+    return false;
+  return lock_obstacle(e, now, ret) || ask_obstacle(e, ret) || observe_obstacle(e, ret) ||
+         silence_obstacle(e, now, ret);
+}
+
+static void add_seconds(text *shown, span s)
+{
+  text_add_int(shown, span_to_ms((span){ s.ns + SPAN_MS(500).ns }) / 1000);
+  text_add(shown, " s");
+}
+
+static void warn(engine *e, const obstacle *o, instant now)
+{
+  char words[256], place[128] = "";
+  text shown = text_over(words, sizeof(words)), node = text_over(place, sizeof(place));
+
+  text_add(&shown, "no server could be asked for ");
+  add_seconds(&shown, instant_since(now, e->stuck.since));
+  text_add(&shown, ": ");
+  text_add(&shown, o->words[0] != 0 ? o->words : "no connection yet");
+  if (o->server != NULL && o->server->has_url)
+    server_url_show(&o->server->url, &node);
+  if (node.used > 0 && strstr(o->words, place) == NULL) {
+    text_add(&shown, " (");
+    text_add(&shown, place);
+    text_add(&shown, ")");
+  }
+  engine_report(e, DIBS_EVENT_WARNING, words);
+}
+
+static void stuck_on(engine *e, const obstacle *o, instant now)
+{
+  stuck_report *s = &e->stuck;
+
+  if (!s->is_obstructed && s->is_on && instant_since(now, s->clear_since).ns >= STUCK_FORGET.ns)
+    s->is_on = false;
+  s->is_obstructed = true;
+  if (!s->is_on) {
+    *s = (stuck_report){ .is_on = true, .is_obstructed = true, .since = o->since,
+                         .pause = STUCK_AFTER };
+    s->warn_at = instant_add(o->since, STUCK_AFTER);
+  }
+  if (instant_before(now, s->warn_at))
+    return;
+  warn(e, o, now);
+  s->was_warned = true;
+  s->warn_at = instant_add(now, s->pause);
+  s->pause = span_min((span){ 2 * s->pause.ns }, STUCK_AGAIN_MAX);
+}
+
+/* No request waits for a server any more. Recovered only if a server has answered since. */
+static void stuck_off(engine *e, instant now)
+{
+  char words[64];
+  text shown = text_over(words, sizeof(words));
+
+  if (e->stuck.is_obstructed)
+    e->stuck.clear_since = now;
+  e->stuck.is_obstructed = false;
+  if (e->stuck.was_warned && instant_before(e->decided_at, e->stuck.since) &&
+      instant_since(now, e->stuck.clear_since).ns < STUCK_FORGET.ns)
+    return;
+  if (e->stuck.was_warned && !e->is_closing &&
+      !instant_before(e->decided_at, e->stuck.since)) {
+    text_add(&shown, "after ");
+    add_seconds(&shown, instant_since(now, e->stuck.since));
+    engine_report(e, DIBS_EVENT_RECOVERED, words);
+  }
+  e->stuck = (stuck_report){ .is_on = false };
+}
+
+void report_advance(engine *e, instant now)
+{
+  obstacle o;
+
+  for (size_t i = 0; i < e->server_count; i++)
+    link_flush(e, &e->servers[i]->report, &e->servers[i]->url, now);
+  link_flush(e, &e->topology.report, NULL, now);
+  if (find_obstacle(e, now, &o))
+    stuck_on(e, &o, now);
+  else if (e->stuck.is_on)
+    stuck_off(e, now);
+}
+
+static instant link_report_deadline(const link_report *r)
+{
+  return link_is_news(r) ? link_free_at(r) : INSTANT_NEVER;
+}
+
+/* When silence_obstacle() first considers `s`. A time in the past is no deadline: a quorum
+ * goes on without `s`. */
+static instant silence_deadline(const engine *e, const server *s)
+{
+  instant since = server_is_ready(s) ? link_unanswered_since(s->commands->link) : INSTANT_NEVER;
+  instant at = instant_is_never(since) ? since : instant_add(since, STUCK_AFTER);
+
+  return instant_before(e->now, at) ? at : INSTANT_NEVER;
+}
+
+instant report_deadline(const engine *e)
+{
+  instant at = e->stuck.is_obstructed ? e->stuck.warn_at : INSTANT_NEVER;
+
+  at = instant_min(at, link_report_deadline(&e->topology.report));
+  for (size_t i = 0; i < e->server_count; i++) {
+    const server *s = e->servers[i];
+
+    at = instant_min(at, link_report_deadline(&s->report));
+    if (!e->stuck.is_obstructed)
+      at = instant_min(at, silence_deadline(e, s));
+  }
+  return e->is_closing ? INSTANT_NEVER : at;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* fleet/class.c - the class of a name: the part before the first ':', where numbers, UUIDs and
+ * hashes are '*' and what is not printable is '?'. Names are unbounded, classes are few. */
+#include "fleet/fleet.h"
+
+#include <string.h>
+
+#define HASH_DIGITS_MIN 8
+
+static bool is_digit(char c)
+{
+  return c >= '0' && c <= '9';
+}
+
+static bool is_hex(char c)
+{
+  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+static bool is_letter(char c)
+{
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* 8-4-4-4-12 hexadecimal digits. */
+static size_t uuid_at(const char *at, size_t size)
+{
+  static const size_t groups[] = { 8, 4, 4, 4, 12 };
+  size_t used = 0;
+
+  if (size < 36)
+    return 0;
+  for (size_t g = 0; g < 5; g++) {
+    for (size_t i = 0; i < groups[g]; i++)
+      if (!is_hex(at[used++]))
+        return 0;
+    if (g < 4 && at[used++] != '-')
+      return 0;
+  }
+  return used;
+}
+
+/* The length of a number or hash here; 0: none. A hash is a word of hexadecimal digits that has
+ * a decimal one. */
+static size_t variable_at(const char *at, size_t size)
+{
+  size_t digits = 0, hex = 0;
+  bool has_digit = false;
+
+  if (uuid_at(at, size) > 0)
+    return uuid_at(at, size);
+  while (digits < size && is_digit(at[digits]))
+    digits++;
+  while (hex < size && is_hex(at[hex]))
+    has_digit = is_digit(at[hex++]) || has_digit;
+  if (has_digit && hex >= HASH_DIGITS_MIN && (hex == size || !is_letter(at[hex])))
+    return hex;
+  return digits;
+}
+
+/* The length of a character of UTF-8 that needs more than one byte; 0: none. */
+static size_t wide_at(const unsigned char *at, size_t size)
+{
+  size_t count = at[0] >= 0xf0 && at[0] < 0xf5 ? 4 : at[0] >= 0xe0 ? 3 : 2;
+  uint32_t value;
+
+  if (at[0] < 0xc2 || at[0] > 0xf4 || count > size)
+    return 0;
+  value = at[0] & (0x7fu >> count);
+  for (size_t i = 1; i < count; i++) {
+    if ((at[i] & 0xc0) != 0x80)
+      return 0;
+    value = value << 6 | (at[i] & 0x3f);
+  }
+  /* Overlong, a surrogate, too large, or a control character of the second block. */
+  if ((count == 3 && value < 0x800) || (count == 4 && (value < 0x10000 || value > 0x10ffff)) ||
+      (value >= 0xd800 && value <= 0xdfff) || value < 0xa0)
+    return 0;
+  return count;
+}
+
+/* A brace would change the slot of the key; the others mean something where keys are listed. */
+static bool is_plain(char c)
+{
+  return c > ' ' && c < 0x7f && strchr("{}[],\"\\", c) == NULL;
+}
+
+void fleet_class_name(const char *name, size_t size, char ret_name[FLEET_CLASS_SIZE])
+{
+  text out = text_over(ret_name, FLEET_CLASS_SIZE);
+  const char *colon = memchr(name, ':', size);
+  bool is_inside = false;               /* of a word, where a hash does not begin */
+
+  if (colon != NULL && colon > name)
+    size = (size_t)(colon - name);
+  for (size_t i = 0, used; i < size && out.used + 4 < FLEET_CLASS_SIZE; i += used) {
+    size_t wide = wide_at((const unsigned char *)name + i, size - i);
+
+    used = is_inside && !is_digit(name[i]) ? 0 : variable_at(name + i, size - i);
+    is_inside = used == 0 && is_letter(name[i]);
+    if (used > 0)
+      text_add(&out, "*");
+    else if (wide > 0)
+      text_add_bytes(&out, name + i, wide);
+    else
+      text_add_bytes(&out, is_plain(name[i]) ? name + i : "?", 1);
+    used = used > 0 ? used : wide > 0 ? wide : 1;
+  }
+}

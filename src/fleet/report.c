@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT */
+/* fleet/report.c - the requests of one report, calls of lua/native/report.lua. What is in a
+ * report is kept until the server has answered, so that it can be sent again: the server
+ * executes each report once. */
+#include "fleet/parts.h"
+
+#include <string.h>
+
+#include "dialect/call_words.h"
+#include "dialect/children.h"
+
+#define REFRESH SPAN_MS(600000)        /* what is held for long stays visible */
+#define PACKED_SIZE (FLEET_KINDS * FLEET_SERIES * (DIBS_FLEET_BUCKETS + 1) * 15)
+#define GAUGES_SIZE (FLEET_KINDS * (FLEET_CLASSES_MAX + 1) * (FLEET_CLASS_SIZE + 46))
+
+/* ---- keys ---- */
+
+void fleet_key_totals(const protocol *n, const char *class_name, text *out)
+{
+  text_add(out, n->prefix);
+  text_add(out, ":t:{");
+  text_add(out, class_name);
+  text_add(out, "}");
+}
+
+/* All of one slot. */
+static void key_common(const protocol *n, const char *what, text *out)
+{
+  text_add(out, n->prefix);
+  text_add(out, ":{fleet}:");
+  text_add(out, what);
+}
+
+void fleet_key_classes(const protocol *n, text *out)
+{
+  key_common(n, "classes", out);
+}
+
+void fleet_key_clients(const protocol *n, text *out)
+{
+  key_common(n, "clients", out);
+}
+
+void fleet_key_history(const protocol *n, text *out)
+{
+  key_common(n, "history", out);
+}
+
+/* ---- when ---- */
+
+instant fleet_due(const fleet *f)
+{
+  instant due = INSTANT_NEVER;
+
+  if (f == NULL)
+    return due;
+  if (f->is_changed || f->gauges_changed)
+    due = instant_add(f->has_reported ? f->ended_at : f->noted_at, f->settings.every);
+  if (f->live > 0 && f->has_reported)
+    due = instant_min(due, instant_add(f->ended_at, REFRESH));
+  return due;
+}
+
+/* ---- from notes to a report, and back ---- */
+
+static void series_move(series *to, series *from)
+{
+  to->sum_us += from->sum_us;
+  for (size_t i = 0; i < DIBS_FLEET_BUCKETS; i++)
+    to->buckets[i] += from->buckets[i];
+  *from = (series){ 0 };
+}
+
+static void class_send(fleet_class *c)
+{
+  c->is_sent = c->is_changed;
+  c->is_changed = false;
+  for (size_t k = 0; k < FLEET_KINDS; k++)
+    for (size_t i = 0; c->rows[k] != NULL && i < FLEET_SERIES; i++)
+      series_move(&c->rows[k]->sent[i], &c->rows[k]->noted[i]);
+}
+
+/* Ends what is sent of this class; not recorded: it is as it was before. */
+static void class_end(fleet_class *c, bool is_recorded)
+{
+  for (size_t k = 0; k < FLEET_KINDS; k++)
+    for (size_t i = 0; c->rows[k] != NULL && i < FLEET_SERIES; i++) {
+      if (is_recorded)
+        c->rows[k]->sent[i] = (series){ 0 };
+      else
+        series_move(&c->rows[k]->noted[i], &c->rows[k]->sent[i]);
+    }
+  c->is_changed = c->is_changed || (c->is_sent && !is_recorded);
+  c->is_sent = false;
+}
+
+static void entries_move(entry_list *to, entry_list *from)
+{
+  if (from->first == NULL)
+    return;
+  *from->end = to->first;
+  if (to->first == NULL)
+    to->end = from->end;
+  to->first = from->first;
+  to->count += from->count;
+  *from = (entry_list){ .end = &from->first };
+}
+
+bool fleet_report_begin(fleet *f, bool is_last, instant now)
+{
+  (void)now;
+  if (!f->is_changed && !f->gauges_changed && f->live == 0 && !(is_last && f->has_reported))
+    return false;
+  f->number++;
+  f->is_last = is_last;
+  f->is_changed = f->gauges_changed = false;
+  for (size_t i = 0; i < f->class_count; i++)
+    class_send(f->classes[i]);
+  entries_move(&f->sent, &f->noted);
+  return true;
+}
+
+/* ---- parts ---- */
+
+static size_t sent_classes(const fleet *f)
+{
+  size_t count = 0;
+
+  for (size_t i = 0; i < f->class_count; i++)
+    count += f->classes[i]->is_sent;
+  return count;
+}
+
+/* Cluster: the classes that were changed, then what is common, then the registration. */
+size_t fleet_report_parts(const fleet *f)
+{
+  return f->settings.names->has_tags ? sent_classes(f) + 2 : 1;
+}
+
+static fleet_class *class_of_part(const fleet *f, size_t part)
+{
+  for (size_t i = 0; i < f->class_count; i++)
+    if (f->classes[i]->is_sent && part-- == 0)
+      return f->classes[i];
+  return NULL;
+}
+
+static void series_write(text *out, const series *s, char kind, char what, size_t which)
+{
+  bool has_any = false;
+
+  for (size_t i = 0; i < DIBS_FLEET_BUCKETS; i++) {
+    if (s->buckets[i] == 0)
+      continue;
+    if (!has_any) {
+      text_add_bytes(out, &kind, 1);
+      text_add_bytes(out, &what, 1);
+      text_add_uint(out, which);
+      text_add(out, "=s:");
+      text_add_uint(out, s->sum_us);
+    }
+    has_any = true;
+    text_add(out, " ");
+    text_add_uint(out, i);
+    text_add(out, ":");
+    text_add_uint(out, s->buckets[i]);
+  }
+  text_add(out, has_any ? ";" : "");
+}
+
+static bool add_class(const fleet_class *c, request *out)
+{
+  char bytes[PACKED_SIZE];
+  text packed = text_over(bytes, sizeof(bytes));
+  resp_argument word;
+
+  for (size_t k = 0; k < FLEET_KINDS; k++)
+    for (size_t i = 0; c->rows[k] != NULL && i < FLEET_SERIES; i++) {
+      bool waits = i < DIBS_FLEET_WAITS;
+
+      series_write(&packed, &c->rows[k]->sent[i], fleet_kind_letters[k], waits ? 'w' : 'h',
+                   waits ? i : i - DIBS_FLEET_WAITS);
+    }
+  word = word_of(&packed);
+  return request_add(out, &word, 1);
+}
+
+/* One line for each class and kind: kind, holding, waiting, class. */
+static resp_argument gauges_write(const fleet *f, text *out)
+{
+  for (size_t i = 0; i < f->class_count; i++)
+    for (size_t k = 0; k < FLEET_KINDS; k++) {
+      const fleet_row *row = f->classes[i]->rows[k];
+
+      if (row == NULL || (row->holding == 0 && row->waiting == 0))
+        continue;
+      text_add_bytes(out, &fleet_kind_letters[k], 1);
+      text_add(out, " ");
+      text_add_uint(out, row->holding);
+      text_add(out, " ");
+      text_add_uint(out, row->waiting);
+      text_add(out, " ");
+      text_add(out, f->classes[i]->name);
+      text_add(out, "\n");
+    }
+  return word_of(out);
+}
+
+static bool add_word(request *out, const char *words)
+{
+  resp_argument word = { words, strlen(words) };
+
+  return request_add(out, &word, 1);
+}
+
+static bool add_uint(request *out, uint64_t value)
+{
+  char bytes[NUMBER_SIZE];
+  resp_argument word = word_uint(bytes, value);
+
+  return request_add(out, &word, 1);
+}
+
+static bool add_entry(const fleet_entry *e, instant now, request *out)
+{
+  static const char *const modes[] = { "exclusive", "read", "permits" };
+  char kind[2] = { fleet_kind_letters[e->kind], 0 };
+  resp_argument name = { e->name, e->size };
+
+  return add_uint(out, e->number) && add_uint(out, (uint64_t)span_to_us(instant_since(now, e->at)))
+         && add_word(out, e->end) && request_add(out, &name, 1) && add_word(out, e->of->name)
+         && add_word(out, kind) && add_word(out, modes[e->mode])
+         && add_uint(out, (uint64_t)e->ttl_ms) && add_uint(out, e->fence)
+         && add_uint(out, (uint64_t)e->waited_us) && add_uint(out, (uint64_t)e->held_us);
+}
+
+/* The names of the classes, the client, and the history. */
+static bool add_common(const fleet *f, instant now, request *out)
+{
+  const fleet_settings *s = &f->settings;
+  bool done = add_word(out, s->names->client) && add_uint(out, s->history_max) &&
+              add_uint(out, f->is_last) && add_word(out, s->host) && add_word(out, f->pid) &&
+              add_word(out, s->program) && add_word(out, s->note) &&
+              add_uint(out, sent_classes(f));
+
+  for (size_t i = 0; i < f->class_count; i++)
+    if (f->classes[i]->is_sent)
+      done = done && add_word(out, f->classes[i]->name);
+  for (const fleet_entry *e = f->sent.first; e != NULL; e = e->next)
+    done = done && add_entry(e, now, out);
+  return done;
+}
+
+static bool add_key(request *out, const text *key)
+{
+  return request_add_key(out, word_of(key));
+}
+
+static bool add_common_keys(const protocol *n, request *out)
+{
+  char bytes[KEY_TEXT_SIZE];
+  text classes = text_over(bytes, sizeof(bytes));
+  bool done;
+
+  fleet_key_classes(n, &classes);
+  done = add_key(out, &classes);
+  classes = text_over(bytes, sizeof(bytes));
+  fleet_key_clients(n, &classes);
+  done = done && add_key(out, &classes);
+  classes = text_over(bytes, sizeof(bytes));
+  fleet_key_history(n, &classes);
+  return done && add_key(out, &classes);
+}
+
+/* Cluster: remembers the number of the report in the slot of `beside`. */
+static void key_mark(const protocol *n, const fleet_class *c, text *out)
+{
+  if (c != NULL)
+    fleet_key_totals(n, c->name, out);
+  else
+    key_common(n, "report", out);
+  text_add(out, ":");
+  text_add(out, n->client);
+}
+
+/* All keys come before the first argument. */
+static bool begin(const text *key, request *out)
+{
+  resp_argument first = word_of(key);
+
+  return request_script(out, &script_native_report, &first, 1, NULL, 0);
+}
+
+/* The last report leaves no mark. */
+static bool add_head(const fleet *f, resp_argument gauges, size_t classes, request *out)
+{
+  return add_uint(out, f->number) && add_uint(out, f->is_last ? 0 : FLEET_KEEP_MS) &&
+         request_add(out, &gauges, 1) && add_uint(out, classes);
+}
+
+static bool write_part(const fleet *f, size_t part, instant now, request *out)
+{
+  const protocol *n = f->settings.names;
+  fleet_class *c = class_of_part(f, part);
+  char key[KEY_TEXT_SIZE], totals[KEY_TEXT_SIZE], gauges[GAUGES_SIZE];
+  text k = text_over(key, sizeof(key)), t = text_over(totals, sizeof(totals));
+  text g = text_over(gauges, sizeof(gauges));
+  const resp_argument none = { "", 0 };
+
+  if (part == sent_classes(f) + 1) {
+    native_client_key(n, n->client, &k);
+    return begin(&k, out) && add_head(f, gauges_write(f, &g), 0, out);
+  }
+  key_mark(n, c, &k);
+  if (c == NULL)
+    return begin(&k, out) && add_common_keys(n, out) && add_head(f, none, 0, out) &&
+           add_common(f, now, out);
+  fleet_key_totals(n, c->name, &t);
+  return begin(&k, out) && add_key(out, &t) && add_head(f, none, 1, out) && add_class(c, out);
+}
+
+static bool write_all(const fleet *f, instant now, request *out)
+{
+  const protocol *n = f->settings.names;
+  char key[KEY_TEXT_SIZE], gauges[GAUGES_SIZE];
+  text k = text_over(key, sizeof(key)), g = text_over(gauges, sizeof(gauges));
+  bool done;
+
+  native_client_key(n, n->client, &k);
+  done = begin(&k, out);
+  for (size_t i = 0; i < f->class_count; i++) {
+    char totals[KEY_TEXT_SIZE];
+    text t = text_over(totals, sizeof(totals));
+
+    if (!f->classes[i]->is_sent)
+      continue;
+    fleet_key_totals(n, f->classes[i]->name, &t);
+    done = done && add_key(out, &t);
+  }
+  done = done && add_common_keys(n, out) &&
+         add_head(f, gauges_write(f, &g), sent_classes(f), out);
+  for (size_t i = 0; i < f->class_count; i++)
+    if (f->classes[i]->is_sent)
+      done = done && add_class(f->classes[i], out);
+  return done && add_common(f, now, out);
+}
+
+bool fleet_report_write(const fleet *f, size_t part, instant now, request *out)
+{
+  return f->settings.names->has_tags ? write_part(f, part, now, out) : write_all(f, now, out);
+}
+
+/* ---- afterwards ---- */
+
+/* The parts keep their numbers until the report ends. */
+void fleet_report_done(fleet *f, size_t part, bool is_recorded)
+{
+  bool is_one = !f->settings.names->has_tags;
+  size_t number = 0;
+
+  for (size_t i = 0; i < f->class_count; i++) {
+    fleet_class *c = f->classes[i];
+
+    if (!c->is_sent)
+      continue;
+    if (is_one || number == part)
+      for (size_t k = 0; k < FLEET_KINDS; k++)
+        for (size_t s = 0; c->rows[k] != NULL && is_recorded && s < FLEET_SERIES; s++)
+          c->rows[k]->sent[s] = (series){ 0 };
+    number++;
+  }
+  if (is_recorded && (is_one || part == number))
+    entries_free(&f->settings.memory, &f->sent);
+}
+
+/* What is still marked as sent was not recorded. */
+void fleet_report_end(fleet *f, instant now)
+{
+  for (size_t i = 0; i < f->class_count; i++) {
+    bool is_left = false;
+    fleet_class *c = f->classes[i];
+
+    for (size_t k = 0; k < FLEET_KINDS; k++)
+      for (size_t s = 0; c->rows[k] != NULL && s < FLEET_SERIES; s++)
+        for (size_t b = 0; b < DIBS_FLEET_BUCKETS; b++)
+          is_left = is_left || c->rows[k]->sent[s].buckets[b] > 0;
+    class_end(c, !is_left);
+    f->is_changed = f->is_changed || is_left;
+  }
+  entries_move(&f->noted, &f->sent);
+  f->ended_at = now;
+  f->has_reported = true;
+  if (f->is_changed)
+    f->noted_at = now;
+}
+
+bool fleet_report_answer(const resp_reply *r, const char **ret_fault)
+{
+  const resp_node *fault = child_string(r, 1);
+  int64_t applied;
+
+  if (!child_int(r, 0, &applied) || fault == NULL)
+    return false;
+  *ret_fault = fault->bytes;
+  return true;
+}

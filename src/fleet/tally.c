@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* fleet/tally.c - counts what happens to the claims of a client, by class and kind. */
+#include "fleet/parts.h"
+
+#include <string.h>
+
+const char *const fleet_wait_words[DIBS_FLEET_WAITS] = {
+  "ok", "busy", "timeout", "cancelled", "unknown", "error"
+};
+const char *const fleet_end_words[DIBS_FLEET_ENDS] = { "released", "lost", "expired", "taken" };
+const char fleet_kind_letters[FLEET_KINDS + 1] = "mrs";
+
+/* ---- life ---- */
+
+void entries_free(const memory *m, entry_list *l)
+{
+  while (l->first != NULL) {
+    fleet_entry *e = l->first;
+
+    l->first = e->next;
+    mem_free(m, e);
+  }
+  *l = (entry_list){ .end = &l->first };
+}
+
+fleet *fleet_new(const fleet_settings *settings, instant now)
+{
+  fleet *f = mem_zalloc(&settings->memory, sizeof(*f));
+  text pid;
+
+  if (f == NULL)
+    return NULL;
+  f->settings = *settings;
+  pid = text_over(f->pid, sizeof(f->pid));
+  text_add_int(&pid, settings->pid);
+  f->ended_at = now;
+  f->noted.end = &f->noted.first;
+  f->sent.end = &f->sent.first;
+  return f;
+}
+
+fleet *fleet_free(fleet *f)
+{
+  memory m;
+
+  if (f == NULL)
+    return NULL;
+  m = f->settings.memory;
+  for (size_t i = 0; i < f->class_count; i++) {
+    for (size_t k = 0; k < FLEET_KINDS; k++)
+      mem_free(&m, f->classes[i]->rows[k]);
+    mem_free(&m, f->classes[i]);
+  }
+  entries_free(&m, &f->noted);
+  entries_free(&m, &f->sent);
+  mem_free(&m, f);
+  return NULL;
+}
+
+/* ---- classes ---- */
+
+static fleet_class *class_add(fleet *f, const char *name)
+{
+  fleet_class *c = mem_zalloc(&f->settings.memory, sizeof(*c));
+
+  if (c == NULL)
+    return NULL;
+  memcpy(c->name, name, strlen(name) + 1);
+  f->classes[f->class_count++] = c;
+  return c;
+}
+
+static fleet_class *class_get(fleet *f, const char *name, size_t size, dibs_kind kind)
+{
+  const memory *m = &f->settings.memory;
+  char words[FLEET_CLASS_SIZE];
+  fleet_class *c = NULL;
+
+  fleet_class_name(name, size, words);
+  for (size_t i = 0; c == NULL && i < f->class_count; i++)
+    if (strcmp(f->classes[i]->name, words) == 0)
+      c = f->classes[i];
+  if (c == NULL && f->class_count < FLEET_CLASSES_MAX)
+    c = class_add(f, words);
+  else if (c == NULL && f->class_count == FLEET_CLASSES_MAX)
+    c = class_add(f, "other");
+  else if (c == NULL)
+    c = f->classes[FLEET_CLASSES_MAX];
+  if (c != NULL && c->rows[kind] == NULL)
+    c->rows[kind] = mem_zalloc(m, sizeof(*c->rows[kind]));
+  return c != NULL && c->rows[kind] != NULL ? c : NULL;
+}
+
+static fleet_row *row_of(const fleet_note *n)
+{
+  return n->of->rows[n->kind];
+}
+
+/* ---- numbers ---- */
+
+int64_t dibs_fleet_bound_us(size_t bucket)
+{
+  return bucket + 1 >= DIBS_FLEET_BUCKETS ? INT64_MAX : (int64_t)100 << bucket;
+}
+
+static void changed(fleet *f, bool has_counts, instant now)
+{
+  if (!f->is_changed && !f->gauges_changed)
+    f->noted_at = now;
+  f->gauges_changed = true;
+  f->is_changed = f->is_changed || has_counts;
+}
+
+static void count(fleet *f, fleet_note *n, size_t which, span lasted, instant now)
+{
+  series *s = &row_of(n)->noted[which];
+  int64_t us = lasted.ns > 0 ? span_to_us(lasted) : 0;
+  size_t bucket = 0;
+
+  while (us > dibs_fleet_bound_us(bucket))
+    bucket++;
+  s->sum_us += (uint64_t)us;
+  s->buckets[bucket]++;
+  n->of->is_changed = true;
+  changed(f, true, now);
+}
+
+void fleet_began(fleet *f, fleet_note *n, const char *name, size_t size, instant now)
+{
+  if (f == NULL)
+    return;
+  n->of = class_get(f, name, size, n->kind);
+  n->began = now;
+  if (n->of == NULL)
+    return;
+  n->is_open = true;
+  row_of(n)->waiting++;
+  f->live++;
+  changed(f, false, now);
+}
+
+void fleet_granted(fleet *f, fleet_note *n, instant now)
+{
+  if (f == NULL || !n->is_open || n->is_granted)
+    return;
+  n->is_granted = true;
+  n->granted = now;
+  row_of(n)->waiting--;
+  row_of(n)->holding++;
+  count(f, n, DIBS_FLEET_OK, instant_since(now, n->began), now);
+}
+
+void fleet_refused(fleet *f, fleet_note *n, dibs_fleet_wait how, instant now)
+{
+  if (f == NULL || !n->is_open || n->is_granted)
+    return;
+  row_of(n)->waiting--;
+  f->live--;
+  count(f, n, how, instant_since(now, n->began), now);
+  n->is_open = false;
+}
+
+void fleet_retaken(fleet *f, fleet_note *n, instant now)
+{
+  if (f == NULL || n->of == NULL || n->is_open)
+    return;
+  n->is_open = n->is_granted = true;
+  n->began = n->granted = now;
+  row_of(n)->holding++;
+  f->live++;
+  count(f, n, DIBS_FLEET_OK, (span){ 0 }, now);
+}
+
+void fleet_ended(fleet *f, fleet_note *n, dibs_fleet_end how, instant now)
+{
+  if (f == NULL || !n->is_open || !n->is_granted)
+    return;
+  row_of(n)->holding--;
+  f->live--;
+  count(f, n, DIBS_FLEET_WAITS + (size_t)how, instant_since(now, n->granted), now);
+  n->is_open = false;
+}
+
+/* ---- history ---- */
+
+static bool is_notable(const fleet *f, const char *end, span waited, span held)
+{
+  span over = f->settings.history_over;
+
+  if (f->settings.history == HISTORY_ALL)
+    return true;
+  return end == fleet_wait_words[DIBS_FLEET_TIMED_OUT] || end == fleet_end_words[DIBS_FLEET_LOST] ||
+         end == fleet_end_words[DIBS_FLEET_EXPIRED] || end == fleet_end_words[DIBS_FLEET_TAKEN] ||
+         waited.ns > over.ns || held.ns > over.ns;
+}
+
+void fleet_tell(fleet *f, const fleet_note *n, const char *end, const char *name, size_t size,
+                uint64_t fence, instant now)
+{
+  span waited, held = { 0 };
+  fleet_entry *e;
+
+  if (f == NULL || !n->is_open || f->settings.history == HISTORY_OFF)
+    return;
+  waited = instant_since(n->is_granted ? n->granted : now, n->began);
+  if (n->is_granted)
+    held = instant_since(now, n->granted);
+  if (f->noted.count >= FLEET_ENTRIES_MAX || !is_notable(f, end, waited, held))
+    return;
+  e = mem_alloc(&f->settings.memory, sizeof(*e) + size);
+  if (e == NULL)
+    return;
+  *e = (fleet_entry){ .number = ++f->entries, .at = now, .of = n->of, .kind = n->kind,
+                      .mode = n->mode, .end = end, .ttl_ms = n->ttl_ms,
+                      .waited_us = span_to_us(waited), .held_us = span_to_us(held),
+                      .fence = fence, .size = size };
+  memcpy(e->name, name, size);
+  *f->noted.end = e;
+  f->noted.end = &e->next;
+  f->noted.count++;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* hold/acquisition.h - what a backend's record knows of its claims: what the first waiter
+ * asks for, when the last gives up, and that there are holders. Their records are hidden. */
+#ifndef HOLD_ACQUISITION_H
+#define HOLD_ACQUISITION_H
+
+#include "hold/hold.h"
+
+/* hold/claim.h */
+typedef struct claim claim;
+typedef struct hold_ops hold_ops;
+
+/* The first member of each backend. */
+struct hold_backend {
+  const hold_ops *ops;
+  timers *timers;                /* for its claims: their kind is HOLD_TIMER_CLAIM */
+  lock_counts counts;
+};
+
+enum { HOLD_TIMER_CLAIM = 1 };
+
+typedef struct acquisition {
+  hold_backend *backend;
+  void *record;                  /* the backend's, which has it */
+  claim *waiting, *holders, *lost;      /* utlist heads: the first of each */
+  claim *parked;                 /* released, and kept with its lease; NULL: none */
+} acquisition;
+
+void acquisition_init(acquisition *a, hold_backend *b, void *record);
+bool acquisition_is_unused(const acquisition *a);
+size_t claims_count(const claim *claims);
+
+/* ---- waiters ---- */
+const lock_spec *wish_of(const acquisition *a);    /* of the first; NULL: none waits */
+uint64_t waiter_id(const acquisition *a);          /* of the first, which must be there */
+instant waiter_since(const acquisition *a);        /* when it asked */
+instant waiters_limit(const acquisition *a);       /* when the last gives up; 0: none waits */
+void waiter_report(acquisition *a, lock_event_kind kind);
+void waiter_fail(acquisition *a, dibs_status status, const char *words);
+void waiters_fail(acquisition *a, dibs_status status, const char *words);
+
+void waiters_move(acquisition *from, acquisition *to);
+/* The first is the outermost holder, or one of several that share the lease. */
+void waiter_holds(acquisition *a, uint64_t fence, uint64_t units, bool is_suspect);
+
+/* ---- holders ---- */
+const lock_spec *hold_spec_of(const acquisition *a);    /* of the first; NULL: none holds */
+uint64_t holders_fence(const acquisition *a);           /* of the first, which must be there */
+void holders_set_fence(acquisition *a, uint64_t fence);
+void holders_report(const acquisition *a, lock_event_kind kind);
+void holders_lose(acquisition *a, dibs_status status, const char *words);
+/* They are being released, and report DIBS_UNKNOWN at `limit` (INSTANT_NEVER: they wait).
+ * `was_valid`: they held until now. */
+void holders_release(acquisition *a, bool was_valid, instant limit);
+void holders_end(acquisition *a, dibs_status status, const char *words);
+
+void lost_end(acquisition *a);           /* the client is being closed */
+
+#endif

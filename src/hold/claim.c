@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: MIT */
+/* hold/claim.c - claims: their life, owners, lists and events. */
+#include "hold/claim.h"
+
+#include <assert.h>
+#include <string.h>
+
+void acquisition_init(acquisition *a, hold_backend *b, void *record)
+{
+  *a = (acquisition){ .backend = b, .record = record };
+}
+
+bool acquisition_is_unused(const acquisition *a)
+{
+  return a->waiting == NULL && a->holders == NULL && a->lost == NULL;
+}
+
+size_t claims_count(const claim *claims)
+{
+  size_t count = 0;
+  const claim *c;
+
+  DL_COUNT(claims, c, count);
+  return count;
+}
+
+/* ---- life ---- */
+
+static size_t bytes_of(const claim *c)
+{
+  return sizeof(*c) + c->spec.owner_size;
+}
+
+static void claim_free(claim *c)
+{
+  hold_front *f = c->front;
+
+  DL_DELETE2(f->claims, c, previous_of_all, next_of_all);
+  c->backend->counts.bytes -= bytes_of(c);
+  mem_free(&f->memory, c->words);
+  mem_free(&f->memory, c->note);
+  mem_free(&f->memory, c);
+}
+
+claim *claim_make(hold_front *f, hold_backend *b, const lock_spec *spec, instant now)
+{
+  claim *c = mem_zalloc(&f->memory, sizeof(*c) + spec->owner_size);
+  char *note = mem_copy_text(&f->memory, spec->note);
+
+  if (c != NULL && (note != NULL || spec->note == NULL))
+    c->id = slots_add(&f->slots, c);
+  if (c == NULL || c->id == 0) {
+    mem_free(&f->memory, note);
+    mem_free(&f->memory, c);
+    return NULL;
+  }
+  c->front = f;
+  c->backend = b;
+  c->state = CLAIM_WAITING;
+  c->asked_at = now;
+  c->spec = *spec;
+  c->spec.name = NULL;
+  c->spec.names = NULL;
+  c->spec.name_size = c->spec.name_count = 0;
+  c->spec.note = c->note = note;
+  if (spec->owner_size > 0)
+    memcpy(c->owner, spec->owner, spec->owner_size);
+  c->spec.owner = c->owner;
+  timer_init(&c->timer, HOLD_TIMER_CLAIM, c);
+  DL_PREPEND2(f->claims, c, previous_of_all, next_of_all);
+  b->counts.waiting++;
+  b->counts.bytes += bytes_of(c);
+  return c;
+}
+
+claim *claim_unmake(claim *c)
+{
+  assert(c->of == NULL && c->events == 0);
+  slots_remove(&c->front->slots, c->id);
+  c->backend->counts.waiting--;
+  claim_free(c);
+  return NULL;
+}
+
+claim *claim_of(const hold_front *f, uint64_t id)
+{
+  return slots_get(&f->slots, id);
+}
+
+/* ---- owners ---- */
+
+bool claim_is_of(const claim *c, const void *owner, size_t owner_size)
+{
+  return owner_size > 0 && c->spec.owner_size == owner_size &&
+         memcmp(c->owner, owner, owner_size) == 0;
+}
+
+claim *holder_of(const acquisition *a, const void *owner, size_t owner_size)
+{
+  claim *c = a->holders;
+
+  while (c != NULL && !claim_is_of(c, owner, owner_size))
+    c = c->next;
+  return c;
+}
+
+bool holders_write(const acquisition *a, const claim *except)
+{
+  for (const claim *c = a->holders; c != NULL; c = c->next)
+    if (c != except && !c->spec.reads)
+      return true;
+  return false;
+}
+
+/* ---- waiting ---- */
+
+void claim_wait(acquisition *a, claim *c)
+{
+  assert(c->of == NULL && c->state == CLAIM_WAITING);
+  c->of = a;
+  DL_APPEND(a->waiting, c);
+}
+
+void waiters_move(acquisition *from, acquisition *to)
+{
+  while (from->waiting != NULL) {
+    claim *c = from->waiting;
+
+    DL_DELETE(from->waiting, c);
+    c->of = NULL;
+    claim_wait(to, c);
+  }
+}
+
+void claim_say(claim *c, const char *words)
+{
+  const memory *m = &c->front->memory;
+
+  mem_free(m, c->words);
+  c->words = words[0] != 0 ? mem_copy_text(m, words) : NULL;
+}
+
+void claim_fail(claim *c, dibs_status status, const char *words)
+{
+  assert(c->state == CLAIM_WAITING);
+  claim_say(c, words);
+  claim_end(c, LOCK_FAILED, status);
+}
+
+void waiters_fail(acquisition *a, dibs_status status, const char *words)
+{
+  while (a->waiting != NULL)
+    claim_fail(a->waiting, status, words);
+}
+
+void waiter_fail(acquisition *a, dibs_status status, const char *words)
+{
+  claim_fail(a->waiting, status, words);
+}
+
+void waiter_report(acquisition *a, lock_event_kind kind)
+{
+  claim_report(a->waiting, kind);
+}
+
+const lock_spec *wish_of(const acquisition *a)
+{
+  return a->waiting != NULL ? &a->waiting->spec : NULL;
+}
+
+uint64_t waiter_id(const acquisition *a)
+{
+  return a->waiting->id;
+}
+
+instant waiter_since(const acquisition *a)
+{
+  return a->waiting->asked_at;
+}
+
+instant waiters_limit(const acquisition *a)
+{
+  instant last = { 0 };
+
+  for (const claim *c = a->waiting; c != NULL; c = c->next)
+    last = instant_max(last, c->spec.give_up_at);
+  return last;
+}
+
+/* ---- holding ---- */
+
+static void hold(claim *c, uint64_t fence, uint64_t units, int depth)
+{
+  acquisition *a = c->of;
+  lock_counts *counts = &c->backend->counts;
+
+  assert(c->state == CLAIM_WAITING);
+  DL_DELETE(a->waiting, c);
+  timers_clear(c->backend->timers, &c->timer);
+  DL_APPEND(a->holders, c);
+  c->state = CLAIM_HELD;
+  c->fence = fence;
+  c->units = units;
+  c->depth = depth;
+  counts->waiting--;
+  counts->holds++;
+  counts->granted++;
+}
+
+static void report_hold(claim *c, bool is_suspect)
+{
+  claim_report(c, LOCK_GRANTED);
+  if (is_suspect)
+    claim_report(c, LOCK_SUSPECT);
+}
+
+void waiter_holds(acquisition *a, uint64_t fence, uint64_t units, bool is_suspect)
+{
+  claim *c = a->waiting;
+
+  hold(c, fence, units, 1);
+  report_hold(c, is_suspect);
+}
+
+static int depth_of(const acquisition *a, const claim *c)
+{
+  int depth = 1;
+
+  for (const claim *other = a->holders; other != NULL; other = other->next)
+    depth += claim_is_of(other, c->owner, c->spec.owner_size);
+  return depth;
+}
+
+bool claim_reenters(acquisition *a, claim *c, bool reads, bool is_suspect)
+{
+  const claim *outer = holder_of(a, c->owner, c->spec.owner_size);
+
+  if (outer == NULL)
+    return false;
+  if (c->spec.no_reentry) {
+    claim_fail(c, DIBS_WOULD_DEADLOCK, "this owner holds the name already");
+  } else if (reads && !c->spec.reads) {
+    claim_fail(c, DIBS_WOULD_DEADLOCK,
+               "this owner reads it: a writer would wait for itself; release first");
+  } else {
+    hold(c, outer->fence, outer->units, depth_of(a, c));
+    c->backend->counts.granted_local++;
+    report_hold(c, is_suspect);
+  }
+  return true;
+}
+
+const lock_spec *hold_spec_of(const acquisition *a)
+{
+  return a->holders != NULL ? &a->holders->spec : NULL;
+}
+
+uint64_t holders_fence(const acquisition *a)
+{
+  return a->holders->fence;
+}
+
+void holders_set_fence(acquisition *a, uint64_t fence)
+{
+  for (claim *c = a->holders; c != NULL; c = c->next)
+    c->fence = fence;
+}
+
+void holders_report(const acquisition *a, lock_event_kind kind)
+{
+  for (claim *c = a->holders; c != NULL; c = c->next)
+    claim_report(c, kind);
+}
+
+void holders_lose(acquisition *a, dibs_status status, const char *words)
+{
+  while (a->holders != NULL) {
+    claim *c = a->holders;
+
+    DL_DELETE(a->holders, c);
+    DL_APPEND(a->lost, c);
+    c->state = CLAIM_LOST;
+    c->status = status;
+    claim_say(c, words);
+    c->backend->counts.lost++;
+    claim_report(c, LOCK_LOST);
+  }
+}
+
+/* ---- parked ---- */
+
+void holder_park(acquisition *a)
+{
+  claim *c = a->holders;
+
+  assert(c->next == NULL && a->parked == NULL);
+  a->holders = NULL;
+  a->parked = c;
+  c->state = CLAIM_PARKED;
+  c->backend->counts.holds--;
+  c->backend->counts.released++;
+}
+
+void parked_holds(acquisition *a, const void *owner, uint64_t fence)
+{
+  claim *c = a->parked;
+  lock_counts *counts = &c->backend->counts;
+
+  assert(a->holders == NULL);
+  a->parked = NULL;
+  a->holders = c;
+  c->state = CLAIM_HELD;
+  c->fence = fence;
+  if (c->spec.owner_size > 0)
+    memcpy(c->owner, owner, c->spec.owner_size);
+  counts->holds++;
+  counts->granted++;
+  counts->granted_local++;
+}
+
+/* ---- the end ---- */
+
+static void leave(claim *c)
+{
+  acquisition *a = c->of;
+  claim **list = c->state == CLAIM_WAITING ? &a->waiting
+               : c->state == CLAIM_LOST    ? &a->lost
+               : c->state == CLAIM_PARKED  ? &a->parked : &a->holders;
+
+  DL_DELETE(*list, c);
+  c->of = NULL;
+}
+
+void claim_end(claim *c, lock_event_kind kind, dibs_status status)
+{
+  lock_counts *counts = &c->backend->counts;
+
+  assert(c->state != CLAIM_OVER);
+  if (c->of != NULL)
+    leave(c);
+  timers_clear(c->backend->timers, &c->timer);
+  slots_remove(&c->front->slots, c->id);
+  if (c->state == CLAIM_WAITING)
+    counts->waiting--;
+  else if (c->state != CLAIM_PARKED)
+    counts->holds--;
+  c->state = CLAIM_OVER;
+  c->status = status;
+  claim_report(c, kind);
+}
+
+void holders_release(acquisition *a, bool was_valid, instant limit)
+{
+  for (claim *c = a->holders; c != NULL; c = c->next) {
+    c->state = CLAIM_RELEASING;
+    c->was_valid = was_valid;
+    if (!instant_is_never(limit))
+      timers_set(c->backend->timers, &c->timer, limit);
+  }
+}
+
+void holders_end(acquisition *a, dibs_status status, const char *words)
+{
+  while (a->holders != NULL) {
+    claim *c = a->holders;
+
+    claim_say(c, words);
+    claim_end(c, LOCK_RELEASED, status);
+  }
+}
+
+void lost_end(acquisition *a)
+{
+  while (a->lost != NULL)
+    claim_end(a->lost, LOCK_RELEASED, a->lost->status);
+}
+
+/* ---- events ---- */
+
+void claim_report(claim *c, lock_event_kind kind)
+{
+  if (c->events == 0)
+    DL_APPEND2(c->front->reporting, c, previous_reporting, next_reporting);
+  c->events |= 1u << kind;
+  if (kind == LOCK_RENEWED)      /* an unreported LOCK_SUSPECT is obsolete */
+    c->events &= ~(1u << LOCK_SUSPECT);
+}
+
+void claim_unreport(claim *c)
+{
+  if (c->events != 0)
+    DL_DELETE2(c->front->reporting, c, previous_reporting, next_reporting);
+  c->events = 0;
+}
+
+static lock_event_kind take_first(claim *c)
+{
+  lock_event_kind kind = LOCK_GRANTED;
+
+  while ((c->events & (1u << kind)) == 0)
+    kind++;
+  c->events &= ~(1u << kind);
+  return kind;
+}
+
+bool hold_next_event(hold_front *f, lock_event *ret)
+{
+  claim *c = f->reporting;
+  text said;
+
+  if (c == NULL)
+    return false;
+  said = text_over(f->reported_words, sizeof(f->reported_words));
+  text_add(&said, c->words != NULL ? c->words : "");
+  *ret = (lock_event){ .kind = take_first(c), .context = c->spec.context, .id = c->id,
+                       .fence = c->fence, .units = c->units, .depth = c->depth,
+                       .status = c->status, .words = f->reported_words,
+                       .acknowledged = c->acknowledged,
+                       .replicas_wanted = c->replicas_wanted, .has_fsync = c->has_fsync };
+  if (c->of != NULL)
+    c->backend->ops->describe(c, ret);
+  if (c->events != 0)
+    return true;
+  DL_DELETE2(f->reporting, c, previous_reporting, next_reporting);
+  if (c->state == CLAIM_OVER)
+    claim_free(c);
+  return true;
+}
+
+/* ---- the front ---- */
+
+hold_front *hold_front_new(const memory *m)
+{
+  hold_front *f = mem_zalloc(m, sizeof(*f));
+
+  if (f == NULL)
+    return NULL;
+  f->memory = *m;
+  slots_init(&f->slots, &f->memory);
+  return f;
+}
+
+hold_front *hold_front_free(hold_front *f)
+{
+  memory m;
+
+  if (f == NULL)
+    return NULL;
+  while (f->claims != NULL) {
+    timers_clear(f->claims->backend->timers, &f->claims->timer);
+    claim_free(f->claims);
+  }
+  slots_deinit(&f->slots);
+  m = f->memory;
+  mem_free(&m, f);
+  return NULL;
+}

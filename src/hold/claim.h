@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* hold/claim.h - the records of claims, for hold/ and its backends only.
+ *
+ *   hold_front ── claims, by id and in the order of their events
+ *   acquisition ─┬─ waiting  claims, first come first served
+ *                ├─ holders  claims; of one owner, or readers that share a lease
+ *                ├─ lost     claims whose owner has not released yet
+ *                └─ parked   a claim that is kept for the next owner of a parked lease
+ *
+ * An acquisition (acquisition.h) is a part of the backend's record: of a lease, of a quorum
+ * record, of a multi-lock. */
+#ifndef HOLD_CLAIM_H
+#define HOLD_CLAIM_H
+
+#include <utlist.h>
+
+#include "hold/acquisition.h"
+
+typedef enum claim_state {
+  CLAIM_WAITING = 1, CLAIM_HELD, CLAIM_LOST, CLAIM_RELEASING, CLAIM_OVER,
+  CLAIM_PARKED      /* released, and kept with its parked lease: hold_retake() */
+} claim_state;
+
+struct claim {
+  uint64_t id;
+  hold_front *front;
+  hold_backend *backend;
+  acquisition *of;               /* NULL: of none yet, or it has ended */
+  claim *prev, *next;            /* in the list of its acquisition */
+  claim *previous_of_all, *next_of_all;
+  claim *previous_reporting, *next_reporting;      /* while it has events */
+  unsigned events;               /* bits 1 << lock_event_kind: events to report */
+  claim_state state;
+  lock_spec spec;                /* owner and note are those below; it has no names */
+  bool was_valid;                /* RELEASING: the hold was valid when it was released */
+  bool is_reported;              /* it is in the wait report */
+  uint32_t acknowledged, replicas_wanted;
+  bool has_fsync;
+  instant asked_at;
+  timer timer;                   /* waiting: limit; releasing: answer unknown */
+  uint64_t owner_hash, since_us; /* for the wait report (lock/wait_report.c) */
+  uint64_t fence, units;
+  int depth;
+  dibs_status status;            /* why it failed, was lost, or how the release ended */
+  char *words, *note;            /* its own copies; NULL: none */
+  char owner[];
+};
+
+/* How the claims of one backend get their leases. */
+struct hold_ops {
+  const char *name;
+  bool (*takes)(const hold_backend *b, const lock_spec *spec);      /* NULL: all */
+  /* Puts a new claim into an acquisition, or ends it at once. `spec` has the names. Not
+   * DIBS_OK: it did neither. */
+  dibs_status (*place)(hold_backend *b, claim *c, const lock_spec *spec, instant now);
+  void (*fail)(claim *c, dibs_status status, const char *words, instant now);  /* WAITING */
+  void (*release)(claim *c, instant now);                           /* HELD */
+  void (*forget)(acquisition *a);        /* a lost claim has ended: nothing may refer to it */
+  dibs_status (*detach)(claim *c, instant now);    /* HELD; NULL: not supported */
+  void (*downgrade)(acquisition *a, instant now);  /* its last writer reads now */
+  bool (*keep_alone)(claim *c);                    /* HELD; NULL: never */
+  bool (*token)(const claim *c, text *out);        /* HELD; NULL: has none */
+  dibs_status (*raise)(claim *c, uint64_t token, instant now);      /* HELD; NULL: never */
+  bool (*park)(claim *c, instant now, bool *ret_sends);             /* HELD; NULL: never */
+  bool (*retake)(claim *c, const void *owner, size_t owner_size, instant now,
+                 hold_retaken *ret);                                /* PARKED */
+  void (*describe)(const claim *c, lock_event *event);    /* of a claim that has not ended */
+  void (*tick)(hold_backend *b, instant now);             /* NULL: has no timers */
+  instant (*deadline)(const hold_backend *b);
+  void (*close)(hold_backend *b, instant now);
+  bool (*is_quiet)(const hold_backend *b);
+  bool (*next_name)(const hold_backend *b, lock_name_at *at, lock_name *ret_name);
+};
+
+struct hold_front {
+  memory memory;
+  hold_backend *backends[HOLD_BACKENDS_MAX];
+  size_t backend_count;
+  slots slots;                   /* claims by id */
+  claim *claims;                 /* utlist head: all */
+  claim *reporting;              /* utlist head: claims with events */
+  char fault_words[256];
+  char reported_words[256];      /* message of the last event: its claim may be gone */
+};
+
+/* NULL: no memory. It is in no acquisition. */
+claim *claim_make(hold_front *f, hold_backend *b, const lock_spec *spec, instant now);
+claim *claim_unmake(claim *c);           /* of claim_make(), before it was placed */
+claim *claim_of(const hold_front *f, uint64_t id);    /* NULL: it has ended */
+
+/* ---- owners ---- */
+bool claim_is_of(const claim *c, const void *owner, size_t owner_size);
+/* The first of its holds; NULL: none. */
+claim *holder_of(const acquisition *a, const void *owner, size_t owner_size);
+/* Whether a holder other than `except` (NULL: any) writes. */
+bool holders_write(const acquisition *a, const claim *except);
+
+/* ---- waiting ---- */
+void claim_wait(acquisition *a, claim *c);         /* the last of its waiters */
+/* Sets the message of its next event. A copy: several claims may fail before an event is
+ * taken. */
+void claim_say(claim *c, const char *words);
+void claim_fail(claim *c, dibs_status status, const char *words);
+
+/* ---- holding ---- */
+/* Whether the owner of `c` holds `a` already: then `c` holds it too, or has failed. A writer
+ * that is a reader would wait for itself: `reads`, only reading is granted. */
+bool claim_reenters(acquisition *a, claim *c, bool reads, bool is_suspect);
+
+/* ---- parked ---- */
+void holder_park(acquisition *a);        /* its only holder */
+/* The parked claim holds again; `owner` has as many bytes as the former one. */
+void parked_holds(acquisition *a, const void *owner, uint64_t fence);
+
+/* ---- the end ---- */
+/* The last event of a claim: it leaves its list, and its id becomes stale. */
+void claim_end(claim *c, lock_event_kind kind, dibs_status status);
+
+/* ---- events ---- */
+void claim_report(claim *c, lock_event_kind kind);
+void claim_unreport(claim *c);           /* drops its events */
+
+#endif

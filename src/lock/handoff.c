@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* lock/handoff.c - the claims that hold a lease: the first waiter when it is granted, the next
+ * one after a release in this process, readers that share it, owners that hold it again. */
+#include "lock/table.h"
+
+#include "base/fence.h"
+#include "hold/claim.h"
+
+/* A fenced lock of another dialect has its own fences; others leave room for local
+ * handoffs. */
+uint64_t fence_of(const lease *l, uint64_t token)
+{
+  return l->lock_kind == LOCK_FENCED ? token : fence_of_token(token, l->local_number);
+}
+
+uint64_t fence_token(const lease *l, uint64_t fence)
+{
+  return l->lock_kind == LOCK_FENCED ? fence : token_of_fence(fence);
+}
+
+/* ---- the holder ---- */
+
+static void report_acks(claim *c, const lease *l)
+{
+  uint32_t wanted = c->spec.min_replicas != 0 ? acks_number(l, &c->spec) : l->acks.wanted;
+
+  c->acknowledged = l->acks.acknowledged;
+  c->replicas_wanted = wanted > 0 ? wanted : l->acks.wanted;
+  c->has_fsync = l->acks.has_fsync;
+}
+
+/* Makes the first waiter the outermost holder of the lease. */
+void hold_first(lease *l, instant now)
+{
+  claim *c = l->claims.waiting;
+  const lock_spec *spec = &c->spec;
+
+  report_acks(c, l);
+  waiter_holds(&l->claims, fence_of(l, l->term.id.token), l->term.units, l->term.is_suspect);
+  /* A fixed lease may have been granted to a longer ask of this name, or be confirmed. */
+  l->term.limit = spec->is_fixed ? instant_add(now, spec->ttl)
+             : spec->max_hold.ns > 0 ? instant_add(now, spec->max_hold) : INSTANT_NEVER;
+  l->term.is_fixed = spec->is_fixed;
+  l->is_part = spec->is_part;
+  if (spec->note != NULL)
+    l->table->note_lease_number = l->id;
+  hold_set_deadline(l);
+}
+
+/* Readers share the lease; each has its own fence. */
+void hold_join(lease *l, instant now)
+{
+  while (l->claims.waiting != NULL) {
+    l->local_number++;
+    hold_first(l, now);
+    l->table->backend.counts.granted_local++;
+  }
+}
+
+bool hold_reenters(lease *l, claim *c)
+{
+  if (l->state != LEASE_HELD || holder_of(&l->claims, c->owner, c->spec.owner_size) == NULL)
+    return false;
+  if (!c->spec.no_reentry && !c->spec.reports_replicas && l->kind != LEASE_SHARED &&
+      acks_are_wanted(l, &c->spec, c->id)) {
+    claim_fail(c, DIBS_ERR_NOT_REPLICATED,
+               "this owner holds it already, acknowledged by fewer replicas");
+    return true;
+  }
+  (void)claim_reenters(&l->claims, c, l->mode == 'r', l->term.is_suspect);
+  if (c->state != CLAIM_HELD)
+    return true;
+  report_acks(c, l);
+  l->is_part = l->is_part || c->spec.is_part;
+  if (c->spec.ttl.ns > l->term.ttl.ns && !l->term.is_fixed) {     /* never shortens a lease */
+    l->term.ttl = c->spec.ttl;
+    lease_renewal_due(l);
+  }
+  return true;
+}
+
+/* ---- local handoff (protocol.md 6) ---- */
+
+bool hold_may_pass(const lease *l, instant now)
+{
+  const lock_spec *next = wish_of(&l->claims);
+
+  return next != NULL && hold_may_pass_to(l, next, waiter_id(&l->claims), now);
+}
+
+bool hold_may_pass_to(const lease *l, const lock_spec *next, uint64_t claim_id, instant now)
+{
+  const lock_table *t = l->table;
+
+  if (l->kind != LEASE_MUTEX || next->is_fixed ||
+      l->term.is_fixed || l->term.is_named ||
+      t->is_closing || l->lock_kind == LOCK_FENCED || l->is_part || next->is_part)
+    return false;
+  if (l->term.is_reported_broken || l->local_number + 1 >= FENCES_PER_TOKEN)
+    return false;
+  if (instant_since(l->term.valid_until, now).ns < next->ttl.ns / 3)
+    return false;
+  if (acks_are_wanted(l, next, claim_id))
+    return false;
+  if (l->term.waiters_elsewhere == 0 && inbox_hears(l))
+    return true;
+  /* A client elsewhere waits, or may wait without a message. */
+  if (l->handovers >= t->settings.local_handovers_max)
+    return false;
+  return l->handovers == 0 ||
+         instant_since(now, l->handovers_since).ns < t->settings.local_handover_time.ns;
+}
+
+void hold_pass(lease *l, instant now)
+{
+  claim *next = l->claims.waiting;
+  span before = l->term.ttl;
+
+  if (l->handovers++ == 0)
+    l->handovers_since = now;
+  l->local_number++;
+  l->term.ttl = next->spec.ttl;
+  hold_first(l, now);
+  l->table->backend.counts.granted_local++;
+  if (l->term.ttl.ns != before.ns || !timer_is_set(&l->renew))
+    lease_renewal_due(l);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* lock/records.h - parts of struct lease (table.h): its ask, its term, its acknowledgements
+ * by replicas, and the names of a multi-lock. For the files of src/lock only. */
+#ifndef LOCK_RECORDS_H
+#define LOCK_RECORDS_H
+
+#include "lock/lease.h"
+#include "lock/lock.h"
+
+typedef struct lease lease;
+
+/* The other holder that an ask waits for, and since when it has not been renewed. */
+typedef struct watched_lease {
+  lease_id lease;                /* token 0: none is known */
+  uint64_t renewals;
+  instant since;
+  span length;
+} watched_lease;
+
+/* One attempt to get the lease. ask_begin() begins it. */
+typedef struct lease_ask {
+  uint64_t number;               /* K */
+  bool waits;                    /* no try */
+  unsigned sendings;             /* from 2: an earlier copy may have been executed */
+  bool was_answered;
+  bool may_arrive_late;          /* a copy may come from a broken connection */
+  bool needs_inbox, offers_idle;
+  unsigned polls;                /* without a grant, in dialects without messages */
+  span ttl;
+  instant first_sent_at;         /* its first copy */
+  instant queued_at;             /* when its last request answered `waiting` was sent */
+  instant sent_give_up;          /* the limit that the server knows from the newest copy */
+  uint64_t newest_token;         /* of the last grant in its last reply */
+  watched_lease watched;
+} lease_ask;
+
+/* What the server granted. hold_granted() begins it. */
+typedef struct lease_term {
+  lease_id id;
+  span ttl;                      /* what the next renewal asks for */
+  instant valid_until;           /* by the lease alone */
+  instant limit;                 /* of the present holders: fixed, max_hold; otherwise never */
+  uint64_t units;                /* of a shared lease */
+  uint64_t waiters_elsewhere;
+  bool is_fixed, is_suspect;
+  bool is_named;                 /* its token was given out: not shared with other owners */
+  bool must_confirm;             /* one renewal now, also for a fixed lease */
+  bool is_reported_broken;       /* by a message: the next renewal confirms or denies it */
+  uint64_t granted_token;        /* before it was raised */
+  uint64_t raise_to;             /* the token that the lease will get; 0: none */
+  bool raise_was_sent;
+  unsigned end_sendings;         /* of the release; from 2 as for an ask */
+  bool end_is_early;             /* RELEASING: not before `poll`, a holder may still trust it */
+  instant insist_until;          /* RELEASING, CANCELLING: no repetition after this */
+} lease_term;
+
+/* The next request to the replicas (acks.c). */
+typedef enum ack_step { ACKS_NONE, ACKS_RENEW, ACKS_ROLE, ACKS_WAIT } ack_step;
+
+/* Acknowledgements of a lease by replicas. */
+typedef struct lease_acks {
+  lease *next;                   /* in the list of its route */
+  ack_step step;
+  bool is_sent;                  /* the request of this step */
+  bool has_fsync, no_fsync;      /* no_fsync: the server does not know WAITAOF */
+  uint32_t acknowledged, wanted;
+  uint32_t majority;             /* 0: none requested */
+  uint64_t claim_id;             /* the claim for which replicas are asked */
+  uint64_t done_claim_id;        /* and the last one for which they were asked */
+  instant renewed_at;            /* when the last renewal for that was sent */
+  instant until;                 /* WAIT is repeated until then */
+} lease_acks;
+
+#define ROUNDS_FREE 3    /* of a multi-lock, before it keeps its members while it waits */
+
+/* Several names that are locked together. */
+typedef struct lease_many {
+  lease *next, *previous;        /* in the list of all multi-locks */
+  uint32_t number;               /* of the multi-lock in this client */
+  many_name *names;
+  size_t count, busy;            /* busy: the name that the last reply reported */
+  unsigned rounds;               /* one was granted, and another was not free */
+  bool was_granted_one;
+} lease_many;
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* lock/reuse_history.c - counters that decide whether a name is parked after its release, and
+ * until when other clients ask first. */
+#include "lock/reuse_history.h"
+
+#include "base/hash.h"
+
+#define SOON SPAN_MS(1000)
+#define TIMES_TAKEN 3
+#define TIMES_REVOKED 2
+
+static uint64_t hash_of(const void *name, size_t size)
+{
+  uint64_t hash = fnv1a(FNV1A_START, name, size);
+
+  return hash != 0 ? hash : 1;
+}
+
+static size_t place_of(uint64_t hash)
+{
+  return (hash ^ hash >> 32) % REUSE_RECORDS;
+}
+
+static reuse_record *reuse_record_of(reuse_history *h, const void *name, size_t size)
+{
+  uint64_t hash = hash_of(name, size);
+  reuse_record *one = &h->all[place_of(hash)];
+
+  if (one->name != hash)
+    *one = (reuse_record){ .name = hash };
+  return one;
+}
+
+void reuse_taken(reuse_history *h, const void *name, size_t size, instant now)
+{
+  reuse_record *one = reuse_record_of(h, name, size);
+
+  if (one->taken > 0 && instant_since(now, one->released_at).ns > SOON.ns)
+    one->taken = 0;
+  if (one->taken < TIMES_TAKEN)
+    one->taken++;
+}
+
+void reuse_released(reuse_history *h, const void *name, size_t size, bool is_wanted, instant now)
+{
+  reuse_record *one = reuse_record_of(h, name, size);
+
+  one->released_at = now;
+  if (is_wanted)
+    one->taken = 0;
+}
+
+void reuse_revoked(reuse_history *h, const void *name, size_t size)
+{
+  reuse_record *one = reuse_record_of(h, name, size);
+
+  if (++one->revoked >= TIMES_REVOKED)
+    *one = (reuse_record){ .name = one->name, .yield_until = one->yield_until };
+}
+
+void reuse_paid(reuse_history *h, const void *name, size_t size)
+{
+  reuse_record_of(h, name, size)->revoked = 0;
+}
+
+void reuse_yields(reuse_history *h, const void *name, size_t size, instant until)
+{
+  reuse_record_of(h, name, size)->yield_until = until;
+}
+
+instant reuse_yield_until(const reuse_history *h, const void *name, size_t size)
+{
+  uint64_t hash = hash_of(name, size);
+  const reuse_record *one = &h->all[place_of(hash)];
+
+  return one->name == hash ? one->yield_until : (instant){ 0 };
+}
+
+bool reuse_says_linger(const reuse_history *h, const void *name, size_t size)
+{
+  uint64_t hash = hash_of(name, size);
+  const reuse_record *one = &h->all[place_of(hash)];
+
+  return one->name == hash && one->taken >= TIMES_TAKEN;
+}

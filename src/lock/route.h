@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* lock/route.h - one server that stores names: what is due there, its channels, its clock,
+ * and the leases to release there. For the files of src/lock only. */
+#ifndef LOCK_ROUTE_H
+#define LOCK_ROUTE_H
+
+/* If a table cannot grow, the element is not added, and nothing is lost. */
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#include "lock/lease.h"
+#include "lock/lock.h"
+#include "lock/records.h"
+#include "lock/server_clock.h"
+
+typedef struct call call;
+typedef struct route route;
+typedef struct channel channel;
+typedef struct orphan orphan;
+
+/* An orphan: a lease granted to an ask that has ended. */
+struct orphan {
+  orphan *next;
+  lease_id lease;
+  bool is_share;
+  bool is_redirected, is_asking; /* its slot is moving: send ASKING first */
+  unsigned attempts;
+  size_t size;
+  char name[];
+};
+
+/* A channel for all names of one tag, which may move from node to node (Cluster). */
+struct channel {
+  UT_hash_handle by_bytes;
+  channel *next_due;
+  route *route;
+  size_t uses;
+  bool is_due, is_asked, is_up;
+  instant up_at;
+  size_t size;
+  char bytes[];
+};
+
+/* One server that stores names. */
+struct route {
+  lock_table *table;
+  size_t number;
+  size_t names, asked;           /* asked: names that ask here once */
+  server_clock clock;
+  lease *first_due, *last_due;
+  lease *first_renewal, *last_renewal;
+  bool has_idle_dues;            /* names are in these lists only to be forgotten */
+  channel *first_channel, *last_channel;   /* to subscribe or unsubscribe */
+  lease *first_ack, *last_ack;   /* ACKING */
+  call *calls;
+  size_t renew_calls;            /* of them, renewals */
+  orphan *orphans; size_t orphan_count;
+  bool is_up, inbox_is_up, wants_inbox, wants_acks;
+  bool link_is_doubtful, inbox_has_no_subscriber;
+  bool renew_with_text;
+  bool is_read_only;             /* the last server that got a write is a replica */
+  instant inbox_up_at;
+  instant down_since;
+  dibs_status down_why;
+  char down_words[256];
+  char undecided_words[256];     /* of the last refusal to decide */
+};
+
+/* ---- route.c ---- */
+bool routes_init(lock_table *t);                      /* false: no memory */
+void routes_free(lock_table *t);
+bool route_is_usable(const route *r);                 /* up, and no replica */
+/* Finds the slot and the route of a name, from the first of its names. */
+void lease_find_route(lease *l);
+route *route_at(const lock_table *t, size_t number);  /* any number: nowhere if there is none */
+route *route_of_slot(const lock_table *t, uint16_t which);
+route *route_of_key(const lock_table *t, const char *key, size_t size);
+uint16_t slot_of_name(const lock_table *t, const void *bytes, size_t size);
+route *route_of_name(const lock_table *t, const void *bytes, size_t size);
+
+/* ---- outage.c ---- */
+void route_can_write(route *r, instant now);          /* this server is no replica */
+
+#endif

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: MIT */
+/* quorum/multi.c - one claim on sets of several slots: taken in order, raised to one
+ * token, released together. */
+#include "quorum/multi.h"
+
+#include <string.h>
+
+#include "base/fence.h"
+#include "hold/claim.h"
+#include "quorum/names_in_one_slot.h"
+
+#define LOST_EARLY "the lease of one name ended before all names were acquired"
+
+typedef enum part_state {
+  PART_NONE = 0, PART_ASKED, PART_HELD, PART_RAISING, PART_LEAVING
+} part_state;
+
+typedef struct multi_record multi_record;
+
+typedef struct multi_part {
+  multi_record *record;
+  uint64_t id;                /* of its claim in the front of the parts */
+  part_state state;
+  size_t first, count;        /* names */
+  uint64_t token;
+  instant valid_until;
+  bool is_suspect;
+} multi_part;
+
+typedef enum multi_state { MULTI_TAKING = 1, MULTI_RAISING, MULTI_HELD, MULTI_LEAVING } multi_state;
+
+struct multi_record {
+  multi_record *prev, *next;
+  multi *multi;
+  acquisition claims;         /* one claim, which waits, holds or has lost it; or none any more */
+  multi_state state;
+  size_t part_count, taking;
+  multi_part *parts;
+  many_name *names; size_t name_count;
+  char *bytes;
+  dibs_status status;         /* how it was released */
+  char words[128];
+  uint64_t token;
+};
+
+struct multi {
+  hold_backend backend;       /* the first member */
+  memory memory;
+  hold_front *parts;
+  bool by_name;
+  multi_record *first;
+};
+
+/* ---- life ---- */
+
+static multi_record *record_free(multi_record *w)
+{
+  const memory *m = &w->multi->memory;
+
+  mem_free(m, w->parts);
+  mem_free(m, w->names);
+  mem_free(m, w->bytes);
+  mem_free(m, w);
+  return NULL;
+}
+
+multi *multi_free(multi *s)
+{
+  memory m;
+
+  if (s == NULL)
+    return NULL;
+  (void)hold_front_free(s->parts);
+  while (s->first != NULL) {
+    multi_record *w = s->first;
+
+    s->first = w->next;
+    (void)record_free(w);
+  }
+  m = s->memory;
+  mem_free(&m, s);
+  return NULL;
+}
+
+static bool record_copy(multi_record *w, const lock_spec *spec)
+{
+  const memory *m = &w->multi->memory;
+  size_t size = 0, at = 0;
+
+  for (size_t i = 0; i < spec->name_count; i++)
+    size += spec->names[i].size;
+  w->name_count = spec->name_count;
+  w->parts = mem_zalloc(m, spec->name_count * sizeof(w->parts[0]));
+  w->names = mem_alloc(m, spec->name_count * sizeof(w->names[0]));
+  w->bytes = mem_alloc(m, size);
+  if (w->parts == NULL || w->names == NULL || w->bytes == NULL)
+    return false;
+  for (size_t i = 0; i < spec->name_count; i++) {
+    memcpy(w->bytes + at, spec->names[i].name, spec->names[i].size);
+    w->names[i] = (many_name){ w->bytes + at, spec->names[i].size };
+    at += spec->names[i].size;
+  }
+  return true;
+}
+
+static void record_divide(multi_record *w)
+{
+  size_t count = w->name_count;
+  bool by_name = w->multi->by_name;
+
+  names_sort(w->names, count, by_name);
+  for (size_t first = 0; first < count; first += w->parts[w->part_count++].count)
+    w->parts[w->part_count] = (multi_part){
+      .record = w,
+      .first = first,
+      .count = by_name ? 1 : names_in_one_slot(w->names + first, count - first)
+    };
+}
+
+static bool takes(const hold_backend *b, const lock_spec *spec)
+{
+  const multi *s = (const multi *)b;
+
+  return spec_is_many(spec) &&
+         (s->by_name || names_in_one_slot(spec->names, spec->name_count) < spec->name_count);
+}
+
+/* ---- taking ---- */
+
+/* Releases or cancels all parts. A part whose grant or refusal was not reported yet cannot
+ * be cancelled: it is released, or ends by itself. */
+static void parts_leave(multi_record *w, instant now)
+{
+  hold_front *f = w->multi->parts;
+
+  for (size_t i = 0; i < w->part_count; i++) {
+    multi_part *p = &w->parts[i];
+    part_state before = p->state;
+
+    if (before != PART_ASKED && before != PART_HELD && before != PART_RAISING)
+      continue;
+    p->state = PART_LEAVING;
+    if (before == PART_ASKED && hold_cancel(f, p->id, now))
+      continue;
+    /* Not waiting any more: the event of its grant or end may be pending. */
+    if (hold_release(f, p->id, now) != DIBS_OK && before != PART_ASKED)
+      p->state = PART_NONE;
+  }
+}
+
+static void record_fail(multi_record *w, dibs_status status, const char *words, instant now)
+{
+  w->state = MULTI_LEAVING;
+  waiter_fail(&w->claims, status, words);
+  parts_leave(w, now);
+}
+
+/* A grant that was not reported yet becomes a failure. */
+static void record_lose(multi_record *w, dibs_status status, const char *words, instant now)
+{
+  claim *c = w->claims.holders;
+  bool is_reported = (c->events & 1u << LOCK_GRANTED) == 0;
+
+  w->state = MULTI_LEAVING;
+  claim_unreport(c);
+  if (is_reported) {
+    holders_lose(&w->claims, status, words);
+  } else {
+    claim_say(c, LOST_EARLY);
+    claim_end(c, LOCK_FAILED, DIBS_ERR_UNREACHABLE);
+  }
+  parts_leave(w, now);
+}
+
+/* Asks for the next part, as `base` asks for all. */
+static dibs_status take_next(multi_record *w, const lock_spec *base, instant now)
+{
+  multi_part *p = &w->parts[w->taking];
+  lock_spec spec = *base;
+  dibs_status status;
+
+  spec.context = p;
+  spec.is_part = w->multi->by_name;
+  spec.name = w->names[p->first].name;
+  spec.name_size = w->names[p->first].size;
+  spec.names = w->multi->by_name ? NULL : w->names + p->first;
+  spec.name_count = w->multi->by_name ? 0 : p->count;
+  status = hold_claim(w->multi->parts, &spec, now, &p->id);
+  if (status == DIBS_OK)
+    p->state = PART_ASKED;
+  return status;
+}
+
+static dibs_status place(hold_backend *b, claim *c, const lock_spec *spec, instant now)
+{
+  multi *s = (multi *)b;
+  multi_record *w = mem_zalloc(&s->memory, sizeof(*w));
+  dibs_status status = DIBS_ERR_NO_MEMORY;
+
+  if (w == NULL)
+    return status;
+  w->multi = s;
+  w->state = MULTI_TAKING;
+  acquisition_init(&w->claims, b, w);
+  if (record_copy(w, spec)) {
+    record_divide(w);
+    status = take_next(w, spec, now);
+  }
+  if (status != DIBS_OK) {
+    (void)record_free(w);
+    return status;
+  }
+  claim_wait(&w->claims, c);
+  DL_PREPEND(s->first, w);
+  return DIBS_OK;
+}
+
+/* ---- the end ---- */
+
+static void forget_if_over(multi_record *w)
+{
+  for (size_t i = 0; i < w->part_count; i++)
+    if (w->parts[i].state != PART_NONE)
+      return;
+  if (w->state != MULTI_LEAVING)
+    return;
+  holders_end(&w->claims, w->status, w->words);      /* it was being released */
+  if (!acquisition_is_unused(&w->claims))
+    return;
+  DL_DELETE(w->multi->first, w);
+  (void)record_free(w);
+}
+
+static void fail(claim *c, dibs_status status, const char *words, instant now)
+{
+  multi_record *w = c->of->record;
+
+  record_fail(w, status, words, now);
+  forget_if_over(w);
+}
+
+static void release(claim *c, instant now)
+{
+  multi_record *w = c->of->record;
+
+  holders_release(&w->claims, true, INSTANT_NEVER);
+  w->state = MULTI_LEAVING;
+  parts_leave(w, now);
+  forget_if_over(w);
+}
+
+static void forget(acquisition *a)
+{
+  forget_if_over(a->record);
+}
+
+static instant valid_until(const multi_record *w)
+{
+  instant first = INSTANT_NEVER;
+
+  for (size_t i = 0; i < w->part_count; i++)
+    first = instant_min(first, w->parts[i].valid_until);
+  return first;
+}
+
+static void describe(const claim *c, lock_event *event)
+{
+  const multi_record *w = c->of->record;
+
+  event->name = w->names[0].name;
+  event->name_size = w->names[0].size;
+  event->token = w->token;
+  if (c->state == CLAIM_HELD)
+    event->valid_until = valid_until(w);
+}
+
+static void close_all(hold_backend *b, instant now)
+{
+  const multi *s = (const multi *)b;
+
+  for (multi_record *w = s->first, *next; w != NULL; w = next) {
+    next = w->next;
+    lost_end(&w->claims);
+    if (w->claims.waiting != NULL)
+      fail(w->claims.waiting, DIBS_ERR_CLOSED, "the client is being closed", now);
+    else if (w->state == MULTI_HELD)
+      release(w->claims.holders, now);
+    else
+      forget_if_over(w);
+  }
+}
+
+static bool is_quiet(const hold_backend *b)
+{
+  return ((const multi *)b)->first == NULL;
+}
+
+static const hold_ops multi_ops = {
+  .name = "multi", .takes = takes, .place = place, .fail = fail, .release = release,
+  .forget = forget, .describe = describe, .close = close_all, .is_quiet = is_quiet,
+};
+
+multi *multi_new(const memory *m, lock_table *t, bool by_name)
+{
+  multi *s = mem_zalloc(m, sizeof(*s));
+
+  if (s == NULL)
+    return NULL;
+  s->memory = *m;
+  s->by_name = by_name;
+  s->backend.ops = &multi_ops;
+  s->parts = hold_front_new(m);
+  if (s->parts == NULL)
+    return multi_free(s);
+  hold_front_add(s->parts, lock_backend(t));
+  return s;
+}
+
+hold_backend *multi_backend(multi *s)
+{
+  return &s->backend;
+}
+
+/* ---- events of the parts ---- */
+
+static bool is_suspect(const multi_record *w)
+{
+  for (size_t i = 0; i < w->part_count; i++)
+    if (w->parts[i].is_suspect)
+      return true;
+  return false;
+}
+
+static void granted_if_raised(multi_record *w)
+{
+  for (size_t i = 0; i < w->part_count; i++)
+    if (w->parts[i].state != PART_HELD)
+      return;
+  w->state = MULTI_HELD;
+  waiter_holds(&w->claims, fence_of_token(w->token, 0), 1, is_suspect(w));
+}
+
+/* One fence for all: the highest token of any part; stored on the servers that keep it. */
+static void raise_all(multi_record *w, instant now)
+{
+  for (size_t i = 0; i < w->part_count; i++)
+    if (w->parts[i].token > w->token)
+      w->token = w->parts[i].token;
+  w->state = MULTI_RAISING;
+  for (size_t i = 0; i < w->part_count; i++) {
+    multi_part *p = &w->parts[i];
+
+    if (p->token == w->token || w->multi->by_name)
+      continue;
+    p->state = PART_RAISING;             /* if it was lost meanwhile, an event will report it */
+    (void)hold_raise(w->multi->parts, p->id, w->token, now);
+  }
+  granted_if_raised(w);
+}
+
+static void part_granted(multi_record *w, multi_part *p, const lock_event *event, instant now)
+{
+  dibs_status status;
+
+  if (p->state != PART_ASKED)
+    return;                              /* cancelled, but granted: it is being released */
+  p->state = PART_HELD;
+  p->token = event->token;
+  p->valid_until = event->valid_until;
+  if (++w->taking == w->part_count) {
+    raise_all(w, now);
+    return;
+  }
+  status = take_next(w, wish_of(&w->claims), now);
+  if (status != DIBS_OK)
+    record_fail(w, status, "no memory to ask for the next of several names", now);
+}
+
+static void part_lost(multi_record *w, const lock_event *event, instant now)
+{
+  if (w->state == MULTI_HELD)
+    record_lose(w, event->status, event->words, now);
+  else if (w->state != MULTI_LEAVING)    /* the grant was not reported: so it is a failure */
+    record_fail(w, DIBS_ERR_UNREACHABLE, LOST_EARLY, now);
+}
+
+static void part_ended(multi_record *w, multi_part *p, const lock_event *event, instant now)
+{
+  text shown = text_over(w->words, sizeof(w->words));
+  bool was_leaving = p->state == PART_LEAVING;
+
+  p->state = PART_NONE;
+  if (event->kind == LOCK_RELEASED && event->status != DIBS_OK && w->status == DIBS_OK) {
+    w->status = event->status;
+    text_add(&shown, event->words);
+  }
+  if (was_leaving || w->state == MULTI_LEAVING)
+    return;
+  if (w->state == MULTI_HELD)
+    record_lose(w, event->status, event->words, now);
+  else
+    record_fail(w, event->status, event->words, now);
+}
+
+static void part_event(multi_part *p, const lock_event *event, instant now)
+{
+  multi_record *w = p->record;
+
+  switch (event->kind) {
+  case LOCK_GRANTED:
+    part_granted(w, p, event, now);
+    break;
+  case LOCK_RAISED:
+    if (p->state == PART_RAISING)
+      p->state = PART_HELD;
+    p->token = event->token;
+    if (w->state == MULTI_RAISING)
+      granted_if_raised(w);
+    break;
+  case LOCK_RENEWED:
+    p->valid_until = event->valid_until;
+    p->is_suspect = false;
+    if (w->state == MULTI_HELD && !is_suspect(w))
+      holders_report(&w->claims, LOCK_RENEWED);
+    break;
+  case LOCK_SUSPECT:
+    p->is_suspect = true;
+    if (w->state == MULTI_HELD)
+      holders_report(&w->claims, LOCK_SUSPECT);
+    break;
+  case LOCK_HELD_BACK:
+    break;
+  case LOCK_LOST:
+    part_lost(w, event, now);
+    break;
+  case LOCK_FAILED:
+  case LOCK_RELEASED:
+  case LOCK_DETACHED:
+    part_ended(w, p, event, now);
+    break;
+  }
+  forget_if_over(w);
+}
+
+bool multi_advance(multi *s, instant now)
+{
+  lock_event event;
+
+  if (!hold_next_event(s->parts, &event))
+    return false;
+  part_event(event.context, &event, now);
+  return true;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* quorum/report.c - why servers took no part. */
+#include "quorum/internal.h"
+
+static void why(quorum_server *s, dibs_status status, const char *words)
+{
+  text t = text_over(s->why_words, sizeof(s->why_words));
+
+  s->why = status;
+  text_add(&t, words);
+}
+
+void report_why(quorum_record *r)
+{
+  quorum *q = r->quorum;
+
+  for (size_t i = 0; i < q->count; i++) {
+    quorum_server *s = &q->servers[i];
+
+    switch (r->members[i].state) {
+    case MEMBER_GRANTED:
+    case MEMBER_LEAVING:
+    case MEMBER_LEFT:
+      why(s, DIBS_OK, "");
+      break;
+    case MEMBER_BUSY:
+      why(s, DIBS_BUSY, "another owner holds the name at this server");
+      break;
+    case MEMBER_FAULTY:
+      why(s, r->members[i].why, s->last == r->members[i].why ? s->last_words : "");
+      break;
+    case MEMBER_PENDING:
+    case MEMBER_CANCELLED:
+      if (r->members[i].waits)
+        why(s, DIBS_BUSY, "other clients are first in the queue of this server");
+      else
+        why(s, DIBS_ERR_UNREACHABLE, "this server has not answered");
+      break;
+    case MEMBER_NONE:
+      why(s, DIBS_ERR_UNREACHABLE, "this server was not asked, or no longer has the lease");
+      break;
+    }
+  }
+}
+
+dibs_status quorum_server_why(const quorum *q, size_t i, const char **ret_words)
+{
+  *ret_words = q->servers[i].why_words;
+  return q->servers[i].why;
+}
+
+static bool is_silence(dibs_status s)
+{
+  return s == DIBS_ERR_UNREACHABLE || s == DIBS_UNKNOWN || s == DIBS_TIMED_OUT;
+}
+
+dibs_status report_fault(quorum_record *r, const char **ret_words)
+{
+  quorum *q = r->quorum;
+  text t = text_over(q->fault_words, sizeof(q->fault_words));
+  dibs_status status = DIBS_ERR_UNREACHABLE;
+  size_t answered = 0;
+
+  for (size_t i = 0; i < q->count; i++) {
+    const member_lease *m = &r->members[i];
+    size_t same = 0;
+
+    answered += m->state == MEMBER_GRANTED || m->state == MEMBER_BUSY;
+    if (m->state != MEMBER_FAULTY || is_silence(m->why))
+      continue;
+    for (size_t j = 0; j < q->count; j++)
+      same += r->members[j].state == MEMBER_FAULTY && r->members[j].why == m->why;
+    if (same > q->count - q->majority) {       /* without these there is no majority */
+      *ret_words = q->servers[i].last_words;
+      return m->why;
+    }
+  }
+  text_add_uint(&t, answered);
+  text_add(&t, " of ");
+  text_add_uint(&t, q->count);
+  text_add(&t, " servers took part, ");
+  text_add_uint(&t, q->majority);
+  text_add(&t, " are needed");
+  *ret_words = q->fault_words;
+  return status;
+}

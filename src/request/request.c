@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* request/request.c - filling, copying and encoding. */
+#include "request/request.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define HEADER_SIZE 24       /* `*` or `$`, a number, the end of the line */
+
+void request_init(request *r, const memory *m)
+{
+  *r = (request){ .script = NULL };
+  buffer_init(&r->sizes, m);
+  buffer_init(&r->bytes, m);
+}
+
+void request_deinit(request *r)
+{
+  buffer_deinit(&r->sizes);
+  buffer_deinit(&r->bytes);
+}
+
+/* ---- filling ---- */
+
+static size_t count_of(const request *r)
+{
+  return buffer_size(&r->sizes) / sizeof(size_t);
+}
+
+static void begin(request *r, const script *s, size_t key_count)
+{
+  assert(key_count <= UINT32_MAX);
+  buffer_clear(&r->sizes);
+  buffer_clear(&r->bytes);
+  r->script = s;
+  r->key_count = (uint32_t)key_count;
+  r->carries_text = r->is_incomplete = false;
+}
+
+bool request_add(request *r, const resp_argument *arguments, size_t count)
+{
+  size_t total = 0;
+
+  for (size_t i = 0; i < count; i++)
+    total += arguments[i].size;
+  if (r->is_incomplete || !buffer_reserve(&r->sizes, count * sizeof(size_t)) ||
+      !buffer_reserve(&r->bytes, total)) {
+    r->is_incomplete = true;
+    return false;
+  }
+  for (size_t i = 0; i < count; i++) {
+    (void)buffer_append(&r->sizes, &arguments[i].size, sizeof(arguments[i].size));
+    (void)buffer_append(&r->bytes, arguments[i].bytes, arguments[i].size);
+  }
+  return true;
+}
+
+bool request_add_key(request *r, resp_argument key)
+{
+  assert(r->is_incomplete || count_of(r) == r->key_count);
+  r->key_count++;
+  return request_add(r, &key, 1);
+}
+
+bool request_command(request *r, const resp_argument *arguments, size_t count)
+{
+  begin(r, NULL, 0);
+  return request_add(r, arguments, count);
+}
+
+bool request_script(request *r, const script *s, const resp_argument *keys, size_t key_count,
+                    const resp_argument *arguments, size_t argument_count)
+{
+  begin(r, s, key_count);
+  return request_add(r, keys, key_count) && request_add(r, arguments, argument_count);
+}
+
+bool request_copy(request *to, const request *from)
+{
+  begin(to, from->script, from->key_count);
+  to->carries_text = from->carries_text;
+  to->is_incomplete =
+    from->is_incomplete ||
+    !buffer_append(&to->sizes, buffer_bytes(&from->sizes), buffer_size(&from->sizes)) ||
+    !buffer_append(&to->bytes, buffer_bytes(&from->bytes), buffer_size(&from->bytes));
+  return !to->is_incomplete;
+}
+
+/* ---- reading ---- */
+
+static size_t size_at(const request *r, size_t i)
+{
+  size_t size;
+
+  memcpy(&size, buffer_bytes(&r->sizes) + i * sizeof(size), sizeof(size));
+  return size;
+}
+
+bool request_key(const request *r, const char **ret_key, size_t *ret_size)
+{
+  size_t before = r->script == NULL ? 1 : 0;
+
+  if (r->is_incomplete || count_of(r) <= before || (r->script != NULL && r->key_count == 0))
+    return false;
+  *ret_key = buffer_bytes(&r->bytes) + (before > 0 ? size_at(r, 0) : 0);
+  *ret_size = size_at(r, before);
+  return true;
+}
+
+bool request_is_command(const request *r, const char *name)
+{
+  size_t size = strlen(name);
+
+  return r->script == NULL && !r->is_incomplete && !request_is_empty(r) &&
+         size_at(r, 0) == size && memcmp(buffer_bytes(&r->bytes), name, size) == 0;
+}
+
+/* ---- encoding ---- */
+
+static bool header_add(buffer *out, char kind, size_t number)
+{
+  char bytes[HEADER_SIZE];
+  text t = text_over(bytes, sizeof(bytes));
+
+  text_add_bytes(&t, &kind, 1);
+  text_add_uint(&t, number);
+  text_add(&t, "\r\n");
+  return buffer_append(out, bytes, t.used);
+}
+
+static bool string_add(buffer *out, const void *bytes, size_t size)
+{
+  return header_add(out, '$', size) && buffer_append(out, bytes, size) &&
+         buffer_append(out, "\r\n", 2);
+}
+
+static bool script_add(buffer *out, const request *r, bool by_function)
+{
+  const script *s = r->script;
+  char digits[HEADER_SIZE];
+  text number = text_over(digits, sizeof(digits));
+  bool is_added;
+
+  if (by_function)
+    is_added = string_add(out, "FCALL", 5) && string_add(out, s->function, strlen(s->function));
+  else if (r->carries_text)
+    is_added = string_add(out, "EVAL", 4) && string_add(out, s->bytes, s->size);
+  else
+    is_added = string_add(out, "EVALSHA", 7) && string_add(out, s->sha1, 40);
+  text_add_uint(&number, r->key_count);
+  return is_added && string_add(out, digits, number.used);
+}
+
+static bool arguments_add(buffer *out, const request *r)
+{
+  const char *at = buffer_bytes(&r->bytes);
+
+  for (size_t i = 0, count = count_of(r); i < count; i++) {
+    size_t size = size_at(r, i);
+
+    if (!string_add(out, at, size))
+      return false;
+    at += size;
+  }
+  return true;
+}
+
+bool request_render(const request *r, bool by_function, buffer *out)
+{
+  size_t before = buffer_size(out);
+  size_t count = count_of(r) + (r->script != NULL ? 3 : 0);
+
+  if (r->is_incomplete || count == 0)
+    return false;
+  /* In one piece, where the arguments are small. */
+  if (buffer_reserve(out, buffer_size(&r->bytes) + HEADER_SIZE * (count + 1)) &&
+      header_add(out, '*', count) && (r->script == NULL || script_add(out, r, by_function)) &&
+      arguments_add(out, r))
+    return true;
+  buffer_truncate(out, buffer_size(out) - before);
+  return false;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* sync/rows.c - the operations there are. */
+#include "sync/barrier.h"
+#include "sync/election.h"
+#include "sync/latch.h"
+
+const sync_row *const sync_rows[] = {
+  &latch_set_row, &latch_down_row, &latch_delete_row, &latch_count_row, &latch_await_row,
+  &barrier_look_row, &barrier_reset_row,
+  &election_look_row,
+  NULL
+};

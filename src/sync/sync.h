@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* sync - operations that are not holds: one row of functions for each, without a connection
+ * and without a thread. The engine runs them (engine/ops.c), the API fills their records.
+ *
+ * May include dialect/, request/, script/, resp/, base/.
+ *
+ * An operation asks the server and reads the reply, which ends it, or has it repeated: after
+ * a message on its channel, or some time. The engine sends a question again when its
+ * connection was lost before the reply, so a question that changes something must carry what
+ * makes a second execution harmless, as a number of the client does. */
+#ifndef SYNC_SYNC_H
+#define SYNC_SYNC_H
+
+#include <dibs/status.h>
+
+#include "dialect/dialect.h"
+
+/* What follows from a reply. */
+typedef struct sync_next {
+  enum { SYNC_OVER = 1, SYNC_REPEAT } what;
+  dibs_status status;              /* OVER */
+  const char *message;             /* OVER: constant text; "": the text of the status */
+} sync_next;
+
+typedef struct sync_op sync_op;
+
+typedef struct sync_row {
+  const char *name;                /* "latch.await" */
+  span every;                      /* of repetitions without a message; 0: one reply ends it */
+  bool only_reads;                 /* never executed in doubt: UNREACHABLE, not UNKNOWN */
+  /* Fills the request, once, in engine_run(). false: no memory. */
+  bool (*ask)(const sync_op *op, const protocol *p, request *out);
+  sync_next (*read)(sync_op *op, const resp_reply *reply);
+  /* Of an operation with `every`; NULL: it has no channel, and only time repeats it. */
+  void (*channel)(const sync_op *op, const protocol *p, text *out);
+} sync_row;
+
+#define SYNC_CHANNEL_SIZE (NAME_MAX_BYTES + 64)
+
+/* Each operation's record begins with this. */
+struct sync_op {
+  const sync_row *row;
+  void *context;                   /* of the caller: in the effect of its end */
+  instant give_up_at;
+  bool is_single;                  /* with `every`: REPEAT ends it, too, with TIMED_OUT */
+};
+
+static inline sync_next sync_over(dibs_status status, const char *message)
+{
+  return (sync_next){ .what = SYNC_OVER, .status = status, .message = message };
+}
+
+static inline sync_next sync_repeat(void)
+{
+  return (sync_next){ .what = SYNC_REPEAT, .message = "" };
+}
+
+/* All rows; NULL at the end. */
+extern const sync_row *const sync_rows[];
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* watch - what the screens and the exporter show: a table of live names, and text made from it.
+ *
+ * Owns the latest inspection of each name. Pure: names, inspections and the time are arguments;
+ * the caller asks the servers. Many names cost the servers little: the table says which few
+ * names to inspect next, first those with waiters, then those inspected the longest ago. Ages
+ * count on between two inspections.
+ * Thread: the caller's; one at a time. */
+#ifndef WATCH_H
+#define WATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <dibs/doctor.h>
+#include <dibs/fleet.h>
+#include <dibs/lock.h>
+
+/* One name. Durations are as of `seen_ms`; the functions below give them for now. */
+typedef struct watch_row {
+  char *name;                /* ends with a zero; any bytes */
+  size_t size;
+  uint64_t walk;             /* the walk that found it last */
+  bool is_seen;              /* inspected at least once */
+  int64_t seen_ms;
+  dibs_kind kind;
+  bool is_held;
+  uint32_t used, limit;
+  size_t waiters;
+  int64_t held_ms, left_ms, ttl_ms, oldest_ms;
+  uint64_t fence;
+  char host[65], program[65];
+  int64_t pid;
+} watch_row;
+
+typedef struct watch_table {
+  watch_row *rows;           /* by name, after a walk */
+  size_t count, capacity, sorted;
+  uint64_t walk;
+  size_t next;               /* where the round over all rows continues */
+} watch_table;
+
+void watch_free(watch_table *t);
+
+/* A walk over all names: begin, each name (also twice), end. Names that it did not find are
+ * removed. false: memory is refused, and the table is as it was before. */
+void watch_walk_begin(watch_table *t);
+bool watch_walk_name(watch_table *t, const char *name, size_t size);
+void watch_walk_end(watch_table *t);
+
+/* Which rows to inspect next, at most `most`: the index of each. Returns how many. */
+size_t watch_plan(watch_table *t, size_t most, size_t *ret_rows);
+
+/* The answer for a row. NULL: the name is no lock. */
+void watch_inspected(watch_row *r, const dibs_inspection *i, int64_t now_ms);
+
+int64_t watch_held_ms(const watch_row *r, int64_t now_ms);     /* 0: free */
+int64_t watch_left_ms(const watch_row *r, int64_t now_ms);     /* of the lease, 0 or more */
+int64_t watch_oldest_ms(const watch_row *r, int64_t now_ms);   /* 0: no waiters */
+
+/* What is counted over all rows. */
+typedef struct watch_sums {
+  size_t names, held, waiting, not_seen;
+  int64_t oldest_ms;
+} watch_sums;
+
+watch_sums watch_sum(const watch_table *t, int64_t now_ms);
+
+enum watch_order { WATCH_BY_WAIT, WATCH_BY_NAME, WATCH_BY_HELD, WATCH_BY_LEASE };
+
+/* The held or waited-for rows whose name contains `filter` ("" all), in order; `all` also free
+ * ones. `ret_rows` has room for t->count. Returns how many. */
+size_t watch_select(const watch_table *t, enum watch_order order, const char *filter, bool all,
+                    int64_t now_ms, const watch_row **ret_rows);
+
+/* ---- text.c ---- */
+
+/* Text that grows; `has_no_memory` sticks. */
+typedef struct watch_text {
+  char *bytes;
+  size_t used, size;
+  bool has_no_memory;
+} watch_text;
+
+void watch_add(watch_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void watch_add_bytes(watch_text *t, const char *bytes, size_t size);
+void watch_text_free(watch_text *t);
+
+/* `name` as printable UTF-8 for a label: controls, direction marks and bytes that are no UTF-8
+ * become \xHH. */
+void watch_add_safe(watch_text *t, const char *name, size_t size);
+
+/* ---- metrics_text.c ---- */
+
+typedef struct watch_finding {
+  char check[32], node[128];
+  int grade;                 /* dibs_finding_grade */
+} watch_finding;
+
+typedef struct watch_metrics {
+  const watch_table *table;
+  const dibs_fleet *fleet;   /* NULL: not read */
+  const watch_finding *findings;
+  size_t finding_count;
+  int64_t now_ms;
+  size_t names_max;          /* live names with series of their own */
+  bool is_up;
+  uint64_t round_trip_us;    /* 0: not measured */
+  double seconds;            /* that the sample took */
+} watch_metrics;
+
+/* All names of metrics, each with its type and help: the rows of METRICS below. */
+#define WATCH_METRICS(ROW) \
+  ROW(dibs_up, "gauge", "1 if the servers answered") \
+  ROW(dibs_server_round_trip_seconds, "gauge", "Time of one question to the server") \
+  ROW(dibs_sample_duration_seconds, "gauge", "Time that reading the servers took") \
+  ROW(dibs_names, "gauge", "Names of locks under the prefix, free ones included") \
+  ROW(dibs_names_held, "gauge", "Names that are held") \
+  ROW(dibs_names_waiters, "gauge", "Clients that wait, over all names") \
+  ROW(dibs_names_oldest_wait_seconds, "gauge", "The longest present wait of all names") \
+  ROW(dibs_names_not_inspected, "gauge", "Names that were not inspected yet") \
+  ROW(dibs_names_not_shown, "gauge", "Held or awaited names without series of their own") \
+  ROW(dibs_lock_waiters, "gauge", "Clients that wait for the name") \
+  ROW(dibs_lock_oldest_wait_seconds, "gauge", "The longest present wait for the name") \
+  ROW(dibs_lock_held_seconds, "gauge", "Since when the oldest holder has the name") \
+  ROW(dibs_lock_lease_left_seconds, "gauge", "What is left of the shortest lease") \
+  ROW(dibs_clients, "gauge", "Registered clients that report") \
+  ROW(dibs_holds, "gauge", "Holds as the clients report them") \
+  ROW(dibs_waiting, "gauge", "Waiting calls as the clients report them") \
+  ROW(dibs_acquire_wait_seconds, "histogram", "From the call to its end") \
+  ROW(dibs_hold_seconds, "histogram", "From the grant to the end of the hold") \
+  ROW(dibs_lost_total, "counter", "Holds that ended before their release") \
+  ROW(dibs_doctor_grade, "gauge", "Findings of dibs doctor: 1 pass, 2 unknown, 3 warn, 4 fail")
+
+/* Writes Prometheus' text format 0.0.4. */
+void watch_metrics_write(const watch_metrics *m, watch_text *out);
+
+#endif

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a machine has decides what is built, and the build commands in the pages work.
+
+    configured.py ROOT
+
+Configures the tree several times, without building it. Speaks TAP.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+
+class Failed(Exception):
+    pass
+
+
+def run(words, **options):
+    return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False, stdin=subprocess.DEVNULL, **options)
+
+
+def configured(root, build, options, environment=None):
+    done = run(['meson', 'setup', build, root, *options], env=environment)
+    if done.returncode != 0:
+        raise Failed(f'meson setup {options}: exit {done.returncode}\n{done.stdout[-2000:]}')
+    return targets(build)
+
+
+def introspected(build, what):
+    done = run(['meson', 'introspect', '--' + what, build])
+    if done.returncode != 0:
+        raise Failed(f'meson introspect --{what}: {done.stdout[-2000:]}')
+    return json.loads(done.stdout)
+
+
+def targets(build):
+    return {target['name'] for target in introspected(build, 'targets')}
+
+
+def want(names, here, not_here):
+    missing = [name for name in here if name not in names]
+    too_many = sorted(name for name in names if re.fullmatch(not_here, name))
+    if missing or too_many:
+        raise Failed(f'not built: {missing}; built: {too_many}')
+
+
+def without_cmocka(place):
+    """An environment in which Meson finds all packages but cmocka."""
+    folder = os.path.join(place, 'packages')
+    os.makedirs(folder, exist_ok=True)
+    path = run(['pkg-config', '--variable', 'pc_path', 'pkg-config']).stdout.strip()
+    path = os.environ.get('PKG_CONFIG_PATH', '') + ':' + path
+    for directory in filter(os.path.isdir, path.split(':')):
+        for name in os.listdir(directory):
+            link = os.path.join(folder, name)
+            if name != 'cmocka.pc' and not os.path.lexists(link):
+                os.symlink(os.path.join(directory, name), link)
+    return dict(os.environ, PKG_CONFIG_LIBDIR=folder, PKG_CONFIG_PATH='', CMAKE='/nonexistent')
+
+
+def tests_are_left_out_without_cmocka(root, place):
+    names = configured(root, os.path.join(place, 'plain'), [], without_cmocka(place))
+    want(names, ['dibs', 'flash_sale'], r'.*_test|dibs-explore.*|bench_.*')
+
+
+def tests_that_are_asked_for_need_cmocka(root, place):
+    done = run(['meson', 'setup', os.path.join(place, 'asked'), root, '-Dtests=enabled'],
+               env=without_cmocka(place))
+    if done.returncode == 0 or 'cmocka' not in done.stdout:
+        raise Failed(f'exit {done.returncode}: {done.stdout[-1000:]}')
+
+
+def the_demo_builds_neither_simulator_nor_explorers(root, place):
+    with open(os.path.join(root, 'demo'), encoding='utf-8') as script:
+        options = re.search(r'meson setup \$build (.*?)[;}]', script.read()).group(1).split()
+    names = configured(root, os.path.join(place, 'demo'), options)
+    want(names, ['dibs', 'flash_sale', 'two_shells'],
+         r'.*_test|dibs-sim|dibs_sim.*|dibs-explore.*|bench_.*')
+
+
+def make_installs_below_its_prefix(root, place):
+    build = os.path.join(place, 'make')
+    for words, expected in (['PREFIX=/opt/one'], '/opt/one'), (['PREFIX=/opt/two'], '/opt/two'), (
+            [], '/opt/two'):
+        done = run(['make', '-C', root, 'configure', f'BUILD={build}', *words])
+        if done.returncode != 0:
+            raise Failed(f'make configure {words}: {done.stdout[-2000:]}')
+        options = {option['name']: option['value']
+                   for option in introspected(build, 'buildoptions')}
+        if options['prefix'] != expected:
+            raise Failed(f"make configure {words}: prefix {options['prefix']}")
+    want(targets(build), ['dibs'], r'.*_test|flash_sale|dibs-explore.*')
+
+
+CASES = [tests_are_left_out_without_cmocka, tests_that_are_asked_for_need_cmocka,
+         the_demo_builds_neither_simulator_nor_explorers, make_installs_below_its_prefix]
+
+
+def main():
+    root = os.path.abspath(sys.argv[1])
+    print(f'1..{len(CASES)}')
+    failures = 0
+    with tempfile.TemporaryDirectory(prefix='dibs-configured-') as place:
+        for number, case in enumerate(CASES, 1):
+            try:
+                case(root, place)
+                print(f'ok {number} - {case.__name__}')
+            except Failed as failure:
+                failures += 1
+                print(f'not ok {number} - {case.__name__}')
+                for line in str(failure).splitlines():
+                    print(f'# {line}')
+    return 1 if failures else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

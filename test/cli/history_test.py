@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""dibs history: what short-lived commands report, how entries are shown, and what is refused."""
+import json
+
+from harness import *  # noqa
+import harness
+
+
+def _url(**options):
+    return harness.server.url + '?' + '&'.join(f'{k}={v}' for k, v in options.items())
+
+
+def _history(*words):
+    return [json.loads(line) for line in dibs('history', '--json', *words).out.splitlines()]
+
+
+def fifty_short_commands_are_all_there():
+    env = {'DIBS_URL': _url(history='all')}
+    runs = [start('run', 'short:%d' % (i % 5), '--', 'true', env=env) for i in range(50)]
+    equal([finish(r).code for r in runs], [0] * 50)
+    seen = _history('short:*')
+    equal(len(seen), 50)
+    equal({e['pid'] for e in seen}, {r.pid for r in runs} & {e['pid'] for e in seen})
+    equal({(e['class'], e['kind'], e['end']) for e in seen}, {('short', 'lock', 'released')})
+    assert all(0 <= e['ago_us'] < 60000000 and e['fence'] > 0 for e in seen)
+
+
+def by_default_only_what_is_notable():
+    first = holder('notable:1')
+    equal(dibs('run', '-w', '100ms', 'notable:1', '--', 'true').code, 75)
+    end_holder(first)
+    equal(dibs('run', 'notable:2', '--', 'true').code, 0)
+    equal({(e['name'], e['end']) for e in _history('notable:*')} & {
+        ('notable:1', 'timeout'), ('notable:2', 'released')}, {('notable:1', 'timeout')})
+
+
+def a_command_that_is_not_recorded_leaves_nothing():
+    equal(dibs('run', 'silent:1', '--', 'true', env={'DIBS_URL': _url(report='off',
+                                                                     history='all')}).code, 0)
+    equal(dibs('history', 'silent:*').code, 1)
+
+
+def what_people_see_has_no_control_character():
+    name = 'odd:\n\x1b[31m"x"'
+    equal(dibs('run', '-m', 'a\nb', name, '--', 'true', env={'DIBS_URL': _url(history='all')}).code,
+          0)
+    done = dibs('history', 'odd:*')
+    equal(done.code, 0, done)
+    lacks(done.out, '\x1b')
+    equal(len(done.out.splitlines()), 2, done)
+    equal([e['name'] for e in _history('odd:*')], [name])
+
+
+def options_out_of_range_are_refused():
+    equal(dibs('history', '--limit', '0').code, 64)
+    equal(dibs('history', '--limit', '10001').code, 64)
+    equal(dibs('history', '--since', 'yesterday').code, 64)
+    for option in ('report=5ms', 'report=often', 'history=some', 'history_max=0', 'history_over=x'):
+        done = dibs('history', env={'DIBS_URL': harness.server.url + '?' + option})
+        equal(done.code, 78, done)
+        contains(done.err, option.split('=')[0])
+
+
+tests(dict(globals()))

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""dibs metrics: over real locks of several processes; scraped by a real Prometheus."""
+import glob
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+
+from harness import *  # noqa
+
+TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+NASTY = 'q"\\<script>\n\x1b'
+
+
+def _values(text):
+    return dict(line.rsplit(' ', 1) for line in text.splitlines() if not line.startswith('#'))
+
+
+class _Exporter:
+    def __init__(self, *words):
+        self.process = start('metrics', '--listen', '127.0.0.1:0', *words)
+        said = self.process.stderr.readline()
+        self.address = re.search(r'http://\S+:\d+', said).group(0)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.code = self.process.wait(PATIENCE)
+        self.process.stderr.close()
+
+    def get(self, path='/metrics', **headers):
+        asked = urllib.request.Request(self.address + path, headers=headers)
+        return urllib.request.urlopen(asked, timeout=PATIENCE).read().decode()
+
+
+def _waiters(name, count):
+    all_of_them = [start('run', name, '--', 'true') for _ in range(count)]
+    until_waiting(name, count)
+    return all_of_them
+
+
+def _end(processes):
+    for process in processes:
+        process.terminate()
+        process.wait(PATIENCE)
+
+
+def holders_and_waiters_are_counted():
+    processes = [holder('orders:42')] + _waiters('orders:42', 3)
+    try:
+        seen = _values(dibs('metrics', '--once').out)
+    finally:
+        _end(reversed(processes))
+    equal(seen['dibs_up'], '1')
+    equal(seen['dibs_lock_waiters{name="orders:42"}'], '3')
+    equal(seen['dibs_names_held'], '1')
+    equal(float(seen['dibs_lock_held_seconds{name="orders:42"}']) > 0, True, seen)
+    equal(0 < float(seen['dibs_lock_lease_left_seconds{name="orders:42"}']) <= 31, True, seen)
+
+
+def names_of_any_text_make_one_valid_line():
+    token = dibs('acquire', '--no-renew', NASTY).out.strip()
+    text = dibs('metrics', '--once').out
+    dibs('release', token)
+    contains(text, 'name="q\\"\\\\<script>\\\\x0a\\\\x1b"')
+    if shutil.which('promtool'):
+        done = subprocess.run(['promtool', 'check', 'metrics'], input=text, text=True,
+                              capture_output=True)
+        equal((done.returncode, done.stdout, done.stderr), (0, '', ''))
+
+
+def only_the_first_k_names_have_series():
+    tokens = [dibs('acquire', '--no-renew', 'many:%d' % i).out.strip() for i in range(6)]
+    seen = _values(dibs('metrics', '--once', '--names', '2').out)
+    for token in tokens:
+        dibs('release', token)
+    equal(len([k for k in seen if k.startswith('dibs_lock_held_seconds')]), 2)
+    equal(seen['dibs_names_not_shown'], '4')
+
+
+def a_textfile_is_replaced_as_a_whole():
+    with tempfile.TemporaryDirectory() as place:
+        path = os.path.join(place, 'dibs.prom')
+        equal(dibs('metrics', '--textfile', path).code, 0)
+        contains(open(path).read(), 'dibs_up 1\n')
+        equal(os.listdir(place), ['dibs.prom'])
+        done = dibs('metrics', '--textfile', os.path.join(place, 'none', 'x'))
+        equal(done.code, 78, done)
+        contains(done.err, 'No such file')
+
+
+def mistakes_are_named():
+    for words, code, says in (
+            (('--listen', 'nowhere'), 64, '--listen nowhere: ADDRESS:PORT is wanted'),
+            (('--listen', '127.0.0.1:99999'), 64, 'ADDRESS:PORT is wanted'),
+            (('--once', '--textfile', 'x'), 64, 'exclude each other')):
+        done = dibs('metrics', *words)
+        equal(done.code, code, done)
+        contains(done.err, says)
+    with socket.socket() as taken:
+        taken.bind(('127.0.0.1', 0))
+        taken.listen()
+        done = dibs('metrics', '--listen', '127.0.0.1:%d' % taken.getsockname()[1])
+    equal(done.code, 78, done)
+    contains(done.err, 'Address already in use; choose another port')
+
+
+def only_local_pages_may_read_and_a_scrape_is_cached():
+    with _Exporter() as exporter:
+        first = exporter.get()
+        equal(exporter.get(), first)
+        contains(first, 'dibs_names ')
+        try:
+            exporter.get(Host='evil.example:80')
+            raise AssertionError('served')
+        except urllib.error.HTTPError as refused:
+            equal(refused.code, 403)
+    equal(exporter.code, 0)
+
+
+def prometheus_scrapes_it_and_its_rules_hold():
+    if not shutil.which('prometheus') or not shutil.which('promtool'):
+        print('# skipped: prometheus and promtool are not installed')
+        return
+    rules = os.path.join(TREE, 'contrib', 'prometheus')
+    done = subprocess.run(['promtool', 'test', 'rules', 'alerts_test.yml'], cwd=rules, text=True,
+                          capture_output=True)
+    equal(done.returncode, 0, done.stdout + done.stderr)
+    processes = [holder('paid:%d' % i) for i in range(4)] + _waiters('paid:0', 2)
+    try:
+        with tempfile.TemporaryDirectory() as place, _Exporter() as exporter:
+            _prometheus_sees(exporter, place)
+    finally:
+        _end(reversed(processes))
+
+
+def _prometheus_sees(exporter, place):
+    with open(os.path.join(place, 'p.yml'), 'w') as config:
+        config.write('global: {scrape_interval: 1s}\nscrape_configs:\n- job_name: dibs\n'
+                     '  static_configs: [{targets: ["%s"]}]\n' % exporter.address[7:])
+    with socket.socket() as free:
+        free.bind(('127.0.0.1', 0))
+        port = free.getsockname()[1]
+    prometheus = subprocess.Popen(
+        ['prometheus', '--config.file=p.yml', '--storage.tsdb.path=data',
+         '--web.listen-address=127.0.0.1:%d' % port], cwd=place, stderr=subprocess.DEVNULL)
+
+    def ask(expression):
+        try:
+            return json.load(urllib.request.urlopen(
+                'http://127.0.0.1:%d/api/v1/query?%s' %
+                (port, urllib.parse.urlencode({'query': expression})), timeout=PATIENCE)
+            )['data']['result']
+        except (OSError, ValueError):
+            return []
+    try:
+        until(lambda: ask('dibs_lock_waiters{name="paid:0"}'), 'scraped')
+        equal(ask('dibs_lock_waiters{name="paid:0"}')[0]['value'][1], '2')
+        equal(ask('count(dibs_lock_held_seconds{name=~"paid:.*"})')[0]['value'][1], '4')
+    finally:
+        prometheus.terminate()
+        prometheus.wait(PATIENCE)
+
+
+def every_metric_of_the_files_is_in_the_source():
+    table = open(os.path.join(TREE, 'src', 'watch', 'watch.h')).read()
+    known = set(re.findall(r'ROW\((dibs_\w+),', table))
+    for path in glob.glob(os.path.join(TREE, 'contrib', '*', '*.*')):
+        for name in re.findall(r'\bdibs_[a-z_]+', open(path).read()):
+            equal(re.sub('_(bucket|sum|count)$', '', name) in known, True, (path, name))
+
+
+tests(dict(globals()))

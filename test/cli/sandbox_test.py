@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""dibs sandbox with deployments: real clusters, sentinels and quorums, gone with the command."""
+import os
+import re
+import shutil
+import signal
+import socket
+import tempfile
+
+from harness import *  # noqa
+
+directory = tempfile.mkdtemp(prefix='dibs-cli-test-')
+HOME = {'DIBS_URL': None, 'DIBS_LOCAL_DIR': directory + '/local', 'HOME': directory,
+        'XDG_CONFIG_HOME': directory}
+
+
+def _ports_of(url):
+    return [int(port) for port in re.findall(r'127\.0\.0\.1:(\d+)', url)]
+
+
+def _ask(port, command):
+    """The raw answer to an inline command, or None where no server listens."""
+    try:
+        with socket.create_connection(('127.0.0.1', port), timeout=5) as line:
+            line.sendall(command.encode() + b'\r\n')
+            return line.recv(65536).decode()
+    except OSError:
+        return None
+
+
+def _directory_of(port):
+    return re.search(r'(/tmp/dibs-sandbox-[^/\r]+)', _ask(port, 'CONFIG GET dir')).group(1)
+
+
+class Sandbox:
+    """One whose command waits until it is let go."""
+
+    def __init__(self, *options):
+        self.out = temporary_file()
+        self.process = start('sandbox', *options, '--', 'sh', '-c',
+                             'echo "$DIBS_URL" >%s; exec sleep 120' % self.out, env=HOME)
+        until_text(self.out, '://')
+        self.url = read(self.out).strip()
+        self.ports = _ports_of(self.url)
+        self.env = dict(HOME, DIBS_URL=self.url)
+
+    def end(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        self.process.wait()
+        os.unlink(self.out)
+        for port in self.ports:
+            until(lambda: _ask(port, 'PING') is None, 'port %d is closed' % port)
+
+
+def a_cluster_serves_names_of_all_its_servers():
+    box = Sandbox('--cluster', '3')
+    assert box.url.startswith('redis+cluster://'), box.url
+    equal(len(box.ports), 3)
+    contains(_ask(box.ports[0], 'CLUSTER INFO'), 'cluster_state:ok')
+    for name in 'abcdefgh':
+        equal(dibs('run', '-n', name, '--', 'true', env=box.env).code, 0)
+    for port in box.ports:
+        lacks(_ask(port, 'DBSIZE'), ':0\r')
+    place = _directory_of(box.ports[0])
+    box.end()
+    until(lambda: not os.path.exists(place), 'the directory is gone')
+
+
+def sentinels_fail_over_when_the_primary_ends():
+    box = Sandbox('--sentinel')
+    assert box.url.startswith('redis+sentinel://'), box.url
+
+    def primary():
+        said = _ask(box.ports[0], 'SENTINEL get-master-addr-by-name service')
+        return int(re.search(r'\$\d+\r\n127\.0\.0\.1\r\n\$\d+\r\n(\d+)', said).group(1))
+    equal(dibs('run', 'x', '--', 'true', env=box.env).code, 0)
+    first = primary()
+    _ask(first, 'SHUTDOWN NOSAVE')
+    until(lambda: primary() != first, 'another primary')
+    equal(dibs('run', '-w', '30s', 'x', '--', 'true', env=box.env).code, 0)
+    box.end()
+
+
+def a_quorum_locks_with_a_minority_dead():
+    box = Sandbox('--quorum', '5')
+    equal(len(box.ports), 5)
+    equal(dibs('run', 'x', '--', 'true', env=box.env).code, 0)
+    for port in box.ports[:2]:
+        _ask(port, 'SHUTDOWN NOSAVE')
+        until(lambda: _ask(port, 'PING') is None, 'port %d is closed' % port)
+    equal(dibs('run', '-w', '30s', 'x', '--', 'true', env=box.env).code, 0)
+    box.end()
+
+
+def a_killed_wrapper_leaves_no_server_and_no_directory():
+    box = Sandbox('--cluster', '3')
+    place = _directory_of(box.ports[0])
+    box.end(signal.SIGKILL)
+    until(lambda: not os.path.exists(place), 'the directory is gone')
+
+
+def a_kept_sandbox_stays_until_it_is_stopped_as_it_says():
+    done = dibs('sandbox', '--quorum', '3', '--keep', env=HOME)
+    equal(done.code, 0, done)
+    env = dict(HOME, DIBS_URL=done.out.strip())
+    place = _directory_of(_ports_of(done.out)[0])
+    equal(dibs('run', 'x', '--', 'true', env=env).code, 0)
+    os.kill(int(re.search(r'kill (\d+)', done.err).group(1)), signal.SIGTERM)
+    for port in _ports_of(done.out):
+        until(lambda: _ask(port, 'PING') is None, 'port %d is closed' % port)
+    until(lambda: not os.path.exists(place), 'the directory is gone')
+
+
+def the_code_is_that_of_the_command():
+    equal(dibs('sandbox', '--quorum', '1', '--', 'sh', '-c', 'exit 7', env=HOME).code, 7)
+
+
+def wrong_numbers_and_pairs_are_usage():
+    for words in (['--cluster', '0'], ['--cluster', '9'], ['--quorum', '10'],
+                  ['--cluster', '3', '--quorum', '5'], ['--sentinel', '--quorum', '5']):
+        equal(dibs('sandbox', *words, '--', 'true', env=HOME).code, 64, words)
+    equal(dibs('sandbox', env=HOME).code, 64)
+
+
+try:
+    tests(dict(globals()), needs_server=False)
+finally:
+    shutil.rmtree(directory, ignore_errors=True)

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Servers that answer and cannot decide: what each subcommand says and exits with, in which time.
+75 means that another client has it; a server that cannot be asked is 69, with its words."""
+from harness import *  # noqa
+
+ROWS = (
+    ('run', 'b', '--', 'true'), ('run', '-n', 'b', '--', 'true'),
+    ('run', '-w', '1', '--skip-ok', 'b', '--', 'true'),
+    ('run', '-w', '1', '--json', 'b', '--', 'true'),
+    ('run', '-s', '-w', '1', 'b', '--', 'true'), ('run', '-j', '2', 'b', '--', 'true'),
+    ('run', '--multi', '{b}1,{b}2', '--', 'true'),
+    ('acquire', '--no-renew', 'b'), ('acquire', '--no-renew', '-n', 'b'),
+    ('who', 'b'), ('wait', 'b'), ('wait', '-w', '1', 'b'),
+    ('status',), ('status', '--json'), ('sem', 'init', 'b', '2'), ('sem', 'ls', 'b'),
+    ('latch', 'init', 'b', '1'), ('latch', 'down', 'b'), ('latch', 'wait', '-w', '1', 'b'),
+    ('barrier', 'wait', '-n', '2', 'b'), ('barrier', 'ls', 'b'), ('rate', 'take', 'b'),
+    ('elect', 'b', '--', 'true'), ('release', '--force', '--yes', 'b'),
+)
+
+# Without need of a write: a server out of memory answers these.
+READS = ('who', 'wait', 'status', 'sem ls', 'latch down', 'latch wait', 'barrier ls',
+         'rate take', 'release --force')
+
+
+def _port():
+    with socket.socket() as s:
+        s.bind(('127.0.0.1', 0))
+        port = s.getsockname()[1]
+    return port if port < 50000 else port - 20000        # its bus is 10000 higher
+
+
+def _all(url, word, rows=ROWS, env=None):
+    """All at the same time: each gives up after the connect timeout."""
+    found = {}
+
+    def run(row):
+        began = time.monotonic()
+        done = dibs(row[0], '-u', url, '--connect-timeout', '1s', *row[1:], env=env)
+        found[row] = (done, time.monotonic() - began)
+
+    threads = [threading.Thread(target=run, args=(row,)) for row in rows]
+    for number in range(0, len(threads), 8):
+        for thread in threads[number:number + 8]:
+            thread.start()
+        for thread in threads[number:number + 8]:
+            thread.join()
+    for row in rows:
+        done, took = found[row]
+        equal(done.code, 69, (row, done))
+        if word not in done.err:             # the limit ended it before the server's answer
+            run(row)
+            done, took = found[row]
+            equal(done.code, 69, (row, done))
+        if 'no answer came' not in done.err:     # its last question was under way
+            contains(done.err, word)
+        if took > 6:
+            raise AssertionError('%s took %.1f s' % (row, took))
+
+
+def _writes():
+    return [r for r in ROWS if ' '.join(r[:2]) not in READS and r[0] not in READS]
+
+
+class _Cluster(Server):
+    def __init__(self):
+        port = _port()
+        super().__init__('--port', str(port), '--cluster-enabled', 'yes')
+        self.tcp = '127.0.0.1:%d' % port
+
+
+def a_cluster_that_is_down_is_69_in_every_subcommand():
+    server = _Cluster()
+    try:
+        server.ask('CLUSTER', 'ADDSLOTSRANGE', '0', '8000')
+        _all('redis+cluster://' + server.tcp, 'CLUSTERDOWN')
+    finally:
+        server.stop()
+
+
+def a_plain_url_of_a_cluster_node_or_a_database_that_is_not_there_is_78():
+    server = _Cluster()
+    try:
+        server.ask('CLUSTER', 'ADDSLOTSRANGE', '0', '8000')
+        server.ask('CONFIG', 'SET', 'cluster-require-full-coverage', 'no')
+        done = dibs('run', '-u', 'redis://%s/3' % server.tcp, 'b', '--', 'true')
+        equal(done.code, 78, done)
+        contains(done.err, 'SELECT')
+        # SCAN alone would list what this node has.
+        for words in (['status'], ['status', '--json'], ['sem', 'ls'], ['barrier', 'ls']):
+            done = dibs(*words, '-u', 'redis://' + server.tcp)
+            equal((done.code, done.out), (78, ''), done)
+            contains(done.err, 'redis+cluster://')
+    finally:
+        server.stop()
+    server = Server()
+    try:
+        done = dibs('run', '-u', server.url, '--db', '99', 'b', '--', 'true')
+        equal(done.code, 78, done)
+        contains(done.err, 'DB index')
+    finally:
+        server.stop()
+
+
+def a_replica_is_69_for_all_that_write():
+    server = Server('--replicaof', '127.0.0.1 1')
+    try:
+        _all(server.url, 'READONLY', _writes())
+    finally:
+        server.stop()
+
+
+def a_replica_without_its_primary_and_without_stale_data_is_69():
+    server = Server()
+    try:
+        server.ask('CONFIG', 'SET', 'replica-serve-stale-data', 'no')
+        server.ask('REPLICAOF', '127.0.0.1', '1')
+        _all(server.url, 'MASTERDOWN')
+    finally:
+        server.stop()
+
+
+def too_few_replicas_are_69_for_all_that_write():
+    server = Server('--min-replicas-to-write', '1')
+    try:
+        _all(server.url, 'NOREPLICAS', _writes())
+    finally:
+        server.stop()
+
+
+def a_full_server_is_69_for_all_that_write():
+    server = Server('--maxmemory-policy', 'noeviction')
+    try:
+        server.ask('CONFIG', 'SET', 'maxmemory', '1')
+        # The first write of latch_set allocates nothing, and the server lets the others pass.
+        _all(server.url, 'OOM', [r for r in _writes() if r[:2] != ('latch', 'init')])
+    finally:
+        server.stop()
+
+
+def a_server_that_cannot_save_is_69_for_all_that_write():
+    server = Server('--dir', '/proc', '--save', '3600 1')    # no file can be made there
+    try:
+        server.ask('SET', 'x', '1')
+        server.ask('BGSAVE')
+        until(lambda: 'rdb_last_bgsave_status:err' in server.ask('INFO', 'persistence'),
+              'the server has failed to save')
+        _all(server.url, 'MISCONF', _writes())
+    finally:
+        server.stop()
+
+
+def a_quorum_without_a_majority_is_69():
+    servers = [Server() for _ in range(3)]
+    urls = ' '.join(s.url for s in servers)
+    try:
+        for server in servers[1:]:
+            server.stop()
+        rows = [r for r in ROWS if r[0] in ('run', 'acquire', 'who', 'wait', 'status')
+                and not {'-s', '-j', '--multi'} & set(r)]
+        _all(urls, 'unix:', rows)
+    finally:
+        servers[0].stop()
+
+
+def a_server_that_runs_a_script_for_long_is_69():
+    server = Server('--lua-time-limit', '50')
+
+    def script():
+        try:
+            server.ask('EVAL', 'while true do end', '0')
+        except OSError:
+            pass                     # it never answers
+
+    busy = threading.Thread(target=script, daemon=True)
+    try:
+        busy.start()
+        until(lambda: server.ask('PING').startswith('-BUSY'), 'the script runs')
+        _all(server.url, 'BUSY')
+    finally:
+        server.stop()
+
+
+def a_server_that_loads_its_data_is_69_in_every_subcommand():
+    server = Server()
+    try:
+        # It answers once in a kilobyte, about 100 keys: every 15 ms, for at least half a minute.
+        server.ask('EVAL', "for i = 1, 300000 do redis.call('SET', 'k' .. i, i) end", '0')
+        server.ask('SAVE')
+        server.restart('--key-load-delay', '100',
+                       '--loading-process-events-interval-bytes', '1024')
+        until(lambda: server.ask('PING').startswith('-LOADING'), 'the server loads')
+        _all(server.url, 'LOADING')
+        contains(server.ask('PING'), 'LOADING')
+    finally:
+        server.stop()
+
+
+def a_waiting_command_warns_after_two_seconds_and_says_when_it_can_ask_again():
+    server = Server('--min-replicas-to-write', '1')
+    try:
+        waiting = start('run', '-u', server.url, '--degrade', 'wait', 'b', '--', 'echo', 'ran')
+        time.sleep(3)
+        server.ask('CONFIG', 'SET', 'min-replicas-to-write', '0')
+        out, err = waiting.communicate(timeout=PATIENCE)
+        equal((waiting.returncode, out), (0, 'ran\n'), err)
+        contains(err, 'NOREPLICAS')
+        contains(err, 'asked again')
+    finally:
+        server.stop()
+
+
+def a_waiting_run_names_what_keeps_a_free_name_from_it():
+    server = Server('--min-replicas-to-write', '1')
+    try:
+        for url, word in ((server.url, 'NOREPLICAS'),
+                          (server.url + '?quarantine=4s', 'quarantine')):
+            done = start('run', '-v', '-u', url, '--degrade', 'wait', 'b', '--', 'echo', 'ran')
+            time.sleep(2.5)
+            if word == 'quarantine':
+                done_who = dibs('who', '-u', url, 'b')
+                contains(done_who.out, 'quarantine')
+            server.ask('CONFIG', 'SET', 'min-replicas-to-write', '0')
+            out, err = done.communicate(timeout=PATIENCE)
+            equal((done.returncode, out), (0, 'ran\n'), err)
+            lacks(err, 'to be handed over')
+            contains('\n'.join(line for line in err.splitlines() if 'waiting for' in line), word)
+    finally:
+        server.stop()
+
+
+def real_contention_is_75_and_skipped_with_skip_ok():
+    server = Server()
+    try:
+        held = start('run', '-u', server.url, 'b', '--', 'sleep', '30')
+        until(lambda: dibs('who', '-u', server.url, 'b').code == 0, 'it is held')
+        equal(dibs('run', '-u', server.url, '-w', '0.3', 'b', '--', 'true').code, 75)
+        equal(dibs('run', '-u', server.url, '-w', '0.3', '--skip-ok', 'b', '--', 'true').code, 0)
+        held.terminate()
+        held.wait()
+    finally:
+        server.stop()
+
+
+tests(dict(globals()))

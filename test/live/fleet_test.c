@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/fleet_test.c - what many processes report is what they did: totals against a log
+ * that the test keeps itself, processes that are killed, and the history. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "live.h"
+#include "server.h"
+
+enum { WORKERS = 20, KILLED = 2, SHORT = 50, WORK_MS = 2600 };
+
+/* The independent log: what each worker did, in shared memory. */
+typedef struct worker_log {
+  volatile uint64_t locked, in_last_second;
+} worker_log;
+
+static worker_log *logs;
+
+static dibs_options options_of(void)
+{
+  dibs_options o = live_options();
+
+  o.report_ms = 1000;
+  o.history = DIBS_HISTORY_ALL;
+  return o;
+}
+
+static void pause_ms(int ms)
+{
+  const struct timespec span = { ms / 1000, ms % 1000 * 1000000L };
+
+  (void)nanosleep(&span, NULL);
+}
+
+static void work(int number, int for_ms)
+{
+  dibs_options o = options_of();
+  dibs_client *c = NULL;
+  dibs_lock_options lock = live_lock_options(20000, 20000);
+  int64_t until = live_now_ms() + for_ms;
+  char name[40];
+
+  if (dibs_open(live_url(), &o, &c) != DIBS_OK)
+    _exit(2);
+  do {
+    dibs_hold *hold = NULL;
+
+    (void)snprintf(name, sizeof(name), "orders:%d", number % 4);
+    if (dibs_lock(c, name, &lock, &hold) != DIBS_OK)
+      _exit(3);
+    logs[number].locked++;
+    pause_ms(2);
+    if (dibs_release(hold) < 0)
+      _exit(4);
+  } while (live_now_ms() < until);
+  (void)dibs_close(c);
+  _exit(0);
+}
+
+static pid_t worker(int number, int for_ms)
+{
+  pid_t pid = fork();
+
+  if (pid == 0)
+    work(number, for_ms);
+  assert_true(pid > 0);
+  return pid;
+}
+
+static dibs_fleet_row row_of(dibs_client *c, const char *class_name, uint64_t *ret_clients)
+{
+  dibs_fleet *read = NULL;
+  dibs_fleet_row found = { .size = 0 };
+
+  live_expect_ok(dibs_fleet_read(c, &read));
+  for (size_t i = 0; i < read->count; i++)
+    if (strcmp(read->rows[i].class_name, class_name) == 0)
+      found = read->rows[i];
+  if (ret_clients != NULL)
+    *ret_clients = read->clients;
+  found.class_name = class_name;
+  assert_null(dibs_fleet_free(read));
+  return found;
+}
+
+static void totals_are_what_the_processes_did(void **state)
+{
+  dibs_client *c;
+  pid_t pids[WORKERS + SHORT];
+  uint64_t done = 0, at_kill = 0, counted, clients;
+  dibs_fleet_row row;
+
+  (void)state;
+  logs = mmap(NULL, (WORKERS + SHORT) * sizeof(*logs), PROT_READ | PROT_WRITE,
+              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  assert_true(logs != MAP_FAILED);
+  for (int i = 0; i < WORKERS; i++)
+    pids[i] = worker(i, i < KILLED ? 60000 : WORK_MS);
+  for (int i = 0; i < SHORT; i++)
+    pids[WORKERS + i] = worker(WORKERS + i, 0);
+  pause_ms(WORK_MS);
+  for (int i = 0; i < KILLED; i++) {
+    (void)kill(pids[i], SIGKILL);
+    at_kill += logs[i].locked;
+  }
+  for (int i = 0; i < WORKERS + SHORT; i++) {
+    int code = -1;
+
+    assert_int_equal(waitpid(pids[i], &code, 0), pids[i]);
+    if (i >= KILLED)
+      assert_int_equal(code, 0);
+    done += i >= KILLED ? logs[i].locked : 0;
+  }
+  /* Not before: TSan takes the threads of a parent for those of its children. */
+  c = live_open(live_url());
+  row = row_of(c, "orders", &clients);
+  counted = row.waits[DIBS_FLEET_OK].count;
+  print_message("# %llu by the processes that ended, %llu by %d that were killed; %llu counted\n",
+                (unsigned long long)done, (unsigned long long)at_kill, KILLED,
+                (unsigned long long)counted);
+  /* What was killed lost its last report at most. Each claim that it held may be beyond its log. */
+  assert_true(counted * 100 >= done * 99);
+  assert_true(counted <= done + at_kill + KILLED);
+  assert_int_equal(row.kind, DIBS_KIND_MUTEX);
+  assert_true(row.since_us > 0);
+  (void)munmap(logs, (WORKERS + SHORT) * sizeof(*logs));
+  assert_null(dibs_close(c));
+}
+
+static void the_history_shows_names_of_any_bytes(void **state)
+{
+  static const char *const names[] = { "a\nb", "say \"hi\"\\", "\x1b[31mred", "\xff\xfe\x80" };
+  dibs_history_options wanted = DIBS_HISTORY_OPTIONS_INIT;
+  dibs_options o = options_of();
+  dibs_client *c, *reader = live_open(live_url());
+  dibs_history *h = NULL;
+
+  (void)state;
+  o.note = "night\njob";
+  c = live_open_with(live_url(), &o);
+  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    live_expect_ok(dibs_release(live_lock(c, names[i], 20000)));
+  assert_null(dibs_close(c));
+  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    wanted.pattern = names[i];
+    live_expect_ok(dibs_history_read(reader, &wanted, &h));
+    assert_int_equal(h->count, 1);
+    assert_string_equal(h->entries[0].name, names[i]);
+    assert_string_equal(h->entries[0].end, "released");
+    assert_string_equal(h->entries[0].note, "night\njob");
+    assert_int_equal(h->entries[0].pid, getpid());
+    assert_int_equal(h->entries[0].lease_ms, 20000);
+    assert_true(h->entries[0].fence > 0);
+    assert_in_range(h->entries[0].ago_us, 0, 60000000);
+    assert_null(dibs_history_free(h));
+  }
+  wanted.pattern = "no such *";
+  live_expect_ok(dibs_history_read(reader, &wanted, &h));
+  assert_int_equal(h->count, 0);
+  assert_null(dibs_history_free(h));
+  wanted.limit = 10001;
+  live_expect(reader, dibs_history_read(reader, &wanted, &h), DIBS_ERR_ARGUMENT);
+  assert_null(dibs_close(reader));
+}
+
+static bool is_shown(void *client)
+{
+  dibs_fleet_row row = row_of(client, "long", NULL);
+
+  return row.holding == 1;
+}
+
+static bool is_gone(void *client)
+{
+  return row_of(client, "long", NULL).holding == 0;
+}
+
+static void what_is_held_is_shown_while_the_client_lives(void **state)
+{
+  dibs_options o = options_of();
+  dibs_client *c = live_open_with(live_url(), &o), *reader = live_open(live_url());
+  dibs_hold *hold = live_lock(c, "long:1", 20000);
+
+  (void)state;
+  assert_true(live_until(8000, is_shown, reader));
+  live_expect_ok(dibs_release(hold));
+  assert_null(dibs_close(c));
+  assert_true(live_until(8000, is_gone, reader));
+  assert_null(dibs_close(reader));
+}
+
+static void nothing_is_written_with_report_off(void **state)
+{
+  dibs_options o = options_of();
+  dibs_client *c, *reader = live_open(live_url());
+
+  (void)state;
+  o.report_ms = DIBS_REPORT_OFF;
+  c = live_open_with(live_url(), &o);
+  live_expect_ok(dibs_release(live_lock(c, "silent:1", 20000)));
+  assert_null(dibs_close(c));
+  assert_int_equal(row_of(reader, "silent", NULL).waits[DIBS_FLEET_OK].count, 0);
+  assert_null(dibs_close(reader));
+}
+
+/* A parked lease is taken again without an acquisition: retake.c. */
+static void a_parked_lock_that_is_taken_again_counts_each_time(void **state)
+{
+  dibs_options o = options_of();
+  dibs_client *c = live_open_with(live_url(), &o), *reader = live_open(live_url());
+  dibs_lock_options lock = live_lock_options(20000, 20000);
+  dibs_fleet_row row;
+
+  (void)state;
+  live_needs_one_server();
+  lock.linger_ms = 60000;
+  for (int i = 0; i < 100; i++) {
+    dibs_hold *hold = NULL;
+
+    live_expect_ok(dibs_lock(c, "parked:1", &lock, &hold));
+    live_expect_ok(dibs_release(hold));
+  }
+  assert_null(dibs_close(c));
+  row = row_of(reader, "parked", NULL);
+  assert_int_equal(row.waits[DIBS_FLEET_OK].count, 100);
+  assert_int_equal(row.holds[DIBS_FLEET_RELEASED].count, 100);
+  assert_int_equal(row.holding, 0);
+  assert_null(dibs_close(reader));
+}
+
+/* Rights as before there were reports: locks work, one warning, and no report after the first. */
+static void a_user_without_the_rights_is_warned_once(void **state)
+{
+  struct live_events events = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+  dibs_options o = options_of();
+  char url[200];
+  dibs_client *c;
+  int64_t until;
+
+  (void)state;
+  live_needs_one_server();
+  assert_string_equal(test_server_command(live_server, "ACL SETUSER old on >pw ~dibs:* &dibs:* "
+                                          "+@all -xadd -zadd -zrem -zremrangebyscore"), "OK");
+  (void)snprintf(url, sizeof(url), "unix://old:pw@%s", test_server_socket(live_server));
+  o.on_event = live_on_event;
+  o.on_event_data = &events;
+  c = live_open_with(url, &o);
+  for (until = live_now_ms() + 2500; live_now_ms() < until; pause_ms(20))
+    live_expect_ok(dibs_release(live_lock(c, "denied:1", 20000)));
+  assert_null(dibs_close(c));
+  assert_string_equal(test_server_command(live_server, "HGET dibs:t:{denied} version"), "1");
+  assert_int_equal(events.counts[DIBS_EVENT_WARNING], 1);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(totals_are_what_the_processes_did),
+    cmocka_unit_test(the_history_shows_names_of_any_bytes),
+    cmocka_unit_test(what_is_held_is_shown_while_the_client_lives),
+    cmocka_unit_test(nothing_is_written_with_report_off),
+    cmocka_unit_test(a_parked_lock_that_is_taken_again_counts_each_time),
+    cmocka_unit_test(a_user_without_the_rights_is_warned_once),
+  };
+
+  return cmocka_run_group_tests(tests, live_server_setup, live_server_teardown);
+}

@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/guarded_write_test.c - a holder that slept through the end of its lease writes
+ * with its old fence, and is refused (S2); guarded writes whose answers are lost. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "live.h"
+#include "proxy.h"
+
+static struct test_proxy *proxy;
+static dibs_client *near, *far;      /* through the proxy; straight */
+
+static const char *stored(const char *key)
+{
+  return test_server_command(live_server, "GET %s", key);
+}
+
+static dibs_status set(dibs_client *client, const char *key, uint64_t fence, const char *value)
+{
+  return dibs_guarded_set(client, key, fence, value, strlen(value), 0);
+}
+
+/* ---- the other program: this one, started again ---- */
+
+enum { HOLDER_TTL_MS = 500 };
+
+typedef struct holder { pid_t pid; FILE *says, *hears; } holder;
+
+/* Takes the lock, tells its fence, waits for a word, writes, tells how that ended. */
+static int be_holder(const char *url)
+{
+  dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
+  dibs_client *client = NULL;
+  dibs_hold *hold = NULL;
+  dibs_status wrote, released;
+  uint64_t fence;
+
+  o.ttl_ms = HOLDER_TTL_MS;
+  if (dibs_open(url, NULL, &client) != DIBS_OK ||
+      dibs_lock(client, "sleeper", &o, &hold) != DIBS_OK)
+    return 1;
+  fence = dibs_hold_fence(hold);
+  printf("%llu\n", (unsigned long long)fence);
+  fflush(stdout);
+  if (getchar() != '\n')
+    return 1;
+  wrote = set(client, "balance", fence, "of the sleeper");
+  released = dibs_release(hold);
+  printf("%s %s\n", dibs_status_name(wrote), dibs_status_name(released));
+  fflush(stdout);
+  client = dibs_close(client);
+  return 0;
+}
+
+static holder holder_start(void)
+{
+  int up[2], down[2];
+  holder h;
+
+  assert_int_equal(pipe(up), 0);
+  assert_int_equal(pipe(down), 0);
+  h.pid = fork();
+  if (h.pid == 0) {
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)dup2(down[0], STDIN_FILENO);
+    (void)dup2(up[1], STDOUT_FILENO);
+    execl("/proc/self/exe", "holder", live_url(), (char *)NULL);
+    _exit(127);
+  }
+  assert_true(h.pid > 0);
+  close(up[1]);
+  close(down[0]);
+  h.says = fdopen(up[0], "r");
+  h.hears = fdopen(down[1], "w");
+  assert_non_null(h.says);
+  assert_non_null(h.hears);
+  return h;
+}
+
+static void holder_stop(const holder *h)
+{
+  int how;
+
+  assert_int_equal(kill(h->pid, SIGSTOP), 0);
+  assert_int_equal(waitpid(h->pid, &how, WUNTRACED), h->pid);
+  assert_true(WIFSTOPPED(how));
+}
+
+static void holder_go_on(const holder *h)
+{
+  assert_int_equal(kill(h->pid, SIGCONT), 0);
+  assert_int_equal(fputs("\n", h->hears), 1);
+  assert_int_equal(fflush(h->hears), 0);
+}
+
+static void holder_end(holder *h)
+{
+  int how;
+
+  fclose(h->hears);
+  fclose(h->says);
+  assert_int_equal(waitpid(h->pid, &how, 0), h->pid);
+  assert_true(WIFEXITED(how));
+  assert_int_equal(WEXITSTATUS(how), 0);
+}
+
+static void a_holder_that_slept_past_its_lease_is_fenced(void **state)
+{
+  live_needs_keys();
+  holder h = holder_start();
+  unsigned long long old;
+  char wrote[32], released[32];
+  dibs_hold *hold;
+
+  (void)state;
+  assert_int_equal(fscanf(h.says, "%llu", &old), 1);
+  holder_stop(&h);
+  hold = live_lock(far, "sleeper", 5000);          /* as soon as that lease is over */
+  assert_true(dibs_hold_fence(hold) > old);
+  live_expect(far, set(far, "balance", dibs_hold_fence(hold), "of the next"), DIBS_OK);
+  holder_go_on(&h);
+  assert_int_equal(fscanf(h.says, "%31s %31s", wrote, released), 2);
+  assert_string_equal(wrote, "DIBS_FENCED");
+  assert_string_not_equal(released, "DIBS_OK");
+  assert_string_equal(stored("balance"), "of the next");
+  holder_end(&h);
+  /* Who holds it now goes on undisturbed. */
+  live_expect(far, set(far, "balance", dibs_hold_fence(hold), "again"), DIBS_OK);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+}
+
+static void fences_rise_also_when_the_key_of_the_lock_is_gone(void **state)
+{
+  live_needs_keys();
+  uint64_t last = 0;
+
+  (void)state;
+  for (int i = 0; i < 20; i++) {
+    dibs_hold *hold = live_lock(far, "rising", 5000);
+    uint64_t fence = dibs_hold_fence(hold);
+
+    assert_true(fence > last);
+    last = fence;
+    assert_int_equal(dibs_release(hold), DIBS_OK);
+    if (i % 2 == 1)
+      test_server_command(live_server, "DEL %s", live_key("rising"));
+  }
+}
+
+/* ---- what a guarded write does ---- */
+
+static void each_guarded_write_writes_and_is_refused_when_older(void **state)
+{
+  live_needs_keys();
+  const dibs_field fields[] = { { "name", "Anna", 4 }, { "empty", NULL, 0 } };
+  const char *const names[] = { "name" };
+  int64_t sum = 0;
+
+  (void)state;
+  live_expect(far, dibs_guarded_hset(far, "person", 5, fields, 2), DIBS_OK);
+  assert_string_equal(test_server_command(live_server, "HGET person name"), "Anna");
+  live_expect(far, dibs_guarded_hset(far, "person", 4, fields, 2), DIBS_FENCED);
+  live_expect(far, dibs_guarded_hdel(far, "person", 4, names, 1), DIBS_FENCED);
+  live_expect(far, dibs_guarded_hdel(far, "person", 6, names, 1), DIBS_OK);
+  assert_string_equal(test_server_command(live_server, "HGETALL person"), "[empty, ]");
+  live_expect(far, dibs_guarded_del(far, "person", 5), DIBS_FENCED);
+  live_expect(far, dibs_guarded_del(far, "person", 6), DIBS_OK);
+  assert_int_equal(test_server_integer(live_server, "EXISTS person"), 0);
+  live_expect(far, dibs_guarded_incr(far, "person", 6, -7, &sum), DIBS_OK);
+  assert_int_equal(sum, -7);
+  live_expect(far, dibs_guarded_incr(far, "person", 5, 1, &sum), DIBS_FENCED);
+  assert_int_equal(sum, -7);
+  live_expect(far, dibs_guarded_incr(far, "person", 6, 1, NULL), DIBS_OK);
+  assert_string_equal(stored("person"), "-6");
+}
+
+static void values_are_bytes_and_may_be_long(void **state)
+{
+  live_needs_keys();
+  size_t size = 3u << 20;
+  char *value = calloc(1, size);
+
+  (void)state;
+  assert_non_null(value);
+  value[size - 1] = 'x';
+  live_expect(far, dibs_guarded_set(far, "long", 1, value, size, 60000), DIBS_OK);
+  assert_int_equal(test_server_integer(live_server, "STRLEN long"), size);
+  assert_string_equal(test_server_command(live_server, "GETRANGE long -1 -1"), "x");
+  assert_in_range(test_server_integer(live_server, "PTTL long"), 1, 60000);
+  live_expect(far, dibs_guarded_set(far, "long", 1, NULL, 0, 0), DIBS_OK);
+  assert_int_equal(test_server_integer(live_server, "STRLEN long"), 0);
+  free(value);
+}
+
+static void a_server_that_forgot_the_scripts_is_told_them(void **state)
+{
+  live_needs_keys();
+  (void)state;
+  test_server_command(live_server, "SCRIPT FLUSH");
+  live_expect(far, set(far, "told", 1, "v"), DIBS_OK);
+  assert_string_equal(stored("told"), "v");
+}
+
+static void a_key_of_another_kind_is_told_as_such(void **state)
+{
+  live_needs_keys();
+  (void)state;
+  test_server_command(live_server, "RPUSH kind x");
+  live_expect(far, set(far, "kind", 1, "v"), DIBS_ERR_WRONG_TYPE);
+  live_expect(far, dibs_guarded_incr(far, "kind", 1, 1, NULL), DIBS_ERR_WRONG_TYPE);
+  test_server_command(live_server, "SET words two");
+  live_expect(far, dibs_guarded_incr(far, "words", 1, 1, NULL), DIBS_ERR_WRONG_TYPE);
+}
+
+static void bad_arguments_are_refused_and_named(void **state)
+{
+  live_needs_keys();
+  const dibs_field nameless = { NULL, "v", 1 }, fine = { "f", "v", 1 };
+  const char *const null_name[] = { NULL };
+
+  (void)state;
+#define REFUSES(call, word)                                                                   \
+  do {                                                                                        \
+    live_expect(far, (call), DIBS_ERR_ARGUMENT);                                              \
+    live_expect_words(far, (word));                                                           \
+  } while (0)
+  REFUSES(set(far, NULL, 1, "v"), "key");
+  REFUSES(set(far, "", 1, "v"), "empty");
+  REFUSES(set(far, "a}b", 1, "v"), "tag");
+  REFUSES(set(far, "bad", 0, "v"), "fence");
+  REFUSES(set(far, "bad", UINT64_MAX, "v"), "fence");
+  REFUSES(dibs_guarded_set(far, "bad", 1, NULL, 1, 0), "value");
+  REFUSES(dibs_guarded_set(far, "bad", 1, "v", 1, -1), "ttl_ms");
+  REFUSES(dibs_guarded_set(far, "bad", 1, "v", (size_t)1 << 40, 0), "1099511627776");
+  REFUSES(dibs_guarded_hset(far, "bad", 1, NULL, 1), "fields");
+  REFUSES(dibs_guarded_hset(far, "bad", 1, &fine, 0), "count");
+  REFUSES(dibs_guarded_hset(far, "bad", 1, &fine, 1001), "count");
+  REFUSES(dibs_guarded_hset(far, "bad", 1, &nameless, 1), "name");
+  REFUSES(dibs_guarded_hdel(far, "bad", 1, NULL, 1), "names");
+  REFUSES(dibs_guarded_hdel(far, "bad", 1, null_name, 1), "name");
+  REFUSES(dibs_guarded_hdel(far, "bad", 1, null_name, 0), "count");
+#undef REFUSES
+  assert_int_equal(dibs_guarded_del(NULL, "bad", 1), DIBS_ERR_ARGUMENT);
+  assert_int_equal(test_server_integer(live_server, "EXISTS bad dibs:f:{bad}"), 0);
+}
+
+/* A longer one would wait for room in the connection's output that there never is. */
+static void the_longest_value_is_written_and_a_longer_one_named(void **state)
+{
+  live_needs_one_server();
+  char *big = calloc(1, DIBS_GUARDED_MAX + 1);
+  dibs_options options = live_options();
+  const dibs_field fields[] = { { "a", big, DIBS_GUARDED_MAX / 2 },
+                                { "b", big, DIBS_GUARDED_MAX / 2 - 1 } };
+  dibs_client *patient;
+
+  (void)state;
+  assert_non_null(big);
+  options.command_timeout_ms = LIVE_LONG_MS;       /* so much takes its time on a busy machine */
+  patient = live_open_with(live_url(), &options);
+  live_expect_ok(dibs_guarded_set(patient, "long", 1, big, DIBS_GUARDED_MAX, 0));
+  assert_int_equal(test_server_integer(live_server, "STRLEN long"), DIBS_GUARDED_MAX);
+  live_expect(patient, dibs_guarded_set(patient, "longer", 1, big, DIBS_GUARDED_MAX + 1, 0),
+              DIBS_ERR_ARGUMENT);
+  live_expect_words(patient, "7340033");
+  live_expect_words(patient, "7340032");
+  live_expect(patient, dibs_guarded_hset(patient, "longer", 1, fields, 2), DIBS_ERR_ARGUMENT);
+  live_expect_words(patient, "7340033");           /* the names of the fields count, too */
+  assert_int_equal(test_server_integer(live_server, "EXISTS longer dibs:f:{longer}"), 0);
+  dibs_close(patient);
+  free(big);
+}
+
+/* What SECURITY.md says that guarded writes need, and no more. */
+static void the_documented_permissions_are_enough(void **state)
+{
+  live_needs_one_server();
+  const dibs_field field = { "f", "v", 1 };
+  const char *const names[] = { "f" };
+  dibs_client *weak;
+  char url[256];
+
+  (void)state;
+  assert_string_equal(
+    test_server_command(live_server,
+                        "ACL SETUSER weak on >w resetkeys ~dibs:* ~acl:* -@all +evalsha +eval "
+                        "+time +set +mget +del +exists +pexpire +pttl +hset +hget +hmget "
+                        "+hgetall +hdel +hlen +publish +subscribe +pubsub|numsub +ping +auth "
+                        "+select +client|setname +scan +info +get +incrby +type"), "OK");
+  (void)snprintf(url, sizeof(url), "unix://weak:w@%s", test_server_socket(live_server));
+  weak = live_open(url);
+  live_expect(weak, set(weak, "acl:s", 1, "v"), DIBS_OK);
+  live_expect(weak, dibs_guarded_incr(weak, "acl:n", 1, 1, NULL), DIBS_OK);
+  live_expect(weak, dibs_guarded_hset(weak, "acl:h", 1, &field, 1), DIBS_OK);
+  live_expect(weak, dibs_guarded_hdel(weak, "acl:h", 1, names, 1), DIBS_OK);
+  live_expect(weak, dibs_guarded_del(weak, "acl:s", 1), DIBS_OK);
+  live_expect(weak, set(weak, "other", 1, "v"), DIBS_ERR_DENIED);
+  weak = dibs_close(weak);
+}
+
+static void the_rule_for_other_stores_lets_in_the_same_and_the_newer(void **state)
+{
+  (void)state;
+  assert_true(dibs_fence_admits(0, 1));
+  assert_true(dibs_fence_admits(7, 7));
+  assert_true(dibs_fence_admits(9007199254740992u, 9007199254740993u));
+  assert_false(dibs_fence_admits(9007199254740993u, 9007199254740992u));
+  assert_false(dibs_fence_admits(1, 0));
+}
+
+/* ---- lost answers ---- */
+
+static uint64_t lose_next(void)
+{
+  uint64_t cuts = test_proxy_counts(proxy).cuts;
+
+  live_expect(near, set(near, "warm", 1, "v"), DIBS_OK);
+  live_expect(near, dibs_guarded_incr(near, "warm sum", 1, 1, NULL), DIBS_OK);
+  test_proxy_lose_reply_to(proxy, "EVALSHA");
+  return cuts;
+}
+
+static void a_sum_whose_answer_was_lost_counts_once(void **state)
+{
+  live_needs_one_server();
+  uint64_t cuts = lose_next();
+  int64_t sum = 0;
+
+  (void)state;
+  live_expect(near, dibs_guarded_incr(near, "lost", 1, 5, &sum), DIBS_OK);
+  assert_true(test_proxy_wait_for_cuts(proxy, cuts + 1, LIVE_LONG_MS));
+  assert_int_equal(sum, 5);
+  assert_string_equal(stored("lost"), "5");
+  live_expect(near, dibs_guarded_incr(near, "lost", 1, 5, &sum), DIBS_OK);
+  assert_int_equal(sum, 10);
+}
+
+static bool has_sum(void *key)
+{
+  return strcmp(stored(key), "(nil)") != 0;
+}
+
+/* Executed, and nothing comes back until the call has given up. */
+static void sum_unheard(const char *key, uint64_t fence, int64_t by)
+{
+  uint64_t dropped = test_proxy_counts(proxy).dropped_to_client;
+  int64_t sum = 0;
+
+  live_expect(near, dibs_guarded_incr(near, "warm sum", 1, 1, NULL), DIBS_OK);
+  test_proxy_black_hole(proxy, TEST_TO_CLIENT);
+  live_expect(near, dibs_guarded_incr(near, key, fence, by, &sum), DIBS_UNKNOWN);
+  assert_int_equal(sum, 0);
+  assert_true(test_proxy_wait_for_drops(proxy, TEST_TO_CLIENT, dropped + 1, LIVE_LONG_MS));
+  assert_true(live_until(LIVE_LONG_MS, has_sum, (void *)(uintptr_t)key));
+  test_proxy_pass(proxy, TEST_BOTH);
+}
+
+static void a_sum_that_the_program_repeats_counts_once(void **state)
+{
+  live_needs_one_server();
+  int64_t sum = 0;
+
+  (void)state;
+  sum_unheard("unheard", 3, 5);
+  live_expect(near, dibs_guarded_incr(near, "unheard", 3, 5, &sum), DIBS_OK);
+  assert_int_equal(sum, 5);
+  /* That settled it: the same again is another one. */
+  live_expect(near, dibs_guarded_incr(near, "unheard", 3, 5, &sum), DIBS_OK);
+  assert_int_equal(sum, 10);
+  assert_string_equal(stored("unheard"), "10");
+}
+
+static void a_repeated_sum_counts_once_also_behind_a_newer_fence(void **state)
+{
+  live_needs_one_server();
+  int64_t sum = 0;
+
+  (void)state;
+  sum_unheard("passed", 3, 5);
+  live_expect(far, dibs_guarded_incr(far, "passed", 4, 100, &sum), DIBS_OK);
+  assert_int_equal(sum, 105);
+  /* It is told what it did; a new one is refused. */
+  live_expect(near, dibs_guarded_incr(near, "passed", 3, 5, &sum), DIBS_OK);
+  assert_int_equal(sum, 5);
+  live_expect(near, dibs_guarded_incr(near, "passed", 3, 5, &sum), DIBS_FENCED);
+  assert_string_equal(stored("passed"), "105");
+}
+
+static void other_sums_go_on_beside_one_that_was_not_heard(void **state)
+{
+  live_needs_one_server();
+  int64_t sum = 0;
+
+  (void)state;
+  sum_unheard("beside", 3, 5);
+  live_expect(near, dibs_guarded_incr(near, "beside", 3, 1, &sum), DIBS_OK);
+  assert_int_equal(sum, 6);
+  /* Long forgotten: the same call is a new one then, as said in the guide. */
+  for (int i = 0; i < 110; i++)
+    live_expect(near, dibs_guarded_incr(near, "beside", 3, 1, NULL), DIBS_OK);
+  live_expect(near, dibs_guarded_incr(near, "beside", 3, 5, &sum), DIBS_OK);
+  assert_int_equal(sum, 5 + 1 + 110 + 5);
+}
+
+/* A server that stalls: what was asked is executed when the caller has long given up. */
+static void a_write_unheard_of_is_not_told_as_done(void **state)
+{
+  live_needs_one_server();
+  (void)state;
+  test_proxy_black_hole(proxy, TEST_BOTH);
+  live_expect(near, set(near, "never", 1, "v"), DIBS_UNKNOWN);
+  test_proxy_pass(proxy, TEST_BOTH);
+  live_expect(near, set(near, "never", 1, "w"), DIBS_OK);
+  assert_string_equal(stored("never"), "w");
+}
+
+enum { ADDERS = 8, SUMS = 40 };
+
+/* As a program should: again with the same fence, as long as nobody knows. */
+static void *add(void *number)
+{
+  int64_t by = (int64_t)(intptr_t)number;
+
+  for (int i = 0; i < SUMS; i++) {
+    dibs_status status;
+
+    do
+      status = dibs_guarded_incr(near, "cut often", 9, by, NULL);
+    while (status == DIBS_UNKNOWN || status == DIBS_ERR_UNREACHABLE);
+    if (status != DIBS_OK)
+      live_fault("sum %d of %d: %s", i, (int)by, dibs_status_name(status));
+  }
+  return NULL;
+}
+
+/* Some threads add the same: a call may end what another thread began, and the other way
+ * round; as all repeat, the sum is exact. */
+static void many_threads_over_a_line_that_is_cut_often_count_exactly(void **state)
+{
+  live_needs_one_server();
+  pthread_t threads[ADDERS];
+  int64_t wanted = 0, sum = 0;
+  int before = live_faults();
+
+  (void)state;
+  live_expect(near, dibs_guarded_incr(near, "cut often", 9, 0, NULL), DIBS_OK);
+  for (intptr_t i = 0; i < ADDERS; i++) {
+    assert_int_equal(pthread_create(&threads[i], NULL, add, (void *)(i % 5 + 1)), 0);
+    wanted += SUMS * (i % 5 + 1);
+  }
+  for (int i = 0; i < 10; i++) {
+    uint64_t cuts = test_proxy_counts(proxy).cuts;
+
+    test_proxy_lose_reply_to(proxy, "EVALSHA");
+    if (!test_proxy_wait_for_cuts(proxy, cuts + 1, 1000))
+      break;                                       /* they are all done */
+  }
+  test_proxy_pass(proxy, TEST_BOTH);
+  for (int i = 0; i < ADDERS; i++)
+    pthread_join(threads[i], NULL);
+  assert_int_equal(live_faults(), before);
+  live_expect(far, dibs_guarded_incr(far, "cut often", 9, 0, &sum), DIBS_OK);
+  assert_int_equal(sum, wanted);
+}
+
+static int setup(void **state)
+{
+  (void)live_server_setup(state);
+  proxy = test_proxy_start(live_server);
+  near = live_open(live_url_by(proxy));
+  far = live_open(live_url());
+  return 0;
+}
+
+static int teardown(void **state)
+{
+  near = dibs_close(near);
+  far = dibs_close(far);
+  proxy = test_proxy_stop(proxy);
+  return live_server_teardown(state);
+}
+
+int main(int argc, char **argv)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_holder_that_slept_past_its_lease_is_fenced),
+    cmocka_unit_test(fences_rise_also_when_the_key_of_the_lock_is_gone),
+    cmocka_unit_test(each_guarded_write_writes_and_is_refused_when_older),
+    cmocka_unit_test(values_are_bytes_and_may_be_long),
+    cmocka_unit_test(a_server_that_forgot_the_scripts_is_told_them),
+    cmocka_unit_test(a_key_of_another_kind_is_told_as_such),
+    cmocka_unit_test(bad_arguments_are_refused_and_named),
+    cmocka_unit_test(the_longest_value_is_written_and_a_longer_one_named),
+    cmocka_unit_test(the_documented_permissions_are_enough),
+    cmocka_unit_test(the_rule_for_other_stores_lets_in_the_same_and_the_newer),
+    cmocka_unit_test(a_sum_whose_answer_was_lost_counts_once),
+    cmocka_unit_test(a_sum_that_the_program_repeats_counts_once),
+    cmocka_unit_test(a_repeated_sum_counts_once_also_behind_a_newer_fence),
+    cmocka_unit_test(other_sums_go_on_beside_one_that_was_not_heard),
+    cmocka_unit_test(a_write_unheard_of_is_not_told_as_done),
+    cmocka_unit_test(many_threads_over_a_line_that_is_cut_often_count_exactly),
+  };
+
+  if (argc == 2 && strcmp(argv[0], "holder") == 0)
+    return be_holder(argv[1]);
+  return cmocka_run_group_tests(tests, setup, teardown);
+}

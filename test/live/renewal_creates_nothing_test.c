@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/renewal_creates_nothing_test.c - renewing never makes a key, and after any gap it is
+ * lost, even where the name is free (S9). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "two_clients.h"
+
+/* A detached lease of `ttl_ms`, known by its token only. */
+static void detached(const char *name, int ttl_ms, char *token)
+{
+  dibs_hold *hold = live_lock(client, name, ttl_ms);
+
+  live_expect_ok(dibs_hold_token(hold, token, DIBS_TOKEN_SIZE));
+  live_expect_ok(live_detach(hold));
+}
+
+static void a_renewal_lengthens_and_never_shortens(void **state)
+{
+  char token[DIBS_TOKEN_SIZE];
+  int64_t remaining = 0;
+
+  (void)state;
+  detached("lengthen", 2000, token);
+  live_expect_ok(dibs_token_renew(other, token, 60000, &remaining));
+  assert_in_range(remaining, 55000, 60001);
+  live_expect_ok(dibs_token_renew(other, token, 1000, &remaining));
+  assert_in_range(remaining, 50000, 60001);
+  live_expect_ok(dibs_token_release(other, token));
+}
+
+static void a_renewal_of_a_deleted_lock_creates_nothing(void **state)
+{
+  live_needs_keys();
+  char token[DIBS_TOKEN_SIZE];
+
+  (void)state;
+  detached("gone", 60000, token);
+  assert_int_equal(test_server_integer(live_server, "DEL %s", live_key("gone")), 1);
+  assert_int_equal(dibs_token_renew(other, token, 60000, NULL), DIBS_LOST);
+  assert_int_equal(dibs_token_release(other, token), DIBS_LOST);
+  assert_int_equal(test_server_integer(live_server, "EXISTS %s", live_key("gone")), 0);
+}
+
+static void a_renewal_after_a_gap_is_lost_though_the_name_is_free(void **state)
+{
+  char token[DIBS_TOKEN_SIZE];
+
+  (void)state;
+  detached("gap", 60000, token);
+  live_expect_ok(dibs_token_release(other, token));
+  assert_int_equal(dibs_token_renew(client, token, 60000, NULL), DIBS_EXPIRED);
+  assert_int_equal(live_try(other, "gap"), DIBS_OK);
+  assert_int_not_equal(dibs_token_renew(client, token, 60000, NULL), DIBS_OK);
+  assert_int_equal(live_try(other, "gap"), DIBS_OK);
+}
+
+/* The name is free again, and what its holder did may have been undone. */
+static void a_token_of_a_lease_that_another_followed_is_lost(void **state)
+{
+  char token[DIBS_TOKEN_SIZE];
+
+  (void)state;
+  detached("followed", 200, token);
+  assert_int_equal(dibs_release(live_lock(other, "followed", 5000)), DIBS_OK);
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(dibs_token_renew(client, token, 60000, NULL), DIBS_LOST);
+    assert_int_equal(dibs_token_release(client, token), DIBS_LOST);
+  }
+}
+
+/* Another client's cancelled ask leaves its name in the memory, and no grant. */
+static void a_token_of_a_lease_that_nobody_followed_is_expired_for_good(void **state)
+{
+  char token[DIBS_TOKEN_SIZE];
+  dibs_lock_options o = live_lock_options(5000, 50);
+  dibs_hold *hold = NULL;
+
+  (void)state;
+  detached("alone", 60000, token);
+  assert_int_equal(dibs_lock(other, "alone", &o, &hold), DIBS_TIMED_OUT);
+  live_expect_ok(dibs_token_release(client, token));
+  live_expect_ok(dibs_token_release(client, token));
+  assert_int_equal(dibs_token_renew(other, token, 60000, NULL), DIBS_EXPIRED);
+}
+
+static void a_token_is_lost_with_the_data_of_the_server(void **state)
+{
+  live_needs_one_server();
+  char token[DIBS_TOKEN_SIZE];
+
+  (void)state;
+  detached("flushed", 60000, token);
+  (void)test_server_command(live_server, "FLUSHALL");
+  assert_int_equal(dibs_token_renew(other, token, 60000, NULL), DIBS_LOST);
+  assert_int_equal(dibs_token_release(other, token), DIBS_LOST);
+}
+
+static void a_renewal_of_what_another_has_is_taken(void **state)
+{
+  char token[DIBS_TOKEN_SIZE];
+  dibs_hold *hold;
+
+  (void)state;
+  detached("taken", 200, token);
+  hold = live_lock(other, "taken", 60000);
+  assert_int_equal(dibs_token_renew(client, token, 60000, NULL), DIBS_TAKEN);
+  assert_int_equal(dibs_token_release(client, token), DIBS_TAKEN);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+}
+
+static void the_watchdog_never_recreates_a_deleted_lock(void **state)
+{
+  live_needs_keys();
+  struct live_loss loss = { .count = 0 };
+  dibs_lock_options o = live_lock_options(600, LIVE_LONG_MS);
+  dibs_hold *hold;
+
+  (void)state;
+  o.on_lost = live_on_lost;
+  o.on_lost_data = &loss;
+  hold = live_lock_with(client, "watchdog", &o);
+  assert_int_equal(test_server_integer(live_server, "DEL %s", live_key("watchdog")), 1);
+  assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
+  assert_int_equal(test_server_integer(live_server, "EXISTS %s", live_key("watchdog")), 0);
+  assert_int_not_equal(dibs_release(hold), DIBS_OK);
+  assert_int_equal(test_server_integer(live_server, "EXISTS %s", live_key("watchdog")), 0);
+}
+
+static void what_is_no_token_is_refused_in_words(void **state)
+{
+  static const char *const tokens[] = { "", "x", "v1 nonsense", "AAAAAAAAAAAAAAAAAAAAAA:1:1" };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++) {
+    assert_int_equal(dibs_token_renew(client, tokens[i], 1000, NULL), DIBS_ERR_ARGUMENT);
+    assert_int_equal(dibs_token_release(client, tokens[i]), DIBS_ERR_ARGUMENT);
+    live_expect_words(client, "token");
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_renewal_lengthens_and_never_shortens),
+    cmocka_unit_test(a_renewal_of_a_deleted_lock_creates_nothing),
+    cmocka_unit_test(a_renewal_after_a_gap_is_lost_though_the_name_is_free),
+    cmocka_unit_test(a_token_of_a_lease_that_another_followed_is_lost),
+    cmocka_unit_test(a_token_of_a_lease_that_nobody_followed_is_expired_for_good),
+    cmocka_unit_test(a_token_is_lost_with_the_data_of_the_server),
+    cmocka_unit_test(a_renewal_of_what_another_has_is_taken),
+    cmocka_unit_test(the_watchdog_never_recreates_a_deleted_lock),
+    cmocka_unit_test(what_is_no_token_is_refused_in_words),
+  };
+
+  return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/thread_errors_test.c - whose an error is: of the thread that called, of the
+ * callback's own operation; and that a client is a handle as a hold is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <dibs/dibs.h>
+#include <poll.h>
+
+#include "one_client.h"
+
+enum { ROUNDS = 2000 };
+
+static dibs_error last(dibs_client *c)
+{
+  dibs_error e = { .status = (dibs_status)99 };
+
+  dibs_last_error(c, &e);
+  return e;
+}
+
+/* ---- threads ---- */
+
+static _Atomic long wrong;
+
+static void *lock_what_is_no_mutex(void *data)
+{
+  dibs_hold *hold = NULL;
+
+  (void)data;
+  for (int i = 0; i < ROUNDS; i++) {
+    dibs_status status = dibs_lock(client, "a-rw-name", NULL, &hold);
+    dibs_error e = last(client);
+
+    if (status != DIBS_ERR_WRONG_TYPE || e.status != status || strstr(e.text, "permits") != NULL)
+      atomic_fetch_add(&wrong, 1);
+  }
+  return NULL;
+}
+
+static void *take_permits_of_nothing(void *data)
+{
+  dibs_hold *hold = NULL;
+
+  (void)data;
+  for (int i = 0; i < ROUNDS; i++) {
+    dibs_status status = dibs_acquire_permits(client, "unset", 1, NULL, &hold);
+
+    if (status != DIBS_ERR_NOT_SET || last(client).status != status)
+      atomic_fetch_add(&wrong, 1);
+  }
+  return NULL;
+}
+
+static void an_error_is_of_the_thread_that_called(void **state)
+{
+  pthread_t one, other;
+  dibs_hold *hold = NULL;
+
+  (void)state;
+  live_expect(client, dibs_read_lock(client, "a-rw-name", NULL, &hold), DIBS_OK);
+  assert_int_equal(pthread_create(&one, NULL, lock_what_is_no_mutex, NULL), 0);
+  assert_int_equal(pthread_create(&other, NULL, take_permits_of_nothing, NULL), 0);
+  assert_int_equal(pthread_join(one, NULL), 0);
+  assert_int_equal(pthread_join(other, NULL), 0);
+  assert_int_equal(atomic_load(&wrong), 0);
+  live_expect(client, dibs_release(hold), DIBS_OK);
+}
+
+/* ---- one call after the other ---- */
+
+static void expect_last(dibs_status status)
+{
+  dibs_error e = last(client);
+
+  assert_int_equal(e.status, status);
+  assert_int_equal(e.text[0] == 0, status == DIBS_OK);
+}
+
+static void each_call_replaces_what_the_one_before_left(void **state)
+{
+  dibs_client *other = live_open(live_url());
+  dibs_lock_options short_wait = live_lock_options(30000, 50);
+  dibs_hold *hold = NULL, *none = NULL, *stale;
+
+  (void)state;
+  assert_int_equal(dibs_lock(client, "", NULL, &none), DIBS_ERR_ARGUMENT);
+  expect_last(DIBS_ERR_ARGUMENT);
+  live_expect(other, dibs_lock(other, "taken", NULL, &hold), DIBS_OK);
+  assert_int_equal(dibs_try_lock(client, "taken", NULL, &none), DIBS_BUSY);
+  expect_last(DIBS_BUSY);
+  assert_int_equal(dibs_lock(client, "taken", &short_wait, &none), DIBS_TIMED_OUT);
+  expect_last(DIBS_TIMED_OUT);
+  live_expect(other, dibs_release(hold), DIBS_OK);
+  live_expect(client, dibs_lock(client, "taken", NULL, &stale), DIBS_OK);
+  expect_last(DIBS_OK);
+  assert_int_equal(dibs_lock(client, "", NULL, &none), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_release(stale), DIBS_OK);
+  expect_last(DIBS_OK);
+  assert_int_equal(dibs_lock(client, "", NULL, &none), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_release(stale), DIBS_ERR_STALE);
+  expect_last(DIBS_ERR_STALE);
+  assert_int_equal(dibs_latch_down(client, "not armed", 1, NULL, NULL), DIBS_ERR_NOT_SET);
+  expect_last(DIBS_ERR_NOT_SET);
+  assert_int_equal(last(other).status, DIBS_OK);       /* it was another client's */
+  assert_int_equal(last(NULL).status, DIBS_ERR_NOT_SET);
+  other = dibs_close(other);
+}
+
+/* ---- callbacks ---- */
+
+struct told {
+  _Atomic int count;
+  dibs_error error;
+  char name[DIBS_NAME_MAX + 1];
+};
+
+static void on_lock(const dibs_error *error, dibs_hold *hold, void *data)
+{
+  struct told *t = data;
+
+  t->error = *error;
+  if (hold != NULL)
+    (void)dibs_release_async(hold, NULL, NULL);
+  (void)atomic_fetch_add(&t->count, 1);
+}
+
+static void on_lost(dibs_hold *hold, const dibs_loss *loss, void *data)
+{
+  struct told *t = data;
+
+  (void)hold;
+  t->error.status = loss->why;
+  (void)snprintf(t->error.text, sizeof(t->error.text), "%s", loss->text);
+  (void)snprintf(t->name, sizeof(t->name), "%.*s", (int)loss->name_size, loss->name);
+  (void)atomic_fetch_add(&t->count, 1);
+}
+
+static bool was_reported(void *data)
+{
+  return atomic_load(&((struct told *)data)->count) > 0;
+}
+
+static void a_callback_gets_the_error_of_its_own_operation(void **state)
+{
+  struct told kind = { .count = 0 }, permits = { .count = 0 }, fine = { .count = 0 };
+  dibs_hold *hold = NULL;
+
+  (void)state;
+  live_expect(client, dibs_read_lock(client, "rw", NULL, &hold), DIBS_OK);
+  live_expect_ok(dibs_lock_async(client, "rw", NULL, on_lock, &kind, NULL));
+  live_expect_ok(dibs_acquire_permits_async(client, "none", 1, NULL, on_lock, &permits, NULL));
+  live_expect_ok(dibs_lock_async(client, "free", NULL, on_lock, &fine, NULL));
+  assert_true(live_until(LIVE_LONG_MS, was_reported, &kind));
+  assert_true(live_until(LIVE_LONG_MS, was_reported, &permits));
+  assert_true(live_until(LIVE_LONG_MS, was_reported, &fine));
+  assert_int_equal(kind.error.status, DIBS_ERR_WRONG_TYPE);
+  assert_int_equal(permits.error.status, DIBS_ERR_NOT_SET);
+  assert_string_not_equal(kind.error.text, permits.error.text);
+  assert_string_equal(kind.error.node, live_url());
+  assert_int_equal(fine.error.status, DIBS_OK);
+  assert_string_equal(fine.error.text, "");
+  expect_last(DIBS_OK);                     /* of this thread */
+  live_expect(client, dibs_release(hold), DIBS_OK);
+}
+
+static void a_loss_says_what_was_lost_and_why(void **state)
+{
+  dibs_lock_options o = live_lock_options(30000, 0);
+  struct told t = { .count = 0 };
+  dibs_inspection *seen = NULL;
+  dibs_hold *hold = NULL;
+
+  (void)state;
+  o.on_lost = on_lost;
+  o.on_lost_data = &t;
+  live_expect(client, dibs_lock(client, "orders/7", &o, &hold), DIBS_OK);
+  live_expect(client, dibs_inspect(client, "orders/7", &seen), DIBS_OK);
+  live_expect(client, dibs_break(client, "orders/7", seen->lease), DIBS_OK);
+  seen = dibs_inspection_free(seen);
+  assert_true(live_until(15000, was_reported, &t));
+  assert_true(t.error.status > 0);
+  assert_string_equal(t.name, "orders/7");
+  assert_string_not_equal(t.error.text, "");
+  assert_int_not_equal(dibs_release(hold), DIBS_OK);
+}
+
+static void a_hold_knows_its_names(void **state)
+{
+  static const char *const names[] = { "b", "a", "long name", "a" };
+  char name[DIBS_NAME_MAX + 1];
+  dibs_hold *hold = NULL;
+  size_t size = 0;
+
+  (void)state;
+  live_expect(client, dibs_lock_bytes(client, "x\0y", 3, NULL, &hold), DIBS_OK);
+  live_expect(client, dibs_hold_name(hold, 0, NULL, 0, &size), DIBS_OK);
+  assert_int_equal(size, 3);
+  live_expect(client, dibs_hold_name(hold, 0, name, sizeof(name), NULL), DIBS_OK);
+  assert_memory_equal(name, "x\0y", 4);
+  assert_int_equal(dibs_hold_name(hold, 0, name, 3, &size), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_hold_name(hold, 1, name, sizeof(name), NULL), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_release(hold), DIBS_OK);
+  assert_int_equal(dibs_hold_name(hold, 0, name, sizeof(name), NULL), DIBS_ERR_STALE);
+  live_expect(client, dibs_lock_many(client, names, 4, NULL, &hold), DIBS_OK);
+  for (size_t i = 0; i < 3; i++) {
+    live_expect(client, dibs_hold_name(hold, i, name, sizeof(name), &size), DIBS_OK);
+    assert_string_equal(name, i == 0 ? "a" : i == 1 ? "b" : "long name");
+    assert_int_equal(size, strlen(name));
+  }
+  assert_int_equal(dibs_hold_name(hold, 3, name, sizeof(name), NULL), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_release(hold), DIBS_OK);
+}
+
+/* ---- a client is a handle ---- */
+
+static void expect_refused(dibs_client *c, dibs_status wanted)
+{
+  dibs_stats stats = { .size = sizeof(stats) };
+  dibs_inspection *seen = NULL;
+  dibs_hold *hold = NULL;
+  int64_t left;
+
+  assert_int_equal(dibs_lock(c, "a", NULL, &hold), wanted);
+  assert_int_equal(last(c).status, wanted);
+  assert_int_equal(dibs_lock_async(c, "a", NULL, on_lock, NULL, NULL), wanted);
+  assert_int_equal(dibs_ping(c, 0, NULL), wanted);
+  assert_int_equal(dibs_inspect(c, "a", &seen), wanted);
+  assert_int_equal(dibs_latch_count(c, "a", &left), wanted);
+  assert_int_equal(dibs_get_stats(c, &stats), wanted);
+  assert_int_equal(dibs_process(c, &left), wanted);
+  assert_int_equal(dibs_set_credentials(c, NULL, NULL), wanted);
+  assert_int_equal(dibs_map_put(c, "m", (dibs_bytes){ "k", 1 }, (dibs_bytes){ "v", 1 }, NULL),
+                   wanted);
+  assert_int_equal(dibs_fd(c), -1);
+  assert_int_equal(dibs_last_errors(c, NULL, 0), 0);
+  assert_false(dibs_is_connected(c));
+  assert_false(dibs_is_private(c));
+  assert_string_equal(dibs_url(c), "");
+  assert_null(dibs_close(c));
+}
+
+static void a_closed_or_invented_client_is_refused(void **state)
+{
+  dibs_client *closed = live_open(live_url());
+  char memory[64] = { 0 };
+  dibs_client *other;
+
+  (void)state;
+  assert_null(dibs_close(closed));
+  expect_refused(closed, DIBS_ERR_STALE);
+  other = live_open(live_url());             /* gets its place in the table */
+  expect_refused(closed, DIBS_ERR_STALE);
+  expect_refused((dibs_client *)(void *)memory, DIBS_ERR_STALE);
+  expect_refused((dibs_client *)(void *)(memory + 1), DIBS_ERR_STALE);
+  expect_refused((dibs_client *)UINTPTR_MAX, DIBS_ERR_STALE);
+  expect_refused(NULL, DIBS_ERR_ARGUMENT);
+  live_expect(other, dibs_ping(other, 0, NULL), DIBS_OK);
+  other = dibs_close(other);
+}
+
+struct shared {
+  dibs_client *client;
+  _Atomic int odd, calls;
+};
+
+static void *call_until_closed(void *data)
+{
+  struct shared *s = data;
+  dibs_status status = DIBS_OK;
+
+  while (status != DIBS_ERR_STALE) {
+    dibs_hold *hold = NULL;
+
+    status = dibs_try_lock(s->client, "closing", NULL, &hold);
+    if (status == DIBS_OK)
+      (void)dibs_release(hold);
+    else if (status != DIBS_BUSY && status != DIBS_ERR_CLOSED && status != DIBS_ERR_STALE &&
+             status != DIBS_UNKNOWN)
+      (void)atomic_fetch_add(&s->odd, 1);
+    (void)atomic_fetch_add(&s->calls, 1);
+  }
+  return NULL;
+}
+
+static void *close_it(void *data)
+{
+  (void)dibs_close(data);
+  return NULL;
+}
+
+static void closing_while_others_call_and_close_ends_them_stale(void **state)
+{
+  pthread_t callers[4], closers[2];
+
+  (void)state;
+  for (int round = 0; round < 20; round++) {
+    struct shared s = { .client = live_open(live_url()) };
+
+    for (int i = 0; i < 4; i++)
+      assert_int_equal(pthread_create(&callers[i], NULL, call_until_closed, &s), 0);
+    while (atomic_load(&s.calls) < 40)
+      (void)poll(NULL, 0, 1);
+    for (int i = 0; i < 2; i++)
+      assert_int_equal(pthread_create(&closers[i], NULL, close_it, s.client), 0);
+    for (int i = 0; i < 2; i++)
+      assert_int_equal(pthread_join(closers[i], NULL), 0);
+    for (int i = 0; i < 4; i++)
+      assert_int_equal(pthread_join(callers[i], NULL), 0);
+    assert_int_equal(atomic_load(&s.odd), 0);
+  }
+}
+
+static bool is_cut(void *c)
+{
+  return !dibs_is_connected(c);
+}
+
+static void it_tells_whether_a_server_is_there(void **state)
+{
+  struct test_server *s = test_server_start();
+  dibs_client *c = live_open(test_server_url(s));
+
+  (void)state;
+  assert_false(dibs_is_connected(c));
+  live_expect(c, dibs_ping(c, 0, NULL), DIBS_OK);
+  assert_true(dibs_is_connected(c));
+  test_server_kill9(s);
+  assert_true(live_until(LIVE_LONG_MS, is_cut, c));
+  c = dibs_close(c);
+  s = test_server_stop(s);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(an_error_is_of_the_thread_that_called),
+    cmocka_unit_test(each_call_replaces_what_the_one_before_left),
+    cmocka_unit_test(a_callback_gets_the_error_of_its_own_operation),
+    cmocka_unit_test(a_loss_says_what_was_lost_and_why),
+    cmocka_unit_test(a_hold_knows_its_names),
+    cmocka_unit_test(a_closed_or_invented_client_is_refused),
+    cmocka_unit_test(closing_while_others_call_and_close_ends_them_stale),
+    cmocka_unit_test(it_tells_whether_a_server_is_there),
+  };
+
+  return cmocka_run_group_tests(tests, setup, teardown);
+}

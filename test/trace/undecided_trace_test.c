@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/* Stories of servers that answer and cannot decide, and of outages: which status a waiting call
+ * ends with, when it goes on, and what the program hears meanwhile. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <dibs/client.h>
+
+#include "peer.h"
+
+enum { MINUTE = 60000 };
+
+static const char *const passing[] = {
+  "-LOADING Redis is loading the dataset in memory",
+  "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
+  "-TRYAGAIN Multiple keys request during rehashing of slot",
+  "-MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
+  "-CLUSTERDOWN The cluster is down",
+  "-NOREPLICAS Not enough good replicas to write.",
+};
+
+/* Time passes; each request of the lock is answered with `error`. */
+static void refuse_for(struct peer *p, const char *error, int64_t ms)
+{
+  for (int64_t at = 0; at < ms; at += 50) {
+    peer_advance_ms(p, 50);
+    while (peer_try_expect(p, "acquire*"))
+      peer_answer(p, "%s", error);
+  }
+}
+
+/* Likewise until the program is told `line`, from `first` to `last` ms from now. */
+static void refuse_until_told(struct peer *p, const char *error, const char *line, int first,
+                              int last)
+{
+  for (int ms = 0; ms <= last; ms += 10) {
+    peer_advance_ms(p, 10);
+    if (peer_try_told(p, line)) {
+      assert_in_range(ms, first, last);
+      return;
+    }
+    peer_expect_told_nothing(p);
+    while (peer_try_expect(p, "acquire*"))
+      peer_answer(p, "%s", error);
+  }
+  fail_msg("was not told \"%s\" in %d ms", line, last);
+}
+
+static const char *told(const char *error)
+{
+  return strncmp(error, "-NOREPL", 7) == 0 ? "failed a DIBS_ERR_REFUSED"
+                                           : "failed a DIBS_ERR_UNREACHABLE";
+}
+
+static void a_wait_that_met_only_refusals_does_not_time_out(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++) {
+    struct peer *p = peer_asked((struct wish){ .wait_ms = 3000 });
+
+    refuse_until_told(p, passing[i], told(passing[i]), 2950, 3050);
+    peer_free(p);
+  }
+}
+
+static void a_client_that_was_never_answered_gives_up_after_the_connect_timeout(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++) {
+    struct peer *p = peer_asked((struct wish){ .wait_ms = 10 * MINUTE });
+
+    refuse_until_told(p, passing[i], told(passing[i]), 4950, 5050);
+    peer_free(p);
+  }
+}
+
+/* Queued behind another holder: the server has answered once. */
+static void a_waiter_outlasts_refusals_of_minutes_and_gets_the_lock(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++) {
+    struct peer *p = peer_queued((struct wish){ 0 });
+
+    refuse_for(p, passing[i], 5 * MINUTE);
+    peer_expect_told_nothing(p);
+    peer_advance_to_command(p);
+    peer_expect(p, "acquire*");
+    peer_answer(p, "[1 %lld 30000 60]", peer_server_us(p));
+    peer_expect_told(p, "granted a");
+    peer_free(p);
+  }
+}
+
+static void refusals_at_the_end_of_a_long_wait_are_told_and_not_busy(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++) {
+    struct peer *p = peer_queued((struct wish){ .wait_ms = 5 * MINUTE });
+
+    refuse_until_told(p, passing[i], told(passing[i]), 5 * MINUTE - 50, 5 * MINUTE + 50);
+    peer_free(p);
+  }
+}
+
+static void a_waiter_outlasts_an_outage_and_asks_again(void **state)
+{
+  struct peer *p = peer_queued((struct wish){ 0 });
+
+  (void)state;
+  peer_break(p, 0);
+  for (int i = 0; i < 600; i++) {
+    peer_advance_ms(p, 100);
+    if (peer_wants(p, 0))
+      peer_break(p, 0);
+  }
+  peer_expect_told_nothing(p);
+  while (!peer_wants(p, 0))
+    peer_advance_ms(p, 10);
+  peer_connect(p, 0);
+  peer_expect(p, "acquire*");
+  peer_answer(p, "[1 %lld 30000 60]", peer_server_us(p));
+  peer_expect_told(p, "granted a");
+  peer_free(p);
+}
+
+static void with_fail_an_outage_is_borne_for_the_connect_timeout(void **state)
+{
+  engine_settings s = peer_settings();
+  struct peer *p;
+
+  (void)state;
+  s.patience = PATIENCE_NEVER;
+  p = peer_new_with(&s);
+  peer_lock(p, "a", (struct wish){ 0 });
+  peer_connect(p, 0);
+  refuse_until_told(p, passing[4], "failed a DIBS_ERR_UNREACHABLE", 4950, 5050);
+  peer_free(p);
+}
+
+static void with_wait_a_server_that_was_never_there_is_waited_for(void **state)
+{
+  engine_settings s = peer_settings();
+  struct peer *p;
+
+  (void)state;
+  s.patience = PATIENCE_ALWAYS;
+  p = peer_new_with(&s);
+  peer_lock(p, "a", (struct wish){ 0 });
+  for (int i = 0; i < 600; i++) {
+    if (peer_wants(p, 0))
+      peer_break(p, 0);
+    peer_advance_ms(p, 100);
+  }
+  peer_expect_told_nothing(p);
+  peer_free(p);
+}
+
+static void a_try_keeps_one_limit_while_the_server_refuses(void **state)
+{
+  struct peer *p = peer_asked((struct wish){ .is_try = true });
+
+  (void)state;
+  refuse_until_told(p, passing[0], "failed a DIBS_ERR_UNREACHABLE", 4950, 5050);
+  peer_free(p);
+}
+
+/* ---- what the program hears ---- */
+
+static void who_waits_without_an_answer_is_warned_at_growing_intervals(void **state)
+{
+  struct peer *p = peer_queued((struct wish){ 0 });
+  static const int64_t later_s[] = { 2, 4, 8, 16, 32, 60, 60 };
+
+  (void)state;
+  peer_advance_to_command(p);
+  peer_expect(p, "acquire*");
+  peer_answer(p, "%s", passing[4]);
+  refuse_for(p, passing[4], 1900);
+  assert_int_equal(peer_events(p, DIBS_EVENT_WARNING), 0);
+  refuse_for(p, passing[4], 200);
+  assert_int_equal(peer_events(p, DIBS_EVENT_WARNING), 1);
+  assert_non_null(strstr(peer_last_event(p), "CLUSTERDOWN"));
+  for (size_t i = 0; i < sizeof(later_s) / sizeof(later_s[0]); i++) {
+    refuse_for(p, passing[4], later_s[i] * 1000 - 400);
+    assert_int_equal(peer_events(p, DIBS_EVENT_WARNING), (int)i + 1);
+    refuse_for(p, passing[4], 400);
+    assert_int_equal(peer_events(p, DIBS_EVENT_WARNING), (int)i + 2);
+  }
+  assert_int_equal(peer_events(p, DIBS_EVENT_RECOVERED), 0);
+  peer_advance_to_command(p);
+  peer_expect(p, "acquire*");
+  peer_answer(p, "[1 %lld 30000 60]", peer_server_us(p));
+  peer_expect_told(p, "granted a");
+  peer_advance_ms(p, 100);
+  assert_int_equal(peer_events(p, DIBS_EVENT_RECOVERED), 1);
+  peer_free(p);
+}
+
+static void a_short_refusal_is_not_told(void **state)
+{
+  struct peer *p = peer_asked((struct wish){ 0 });
+
+  (void)state;
+  refuse_for(p, passing[0], 1500);
+  peer_advance_to_command(p);
+  peer_expect(p, "acquire*");
+  peer_answer(p, "[1 %lld 30000 60]", peer_server_us(p));
+  peer_expect_told(p, "granted a");
+  assert_int_equal(peer_events(p, DIBS_EVENT_WARNING), 0);
+  assert_int_equal(peer_events(p, DIBS_EVENT_RECOVERED), 0);
+  peer_free(p);
+}
+
+static void a_client_that_holds_and_asks_nothing_is_not_warned(void **state)
+{
+  struct peer *p = peer_new();
+
+  (void)state;
+  peer_advance_ms(p, MINUTE);
+  assert_int_equal(peer_events(p, DIBS_EVENT_WARNING), 0);
+  peer_free(p);
+}
+
+/* A primary that became a replica: it connects, and says READONLY to the first command. */
+static void a_server_that_comes_and_goes_is_told_less_and_less_often(void **state)
+{
+  struct peer *p = peer_queued((struct wish){ 0 });
+  int first, events, tries = 0;
+
+  (void)state;
+  peer_break(p, 0);
+  for (int ms = 0; ms < 6000; ms += 10) {
+    peer_advance_ms(p, 10);
+    if (!peer_wants(p, 0))
+      continue;
+    peer_connect(p, 0);
+    if (peer_try_expect(p, "acquire*"))
+      peer_answer(p, "-READONLY You can't write against a read only replica.");
+    tries++;
+  }
+  first = peer_events(p, DIBS_EVENT_CONNECTED) + peer_events(p, DIBS_EVENT_DISCONNECTED);
+  assert_true(tries > 5);                /* it still tries */
+  assert_in_range(first, 2, 6);
+  for (int ms = 0; ms < MINUTE; ms += 10) {
+    peer_advance_ms(p, 10);
+    if (!peer_wants(p, 0))
+      continue;
+    peer_connect(p, 0);
+    if (peer_try_expect(p, "acquire*"))
+      peer_answer(p, "-READONLY You can't write against a read only replica.");
+  }
+  events = peer_events(p, DIBS_EVENT_CONNECTED) + peer_events(p, DIBS_EVENT_DISCONNECTED);
+  assert_in_range(events - first, 0, 8);
+  peer_free(p);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_wait_that_met_only_refusals_does_not_time_out),
+    cmocka_unit_test(a_client_that_was_never_answered_gives_up_after_the_connect_timeout),
+    cmocka_unit_test(a_waiter_outlasts_refusals_of_minutes_and_gets_the_lock),
+    cmocka_unit_test(refusals_at_the_end_of_a_long_wait_are_told_and_not_busy),
+    cmocka_unit_test(a_waiter_outlasts_an_outage_and_asks_again),
+    cmocka_unit_test(with_fail_an_outage_is_borne_for_the_connect_timeout),
+    cmocka_unit_test(with_wait_a_server_that_was_never_there_is_waited_for),
+    cmocka_unit_test(a_try_keeps_one_limit_while_the_server_refuses),
+    cmocka_unit_test(who_waits_without_an_answer_is_warned_at_growing_intervals),
+    cmocka_unit_test(a_short_refusal_is_not_told),
+    cmocka_unit_test(a_client_that_holds_and_asks_nothing_is_not_warned),
+    cmocka_unit_test(a_server_that_comes_and_goes_is_told_less_and_less_often),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* Unit: fleet - classes of names, when a report is due, what a refused report becomes, and that
+ * refused memory loses counts and nothing else. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "failing_heap.h"
+#include "fleet/fleet.h"
+
+static protocol names;
+static instant now = { 7000000000 };
+
+static fleet_settings settings_of(const memory *m)
+{
+  names = (protocol){ .prefix = "dibs", .client = "AAAAAAAAAAAAAAAAAAAAAA" };
+  return (fleet_settings){ .memory = *m, .names = &names, .host = "h", .program = "p", .note = "",
+                           .pid = 1, .every = SPAN_MS(10000), .history = HISTORY_ALL,
+                           .history_max = 100, .history_over = SPAN_MS(1000) };
+}
+
+static void expect_class(const char *name, size_t size, const char *wanted)
+{
+  char shown[FLEET_CLASS_SIZE];
+
+  fleet_class_name(name, size, shown);
+  assert_string_equal(shown, wanted);
+}
+
+static void classes_are_bounded_and_printable(void **state)
+{
+  static const struct { const char *name, *wanted; } rows[] = {
+    { "orders:17", "orders" },
+    { "orders", "orders" },
+    { "job-123-of-9", "job-*-of-*" },
+    { "3f2504e0-4f89-11d3-9a0c-0305e82c3301", "*" },
+    { "build-9f86d081884c7d65", "build-*" },
+    { "deadbeef", "deadbeef" },
+    { "facade2", "facade*" },
+    { ":x", ":x" },
+    { "a\nb\x1b[31m\"q\"", "a?b??*m?q?" },
+    { "{tag}", "?tag?" },
+    { "gr\xc3\xbc\xc3\x9f" "e", "gr\xc3\xbc\xc3\x9f" "e" },
+    { "bad\xff\xfe\xc3", "bad???" },
+    { "\xc0\xaf\xed\xa0\x80", "?????" },
+  };
+  char many[600];
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    expect_class(rows[i].name, strlen(rows[i].name), rows[i].wanted);
+  memset(many, 'x', sizeof(many));
+  fleet_class_name(many, sizeof(many), many + 500);
+  assert_true(strlen(many + 500) < FLEET_CLASS_SIZE);
+}
+
+static void hold(fleet *f, const char *name)
+{
+  fleet_note n = { .ttl_ms = 1000 };
+
+  fleet_began(f, &n, name, strlen(name), now);
+  fleet_granted(f, &n, now);
+  fleet_tell(f, &n, fleet_end_words[DIBS_FLEET_RELEASED], name, strlen(name), 7, now);
+  fleet_ended(f, &n, DIBS_FLEET_RELEASED, now);
+}
+
+static void a_report_is_due_only_after_something_happened(void **state)
+{
+  failing_heap heap = { .fail_at = 0 };
+  memory m = FAILING_HEAP_AS(memory, &heap);
+  fleet_settings s = settings_of(&m);
+  fleet *f = fleet_new(&s, now);
+
+  (void)state;
+  assert_true(instant_is_never(fleet_due(f)));
+  assert_false(fleet_report_begin(f, true, now));
+  hold(f, "orders:1");
+  assert_int_equal(fleet_due(f).ns, now.ns + SPAN_MS(10000).ns);
+  assert_true(fleet_report_begin(f, false, now));
+  fleet_report_done(f, 0, true);
+  fleet_report_end(f, now);
+  assert_true(instant_is_never(fleet_due(f)));
+  assert_null(fleet_free(f));
+  assert_int_equal(heap.live, 0);
+}
+
+static bool one_life(failing_heap *heap, void *data)
+{
+  memory m = FAILING_HEAP_AS(memory, heap);
+  fleet_settings s = settings_of(&m);
+  fleet *f = fleet_new(&s, now);
+  request r;
+  bool done = f != NULL;
+
+  (void)data;
+  if (f == NULL)
+    return false;
+  request_init(&r, &m);
+  hold(f, "orders:1");
+  hold(f, "users:1");
+  if (fleet_report_begin(f, false, now)) {
+    done = fleet_report_write(f, 0, now, &r);
+    fleet_report_end(f, now);
+  }
+  request_deinit(&r);
+  assert_null(fleet_free(f));
+  return done;
+}
+
+static void without_memory_counts_are_missing_and_nothing_else(void **state)
+{
+  (void)state;
+  failing_heap_try_all(one_life, NULL);
+}
+
+static void more_than_64_classes_are_other(void **state)
+{
+  failing_heap heap = { .fail_at = 0 };
+  memory m = FAILING_HEAP_AS(memory, &heap);
+  fleet_settings s = settings_of(&m);
+  fleet *f = fleet_new(&s, now);
+  char name[40];
+
+  (void)state;
+  for (char a = 'a'; a <= 'z'; a++)
+    for (char b = 'a'; b <= 'e'; b++) {
+      (void)snprintf(name, sizeof(name), "%c%c:1", a, b);
+      hold(f, name);
+    }
+  names.has_tags = true;
+  assert_true(fleet_report_begin(f, false, now));
+  assert_int_equal(fleet_report_parts(f), FLEET_CLASSES_MAX + 1 + 2);
+  assert_null(fleet_free(f));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(classes_are_bounded_and_printable),
+    cmocka_unit_test(a_report_is_due_only_after_something_happened),
+    cmocka_unit_test(without_memory_counts_are_missing_and_nothing_else),
+    cmocka_unit_test(more_than_64_classes_are_other),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* lock/reuse_history.c: when DIBS_LINGER_AUTO begins and ends (protocol.md 11). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "lock/reuse_history.h"
+
+#define AT(ms) ((instant){ SPAN_MS(1000000 + (ms)).ns })
+
+static reuse_history all;
+
+static void use(const char *name, int64_t ms)
+{
+  reuse_taken(&all, name, 1, AT(ms));
+  reuse_released(&all, name, 1, false, AT(ms));
+}
+
+static bool lingers(const char *name)
+{
+  return reuse_says_linger(&all, name, 1);
+}
+
+static int clean(void **state)
+{
+  (void)state;
+  all = (reuse_history){ { { .name = 0 } } };
+  return 0;
+}
+
+static void three_times_in_a_row_is_reuse(void **state)
+{
+  (void)state;
+  use("a", 0);
+  use("a", 900);
+  assert_false(lingers("a"));
+  use("a", 1800);
+  assert_true(lingers("a"));
+  assert_false(lingers("b"));
+}
+
+static void a_pause_begins_anew(void **state)
+{
+  (void)state;
+  use("a", 0);
+  use("a", 100);
+  use("a", 1101);
+  assert_false(lingers("a"));
+  use("a", 1200);
+  use("a", 1300);
+  assert_true(lingers("a"));
+}
+
+static void demand_at_the_release_begins_anew(void **state)
+{
+  (void)state;
+  use("a", 0);
+  use("a", 1);
+  reuse_taken(&all, "a", 1, AT(2));
+  reuse_released(&all, "a", 1, true, AT(2));
+  assert_false(lingers("a"));
+}
+
+static void two_revocations_in_a_row_end_it(void **state)
+{
+  (void)state;
+  for (int i = 0; i < 3; i++)
+    use("a", i);
+  reuse_revoked(&all, "a", 1);
+  assert_true(lingers("a"));
+  reuse_paid(&all, "a", 1);            /* in between it paid */
+  reuse_revoked(&all, "a", 1);
+  assert_true(lingers("a"));
+  reuse_revoked(&all, "a", 1);
+  assert_false(lingers("a"));
+}
+
+static void names_that_share_a_place_forget_each_other(void **state)
+{
+  char name[8];
+
+  (void)state;
+  for (int i = 0; i < 3; i++)
+    use("a", i);
+  for (int i = 0; i < 5000; i++) {
+    int size = snprintf(name, sizeof(name), "n%d", i);
+
+    reuse_taken(&all, name, (size_t)size, AT(10));
+  }
+  assert_false(lingers("a"));
+}
+
+int main(void)
+{
+  static const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup(three_times_in_a_row_is_reuse, clean),
+    cmocka_unit_test_setup(a_pause_begins_anew, clean),
+    cmocka_unit_test_setup(demand_at_the_release_begins_anew, clean),
+    cmocka_unit_test_setup(two_revocations_in_a_row_end_it, clean),
+    cmocka_unit_test_setup(names_that_share_a_place_forget_each_other, clean),
+  };
+
+  return cmocka_run_group_tests_name("reuse history", tests, NULL, NULL);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* quorum/multi.c: several names of several slots, when what happens to one of them crosses
+ * what happens to another. The slot of y is before that of x. */
+#include "../lock/nodes.h"
+
+#include "quorum/multi.h"
+
+struct story {
+  struct nodes *n;
+  multi *multi;
+  hold_front *front;
+  uint64_t id;
+};
+
+static struct story begin(void)
+{
+  static const many_name names[] = { { "x", 1 }, { "y", 1 } };
+  struct story s = { .n = nodes_new() };
+  lock_spec w = nodes_wish("");
+
+  s.multi = multi_new(nodes_memory(), s.n->table, false);
+  assert_non_null(s.multi);
+  w.names = names;
+  w.name_count = 2;
+  s.front = hold_front_new(nodes_memory());
+  assert_non_null(s.front);
+  hold_front_add(s.front, multi_backend(s.multi));
+  hold_front_add(s.front, lock_backend(s.n->table));
+  assert_int_equal(hold_claim(s.front, &w, s.n->now, &s.id), DIBS_OK);
+  assert_false(hold_is_one_lease(s.front, s.id));
+  return s;
+}
+
+static void end(struct story *s)
+{
+  hold_front_free(s->front);
+  multi_free(s->multi);
+  nodes_free(s->n);
+}
+
+/* What the program is told, as letters. */
+static const char *told(struct story *s)
+{
+  static const char letters[] = " grslRhfed";
+  static char seen[32];
+  size_t count = 0;
+  lock_event event;
+
+  while (multi_advance(s->multi, s->n->now))
+    continue;
+  while (hold_next_event(s->front, &event))
+    seen[count++] = letters[event.kind];
+  seen[count] = '\0';
+  return seen;
+}
+
+static void grant(struct story *s, int token)
+{
+  assert_string_equal(nodes_next(s->n, 0), "many_acquire");
+  nodes_answer(s->n, "[:1 :%lld :30000 :%d]", nodes_us(s->n), token);
+}
+
+static void release(struct story *s)
+{
+  assert_string_equal(nodes_next(s->n, 0), "many_release");
+  nodes_answer(s->n, ":1");
+}
+
+/* The first part is broken: a message says so, and the answer to a renewal. */
+static void lose(struct story *s)
+{
+  nodes_message(s->n, "lost " SELF ".1:1:60 y");
+  assert_string_equal(nodes_next(s->n, 0), "renew");
+  nodes_answer(s->n, "[:%lld :-1 :0]", nodes_us(s->n));
+}
+
+static void all_are_granted_together_and_given_back_together(void **state)
+{
+  struct story s = begin();
+
+  (void)state;
+  grant(&s, 60);
+  assert_string_equal(told(&s), "");
+  grant(&s, 60);
+  assert_string_equal(told(&s), "g");
+  assert_int_equal(hold_release(s.front, s.id, s.n->now), DIBS_OK);
+  release(&s);
+  assert_string_equal(told(&s), "");
+  release(&s);
+  assert_string_equal(told(&s), "e");
+  assert_true(hold_is_quiet(s.front));
+  end(&s);
+}
+
+static void a_part_granted_while_another_is_lost_is_given_back(void **state)
+{
+  struct story s = begin();
+
+  (void)state;
+  grant(&s, 60);
+  assert_string_equal(told(&s), "");
+  lose(&s);
+  grant(&s, 70);                          /* before anybody heard of the loss */
+  assert_string_equal(told(&s), "f");
+  release(&s);
+  release(&s);
+  assert_string_equal(told(&s), "");
+  assert_int_equal(hold_counts(s.front).holds, 0);
+  assert_true(hold_is_quiet(s.front));
+  end(&s);
+}
+
+static void a_grant_that_was_not_told_before_a_part_is_lost_is_none(void **state)
+{
+  struct story s = begin();
+
+  (void)state;
+  grant(&s, 60);
+  assert_string_equal(told(&s), "");
+  grant(&s, 60);
+  lose(&s);
+  assert_string_equal(told(&s), "f");
+  end(&s);
+}
+
+static void a_part_lost_before_it_could_be_raised_is_not_held(void **state)
+{
+  struct story s = begin();
+
+  (void)state;
+  grant(&s, 60);
+  assert_string_equal(told(&s), "");
+  grant(&s, 70);
+  lose(&s);
+  assert_string_equal(told(&s), "f");
+  end(&s);
+}
+
+static void doubt_about_one_part_is_not_over_by_a_renewal_of_another(void **state)
+{
+  struct story s = begin();
+
+  (void)state;
+  nodes_move(s.n, "y", 1);
+  assert_string_equal(nodes_next(s.n, 1), "many_acquire");
+  nodes_answer(s.n, "[:1 :%lld :30000 :60]", nodes_us(s.n));
+  assert_string_equal(told(&s), "");
+  grant(&s, 60);
+  assert_string_equal(told(&s), "g");
+  lock_link_down(s.n->table, 1, DIBS_ERR_UNREACHABLE, "it broke", s.n->now);
+  assert_string_equal(told(&s), "s");
+  nodes_pass(s.n, 12000);
+  assert_string_equal(nodes_next(s.n, 0), "renew");
+  nodes_answer(s.n, "[:%lld :0 :30000]", nodes_us(s.n));
+  assert_string_equal(told(&s), "");
+  lock_link_up(s.n->table, 1, s.n->now);
+  assert_string_equal(nodes_next(s.n, 1), "renew");
+  nodes_answer(s.n, "[:%lld :0 :30000]", nodes_us(s.n));
+  assert_string_equal(told(&s), "r");
+  end(&s);
+}
+
+static void a_cancel_while_parts_are_raised_gives_all_back(void **state)
+{
+  struct story s = begin();
+
+  (void)state;
+  grant(&s, 60);
+  assert_string_equal(told(&s), "");
+  grant(&s, 70);
+  assert_string_equal(told(&s), "");
+  assert_string_equal(nodes_next(s.n, 0), "raise");
+  assert_true(hold_fail(s.front, s.id, DIBS_CANCELLED, "cancelled", s.n->now));
+  nodes_answer(s.n, ":1");
+  release(&s);
+  release(&s);
+  assert_string_equal(told(&s), "f");
+  assert_true(hold_is_quiet(s.front));
+  end(&s);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(all_are_granted_together_and_given_back_together),
+    cmocka_unit_test(a_part_granted_while_another_is_lost_is_given_back),
+    cmocka_unit_test(a_grant_that_was_not_told_before_a_part_is_lost_is_none),
+    cmocka_unit_test(a_part_lost_before_it_could_be_raised_is_not_held),
+    cmocka_unit_test(doubt_about_one_part_is_not_over_by_a_renewal_of_another),
+    cmocka_unit_test(a_cancel_while_parts_are_raised_gives_all_back),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
