@@ -89,28 +89,42 @@ def what_aof_kept_is_there_at_the_next_automatic_start():
     equal(dibs('local', 'stop', env=env).code, 0)
 
 
+def _command_for_everybody():
+    """A copy of the command and its library that any user may execute: the build may be in a
+    directory of one user."""
+    build, place = os.path.dirname(DIBS), tempfile.mkdtemp(prefix='dibs-cli-test-')
+    os.chmod(place, 0o755)
+    for name in os.listdir(build):
+        path = os.path.join(build, name)
+        if name == 'dibs' or name.startswith('libdibs.so') and os.path.isfile(path):
+            shutil.copy2(path, place)
+    return os.path.join(place, 'dibs')
+
+
 def cron_and_a_login_share_one_server():
     # As a user without an account, for whom there is no private server yet.
     if os.geteuid() != 0:
         return
     user = 100000000 + os.getpid()
+    command = _command_for_everybody()
     place = '/tmp/dibs-%d' % user
     cron = {'HOME': '/', 'PATH': os.environ['PATH']}
     login = {'HOME': directory, 'PATH': os.environ['PATH'], 'XDG_RUNTIME_DIR': '/tmp/x',
              'TMPDIR': directory, 'XDG_CONFIG_HOME': '/nowhere'}
     words = ['-n', '-q', '-t', '1m', '--no-renew', 'nightly']
     try:
-        first = subprocess.run([DIBS, 'acquire', *words], env=cron, user=user, group=user,
+        first = subprocess.run([command, 'acquire', *words], env=cron, user=user, group=user,
                                extra_groups=[], cwd='/', start_new_session=True,
                                capture_output=True, text=True)
         equal(first.returncode, 0, first)
-        second = subprocess.run([DIBS, 'acquire', *words], env=login, user=user, group=user,
+        second = subprocess.run([command, 'acquire', *words], env=login, user=user, group=user,
                                 extra_groups=[], cwd='/', capture_output=True, text=True)
         equal(second.returncode, 75, second)
     finally:
-        subprocess.run([DIBS, 'local', 'stop', '--force'], env=cron, user=user, group=user,
+        subprocess.run([command, 'local', 'stop', '--force'], env=cron, user=user, group=user,
                        extra_groups=[], cwd='/')
         shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(os.path.dirname(command), ignore_errors=True)
 
 
 def no_server_program_gives_69_and_names_the_package():
