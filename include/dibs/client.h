@@ -14,6 +14,9 @@
 extern "C" {
 #endif
 
+/* pthread_cancel() does not act inside a function of the library, of any header: cancellation is
+ * disabled in each (also in callbacks that dibs_process() runs) and as before when it returns. To
+ * end a wait use wait_ms or dibs_cancel(). Since 0.5 */
 typedef struct dibs_client dibs_client;
 
 /* For wait_ms of dibs_lock_options and dibs_wait_options: no limit. The INIT macros set it, and

@@ -123,7 +123,8 @@ typedef struct dibs_lock_options {
  *                               dibs_last_error().
  *          DIBS_ERR_FORKED, _CLOSED, _WOULD_BLOCK, and the server's faults.
  *
- * Thread   any; blocks; not from a callback. Returns within wait_ms + 50 ms.
+ * Thread   any; blocks; not from a callback. Returns within wait_ms + 50 ms. pthread_cancel()
+ *          does not end it; options->cancel does.
  * Source   doc/design/protocol.md 4, 5; doc/design/invariants.md.
  * Since    0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_lock(

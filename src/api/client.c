@@ -5,6 +5,7 @@
 #include "api/campaign.h"
 #include "api/deadlock.h"
 #include "api/writing.h"
+#include "base/cancel_state.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -408,7 +409,7 @@ static void handle_close(client_record *c)
   c->handle = NULL;
 }
 
-dibs_client *dibs_close(dibs_client *client)
+static dibs_client *close_handle(dibs_client *client)
 {
   handle *h;
   client_record *c;
@@ -442,4 +443,14 @@ dibs_client *dibs_close(dibs_client *client)
   handle_close(c);
   (void)client_free(c);
   return NULL;
+}
+
+/* The client is freed when its pin is over. */
+dibs_client *dibs_close(dibs_client *client)
+{
+  int before = cancel_off();
+  dibs_client *left = close_handle(client);
+
+  cancel_restore(before);
+  return left;
 }

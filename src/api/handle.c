@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/cancel_state.h"
 #include "drive/drive.h"
 #include "drive/fork_epoch.h"
 
@@ -23,6 +24,8 @@
 
 static _Atomic(handle *) chunks[CHUNKS_MAX];
 static _Atomic uint64_t free_head;      /* counter << 32 | place + 1 */
+static _Thread_local int pins;          /* of this thread: above 0 inside a call */
+static _Thread_local int cancel_before; /* the state outside of calls */
 
 /* ---- places ---- */
 
@@ -152,6 +155,8 @@ handle *handle_pin(const void *value, handle_kind kind)
     if (!is_of(h, word, (uintptr_t)value, kind))
       return NULL;
   } while (!atomic_compare_exchange_weak(&h->word, &word, word + 1));
+  if (pins++ == 0)
+    cancel_before = cancel_off();
   return h;
 }
 
@@ -188,6 +193,8 @@ static void give_back(handle *h, uint64_t word)
 void handle_unpin(handle *h)
 {
   give_back(h, atomic_fetch_sub(&h->word, 1) - 1);
+  if (--pins == 0)
+    cancel_restore(cancel_before);
 }
 
 void handle_end(handle *h)

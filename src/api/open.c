@@ -11,6 +11,7 @@
 #include "api/degrade.h"
 #include "api/settings.h"
 #include "api/url_text.h"
+#include "base/cancel_state.h"
 #include "local/local.h"
 
 /* ---- memory ---- */
@@ -334,8 +335,10 @@ dibs_status dibs_open_with_error(const char *url, const dibs_options *options,
 {
   char words[sizeof(error->text)];
   text why = text_over(words, sizeof(words));
+  int before = cancel_off();
   dibs_status status = open_checked(url, options, ret_client, &why);
 
+  cancel_restore(before);
   if (error != NULL) {
     text shown = text_over(error->text, sizeof(error->text));
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* drive/callbacks.c - runs all user code: one job at a time, in order, on the thread
  * dibs-callback or in drive_process(), without the mutex. */
+#include "base/cancel_state.h"
 #include "drive/internal.h"
 
 /* Jobs in one round of drive_process(): callbacks that add callbacks must not block the
@@ -91,6 +92,7 @@ static void *callbacks_thread(void *data)
 {
   drive *d = data;
 
+  (void)cancel_off();                    /* a callback knows this thread */
   drive_lock(d);
   for (;;) {
     run_all(d);

@@ -3,6 +3,7 @@
  *
  * The eventfd is never read, so it stays readable for all clients that watch it. Each
  * watches it in its `links`, edge-triggered, once for all its requests. */
+#include "base/cancel_state.h"
 #include "drive/internal.h"
 
 #include <errno.h>
@@ -34,22 +35,27 @@ dibs_status dibs_canceller_new(dibs_canceller **ret_canceller)
 void dibs_cancel(dibs_canceller *c)
 {
   uint64_t one = 1;
-  int before = errno;
+  int before = errno, state;
 
   if (c == NULL)
     return;
+  state = cancel_off();                  /* in write() it would have cancelled nothing */
   atomic_store(&c->has_fired, true);
   /* A forked child shares the eventfd with its parent and must not cancel the parent's calls. */
   if (c->maker == getpid() && write(c->fd, &one, sizeof(one)) < 0)
     (void)one;         /* EAGAIN: it is full, so already readable */
+  cancel_restore(state);
   errno = before;
 }
 
 dibs_canceller *dibs_canceller_free(dibs_canceller *c)
 {
+  int state = cancel_off();
+
   if (c != NULL)
     (void)close(c->fd);
   free(c);
+  cancel_restore(state);
   return NULL;
 }
 

@@ -15,6 +15,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/cancel_state.h"
 #include "drive/internal.h"
 
 #define EVENTS_MAX 16
@@ -232,6 +233,7 @@ static void *io_thread(void *data)
   drive *d = data;
   struct epoll_event events[EVENTS_MAX];
 
+  (void)cancel_off();                    /* a program's allocator runs here */
   for (;;) {
     int count = epoll_wait(d->main_fd, events, EVENTS_MAX, d->together > 0 ? 1 : -1);
 

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cancel_state.h"
 #include "drive/drive.h"
 
 static _Atomic uint64_t threads_seen;
@@ -32,18 +33,18 @@ int64_t drive_wall_us(void)
 
 bool drive_random(void *ret_bytes, size_t size)
 {
+  int before = cancel_off();             /* some calls need it before they pin a handle */
   uint8_t *bytes = ret_bytes;
   size_t used = 0;
+  ssize_t n;
 
-  while (used < size) {
-    ssize_t n = getrandom(bytes + used, size - used, 0);
-
-    if (n < 0 && errno != EINTR)
-      return false;
+  do {
+    n = getrandom(bytes + used, size - used, 0);
     if (n > 0)
       used += (size_t)n;
-  }
-  return true;
+  } while (used < size && (n >= 0 || errno == EINTR));
+  cancel_restore(before);
+  return used == size;
 }
 
 /* Thread ids are reused after a thread has ended; these numbers are not. */

@@ -181,8 +181,8 @@ static void give_info(const place *p, dibs_local_info *ret_info)
   memcpy(ret_info, &info, size);
 }
 
-dibs_status dibs_local_start(int32_t idle_ms, bool with_aof, dibs_local_info *ret_info,
-                             dibs_error *error)
+dibs_status local_start(int32_t idle_ms, bool with_aof, dibs_local_info *ret_info,
+                        dibs_error *error)
 {
   dibs_status status;
   place p;
@@ -260,7 +260,7 @@ static void end_unreachable(const place *p)
     (void)kill(all.server, SIGKILL);
 }
 
-dibs_status dibs_local_stop(bool forgets, dibs_error *error)
+dibs_status local_stop(bool forgets, dibs_error *error)
 {
   dibs_status status;
   bool is_there;
@@ -284,7 +284,7 @@ dibs_status dibs_local_stop(bool forgets, dibs_error *error)
   return status;
 }
 
-dibs_status dibs_local_status(dibs_local_info *ret_info, dibs_error *error)
+dibs_status local_status(dibs_local_info *ret_info, dibs_error *error)
 {
   bool is_there;
   place p;

@@ -37,6 +37,17 @@ dibs_status local_join(char *ret_url, size_t url_size, int *ret_use_fd,
 /* Writes "dibs: " and the message to standard error, once per process. Thread: any. */
 void local_notice(const char *message);
 
+/* ---- what calls.c exports as dibs_...: local.c, sandbox.c ---- */
+
+dibs_status local_start(int32_t idle_ms, bool with_aof, dibs_local_info *ret_info,
+                        dibs_error *error);
+dibs_status local_stop(bool forgets, dibs_error *error);
+dibs_status local_status(dibs_local_info *ret_info, dibs_error *error);
+dibs_status sandbox_start(const dibs_sandbox_options *options, dibs_sandbox **ret_sandbox,
+                          char *ret_url, size_t url_size, dibs_error *error);
+int64_t sandbox_keep(dibs_sandbox *sandbox);
+dibs_sandbox *sandbox_stop(dibs_sandbox *sandbox);
+
 /* ---- lock_file.c: locks of this machine ---- */
 
 #define LOCAL_FENCES ((uint64_t)1 << 40)      /* above all local fences, below those of

@@ -27,6 +27,7 @@
 #include "local/ask.h"
 #include "local/detach.h"
 #include "local/failure.h"
+#include "local/local.h"
 #include "local/place.h"
 #include "local/sandbox_plan.h"
 #include "local/server_program.h"
@@ -282,15 +283,8 @@ static dibs_status fill_sandbox(dibs_sandbox *s, const dibs_sandbox_options *opt
   return status;
 }
 
-dibs_status dibs_sandbox_start(dibs_sandbox **ret_sandbox, char *ret_url, size_t url_size,
-                               dibs_error *error)
-{
-  return dibs_sandbox_start_with(NULL, ret_sandbox, ret_url, url_size, error);
-}
-
-dibs_status dibs_sandbox_start_with(const dibs_sandbox_options *options,
-                                    dibs_sandbox **ret_sandbox, char *ret_url,
-                                    size_t url_size, dibs_error *error)
+dibs_status sandbox_start(const dibs_sandbox_options *options, dibs_sandbox **ret_sandbox,
+                          char *ret_url, size_t url_size, dibs_error *error)
 {
   server_program program;
   dibs_sandbox *s;
@@ -317,14 +311,14 @@ dibs_status dibs_sandbox_start_with(const dibs_sandbox_options *options,
   }
   status = fill_sandbox(s, options, &program, ret_url, url_size, error);
   if (status != DIBS_OK) {
-    (void)dibs_sandbox_stop(s);
+    (void)sandbox_stop(s);
     return status;
   }
   *ret_sandbox = s;
   return DIBS_OK;
 }
 
-int64_t dibs_sandbox_keep(dibs_sandbox *sandbox)
+int64_t sandbox_keep(dibs_sandbox *sandbox)
 {
   int word = 0;
 
@@ -340,7 +334,7 @@ int64_t dibs_sandbox_keep(dibs_sandbox *sandbox)
   return word;
 }
 
-dibs_sandbox *dibs_sandbox_stop(dibs_sandbox *sandbox)
+dibs_sandbox *sandbox_stop(dibs_sandbox *sandbox)
 {
   char words[64];
   bool is_owner;

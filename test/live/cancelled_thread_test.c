@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/cancelled_thread_test.c - pthread_cancel() acts before and after a call, never
+ * inside one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "every_call.h"
+
+/* ---- a cancellation that is due before the call begins ---- */
+
+/* The next cancellation point of this thread ends it. */
+static void cancel_myself(void)
+{
+  int before;
+
+  (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+  (void)pthread_cancel(pthread_self());
+  (void)pthread_setcancelstate(before, NULL);
+}
+
+static void not_alive(void *function)
+{
+  live_fault("%s: its thread ended inside", (const char *)function);
+}
+
+static void not_cancelled(const char *function)
+{
+  pthread_testcancel();
+  live_fault("%s: cancellation is disabled after it", function);
+}
+
+static void *cancelled_in_a_row(void *data)
+{
+  struct trial *t = data;
+  dibs_client *c = NULL;
+  dibs_status status;
+
+  pthread_cleanup_push(not_alive, (void *)(uintptr_t)t->row->function)
+  cancel_myself();
+  status = dibs_open(t->url, t->options, &c);
+  if (status == DIBS_OK)
+    status = t->row->call(c, t);
+  c = dibs_close(c);                     /* runs the callback */
+  pthread_cleanup_pop(0);
+  if (status == DIBS_OK && !has_callback_run(t))
+    live_fault("%s: no server, and DIBS_OK", t->row->function);
+  not_cancelled(t->row->function);
+  return NULL;
+}
+
+static void no_call_that_asks_a_server_ends_its_thread(void **state)
+{
+  static struct trial trials[ROW_COUNT];
+  struct test_server *s = test_server_start();
+  dibs_options o = live_options();
+  int faults = live_faults();
+
+  (void)state;
+  test_server_kill9(s);
+  o.connect_timeout_ms = 100;
+  for (size_t i = 0; i < ROW_COUNT; i++)
+    trials[i] = trial_of(i, test_server_tcp_url(s), &o);
+  run_all_rows(trials, NULL, cancelled_in_a_row);
+  s = test_server_stop(s);
+  assert_int_equal(live_faults() - faults, 0);
+}
+
+static dibs_client *with_server;
+
+static void lose_nothing(void)
+{
+  dibs_canceller *canceller = NULL;
+  dibs_hold *hold = NULL, *leads = NULL;
+  dibs_observer *observer = NULL;
+  dibs_status status = dibs_canceller_new(&canceller);
+
+  if (status == DIBS_OK)
+    status = dibs_lock(with_server, "r", NULL, &hold);
+  if (status == DIBS_OK)
+    (void)dibs_hold_fd(hold);
+  if (status == DIBS_OK)
+    status = dibs_release(hold);
+  if (status == DIBS_OK && live_place() != LIVE_QUORUM) {      /* which has locks only */
+    status = dibs_campaign(with_server, "e", "v", NULL, &leads);
+    if (status == DIBS_OK)
+      status = dibs_publish(leads, "w");
+    if (status == DIBS_OK)
+      status = dibs_observe(with_server, "e", NULL, NULL, &observer);
+    observer = dibs_observer_free(observer);
+    if (status == DIBS_OK)
+      status = dibs_resign(leads);
+  }
+  if (status != DIBS_OK)
+    live_fault("calls with a server: %s", dibs_status_name(status));
+  dibs_cancel(canceller);
+  canceller = dibs_canceller_free(canceller);
+}
+
+static void use_a_sandbox(void)
+{
+  dibs_sandbox *sandbox = NULL;
+  char url[512];
+  dibs_error error;
+  dibs_status status = dibs_sandbox_start(&sandbox, url, sizeof(url), &error);
+
+  if (status != DIBS_OK && status != DIBS_ERR_UNSUPPORTED)     /* built without */
+    live_fault("sandbox: %s", error.text);
+  sandbox = dibs_sandbox_stop(sandbox);
+}
+
+static void look_for_the_private_server(void)
+{
+  dibs_local_info info = { .size = sizeof(info) };
+  dibs_error error;
+
+  (void)dibs_local_status(&info, &error);
+}
+
+struct part { const char *name; void (*run)(void); };
+
+static void *cancelled_in_a_part(void *data)
+{
+  const struct part *p = data;
+
+  pthread_cleanup_push(not_alive, (void *)(uintptr_t)p->name)
+  cancel_myself();
+  p->run();
+  pthread_cleanup_pop(0);
+  not_cancelled(p->name);
+  return NULL;
+}
+
+static void no_other_call_ends_its_thread(void **state)
+{
+  struct part parts[] = { { "calls with a server", lose_nothing },
+                          { "dibs_sandbox_start()", use_a_sandbox },
+                          { "dibs_local_status()", look_for_the_private_server } };
+  int faults = live_faults();
+
+  (void)state;
+  with_server = live_open(live_url());
+  for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+    pthread_t thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, cancelled_in_a_part, &parts[i]), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+  }
+  with_server = dibs_close(with_server);
+  assert_int_equal(live_faults() - faults, 0);
+}
+
+/* ---- a cancellation during a wait ---- */
+
+struct waiter { dibs_client *client; dibs_status status; dibs_hold *hold; };
+
+static void *wait_for_it(void *data)
+{
+  struct waiter *w = data;
+  dibs_lock_options o = live_lock_options(30000, DIBS_FOREVER);
+
+  w->status = dibs_lock(w->client, "w", &o, &w->hold);
+  not_cancelled("dibs_lock()");
+  return NULL;
+}
+
+static bool is_queued(void *client)
+{
+  dibs_inspection *seen = NULL;
+  bool is_so = dibs_inspect(client, "w", &seen) == DIBS_OK && seen->waiter_count == 1;
+
+  (void)dibs_inspection_free(seen);
+  return is_so;
+}
+
+static void cancel_a_waiter_of(uint32_t flags)
+{
+  dibs_options o = live_options();
+  dibs_client *other = live_open(live_url());
+  dibs_hold *first = live_lock(other, "w", 30000), *hold;
+  struct waiter w = { .status = DIBS_ERR_STALE };
+  pthread_t thread;
+  void *result;
+
+  o.flags |= flags;
+  w.client = live_open_with(live_url(), &o);
+  assert_int_equal(pthread_create(&thread, NULL, wait_for_it, &w), 0);
+  assert_true(live_until(LIVE_LONG_MS, is_queued, other));
+  assert_int_equal(pthread_cancel(thread), 0);
+  for (int i = 0; i < 20; i++) {                   /* the client works as before */
+    hold = live_lock(w.client, "another", 30000);
+    live_expect(w.client, dibs_release(hold), DIBS_OK);
+  }
+  assert_true(is_queued(other));
+  live_expect(other, dibs_release(first), DIBS_OK);
+  assert_int_equal(pthread_join(thread, &result), 0);
+  assert_ptr_equal(result, PTHREAD_CANCELED);
+  assert_int_equal(w.status, DIBS_OK);
+  live_expect(w.client, dibs_release(w.hold), DIBS_OK);
+  w.client = dibs_close(w.client);
+  other = dibs_close(other);
+}
+
+static void a_cancelled_thread_gets_its_lock_first(void **state)
+{
+  int faults = live_faults();
+
+  (void)state;
+  cancel_a_waiter_of(0);
+  cancel_a_waiter_of(DIBS_CLIENT_NO_THREAD);
+  cancel_a_waiter_of(DIBS_CLIENT_PROCESS_CALLBACKS);
+  if (live_place() == LIVE_ONE)
+    cancel_a_waiter_of(DIBS_CLIENT_DETECT_DEADLOCK);
+  assert_int_equal(live_faults() - faults, 0);
+}
+
+/* ---- threads of the library ---- */
+
+static void cancel_and_note(const dibs_error *error, void *ending)
+{
+  (void)pthread_cancel(pthread_self());
+  live_note_ending(error, ending);
+  (void)live_now_ms();
+}
+
+static void a_callback_cannot_cancel_the_thread_of_callbacks(void **state)
+{
+  dibs_client *c = live_open(live_url());
+
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    struct live_ending ending = { .client = c };
+    dibs_hold *hold = live_lock(c, "r", 30000);
+
+    live_expect(c, dibs_release_async(hold, cancel_and_note, &ending), DIBS_OK);
+    live_expect_ending(&ending, DIBS_OK);
+  }
+  c = dibs_close(c);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(no_call_that_asks_a_server_ends_its_thread),
+    cmocka_unit_test(no_other_call_ends_its_thread),
+    cmocka_unit_test(a_cancelled_thread_gets_its_lock_first),
+    cmocka_unit_test(a_callback_cannot_cancel_the_thread_of_callbacks),
+  };
+
+  return cmocka_run_group_tests(tests, every_call_setup, live_server_teardown);
+}

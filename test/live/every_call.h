@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/every_call.h - one row for each exported function that asks a server, for tests of
+ * what holds for all of them. first_reason_test.c checks that none is missing. */
+#ifndef TEST_EVERY_CALL_H
+#define TEST_EVERY_CALL_H
+
+#include <stdio.h>
+
+#include "live.h"
+
+/* One row at work, in a thread of its own with a client of its own. */
+struct trial {
+  const struct row *row;
+  const char *url;
+  const dibs_options *options;
+  dibs_status status;             /* what it returned, or its callback was given */
+  dibs_error error;               /* dibs_last_error() of its thread, or the callback's */
+  _Atomic int callbacks;
+  dibs_hold *hold;                /* where answers go: there are none */
+  dibs_value *value;
+  dibs_inspection *inspection;
+  dibs_fleet *fleet;
+  dibs_history *history;
+  dibs_leader *leader;
+  dibs_barrier_info barrier;
+  dibs_rate rate;
+  uint64_t unsigned_number;
+  int64_t number;
+  bool is_so;
+};
+
+static const dibs_bytes bytes = { "b", 1 };
+static const char *const two[] = { "reason/a", "reason/b" };
+static const dibs_field field = { "f", "v", 1 };
+static char token[DIBS_TOKEN_SIZE], lease[256];
+
+static void tell(struct trial *t, const dibs_error *error)
+{
+  t->status = error->status;
+  t->error = *error;
+  (void)atomic_fetch_add(&t->callbacks, 1);
+}
+
+static void on_lock(const dibs_error *error, dibs_hold *none, void *data)
+{
+  (void)none;
+  tell(data, error);
+}
+
+static void on_wait(const dibs_error *error, void *data)
+{
+  tell(data, error);
+}
+
+static void on_barrier(const dibs_error *error, const dibs_barrier_info *info, void *data)
+{
+  (void)info;
+  tell(data, error);
+}
+
+static bool on_lock_seen(const dibs_inspection *seen, void *data)
+{
+  (void)seen;
+  return data == NULL;
+}
+
+static bool on_name(dibs_family family, const char *name, size_t size, void *data)
+{
+  (void)family;
+  (void)name;
+  (void)size;
+  return data == NULL;
+}
+
+static bool on_element(uint64_t index, dibs_bytes element, void *data)
+{
+  (void)index;
+  (void)element;
+  return data == NULL;
+}
+
+static bool on_entry(dibs_bytes key, dibs_bytes element, void *data)
+{
+  (void)key;
+  (void)element;
+  return data == NULL;
+}
+
+static bool on_member(dibs_bytes member, void *data)
+{
+  (void)member;
+  return data == NULL;
+}
+
+static bool on_finding(const dibs_finding *finding, void *data)
+{
+  (void)finding;
+  return data == NULL;
+}
+
+/* The function, and what it takes after the client. */
+#define CALLS(X) \
+  X(dibs_ping, 0, &t->unsigned_number) \
+  X(dibs_lock, "r", NULL, &t->hold) \
+  X(dibs_lock_bytes, "r", 1, NULL, &t->hold) \
+  X(dibs_try_lock, "r", NULL, &t->hold) \
+  X(dibs_try_lock_bytes, "r", 1, NULL, &t->hold) \
+  X(dibs_lock_many, two, 2, NULL, &t->hold) \
+  X(dibs_try_lock_many, two, 2, NULL, &t->hold) \
+  X(dibs_read_lock, "r", NULL, &t->hold) \
+  X(dibs_try_read_lock, "r", NULL, &t->hold) \
+  X(dibs_write_lock, "r", NULL, &t->hold) \
+  X(dibs_try_write_lock, "r", NULL, &t->hold) \
+  X(dibs_acquire_permits, "r", 1, NULL, &t->hold) \
+  X(dibs_try_acquire_permits, "r", 1, NULL, &t->hold) \
+  X(dibs_drain_permits, "r", NULL, &t->hold) \
+  X(dibs_read_lock_bytes, "r", 1, NULL, &t->hold) \
+  X(dibs_try_read_lock_bytes, "r", 1, NULL, &t->hold) \
+  X(dibs_write_lock_bytes, "r", 1, NULL, &t->hold) \
+  X(dibs_try_write_lock_bytes, "r", 1, NULL, &t->hold) \
+  X(dibs_acquire_permits_bytes, "r", 1, 1, NULL, &t->hold) \
+  X(dibs_try_acquire_permits_bytes, "r", 1, 1, NULL, &t->hold) \
+  X(dibs_drain_permits_bytes, "r", 1, NULL, &t->hold) \
+  X(dibs_campaign, "r", "v", NULL, &t->hold) \
+  X(dibs_try_campaign, "r", "v", NULL, &t->hold) \
+  X(dibs_semaphore_set, "r", 1) \
+  X(dibs_semaphore_set_if_absent, "r", 1, NULL) \
+  X(dibs_semaphore_delete, "r") \
+  X(dibs_semaphore_set_bytes, "r", 1, 1) \
+  X(dibs_semaphore_set_if_absent_bytes, "r", 1, 1, NULL) \
+  X(dibs_semaphore_delete_bytes, "r", 1) \
+  X(dibs_latch_set, "r", 1) \
+  X(dibs_latch_down, "r", 1, NULL, NULL) \
+  X(dibs_latch_count, "r", &t->number) \
+  X(dibs_latch_delete, "r") \
+  X(dibs_latch_await, "r", NULL) \
+  X(dibs_barrier_await, "r", 2, NULL, NULL) \
+  X(dibs_barrier_reset, "r") \
+  X(dibs_barrier_get, "r", &t->barrier) \
+  X(dibs_get_leader, "r", &t->leader) \
+  X(dibs_guarded_set, "r", 1, "v", 1, 0) \
+  X(dibs_guarded_hset, "r", 1, &field, 1) \
+  X(dibs_guarded_hdel, "r", 1, two, 2) \
+  X(dibs_guarded_del, "r", 1) \
+  X(dibs_guarded_incr, "r", 1, 1, &t->number) \
+  X(dibs_inspect, "r", &t->inspection) \
+  X(dibs_inspect_bytes, "r", 1, &t->inspection) \
+  X(dibs_list, NULL, on_lock_seen, NULL) \
+  X(dibs_list_names, DIBS_FAMILY_LOCK, NULL, on_name, NULL) \
+  X(dibs_fleet_read, &t->fleet) \
+  X(dibs_history_read, NULL, &t->history) \
+  X(dibs_break, "r", lease) \
+  X(dibs_token_renew, token, 1000, NULL) \
+  X(dibs_token_release, token) \
+  X(dibs_rate_limiter_set, "r", &t->rate, DIBS_RATE_IF_ABSENT) \
+  X(dibs_rate_limiter_acquire, "r", 1, NULL) \
+  X(dibs_rate_limiter_try_acquire, "r", 1, NULL) \
+  X(dibs_rate_limiter_release, "r", 1, NULL) \
+  X(dibs_rate_limiter_available, "r", &t->number) \
+  X(dibs_rate_limiter_config, "r", &t->rate) \
+  X(dibs_rate_limiter_delete, "r") \
+  X(dibs_data_expire, "r", 1000, NULL) \
+  X(dibs_data_persist, "r", NULL) \
+  X(dibs_data_ttl, "r", &t->number) \
+  X(dibs_data_delete, "r", NULL) \
+  X(dibs_map_put, "r", bytes, bytes, NULL) \
+  X(dibs_map_put_if_absent, "r", bytes, bytes, &t->is_so) \
+  X(dibs_map_replace, "r", bytes, bytes, &t->is_so) \
+  X(dibs_map_replace_if, "r", bytes, bytes, bytes, &t->is_so) \
+  X(dibs_map_get, "r", bytes, &t->value) \
+  X(dibs_map_contains, "r", bytes, &t->is_so) \
+  X(dibs_map_size, "r", &t->unsigned_number) \
+  X(dibs_map_remove, "r", bytes, NULL) \
+  X(dibs_map_remove_if, "r", bytes, bytes, &t->is_so) \
+  X(dibs_map_each, "r", on_entry, NULL) \
+  X(dibs_list_add, "r", bytes, NULL) \
+  X(dibs_list_add_first, "r", bytes, NULL) \
+  X(dibs_list_get, "r", 0, &t->value) \
+  X(dibs_list_set, "r", 0, bytes, &t->is_so) \
+  X(dibs_list_insert, "r", 0, bytes, &t->is_so) \
+  X(dibs_list_remove, "r", bytes, 0, NULL) \
+  X(dibs_list_remove_at, "r", 0, &t->is_so) \
+  X(dibs_list_size, "r", &t->unsigned_number) \
+  X(dibs_list_range, "r", 0, 0, on_element, NULL) \
+  X(dibs_list_pop_first, "r", &t->value) \
+  X(dibs_list_pop_last, "r", &t->value) \
+  X(dibs_list_take, "r", NULL, &t->value) \
+  X(dibs_set_add, "r", bytes, NULL) \
+  X(dibs_set_remove, "r", bytes, NULL) \
+  X(dibs_set_contains, "r", bytes, &t->is_so) \
+  X(dibs_set_size, "r", &t->unsigned_number) \
+  X(dibs_set_pop, "r", &t->value) \
+  X(dibs_set_each, "r", on_member, NULL) \
+  X(dibs_examine, on_finding, NULL)
+#define CALLS_WITH_CALLBACK(X) \
+  X(dibs_lock_async, "r", NULL, on_lock, t, NULL) \
+  X(dibs_try_lock_async, "r", NULL, on_lock, t, NULL) \
+  X(dibs_lock_many_async, two, 2, NULL, on_lock, t, NULL) \
+  X(dibs_try_lock_many_async, two, 2, NULL, on_lock, t, NULL) \
+  X(dibs_read_lock_async, "r", NULL, on_lock, t, NULL) \
+  X(dibs_try_read_lock_async, "r", NULL, on_lock, t, NULL) \
+  X(dibs_write_lock_async, "r", NULL, on_lock, t, NULL) \
+  X(dibs_try_write_lock_async, "r", NULL, on_lock, t, NULL) \
+  X(dibs_acquire_permits_async, "r", 1, NULL, on_lock, t, NULL) \
+  X(dibs_try_acquire_permits_async, "r", 1, NULL, on_lock, t, NULL) \
+  X(dibs_campaign_async, "r", "v", NULL, on_lock, t, NULL) \
+  X(dibs_latch_await_async, "r", NULL, on_wait, t, NULL) \
+  X(dibs_barrier_await_async, "r", 2, NULL, on_barrier, t, NULL) \
+  X(dibs_rate_limiter_acquire_async, "r", 1, NULL, on_wait, t, NULL)
+
+struct row {
+  const char *function;
+  dibs_status (*call)(dibs_client *c, struct trial *t);
+  bool has_callback;
+};
+
+#define CALL(function, ...) \
+  static dibs_status function##_row(dibs_client *c, struct trial *t) \
+  { \
+    (void)t; \
+    return function(c, __VA_ARGS__); \
+  }
+CALLS(CALL)
+CALLS_WITH_CALLBACK(CALL)
+
+#define BLOCKING(function, ...) { #function, function##_row, false },
+#define WITH_CALLBACK(function, ...) { #function, function##_row, true },
+static const struct row rows[] = { CALLS(BLOCKING) CALLS_WITH_CALLBACK(WITH_CALLBACK) };
+
+enum { AT_ONCE = 32 };        /* rows; all of them starve each other on a busy machine */
+enum { ROW_COUNT = sizeof(rows) / sizeof(rows[0]) };
+
+static struct trial trial_of(size_t row, const char *url, const dibs_options *options)
+{
+  return (struct trial){ .row = &rows[row], .url = url, .options = options,
+                         .barrier.size = sizeof(dibs_barrier_info),
+                         .rate = { sizeof(dibs_rate), 1, 1000, 0, DIBS_RATE_OVERALL } };
+}
+
+/* Runs all rows by `run`, a thread with `attributes` for each. `trials`: ROW_COUNT. */
+static void run_all_rows(struct trial *trials, const pthread_attr_t *attributes,
+                         void *(*run)(void *trial))
+{
+  pthread_t threads[ROW_COUNT];
+
+  for (size_t first = 0; first < ROW_COUNT; first += AT_ONCE) {
+    for (size_t i = first; i < ROW_COUNT && i < first + AT_ONCE; i++)
+      assert_int_equal(pthread_create(&threads[i], attributes, run, &trials[i]), 0);
+    for (size_t i = first; i < ROW_COUNT && i < first + AT_ONCE; i++)
+      assert_int_equal(pthread_join(threads[i], NULL), 0);
+  }
+}
+
+static bool has_callback_run(void *data)
+{
+  return atomic_load(&((struct trial *)data)->callbacks) > 0;
+}
+
+/* A token and a lease that once were. */
+static int every_call_setup(void **state)
+{
+  dibs_inspection *seen = NULL;
+  dibs_hold *hold;
+  dibs_client *c;
+
+  (void)live_server_setup(state);
+  c = live_open(live_url());
+  hold = live_lock(c, "r", 30000);
+  live_expect(c, dibs_hold_token(hold, token, sizeof(token)), DIBS_OK);
+  live_expect(c, dibs_inspect(c, "r", &seen), DIBS_OK);
+  (void)snprintf(lease, sizeof(lease), "%s", seen->lease);
+  seen = dibs_inspection_free(seen);
+  live_expect(c, dibs_release(hold), DIBS_OK);
+  c = dibs_close(c);
+  return 0;
+}
+
+#endif
