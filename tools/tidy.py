@@ -94,6 +94,11 @@ HEAP = ['malloc', 'calloc', 'realloc', 'free', 'strdup', 'strndup']
 STDIO_ROOMS = ['cli']
 # cli and local have no client and no allocator of a caller's.
 HEAP_ROOMS = ['cli', 'local', 'watch']
+# They give the lowest free descriptor, which of a daemon can be 0, 1 or 2; it puts /dev/null there
+# later. The command fills the free ones when it begins.
+OPENERS = ['open', 'openat', 'socket', 'eventfd', 'timerfd_create', 'epoll_create1', 'signalfd',
+           'memfd_create', 'inotify_init1', 'accept4', 'pipe2', 'socketpair', 'opendir', 'fopen']
+OPENER_ROOMS = ['drive', 'local', 'api', 'admin']
 # Where something belongs to no client.
 HEAP_FILES = {
     'src/api/open.c': 'malloc and friends are the default of dibs_allocator',
@@ -219,6 +224,11 @@ def banned_functions(root):
         if room not in STDIO_ROOMS:
             for name, line in calls_in(text, STDIO):
                 yield f'{path}:{line}: {name}(): only the command writes to a terminal'
+        if room in OPENER_ROOMS:
+            moved = re.sub(r'above_stdio(_pair\(\w+,|\()\s*\w+',
+                           lambda found: '\n' * found.group().count('\n'), text)
+            for name, line in calls_in(moved, OPENERS):
+                yield f'{path}:{line}: {name}(): above_stdio() keeps it off 0, 1 and 2'
         if room not in HEAP_ROOMS and path not in HEAP_FILES:
             for name, line in calls_in(text, HEAP):
                 yield f'{path}:{line}: {name}(): memory comes through `memory`'
@@ -403,6 +413,9 @@ PLANTED = [
      HEAD_LINE + '/* t */\nvoid f(void) { printf("x"); }\n', 'src/drive/talks.c:3'),
     ('banned_functions_are_absent', 'test/live/naps.c',
      HEAD_LINE + '/* n */\nvoid f(void) { usleep(50000); }\n', 'test/live/naps.c:3'),
+    ('banned_functions_are_absent', 'src/drive/opens.c',
+     HEAD_LINE + '/* o */\nint f(void) { return above_stdio(eventfd(0, 0)); }\n'
+     'int g(void) { return eventfd(0, 0); }\n', 'src/drive/opens.c:4'),
     ('include_guards_are_whole', 'src/base/early.h',
      HEAD_LINE + '/* e */\n#ifndef EARLY_H\n#define EARLY_H\n#endif\nint x;\n',
      'src/base/early.h:6'),

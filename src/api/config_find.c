@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/errno_text.h"
 
 #define FILE_BYTES_MAX 65536
@@ -54,7 +55,7 @@ dibs_status config_file_read(const memory *m, const char *path, char **ret_bytes
                              size_t *ret_size, bool *ret_missing, text *why)
 {
   /* O_NONBLOCK: open() of a FIFO would wait. */
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  int fd = above_stdio(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat facts;
   char *bytes;
   ssize_t size;

@@ -161,7 +161,7 @@ static void grant_inner(claim *cl, const claim *outer)
   }
   if (cl->local->fd >= 0)
     (void)close(cl->local->fd);
-  cl->local->fd = fcntl(outer->local->fd, F_DUPFD_CLOEXEC, 0);
+  cl->local->fd = fcntl(outer->local->fd, F_DUPFD_CLOEXEC, 3);
   if (cl->local->fd < 0)
     end_waiting(cl, DIBS_ERR_SYSTEM, "no descriptor left");
   else

@@ -9,6 +9,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
+
 /* ---- without the mutex ---- */
 
 /* False for stale, forked and ended holds. */
@@ -117,7 +119,7 @@ int dibs_hold_fd(dibs_hold *hold)
   if (fd < 0) {
     bool is_over = !hold_look(hold, &v) || valid_ns(&v) == 0;
 
-    fd = eventfd(is_over ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK);
+    fd = above_stdio(eventfd(is_over ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK));
     atomic_store(&h->fd, fd);
   }
   (void)claim_leave(&in, fd >= 0 ? DIBS_OK : DIBS_ERR_SYSTEM);

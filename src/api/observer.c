@@ -11,6 +11,7 @@
 
 #include "api/leader.h"
 #include "api/wait.h"
+#include "base/descriptor.h"
 
 #define EVERY span_ms(5000)
 
@@ -251,7 +252,8 @@ int dibs_observer_fd(dibs_observer *value)
   if (observer_enter(value, &in, &o) != DIBS_OK)
     return -1;
   if (o->fd < 0)
-    o->fd = eventfd(o->is_new || o->wait.is_over ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK);
+    o->fd = above_stdio(eventfd(o->is_new || o->wait.is_over ? 1 : 0,
+                                EFD_CLOEXEC | EFD_NONBLOCK));
   fd = o->fd;
   (void)claim_leave(&in, fd >= 0 ? DIBS_OK : DIBS_ERR_SYSTEM);
   return fd;

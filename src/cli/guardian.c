@@ -18,6 +18,7 @@
 #include "cli/process_tree.h"
 
 #define TITLE "lease-guardian"
+#define GUARDIAN_SOCKET 3
 
 /* How long a kill is repeated: a process in an uninterruptible call dies after that call. */
 #define KILL_PATIENCE_MS 2000
@@ -237,9 +238,12 @@ static int own_descriptors(int socket_fd, int *ret_children)
 {
   sigset_t child;
 
-  if (socket_fd > 0)
-    dup2(socket_fd, 0);
-  close_from(1);
+  if (socket_fd != GUARDIAN_SOCKET)
+    dup2(socket_fd, GUARDIAN_SOCKET);
+  close_from(GUARDIAN_SOCKET + 1);
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+    close(fd);
+  stdio_fill();
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);
   *ret_children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -277,7 +281,7 @@ static _Noreturn void guardian_main(const guardian_plan *plan, int socket_fd)
   sigprocmask(SIG_SETMASK, &all, NULL);
   set_title();                      /* after exec: the command's arguments are in that area */
   g.timer = own_descriptors(socket_fd, &g.children);
-  g.socket = 0;
+  g.socket = GUARDIAN_SOCKET;
   /* So that file systems can be unmounted; a failure does no harm. */
   (void)!chdir("/");
   report(&g, GUARDIAN_STARTED, (int)g.command);

@@ -8,6 +8,7 @@
 #include <dibs/version.h>
 
 #include "cli/commands.h"
+#include "cli/descriptors.h"
 #include "cli/guardian.h"
 #include "cli/help.h"
 #include "cli/message.h"
@@ -77,6 +78,7 @@ int main(int argc, char **argv)
 {
   const command *c;
 
+  stdio_fill();
   guardian_keep_title(argc, argv);
   setlocale(LC_CTYPE, "");
   if (argc < 2) {

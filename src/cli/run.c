@@ -12,6 +12,7 @@
 
 #include "cli/clock.h"
 #include "cli/commands.h"
+#include "cli/descriptors.h"
 #include "cli/environment.h"
 #include "cli/message.h"
 
@@ -70,7 +71,8 @@ static int open_report(run *r)
 {
   r->status_fd = r->options->status_fd;
   if (r->options->status_file == NULL) {
-    if (r->status_fd >= 0 && fcntl(r->status_fd, F_SETFD, FD_CLOEXEC) != 0)
+    if (r->status_fd >= 0 && (!descriptor_is_open(r->status_fd) ||
+                              fcntl(r->status_fd, F_SETFD, FD_CLOEXEC) != 0))
       return say_usage(r->word, "--status-fd %d: %s", r->status_fd, strerror(errno));
     return 0;
   }

@@ -11,6 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
+
 static bool limits_set(int fd, span limit)
 {
   struct timeval most = { .tv_sec = (time_t)(limit.ns / 1000000000),
@@ -23,7 +25,7 @@ static bool limits_set(int fd, span limit)
 
 static int connect_to(int family, const struct sockaddr *address, socklen_t size, span limit)
 {
-  int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  int fd = above_stdio(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
 
   if (fd >= 0 && limits_set(fd, limit) && connect(fd, address, size) == 0)
     return fd;

@@ -12,6 +12,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
+
 /* A canceller belongs to no client, so it uses the C library's memory. */
 dibs_status dibs_canceller_new(dibs_canceller **ret_canceller)
 {
@@ -22,7 +24,7 @@ dibs_status dibs_canceller_new(dibs_canceller **ret_canceller)
   c = calloc(1, sizeof(*c));
   if (c == NULL)
     return DIBS_ERR_NO_MEMORY;
-  c->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  c->fd = above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (c->fd < 0) {
     free(c);
     return DIBS_ERR_SYSTEM;

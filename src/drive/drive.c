@@ -9,6 +9,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/errno_text.h"
 #include "drive/fork_epoch.h"
 #include "drive/internal.h"
@@ -45,12 +46,12 @@ static bool watch(int set, int fd, source kind)
 
 static bool descriptors_make(drive *d)
 {
-  d->main_fd = epoll_create1(EPOLL_CLOEXEC);
-  d->links_fd = epoll_create1(EPOLL_CLOEXEC);
-  d->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  d->leader_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  d->callbacks_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  d->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+  d->main_fd = above_stdio(epoll_create1(EPOLL_CLOEXEC));
+  d->links_fd = above_stdio(epoll_create1(EPOLL_CLOEXEC));
+  d->wake_fd = above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  d->leader_fd = above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  d->callbacks_fd = above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  d->timer_fd = above_stdio(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
   if (d->main_fd < 0 || d->links_fd < 0 || d->wake_fd < 0 || d->leader_fd < 0 ||
       d->callbacks_fd < 0 || d->timer_fd < 0)
     return false;

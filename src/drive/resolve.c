@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "drive/internal.h"
 
 /* It may outlive its client when the name server is slow, so it is not in the client's
@@ -74,7 +75,7 @@ resolve *resolve_begin(const char *host, const char *port)
   memcpy(r->host, host, size);
   shown = text_over(r->port, sizeof(r->port));
   text_add(&shown, port);
-  r->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  r->fd = above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   atomic_store(&r->owners, 2);
   if (r->fd >= 0 && loop_thread(&thread, "dibs-resolve", resolve_run, r, true))
     return r;

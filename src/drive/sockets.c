@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "drive/internal.h"
 
 /* Detects a dead peer after 5 + 3 * 2 s of silence, and drops unsent bytes after the
@@ -41,7 +42,8 @@ static int connect_begin(int fd, const struct sockaddr *address, socklen_t size)
 
 int socket_begin(const drive *d, const struct addrinfo *address)
 {
-  int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  int kind = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+  int fd = above_stdio(socket(address->ai_family, kind, 0));
 
   if (fd < 0)
     return -1;
@@ -60,7 +62,7 @@ int socket_begin_unix(const char *path)
     return -1;
   }
   memcpy(address.sun_path, path, size);
-  fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  fd = above_stdio(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (fd < 0)
     return -1;
   return connect_begin(fd, (const struct sockaddr *)&address, sizeof(address));

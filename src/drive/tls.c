@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/errno_text.h"
 
 struct tls_context {
@@ -236,7 +237,7 @@ static const char *empty_store(void)
   if (access(file == NULL ? X509_get_default_cert_file() : file, R_OK) == 0)
     return NULL;
   path = path == NULL ? X509_get_default_cert_dir() : path;
-  directory = opendir(path);
+  directory = directory_read(path);
   while (directory != NULL && (entry = readdir(directory)) != NULL && entry->d_name[0] == '.')
     continue;
   if (directory != NULL)

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
+
 int64_t clock_ms(void)
 {
   struct timespec now;
@@ -48,7 +50,7 @@ static answer open_socket(const char *path, int *ret_fd)
     return ANSWER_OTHER;
   }
   memcpy(address.sun_path, path, strlen(path));
-  fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  fd = above_stdio(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (fd < 0)
     return ANSWER_OTHER;
   if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0) {

@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
+
 pid_t bare_fork(void)
 {
   /* All arguments are zero, because their order differs between architectures. */
@@ -23,45 +25,36 @@ pid_t bare_fork(void)
 int watch_process(pid_t pid)
 {
 #ifdef SYS_pidfd_open
-  int fd = (int)syscall(SYS_pidfd_open, pid, 0U);
-  int above;
-
-  if (fd < 0 || fd > 2)
-    return fd;
-  above = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-  (void)close(fd);
-  return above;
+  return above_stdio((int)syscall(SYS_pidfd_open, pid, 0U));
 #else
   (void)pid;
   return -1;
 #endif
 }
 
-static bool move_above_stdio(int ends[2])
+static bool above_stdio_pair(int ends[2], bool are_open)
 {
-  for (int i = 0; i < 2; i++) {
-    int above = ends[i] > 2 ? ends[i] : fcntl(ends[i], F_DUPFD_CLOEXEC, 3);
-    if (above < 0) {
-      (void)close(ends[0]);
-      (void)close(ends[1]);
-      return false;
-    }
-    if (above != ends[i])
+  if (!are_open)
+    return false;
+  for (int i = 0; i < 2; i++)
+    ends[i] = above_stdio(ends[i]);
+  if (ends[0] >= 0 && ends[1] >= 0)
+    return true;
+  for (int i = 0; i < 2; i++)
+    if (ends[i] >= 0)
       (void)close(ends[i]);
-    ends[i] = above;
-  }
-  return true;
+  return false;
 }
 
 bool detach_pipe(int ret_ends[2])
 {
-  return pipe2(ret_ends, O_CLOEXEC) == 0 && move_above_stdio(ret_ends);
+  return above_stdio_pair(ret_ends, pipe2(ret_ends, O_CLOEXEC) == 0);
 }
 
 bool detach_socket_pair(int ret_ends[2])
 {
-  return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ret_ends) == 0
-         && move_above_stdio(ret_ends);
+  return above_stdio_pair(ret_ends,
+                          socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ret_ends) == 0);
 }
 
 /* ---- in the new process ---- */
@@ -122,7 +115,7 @@ static void leave_the_terminal(const char *name)
   (void)umask(077);
   (void)chdir("/");
   (void)prctl(PR_SET_NAME, name);
-  null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  null = above_stdio(open("/dev/null", O_RDWR | O_CLOEXEC));
   for (int fd = 0; fd <= 2; fd++)
     (void)(null >= 0 ? dup2(null, fd) : close(fd));
 }

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "local/failure.h"
 #include "local/place.h"
 
@@ -41,7 +42,7 @@ dibs_status local_lock_open(const char *digest, int *ret_fd, dibs_error *error)
   if (mkdir(path, 0700) != 0 && errno != EEXIST)
     return refuse(error, path);
   (void)snprintf(path, sizeof(path), "%s/locks/%.64s", p.directory, digest);
-  fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+  fd = above_stdio(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
   if (fd < 0)
     return refuse(error, path);
   *ret_fd = fd;

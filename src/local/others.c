@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "local/entries.h"
 
 /* The relevant facts about a process. */
@@ -33,7 +34,7 @@ static void read_file(int proc, const char *pid, const char *file, char *ret_byt
   if (strlen(pid) + 1 + strlen(file) >= sizeof(path))
     return;
   (void)stpcpy(stpcpy(stpcpy(path, pid), "/"), file);
-  fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+  fd = above_stdio(openat(proc, path, O_RDONLY | O_CLOEXEC));
   if (fd < 0)
     return;
   while (got > 0 && used < size - 1) {
@@ -155,7 +156,7 @@ bool others_look(others *ret_others)
   int cause = EIO;
 
   memset(ret_others, 0, sizeof(*ret_others));
-  s.proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  s.proc = above_stdio(open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (s.proc < 0)
     return false;
   if (look_at(s.proc, "self", &self)) {

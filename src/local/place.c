@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "local/ask.h"
 #include "local/failure.h"
 #include "local/others.h"
@@ -171,7 +172,7 @@ dibs_status place_make(const place *p, dibs_error *error)
                             "write there and the sticky bit is not set");
   if (lstat(p->directory, &found) == 0 && S_ISLNK(found.st_mode))
     return refuse(p, error, "is a symbolic link");
-  fd = open(p->directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  fd = above_stdio(open(p->directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (fd < 0 && errno != EACCES)
     return refuse_for_errno(p, error, "cannot be used");
   /* A directory of another user that cannot be opened is reported as such. */

@@ -13,6 +13,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
+
 /* Below the ephemeral range: no outgoing connection takes the port of a restarting server. */
 enum { PORT_FIRST = 10240, PORT_COUNT = 9700, TRIES = 1000 };
 
@@ -21,7 +23,7 @@ enum { PORT_FIRST = 10240, PORT_COUNT = 9700, TRIES = 1000 };
 static int claim(int port)
 {
   struct sockaddr_un name = { .sun_family = AF_UNIX };
-  int length, fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  int length, fd = above_stdio(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
 
   if (fd < 0)
     return -1;
@@ -39,7 +41,7 @@ static bool is_free(int port)
   struct sockaddr_in address = { .sin_family = AF_INET,
                                  .sin_port = htons((uint16_t)port),
                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-  int yes = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  int yes = 1, fd = above_stdio(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   bool is_bound = fd >= 0
                   && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) == 0
                   && bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0;

@@ -24,6 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "local/ask.h"
 #include "local/detach.h"
 #include "local/failure.h"
@@ -199,7 +200,7 @@ static bool is_left_over(const char *name, const char *path)
 
 static void sweep(void)
 {
-  DIR *directory = opendir("/tmp");
+  DIR *directory = directory_read("/tmp");
   struct dirent *entry;
   char path[300];
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "local/ask.h"
 #include "local/failure.h"
 #include "local/port.h"
@@ -62,7 +63,7 @@ static bool make_file(const char *directory, const char *name)
   int fd;
 
   (void)snprintf(path, sizeof(path), "%s/%s", directory, name);
-  fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  fd = above_stdio(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   if (fd < 0)
     return false;
   (void)close(fd);

@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "local/detach.h"
 
 /* exec expects char *, and writes to none of these. */
@@ -105,7 +106,8 @@ static _Noreturn void become_server(const server_run *r, bool dies_with_me, pid_
   if (dies_with_me && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent))
     _exit(1);
   /* For output before the server has read its --logfile. */
-  log = open(r->place.log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+  log = above_stdio(open(r->place.log,
+                         O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (log >= 0) {
     (void)dup2(log, 1);
     (void)dup2(log, 2);

@@ -15,6 +15,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "local/ask.h"
 #include "local/failure.h"
 #include "local/server_program.h"
@@ -36,7 +37,7 @@ typedef struct starting {
 dibs_status lock_file(const char *path, int how, int64_t until, int *ret_fd,
                       dibs_error *error)
 {
-  int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  int fd = above_stdio(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
 
   if (fd < 0)
     return failure(error, DIBS_ERR_CONFIG, "private server: %s cannot be opened: %s",
@@ -61,7 +62,7 @@ dibs_status lock_file(const char *path, int how, int64_t until, int *ret_fd,
 
 void log_tail(const char *path, char *ret_words, size_t size)
 {
-  FILE *log = fopen(path, "re");
+  FILE *log = file_read(path);
   size_t used = 0;
 
   if (log != NULL) {

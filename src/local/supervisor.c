@@ -24,6 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "local/ask.h"
 #include "local/detach.h"
 #include "local/others.h"
@@ -49,7 +50,7 @@ typedef struct supervisor {
 
 static int open_lock(const char *path)
 {
-  return open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  return above_stdio(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
 }
 
 static bool try_lock(int fd)
@@ -264,7 +265,7 @@ bool supervisor_start(const place *p, const server_run *run, pid_t adopted,
 bool supervisor_is_there(const place *p)
 {
   struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-  int fd = open(p->supervisor_lock, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  int fd = above_stdio(open(p->supervisor_lock, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
   bool is_there;
 
   if (fd < 0)

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "local/entries.h"
 
 enum { LEVELS = 2 };
@@ -17,7 +18,7 @@ struct level {
 
 static int open_directory(int at, const char *name)
 {
-  return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  return above_stdio(openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
 static void remove_entry(const char *name, void *data)

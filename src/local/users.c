@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/descriptor.h"
+
 enum { USERS_MAX = 1024 };
 
 /* "3: FLOCK  ADVISORY  READ 4711 fe:01:1234 0 EOF"; a waiter has "->" after the number.
@@ -38,7 +40,7 @@ int64_t users_count(const char *path)
 
   if (stat(path, &found) != 0)
     return 0;
-  locks = fopen("/proc/locks", "re");
+  locks = file_read("/proc/locks");
   if (locks == NULL)
     return -1;
   /* A process has one lock for each of its clients. */

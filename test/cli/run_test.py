@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -331,6 +332,39 @@ def status_file_tells_how_it_went():
     equal([report['acquired'], report['child'], report['code']], [False, None, 75])
     end_holder(other)
     os.unlink(path)
+
+
+# Its own of 0, 1 and 2, by a number that is open or not; and what those of `dibs` are.
+LOOK_AT_DESCRIPTORS = """
+import os, sys
+def is_open(number):
+    try:
+        return os.fstat(number) is not None
+    except OSError:
+        return False
+own = [n for n in (0, 1, 2) if is_open(n)]
+wrapper = [os.readlink('/proc/%s/fd/%d' % (os.environ['WRAPPER'], n)) for n in (0, 1, 2)]
+guardian = [os.readlink('/proc/%d/fd/%d' % (os.getppid(), n)) for n in (0, 1, 2)]
+with open(sys.argv[1], 'w') as file:
+    file.write(repr((own, wrapper, guardian)))
+"""
+
+
+def closed_descriptors_stay_closed_and_nothing_else_gets_their_numbers():
+    for closed in ((0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)):
+        out = temporary_file()
+        script = 'export WRAPPER=$$; exec "$DIBS" run bare -- "$@" %s' % (
+            ' '.join('%d>&-' % number for number in closed))
+        done = subprocess.run(['sh', '-c', script, 'sh', sys.executable, '-c',
+                               LOOK_AT_DESCRIPTORS, out], env=environment(), timeout=PATIENCE,
+                              stdin=subprocess.DEVNULL)
+        equal(done.returncode, 0, closed)
+        with open(out) as file:
+            own, wrapper, guardian = eval(file.read())
+        equal([n for n in (0, 1, 2) if n not in own], list(closed))
+        equal([n for n in (0, 1, 2) if wrapper[n] == '/'], list(closed), wrapper)
+        equal(guardian, ['/'] * 3)
+        os.unlink(out)
 
 
 def status_fd_tells_the_same_and_the_command_does_not_get_it():

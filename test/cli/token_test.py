@@ -193,6 +193,40 @@ def for_pid_leaves_the_queue_when_its_starter_is_killed():
     end_holder(other)
 
 
+def _for_pid_without(closed, name):
+    """With the standard descriptors of `closed` closed."""
+    sleeper = _sleeper()
+    script = 'exec "$DIBS" acquire -n -t 1500ms --for-pid %d %s %s' % (
+        sleeper.pid, name, ' '.join('%d>&-' % number for number in closed))
+    out = temporary_file()
+    with open(out, 'w') as file:         # a pipe would be open in a keeper that hangs
+        process = subprocess.Popen(['sh', '-c', script], env=environment(), stdout=file)
+    harness._started.append(process)
+    code = process.wait(PATIENCE)
+    os.unlink(out)
+    return sleeper, code
+
+
+def for_pid_keeps_the_lock_with_closed_descriptors():
+    for closed in ((0,), (2,), (0, 2)):
+        sleeper, code = _for_pid_without(closed, 'bare')
+        equal(code, 0, closed)
+        first = who('bare')
+        until(lambda: who('bare')['renewals'] > first['renewals'] + 2, 'it is renewed')
+        sleeper.kill()
+        sleeper.wait()
+        until(lambda: not is_held('bare'), 'it is released %s' % (closed,))
+
+
+def for_pid_gives_back_a_lock_whose_token_cannot_be_printed():
+    for closed in ((1,), (0, 1), (1, 2), (0, 1, 2)):
+        sleeper, code = _for_pid_without(closed, 'bare')
+        assert code != 0, closed
+        until(lambda: not is_held('bare'), 'it is released %s' % (closed,))
+        sleeper.kill()
+        sleeper.wait()
+
+
 def for_pid_of_nobody_gives_64():
     sleeper = _sleeper()
     sleeper.kill()

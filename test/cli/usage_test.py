@@ -92,6 +92,10 @@ def bad_values_are_named_with_what_is_allowed():
     _mistake('run', '-t', '10s', '--max-hold', '5s', 'x', 'true', says='--max-hold must not')
     _mistake('run', '--status-file', '/no/such/dir/f', 'x', 'true', says='/no/such/dir/f')
     _mistake('run', '--status-fd', '77', 'x', 'true', says='77')
+    done = subprocess.run(['sh', '-c', '"$DIBS" run --status-fd 0 x true <&-'],
+                          env=environment(), capture_output=True, text=True, timeout=PATIENCE)
+    equal(done.returncode, 64, done)
+    contains(done.stderr, 'Bad file descriptor')
     _mistake('run', '-m', 'x' * 257, 'x', 'true', says='256')
     _mistake('run', '--db', '-1', 'x', 'true', says='"-1"')
     _mistake('acquire', '--for-pid', '0', 'x', says='"0"')

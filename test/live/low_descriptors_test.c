@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/low_descriptors_test.c - a program without stdin, stdout and stderr: the library uses
+ * none of their numbers, and what the program puts there later does no harm. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "live.h"
+
+enum { TTL_MS = 600 };
+
+/* The child has no descriptor to complain to. */
+#define CHECK(fact) \
+  do { \
+    if (!(fact)) \
+      _exit(__LINE__ % 250 + 1); \
+  } while (0)
+
+static void check_that_they_are_free(void)
+{
+  for (int fd = 0; fd <= 2; fd++)
+    CHECK(fcntl(fd, F_GETFD) == -1 && errno == EBADF);
+}
+
+static bool renewed_twice(void *client)
+{
+  dibs_stats stats = { .size = sizeof(stats) };
+
+  (void)dibs_process(client, NULL);      /* a client with threads refuses */
+  return dibs_get_stats(client, &stats) == DIBS_OK && stats.renewed >= 2;
+}
+
+/* Renewals and hand-overs need every descriptor of the client. */
+static void use_as_a_daemon(const char *url, uint32_t flags)
+{
+  dibs_options o = live_options();
+  dibs_lock_options lock = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  dibs_canceller *canceller = NULL;
+  dibs_observer *observer = NULL;
+  dibs_client *c = NULL;
+  dibs_hold *hold = NULL, *more = NULL;
+  int null;
+
+  o.flags |= flags;
+  o.connect_timeout_ms = o.command_timeout_ms = LIVE_LONG_MS;
+  CHECK(dibs_canceller_new(&canceller) == DIBS_OK);
+  lock.cancel = canceller;
+  CHECK(dibs_open(url, &o, &c) == DIBS_OK);
+  CHECK(dibs_lock(c, "low", &lock, &hold) == DIBS_OK);
+  CHECK(dibs_hold_fd(hold) > 2);
+  if (live_place() != LIVE_QUORUM) {
+    CHECK(dibs_observe(c, "election", NULL, NULL, &observer) == DIBS_OK);
+    CHECK(dibs_observer_fd(observer) > 2);
+  }
+  check_that_they_are_free();
+  null = open("/dev/null", O_RDWR);
+  CHECK(null == 0 && dup2(null, 1) == 1 && dup2(null, 2) == 2);
+  CHECK(live_until(LIVE_LONG_MS, renewed_twice, c));
+  CHECK(dibs_lock(c, "another", &lock, &more) == DIBS_OK);
+  CHECK(dibs_release(more) == DIBS_OK);
+  CHECK(dibs_release(hold) == DIBS_OK);
+  observer = dibs_observer_free(observer);
+  c = dibs_close(c);
+  canceller = dibs_canceller_free(canceller);
+  for (int fd = 0; fd <= 2; fd++)
+    CHECK(close(fd) == 0);               /* the library did not close them */
+}
+
+static void use_a_sandbox(void)
+{
+  dibs_sandbox *sandbox = NULL;
+  char url[512];
+  dibs_status status = dibs_sandbox_start(&sandbox, url, sizeof(url), NULL);
+
+  CHECK(status == DIBS_OK || status == DIBS_ERR_UNSUPPORTED);     /* built without */
+  check_that_they_are_free();
+  CHECK(status != DIBS_OK || fcntl(3, F_GETFD) >= 0);
+  sandbox = dibs_sandbox_stop(sandbox);
+}
+
+static void run_without_stdio(void (*run)(void))
+{
+  int status = 0;
+  pid_t child;
+
+  (void)fflush(NULL);
+  child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    for (int fd = 0; fd <= 2; fd++)
+      (void)close(fd);
+    run();
+    _exit(0);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  if (status != 0)
+    fail_msg("status %x: 1 + the line, modulo 250, is %d", (unsigned)status,
+             WEXITSTATUS(status));
+}
+
+static void with_threads(void)
+{
+  use_as_a_daemon(live_url(), 0);
+  use_as_a_daemon(live_url(), DIBS_CLIENT_PROCESS_CALLBACKS);
+}
+
+static void without_threads(void)
+{
+  use_as_a_daemon(live_url(), DIBS_CLIENT_NO_THREAD);
+}
+
+static void a_daemon_may_open_0_1_and_2_after_its_client(void **state)
+{
+  (void)state;
+  run_without_stdio(with_threads);
+  run_without_stdio(without_threads);
+}
+
+static void a_sandbox_leaves_0_1_and_2_free(void **state)
+{
+  (void)state;
+  run_without_stdio(use_a_sandbox);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_daemon_may_open_0_1_and_2_after_its_client),
+    cmocka_unit_test(a_sandbox_leaves_0_1_and_2_free),
+  };
+
+  return cmocka_run_group_tests(tests, live_server_setup, live_server_teardown);
+}
