@@ -26,8 +26,10 @@ typedef struct guarded {
   guard_call call;
   resp_argument value;                 /* SET */
   int64_t ttl_ms;
-  const resp_argument *words;          /* HSET, HDEL */
-  size_t count;
+  const dibs_field *fields;            /* HSET */
+  const char *const *names;            /* HDEL */
+  resp_argument *words;                /* of the fields or names, during the call */
+  size_t count;                        /* of `words` */
   int64_t by;                          /* INCR */
   int64_t *ret_value;
 } guarded;
@@ -146,6 +148,27 @@ static dibs_status guarded_check(client_record *c, const guarded *g)
   return DIBS_OK;
 }
 
+/* Not on the stack: 1000 fields are 32 KiB. */
+static dibs_status words_make(client_record *c, guarded *g)
+{
+  if (g->count == 0)
+    return DIBS_OK;
+  g->words = mem_alloc(&c->memory, g->count * sizeof(g->words[0]));
+  if (g->words == NULL)
+    return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
+  for (size_t i = 0; i < g->count; i++) {
+    const dibs_field *f = g->fields != NULL ? &g->fields[i / 2] : NULL;
+
+    if (f == NULL)
+      g->words[i] = (resp_argument){ g->names[i], strlen(g->names[i]) };
+    else if (i % 2 == 0)
+      g->words[i] = (resp_argument){ f->name, strlen(f->name) };
+    else
+      g->words[i] = (resp_argument){ f->value, f->value_size };
+  }
+  return DIBS_OK;
+}
+
 /* `fault`: an argument fault that the caller found, or NULL. */
 static dibs_status guarded_run(dibs_client *client, guarded *g, const char *fault)
 {
@@ -158,11 +181,14 @@ static dibs_status guarded_run(dibs_client *client, guarded *g, const char *faul
   if (status == DIBS_OK && fault != NULL)
     status = client_refuse(c, DIBS_ERR_ARGUMENT, fault);
   if (status == DIBS_OK)
+    status = words_make(c, g);
+  if (status == DIBS_OK)
     status = length_check(c, g);
   if (status == DIBS_OK)
     status = one_place_check(c);
   if (status == DIBS_OK)
     status = guarded_write(c, g);
+  mem_free(&c->memory, g->words);
   return client_end(c, status);
 }
 
@@ -234,13 +260,9 @@ dibs_status dibs_guarded_hset(dibs_client *c, const char *key, uint64_t fence,
 {
   const char *fault = fields_fault(fields, count);
   guarded g = guarded_of(GUARDED_HSET, key, fence);
-  resp_argument words[2 * GUARD_FIELDS_MAX];
 
-  g.words = words;
-  for (size_t i = 0; fault == NULL && i < count; i++) {
-    words[g.count++] = (resp_argument){ fields[i].name, strlen(fields[i].name) };
-    words[g.count++] = (resp_argument){ fields[i].value, fields[i].value_size };
-  }
+  g.fields = fields;
+  g.count = fault == NULL ? 2 * count : 0;
   return guarded_run(c, &g, fault);
 }
 
@@ -249,10 +271,8 @@ dibs_status dibs_guarded_hdel(dibs_client *c, const char *key, uint64_t fence,
 {
   const char *fault = names_fault(names, count);
   guarded g = guarded_of(GUARDED_HDEL, key, fence);
-  resp_argument words[GUARD_FIELDS_MAX];
 
-  g.words = words;
-  for (size_t i = 0; fault == NULL && i < count; i++)
-    words[g.count++] = (resp_argument){ names[i], strlen(names[i]) };
+  g.names = names;
+  g.count = fault == NULL ? count : 0;
   return guarded_run(c, &g, fault);
 }

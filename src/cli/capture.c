@@ -39,7 +39,7 @@ bool capture_begin(capture *c)
 
 static void copy_all(int from, int to)
 {
-  char bytes[65536];
+  static char bytes[65536];
   off_t at = 0;
 
   for (;;) {

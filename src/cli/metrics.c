@@ -150,15 +150,16 @@ static int metrics_check(void *data)
 static int metrics_run(void *data)
 {
   const metrics_arguments *a = data;
-  exporter e = { .mutex = PTHREAD_MUTEX_INITIALIZER, .names_max = a->own.names_max };
+  static exporter e = { .mutex = PTHREAD_MUTEX_INITIALIZER };     /* large */
   session s;
   int code = session_start(&s, &a->line, &a->connection);
 
   if (code == 0) {
-    e.sampler = (sampler){
-      .client = s.client, .wants_findings = true,
-      .pattern = a->line.operand_count > 0 ? a->line.operands[0] : NULL,
-      .budget = a->own.is_once || a->own.textfile != NULL ? 0 : INSPECTIONS };
+    e.names_max = a->own.names_max;
+    e.sampler.client = s.client;
+    e.sampler.wants_findings = true;
+    e.sampler.pattern = a->line.operand_count > 0 ? a->line.operands[0] : NULL;
+    e.sampler.budget = a->own.is_once || a->own.textfile != NULL ? 0 : INSPECTIONS;
     code = a->own.is_once || a->own.textfile != NULL ? metrics_once(&e, &s, &a->own)
                                                      : serve(&e, &a->own);
   }

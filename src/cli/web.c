@@ -368,8 +368,9 @@ static int web_run(void *data)
   if (code == 0) {
     pthread_mutex_init(&w->mutex, NULL);
     pthread_cond_init(&w->changed, NULL);
-    w->sampler = (sampler){ .client = s.client, .budget = INSPECTIONS,
-                            .pattern = a->line.operand_count > 0 ? a->line.operands[0] : NULL };
+    w->sampler.client = s.client;
+    w->sampler.budget = INSPECTIONS;
+    w->sampler.pattern = a->line.operand_count > 0 ? a->line.operands[0] : NULL;
     with.data = w;
     /* A page should soon say that servers are gone. */
     (void)dibs_set_call_timeout(s.client, 2000);

@@ -21,6 +21,8 @@
 #define EVENTS_MAX 16
 #define TOGETHER_MAX 8         /* calls whose commands share a packet */
 #define HIDDEN_FOR SPAN_MS(10)
+/* For name resolution, OpenSSL and callbacks. musl gives 128 KiB, a low ulimit -s less. */
+#define STACK_SIZE_MIN ((size_t)512 * 1024)
 
 bool loop_ring(int fd)
 {
@@ -48,10 +50,13 @@ bool loop_thread(pthread_t *ret_thread, const char *name, void *(*run)(void *), 
 {
   sigset_t all, before;
   pthread_attr_t attributes;
+  size_t stack = 0;
   bool is_started;
 
   if (pthread_attr_init(&attributes) != 0)
     return false;
+  if (pthread_attr_getstacksize(&attributes, &stack) == 0 && stack < STACK_SIZE_MIN)
+    (void)pthread_attr_setstacksize(&attributes, STACK_SIZE_MIN);
   (void)pthread_attr_setdetachstate(&attributes, is_detached ? PTHREAD_CREATE_DETACHED
                                                              : PTHREAD_CREATE_JOINABLE);
   (void)sigfillset(&all);

@@ -204,7 +204,7 @@ static void servers_part(engine *e, instant now)
 static void use_slots(engine *e, const slot_map *map, instant now)
 {
   topology *t = &e->topology;
-  server *of_node[NODES_MAX];
+  uint16_t of_node[NODES_MAX];           /* numbers of servers */
   bool is_complete = true;
 
   if (map == NULL)
@@ -216,17 +216,17 @@ static void use_slots(engine *e, const slot_map *map, instant now)
   for (size_t i = 0; i < e->server_count; i++)
     e->servers[i]->is_out = true;
   for (size_t i = 0; i < map->node_count; i++) {
-    of_node[i] = server_of_node(e, map->nodes[i].host, map->nodes[i].port);
+    server *s = server_of_node(e, map->nodes[i].host, map->nodes[i].port);
+
     finder_learn(t->finder, map->nodes[i].host, map->nodes[i].port);
-    is_complete &= of_node[i] != NULL;
-    if (of_node[i] != NULL)
-      of_node[i]->is_out = false;
+    of_node[i] = s != NULL ? (uint16_t)s->number : ROUTE_NOBODY;
+    is_complete &= s != NULL;
+    if (s != NULL)
+      s->is_out = false;
   }
   for (size_t i = 0; i < SLOT_COUNT; i++) {
-    const server *s = map->node_of[i] < map->node_count ? of_node[map->node_of[i]] : NULL;
-
-    t->slots[i] = s != NULL ? (uint16_t)s->number : ROUTE_NOBODY;
-    is_complete &= s != NULL;
+    t->slots[i] = map->node_of[i] < map->node_count ? of_node[map->node_of[i]] : ROUTE_NOBODY;
+    is_complete &= t->slots[i] != ROUTE_NOBODY;
   }
   slots_apply(e, now);
   servers_part(e, now);

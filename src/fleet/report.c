@@ -168,12 +168,16 @@ static void series_write(text *out, const series *s, char kind, char what, size_
   text_add(out, has_any ? ";" : "");
 }
 
-static bool add_class(const fleet_class *c, request *out)
+static bool add_class(const fleet *f, const fleet_class *c, request *out)
 {
-  char bytes[PACKED_SIZE];
-  text packed = text_over(bytes, sizeof(bytes));
+  char *bytes = mem_alloc(&f->settings.memory, PACKED_SIZE);     /* not on the stack */
   resp_argument word;
+  text packed;
+  bool done;
 
+  if (bytes == NULL)
+    return false;
+  packed = text_over(bytes, PACKED_SIZE);
   for (size_t k = 0; k < FLEET_KINDS; k++)
     for (size_t i = 0; c->rows[k] != NULL && i < FLEET_SERIES; i++) {
       bool waits = i < DIBS_FLEET_WAITS;
@@ -182,7 +186,9 @@ static bool add_class(const fleet_class *c, request *out)
                    waits ? i : i - DIBS_FLEET_WAITS);
     }
   word = word_of(&packed);
-  return request_add(out, &word, 1);
+  done = request_add(out, &word, 1);
+  mem_free(&f->settings.memory, bytes);
+  return done;
 }
 
 /* One line for each class and kind: kind, holding, waiting, class. */
@@ -291,39 +297,54 @@ static bool begin(const text *key, request *out)
   return request_script(out, &script_native_report, &first, 1, NULL, 0);
 }
 
+static bool add_gauges(const fleet *f, request *out)
+{
+  char *bytes = mem_alloc(&f->settings.memory, GAUGES_SIZE);     /* not on the stack */
+  resp_argument word;
+  text gauges;
+  bool done;
+
+  if (bytes == NULL)
+    return false;
+  gauges = text_over(bytes, GAUGES_SIZE);
+  word = gauges_write(f, &gauges);
+  done = request_add(out, &word, 1);
+  mem_free(&f->settings.memory, bytes);
+  return done;
+}
+
 /* The last report leaves no mark. */
-static bool add_head(const fleet *f, resp_argument gauges, size_t classes, request *out)
+static bool add_head(const fleet *f, bool has_gauges, size_t classes, request *out)
 {
   return add_uint(out, f->number) && add_uint(out, f->is_last ? 0 : FLEET_KEEP_MS) &&
-         request_add(out, &gauges, 1) && add_uint(out, classes);
+         (has_gauges ? add_gauges(f, out) : add_word(out, "")) && add_uint(out, classes);
 }
 
 static bool write_part(const fleet *f, size_t part, instant now, request *out)
 {
   const protocol *n = f->settings.names;
   fleet_class *c = class_of_part(f, part);
-  char key[KEY_TEXT_SIZE], totals[KEY_TEXT_SIZE], gauges[GAUGES_SIZE];
+  char key[KEY_TEXT_SIZE], totals[KEY_TEXT_SIZE];
   text k = text_over(key, sizeof(key)), t = text_over(totals, sizeof(totals));
-  text g = text_over(gauges, sizeof(gauges));
-  const resp_argument none = { "", 0 };
 
   if (part == sent_classes(f) + 1) {
     native_client_key(n, n->client, &k);
-    return begin(&k, out) && add_head(f, gauges_write(f, &g), 0, out);
+    return begin(&k, out) && add_head(f, true, 0, out);
   }
   key_mark(n, c, &k);
   if (c == NULL)
-    return begin(&k, out) && add_common_keys(n, out) && add_head(f, none, 0, out) &&
+    return begin(&k, out) && add_common_keys(n, out) && add_head(f, false, 0, out) &&
            add_common(f, now, out);
   fleet_key_totals(n, c->name, &t);
-  return begin(&k, out) && add_key(out, &t) && add_head(f, none, 1, out) && add_class(c, out);
+  return begin(&k, out) && add_key(out, &t) && add_head(f, false, 1, out) &&
+         add_class(f, c, out);
 }
 
 static bool write_all(const fleet *f, instant now, request *out)
 {
   const protocol *n = f->settings.names;
-  char key[KEY_TEXT_SIZE], gauges[GAUGES_SIZE];
-  text k = text_over(key, sizeof(key)), g = text_over(gauges, sizeof(gauges));
+  char key[KEY_TEXT_SIZE];
+  text k = text_over(key, sizeof(key));
   bool done;
 
   native_client_key(n, n->client, &k);
@@ -337,11 +358,10 @@ static bool write_all(const fleet *f, instant now, request *out)
     fleet_key_totals(n, f->classes[i]->name, &t);
     done = done && add_key(out, &t);
   }
-  done = done && add_common_keys(n, out) &&
-         add_head(f, gauges_write(f, &g), sent_classes(f), out);
+  done = done && add_common_keys(n, out) && add_head(f, true, sent_classes(f), out);
   for (size_t i = 0; i < f->class_count; i++)
     if (f->classes[i]->is_sent)
-      done = done && add_class(f->classes[i], out);
+      done = done && add_class(f, f->classes[i], out);
   return done && add_common(f, now, out);
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -197,29 +198,35 @@ static void flatten(const char *at, const char *end, flat *ret_flat)
   }
 }
 
+#define REPLY_SIZE 32768
+/* Of sections of INFO. On the stack: a supervisor, which was forked, must not allocate. */
+#define SECTIONS_SIZE 6144
+
 /* The reply to a following PING marks the end. */
 answer ask_text(const char *path, int limit_ms, const char *command, char *ret_text,
                 size_t size)
 {
-  char request[8400], text[32768];
+  size_t length = strlen(command) + sizeof("\r\nPING\r\n");
+  struct { char text[REPLY_SIZE], request[]; } *room = malloc(sizeof(*room) + length);
   flat f = { .text = ret_text, .size = size };
-  size_t length = strlen(command);
-  const char *end;
+  const char *end = NULL;
   ssize_t got;
   answer a;
 
   ret_text[0] = '\0';
-  if (length + 16 > sizeof(request))
+  if (room == NULL)
     return ANSWER_OTHER;
-  (void)stpcpy(stpcpy(request, command), "\r\nPING\r\n");
-  a = converse(path, limit_ms, request, "\n+PONG", text, sizeof(text), &got, NULL);
-  if (a != ANSWER_PONG)
-    return a;
-  end = got > 0 ? memmem(text, (size_t)got, "\n+PONG", 6) : NULL;
-  if (end == NULL)
-    return ANSWER_NOT_YET;
-  flatten(text, end + 1, &f);
-  return ANSWER_PONG;
+  (void)stpcpy(stpcpy(room->request, command), "\r\nPING\r\n");
+  a = converse(path, limit_ms, room->request, "\n+PONG", room->text, sizeof(room->text), &got,
+               NULL);
+  if (a == ANSWER_PONG && got > 0)
+    end = memmem(room->text, (size_t)got, "\n+PONG", 6);
+  if (end != NULL)
+    flatten(room->text, end + 1, &f);
+  else if (a == ANSWER_PONG)
+    a = ANSWER_NOT_YET;
+  free(room);
+  return a;
 }
 
 /* ---- contents and persistence ---- */
@@ -241,7 +248,7 @@ static const char *find_number(const char *text, const char *name, int64_t *ret_
 answer ask_contents(const char *path, int limit_ms, contents *ret_contents)
 {
   static const char request[] = "INFO clients\r\nINFO keyspace\r\nPING\r\n";
-  char text[16384];
+  char text[SECTIONS_SIZE];
   int64_t keys;
   ssize_t size;
   answer a = converse(path, limit_ms, request, "\n+PONG", text, sizeof(text) - 1, &size,
@@ -275,7 +282,7 @@ answer ask_to_keep(const char *path, int limit_ms)
   static const char request[] =
     "CONFIG SET appendonly yes\r\nINFO persistence\r\nPING\r\n";
   int64_t until = clock_ms() + limit_ms;
-  char text[16384];
+  char text[SECTIONS_SIZE];
   ssize_t size;
 
   for (;;) {

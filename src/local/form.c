@@ -9,7 +9,7 @@
 
 #include "local/ask.h"
 
-enum { SLOTS = 16384, SLOTS_AT_ONCE = 1000, COMMAND_SIZE = 8192, TEXT_SIZE = 8192,
+enum { SLOTS = 16384, SLOTS_AT_ONCE = 1000, COMMAND_SIZE = 7168, TEXT_SIZE = 7168,
        TURN_MS = 5 };
 
 const char *const form_replica_options[] = {

@@ -22,7 +22,7 @@ static bool is_user(const char *line, unsigned long long inode, long *ret_pid)
          && found == inode;
 }
 
-static bool is_among(long pid, const long *all, int64_t count)
+static bool is_among(long pid, const pid_t *all, int64_t count)
 {
   for (int64_t i = 0; i < count; i++)
     if (all[i] == pid)
@@ -32,7 +32,8 @@ static bool is_among(long pid, const long *all, int64_t count)
 
 int64_t users_count(const char *path)
 {
-  long all[USERS_MAX], pid;
+  pid_t all[USERS_MAX];
+  long pid;
   int64_t count = 0;
   struct stat found;
   char line[256];
@@ -46,7 +47,7 @@ int64_t users_count(const char *path)
   /* A process has one lock for each of its clients. */
   while (count < USERS_MAX && fgets(line, sizeof(line), locks) != NULL)
     if (is_user(line, found.st_ino, &pid) && !is_among(pid, all, count))
-      all[count++] = pid;
+      all[count++] = (pid_t)pid;
   (void)fclose(locks);
   return count;
 }

@@ -221,21 +221,29 @@ static bool range_read(reading *r, const resp_node *range)
 
 /* ---- both ---- */
 
-static reading reading_of(const memory *m, const resp_reply *reply)
+/* Not on the stack: a map has 32 KiB. NULL: no memory. */
+static reading *reading_new(const memory *m, const resp_reply *reply)
 {
-  reading r = { .reply = reply, .map = { .memory = *m } };
+  reading *r = mem_zalloc(m, sizeof(*r));
 
+  if (r == NULL)
+    return NULL;
+  r->reply = reply;
+  r->map.memory = *m;
   for (size_t i = 0; i < SLOT_COUNT; i++)
-    r.map.node_of[i] = SLOT_NOBODY;
+    r->map.node_of[i] = SLOT_NOBODY;
   return r;
 }
 
-static bool reading_end(reading *r, bool is_fine, slot_map *ret)
+static bool reading_end(const memory *m, reading *r, bool is_fine, slot_map *ret)
 {
+  if (r == NULL)
+    return false;
   if (is_fine)
     *ret = r->map;
   else
     slot_map_deinit(&r->map);
+  mem_free(m, r);
   return is_fine;
 }
 
@@ -243,25 +251,26 @@ bool slot_map_read_shards(const memory *m, const resp_reply *reply, bool is_tls,
 {
   const resp_node *root = resp_root(reply);
   const resp_node *shard = NULL;
-  reading r = reading_of(m, reply);
-  bool is_fine = is_list(root);
+  reading *r = reading_new(m, reply);
+  bool is_fine = r != NULL && is_list(root);
 
-  r.map.has_sharded_channels = true;
-  while (is_fine && (shard = next_of(&r, root, shard)) != NULL)
-    is_fine = shard_read(&r, shard, is_tls);
-  return reading_end(&r, is_fine, ret);
+  while (is_fine && (shard = next_of(r, root, shard)) != NULL)
+    is_fine = shard_read(r, shard, is_tls);
+  if (is_fine)
+    r->map.has_sharded_channels = true;
+  return reading_end(m, r, is_fine, ret);
 }
 
 bool slot_map_read_slots(const memory *m, const resp_reply *reply, slot_map *ret)
 {
   const resp_node *root = resp_root(reply);
   const resp_node *range = NULL;
-  reading r = reading_of(m, reply);
-  bool is_fine = is_list(root);
+  reading *r = reading_new(m, reply);
+  bool is_fine = r != NULL && is_list(root);
 
-  while (is_fine && (range = next_of(&r, root, range)) != NULL)
-    is_fine = range_read(&r, range);
-  return reading_end(&r, is_fine, ret);
+  while (is_fine && (range = next_of(r, root, range)) != NULL)
+    is_fine = range_read(r, range);
+  return reading_end(m, r, is_fine, ret);
 }
 
 void slot_map_deinit(slot_map *map)

@@ -11,6 +11,7 @@
 #include "dialect/call_words.h"
 #include "dialect/children.h"
 #include "dialect/internal.h"
+#include "dialect/native/guard.h"
 
 #define ASKER_SIZE (CLIENT_ID_SIZE + 11)
 
@@ -21,8 +22,7 @@
 typedef struct member {
   many_name name;
   size_t index;                  /* index in the caller's order */
-  size_t key_size;
-  char key[KEY_TEXT_SIZE];
+  bool is_bare;                  /* its key has braces around it */
 } member;
 
 typedef struct members {
@@ -31,29 +31,36 @@ typedef struct members {
   member all[MANY_NAMES_MAX];
 } members;
 
+/* A byte of its key, counted after what all keys begin with. */
+static unsigned char key_byte(const member *m, size_t i)
+{
+  if (!m->is_bare)
+    return ((const unsigned char *)m->name.name)[i];
+  if (i == 0)
+    return '{';
+  return i <= m->name.size ? ((const unsigned char *)m->name.name)[i - 1] : '}';
+}
+
+/* As memcmp() of the keys. Keys are not kept: those of a large set would fill a small stack. */
 static int compare(const void *a, const void *b)
 {
   const member *x = *(member *const *)a, *y = *(member *const *)b;
-  size_t size = x->key_size < y->key_size ? x->key_size : y->key_size;
-  int order = memcmp(x->key, y->key, size);
+  size_t x_size = x->name.size + (x->is_bare ? 2 : 0);
+  size_t y_size = y->name.size + (y->is_bare ? 2 : 0);
 
-  if (order != 0)
-    return order;
-  return (x->key_size > y->key_size) - (x->key_size < y->key_size);
+  for (size_t i = 0; i < x_size && i < y_size; i++)
+    if (key_byte(x, i) != key_byte(y, i))
+      return key_byte(x, i) < key_byte(y, i) ? -1 : 1;
+  return (x_size > y_size) - (x_size < y_size);
 }
 
-static void members_sort(const protocol *n, const many_name *names, size_t count, members *m)
+static void members_sort(const many_name *names, size_t count, members *m)
 {
   assert(count > 0 && count <= MANY_NAMES_MAX);
   for (size_t i = 0; i < count; i++) {
-    member *one = m->sorted[i] = &m->all[i];
-    text key = text_over(one->key, sizeof(one->key));
-
     assert(native_name_fault(names[i].name, names[i].size) == NULL);
-    native_key(n, names[i].name, names[i].size, &key);
-    one->name = names[i];
-    one->index = i;
-    one->key_size = key.used;
+    m->all[i] = (member){ names[i], i, !native_has_tag(names[i].name, names[i].size) };
+    m->sorted[i] = &m->all[i];
   }
   qsort(m->sorted, count, sizeof(m->sorted[0]), compare);
   m->count = 0;
@@ -62,21 +69,27 @@ static void members_sort(const protocol *n, const many_name *names, size_t count
       m->sorted[m->count++] = m->sorted[i];
 }
 
-/* `arguments` has `count` entries already, and room for the names after them. */
+/* The names follow `arguments`. */
 static bool call_members(const protocol *n, const members *m, request *out, const script *s,
-                         resp_argument *arguments, size_t count)
+                         const resp_argument *arguments, size_t count)
 {
-  char era[KEY_TEXT_SIZE];
-  resp_argument keys[MANY_NAMES_MAX + 1];
-  size_t key_count = m->count;
+  const many_name *first = &m->sorted[0]->name;
+  char key[KEY_TEXT_SIZE];
+  resp_argument word;
 
+  (void)request_script(out, s, NULL, 0, NULL, 0);
   for (size_t i = 0; i < m->count; i++) {
-    keys[i] = (resp_argument){ m->sorted[i]->key, m->sorted[i]->key_size };
-    arguments[count++] = (resp_argument){ m->sorted[i]->name.name, m->sorted[i]->name.size };
+    word = word_key(n, key, m->sorted[i]->name.name, m->sorted[i]->name.size);
+    (void)request_add_key(out, word);
   }
-  key_count += add_era(n, keys + m->count, era, m->sorted[0]->name.name,
-                       m->sorted[0]->name.size);
-  return request_script(out, s, keys, key_count, arguments, count);
+  if (add_era(n, &word, key, first->name, first->size) > 0)
+    (void)request_add_key(out, word);
+  (void)request_add(out, arguments, count);
+  for (size_t i = 0; i < m->count; i++) {
+    word = (resp_argument){ m->sorted[i]->name.name, m->sorted[i]->name.size };
+    (void)request_add(out, &word, 1);
+  }
+  return !out->is_incomplete;
 }
 
 /* ---- arguments ---- */
@@ -114,12 +127,12 @@ bool native_many_acquire(const protocol *n, request *out, const many_call *c)
   char min_token[NUMBER_SIZE], estimate[NUMBER_SIZE];
   char manner[4 + 3 * NUMBER_SIZE + LEASE_TEXT_SIZE + PREFIX_WORD_SIZE];
   text t = text_over(manner, sizeof(manner));
-  resp_argument arguments[7 + MANY_NAMES_MAX];
+  resp_argument arguments[7];
   members m;
 
   assert(c->ttl_ms > 0 && c->ask > 0);
   add_manner(n, &t, c);
-  members_sort(n, c->names, c->count, &m);
+  members_sort(c->names, c->count, &m);
   arguments[0] = word_asker(n, asker, c->set);
   arguments[1] = word_uint(ask, c->ask);
   arguments[2] = word_uint(ttl, (uint64_t)c->ttl_ms);
@@ -134,10 +147,10 @@ bool native_many_release(const protocol *n, request *out, const many_name *names
                          size_t count, const lease_id *lease, int64_t estimate_us)
 {
   char id[LEASE_TEXT_SIZE], estimate[NUMBER_SIZE], prefix[PREFIX_WORD_SIZE];
-  resp_argument arguments[3 + MANY_NAMES_MAX];
+  resp_argument arguments[3];
   members m;
 
-  members_sort(n, names, count, &m);
+  members_sort(names, count, &m);
   arguments[0] = word_lease(id, lease);
   arguments[1] = word_prefix(n, prefix);
   arguments[2] = word_time(estimate, estimate_us);
@@ -150,10 +163,10 @@ bool native_many_cancel(const protocol *n, request *out, const many_name *names,
 {
   char asker[ASKER_SIZE], number[NUMBER_SIZE], until[NUMBER_SIZE], estimate[NUMBER_SIZE];
   char prefix[PREFIX_WORD_SIZE];
-  resp_argument arguments[5 + MANY_NAMES_MAX];
+  resp_argument arguments[5];
   members m;
 
-  members_sort(n, names, count, &m);
+  members_sort(names, count, &m);
   arguments[0] = word_asker(n, asker, set);
   arguments[1] = word_uint(number, ask);
   arguments[2] = word_time(until, until_us);
@@ -193,8 +206,8 @@ static bool read_again(const protocol *n, const many_call *c, const resp_reply *
 }
 
 /* The busy name comes as its index in the sorted order. */
-static bool read_busy(const protocol *n, const many_call *c, const resp_reply *r,
-                      acquire_answer *a, size_t *ret_busy)
+static bool read_busy(const many_call *c, const resp_reply *r, acquire_answer *a,
+                      size_t *ret_busy)
 {
   uint64_t last, place;
   members m;
@@ -204,7 +217,7 @@ static bool read_busy(const protocol *n, const many_call *c, const resp_reply *r
       !child_lease(r, 4, &a->lease) || !child_count(r, 5, &a->renewals) ||
       !child_count(r, 6, &last) || !child_count(r, 7, &place))
     return false;
-  members_sort(n, c->names, c->count, &m);
+  members_sort(c->names, c->count, &m);
   if (place >= m.count)
     return false;
   if (a->outcome == ACQUIRE_WAITING)
@@ -235,7 +248,7 @@ bool native_many_answer(const protocol *n, const many_call *c, const resp_reply 
     break;
   case ACQUIRE_WAITING:
   case ACQUIRE_BUSY:
-    is_good = read_busy(n, c, r, &a, ret_busy);
+    is_good = read_busy(c, r, &a, ret_busy);
     break;
   default:
     is_good = has_children(r, 2);

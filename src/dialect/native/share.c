@@ -121,22 +121,23 @@ static resp_argument word_renewal(const protocol *n, char bytes[NUMBER_SIZE + 2 
 bool native_share_renew(const protocol *n, request *out, const share_renew_item *items,
                         size_t count, int64_t estimate_us)
 {
-  char key[RENEW_BATCH_MAX][KEY_TEXT_SIZE], id[RENEW_BATCH_MAX][LEASE_TEXT_SIZE];
-  char renewal[RENEW_BATCH_MAX][NUMBER_SIZE + 2 + PLACE_SIZE], estimate[NUMBER_SIZE];
-  char era[KEY_TEXT_SIZE];
-  resp_argument keys[RENEW_BATCH_MAX + 1], arguments[2 * RENEW_BATCH_MAX + 1];
-  size_t key_count = count;
+  char key[KEY_TEXT_SIZE], id[LEASE_TEXT_SIZE], renewal[NUMBER_SIZE + 2 + PLACE_SIZE];
+  char estimate[NUMBER_SIZE];
+  resp_argument pair[2];
 
   assert(count > 0 && count <= RENEW_BATCH_MAX);
+  (void)request_script(out, &script_native_share_renew, NULL, 0, NULL, 0);
+  for (size_t i = 0; i < count; i++)
+    (void)request_add_key(out, word_key(n, key, items[i].name, items[i].name_size));
+  if (add_era(n, pair, key, items[0].name, items[0].name_size) > 0)
+    (void)request_add_key(out, pair[0]);
   for (size_t i = 0; i < count; i++) {
-    keys[i] = word_key(n, key[i], items[i].name, items[i].name_size);
-    arguments[2 * i] = word_lease(id[i], items[i].lease);
-    arguments[2 * i + 1] = word_renewal(n, renewal[i], &items[i]);
+    pair[0] = word_lease(id, items[i].lease);
+    pair[1] = word_renewal(n, renewal, &items[i]);
+    (void)request_add(out, pair, 2);
   }
-  key_count += add_era(n, keys + count, era, items[0].name, items[0].name_size);
-  arguments[2 * count] = word_time(estimate, estimate_us);
-  return request_script(out, &script_native_share_renew, keys, key_count, arguments,
-                     2 * count + 1);
+  pair[0] = word_time(estimate, estimate_us);
+  return request_add(out, pair, 1);
 }
 
 bool native_share_set(const protocol *n, request *out, const void *name, size_t name_size,

@@ -106,19 +106,22 @@ bool redisson_break(const protocol *n, request *out, const void *name, size_t na
 bool redisson_renew(const protocol *n, request *out, const renew_item *items, size_t count,
                     int64_t estimate_us)
 {
-  char owner[RENEW_BATCH_MAX][OWNER_SIZE], ttl[RENEW_BATCH_MAX][NUMBER_SIZE];
-  resp_argument keys[RENEW_BATCH_MAX], arguments[2 * RENEW_BATCH_MAX];
+  char owner[OWNER_SIZE], ttl[NUMBER_SIZE];
 
   (void)n;
   (void)estimate_us;
   assert(count > 0 && count <= RENEW_BATCH_MAX);
+  (void)request_script(out, &script_redisson_renew, NULL, 0, NULL, 0);
+  for (size_t i = 0; i < count; i++)
+    (void)request_add_key(out, (resp_argument){ items[i].name, items[i].name_size });
   for (size_t i = 0; i < count; i++) {
-    keys[i] = (resp_argument){ items[i].name, items[i].name_size };
-    arguments[2 * i] = word_owner(owner[i], items[i].lease->client, items[i].lease->ask);
-    arguments[2 * i + 1] = word_time(ttl[i], items[i].ttl_ms);
+    resp_argument pair[2];
+
+    pair[0] = word_owner(owner, items[i].lease->client, items[i].lease->ask);
+    pair[1] = word_time(ttl, items[i].ttl_ms);
+    (void)request_add(out, pair, 2);
   }
-  return request_script(out, &script_redisson_renew, keys, count, arguments,
-                     2 * count);
+  return !out->is_incomplete;
 }
 
 bool redisson_raise(const protocol *n, request *out, const void *name, size_t name_size,

@@ -114,45 +114,47 @@ bool redisson_share_release(const protocol *n, request *out, const share_ending 
   return request_script(out, &script_redisson_share_release, keys, 5, arguments, 8);
 }
 
-/* The arguments of one renewal. */
-typedef struct renewal_words {
-  char reading[REDISSON_KEY_SIZE], permits[REDISSON_KEY_SIZE], channel[REDISSON_KEY_SIZE];
-  char owner[OWNER_SIZE], what[WHAT_SIZE];
-  uint8_t permit[PERMIT_ID_SIZE];
-} renewal_words;
-
-static void add_renewal(renewal_words *words, const share_renew_item *item,
-                        resp_argument keys[3], resp_argument arguments[4])
+static void add_renewal_keys(request *out, const share_renew_item *item)
 {
+  char reading[REDISSON_KEY_SIZE], permits[REDISSON_KEY_SIZE];
+
+  (void)request_add_key(out, (resp_argument){ item->name, item->name_size });
+  (void)request_add_key(out, word_reading(reading, item->name, item->name_size,
+                                          item->lease->client, item->lease->ask));
+  (void)request_add_key(out, word_behind(permits, item->name, item->name_size, "timeout"));
+}
+
+static void add_renewal(request *out, const share_renew_item *item)
+{
+  char channel[REDISSON_KEY_SIZE], owner[OWNER_SIZE], what[WHAT_SIZE];
+  uint8_t permit[PERMIT_ID_SIZE];
   const lease_id *lease = item->lease;
-  text w = text_over(words->what, sizeof(words->what));
+  text w = text_over(what, sizeof(what));
+  resp_argument parts[4];
 
   add_time(&w, item->ttl_ms);
   add_letter(&w, item->mode);
   text_add_uint(&w, item->mode == 'p' ? item->units : 0);
-  keys[0] = (resp_argument){ item->name, item->name_size };
-  keys[1] = word_reading(words->reading, item->name, item->name_size, lease->client,
-                         lease->ask);
-  keys[2] = word_behind(words->permits, item->name, item->name_size, "timeout");
-  arguments[0] = word_owner(words->owner, lease->client, lease->ask);
-  arguments[1] = word_permit(words->permit, lease->client, lease->ask);
-  arguments[2] = word_of(&w);
-  arguments[3] = word_tagged(words->channel, "redisson_rwlock", item->name, item->name_size);
+  parts[0] = word_owner(owner, lease->client, lease->ask);
+  parts[1] = word_permit(permit, lease->client, lease->ask);
+  parts[2] = word_of(&w);
+  parts[3] = word_tagged(channel, "redisson_rwlock", item->name, item->name_size);
+  (void)request_add(out, parts, 4);
 }
 
 bool redisson_share_renew(const protocol *n, request *out, const share_renew_item *items,
                           size_t count, int64_t estimate_us)
 {
-  renewal_words words[RENEW_BATCH_MAX];
-  resp_argument keys[3 * RENEW_BATCH_MAX], arguments[4 * RENEW_BATCH_MAX + 1];
+  resp_argument publish = word_publish(n);
 
   (void)estimate_us;
   assert(count > 0 && count <= RENEW_BATCH_MAX);
+  (void)request_script(out, &script_redisson_share_renew, NULL, 0, NULL, 0);
   for (size_t i = 0; i < count; i++)
-    add_renewal(&words[i], &items[i], keys + 3 * i, arguments + 4 * i);
-  arguments[4 * count] = word_publish(n);
-  return request_script(out, &script_redisson_share_renew, keys, 3 * count,
-                     arguments, 4 * count + 1);
+    add_renewal_keys(out, &items[i]);
+  for (size_t i = 0; i < count; i++)
+    add_renewal(out, &items[i]);
+  return request_add(out, &publish, 1);
 }
 
 bool redisson_share_set(const protocol *n, request *out, const void *name, size_t name_size,
