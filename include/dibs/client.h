@@ -232,10 +232,13 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_open(
  * could not be released within close_timeout_ms expire. A client is a handle, not
  * a pointer into memory: a call with a closed one, dibs_close() included, gets DIBS_ERR_STALE
  * and does nothing. NULL is allowed.
- * Returns NULL; inside a callback, where it does nothing, `client`.
+ * Returns NULL; inside a callback, or in a signal handler that interrupted a call of the library
+ * (its exit() runs the destructors of static clients), where it does nothing, `client`.
  *
  * Thread   any, also while other threads call. Of two at once, one closes and the other
- *          returns at once. Not from a callback. Blocks at most close_timeout_ms.
+ *          returns at once. Not from a callback. Blocks at most close_timeout_ms, and
+ *          without a limit until a callback that runs has returned: then no callback of the
+ *          client runs any more.
  * Since    0.1 */
 DIBS_API dibs_client *dibs_close(dibs_client *client);
 

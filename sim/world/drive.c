@@ -42,6 +42,20 @@ uint64_t drive_thread(void)
   return sim_now->running == NULL ? 0 : sim_now->running->number;
 }
 
+/* All threads are fibers of one, and none has signals. */
+void drive_enter_call(void)
+{
+}
+
+void drive_leave_call(void)
+{
+}
+
+bool drive_is_in_call(void)
+{
+  return false;
+}
+
 void drive_yield(void)
 {
   thread *t = sim_now->running;

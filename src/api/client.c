@@ -416,9 +416,11 @@ static dibs_client *close_handle(dibs_client *client)
   bool is_forked;
   int ending;
 
-  if (client != NULL && drive_is_in_callback()) {
+  /* A callback cannot wait for its own end, nor the exit() of a signal handler for the call that
+   * it interrupted, which may have the mutex. */
+  if (client != NULL && (drive_is_in_callback() || drive_is_in_call())) {
     (void)fault_end(client, DIBS_ERR_WOULD_BLOCK);
-    return client;                       /* a callback cannot wait for its own end */
+    return client;
   }
   h = handle_pin(client, HANDLE_CLIENT);
   if (h == NULL) {

@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "base/cancel_state.h"
 #include "drive/drive.h"
 #include "drive/fork_epoch.h"
 
@@ -24,8 +23,6 @@
 
 static _Atomic(handle *) chunks[CHUNKS_MAX];
 static _Atomic uint64_t free_head;      /* counter << 32 | place + 1 */
-static _Thread_local int pins;          /* of this thread: above 0 inside a call */
-static _Thread_local int cancel_before; /* the state outside of calls */
 
 /* ---- places ---- */
 
@@ -155,8 +152,7 @@ handle *handle_pin(const void *value, handle_kind kind)
     if (!is_of(h, word, (uintptr_t)value, kind))
       return NULL;
   } while (!atomic_compare_exchange_weak(&h->word, &word, word + 1));
-  if (pins++ == 0)
-    cancel_before = cancel_off();
+  drive_enter_call();
   return h;
 }
 
@@ -193,8 +189,7 @@ static void give_back(handle *h, uint64_t word)
 void handle_unpin(handle *h)
 {
   give_back(h, atomic_fetch_sub(&h->word, 1) - 1);
-  if (--pins == 0)
-    cancel_restore(cancel_before);
+  drive_leave_call();
 }
 
 void handle_end(handle *h)

@@ -61,7 +61,7 @@ static inline uint64_t durability_word(dibs_durability_kind kind, uint32_t ackno
 handle *handle_new(handle_kind kind, void *owner, const void *client);   /* NULL: no memory */
 void *handle_value(const handle *h);                    /* the value for the program */
 /* NULL when it has ended or never existed. The thread cannot be cancelled before its last
- * handle_unpin(), so each call unpins in the thread that pinned. */
+ * handle_unpin(): each call unpins in the thread that pinned. */
 handle *handle_pin(const void *value, handle_kind kind);
 /* Of a hold that may be parked: pins its client only. `owner` must be read with the client's
  * mutex, after handle_is(). NULL: it may not, or one of them has ended. */

@@ -73,6 +73,11 @@ int64_t drive_wall_us(void);                    /* CLOCK_REALTIME, since 1970 */
 bool drive_random(void *ret_bytes, size_t size);     /* suitable for ids; false: not available */
 uint64_t drive_thread(void);                    /* of the caller; from 1, never reused */
 void drive_yield(void);                         /* lets other threads run */
+/* A public call of this thread, which cannot be cancelled there. A call in it is in a callback of
+ * dibs_process(), or in a signal handler. */
+void drive_enter_call(void);
+void drive_leave_call(void);
+bool drive_is_in_call(void);
 int64_t drive_process_id(void);
 void drive_host(char *ret_name, size_t size);   /* truncated to `size`; may be "" */
 

@@ -14,6 +14,25 @@
 
 static _Atomic uint64_t threads_seen;
 static _Thread_local uint64_t thread_number;
+static _Thread_local int calls;         /* inside one another */
+static _Thread_local int cancel_before; /* the state outside of calls */
+
+void drive_enter_call(void)
+{
+  if (calls++ == 0)
+    cancel_before = cancel_off();
+}
+
+void drive_leave_call(void)
+{
+  if (--calls == 0)
+    cancel_restore(cancel_before);
+}
+
+bool drive_is_in_call(void)
+{
+  return calls > 0;
+}
 
 instant drive_now(void)
 {
