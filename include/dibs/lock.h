@@ -158,8 +158,9 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_try_lock_bytes(
  *          DIBS_EXPIRED  it had ended before, but the library did not know yet, and no
  *                        other client had the name until this call released it.
  *          DIBS_UNKNOWN  held until now as far as this client knows, and the server did
- *                        not confirm in time; the library continues to try, and the
- *                        lease ends by itself after one ttl.
+ *                        not confirm in time, or refused (NOPERM, "Function not found",
+ *                        NOREPLICAS ...: dibs_last_error() has its reason); the library
+ *                        continues to try, and the lease ends by itself after one ttl.
  *          DIBS_ERR_STALE   released before, or never a hold. NULL too.
  *          DIBS_ERR_FORKED  belongs to the parent; nothing was sent.
  *

@@ -168,6 +168,8 @@ dibs_status native_check(client_record *c, const char *what);
 /* Mutex held: as dibs_release(); the result follows as api_effect(). After a fault, which is not
  * noted, claim_settle() must follow. */
 dibs_status release_start(claim *cl);
+/* Mutex held: notes DIBS_UNKNOWN, with the reason that the server gave last; returns it. */
+dibs_status release_unconfirmed(const claim *cl);
 
 /* ---- blocked.c: calls that any thread begins and ends ---- */
 dibs_status blocked_lock(claim *cl, lock_call *call, dibs_hold **ret_hold);

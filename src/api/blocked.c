@@ -145,7 +145,7 @@ static dibs_status release_result(release_op *o, bool is_done)
 
   if (!is_done) {                        /* the mutex is held */
     o->call.claim->call = NULL;
-    status = client_fault(c, DIBS_UNKNOWN, "the server has not confirmed the release in time");
+    status = release_unconfirmed(o->call.claim);
     client_leave(c);
     return status;
   }

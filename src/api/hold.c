@@ -247,6 +247,15 @@ static dibs_status release_begin(claim *cl)
   return client_fault(c, status, "");
 }
 
+dibs_status release_unconfirmed(const claim *cl)
+{
+  client_record *c = cl->client;
+  const char *why = engine_refusal(drive_engine(c->drive), cl->id);
+
+  return client_fault(c, DIBS_UNKNOWN,
+                      why != NULL ? why : "the server has not confirmed the release in time");
+}
+
 static dibs_status release_wait(claim *cl)
 {
   client_record *c = cl->client;
@@ -260,7 +269,7 @@ static dibs_status release_wait(claim *cl)
   if (status == DIBS_OK) {
     status = drive_wait(c->drive, &waiter, until)
                ? outcome_note(&cl->end, c)
-               : client_fault(c, DIBS_UNKNOWN, "the server has not confirmed the release in time");
+               : release_unconfirmed(cl);
   }
   cl->waiter = NULL;
   claim_settle(cl);

@@ -127,6 +127,17 @@ static int start_child(run *r)
   return error == 0 ? 0 : report_start_failure(r, error, is_exec);
 }
 
+static void say_unconfirmed(const run *r, dibs_status status, const char *name)
+{
+  dibs_error error;
+  char why[sizeof(error.text)];
+
+  dibs_last_error(NULL, &error);         /* of this thread: the release */
+  say_fault(&(message_facts) { .status = dibs_status_name(status), .name = r->name },
+            "%s: the release is not confirmed: %s; the lease ends by itself, after up to its ttl",
+            name, printable(error.status == status ? error.text : "", why, sizeof(why)));
+}
+
 /* Gives the lock back and says what became of it. */
 static void release(run *r)
 {
@@ -146,8 +157,8 @@ static void release(run *r)
                 status == DIBS_TAKEN     ? ", and another client has it now"
                 : status == DIBS_EXPIRED ? "; no other client had it since"
                                          : ": the lease ended or was broken");
-  } else if (status != DIBS_OK && r->line->is_verbose) {
-    say("%s: the server has not confirmed the release; the lease ends by itself", name);
+  } else if (status != DIBS_OK) {
+    say_unconfirmed(r, status, name);
   }
 }
 

@@ -86,6 +86,7 @@ bool engine_wait_is_reported(const engine *e, uint64_t id);
 /* `id` of a granted hold (the same id). Ends with EFFECT_RELEASED. Required for lost
  * holds, too. */
 dibs_status engine_release(engine *e, uint64_t id, instant now);
+const char *engine_refusal(const engine *e, uint64_t id);     /* hold_refusal() of hold/hold.h */
 /* The short way back from a parked lease: lock_park(), lock_retake() of lock/lock.h. false:
  * nothing has changed, and the ordinary way has to be taken. */
 bool engine_park(engine *e, uint64_t id, instant now, bool *ret_sends);

@@ -48,6 +48,11 @@ dibs_status engine_release(engine *e, uint64_t id, instant now)
   return status;
 }
 
+const char *engine_refusal(const engine *e, uint64_t id)
+{
+  return hold_refusal(e->front, id);
+}
+
 bool engine_park(engine *e, uint64_t id, instant now, bool *ret_sends)
 {
   if (!hold_park(e->front, id, now, ret_sends))

@@ -52,6 +52,7 @@ void holders_lose(acquisition *a, dibs_status status, const char *words);
 /* They are being released, and report DIBS_UNKNOWN at `limit` (INSTANT_NEVER: they wait).
  * `was_valid`: they held until now. */
 void holders_release(acquisition *a, bool was_valid, instant limit);
+void holders_say(acquisition *a, const char *words);  /* as claim_say() */
 void holders_end(acquisition *a, dibs_status status, const char *words);
 
 void lost_end(acquisition *a);           /* the client is being closed */

@@ -359,6 +359,12 @@ void holders_release(acquisition *a, bool was_valid, instant limit)
   }
 }
 
+void holders_say(acquisition *a, const char *words)
+{
+  for (claim *c = a->holders; c != NULL; c = c->next)
+    claim_say(c, words);
+}
+
 void holders_end(acquisition *a, dibs_status status, const char *words)
 {
   while (a->holders != NULL) {

@@ -67,6 +67,13 @@ static void end_lost(claim *c, lock_event_kind kind)
   a->backend->ops->forget(a);
 }
 
+const char *hold_refusal(const hold_front *f, uint64_t id)
+{
+  const claim *c = claim_of(f, id);
+
+  return c != NULL && c->state == CLAIM_RELEASING ? c->words : NULL;
+}
+
 dibs_status hold_release(hold_front *f, uint64_t id, instant now)
 {
   claim *c = held(f, id);

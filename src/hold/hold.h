@@ -48,6 +48,9 @@ bool hold_fail(hold_front *f, uint64_t id, dibs_status status, const char *words
 bool hold_cancel(hold_front *f, uint64_t id, instant now);
 /* LOCK_RELEASED follows. DIBS_ERR_STALE: the claim has ended or does not hold. */
 dibs_status hold_release(hold_front *f, uint64_t id, instant now);
+/* Why the server has not executed its release yet, borrowed until the next input; NULL: it gave
+ * no reason, or the claim has ended. */
+const char *hold_refusal(const hold_front *f, uint64_t id);
 /* The lease goes on without a claim; LOCK_DETACHED follows. DIBS_ERR_ARGUMENT: other owners
  * share it. */
 dibs_status hold_detach(hold_front *f, uint64_t id, instant now);

@@ -149,11 +149,21 @@ void call_not_executed(lease *l, const call *c)
     l->term.raise_was_sent = false;
 }
 
+/* Repeated until the lease or the place in the queue has ended by itself: a server that forbids
+ * or cannot execute it now may do so later. Claims that wait for the end would be refused, too. */
+static void end_refused(lease *l, dibs_status status, bool is_brief, instant now)
+{
+  if (!is_brief)
+    waiters_fail(&l->claims, status, l->table->fault_words);
+  holders_say(&l->claims, l->table->fault_words);
+  lease_retry(l, now);
+}
+
 static void refuse_name(lease *l, const call *c, resp_fault fault, instant now)
 {
   lock_table *t = l->table;
   dibs_status status = resp_fault_status(fault);
-  bool later = resp_fault_passes(fault);
+  bool later = resp_fault_passes(fault), is_brief = later || fault == RESP_FAULT_REFUSED;
 
   switch (c->kind) {
   case CALL_ACQUIRE:
@@ -170,19 +180,18 @@ static void refuse_name(lease *l, const call *c, resp_fault fault, instant now)
   case CALL_RELEASE:
     if (l->state != LEASE_RELEASING || !lease_id_equal(&l->term.id, &c->lease))
       return;
-    if (later || fault == RESP_FAULT_REFUSED)
-      lease_retry(l, now);
+    if (fault == RESP_FAULT_WRONG_TYPE)
+      lease_become(l, leave_refused(l, DIBS_LOST, t->fault_words), now);
     else
-      lease_become(l, leave_refused(l, fault == RESP_FAULT_WRONG_TYPE ? DIBS_LOST : status,
-                                    t->fault_words), now);
+      end_refused(l, status, is_brief, now);
     return;
   case CALL_CANCEL:
     if (l->state != LEASE_CANCELLING || l->ask.number != c->ask)
       return;
-    if (later || fault == RESP_FAULT_REFUSED)
-      lease_retry(l, now);
-    else
+    if (fault == RESP_FAULT_WRONG_TYPE)
       lease_become(l, leave_cancelled(l), now);
+    else
+      end_refused(l, status, is_brief, now);
     return;
   case CALL_RAISE:
     if (l->term.raise_to == c->token && lease_id_equal(&l->term.id, &c->lease)) {
@@ -311,7 +320,8 @@ static lock_verdict refused(lock_table *t, call *c, lease *l, const resp_node *e
   resp_fault fault = resp_fault_of(error->bytes, error->size);
 
   keep_words(t, error);
-  if (l != NULL)
+  /* A script that ends in the middle of a release may have ended the lease. */
+  if (l != NULL && (c->kind != CALL_RELEASE || !resp_fault_in_script(error->bytes, error->size)))
     call_not_executed(l, c);
   if (is_elsewhere(fault) && t->settings.slots != NULL)
     return redirected(t, c, l, error, fault, now);

@@ -179,7 +179,8 @@ void claim_timer(claim *c, instant now)
   lease *l = lease_of_claim(c);
 
   if (c->state == CLAIM_RELEASING) {
-    claim_say(c, "the server has not confirmed in time");
+    if (c->words == NULL)                /* not the reason that the server gave last */
+      claim_say(c, "the server has not confirmed in time");
     claim_end(c, LOCK_RELEASED, DIBS_UNKNOWN);
     return;
   }

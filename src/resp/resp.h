@@ -84,6 +84,8 @@ typedef enum resp_fault {
 /* Classifies the text of an error reply. For errors inside a script ("ERR ... script: ...,
  * @user_script: ... WRONGTYPE ...") the inner error counts. */
 resp_fault resp_fault_of(const char *bytes, size_t size);
+/* Whether it comes from a command inside a script: earlier ones were executed. */
+bool resp_fault_in_script(const char *bytes, size_t size);
 
 /* The status of a call that reaches its limit with this fault; at once if the fault does
  * not pass. */

@@ -88,6 +88,12 @@ static resp_fault fault_inside(const char *bytes, size_t size)
   return RESP_FAULT_OTHER;
 }
 
+bool resp_fault_in_script(const char *bytes, size_t size)
+{
+  return has_phrase(bytes, size, "user_script") || has_phrase(bytes, size, "script:") ||
+         has_phrase(bytes, size, "The user executing the script can't ");
+}
+
 resp_fault resp_fault_of(const char *bytes, size_t size)
 {
   resp_fault fault = fault_of_word(bytes, word_size(bytes, size));

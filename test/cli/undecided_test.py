@@ -229,6 +229,24 @@ def a_waiting_run_names_what_keeps_a_free_name_from_it():
         server.stop()
 
 
+def a_release_that_the_server_refuses_is_one_line_of_run():
+    server = Server()
+    try:
+        server.ask('ACL', 'SETUSER', 'u', 'on', '>pw', '~*', '&*', '+@all')
+        run = start('run', '--ttl', '5m', 'b', '--', 'cat', stdin=subprocess.PIPE,
+                    env={'DIBS_URL': server.url.replace('unix://', 'unix://u:pw@') + '?report=off'})
+        until(lambda: dibs('who', '-u', server.url, 'b').code == 0, 'it is held')
+        server.ask('ACL', 'SETUSER', 'u', '-evalsha', '-eval', '-fcall')
+        done = end_holder(run)
+        equal((done.code, done.out), (0, ''), done)
+        equal(len(done.err.splitlines()), 1, done)
+        contains(done.err, 'b: the release is not confirmed: NOPERM')
+        contains(done.err, 'the lease ends by itself')
+        equal(dibs('run', '-n', '-u', server.url, 'b', '--', 'true').code, 75)
+    finally:
+        server.stop()
+
+
 def real_contention_is_75_and_skipped_with_skip_ok():
     server = Server()
     try:

@@ -107,6 +107,24 @@ static void a_forbidden_publish_denies_or_still_hands_over(void **state)
   other = dibs_close(other);
 }
 
+/* The name is free when the user may release it again, and not only after the ttl. */
+static void a_forbidden_release_is_unknown_and_repeated(void **state)
+{
+  live_needs_one_view();
+  dibs_client *client = open_limited("+@all"), *other = live_open(live_url());
+  dibs_hold *hold = live_lock(client, "repeated", 600000);
+
+  (void)state;
+  assert_string_equal(command("ACL SETUSER limited -evalsha -eval -fcall"), "OK");
+  live_expect(client, dibs_release(hold), DIBS_UNKNOWN);
+  live_expect_words(client, "NOPERM");
+  assert_int_equal(live_try(other, "repeated"), DIBS_BUSY);
+  assert_string_equal(command("ACL SETUSER limited +@all"), "OK");
+  live_expect_free(other, "repeated", LIVE_LONG_MS);
+  client = dibs_close(client);
+  other = dibs_close(other);
+}
+
 /* ---- the server cannot write ---- */
 
 static void a_replica_is_read_only(void **state)
@@ -312,6 +330,7 @@ int main(void)
     cmocka_unit_test(a_forbidden_key_is_denied),
     cmocka_unit_test(who_may_not_listen_waits_by_asking),
     cmocka_unit_test(a_forbidden_publish_denies_or_still_hands_over),
+    cmocka_unit_test(a_forbidden_release_is_unknown_and_repeated),
     cmocka_unit_test(a_replica_is_read_only),
     cmocka_unit_test(a_failed_save_is_refused),
     cmocka_unit_test(a_full_server_is_refused_and_still_releases),

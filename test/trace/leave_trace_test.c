@@ -260,6 +260,160 @@ static void a_detached_lease_is_left_alone_even_when_it_is_wanted(void **state)
   peer_free(p);
 }
 
+/* ---- a server that refuses ---- */
+
+static const char *const refusals[] = {
+  "-NOPERM User u has no permissions to run the 'evalsha' command",
+  "-ERR Function not found",
+  "-NOREPLICAS Not enough good replicas to write.",
+  "-OOM command not allowed when used memory > 'maxmemory'.",
+  "-MISCONF Redis is configured to save RDB snapshots",
+  "-NOAUTH Authentication required.",
+  "-ERR unknown command 'EVALSHA'",
+};
+
+/* Each such command is refused for so long; returns how often it came. */
+static int refuse_for(struct peer *p, const char *command, const char *error, int64_t ms)
+{
+  int count = 0;
+
+  for (int64_t at = 0; at < ms; at += 50) {
+    while (peer_try_expect(p, command)) {
+      peer_answer(p, "%s", error);
+      count++;
+    }
+    peer_advance_ms(p, 50);
+  }
+  return count;
+}
+
+static void a_refused_release_is_repeated_and_in_time_it_is_a_release(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+    struct peer *p = peer_held((struct wish){ 0 });
+
+    peer_release(p, "a");
+    assert_in_range(refuse_for(p, "release " A ":1:60", refusals[i], 1500), 2, 20);
+    peer_expect_told_nothing(p);
+    peer_advance_to_command(p);
+    peer_expect(p, "release " A ":1:60");
+    peer_answer(p, "1");
+    peer_expect_told(p, "released a DIBS_OK");
+    peer_advance_ms(p, 60000);
+    peer_expect_nothing(p);
+    peer_free(p);
+  }
+}
+
+static void a_release_that_is_refused_for_long_is_unknown_and_goes_on(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+    struct peer *p = peer_held((struct wish){ 0 });
+
+    peer_release(p, "a");
+    (void)refuse_for(p, "release*", refusals[i], 1950);
+    peer_expect_told_nothing(p);
+    (void)refuse_for(p, "release*", refusals[i], 100);
+    peer_expect_told(p, "released a DIBS_UNKNOWN");
+    assert_in_range(refuse_for(p, "release*", refusals[i], 20000), 15, 50);
+    peer_advance_to_command(p);
+    peer_expect(p, "release " A ":1:60");
+    peer_answer(p, "1");
+    peer_advance_ms(p, 60000);
+    peer_expect_nothing(p);
+    peer_free(p);
+  }
+}
+
+static void a_refused_release_is_not_repeated_after_the_end_of_its_lease(void **state)
+{
+  struct peer *p = peer_held((struct wish){ 0 });
+
+  (void)state;
+  peer_release(p, "a");
+  (void)refuse_for(p, "release*", refusals[0], 32000);
+  peer_expect_told(p, "released a DIBS_UNKNOWN");
+  assert_int_equal(refuse_for(p, "release*", refusals[0], 60000), 0);
+  peer_lock(p, "b", (struct wish){ 0 });
+  peer_expect(p, "acquire " KEY " 2 w");
+  peer_free(p);
+}
+
+/* The script ended the lease, and was not permitted to tell the next holder. */
+static void a_release_that_failed_inside_its_script_may_have_released(void **state)
+{
+  struct peer *p = peer_held((struct wish){ 0 });
+
+  (void)state;
+  peer_release(p, "a");
+  peer_expect(p, "release*");
+  peer_answer(p, "-NOPERM User u has no permissions to run the 'pexpire' command script: "
+                 "f1c54cde5ac53dfa09ba9c1f43d6e0fe5b8d6c0a, on @user_script:40.");
+  peer_advance_ms(p, 30);
+  peer_expect(p, "release*");
+  peer_answer(p, "[3 '" B ":4:90]");
+  peer_expect_told(p, "released a DIBS_OK");
+  peer_free(p);
+}
+
+static void a_cancel_that_is_refused_is_repeated(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+    struct peer *p = peer_queued((struct wish){ 0 });
+
+    peer_cancel(p, "a");
+    peer_expect_told(p, "failed a DIBS_CANCELLED");
+    assert_in_range(refuse_for(p, "cancel 1", refusals[i], 5000), 4, 20);
+    peer_advance_to_command(p);
+    peer_expect(p, "cancel 1");
+    peer_answer(p, "1");
+    peer_advance_ms(p, 120000);
+    peer_expect_nothing(p);
+    peer_free(p);
+  }
+}
+
+/* As if it asked itself: "b" would be refused, too. */
+static void who_waits_for_a_release_that_is_forbidden_is_denied(void **state)
+{
+  struct peer *p = peer_held((struct wish){ 0 });
+
+  (void)state;
+  peer_release(p, "a");
+  peer_expect(p, "release*");
+  peer_lock(p, "b", (struct wish){ 0 });
+  peer_answer(p, "%s", refusals[0]);
+  peer_expect_told(p, "failed b DIBS_ERR_DENIED");
+  peer_advance_to_command(p);
+  peer_expect(p, "release*");
+  peer_lock(p, "c", (struct wish){ 0 });
+  peer_answer(p, "1");
+  peer_expect_told(p, "released a DIBS_OK");
+  peer_expect(p, "acquire " KEY " 2 w");
+  peer_free(p);
+}
+
+static void a_forbidden_release_of_a_share_is_repeated(void **state)
+{
+  struct peer *p = peer_asked((struct wish){ .kind = LOCK_RWLOCK, .reads = true });
+
+  (void)state;
+  peer_expect(p, "share_acquire*");
+  peer_answer(p, "[1 %lld 30000 30000 60 1]", peer_server_us(p));
+  peer_expect_told(p, "granted a");
+  peer_release(p, "a");
+  assert_in_range(refuse_for(p, "share_release*", refusals[0], 1500), 2, 20);
+  peer_expect_told_nothing(p);
+  peer_advance_to_command(p);
+  peer_expect(p, "share_release*");
+  peer_answer(p, "1");
+  peer_expect_told(p, "released a DIBS_OK");
+  peer_free(p);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -279,6 +433,13 @@ int main(void)
     cmocka_unit_test(closing_an_idle_client_ends_at_once),
     cmocka_unit_test(a_stale_id_is_answered_stale),
     cmocka_unit_test(a_detached_lease_is_left_alone_even_when_it_is_wanted),
+    cmocka_unit_test(a_refused_release_is_repeated_and_in_time_it_is_a_release),
+    cmocka_unit_test(a_release_that_is_refused_for_long_is_unknown_and_goes_on),
+    cmocka_unit_test(a_refused_release_is_not_repeated_after_the_end_of_its_lease),
+    cmocka_unit_test(a_release_that_failed_inside_its_script_may_have_released),
+    cmocka_unit_test(a_cancel_that_is_refused_is_repeated),
+    cmocka_unit_test(who_waits_for_a_release_that_is_forbidden_is_denied),
+    cmocka_unit_test(a_forbidden_release_of_a_share_is_repeated),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
