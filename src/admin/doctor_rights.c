@@ -131,6 +131,34 @@ static channel_right may_count(examination *x, const channel_words *words, const
   return right_of(status);
 }
 
+/* Without arguments nothing is executed: "wrong number of arguments" comes before the rights. */
+static bool is_missing(examination *x, const char *command, dibs_error *ret_error)
+{
+  dibs_status status;
+
+  resp_reply_free(doctor_ask(x, &status, command, NULL));
+  dibs_last_error(NULL, ret_error);
+  return status == DIBS_ERR_SERVER && strstr(ret_error->text, "wrong number of arg") == NULL;
+}
+
+/* Renamed, or unknown to a proxy. */
+static bool names_missing(examination *x, const char *name, const channel_words *words)
+{
+  const char *commands[] = { words->publish, words->subscribe, "PUBSUB" };
+
+  for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+    dibs_error error;
+
+    if (!is_missing(x, commands[i], &error))
+      continue;
+    doctor_add(x, name, DIBS_FINDING_WARN,
+               "give the command back (rename-command, a proxy), or say pubsub=no",
+               "%s is missing: waiters get no messages and poll (%s)", commands[i], error.text);
+    return true;
+  }
+  return false;
+}
+
 /* Sharded channels where the cluster has them. */
 static const channel_words *words_for(const examination *x)
 {
@@ -152,6 +180,8 @@ static void channels_look(examination *x, const char *name)
     doctor_add(x, name, DIBS_FINDING_PASS, "", "pubsub=no: waiters poll");
     return;
   }
+  if (names_missing(x, name, words))
+    return;
   probe_name(x, "inbox", channel);
   speaks = may_publish(x, words, channel);
   counts = may_count(x, words, channel);

@@ -172,7 +172,7 @@ static void channel_refused(engine *e, connection *c, const link_event *event, i
       lock_inbox_down(s->locks, s->route, DIBS_ERR_DENIED, error->bytes, now);
     return;
   }
-  lock_channels_refused(s->locks, s->route);
+  lock_channels_refused(s->locks, s->route, error->bytes);
   observe_channels_refused(e, s);
   if (redirect_read(error->bytes, error->size, &r) && !r.is_ask)
     (void)topology_redirect(e, &r, s, now);

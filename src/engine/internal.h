@@ -346,6 +346,8 @@ bool observe_next_effect(engine *e, effect *ret);
 
 /* ---- report.c ---- */
 void report_connected(engine *e, server *s, instant now);
+/* Waiters of `s` poll since a while. */
+void report_polling(engine *e, const server *s, instant now);
 void report_disconnected(engine *e, server *s, const char *words, instant now);
 void report_search(engine *e, bool was_found, const char *words, instant now);
 void report_advance(engine *e, instant now);

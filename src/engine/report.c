@@ -75,6 +75,21 @@ void report_search(engine *e, bool was_found, const char *words, instant now)
   link_flush(e, &e->topology.report, NULL, now);
 }
 
+void report_polling(engine *e, const server *s, instant now)
+{
+  char words[512];
+  text shown = text_over(words, sizeof(words));
+  const char *why;
+
+  if (!lock_polls(s->locks, s->route, now, &why))
+    return;
+  text_add(&shown, "no messages can be had from ");
+  server_url_show(&s->url, &shown);
+  text_add(&shown, ", so waiters poll: ");
+  text_add(&shown, why);
+  engine_report(e, DIBS_EVENT_WARNING, words);
+}
+
 /* ---- nothing can be asked ---- */
 
 /* Why no server can be asked, and since when, if known. */

@@ -410,4 +410,5 @@ void server_advance(engine *e, server *s, instant now)
   }
   send_acks(e, s, now);
   send_channels(e, s, now);
+  report_polling(e, s, now);
 }

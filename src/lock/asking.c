@@ -27,10 +27,10 @@ lease_state ask_begin(lease *l, instant now)
   l->ask.waits = !wish->is_try;
   l->ask.ttl = wish->ttl;
   l->ask.sendings = 0;
-  l->ask.was_answered = l->ask.may_arrive_late = false;
+  l->ask.was_answered = l->ask.was_busy = l->ask.may_arrive_late = false;
   l->many.rounds = 0;
   l->many.was_granted_one = false;
-  l->ask.needs_inbox = false;
+  l->ask.needs_inbox = l->ask.is_unheard = l->ask.is_uncounted = false;
   l->acks.acknowledged = l->acks.wanted = l->acks.majority = 0;
   l->acks.done_claim_id = 0;
   l->acks.has_fsync = false;
@@ -134,7 +134,7 @@ static instant next_look(lease *l, span first, span most, instant now)
 
 /* The first two waiters poll often and detect the end of the holder; the later ones only
  * need to detect the end of all waiters before them (F12). */
-static instant next_poll(lease *l, const acquire_answer *a, instant now)
+static instant usual_poll(lease *l, const acquire_answer *a, instant now)
 {
   lock_table *t = l->table;
   const dialect_traits *d = &t->protocol.dialect->traits;
@@ -149,7 +149,7 @@ static instant next_poll(lease *l, const acquire_answer *a, instant now)
                        instant_add(now, (span){ left.ns + SPAN_MS(2).ns }));
   /* Polls also extend the members that a multi-lock keeps, and prove that a polling client
    * lives. */
-  if (a->rank <= 1 || l->kind == LEASE_SET || t->only_polls) {
+  if (a->rank <= 1 || l->kind == LEASE_SET || lease_only_polls(l)) {
     span often = ask_poll_span(t, ttl);
     instant at;
 
@@ -171,6 +171,12 @@ static instant next_poll(lease *l, const acquire_answer *a, instant now)
   }
 }
 
+/* Sooner where no messages can come. */
+static instant next_poll(lease *l, const acquire_answer *a, instant now)
+{
+  return instant_min(usual_poll(l, a, now), polling_at(l));
+}
+
 /* A quorum waits at another server then. */
 static void report_quarantine(lease *l, const acquire_answer *a)
 {
@@ -186,6 +192,7 @@ static lease_state ask_waiting(lease *l, const acquire_answer *a, instant sent_a
   inbox_want(l);
   l->ask.queued_at = sent_at;
   l->ask.was_answered = true;
+  l->ask.is_unheard = l->ask.is_uncounted = false;
   l->attempts = 0;
   /* A grant before this reply has an older token than one after it. */
   l->ask.newest_token = l->kind == LEASE_MUTEX ? a->lease.token : a->last_token;
@@ -193,6 +200,8 @@ static lease_state ask_waiting(lease *l, const acquire_answer *a, instant sent_a
   l->many.was_granted_one = false;
   watch(l, a, now);
   report_quarantine(l, a);
+  if (l->route->wants_inbox)
+    inbox_missing(l->route, now);
   timers_set(&l->table->timers, &l->poll, next_poll(l, a, now));
   return LEASE_QUEUED;
 }
@@ -259,7 +268,15 @@ static lease_state ask_busy(lease *l, const acquire_answer *a, instant now)
 static lease_state ask_no_subscriber(lease *l, instant sent_at, instant now)
 {
   inbox_want(l);
+  l->ask.was_busy = true;                /* names no lease: an old grant may still arrive */
+  if (lease_only_polls(l)) {
+    lease_retry(l, now);                 /* it was sent before that */
+    return LEASE_ASKING;
+  }
+  inbox_missing(l->route, now);
+  ask_unheard(l, sent_at, now);
   l->ask.needs_inbox = true;
+  timers_set(&l->table->timers, &l->poll, polling_at(l));
   if (!l->route->inbox_is_up)
     return LEASE_ASKING;                 /* lock_inbox_up() asks again */
   /* Not listening again: the subscription is at the old node of the slot, and the request

@@ -169,6 +169,14 @@ void inbox_found_no_subscriber(lease *l, instant sent_at)
   }
 }
 
+void channel_ask_again(lease *l)
+{
+  channel *c = l->channel;
+
+  if (c != NULL && !c->is_up && !c->is_asked)
+    channel_due(c);
+}
+
 bool lock_next_channel(lock_table *t, size_t number, text *ret_channel, bool *ret_leave)
 {
   route *r = t->routes[number];
@@ -252,6 +260,7 @@ void lock_channel_up(lock_table *t, size_t r, const char *bytes, size_t size, in
     return;
   c->is_up = true;
   c->up_at = now;
+  inbox_found(c->route, now);
   for (lease *l = t->first_lease; l != NULL; l = l->next)
     if (is_on(l, c))
       lease_hears(l);
@@ -305,8 +314,9 @@ bool lock_channels_are_sharded(const lock_table *t)
   return t->protocol.has_sharded_channels && t->protocol.dialect->traits.is_sharded;
 }
 
-void lock_channels_refused(lock_table *t, size_t number)
+void lock_channels_refused(lock_table *t, size_t number, const char *words)
 {
+  inbox_refused(t->routes[number], words);
   for (channel *c = t->channels; c != NULL; c = c->by_bytes.next)
     if (c->route == t->routes[number] && c->is_asked && !c->is_up)
       c->is_asked = false;               /* the next poll answered `deaf` subscribes again */

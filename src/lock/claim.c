@@ -141,7 +141,7 @@ static bool is_known_busy(const lease *l)
   case LEASE_PARKED:
     return true;
   case LEASE_ASKING:
-    return l->ask.was_answered;
+    return l->ask.was_answered || l->ask.was_busy;
   case LEASE_IDLE:
   case LEASE_RELEASING:
   case LEASE_CANCELLING:
@@ -155,7 +155,7 @@ static void waiting_is_over(claim *c)
   lease *l = lease_of_claim(c);
   const route *r = l->route;
 
-  if (l->state == LEASE_ASKING && l->ask.sendings > 0 && !l->ask.was_answered)
+  if (l->state == LEASE_ASKING && l->ask.sendings > 0 && !is_known_busy(l))
     claim_fail(c, DIBS_UNKNOWN, r->is_up ? "the server has not answered in time"
                                          : r->down_words);
   else if (!route_is_usable(r))

@@ -117,6 +117,7 @@ static bool send_acquire(lease *l, request *out, call *c, instant now)
   lock_table *t = l->table;
   span ttl = wish_of(&l->claims)->ttl;
 
+  polling_look(l, now);
   if (!wire_acquire(l, out, ttl, now))
     return false;
   c->ask = l->ask.number;

@@ -23,8 +23,9 @@
  * acks.c replicas that acknowledge.
  * command.c when a name sends, wire.c which call of the dialect, answer.c what the answer means;
  * inbox.c messages, trust.c which are believed; channel.c channels of names, missing rights to
- * subscribe. route.c the server of a name and its clock (server_clock.c), moving.c slots that
- * move, outage.c connections that break. view.c what the program sees. */
+ * subscribe; polling.c no messages can be had, so waiters poll. route.c the server of a name and
+ * its clock (server_clock.c), moving.c slots that move, outage.c connections that break. view.c
+ * what the program sees. */
 #ifndef LOCK_H
 #define LOCK_H
 
@@ -102,6 +103,8 @@ bool lock_cannot_ask(const lock_table *t, instant now, size_t *ret_route,
 void lock_fail_if_final(lock_table *t, size_t r, instant now);
 void lock_inbox_up(lock_table *t, size_t r, instant now);
 void lock_inbox_down(lock_table *t, size_t r, dibs_status why, const char *words, instant now);
+/* Once each time: waiters of `r` poll because no messages can be had, and why. */
+bool lock_polls(lock_table *t, size_t r, instant now, const char **ret_words);
 /* Why the link is down; DIBS_OK and "" when it was never down. */
 dibs_status lock_link_why(const lock_table *t, size_t r, const char **ret_words);
 void lock_server_time(lock_table *t, size_t r, int64_t server_us, instant sent_at, instant now);
@@ -126,8 +129,8 @@ void lock_message(lock_table *t, const char *channel, size_t channel_size, const
                   size_t size, instant now);
 /* Cluster: the subscription to a channel of a name is confirmed; it ended. */
 void lock_channel_up(lock_table *t, size_t r, const char *channel, size_t size, instant now);
-/* `r` refused its subscriptions: those that are not confirmed. */
-void lock_channels_refused(lock_table *t, size_t r);
+/* `r` refused its subscriptions, with `words`: those that are not confirmed. */
+void lock_channels_refused(lock_table *t, size_t r, const char *words);
 void lock_channel_down(lock_table *t, size_t r, const char *channel, size_t size, instant now);
 
 /* ---- commands to send ---- */

@@ -94,6 +94,7 @@ void lock_link_up(lock_table *t, size_t number, instant now)
 
   r->is_up = true;
   r->link_is_doubtful = false;
+  inbox_missing_anew(r, now);
   for (lease *l = t->first_lease; l != NULL; l = l->next)
     if (lease_route(l) == r)
       lease_ask_again(l);
@@ -189,8 +190,11 @@ void lock_inbox_up(lock_table *t, size_t number, instant now)
   r->inbox_is_up = true;
   r->inbox_up_at = now;
   r->inbox_has_no_subscriber = false;
-  if (dialect_has_channels(&t->protocol))
+  if (dialect_has_channels(&t->protocol)) {
+    r->is_inbox_missing = false;
     return;                              /* each name's channel must be subscribed first */
+  }
+  inbox_found(r, now);
   for (lease *l = t->first_lease; l != NULL; l = l->next)
     if (l->route == r)
       lease_hears(l);
@@ -223,7 +227,6 @@ void lock_inbox_down(lock_table *t, size_t number, dibs_status why, const char *
                      instant now)
 {
   route *r = t->routes[number];
-  lease *l, *next;
 
   r->inbox_is_up = false;
   r->inbox_has_no_subscriber = false;
@@ -233,13 +236,5 @@ void lock_inbox_down(lock_table *t, size_t number, dibs_status why, const char *
     poll_from_now_on(t);
     return;
   }
-  if (!is_final(why))
-    return;
-  for (l = t->first_lease; l != NULL; l = next) {
-    next = l->next;
-    if (l->route != r || !l->ask.needs_inbox)
-      continue;
-    waiters_fail(&l->claims, why, words);
-    lease_become(l, lease_unwanted(l, now), now);
-  }
+  polling_without_inbox(r, words, now);
 }

@@ -22,9 +22,12 @@ typedef struct lease_ask {
   uint64_t number;               /* K */
   bool waits;                    /* no try */
   unsigned sendings;             /* from 2: an earlier copy may have been executed */
-  bool was_answered;
+  bool was_answered, was_busy;   /* was_busy: `not listening`, so the name was not free */
   bool may_arrive_late;          /* a copy may come from a broken connection */
   bool needs_inbox, offers_idle;
+  bool is_unheard;               /* answered only `not listening`, since then */
+  bool is_uncounted;             /* the same, while the subscription was confirmed */
+  instant unheard_since;
   unsigned polls;                /* without a grant, in dialects without messages */
   span ttl;
   instant first_sent_at;         /* its first copy */

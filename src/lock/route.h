@@ -64,6 +64,13 @@ struct route {
   dibs_status down_why;
   char down_words[256];
   char undecided_words[256];     /* of the last refusal to decide */
+  /* polling.c: wanted, and not up since then, while the server was up; why */
+  bool is_inbox_missing;
+  instant missing_since;
+  char inbox_words[256];
+  bool polls, polls_is_told;     /* its waiters poll: its messages cannot be had */
+  instant polls_since, polls_until, resubscribe_at, told_at;
+  char polls_words[256];
 };
 
 /* ---- route.c ---- */

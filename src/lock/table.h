@@ -262,6 +262,20 @@ void channels_down(route *r);
 void channels_free(lock_table *t);
 void lease_hears(lease *l);               /* messages about it arrive from now on */
 
+void channel_ask_again(lease *l);         /* Cluster: subscribes, unless that is confirmed */
+
+/* ---- polling.c ---- */
+bool lease_only_polls(const lease *l);    /* its ask waits without an inbox */
+void inbox_missing(route *r, instant now);        /* from now on, unless it is up */
+void inbox_missing_anew(route *r, instant now);   /* its server is up again */
+void inbox_found(route *r, instant now);
+void inbox_refused(route *r, const char *words);  /* the reason for the program */
+void ask_unheard(lease *l, instant sent_at, instant now);     /* the answer was `not listening` */
+/* When the waiter must ask at the latest, because it gets no messages; INSTANT_NEVER: it does. */
+instant polling_at(const lease *l);
+void polling_look(lease *l, instant now); /* before an ask is sent */
+void polling_without_inbox(route *r, const char *words, instant now);
+
 /* ---- acks.c ---- */
 /* Whether the claim `id` wants more than its lease has. */
 bool acks_are_wanted(const lease *l, const lock_spec *wish, uint64_t id);

@@ -26,7 +26,7 @@ static int64_t give_up(lease *l, instant now)
   instant last = waiters_limit(&l->claims);
 
   l->ask.sent_give_up = last;
-  if (t->only_polls && l->ask.waits)     /* three polls and 500 ms; protocol.md 15 */
+  if (lease_only_polls(l) && l->ask.waits)       /* three polls and 500 ms; protocol.md 15 */
     last = instant_min(last, instant_add(now, (span){ 3 * ask_poll_span(t, l->ask.ttl).ns +
                                                       SPAN_MS(500).ns }));
   return instant_is_never(last) ? 0 : server_clock_at(&lease_route(l)->clock, last);
@@ -73,7 +73,7 @@ static bool mutex_acquire(lease *l, request *out, span ttl, instant now)
   lock_table *t = l->table;
   acquire_call a = { .name = l->bytes, .name_size = l->size, .ask = l->ask.number,
                      .ttl_ms = wire_ms(ttl), .waits = l->ask.waits,
-                     .polls = t->only_polls && l->ask.waits,
+                     .polls = lease_only_polls(l) && l->ask.waits,
                      .nonce = ask_nonce(t, l->ask.number),
                      .lingers = park_asks(l, wish_of(&l->claims)), .until_us = until(l, now),
                      .give_up_us = give_up(l, now), .estimate_us = estimate(lease_route(l), now),
@@ -90,7 +90,8 @@ static bool shared_acquire(lease *l, request *out, span ttl, instant now)
   const lock_table *t = l->table;
   share_call s = { .name = l->bytes, .name_size = l->size, .ask = l->ask.number, .mode = l->mode,
                    .units = l->wanted_units, .ttl_ms = wire_ms(ttl), .waits = l->ask.waits,
-                   .polls = t->only_polls && l->ask.waits, .nonce = ask_nonce(t, l->ask.number),
+                   .polls = lease_only_polls(l) && l->ask.waits,
+                   .nonce = ask_nonce(t, l->ask.number),
                    .until_us = until(l, now), .give_up_us = give_up(l, now),
                    .estimate_us = estimate(lease_route(l), now),
                    .min_token = min_token_of(l),
@@ -105,7 +106,7 @@ static bool set_acquire(lease *l, request *out, span ttl, instant now)
   const lock_table *t = l->table;
   many_call m = many_of(l, l->ask.number, ttl);
 
-  m.polls = t->only_polls && l->ask.waits;
+  m.polls = lease_only_polls(l) && l->ask.waits;
   m.nonce = ask_nonce(t, l->ask.number);
   m.until_us = until(l, now);
   m.give_up_us = give_up(l, now);

@@ -87,6 +87,7 @@ bool peer_wants(struct peer *p, int link);            /* asked for, not yet conn
 void peer_expect(struct peer *p, const char *pattern);
 bool peer_try_expect(struct peer *p, const char *pattern);   /* false: no command is there */
 void peer_expect_nothing(struct peer *p);
+const char *peer_last_command(const struct peer *p);         /* that was expected */
 /* Answers the oldest command that was expected and not answered. Format: an integer
  * "7", text "'words", error "-ERR ...", array "[1 2 'x]"; %-conversions as printf. */
 void peer_answer(struct peer *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -97,6 +98,8 @@ void peer_hold_channels(struct peer *p);
 void peer_subscribed(struct peer *p);
 void peer_forbid_channels(struct peer *p);
 void peer_forbid_inbox(struct peer *p);        /* and them too */
+/* The inbox is refused with this error; NULL: it is confirmed again. */
+void peer_refuse_inbox(struct peer *p, const char *error);
 int peer_channels(const struct peer *p);       /* confirmed now, besides the inbox */
 void peer_message(struct peer *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Of an ask of the client of peer_settings(). */

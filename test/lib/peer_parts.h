@@ -31,6 +31,8 @@ enum { EVENT_KINDS = 8 };
 struct peer {
   memory memory;
   bool holds_channels, forbids_channels, forbids_inbox;
+  const char *inbox_refusal;
+  char last_command[1024];
   char held_channel[256];     /* asked for and not confirmed */
   int channels;               /* confirmed, besides the inbox */
   engine *engine;

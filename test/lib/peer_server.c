@@ -47,6 +47,8 @@ static bool answer_courtesy(struct peer *p, int link, const resp_reply *r, char 
     reply[0] = '\0';
   } else if (peer_is_word(r, 0, "SUBSCRIBE") && is_forbidden(p, r))
     snprintf(reply, size, "-NOPERM No permissions to access a channel\r\n");
+  else if (peer_is_word(r, 0, "SUBSCRIBE") && p->inbox_refusal != NULL)
+    snprintf(reply, size, "%s\r\n", p->inbox_refusal);
   else if (peer_is_word(r, 0, "SUBSCRIBE") || peer_is_word(r, 0, "UNSUBSCRIBE"))
     channel_reply(p, r, reply, size);
   else if (peer_is_word(r, 0, "PING"))
@@ -160,6 +162,7 @@ void peer_expect(struct peer *p, const char *pattern)
     fail_msg("expected the command \"%s\", got none", pattern);
   if (!matches(pattern, p->commands[0]))
     fail_msg("expected the command \"%s\", got \"%s\"", pattern, p->commands[0]);
+  snprintf(p->last_command, sizeof(p->last_command), "%s", p->commands[0]);
   peer_drop_first(p->commands, &p->command_count);
   p->unanswered++;
 }
@@ -207,6 +210,8 @@ void peer_speak(struct peer *p, const char *channel, const char *words)
 
 void peer_hold_channels(struct peer *p) { p->holds_channels = true; }
 void peer_forbid_channels(struct peer *p) { p->forbids_channels = true; }
+void peer_refuse_inbox(struct peer *p, const char *error) { p->inbox_refusal = error; }
+const char *peer_last_command(const struct peer *p) { return p->last_command; }
 void peer_forbid_inbox(struct peer *p) { p->forbids_inbox = true; }
 int peer_channels(const struct peer *p) { return p->channels; }
 

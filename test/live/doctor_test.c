@@ -327,6 +327,24 @@ static void examine_as(const struct test_server *s, const char *rights)
   examine_url_as(url, DIBS_OK);
 }
 
+static void a_missing_command_of_channels_is_named(void **state)
+{
+  static const char *const missing[] = { "PUBLISH", "SUBSCRIBE", "PUBSUB" };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++) {
+    const char *const arguments[] = { "--rename-command", missing[i], "", NULL };
+    struct test_server_options o = { .arguments = arguments };
+    struct test_server *s = test_server_start_with(&o);
+    char words[40];
+
+    (void)snprintf(words, sizeof(words), "%s is missing", missing[i]);
+    examine(s);
+    expect("channels", DIBS_FINDING_WARN, words);
+    s = test_server_stop(s);
+  }
+}
+
 static void rights_that_lack_are_named(void **state)
 {
   struct test_server *s = test_server_start();
@@ -462,6 +480,7 @@ int main(void)
     cmocka_unit_test(a_disk_that_cannot_be_written_fails),
     cmocka_unit_test(replicas_that_do_not_bind_the_primary_are_warned_of),
     cmocka_unit_test(clocks_that_differ_are_told),
+    cmocka_unit_test(a_missing_command_of_channels_is_named),
     cmocka_unit_test(rights_that_lack_are_named),
     cmocka_unit_test(the_line_for_doctors_leaves_nothing_unknown),
     cmocka_unit_test(settings_that_hurt_are_warned_of),

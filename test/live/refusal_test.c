@@ -218,6 +218,37 @@ static bool was_warned(void *data)
   return atomic_load(&events->counts[DIBS_EVENT_WARNING]) > 0;
 }
 
+/* SUBSCRIBE does not exist there: waiters poll. */
+static void a_server_without_messages_is_polled_and_warned_of(void **state)
+{
+  live_needs_one_view();
+  static const char *const arguments[] = { "--rename-command", "SUBSCRIBE", "", NULL };
+  struct test_server_options options = { .arguments = arguments };
+  struct test_server *s = test_server_start_with(&options);
+  struct live_events events = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+  dibs_lock_options limited = live_lock_options(60000, 3000), o = live_lock_options(60000, 0);
+  dibs_options with = live_options();
+  dibs_client *client, *other = live_open(test_server_url(s));
+  dibs_hold *held = live_lock(other, "polled", 60000), *hold = NULL;
+  struct live_ask ask;
+
+  (void)state;
+  with.on_event = live_on_event;
+  with.on_event_data = &events;
+  client = live_open_with(test_server_url(s), &with);
+  live_expect(client, dibs_lock(client, "polled", &limited, &hold), DIBS_TIMED_OUT);
+  o.wait_ms = DIBS_FOREVER;
+  live_ask_init(&ask);
+  live_ask_begin(&ask, client, "polled", &o);
+  assert_true(live_until(LIVE_LONG_MS, was_warned, &events));
+  assert_non_null(strstr(events.warning, "unknown command"));
+  assert_int_equal(dibs_release(held), DIBS_OK);
+  assert_int_equal(dibs_release(live_ask_granted(&ask, LIVE_LONG_MS)), DIBS_OK);
+  client = dibs_close(client);
+  other = dibs_close(other);
+  s = test_server_stop(s);
+}
+
 static void an_evicting_server_is_warned_of_once(void **state)
 {
   live_needs_one_view();
@@ -334,6 +365,7 @@ int main(void)
     cmocka_unit_test(a_replica_is_read_only),
     cmocka_unit_test(a_failed_save_is_refused),
     cmocka_unit_test(a_full_server_is_refused_and_still_releases),
+    cmocka_unit_test(a_server_without_messages_is_polled_and_warned_of),
     cmocka_unit_test(an_evicting_server_is_warned_of_once),
     cmocka_unit_test(a_safe_server_is_not_warned_of),
     cmocka_unit_test(keys_of_another_kind_are_left_alone),

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* lock/polling.c - waiters of a server poll while none of its messages can arrive: no
+ * subscription is confirmed, or the server does not count it (protocol.md 15). */
+#include "lock/table.h"
+
+#define PATIENCE SPAN_MS(1000)        /* without messages, before waiters poll */
+#define TOLD_AFTER SPAN_MS(2000)      /* a slow network may be late without a warning */
+#define TOLD_AGAIN SPAN_MS(60000)
+#define AGAIN SPAN_MS(60000)          /* the next try to get messages where a try costs a poll */
+
+bool lease_only_polls(const lease *l)
+{
+  return l->table->only_polls || l->route->polls;
+}
+
+static bool has_messages(const lease *l)
+{
+  return !l->table->only_polls && l->lock_kind != LOCK_SPIN;
+}
+
+/* ---- what is missing, and since when ---- */
+
+void inbox_missing(route *r, instant now)
+{
+  if (r->is_inbox_missing || r->inbox_is_up)
+    return;
+  r->is_inbox_missing = true;
+  r->missing_since = now;
+}
+
+/* While the server itself was down, its messages were not missed. */
+void inbox_missing_anew(route *r, instant now)
+{
+  if (!r->is_inbox_missing)
+    return;
+  r->missing_since = now;
+}
+
+void inbox_refused(route *r, const char *words)
+{
+  text shown = text_over(r->inbox_words, sizeof(r->inbox_words));
+
+  text_add(&shown, words);
+}
+
+void inbox_found(route *r, instant now)
+{
+  r->is_inbox_missing = false;
+  r->inbox_words[0] = '\0';
+  if (instant_before(now, r->polls_until))
+    return;
+  r->polls = false;
+}
+
+void ask_unheard(lease *l, instant sent_at, instant now)
+{
+  if (inbox_hears(l) && instant_before(l->route->inbox_up_at, sent_at))
+    l->ask.is_uncounted = true;
+  if (!l->ask.is_unheard)
+    l->ask.unheard_since = now;
+  l->ask.is_unheard = true;
+}
+
+instant polling_at(const lease *l)
+{
+  instant at = INSTANT_NEVER;
+
+  if (!has_messages(l) || lease_only_polls(l))
+    return at;
+  if (l->route->is_inbox_missing)
+    at = l->route->missing_since;
+  if (l->ask.is_unheard)
+    at = instant_min(at, l->ask.unheard_since);
+  return instant_is_never(at) ? at : instant_add(at, PATIENCE);
+}
+
+/* ---- taking to polling, and back ---- */
+
+static void poll_at_route(lease *l, const char *words, instant now)
+{
+  route *r = l->route;
+  text shown = text_over(r->polls_words, sizeof(r->polls_words));
+
+  r->polls = true;
+  r->polls_since = now;
+  r->polls_is_told = false;
+  r->resubscribe_at = instant_add(now, AGAIN);
+  r->polls_until = l->ask.is_uncounted ? r->resubscribe_at : now;
+  text_add(&shown, l->ask.is_uncounted ? "it does not count this client's subscription; is there a "
+                                    "proxy without publish/subscribe?" : words);
+  l->ask.needs_inbox = false;
+  for (lease *other = l->table->first_lease; other != NULL; other = other->next)
+    if (other->route == r && other->ask.needs_inbox) {
+      other->ask.needs_inbox = false;
+      lease_due(other);
+    }
+}
+
+void polling_look(lease *l, instant now)
+{
+  route *r = l->route;
+
+  if (!l->ask.waits || !has_messages(l))
+    return;
+  if (!r->polls) {
+    if (!instant_before(now, polling_at(l)))
+      poll_at_route(l, r->inbox_words[0] != '\0' ? r->inbox_words
+                                                 : "no subscription is confirmed", now);
+  } else if (inbox_hears(l) && !instant_before(now, r->polls_until)) {
+    r->polls = false;
+  } else if (r->inbox_is_up && !instant_before(now, r->resubscribe_at)) {
+    r->resubscribe_at = instant_add(now, AGAIN);
+    channel_ask_again(l);
+  }
+  if (r->polls)
+    l->ask.is_unheard = l->ask.is_uncounted = false;
+}
+
+void polling_without_inbox(route *r, const char *words, instant now)
+{
+  inbox_refused(r, words);
+  inbox_missing(r, now);
+  for (lease *l = r->table->first_lease; l != NULL; l = l->next) {
+    if (l->route == r && lease_is_in(l, STATES_ASK) && timer_is_set(&l->poll))
+      timers_set(&r->table->timers, &l->poll, instant_min(l->poll.at, polling_at(l)));
+  }
+}
+
+bool lock_polls(lock_table *t, size_t number, instant now, const char **ret_words)
+{
+  route *r = t->routes[number];
+
+  if (!r->polls || r->polls_is_told ||
+      instant_before(now, instant_add(r->polls_since, (span){ TOLD_AFTER.ns - PATIENCE.ns })))
+    return false;
+  r->polls_is_told = true;
+  if (r->told_at.ns > 0 && instant_since(now, r->told_at).ns < TOLD_AGAIN.ns)
+    return false;
+  r->told_at = now;
+  *ret_words = r->polls_words;
+  return true;
+}
