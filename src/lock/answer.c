@@ -169,8 +169,8 @@ static void refuse_name(lease *l, const call *c, resp_fault fault, instant now)
   case CALL_ACQUIRE:
     if (!lease_is_in(l, STATES_ASK) || l->ask.number != c->ask)
       return;
-    if (later) {
-      lease_undecided(l, status, now);
+    if (later || (fault == RESP_FAULT_REFUSED && l->ask.was_answered)) {
+      lease_undecided(l, status, now);   /* a full server still has its place in the queue */
       lease_retry(l, now);
       return;
     }

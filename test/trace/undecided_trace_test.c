@@ -96,6 +96,64 @@ static void a_waiter_outlasts_refusals_of_minutes_and_gets_the_lock(void **state
   }
 }
 
+/* ---- a full server, or one that cannot save ---- */
+
+static const char *const full[] = {
+  "-OOM command not allowed when used memory > 'maxmemory'.",
+  "-MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist",
+};
+
+/* With a limit each poll changes the entry, and so writes; without one most write nothing. */
+static void a_queued_waiter_outlasts_a_full_server_with_and_without_a_limit(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < sizeof(full) / sizeof(full[0]); i++)
+    for (int64_t wait_ms = 0; wait_ms <= 10 * MINUTE; wait_ms += 10 * MINUTE) {
+      struct peer *p = peer_queued((struct wish){ .wait_ms = wait_ms });
+
+      refuse_for(p, full[i], MINUTE);
+      peer_expect_told_nothing(p);
+      peer_advance_to_command(p);
+      peer_expect(p, "acquire*");
+      peer_answer(p, "[1 %lld 30000 60]", peer_server_us(p));
+      peer_expect_told(p, "granted a");
+      peer_free(p);
+    }
+}
+
+static void a_queued_waiter_gets_its_grant_by_message_from_a_full_server(void **state)
+{
+  struct peer *p = peer_queued((struct wish){ .wait_ms = MINUTE });
+
+  (void)state;
+  refuse_for(p, full[0], 1500);
+  peer_hands_over(p, "grant " PEER_CLIENT ":1:60 30000 0 n");
+  peer_expect_told(p, "granted a");
+  peer_free(p);
+}
+
+static void a_full_server_at_the_end_of_a_queued_wait_is_refused(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < sizeof(full) / sizeof(full[0]); i++) {
+    struct peer *p = peer_queued((struct wish){ .wait_ms = 10000 });
+
+    refuse_until_told(p, full[i], "failed a DIBS_ERR_REFUSED", 9950, 10050);
+    peer_free(p);
+  }
+}
+
+static void a_full_server_refuses_a_new_request_at_once(void **state)
+{
+  struct peer *p = peer_asked((struct wish){ .wait_ms = MINUTE });
+
+  (void)state;
+  peer_expect(p, "acquire*");
+  peer_answer(p, "%s", full[0]);
+  peer_expect_told(p, "failed a DIBS_ERR_REFUSED");
+  peer_free(p);
+}
+
 static void refusals_at_the_end_of_a_long_wait_are_told_and_not_busy(void **state)
 {
   (void)state;
@@ -265,6 +323,10 @@ int main(void)
     cmocka_unit_test(a_wait_that_met_only_refusals_does_not_time_out),
     cmocka_unit_test(a_client_that_was_never_answered_gives_up_after_the_connect_timeout),
     cmocka_unit_test(a_waiter_outlasts_refusals_of_minutes_and_gets_the_lock),
+    cmocka_unit_test(a_queued_waiter_outlasts_a_full_server_with_and_without_a_limit),
+    cmocka_unit_test(a_queued_waiter_gets_its_grant_by_message_from_a_full_server),
+    cmocka_unit_test(a_full_server_at_the_end_of_a_queued_wait_is_refused),
+    cmocka_unit_test(a_full_server_refuses_a_new_request_at_once),
     cmocka_unit_test(refusals_at_the_end_of_a_long_wait_are_told_and_not_busy),
     cmocka_unit_test(a_waiter_outlasts_an_outage_and_asks_again),
     cmocka_unit_test(with_fail_an_outage_is_borne_for_the_connect_timeout),
