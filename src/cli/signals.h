@@ -14,10 +14,14 @@
 typedef struct signal_watch {
   int fd;
   sigset_t before;             /* the mask to give back to a child */
-  struct sigaction child_before;
+  struct sigaction child_before, pipe_before;
 } signal_watch;
 
-/* false when the system refuses. */
+/* Ignores SIGPIPE: a holder, or a process that waits, must not die because the reader of its
+ * messages is gone. NULL: how it was before is not wanted. */
+void signals_outlive_readers(struct sigaction *ret_before);
+
+/* false when the system refuses. Outlives readers, too; a child gets SIGPIPE as it was. */
 bool signals_begin(signal_watch *w);
 
 /* The next signal that came; false when there is none. Never blocks. */

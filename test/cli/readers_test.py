@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Whoever reads the messages and the output of the command may go away: nothing that holds, waits
+or runs a command dies of that."""
+import os
+import signal
+import subprocess
+
+from harness import *  # noqa
+
+
+def _no_reader():
+    """The end to write of a pipe that nobody reads."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    return writing
+
+
+def _messages_unread(*words, **more):
+    """Starts the command with such a pipe as stderr."""
+    pipe = _no_reader()
+    process = start(*words, stderr=pipe, **more)
+    os.close(pipe)
+    return process
+
+
+def _mark_of(*words):
+    """Runs `dibs WORDS -- sh -c ...` to its end without a reader; what the command left behind."""
+    mark = temporary_file()
+    process = _messages_unread(*words, '--', 'sh', '-c', 'echo ran >"$0"', mark)
+    done = finish(process)
+    return done.code, read(mark)
+
+
+def a_command_runs_whose_wrapper_has_no_reader():
+    equal(_mark_of('run', '-v', 'r:run'), (0, 'ran\n'))
+    assert not is_held('r:run')
+
+
+def a_waiter_goes_on_without_a_reader():
+    other = holder('r:wait')
+    mark = temporary_file()
+    process = _messages_unread('run', '-v', 'r:wait', '--', 'sh', '-c', 'echo ran >"$0"', mark)
+    until_waiting('r:wait')
+    equal(end_holder(other).code, 0)
+    equal(finish(process).code, 0)
+    equal(read(mark), 'ran\n')
+
+
+def a_wait_for_a_name_goes_on_without_a_reader():
+    other = holder('r:free')
+    process = _messages_unread('wait', '-v', 'r:free')
+    equal(end_holder(other).code, 0)
+    equal(finish(process).code, 0)
+
+
+def a_sandbox_and_an_election_run_their_command_without_a_reader():
+    equal(_mark_of('sandbox'), (0, 'ran\n'))
+    mark = temporary_file()
+    process = _messages_unread('elect', '-v', 'r:elect', '--', 'sh', '-c',
+                               'echo ran >"$0"; exec cat', mark, stdin=subprocess.PIPE)
+    until_text(mark, 'ran')
+    process.terminate()
+    finish(process)
+
+
+def a_token_that_nobody_reads_leaves_no_lock():
+    pipe = _no_reader()
+    process = start('acquire', '-n', '-t', '5m', '--no-renew', 'r:token', stdout=pipe)
+    os.close(pipe)
+    done = finish(process)
+    assert done.code not in (0, -signal.SIGPIPE), done
+    assert not is_held('r:token')
+
+
+def the_command_gets_sigpipe_as_its_caller_had_it():
+    words = ['run', 'r:pipe', '--', 'sh', '-c', 'kill -PIPE $$; exit 3']
+    equal(dibs(*words).code, 128 + signal.SIGPIPE)
+    equal(dibs(*words, restore_signals=False).code, 3)
+
+
+def output_that_is_not_read_to_its_end_ends_a_list_in_silence():
+    pipe = _no_reader()
+    process = start('help', 'run', stdout=pipe)
+    os.close(pipe)
+    equal(finish(process).code, -signal.SIGPIPE)
+
+
+tests(dict(globals()))
