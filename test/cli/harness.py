@@ -22,6 +22,7 @@ import traceback
 
 DIBS = os.environ.get('DIBS', 'dibs')
 PATIENCE = 20.0
+PROMISE_BROKEN_EXIT = 86            # test/lib/promise.h
 
 # A test run in the background inherits these as ignored, and its commands would too.
 for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
@@ -209,6 +210,7 @@ def dibs(*words, stdin=None, env=None, timeout=PATIENCE, **more):
     started = time.monotonic()
     done = subprocess.run([DIBS, *words], input=stdin, capture_output=True, text=True,
                           env=environment(**(env or {})), timeout=timeout, **more)
+    _note_exit(done.returncode, done.stderr)
     return Result(done.returncode, done.stdout, done.stderr, time.monotonic() - started)
 
 
@@ -238,6 +240,7 @@ def start(*words, env=None, **more):
 
 def finish(process, timeout=PATIENCE):
     out, err = process.communicate(timeout=timeout)
+    _note_exit(process.returncode, err)
     return Result(process.returncode, out, err, 0.0)
 
 
@@ -369,6 +372,29 @@ class Terminal:
             self.pid = 0
 
 
+def promise_kept(is_kept, *words):
+    """What no busy machine is an excuse for, as two holders: the program ends, and does not run
+    again (test/lib/promise.h)."""
+    if is_kept:
+        return
+    print('# BROKEN PROMISE: ' + ' '.join(map(str, words)).replace('\n', '\n# '), flush=True)
+    if threading.current_thread() is threading.main_thread():
+        sys.exit(PROMISE_BROKEN_EXIT)
+    os._exit(PROMISE_BROKEN_EXIT)
+
+
+def _note_exit(code, words):
+    """The command ends so if a sanitizer finds something in it."""
+    promise_kept(code != PROMISE_BROKEN_EXIT, 'seen by the command:', words)
+
+
+def refused(got, wanted, about=''):
+    """A name that is taken: a code that is not 0, or a tuple that begins with one. Not for
+    what only a short lease keeps out."""
+    promise_kept((got[0] if isinstance(got, tuple) else got) != 0, 'two have it:', about or got)
+    equal(got, wanted, about)
+
+
 def equal(got, wanted, about=''):
     if got != wanted:
         raise AssertionError('%s\n  got    %r\n  wanted %r' % (about, got, wanted))
@@ -412,7 +438,10 @@ def _clean_up():
         for stream in (process.stdin, process.stdout, process.stderr):
             if stream:
                 stream.close()
+    codes = [process.returncode for process in _started]
     _started.clear()
+    for code in codes:
+        _note_exit(code, 'it ran beside')
 
 
 def tests(names, needs_server=True, server_arguments=()):
@@ -426,6 +455,15 @@ def tests(names, needs_server=True, server_arguments=()):
         chosen = [f for f in chosen if f.__name__ in sys.argv[1:]]
     if needs_server:
         server = Server(*server_arguments)
+    try:
+        failed = _run(chosen)
+    finally:
+        if server is not None:
+            server.stop()
+    sys.exit(1 if failed else 0)
+
+
+def _run(chosen):
     failed = 0
     print('1..%d' % len(chosen))
     for number, test in enumerate(chosen, 1):
@@ -439,6 +477,4 @@ def tests(names, needs_server=True, server_arguments=()):
                 print('# ' + line, flush=True)
         finally:
             _clean_up()
-    if server is not None:
-        server.stop()
-    sys.exit(1 if failed else 0)
+    return failed

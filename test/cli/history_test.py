@@ -28,7 +28,7 @@ def fifty_short_commands_are_all_there():
 
 def by_default_only_what_is_notable():
     first = holder('notable:1')
-    equal(dibs('run', '-w', '100ms', 'notable:1', '--', 'true').code, 75)
+    refused(dibs('run', '-w', '100ms', 'notable:1', '--', 'true').code, 75)
     end_holder(first)
     equal(dibs('run', 'notable:2', '--', 'true').code, 0)
     equal({(e['name'], e['end']) for e in _history('notable:*')} & {

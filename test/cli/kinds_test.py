@@ -39,15 +39,15 @@ def readers_go_together():
 
 def a_writer_excludes_readers_and_readers_a_writer():
     reader = _keeper('-s', 'book')
-    equal(dibs('run', '-n', '-x', 'book', '--', 'echo', 'no').code, 75)
+    refused(dibs('run', '-n', '-x', 'book', '--', 'echo', 'no').code, 75)
     equal(dibs('run', '-n', '-s', 'book', '--', 'echo', 'yes').out, 'yes\n')
     end_holder(reader)
     for letter in ('-x', '-e', '--exclusive'):
         writer = _keeper(letter, 'book')
         done = dibs('run', '-n', '-s', 'book', '--', 'echo', 'no')
-        equal((done.code, done.out), (75, ''))
+        refused((done.code, done.out), (75, ''))
         contains(done.err, 'book is busy: written by')
-        equal(dibs('run', '-n', '-x', 'book', '--', 'echo', 'no').code, 75)
+        refused(dibs('run', '-n', '-x', 'book', '--', 'echo', 'no').code, 75)
         end_holder(writer)
 
 
@@ -56,7 +56,7 @@ def a_reader_behind_a_waiting_writer_waits_and_they_go_in_order():
     reader = _keeper('-s', 'order')
     writer = start('run', '-x', 'order', '--', 'sh', '-c', 'echo write >>%s' % out)
     until_waiting('order')
-    equal(dibs('run', '-n', '-s', 'order', '--', 'true').code, 75)
+    refused(dibs('run', '-n', '-s', 'order', '--', 'true').code, 75)
     late = start('run', '-s', 'order', '--', 'sh', '-c', 'echo read >>%s' % out)
     until_waiting('order', 2)
     equal([(w['mode'], w['pid']) for w in who('order')['queue']],
@@ -163,7 +163,7 @@ def permits_take_several_all_or_none():
     two = _keeper('-j', '3', '--take', '2', 'bulk')
     equal(who('bulk')['holders'][0]['units'], 2)
     done = dibs('run', '-n', '-j', '3', '--take', '2', 'bulk', '--', 'true')
-    equal(done.code, 75, done)
+    refused(done.code, 75, done)
     contains(done.err, 'bulk is busy: 2 of 3 permits held by')
     equal(dibs('run', '-n', '-j', '3', 'bulk', '--', 'sh', '-c', 'echo $DIBS_PERMITS').out,
           '1\n')
@@ -224,9 +224,9 @@ def a_resize_lets_more_in_and_takes_none_away():
     equal(dibs('sem', 'resize', 'grow', '0').code, 0)
     assert first.poll() is None
     # With no permits it is paused: others wait, and are let in again.
-    equal(dibs('run', '-n', '--take', '1', 'grow', '--', 'true').code, 75)
+    refused(dibs('run', '-n', '--take', '1', 'grow', '--', 'true').code, 75)
     done = dibs('run', '-n', '-j', '2', 'grow', '--', 'true')
-    equal(done.code, 75, done)
+    refused(done.code, 75, done)
     contains(done.err, 'grow is paused')
     third = start('run', '--take', '1', 'grow', '--', 'echo', 'third')
     until_waiting('grow')
@@ -256,7 +256,7 @@ def multi_is_all_or_nothing_and_holds_nothing_while_it_waits():
                    stdin=subprocess.PIPE)
     until_waiting('set:b')
     equal([who('set:' + n)['state'] for n in 'ac'], ['free', 'free'])
-    equal(dibs('run', '-n', '--multi', 'set:a,set:b', '--', 'true').code, 75)
+    refused(dibs('run', '-n', '--multi', 'set:a,set:b', '--', 'true').code, 75)
     line = waiter.stderr.readline()
     contains(line, 'waiting for set:a,set:b,set:c: set:b is held by')
     end_holder(other)

@@ -69,7 +69,7 @@ def a_lease_without_a_program_outlives_the_idle_time():
     equal(dibs('local', 'start', '--idle', '1s', env=env).code, 0)
     equal(dibs('acquire', '-q', '-n', '-t', '5m', '--no-renew', 'cool', env=env).code, 0)
     time.sleep(3)       # nothing happening is the fact
-    equal(dibs('acquire', '-q', '-n', '-t', '5m', '--no-renew', 'cool', env=env).code, 75)
+    refused(dibs('acquire', '-q', '-n', '-t', '5m', '--no-renew', 'cool', env=env).code, 75)
     done = dibs('local', 'stop', env=env)
     equal(done.code, 75, done)
     contains(done.err, 'cool')
@@ -83,7 +83,7 @@ def what_aof_kept_is_there_at_the_next_automatic_start():
     equal(dibs('local', 'start', '--aof', env=env).code, 0)
     equal(dibs('acquire', '-q', '-n', '-t', '5m', '--no-renew', 'cool', env=env).code, 0)
     equal(dibs('local', 'stop', '--force', env=env).code, 0)
-    equal(dibs('acquire', '-q', '-n', 'cool', env=env).code, 75)
+    refused(dibs('acquire', '-q', '-n', 'cool', env=env).code, 75)
     equal(dibs('local', 'stop', '--force', '--forget', env=env).code, 0)
     equal(dibs('run', '-q', '-n', 'cool', '--', 'true', env=env).code, 0)
     equal(dibs('local', 'stop', env=env).code, 0)
@@ -119,7 +119,7 @@ def cron_and_a_login_share_one_server():
         equal(first.returncode, 0, first)
         second = subprocess.run([command, 'acquire', *words], env=login, user=user, group=user,
                                 extra_groups=[], cwd='/', capture_output=True, text=True)
-        equal(second.returncode, 75, second)
+        refused(second.returncode, 75, second)
     finally:
         subprocess.run([command, 'local', 'stop', '--force'], env=cron, user=user, group=user,
                        extra_groups=[], cwd='/')

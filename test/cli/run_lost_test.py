@@ -67,7 +67,7 @@ def nobody_else_has_the_lock_while_the_command_of_a_cut_off_wrapper_lives():
     equal(finish(first).code, 79)
     cut.stop()
     last, began = int(read(old).split()[-1]), int(read(new))
-    assert last < began, (began - last) / 1e9
+    promise_kept(last < began, 'two commands run:', (began - last) / 1e9)
     for path in (old, new):
         os.unlink(path)
 

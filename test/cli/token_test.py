@@ -23,7 +23,7 @@ def a_token_goes_its_way():
     token = got.out.rstrip('\n')
     assert token and '\n' not in token and ' ' not in token
     assert is_held('way')
-    equal(dibs('run', '-n', 'way', 'true').code, 75)
+    refused(dibs('run', '-n', 'way', 'true').code, 75)
     equal(dibs('renew', token).code, 0)
     equal(dibs('release', token).code, 0)
     assert not is_held('way')
@@ -85,7 +85,7 @@ def something_that_is_no_token_gives_64():
 def a_busy_lock_prints_no_token():
     other = holder('taken')
     done = dibs('acquire', '-n', 'taken')
-    equal((done.code, done.out), (75, ''))
+    refused((done.code, done.out), (75, ''))
     end_holder(other)
 
 
@@ -179,7 +179,7 @@ def for_pid_prints_nothing_while_it_waits_and_can_be_interrupted():
     done = finish(process, 3)
     equal((done.code, done.out), (143, ''))
     until(lambda: who('later')['waiting'] == 0, 'the queue is empty', 3)
-    equal(dibs('acquire', '-n', '--for-pid', str(sleeper.pid), 'later').code, 75)
+    refused(dibs('acquire', '-n', '--for-pid', str(sleeper.pid), 'later').code, 75)
     end_holder(other)
 
 

@@ -252,7 +252,7 @@ def real_contention_is_75_and_skipped_with_skip_ok():
     try:
         held = start('run', '-u', server.url, 'b', '--', 'sleep', '30')
         until(lambda: dibs('who', '-u', server.url, 'b').code == 0, 'it is held')
-        equal(dibs('run', '-u', server.url, '-w', '0.3', 'b', '--', 'true').code, 75)
+        refused(dibs('run', '-u', server.url, '-w', '0.3', 'b', '--', 'true').code, 75)
         equal(dibs('run', '-u', server.url, '-w', '0.3', '--skip-ok', 'b', '--', 'true').code, 0)
         held.terminate()
         held.wait()

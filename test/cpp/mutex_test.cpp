@@ -63,17 +63,17 @@ static void short_waits_end_in_time()
   const std::lock_guard<dibs::mutex> held(other);
   const auto begin = std::chrono::steady_clock::now();
 
-  CHECK(!m.try_lock());
-  CHECK(!m.try_lock_for(0s) && !m.try_lock_for(-5s));
-  CHECK(!m.try_lock_until(std::chrono::system_clock::now() - 1h));
-  CHECK(!m.try_lock_until(std::chrono::steady_clock::time_point::min()));
+  PROMISE(!m.try_lock());
+  PROMISE(!m.try_lock_for(0s) && !m.try_lock_for(-5s));
+  PROMISE(!m.try_lock_until(std::chrono::system_clock::now() - 1h));
+  PROMISE(!m.try_lock_until(std::chrono::steady_clock::time_point::min()));
   CHECK(std::chrono::steady_clock::now() - begin < 2s);
   const auto waited = std::chrono::steady_clock::now();
   std::unique_lock<dibs::mutex> lock(m, SHORT);
 
-  CHECK(!lock.owns_lock());
+  PROMISE(!lock.owns_lock());
   CHECK(std::chrono::steady_clock::now() - waited >= SHORT);
-  CHECK(!m.try_lock_until(std::chrono::system_clock::now() + SHORT));
+  PROMISE(!m.try_lock_until(std::chrono::system_clock::now() + SHORT));
 }
 
 static void waits_longer_than_the_library_takes_are_had()
@@ -139,7 +139,8 @@ static void scoped_locks_in_opposite_order_do_not_deadlock()
   one.join();
   two.join();
   three.join();
-  CHECK(together == 60 && is_free("a") && is_free("b"));
+  PROMISE(together == 60);
+  CHECK(is_free("a") && is_free("b"));
 }
 
 static void one_object_serves_many_threads()
@@ -256,7 +257,8 @@ static void a_late_unlock_does_not_release_the_next_holder()
 
     is_taken = true;
     CHECK(until([&] { return may_end.load(); }));
-    CHECK(later > fence && m.fence() == later && m.state() == DIBS_HELD);
+    PROMISE(later > fence);
+    CHECK(m.fence() == later && m.state() == DIBS_HELD);
     m.unlock();
     CHECK(m.last_release() == DIBS_OK);
   });

@@ -21,6 +21,7 @@
 extern "C" {
 #include <cmocka.h>
 
+#include "promise.h"
 #include "server.h"
 }
 
@@ -35,6 +36,10 @@ inline constexpr auto LONG = 15s;     /* how long an effect may take that surely
       throw std::logic_error(std::string(__FILE__) + ":" + std::to_string(__LINE__) + \
                              ": not so: " #condition); \
   } while (false)
+
+/* Of what no slow machine is an excuse for: test/lib/promise.h. */
+#define PROMISE(condition) \
+  promise_kept(static_cast<bool>(condition), "%s", PROMISE_HERE ": not so: " #condition)
 
 /* The status of the exception that `call` throws; DIBS_OK: none. */
 template <class Call>

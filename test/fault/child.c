@@ -190,6 +190,8 @@ struct child *child_end(struct child *c, int limit_ms)
   if (!is_done)
     (void)kill(c->pid, SIGKILL);
   status = wait_for_death(c);
+  if (WIFEXITED(status))
+    world_note_exit(c->world, "a child", WEXITSTATUS(status));
   if (is_done && status != 0)
     world_fail(c->world, "a child ended with status %#x", (unsigned)status);
   else if (!is_done && child_now_ms() < until)

@@ -188,7 +188,7 @@ static void check_requests(struct world *w)
     last[g->family][g->client] = g->request;
   }
   if (wrong != 0)
-    world_fail(w, "C7: %zu were served before one who came earlier to the same client", wrong);
+    world_break(w, "C7: %zu were served before one who came earlier to the same client", wrong);
 }
 
 /* All were there before the first was served, so the first grants of clients come in the order
@@ -207,7 +207,7 @@ static void check_clients(struct world *w)
     last = mine > last ? mine : last;
   }
   if (wrong != 0)
-    world_fail(w, "C7: %d clients were served before one who queued up earlier", wrong);
+    world_break(w, "C7: %d clients were served before one who queued up earlier", wrong);
   world_mark_times(w, "clients seen in the queue", crowd->queued);
 }
 
@@ -328,7 +328,7 @@ static void run(struct world *w, const struct scale *scale)
     check_clients(w);
     check_gaps(w);
     if (atomic_load(&crowd->clashes) != 0)
-      world_fail(w, "two of the crowd had the lock, %d times", atomic_load(&crowd->clashes));
+      world_break(w, "two of the crowd had the lock, %d times", atomic_load(&crowd->clashes));
   }
   world_demand(w, "waiters served", FAMILIES * crowd->clients * crowd->requests / 2);
   world_demand(w, "waiters gave up", FAMILIES * crowd->clients * crowd->requests / 8);

@@ -117,7 +117,7 @@ static void fork_often(struct child *self, void *data)
   while (child_now_ms() < until) {
     pid_t pid = fork_grandchild(-1, forks % 2 == 0);
 
-    (void)waitpid(pid, &status, 0);
+    (void)promise_waitpid(pid, &status, 0);
     (void)child_check(self, status == 0, "a grandchild ended with status %#x",
                       (unsigned)status);
     (void)child_check(self, dibs_hold_state(hold) == DIBS_HELD, "the parent's hold is not");

@@ -100,8 +100,7 @@ static void take_one(struct work *x, const dibs_lock_options *o)
     return;
   (void)atomic_fetch_add(&granted, 1);
   if (dibs_hold_state(hold) == DIBS_HELD && dibs_hold_valid_ms(hold) > TTL_MS / 2) {
-    (void)child_check(x->self, atomic_fetch_add(&inside[which], 1) == 0, "two of us have %s",
-                      name);
+    promise_kept(atomic_fetch_add(&inside[which], 1) == 0, "two of us have %s", name);
     (void)atomic_fetch_sub(&inside[which], 1);
   }
   (void)dibs_release(hold);

@@ -75,16 +75,17 @@ static _Noreturn void run_here(const struct scenario *s, const struct scale *sca
 {
   struct scenario played = in_dialect(s, scale->dialect);
   struct world *w;
-  bool is_good;
+  bool is_good, has_broken;
 
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent || dup2(out, 1) < 0)
     _exit(126);
   w = world_new(&played, scale);
   played.run(w, scale);
   is_good = world_settle(w);
+  has_broken = world_has_broken(w);
   w = world_free(w);
   (void)fflush(stdout);
-  exit(is_good ? 0 : 1);
+  exit(is_good ? 0 : has_broken ? PROMISE_BROKEN_EXIT : 1);
 }
 
 /* ---- the parent ---- */
@@ -150,7 +151,7 @@ static int run_child(const struct run *r, const struct scenario *s, const char *
   return how;
 }
 
-static bool run_one(const struct run *r, const struct scenario *s, int number)
+static bool run_one(const struct run *r, const struct scenario *s, int number, bool *ret_broken)
 {
   const char *needs = missing(s->skip_without);
   char directory[256], kept[300];
@@ -164,6 +165,7 @@ static bool run_one(const struct run *r, const struct scenario *s, int number)
   test_directory_make(directory, sizeof(directory));
   how = run_child(r, s, directory);
   is_good = WIFEXITED(how) && WEXITSTATUS(how) == 0;
+  *ret_broken = *ret_broken || (WIFEXITED(how) && WEXITSTATUS(how) == PROMISE_BROKEN_EXIT);
   if (WIFSIGNALED(how))
     (void)printf("# the scenario ended by signal %d\n", WTERMSIG(how));
   if (is_good && !r->keeps) {
@@ -232,6 +234,7 @@ int main(int argc, char **argv)
   struct sigaction action = { .sa_handler = on_alarm };
   struct run r = { .scale = { .seconds = SECONDS, .seed = 1 } };
   int planned = 0, number = 0, failed = 0;
+  bool has_broken = false;
 
   if (argc == 2 && strcmp(argv[1], "--list") == 0)
     return list();
@@ -246,8 +249,8 @@ int main(int argc, char **argv)
     test_bail_out("no such scenario");
   (void)printf("1..%d\n", planned);
   for (const struct scenario *const *s = all_scenarios; *s != NULL; s++)
-    if (is_wanted(&r, *s) && !run_one(&r, *s, ++number))
+    if (is_wanted(&r, *s) && !run_one(&r, *s, ++number, &has_broken))
       failed++;
   free(r.ids);
-  return failed == 0 ? 0 : 1;
+  return failed == 0 ? 0 : has_broken ? PROMISE_BROKEN_EXIT : 1;
 }

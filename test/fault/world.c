@@ -223,6 +223,27 @@ void world_fail(struct world *w, const char *format, ...)
   va_end(values);
 }
 
+void world_break(struct world *w, const char *format, ...)
+{
+  va_list values;
+
+  w->has_failed = w->has_broken = true;
+  va_start(values, format);
+  print("BROKEN PROMISE: ", format, values);
+  va_end(values);
+}
+
+void world_note_exit(struct world *w, const char *what, int exit_code)
+{
+  if (exit_code == PROMISE_BROKEN_EXIT)
+    world_break(w, "seen by %s", what);
+}
+
+bool world_has_broken(const struct world *w)
+{
+  return w->has_broken;
+}
+
 void world_say(struct world *w, const char *format, ...)
 {
   va_list values;

@@ -34,6 +34,7 @@
 
 #include <dibs/dibs.h>
 
+#include "lib/promise.h"
 #include "lib/proxy.h"
 #include "lib/server.h"
 
@@ -166,6 +167,12 @@ void world_demand_overlap(struct world *w, int64_t grants);
 /* Fails the scenario, with these words; goes on. */
 void world_fail(struct world *w, const char *format, ...)
   __attribute__((format(printf, 2, 3)));
+/* The same for a broken promise (test/lib/promise.h): it is not tried again. */
+void world_break(struct world *w, const char *format, ...)
+  __attribute__((format(printf, 2, 3)));
+/* How a process of the world ended: what a sanitizer found in it is such a promise. */
+void world_note_exit(struct world *w, const char *what, int exit_code);
+bool world_has_broken(const struct world *w);
 /* A line of diagnosis. */
 void world_say(struct world *w, const char *format, ...)
   __attribute__((format(printf, 2, 3)));

@@ -82,6 +82,8 @@ static void note_death(struct world *w, int worker, const siginfo_t *how)
   if ((has_exited && how->si_status == 0) ||
       (k->killed_ns != 0 && !has_exited && how->si_status == SIGKILL))
     return;
+  if (has_exited)
+    world_note_exit(w, "a worker", how->si_status);
   world_fail(w, "worker %d ended by %s %d: see %s/w%02d.log", worker,
              has_exited ? "exit" : "signal", how->si_status, w->directory, worker);
 }

@@ -190,6 +190,8 @@ void world_end_inspectors(struct world *w)
     (void)kill(w->inspectors[i], SIGTERM);
     while (waitpid(w->inspectors[i], &how, 0) < 0 && errno == EINTR)
       ;
+    if (WIFEXITED(how))
+      world_note_exit(w, "an inspector", WEXITSTATUS(how));
     if (!WIFEXITED(how) || WEXITSTATUS(how) != 0)
       world_fail(w, "an inspector failed: see %s", w->directory);
   }

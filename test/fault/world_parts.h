@@ -29,7 +29,7 @@ struct world {
   char directory[256], programs[256];     /* where ours and the worker's are */
   int64_t began_ns;
   uint64_t chance;
-  bool has_failed, is_prepared, has_turned, is_settled;
+  bool has_failed, has_broken, is_prepared, has_turned, is_settled;
   struct recorder *recorder;
   struct stall_watch *stalls;
   struct page *page;

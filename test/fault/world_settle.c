@@ -211,6 +211,8 @@ bool world_judge(struct world *w)
     return false;
   }
   is_good = check_all(h, &w->scenario->expects, f) && !w->has_failed;
+  if (f->has_broken)
+    world_break(w, "a finding of the checkers");
   if (!is_good)                        /* overlaps that were expected are nothing to read */
     findings_print(f, h, "# ");
   findings_table(f, h, "# ");

@@ -165,6 +165,30 @@ void live_expect_ok(dibs_status got)
     fail_msg("%s instead of DIBS_OK", dibs_status_name(got));
 }
 
+void live_refused_at(dibs_status got, dibs_status wanted, const char *what, const char *where)
+{
+  promise_kept(got != DIBS_OK, "%s: %s: DIBS_OK instead of %s", where, what,
+               dibs_status_name(wanted));
+  if (got != wanted)
+    fail_msg("%s: %s: %s instead of %s", where, what, dibs_status_name(got),
+             dibs_status_name(wanted));
+}
+
+/* What a slow machine let run out is no promise any more. */
+void live_refused_beside_at(dibs_hold *hold, dibs_status got, dibs_status wanted,
+                            const char *what, const char *where)
+{
+  if (got == DIBS_OK && dibs_hold_valid_ms(hold) == 0)
+    fail_msg("%s: %s: granted, and the hold beside it ran out", where, what);
+  live_refused_at(got, wanted, what, where);
+}
+
+void live_expect_refused(dibs_client *client, dibs_status got, dibs_status wanted)
+{
+  promise_kept(got != DIBS_OK, "DIBS_OK instead of %s", dibs_status_name(wanted));
+  live_expect(client, got, wanted);
+}
+
 void live_expect_words(dibs_client *client, const char *word)
 {
   dibs_error error;
@@ -356,8 +380,7 @@ void live_on_lost(dibs_hold *hold, const dibs_loss *loss, void *data)
   struct live_loss *seen = data;
 
   atomic_store(&seen->at_us, live_wall_us());
-  if (dibs_hold_state(hold) != DIBS_GONE)
-    live_fault("told lost while the state says otherwise");
+  promise_kept(dibs_hold_state(hold) == DIBS_GONE, "told lost while the state says otherwise");
   atomic_store(&seen->why, (int)loss->why);
   (void)atomic_fetch_add(&seen->count, 1);
 }

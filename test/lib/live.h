@@ -14,6 +14,7 @@
 
 #include <dibs/dibs.h>
 
+#include "promise.h"
 #include "proxy.h"
 #include "server.h"
 
@@ -60,6 +61,16 @@ void live_expect_free(dibs_client *client, const char *name, int limit_ms);
 /* Assert the status, and show the client's last error where it differs. */
 void live_expect(dibs_client *client, dibs_status got, dibs_status wanted);
 void live_expect_ok(dibs_status got);
+/* Assert: somebody else has it, or had it later, so that the answer is `wanted`, as DIBS_BUSY,
+ * DIBS_TIMED_OUT or DIBS_FENCED. DIBS_OK is a broken promise. Not for what a lease of less
+ * than some seconds keeps out: that one is `beside` a hold, which must not be valid then. */
+void live_expect_refused(dibs_client *client, dibs_status got, dibs_status wanted);
+#define live_refused(got, wanted) live_refused_at((got), (wanted), #got, PROMISE_HERE)
+#define live_refused_beside(hold, got, wanted) \
+  live_refused_beside_at((hold), (got), (wanted), #got, PROMISE_HERE)
+void live_refused_at(dibs_status got, dibs_status wanted, const char *what, const char *where);
+void live_refused_beside_at(dibs_hold *hold, dibs_status got, dibs_status wanted,
+                            const char *what, const char *where);
 /* Assert: the last error of `client` has `word` in its text, and none has `secret`. */
 void live_expect_words(dibs_client *client, const char *word);
 

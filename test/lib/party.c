@@ -189,7 +189,7 @@ void party_end(struct party *p)
   if (p->client != NULL) {
     assert_int_equal(pthread_join(p->thread, NULL), 0);
   } else {
-    assert_int_equal(waitpid(p->pid, &status, 0), p->pid);
+    assert_int_equal(promise_waitpid(p->pid, &status, 0), p->pid);
     assert_int_equal(status, 0);
   }
   for (int i = 0; i < 2; i++) {

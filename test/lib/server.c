@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "now.h"
+#include "promise.h"
 
 #include "local/server_program.h"
 
@@ -288,6 +289,7 @@ static void enlist(struct test_server *s)
 
   if (!is_registered && atexit(stop_all) != 0)
     test_bail_out("atexit");
+  promise_clean_up_by(stop_all);
   is_registered = true;
   s->next = all_servers;
   all_servers = s;

@@ -175,7 +175,7 @@ static void a_standby_takes_over_after_a_lease_of_a_second(void **state)
     live_expect_waiters(live_server, "standby", 1);
     assert_int_equal(kill(child, SIGKILL), 0);
     killed_at = live_now_ms();
-    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(promise_waitpid(child, NULL, 0), child);
     hold = live_ask_granted(&ask, LIVE_LONG_MS);
     assert_true(ask.ended_at_ms - killed_at < 2000 + 500);
   }

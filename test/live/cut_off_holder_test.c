@@ -77,9 +77,10 @@ static void watch_until_lost(void)
     for (int i = 0; i < HOLDS; i++) {
       int64_t looked_at_us = live_wall_us();
 
-      if (dibs_hold_state(all[i].hold) != DIBS_GONE && looked_at_us > all[i].ends_at_us)
-        fail_msg("%s is believed %lld us after its end", all[i].name,
-                 (long long)(looked_at_us - all[i].ends_at_us));
+      promise_kept(dibs_hold_state(all[i].hold) == DIBS_GONE ||
+                   looked_at_us <= all[i].ends_at_us,
+                   "%s is believed %lld us after its end", all[i].name,
+                   (long long)(looked_at_us - all[i].ends_at_us));
       lost += live_loss_wait(&all[i].loss, 0);
     }
     (void)poll(NULL, 0, 1);
@@ -110,6 +111,7 @@ static void expect_told_once(void)
     dibs_status status = dibs_release(all[i].hold);
 
     assert_true(status == DIBS_LOST || status == DIBS_EXPIRED || status == DIBS_TAKEN);
+    promise_kept(atomic_load(&all[i].loss.count) <= 1, "%s: told twice", all[i].name);
     assert_int_equal(atomic_load(&all[i].loss.count), 1);
   }
 }

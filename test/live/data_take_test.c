@@ -146,7 +146,7 @@ static void another_process_wakes_it(void **state)
   take_end(&t, DIBS_OK);
   assert_string_equal(t.element->bytes, "work");
   t.element = dibs_value_free(t.element);
-  assert_int_equal(waitpid(adder, &status, 0), adder);
+  assert_int_equal(promise_waitpid(adder, &status, 0), adder);
   assert_int_equal(status, 0);
   (void)close(go[0]);
   (void)close(go[1]);
@@ -393,7 +393,8 @@ static void *take_until_the_end(void *data)
     got = dibs_value_free(got);
     if (number < 0)
       return NULL;
-    atomic_fetch_add(&m->crowd->taken[number], 1);
+    promise_kept(atomic_fetch_add(&m->crowd->taken[number], 1) == 0, "%ld is taken twice",
+                 number);
   }
 }
 
@@ -420,7 +421,7 @@ static void each_element_is_taken_by_one(void **state)
   }
   assert_int_equal(live_faults(), 0);
   for (int i = 0; i < ELEMENTS; i++)
-    assert_int_equal(atomic_load(&crowd.taken[i]), 1);
+    promise_kept(atomic_load(&crowd.taken[i]) == 1, "%d is lost", i);
 }
 
 int main(void)

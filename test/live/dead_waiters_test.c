@@ -129,7 +129,7 @@ static void killed_in_the_queue(char mode)
     live_ask_begin_as(&live, waiter, mode == 'p' ? '2' : 'w', name, &o);
   expect_queue(name, DEAD + 1);
   assert_int_equal(kill(child, SIGKILL), 0);
-  assert_int_equal(waitpid(child, NULL, 0), child);
+  assert_int_equal(promise_waitpid(child, NULL, 0), child);
   expect_queue(name, 1);                /* those that were killed do not count */
   freed_at = live_now_ms();
   assert_int_equal(dibs_release(hold), DIBS_OK);

@@ -95,12 +95,12 @@ static void without_a_server_a_lock_is_one_of_this_machine(void **state)
 
   (void)state;
   is_local(hold);
-  assert_int_equal(live_try(b, "x"), DIBS_BUSY);
+  live_refused(live_try(b, "x"), DIBS_BUSY);
   assert_int_equal(live_try(b, "y"), DIBS_OK);
   assert_int_equal(dibs_release(hold), DIBS_OK);
   hold = live_lock(b, "x", 5000);
   is_local(hold);
-  assert_true(dibs_hold_fence(hold) > fence);
+  PROMISE_GROWN(dibs_hold_fence(hold), fence);
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
@@ -122,7 +122,7 @@ static void who_waits_is_granted_after_the_release(void **state)
   struct live_ask ask;
 
   (void)state;
-  assert_int_equal(live_try(b, "x"), DIBS_BUSY);
+  live_refused(live_try(b, "x"), DIBS_BUSY);
   live_ask_init(&ask);
   live_ask_begin(&ask, b, "x", &o);
   assert_false(live_ask_wait(&ask, 0) && ask.status == DIBS_OK);
@@ -139,8 +139,8 @@ static void waiting_ends_in_time_by_cancel_and_by_close(void **state)
   struct live_ask cancelled, closed;
 
   (void)state;
-  assert_int_equal(live_try(b, "x"), DIBS_BUSY);
-  live_expect(b, dibs_lock(b, "x", &o, &none), DIBS_TIMED_OUT);
+  live_refused(live_try(b, "x"), DIBS_BUSY);
+  live_expect_refused(b, dibs_lock(b, "x", &o, &none), DIBS_TIMED_OUT);
   live_ask_init(&cancelled);
   live_ask_init(&closed);
   live_ask_begin(&cancelled, b, "x", &forever);
@@ -166,8 +166,8 @@ static void the_same_owner_enters_again(void **state)
   alone.flags = DIBS_LOCK_NO_REENTRY;
   live_expect(a, dibs_lock(a, "x", &alone, &none), DIBS_WOULD_DEADLOCK);
   assert_int_equal(dibs_release(outer), DIBS_OK);
-  assert_int_equal(live_try(b, "x"), DIBS_BUSY);
-  assert_int_equal(live_try(a, "x"), DIBS_BUSY);      /* of nobody */
+  live_refused(live_try(b, "x"), DIBS_BUSY);
+  live_refused(live_try(a, "x"), DIBS_BUSY);      /* of nobody */
   assert_int_equal(dibs_release(inner), DIBS_OK);
   assert_int_equal(live_try(b, "x"), DIBS_OK);
 }
@@ -198,9 +198,9 @@ static void a_client_without_threads_can_do_it_too(void **state)
 
   (void)state;
   is_local(hold);
-  assert_int_equal(live_try(a, "x"), DIBS_BUSY);
+  live_refused(live_try(a, "x"), DIBS_BUSY);
   o.flags = DIBS_LOCK_NO_OWNER;
-  live_expect(c, dibs_lock(c, "x", &o, &none), DIBS_TIMED_OUT);
+  live_expect_refused(c, dibs_lock(c, "x", &o, &none), DIBS_TIMED_OUT);
   c = dibs_close(c);
   live_expect_free(a, "x", LIVE_LONG_MS);
 }
@@ -249,7 +249,7 @@ static int child_says(void (*work)(void))
   if (child == 0)
     work();
   assert_true(child > 0);
-  assert_int_equal(waitpid(child, &how, 0), child);
+  assert_int_equal(promise_waitpid(child, &how, 0), child);
   assert_true(WIFEXITED(how));
   return WEXITSTATUS(how);
 }
@@ -327,7 +327,8 @@ static void a_hold_is_lost_when_a_server_answers(void **state)
   assert_true(live_until(LIVE_LONG_MS, is_up, b));
   other = live_lock(b, "x", 5000);
   assert_int_equal(durability(other).kind, DIBS_DURABLE_PRIMARY);
-  assert_true(dibs_hold_fence(other) > fence && dibs_hold_fence(other) > LOCAL_FENCES);
+  PROMISE_GROWN(dibs_hold_fence(other), fence);
+  assert_true(dibs_hold_fence(other) > LOCAL_FENCES);
   assert_int_equal(dibs_release(hold), DIBS_LOST);
   assert_int_equal(dibs_release(other), DIBS_OK);
   assert_int_equal(atomic_load(&loss.count), 1);
@@ -345,7 +346,7 @@ static void who_waits_then_waits_at_the_server(void **state)
   struct live_ask ask;
 
   (void)state;
-  assert_int_equal(live_try(b, "x"), DIBS_BUSY);
+  live_refused(live_try(b, "x"), DIBS_BUSY);
   live_ask_init(&ask);
   live_ask_begin(&ask, b, "x", &o);
   test_server_restart(live_server, false);
@@ -369,7 +370,7 @@ static void what_a_server_gave_before_still_excludes(void **state)
   assert_int_equal(durability(hold).kind, DIBS_DURABLE_PRIMARY);
   test_server_kill9(live_server);
   o.flags = DIBS_LOCK_NO_OWNER;
-  live_expect(a, dibs_lock(a, "x", &o, &none), DIBS_TIMED_OUT);
+  live_expect_refused(a, dibs_lock(a, "x", &o, &none), DIBS_TIMED_OUT);
   assert_int_equal(dibs_hold_state(hold) == DIBS_GONE, false);
   test_server_restart(live_server, false);
   (void)dibs_release(hold);

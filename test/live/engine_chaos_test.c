@@ -27,6 +27,7 @@
 #include <cmocka.h>
 
 #include "chaos/chaos.h"
+#include "promise.h"
 #include "rendered.h"
 
 enum { WORLDS = 16, ROUNDS = 3 };
@@ -72,19 +73,25 @@ void note(struct world *w, const char *format, ...)
   va_end(list);
 }
 
-void flaw(struct world *w, const char *format, ...)
+static void print_events(const struct world *w)
 {
   size_t first = w->event_count > EVENTS ? w->event_count - EVENTS : 0;
+
+  for (size_t i = first; i < w->event_count; i++)
+    (void)fprintf(stderr, "# %s\n", w->events[i % EVENTS]);
+}
+
+void flaw(struct world *w, const char *format, ...)
+{
   char words[256];
   va_list list;
 
   va_start(list, format);
   (void)vsnprintf(words, sizeof(words), format, list);
   va_end(list);
-  for (size_t i = first; i < w->event_count; i++)
-    (void)fprintf(stderr, "# %s\n", w->events[i % EVENTS]);
-  fail_msg("seed %llu, %.3f ms: %s", (unsigned long long)w->seed,
-           (double)(now_ns() - w->begun_at) / 1e6, words);
+  print_events(w);
+  promise_kept(false, "seed %llu, %.3f ms: %s", (unsigned long long)w->seed,
+               (double)(now_ns() - w->begun_at) / 1e6, words);
 }
 
 uint64_t below(struct world *w, uint64_t limit) { return random_below(&w->random, limit); }
@@ -187,7 +194,9 @@ static void heal(struct world *w)
            (unsigned long long)s.names, (unsigned long long)s.holds,
            (unsigned long long)s.waiting);
     }
-    flaw(w, "L1: not everybody got what he waited for");
+    print_events(w);
+    fail_msg("seed %llu, L1: not everybody got what he waited for",
+             (unsigned long long)w->seed);
   }
   if (!w->is_closing && is_over(w)) {
     w->done_at = now_ns();

@@ -230,7 +230,7 @@ static void in_a_forked_child_the_adapter_stops(void **state)
       loop->turn(20);
     _exit(calls <= 1 && (calls == 0 || loop->status() == DIBS_ERR_FORKED) ? 0 : 1);
   }
-  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(promise_waitpid(child, &status, 0), child);
   assert_int_equal(status, 0);
   granted = released = 0;
   run_until(&released, 1);

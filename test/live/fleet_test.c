@@ -117,7 +117,7 @@ static void totals_are_what_the_processes_did(void **state)
   for (int i = 0; i < WORKERS + SHORT; i++) {
     int code = -1;
 
-    assert_int_equal(waitpid(pids[i], &code, 0), pids[i]);
+    assert_int_equal(promise_waitpid(pids[i], &code, 0), pids[i]);
     if (i >= KILLED)
       assert_int_equal(code, 0);
     done += i >= KILLED ? logs[i].locked : 0;

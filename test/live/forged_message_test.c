@@ -161,7 +161,7 @@ static void a_forged_loss_ends_no_hold(void **state)
   forge("want", token, "", "xx");
   assert_false(live_ask_wait(&ask, 300));
   assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
-  live_expect(other, live_try(other, "xx"), DIBS_BUSY);
+  live_expect_refused(other, live_try(other, "xx"), DIBS_BUSY);
   live_expect_ok(dibs_release(hold));
   next = live_ask_granted(&ask, LIVE_LONG_MS);
   live_expect_ok(dibs_release(next));

@@ -85,7 +85,8 @@ static void a_guarded_removal_leaves_its_fence(void **state)
   live_expect(client, dibs_guarded_del(client, name, 9), DIBS_OK);
   expect_fence("9");
   end();
-  live_expect(client, dibs_guarded_set(client, name, 7, "old", 3, 0), DIBS_FENCED);
+  live_expect_refused(client, dibs_guarded_set(client, name, 7, "old", 3, 0),
+                      DIBS_FENCED);
 }
 
 static void a_guarded_removal_of_the_last_field_leaves_its_fence(void **state)
@@ -99,7 +100,7 @@ static void a_guarded_removal_of_the_last_field_leaves_its_fence(void **state)
   live_expect(client, dibs_guarded_hdel(client, name, 9, names, 1), DIBS_OK);
   expect_fence("9");
   end();
-  live_expect(client, dibs_guarded_hset(client, name, 7, &field, 1), DIBS_FENCED);
+  live_expect_refused(client, dibs_guarded_hset(client, name, 7, &field, 1), DIBS_FENCED);
 }
 
 /* ---- latches ---- */

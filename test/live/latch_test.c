@@ -387,7 +387,7 @@ static void a_forked_child_is_told_that_it_is_one(void **state)
             DIBS_ERR_FORKED &&
           dibs_request_cancel(request) == DIBS_ERR_FORKED && dibs_close(client) == NULL
             ? 0 : 1);
-  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(promise_waitpid(child, &status, 0), child);
   assert_int_equal(status, 0);
   live_expect(client, dibs_latch_down(client, NAME, 1, NULL, NULL), DIBS_OK);
   live_expect_ending(&e, DIBS_OK);

@@ -106,7 +106,7 @@ static void it_stays_while_it_is_used_and_ends_when_the_user_is_killed(void **st
   assert_int_equal(dibs_local_status(&info, NULL), DIBS_OK);
   assert_int_equal(info.users, 1);
   kill_and_wait(user);
-  (void)waitpid(user, NULL, 0);
+  (void)promise_waitpid(user, NULL, 0);
   assert_true(soon_gone((pid_t)info.server_pid));
 }
 
@@ -227,7 +227,7 @@ static void a_server_that_nobody_can_find_any_more_is_ended(void **state)
   assert_int_equal(unlink(p.socket), 0);
   assert_true(soon_gone((pid_t)info.server_pid));
   kill_and_wait(user);
-  (void)waitpid(user, NULL, 0);
+  (void)promise_waitpid(user, NULL, 0);
 }
 
 static void users_are_processes_not_clients(void **state)
@@ -248,7 +248,7 @@ static void users_are_processes_not_clients(void **state)
   assert_int_equal(dibs_local_status(&info, NULL), DIBS_OK);
   assert_int_equal(info.users, 1);
   kill_and_wait(user);
-  (void)waitpid(user, NULL, 0);
+  (void)promise_waitpid(user, NULL, 0);
 }
 
 static void stop_ends_it_under_its_users(void **state)
@@ -262,7 +262,7 @@ static void stop_ends_it_under_its_users(void **state)
   assert_int_equal(dibs_local_stop(false, NULL), DIBS_OK);
   assert_int_equal(server_pid(), 0);
   kill_and_wait(user);
-  (void)waitpid(user, NULL, 0);
+  (void)promise_waitpid(user, NULL, 0);
 }
 
 static const char *server_says(const char *command)

@@ -20,6 +20,7 @@
 #include "local/local.h"
 #include "local/place.h"
 #include "process_state.h"
+#include "promise.h"
 #include "server_parts.h"
 
 /* More than any patience of the private server itself: its supervisor gives a server 10 s

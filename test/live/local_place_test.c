@@ -40,7 +40,7 @@ static int teardown_user(void **state)
       (void)kill(-1, SIGKILL);
     _exit(0);
   }
-  (void)waitpid(child, NULL, 0);
+  (void)promise_waitpid(child, NULL, 0);
   (void)snprintf(path, sizeof(path), "/tmp/dibs-%lu", (unsigned long)user);
   test_directory_remove(path);
   test_directory_remove(runtime);
@@ -135,7 +135,7 @@ static void end(struct program *p)
 {
   assert_int_equal(write(p->leave, "", 1), 1);
   (void)close(p->leave);
-  assert_int_equal(waitpid(p->pid, NULL, 0), p->pid);
+  assert_int_equal(promise_waitpid(p->pid, NULL, 0), p->pid);
   (void)close(p->news);
 }
 
@@ -278,7 +278,7 @@ static void a_process_of_another_user_with_our_name_does_not_count(void **state)
   assert_int_equal(hear(&p).status, DIBS_OK);
   end(&p);
   kill_and_wait(liar);
-  (void)waitpid(liar, NULL, 0);
+  (void)promise_waitpid(liar, NULL, 0);
 }
 
 int main(void)

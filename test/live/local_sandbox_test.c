@@ -63,7 +63,7 @@ static pid_t start_owner(struct found *ret_found, bool has_child)
 static void end_owner(pid_t owner)
 {
   kill_and_wait(owner);
-  assert_int_equal(waitpid(owner, NULL, 0), owner);
+  assert_int_equal(promise_waitpid(owner, NULL, 0), owner);
 }
 
 static void it_serves_and_is_gone_after_its_stop(void **state)
@@ -127,7 +127,7 @@ static void a_stop_in_a_forked_child_leaves_it_alone(void **state)
     (void)dibs_sandbox_stop(s);
     _exit(0);
   }
-  assert_int_equal(waitpid(child, NULL, 0), child);
+  assert_int_equal(promise_waitpid(child, NULL, 0), child);
   assert_int_equal(look_at(url).server, f.server);
   s = dibs_sandbox_stop(s);
 }

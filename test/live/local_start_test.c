@@ -57,7 +57,7 @@ static void disperse(struct crowd *crowd)
 {
   (void)close(crowd->leave[1]);
   for (int i = 0; i < STARTERS; i++)
-    assert_int_equal(waitpid(crowd->all[i], NULL, 0), crowd->all[i]);
+    assert_int_equal(promise_waitpid(crowd->all[i], NULL, 0), crowd->all[i]);
   (void)close(crowd->start[0]);
   (void)close(crowd->leave[0]);
   (void)close(crowd->news[0]);
@@ -162,7 +162,7 @@ static void a_starter_killed_in_the_middle_leaves_no_second_server(void **state)
     }
     nap_ms(delay);
     kill_and_wait(child);
-    (void)waitpid(child, NULL, 0);
+    (void)promise_waitpid(child, NULL, 0);
     assert_int_equal(local_join(url, sizeof(url), &fd, NULL), DIBS_OK);
     assert_int_equal(servers_count(runtime), 1);
     (void)close(fd);
@@ -261,7 +261,7 @@ static void the_program_that_starts_it_is_not_disturbed(void **state)
   assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
   assert_int_equal(read(ends[0], &byte, 1), 0);      /* the end: nobody else has it */
   (void)close(ends[0]);
-  assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+  assert_int_equal(promise_waitpid(-1, NULL, WNOHANG), -1);
   assert_int_equal(errno, ECHILD);
   assert_int_equal(children_that_ended, 0);
   assert_int_not_equal(server_pid(), 0);
@@ -280,7 +280,7 @@ static void it_starts_with_closed_stdio_too(void **state)
     status = dibs_local_start(0, false, NULL, NULL);
     _exit(status == DIBS_OK ? 0 : 1);
   }
-  assert_int_equal(waitpid(child, &how, 0), child);
+  assert_int_equal(promise_waitpid(child, &how, 0), child);
   assert_int_equal(how, 0);
   assert_int_not_equal(server_pid(), 0);
 }

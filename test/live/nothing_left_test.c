@@ -38,7 +38,7 @@ static void releases_and_timeouts_and_cancels_leave_nothing(void **state)
 
     (void)snprintf(name, sizeof(name), "mixed-%d", i);
     hold = live_lock(other, name, 60000);
-    assert_int_equal(dibs_lock(client, name, &soon, &none), DIBS_TIMED_OUT);
+    live_refused(dibs_lock(client, name, &soon, &none), DIBS_TIMED_OUT);
     live_ask_init(&asks[i]);
     live_ask_begin(&asks[i], client, name, &wait);
     if (i % 2 == 0)
@@ -159,8 +159,8 @@ static void a_killed_process_leaves_its_lease_to_the_next(void **state)
   assert_int_equal(close(ends[0]), 0);
   live_expect_waiters(live_server, "of-the-living", 1);
   assert_int_equal(kill(child, SIGKILL), 0);
-  assert_int_equal(waitpid(child, NULL, 0), child);
-  assert_int_equal(live_try(other, "of-the-dead"), DIBS_BUSY);
+  assert_int_equal(promise_waitpid(child, NULL, 0), child);
+  live_refused(live_try(other, "of-the-dead"), DIBS_BUSY);
   assert_int_equal(dibs_release(live_lock(other, "of-the-dead", 1000)), DIBS_OK);
   assert_int_equal(dibs_release(mine), DIBS_OK);
   live_expect_free(other, "of-the-living", 2000);

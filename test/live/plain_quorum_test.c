@@ -96,7 +96,7 @@ static void a_majority_holds_and_redsync_finds_none(void **state)
   (void)state;
   assert_true(peer_takes_where_it_can("held") < 2);
   peer_lets_go_everywhere("held");
-  assert_int_equal(live_try(rival, "held"), DIBS_BUSY);
+  live_refused(live_try(rival, "held"), DIBS_BUSY);
   live_expect(many, dibs_release(hold), DIBS_OK);
   live_expect_free(rival, "held", LIVE_LONG_MS);
 }
@@ -108,7 +108,7 @@ static void a_majority_of_redsync_is_busy_and_its_end_is_found(void **state)
 
   (void)state;
   assert_int_equal(peer_takes_where_it_can("theirs"), SERVERS);
-  assert_int_equal(live_try(many, "theirs"), DIBS_BUSY);
+  live_refused(live_try(many, "theirs"), DIBS_BUSY);
   live_ask_init(&ask);
   live_ask_begin(&ask, many, "theirs", &o);
   assert_false(live_ask_wait(&ask, 300));
@@ -132,7 +132,7 @@ static void two_clients_take_turns_on_a_majority(void **state)
     live_ask_begin(&ask, i % 2 == 0 ? rival : many, "turns", &o);
     live_expect_ok(dibs_release(hold));
     hold = live_ask_granted(&ask, LIVE_LONG_MS);
-    assert_true(dibs_hold_fence(hold) > fence);
+    PROMISE_GROWN(dibs_hold_fence(hold), fence);
   }
   live_expect_ok(dibs_release(hold));
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "process_state.h"
+#include "promise.h"
 
 #define REST " 1 7 7 0 -1 4194304 100 0 0 0 1 2 0 0 20 0 "
 
@@ -44,7 +45,7 @@ static void *kill_and_reap(void *pid)
   const pid_t *child = pid;
 
   (void)kill(*child, SIGKILL);
-  (void)waitpid(*child, NULL, 0);
+  (void)promise_waitpid(*child, NULL, 0);
   return NULL;
 }
 

@@ -303,7 +303,7 @@ static void readers_of_both_sides_read_beside_each_other(void **state)
   (void)state;
   java_reads("beside", JAVA, TTL_MS * 2);
   ours = take(a, 'r', "beside");
-  assert_int_equal(try(b, 'w', "beside"), DIBS_BUSY);
+  live_refused(try(b, 'w', "beside"), DIBS_BUSY);
   other = take(b, 'r', "beside");
   assert_int_equal(number("HLEN %s", "beside"), 4);
   assert_in_range(number("PTTL %s", "beside"), TTL_MS * 2 - SOON_MS, TTL_MS * 2);
@@ -345,7 +345,7 @@ static void a_writer_waits_for_java_s_reader_and_is_woken(void **state)
 
   (void)state;
   java_reads("rw", JAVA, TTL_MS);
-  assert_int_equal(try(a, 'w', "rw"), DIBS_BUSY);
+  live_refused(try(a, 'w', "rw"), DIBS_BUSY);
   wait_for(&ask, a, 'w', "rw", "redisson_rwlock:{rw}");
   java_reads_no_more("rw", JAVA);
   expect_granted(&ask, a);
@@ -357,8 +357,8 @@ static void a_reader_waits_for_java_s_writer_and_is_woken(void **state)
 
   (void)state;
   java_writes("wr", JAVA, TTL_MS);
-  assert_int_equal(try(a, 'r', "wr"), DIBS_BUSY);
-  assert_int_equal(try(a, 'w', "wr"), DIBS_BUSY);
+  live_refused(try(a, 'r', "wr"), DIBS_BUSY);
+  live_refused(try(a, 'w', "wr"), DIBS_BUSY);
   wait_for(&ask, a, 'r', "wr", "redisson_rwlock:{wr}");
   java_writes_no_more("wr");
   expect_granted(&ask, a);
@@ -395,7 +395,7 @@ static void clients_of_ours_wait_for_each_other_and_are_woken(void **state)
   wait_for(&ask, b, 'w', "ours", "redisson_rwlock:{ours}");
   give(a, hold);
   assert_true(live_ask_wait(&ask, SOON_MS));
-  assert_int_equal(try(a, 'r', "ours"), DIBS_BUSY);
+  live_refused(try(a, 'r', "ours"), DIBS_BUSY);
   give(b, ask.hold);
   assert_int_equal(try(a, 'r', "ours"), DIBS_OK);
 }
@@ -433,7 +433,7 @@ static void a_writer_goes_on_as_a_reader_and_readers_come_in(void **state)
   assert_null(strstr(owner, ":write"));
   assert_in_range(test_server_integer(server, "PTTL {down}:%s:rwlock_timeout:1", owner), 1,
                   TTL_MS);
-  assert_int_equal(try(b, 'w', "down"), DIBS_BUSY);
+  live_refused(try(b, 'w', "down"), DIBS_BUSY);
   give(a, hold);
   expect_said(ear, "0");
   redisFree(ear);
@@ -452,7 +452,7 @@ static void the_watchdog_keeps_both_ends_of_a_reader(void **state)
   while (live_now_ms() < until) {
     assert_int_equal(test_server_integer(server, "EXISTS kept {kept}:%s:rwlock_timeout:1",
                                          owner), 2);
-    assert_int_equal(try(b, 'w', "kept"), DIBS_BUSY);
+    live_refused_beside(hold, try(b, 'w', "kept"), DIBS_BUSY);
   }
   assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
   give(a, hold);
@@ -571,7 +571,7 @@ static void java_s_permits_count_and_their_end_wakes(void **state)
   live_expect(a, dibs_semaphore_set(a, "both", 2), DIBS_OK);
   java_takes_permit("both", JAVA_PERMIT, server_ms() + TTL_MS);
   assert_int_equal(try(a, '1', "both"), DIBS_OK);
-  assert_int_equal(try(a, '2', "both"), DIBS_BUSY);
+  live_refused(try(a, '2', "both"), DIBS_BUSY);
   wait_for(&ask, a, '2', "both", "redisson_sc:{both}");
   java_gives_permit("both", JAVA_PERMIT);
   expect_granted(&ask, a);
@@ -595,7 +595,7 @@ static void a_permit_without_end_is_waited_for(void **state)
   (void)state;
   live_expect(a, dibs_semaphore_set(a, "never", 1), DIBS_OK);
   java_takes_permit("never", JAVA_PERMIT, NEVER_MS);
-  assert_int_equal(try(a, '1', "never"), DIBS_BUSY);
+  live_refused(try(a, '1', "never"), DIBS_BUSY);
   wait_for(&ask, a, '1', "never", "redisson_sc:{never}");
   java_gives_permit("never", JAVA_PERMIT);
   expect_granted(&ask, a);
@@ -718,7 +718,7 @@ static void the_count_is_set_as_java_reads_it(void **state)
   assert_int_equal(permits, 4);
   live_expect(a, dibs_semaphore_set(a, "count", 2), DIBS_OK);
   assert_string_equal(test_server_command(server, "GET count"), "-1");
-  assert_int_equal(try(b, '1', "count"), DIBS_BUSY);
+  live_refused(try(b, '1', "count"), DIBS_BUSY);
   live_expect(a, dibs_semaphore_set(a, "count", 6), DIBS_OK);
   expect_said(ear, "6");
   assert_string_equal(test_server_command(server, "GET count"), "3");

@@ -70,7 +70,7 @@ static void who_may_not_listen_waits_by_asking(void **state)
 
   (void)state;
   assert_int_equal(live_try(client, "free"), DIBS_OK);      /* needs none */
-  live_expect(client, dibs_lock(client, "busy", &o, &hold), DIBS_TIMED_OUT);
+  live_expect_refused(client, dibs_lock(client, "busy", &o, &hold), DIBS_TIMED_OUT);
   assert_int_equal(dibs_release(held), DIBS_OK);
   o.wait_ms = 5000;
   live_expect(client, dibs_lock(client, "busy", &o, &hold), DIBS_OK);

@@ -61,10 +61,8 @@ static void check_end(dibs_hold *hold, const struct live_loss *loss, int64_t gra
   int told = atomic_load(&loss->count);
 
   (void)hold;
-  if (was_gone && status == DIBS_OK)
-    live_fault("gone, and released as held");
-  if (told > 1)
-    live_fault("told lost %d times", told);
+  promise_kept(!was_gone || status != DIBS_OK, "gone, and released as held");
+  promise_kept(told <= 1, "told lost %d times", told);
   if (was_gone)
     (void)atomic_fetch_add(&lost_holds, 1);
   else if (live_now_us() - granted_us > 2 * TTL_MS * 1000)

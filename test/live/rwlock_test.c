@@ -181,7 +181,7 @@ static void a_reader_behind_a_waiting_writer_waits(void **state)
   expect_queue("order", 1);
   ask_as(&reader, c, 'r', "order");
   expect_queue("order", 2);
-  assert_int_equal(try_as(c, 'r', "order", "try", &(dibs_hold *){ NULL }), DIBS_BUSY);
+  live_refused(try_as(c, 'r', "order", "try", &(dibs_hold *){ NULL }), DIBS_BUSY);
   give(hold);
   hold = live_ask_granted(&writer, SOON_MS);
   assert_false(live_ask_wait(&reader, NOT_MS));
@@ -266,7 +266,7 @@ static void a_writer_that_reads_on_lets_readers_in(void **state)
   give(write);
   other = live_ask_granted(&reader, SOON_MS);
   assert_int_equal(dibs_hold_state(read), DIBS_HELD);
-  assert_int_equal(try_as(c, 'w', "reads-on", "z", &(dibs_hold *){ NULL }), DIBS_BUSY);
+  live_refused(try_as(c, 'w', "reads-on", "z", &(dibs_hold *){ NULL }), DIBS_BUSY);
   give(other);
   give(read);
 }
@@ -335,7 +335,7 @@ static void a_reader_reenters_past_a_waiting_writer(void **state)
   ask_as(&writer, b, 'w', "past");
   expect_queue("past", 1);
   inner = take_as(a, 'r', "past", "x");
-  assert_int_equal(try_as(a, 'r', "past", "else", &(dibs_hold *){ NULL }), DIBS_BUSY);
+  live_refused(try_as(a, 'r', "past", "else", &(dibs_hold *){ NULL }), DIBS_BUSY);
   give(outer);
   assert_false(live_ask_wait(&writer, NOT_MS));
   give(inner);
@@ -401,7 +401,7 @@ static void crashed(char mode)
   expect_queue(name, 1);
   assert_int_equal(kill(child, SIGKILL), 0);
   killed_at = live_now_ms();
-  assert_int_equal(waitpid(child, NULL, 0), child);
+  assert_int_equal(promise_waitpid(child, NULL, 0), child);
   give(live_ask_granted(&writer, LIVE_LONG_MS));
   /* One lease, the second that its deadline is doubted, a poll, and a busy machine. */
   assert_true(writer.ended_at_ms - killed_at < 1500 + 1000 + 1000 + 1500);
@@ -430,7 +430,8 @@ static void readers_are_renewed(void **state)
   assert_int_equal(dibs_read_lock(a, "renew", &o, &one), DIBS_OK);
   assert_int_equal(dibs_read_lock(b, "renew", &o, &two), DIBS_OK);
   while (live_stats(a).renewed < renewed + 6 && live_now_ms() < until)
-    assert_int_equal(try_as(c, 'w', "renew", "z", &(dibs_hold *){ NULL }), DIBS_BUSY);
+    live_refused_beside(one,
+                        try_as(c, 'w', "renew", "z", &(dibs_hold *){ NULL }), DIBS_BUSY);
   assert_true(live_stats(a).renewed >= renewed + 6);
   assert_int_equal(dibs_hold_state(one), DIBS_HELD);
   give(one);

@@ -45,10 +45,8 @@ static void use(dibs_hold *hold, int name, unsigned *seed)
 {
   uint64_t fence = dibs_hold_fence(hold);
 
-  if (atomic_fetch_add(&inside[name], 1) != 0)
-    live_fault("two threads have %d", name);
-  if (atomic_exchange(&last_fence[name], fence) >= fence)
-    live_fault("the fence of %d did not grow", name);
+  promise_kept(atomic_fetch_add(&inside[name], 1) == 0, "two threads have %d", name);
+  PROMISE_GROWN(fence, atomic_exchange(&last_fence[name], fence));
   if (rand_r(seed) % 8 == 0)
     (void)poll(NULL, 0, rand_r(seed) % 3);
   (void)dibs_hold_fd(hold);

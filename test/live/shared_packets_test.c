@@ -153,7 +153,7 @@ static void *children(void *data)
     if (child > 0) {
       int status = 0;
 
-      if (waitpid(child, &status, 0) != child || status != 0)
+      if (promise_waitpid(child, &status, 0) != child || status != 0)
         live_fault("the child was not told");
     }
     (void)usleep(2000);

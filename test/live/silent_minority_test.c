@@ -180,7 +180,9 @@ static void rounds_that_collide_end_with_one_holder(void **state)
           holder = i;
     assert_true(holder >= 0);
     for (int i = 0; i < CLIENTS; i++)
-      assert_true(i == holder || !live_ask_is_over(&asks[i]) || asks[i].hold == NULL);
+      promise_kept(i == holder || !live_ask_is_over(&asks[i]) || asks[i].hold == NULL ||
+                   dibs_hold_valid_ms(asks[holder].hold) == 0,
+                   "%d and %d hold", holder, i);
     live_expect(clients[holder], dibs_release(asks[holder].hold), DIBS_OK);
     asks[holder].hold = NULL;
   }

@@ -98,6 +98,12 @@ static bool is_overlap(enum check check)
          check == CHECK_READERS || check == CHECK_LINEAR;
 }
 
+bool check_is_of_time(enum check check)
+{
+  return check == CHECK_WAKE || check == CHECK_BOUNDED || check == CHECK_VACUITY ||
+         check == CHECK_WHOLE;
+}
+
 bool check_all(const struct history *h, const struct expectations *e, struct findings *f)
 {
   bool is_good = true;
@@ -113,6 +119,7 @@ bool check_all(const struct history *h, const struct expectations *e, struct fin
     if (is_overlap(check) && (e->expects_overlap || e->allows_overlap))
       continue;
     is_good = false;
+    f->has_broken = f->has_broken || !check_is_of_time(check);
   }
   if (e->expects_overlap && f->counts[CHECK_EXCLUSION] + f->counts[CHECK_READERS] +
       f->counts[CHECK_PERMITS] == 0)

@@ -63,12 +63,16 @@ struct findings {
   char notes[CHECK_LAST + 1][96];   /* "p50 0.3 ms, p99 1.2 ms, max 9 ms": for reports */
   size_t count;
   int64_t overlap_ns;     /* the longest of C1 */
+  bool has_broken;        /* one that was not expected, and is no mere lateness: check_all() */
 };
 
 /* Adds one; `lines`: record indices, SIZE_MAX entries are left out. */
 void findings_add(struct findings *f, enum check check, const size_t *lines, size_t line_count,
                   const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+/* Whether a busy machine may be the reason for a finding: what came late or never (C8, C12, C13),
+ * and a history that is not whole. Any other is a broken promise: test/lib/promise.h. */
+bool check_is_of_time(enum check check);
 const char *check_name(enum check check);       /* "C1 exclusion" */
 const char *check_promise(enum check check);    /* "S1": doc/design/invariants.md */
 /* Of this check; NULL: none. */

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "now.h"
+#include "promise.h"
 
 enum { PENDING_MAX = 128, LINE_MAX_BYTES = 1024 };
 
@@ -153,7 +154,7 @@ static struct side *gone(struct side *s)
 {
   int how;
 
-  (void)waitpid(s->pid, &how, 0);
+  (void)promise_waitpid(s->pid, &how, 0);
   (void)close(s->out);
   free(s);
   return NULL;

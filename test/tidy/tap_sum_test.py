@@ -15,8 +15,15 @@ def log(result='OK', stdout='', code=0, name='p'):
     return {'name': name, 'result': result, 'returncode': code, 'stdout': stdout}
 
 
-def failed(name, words=''):
-    return log('FAIL', f'1..2\nok 1 - a\nnot ok 2 - b\n{words}\n', 1, name)
+def failed(name, words='', code=1):
+    return log('FAIL', f'1..2\nok 1 - a\nnot ok 2 - b\n{words}\n', code, name)
+
+
+def ended_in_the_middle(name, code, words=''):
+    return log('ERROR', f'1..3\nok 1 - a\n{words}', code, name)
+
+
+BROKEN = 86
 
 
 CASES = [
@@ -50,22 +57,23 @@ AGAIN = [
      '1 0 0', 0, ['b']),
     ('what_reads_no_clock_does_not_go_again',
      [failed('dibs:unit / a'), failed('dibs:sim / b')], '2 2 0', 1, []),
-    ('a_broken_promise_does_not_go_again',
-     [failed('dibs:fault / a', '# C3 fence order  looked at  227, found 2'),
-      failed('dibs:live / b', '# locks: two are inside together')], '2 2 0', 1, []),
-    ('two_peers_inside_do_not_go_again',
-     [failed('dibs:peers / a', 'ERROR: 2 of them came too early, the first 9 ns before')],
-     '1 1 0', 1, []),
-    ('a_peer_that_fails_goes_again_whatever_others_are_said_to_have_shown',
-     [failed('dibs:peers / a', '# x and y: lock: never two inside: 2000 cycles, at most 1 inside\n'
-                               'ERROR: redisson, worker 1: error, instead of ok')],
-     '0 0 0', 0, ['a']),
-    ('what_came_late_goes_again',
-     [failed('dibs:fault / a', '# C1 exclusion  looked at  227, found 0\n'
-                               '# C8 wake-up  looked at  34, found 1; p50 0.13 ms')],
-     '0 0 0', 0, ['a']),
+    ('a_broken_promise_does_not_go_again_in_any_suite',
+     [ended_in_the_middle(f'dibs:{suite} / a', BROKEN) for suite in (
+         'live', 'deployments', 'cli', 'cpp', 'http', 'fault', 'fault_dialects', 'peers')],
+     '8 8 0', 1, []),
+    ('a_broken_promise_beside_named_failures_does_not_go_again',
+     [failed('dibs:fault / a', code=BROKEN)], '1 1 0', 1, []),
+    ('a_program_that_ends_with_86_after_all_its_cases_is_a_failure',
+     [log('ERROR', '1..1\nok 1 - a\n', BROKEN, 'dibs:live / a'),
+      log('OK', '1..1\nok 1 - a\n', BROKEN, 'dibs:live / b')], '2 2 0', 1, []),
+    ('what_words_a_late_program_uses_does_not_matter',
+     [failed('dibs:live / a', '# locks: two are inside together, told twice'),
+      failed('dibs:fault / b', '# C3 fence order  looked at  227, found 2'),
+      failed('dibs:peers / c', 'ERROR: 2 of them came too early, the first 9 ns before'),
+      ended_in_the_middle('dibs:live / d', 87, '# BROKEN PROMISE: says a friend')],
+     '0 0 0', 0, ['a', 'b', 'c', 'd']),
     ('what_a_sanitizer_found_does_not_go_again',
-     [failed('dibs:live / a', '==1==ERROR: AddressSanitizer: heap-use-after-free')], '1 1 0', 1,
+     [ended_in_the_middle('dibs:live / a', BROKEN, '# ==1==ERROR: AddressSanitizer')], '1 1 0', 1,
      []),
     ('a_program_that_ended_badly_goes_again',
      [log('TIMEOUT', '', None, 'dibs:deployments / a')], '0 0 0', 0, ['a']),

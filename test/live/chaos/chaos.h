@@ -106,7 +106,7 @@ instant now_instant(void);
 int64_t wall_us(void);
 uint64_t below(struct world *w, uint64_t limit);
 void note(struct world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Fails the test, with the last events. */
+/* A broken promise, with the last events. */
 void flaw(struct world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 extern const char *const name_texts[NAMES];
 /* Asks the server behind all engines' backs; the answer is the caller's. */
