@@ -183,9 +183,11 @@ void live_refused_beside_at(dibs_hold *hold, dibs_status got, dibs_status wanted
   live_refused_at(got, wanted, what, where);
 }
 
-void live_expect_refused(dibs_client *client, dibs_status got, dibs_status wanted)
+void live_expect_refused_at(dibs_client *client, dibs_status got, dibs_status wanted,
+                            const char *what, const char *where)
 {
-  promise_kept(got != DIBS_OK, "DIBS_OK instead of %s", dibs_status_name(wanted));
+  promise_kept(got != DIBS_OK, "%s: %s: DIBS_OK instead of %s", where, what,
+               dibs_status_name(wanted));
   live_expect(client, got, wanted);
 }
 
@@ -339,6 +341,14 @@ bool live_ask_is_over(struct live_ask *a)
   return is_over;
 }
 
+void live_still_waits_at(struct live_ask *a, int limit_ms, const char *where)
+{
+  if (limit_ms == 0 ? !live_ask_is_over(a) : !live_ask_wait(a, limit_ms))
+    return;
+  promise_kept(a->status != DIBS_OK, "%s: granted while others have it", where);
+  fail_msg("%s: it ended with %s", where, dibs_status_name(a->status));
+}
+
 dibs_hold *live_ask_granted(struct live_ask *a, int limit_ms)
 {
   if (!live_ask_wait(a, limit_ms))
@@ -378,7 +388,10 @@ void live_expect_ending(struct live_ending *e, dibs_status status)
 void live_on_lost(dibs_hold *hold, const dibs_loss *loss, void *data)
 {
   struct live_loss *seen = data;
+  uint64_t fence = dibs_hold_fence(hold);
 
+  promise_kept(fence == 0 || atomic_exchange(&seen->fence, fence) != fence,
+               "told twice of one loss");
   atomic_store(&seen->at_us, live_wall_us());
   promise_kept(dibs_hold_state(hold) == DIBS_GONE, "told lost while the state says otherwise");
   atomic_store(&seen->why, (int)loss->why);

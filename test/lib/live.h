@@ -64,10 +64,13 @@ void live_expect_ok(dibs_status got);
 /* Assert: somebody else has it, or had it later, so that the answer is `wanted`, as DIBS_BUSY,
  * DIBS_TIMED_OUT or DIBS_FENCED. DIBS_OK is a broken promise. Not for what a lease of less
  * than some seconds keeps out: that one is `beside` a hold, which must not be valid then. */
-void live_expect_refused(dibs_client *client, dibs_status got, dibs_status wanted);
+#define live_expect_refused(client, got, wanted) \
+  live_expect_refused_at((client), (got), (wanted), #got, PROMISE_HERE)
 #define live_refused(got, wanted) live_refused_at((got), (wanted), #got, PROMISE_HERE)
 #define live_refused_beside(hold, got, wanted) \
   live_refused_beside_at((hold), (got), (wanted), #got, PROMISE_HERE)
+void live_expect_refused_at(dibs_client *client, dibs_status got, dibs_status wanted,
+                            const char *what, const char *where);
 void live_refused_at(dibs_status got, dibs_status wanted, const char *what, const char *where);
 void live_refused_beside_at(dibs_hold *hold, dibs_status got, dibs_status wanted,
                             const char *what, const char *where);
@@ -100,6 +103,10 @@ void live_ask_begin_many(struct live_ask *a, dibs_client *client, const char *co
 /* Whether it ended within `limit_ms`; then a->status is its outcome. Any thread. */
 bool live_ask_wait(struct live_ask *a, int limit_ms);
 bool live_ask_is_over(struct live_ask *a);
+/* Assert: it does not end within `limit_ms` (0: is not over), as others have the name, or are
+ * before it. That it is granted is a broken promise. */
+#define live_still_waits(a, limit_ms) live_still_waits_at((a), (limit_ms), PROMISE_HERE)
+void live_still_waits_at(struct live_ask *a, int limit_ms, const char *where);
 /* Assert: granted within `limit_ms`. */
 dibs_hold *live_ask_granted(struct live_ask *a, int limit_ms);
 
@@ -121,6 +128,7 @@ struct live_loss {
   _Atomic int count;
   _Atomic int why;
   _Atomic int64_t at_us;          /* by the wall clock */
+  _Atomic uint64_t fence;         /* of the last hold: told twice is a broken promise */
 };
 
 void live_on_lost(dibs_hold *hold, const dibs_loss *loss, void *live_loss);

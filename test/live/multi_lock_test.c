@@ -312,6 +312,8 @@ static void *crowd_run(void *data)
       if (chosen[i] >= 0)
         promise_kept(atomic_fetch_add(&owners[chosen[i]], 1) == 0, "two have z%d",
                      chosen[i]);
+    if (dibs_ping(client, LIVE_LONG_MS, NULL) != DIBS_OK)      /* its work */
+      live_fault("ping");
     for (size_t i = 0; i < count; i++)
       if (chosen[i] >= 0)
         (void)atomic_fetch_sub(&owners[chosen[i]], 1);

@@ -140,6 +140,7 @@ static void *wait_for_ever(void *data)
   dibs_hold *hold = NULL;
   dibs_status status = dibs_lock(data, "held", &o, &hold);
 
+  promise_kept(status != DIBS_OK, "two clients have \"held\"");
   if (status != DIBS_ERR_CLOSED)
     live_fault("ended with %s", dibs_status_name(status));
   (void)atomic_fetch_add(&closed_calls, 1);
