@@ -168,6 +168,15 @@ static void the_server_is_not_asked_for_more_fences(void **state)
 
 typedef struct loop { dibs_client *client; atomic_bool must_stop; atomic_long count; } loop;
 
+static atomic_int inside;
+
+/* Who has "hammered" is alone. */
+static void be_inside(void)
+{
+  promise_kept(atomic_fetch_add(&inside, 1) == 0, "two have \"hammered\"");
+  (void)atomic_fetch_sub(&inside, 1);
+}
+
 static void *hammer(void *data)
 {
   loop *l = data;
@@ -179,7 +188,9 @@ static void *hammer(void *data)
 
     if (status == DIBS_ERR_CLOSED)
       break;
-    if (status != DIBS_OK)
+    if (status == DIBS_OK)
+      be_inside();
+    else
       live_fault("hammered: %s", dibs_status_text(status));
     status = dibs_release(hold);
     if (status != DIBS_OK && status != DIBS_ERR_CLOSED && status != DIBS_ERR_STALE)
@@ -202,7 +213,10 @@ static void another_client_has_its_turn_while_it_is_taken_without_a_pause(void *
     long count = atomic_load(&l.count);
     dibs_hold *hold = live_lock(other, "hammered", TTL_MS);
 
+    promise_kept(atomic_fetch_add(&inside, 1) == 0, "two have \"hammered\"");
     assert_true(live_now_ms() - began < SOON_MS);
+    live_expect(other, dibs_ping(other, LIVE_LONG_MS, NULL), DIBS_OK);   /* its work */
+    (void)atomic_fetch_sub(&inside, 1);
     assert_int_equal(dibs_release(hold), DIBS_OK);
     while (atomic_load(&l.count) < count + 1000)
       (void)live_until(1, is_free, (char[]){ "hammered" });
