@@ -4,6 +4,7 @@
 server. The arithmetic alone is run_schedule_test.c."""
 import json
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -358,10 +359,16 @@ def the_guardian_keeps_nothing_open():
     # A reader of the wrapper's output gets its end when the command has closed it.
     process, inner, guardian = _tree('open', '-t', '30s', script=TREE.replace(
         'trap', 'exec >&- 2>&-; trap', 1))
-    names = [os.readlink('/proc/%d/fd/%s' % (guardian, fd))
-             for fd in os.listdir('/proc/%d/fd' % guardian)]
-    equal([n for n in names if not n.startswith(('socket:', 'anon_inode:'))], [])
-    equal(len([n for n in names if n.startswith('socket:')]), 1)
+    names = {int(fd): os.readlink('/proc/%d/fd/%s' % (guardian, fd))
+             for fd in os.listdir('/proc/%d/fd' % guardian)}
+    # 0 to 2 are filled, so that nothing else gets them, with what cannot be read or written: its
+    # working directory, by name only (O_PATH).
+    for fd in (0, 1, 2):
+        equal(names.pop(fd), '/')
+        flags = re.search(r'flags:\s*(\d+)', read('/proc/%d/fdinfo/%d' % (guardian, fd)))
+        assert int(flags.group(1), 8) & os.O_PATH, flags.group()
+    equal([n for n in names.values() if not n.startswith(('socket:', 'anon_inode:'))], [])
+    equal(len([n for n in names.values() if n.startswith('socket:')]), 1)
     process.kill()
     _dead_at(inner, 2)
 
