@@ -17,10 +17,10 @@
 #define B PEER_OTHER
 #define KEY "dibs:m:{n}"
 
-enum inbox { REFUSED, CLOSED, SILENT, INBOXES };
+enum { REFUSED, CLOSED, SILENT, INBOXES };
 
 /* Time passes; what the inbox does, when the engine wants it. */
-static void pass(struct peer *p, enum inbox kind, int64_t ms)
+static void pass(struct peer *p, int kind, int64_t ms)
 {
   for (int64_t at = 0; at < ms; at += 10) {
     if (peer_wants(p, 1) && kind == CLOSED)
@@ -32,7 +32,7 @@ static void pass(struct peer *p, enum inbox kind, int64_t ms)
 }
 
 /* The next command comes within `ms`. */
-static void pass_to(struct peer *p, enum inbox kind, const char *command, int64_t ms)
+static void pass_to(struct peer *p, int kind, const char *command, int64_t ms)
 {
   for (int64_t at = 0; at < ms; at += 10) {
     if (peer_try_expect(p, command))
@@ -52,7 +52,7 @@ static void answer_waiting(struct peer *p, int rank)
   peer_answer(p, "[3 %lld 30000 30000 '" B ":9:50 0 %d]", peer_server_us(p), rank);
 }
 
-static struct peer *begun(enum inbox kind, struct wish w)
+static struct peer *begun(int kind, struct wish w)
 {
   struct peer *p = peer_asked(w);
 
