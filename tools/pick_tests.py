@@ -3,6 +3,7 @@
 """Prints which tests of a build directory ./check runs, or which targets they need.
 
     pick_tests.py BUILD gate SUITE...       names of the tests of these suites that are in the gate
+    pick_tests.py BUILD sanitized SUITE...  those of the gate that it runs with ASan and UBSan, too
     pick_tests.py BUILD rest SUITE...       names of the others, which only ./check --all runs
     pick_tests.py BUILD targets WORD...     what ninja has to build for these suites and tests
 
@@ -12,11 +13,16 @@ test is built only where what it needs is installed.
 """
 import json
 import os
+import re
 import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LIST = 'test/all_only.txt'
+# Not with sanitizers: the modes of a script test run the same C code, and of the simulator the
+# seeds alone are played.
+NOT_SANITIZED = re.compile(r'script_.*_(functions|cluster|sharded|guard)$'
+                           r'|sim_(?!seeds$|seeds_redisson$)|wire_diff$')
 # Suites of which nothing is in the gate.
 NEVER = {'deployments', 'peers', 'fault', 'fault_dialects', 'bench', 'python', 'portable'}
 
@@ -64,6 +70,8 @@ def main():
     for test in tests:
         for suite in suites_of(test) & words:
             is_rest = suite in NEVER or (suite, test['name']) in rows
+            if what == 'sanitized' and NOT_SANITIZED.match(test['name']):
+                continue
             if is_rest == (what == 'rest'):
                 print(test['name'])
 
