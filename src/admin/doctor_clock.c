@@ -56,12 +56,12 @@ static int64_t gain_us(int64_t first_us, int64_t second_us, instant first, insta
 
 static void pause_a_moment(examination *x)
 {
-  drive_waiter nobody;
+  drive_waiter unwoken;
 
   if (client_enter(x->client, true) != DIBS_OK)
     return;
-  drive_waiter_init(&nobody);
-  (void)drive_wait(x->client->drive, &nobody, instant_add(drive_now(), span_ms(PAUSE_MS)));
+  drive_waiter_init(&unwoken);
+  (void)drive_wait(x->client->drive, &unwoken, instant_add(drive_now(), span_ms(PAUSE_MS)));
   client_leave(x->client);
 }
 

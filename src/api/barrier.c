@@ -113,7 +113,7 @@ static bool meeting_look(wait *w, const resp_reply *reply)
     other_parties(m, a.arrived, words, sizeof(words));
     return over(w, DIBS_ERR_ARGUMENT, words);
   case BARRIER_LATE:
-  case BARRIER_NOBODY:
+  case BARRIER_NONE:
     break;
   }
   return over(w, DIBS_UNKNOWN, "too many meetings have ended since: the server no longer has the "

@@ -25,7 +25,7 @@ bool topology_init(engine *e)
     return true;
   t->slots = mem_alloc(&e->memory, SLOT_COUNT * sizeof(t->slots[0]));
   for (size_t i = 0; t->slots != NULL && i < SLOT_COUNT; i++)
-    t->slots[i] = ROUTE_NOBODY;
+    t->slots[i] = ROUTE_NONE;
   return t->slots != NULL;
 }
 
@@ -219,14 +219,14 @@ static void use_slots(engine *e, const slot_map *map, instant now)
     server *s = server_of_node(e, map->nodes[i].host, map->nodes[i].port);
 
     finder_learn(t->finder, map->nodes[i].host, map->nodes[i].port);
-    of_node[i] = s != NULL ? (uint16_t)s->number : ROUTE_NOBODY;
+    of_node[i] = s != NULL ? (uint16_t)s->number : ROUTE_NONE;
     is_complete &= s != NULL;
     if (s != NULL)
       s->is_out = false;
   }
   for (size_t i = 0; i < SLOT_COUNT; i++) {
-    t->slots[i] = map->node_of[i] < map->node_count ? of_node[map->node_of[i]] : ROUTE_NOBODY;
-    is_complete &= t->slots[i] != ROUTE_NOBODY;
+    t->slots[i] = map->node_of[i] < map->node_count ? of_node[map->node_of[i]] : ROUTE_NONE;
+    is_complete &= t->slots[i] != ROUTE_NONE;
   }
   slots_apply(e, now);
   servers_part(e, now);
@@ -262,8 +262,8 @@ static void found_none(engine *e, instant now)
   t->is_wanted = true;
   pause_next(e, now);
   if (t->slots != NULL) {
-    lock_link_down(e->cluster_locks, ROUTE_NOBODY, why, words, now);
-    lock_fail_if_final(e->cluster_locks, ROUTE_NOBODY, now);
+    lock_link_down(e->cluster_locks, ROUTE_NONE, why, words, now);
+    lock_fail_if_final(e->cluster_locks, ROUTE_NONE, now);
   } else if (!server_is_ready(e->servers[0])) {
     lock_link_down(e->servers[0]->locks, 0, why, words, now);
     lock_fail_if_final(e->servers[0]->locks, 0, now);

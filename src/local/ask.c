@@ -62,7 +62,7 @@ static answer open_socket(const char *path, int *ret_fd)
   (void)close(fd);
   errno = cause;
   if (cause == ENOENT || cause == ECONNREFUSED)
-    return ANSWER_NOBODY;
+    return ANSWER_NONE;
   /* EAGAIN: the backlog of the listening process is full. */
   return cause == EAGAIN || cause == EINTR ? ANSWER_NOT_YET : ANSWER_OTHER;
 }

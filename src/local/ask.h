@@ -11,7 +11,7 @@
 
 typedef enum answer {
   ANSWER_PONG,      /* the server replied */
-  ANSWER_NOBODY,    /* no socket, or no process listens */
+  ANSWER_NONE,    /* no socket, or no process listens */
   ANSWER_NOT_YET,   /* a process listens, but does not reply (yet) */
   ANSWER_OTHER      /* the socket cannot be used: see errno */
 } answer;

@@ -218,7 +218,7 @@ static dibs_status stop(const place *p, dibs_error *error)
     (void)poll(&end, 1, STOP_MS);
     (void)close(watch);
   }
-  while (ask_ping(p->socket, LOOK_MS, NULL) != ANSWER_NOBODY) {
+  while (ask_ping(p->socket, LOOK_MS, NULL) != ANSWER_NONE) {
     if (clock_ms() >= until)
       return failure(error, DIBS_ERR_UNREACHABLE,
                      "private server: process %ld does not end", (long)pid);

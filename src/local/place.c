@@ -111,7 +111,7 @@ static dibs_status place_of(pid_t server, const place *base, place *ret_place,
   a = ask_whether_it_listens(other.socket);
   if (a == ANSWER_OTHER)
     return refuse_other(server, strerror(errno), error);
-  if (a != ANSWER_NOBODY)
+  if (a != ANSWER_NONE)
     *ret_place = other;
   return DIBS_OK;
 }
@@ -123,7 +123,7 @@ dibs_status place_find(place *ret_place, dibs_error *error)
   place base;
 
   if (status != DIBS_OK || ret_place->is_chosen
-      || ask_whether_it_listens(ret_place->socket) != ANSWER_NOBODY)
+      || ask_whether_it_listens(ret_place->socket) != ANSWER_NONE)
     return status;
   if (!others_look(&all))
     return failure(error, DIBS_ERR_CONFIG,

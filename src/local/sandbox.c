@@ -190,12 +190,12 @@ static bool is_left_over(const char *name, const char *path)
   if (lstat(path, &found) != 0 || !S_ISDIR(found.st_mode) || found.st_uid != geteuid())
     return false;
   place_in(path, &p);
-  if (ask_whether_it_listens(p.socket) != ANSWER_NOBODY)
+  if (ask_whether_it_listens(p.socket) != ANSWER_NONE)
     return false;
   /* The first server of a deployment. */
   (void)snprintf(first, sizeof(first), "%.80s/0", path);
   place_in(first, &p);
-  return ask_whether_it_listens(p.socket) == ANSWER_NOBODY;
+  return ask_whether_it_listens(p.socket) == ANSWER_NONE;
 }
 
 static void sweep(void)

@@ -202,14 +202,14 @@ static dibs_status start_what_is_missing(starting *s, int64_t until, dibs_error 
     if (a == ANSWER_OTHER)
       return failure(error, DIBS_ERR_CONFIG, "private server: %s cannot be used: %s",
                      s->place->socket, strerror(errno));
-    if (s->is_not_alone || (s->place->seen_through != 0 && a == ANSWER_NOBODY))
+    if (s->is_not_alone || (s->place->seen_through != 0 && a == ANSWER_NONE))
       return DIBS_BUSY;
     if (s->has_ended)
       return report_end(s, error);
     if (clock_ms() >= until)
       return report_late(s, a, pid, error);
     /* A supervisor without a server is about to start one, or about to end. */
-    if (s->report < 0 && a == ANSWER_NOBODY && !is_supervised)
+    if (s->report < 0 && a == ANSWER_NONE && !is_supervised)
       status = start_server(s, error);
     else if (s->report < 0 && a == ANSWER_PONG && pid > 0)
       status = start_supervisor(s, NULL, pid, error);

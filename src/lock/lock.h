@@ -49,7 +49,7 @@ typedef struct lock_settings {
   span local_handover_time;
   bool reports_waits;                 /* DIBS_CLIENT_DETECT_DEADLOCK */
   size_t route_count;               /* 1 without Cluster; lock_add_route() for more */
-  /* Cluster: SLOT_COUNT numbers of routes, ROUTE_NOBODY where none is known; borrowed, and
+  /* Cluster: SLOT_COUNT numbers of routes, ROUTE_NONE where none is known; borrowed, and
    * changed only together with lock_slots_changed(). NULL: route 0 has all names. */
   const uint16_t *slots;
   bool only_polls;
@@ -57,7 +57,7 @@ typedef struct lock_settings {
   uint64_t names_max;               /* more at once are refused: LIMIT; 0: no limit */
 } lock_settings;
 
-#define ROUTE_NOBODY UINT16_MAX
+#define ROUTE_NONE UINT16_MAX
 
 lock_table *lock_table_new(const lock_settings *s);   /* NULL: no memory */
 lock_table *lock_table_free(lock_table *t);
@@ -89,13 +89,13 @@ void lock_sharded_channels(lock_table *t, bool has_them);
 void lock_route_moved(lock_table *t, size_t r);
 
 void lock_link_up(lock_table *t, size_t r, instant now);
-/* Claims that fail because the server is unreachable get `why` and `words`. ROUTE_NOBODY:
+/* Claims that fail because the server is unreachable get `why` and `words`. ROUTE_NONE:
  * those whose slot no server serves. */
 void lock_link_down(lock_table *t, size_t r, dibs_status why, const char *words, instant now);
 /* Afterwards waiting claims continue without a server until their own limit. */
 void lock_be_patient(lock_table *t, instant now);
 /* Whether a name waits for a server that is unreachable or refuses to decide: the route
- * (or ROUTE_NOBODY) and the reason, borrowed until the next input. */
+ * (or ROUTE_NONE) and the reason, borrowed until the next input. */
 bool lock_cannot_ask(const lock_table *t, instant now, size_t *ret_route,
                      const char **ret_words);
 /* Ends all waiting claims if the last lock_link_down() had a reason that a retry does not

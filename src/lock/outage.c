@@ -59,7 +59,7 @@ bool lock_cannot_ask(const lock_table *t, instant now, size_t *ret_route, const 
                       instant_since(now, t->undecided_at).ns < UNDECIDED_FRESH.ns;
   bool is_lost = t->nowhere->names > 0;
 
-  *ret_route = ROUTE_NOBODY;
+  *ret_route = ROUTE_NONE;
   *ret_words = t->nowhere->down_words;
   for (size_t i = 0; i < t->route_count && !is_lost; i++) {
     const route *r = t->routes[i];

@@ -4,8 +4,8 @@
 #include "lock/table.h"
 
 #define PATIENCE SPAN_MS(1000)        /* without messages, before waiters poll */
-#define TOLD_AFTER SPAN_MS(2000)      /* a slow network may be late without a warning */
-#define TOLD_AGAIN SPAN_MS(60000)
+#define WARNING_AFTER SPAN_MS(2000)   /* a slow network may be late without a warning */
+#define WARNING_AGAIN SPAN_MS(60000)
 #define AGAIN SPAN_MS(60000)          /* the next try to get messages where a try costs a poll */
 
 bool lease_only_polls(const lease *l)
@@ -83,7 +83,7 @@ static void poll_at_route(lease *l, const char *words, instant now)
 
   r->polls = true;
   r->polls_since = now;
-  r->polls_is_told = false;
+  r->polling_is_reported = false;
   r->resubscribe_at = instant_add(now, AGAIN);
   r->polls_until = l->ask.is_uncounted ? r->resubscribe_at : now;
   text_add(&shown, l->ask.is_uncounted ? "it does not count this client's subscription; is there a "
@@ -130,13 +130,13 @@ bool lock_polls(lock_table *t, size_t number, instant now, const char **ret_word
 {
   route *r = t->routes[number];
 
-  if (!r->polls || r->polls_is_told ||
-      instant_before(now, instant_add(r->polls_since, (span){ TOLD_AFTER.ns - PATIENCE.ns })))
+  if (!r->polls || r->polling_is_reported ||
+      instant_before(now, instant_add(r->polls_since, (span){ WARNING_AFTER.ns - PATIENCE.ns })))
     return false;
-  r->polls_is_told = true;
-  if (r->told_at.ns > 0 && instant_since(now, r->told_at).ns < TOLD_AGAIN.ns)
+  r->polling_is_reported = true;
+  if (r->reported_at.ns > 0 && instant_since(now, r->reported_at).ns < WARNING_AGAIN.ns)
     return false;
-  r->told_at = now;
+  r->reported_at = now;
   *ret_words = r->polls_words;
   return true;
 }

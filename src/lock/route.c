@@ -41,7 +41,7 @@ bool routes_init(lock_table *t)
   for (size_t i = 0; i < t->settings.route_count; i++)
     if (lock_add_route(t, &number) != DIBS_OK)
       return false;
-  t->nowhere = route_new(t, ROUTE_NOBODY);
+  t->nowhere = route_new(t, ROUTE_NONE);
   if (t->nowhere == NULL)
     return false;
   words = text_over(t->nowhere->down_words, sizeof(t->nowhere->down_words));

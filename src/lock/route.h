@@ -68,8 +68,8 @@ struct route {
   bool is_inbox_missing;
   instant missing_since;
   char inbox_words[256];
-  bool polls, polls_is_told;     /* its waiters poll: its messages cannot be had */
-  instant polls_since, polls_until, resubscribe_at, told_at;
+  bool polls, polling_is_reported;     /* its waiters poll: its messages cannot be had */
+  instant polls_since, polls_until, resubscribe_at, reported_at;
   char polls_words[256];
 };
 

@@ -10,13 +10,13 @@
 #include "dialect/native/wait_report.h"
 #include "hold/claim.h"
 
-#define TOLD_AFTER SPAN_MS(500)     /* of waiting */
-#define TOLD_AGAIN SPAN_MS(1000)    /* checks for changes */
+#define REPORT_AFTER SPAN_MS(500)     /* of waiting */
+#define REPORT_AGAIN SPAN_MS(1000)    /* checks for changes */
 #define WAITS_MAX 4096              /* in one report */
 #define NONCES_MAX \
   (sizeof(((wait_report *)0)->nonces) / sizeof(((wait_report *)0)->nonces[0]))
 
-/* One claim that has waited for TOLD_AFTER, and whether its owner holds a name. */
+/* One claim that has waited for REPORT_AFTER, and whether its owner holds a name. */
 typedef struct wait { claim *claim; bool holds; } wait;
 typedef struct waits { wait *all; size_t count; } waits;
 
@@ -45,7 +45,7 @@ void wait_report_claim(const lock_table *t, claim *c)
 void wait_report_waits(lock_table *t, const claim *c, instant now)
 {
   if (t->settings.reports_waits && c->state == CLAIM_WAITING && may_be_reported(c))
-    look_at(t, instant_add(now, TOLD_AFTER));
+    look_at(t, instant_add(now, REPORT_AFTER));
 }
 
 /* The next wait_report_command() sends a due report, after all other commands. */
@@ -76,14 +76,14 @@ bool wait_report_message(lock_table *t, const char *bytes, size_t size, instant 
 
 /* ---- owners that wait and hold ---- */
 
-/* *ret_next: when the next claim will have waited for TOLD_AFTER. */
+/* *ret_next: when the next claim will have waited for REPORT_AFTER. */
 static void waits_gather(const lock_table *t, waits *w, size_t most, instant *ret_next,
                          instant now)
 {
   *ret_next = INSTANT_NEVER;
   for (lease *l = t->first_lease; l != NULL; l = l->next)
     for (claim *c = l->claims.waiting; c != NULL; c = c->next) {
-      instant at = instant_add(c->asked_at, TOLD_AFTER);
+      instant at = instant_add(c->asked_at, REPORT_AFTER);
 
       c->is_reported = false;
       if (!may_be_reported(c))
@@ -283,7 +283,7 @@ bool wait_report_command(lock_table *t, request *out, instant now)
 {
   uint64_t waiting = t->backend.counts.waiting;
   size_t most = waiting < WAITS_MAX ? (size_t)waiting : WAITS_MAX;
-  instant next = instant_add(now, TOLD_AGAIN);
+  instant next = instant_add(now, REPORT_AGAIN);
   waits w = { NULL, 0 };
   bool is_command = false;
   char *bytes;
@@ -301,7 +301,7 @@ bool wait_report_command(lock_table *t, request *out, instant now)
     waits_mark(t, &w);
     is_command = write_out(t, out, &w, &words);
     if (w.count > 0)
-      next = instant_min(next, instant_add(now, TOLD_AGAIN));
+      next = instant_min(next, instant_add(now, REPORT_AGAIN));
   }
   mem_free(&t->memory, bytes);
   mem_free(&t->memory, w.all);

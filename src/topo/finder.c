@@ -160,7 +160,7 @@ static int rank_of(dibs_status why)
 static void blame(finder *f, int rank, const address *at, dibs_status why, const char *words,
                   const resp_node *said)
 {
-  char where[HOST_TOLD_SIZE + 16];
+  char where[HOST_REPORTED_SIZE + 16];
   text address_words = text_over(where, sizeof(where));
   text t;
 

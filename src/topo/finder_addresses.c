@@ -120,7 +120,7 @@ void finder_remember(finder *f, const char *host, int port, bool is_sentinel)
 
 void finder_learn(finder *f, const char *host, int port)
 {
-  char checked[HOST_TOLD_SIZE];
+  char checked[HOST_REPORTED_SIZE];
 
   if (port >= 1 && port <= 65535 && host_reported_read((part){ host, strlen(host) }, checked)
       && checked[0] != 0)
@@ -147,7 +147,7 @@ void finder_addresses_renew(finder *f)
   for (size_t i = 0; i < f->address_count; i++) {
     address *p = f->addresses[i];
     p->state = PLACE_NEW;
-    p->role = (role_answer){ .role = ROLE_UNTOLD };
+    p->role = (role_answer){ .role = ROLE_UNKNOWN };
     p->sentinel = (sentinel_answer){ .port = 0 };
   }
 }

@@ -22,7 +22,7 @@ static size_t cluster_question(const finder *f, const probe *s,
 static bool covers_a_slot(const slot_map *map)
 {
   for (size_t i = 0; i < SLOT_COUNT; i++)
-    if (map->node_of[i] != SLOT_NOBODY)
+    if (map->node_of[i] != SLOT_UNSERVED)
       return true;
   return false;
 }

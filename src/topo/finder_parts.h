@@ -20,7 +20,7 @@ typedef enum address_state {
 } address_state;
 
 typedef enum role_reported {
-  ROLE_UNTOLD = 0, ROLE_REPLICA,
+  ROLE_UNKNOWN = 0, ROLE_REPLICA,
   ROLE_SECRET,        /* forbidden to us, or unknown to the server */
   ROLE_PRIMARY
 } role_reported;
@@ -32,11 +32,11 @@ typedef struct role_answer {
 } role_answer;
 
 typedef struct sentinel_answer {
-  char host[HOST_TOLD_SIZE];          /* of the primary */
+  char host[HOST_REPORTED_SIZE];          /* of the primary */
   int port;
   uint64_t epoch;                     /* of that primary's promotion; 0: never promoted,
                                          not reported */
-  char first_host[HOST_TOLD_SIZE];    /* from SENTINEL MASTER, to be compared */
+  char first_host[HOST_REPORTED_SIZE];    /* from SENTINEL MASTER, to be compared */
   int first_port;
   uint64_t view;                      /* hash of the other sentinels that it knows; differs
                                          between sentinels, since each leaves itself out */
@@ -167,7 +167,7 @@ const resp_node *node_next(const resp_reply *reply, const resp_node *list,
 const resp_node *node_value(const resp_reply *reply, const resp_node *list, const char *name);
 bool node_is(const resp_node *node, const char *words);
 /* A reported host, not empty. */
-bool node_host_read(const resp_node *node, char ret_host[HOST_TOLD_SIZE]);
+bool node_host_read(const resp_node *node, char ret_host[HOST_REPORTED_SIZE]);
 /* As an integer or as digits; 0 .. 65535. */
 bool node_port_read(const resp_node *node, int *ret_port);
 bool node_uint_read(const resp_node *node, uint64_t *ret_value);

@@ -37,7 +37,7 @@ const resp_node *node_value(const resp_reply *reply, const resp_node *list, cons
   return NULL;
 }
 
-bool node_host_read(const resp_node *node, char ret_host[HOST_TOLD_SIZE])
+bool node_host_read(const resp_node *node, char ret_host[HOST_REPORTED_SIZE])
 {
   return is_text(node) && host_reported_read((part){ node->bytes, node->size }, ret_host)
     && ret_host[0] != 0;

@@ -59,7 +59,7 @@ static bool primary_read(const resp_reply *reply, role_answer *ret)
 static bool replica_read(finder *f, const resp_reply *reply, role_answer *ret)
 {
   const resp_node *root = resp_root(reply);
-  char host[HOST_TOLD_SIZE];
+  char host[HOST_REPORTED_SIZE];
   int port;
 
   if (!node_host_read(resp_child(reply, root, 1), host)
@@ -148,7 +148,7 @@ static bool is_followed_by_most(const finder *f, const address *p)
     && 2 * (1 + p->role.replicas) > f->deployment->seed_count;
 }
 
-static finder_state nobody(finder *f)
+static finder_state no_primary(finder *f)
 {
   for (size_t i = 0; i < f->address_count; i++)
     if (f->addresses[i]->role.role == ROLE_REPLICA)
@@ -162,7 +162,7 @@ static finder_state role_judge(finder *f, bool is_over)
   const address *best = best_of(f);
 
   if (best == NULL)
-    return is_over ? nobody(f) : FINDER_LOOKING;
+    return is_over ? no_primary(f) : FINDER_LOOKING;
   if (!is_over && !f->is_time_to_decide && !is_followed_by_most(f, best))
     return FINDER_LOOKING;
   if (best->role.role == ROLE_SECRET)

@@ -117,7 +117,7 @@ static uint64_t address_hash(const char *host, int port)
 }
 
 static bool other_read(const resp_reply *reply, const resp_node *other,
-                       char host[HOST_TOLD_SIZE], int *port)
+                       char host[HOST_REPORTED_SIZE], int *port)
 {
   return node_host_read(node_value(reply, other, "ip"), host)
     && node_port_read(node_value(reply, other, "port"), port) && *port > 0;
@@ -128,7 +128,7 @@ static bool others_read(const resp_reply *reply, sentinel_answer *a)
 {
   const resp_node *root = resp_root(reply);
   const resp_node *other = NULL;
-  char host[HOST_TOLD_SIZE];
+  char host[HOST_REPORTED_SIZE];
   int port;
 
   if (root->kind != RESP_ARRAY || root->integer > SENTINELS_MAX)
@@ -146,7 +146,7 @@ static bool others_read(const resp_reply *reply, sentinel_answer *a)
 static void others_remember(finder *f, const resp_reply *reply)
 {
   const resp_node *other = NULL;
-  char host[HOST_TOLD_SIZE];
+  char host[HOST_REPORTED_SIZE];
   int port;
 
   while ((other = node_next(reply, resp_root(reply), other)) != NULL)

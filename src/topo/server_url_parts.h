@@ -76,8 +76,8 @@ bool url_is_word(char c);
 bool host_is_same(const char *a, const char *b);
 
 /* Reads a host of a reply: IPv6 without brackets; "" and "?" become "". false: invalid. */
-#define HOST_TOLD_SIZE 256
-bool host_reported_read(part words, char ret_host[HOST_TOLD_SIZE]);
+#define HOST_REPORTED_SIZE 256
+bool host_reported_read(part words, char ret_host[HOST_REPORTED_SIZE]);
 
 /* The values of choices, in the order of their numbers from 1. */
 extern const char *const url_choice_words[2], *const url_degrade_words[3];

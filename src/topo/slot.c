@@ -43,13 +43,13 @@ static bool word_take(part *rest, const char *word)
   return true;
 }
 
-bool host_reported_read(part words, char ret_host[HOST_TOLD_SIZE])
+bool host_reported_read(part words, char ret_host[HOST_REPORTED_SIZE])
 {
   /* A server without a known name, or one that hides it: the address that was asked. "?"
    * is a server that should have a name and has none. */
   if (words.size == 1 && words.at[0] == '?')
     words.size = 0;
-  if (words.size >= HOST_TOLD_SIZE)
+  if (words.size >= HOST_REPORTED_SIZE)
     return false;
   for (size_t i = 0; i < words.size; i++)
     if (!url_is_word(words.at[i]) && words.at[i] != ':' && words.at[i] != '%')

@@ -24,7 +24,7 @@ typedef struct reading {
 
 /* The reported address of a node. */
 typedef struct reported {
-  char host[HOST_TOLD_SIZE];
+  char host[HOST_REPORTED_SIZE];
   int port;
 } reported;
 
@@ -130,7 +130,7 @@ static bool range_set(reading *r, const resp_node *first, const resp_node *last,
       || last->integer >= SLOT_COUNT)
     return false;
   for (int64_t i = first->integer; i <= last->integer; i++)
-    if (index != SLOT_NOBODY)
+    if (index != SLOT_UNSERVED)
       r->map.node_of[i] = index;
   return true;
 }
@@ -172,14 +172,14 @@ static bool shard_read(reading *r, const resp_node *shard, bool is_tls)
   const resp_node *nodes = value_of(r, shard, "nodes");
   const resp_node *first, *last = NULL;
   const resp_node *node = NULL;
-  uint16_t index = SLOT_NOBODY;
+  uint16_t index = SLOT_UNSERVED;
   reported t;
 
   if (!is_list(ranges) || !is_list(nodes))
     return false;
   /* A former primary that has not rejoined can still be listed as one, with the health
    * "fail". */
-  while (ranges->integer > 0 && index == SLOT_NOBODY
+  while (ranges->integer > 0 && index == SLOT_UNSERVED
          && (node = next_of(r, nodes, node)) != NULL)
     if (shard_node_serves(r, node, is_tls, &t) && !node_find(r, &t, &index))
       return false;
@@ -231,7 +231,7 @@ static reading *reading_new(const memory *m, const resp_reply *reply)
   r->reply = reply;
   r->map.memory = *m;
   for (size_t i = 0; i < SLOT_COUNT; i++)
-    r->map.node_of[i] = SLOT_NOBODY;
+    r->map.node_of[i] = SLOT_UNSERVED;
   return r;
 }
 

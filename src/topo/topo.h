@@ -117,13 +117,13 @@ typedef struct slot_map {
   memory memory;
   size_t node_count;
   slot_node *nodes;                  /* primaries only; host "": the node that was asked */
-  uint16_t node_of[SLOT_COUNT];      /* index into nodes; SLOT_NOBODY */
+  uint16_t node_of[SLOT_COUNT];      /* index into nodes; SLOT_UNSERVED */
   bool has_sharded_channels;         /* the node knows CLUSTER SHARDS (7.0 or newer) */
 } slot_map;
-#define SLOT_NOBODY UINT16_MAX
+#define SLOT_UNSERVED UINT16_MAX
 
 /* Read the replies to CLUSTER SHARDS and CLUSTER SLOTS. Replicas are skipped; slots of a shard
- * without a healthy primary get SLOT_NOBODY. `is_tls`: use the TLS port of the two that SHARDS
+ * without a healthy primary get SLOT_UNSERVED. `is_tls`: use the TLS port of the two that SHARDS
  * reports. false: no such reply, beyond the limits, or no memory; `*ret` is unchanged. */
 bool slot_map_read_shards(const memory *m, const resp_reply *reply, bool is_tls,
                           slot_map *ret);

@@ -10,7 +10,7 @@ from harness import *  # noqa
 
 
 def _no_reader():
-    """The end to write of a pipe that nobody reads."""
+    """The end to write of a pipe without a reader."""
     reading, writing = os.pipe()
     os.close(reading)
     return writing
@@ -64,7 +64,7 @@ def a_sandbox_and_an_election_run_their_command_without_a_reader():
     finish(process)
 
 
-def a_token_that_nobody_reads_leaves_no_lock():
+def a_token_without_a_reader_leaves_no_lock():
     pipe = _no_reader()
     process = start('acquire', '-n', '-t', '5m', '--no-renew', 'r:token', stdout=pipe)
     os.close(pipe)

@@ -112,7 +112,7 @@ static void check_result(search *s)
   if (primary != NULL)
     FUZZ_CHECK(primary->host[0] != 0 && primary->port >= 1 && primary->port <= 65535);
   for (size_t i = 0; map != NULL && i < SLOT_COUNT; i++)
-    FUZZ_CHECK(map->node_of[i] == SLOT_NOBODY || map->node_of[i] < map->node_count);
+    FUZZ_CHECK(map->node_of[i] == SLOT_UNSERVED || map->node_of[i] < map->node_count);
   for (size_t i = 0; map != NULL && i < map->node_count; i++)
     FUZZ_CHECK(map->nodes[i].host[0] != 0);
 }

@@ -21,7 +21,7 @@ static void check_map(slot_map *map)
 {
   FUZZ_CHECK(map->node_count <= NODES_MAX);
   for (size_t i = 0; i < SLOT_COUNT; i++)
-    FUZZ_CHECK(map->node_of[i] == SLOT_NOBODY || map->node_of[i] < map->node_count);
+    FUZZ_CHECK(map->node_of[i] == SLOT_UNSERVED || map->node_of[i] < map->node_count);
   for (size_t i = 0; i < map->node_count; i++) {
     FUZZ_CHECK(map->nodes[i].port >= 1 && map->nodes[i].port <= 65535);
     check_host(map->nodes[i].host);

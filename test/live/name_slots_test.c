@@ -140,7 +140,7 @@ static void expect_serves(const slot_map *map, int at)
 {
   int owner = test_cluster_owner(cluster, at);
 
-  assert_int_not_equal(map->node_of[at], SLOT_NOBODY);
+  assert_int_not_equal(map->node_of[at], SLOT_UNSERVED);
   assert_int_equal(map->nodes[map->node_of[at]].port,
                    test_server_port(test_cluster_member(cluster, owner)));
 }

@@ -290,7 +290,7 @@ static void a_leave_after_passing_breaks_nothing(void **state)
 static void an_arrival_that_comes_after_its_leave_does_nothing(void **state)
 {
   (void)state;
-  assert_int_equal(leave(BERT, 7, 0).outcome, BARRIER_NOBODY);
+  assert_int_equal(leave(BERT, 7, 0).outcome, BARRIER_NONE);
   assert_int_equal(arrive(BERT, 7, 2, 0).outcome, BARRIER_LATE);
   assert_int_equal(arrive(ANNA, 1, 2, 0).outcome, BARRIER_WAITING);
   assert_int_equal(arrive(BERT, 7, 2, 0).outcome, BARRIER_LATE);
@@ -302,7 +302,7 @@ static void an_arrival_that_comes_after_its_leave_does_nothing(void **state)
   assert_int_equal(look().arrived, 0);
   /* One that looked at an earlier meeting is not missed in this. */
   arrive(ANNA, 2, 2, 1);
-  assert_int_equal(leave(DORA, 1, 0).outcome, BARRIER_NOBODY);
+  assert_int_equal(leave(DORA, 1, 0).outcome, BARRIER_NONE);
   assert_int_equal(arrive(BERT, 8, 2, 1).outcome, BARRIER_PASSED);
 }
 

@@ -134,7 +134,7 @@ bool native_barrier_arrive_answer(const resp_reply *r, barrier_answer *ret)
   int64_t code, parties;
 
   *ret = (barrier_answer){ .look_ms = 0 };
-  if (!number_at(r, 0, BARRIER_LATE, &code) || code == BARRIER_NOBODY)
+  if (!number_at(r, 0, BARRIER_LATE, &code) || code == BARRIER_NONE)
     return false;
   ret->outcome = (barrier_outcome)code;
   if (code == BARRIER_LATE)
@@ -158,7 +158,7 @@ bool native_barrier_leave_answer(const resp_reply *r, barrier_answer *ret)
   if (!number_at(r, 0, BARRIER_BROKEN, &code))
     return false;
   ret->outcome = (barrier_outcome)code;
-  return code == BARRIER_NOBODY || place_read(r, ret);
+  return code == BARRIER_NONE || place_read(r, ret);
 }
 
 bool native_barrier_look_answer(const resp_reply *r, barrier_look *ret)

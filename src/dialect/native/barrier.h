@@ -30,7 +30,7 @@ bool native_barrier_reset(const protocol *n, request *out, const void *name,
                           size_t name_size, uint64_t generation);
 
 typedef enum barrier_outcome {
-  BARRIER_NOBODY = 0,   /* leave: no round waits for it */
+  BARRIER_NONE = 0,   /* leave: no round waits for it */
   BARRIER_WAITING = 1,  /* arrive; leave: this broke the round */
   BARRIER_PASSED,
   BARRIER_BROKEN,       /* leave: broken before */

@@ -11,7 +11,7 @@
 #include "dialect/redisson/redisson.h"
 
 #define BESIDE_SIZE (NAME_MAX_BYTES + UUID_SIZE + 16)
-#define TOLD_SIZE (KEY_TEXT_SIZE + CLIENT_ID_SIZE + NUMBER_SIZE + 4)
+#define REPORTED_SIZE (KEY_TEXT_SIZE + CLIENT_ID_SIZE + NUMBER_SIZE + 4)
 
 const char *rate_name_fault(const protocol *n, const void *name, size_t size)
 {
@@ -32,9 +32,9 @@ static resp_argument word_beside(char bytes[BESIDE_SIZE], const rate_call *c, co
 }
 
 /* The answer to this request: a client's numbers count for all its limiters. */
-static resp_argument word_reported(const protocol *n, char bytes[TOLD_SIZE], const rate_call *c)
+static resp_argument word_reported(const protocol *n, char bytes[REPORTED_SIZE], const rate_call *c)
 {
-  text t = text_over(bytes, TOLD_SIZE);
+  text t = text_over(bytes, REPORTED_SIZE);
 
   tagged_write(n, ":r:", c->name, c->name_size, &t);
   text_add(&t, ":");
@@ -51,7 +51,7 @@ static bool call_with(const protocol *n, request *out, const script *s, const ra
                       size_t argument_count)
 {
   char uuid[UUID_SIZE], value[BESIDE_SIZE], own_value[BESIDE_SIZE];
-  char permits[BESIDE_SIZE], own_permits[BESIDE_SIZE], reported[TOLD_SIZE];
+  char permits[BESIDE_SIZE], own_permits[BESIDE_SIZE], reported[REPORTED_SIZE];
   resp_argument keys[6] = { { c->name, c->name_size } };
 
   assert(c->name_size > 0 && c->name_size <= NAME_MAX_BYTES);

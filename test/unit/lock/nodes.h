@@ -15,7 +15,7 @@
 #include "lock/lock.h"
 
 #define NODES 3
-#define NOBODY ROUTE_NOBODY
+#define NOBODY ROUTE_NONE
 #define SELF "AAAAAAAAAAAAAAAAAAAAAA"
 #define OTHER "BBBBBBBBBBBBBBBBBBBBBB"
 

@@ -22,7 +22,7 @@ static const slot_map *expect_map(fixture *f, const char *host, int port, bool i
   assert_non_null(map);
   assert_int_equal(finder_state_of(f->finder), FINDER_IDLE);
   assert_int_equal(map->has_sharded_channels, is_sharded);
-  assert_int_not_equal(map->node_of[5], SLOT_NOBODY);
+  assert_int_not_equal(map->node_of[5], SLOT_UNSERVED);
   assert_string_equal(map->nodes[map->node_of[5]].host, host);
   assert_int_equal(map->nodes[map->node_of[5]].port, port);
   for (int i = 0; i < SCOUTS_MAX; i++)

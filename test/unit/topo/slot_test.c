@@ -149,7 +149,7 @@ static void expect_serves(const fixture *f, int at, const char *host, int port)
 {
   uint16_t index = f->map.node_of[at];
 
-  assert_int_not_equal(index, SLOT_NOBODY);
+  assert_int_not_equal(index, SLOT_UNSERVED);
   assert_true(index < f->map.node_count);
   assert_string_equal(f->map.nodes[index].host, host);
   assert_int_equal(f->map.nodes[index].port, port);
@@ -178,8 +178,8 @@ static void shards_tell_who_serves_which_slot(void **state)
   expect_serves(&f, 16383, "10.0.0.1", 7000);
   expect_serves(&f, 5461, "10.0.0.2", 7001);
   expect_serves(&f, 10922, "10.0.0.2", 7001);
-  assert_int_equal(f.map.node_of[10923], SLOT_NOBODY);
-  assert_int_equal(f.map.node_of[16382], SLOT_NOBODY);
+  assert_int_equal(f.map.node_of[10923], SLOT_UNSERVED);
+  assert_int_equal(f.map.node_of[16382], SLOT_UNSERVED);
   end(&f);
 }
 
@@ -194,9 +194,9 @@ static void a_shard_without_a_healthy_primary_has_nobody(void **state)
                   NODE("d", "4", "master", "online") "]]"
                   "['slots' [10 11] 'nodes' []]]", false);
   assert_int_equal(f.map.node_count, 1);
-  assert_int_equal(f.map.node_of[0], SLOT_NOBODY);
-  assert_int_equal(f.map.node_of[5], SLOT_NOBODY);
-  assert_int_equal(f.map.node_of[10], SLOT_NOBODY);
+  assert_int_equal(f.map.node_of[0], SLOT_UNSERVED);
+  assert_int_equal(f.map.node_of[5], SLOT_UNSERVED);
+  assert_int_equal(f.map.node_of[10], SLOT_UNSERVED);
   expect_serves(&f, 6, "d", 4);
   end(&f);
 }
@@ -250,7 +250,7 @@ static void a_primary_without_a_port_or_an_address_is_nobody(void **state)
   for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
     fixture f;
     shard_of(&f, all[i], false);
-    assert_int_equal(f.map.node_of[0], SLOT_NOBODY);
+    assert_int_equal(f.map.node_of[0], SLOT_UNSERVED);
     end(&f);
   }
 }
@@ -273,7 +273,7 @@ static void slots_tell_who_serves_which_slot(void **state)
   expect_serves(&f, 10922, "", 7001);
   expect_serves(&f, 10923, "10.0.0.3", 7002);
   expect_serves(&f, 10924, "", 7002);
-  assert_int_equal(f.map.node_of[10925], SLOT_NOBODY);
+  assert_int_equal(f.map.node_of[10925], SLOT_UNSERVED);
   end(&f);
 }
 
@@ -284,8 +284,8 @@ static void a_cluster_that_serves_nothing_is_an_empty_map(void **state)
   (void)state;
   hear_shards(&f, "[]", false);
   assert_int_equal(f.map.node_count, 0);
-  assert_int_equal(f.map.node_of[0], SLOT_NOBODY);
-  assert_int_equal(f.map.node_of[16383], SLOT_NOBODY);
+  assert_int_equal(f.map.node_of[0], SLOT_UNSERVED);
+  assert_int_equal(f.map.node_of[16383], SLOT_UNSERVED);
   end(&f);
 }
 
