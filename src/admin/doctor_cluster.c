@@ -34,7 +34,7 @@ static void timeout_report(examination *x)
     doctor_add(x, "node-timeout", DIBS_FINDING_UNKNOWN,
                ADVICE_MODE ", or look",
                "cluster-node-timeout may not be read (CONFIG GET)");
-  else if (ms + 2000 > TTL_DEFAULT_MS / 3 * 2)
+  else if (ms + 2000 > INT64_C(2) * TTL_DEFAULT_MS / 3)
     doctor_add(x, "node-timeout", DIBS_FINDING_WARN,
                "set cluster-node-timeout 5000, or use longer leases",
                "cluster-node-timeout=%" PRId64 ": leases of %d ms may end before another primary "

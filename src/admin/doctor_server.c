@@ -20,7 +20,7 @@ static int by_value(const void *a, const void *b)
 
 static void latency_look(examination *x, const char *name)
 {
-  int64_t us[PINGS];
+  int64_t us[PINGS], median_us;
   size_t count = 0;
   const char *advice = "";
   dibs_finding_grade grade = DIBS_FINDING_PASS;
@@ -41,13 +41,14 @@ static void latency_look(examination *x, const char *name)
     return;
   }
   qsort(us, count, sizeof(us[0]), by_value);
-  if (us[PINGS / 2] > SLOW_US || us[PINGS - 1] > 1000 * (int64_t)x->client->times.command_ms / 4) {
+  median_us = us[PINGS / 2];
+  if (median_us > SLOW_US || us[PINGS - 1] > 1000 * (int64_t)x->client->times.command_ms / 4) {
     grade = DIBS_FINDING_WARN;
     advice = "each lock costs such a round trip, each renewal has to be back in time: use a "
              "server nearby, or longer leases";
   }
   doctor_add(x, name, grade, advice, "round trip %.2f ms, least %.2f ms, 99th percentile %.2f ms",
-             (double)us[PINGS / 2] / 1000, (double)us[0] / 1000, (double)us[PINGS - 1] / 1000);
+             (double)median_us / 1000, (double)us[0] / 1000, (double)us[PINGS - 1] / 1000);
 }
 
 /* ---- scope ---- */

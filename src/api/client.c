@@ -37,14 +37,18 @@ dibs_status client_begin(dibs_client *client, bool blocks, client_record **ret_c
 
   *ret_client = NULL;
   /* First: a client that another thread is closing has no handle any more. */
-  if (client != NULL && blocks && drive_is_in_callback())
-    return fault_end(client, DIBS_ERR_WOULD_BLOCK);
+  if (client != NULL && blocks && drive_is_in_callback()) {
+    (void)fault_end(client, DIBS_ERR_WOULD_BLOCK);
+    return DIBS_ERR_WOULD_BLOCK;
+  }
   status = client_look(client, ret_client);
   if (status == DIBS_ERR_ARGUMENT)
-    return fault_end_with(client, status, "the client is NULL");
-  if (status == DIBS_ERR_STALE)
-    return fault_end_with(client, status, "the client was closed, or is no client");
-  return status == DIBS_OK ? DIBS_OK : fault_end(client, status);
+    (void)fault_end_with(client, status, "the client is NULL");
+  else if (status == DIBS_ERR_STALE)
+    (void)fault_end_with(client, status, "the client was closed, or is no client");
+  else if (status != DIBS_OK)
+    (void)fault_end(client, status);
+  return status;
 }
 
 dibs_status client_end(client_record *c, dibs_status status)

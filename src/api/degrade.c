@@ -122,7 +122,7 @@ static bool digest_write(const claim *cl, char ret_digest[65])
                  EVP_DigestFinal_ex(context, bytes, NULL) == 1;
 
   EVP_MD_CTX_free(context);
-  for (int i = 0; i < 32 && is_made; i++) {
+  for (size_t i = 0; i < 32 && is_made; i++) {
     ret_digest[2 * i] = digits[bytes[i] >> 4];
     ret_digest[2 * i + 1] = digits[bytes[i] & 15];
   }

@@ -156,7 +156,7 @@ static dibs_status gauges_read(client_record *c, const members *clients, fleet_r
   dibs_status status = qs == NULL ? client_refuse(c, DIBS_ERR_NO_MEMORY, "") : DIBS_OK;
   size_t offset = 0, count;
 
-  while (status == DIBS_OK && offset < buffer_size(&clients->bytes)) {
+  while (qs != NULL && status == DIBS_OK && offset < buffer_size(&clients->bytes)) {
     memset(qs, 0, BATCH * sizeof(*qs));
     status = gauges_ask(c, qs, clients, &offset, &count);
     for (size_t i = 0; i < count; i++) {

@@ -325,7 +325,7 @@ static dibs_status history_read(client_record *c, const dibs_history_options *o,
 dibs_status dibs_history_read(dibs_client *client, const dibs_history_options *options,
                               dibs_history **ret_history)
 {
-  dibs_history_options o;
+  dibs_history_options o = DIBS_HISTORY_OPTIONS_INIT;
   history_result *h = NULL;
   client_record *c;
   dibs_status status = client_begin(client, true, &c);
@@ -341,7 +341,7 @@ dibs_status dibs_history_read(dibs_client *client, const dibs_history_options *o
     return client_end(c, client_refuse(c, DIBS_ERR_NO_MEMORY, ""));
   h->memory = c->memory;
   status = history_read(c, &o, h);
-  if (status == DIBS_OK)
+  if (status == DIBS_OK && ret_history != NULL)
     *ret_history = &h->shown;
   else
     (void)dibs_history_free(&h->shown);

@@ -75,7 +75,7 @@ dibs_status dibs_latch_count(dibs_client *client, const char *name, int64_t *ret
   latch_op l = { .op.row = &latch_count_row };
   dibs_status status = run(client, name, &l, ret_left == NULL ? "ret_left is NULL" : NULL);
 
-  if (status == DIBS_OK)
+  if (status == DIBS_OK && ret_left != NULL)
     *ret_left = l.left;
   return status;
 }

@@ -184,7 +184,7 @@ dibs_status dibs_rate_limiter_available(dibs_client *client, const char *name,
   rate_question r = { .encode = rate_look, .read = look_read };
   dibs_status status = ask(client, name, &r, ret_permits == NULL ? "ret_permits is NULL" : "");
 
-  if (status == DIBS_OK)
+  if (status == DIBS_OK && ret_permits != NULL)
     *ret_permits = r.state.left;
   return question_read_only(status);
 }
@@ -197,7 +197,7 @@ dibs_status dibs_rate_limiter_config(dibs_client *client, const char *name, dibs
                            has_room ? "" : "ret_rate is NULL, or its size not set");
   dibs_rate known = DIBS_RATE_INIT;
 
-  if (status != DIBS_OK)
+  if (status != DIBS_OK || !has_room)
     return question_read_only(status);
   known.permits = r.state.rate;
   known.interval_ms = r.state.interval_ms;

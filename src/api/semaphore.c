@@ -186,8 +186,8 @@ dibs_status dibs_semaphore_set_bytes(dibs_client *client, const void *name, size
 static dibs_status set_if_absent(dibs_client *client, lock_call call,
                                  uint32_t permits, uint32_t *ret_permits)
 {
-  uint64_t limit;
-  bool done;
+  uint64_t limit = 0;
+  bool done = false;
   dibs_status status = set_run(client, call, SHARE_SET_IF_ABSENT, permits, &done, &limit);
 
   if (status == DIBS_OK && ret_permits != NULL)
@@ -211,8 +211,8 @@ dibs_status dibs_semaphore_set_if_absent_bytes(dibs_client *client, const void *
 
 static dibs_status forget(dibs_client *client, lock_call call)
 {
-  uint64_t limit;
-  bool done;
+  uint64_t limit = 0;
+  bool done = false;
   dibs_status status = set_run(client, call, SHARE_DELETE, 0, &done, &limit);
 
   return status == DIBS_OK && !done ? DIBS_BUSY : status;

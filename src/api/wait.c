@@ -289,7 +289,7 @@ static dibs_status begin_in_engine(wait *w, instant limit, const wait_question *
 {
   client_record *c = w->client;
 
-  if (w->op != NULL) {
+  if (q == NULL) {
     w->op->context = w;
     w->op->give_up_at = limit;
     w->op->is_single = w->is_once;

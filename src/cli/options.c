@@ -80,7 +80,7 @@ static void form_make(const command *c, getopt_form *f)
 static const form_row *form_find(const getopt_form *f, int value)
 {
   if (value >= 256)
-    return &f->rows[value - 256];
+    return (size_t)value - 256 < f->row_count ? &f->rows[value - 256] : NULL;
   for (size_t i = 0; i < f->row_count; i++) {
     if (f->rows[i].written->letter == value)
       return &f->rows[i];

@@ -63,6 +63,7 @@ option_type option_flag, option_bit, option_constant, option_text, option_durati
   option_help;
 
 /* The offset of field `f` of struct `s`, if it has the type `t`. */
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): a type and a field */
 #define OPTION_AT(t, s, f) _Generic(((s *)0)->f, t: offsetof(s, f))
 #define OPTION_AT_ENUM(s, f) \
   (offsetof(s, f) + 0 * sizeof(char[sizeof(((s *)0)->f) == sizeof(int) ? 1 : -1]))

@@ -365,7 +365,7 @@ static int web_run(void *data)
 
   if (code == 0 && w == NULL)
     code = session_verb_fault(&s, DIBS_ERR_NO_MEMORY, "web");
-  if (code == 0) {
+  if (code == 0 && w != NULL) {
     pthread_mutex_init(&w->mutex, NULL);
     pthread_cond_init(&w->changed, NULL);
     w->sampler.client = s.client;

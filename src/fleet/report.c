@@ -10,8 +10,8 @@
 #include "dialect/children.h"
 
 #define REFRESH SPAN_MS(600000)        /* what is held for long stays visible */
-#define PACKED_SIZE (FLEET_KINDS * FLEET_SERIES * (DIBS_FLEET_BUCKETS + 1) * 15)
-#define GAUGES_SIZE (FLEET_KINDS * (FLEET_CLASSES_MAX + 1) * (FLEET_CLASS_SIZE + 46))
+#define PACKED_SIZE ((size_t)FLEET_KINDS * FLEET_SERIES * (DIBS_FLEET_BUCKETS + 1) * 15)
+#define GAUGES_SIZE ((size_t)FLEET_KINDS * (FLEET_CLASSES_MAX + 1) * (FLEET_CLASS_SIZE + 46))
 
 /* ---- keys ---- */
 

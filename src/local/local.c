@@ -186,7 +186,7 @@ dibs_status local_start(int32_t idle_ms, bool with_aof, dibs_local_info *ret_inf
 {
   dibs_status status;
   place p;
-  int fd;
+  int fd = -1;
 
   if (idle_ms < 0)
     return failure(error, DIBS_ERR_ARGUMENT, "private server: idle_ms is negative");

@@ -23,7 +23,7 @@ static bool majority_until(const quorum_record *r, instant now, instant *ret_unt
                            size_t *ret_fresh)
 {
   const quorum *q = r->quorum;
-  instant ends[QUORUM_SERVERS_MAX];
+  instant ends[QUORUM_SERVERS_MAX] = { { 0 } };
   size_t count = 0;
 
   *ret_fresh = 0;
@@ -130,7 +130,7 @@ static void give_up(quorum_record *r, const char *words, instant end, instant no
 void held_look(quorum_record *r, instant now)
 {
   size_t fresh;
-  instant until;
+  instant until = r->valid_until;
   bool moved, was_suspect = r->is_suspect;
 
   if (!majority_until(r, now, &until, &fresh)) {

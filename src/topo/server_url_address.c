@@ -134,7 +134,7 @@ dibs_status address_check(url_reading *r, const address_parts *a, const char *ho
 static dibs_status host_read(url_reading *r, part words)
 {
   url_host *h = &r->hosts[r->host_count];
-  address_parts a;
+  address_parts a = { .port = words };
   dibs_status status = address_cut(r, words, &a);
 
   if (status == DIBS_OK)

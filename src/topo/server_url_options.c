@@ -416,7 +416,7 @@ void url_options_write(const url_reading *server, const url_reading *client,
     const option *o = &options[i];
     const url_reading *r = o->is_of_client ? client : server;
 
-    if (r == NULL || !is_set(r, o) || !is_met(server, o->need)
+    if ((o->is_of_client && client == NULL) || !is_set(r, o) || !is_met(server, o->need)
         || (o->kind == OPTION_SECRET && !with_passwords))
       continue;
     text_add(out, separator);

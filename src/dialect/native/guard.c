@@ -103,7 +103,7 @@ bool native_guarded_set(const protocol *n, request *out, const guard_call *c,
 bool native_guarded_hset(const protocol *n, request *out, const guard_call *c,
                          const resp_argument *words, size_t count)
 {
-  assert(count >= 2 && count % 2 == 0 && count <= 2 * GUARD_FIELDS_MAX);
+  assert(count >= 2 && count % 2 == 0 && count / 2 <= GUARD_FIELDS_MAX);
   return guard_send(n, out, &script_native_guarded_hset, c, words, count);
 }
 
