@@ -164,5 +164,6 @@ const command acl_command = {
   OPTIONS({ rows, 0 }, GROUP(options_common, acl_arguments, line),
           GROUP(options_connection, acl_arguments, connection)),
   ARGUMENTS(acl_arguments, .connection = CONNECTION_DEFAULTS),
+  .ends_with_reader = true,
   .run = acl_run
 };

@@ -58,6 +58,8 @@ typedef struct command {
   const void *defaults;                 /* what is in it where no option was given */
   int operands_min, operands_max;       /* -1: any number */
   const char *operand_words;            /* for completions; NULL: none */
+  bool ends_with_reader;                /* a list: dies of SIGPIPE when its output is no longer
+                                           read, as head(1) leaves it; all others go on */
   bool has_inner;                       /* options may follow NAME, and a command line of
                                            its own begins after "--" */
   const char *examples[4];

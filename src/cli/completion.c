@@ -244,5 +244,6 @@ const command completion_command = {
                 "dibs completion zsh >\"${fpath[1]}/_dibs\"" },
   OPTIONS({ options_common, 0 }),
   ARGUMENTS(command_line, .operands = NULL),
+  .ends_with_reader = true,
   .run = completion_run
 };

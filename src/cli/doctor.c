@@ -158,5 +158,6 @@ const command doctor_command = {
   OPTIONS({ rows, 0 }, GROUP(options_common, doctor_arguments, line),
           GROUP(options_connection, doctor_arguments, connection)),
   ARGUMENTS(doctor_arguments, .connection = CONNECTION_DEFAULTS),
+  .ends_with_reader = true,
   .run = doctor_run
 };

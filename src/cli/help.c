@@ -106,5 +106,6 @@ const command help_command = {
   .examples = { "dibs help", "dibs help run", "man dibs-run", "man dibs-guarantees" },
   OPTIONS({ options_common, 0 }),
   ARGUMENTS(command_line, .operands = NULL),
+  .ends_with_reader = true,
   .run = help_run
 };

@@ -153,5 +153,6 @@ const command history_command = {
           GROUP(rows, history_arguments, own),
           GROUP(options_connection, history_arguments, connection)),
   ARGUMENTS(history_arguments, .connection = CONNECTION_DEFAULTS),
+  .ends_with_reader = true,
   .run = history_run
 };

@@ -13,6 +13,7 @@
 #include "cli/help.h"
 #include "cli/message.h"
 #include "cli/options.h"
+#include "cli/signals.h"
 
 #define WORDS_MAX 64
 
@@ -56,6 +57,8 @@ static int read_and_run(const command *c, int argc, char **argv, void *options)
   if (code != CODE_OK)
     return code;
   message_be_quiet(line->is_quiet);
+  if (!c->ends_with_reader)
+    signals_outlive_readers();
   return c->run(options);
 }
 

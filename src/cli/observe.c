@@ -11,6 +11,7 @@
 #include "cli/message.h"
 #include "cli/session.h"
 #include "cli/show.h"
+#include "cli/signals.h"
 
 /* ---- one state ---- */
 
@@ -134,8 +135,10 @@ static int observe(session *s, const elect_arguments *a)
 int elect_observe(const elect_arguments *a)
 {
   session s;
-  int code = session_start(&s, &a->line, &a->connection);
+  int code;
 
+  signals_end_with_reader();
+  code = session_start(&s, &a->line, &a->connection);
   if (code == 0)
     code = a->taking.wait.is_none ? look_once(&s, a) : observe(&s, a);
   session_close(&s);

@@ -147,5 +147,6 @@ const command ping_command = {
   OPTIONS({ rows, 0 }, GROUP(options_common, ping_arguments, line),
           GROUP(options_connection, ping_arguments, connection)),
   ARGUMENTS(ping_arguments, .connection = CONNECTION_DEFAULTS, .interval_ms = 1000),
+  .ends_with_reader = true,
   .run = ping_run
 };

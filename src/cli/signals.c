@@ -16,11 +16,19 @@ static bool is_ignored(int number)
   return sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-void signals_outlive_readers(struct sigaction *ret_before)
+/* How the caller of this program had it; all zero is SIG_DFL. */
+static struct sigaction pipe_before;
+
+void signals_outlive_readers(void)
 {
   const struct sigaction ignored = { .sa_handler = SIG_IGN };
 
-  sigaction(SIGPIPE, &ignored, ret_before);
+  sigaction(SIGPIPE, &ignored, &pipe_before);
+}
+
+void signals_end_with_reader(void)
+{
+  sigaction(SIGPIPE, &pipe_before, NULL);
 }
 
 bool signals_begin(signal_watch *w)
@@ -28,7 +36,6 @@ bool signals_begin(signal_watch *w)
   struct sigaction normal;
   sigset_t wanted, blocked;
 
-  signals_outlive_readers(&w->pipe_before);
   sigemptyset(&wanted);
   for (size_t i = 0; i < sizeof(watched) / sizeof(watched[0]); i++) {
     if (!is_ignored(watched[i]))
@@ -58,7 +65,7 @@ bool signals_next(signal_watch *w, struct signalfd_siginfo *ret_signal)
 void signals_restore(const signal_watch *w)
 {
   sigaction(SIGCHLD, &w->child_before, NULL);
-  sigaction(SIGPIPE, &w->pipe_before, NULL);
+  sigaction(SIGPIPE, &pipe_before, NULL);
   sigprocmask(SIG_SETMASK, &w->before, NULL);
 }
 

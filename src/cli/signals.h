@@ -14,14 +14,17 @@
 typedef struct signal_watch {
   int fd;
   sigset_t before;             /* the mask to give back to a child */
-  struct sigaction child_before, pipe_before;
+  struct sigaction child_before;
 } signal_watch;
 
 /* Ignores SIGPIPE: a holder, or a process that waits, must not die because the reader of its
- * messages is gone. NULL: how it was before is not wanted. */
-void signals_outlive_readers(struct sigaction *ret_before);
+ * messages is gone. main() does it for all subcommands but those whose row says otherwise. */
+void signals_outlive_readers(void);
 
-/* false when the system refuses. Outlives readers, too; a child gets SIGPIPE as it was. */
+/* SIGPIPE as the caller had it: for a list, which ends when its reader has seen enough. */
+void signals_end_with_reader(void);
+
+/* false when the system refuses. */
 bool signals_begin(signal_watch *w);
 
 /* The next signal that came; false when there is none. Never blocks. */

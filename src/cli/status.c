@@ -286,5 +286,6 @@ const command status_command = {
   OPTIONS({ rows, 0 }, GROUP(options_common, status_arguments, line),
           GROUP(options_connection, status_arguments, connection)),
   ARGUMENTS(status_arguments, .connection = CONNECTION_DEFAULTS),
+  .ends_with_reader = true,
   .run = status_run
 };

@@ -14,7 +14,6 @@
 #include "cli/message.h"
 #include "cli/session.h"
 #include "cli/show.h"
-#include "cli/signals.h"
 #include "cli/wait.h"
 
 #define INTERVAL_MS_FIRST 20
@@ -145,7 +144,6 @@ static int wait_run(void *data)
 {
   const wait_arguments *a = data;
 
-  signals_outlive_readers(NULL);
   if (a->goal == UNTIL_ZERO)
     return latch_wait_for_zero(&a->line, &a->connection, &a->wait);
   return wait_for_goal(a);

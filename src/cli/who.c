@@ -172,5 +172,6 @@ const command who_command = {
   OPTIONS(GROUP(options_common, who_arguments, line),
           GROUP(options_connection, who_arguments, connection)),
   ARGUMENTS(who_arguments, .connection = CONNECTION_DEFAULTS),
+  .ends_with_reader = true,
   .run = who_run
 };

@@ -54,6 +54,14 @@ def a_wait_for_a_name_goes_on_without_a_reader():
     equal(finish(process).code, 0)
 
 
+def a_wait_at_a_latch_a_barrier_or_a_limiter_ends_by_itself_without_a_reader():
+    for words in (['latch', 'wait'], ['barrier', 'wait', '-n', '2'], ['rate', 'take'],
+                  ['wait'], ['elect'], ['acquire', '-t', '5s', '--no-renew']):
+        process = _messages_unread(*words, '-w', '1s', '-u', 'unix:///nowhere', 'r:none')
+        code = finish(process).code
+        assert code in (64, 69), (words, code)
+
+
 def a_sandbox_and_an_election_run_their_command_without_a_reader():
     equal(_mark_of('sandbox'), (0, 'ran\n'))
     mark = temporary_file()
@@ -79,11 +87,28 @@ def the_command_gets_sigpipe_as_its_caller_had_it():
     equal(dibs(*words, restore_signals=False).code, 3)
 
 
-def output_that_is_not_read_to_its_end_ends_a_list_in_silence():
+def _output_unread(*words):
     pipe = _no_reader()
-    process = start('help', 'run', stdout=pipe)
+    process = start(*words, stdout=pipe)
     os.close(pipe)
-    equal(finish(process).code, -signal.SIGPIPE)
+    done = finish(process)
+    return done.code, done.err
+
+
+def output_that_is_not_read_to_its_end_ends_a_list_in_silence():
+    other = holder('r:list')
+    for words in (['help', 'run'], ['run', '--help'], ['who', 'r:list'],
+                  ['status', '--all'], ['ping'], ['acl'], ['completion', 'bash'],
+                  ['elect', '--observe', 'r:vacant'], ['elect', '--observe', '-n', 'r:vacant']):
+        equal(_output_unread(*words), (-signal.SIGPIPE, ''), words)
+    end_holder(other)
+
+
+def output_that_is_not_read_is_a_failure_of_what_changes_something():
+    equal(dibs('latch', 'init', 'r:left', '2').code, 0)
+    code, err = _output_unread('latch', 'down', 'r:left')
+    equal(code, 70)
+    contains(err, 'cannot write to stdout')
 
 
 tests(dict(globals()))
