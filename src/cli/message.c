@@ -2,7 +2,6 @@
 /* cli/message.c - messages on stderr, as text or as JSON. */
 #include "cli/message.h"
 
-#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cli/bounded_write.h"
 #include "cli/cli.h"
 #include "cli/json.h"
 
@@ -25,18 +25,7 @@ static bool is_quiet_now, is_json_now;
 /* Writes if stderr takes it now. The mutex is held meanwhile, so patience is short. */
 static void write_patiently(const char *bytes, size_t size)
 {
-  while (size > 0) {
-    struct pollfd ready = { .fd = STDERR_FILENO, .events = POLLOUT };
-    ssize_t wrote;
-
-    if (poll(&ready, 1, STDERR_PATIENCE_MS) <= 0 || (ready.revents & POLLOUT) == 0)
-      return;
-    wrote = write(STDERR_FILENO, bytes, size);
-    if (wrote <= 0)
-      return;
-    bytes += wrote;
-    size -= (size_t)wrote;
-  }
+  bounded_write(STDERR_FILENO, bytes, size, STDERR_PATIENCE_MS);
 }
 
 /* ---- live lines ---- */

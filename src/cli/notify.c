@@ -2,6 +2,8 @@
 /* cli/notify.c - reports the state of this process to systemd. */
 #include "cli/notify.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -10,6 +12,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#define PATIENCE_MS 20
 
 /* Half of what it allows, and only if it means this process. */
 static int64_t watchdog_ms(void)
@@ -57,7 +61,10 @@ void notify_send(const notify *n, const char *format, ...)
   va_start(values, format);
   vsnprintf(text, sizeof(text), format, values);
   va_end(values);
-  send(n->fd, text, strlen(text), MSG_NOSIGNAL);
+  /* A manager that reads nothing must not keep this process from its command. */
+  if (send(n->fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno == EAGAIN &&
+      poll(&(struct pollfd) { .fd = n->fd, .events = POLLOUT }, 1, PATIENCE_MS) > 0)
+    (void)!send(n->fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 void notify_end(notify *n)

@@ -72,6 +72,15 @@ def a_sandbox_and_an_election_run_their_command_without_a_reader():
     finish(process)
 
 
+def no_subcommand_dies_of_its_own_words():
+    for line in dibs('--help').out.splitlines():
+        if line.startswith('  ') and not line.startswith('  dibs') and line[2] != ' ':
+            word = line.split()[0]
+            equal(finish(_messages_unread(word, '--no-such-option')).code, 64, word)
+    equal(finish(_messages_unread('status', '-u', 'unix:///nowhere')).code, 69)
+    equal(finish(_messages_unread('no-such-command')).code, 64)
+
+
 def a_token_without_a_reader_leaves_no_lock():
     pipe = _no_reader()
     process = start('acquire', '-n', '-t', '5m', '--no-renew', 'r:token', stdout=pipe)

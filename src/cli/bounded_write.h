@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/bounded_write.h - writes that block for a moment at most.
+ *
+ * The descriptor is shared with other processes, such as the command of `dibs run`, so it cannot
+ * be made non-blocking, and another writer can fill it between a poll() and a write(). A timer
+ * interrupts a write() that blocks; one that does not block is never cut short. */
+#ifndef CLI_BOUNDED_WRITE_H
+#define CLI_BOUNDED_WRITE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Leaves out what `fd` does not take for `patience_ms`; SIGPIPE does not end the process. */
+void bounded_write(int fd, const char *bytes, size_t size, int32_t patience_ms);
+
+#endif
