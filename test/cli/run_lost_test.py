@@ -196,15 +196,19 @@ def a_wrapper_that_was_stopped_too_long_kills_first_of_all():
     os.unlink(beats)
 
 
-def a_stderr_that_takes_nothing_does_not_delay_the_kill():
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
+def _fill(pipe):
+    os.set_blocking(pipe, False)
     try:
         while True:
-            os.write(writer, b'x' * 4096)
+            os.write(pipe, b'x' * 4096)
     except BlockingIOError:
         pass
-    os.set_blocking(writer, True)
+    os.set_blocking(pipe, True)
+
+
+def a_stderr_that_takes_nothing_does_not_delay_the_kill():
+    reader, writer = os.pipe()
+    _fill(writer)
     pid_file = temporary_file()
     process = start('run', '-t', '2s', '-k', '300ms', 'stuck', '--', 'sh', '-c',
                     'exec 2>&-; trap "" TERM; echo $$ >%s; while :; do sleep 0.02; done'
@@ -222,6 +226,57 @@ def a_stderr_that_takes_nothing_does_not_delay_the_kill():
     os.close(reader)
     os.close(writer)
     os.unlink(pid_file)
+
+
+# It ignores TERM in a process of its own, floods stderr if FLOOD is set, and beats.
+BEATS = ('test -z "$FLOOD" || yes >&2 & (trap "" TERM; while :; do date +%s%N >>"$OUT"; '
+         'sleep 0.05; done) & wait')
+COUNT = 'wc -l <"$OUT"; sleep 1; wc -l <"$OUT"'
+
+
+def _no_beat_beside_the_next_holder(name, stderr, flood=''):
+    """The server stands still for 4 s while `name` is held; its next holder counts the beats of
+    the first one."""
+    out = temporary_file()
+    env = {'OUT': out, 'FLOOD': flood}
+    first = start('run', '-t', '3s', name, '--', 'bash', '-c', BEATS, stdout=stderr, stderr=stderr,
+                  env=env)
+    until_text(out)
+    second = start('run', name, '--', 'sh', '-c', COUNT, env=env)
+    until_waiting(name)
+    harness.server.pause()
+    try:
+        time.sleep(4)
+    finally:
+        harness.server.resume()
+    done = finish(second)
+    equal(done.code, 0, done)
+    before, after = done.out.split()
+    promise_kept(before == after, 'two commands run under', name, done)
+    first.wait(PATIENCE)
+    equal(first.returncode, 79)
+    os.unlink(out)
+
+
+def no_command_runs_beside_the_next_holder_when_the_messages_have_no_reader():
+    reader, writer = os.pipe()
+    os.close(reader)
+    _no_beat_beside_the_next_holder('stderr:gone', writer)
+    os.close(writer)
+
+
+def no_command_runs_beside_the_next_holder_when_the_messages_are_read():
+    with tempfile.TemporaryFile() as file:
+        _no_beat_beside_the_next_holder('stderr:open', file)
+
+
+def no_command_runs_beside_the_next_holder_when_the_messages_are_blocked():
+    for name, flood in (('stderr:full', ''), ('stderr:flooded', 'yes')):
+        reader, writer = os.pipe()
+        _fill(writer)
+        _no_beat_beside_the_next_holder(name, writer, flood)
+        os.close(reader)
+        os.close(writer)
 
 
 # ---- the guardian: this process is dead or stopped, and its command must end ----
