@@ -182,11 +182,11 @@ void child_signal(const child *c, int number)
 {
   if (c->pid <= 0)
     return;
+  if (number == SIGKILL)        /* first, so that it is done if this process gets no further */
+    give_order(c, &(guardian_order) { .verb = GUARDIAN_KILL });
   kill(c->has_group ? -c->pid : c->pid, number);
   if (signals_is_end(number))
     kill(c->has_group ? -c->pid : c->pid, SIGCONT);   /* stopped, it could not end */
-  if (number == SIGKILL)
-    give_order(c, &(guardian_order) { .verb = GUARDIAN_KILL });
 }
 
 void child_guard(const child *c, const guardian_order *order)

@@ -27,26 +27,6 @@ static bool is_max_hold(const run *r)
          clock_ms() + dibs_hold_valid_ms(r->hold) >= r->granted_ms + r->taking->max_hold_ms - 1000;
 }
 
-static void stop_by_signal(run *r, const kill_times *times)
-{
-  char name[600], left[DURATION_SIZE], limit[DURATION_SIZE];
-
-  r->has_signalled = true;
-  r->was_stopped_by_us = true;
-  child_signal(&r->child, r->options->lost_signal);
-  child_signal(&r->child, SIGCONT);      /* also after USR1: stopped, it could not clean up */
-
-  duration_as_span(times->kill_in_ms, left);
-  printable(r->name, name, sizeof(name));
-  if (is_max_hold(r))
-    duration_as_span(r->taking->max_hold_ms, limit);
-  say_fault(&(message_facts) { .name = r->name },
-            "%s: %s%s; the command was sent %s and will be killed in %s", name,
-            is_max_hold(r) ? "--max-hold reached: " : "the lease could not be renewed",
-            is_max_hold(r) ? limit : "", signal_name(r->options->lost_signal), left);
-  notify_send(&r->notify, "STATUS=losing %s, stopping the command", name);
-}
-
 static void stop_by_kill(run *r, int64_t valid_ms)
 {
   const message_facts facts = { .status = valid_ms <= 0 ? "DIBS_LOST" : NULL, .name = r->name };
@@ -82,6 +62,36 @@ guardian_order run_order(const run *r)
   if (!r->has_signalled)
     order.signal_at_ms = later + times.signal_in_ms;
   return order;
+}
+
+static void order_guardian(const run *r)
+{
+  const guardian_order order = run_order(r);
+
+  child_guard(&r->child, &order);
+}
+
+static void stop_by_signal(run *r, const kill_times *times)
+{
+  char name[600], left[DURATION_SIZE], limit[DURATION_SIZE];
+
+  r->has_signalled = true;
+  r->was_stopped_by_us = true;
+  /* First of all: a command that ends by this signal has not come to its own end, and the guardian
+   * must end what it has started even if this process gets no further. */
+  order_guardian(r);
+  child_signal(&r->child, r->options->lost_signal);
+  child_signal(&r->child, SIGCONT);      /* also after USR1: stopped, it could not clean up */
+
+  duration_as_span(times->kill_in_ms, left);
+  printable(r->name, name, sizeof(name));
+  if (is_max_hold(r))
+    duration_as_span(r->taking->max_hold_ms, limit);
+  say_fault(&(message_facts) { .name = r->name },
+            "%s: %s%s; the command was sent %s and will be killed in %s", name,
+            is_max_hold(r) ? "--max-hold reached: " : "the lease could not be renewed",
+            is_max_hold(r) ? limit : "", signal_name(r->options->lost_signal), left);
+  notify_send(&r->notify, "STATUS=losing %s, stopping the command", name);
 }
 
 static void report_loss_once(run *r, int64_t valid_ms)
@@ -248,9 +258,7 @@ void run_watch(run *r)
       r->wants_continue = false;
       child_continue(&r->child);
     }
-    guardian_order order = run_order(r);
-
-    child_guard(&r->child, &order);
+    order_guardian(r);
     arm_timer(r, next_order_in(r, in_ms));
     wait_for_news(r);
   } while (!read_signals(r));

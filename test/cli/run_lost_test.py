@@ -279,6 +279,36 @@ def no_command_runs_beside_the_next_holder_when_the_messages_are_blocked():
         os.close(writer)
 
 
+def a_wrapper_that_is_stopped_by_the_signal_of_a_loss_leaves_nothing_running():
+    # The command ends by TERM and stops the wrapper first, which is still busy with its message:
+    # what the command has started must not be taken for what it left at its own end.
+    reader, writer = os.pipe()
+    _fill(writer)
+    out = temporary_file()
+    first = start('run', '-t', '3s', '-k', '1s', 'halted', '--', 'bash', '-c',
+                  'trap "kill -STOP ${DIBS_HOLDER##*:}; exit" TERM; (trap "" TERM; while :; do '
+                  'date >>"$OUT"; sleep 0.05; done) & wait', stdout=writer, stderr=writer,
+                  env={'OUT': out})
+    until_text(out)
+    second = start('run', 'halted', '--', 'sh', '-c', COUNT, env={'OUT': out})
+    until_waiting('halted')
+    harness.server.pause()
+    try:
+        until(lambda: process_state(first.pid) == 'T', 'the wrapper is stopped')
+        time.sleep(4)
+    finally:
+        harness.server.resume()
+    done = finish(second)
+    before, after = done.out.split()
+    promise_kept(before == after, 'two commands run:', done)
+    first.send_signal(signal.SIGCONT)
+    first.wait(PATIENCE)
+    equal(first.returncode, 79)
+    os.close(reader)
+    os.close(writer)
+    os.unlink(out)
+
+
 # ---- the guardian: this process is dead or stopped, and its command must end ----
 
 # A script that starts a program, as people write them: TERM to the script alone leaves it.
