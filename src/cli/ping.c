@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/clock.h"
 #include "cli/commands.h"
@@ -87,6 +88,17 @@ static void report_figures(session *s, const ping_arguments *a, const ping_figur
            mean / 1000, f->most_us / 1000);
 }
 
+/* A reason is shown once, not for each ping that it fails. `last`: of the ping before. */
+static void report_failure(const ping_arguments *a, const ping_figures *f,
+                           const dibs_error *error, const dibs_error *last)
+{
+  if (last->status != error->status || strcmp(last->text, error->text) != 0 ||
+      strcmp(last->node, error->node) != 0)
+    (void)session_report(error, "ping", NULL);
+  if (f->sent == 1 && a->count == 0)
+    say_softly("ping goes on: Ctrl-C stops it, -c N stops it after N");
+}
+
 static bool goes_on(const ping_arguments *a, const ping_figures *f)
 {
   return !is_interrupted && (a->count == 0 || f->sent < a->count);
@@ -95,6 +107,7 @@ static bool goes_on(const ping_arguments *a, const ping_figures *f)
 static int ping(session *s, const ping_arguments *a)
 {
   ping_figures f = { .sent = 0 };
+  dibs_error last = { .status = DIBS_OK };
   int code = CODE_UNREACHABLE;
 
   while (goes_on(a, &f)) {
@@ -102,6 +115,7 @@ static int ping(session *s, const ping_arguments *a)
     int32_t limit_ms = a->connection.connect_timeout_ms;
     uint64_t us = 0;
     dibs_status status = dibs_ping(s->client, limit_ms == 0 ? PATIENCE_MS : limit_ms, &us);
+    dibs_error error = session_error(s->client, status);
 
     f.sent++;
     if (status == DIBS_OK) {
@@ -109,10 +123,10 @@ static int ping(session *s, const ping_arguments *a)
       report_answer(s, a, f.sent, us);
       code = CODE_OK;
     } else {
-      int fault = session_verb_fault(s, status, "ping");
-
-      code = f.answered == 0 ? fault : code;
+      report_failure(a, &f, &error, &last);
+      code = f.answered == 0 ? code_of_status(status) : code;
     }
+    last = error;
     if (goes_on(a, &f) && next > clock_ms())
       poll(NULL, 0, (int)(next - clock_ms()));
   }

@@ -3,6 +3,7 @@
 """dibs status, who, wait and ping."""
 import json
 import os
+import re
 import signal
 import threading
 import time
@@ -368,6 +369,53 @@ def ping_of_nobody_gives_69():
     done = dibs('ping', '-c', '1', '-u', 'unix:///nowhere/socket', '--connect-timeout',
                 '200ms')
     equal(done.code, 69, done)
+
+
+def _is_said_once(lines):
+    return all(line != after for line, after in zip(lines, lines[1:]))
+
+
+def ping_says_once_why_there_is_no_answer_and_how_to_stop():
+    nowhere = ('-u', 'unix:///nowhere/socket', '--connect-timeout', '1s', '-i', '10ms')
+    done = dibs('ping', '-c', '3', *nowhere)
+    contains(done.out, '3 sent, 0 answered')
+    assert _is_said_once(done.err.splitlines()), done
+    lacks(done.err, 'Ctrl-C')
+    process = start('ping', *nowhere)
+    lines = [process.stderr.readline()]
+    while 'Ctrl-C stops it' not in lines[-1]:
+        lines.append(process.stderr.readline())
+        assert lines[-1], lines
+    process.send_signal(signal.SIGINT)
+    done = finish(process)
+    equal(done.code, 69, done)
+    contains(lines[0], '/nowhere/socket')
+    contains(done.out, ' sent, 0 answered')
+
+
+def _next_seq(process):
+    return int(re.search(r'seq=(\d+) ', process.stdout.readline())[1])
+
+
+def ping_shows_answers_again_after_an_outage():
+    lost = harness.Server()
+    try:
+        process = start('ping', '-i', '10ms', '--connect-timeout', '1s', '-u', lost.url)
+        process.stdout.readline()
+        last = _next_seq(process)
+        lost.process.kill()
+        lines = [process.stderr.readline()]
+        lost.restart()
+        seq = _next_seq(process)
+        while seq == last + 1:              # answered before the end of the server
+            last, seq = seq, _next_seq(process)
+        process.send_signal(signal.SIGINT)
+        done = finish(process)
+        equal(done.code, 0, done)
+        contains(lines[0], 'dibs: ping: ')
+        assert _is_said_once(lines + done.err.splitlines(True)), (lines, done)
+    finally:
+        lost.stop()
 
 
 def ping_shows_its_figures_when_interrupted():
