@@ -33,8 +33,9 @@ const option_row options_run[] = {
   { "quiet-on-success", 0, NULL, FLAG(run_options, is_quiet_on_success),
     "show output only when it fails" },
   { "status-file", 0, "FILE", TEXT(run_options, status_file), "write the outcome as JSON" },
-  { "status-fd", 0, "N", INT(run_options, status_fd, 0, 1000000),
-    "the same, to a descriptor" },
+  /* 0 to 2 are the command's own, which would find them closed. */
+  { "status-fd", 0, "N", INT(run_options, status_fd, 3, 1000000),
+    "the same, to a descriptor from 3" },
   { "notify", 0, NULL, FLAG(run_options, wants_notify),
     "report to systemd: ready once acquired" },
   { "fg", 0, NULL, IGNORED, NULL },

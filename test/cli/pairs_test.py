@@ -21,7 +21,7 @@ WORDS = {
     'conflict-exit-code': '--conflict-exit-code 9', 'permits': '--permits 2', 'take': '--take 1',
     'multi': '--multi a,b', 'ttl': '--ttl 5s', 'max-hold': '--max-hold 60s',
     'for-pid': '--for-pid 1', 'status-file': '--status-file /dev/null',
-    'status-fd': '--status-fd 1',
+    'status-fd': '--status-fd 3',
 }
 COMMANDS = {'free': 'wait', 'held': 'wait', 'zero': 'wait', 'leader': 'wait',
             'for-pid': 'acquire', 'no-renew': 'acquire', 'sh': 'acquire', 'dot': 'status',

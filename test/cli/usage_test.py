@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Help, completions and mistakes: usage errors give 64 and name the value."""
 import glob
+import itertools
 import os
 import re
 import shutil
@@ -91,11 +92,14 @@ def bad_values_are_named_with_what_is_allowed():
     _mistake('run', '--progress', 'bar', 'x', 'true', says=['"bar"', 'auto plain json none'])
     _mistake('run', '-t', '10s', '--max-hold', '5s', 'x', 'true', says='--max-hold must not')
     _mistake('run', '--status-file', '/no/such/dir/f', 'x', 'true', says='/no/such/dir/f')
-    _mistake('run', '--status-fd', '77', 'x', 'true', says='77')
+    _mistake('run', '--status-fd', '77', 'x', 'true', says=['77', 'Bad file descriptor'])
+    for command, own in itertools.product((['run', 'x'], ['elect', 'x', '--']), '012'):
+        _mistake(command[0], '--status-fd', own, *command[1:], 'true',
+                 says=['--status-fd', '"%s"' % own, '3 to 1000000'])
     done = subprocess.run(['sh', '-c', '"$DIBS" run --status-fd 0 x true <&-'],
                           env=environment(), capture_output=True, text=True, timeout=PATIENCE)
     equal(done.returncode, 64, done)
-    contains(done.stderr, 'Bad file descriptor')
+    contains(done.stderr, '"0"')
     _mistake('run', '-m', 'x' * 257, 'x', 'true', says='256')
     _mistake('run', '--db', '-1', 'x', 'true', says='"-1"')
     _mistake('acquire', '--for-pid', '0', 'x', says='"0"')
