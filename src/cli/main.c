@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/descriptors.h"
+#include "cli/file_limit.h"
 #include "cli/guardian.h"
 #include "cli/help.h"
 #include "cli/message.h"
@@ -82,6 +83,7 @@ int main(int argc, char **argv)
   const command *c;
 
   stdio_fill();
+  file_limit_outlive();
   guardian_keep_title(argc, argv);
   setlocale(LC_CTYPE, "");
   if (argc < 2) {

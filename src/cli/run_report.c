@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cli/run_report.c - what the command, the caller and people get to know of a run. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,7 +147,7 @@ void run_report(const run *r, int code)
 
     if (json_dumpfd(report, r->status_fd, JSON_COMPACT) != 0 ||
         write(r->status_fd, "\n", 1) != 1)
-      say("cannot write the report");
+      say("cannot write the report: %s", strerror(errno));
     json_decref(report);
   }
 }

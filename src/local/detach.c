@@ -68,6 +68,7 @@ static void reset_signals(void)
     (void)sigaction(number, &standard, NULL);
   standard.sa_handler = SIG_IGN;
   (void)sigaction(SIGPIPE, &standard, NULL);
+  (void)sigaction(SIGXFSZ, &standard, NULL);
   (void)sigemptyset(&none);
   (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }

@@ -17,8 +17,8 @@
 enum { DETACH_KEPT_MAX = 4 };
 
 /* Runs `work(data)` in a grandchild: own session, working directory "/", umask 077, no signal
- * handlers, no blocked signals, SIGPIPE ignored, stdio on /dev/null; of all descriptors only
- * `kept` (each above 2). `work` must not return. `name` is shown by ps. false: see errno. */
+ * handlers, no blocked signals, SIGPIPE and SIGXFSZ ignored, stdio on /dev/null; of all descriptors
+ * only `kept` (each above 2). `work` must not return. `name` is shown by ps. false: see errno. */
 bool detach(void (*work)(void *data), void *data, const char *name, const int *kept,
             size_t kept_count);
 
