@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/json.h"
 #include "cli/message.h"
 #include "cli/session.h"
 
@@ -101,6 +102,15 @@ static const char *environment_url(void)
   return NULL;
 }
 
+static void print_output(const acl_arguments *a, const char *key, const char *output,
+                         const char *end)
+{
+  if (a->line.wants_json)
+    json_print(json_pack("{s:i s:o}", "v", 1, key, json_text(output)));
+  else
+    printf("%s%s", output, end);
+}
+
 static int print_line(const session *s, const acl_arguments *a, uint32_t uses)
 {
   dibs_acl_options o = DIBS_ACL_OPTIONS_INIT;
@@ -123,10 +133,11 @@ static int print_line(const session *s, const acl_arguments *a, uint32_t uses)
   status = dibs_acl_line(s->url != NULL ? s->url : environment_url(), &o, line, sizeof(line),
                          &error);
   if (status != DIBS_OK) {
-    say("%s", printable(error.text, shown, sizeof(shown)));
-    return code_of_status(status);
+    return say_fault(&(message_facts) { .code = code_of_status(status),
+                                        .status = dibs_status_name(status) },
+                     "%s", printable(error.text, shown, sizeof(shown)));
   }
-  puts(line);
+  print_output(a, "line", line, "\n");
   return CODE_OK;
 }
 
@@ -138,7 +149,7 @@ static int acl_run(void *data)
   int code;
 
   if (a->wants_functions) {
-    fputs(dibs_function_library(), stdout);
+    print_output(a, "library", dibs_function_library(), "");
     return CODE_OK;
   }
   code = modes_read(a->modes, &uses);

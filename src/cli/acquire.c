@@ -180,7 +180,6 @@ static int acquire_start(void *data)
 {
   const acquire_arguments *a = data;
 
-  taking_begin(&a->taking);
   return acquire_run(a);
 }
 

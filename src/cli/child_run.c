@@ -64,12 +64,13 @@ int child_run(char *const *arguments, char *const *environment, signal_watch *si
                           &is_exec);
 
   if (error != 0) {
+    const message_facts facts = { .code = !is_exec          ? CODE_INTERNAL
+                                          : error == ENOENT ? CODE_NOT_FOUND
+                                                            : CODE_NOT_EXECUTABLE };
     char shown[600];
 
-    say("%s: %s", printable(arguments[0], shown, sizeof(shown)), strerror(error));
-    return !is_exec          ? CODE_INTERNAL
-           : error == ENOENT ? CODE_NOT_FOUND
-                             : CODE_NOT_EXECUTABLE;
+    return say_fault(&facts, "%s: %s", printable(arguments[0], shown, sizeof(shown)),
+                     strerror(error));
   }
   watch_command(&c, signals, end_signal);
   return child_code(child_reap(&c, false));

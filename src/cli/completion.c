@@ -242,7 +242,7 @@ const command completion_command = {
   .examples = { "eval \"$(dibs completion bash)\"",
                 "dibs completion bash >/etc/bash_completion.d/dibs",
                 "dibs completion zsh >\"${fpath[1]}/_dibs\"" },
-  OPTIONS({ options_common, 0 }),
+  OPTIONS({ OPTIONS_OF_TEXT, 0 }),
   ARGUMENTS(command_line, .operands = NULL),
   .ends_with_reader = true,
   .run = completion_run

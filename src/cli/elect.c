@@ -221,7 +221,6 @@ static int elect_start(void *data)
             .capture = { -1, -1 }, .notify.fd = -1 };
   int code;
 
-  taking_begin(&a->taking);
   code = check_use(a);
   if (code != 0)
     return code;

@@ -11,12 +11,12 @@
 #include "cli/message.h"
 #include "cli/show.h"
 
-/* Asks on the terminal; without one --yes is needed. */
-static bool is_agreed(const char *name, const char *holder)
+/* Asks on the terminal; without one --yes is needed. A program that reads JSON has none. */
+static bool is_agreed(const session *s, const char *name, const char *holder)
 {
   char answer[16] = "";
 
-  if (isatty(STDIN_FILENO) != 1 || isatty(STDERR_FILENO) != 1) {
+  if (s->line->wants_json || isatty(STDIN_FILENO) != 1 || isatty(STDERR_FILENO) != 1) {
     say_fault(&(message_facts) { .code = CODE_USAGE, .status = "DIBS_ERR_ARGUMENT" },
               "there is no terminal to ask on; --yes breaks the lock without asking");
     return false;
@@ -93,7 +93,7 @@ static int break_all(session *s, const force_order *o, const dibs_inspection *i)
                      name, i->holders[0].fence, o->only_fence);
   }
   show_holder(i, holder, sizeof(holder));
-  if (!o->is_confirmed && !is_agreed(name, holder))
+  if (!o->is_confirmed && !is_agreed(s, name, holder))
     return CODE_USAGE;
   for (size_t n = 0; n < i->shown_holders && code == CODE_OK; n++) {
     if (is_meant(o, &i->holders[n]))

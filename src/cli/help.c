@@ -104,7 +104,7 @@ const command help_command = {
   .name = "help", .operands = "[COMMAND]", .summary = "show help",
   .operands_max = 1,
   .examples = { "dibs help", "dibs help run", "man dibs-run", "man dibs-guarantees" },
-  OPTIONS({ options_common, 0 }),
+  OPTIONS({ OPTIONS_OF_TEXT, 0 }),
   ARGUMENTS(command_line, .operands = NULL),
   .ends_with_reader = true,
   .run = help_run

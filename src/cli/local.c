@@ -7,6 +7,7 @@
 #include <dibs/dibs.h>
 
 #include "cli/commands.h"
+#include "cli/json.h"
 #include "cli/local.h"
 #include "cli/message.h"
 #include "cli/options.h"
@@ -35,10 +36,41 @@ int local_fault(dibs_status status, const dibs_error *error)
 
   printable(error->text[0] != '\0' ? error->text : dibs_status_text(status), shown,
             sizeof(shown));
-  say("%s", shown);
   /* A private server that does not come up is one that cannot be reached. */
-  return code_of_status(status);
+  return say_fault(&(message_facts) { .code = code_of_status(status),
+                                      .status = dibs_status_name(status) },
+                   "%s", shown);
 }
+
+/* ---- output ---- */
+
+static void print_local_json(const dibs_local_info *info)
+{
+  json_t *object = json_object();
+
+  json_object_set_new(object, "v", json_integer(1));
+  json_object_set_new(object, "running", json_boolean(info->is_running));
+  json_object_set_new(object, "pid", json_integer(info->server_pid));
+  json_object_set_new(object, "users", json_integer(info->users));
+  json_object_set_new(object, "keys", json_integer(info->keys));
+  json_object_set_new(object, "url", json_text(info->url));
+  json_object_set_new(object, "directory", json_text(info->directory));
+  json_object_set_new(object, "program", json_text(info->program));
+  json_object_set_new(object, "scope", json_string("private"));
+  json_print(object);
+}
+
+/* The address without its first `skipped` bytes. With --json the same as `status`. */
+static int print_address(const local_arguments *a, const dibs_local_info *info, size_t skipped)
+{
+  if (a->line.wants_json)
+    print_local_json(info);
+  else
+    puts(info->url + skipped);
+  return CODE_OK;
+}
+
+/* ---- verbs ---- */
 
 static int local_start(const local_arguments *a, dibs_local_info *info, dibs_error *error)
 {
@@ -46,8 +78,7 @@ static int local_start(const local_arguments *a, dibs_local_info *info, dibs_err
 
   if (status != DIBS_OK)
     return local_fault(status, error);
-  puts(info->url);
-  return CODE_OK;
+  return print_address(a, info, 0);
 }
 
 /* What a stop would lose, beside data. */
@@ -91,9 +122,9 @@ static int local_stop(const local_arguments *a, dibs_local_info *info, dibs_erro
   if (status == DIBS_OK && info->is_running && !a->is_forced)
     l = look_for_held(info->url);
   if (l.held > 0) {
-    say("the private server was not stopped: %" PRId64 " locks are held, such as %s; "
-        "--force stops the server anyway", l.held, l.name);
-    return CODE_BUSY;
+    return say_fault(&(message_facts) { .code = CODE_BUSY, .status = "DIBS_BUSY" },
+                     "the private server was not stopped: %" PRId64 " locks are held, such as %s; "
+                     "--force stops the server anyway", l.held, l.name);
   }
   if (status == DIBS_OK)
     status = dibs_local_stop(a->forgets, error);
@@ -115,22 +146,6 @@ static void print_local(const dibs_local_info *info)
          info->program[0] == '\0' ? "none found" : info->program);
 }
 
-static void print_local_json(const dibs_local_info *info)
-{
-  json_t *object = json_object();
-
-  json_object_set_new(object, "v", json_integer(1));
-  json_object_set_new(object, "running", json_boolean(info->is_running));
-  json_object_set_new(object, "pid", json_integer(info->server_pid));
-  json_object_set_new(object, "users", json_integer(info->users));
-  json_object_set_new(object, "keys", json_integer(info->keys));
-  json_object_set_new(object, "url", json_text(info->url));
-  json_object_set_new(object, "directory", json_text(info->directory));
-  json_object_set_new(object, "program", json_text(info->program));
-  json_object_set_new(object, "scope", json_string("private"));
-  json_print(object);
-}
-
 static int local_status(const local_arguments *a, dibs_local_info *info, dibs_error *error)
 {
   dibs_status status = dibs_local_status(info, error);
@@ -144,32 +159,29 @@ static int local_status(const local_arguments *a, dibs_local_info *info, dibs_er
   return info->is_running ? CODE_OK : CODE_UNREACHABLE;
 }
 
-/* Prints the address without its first `skipped` bytes. */
-static int print_address(dibs_local_info *info, dibs_error *error, size_t skipped)
+static int local_address(const local_arguments *a, dibs_local_info *info, dibs_error *error,
+                         size_t skipped)
 {
   dibs_status status = dibs_local_status(info, error);
 
   if (status != DIBS_OK)
     return local_fault(status, error);
-  if (!info->is_running) {
-    say("the private server is not running; dibs local start starts it");
-    return CODE_UNREACHABLE;
-  }
-  puts(info->url + skipped);
-  return CODE_OK;
+  if (!info->is_running)
+    return say_fault(&(message_facts) { .code = CODE_UNREACHABLE,
+                                        .status = "DIBS_ERR_UNREACHABLE" },
+                     "the private server is not running; dibs local start starts it");
+  return print_address(a, info, skipped);
 }
 
 static int local_url(const local_arguments *a, dibs_local_info *info, dibs_error *error)
 {
-  (void)a;
-  return print_address(info, error, 0);
+  return local_address(a, info, error, 0);
 }
 
 /* For redis-cli, which has no URLs of unix sockets. */
 static int local_socket(const local_arguments *a, dibs_local_info *info, dibs_error *error)
 {
-  (void)a;
-  return print_address(info, error, strlen("unix://"));
+  return local_address(a, info, error, strlen("unix://"));
 }
 
 static int local_run(void *data)

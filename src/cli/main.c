@@ -36,6 +36,14 @@ static int unknown_command(const char *word)
   return say_usage(NULL, "no command \"%s\"", shown);
 }
 
+/* Where no subcommand reads the options. */
+static void find_json(char *const *words)
+{
+  for (; *words != NULL && strcmp(*words, "--") != 0; words++)
+    if (strcmp(*words, "--json") == 0)
+      message_use_json();
+}
+
 /* stdout is data; data that could not be written are a failure. */
 static int flush_output(int code)
 {
@@ -98,10 +106,11 @@ int main(int argc, char **argv)
     printf("dibs %s (libdibs %s)\n", DIBS_VERSION, dibs_version());
     return flush_output(CODE_OK);
   }
+  c = command_find(argv[1]);
+  if (c == NULL)
+    find_json(argv + 1);
   if (argv[1][0] == '-')
     return say_usage(NULL, "options come after the command: dibs run %s ...", argv[1]);
-
-  c = command_find(argv[1]);
   if (c == NULL)
     return unknown_command(argv[1]);
   return execute(c, argc - 1, argv + 1);

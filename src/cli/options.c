@@ -10,6 +10,7 @@
 
 /* ---- options of every subcommand ---- */
 
+/* --json is the first: see OPTIONS_OF_TEXT. */
 const option_row options_common[] = {
   { "json", 0, NULL, FLAG(command_line, wants_json), "one JSON object per line" },
   { "quiet", 'q', NULL, FLAG(command_line, is_quiet), "print errors only" },
@@ -201,6 +202,13 @@ static int split_inner(const command *c, int argc, char **argv, command_line *li
   return argc;
 }
 
+static bool wants_json_messages(const option_row *row, const char *value)
+{
+  return row->name != NULL &&
+         (strcmp(row->name, "json") == 0 ||
+          (strcmp(row->name, "progress") == 0 && strcmp(value, "json") == 0));
+}
+
 /* --json counts for the errors of the options before it too. getopt reorders argv, and does so
  * the second time as the first. Returns the first operand, or NULL. */
 static const char *find_json(const getopt_form *f, int argc, char **argv)
@@ -211,7 +219,7 @@ static const char *find_json(const getopt_form *f, int argc, char **argv)
   while ((value = getopt_long(argc, argv, f->letters, f->longs, NULL)) != -1) {
     const form_row *found = value == '?' || value == ':' ? NULL : form_find(f, value);
 
-    if (found != NULL && found->row->name != NULL && strcmp(found->row->name, "json") == 0)
+    if (found != NULL && wants_json_messages(found->row, optarg))
       message_use_json();
   }
   operand = optind < argc ? argv[optind] : NULL;

@@ -105,6 +105,9 @@ int option_bad_value(const option_given *g, const char *allowed);
 
 extern const option_row options_common[];
 
+/* The same without --json, for output that is no data. */
+#define OPTIONS_OF_TEXT (options_common + 1)
+
 static inline bool option_is_end(const option_row *row)
 {
   return row->name == NULL && row->letter == 0;

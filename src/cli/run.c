@@ -312,7 +312,6 @@ static int run_start(void *data)
             .capture = { -1, -1 }, .notify.fd = -1 };
   int code;
 
-  taking_begin(&a->taking);
   code = find_target_and_command(&r, a);
   if (code == 0)
     code = run_prepare(&r);

@@ -10,6 +10,7 @@
 #include "cli/child_run.h"
 #include "cli/commands.h"
 #include "cli/environment.h"
+#include "cli/json.h"
 #include "cli/local.h"
 #include "cli/message.h"
 #include "cli/options.h"
@@ -70,16 +71,20 @@ static bool read_kind(const sandbox_arguments *a, dibs_sandbox_options *ret_opti
 }
 
 /* It outlives this command, whatever happens to that. */
-static int keep(dibs_sandbox **sandbox, const char *url)
+static int keep(const sandbox_arguments *a, dibs_sandbox **sandbox, const char *url)
 {
   int64_t watcher = dibs_sandbox_keep(*sandbox);
 
-  if (watcher == 0) {
-    say("the sandbox cannot be kept: its process has ended");
-    return CODE_INTERNAL;
-  }
+  if (watcher == 0)
+    return say_fault(&(message_facts) { .code = CODE_INTERNAL, .status = "DIBS_ERR_SYSTEM" },
+                     "the sandbox cannot be kept: its process has ended");
   *sandbox = NULL;
   say("sandbox %s is kept; stop it with: kill %" PRId64, url, watcher);
+  if (a->line.operand_count == 0 && a->line.wants_json)
+    json_print(json_pack("{s:i s:o s:I}", "v", 1, "url", json_text(url), "pid",
+                         (json_int_t)watcher));
+  else if (a->line.operand_count == 0)
+    puts(url);
   return CODE_OK;
 }
 
@@ -106,10 +111,8 @@ static int sandbox_run(void *data)
   if (a->line.is_verbose && !a->keeps)
     say("sandbox: %s", url);
   if (a->keeps)
-    code = keep(&sandbox, url);
-  if (a->line.operand_count == 0)
-    puts(url);
-  else if (code == CODE_OK)
+    code = keep(a, &sandbox, url);
+  if (a->line.operand_count > 0 && code == CODE_OK)
     code = run_with_url(a->line.operands, url, &signals);
   dibs_sandbox_stop(sandbox);
   return code;

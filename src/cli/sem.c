@@ -206,7 +206,6 @@ static int sem_check(void *data)
 
 static int sem_run(void *data)
 {
-  const acquire_arguments *a = data;
   static const verb verbs[] = {
     { "init", "NAME N", 2, 2, sem_init },       { "resize", "NAME N", 2, 2, sem_resize },
     { "acquire", "NAME", 1, 1, sem_acquire },   { "drain", "NAME", 1, 1, sem_drain },
@@ -215,7 +214,6 @@ static int sem_run(void *data)
     { "rm", "NAME", 1, 1, sem_rm },
   };
 
-  taking_begin(&a->taking);
   return verb_run("sem", verbs, sizeof(verbs) / sizeof(verbs[0]), data);
 }
 

@@ -92,9 +92,3 @@ int kind_check(const char *subcommand, const kind_options *k)
     return say_usage(subcommand, "--take %u is more than --permits %u", k->take, k->permits);
   return 0;
 }
-
-void taking_begin(const taking_options *t)
-{
-  if (t->progress == PROGRESS_JSON)
-    message_use_json();
-}

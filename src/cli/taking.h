@@ -41,7 +41,4 @@ extern const option_row options_kind[], options_permits[], options_taking[];
 int taking_check(const char *subcommand, taking_options *t, connection_options *c);
 int kind_check(const char *subcommand, const kind_options *k);
 
-/* With --progress json all messages are JSON from here on. */
-void taking_begin(const taking_options *t);
-
 #endif

@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/force.h"
+#include "cli/json.h"
 #include "cli/message.h"
 #include "cli/session.h"
 #include "cli/taking.h"
@@ -66,6 +67,8 @@ int token_renew(const renew_arguments *a)
       code = gone(&a->line, status);
     else if (status != DIBS_OK)
       code = token_fault(&s, status, "renew");
+    else if (a->line.wants_json)
+      json_print(json_pack("{s:i s:I}", "v", 1, "remaining_ms", (json_int_t)remaining_ms));
     else if (a->line.is_verbose)
       printf("%" PRId64 "\n", remaining_ms);
   }

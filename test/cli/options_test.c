@@ -112,7 +112,8 @@ static void every_subcommand_has_a_command_line_and_few_enough_rows(void **state
     bool has_line = false;
 
     for (const option_set *set = (*c)->options; set->rows != NULL; set++) {
-      has_line = has_line || (set->rows == options_common && set->at == 0);
+      has_line = has_line || ((set->rows == options_common || set->rows == OPTIONS_OF_TEXT) &&
+                              set->at == 0);
       for (const option_row *row = set->rows; !option_is_end(row); row++)
         rows++;
     }
