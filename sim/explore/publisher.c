@@ -161,20 +161,21 @@ static void forge(publisher *p, int name)
   static const char *const plain[] = { "want", "lost" };
   const plan *q = p->trial->plan;
   char client[34], words[NONCE_DIGITS + 2], message[LINE_MAX_BYTES];
+  const char *set = pick(p, 4) == 0 ? ".7" : "";      /* as if the ask were that of a set */
   uint64_t ask, token;
 
   if (!choose_victim(p, &p->trial->truths[name], client, &ask, &token))
     return;
   guess_proof(p, words);
   if (pick(p, 4) == 0)
-    (void)snprintf(message, sizeof(message), "%s %s:%" PRIu64 ":%" PRIu64 " %s",
-                   plain[pick(p, 2)], client, ask, token, name_texts[name]);
+    (void)snprintf(message, sizeof(message), "%s %s%s:%" PRIu64 ":%" PRIu64 " %s",
+                   plain[pick(p, 2)], client, set, ask, token, name_texts[name]);
   else if (is_proven(p, client, ask, words))
     return;
   else
-    (void)snprintf(message, sizeof(message), "%s%s %s:%" PRIu64 ":%" PRIu64 " %d 0 %s%s",
-                   name < MUTEXES ? "grant" : "share", words, client, ask, token, q->ttl_ms[0],
-                   name < MUTEXES ? "" : "1 ", name_texts[name]);
+    (void)snprintf(message, sizeof(message), "%s%s %s%s:%" PRIu64 ":%" PRIu64 " %d 0 %s%s",
+                   name < MUTEXES ? "grant" : "share", words, client, set, ask, token,
+                   q->ttl_ms[0], name < MUTEXES ? "" : "1 ", name_texts[name]);
   publish(p, client, message);
 }
 

@@ -42,11 +42,14 @@ static bool head_read(words *w, inbox_message *m)
          nonce_read(colon + 1, size - plain - 1, &m->nonce);
 }
 
-/* The part of a grant after its lease: ttl, waiters, and for a shared lease its units. */
+/* The part of a grant after its lease: ttl, waiters, and for a shared lease its units. No set has
+ * shares: a release by such a lease would end the share of the same ask without the set. */
 static bool grant_read(words *w, inbox_message *m)
 {
   uint64_t ttl;
 
+  if (m->word == INBOX_SHARE && m->lease.set != 0)
+    return false;
   if (!words_take_uint(w, ' ', &ttl) || ttl == 0 || ttl > DIBS_MS_MAX ||
       !words_take_uint(w, ' ', &m->waiters))
     return false;

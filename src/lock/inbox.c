@@ -89,11 +89,15 @@ static bool is_detached(const lock_table *t, const lease_id *id)
 static void give_back(lock_table *t, const inbox_message *m, instant now)
 {
   bool is_lock = m->lease.set == 0 && m->word != INBOX_SHARE;
+  orphan *s;
 
   if (!is_lock && m->lease.ask <= t->forgotten_ask)
     return;
-  if (!is_detached(t, &m->lease) && hints_take(t, HINT_SCRIPT, now))
-    leave_orphan(t, &m->lease, m->word == INBOX_SHARE, m->name, m->name_size);
+  if (is_detached(t, &m->lease) || !hints_take(t, HINT_SCRIPT, now))
+    return;
+  s = leave_orphan(t, &m->lease, m->word == INBOX_SHARE, m->name, m->name_size);
+  if (s != NULL)
+    s->is_hearsay = !message_is_proven(t, m);
 }
 
 /* Finds the name of a message: a multi-lock by its number, a shared lease by its ask, a

@@ -73,9 +73,9 @@ static void release_as_orphan(const lease *l)
   if (!t->protocol.dialect->traits.hands_over || lease_never_ends(l))
     return;
   if (l->kind != LEASE_SET)
-    leave_orphan(t, &l->term.id, l->kind == LEASE_SHARED, l->bytes, l->size);
+    (void)leave_orphan(t, &l->term.id, l->kind == LEASE_SHARED, l->bytes, l->size);
   for (size_t i = 0; i < l->many.count; i++)
-    leave_orphan(t, &l->term.id, false, l->many.names[i].name, l->many.names[i].size);
+    (void)leave_orphan(t, &l->term.id, false, l->many.names[i].name, l->many.names[i].size);
 }
 
 lease_state leave_timer(lease *l, instant now)
@@ -91,17 +91,17 @@ lease_state leave_timer(lease *l, instant now)
   return leave_refused(l, DIBS_UNKNOWN, "the server has not confirmed in time");
 }
 
-void leave_orphan(lock_table *t, const lease_id *id, bool is_share, const void *bytes,
-                  size_t size)
+orphan *leave_orphan(lock_table *t, const lease_id *id, bool is_share, const void *bytes,
+                     size_t size)
 {
   route *r = route_of_name(t, bytes, size);
   orphan *s;
 
   if (r->orphan_count >= STRAYS_MAX)
-    return;                /* the id ends by itself after one ttl */
+    return NULL;           /* the id ends by itself after one ttl */
   s = mem_zalloc(&t->memory, sizeof(*s) + size);
   if (s == NULL)
-    return;
+    return NULL;
   s->lease = *id;
   s->is_share = is_share;
   s->size = size;
@@ -109,6 +109,7 @@ void leave_orphan(lock_table *t, const lease_id *id, bool is_share, const void *
   s->next = r->orphans;
   r->orphans = s;
   r->orphan_count++;
+  return s;
 }
 
 /* A request to a node that no longer serves the name, or whose connection broke, is sent

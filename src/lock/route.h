@@ -18,11 +18,13 @@ typedef struct route route;
 typedef struct channel channel;
 typedef struct orphan orphan;
 
-/* An orphan: a lease granted to an ask that has ended. */
+/* An orphan: a lease granted to an ask that has ended. `is_hearsay`: a message
+ * without a nonce says so, which may be forged; its release writes nothing where there is no such
+ * lease. */
 struct orphan {
   orphan *next;
   lease_id lease;
-  bool is_share;
+  bool is_share, is_hearsay;
   bool is_redirected, is_asking; /* its slot is moving: send ASKING first */
   unsigned attempts;
   size_t size;

@@ -385,8 +385,8 @@ lease_state leave_released(lease *l, const release_answer *a, instant sent_at, i
 lease_state leave_cancelled(lease *l);
 lease_state leave_refused(lease *l, dibs_status status, const char *words);
 lease_state leave_timer(lease *l, instant now);
-void leave_orphan(lock_table *t, const lease_id *id, bool is_share, const void *bytes,
-                  size_t size);
+orphan *leave_orphan(lock_table *t, const lease_id *id, bool is_share, const void *bytes,
+                     size_t size);       /* NULL: too many, or no memory */
 void orphan_again(lock_table *t, call *c, bool is_redirected);    /* it was not executed there */
 
 /* ---- trust.c ---- */

@@ -227,12 +227,12 @@ bool wire_orphan(const route *r, request *out, const orphan *s, instant now)
 {
   const protocol *p = &r->table->protocol;
   share_ending e = { .name = s->name, .name_size = s->size, .lease = s->lease,
-                     .copies_us = patience(r, now), .estimate_us = estimate(r, now) };
+                     .copies_us = s->is_hearsay ? 0 : patience(r, now),
+                     .estimate_us = estimate(r, now) };
 
   if (s->is_share)
     return p->dialect->share_release(p, out, &e);
-  return p->dialect->release(p, out, s->name, s->size, &s->lease, patience(r, now),
-                             estimate(r, now));
+  return p->dialect->release(p, out, s->name, s->size, &s->lease, e.copies_us, e.estimate_us);
 }
 
 bool wire_raise(const lease *l, request *out)

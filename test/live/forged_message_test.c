@@ -167,6 +167,116 @@ static void a_forged_loss_ends_no_hold(void **state)
   live_expect_ok(dibs_release(next));
 }
 
+/* ---- who also knows a lease, whose fence is no secret ---- */
+
+static dibs_status take(dibs_client *client, char mode, bool is_try, dibs_hold **ret_hold)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+
+  o.wait_ms = is_try ? 0 : o.wait_ms;
+  switch (mode) {
+  case 'r':
+    return dibs_read_lock(client, "xx", &o, ret_hold);
+  case 'w':
+    return dibs_write_lock(client, "xx", &o, ret_hold);
+  case 'p':
+    return dibs_acquire_permits(client, "xx", 2, &o, ret_hold);
+  default:
+    return dibs_lock(client, "xx", &o, ret_hold);
+  }
+}
+
+/* Every word for every number of an ask, as of a lock and as of a set of locks, and the name
+ * both as it is and as one that was never used. */
+static void forge_all(uint64_t token)
+{
+  static const char *const words[] = { "grant", "share", "want", "lost" };
+  static const char *const sets[] = { "", ".1", ".7", ".4294967295" };
+  static const char *const names[] = { "xx", "fresh" };
+  char list[1024], *at = list, *inbox;
+
+  (void)snprintf(list, sizeof(list), "%s",
+                 test_server_command(live_server, "PUBSUB CHANNELS dibs:inbox:*"));
+  for (; (inbox = strstr(at, "dibs:inbox:")) != NULL; at = inbox + 33)
+    for (unsigned i = 0; i < 4 * 4 * 2 * 6; i++) {
+      const char *word = words[i % 4];
+      char message[256], channel[64];
+
+      (void)snprintf(channel, sizeof(channel), "%.33s", inbox);
+      (void)snprintf(message, sizeof(message), "%s %.22s%s:%u:%llu%s %s", word,
+                     inbox + strlen("dibs:inbox:"), sets[i / 4 % 4], 1 + i / 32,
+                     (unsigned long long)token,
+                     word[0] == 'g' ? " 30000 0" : word[0] == 's' ? " 30000 0 1" : "",
+                     names[i / 16 % 2]);
+      (void)test_server_command(live_server, "PUBLISH %s %s", channel, message);
+    }
+}
+
+/* The client that holds `xx` has an inbox, because it waits for another name. */
+static void hold_beside_one_who_knows(char mode)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  dibs_hold *elsewhere = live_lock(other, "elsewhere", TTL_MS), *hold = NULL, *second = NULL;
+  static struct live_ask ask;                    /* outlives a failure */
+
+  if (mode == 'p')
+    live_expect_ok(dibs_semaphore_set(other, "xx", 2));
+  live_ask_init(&ask);
+  live_ask_begin(&ask, holder, "elsewhere", &o);
+  assert_true(live_until(LIVE_LONG_MS, has_waiter, "elsewhere"));
+  live_expect_ok(take(holder, mode, false, &hold));
+  forge_all(dibs_hold_fence(hold) / FENCE_STEP);
+  live_still_waits(&ask, 300);
+  live_expect_refused(other, take(other, mode == 'r' ? 'w' : mode, true, &second),
+                      DIBS_TIMED_OUT);
+  assert_string_equal(test_server_command(live_server, "EXISTS dibs:m:{fresh}"), "0");
+  live_expect_ok(dibs_release(hold));
+  live_expect_ok(dibs_release(elsewhere));
+  live_expect_ok(dibs_release(live_ask_granted(&ask, LIVE_LONG_MS)));
+}
+
+static void who_knows_a_lease_and_publishes_does_not_end_it(void **state)
+{
+  (void)state;
+  hold_beside_one_who_knows('m');
+}
+
+static void nor_that_of_a_reader(void **state)
+{
+  (void)state;
+  hold_beside_one_who_knows('r');
+}
+
+static void nor_that_of_a_writer(void **state)
+{
+  (void)state;
+  hold_beside_one_who_knows('w');
+}
+
+static void nor_that_of_permits(void **state)
+{
+  (void)state;
+  hold_beside_one_who_knows('p');
+}
+
+static void who_knows_an_ask_and_publishes_does_not_end_its_wait(void **state)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  static struct live_ask ask;
+  dibs_hold *hold = NULL;
+
+  (void)state;
+  live_expect_ok(take(holder, 'w', false, &hold));
+  begin(&ask, waiter, 'r', &o);
+  assert_true(live_until(LIVE_LONG_MS, has_waiter, "xx"));
+  forge_all(1);
+  live_still_waits(&ask, 300);
+  assert_string_equal(test_server_command(live_server, "HEXISTS dibs:m:{xx} w1"), "1");
+  assert_string_equal(test_server_command(live_server, "HLEN dibs:m:{xx}"), "6");
+  live_expect_ok(dibs_release(hold));
+  live_expect_ok(dibs_release(live_ask_granted(&ask, LIVE_LONG_MS)));
+}
+
 static void a_name_driven_to_the_last_token_is_usable_at_once(void **state)
 {
   static const char *const tokens[] = { "9007199254740900", "9007199254740985", "9007199254740991",
@@ -192,6 +302,13 @@ int main(void)
     cmocka_unit_test_setup_teardown(a_forged_grant_makes_no_second_holder, setup, teardown),
     cmocka_unit_test_setup_teardown(a_forged_share_makes_no_second_writer, setup, teardown),
     cmocka_unit_test_setup_teardown(a_forged_loss_ends_no_hold, setup, teardown),
+    cmocka_unit_test_setup_teardown(who_knows_a_lease_and_publishes_does_not_end_it, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(nor_that_of_a_reader, setup, teardown),
+    cmocka_unit_test_setup_teardown(nor_that_of_a_writer, setup, teardown),
+    cmocka_unit_test_setup_teardown(nor_that_of_permits, setup, teardown),
+    cmocka_unit_test_setup_teardown(who_knows_an_ask_and_publishes_does_not_end_its_wait, setup,
+                                    teardown),
     cmocka_unit_test_setup_teardown(a_name_driven_to_the_last_token_is_usable_at_once, setup,
                                     teardown),
   };

@@ -208,6 +208,22 @@ static void a_share_for_an_ask_nobody_has_is_given_back_as_a_share(void **state)
   peer_free(p);
 }
 
+/* Anyone may have sent it, for any name. */
+static void a_share_without_a_nonce_leaves_no_tombstone(void **state)
+{
+  struct peer *p = seat_queued((struct wish){ READER });
+
+  (void)state;
+  peer_message(p, "share " A ":8:61 3000 0 1 other");
+  peer_expect(p, "text:share_release " A ":8:61");
+  peer_answer(p, "2");
+  peer_message(p, "share " A ".7:1:60 3000 0 1 n");
+  peer_message(p, "share " A ".7:1:9007199254740992 3000 0 1 n");
+  peer_message(p, "share " A ".7:8:60 3000 0 1 other");
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
 static void who_is_dropped_from_the_queue_asks_why(void **state)
 {
   struct peer *p = seat_queued((struct wish){ .kind = LOCK_SEMAPHORE, .units = 5 });
@@ -292,6 +308,7 @@ int main(void)
     cmocka_unit_test(a_message_older_than_the_last_answer_is_not_believed),
     cmocka_unit_test(a_grant_message_too_old_to_believe_is_confirmed),
     cmocka_unit_test(a_share_for_an_ask_nobody_has_is_given_back_as_a_share),
+    cmocka_unit_test(a_share_without_a_nonce_leaves_no_tombstone),
     cmocka_unit_test(who_is_dropped_from_the_queue_asks_why),
     cmocka_unit_test(a_broken_share_is_lost_and_given_back),
     cmocka_unit_test(permits_asked_for_anew_are_as_many_as_before),

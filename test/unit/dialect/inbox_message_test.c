@@ -79,6 +79,17 @@ static void a_share_also_says_how_many_units(void **state)
   assert_memory_equal(m.name, "orders", m.name_size);
 }
 
+/* The release of a share names no set: it would end the share of the same ask. */
+static void a_share_belongs_to_no_set(void **state)
+{
+  inbox_message m;
+
+  (void)state;
+  assert_true(read_text("grant AAAAAAAAAAAAAAAAAAAAAA.9:7:1700000000000000 30000 2 orders", &m));
+  assert_int_equal(m.lease.set, 9);
+  assert_false(read_text("share AAAAAAAAAAAAAAAAAAAAAA.9:7:1700000000000000 30000 2 5 orders", &m));
+}
+
 /* A waiter that wants more than there is leaves the queue without a lease: token 0. */
 static void a_loss_may_be_that_of_a_place_in_the_queue(void **state)
 {
@@ -176,6 +187,7 @@ int main(void)
     cmocka_unit_test(a_grant_repeats_the_nonce_of_its_ask),
     cmocka_unit_test(a_grant_without_a_nonce_is_told_apart),
     cmocka_unit_test(a_share_also_says_how_many_units),
+    cmocka_unit_test(a_share_belongs_to_no_set),
     cmocka_unit_test(a_loss_may_be_that_of_a_place_in_the_queue),
     cmocka_unit_test(wants_and_losses_name_lease_and_lock),
     cmocka_unit_test(a_set_of_the_client_is_named_beside_it),
