@@ -142,7 +142,7 @@ static int acquire(const acquire_arguments *a, const target *t)
   code = take_and_hand_out(&s, a, t, &signals, &taken);
   is_closed = take_end(&s, &taken);
   if (taken.signal == SIGINT)
-    code = signals_leave(SIGINT);
+    code = signals_leave(SIGINT, signals.is_by_terminal);
   if (!is_closed)
     _exit(code);   /* nothing of ours is in stdout: there is no token */
   return code;

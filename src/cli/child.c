@@ -239,6 +239,7 @@ int child_reap(child *c, bool ends_tree)
   give_order(c, &(guardian_order) { .verb = GUARDIAN_LEAVE });
   while (waitpid(c->guardian, NULL, 0) < 0 && errno == EINTR)
     continue;
+  c->ended_with_terminal = c->has_terminal;
   take_terminal_back(c);
   close_all(c);
   return c->status;

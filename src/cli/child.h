@@ -35,6 +35,7 @@ typedef struct child {
   bool has_group;
   int terminal;            /* -1: none */
   bool has_terminal;
+  bool ended_with_terminal;  /* the keys of the terminal came to its group, not to ours */
   bool was_hung_up;        /* it asked for a terminal, and there is none */
   bool is_by_guardian;     /* the guardian signalled or killed it */
   bool is_unguarded;       /* the guardian was killed, and so was the command */

@@ -48,10 +48,11 @@ static void watch_command(child *c, signal_watch *signals, int *end_signal)
 }
 
 int child_run(char *const *arguments, char *const *environment, signal_watch *signals,
-              int *end_signal)
+              int *end_signal, int *ret_died_of)
 {
   bool is_exec;
   child c;
+  int status;
   int error = child_start(&c,
                           &(child_plan) { .arguments = arguments,
                                           .environment = environment,
@@ -63,6 +64,8 @@ int child_run(char *const *arguments, char *const *environment, signal_watch *si
                                                      .kill_at_ms = GUARDIAN_NEVER } },
                           &is_exec);
 
+  if (ret_died_of != NULL)
+    *ret_died_of = 0;
   if (error != 0) {
     const message_facts facts = { .code = !is_exec          ? CODE_INTERNAL
                                           : error == ENOENT ? CODE_NOT_FOUND
@@ -73,5 +76,8 @@ int child_run(char *const *arguments, char *const *environment, signal_watch *si
                      strerror(error));
   }
   watch_command(&c, signals, end_signal);
-  return child_code(child_reap(&c, false));
+  status = child_reap(&c, false);
+  if (ret_died_of != NULL && WIFSIGNALED(status))
+    *ret_died_of = WTERMSIG(status);
+  return child_code(status);
 }

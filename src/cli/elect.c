@@ -51,7 +51,7 @@ static int run_hook(run *r, const char *text)
   int code = CODE_INTERNAL;
 
   if (run_environment(r, &e))
-    code = child_run(arguments, e.entries, &r->signals, &r->end_signal);
+    code = child_run(arguments, e.entries, &r->signals, &r->end_signal, NULL);
   else
     say("not enough memory");
   environment_end(&e);

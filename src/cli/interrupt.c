@@ -12,11 +12,15 @@
 static dibs_canceller *canceller;
 static volatile sig_atomic_t seen;
 
-static void cancel(int number)
+static volatile sig_atomic_t is_by_terminal;
+
+static void cancel(int number, siginfo_t *info, void *context)
 {
   int error = errno;
 
+  (void)context;
   seen = number;
+  is_by_terminal = info->si_code == SI_KERNEL;
   dibs_cancel(canceller);
   errno = error;
 }
@@ -24,7 +28,7 @@ static void cancel(int number)
 dibs_canceller *interrupt_begin(void)
 {
   static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-  struct sigaction before, action = { .sa_handler = cancel };
+  struct sigaction before, action = { .sa_sigaction = cancel, .sa_flags = SA_SIGINFO };
 
   if (dibs_canceller_new(&canceller) != DIBS_OK)
     return NULL;
@@ -37,5 +41,5 @@ dibs_canceller *interrupt_begin(void)
 
 int interrupt_code(void)
 {
-  return seen == SIGINT ? signals_leave(SIGINT) : 128 + (int)seen;
+  return signals_leave((int)seen, is_by_terminal != 0);
 }

@@ -195,7 +195,7 @@ static int hand_over_token(const acquire_arguments *a, const target *t, pid_t ke
     return CODE_OK;
   code = keeper_code(keeper);
   if (code == 128 + SIGINT)
-    return signals_leave(SIGINT);
+    return signals_leave(SIGINT, signals->is_by_terminal);
   return is_granted ? CODE_INTERNAL : code;
 }
 

@@ -162,6 +162,14 @@ static void release(run *r)
   }
 }
 
+/* --min-hold, after a command that ended with `code`. */
+static int hold_on(run *r, int code)
+{
+  int number = run_hold_on(r, r->granted_ms + r->options->min_hold_ms, false);
+
+  return signals_is_key(number) && r->signals.is_by_terminal ? 128 + number : code;
+}
+
 int run_child(run *r)
 {
   int code = start_child(r);
@@ -170,9 +178,7 @@ int run_child(run *r)
     return code;
   run_watch(r);
   code = child_code(r->child_status);
-  if (!r->was_stopped_by_us && r->options->min_hold_ms > 0)
-    run_hold_on(r, r->granted_ms + r->options->min_hold_ms, false);
-  return code;
+  return !r->was_stopped_by_us && r->options->min_hold_ms > 0 ? hold_on(r, code) : code;
 }
 
 static int hold_meanwhile(run *r, int (*under_lock)(run *r))
@@ -240,16 +246,28 @@ int run_turn(run *r, int (*under_lock)(run *r))
   return hold_meanwhile(r, under_lock);
 }
 
-/* Ctrl-C on the terminal reached the command only, or this process while it waited: the caller
- * must see an interrupted program, or its loop would go on. */
+/* By Ctrl-C or Ctrl-\, while it waited, or while the command or a hook ran. */
+static bool was_interrupted(const run *r, int code)
+{
+  int number = code - 128;
+
+  if (!signals_is_key(number))
+    return false;
+  if (r->has_child_status && child_code(r->child_status) == code)
+    return WIFSIGNALED(r->child_status);     /* one that handles the signal may exit with 130 */
+  return r->taken.signal == number || r->end_signal == number;
+}
+
+/* The caller must see an interrupted program, or its loop or script would go on. */
 static int leave(const run *r, int code)
 {
-  bool was_interrupted = r->has_child_status && code == 128 + SIGINT &&
-                         WIFSIGNALED(r->child_status) && !r->options->is_foreground;
+  bool was_alone = r->child.ended_with_terminal && !r->signals.was_interrupted;
 
-  if (was_interrupted || r->taken.signal == SIGINT)
-    return signals_leave(SIGINT);
-  return code;
+  if (!was_interrupted(r, code))
+    return code;
+  if (was_alone)
+    signals_share_key(code - 128);
+  return signals_leave(code - 128, was_alone || r->signals.is_by_terminal);
 }
 
 int run_end(run *r, int code)

@@ -32,7 +32,21 @@ static const option_row rows[] = {
   { .name = NULL },
 };
 
-static int run_with_url(char *const *arguments, const char *url, signal_watch *signals)
+/* The signal that came while the servers started, such as Ctrl-C; 0. */
+static int interrupted(signal_watch *signals)
+{
+  struct signalfd_siginfo info;
+  int number = 0;
+
+  while (signals_next(signals, &info)) {
+    if (signals_is_end((int)info.ssi_signo))
+      number = (int)info.ssi_signo;
+  }
+  return number;
+}
+
+static int run_with_url(char *const *arguments, const char *url, signal_watch *signals,
+                        int *ret_died_of)
 {
   environment e;
   int code = CODE_INTERNAL;
@@ -44,7 +58,7 @@ static int run_with_url(char *const *arguments, const char *url, signal_watch *s
   if (e.is_broken)
     say("not enough memory");
   else
-    code = child_run(arguments, e.entries, signals, NULL);
+    code = child_run(arguments, e.entries, signals, NULL, ret_died_of);
   environment_end(&e);
   return code;
 }
@@ -97,7 +111,7 @@ static int sandbox_run(void *data)
   signal_watch signals;
   dibs_status status;
   char url[512];
-  int code = CODE_OK;
+  int code = CODE_OK, died_of = 0;
 
   if (!read_kind(a, &options, &code))
     return code;
@@ -110,12 +124,15 @@ static int sandbox_run(void *data)
     return local_fault(status, &error);
   if (a->line.is_verbose && !a->keeps)
     say("sandbox: %s", url);
-  if (a->keeps)
+  died_of = interrupted(&signals);
+  if (died_of != 0)
+    code = 128 + died_of;
+  else if (a->keeps)
     code = keep(a, &sandbox, url);
   if (a->line.operand_count > 0 && code == CODE_OK)
-    code = run_with_url(a->line.operands, url, &signals);
+    code = run_with_url(a->line.operands, url, &signals, &died_of);
   dibs_sandbox_stop(sandbox);
-  return code;
+  return died_of == 0 ? code : signals_leave(died_of, signals.is_by_terminal);
 }
 
 const command sandbox_command = {

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 static const int watched[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
@@ -36,6 +37,7 @@ bool signals_begin(signal_watch *w)
   struct sigaction normal;
   sigset_t wanted, blocked;
 
+  w->was_interrupted = w->is_by_terminal = false;
   sigemptyset(&wanted);
   for (size_t i = 0; i < sizeof(watched) / sizeof(watched[0]); i++) {
     if (!is_ignored(watched[i]))
@@ -59,7 +61,13 @@ bool signals_begin(signal_watch *w)
 
 bool signals_next(signal_watch *w, struct signalfd_siginfo *ret_signal)
 {
-  return read(w->fd, ret_signal, sizeof(*ret_signal)) == (ssize_t)sizeof(*ret_signal);
+  if (read(w->fd, ret_signal, sizeof(*ret_signal)) != (ssize_t)sizeof(*ret_signal))
+    return false;
+  if (signals_is_key((int)ret_signal->ssi_signo)) {
+    w->was_interrupted = true;
+    w->is_by_terminal |= ret_signal->ssi_code == SI_KERNEL;
+  }
+  return true;
 }
 
 void signals_restore(const signal_watch *w)
@@ -129,11 +137,18 @@ bool signals_stop_in_background(int terminal)
   return fault == 0 || fault == EINTR;
 }
 
-int signals_leave(int number)
+void signals_share_key(int number)
+{
+  kill(0, number);
+}
+
+int signals_leave(int number, bool is_by_terminal)
 {
   sigset_t set;
 
-  if (number == SIGINT && (isatty(STDIN_FILENO) || isatty(STDERR_FILENO))) {
+  if (signals_is_key(number) &&
+      (is_by_terminal || isatty(STDIN_FILENO) || isatty(STDERR_FILENO))) {
+    prctl(PR_SET_DUMPABLE, 0);          /* no core for a QUIT that was the command's */
     sigemptyset(&set);
     sigaddset(&set, number);
     signal(number, SIG_DFL);

@@ -15,6 +15,8 @@ typedef struct signal_watch {
   int fd;
   sigset_t before;             /* the mask to give back to a child */
   struct sigaction child_before;
+  bool was_interrupted;        /* INT or QUIT came to this process */
+  bool is_by_terminal;         /* and a key of the terminal sent it, to its whole group */
 } signal_watch;
 
 /* Ignores SIGPIPE: a holder, or a process that waits, must not die because the reader of its
@@ -53,8 +55,20 @@ void signals_stop_group(void);
  * to read. False: no shell is left that could bring it to the foreground, so it did not stop. */
 bool signals_stop_in_background(int terminal);
 
-/* Ends this process by `number`, so that a shell sees a command that was interrupted and
- * stops its loop too. Only for SIGINT from a terminal; else returns 128 + number. */
-int signals_leave(int number);
+/* INT and QUIT: those that Ctrl-C and Ctrl-\ send. */
+static inline bool signals_is_key(int number)
+{
+  return number == SIGINT || number == SIGQUIT;
+}
+
+/* Sends `number`, of Ctrl-C or Ctrl-\, to the process group of this process: for a command in a
+ * group of its own that got it alone. A shell ends its script only if it got the signal as well
+ * (bash), or because it did (dash), as it does where the command shares its group. */
+void signals_share_key(int number);
+
+/* Ends this process by `number`, so that a shell sees a command that was interrupted and ends
+ * its loop or script, too. Only for a key of a terminal: `is_by_terminal`, or stdin or stderr is
+ * one; else returns 128 + number. */
+int signals_leave(int number, bool is_by_terminal);
 
 #endif

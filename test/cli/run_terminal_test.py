@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """dibs run on a real terminal: job control, the waiting lines, Ctrl-C and Ctrl-Z."""
+import itertools
 import os
 import signal
 import subprocess
@@ -49,6 +50,93 @@ def ctrl_c_reaches_the_command_and_ends_a_loop_of_the_shell():
     lacks(terminal.expect('after'), 'round 2')
     terminal.type('exit\n')
     terminal.end()
+
+
+SCRIPTS = itertools.count()
+
+
+def _script(shell, *steps):
+    """A shell that runs a file of `steps`, on a terminal of its own."""
+    path = os.path.join(harness.server.directory, 'script%d' % next(SCRIPTS))
+    with open(path, 'w') as f:
+        f.write('\n'.join(steps) + '\n')
+    return Terminal(shell, path)
+
+
+def _runs(terminal, words):
+    """Whether a process of the terminal is what `words` begin; not the shell that starts it."""
+    lines = subprocess.run(['ps', '-o', 'args=', '-s', str(terminal.pid)], stdout=subprocess.PIPE,
+                           text=True).stdout.splitlines()
+    return any(line.startswith(words) for line in lines)
+
+
+def _ends_by(shell, key, way, is_ready):
+    """Types `key` into a script when its first step is ready: how it ends, before its second."""
+    terminal = _script(shell, way, 'echo sec\\ond')
+    until(lambda: is_ready(terminal), 'the first step runs: ' + way)
+    terminal.type(key)
+    until(lambda: terminal.read_some() or not is_alive(terminal.pid), 'it ends: ' + way)
+    code = terminal.end()
+    lacks(terminal.seen, 'second')
+    return code
+
+
+def _sleeps(terminal):
+    return _runs(terminal, 'sleep 611')
+
+
+def _holds_on(terminal):
+    terminal.read_some()
+    return 'up' in terminal.seen and os.tcgetpgrp(terminal.fd) == terminal.pid
+
+
+WAYS = ('run tty -- sleep 611', 'run --foreground tty -- sleep 611', 'run tty -c "exec sleep 611"',
+        'elect tty -- sleep 611', 'elect --foreground tty -- sleep 611', 'sandbox -- sleep 611',
+        'elect tty --on-elected "exec sleep 611" -- true',
+        'run outer -- "$DIBS" run tty -- sleep 611', 'sandbox -- "$DIBS" run tty -- sleep 611',
+        "run outer -- sh -c '\"$DIBS\" run tty -- sleep 611; echo sec\\ond'",
+        'run tty -- sleep 611 </dev/null 2>/dev/null', 'run tty -- sleep 611 | cat')
+
+
+def ctrl_c_ends_a_script():
+    equal(dibs('latch', 'init', 'tty:latch', '1').code, 0)
+    waits = 'latch wait tty:latch </dev/null 2>/dev/null'
+    for shell in ('bash', 'dash'):
+        for way in WAYS:
+            equal(_ends_by(shell, '\x03', '"$DIBS" ' + way, _sleeps), -signal.SIGINT, (shell, way))
+        equal(_ends_by(shell, '\x03', '"$DIBS" ' + waits, lambda t: _runs(t, DIBS)),
+              -signal.SIGINT, shell)
+        equal(_ends_by(shell, '\x03', '"$DIBS" run --min-hold 1m tty -- echo up', _holds_on),
+              -signal.SIGINT, shell)
+    until(lambda: not is_held('tty') and not is_held('outer'), 'the locks are free')
+
+
+def ctrl_backslash_ends_a_script_of_a_shell_that_does_not_ignore_it():
+    for way in WAYS[:2]:
+        equal(_ends_by('dash', '\x1c', '"$DIBS" ' + way, _sleeps), -signal.SIGQUIT, way)
+
+
+def ctrl_c_that_the_command_handles_lets_a_script_go_on():
+    for code in (0, 130):
+        terminal = _script('bash', '"$DIBS" run tty -- sh -c \'trap "echo caught; exit %d" INT; '
+                           'echo up; while :; do sleep 0.02; done\'' % code, 'echo "code $?"')
+        terminal.expect('up')
+        terminal.type('\x03')
+        terminal.expect('caught')
+        terminal.expect('code %d' % code)
+        equal(terminal.end(), 0)
+
+
+def an_interrupt_of_dibs_alone_ends_the_command_and_not_the_script():
+    for option in ('', '--foreground'):
+        terminal = _script('bash', '"$DIBS" run %s tty -- sh -c \'echo "pid ${DIBS_HOLDER##*:}"; '
+                           'exec sleep 611\'' % option, 'echo "code $?"')
+        terminal.expect('pid ')
+        pid = int(terminal.expect('\r\n'))
+        until(lambda: _sleeps(terminal), 'the command runs')
+        os.kill(pid, signal.SIGINT)
+        terminal.expect('code 130')
+        equal(terminal.end(), 0)
 
 
 def a_command_that_handles_ctrl_c_decides_itself():
