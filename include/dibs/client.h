@@ -132,7 +132,8 @@ typedef struct dibs_options {
                                    other processes wait; -1: none, strict order */
   int32_t local_handover_ms;    /* 10; the time limit for them */
   const char *prefix;           /* "dibs"; 1..64 bytes, no blank, brace or control */
-  const char *user;             /* overrides the URL's */
+  const char *user;             /* overrides the URL's. Without a password anywhere it logs in with
+                                   an empty one, which a user with `nopass` accepts */
   const char *password;         /* overrides the URL's */
   const char *ca_file;          /* TLS: own authorities instead of the system's */
   const char *cert_file;        /* TLS: client certificate, with key_file */
@@ -255,7 +256,8 @@ DIBS_API dibs_client *dibs_close(dibs_client *client);
 DIBS_API void dibs_last_error(dibs_client *client, dibs_error *ret_error);
 
 /* Sets other credentials for the next connections; present ones stay. For passwords that
- * rotate. NULL: none. Copied; the old ones are wiped.
+ * rotate. NULL: none; a user without a password logs in with an empty one. Copied; the old ones
+ * are wiped.
  * Returns DIBS_OK, DIBS_ERR_NO_MEMORY. Thread: any. Since 0.4 */
 DIBS_API dibs_status dibs_set_credentials(
   dibs_client *client, const char *user, const char *password);

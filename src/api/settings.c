@@ -54,11 +54,18 @@ static const char *password_weak(const opening *o)
                                               : environment("REDISCLI_AUTH");
 }
 
+/* The private server has no users either: a user of the config file, without a password there,
+ * is meant for other servers. */
+static const char *user_weak(const opening *o)
+{
+  return o->is_private && o->config.password == NULL ? NULL : o->config.user;
+}
+
 static dibs_status login_merge(opening *o, server_url *u)
 {
   const dibs_options *p = &o->options;
 
-  if (text_set(o, &u->user, p->user, o->config.user) != DIBS_OK)
+  if (text_set(o, &u->user, p->user, user_weak(o)) != DIBS_OK)
     return DIBS_ERR_NO_MEMORY;
   return text_set(o, &u->password, p->password, password_weak(o));
 }

@@ -96,16 +96,28 @@ static dibs_status reply_read(int fd, resp_reader *reader, resp_reply **ret_repl
   return status;
 }
 
+static bool has_user(const server_url *url)
+{
+  return url->user != NULL && url->user[0] != 0;
+}
+
+static bool has_login(const server_url *url)
+{
+  return has_user(url) || url->password != NULL;
+}
+
+/* As the greeting of a link. */
 static bool login_add(buffer *out, const server_url *url)
 {
+  const char *password = url->password == NULL ? "" : url->password;
   resp_argument words[3] = { RESP_TEXT("AUTH") };
   size_t count = 1;
 
-  if (url->password == NULL)
+  if (!has_login(url))
     return true;
-  if (url->user != NULL && url->user[0] != 0)
+  if (has_user(url))
     words[count++] = (resp_argument){ url->user, strlen(url->user) };
-  words[count++] = (resp_argument){ url->password, strlen(url->password) };
+  words[count++] = (resp_argument){ password, strlen(password) };
   return resp_command(out, words, count);
 }
 
@@ -145,7 +157,7 @@ dibs_status drive_ask_once(const memory *m, const server_url *url, const buffer 
   buffer_init(&out, m);
   if (buffer_reserve(&out, buffer_size(command) + 2048) && login_add(&out, url) &&
       buffer_append(&out, buffer_bytes(command), buffer_size(command)))
-    status = send_all(fd, &out) ? replies_read(fd, m, url->password != NULL ? 2 : 1, ret_reply)
+    status = send_all(fd, &out) ? replies_read(fd, m, has_login(url) ? 2 : 1, ret_reply)
                                 : DIBS_ERR_UNREACHABLE;
   mem_wipe((void *)(uintptr_t)buffer_bytes(&out), buffer_size(&out));
   buffer_deinit(&out);

@@ -27,14 +27,15 @@ static bool ask(link *l, question_kind kind, const resp_argument *words, size_t 
 
 static bool ask_auth(link *l, instant now)
 {
+  bool has_user = l->user != NULL && l->user[0] != 0;
   resp_argument words[3] = { RESP_TEXT("AUTH") };
   size_t count = 1;
 
-  if (l->password == NULL)
+  if (!has_user && l->password == NULL)
     return true;
-  if (l->user != NULL && l->user[0] != 0)
+  if (has_user)
     words[count++] = words_of(l->user);
-  words[count++] = words_of(l->password);
+  words[count++] = words_of(l->password == NULL ? "" : l->password);
   return ask(l, QUESTION_AUTH, words, count, now);
 }
 

@@ -22,7 +22,8 @@ typedef struct link_settings {
   const memory *memory;
   link_role role;
   const char *user;          /* NULL or "": AUTH password alone */
-  const char *password;      /* NULL: no AUTH */
+  const char *password;      /* NULL: AUTH user "", which a user with nopass needs; without a
+                              * user no AUTH */
   int database;              /* 0: no SELECT */
   const char *client_name;   /* CLIENT SETNAME; a refusal is ignored */
   const char *channel;       /* LINK_INBOX: subscribed before it is ready; NULL: none,

@@ -316,6 +316,42 @@ def a_password_holds_inside_wherever_it_came_from():
         locked.stop()
 
 
+def _users(server):
+    return re.findall(r' name=dibs:\S* .* user=(\S+)', server.ask('CLIENT', 'LIST'))
+
+
+def a_user_without_a_password_is_that_user_wherever_it_was_named():
+    free = Server()
+    try:
+        free.ask('ACL', 'SETUSER', 'ghost', 'on', 'nopass', '~*', '&*', '+@all')
+        file = _write('c', 'url = %s\nuser = ghost\n' % free.url)
+        for how in (['-u', 'unix://ghost@' + free.socket], ['-u', free.url + '?user=ghost'],
+                    ['-u', free.url, '--user', 'ghost'], ['--config', file]):
+            process = start('run', *how, 'outer', '--', DIBS, 'run', 'inner', '--', 'cat',
+                            stdin=subprocess.PIPE, env=_without_servers())
+            until(lambda: len(set(re.findall(r' name=(dibs:\S+)',
+                                             free.ask('CLIENT', 'LIST')))) == 2, 'both ask')
+            equal(set(_users(free)), {'ghost'}, how)
+            equal(end_holder(process).code, 0)
+        done = dibs('run', '--user', 'nobody', '-u', free.url, 'x', '--', 'true',
+                    env=_without_servers())
+        equal(done.code, 77, done)
+    finally:
+        free.stop()
+
+
+def a_user_of_a_file_without_a_password_is_not_for_the_private_server():
+    env = _without_servers(DIBS_LOCAL_DIR=os.path.join(directory, 'private'))
+    file = _write('c', 'user = ghost\n')
+    try:
+        done = dibs('run', '--local', 'x', '--', 'true', env=dict(env, DIBS_CONFIG=file))
+        equal(done.code, 0, done)
+        done = dibs('run', '-u', 'local:?user=ghost', 'x', '--', 'true', env=env)
+        assert done.code != 0, done
+    finally:
+        dibs('local', 'stop', '--force', env=env)
+
+
 def each_dialect_holds_inside():
     for words in (['--dialect', 'redisson'], ['--dialect', 'spring', '--registry', 'reg'],
                   ['--dialect', 'plain']):

@@ -116,6 +116,50 @@ static void so_they_have_with_tls(void **state)
   authority = test_authority_free(authority);
 }
 
+/* ---- a user without a password ---- */
+
+static void a_user_without_a_password_is_that_user(void **state)
+{
+  struct test_server *s = test_server_start();
+  dibs_options o = live_options();
+  char url[200];
+
+  (void)state;
+  assert_string_equal(test_server_command(s, "ACL SETUSER ghost on nopass ~* &* +@all"), "OK");
+  (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%d", test_server_port(s));
+  for (int i = 0; i < 4; i++) {
+    dibs_client *client;
+
+    o.user = i == 0 ? "ghost" : i == 3 ? "nobody" : NULL;
+    (void)snprintf(url, sizeof(url), "redis://%s127.0.0.1:%d%s", i == 1 ? "ghost@" : "",
+                   test_server_port(s), i == 2 ? "?user=ghost" : "");
+    client = live_open_with(url, &o);
+    assert_int_equal(dibs_ping(client, 0, NULL), i == 3 ? DIBS_ERR_AUTH : DIBS_OK);
+    if (i < 3)
+      assert_non_null(strstr(test_server_command(s, "CLIENT LIST"), "user=ghost"));
+    client = dibs_close(client);
+  }
+  s = test_server_stop(s);
+}
+
+static void credentials_without_a_password_are_that_user(void **state)
+{
+  struct test_server *s = test_server_start();
+  dibs_options o = live_options();
+  dibs_client *client;
+  char url[200];
+
+  (void)state;
+  assert_string_equal(test_server_command(s, "ACL SETUSER ghost on nopass ~* &* +@all"), "OK");
+  (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%d", test_server_port(s));
+  client = live_open_with(url, &o);
+  assert_int_equal(dibs_set_credentials(client, "ghost", NULL), DIBS_OK);
+  assert_int_equal(dibs_ping(client, 0, NULL), DIBS_OK);
+  assert_non_null(strstr(test_server_command(s, "CLIENT LIST"), "user=ghost"));
+  client = dibs_close(client);
+  s = test_server_stop(s);
+}
+
 /* ---- passwords that rotate ---- */
 
 static bool is_renewed_again(void *data)
@@ -216,6 +260,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(sentinels_and_servers_have_each_their_login_or_none),
     cmocka_unit_test(so_they_have_with_tls),
+    cmocka_unit_test(a_user_without_a_password_is_that_user),
+    cmocka_unit_test(credentials_without_a_password_are_that_user),
     cmocka_unit_test(passwords_rotate_while_a_lock_is_held),
     cmocka_unit_test(each_server_of_a_quorum_may_have_its_own_name),
   };

@@ -49,17 +49,43 @@ static void an_inbox_subscribes_and_selects_nothing(void **state)
   fixture_end(&f);
 }
 
-static void no_name_no_password_is_only_time(void **state)
+static void no_name_no_login_is_only_time(void **state)
 {
-  fixture f;
+  static const char *const no_users[] = { NULL, "" };
 
   (void)state;
-  fixture_begin(&f, LINK_COMMANDS);
-  f.settings.client_name = NULL;
-  f.settings.user = "ann";
-  fixture_open(&f);
-  expect_output(&f, "*1\r\n$4\r\nTIME\r\n");
-  fixture_end(&f);
+  for (size_t i = 0; i < 2; i++) {
+    fixture f;
+
+    fixture_begin(&f, LINK_COMMANDS);
+    f.settings.client_name = NULL;
+    f.settings.user = no_users[i];
+    fixture_open(&f);
+    expect_output(&f, "*1\r\n$4\r\nTIME\r\n");
+    fixture_end(&f);
+  }
+}
+
+static void a_user_without_a_password_logs_in_with_an_empty_one(void **state)
+{
+  static const link_role roles[] = { LINK_COMMANDS, LINK_INBOX, LINK_SCOUT };
+
+  (void)state;
+  for (size_t i = 0; i < 3; i++) {
+    static const char wanted[] = "*3\r\n$4\r\nAUTH\r\n$3\r\nann\r\n$0\r\n\r\n";
+    const char *said;
+    size_t size;
+    fixture f;
+
+    fixture_begin(&f, roles[i]);
+    f.settings.user = "ann";
+    fixture_open(&f);
+    said = link_output(f.link, &size);
+    assert_true(size > sizeof(wanted) && memcmp(said, wanted, sizeof(wanted) - 1) == 0);
+    peer_says(&f, "-WRONGPASS invalid username-password pair or user is disabled.\r\n");
+    expect_fault(&f, DIBS_ERR_AUTH, "WRONGPASS");
+    fixture_end(&f);
+  }
 }
 
 static void a_refused_name_is_no_matter(void **state)
@@ -305,7 +331,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(commands_greet_in_one_go),
     cmocka_unit_test(an_inbox_subscribes_and_selects_nothing),
-    cmocka_unit_test(no_name_no_password_is_only_time),
+    cmocka_unit_test(no_name_no_login_is_only_time),
+    cmocka_unit_test(a_user_without_a_password_logs_in_with_an_empty_one),
     cmocka_unit_test(a_refused_name_is_no_matter),
     cmocka_unit_test(wrong_credentials_are_an_auth_fault),
     cmocka_unit_test(a_forbidden_channel_is_denied),
