@@ -37,9 +37,9 @@ typedef enum dibs_status {
   DIBS_TAKEN = 6,          /* another lease holds the name now */
   DIBS_WOULD_DEADLOCK = 7, /* the caller would wait for itself, directly or in a cycle;
                               dibs_last_error() names it */
-  DIBS_UNKNOWN = 8,        /* sent, and no reply came: it may or may not have been executed.
-                              Nothing is owned; a lease may exist on the server for
-                              at most one ttl */
+  DIBS_UNKNOWN = 8,        /* sent, and no reply came: it may or may not have been executed,
+                              but no change is made after the call. Nothing is owned; a
+                              lease may exist on the server for at most one ttl */
   DIBS_BROKEN = 9,         /* barrier: a party gave up or died; dibs_barrier_reset() */
   DIBS_FENCED = 10,        /* guarded write: a newer fence was seen, nothing was written */
 

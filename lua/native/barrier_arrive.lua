@@ -8,6 +8,7 @@
 --         {2 passed, generation, parties, place}  {3 broken, generation, arrived, place}
 --         {4 another number of parties, parties}
 --         {5 too late: the generation is forgotten, or the party gave up}
+--@may_return late
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local parties, asked, silence = ARGV[2] + 0, ARGV[3] + 0, ARGV[4] * 1000

@@ -4,6 +4,7 @@
 -- empty. The generation seen before is an argument, so a late copy cannot end a later round.
 -- KEYS 1 the barrier    ARGV 1 generation  2 channel
 -- answers 1 done   0 nothing to do: no party waits, or that generation is over
+--@may_return late
 local channel = ARGV[2]
 --@include meeting
 --@include meeting_write

@@ -7,6 +7,7 @@
 -- answers 1 done   2 gone: free, and another client may have had the name since
 --         {3, the present lease}   4 free, and no other client had it since: it was released, or
 --         broken before
+--@may_return late
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local doubt = math.abs(now - ARGV[3]) > 250000 and 2 or 0

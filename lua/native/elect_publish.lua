@@ -6,6 +6,7 @@
 -- ARGV 1 lease id  2 fence  3 publication number  4 ms to remember it
 --      5 channel  6 value
 -- answers 1 published, now or before   0 another leader, or none
+--@may_return late
 --@include load
 --@include fence_order
 --@include tell_channel

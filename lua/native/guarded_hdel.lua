@@ -4,6 +4,7 @@
 -- full server accepts the fence after a write that needs no memory.
 -- KEYS, ARGV 1 to 4 as in shared/guard.lua    ARGV 5 ... fields
 -- answers as guarded_set
+--@may_return late
 local kinds = { none = true, hash = true }
 --@may_return guard
 redis.call('HDEL', KEYS[1], unpack(ARGV, 5))

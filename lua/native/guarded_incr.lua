@@ -5,6 +5,7 @@
 -- ARGV 1 to 4 as in shared/guard.lua  5 what to add
 -- answers {1, the sum as text}, also to a repetition, whatever was written since; 0, 2 as
 --         guarded_set
+--@may_return late
 local kinds = { none = true, string = true }
 local kept, below = '', ARGV[4]
 local counted = redis.call('MGET', KEYS[3])[1]

@@ -3,6 +3,7 @@
 -- that it arms a latch: a count above the last one shows it.
 -- KEYS as in shared/latch.lua    ARGV 1 channel  2 amount  3 id, or ''
 -- answers the count, as text   '-1' not armed
+--@may_return late
 --@may_return latch
 local id = ARGV[3] ~= '' and 'i' .. ARGV[3]
 local last = redis.call('HGET', KEYS[2], 'v')

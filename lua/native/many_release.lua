@@ -6,6 +6,7 @@
 --      4 ... the names, in the order of the keys
 -- answers the worst result of release for each: 1 done   2 gone   {3, another lease}. A key of
 --         another form does not have the lease.
+--@may_return late
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local doubt = math.abs(now - ARGV[3]) > 250000 and 2 or 0

@@ -6,6 +6,10 @@
 -- answers 1 done: the lease was stored, or was released before and is still the last grant
 --         2 gone: the name is free, and another client may have had it since
 --         {3, the present lease}
+-- Of a token: the last argument is its limit.
+if ARGV[4] then
+  --@may_return late
+end
 local key = KEYS[1]
 local value = redis.call('MGET', key)[1]
 if value and string.find(value, ARGV[1] .. ' ', 1, true) == 1 then

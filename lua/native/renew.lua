@@ -6,6 +6,10 @@
 -- ARGV for each: lease id, ttl ms; last the expected TIME (0: in doubt)
 -- answers {now, then for each: waiters, remaining ms}. Waiters -1: not this lease, and the second
 --         number is, as for break: 2 gone   3 another lease   4 no other since
+-- Of a token: the last argument is its limit.
+if #ARGV % 2 == 0 then
+  --@may_return late
+end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local apart = now - ARGV[#ARGV]

@@ -5,6 +5,10 @@
 -- ARGV 1 C:K  2 T  3 `<prefix> <name>`  4 expected TIME (0: in doubt)
 --      5 until: leave a tombstone for copies of the ask (0: none exist)
 -- answers 1 done   2 not there
+-- Of a token: the last argument is its limit.
+if ARGV[6] then
+  --@may_return late
+end
 local value, head, tail, mine = unpack(redis.pcall('HMGET', KEYS[1], 's', 'h', 'n',
   'k' .. ARGV[1]))
 local kind, last, used, bounds, rest

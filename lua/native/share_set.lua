@@ -6,6 +6,7 @@
 -- ARGV 1 set, absent (unless there is a count) or delete  2 permits  3 `<prefix> <name>`
 --      4 expected TIME (0: in doubt)
 -- answers {1 done, the count now}  {0 not done, the count}
+--@may_return late
 --@include share_load
 local share = share_load(KEYS[1])
 local is_absent = share.kind == 'none' or share.kind == 'new'

@@ -2,6 +2,7 @@
 --@function allow-oom
 -- An administrator ends the lease of this owner, ours or foreign.
 -- KEYS 1 the lock    ARGV 1 owner as reported by inspect.lua    answers as release.lua
+--@may_return late
 --@include owner_of
 local value = redis.call('GET', KEYS[1])
 if not value then

@@ -4,6 +4,10 @@
 -- KEYS 1 the lock  2 the end of its ask
 -- ARGV 1 owner  2 ms in which a copy of the ask may arrive (0: none)
 -- answers 1 done   2 gone   {3, another lease}
+-- Of a token: the last argument is its limit.
+if ARGV[3] then
+  --@may_return late
+end
 local value = redis.call('GET', KEYS[1])
 if value == ARGV[1] then
   redis.call('DEL', KEYS[1])

@@ -8,6 +8,7 @@
 -- ARGV 1 owner as reported by inspect.lua  2 PUBLISH or SPUBLISH  3 the channel of a lock
 --      4 of a read/write lock  5 of a semaphore  6 id of a permit
 -- answers as release.lua
+--@may_return late
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local key = KEYS[1]

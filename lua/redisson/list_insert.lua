@@ -3,6 +3,7 @@
 -- before a value, not an index: so a mark replaces the element meanwhile.
 -- KEYS 1 a list    ARGV 1 index from 0 on  2 element  3 a mark that is no element
 -- answers 1 done  0 the list is shorter
+--@may_return late
 local at, size = ARGV[1] + 0, redis.call('LLEN', KEYS[1])
 if at > size then
   return 0

@@ -2,6 +2,7 @@
 -- Removes the element at an index, by replacing it with a mark.
 -- KEYS 1 a list    ARGV 1 index, -1 the last  2 a mark that is no element
 -- answers 1 done  0 no element has this index
+--@may_return late
 if not redis.call('LINDEX', KEYS[1], ARGV[1]) then
   return 0
 end

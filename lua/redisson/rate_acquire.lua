@@ -3,6 +3,7 @@
 -- KEYS as in shared/rate.lua    ARGV 1 permits  2 16 bytes that identify this request
 -- answers {1, permits left} granted, now or before   {0, ms} ask again after this time
 --         {-1} no rate is set   {-2, rate, interval} more than the rate
+--@may_return late
 --@may_return rate
 local wanted, entry = tonumber(ARGV[1]), entry_of(ARGV[2], ARGV[1])
 if redis.call('ZSCORE', permits_key, entry) then

@@ -4,6 +4,7 @@
 -- interval has too many.
 -- KEYS as in shared/rate.lua, 6 as in shared/told.lua    ARGV 1 permits
 -- answers the number of returned permits, as text; '-1' no rate is set
+--@may_return late
 --@may_return told
 --@may_return rate
 local wanted, given, over = tonumber(ARGV[1]), 0, {}

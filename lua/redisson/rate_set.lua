@@ -4,6 +4,7 @@
 -- ARGV 1 rate  2 interval, ms  3 keepAliveTime, ms, 0 none  4 type
 --      5 n only if none is set   s and delete the entries   u and keep them
 -- answers '1' set   '0' one is already set   '-1' none to update
+--@may_return late
 --@may_return told
 local old = redis.call('HMGET', KEYS[1], 'rate', 'interval', 'keepAliveTime', 'type')
 local is_set = old[1] and old[2] and old[4]

@@ -7,6 +7,10 @@
 -- ARGV 1 owner  2 ms in which a copy of the ask may arrive (0: none)
 --      3 PUBLISH or SPUBLISH  4 the channel
 -- answers 1 done   {1, number of receivers}   2 gone   {3, another lease}
+-- Of a token: the last argument is its limit.
+if ARGV[5] then
+  --@may_return late
+end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 --@include say

@@ -11,6 +11,10 @@
 --      5 PUBLISH or SPUBLISH  6 the channel of a read/write lock  7 of a semaphore
 --      8 the reply if there is nothing: 2 for a lease, 0 for an ask
 -- answers 1 done, for a lease also {1, number of receivers}, or ARGV 8
+-- Of a token: the last argument is its limit.
+if ARGV[9] then
+  --@may_return late
+end
 local time = redis.call('TIME')
 local now_ms = math.floor(time[1] * 1000 + time[2] / 1000)
 local key, kind, units = KEYS[1], string.match(ARGV[3], '^(%a) (%d+)$')

@@ -6,6 +6,7 @@
 -- ARGV 1 set, absent (unless there is a count) or delete  2 permits  3 PUBLISH or SPUBLISH
 --      4 the channel
 -- answers as native/share_set.lua
+--@may_return late
 local time = redis.call('TIME')
 local now_ms = math.floor(time[1] * 1000 + time[2] / 1000)
 local key, timeout, permits = KEYS[1], KEYS[2], tonumber(ARGV[2])

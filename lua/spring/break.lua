@@ -4,6 +4,7 @@
 -- KEYS 1 the lock  2 the ask that has it
 -- ARGV 1 owner as reported by inspect.lua  2 the channel  3 the channel before 6.4.8
 -- answers as release.lua
+--@may_return late
 --@include holder
 --@include let_go
 local owner = holder(KEYS[1], KEYS[2])

@@ -5,6 +5,10 @@
 -- ARGV 1 owner  2 ms in which a copy of the ask may arrive (0: none)
 --      3 the channel  4 the channel before 6.4.8
 -- answers 1 done   2 gone   {3, another lease}
+-- Of a token: the last argument is its limit.
+if ARGV[5] then
+  --@may_return late
+end
 --@include holds
 local is_held = holds(KEYS[1], KEYS[3], ARGV[1])
 if tonumber(ARGV[2]) > 0 then

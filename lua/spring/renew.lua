@@ -3,6 +3,10 @@
 -- Extends leases; never shortens, never creates: compare and PEXPIRE. S3 S9.
 -- KEYS for each: the lock, the ask that has it    ARGV for each: owner, ttl ms
 -- answers as redisson/renew.lua
+-- Of a token: the last argument is its limit.
+if #ARGV % 2 == 1 then
+  --@may_return late
+end
 local time = redis.call('TIME')
 local answer = { time[1] * 1000000 + time[2] }
 --@include holds

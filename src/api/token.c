@@ -125,6 +125,7 @@ static dibs_status renew_ask(client_record *c, const token_parts *p, int32_t ttl
 
   request_init(&k, &c->memory);
   (void)renew_encode(c, &k, p, ttl_ms, estimate_us);
+  (void)request_limit(&k);
   status = question_run_until(c, &q, &k, until);
   if (status == DIBS_OK && !renew_answer_read(q.reply, p->count, ret_answer))
     status = client_refuse(c, DIBS_ERR_PROTOCOL, "unexpected reply to the script renew");
@@ -250,6 +251,7 @@ static dibs_status lease_ask(client_record *c, lease_encoder *encode, const toke
     return status;
   request_init(&k, &c->memory);
   (void)encode(&c->names, &k, p, us);
+  (void)request_limit(&k);
   status = question_run_until(c, &q, &k, until);
   if (status == DIBS_OK && !native_release_answer(q.reply, &answer))
     status = client_refuse(c, DIBS_ERR_PROTOCOL, "unexpected reply to the script release");

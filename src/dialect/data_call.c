@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* dialect/data_call.c - the calls for maps, lists and sets: a command of the server if
- * there is one, otherwise a script of lua/redisson/. */
+ * there is one, which a change sends inside a script that checks its limit; otherwise a
+ * script of lua/redisson/. */
 #include <assert.h>
 #include <string.h>
 
@@ -10,7 +11,8 @@
 #define MARK_SIZE (CLIENT_ID_SIZE + 5)
 #define WORDS_MAX 6
 
-/* One of `command` and `script`; then its arguments after the name, a letter each: k the
+/* One of `command` and `script`, or both: a command that changes something is executed by a
+ * script, which checks its limit. Then its arguments after the name, a letter each: k the
  * key, v the value, x the expected value, i the number, c the count, s the cursor, m the
  * longest value, p the longest page, o a mark of this client. */
 typedef struct call_form {
@@ -20,39 +22,42 @@ typedef struct call_form {
   bool is_read;
 } call_form;
 
+#define ADD &script_redisson_data_add
+#define REMOVE &script_redisson_data_remove
+
 static const call_form forms[] = {
-  [DATA_MAP_SET] = { "HSET", NULL, "kv", false },
-  [DATA_MAP_ADD] = { "HSETNX", NULL, "kv", false },
+  [DATA_MAP_SET] = { "HSET", ADD, "kv", false },
+  [DATA_MAP_ADD] = { "HSETNX", ADD, "kv", false },
   [DATA_MAP_PUT] = { NULL, &script_redisson_map_put, "kvm", false },
   [DATA_MAP_REPLACE] = { NULL, &script_redisson_map_replace, "kv", false },
   [DATA_MAP_REPLACE_IF] = { NULL, &script_redisson_map_replace, "kvx", false },
   [DATA_MAP_GET] = { NULL, &script_redisson_map_get, "km", true },
   [DATA_MAP_HAS] = { "HEXISTS", NULL, "k", true },
   [DATA_MAP_SIZE] = { "HLEN", NULL, "", true },
-  [DATA_MAP_REMOVE] = { "HDEL", NULL, "k", false },
+  [DATA_MAP_REMOVE] = { "HDEL", REMOVE, "k", false },
   [DATA_MAP_TAKE] = { NULL, &script_redisson_map_take, "km", false },
   [DATA_MAP_REMOVE_IF] = { NULL, &script_redisson_map_remove_if, "kx", false },
   [DATA_MAP_PAGE] = { NULL, &script_redisson_map_page, "scp", true },
-  [DATA_LIST_ADD] = { "RPUSH", NULL, "v", false },
-  [DATA_LIST_ADD_FIRST] = { "LPUSH", NULL, "v", false },
+  [DATA_LIST_ADD] = { "RPUSH", ADD, "v", false },
+  [DATA_LIST_ADD_FIRST] = { "LPUSH", ADD, "v", false },
   [DATA_LIST_GET] = { NULL, &script_redisson_list_get, "im", true },
   [DATA_LIST_SET] = { NULL, &script_redisson_list_set, "iv", false },
   [DATA_LIST_INSERT] = { NULL, &script_redisson_list_insert, "ivo", false },
-  [DATA_LIST_REMOVE] = { "LREM", NULL, "cv", false },
+  [DATA_LIST_REMOVE] = { "LREM", REMOVE, "cv", false },
   [DATA_LIST_REMOVE_AT] = { NULL, &script_redisson_list_remove_at, "io", false },
   [DATA_LIST_SIZE] = { "LLEN", NULL, "", true },
   [DATA_LIST_PAGE] = { NULL, &script_redisson_list_page, "icp", true },
   [DATA_LIST_POP] = { NULL, &script_redisson_list_pop, "im", false },
-  [DATA_SET_ADD] = { "SADD", NULL, "k", false },
-  [DATA_SET_REMOVE] = { "SREM", NULL, "k", false },
+  [DATA_SET_ADD] = { "SADD", ADD, "k", false },
+  [DATA_SET_REMOVE] = { "SREM", REMOVE, "k", false },
   [DATA_SET_HAS] = { "SISMEMBER", NULL, "k", true },
   [DATA_SET_SIZE] = { "SCARD", NULL, "", true },
   [DATA_SET_PAGE] = { NULL, &script_redisson_set_page, "scp", true },
   [DATA_SET_POP] = { NULL, &script_redisson_set_pop, "m", false },
-  [DATA_EXPIRE] = { "PEXPIRE", NULL, "i", false },
-  [DATA_PERSIST] = { "PERSIST", NULL, "", false },
+  [DATA_EXPIRE] = { "PEXPIRE", REMOVE, "i", false },
+  [DATA_PERSIST] = { "PERSIST", REMOVE, "", false },
   [DATA_TTL] = { "PTTL", NULL, "", true },
-  [DATA_DELETE] = { "UNLINK", NULL, "", false },
+  [DATA_DELETE] = { "UNLINK", REMOVE, "", false },
 };
 
 bool data_is_read(data_verb verb)
@@ -106,13 +111,14 @@ bool data_encode(const protocol *n, request *out, const data_call *c)
   size_t used = 0;
   made_words made;
 
-  if (f->command != NULL) {
+  if (f->command != NULL)
     words[used++] = (resp_argument){ f->command, strlen(f->command) };
+  if (f->script == NULL)
     words[used++] = c->name;
-  }
   for (const char *letter = f->words; *letter != 0; letter++)
     words[used++] = word(n, *letter, c, &made);
-  if (f->command != NULL)
+  if (f->script == NULL)
     return request_command(out, words, used);
-  return request_script(out, f->script, &c->name, 1, words, used);
+  return request_script(out, f->script, &c->name, 1, words, used) &&
+         (f->is_read || request_limit(out));
 }

@@ -174,6 +174,7 @@ void ask_send(engine *e, ask *a, instant now)
   s = ask_server(e, a);
   if (!server_is_ready(s))
     return;
+  ask_limit_set(e, a, s, now);
   is_sent = a->asking != NULL
               ? connection_send_asking(e, s->commands, &a->command, a->id | TAG_ASKS, now)
               : connection_send(e, s->commands, &a->command, a->id | TAG_ASKS, now);
@@ -263,6 +264,8 @@ static void ask_refused(engine *e, ask *a, const resp_node *error, const server 
     ask_done(a, DIBS_ERR_SERVER, error->bytes);
     return;
   }
+  if (fault == RESP_FAULT_LATE)
+    ask_was_late(a, error, from, now);
   if (fault == RESP_FAULT_NO_SCRIPT && a->command.script != NULL && !a->command.carries_text) {
     a->command.carries_text = true;
     a->state = ASK_OPEN;

@@ -126,7 +126,7 @@ typedef struct ask {
   server *sent_to;
   server *asking;          /* for the next attempt, after ASKING */
   void *context;
-  instant give_up_at, try_at;
+  instant give_up_at, try_at, sent_at;
   unsigned attempts;
   dibs_status status;
   resp_reply *reply;
@@ -305,6 +305,11 @@ void ask_done(ask *a, dibs_status status, const char *words);
 bool ask_fault_is_final(dibs_status why);
 void ask_unanswered(const engine *e, ask *a);      /* ends it with the first known reason */
 server *ask_server(const engine *e, const ask *a);      /* NULL: unknown */
+
+/* ---- limit.c ---- */
+void ask_limit_set(const engine *e, ask *a, const server *s, instant now);  /* before a sending */
+/* The server refused it after its limit, but it is still wanted: it will be sent again. */
+void ask_was_late(const ask *a, const resp_node *error, const server *from, instant now);
 
 /* ---- observed_channel.c ---- */
 observed_channel *observed_channel_find(const engine *e, const char *bytes, size_t size);

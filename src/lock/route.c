@@ -180,6 +180,11 @@ void lock_server_time(lock_table *t, size_t r, int64_t server_us, instant sent_a
   server_clock_learn(&t->routes[r]->clock, server_us, sent_at, now);
 }
 
+int64_t lock_server_us_at(const lock_table *t, size_t r, instant at)
+{
+  return server_clock_at(&route_at(t, r)->clock, at);
+}
+
 int64_t lock_server_us(const lock_table *t, instant now)
 {
   return t->route_count > 0 ? server_clock_at(&t->routes[0]->clock, now) : 0;

@@ -34,7 +34,8 @@ static void begin(request *r, const script *s, size_t key_count)
   buffer_clear(&r->bytes);
   r->script = s;
   r->key_count = (uint32_t)key_count;
-  r->carries_text = r->is_incomplete = false;
+  r->carries_text = r->is_incomplete = r->has_limit = false;
+  r->limit_us = 0;
 }
 
 bool request_add(request *r, const resp_argument *arguments, size_t count)
@@ -75,10 +76,18 @@ bool request_script(request *r, const script *s, const resp_argument *keys, size
   return request_add(r, keys, key_count) && request_add(r, arguments, argument_count);
 }
 
+bool request_limit(request *r)
+{
+  r->has_limit = true;
+  return !r->is_incomplete;
+}
+
 bool request_copy(request *to, const request *from)
 {
   begin(to, from->script, from->key_count);
   to->carries_text = from->carries_text;
+  to->has_limit = from->has_limit;
+  to->limit_us = from->limit_us;
   to->is_incomplete =
     from->is_incomplete ||
     !buffer_append(&to->sizes, buffer_bytes(&from->sizes), buffer_size(&from->sizes)) ||
@@ -165,17 +174,26 @@ static bool arguments_add(buffer *out, const request *r)
   return true;
 }
 
+static bool limit_add(buffer *out, const request *r)
+{
+  char digits[HEADER_SIZE];
+  text number = text_over(digits, sizeof(digits));
+
+  text_add_uint(&number, r->limit_us > 0 ? (uint64_t)r->limit_us : 0);
+  return string_add(out, digits, number.used);
+}
+
 bool request_render(const request *r, bool by_function, buffer *out)
 {
   size_t before = buffer_size(out);
-  size_t count = count_of(r) + (r->script != NULL ? 3 : 0);
+  size_t count = count_of(r) + (r->script != NULL ? 3 : 0) + (r->has_limit ? 1 : 0);
 
   if (r->is_incomplete || count == 0)
     return false;
   /* In one piece, where the arguments are small. */
   if (buffer_reserve(out, buffer_size(&r->bytes) + HEADER_SIZE * (count + 1)) &&
       header_add(out, '*', count) && (r->script == NULL || script_add(out, r, by_function)) &&
-      arguments_add(out, r))
+      arguments_add(out, r) && (!r->has_limit || limit_add(out, r)))
     return true;
   buffer_truncate(out, buffer_size(out) - before);
   return false;

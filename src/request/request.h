@@ -15,6 +15,9 @@ typedef struct request {
   uint32_t key_count;       /* of a script */
   bool carries_text;        /* the script's text travels, not its digest; the sender sets it */
   bool is_incomplete;       /* memory was refused: it cannot be sent */
+  bool has_limit;           /* of a script: `limit_us` follows as the last argument */
+  int64_t limit_us;         /* the server's time after which it does nothing; 0: none; the
+                               sender sets it */
   buffer sizes;             /* size_t: of the keys and arguments; plain: of the name, too */
   buffer bytes;             /* of all of them */
 } request;
@@ -29,6 +32,8 @@ bool request_script(request *r, const script *s, const resp_argument *keys, size
 /* More of them, at the end; a key before the first argument of a script. */
 bool request_add_key(request *r, resp_argument key);
 bool request_add(request *r, const resp_argument *arguments, size_t count);
+/* The script takes a limit (lua/shared/late.lua). false: it is incomplete. */
+bool request_limit(request *r);
 bool request_copy(request *to, const request *from);
 
 static inline bool request_is_empty(const request *r) { return buffer_size(&r->sizes) == 0; }

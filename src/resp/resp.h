@@ -78,6 +78,7 @@ typedef enum resp_fault {
   RESP_FAULT_AUTH,         /* NOAUTH WRONGPASS, "invalid password" */
   RESP_FAULT_DENIED,       /* NOPERM */
   RESP_FAULT_WRONG_TYPE,   /* WRONGTYPE */
+  RESP_FAULT_LATE,         /* LATE, of lua/shared/late.lua: not executed, after its limit */
   RESP_FAULT_OTHER
 } resp_fault;
 
@@ -86,6 +87,8 @@ typedef enum resp_fault {
 resp_fault resp_fault_of(const char *bytes, size_t size);
 /* Whether it comes from a command inside a script: earlier ones were executed. */
 bool resp_fault_in_script(const char *bytes, size_t size);
+/* The server's time, us, in the text of RESP_FAULT_LATE. */
+bool resp_late_time(const char *bytes, size_t size, int64_t *ret_us);
 
 /* The status of a call that reaches its limit with this fault; at once if the fault does
  * not pass. */

@@ -31,6 +31,7 @@ static const meaning meanings[] = {
   { "NOPERM", RESP_FAULT_DENIED },
   { "DENIED", RESP_FAULT_DENIED },     /* protected mode */
   { "WRONGTYPE", RESP_FAULT_WRONG_TYPE },
+  { "LATE", RESP_FAULT_LATE },
 };
 
 /* Errors without a word of their own, found by a part of their text. */
@@ -108,6 +109,19 @@ resp_fault resp_fault_of(const char *bytes, size_t size)
   return fault;
 }
 
+bool resp_late_time(const char *bytes, size_t size, int64_t *ret_us)
+{
+  size_t word = word_size(bytes, size);
+  uint64_t us;
+
+  if (word == size || fault_of_word(bytes, word) != RESP_FAULT_LATE ||
+      !text_to_uint(bytes + word + 1, word_size(bytes + word + 1, size - word - 1), &us) ||
+      us > INT64_MAX)
+    return false;
+  *ret_us = (int64_t)us;
+  return true;
+}
+
 /* The consequence of each class for a call. `passes`: the state ends without an
  * administrator, so a call that may wait asks again; any other class ends the call at once. */
 static const struct consequence { dibs_status status; bool passes; } consequences[] = {
@@ -123,6 +137,7 @@ static const struct consequence { dibs_status status; bool passes; } consequence
   [RESP_FAULT_AUTH] = { DIBS_ERR_AUTH, false },
   [RESP_FAULT_DENIED] = { DIBS_ERR_DENIED, false },
   [RESP_FAULT_WRONG_TYPE] = { DIBS_ERR_WRONG_TYPE, false },
+  [RESP_FAULT_LATE] = { DIBS_ERR_UNREACHABLE, true },
   [RESP_FAULT_OTHER] = { DIBS_ERR_SERVER, false },
 };
 

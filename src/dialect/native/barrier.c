@@ -70,7 +70,8 @@ bool native_barrier_arrive(const protocol *n, request *out, const barrier_call *
   };
 
   assert(c->parties > 0 && c->parties <= PARTIES_MAX && c->silence_ms > 0);
-  return request_script(out, &script_native_barrier_arrive, &key, 1, arguments, 5);
+  return request_script(out, &script_native_barrier_arrive, &key, 1, arguments, 5) &&
+         request_limit(out);
 }
 
 bool native_barrier_leave(const protocol *n, request *out, const barrier_call *c)
@@ -101,7 +102,8 @@ bool native_barrier_reset(const protocol *n, request *out, const void *name,
   resp_argument arguments[] = { word_uint(at.generation, generation),
                                 word_channel(n, &at, name, name_size) };
 
-  return request_script(out, &script_native_barrier_reset, &key, 1, arguments, 2);
+  return request_script(out, &script_native_barrier_reset, &key, 1, arguments, 2) &&
+         request_limit(out);
 }
 
 /* ---- answers ---- */

@@ -204,7 +204,8 @@ bool native_break(const protocol *n, request *out, const void *name, size_t name
                   const lease_id *lease, int64_t estimate_us)
 {
   return call_with_lease(n, out, &script_native_break, name, name_size, lease,
-                         estimate_us);
+                         estimate_us) &&
+         request_limit(out);
 }
 
 bool native_cancel(const protocol *n, request *out, const void *name, size_t name_size,

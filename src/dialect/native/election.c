@@ -70,7 +70,8 @@ bool native_elect_publish(const protocol *n, request *out, const publish_call *c
   };
 
   assert(c->value_size <= ELECTION_VALUE_MAX);
-  return request_script(out, &script_native_elect_publish, keys, 2, arguments, 6);
+  return request_script(out, &script_native_elect_publish, keys, 2, arguments, 6) &&
+         request_limit(out);
 }
 
 bool native_elect_clear(const protocol *n, request *out, const publish_call *c)

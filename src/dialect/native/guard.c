@@ -85,7 +85,7 @@ static bool guard_send(const protocol *n, request *out, const script *s,
 
   guard_words_of(n, c, &w);
   return request_script(out, s, w.keys, key_count, w.head, HEAD) &&
-         request_add(out, words, count);
+         request_add(out, words, count) && request_limit(out);
 }
 
 bool native_guarded_set(const protocol *n, request *out, const guard_call *c,

@@ -98,7 +98,7 @@ static bool change(const protocol *n, request *out, const script *s, const latch
   arguments[0] = word_of(&channel_text);
   for (size_t i = 0; i < more_count; i++)
     arguments[1 + i] = more[i];
-  return request_script(out, s, keys, 3, arguments, 1 + more_count);
+  return request_script(out, s, keys, 3, arguments, 1 + more_count) && request_limit(out);
 }
 
 bool native_latch_set(const protocol *n, request *out, const latch_call *c)

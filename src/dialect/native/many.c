@@ -154,7 +154,7 @@ bool native_many_release(const protocol *n, request *out, const many_name *names
   arguments[0] = word_lease(id, lease);
   arguments[1] = word_prefix(n, prefix);
   arguments[2] = word_time(estimate, estimate_us);
-  return call_members(n, &m, out, &script_native_many_release, arguments, 3);
+  return call_members(n, &m, out, &script_native_many_release, arguments, 3) && request_limit(out);
 }
 
 bool native_many_cancel(const protocol *n, request *out, const many_name *names,

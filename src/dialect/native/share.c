@@ -158,8 +158,8 @@ bool native_share_set(const protocol *n, request *out, const void *name, size_t 
   arguments[1] = word_uint(count, permits);
   arguments[2] = word_place(n, place, name, name_size);
   arguments[3] = word_time(estimate, estimate_us);
-  return request_script(out, &script_native_share_set, keys, key_count,
-                     arguments, 4);
+  return request_script(out, &script_native_share_set, keys, key_count, arguments, 4) &&
+         request_limit(out);
 }
 
 /* ---- answers ---- */

@@ -100,7 +100,7 @@ bool redisson_break(const protocol *n, request *out, const void *name, size_t na
   arguments[3] = word_tagged(channels[1], "redisson_rwlock", name, name_size);
   arguments[4] = word_tagged(channels[2], "redisson_sc", name, name_size);
   arguments[5] = (resp_argument){ (const char *)permit, sizeof(permit) };
-  return request_script(out, &script_redisson_break, keys, 5, arguments, 6);
+  return request_script(out, &script_redisson_break, keys, 5, arguments, 6) && request_limit(out);
 }
 
 bool redisson_renew(const protocol *n, request *out, const renew_item *items, size_t count,

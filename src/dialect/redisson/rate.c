@@ -77,7 +77,7 @@ static bool call_of_request(const protocol *n, request *out, const script *s,
 
 bool rate_acquire(const protocol *n, request *out, const rate_call *c)
 {
-  return call_of_request(n, out, &script_redisson_rate_acquire, c);
+  return call_of_request(n, out, &script_redisson_rate_acquire, c) && request_limit(out);
 }
 
 bool rate_cancel(const protocol *n, request *out, const rate_call *c)
@@ -90,7 +90,8 @@ bool rate_release(const protocol *n, request *out, const rate_call *c)
   char permits[NUMBER_SIZE];
   resp_argument said[1] = { word_uint(permits, c->permits) };
 
-  return call_with(n, out, &script_redisson_rate_release, c, true, said, 1);
+  return call_with(n, out, &script_redisson_rate_release, c, true, said, 1) &&
+         request_limit(out);
 }
 
 bool rate_look(const protocol *n, request *out, const rate_call *c)
@@ -105,12 +106,13 @@ bool rate_set(const protocol *n, request *out, const rate_call *c)
                             word_uint(keepalive, c->keepalive_ms), word_uint(type, c->type),
                             { &c->how, 1 } };
 
-  return call_with(n, out, &script_redisson_rate_set, c, true, said, 5);
+  return call_with(n, out, &script_redisson_rate_set, c, true, said, 5) && request_limit(out);
 }
 
 bool rate_delete(const protocol *n, request *out, const rate_call *c)
 {
-  return call_with(n, out, &script_redisson_rate_delete, c, true, NULL, 0);
+  return call_with(n, out, &script_redisson_rate_delete, c, true, NULL, 0) &&
+         request_limit(out);
 }
 
 /* ---- answers ---- */

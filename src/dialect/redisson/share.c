@@ -174,5 +174,6 @@ bool redisson_share_set(const protocol *n, request *out, const void *name, size_
   arguments[1] = word_uint(count, permits);
   arguments[2] = word_publish(n);
   arguments[3] = word_tagged(channel, "redisson_sc", name, name_size);
-  return request_script(out, &script_redisson_share_set, keys, 2, arguments, 4);
+  return request_script(out, &script_redisson_share_set, keys, 2, arguments, 4) &&
+         request_limit(out);
 }

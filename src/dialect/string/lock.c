@@ -194,10 +194,9 @@ bool string_break(const protocol *n, request *out, const void *name, size_t name
   keys[1] = word_note(n, note, keys[0]);
   arguments[0] = word_owner(owner, lease->client, lease->ask);
   count += add_channels(n, arguments + count, channels, name, name_size);
-  return is_spring(n) ? request_script(out, &script_spring_break, keys, 2,
-                                    arguments, count)
-                      : request_script(out, &script_plain_break, keys, 1,
-                                    arguments, count);
+  return (is_spring(n) ? request_script(out, &script_spring_break, keys, 2, arguments, count)
+                       : request_script(out, &script_plain_break, keys, 1, arguments, count)) &&
+         request_limit(out);
 }
 
 bool string_renew(const protocol *n, request *out, const renew_item *items, size_t count,

@@ -6,6 +6,9 @@
 #include "answer_reader.h"
 #include "script/script.h"
 
+/* The last argument of a script that takes a limit, until the sender sets it. */
+#define NO_LIMIT "0"
+
 /* The command in `out` must be these words, behind its verb and digest. */
 static void check_words(buffer *out, const script *s, const char *const *words, size_t count)
 {

@@ -46,26 +46,15 @@ static void check_command(data_verb verb, const char *words)
   buffer_deinit(&out);
 }
 
-static void what_one_command_does_is_that_command(void **state)
+static void a_read_that_one_command_does_is_that_command(void **state)
 {
   (void)state;
-  check_command(DATA_MAP_SET, "HSET n k v");
-  check_command(DATA_MAP_ADD, "HSETNX n k v");
   check_command(DATA_MAP_HAS, "HEXISTS n k");
   check_command(DATA_MAP_SIZE, "HLEN n");
-  check_command(DATA_MAP_REMOVE, "HDEL n k");
-  check_command(DATA_LIST_ADD, "RPUSH n v");
-  check_command(DATA_LIST_ADD_FIRST, "LPUSH n v");
-  check_command(DATA_LIST_REMOVE, "LREM n 7 v");
   check_command(DATA_LIST_SIZE, "LLEN n");
-  check_command(DATA_SET_ADD, "SADD n k");
-  check_command(DATA_SET_REMOVE, "SREM n k");
   check_command(DATA_SET_HAS, "SISMEMBER n k");
   check_command(DATA_SET_SIZE, "SCARD n");
-  check_command(DATA_EXPIRE, "PEXPIRE n -1");
-  check_command(DATA_PERSIST, "PERSIST n");
   check_command(DATA_TTL, "PTTL n");
-  check_command(DATA_DELETE, "UNLINK n");
 }
 
 #define CHECK_SCRIPT(verb, script, ...)                                                       \
@@ -74,27 +63,48 @@ static void what_one_command_does_is_that_command(void **state)
     CHECK_WORDS(&out, &script, "1", "n", __VA_ARGS__);                                        \
   } while (0)
 
+/* The script checks the limit, and executes the command. */
+static void a_change_that_one_command_does_is_a_script_with_that_command(void **state)
+{
+  buffer out;
+
+  (void)state;
+  buffer_init(&out, &reader_heap);
+  CHECK_SCRIPT(DATA_MAP_SET, script_redisson_data_add, "HSET", "k", "v", NO_LIMIT);
+  CHECK_SCRIPT(DATA_MAP_ADD, script_redisson_data_add, "HSETNX", "k", "v", NO_LIMIT);
+  CHECK_SCRIPT(DATA_LIST_ADD, script_redisson_data_add, "RPUSH", "v", NO_LIMIT);
+  CHECK_SCRIPT(DATA_LIST_ADD_FIRST, script_redisson_data_add, "LPUSH", "v", NO_LIMIT);
+  CHECK_SCRIPT(DATA_SET_ADD, script_redisson_data_add, "SADD", "k", NO_LIMIT);
+  CHECK_SCRIPT(DATA_MAP_REMOVE, script_redisson_data_remove, "HDEL", "k", NO_LIMIT);
+  CHECK_SCRIPT(DATA_LIST_REMOVE, script_redisson_data_remove, "LREM", "7", "v", NO_LIMIT);
+  CHECK_SCRIPT(DATA_SET_REMOVE, script_redisson_data_remove, "SREM", "k", NO_LIMIT);
+  CHECK_SCRIPT(DATA_EXPIRE, script_redisson_data_remove, "PEXPIRE", "-1", NO_LIMIT);
+  CHECK_SCRIPT(DATA_PERSIST, script_redisson_data_remove, "PERSIST", NO_LIMIT);
+  CHECK_SCRIPT(DATA_DELETE, script_redisson_data_remove, "UNLINK", NO_LIMIT);
+  buffer_deinit(&out);
+}
+
 static void the_others_are_scripts_of_one_key(void **state)
 {
   buffer out;
 
   (void)state;
   buffer_init(&out, &reader_heap);
-  CHECK_SCRIPT(DATA_MAP_PUT, script_redisson_map_put, "k", "v", MOST);
-  CHECK_SCRIPT(DATA_MAP_REPLACE, script_redisson_map_replace, "k", "v");
-  CHECK_SCRIPT(DATA_MAP_REPLACE_IF, script_redisson_map_replace, "k", "v", "x");
+  CHECK_SCRIPT(DATA_MAP_PUT, script_redisson_map_put, "k", "v", MOST, NO_LIMIT);
+  CHECK_SCRIPT(DATA_MAP_REPLACE, script_redisson_map_replace, "k", "v", NO_LIMIT);
+  CHECK_SCRIPT(DATA_MAP_REPLACE_IF, script_redisson_map_replace, "k", "v", "x", NO_LIMIT);
   CHECK_SCRIPT(DATA_MAP_GET, script_redisson_map_get, "k", MOST);
-  CHECK_SCRIPT(DATA_MAP_TAKE, script_redisson_map_take, "k", MOST);
-  CHECK_SCRIPT(DATA_MAP_REMOVE_IF, script_redisson_map_remove_if, "k", "x");
+  CHECK_SCRIPT(DATA_MAP_TAKE, script_redisson_map_take, "k", MOST, NO_LIMIT);
+  CHECK_SCRIPT(DATA_MAP_REMOVE_IF, script_redisson_map_remove_if, "k", "x", NO_LIMIT);
   CHECK_SCRIPT(DATA_MAP_PAGE, script_redisson_map_page, "42", "7", "1572864");
   CHECK_SCRIPT(DATA_LIST_GET, script_redisson_list_get, "-1", MOST);
-  CHECK_SCRIPT(DATA_LIST_SET, script_redisson_list_set, "-1", "v");
-  CHECK_SCRIPT(DATA_LIST_INSERT, script_redisson_list_insert, "-1", "v", "dibs:" ANNA);
-  CHECK_SCRIPT(DATA_LIST_REMOVE_AT, script_redisson_list_remove_at, "-1", "dibs:" ANNA);
+  CHECK_SCRIPT(DATA_LIST_SET, script_redisson_list_set, "-1", "v", NO_LIMIT);
+  CHECK_SCRIPT(DATA_LIST_INSERT, script_redisson_list_insert, "-1", "v", "dibs:" ANNA, NO_LIMIT);
+  CHECK_SCRIPT(DATA_LIST_REMOVE_AT, script_redisson_list_remove_at, "-1", "dibs:" ANNA, NO_LIMIT);
   CHECK_SCRIPT(DATA_LIST_PAGE, script_redisson_list_page, "-1", "7", "1572864");
-  CHECK_SCRIPT(DATA_LIST_POP, script_redisson_list_pop, "-1", MOST);
+  CHECK_SCRIPT(DATA_LIST_POP, script_redisson_list_pop, "-1", MOST, NO_LIMIT);
   CHECK_SCRIPT(DATA_SET_PAGE, script_redisson_set_page, "42", "7", "1572864");
-  CHECK_SCRIPT(DATA_SET_POP, script_redisson_set_pop, MOST);
+  CHECK_SCRIPT(DATA_SET_POP, script_redisson_set_pop, MOST, NO_LIMIT);
   buffer_deinit(&out);
 }
 
@@ -140,7 +150,8 @@ static void a_name_gets_braces_unless_it_has_one(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(what_one_command_does_is_that_command),
+    cmocka_unit_test(a_read_that_one_command_does_is_that_command),
+    cmocka_unit_test(a_change_that_one_command_does_is_a_script_with_that_command),
     cmocka_unit_test(the_others_are_scripts_of_one_key),
     cmocka_unit_test(reads_are_those_that_change_nothing),
     cmocka_unit_test(a_name_gets_braces_unless_it_has_one)

@@ -23,7 +23,7 @@ static void each_call_says_what_its_script_expects(void **state)
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_barrier_arrive, &here, &out, false, &call));
   CHECK_WORDS(&out, &script_native_barrier_arrive, "1", "dibs:b:{x}", ANNA ":7", "3", "5",
-              "9000", "dibs:barrier:{x}");
+              "9000", "dibs:barrier:{x}", NO_LIMIT);
   assert_true(RENDERED(native_barrier_leave, &here, &out, false, &call));
   CHECK_WORDS(&out, &script_native_barrier_leave, "1", "dibs:b:{x}", ANNA ":7", "5",
               "dibs:barrier:{x}");
@@ -32,7 +32,7 @@ static void each_call_says_what_its_script_expects(void **state)
   assert_true(RENDERED(native_barrier_reset, &here, &out, false, "x", 1,
                        9007199254740991));
   CHECK_WORDS(&out, &script_native_barrier_reset, "1", "dibs:b:{x}", "9007199254740991",
-              "dibs:barrier:{x}");
+              "dibs:barrier:{x}", NO_LIMIT);
   buffer_deinit(&out);
 }
 

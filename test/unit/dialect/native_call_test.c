@@ -113,7 +113,7 @@ static void all_that_makes_owners_gets_the_era_behind_its_keys(void **state)
               ANNA ":7:1700000000000000", "dibs{q9 x", "77");
   assert_true(RENDERED(native_break, &guarded, &out, false, "x", 1, &lease, 77));
   CHECK_WORDS(&out, &script_native_break, "2", "dibs:m:{x}", "dibs:era",
-              ANNA ":7:1700000000000000", "dibs{q9 x", "77");
+              ANNA ":7:1700000000000000", "dibs{q9 x", "77", NO_LIMIT);
   assert_true(RENDERED(native_cancel, &guarded, &out, false, "x", 1, 9, 0, 77, NULL));
   CHECK_WORDS(&out, &script_native_cancel, "2", "dibs:m:{x}", "dibs:era", ANNA, "9", "0",
               "dibs{q9 x", "77");
@@ -163,7 +163,7 @@ static void releases_and_breaks_name_the_lease(void **state)
               "dibs x", "77");
   assert_true(RENDERED(native_break, &here, &out, false, "x", 1, &lease, 77));
   CHECK_WORDS(&out, &script_native_break, "1", "dibs:m:{x}", ANNA ":7:1700000000000000",
-              "dibs x", "77");
+              "dibs x", "77", NO_LIMIT);
   buffer_deinit(&out);
 }
 

@@ -33,7 +33,8 @@ static void each_call_says_what_its_script_expects(void **state)
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_elect_publish, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_native_elect_publish, "2", "dibs:m:{x}", "dibs:e:{x}", LEASE,
-              "1740800000000000002", "3", "3600000", "dibs:elect:{x}", "here");
+              "1740800000000000002", "3", "3600000", "dibs:elect:{x}", "here",
+              NO_LIMIT);
   c = call_of(1000000);
   assert_true(RENDERED(native_elect_clear, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_native_elect_clear, "1", "dibs:e:{x}", LEASE,

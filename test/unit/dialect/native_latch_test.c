@@ -24,13 +24,13 @@ static void each_call_says_keys_channel_and_what_to_count(void **state)
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_latch_set, &here, &out, false, &gate));
   CHECK_WORDS(&out, &script_native_latch_set, "3", "gate", "dibs:l:{gate}",
-              "dibs:l:{gate}:" ANNA ":7", CHANNEL "{gate}", "3");
+              "dibs:l:{gate}:" ANNA ":7", CHANNEL "{gate}", "3", NO_LIMIT);
   assert_true(RENDERED(native_latch_down, &here, &out, false, &gate));
   CHECK_WORDS(&out, &script_native_latch_down, "3", "gate", "dibs:l:{gate}",
-              "dibs:l:{gate}:" ANNA ":7", CHANNEL "{gate}", "3", "part");
+              "dibs:l:{gate}:" ANNA ":7", CHANNEL "{gate}", "3", "part", NO_LIMIT);
   assert_true(RENDERED(native_latch_delete, &here, &out, false, &gate));
   CHECK_WORDS(&out, &script_native_latch_delete, "3", "gate", "dibs:l:{gate}",
-              "dibs:l:{gate}:" ANNA ":7", CHANNEL "{gate}");
+              "dibs:l:{gate}:" ANNA ":7", CHANNEL "{gate}", NO_LIMIT);
   assert_true(RENDERED(native_latch_look, &here, &out, false, "gate", 4));
   CHECK_WORDS(&out, &script_native_latch_look, "2", "gate", "dibs:l:{gate}");
   buffer_deinit(&out);
@@ -45,7 +45,7 @@ static void a_name_with_a_tag_keeps_it_and_its_channel_has_braces_more(void **st
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_latch_delete, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_native_latch_delete, "3", "{gate}", "dibs:l::{gate}",
-              "dibs:l::{gate}:" ANNA ":8", CHANNEL "{{gate}}");
+              "dibs:l::{gate}:" ANNA ":8", CHANNEL "{{gate}}", NO_LIMIT);
   buffer_deinit(&out);
 }
 

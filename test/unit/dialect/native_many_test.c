@@ -53,7 +53,7 @@ static void releases_and_cancels_name_all_members(void **state)
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_many_release, &here, &out, false, names, 2, &lease, 77));
   CHECK_WORDS(&out, &script_native_many_release, "2", "dibs:m:{a}", "dibs:m:{two words}",
-              ANNA ".3:7:1700000000000000", "dibs", "77", "a", "two words");
+              ANNA ".3:7:1700000000000000", "dibs", "77", "a", "two words", NO_LIMIT);
   assert_true(RENDERED(native_many_cancel, &here, &out, false, names, 2, 3, 9, 123, -1));
   CHECK_WORDS(&out, &script_native_many_cancel, "2", "dibs:m:{a}", "dibs:m:{two words}",
               ANNA ".3", "9", "123", "dibs", "0", "a", "two words");

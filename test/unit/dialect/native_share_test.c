@@ -88,13 +88,16 @@ static void the_count_is_set_or_forgotten(void **state)
   (void)state;
   buffer_init(&out, &reader_heap);
   assert_true(RENDERED(native_share_set, &here, &out, false, "x", 1, SHARE_SET, 5, 77));
-  CHECK_WORDS(&out, &script_native_share_set, "1", "dibs:m:{x}", "set", "5", "dibs x", "77");
+  CHECK_WORDS(&out, &script_native_share_set, "1", "dibs:m:{x}", "set", "5", "dibs x", "77",
+              NO_LIMIT);
   assert_true(RENDERED(native_share_set, &here, &out, false, "x", 1, SHARE_SET_IF_ABSENT,
                        5, 77));
-  CHECK_WORDS(&out, &script_native_share_set, "1", "dibs:m:{x}", "absent", "5", "dibs x", "77");
+  CHECK_WORDS(&out, &script_native_share_set, "1", "dibs:m:{x}", "absent", "5", "dibs x", "77",
+              NO_LIMIT);
   assert_true(RENDERED(native_share_set, &here, &out, false, "x", 1, SHARE_DELETE, 0,
                        77));
-  CHECK_WORDS(&out, &script_native_share_set, "1", "dibs:m:{x}", "delete", "0", "dibs x", "77");
+  CHECK_WORDS(&out, &script_native_share_set, "1", "dibs:m:{x}", "delete", "0", "dibs x", "77",
+              NO_LIMIT);
   buffer_deinit(&out);
 }
 

@@ -27,7 +27,7 @@ static void each_call_says_all_its_keys(void **state)
   assert_true(RENDERED(rate_acquire, &here, &out, false, &api));
   CHECK_WORDS(&out, &script_redisson_rate_acquire, "5", "api", "{api}:value",
               "{api}:value:" UUID, "{api}:permits", "{api}:permits:" UUID, "3",
-              "0123456789abcdef");
+              "0123456789abcdef", NO_LIMIT);
   assert_true(RENDERED(rate_cancel, &here, &out, false, &api));
   CHECK_WORDS(&out, &script_redisson_rate_cancel, "5", "api", "{api}:value",
               "{api}:value:" UUID, "{api}:permits", "{api}:permits:" UUID, "3",
@@ -47,15 +47,15 @@ static void changes_say_where_their_answer_is_kept(void **state)
   assert_true(RENDERED(rate_set, &here, &out, false, &api));
   CHECK_WORDS(&out, &script_redisson_rate_set, "6", "api", "{api}:value", "{api}:value:" UUID,
               "{api}:permits", "{api}:permits:" UUID, "dibs:r:{api}:" ANNA ":7", "10", "1000",
-              "5000", "1", "u");
+              "5000", "1", "u", NO_LIMIT);
   assert_true(RENDERED(rate_release, &here, &out, false, &api));
   CHECK_WORDS(&out, &script_redisson_rate_release, "6", "api", "{api}:value",
               "{api}:value:" UUID, "{api}:permits", "{api}:permits:" UUID,
-              "dibs:r:{api}:" ANNA ":7", "3");
+              "dibs:r:{api}:" ANNA ":7", "3", NO_LIMIT);
   assert_true(RENDERED(rate_delete, &here, &out, false, &api));
   CHECK_WORDS(&out, &script_redisson_rate_delete, "6", "api", "{api}:value",
               "{api}:value:" UUID, "{api}:permits", "{api}:permits:" UUID,
-              "dibs:r:{api}:" ANNA ":7");
+              "dibs:r:{api}:" ANNA ":7", NO_LIMIT);
   buffer_deinit(&out);
 }
 
@@ -71,7 +71,7 @@ static void a_name_with_an_open_brace_gets_none(void **state)
   assert_true(RENDERED(rate_delete, &here, &out, false, &c));
   CHECK_WORDS(&out, &script_redisson_rate_delete, "6", "{t}api", "{t}api:value",
               "{t}api:value:" UUID, "{t}api:permits", "{t}api:permits:" UUID,
-              "dibs:r:{t}api:" ANNA ":7");
+              "dibs:r:{t}api:" ANNA ":7", NO_LIMIT);
   buffer_deinit(&out);
 }
 

@@ -154,7 +154,7 @@ static void a_count_is_set_with_its_channel(void **state)
   assert_true(RENDERED(here.dialect->share_set, &here, &out, false, "x", 1, SHARE_SET_IF_ABSENT,
                        4, 0));
   CHECK_WORDS(&out, &script_redisson_share_set, "2", "x", "{x}:timeout", "absent", "4",
-              "PUBLISH", "redisson_sc:{x}");
+              "PUBLISH", "redisson_sc:{x}", NO_LIMIT);
   buffer_deinit(&out);
 }
 

@@ -42,7 +42,7 @@ static void a_call_of_spring_names_lock_end_and_ask(void **state)
               "orders-channel");
   assert_true(RENDERED(spring.dialect->break_lease, &spring, &out, false, "x", 1, &lease, 0));
   CHECK_WORDS(&out, &script_spring_break, "2", "orders:x", "dibs:ask:{orders:x}", UUID ":7",
-              "orders-channel:orders:x", "orders-channel");
+              "orders-channel:orders:x", "orders-channel", NO_LIMIT);
   assert_true(RENDERED(spring.dialect->inspect, &spring, &out, false, "x", 1));
   CHECK_WORDS(&out, &script_spring_inspect, "2", "orders:x", "dibs:ask:{orders:x}");
   buffer_deinit(&out);
@@ -64,7 +64,7 @@ static void a_plain_call_names_the_lock_as_it_is(void **state)
   assert_true(RENDERED(plain.dialect->raise, &plain, &out, false, "x", 1, &lease, 1000));
   CHECK_WORDS(&out, &script_plain_raise, "2", "x", "dibs:token:{x}", UUID ":7", "1000");
   assert_true(RENDERED(plain.dialect->break_lease, &plain, &out, false, "x", 1, &lease, 0));
-  CHECK_WORDS(&out, &script_plain_break, "1", "x", UUID ":7");
+  CHECK_WORDS(&out, &script_plain_break, "1", "x", UUID ":7", NO_LIMIT);
   assert_true(RENDERED(plain.dialect->inspect, &plain, &out, false, "x", 1));
   CHECK_WORDS(&out, &script_plain_inspect, "1", "x");
   buffer_deinit(&out);

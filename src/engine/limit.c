@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* engine/limit.c - the limit that a request carries to the server: after it the server
+ * executes nothing, because the caller has its result, or the request was sent again. */
+#include "engine/internal.h"
+
+/* A wait that ends sends what undoes its request (rate_cancel, barrier_leave), so that its own
+ * end, which may be only a millisecond away, needs no clock. */
+void ask_limit_set(const engine *e, ask *a, const server *s, instant now)
+{
+  instant sent_again = instant_add(now, e->settings.command_timeout);
+  instant last = a->observation != NULL ? INSTANT_NEVER : a->give_up_at;
+
+  a->sent_at = now;
+  if (a->command.has_limit)
+    a->command.limit_us = lock_server_us_at(s->locks, s->route, instant_min(last, sent_again));
+}
+
+/* If the server's clock is ahead of the estimate, that was wrong. Otherwise the request was
+ * late, and the length of its way says nothing about the clock. */
+void ask_was_late(const ask *a, const resp_node *error, const server *from, instant now)
+{
+  int64_t server_us;
+
+  if (resp_late_time(error->bytes, error->size, &server_us) &&
+      server_us > lock_server_us_at(from->locks, from->route, now))
+    lock_server_time(from->locks, from->route, server_us, a->sent_at, now);
+}
