@@ -60,7 +60,8 @@ class Server:
         self.url = 'unix://' + self.socket
         self._start(*more)
         until(self._answers, 'the server answers')
-        self._limit(os.environ.get('DIBS_TEST_ACL'))
+        if '--requirepass' not in more:
+            self._limit(os.environ.get('DIBS_TEST_ACL'))
 
     def restart(self, *more):
         """With what it saved; it may be loading still when this returns."""
