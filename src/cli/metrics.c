@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
@@ -98,6 +99,14 @@ static int serve(exporter *e, const metrics_own *own)
   return CODE_OK;
 }
 
+/* A device, pipe or directory would be replaced by a file, or the write would fail. */
+static bool is_replaceable(const char *path)
+{
+  struct stat there;
+
+  return stat(path, &there) != 0 || S_ISREG(there.st_mode);
+}
+
 /* A reader sees the file before or the one after. */
 static int file_write(const watch_text *text, const char *path)
 {
@@ -122,8 +131,13 @@ static int file_write(const watch_text *text, const char *path)
 
 static int metrics_once(exporter *e, const session *s, const metrics_own *own)
 {
-  dibs_status status = sampler_read(&e->sampler);
+  dibs_status status;
 
+  if (own->textfile != NULL && !is_replaceable(own->textfile))
+    return say_fault(&(message_facts){ .code = CODE_CONFIG },
+                     "%s is no regular file; --textfile replaces one, --once writes to stdout",
+                     own->textfile);
+  status = sampler_read(&e->sampler);
   sampler_write_metrics(&e->sampler, e->names_max, &e->text);
   if (e->text.has_no_memory)
     return session_verb_fault(s, DIBS_ERR_NO_MEMORY, "metrics");

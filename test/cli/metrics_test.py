@@ -3,6 +3,7 @@
 """dibs metrics: over real locks of several processes; scraped by a real Prometheus."""
 import glob
 import json
+import stat
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -90,6 +91,13 @@ def a_textfile_is_replaced_as_a_whole():
         done = dibs('metrics', '--textfile', os.path.join(place, 'none', 'x'))
         equal(done.code, 78, done)
         contains(done.err, 'No such file')
+        pipe = os.path.join(place, 'pipe')
+        os.mkfifo(pipe)
+        for path in (pipe, place):
+            done = dibs('metrics', '--textfile', path)
+            equal(done.code, 78, done)
+            contains(done.err, path + ' is no regular file')
+        assert stat.S_ISFIFO(os.stat(pipe).st_mode)
 
 
 def mistakes_are_named():

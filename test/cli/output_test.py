@@ -237,7 +237,7 @@ def each_subcommand_with_json_says_so_of_mistakes_and_of_no_server():
         fault(dibs(name, '--json', '--no-such-option'))
     for line in ('run j -- true', 'status', 'who j', 'history', 'acquire j', 'sem init j 2',
                  'latch init j 2', 'elect j -- true', 'elect --observe -n j', 'wait j',
-                 'rate show j', 'barrier ls', 'metrics --textfile /dev/null', 'doctor'):
+                 'rate show j', 'barrier ls', 'metrics --textfile /dev/null/f', 'doctor'):
         words = _words(line, '')
         done = dibs(*words[:2], '-u', 'unix:///nowhere', '--connect-timeout', '500ms', *words[2:])
         assert done.code not in (0, 64), (line, done)
