@@ -251,7 +251,7 @@ static void limiters(const struct stage *s, int32_t type)
   live_expect(s->a, dibs_rate_limiter_available(s->a, "api-1", &left), DIBS_OK);
   live_expect(s->a, dibs_rate_limiter_set(s->a, "api-1", &rate, DIBS_RATE_RESET), DIBS_OK);
   live_expect(s->a, dibs_rate_limiter_acquire(s->a, "api-1", 2, NULL), DIBS_OK);
-  w.wait_ms = 1;
+  w.wait_ms = 500;
   live_expect(s->a, dibs_rate_limiter_acquire(s->a, "api-1", 2, &w), DIBS_TIMED_OUT);
   live_expect(s->a, dibs_rate_limiter_delete(s->a, "api-1"), DIBS_OK);
 }

@@ -314,7 +314,7 @@ static void after_each_step_available_and_held_are_the_total(void **state)
   (void)state;
   random_seed(&chance, seed != NULL ? strtoull(seed, NULL, 10) : 1);
   freeReplyObject(redisCommand(commands, "DEL " KEY));
-  freeReplyObject(redisCommand(commands, "EVAL %s 1 " KEY " set 10 %s 0",
+  freeReplyObject(redisCommand(commands, "EVAL %s 1 " KEY " set 10 %s 0 0",
                                script_native_share_set.bytes, "dibs orders"));
   for (long done = 0; done < steps; done += TOGETHER)
     batch();
