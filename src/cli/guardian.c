@@ -101,7 +101,7 @@ static void kill_tree(guard *g)
   do {
     signal_command(g, SIGKILL);
     reap_orphans(g);
-    if (process_tree_kill(getpid()) == 0)
+    if (process_tree_kill() == 0)
       return;
     nanosleep(&step, NULL);
   } while (clock_ms() < until);

@@ -12,6 +12,7 @@
 #include "cli/file_limit.h"
 #include "cli/guardian.h"
 #include "cli/help.h"
+#include "cli/init.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/signals.h"
@@ -90,6 +91,7 @@ int main(int argc, char **argv)
 {
   const command *c;
 
+  init_begin();
   stdio_fill();
   file_limit_outlive();
   guardian_keep_title(argc, argv);

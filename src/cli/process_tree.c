@@ -34,7 +34,8 @@ static pid_t number_of(const char *text)
   return *text == '\0' && value > 0 ? (pid_t)value : -1;
 }
 
-static void stat_path(pid_t pid, char path[32])
+/* "/proc/PID" and `file` of it, or "". */
+static void path_of(pid_t pid, const char *file, char path[32])
 {
   char digits[12];
   size_t count = 0;
@@ -45,7 +46,7 @@ static void stat_path(pid_t pid, char path[32])
   while ((pid /= 10) > 0);
   while (count > 0)
     *to++ = digits[--count];
-  memcpy(to, "/stat", sizeof("/stat"));
+  memcpy(to, file, strlen(file) + 1);
 }
 
 /* "PID (COMMAND) STATE PARENT ...", and a command may contain anything. -1: it is gone. */
@@ -56,7 +57,7 @@ static pid_t parent_of(pid_t pid, char *ret_state)
   ssize_t size;
   int fd;
 
-  stat_path(pid, path);
+  path_of(pid, "/stat", path);
   fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0)
     return -1;
@@ -91,28 +92,49 @@ static bool has_ended(pid_t pid)
   return parent_of(pid, &state) < 0 || state == 'Z' || state == 'X';
 }
 
-/* The descriptor keeps the pid from meaning another process between the look and the kill. */
+/* The descriptor keeps the pid from meaning another process between the look and the kill. It is
+ * of a directory, since the numbers of /proc may be those of another namespace. */
 static bool kill_one(pid_t pid, pid_t top)
 {
-  int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+  char path[32];
+  int fd;
   bool is_killed;
 
+  path_of(pid, "", path);
+  fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0)
-    return errno == ENOSYS && kill(pid, SIGKILL) == 0;
+    return false;
   is_killed = is_below(pid, top) && !has_ended(pid) &&
               syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
+  /* Before Linux 5.1, or forbidden by a filter for system calls. */
+  if (!is_killed && (errno == ENOSYS || errno == EPERM) && top == getpid())
+    is_killed = is_below(pid, top) && !has_ended(pid) && kill(pid, SIGKILL) == 0;
   close(fd);
   return is_killed;
 }
 
-int process_tree_kill(pid_t top)
+/* What /proc calls this process; -1. */
+static pid_t own_number(void)
 {
+  char text[12];
+  ssize_t size = readlink("/proc/self", text, sizeof(text) - 1);
+
+  text[size < 0 ? 0 : size] = '\0';
+  return number_of(text);
+}
+
+int process_tree_kill(void)
+{
+  const pid_t top = own_number();
   _Alignas(entry) char bytes[4096];
   int directory = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC), killed = 0;
   long size;
 
-  if (directory < 0)
+  if (directory < 0 || top < 0) {
+    if (directory >= 0)
+      close(directory);
     return 0;
+  }
   while ((size = syscall(SYS_getdents64, directory, bytes, sizeof(bytes))) > 0) {
     for (long at = 0; at < size;) {
       const entry *e = (const entry *)(const void *)(bytes + at);

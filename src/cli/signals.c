@@ -7,8 +7,16 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-static const int watched[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
-                               SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT };
+#include "cli/init.h"
+
+/* And all real-time signals: images name one of them as STOPSIGNAL. */
+static const int watched[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,   SIGUSR2,
+                               SIGTSTP, SIGCONT, SIGABRT, SIGALRM, SIGVTALRM, SIGPROF,
+                               SIGIO,   SIGPWR,  SIGXCPU, SIGWINCH,
+#ifdef SIGSTKFLT
+                               SIGSTKFLT,
+#endif
+};
 
 static bool is_ignored(int number)
 {
@@ -32,6 +40,28 @@ void signals_end_with_reader(void)
   sigaction(SIGPIPE, &pipe_before, NULL);
 }
 
+static void add_unless_ignored(sigset_t *set, int number)
+{
+  if (!is_ignored(number))
+    sigaddset(set, number);
+}
+
+bool signals_ends(int number)
+{
+  switch (number) {
+  case SIGUSR1:
+  case SIGUSR2:
+  case SIGTSTP:
+  case SIGCONT:
+  case SIGCHLD:
+    return false;
+  case SIGWINCH:
+    return init_is_parent();
+  default:
+    return true;
+  }
+}
+
 bool signals_begin(signal_watch *w)
 {
   struct sigaction normal;
@@ -39,10 +69,10 @@ bool signals_begin(signal_watch *w)
 
   w->was_interrupted = w->is_by_terminal = false;
   sigemptyset(&wanted);
-  for (size_t i = 0; i < sizeof(watched) / sizeof(watched[0]); i++) {
-    if (!is_ignored(watched[i]))
-      sigaddset(&wanted, watched[i]);
-  }
+  for (size_t i = 0; i < sizeof(watched) / sizeof(watched[0]); i++)
+    add_unless_ignored(&wanted, watched[i]);
+  for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+    add_unless_ignored(&wanted, number);
   /* Ignored, it would take the child's exit code from us. */
   memset(&normal, 0, sizeof(normal));
   normal.sa_handler = SIG_DFL;
@@ -59,10 +89,20 @@ bool signals_begin(signal_watch *w)
   return w->fd >= 0;
 }
 
+static bool is_for_this_process_only(const struct signalfd_siginfo *info)
+{
+  int number = (int)info->ssi_signo;
+
+  return info->ssi_code == SI_KERNEL && !signals_is_end(number) && number != SIGTSTP &&
+         number != SIGCONT && number != SIGCHLD;
+}
+
 bool signals_next(signal_watch *w, struct signalfd_siginfo *ret_signal)
 {
-  if (read(w->fd, ret_signal, sizeof(*ret_signal)) != (ssize_t)sizeof(*ret_signal))
-    return false;
+  do {
+    if (read(w->fd, ret_signal, sizeof(*ret_signal)) != (ssize_t)sizeof(*ret_signal))
+      return false;
+  } while (is_for_this_process_only(ret_signal));
   if (signals_is_key((int)ret_signal->ssi_signo)) {
     w->was_interrupted = true;
     w->is_by_terminal |= ret_signal->ssi_code == SI_KERNEL;

@@ -29,7 +29,8 @@ void signals_end_with_reader(void);
 /* false when the system refuses. */
 bool signals_begin(signal_watch *w);
 
-/* The next signal that came; false when there is none. Never blocks. */
+/* The next signal that came; false when there is none. Never blocks. Leaves out what the kernel
+ * means for this process only, such as WINCH of a terminal or XCPU. */
 bool signals_next(signal_watch *w, struct signalfd_siginfo *ret_signal);
 
 /* INT, TERM, HUP, QUIT: signals that ask a process to end. */
@@ -54,6 +55,10 @@ void signals_stop_group(void);
  * two. Returns when continued in the foreground, or continued with one of INT, TERM, HUP or QUIT
  * to read. False: no shell is left that could bring it to the foreground, so it did not stop. */
 bool signals_stop_in_background(int terminal);
+
+/* Signals that end a process which does not handle them, but for USR1 and USR2, faults, PIPE and
+ * XFSZ; and WINCH from the init of a container, whose image may have it as STOPSIGNAL. */
+bool signals_ends(int number);
 
 /* INT and QUIT: those that Ctrl-C and Ctrl-\ send. */
 static inline bool signals_is_key(int number)

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Every signal that ends a process by default comes to the command, or ends the wait for its lock:
+images of containers name one of them as STOPSIGNAL. As pid 1: container_test.py."""
+import os
+import signal
+import subprocess
+
+from harness import *  # noqa
+
+# Beyond INT, TERM, HUP, QUIT, USR1 and USR2 (run_test.py). Not faults, KILL, PIPE and XFSZ.
+NUMBERS = [signal.SIGPWR, signal.SIGRTMIN + 3, signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF,
+           signal.SIGIO, signal.SIGXCPU, signal.SIGABRT, signal.SIGRTMIN, signal.SIGRTMAX]
+
+
+def a_signal_that_ends_a_process_comes_to_the_command():
+    for number in NUMBERS:
+        mark = temporary_file()
+        process = start('run', 's:run', '--', 'bash', '-c',
+                        'trap "echo got; exit 5" %d; echo up >"$0"; while :; do sleep 0.02; done'
+                        % number, mark)
+        until_text(mark, 'up')
+        process.send_signal(number)
+        done = finish(process)
+        equal((done.code, done.out), (5, 'got\n'), number)
+        os.unlink(mark)
+    assert not is_held('s:run')
+
+
+def a_command_that_dies_of_it_gives_its_code():
+    for number in NUMBERS:
+        process = start('run', 's:dies', '--', 'sh', '-c', 'ulimit -c 0; echo up; exec sleep 60')
+        equal(process.stdout.readline(), 'up\n')
+        process.send_signal(number)
+        equal(finish(process).code, 128 + number)
+    assert not is_held('s:dies')
+
+
+def a_window_size_from_a_process_comes_to_the_command():
+    process = start('run', 's:size', '--', 'bash', '-c',
+                    'trap "exit 6" WINCH; echo up; while :; do sleep 0.02; done')
+    equal(process.stdout.readline(), 'up\n')
+    process.send_signal(signal.SIGWINCH)
+    equal(finish(process).code, 6)
+
+
+def a_signal_that_ends_a_process_ends_a_wait_and_leaves_no_entry():
+    other = holder('s:wait')
+    for number in NUMBERS:
+        waiter = start('run', 's:wait', '--', 'echo', 'ran')
+        until_waiting('s:wait')
+        waiter.send_signal(signal.SIGWINCH)             # does not
+        waiter.send_signal(number)
+        done = finish(waiter)
+        equal((done.code, done.out), (128 + number, ''), number)
+        equal(who('s:wait')['waiting'], 0)
+    end_holder(other)
+
+
+def a_signal_that_ends_a_process_ends_a_leader_without_a_command():
+    for number in (signal.SIGPWR, signal.SIGRTMIN + 3):
+        leader = start('elect', 's:lead')
+        until(lambda: dibs('elect', '--observe', '-n', 's:lead').code == 0, 'it leads')
+        leader.send_signal(number)
+        equal(finish(leader).code, 0)
+
+
+def a_signal_that_was_ignored_stays_ignored():
+    process = subprocess.Popen(['sh', '-c', 'trap "" ALRM; exec "$DIBS" run s:ignored -- sh -c '
+                                '"kill -ALRM \\${DIBS_HOLDER##*:} \\$\\$; exit 4"'],
+                               env=environment())
+    equal(process.wait(PATIENCE), 4)
+
+
+tests(dict(globals()))
