@@ -29,7 +29,7 @@ static void pass_signals_on(child *c, signal_watch *signals, int *end_signal)
       *end_signal = number;
     if (number == SIGTSTP)
       signals_stop_self();
-    else if (number != SIGCHLD && info.ssi_code != SI_KERNEL)
+    else if (number != SIGCHLD && !signals_came_to_group(&info))
       child_signal(c, number);
   }
 }

@@ -21,11 +21,15 @@ static void reap(pid_t child)
   }
 }
 
-/* The child has what it sent to its group, and the keys of a terminal, which the kernel sends to
- * the group as well. A hang-up comes only to the leader of the session, which is pid 1. */
+/* The child has what it sent to its group, and what the kernel sends to the group for a terminal.
+ * A hang-up comes only to the leader of the session, which is pid 1. */
 static bool has_child_got(const siginfo_t *info, pid_t child)
 {
-  return info->si_pid == child || (info->si_code == SI_KERNEL && info->si_signo != SIGHUP);
+  int number = info->si_signo;
+
+  return info->si_pid == child ||
+         (info->si_code == SI_KERNEL && (number == SIGINT || number == SIGQUIT ||
+                                         number == SIGTSTP || number == SIGWINCH));
 }
 
 static _Noreturn void serve(pid_t child, const sigset_t *all)

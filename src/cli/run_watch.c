@@ -152,7 +152,7 @@ static void arm_timer(const run *r, int64_t in_ms)
 /* Whether the terminal has sent it to the command too, which shares our group. */
 static bool came_to_both(const run *r, const struct signalfd_siginfo *info)
 {
-  return r->options->is_foreground && info->ssi_code == SI_KERNEL;
+  return r->options->is_foreground && signals_came_to_group(info);
 }
 
 static void report_stopped(const run *r)

@@ -89,12 +89,15 @@ bool signals_begin(signal_watch *w)
   return w->fd >= 0;
 }
 
-static bool is_for_this_process_only(const struct signalfd_siginfo *info)
+static bool is_new_size(const struct signalfd_siginfo *info)
 {
-  int number = (int)info->ssi_signo;
+  return info->ssi_signo == SIGWINCH && info->ssi_code == SI_KERNEL;
+}
 
-  return info->ssi_code == SI_KERNEL && !signals_is_end(number) && number != SIGTSTP &&
-         number != SIGCONT && number != SIGCHLD;
+bool signals_came_to_group(const struct signalfd_siginfo *info)
+{
+  return info->ssi_code == SI_KERNEL &&
+         (signals_is_end((int)info->ssi_signo) || info->ssi_signo == SIGTSTP);
 }
 
 bool signals_next(signal_watch *w, struct signalfd_siginfo *ret_signal)
@@ -102,7 +105,7 @@ bool signals_next(signal_watch *w, struct signalfd_siginfo *ret_signal)
   do {
     if (read(w->fd, ret_signal, sizeof(*ret_signal)) != (ssize_t)sizeof(*ret_signal))
       return false;
-  } while (is_for_this_process_only(ret_signal));
+  } while (is_new_size(ret_signal));
   if (signals_is_key((int)ret_signal->ssi_signo)) {
     w->was_interrupted = true;
     w->is_by_terminal |= ret_signal->ssi_code == SI_KERNEL;

@@ -29,9 +29,13 @@ void signals_end_with_reader(void);
 /* false when the system refuses. */
 bool signals_begin(signal_watch *w);
 
-/* The next signal that came; false when there is none. Never blocks. Leaves out what the kernel
- * means for this process only, such as WINCH of a terminal or XCPU. */
+/* The next signal that came; false when there is none. Never blocks. Leaves out WINCH
+ * of a terminal, which its foreground group has anyway. */
 bool signals_next(signal_watch *w, struct signalfd_siginfo *ret_signal);
+
+/* Whether the terminal sent it, to all of our process group. An alarm(2) that the caller set before
+ * it executed this program comes from the kernel as well, but to this process only. */
+bool signals_came_to_group(const struct signalfd_siginfo *info);
 
 /* INT, TERM, HUP, QUIT: signals that ask a process to end. */
 static inline bool signals_is_end(int number)

@@ -5,6 +5,7 @@ images of containers name one of them as STOPSIGNAL. As pid 1: container_test.py
 import os
 import signal
 import subprocess
+import sys
 
 from harness import *  # noqa
 
@@ -63,6 +64,17 @@ def a_signal_that_ends_a_process_ends_a_leader_without_a_command():
         until(lambda: dibs('elect', '--observe', '-n', 's:lead').code == 0, 'it leads')
         leader.send_signal(number)
         equal(finish(leader).code, 0)
+
+
+# Set before it executes dibs, as by perl -e 'alarm 10; exec @ARGV'.
+def an_alarm_of_the_caller_ends_the_command():
+    for option in ((), ('--foreground',)):
+        process = subprocess.Popen(
+            [sys.executable, '-c', 'import os, signal, sys; signal.alarm(3); '
+             'os.execvp(sys.argv[1], sys.argv[1:])', DIBS, 'run', *option, 's:alarm', '--', 'sleep',
+             '611'], env=environment())
+        equal(process.wait(PATIENCE), 128 + signal.SIGALRM)
+        until(lambda: not is_held('s:alarm'), 'the lock is free')
 
 
 def a_signal_that_was_ignored_stays_ignored():
