@@ -48,7 +48,9 @@ typedef struct dibs_loss {
 typedef void (*dibs_lost_callback)(dibs_hold *hold, const dibs_loss *loss, void *data);
 
 /* Bits of dibs_lock_options.flags. */
-#define DIBS_LOCK_FIXED 0x1u        /* the lease ends after ttl_ms: never renewed */
+#define DIBS_LOCK_FIXED 0x1u        /* the lease ends after ttl_ms: never renewed. An inner hold
+                                       of its owner has the outermost one's lease:
+                                       DIBS_ERR_ARGUMENT if that is renewed or longer */
 #define DIBS_LOCK_NO_OWNER 0x2u     /* no re-entry, not even by the calling thread */
 #define DIBS_LOCK_NO_REENTRY 0x4u   /* the same owner again: DIBS_WOULD_DEADLOCK */
 #define DIBS_LOCK_FSYNC 0x8u        /* with min_replicas: on disk, too, at primary and replicas,
@@ -66,7 +68,8 @@ typedef struct dibs_lock_options {
                                  sets; ignored by try */
   int32_t ttl_ms;             /* lease length, 30000; 100 .. DIBS_MS_MAX */
   int32_t max_hold_ms;        /* renewal ends then, and the hold with it; 0: never;
-                                 else ttl_ms .. DIBS_MS_MAX */
+                                 else ttl_ms .. DIBS_MS_MAX. For an inner hold of its owner
+                                 DIBS_ERR_ARGUMENT, unless the outermost one ends before */
   const void *owner;          /* may re-enter; NULL: the calling thread in a blocking call,
                                  no owner in an async one */
   size_t owner_size;          /* 1 .. DIBS_OWNER_MAX bytes when owner is set */
@@ -119,7 +122,8 @@ typedef struct dibs_lock_options {
  *                               DIBS_CLIENT_DETECT_DEADLOCK found that it waits for itself.
  *          DIBS_UNKNOWN         sent, and no reply within the time; see there.
  *          DIBS_ERR_UNREACHABLE no server for connect_timeout_ms.
- *          DIBS_ERR_ARGUMENT    name, size, time or flag out of range; see
+ *          DIBS_ERR_ARGUMENT    name, size, time or flag out of range, or an inner hold
+ *                               that shall end before the outermost one; see
  *                               dibs_last_error().
  *          DIBS_ERR_FORKED, _CLOSED, _WOULD_BLOCK, and the server's faults.
  *

@@ -231,21 +231,38 @@ static int depth_of(const acquisition *a, const claim *c)
   return depth;
 }
 
-bool claim_reenters(acquisition *a, claim *c, bool reads, bool is_suspect)
+/* NULL: its end is as `c` wants it. */
+static const char *end_fault(const claim *c, const held_terms *held)
+{
+  span most = c->spec.is_fixed ? c->spec.ttl : c->spec.max_hold;
+
+  if (c->spec.is_fixed && !held->is_fixed)
+    return "this owner holds the name already, by a lease that is renewed: DIBS_LOCK_FIXED is for "
+           "the outermost hold";
+  if (most.ns > 0 && instant_before(instant_add(c->asked_at, most), held->limit))
+    return "this owner holds the name already, and may do so for longer: DIBS_LOCK_FIXED and "
+           "max_hold_ms are for the outermost hold";
+  return NULL;
+}
+
+bool claim_reenters(acquisition *a, claim *c, const held_terms *held)
 {
   const claim *outer = holder_of(a, c->owner, c->spec.owner_size);
+  const char *fault = end_fault(c, held);
 
   if (outer == NULL)
     return false;
   if (c->spec.no_reentry) {
     claim_fail(c, DIBS_WOULD_DEADLOCK, "this owner holds the name already");
-  } else if (reads && !c->spec.reads) {
+  } else if (held->reads && !c->spec.reads) {
     claim_fail(c, DIBS_WOULD_DEADLOCK,
                "this owner reads it: a writer would wait for itself; release first");
+  } else if (fault != NULL) {
+    claim_fail(c, DIBS_ERR_ARGUMENT, fault);
   } else {
     hold(c, outer->fence, outer->units, depth_of(a, c));
     c->backend->counts.granted_local++;
-    report_hold(c, is_suspect);
+    report_hold(c, held->is_suspect);
   }
   return true;
 }

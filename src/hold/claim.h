@@ -103,9 +103,17 @@ void claim_say(claim *c, const char *words);
 void claim_fail(claim *c, dibs_status status, const char *words);
 
 /* ---- holding ---- */
+/* The lease that holders have. */
+typedef struct held_terms {
+  bool reads, is_suspect;
+  bool is_fixed;                         /* not renewed */
+  instant limit;                         /* no renewal goes beyond; INSTANT_NEVER: none */
+} held_terms;
+
 /* Whether the owner of `c` holds `a` already: then `c` holds it too, or has failed. A writer
- * that is a reader would wait for itself: `reads`, only reading is granted. */
-bool claim_reenters(acquisition *a, claim *c, bool reads, bool is_suspect);
+ * that is a reader would wait for itself: only reading is granted. What `c` says of the end of
+ * its lease must be true of the one that is there. */
+bool claim_reenters(acquisition *a, claim *c, const held_terms *held);
 
 /* ---- parked ---- */
 void holder_park(acquisition *a);        /* its only holder */

@@ -67,7 +67,10 @@ bool hold_reenters(lease *l, claim *c)
                "this owner holds it already, acknowledged by fewer replicas");
     return true;
   }
-  (void)claim_reenters(&l->claims, c, l->mode == 'r', l->term.is_suspect);
+  (void)claim_reenters(&l->claims, c, &(held_terms){ .reads = l->mode == 'r',
+                                                     .is_suspect = l->term.is_suspect,
+                                                     .is_fixed = l->term.is_fixed,
+                                                     .limit = l->term.limit });
   if (c->state != CLAIM_HELD)
     return true;
   report_acks(c, l);

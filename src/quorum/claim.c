@@ -60,7 +60,11 @@ static dibs_status place(hold_backend *b, claim *c, const lock_spec *spec, insta
   r = held_by(e, spec);
   if (r != NULL) {
     claim_wait(&r->claims, c);
-    (void)claim_reenters(&r->claims, c, r->reads, r->is_suspect);
+    (void)claim_reenters(&r->claims, c, &(held_terms){ .reads = r->reads,
+                                                       .is_suspect = r->is_suspect,
+                                                       .is_fixed = r->is_fixed,
+                                                       .limit = r->is_fixed ? r->valid_until
+                                                                            : r->limit });
   } else if (spec->is_try && spec_is_mutex(spec) && e != NULL) {
     claim_fail(c, DIBS_BUSY, "held or waited for by this client");
   } else {

@@ -61,6 +61,35 @@ static void no_reentry_is_refused_at_once(void **state)
   peer_free(p);
 }
 
+/* The lease of the outermost hold, and what an inner hold wants of its end. */
+static void an_inner_hold_has_the_end_that_it_wants_or_is_refused(void **state)
+{
+  static const struct { struct wish outer, inner; bool is_granted; } rows[] = {
+    { { .ttl_ms = 3000 }, { .is_fixed = true, .ttl_ms = 3000 }, false },
+    { { .ttl_ms = 3000, .max_hold_ms = 9000 }, { .is_fixed = true, .ttl_ms = 9000 }, false },
+    { { .ttl_ms = 3000, .is_fixed = true }, { .is_fixed = true, .ttl_ms = 3000 }, true },
+    { { .ttl_ms = 3000, .is_fixed = true }, { .is_fixed = true, .ttl_ms = 2000 }, false },
+    { { .ttl_ms = 3000, .is_fixed = true }, { .ttl_ms = 3000 }, true },
+    { { .ttl_ms = 3000 }, { .ttl_ms = 3000, .max_hold_ms = 9000 }, false },
+    { { .ttl_ms = 3000, .max_hold_ms = 9000 }, { .ttl_ms = 3000, .max_hold_ms = 9000 }, true },
+    { { .ttl_ms = 3000, .max_hold_ms = 9000 }, { .ttl_ms = 3000, .max_hold_ms = 8999 }, false },
+    { { .ttl_ms = 3000, .is_fixed = true }, { .ttl_ms = 3000, .max_hold_ms = 3000 }, true },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    struct wish outer = rows[i].outer, inner = rows[i].inner;
+    struct peer *p;
+
+    outer.owner = inner.owner = "x";
+    p = peer_held(outer);
+    peer_lock(p, "b", inner);
+    peer_expect_told(p, rows[i].is_granted ? "granted b" : "failed b DIBS_ERR_ARGUMENT");
+    peer_expect_nothing(p);
+    peer_free(p);
+  }
+}
+
 static void re_entry_with_a_longer_ttl_lengthens_the_lease(void **state)
 {
   struct peer *p = peer_held((struct wish){ .owner = "x", .ttl_ms = 1000 });
@@ -217,6 +246,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_owner_re_enters_without_a_word_to_the_server),
+    cmocka_unit_test(an_inner_hold_has_the_end_that_it_wants_or_is_refused),
     cmocka_unit_test(another_owner_of_the_same_client_waits),
     cmocka_unit_test(nobody_is_an_owner_without_a_key),
     cmocka_unit_test(no_reentry_is_refused_at_once),

@@ -46,7 +46,7 @@ static dibs_status place(hold_backend *b, claim *c, const lock_spec *spec, insta
   if (spec->name_size == 0)
     return DIBS_ERR_LIMIT;
   claim_wait(&o->claims, c);
-  (void)claim_reenters(&o->claims, c, false, false);
+  (void)claim_reenters(&o->claims, c, &(held_terms){ .limit = INSTANT_NEVER });
   return DIBS_OK;
 }
 
