@@ -9,6 +9,8 @@
 #define DIBS_MUTEX_HPP
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <new>
 #include <shared_mutex>
@@ -23,24 +25,48 @@ namespace dibs {
 inline namespace DIBS_CPP {
 namespace detail {
 
+/* A thread, also beside all that have ended: their std::thread::id is used again. One counter
+ * for all libraries of the program, whatever they hide. */
+class this_thread_id {
+ public:
+  this_thread_id() noexcept : id_(std::this_thread::get_id()), number_(number()) {}
+
+  bool operator==(const this_thread_id &other) const noexcept
+  {
+    return id_ == other.id_ && number_ == other.number_;
+  }
+
+ private:
+  DIBS_API static std::uint64_t number() noexcept
+  {
+    static std::atomic<std::uint64_t> last{0};
+    static thread_local const std::uint64_t mine = ++last;
+
+    return mine;
+  }
+
+  std::thread::id id_;
+  std::uint64_t number_;
+};
+
 /* Which thread has which holds of one mutex object. Two threads can have one at the same
  * time although it is exclusive: after a loss, until the loser has unlocked. */
 class seats {
   struct seat {
-    std::thread::id thread;
+    this_thread_id thread;
     bool is_shared;
     hold had;
   };
 
   struct ending {
-    std::thread::id thread;
+    this_thread_id thread;
     dibs_status status;
   };
 
   template <class Endings>
   static auto ending_of(Endings &endings) noexcept
   {
-    const auto me = std::this_thread::get_id();
+    const this_thread_id me;
 
     return std::find_if(endings.begin(), endings.end(),
                         [me](const ending &e) { return e.thread == me; });
@@ -53,7 +79,7 @@ class seats {
     const std::lock_guard<std::mutex> guard(guard_);
 
     try {
-      seats_.push_back(seat{std::this_thread::get_id(), is_shared, std::move(had)});
+      seats_.push_back(seat{this_thread_id(), is_shared, std::move(had)});
     } catch (const std::bad_alloc &) {
       return DIBS_ERR_NO_MEMORY;
     }
@@ -84,7 +110,7 @@ class seats {
   auto look(Look &&look) const
   {
     const std::lock_guard<std::mutex> guard(guard_);
-    const auto me = std::this_thread::get_id();
+    const this_thread_id me;
     const auto found = std::find_if(seats_.rbegin(), seats_.rend(),
                                     [me](const seat &s) { return s.thread == me; });
 
@@ -107,7 +133,7 @@ class seats {
  private:
   std::vector<seat>::reverse_iterator last_seat(bool is_shared) noexcept
   {
-    const auto me = std::this_thread::get_id();
+    const this_thread_id me;
 
     return std::find_if(seats_.rbegin(), seats_.rend(), [me, is_shared](const seat &s) {
       return s.thread == me && s.is_shared == is_shared;
@@ -139,7 +165,7 @@ class seats {
       found->status = status;
     else if (status != DIBS_OK)
       try {
-        endings_.push_back(ending{std::this_thread::get_id(), status});
+        endings_.push_back(ending{this_thread_id(), status});
       } catch (const std::bad_alloc &) {
         return;                          /* last() is for the curious */
       }

@@ -240,6 +240,25 @@ static void a_thread_that_has_not_locked_unlocks_nothing()
 }
 
 /* The loser and its successor share one object, and each unlocks its own. */
+static void a_thread_with_the_id_of_one_that_ended_unlocks_nothing()
+{
+  dibs::client client = connect();
+  dibs::mutex m(client, "reused");
+  std::thread::id first;
+  bool is_reused = false;
+
+  std::thread([&] {
+    m.lock();
+    first = std::this_thread::get_id();
+  }).join();
+  for (int i = 0; i < 100 && !is_reused; i++)
+    std::thread([&] {
+      is_reused = std::this_thread::get_id() == first;
+      m.unlock();
+    }).join();
+  PROMISE(!is_free("reused"));
+}
+
 static void a_late_unlock_does_not_release_the_next_holder()
 {
   dibs::client client = connect();
@@ -332,6 +351,7 @@ int main()
     TEST(locking_twice_is_refused_instead_of_waiting_for_oneself),
     TEST(a_recursive_mutex_is_released_by_its_last_unlock),
     TEST(a_thread_that_has_not_locked_unlocks_nothing),
+    TEST(a_thread_with_the_id_of_one_that_ended_unlocks_nothing),
     TEST(a_late_unlock_does_not_release_the_next_holder),
     TEST(faults_throw_with_the_words_of_the_library),
     TEST(clients_open_without_exceptions_too),
