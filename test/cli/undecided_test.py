@@ -16,6 +16,9 @@ ROWS = (
     ('latch', 'init', 'b', '1'), ('latch', 'down', 'b'), ('latch', 'wait', '-w', '1', 'b'),
     ('barrier', 'wait', '-n', '2', 'b'), ('barrier', 'ls', 'b'), ('rate', 'take', 'b'),
     ('elect', 'b', '--', 'true'), ('release', '--force', '--yes', 'b'),
+    ('run', '-n', '--skip-ok', 'b', '--', 'true'), ('who', '--json', 'b'),
+    ('acquire', '--no-renew', '-n', '--skip-ok', '--json', 'b'), ('wait', '--json', '-w', '1', 'b'),
+    ('elect', '-n', '--skip-ok', 'b', '--', 'true'),
 )
 
 # Without need of a write: a server out of memory answers these.
@@ -74,6 +77,31 @@ def a_cluster_that_is_down_is_69_in_every_subcommand():
     try:
         server.ask('CLUSTER', 'ADDSLOTSRANGE', '0', '8000')
         _all('redis+cluster://' + server.tcp, 'CLUSTERDOWN')
+    finally:
+        server.stop()
+
+
+def a_slot_that_no_node_serves_is_69_in_every_subcommand():
+    server = _Cluster()
+    try:
+        server.ask('CONFIG', 'SET', 'cluster-require-full-coverage', 'no')
+        server.ask('CLUSTER', 'ADDSLOTSRANGE', '4000', '16383')      # not that of b
+        until(lambda: 'cluster_state:ok' in server.ask('CLUSTER', 'INFO'), 'it serves the others')
+        _all('redis+cluster://' + server.tcp, '')
+    finally:
+        server.stop()
+
+
+def what_the_user_may_not_do_is_77_in_every_subcommand():
+    server = Server()
+    try:
+        server.ask('ACL', 'SETUSER', 'nop', 'on', '>geheim', '~nothing', '&*', '+@all', '-info',
+                   '-scan')
+        url, env = server.url.replace('unix://', 'unix://nop@'), {'DIBS_PASSWORD': 'geheim'}
+        for row in ROWS:
+            done = dibs(row[0], '-u', url, *row[1:], env=env)
+            equal(done.code, 77, (row, done))
+            contains(done.err, 'NOPERM')
     finally:
         server.stop()
 
