@@ -9,6 +9,7 @@
 #define RANK_SPACING_MS 25
 #define LINGERER_PATIENCE SPAN_MS(20)  /* of a try while the holder may have parked the lease */
 #define LINGERER_POLL SPAN_MS(2)
+#define OVER_AFTER_MS 1000         /* a lease ends, then it can be taken: protocol.md 4, "over" */
 #define SPIN_FIRST SPAN_MS(1)
 #define SPIN_MOST SPAN_MS(128)
 #define LOOK_DOUBLINGS 16
@@ -246,7 +247,23 @@ static lease_state ask_granted(lease *l, const acquire_answer *a, instant sent_a
   return hold_granted(l, &a->lease, end, l->ask.ttl, 0, again, now, now);
 }
 
-static lease_state ask_busy(lease *l, const acquire_answer *a, instant now)
+/* Of a try that found a lease that has ended, and can be taken within a second: it asks again
+ * then, if its own limit leaves time for that. A member of a quorum has a round's time only. */
+static bool ask_outlasts(lease *l, const acquire_answer *a, instant sent_at, instant now)
+{
+  lock_table *t = l->table;
+  instant over = instant_add(now, span_ms(OVER_AFTER_MS + 2 + a->remaining_ms));
+  instant answered = instant_add(over, instant_since(now, sent_at));
+
+  if (!t->protocol.dialect->traits.hands_over || t->protocol.is_voter || a->remaining_ms >= 0 ||
+      a->remaining_ms < -OVER_AFTER_MS ||
+      !instant_before(answered, claim_ends_at(l->claims.waiting)))
+    return false;
+  timers_set(&t->timers, &l->poll, over);
+  return true;
+}
+
+static lease_state ask_busy(lease *l, const acquire_answer *a, instant sent_at, instant now)
 {
   lock_table *t = l->table;
   const lock_spec *wish = wish_of(&l->claims);
@@ -258,6 +275,8 @@ static lease_state ask_busy(lease *l, const acquire_answer *a, instant now)
     timers_set(&t->timers, &l->poll, instant_add(now, LINGERER_POLL));
     return l->state;                     /* a revocation request is sent: a parked lease ends */
   }
+  if (wish != NULL && wish->is_try && ask_outlasts(l, a, sent_at, now))
+    return l->state;
   if (wish != NULL && wish->is_try)
     waiter_fail(&l->claims, DIBS_BUSY, "another owner holds it");
   if (l->ask.sendings > 1 && l->claims.waiting == NULL)
@@ -325,7 +344,7 @@ lease_state ask_answered(lease *l, const call *c, const acquire_answer *a, insta
   case ACQUIRE_WAITING:
     return ask_waiting(l, a, sent_at, now);
   case ACQUIRE_BUSY:
-    return ask_busy(l, a, now);
+    return ask_busy(l, a, sent_at, now);
   case ACQUIRE_ENDED:
     return ask_begin(l, now);
   case ACQUIRE_NO_SUBSCRIBER:

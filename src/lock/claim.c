@@ -129,6 +129,11 @@ void claim_arm(claim *c, instant now)
     timers_set(&t->timers, &c->timer, at);
 }
 
+instant claim_ends_at(const claim *c)
+{
+  return timer_is_set(&c->timer) ? c->timer.at : INSTANT_NEVER;
+}
+
 /* Whether the last known state of the name, from the server or in this process, was
  * another holder. */
 static bool is_known_busy(const lease *l)

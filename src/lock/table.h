@@ -293,6 +293,7 @@ lock_verdict acks_answered(call *c, lease *l, const resp_reply *reply, instant s
 extern const hold_ops lease_ops;
 lease *lease_of_claim(const claim *c);    /* NULL: it has ended */
 void claim_arm(claim *c, instant now);    /* sets the timer of a waiting claim */
+instant claim_ends_at(const claim *c);    /* what was set */
 void claim_timer(claim *c, instant now);
 void claims_arm(lease *l, instant now);   /* those of all waiting claims */
 /* Ends its holders by the reply to the release. */

@@ -371,6 +371,57 @@ static void a_try_that_meets_a_holder_is_busy(void **state)
   peer_free(p);
 }
 
+/* It ended 300 ms ago, and can be taken a second after its end. */
+static void a_try_on_a_lease_that_has_ended_asks_again_when_it_can_be_taken(void **state)
+{
+  struct peer *p = peer_asked((struct wish){ .is_try = true });
+
+  (void)state;
+  peer_expect(p, "acquire " KEY " 1 t");
+  peer_answer(p, "[4 %lld -300 30000 '" B ":9:50 0 0]", peer_server_us(p));
+  peer_expect_told_nothing(p);
+  peer_advance_ms(p, 699);
+  peer_expect_nothing(p);
+  peer_advance_ms(p, 4);
+  peer_expect(p, "acquire " KEY " 1 t");
+  peer_answer(p, "%lld", peer_server_us(p));
+  peer_expect_told(p, "granted a");
+  peer_free(p);
+}
+
+/* Its deadline is in doubt, or the holder has renewed it meanwhile. */
+static void a_try_waits_for_the_end_of_a_lease_once(void **state)
+{
+  static const int remaining[] = { -1002, 30000 };
+
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    struct peer *p = peer_asked((struct wish){ .is_try = true });
+
+    peer_expect(p, "acquire " KEY " 1 t");
+    peer_answer(p, "[4 %lld -300 30000 '" B ":9:50 0 0]", peer_server_us(p));
+    peer_advance_ms(p, 703);
+    peer_expect(p, "acquire " KEY " 1 t");
+    peer_answer(p, "[4 %lld %d 30000 '" B ":9:50 0 0]", peer_server_us(p), remaining[i]);
+    peer_expect_told(p, "failed a DIBS_BUSY");
+    peer_expect(p, "cancel 1");          /* it was sent twice */
+    peer_free(p);
+  }
+}
+
+/* The limit of the try comes first. */
+static void a_try_without_time_for_the_end_of_a_lease_is_busy(void **state)
+{
+  struct peer *p = peer_asked((struct wish){ .is_try = true, .wait_ms = 500 });
+
+  (void)state;
+  peer_expect(p, "acquire " KEY " 1 t");
+  peer_answer(p, "[4 %lld -300 30000 '" B ":9:50 0 0]", peer_server_us(p));
+  peer_expect_told(p, "failed a DIBS_BUSY");
+  peer_expect_nothing(p);
+  peer_free(p);
+}
+
 static void when_wait_ms_is_over_the_place_is_given_up(void **state)
 {
   struct peer *p = peer_queued((struct wish){ .wait_ms = 700 });
@@ -636,6 +687,9 @@ int main(void)
     cmocka_unit_test(a_new_inbox_asks_again_at_once),
     cmocka_unit_test(a_deaf_inbox_is_replaced),
     cmocka_unit_test(a_try_that_meets_a_holder_is_busy),
+    cmocka_unit_test(a_try_on_a_lease_that_has_ended_asks_again_when_it_can_be_taken),
+    cmocka_unit_test(a_try_waits_for_the_end_of_a_lease_once),
+    cmocka_unit_test(a_try_without_time_for_the_end_of_a_lease_is_busy),
     cmocka_unit_test(when_wait_ms_is_over_the_place_is_given_up),
     cmocka_unit_test(a_grant_behind_a_cancel_is_not_believed),
     cmocka_unit_test(a_cancel_is_repeated_until_it_is_answered),
