@@ -8,6 +8,8 @@
 #include <string.h>
 
 #define WORDS_MAX 16
+#define FULL "max number of clients"        /* of the error of a server at maxclients */
+#define FULL_MS 1500
 
 /* ---- findings ---- */
 
@@ -128,8 +130,27 @@ static void version_read(examination *x)
   }
 }
 
+static bool last_error_has(const char *words)
+{
+  dibs_error error;
+
+  dibs_last_error(NULL, &error);
+  return strstr(error.text, words) != NULL;
+}
+
+/* A server in protected mode refuses every connection: no right of the user is missing. */
+static bool is_protected(dibs_status status)
+{
+  return status == DIBS_ERR_DENIED && last_error_has("DENIED ");
+}
+
 static const char *advice_for(dibs_status status)
 {
+  if (is_protected(status))
+    return "give the server a password, or bind it to addresses of a trusted network and set "
+           "protected-mode no";
+  if (last_error_has(FULL))
+    return "raise maxclients, or close connections that CLIENT LIST shows";
   switch (status) {
   case DIBS_ERR_AUTH: return "give the right user and password";
   case DIBS_ERR_DENIED: return ADVICE_RIGHTS;
@@ -154,7 +175,7 @@ static dibs_status server_is_there(examination *x)
   resp_reply *reply = doctor_ask(x, &status, "PING", NULL);
 
   resp_reply_free(reply);
-  x->is_there = doctor_has_replied(status);
+  x->is_there = doctor_has_replied(status) && !is_protected(status);
   return x->is_there ? DIBS_OK : connection_failed(x, status);
 }
 
@@ -223,12 +244,25 @@ static node_choice node_choose(examination *x, size_t route)
   return choice;
 }
 
+/* A server at maxclients answers at once; another may need all the time to be reached. */
+static dibs_status any_server_ping(examination *x)
+{
+  int32_t all_ms = x->client->times.connect_ms;
+  int32_t first_ms = all_ms < FULL_MS ? all_ms : FULL_MS;
+  dibs_status status = client_ping(x->client, first_ms, NULL);
+
+  if (status != DIBS_ERR_UNREACHABLE || first_ms == all_ms || last_error_has(FULL))
+    return status;
+  return client_ping(x->client, all_ms - first_ms, NULL);
+}
+
 /* A request to any server: with its reply the engine knows the servers. */
 static dibs_status servers_find(examination *x)
 {
-  dibs_status status = client_ping(x->client, 0, NULL);
+  dibs_status status = any_server_ping(x);
 
-  if (doctor_has_replied(status) || x->deployment == DEPLOYMENT_QUORUM)
+  if ((doctor_has_replied(status) && !is_protected(status)) ||
+      x->deployment == DEPLOYMENT_QUORUM)
     return DIBS_OK;
   (void)node_choose(x, 0);
   return connection_failed(x, status);

@@ -43,8 +43,11 @@ static void scripts_look(examination *x, const char *name)
                "%s", error.text);
   else
     doctor_add(x, name, DIBS_FINDING_FAIL,
-               by_function ? "load the functions: dibs acl --functions" : "see the error", "%s",
-               error.text);
+               by_function ? "load the functions: dibs acl --functions"
+               : strstr(error.text, "unknown command") != NULL
+                 ? "use functions=yes, and load what dibs acl --functions prints"
+                 : "see the error",
+               "%s", error.text);
 }
 
 /* ---- writing ---- */

@@ -240,8 +240,23 @@ static dibs_status encrypt_output(drive *d, transport *t, text *why)
   return status;
 }
 
+/* A server that refuses a connection says why and closes it: the reason may be here already when
+ * the handshake can no longer be sent. */
+static bool has_last_words(drive *d, transport *t, int fault)
+{
+  char byte;
+
+  if ((fault != EPIPE && fault != ECONNRESET) ||
+      recv(t->fd, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) <= 0)
+    return false;
+  readable(d, t);
+  return true;
+}
+
 static bool is_broken(drive *d, transport *t, int fault)
 {
+  if (has_last_words(d, t, fault))
+    return true;
   transport_blame(t, "lost ", fault);
   transport_fail(d, t, DIBS_ERR_UNREACHABLE, t->words);
   return true;

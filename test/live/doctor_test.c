@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test/live/doctor_test.c - servers with bad settings, and what dibs_examine() says of each. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,6 +14,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "deployment.h"
@@ -76,6 +78,15 @@ static void expect(const char *check, dibs_finding_grade grade, const char *word
       return;
   show_all();
   fail_msg("no finding %s of grade %d with \"%s\"", check, (int)grade, words);
+}
+
+static void expect_advice(const char *check, const char *words)
+{
+  for (size_t i = 0; i < finding_count; i++)
+    if (strcmp(findings[i].check, check) == 0 && strstr(findings[i].advice, words) != NULL)
+      return;
+  show_all();
+  fail_msg("no finding %s with the advice \"%s\"", check, words);
 }
 
 static void set(const struct test_server *s, const char *name, const char *value)
@@ -345,6 +356,19 @@ static void a_missing_command_of_channels_is_named(void **state)
   }
 }
 
+static void a_server_without_evalsha_needs_functions(void **state)
+{
+  const char *const arguments[] = { "--rename-command", "EVALSHA", "", NULL };
+  struct test_server_options o = { .arguments = arguments };
+  struct test_server *s = test_server_start_with(&o);
+
+  (void)state;
+  examine(s);
+  expect("scripts", DIBS_FINDING_FAIL, "unknown command");
+  expect_advice("scripts", "functions=yes");
+  s = test_server_stop(s);
+}
+
 static void rights_that_lack_are_named(void **state)
 {
   struct test_server *s = test_server_start();
@@ -433,6 +457,64 @@ static void too_many_clients_are_warned_of(void **state)
   s = test_server_stop(s);
 }
 
+/* ---- refused at the door ---- */
+
+/* A server that says this to each connection, and closes it; ended by its pid. */
+static pid_t refuser_start(const char *words, int *ret_port)
+{
+  struct sockaddr_in here = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+  socklen_t size = sizeof(here);
+  int door = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), guest;
+  pid_t pid;
+
+  assert_int_equal(bind(door, (void *)&here, size), 0);
+  assert_int_equal(listen(door, 16), 0);
+  assert_int_equal(getsockname(door, (void *)&here, &size), 0);
+  *ret_port = ntohs(here.sin_port);
+  pid = fork();
+  assert_true(pid >= 0);
+  while (pid == 0 && (guest = accept(door, NULL, NULL)) >= 0) {
+    (void)!write(guest, words, strlen(words));
+    (void)shutdown(guest, SHUT_WR);
+    (void)close(guest);
+  }
+  if (pid == 0)
+    _exit(0);
+  (void)close(door);
+  return pid;
+}
+
+static void expect_refusal(const char *words, dibs_status status, const char *text,
+                           const char *advice)
+{
+  char url[64];
+  int port;
+  pid_t pid = refuser_start(words, &port);
+
+  (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%d?connect_timeout=1s", port);
+  examine_url_as(url, status);
+  (void)kill(pid, SIGKILL);
+  (void)waitpid(pid, NULL, 0);
+  assert_int_equal(finding_count, 1);
+  expect("connection", DIBS_FINDING_FAIL, text);
+  expect_advice("connection", advice);
+}
+
+static void a_server_in_protected_mode_is_one_finding(void **state)
+{
+  (void)state;
+  expect_refusal("-DENIED Redis is running in protected mode because protected mode is "
+                 "enabled\r\n",
+                 DIBS_ERR_DENIED, "protected mode", "set protected-mode no");
+}
+
+static void a_server_with_too_many_clients_is_one_finding(void **state)
+{
+  (void)state;
+  expect_refusal("-ERR max number of clients reached\r\n", DIBS_ERR_UNREACHABLE,
+                 "max number of clients", "raise maxclients");
+}
+
 /* ---- cluster ---- */
 
 static void a_node_of_a_cluster_is_no_server_by_itself(void **state)
@@ -481,10 +563,13 @@ int main(void)
     cmocka_unit_test(replicas_that_do_not_bind_the_primary_are_warned_of),
     cmocka_unit_test(clocks_that_differ_are_told),
     cmocka_unit_test(a_missing_command_of_channels_is_named),
+    cmocka_unit_test(a_server_without_evalsha_needs_functions),
     cmocka_unit_test(rights_that_lack_are_named),
     cmocka_unit_test(the_line_for_doctors_leaves_nothing_unknown),
     cmocka_unit_test(settings_that_hurt_are_warned_of),
     cmocka_unit_test(too_many_clients_are_warned_of),
+    cmocka_unit_test(a_server_in_protected_mode_is_one_finding),
+    cmocka_unit_test(a_server_with_too_many_clients_is_one_finding),
     cmocka_unit_test(a_node_of_a_cluster_is_no_server_by_itself),
     cmocka_unit_test(sentinels_that_act_too_soon_are_warned_of),
   };
