@@ -230,8 +230,8 @@ class map : public detail::data {
     return done(dibs_map_remove_if, detail::bytes_of(key), detail::bytes_of(expected));
   }
 
-  /* Sets `key`, which has no zero byte in it, only if the fence of `under` is not older than the
-   * last one seen. False: it is, and nothing was written. */
+  /* Sets `key`, which has no zero byte in it, only if the fence of `under`, an exclusive hold,
+   * is not older than the last one seen. False: it is, and nothing was written. */
   [[nodiscard]] bool put_guarded(const hold &under, const std::string &key,
                                  std::string_view value) const
   {

@@ -33,9 +33,12 @@ DIBS_API bool dibs_fence_admits(uint64_t last_seen, uint64_t fence);
  * the end of the key.
  *
  * `key`     1 .. 512 bytes; one with a '}' in it needs a hash tag.
- * `fence`   from dibs_hold_fence(); 1 .. 2^63 - 1.
+ * `fence`   from dibs_hold_fence() of an exclusive hold: of a lock, a write lock, several names
+ *           or a leader; 1 .. 2^63 - 1. One of a read hold or of permits of this client is
+ *           DIBS_ERR_ARGUMENT: others hold those at the same time, so no write would be late.
  * Returns   DIBS_OK      written.
- *           DIBS_FENCED  a newer fence was seen: nothing was written; your hold has ended.
+ *           DIBS_FENCED  a newer fence was seen: nothing was written. Of an exclusive hold: it
+ *                        has ended, and the newer fence is of one that was granted since.
  *                        (If a reply was lost and the library repeated the request, it may
  *                        have been written before the newer fence.)
  *           DIBS_UNKNOWN no reply in time: it may have been written; repeat it with

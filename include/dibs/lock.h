@@ -189,6 +189,9 @@ DIBS_API int64_t dibs_hold_valid_ms(const dibs_hold *hold);
 /* Returns the fencing number: greater than that of every earlier grant of this name. Send it
  * with each write, and let the resource refuse a smaller one than it has seen. An
  * inner hold of a re-entrant owner has the outer one's. 0 for a stale handle.
+ * A read hold's is above that of every write hold before it, and below that of every one after
+ * it; those of readers have no order among each other. Guarded writes (guard.h) refuse the
+ * fences of read holds and permits, which others hold at the same time.
  * Property S2. Thread: as dibs_hold_state(). Since 0.1 */
 DIBS_API uint64_t dibs_hold_fence(const dibs_hold *hold);
 

@@ -31,7 +31,8 @@ def c_names(names: Sequence[str]) -> Tuple[Any, List[Any]]:
 
 class Guarded(Named):
     """Your own key, written only with a fence that is not older than the last one applied;
-    client.guarded() makes it. Fenced: nothing was written, and your hold has ended."""
+    client.guarded() makes it. The fence is that of an exclusive hold: those of read holds and
+    permits are refused. Fenced: nothing was written, and your hold has ended."""
 
     def set(self, fence: int, value: Data, ttl: Optional[float] = None) -> None:
         """Sets a string, with a time to live in seconds, or without."""

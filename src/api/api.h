@@ -97,6 +97,7 @@ struct client_record {
   uint64_t snapshots;
   uint32_t missing_reported;           /* of a quorum: named by the last warning, as bits */
   claim *first_claim;
+  bool has_shared;                 /* a claim was to read, or for permits */
   struct parking *parkings;        /* uthash head: by name; retake.c */
   _Atomic size_t parking_count;    /* written with the mutex */
   struct wait *first_wait;

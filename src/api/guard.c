@@ -133,6 +133,43 @@ static dibs_status length_check(client_record *c, const guarded *g)
   return client_refuse(c, DIBS_ERR_ARGUMENT, words);
 }
 
+/* Fences order the holds that exclude each other: a read hold or permits with a lower one than
+ * others is no less valid. */
+static const claim *shared_hold_of(const client_record *c, uint64_t fence)
+{
+  const claim *found = NULL;
+
+  if (!c->has_shared)
+    return NULL;
+  for (const claim *cl = c->first_claim; cl != NULL; cl = cl->next) {
+    if (cl->hold == NULL || atomic_load(&cl->hold->fence) != fence)
+      continue;
+    if (cl->note.mode == DIBS_MODE_EXCLUSIVE)
+      return NULL;
+    found = cl;
+  }
+  return found;
+}
+
+static dibs_status shared_check(client_record *c, uint64_t fence)
+{
+  char words[400];
+  text why = text_over(words, sizeof(words));
+  const claim *cl;
+
+  drive_lock(c->drive);
+  cl = shared_hold_of(c, fence);
+  if (cl != NULL) {
+    text_add(&why, "this fence is that of ");
+    text_add(&why, cl->note.mode == DIBS_MODE_READ ? "a read hold" : "permits");
+    text_add(&why, ", which others hold at the same time; a guarded write needs an exclusive "
+                   "hold: ");
+    text_add_quoted(&why, cl->name, cl->name_size);
+  }
+  drive_unlock(c->drive);
+  return cl != NULL ? client_refuse(c, DIBS_ERR_ARGUMENT, words) : DIBS_OK;
+}
+
 static dibs_status guarded_check(client_record *c, const guarded *g)
 {
   const char *fault;
@@ -145,7 +182,7 @@ static dibs_status guarded_check(client_record *c, const guarded *g)
   if (g->call.fence == 0 || g->call.fence > GUARD_FENCE_MAX)
     return client_refuse(c, DIBS_ERR_ARGUMENT,
                          "fence must be 1 to 2^63 - 1; dibs_hold_fence() returns it");
-  return DIBS_OK;
+  return shared_check(c, g->call.fence);
 }
 
 /* Not on the stack: 1000 fields are 32 KiB. */

@@ -32,6 +32,7 @@ void noting_began(claim *cl, const lock_spec *spec, instant now)
     cl->note.kind = DIBS_KIND_SEMAPHORE;
     cl->note.mode = DIBS_MODE_PERMITS;
   }
+  cl->client->has_shared |= cl->note.mode != DIBS_MODE_EXCLUSIVE;
   fleet_began(fleet_of(cl), &cl->note, name, size, now);
 }
 

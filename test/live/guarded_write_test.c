@@ -312,6 +312,44 @@ static void the_documented_permissions_are_enough(void **state)
   weak = dibs_close(weak);
 }
 
+/* Others hold at the same time, and the fences of readers have no order: a valid one would be
+ * refused as old. */
+static void fences_of_holds_that_are_not_exclusive_are_refused_by_name(void **state)
+{
+  dibs_lock_options o = live_lock_options(20000, LIVE_LONG_MS);
+  dibs_hold *hold = NULL, *other = NULL;
+  uint64_t fence;
+
+  (void)state;
+  live_needs_answer(dibs_semaphore_set(far, "pool", 2));
+  live_expect(far, dibs_read_lock(far, "page", &o, &hold), DIBS_OK);
+  live_expect(near, dibs_read_lock(near, "page", &o, &other), DIBS_OK);
+  assert_int_equal(set(far, "shared", dibs_hold_fence(hold), "x"), DIBS_ERR_ARGUMENT);
+  live_expect_words(far, "read hold");
+  live_expect_words(far, "page");
+  assert_int_equal(set(near, "shared", dibs_hold_fence(other), "x"), DIBS_ERR_ARGUMENT);
+  live_expect(near, dibs_release(other), DIBS_OK);
+  live_expect(far, dibs_release(hold), DIBS_OK);
+
+  live_expect(far, dibs_acquire_permits(far, "pool", 1, &o, &hold), DIBS_OK);
+  assert_int_equal(set(far, "shared", dibs_hold_fence(hold), "x"), DIBS_ERR_ARGUMENT);
+  live_expect_words(far, "permits");
+  live_expect_words(far, "pool");
+  live_expect(far, dibs_release(hold), DIBS_OK);
+  live_expect(far, dibs_semaphore_set(far, "pool", 0), DIBS_OK);
+
+  live_expect(far, dibs_write_lock(far, "page", &o, &hold), DIBS_OK);
+  live_expect(far, dibs_read_lock(far, "page", &o, &other), DIBS_OK);   /* with its fence */
+  fence = dibs_hold_fence(other);
+  assert_true(fence == dibs_hold_fence(hold));
+  live_expect(far, set(far, "shared", fence, "x"), DIBS_OK);
+  live_expect(far, dibs_downgrade(hold), DIBS_OK);
+  live_expect(far, set(far, "shared", fence, "y"), DIBS_OK);
+  live_expect(far, dibs_release(other), DIBS_OK);
+  live_expect(far, dibs_release(hold), DIBS_OK);
+  test_server_command(live_server, "DEL shared dibs:f:{shared} dibs:m:{pool}");
+}
+
 static void the_rule_for_other_stores_lets_in_the_same_and_the_newer(void **state)
 {
   (void)state;
@@ -506,6 +544,7 @@ int main(int argc, char **argv)
     cmocka_unit_test(bad_arguments_are_refused_and_named),
     cmocka_unit_test(the_longest_value_is_written_and_a_longer_one_named),
     cmocka_unit_test(the_documented_permissions_are_enough),
+    cmocka_unit_test(fences_of_holds_that_are_not_exclusive_are_refused_by_name),
     cmocka_unit_test(the_rule_for_other_stores_lets_in_the_same_and_the_newer),
     cmocka_unit_test(a_sum_whose_answer_was_lost_counts_once),
     cmocka_unit_test(a_sum_that_the_program_repeats_counts_once),
