@@ -61,7 +61,7 @@ int main(void)
     fprintf(stderr, "leader: %s\n", error.text);
     return 1;
   }
-  status = dibs_observe(client, "example:service", on_leader, NULL, &observer);
+  status = dibs_observe(client, "example:service", on_leader, NULL, NULL, &observer);
   if (status == DIBS_OK)
     status = run(client);
   observer = dibs_observer_free(observer);

@@ -14,7 +14,9 @@ typedef struct dibs_request dibs_request;
 
 /* Reports how an asynchronous acquisition ended. Runs exactly once, never inside the call
  * that started it: on the thread dibs-callback, or in dibs_process() with the flags named at
- * dibs_fd(). The library holds no mutex meanwhile.
+ * dibs_fd(), or at the latest in dibs_close(). The library holds no mutex meanwhile. `data` is not
+ * used after it, so it may free that; nor after a call that did not return DIBS_OK, whose callback
+ * does not run.
  * `error`  never NULL, borrowed until the callback returns. error->status is what dibs_lock()
  *          would return; DIBS_OK has an empty text. The text describes this acquisition;
  *          dibs_last_error() does not return it.
@@ -22,7 +24,7 @@ typedef struct dibs_request dibs_request;
 typedef void (*dibs_lock_callback)(
   const dibs_error *error, dibs_hold *hold, void *data);
 
-/* Reports how a release ended, as dibs_lock_callback does. */
+/* Reports how a release ended, as dibs_lock_callback does: exactly once. */
 typedef void (*dibs_release_callback)(const dibs_error *error, void *data);
 
 /* Starts to take a lock. Parameters as dibs_lock(); options->owner NULL means no

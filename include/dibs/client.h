@@ -105,8 +105,17 @@ typedef struct dibs_event {
 
 typedef void (*dibs_event_callback)(const dibs_event *event, void *data);
 
+/* Frees the data of a callback. Runs exactly once for each call of the library that was given
+ * it, also if that call fails, as soon as the callback cannot run any more; on the thread
+ * dibs-callback, in dibs_process(), or in the call that ends the last use, before that returns.
+ * May call what the callback may. A child made by fork() has a copy of the data: dibs_close()
+ * there runs it for that copy, unless a thread of the parent freed it at that moment or was
+ * inside the library for long (then the child frees nothing of the client). Since 0.5 */
+typedef void (*dibs_free_callback)(void *data);
+
 /* Replaces malloc, realloc and free for one client. All three are called from any
- * thread, must not call dibs, and may fail by returning NULL. Not covered: the input
+ * thread, must not call dibs, and may fail by returning NULL. `data` is used until dibs_close() has
+ * returned and everything that the client's calls gave has been freed. Not covered: the input
  * buffer of hiredis (hiredisSetAllocators() replaces its functions for the whole process), OpenSSL,
  * and the handle table, which belongs to the process. They handle refused memory, too. */
 typedef struct dibs_allocator {
@@ -141,8 +150,8 @@ typedef struct dibs_options {
   const char *server_name;      /* TLS: the name to check instead of the URL's host */
   const char *note;             /* shown with the holder of a lock */
   const dibs_allocator *allocator; /* malloc and friends */
-  dibs_event_callback on_event; /* NULL: events are dropped */
-  void *on_event_data;
+  dibs_event_callback on_event; /* NULL: events are dropped. Runs where dibs_lost_callback runs */
+  void *on_event_data;          /* used until dibs_close() has returned: on_event_free */
   int32_t quarantine_ms;        /* era guard: after a promotion or restart a server makes no
                                    new owner for this time. 0: none. The
                                    same for all clients of a prefix; see
@@ -171,6 +180,9 @@ typedef struct dibs_options {
   int32_t history_max;          /* 10000; about how many entries the history keeps,
                                    1 .. 1000000. Since 0.5 */
   int32_t history_over_ms;      /* 1000; NOTABLE: longer than this. Since 0.5 */
+  dibs_free_callback on_event_free; /* NULL, or gets on_event_data when on_event cannot run any
+                                   more: in dibs_close(), or in dibs_open() if that fails.
+                                   Since 0.5 */
 } dibs_options;
 
 #define DIBS_REPORT_OFF (-1)    /* dibs_options.report_ms */
@@ -180,7 +192,7 @@ typedef struct dibs_options {
 #define DIBS_OPTIONS_INIT \
   { sizeof(dibs_options), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, \
     NULL, NULL, NULL, NULL, NULL, 0, DIBS_DEGRADE_DEFAULT, NULL, NULL, \
-    DIBS_DIALECT_DEFAULT, NULL, 0, 0, NULL, 0, DIBS_HISTORY_DEFAULT, 0, 0 }
+    DIBS_DIALECT_DEFAULT, NULL, 0, 0, NULL, 0, DIBS_HISTORY_DEFAULT, 0, 0, NULL }
 
 /* Opens a client. Does not wait for the server: the first call that needs it does.
  *

@@ -303,7 +303,8 @@ class observer {
       : on_change_(std::move(on_change)), on_end_(std::move(on_end))
   {
     detail::check(of.get(),
-                  dibs_observe(of.get(), name.c_str(), changed, this, &observer_), name);
+                  dibs_observe(of.get(), name.c_str(), changed, this, nullptr, &observer_),
+                  name);
   }
 
   observer(const observer &) = delete;

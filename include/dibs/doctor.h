@@ -30,7 +30,8 @@ typedef struct dibs_finding {
   const char *advice; /* what to do; "" for PASS */
 } dibs_finding;
 
-/* `finding` is borrowed until it returns. Return false to stop. */
+/* `finding` is borrowed until it returns. Return false to stop. Runs inside dibs_doctor() only:
+ * `data` is not used after it. */
 typedef bool (*dibs_finding_callback)(const dibs_finding *finding, void *data);
 
 /* Examines every server of the deployment: connection, version, eviction, persistence,

@@ -75,7 +75,8 @@ typedef struct dibs_observer dibs_observer;
 
 /* Reports each change of an election: a leader, another value, no leader any more. If changes
  * come faster than it returns, it gets the newest. Runs where dibs_lost_callback runs, with
- * the same restrictions. Both pointers are borrowed until it returns.
+ * the same restrictions. Both pointers are borrowed until it returns. `data` is used until
+ * dibs_observer_free() or dibs_close() has returned (inside the callback: until that returns).
  * `error`   never NULL. Not DIBS_OK: the observation has ended with this error, and this is
  *           the last call.
  * `leader`  NULL when the observation has ended. Of its party only the client is known
@@ -88,10 +89,13 @@ typedef void (*dibs_leader_callback)(
  * name is another kind of lock, an ACL forbids it. The callback gets the reason, and
  * dibs_observer_next() returns it.
  * `callback`  NULL: use dibs_observer_fd() and dibs_observer_next().
- * Returns DIBS_OK, faults. Thread: any; does not wait for the server. Since 0.2 */
+ * `data_free` NULL, or gets `data`, exactly once, when `callback` cannot run any more: in
+ *             dibs_observer_free() or dibs_close(), or in this call if it fails.
+ * Returns DIBS_OK, faults. Thread: any; does not wait for the server. Since 0.2; data_free since
+ * 0.5 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_observe(
   dibs_client *client, const char *name, dibs_leader_callback callback, void *data,
-  dibs_observer **ret_observer);
+  dibs_free_callback data_free, dibs_observer **ret_observer);
 
 /* Readable while there is a change that dibs_observer_next() has not taken; -1 when
  * descriptors ran out. Do not read or close it. */

@@ -280,12 +280,13 @@ hold take(const lock_options &options, longest_wait wait, dibs_status &ret_statu
     loss_watch watch(options.on_lost);
     dibs_hold *had = nullptr;
 
-    watch.watch(c);
     if (wait.is_at_once()) {
+      watch.watch(c);
       ret_status = call(true, &c, &had);
     } else {
       do {
         c.wait_ms = wait.ms();
+        watch.watch(c);
         ret_status = call(false, &c, &had);
       } while (ret_status == DIBS_TIMED_OUT && wait.goes_on());
     }

@@ -28,7 +28,7 @@ typedef struct dibs_wait_options {
 #define DIBS_WAIT_OPTIONS_INIT { sizeof(dibs_wait_options), 0, DIBS_FOREVER, NULL }
 
 /* Reports how a wait ended: error->status is what the blocking call would return. `error` and
- * the thread are as for dibs_lock_callback. */
+ * the thread are as for dibs_lock_callback, and so is the life of `data`. */
 typedef void (*dibs_wait_callback)(const dibs_error *error, void *data);
 
 /* Arms `name` with `count` (1 .. 2^53). Returns DIBS_OK; DIBS_BUSY, nothing changed, if

@@ -41,10 +41,15 @@ typedef struct dibs_loss {
   const char *text;    /* the reason as text: "the server did not answer in time" */
 } dibs_loss;
 
-/* Reports that `hold` is lost. Runs once per hold on the thread named dibs-callback, or
- * inside dibs_process() with DIBS_CLIENT_NO_THREAD. May call every function that does
- * not block; dibs_release() is allowed and does not block on a lost hold. `loss` is never
- * NULL. */
+/* Reports that `hold` is lost. Runs at most once per hold, on the thread named dibs-callback, or
+ * inside dibs_process() with DIBS_CLIENT_NO_THREAD or PROCESS_CALLBACKS. May call every function
+ * that does not block; dibs_release() is allowed and does not block on a lost hold. `loss` is
+ * never NULL.
+ *
+ * After dibs_release(), dibs_hold_detach() or dibs_release_async() has returned it does not begin
+ * any more; but one that has begun before may still run, in its thread. So its data must not be
+ * freed there: on_lost_free of the options is called when that is safe. Without it keep the data
+ * until dibs_close() has returned. */
 typedef void (*dibs_lost_callback)(dibs_hold *hold, const dibs_loss *loss, void *data);
 
 /* Bits of dibs_lock_options.flags. */
@@ -75,7 +80,7 @@ typedef struct dibs_lock_options {
   size_t owner_size;          /* 1 .. DIBS_OWNER_MAX bytes when owner is set */
   dibs_canceller *cancel;     /* NULL: cannot be cancelled; borrowed until the end */
   dibs_lost_callback on_lost; /* NULL: ask dibs_hold_state(), or watch the fd */
-  void *on_lost_data;
+  void *on_lost_data;         /* used until on_lost_free runs */
   const char *note;           /* shown with the holder; at most DIBS_NOTE_MAX bytes */
   int32_t linger_ms;          /* exclusive locks: after the last release the client keeps
                                  the lease, idle, for this time or until another client
@@ -85,6 +90,11 @@ typedef struct dibs_lock_options {
                                  this call returns; 0: none; DIBS_REPLICAS_MAJORITY.
                                  Too few: released, DIBS_ERR_NOT_REPLICATED. Since 0.4 */
   int32_t replicas_wait_ms;   /* 1000; the limit of that wait. Since 0.4 */
+  dibs_free_callback on_lost_free; /* NULL, or gets on_lost_data, exactly once for each call with
+                                 these options, when on_lost cannot run any more: it has run,
+                                 the hold was released or detached, or its client closed, or
+                                 the call took nothing. An inner hold of a re-entrant owner has
+                                 its own. Without on_lost, too. Since 0.5 */
 } dibs_lock_options;
 
 /* Exclusive locks of a dialect that has several kinds: which. A name must have one kind in all
@@ -104,7 +114,8 @@ typedef struct dibs_lock_options {
 #define DIBS_LINGER_AUTO (-1)
 
 #define DIBS_LOCK_OPTIONS_INIT \
-  { sizeof(dibs_lock_options), 0, DIBS_FOREVER, 0, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, 0 }
+  { sizeof(dibs_lock_options), 0, DIBS_FOREVER, 0, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, 0, \
+    NULL }
 
 /* Takes the lock called `name`, waiting for it at most options->wait_ms.
  *
@@ -383,7 +394,8 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_inspect_bytes(
 DIBS_API dibs_inspection *dibs_inspection_free(dibs_inspection *inspection);
 
 /* Called for each name by dibs_list(); `inspection` is borrowed until it returns.
- * Return false to stop. May not call blocking functions of the same client. */
+ * Return false to stop. May not call blocking functions of the same client. Runs inside that call
+ * only: `data` is not used after it. */
 typedef bool (*dibs_list_callback)(const dibs_inspection *inspection, void *data);
 
 /* Walks over the locks under the client's prefix by SCAN, never KEYS. `pattern` is a

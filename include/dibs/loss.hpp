@@ -5,12 +5,10 @@
 #define DIBS_LOSS_HPP
 
 #include <atomic>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
-#include <unordered_map>
 #include <utility>
 
 #include <dibs/error.hpp>
@@ -70,54 +68,8 @@ class loss {
 #endif
 };
 
-/* The library's callback may still run when the release of its hold has returned. So it
- * gets a number, not an address, and finds here whether there is still a receiver. */
-class loss_registry {
- public:
-  /* Never freed: a callback may come while the program ends. */
-  static loss_registry &the()
-  {
-    static auto *const one = new loss_registry;
-
-    return *one;
-  }
-
-  std::uintptr_t add(std::shared_ptr<loss> watched)
-  {
-    const std::lock_guard<std::mutex> guard(guard_);
-
-    watched_.emplace(++last_, std::move(watched));
-    return last_;
-  }
-
-  void remove(std::uintptr_t number) noexcept
-  {
-    const std::lock_guard<std::mutex> guard(guard_);
-
-    watched_.erase(number);
-  }
-
-  static void on_lost(dibs_hold *, const dibs_loss *lost, void *data) noexcept
-  {
-    if (const std::shared_ptr<loss> found = the().find(reinterpret_cast<std::uintptr_t>(data)))
-      found->tell(*lost);
-  }
-
- private:
-  std::shared_ptr<loss> find(std::uintptr_t number) noexcept
-  {
-    const std::lock_guard<std::mutex> guard(guard_);
-    const auto found = watched_.find(number);
-
-    return found == watched_.end() ? nullptr : found->second;
-  }
-
-  std::mutex guard_;
-  std::unordered_map<std::uintptr_t, std::shared_ptr<loss>> watched_;
-  std::uintptr_t last_ = 0;
-};
-
-/* One hold's entry there. Move only; empty without a receiver. */
+/* The receiver of one hold, or of none. The library's callback may still run when the release has
+ * returned, so the library owns a share of it, too, which on_lost_free ends. Move only. */
 class loss_watch {
  public:
   loss_watch() noexcept = default;
@@ -129,29 +81,26 @@ class loss_watch {
       return;
 #endif
     loss_ = std::make_shared<loss>(on_lost);
-    number_ = loss_registry::the().add(loss_);
   }
 
-  loss_watch(loss_watch &&other) noexcept
-      : loss_(std::move(other.loss_)), number_(std::exchange(other.number_, 0))
-  {
-  }
+  loss_watch(loss_watch &&other) noexcept : loss_(std::move(other.loss_)) {}
 
   loss_watch &operator=(loss_watch &&other) noexcept
   {
     loss_.swap(other.loss_);
-    std::swap(number_, other.number_);
     return *this;
   }
 
   ~loss_watch() { end(DIBS_OK); }
 
-  void watch(dibs_lock_options &options) const noexcept
+  /* For one call with these options. */
+  void watch(dibs_lock_options &options) const
   {
     if (loss_ == nullptr)
       return;
-    options.on_lost = loss_registry::on_lost;
-    options.on_lost_data = reinterpret_cast<void *>(number_);
+    options.on_lost_data = new share(loss_);
+    options.on_lost = on_lost;
+    options.on_lost_free = on_lost_free;
   }
 
   /* How the release ended: the owner of the token learns of a loss from that too. In a
@@ -160,10 +109,8 @@ class loss_watch {
   {
     if (loss_ == nullptr)
       return;
-    if (released != DIBS_ERR_FORKED) {
-      loss_registry::the().remove(number_);
+    if (released != DIBS_ERR_FORKED)
       loss_->end();
-    }
     if (released == DIBS_LOST || released == DIBS_EXPIRED || released == DIBS_TAKEN)
       loss_->stop();
     loss_.reset();
@@ -177,8 +124,16 @@ class loss_watch {
 #endif
 
  private:
-  std::shared_ptr<loss> loss_;
-  std::uintptr_t number_ = 0;
+  using share = std::shared_ptr<loss>;
+
+  static void on_lost(dibs_hold *, const dibs_loss *lost, void *data) noexcept
+  {
+    (*static_cast<share *>(data))->tell(*lost);
+  }
+
+  static void on_lost_free(void *data) noexcept { delete static_cast<share *>(data); }
+
+  share loss_;
 };
 
 }  // namespace detail

@@ -68,7 +68,7 @@ class Observer:
         self._number = callbacks.add(changed)
         try:
             self._handle = get('dibs_observer *', lib.dibs_observe, client.handle, name,
-                               lib.dibs_py_leader, callbacks.pointer(self._number))
+                               lib.dibs_py_leader, callbacks.pointer(self._number), ffi.NULL)
         except BaseException:
             callbacks.remove(self._number)
             raise

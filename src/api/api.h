@@ -50,11 +50,14 @@ typedef struct claim {
   outcome end;                     /* how the release ended */
   dibs_canceller *cancel;
   size_t jobs;                     /* jobs queued or running */
-  drive_job lock_job, lost_job, release_job;
+  drive_job lock_job, lost_job, release_job, over_job;
   dibs_lock_callback on_lock;
   void *on_lock_data;
   dibs_lost_callback on_lost;
   void *on_lost_data;
+  bool reports_loss;               /* lost_job is queued, or runs */
+  callback_data over;              /* on_lost_free, until on_lost cannot run any more ... */
+  callback_data freeing;           /* ... and then until over_job runs */
   outcome loss;
   void *lost_hold, *granted_hold;  /* the values given to the callbacks */
   dibs_release_callback on_release;
@@ -92,6 +95,7 @@ struct client_record {
   uint64_t names_max;              /* 0: no limit */
   dibs_event_callback on_event;
   void *on_event_data;
+  callback_data event_over;        /* freed with the client */
   /* Mutex held: */
   struct server_errors *server_errors;   /* of a quorum; fault.h */
   uint64_t snapshots;
@@ -150,7 +154,7 @@ dibs_status take_blocking(dibs_client *client, lock_call *call,
 dibs_status take_async(dibs_client *client, lock_call *call,
                        const dibs_lock_options *options, bool is_try,
                        dibs_lock_callback callback, void *data, dibs_request **ret_request);
-/* The same inside a call. */
+/* The same inside a call; callback_data_end(call->over) follows after client_end(). */
 dibs_status lock_blocking(client_record *c, lock_call *call,
                           const dibs_lock_options *options, bool is_try,
                           dibs_hold **ret_hold);
@@ -205,6 +209,10 @@ void claim_queue(claim *cl, drive_job *job);     /* mutex held */
 void claim_end_hold(claim *cl);    /* mutex held: its dibs_hold is stale afterwards */
 void claim_end_request(claim *cl);
 void claim_depths(claim *cl);      /* mutex held: recounts the holds that share the lease */
+/* Mutex held: on_lost is not to begin any more. What the caller frees without the mutex: nothing
+ * while on_lost runs, whose end frees it. */
+callback_data claim_data_take(claim *cl);
+void claim_data_over(claim *cl);   /* the same, freed by a job; mutex held */
 void claim_unwatch(claim *cl);     /* mutex held: stops watching the canceller */
 /* The request ended before it was granted. Mutex held. */
 void claim_failed(claim *cl, dibs_status status, const char *words);

@@ -12,6 +12,7 @@ typedef struct release_op {
   blocked_call call;
   const void *value;               /* of the hold */
   handle *hold;                    /* pinned */
+  callback_data over;              /* of on_lost */
 } release_op;
 
 /* ---- mutex held, in any thread ---- */
@@ -75,6 +76,7 @@ static void release_begin(drive_op *op)
   }
   cl = o->hold->owner;
   begun(&o->call, cl);
+  o->over = claim_data_take(cl);
   status = release_start(cl);
   if (status == DIBS_OK)
     return;
@@ -166,5 +168,6 @@ dibs_status blocked_release(const dibs_hold *hold)
   is_done = drive_call(c->drive, &o.call.op,
                        instant_add(drive_now(), span_ms(c->times.command_ms)));
   handle_unpin(o.hold);
-  return client_end(c, release_result(&o, is_done));
+  status = client_end(c, release_result(&o, is_done));
+  return callback_data_end(&o.over, status);
 }

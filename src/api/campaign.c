@@ -275,18 +275,17 @@ static void resign_unreported(dibs_hold *hold)
   fault_again(&why);
 }
 
-static dibs_status campaign_start(client_record *c, const char *name, const char *value,
-                            const dibs_lock_options *options, bool is_try,
-                            dibs_hold **ret_hold)
+static dibs_status campaign_start(client_record *c, lock_call *call,
+                                  const dibs_lock_options *options, bool is_try,
+                                  dibs_hold **ret_hold)
 {
-  lock_call call = call_of(name, value);
   dibs_hold *hold = NULL;
-  dibs_status status = value_check(c, value);
+  dibs_status status = value_check(c, call->value);
 
   if (ret_hold == NULL)
     return client_refuse(c, DIBS_ERR_ARGUMENT, "ret_hold is NULL");
   if (status == DIBS_OK)
-    status = lock_blocking(c, &call, options, is_try, &hold);
+    status = lock_blocking(c, call, options, is_try, &hold);
   if (status != DIBS_OK)
     return status;
   status = publish(hold, NULL);
@@ -297,26 +296,31 @@ static dibs_status campaign_start(client_record *c, const char *name, const char
   return status == DIBS_ERR_STALE ? DIBS_ERR_CLOSED : status;
 }
 
-dibs_status dibs_campaign(dibs_client *client, const char *name, const char *value,
-                          const dibs_lock_options *options, dibs_hold **ret_hold)
+static dibs_status campaign_blocking(dibs_client *client, const char *name, const char *value,
+                                     const dibs_lock_options *options, bool is_try,
+                                     dibs_hold **ret_hold)
 {
+  callback_data over = lock_options_data(options);
+  lock_call call = call_of(name, value);
   client_record *c;
   dibs_status status = client_begin(client, true, &c);
 
-  if (status != DIBS_OK)
-    return status;
-  return client_end(c, campaign_start(c, name, value, options, false, ret_hold));
+  call.over = &over;
+  if (status == DIBS_OK)
+    status = client_end(c, campaign_start(c, &call, options, is_try, ret_hold));
+  return callback_data_end(&over, status);
+}
+
+dibs_status dibs_campaign(dibs_client *client, const char *name, const char *value,
+                          const dibs_lock_options *options, dibs_hold **ret_hold)
+{
+  return campaign_blocking(client, name, value, options, false, ret_hold);
 }
 
 dibs_status dibs_try_campaign(dibs_client *client, const char *name, const char *value,
                               const dibs_lock_options *options, dibs_hold **ret_hold)
 {
-  client_record *c;
-  dibs_status status = client_begin(client, true, &c);
-
-  if (status != DIBS_OK)
-    return status;
-  return client_end(c, campaign_start(c, name, value, options, true, ret_hold));
+  return campaign_blocking(client, name, value, options, true, ret_hold);
 }
 
 dibs_status dibs_campaign_async(dibs_client *client, const char *name, const char *value,
@@ -324,16 +328,18 @@ dibs_status dibs_campaign_async(dibs_client *client, const char *name, const cha
                                 dibs_lock_callback callback, void *data,
                                 dibs_request **ret_request)
 {
+  callback_data over = lock_options_data(options);
   lock_call call = call_of(name, value);
   client_record *c;
   dibs_status status = client_begin(client, false, &c);
 
   if (status != DIBS_OK)
-    return status;
+    return callback_data_end(&over, status);
+  call.over = &over;
   status = value_check(c, value);
   if (status == DIBS_OK)
     status = lock_async(c, &call, options, false, callback, data, ret_request);
-  return client_end(c, status);
+  return callback_data_end(&over, client_end(c, status));
 }
 
 dibs_status dibs_publish(dibs_hold *hold, const char *value)

@@ -349,6 +349,10 @@ static void claims_end(client_record *c)
   for (claim *cl = c->first_claim; cl != NULL; cl = next) {
     next = cl->next;
     cl->cancel = NULL;                   /* may have been freed; the drive forgets it too */
+    if (!cl->is_over && cl->on_release != NULL) {
+      (void)outcome_set(&cl->end, c, DIBS_UNKNOWN, "");
+      claim_queue(cl, &cl->release_job);
+    }
     claim_end_hold(cl);
     claim_end_request(cl);
   }
@@ -358,19 +362,24 @@ static void claims_free(client_record *c)
 {
   while (c->first_claim != NULL) {
     claim *cl = c->first_claim;
+    callback_data over = cl->over, freeing = cl->freeing;
 
     c->first_claim = cl->next;
     (void)claim_free(cl);
+    (void)callback_data_end(&over, DIBS_OK);
+    (void)callback_data_end(&freeing, DIBS_OK);        /* in a child: its job is the parent's */
   }
 }
 
 /* Frees a client in any state of construction. */
 client_record *client_free(client_record *c)
 {
+  callback_data over;
   memory m;
 
   if (c == NULL)
     return NULL;
+  over = c->event_over;
   c->drive = drive_free(c->drive);       /* runs the last callbacks */
   claims_free(c);
   waits_free(c);
@@ -386,6 +395,7 @@ client_record *client_free(client_record *c)
   m = c->memory;
   mem_free(&m, c->outage);
   mem_free(&m, c);
+  (void)callback_data_end(&over, DIBS_OK);
   return NULL;
 }
 

@@ -36,6 +36,8 @@ void claim_lock_ended(claim *cl, dibs_status status)
   claim_end_request(cl);
   if (cl->on_lock != NULL)
     claim_queue(cl, &cl->lock_job);
+  if (status != DIBS_OK && cl->waiter == NULL)     /* a call that waits frees it itself */
+    claim_data_over(cl);
   waiter_done(cl, &cl->asked);
 }
 
@@ -111,6 +113,7 @@ void claim_lost(claim *cl, const effect *e)
   fd_ring(cl);
   if (cl->on_lost != NULL) {
     cl->lost_hold = handle_value(cl->hold);
+    cl->reports_loss = true;
     claim_queue(cl, &cl->lost_job);
   }
 }
@@ -123,6 +126,7 @@ void claim_released(claim *cl, const effect *e)
   claim_end_hold(cl);                    /* no effect after a release; a detach may come first */
   if (cl->on_release != NULL)
     claim_queue(cl, &cl->release_job);
+  claim_data_over(cl);
   waiter_done(cl, &cl->end);
   claim_settle(cl);
 }

@@ -21,12 +21,14 @@ typedef struct fault_detail {
 } fault_detail;
 
 /* The last call of this thread. */
-static _Thread_local struct {
+typedef struct last_call {
   const void *client;              /* its handle; NULL: unknown */
   bool is_over;                    /* false: noted by a call that still runs */
   uint64_t snapshot;
   dibs_error error;
-} last;
+} last_call;
+
+static _Thread_local last_call last;
 
 /* ---- errors ---- */
 
@@ -233,6 +235,20 @@ dibs_status fault_end_with(const void *client, dibs_status status, const char *m
 {
   (void)note(client, status, "", message);
   return fault_end(client, status);
+}
+
+dibs_status callback_data_end(callback_data *over, dibs_status status)
+{
+  callback_data now = *over;
+  last_call kept;
+
+  over->free = NULL;
+  if (now.free == NULL)
+    return status;
+  kept = last;
+  now.free(now.data);
+  last = kept;
+  return status;
 }
 
 /* ---- for programs ---- */

@@ -49,4 +49,16 @@ dibs_status fault_end_with(const void *client, dibs_status status, const char *m
 /* Snapshots of the servers of a quorum, for dibs_last_errors(). */
 void fault_servers_free(client_record *c);
 
+/* ---- the data of callbacks ---- */
+
+/* The data of a callback that is to be freed when that cannot run any more. */
+typedef struct callback_data {
+  dibs_free_callback free;        /* NULL: none, or given on */
+  void *data;
+} callback_data;
+
+/* Runs `over->free`, if there is one, and clears it; mutex not held. It may call the library:
+ * dibs_last_error() of this thread is afterwards as before. Returns `status`. */
+dibs_status callback_data_end(callback_data *over, dibs_status status);
+
 #endif

@@ -208,15 +208,14 @@ static void release_finish(drive_job *job)
 }
 
 /* The program has released the hold: ends its handle and cancels its loss report, unless
- * that runs already. */
+ * that runs already; then on_lost_free follows it. */
 static void hold_let_go(claim *cl)
 {
   cl->is_held = false;
   if (cl->hold != NULL && atomic_load(&cl->hold->depth) > 1)
     claim_depths(cl);                    /* of the holds that continue */
   claim_end_hold(cl);
-  if (cl->jobs > 0 && drive_call_withdraw(cl->client->drive, &cl->lost_job))
-    cl->jobs--;
+  claim_data_over(cl);
 }
 
 dibs_status release_start(claim *cl)
@@ -334,6 +333,7 @@ dibs_status dibs_hold_detach(dibs_hold *hold)
 {
   entry in;
   dibs_status status = claim_enter(hold, HANDLE_HOLD, false, &in);
+  callback_data over;
   claim *cl;
 
   if (status != DIBS_OK)
@@ -349,6 +349,7 @@ dibs_status dibs_hold_detach(dibs_hold *hold)
     drive_flush(in.client->drive);      /* the previous tick may have reported events */
     return claim_leave(&in, status);
   }
+  over = claim_data_take(cl);
   hold_let_go(cl);
   if (status != DIBS_OK) {               /* the engine has removed it */
     cl->is_over = true;
@@ -358,5 +359,5 @@ dibs_status dibs_hold_detach(dibs_hold *hold)
     status = DIBS_LOST;
   }
   drive_flush(in.client->drive);
-  return claim_leave(&in, status);
+  return callback_data_end(&over, claim_leave(&in, status));
 }

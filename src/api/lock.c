@@ -212,6 +212,8 @@ static void lost_finish(drive_job *job)
   claim *cl = CLAIM_OF(job, lost_job);
 
   cl->jobs--;
+  cl->reports_loss = false;
+  claim_data_over(cl);
   claim_settle(cl);
 }
 
@@ -234,7 +236,7 @@ static claim *claim_make(client_record *c, const lock_call *call)
 /* ---- blocking ---- */
 
 /* Mutex held. Afterwards `cl` is a hold or has ended. */
-static dibs_status lock_wait(claim *cl, dibs_hold **ret_hold)
+static dibs_status lock_wait(claim *cl, const lock_call *call, dibs_hold **ret_hold)
 {
   client_record *c = cl->client;
   drive_waiter waiter;
@@ -250,18 +252,25 @@ static dibs_status lock_wait(claim *cl, dibs_hold **ret_hold)
   status = outcome_note(&cl->asked, c);
   if (status == DIBS_OK && cl->is_over)
     status = DIBS_ERR_CLOSED;            /* granted, then released by a dibs_close() */
-  if (status == DIBS_OK)
+  if (status == DIBS_OK) {
     *ret_hold = cl->granted_hold;
-  else
-    claim_settle(cl);
+    return DIBS_OK;
+  }
+  *call->over = claim_data_take(cl);
+  claim_settle(cl);
   return status;
+}
+
+static bool wants_callbacks(const lock_call *call)
+{
+  return call->on_lost != NULL || call->over->free != NULL;
 }
 
 /* Others need the thread of the call, or wait in their own way. */
 static bool any_thread_may_begin(const client_record *c, const lock_call *call)
 {
   return (c->flags & DIBS_CLIENT_DETECT_DEADLOCK) == 0 && c->outage == NULL &&
-         call->cancel == NULL && call->on_lost == NULL && !drive_is_in_callback();
+         call->cancel == NULL && !wants_callbacks(call) && !drive_is_in_callback();
 }
 
 dibs_status lock_blocking(client_record *c, lock_call *call,
@@ -287,12 +296,12 @@ dibs_status lock_blocking(client_record *c, lock_call *call,
     (void)claim_free(cl);
     return status;
   }
-  if (call->on_lost != NULL)
+  if (wants_callbacks(call))
     status = drive_callbacks_prepare(c->drive);
   if (status == DIBS_OK)
     status = claim_begin(cl, call);
   if (status == DIBS_OK)
-    status = lock_wait(cl, ret_hold);
+    status = lock_wait(cl, call, ret_hold);
   else
     (void)claim_free(cl);
   client_leave(c);
@@ -303,12 +312,14 @@ dibs_status take_blocking(dibs_client *client, lock_call *call,
                           const dibs_lock_options *options, bool is_try,
                           dibs_hold **ret_hold)
 {
+  callback_data over = lock_options_data(options);
   client_record *c;
   dibs_status status = client_begin(client, true, &c);
 
-  if (status != DIBS_OK)
-    return status;
-  return client_end(c, lock_blocking(c, call, options, is_try, ret_hold));
+  call->over = &over;
+  if (status == DIBS_OK)
+    status = client_end(c, lock_blocking(c, call, options, is_try, ret_hold));
+  return callback_data_end(&over, status);
 }
 
 dibs_status dibs_lock_bytes(dibs_client *client, const void *name, size_t name_size,
@@ -418,12 +429,14 @@ dibs_status take_async(dibs_client *client, lock_call *call,
                        const dibs_lock_options *options, bool is_try,
                        dibs_lock_callback callback, void *data, dibs_request **ret_request)
 {
+  callback_data over = lock_options_data(options);
   client_record *c;
   dibs_status status = client_begin(client, false, &c);
 
-  if (status != DIBS_OK)
-    return status;
-  return client_end(c, lock_async(c, call, options, is_try, callback, data, ret_request));
+  call->over = &over;
+  if (status == DIBS_OK)
+    status = client_end(c, lock_async(c, call, options, is_try, callback, data, ret_request));
+  return callback_data_end(&over, status);
 }
 
 dibs_status dibs_lock_async(dibs_client *client, const char *name,

@@ -63,15 +63,17 @@ static dibs_status many_blocking(dibs_client *client, const char *const *names, 
 {
   many_name sorted[DIBS_MANY_MAX];
   lock_call call;
+  callback_data over = lock_options_data(options);
   client_record *c;
   dibs_status status = client_begin(client, true, &c);
 
   if (status != DIBS_OK)
-    return status;
+    return callback_data_end(&over, status);
   status = call_of(c, names, count, sorted, &call);
+  call.over = &over;
   if (status == DIBS_OK)
     status = lock_blocking(c, &call, options, is_try, ret_hold);
-  return client_end(c, status);
+  return callback_data_end(&over, client_end(c, status));
 }
 
 dibs_status dibs_lock_many(dibs_client *client, const char *const *names, size_t count,
@@ -93,15 +95,17 @@ static dibs_status many_async(dibs_client *client, const char *const *names, siz
 {
   many_name sorted[DIBS_MANY_MAX];
   lock_call call;
+  callback_data over = lock_options_data(options);
   client_record *c;
   dibs_status status = client_begin(client, false, &c);
 
   if (status != DIBS_OK)
-    return status;
+    return callback_data_end(&over, status);
   status = call_of(c, names, count, sorted, &call);
+  call.over = &over;
   if (status == DIBS_OK)
     status = lock_async(c, &call, options, is_try, callback, data, ret_request);
-  return client_end(c, status);
+  return callback_data_end(&over, client_end(c, status));
 }
 
 dibs_status dibs_lock_many_async(dibs_client *client, const char *const *names, size_t count,

@@ -20,6 +20,7 @@ typedef struct observer {
   handle *handle;                    /* NULL: ended */
   dibs_leader_callback callback;
   void *data;
+  callback_data over;                /* the same data; freed when the record is */
   int fd;                            /* -1: not asked for */
   bool is_known, is_new;             /* is_new: not yet taken or reported */
   bool has_reported;
@@ -117,6 +118,7 @@ static void observer_report(wait *w, const dibs_error *error)
   observer *o = observer_of(w);
   leader_state state;
   dibs_leader leader;
+  callback_data over = { .free = NULL };
   bool is_new, is_over;
 
   drive_lock(w->client->drive);
@@ -129,6 +131,13 @@ static void observer_report(wait *w, const dibs_error *error)
   }
   if (is_over)
     o->callback(error, NULL, o->data);
+  drive_lock(w->client->drive);
+  if (w->is_stopped) {                 /* in this callback: any other thread waits for its end */
+    over = o->over;
+    o->over.free = NULL;
+  }
+  drive_unlock(w->client->drive);
+  (void)callback_data_end(&over, DIBS_OK);
 }
 
 /* Mutex held. */
@@ -159,6 +168,7 @@ static void observer_deinit(wait *w)
   if (o->fd >= 0)
     (void)close(o->fd);
   o->fd = -1;
+  (void)callback_data_end(&o->over, DIBS_OK);    /* of dibs_close(): no mutex is held */
 }
 
 static const wait_kind observer_kind = { .look = observer_look, .report = observer_report,
@@ -189,7 +199,7 @@ static dibs_status observe(observer *o, const char *name)
 }
 
 static dibs_status observer_start(client_record *c, const char *name,
-                                  dibs_leader_callback callback, void *data,
+                                  dibs_leader_callback callback, callback_data *over,
                                   dibs_observer **ret_observer)
 {
   wait_plan plan;
@@ -206,30 +216,35 @@ static dibs_status observer_start(client_record *c, const char *name,
     return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
   o->fd = -1;
   o->callback = callback;
-  o->data = data;
+  o->data = over->data;
   o->handle = handle_new(HANDLE_OBSERVER, o, c->handle_word);
   if (o->handle == NULL) {
     (void)wait_free(&o->wait);
     return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
   }
   value = handle_value(o->handle);
+  o->over = *over;
   status = observe(o, name);
-  if (status != DIBS_OK)
+  if (status != DIBS_OK) {
+    o->over.free = NULL;
     (void)wait_free(&o->wait);
-  else
+  } else {
+    over->free = NULL;
     *ret_observer = value;
+  }
   return status;
 }
 
 dibs_status dibs_observe(dibs_client *client, const char *name, dibs_leader_callback callback,
-                         void *data, dibs_observer **ret_observer)
+                         void *data, dibs_free_callback data_free, dibs_observer **ret_observer)
 {
+  callback_data over = { .free = data_free, .data = data };
   client_record *c;
   dibs_status status = client_begin(client, false, &c);
 
-  if (status != DIBS_OK)
-    return status;
-  return client_end(c, observer_start(c, name, callback, data, ret_observer));
+  if (status == DIBS_OK)
+    status = client_end(c, observer_start(c, name, callback, &over, ret_observer));
+  return callback_data_end(&over, status);
 }
 
 /* As claim_enter(): the client's mutex is held, and claim_leave() must follow. */
@@ -288,15 +303,20 @@ dibs_status dibs_observer_next(dibs_observer *value, dibs_leader **ret_leader)
 
 dibs_observer *dibs_observer_free(dibs_observer *value)
 {
+  callback_data over = { .free = NULL };
   entry in;
   observer *o;
 
   if (observer_enter(value, &in, &o) != DIBS_OK)
     return NULL;
   observer_end_handle(o);            /* so that it is freed once */
+  if (drive_running_job() != &o->wait.job) {
+    over = o->over;
+    o->over.free = NULL;
+  }
   drive_unlock(in.client->drive);    /* the call is still inside: dibs_close() waits for it */
   wait_stop(&o->wait);
   drive_lock(in.client->drive);
-  (void)claim_leave(&in, DIBS_OK);
+  (void)callback_data_end(&over, claim_leave(&in, DIBS_OK));
   return NULL;
 }

@@ -267,11 +267,13 @@ static dibs_status client_make(opening *o, dibs_client **ret_client)
   }
   if (status == DIBS_OK && o->is_unnamed && (c->flags & DIBS_CLIENT_LOCAL) == 0)
     unnamed_report(c);
-  if (status == DIBS_OK)
-    *ret_client = c->handle_word;
-  else
+  if (status != DIBS_OK) {
     (void)client_free(c);
-  return status;
+    return status;
+  }
+  c->event_over = client_options_data(&o->options);
+  *ret_client = c->handle_word;
+  return DIBS_OK;
 }
 
 /* ---- open ---- */
@@ -347,7 +349,13 @@ dibs_status dibs_open_with_error(const char *url, const dibs_options *options,
     if (status != DIBS_OK)
       text_add(&shown, why.used > 0 ? words : dibs_status_text(status));
   }
-  return fault_end_with(NULL, status, words);
+  status = fault_end_with(NULL, status, words);
+  if (status != DIBS_OK) {
+    callback_data over = client_options_data(options);
+
+    (void)callback_data_end(&over, status);
+  }
+  return status;
 }
 
 dibs_status dibs_open(const char *url, const dibs_options *options, dibs_client **ret_client)

@@ -2,6 +2,7 @@
 /* api/options.c - checks options and fills in defaults. */
 #include "api/options.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include <dibs/semaphore.h>
@@ -110,6 +111,40 @@ static bool note_check(const char *note, text *why)
     return true;
   text_add(why, "note is longer than 256 bytes");
   return false;
+}
+
+/* What the field at `offset` frees, of options that have it. */
+static dibs_free_callback free_at(const void *options, size_t offset)
+{
+  dibs_free_callback found = NULL;
+  size_t size;
+
+  memcpy(&size, options, sizeof(size));
+  if (size >= offset + sizeof(found))
+    memcpy(&found, (const char *)options + offset, sizeof(found));
+  return found;
+}
+
+callback_data lock_options_data(const dibs_lock_options *options)
+{
+  callback_data over = { .free = NULL };
+
+  if (options != NULL)
+    over.free = free_at(options, offsetof(dibs_lock_options, on_lost_free));
+  if (over.free != NULL)
+    over.data = options->on_lost_data;
+  return over;
+}
+
+callback_data client_options_data(const dibs_options *options)
+{
+  callback_data over = { .free = NULL };
+
+  if (options != NULL)
+    over.free = free_at(options, offsetof(dibs_options, on_event_free));
+  if (over.free != NULL)
+    over.data = options->on_event_data;
+  return over;
 }
 
 /* ---- dibs_options ---- */

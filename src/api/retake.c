@@ -30,11 +30,13 @@ struct parking {
 
 typedef struct parking parking;
 
-/* Options that refer to memory of the program are read each time. */
+/* Options that refer to memory of the program are read each time; data to be freed belongs to one
+ * call. */
 static bool may_be_the_same(const dibs_lock_options *o)
 {
   return o != NULL && o->size == sizeof(*o) && o->linger_ms != 0 && o->owner == NULL &&
-         o->cancel == NULL && o->note == NULL && o->min_replicas == 0 && o->max_hold_ms == 0;
+         o->cancel == NULL && o->note == NULL && o->min_replicas == 0 && o->max_hold_ms == 0 &&
+         o->on_lost_free == NULL;
 }
 
 void retake_prepare(claim *cl, const lock_call *call, const dibs_lock_options *options)

@@ -23,16 +23,18 @@ static dibs_status permits_blocking(dibs_client *client, lock_call call, uint32_
                                     const dibs_lock_options *options, bool is_try,
                                     dibs_hold **ret_hold)
 {
+  callback_data over = lock_options_data(options);
   client_record *c;
   dibs_status status = client_begin(client, true, &c);
 
   if (status != DIBS_OK)
-    return status;
+    return callback_data_end(&over, status);
   call.spec.units = count;
+  call.over = &over;
   status = permits_check(c, count, 1);
   if (status == DIBS_OK)
     status = lock_blocking(c, &call, options, is_try, ret_hold);
-  return client_end(c, status);
+  return callback_data_end(&over, client_end(c, status));
 }
 
 dibs_status dibs_acquire_permits(dibs_client *client, const char *name, uint32_t count,
@@ -92,16 +94,18 @@ static dibs_status permits_async(dibs_client *client, const char *name, uint32_t
                                  dibs_request **ret_request)
 {
   lock_call call = lock_call_of(LOCK_SEMAPHORE, name);
+  callback_data over = lock_options_data(options);
   client_record *c;
   dibs_status status = client_begin(client, false, &c);
 
   if (status != DIBS_OK)
-    return status;
+    return callback_data_end(&over, status);
   call.spec.units = count;
+  call.over = &over;
   status = permits_check(c, count, 1);
   if (status == DIBS_OK)
     status = lock_async(c, &call, options, is_try, callback, data, ret_request);
-  return client_end(c, status);
+  return callback_data_end(&over, client_end(c, status));
 }
 
 dibs_status dibs_acquire_permits_async(dibs_client *client, const char *name, uint32_t count,

@@ -87,7 +87,7 @@ static int lead_alone(run *r)
 static void listen(run *r)
 {
   if (r->observer == NULL &&
-      dibs_observe(r->session.client, r->name, NULL, NULL, &r->observer) != DIBS_OK)
+      dibs_observe(r->session.client, r->name, NULL, NULL, NULL, &r->observer) != DIBS_OK)
     r->observer = NULL;
 }
 

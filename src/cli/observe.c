@@ -117,7 +117,7 @@ static int observe(session *s, const elect_arguments *a)
   dibs_status status = dibs_ping(s->client, 0, NULL);
 
   if (status == DIBS_OK)
-    status = dibs_observe(s->client, a->line.operands[0], NULL, NULL, &observer);
+    status = dibs_observe(s->client, a->line.operands[0], NULL, NULL, NULL, &observer);
   if (status != DIBS_OK)
     return session_fault(s, status, a->line.operands[0]);
   fd.fd = dibs_observer_fd(observer);

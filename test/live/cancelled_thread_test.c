@@ -91,7 +91,7 @@ static void lose_nothing(void)
     if (status == DIBS_OK)
       status = dibs_publish(leads, "w");
     if (status == DIBS_OK)
-      status = dibs_observe(with_server, "e", NULL, NULL, &observer);
+      status = dibs_observe(with_server, "e", NULL, NULL, NULL, &observer);
     observer = dibs_observer_free(observer);
     if (status == DIBS_OK)
       status = dibs_resign(leads);

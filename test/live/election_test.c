@@ -130,7 +130,7 @@ static dibs_observer *observe(dibs_client *c, const char *name, struct seen *s)
 
   memset(s, 0, sizeof(*s));
   (void)pthread_mutex_init(&s->mutex, NULL);
-  live_expect(c, dibs_observe(c, name, on_leader, s, &observer), DIBS_OK);
+  live_expect(c, dibs_observe(c, name, on_leader, s, NULL, &observer), DIBS_OK);
   return observer;
 }
 
@@ -675,7 +675,7 @@ static void changes_are_taken_by_a_descriptor(void **state)
   dibs_hold *hold;
 
   (void)state;
-  live_expect(watcher, dibs_observe(watcher, "fd", NULL, NULL, &observer), DIBS_OK);
+  live_expect(watcher, dibs_observe(watcher, "fd", NULL, NULL, NULL, &observer), DIBS_OK);
   leader = next_of(observer);
   assert_false(leader->is_led);
   leader = dibs_leader_free(leader);
@@ -743,7 +743,7 @@ static void an_observer_may_be_freed_in_its_callback_and_twice(void **state)
   dibs_observer *observer = NULL;
 
   (void)state;
-  live_expect(watcher, dibs_observe(watcher, "self", free_self, NULL, &observer), DIBS_OK);
+  live_expect(watcher, dibs_observe(watcher, "self", free_self, NULL, NULL, &observer), DIBS_OK);
   atomic_store(&self, observer);
   assert_true(live_until(LIVE_LONG_MS, is_freed, observer));
   assert_int_equal(atomic_load(&self_calls), 1);

@@ -60,7 +60,7 @@ static void use_as_a_daemon(const char *url, uint32_t flags)
   CHECK(dibs_lock(c, "low", &lock, &hold) == DIBS_OK);
   CHECK(dibs_hold_fd(hold) > 2);
   if (live_place() != LIVE_QUORUM) {
-    CHECK(dibs_observe(c, "election", NULL, NULL, &observer) == DIBS_OK);
+    CHECK(dibs_observe(c, "election", NULL, NULL, NULL, &observer) == DIBS_OK);
     CHECK(dibs_observer_fd(observer) > 2);
   }
   check_that_they_are_free();

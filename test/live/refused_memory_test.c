@@ -263,7 +263,7 @@ static dibs_status election_pass(dibs_client *client, int run)
   told = -99;
   options.wait_ms = 300;
   (void)snprintf(name, sizeof(name), "election:%d", run);
-  status = dibs_observe(client, name, NULL, NULL, &observer);
+  status = dibs_observe(client, name, NULL, NULL, NULL, &observer);
   if (status == DIBS_OK)
     status = dibs_campaign(client, name, "here", &options, &hold);
   if (status == DIBS_OK)
