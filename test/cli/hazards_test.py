@@ -63,11 +63,11 @@ OPTIONS = {
     'min-hold': Row('--min-hold 1ms'), 'on-lost': Row('--on-lost ignore'),
     'kill-after': Row('--kill-after 1s'), 'foreground': Row('--foreground'),
     'quiet-on-success': Row('--quiet-on-success'), 'status-file': Row('--status-file FILE'),
-    'status-fd': Row('--status-fd 1'), 'notify': Row('--notify'),
+    'notify': Row('--notify'),
 }
 
 ELSEWHERE = {
-    'help': 'takes nothing', 'command': 'the command in another spelling (run_test.py)',
+    'status-fd': 'wants an open descriptor (pairs_test.py)', 'help': 'takes nothing', 'command': 'the command in another spelling (run_test.py)',
     'askpass': 'a terminal (identity_test.py)', 'local': 'local_test.py',
     'cacert': 'identity_test.py', 'cert': 'identity_test.py', 'key': 'identity_test.py',
     'sni': 'identity_test.py',
