@@ -67,7 +67,8 @@ OPTIONS = {
 }
 
 ELSEWHERE = {
-    'status-fd': 'wants an open descriptor (pairs_test.py)', 'help': 'takes nothing', 'command': 'the command in another spelling (run_test.py)',
+    'status-fd': 'an open descriptor (pairs_test.py)', 'help': 'takes nothing',
+    'command': 'the command in another spelling (run_test.py)',
     'askpass': 'a terminal (identity_test.py)', 'local': 'local_test.py',
     'cacert': 'identity_test.py', 'cert': 'identity_test.py', 'key': 'identity_test.py',
     'sni': 'identity_test.py',
