@@ -119,6 +119,7 @@ NEED_NOT = {
         'local_handovers_max': 'turns inside this process', 'local_handover_ms': 'as before',
         'names_max': 'memory of this process', 'note': 'each program has a note of its own',
         'allocator': 'code of this process', 'on_event': 'as before', 'on_event_data': 'as before',
+        'on_event_free': 'as before',
     },
     'url': {'note': 'each program has a note of its own'},
     'key': {'note': 'each program has a note of its own'},
