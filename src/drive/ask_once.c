@@ -96,31 +96,6 @@ static dibs_status reply_read(int fd, resp_reader *reader, resp_reply **ret_repl
   return status;
 }
 
-static bool has_user(const server_url *url)
-{
-  return url->user != NULL && url->user[0] != 0;
-}
-
-static bool has_login(const server_url *url)
-{
-  return has_user(url) || url->password != NULL;
-}
-
-/* As the greeting of a link. */
-static bool login_add(buffer *out, const server_url *url)
-{
-  const char *password = url->password == NULL ? "" : url->password;
-  resp_argument words[3] = { RESP_TEXT("AUTH") };
-  size_t count = 1;
-
-  if (!has_login(url))
-    return true;
-  if (has_user(url))
-    words[count++] = (resp_argument){ url->user, strlen(url->user) };
-  words[count++] = (resp_argument){ password, strlen(password) };
-  return resp_command(out, words, count);
-}
-
 /* Returns the last of `count` replies; an error in any of them is the status. */
 static dibs_status replies_read(int fd, const memory *m, size_t count, resp_reply **ret_reply)
 {
@@ -146,6 +121,8 @@ dibs_status drive_ask_once(const memory *m, const server_url *url, const buffer 
                            span limit, resp_reply **ret_reply)
 {
   dibs_status status = DIBS_ERR_NO_MEMORY;
+  resp_argument login[3];
+  size_t login_size = resp_auth_arguments(url->user, url->password, login);
   buffer out;
   int fd;
 
@@ -155,9 +132,10 @@ dibs_status drive_ask_once(const memory *m, const server_url *url, const buffer 
   if (fd < 0)
     return DIBS_ERR_UNREACHABLE;
   buffer_init(&out, m);
-  if (buffer_reserve(&out, buffer_size(command) + 2048) && login_add(&out, url) &&
+  if (buffer_reserve(&out, buffer_size(command) + 2048) &&
+      (login_size == 0 || resp_command(&out, login, login_size)) &&
       buffer_append(&out, buffer_bytes(command), buffer_size(command)))
-    status = send_all(fd, &out) ? replies_read(fd, m, has_login(url) ? 2 : 1, ret_reply)
+    status = send_all(fd, &out) ? replies_read(fd, m, login_size > 0 ? 2 : 1, ret_reply)
                                 : DIBS_ERR_UNREACHABLE;
   mem_wipe((void *)(uintptr_t)buffer_bytes(&out), buffer_size(&out));
   buffer_deinit(&out);

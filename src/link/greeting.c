@@ -27,16 +27,10 @@ static bool ask(link *l, question_kind kind, const resp_argument *words, size_t 
 
 static bool ask_auth(link *l, instant now)
 {
-  bool has_user = l->user != NULL && l->user[0] != 0;
-  resp_argument words[3] = { RESP_TEXT("AUTH") };
-  size_t count = 1;
+  resp_argument words[3];
+  size_t count = resp_auth_arguments(l->user, l->password, words);
 
-  if (!has_user && l->password == NULL)
-    return true;
-  if (has_user)
-    words[count++] = words_of(l->user);
-  words[count++] = words_of(l->password == NULL ? "" : l->password);
-  return ask(l, QUESTION_AUTH, words, count, now);
+  return count == 0 || ask(l, QUESTION_AUTH, words, count, now);
 }
 
 static bool ask_select(link *l, instant now)

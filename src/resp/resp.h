@@ -63,6 +63,10 @@ typedef struct resp_argument { const void *bytes; size_t size; } resp_argument;
 /* Appends one command to `out`; false: no memory, `out` is unchanged. */
 bool resp_command(buffer *out, const resp_argument *arguments, size_t count);
 
+/* The arguments of AUTH, borrowed from the texts; returns how many, 0: no AUTH. Without a user (""
+ * or NULL) the password only; a user without a password, as nopass allows, gets an empty one. */
+size_t resp_auth_arguments(const char *user, const char *password, resp_argument ret_arguments[3]);
+
 /* The meaning of an error reply for the caller. */
 typedef enum resp_fault {
   RESP_FAULT_NO_SCRIPT,    /* send the script's text */

@@ -53,3 +53,22 @@ bool resp_command(buffer *out, const resp_argument *arguments, size_t count)
     mem_free(&out->memory, sizes);
   return is_done;
 }
+
+static resp_argument word_of(const char *bytes)
+{
+  return (resp_argument){ bytes, strlen(bytes) };
+}
+
+size_t resp_auth_arguments(const char *user, const char *password, resp_argument ret_arguments[3])
+{
+  bool has_user = user != NULL && user[0] != 0;
+  size_t count = 0;
+
+  if (!has_user && password == NULL)
+    return 0;
+  ret_arguments[count++] = word_of("AUTH");
+  if (has_user)
+    ret_arguments[count++] = word_of(user);
+  ret_arguments[count++] = word_of(password == NULL ? "" : password);
+  return count;
+}
