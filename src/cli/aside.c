@@ -15,7 +15,7 @@
 
 static bool is_interruption(int number)
 {
-  return signals_ends(number) || number == SIGUSR1 || number == SIGUSR2;
+  return signals_is_fatal(number) || number == SIGUSR1 || number == SIGUSR2;
 }
 
 void aside_read_signals(signal_watch *signals, int *ret_signal)

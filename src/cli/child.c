@@ -11,8 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/file_limit.h"
-
 /* ---- terminal ---- */
 
 /* Our controlling terminal; -1 when there is none. */
@@ -73,7 +71,6 @@ static void become_command(const void *data, pid_t parent)
   if (plan->error >= 0)
     dup2(plan->error, STDERR_FILENO);
   signals_restore(plan->signals);
-  file_limit_restore();
   execvpe(plan->arguments[0], plan->arguments, plan->environment);
 
   error = errno;

@@ -88,7 +88,7 @@ static bool has_end_signal(signal_watch *signals)
   while (signals_next(signals, &info)) {
     int number = (int)info.ssi_signo;
 
-    if (signals_ends(number))
+    if (signals_is_fatal(number))
       has_come = true;
   }
   return has_come;

@@ -9,7 +9,6 @@
 
 #include "cli/commands.h"
 #include "cli/descriptors.h"
-#include "cli/file_limit.h"
 #include "cli/guardian.h"
 #include "cli/help.h"
 #include "cli/init.h"
@@ -93,7 +92,7 @@ int main(int argc, char **argv)
 
   init_begin();
   stdio_fill();
-  file_limit_outlive();
+  signals_outlive_file_limit();
   guardian_keep_title(argc, argv);
   setlocale(LC_CTYPE, "");
   if (argc < 2) {

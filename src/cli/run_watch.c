@@ -292,7 +292,7 @@ int run_hold_on(run *r, int64_t until_ms, bool steps_down)
     while (signals_next(&r->signals, &info)) {
       int number = (int)info.ssi_signo;
 
-      if (signals_ends(number)) {
+      if (signals_is_fatal(number)) {
         r->end_signal = number;
         return number;
       }

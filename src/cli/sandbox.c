@@ -39,7 +39,7 @@ static int interrupted(signal_watch *signals)
   int number = 0;
 
   while (signals_next(signals, &info)) {
-    if (signals_ends((int)info.ssi_signo))
+    if (signals_is_fatal((int)info.ssi_signo))
       number = (int)info.ssi_signo;
   }
   return number;

@@ -25,14 +25,18 @@ static bool is_ignored(int number)
   return sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-/* How the caller of this program had it; all zero is SIG_DFL. */
-static struct sigaction pipe_before;
+/* How the caller of this program had them; all zero is SIG_DFL. */
+static struct sigaction pipe_before, file_limit_before;
+static const struct sigaction ignored = { .sa_handler = SIG_IGN };
 
 void signals_outlive_readers(void)
 {
-  const struct sigaction ignored = { .sa_handler = SIG_IGN };
-
   sigaction(SIGPIPE, &ignored, &pipe_before);
+}
+
+void signals_outlive_file_limit(void)
+{
+  sigaction(SIGXFSZ, &ignored, &file_limit_before);
 }
 
 void signals_end_with_reader(void)
@@ -46,7 +50,7 @@ static void add_unless_ignored(sigset_t *set, int number)
     sigaddset(set, number);
 }
 
-bool signals_ends(int number)
+bool signals_is_fatal(int number)
 {
   switch (number) {
   case SIGUSR1:
@@ -117,6 +121,7 @@ void signals_restore(const signal_watch *w)
 {
   sigaction(SIGCHLD, &w->child_before, NULL);
   sigaction(SIGPIPE, &pipe_before, NULL);
+  sigaction(SIGXFSZ, &file_limit_before, NULL);
   sigprocmask(SIG_SETMASK, &w->before, NULL);
 }
 

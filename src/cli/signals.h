@@ -23,6 +23,10 @@ typedef struct signal_watch {
  * messages is gone. main() does it for all subcommands but those whose row says otherwise. */
 void signals_outlive_readers(void);
 
+/* Ignores SIGXFSZ: a write beyond the limit of the file size (ulimit -f) fails with EFBIG and does
+ * not end this process, which would leave the lock and kill its command. Before any write. */
+void signals_outlive_file_limit(void);
+
 /* SIGPIPE as the caller had it: for a list, which ends when its reader has seen enough. */
 void signals_end_with_reader(void);
 
@@ -62,7 +66,7 @@ bool signals_stop_in_background(int terminal);
 
 /* Signals that end a process which does not handle them, but for USR1 and USR2, faults, PIPE and
  * XFSZ; and WINCH from the init of a container, whose image may have it as STOPSIGNAL. */
-bool signals_ends(int number);
+bool signals_is_fatal(int number);
 
 /* INT and QUIT: those that Ctrl-C and Ctrl-\ send. */
 static inline bool signals_is_key(int number)

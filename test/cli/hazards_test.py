@@ -210,7 +210,7 @@ def no_option_takes_a_server_that_cannot_decide_for_a_busy_name():
 # ---- a signal at the moment of the grant ----
 
 def _signalled(number):
-    """The wrapper gets TERM so many milliseconds after the name was passed on to it."""
+    """Sends TERM to the waiter `number` ms after the holder was asked to release."""
     name, path = 'signalled-%d' % number, temporary_file()
     first = holder(name)
     waiter = start('run', '--ttl', '5m', name, '--', 'sh', '-c', 'echo $$ >"$0"; exec sleep 600',
