@@ -428,8 +428,9 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_list_names(
   dibs_name_callback callback, void *data);
 
 /* Breaks the lock of its holder and grants it to the next waiter; the holder
- * learns it by message if it is subscribed (it waits, or was waited for), else by its
- * next renewal. For administrators: for a moment there may be two holders.
+ * learns it by message, in the first half second of the hold at the end of that. Without messages
+ * (a client that polls, spin locks) it learns it by its next renewal, after a third of its ttl, or
+ * with DIBS_LOCK_FIXED at its end. For administrators: until then there may be two holders.
  * `lease`  from dibs_inspect(): only that very lease is broken, so a repeated or late
  *          call cannot hit an innocent later holder.
  * Returns  DIBS_OK; or that lease is gone: DIBS_EXPIRED (released or broken before, and no other

@@ -8,6 +8,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "cli/durations.h"
 #include "cli/message.h"
 #include "cli/show.h"
 
@@ -22,8 +23,8 @@ static bool is_agreed(const session *s, const char *name, const char *holder)
     return false;
   }
   fprintf(stderr,
-          "%s is %s.\nTwo programs may believe for a moment that they hold it. "
-          "Break it? [y/N] ",
+          "%s is %s.\nTwo programs may believe that they hold it, until the present holder learns "
+          "of it. Break it? [y/N] ",
           name, holder);
   if (fgets(answer, sizeof(answer), stdin) == NULL)
     return false;
@@ -33,7 +34,7 @@ static bool is_agreed(const session *s, const char *name, const char *holder)
 /* The system log is where administrators look. */
 static void log_break(const force_order *o, const char *name, const dibs_holder *h)
 {
-  char reason[DIBS_NOTE_MAX + 1], holder[220];
+  char reason[DIBS_NOTE_MAX + 1], holder[220], left[DURATION_SIZE];
   const char *user = getenv("SUDO_USER");
 
   if (user == NULL)
@@ -44,8 +45,10 @@ static void log_break(const force_order *o, const char *name, const dibs_holder 
   syslog(LOG_NOTICE, "%s (uid %ld) broke the lock %s (fence %" PRIu64 ", held by %s): %s",
          user == NULL ? "unknown user" : user, (long)getuid(), name, h->fence, holder, reason);
   closelog();
-  say_softly("broke %s (fence %" PRIu64 "), which was held by %s: %s", name, h->fence,
-             holder, reason);
+  duration_as_span(h->remaining_ms > 0 ? h->remaining_ms : 0, left);
+  say_softly("broke %s (fence %" PRIu64 "), which was held by %s: %s; it learns that at once, or, "
+             "if no message reaches it, within %s",
+             name, h->fence, holder, reason, left);
 }
 
 static int break_one(session *s, const force_order *o, const char *name,

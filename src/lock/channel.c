@@ -225,9 +225,8 @@ static void channel_spoke(lock_table *t, const channel *c, const char *bytes, si
         (l->channel == c || (l->side_channel == c && is_key_of(l, bytes, size)))) {
       if (hint_is_in_time(l, now))
         yield_reported(l, now);
-    } else if (l->channel == c && l->state == LEASE_HELD && !l->term.is_fixed &&
-               hints_take(t, HINT_ASK, now)) {
-      lease_renewal_due(l);
+    } else if (l->channel == c && l->state == LEASE_HELD && hints_take(t, HINT_ASK, now)) {
+      hold_check(l);
     }
 }
 
@@ -247,8 +246,8 @@ void lease_hears(lease *l)
   if ((l->state == LEASE_ASKING && l->ask.needs_inbox) || l->state == LEASE_QUEUED) {
     l->ask.needs_inbox = false;
     lease_due(l);
-  } else if (l->state == LEASE_HELD && !l->term.is_fixed) {
-    lease_renewal_due(l);               /* a `want` may be lost: the reply shows waiters */
+  } else if (l->state == LEASE_HELD && !lease_never_ends(l)) {
+    hold_check(l);                      /* a `lost` or `want` may be lost */
   }
 }
 

@@ -7,6 +7,7 @@
 
 #define DETACHED_SHARES 64
 #define LOST_NOTICE_MAX SPAN_MS(5)
+#define LISTEN_AFTER SPAN_MS(500)    /* most holds are shorter, and cost no subscription */
 
 instant hold_end(const lease *l)
 {
@@ -87,11 +88,32 @@ lease_state hold_granted(lease *l, const lease_id *id, instant valid_until, span
     reuse_taken(&t->reuse, l->bytes, l->size, now);
   if (l->claims.waiting != NULL || wish->linger.ns != 0)
     inbox_want(l);
+  else
+    timers_set(&t->timers, &l->poll, instant_add(now, LISTEN_AFTER));
   if (l->term.must_confirm)
     lease_renewal_due(l);
   else
     schedule_renewal(l, since, now);
   return LEASE_HELD;
+}
+
+/* The end of a fixed lease does not move, unless this is the renewal that gives it its length. */
+void hold_check(lease *l)
+{
+  if (l->term.is_fixed && !l->term.must_confirm)
+    l->term.limit = hold_end(l);
+  l->term.must_confirm = true;
+  lease_renewal_due(l);
+}
+
+/* A break of the lease is reported by a message. */
+lease_state hold_polls(lease *l, instant now)
+{
+  (void)now;
+  inbox_want(l);
+  if (l->term.raise_to != 0)
+    lease_due(l);
+  return l->state;
 }
 
 /* The grant is so old that the lease may have ended: only a renewal shows that. */
@@ -143,6 +165,7 @@ lease_state hold_renewed(lease *l, const renew_answer *a, instant sent_at, insta
 {
   lock_table *t = l->table;
   instant end = lease_end(sent_at, span_ms(a->remaining_ms), t->settings.clock_rate_error_ppm);
+  instant former_end = hold_end(l);
 
   l->renewing_at = NULL;
   l->term.must_confirm = false;
@@ -164,7 +187,8 @@ lease_state hold_renewed(lease *l, const renew_answer *a, instant sent_at, insta
     return park_revoked(l);
   hold_set_deadline(l);
   schedule_renewal(l, sent_at, now);
-  holders_report(&l->claims, LOCK_RENEWED);
+  if (!l->term.is_fixed || instant_before(former_end, hold_end(l)))
+    holders_report(&l->claims, LOCK_RENEWED);
   return l->state;
 }
 
@@ -254,6 +278,7 @@ lease_state hold_forget(lease *l)
 {
   lock_table *t = l->table;
 
+  timers_clear(&t->timers, &l->poll);
   timers_clear(&t->timers, &l->renew);
   timers_clear(&t->timers, &l->deadline);
   l->renewing_at = NULL;

@@ -133,8 +133,8 @@ static void message_lost(lease *l, const inbox_message *m, instant now)
   } else if (l->state == LEASE_HELD && is_lease) {
     if (!hints_take(l->table, HINT_ASK, now))
       return;
-    l->term.is_reported_broken = l->term.must_confirm = true;
-    lease_renewal_due(l);
+    l->term.is_reported_broken = true;
+    hold_check(l);
   } else if (l->state == LEASE_ACKING && is_lease) {
     l->term.is_reported_broken = true;
     acks_renew(l);

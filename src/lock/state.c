@@ -23,11 +23,6 @@ static lease_state renew(lease *l, instant now)
   return l->state;
 }
 
-static lease_state raise_again(lease *l, instant now)
-{
-  return l->term.raise_to != 0 ? send_due(l, now) : l->state;
-}
-
 static lease_state release(lease *l, instant now)
 {
   (void)l;
@@ -76,7 +71,7 @@ static const lease_row rows[LEASE_STATES] = {
     .polls = acks_give_up, .unwanted = acks_unwanted, .closes = acks_unwanted },
   [LEASE_HELD] = {                                             /* IDLE: detached */
     .may_follow = IN(LEASE_PARKED) | IN(LEASE_RELEASING) | IN(LEASE_IDLE),
-    .polls = raise_again, .closes = release_holders },
+    .polls = hold_polls, .closes = release_holders },
   [LEASE_PARKED] = {
     .may_follow = IN(LEASE_HELD) | IN(LEASE_RELEASING),
     .polls = park_polls, .closes = release },

@@ -367,6 +367,8 @@ void hold_join(lease *l, instant now);    /* all waiting claims share the lease 
 lease_state hold_granted(lease *l, const lease_id *id, instant valid_until, span ttl,
                          uint64_t waiters, bool confirm, instant since, instant now);
 lease_state hold_confirm(lease *l, const lease_id *id);
+void hold_check(lease *l);                /* renews now, also a fixed lease: it may be lost */
+lease_state hold_polls(lease *l, instant now);
 bool hold_remember_detached(lease *l);    /* false: no memory */
 const lease_id *hold_detached(const lease *l); /* of this name; NULL: none */
 lease_state hold_forget(lease *l);        /* the lease continues without this client */

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* Stories of holders that listen for the end of their lease: an administrator's break is
+ * learned at once, however long the ttl is. protocol.md 5. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "peer.h"
+
+#define A PEER_CLIENT
+#define LEASE A ":1:60"
+#define HOUR_MS 3600000
+
+static void is_broken(struct peer *p)
+{
+  peer_expect(p, "renew " LEASE);
+  peer_answer(p, "[%lld -1 0]", peer_server_us(p));
+  peer_expect_told(p, "lost a DIBS_LOST");
+  peer_expect(p, "release " LEASE);
+}
+
+static void is_confirmed(struct peer *p, int64_t remaining_ms)
+{
+  peer_expect(p, "renew " LEASE);
+  peer_answer(p, "[%lld 0 %lld]", peer_server_us(p), (long long)remaining_ms);
+}
+
+static struct peer *listening(struct wish w)
+{
+  struct peer *p = peer_held(w);
+
+  peer_advance_ms(p, 600);
+  peer_connect(p, 1);
+  return p;
+}
+
+static void a_short_hold_costs_no_subscription(void **state)
+{
+  struct peer *p = peer_held((struct wish){ 0 });
+
+  (void)state;
+  peer_advance_ms(p, 400);
+  assert_false(peer_wants(p, 1));
+  peer_release(p, "a");
+  peer_expect(p, "release " LEASE);
+  peer_answer(p, "1");
+  peer_expect_told(p, "released a DIBS_OK");
+  peer_advance_ms(p, 1000);
+  assert_false(peer_wants(p, 1));
+  peer_free(p);
+}
+
+static void a_break_is_learned_at_once(void **state)
+{
+  struct peer *p = listening((struct wish){ .ttl_ms = HOUR_MS });
+
+  (void)state;
+  is_confirmed(p, HOUR_MS);
+  peer_expect_told(p, "renewed a");
+  peer_advance_ms(p, 60000);
+  peer_expect_nothing(p);
+  peer_message(p, "lost " LEASE " n");
+  is_broken(p);
+  peer_free(p);
+}
+
+static void a_break_before_the_subscription_is_learned_with_it(void **state)
+{
+  struct peer *p = listening((struct wish){ .ttl_ms = HOUR_MS });
+
+  (void)state;
+  is_broken(p);
+  peer_free(p);
+}
+
+/* The renewal that asks leaves the end where it was. */
+static void a_fixed_lease_listens_and_is_not_renewed(void **state)
+{
+  struct peer *p = listening((struct wish){ .ttl_ms = HOUR_MS, .is_fixed = true });
+  int64_t valid_ms = peer_valid_ms(p, "a");
+
+  (void)state;
+  is_confirmed(p, HOUR_MS - 600);
+  peer_expect_told_nothing(p);
+  assert_true(peer_valid_ms(p, "a") <= valid_ms);
+  peer_advance_ms(p, 60000);
+  peer_message(p, "lost " LEASE " n");
+  is_broken(p);
+  peer_free(p);
+}
+
+static void a_refused_inbox_leaves_the_hold_as_it_is(void **state)
+{
+  struct peer *p = peer_held((struct wish){ .ttl_ms = 3000 });
+
+  (void)state;
+  peer_refuse_inbox(p, "-ERR unknown command 'SUBSCRIBE'");
+  peer_advance_ms(p, 600);
+  peer_connect(p, 1);
+  peer_expect_told_nothing(p);
+  peer_advance_to_command(p);
+  is_confirmed(p, 3000);
+  peer_expect_told(p, "renewed a");
+  peer_free(p);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_short_hold_costs_no_subscription),
+    cmocka_unit_test(a_break_is_learned_at_once),
+    cmocka_unit_test(a_break_before_the_subscription_is_learned_with_it),
+    cmocka_unit_test(a_fixed_lease_listens_and_is_not_renewed),
+    cmocka_unit_test(a_refused_inbox_leaves_the_hold_as_it_is),
+  };
+
+  return cmocka_run_group_tests_name("listening", tests, NULL, NULL);
+}
