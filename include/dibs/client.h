@@ -144,7 +144,9 @@ typedef struct dibs_options {
   const char *user;             /* overrides the URL's. Without a password anywhere it logs in with
                                    an empty one, which a user with `nopass` accepts */
   const char *password;         /* overrides the URL's */
-  const char *ca_file;          /* TLS: own authorities instead of the system's */
+  const char *ca_file;          /* TLS: own authorities instead of the system's. This file, and the
+                                   next two, are read again when a connection is refused and
+                                   they have changed on the disk */
   const char *cert_file;        /* TLS: client certificate, with key_file */
   const char *key_file;
   const char *server_name;      /* TLS: the name to check instead of the URL's host */

@@ -15,7 +15,7 @@ static void effect_do(drive *d, effect *e)
 {
   switch (e->kind) {
   case EFFECT_CONNECT:
-    transports_open(d, e->link, e->server);
+    transports_open(d, e->link, e->server, e->status);
     return;
   case EFFECT_DISCONNECT:
     transports_close(d, e->link);

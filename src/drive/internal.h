@@ -153,7 +153,8 @@ void drive_list(drive *d);
 void drive_unlist(drive *d);
 
 /* ---- transports.c: all connections, by the engine's numbers ---- */
-void transports_open(drive *d, int link, const server_url *server);
+/* `refusal`: effect.status of EFFECT_CONNECT. */
+void transports_open(drive *d, int link, const server_url *server, dibs_status refusal);
 void transports_close(drive *d, int link);          /* without a report to the engine */
 bool transports_flush(drive *d);                    /* true: a connection broke; reported
                                                        to the engine */

@@ -101,15 +101,10 @@ static int no_password(char *bytes, int size, int is_writing, void *data)
   return -1;
 }
 
-dibs_status tls_context_new(const memory *m, const tls_files *files,
-                            tls_context **ret_context, text *why)
+static dibs_status files_read(tls_context *c, const tls_files *files, text *why)
 {
-  tls_context *c = mem_zalloc(m, sizeof(*c));
   dibs_status status = DIBS_ERR_NO_MEMORY;
 
-  if (c == NULL)
-    return DIBS_ERR_NO_MEMORY;
-  c->memory = *m;
   /* Threads of dibs may still run during exit(), so OpenSSL must not clean up there. */
   (void)OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL);
   ERR_clear_error();
@@ -128,14 +123,40 @@ dibs_status tls_context_new(const memory *m, const tls_files *files,
   status = authorities_load(c, files->ca, why);
   if (status == DIBS_OK)
     status = certificate_load(c, files->cert, files->key, why);
-  if (status != DIBS_OK)
-    goto fail;
-  *ret_context = c;
-  return DIBS_OK;
-
 fail:
   ERR_clear_error();
-  (void)tls_context_free(c);
+  return status;
+}
+
+dibs_status tls_context_new(const memory *m, const tls_files *files,
+                            tls_context **ret_context, text *why)
+{
+  tls_context *c = mem_zalloc(m, sizeof(*c));
+  dibs_status status;
+
+  if (c == NULL)
+    return DIBS_ERR_NO_MEMORY;
+  c->memory = *m;
+  status = files_read(c, files, why);
+  if (status != DIBS_OK)
+    (void)tls_context_free(c);
+  else
+    *ret_context = c;
+  return status;
+}
+
+/* Sessions keep the SSL_CTX that they began with. */
+dibs_status tls_context_again(tls_context *c, const tls_files *files, text *why)
+{
+  tls_context fresh = { .memory = c->memory };
+  dibs_status status = files_read(&fresh, files, why);
+  SSL_CTX *unused = fresh.ssl;
+
+  if (status == DIBS_OK) {
+    unused = c->ssl;
+    c->ssl = fresh.ssl;
+  }
+  SSL_CTX_free(unused);
   return status;
 }
 
@@ -225,18 +246,26 @@ dibs_status tls_feed(tls_session *s, const void *bytes, size_t size, text *why)
   return DIBS_OK;
 }
 
+void tls_machine_places(const char **ret_file, const char **ret_directory)
+{
+  const char *file = getenv(X509_get_default_cert_file_env());
+  const char *directory = getenv(X509_get_default_cert_dir_env());
+
+  *ret_file = file == NULL ? X509_get_default_cert_file() : file;
+  *ret_directory = directory == NULL ? X509_get_default_cert_dir() : directory;
+}
+
 /* The directory in which OpenSSL looks for authorities, if it and the usual file have none: a
  * machine without the package ca-certificates. Else NULL. */
 static const char *empty_store(void)
 {
-  const char *file = getenv(X509_get_default_cert_file_env());
-  const char *path = getenv(X509_get_default_cert_dir_env());
+  const char *file, *path;
   const struct dirent *entry = NULL;
   DIR *directory;
 
-  if (access(file == NULL ? X509_get_default_cert_file() : file, R_OK) == 0)
+  tls_machine_places(&file, &path);
+  if (access(file, R_OK) == 0)
     return NULL;
-  path = path == NULL ? X509_get_default_cert_dir() : path;
   directory = directory_read(path);
   while (directory != NULL && (entry = readdir(directory)) != NULL && entry->d_name[0] == '.')
     continue;

@@ -23,6 +23,11 @@ typedef struct tls_files {
 dibs_status tls_context_new(const memory *m, const tls_files *files,
                             tls_context **ret_context, text *why);
 tls_context *tls_context_free(tls_context *c);
+/* Reads the files again, for the sessions that begin from now on. After a fault nothing is
+ * changed. */
+dibs_status tls_context_again(tls_context *c, const tls_files *files, text *why);
+/* The file and directory in which OpenSSL looks for the machine's authorities. */
+void tls_machine_places(const char **ret_file, const char **ret_directory);
 
 /* One context for all servers with the same files. */
 typedef struct tls_shared {
@@ -35,6 +40,10 @@ void tls_shared_deinit(tls_shared *s);
 /* The context for this server, borrowed until tls_shared_deinit(); NULL: no TLS. */
 dibs_status tls_shared_get(tls_shared *s, const server_url *server, tls_context **ret_context,
                            text *why);
+
+/* After a refusal: reads the files of this server again if the disk has other ones. `ret_files`
+ * gets their names, or why one cannot be used, which is no fault: the context stays as it was. */
+void tls_shared_again(tls_shared *s, const server_url *server, text *ret_files);
 
 /* `name`: host name or address that the certificate must have. NULL: no memory. */
 tls_session *tls_session_new(tls_context *c, const char *name);

@@ -75,7 +75,19 @@ static void remember_node(drive *d, const transport *t)
   d->heard_of = NULL;
 }
 
-void transports_open(drive *d, int link, const server_url *server)
+/* The last attempt was refused: what it read may have been replaced since. */
+static void files_again(drive *d, int link, const server_url *server, dibs_status refusal)
+{
+  char words[256];
+  text shown = text_over(words, sizeof(words));
+
+  if (refusal == DIBS_ERR_TLS)
+    tls_shared_again(&d->tls, server, &shown);
+  if (refusal != DIBS_OK)
+    engine_files(d->engine, link, words);
+}
+
+void transports_open(drive *d, int link, const server_url *server, dibs_status refusal)
 {
   transport *t = get_or_make(d, link);
   text why;
@@ -92,6 +104,7 @@ void transports_open(drive *d, int link, const server_url *server)
     transport_fail(d, t, DIBS_ERR_NO_MEMORY, "no memory for a connection");
     return;
   }
+  files_again(d, link, server, refusal);
   why = text_over(t->words, sizeof(t->words));
   status = tls_shared_get(&d->tls, server, &t->context, &why);
   if (status != DIBS_OK)

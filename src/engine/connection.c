@@ -2,9 +2,12 @@
 /* engine/connection.c - opens connections, and handles their success and loss. */
 #include "engine/internal.h"
 
+#include <string.h>
+
 #define BACK_OFF_FIRST_MS 20
 #define BACK_OFF_MAX_MS 1000
 #define IDLE_PING SPAN_MS(10000)
+#define WORDS_MAX 215            /* a warning adds to it, and has 256 bytes */
 
 /* ---- life ---- */
 
@@ -117,6 +120,7 @@ void connection_end(engine *e, connection *c)
   c->state = PLAN_OFF;
   c->was_ready = c->report_connect = false;
   c->failures = c->refusals = 0;
+  c->refusal = DIBS_OK;
   c->is_done = c->server == NULL;        /* freed after its effects were delivered */
   c->report_disconnect = c->report_disconnect || is_open;
   (void)e;
@@ -196,18 +200,59 @@ static void what_was_lost(engine *e, connection *c, dibs_status why, const char 
   }
 }
 
+/* Whether files may have changed since they were read: certificates that were replaced. */
+static bool files_may_help(const connection *c, dibs_status why)
+{
+  return c->state == PLAN_CONNECTING && why == DIBS_ERR_TLS && c->url->transport == SERVER_TLS;
+}
+
+/* The first refusal of several is not reported: files are read again, and decide. */
+static bool retried_with_files(engine *e, connection *c, dibs_status why, instant now)
+{
+  bool is_first = c->refusal == DIBS_OK;
+  instant until = c->until;
+
+  c->refusal = files_may_help(c, why) ? why : DIBS_OK;
+  if (c->refusal == DIBS_OK || !is_first)
+    return false;
+  c->files[0] = '\0';
+  c->state = PLAN_OFF;
+  connection_want(e, c, now);
+  c->until = until;
+  return true;
+}
+
+/* The refusal, with the files that did not help; these are not cut off. */
+static const char *words_with_files(const connection *c, const char *words, text *shown)
+{
+  size_t room = WORDS_MAX - strlen(c->files), size = strlen(words);
+
+  if (c->refusal == DIBS_OK || c->files[0] == '\0')
+    return words;
+  text_add_bytes(shown, words, size < room ? size : room);
+  text_add(shown, " (");
+  text_add(shown, c->files);
+  text_add(shown, ")");
+  return shown->at;
+}
+
 void connection_lost(engine *e, connection *c, dibs_status why, const char *words, instant now)
 {
+  char copy[256];
+  text shown = text_over(copy, sizeof(copy));
+
   if (c->state == PLAN_OFF || c->state == PLAN_BACK_OFF)
     return;
   link_closed(c->link);
+  if (retried_with_files(e, c, why, now))
+    return;
   c->failures++;
   c->refusals += why == DIBS_ERR_READ_ONLY && c->state == PLAN_CONNECTING;
   c->until = instant_add(now, back_off(e, c));
   c->state = instant_before(now, c->until) ? PLAN_BACK_OFF : PLAN_OFF;
   c->was_ready = false;
   c->report_connect = false;
-  what_was_lost(e, c, why, words, now);
+  what_was_lost(e, c, why, words_with_files(c, words, &shown), now);
 }
 
 void connection_drop(engine *e, connection *c, dibs_status why, const char *words, instant now)

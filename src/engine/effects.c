@@ -21,7 +21,8 @@ static bool connection_effect(engine *e, effect *ret)
     }
     if (c->report_connect) {
       c->report_connect = false;
-      *ret = (effect){ .kind = EFFECT_CONNECT, .link = i, .server = c->url };
+      *ret = (effect){ .kind = EFFECT_CONNECT, .link = i, .server = c->url,
+                       .status = c->refusal };
       return true;
     }
   }

@@ -202,6 +202,9 @@ fleet *engine_fleet(const engine *e);
 /* ---- inputs of the driver ---- */
 
 void engine_connected(engine *e, int link, instant now);
+/* Inside EFFECT_CONNECT: what the files are that were read again, or why they cannot be read; for
+ * the message of the next refusal. */
+void engine_files(engine *e, int link, const char *words);
 /* A connection failed or broke; `text` is for people. */
 void engine_disconnected(engine *e, int link, dibs_status why, const char *text, instant now);
 void engine_received(engine *e, int link, const void *bytes, size_t size, instant now);
@@ -222,7 +225,8 @@ void engine_written(engine *e, int link, size_t size);
 typedef enum effect_kind {
   EFFECT_CONNECT = 1,    /* open the transport of `link` to `server` (close an old one
                             without a report); `server` is borrowed until the link's next
-                            CONNECT or DISCONNECT */
+                            CONNECT or DISCONNECT. status DIBS_ERR_TLS: it was refused, so read
+                            the files of `server` again before, and engine_files() */
   EFFECT_DISCONNECT,     /* close it, without engine_disconnected() */
   EFFECT_LOCK_GRANTED,   /* context, id, fence, valid_until, depth */
   EFFECT_LOCK_FAILED,    /* context, status, text */

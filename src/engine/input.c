@@ -15,6 +15,7 @@ static void ready(engine *e, connection *c, const link_event *event, instant now
   c->state = PLAN_READY;
   c->was_ready = true;
   c->failures = 0;
+  c->refusal = DIBS_OK;
   e->connects++;
   switch (c->purpose) {
   case FOR_COMMANDS:
@@ -219,6 +220,17 @@ void engine_connected(engine *e, int i, instant now)
   if (c != NULL && c->state == PLAN_CONNECTING && link_opened(c->link, now) != DIBS_OK)
     connection_drop(e, c, DIBS_ERR_NO_MEMORY, "no memory for the handshake", now);
   engine_advance(e, now);
+}
+
+void engine_files(engine *e, int i, const char *words)
+{
+  connection *c = connection_of(e, i);
+  text shown;
+
+  if (c == NULL)
+    return;
+  shown = text_over(c->files, sizeof(c->files));
+  text_add(&shown, words);
 }
 
 void engine_disconnected(engine *e, int i, dibs_status why, const char *words, instant now)

@@ -54,6 +54,9 @@ typedef struct connection {
   unsigned refusals;        /* in a row: connected, but to a replica */
   bool report_connect, report_disconnect;
   bool was_ready;
+  dibs_status refusal;      /* that other files may end: they are read again before the next
+                               attempt. DIBS_OK: none */
+  char files[160];          /* engine_files() */
   bool is_done;             /* freed after its last effect */
 } connection;
 

@@ -10,10 +10,10 @@
 
 #include "server_parts.h"
 
-enum leaf { GOOD, WRONG_HOST, EXPIRED, CLIENT, EXPIRED_CLIENT, FOREIGN_CLIENT, LEAVES };
+enum leaf { GOOD, WRONG_HOST, EXPIRED, FOREIGN, CLIENT, EXPIRED_CLIENT, FOREIGN_CLIENT, LEAVES };
 
 static const char *const names[LEAVES] = {
-  "server", "elsewhere", "expired", "client", "expired-client", "foreign-client",
+  "server", "elsewhere", "expired", "foreign-server", "client", "expired-client", "foreign-client",
 };
 
 struct test_authority {
@@ -38,6 +38,7 @@ static const char recipe[] =
   "signed ca 2 server localhost subjectAltName=$hosts\n"
   "signed ca 2 elsewhere elsewhere.example subjectAltName=DNS:elsewhere.example\n"
   "signed ca -1 expired localhost subjectAltName=$hosts\n"
+  "signed foreign 2 foreign-server localhost subjectAltName=$hosts\n"
   "signed ca 2 client test-client extendedKeyUsage=clientAuth\n"
   "signed ca -1 expired-client test-client extendedKeyUsage=clientAuth\n"
   "signed foreign 2 foreign-client test-client extendedKeyUsage=clientAuth\n";
@@ -92,6 +93,7 @@ static enum leaf leaf_of(enum test_certificate which)
 {
   return which == TEST_CERTIFICATE_WRONG_HOST ? WRONG_HOST
          : which == TEST_CERTIFICATE_EXPIRED  ? EXPIRED
+         : which == TEST_CERTIFICATE_FOREIGN  ? FOREIGN
                                               : GOOD;
 }
 

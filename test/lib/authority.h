@@ -20,9 +20,9 @@ struct test_authority *test_authority_free(struct test_authority *a);
 /* ---- paths, valid until test_authority_free(); of NULL: NULL ---- */
 
 const char *test_authority_ca(const struct test_authority *a);
-/* Another authority, which has signed nothing but the foreign client. */
+/* Another authority, which has signed the foreign client and server only. */
 const char *test_authority_foreign_ca(const struct test_authority *a);
-/* Of a server: good, for another host, or expired. */
+/* Of a server: good, for another host, expired, or of the foreign authority. */
 const char *test_authority_certificate(const struct test_authority *a,
                                        enum test_certificate which);
 const char *test_authority_key(const struct test_authority *a, enum test_certificate which);

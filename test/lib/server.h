@@ -20,11 +20,12 @@
 struct test_authority;            /* authority.h */
 struct test_server;
 
-/* What a TLS server shows: all are signed by its authority. */
+/* What a TLS server shows; signed by its authority. */
 enum test_certificate {
   TEST_CERTIFICATE_GOOD,          /* localhost, 127.0.0.1, ::1, the hosts of partition.h */
   TEST_CERTIFICATE_WRONG_HOST,    /* elsewhere.example */
   TEST_CERTIFICATE_EXPIRED,
+  TEST_CERTIFICATE_FOREIGN,       /* good, but signed by the foreign authority */
 };
 
 enum { TEST_DISK_AS_IT_IS = -1 };

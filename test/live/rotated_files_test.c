@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/rotated_files_test.c - what a client has read from files is replaced on the disk and on
+ * the server while it runs: a reconnection that is refused reads the files again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "authority.h"
+#include "deployment.h"
+#include "live.h"
+
+enum { TTL_MS = 30000 };
+
+static struct test_authority *authority;
+
+/* A server, the files of its clients, and two of these. */
+struct stage {
+  struct test_server *server;
+  char ca[200], cert[200], key[200];
+  dibs_options options;
+  struct live_events events;
+  dibs_client *a, *b;
+};
+
+/* By one rename, as a tool that rotates does it. */
+static void file_write(const char *path, const void *bytes, size_t size)
+{
+  char fresh[220];
+  FILE *f;
+
+  (void)snprintf(fresh, sizeof(fresh), "%s.new", path);
+  f = fopen(fresh, "we");
+  assert_non_null(f);
+  assert_int_equal(fwrite(bytes, 1, size, f), size);
+  assert_int_equal(fclose(f), 0);
+  assert_int_equal(rename(fresh, path), 0);
+}
+
+static void file_copy(const char *from, const char *to)
+{
+  static char bytes[65536];
+  FILE *f = fopen(from, "re");
+  size_t size;
+
+  assert_non_null(f);
+  size = fread(bytes, 1, sizeof(bytes), f);
+  assert_int_equal(fclose(f), 0);
+  file_write(to, bytes, size);
+}
+
+static void file_name(const struct stage *s, const char *name, char *path, size_t size)
+{
+  (void)snprintf(path, size, "%s/%s", test_server_directory(s->server), name);
+}
+
+static struct stage *stage_set(const struct test_server_options *server)
+{
+  static struct stage s;
+
+  s = (struct stage){ .server = test_server_start_with(server), .options = live_options() };
+  (void)pthread_mutex_init(&s.events.mutex, NULL);
+  s.options.connect_timeout_ms = s.options.command_timeout_ms = LIVE_LONG_MS;
+  s.options.on_event = live_on_event;
+  s.options.on_event_data = &s.events;
+  file_name(&s, "its-ca", s.ca, sizeof(s.ca));
+  file_name(&s, "its-cert", s.cert, sizeof(s.cert));
+  file_name(&s, "its-key", s.key, sizeof(s.key));
+  return &s;
+}
+
+static void clients_open(struct stage *s, const char *url)
+{
+  s->a = live_open_with(url, &s->options);
+  s->options.on_event = NULL;
+  s->b = live_open_with(url, &s->options);
+}
+
+static void stage_end(struct stage *s)
+{
+  s->a = dibs_close(s->a);
+  s->b = dibs_close(s->b);
+  s->server = test_server_stop(s->server);
+}
+
+static void connections_cut(const struct stage *s)
+{
+  (void)test_server_command(s->server, "CLIENT KILL TYPE normal SKIPME yes");
+  (void)test_server_command(s->server, "CLIENT KILL TYPE pubsub");
+}
+
+static bool is_reached(void *client)
+{
+  return dibs_ping(client, 2000, NULL) == DIBS_OK;
+}
+
+/* ---- certificates ---- */
+
+static void needs_tls(void)
+{
+  if (!test_servers_speak_tls())
+    skip();
+}
+
+static struct stage *tls_stage_set(bool wants_client_certificate)
+{
+  const struct test_server_options server = {
+    .has_tls = true, .wants_client_certificate = wants_client_certificate,
+    .authority = authority };
+  struct stage *s = stage_set(&server);
+
+  file_copy(test_authority_ca(authority), s->ca);
+  s->options.ca_file = s->ca;
+  if (wants_client_certificate) {
+    file_copy(test_authority_client_certificate(authority), s->cert);
+    file_copy(test_authority_client_key(authority), s->key);
+    s->options.cert_file = s->cert;
+    s->options.key_file = s->key;
+  }
+  clients_open(s, test_server_tcp_url(s->server));
+  return s;
+}
+
+/* From now on its certificate is of the other authority. */
+static void server_shows_another(const struct stage *s)
+{
+  assert_string_equal(
+    test_server_command(s->server, "CONFIG SET tls-cert-file %s tls-key-file %s",
+                        test_authority_certificate(authority, TEST_CERTIFICATE_FOREIGN),
+                        test_authority_key(authority, TEST_CERTIFICATE_FOREIGN)), "OK");
+}
+
+/* From now on it accepts clients of the other authority only. */
+static void server_wants_another(const struct stage *s)
+{
+  assert_string_equal(test_server_command(s->server, "CONFIG SET tls-ca-cert-file %s",
+                                          test_authority_foreign_ca(authority)), "OK");
+}
+
+static bool has_renewed(void *client)
+{
+  return live_stats(client).renewed > 0;
+}
+
+/* While `a` holds a lock and `b` waits for it; neither notices. */
+static void rotated(struct stage *s, void (*rotate)(const struct stage *s))
+{
+  dibs_lock_options wait = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  dibs_hold *hold = live_lock(s->a, "rotated", TTL_MS);
+  struct live_ask ask;
+
+  live_ask_init(&ask);
+  live_ask_begin(&ask, s->b, "rotated", &wait);
+  live_expect_waiters(s->server, "rotated", 1);
+  rotate(s);
+  connections_cut(s);
+  assert_true(live_until(LIVE_LONG_MS, has_renewed, s->a));
+  live_expect(s->a, dibs_release(hold), DIBS_OK);
+  live_expect(s->b, dibs_release(live_ask_granted(&ask, LIVE_LONG_MS)), DIBS_OK);
+  stage_end(s);
+}
+
+static void authorities_rotate(const struct stage *s)
+{
+  file_copy(test_authority_foreign_ca(authority), s->ca);
+  server_shows_another(s);
+}
+
+static void a_new_authority_is_read(void **state)
+{
+  (void)state;
+  needs_tls();
+  rotated(tls_stage_set(false), authorities_rotate);
+}
+
+static void client_certificates_rotate(const struct stage *s)
+{
+  file_copy(test_authority_foreign_client_certificate(authority), s->cert);
+  file_copy(test_authority_foreign_client_key(authority), s->key);
+  server_wants_another(s);
+}
+
+static void a_new_client_certificate_is_read(void **state)
+{
+  (void)state;
+  needs_tls();
+  rotated(tls_stage_set(true), client_certificates_rotate);
+}
+
+static bool is_warned(void *events)
+{
+  struct live_events *e = events;
+
+  return atomic_load(&e->counts[DIBS_EVENT_WARNING]) > 0;
+}
+
+static void a_refusal_names_the_file_until_it_is_replaced(void **state)
+{
+  struct stage *s;
+  dibs_hold *hold;
+
+  (void)state;
+  needs_tls();
+  s = tls_stage_set(false);
+  hold = live_lock(s->a, "rotated", TTL_MS);
+  server_shows_another(s);
+  connections_cut(s);
+  live_expect(s->a, dibs_ping(s->a, LIVE_LONG_MS, NULL), DIBS_ERR_TLS);
+  live_expect_words(s->a, "unknown issuer");
+  live_expect_words(s->a, s->ca);
+  assert_true(live_until(LIVE_LONG_MS, is_warned, &s->events));
+  assert_non_null(strstr(s->events.warning, s->ca));
+  file_copy(test_authority_foreign_ca(authority), s->ca);
+  assert_true(live_until(LIVE_LONG_MS, is_reached, s->a));
+  live_expect(s->a, dibs_release(hold), DIBS_OK);
+  stage_end(s);
+}
+
+/* Between two renames the key is of another certificate: the old ones are still used. */
+static void files_that_do_not_fit_yet_are_named(void **state)
+{
+  struct stage *s;
+
+  (void)state;
+  needs_tls();
+  s = tls_stage_set(true);
+  live_expect(s->a, dibs_ping(s->a, LIVE_LONG_MS, NULL), DIBS_OK);
+  file_copy(test_authority_foreign_client_certificate(authority), s->cert);
+  connections_cut(s);
+  assert_true(live_until(LIVE_LONG_MS, is_reached, s->a));
+  server_wants_another(s);
+  connections_cut(s);
+  live_expect(s->a, dibs_ping(s->a, LIVE_LONG_MS, NULL), DIBS_ERR_TLS);
+  live_expect_words(s->a, "alert unknown ca");
+  live_expect_words(s->a, s->key);
+  file_copy(test_authority_foreign_client_key(authority), s->key);
+  assert_true(live_until(LIVE_LONG_MS, is_reached, s->a));
+  stage_end(s);
+}
+
+static int setup(void **state)
+{
+  (void)state;
+  authority = test_authority_make();
+  return 0;
+}
+
+static int teardown(void **state)
+{
+  (void)state;
+  authority = test_authority_free(authority);
+  return 0;
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_new_authority_is_read),
+    cmocka_unit_test(a_new_client_certificate_is_read),
+    cmocka_unit_test(a_refusal_names_the_file_until_it_is_replaced),
+    cmocka_unit_test(files_that_do_not_fit_yet_are_named),
+  };
+
+  return cmocka_run_group_tests_name("rotated_files", tests, setup, teardown);
+}
