@@ -16,7 +16,13 @@ extern "C" {
 
 /* pthread_cancel() does not act inside a function of the library, of any header: cancellation is
  * disabled in each (also in callbacks that dibs_process() runs) and as before when it returns. To
- * end a wait use wait_ms or dibs_cancel(). Since 0.5 */
+ * end a wait use wait_ms or dibs_cancel(). Since 0.5
+ *
+ * A signal handler may always call dibs_cancel() and functions that only read. If it interrupted a
+ * function of the library that has a client's mutex or waits, any other function of a client or
+ * hold does nothing there and returns DIBS_ERR_WOULD_BLOCK (-1, false, 0, NULL), and dibs_close()
+ * returns the client. So exit() in a handler runs the destructors of static objects and the
+ * functions of atexit(), and ends the program without waiting; what it held expires. Since 0.5 */
 typedef struct dibs_client dibs_client;
 
 /* For wait_ms of dibs_lock_options and dibs_wait_options: no limit. The INIT macros set it, and
@@ -247,8 +253,8 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_open(
  * could not be released within close_timeout_ms expire. A client is a handle, not
  * a pointer into memory: a call with a closed one, dibs_close() included, gets DIBS_ERR_STALE
  * and does nothing. NULL is allowed.
- * Returns NULL; inside a callback, or in a signal handler that interrupted a call of the library
- * (its exit() runs the destructors of static clients), where it does nothing, `client`.
+ * Returns NULL; inside a callback, or in a signal handler that interrupted a call of the library,
+ * where it does nothing, `client`.
  *
  * Thread   any, also while other threads call. Of two at once, one closes and the other
  *          returns at once. Not from a callback. Blocks at most close_timeout_ms, and

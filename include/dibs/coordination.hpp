@@ -300,10 +300,11 @@ class observer {
   observer(client &of, const std::string &name,
            std::function<void(const dibs_leader &)> on_change,
            std::function<void(const dibs_error &)> on_end = {})
-      : on_change_(std::move(on_change)), on_end_(std::move(on_end))
   {
     detail::check(of.get(),
-                  dibs_observe(of.get(), name.c_str(), changed, this, nullptr, &observer_),
+                  dibs_observe(of.get(), name.c_str(), changed,
+                               new functions{std::move(on_change), std::move(on_end)}, over,
+                               &observer_),
                   name);
   }
 
@@ -312,18 +313,24 @@ class observer {
   ~observer() { dibs_observer_free(observer_); }
 
  private:
-  static void changed(const dibs_error *error, const dibs_leader *now, void *self) noexcept
+  /* They outlive an observer whose end is refused (DIBS_ERR_WOULD_BLOCK). */
+  struct functions {
+    std::function<void(const dibs_leader &)> on_change;
+    std::function<void(const dibs_error &)> on_end;
+  };
+
+  static void changed(const dibs_error *error, const dibs_leader *now, void *data) noexcept
   {
-    const observer *o = static_cast<const observer *>(self);
+    const functions *f = static_cast<const functions *>(data);
 
     if (now != nullptr)
-      o->on_change_(*now);
-    else if (o->on_end_)
-      o->on_end_(*error);
+      f->on_change(*now);
+    else if (f->on_end)
+      f->on_end(*error);
   }
 
-  std::function<void(const dibs_leader &)> on_change_;
-  std::function<void(const dibs_error &)> on_end_;
+  static void over(void *data) noexcept { delete static_cast<functions *>(data); }
+
   dibs_observer *observer_ = nullptr;
 };
 

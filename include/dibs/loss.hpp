@@ -103,13 +103,14 @@ class loss_watch {
     options.on_lost_free = on_lost_free;
   }
 
-  /* How the release ended: the owner of the token learns of a loss from that too. In a
-   * forked child the locks in here may be locked forever; so it does not use them. */
+  /* How the release ended: the owner of the token learns of a loss from that too. In a forked
+   * child the locks in here may be locked forever, and in a signal handler that interrupted a call
+   * an on_lost that runs may wait for that call; so there they are not used. */
   void end(dibs_status released) noexcept
   {
     if (loss_ == nullptr)
       return;
-    if (released != DIBS_ERR_FORKED)
+    if (released != DIBS_ERR_FORKED && released != DIBS_ERR_WOULD_BLOCK)
       loss_->end();
     if (released == DIBS_LOST || released == DIBS_EXPIRED || released == DIBS_TAKEN)
       loss_->stop();

@@ -61,7 +61,8 @@ typedef enum dibs_status {
   DIBS_ERR_FORKED = -13,        /* this handle belongs to the parent process */
   DIBS_ERR_CLOSED = -14,        /* the client is being closed */
   DIBS_ERR_STALE = -15,         /* the handle was released or never existed */
-  DIBS_ERR_WOULD_BLOCK = -16,   /* a blocking call inside a callback */
+  DIBS_ERR_WOULD_BLOCK = -16,   /* a blocking call inside a callback; a call in a signal
+                                   handler that interrupted another one */
   DIBS_ERR_UNSUPPORTED = -17,   /* the server or dialect cannot do this */
   DIBS_ERR_SYSTEM = -18,        /* the operating system refused: descriptors, threads */
   DIBS_ERR_SERVER = -19,        /* any other error answer of the server */

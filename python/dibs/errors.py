@@ -163,7 +163,7 @@ class Stale(Error):
 
 
 class WouldBlock(Error):
-    """A blocking call inside a callback."""
+    """A blocking call inside a callback, or in a signal handler that interrupted a call."""
 
     hint = 'Only calls that do not block are allowed in a callback.'
 

@@ -56,6 +56,11 @@ bool drive_is_in_call(void)
   return false;
 }
 
+bool drive_is_busy(void)
+{
+  return false;
+}
+
 void drive_yield(void)
 {
   thread *t = sim_now->running;

@@ -5,7 +5,6 @@
 #include "api/campaign.h"
 #include "api/deadlock.h"
 #include "api/writing.h"
-#include "base/cancel_state.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -42,6 +41,10 @@ dibs_status client_begin(dibs_client *client, bool blocks, client_record **ret_c
     return DIBS_ERR_WOULD_BLOCK;
   }
   status = client_look(client, ret_client);
+  if (status == DIBS_OK && drive_is_busy()) {
+    client_unlook(*ret_client);
+    status = DIBS_ERR_WOULD_BLOCK;
+  }
   if (status == DIBS_ERR_ARGUMENT)
     (void)fault_end_with(client, status, "the client is NULL");
   else if (status == DIBS_ERR_STALE)
@@ -90,10 +93,13 @@ dibs_status claim_pin(const void *value, handle_kind kind, handle **ret_handle,
   is_forked = atomic_load(&h->epoch) != fork_epoch();
   *ret_handle = h;
   *ret_client = is_forked ? NULL : handle_pin(h->client, HANDLE_CLIENT);
-  if (*ret_client != NULL)
+  if (*ret_client != NULL && !drive_is_busy())
     return DIBS_OK;
   handle_unpin(h);
-  return is_forked ? DIBS_ERR_FORKED : DIBS_ERR_STALE;
+  if (*ret_client == NULL)
+    return is_forked ? DIBS_ERR_FORKED : DIBS_ERR_STALE;
+  handle_unpin(*ret_client);
+  return DIBS_ERR_WOULD_BLOCK;
 }
 
 dibs_status claim_enter(const void *value, handle_kind kind, bool blocks, entry *ret_entry)
@@ -217,7 +223,7 @@ bool dibs_is_connected(const dibs_client *client)
   client_record *c;
   bool is_so;
 
-  if (client_look(client, &c) != DIBS_OK)
+  if (drive_is_busy() || client_look(client, &c) != DIBS_OK)
     return false;
   drive_lock(c->drive);
   is_so = !c->is_closing && is_connected(c);
@@ -423,50 +429,47 @@ static void handle_close(client_record *c)
   c->handle = NULL;
 }
 
-static dibs_client *close_handle(dibs_client *client)
+static void close_handle(dibs_client *client)
 {
-  handle *h;
+  handle *h = handle_pin(client, HANDLE_CLIENT);
   client_record *c;
   bool is_forked;
   int ending;
 
-  /* A callback cannot wait for its own end, nor the exit() of a signal handler for the call that
-   * it interrupted, which may have the mutex. */
-  if (client != NULL && (drive_is_in_callback() || drive_is_in_call())) {
-    (void)fault_end(client, DIBS_ERR_WOULD_BLOCK);
-    return client;
-  }
-  h = handle_pin(client, HANDLE_CLIENT);
   if (h == NULL) {
     (void)fault_end(client, client == NULL ? DIBS_OK : DIBS_ERR_STALE);
-    return NULL;
+    return;
   }
   c = h->owner;
   is_forked = c->epoch != fork_epoch();
   ending = is_forked ? ENDING_IN_CHILD : ENDING;
   if (atomic_exchange(&c->ending, ending) == ending) {
     (void)client_end(c, DIBS_ERR_CLOSED);  /* another thread closes it */
-    return NULL;
+    return;
   }
   (void)fault_end(client, DIBS_OK);
   if (is_forked) {
     handle_unpin(h);
     if (drive_is_whole(c->drive))
       (void)client_free(c);
-    return NULL;
+    return;
   }
   close_all(c);
   handle_close(c);
   (void)client_free(c);
-  return NULL;
 }
 
 /* The client is freed when its pin is over. */
 dibs_client *dibs_close(dibs_client *client)
 {
-  int before = cancel_off();
-  dibs_client *left = close_handle(client);
-
-  cancel_restore(before);
-  return left;
+  /* A callback cannot wait for its own end, nor the exit() of a signal handler for the call that
+   * it interrupted. */
+  if (client != NULL && (drive_is_in_callback() || drive_is_in_call())) {
+    (void)fault_end(client, DIBS_ERR_WOULD_BLOCK);
+    return client;
+  }
+  drive_enter_call();
+  close_handle(client);
+  drive_leave_call();
+  return NULL;
 }

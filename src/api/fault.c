@@ -291,7 +291,7 @@ size_t dibs_last_errors(dibs_client *client, dibs_error *ret_errors, size_t coun
   client_record *c;
   size_t all = 0;
 
-  if (client_look(client, &c) != DIBS_OK)
+  if (drive_is_busy() || client_look(client, &c) != DIBS_OK)
     return 0;
   if (c->servers.kind == DEPLOYMENT_QUORUM) {
     drive_lock(c->drive);

@@ -147,12 +147,14 @@ handle *handle_pin(const void *value, handle_kind kind)
 
   if (h == NULL)
     return NULL;
+  drive_enter_call();                    /* before it is pinned: signal handlers look at it */
   word = atomic_load(&h->word);
   do {
-    if (!is_of(h, word, (uintptr_t)value, kind))
+    if (!is_of(h, word, (uintptr_t)value, kind)) {
+      drive_leave_call();
       return NULL;
+    }
   } while (!atomic_compare_exchange_weak(&h->word, &word, word + 1));
-  drive_enter_call();
   return h;
 }
 

@@ -11,7 +11,6 @@
 #include "api/degrade.h"
 #include "api/settings.h"
 #include "api/url_text.h"
-#include "base/cancel_state.h"
 #include "local/local.h"
 
 /* ---- memory ---- */
@@ -337,10 +336,11 @@ dibs_status dibs_open_with_error(const char *url, const dibs_options *options,
 {
   char words[sizeof(error->text)];
   text why = text_over(words, sizeof(words));
-  int before = cancel_off();
-  dibs_status status = open_checked(url, options, ret_client, &why);
+  dibs_status status;
 
-  cancel_restore(before);
+  drive_enter_call();
+  status = open_checked(url, options, ret_client, &why);
+  drive_leave_call();
   if (error != NULL) {
     text shown = text_over(error->text, sizeof(error->text));
 

@@ -131,7 +131,7 @@ static bool park(claim *cl)
 
 bool retake_release(const dibs_hold *hold)
 {
-  handle *client, *h = handle_pin_client_if_parks(hold, &client);
+  handle *client, *h = drive_is_busy() ? NULL : handle_pin_client_if_parks(hold, &client);
   client_record *c;
   bool is_parked = false;
 
@@ -184,7 +184,7 @@ bool retake(dibs_client *client, const void *name, size_t name_size,
 
   if (options == NULL || options->size != sizeof(*options) || options->linger_ms == 0 ||
       name == NULL || name_size > DIBS_NAME_MAX || ret_hold == NULL || drive_is_in_callback() ||
-      client_look(client, &c) != DIBS_OK)
+      drive_is_busy() || client_look(client, &c) != DIBS_OK)
     return false;
   if (atomic_load(&c->parking_count) == 0) {
     client_unlook(c);

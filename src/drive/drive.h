@@ -74,10 +74,13 @@ bool drive_random(void *ret_bytes, size_t size);     /* suitable for ids; false:
 uint64_t drive_thread(void);                    /* of the caller; from 1, never reused */
 void drive_yield(void);                         /* lets other threads run */
 /* A public call of this thread, which cannot be cancelled there. A call in it is in a callback of
- * dibs_process(), or in a signal handler. */
+ * the program, or in a signal handler. */
 void drive_enter_call(void);
 void drive_leave_call(void);
 bool drive_is_in_call(void);
+/* This thread has the mutex of a client, or waits in a call: the caller is in a signal handler (or
+ * in the program's allocator), and what it waited for could not come before it returned. */
+bool drive_is_busy(void);
 int64_t drive_process_id(void);
 void drive_host(char *ret_name, size_t size);   /* truncated to `size`; may be "" */
 

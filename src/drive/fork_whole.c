@@ -35,6 +35,7 @@ static bool take(pthread_mutex_t *mutex)
 
 static void before_fork(void)
 {
+  busy_begin();
   list_is_taken = take(&list_mutex);
   for (drive *d = list_is_taken ? list : NULL; d != NULL; d = d->next_listed)
     d->stands_still = !drive_is_forked(d) && take(&d->mutex);
@@ -50,6 +51,7 @@ static void after_fork(bool is_child)
     }
   if (list_is_taken)
     (void)pthread_mutex_unlock(&list_mutex);
+  busy_end();
 }
 
 static void after_fork_in_parent(void)

@@ -10,12 +10,13 @@
 #include <unistd.h>
 
 #include "base/cancel_state.h"
-#include "drive/drive.h"
+#include "drive/internal.h"
 
 static _Atomic uint64_t threads_seen;
 static _Thread_local uint64_t thread_number;
 static _Thread_local int calls;         /* inside one another */
 static _Thread_local int cancel_before; /* the state outside of calls */
+static _Thread_local int busy;          /* mutexes that it has, and waits */
 
 void drive_enter_call(void)
 {
@@ -31,7 +32,22 @@ void drive_leave_call(void)
 
 bool drive_is_in_call(void)
 {
-  return calls > 0;
+  return calls > 0 || busy > 0;
+}
+
+void busy_begin(void)
+{
+  busy++;
+}
+
+void busy_end(void)
+{
+  busy--;
+}
+
+bool drive_is_busy(void)
+{
+  return busy > 0;
 }
 
 instant drive_now(void)

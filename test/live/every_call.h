@@ -230,7 +230,7 @@ static const struct row rows[] = { CALLS(BLOCKING) CALLS_WITH_CALLBACK(WITH_CALL
 enum { AT_ONCE = 32 };        /* rows; all of them starve each other on a busy machine */
 enum { ROW_COUNT = sizeof(rows) / sizeof(rows[0]) };
 
-static struct trial trial_of(size_t row, const char *url, const dibs_options *options)
+static inline struct trial trial_of(size_t row, const char *url, const dibs_options *options)
 {
   return (struct trial){ .row = &rows[row], .url = url, .options = options,
                          .barrier.size = sizeof(dibs_barrier_info),
@@ -238,7 +238,7 @@ static struct trial trial_of(size_t row, const char *url, const dibs_options *op
 }
 
 /* Runs all rows by `run`, a thread with `attributes` for each. `trials`: ROW_COUNT. */
-static void run_all_rows(struct trial *trials, const pthread_attr_t *attributes,
+static inline void run_all_rows(struct trial *trials, const pthread_attr_t *attributes,
                          void *(*run)(void *trial))
 {
   pthread_t threads[ROW_COUNT];
@@ -251,13 +251,13 @@ static void run_all_rows(struct trial *trials, const pthread_attr_t *attributes,
   }
 }
 
-static bool has_callback_run(void *data)
+static inline bool has_callback_run(void *data)
 {
   return atomic_load(&((struct trial *)data)->callbacks) > 0;
 }
 
 /* A token and a lease that once were. */
-static int every_call_setup(void **state)
+static inline int every_call_setup(void **state)
 {
   dibs_inspection *seen = NULL;
   dibs_hold *hold;
