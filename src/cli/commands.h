@@ -19,6 +19,7 @@
   ROW(elect) \
   ROW(status) \
   ROW(who) \
+  ROW(top) \
   ROW(history) \
   ROW(metrics) \
   ROW(web) \

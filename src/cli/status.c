@@ -35,7 +35,8 @@ static const option_choice kind_choices[] = {
 };
 
 static const option_choice order_choices[] = {
-  { "name", ORDER_NAME }, { "held", ORDER_HELD }, { "wait", ORDER_WAIT }, { NULL, 0 },
+  { "name", ORDER_NAME }, { "held", ORDER_HELD }, { "wait", ORDER_WAIT },
+  { "lease", ORDER_LEASE }, { NULL, 0 },
 };
 
 static int set_watch(const option_given *g, void *options)
@@ -52,7 +53,8 @@ static const option_row rows[] = {
   { "waiting", 0, NULL, FLAG(status_arguments, only_waiting), "only names with waiters" },
   { "kind", 0, "KIND", ONE_OF(status_arguments, kind, kind_choices),
     "only lock, rw, semaphore, latch, barrier or election" },
-  { "sort", 0, "KEY", ONE_OF(status_arguments, order, order_choices), "by name, held or wait" },
+  { "sort", 0, "KEY", ONE_OF(status_arguments, order, order_choices),
+    "by name, held, wait or lease (name)" },
   { "graph", 0, NULL, FLAG(status_arguments, wants_graph), "wait-for graph, cycles marked" },
   { "dot", 0, NULL, FLAG(status_arguments, wants_dot), "the same for dot(1) of Graphviz" },
   { "watch", 0, "[=DUR]", OWN(set_watch), "repeat (every 2s)" },

@@ -124,12 +124,25 @@ static int compare_waiting(const void *a, const void *b)
   return of_a == of_b ? compare_names(a, b) : of_a < of_b ? 1 : -1;
 }
 
+/* What is free has no lease, and is last. */
+static int compare_leases(const void *a, const void *b)
+{
+  const status_row *one = a, *other = b;
+
+  if (one->is_held != other->is_held)
+    return one->is_held ? -1 : 1;
+  return one->remaining_ms == other->remaining_ms  ? compare_names(a, b)
+         : one->remaining_ms < other->remaining_ms ? -1
+                                                   : 1;
+}
+
 static void sort_rows(status_table *list, enum status_order order)
 {
   static int (*const orders[])(const void *,
                                const void *) = { [ORDER_NAME] = compare_names,
                                                  [ORDER_HELD] = compare_held,
-                                                 [ORDER_WAIT] = compare_waiting };
+                                                 [ORDER_WAIT] = compare_waiting,
+                                                 [ORDER_LEASE] = compare_leases };
   size_t kept = 0;
 
   /* SCAN may return a name twice. */

@@ -9,7 +9,7 @@
 
 #include <dibs/lock.h>
 
-enum status_order { ORDER_NAME, ORDER_HELD, ORDER_WAIT };
+enum status_order { ORDER_NAME, ORDER_HELD, ORDER_WAIT, ORDER_LEASE };
 
 typedef struct status_row {
   char name[DIBS_NAME_MAX + 1];

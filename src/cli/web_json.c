@@ -107,17 +107,12 @@ json_t *web_names(const sampler *s, enum watch_order order, const char *filter, 
 
 /* ---- overview ---- */
 
-/* The bound below which `share` of the durations are, microseconds; 0: there are none. */
+/* 0: there are none. */
 static int64_t quantile_us(const dibs_fleet_times *t, double share)
 {
-  uint64_t below = 0;
+  int64_t us = watch_quantile_us(t, share);
 
-  for (size_t i = 0; i < DIBS_FLEET_BUCKETS && t->count > 0; i++) {
-    below += t->buckets[i];
-    if ((double)below >= share * (double)t->count)
-      return dibs_fleet_bound_us(i < DIBS_FLEET_BUCKETS - 1 ? i : i - 1);
-  }
-  return 0;
+  return us < 0 ? 0 : us;
 }
 
 static json_t *class_json(const dibs_fleet_row *r)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* fleet/class.c - the class of a name: the part before the first ':', where numbers, UUIDs and
  * hashes are '*' and what is not printable is '?'. Names are unbounded, classes are few. */
-#include "fleet/fleet.h"
+#include "fleet/class.h"
 
 #include <string.h>
+
+#include "base/base.h"
 
 #define HASH_DIGITS_MIN 8
 

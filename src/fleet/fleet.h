@@ -14,9 +14,9 @@
 #include <dibs/fleet.h>
 
 #include "dialect/native.h"
+#include "fleet/class.h"
 
 #define FLEET_CLASSES_MAX 64     /* then the class `other` */
-#define FLEET_CLASS_SIZE 65      /* bytes of a class name, with its zero */
 #define FLEET_ENTRIES_MAX 500    /* of the history, in one report */
 #define FLEET_KINDS 3
 #define FLEET_SERIES (DIBS_FLEET_WAITS + DIBS_FLEET_ENDS)
@@ -48,9 +48,6 @@ typedef struct fleet_note {
   bool is_open;                    /* counted as waiting or, `is_granted`, as held */
   bool is_granted;
 } fleet_note;
-
-/* The printable class of a name. */
-void fleet_class_name(const char *name, size_t size, char ret_name[FLEET_CLASS_SIZE]);
 
 fleet *fleet_new(const fleet_settings *settings, instant now);   /* NULL: no memory */
 fleet *fleet_free(fleet *f);

@@ -27,6 +27,31 @@ void watch_free(watch_table *t)
   *t = (watch_table){ 0 };
 }
 
+bool watch_copy(const watch_table *from, watch_table *to)
+{
+  watch_table copy = *from;
+
+  copy.rows = malloc((from->count + 1) * sizeof(*copy.rows));
+  copy.capacity = from->count;
+  copy.count = 0;
+  for (; copy.rows != NULL && copy.count < from->count; copy.count++) {
+    const watch_row *r = &from->rows[copy.count];
+    char *name = malloc(r->size + 1);
+
+    if (name == NULL)
+      break;
+    memcpy(name, r->name, r->size + 1);
+    copy.rows[copy.count] = *r;
+    copy.rows[copy.count].name = name;
+  }
+  if (copy.rows == NULL || copy.count < from->count) {
+    watch_free(&copy);
+    return false;
+  }
+  *to = copy;
+  return true;
+}
+
 void watch_walk_begin(watch_table *t)
 {
   t->walk++;
@@ -123,6 +148,7 @@ void watch_inspected(watch_row *r, const dibs_inspection *i, int64_t now_ms)
   r->seen_ms = now_ms;
   r->is_held = i != NULL && i->is_held;
   r->waiters = i != NULL ? i->waiter_count : 0;
+  r->holders = 0;
   r->held_ms = r->left_ms = r->oldest_ms = r->pid = 0;
   r->host[0] = r->program[0] = 0;
   if (i == NULL)
@@ -131,6 +157,7 @@ void watch_inspected(watch_row *r, const dibs_inspection *i, int64_t now_ms)
   r->used = i->used;
   r->limit = i->limit;
   r->fence = i->fence;
+  r->holders = i->holder_count;
   r->ttl_ms = i->lease_ms;
   for (size_t k = 0; k < i->shown_holders; k++) {
     const dibs_holder *h = &i->holders[k];
@@ -146,6 +173,7 @@ void watch_inspected(watch_row *r, const dibs_inspection *i, int64_t now_ms)
     memcpy(r->host, i->holders[0].party.host, sizeof(r->host));
     memcpy(r->program, i->holders[0].party.program, sizeof(r->program));
     r->pid = i->holders[0].party.pid;
+    r->mode = i->holders[0].party.mode;
   }
 }
 

@@ -94,3 +94,24 @@ void watch_add_safe(watch_text *t, const char *name, size_t size)
     at += one;
   }
 }
+
+void watch_add_time(watch_text *t, int64_t us)
+{
+  int64_t s = us / 1000000, minutes = s / 60, hours = s / 3600;
+
+  if (us < 0)
+    watch_add(t, "-");
+  else if (us < 10000)
+    watch_add(t, "%d.%dms", (int)(us / 1000), (int)(us % 1000 / 100));
+  else if (us < 1000000)
+    watch_add(t, "%dms", (int)(us / 1000));
+  else if (s < 100)
+    watch_add(t, "%d.%ds", (int)s, (int)(us % 1000000 / 100000));
+  else if (hours == 0)
+    watch_add(t, "%d:%02d", (int)minutes, (int)(s % 60));
+  else if (hours < 24)
+    watch_add(t, "%d:%02d:%02d", (int)hours, (int)(minutes % 60), (int)(s % 60));
+  else
+    watch_add(t, "%lldd %02d:%02d", (long long)(hours / 24), (int)(hours % 24),
+              (int)(minutes % 60));
+}

@@ -26,7 +26,9 @@ typedef struct watch_row {
   int64_t seen_ms;
   dibs_kind kind;
   bool is_held;
+  dibs_mode mode;            /* of the first holder */
   uint32_t used, limit;
+  size_t holders;
   size_t waiters;
   int64_t held_ms, left_ms, ttl_ms, oldest_ms;
   uint64_t fence;
@@ -42,6 +44,9 @@ typedef struct watch_table {
 } watch_table;
 
 void watch_free(watch_table *t);
+
+/* false: no memory, and `to` is as it was. */
+bool watch_copy(const watch_table *from, watch_table *to);
 
 /* A walk over all names: begin, each name (also twice), end. Names that it did not find are
  * removed. false: memory is refused, and the table is as it was before. */
@@ -90,6 +95,35 @@ void watch_text_free(watch_text *t);
 /* `name` as printable UTF-8 for a label: controls, direction marks and bytes that are no UTF-8
  * become \xHH. */
 void watch_add_safe(watch_text *t, const char *name, size_t size);
+
+/* A time of any length in few characters: 0.4ms, 27ms, 12.4s, 2:31, 1:02:03, 3d 04:05; "-" below
+ * zero. */
+void watch_add_time(watch_text *t, int64_t us);
+
+/* ---- classes.c ---- */
+
+#define WATCH_CLASS_SIZE 65
+
+/* What the clients did with names of one class and kind between two readings of the totals. */
+typedef struct watch_class {
+  char name[WATCH_CLASS_SIZE];
+  dibs_kind kind;
+  uint64_t holding, waiting;
+  bool has_rates;            /* else what follows is not known */
+  double granted, failed;    /* per second */
+  double lost;               /* per minute */
+  int64_t wait_p50_us, wait_p99_us, hold_p99_us;   /* -1: there were none */
+} watch_class;
+
+/* The least time between two readings that gives rates: clients report every 10 s. */
+#define WATCH_RATES_MS 10000
+
+/* The rows of `after` against those of `before` (NULL: no rates). NULL: no memory, or no rows. */
+watch_class *watch_classes(const dibs_fleet *before, const dibs_fleet *after, size_t *ret_count);
+
+/* The upper bound of the bucket in which `share` of the durations are reached, in us; -1: there are
+ * none. */
+int64_t watch_quantile_us(const dibs_fleet_times *t, double share);
 
 /* ---- metrics_text.c ---- */
 

@@ -107,6 +107,17 @@ def status_is_a_table():
     finish(waiter)
 
 
+def the_shortest_lease_comes_first():
+    tokens = [dibs('acquire', '--no-renew', '-t', ttl, 'lease:' + ttl).out.strip()
+              for ttl in ('20m', '5m', '10m')]
+    for command in ('status', 'top'):
+        lines = dibs(command, '--sort', 'lease', 'lease:*').out.splitlines()
+        equal([line.split()[0] for line in lines if line.startswith('lease:')],
+              ['lease:5m', 'lease:10m', 'lease:20m'], command)
+    for token in tokens:
+        dibs('release', token)
+
+
 def free_locks_are_counted_and_shown_by_all():
     for n in range(3):
         dibs('run', 'spare:%d' % n, '--', 'true')

@@ -141,6 +141,8 @@ elect --resign --yes j:lead
 elect --observe --resign j:lead
 history
 history nothing:*
+top
+top nothing:*
 doctor
 metrics --once
 metrics --textfile /dev/null/f
@@ -235,7 +237,7 @@ def each_subcommand_with_json_says_so_of_mistakes_and_of_no_server():
             continue
         fault(dibs(name, '--no-such-option', '--json'))
         fault(dibs(name, '--json', '--no-such-option'))
-    for line in ('run j -- true', 'status', 'who j', 'history', 'acquire j', 'sem init j 2',
+    for line in ('run j -- true', 'status', 'who j', 'history', 'top', 'acquire j', 'sem init j 2',
                  'latch init j 2', 'elect j -- true', 'elect --observe -n j', 'wait j',
                  'rate show j', 'barrier ls', 'metrics --textfile /dev/null/f', 'doctor'):
         words = _words(line, '')

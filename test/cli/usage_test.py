@@ -104,7 +104,7 @@ def bad_values_are_named_with_what_is_allowed():
     _mistake('run', '--db', '-1', 'x', 'true', says='"-1"')
     _mistake('acquire', '--for-pid', '0', 'x', says='"0"')
     _mistake('ping', '-c', 'many', says='"many"')
-    _mistake('status', '--sort', 'size', says=['"size"', 'name held wait'])
+    _mistake('status', '--sort', 'size', says=['"size"', 'name held wait lease'])
     _mistake('release', '--yes', 'token', says='--force NAME')
 
 

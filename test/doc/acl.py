@@ -54,6 +54,7 @@ def every_subcommand(dibs, url):
         run(dibs, url, 'wait', '--held', '-w', '10', 'acl')
         run(dibs, url, 'who', 'acl')
         run(dibs, url, 'status')
+        run(dibs, url, 'top')
         run(dibs, url, 'run', '-n', 'acl', '--', 'true', code=75)
         run(dibs, url, 'run', 'acl', '--', 'true')
     finally:
