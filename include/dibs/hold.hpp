@@ -183,6 +183,17 @@ class [[nodiscard]] hold {
     return text;
   }
 
+  /* As dibs_hold_why(); empty for a stale hold, too. */
+  std::string why() const
+  {
+    std::string text(512, '\0');
+
+    if (dibs_hold_why(hold_, text.data(), text.size()) != DIBS_OK)
+      return {};
+    text.resize(text.find('\0'));
+    return text;
+  }
+
   /* For dibs_token_renew() and _release(), in any process. Throws. */
   std::string token() const
   {

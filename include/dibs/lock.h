@@ -38,7 +38,8 @@ typedef struct dibs_loss {
   dibs_status why;     /* DIBS_LOST, DIBS_EXPIRED, DIBS_TAKEN, as from dibs_release() */
   const char *name;    /* zero-terminated; of several names the first: dibs_hold_name() */
   size_t name_size;
-  const char *text;    /* the reason as text: "the server did not answer in time" */
+  const char *text;    /* the reason, with the server's address and error: "not renewed in
+                          time; redis://10.0.0.1:6379/0: MISCONF Redis is ..." */
 } dibs_loss;
 
 /* Reports that `hold` is lost. Runs at most once per hold, on the thread named dibs-callback, or
@@ -220,6 +221,14 @@ DIBS_API int dibs_hold_depth(const dibs_hold *hold);
  * Thread: any; does not wait for the server. Since 0.5 */
 DIBS_API dibs_status dibs_hold_name(
   const dibs_hold *hold, size_t index, char *ret_name, size_t room, size_t *ret_size);
+
+/* Copies why the last renewal failed (while it is DIBS_SUSPECT), or why the hold was lost, with the
+ * server's address and error: "redis://10.0.0.1:6379/0: MISCONF Redis is ...". Empty if the last
+ * renewal succeeded.
+ * `ret_text`  receives the text with a final zero, cut to `text_size`; 512 is always enough.
+ * Returns DIBS_OK; DIBS_ERR_ARGUMENT: no room; DIBS_ERR_STALE, _FORKED.
+ * Thread: any; does not wait for the server. Since 0.5 */
+DIBS_API dibs_status dibs_hold_why(const dibs_hold *hold, char *ret_text, size_t text_size);
 
 /* Returns a descriptor that turns readable when the hold is lost, for poll() and similar
  * functions. Do not read or close it; it ends with the hold. Made at the first call.

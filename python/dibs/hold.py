@@ -118,6 +118,13 @@ class Held:
             found.append(bytes(ffi.buffer(room, size[0])))
         return found
 
+    @property
+    def why(self) -> str:
+        """Why its last renewal failed, or why it was lost; empty if the last renewal succeeded."""
+        room = ffi.new('char[]', 512)
+        check(lib.dibs_hold_why(self._handle, room, len(room)))
+        return text_of(room)
+
     def token(self) -> str:
         """A text that names this lease, for client.renew() and client.release() anywhere."""
         room = ffi.new('char[]', int(lib.DIBS_TOKEN_SIZE))

@@ -23,6 +23,7 @@ def run(server, text):
 def test_a_block_holds_and_releases(client, other, name):
     with client.lock(name, wait=5, ttl=30) as hold:
         assert hold.is_held and 0 < hold.valid_for <= 30 and hold.names == [name.encode()]
+        assert hold.why == ''
         with pytest.raises(dibs.Busy):
             other.lock(name).try_acquire()
     assert not hold.is_held

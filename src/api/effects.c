@@ -137,7 +137,7 @@ typedef struct event_job {
   drive_job job;
   client_record *client;
   int kind;
-  char text[256];
+  char text[512];
 } event_job;
 
 static void event_run(drive_job *job)

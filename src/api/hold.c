@@ -187,6 +187,32 @@ dibs_status dibs_hold_name(const dibs_hold *hold, size_t index, char *ret_name, 
   return claim_leave(&in, name_read(&in, index, ret_name, room, ret_size));
 }
 
+/* Mutex held. */
+static void why_read(const claim *cl, text *out)
+{
+  dibs_error room;
+
+  if (cl->is_lost)
+    text_add(out, outcome_error(&cl->loss, &room)->text);
+  else if (!is_local(cl))
+    engine_add_why(drive_engine(cl->client->drive), cl->id, out);
+}
+
+dibs_status dibs_hold_why(const dibs_hold *hold, char *ret_text, size_t text_size)
+{
+  entry in;
+  dibs_status status = claim_enter(hold, HANDLE_HOLD, false, &in);
+  text out;
+
+  if (status != DIBS_OK)
+    return status;
+  if (ret_text == NULL || text_size == 0)
+    return claim_leave(&in, client_fault(in.client, DIBS_ERR_ARGUMENT, "ret_text has no room"));
+  out = text_over(ret_text, text_size);
+  why_read(in.claim, &out);
+  return claim_leave(&in, DIBS_OK);
+}
+
 /* ---- its end ---- */
 
 #define CLAIM_OF(job, member) ((claim *)(void *)((char *)(job) - offsetof(claim, member)))

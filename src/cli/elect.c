@@ -74,11 +74,11 @@ static int report_elected(run *r)
 /* Without a command: until a signal, or until the lease is about to end. */
 static int lead_alone(run *r)
 {
-  char name[600];
+  char name[600], why[600];
 
   if (run_hold_on(r, INT64_MAX, true) == 0 && r->was_stopped_by_us)
-    say("the lease of %s could not be renewed: this client stops leading",
-        printable(r->name, name, sizeof(name)));
+    say("the lease of %s could not be renewed%s: this client stops leading",
+        printable(r->name, name, sizeof(name)), run_why(r, why));
   return CODE_OK;
 }
 

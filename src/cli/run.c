@@ -138,12 +138,25 @@ static void say_unconfirmed(const run *r, dibs_status status, const char *name)
             name, printable(error.status == status ? error.text : "", why, sizeof(why)));
 }
 
+/* `why`: of renewals that failed or of the loss, as run_why(). */
+static void say_lost(const run *r, dibs_status status, const char *name, const char *why)
+{
+  const char *next = status == DIBS_TAKEN     ? ", and another client has it now"
+                     : status == DIBS_EXPIRED ? "; no other client had it since"
+                     : why[0] == '\0'         ? ": the lease ended or was broken" : "";
+
+  say_fault(&(message_facts) { .status = dibs_status_name(status), .name = r->name },
+            "%s was lost%s%s%s", name, r->command == NULL ? "" : " before the command ended",
+            next, why);
+}
+
 /* Gives the lock back and says what became of it. */
 static void release(run *r)
 {
+  char name[600], why[600];
+  const char *reason = run_why(r, why);
   dibs_status status =
       r->target.kind == TARGET_LEADER ? dibs_resign(r->hold) : dibs_release(r->hold);
-  char name[600];
 
   r->held_ms = clock_ms() - r->granted_ms;
   r->hold = NULL;
@@ -151,12 +164,7 @@ static void release(run *r)
   if (status == DIBS_LOST || status == DIBS_EXPIRED || status == DIBS_TAKEN) {
     r->is_lost = true;
     if (!r->was_stopped_by_us)
-      say_fault(&(message_facts) { .status = dibs_status_name(status), .name = r->name },
-                "%s was lost%s%s", name,
-                r->command == NULL ? "" : " before the command ended",
-                status == DIBS_TAKEN     ? ", and another client has it now"
-                : status == DIBS_EXPIRED ? "; no other client had it since"
-                                         : ": the lease ended or was broken");
+      say_lost(r, status, name, reason);
   } else if (status != DIBS_OK) {
     say_unconfirmed(r, status, name);
   }

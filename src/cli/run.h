@@ -80,6 +80,9 @@ int run_end(run *r, int code);
  * fail stop it in time: see run_schedule.h. */
 void run_watch(run *r);
 
+/* " (the reason)" of renewals that failed or of a loss; "" without one. Returns ret_text. */
+const char *run_why(const run *r, char ret_text[600]);
+
 /* The times at which the command's guardian acts by itself: a little after this process would. */
 guardian_order run_order(const run *r);
 

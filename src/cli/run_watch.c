@@ -9,6 +9,7 @@
  * Signals first, messages after: a stderr that takes nothing must not delay a kill. */
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -27,10 +28,20 @@ static bool is_max_hold(const run *r)
          clock_ms() + dibs_hold_valid_ms(r->hold) >= r->granted_ms + r->taking->max_hold_ms - 1000;
 }
 
+const char *run_why(const run *r, char ret_text[600])
+{
+  char why[512], shown[560];
+
+  ret_text[0] = '\0';
+  if (dibs_hold_why(r->hold, why, sizeof(why)) == DIBS_OK && why[0] != '\0')
+    (void)snprintf(ret_text, 600, " (%s)", printable(why, shown, sizeof(shown)));
+  return ret_text;
+}
+
 static void stop_by_kill(run *r, int64_t valid_ms)
 {
   const message_facts facts = { .status = valid_ms <= 0 ? "DIBS_LOST" : NULL, .name = r->name };
-  char name[600];
+  char name[600], why[600];
 
   r->has_killed = true;
   r->was_stopped_by_us = true;
@@ -38,9 +49,10 @@ static void stop_by_kill(run *r, int64_t valid_ms)
 
   printable(r->name, name, sizeof(name));
   if (valid_ms <= 0)
-    say_fault(&facts, "lost %s: the command was killed", name);
+    say_fault(&facts, "lost %s: the command was killed%s", name, run_why(r, why));
   else
-    say_fault(&facts, "the lease of %s is about to end: the command was killed", name);
+    say_fault(&facts, "the lease of %s is about to end: the command was killed%s", name,
+              run_why(r, why));
 }
 
 /* What the guardian does is this process' own plan, half a margin later: it acts only when this
@@ -73,7 +85,7 @@ static void order_guardian(const run *r)
 
 static void stop_by_signal(run *r, const kill_times *times)
 {
-  char name[600], left[DURATION_SIZE], limit[DURATION_SIZE];
+  char name[600], why[600], left[DURATION_SIZE], limit[DURATION_SIZE];
 
   r->has_signalled = true;
   r->was_stopped_by_us = true;
@@ -87,23 +99,25 @@ static void stop_by_signal(run *r, const kill_times *times)
   printable(r->name, name, sizeof(name));
   if (is_max_hold(r))
     duration_as_span(r->taking->max_hold_ms, limit);
+  else
+    (void)run_why(r, why);
   say_fault(&(message_facts) { .name = r->name },
             "%s: %s%s; the command was sent %s and will be killed in %s", name,
             is_max_hold(r) ? "--max-hold reached: " : "the lease could not be renewed",
-            is_max_hold(r) ? limit : "", signal_name(r->options->lost_signal), left);
+            is_max_hold(r) ? limit : why, signal_name(r->options->lost_signal), left);
   notify_send(&r->notify, "STATUS=losing %s, stopping the command", name);
 }
 
 static void report_loss_once(run *r, int64_t valid_ms)
 {
-  char name[600];
+  char name[600], why[600];
 
   if (valid_ms > 0 || r->has_reported_loss)
     return;
   r->has_reported_loss = true;
   say_fault(&(message_facts) { .status = "DIBS_LOST", .name = r->name },
-            "lost %s; the command continues without the lock (--on-lost ignore)",
-            printable(r->name, name, sizeof(name)));
+            "lost %s%s; the command continues without the lock (--on-lost ignore)",
+            printable(r->name, name, sizeof(name)), run_why(r, why));
 }
 
 /* Does what is due and returns the milliseconds until something will be; -1: nothing. */

@@ -43,7 +43,7 @@ static effect_kind effect_kind_of(lock_event_kind kind)
 
 static void report_lost(engine *e, const lock_event *event)
 {
-  char words[256];
+  char words[512];
   text shown = text_over(words, sizeof(words));
 
   if (event->name != NULL)

@@ -87,6 +87,7 @@ bool engine_wait_is_reported(const engine *e, uint64_t id);
  * holds, too. */
 dibs_status engine_release(engine *e, uint64_t id, instant now);
 const char *engine_refusal(const engine *e, uint64_t id);     /* hold_refusal() of hold/hold.h */
+void engine_add_why(const engine *e, uint64_t id, text *out); /* hold_add_why() */
 /* The short way back from a parked lease: lock_park(), lock_retake() of lock/lock.h. false:
  * nothing has changed, and the ordinary way has to be taken. */
 bool engine_park(engine *e, uint64_t id, instant now, bool *ret_sends);

@@ -188,7 +188,7 @@ typedef struct fleet_link {
 } fleet_link;
 
 #define NEWS_MAX 8
-typedef struct news { int event; char words[256]; } news;
+typedef struct news { int event; char words[512]; } news;
 
 struct engine {
   memory memory;
@@ -227,7 +227,7 @@ struct engine {
   size_t farewells;         /* without a reply yet */
   news news[NEWS_MAX];
   size_t news_first, news_count;
-  char effect_words[256];
+  char effect_words[512];
   uint64_t commands, messages, connects;
 };
 

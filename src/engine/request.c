@@ -53,6 +53,11 @@ const char *engine_refusal(const engine *e, uint64_t id)
   return hold_refusal(e->front, id);
 }
 
+void engine_add_why(const engine *e, uint64_t id, text *out)
+{
+  hold_add_why(e->front, id, "", out);
+}
+
 bool engine_park(engine *e, uint64_t id, instant now, bool *ret_sends)
 {
   if (!hold_park(e->front, id, now, ret_sends))

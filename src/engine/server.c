@@ -72,6 +72,8 @@ static server *server_new(engine *e, lock_table *locks, const server_url *url)
       (locks != NULL && lock_add_route(locks, &s->route) != DIBS_OK)) {
     return server_free(e, s);
   }
+  if (s->has_url)
+    lock_route_moved(s->locks, s->route, &s->url);
   e->servers[e->server_count++] = s;
   return s;
 }
@@ -224,7 +226,7 @@ void server_move(engine *e, server *s, const server_url *url, instant now)
     server_url_deinit(&s->url);
   s->url = copy;
   s->has_url = true;
-  lock_route_moved(s->locks, s->route);
+  lock_route_moved(s->locks, s->route, &s->url);
 }
 
 /* ---- selection ---- */

@@ -53,6 +53,7 @@ void holders_lose(acquisition *a, dibs_status status, const char *words);
  * `was_valid`: they held until now. */
 void holders_release(acquisition *a, bool was_valid, instant limit);
 void holders_say(acquisition *a, const char *words);  /* as claim_say() */
+const char *holders_words(const acquisition *a);      /* said last, of the first; "": none */
 void holders_end(acquisition *a, dibs_status status, const char *words);
 
 void lost_end(acquisition *a);           /* the client is being closed */

@@ -371,6 +371,7 @@ void holders_release(acquisition *a, bool was_valid, instant limit)
   for (claim *c = a->holders; c != NULL; c = c->next) {
     c->state = CLAIM_RELEASING;
     c->was_valid = was_valid;
+    claim_say(c, "");                    /* about renewals */
     if (!instant_is_never(limit))
       timers_set(c->backend->timers, &c->timer, limit);
   }
@@ -380,6 +381,11 @@ void holders_say(acquisition *a, const char *words)
 {
   for (claim *c = a->holders; c != NULL; c = c->next)
     claim_say(c, words);
+}
+
+const char *holders_words(const acquisition *a)
+{
+  return a->holders != NULL && a->holders->words != NULL ? a->holders->words : "";
 }
 
 void holders_end(acquisition *a, dibs_status status, const char *words)

@@ -60,6 +60,8 @@ struct hold_ops {
   void (*downgrade)(acquisition *a, instant now);  /* its last writer reads now */
   bool (*keep_alone)(claim *c);                    /* HELD; NULL: never */
   bool (*token)(const claim *c, text *out);        /* HELD; NULL: has none */
+  /* HELD: `before`, and why its lease was not renewed; adds nothing if it was. */
+  void (*add_why)(const claim *c, const char *before, text *out);
   dibs_status (*raise)(claim *c, uint64_t token, instant now);      /* HELD; NULL: never */
   bool (*park)(claim *c, instant now, bool *ret_sends);             /* HELD; NULL: never */
   bool (*retake)(claim *c, const void *owner, size_t owner_size, instant now,
@@ -80,7 +82,7 @@ struct hold_front {
   claim *claims;                 /* utlist head: all */
   claim *reporting;              /* utlist head: claims with events */
   char fault_words[256];
-  char reported_words[256];      /* message of the last event: its claim may be gone */
+  char reported_words[512];      /* message of the last event: its claim may be gone */
 };
 
 /* NULL: no memory. It is in no acquisition. */

@@ -74,6 +74,20 @@ const char *hold_refusal(const hold_front *f, uint64_t id)
   return c != NULL && c->state == CLAIM_RELEASING ? c->words : NULL;
 }
 
+void hold_add_why(const hold_front *f, uint64_t id, const char *before, text *out)
+{
+  const claim *c = held(f, id);
+
+  if (c == NULL)
+    return;
+  if (c->state == CLAIM_HELD) {
+    c->backend->ops->add_why(c, before, out);
+  } else if (c->words != NULL) {
+    text_add(out, before);
+    text_add(out, c->words);
+  }
+}
+
 dibs_status hold_release(hold_front *f, uint64_t id, instant now)
 {
   claim *c = held(f, id);

@@ -51,6 +51,9 @@ dibs_status hold_release(hold_front *f, uint64_t id, instant now);
 /* Why the server has not executed its release yet, borrowed until the next input; NULL: it gave
  * no reason, or the claim has ended. */
 const char *hold_refusal(const hold_front *f, uint64_t id);
+/* Adds `before`, and why a lease was not renewed the last time, or was lost; nothing if it was
+ * renewed, or holds nothing. */
+void hold_add_why(const hold_front *f, uint64_t id, const char *before, text *out);
 /* The lease goes on without a claim; LOCK_DETACHED follows. DIBS_ERR_ARGUMENT: other owners
  * share it. */
 dibs_status hold_detach(hold_front *f, uint64_t id, instant now);

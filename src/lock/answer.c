@@ -221,7 +221,7 @@ static void refuse_renewals(lock_table *t, const call *c, resp_fault fault, inst
     if (fault == RESP_FAULT_NO_SCRIPT)
       lease_renewal_due(l);
     else
-      hold_renew_failed(l, now);
+      hold_renew_failed(l, t->fault_words, now);
   }
   if (fault == RESP_FAULT_NO_SCRIPT)
     c->route->renew_with_text = true;
@@ -273,7 +273,7 @@ static lease *redirected_name(lock_table *t, const call *c, lease *l, instant no
   if (l == NULL || !is_current(l, c))
     return NULL;
   if (c->kind == CALL_RENEW)
-    hold_renew_failed(l, now);
+    hold_renew_failed(l, t->fault_words, now);
   else
     lease_retry(l, now);
   return l;
@@ -342,7 +342,7 @@ static lock_verdict refused(lock_table *t, call *c, lease *l, const resp_node *e
 
 /* The request was redirected to this server, which cannot execute it, and its link is
  * closed. A reconnect does not repeat requests of other routes: schedule them now. */
-static void turned_away(lock_table *t, const call *c, instant now)
+static void turned_away(lock_table *t, const call *c, const char *words, instant now)
 {
   for (size_t i = 0; i < (c->count > 0 ? c->count : 1); i++) {
     lease *l = call_name(t, c->count > 0 ? c->renewals[i].lease_number : c->lease_number);
@@ -355,7 +355,7 @@ static void turned_away(lock_table *t, const call *c, instant now)
       lease_retry(l, now);
     } else if (renewed_name(l, c, i)) {
       l->renewing_at = NULL;
-      hold_renew_failed(l, now);
+      hold_renew_failed(l, words, now);
     }
   }
 }
@@ -393,7 +393,7 @@ lock_verdict lock_answer(lock_table *t, uint64_t tag, instant sent_at, const res
   if (verdict == LOCK_FINE && resp_root(reply)->kind != RESP_ERROR)
     route_can_write(c->route, now);
   if (verdict == LOCK_READ_ONLY || verdict == LOCK_BROKEN)
-    turned_away(t, c, now);
+    turned_away(t, c, verdict == LOCK_BROKEN ? "unexpected reply" : t->fault_words, now);
   call_free(t, c);
   return verdict;
 }

@@ -309,7 +309,7 @@ static bool next_renewals(route *r, request *out, lock_command *ret, instant now
     if (c != NULL)
       call_free(t, c);
     for (size_t i = 0; i < count; i++)
-      hold_renew_failed(names[i], now);
+      hold_renew_failed(names[i], "no memory for a renewal", now);
     return false;
   }
 
@@ -438,7 +438,7 @@ void lock_unsent(lock_table *t, uint64_t tag, instant now)
     return;
   for (size_t i = 0; i < c->count; i++)
     if ((l = call_name(t, c->renewals[i].lease_number)) != NULL)
-      hold_renew_failed(l, now);
+      hold_renew_failed(l, "no memory for a renewal", now);
   if (c->lease_number != 0 && (l = call_name(t, c->lease_number)) != NULL) {
     call_not_executed(l, c);
     lease_retry(l, now);

@@ -180,6 +180,7 @@ lease_state hold_renewed(lease *l, const renew_answer *a, instant sent_at, insta
   }
 
   t->backend.counts.renewed++;
+  holders_say(&l->claims, "");
   l->term.valid_until = instant_max(l->term.valid_until, end);
   l->term.waiters_elsewhere = a->waiters;
   l->term.is_suspect = l->term.is_reported_broken = false;
@@ -192,8 +193,8 @@ lease_state hold_renewed(lease *l, const renew_answer *a, instant sent_at, insta
   return l->state;
 }
 
-/* One failure never ends the watchdog. */
-void hold_renew_failed(lease *l, instant now)
+/* One failure never ends the watchdog. The reason is for the program, and for the loss. */
+void hold_renew_failed(lease *l, const char *words, instant now)
 {
   lock_table *t = l->table;
   span twentieth = span_max((span){ l->term.ttl.ns / 20 }, SPAN_MS(1));
@@ -201,8 +202,20 @@ void hold_renew_failed(lease *l, instant now)
 
   l->renewing_at = NULL;
   t->backend.counts.renew_failed++;
+  holders_say(&l->claims, words);
   hold_suspect(l);
   timers_set(&t->timers, &l->renew, instant_add(now, jittered));
+}
+
+void lease_add_why(const lease *l, const char *before, text *out)
+{
+  const route *r = l->route;
+  const char *words = route_is_usable(r) ? holders_words(&l->claims) : r->down_words;
+
+  if (words[0] == 0 && l->term.is_suspect)
+    words = "a renewal was not answered in time";
+  if (words[0] != 0)
+    route_add_words(r, before, words, out);
 }
 
 /* ---- the end ---- */

@@ -84,9 +84,12 @@ dibs_status lock_add_route(lock_table *t, size_t *ret_route);     /* NO_MEMORY *
 void lock_slots_changed(lock_table *t, instant now);
 /* Before the first slots: whether the nodes have sharded channels. */
 void lock_sharded_channels(lock_table *t, bool has_them);
-/* Route `r` leads to another server (promotion): its clock must be learned again. The link
- * is down. */
-void lock_route_moved(lock_table *t, size_t r);
+/* Route `r` leads to the server of `url` (borrowed), another one after a promotion: its clock must
+ * be learned. The link is down. */
+void lock_route_moved(lock_table *t, size_t r, const server_url *url);
+/* Adds `before`, and `words` with the server of `r`, which said them. */
+void lock_add_words(const lock_table *t, size_t r, const char *before, const char *words,
+                    text *out);
 
 void lock_link_up(lock_table *t, size_t r, instant now);
 /* Claims that fail because the server is unreachable get `why` and `words`. ROUTE_NONE:

@@ -3,6 +3,8 @@
  * each route needs. */
 #include "lock/table.h"
 
+#include <string.h>
+
 /* ---- life ---- */
 
 static route *route_new(lock_table *t, size_t number)
@@ -138,6 +140,27 @@ bool route_is_usable(const route *r)
   return r->is_up && !r->is_read_only;
 }
 
+void route_add_words(const route *r, const char *before, const char *words, text *out)
+{
+  char place[128] = "";
+  text shown = text_over(place, sizeof(place));
+
+  if (r->url != NULL)
+    server_url_show(r->url, &shown);
+  text_add(out, before);
+  if (place[0] != 0 && strstr(words, place) == NULL) {
+    text_add(out, place);
+    text_add(out, ": ");
+  }
+  text_add(out, words);
+}
+
+void lock_add_words(const lock_table *t, size_t r, const char *before, const char *words,
+                    text *out)
+{
+  route_add_words(route_at(t, r), before, words, out);
+}
+
 bool lock_is_lost_in_slots(const lock_table *t)
 {
   return t->nowhere->names > 0;
@@ -196,7 +219,8 @@ void lock_wall_clock(lock_table *t, int64_t wall_us, instant now)
     server_clock_wall(&t->routes[i]->clock, wall_us, now);
 }
 
-void lock_route_moved(lock_table *t, size_t r)
+void lock_route_moved(lock_table *t, size_t r, const server_url *url)
 {
   t->routes[r]->clock = (server_clock){ .is_known = false };
+  t->routes[r]->url = url;
 }

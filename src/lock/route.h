@@ -47,6 +47,7 @@ struct channel {
 struct route {
   lock_table *table;
   size_t number;
+  const server_url *url;         /* NULL: not known */
   size_t names, asked;           /* asked: names that ask here once */
   server_clock clock;
   lease *first_due, *last_due;
@@ -79,6 +80,8 @@ struct route {
 bool routes_init(lock_table *t);                      /* false: no memory */
 void routes_free(lock_table *t);
 bool route_is_usable(const route *r);                 /* up, and no replica */
+/* `before`, and `words` with the server that said them. */
+void route_add_words(const route *r, const char *before, const char *words, text *out);
 /* Finds the slot and the route of a name, from the first of its names. */
 void lease_find_route(lease *l);
 route *route_at(const lock_table *t, size_t number);  /* any number: nowhere if there is none */

@@ -103,10 +103,14 @@ static void lease_renew_timer(lease *l, instant now)
 static void lease_deadline_timer(lease *l, instant now)
 {
   bool by_limit = !instant_before(l->term.valid_until, l->term.limit);
+  char words[512];
+  text shown = text_over(words, sizeof(words));
 
-  lease_become(l, hold_lost(l, DIBS_LOST, l->term.is_fixed ? "the fixed lease is over"
-                                          : by_limit       ? "max_hold_ms is over"
-                                                           : "not renewed in time"), now);
+  text_add(&shown, l->term.is_fixed ? "the fixed lease is over"
+                   : by_limit       ? "max_hold_ms is over" : "not renewed in time");
+  if (!l->term.is_fixed && !by_limit)
+    lease_add_why(l, "; ", &shown);
+  lease_become(l, hold_lost(l, DIBS_LOST, words), now);
   /* Reported a little early, so that the report may be late; a program that has not got it
    * yet, or uses an earlier deadline, must not meet the next holder before the end. */
   leave_not_before(l, hold_end(l));

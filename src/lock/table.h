@@ -376,7 +376,10 @@ lease_state hold_lost(lease *l, dibs_status why, const char *words);
 void hold_suspect(lease *l);
 void hold_set_deadline(lease *l);
 lease_state hold_renewed(lease *l, const renew_answer *a, instant sent_at, instant now);
-void hold_renew_failed(lease *l, instant now);
+/* `words`: why; of a server its own. */
+void hold_renew_failed(lease *l, const char *words, instant now);
+/* `before`, and why it was not renewed the last time; nothing if it was. */
+void lease_add_why(const lease *l, const char *before, text *out);
 /* Granted, unreported, and another client's. */
 lease_state hold_not_ours(lease *l, instant now);
 instant hold_end(const lease *l);         /* the deadline of its holders */

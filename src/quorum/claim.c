@@ -142,6 +142,11 @@ static void downgrade(acquisition *a, instant now)
   quorum_advance(r->quorum, now);
 }
 
+static void add_why(const claim *c, const char *before, text *out)
+{
+  report_add_why(record_of(c), before, out);
+}
+
 static void describe(const claim *c, lock_event *event)
 {
   const quorum_record *r = record_of(c);
@@ -284,7 +289,8 @@ static bool is_quiet(const hold_backend *b)
 
 const hold_ops quorum_ops = {
   .name = "quorum", .place = place, .fail = fail, .release = release, .forget = forget,
-  .downgrade = downgrade, .describe = describe, .tick = tick, .deadline = deadline,
+  .downgrade = downgrade, .add_why = add_why, .describe = describe,
+  .tick = tick, .deadline = deadline,
   .close = close_all, .is_quiet = is_quiet, .next_name = quorum_next_name,
 };
 

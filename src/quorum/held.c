@@ -127,6 +127,16 @@ static void give_up(quorum_record *r, const char *words, instant end, instant no
       member_withdraw(&r->members[i], now);
 }
 
+static void give_up_for(quorum_record *r, const char *words, instant end, instant now)
+{
+  char bytes[512];
+  text shown = text_over(bytes, sizeof(bytes));
+
+  text_add(&shown, words);
+  report_add_why(r, "; ", &shown);
+  give_up(r, bytes, end, now);
+}
+
 void held_look(quorum_record *r, instant now)
 {
   size_t fresh;
@@ -135,7 +145,7 @@ void held_look(quorum_record *r, instant now)
 
   if (!majority_until(r, now, &until, &fresh)) {
     r->quorum->backend.counts.renew_failed++;
-    give_up(r, "fewer than a majority of the servers have this lease", now, now);
+    give_up_for(r, "fewer than a majority of the servers have this lease", now, now);
     return;
   }
   moved = until.ns != r->valid_until.ns;
@@ -168,11 +178,10 @@ void held_deadline(quorum_record *r, instant now)
 
   if (r->state == RECORD_ENDING)
     record_leave(r, now);
+  else if (by_limit || r->is_fixed)
+    give_up(r, by_limit ? "max_hold_ms is over" : "the fixed lease is over", held_end(r), now);
   else
-    give_up(r, by_limit      ? "max_hold_ms is over"
-               : r->is_fixed ? "the fixed lease is over"
-                             : "not renewed in time by a majority",
-            held_end(r), now);
+    give_up_for(r, "not renewed in time by a majority", held_end(r), now);
 }
 
 /* Takes lost leases of a minority again, so that the next loss is tolerated, too. */

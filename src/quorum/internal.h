@@ -101,7 +101,7 @@ typedef struct quorum_server {
   hold_front *front;             /* the claims of the members there */
   bool is_silent;                /* slow in the last rounds: not waited for */
   dibs_status last, why;         /* its last fault; that of the quorum record that failed last */
-  char last_words[128], why_words[128];
+  char last_words[512], why_words[256];
 } quorum_server;
 
 struct quorum {
@@ -181,5 +181,8 @@ void held_left(quorum_record *r);                 /* a release has ended */
 void report_why(quorum_record *r);  /* records the servers' reasons */
 /* The fault that most servers share. */
 dibs_status report_fault(quorum_record *r, const char **ret_words);
+/* `before`, and why its leases were not renewed, or not taken again: of the first server that has
+ * a reason. */
+void report_add_why(const quorum_record *r, const char *before, text *out);
 
 #endif

@@ -174,10 +174,12 @@ static void failed(member_lease *m, const lock_event *e, instant now)
     queue_rest(r, now);
 }
 
-static void lost(member_lease *m, instant now)
+static void lost(member_lease *m, const lock_event *e, instant now)
 {
   quorum_record *r = m->record;
 
+  m->why = e->status;
+  keep_fault(m, e->status, e->words);
   (void)hold_release(server_of(m)->front, m->id, now);
   m->id = 0;
   m->state = MEMBER_NONE;
@@ -233,7 +235,7 @@ static void present_event(member_lease *m, const lock_event *e, instant now)
     break;
   case LOCK_LOST:
     if (m->state == MEMBER_GRANTED)
-      lost(m, now);
+      lost(m, e, now);
     break;
   case LOCK_RAISED:
     m->is_raising = false;

@@ -263,6 +263,15 @@ static instant valid_until(const multi_record *w)
   return first;
 }
 
+static void add_why(const claim *c, const char *before, text *out)
+{
+  const multi_record *w = c->of->record;
+  size_t used = out->used;
+
+  for (size_t i = 0; i < w->part_count && out->used == used; i++)
+    hold_add_why(w->multi->parts, w->parts[i].id, before, out);
+}
+
 static void describe(const claim *c, lock_event *event)
 {
   const multi_record *w = c->of->record;
@@ -297,7 +306,8 @@ static bool is_quiet(const hold_backend *b)
 
 static const hold_ops multi_ops = {
   .name = "multi", .takes = takes, .place = place, .fail = fail, .release = release,
-  .forget = forget, .describe = describe, .close = close_all, .is_quiet = is_quiet,
+  .forget = forget, .add_why = add_why, .describe = describe,
+  .close = close_all, .is_quiet = is_quiet,
 };
 
 multi *multi_new(const memory *m, lock_table *t, bool by_name)

@@ -49,6 +49,23 @@ dibs_status quorum_server_why(const quorum *q, size_t i, const char **ret_words)
   return q->servers[i].why;
 }
 
+void report_add_why(const quorum_record *r, const char *before, text *out)
+{
+  const quorum *q = r->quorum;
+  size_t used = out->used;
+
+  for (size_t i = 0; i < q->count && out->used == used; i++) {
+    const member_lease *m = &r->members[i];
+    const quorum_server *s = &q->servers[i];
+
+    if (m->state == MEMBER_GRANTED)
+      hold_add_why(s->front, m->id, before, out);
+    else if ((m->state == MEMBER_NONE || m->state == MEMBER_FAULTY) && m->why == s->last &&
+             s->last_words[0] != 0)
+      lock_add_words(s->table, 0, before, s->last_words, out);
+  }
+}
+
 static bool is_silence(dibs_status s)
 {
   return s == DIBS_ERR_UNREACHABLE || s == DIBS_UNKNOWN || s == DIBS_TIMED_OUT;

@@ -135,6 +135,24 @@ def a_renewal_in_time_cancels_everything():
     os.unlink(up)
 
 
+def messages_have_the_words_of_the_server_that_did_not_renew():
+    ignores = ('lost words (', 'before the command ended (')
+    for options, said in ((('-k', '800ms'), ('could not be renewed (',)),
+                          (('--on-lost', 'ignore'), ignores)):
+        process, _, beats = _stubborn('words', '-t', '2s', *options,
+                                      script='echo $$ >%s; sleep 3; echo done >%s')
+        harness.server.ask('CONFIG', 'SET', 'min-replicas-to-write', '3')
+        try:
+            done = finish(process)
+        finally:
+            harness.server.ask('CONFIG', 'SET', 'min-replicas-to-write', '0')
+        equal(done.code, 79, done)
+        for part in said:
+            contains(done.err, part)
+        contains(done.err, '%s: NOREPLICAS ' % harness.server.url)
+        os.unlink(beats)
+
+
 def a_stopped_command_is_killed_too():
     process, pid, beats = _stubborn('frozen', '-t', '2s', '-k', '300ms')
     os.kill(pid, signal.SIGSTOP)

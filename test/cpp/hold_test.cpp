@@ -22,6 +22,7 @@ static void a_hold_ends_with_its_scope()
     const dibs::hold hold(client, "scope");
 
     first = hold.fence();
+    CHECK(hold.why().empty());
     CHECK(hold && hold.is_held() && hold.state() == DIBS_HELD && first > 0);
     CHECK(hold.valid_for() > 20s && hold.units() == 1 && hold.depth() == 1);
     PROMISE(!is_free("scope"));

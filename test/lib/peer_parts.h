@@ -50,7 +50,7 @@ struct peer {
   struct who who[WHO_MAX];
   size_t who_count;
   int events[EVENT_KINDS];    /* of each dibs_event_kind */
-  char last_event[256];
+  char last_event[512];
 };
 
 /* Lists of lines that were copied. */

@@ -44,6 +44,7 @@ struct things {
   X(dibs_hold_fd, dibs_hold_fd(t->hold) == -1) \
   X(dibs_hold_token, REFUSED(dibs_hold_token(t->hold, t->text, sizeof(t->text)))) \
   X(dibs_hold_name, REFUSED(dibs_hold_name(t->hold, 0, t->text, sizeof(t->text), NULL))) \
+  X(dibs_hold_why, REFUSED(dibs_hold_why(t->hold, t->text, sizeof(t->text)))) \
   X(dibs_downgrade, REFUSED(dibs_downgrade(t->hold))) \
   X(dibs_publish, REFUSED(dibs_publish(t->hold, "v"))) \
   X(dibs_observe, REFUSED(dibs_observe(t->client, "other", NULL, NULL, NULL, &t->observer))) \
