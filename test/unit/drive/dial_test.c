@@ -93,6 +93,7 @@ const char *engine_output(const engine *e, int link, size_t *ret_size)
 }
 
 void engine_written(engine *e, int link, size_t size) { (void)e; (void)link; (void)size; }
+void engine_files(engine *e, int link, const char *words) { (void)e; (void)link; (void)words; }
 void engine_wall_clock(engine *e, int64_t us, instant now) { (void)e; (void)us; (void)now; }
 void engine_tick(engine *e, instant now) { (void)e; (void)now; }
 void engine_close(engine *e, instant now) { (void)e; (void)now; }
