@@ -592,8 +592,8 @@ static void a_majority_that_restarts_empty_ends_the_hold(void **state)
   site_restart(s, 0, false);
   site_restart(s, 1, false);
   assert_true(await(s, &t.lost, SPAN_MS(3000)).ns < SPAN_MS(500).ns);
-  assert_string_equal(t.words, "fewer than a majority of the servers have this lease; the server no "
-                               "longer has this lease");
+  assert_string_equal(t.words, "fewer than a majority of the servers have this lease; "
+                               "the server no longer has this lease");
   over(s);
 }
 
