@@ -81,6 +81,12 @@ static void a_refused_address_delays_nothing(void **state)
   assert_in_range(best, 0, 200);
 }
 
+/* Of commands, and of messages: it listens for the end of a hold. */
+static bool has_both_connections(void *client)
+{
+  return live_stats(client).connects == 2;
+}
+
 /* Whose answers come in another order each time, as those of names with many do. */
 static void rotation_causes_no_reconnect(void **state)
 {
@@ -99,6 +105,7 @@ static void rotation_causes_no_reconnect(void **state)
   client = live_open(url);
   hold = live_lock(client, "healthy", 300);
   assert_int_equal(live_try(client, "other"), DIBS_OK);
+  assert_true(live_until(LIVE_LONG_MS, has_both_connections, client));
   before = live_stats(client);
   asked = names_asked("rotates.test");
   names_set("rotates.test", "127.0.0.2 127.0.0.1");
