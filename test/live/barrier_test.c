@@ -153,6 +153,14 @@ static void nobody_goes_on_before_all_have_come_again_and_again(void **state)
   assert_int_equal(live_faults(), before);
 }
 
+/* Elsewhere the channel is another one. */
+static bool is_listened_to(void *channel)
+{
+  return live_place() != LIVE_ONE ||
+         strstr(test_server_command(live_server, "PUBSUB NUMSUB %s", (const char *)channel),
+                " 1]") != NULL;
+}
+
 static void many_parties_of_one_client_pass_by_one_message(void **state)
 {
   live_needs_answer(dibs_barrier_reset(client, "probe"));
@@ -165,6 +173,7 @@ static void many_parties_of_one_client_pass_by_one_message(void **state)
     party_begin(&parties[i], client, "many", 100, NULL);
   all.wanted = 99;
   assert_true(live_until(LIVE_LONG_MS, have_arrived, &all));
+  assert_true(live_until(LIVE_LONG_MS, is_listened_to, "dibs:barrier:{many}"));
   before = live_stats(client).messages;
   party_begin(&parties[99], other, "many", 100, NULL);
   for (int i = 0; i < 100; i++)
