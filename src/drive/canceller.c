@@ -15,13 +15,10 @@
 #include "base/descriptor.h"
 
 /* A canceller belongs to no client, so it uses the C library's memory. */
-dibs_status dibs_canceller_new(dibs_canceller **ret_canceller)
+static dibs_status canceller_make(dibs_canceller **ret_canceller)
 {
-  dibs_canceller *c;
+  dibs_canceller *c = calloc(1, sizeof(*c));
 
-  if (ret_canceller == NULL)
-    return DIBS_ERR_ARGUMENT;
-  c = calloc(1, sizeof(*c));
   if (c == NULL)
     return DIBS_ERR_NO_MEMORY;
   c->fd = above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -32,6 +29,15 @@ dibs_status dibs_canceller_new(dibs_canceller **ret_canceller)
   c->maker = getpid();
   *ret_canceller = c;
   return DIBS_OK;
+}
+
+dibs_status dibs_canceller_new(dibs_canceller **ret_canceller)
+{
+  int state = cancel_off();              /* for the close() of above_stdio() */
+  dibs_status status = ret_canceller == NULL ? DIBS_ERR_ARGUMENT : canceller_make(ret_canceller);
+
+  cancel_restore(state);
+  return status;
 }
 
 void dibs_cancel(dibs_canceller *c)

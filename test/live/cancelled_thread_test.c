@@ -10,7 +10,11 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <unistd.h>
+
 #include "every_call.h"
+#include "other_calls.h"
+#include "server_parts.h"
 
 /* ---- a cancellation that is due before the call begins ---- */
 
@@ -71,58 +75,18 @@ static void no_call_that_asks_a_server_ends_its_thread(void **state)
   assert_int_equal(live_faults() - faults, 0);
 }
 
-static dibs_client *with_server;
+/* ---- all others, with a server ---- */
 
-static void lose_nothing(void)
-{
-  dibs_canceller *canceller = NULL;
-  dibs_hold *hold = NULL, *leads = NULL;
-  dibs_observer *observer = NULL;
-  dibs_status status = dibs_canceller_new(&canceller);
+struct part { const char *name; void (*run)(struct things *t); struct things *things; };
 
-  if (status == DIBS_OK)
-    status = dibs_lock(with_server, "r", NULL, &hold);
-  if (status == DIBS_OK)
-    (void)dibs_hold_fd(hold);
-  if (status == DIBS_OK)
-    status = dibs_release(hold);
-  if (status == DIBS_OK && live_place() != LIVE_QUORUM) {      /* which has locks only */
-    status = dibs_campaign(with_server, "e", "v", NULL, &leads);
-    if (status == DIBS_OK)
-      status = dibs_publish(leads, "w");
-    if (status == DIBS_OK)
-      status = dibs_observe(with_server, "e", NULL, NULL, NULL, &observer);
-    observer = dibs_observer_free(observer);
-    if (status == DIBS_OK)
-      status = dibs_resign(leads);
+#define PART(function, call) \
+  static void function##_part(struct things *t) \
+  { \
+    (void)t; \
+    (void)(call); \
   }
-  if (status != DIBS_OK)
-    live_fault("calls with a server: %s", dibs_status_name(status));
-  dibs_cancel(canceller);
-  canceller = dibs_canceller_free(canceller);
-}
-
-static void use_a_sandbox(void)
-{
-  dibs_sandbox *sandbox = NULL;
-  char url[512];
-  dibs_error error;
-  dibs_status status = dibs_sandbox_start(&sandbox, url, sizeof(url), &error);
-
-  if (status != DIBS_OK && status != DIBS_ERR_UNSUPPORTED)     /* built without */
-    live_fault("sandbox: %s", error.text);
-  sandbox = dibs_sandbox_stop(sandbox);
-}
-
-static void look_for_the_private_server(void)
-{
-  dibs_local_info info = { .size = sizeof(info) };
-  dibs_error error;
-
-  (void)dibs_local_status(&info, &error);
-}
-
-struct part { const char *name; void (*run)(void); };
+CALLS_OF_HANDLES(PART)
+CALLS_WITHOUT_A_SERVER(PART)
 
 static void *cancelled_in_a_part(void *data)
 {
@@ -130,7 +94,7 @@ static void *cancelled_in_a_part(void *data)
 
   pthread_cleanup_push(not_alive, (void *)(uintptr_t)p->name)
   cancel_myself();
-  p->run();
+  p->run(p->things);
   pthread_cleanup_pop(0);
   not_cancelled(p->name);
   return NULL;
@@ -138,20 +102,31 @@ static void *cancelled_in_a_part(void *data)
 
 static void no_other_call_ends_its_thread(void **state)
 {
-  struct part parts[] = { { "calls with a server", lose_nothing },
-                          { "dibs_sandbox_start()", use_a_sandbox },
-                          { "dibs_local_status()", look_for_the_private_server } };
-  int faults = live_faults();
+#define ROW(function, call) { #function, function##_part, NULL },
+  struct part parts[] = { CALLS_OF_HANDLES(ROW) CALLS_WITHOUT_A_SERVER(ROW) };
+  dibs_client *other = live_open(live_url());
+  dibs_hold *queued = live_lock(other, "queued", 60000);
+  int faults = live_faults(), stdin_was = dup(STDIN_FILENO);
 
   (void)state;
-  with_server = live_open(live_url());
   for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+    struct things things = { .count = 0 };
     pthread_t thread;
 
+    live_expect_ok(things_begin(&things, live_url(), NULL));
+    parts[i].things = &things;
+    (void)close(STDIN_FILENO);           /* what the library opens is moved away from there, which
+                                            ends with a close(): it can be cancelled */
     assert_int_equal(pthread_create(&thread, NULL, cancelled_in_a_part, &parts[i]), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
+    things_end(&things);
+    live_tell_all("FLUSHALL");           /* a detached lease would expire late */
+    live_expect(other, dibs_ping(other, 0, NULL), DIBS_OK);
   }
-  with_server = dibs_close(with_server);
+  (void)dup2(stdin_was, STDIN_FILENO);
+  (void)close(stdin_was);
+  (void)dibs_release(queued);
+  other = dibs_close(other);
   assert_int_equal(live_faults() - faults, 0);
 }
 
@@ -243,6 +218,24 @@ static void a_callback_cannot_cancel_the_thread_of_callbacks(void **state)
   c = dibs_close(c);
 }
 
+/* A private server of the test's own: no real one is ever touched. */
+static char private[64];
+
+static int setup(void **state)
+{
+  test_directory_make(private, sizeof(private));
+  (void)setenv("DIBS_LOCAL_DIR", private, 1);
+  (void)unsetenv("DIBS_NO_LOCAL");
+  return every_call_setup(state);
+}
+
+static int teardown(void **state)
+{
+  (void)dibs_local_stop(true, NULL);
+  test_directory_remove(private);
+  return live_server_teardown(state);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -252,5 +245,5 @@ int main(void)
     cmocka_unit_test(a_callback_cannot_cancel_the_thread_of_callbacks),
   };
 
-  return cmocka_run_group_tests(tests, every_call_setup, live_server_teardown);
+  return cmocka_run_group_tests(tests, setup, teardown);
 }

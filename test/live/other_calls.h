@@ -11,7 +11,7 @@
 /* What the rows work with. */
 struct things {
   dibs_client *client, *opened;
-  dibs_hold *hold;                 /* of the lock "held" */
+  dibs_hold *hold;                 /* of the lock "held"; leads, but in a quorum */
   dibs_request *request;           /* waits for the lock "queued" */
   dibs_observer *observer;         /* NULL in a quorum */
   dibs_canceller *canceller, *made;
@@ -91,7 +91,7 @@ struct things {
   X(dibs_names_free, dibs_names_free(NULL)) \
   X(dibs_value_free, dibs_value_free(NULL)) \
   X(dibs_cancel, dibs_cancel(t->canceller)) \
-  X(dibs_canceller_new, dibs_canceller_new(&t->made)) \
+  X(dibs_canceller_new, !dibs_canceller_new(&t->made)) \
   X(dibs_canceller_free, t->canceller = dibs_canceller_free(t->canceller)) \
   X(dibs_open, !dibs_open("redis://127.0.0.1:1", NULL, &t->opened)) \
   X(dibs_open_with_error, !dibs_open_with_error("nonsense:", NULL, &t->opened, &t->error)) \
@@ -102,7 +102,7 @@ struct things {
   X(dibs_sandbox_start_with, !dibs_sandbox_start_with(NULL, &t->sandbox, t->text, \
                                                       sizeof(t->text), &t->error)) \
   X(dibs_sandbox_keep, keep_a_sandbox(t)) \
-  X(dibs_sandbox_stop, t->sandbox = dibs_sandbox_stop(t->sandbox))
+  X(dibs_sandbox_stop, stop_a_sandbox(t))
 
 static inline void keep_a_sandbox(struct things *t)
 {
@@ -123,6 +123,12 @@ static inline void lock_ended(const dibs_error *error, dibs_hold *hold, void *da
   (void)data;
 }
 
+static inline void stop_a_sandbox(struct things *t)
+{
+  if (dibs_sandbox_start(&t->sandbox, t->text, sizeof(t->text), &t->error) == DIBS_OK)
+    t->sandbox = dibs_sandbox_stop(t->sandbox);
+}
+
 /* Without assertions: also for children. Another client has the lock "queued". */
 static inline dibs_status things_begin(struct things *t, const char *url,
                                        const dibs_options *options)
@@ -135,10 +141,13 @@ static inline dibs_status things_begin(struct things *t, const char *url,
   t->row.size = sizeof(t->row);
   if (status == DIBS_OK)
     status = dibs_canceller_new(&t->canceller);
-  if (status == DIBS_OK)
+  if (status == DIBS_OK && live_place() == LIVE_QUORUM) {  /* which has locks only */
     status = dibs_lock(t->client, "held", NULL, &t->hold);
-  if (status == DIBS_OK && live_place() != LIVE_QUORUM)    /* which has locks only */
-    status = dibs_observe(t->client, "election", NULL, NULL, NULL, &t->observer);
+  } else if (status == DIBS_OK) {
+    status = dibs_campaign(t->client, "held", "v", NULL, &t->hold);
+    if (status == DIBS_OK)
+      status = dibs_observe(t->client, "election", NULL, NULL, NULL, &t->observer);
+  }
   if (status == DIBS_OK)
     status = dibs_lock_async(t->client, "queued", NULL, lock_ended, NULL, &t->request);
   return status;
