@@ -2,9 +2,9 @@
 /* cli/bounded_write.c - writes that block for a moment at most. */
 #include "cli/bounded_write.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -84,25 +84,40 @@ static void writer_end(writer *w)
 
 /* ---- the write ---- */
 
+/* Or refuses them: then write() says why. */
 static bool takes_bytes(int fd, int32_t patience_ms)
 {
   struct pollfd ready = { .fd = fd, .events = POLLOUT };
 
-  return poll(&ready, 1, patience_ms) > 0 && (ready.revents & POLLOUT) != 0;
+  return poll(&ready, 1, patience_ms) > 0;
 }
 
-void bounded_write(int fd, const char *bytes, size_t size, int32_t patience_ms)
+/* As write(). */
+static ssize_t write_once(int fd, const char *bytes, size_t size, int32_t patience_ms)
 {
-  while (size > 0 && takes_bytes(fd, patience_ms)) {
-    writer w;
-    ssize_t wrote;
+  writer w;
+  ssize_t wrote;
+  int error;
 
-    writer_begin(&w, patience_ms);
-    wrote = write(fd, bytes, size);
-    writer_end(&w);
+  writer_begin(&w, patience_ms);
+  wrote = write(fd, bytes, size);
+  error = errno;
+  writer_end(&w);
+  errno = error == EINTR ? EAGAIN : error;
+  return wrote;
+}
+
+bool bounded_write(int fd, const char *bytes, size_t size, int32_t patience_ms)
+{
+  errno = EAGAIN;
+  while (size > 0 && takes_bytes(fd, patience_ms)) {
+    ssize_t wrote = write_once(fd, bytes, size, patience_ms);
+
     if (wrote <= 0)
-      return;
+      return false;
     bytes += wrote;
     size -= (size_t)wrote;
+    errno = EAGAIN;
   }
+  return size == 0;
 }

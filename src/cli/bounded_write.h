@@ -7,10 +7,12 @@
 #ifndef CLI_BOUNDED_WRITE_H
 #define CLI_BOUNDED_WRITE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Leaves out what `fd` does not take for `patience_ms`; SIGPIPE does not end the process. */
-void bounded_write(int fd, const char *bytes, size_t size, int32_t patience_ms);
+/* false, with errno: a part was left out, as `fd` took nothing for `patience_ms` (EAGAIN) or
+ * refused it. SIGPIPE does not end the process. */
+bool bounded_write(int fd, const char *bytes, size_t size, int32_t patience_ms);
 
 #endif

@@ -25,7 +25,7 @@ static bool is_quiet_now, is_json_now;
 /* Writes if stderr takes it now. The mutex is held meanwhile, so patience is short. */
 static void write_patiently(const char *bytes, size_t size)
 {
-  bounded_write(STDERR_FILENO, bytes, size, STDERR_PATIENCE_MS);
+  (void)bounded_write(STDERR_FILENO, bytes, size, STDERR_PATIENCE_MS);
 }
 
 /* ---- live lines ---- */

@@ -8,12 +8,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/bounded_write.h"
 #include "cli/durations.h"
 #include "cli/environment.h"
 #include "cli/held.h"
 #include "cli/message.h"
 #include "cli/run.h"
 #include "cli/show.h"
+
+#define REPORT_PATIENCE_MS 1000
 
 /* ---- the command ---- */
 
@@ -138,16 +141,32 @@ static json_t *report_json(const run *r, const char *event_name, int code)
   return report;
 }
 
+/* One line, by one write(). */
+static void report_write(int fd, const json_t *report)
+{
+  char *line = json_dumps(report, JSON_COMPACT);
+  size_t size = line == NULL ? 0 : strlen(line);
+
+  if (line == NULL) {
+    say("cannot write the report: not enough memory");
+    return;
+  }
+  line[size] = '\n';                     /* in place of the final zero */
+  if (!bounded_write(fd, line, size + 1, REPORT_PATIENCE_MS))
+    say("cannot write the report: %s",
+        errno == EAGAIN ? "its reader takes nothing" : strerror(errno));
+  free(line);
+}
+
 void run_report(const run *r, int code)
 {
+  json_t *report;
+
   if (r->progress == PROGRESS_JSON)
     json_say(report_json(r, "ended", code));
-  if (r->status_fd >= 0) {
-    json_t *report = report_json(r, NULL, code);
-
-    if (json_dumpfd(report, r->status_fd, JSON_COMPACT) != 0 ||
-        write(r->status_fd, "\n", 1) != 1)
-      say("cannot write the report: %s", strerror(errno));
-    json_decref(report);
-  }
+  if (r->status_fd < 0)
+    return;
+  report = report_json(r, NULL, code);
+  report_write(r->status_fd, report);
+  json_decref(report);
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -90,7 +91,9 @@ static void a_pipe_that_fills_after_the_poll_blocks_for_a_moment_only(void **sta
   atomic_init(&h.has_helped, false);
   assert_int_equal(pthread_create(&thread, NULL, help, &h), 0);
   another_writer_is_faster = true;
-  bounded_write(fds[1], "message\n", 8, 20);
+  errno = 0;
+  assert_false(bounded_write(fds[1], "message\n", 8, 20));
+  assert_int_equal(errno, EAGAIN);
   another_writer_is_faster = false;
   atomic_store(&h.is_over, true);
   pthread_join(thread, NULL);
@@ -105,7 +108,7 @@ static void what_is_taken_is_written_whole(void **state)
 
   (void)state;
   make_pipe(fds, false);
-  bounded_write(fds[1], "message\n", 8, 20);
+  assert_true(bounded_write(fds[1], "message\n", 8, 20));
   assert_int_equal(read(fds[0], got, sizeof(got)), 8);
   assert_string_equal(got, "message\n");
   close_pipe(fds);
@@ -122,7 +125,8 @@ static void a_pipe_without_a_reader_ends_nothing(void **state)
   close(fds[0]);
   fds[0] = -1;
   signal(SIGPIPE, SIG_DFL);
-  bounded_write(fds[1], "message\n", 8, 20);
+  assert_false(bounded_write(fds[1], "message\n", 8, 20));
+  assert_int_equal(errno, EPIPE);
   sigpending(&pending);
   assert_int_equal(sigismember(&pending, SIGPIPE), 0);
   assert_int_equal(sigaction(SIGPIPE, NULL, &now), 0);
@@ -143,7 +147,7 @@ static void signals_are_afterwards_as_they_were(void **state)
   pthread_sigmask(SIG_BLOCK, &before, NULL);
   pthread_sigmask(SIG_BLOCK, NULL, &before);
   make_pipe(fds, false);
-  bounded_write(fds[1], "message\n", 8, 20);
+  assert_true(bounded_write(fds[1], "message\n", 8, 20));
   pthread_sigmask(SIG_BLOCK, NULL, &after);
   for (int number = 1; number < NSIG; number++)
     assert_int_equal(sigismember(&before, number), sigismember(&after, number));

@@ -377,6 +377,26 @@ def status_fd_tells_the_same_and_the_command_does_not_get_it():
     os.close(reader)
 
 
+def a_status_fd_that_takes_nothing_does_not_keep_the_wrapper():
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    try:
+        while True:
+            os.write(writer, b'x' * 4096)
+    except BlockingIOError:
+        os.set_blocking(writer, True)
+    done = dibs('run', '--status-fd', str(writer), 'report', '--', 'sh', '-c', 'exit 3',
+                pass_fds=[writer])
+    equal(done.code, 3, done)
+    contains(done.err, 'cannot write the report: its reader takes nothing')
+    os.close(reader)
+    done = dibs('run', '--status-fd', str(writer), 'report', '--', 'sh', '-c', 'exit 3',
+                pass_fds=[writer])
+    equal(done.code, 3, done)
+    contains(done.err, 'cannot write the report: Broken pipe')
+    os.close(writer)
+
+
 def quiet_on_success_shows_output_only_of_a_failure():
     text = 'echo out; echo err >&2; exit %d'
     done = dibs('run', '--quiet-on-success', 'cron', '--', 'sh', '-c', text % 0)
