@@ -304,77 +304,9 @@ static void refused_memory_is_a_fault_of_its_own(void **state)
   failing_heap_try_all(reads, NULL);
 }
 
-/* ---- memory that hiredis wants ---- */
-
-/* Sanitizers have a malloc() of their own. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MALLOC_IS_OURS 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(memory_sanitizer)
-#define MALLOC_IS_OURS 0
-#endif
-#endif
-#ifndef MALLOC_IS_OURS
-#define MALLOC_IS_OURS 1
-#endif
-
-#if MALLOC_IS_OURS
-extern void *__libc_malloc(size_t size);
-extern void *__libc_calloc(size_t count, size_t size);
-#define SMALL 32                   /* as hiredis wants; the failing heap's blocks are larger */
-static bool refuses;
-
-/* For the whole program: hiredis 0.14 knows no other. */
-void *malloc(size_t size)
-{
-  return refuses && size < SMALL ? NULL : __libc_malloc(size);
-}
-
-void *calloc(size_t count, size_t size)
-{
-  return refuses && count * size < SMALL ? NULL : __libc_calloc(count, size);
-}
-
-/* hiredis asserts that it gets a small buffer for a large one that it has given back. */
-static void memory_that_is_refused_after_a_large_reply_is_an_answer(void **state)
-{
-  enum { LARGE = 200000 };
-  static char large[LARGE + 32];
-  failing_heap heap = { 0 };
-  memory m = FAILING_HEAP_AS(memory, &heap);
-  int head = snprintf(large, sizeof(large), "$%d\r\n", LARGE);
-
-  (void)state;
-  memset(large + head, 'x', LARGE);
-  memcpy(large + head + LARGE, "\r\n", 2);
-  for (int i = 0; i < 2; i++) {
-    resp_reader *r = resp_reader_new(&m, RESP_LIMITS_DEFAULT);
-    resp_reply *reply = NULL;
-    dibs_status took = DIBS_OK, fed;
-
-    assert_int_equal(resp_reader_feed(r, large, (size_t)(head + LARGE + 2)), DIBS_OK);
-    if (i == 0)
-      took = resp_reader_next(r, &reply);
-    refuses = true;                      /* after the reply is taken, or before */
-    if (i == 1)
-      took = resp_reader_next(r, &reply);
-    fed = resp_reader_feed(r, "+OK\r\n", 5);
-    refuses = false;
-    assert_true(took == DIBS_OK || took == DIBS_ERR_NO_MEMORY);
-    assert_true(fed == DIBS_OK || fed == DIBS_ERR_NO_MEMORY);
-    reply = resp_reply_free(reply);
-    r = resp_reader_free(r);
-  }
-}
-#endif
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-#if MALLOC_IS_OURS
-    cmocka_unit_test(memory_that_is_refused_after_a_large_reply_is_an_answer),
-#endif
     cmocka_unit_test(any_cutting_gives_the_same_reply),
     cmocka_unit_test(replies_in_one_piece_come_one_by_one),
     cmocka_unit_test(what_is_no_resp_is_shown_in_its_first_bytes),
