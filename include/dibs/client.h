@@ -191,6 +191,8 @@ typedef struct dibs_options {
   dibs_free_callback on_event_free; /* NULL, or gets on_event_data when on_event cannot run any
                                    more: in dibs_close(), or in dibs_open() if that fails.
                                    Since 0.5 */
+  const char *password_file;    /* instead of `password`: the first line of this file, which is
+                                   read again when the server refuses the log-in. Since 0.5 */
 } dibs_options;
 
 #define DIBS_REPORT_OFF (-1)    /* dibs_options.report_ms */
@@ -200,7 +202,7 @@ typedef struct dibs_options {
 #define DIBS_OPTIONS_INIT \
   { sizeof(dibs_options), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, \
     NULL, NULL, NULL, NULL, NULL, 0, DIBS_DEGRADE_DEFAULT, NULL, NULL, \
-    DIBS_DIALECT_DEFAULT, NULL, 0, 0, NULL, 0, DIBS_HISTORY_DEFAULT, 0, 0, NULL }
+    DIBS_DIALECT_DEFAULT, NULL, 0, 0, NULL, 0, DIBS_HISTORY_DEFAULT, 0, 0, NULL, NULL }
 
 /* Opens a client. Does not wait for the server: the first call that needs it does.
  *
@@ -209,7 +211,7 @@ typedef struct dibs_options {
  *              local: for the private server. Several servers: redis://h1,h2,h3/0
  *              (replicated), redis+sentinel://h1,h2,h3/service/0, redis+cluster://h1,h2;
  *              3 to 15 URLs, an odd number, with blanks or commas between (a quorum).
- *              Options in the query: db, prefix, user, password, connect_timeout,
+ *              Options in the query: db, prefix, user, password, password_file, connect_timeout,
  *              command_timeout, close_timeout (durations: 500ms, 10s, 5m),
  *              clock_rate_error_ppm, cacert, cert, key, sni, note, quarantine, degrade,
  *              dialect, registry, map, functions, pubsub, sharded, report, history,

@@ -16,7 +16,7 @@ EVENTS = {lib.DIBS_EVENT_CONNECTED: 'connected', lib.DIBS_EVENT_DISCONNECTED: 'd
           lib.DIBS_EVENT_LOST: 'lost', lib.DIBS_EVENT_WARNING: 'warning',
           lib.DIBS_EVENT_RECOVERED: 'recovered'}
 TEXTS = ('prefix', 'user', 'password', 'ca_file', 'cert_file', 'key_file', 'server_name', 'note',
-         'registry', 'sentinel_user', 'sentinel_password', 'config_file')
+         'registry', 'sentinel_user', 'sentinel_password', 'config_file', 'password_file')
 TIMES = ('connect_timeout', 'command_timeout', 'close_timeout', 'renew_every', 'quarantine')
 NUMBERS = ('database', 'names_max')
 
@@ -36,6 +36,7 @@ class ClientOptions(TypedDict, total=False):
     prefix: Optional[str]
     user: Optional[str]
     password: Optional[str]
+    password_file: Optional[str]
     ca_file: Optional[str]
     cert_file: Optional[str]
     key_file: Optional[str]

@@ -77,6 +77,8 @@ void config_deinit(config *c)
       mem_free_secret(&c->memory, *field);
       *field = NULL;
     }
+  mem_free(&c->memory, c->own_file);
+  c->own_file = NULL;
 }
 
 /* ---- faults ---- */

@@ -85,25 +85,36 @@ dibs_status config_file_read(const memory *m, const char *path, char **ret_bytes
   return DIBS_OK;
 }
 
-static dibs_status password_read(config *c, text *why)
+static dibs_status first_line_read(const memory *m, const char *path, char **ret_password,
+                                   text *why)
 {
   char *bytes;
   size_t size;
   bool is_missing;
-  dibs_status status;
+  dibs_status status = config_file_read(m, path, &bytes, &size, &is_missing, why);
 
-  if (c->password_file == NULL)
-    return DIBS_OK;
-  if (c->password != NULL)
-    return file_fault(c->password_file, "password and password_file are both given", why);
-  status = config_file_read(&c->memory, c->password_file, &bytes, &size, &is_missing, why);
   if (status != DIBS_OK)
     return status;
-  while (size > 0 && (bytes[size - 1] == '\n' || bytes[size - 1] == '\r'))
-    bytes[--size] = 0;
-  c->password = mem_copy_text(&c->memory, bytes);
-  mem_free_secret(&c->memory, bytes);
-  return c->password == NULL ? DIBS_ERR_NO_MEMORY : DIBS_OK;
+  bytes[strcspn(bytes, "\r\n")] = 0;
+  if (bytes[0] == 0)
+    status = file_fault(path, "its first line is empty", why);
+  else
+    *ret_password = mem_copy_text(m, bytes);
+  mem_wipe(bytes, size);
+  mem_free(m, bytes);
+  return status == DIBS_OK && *ret_password == NULL ? DIBS_ERR_NO_MEMORY : status;
+}
+
+/* Remembers `path` if the password is in it. */
+static dibs_status password_read(config *c, const char *path, text *why)
+{
+  if (c->password_file == NULL) {
+    c->own_file = c->password == NULL ? NULL : mem_copy_text(&c->memory, path);
+    return c->password != NULL && c->own_file == NULL ? DIBS_ERR_NO_MEMORY : DIBS_OK;
+  }
+  if (c->password != NULL)
+    return file_fault(c->password_file, "password and password_file are both given", why);
+  return first_line_read(&c->memory, c->password_file, &c->password, why);
 }
 
 static dibs_status file_use(config *c, const char *path, bool *ret_missing, text *why)
@@ -117,7 +128,27 @@ static dibs_status file_use(config *c, const char *path, bool *ret_missing, text
   status = config_parse(c, bytes, size, path, why);
   mem_wipe(bytes, size);
   mem_free(&c->memory, bytes);
-  return status == DIBS_OK ? password_read(c, why) : status;
+  return status == DIBS_OK ? password_read(c, path, why) : status;
+}
+
+dibs_status password_file_read(const memory *m, const char *path, bool is_config_file,
+                               char **ret_password, text *why)
+{
+  bool is_missing;
+  dibs_status status;
+  config c;
+
+  *ret_password = NULL;
+  if (!is_config_file)
+    return first_line_read(m, path, ret_password, why);
+  config_init(&c, m);
+  status = file_use(&c, path, &is_missing, why);
+  *ret_password = c.password;
+  c.password = NULL;
+  config_deinit(&c);
+  if (status == DIBS_OK && *ret_password == NULL)
+    status = file_fault(path, "there is no password in it", why);
+  return status;
 }
 
 /* The user's own config file; false without a home. */

@@ -167,6 +167,14 @@ static bool local_check(uint32_t flags, text *why)
   return false;
 }
 
+static bool password_check(const dibs_options *o, text *why)
+{
+  if (o->password == NULL || o->password_file == NULL)
+    return true;
+  text_add(why, "password and password_file are both given; choose one");
+  return false;
+}
+
 static bool report_check(const dibs_options *o, text *why)
 {
   return (o->report_ms == DIBS_REPORT_OFF ||
@@ -193,7 +201,8 @@ static bool client_values_check(const dibs_options *o, text *why)
          range_check("degrade", (int64_t)o->degrade, DIBS_DEGRADE_FAIL, DIBS_DEGRADE_LOCAL,
                      why) &&
          range_check("dialect", (int64_t)o->dialect, DIBS_DIALECT_NATIVE, DIALECT_COUNT, why) &&
-         report_check(o, why) && note_check(o->note, why) && allocator_check(o->allocator, why);
+         password_check(o, why) && report_check(o, why) &&
+         note_check(o->note, why) && allocator_check(o->allocator, why);
 }
 
 dibs_status client_options_read(const dibs_options *options, dibs_options *ret_options,

@@ -61,13 +61,66 @@ static const char *user_weak(const opening *o)
   return o->is_private && o->config.password == NULL ? NULL : o->config.user;
 }
 
+static void secret_drop(const opening *o, char **field)
+{
+  mem_free_secret(&o->memory, *field);
+  *field = NULL;
+}
+
+/* Makes the path absolute: valid in another directory, later, and for programs started there. */
+static dibs_status path_settle(opening *o, char **field)
+{
+  text whole = text_over(o->path, sizeof(o->path));
+
+  if ((*field)[0] == '/' || getcwd(o->path, sizeof(o->path)) == NULL)
+    return DIBS_OK;
+  whole.used = strlen(o->path);
+  text_add(&whole, "/");
+  text_add(&whole, *field);
+  return whole.is_cut ? DIBS_OK : text_set(o, field, o->path, NULL);
+}
+
+/* The password is in this file, and is read again after a refusal. */
+static dibs_status password_file_set(opening *o, server_url *u, const char *path, bool is_config)
+{
+  u->is_config_file = is_config;
+  if (text_set(o, &u->password_file, path, NULL) != DIBS_OK)
+    return DIBS_ERR_NO_MEMORY;
+  return path_settle(o, &u->password_file);
+}
+
+static dibs_status password_merge(opening *o, server_url *u)
+{
+  const dibs_options *p = &o->options;
+  const config *c = &o->config;
+  dibs_status status = DIBS_OK;
+
+  if (p->password != NULL || p->password_file != NULL) {
+    secret_drop(o, &u->password_file);
+    secret_drop(o, &u->password);
+  }
+  if (p->password != NULL)
+    return text_set(o, &u->password, p->password, NULL);
+  if (p->password_file != NULL || u->password_file != NULL)
+    status = password_file_set(o, u, p->password_file, false);
+  /* A program around this one gives the password, too. */
+  if (status != DIBS_OK || u->password != NULL)
+    return status;
+  if (u->password_file != NULL)
+    return password_file_read(&o->memory, u->password_file, false, &u->password, o->why);
+  if (c->password != NULL)
+    status = password_file_set(o, u, c->password_file != NULL ? c->password_file : c->own_file,
+                               c->password_file == NULL);
+  return status == DIBS_OK ? text_set(o, &u->password, NULL, password_weak(o)) : status;
+}
+
 static dibs_status login_merge(opening *o, server_url *u)
 {
   const dibs_options *p = &o->options;
 
   if (text_set(o, &u->user, p->user, user_weak(o)) != DIBS_OK)
     return DIBS_ERR_NO_MEMORY;
-  return text_set(o, &u->password, p->password, password_weak(o));
+  return password_merge(o, u);
 }
 
 /* Sentinels have their own log-in; the servers' log-in is never sent to them. */
@@ -80,22 +133,15 @@ static dibs_status sentinel_login_merge(opening *o, server_url *u)
   return text_set(o, &u->password, p->sentinel_password, o->config.sentinel_password);
 }
 
-/* Makes the path absolute: valid in another directory, and for programs started there.
- * Reading a file that is not regular could block. */
+/* Reading a file that is not regular could block. */
 static dibs_status file_settle(opening *o, const char *option, char **field)
 {
-  text whole = text_over(o->path, sizeof(o->path));
   const char *fault;
 
   if (*field == NULL)
     return DIBS_OK;
-  if ((*field)[0] != '/' && getcwd(o->path, sizeof(o->path)) != NULL) {
-    whole.used = strlen(o->path);
-    text_add(&whole, "/");
-    text_add(&whole, *field);
-    if (!whole.is_cut && text_set(o, field, o->path, NULL) != DIBS_OK)
-      return DIBS_ERR_NO_MEMORY;
-  }
+  if (path_settle(o, field) != DIBS_OK)
+    return DIBS_ERR_NO_MEMORY;
   fault = config_file_fault(*field);
   if (fault == NULL)
     return DIBS_OK;

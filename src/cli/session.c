@@ -61,7 +61,7 @@ static int pass_fault(const char *path, const char *reason)
 
 /* A regular file, or a pipe that is written to already. O_NONBLOCK: open() itself would wait
  * at a FIFO. */
-static int read_password_file(const char *path, char **ret_password)
+static int read_password_file(const char *path, session *s)
 {
   char line[PASSWORD_MAX];
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -80,9 +80,11 @@ static int read_password_file(const char *path, char **ret_password)
     explicit_bzero(line, sizeof(line));
     return pass_fault(path, error == 0 ? "its first line is empty" : strerror(error));
   }
-  *ret_password = strdup(line);
+  s->password = strdup(line);
   explicit_bzero(line, sizeof(line));
-  return *ret_password == NULL ? CODE_INTERNAL : 0;
+  if (S_ISREG(facts.st_mode))
+    s->password_file = path;
+  return s->password == NULL ? CODE_INTERNAL : 0;
 }
 
 static int ask_password(char **ret_password)
@@ -152,7 +154,7 @@ int session_prepare(session *s, const command_line *line, const connection_optio
   if (c->wants_askpass)
     return ask_password(&s->password);
   if (c->pass_file != NULL)
-    return read_password_file(c->pass_file, &s->password);
+    return read_password_file(c->pass_file, s);
   return 0; /* the library knows DIBS_PASSWORD and REDISCLI_AUTH */
 }
 
@@ -201,7 +203,10 @@ static void fill_options(session *s, dibs_options *o)
   o->dialect = c->dialect;
   o->registry = c->registry;
   o->user = c->user;
-  o->password = s->password;
+  if (s->password_file != NULL)
+    o->password_file = s->password_file;     /* for passwords that rotate */
+  else
+    o->password = s->password;
   o->ca_file = c->cacert;
   o->cert_file = c->cert;
   o->key_file = c->key;

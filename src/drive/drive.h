@@ -47,6 +47,9 @@ typedef struct drive_handler {
   void (*effect)(void *owner, const effect *e);    /* the handler owns e->reply */
   void (*cancelled)(void *owner, const dibs_canceller *canceller);
   void (*alarm)(void *owner);      /* the time of drive_alarm() has passed */
+  /* The server has refused the password of server->password_file: reads it again. `ret_files`:
+   * the file, or why it cannot be read. */
+  void (*password)(void *owner, const server_url *server, text *ret_files);
 } drive_handler;
 
 typedef struct drive_settings {

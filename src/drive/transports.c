@@ -83,6 +83,8 @@ static void files_again(drive *d, int link, const server_url *server, dibs_statu
 
   if (refusal == DIBS_ERR_TLS)
     tls_shared_again(&d->tls, server, &shown);
+  else if (refusal == DIBS_ERR_AUTH)
+    d->handler.password(d->handler.owner, server, &shown);
   if (refusal != DIBS_OK)
     engine_files(d->engine, link, words);
 }

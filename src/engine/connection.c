@@ -200,10 +200,13 @@ static void what_was_lost(engine *e, connection *c, dibs_status why, const char 
   }
 }
 
-/* Whether files may have changed since they were read: certificates that were replaced. */
-static bool files_may_help(const connection *c, dibs_status why)
+/* Whether files may have changed since they were read: certificates, a password. */
+static bool files_may_help(const engine *e, const connection *c, dibs_status why)
 {
-  return c->state == PLAN_CONNECTING && why == DIBS_ERR_TLS && c->url->transport == SERVER_TLS;
+  if (c->state != PLAN_CONNECTING)
+    return false;
+  return (why == DIBS_ERR_TLS && c->url->transport == SERVER_TLS) ||
+         (why == DIBS_ERR_AUTH && c->url->password_file != NULL && !e->has_credentials);
 }
 
 /* The first refusal of several is not reported: files are read again, and decide. */
@@ -212,7 +215,7 @@ static bool retried_with_files(engine *e, connection *c, dibs_status why, instan
   bool is_first = c->refusal == DIBS_OK;
   instant until = c->until;
 
-  c->refusal = files_may_help(c, why) ? why : DIBS_OK;
+  c->refusal = files_may_help(e, c, why) ? why : DIBS_OK;
   if (c->refusal == DIBS_OK || !is_first)
     return false;
   c->files[0] = '\0';

@@ -142,6 +142,8 @@ size_t engine_unserved_slots(const engine *e);
 dibs_status engine_server_why(const engine *e, size_t number, const char **ret_words);
 /* Used from the next connection on. false: no memory. NULL: none. */
 bool engine_set_credentials(engine *e, const char *user, const char *password);
+/* The same for the password of all connections whose URL names this password_file. */
+bool engine_set_file_password(engine *e, const char *file, const char *password);
 
 /* Repeats a command, for a subject that may have a channel: at once, after each
  * subscription, after each message, and `every` after the last reply. Each reply is one
@@ -226,8 +228,9 @@ void engine_written(engine *e, int link, size_t size);
 typedef enum effect_kind {
   EFFECT_CONNECT = 1,    /* open the transport of `link` to `server` (close an old one
                             without a report); `server` is borrowed until the link's next
-                            CONNECT or DISCONNECT. status DIBS_ERR_TLS: it was refused, so read
-                            the files of `server` again before, and engine_files() */
+                            CONNECT or DISCONNECT. status DIBS_ERR_TLS, DIBS_ERR_AUTH: the last
+                            attempt was refused, so read the files of `server` again
+                            before, and call engine_files() */
   EFFECT_DISCONNECT,     /* close it, without engine_disconnected() */
   EFFECT_LOCK_GRANTED,   /* context, id, fence, valid_until, depth */
   EFFECT_LOCK_FAILED,    /* context, status, text */

@@ -2,6 +2,8 @@
 /* engine/request.c - passes the program's lock requests to its front. */
 #include "engine/internal.h"
 
+#include <string.h>
+
 dibs_status engine_lock(engine *e, const lock_spec *spec, instant now, uint64_t *ret_id)
 {
   dibs_status status;
@@ -192,6 +194,19 @@ bool engine_set_credentials(engine *e, const char *user, const char *password)
   e->password = password_copy;
   e->has_credentials = true;
   return true;
+}
+
+bool engine_set_file_password(engine *e, const char *file, const char *password)
+{
+  bool is_done = true;
+
+  for (int i = 0; i < e->link_count; i++) {
+    connection *c = connection_of(e, i);
+
+    if (c != NULL && c->url->password_file != NULL && strcmp(c->url->password_file, file) == 0)
+      is_done = link_set_password(c->link, password) && is_done;
+  }
+  return is_done;
 }
 
 bool engine_next_name(const engine *e, lock_name_at *at, lock_name *ret_name)

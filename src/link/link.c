@@ -89,6 +89,11 @@ bool link_set_credentials(link *l, const char *user, const char *password)
   return true;
 }
 
+bool link_set_password(link *l, const char *password)
+{
+  return link_set_credentials(l, l->user, password);
+}
+
 link_state link_state_of(const link *l)
 {
   return l->state;

@@ -88,6 +88,7 @@ dibs_status link_unsubscribe(link *l, const void *channel, size_t size, bool is_
                              instant now);
 /* For the next opening. Copied; the old ones are wiped. false: no memory. */
 bool link_set_credentials(link *l, const char *user, const char *password);
+bool link_set_password(link *l, const char *password);
 
 void link_received(link *l, const void *bytes, size_t size, instant now);
 bool link_next_event(link *l, instant now, link_event *ret_event);

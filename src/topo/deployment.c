@@ -21,6 +21,8 @@ static bool seed_make_sentinel(url_reading *r, server_url *seed)
 
   mem_free_secret(m, seed->user);
   mem_free_secret(m, seed->password);
+  mem_free_secret(m, seed->password_file);
+  seed->password_file = NULL;
   seed->user = mem_copy_text(m, r->sentinel_user);
   seed->password = mem_copy_text(m, r->sentinel_password);
   seed->database = 0;
@@ -252,8 +254,9 @@ static void login_drop(server_url *u)
 {
   mem_free_secret(&u->memory, u->user);
   mem_free_secret(&u->memory, u->password);
+  mem_free_secret(&u->memory, u->password_file);
   mem_free_secret(&u->memory, u->server_name);
-  u->user = u->password = u->server_name = NULL;
+  u->user = u->password = u->password_file = u->server_name = NULL;
   u->database = 0;
 }
 

@@ -17,8 +17,10 @@ static url_reading reading_of(const deployment *d, const server_url *server)
     r.url.prefix = NULL;
   if (r.url.transport != SERVER_UNIX)
     r.url.database = 0;           /* the path has it */
-  /* Each program has its own note. */
+  /* Each program has its own note, and reads its own configuration file. */
   r.url.note = NULL;
+  if (r.url.is_config_file)
+    r.url.password_file = NULL;
   return r;
 }
 

@@ -164,8 +164,9 @@ dibs_status server_url_parse(const memory *m, const char *url, server_url *ret_u
 
 void server_url_deinit(server_url *u)
 {
-  char **texts[] = { &u->host, &u->path, &u->user, &u->password, &u->prefix, &u->ca_file,
-                     &u->cert_file, &u->key_file, &u->server_name, &u->note, &u->registry };
+  char **texts[] = { &u->host, &u->path, &u->user, &u->password, &u->password_file, &u->prefix,
+                     &u->ca_file, &u->cert_file, &u->key_file, &u->server_name, &u->note,
+                     &u->registry };
 
   /* All are wiped: in a refused URL, any of them may be a misplaced password. */
   for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {

@@ -34,6 +34,7 @@ static const option options[] = {
   { "prefix", OPTION_TEXT, FIELD(url.prefix), FOR_ALL, true },
   { "user", OPTION_TEXT, FIELD(url.user), FOR_ALL, false },
   { "password", OPTION_SECRET, FIELD(url.password), FOR_ALL, false },
+  { "password_file", OPTION_SECRET, FIELD(url.password_file), FOR_ALL, false },
   { "connect_timeout", OPTION_DURATION, FIELD(url.connect_timeout_ms), FOR_ALL, true },
   { "command_timeout", OPTION_DURATION, FIELD(url.command_timeout_ms), FOR_ALL, true },
   { "close_timeout", OPTION_DURATION, FIELD(url.close_timeout_ms), FOR_ALL, true },

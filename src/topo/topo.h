@@ -31,6 +31,8 @@ typedef struct server_url {
   char *path;             /* unix socket */
   int database;
   char *user, *password;
+  char *password_file;    /* where the password was read: an absolute path; NULL: in no file */
+  bool is_config_file;    /* that is a configuration file; else the password is its first line */
   char *prefix, *ca_file, *cert_file, *key_file, *server_name, *note;
   char *registry;         /* SPRING: the key of its registry */
   int32_t connect_timeout_ms, command_timeout_ms, close_timeout_ms;

@@ -27,6 +27,9 @@ def _write(name, text):
     return path
 
 
+_write('p', 'of-file\n')                # a password
+
+
 # ---- every option of a client ----
 #
 # Where an option can be given: fields of dibs_options, options of a URL, keys of the configuration
@@ -39,6 +42,8 @@ HANDED_ON = {
         'prefix': (['prefix=shop'], 'prefix=shop'),
         'user': (['user=bob'], 'user=bob'),
         'password': (['password=' + PASSWORD], 'password=' + ESCAPED),
+        'password_file': (['password_file=' + os.path.join(directory, 'p')],
+                          'password=of-file&password_file=%2F'),
         'ca_file': (['ca_file=ca.pem'], 'cacert=' + os.path.join(directory, 'ca.pem').replace(
             '/', '%2F')),
         'cert_file': (['cert_file=/c', 'key_file=/k'], 'cert=%2Fc'),
@@ -63,6 +68,8 @@ HANDED_ON = {
         'db': ('db=3', '/3'), 'prefix': ('prefix=shop', 'prefix=shop'),
         'user': ('user=bob', 'user=bob'), 'password': ('password=' + ESCAPED,
                                                        'password=' + ESCAPED),
+        'password_file': ('password_file=' + os.path.join(directory, 'p'),
+                          'password=of-file&password_file=%2F'),
         'connect_timeout': ('connect_timeout=77ms', 'connect_timeout=77ms'),
         'command_timeout': ('command_timeout=78ms', 'command_timeout=78ms'),
         'close_timeout': ('close_timeout=79ms', 'close_timeout=79ms'),
@@ -85,7 +92,8 @@ HANDED_ON = {
     'key': {
         'url': ('', 'redis+sentinel://h:26379/main'), 'prefix': ('prefix = shop', 'prefix=shop'),
         'user': ('user = bob', 'user=bob'), 'password': ('password = pw', 'password=pw'),
-        'password_file': ('password_file = ' + os.path.join(directory, 'p'), 'password=of-file'),
+        'password_file': ('password_file = ' + os.path.join(directory, 'p'),
+                          'password=of-file&password_file=%2F'),
         'cacert': ('cacert = /ca', 'cacert=%2Fca'), 'cert': ('cert = /c\nkey = /k', 'cert=%2Fc'),
         'key': ('cert = /c\nkey = /k', 'key=%2Fk'), 'sni': ('sni = locks', 'sni=locks'),
         'connect_timeout': ('connect_timeout = 77ms', 'connect_timeout=77ms'),
@@ -197,7 +205,6 @@ def what_is_handed_on_by_a_client_has_every_option_of_a_url():
 
 
 def what_is_handed_on_by_a_client_has_every_key_of_the_file():
-    _write('p', 'of-file\n')
     for name, (given, wanted) in HANDED_ON['key'].items():
         if _cut_tls('key', name):
             continue

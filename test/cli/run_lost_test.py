@@ -501,4 +501,61 @@ def a_wrapper_without_memory_takes_the_command_along():
     _dead_at(inner, 2)
 
 
+# ---- passwords that rotate ----
+
+def _bob(password):
+    """A server, and a file with the password of its user bob."""
+    locked = harness.Server()
+    locked.ask('ACL', 'SETUSER', 'bob', 'on', '>' + password, '~*', '&*', '+@all')
+    path = os.path.join(locked.directory, 'password')
+    with open(path, 'w') as f:
+        f.write(password + '\n')
+    return locked, path
+
+
+def _rotate(locked, password):
+    locked.ask('ACL', 'SETUSER', 'bob', 'resetpass', '>' + password)
+    for kind in ('normal', 'pubsub'):
+        locked.ask('CLIENT', 'KILL', 'TYPE', kind)
+
+
+def _clients(locked):
+    return set(re.findall(r' name=(dibs:\S+) ', locked.ask('CLIENT', 'LIST')))
+
+
+def a_password_file_is_read_again_also_by_a_command_inside():
+    locked, path = _bob('first')
+    over = os.path.join(locked.directory, 'over')
+    try:
+        process = start('run', '-u', locked.url, '--user', 'bob', '--pass-file', path, 'outer',
+                        '--', DIBS, 'run', 'inner', '--', 'sh', '-c',
+                        'until [ -e %s ]; do sleep 0.1; done' % over)
+        until(lambda: ':1' in locked.ask('EXISTS', 'dibs:m:{inner}'), 'both are held')
+        with open(path, 'w') as f:
+            f.write('second\n')
+        _rotate(locked, 'second')
+        until(lambda: len(_clients(locked)) == 2, 'both are connected again')
+        with open(over, 'w'):
+            pass
+        done = finish(process)
+        equal(done.code, 0, done)
+    finally:
+        locked.stop()
+
+
+def a_lease_that_is_lost_for_want_of_a_password_names_its_file():
+    locked, path = _bob('first')
+    try:
+        process = start('run', '-u', locked.url, '--user', 'bob', '--pass-file', path, '-t', '5s',
+                        'name', '--', 'sleep', '60')
+        until(lambda: ':1' in locked.ask('EXISTS', 'dibs:m:{name}'), 'it is held')
+        _rotate(locked, 'second')
+        done = finish(process)
+        equal(done.code, 79, done)
+        contains(done.err, 'WRONGPASS')
+        contains(done.err, '(password from "%s")' % path)
+    finally:
+        locked.stop()
+
+
 tests(dict(globals()))

@@ -241,6 +241,110 @@ static void files_that_do_not_fit_yet_are_named(void **state)
   stage_end(s);
 }
 
+/* ---- passwords ---- */
+
+static char password[16];                /* of the server; test_server_command() uses it */
+
+/* The clients' password is the first line of s->key; the URL makes them search for the server. */
+static struct stage *password_stage_set(void)
+{
+  struct test_server_options server = { .password = strcpy(password, "first") };
+  struct stage *s = stage_set(&server);
+  char url[200];
+
+  (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%d,localhost:%d",
+                 test_server_port(s->server), test_server_port(s->server));
+  file_write(s->key, "first\n", 6);
+  s->options.password_file = s->key;
+  clients_open(s, url);
+  return s;
+}
+
+static void server_wants_a_new_password(const struct stage *s)
+{
+  assert_string_equal(test_server_command(s->server, "CONFIG SET requirepass second"), "OK");
+  (void)strcpy(password, "second");
+}
+
+static void passwords_rotate(const struct stage *s)
+{
+  file_write(s->key, "second\n", 7);
+  server_wants_a_new_password(s);
+}
+
+static void a_new_password_is_read(void **state)
+{
+  (void)state;
+  rotated(password_stage_set(), passwords_rotate);
+}
+
+/* s->key is a configuration file with the password in it. */
+static void configure(const struct stage *s, const char *word)
+{
+  char text[400];
+  int size = snprintf(text, sizeof(text), "url = %s\npassword = %s\n",
+                      test_server_url(s->server), word);
+
+  file_write(s->key, text, (size_t)size);
+}
+
+static void configuration_rotates(const struct stage *s)
+{
+  configure(s, "second");
+  server_wants_a_new_password(s);
+}
+
+static void a_new_password_in_a_configuration_file_is_read(void **state)
+{
+  struct test_server_options server = { .password = strcpy(password, "first") };
+  struct stage *s = stage_set(&server);
+
+  (void)state;
+  configure(s, "first");
+  s->options.config_file = s->key;
+  clients_open(s, NULL);
+  rotated(s, configuration_rotates);
+}
+
+static void a_refused_password_names_its_file_until_that_has_another(void **state)
+{
+  struct stage *s = password_stage_set();
+  dibs_hold *hold = live_lock(s->a, "rotated", TTL_MS);
+  static char url[DIBS_URL_SIZE];
+
+  (void)state;
+  server_wants_a_new_password(s);
+  connections_cut(s);
+  live_expect(s->a, dibs_ping(s->a, LIVE_LONG_MS, NULL), DIBS_ERR_AUTH);
+  live_expect_words(s->a, "WRONGPASS");
+  live_expect_words(s->a, s->key);
+  assert_true(live_until(LIVE_LONG_MS, is_warned, &s->events));
+  assert_non_null(strstr(s->events.warning, s->key));
+  assert_int_equal(remove(s->key), 0);
+  live_expect(s->b, dibs_ping(s->b, LIVE_LONG_MS, NULL), DIBS_ERR_AUTH);
+  live_expect_words(s->b, "No such file");
+  file_write(s->key, "second\n", 7);
+  assert_true(live_until(LIVE_LONG_MS, is_reached, s->a));
+  live_expect(s->a, dibs_release(hold), DIBS_OK);
+  live_expect(s->a, dibs_full_url(s->a, true, url, sizeof(url)), DIBS_OK);
+  assert_non_null(strstr(url, "password=second&password_file="));
+  stage_end(s);
+}
+
+/* dibs_set_credentials() is the program's word: its file no longer counts. */
+static void credentials_of_the_program_are_not_replaced(void **state)
+{
+  struct stage *s = password_stage_set();
+
+  (void)state;
+  server_wants_a_new_password(s);
+  live_expect_ok(dibs_set_credentials(s->a, NULL, "wrong"));
+  file_write(s->key, "second\n", 7);
+  live_expect(s->a, dibs_lock(s->a, "name", NULL, &(dibs_hold *){ NULL }), DIBS_ERR_AUTH);
+  live_expect(s->b, dibs_ping(s->b, LIVE_LONG_MS, NULL), DIBS_OK);
+  stage_end(s);
+}
+
 static int setup(void **state)
 {
   (void)state;
@@ -262,6 +366,10 @@ int main(void)
     cmocka_unit_test(a_new_client_certificate_is_read),
     cmocka_unit_test(a_refusal_names_the_file_until_it_is_replaced),
     cmocka_unit_test(files_that_do_not_fit_yet_are_named),
+    cmocka_unit_test(a_new_password_is_read),
+    cmocka_unit_test(a_new_password_in_a_configuration_file_is_read),
+    cmocka_unit_test(a_refused_password_names_its_file_until_that_has_another),
+    cmocka_unit_test(credentials_of_the_program_are_not_replaced),
   };
 
   return cmocka_run_group_tests_name("rotated_files", tests, setup, teardown);
