@@ -58,6 +58,8 @@ lib:glib-2.0|libglib2.0-dev|glib2-devel|glib-dev|glib2|glib
 boost|libboost-dev|boost-devel|boost-dev|boost|boost
 lib:libsystemd|libsystemd-dev|systemd-devel||systemd-libs|
 microhttpd|libmicrohttpd-dev|libmicrohttpd-devel|libmicrohttpd-dev|libmicrohttpd|libmicrohttpd
+ncurses|libncurses-dev|ncurses-devel|ncurses-dev|ncurses|ncurses
+tmux|tmux|tmux|tmux|tmux|tmux
 ab|apache2-utils|httpd-tools|apache2-utils|apache|httpd
 chart.js|libjs-chart.js||||
 chromedriver|chromium-driver|chromedriver|chromium-chromedriver|chromium|
@@ -90,6 +92,7 @@ is_here()
     server) has_server ;;
     lib:*) command -v pkg-config >/dev/null 2>&1 && pkg-config --exists "${1#lib:}" ;;
     microhttpd) is_here lib:libmicrohttpd ;;
+    ncurses) is_here lib:ncursesw ;;
     python3-redis)
       for python in python3 /usr/bin/python3; do
         "$python" -c 'import redis' 2>/dev/null && return 0

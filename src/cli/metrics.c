@@ -156,6 +156,9 @@ static int metrics_check(void *data)
 {
   const metrics_arguments *a = data;
 
+  if (a->line.wants_json && a->own.is_once)
+    return say_usage("metrics", "--json and --once exclude each other: metrics are text for "
+                                "Prometheus");
   if ((a->own.listen != NULL) + (a->own.textfile != NULL) + a->own.is_once > 1)
     return say_usage("metrics", "--listen, --textfile and --once exclude each other");
   return 0;

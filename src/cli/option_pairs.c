@@ -61,7 +61,6 @@ static const pair pairs[] = {
   /* output */
   { "json", "sh", "two forms of one output" },
   { "json", "dot", "two forms of one output" },
-  { "json", "once", "metrics are text for Prometheus" },
   { "status-file", "status-fd", "the report goes to one place" },
   { "functions", "sentinel", "two outputs: choose one" },
 };

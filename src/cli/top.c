@@ -9,13 +9,16 @@
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/session.h"
+#include "cli/screen.h"
 #include "cli/top_json.h"
+#include "cli/top_live.h"
 #include "cli/top_source.h"
 
 typedef struct top_own {
   enum watch_order order;
-  bool shows_free;
+  bool shows_free, is_once;
   uint32_t limit;
+  int32_t every_ms;
 } top_own;
 
 typedef struct top_arguments {
@@ -33,6 +36,8 @@ static const option_row option_rows[] = {
   { "all", 'a', NULL, FLAG(top_own, shows_free), "free locks too" },
   { "sort", 0, "KEY", ONE_OF(top_own, order, order_choices),
     "by name, held, wait or lease (wait)" },
+  { "once", 0, NULL, FLAG(top_own, is_once), "print one table, also on a terminal" },
+  { "interval", 'i', "DUR", DURATION(top_own, every_ms, 100), "read the servers every DUR (2s)" },
   { "limit", 0, "N", UINT32(top_own, limit, 1, 100000), "the first N names in that order (50)" },
   { .name = NULL },
 };
@@ -73,7 +78,8 @@ static void print_table(const top_reading *r, const watch_row *const *rows, size
 
   print_sums(r);
   top_table_draw(&(top_table) { .reading = r, .rows = rows, .count = count, .now_ms = r->at_ms,
-                                .columns = terminal_columns_of(STDOUT_FILENO) },
+                                .columns = terminal_columns_of(STDOUT_FILENO),
+                                .chosen = TOP_NONE },
                  print_cell, &p);
   putchar('\n');
 }
@@ -97,36 +103,75 @@ static int print_reading(const top_arguments *a, const top_reading *r)
   return count > 0 ? CODE_OK : CODE_NO;
 }
 
-static int top_once(const top_arguments *a, sampler *s)
+static const char *pattern_of(const top_arguments *a)
 {
+  return a->line.operand_count > 0 ? a->line.operands[0] : NULL;
+}
+
+static int top_once(const top_arguments *a, dibs_client *client)
+{
+  static sampler s;          /* large */
   top_reading r;
   int code;
 
-  if (sampler_read(s) != DIBS_OK)
-    return session_report(&s->error, "top", NULL);
-  if (!top_source_reading(s, NULL, &r))
-    return say_fault(&(message_facts) { .code = CODE_INTERNAL }, "top: not enough memory");
-  code = print_reading(a, &r);
-  top_reading_free(&r);
+  s.client = client;
+  s.pattern = pattern_of(a);
+  if (sampler_read(&s) != DIBS_OK) {
+    code = session_report(&s.error, "top", NULL);
+  } else if (!top_source_reading(&s, NULL, &r)) {
+    code = say_fault(&(message_facts) { .code = CODE_INTERNAL }, "top: not enough memory");
+  } else {
+    code = print_reading(a, &r);
+    top_reading_free(&r);
+  }
+  sampler_free(&s);
   return code;
+}
+
+/* ---- the screen ---- */
+
+static bool wants_screen(const top_arguments *a)
+{
+  const char *hindrance = screen_hindrance();
+
+  if (a->own.is_once || a->line.wants_json)
+    return false;
+  if (hindrance != NULL && hindrance[0] != '\0')
+    say_softly("%s", hindrance);
+  return hindrance == NULL;
+}
+
+static int top_screen_run(const top_arguments *a, session *s, top_live *live)
+{
+  live->session = s;
+  live->pattern = pattern_of(a);
+  live->every_ms = a->own.every_ms;
+  live->order = a->own.order;
+  live->shows_free = a->own.shows_free;
+  (void)signals_stop_in_background(STDIN_FILENO);
+  if (screen_open())
+    return top_live_run(live);
+  say_softly("this terminal (TERM) has no screen; this is one table");
+  return top_once(a, s->client);
 }
 
 static int top_run(void *data)
 {
   const top_arguments *a = data;
+  signal_watch signals;
+  top_live live = { .signals = &signals };
   session s;
-  int code = session_start(&s, &a->line, &a->connection);
+  bool is_screen = wants_screen(a);
+  int code;
 
-  if (code == 0) {
-    static sampler from;     /* large */
-
-    from.client = s.client;
-    from.pattern = a->line.operand_count > 0 ? a->line.operands[0] : NULL;
-    code = top_once(a, &from);
-    sampler_free(&from);
-  }
+  /* Threads of the client have the signals blocked, too. */
+  if (is_screen && !signals_begin(&signals))
+    return say_fault(&(message_facts) { .code = CODE_INTERNAL }, "top: cannot wait for signals");
+  code = session_start(&s, &a->line, &a->connection);
+  if (code == 0)
+    code = is_screen ? top_screen_run(a, &s, &live) : top_once(a, s.client);
   session_close(&s);
-  return code;
+  return live.signal == 0 ? code : signals_leave(live.signal, signals.is_by_terminal);
 }
 
 const command top_command = {
@@ -135,12 +180,12 @@ const command top_command = {
   .operands_max = 1,
   .examples = { "dibs top", "dibs top 'orders:*' --sort held",
                 "dibs top --json | jq '.locks[] | select(.waiting > 0)'" },
-  .notes = "Exit: 0, 1 nothing is held.",
+  .notes = "On a terminal a screen: ? shows its keys. Else one table; exit: 0, 1 nothing is held.",
   OPTIONS({ option_rows, offsetof(top_arguments, own) },
           GROUP(options_common, top_arguments, line),
           GROUP(options_connection, top_arguments, connection)),
   ARGUMENTS(top_arguments, .connection = CONNECTION_DEFAULTS,
-            .own = { .order = WATCH_BY_WAIT, .limit = 50 }),
+            .own = { .order = WATCH_BY_WAIT, .limit = 50, .every_ms = 2000 }),
   .ends_with_reader = true,
   .run = top_run
 };

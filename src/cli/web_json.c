@@ -187,20 +187,9 @@ static json_t *history_json(const dibs_history *h)
   return list;
 }
 
-/* A name as a pattern that only this name fits. */
-static void pattern_of(const char *name, size_t size, char *ret_pattern)
-{
-  for (size_t i = 0; i < size; i++) {
-    if (strchr("*?[\\", name[i]) != NULL && name[i] != 0)
-      *ret_pattern++ = '\\';
-    *ret_pattern++ = name[i];
-  }
-  *ret_pattern = 0;
-}
-
 json_t *web_name(dibs_client *client, const char *name, size_t size, dibs_error *ret_error)
 {
-  char pattern[2 * DIBS_NAME_MAX + 1];
+  watch_text pattern = { 0 };
   dibs_history_options o = DIBS_HISTORY_OPTIONS_INIT;
   dibs_inspection *found = NULL;
   dibs_history *history = NULL;
@@ -214,11 +203,12 @@ json_t *web_name(dibs_client *client, const char *name, size_t size, dibs_error 
   set_name(object, name, size);
   json_object_del(object, "name_hex");
   (void)dibs_inspection_free(found);
-  pattern_of(name, size, pattern);
-  o.pattern = pattern;
+  watch_add_pattern(&pattern, name, size);
+  o.pattern = pattern.bytes;
   o.limit = HISTORY_MAX;
-  if (dibs_history_read(client, &o, &history) == DIBS_OK)
+  if (!pattern.has_no_memory && dibs_history_read(client, &o, &history) == DIBS_OK)
     json_object_set_new(object, "history", history_json(history));
+  watch_text_free(&pattern);
   (void)dibs_history_free(history);
   return object;
 }

@@ -95,6 +95,15 @@ void watch_add_safe(watch_text *t, const char *name, size_t size)
   }
 }
 
+void watch_add_pattern(watch_text *t, const char *name, size_t size)
+{
+  for (size_t i = 0; i < size; i++) {
+    if (name[i] != 0 && strchr("*?[\\", name[i]) != NULL)
+      watch_add_bytes(t, "\\", 1);
+    watch_add_bytes(t, name + i, 1);
+  }
+}
+
 void watch_add_time(watch_text *t, int64_t us)
 {
   int64_t s = us / 1000000, minutes = s / 60, hours = s / 3600;

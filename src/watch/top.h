@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* watch/top.h - what dibs top shows: a reading of the servers as cells of a screen or table.
  *
- * Pure: readings, the time and the size come in; cells go out, whose text is printable UTF-8. */
+ * Pure: readings, keys, the time and the size come in; cells of printable UTF-8 go out. */
 #ifndef WATCH_TOP_H
 #define WATCH_TOP_H
 
@@ -10,6 +10,7 @@
 /* The servers at one moment. */
 typedef struct top_reading {
   int64_t at_ms;                     /* as `seen_ms` of the rows */
+  int64_t good_ms;                   /* of the last one without an error; 0: none yet */
   char when[32];                     /* the same for people */
   char url[256];                     /* without passwords */
   bool is_up;
@@ -41,9 +42,13 @@ enum top_style {
   TOP_ALARM                  /* waited for 30 s; less than a tenth is left; lost; no answer */
 };
 
+/* Of a wait. */
+enum top_style top_wait_style(int64_t ms);
+
 typedef struct top_cell {
   size_t line, column, width;        /* `text` has at most `width` characters */
   enum top_style style;
+  bool is_chosen;                    /* of the chosen row; a cell without text fills its line */
   const char *text;
   size_t size;
 } top_cell;
@@ -59,8 +64,59 @@ typedef struct top_table {
   size_t count;
   int64_t now_ms;
   size_t line, columns;
+  size_t chosen;                     /* a row; TOP_NONE */
 } top_table;
 
+#define TOP_NONE ((size_t)-1)
+
 void top_table_draw(const top_table *t, top_put put, void *data);
+
+/* ---- top_keys.c, top_screen.c ---- */
+
+/* Keys: a character, or one of these. */
+enum top_key {
+  TOP_KEY_UP = 0x110000, TOP_KEY_DOWN, TOP_KEY_PAGE_UP, TOP_KEY_PAGE_DOWN, TOP_KEY_HOME,
+  TOP_KEY_END, TOP_KEY_ENTER, TOP_KEY_ESCAPE, TOP_KEY_ERASE
+};
+
+/* What the caller does after a key. */
+enum top_wish {
+  TOP_GOES_ON,
+  TOP_LOOKS,                 /* reads about the chosen name, for the next drawing */
+  TOP_BREAKS,                /* breaks the chosen name of its holder; it was confirmed */
+  TOP_ENDS
+};
+
+enum top_view { TOP_NAMES, TOP_ONE_NAME, TOP_HELP };
+enum top_input { TOP_KEYS, TOP_FILTER, TOP_CONFIRM };
+
+#define TOP_TYPED_SIZE 80
+
+/* All zero is the begin, but for the order. */
+typedef struct top_screen {
+  enum watch_order order;
+  bool shows_free;
+  enum top_view view;
+  enum top_input input;
+  int64_t paused_ms;         /* the time that is shown; 0: now */
+  char filter[TOP_TYPED_SIZE], typed[TOP_TYPED_SIZE];
+  char chosen[DIBS_NAME_MAX + 1];   /* "": none; as last drawn */
+  size_t chosen_size;
+  uint64_t chosen_fence;     /* of its holder, as last drawn; 0: it has none, or several */
+  size_t place, first;       /* of the chosen row, of the first row that is shown */
+  bool is_moved;             /* `place` is new, else `chosen` counts */
+  size_t page;               /* rows of a page, as last drawn */
+  char message[300];
+  int64_t message_ms;        /* when it is over */
+} top_screen;
+
+enum top_wish top_screen_key(top_screen *s, int key, int64_t now_ms);
+
+/* A message for ten seconds, printable or not. */
+void top_screen_say(top_screen *s, const char *text, int64_t now_ms);
+
+/* `about`: what is known of the chosen name, lines of printable text; NULL: nothing yet. */
+void top_screen_draw(top_screen *s, const top_reading *r, const char *about, int64_t now_ms,
+                     size_t lines, size_t columns, top_put put, void *data);
 
 #endif

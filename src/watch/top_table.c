@@ -91,6 +91,22 @@ static void add_kind(watch_text *out, const watch_row *r)
     watch_add(out, "%s", r->kind == DIBS_KIND_RWLOCK ? "rw" : "lock");
 }
 
+static void add_party(watch_text *out, const watch_row *r)
+{
+  if (r->host[0] == 0) {
+    watch_add(out, "a client without a name");
+    return;
+  }
+  watch_add_safe(out, r->host, strlen(r->host));
+  watch_add(out, " (%lld", (long long)r->pid);
+  if (r->program[0] != 0) {
+    watch_add(out, " \"");
+    watch_add_safe(out, r->program, strlen(r->program));
+    watch_add(out, "\"");
+  }
+  watch_add(out, ")");
+}
+
 static void add_holder(watch_text *out, const watch_row *r)
 {
   bool is_rw = r->kind == DIBS_KIND_RWLOCK;
@@ -102,15 +118,8 @@ static void add_holder(watch_text *out, const watch_row *r)
   } else if (r->holders > 1) {
     watch_add(out, "%zu %s", r->holders, is_rw ? "readers" : "holders");
   } else {
-    watch_add(out, is_rw ? r->mode == DIBS_MODE_READ ? "r " : "w " : "");
-    watch_add_safe(out, r->host, strlen(r->host));
-    watch_add(out, r->host[0] == 0 ? "a client without a name" : " (%lld", (long long)r->pid);
-    if (r->host[0] != 0 && r->program[0] != 0) {
-      watch_add(out, " \"");
-      watch_add_safe(out, r->program, strlen(r->program));
-      watch_add(out, "\"");
-    }
-    watch_add(out, r->host[0] == 0 ? "" : ")");
+    watch_add(out, "%s", is_rw ? r->mode == DIBS_MODE_READ ? "r " : "w " : "");
+    add_party(out, r);
   }
 }
 
@@ -155,15 +164,17 @@ static void add_cell(watch_text *out, enum column c, const top_table *t, const w
   }
 }
 
+enum top_style top_wait_style(int64_t ms)
+{
+  return ms >= ALARMING_WAIT_MS ? TOP_ALARM : ms >= LONG_WAIT_MS ? TOP_WARN : TOP_PLAIN;
+}
+
 static enum top_style style_of(enum column c, const watch_row *r, int64_t now_ms)
 {
-  int64_t waited = watch_oldest_ms(r, now_ms), left = watch_left_ms(r, now_ms);
+  int64_t left = watch_left_ms(r, now_ms);
 
-  if (c == COLUMN_WAIT || c == COLUMN_OLDEST) {
-    if (waited >= LONG_WAIT_MS)
-      return waited >= ALARMING_WAIT_MS ? TOP_ALARM : TOP_WARN;
-    return r->waiters > 0 ? TOP_PLAIN : TOP_FAINT;
-  }
+  if (c == COLUMN_WAIT || c == COLUMN_OLDEST)
+    return r->waiters > 0 ? top_wait_style(watch_oldest_ms(r, now_ms)) : TOP_FAINT;
   if (c == COLUMN_LEASE && r->is_held && left < r->ttl_ms / 3)
     return left < r->ttl_ms / 10 ? TOP_ALARM : TOP_WARN;
   return r->is_held || c == COLUMN_NAME ? TOP_PLAIN : TOP_FAINT;
@@ -277,10 +288,15 @@ void top_table_draw(const top_table *t, top_put put, void *data)
     fit(widths, t->columns);
   for (size_t i = 0; i <= t->count; i++) {
     const watch_row *r = i == 0 ? NULL : t->rows[i - 1];
+    bool is_chosen = r != NULL && i - 1 == t->chosen;
     size_t column = 0;
 
+    if (is_chosen)
+      put(&(top_cell){ .line = t->line + i, .width = t->columns, .is_chosen = true, .text = "" },
+          data);
     for (enum column c = 0; c < COLUMN_COUNT; c++) {
-      top_cell cell = { .line = t->line + i, .column = column, .width = widths[c] };
+      top_cell cell = { .line = t->line + i, .column = column, .width = widths[c],
+                        .is_chosen = is_chosen };
 
       if (widths[c] == 0)
         continue;

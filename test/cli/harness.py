@@ -326,7 +326,8 @@ class Terminal:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             _die_with_parent()
-            os.execvpe(words[0], words, environment(TERM='xterm', PS1='$ ', **(env or {})))
+            os.execvpe(words[0], words,
+                       environment(**{'TERM': 'xterm', 'PS1': '$ ', **(env or {})}))
 
     def read_some(self, seconds=0.05):
         ready, _, _ = select.select([self.fd], [], [], seconds)

@@ -104,6 +104,7 @@ def mistakes_are_named():
     for words, code, says in (
             (('--listen', 'nowhere'), 64, '--listen nowhere: ADDRESS:PORT is wanted'),
             (('--listen', '127.0.0.1:99999'), 64, 'ADDRESS:PORT is wanted'),
+            (('--once', '--json'), 64, '--json and --once exclude each other'),
             (('--once', '--textfile', 'x'), 64, 'exclude each other')):
         done = dibs('metrics', *words)
         equal(done.code, code, done)

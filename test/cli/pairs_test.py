@@ -25,7 +25,7 @@ WORDS = {
 }
 COMMANDS = {'free': 'wait', 'held': 'wait', 'zero': 'wait', 'leader': 'wait',
             'for-pid': 'acquire', 'no-renew': 'acquire', 'sh': 'acquire', 'dot': 'status',
-            'functions': 'acl', 'sentinel': 'acl', 'once': 'metrics'}
+            'functions': 'acl', 'sentinel': 'acl'}
 
 
 def _pairs_of_the_source():

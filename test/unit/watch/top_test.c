@@ -51,7 +51,7 @@ static void draw(const top_reading *r, size_t columns)
   }
   width_seen = 0;
   top_table_draw(&(top_table){ .reading = r, .rows = rows, .count = count, .now_ms = NOW,
-                               .columns = columns },
+                               .columns = columns, .chosen = TOP_NONE },
                  put, NULL);
 }
 

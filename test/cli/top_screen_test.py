@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The screen of dibs top on a real terminal: tmux runs it and says what is there."""
+import os
+import shutil
+import subprocess
+
+from harness import *  # noqa
+import harness
+
+
+class _Screen:
+    """A bash in tmux; text() is what a person sees."""
+
+    def __init__(self, lines=24, columns=110, **env):
+        self.directory = tempfile.mkdtemp(prefix='dibs-cli-test-')
+        self.socket = os.path.join(self.directory, 't')
+        self.env = environment(HISTFILE='/dev/null', **env)
+        self.env.pop('TMUX', None)
+        self._tmux('-f', '/dev/null', 'new-session', '-d', '-x', str(columns), '-y', str(lines),
+                   'exec env PS1="$ " bash --norc --noprofile')
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._tmux('kill-server')
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _tmux(self, *words):
+        done = subprocess.run(['tmux', '-S', self.socket, *words], env=self.env, text=True,
+                              capture_output=True, timeout=PATIENCE)
+        equal(done.returncode, 0, (words, done.stderr))
+        return done.stdout
+
+    def text(self, *more):
+        return self._tmux('capture-pane', '-p', *more)
+
+    def sees(self, *parts):
+        try:
+            return until(lambda: (lambda t: all(p in t for p in parts) and t)(self.text()),
+                         repr(parts))
+        except AssertionError as never:
+            raise AssertionError('%s; seen:\n%s' % (never, self.text()))
+
+    def type(self, *keys):
+        self._tmux('send-keys', *keys)
+
+    def run(self, *words):
+        self.type(' '.join(['"$DIBS"', 'top', *words]), 'Enter')
+
+    def size(self, lines, columns):
+        self._tmux('resize-window', '-x', str(columns), '-y', str(lines))
+
+
+def _has_screen():
+    terminal = Terminal(DIBS, 'top', '-u', 'unix:///nowhere', '--connect-timeout', '100ms',
+                        env={'TERM': 'dumb'})
+    terminal.end()
+    return shutil.which('tmux') and 'without ncurses' not in terminal.seen
+
+
+def it_shows_what_is_held_and_leaves_the_terminal_as_it_was():
+    held = holder('top:held')
+    with _Screen() as screen:
+        screen.type('stty -a >before', 'Enter')
+        screen.run('-i', '200ms')
+        screen.sees('dibs top  ok', '1 held  0 waiting', 'top:held  lock', '(%d "cat")' % held.pid)
+        waiter = start('run', 'top:held', '--', 'true')
+        screen.sees('1 held  1 waiting')
+        late = holder('top:late')
+        screen.sees('2 held', 'top:late')
+        end_holder(late)
+        screen.sees('1 held')
+        lacks(screen.text(), 'top:late')
+        waiter.terminate()
+        finish(waiter)
+        screen.type('q')
+        screen.type('stty -a | cmp - before && echo as it w"as"; rm before', 'Enter')
+        lacks(screen.sees('as it was'), 'q quit')
+    end_holder(held)
+
+
+def one_name_has_its_queue_and_what_its_holder_waits_for():
+    outer = holder('top:outer')
+    inner = start('run', 'top:inner', '--', DIBS, 'run', 'top:outer', '--', 'true')
+    until_waiting('top:outer')
+    waiter = start('run', 'top:inner', '--', 'true')
+    until_waiting('top:inner')
+    with _Screen(columns=150) as screen:
+        screen.run('-i', '200ms', '--sort', 'name')
+        screen.sees('top:inner  lock')
+        screen.type('Enter')
+        screen.sees('held by', '(pid %d' % inner.pid, '1. ', '(pid %d' % waiter.pid,
+                    'its command', 'waits for top:outer')
+        screen.type('q')
+        screen.sees('q quit', 'top:inner  lock')
+        screen.type('/', 'outer')
+        screen.sees('1 name with "outer"')
+        lacks(screen.text(), 'top:inner')
+        screen.type('Escape')
+        screen.sees('top:inner')
+        screen.type('?')
+        screen.sees('Yellow')
+        screen.type('q', 'q')
+    end_holder(outer)
+    finish(inner)
+    finish(waiter)
+
+
+def a_lock_is_broken_after_yes():
+    held = holder('top:break')
+    with _Screen() as screen:
+        screen.run('-i', '200ms')
+        screen.sees('top:break  lock')
+        screen.type('b', 'y', 'Enter')
+        screen.sees('nothing was broken')
+        assert is_held('top:break')
+        screen.type('b')
+        screen.sees('type yes to break top:break')
+        screen.type('yes', 'Enter')
+        screen.sees('broke top:break (fence')
+        until(lambda: not is_held('top:break'), 'free')
+        screen.type('q')
+    held.stdin.close()
+    held.stdin = None
+    equal(finish(held).code, 79)
+
+
+def sizes_and_stops():
+    held = holder('top:sized')
+    with _Screen() as screen:
+        screen.run('-i', '200ms')
+        screen.sees('top:sized  lock')
+        screen.size(6, 20)
+        text = screen.sees('top:sized')
+        equal(max(len(line) for line in text.splitlines()) <= 20, True, text)
+        for lines, columns in ((1, 1), (2, 5), (3, 300), (24, 100)):
+            screen.size(lines, columns)
+        screen.sees('top:sized  lock', 'q quit')
+        screen.type('C-z')
+        screen.sees('Stopped')
+        screen.type('echo the sh"ell"; fg', 'Enter')
+        screen.sees('1 held', 'q quit')
+        screen.type('C-c')
+        screen.type('echo code $?', 'Enter')
+        screen.sees('code 130')
+        screen.run('& sleep 0.2; jobs; fg')
+        screen.sees('1 held', 'q quit')
+        screen.type('q')
+    end_holder(held)
+
+
+def names_are_harmless_in_any_locale():
+    names = ['evil:\x1b]0;title\x07\x1b[2J', 'gr\u00fc\u00dfe', '\u65e5\u672c\u8a9e']
+    tokens = [dibs('acquire', '--no-renew', name).out.strip() for name in names]
+    with _Screen() as screen:
+        screen.run()
+        screen.sees('evil:\\x1b]0;title\\x07\\x1b[2J  lock', *names[1:], 'dibs top  ok')
+        screen.type('q')
+    with _Screen(LC_ALL='C') as screen:
+        screen.run()
+        screen.sees('gr??e ', '??? ', '\\x1b[2J')
+        screen.type('q')
+    for token in tokens:
+        dibs('release', token)
+
+
+def a_server_that_stops_and_comes_back():
+    token = dibs('acquire', '--no-renew', 'top:outage').out.strip()
+    with _Screen() as screen:
+        screen.run('-i', '200ms')
+        screen.sees('top:outage  lock')
+        harness.server.pause()
+        screen.sees('NO ANSWER', 'no answer for', 'top:outage')
+        harness.server.resume()
+        screen.sees('dibs top  ok')
+        harness.server.restart()
+        until(harness.server._answers, 'answers')
+        screen.sees('0 held')
+        screen.type('q')
+    del token
+
+
+def colours_say_what_is_late_unless_they_are_off():
+    for env in ({}, {'NO_COLOR': '1'}):
+        token = dibs('acquire', '--no-renew', '-t', '9s', 'top:colour').out.strip()
+        with _Screen(**env) as screen:
+            screen.run('-i', '100ms')
+            until(lambda: re.search(r' 2\.\ds +0 +-', screen.text()), 'little is left of the lease')
+            equal(bool(re.search(r'\x1b\[[\d;]*33m', screen.text('-e'))), not env, env)
+            screen.type('q')
+        dibs('release', token)
+
+
+def without_a_screen_it_is_one_table():
+    token = dibs('acquire', '--no-renew', 'top:plain').out.strip()
+    for words, env in (((), {'TERM': 'dumb'}), ((), {'TERM': 'none'}), (('--once',), {})):
+        terminal = Terminal(DIBS, 'top', *words, env=env)
+        equal(terminal.end(), 0)
+        contains(terminal.seen, '1 held   0 waiting')
+        equal('has no screen' in terminal.seen, not words, terminal.seen)
+        lacks(terminal.seen, '\x1b')
+    dibs('release', token)
+
+
+if _has_screen():
+    tests(dict(globals()))
+else:
+    print('1..0 # SKIP tmux and a dibs with ncurses are needed')
