@@ -127,6 +127,9 @@ void show_by(const dibs_inspection *i, char *ret_text, size_t size)
              first->party.mode == DIBS_MODE_READ ? "read" : "written", names);
 }
 
+/* A lease that ended longer ago is in doubt: see dibs_inspection.is_held. */
+#define OVER_AFTER_MS 1000
+
 static void lease_text(const dibs_holder *h, char *text, size_t size)
 {
   char held[DURATION_SIZE], left[DURATION_SIZE], renewed[DURATION_SIZE];
@@ -135,7 +138,11 @@ static void lease_text(const dibs_holder *h, char *text, size_t size)
   duration_as_clock(h->party.waited_ms, held);
   duration_as_span(h->remaining_ms, left);
   duration_as_span(since_renewal < 0 ? 0 : since_renewal, renewed);
-  if (h->renewals == 0)
+  if (h->remaining_ms < -OVER_AFTER_MS) {
+    duration_as_span(-h->remaining_ms, left);
+    snprintf(text, size, "for %s, lease over for %s, but clocks disagree: a wait as long as the "
+             "lease takes it", held, left);
+  } else if (h->renewals == 0)
     snprintf(text, size, "for %s, lease %s", held, left);
   else
     snprintf(text, size, "for %s, lease %s, renewed %s ago", held, left, renewed);

@@ -162,8 +162,9 @@ static dibs_inspection *inspect_busy(session *s, const target *t)
   return NULL;
 }
 
-static void report_busy(session *s, const take_order *o, dibs_status status)
+static void report_busy(session *s, const take_order *o, const dibs_error *error)
 {
+  const dibs_status status = error->status;
   const target *t = o->target;
   const message_facts facts = { .code = o->options->conflict_code,
                                 .status = dibs_status_name(status), .name = t->shown };
@@ -180,9 +181,10 @@ static void report_busy(session *s, const take_order *o, dibs_status status)
     show_holder(inspection, holder, sizeof(holder));
     say_fault(&facts, "%s %s: %s", shown,
               status == DIBS_BUSY ? "is busy" : "is still busy", holder);
+  } else if (status == DIBS_BUSY) {
+    say_fault(&facts, "%s is busy: %s", shown, error->text);
   } else {
-    say_fault(&facts, "%s %s", shown,
-              status == DIBS_BUSY ? "is busy" : "was busy until the wait ended");
+    say_fault(&facts, "%s was busy until the wait ended", shown);
   }
   dibs_inspection_free(inspection);
 }
@@ -211,7 +213,7 @@ static int code_of_failure(session *s, const take_order *o, const dibs_error *er
   int code;
 
   if (status == DIBS_BUSY || status == DIBS_TIMED_OUT) {
-    report_busy(s, o, status);
+    report_busy(s, o, error);
     return o->options->busy_is_fine ? CODE_OK : o->options->conflict_code;
   }
   if (is_undecided(status) && clock_ms() - started_ms >= 1000)

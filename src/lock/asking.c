@@ -263,6 +263,15 @@ static bool ask_outlasts(lease *l, const acquire_answer *a, instant sent_at, ins
   return true;
 }
 
+/* A lease that is over for longer is in doubt: a try has no time to watch it. */
+static const char *why_busy(const acquire_answer *a)
+{
+  return a->remaining_ms >= -OVER_AFTER_MS
+           ? "another owner holds it"
+           : "its lease has ended, but clocks of the server and its clients disagree: only a call "
+             "that waits for as long as that lease can take it";
+}
+
 static lease_state ask_busy(lease *l, const acquire_answer *a, instant sent_at, instant now)
 {
   lock_table *t = l->table;
@@ -278,7 +287,7 @@ static lease_state ask_busy(lease *l, const acquire_answer *a, instant sent_at, 
   if (wish != NULL && wish->is_try && ask_outlasts(l, a, sent_at, now))
     return l->state;
   if (wish != NULL && wish->is_try)
-    waiter_fail(&l->claims, DIBS_BUSY, "another owner holds it");
+    waiter_fail(&l->claims, DIBS_BUSY, why_busy(a));
   if (l->ask.sendings > 1 && l->claims.waiting == NULL)
     return lease_unwanted(l, now);       /* a copy under way may still be granted */
   return LEASE_IDLE;

@@ -45,6 +45,17 @@ def a_busy_lock_gives_75_at_once_with_n():
     end_holder(other)
 
 
+def a_lease_that_is_over_but_in_doubt_is_busy_and_the_message_says_so():
+    """Its last writer doubted the clock (flag 2): only a client that has watched it takes it."""
+    lease = 'AAAAAAAAAAAAAAAAAAAAAA:1:%d 1000 1000 0 2' % ((time.time() - 20) * 1e6)
+    contains(harness.server.ask('SET', 'dibs:m:{doubtful}', lease), '+OK')
+    done = dibs('run', '-n', 'doubtful', '--', 'true')
+    equal(done.code, 75, done)
+    contains(done.err, 'clocks disagree')
+    done = dibs('run', '-w', '20s', 'doubtful', '--', 'true')
+    equal(done.code, 0, done)
+
+
 def a_timeout_gives_75_in_time():
     other = holder('slow')
     done = dibs('run', '-w', '1s', 'slow', '--', 'true')
