@@ -171,7 +171,7 @@ static const char *free_text(const dibs_inspection *i)
 
 void show_lease(const dibs_inspection *i, char *ret_text, size_t size)
 {
-  char lease[120];
+  char lease[160];
 
   if (!show_is_held(i)) {
     if (!hindrance_text(i, ret_text, size))
@@ -185,7 +185,7 @@ void show_lease(const dibs_inspection *i, char *ret_text, size_t size)
 
 void show_holder(const dibs_inspection *i, char *ret_text, size_t size)
 {
-  char by[800], lease[120];
+  char by[800], lease[160];
 
   if (!show_is_held(i)) {
     show_lease(i, ret_text, size);

@@ -13,12 +13,16 @@ if os.geteuid() != 0:
 
 # STOPSIGNALs of images, what `docker kill` may send, and what the kernel drops for pid 1.
 NUMBERS = [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGWINCH,
-           signal.SIGPWR, signal.SIGRTMIN + 3, signal.SIGUSR1, signal.SIGALRM, signal.SIGABRT,
-           signal.SIGSEGV]
+           signal.SIGPWR, signal.SIGRTMIN + 3, signal.SIGUSR1, signal.SIGALRM, signal.SIGABRT]
+if 'ASAN_OPTIONS' not in os.environ:     # which has a handler of its own
+    NUMBERS.append(signal.SIGSEGV)
 
 
 def _children(pid):
-    return [int(n) for n in read('/proc/%d/task/%d/children' % (pid, pid)).split()]
+    try:
+        return [int(n) for n in read('/proc/%d/task/%d/children' % (pid, pid)).split()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
 
 
 def _below(pid):
@@ -32,10 +36,14 @@ class Container:
         self.process = subprocess.Popen([*way, '--kill-child', DIBS, *words], text=True,
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, env=environment(), **more)
-        until(lambda: _children(self.process.pid), 'pid 1 runs')
-        self.init = _children(self.process.pid)[0]
-        # Before it has its child, the kernel drops signals to it.
-        until(lambda: _children(self.init), 'pid 1 serves')
+        self.init = None
+        until(lambda: self._serves() or self.process.poll() is not None, 'pid 1 serves')
+
+    def _serves(self):
+        """Before it has its child, the kernel drops signals to it."""
+        children = _children(self.process.pid)
+        self.init = children[0] if children else self.init
+        return self.init is not None and _children(self.init)
 
     def end(self):
         out, err = self.process.communicate(timeout=PATIENCE)

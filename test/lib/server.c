@@ -410,14 +410,25 @@ void test_server_kill9(struct test_server *s)
   end_process(s);
 }
 
+/* While it saves for a replica, it refuses to. */
+static void save(struct test_server *s)
+{
+  int tries = 1000;
+
+  while (strcmp(test_server_command(s, "SAVE"), "OK") != 0) {
+    if (--tries == 0)
+      test_bail_out("the server in %s cannot save", s->directory);
+    pause_ms(10);
+  }
+}
+
 void test_server_restart(struct test_server *s, bool keeps_data)
 {
   char path[128];
 
   if (keeps_data && s->pid != 0 && !s->options.is_sentinel) {
     test_server_resume(s);
-    if (strcmp(test_server_command(s, "SAVE"), "OK") != 0)
-      test_bail_out("the server in %s cannot save", s->directory);
+    save(s);
   }
   end_process(s);
   if (!keeps_data) {
