@@ -37,6 +37,7 @@ WORDS = {
     'who': ['who NAME', 'who --json NAME'],
     'history': ['history', 'history --json'],
     'metrics': ['metrics --once', 'metrics --textfile FILE'],
+    'top': ['top', 'top --json'],
     'web': ['web --listen nonsense'],
     'wait': ['wait NAME', 'wait -w 0 --held NAME'],
     'ping': ['ping -c 1'],
