@@ -6,6 +6,7 @@
 
 #define BACK_OFF_FIRST_MS 20
 #define BACK_OFF_MAX_MS 1000
+#define FORBIDDEN_FOR_MS 30000   /* an ACL may have changed then */
 #define IDLE_PING SPAN_MS(10000)
 #define WORDS_MAX 215            /* a warning adds to it, and has 256 bytes */
 
@@ -145,11 +146,13 @@ void connection_want(engine *e, connection *c, instant now)
 
 /* Limited, with jitter, so that clients do not reconnect at the same time. The first
  * attempt after a working connection has broken is immediate. */
-static span back_off(engine *e, connection *c)
+static span back_off(engine *e, connection *c, dibs_status why)
 {
   int64_t ms = BACK_OFF_FIRST_MS;
   unsigned failures = c->failures + c->refusals;
 
+  if (c->purpose == FOR_INBOX && why == DIBS_ERR_DENIED)
+    return random_span(&e->random, SPAN_MS(FORBIDDEN_FOR_MS / 2), SPAN_MS(FORBIDDEN_FOR_MS));
   if (c->was_ready && failures <= 1)
     return SPAN_MS(0);
   for (unsigned i = 1; i < failures && ms < BACK_OFF_MAX_MS; i++)
@@ -184,11 +187,8 @@ static void what_was_lost(engine *e, connection *c, dibs_status why, const char 
     report_disconnected(e, c->server, words, now);
     break;
   case FOR_INBOX:
-    if (why == DIBS_ERR_DENIED && c->failures == 1)
-      engine_report(e, DIBS_EVENT_WARNING, "the server forbids channels to this user: waiters "
-                                         "poll instead of getting messages");
     lock_inbox_down(c->server->locks, c->server->route, why, words, now);
-    observe_inbox_down(e, c->server, why, now);
+    observe_inbox_down(e, c->server);
     break;
   case FOR_ACKS:
     lock_acks_down(c->server->locks, c->server->route, now);
@@ -251,7 +251,7 @@ void connection_lost(engine *e, connection *c, dibs_status why, const char *word
     return;
   c->failures++;
   c->refusals += why == DIBS_ERR_READ_ONLY && c->state == PLAN_CONNECTING;
-  c->until = instant_add(now, back_off(e, c));
+  c->until = instant_add(now, back_off(e, c, why));
   c->state = instant_before(now, c->until) ? PLAN_BACK_OFF : PLAN_OFF;
   c->was_ready = false;
   c->report_connect = false;

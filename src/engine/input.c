@@ -142,7 +142,7 @@ static void message(engine *e, connection *c, const link_event *event, instant n
 
 static void subscribed(engine *e, connection *c, const link_event *event, instant now)
 {
-  const server *s = c->server;
+  server *s = c->server;
   const resp_node *name = resp_child(event->reply, resp_root(event->reply), 1);
 
   if (s == NULL)
@@ -154,27 +154,29 @@ static void subscribed(engine *e, connection *c, const link_event *event, instan
   } else if (event->tag == TAG_NAME_CHANNEL) {
     lock_channel_up(s->locks, s->route, name->bytes, name->size, now);
   } else {
-    observe_subscribed(e, name, now);
+    observe_subscribed(e, s, name, now);
   }
 }
 
-/* Channels of observations may be forbidden: then they poll. */
+/* Those of names and of observations may be forbidden: then they poll. */
 static void channel_refused(engine *e, connection *c, const link_event *event, instant now)
 {
   server *s = c->server;
   const resp_node *error = resp_root(event->reply);
   resp_fault fault = resp_fault_of(error->bytes, error->size);
+  bool is_forbidden = fault == RESP_FAULT_DENIED;
   redirect r;
 
   if (s == NULL)
     return;
-  if (fault == RESP_FAULT_DENIED) {
-    if (event->tag == TAG_NAME_CHANNEL)
-      lock_inbox_down(s->locks, s->route, DIBS_ERR_DENIED, error->bytes, now);
+  if (event->tag == TAG_NAME_CHANNEL)
+    lock_channels_refused(s->locks, s->route, is_forbidden, error->bytes, now);
+  if (event->tag == TAG_OBSERVED_CHANNEL)
+    observe_channels_refused(e, s, is_forbidden, now);
+  if (event->tag == TAG_OBSERVED_CHANNEL && (is_forbidden || fault == RESP_FAULT_OTHER))
+    report_channel_refused(e, s, error->bytes);
+  if (is_forbidden)
     return;
-  }
-  lock_channels_refused(s->locks, s->route, error->bytes);
-  observe_channels_refused(e, s);
   if (redirect_read(error->bytes, error->size, &r) && !r.is_ask)
     (void)topology_redirect(e, &r, s, now);
   else

@@ -90,6 +90,7 @@ struct server {
   bool farewell_was_sent;
   bool was_decided;         /* it has answered a request for a lock */
   link_report report;
+  bool refusal_is_reported; /* of a channel of observations */
 };
 
 /* Which server serves what, where that may change; topology.c. */
@@ -140,7 +141,8 @@ typedef struct ask {
 typedef struct observed_channel {
   struct observed_channel *next;
   observation *first;
-  bool is_asked;            /* SUBSCRIBE was sent to that server */
+  bool is_asked, is_up;     /* SUBSCRIBE was sent to that server; and confirmed */
+  instant ask_at;           /* not before: an ACL forbids it */
   server *server;
   size_t size;
   char bytes[];
@@ -215,7 +217,6 @@ struct engine {
   observed_channel *first_channel;
   timers observe_timers;
   size_t observation_count;
-  instant inbox_forbidden_until;  /* an ACL forbids channels: observations only poll */
   random_source random;
   bool is_patient;          /* waiting calls go on without a server until their limit */
   bool observe_is_mute;     /* an observation may be waiting for a server */
@@ -321,11 +322,12 @@ void observed_channel_ask(engine *e, observed_channel *c, instant now);
 void observed_channel_join(observed_channel *c, observation *o);
 /* Unsubscribes and frees it after the last observation. */
 void observed_channel_leave(engine *e, observation *o, instant now);
-bool observe_wants_inbox(const engine *e, const server *s, instant now);
+bool observe_wants_inbox(const engine *e, const server *s);
 void observe_inbox_up(engine *e, const server *s, instant now);
-void observe_inbox_down(engine *e, const server *s, dibs_status why, instant now);
+void observe_inbox_down(engine *e, const server *s);                    /* NULL: of all */
+void observe_subscribed(engine *e, server *s, const resp_node *name, instant now);
 void observe_channel_ended(engine *e, const server *s, const resp_node *name, instant now);
-void observe_channels_refused(engine *e, const server *s);
+void observe_channels_refused(engine *e, const server *s, bool is_forbidden, instant now);
 void observe_slots_changed(engine *e, instant now);
 
 /* ---- ops.c ---- */
@@ -341,7 +343,6 @@ bool observe_is_open(const engine *e);                /* one exists that is not 
 void observe_link_up(engine *e, const server *s, instant now);
 void observe_link_down(engine *e, const server *s, dibs_status why, const char *words, instant now);
 void observe_ask_again(engine *e, instant now);       /* the server may have changed */
-void observe_subscribed(engine *e, const resp_node *name, instant now);
 void observe_message(engine *e, const resp_node *name, instant now);
 /* false: READONLY, this connection is useless. Owns `reply`. */
 bool observe_answered(engine *e, observation *o, resp_reply *reply, const server *from,
@@ -356,6 +357,8 @@ bool observe_next_effect(engine *e, effect *ret);
 void report_connected(engine *e, server *s, instant now);
 /* Waiters of `s` poll since a while. */
 void report_polling(engine *e, const server *s, instant now);
+/* The same of observations: a channel is refused. */
+void report_channel_refused(engine *e, server *s, const char *why);
 void report_disconnected(engine *e, server *s, const char *words, instant now);
 void report_search(engine *e, bool was_found, const char *words, instant now);
 void report_advance(engine *e, instant now);

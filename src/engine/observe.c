@@ -350,11 +350,6 @@ void observe_message(engine *e, const resp_node *name, instant now)
   }
 }
 
-void observe_subscribed(engine *e, const resp_node *name, instant now)
-{
-  observe_message(e, name, now);         /* messages before that were lost */
-}
-
 /* ---- connections ---- */
 
 bool observe_is_open(const engine *e)
@@ -440,7 +435,7 @@ void observe_free(engine *e)
 {
   instant no_matter = { 0 };
 
-  observe_inbox_down(e, NULL, DIBS_ERR_CLOSED, no_matter);
+  observe_inbox_down(e, NULL);
   while (e->first_observation != NULL)
     observation_free(e, e->first_observation, no_matter);
   timers_deinit(&e->observe_timers);

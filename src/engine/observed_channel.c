@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define FORBIDDEN_FOR SPAN_MS(60000)    /* an ACL may have changed then */
+#define FORBIDDEN_FOR SPAN_MS(30000)    /* an ACL may have changed then */
 
 observed_channel *observed_channel_find(const engine *e, const char *bytes, size_t size)
 {
@@ -36,7 +36,7 @@ void observed_channel_ask(engine *e, observed_channel *c, instant now)
 {
   server *s = server_of_key(e, c->bytes, c->size);
 
-  if (c->is_asked || s == NULL || !connection_is_ready(s->inbox))
+  if (c->is_asked || s == NULL || !connection_is_ready(s->inbox) || instant_before(now, c->ask_at))
     return;
   c->server = s;
   c->is_asked = link_subscribe(s->inbox->link, c->bytes, c->size, e->has_sharded_channels,
@@ -86,9 +86,9 @@ void observed_channel_leave(engine *e, observation *o, instant now)
 
 /* ---- the inbox link ---- */
 
-bool observe_wants_inbox(const engine *e, const server *s, instant now)
+bool observe_wants_inbox(const engine *e, const server *s)
 {
-  if (instant_before(now, e->inbox_forbidden_until) || e->settings.only_polls)
+  if (e->settings.only_polls)
     return false;
   for (const observed_channel *c = e->first_channel; c != NULL; c = c->next)
     if (server_of_key(e, c->bytes, c->size) == s)
@@ -103,13 +103,11 @@ void observe_inbox_up(engine *e, const server *s, instant now)
       observed_channel_ask(e, c, now);
 }
 
-void observe_inbox_down(engine *e, const server *s, dibs_status why, instant now)
+void observe_inbox_down(engine *e, const server *s)
 {
-  if (why == DIBS_ERR_DENIED)
-    e->inbox_forbidden_until = instant_add(now, FORBIDDEN_FOR);
   for (observed_channel *c = e->first_channel; c != NULL; c = c->next)
     if (s == NULL || c->server == s)
-      c->is_asked = false;
+      c->is_asked = c->is_up = false;
 }
 
 /* The slot has moved, or was not there: subscribe where the next search finds it. */
@@ -119,15 +117,28 @@ void observe_channel_ended(engine *e, const server *s, const resp_node *name, in
 
   if (c == NULL || c->server != s)
     return;
-  c->is_asked = false;
+  c->is_asked = c->is_up = false;
   observe_message(e, name, now);
 }
 
-void observe_channels_refused(engine *e, const server *s)
+void observe_subscribed(engine *e, server *s, const resp_node *name, instant now)
+{
+  observed_channel *c = observed_channel_find(e, name->bytes, name->size);
+
+  if (c != NULL && c->server == s)
+    c->is_asked = c->is_up = true;
+  s->refusal_is_reported = false;
+  observe_message(e, name, now);         /* messages before that were lost */
+}
+
+/* One of them; a refusal has no name. */
+void observe_channels_refused(engine *e, const server *s, bool is_forbidden, instant now)
 {
   for (observed_channel *c = e->first_channel; c != NULL; c = c->next)
-    if (c->server == s)
+    if (c->server == s && !c->is_up) {
       c->is_asked = false;
+      c->ask_at = is_forbidden ? instant_add(now, FORBIDDEN_FOR) : now;
+    }
 }
 
 void observe_slots_changed(engine *e, instant now)
@@ -135,7 +146,7 @@ void observe_slots_changed(engine *e, instant now)
   for (observed_channel *c = e->first_channel; c != NULL; c = c->next) {
     if (server_of_key(e, c->bytes, c->size) == c->server)
       continue;
-    c->is_asked = false;
+    c->is_asked = c->is_up = false;
     observed_channel_ask(e, c, now);
   }
 }

@@ -75,19 +75,31 @@ void report_search(engine *e, bool was_found, const char *words, instant now)
   link_flush(e, &e->topology.report, NULL, now);
 }
 
-void report_polling(engine *e, const server *s, instant now)
+static void report_deaf(engine *e, const server *s, const char *why)
 {
   char words[512];
   text shown = text_over(words, sizeof(words));
-  const char *why;
 
-  if (!lock_polls(s->locks, s->route, now, &why))
-    return;
   text_add(&shown, "no messages can be had from ");
   server_url_show(&s->url, &shown);
-  text_add(&shown, ", so waiters poll: ");
+  text_add(&shown, ", so waiters and observers poll: ");
   text_add(&shown, why);
   engine_report(e, DIBS_EVENT_WARNING, words);
+}
+
+void report_polling(engine *e, const server *s, instant now)
+{
+  const char *why;
+
+  if (lock_polls(s->locks, s->route, observe_wants_inbox(e, s), now, &why))
+    report_deaf(e, s, why);
+}
+
+void report_channel_refused(engine *e, server *s, const char *why)
+{
+  if (!s->refusal_is_reported)
+    report_deaf(e, s, why);
+  s->refusal_is_reported = true;
 }
 
 /* ---- nothing can be asked ---- */

@@ -400,7 +400,7 @@ void server_advance(engine *e, server *s, instant now)
   if (is_wanted(e, s))
     want(e, s, &s->commands, FOR_COMMANDS, now);
   if (!e->is_closing && !s->is_out &&
-      (lock_wants_inbox(s->locks, s->route) || observe_wants_inbox(e, s, now)))
+      (lock_wants_inbox(s->locks, s->route) || observe_wants_inbox(e, s)))
     want(e, s, &s->inbox, FOR_INBOX, now);
   if (!e->is_closing && !s->is_out && lock_wants_acks(s->locks, s->route))
     want(e, s, &s->acks, FOR_ACKS, now);

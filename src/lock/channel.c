@@ -313,9 +313,13 @@ bool lock_channels_are_sharded(const lock_table *t)
   return t->protocol.has_sharded_channels && t->protocol.dialect->traits.is_sharded;
 }
 
-void lock_channels_refused(lock_table *t, size_t number, const char *words)
+void lock_channels_refused(lock_table *t, size_t number, bool is_forbidden, const char *words,
+                           instant now)
 {
-  inbox_refused(t->routes[number], words);
+  if (is_forbidden)
+    polling_forbidden(t->routes[number], words, now);
+  else
+    inbox_refused(t->routes[number], words);
   for (channel *c = t->channels; c != NULL; c = c->by_bytes.next)
     if (c->route == t->routes[number] && c->is_asked && !c->is_up)
       c->is_asked = false;               /* the next poll answered `deaf` subscribes again */

@@ -106,8 +106,8 @@ bool lock_cannot_ask(const lock_table *t, instant now, size_t *ret_route,
 void lock_fail_if_final(lock_table *t, size_t r, instant now);
 void lock_inbox_up(lock_table *t, size_t r, instant now);
 void lock_inbox_down(lock_table *t, size_t r, dibs_status why, const char *words, instant now);
-/* Once each time: waiters of `r` poll because no messages can be had, and why. */
-bool lock_polls(lock_table *t, size_t r, instant now, const char **ret_words);
+/* Once each time: waiters of `r` poll, or there are observers, and no messages can be had; why. */
+bool lock_polls(lock_table *t, size_t r, bool has_observers, instant now, const char **ret_words);
 /* Why the link is down; DIBS_OK and "" when it was never down. */
 dibs_status lock_link_why(const lock_table *t, size_t r, const char **ret_words);
 void lock_server_time(lock_table *t, size_t r, int64_t server_us, instant sent_at, instant now);
@@ -135,7 +135,8 @@ void lock_message(lock_table *t, const char *channel, size_t channel_size, const
 /* Cluster: the subscription to a channel of a name is confirmed; it ended. */
 void lock_channel_up(lock_table *t, size_t r, const char *channel, size_t size, instant now);
 /* `r` refused its subscriptions, with `words`: those that are not confirmed. */
-void lock_channels_refused(lock_table *t, size_t r, const char *words);
+void lock_channels_refused(lock_table *t, size_t r, bool is_forbidden, const char *words,
+                           instant now);
 void lock_channel_down(lock_table *t, size_t r, const char *channel, size_t size, instant now);
 
 /* ---- commands to send ---- */

@@ -212,17 +212,6 @@ static void parked_end(const route *r, instant now)
   }
 }
 
-/* The user may not subscribe: waiters poll. */
-static void poll_from_now_on(lock_table *t)
-{
-  t->only_polls = true;
-  for (lease *l = t->first_lease; l != NULL; l = l->next)
-    if (l->ask.needs_inbox) {
-      l->ask.needs_inbox = false;
-      lease_due(l);
-    }
-}
-
 void lock_inbox_down(lock_table *t, size_t number, dibs_status why, const char *words,
                      instant now)
 {
@@ -232,9 +221,8 @@ void lock_inbox_down(lock_table *t, size_t number, dibs_status why, const char *
   r->inbox_has_no_subscriber = false;
   channels_down(r);
   parked_end(r, now);
-  if (why == DIBS_ERR_DENIED) {
-    poll_from_now_on(t);
-    return;
-  }
-  polling_without_inbox(r, words, now);
+  if (why == DIBS_ERR_DENIED)
+    polling_forbidden(r, words, now);
+  else
+    polling_without_inbox(r, words, now);
 }

@@ -76,24 +76,34 @@ instant polling_at(const lease *l)
 
 /* ---- taking to polling, and back ---- */
 
-static void poll_at_route(lease *l, const char *words, instant now)
+static void poll_at_route(route *r, const char *words, instant now)
 {
-  route *r = l->route;
   text shown = text_over(r->polls_words, sizeof(r->polls_words));
 
   r->polls = true;
-  r->polls_since = now;
+  r->polls_since = r->polls_until = now;
   r->polling_is_reported = false;
   r->resubscribe_at = instant_add(now, AGAIN);
-  r->polls_until = l->ask.is_uncounted ? r->resubscribe_at : now;
-  text_add(&shown, l->ask.is_uncounted ? "it does not count this client's subscription; is there a "
-                                    "proxy without publish/subscribe?" : words);
-  l->ask.needs_inbox = false;
-  for (lease *other = l->table->first_lease; other != NULL; other = other->next)
-    if (other->route == r && other->ask.needs_inbox) {
-      other->ask.needs_inbox = false;
-      lease_due(other);
+  text_add(&shown, words);
+  for (lease *l = r->table->first_lease; l != NULL; l = l->next)
+    if (l->route == r && l->ask.needs_inbox) {
+      l->ask.needs_inbox = false;
+      lease_due(l);
     }
+}
+
+static void take_to_polling(lease *l, instant now)
+{
+  route *r = l->route;
+  const char *words = r->inbox_words[0] != '\0' ? r->inbox_words : "no subscription is confirmed";
+
+  if (l->ask.is_uncounted)
+    words = "it does not count this client's subscription; is there a proxy without "
+            "publish/subscribe?";
+  l->ask.needs_inbox = false;              /* it asks now */
+  poll_at_route(r, words, now);
+  if (l->ask.is_uncounted)
+    r->polls_until = r->resubscribe_at;
 }
 
 void polling_look(lease *l, instant now)
@@ -104,8 +114,7 @@ void polling_look(lease *l, instant now)
     return;
   if (!r->polls) {
     if (!instant_before(now, polling_at(l)))
-      poll_at_route(l, r->inbox_words[0] != '\0' ? r->inbox_words
-                                                 : "no subscription is confirmed", now);
+      take_to_polling(l, now);
   } else if (inbox_hears(l) && !instant_before(now, r->polls_until)) {
     r->polls = false;
   } else if (r->inbox_is_up && !instant_before(now, r->resubscribe_at)) {
@@ -126,17 +135,36 @@ void polling_without_inbox(route *r, const char *words, instant now)
   }
 }
 
-bool lock_polls(lock_table *t, size_t number, instant now, const char **ret_words)
+void polling_forbidden(route *r, const char *words, instant now)
+{
+  inbox_refused(r, words);
+  inbox_missing(r, now);
+  if (r->polls)
+    return;
+  poll_at_route(r, r->inbox_words, now);
+  for (lease *l = r->table->first_lease; l != NULL; l = l->next)
+    if (l->route == r && lease_is_in(l, STATES_ASK) && timer_is_set(&l->poll))
+      timers_set(&r->table->timers, &l->poll, now);
+}
+
+bool lock_polls(lock_table *t, size_t number, bool has_observers, instant now,
+                const char **ret_words)
 {
   route *r = t->routes[number];
+  instant at = INSTANT_NEVER;
 
-  if (!r->polls || r->polling_is_reported ||
-      instant_before(now, instant_add(r->polls_since, (span){ WARNING_AFTER.ns - PATIENCE.ns })))
+  if (r->polls)
+    at = instant_add(r->polls_since, (span){ WARNING_AFTER.ns - PATIENCE.ns });
+  else if (has_observers && r->is_inbox_missing)
+    at = instant_add(r->missing_since, WARNING_AFTER);
+  if (instant_is_never(at))
+    r->polling_is_reported = false;
+  if (r->polling_is_reported || instant_before(now, at))
     return false;
   r->polling_is_reported = true;
   if (r->reported_at.ns > 0 && instant_since(now, r->reported_at).ns < WARNING_AGAIN.ns)
     return false;
   r->reported_at = now;
-  *ret_words = r->polls_words;
+  *ret_words = r->polls ? r->polls_words : r->inbox_words;
   return true;
 }

@@ -199,7 +199,7 @@ struct lock_table {
   channel *channels;             /* uthash head */
   redirect redirect;             /* of the last LOCK_MOVED, LOCK_ASK */
   bool is_closing;
-  bool only_polls;               /* by the settings, or subscriptions are forbidden */
+  bool only_polls;               /* by the settings */
   uint64_t note_lease_number;    /* its note must be set or removed */
   wait_report wait_report;
   char fault_words[256];
@@ -275,6 +275,7 @@ void ask_unheard(lease *l, instant sent_at, instant now);     /* the answer was 
 instant polling_at(const lease *l);
 void polling_look(lease *l, instant now); /* before an ask is sent */
 void polling_without_inbox(route *r, const char *words, instant now);
+void polling_forbidden(route *r, const char *words, instant now);      /* waiters poll at once */
 
 /* ---- acks.c ---- */
 /* Whether the claim `id` wants more than its lease has. */

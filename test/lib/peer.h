@@ -98,6 +98,7 @@ void peer_hold_channels(struct peer *p);
 void peer_subscribed(struct peer *p);
 void peer_forbid_channels(struct peer *p);
 void peer_forbid_inbox(struct peer *p);        /* and them too */
+void peer_allow_channels(struct peer *p);      /* both, as the ACL has changed */
 /* The inbox is refused with this error; NULL: it is confirmed again. */
 void peer_refuse_inbox(struct peer *p, const char *error);
 int peer_channels(const struct peer *p);       /* confirmed now, besides the inbox */

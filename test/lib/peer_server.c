@@ -213,6 +213,7 @@ void peer_forbid_channels(struct peer *p) { p->forbids_channels = true; }
 void peer_refuse_inbox(struct peer *p, const char *error) { p->inbox_refusal = error; }
 const char *peer_last_command(const struct peer *p) { return p->last_command; }
 void peer_forbid_inbox(struct peer *p) { p->forbids_inbox = true; }
+void peer_allow_channels(struct peer *p) { p->forbids_inbox = p->forbids_channels = false; }
 int peer_channels(const struct peer *p) { return p->channels; }
 
 void peer_message(struct peer *p, const char *format, ...)

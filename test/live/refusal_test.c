@@ -19,10 +19,9 @@ static const char *command(const char *words)
 }
 
 /* A client as the user "limited", who may do `rules` and what every client needs. */
-static dibs_client *open_limited(const char *rules)
+static dibs_client *open_limited_with(const char *rules, dibs_options o)
 {
   char line[512];
-  dibs_options o = live_options();
 
   (void)snprintf(line, sizeof(line), "ACL SETUSER limited reset on >pass ~dibs:* &dibs:* %s",
                  rules);
@@ -30,6 +29,11 @@ static dibs_client *open_limited(const char *rules)
   o.user = "limited";
   o.password = "pass";
   return live_open_with(live_url(), &o);
+}
+
+static dibs_client *open_limited(const char *rules)
+{
+  return open_limited_with(rules, live_options());
 }
 
 /* ---- the ACL ---- */
@@ -249,6 +253,40 @@ static void a_server_without_messages_is_polled_and_warned_of(void **state)
   s = test_server_stop(s);
 }
 
+/* By ACL: one that waits, and one that observes. */
+static void who_may_not_listen_is_warned_with_the_reason(void **state)
+{
+  live_needs_one_view();
+  struct live_events events[2] = { { .mutex = PTHREAD_MUTEX_INITIALIZER },
+                                   { .mutex = PTHREAD_MUTEX_INITIALIZER } };
+  dibs_client *other = live_open(live_url()), *clients[2];
+  dibs_hold *held = live_lock(other, "busy", 60000);
+  dibs_lock_options o = live_lock_options(60000, DIBS_FOREVER);
+  dibs_options with = live_options();
+  dibs_observer *observer = NULL;
+  struct live_ask ask;
+
+  (void)state;
+  with.on_event = live_on_event;
+  for (int i = 0; i < 2; i++) {
+    with.on_event_data = &events[i];
+    clients[i] = open_limited_with("+@all resetchannels", with);
+  }
+  live_ask_init(&ask);
+  live_ask_begin(&ask, clients[0], "busy", &o);
+  live_expect_ok(dibs_observe(clients[1], "leader", NULL, NULL, NULL, &observer));
+  for (int i = 0; i < 2; i++) {
+    assert_true(live_until(LIVE_LONG_MS, was_warned, &events[i]));
+    assert_non_null(strstr(events[i].warning, "NOPERM"));
+  }
+  assert_int_equal(dibs_release(held), DIBS_OK);
+  assert_int_equal(dibs_release(live_ask_granted(&ask, LIVE_LONG_MS)), DIBS_OK);
+  observer = dibs_observer_free(observer);
+  for (int i = 0; i < 2; i++)
+    clients[i] = dibs_close(clients[i]);
+  other = dibs_close(other);
+}
+
 static void an_evicting_server_is_warned_of_once(void **state)
 {
   live_needs_one_view();
@@ -366,6 +404,7 @@ int main(void)
     cmocka_unit_test(a_failed_save_is_refused),
     cmocka_unit_test(a_full_server_is_refused_and_still_releases),
     cmocka_unit_test(a_server_without_messages_is_polled_and_warned_of),
+    cmocka_unit_test(who_may_not_listen_is_warned_with_the_reason),
     cmocka_unit_test(an_evicting_server_is_warned_of_once),
     cmocka_unit_test(a_safe_server_is_not_warned_of),
     cmocka_unit_test(keys_of_another_kind_are_left_alone),

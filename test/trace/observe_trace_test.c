@@ -351,7 +351,26 @@ static void a_server_that_comes_back_in_time_is_asked_at_once(void **state)
   peer_free(p);
 }
 
-static void a_forbidden_channel_leaves_polling(void **state)
+/* What is observed is asked for every 3 s meanwhile. */
+static void poll_for(struct peer *p, int64_t ms)
+{
+  for (int64_t at = 0; at < ms; at += 1000) {
+    peer_advance_ms(p, 1000);
+    if (peer_wants(p, 1))
+      peer_connect(p, 1);
+    if (peer_try_expect(p, "inspect"))
+      peer_answer(p, "3");
+    (void)peer_try_told(p, "observed a 3");
+  }
+}
+
+static void expect_one_warning(struct peer *p)
+{
+  peer_expect_warning(p, "observers poll: NOPERM");
+  assert_int_equal(peer_events(p, DIBS_EVENT_WARNING), 1);
+}
+
+static void a_forbidden_channel_is_polled_until_it_is_allowed(void **state)
 {
   struct peer *p = peer_new();
 
@@ -364,11 +383,18 @@ static void a_forbidden_channel_leaves_polling(void **state)
   peer_expect_nothing(p);
   peer_advance_ms(p, 3000);
   asked(p, "0", "observed a 0");
-  peer_expect_told_nothing(p);
+  poll_for(p, 100000);
+  expect_one_warning(p);
+  assert_int_equal(peer_channels(p), 0);
+  peer_allow_channels(p);
+  poll_for(p, 34000);
+  assert_int_equal(peer_channels(p), 1);
+  peer_speak(p, THING, "0");
+  asked(p, "2", "observed a 2");
   peer_free(p);
 }
 
-static void a_forbidden_inbox_leaves_polling_and_is_not_knocked_at(void **state)
+static void a_forbidden_inbox_is_polled_and_knocked_at_rarely(void **state)
 {
   struct peer *p = peer_new();
 
@@ -378,13 +404,35 @@ static void a_forbidden_inbox_leaves_polling_and_is_not_knocked_at(void **state)
   peer_connect(p, 0);
   peer_connect(p, 1);
   asked(p, "3", "observed a 3");
-  for (int i = 0; i < 19; i++) {
+  for (int i = 0; i < 4; i++) {
     peer_advance_ms(p, 3000);
     asked(p, "3", "observed a 3");
     assert_false(peer_wants(p, 1));
   }
-  peer_advance_ms(p, 6000);
-  assert_true(peer_wants(p, 1));       /* the ACL may have changed */
+  poll_for(p, 100000);
+  peer_expect_warning(p, "refuses SUBSCRIBE: \"NOPERM");
+  assert_int_equal(peer_events(p, DIBS_EVENT_WARNING), 1);
+  peer_allow_channels(p);
+  poll_for(p, 31000);
+  assert_int_equal(peer_channels(p), 1);
+  peer_speak(p, THING, "0");
+  asked(p, "2", "observed a 2");
+  peer_free(p);
+}
+
+/* Also where the second connection cannot be had at all. */
+static void without_an_inbox_the_program_hears_of_it_once(void **state)
+{
+  struct peer *p = peer_new();
+
+  (void)state;
+  peer_refuse_inbox(p, "-ERR unknown command 'SUBSCRIBE'");
+  peer_observe(p, "a", (struct watch){ .every_ms = 3000 });
+  peer_connect(p, 0);
+  asked(p, "3", "observed a 3");
+  poll_for(p, 100000);
+  peer_expect_warning(p, "unknown command");
+  assert_int_equal(peer_events(p, DIBS_EVENT_WARNING), 1);
   peer_free(p);
 }
 
@@ -498,8 +546,9 @@ int main(void)
     cmocka_unit_test(the_last_of_a_channel_leaves_it),
     cmocka_unit_test(without_a_server_it_is_unreachable_after_the_connect_timeout),
     cmocka_unit_test(a_server_that_comes_back_in_time_is_asked_at_once),
-    cmocka_unit_test(a_forbidden_channel_leaves_polling),
-    cmocka_unit_test(a_forbidden_inbox_leaves_polling_and_is_not_knocked_at),
+    cmocka_unit_test(a_forbidden_channel_is_polled_until_it_is_allowed),
+    cmocka_unit_test(a_forbidden_inbox_is_polled_and_knocked_at_rarely),
+    cmocka_unit_test(without_an_inbox_the_program_hears_of_it_once),
     cmocka_unit_test(a_replica_is_left_for_another_server),
     cmocka_unit_test(nothing_but_replicas_ends_it_after_the_connect_timeout),
     cmocka_unit_test(another_time_may_be_asked_for),

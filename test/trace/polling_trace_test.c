@@ -107,7 +107,7 @@ static void the_program_hears_of_it_once_with_the_reason(void **state)
     answer_waiting(p, 0);
     if (i == 3) {
       assert_int_equal(peer_events(p, DIBS_EVENT_WARNING), 1);
-      peer_expect_warning(p, "waiters poll");
+      peer_expect_warning(p, "waiters and observers poll");
     }
   }
   assert_int_equal(peer_events(p, DIBS_EVENT_WARNING), 1);
@@ -229,6 +229,51 @@ static void a_short_outage_of_the_inbox_changes_nothing(void **state)
   peer_free(p);
 }
 
+/* The rights of a user may change: it polls at once, and tries again twice a minute. */
+static void who_may_not_subscribe_polls_until_it_may(void **state)
+{
+  struct peer *p = peer_asked((struct wish){ 0 });
+
+  (void)state;
+  peer_forbid_inbox(p);
+  peer_expect(p, "acquire " KEY " 1 w");
+  answer_not_listening(p);
+  pass_to(p, REFUSED, "acquire " KEY " 1 p", 100);
+  answer_waiting(p, 7);
+  for (int i = 0; i < 60; i++) {
+    pass_to(p, REFUSED, "acquire " KEY " 1 p*", 1500);
+    answer_waiting(p, 7);
+  }
+  peer_expect_warning(p, "NOPERM");
+  assert_int_equal(peer_events(p, DIBS_EVENT_WARNING), 1);
+  peer_allow_channels(p);
+  for (int i = 0; i < 60 && strstr(peer_last_command(p), " p") != NULL; i++) {
+    pass_to(p, REFUSED, "acquire " KEY " 1 *", 1500);
+    answer_waiting(p, 0);
+  }
+  assert_null(strstr(peer_last_command(p), " p"));
+  peer_hands_over(p, "grant " A ":1:60 30000 0 n");
+  peer_expect_told(p, "granted a");
+  peer_free(p);
+}
+
+/* Who waits far behind, and is no longer allowed to listen, does not wait for its rare poll. */
+static void who_may_no_longer_listen_polls_at_once(void **state)
+{
+  struct peer *p = peer_asked((struct wish){ 0 });
+
+  (void)state;
+  peer_expect(p, "acquire*");
+  answer_not_listening(p);
+  peer_connect(p, 1);
+  peer_expect(p, "acquire " KEY " 1 w");
+  answer_waiting(p, 7);
+  peer_forbid_inbox(p);
+  peer_break(p, 1);
+  pass_to(p, REFUSED, "acquire " KEY " 1 p", 100);
+  peer_free(p);
+}
+
 /* Its messages were not missed meanwhile: the first ask after it is as always. */
 static void an_outage_of_the_whole_server_is_no_reason_to_poll(void **state)
 {
@@ -273,6 +318,8 @@ int main(void)
     cmocka_unit_test(a_wait_with_a_limit_times_out),
     cmocka_unit_test(who_is_not_counted_polls_and_stays_with_it_for_a_minute),
     cmocka_unit_test(a_short_outage_of_the_inbox_changes_nothing),
+    cmocka_unit_test(who_may_not_subscribe_polls_until_it_may),
+    cmocka_unit_test(who_may_no_longer_listen_polls_at_once),
     cmocka_unit_test(an_outage_of_the_whole_server_is_no_reason_to_poll),
     cmocka_unit_test(shares_and_sets_poll_too),
   };
