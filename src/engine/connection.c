@@ -19,6 +19,13 @@ static bool roles_change(const engine *e)
   return kind == DEPLOYMENT_REPLICATED || kind == DEPLOYMENT_SENTINEL;
 }
 
+/* Sentinels have another one. */
+static bool has_log_in_of_servers(const engine *e, purpose p)
+{
+  return p != FOR_SENTINEL_NEWS &&
+         (p != FOR_SCOUT || e->settings.deployment->kind != DEPLOYMENT_SENTINEL);
+}
+
 static link *make_link(engine *e, purpose p, const server_url *url)
 {
   bool is_of_server = p == FOR_COMMANDS || p == FOR_INBOX || p == FOR_ACKS;
@@ -34,7 +41,7 @@ static link *make_link(engine *e, purpose p, const server_url *url)
 
   text_add(&shown, "dibs:");
   text_add(&shown, e->settings.client_id);
-  if (is_of_server && e->has_credentials) {
+  if (e->has_credentials && has_log_in_of_servers(e, p)) {
     s.user = e->user;
     s.password = e->password;
   }

@@ -220,6 +220,26 @@ static void passwords_rotate_while_a_lock_is_held(void **state)
   s = test_server_stop(s);
 }
 
+/* The first call looks for the primary: with the credentials of then. */
+static void credentials_are_for_the_search_for_servers_too(void **state)
+{
+  static const struct test_server_options options = { .user = "dana", .password = "hunter2" };
+  struct test_server *s = test_server_start_with(&options);
+  dibs_options o = live_options();
+  dibs_client *client;
+  char url[200];
+
+  (void)state;
+  o.connect_timeout_ms = LIVE_LONG_MS;
+  (void)snprintf(url, sizeof(url), "redis://dana:hunter1@127.0.0.1:%d,localhost:%d",
+                 test_server_port(s), test_server_port(s));
+  client = live_open_with(url, &o);
+  live_expect_ok(dibs_set_credentials(client, "dana", "hunter2"));
+  live_expect(client, dibs_ping(client, 0, NULL), DIBS_OK);
+  client = dibs_close(client);
+  s = test_server_stop(s);
+}
+
 /* ---- another name in the certificate ---- */
 
 static void each_server_of_a_quorum_may_have_its_own_name(void **state)
@@ -263,6 +283,7 @@ int main(void)
     cmocka_unit_test(a_user_without_a_password_is_that_user),
     cmocka_unit_test(credentials_without_a_password_are_that_user),
     cmocka_unit_test(passwords_rotate_while_a_lock_is_held),
+    cmocka_unit_test(credentials_are_for_the_search_for_servers_too),
     cmocka_unit_test(each_server_of_a_quorum_may_have_its_own_name),
   };
 
