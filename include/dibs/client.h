@@ -237,8 +237,9 @@ typedef struct dibs_options {
  *          DIBS_ERR_TLS        a certificate file cannot be used.
  *          DIBS_ERR_NO_MEMORY, DIBS_ERR_SYSTEM.
  *
- * Thread   any. May start one thread, named dibs-io (see DIBS_CLIENT_NO_THREAD), and
- *          for local: a server process. Not from a callback.
+ * Thread   any; like every call, with 64 KiB of stack, which is enough for TLS. May start one
+ *          thread, named dibs-io (see DIBS_CLIENT_NO_THREAD), and for local: a server process.
+ *          Not from a callback.
  * Fork     in the child every handle returns DIBS_ERR_FORKED, nothing is sent, and the
  *          parent keeps its holds; dibs_close() there only frees memory.
  * Source   doc/guide/first-lock.md, doc/guide/threads.md, doc/design/architecture.md.

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "deployment.h"
 #include "every_call.h"
 
 /* A frame larger than the guard would skip it, and write to what lies below. */
@@ -73,6 +74,52 @@ static bool is_as(dibs_status status, dibs_status wanted, const char *what)
   dibs_last_error(NULL, &error);
   live_fault("%s: %s %s", what, dibs_status_name(status), error.text);
   return false;
+}
+
+/* ---- TLS ---- */
+
+static struct test_server *tls;
+
+static void use_by_tls(uint32_t flags, const char *ca, dibs_status wanted)
+{
+  dibs_options o = live_options();
+  dibs_client *c = NULL;
+
+  o.flags |= flags;
+  o.connect_timeout_ms = o.command_timeout_ms = LIVE_LONG_MS;
+  o.ca_file = ca;
+  o.cert_file = test_server_client_certificate(tls);
+  o.key_file = test_server_client_key(tls);
+  if (!is_as(dibs_open(test_server_tcp_url(tls), &o, &c), DIBS_OK, "open"))
+    return;
+  (void)is_as(dibs_ping(c, LIVE_LONG_MS, NULL), wanted, "ping");
+  if (wanted == DIBS_OK)
+    (void)is_as(live_try(c, "tls"), DIBS_OK, "try");
+  c = dibs_close(c);
+}
+
+/* What is refused is read again, and tried a second time. */
+static void *use_tls(void *data)
+{
+  (void)data;
+  use_by_tls(DIBS_CLIENT_NO_THREAD, test_server_ca(tls), DIBS_OK);
+  use_by_tls(0, test_server_ca(tls), DIBS_OK);
+  use_by_tls(DIBS_CLIENT_NO_THREAD, test_server_foreign_ca(tls), DIBS_ERR_TLS);
+  use_by_tls(DIBS_CLIENT_NO_THREAD, NULL, DIBS_ERR_TLS);
+  return NULL;
+}
+
+/* Runs first: OpenSSL prepares itself in the first call of a process. */
+static void the_first_handshake_of_tls_fits(void **state)
+{
+  const struct test_server_options server = { .has_tls = true, .wants_client_certificate = true };
+
+  (void)state;
+  if (!test_servers_speak_tls())
+    skip();
+  tls = test_server_start_with(&server);
+  run_small(use_tls, NULL);
+  tls = test_server_stop(tls);
 }
 
 /* ---- kinds ---- */
@@ -316,6 +363,7 @@ static int setup(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(the_first_handshake_of_tls_fits),
     cmocka_unit_test(all_kinds_of_all_dialects_fit),
     cmocka_unit_test(sandboxes_of_several_servers_fit),
     cmocka_unit_test(every_call_fits_that_gets_no_answer),
