@@ -287,7 +287,8 @@ DIBS_API dibs_status dibs_set_credentials(
 
 /* Sets the limit of calls that do not wait (those whose page or comment names no wait_ms), in
  * milliseconds, 1 to DIBS_MS_MAX; 0: connect_timeout_ms, or command_timeout_ms if that is
- * longer, which is the default. Applies to calls that begin after it, in all threads.
+ * longer, which is the default. Calls that wait await the first answer of a server for this time,
+ * too, if their wait_ms is shorter. Applies to calls that begin after it, in all threads.
  * dibs_release() and dibs_close() have separate limits: doc/guide/time-limits.md.
  * Returns DIBS_OK, DIBS_ERR_ARGUMENT, DIBS_ERR_FORKED. Thread: any. Since 0.5 */
 DIBS_API dibs_status dibs_set_call_timeout(dibs_client *client, int32_t ms);

@@ -47,7 +47,8 @@ static bool no_name(dibs_family family, const char *name, size_t name_size, void
   return true;
 }
 
-/* ---- calls that wait: wait_ms ---- */
+/* ---- calls that wait: wait_ms; here, without any answer, the limit of those that do not, as that
+ * is longer ---- */
 
 static dibs_lock_options waits(void)
 {
@@ -239,15 +240,15 @@ static const struct row {
   call *run;
   int limit_ms;
 } rows[] = {
-  { "dibs_lock", lock, WAIT_MS },
-  { "dibs_read_lock", read_lock, WAIT_MS },
-  { "dibs_acquire_permits", permits, WAIT_MS },
-  { "dibs_lock_many", many, WAIT_MS },
-  { "dibs_latch_await", latch_wait, WAIT_MS },
-  { "dibs_rate_limiter_acquire", limiter, WAIT_MS + COMMAND_MS },
-  { "dibs_list_take", list_take, WAIT_MS + COMMAND_MS },
-  { "dibs_barrier_await", barrier_await, WAIT_MS + COMMAND_MS },
-  { "dibs_campaign", campaign, WAIT_MS },
+  { "dibs_lock", lock, CONNECT_MS },
+  { "dibs_read_lock", read_lock, CONNECT_MS },
+  { "dibs_acquire_permits", permits, CONNECT_MS },
+  { "dibs_lock_many", many, CONNECT_MS },
+  { "dibs_latch_await", latch_wait, CONNECT_MS },
+  { "dibs_rate_limiter_acquire", limiter, CONNECT_MS },
+  { "dibs_list_take", list_take, CONNECT_MS },
+  { "dibs_barrier_await", barrier_await, CONNECT_MS + COMMAND_MS },
+  { "dibs_campaign", campaign, CONNECT_MS },
   { "dibs_ping", ping, WAIT_MS },
   { "dibs_try_lock", try_lock, CONNECT_MS },
   { "dibs_try_write_lock", try_write, CONNECT_MS },
