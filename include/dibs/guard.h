@@ -30,22 +30,23 @@ DIBS_API bool dibs_fence_admits(uint64_t last_seen, uint64_t fence);
 
 /* Each of these applies its write to `key`, your own key, in one script with the check;
  * the last fence is stored in `<prefix>:f:{key}`, in the slot of the key, until a day after
- * the end of the key.
+ * the end of the key, with the client that wrote it: only the library reads and writes it.
  *
  * `key`     1 .. 512 bytes; one with a '}' in it needs a hash tag.
  * `fence`   from dibs_hold_fence() of an exclusive hold: of a lock, a write lock, several names
  *           or a leader; 1 .. 2^63 - 1. One of a read hold or of permits of this client is
  *           DIBS_ERR_ARGUMENT: others hold those at the same time, so no write would be late.
  * Returns   DIBS_OK      written.
- *           DIBS_FENCED  a newer fence was seen: nothing was written. Of an exclusive hold: it
- *                        has ended, and the newer fence is of one that was granted since.
- *                        (If a reply was lost and the library repeated the request, it may
- *                        have been written before the newer fence.)
+ *           DIBS_FENCED  a newer fence was seen: nothing was written, except that a request
+ *                        which the library repeated, because its reply was lost, may have been
+ *                        written before the newer fence. Of an exclusive hold: it has ended, and
+ *                        the newer fence is of one that was granted since.
  *           DIBS_UNKNOWN no reply in time: it may have been written; repeat it with
  *                        the same fence (dibs_guarded_incr() still counts once).
  *           DIBS_ERR_WRONG_TYPE  the key holds another kind of value: nothing was written.
  *           DIBS_ERR_ARGUMENT, the server's faults.
- * Thread    any; blocks; not from a callback.
+ * Thread    any; blocks, for the limit of a call that does not wait: dibs_set_call_timeout();
+ *           not from a callback.
  * Source    doc/guide/fencing.md.
  * Since     0.2 */
 

@@ -2,7 +2,8 @@
 /* dibs/latch.h - count-down latches: wait until a count has reached zero.
  *
  * The layout is Redisson's RCountDownLatch (the key is `name` itself, without the client's
- * prefix), so that Java programs count down and wait on the same latch. */
+ * prefix), so that Java programs count down and wait on the same latch. What blocks and has no
+ * wait_ms has the limit of a call that does not wait: dibs_set_call_timeout(). */
 #ifndef DIBS_LATCH_H
 #define DIBS_LATCH_H
 

@@ -45,7 +45,8 @@ typedef struct dibs_loss {
 /* Reports that `hold` is lost. Runs at most once per hold, on the thread named dibs-callback, or
  * inside dibs_process() with DIBS_CLIENT_NO_THREAD or PROCESS_CALLBACKS. May call every function
  * that does not block; dibs_release() is allowed and does not block on a lost hold. `loss` is
- * never NULL.
+ * never NULL. A loss that is found by the release itself (DIBS_LOST, _TAKEN, _EXPIRED) is not
+ * reported here.
  *
  * After dibs_release(), dibs_hold_detach() or dibs_release_async() has returned it does not begin
  * any more; but one that has begun before may still run, in its thread. So its data must not be
@@ -291,15 +292,16 @@ DIBS_API dibs_status dibs_hold_detach(dibs_hold *hold);
  * Returns DIBS_OK; or the lease is gone: DIBS_EXPIRED (released, and no other client had the
  * name since), DIBS_TAKEN (another lease holds the name now), DIBS_LOST (the name is free, and
  * another client may have had it; always for read/write locks and permits);
- * DIBS_ERR_ARGUMENT (not a token), the server's faults. Blocks. Since 0.1 */
+ * DIBS_ERR_ARGUMENT (not a token), DIBS_ERR_UNREACHABLE, DIBS_UNKNOWN, the server's faults.
+ * Blocks. Since 0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_token_renew(
   dibs_client *client, const char *token, int32_t ttl_ms, int64_t *ret_remaining_ms);
 
 /* Releases the lease of `token`.
  * Returns DIBS_OK also if the lease had expired but no other client had the name
  * since, and when it is repeated; DIBS_TAKEN (another lease holds the name now), DIBS_LOST (the
- * name is free, and another client may have had it); DIBS_ERR_ARGUMENT (not a token), the
- * server's faults. Blocks. Since 0.1 */
+ * name is free, and another client may have had it); DIBS_ERR_ARGUMENT (not a token),
+ * DIBS_ERR_UNREACHABLE, DIBS_UNKNOWN, the server's faults. Blocks. Since 0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_token_release(
   dibs_client *client, const char *token);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* dibs/many.h - several locks at once, and one of several.
  *
- * A set of exclusive locks is taken as a whole: all or nothing, and nothing is held while
- * waiting, so that two programs cannot block each other. The members are the locks of
+ * A set of exclusive locks is taken as a whole: all or nothing. Nothing is held while waiting, but
+ * after three failed rounds the free names that come first by name. So two programs cannot block
+ * each other: names are taken in one order. The members are the locks of
  * dibs_lock(): they exclude clients that lock one of them alone. */
 #ifndef DIBS_MANY_H
 #define DIBS_MANY_H

@@ -22,8 +22,9 @@ typedef enum dibs_status {
   /* Outcomes. */
   /* Only if the server answered that another client has the lock. A server that cannot
    * decide is UNREACHABLE, REFUSED or READ_ONLY; doc/guide/time-limits.md. */
-  DIBS_BUSY = 1,           /* another client holds it, and this call does not wait */
-  DIBS_TIMED_OUT = 2,      /* wait_ms is over, and another client still holds it */
+  DIBS_BUSY = 1,           /* another client holds it, and this call does not wait. After a
+                              restart or failover with quarantine_ms: another client may hold it */
+  DIBS_TIMED_OUT = 2,      /* wait_ms is over, and another client still holds it, or may */
   DIBS_CANCELLED = 3,      /* the caller's own cancel */
   /* The hold or lease had ended before the call. Programs may decide by the difference: */
   DIBS_LOST = 4,           /* another client may have had the name since; or its server has
@@ -41,7 +42,8 @@ typedef enum dibs_status {
                               but no change is made after the call. Nothing is owned; a
                               lease may exist on the server for at most one ttl */
   DIBS_BROKEN = 9,         /* barrier: a party gave up or died; dibs_barrier_reset() */
-  DIBS_FENCED = 10,        /* guarded write: a newer fence was seen, nothing was written */
+  DIBS_FENCED = 10,        /* guarded write: a newer fence was seen; not written, or (if a reply
+                              was lost and the library repeated it) before that fence */
 
   /* Faults. */
   DIBS_ERR_ARGUMENT = -1,       /* a value out of range; nothing was done */

@@ -147,7 +147,7 @@ static void wait_for_ending(waiting *w, session *s, const target *t, bool is_liv
 
 /* ---- outcome ---- */
 
-/* The name that is waited for: of several, the first that is held. */
+/* The name that is waited for: of several, the first that is held, or in quarantine. */
 static dibs_inspection *inspect_busy(session *s, const target *t)
 {
   dibs_inspection *inspection = NULL;
@@ -155,7 +155,7 @@ static dibs_inspection *inspect_busy(session *s, const target *t)
   for (size_t i = 0; i < t->count; i++) {
     if (dibs_inspect(s->client, t->names[i], &inspection) != DIBS_OK)
       return NULL;
-    if (show_is_held(inspection))
+    if (show_is_held(inspection) || inspection->quarantine_ms > 0)
       return inspection;
     inspection = dibs_inspection_free(inspection);
   }
@@ -179,8 +179,9 @@ static void report_busy(session *s, const take_order *o, const dibs_error *error
   printable(inspection == NULL ? t->shown : inspection->name, shown, sizeof(shown));
   if (inspection != NULL) {
     show_holder(inspection, holder, sizeof(holder));
-    say_fault(&facts, "%s %s: %s", shown,
-              status == DIBS_BUSY ? "is busy" : "is still busy", holder);
+    say_fault(&facts, "%s%s: %s", shown,
+              !show_is_held(inspection) ? "" : status == DIBS_BUSY ? " is busy" : " is still busy",
+              holder);
   } else if (status == DIBS_BUSY) {
     say_fault(&facts, "%s is busy: %s", shown, error->text);
   } else {

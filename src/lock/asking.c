@@ -269,6 +269,8 @@ static bool ask_outlasts(lease *l, const acquire_answer *a, instant sent_at, ins
 /* A lease that is over for longer is in doubt: a try has no time to watch it. */
 static const char *why_busy(const acquire_answer *a)
 {
+  if (lease_id_is_quarantine(&a->lease))
+    return QUARANTINE_WORDS;
   return a->remaining_ms >= -OVER_AFTER_MS
            ? "another owner holds it"
            : "its lease has ended, but clocks of the server and its clients disagree: only a call "

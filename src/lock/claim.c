@@ -180,7 +180,8 @@ static void waiting_is_over(claim *c)
   else if (c->spec.is_try || !is_known_busy(l))
     claim_fail(c, DIBS_ERR_UNREACHABLE, "the server has not answered in time");
   else
-    claim_fail(c, DIBS_TIMED_OUT, "another client holds it");
+    claim_fail(c, DIBS_TIMED_OUT, lease_id_is_quarantine(&l->ask.watched.lease)
+                                    ? QUARANTINE_WORDS : "another client holds it");
 }
 
 void claims_arm(lease *l, instant now)

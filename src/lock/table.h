@@ -41,6 +41,10 @@ typedef enum lease_state {
 
 #define LEASE_STATES (LEASE_CANCELLING + 1)      /* 0 is no state */
 
+/* Why a free name is refused: a lease of the lost past may go on. */
+#define QUARANTINE_WORDS \
+  "quarantine: after a restart or failover the server makes no new holders for this time"
+
 /* Sets of states. */
 #define IN(state) (1U << (state))
 #define STATES_ASK (IN(LEASE_ASKING) | IN(LEASE_QUEUED))      /* the ask is open */

@@ -257,6 +257,19 @@ def a_waiting_run_names_what_keeps_a_free_name_from_it():
         server.stop()
 
 
+def a_try_in_quarantine_says_so():
+    server = Server()
+    try:
+        url = server.url + '?quarantine=30s'
+        for words in ('-n',), ('-w', '100ms'):
+            done = dibs('run', *words, '-u', url, 'q', '--', 'true')
+            equal(done.code, 75, done)
+            contains(done.err, 'q: quarantine')
+            lacks(done.err, 'busy')
+    finally:
+        server.stop()
+
+
 def a_release_that_the_server_refuses_is_one_line_of_run():
     server = Server()
     try:
