@@ -65,7 +65,8 @@ typedef enum dibs_status {
   DIBS_ERR_STALE = -15,         /* the handle was released or never existed */
   DIBS_ERR_WOULD_BLOCK = -16,   /* a blocking call inside a callback; a call in a signal
                                    handler that interrupted another one */
-  DIBS_ERR_UNSUPPORTED = -17,   /* the server or dialect cannot do this */
+  DIBS_ERR_UNSUPPORTED = -17,   /* the server or dialect cannot do this: also a command that the
+                                   server has not, or that was renamed */
   DIBS_ERR_SYSTEM = -18,        /* the operating system refused: descriptors, threads */
   DIBS_ERR_SERVER = -19,        /* any other error answer of the server */
   DIBS_ERR_NOT_SET = -20,       /* nothing was set yet for this semaphore, latch or limiter */

@@ -70,6 +70,7 @@ size_t resp_auth_arguments(const char *user, const char *password, resp_argument
 /* The meaning of an error reply for the caller. */
 typedef enum resp_fault {
   RESP_FAULT_NO_SCRIPT,    /* send the script's text */
+  RESP_FAULT_NO_COMMAND,   /* renamed, or unknown to this server */
   RESP_FAULT_NO_FUNCTION,  /* the function library is missing, or of another version */
   RESP_FAULT_LATER,        /* LOADING BUSY TRYAGAIN MASTERDOWN: ask again later */
   RESP_FAULT_MOVED,        /* MOVED: another node has this slot */

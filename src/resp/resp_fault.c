@@ -36,6 +36,7 @@ static const meaning meanings[] = {
 
 /* Errors without a word of their own, found by a part of their text. */
 static const meaning phrases[] = {
+  { "unknown command", RESP_FAULT_NO_COMMAND },
   { "invalid password", RESP_FAULT_AUTH },
   { "Function not found", RESP_FAULT_NO_FUNCTION },
   { "max number of clients reached", RESP_FAULT_LATER },
@@ -126,6 +127,7 @@ bool resp_late_time(const char *bytes, size_t size, int64_t *ret_us)
  * administrator, so a call that may wait asks again; any other class ends the call at once. */
 static const struct consequence { dibs_status status; bool passes; } consequences[] = {
   [RESP_FAULT_NO_SCRIPT] = { DIBS_ERR_SERVER, true },
+  [RESP_FAULT_NO_COMMAND] = { DIBS_ERR_UNSUPPORTED, false },
   [RESP_FAULT_NO_FUNCTION] = { DIBS_ERR_REFUSED, false },
   [RESP_FAULT_LATER] = { DIBS_ERR_UNREACHABLE, true },
   [RESP_FAULT_MOVED] = { DIBS_ERR_CONFIG, false },     /* without a slot map to follow it */

@@ -151,6 +151,7 @@ static int rank_of(dibs_status why)
   case DIBS_ERR_TLS:
   case DIBS_ERR_CONFIG: return 4;
   case DIBS_ERR_SERVER:
+  case DIBS_ERR_UNSUPPORTED:
   case DIBS_ERR_PROTOCOL: return 3;
   case DIBS_ERR_UNREACHABLE: return 1;
   default: return 2;

@@ -257,6 +257,17 @@ def a_waiting_run_names_what_keeps_a_free_name_from_it():
         server.stop()
 
 
+def a_server_without_evalsha_is_a_fault_of_its_settings():
+    server = Server('--rename-command', 'EVALSHA', '')
+    try:
+        for words in ('run', 'e', '--', 'true'), ('acquire', 'e'), ('who', 'e'):
+            done = dibs(words[0], '-u', server.url, *words[1:])
+            equal(done.code, 78, done)
+            contains(done.err, "unknown command 'EVALSHA'")
+    finally:
+        server.stop()
+
+
 def a_try_in_quarantine_says_so():
     server = Server()
     try:

@@ -45,7 +45,7 @@ static void the_first_word_says_what_it_is(void **state)
     { "DENIED Redis is running in protected mode", RESP_FAULT_DENIED },
     { "WRONGTYPE Operation against a key holding the wrong kind of value",
       RESP_FAULT_WRONG_TYPE },
-    { "ERR unknown command 'EVALSHA'", RESP_FAULT_OTHER },
+    { "ERR unknown command 'EVALSHA'", RESP_FAULT_NO_COMMAND },
     { "ERR invalid password", RESP_FAULT_AUTH },
     { "ERR Function not found", RESP_FAULT_NO_FUNCTION },
     { "ERR max number of clients reached", RESP_FAULT_LATER },

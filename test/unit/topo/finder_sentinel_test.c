@@ -303,7 +303,8 @@ static void no_sentinel_at_all_is_told(void **state)
   (void)state;
   begin_search(&f, "redis+sentinel://s1/orders");
   says(&f, S1, "-ERR unknown command 'SENTINEL', with args beginning with: 'MASTER' ");
-  expect_none(&f, DIBS_ERR_SERVER, "s1:26379: SENTINEL MASTER is refused: \"ERR unknown command");
+  expect_none(&f, DIBS_ERR_UNSUPPORTED,
+              "s1:26379: SENTINEL MASTER is refused: \"ERR unknown command");
   end(&f);
 }
 
