@@ -61,6 +61,10 @@ static const pair pairs[] = {
   /* output */
   { "json", "sh", "two forms of one output" },
   { "json", "dot", "two forms of one output" },
+  { "replay", "record", "a recording cannot be recorded" },
+  { "replay", "url", "a recording needs no server" },
+  { "json", "record", "a recording is JSON" },
+  { "json", "replay", "a recording is JSON" },
   { "status-file", "status-fd", "the report goes to one place" },
   { "functions", "sentinel", "two outputs: choose one" },
 };

@@ -219,6 +219,7 @@ bool screen_key(int *ret_key)
   static const struct { int code; int key; } keys[] = {
     { KEY_UP, TOP_KEY_UP }, { KEY_DOWN, TOP_KEY_DOWN }, { KEY_PPAGE, TOP_KEY_PAGE_UP },
     { KEY_NPAGE, TOP_KEY_PAGE_DOWN }, { KEY_HOME, TOP_KEY_HOME }, { KEY_END, TOP_KEY_END },
+    { KEY_LEFT, TOP_KEY_LEFT }, { KEY_RIGHT, TOP_KEY_RIGHT },
     { KEY_ENTER, TOP_KEY_ENTER }, { KEY_BACKSPACE, TOP_KEY_ERASE } };
   wint_t typed = 0;
   int kind = get_wch(&typed);

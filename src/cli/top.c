@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
@@ -12,6 +13,7 @@
 #include "cli/screen.h"
 #include "cli/top_json.h"
 #include "cli/top_live.h"
+#include "cli/top_record.h"
 #include "cli/top_source.h"
 
 typedef struct top_own {
@@ -19,6 +21,7 @@ typedef struct top_own {
   bool shows_free, is_once;
   uint32_t limit;
   int32_t every_ms;
+  const char *record, *replay, *at;
 } top_own;
 
 typedef struct top_arguments {
@@ -39,6 +42,9 @@ static const option_row option_rows[] = {
   { "once", 0, NULL, FLAG(top_own, is_once), "print one table, also on a terminal" },
   { "interval", 'i', "DUR", DURATION(top_own, every_ms, 100), "read the servers every DUR (2s)" },
   { "limit", 0, "N", UINT32(top_own, limit, 1, 100000), "the first N names in that order (50)" },
+  { "record", 0, "FILE", TEXT(top_own, record), "append each reading to FILE, as JSON" },
+  { "replay", 0, "FILE", TEXT(top_own, replay), "show what was recorded" },
+  { "at", 0, "TIME", TEXT(top_own, at), "begin there: HH:MM, or YYYY-MM-DD HH:MM" },
   { .name = NULL },
 };
 
@@ -108,7 +114,22 @@ static const char *pattern_of(const top_arguments *a)
   return a->line.operand_count > 0 ? a->line.operands[0] : NULL;
 }
 
-static int top_once(const top_arguments *a, dibs_client *client)
+static int no_memory(void)
+{
+  return say_fault(&(message_facts) { .code = CODE_INTERNAL }, "top: not enough memory");
+}
+
+static int print_and_record(const top_arguments *a, const top_reading *r, const top_record *t)
+{
+  int error = t->path == NULL ? 0 : top_record_write(t, r);
+
+  if (error != 0)
+    return say_fault(&(message_facts) { .code = CODE_CONFIG }, "cannot write %s: %s", t->path,
+                     strerror(error));
+  return print_reading(a, r);
+}
+
+static int top_once(const top_arguments *a, dibs_client *client, const top_record *t)
 {
   static sampler s;          /* large */
   top_reading r;
@@ -119,16 +140,16 @@ static int top_once(const top_arguments *a, dibs_client *client)
   if (sampler_read(&s) != DIBS_OK) {
     code = session_report(&s.error, "top", NULL);
   } else if (!top_source_reading(&s, NULL, &r)) {
-    code = say_fault(&(message_facts) { .code = CODE_INTERNAL }, "top: not enough memory");
+    code = no_memory();
   } else {
-    code = print_reading(a, &r);
+    code = print_and_record(a, &r, t);
     top_reading_free(&r);
   }
   sampler_free(&s);
   return code;
 }
 
-/* ---- the screen ---- */
+/* ---- what goes on ---- */
 
 static bool wants_screen(const top_arguments *a)
 {
@@ -141,45 +162,102 @@ static bool wants_screen(const top_arguments *a)
   return hindrance == NULL;
 }
 
-static int top_screen_run(const top_arguments *a, session *s, top_live *live)
+/* Of a terminal that has one. */
+static bool open_screen(top_live *live)
 {
-  live->session = s;
-  live->pattern = pattern_of(a);
-  live->every_ms = a->own.every_ms;
-  live->order = a->own.order;
-  live->shows_free = a->own.shows_free;
+  if (!live->has_screen)
+    return false;
   (void)signals_stop_in_background(STDIN_FILENO);
-  if (screen_open())
-    return top_live_run(live);
-  say_softly("this terminal (TERM) has no screen; this is one table");
-  return top_once(a, s->client);
+  live->has_screen = screen_open();
+  if (!live->has_screen)
+    say_softly("this terminal (TERM) has no screen");
+  return live->has_screen;
+}
+
+static int top_serve(const top_arguments *a, top_live *live)
+{
+  session s;
+  int code = session_start(&s, &a->line, &a->connection);
+
+  live->session = &s;
+  if (code == 0 && open_screen(live))
+    code = top_live_run(live);
+  else if (code == 0 && live->record->path != NULL && !a->own.is_once)
+    code = top_live_record(live);
+  else if (code == 0)
+    code = top_once(a, s.client, live->record);
+  session_close(&s);
+  return code;
+}
+
+/* Without a screen: one reading, the last unless a time was given. */
+static int top_show_recording(const top_arguments *a, top_live *live)
+{
+  const char *at = a->own.at;
+  top_reading r = { 0 };
+  char why[200];
+  size_t last;
+  int code = top_replay_open(a->own.replay, &live->replay);
+
+  if (code != 0)
+    return code;
+  last = top_replay_count(live->replay) - 1;
+  live->replay_from = at == NULL ? 0 : top_replay_find(live->replay, at, last);
+  if (open_screen(live)) {
+    code = top_live_run(live);
+  } else if (top_replay_read(live->replay, at == NULL ? last : live->replay_from, &r, why)) {
+    code = print_reading(a, &r);
+    top_reading_free(&r);
+  } else {
+    code = say_fault(&(message_facts) { .code = CODE_CONFIG }, "%s: %s", a->own.replay, why);
+  }
+  live->replay = top_replay_close(live->replay);
+  return code;
 }
 
 static int top_run(void *data)
 {
   const top_arguments *a = data;
+  top_record record = { .path = a->own.record, .fd = -1, .order = a->own.order,
+                        .shows_free = a->own.shows_free, .limit = a->own.limit };
   signal_watch signals;
-  top_live live = { .signals = &signals };
-  session s;
-  bool is_screen = wants_screen(a);
-  int code;
+  top_live live = { .signals = &signals, .pattern = pattern_of(a), .every_ms = a->own.every_ms,
+                    .order = a->own.order, .shows_free = a->own.shows_free,
+                    .record = &record, .has_screen = wants_screen(a) };
+  bool goes_on = live.has_screen || (record.path != NULL && !a->own.is_once);
+  /* Before the signals: this may wait for the reader of a pipe. */
+  int code = record.path == NULL ? 0 : top_record_open(&record);
 
   /* Threads of the client have the signals blocked, too. */
-  if (is_screen && !signals_begin(&signals))
-    return say_fault(&(message_facts) { .code = CODE_INTERNAL }, "top: cannot wait for signals");
-  code = session_start(&s, &a->line, &a->connection);
+  if (code == 0 && goes_on) {
+    signals_outlive_readers();
+    if (!signals_begin(&signals))
+      code = say_fault(&(message_facts) { .code = CODE_INTERNAL }, "top: cannot wait for signals");
+  }
   if (code == 0)
-    code = is_screen ? top_screen_run(a, &s, &live) : top_once(a, s.client);
-  session_close(&s);
+    code = a->own.replay != NULL ? top_show_recording(a, &live) : top_serve(a, &live);
+  top_record_close(&record);
   return live.signal == 0 ? code : signals_leave(live.signal, signals.is_by_terminal);
+}
+
+static int top_check(void *data)
+{
+  const top_arguments *a = data;
+
+  if (a->own.replay != NULL && a->line.operand_count > 0)
+    return say_usage("top", "--replay shows the names that were recorded: PATTERN is for a server");
+  if (a->own.at != NULL && a->own.replay == NULL)
+    return say_usage("top", "--at is a time in a recording: give --replay");
+  return 0;
 }
 
 const command top_command = {
   .name = "top", .operands = "[PATTERN]",
   .summary = "show the locks with the longest waits",
-  .operands_max = 1,
+  .operands_max = 1, .check = top_check,
   .examples = { "dibs top", "dibs top 'orders:*' --sort held",
-                "dibs top --json | jq '.locks[] | select(.waiting > 0)'" },
+                "dibs top --record night.json -i 10s >/dev/null &",
+                "dibs top --replay night.json --at 03:12" },
   .notes = "On a terminal a screen: ? shows its keys. Else one table; exit: 0, 1 nothing is held.",
   OPTIONS({ option_rows, offsetof(top_arguments, own) },
           GROUP(options_common, top_arguments, line),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/top_live.c - the screen of dibs top: readings, keys and signals as they come. */
+/* cli/top_live.c - dibs top while it goes on: readings, keys and signals as they come. */
 #include "cli/top_live.h"
 
 #include <poll.h>
@@ -24,22 +24,87 @@ typedef struct live {
   bool has_reading;
   char *about;               /* the name that is looked at; NULL: nothing yet */
   top_screen screen;
+  int64_t next_ms;           /* of a recording that is played */
   bool is_over;
 } live;
 
+/* ---- recordings ---- */
+
+static void show_reading(live *l, size_t number)
+{
+  char why[200];
+
+  l->screen.number = number;
+  if (top_replay_read(l->options->replay, number, &l->reading, why))
+    l->has_reading = true;
+  else
+    top_screen_say(&l->screen, why, sampler_now_ms());
+  l->next_ms = sampler_now_ms() + l->options->every_ms;
+}
+
+static void step(live *l, int64_t by)
+{
+  int64_t to = (int64_t)l->screen.number + by, last = (int64_t)l->screen.recorded - 1;
+
+  show_reading(l, (size_t)(to < 0 ? 0 : to > last ? last : to));
+}
+
+static void play(live *l)
+{
+  if (l->screen.paused_ms != 0 || sampler_now_ms() < l->next_ms)
+    return;
+  if (l->screen.number + 1 < l->screen.recorded)
+    step(l, 1);
+  else
+    l->screen.paused_ms = sampler_now_ms();
+}
+
+/* One that fails is the last. */
+static void record(live *l, const top_reading *r)
+{
+  top_record *t = l->options->record;
+  int error = t->path == NULL ? 0 : top_record_write(t, r);
+
+  if (error == 0)
+    return;
+  say("the recording ends: cannot write %s: %s", t->path, strerror(error));
+  top_record_close(t);
+  t->path = NULL;
+}
+
 /* ---- drawing ---- */
+
+static void take_reading(live *l)
+{
+  top_reading r = { 0 };
+
+  if (!top_source_take(l->source, &r))
+    return;
+  record(l, &r);
+  if (l->screen.paused_ms != 0) {
+    top_reading_free(&r);
+    return;
+  }
+  top_reading_free(&l->reading);
+  l->reading = r;
+  l->has_reading = true;
+}
 
 static void take_news(live *l)
 {
   uint64_t count;
-  char *about = top_source_about(l->source), text[300];
+  char *about, text[300];
 
   (void)!read(l->wake_fd, &count, sizeof(count));
-  if (l->screen.paused_ms == 0 && top_source_take(l->source, &l->reading))
-    l->has_reading = true;
-  if (about != NULL) {
-    free(l->about);
-    l->about = about;
+  if (l->source == NULL) {
+    play(l);
+  } else {
+    take_reading(l);
+    about = top_source_about(l->source);
+    if (about != NULL) {
+      free(l->about);
+      l->about = about;
+    }
   }
   while (screen_message(text, sizeof(text)))
     top_screen_say(&l->screen, text, sampler_now_ms());
@@ -80,7 +145,8 @@ static void look(live *l)
 
   free(l->about);
   l->about = NULL;
-  top_source_look(l->source, looks ? l->screen.chosen : NULL, l->screen.chosen_size);
+  if (l->source != NULL)
+    top_source_look(l->source, looks ? l->screen.chosen : NULL, l->screen.chosen_size);
 }
 
 static void take_keys(live *l)
@@ -97,6 +163,14 @@ static void take_keys(live *l)
     case TOP_BREAKS:
       break_chosen(l);
       break;
+    case TOP_STEPS:
+      l->screen.paused_ms = sampler_now_ms();
+      step(l, l->screen.step);
+      break;
+    case TOP_SEEKS:
+      l->screen.paused_ms = sampler_now_ms();
+      show_reading(l, top_replay_find(l->options->replay, l->screen.typed, l->screen.number));
+      break;
     case TOP_ENDS:
       l->is_over = true;
       break;
@@ -110,8 +184,12 @@ static void take_keys(live *l)
 
 /* ---- signals ---- */
 
-static void stop(void)
+static void stop(const live *l)
 {
+  if (!l->options->has_screen) {
+    signals_stop_self();
+    return;
+  }
   screen_leave();
   signals_stop_self();
   (void)signals_stop_in_background(STDIN_FILENO);
@@ -124,7 +202,7 @@ static void take_signals(live *l)
 
   while (signals_next(l->options->signals, &info)) {
     if (info.ssi_signo == SIGTSTP) {
-      stop();
+      stop(l);
     } else if (signals_is_fatal((int)info.ssi_signo) && info.ssi_signo != SIGWINCH) {
       l->options->signal = (int)info.ssi_signo;
       l->is_over = true;
@@ -133,6 +211,15 @@ static void take_signals(live *l)
 }
 
 /* ---- all ---- */
+
+static int wait_ms(const live *l)
+{
+  int64_t left_ms = l->next_ms - sampler_now_ms();
+
+  if (l->source != NULL || l->screen.paused_ms != 0 || left_ms > DRAW_EVERY_MS)
+    return DRAW_EVERY_MS;
+  return left_ms > 0 ? (int)left_ms : 0;
+}
 
 static void run(live *l)
 {
@@ -143,7 +230,7 @@ static void run(live *l)
   while (!l->is_over) {
     take_news(l);
     draw(l);
-    (void)poll(fds, sizeof(fds) / sizeof(fds[0]), DRAW_EVERY_MS);
+    (void)poll(fds, sizeof(fds) / sizeof(fds[0]), wait_ms(l));
     take_signals(l);
     take_keys(l);
     if ((fds[0].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0)
@@ -151,25 +238,63 @@ static void run(live *l)
   }
 }
 
+/* 0, or an exit code after saying why. */
+static int begin(live *l, top_live *o)
+{
+  *l = (live) { .options = o, .screen = { .order = o->order, .shows_free = o->shows_free } };
+  l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (l->wake_fd >= 0 && o->replay != NULL)
+    return 0;
+  if (l->wake_fd >= 0) {
+    /* The screen should soon say that servers are gone. */
+    (void)dibs_set_call_timeout(o->session->client, 2000);
+    l->source = top_source_start(o->session->client, o->pattern, o->every_ms, l->wake_fd);
+  }
+  return l->source != NULL ? 0 : say_fault(&(message_facts) { .code = CODE_INTERNAL },
+                                           "top: cannot start a thread");
+}
+
+static void end(live *l)
+{
+  top_source_stop(l->source);
+  if (l->wake_fd >= 0)
+    close(l->wake_fd);
+  top_reading_free(&l->reading);
+  free(l->about);
+}
+
 int top_live_run(top_live *o)
 {
-  live l = { .options = o, .screen = { .order = o->order, .shows_free = o->shows_free } };
-  int code = CODE_OK;
+  live l;
+  int code = begin(&l, o);
 
-  l.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  /* The screen should soon say that servers are gone. */
-  (void)dibs_set_call_timeout(o->session->client, 2000);
-  if (l.wake_fd >= 0)
-    l.source = top_source_start(o->session->client, o->pattern, o->every_ms, l.wake_fd);
-  if (l.source != NULL)
+  if (code == 0 && o->replay != NULL) {
+    l.screen.recorded = top_replay_count(o->replay);
+    show_reading(&l, o->replay_from);
+  }
+  if (code == 0)
     run(&l);
   screen_close();
-  if (l.source == NULL)
-    code = say_fault(&(message_facts) { .code = CODE_INTERNAL }, "top: cannot start a thread");
-  top_source_stop(l.source);
-  if (l.wake_fd >= 0)
-    close(l.wake_fd);
-  top_reading_free(&l.reading);
-  free(l.about);
+  end(&l);
+  return code;
+}
+
+int top_live_record(top_live *o)
+{
+  live l;
+  int code = begin(&l, o);
+  struct pollfd fds[] = { { .fd = o->signals->fd, .events = POLLIN },
+                          { .fd = l.wake_fd, .events = POLLIN } };
+
+  while (code == 0 && !l.is_over) {
+    uint64_t count;
+
+    (void)poll(fds, sizeof(fds) / sizeof(fds[0]), -1);
+    (void)!read(l.wake_fd, &count, sizeof(count));
+    take_signals(&l);
+    take_reading(&l);
+    code = o->record->path == NULL ? CODE_CONFIG : CODE_OK;      /* it could not be written */
+  }
+  end(&l);
   return code;
 }

@@ -76,7 +76,7 @@ void top_table_draw(const top_table *t, top_put put, void *data);
 /* Keys: a character, or one of these. */
 enum top_key {
   TOP_KEY_UP = 0x110000, TOP_KEY_DOWN, TOP_KEY_PAGE_UP, TOP_KEY_PAGE_DOWN, TOP_KEY_HOME,
-  TOP_KEY_END, TOP_KEY_ENTER, TOP_KEY_ESCAPE, TOP_KEY_ERASE
+  TOP_KEY_END, TOP_KEY_LEFT, TOP_KEY_RIGHT, TOP_KEY_ENTER, TOP_KEY_ESCAPE, TOP_KEY_ERASE
 };
 
 /* What the caller does after a key. */
@@ -84,11 +84,13 @@ enum top_wish {
   TOP_GOES_ON,
   TOP_LOOKS,                 /* reads about the chosen name, for the next drawing */
   TOP_BREAKS,                /* breaks the chosen name of its holder; it was confirmed */
+  TOP_STEPS,                 /* of a recording: `step` readings on */
+  TOP_SEEKS,                 /* of a recording: to the time in `typed` */
   TOP_ENDS
 };
 
 enum top_view { TOP_NAMES, TOP_ONE_NAME, TOP_HELP };
-enum top_input { TOP_KEYS, TOP_FILTER, TOP_CONFIRM };
+enum top_input { TOP_KEYS, TOP_FILTER, TOP_CONFIRM, TOP_TIME };
 
 #define TOP_TYPED_SIZE 80
 
@@ -106,6 +108,8 @@ typedef struct top_screen {
   size_t place, first;       /* of the chosen row, of the first row that is shown */
   bool is_moved;             /* `place` is new, else `chosen` counts */
   size_t page;               /* rows of a page, as last drawn */
+  size_t recorded, number;   /* readings of the recording, 0: live; the one that is shown, from 0 */
+  int step;
   char message[300];
   int64_t message_ms;        /* when it is over */
 } top_screen;

@@ -6,6 +6,7 @@
 
 #define MESSAGE_MS 10000
 #define ORDERS 4
+#define TOP_JUMP 30          /* readings */
 
 void top_screen_say(top_screen *s, const char *text, int64_t now_ms)
 {
@@ -57,7 +58,8 @@ static void add_character(char typed[TOP_TYPED_SIZE], int key)
 
 static enum top_wish input_key(top_screen *s, int key, int64_t now_ms)
 {
-  bool is_filter = s->input == TOP_FILTER, is_over = key == TOP_KEY_ENTER || key == TOP_KEY_ESCAPE;
+  enum top_input input = s->input;
+  bool is_filter = input == TOP_FILTER, is_over = key == TOP_KEY_ENTER || key == TOP_KEY_ESCAPE;
 
   if (key == TOP_KEY_ERASE)
     drop_character(s->typed);
@@ -72,6 +74,8 @@ static enum top_wish input_key(top_screen *s, int key, int64_t now_ms)
   s->input = TOP_KEYS;
   if (is_filter)
     return TOP_GOES_ON;
+  if (input == TOP_TIME)
+    return s->typed[0] != 0 ? TOP_SEEKS : TOP_GOES_ON;
   if (strcmp(s->typed, "yes") == 0)
     return TOP_BREAKS;
   top_screen_say(s, "nothing was broken", now_ms);
@@ -108,10 +112,35 @@ static enum top_wish view_key(top_screen *s, enum top_view view)
   return view == TOP_ONE_NAME ? TOP_LOOKS : TOP_GOES_ON;
 }
 
+/* Keys of a recording; TOP_GOES_ON: it is none of them. */
+static enum top_wish recording_key(top_screen *s, int key)
+{
+  s->step = key == TOP_KEY_LEFT    ? -1
+            : key == TOP_KEY_RIGHT ? 1
+            : key == '['           ? -TOP_JUMP
+            : key == ']'           ? TOP_JUMP
+                                   : 0;
+  if (key == 'g')
+    begin_input(s, TOP_TIME);
+  return s->step != 0 ? TOP_STEPS : TOP_GOES_ON;
+}
+
+/* Keys that a recording has no answer to. */
+static bool is_live_key(const top_screen *s, int key)
+{
+  return key == 'b' || (key == TOP_KEY_ENTER && s->view == TOP_NAMES);
+}
+
 enum top_wish top_screen_key(top_screen *s, int key, int64_t now_ms)
 {
   if (s->input != TOP_KEYS)
     return input_key(s, key, now_ms);
+  if (s->recorded > 0 && is_live_key(s, key)) {
+    top_screen_say(s, "this is a recording: it has no queues, and cannot break locks", now_ms);
+    return TOP_GOES_ON;
+  }
+  if (s->recorded > 0 && recording_key(s, key) != TOP_GOES_ON)
+    return TOP_STEPS;
   switch (key) {
   case 'q':
     if (s->view == TOP_NAMES)

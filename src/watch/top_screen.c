@@ -11,6 +11,9 @@ static const char *const order_words[] = { "wait", "name", "held", "lease" };
 static const char keys_help[] =
   "Enter look  s sort  / filter  a free  b break  p pause  ? help  q quit";
 
+static const char recording_help[] =
+  "Left Right step  [ ] 30 steps  g go to a time  p pause  s sort  / filter  ? help  q quit";
+
 static const char help[] =
   "Up Down PgUp PgDn Home End, k j   choose a name\n"
   "Enter    its holders, its queue, what they wait for, and its history; Esc goes back\n"
@@ -20,6 +23,7 @@ static const char help[] =
   "b        break the chosen lock; asks first\n"
   "p        pause, and go on\n"
   "q        quit\n"
+  "In a recording: Left Right one reading, [ ] thirty, g to a time\n"
   "\n"
   "SINCE is that of the oldest holder, LEASE what is left of the shortest lease.\n"
   "/S, P50, P99: grants per second and their waits in the last minute, of all names of the\n"
@@ -123,10 +127,14 @@ static void draw_note(const page *p, const top_screen *s, size_t count)
       watch_add(&text, " for ");
       watch_add_time(&text, 1000 * (p->now_ms - r->good_ms));
     }
-    watch_add(&text, ": %s", r->error);
+    watch_add(&text, ": ");
+    watch_add_safe(&text, r->error, strlen(r->error));
     style = TOP_ALARM;
   } else if (s->message_ms > p->clock_ms) {
     watch_add(&text, "%s", s->message);
+  } else if (s->recorded > 0) {
+    watch_add(&text, "reading %zu of %zu%s", s->number + 1, s->recorded,
+              s->paused_ms != 0 ? ", paused; p goes on" : "");
   } else if (s->paused_ms != 0) {
     watch_add(&text, "paused; p goes on");
   } else {
@@ -152,7 +160,9 @@ static void draw_keys(const page *p, const top_screen *s)
 
   if (s->input == TOP_KEYS) {
     put_words(p, line, 0, TOP_FAINT,
-              s->view == TOP_NAMES ? keys_help : "Esc back  b break  Up Down scroll");
+              s->view != TOP_NAMES ? "Esc back  Up Down scroll"
+              : s->recorded > 0    ? recording_help
+                                   : keys_help);
     return;
   }
   if (s->input == TOP_CONFIRM) {
@@ -165,7 +175,7 @@ static void draw_keys(const page *p, const top_screen *s)
       watch_add(&text, "~");
     }
   } else {
-    watch_add(&text, "filter");
+    watch_add(&text, s->input == TOP_FILTER ? "filter" : "go to HH:MM, or YYYY-MM-DD HH:MM");
   }
   watch_add(&text, ": ");
   watch_add_safe(&text, s->typed, strlen(s->typed));
@@ -270,6 +280,8 @@ void top_screen_draw(top_screen *s, const top_reading *r, const char *about, int
 
   if (lines == 0 || columns == 0)
     return;
+  if (s->recorded > 0)
+    p.now_ms = r->at_ms;
   draw_sums(&p);
   if (s->view == TOP_NAMES)
     draw_names(&p, s, line, room, &count);

@@ -21,11 +21,11 @@ WORDS = {
     'conflict-exit-code': '--conflict-exit-code 9', 'permits': '--permits 2', 'take': '--take 1',
     'multi': '--multi a,b', 'ttl': '--ttl 5s', 'max-hold': '--max-hold 60s',
     'for-pid': '--for-pid 1', 'status-file': '--status-file /dev/null',
-    'status-fd': '--status-fd 3',
+    'status-fd': '--status-fd 3', 'record': '--record /dev/null', 'replay': '--replay /dev/null',
 }
 COMMANDS = {'free': 'wait', 'held': 'wait', 'zero': 'wait', 'leader': 'wait',
             'for-pid': 'acquire', 'no-renew': 'acquire', 'sh': 'acquire', 'dot': 'status',
-            'functions': 'acl', 'sentinel': 'acl'}
+            'functions': 'acl', 'sentinel': 'acl', 'replay': 'top', 'record': 'top'}
 
 
 def _pairs_of_the_source():

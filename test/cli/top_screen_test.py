@@ -151,6 +151,39 @@ def sizes_and_stops():
     end_holder(held)
 
 
+def a_recording_is_played_and_stepped_through():
+    with tempfile.TemporaryDirectory() as place:
+        path = os.path.join(place, 'r')
+        held = holder('rec:one')
+        with _Screen() as screen:
+            screen.run('-i', '200ms', '--record', path)
+            until(lambda: os.path.exists(path) and 'rec:one' in read(path), 'recorded')
+            end_holder(held)
+            screen.sees('0 held')
+            held = holder('rec:two')
+            screen.sees('rec:two')
+            screen.type('q')
+            until(lambda: '$ ' in screen.text(), 'the shell')
+            end_holder(held)
+            screen.run('-i', '200ms', '--replay', path)
+            screen.sees('rec:two', 'paused')                    # at its end
+            screen.type('b')
+            screen.sees('this is a recording')
+            screen.type('[')
+            screen.sees('reading 1 of', 'rec:one')
+            screen.type('Right')
+            screen.sees('reading 2 of')
+            screen.type('g', '23:59', 'Enter')
+            screen.sees('rec:two')
+            screen.type('q')
+        with open(path, 'a') as f:
+            f.write('{"v":1\n')
+        with _Screen() as screen:
+            screen.run('-i', '200ms', '--replay', path)
+            screen.sees('is damaged')
+            screen.type('q')
+
+
 def names_are_harmless_in_any_locale():
     names = ['evil:\x1b]0;title\x07\x1b[2J', 'gr\u00fc\u00dfe', '\u65e5\u672c\u8a9e']
     tokens = [dibs('acquire', '--no-renew', name).out.strip() for name in names]

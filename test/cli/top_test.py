@@ -102,8 +102,127 @@ def a_user_without_rights_and_a_server_that_is_gone_are_named():
     equal((done.code, done.out), (69, ''), done)
 
 
+# ---- recordings ----
+
+def _record(path, *words, **more):
+    return start('top', '--record', path, '-i', '100ms', *words, **more)
+
+
+def _until_lines(path, count):
+    until(lambda: os.path.exists(path) and len(read(path).splitlines()) >= count,
+          '%d readings' % count)
+
+
+def a_recording_without_a_screen_goes_on_until_a_signal():
+    held = holder('rec:one')
+    with tempfile.TemporaryDirectory() as place:
+        path = os.path.join(place, 'r')
+        recorder = _record(path)
+        _until_lines(path, 2)
+        end_holder(held)
+        late = holder('rec:two')
+        until(lambda: 'rec:two' in read(path), 'recorded')
+        recorder.terminate()
+        done = finish(recorder)
+        equal((done.code, done.out, done.err), (128 + 15, '', ''))
+        rows = [json.loads(line) for line in read(path).splitlines()]
+        equal([lock['name'] for lock in rows[0]['locks']], ['rec:one'])
+        equal([lock['name'] for lock in rows[-1]['locks']], ['rec:two'])
+        shown = dibs('top', '--replay', path, env={'DIBS_URL': None})
+        equal(shown.code, 0, shown)
+        contains(shown.out, 'rec:two  lock')
+        when = re.search(r'\d{4}-\d\d-\d\d \d\d:\d\d:\d\d', shown.out)[0]
+        contains(dibs('top', '--replay', path, '--at', '2020-01-01').out, 'rec:one  lock')
+        contains(dibs('top', '--replay', path, '--at', '23:59:59').out, 'rec:two  lock')
+        contains(dibs('top', '--replay', path, '--at', when).out, when)
+        end_holder(late)
+
+
+def a_reading_is_the_same_after_its_replay():
+    tokens = [dibs('acquire', '--no-renew', name).out.strip() for name in ('same:1', NASTY)]
+    subprocess.run([DIBS, 'acquire', '--no-renew', b'same:\xff\xfe'], env=environment(), check=True,
+                   stdout=subprocess.DEVNULL)
+    with tempfile.TemporaryDirectory() as place:
+        path = os.path.join(place, 'r')
+        now = _lines(dibs('top', '--once', '--record', path))
+        then = _lines(dibs('top', '--replay', path))
+        equal(now[1:], then[1:])
+        contains('\n'.join(now), 'same:\\xff\\xfe')
+        equal(len(read(path).splitlines()), 1)
+        equal(_lines(dibs('top', '--replay', path, '--limit', '1'))[2:], now[2:3])
+    for token in tokens:
+        dibs('release', token)
+    harness.server.ask('FLUSHALL')
+
+
+def a_damaged_recording_is_named_with_its_line():
+    token = dibs('acquire', '--no-renew', 'damage').out.strip()
+    with tempfile.TemporaryDirectory() as place:
+        path = os.path.join(place, 'r')
+        dibs('top', '--once', '--record', path)
+        line = read(path)
+        whole = json.loads(line)
+        locks = [dict(whole['locks'][0], name='x' * 513)]
+        for text in (json.dumps(dict(whole, locks=locks)), '', '\0', '[' * 100000):
+            with open(path, 'w') as f:
+                f.write(line + text + '\n')
+            done = dibs('top', '--replay', path)
+            equal((done.code, done.out), (78, ''), (text[:200], done))
+            contains(done.err, path + ': line 2 is damaged: ')
+        with open(path, 'w') as f:            # a recorder that was killed, and the next one
+            f.write(line + line[:100])
+        equal(dibs('top', '--replay', path).code, 0)
+        dibs('top', '--once', '--record', path)
+        equal(len(read(path).splitlines()), 3)
+        equal(dibs('top', '--replay', path).code, 0)
+    dibs('release', token)
+
+
+def what_is_no_recording_is_refused():
+    with tempfile.TemporaryDirectory() as place:
+        empty, pipe = os.path.join(place, 'empty'), os.path.join(place, 'pipe')
+        open(empty, 'w').close()
+        os.mkfifo(pipe)
+        for path, says in ((empty, 'it has no readings'), (pipe, 'it is no file'),
+                           (place, 'it is no file'), (place + '/none', 'No such file')):
+            done = dibs('top', '--replay', path)
+            equal(done.code, 78, done)
+            contains(done.err, 'cannot replay %s: %s' % (path, says))
+        for words in (('--replay', empty, 'x*'), ('--at', '10:00')):
+            equal(dibs('top', *words).code, 64, words)
+        done = dibs('top', '--record', place + '/none/r')
+        equal(done.code, 78, done)
+        contains(done.err, 'cannot write')
+
+
+def a_recording_ends_when_it_cannot_be_written():
+    token = dibs('acquire', '--no-renew', 'full').out.strip()
+    done = dibs('top', '--record', '/dev/full', '-i', '100ms')
+    equal((done.code, done.out), (78, ''), done)
+    contains(done.err, 'the recording ends: cannot write /dev/full: No space left')
+    with tempfile.TemporaryDirectory() as place:
+        path = os.path.join(place, 'r')
+        dibs('top', '--once', '--record', path)
+        done = subprocess.run(['bash', '-c', 'ulimit -f 4; exec "$DIBS" top --record "$0" -i 100ms',
+                               path], env=environment(), capture_output=True, text=True,
+                              timeout=PATIENCE)
+        equal(done.returncode, 78, done)
+        contains(done.stderr, 'File too large')
+        assert len([json.loads(line) for line in read(path).splitlines()]) > 1
+        assert read(path).endswith('\n'), read(path)
+        pipe = os.path.join(place, 'pipe')
+        os.mkfifo(pipe)
+        recorder = _record(pipe)
+        with open(pipe) as f:
+            json.loads(f.readline())
+        done = finish(recorder)
+        equal(done.code, 78, done)
+        contains(done.err, 'Broken pipe')
+    dibs('release', token)
+
+
 def options_out_of_range_are_refused():
-    for words in (('--sort', 'size'), ('--limit', '0'), ('a', 'b')):
+    for words in (('--sort', 'size'), ('--limit', '0'), ('a', 'b'), ('-i', '50ms')):
         equal(dibs('top', *words).code, 64, words)
 
 

@@ -324,10 +324,10 @@ static void without_an_answer_the_last_reading_stays(void **state)
   (void)state;
   reading.is_up = false;
   reading.good_ms = NOW - 12300;
-  memcpy(reading.error, "refused", 8);
+  memcpy(reading.error, "refused\x1b[2J", 12);          /* of a recording it may be anything */
   draw();
   assert_true(shows("NO ANSWER"));
-  assert_true(shows("no answer for 12.3s: refused"));
+  assert_true(shows("no answer for 12.3s: refused\\x1b[2J"));
   assert_true(shows("n-00"));
 }
 
@@ -340,6 +340,34 @@ static void messages_are_printable_and_end(void **state)
   top_screen_say(&screen, "stale", NOW - 20000);
   draw();
   assert_false(shows("stale"));
+}
+
+static void a_recording_is_stepped_through_and_breaks_nothing(void **state)
+{
+  (void)state;
+  screen.recorded = 40;
+  screen.number = 16;
+  draw();
+  assert_true(shows("reading 17 of 40"));
+  assert_true(shows("Left Right step"));
+  assert_int_equal(type(TOP_KEY_RIGHT), TOP_STEPS);
+  assert_int_equal(screen.step, 1);
+  assert_int_equal(type('['), TOP_STEPS);
+  assert_int_equal(screen.step, -30);
+  type('b');
+  assert_int_equal(screen.input, TOP_KEYS);
+  assert_true(shows("this is a recording"));
+  assert_int_equal(type(TOP_KEY_ENTER), TOP_GOES_ON);
+  assert_int_equal(screen.view, TOP_NAMES);
+  type('g');
+  assert_true(shows("go to HH:MM"));
+  type_words("03:12");
+  assert_int_equal(type(TOP_KEY_ENTER), TOP_SEEKS);
+  assert_string_equal(screen.typed, "03:12");
+  type('g');
+  type_words("03");
+  assert_int_equal(type(TOP_KEY_ESCAPE), TOP_GOES_ON);
+  assert_int_equal(type('q'), TOP_ENDS);
 }
 
 static void a_screen_of_any_size_is_drawn(void **state)
@@ -374,6 +402,7 @@ int main(void)
     TEST(a_pause_stops_the_clock),
     TEST(without_an_answer_the_last_reading_stays),
     TEST(messages_are_printable_and_end),
+    TEST(a_recording_is_stepped_through_and_breaks_nothing),
     TEST(a_screen_of_any_size_is_drawn),
   };
 
