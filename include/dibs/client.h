@@ -14,7 +14,29 @@
 extern "C" {
 #endif
 
-/* pthread_cancel() does not act inside a function of the library, of any header: cancellation is
+/* The connections of a process to one deployment.
+ *
+ * Time limits: each call of a function that blocks has one, and returns at most 50 ms after it,
+ * whatever the servers and the network do.
+ *
+ * It is wait_ms where the function has that, also dibs_ping(); a shorter one than that of the other
+ * functions, below, begins with the first reply or refusal of a server. While no server has answered this
+ * client yet: connect_timeout_ms, if that is shorter (dibs_degrade).
+ *
+ * After wait_ms follows command_timeout_ms, for the reply to the request that ends the call:
+ * dibs_campaign(), dibs_barrier_await(), dibs_rate_limiter_acquire(), dibs_list_take(). Locks with
+ * min_replicas: replicas_wait_ms.
+ *
+ * For dibs_release() and dibs_resign() it is command_timeout_ms, for dibs_close() close_timeout_ms.
+ *
+ * All other functions that ask a server have that of dibs_set_call_timeout(); dibs_try_campaign()
+ * then command_timeout_ms. Functions that send requests until they have everything have it after
+ * each reply: dibs_list(), dibs_list_names(), dibs_map_each(), dibs_set_each(), dibs_list_range(),
+ * dibs_fleet_read(), dibs_history_read(), dibs_examine().
+ *
+ * As a table: doc/guide/time-limits.md.
+ *
+ * pthread_cancel() does not act inside a function of the library, of any header: cancellation is
  * disabled in each (also in callbacks that dibs_process() runs) and as before when it returns. To
  * end a wait use wait_ms or dibs_cancel(). Since 0.5
  *
@@ -289,7 +311,7 @@ DIBS_API dibs_status dibs_set_credentials(
  * milliseconds, 1 to DIBS_MS_MAX; 0: connect_timeout_ms, or command_timeout_ms if that is
  * longer, which is the default. Calls that wait await the first answer of a server for this time,
  * too, if their wait_ms is shorter. Applies to calls that begin after it, in all threads.
- * dibs_release() and dibs_close() have separate limits: doc/guide/time-limits.md.
+ * dibs_release() and dibs_close() have separate limits: the list at dibs_client.
  * Returns DIBS_OK, DIBS_ERR_ARGUMENT, DIBS_ERR_FORKED. Thread: any. Since 0.5 */
 DIBS_API dibs_status dibs_set_call_timeout(dibs_client *client, int32_t ms);
 

@@ -41,7 +41,8 @@ typedef bool (*dibs_finding_callback)(const dibs_finding *finding, void *data);
  *
  * Returns  DIBS_OK (whatever was found), DIBS_ERR_UNREACHABLE and similar faults if no server
  *          could be reached at all.
- * Thread   any; blocks, at most a few command timeouts; not from a callback.
+ * Thread   any; blocks; not from a callback. A server that stops answering is asked no more after
+ *          twice command_timeout_ms, and is a finding.
  * Source   doc/reliability.md; doc/guide/which-deployment.md.
  * Since    0.4 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_examine(

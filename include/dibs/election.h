@@ -30,7 +30,8 @@ extern "C" {
  *            dibs_hold_fence() is the epoch.
  * Returns    as dibs_lock(). DIBS_OK only after `value` is published: if that fails, the
  *            lock is released, and the result is the reason (DIBS_LOST: it was lost at once).
- *            Publishing is one more request: at most command_timeout_ms beside wait_ms.
+ *            Publishing is one more request: at most command_timeout_ms after wait_ms. A lock
+ *            that is released because its reply did not come is confirmed in the background.
  * Thread     any; blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_campaign(
   dibs_client *client, const char *name, const char *value,

@@ -157,7 +157,7 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_lock_bytes(
   const dibs_lock_options *options, dibs_hold **ret_hold);
 
 /* As dibs_lock(), but never waits for another holder: DIBS_BUSY. Still waits for the
- * server's answer, at most command_timeout_ms (connect_timeout_ms to connect). A lease that has
+ * server's answer, at most as long as dibs_set_call_timeout() says. A lease that has
  * ended can be taken a second later (dibs_inspection.is_held): a try that comes in between asks
  * again at the end of that second, on one server and in the native protocol. */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_try_lock(

@@ -61,7 +61,8 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_rate_limiter_set(
  * because the rate may change meanwhile. A repeated request takes once.
  *
  * `permits`  1 .. 1000000000.
- * `options`  NULL: waits without limit. options->wait_ms is the longest wait.
+ * `options`  NULL: waits without limit. options->wait_ms is the longest wait; what ends it is
+ *            sent to the server, whose reply takes at most command_timeout_ms more.
  * Returns    DIBS_OK: they are taken. DIBS_TIMED_OUT, DIBS_CANCELLED: they are not; permits
  *            granted at that moment are returned. DIBS_ERR_ARGUMENT: also more permits
  *            than the limiter ever grants at once, which would wait forever.

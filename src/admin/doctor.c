@@ -56,8 +56,16 @@ bool doctor_has_replied(dibs_status status)
   return status == DIBS_OK || status == DIBS_ERR_REFUSED || status == DIBS_ERR_DENIED;
 }
 
-resp_reply *doctor_ask_request(examination *x, dibs_status *ret_status,
-                               const request *command)
+static instant limit_of(const examination *x)
+{
+  const client_record *c = x->client;
+
+  return x->is_there ? instant_add(drive_now(), span_ms(c->times.command_ms))
+                     : client_give_up_at(c);
+}
+
+static resp_reply *ask_until(examination *x, dibs_status *ret_status, const request *command,
+                             instant until)
 {
   client_record *c = x->client;
   resp_reply *reply = NULL;
@@ -67,9 +75,7 @@ resp_reply *doctor_ask_request(examination *x, dibs_status *ret_status,
   *ret_status = status;
   if (status != DIBS_OK)
     return NULL;
-  question_ask_at(c, &q, x->route, command,
-                  x->is_there ? instant_add(drive_now(), span_ms(c->times.command_ms))
-                              : client_give_up_at(c));
+  question_ask_at(c, &q, x->route, command, until);
   *ret_status = question_read_only(question_wait(c, &q));
   client_leave(c);
   if (*ret_status == DIBS_OK) {
@@ -77,6 +83,36 @@ resp_reply *doctor_ask_request(examination *x, dibs_status *ret_status,
     q.reply = NULL;
   }
   question_deinit(&q);
+  return reply;
+}
+
+/* A command that a server cannot execute now, such as that of a key of a Cluster that is down,
+ * has no result in time, either; but that server answers PING. */
+static bool has_gone_silent(examination *x)
+{
+  const resp_argument words[] = { RESP_TEXT("PING") };
+  dibs_status status = DIBS_ERR_NO_MEMORY;
+  request ping;
+
+  request_init(&ping, &x->client->memory);
+  if (request_command(&ping, words, 1))
+    resp_reply_free(ask_until(x, &status, &ping, limit_of(x)));
+  request_deinit(&ping);
+  return status == DIBS_ERR_UNREACHABLE;
+}
+
+resp_reply *doctor_ask_request(examination *x, dibs_status *ret_status,
+                               const request *command)
+{
+  instant until = limit_of(x);
+  resp_reply *reply = NULL;
+
+  *ret_status = DIBS_ERR_UNREACHABLE;
+  if (x->is_silent)
+    return NULL;
+  reply = ask_until(x, ret_status, command, until);
+  if (*ret_status == DIBS_ERR_UNREACHABLE && x->is_there && !instant_before(drive_now(), until))
+    x->is_silent = has_gone_silent(x);
   return reply;
 }
 
@@ -198,11 +234,19 @@ static void tag_choose(examination *x)
   }
 }
 
+static void checks_run(examination *x)
+{
+  for (size_t i = 0; i < sizeof(themes) / sizeof(themes[0]); i++)
+    for (const doctor_check *check = themes[i];
+         check->name != NULL && !x->is_stopped && !x->is_silent; check++)
+      check->look(x, check->name);
+}
+
 static dibs_status server_examine(examination *x)
 {
   dibs_status status;
 
-  x->is_there = false;
+  x->is_there = x->is_silent = false;
   status = server_is_there(x);
   if (status != DIBS_OK)
     return status;
@@ -210,9 +254,10 @@ static dibs_status server_examine(examination *x)
   version_read(x);
   x->is_cluster = facts_are(&x->info, "cluster_enabled", "1");
   tag_choose(x);
-  for (size_t i = 0; i < sizeof(themes) / sizeof(themes[0]); i++)
-    for (const doctor_check *check = themes[i]; check->name != NULL && !x->is_stopped; check++)
-      check->look(x, check->name);
+  checks_run(x);
+  if (x->is_silent)
+    doctor_add(x, "connection", DIBS_FINDING_FAIL, advice_for(DIBS_ERR_UNREACHABLE),
+               "the server answered at first, and then no more: the other checks are left out");
   facts_deinit(&x->info);
   return DIBS_OK;
 }
@@ -249,11 +294,12 @@ static dibs_status any_server_ping(examination *x)
 {
   int32_t all_ms = x->client->times.connect_ms;
   int32_t first_ms = all_ms < FULL_MS ? all_ms : FULL_MS;
-  dibs_status status = client_ping(x->client, first_ms, NULL);
+  instant now = drive_now();
+  dibs_status status = client_ping(x->client, instant_add(now, span_ms(first_ms)), NULL);
 
   if (status != DIBS_ERR_UNREACHABLE || first_ms == all_ms || last_error_has(FULL))
     return status;
-  return client_ping(x->client, all_ms - first_ms, NULL);
+  return client_ping(x->client, instant_add(now, span_ms(all_ms)), NULL);
 }
 
 /* A request to any server: with its reply the engine knows the servers. */

@@ -39,6 +39,7 @@ typedef struct examination {
   int64_t version[3];            /* 0 0 0: not known */
   bool is_valkey, is_cluster;
   bool is_there;                 /* it has answered: no connection to wait for */
+  bool is_silent;                /* and then it stopped answering: it is asked no more */
   char tag[16];                  /* the tag of a name that this server stores */
   int64_t lag_s;                 /* min-replicas-max-lag where it applies; 0: not, or not known */
 } examination;

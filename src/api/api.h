@@ -272,22 +272,22 @@ dibs_status question_run_until(client_record *c, question *q, const request *com
                                instant until);
 /* The same for server `route` only. */
 dibs_status question_run_at(client_record *c, question *q, size_t route,
-                            const request *command);
+                            const request *command, instant until);
 /* A quorum: the first connected server from `from` on; SIZE_MAX: none, or no quorum. */
 size_t quorum_route_next(client_record *c, size_t from);
 /* Sends one request to all servers of a quorum at once. DIBS_OK: a majority answered, the
  * others are named in a warning; UNREACHABLE names them. `*ret_questions`: one for each
  * server, with a reply or NULL; quorum_ask_end() must follow in any case. */
-dibs_status quorum_ask(client_record *c, const request *k, question **ret_questions,
-                       size_t *ret_count);
+dibs_status quorum_ask(client_record *c, const request *k, instant until,
+                       question **ret_questions, size_t *ret_count);
 void quorum_ask_end(client_record *c, question *questions, size_t count);
 /* inspect: adds why a name without a holder cannot be taken. Outside the mutex. */
-void hindrance_add(client_record *c, dibs_inspection *in, int64_t server_us);
+void hindrance_add(client_record *c, dibs_inspection *in, int64_t server_us, instant until);
 /* A request that changes nothing: DIBS_UNKNOWN becomes UNREACHABLE. */
 dibs_status question_read_only(dibs_status status);
 
 /* ---- token.c ---- */
-dibs_status client_ping(client_record *c, int32_t wait_ms, uint64_t *ret_round_trip_us);
+dibs_status client_ping(client_record *c, instant until, uint64_t *ret_round_trip_us);
 
 /* ---- agreed_time.c ---- */
 /* The server's time, or 0 if this machine's clock disagrees: then the deadlines that a
@@ -295,7 +295,9 @@ dibs_status client_ping(client_record *c, int32_t wait_ms, uint64_t *ret_round_t
 dibs_status client_agreed_time(client_record *c, instant until, int64_t *ret_us);
 
 /* ---- inspect.c ---- */
-dibs_status inspect_name(client_record *c, const void *name, size_t size,
+/* All its requests end at `until`. What is known of holders and waiters beside the reply to the
+ * first one is left out if the server does not answer in time. */
+dibs_status inspect_name(client_record *c, const void *name, size_t size, instant until,
                          dibs_inspection **ret_inspection);
 
 #endif

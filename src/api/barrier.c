@@ -328,10 +328,11 @@ dibs_status dibs_barrier_reset(dibs_client *client, const char *name)
   if (status != DIBS_OK)
     return client_end(c, status);
   b = op_of(&barrier_look_row, name);
-  status = call_blocking(c, &b.op, NULL);
+  plan = (wait_plan){ .until = client_give_up_at(c) };
+  status = call_blocking(c, &b.op, &plan);
   b.op.row = &barrier_reset_row;
   if (status == DIBS_OK && (b.seen.arrived > 0 || b.seen.is_broken))
-    status = call_blocking(c, &b.op, NULL);
+    status = call_blocking(c, &b.op, &plan);
   return client_end(c, status);
 }
 

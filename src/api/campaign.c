@@ -103,7 +103,7 @@ static void send(claim *cl, bool is_clear)
 }
 
 /* Publishes the value. When it cannot: `q` is done, and has the reason. */
-static void publish_ask(claim *cl, question *q)
+static void publish_ask(claim *cl, question *q, instant until)
 {
   client_record *c = cl->client;
   campaign *l = cl->campaign;
@@ -114,7 +114,7 @@ static void publish_ask(claim *cl, question *q)
   l->reported_at = drive_now();
   request_init(&k, &c->memory);
   if (call_make(cl, false, &k, &status)) {
-    question_ask(c, q, &k, instant_add(l->reported_at, span_ms(c->times.command_ms)));
+    question_ask(c, q, &k, until);
   } else {
     *q = (question){ .reply = NULL };
     (void)outcome_set(&q->end, c, status, "");
@@ -122,6 +122,12 @@ static void publish_ask(claim *cl, question *q)
     q->waiter.is_done = true;
   }
   request_deinit(&k);
+}
+
+/* The limit of the publication that ends a campaign. */
+static instant campaign_until(const client_record *c)
+{
+  return instant_add(drive_now(), span_ms(c->times.command_ms));
 }
 
 /* How a publication ended. */
@@ -181,7 +187,7 @@ bool campaign_is_to_report(claim *cl)
   l->on_lost = cl->on_lost;
   cl->on_lost = NULL;                    /* until it is published, on_lock reports a loss */
   cl->jobs++;
-  publish_ask(cl, &l->question);
+  publish_ask(cl, &l->question, campaign_until(cl->client));
   if (l->question.waiter.is_done)
     campaign_reported(cl->client, &l->question);
   else
@@ -234,7 +240,7 @@ static dibs_status value_check(client_record *c, const char *value)
   return client_refuse(c, DIBS_ERR_ARGUMENT, VALUE_IS_LONG);
 }
 
-/* NULL: publishes the current value. */
+/* NULL: publishes the current value, as the end of a campaign. */
 static dibs_status publish(dibs_hold *hold, const char *value)
 {
   entry in;
@@ -248,7 +254,8 @@ static dibs_status publish(dibs_hold *hold, const char *value)
   } else {
     if (value != NULL)
       value_set(in.claim->campaign, value);
-    publish_ask(in.claim, &q);
+    publish_ask(in.claim, &q, value != NULL ? client_give_up_at(in.client)
+                                            : campaign_until(in.client));
     (void)question_wait(in.client, &q);
     status = reported(in.client, &q);
     (void)outcome_note(&q.end, in.client);
@@ -265,13 +272,17 @@ static lock_call call_of(const char *name, const char *value)
   return call;
 }
 
-/* Elected, but not published: releases the hold, and keeps the publication's error. */
-static void resign_unreported(dibs_hold *hold)
+/* Elected, but not published: releases the hold, and keeps the publication's error. A server that
+ * has not answered is not waited for again: the release is confirmed in the background. */
+static void resign_unreported(dibs_hold *hold, dibs_status status)
 {
   dibs_error why;
 
   dibs_last_error(NULL, &why);
-  (void)dibs_release(hold);
+  if (status == DIBS_UNKNOWN || status == DIBS_ERR_UNREACHABLE)
+    (void)dibs_release_async(hold, NULL, NULL);
+  else
+    (void)dibs_release(hold);
   fault_again(&why);
 }
 
@@ -292,7 +303,7 @@ static dibs_status campaign_start(client_record *c, lock_call *call,
   if (status == DIBS_OK)
     *ret_hold = hold;
   else
-    resign_unreported(hold);
+    resign_unreported(hold, status);
   return status == DIBS_ERR_STALE ? DIBS_ERR_CLOSED : status;
 }
 

@@ -128,13 +128,18 @@ dibs_status claim_leave(const entry *e, dibs_status status)
   return client_end(e->client, status);
 }
 
-instant client_give_up_at(const client_record *c)
+static int32_t call_timeout_ms(const client_record *c)
 {
   int32_t call_ms = atomic_load(&c->call_ms);
   int32_t longer = c->times.connect_ms > c->times.command_ms ? c->times.connect_ms
                                                              : c->times.command_ms;
 
-  return instant_add(drive_now(), span_ms(call_ms > 0 ? call_ms : longer));
+  return call_ms > 0 ? call_ms : longer;
+}
+
+instant client_give_up_at(const client_record *c)
+{
+  return instant_add(drive_now(), span_ms(call_timeout_ms(c)));
 }
 
 dibs_status dibs_set_credentials(dibs_client *client, const char *user, const char *password)

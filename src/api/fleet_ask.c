@@ -7,7 +7,7 @@ static dibs_status ask_quorum(client_record *c, const request *command, fleet_vi
 {
   question *qs;
   size_t count;
-  dibs_status status = quorum_ask(c, command, &qs, &count);
+  dibs_status status = quorum_ask(c, command, client_give_up_at(c), &qs, &count);
 
   for (size_t i = 0; status == DIBS_OK && i < count; i++)
     if (qs[i].reply != NULL && !visit(data, qs[i].reply))

@@ -23,7 +23,7 @@ static int64_t ends_read(const resp_reply *reply)
 }
 
 static int64_t quarantine_left_ms(client_record *c, const char *name, size_t size,
-                                  int64_t server_us)
+                                  int64_t server_us, instant until)
 {
   char bytes[KEY_TEXT_SIZE];
   text key = text_over(bytes, sizeof(bytes));
@@ -38,7 +38,7 @@ static int64_t quarantine_left_ms(client_record *c, const char *name, size_t siz
   words[1] = (resp_argument){ bytes, key.used };
   request_init(&command, &c->memory);
   (void)request_command(&command, words, 2);
-  if (question_run(c, &q, &command) == DIBS_OK)
+  if (question_run_until(c, &q, &command, until) == DIBS_OK)
     left_ms = (ends_read(q.reply) - server_us + 999) / 1000;
   question_deinit(&q);
   request_deinit(&command);
@@ -47,14 +47,14 @@ static int64_t quarantine_left_ms(client_record *c, const char *name, size_t siz
   return left_ms > 0 ? left_ms : 0;
 }
 
-void hindrance_add(client_record *c, dibs_inspection *in, int64_t server_us)
+void hindrance_add(client_record *c, dibs_inspection *in, int64_t server_us, instant until)
 {
   text shown = text_over(in->obstacle, sizeof(in->obstacle));
   const char *words = "";
 
   if (in->is_held)
     return;
-  in->quarantine_ms = quarantine_left_ms(c, in->name, in->name_size, server_us);
+  in->quarantine_ms = quarantine_left_ms(c, in->name, in->name_size, server_us, until);
   if (client_enter(c, false) != DIBS_OK)
     return;
   if (engine_cannot_ask(drive_engine(c->drive), drive_now(), &words))

@@ -26,7 +26,7 @@ typedef struct history_walk {
   size_t limit;
   char next[ID_SIZE];              /* the end of the next page */
   size_t in_page;
-  bool is_old;                     /* the page reached what is too old */
+  instant until;                   /* one limit after the last reply, of any server of a quorum */
 } history_walk;
 
 /* ---- one entry ---- */
@@ -236,8 +236,10 @@ static dibs_status page_ask(client_record *c, history_walk *w, size_t route)
   words[3].size = least.used;
   request_init(&command, &c->memory);
   (void)request_command(&command, words, 6);
-  status = route == SIZE_MAX ? question_run(c, &q, &command)
-                             : question_run_at(c, &q, route, &command);
+  status = route == SIZE_MAX ? question_run_until(c, &q, &command, w->until)
+                             : question_run_at(c, &q, route, &command, w->until);
+  if (status == DIBS_OK)
+    w->until = client_give_up_at(c);
   if (status == DIBS_OK && !page_add(w, route != SIZE_MAX, q.reply))
     status = client_refuse(c, DIBS_ERR_NO_MEMORY, "");
   question_deinit(&q);
@@ -316,6 +318,7 @@ static dibs_status history_read(client_record *c, const dibs_history_options *o,
 
   if (status != DIBS_OK)
     return status;
+  w.until = client_give_up_at(c);
   if (o->since_ms > 0 && o->since_ms < h->shown.server_us / 1000)
     w.least_us = h->shown.server_us - o->since_ms * 1000;
   h->shown.size = sizeof(h->shown);

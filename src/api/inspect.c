@@ -50,13 +50,13 @@ static dibs_status answer_read(client_record *c, question *q, dibs_status status
 }
 
 /* Some servers of a quorum may not have the name: shows the first reply with a holder. */
-static dibs_status quorum_read(client_record *c, const request *k,
+static dibs_status quorum_read(client_record *c, const request *k, instant until,
                                inspect_answer *ret_answer)
 {
   question *questions;
   size_t count;
   bool is_found = false;
-  dibs_status status = quorum_ask(c, k, &questions, &count);
+  dibs_status status = quorum_ask(c, k, until, &questions, &count);
 
   for (size_t i = 0; i < count && status == DIBS_OK && !is_found; i++) {
     if (questions[i].reply == NULL)
@@ -69,7 +69,7 @@ static dibs_status quorum_read(client_record *c, const request *k,
   return status;
 }
 
-static dibs_status answer_ask(client_record *c, const void *name, size_t size,
+static dibs_status answer_ask(client_record *c, const void *name, size_t size, instant until,
                               inspect_answer *ret_answer)
 {
   request k;
@@ -79,9 +79,9 @@ static dibs_status answer_ask(client_record *c, const void *name, size_t size,
   request_init(&k, &c->memory);
   if (c->names.dialect->inspect(&c->names, &k, name, size) &&
       c->servers.kind == DEPLOYMENT_QUORUM) {
-    status = quorum_read(c, &k, ret_answer);
+    status = quorum_read(c, &k, until, ret_answer);
   } else {
-    status = question_run(c, &q, &k);
+    status = question_run_until(c, &q, &k, until);
     status = answer_read(c, &q, status, ret_answer);
   }
   request_deinit(&k);
@@ -215,7 +215,7 @@ static inspection_box *box_new(client_record *c, const void *name, size_t size,
 
 /* ---- all ---- */
 
-dibs_status inspect_name(client_record *c, const void *name, size_t size,
+dibs_status inspect_name(client_record *c, const void *name, size_t size, instant until,
                          dibs_inspection **ret_inspection)
 {
   inspect_answer *answer = mem_alloc(&c->memory, sizeof(*answer));
@@ -224,19 +224,19 @@ dibs_status inspect_name(client_record *c, const void *name, size_t size,
 
   if (answer == NULL)
     return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
-  status = answer_ask(c, name, size, answer);
+  status = answer_ask(c, name, size, until, answer);
   if (status == DIBS_OK) {
     box = box_new(c, name, size, answer);
     if (box == NULL)
       status = client_refuse(c, DIBS_ERR_NO_MEMORY, "");
     else
-      party_info_add(c, &box->inspection, answer);
+      party_info_add(c, &box->inspection, answer, until);
     if (box != NULL)
       wait_report_show(&c->names, &box->inspection, answer);
   }
   if (box != NULL) {
     first_holder_show(&box->inspection);
-    hindrance_add(c, &box->inspection, answer->server_us);
+    hindrance_add(c, &box->inspection, answer->server_us, until);
   }
   mem_free(&c->memory, answer);
   if (box == NULL)
@@ -258,7 +258,7 @@ dibs_status dibs_inspect_bytes(dibs_client *client, const void *name, size_t nam
   if (fault == NULL && ret_inspection == NULL)
     fault = "ret_inspection is NULL";
   status = fault != NULL ? client_refuse(c, DIBS_ERR_ARGUMENT, fault)
-                         : inspect_name(c, name, name_size, ret_inspection);
+                         : inspect_name(c, name, name_size, client_give_up_at(c), ret_inspection);
   return client_end(c, status);
 }
 

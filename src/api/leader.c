@@ -66,7 +66,7 @@ dibs_leader *dibs_leader_free(dibs_leader *leader)
 /* ---- asking once ---- */
 
 /* Adds host and pid of the client; without a registration they stay blank. */
-static void party_add(client_record *c, const char *name, const lease_id *lease,
+static void party_add(client_record *c, const char *name, const lease_id *lease, instant until,
                       dibs_leader *leader)
 {
   char bytes[LEASE_TEXT_SIZE];
@@ -74,7 +74,7 @@ static void party_add(client_record *c, const char *name, const lease_id *lease,
   dibs_inspection *in = NULL;
 
   lease_id_write(lease, &expected);
-  if (inspect_name(c, name, strlen(name), &in) != DIBS_OK)
+  if (inspect_name(c, name, strlen(name), until, &in) != DIBS_OK)
     return;
   if (in->is_held && strcmp(in->lease, bytes) == 0)
     leader->party = in->holder;
@@ -84,8 +84,9 @@ static void party_add(client_record *c, const char *name, const lease_id *lease,
 static dibs_status leader_get(client_record *c, const char *name, dibs_leader **ret_leader)
 {
   election_op e = { .op.row = &election_look_row, .name = name, .name_size = strlen(name) };
+  wait_plan plan = { .until = client_give_up_at(c) };
   dibs_leader *leader;
-  dibs_status status = call_blocking(c, &e.op, NULL);
+  dibs_status status = call_blocking(c, &e.op, &plan);
 
   if (status != DIBS_OK)
     return status;
@@ -93,7 +94,7 @@ static dibs_status leader_get(client_record *c, const char *name, dibs_leader **
   if (leader == NULL)
     return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
   if (e.state.is_led)
-    party_add(c, name, &e.lease, leader);
+    party_add(c, name, &e.lease, plan.until, leader);
   *ret_leader = leader;
   return DIBS_OK;
 }

@@ -24,6 +24,8 @@ typedef struct walk {
   list_kind kind;
   char cursor[CURSOR_SIZE];
   bool must_stop;
+  dibs_status last;                  /* of the last request */
+  instant until;                     /* its end */
 } walk;
 
 /* The letter between the prefix and the name. */
@@ -55,6 +57,14 @@ static bool is_foreign(const walk *w)
   return w->callback != NULL && w->client->names.dialect != &native_dialect;
 }
 
+/* A walk ends one limit after the last reply, also where it then asks another server. */
+static instant limit_of(walk *w)
+{
+  if (w->last == DIBS_OK)
+    w->until = client_give_up_at(w->client);
+  return w->until;
+}
+
 static dibs_status page_ask(walk *w, question *q)
 {
   const protocol *names = &w->client->names;
@@ -65,7 +75,6 @@ static dibs_status page_ask(walk *w, question *q)
                             RESP_TEXT("500"), RESP_TEXT("TYPE"), { NULL, 0 } };
   size_t count = 6;
   request command;
-  dibs_status status;
 
   if (is_foreign(w)) {
     const char *type = dialect_list_type(names, w->kind);
@@ -79,9 +88,9 @@ static dibs_status page_ask(walk *w, question *q)
   words[3].size = pattern.used;
   request_init(&command, &w->client->memory);
   (void)request_command(&command, words, count);
-  status = question_run_at(w->client, q, w->route, &command);
+  w->last = question_run_at(w->client, q, w->route, &command, limit_of(w));
   request_deinit(&command);
-  return question_read_only(status);
+  return question_read_only(w->last);
 }
 
 /* The pattern and the callback get a text that ends with a zero. */
@@ -101,10 +110,11 @@ static dibs_status name_visit(walk *w, const char *name, size_t size)
 
   if (!is_wanted(w, ended, name, size))
     return DIBS_OK;
-  status = inspect_name(w->client, name, size, &found);
-
+  status = inspect_name(w->client, name, size, limit_of(w), &found);
   if (status == DIBS_ERR_WRONG_TYPE)
     return DIBS_OK;                      /* a foreign key under this client's prefix */
+  /* Also without a reply about the parties the name itself was read. */
+  w->last = instant_before(drive_now(), w->until) ? status : DIBS_ERR_UNREACHABLE;
   if (status != DIBS_OK)
     return status;
   if (!is_foreign(w) || (found->is_held && dialect_list_is_owner(&w->client->names,
@@ -301,7 +311,7 @@ static dibs_status route_decides(walk *w)
 
   if (!name_on_route(w, name, sizeof(name), &size))
     return DIBS_OK;
-  status = inspect_name(w->client, name, size, &found);
+  status = inspect_name(w->client, name, size, limit_of(w), &found);
   (void)dibs_inspection_free(found);
   return status == DIBS_ERR_WRONG_TYPE ? DIBS_OK : status;
 }
@@ -310,7 +320,7 @@ static dibs_status route_decides(walk *w)
 static dibs_status majority_answers(walk *w)
 {
   dibs_inspection *found = NULL;
-  dibs_status status = inspect_name(w->client, "0", 1, &found);
+  dibs_status status = inspect_name(w->client, "0", 1, limit_of(w), &found);
 
   (void)dibs_inspection_free(found);
   return status == DIBS_ERR_WRONG_TYPE ? DIBS_OK : status;
@@ -365,7 +375,7 @@ static dibs_status routes_walk(walk *w)
   bool is_more;
 
   if (kind == DEPLOYMENT_CLUSTER)        /* the engine now knows its nodes */
-    status = client_ping(w->client, 0, NULL);
+    status = client_ping(w->client, limit_of(w), NULL);
   else if (kind == DEPLOYMENT_QUORUM)
     status = majority_answers(w);
   else if (kind == DEPLOYMENT_SINGLE)

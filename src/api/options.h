@@ -37,6 +37,8 @@ typedef struct lock_call {
 typedef struct wait_plan {
   int32_t wait_ms;                /* DIBS_FOREVER; 0: the first reply ends it */
   dibs_canceller *cancel;
+  instant until;                  /* with wait_ms 0: of a call with several requests, its end;
+                                     0: client_give_up_at() */
 } wait_plan;
 
 /* Copies what this library knows of a sized record: a smaller one is filled with zeros,

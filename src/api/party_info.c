@@ -107,10 +107,9 @@ static void party_ask(client_record *c, question *q, const dibs_party *p, instan
 }
 
 /* Sends all requests, then reads all replies. */
-static void party_info_ask(client_record *c, party_row *parties, size_t count, const fields *f)
+static void party_info_ask(client_record *c, party_row *parties, size_t count, const fields *f,
+                           instant until)
 {
-  instant until = client_give_up_at(c);
-
   if (client_enter(c, true) != DIBS_OK)
     return;
   for (size_t i = 0; i < count; i++)
@@ -134,7 +133,8 @@ static void fields_name(fields *f, const dibs_inspection *in)
   text_add_bytes(&f->note, in->name, in->name_size);
 }
 
-void party_info_add(client_record *c, dibs_inspection *in, const inspect_answer *a)
+void party_info_add(client_record *c, dibs_inspection *in, const inspect_answer *a,
+                    instant until)
 {
   size_t count = in->shown_holders + in->party_count;
   party_row *parties = count > 0 ? mem_zalloc(&c->memory, count * sizeof(*parties)) : NULL;
@@ -151,6 +151,6 @@ void party_info_add(client_record *c, dibs_inspection *in, const inspect_answer 
     parties[i].ask = holds ? a->holders[at].lease.ask : a->waiters[at].ask;
   }
   fields_name(&f, in);
-  party_info_ask(c, parties, count, &f);
+  party_info_ask(c, parties, count, &f, until);
   mem_free(&c->memory, parties);
 }

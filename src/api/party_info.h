@@ -7,6 +7,7 @@
 
 /* Reads the hash `<p>:client:C` of each holder and waiter shown, all at once. Missing
  * registrations stay blank and are no fault. */
-void party_info_add(client_record *c, dibs_inspection *in, const inspect_answer *a);
+void party_info_add(client_record *c, dibs_inspection *in, const inspect_answer *a,
+                    instant until);
 
 #endif

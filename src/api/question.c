@@ -112,9 +112,9 @@ dibs_status question_run_until(client_record *c, question *q, const request *com
 }
 
 dibs_status question_run_at(client_record *c, question *q, size_t route,
-                            const request *command)
+                            const request *command, instant until)
 {
-  return run(c, q, route, command, client_give_up_at(c));
+  return run(c, q, route, command, until);
 }
 
 size_t quorum_route_next(client_record *c, size_t from)

@@ -75,10 +75,9 @@ static dibs_status judge(client_record *c, const question *qs, size_t count, siz
   return client_fault(c, DIBS_ERR_UNREACHABLE, bytes);
 }
 
-dibs_status quorum_ask(client_record *c, const request *k, question **ret_questions,
-                       size_t *ret_count)
+dibs_status quorum_ask(client_record *c, const request *k, instant until,
+                       question **ret_questions, size_t *ret_count)
 {
-  instant until = client_give_up_at(c);
   dibs_status status = client_enter(c, true);
   size_t count, answered;
   question *qs;

@@ -15,7 +15,7 @@ static dibs_status ping_once(client_record *c, const request *time, instant unti
   return question_read_only(status);
 }
 
-static dibs_status ping(client_record *c, instant until, uint64_t *ret_round_trip_us)
+dibs_status client_ping(client_record *c, instant until, uint64_t *ret_round_trip_us)
 {
   static const resp_argument words[] = { { "TIME", 4 } };
   dibs_status status;
@@ -35,25 +35,20 @@ static dibs_status ping(client_record *c, instant until, uint64_t *ret_round_tri
   return status;
 }
 
-dibs_status client_ping(client_record *c, int32_t wait_ms, uint64_t *ret_round_trip_us)
-{
-  char why_words[128];
-  text why = text_over(why_words, sizeof(why_words));
-  int32_t ms = wait_ms > 0 ? wait_ms : c->times.connect_ms;
-
-  if (!options_ms_check("wait_ms", wait_ms, &why))
-    return client_refuse(c, DIBS_ERR_ARGUMENT, why_words);
-  return ping(c, instant_add(drive_now(), span_ms(ms)), ret_round_trip_us);
-}
-
 dibs_status dibs_ping(dibs_client *client, int32_t wait_ms, uint64_t *ret_round_trip_us)
 {
+  char words[128];
+  text why = text_over(words, sizeof(words));
   client_record *c;
   dibs_status status = client_begin(client, true, &c);
+  int32_t ms;
 
   if (status != DIBS_OK)
     return status;
-  return client_end(c, client_ping(c, wait_ms, ret_round_trip_us));
+  if (!options_ms_check("wait_ms", wait_ms, &why))
+    return client_end(c, client_refuse(c, DIBS_ERR_ARGUMENT, words));
+  ms = wait_ms > 0 ? wait_ms : c->times.connect_ms;
+  return client_end(c, client_ping(c, instant_add(drive_now(), span_ms(ms)), ret_round_trip_us));
 }
 
 /* ---- tokens ---- */
@@ -222,22 +217,6 @@ static bool break_encode(const protocol *n, request *out, const token_parts *p,
                                  estimate_us);
 }
 
-/* A quorum: each server that has this lease releases it. Returns the best of their replies. */
-static dibs_status others_ask(client_record *c, const request *k, dibs_status best)
-{
-  for (size_t route = quorum_route_next(c, 0); route != SIZE_MAX;
-       route = quorum_route_next(c, route + 1)) {
-    release_answer answer = { .outcome = RELEASE_GONE };
-    question q;
-
-    if (question_run_at(c, &q, route, k) == DIBS_OK &&
-        native_release_answer(q.reply, &answer) && answer.outcome == RELEASE_DONE)
-      best = DIBS_OK;
-    question_deinit(&q);
-  }
-  return best;
-}
-
 static dibs_status lease_ask(client_record *c, lease_encoder *encode, const token_parts *p)
 {
   release_answer answer;
@@ -258,8 +237,6 @@ static dibs_status lease_ask(client_record *c, lease_encoder *encode, const toke
   question_deinit(&q);
   if (status == DIBS_OK && answer.outcome != RELEASE_DONE)
     status = release_gone_status(answer.outcome);
-  if (status >= DIBS_OK && c->servers.kind == DEPLOYMENT_QUORUM)
-    status = others_ask(c, &k, status);
   request_deinit(&k);
   return status;
 }

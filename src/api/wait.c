@@ -309,7 +309,7 @@ static dibs_status begin_in_engine(wait *w, instant limit, const wait_question *
 static instant limit_of(const wait *w, const wait_plan *plan)
 {
   if (plan->wait_ms == 0)
-    return client_give_up_at(w->client);
+    return plan->until.ns != 0 ? plan->until : client_give_up_at(w->client);
   return plan->wait_ms == DIBS_FOREVER ? INSTANT_NEVER
                                        : instant_add(drive_now(), span_ms(plan->wait_ms));
 }

@@ -156,8 +156,10 @@ static void set_mode(struct test_proxy *p, enum test_direction d, enum flow_mode
       p->direction[which].delay_ms_max = limit;
       p->direction[which].rate = limit;
     }
-  if (mode == FLOW_PASS && d == TEST_BOTH)
+  if (mode == FLOW_PASS && d == TEST_BOTH) {
     p->has_chances = false;
+    p->silence_after = 0;
+  }
   commit(p);
 }
 
@@ -223,6 +225,13 @@ void test_proxy_swallow_replies(struct test_proxy *p, unsigned count)
 {
   begin(p);
   p->swallow = count;
+  commit(p);
+}
+
+void test_proxy_silence_after(struct test_proxy *p, unsigned count)
+{
+  begin(p);
+  p->silence_after = count;
   commit(p);
 }
 

@@ -62,6 +62,9 @@ void test_proxy_cut_after(struct test_proxy *p, enum test_direction d, uint64_t 
 /* Once: the next `count` whole replies are dropped, then the connection that had the last
  * of them is cut. Not with TLS. */
 void test_proxy_swallow_replies(struct test_proxy *p, unsigned count);
+/* After the next `count` whole replies (1 or more) no byte reaches a client any more, as after
+ * test_proxy_black_hole(p, TEST_TO_CLIENT). Not with TLS. */
+void test_proxy_silence_after(struct test_proxy *p, unsigned count);
 /* Once: the next connection on which `word` (at most 63 bytes) goes to the server gives
  * nothing more to its client, and is cut when the server has answered all that it was
  * asked up to there: surely executed, answer lost. Not with TLS. */
@@ -95,6 +98,7 @@ struct test_proxy_counts {
   uint64_t passed_to_server, passed_to_client;     /* bytes */
   uint64_t dropped_to_server, dropped_to_client;
   uint64_t replies_swallowed;
+  int64_t silent_since_us;       /* of test_proxy_silence_after(), by test_now_us(); 0: not yet */
   uint64_t commands;             /* that had a chance, and what it was: */
   uint64_t requests_lost, replies_lost, duplicated, late, silenced;
 };

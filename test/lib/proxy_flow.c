@@ -177,6 +177,15 @@ static void take_command(struct test_proxy *p, struct connection *c, const char 
 
 /* ---- to the client: swallow replies ---- */
 
+static void silence_if_due(struct test_proxy *p, struct connection *c, bool is_end)
+{
+  if (!is_end || p->silence_after == 0 || --p->silence_after > 0)
+    return;
+  (void)flow_write(p, c, TO_CLIENT, INT64_MAX);       /* this reply arrives */
+  p->direction[TO_CLIENT].mode = FLOW_BLACK_HOLE;
+  p->counts.silent_since_us = test_now_us();
+}
+
 static void take_reply(struct test_proxy *p, struct connection *c, const char *bytes,
                        size_t size, bool is_end)
 {
@@ -188,6 +197,7 @@ static void take_reply(struct test_proxy *p, struct connection *c, const char *b
     return;
   if (!is_swallowing && !c->is_losing) {
     queue_to_the_limit(p, c, TO_CLIENT, bytes, size);
+    silence_if_due(p, c, is_end);
     return;
   }
   p->counts.replies_swallowed += is_end;

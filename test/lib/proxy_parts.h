@@ -71,7 +71,7 @@ struct test_proxy {
   int server_port;               /* for clients by TCP; 0: by the socket too */
   struct connection *connections;
   struct direction direction[2];
-  unsigned swallow;
+  unsigned swallow, silence_after;   /* replies; 0: no such fault */
   char lose[PROXY_WORD], only[PROXY_WORD];
   struct test_proxy_chances chances;
   bool has_chances;

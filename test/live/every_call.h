@@ -13,6 +13,10 @@ struct trial {
   const struct row *row;
   const char *url;
   const dibs_options *options;
+  const char *name;
+  const dibs_lock_options *lock_options;     /* NULL: defaults, without a limit */
+  const dibs_wait_options *wait_options;
+  int32_t ping_ms;
   dibs_status status;             /* what it returned, or its callback was given */
   dibs_error error;               /* dibs_last_error() of its thread, or the callback's */
   _Atomic int callbacks;
@@ -100,113 +104,113 @@ static bool on_finding(const dibs_finding *finding, void *data)
 
 /* The function, and what it takes after the client. */
 #define CALLS(X) \
-  X(dibs_ping, 0, &t->unsigned_number) \
-  X(dibs_lock, "r", NULL, &t->hold) \
-  X(dibs_lock_bytes, "r", 1, NULL, &t->hold) \
-  X(dibs_try_lock, "r", NULL, &t->hold) \
-  X(dibs_try_lock_bytes, "r", 1, NULL, &t->hold) \
-  X(dibs_lock_many, two, 2, NULL, &t->hold) \
-  X(dibs_try_lock_many, two, 2, NULL, &t->hold) \
-  X(dibs_read_lock, "r", NULL, &t->hold) \
-  X(dibs_try_read_lock, "r", NULL, &t->hold) \
-  X(dibs_write_lock, "r", NULL, &t->hold) \
-  X(dibs_try_write_lock, "r", NULL, &t->hold) \
-  X(dibs_acquire_permits, "r", 1, NULL, &t->hold) \
-  X(dibs_try_acquire_permits, "r", 1, NULL, &t->hold) \
-  X(dibs_drain_permits, "r", NULL, &t->hold) \
-  X(dibs_read_lock_bytes, "r", 1, NULL, &t->hold) \
-  X(dibs_try_read_lock_bytes, "r", 1, NULL, &t->hold) \
-  X(dibs_write_lock_bytes, "r", 1, NULL, &t->hold) \
-  X(dibs_try_write_lock_bytes, "r", 1, NULL, &t->hold) \
-  X(dibs_acquire_permits_bytes, "r", 1, 1, NULL, &t->hold) \
-  X(dibs_try_acquire_permits_bytes, "r", 1, 1, NULL, &t->hold) \
-  X(dibs_drain_permits_bytes, "r", 1, NULL, &t->hold) \
-  X(dibs_campaign, "r", "v", NULL, &t->hold) \
-  X(dibs_try_campaign, "r", "v", NULL, &t->hold) \
-  X(dibs_semaphore_set, "r", 1) \
-  X(dibs_semaphore_set_if_absent, "r", 1, NULL) \
-  X(dibs_semaphore_delete, "r") \
-  X(dibs_semaphore_set_bytes, "r", 1, 1) \
-  X(dibs_semaphore_set_if_absent_bytes, "r", 1, 1, NULL) \
-  X(dibs_semaphore_delete_bytes, "r", 1) \
-  X(dibs_latch_set, "r", 1) \
-  X(dibs_latch_down, "r", 1, NULL, NULL) \
-  X(dibs_latch_count, "r", &t->number) \
-  X(dibs_latch_delete, "r") \
-  X(dibs_latch_await, "r", NULL) \
-  X(dibs_barrier_await, "r", 2, NULL, NULL) \
-  X(dibs_barrier_reset, "r") \
-  X(dibs_barrier_get, "r", &t->barrier) \
-  X(dibs_get_leader, "r", &t->leader) \
-  X(dibs_guarded_set, "r", 1, "v", 1, 0) \
-  X(dibs_guarded_hset, "r", 1, &field, 1) \
-  X(dibs_guarded_hdel, "r", 1, two, 2) \
-  X(dibs_guarded_del, "r", 1) \
-  X(dibs_guarded_incr, "r", 1, 1, &t->number) \
-  X(dibs_inspect, "r", &t->inspection) \
-  X(dibs_inspect_bytes, "r", 1, &t->inspection) \
+  X(dibs_ping, t->ping_ms, &t->unsigned_number) \
+  X(dibs_lock, t->name, t->lock_options, &t->hold) \
+  X(dibs_lock_bytes, t->name, strlen(t->name), t->lock_options, &t->hold) \
+  X(dibs_try_lock, t->name, t->lock_options, &t->hold) \
+  X(dibs_try_lock_bytes, t->name, strlen(t->name), t->lock_options, &t->hold) \
+  X(dibs_lock_many, two, 2, t->lock_options, &t->hold) \
+  X(dibs_try_lock_many, two, 2, t->lock_options, &t->hold) \
+  X(dibs_read_lock, t->name, t->lock_options, &t->hold) \
+  X(dibs_try_read_lock, t->name, t->lock_options, &t->hold) \
+  X(dibs_write_lock, t->name, t->lock_options, &t->hold) \
+  X(dibs_try_write_lock, t->name, t->lock_options, &t->hold) \
+  X(dibs_acquire_permits, t->name, 1, t->lock_options, &t->hold) \
+  X(dibs_try_acquire_permits, t->name, 1, t->lock_options, &t->hold) \
+  X(dibs_drain_permits, t->name, t->lock_options, &t->hold) \
+  X(dibs_read_lock_bytes, t->name, strlen(t->name), t->lock_options, &t->hold) \
+  X(dibs_try_read_lock_bytes, t->name, strlen(t->name), t->lock_options, &t->hold) \
+  X(dibs_write_lock_bytes, t->name, strlen(t->name), t->lock_options, &t->hold) \
+  X(dibs_try_write_lock_bytes, t->name, strlen(t->name), t->lock_options, &t->hold) \
+  X(dibs_acquire_permits_bytes, t->name, strlen(t->name), 1, t->lock_options, &t->hold) \
+  X(dibs_try_acquire_permits_bytes, t->name, strlen(t->name), 1, t->lock_options, &t->hold) \
+  X(dibs_drain_permits_bytes, t->name, strlen(t->name), t->lock_options, &t->hold) \
+  X(dibs_campaign, t->name, "v", t->lock_options, &t->hold) \
+  X(dibs_try_campaign, t->name, "v", t->lock_options, &t->hold) \
+  X(dibs_semaphore_set, t->name, 1) \
+  X(dibs_semaphore_set_if_absent, t->name, 1, NULL) \
+  X(dibs_semaphore_delete, t->name) \
+  X(dibs_semaphore_set_bytes, t->name, strlen(t->name), 1) \
+  X(dibs_semaphore_set_if_absent_bytes, t->name, strlen(t->name), 1, NULL) \
+  X(dibs_semaphore_delete_bytes, t->name, strlen(t->name)) \
+  X(dibs_latch_set, t->name, 1) \
+  X(dibs_latch_down, t->name, 1, NULL, NULL) \
+  X(dibs_latch_count, t->name, &t->number) \
+  X(dibs_latch_delete, t->name) \
+  X(dibs_latch_await, t->name, t->wait_options) \
+  X(dibs_barrier_await, t->name, 2, t->wait_options, NULL) \
+  X(dibs_barrier_reset, t->name) \
+  X(dibs_barrier_get, t->name, &t->barrier) \
+  X(dibs_get_leader, t->name, &t->leader) \
+  X(dibs_guarded_set, t->name, 1, "v", 1, 0) \
+  X(dibs_guarded_hset, t->name, 1, &field, 1) \
+  X(dibs_guarded_hdel, t->name, 1, two, 2) \
+  X(dibs_guarded_del, t->name, 1) \
+  X(dibs_guarded_incr, t->name, 1, 1, &t->number) \
+  X(dibs_inspect, t->name, &t->inspection) \
+  X(dibs_inspect_bytes, t->name, strlen(t->name), &t->inspection) \
   X(dibs_list, NULL, on_lock_seen, NULL) \
   X(dibs_list_names, DIBS_FAMILY_LOCK, NULL, on_name, NULL) \
   X(dibs_fleet_read, &t->fleet) \
   X(dibs_history_read, NULL, &t->history) \
-  X(dibs_break, "r", lease) \
+  X(dibs_break, t->name, lease) \
   X(dibs_token_renew, token, 1000, NULL) \
   X(dibs_token_release, token) \
-  X(dibs_rate_limiter_set, "r", &t->rate, DIBS_RATE_IF_ABSENT) \
-  X(dibs_rate_limiter_acquire, "r", 1, NULL) \
-  X(dibs_rate_limiter_try_acquire, "r", 1, NULL) \
-  X(dibs_rate_limiter_release, "r", 1, NULL) \
-  X(dibs_rate_limiter_available, "r", &t->number) \
-  X(dibs_rate_limiter_config, "r", &t->rate) \
-  X(dibs_rate_limiter_delete, "r") \
-  X(dibs_data_expire, "r", 1000, NULL) \
-  X(dibs_data_persist, "r", NULL) \
-  X(dibs_data_ttl, "r", &t->number) \
-  X(dibs_data_delete, "r", NULL) \
-  X(dibs_map_put, "r", bytes, bytes, NULL) \
-  X(dibs_map_put_if_absent, "r", bytes, bytes, &t->is_so) \
-  X(dibs_map_replace, "r", bytes, bytes, &t->is_so) \
-  X(dibs_map_replace_if, "r", bytes, bytes, bytes, &t->is_so) \
-  X(dibs_map_get, "r", bytes, &t->value) \
-  X(dibs_map_contains, "r", bytes, &t->is_so) \
-  X(dibs_map_size, "r", &t->unsigned_number) \
-  X(dibs_map_remove, "r", bytes, NULL) \
-  X(dibs_map_remove_if, "r", bytes, bytes, &t->is_so) \
-  X(dibs_map_each, "r", on_entry, NULL) \
-  X(dibs_list_add, "r", bytes, NULL) \
-  X(dibs_list_add_first, "r", bytes, NULL) \
-  X(dibs_list_get, "r", 0, &t->value) \
-  X(dibs_list_set, "r", 0, bytes, &t->is_so) \
-  X(dibs_list_insert, "r", 0, bytes, &t->is_so) \
-  X(dibs_list_remove, "r", bytes, 0, NULL) \
-  X(dibs_list_remove_at, "r", 0, &t->is_so) \
-  X(dibs_list_size, "r", &t->unsigned_number) \
-  X(dibs_list_range, "r", 0, 0, on_element, NULL) \
-  X(dibs_list_pop_first, "r", &t->value) \
-  X(dibs_list_pop_last, "r", &t->value) \
-  X(dibs_list_take, "r", NULL, &t->value) \
-  X(dibs_set_add, "r", bytes, NULL) \
-  X(dibs_set_remove, "r", bytes, NULL) \
-  X(dibs_set_contains, "r", bytes, &t->is_so) \
-  X(dibs_set_size, "r", &t->unsigned_number) \
-  X(dibs_set_pop, "r", &t->value) \
-  X(dibs_set_each, "r", on_member, NULL) \
+  X(dibs_rate_limiter_set, t->name, &t->rate, DIBS_RATE_IF_ABSENT) \
+  X(dibs_rate_limiter_acquire, t->name, 1, t->wait_options) \
+  X(dibs_rate_limiter_try_acquire, t->name, 1, NULL) \
+  X(dibs_rate_limiter_release, t->name, 1, NULL) \
+  X(dibs_rate_limiter_available, t->name, &t->number) \
+  X(dibs_rate_limiter_config, t->name, &t->rate) \
+  X(dibs_rate_limiter_delete, t->name) \
+  X(dibs_data_expire, t->name, 1000, NULL) \
+  X(dibs_data_persist, t->name, NULL) \
+  X(dibs_data_ttl, t->name, &t->number) \
+  X(dibs_data_delete, t->name, NULL) \
+  X(dibs_map_put, t->name, bytes, bytes, NULL) \
+  X(dibs_map_put_if_absent, t->name, bytes, bytes, &t->is_so) \
+  X(dibs_map_replace, t->name, bytes, bytes, &t->is_so) \
+  X(dibs_map_replace_if, t->name, bytes, bytes, bytes, &t->is_so) \
+  X(dibs_map_get, t->name, bytes, &t->value) \
+  X(dibs_map_contains, t->name, bytes, &t->is_so) \
+  X(dibs_map_size, t->name, &t->unsigned_number) \
+  X(dibs_map_remove, t->name, bytes, NULL) \
+  X(dibs_map_remove_if, t->name, bytes, bytes, &t->is_so) \
+  X(dibs_map_each, t->name, on_entry, NULL) \
+  X(dibs_list_add, t->name, bytes, NULL) \
+  X(dibs_list_add_first, t->name, bytes, NULL) \
+  X(dibs_list_get, t->name, 0, &t->value) \
+  X(dibs_list_set, t->name, 0, bytes, &t->is_so) \
+  X(dibs_list_insert, t->name, 0, bytes, &t->is_so) \
+  X(dibs_list_remove, t->name, bytes, 0, NULL) \
+  X(dibs_list_remove_at, t->name, 0, &t->is_so) \
+  X(dibs_list_size, t->name, &t->unsigned_number) \
+  X(dibs_list_range, t->name, 0, 0, on_element, NULL) \
+  X(dibs_list_pop_first, t->name, &t->value) \
+  X(dibs_list_pop_last, t->name, &t->value) \
+  X(dibs_list_take, t->name, t->wait_options, &t->value) \
+  X(dibs_set_add, t->name, bytes, NULL) \
+  X(dibs_set_remove, t->name, bytes, NULL) \
+  X(dibs_set_contains, t->name, bytes, &t->is_so) \
+  X(dibs_set_size, t->name, &t->unsigned_number) \
+  X(dibs_set_pop, t->name, &t->value) \
+  X(dibs_set_each, t->name, on_member, NULL) \
   X(dibs_examine, on_finding, NULL)
 #define CALLS_WITH_CALLBACK(X) \
-  X(dibs_lock_async, "r", NULL, on_lock, t, NULL) \
-  X(dibs_try_lock_async, "r", NULL, on_lock, t, NULL) \
-  X(dibs_lock_many_async, two, 2, NULL, on_lock, t, NULL) \
-  X(dibs_try_lock_many_async, two, 2, NULL, on_lock, t, NULL) \
-  X(dibs_read_lock_async, "r", NULL, on_lock, t, NULL) \
-  X(dibs_try_read_lock_async, "r", NULL, on_lock, t, NULL) \
-  X(dibs_write_lock_async, "r", NULL, on_lock, t, NULL) \
-  X(dibs_try_write_lock_async, "r", NULL, on_lock, t, NULL) \
-  X(dibs_acquire_permits_async, "r", 1, NULL, on_lock, t, NULL) \
-  X(dibs_try_acquire_permits_async, "r", 1, NULL, on_lock, t, NULL) \
-  X(dibs_campaign_async, "r", "v", NULL, on_lock, t, NULL) \
-  X(dibs_latch_await_async, "r", NULL, on_wait, t, NULL) \
-  X(dibs_barrier_await_async, "r", 2, NULL, on_barrier, t, NULL) \
-  X(dibs_rate_limiter_acquire_async, "r", 1, NULL, on_wait, t, NULL)
+  X(dibs_lock_async, t->name, t->lock_options, on_lock, t, NULL) \
+  X(dibs_try_lock_async, t->name, t->lock_options, on_lock, t, NULL) \
+  X(dibs_lock_many_async, two, 2, t->lock_options, on_lock, t, NULL) \
+  X(dibs_try_lock_many_async, two, 2, t->lock_options, on_lock, t, NULL) \
+  X(dibs_read_lock_async, t->name, t->lock_options, on_lock, t, NULL) \
+  X(dibs_try_read_lock_async, t->name, t->lock_options, on_lock, t, NULL) \
+  X(dibs_write_lock_async, t->name, t->lock_options, on_lock, t, NULL) \
+  X(dibs_try_write_lock_async, t->name, t->lock_options, on_lock, t, NULL) \
+  X(dibs_acquire_permits_async, t->name, 1, t->lock_options, on_lock, t, NULL) \
+  X(dibs_try_acquire_permits_async, t->name, 1, t->lock_options, on_lock, t, NULL) \
+  X(dibs_campaign_async, t->name, "v", t->lock_options, on_lock, t, NULL) \
+  X(dibs_latch_await_async, t->name, t->wait_options, on_wait, t, NULL) \
+  X(dibs_barrier_await_async, t->name, 2, t->wait_options, on_barrier, t, NULL) \
+  X(dibs_rate_limiter_acquire_async, t->name, 1, t->wait_options, on_wait, t, NULL)
 
 struct row {
   const char *function;
@@ -232,7 +236,7 @@ enum { ROW_COUNT = sizeof(rows) / sizeof(rows[0]) };
 
 static inline struct trial trial_of(size_t row, const char *url, const dibs_options *options)
 {
-  return (struct trial){ .row = &rows[row], .url = url, .options = options,
+  return (struct trial){ .row = &rows[row], .url = url, .options = options, .name = "r",
                          .barrier.size = sizeof(dibs_barrier_info),
                          .rate = { sizeof(dibs_rate), 1, 1000, 0, DIBS_RATE_OVERALL } };
 }
