@@ -260,8 +260,8 @@ typedef struct dibs_options {
  *          DIBS_ERR_NO_MEMORY, DIBS_ERR_SYSTEM.
  *
  * Thread   any; like every call, with 64 KiB of stack, which is enough for TLS. May start one
- *          thread, named dibs-io (see DIBS_CLIENT_NO_THREAD), and for local: a server process.
- *          Not from a callback.
+ *          thread, named dibs-io (see DIBS_CLIENT_NO_THREAD), and for local: a server process;
+ *          then it blocks, at most 5 s. Not from a callback.
  * Fork     in the child every handle returns DIBS_ERR_FORKED, nothing is sent, and the
  *          parent keeps its holds; dibs_close() there only frees memory.
  * Source   doc/guide/first-lock.md, doc/guide/threads.md, doc/design/architecture.md.
@@ -314,6 +314,10 @@ DIBS_API dibs_status dibs_set_credentials(
  * dibs_release() and dibs_close() have separate limits: the list at dibs_client.
  * Returns DIBS_OK, DIBS_ERR_ARGUMENT, DIBS_ERR_FORKED. Thread: any. Since 0.5 */
 DIBS_API dibs_status dibs_set_call_timeout(dibs_client *client, int32_t ms);
+
+/* Returns the limit that dibs_set_call_timeout() sets, in milliseconds; 0 for a client that was
+ * closed. Thread: any; never blocks. Since 0.5 */
+DIBS_API int32_t dibs_call_timeout(const dibs_client *client);
 
 /* Copies the error of each server of a quorum for the last failed call of the calling thread;
  * after a call that did not fail, or that 63 later faults of this client have displaced, the

@@ -47,7 +47,8 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_local_start(
  * Thread: any; blocks at most 10 s. Since 0.1, `forgets` since 0.5 */
 DIBS_API dibs_status dibs_local_stop(bool forgets, dibs_error *error);
 
-/* Reads the state of the private server without starting one. Since 0.1 */
+/* Reads the state of the private server without starting one. Thread: any; waits at most 1 s for
+ * its answer. Since 0.1 */
 DIBS_API dibs_status dibs_local_status(dibs_local_info *ret_info, dibs_error *error);
 
 /* A temporary server. A pointer, not a checked handle. */

@@ -176,6 +176,18 @@ dibs_status dibs_set_call_timeout(dibs_client *client, int32_t ms)
 
 /* ---- facts ---- */
 
+int32_t dibs_call_timeout(const dibs_client *client)
+{
+  client_record *c;
+  int32_t ms;
+
+  if (client_look(client, &c) != DIBS_OK)
+    return 0;
+  ms = call_timeout_ms(c);
+  client_unlook(c);
+  return ms;
+}
+
 const char *dibs_url(const dibs_client *client)
 {
   const char *shown;

@@ -107,6 +107,12 @@ static bool take_news(session *s, const elect_arguments *a, dibs_observer *obser
   return goes_on;
 }
 
+/* Of a wait with a limit: no request takes longer than what is left. */
+static int32_t request_ms(const session *s, const elect_arguments *a, int64_t left_ms)
+{
+  return a->taking.wait.ms == 0 ? 0 : session_request_ms(s, left_ms);
+}
+
 static int observe(session *s, const elect_arguments *a)
 {
   int64_t until = clock_ms() + a->taking.wait.ms;
@@ -114,7 +120,7 @@ static int observe(session *s, const elect_arguments *a)
   struct pollfd fd = { .events = POLLIN };
   bool goes_on = true;
   /* An observer waits for a server without a limit: report a wrong one at once. */
-  dibs_status status = dibs_ping(s->client, 0, NULL);
+  dibs_status status = dibs_ping(s->client, request_ms(s, a, a->taking.wait.ms), NULL);
 
   if (status == DIBS_OK)
     status = dibs_observe(s->client, a->line.operands[0], NULL, NULL, NULL, &observer);
@@ -126,7 +132,10 @@ static int observe(session *s, const elect_arguments *a)
 
     if (a->taking.wait.ms != 0 && left <= 0)
       break;
-    goes_on = poll(&fd, 1, (int)left) < 0 || take_news(s, a, observer);
+    if (poll(&fd, 1, (int)left) < 0)
+      continue;
+    (void)dibs_set_call_timeout(s->client, request_ms(s, a, until - clock_ms()));
+    goes_on = take_news(s, a, observer);
   }
   dibs_observer_free(observer);
   return fd.fd < 0 ? session_fault(s, DIBS_ERR_SYSTEM, a->line.operands[0]) : CODE_OK;

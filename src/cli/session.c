@@ -261,6 +261,7 @@ int session_open(session *s, const char *program)
     return session_report(&error, NULL, NULL);
   }
 
+  s->request_ms = dibs_call_timeout(s->client);
   s->is_private = dibs_is_private(s->client);
   if (s->is_private && !is_asked_for_local(s))
     say_softly("no URL set: using a private server for this user on this machine only "
@@ -283,6 +284,13 @@ void session_close(session *s)
   free(s->password);
   free(s->url);
   memset(s, 0, sizeof(*s));
+}
+
+int32_t session_request_ms(const session *s, int64_t left_ms)
+{
+  if (left_ms >= s->request_ms)
+    return s->request_ms;
+  return left_ms > 0 ? (int32_t)left_ms : 1;
 }
 
 bool session_hand_on(const session *s, environment *e)

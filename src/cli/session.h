@@ -12,6 +12,7 @@ typedef struct session {
   const command_line *line;
   const connection_options *connection;
   dibs_client *client;
+  int32_t request_ms;   /* the limit of a request, as the options and the URL say */
   bool is_private;
   char *url;        /* asked for by an option; NULL: the library finds one */
   char *password;   /* from --askpass or --pass-file; NULL */
@@ -32,6 +33,10 @@ int session_start(session *s, const command_line *line, const connection_options
 
 /* Copes with any stage; wipes the password. */
 void session_close(session *s);
+
+/* For dibs_set_call_timeout(): a request of a wait that ends in `left_ms` takes no longer than
+ * that, nor than any request. */
+int32_t session_request_ms(const session *s, int64_t left_ms);
 
 /* Says what went wrong with the lock `name`, or with `verb`, which is no lock (a subcommand,
  * "cannot list locks"); returns the exit code for it. */

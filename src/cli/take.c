@@ -313,8 +313,16 @@ static void take_direct(session *s, const take_order *o, signal_watch *signals,
 
 /* ---- taken with waiting ---- */
 
-static void take_waiting(session *s, const take_order *o, signal_watch *signals,
-                         take_result *result)
+/* What the requests before it have left of the wait. */
+static int32_t left_of(int64_t until_ms)
+{
+  int64_t left = until_ms - clock_ms();
+
+  return left > 0 ? (int32_t)left : 1;
+}
+
+static void take_waiting(session *s, const take_order *o, int64_t until_ms,
+                         signal_watch *signals, take_result *result)
 {
   const target *t = o->target;
   waiting w = { .end = ending_new(), .signals = signals, .started_ms = clock_ms() };
@@ -328,6 +336,8 @@ static void take_waiting(session *s, const take_order *o, signal_watch *signals,
     result->code = session_fault(s, DIBS_ERR_SYSTEM, t->shown);
     return;
   }
+  if (until_ms != 0)
+    options.wait_ms = left_of(until_ms);
   status = target_ask(t, s->client, o->options->wait.is_none, &options, lock_ended, w.end,
                       &w.request);
   if (status != DIBS_OK) {
@@ -357,16 +367,18 @@ static void take_waiting(session *s, const take_order *o, signal_watch *signals,
 void take_lock(session *s, const take_order *o, signal_watch *signals, take_result *ret_result)
 {
   int64_t started_ms = clock_ms();
+  int32_t wait_ms = o->options->wait.ms;
+  int64_t until_ms = wait_ms != 0 ? started_ms + wait_ms : 0;
 
   memset(ret_result, 0, sizeof(*ret_result));
-  ret_result->is_stuck =
-      !take_before(s, o->target, signals, &ret_result->signal, &ret_result->code);
+  ret_result->is_stuck = !take_before(s, o->target, until_ms, signals, &ret_result->signal,
+                                      &ret_result->code);
   if (ret_result->signal != 0 || ret_result->code != 0)
     return;
   if (is_direct(o))
     take_direct(s, o, signals, ret_result);
   else
-    take_waiting(s, o, signals, ret_result);
+    take_waiting(s, o, until_ms, signals, ret_result);
   ret_result->waited_ms = clock_ms() - started_ms;
 }
 

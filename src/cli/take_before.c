@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cli/aside.h"
+#include "cli/clock.h"
 #include "cli/held.h"
 #include "cli/message.h"
 #include "cli/show.h"
@@ -97,16 +98,28 @@ static int declare_permits(session *s, const target *t)
 typedef struct questions {
   session *s;
   const target *t;
+  int64_t until_ms;
   int code;
 } questions;
+
+/* The requests of a wait with a limit are a part of it. */
+static void limit_request(const questions *q)
+{
+  if (q->until_ms != 0)
+    (void)dibs_set_call_timeout(q->s->client,
+                                session_request_ms(q->s, q->until_ms - clock_ms()));
+}
 
 static void ask(void *data)
 {
   questions *q = data;
 
+  limit_request(q);
   q->code = check_nested(q->s, q->t);
+  limit_request(q);
   if (q->code == 0 && q->t->permits != 0)
     q->code = declare_permits(q->s, q->t);
+  (void)dibs_set_call_timeout(q->s->client, 0);
 }
 
 static bool needs_questions(const target *t)
@@ -118,8 +131,8 @@ static bool needs_questions(const target *t)
   return needs;
 }
 
-bool take_before(session *s, const target *t, signal_watch *signals, int *ret_signal,
-                 int *ret_code)
+bool take_before(session *s, const target *t, int64_t until_ms, signal_watch *signals,
+                 int *ret_signal, int *ret_code)
 {
   questions *q;
 
@@ -132,7 +145,7 @@ bool take_before(session *s, const target *t, signal_watch *signals, int *ret_si
     *ret_code = session_fault(s, DIBS_ERR_NO_MEMORY, t->shown);
     return true;
   }
-  *q = (questions) { .s = s, .t = t };
+  *q = (questions) { .s = s, .t = t, .until_ms = until_ms };
   if (!aside_run(ask, q, signals, ret_signal))
     return false;                     /* `q` stays with the thread */
   *ret_code = *ret_signal != 0 ? 0 : q->code;

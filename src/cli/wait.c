@@ -18,7 +18,6 @@
 
 #define INTERVAL_MS_FIRST 20
 #define INTERVAL_MS_MAX 500
-#define QUESTION_MS 5000     /* the library's limit of a question */
 
 enum wait_goal { UNTIL_FREE, UNTIL_HELD, UNTIL_ZERO, UNTIL_LEADER };
 
@@ -68,16 +67,12 @@ static dibs_status ask(session *s, const wait_arguments *a, bool *ret_is_so)
   return status;
 }
 
-/* One request takes no longer than what is left of the wait. `-w 0` asks once, and has the
- * usual time for that. */
+/* `-w 0` asks once, and has the usual time for that. */
 static bool limit_question(session *s, const wait_arguments *a, int64_t left_ms)
 {
-  int32_t connect_ms = a->connection.connect_timeout_ms;
-  int64_t usual_ms = connect_ms > 0 ? connect_ms : QUESTION_MS;
-  bool is_usual = a->wait.is_none || left_ms >= usual_ms;
-  int64_t ms = is_usual ? 0 : left_ms > 0 ? left_ms : 1;
+  int32_t ms = a->wait.is_none ? 0 : session_request_ms(s, left_ms);
 
-  return dibs_set_call_timeout(s->client, (int32_t)ms) == DIBS_OK;
+  return dibs_set_call_timeout(s->client, ms) == DIBS_OK;
 }
 
 /* Without a server: as calls of the library that wait. */

@@ -67,6 +67,7 @@ struct things {
   X(dibs_status_is_retriable, dibs_status_is_retriable(DIBS_OK)) \
   X(dibs_last_error, dibs_last_error(t->client, &t->error)) \
   X(dibs_url, dibs_url(t->client)) \
+  X(dibs_call_timeout, dibs_call_timeout(t->client)) \
   X(dibs_client_id, dibs_client_id(t->client)) \
   X(dibs_is_private, dibs_is_private(t->client)) \
   X(dibs_fd, dibs_fd(t->client)) \
