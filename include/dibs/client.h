@@ -36,6 +36,11 @@ extern "C" {
  *
  * As a table: doc/guide/time-limits.md.
  *
+ * Outcomes of every function with a client or handle, beside those that its comment lists:
+ * DIBS_ERR_ARGUMENT (it is NULL; of a handle DIBS_ERR_STALE), DIBS_ERR_STALE (it was closed or
+ * released), DIBS_ERR_CLOSED (dibs_close() runs in another thread), DIBS_ERR_FORKED (it is of the
+ * parent process), DIBS_ERR_WOULD_BLOCK (a blocking function in a callback), DIBS_ERR_NO_MEMORY.
+ *
  * pthread_cancel() does not act inside a function of the library, of any header: cancellation is
  * disabled in each (also in callbacks that dibs_process() runs) and as before when it returns. To
  * end a wait use wait_ms or dibs_cancel(). Since 0.5

@@ -178,13 +178,15 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_try_lock_bytes(
  *          DIBS_TAKEN    as DIBS_LOST, and another lease held the name when the library
  *                        released this one or tried to.
  *          DIBS_EXPIRED  it had ended before, but the library did not know yet, and no
- *                        other client had the name until this call released it.
+ *                        other client had the name until this call released it. Not by this
+ *                        version, which finds the end of a hold before each release: DIBS_LOST.
  *          DIBS_UNKNOWN  held until now as far as this client knows, and the server did
  *                        not confirm in time, or refused (NOPERM, "Function not found",
  *                        NOREPLICAS ...: dibs_last_error() has its reason); the library
  *                        continues to try, and the lease ends by itself after one ttl.
  *          DIBS_ERR_STALE   released before, or never a hold. NULL too.
  *          DIBS_ERR_FORKED  belongs to the parent; nothing was sent.
+ *          DIBS_ERR_CLOSED  dibs_close() of its client runs in another thread and releases it.
  *
  * Thread   any, not only the one that acquired. Blocks for at most one
  *          command_timeout_ms, and not at all on a lost hold or inside a callback (there
@@ -284,16 +286,18 @@ DIBS_API uint32_t dibs_hold_units(const dibs_hold *hold);
  * client waits for that lease like any other when it requests the name again.
  * Returns DIBS_OK, DIBS_LOST (it had ended), DIBS_ERR_STALE; or the hold is unchanged:
  * DIBS_ERR_ARGUMENT (a read hold that shares its lease, as for dibs_hold_token()),
- * DIBS_ERR_NO_MEMORY. Thread: any; never blocks. Since 0.1 */
+ * DIBS_ERR_UNSUPPORTED (as for dibs_hold_token()), DIBS_ERR_NO_MEMORY.
+ * Thread: any; never blocks. Since 0.1 */
 DIBS_API dibs_status dibs_hold_detach(dibs_hold *hold);
 
 /* Extends the lease of `token` to `ttl_ms` from now, if it has less; never creates
  * one. `ret_remaining_ms` may be NULL.
- * Returns DIBS_OK; or the lease is gone: DIBS_EXPIRED (released, and no other client had the
+ * Returns DIBS_OK, also after the end of the lease while no other client has requested the name
+ * since; or the lease is gone: DIBS_EXPIRED (released, and no other client had the
  * name since), DIBS_TAKEN (another lease holds the name now), DIBS_LOST (the name is free, and
  * another client may have had it; always for read/write locks and permits);
- * DIBS_ERR_ARGUMENT (not a token), DIBS_ERR_UNREACHABLE, DIBS_UNKNOWN, the server's faults.
- * Blocks. Since 0.1 */
+ * DIBS_ERR_ARGUMENT (not a token), DIBS_ERR_UNSUPPORTED (a quorum), the server's faults;
+ * DIBS_UNKNOWN (no reply in time; repeat it). Blocks. Since 0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_token_renew(
   dibs_client *client, const char *token, int32_t ttl_ms, int64_t *ret_remaining_ms);
 
@@ -301,7 +305,8 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_token_renew(
  * Returns DIBS_OK also if the lease had expired but no other client had the name
  * since, and when it is repeated; DIBS_TAKEN (another lease holds the name now), DIBS_LOST (the
  * name is free, and another client may have had it); DIBS_ERR_ARGUMENT (not a token),
- * DIBS_ERR_UNREACHABLE, DIBS_UNKNOWN, the server's faults. Blocks. Since 0.1 */
+ * DIBS_ERR_UNSUPPORTED (a quorum), the server's faults; DIBS_UNKNOWN (no reply in time; repeat it).
+ * Blocks. Since 0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_token_release(
   dibs_client *client, const char *token);
 
@@ -396,8 +401,8 @@ typedef struct dibs_inspection {
 
 /* Reads the state of `name` from the server. Changes nothing.
  * `ret_inspection` written on DIBS_OK only; free with dibs_inspection_free().
- * Returns DIBS_OK (also for a free name), DIBS_ERR_WRONG_TYPE, _ARGUMENT, and the
- * server's faults. Blocks. Since 0.1 */
+ * Returns DIBS_OK (also for a free name), DIBS_ERR_WRONG_TYPE, DIBS_ERR_ARGUMENT,
+ * DIBS_ERR_UNREACHABLE, and the server's faults. Blocks. Since 0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_inspect(
   dibs_client *client, const char *name, dibs_inspection **ret_inspection);
 
@@ -417,7 +422,8 @@ typedef bool (*dibs_list_callback)(const dibs_inspection *inspection, void *data
  * missed or reported twice, as with SCAN. In another dialect: the names that are held. Names of
  * REDISSON (of permits those with leases in use) and PLAIN (any string under
  * such a key) are found among all keys of the database: NULL is DIBS_ERR_ARGUMENT, and a longer
- * fixed start of the pattern shortens the walk. Returns DIBS_OK or a fault. Blocks. Since 0.1 */
+ * fixed start of the pattern shortens the walk.
+ * Returns DIBS_OK, DIBS_ERR_UNREACHABLE, other faults. Blocks. Since 0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_list(
   dibs_client *client, const char *pattern, dibs_list_callback callback, void *data);
 
@@ -442,14 +448,14 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_list_names(
   dibs_name_callback callback, void *data);
 
 /* Breaks the lock of its holder and grants it to the next waiter; the holder
- * learns it by message, in the first half second of the hold at the end of that. Without messages
- * (a client that polls, spin locks) it learns it by its next renewal, after a third of its ttl, or
- * with DIBS_LOCK_FIXED at its end. For administrators: until then there may be two holders.
+ * learns it by message if it is subscribed (it waits, or was waited for), else by its
+ * next renewal. For administrators: for a moment there may be two holders.
  * `lease`  from dibs_inspect(): only that very lease is broken, so a repeated or late
  *          call cannot hit an innocent later holder.
  * Returns  DIBS_OK; or that lease is gone: DIBS_EXPIRED (released or broken before, and no other
  *          client had the name since), DIBS_LOST (free, and another client may have had it),
- *          DIBS_TAKEN (another lease holds the name now); faults.
+ *          DIBS_TAKEN (another lease holds the name now); DIBS_ERR_UNSUPPORTED (a quorum);
+ *          DIBS_UNKNOWN (no reply in time; repeat it); faults.
  * Blocks. Since 0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_break(
   dibs_client *client, const char *name, const char *lease);

@@ -243,7 +243,7 @@ static inline struct trial trial_of(size_t row, const char *url, const dibs_opti
 
 /* Runs all rows by `run`, a thread with `attributes` for each. `trials`: ROW_COUNT. */
 static inline void run_all_rows(struct trial *trials, const pthread_attr_t *attributes,
-                         void *(*run)(void *trial))
+                                void *(*run)(void *trial))
 {
   pthread_t threads[ROW_COUNT];
 
