@@ -369,7 +369,8 @@ typedef struct dibs_inspection {
   size_t name_size;
   bool is_held;             /* a lease makes dibs_try_lock() of another client fail: for native
                                locks until 1 s after the end of the lease, and longer if it was
-                               granted or renewed while its client doubted the server's clock */
+                               granted or renewed while its client doubted the server's clock, or
+                               this client doubts it now */
   int64_t remaining_ms;     /* of the lease, by the server's clock, 0 or less when it has expired;
                                0 when free; DIBS_MS_MAX of a lock without an end, which other
                                libraries make */

@@ -4,6 +4,11 @@
 
 #include <stdlib.h>
 
+bool client_agrees(int64_t server_us)
+{
+  return llabs(server_us - drive_wall_us()) <= 250000;
+}
+
 dibs_status client_agreed_time(client_record *c, instant until, int64_t *ret_us)
 {
   static const resp_argument words[] = { { "TIME", 4 } };
@@ -15,8 +20,7 @@ dibs_status client_agreed_time(client_record *c, instant until, int64_t *ret_us)
   request_init(&time, &c->memory);
   (void)request_command(&time, words, 1);
   status = question_run_until(c, &q, &time, until);
-  if (status == DIBS_OK &&
-      (!resp_time(q.reply, ret_us) || llabs(*ret_us - drive_wall_us()) > 250000))
+  if (status == DIBS_OK && (!resp_time(q.reply, ret_us) || !client_agrees(*ret_us)))
     *ret_us = 0;
   question_deinit(&q);
   request_deinit(&time);

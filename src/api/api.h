@@ -293,6 +293,8 @@ dibs_status client_ping(client_record *c, instant until, uint64_t *ret_round_tri
 /* The server's time, or 0 if this machine's clock disagrees: then the deadlines that a
  * script writes are in doubt (protocol.md 4, "over"). Blocks. */
 dibs_status client_agreed_time(client_record *c, instant until, int64_t *ret_us);
+/* Whether this machine's clock agrees with the time in a reply that has just come. */
+bool client_agrees(int64_t server_us);
 
 /* ---- inspect.c ---- */
 /* All its requests end at `until`. What is known of holders and waiters beside the reply to the

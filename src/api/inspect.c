@@ -69,16 +69,17 @@ static dibs_status quorum_read(client_record *c, const request *k, instant until
   return status;
 }
 
-static dibs_status answer_ask(client_record *c, const void *name, size_t size, instant until,
-                              inspect_answer *ret_answer)
+typedef bool inspect_encoder(const protocol *n, request *out, const void *name, size_t size);
+
+static dibs_status answer_ask_as(client_record *c, inspect_encoder *encode, const void *name,
+                                 size_t size, instant until, inspect_answer *ret_answer)
 {
   request k;
   question q;
   dibs_status status;
 
   request_init(&k, &c->memory);
-  if (c->names.dialect->inspect(&c->names, &k, name, size) &&
-      c->servers.kind == DEPLOYMENT_QUORUM) {
+  if (encode(&c->names, &k, name, size) && c->servers.kind == DEPLOYMENT_QUORUM) {
     status = quorum_read(c, &k, until, ret_answer);
   } else {
     status = question_run_until(c, &q, &k, until);
@@ -86,6 +87,18 @@ static dibs_status answer_ask(client_record *c, const void *name, size_t size, i
   }
   request_deinit(&k);
   return question_read_only(status);
+}
+
+/* A client that doubts the server's clock takes no lease by its deadline, and sees it as held. */
+static dibs_status answer_ask(client_record *c, const void *name, size_t size, instant until,
+                              inspect_answer *ret_answer)
+{
+  dibs_status status = answer_ask_as(c, c->names.dialect->inspect, name, size, until, ret_answer);
+
+  if (status == DIBS_OK && c->names.dialect == &native_dialect &&
+      !client_agrees(ret_answer->server_us))
+    status = answer_ask_as(c, native_inspect_in_doubt, name, size, until, ret_answer);
+  return status;
 }
 
 static void party_fill(dibs_party *p, const char *client, char mode, uint64_t units,

@@ -115,6 +115,8 @@ bool native_cancel(const protocol *n, request *out, const void *name, size_t nam
 bool native_break(const protocol *n, request *out, const void *name, size_t name_size,
                   const lease_id *lease, int64_t estimate_us);
 bool native_inspect(const protocol *n, request *out, const void *name, size_t name_size);
+/* The same for a client that doubts the server's clock: leases count until it could take them. */
+bool native_inspect_in_doubt(const protocol *n, request *out, const void *name, size_t name_size);
 /* Gives the lease `token`, which is higher. native_cancel_answer(): 1 or 0. */
 bool native_raise(const protocol *n, request *out, const void *name, size_t name_size,
                   const lease_id *lease, uint64_t token);

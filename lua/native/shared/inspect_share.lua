@@ -15,7 +15,7 @@ repeat
     local holder = share_holder(string.sub(page[2][i], 2), page[2][i + 1])
     if holder and not seen[holder.id] then
       seen[holder.id], count = true, count + 1
-      if is_past(holder) then
+      if is_over(holder) then
         share.used = share.used - holder.units
       else
         holders[#holders + 1] = holder

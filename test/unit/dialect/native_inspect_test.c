@@ -34,6 +34,10 @@ static void an_inspection_names_the_lock_and_where_inboxes_are(void **state)
   assert_true(RENDERED(native_inspect, &here, &out, false, "x", 1));
   CHECK_WORDS(&out, &script_native_inspect, "1", "dibs:m:{x}", "dibs");
   buffer_deinit(&out);
+  buffer_init(&out, &reader_heap);
+  assert_true(RENDERED(native_inspect_in_doubt, &here, &out, false, "x", 1));
+  CHECK_WORDS(&out, &script_native_inspect, "1", "dibs:m:{x}", "dibs", "0");
+  buffer_deinit(&out);
 }
 
 static void an_inspection_shows_holders_and_waiters(void **state)
