@@ -154,13 +154,6 @@ dibs_status take_blocking(dibs_client *client, lock_call *call,
 dibs_status take_async(dibs_client *client, lock_call *call,
                        const dibs_lock_options *options, bool is_try,
                        dibs_lock_callback callback, void *data, dibs_request **ret_request);
-/* The same inside a call; callback_data_end(call->over) follows after client_end(). */
-dibs_status lock_blocking(client_record *c, lock_call *call,
-                          const dibs_lock_options *options, bool is_try,
-                          dibs_hold **ret_hold);
-dibs_status lock_async(client_record *c, lock_call *call,
-                       const dibs_lock_options *options, bool is_try,
-                       dibs_lock_callback callback, void *data, dibs_request **ret_request);
 dibs_status name_check(client_record *c, const void *name, size_t size);
 /* UNSUPPORTED in a quorum, which has locks only: other objects need one server. Ignores
  * NULL. */

@@ -233,9 +233,9 @@ void campaign_clear_all(client_record *c)
 
 /* ---- calls ---- */
 
-static dibs_status value_check(client_record *c, const char *value)
+static dibs_status value_check(client_record *c, lock_call *call)
 {
-  if (value == NULL || strnlen(value, DIBS_VALUE_MAX + 1) <= DIBS_VALUE_MAX)
+  if (strnlen(call->value, DIBS_VALUE_MAX + 1) <= DIBS_VALUE_MAX)
     return one_place_check(c);
   return client_refuse(c, DIBS_ERR_ARGUMENT, VALUE_IS_LONG);
 }
@@ -269,6 +269,7 @@ static lock_call call_of(const char *name, const char *value)
   lock_call call = lock_call_of(LOCK_MUTEX, name);
 
   call.value = value != NULL ? value : "";
+  call.check = value_check;
   return call;
 }
 
@@ -286,40 +287,25 @@ static void resign_unreported(dibs_hold *hold, dibs_status status)
   fault_again(&why);
 }
 
-static dibs_status campaign_start(client_record *c, lock_call *call,
-                                  const dibs_lock_options *options, bool is_try,
-                                  dibs_hold **ret_hold)
-{
-  dibs_hold *hold = NULL;
-  dibs_status status = value_check(c, call->value);
-
-  if (ret_hold == NULL)
-    return client_refuse(c, DIBS_ERR_ARGUMENT, "ret_hold is NULL");
-  if (status == DIBS_OK)
-    status = lock_blocking(c, call, options, is_try, &hold);
-  if (status != DIBS_OK)
-    return status;
-  status = publish(hold, NULL);
-  if (status == DIBS_OK)
-    *ret_hold = hold;
-  else
-    resign_unreported(hold, status);
-  return status == DIBS_ERR_STALE ? DIBS_ERR_CLOSED : status;
-}
-
 static dibs_status campaign_blocking(dibs_client *client, const char *name, const char *value,
                                      const dibs_lock_options *options, bool is_try,
                                      dibs_hold **ret_hold)
 {
-  callback_data over = lock_options_data(options);
   lock_call call = call_of(name, value);
-  client_record *c;
-  dibs_status status = client_begin(client, true, &c);
+  dibs_hold *hold = NULL;
+  dibs_status status = take_blocking(client, &call, options, is_try,
+                                     ret_hold == NULL ? NULL : &hold);
 
-  call.over = &over;
-  if (status == DIBS_OK)
-    status = client_end(c, campaign_start(c, &call, options, is_try, ret_hold));
-  return callback_data_end(&over, status);
+  if (status != DIBS_OK)
+    return status;
+  status = publish(hold, NULL);
+  if (status == DIBS_OK) {
+    *ret_hold = hold;
+    return DIBS_OK;
+  }
+  resign_unreported(hold, status);
+  /* Stale: released by a dibs_close() since. */
+  return fault_end(client, status == DIBS_ERR_STALE ? DIBS_ERR_CLOSED : status);
 }
 
 dibs_status dibs_campaign(dibs_client *client, const char *name, const char *value,
@@ -339,18 +325,9 @@ dibs_status dibs_campaign_async(dibs_client *client, const char *name, const cha
                                 dibs_lock_callback callback, void *data,
                                 dibs_request **ret_request)
 {
-  callback_data over = lock_options_data(options);
   lock_call call = call_of(name, value);
-  client_record *c;
-  dibs_status status = client_begin(client, false, &c);
 
-  if (status != DIBS_OK)
-    return callback_data_end(&over, status);
-  call.over = &over;
-  status = value_check(c, value);
-  if (status == DIBS_OK)
-    status = lock_async(c, &call, options, false, callback, data, ret_request);
-  return callback_data_end(&over, client_end(c, status));
+  return take_async(client, &call, options, false, callback, data, ret_request);
 }
 
 dibs_status dibs_publish(dibs_hold *hold, const char *value)

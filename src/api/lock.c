@@ -148,8 +148,10 @@ static dibs_status lock_check(client_record *c, lock_call *call,
   bool is_mutex = spec_is_mutex(spec) && call->value == NULL;
   char words[256];
   text why = text_over(words, sizeof(words));
-  dibs_status status = names_check(c, spec);
+  dibs_status status = call->check == NULL ? DIBS_OK : call->check(c, call);
 
+  if (status == DIBS_OK)
+    status = names_check(c, spec);
   if (status != DIBS_OK)
     return status;
   status = lock_options_read(options, is_blocking, c->times.renew_every_ms, call, &why);
@@ -273,9 +275,9 @@ static bool any_thread_may_begin(const client_record *c, const lock_call *call)
          call->cancel == NULL && !wants_callbacks(call) && !drive_is_in_callback();
 }
 
-dibs_status lock_blocking(client_record *c, lock_call *call,
-                          const dibs_lock_options *options, bool is_try,
-                          dibs_hold **ret_hold)
+static dibs_status lock_blocking(client_record *c, lock_call *call,
+                                 const dibs_lock_options *options, bool is_try,
+                                 dibs_hold **ret_hold)
 {
   dibs_status status = lock_check(c, call, options, true);
   claim *cl;
@@ -392,9 +394,10 @@ static dibs_status lock_start(claim *cl, lock_call *call, dibs_request **ret_req
   return DIBS_OK;
 }
 
-dibs_status lock_async(client_record *c, lock_call *call,
-                       const dibs_lock_options *options, bool is_try,
-                       dibs_lock_callback callback, void *data, dibs_request **ret_request)
+static dibs_status lock_async(client_record *c, lock_call *call,
+                              const dibs_lock_options *options, bool is_try,
+                              dibs_lock_callback callback, void *data,
+                              dibs_request **ret_request)
 {
   dibs_status status = lock_check(c, call, options, false);
   claim *cl;

@@ -40,72 +40,52 @@ static dibs_status count_check(client_record *c, const char *const *names, size_
   return client_refuse(c, DIBS_ERR_ARGUMENT, words);
 }
 
-static dibs_status call_of(client_record *c, const char *const *names, size_t count,
-                           many_name sorted[DIBS_MANY_MAX], lock_call *ret_call)
-{
-  dibs_status status = count_check(c, names, count);
+typedef struct names_call {
+  lock_call call;                  /* first */
+  const char *const *names;
+  size_t count;
+  many_name sorted[DIBS_MANY_MAX];
+} names_call;
 
-  *ret_call = (lock_call){ .spec = { .kind = LOCK_MUTEX, .names = sorted, .units = 1 } };
-  for (size_t i = 0; i < count && status == DIBS_OK; i++) {
-    lock_call one = lock_call_of(LOCK_MUTEX, names[i]);
+static dibs_status names_read(client_record *c, lock_call *call)
+{
+  names_call *m = (names_call *)(void *)call;
+  dibs_status status = count_check(c, m->names, m->count);
+
+  for (size_t i = 0; i < m->count && status == DIBS_OK; i++) {
+    lock_call one = lock_call_of(LOCK_MUTEX, m->names[i]);
 
     status = name_check(c, one.spec.name, one.spec.name_size);
     if (status == DIBS_OK)
-      ret_call->spec.name_count = insert(sorted, ret_call->spec.name_count,
-                                         (many_name){ one.spec.name, one.spec.name_size });
+      call->spec.name_count = insert(m->sorted, call->spec.name_count,
+                                     (many_name){ one.spec.name, one.spec.name_size });
   }
   return status;
 }
 
-static dibs_status many_blocking(dibs_client *client, const char *const *names, size_t count,
-                                 const dibs_lock_options *options, bool is_try,
-                                 dibs_hold **ret_hold)
+static lock_call *call_of(names_call *m, const char *const *names, size_t count)
 {
-  many_name sorted[DIBS_MANY_MAX];
-  lock_call call;
-  callback_data over = lock_options_data(options);
-  client_record *c;
-  dibs_status status = client_begin(client, true, &c);
-
-  if (status != DIBS_OK)
-    return callback_data_end(&over, status);
-  status = call_of(c, names, count, sorted, &call);
-  call.over = &over;
-  if (status == DIBS_OK)
-    status = lock_blocking(c, &call, options, is_try, ret_hold);
-  return callback_data_end(&over, client_end(c, status));
+  m->call = (lock_call){ .spec = { .kind = LOCK_MUTEX, .names = m->sorted, .units = 1 },
+                         .check = names_read };
+  m->names = names;
+  m->count = count;
+  return &m->call;
 }
 
 dibs_status dibs_lock_many(dibs_client *client, const char *const *names, size_t count,
                            const dibs_lock_options *options, dibs_hold **ret_hold)
 {
-  return many_blocking(client, names, count, options, false, ret_hold);
+  names_call m;
+
+  return take_blocking(client, call_of(&m, names, count), options, false, ret_hold);
 }
 
 dibs_status dibs_try_lock_many(dibs_client *client, const char *const *names, size_t count,
                                const dibs_lock_options *options, dibs_hold **ret_hold)
 {
-  return many_blocking(client, names, count, options, true, ret_hold);
-}
+  names_call m;
 
-static dibs_status many_async(dibs_client *client, const char *const *names, size_t count,
-                              const dibs_lock_options *options, bool is_try,
-                              dibs_lock_callback callback, void *data,
-                              dibs_request **ret_request)
-{
-  many_name sorted[DIBS_MANY_MAX];
-  lock_call call;
-  callback_data over = lock_options_data(options);
-  client_record *c;
-  dibs_status status = client_begin(client, false, &c);
-
-  if (status != DIBS_OK)
-    return callback_data_end(&over, status);
-  status = call_of(c, names, count, sorted, &call);
-  call.over = &over;
-  if (status == DIBS_OK)
-    status = lock_async(c, &call, options, is_try, callback, data, ret_request);
-  return callback_data_end(&over, client_end(c, status));
+  return take_blocking(client, call_of(&m, names, count), options, true, ret_hold);
 }
 
 dibs_status dibs_lock_many_async(dibs_client *client, const char *const *names, size_t count,
@@ -113,7 +93,10 @@ dibs_status dibs_lock_many_async(dibs_client *client, const char *const *names, 
                                  dibs_lock_callback callback, void *data,
                                  dibs_request **ret_request)
 {
-  return many_async(client, names, count, options, false, callback, data, ret_request);
+  names_call m;
+
+  return take_async(client, call_of(&m, names, count), options, false, callback, data,
+                    ret_request);
 }
 
 dibs_status dibs_try_lock_many_async(dibs_client *client, const char *const *names,
@@ -121,5 +104,8 @@ dibs_status dibs_try_lock_many_async(dibs_client *client, const char *const *nam
                                      dibs_lock_callback callback, void *data,
                                      dibs_request **ret_request)
 {
-  return many_async(client, names, count, options, true, callback, data, ret_request);
+  names_call m;
+
+  return take_async(client, call_of(&m, names, count), options, true, callback, data,
+                    ret_request);
 }

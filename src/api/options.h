@@ -23,6 +23,7 @@ typedef struct client_times {
  * lock_options_read() adds the options; afterwards it is not copied: spec.owner points into it. */
 typedef struct lock_call {
   lock_spec spec;                 /* give_up_at and context: claim_begin() */
+  dibs_status (*check)(client_record *c, struct lock_call *call);   /* NULL, or runs first */
   const char *value;              /* of a leader; NULL: no campaign */
   int32_t wait_ms;                /* DIBS_FOREVER; 0: a try */
   dibs_canceller *cancel;

@@ -19,22 +19,18 @@ static dibs_status permits_check(client_record *c, uint64_t count, uint64_t leas
 
 /* ---- taking ---- */
 
+static dibs_status units_check(client_record *c, lock_call *call)
+{
+  return permits_check(c, call->spec.units, 1);
+}
+
 static dibs_status permits_blocking(dibs_client *client, lock_call call, uint32_t count,
                                     const dibs_lock_options *options, bool is_try,
                                     dibs_hold **ret_hold)
 {
-  callback_data over = lock_options_data(options);
-  client_record *c;
-  dibs_status status = client_begin(client, true, &c);
-
-  if (status != DIBS_OK)
-    return callback_data_end(&over, status);
   call.spec.units = count;
-  call.over = &over;
-  status = permits_check(c, count, 1);
-  if (status == DIBS_OK)
-    status = lock_blocking(c, &call, options, is_try, ret_hold);
-  return callback_data_end(&over, client_end(c, status));
+  call.check = units_check;
+  return take_blocking(client, &call, options, is_try, ret_hold);
 }
 
 dibs_status dibs_acquire_permits(dibs_client *client, const char *name, uint32_t count,
@@ -94,18 +90,10 @@ static dibs_status permits_async(dibs_client *client, const char *name, uint32_t
                                  dibs_request **ret_request)
 {
   lock_call call = lock_call_of(LOCK_SEMAPHORE, name);
-  callback_data over = lock_options_data(options);
-  client_record *c;
-  dibs_status status = client_begin(client, false, &c);
 
-  if (status != DIBS_OK)
-    return callback_data_end(&over, status);
   call.spec.units = count;
-  call.over = &over;
-  status = permits_check(c, count, 1);
-  if (status == DIBS_OK)
-    status = lock_async(c, &call, options, is_try, callback, data, ret_request);
-  return callback_data_end(&over, client_end(c, status));
+  call.check = units_check;
+  return take_async(client, &call, options, is_try, callback, data, ret_request);
 }
 
 dibs_status dibs_acquire_permits_async(dibs_client *client, const char *name, uint32_t count,
