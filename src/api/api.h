@@ -118,9 +118,9 @@ struct client_record {
 
 /* ---- client.c ---- */
 /* Begins a public call by a client's handle; mutex not held. DIBS_ERR_ARGUMENT for NULL,
- * _STALE, _FORKED, and _WOULD_BLOCK for a call that `blocks` inside a callback: these
- * faults are noted for dibs_last_error(). DIBS_OK: the client is not freed before
- * client_end(), which returns its `status`. */
+ * _STALE, _FORKED, and _WOULD_BLOCK for a call that `blocks` inside a callback, or that is in a
+ * signal handler of a call (drive_is_busy()): these faults are noted for dibs_last_error().
+ * DIBS_OK: the client is not freed before client_end(), which returns its `status`. */
 dibs_status client_begin(dibs_client *client, bool blocks, client_record **ret_client);
 dibs_status client_end(client_record *c, dibs_status status);
 /* Pins the client without beginning a call: dibs_last_error() does not change. */
@@ -139,7 +139,8 @@ typedef struct entry {
 } entry;
 dibs_status claim_enter(const void *value, handle_kind kind, bool blocks, entry *ret_entry);
 dibs_status claim_leave(const entry *e, dibs_status status);
-/* Pins a handle of this process, and its client's: the caller unpins both. */
+/* Pins a handle of this process, and its client's: the caller unpins both. Otherwise
+ * DIBS_ERR_STALE, _FORKED, or _WOULD_BLOCK as client_begin(). */
 dibs_status claim_pin(const void *value, handle_kind kind, handle **ret_handle,
                       handle **ret_client);
 client_record *client_free(client_record *c);
