@@ -224,6 +224,7 @@ DIBS_API int dibs_hold_depth(const dibs_hold *hold);
  * `ret_size` receives the size of the name without the zero; may be NULL.
  * Returns DIBS_OK; DIBS_ERR_ARGUMENT: there is no name `index`, or `room` is too small
  *         (*ret_size is set then); DIBS_ERR_STALE, _FORKED.
+ *         For native locks `{x}` is the lock `x`, and `x` is its name.
  * Thread: any; does not wait for the server. Since 0.5 */
 DIBS_API dibs_status dibs_hold_name(
   const dibs_hold *hold, size_t index, char *ret_name, size_t room, size_t *ret_size);

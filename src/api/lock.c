@@ -154,6 +154,8 @@ static dibs_status lock_check(client_record *c, lock_call *call,
     status = names_check(c, spec);
   if (status != DIBS_OK)
     return status;
+  if (!spec_is_many(spec))
+    dialect_spell(&c->names, &call->spec.name, &call->spec.name_size);
   status = lock_options_read(options, is_blocking, c->times.renew_every_ms, call, &why);
   if (status == DIBS_OK) {
     status = dialect_check(c, call);

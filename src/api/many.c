@@ -56,9 +56,11 @@ static dibs_status names_read(client_record *c, lock_call *call)
     lock_call one = lock_call_of(LOCK_MUTEX, m->names[i]);
 
     status = name_check(c, one.spec.name, one.spec.name_size);
-    if (status == DIBS_OK)
-      call->spec.name_count = insert(m->sorted, call->spec.name_count,
-                                     (many_name){ one.spec.name, one.spec.name_size });
+    if (status != DIBS_OK)
+      break;
+    dialect_spell(&c->names, &one.spec.name, &one.spec.name_size);
+    call->spec.name_count = insert(m->sorted, call->spec.name_count,
+                                   (many_name){ one.spec.name, one.spec.name_size });
   }
   return status;
 }

@@ -124,13 +124,14 @@ static void party_info_ask(client_record *c, party_row *parties, size_t count, c
   }
 }
 
-static void fields_name(fields *f, const dibs_inspection *in)
+static void fields_name(const client_record *c, fields *f, const dibs_inspection *in)
 {
   f->note = text_over(f->note_bytes, sizeof(f->note_bytes));
   f->name = in->name;
   f->name_size = in->name_size;
+  dialect_spell(&c->names, &f->name, &f->name_size);
   text_add(&f->note, "n:");
-  text_add_bytes(&f->note, in->name, in->name_size);
+  text_add_bytes(&f->note, f->name, f->name_size);
 }
 
 void party_info_add(client_record *c, dibs_inspection *in, const inspect_answer *a,
@@ -150,7 +151,7 @@ void party_info_add(client_record *c, dibs_inspection *in, const inspect_answer 
     parties[i].holds = holds;
     parties[i].ask = holds ? a->holders[at].lease.ask : a->waiters[at].ask;
   }
-  fields_name(&f, in);
+  fields_name(c, &f, in);
   party_info_ask(c, parties, count, &f, until);
   mem_free(&c->memory, parties);
 }

@@ -10,14 +10,26 @@
 
 #include "base/fence.h"
 
+/* `x` for `{x}`: one lock of the native format. Where they are two, their holders differ. */
+static size_t spell(const char **name)
+{
+  size_t size = strlen(*name);
+
+  if (size <= 2 || (*name)[0] != '{' || strcspn(*name + 1, "{}") != size - 2)
+    return size;
+  ++*name;
+  return size - 2;
+}
+
 /* The name with everything escaped that the list gives a meaning to. */
 static char *escape(const char *name)
 {
-  char *result = malloc(3 * strlen(name) + 1), *to = result;
+  size_t size = spell(&name);
+  char *result = malloc(3 * size + 1), *to = result;
 
   if (result == NULL)
     return NULL;
-  for (; *name != '\0'; name++) {
+  for (const char *end = name + size; name < end; name++) {
     if (isalnum((unsigned char)*name) || strchr("-._:/@", *name) != NULL)
       *to++ = *name;
     else

@@ -34,6 +34,12 @@ const char *dialect_name_fault(const protocol *n, const void *name, size_t size)
   return fault;
 }
 
+void dialect_spell(const protocol *n, const void **name, size_t *size)
+{
+  if (n->dialect->spell != NULL)
+    n->dialect->spell(name, size);
+}
+
 uint64_t dialect_permits_max(const protocol *n, lock_kind kind)
 {
   return kind == LOCK_COUNTER ? DIBS_PERMITS_MAX

@@ -35,6 +35,8 @@ typedef struct dialect_ops {
   dialect_traits traits;
 
   const char *(*cluster_name_fault)(const protocol *n, const void *name, size_t size);  /* NULL */
+  /* One spelling of all names with one key, in the same bytes. NULL: each name has its own key. */
+  void (*spell)(const void **name, size_t *size);
   /* The key in whose slot the lock is. */
   void (*key)(const protocol *n, const void *name, size_t size, text *out);
   /* `mode` as in share_call; 0 for an exclusive lock. */
@@ -91,6 +93,7 @@ const dialect_ops *dialect_of_number(unsigned number);
 /* A channel for each name, instead of one inbox for all. */
 bool dialect_has_channels(const protocol *n);
 const char *dialect_name_fault(const protocol *n, const void *name, size_t size);
+void dialect_spell(const protocol *n, const void **name, size_t *size);
 /* The most permits of one ask; at most DIBS_PERMITS_MAX. */
 uint64_t dialect_permits_max(const protocol *n, lock_kind kind);
 

@@ -61,6 +61,7 @@ bool inbox_message_read(const char *bytes, size_t size, inbox_message *ret)
 {
   words w = { bytes, size };
   inbox_message m = { .ttl_ms = 0 };
+  const void *name;
 
   if (!head_read(&w, &m) || !words_take_lease(&w, ' ', &m.lease) || m.lease.token > TOKEN_MAX)
     return false;
@@ -68,8 +69,10 @@ bool inbox_message_read(const char *bytes, size_t size, inbox_message *ret)
     return false;
   if (native_name_fault(w.at, w.size) != NULL)
     return false;
-  m.name = w.at;
+  name = w.at;
   m.name_size = w.size;
+  native_spell(&name, &m.name_size);
+  m.name = name;
   *ret = m;
   return true;
 }

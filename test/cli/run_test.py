@@ -179,9 +179,10 @@ def the_token_can_be_renewed_inside():
 # ---- nested ----
 
 def a_nested_run_on_the_same_name_gives_78_instead_of_waiting():
-    done = dibs('run', 'nest', '--', DIBS, 'run', 'nest', '--', 'echo', 'no')
-    equal((done.code, done.out), (78, ''), done)
-    contains(done.err, 'wait for itself')
+    for outer, inner in (('nest', 'nest'), ('nest', '{nest}'), ('{nest}', 'nest')):
+        done = dibs('run', outer, '--', DIBS, 'run', '-w', '20', inner, '--', 'echo', 'no')
+        equal((done.code, done.out), (78, ''), done)
+        contains(done.err, 'wait for itself')
 
 
 def a_nested_run_on_another_name_works():

@@ -76,6 +76,21 @@ static void a_break_before_the_subscription_is_learned_with_it(void **state)
   peer_free(p);
 }
 
+/* `n` and `{n}` have one key: a release by the other name would end this lease. */
+static void a_message_in_another_spelling_is_about_the_same_lease(void **state)
+{
+  struct peer *p = listening((struct wish){ .ttl_ms = HOUR_MS });
+
+  (void)state;
+  is_confirmed(p, HOUR_MS);
+  peer_expect_told(p, "renewed a");
+  peer_message(p, "want " LEASE " {n}");
+  peer_expect_nothing(p);
+  peer_message(p, "lost " LEASE " {n}");
+  is_broken(p);
+  peer_free(p);
+}
+
 /* The renewal that asks leaves the end where it was. */
 static void a_fixed_lease_listens_and_is_not_renewed(void **state)
 {
@@ -113,6 +128,7 @@ int main(void)
     cmocka_unit_test(a_short_hold_costs_no_subscription),
     cmocka_unit_test(a_break_is_learned_at_once),
     cmocka_unit_test(a_break_before_the_subscription_is_learned_with_it),
+    cmocka_unit_test(a_message_in_another_spelling_is_about_the_same_lease),
     cmocka_unit_test(a_fixed_lease_listens_and_is_not_renewed),
     cmocka_unit_test(a_refused_inbox_leaves_the_hold_as_it_is),
   };

@@ -56,6 +56,17 @@ bool native_has_tag(const void *name, size_t size)
   return close != NULL && close > open + 1;
 }
 
+void native_spell(const void **name, size_t *size)
+{
+  const char *bytes = *name;
+
+  if (*size <= 2 || bytes[0] != '{' || bytes[1] == '}' || bytes[*size - 1] != '}' ||
+      native_has_tag(bytes + 1, *size - 2))
+    return;
+  *name = bytes + 1;
+  *size -= 2;
+}
+
 void tagged_write(const protocol *n, const char *kind, const void *name, size_t size, text *out)
 {
   bool keeps = native_has_tag(name, size);

@@ -35,7 +35,7 @@ static bool share_cancel(const protocol *n, request *out, const share_ending *e)
 const dialect_ops native_dialect = {
   .traits = { .name = "native", .hands_over = true, .has_shares = true, .has_sets = true,
               .has_quorums = true, .is_sharded = true, .guide = "doc/guide/which-one.md" },
-  .key = native_key, .channel = native_channel,
+  .spell = native_spell, .key = native_key, .channel = native_channel,
   .acquire = native_acquire, .release = release, .cancel = native_cancel,
   .break_lease = native_break, .renew = native_renew, .raise = native_raise,
   .inspect = native_inspect, .inspect_answer = native_inspect_answer,

@@ -171,11 +171,60 @@ static void in_cluster_inbox_and_era_stand_beside_the_name(void **state)
   }
 }
 
+/* All names of up to five bytes out of these three. */
+enum { BYTES = 3, LONGEST = 5, NAMES = 3 + 9 + 27 + 81 + 243 };
+
+typedef struct spelled {
+  char name[LONGEST + 1], key[32];
+} spelled;
+
+static void spell(const char *name, char *ret, size_t room)
+{
+  const void *bytes = name;
+  size_t size = strlen(name);
+
+  native_spell(&bytes, &size);
+  snprintf(ret, room, "%.*s", (int)size, (const char *)bytes);
+}
+
+static size_t all_names(spelled *names)
+{
+  size_t count = 0, from = 0, to = 1;
+  char tried[NAMES + 1][LONGEST + 1] = { "" };
+
+  for (; from < to && to <= NAMES; from++)
+    for (int b = 0; b < BYTES; b++, to++)
+      snprintf(tried[to], sizeof(tried[to]), "%.*s%c", LONGEST - 1, tried[from], "{}x"[b]);
+  for (size_t i = 1; i <= NAMES; i++) {
+    text key = text_over(names[count].key, sizeof(names[count].key));
+
+    if (native_name_fault(tried[i], strlen(tried[i])) != NULL)
+      continue;
+    native_key(&here, tried[i], strlen(tried[i]), &key);
+    spell(tried[i], names[count++].name, sizeof(names[0].name));
+  }
+  return count;
+}
+
+static void names_have_one_spelling_if_and_only_if_they_have_one_key(void **state)
+{
+  static spelled names[NAMES];
+  size_t count = all_names(names);
+
+  (void)state;
+  assert_true(count > NAMES / 2);
+  for (size_t i = 0; i < count; i++)
+    for (size_t k = 0; k < i; k++)
+      assert_int_equal(strcmp(names[i].name, names[k].name) == 0,
+                       strcmp(names[i].key, names[k].key) == 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_name_is_put_in_braces),
     cmocka_unit_test(a_name_with_a_tag_of_its_own_keeps_it),
+    cmocka_unit_test(names_have_one_spelling_if_and_only_if_they_have_one_key),
     cmocka_unit_test(the_longest_key_fits),
     cmocka_unit_test(the_name_is_found_again_in_its_key),
     cmocka_unit_test(keys_of_others_have_no_name),
