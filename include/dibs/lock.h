@@ -456,8 +456,8 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_list_names(
  *          call cannot hit an innocent later holder.
  * Returns  DIBS_OK; or that lease is gone: DIBS_EXPIRED (released or broken before, and no other
  *          client had the name since), DIBS_LOST (free, and another client may have had it),
- *          DIBS_TAKEN (another lease holds the name now); DIBS_ERR_UNSUPPORTED (a quorum);
- *          DIBS_UNKNOWN (no reply in time; repeat it); faults.
+ *          DIBS_TAKEN (another lease holds the name now); DIBS_ERR_UNSUPPORTED (a quorum: use a
+ *          client of each server); DIBS_UNKNOWN (no reply in time; repeat it); faults.
  * Blocks. Since 0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_break(
   dibs_client *client, const char *name, const char *lease);

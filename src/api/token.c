@@ -266,10 +266,14 @@ static dibs_status break_check(client_record *c, const char *name, const char *l
   if (lease == NULL || !lease_id_read(lease, strnlen(lease, LEASE_TEXT_SIZE), &ret->lease))
     return client_refuse(c, DIBS_ERR_ARGUMENT,
                          "lease has no valid form; dibs_inspect() returns the current one");
+  if (c->servers.kind == DEPLOYMENT_QUORUM)
+    return client_refuse(c, DIBS_ERR_UNSUPPORTED,
+                         "a lock on a quorum has a lease at each server; break it at one after "
+                         "the other: dibs release --force --url SERVER NAME");
   ret->kind = TOKEN_LEASE;
   ret->count = 1;
   ret->names[0] = (many_name){ name, size };
-  return one_place_check(c);
+  return DIBS_OK;
 }
 
 dibs_status dibs_break(dibs_client *client, const char *name, const char *lease)

@@ -67,6 +67,19 @@ def passwords_of_the_environment_still_serve_the_command_inside():
     lacks(done.out + done.err, 'geheim')
 
 
+def a_lock_is_broken_at_one_server_after_the_other():
+    holder = start('run', *_with_u(_urls()), 'stuck', '--', 'sleep', '600')
+    until(lambda: dibs('run', *_with_u(_urls()), '-n', 'stuck', '--', 'true').code == 75,
+          'it is held')
+    done = dibs('release', *_with_u(_urls()), '--force', '--yes', 'stuck')
+    equal(done.code, 78, done)
+    contains(done.err, 'at one after the other')
+    for server in quorum:
+        dibs('release', '-u', server.url, '--force', '--yes', 'stuck')
+    equal(finish(holder).code, 79)
+    equal(dibs('run', *_with_u(_urls()), '-w', '20', 'stuck', '--', 'true').code, 0)
+
+
 def what_is_no_quorum_is_refused():
     done = dibs('ping', *_with_u(_urls()[:2]))
     equal(done.code, 78, done)
