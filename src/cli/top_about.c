@@ -44,7 +44,7 @@ static void add_queue(watch_text *out, const dibs_inspection *i)
 
     show_party(&i->waiters[n], party, sizeof(party));
     show_mode(i->kind, &i->waiters[n], mode, sizeof(mode));
-    watch_add(out, "%s %zu. %s%s%s for ", n == 0 ? "waits    " : "         ", n + 1, party,
+    watch_add(out, "%s %zu. %s%s%s for ", n == 0 ? "queue    " : "         ", n + 1, party,
               mode[0] == '\0' ? "" : ", ", mode);
     watch_add_time(out, 1000 * i->waiters[n].waited_ms);
     watch_add(out, "\n");
@@ -94,13 +94,16 @@ static void add_chain(watch_text *out, const graph *g, const char *client)
   for (size_t n = 0; n < CHAIN_MAX && node < g->node_count && edge_from(g, node, &edge); n++) {
     const graph_edge *e = &g->edges[edge];
     char from[220], to[220], name[600] = "its command";
+    const char *by = "";
 
     show_party_short(&g->nodes[e->from].party, from, sizeof(from));
     show_party_short(&g->nodes[e->to].party, to, sizeof(to));
-    if (e->name != GRAPH_COMMAND)
+    if (e->name != GRAPH_COMMAND) {
       printable(g->names[e->name].name, name, sizeof(name));
-    watch_add(out, "%s %s waits for %s, which %s has%s\n", n == 0 ? "but        " : "           ",
-              from, name, to, e->has_cycle ? " (a cycle)" : "");
+      by = "held by ";
+    }
+    watch_add(out, "%s %s waits for %s, %s%s%s\n", n == 0 ? "holder     " : "           ", from,
+              name, by, to, e->has_cycle ? " (a cycle)" : "");
     node = e->to;
   }
 }

@@ -137,6 +137,7 @@ static void break_chosen(live *l)
     say("a name with a zero byte cannot be broken here");
   else
     (void)force_release(l->options->session, &order);
+  top_source_hurry(l->source);
 }
 
 static void look(live *l)
@@ -179,6 +180,7 @@ static void take_keys(live *l)
       if (looked && l->screen.view != TOP_ONE_NAME)
         look(l);
     }
+    draw(l);                                       /* the next key is for what it shows */
   }
 }
 

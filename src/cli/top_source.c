@@ -82,7 +82,7 @@ struct top_source {
 
   pthread_mutex_t mutex;     /* over what follows */
   pthread_cond_t changed;
-  bool is_over, has_new, is_asked;
+  bool is_over, has_new, is_asked, is_hurried;
   top_reading latest;
   char name[DIBS_NAME_MAX + 1];
   size_t name_size;          /* 0: about none */
@@ -140,7 +140,8 @@ static void *read_on(void *data)
     int64_t left_ms = next_ms - sampler_now_ms();
     struct timespec end;
 
-    if (left_ms <= 0) {
+    if (left_ms <= 0 || s->is_hurried) {
+      s->is_hurried = false;
       pthread_mutex_unlock(&s->mutex);
       (void)sampler_read(&s->sampler);
       publish(s);
@@ -221,6 +222,14 @@ bool top_source_take(top_source *s, top_reading *reading)
   }
   pthread_mutex_unlock(&s->mutex);
   return has_new;
+}
+
+void top_source_hurry(top_source *s)
+{
+  pthread_mutex_lock(&s->mutex);
+  s->is_hurried = true;
+  pthread_cond_signal(&s->changed);
+  pthread_mutex_unlock(&s->mutex);
 }
 
 void top_source_look(top_source *s, const char *name, size_t size)

@@ -23,6 +23,9 @@ top_source *top_source_stop(top_source *s);      /* may last as long as a call; 
 /* The latest reading, once; false: there is no new one. Frees what was in `reading`. */
 bool top_source_take(top_source *s, top_reading *reading);
 
+/* The next reading is now. */
+void top_source_hurry(top_source *s);
+
 /* From now on also reads about that name; NULL: about none. */
 void top_source_look(top_source *s, const char *name, size_t size);
 

@@ -110,6 +110,8 @@ void watch_add_time(watch_text *t, int64_t us)
 
   if (us < 0)
     watch_add(t, "-");
+  else if (us < 100)
+    watch_add(t, "<0.1ms");
   else if (us < 10000)
     watch_add(t, "%d.%dms", (int)(us / 1000), (int)(us % 1000 / 100));
   else if (us < 1000000)

@@ -39,7 +39,7 @@ enum top_style {
   TOP_FAINT,                 /* free, and what is not known */
   TOP_HEAD,                  /* titles */
   TOP_WARN,                  /* waited for 5 s; less than a third of the lease is left */
-  TOP_ALARM                  /* waited for 30 s; less than a tenth is left; lost; no answer */
+  TOP_ALARM                  /* waited for 30 s; less than a tenth is left; lost; no reading */
 };
 
 /* Of a wait. */

@@ -50,7 +50,7 @@ static size_t put_text(const page *p, size_t line, size_t column, enum top_style
   top_cell cell = { .line = line, .column = column, .style = style, .text = text };
   size_t at = 0;
 
-  for (; at < size; at++) {
+  for (; at < size && column < p->columns; at++) {
     if (((unsigned char)text[at] & 0xc0) != 0x80 && column + cell.width++ >= p->columns) {
       cell.width--;
       break;
@@ -89,7 +89,7 @@ static void draw_sums(const page *p)
     watch_add(&text, "ok ");
     watch_add_time(&text, (int64_t)r->round_trip_us);
   } else {
-    watch_add(&text, "NO ANSWER");
+    watch_add(&text, "NO READING");
   }
   column = put_part(p, column, r->is_up ? TOP_PLAIN : TOP_ALARM, &text);
   watch_add(&text, "%zu held", r->sums.held);
@@ -108,7 +108,8 @@ static void draw_sums(const page *p)
   watch_add(&text, "%s", r->when);
   column = put_part(p, column, TOP_PLAIN, &text);
   watch_add_safe(&text, r->url, strlen(r->url));
-  (void)put_part(p, column, TOP_FAINT, &text);
+  if (text.used > 0 && column + 10 <= p->columns)  /* what fits of it */
+    put_text(p, 0, column + 2, TOP_FAINT, text.bytes, text.used);
   watch_text_free(&text);
 }
 
@@ -122,7 +123,7 @@ static void draw_note(const page *p, const top_screen *s, size_t count)
   if (s->input == TOP_CONFIRM) {
     watch_add(&text, "Two programs may believe for a moment that they hold it.");
   } else if (!r->is_up) {
-    watch_add(&text, "no answer");
+    watch_add(&text, "no reading");
     if (r->good_ms != 0) {
       watch_add(&text, " for ");
       watch_add_time(&text, 1000 * (p->now_ms - r->good_ms));
@@ -137,7 +138,7 @@ static void draw_note(const page *p, const top_screen *s, size_t count)
               s->paused_ms != 0 ? ", paused; p goes on" : "");
   } else if (s->paused_ms != 0) {
     watch_add(&text, "paused; p goes on");
-  } else {
+  } else if (s->view == TOP_NAMES) {
     watch_add(&text, "by %s, %zu name%s", order_words[s->order], count, count == 1 ? "" : "s");
     if (s->filter[0] != 0) {
       watch_add(&text, " with \"");

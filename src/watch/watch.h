@@ -99,8 +99,8 @@ void watch_add_safe(watch_text *t, const char *name, size_t size);
 /* `name` as a pattern of fnmatch(3) that only this name fits. */
 void watch_add_pattern(watch_text *t, const char *name, size_t size);
 
-/* A time of any length in few characters: 0.4ms, 27ms, 12.4s, 2:31, 1:02:03, 3d 04:05; "-" below
- * zero. */
+/* A time of any length in few characters: <0.1ms, 0.4ms, 27ms, 12.4s, 2:31, 1:02:03, 3d 04:05;
+ * "-" below zero. */
 void watch_add_time(watch_text *t, int64_t us);
 
 /* ---- classes.c ---- */

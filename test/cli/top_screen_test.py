@@ -95,7 +95,9 @@ def one_name_has_its_queue_and_what_its_holder_waits_for():
                     'its command', 'waits for top:outer')
         screen.type('q')
         screen.sees('q quit', 'top:inner  lock')
-        screen.type('/', 'outer')
+        screen.type('/', 'outer', 'Enter', 'Enter')          # as fast as they are typed ahead
+        screen.sees('top:outer', 'held by', '(pid %d' % outer.pid)
+        screen.type('q')
         screen.sees('1 name with "outer"')
         lacks(screen.text(), 'top:inner')
         screen.type('Escape')
@@ -205,7 +207,7 @@ def a_server_that_stops_and_comes_back():
         screen.run('-i', '200ms')
         screen.sees('top:outage  lock')
         harness.server.pause()
-        screen.sees('NO ANSWER', 'no answer for', 'top:outage')
+        screen.sees('NO READING', 'no reading for', 'top:outage')
         harness.server.resume()
         screen.sees('dibs top  ok')
         harness.server.restart()
@@ -213,6 +215,15 @@ def a_server_that_stops_and_comes_back():
         screen.sees('0 held')
         screen.type('q')
     del token
+
+
+def a_user_without_rights_sees_why():
+    harness.server.ask('ACL', 'SETUSER', 'none', 'reset', 'on', '>none', '+ping', '+auth',
+                       '+client')
+    with _Screen(DIBS_URL='unix://none:none@' + harness.server.socket) as screen:
+        screen.run()
+        screen.sees('NO READING', 'no reading: ', 'permission')
+        screen.type('q')
 
 
 def colours_say_what_is_late_unless_they_are_off():

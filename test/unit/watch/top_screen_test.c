@@ -147,6 +147,17 @@ static void the_first_line_sums_up(void **state)
   assert_non_null(strstr(cells[LINES - 1], "q quit"));
 }
 
+static void the_server_is_cut_to_the_line(void **state)
+{
+  (void)state;
+  columns = 80;
+  draw();
+  assert_non_null(strstr(cells[0], "18:04:11  redis://"));
+  columns = 40;
+  draw();
+  assert_null(strstr(cells[0], "redis"));
+}
+
 static void keys_choose_a_name_and_the_page_follows(void **state)
 {
   (void)state;
@@ -289,6 +300,7 @@ static void one_name_is_looked_at(void **state)
   about = "n-01\n\nheld by     h (pid 7)\n1\n2\n3\n4\n5\n6\n7\n8\n9\nlast\n";
   draw();
   assert_true(shows("held by     h (pid 7)"));
+  assert_false(shows("names"));
   lines = 8;
   draw();
   assert_false(shows("last"));
@@ -326,8 +338,8 @@ static void without_an_answer_the_last_reading_stays(void **state)
   reading.good_ms = NOW - 12300;
   memcpy(reading.error, "refused\x1b[2J", 12);          /* of a recording it may be anything */
   draw();
-  assert_true(shows("NO ANSWER"));
-  assert_true(shows("no answer for 12.3s: refused\\x1b[2J"));
+  assert_true(shows("NO READING"));
+  assert_true(shows("no reading for 12.3s: refused\\x1b[2J"));
   assert_true(shows("n-00"));
 }
 
@@ -391,6 +403,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
   const struct CMUnitTest tests[] = {
     TEST(the_first_line_sums_up),
+    TEST(the_server_is_cut_to_the_line),
     TEST(keys_choose_a_name_and_the_page_follows),
     TEST(the_chosen_name_stays_while_the_list_changes),
     TEST(a_break_has_to_be_confirmed_for_the_name_that_was_shown),
