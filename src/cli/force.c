@@ -47,7 +47,7 @@ static void log_break(const force_order *o, const char *name, const dibs_holder 
   closelog();
   duration_as_span(h->remaining_ms > 0 ? h->remaining_ms : 0, left);
   say_softly("broke %s (fence %" PRIu64 "), which was held by %s: %s; it learns that at once, or, "
-             "if no message reaches it, within %s",
+             "if no message reaches it, by its next renewal, within %s",
              name, h->fence, holder, reason, left);
 }
 

@@ -147,13 +147,14 @@ void polling_forbidden(route *r, const char *words, instant now)
       timers_set(&r->table->timers, &l->poll, now);
 }
 
+/* Nothing is reported while nothing waits: a hold renews, with messages or without. */
 bool lock_polls(lock_table *t, size_t number, bool has_observers, instant now,
                 const char **ret_words)
 {
   route *r = t->routes[number];
   instant at = INSTANT_NEVER;
 
-  if (r->polls)
+  if (r->polls && (has_observers || t->backend.counts.waiting > 0))
     at = instant_add(r->polls_since, (span){ WARNING_AFTER.ns - PATIENCE.ns });
   else if (has_observers && r->is_inbox_missing)
     at = instant_add(r->missing_since, WARNING_AFTER);

@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include <dibs/client.h>
+
 #include "peer.h"
 
 #define A PEER_CLIENT
@@ -107,19 +109,26 @@ static void a_fixed_lease_listens_and_is_not_renewed(void **state)
   peer_free(p);
 }
 
+/* And warns of nothing, as nothing waits. */
 static void a_refused_inbox_leaves_the_hold_as_it_is(void **state)
 {
-  struct peer *p = peer_held((struct wish){ .ttl_ms = 3000 });
+  const char *const refusals[] = { "-ERR unknown command 'SUBSCRIBE'", "-NOPERM no channels" };
 
   (void)state;
-  peer_refuse_inbox(p, "-ERR unknown command 'SUBSCRIBE'");
-  peer_advance_ms(p, 600);
-  peer_connect(p, 1);
-  peer_expect_told_nothing(p);
-  peer_advance_to_command(p);
-  is_confirmed(p, 3000);
-  peer_expect_told(p, "renewed a");
-  peer_free(p);
+  for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+    struct peer *p = peer_held((struct wish){ .ttl_ms = 12000 });
+
+    peer_refuse_inbox(p, refusals[i]);
+    peer_advance_ms(p, 600);
+    peer_connect(p, 1);
+    peer_advance_ms(p, 2500);
+    peer_expect_told_nothing(p);
+    assert_int_equal(peer_events(p, DIBS_EVENT_WARNING), 0);
+    peer_advance_to_command(p);
+    is_confirmed(p, 12000);
+    peer_expect_told(p, "renewed a");
+    peer_free(p);
+  }
 }
 
 int main(void)

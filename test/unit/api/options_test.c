@@ -276,7 +276,7 @@ static dibs_status read_wait(const dibs_wait_options *o, wait_plan *call)
 static void waits_have_their_time_and_canceller_and_nothing_else(void **state)
 {
   dibs_wait_options o = DIBS_WAIT_OPTIONS_INIT;
-  wait_plan call = { 7, NULL };
+  wait_plan call = { .wait_ms = 7 };
 
   (void)state;
   assert_int_equal(read_wait(NULL, &call), DIBS_OK);
