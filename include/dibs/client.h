@@ -19,9 +19,9 @@ extern "C" {
  * Time limits: each call of a function that blocks has one, and returns at most 50 ms after it,
  * whatever the servers and the network do.
  *
- * It is wait_ms where the function has that, also dibs_ping(); a shorter one than that of the other
- * functions, below, begins with the first reply or refusal of a server. While no server has answered this
- * client yet: connect_timeout_ms, if that is shorter (dibs_degrade).
+ * It is wait_ms where the function has that, also dibs_ping(); a shorter one than that of the
+ * other functions, below, begins with the first reply or refusal of a server. While no server has
+ * answered this client yet: connect_timeout_ms, if that is shorter (dibs_degrade).
  *
  * After wait_ms follows command_timeout_ms, for the reply to the request that ends the call:
  * dibs_campaign(), dibs_barrier_await(), dibs_rate_limiter_acquire(), dibs_list_take(). Locks with

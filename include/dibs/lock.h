@@ -223,7 +223,7 @@ DIBS_API int dibs_hold_depth(const dibs_hold *hold);
  * `room`     its bytes; DIBS_NAME_MAX + 1 is always enough.
  * `ret_size` receives the size of the name without the zero; may be NULL.
  * Returns DIBS_OK; DIBS_ERR_ARGUMENT: there is no name `index`, or `room` is too small
- *         (*ret_size is set then); DIBS_ERR_STALE, _FORKED.
+ *         (*ret_size is set then); DIBS_ERR_STALE, DIBS_ERR_FORKED.
  *         For native locks `{x}` is the lock `x`, and `x` is its name.
  * Thread: any; does not wait for the server. Since 0.5 */
 DIBS_API dibs_status dibs_hold_name(
@@ -233,7 +233,7 @@ DIBS_API dibs_status dibs_hold_name(
  * server's address and error: "redis://10.0.0.1:6379/0: MISCONF Redis is ...". Empty if the last
  * renewal succeeded.
  * `ret_text`  receives the text with a final zero, cut to `text_size`; 512 is always enough.
- * Returns DIBS_OK; DIBS_ERR_ARGUMENT: no room; DIBS_ERR_STALE, _FORKED.
+ * Returns DIBS_OK; DIBS_ERR_ARGUMENT: no room; DIBS_ERR_STALE, DIBS_ERR_FORKED.
  * Thread: any; does not wait for the server. Since 0.5 */
 DIBS_API dibs_status dibs_hold_why(const dibs_hold *hold, char *ret_text, size_t text_size);
 

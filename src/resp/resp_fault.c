@@ -36,7 +36,6 @@ static const meaning meanings[] = {
 
 /* Errors without a word of their own, found by a part of their text. */
 static const meaning phrases[] = {
-  { "unknown command", RESP_FAULT_NO_COMMAND },
   { "invalid password", RESP_FAULT_AUTH },
   { "Function not found", RESP_FAULT_NO_FUNCTION },
   { "max number of clients reached", RESP_FAULT_LATER },
@@ -51,6 +50,13 @@ static bool has_phrase(const char *bytes, size_t size, const char *phrase)
     if (memcmp(bytes + i, phrase, length) == 0)
       return true;
   return false;
+}
+
+static bool is_unknown_command(const char *bytes, size_t size)
+{
+  static const char words[] = "ERR unknown command";
+
+  return size >= sizeof(words) - 1 && memcmp(bytes, words, sizeof(words) - 1) == 0;
 }
 
 static resp_fault fault_of_word(const char *bytes, size_t size)
@@ -102,6 +108,8 @@ resp_fault resp_fault_of(const char *bytes, size_t size)
 
   if (fault != RESP_FAULT_OTHER)
     return fault;
+  if (is_unknown_command(bytes, size))
+    return RESP_FAULT_NO_COMMAND;
   if (has_phrase(bytes, size, "user_script") || has_phrase(bytes, size, "script:"))
     fault = fault_inside(bytes, size);
   for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++)

@@ -375,6 +375,13 @@ static dibs_status hold_name(void)
   return dibs_hold_name(hold, 0, bytes, sizeof(bytes), NULL);
 }
 
+static dibs_status hold_why(void)
+{
+  char bytes[512];
+
+  return dibs_hold_why(hold, bytes, sizeof(bytes));
+}
+
 static dibs_status hold_token(void)
 {
   return dibs_hold_token(hold, token, sizeof(token));
@@ -428,6 +435,11 @@ static dibs_status no_name(void)
   return dibs_hold_name(hold, 1, NULL, 0, NULL);
 }
 
+static dibs_status no_room_for_why(void)
+{
+  return dibs_hold_why(hold, token, 0);
+}
+
 static dibs_status no_room(void)
 {
   return dibs_hold_token(hold, token, 3);
@@ -444,6 +456,10 @@ static dibs_status name_of_a_hold(void) { return of_a_hold(hold_name); }
 static dibs_status name_that_is_not_there(void) { return of_a_hold(no_name); }
 static dibs_status name_of_a_released_hold(void) { return of_a_released_hold(hold_name); }
 static dibs_status name_in_a_child(void) { return of_a_hold_in_a_child(hold_name); }
+static dibs_status why_of_a_hold(void) { return of_a_hold(hold_why); }
+static dibs_status why_without_room(void) { return of_a_hold(no_room_for_why); }
+static dibs_status why_of_a_released_hold(void) { return of_a_released_hold(hold_why); }
+static dibs_status why_in_a_child(void) { return of_a_hold_in_a_child(hold_why); }
 static dibs_status token_of_a_hold(void) { return of_a_hold(hold_token); }
 static dibs_status token_without_room(void) { return of_a_hold(no_room); }
 static dibs_status token_of_a_released_hold(void) { return of_a_released_hold(hold_token); }
@@ -777,6 +793,10 @@ static dibs_status canceller_without_descriptors(void)
   X(dibs_hold_name, DIBS_ERR_ARGUMENT, name_that_is_not_there) \
   X(dibs_hold_name, DIBS_ERR_STALE, name_of_a_released_hold) \
   X(dibs_hold_name, DIBS_ERR_FORKED, name_in_a_child) \
+  X(dibs_hold_why, DIBS_OK, why_of_a_hold) \
+  X(dibs_hold_why, DIBS_ERR_ARGUMENT, why_without_room) \
+  X(dibs_hold_why, DIBS_ERR_STALE, why_of_a_released_hold) \
+  X(dibs_hold_why, DIBS_ERR_FORKED, why_in_a_child) \
   X(dibs_hold_token, DIBS_OK, token_of_a_hold) \
   X(dibs_hold_token, DIBS_ERR_ARGUMENT, token_without_room) \
   X(dibs_hold_token, DIBS_ERR_STALE, token_of_a_released_hold) \

@@ -50,6 +50,7 @@ static void the_first_word_says_what_it_is(void **state)
     { "ERR Function not found", RESP_FAULT_NO_FUNCTION },
     { "ERR max number of clients reached", RESP_FAULT_LATER },
     { "BUSYKEY Target key name already exists.", RESP_FAULT_OTHER },
+    { "ERR no key 'ERR unknown command'", RESP_FAULT_OTHER },
     { "LOADINGS", RESP_FAULT_OTHER },
     { "", RESP_FAULT_OTHER },
     { "-", RESP_FAULT_OTHER },
@@ -96,7 +97,7 @@ static void errors_inside_scripts_are_seen_through(void **state)
 static void known_words_later_in_other_errors_mean_nothing(void **state)
 {
   static const known all[] = {
-    { "ERR unknown command `READONLY`, with args beginning with: ", RESP_FAULT_OTHER },
+    { "ERR unknown command `READONLY`, with args beginning with: ", RESP_FAULT_NO_COMMAND },
     { "ERR OOM LOADING", RESP_FAULT_OTHER },
   };
 
@@ -111,6 +112,7 @@ static void each_fault_has_its_status(void **state)
   assert_int_equal(resp_fault_status(RESP_FAULT_LATER), DIBS_ERR_UNREACHABLE);
   assert_int_equal(resp_fault_status(RESP_FAULT_READ_ONLY), DIBS_ERR_READ_ONLY);
   assert_int_equal(resp_fault_status(RESP_FAULT_REFUSED), DIBS_ERR_REFUSED);
+  assert_int_equal(resp_fault_status(RESP_FAULT_NO_COMMAND), DIBS_ERR_UNSUPPORTED);
   assert_int_equal(resp_fault_status(RESP_FAULT_NO_FUNCTION), DIBS_ERR_REFUSED);
   assert_int_equal(resp_fault_status(RESP_FAULT_AUTH), DIBS_ERR_AUTH);
   assert_int_equal(resp_fault_status(RESP_FAULT_DENIED), DIBS_ERR_DENIED);
