@@ -141,7 +141,8 @@ static bool is_missing(examination *x, const char *command, dibs_error *ret_erro
 
   resp_reply_free(doctor_ask(x, &status, command, NULL));
   dibs_last_error(NULL, ret_error);
-  return status == DIBS_ERR_SERVER && strstr(ret_error->text, "wrong number of arg") == NULL;
+  return status == DIBS_ERR_UNSUPPORTED ||
+         (status == DIBS_ERR_SERVER && strstr(ret_error->text, "wrong number of arg") == NULL);
 }
 
 /* Renamed, or unknown to a proxy. */

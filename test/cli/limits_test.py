@@ -64,6 +64,7 @@ ASKING = [
     ('ping', '-c', '1'),
     ('doctor',),
     ('history',),
+    ('top', '--json'),
     ('metrics', '--once'),
 ]
 
