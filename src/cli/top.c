@@ -70,8 +70,13 @@ static void print_cell(const top_cell *cell, void *data)
 
 static void print_sums(const top_reading *r)
 {
-  watch_text oldest = { 0 };
+  watch_text oldest = { 0 }, error = { 0 };
 
+  /* Of a recording, where it may have any bytes. */
+  watch_add_safe(&error, r->error, strlen(r->error));
+  if (!r->is_up)
+    printf("NO READING: %s\n", error.used > 0 ? error.bytes : "");
+  watch_text_free(&error);
   watch_add_time(&oldest, r->sums.waiting > 0 ? 1000 * r->sums.oldest_ms : -1);
   printf("%zu held   %zu waiting   oldest %s   %s\n", r->sums.held, r->sums.waiting,
          oldest.used > 0 ? oldest.bytes : "-", r->when);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* watch - what the screens and the exporter show: a table of live names, and text made from it.
+/* watch - what the screens and the exporter show: a table of live names, and text made from it;
+ * top.h has the screen of dibs top.
  *
  * Owns the latest inspection of each name. Pure: names, inspections and the time are arguments;
  * the caller asks the servers. Many names cost the servers little: the table says which few

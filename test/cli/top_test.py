@@ -138,6 +138,31 @@ def a_recording_without_a_screen_goes_on_until_a_signal():
         end_holder(late)
 
 
+def an_outage_is_recorded():
+    token = dibs('acquire', '--no-renew', '-t', '10m', 'rec:outage').out.strip()
+    with tempfile.TemporaryDirectory() as place:
+        path = os.path.join(place, 'r')
+        recorder = _record(path)
+        _until_lines(path, 1)
+        harness.server.pause()
+        try:
+            until(lambda: '"up":false' in read(path), 'recorded')
+        finally:
+            harness.server.resume()
+        until(lambda: '"up":true' in read(path).splitlines()[-1], 'up again')
+        recorder.terminate()
+        finish(recorder)
+        lines = read(path).splitlines(True)
+        gone = next(line for line in lines if '"up":false' in line)
+        assert json.loads(gone)['error'], gone
+        with open(path, 'w') as f:
+            f.write(gone)
+        shown = dibs('top', '--replay', path).out
+        assert shown.startswith('NO READING: '), shown
+        contains(shown, 'rec:outage  lock')
+    dibs('release', token)
+
+
 def a_reading_is_the_same_after_its_replay():
     tokens = [dibs('acquire', '--no-renew', name).out.strip() for name in ('same:1', NASTY)]
     subprocess.run([DIBS, 'acquire', '--no-renew', b'same:\xff\xfe'], env=environment(), check=True,
