@@ -166,6 +166,9 @@ const struct test_server *live_server_at(int which);
 /* The same command to each of them, whatever it answers: disturbances. */
 void live_tell_all(const char *command);
 
+/* In main(): true, and the program is reported as skipped, in a deployment that comes after
+ * `last`: the messages of deadlocks are not for a cluster, say. */
+bool live_is_beyond(enum live_place last);
 /* At the beginning of a test, before it has clients or threads: ends it as skipped, and says
  * why, where the deployment is not for it. */
 void live_needs_one_server(void); /* it restarts, stops or slows it, or has a proxy */

@@ -151,6 +151,15 @@ static void skip_because(const char *why)
   skip();
 }
 
+bool live_is_beyond(enum live_place last)
+{
+  enum live_place kind = wanted();
+
+  if (kind > last)
+    (void)printf("1..0 # SKIP not for a deployment \"%s\"\n", names[kind]);
+  return kind > last;
+}
+
 void live_needs_one_server(void)
 {
   if (place.kind != LIVE_ONE)
