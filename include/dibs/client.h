@@ -46,10 +46,10 @@ extern "C" {
  * end a wait use wait_ms or dibs_cancel(). Since 0.5
  *
  * A signal handler may always call dibs_cancel() and functions that only read. If it interrupted a
- * function of the library that has a client's mutex or waits, any other function of a client or
- * hold does nothing there and returns DIBS_ERR_WOULD_BLOCK (-1, false, 0, NULL), and dibs_close()
- * returns the client. So exit() in a handler runs the destructors of static objects and the
- * functions of atexit(), and ends the program without waiting; what it held expires. Since 0.5 */
+ * function of a client or hold, or dibs_open(), any other one does nothing there and returns
+ * DIBS_ERR_WOULD_BLOCK (-1, false, 0, NULL), and dibs_close() returns the client. So exit() in a
+ * handler runs the destructors of static objects and the functions of atexit(), and ends the
+ * program without waiting; what it held expires. Since 0.5 */
 typedef struct dibs_client dibs_client;
 
 /* For wait_ms of dibs_lock_options and dibs_wait_options: no limit. The INIT macros set it, and

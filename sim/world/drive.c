@@ -56,6 +56,16 @@ bool drive_is_in_call(void)
   return false;
 }
 
+int drive_enter_callback(void)
+{
+  return 0;
+}
+
+void drive_leave_callback(int before)
+{
+  (void)before;
+}
+
 bool drive_is_busy(void)
 {
   return false;

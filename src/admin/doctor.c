@@ -19,13 +19,16 @@ void doctor_add(examination *x, const char *check, dibs_finding_grade grade,
   char words[1024];
   dibs_finding finding = { sizeof(finding), grade, check, x->node, words, advice };
   va_list values;
+  int before;
 
   if (x->is_stopped)
     return;
   va_start(values, format);
   (void)vsnprintf(words, sizeof(words), format, values);
   va_end(values);
+  before = drive_enter_callback();
   x->is_stopped = !x->callback(&finding, x->data);
+  drive_leave_callback(before);
 }
 
 void doctor_add_number(examination *x, const char *check, const char *setting, int64_t number,

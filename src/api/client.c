@@ -32,6 +32,7 @@ void client_unlook(client_record *c)
 
 dibs_status client_begin(dibs_client *client, bool blocks, client_record **ret_client)
 {
+  bool is_busy = drive_is_busy();        /* before the client is pinned */
   dibs_status status;
 
   *ret_client = NULL;
@@ -41,7 +42,7 @@ dibs_status client_begin(dibs_client *client, bool blocks, client_record **ret_c
     return DIBS_ERR_WOULD_BLOCK;
   }
   status = client_look(client, ret_client);
-  if (status == DIBS_OK && drive_is_busy()) {
+  if (status == DIBS_OK && is_busy) {
     client_unlook(*ret_client);
     status = DIBS_ERR_WOULD_BLOCK;
   }
@@ -85,15 +86,15 @@ void client_leave(client_record *c)
 dibs_status claim_pin(const void *value, handle_kind kind, handle **ret_handle,
                       handle **ret_client)
 {
+  bool is_busy = drive_is_busy(), is_forked;
   handle *h = handle_pin(value, kind);
-  bool is_forked;
 
   if (h == NULL)
     return DIBS_ERR_STALE;
   is_forked = atomic_load(&h->epoch) != fork_epoch();
   *ret_handle = h;
   *ret_client = is_forked ? NULL : handle_pin(h->client, HANDLE_CLIENT);
-  if (*ret_client != NULL && !drive_is_busy())
+  if (*ret_client != NULL && !is_busy)
     return DIBS_OK;
   handle_unpin(h);
   if (*ret_client == NULL)

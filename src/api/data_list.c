@@ -120,6 +120,15 @@ typedef struct list_walk {
   uint64_t index, left;
 } list_walk;
 
+static bool tell(const list_walk *walk, const data_value *element)
+{
+  int before = drive_enter_callback();
+  bool goes_on = walk->callback(walk->index, data_bytes_of(element), walk->data);
+
+  drive_leave_callback(before);
+  return goes_on;
+}
+
 /* false: stop. */
 static bool page_visit(list_walk *walk, const resp_reply *r, const data_page *page)
 {
@@ -127,7 +136,7 @@ static bool page_visit(list_walk *walk, const resp_reply *r, const data_page *pa
 
   for (size_t i = 0; i < page->count; i++) {
     (void)data_value_read(resp_child(r, page->entries, i), &element);
-    if (!walk->callback(walk->index, data_bytes_of(&element), walk->data))
+    if (!tell(walk, &element))
       return false;
     walk->index++;
     walk->left--;

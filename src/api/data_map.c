@@ -112,6 +112,15 @@ typedef struct map_walk {
   dibs_status status;
 } map_walk;
 
+static bool tell(const map_walk *walk, const data_value *key, const data_value *value)
+{
+  int before = drive_enter_callback();
+  bool goes_on = walk->callback(data_bytes_of(key), data_bytes_of(value), walk->data);
+
+  drive_leave_callback(before);
+  return goes_on;
+}
+
 /* A value that does not fit into the smallest page with others is requested alone. */
 static bool visit_alone(client_record *c, map_walk *walk, const data_value *key)
 {
@@ -124,7 +133,7 @@ static bool visit_alone(client_record *c, map_walk *walk, const data_value *key)
   if (walk->status == DIBS_OK && !data_value_answer(q.reply, &value))
     walk->status = data_answer_is_odd(c);
   if (walk->status == DIBS_OK && value.is_there)
-    goes_on = walk->callback(data_bytes_of(key), data_bytes_of(&value), walk->data);
+    goes_on = tell(walk, key, &value);
   question_deinit(&q);
   return goes_on && walk->status == DIBS_OK;
 }
@@ -141,7 +150,7 @@ static bool visit(client_record *c, const resp_reply *r, const data_page *page, 
     if (key.bytes != NULL && value.bytes == NULL)
       goes_on = visit_alone(c, walk, &key);
     else
-      goes_on = walk->callback(data_bytes_of(&key), data_bytes_of(&value), walk->data);
+      goes_on = tell(walk, &key, &value);
   }
   return goes_on;
 }

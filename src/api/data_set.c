@@ -59,6 +59,15 @@ typedef struct set_walk {
   void *data;
 } set_walk;
 
+static bool tell(const set_walk *walk, const data_value *member)
+{
+  int before = drive_enter_callback();
+  bool goes_on = walk->callback(data_bytes_of(member), walk->data);
+
+  drive_leave_callback(before);
+  return goes_on;
+}
+
 static bool visit(client_record *c, const resp_reply *r, const data_page *page, void *data)
 {
   const set_walk *walk = data;
@@ -67,7 +76,7 @@ static bool visit(client_record *c, const resp_reply *r, const data_page *page, 
   (void)c;
   for (size_t i = 0; i < page->count; i++) {
     (void)data_value_read(resp_child(r, page->entries, i), &member);
-    if (!walk->callback(data_bytes_of(&member), walk->data))
+    if (!tell(walk, &member))
       return false;
   }
   return true;

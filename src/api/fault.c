@@ -241,12 +241,15 @@ dibs_status callback_data_end(callback_data *over, dibs_status status)
 {
   callback_data now = *over;
   last_call kept;
+  int before;
 
   over->free = NULL;
   if (now.free == NULL)
     return status;
   kept = last;
+  before = drive_enter_callback();
   now.free(now.data);
+  drive_leave_callback(before);
   last = kept;
   return status;
 }

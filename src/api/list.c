@@ -107,6 +107,7 @@ static dibs_status name_visit(walk *w, const char *name, size_t size)
   char ended[NAME_MAX_BYTES + 1];
   dibs_inspection *found = NULL;
   dibs_status status;
+  int before;
 
   if (!is_wanted(w, ended, name, size))
     return DIBS_OK;
@@ -118,8 +119,11 @@ static dibs_status name_visit(walk *w, const char *name, size_t size)
   if (status != DIBS_OK)
     return status;
   if (!is_foreign(w) || (found->is_held && dialect_list_is_owner(&w->client->names,
-                                                                 found->holder.client)))
+                                                                 found->holder.client))) {
+    before = drive_enter_callback();
     w->must_stop = !w->callback(found, w->data);
+    drive_leave_callback(before);
+  }
   (void)dibs_inspection_free(found);
   return DIBS_OK;
 }
@@ -168,9 +172,13 @@ static dibs_family key_name(const walk *w, char copy[KEY_TEXT_SIZE], const resp_
 static void name_report(walk *w, dibs_family family, const char *name, size_t size)
 {
   char ended[NAME_MAX_BYTES + 1];
+  int before;
 
-  if (is_wanted(w, ended, name, size))
-    w->must_stop = !w->name_callback(family, ended, size, w->data);
+  if (!is_wanted(w, ended, name, size))
+    return;
+  before = drive_enter_callback();
+  w->must_stop = !w->name_callback(family, ended, size, w->data);
+  drive_leave_callback(before);
 }
 
 /* ---- pages ---- */

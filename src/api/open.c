@@ -316,8 +316,6 @@ static dibs_status open_checked(const char *url, const dibs_options *options,
     text_add(why, "ret_client is NULL");
     return DIBS_ERR_ARGUMENT;
   }
-  if (drive_is_in_callback())
-    return DIBS_ERR_WOULD_BLOCK;
   status = drive_may_open(why);
   if (status == DIBS_OK)
     status = client_options_read(options, &o.options, why);
@@ -336,10 +334,11 @@ dibs_status dibs_open_with_error(const char *url, const dibs_options *options,
 {
   char words[sizeof(error->text)];
   text why = text_over(words, sizeof(words));
+  bool may_block = !drive_is_in_callback() && !drive_is_busy();
   dibs_status status;
 
   drive_enter_call();
-  status = open_checked(url, options, ret_client, &why);
+  status = may_block ? open_checked(url, options, ret_client, &why) : DIBS_ERR_WOULD_BLOCK;
   drive_leave_call();
   if (error != NULL) {
     text shown = text_over(error->text, sizeof(error->text));

@@ -50,10 +50,13 @@ static drive_job *job_take(drive *d)
 static void job_run(drive *d, drive_job *job)
 {
   const drive_job *outer = running;
+  int before;
 
   drive_unlock(d);
   running = job;
+  before = drive_enter_callback();
   job->run(job);
+  drive_leave_callback(before);
   running = outer;
   drive_lock(d);
   job->finish(job);

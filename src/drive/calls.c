@@ -127,12 +127,10 @@ bool drive_wait(drive *d, drive_waiter *w, instant until)
     drive_flush(d);
     return true;
   }
-  busy_begin();
   join(d, w);
   lead_if_none(d, w);                    /* before sending: the reply is fast */
   drive_flush(d);
   (void)wait_joined(d, w, until);
-  busy_end();
   return w->is_done;
 }
 
@@ -186,8 +184,7 @@ void calls_run(drive *d, drive_waiter *own)
   drive_flush(d);
 }
 
-/* As drive_call(). */
-static bool call(drive *d, drive_op *op, instant until)
+bool drive_call(drive *d, drive_op *op, instant until)
 {
   drive_waiter *w = &op->waiter;
   instant soon = instant_min(until, instant_add(drive_now(), RUNS_ITSELF_AFTER));
@@ -206,14 +203,4 @@ static bool call(drive *d, drive_op *op, instant until)
   if (w->is_done)
     drive_unlock(d);
   return w->is_done;
-}
-
-bool drive_call(drive *d, drive_op *op, instant until)
-{
-  bool is_done;
-
-  busy_begin();
-  is_done = call(d, op, until);
-  busy_end();
-  return is_done;
 }

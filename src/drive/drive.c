@@ -21,7 +21,6 @@ bool drive_is_forked(const drive *d)
 
 void drive_lock(drive *d)
 {
-  busy_begin();
   (void)pthread_mutex_lock(&d->mutex);
 }
 

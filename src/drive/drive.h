@@ -81,8 +81,11 @@ void drive_yield(void);                         /* lets other threads run */
 void drive_enter_call(void);
 void drive_leave_call(void);
 bool drive_is_in_call(void);
-/* This thread has the mutex of a client, or waits in a call: the caller is in a signal handler (or
- * in the program's allocator), and what it waited for could not come before it returned. */
+/* Around a callback of the program that a call runs; takes what the other returned. */
+int drive_enter_callback(void);
+void drive_leave_callback(int before);
+/* In a call, and in no callback of it: a call that begins now is in a signal handler (or in the
+ * program's allocator). It must not wait for the interrupted one, nor use malloc(). */
 bool drive_is_busy(void);
 int64_t drive_process_id(void);
 void drive_host(char *ret_name, size_t size);   /* truncated to `size`; may be "" */

@@ -35,7 +35,7 @@ static bool take(pthread_mutex_t *mutex)
 
 static void before_fork(void)
 {
-  busy_begin();
+  drive_enter_call();                    /* no signal handler may wait for these mutexes */
   list_is_taken = take(&list_mutex);
   for (drive *d = list_is_taken ? list : NULL; d != NULL; d = d->next_listed)
     d->stands_still = !drive_is_forked(d) && take(&d->mutex);
@@ -51,7 +51,7 @@ static void after_fork(bool is_child)
     }
   if (list_is_taken)
     (void)pthread_mutex_unlock(&list_mutex);
-  busy_end();
+  drive_leave_call();
 }
 
 static void after_fork_in_parent(void)

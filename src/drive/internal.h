@@ -148,10 +148,6 @@ struct drive {
   bool is_whole;                  /* in a child: consistent, no thread was using it */
 };
 
-/* ---- machine.c: around what a signal handler of this thread must not wait for ---- */
-void busy_begin(void);
-void busy_end(void);
-
 /* ---- fork_whole.c ---- */
 void drive_list(drive *d);
 void drive_unlist(drive *d);

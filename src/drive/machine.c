@@ -10,13 +10,13 @@
 #include <unistd.h>
 
 #include "base/cancel_state.h"
-#include "drive/internal.h"
+#include "drive/drive.h"
 
 static _Atomic uint64_t threads_seen;
 static _Thread_local uint64_t thread_number;
 static _Thread_local int calls;         /* inside one another */
 static _Thread_local int cancel_before; /* the state outside of calls */
-static _Thread_local int busy;          /* mutexes that it has, and waits */
+static _Thread_local int outside;       /* of these, around a callback that runs now */
 
 void drive_enter_call(void)
 {
@@ -32,22 +32,25 @@ void drive_leave_call(void)
 
 bool drive_is_in_call(void)
 {
-  return calls > 0 || busy > 0;
+  return calls > 0;
 }
 
-void busy_begin(void)
+int drive_enter_callback(void)
 {
-  busy++;
+  int before = outside;
+
+  outside = calls;
+  return before;
 }
 
-void busy_end(void)
+void drive_leave_callback(int before)
 {
-  busy--;
+  outside = before;
 }
 
 bool drive_is_busy(void)
 {
-  return busy > 0;
+  return calls > outside;
 }
 
 instant drive_now(void)

@@ -80,11 +80,7 @@ static void wake_all(drive_waiter *first)
 
 bool drive_try_lock(drive *d)
 {
-  busy_begin();
-  if (pthread_mutex_trylock(&d->mutex) == 0)
-    return true;
-  busy_end();
-  return false;
+  return pthread_mutex_trylock(&d->mutex) == 0;
 }
 
 static void unlock_and_wake(drive *d)
@@ -102,7 +98,6 @@ static void unlock_and_wake(drive *d)
   (void)pthread_mutex_unlock(&d->mutex);
   if (first != NULL)
     wake_all(first);
-  busy_end();
 }
 
 /* A call that is submitted while this thread has the mutex is begun by it: either the other

@@ -193,6 +193,83 @@ static void exit_in_a_handler_ends_the_program_at_any_moment(void **state)
   }
 }
 
+/* ---- at each allocation, also before the mutex is taken ---- */
+
+static dibs_client *another;
+static dibs_hold *kept;
+static bool raises;
+static int refused, accepted;
+
+static void release_what_is_kept(int number)
+{
+  (void)number;
+  raises = false;
+  if (dibs_release(kept) == DIBS_ERR_WOULD_BLOCK && dibs_close(another) == another)
+    refused++;
+  else
+    accepted++;
+  raises = true;
+}
+
+static void *allocate(size_t amount, void *data)
+{
+  (void)data;
+  if (raises)
+    (void)raise(SIGUSR1);
+  return malloc(amount);
+}
+
+static void *reallocate(void *old, size_t amount, void *data)
+{
+  (void)data;
+  if (raises)
+    (void)raise(SIGUSR1);
+  return realloc(old, amount);
+}
+
+static void release(void *old, void *data)
+{
+  (void)data;
+  free(old);
+}
+
+static bool ping(dibs_family family, const char *name, size_t size, void *client)
+{
+  (void)family;
+  (void)name;
+  (void)size;
+  if (dibs_ping(client, 0, NULL) == DIBS_OK)
+    accepted++;
+  return true;
+}
+
+static void a_handler_is_told_from_a_callback(void **state)
+{
+  dibs_allocator allocator = { allocate, reallocate, release, NULL };
+  dibs_options o = live_options();
+  dibs_client *c = NULL;
+  dibs_hold *hold = NULL;
+
+  (void)state;
+  o.flags |= DIBS_CLIENT_NO_THREAD;
+  another = live_open_with(live_url(), &o);
+  kept = live_lock(another, "kept", 60000);
+  assert_true(signal(SIGUSR1, release_what_is_kept) != SIG_ERR);
+  o.allocator = &allocator;
+  raises = true;
+  live_expect_ok(dibs_open(live_url(), &o, &c));
+  live_expect_ok(dibs_lock(c, "often", NULL, &hold));
+  live_expect_ok(dibs_release(hold));
+  assert_null(dibs_close(c));
+  raises = false;
+  assert_true(refused > 10);
+  assert_int_equal(accepted, 0);
+  live_expect_ok(dibs_list_names(another, DIBS_FAMILY_LOCK, NULL, ping, another));
+  assert_true(accepted > 0);             /* a callback may call */
+  live_expect_ok(dibs_release(kept));
+  another = dibs_close(another);
+}
+
 /* ---- what only reads ---- */
 
 static void read_everything(int number)
@@ -243,6 +320,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(no_call_in_a_handler_waits_for_the_interrupted_one),
     cmocka_unit_test(exit_in_a_handler_ends_the_program_at_any_moment),
+    cmocka_unit_test(a_handler_is_told_from_a_callback),
     cmocka_unit_test(a_handler_may_cancel_and_read),
   };
 
