@@ -19,9 +19,8 @@ extern "C" {
  * Time limits: each call of a function that blocks has one, and returns at most 50 ms after it,
  * whatever the servers and the network do.
  *
- * It is wait_ms where the function has that, also dibs_ping(); a shorter one than that of the
- * other functions, below, begins with the first reply or refusal of a server. While no server has
- * answered this client yet: connect_timeout_ms, if that is shorter (dibs_degrade).
+ * It is wait_ms where the function has that, also dibs_ping(). While no server has answered this
+ * client yet: connect_timeout_ms, if that is shorter (dibs_degrade).
  *
  * After wait_ms follows command_timeout_ms, for the reply to the request that ends the call:
  * dibs_campaign(), dibs_barrier_await(), dibs_rate_limiter_acquire(), dibs_list_take(). Locks with
@@ -314,8 +313,7 @@ DIBS_API dibs_status dibs_set_credentials(
 
 /* Sets the limit of calls that do not wait (those whose page or comment names no wait_ms), in
  * milliseconds, 1 to DIBS_MS_MAX; 0: connect_timeout_ms, or command_timeout_ms if that is
- * longer, which is the default. Calls that wait await the first answer of a server for this time,
- * too, if their wait_ms is shorter. Applies to calls that begin after it, in all threads.
+ * longer, which is the default. Applies to calls that begin after it, in all threads.
  * dibs_release() and dibs_close() have separate limits: the list at dibs_client.
  * Returns DIBS_OK, DIBS_ERR_ARGUMENT, DIBS_ERR_FORKED. Thread: any. Since 0.5 */
 DIBS_API dibs_status dibs_set_call_timeout(dibs_client *client, int32_t ms);

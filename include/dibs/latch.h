@@ -22,8 +22,7 @@ typedef struct dibs_wait_options {
   size_t size;             /* set by DIBS_WAIT_OPTIONS_INIT */
   uint32_t flags;          /* none yet */
   int32_t wait_ms;         /* longest wait, 1 .. DIBS_MS_MAX; 0: asks once and does not wait
-                              (DIBS_TIMED_OUT); DIBS_FOREVER: no limit, which INIT sets. The
-                              first answer is awaited as in dibs_lock_options */
+                              (DIBS_TIMED_OUT); DIBS_FOREVER: no limit, which INIT sets */
   dibs_canceller *cancel;  /* NULL: cannot be cancelled; borrowed until the end */
 } dibs_wait_options;
 

@@ -70,10 +70,9 @@ typedef void (*dibs_lost_callback)(dibs_hold *hold, const dibs_loss *loss, void 
 typedef struct dibs_lock_options {
   size_t size;                /* set by DIBS_LOCK_OPTIONS_INIT */
   uint32_t flags;             /* DIBS_LOCK_* bits; unknown bits are refused */
-  int32_t wait_ms;            /* longest wait for other holders, 1 .. DIBS_MS_MAX; 0: asks once;
-                                 DIBS_FOREVER: no limit, which INIT sets; ignored by try. The
-                                 server's first answer is awaited for longer if necessary: as
-                                 by a call that does not wait, see dibs_set_call_timeout() */
+  int32_t wait_ms;            /* longest wait, 1 .. DIBS_MS_MAX; 0: does not wait for other
+                                 holders, asks once; DIBS_FOREVER: no limit, which INIT
+                                 sets; ignored by try */
   int32_t ttl_ms;             /* lease length, 30000; 100 .. DIBS_MS_MAX */
   int32_t max_hold_ms;        /* renewal ends then, and the hold with it; 0: never;
                                  else ttl_ms .. DIBS_MS_MAX. For an inner hold of its owner
@@ -129,22 +128,20 @@ typedef struct dibs_lock_options {
  * `ret_hold` written on DIBS_OK only. The caller owns it: dibs_release().
  *
  * Returns  DIBS_OK              held until dibs_hold_valid_ms() reaches 0.
- *          DIBS_TIMED_OUT       wait_ms is over, and the server answered that another client
- *                               has the name; nothing is owned, no queue entry left.
+ *          DIBS_TIMED_OUT       wait_ms is over, also at once if it is 0; nothing is
+ *                               owned, no queue entry left.
  *          DIBS_CANCELLED       options->cancel fired; nothing is owned.
  *          DIBS_WOULD_DEADLOCK  NO_REENTRY, and this owner holds the name already; or
  *                               DIBS_CLIENT_DETECT_DEADLOCK found that it waits for itself.
  *          DIBS_UNKNOWN         sent, and no reply within the time; see there.
- *          DIBS_ERR_UNREACHABLE no server for connect_timeout_ms; or wait_ms is over, and no
- *                               connection could be made, or the server could not decide.
+ *          DIBS_ERR_UNREACHABLE no server for connect_timeout_ms.
  *          DIBS_ERR_ARGUMENT    name, size, time or flag out of range, or an inner hold
  *                               that shall end before the outermost one; see
  *                               dibs_last_error().
  *          DIBS_ERR_FORKED, _CLOSED, _WOULD_BLOCK, and the server's faults.
  *
- * Thread   any; blocks; not from a callback. Returns within wait_ms + 50 ms; while a server has
- *          neither answered nor refused the connection, within the limit of a call that does not
- *          wait, if that is longer. pthread_cancel() does not end it; options->cancel does.
+ * Thread   any; blocks; not from a callback. Returns within wait_ms + 50 ms. pthread_cancel()
+ *          does not end it; options->cancel does.
  * Source   doc/design/protocol.md 4, 5; doc/design/invariants.md.
  * Since    0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_lock(

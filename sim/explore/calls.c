@@ -35,12 +35,6 @@ int64_t question_limit_ms(const trial *t)
   return command_ms(t) + (connect != 0 ? connect : CONNECT_TIMEOUT_MS);
 }
 
-/* A server that does not answer at all is waited for as by a call that does not wait. */
-int64_t wait_limit_ms(const trial *t, int32_t wait_ms)
-{
-  return wait_ms > question_limit_ms(t) ? wait_ms : question_limit_ms(t);
-}
-
 /* ---- any call ---- */
 
 call *call_begin(actor *a, const char *what, int64_t limit_ms)
@@ -224,7 +218,7 @@ static int64_t limit_of(const trial *t, const wish *w)
     return -1;
   if (w->is_try || w->units == 0)
     return question_limit_ms(t) + more;
-  return w->options.wait_ms != DIBS_FOREVER ? wait_limit_ms(t, w->options.wait_ms) + more : -1;
+  return w->options.wait_ms != DIBS_FOREVER ? w->options.wait_ms + more : -1;
 }
 
 /* It may have a lease that another ask of its client was granted, which may be longer; and in

@@ -391,7 +391,6 @@ call *call_begin(actor *a, const char *what, int64_t limit_ms);
 dibs_status call_end(actor *a, call *c, action what, dibs_status status);
 int32_t command_ms(const trial *t);
 int64_t question_limit_ms(const trial *t);               /* of one question to the server */
-int64_t wait_limit_ms(const trial *t, int32_t wait_ms);  /* of a call that waits */
 
 /* ---- programs ---- */
 

@@ -65,7 +65,7 @@ static void await_zero(actor *a)
   call *c;
 
   o.wait_ms = 1 + (int32_t)below(a, t->plan->wait_ms);
-  c = call_begin(a, "latch_await", wait_limit_ms(t, o.wait_ms));
+  c = call_begin(a, "latch_await", o.wait_ms);
   status = dibs_latch_await(a->life->client, LATCH_NAME, &o);
   if (call_end(a, c, ACT_AWAIT, status) == DIBS_OK && t->latch_open_at < begun)
     flaw(t, "S6: released by a latch that was never at zero since %lld us",
@@ -101,7 +101,7 @@ static void meet(actor *a)
   call *c;
 
   o.wait_ms = 1 + (int32_t)below(a, t->plan->wait_ms);
-  c = call_begin(a, "barrier_await", wait_limit_ms(t, o.wait_ms) + question_limit_ms(t));
+  c = call_begin(a, "barrier_await", o.wait_ms + question_limit_ms(t));
   t->meeting.inside++;
   status = dibs_barrier_await(a->life->client, BARRIER_NAME, 2, &o, &info);
   if (call_end(a, c, ACT_BARRIER, status) == DIBS_OK)

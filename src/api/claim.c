@@ -220,7 +220,6 @@ dibs_status claim_start(claim *cl, lock_call *call)
     spec->give_up_at = client_give_up_at(c);
   else if (call->wait_ms != DIBS_FOREVER)
     spec->give_up_at = instant_add(now, span_ms(call->wait_ms));
-  spec->answer_by = client_give_up_at(c);
   status = degrade_prepare(cl, spec);
   if (status == DIBS_OK) {
     claim_list_join(cl);

@@ -292,7 +292,6 @@ static dibs_status begin_in_engine(wait *w, instant limit, const wait_question *
   if (q == NULL) {
     w->op->context = w;
     w->op->give_up_at = limit;
-    w->op->answer_by = client_give_up_at(c);
     w->op->is_single = w->is_once;
     return engine_run(drive_engine(c->drive), w->op, drive_now(), &w->id);
   }
@@ -301,7 +300,6 @@ static dibs_status begin_in_engine(wait *w, instant limit, const wait_question *
                                             .channel_size = q->channel_size,
                                             .command = q->command, .every = q->every,
                                             .give_up_at = limit,
-                                            .answer_by = client_give_up_at(c),
                                             .is_patient = q->is_patient },
                         drive_now(), &w->id);
 }

@@ -157,7 +157,6 @@ typedef struct observe_request {
   const request *command;
   span every;
   instant give_up_at;
-  instant answer_by;        /* if later: until then for the first reply */
   bool is_patient;
 } observe_request;
 

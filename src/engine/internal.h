@@ -156,7 +156,7 @@ struct observation {
   void *context;
   ask ask;
   span every;
-  instant give_up_at, answer_by;
+  instant give_up_at;
   instant look_at;          /* the next command, by `every` */
   instant hint_at;          /* or earlier, after a message */
   instant unreachable_since;       /* unreachable since; INSTANT_NEVER: reachable */

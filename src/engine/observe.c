@@ -49,16 +49,9 @@ static instant mute_until(const engine *e, const observation *o)
   return instant_add(o->unreachable_since, e->settings.connect_timeout);
 }
 
-/* Without a reply, and without a reason why there is none, the time for a reply counts, too. */
-static instant ends_at(const observation *o)
-{
-  return o->was_answered || o->ask.status != DIBS_OK ? o->give_up_at
-                                                      : instant_max(o->give_up_at, o->answer_by);
-}
-
 static void timer_follow(engine *e, observation *o)
 {
-  instant at = instant_min(ends_at(o), mute_until(e, o));
+  instant at = instant_min(o->give_up_at, mute_until(e, o));
 
   if (o->ask.state == ASK_DONE)
     at = instant_min(at, instant_min(o->look_at, o->hint_at));
@@ -117,7 +110,7 @@ static void observation_follow(engine *e, observation *o, instant now)
 
   if (o->is_over)
     return;
-  if (!instant_before(now, ends_at(o))) {
+  if (!instant_before(now, o->give_up_at)) {
     limit_reached(e, o, now);
     return;
   }
@@ -199,7 +192,6 @@ static observation *observation_new(engine *e, const observe_request *r)
   o->context = r->context;
   o->every = r->every;
   o->give_up_at = r->give_up_at;
-  o->answer_by = r->answer_by;
   o->is_patient = r->is_patient;
   return o;
 }

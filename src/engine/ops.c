@@ -10,7 +10,7 @@ static dibs_status repeat(engine *e, sync_op *op, instant now, uint64_t *ret_id)
   char bytes[SYNC_CHANNEL_SIZE];
   text channel = text_over(bytes, sizeof(bytes));
   observe_request r = { .channel = bytes, .every = op->row->every,
-                        .give_up_at = op->give_up_at, .answer_by = op->answer_by };
+                        .give_up_at = op->give_up_at };
 
   if (op->row->channel != NULL)
     op->row->channel(op, &e->names, &channel);

@@ -34,7 +34,7 @@ size_t claims_count(const claim *claims);
 const lock_spec *wish_of(const acquisition *a);    /* of the first; NULL: none waits */
 uint64_t waiter_id(const acquisition *a);          /* of the first, which must be there */
 instant waiter_since(const acquisition *a);        /* when it asked */
-instant waiters_limit(const acquisition *a);       /* the last limit of any; 0: none waits */
+instant waiters_limit(const acquisition *a);       /* when the last gives up; 0: none waits */
 void waiter_report(acquisition *a, lock_event_kind kind);
 void waiter_fail(acquisition *a, dibs_status status, const char *words);
 void waiters_fail(acquisition *a, dibs_status status, const char *words);

@@ -183,7 +183,7 @@ instant waiters_limit(const acquisition *a)
   instant last = { 0 };
 
   for (const claim *c = a->waiting; c != NULL; c = c->next)
-    last = instant_max(last, instant_max(c->spec.give_up_at, c->spec.answer_by));
+    last = instant_max(last, c->spec.give_up_at);
   return last;
 }
 

@@ -29,8 +29,6 @@ typedef struct lock_spec {
   span ttl;
   span max_hold;                             /* 0: none */
   instant give_up_at;                        /* INSTANT_NEVER: no limit */
-  instant answer_by;                         /* if later: until then, unless it is known that the
-                                              * name is taken, or why no server can be asked */
   const char *note;                          /* NULL: none */
   int32_t min_replicas;                      /* exclusive; 0: not requested; -1: a majority */
   span replicas_wait;

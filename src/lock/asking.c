@@ -192,10 +192,7 @@ static lease_state ask_waiting(lease *l, const acquire_answer *a, instant sent_a
    * this client was ending. When the new subscription is confirmed, the name asks again. */
   inbox_want(l);
   l->ask.queued_at = sent_at;
-  if (!l->ask.was_answered) {
-    l->ask.was_answered = true;
-    claims_arm(l, now);
-  }
+  l->ask.was_answered = true;
   l->ask.is_unheard = l->ask.is_uncounted = false;
   l->attempts = 0;
   /* A grant before this reply has an older token than one after it. */
@@ -302,7 +299,6 @@ static lease_state ask_no_subscriber(lease *l, instant sent_at, instant now)
 {
   inbox_want(l);
   l->ask.was_busy = true;                /* names no lease: an old grant may still arrive */
-  claims_arm(l, now);
   if (lease_only_polls(l)) {
     lease_retry(l, now);                 /* it was sent before that */
     return LEASE_ASKING;

@@ -111,6 +111,29 @@ static instant try_limit(const claim *c, instant now)
   return at;
 }
 
+void claim_arm(claim *c, instant now)
+{
+  const lease *l = lease_of_claim(c);
+  lock_table *t = l->table;
+  instant at = c->spec.give_up_at, since = lease_cannot_ask_since(l);
+
+  if (c->spec.is_try)
+    at = instant_min(at, try_limit(c, now));
+  else if (!t->settings.is_patient && !instant_is_never(since))
+    at = instant_min(at, instant_add(instant_max(c->asked_at, since),
+                                     t->settings.connect_timeout));
+
+  if (instant_is_never(at))
+    timers_clear(&t->timers, &c->timer);
+  else
+    timers_set(&t->timers, &c->timer, at);
+}
+
+instant claim_ends_at(const claim *c)
+{
+  return timer_is_set(&c->timer) ? c->timer.at : INSTANT_NEVER;
+}
+
 /* Whether the last known state of the name, from the server or in this process, was
  * another holder. */
 static bool is_known_busy(const lease *l)
@@ -130,39 +153,6 @@ static bool is_known_busy(const lease *l)
     break;
   }
   return false;
-}
-
-/* The time for waiting is not the time for the reply of a server that is well: a short one must
- * not make it seem unreachable. */
-static bool is_unanswered(const lease *l)
-{
-  return !is_known_busy(l) && !lease_is_undecided(l) && !l->route->has_failed &&
-         !l->route->is_read_only;
-}
-
-void claim_arm(claim *c, instant now)
-{
-  const lease *l = lease_of_claim(c);
-  lock_table *t = l->table;
-  instant at = c->spec.give_up_at, since = lease_cannot_ask_since(l);
-
-  if (!c->spec.is_try && is_unanswered(l))
-    at = instant_max(at, c->spec.answer_by);
-  if (c->spec.is_try)
-    at = instant_min(at, try_limit(c, now));
-  else if (!t->settings.is_patient && !instant_is_never(since))
-    at = instant_min(at, instant_add(instant_max(c->asked_at, since),
-                                     t->settings.connect_timeout));
-
-  if (instant_is_never(at))
-    timers_clear(&t->timers, &c->timer);
-  else
-    timers_set(&t->timers, &c->timer, at);
-}
-
-instant claim_ends_at(const claim *c)
-{
-  return timer_is_set(&c->timer) ? c->timer.at : INSTANT_NEVER;
 }
 
 static void waiting_is_over(claim *c)
@@ -200,10 +190,6 @@ void claim_timer(claim *c, instant now)
     claim_end(c, LOCK_RELEASED, DIBS_UNKNOWN);
     return;
   }
-  if (!c->spec.is_try)
-    claim_arm(c, now);
-  if (!c->spec.is_try && instant_before(now, claim_ends_at(c)))
-    return;                              /* it was set before the name was asked for again */
   waiting_is_over(c);
   if (l->claims.waiting == NULL)
     lease_become(l, lease_unwanted(l, now), now);

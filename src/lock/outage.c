@@ -93,7 +93,6 @@ void lock_link_up(lock_table *t, size_t number, instant now)
   route *r = t->routes[number];
 
   r->is_up = true;
-  r->has_failed = false;
   r->link_is_doubtful = false;
   inbox_missing_anew(r, now);
   for (lease *l = t->first_lease; l != NULL; l = l->next)
@@ -125,7 +124,6 @@ void lock_link_down(lock_table *t, size_t number, dibs_status why, const char *w
   /* Repeated connections to a replica are one long outage, not many short ones. */
   if (route_is_usable(r))
     r->down_since = now;
-  r->has_failed = !r->is_up;             /* a broken connection is replaced at once */
   r->is_read_only |= why == DIBS_ERR_READ_ONLY;
   r->is_up = false;
   r->link_is_doubtful = false;

@@ -58,7 +58,6 @@ struct route {
   call *calls;
   size_t renew_calls;            /* of them, renewals */
   orphan *orphans; size_t orphan_count;
-  bool has_failed;               /* the last attempt to connect */
   bool is_up, inbox_is_up, wants_inbox, wants_acks;
   bool link_is_doubtful, inbox_has_no_subscriber;
   bool renew_with_text;

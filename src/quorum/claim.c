@@ -94,7 +94,7 @@ static void fail(claim *c, dibs_status status, const char *words, instant now)
 }
 
 /* The time limit has passed: a timeout if other clients have it, a fault if too few
- * servers replied. As for one server, the time for waiting is not that for their replies. */
+ * servers replied. */
 static void waited_long_enough(claim *c, instant now)
 {
   quorum_record *r = record_of(c);
@@ -105,10 +105,6 @@ static void waited_long_enough(claim *c, instant now)
   if (!c->spec.is_try && (r->state == RECORD_HERE || (r->met_others && !r->is_short) ||
                      t.granted + t.busy >= r->quorum->majority)) {
     record_fail(r, DIBS_TIMED_OUT, "another client holds it", now);
-    return;
-  }
-  if (!c->spec.is_try && !r->is_short && instant_before(now, c->spec.answer_by)) {
-    timers_set(&r->quorum->timers, &c->timer, c->spec.answer_by);
     return;
   }
   status = report_fault(r, &words);

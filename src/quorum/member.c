@@ -57,7 +57,7 @@ void member_cast(member_lease *m, bool is_try, uint64_t token, instant now)
                   .note = r->note, .min_token = token > 0 ? token - 1 : 0 };
   dibs_status status;
 
-  w.give_up_at = wish != NULL ? instant_max(wish->give_up_at, wish->answer_by) : INSTANT_NEVER;
+  w.give_up_at = wish != NULL ? wish->give_up_at : INSTANT_NEVER;
   if (!is_try)                    /* a later claim may take over */
     for (const quorum_record *o = r->entry->first; r->kind == LOCK_MUTEX && o != NULL; o = o->next)
       if (o->claims.waiting != NULL)

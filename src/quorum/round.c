@@ -133,12 +133,6 @@ static bool is_final(dibs_status s)
          s != DIBS_ERR_READ_ONLY && s != DIBS_ERR_NO_MEMORY;
 }
 
-/* The time for waiting is over: only the replies were still awaited. */
-static bool is_late(const quorum_record *r, instant now)
-{
-  return !instant_before(now, wish_of(&r->claims)->give_up_at);
-}
-
 /* Too few servers take part. A waiting claim goes on until the limit for outages. */
 static void too_few(quorum_record *r, instant now)
 {
@@ -153,7 +147,7 @@ static void too_few(quorum_record *r, instant now)
       if (r->members[i].state == MEMBER_FAULTY)
         r->short_since = instant_min(r->short_since, r->members[i].asked_at);
   }
-  if (!wish_of(&r->claims)->is_try && !is_final(status) && !is_late(r, now) &&
+  if (!wish_of(&r->claims)->is_try && !is_final(status) &&
       (q->is_patient || instant_since(now, r->short_since).ns < q->connect_timeout.ns)) {
     for (size_t i = 0; i < q->count; i++)
       member_withdraw(&r->members[i], now);
@@ -173,8 +167,6 @@ static void round_failed(quorum_record *r, const member_tally *t, instant now)
   r->met_others = true;
   if (wish_of(&r->claims)->is_try)
     record_fail(r, DIBS_BUSY, "another owner holds it", now);
-  else if (is_late(r, now))
-    record_fail(r, DIBS_TIMED_OUT, "another client holds it", now);
   else
     queue_up(r, now);
 }

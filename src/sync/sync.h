@@ -42,7 +42,6 @@ struct sync_op {
   const sync_row *row;
   void *context;                   /* of the caller: in the effect of its end */
   instant give_up_at;
-  instant answer_by;               /* with `every`, if later: until then for the first reply */
   bool is_single;                  /* with `every`: REPEAT ends it, too, with TIMED_OUT */
 };
 

@@ -48,7 +48,7 @@ static void be_attacked(struct child *self)
   begun = child_time();
   if (dibs_lock(client, "mad-1", &o, &hold) == DIBS_OK)
     (void)dibs_release(hold);
-  (void)child_check_time(self, "an attacked lock", begun, CONNECT_MS + COMMAND_MS);
+  (void)child_check_time(self, "an attacked lock", begun, WAIT_MS + COMMAND_MS);
   begun = child_time();
   if (dibs_inspect(client, "mad-0", &seen) == DIBS_OK)
     seen = dibs_inspection_free(seen);

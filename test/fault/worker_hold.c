@@ -219,10 +219,9 @@ static void set_canceller(struct thread *t, dibs_canceller *canceller, int64_t a
 static uint32_t deadline_of(const struct held *a)
 {
   const struct plan *p = &a->thread->worker->plan;
-  uint32_t without_waiting = (uint32_t)(p->connect_timeout_ms + p->command_timeout_ms);
 
-  if (a->op == OP_TRY || (p->wait_ms >= 0 && (uint32_t)p->wait_ms < without_waiting))
-    return without_waiting;
+  if (a->op == OP_TRY)
+    return (uint32_t)(p->connect_timeout_ms + p->command_timeout_ms);
   return p->wait_ms < 0 ? 0 : (uint32_t)p->wait_ms;
 }
 

@@ -183,8 +183,7 @@ void peer_lock(struct peer *p, const char *who, struct wish w)
                    .ttl = SPAN_MS(w.ttl_ms > 0 ? w.ttl_ms : 30000),
                    .max_hold = SPAN_MS(w.max_hold_ms),
                    .give_up_at = w.wait_ms > 0 ? instant_add(p->now, SPAN_MS(w.wait_ms))
-                                                  : INSTANT_NEVER,
-                   .answer_by = instant_add(p->now, SPAN_MS(w.answer_ms)) };
+                                                  : INSTANT_NEVER };
   assert_int_equal(engine_lock(p->engine, &r, p->now, &entry->id), DIBS_OK);
   peer_pull(p);
 }
@@ -209,8 +208,7 @@ void peer_observe(struct peer *p, const char *who, struct watch w)
                         .is_patient = w.is_patient,
                         .every = SPAN_MS(w.every_ms > 0 ? w.every_ms : 3000),
                         .give_up_at = w.wait_ms > 0 ? instant_add(p->now, SPAN_MS(w.wait_ms))
-                                                    : INSTANT_NEVER,
-                        .answer_by = instant_add(p->now, SPAN_MS(w.answer_ms)) };
+                                                    : INSTANT_NEVER };
 
   question_write(&command, "n");
   assert_int_equal(engine_observe(p->engine, &r, p->now, &entry->id), DIBS_OK);

@@ -40,7 +40,6 @@ struct wish {
   const char *name, *owner;
   bool is_try, is_fixed, no_reentry;
   int64_t ttl_ms, wait_ms, max_hold_ms;   /* 0: 30 s, for ever, none */
-  int64_t answer_ms;                      /* for the first reply, if longer than wait_ms */
   lock_kind kind;
   bool reads;                             /* RWLOCK */
   uint64_t units;                         /* 0: 1 */
@@ -59,7 +58,6 @@ void peer_close(struct peer *p);
 struct watch {
   const char *channel;                    /* NULL: thing:{n}; "": none */
   int64_t every_ms, wait_ms;              /* 0: 3 s, for ever */
-  int64_t answer_ms;                      /* for the first reply, if longer than wait_ms */
   bool is_patient;
 };
 void peer_observe(struct peer *p, const char *who, struct watch w);

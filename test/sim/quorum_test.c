@@ -470,34 +470,6 @@ static void who_gives_up_is_told_so_in_time(void **state)
   over(s);
 }
 
-/* The time for waiting is shorter than a round trip: the answers count, in any phase. */
-static void a_short_wait_gets_the_answer_of_the_servers(void **state)
-{
-  (void)state;
-  for (int64_t us = 1; us < 20000; us += 500) {
-    site *s = site_of(3, 2);
-    told a, b, c;
-    lock_spec w = wish_of(&a), v = wish_of(&b);
-
-    w.give_up_at = instant_add(s->now, (span){ us * 1000 });
-    w.answer_by = instant_add(s->now, SPAN_MS(5000));
-    claim_as(s, 0, &a, &w);
-    (void)await(s, &a.granted, SPAN_MS(1000));
-    v.give_up_at = instant_add(s->now, (span){ us * 1000 });
-    v.answer_by = instant_add(s->now, SPAN_MS(5000));
-    claim_as(s, 1, &b, &v);
-    (void)await(s, &b.failed, SPAN_MS(1000));
-    assert_int_equal(b.last.status, DIBS_TIMED_OUT);
-    release_of(s, 0, &a);
-    site_run_for(s, SPAN_MS(200));
-    hold(s, 1, &c);
-    release_of(s, 1, &c);
-    site_run_for(s, SPAN_MS(200));
-    assert_int_equal(held_at(s), 0);
-    over(s);
-  }
-}
-
 static void a_cancel_in_any_phase_leaves_nothing(void **state)
 {
   (void)state;
@@ -809,7 +781,6 @@ int main(void)
     cmocka_unit_test(a_queue_server_in_quarantine_delays_no_waiter),
     cmocka_unit_test(a_queue_server_that_a_dead_client_has_delays_nobody_for_its_lease),
     cmocka_unit_test(who_gives_up_is_told_so_in_time),
-    cmocka_unit_test(a_short_wait_gets_the_answer_of_the_servers),
     cmocka_unit_test(a_cancel_in_any_phase_leaves_nothing),
     cmocka_unit_test(a_hold_is_renewed_and_outlives_a_minority),
     cmocka_unit_test(a_hold_is_lost_once_and_in_time_without_a_majority),

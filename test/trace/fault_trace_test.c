@@ -154,71 +154,6 @@ static void wait_ms_counts_also_without_a_server(void **state)
   peer_free(p);
 }
 
-/* The time for waiting is shorter than a round trip: what the server answers counts. */
-static void a_short_wait_gets_the_answer_of_a_slow_server(void **state)
-{
-  (void)state;
-  for (int is_free = 0; is_free < 2; is_free++) {
-    struct peer *p = peer_new();
-
-    peer_lock(p, "a", (struct wish){ .wait_ms = 1, .answer_ms = 5000 });
-    peer_advance_ms(p, 100);
-    peer_connect(p, 0);
-    peer_advance_ms(p, 100);
-    peer_expect(p, "acquire " KEY " 1 w");
-    peer_advance_ms(p, 100);
-    peer_expect_told_nothing(p);
-    if (is_free)
-      peer_answer(p, "[1 %lld 30000 60]", peer_server_us(p));
-    else
-      peer_answer(p, "[3 %lld 20000 30000 '" PEER_OTHER ":9:50 0 0]", peer_server_us(p));
-    peer_advance_ms(p, 0);
-    peer_expect_told(p, is_free ? "granted a" : "failed a DIBS_TIMED_OUT");
-    peer_free(p);
-  }
-}
-
-static void a_short_wait_without_an_answer_ends_by_the_limit_of_calls_that_do_not_wait(void **state)
-{
-  struct peer *p = peer_new();
-
-  (void)state;
-  peer_lock(p, "a", (struct wish){ .wait_ms = 1, .answer_ms = 1000 });
-  peer_connect(p, 0);
-  peer_expect(p, "acquire " KEY " 1 w");
-  peer_advance_ms(p, 999);
-  peer_expect_told_nothing(p);
-  peer_advance_ms(p, 1);
-  peer_expect_told(p, "failed a DIBS_UNKNOWN");
-  peer_free(p);
-}
-
-static void a_short_wait_ends_as_soon_as_a_connection_has_failed(void **state)
-{
-  struct peer *p = peer_new();
-
-  (void)state;
-  peer_lock(p, "a", (struct wish){ .wait_ms = 50, .answer_ms = 5000 });
-  peer_advance_ms(p, 20);
-  peer_break(p, 0);
-  peer_expect_told_nothing(p);
-  peer_advance_ms(p, 30);
-  peer_expect_told(p, "failed a DIBS_ERR_UNREACHABLE");
-  peer_free(p);
-}
-
-/* The next waiter of the name is not behind an answer that is older than it. */
-static void a_short_wait_behind_a_holder_of_this_client_times_out(void **state)
-{
-  struct peer *p = peer_held((struct wish){ 0 });
-
-  (void)state;
-  peer_lock(p, "b", (struct wish){ .wait_ms = 10, .answer_ms = 5000 });
-  peer_advance_ms(p, 10);
-  peer_expect_told(p, "failed b DIBS_TIMED_OUT");
-  peer_free(p);
-}
-
 static void asked_and_never_answered_is_unknown(void **state)
 {
   struct peer *p = asked((struct wish){ .wait_ms = 300 });
@@ -322,11 +257,6 @@ int main(void)
     cmocka_unit_test(without_a_server_it_is_unreachable_after_the_connect_timeout),
     cmocka_unit_test(a_first_attempt_that_fails_late_does_not_begin_the_connect_timeout_again),
     cmocka_unit_test(wait_ms_counts_also_without_a_server),
-    cmocka_unit_test(a_short_wait_gets_the_answer_of_a_slow_server),
-    cmocka_unit_test(
-      a_short_wait_without_an_answer_ends_by_the_limit_of_calls_that_do_not_wait),
-    cmocka_unit_test(a_short_wait_ends_as_soon_as_a_connection_has_failed),
-    cmocka_unit_test(a_short_wait_behind_a_holder_of_this_client_times_out),
     cmocka_unit_test(asked_and_never_answered_is_unknown),
     cmocka_unit_test(a_server_that_answers_nothing_is_left_after_the_command_timeout),
     cmocka_unit_test(a_try_ends_also_where_connections_come_and_go),

@@ -525,27 +525,9 @@ static void closing_ends_it(void **state)
   peer_free(p);
 }
 
-static void a_short_wait_gets_the_answer_of_a_slow_server(void **state)
-{
-  struct peer *p = peer_new();
-
-  (void)state;
-  peer_observe(p, "a", (struct watch){ .wait_ms = 1, .answer_ms = 5000 });
-  peer_advance_ms(p, 100);
-  peer_connect(p, 0);
-  peer_expect(p, "inspect*");
-  peer_advance_ms(p, 100);
-  peer_expect_told_nothing(p);
-  peer_answer(p, "3");
-  peer_expect_told(p, "observed a 3");
-  peer_expect_told(p, "over a DIBS_TIMED_OUT");
-  peer_free(p);
-}
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_short_wait_gets_the_answer_of_a_slow_server),
     cmocka_unit_test(it_asks_at_once_when_it_hears_when_told_and_after_a_while),
     cmocka_unit_test(what_other_channels_say_is_no_hint),
     cmocka_unit_test(a_message_that_nobody_heard_is_made_up_for_by_the_subscription),
