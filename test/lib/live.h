@@ -173,7 +173,7 @@ bool live_is_beyond(enum live_place last);
  * why, where the deployment is not for it. */
 void live_needs_one_server(void); /* it restarts, stops or slows it, or has a proxy */
 void live_needs_one_view(void);   /* it counts keys, clients or commands: not in a cluster */
-void live_needs_keys(void);       /* it reads or writes a lock's key: not in a quorum */
+void live_needs_keys(void);       /* it uses a lock's key, or what no quorum has: not there */
 /* What the library answered to the first call of its kind: not where it is UNSUPPORTED. */
 void live_needs_answer(dibs_status answer);
 

@@ -175,7 +175,7 @@ void live_needs_one_view(void)
 void live_needs_keys(void)
 {
   if (place.kind == LIVE_QUORUM)
-    skip_because("it looks at a key, of which there are several here");
+    skip_because("it uses a key, of which there are several here, or what no quorum has");
 }
 
 void live_needs_answer(dibs_status answer)

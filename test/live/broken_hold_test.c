@@ -114,6 +114,8 @@ static void a_fixed_lease_learns_it(void **state)
 
 int main(void)
 {
+  if (live_is_beyond(LIVE_CLUSTER))
+    return 0;
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(each_kind_learns_it),
     cmocka_unit_test(a_fixed_lease_learns_it),

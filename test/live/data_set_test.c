@@ -96,6 +96,7 @@ static void pop_hands_out_each_member_once(void **state)
 
 static void what_somebody_else_stored_too_long_stays(void **state)
 {
+  live_needs_keys();
   dibs_value *got = NULL;
 
   (void)state;

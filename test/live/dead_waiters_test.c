@@ -147,6 +147,7 @@ static void fifty_dead_waiters_for_a_mutex(void **state)
 
 static void fifty_dead_writers(void **state)
 {
+  live_needs_keys();
   (void)state;
   killed_in_the_queue('w');
 }

@@ -347,6 +347,7 @@ static void pass_on(const dibs_error *error, dibs_hold *hold, void *data)
 /* Each call costs four system calls and more; a hand-over inside the process needs none. */
 static void many_hand_overs_are_one_round_of_the_loop(void **state)
 {
+  live_needs_keys();
   dibs_options o = live_options();
   chain c = { .options = live_lock_options(20000, 0) };
   int rounds = 0;

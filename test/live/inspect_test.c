@@ -62,6 +62,7 @@ static void expect_this_process(const dibs_party *party)
 
 static void a_holder_is_shown_with_all_about_it(void **state)
 {
+  live_needs_keys();
   dibs_lock_options o = live_lock_options(60000, 0);
   int64_t before_us = live_wall_us();
   dibs_inspection *seen;
@@ -106,6 +107,7 @@ static void a_note_of_one_hold_is_shown(void **state)
 
 static void waiters_are_shown_in_order(void **state)
 {
+  live_needs_keys();
   dibs_hold *hold = live_lock(holder, "queue", 60000);
   dibs_lock_options o = live_lock_options(5000, 0);
   struct live_ask first, second;
@@ -253,6 +255,7 @@ static void odd_names_come_back_as_they_were(void **state)
 
 static void a_broken_lock_is_handed_on_and_its_holder_told(void **state)
 {
+  live_needs_keys();
   struct live_loss loss = { .count = 0 };
   dibs_lock_options o = live_lock_options(600000, 0), wait = live_lock_options(5000, 0);
   struct live_ask next;

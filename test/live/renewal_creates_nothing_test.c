@@ -135,6 +135,7 @@ static void the_watchdog_never_recreates_a_deleted_lock(void **state)
 
 static void what_is_no_token_is_refused_in_words(void **state)
 {
+  live_needs_keys();
   static const char *const tokens[] = { "", "x", "v1 nonsense", "AAAAAAAAAAAAAAAAAAAAAA:1:1" };
 
   (void)state;

@@ -202,6 +202,7 @@ static void *hammer(void *data)
 
 static void another_client_has_its_turn_while_it_is_taken_without_a_pause(void **state)
 {
+  live_needs_keys();
   loop l = { .client = client };
   pthread_t threads[2];
 

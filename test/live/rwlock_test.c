@@ -173,6 +173,7 @@ static void each_state_of_the_table_answers_as_it_says(void **state)
 
 static void a_reader_behind_a_waiting_writer_waits(void **state)
 {
+  live_needs_keys();
   struct live_ask writer, reader;
   dibs_hold *hold = take_as(a, 'r', "order", "x");
 
@@ -191,6 +192,7 @@ static void a_reader_behind_a_waiting_writer_waits(void **state)
 
 static void consecutive_readers_go_together(void **state)
 {
+  live_needs_keys();
   struct live_ask readers[4], writer;
   dibs_hold *hold = take_as(a, 'w', "together", "x"), *holds[4];
 
@@ -215,6 +217,7 @@ static void consecutive_readers_go_together(void **state)
 /* A process's own writer has its place among all, and does not lose it to a later one. */
 static void a_writer_queues_while_its_own_process_reads(void **state)
 {
+  live_needs_keys();
   struct live_ask first, second;
   dibs_hold *hold = take_as(a, 'r', "own", "x");
 
@@ -234,6 +237,7 @@ static void a_writer_queues_while_its_own_process_reads(void **state)
 
 static void downgrade_lets_readers_in_and_writers_not(void **state)
 {
+  live_needs_keys();
   struct live_ask reader, writer;
   dibs_hold *hold = take_as(a, 'w', "down", "x"), *other;
   uint64_t fence = dibs_hold_fence(hold);
@@ -256,6 +260,7 @@ static void downgrade_lets_readers_in_and_writers_not(void **state)
 
 static void a_writer_that_reads_on_lets_readers_in(void **state)
 {
+  live_needs_keys();
   dibs_hold *write = take_as(a, 'w', "reads-on", "x"), *read, *other;
   struct live_ask reader;
 
@@ -273,6 +278,7 @@ static void a_writer_that_reads_on_lets_readers_in(void **state)
 
 static void a_fixed_write_lease_downgrades_without_growing(void **state)
 {
+  live_needs_keys();
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
   dibs_hold *hold = NULL;
   struct live_ask reader;
@@ -328,6 +334,7 @@ static void reentry_never_shortens_a_lease(void **state)
 /* Re-entry goes past waiters: else owner and waiter would wait for each other. */
 static void a_reader_reenters_past_a_waiting_writer(void **state)
 {
+  live_needs_keys();
   struct live_ask writer;
   dibs_hold *outer = take_as(a, 'r', "past", "x"), *inner;
 
@@ -346,6 +353,7 @@ static void a_reader_reenters_past_a_waiting_writer(void **state)
 
 static void a_name_is_one_thing_at_a_time(void **state)
 {
+  live_needs_keys();
   dibs_hold *mutex = live_lock(a, "kind", TTL_MS), *read, *hold = NULL;
 
   (void)state;
@@ -409,12 +417,14 @@ static void crashed(char mode)
 
 static void a_crashed_reader_blocks_a_writer_for_one_lease(void **state)
 {
+  live_needs_keys();
   (void)state;
   crashed('r');
 }
 
 static void a_crashed_writer_blocks_for_one_lease(void **state)
 {
+  live_needs_keys();
   (void)state;
   crashed('w');
 }

@@ -59,6 +59,7 @@ static void *take_permits_of_nothing(void *data)
 
 static void an_error_is_of_the_thread_that_called(void **state)
 {
+  live_needs_keys();
   pthread_t one, other;
   dibs_hold *hold = NULL;
 
@@ -84,6 +85,7 @@ static void expect_last(dibs_status status)
 
 static void each_call_replaces_what_the_one_before_left(void **state)
 {
+  live_needs_keys();
   dibs_client *other = live_open(live_url());
   dibs_lock_options short_wait = live_lock_options(30000, 50);
   dibs_hold *hold = NULL, *none = NULL, *stale;
