@@ -296,7 +296,7 @@ static dibs_status campaign_blocking(dibs_client *client, const char *name, cons
   dibs_status status = take_blocking(client, &call, options, is_try,
                                      ret_hold == NULL ? NULL : &hold);
 
-  if (status != DIBS_OK)
+  if (status != DIBS_OK || ret_hold == NULL)
     return status;
   status = publish(hold, NULL);
   if (status == DIBS_OK) {

@@ -323,6 +323,7 @@ dibs_status take_blocking(dibs_client *client, lock_call *call,
   call->over = &over;
   if (status == DIBS_OK)
     status = client_end(c, lock_blocking(c, call, options, is_try, ret_hold));
+  call->over = NULL;
   return callback_data_end(&over, status);
 }
 
@@ -441,6 +442,7 @@ dibs_status take_async(dibs_client *client, lock_call *call,
   call->over = &over;
   if (status == DIBS_OK)
     status = client_end(c, lock_async(c, call, options, is_try, callback, data, ret_request));
+  call->over = NULL;
   return callback_data_end(&over, status);
 }
 

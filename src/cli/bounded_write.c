@@ -46,7 +46,7 @@ static void timer_begin(writer *w, int32_t patience_ms)
     return;
   memset(&when, 0, sizeof(when));
   when.it_value.tv_sec = when.it_interval.tv_sec = patience_ms / 1000;
-  when.it_value.tv_nsec = when.it_interval.tv_nsec = patience_ms % 1000 * 1000000;
+  when.it_value.tv_nsec = when.it_interval.tv_nsec = patience_ms % 1000 * 1000000L;
   timer_settime(w->timer, 0, &when, NULL);
 }
 

@@ -191,6 +191,7 @@ static int top_serve(const top_arguments *a, top_live *live)
     code = top_live_record(live);
   else if (code == 0)
     code = top_once(a, s.client, live->record);
+  live->session = NULL;
   session_close(&s);
   return code;
 }

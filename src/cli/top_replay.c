@@ -12,7 +12,7 @@
 #include "cli/message.h"
 #include "cli/top_record.h"
 
-#define LINE_MAX_SIZE (64 * 1024 * 1024)
+#define LINE_MAX_SIZE ((size_t)64 * 1024 * 1024)
 
 struct top_replay {
   const char *path;

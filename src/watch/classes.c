@@ -63,7 +63,7 @@ watch_class *watch_classes(const dibs_fleet *before, const dibs_fleet *after, si
     all[i].holding = r->holding;
     all[i].waiting = r->waiting;
     all[i].wait_p50_us = all[i].wait_p99_us = all[i].hold_p99_us = -1;
-    if (us >= WATCH_RATES_MS * 1000 &&
+    if (us >= WATCH_RATES_MS * INT64_C(1000) &&
         dibs_fleet_change(row_of(before, r), r, &change) == DIBS_OK)
       set_rates(&all[i], &change, (double)us / 1e6);
   }
