@@ -83,6 +83,8 @@ bool child_check_time(struct child *self, const char *call, struct child_time be
                       int limit_ms);
 long child_fds(void);                          /* descriptors and threads it has now */
 long child_threads(void);
+/* Until a client that holds a lock listens for its end: from then on it has two connections. */
+void child_listens(struct child *self, dibs_client *client);
 /* The same when none has begun or ended for a moment: a join returns before the kernel is done. */
 long child_threads_settled(void);
 

@@ -240,6 +240,17 @@ long child_fds(void)
   return entries_in("/proc/self/fd");
 }
 
+void child_listens(struct child *self, dibs_client *client)
+{
+  dibs_stats seen = { .size = sizeof(seen) };
+
+  for (int i = 0; i < 5000 && seen.connects < 2; i++) {
+    child_sleep_ms(2);
+    (void)dibs_get_stats(client, &seen);
+  }
+  (void)child_check(self, seen.connects >= 2, "a hold of 10 s does not listen for its end");
+}
+
 long child_threads(void)
 {
   return entries_in("/proc/self/task");

@@ -126,6 +126,7 @@ static void live_on(struct child *self, void *data)
     return;
   other = child_open(self, url, NULL);     /* by its socket, which needs no network */
   hold = child_lock(self, other, "beside", TTL_MS);
+  child_listens(self, other);
   fds = child_fds();
   threads = child_threads();
   do {

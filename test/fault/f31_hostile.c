@@ -75,9 +75,13 @@ static void live_through(struct child *self, void *data)
 {
   dibs_client *good = child_open(self, good_url, NULL);
   dibs_hold *hold = child_lock(self, good, "good-0", TTL_MS);
-  long fds = child_fds(), threads = child_threads(), before = peak_kib();
+  long fds, threads, before;
 
   (void)data;
+  child_listens(self, good);
+  fds = child_fds();
+  threads = child_threads();
+  before = peak_kib();
   child_tell(self, "ready");
   for (;;) {
     child_obey(self, "go on");
