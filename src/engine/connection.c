@@ -6,7 +6,6 @@
 
 #define BACK_OFF_FIRST_MS 20
 #define BACK_OFF_MAX_MS 1000
-#define FORBIDDEN_FOR_MS 30000   /* an ACL may have changed then */
 #define IDLE_PING SPAN_MS(10000)
 #define WORDS_MAX 215            /* a warning adds to it, and has 256 bytes */
 
@@ -159,7 +158,7 @@ static span back_off(engine *e, connection *c, dibs_status why)
   unsigned failures = c->failures + c->refusals;
 
   if (c->purpose == FOR_INBOX && why == DIBS_ERR_DENIED)
-    return random_span(&e->random, SPAN_MS(FORBIDDEN_FOR_MS / 2), SPAN_MS(FORBIDDEN_FOR_MS));
+    return random_span(&e->random, (span){ FORBIDDEN_FOR.ns / 2 }, FORBIDDEN_FOR);
   if (c->was_ready && failures <= 1)
     return SPAN_MS(0);
   for (unsigned i = 1; i < failures && ms < BACK_OFF_MAX_MS; i++)

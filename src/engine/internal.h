@@ -93,6 +93,9 @@ struct server {
   bool refusal_is_reported; /* of a channel of observations */
 };
 
+/* Channels that an ACL forbids are tried again then: it may have changed. */
+#define FORBIDDEN_FOR SPAN_MS(30000)
+
 /* Which server serves what, where that may change; topology.c. */
 typedef struct topology {
   finder *finder;           /* NULL: the servers never change */

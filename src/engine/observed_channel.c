@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#define FORBIDDEN_FOR SPAN_MS(30000)    /* an ACL may have changed then */
-
 observed_channel *observed_channel_find(const engine *e, const char *bytes, size_t size)
 {
   for (observed_channel *c = e->first_channel; c != NULL; c = c->next)

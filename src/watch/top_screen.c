@@ -5,7 +5,6 @@
 
 #include "watch/top.h"
 
-
 static const char *const order_words[] = { "wait", "name", "held", "lease" };
 
 static const char keys_help[] =

@@ -33,7 +33,7 @@ static const char *name_of(char name[32], size_t kind, const char *when)
   return name;
 }
 
-/* Leases that nobody renews. */
+/* Takes a lock of each kind, with leases that are not renewed. */
 static void take_all(dibs_client *c, const char *when)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
