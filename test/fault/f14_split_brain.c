@@ -4,9 +4,10 @@
  * promotes a replica. Then the network is whole again, and the old primary lives on for a
  * while until the sentinels demote it.
  *
- * Plain, both halves grant the same names. With min-replicas-to-write alone the old primary
- * stops in time, but the new one may lack what it granted last. With the era guard beside it,
- * under the conditions of deployments.md 4, no two believe.
+ * Plain, both halves grant the same names; fences differ, except those of two grants in the
+ * same microsecond, as a fence is the time of the grant. With min-replicas-to-write alone the
+ * old primary stops in time, but the new one may lack what it granted last. With the era guard
+ * beside it, under the conditions of deployments.md 4, no two believe.
  *
  * F15: packets vanish in one direction only. */
 #include "fleet.h"
@@ -159,7 +160,8 @@ static void run_one_way(struct world *w, const struct scale *scale)
 
 const struct scenario f14_plain = {
   .id = "F14", .name = "both_halves_of_a_plain_set_grant_and_fences_tell_them_apart",
-  .run = run_plain, .expects = { .expects_overlap = true }, .skip_without = "iptables",
+  .run = run_plain, .expects = { .expects_overlap = true, .has_two_issuers = true },
+  .skip_without = "iptables",
 };
 
 const struct scenario f14_replicas = {

@@ -42,6 +42,7 @@ void run_write_expectations(const char *directory, const struct expectations *e)
   run_write(directory, "expect allows_overlap %d", e->allows_overlap);
   run_write(directory, "expect allows_idle_busy %d", e->allows_idle_busy);
   run_write(directory, "expect allows_shared_reads %d", e->allows_shared_reads);
+  run_write(directory, "expect has_two_issuers %d", e->has_two_issuers);
   run_write(directory, "expect allows_fence_reuse %d", e->allows_fence_reuse);
   run_write(directory, "expect wake_ms_max %d", e->wake_ms_max);
   run_write(directory, "expect wake_ms_p99 %d", e->wake_ms_p99);
@@ -61,6 +62,8 @@ static bool read_expectation(const char *word, long number, struct expectations 
     e->allows_idle_busy = number != 0;
   else if (strcmp(word, "allows_shared_reads") == 0)
     e->allows_shared_reads = number != 0;
+  else if (strcmp(word, "has_two_issuers") == 0)
+    e->has_two_issuers = number != 0;
   else if (strcmp(word, "allows_fence_reuse") == 0)
     e->allows_fence_reuse = number != 0;
   else if (strcmp(word, "wake_ms_max") == 0)

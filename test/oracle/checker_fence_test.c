@@ -111,6 +111,25 @@ static void a_fence_issued_twice_is_found(void **state)
   assert_int_equal(story_found(&s, CHECK_FENCE), 1);
 }
 
+/* Of worker 1 at 5, and of `other` at `asked`, with one fence. */
+static size_t found_of_equal_locks(bool has_two_issuers, int other, double asked)
+{
+  story_begin(&s);
+  s.expects.has_two_issuers = has_two_issuers;
+  (void)story_hold(&s, 1, 5, 10, 20, 5);
+  (void)story_hold(&s, other, asked, asked + 5, 40, 5);
+  return story_found(&s, CHECK_FENCE);
+}
+
+static void two_servers_may_issue_one_fence_at_once_but_not_one_after_the_other(void **state)
+{
+  (void)state;
+  assert_int_equal(found_of_equal_locks(false, 0, 6), 1);
+  assert_int_equal(found_of_equal_locks(true, 0, 6), 0);
+  assert_true(found_of_equal_locks(true, 0, 11) > 0);
+  assert_true(found_of_equal_locks(true, 1, 6) > 0);
+}
+
 static void readers_are_not_ordered_but_readers_and_writers_are(void **state)
 {
   uint64_t one = story_ask(&s, 0, 0, 1, HOLD_READ), other;
@@ -183,6 +202,17 @@ static void two_grants_with_one_fence_in_the_log_are_found(void **state)
   assert_int_equal(story_found(&s, CHECK_STORE), 1);
 }
 
+static void two_servers_may_let_two_clients_write_with_one_fence(void **state)
+{
+  uint64_t one = story_hold(&s, 0, 0, 9, 20, 5), other = story_hold(&s, 1, 2, 12, 20, 5);
+
+  (void)state;
+  s.expects.has_two_issuers = true;
+  story_write(&s, 10, one, 0);
+  story_write(&s, 13, other, 1);
+  assert_int_equal(story_found(&s, CHECK_STORE), 0);
+}
+
 static void one_place_written_twice_is_found(void **state)
 {
   uint64_t one = story_hold(&s, 0, 0, 1, 10, 5), other = story_hold(&s, 1, 2, 12, 20, 6);
@@ -205,6 +235,8 @@ int main(void)
     cmocka_unit_test_setup(what_was_never_believed_has_no_place_in_that_order, begin),
     cmocka_unit_test_setup(a_fence_of_nought_is_no_promise, begin),
     cmocka_unit_test_setup(a_fence_issued_twice_is_found, begin),
+    cmocka_unit_test_setup(two_servers_may_issue_one_fence_at_once_but_not_one_after_the_other,
+                           begin),
     cmocka_unit_test_setup(readers_at_once_may_share_a_fence_where_that_is_allowed, begin),
     cmocka_unit_test_setup(readers_are_not_ordered_but_readers_and_writers_are, begin),
     cmocka_unit_test_setup(a_nested_hold_has_the_outer_fence, begin),
@@ -212,6 +244,7 @@ int main(void)
     cmocka_unit_test_setup(a_lower_fence_in_the_log_is_found, begin),
     cmocka_unit_test_setup(a_stale_write_with_a_higher_fence_is_found, begin),
     cmocka_unit_test_setup(two_grants_with_one_fence_in_the_log_are_found, begin),
+    cmocka_unit_test_setup(two_servers_may_let_two_clients_write_with_one_fence, begin),
     cmocka_unit_test_setup(one_place_written_twice_is_found, begin),
   };
 

@@ -123,10 +123,20 @@ static void order_of_beliefs(const struct history *h, const struct grant **answe
 }
 
 /* Neither was before the other. */
-static bool are_joint_reads(const struct grant *a, const struct grant *b)
+static bool do_asks_cross(const struct grant *a, const struct grant *b)
 {
-  return !has_own_fence(a) && !has_own_fence(b) && a->invoked_ns <= b->granted_ns &&
-         b->invoked_ns <= a->granted_ns;
+  return a->invoked_ns <= b->granted_ns && b->invoked_ns <= a->granted_ns;
+}
+
+static bool may_have_one_fence(const struct expectations *e, const struct grant *a,
+                               const struct grant *b)
+{
+  if (shares_lease(a, b))
+    return true;
+  if (!do_asks_cross(a, b))
+    return false;
+  return (e->allows_shared_reads && !has_own_fence(a) && !has_own_fence(b)) ||
+         (e->has_two_issuers && a->worker != b->worker);
 }
 
 static void reuse_in_lock(const struct history *h, const struct expectations *e,
@@ -135,8 +145,7 @@ static void reuse_in_lock(const struct history *h, const struct expectations *e,
   qsort(grants, count, sizeof(struct grant *), by_fence);
   for (size_t i = 1; i < count; i++)
     if (grants[i]->fence == grants[i - 1]->fence &&
-        !shares_lease(grants[i], grants[i - 1]) &&
-        !(e->allows_shared_reads && are_joint_reads(grants[i], grants[i - 1])))
+        !may_have_one_fence(e, grants[i], grants[i - 1]))
       add_order(h, grants[i - 1], grants[i], "issued twice", f);
 }
 
@@ -184,8 +193,8 @@ static void add_stale(const struct history *h, const struct write *a, const stru
 
 /* In the order of the store: a grant that was answered before another was even asked for
  * may not write after that other. */
-static void check_writes(const struct history *h, const struct write *writes, size_t count,
-                         struct findings *f)
+static void check_writes(const struct history *h, const struct expectations *e,
+                         const struct write *writes, size_t count, struct findings *f)
 {
   const struct write *newest = NULL;
 
@@ -200,7 +209,7 @@ static void check_writes(const struct history *h, const struct write *writes, si
     if (last != NULL && last->record->fence > w->record->fence)
       add_stale(h, last, w, "a lower fence was let in", f);
     if (last != NULL && last->record->fence == w->record->fence &&
-        last->grant != w->grant && !shares_lease(last->grant, w->grant))
+        last->grant != w->grant && !may_have_one_fence(e, last->grant, w->grant))
       add_stale(h, last, w, "two grants wrote with one fence", f);
     if (newest != NULL && w->grant->granted_ns < newest->grant->invoked_ns)
       add_stale(h, newest, w, "a stale write was let in", f);
@@ -214,7 +223,6 @@ void check_store(const struct history *h, const struct expectations *e, struct f
   struct write *writes = history_memory(h->count, sizeof(*writes));
   size_t count = 0, refused = 0;
 
-  (void)e;
   for (size_t i = 0; i < h->count; i++) {
     const struct record *r = &h->records[i];
     const struct grant *g;
@@ -227,7 +235,7 @@ void check_store(const struct history *h, const struct expectations *e, struct f
       writes[count++] = (struct write){ r, g, i };
   }
   qsort(writes, count, sizeof(*writes), by_place);
-  check_writes(h, writes, count, f);
+  check_writes(h, e, writes, count, f);
   if (refused > 0)
     (void)snprintf(f->notes[CHECK_STORE], sizeof(f->notes[0]), "%zu stale writes refused",
                    refused);

@@ -40,6 +40,8 @@ struct expectations {
   bool orders_beliefs;       /* C3: one server issues fences with leases, so those of asks that
                                 cross are in the order of the leases, too */
   bool allows_shared_reads;  /* readers who ask at the same time may have the same fence */
+  bool has_two_issuers;      /* two servers grant a name at one time: clients whose asks cross
+                                may have one fence, if both granted in the same microsecond */
   bool allows_fence_reuse;   /* the server lost its data *and* its clock */
   int wake_ms_max;        /* C8; 0: 1050, the poll of 1 s and 50 ms */
   int wake_ms_p99;        /* C8; 0: not asked; 5 where messages surely arrive */
