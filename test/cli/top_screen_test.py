@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The screen of dibs top on a real terminal: tmux runs it and says what is there."""
+"""The screen of dibs top on a real terminal: tmux runs it and says what is there.
+
+With SCREENSHOTS=DIRECTORY the shop's screens are also written there (tools/screenshots)."""
 import os
 import shutil
 import subprocess
@@ -127,6 +129,36 @@ def a_lock_is_broken_after_yes():
     held.stdin.close()
     held.stdin = None
     equal(finish(held).code, 79)
+
+
+def _picture(screen, name):
+    place = os.environ.get('SCREENSHOTS')
+    if place:
+        until(lambda: re.search(r'(cat"\) +|for )[3-9]\.\ds', screen.text()), 'held for seconds')
+        with open(os.path.join(place, name + '.terminal'), 'w', encoding='utf-8') as file:
+            file.write(screen.text('-e'))
+
+
+def a_shop_at_work():
+    """Several kinds on one screen, and the queue of one name."""
+    held = [holder('orders:42'), holder('render', '-j', '4', '--take', '4'),
+            holder('stock:7', '-x'), holder('report:daily', '-t', '1h')]
+    waiting = [start('run', *words, '--', 'true') for words in (
+        ['orders:42'], ['orders:42'], ['orders:42'], ['-s', 'stock:7'], ['-j', '4', 'render'])]
+    for name, count in (('orders:42', 3), ('stock:7', 1), ('render', 1)):
+        until_waiting(name, count)
+    with _Screen(lines=10, columns=112) as screen:
+        screen.run('-i', '200ms')
+        screen.sees('4 held  5 waiting', 'orders:42', 'render', 'stock:7', 'report:daily', 'q quit')
+        _picture(screen, 'top')
+        screen.type('/', 'orders', 'Enter', 'Enter')
+        screen.sees('held by', '1. ', '2. ', '3. ')
+        _picture(screen, 'top-name')
+        screen.type('q', 'q')
+    for process in held:
+        end_holder(process)
+    for process in waiting:
+        finish(process)
 
 
 def sizes_and_stops():
