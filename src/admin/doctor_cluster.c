@@ -4,10 +4,13 @@
 
 #include <inttypes.h>
 
+#include "base/plural.h"
+
 static void state_report(examination *x, const char *name, const facts *f)
 {
   int64_t covered = facts_number(f, "cluster_slots_ok", 0);
   int64_t assigned = facts_number(f, "cluster_slots_assigned", 0);
+  int64_t nodes = facts_number(f, "cluster_known_nodes", 0);
 
   if (!facts_are(f, "cluster_state", "ok"))
     doctor_add(x, name, DIBS_FINDING_FAIL, "see CLUSTER NODES: a primary is missing, or slots are",
@@ -19,8 +22,8 @@ static void state_report(examination *x, const char *name, const facts *f)
                SLOT_COUNT);
   else
     doctor_add(x, name, DIBS_FINDING_PASS, "",
-               "state ok, all slots, %" PRId64 " nodes, %" PRId64 " of them primaries",
-               facts_number(f, "cluster_known_nodes", 0), facts_number(f, "cluster_size", 0));
+               "state ok, all slots, %" PRId64 " node%s, of which primaries: %" PRId64, nodes,
+               plural_s((uint64_t)nodes), facts_number(f, "cluster_size", 0));
 }
 
 /* A failed primary is detected after the node timeout, and replaced about two seconds

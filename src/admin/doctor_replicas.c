@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plural.h"
+
 #define LAG_MAX 10
 
 /* ---- the role ---- */
@@ -83,10 +85,12 @@ static void replicas_are_few(examination *x, const char *name)
 static void replication_look(examination *x, const char *name)
 {
   replica_set r;
+  const char *ending;
 
   if (x->info.reply == NULL || !facts_are(&x->info, "role", "master"))
     return;
   r = replicas_read(x);
+  ending = plural_s((uint64_t)r.count);
   x->lag_s = r.is_needed_known && r.needed > 0 ? r.lag : 0;
   if (r.is_needed_known && r.needed > 0 && r.lag > 0 && r.in_order < r.needed)
     doctor_add(x, name, DIBS_FINDING_FAIL, "repair the replicas, or lower min-replicas-to-write",
@@ -96,22 +100,22 @@ static void replication_look(examination *x, const char *name)
     replicas_are_few(x, name);
   else if (r.in_order < r.count)
     doctor_add(x, name, DIBS_FINDING_WARN, "see the replicas' logs and their network",
-               "%" PRId64 " of %" PRId64 " replicas are not in order, or lag by more than %d s",
+               "%" PRId64 " of %" PRId64 " replicas not in order, or lagging by more than %d s",
                r.count - r.in_order, r.count, LAG_MAX);
   else if (!r.is_needed_known)
     doctor_add(x, name, DIBS_FINDING_UNKNOWN,
                ADVICE_MODE ", or look at min-replicas-to-write",
-               "%" PRId64 " replicas; settings may not be read (CONFIG GET)", r.count);
+               "%" PRId64 " replica%s; settings may not be read (CONFIG GET)", r.count, ending);
   else if (r.needed == 0 || r.lag == 0)
     doctor_add(x, name, DIBS_FINDING_WARN,
                "set min-replicas-to-write 1 and min-replicas-max-lag 2, use quarantine= or "
                "min_replicas, and check fences",
-               "%" PRId64 " replicas, min-replicas-to-write=0: a failover can forget a lock, "
-               "and a cut-off primary still grants locks", r.count);
+               "%" PRId64 " replica%s, min-replicas-to-write=0: a failover can forget a lock, "
+               "and a cut-off primary still grants locks", r.count, ending);
   else
     doctor_add(x, name, DIBS_FINDING_PASS, "",
-               "%" PRId64 " replicas, min-replicas-to-write=%" PRId64 ", min-replicas-max-lag=%"
-               PRId64, r.count, r.needed, r.lag);
+               "%" PRId64 " replica%s, min-replicas-to-write=%" PRId64 ", min-replicas-max-lag=%"
+               PRId64, r.count, ending, r.needed, r.lag);
 }
 
 /* ---- quarantine: deployments.md 4 ---- */

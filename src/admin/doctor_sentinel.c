@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/plural.h"
+
 #define DOWN_LEAST_MS 4000         /* ten times that is longer than TILT */
 #define DOWN_MOST_MS 15000
 
@@ -29,11 +31,12 @@ static int64_t value_of(const resp_reply *reply, const char *name)
 static void count_report(examination *x, const resp_reply *reply)
 {
   int64_t others = value_of(reply, "num-other-sentinels"), quorum = value_of(reply, "quorum");
-  int64_t all = others + 1;
+  int64_t all = others + 1, replicas = value_of(reply, "num-slaves");
 
   if (all < 3)
     doctor_add(x, "sentinel", DIBS_FINDING_FAIL, "run three sentinels, on machines of their own",
-               "%" PRId64 " sentinels: when one fails no replica can be promoted", all);
+               "%" PRId64 " sentinel%s: when one fails no replica can be promoted", all,
+               plural_s((uint64_t)all));
   else if (quorum > all)
     doctor_add(x, "sentinel", DIBS_FINDING_FAIL, "lower the quorum of SENTINEL MONITOR",
                "quorum %" PRId64 " of %" PRId64 " sentinels: no replica is ever promoted", quorum,
@@ -44,8 +47,8 @@ static void count_report(examination *x, const resp_reply *reply)
                "primary down", quorum, all);
   else
     doctor_add(x, "sentinel", DIBS_FINDING_PASS, "",
-               "%" PRId64 " sentinels, quorum %" PRId64 ", %" PRId64 " replicas", all, quorum,
-               value_of(reply, "num-slaves"));
+               "%" PRId64 " sentinels, quorum %" PRId64 ", %" PRId64 " replica%s", all, quorum,
+               replicas, plural_s((uint64_t)replicas));
 }
 
 static void down_after_report(examination *x, int64_t ms)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "cli/commands.h"
 #include "cli/message.h"
 #include "cli/session.h"
@@ -105,22 +106,14 @@ static bool found(const dibs_finding *f, void *data)
   return true;
 }
 
-static void count_show(size_t count, const char *one, const char *many)
-{
-  printf("%zu %s", count, count == 1 ? one : many);
-}
-
 static void show_sum(const visit *v)
 {
   if (v->a->line.wants_json)
     return;
-  count_show(v->warnings, "warning", "warnings");
-  fputs(", ", stdout);
-  count_show(v->failures, "failure", "failures");
-  if (v->unknown > 0) {
-    fputs(", ", stdout);
-    count_show(v->unknown, "not known", "not known");
-  }
+  printf("%zu warning%s, %zu failure%s", v->warnings, plural_s(v->warnings), v->failures,
+         plural_s(v->failures));
+  if (v->unknown > 0)
+    printf(", %zu not known", v->unknown);
   putchar('\n');
 }
 

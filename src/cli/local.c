@@ -123,8 +123,9 @@ static int local_stop(const local_arguments *a, dibs_local_info *info, dibs_erro
     l = look_for_held(info->url);
   if (l.held > 0) {
     return say_fault(&(message_facts) { .code = CODE_BUSY, .status = "DIBS_BUSY" },
-                     "the private server was not stopped: %" PRId64 " locks are held, such as %s; "
-                     "--force stops the server anyway", l.held, l.name);
+                     "the private server was not stopped: %" PRId64 " lock%s held, such as %s; "
+                     "--force stops the server anyway", l.held, l.held == 1 ? " is" : "s are",
+                     l.name);
   }
   if (status == DIBS_OK)
     status = dibs_local_stop(a->forgets, error);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/plural.h"
 #include "cli/acquire.h"
 #include "cli/commands.h"
 #include "cli/message.h"
@@ -71,8 +72,8 @@ static int init(session *s, const acquire_arguments *a, uint32_t permits)
   printable(a->line.operands[0], shown, sizeof(shown));
   return say_fault(&(message_facts) { .code = CODE_CONFIG, .status = "DIBS_ERR_ARGUMENT",
                                       .name = a->line.operands[0] },
-                   "%s has %u permits already; \"dibs sem resize %s %u\" changes that", shown,
-                   have, shown, permits);
+                   "%s has %u permit%s already; \"dibs sem resize %s %u\" changes that", shown,
+                   have, plural_s(have), shown, permits);
 }
 
 static int resize(session *s, const acquire_arguments *a, uint32_t permits)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/plural.h"
 #include "cli/durations.h"
 #include "cli/message.h"
 
@@ -119,7 +120,8 @@ void show_by(const dibs_inspection *i, char *ret_text, size_t size)
     return;
   holder_names(i, names, sizeof(names));
   if (i->kind == DIBS_KIND_SEMAPHORE)
-    snprintf(ret_text, size, "%u of %u permits held by %s", i->used, i->limit, names);
+    snprintf(ret_text, size, "%u of %u permit%s held by %s", i->used, i->limit,
+             plural_s(i->limit), names);
   else if (i->kind == DIBS_KIND_MUTEX)
     snprintf(ret_text, size, "held by %s", names);
   else
@@ -202,7 +204,7 @@ void show_holder(const dibs_inspection *i, char *ret_text, size_t size)
 void show_mode(dibs_kind kind, const dibs_party *party, char *ret_text, size_t size)
 {
   if (kind == DIBS_KIND_SEMAPHORE)
-    snprintf(ret_text, size, "%u permit%s", party->units, party->units == 1 ? "" : "s");
+    snprintf(ret_text, size, "%u permit%s", party->units, plural_s(party->units));
   else if (kind == DIBS_KIND_RWLOCK)
     snprintf(ret_text, size, "%s", party->mode == DIBS_MODE_READ ? "reader" : "writer");
   else
@@ -223,12 +225,12 @@ void show_waiting(const dibs_inspection *i, char *ret_text, size_t size)
     return;
   }
   if (readers > 0)
-    snprintf(first, sizeof(first), "%zu reader%s%s", readers, readers == 1 ? "" : "s",
+    snprintf(first, sizeof(first), "%zu reader%s%s", readers, plural_s(readers),
              writers == 0 ? "" : ", ");
   if (writers == 0)
     snprintf(ret_text, size, "%s", first);
   else
-    snprintf(ret_text, size, "%s%zu writer%s", first, writers, writers == 1 ? "" : "s");
+    snprintf(ret_text, size, "%s%zu writer%s", first, writers, plural_s(writers));
 }
 
 size_t show_own_place(const dibs_inspection *i)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/plural.h"
 #include "cli/commands.h"
 #include "cli/graph.h"
 #include "cli/message.h"
@@ -241,7 +242,7 @@ static int show_once(session *s, const status_arguments *a)
     fputs("\033[H\033[2J", stdout);
   table_print(&list.table, a->order, terminal_columns_of(STDOUT_FILENO));
   if (status == DIBS_OK && list.free > 0)
-    say_softly("%zu free %s not shown (--all)", list.free, list.free == 1 ? "lock" : "locks");
+    say_softly("%zu free lock%s not shown (--all)", list.free, plural_s(list.free));
   table_free(&list.table);
   names_free(&list.others);
   return code;

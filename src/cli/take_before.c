@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/plural.h"
 #include "cli/aside.h"
 #include "cli/clock.h"
 #include "cli/held.h"
@@ -88,9 +89,9 @@ static int declare_permits(session *s, const target *t)
   }
   return say_fault(&(message_facts) { .code = CODE_CONFIG, .status = "DIBS_ERR_ARGUMENT",
                                       .name = t->shown },
-                   "%s has %u permits, not %u: use -j %u, or change the number for all by "
+                   "%s has %u permit%s, not %u: use -j %u, or change the number for all by "
                    "\"dibs sem resize %s %u\"",
-                   shown, permits, t->permits, permits, shown, t->permits);
+                   shown, permits, plural_s(permits), t->permits, permits, shown, t->permits);
 }
 
 /* ---- both ---- */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "cli/message.h"
 
 /* ---- from the options ---- */
@@ -169,8 +170,9 @@ static int report_count(const target *t, dibs_client *client)
       inspection->kind == DIBS_KIND_SEMAPHORE && t->take > inspection->limit) {
     code = say_fault(&(message_facts) { .code = CODE_CONFIG, .status = "DIBS_ERR_ARGUMENT",
                                         .name = t->shown },
-                     "%s has %u permits: %u cannot be taken (dibs sem resize)",
-                     printable(t->shown, shown, sizeof(shown)), inspection->limit, t->take);
+                     "%s has %u permit%s: %u cannot be taken (dibs sem resize)",
+                     printable(t->shown, shown, sizeof(shown)), inspection->limit,
+                     plural_s(inspection->limit), t->take);
   }
   dibs_inspection_free(inspection);
   return code;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/plural.h"
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/message.h"
@@ -109,7 +110,7 @@ static int print_reading(const top_arguments *a, const top_reading *r)
   else
     print_table(r, rows, shown);
   if (count > shown)
-    say_softly("%zu more names; --limit shows them", count - shown);
+    say_softly("%zu more name%s; --limit shows more", count - shown, plural_s(count - shown));
   free(rows);
   return count > 0 ? CODE_OK : CODE_NO;
 }

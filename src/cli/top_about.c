@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "cli/graph.h"
 #include "cli/message.h"
 #include "cli/show.h"
@@ -27,7 +28,8 @@ static void add_holders(watch_text *out, const dibs_inspection *i)
     watch_add_time(out, h->remaining_ms > 0 ? 1000 * h->remaining_ms : 0);
     watch_add(out, " left of ");
     watch_add_time(out, 1000 * h->lease_ms);
-    watch_add(out, ", renewed %" PRIu64 " times, fence %" PRIu64 "\n", h->renewals, h->fence);
+    watch_add(out, ", renewed %" PRIu64 " time%s, fence %" PRIu64 "\n", h->renewals,
+              plural_s(h->renewals), h->fence);
     if (h->party.note[0] != '\0')
       watch_add(out, "            %s\n", printable(h->party.note, note, sizeof(note)));
   }

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/plural.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
 #include "cli/message.h"
@@ -52,7 +53,8 @@ static void print_holder(const dibs_inspection *i, const dibs_holder *h)
   if (h->party.note[0] != '\0')
     printf("  reason   %s\n", printable(h->party.note, note, sizeof(note)));
   printf("  held     for %s\n", held);
-  printf("  lease    %s left of %s, renewed %" PRIu64 " times\n", left, ttl, h->renewals);
+  printf("  lease    %s left of %s, renewed %" PRIu64 " time%s\n", left, ttl, h->renewals,
+         plural_s(h->renewals));
   printf("  fence    %" PRIu64 "\n", h->fence);
 }
 
@@ -68,7 +70,8 @@ static void print_inspection(const dibs_inspection *i)
   for (size_t n = 0; n < count; n++)
     print_holder(i, show_holder_at(i, n));
   if (i->holder_count > i->shown_holders)
-    printf("  and %zu more holders\n", i->holder_count - i->shown_holders);
+    printf("  and %zu more holder%s\n", i->holder_count - i->shown_holders,
+           plural_s(i->holder_count - i->shown_holders));
   if (count == 0 && i->fence != 0)
     printf("  fence    %" PRIu64 " was the last\n", i->fence);
   print_queue(i);

@@ -56,6 +56,19 @@ def who_json_has_the_promised_shape():
           ('free', None, None, []))
 
 
+def a_noun_after_1_has_no_plural():
+    token = dibs('acquire', '--no-renew', '-t', '60s', 'plural').out.strip()
+    contains(dibs('who', 'plural').out, 'renewed 0 times\n')
+    for ending in ('1 time\n', '2 times\n'):
+        equal(dibs('renew', '-t', '60s', token).code, 0)
+        contains(dibs('who', 'plural').out, 'renewed ' + ending)
+    equal(dibs('release', token).code, 0)
+    equal(dibs('sem', 'init', 'plural:sem', '1').code, 0)
+    contains(dibs('sem', 'init', 'plural:sem', '2').err, 'has 1 permit already')
+    contains(dibs('run', '-j', '2', 'plural:sem', '--', 'true').err, 'has 1 permit, not 2')
+    contains(dibs('acquire', '--take', '2', 'plural:sem').err, 'has 1 permit: 2')
+
+
 def wait_0_has_the_usual_time_for_its_one_question():
     process = holder('slow')
     harness.server.pause()

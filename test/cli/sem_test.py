@@ -39,7 +39,7 @@ def acquire_takes_one_and_prints_a_token():
     token = dibs('sem', 'acquire', '--no-renew', 'one').out.strip()
     done = dibs('sem', 'acquire', '-n', 'one')
     refused((done.code, done.out), (75, ''), done)
-    contains(done.err, '1 of 1 permits held')
+    contains(done.err, '1 of 1 permit held')
     equal(dibs('sem', 'renew', token).code, 0)
     equal(dibs('sem', 'release', token).code, 0)
     equal(dibs('sem', 'acquire', '-j', '2', '-n', 'made').code, 0)

@@ -112,6 +112,18 @@ def one_name_has_its_queue_and_what_its_holder_waits_for():
     finish(waiter)
 
 
+def a_name_shows_how_often_its_lease_was_renewed():
+    token = dibs('acquire', '--no-renew', '-t', '60s', 'top:renewed').out.strip()
+    equal(dibs('renew', '-t', '60s', token).code, 0)
+    with _Screen(columns=150) as screen:
+        screen.run('-i', '200ms')
+        screen.sees('top:renewed  lock')
+        screen.type('Enter')
+        screen.sees('renewed 1 time, fence')
+        screen.type('q', 'q')
+    equal(dibs('release', token).code, 0)
+
+
 def a_lock_is_broken_after_yes():
     held = holder('top:break')
     with _Screen() as screen:
