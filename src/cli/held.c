@@ -9,31 +9,25 @@
 #include <string.h>
 
 #include "base/fence.h"
+#include "base/hash_tag.h"
 
-/* `x` for `{x}`: one lock of the native format. Where they are two, their holders differ. */
-static size_t spell(const char **name)
-{
-  size_t size = strlen(*name);
-
-  if (size <= 2 || (*name)[0] != '{' || strcspn(*name + 1, "{}") != size - 2)
-    return size;
-  ++*name;
-  return size - 2;
-}
-
-/* The name with everything escaped that the list gives a meaning to. */
+/* The name with everything escaped that the list gives a meaning to. `{x}` stands there as `x`:
+ * where these are two locks, in another dialect, their holders differ. */
 static char *escape(const char *name)
 {
-  size_t size = spell(&name);
-  char *result = malloc(3 * size + 1), *to = result;
+  const void *spelled = name;
+  size_t size = strlen(name);
+  char *result, *to;
 
+  hash_tag_spell(&spelled, &size);
+  result = to = malloc(3 * size + 1);
   if (result == NULL)
     return NULL;
-  for (const char *end = name + size; name < end; name++) {
-    if (isalnum((unsigned char)*name) || strchr("-._:/@", *name) != NULL)
-      *to++ = *name;
+  for (const char *at = spelled, *end = at + size; at < end; at++) {
+    if (isalnum((unsigned char)*at) || strchr("-._:/@", *at) != NULL)
+      *to++ = *at;
     else
-      to += snprintf(to, 4, "%%%02X", (unsigned)(unsigned char)*name);
+      to += snprintf(to, 4, "%%%02X", (unsigned)(unsigned char)*at);
   }
   *to = '\0';
   return result;

@@ -9,6 +9,7 @@
 
 #include <dibs/client.h>
 
+#include "base/hash_tag.h"
 #include "dialect/internal.h"
 
 static inbox_word word_read(const char *bytes, size_t size)
@@ -71,7 +72,7 @@ bool inbox_message_read(const char *bytes, size_t size, inbox_message *ret)
     return false;
   name = w.at;
   m.name_size = w.size;
-  native_spell(&name, &m.name_size);
+  hash_tag_spell(&name, &m.name_size);
   m.name = name;
   *ret = m;
   return true;

@@ -64,8 +64,6 @@ void protocol_init(protocol *n, const protocol_settings *s);
 const char *native_name_fault(const void *name, size_t size);
 const char *native_prefix_fault(const char *prefix);
 
-/* `x` for `{x}`, which has the same key: in memory and in messages a lock has one name. */
-void native_spell(const void **name, size_t *size);
 /* `<p>:m:{N}`, or `<p>:m:N` if N has a non-empty hash tag itself. */
 void native_key(const protocol *n, const void *name, size_t size, text *out);
 /* The name in a key of dibs; false for a key of another form. */

@@ -179,7 +179,8 @@ def the_token_can_be_renewed_inside():
 # ---- nested ----
 
 def a_nested_run_on_the_same_name_gives_78_instead_of_waiting():
-    for outer, inner in (('nest', 'nest'), ('nest', '{nest}'), ('{nest}', 'nest')):
+    for outer, inner in (('nest', 'nest'), ('nest', '{nest}'), ('{nest}', 'nest'),
+                         ('ne{st', '{ne{st}'), ('{ne}st}', 'ne}st')):
         done = dibs('run', outer, '--', DIBS, 'run', '-w', '20', inner, '--', 'echo', 'no')
         equal((done.code, done.out), (78, ''), done)
         contains(done.err, 'wait for itself')

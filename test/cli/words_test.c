@@ -126,6 +126,28 @@ static void an_outer_and_an_inner_hold_of_one_name_are_both_known(void **state)
   free(two);
 }
 
+/* As in the library: names of one key are one lock. */
+static void held_names_of_one_lock_are_found_under_each(void **state)
+{
+  static const struct {
+    const char *held, *asked;
+    bool is_one;
+  } names[] = {
+    { "x", "{x}", true },         { "{x}", "x", true },        { "a{b", "{a{b}", true },
+    { "{a{b}", "a{b", true },     { "a}b", "{a}b}", true },    { "{a}b", "{{a}b}", false },
+    { "{{a}b}", "{a}b", false },  { "{a}{b}", "a}{b", true }, { "{}", "", false },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    char *list = held_add(NULL, names[i].held, 5000, "A");
+
+    assert_true(held_has_name(list, names[i].held));
+    assert_int_equal(held_has_client(list, names[i].asked, "A"), names[i].is_one);
+    free(list);
+  }
+}
+
 static void only_harmless_bytes_go_to_a_terminal(void **state)
 {
   char shown[64];
@@ -169,6 +191,7 @@ int main(void)
     cmocka_unit_test(spans_and_clocks_are_written),
     cmocka_unit_test(a_password_is_found_in_a_url),
     cmocka_unit_test(held_locks_are_listed_by_name_and_fence),
+    cmocka_unit_test(held_names_of_one_lock_are_found_under_each),
     cmocka_unit_test(an_outer_and_an_inner_hold_of_one_name_are_both_known),
     cmocka_unit_test(only_harmless_bytes_go_to_a_terminal),
     cmocka_unit_test(shown_text_is_cut_between_characters),

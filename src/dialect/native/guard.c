@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/hash_tag.h"
 #include "dialect/call_words.h"
 
 #define HEAD 4             /* arguments that every guarded write begins with */
@@ -18,7 +19,7 @@ const char *native_guard_fault(const void *key, size_t size)
     return "the key is empty";
   if (size > NAME_MAX_BYTES)
     return "the key is longer than 512 bytes";
-  if (!native_has_tag(key, size) && memchr(key, '}', size) != NULL)
+  if (!hash_tag_is_in(key, size) && memchr(key, '}', size) != NULL)
     return "the key has a '}' in it and no hash tag, so its fence cannot be in its slot";
   return NULL;
 }
@@ -26,7 +27,7 @@ const char *native_guard_fault(const void *key, size_t size)
 static void add_key(const protocol *n, const char *kind, const void *key, size_t size,
                     text *out)
 {
-  bool is_tagged = native_has_tag(key, size);
+  bool is_tagged = hash_tag_is_in(key, size);
 
   text_add(out, n->prefix);
   text_add(out, kind);

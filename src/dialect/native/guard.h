@@ -10,9 +10,6 @@
 #define GUARD_FIELDS_MAX 1000
 #define GUARD_FENCE_MAX INT64_MAX
 
-/* Whether a cluster would hash only a part of these bytes. In native/key.c. */
-bool native_has_tag(const void *name, size_t size);
-
 /* Why a key of the program cannot be guarded, or NULL: a constant text. Its fence must be
  * in its slot, which is impossible for a key with a '}' but without a hash tag. */
 const char *native_guard_fault(const void *key, size_t size);

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "dialect/native/guard.h"
+#include "base/hash_tag.h"
 #include "dialect/internal.h"
 
 #define KIND ":m:"
@@ -44,32 +44,9 @@ const char *native_prefix_fault(const char *prefix)
   return NULL;
 }
 
-bool native_has_tag(const void *name, size_t size)
-{
-  const char *bytes = name;
-  const char *open = size > 0 ? memchr(bytes, '{', size) : NULL;
-  const char *close;
-
-  if (open == NULL)
-    return false;
-  close = memchr(open, '}', size - (size_t)(open - bytes));
-  return close != NULL && close > open + 1;
-}
-
-void native_spell(const void **name, size_t *size)
-{
-  const char *bytes = *name;
-
-  if (*size <= 2 || bytes[0] != '{' || bytes[1] == '}' || bytes[*size - 1] != '}' ||
-      native_has_tag(bytes + 1, *size - 2))
-    return;
-  *name = bytes + 1;
-  *size -= 2;
-}
-
 void tagged_write(const protocol *n, const char *kind, const void *name, size_t size, text *out)
 {
-  bool keeps = native_has_tag(name, size);
+  bool keeps = hash_tag_is_in(name, size);
 
   text_add(out, n->prefix);
   text_add(out, kind);
@@ -88,24 +65,22 @@ void native_key(const protocol *n, const void *name, size_t size, text *out)
 bool native_key_name(const protocol *n, const char *key, size_t size, const char **ret_name,
                      size_t *ret_name_size)
 {
-  size_t prefix = strlen(n->prefix);
+  size_t prefix = strlen(n->prefix), inside;
+  const void *name;
 
   if (size <= prefix + KIND_SIZE || memcmp(key, n->prefix, prefix) != 0 ||
       memcmp(key + prefix, KIND, KIND_SIZE) != 0)
     return false;
-  key += prefix + KIND_SIZE;
+  name = key + prefix + KIND_SIZE;
   size -= prefix + KIND_SIZE;
-  if (size > 2 && key[0] == '{' && key[size - 1] == '}' &&
-      !native_has_tag(key + 1, size - 2)) {
-    key++;
-    size -= 2;
-  } else if (!native_has_tag(key, size)) {
+  inside = size;
+  hash_tag_spell(&name, &inside);
+  if (inside == size && !hash_tag_is_in(name, size))
     return false;
-  }
-  if (native_name_fault(key, size) != NULL)
+  if (native_name_fault(name, inside) != NULL)
     return false;
-  *ret_name = key;
-  *ret_name_size = size;
+  *ret_name = name;
+  *ret_name_size = inside;
   return true;
 }
 
@@ -122,7 +97,7 @@ static void add_tag(const void *name, size_t size, text *out)
 {
   const char *bytes = name, *close;
 
-  if (native_has_tag(name, size)) {
+  if (hash_tag_is_in(name, size)) {
     const char *open = memchr(bytes, '{', size);
     size -= (size_t)(open + 1 - bytes);
     bytes = open + 1;

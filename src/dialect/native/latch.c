@@ -6,16 +6,16 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/hash_tag.h"
 #include "dialect/call_words.h"
 #include "dialect/children.h"
-#include "dialect/native/guard.h"
 
 #define CHANNEL "redisson_countdownlatch__channel__"
 #define BESIDE_KEY_SIZE (KEY_TEXT_SIZE + CLIENT_ID_SIZE + 2 * NUMBER_SIZE)
 
 static bool needs_number(const protocol *n, const void *name, size_t size)
 {
-  return n->has_tags && !native_has_tag(name, size) && memchr(name, '}', size) != NULL;
+  return n->has_tags && !hash_tag_is_in(name, size) && memchr(name, '}', size) != NULL;
 }
 
 /* `{t}:N`, t the lowest number in the slot of the name. Takes a millisecond for such names. */
@@ -44,7 +44,7 @@ void native_latch_channel(const protocol *n, const void *name, size_t size, text
   text_add(out, CHANNEL);
   if (has_slot && needs_number(n, name, size)) {
     add_numbered(name, size, out);
-  } else if (has_slot && native_has_tag(name, size)) {
+  } else if (has_slot && hash_tag_is_in(name, size)) {
     text_add(out, ":");
     text_add_bytes(out, name, size);
   } else {
@@ -57,7 +57,7 @@ void native_latch_channel(const protocol *n, const void *name, size_t size, text
 /* Latches `x` and `{x}` are two, so they need two hashes. */
 static void add_beside(const protocol *n, const void *name, size_t size, text *out)
 {
-  bool is_tagged = native_has_tag(name, size);
+  bool is_tagged = hash_tag_is_in(name, size);
 
   text_add(out, n->prefix);
   if (needs_number(n, name, size)) {

@@ -8,10 +8,10 @@
 
 #include <dibs/client.h>
 
+#include "base/hash_tag.h"
 #include "dialect/call_words.h"
 #include "dialect/children.h"
 #include "dialect/internal.h"
-#include "dialect/native/guard.h"
 
 #define ASKER_SIZE (CLIENT_ID_SIZE + 11)
 
@@ -59,7 +59,7 @@ static void members_sort(const many_name *names, size_t count, members *m)
   assert(count > 0 && count <= MANY_NAMES_MAX);
   for (size_t i = 0; i < count; i++) {
     assert(native_name_fault(names[i].name, names[i].size) == NULL);
-    m->all[i] = (member){ names[i], i, !native_has_tag(names[i].name, names[i].size) };
+    m->all[i] = (member){ names[i], i, !hash_tag_is_in(names[i].name, names[i].size) };
     m->sorted[i] = &m->all[i];
   }
   qsort(m->sorted, count, sizeof(m->sorted[0]), compare);

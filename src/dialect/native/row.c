@@ -2,6 +2,7 @@
 /* dialect/native/row.c - the row of the native dialect. */
 #include <dibs/semaphore.h>
 
+#include "base/hash_tag.h"
 #include "dialect/dialect.h"
 
 void native_channel(const protocol *n, const void *name, size_t size, char mode,
@@ -35,7 +36,7 @@ static bool share_cancel(const protocol *n, request *out, const share_ending *e)
 const dialect_ops native_dialect = {
   .traits = { .name = "native", .hands_over = true, .has_shares = true, .has_sets = true,
               .has_quorums = true, .is_sharded = true, .guide = "doc/guide/which-one.md" },
-  .spell = native_spell, .key = native_key, .channel = native_channel,
+  .spell = hash_tag_spell, .key = native_key, .channel = native_channel,
   .acquire = native_acquire, .release = release, .cancel = native_cancel,
   .break_lease = native_break, .renew = native_renew, .raise = native_raise,
   .inspect = native_inspect, .inspect_answer = native_inspect_answer,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash_tag.h"
 #include "dialect/native.h"
 
 static const protocol here = { .prefix = "dibs", .client = "AAAAAAAAAAAAAAAAAAAAAA" };
@@ -183,7 +184,7 @@ static void spell(const char *name, char *ret, size_t room)
   const void *bytes = name;
   size_t size = strlen(name);
 
-  native_spell(&bytes, &size);
+  hash_tag_spell(&bytes, &size);
   snprintf(ret, room, "%.*s", (int)size, (const char *)bytes);
 }
 
