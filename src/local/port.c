@@ -4,7 +4,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -36,7 +35,7 @@ static int claim(int port)
   return -1;
 }
 
-static bool is_free(int port)
+static bool can_be_bound(int port)
 {
   struct sockaddr_in address = { .sin_family = AF_INET,
                                  .sin_port = htons((uint16_t)port),
@@ -51,6 +50,11 @@ static bool is_free(int port)
   return is_bound;
 }
 
+bool port_is_free(int port)
+{
+  return can_be_bound(port) && can_be_bound(port + 10000);
+}
+
 int port_claim(int *ret_claim)
 {
   for (int tries = 0; tries < TRIES; tries++) {
@@ -61,7 +65,7 @@ int port_claim(int *ret_claim)
       return 0;
     port = PORT_FIRST + (int)(chance % PORT_COUNT);
     fd = claim(port);
-    if (fd >= 0 && is_free(port) && is_free(port + 10000)) {
+    if (fd >= 0 && port_is_free(port)) {
       *ret_claim = fd;
       return port;
     }

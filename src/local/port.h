@@ -3,8 +3,13 @@
 #ifndef LOCAL_PORT_H
 #define LOCAL_PORT_H
 
-/* An unused port, with `port + 10000` unused, too (the bus of a cluster). Reserved among all
- * callers of this machine until `ret_claim`, a descriptor, is closed. 0: none, see errno. */
+#include <stdbool.h>
+
+/* Whether a server can have the port, and `port + 10000` (the bus of a cluster). */
+bool port_is_free(int port);
+
+/* A port that is free. Reserved among all callers of this machine until `ret_claim`, a
+ * descriptor, is closed. 0: none, see errno. */
 int port_claim(int *ret_claim);
 
 #endif

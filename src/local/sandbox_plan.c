@@ -145,6 +145,16 @@ void sandbox_plan_free(sandbox_plan *plan)
   free(plan->runs);
 }
 
+const char *sandbox_plan_name(const sandbox_plan *plan, int which, char *ret_name, size_t size)
+{
+  if (plan->nodes[which].port == 0)
+    (void)snprintf(ret_name, size, "the server");
+  else
+    (void)snprintf(ret_name, size, "server %d of %d, %s:%d,", which + 1, plan->count,
+                   plan->nodes[which].address, plan->nodes[which].port);
+  return ret_name;
+}
+
 /* ---- the deployment ---- */
 
 static bool ask(void *data, int node, const char *command, char *ret_text, size_t size)

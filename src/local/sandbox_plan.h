@@ -26,6 +26,9 @@ dibs_status sandbox_plan_make(sandbox_plan *plan, const dibs_sandbox_options *op
                               dibs_error *error);
 void sandbox_plan_free(sandbox_plan *plan);
 
+/* What messages call a server: "the server", or "server 2 of 3, 127.0.0.1:12345,". */
+const char *sandbox_plan_name(const sandbox_plan *plan, int which, char *ret_name, size_t size);
+
 /* Forms the deployment, once all servers reply. */
 dibs_status sandbox_plan_form(const sandbox_plan *plan, int64_t until, dibs_error *error);
 

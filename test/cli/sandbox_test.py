@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """dibs sandbox with deployments: real clusters, sentinels and quorums, gone with the command."""
+import itertools
 import os
 import re
 import shutil
@@ -10,6 +11,7 @@ import tempfile
 
 from harness import *  # noqa
 
+PROGRAMS = itertools.count()
 directory = tempfile.mkdtemp(prefix='dibs-cli-test-')
 HOME = {'DIBS_URL': None, 'DIBS_LOCAL_DIR': directory + '/local', 'HOME': directory,
         'XDG_CONFIG_HOME': directory}
@@ -114,6 +116,47 @@ def a_kept_sandbox_stays_until_it_is_stopped_as_it_says():
 
 def the_code_is_that_of_the_command():
     equal(dibs('sandbox', '--quorum', '1', '--', 'sh', '-c', 'exit 7', env=HOME).code, 7)
+
+
+def _server_program(text):
+    """A server program: a script that does `text` first, with $port and the number $which."""
+    program, name = server_program()
+    path = os.path.join(directory, 'server%d' % next(PROGRAMS))
+    with open(path, 'w') as script:
+        script.write('#!/bin/bash\n'
+                     'port=$(sed -n "s/.* --port \\([1-9][0-9]*\\).*/\\1/p" <<<"$*")\n'
+                     'which=$(sed -n "s,.* --dir [^ ]*/\\([0-9]\\) .*,\\1,p" <<<"$*")\n'
+                     '%s\nexec -a %s %s "$@"\n' % (text, name, program))
+    os.chmod(path, 0o755)
+    return dict(HOME, DIBS_SERVER=path)
+
+
+def a_port_that_another_program_takes_in_between_is_given_up():
+    wanted, taken = temporary_file(), os.path.join(directory, 'taken')
+    env = _server_program('if mkdir %s.once; then echo $port >%s; until [ -e %s ]; do sleep 0.02; '
+                          'done; fi 2>/dev/null' % (wanted, wanted, taken))
+    process = start('sandbox', '--quorum', '3', '--', 'sh', '-c', 'echo "$DIBS_URL"', env=env)
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        port = int(until_text(wanted, '\n'))
+        other.bind(('127.0.0.1', port))
+        other.listen()
+        open(taken, 'w').close()
+        done = finish(process)
+    equal(done.code, 0, done)
+    os.unlink(wanted)
+    equal(len(_ports_of(done.out)), 3)
+    assert port not in _ports_of(done.out), done
+
+
+def a_server_that_ends_is_named_with_its_own_log():
+    mark = os.path.join(directory, 'ended')
+    env = _server_program('case $which in 0) until [ -e %s ]; do sleep 0.02; done; sleep 0.2;; '
+                          '1) touch %s; echo "out of luck"; exit 3;; esac' % (mark, mark))
+    done = dibs('sandbox', '--quorum', '3', '--', 'true', env=env)
+    equal(done.code, 69, done)
+    contains(done.err, 'server 2 of 3, 127.0.0.1:')
+    contains(done.err, 'out of luck')
 
 
 def wrong_numbers_and_pairs_are_usage():
