@@ -39,13 +39,27 @@ struct dibs_sandbox {
 
 /* ---- those that were left over ---- */
 
-/* "dibs-sandbox-<pid>-..." of a dead process of this user, whose server is dead, too: the
- * owner may live in another pid name space with the same /tmp. */
+/* Whether a server of the sandbox listens: in its directory, or in those of a deployment. */
+static bool has_server(const char *path)
+{
+  char below[PLACE_SOCKET_MAX];
+  place p;
+
+  place_in(path, &p);
+  for (int i = 0; ask_whether_it_listens(p.socket) == ANSWER_NONE; i++) {
+    if (i == SANDBOX_SERVERS_MAX)
+      return false;
+    (void)snprintf(below, sizeof(below), "%.80s/%d", path, i);
+    place_in(below, &p);
+  }
+  return true;
+}
+
+/* "dibs-sandbox-<pid>-..." of a dead process of this user, without a server: the sandbox may
+ * be kept, or its owner live in another pid name space with the same /tmp. */
 static bool is_left_over(const char *name, const char *path)
 {
-  char first[PLACE_SOCKET_MAX];
   struct stat found;
-  place p;
   char *end;
   long pid;
 
@@ -56,13 +70,7 @@ static bool is_left_over(const char *name, const char *path)
     return false;
   if (lstat(path, &found) != 0 || !S_ISDIR(found.st_mode) || found.st_uid != geteuid())
     return false;
-  place_in(path, &p);
-  if (ask_whether_it_listens(p.socket) != ANSWER_NONE)
-    return false;
-  /* The first server of a deployment. */
-  (void)snprintf(first, sizeof(first), "%.80s/0", path);
-  place_in(first, &p);
-  return ask_whether_it_listens(p.socket) == ANSWER_NONE;
+  return !has_server(path);
 }
 
 static void sweep(void)

@@ -159,6 +159,20 @@ def a_server_that_ends_is_named_with_its_own_log():
     contains(done.err, 'out of luck')
 
 
+def a_kept_sandbox_keeps_its_directory_when_one_of_its_servers_ends():
+    done = dibs('sandbox', '--quorum', '3', '--keep', env=HOME)
+    ports = _ports_of(done.out)
+    place = _directory_of(ports[0])
+    try:
+        _ask(ports[0], 'SHUTDOWN NOSAVE')
+        until(lambda: _ask(ports[0], 'PING') is None, 'port %d is closed' % ports[0])
+        equal(dibs('sandbox', '--', 'true', env=HOME).code, 0)      # removes what is left over
+        assert os.path.exists(place)
+    finally:
+        os.kill(int(re.search(r'kill (\d+)', done.err).group(1)), signal.SIGTERM)
+    until(lambda: not os.path.exists(place), 'the directory is gone')
+
+
 def wrong_numbers_and_pairs_are_usage():
     for words in (['--cluster', '0'], ['--cluster', '9'], ['--quorum', '10'],
                   ['--cluster', '3', '--quorum', '5'], ['--sentinel', '--quorum', '5']):
