@@ -32,25 +32,16 @@ static const option_row rows[] = {
   { .name = NULL },
 };
 
-/* The signal that came while the servers started, such as Ctrl-C; 0. */
-static int interrupted(signal_watch *signals)
-{
-  struct signalfd_siginfo info;
-  int number = 0;
-
-  while (signals_next(signals, &info)) {
-    if (signals_is_fatal((int)info.ssi_signo))
-      number = (int)info.ssi_signo;
-  }
-  return number;
-}
-
 static int run_with_url(char *const *arguments, const char *url, signal_watch *signals,
                         int *ret_died_of)
 {
   environment e;
   int code = CODE_INTERNAL;
 
+  if (!signals_begin(signals)) {
+    say("%s", strerror(errno));
+    return CODE_INTERNAL;
+  }
   environment_begin(&e);
   environment_set(&e, "DIBS_URL", url);
   environment_unset(&e, "DIBS_INHERITED_URL");
@@ -115,19 +106,13 @@ static int sandbox_run(void *data)
 
   if (!read_kind(a, &options, &code))
     return code;
-  if (!signals_begin(&signals)) {
-    say("%s", strerror(errno));
-    return CODE_INTERNAL;
-  }
+  /* A signal ends this process in the meantime; its servers end with it. */
   status = dibs_sandbox_start_with(&options, &sandbox, url, sizeof(url), &error);
   if (status != DIBS_OK)
     return local_fault(status, &error);
   if (a->line.is_verbose && !a->keeps)
     say("sandbox: %s", url);
-  died_of = interrupted(&signals);
-  if (died_of != 0)
-    code = 128 + died_of;
-  else if (a->keeps)
+  if (a->keeps)
     code = keep(a, &sandbox, url);
   if (a->line.operand_count > 0 && code == CODE_OK)
     code = run_with_url(a->line.operands, url, &signals, &died_of);

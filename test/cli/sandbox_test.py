@@ -173,6 +173,22 @@ def a_kept_sandbox_keeps_its_directory_when_one_of_its_servers_ends():
     until(lambda: not os.path.exists(place), 'the directory is gone')
 
 
+def a_signal_ends_a_sandbox_that_is_still_starting():
+    mark = temporary_file()
+    env = _server_program('[ $which != 0 ] || echo "$$ $*" >%s; exec sleep 600' % mark)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        process = start('sandbox', '--quorum', '3', '--', 'echo', 'ran', env=env)
+        words = until_text(mark, '\n').split()
+        open(mark, 'w').close()
+        process.send_signal(number)
+        done = finish(process)          # its limit of time is half of that of the start
+        equal((done.code, done.out), (-number, ''), done)
+        until(lambda: not is_alive(int(words[0])), 'the server is gone')
+        place = re.search('(/tmp/dibs-sandbox-[^/]+)', ' '.join(words)).group(1)
+        until(lambda: not os.path.exists(place), 'the directory is gone')
+    os.unlink(mark)
+
+
 def wrong_numbers_and_pairs_are_usage():
     for words in (['--cluster', '0'], ['--cluster', '9'], ['--quorum', '10'],
                   ['--cluster', '3', '--quorum', '5'], ['--sentinel', '--quorum', '5']):
