@@ -76,7 +76,7 @@ typedef enum dibs_sandbox_kind {
 typedef struct dibs_sandbox_options {
   size_t size;                /* sizeof(dibs_sandbox_options) */
   dibs_sandbox_kind kind;
-  int32_t servers;            /* CLUSTER: 1 to 8, 0: 3. QUORUM: 1 to 9, 0: 5 */
+  int32_t servers;            /* CLUSTER: 1 to 8, 0: 3. QUORUM: odd, 1 to 9, 0: 5 */
 } dibs_sandbox_options;
 
 #define DIBS_SANDBOX_OPTIONS_INIT \

@@ -26,7 +26,8 @@ static const option_row rows[] = {
     "a Redis Cluster of N primaries (1 to 8)" },
   { "sentinel", 0, NULL, FLAG(sandbox_arguments, wants_sentinel),
     "a primary, two replicas and three sentinels" },
-  { "quorum", 0, "N", INT(sandbox_arguments, quorum, 1, 9), "N independent servers (1 to 9)" },
+  { "quorum", 0, "N", INT(sandbox_arguments, quorum, 1, 9),
+    "N independent servers (an odd number from 1 to 9)" },
   { "keep", 0, NULL, FLAG(sandbox_arguments, keeps),
     "do not stop it at the end; says how to stop it" },
   { .name = NULL },
@@ -61,6 +62,11 @@ static bool read_kind(const sandbox_arguments *a, dibs_sandbox_options *ret_opti
 
   if (kinds > 1) {
     *ret_code = say_usage("sandbox", "--cluster, --sentinel and --quorum exclude each other");
+    return false;
+  }
+  if (a->quorum > 0 && a->quorum % 2 == 0) {
+    *ret_code = say_usage("sandbox", "--quorum: \"%d\" is not an odd number from 1 to 9",
+                          a->quorum);
     return false;
   }
   if (a->line.operand_count == 0 && !a->keeps) {

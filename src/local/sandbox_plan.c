@@ -22,10 +22,11 @@ enum { REPLICAS = 2, SENTINELS = 3, CLUSTER_MAX = 8, QUORUM_MAX = 9, ASK_MS = 20
 
 /* ---- options ---- */
 
-static dibs_status refuse_count(dibs_error *error, const char *what, int count, int most)
+static dibs_status refuse_count(dibs_error *error, const char *what, int count,
+                                const char *expected)
 {
-  return failure(error, DIBS_ERR_ARGUMENT, "sandbox: %s of %d: expected 1 to %d", what, count,
-                 most);
+  return failure(error, DIBS_ERR_ARGUMENT, "sandbox: a %s of %d: expected %s", what, count,
+                 expected);
 }
 
 static dibs_status count_servers(sandbox_plan *plan, const dibs_sandbox_options *o,
@@ -44,12 +45,12 @@ static dibs_status count_servers(sandbox_plan *plan, const dibs_sandbox_options 
     plan->count = o->servers == 0 ? 3 : o->servers;
     return plan->count >= 1 && plan->count <= CLUSTER_MAX
              ? DIBS_OK
-             : refuse_count(error, "a cluster", plan->count, CLUSTER_MAX);
+             : refuse_count(error, "cluster", plan->count, "1 to 8");
   case DIBS_SANDBOX_QUORUM:
     plan->count = o->servers == 0 ? 5 : o->servers;
-    return plan->count >= 1 && plan->count <= QUORUM_MAX
+    return plan->count >= 1 && plan->count <= QUORUM_MAX && plan->count % 2 == 1
              ? DIBS_OK
-             : refuse_count(error, "a quorum", plan->count, QUORUM_MAX);
+             : refuse_count(error, "quorum", plan->count, "an odd number from 1 to 9");
   default:
     return failure(error, DIBS_ERR_ARGUMENT, "sandbox: unknown kind %d", (int)plan->kind);
   }

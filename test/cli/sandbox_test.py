@@ -190,7 +190,7 @@ def a_signal_ends_a_sandbox_that_is_still_starting():
 
 
 def wrong_numbers_and_pairs_are_usage():
-    for words in (['--cluster', '0'], ['--cluster', '9'], ['--quorum', '10'],
+    for words in (['--cluster', '0'], ['--cluster', '9'], ['--quorum', '10'], ['--quorum', '4'],
                   ['--cluster', '3', '--quorum', '5'], ['--sentinel', '--quorum', '5']):
         equal(dibs('sandbox', *words, '--', 'true', env=HOME).code, 64, words)
     equal(dibs('sandbox', env=HOME).code, 64)
