@@ -19,6 +19,7 @@
 #include <dibs/lock.h>
 #include <dibs/many.h>
 #include <dibs/map.h>
+#include <dibs/metrics.h>
 #include <dibs/names.h>
 #include <dibs/rate.h>
 #include <dibs/rwlock.h>

@@ -94,7 +94,7 @@ engine *engine_new(const engine_settings *settings, instant now)
   if (!copy_texts(e))
     return engine_free(e);
   engine_protocol(settings, &e->names);
-  if (settings->report_every.ns > 0 && !make_fleet(e, now))
+  if (!make_fleet(e, now))
     return engine_free(e);
   if (!topology_init(e) || !servers_init(e))
     return engine_free(e);

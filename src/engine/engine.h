@@ -199,7 +199,7 @@ typedef struct engine_stats {
 } engine_stats;
 engine_stats engine_get_stats(const engine *e);
 
-/* Where the program's claims are counted; NULL: nowhere. */
+/* Where the program's claims are counted. */
 fleet *engine_fleet(const engine *e);
 
 /* ---- inputs of the driver ---- */

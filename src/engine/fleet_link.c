@@ -114,7 +114,7 @@ static bool begin(engine *e, bool is_last, instant now)
 {
   fleet_link *l = &e->fleet_link;
 
-  if (e->fleet == NULL || l->is_open || l->is_off || !fleet_report_begin(e->fleet, is_last, now))
+  if (l->is_open || l->is_off || !fleet_report_begin(e->fleet, is_last, now))
     return false;
   l->is_open = true;
   l->give_up_at = instant_add(now, is_last ? GIVE_UP_AT_CLOSE : GIVE_UP);
@@ -143,7 +143,7 @@ instant fleet_link_deadline(const engine *e)
   const fleet_link *l = &e->fleet_link;
   instant first = l->give_up_at;
 
-  if (e->fleet == NULL || l->is_off || e->is_closed)
+  if (l->is_off || e->is_closed)
     return INSTANT_NEVER;
   if (!l->is_open)
     return e->is_closing || server_any_ready(e) == NULL ? INSTANT_NEVER : fleet_due(e->fleet);

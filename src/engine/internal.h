@@ -224,7 +224,7 @@ struct engine {
   bool is_patient;          /* waiting calls go on without a server until their limit */
   bool observe_is_mute;     /* an observation may be waiting for a server */
   stuck_report stuck;
-  fleet *fleet;             /* NULL: nothing is reported */
+  fleet *fleet;
   fleet_link fleet_link;
   instant decided_at;       /* of the last reply to a command with a key */
   bool is_closing, farewell_was_sent, is_closed, ended_was_reported;

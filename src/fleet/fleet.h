@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fleet - what one client did, until it is reported: counts by class of names, and entries for the
- * history; the requests that add them to the totals of all clients, and what is read back.
- * doc/design/protocol.md 22.
+/* fleet - what one client did: counts by class of names, and entries for the history until they are
+ * reported; the requests that add both to the totals of all clients, and what is read back;
+ * metrics as text. doc/design/protocol.md 22.
  *
  * Pure. May include dialect/, script/, request/, resp/, base/. engine/fleet_link.c decides when a
  * report is sent, api/ notes what happens to claims.
@@ -12,9 +12,11 @@
 #define FLEET_H
 
 #include <dibs/fleet.h>
+#include <dibs/metrics.h>
 
 #include "dialect/native.h"
 #include "fleet/class.h"
+#include "fleet/metrics_text.h"
 
 #define FLEET_CLASSES_MAX 64     /* then the class `other` */
 #define FLEET_ENTRIES_MAX 500    /* of the history, in one report */
@@ -32,7 +34,7 @@ typedef struct fleet_settings {
   const protocol *names;           /* outlives it */
   const char *host, *program, *note;
   int64_t pid;
-  span every;                      /* of reports; 0: no fleet */
+  span every;                      /* of reports; 0: only this client counts */
   fleet_history history;
   uint64_t history_max;
   span history_over;               /* waited or held longer: notable */
@@ -52,7 +54,7 @@ typedef struct fleet_note {
 fleet *fleet_new(const fleet_settings *settings, instant now);   /* NULL: no memory */
 fleet *fleet_free(fleet *f);
 
-/* ---- tally.c: what happens; `f` may be NULL ---- */
+/* ---- tally.c: what happens ---- */
 
 /* `n->kind`, `mode` and `ttl_ms` are set. */
 void fleet_began(fleet *f, fleet_note *n, const char *name, size_t size, instant now);
@@ -67,8 +69,6 @@ void fleet_ended(fleet *f, fleet_note *n, dibs_fleet_end how, instant now);
  * above end the note. `end` is one of fleet_wait_words or fleet_end_words. */
 void fleet_tell(fleet *f, const fleet_note *n, const char *end, const char *name, size_t size,
                 uint64_t fence, instant now);
-extern const char *const fleet_wait_words[DIBS_FLEET_WAITS];
-extern const char *const fleet_end_words[DIBS_FLEET_ENDS];
 
 /* ---- report.c ---- */
 
@@ -106,6 +106,8 @@ typedef struct fleet_reading {
 /* Adds the fields of one totals key: each number is at least that of the reply. false: memory. */
 bool fleet_read_totals(fleet_reading *r, const char *class_name, size_t size,
                        const resp_reply *reply);
+/* Adds what this client itself counted since it was opened, reported or not. false: memory. */
+bool fleet_read_own(const fleet *f, fleet_reading *r);
 /* Adds the gauges of one client. */
 bool fleet_read_gauges(fleet_reading *r, const resp_node *gauges);
 void fleet_read_sort(fleet_reading *r);

@@ -5,15 +5,16 @@
 
 #include "fleet/fleet.h"
 
-/* Durations that were not reported yet, or are in a report. */
 typedef struct series {
   uint64_t sum_us;
-  uint32_t buckets[DIBS_FLEET_BUCKETS];
+  uint64_t buckets[DIBS_FLEET_BUCKETS];
 } series;
 
+/* Durations that were not reported yet, are in a report, and were reported: together all that this
+ * client counted. */
 typedef struct fleet_row {
   uint64_t holding, waiting;
-  series noted[FLEET_SERIES], sent[FLEET_SERIES];
+  series noted[FLEET_SERIES], sent[FLEET_SERIES], past[FLEET_SERIES];
 } fleet_row;
 
 struct fleet_class {
@@ -56,6 +57,9 @@ struct fleet {
   instant ended_at;                  /* the last report */
   bool has_reported;
 };
+
+/* Adds `from` to `to`. */
+void series_add(series *to, const series *from);
 
 extern const char fleet_kind_letters[FLEET_KINDS + 1];
 

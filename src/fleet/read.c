@@ -171,6 +171,48 @@ bool fleet_read_gauges(fleet_reading *r, const resp_node *gauges)
   return true;
 }
 
+/* ---- this client ---- */
+
+static void times_add(dibs_fleet_times *t, const fleet_row *row, size_t which)
+{
+  series all = row->past[which];
+
+  series_add(&all, &row->sent[which]);
+  series_add(&all, &row->noted[which]);
+  t->sum_us += all.sum_us;
+  for (size_t i = 0; i < DIBS_FLEET_BUCKETS; i++) {
+    t->buckets[i] += all.buckets[i];
+    t->count += all.buckets[i];
+  }
+}
+
+/* Adds: the class of all that are too many may have the name of another. */
+static bool read_class(const fleet_class *c, dibs_kind kind, fleet_reading *r)
+{
+  const fleet_row *own = c->rows[kind];
+  dibs_fleet_row *row = row_get(r, c->name, strlen(c->name), kind);
+
+  if (row == NULL)
+    return false;
+  row->holding += own->holding;
+  row->waiting += own->waiting;
+  for (size_t i = 0; i < DIBS_FLEET_WAITS; i++)
+    times_add(&row->waits[i], own, i);
+  for (size_t i = 0; i < DIBS_FLEET_ENDS; i++)
+    times_add(&row->holds[i], own, DIBS_FLEET_WAITS + i);
+  return true;
+}
+
+bool fleet_read_own(const fleet *f, fleet_reading *r)
+{
+  for (size_t i = 0; i < f->class_count; i++)
+    for (int kind = 0; kind < FLEET_KINDS; kind++)
+      if (f->classes[i]->rows[kind] != NULL &&
+          !read_class(f->classes[i], (dibs_kind)kind, r))
+        return false;
+  return true;
+}
+
 static int row_order(const void *a, const void *b)
 {
   const dibs_fleet_row *one = a, *other = b;

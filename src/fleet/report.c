@@ -52,7 +52,7 @@ instant fleet_due(const fleet *f)
 {
   instant due = INSTANT_NEVER;
 
-  if (f == NULL)
+  if (f->settings.every.ns == 0)
     return due;
   if (f->is_changed || f->gauges_changed)
     due = instant_add(f->has_reported ? f->ended_at : f->noted_at, f->settings.every);
@@ -63,11 +63,16 @@ instant fleet_due(const fleet *f)
 
 /* ---- from notes to a report, and back ---- */
 
-static void series_move(series *to, series *from)
+void series_add(series *to, const series *from)
 {
   to->sum_us += from->sum_us;
   for (size_t i = 0; i < DIBS_FLEET_BUCKETS; i++)
     to->buckets[i] += from->buckets[i];
+}
+
+static void series_move(series *to, series *from)
+{
+  series_add(to, from);
   *from = (series){ 0 };
 }
 
@@ -84,12 +89,9 @@ static void class_send(fleet_class *c)
 static void class_end(fleet_class *c, bool is_recorded)
 {
   for (size_t k = 0; k < FLEET_KINDS; k++)
-    for (size_t i = 0; c->rows[k] != NULL && i < FLEET_SERIES; i++) {
-      if (is_recorded)
-        c->rows[k]->sent[i] = (series){ 0 };
-      else
-        series_move(&c->rows[k]->noted[i], &c->rows[k]->sent[i]);
-    }
+    for (size_t i = 0; c->rows[k] != NULL && i < FLEET_SERIES; i++)
+      series_move(is_recorded ? &c->rows[k]->past[i] : &c->rows[k]->noted[i],
+                  &c->rows[k]->sent[i]);
   c->is_changed = c->is_changed || (c->is_sent && !is_recorded);
   c->is_sent = false;
 }
@@ -109,6 +111,8 @@ static void entries_move(entry_list *to, entry_list *from)
 bool fleet_report_begin(fleet *f, bool is_last, instant now)
 {
   (void)now;
+  if (f->settings.every.ns == 0)
+    return false;
   if (!f->is_changed && !f->gauges_changed && f->live == 0 && !(is_last && f->has_reported))
     return false;
   f->number++;
@@ -386,7 +390,7 @@ void fleet_report_done(fleet *f, size_t part, bool is_recorded)
     if (is_one || number == part)
       for (size_t k = 0; k < FLEET_KINDS; k++)
         for (size_t s = 0; c->rows[k] != NULL && is_recorded && s < FLEET_SERIES; s++)
-          c->rows[k]->sent[s] = (series){ 0 };
+          series_move(&c->rows[k]->past[s], &c->rows[k]->sent[s]);
     number++;
   }
   if (is_recorded && (is_one || part == number))

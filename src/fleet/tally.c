@@ -4,10 +4,6 @@
 
 #include <string.h>
 
-const char *const fleet_wait_words[DIBS_FLEET_WAITS] = {
-  "ok", "busy", "timeout", "cancelled", "unknown", "error"
-};
-const char *const fleet_end_words[DIBS_FLEET_ENDS] = { "released", "lost", "expired", "taken" };
 const char fleet_kind_letters[FLEET_KINDS + 1] = "mrs";
 
 /* ---- life ---- */
@@ -127,8 +123,6 @@ static void count(fleet *f, fleet_note *n, size_t which, span lasted, instant no
 
 void fleet_began(fleet *f, fleet_note *n, const char *name, size_t size, instant now)
 {
-  if (f == NULL)
-    return;
   n->of = class_get(f, name, size, n->kind);
   n->began = now;
   if (n->of == NULL)
@@ -141,7 +135,7 @@ void fleet_began(fleet *f, fleet_note *n, const char *name, size_t size, instant
 
 void fleet_granted(fleet *f, fleet_note *n, instant now)
 {
-  if (f == NULL || !n->is_open || n->is_granted)
+  if (!n->is_open || n->is_granted)
     return;
   n->is_granted = true;
   n->granted = now;
@@ -152,7 +146,7 @@ void fleet_granted(fleet *f, fleet_note *n, instant now)
 
 void fleet_refused(fleet *f, fleet_note *n, dibs_fleet_wait how, instant now)
 {
-  if (f == NULL || !n->is_open || n->is_granted)
+  if (!n->is_open || n->is_granted)
     return;
   row_of(n)->waiting--;
   f->live--;
@@ -162,7 +156,7 @@ void fleet_refused(fleet *f, fleet_note *n, dibs_fleet_wait how, instant now)
 
 void fleet_retaken(fleet *f, fleet_note *n, instant now)
 {
-  if (f == NULL || n->of == NULL || n->is_open)
+  if (n->of == NULL || n->is_open)
     return;
   n->is_open = n->is_granted = true;
   n->began = n->granted = now;
@@ -173,7 +167,7 @@ void fleet_retaken(fleet *f, fleet_note *n, instant now)
 
 void fleet_ended(fleet *f, fleet_note *n, dibs_fleet_end how, instant now)
 {
-  if (f == NULL || !n->is_open || !n->is_granted)
+  if (!n->is_open || !n->is_granted)
     return;
   row_of(n)->holding--;
   f->live--;
@@ -200,7 +194,7 @@ void fleet_tell(fleet *f, const fleet_note *n, const char *end, const char *name
   span waited, held = { 0 };
   fleet_entry *e;
 
-  if (f == NULL || !n->is_open || f->settings.history == HISTORY_OFF)
+  if (!n->is_open || f->settings.every.ns == 0 || f->settings.history == HISTORY_OFF)
     return;
   waited = instant_since(n->is_granted ? n->granted : now, n->began);
   if (n->is_granted)

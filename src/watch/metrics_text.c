@@ -1,33 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* watch/metrics_text.c - the fleet and its live names in the text format of Prometheus. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fleet/metrics_text.h"
 #include "watch/watch.h"
 
-enum metric {
-#define METRIC_ID(name, type, help) METRIC_##name,
-  WATCH_METRICS(METRIC_ID)
-#undef METRIC_ID
-};
-
-static const struct metric_row { const char *name, *type, *help; } metric_rows[] = {
-#define METRIC_ROW(name, type, help) { #name, type, help },
-  WATCH_METRICS(METRIC_ROW)
-#undef METRIC_ROW
-};
+static void add(const char *bytes, size_t size, void *out)
+{
+  watch_add_bytes(out, bytes, size);
+}
 
 static void head(watch_text *out, enum metric m)
 {
-  watch_add(out, "# HELP %s %s\n# TYPE %s %s\n", metric_rows[m].name, metric_rows[m].help,
-            metric_rows[m].name, metric_rows[m].type);
+  metrics_head(&(metrics_out){ .is_classic = true, .add = add, .data = out }, m);
 }
 
 static void gauge(watch_text *out, enum metric m, double value)
 {
   head(out, m);
-  watch_add(out, "%s %.9g\n", metric_rows[m].name, value);
+  watch_add(out, "%s %.9g\n", metric_name(m), value);
 }
 
 /* A label's value: printable, with what the format wants escaped. */
@@ -109,7 +101,7 @@ static void write_names(const watch_metrics *m, watch_text *out)
   for (size_t k = 0; k < sizeof(each) / sizeof(each[0]) && shown > 0; k++) {
     head(out, each[k]);
     for (size_t i = 0; i < shown; i++) {
-      watch_add(out, "%s{name=\"", metric_rows[each[k]].name);
+      watch_add(out, "%s{name=\"", metric_name(each[k]));
       add_label(out, rows[i]->name, rows[i]->size);
       watch_add(out, "\"} %.9g\n", row_value(each[k], rows[i], m->now_ms));
     }
@@ -119,83 +111,16 @@ static void write_names(const watch_metrics *m, watch_text *out)
 
 /* ---- the fleet ---- */
 
-static const char *const wait_words[DIBS_FLEET_WAITS] = { "ok", "busy", "timeout", "cancelled",
-                                                          "unknown", "error" };
-static const char *const end_words[DIBS_FLEET_ENDS] = { "released", "lost", "expired", "taken" };
-
-static const char *kind_word(dibs_kind kind)
+static void add_class(const char *name, void *out)
 {
-  return kind == DIBS_KIND_RWLOCK ? "rw" : kind == DIBS_KIND_SEMAPHORE ? "semaphore" : "lock";
-}
-
-static void series(watch_text *out, const char *name, const char *suffix,
-                   const dibs_fleet_row *r, const char *key, const char *word)
-{
-  watch_add(out, "%s%s{class=\"", name, suffix);
-  add_label(out, r->class_name, strlen(r->class_name));
-  watch_add(out, "\",kind=\"%s\"", kind_word(r->kind));
-  if (key != NULL)
-    watch_add(out, ",%s=\"%s\"", key, word);
-}
-
-static void histogram(watch_text *out, enum metric m, const dibs_fleet_row *r, const char *key,
-                      const char *word, const dibs_fleet_times *t)
-{
-  const char *name = metric_rows[m].name;
-  uint64_t below = 0;
-
-  if (t->count == 0)
-    return;
-  for (size_t i = 0; i + 1 < DIBS_FLEET_BUCKETS; i++) {
-    below += t->buckets[i];
-    series(out, name, "_bucket", r, key, word);
-    watch_add(out, ",le=\"%.9g\"} %" PRIu64 "\n", (double)dibs_fleet_bound_us(i) / 1e6, below);
-  }
-  series(out, name, "_bucket", r, key, word);
-  watch_add(out, ",le=\"+Inf\"} %" PRIu64 "\n", t->count);
-  series(out, name, "_sum", r, key, word);
-  watch_add(out, "} %.9g\n", (double)t->sum_us / 1e6);
-  series(out, name, "_count", r, key, word);
-  watch_add(out, "} %" PRIu64 "\n", t->count);
-}
-
-static void fleet_gauge(const dibs_fleet *f, enum metric m, watch_text *out)
-{
-  head(out, m);
-  for (size_t i = 0; i < f->count; i++) {
-    series(out, metric_rows[m].name, "", &f->rows[i], NULL, NULL);
-    watch_add(out, "} %" PRIu64 "\n",
-              m == METRIC_dibs_holds ? f->rows[i].holding : f->rows[i].waiting);
-  }
+  add_label(out, name, strlen(name));
 }
 
 static void write_fleet(const dibs_fleet *f, watch_text *out)
 {
   gauge(out, METRIC_dibs_clients, (double)f->clients);
-  if (f->count == 0)
-    return;
-  fleet_gauge(f, METRIC_dibs_holds, out);
-  fleet_gauge(f, METRIC_dibs_waiting, out);
-  head(out, METRIC_dibs_acquire_wait_seconds);
-  for (size_t i = 0; i < f->count; i++) {
-    for (size_t k = 0; k < DIBS_FLEET_WAITS; k++)
-      histogram(out, METRIC_dibs_acquire_wait_seconds, &f->rows[i], "outcome", wait_words[k],
-                &f->rows[i].waits[k]);
-  }
-  head(out, METRIC_dibs_hold_seconds);
-  for (size_t i = 0; i < f->count; i++) {
-    for (size_t k = 0; k < DIBS_FLEET_ENDS; k++)
-      histogram(out, METRIC_dibs_hold_seconds, &f->rows[i], "end", end_words[k],
-                &f->rows[i].holds[k]);
-  }
-  head(out, METRIC_dibs_lost_total);
-  for (size_t i = 0; i < f->count; i++) {
-    for (size_t k = DIBS_FLEET_LOST; k < DIBS_FLEET_ENDS; k++) {
-      series(out, metric_rows[METRIC_dibs_lost_total].name, "", &f->rows[i], "cause",
-             end_words[k]);
-      watch_add(out, "} %" PRIu64 "\n", f->rows[i].holds[k].count);
-    }
-  }
+  metrics_classes(&(metrics_out){ .is_classic = true, .add = add, .add_label = add_class,
+                                  .data = out }, f->rows, f->count);
 }
 
 void watch_metrics_write(const watch_metrics *m, watch_text *out)

@@ -148,29 +148,6 @@ typedef struct watch_metrics {
   double seconds;            /* that the sample took */
 } watch_metrics;
 
-/* All names of metrics, each with its type and help: the rows of METRICS below. */
-#define WATCH_METRICS(ROW) \
-  ROW(dibs_up, "gauge", "1 if the servers answered") \
-  ROW(dibs_server_round_trip_seconds, "gauge", "Time of one question to the server") \
-  ROW(dibs_sample_duration_seconds, "gauge", "Time that reading the servers took") \
-  ROW(dibs_names, "gauge", "Names of locks under the prefix, free ones included") \
-  ROW(dibs_names_held, "gauge", "Names that are held") \
-  ROW(dibs_names_waiters, "gauge", "Clients that wait, over all names") \
-  ROW(dibs_names_oldest_wait_seconds, "gauge", "The longest present wait of all names") \
-  ROW(dibs_names_not_inspected, "gauge", "Names that were not inspected yet") \
-  ROW(dibs_names_not_shown, "gauge", "Held or awaited names without series of their own") \
-  ROW(dibs_lock_waiters, "gauge", "Clients that wait for the name") \
-  ROW(dibs_lock_oldest_wait_seconds, "gauge", "The longest present wait for the name") \
-  ROW(dibs_lock_held_seconds, "gauge", "Since when the oldest holder has the name") \
-  ROW(dibs_lock_lease_left_seconds, "gauge", "What is left of the shortest lease") \
-  ROW(dibs_clients, "gauge", "Registered clients that report") \
-  ROW(dibs_holds, "gauge", "Holds as the clients report them") \
-  ROW(dibs_waiting, "gauge", "Waiting calls as the clients report them") \
-  ROW(dibs_acquire_wait_seconds, "histogram", "From the call to its end") \
-  ROW(dibs_hold_seconds, "histogram", "From the grant to the end of the hold") \
-  ROW(dibs_lost_total, "counter", "Holds that ended before their release") \
-  ROW(dibs_doctor_grade, "gauge", "Findings of dibs doctor: 1 pass, 2 unknown, 3 warn, 4 fail")
-
 /* Writes Prometheus' text format 0.0.4. */
 void watch_metrics_write(const watch_metrics *m, watch_text *out);
 

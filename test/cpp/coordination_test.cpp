@@ -69,6 +69,20 @@ static void what_was_done_is_read_back()
   CHECK(dibs::read_history(reader)->count >= 1);
 }
 
+static void a_client_shows_what_it_counted()
+{
+  dibs::client mine = connect();
+  dibs::mutex once(mine, "counted:1");
+
+  CHECK(once.acquire().release() == DIBS_OK);
+  const dibs::metrics_ptr own = dibs::read_metrics(mine);
+  const std::string text = dibs::write_metrics(mine, DIBS_METRICS_PROMETHEUS);
+
+  CHECK(own->count == 1 && own->rows[0].waits[DIBS_FLEET_OK].count == 1);
+  CHECK(text.find("dibs_holds{class=\"counted\",kind=\"lock\"} 0\n") != std::string::npos);
+  CHECK(thrown_by([&] { (void)dibs::write_metrics(mine, 1u << 31); }) == DIBS_ERR_ARGUMENT);
+}
+
 static void a_latch_opens_at_zero()
 {
   dibs::client mine = connect(), theirs = connect();
@@ -182,6 +196,7 @@ int main()
     TEST(permits_come_and_go_with_their_holds),
     TEST(a_set_of_locks_is_one_hold),
     TEST(what_was_done_is_read_back),
+    TEST(a_client_shows_what_it_counted),
     TEST(a_latch_opens_at_zero),
     TEST(a_barrier_lets_all_go_on_together),
     TEST(observers_see_who_leads),

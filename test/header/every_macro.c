@@ -25,6 +25,7 @@ dibs_status every_macro(void)
     DIBS_ACL_FUNCTIONS | DIBS_ACL_POLL | DIBS_ACL_ROLES | DIBS_ACL_CLUSTER |
     DIBS_ACL_REPLICAS | DIBS_ACL_FSYNC | DIBS_ACL_DOCTOR | DIBS_ACL_BEFORE_7 |
     DIBS_ACL_SENTINEL | DIBS_ACL_QUARANTINE;
+  static const uint32_t metrics_flags = DIBS_METRICS_PROMETHEUS | DIBS_METRICS_NO_END;
   dibs_options options = DIBS_OPTIONS_INIT;
   dibs_lock_options lock = DIBS_LOCK_OPTIONS_INIT;
   dibs_wait_options wait = DIBS_WAIT_OPTIONS_INIT;
@@ -47,7 +48,7 @@ dibs_status every_macro(void)
   lock.flags = lock_flags;
   lock.linger_ms = DIBS_LINGER_AUTO;
   lock.min_replicas = DIBS_REPLICAS_MAJORITY;
-  acl.uses = acl_flags;
+  acl.uses = acl_flags | metrics_flags;
   line[0] = 0;
   data.size = data.size < DIBS_KEY_MAX ? DIBS_DATA_MAX : DIBS_GUARDED_MAX;
   wait.wait_ms = DIBS_PERMITS_MAX;

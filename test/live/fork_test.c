@@ -96,6 +96,7 @@ static int all_answers_are_forked(void)
   char token[DIBS_TOKEN_SIZE];
   dibs_stats stats = { .size = sizeof(stats) };
   dibs_inspection *seen = NULL;
+  dibs_metrics *metrics = NULL;
   dibs_hold *none = NULL;
   int was_called = 0;
 
@@ -115,6 +116,7 @@ static int all_answers_are_forked(void)
   CHECK(dibs_ping(client, 100, NULL) == DIBS_ERR_FORKED);
   CHECK(dibs_inspect(client, "parent", &seen) == DIBS_ERR_FORKED);
   CHECK(dibs_get_stats(client, &stats) == DIBS_ERR_FORKED);
+  CHECK(dibs_metrics_read(client, &metrics) == DIBS_ERR_FORKED && metrics == NULL);
   CHECK(dibs_break(client, "parent", "AAAAAAAAAAAAAAAAAAAAAA:1:1") == DIBS_ERR_FORKED);
   CHECK(dibs_fd(client) == -1);
   CHECK(dibs_process(client, NULL) == DIBS_ERR_FORKED);

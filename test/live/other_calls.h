@@ -17,6 +17,7 @@ struct things {
   dibs_canceller *canceller, *made;
   dibs_sandbox *sandbox;
   dibs_names *names;
+  dibs_metrics *metrics;
   dibs_leader *leader;
   dibs_error error;
   dibs_stats stats;
@@ -26,6 +27,12 @@ struct things {
   char text[1024];                 /* DIBS_TOKEN_SIZE and more */
   size_t count;
 };
+
+static inline bool metrics_ignore(const char *text, size_t size, void *data)
+{
+  (void)data;
+  return text != NULL && size > 0;
+}
 
 #define REFUSED(call) ((call) == DIBS_ERR_WOULD_BLOCK)
 
@@ -39,6 +46,8 @@ struct things {
   X(dibs_full_url, REFUSED(dibs_full_url(t->client, false, t->text, sizeof(t->text)))) \
   X(dibs_names_list, REFUSED(dibs_names_list(t->client, &t->names))) \
   X(dibs_names_expire, REFUSED(dibs_names_expire(t->client, 0, &t->count))) \
+  X(dibs_metrics_read, REFUSED(dibs_metrics_read(t->client, &t->metrics))) \
+  X(dibs_metrics_write, REFUSED(dibs_metrics_write(t->client, 0, metrics_ignore, NULL))) \
   X(dibs_is_connected, !dibs_is_connected(t->client)) \
   X(dibs_last_errors, dibs_last_errors(t->client, &t->error, 1) == 0) \
   X(dibs_hold_fd, dibs_hold_fd(t->hold) == -1) \
@@ -90,6 +99,7 @@ struct things {
   X(dibs_inspection_free, dibs_inspection_free(NULL)) \
   X(dibs_leader_free, dibs_leader_free(NULL)) \
   X(dibs_names_free, dibs_names_free(NULL)) \
+  X(dibs_metrics_free, dibs_metrics_free(NULL)) \
   X(dibs_value_free, dibs_value_free(NULL)) \
   X(dibs_cancel, dibs_cancel(t->canceller)) \
   X(dibs_canceller_new, !dibs_canceller_new(&t->made)) \
@@ -161,6 +171,7 @@ static inline void things_end(struct things *t)
   t->canceller = dibs_canceller_free(t->canceller);
   t->made = dibs_canceller_free(t->made);
   t->names = dibs_names_free(t->names);
+  t->metrics = dibs_metrics_free(t->metrics);
   t->leader = dibs_leader_free(t->leader);
   t->sandbox = dibs_sandbox_stop(t->sandbox);
 }

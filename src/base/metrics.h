@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* base/metrics.h - all metrics: name, type, unit ("" none), labels, meaning. The library writes
+ * those of classes and of the client, `dibs metrics` those of classes and of the fleet. */
+#ifndef BASE_METRICS_H
+#define BASE_METRICS_H
+
+/* By class of names: of one client, or of all that report. */
+#define METRICS_OF_CLASSES(ROW) \
+  ROW(dibs_holds, "gauge", "", "class, kind", "Holds now") \
+  ROW(dibs_waiting, "gauge", "", "class, kind", "Requests that wait now") \
+  ROW(dibs_acquire_wait_seconds, "histogram", "seconds", "class, kind, outcome", \
+      "From the call to its end") \
+  ROW(dibs_hold_seconds, "histogram", "seconds", "class, kind, end", \
+      "From the grant to the end of the hold") \
+  ROW(dibs_lost_total, "counter", "", "class, kind, cause", \
+      "Holds that ended before their release")
+
+/* Of one client: dibs_metrics_write(). */
+#define METRICS_OF_CLIENT(ROW) \
+  ROW(dibs_build_info, "info", "", "version", "Always 1; the library that counts")
+
+/* Of the servers and their live names: dibs metrics. */
+#define METRICS_OF_FLEET(ROW) \
+  ROW(dibs_up, "gauge", "", "", "1 if the servers answered") \
+  ROW(dibs_server_round_trip_seconds, "gauge", "seconds", "", \
+      "Time of one question to the server") \
+  ROW(dibs_sample_duration_seconds, "gauge", "seconds", "", \
+      "Time that reading the servers took") \
+  ROW(dibs_names, "gauge", "", "", "Names of locks under the prefix, free ones included") \
+  ROW(dibs_names_held, "gauge", "", "", "Names that are held") \
+  ROW(dibs_names_waiters, "gauge", "", "", "Clients that wait, over all names") \
+  ROW(dibs_names_oldest_wait_seconds, "gauge", "seconds", "", \
+      "The longest present wait of all names") \
+  ROW(dibs_names_not_inspected, "gauge", "", "", "Names that were not inspected yet") \
+  ROW(dibs_names_not_shown, "gauge", "", "", \
+      "Held or awaited names without series of their own") \
+  ROW(dibs_lock_waiters, "gauge", "", "name", "Clients that wait for the name") \
+  ROW(dibs_lock_oldest_wait_seconds, "gauge", "seconds", "name", \
+      "The longest present wait for the name") \
+  ROW(dibs_lock_held_seconds, "gauge", "seconds", "name", \
+      "Since when the oldest holder has the name") \
+  ROW(dibs_lock_lease_left_seconds, "gauge", "seconds", "name", \
+      "What is left of the shortest lease") \
+  ROW(dibs_clients, "gauge", "", "", "Registered clients that report") \
+  ROW(dibs_doctor_grade, "gauge", "", "check, node", \
+      "Findings of dibs doctor: 1 pass, 2 unknown, 3 warn, 4 fail")
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/metrics_test.c - a client's own numbers are what the program did with it: in all
+ * deployments, without reports, as numbers and as text. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "live.h"
+
+enum { TTL_MS = 20000 };
+
+static dibs_client *open_silent(void)
+{
+  dibs_options o = live_options();
+
+  o.report_ms = DIBS_REPORT_OFF;
+  return live_open_with(live_url(), &o);
+}
+
+/* ---- numbers ---- */
+
+static dibs_fleet_row row_of(dibs_client *c, const char *class_name, dibs_kind kind)
+{
+  dibs_fleet_row found = { .size = 0 };
+  dibs_metrics *m = NULL;
+
+  live_expect(c, dibs_metrics_read(c, &m), DIBS_OK);
+  assert_int_equal(m->size, sizeof(*m));
+  for (size_t i = 0; i < m->count; i++)
+    if (m->rows[i].kind == kind && strcmp(m->rows[i].class_name, class_name) == 0)
+      found = m->rows[i];
+  found.class_name = class_name;
+  assert_null(dibs_metrics_free(m));
+  return found;
+}
+
+static void each_request_is_counted_by_its_end(void **state)
+{
+  dibs_client *c = open_silent(), *other = live_open(live_url());
+  dibs_hold *hold = live_lock(other, "orders:1", TTL_MS);
+  dibs_lock_options o = live_lock_options(TTL_MS, 30);
+  dibs_fleet_row row;
+
+  (void)state;
+  assert_int_equal(live_try(c, "orders:1"), DIBS_BUSY);
+  live_expect_refused(c, dibs_lock(c, "orders:1", &o, &hold), DIBS_TIMED_OUT);
+  for (int i = 0; i < 3; i++)
+    live_expect_ok(dibs_release(live_lock(c, "orders:2", TTL_MS)));
+  row = row_of(c, "orders", DIBS_KIND_MUTEX);
+  assert_int_equal(row.waits[DIBS_FLEET_OK].count, 3);
+  assert_int_equal(row.waits[DIBS_FLEET_BUSY].count, 1);
+  assert_int_equal(row.waits[DIBS_FLEET_TIMED_OUT].count, 1);
+  assert_true(row.waits[DIBS_FLEET_TIMED_OUT].sum_us >= 30000);
+  assert_int_equal(row.holds[DIBS_FLEET_RELEASED].count, 3);
+  assert_int_equal(row.holding + row.waiting, 0);
+  assert_int_equal(row.since_us, 0);
+  assert_null(dibs_close(c));
+  assert_null(dibs_close(other));
+}
+
+static void a_hold_that_was_broken_is_one_loss(void **state)
+{
+  dibs_client *c = open_silent(), *other = live_open(live_url());
+  struct live_loss loss = { 0 };
+  dibs_lock_options o = live_lock_options(3000, 0);
+  dibs_inspection *seen = NULL;
+  dibs_fleet_row row;
+  dibs_hold *hold;
+
+  (void)state;
+  live_needs_one_server();
+  o.on_lost = live_on_lost;
+  o.on_lost_data = &loss;
+  hold = live_lock_with(c, "broken:1", &o);
+  assert_int_equal(row_of(c, "broken", DIBS_KIND_MUTEX).holding, 1);
+  live_expect_ok(dibs_inspect(other, "broken:1", &seen));
+  live_expect_ok(dibs_break(other, "broken:1", seen->lease));
+  assert_null(dibs_inspection_free(seen));
+  assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
+  assert_true(dibs_release(hold) != DIBS_OK);
+  row = row_of(c, "broken", DIBS_KIND_MUTEX);
+  assert_int_equal(row.holding, 0);
+  assert_int_equal(row.holds[DIBS_FLEET_RELEASED].count, 0);
+  assert_int_equal(row.holds[DIBS_FLEET_LOST].count + row.holds[DIBS_FLEET_TAKEN].count, 1);
+  assert_null(dibs_close(c));
+  assert_null(dibs_close(other));
+}
+
+static bool two_wait(void *c)
+{
+  return row_of(c, "shared", DIBS_KIND_MUTEX).waiting == 2;
+}
+
+static void what_waits_is_a_gauge(void **state)
+{
+  dibs_client *c = open_silent(), *other = live_open(live_url());
+  dibs_hold *hold = live_lock(other, "shared:1", TTL_MS);
+  struct live_ask asks[2];
+
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    live_ask_init(&asks[i]);
+    live_ask_begin(&asks[i], c, "shared:1", NULL);
+  }
+  assert_true(live_until(LIVE_LONG_MS, two_wait, c));
+  live_expect_ok(dibs_release(hold));
+  for (int i = 0; i < 2; i++)
+    live_expect_ok(dibs_release(live_ask_granted(&asks[i], LIVE_LONG_MS)));
+  assert_int_equal(row_of(c, "shared", DIBS_KIND_MUTEX).waiting, 0);
+  assert_int_equal(row_of(c, "shared", DIBS_KIND_MUTEX).waits[DIBS_FLEET_OK].count, 2);
+  assert_null(dibs_close(c));
+  assert_null(dibs_close(other));
+}
+
+/* ---- text ---- */
+
+typedef struct page {
+  dibs_client *client;
+  char text[65536];
+  size_t used;
+  int calls, most;                       /* most: 0: all */
+} page;
+
+/* Uses the client: no lock of the library is held. */
+static bool page_add(const char *piece, size_t size, void *data)
+{
+  page *p = data;
+
+  (void)live_stats(p->client);
+  assert_true(p->used + size < sizeof(p->text));
+  memcpy(p->text + p->used, piece, size);
+  p->used += size;
+  p->text[p->used] = 0;
+  p->calls++;
+  return p->calls != p->most;
+}
+
+static void the_text_has_the_numbers(void **state)
+{
+  static page p;
+  dibs_client *c = open_silent();
+
+  (void)state;
+  p = (page){ .client = c };
+  live_expect_ok(dibs_release(live_lock(c, "say \"x\"\n\\:1", TTL_MS)));
+  live_expect(c, dibs_metrics_write(c, 0, page_add, &p), DIBS_OK);
+  assert_non_null(strstr(p.text, "\ndibs_hold_seconds_count{class=\"say??x???\",kind=\"lock\","
+                                 "end=\"released\"} 1\n"));
+  assert_string_equal(p.text + p.used - 6, "# EOF\n");
+  assert_null(dibs_close(c));
+}
+
+static void a_writer_may_stop_it(void **state)
+{
+  static page p;
+  dibs_client *c = open_silent();
+
+  (void)state;
+  p = (page){ .client = c, .most = 2 };
+  live_expect(c, dibs_metrics_write(c, DIBS_METRICS_PROMETHEUS, page_add, &p), DIBS_OK);
+  assert_int_equal(p.calls, 2);
+  assert_null(dibs_close(c));
+}
+
+static void bad_arguments_are_named(void **state)
+{
+  static page p;
+  dibs_client *c = open_silent();
+  dibs_metrics *m = NULL;
+
+  (void)state;
+  p = (page){ .client = c };
+  live_expect(c, dibs_metrics_read(c, NULL), DIBS_ERR_ARGUMENT);
+  live_expect_words(c, "ret_metrics");
+  live_expect(c, dibs_metrics_write(c, 0, NULL, NULL), DIBS_ERR_ARGUMENT);
+  live_expect_words(c, "writer");
+  live_expect(c, dibs_metrics_write(c, 0x4u, page_add, &p), DIBS_ERR_ARGUMENT);
+  live_expect_words(c, "flags");
+  assert_int_equal(dibs_metrics_read(NULL, &m), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_metrics_write(NULL, 0, page_add, &p), DIBS_ERR_ARGUMENT);
+  live_expect(c, dibs_metrics_read(c, &m), DIBS_OK);
+  assert_int_equal(m->count, 0);
+  assert_null(dibs_close(c));
+  assert_null(dibs_metrics_free(m));     /* outlives its client */
+  assert_null(dibs_metrics_free(NULL));
+  assert_int_equal(dibs_metrics_read(c, &m), DIBS_ERR_STALE);
+  assert_int_equal(p.calls, 0);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(each_request_is_counted_by_its_end),
+    cmocka_unit_test(a_hold_that_was_broken_is_one_loss),
+    cmocka_unit_test(what_waits_is_a_gauge),
+    cmocka_unit_test(the_text_has_the_numbers),
+    cmocka_unit_test(a_writer_may_stop_it),
+    cmocka_unit_test(bad_arguments_are_named),
+  };
+
+  return cmocka_run_group_tests(tests, live_server_setup, live_server_teardown);
+}
