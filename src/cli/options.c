@@ -21,6 +21,8 @@ const option_row options_common[] = {
 
 /* ---- the command line ---- */
 
+#define OPERAND 1            /* getopt_long(): no option, but a word of its own */
+
 /* A row as it is written, the row that has its type, and where the fields of its set are. */
 typedef struct form_row {
   const option_row *written, *row;
@@ -66,9 +68,9 @@ static void form_make(const command *c, getopt_form *f)
 {
   memset(f, 0, sizeof(*f));
   /* '+': where a command line follows, options end at the first operand; the child's are
-   * never eaten. */
-  if (c->operands_max < 0)
-    f->letters[f->letter_size++] = '+';
+   * never eaten. Else '-': operands come between the options, each as OPERAND; without it
+   * POSIXLY_CORRECT in the environment would end the options at the first. */
+  f->letters[f->letter_size++] = c->operands_max < 0 ? '+' : '-';
   f->letters[f->letter_size++] = ':';
   for (const option_set *set = c->options; set->rows != NULL; set++) {
     for (const option_row *row = set->rows; !option_is_end(row); row++) {
@@ -78,8 +80,11 @@ static void form_make(const command *c, getopt_form *f)
   }
 }
 
+/* NULL: getopt_long() found no option. */
 static const form_row *form_find(const getopt_form *f, int value)
 {
+  if (value == '?' || value == ':' || value == OPERAND)
+    return NULL;
   if (value >= 256)
     return (size_t)value - 256 < f->row_count ? &f->rows[value - 256] : NULL;
   for (size_t i = 0; i < f->row_count; i++) {
@@ -209,20 +214,23 @@ static bool wants_json_messages(const option_row *row, const char *value)
           (strcmp(row->name, "progress") == 0 && strcmp(value, "json") == 0));
 }
 
-/* --json counts for the errors of the options before it too. getopt reorders argv, and does so
- * the second time as the first. Returns the first operand, or NULL. */
+/* --json counts for the errors of the options before it too. Returns the first operand, or
+ * NULL. */
 static const char *find_json(const getopt_form *f, int argc, char **argv)
 {
-  const char *operand;
+  const char *operand = NULL;
   int value;
 
   while ((value = getopt_long(argc, argv, f->letters, f->longs, NULL)) != -1) {
-    const form_row *found = value == '?' || value == ':' ? NULL : form_find(f, value);
+    const form_row *found = form_find(f, value);
 
+    if (value == OPERAND && operand == NULL)
+      operand = optarg;
     if (found != NULL && wants_json_messages(found->row, optarg))
       message_use_json();
   }
-  operand = optind < argc ? argv[optind] : NULL;
+  if (operand == NULL && optind < argc)
+    operand = argv[optind];
   optind = 0;   /* GNU: from the start, with a new list of letters */
   return operand;
 }
@@ -242,10 +250,11 @@ static int take_option(const command *c, const form_row *f, void *options, optio
   return code;
 }
 
-/* Afterwards argv[optind] is the first operand. */
+/* The operands are moved to the begin of argv, over arguments that were read already. */
 static int read_options(const command *c, int argc, char **argv, void *options,
                         option_names *given)
 {
+  command_line *line = options;
   getopt_form f;
   const char *verb;
   int value;
@@ -253,10 +262,15 @@ static int read_options(const command *c, int argc, char **argv, void *options,
   form_make(c, &f);
   opterr = 0;
   verb = find_json(&f, argc, argv);
+  line->operands = argv + 1;
   while ((value = getopt_long(argc, argv, f.letters, f.longs, NULL)) != -1) {
-    const form_row *found = value == '?' || value == ':' ? NULL : form_find(&f, value);
+    const form_row *found = form_find(&f, value);
     int code;
 
+    if (value == OPERAND) {
+      line->operands[line->operand_count++] = optarg;
+      continue;
+    }
     if (value == ':')
       return say_usage(c->name, "%s wants a value", argv[optind - 1]);
     if (found == NULL)
@@ -265,6 +279,9 @@ static int read_options(const command *c, int argc, char **argv, void *options,
     if (code != 0)
       return code;
   }
+  while (optind < argc)
+    line->operands[line->operand_count++] = argv[optind++];
+  line->operands[line->operand_count] = NULL;   /* a command to execute ends there */
   return 0;
 }
 
@@ -278,8 +295,6 @@ int options_read(const command *c, int argc, char **argv, void *options)
   code = read_options(c, argc, argv, options, &given);
   if (code != 0)
     return code;
-  line->operands = argv + optind;
-  line->operand_count = argc - optind;
   code = check_operands(c, line, &given);
   if (code == 0)
     code = option_pairs_check(c, &given);

@@ -79,6 +79,23 @@ def mistakes_give_64_and_a_suggestion():
     _mistake('run', '-w', says='-w wants a value')
 
 
+def options_between_operands_are_options_also_with_posixly_correct():
+    for more in ({}, {'POSIXLY_CORRECT': '1'}):
+        done = dibs('sem', '--connect-timeout', '30s', 'acquire', '-w', '1s', 'between', '-j', '2',
+                    '--no-renew', env=more)
+        equal(done.code, 0, done)
+        contains(done.out, 'between')
+        equal(dibs('release', done.out.strip()).code, 0)
+        contains(dibs('who', 'between', '--json', env=more).out, '"name":"between"')
+        contains(dibs('sem', 'init', '-1', 'between', env=more).err, 'sem init: invalid count -1')
+        contains(dibs('who', 'a', '-q', 'b', env=more).err, 'unexpected argument "b"')
+        contains(dibs('who', '--json', '--', '-q', env=more).out, '"name":"-q"')
+        contains(dibs('who', 'a', '--', '-q', env=more).err, 'unexpected argument "-q"')
+        equal(dibs('run', '-w', '9s', '--quiet', 'between:lock', 'echo', '-w', 'a', env=more).out,
+              '-w a\n')
+        equal(dibs('sandbox', '--quiet', '--', 'echo', '-w', 'a', env=more).out, '-w a\n')
+
+
 def bad_values_are_named_with_what_is_allowed():
     _mistake('run', '-w', 'soon', 'x', 'true', says=['--wait', '"soon"', '500ms, 10s'])
     _mistake('run', '-w', '-5', 'x', 'true', says='"-5"')
