@@ -122,7 +122,7 @@ typedef enum dibs_dialect {
 /* What a client writes into the history; fleet.h. Since 0.5 */
 typedef enum dibs_history_mode {
   DIBS_HISTORY_DEFAULT = 0,  /* as the URL or file says; else NOTABLE */
-  DIBS_HISTORY_NOTABLE = 1,  /* lost, taken, expired, timed out, and what waited or was held for
+  DIBS_HISTORY_NOTABLE = 1,  /* lost, taken, timed out, and what waited or was held for
                                 longer than history_over_ms */
   DIBS_HISTORY_ALL = 2,      /* each hold and each request that was given up; at most 500 between
                                 two reports */

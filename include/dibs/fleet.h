@@ -36,11 +36,10 @@ typedef enum dibs_fleet_wait {
 /* How a hold ended. Values never change; expect unknown ones. */
 typedef enum dibs_fleet_end {
   DIBS_FLEET_RELEASED = 0,
-  DIBS_FLEET_LOST = 1,       /* DIBS_LOST: no renewal in time */
-  DIBS_FLEET_EXPIRED = 2,    /* DIBS_EXPIRED */
-  DIBS_FLEET_TAKEN = 3       /* DIBS_TAKEN: another client has it, or an administrator broke it */
+  DIBS_FLEET_LOST = 1,       /* DIBS_LOST: no renewal in time, or a fixed lease was over */
+  DIBS_FLEET_TAKEN = 2       /* DIBS_TAKEN: another client has it, or an administrator broke it */
 } dibs_fleet_end;
-#define DIBS_FLEET_ENDS 4
+#define DIBS_FLEET_ENDS 3
 
 /* Durations. */
 typedef struct dibs_fleet_times {
@@ -110,7 +109,7 @@ typedef struct dibs_history_entry {
   const char *class_name;
   dibs_kind kind;
   dibs_mode mode;
-  const char *end;             /* released, lost, expired, taken; never granted: busy, timeout,
+  const char *end;             /* released, lost, taken; never granted: busy, timeout,
                                   cancelled, unknown, error */
   int64_t end_us;              /* when it ended: server time, since 1970 */
   int64_t ago_us;              /* the same, before now by the server's clock; >= 0 */

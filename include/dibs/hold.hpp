@@ -139,8 +139,7 @@ class [[nodiscard]] hold {
   explicit operator bool() const noexcept { return hold_ != nullptr; }
 
   /* As dibs_release(), and empty afterwards: DIBS_OK, or that it was lost before
-   * (DIBS_LOST, DIBS_TAKEN; DIBS_EXPIRED: no other client had the name), DIBS_UNKNOWN,
-   * DIBS_ERR_STALE for an empty one.
+   * (DIBS_LOST, DIBS_TAKEN), DIBS_UNKNOWN, DIBS_ERR_STALE for an empty one.
    * The destructor does the same without a result. */
   [[nodiscard]] dibs_status release() noexcept
   {

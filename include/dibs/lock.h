@@ -35,7 +35,7 @@ typedef enum dibs_hold_condition {
 /* The name and reason of a loss. Borrowed until the callback returns. Since 0.5 */
 typedef struct dibs_loss {
   size_t size;
-  dibs_status why;     /* DIBS_LOST, DIBS_EXPIRED, DIBS_TAKEN, as from dibs_release() */
+  dibs_status why;     /* DIBS_LOST or DIBS_TAKEN, as from dibs_release() */
   const char *name;    /* zero-terminated; of several names the first: dibs_hold_name() */
   size_t name_size;
   const char *text;    /* the reason, with the server's address and error: "not renewed in
@@ -45,8 +45,8 @@ typedef struct dibs_loss {
 /* Reports that `hold` is lost. Runs at most once per hold, on the thread named dibs-callback, or
  * inside dibs_process() with DIBS_CLIENT_NO_THREAD or PROCESS_CALLBACKS. May call every function
  * that does not block; dibs_release() is allowed and does not block on a lost hold. `loss` is
- * never NULL. A loss that is found by the release itself (DIBS_LOST, _TAKEN, _EXPIRED) is not
- * reported here.
+ * never NULL. A loss that is found by the release itself (DIBS_LOST, _TAKEN) is not reported
+ * here.
  *
  * After dibs_release(), dibs_hold_detach() or dibs_release_async() has returned it does not begin
  * any more; but one that has begun before may still run, in its thread. So its data must not be
@@ -168,15 +168,17 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_try_lock_bytes(
 /* Releases the lock; the server grants it to the next waiter. `hold` is stale afterwards,
  * whatever is returned. An inner hold of a re-entrant owner only counts down.
  *
+ * It never answers DIBS_EXPIRED: the library releases a lease when it ends, and the name is free
+ * until the program releases the hold. Whether another client had an exclusive lock since,
+ * dibs_token_release() answers for its token, if that was read while it was held: DIBS_OK, none
+ * had it.
+ *
  * Returns  DIBS_OK       it was held until now.
  *          DIBS_LOST     it had ended before, and another client may have had the name
- *                        since: the library releases a lease when it ends. Work done
- *                        under it may have overlapped: see doc/guide/fencing.md.
+ *                        since. Work done under it may have overlapped: see
+ *                        doc/guide/fencing.md.
  *          DIBS_TAKEN    as DIBS_LOST, and another lease held the name when the library
  *                        released this one or tried to.
- *          DIBS_EXPIRED  it had ended before, but the library did not know yet, and no
- *                        other client had the name until this call released it. Not by this
- *                        version, which finds the end of a hold before each release: DIBS_LOST.
  *          DIBS_UNKNOWN  held until now as far as this client knows, and the server did
  *                        not confirm in time, or refused (NOPERM, "Function not found",
  *                        NOREPLICAS ...: dibs_last_error() has its reason); the library

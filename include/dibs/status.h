@@ -26,7 +26,8 @@ typedef enum dibs_status {
                               restart or failover with quarantine_ms: another client may hold it */
   DIBS_TIMED_OUT = 2,      /* wait_ms is over, and another client still holds it, or may */
   DIBS_CANCELLED = 3,      /* the caller's own cancel */
-  /* The hold or lease had ended before the call. Programs may decide by the difference: */
+  /* The hold or lease had ended before the call. Programs may decide by the difference. EXPIRED
+   * is for tokens and dibs_break(): dibs_release() does not return it. */
   DIBS_LOST = 4,           /* another client may have had the name since; or its server has
                               no memory of the lease (FLUSHALL, a restart without data, an
                               hour unused), or the format of the dialect has none */

@@ -13,8 +13,8 @@ DURABILITY = {lib.DIBS_DURABLE_LOCAL: 'local', lib.DIBS_DURABLE_PRIMARY: 'primar
 
 
 class Loss(NamedTuple):
-    """A loss, as `on_lost` gets it. `status`: the number of DIBS_LOST, DIBS_EXPIRED or
-    DIBS_TAKEN, as Error.status."""
+    """A loss, as `on_lost` gets it. `status`: the number of DIBS_LOST or DIBS_TAKEN, as
+    Error.status."""
     name: bytes
     reason: str
     status: int
@@ -152,8 +152,8 @@ class Hold(Held):
         return event
 
     def release(self) -> None:
-        """Releases it. Raises Lost, Expired or Taken if it had ended before, and Unknown if the
-        server did not confirm in time."""
+        """Releases it. Raises Lost or Taken if it had ended before, and Unknown if the server did
+        not confirm in time."""
         status = lib.dibs_release(self._handle)
         self._watch.end()
         check(status)

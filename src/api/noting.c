@@ -73,7 +73,6 @@ static dibs_fleet_end end_of(dibs_status status)
 {
   switch (status) {
   case DIBS_LOST: return DIBS_FLEET_LOST;
-  case DIBS_EXPIRED: return DIBS_FLEET_EXPIRED;
   case DIBS_TAKEN: return DIBS_FLEET_TAKEN;
   default: return DIBS_FLEET_RELEASED;
   }

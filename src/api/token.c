@@ -150,6 +150,15 @@ static void keep_registration(client_record *c, const token_parts *p, int32_t tt
   request_deinit(&command);
 }
 
+/* Of a lease that is not there any more. With an era guard a server that was promoted may lack
+ * the grant that followed (protocol.md 16). */
+static dibs_status gone_status(const client_record *c, release_outcome gone)
+{
+  if (gone == RELEASE_TAKEN)
+    return DIBS_TAKEN;
+  return gone == RELEASE_UNTAKEN && c->names.quarantine_ms == 0 ? DIBS_EXPIRED : DIBS_LOST;
+}
+
 static dibs_status token_renew(client_record *c, const char *token, int32_t ttl_ms,
                                int64_t *ret_remaining_ms)
 {
@@ -171,7 +180,7 @@ static dibs_status token_renew(client_record *c, const char *token, int32_t ttl_
   if (status != DIBS_OK)
     return status;
   if (!answer.is_ours)
-    return release_gone_status(answer.gone);
+    return gone_status(c, answer.gone);
   if (ret_remaining_ms != NULL)
     *ret_remaining_ms = answer.remaining_ms;
   return DIBS_OK;
@@ -236,7 +245,7 @@ static dibs_status lease_ask(client_record *c, lease_encoder *encode, const toke
     status = client_refuse(c, DIBS_ERR_PROTOCOL, "unexpected reply to the script release");
   question_deinit(&q);
   if (status == DIBS_OK && answer.outcome != RELEASE_DONE)
-    status = release_gone_status(answer.outcome);
+    status = gone_status(c, answer.outcome);
   request_deinit(&k);
   return status;
 }

@@ -141,9 +141,8 @@ static void say_unconfirmed(const run *r, dibs_status status, const char *name)
 /* `why`: of renewals that failed or of the loss, as run_why(). */
 static void say_lost(const run *r, dibs_status status, const char *name, const char *why)
 {
-  const char *next = status == DIBS_TAKEN     ? ", and another client has it now"
-                     : status == DIBS_EXPIRED ? "; no other client had it since"
-                     : why[0] == '\0'         ? ": the lease ended or was broken" : "";
+  const char *next = status == DIBS_TAKEN ? ", and another client has it now"
+                     : why[0] == '\0'     ? ": the lease ended or was broken" : "";
 
   say_fault(&(message_facts) { .status = dibs_status_name(status), .name = r->name },
             "%s was lost%s%s%s", name, r->command == NULL ? "" : " before the command ended",
@@ -161,7 +160,7 @@ static void release(run *r)
   r->held_ms = clock_ms() - r->granted_ms;
   r->hold = NULL;
   printable(r->name, name, sizeof(name));
-  if (status == DIBS_LOST || status == DIBS_EXPIRED || status == DIBS_TAKEN) {
+  if (status == DIBS_LOST || status == DIBS_TAKEN) {
     r->is_lost = true;
     if (!r->was_stopped_by_us)
       say_lost(r, status, name, reason);

@@ -174,9 +174,6 @@ typedef enum release_outcome {
   RELEASE_UNTAKEN    /* the name is free, and this was the last grant: break and renew */
 } release_outcome;
 
-/* The status of a lease that was not DONE. */
-dibs_status release_gone_status(release_outcome outcome);
-
 typedef struct release_answer {
   release_outcome outcome;
   lease_id taker;         /* RELEASE_TAKEN */

@@ -12,7 +12,7 @@
 const char *const fleet_wait_words[DIBS_FLEET_WAITS] = {
   "ok", "busy", "timeout", "cancelled", "unknown", "error"
 };
-const char *const fleet_end_words[DIBS_FLEET_ENDS] = { "released", "lost", "expired", "taken" };
+const char *const fleet_end_words[DIBS_FLEET_ENDS] = { "released", "lost", "taken" };
 
 static const struct metric_row { const char *name, *type, *unit, *help; } metric_rows[] = {
 #define METRIC_ROW(name, type, unit, labels, help) { #name, type, unit, help },

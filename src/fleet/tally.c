@@ -184,8 +184,7 @@ static bool is_notable(const fleet *f, const char *end, span waited, span held)
   if (f->settings.history == HISTORY_ALL)
     return true;
   return end == fleet_wait_words[DIBS_FLEET_TIMED_OUT] || end == fleet_end_words[DIBS_FLEET_LOST] ||
-         end == fleet_end_words[DIBS_FLEET_EXPIRED] || end == fleet_end_words[DIBS_FLEET_TAKEN] ||
-         waited.ns > over.ns || held.ns > over.ns;
+         end == fleet_end_words[DIBS_FLEET_TAKEN] || waited.ns > over.ns || held.ns > over.ns;
 }
 
 void fleet_tell(fleet *f, const fleet_note *n, const char *end, const char *name, size_t size,

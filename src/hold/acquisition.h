@@ -49,9 +49,9 @@ uint64_t holders_fence(const acquisition *a);           /* of the first, which m
 void holders_set_fence(acquisition *a, uint64_t fence);
 void holders_report(const acquisition *a, lock_event_kind kind);
 void holders_lose(acquisition *a, dibs_status status, const char *words);
-/* They are being released, and report DIBS_UNKNOWN at `limit` (INSTANT_NEVER: they wait).
- * `was_valid`: they held until now. */
-void holders_release(acquisition *a, bool was_valid, instant limit);
+/* They held until now and are being released; they report DIBS_UNKNOWN at `limit`
+ * (INSTANT_NEVER: they wait). */
+void holders_release(acquisition *a, instant limit);
 void holders_say(acquisition *a, const char *words);  /* as claim_say() */
 const char *holders_words(const acquisition *a);      /* said last, of the first; "": none */
 void holders_end(acquisition *a, dibs_status status, const char *words);

@@ -366,11 +366,10 @@ void claim_end(claim *c, lock_event_kind kind, dibs_status status)
   claim_report(c, kind);
 }
 
-void holders_release(acquisition *a, bool was_valid, instant limit)
+void holders_release(acquisition *a, instant limit)
 {
   for (claim *c = a->holders; c != NULL; c = c->next) {
     c->state = CLAIM_RELEASING;
-    c->was_valid = was_valid;
     claim_say(c, "");                    /* about renewals */
     if (!instant_is_never(limit))
       timers_set(c->backend->timers, &c->timer, limit);

@@ -32,7 +32,6 @@ struct claim {
   unsigned events;               /* bits 1 << lock_event_kind: events to report */
   claim_state state;
   lock_spec spec;                /* owner and note are those below; it has no names */
-  bool was_valid;                /* RELEASING: the hold was valid when it was released */
   bool is_reported;              /* it is in the wait report */
   uint32_t acknowledged, replicas_wanted;
   bool has_fsync;

@@ -4,6 +4,8 @@
 
 #include "hold/claim.h"
 
+#include <assert.h>
+
 lease *lease_of_claim(const claim *c)
 {
   return c->of != NULL ? c->of->record : NULL;
@@ -213,6 +215,8 @@ static void release(claim *c, instant now)
   lease *l = lease_of_claim(c);
   lock_table *t = l->table;
 
+  /* Due timers ran before (S7): it has not ended. */
+  assert(lease_never_ends(l) || instant_before(now, hold_end(l)));
   if (l->claims.holders->next != NULL) {     /* an inner or outer hold remains */
     claim_end(c, LOCK_RELEASED, DIBS_OK);
     t->backend.counts.released++;
@@ -236,23 +240,19 @@ static void release(claim *c, instant now)
     hold_pass(l, now);
     return;
   }
-  holders_release(&l->claims, instant_before(now, hold_end(l)),
-                  instant_add(now, t->settings.command_timeout));
+  holders_release(&l->claims, instant_add(now, t->settings.command_timeout));
   lease_become(l, LEASE_RELEASING, now);
 }
 
 /* ---- the reply to the release of its lease ---- */
 
-static dibs_status release_status(const lease *l, const claim *c, const release_answer *a)
+/* It was valid when the program released it. */
+static dibs_status release_status(const lease *l, const release_answer *a)
 {
   /* "Not yours" to a repeated request: the first copy released it, and its reply was lost. */
-  if (c->was_valid && (a->outcome == RELEASE_DONE || l->term.end_sendings > 1))
+  if (a->outcome == RELEASE_DONE || l->term.end_sendings > 1)
     return DIBS_OK;
-  if (a->outcome != RELEASE_DONE)
-    return release_gone_status(a->outcome);
-  /* The end was not seen before the release. The lease was still there, so no other client
-   * had the name; but a recently promoted server may lack a grant (protocol.md 16). */
-  return l->table->protocol.quarantine_ms > 0 ? DIBS_LOST : DIBS_EXPIRED;
+  return a->outcome == RELEASE_TAKEN ? DIBS_TAKEN : DIBS_LOST;
 }
 
 void claims_released(lease *l, const release_answer *a)
@@ -266,7 +266,7 @@ void claims_released(lease *l, const release_answer *a)
 
   while (l->claims.holders != NULL) {
     claim *c = l->claims.holders;
-    dibs_status status = release_status(l, c, a);
+    dibs_status status = release_status(l, a);
 
     l->table->backend.counts.released++;
     claim_say(c, status == DIBS_OK ? "" : "it had ended before it was released");

@@ -32,7 +32,7 @@ static lease_state release(lease *l, instant now)
 
 static lease_state release_holders(lease *l, instant now)
 {
-  holders_release(&l->claims, true, INSTANT_NEVER);
+  holders_release(&l->claims, INSTANT_NEVER);
   return release(l, now);
 }
 

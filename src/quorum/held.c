@@ -211,7 +211,7 @@ void held_release(quorum_record *r, instant now)
 {
   quorum *q = r->quorum;
 
-  holders_release(&r->claims, true, instant_add(now, q->command_timeout));
+  holders_release(&r->claims, instant_add(now, q->command_timeout));
   record_leave(r, now);
 }
 

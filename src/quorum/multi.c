@@ -243,7 +243,7 @@ static void release(claim *c, instant now)
 {
   multi_record *w = c->of->record;
 
-  holders_release(&w->claims, true, INSTANT_NEVER);
+  holders_release(&w->claims, INSTANT_NEVER);
   w->state = MULTI_LEAVING;
   parts_leave(w, now);
   forget_if_over(w);

@@ -293,6 +293,35 @@ static dibs_status release_of_a_lease_over(void)
   return release();
 }
 
+static void wait_for_end(void)
+{
+  dibs_inspection *seen = NULL;
+  bool is_held;
+
+  do {
+    live_expect_ok(dibs_inspect(other, name, &seen));
+    is_held = seen->is_held;
+    seen = dibs_inspection_free(seen);
+  } while (is_held);
+}
+
+/* No thread of the library runs: the release itself finds that it is over, and the lease stands on
+ * the server. */
+static dibs_status release_of_an_end_not_noticed(void)
+{
+  dibs_options o = live_options();
+  dibs_client *idle;
+  dibs_status status;
+
+  o.flags = DIBS_CLIENT_NO_THREAD;
+  idle = live_open_with(live_url(), &o);
+  hold = live_lock(idle, name, SOON_MS);
+  wait_for_end();
+  status = release();
+  idle = dibs_close(idle);
+  return status;
+}
+
 static dibs_status release_of_a_taken_name(void)
 {
   dibs_hold *theirs;
@@ -304,18 +333,6 @@ static dibs_status release_of_a_taken_name(void)
   status = release();
   assert_int_equal(dibs_release(theirs), DIBS_OK);
   return status;
-}
-
-static void wait_for_end(void)
-{
-  dibs_inspection *seen = NULL;
-  bool is_held;
-
-  do {
-    live_expect_ok(dibs_inspect(other, name, &seen));
-    is_held = seen->is_held;
-    seen = dibs_inspection_free(seen);
-  } while (is_held);
 }
 
 static dibs_status release_without_a_reply(void)
@@ -557,6 +574,31 @@ static dibs_status renew_of_a_released_lease(void)
   return renew();
 }
 
+/* With an era guard a server is not believed that no other client had the name: it may have been
+ * promoted without the last grant. */
+static dibs_status with_an_era_guard(dibs_status (*run)(void))
+{
+  dibs_options o = live_options();
+  dibs_client *former[] = { client, other };
+  dibs_status status;
+
+  o.prefix = "guarded";
+  o.quarantine_ms = 1;
+  client = live_open_with(live_url(), &o);
+  other = live_open_with(live_url(), &o);
+  status = run();
+  client = dibs_close(client);
+  other = dibs_close(other);
+  client = former[0];
+  other = former[1];
+  return status;
+}
+
+static dibs_status renew_with_an_era_guard(void)
+{
+  return with_an_era_guard(renew_of_a_released_lease);
+}
+
 static dibs_status renew_of_a_taken_name(void) { return of_a_followed_token(renew, false); }
 static dibs_status renew_of_a_followed_lease(void) { return of_a_followed_token(renew, true); }
 
@@ -585,6 +627,34 @@ static dibs_status token_release_of_a_taken_name(void)
 static dibs_status token_release_of_a_followed_lease(void)
 {
   return of_a_followed_token(token_release, true);
+}
+
+/* Whether another client had the name since the end of a hold: dibs_release() does not know. */
+static dibs_status token_release_of_a_lost_hold(bool is_followed)
+{
+  struct live_loss loss = { .count = 0 };
+  dibs_lock_options o = live_lock_options(SOON_MS, LIVE_LONG_MS);
+
+  o.flags = DIBS_LOCK_FIXED;
+  o.on_lost = live_on_lost;
+  o.on_lost_data = &loss;
+  hold = live_lock_with(client, name, &o);
+  token_of(hold);
+  assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
+  if (is_followed)
+    assert_int_equal(dibs_release(held(other)), DIBS_OK);
+  live_expect(client, release(), DIBS_LOST);
+  return token_release();
+}
+
+static dibs_status token_release_after_a_loss(void)
+{
+  return token_release_of_a_lost_hold(false);
+}
+
+static dibs_status token_release_after_a_loss_and_another(void)
+{
+  return token_release_of_a_lost_hold(true);
 }
 
 static dibs_status token_release_without_a_token(void)
@@ -687,6 +757,11 @@ static dibs_status break_of_a_followed_lease(bool gives_back)
   return status;
 }
 
+static dibs_status second_break_with_an_era_guard(void)
+{
+  return with_an_era_guard(second_break);
+}
+
 static dibs_status break_of_a_lease_before(void) { return break_of_a_followed_lease(true); }
 static dibs_status break_of_a_taken_name(void) { return break_of_a_followed_lease(false); }
 
@@ -783,7 +858,7 @@ static dibs_status canceller_without_descriptors(void)
   X(dibs_release, DIBS_LOST, release_of_a_deleted_lease) \
   X(dibs_release, DIBS_LOST, release_of_a_lease_over) \
   X(dibs_release, DIBS_TAKEN, release_of_a_taken_name) \
-  NOT_HERE(dibs_release, DIBS_EXPIRED, the end of a hold is seen before each release) \
+  X(dibs_release, DIBS_LOST, release_of_an_end_not_noticed) \
   X(dibs_release, DIBS_UNKNOWN, release_without_a_reply) \
   X(dibs_release, DIBS_ERR_STALE, second_release) \
   X(dibs_release, DIBS_ERR_STALE, release_of_nothing) \
@@ -813,6 +888,7 @@ static dibs_status canceller_without_descriptors(void)
   X(dibs_token_renew, DIBS_OK, renew_of_a_lease) \
   X(dibs_token_renew, DIBS_OK, renew_after_the_end) \
   X(dibs_token_renew, DIBS_EXPIRED, renew_of_a_released_lease) \
+  X(dibs_token_renew, DIBS_LOST, renew_with_an_era_guard) \
   X(dibs_token_renew, DIBS_TAKEN, renew_of_a_taken_name) \
   X(dibs_token_renew, DIBS_LOST, renew_of_a_followed_lease) \
   X(dibs_token_renew, DIBS_UNKNOWN, renew_without_a_reply) \
@@ -820,6 +896,8 @@ static dibs_status canceller_without_descriptors(void)
   NOT_HERE(dibs_token_renew, DIBS_ERR_UNSUPPORTED, live/quorum) \
   X(dibs_token_release, DIBS_OK, token_release_of_a_lease) \
   X(dibs_token_release, DIBS_OK, second_token_release) \
+  X(dibs_token_release, DIBS_OK, token_release_after_a_loss) \
+  X(dibs_token_release, DIBS_LOST, token_release_after_a_loss_and_another) \
   X(dibs_token_release, DIBS_TAKEN, token_release_of_a_taken_name) \
   X(dibs_token_release, DIBS_LOST, token_release_of_a_followed_lease) \
   X(dibs_token_release, DIBS_UNKNOWN, token_release_without_a_reply) \
@@ -837,6 +915,7 @@ static dibs_status canceller_without_descriptors(void)
   X(dibs_list, DIBS_ERR_UNREACHABLE, list_without_a_reply) \
   X(dibs_break, DIBS_OK, break_of_a_lease) \
   X(dibs_break, DIBS_EXPIRED, second_break) \
+  X(dibs_break, DIBS_LOST, second_break_with_an_era_guard) \
   X(dibs_break, DIBS_LOST, break_of_a_lease_before) \
   X(dibs_break, DIBS_TAKEN, break_of_a_taken_name) \
   X(dibs_break, DIBS_UNKNOWN, break_without_a_reply) \

@@ -22,8 +22,8 @@ class Hold(Held):
         return event
 
     async def release(self) -> None:
-        """Releases it. Raises Lost, Expired or Taken if it had ended before, and Unknown if the
-        server did not confirm in time. A cancelled task does not wait for the answer."""
+        """Releases it. Raises Lost or Taken if it had ended before, and Unknown if the server did
+        not confirm in time. A cancelled task does not wait for the answer."""
         self._watch.end()
         await over(self._client, lambda data: int(
             lib.dibs_release_async(self._handle, lib.dibs_py_over, data)))

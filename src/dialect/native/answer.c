@@ -180,13 +180,6 @@ bool native_release_answer(const resp_reply *r, release_answer *ret)
   return true;
 }
 
-dibs_status release_gone_status(release_outcome outcome)
-{
-  return outcome == RELEASE_TAKEN     ? DIBS_TAKEN
-         : outcome == RELEASE_UNTAKEN ? DIBS_EXPIRED
-                                      : DIBS_LOST;
-}
-
 bool native_cancel_answer(const resp_reply *r)
 {
   const resp_node *root = resp_root(r);
