@@ -107,6 +107,17 @@ static bool next_report(const child *c, int flags, guardian_report *ret)
   return size == (ssize_t)sizeof(*ret);
 }
 
+/* Until both have ended: the guardian closes the socket, the second one is a child. */
+static void await_guardians(const child *c)
+{
+  guardian_report unread;
+
+  while (next_report(c, 0, &unread))
+    continue;
+  while (waitpid(c->second, NULL, 0) < 0 && errno == EINTR)
+    continue;
+}
+
 static void close_all(child *c)
 {
   if (c->fd >= 0)
@@ -114,7 +125,7 @@ static void close_all(child *c)
   if (c->terminal >= 0)
     close(c->terminal);
   c->fd = c->terminal = -1;
-  c->pid = c->guardian = 0;
+  c->pid = c->guardian = c->second = 0;
 }
 
 /* Returns 0 when the guardian has forked the command, or errno. */
@@ -122,20 +133,20 @@ static int start_guardian(child *c, const child_plan *plan, const becoming *b)
 {
   guardian_report started;
 
-  c->guardian = guardian_start(&(guardian_plan) { .become = become_command,
-                                                  .data = b,
-                                                  .first = plan->order,
-                                                  .signal = plan->lost_signal,
-                                                  .has_group = c->has_group },
-                               &c->fd);
-  if (c->guardian < 0)
+  c->second = guardian_start(&(guardian_plan) { .become = become_command,
+                                                .data = b,
+                                                .first = plan->order,
+                                                .signal = plan->lost_signal,
+                                                .has_group = c->has_group },
+                             &c->fd);
+  if (c->second < 0)
     return errno;
   if (next_report(c, 0, &started)) {
     c->pid = started.number;
+    c->guardian = started.guardian;
     return 0;
   }
-  while (waitpid(c->guardian, NULL, 0) < 0 && errno == EINTR)
-    continue;
+  await_guardians(c);
   return EAGAIN;
 }
 
@@ -174,8 +185,9 @@ static void give_order(const child *c, const guardian_order *order)
 {
   if (c->fd < 0)
     return;
-  send(c->fd, order, sizeof(*order), MSG_NOSIGNAL | MSG_DONTWAIT);
-  kill(c->guardian, SIGCONT);       /* stopped, it would guard nothing */
+  if (send(c->fd, order, sizeof(*order), MSG_NOSIGNAL | MSG_DONTWAIT) > 0 || errno == EAGAIN)
+    kill(c->guardian, SIGCONT);     /* stopped, it would guard nothing */
+  kill(c->second, SIGCONT);
 }
 
 void child_signal(const child *c, int number)
@@ -194,13 +206,14 @@ void child_guard(const child *c, const guardian_order *order)
   give_order(c, order);
 }
 
-/* The kernel has killed the command with the guardian. What else is in its group is not: no
- * time is left to trust in it. */
+/* The kernel has killed the command with the guardian. The second one kills all else, as far as
+ * it finds it in /proc; the group is found without. */
 static void end_unguarded(child *c)
 {
   const struct timespec step = { .tv_nsec = 2000000 };
   pid_t to = c->has_group ? -c->pid : c->pid;
 
+  kill(c->second, SIGCONT);
   c->is_unguarded = true;
   c->status = SIGKILL;
   for (int waited = 0; waited < 500 && kill(to, c->has_group ? SIGKILL : 0) == 0; waited += 2)
@@ -234,8 +247,7 @@ int child_reap(child *c, bool ends_tree)
   if (ends_tree)
     give_order(c, &(guardian_order) { .verb = GUARDIAN_KILL });
   give_order(c, &(guardian_order) { .verb = GUARDIAN_LEAVE });
-  while (waitpid(c->guardian, NULL, 0) < 0 && errno == EINTR)
-    continue;
+  await_guardians(c);
   c->ended_with_terminal = c->has_terminal;
   take_terminal_back(c);
   close_all(c);

@@ -30,7 +30,7 @@ typedef struct child_plan {
 
 typedef struct child {
   pid_t pid;               /* 0: none */
-  pid_t guardian;
+  pid_t guardian, second;  /* the second one is a child of this process */
   int fd;                  /* readable: child_look() has news; -1: none */
   bool has_group;
   int terminal;            /* -1: none */

@@ -60,9 +60,11 @@ static void set_title(void)
 
 /* ---- the command ---- */
 
+/* The second guardian knows no command: the wrapper kills its group. */
 static void signal_command(const guard *g, int number)
 {
-  kill(g->has_group ? -g->command : g->command, number);
+  if (g->command > 0)
+    kill(g->has_group ? -g->command : g->command, number);
 }
 
 /* The command stays a zombie until the wrapper says LEAVE, so that its pid and its group's
@@ -116,6 +118,7 @@ static void report(const guard *g, enum guardian_event event, int number)
   memset(&r, 0, sizeof(r));
   r.event = event;
   r.number = number;
+  r.guardian = getpid();
   r.is_by_guardian = g->has_signalled || g->has_killed;
   /* A stop may be dropped by a wrapper that reads nothing; an end waits for it. */
   (void)!send(g->socket, &r, sizeof(r),
@@ -234,16 +237,26 @@ static _Noreturn void watch(guard *g)
 
 /* ---- start ---- */
 
-static int own_descriptors(int socket_fd, int *ret_children)
+/* What both guardians are: nothing of the caller's is kept, no signal but SIGKILL ends them. */
+static void stand_apart(unsigned first_to_close)
 {
-  sigset_t child;
+  sigset_t all;
 
-  if (socket_fd != GUARDIAN_SOCKET)
-    dup2(socket_fd, GUARDIAN_SOCKET);
-  close_from(GUARDIAN_SOCKET + 1);
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, NULL);
+  set_title();
+  close_from(first_to_close);
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
     close(fd);
   stdio_fill();
+  /* So that file systems can be unmounted; a failure does no harm. */
+  (void)!chdir("/");
+}
+
+static int own_descriptors(int *ret_children)
+{
+  sigset_t child;
+
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);
   *ret_children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -265,27 +278,48 @@ static pid_t fork_command(const guardian_plan *plan, pid_t wrapper_group)
   return pid;
 }
 
-static _Noreturn void guardian_main(const guardian_plan *plan, int socket_fd)
+static _Noreturn void guardian_main(const guardian_plan *plan, int socket_fd,
+                                    pid_t wrapper_group)
 {
-  guard g = { .has_group = plan->has_group, .signal = plan->signal, .order = plan->first };
-  const pid_t wrapper_group = getpgrp();
-  sigset_t all;
+  guard g = { .has_group = plan->has_group, .signal = plan->signal, .order = plan->first,
+              .socket = GUARDIAN_SOCKET };
 
-  /* Before the command runs: a kill of the wrapper's group is not to end the guardian. */
-  setpgid(0, 0);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   g.command = fork_command(plan, wrapper_group);
   if (g.command < 0)
     _exit(1);
-  sigfillset(&all);
-  sigprocmask(SIG_SETMASK, &all, NULL);
-  set_title();                      /* after exec: the command's arguments are in that area */
-  g.timer = own_descriptors(socket_fd, &g.children);
-  g.socket = GUARDIAN_SOCKET;
-  /* So that file systems can be unmounted; a failure does no harm. */
-  (void)!chdir("/");
+  if (socket_fd != GUARDIAN_SOCKET)
+    dup2(socket_fd, GUARDIAN_SOCKET);
+  stand_apart(GUARDIAN_SOCKET + 1);    /* after exec: the command's arguments are in its title */
+  g.timer = own_descriptors(&g.children);
   report(&g, GUARDIAN_STARTED, (int)g.command);
   watch(&g);
+}
+
+/* The second guardian. It becomes the parent of all that the guardian was the parent of. */
+static _Noreturn void stand_behind(const guardian_plan *plan, int socket_fd)
+{
+  const pid_t wrapper_group = getpgrp();
+  guard second = { .command = 0 };
+  int status = 0;
+  pid_t guardian;
+
+  /* Before the command runs: a kill of the wrapper's group is not to end the guardians. The group
+   * is one, so that the kernel continues a stopped one of them when the wrapper has died. */
+  setpgid(0, 0);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  guardian = fork();
+  if (guardian == 0)
+    guardian_main(plan, socket_fd, wrapper_group);
+  if (guardian < 0)
+    _exit(1);
+  stand_apart(STDERR_FILENO + 1);
+  while (waitpid(guardian, &status, WUNTRACED) < 0 ? errno == EINTR
+                                                   : WIFSTOPPED(status))
+    kill(guardian, SIGCONT);
+  if (WIFSIGNALED(status))
+    kill_tree(&second);
+  _exit(0);
 }
 
 pid_t guardian_start(const guardian_plan *plan, int *ret_fd)
@@ -298,7 +332,7 @@ pid_t guardian_start(const guardian_plan *plan, int *ret_fd)
   pid = fork();
   if (pid == 0) {
     close(sockets[0]);
-    guardian_main(plan, sockets[1]);
+    stand_behind(plan, sockets[1]);
   }
   error = errno;
   close(sockets[1]);

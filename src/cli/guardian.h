@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/guardian.h - the process between the wrapper and its command, which ends the command and
+/* cli/guardian.h - the processes between the wrapper and its command, which end the command and
  * all its descendants when the wrapper cannot.
  *
- *     wrapper --orders--> guardian --fork--> command --> ... descendants
- *             <-reports--
+ *     wrapper --fork--> second guardian --fork--> guardian --fork--> command --> ... descendants
+ *             ----------------orders------------>
+ *             <---------------reports------------
  *
  * The guardian kills the tree of the command when the wrapper has died (the socket ends), when
  * the wrapper orders it, and at the last time that the wrapper named: a wrapper that is stopped
  * names no later one. As the parent of the command and a child subreaper it is the ancestor of
  * every descendant, also in new sessions and process groups and after its parent has died.
  *
- * It holds none of the descriptors of its caller, is in a process group of its own, in the
- * caller's session (so the command's group is not orphaned), and blocks every signal that can
- * be blocked. It is forked from a process with threads and never executes a program: only
- * async-signal-safe calls, no memory but its own stack. When the guardian itself is killed, the
- * kernel kills the command (PR_SET_PDEATHSIG). */
+ * When the guardian itself is killed, the kernel kills the command (PR_SET_PDEATHSIG), and makes
+ * all other descendants children or descendants of the second guardian, which is a subreaper for
+ * that reason: it kills them. Until then it only continues a guardian that was stopped.
+ *
+ * Both hold none of the descriptors of their caller, are in a process group of their own, in the
+ * caller's session (so the command's group is not orphaned), and block every signal that can
+ * be blocked. They are forked from a process with threads and never execute a program: only
+ * async-signal-safe calls, no memory but their own stack. */
 #ifndef CLI_GUARDIAN_H
 #define CLI_GUARDIAN_H
 
@@ -44,6 +48,7 @@ enum guardian_event { GUARDIAN_STARTED = 1, GUARDIAN_STOPPED, GUARDIAN_ENDED };
 typedef struct guardian_report {
   enum guardian_event event;
   int number;              /* the pid; the signal that stopped it; its wait status */
+  pid_t guardian;          /* the pid of the sender */
   bool is_by_guardian;     /* ENDED: after the guardian's own signal or kill */
 } guardian_report;
 
@@ -60,9 +65,9 @@ typedef struct guardian_plan {
  * a pkill(1) of the wrapper by its name or arguments leaves the guardian. */
 void guardian_keep_title(int argc, char **argv);
 
-/* Forks the guardian. Returns its pid, with the wrapper's end of the socket (close-on-exec) in
- * *ret_fd, or -1 and errno. The first report is GUARDIAN_STARTED, or the end of the socket when
- * the command could not be forked. */
+/* Forks the guardians. Returns the pid of the second one, which ends after the other, with the
+ * wrapper's end of the socket (close-on-exec) in *ret_fd, or -1 and errno. The first report is
+ * GUARDIAN_STARTED, or the end of the socket when something could not be forked. */
 pid_t guardian_start(const guardian_plan *plan, int *ret_fd);
 
 #endif

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import tempfile
 import time
 
@@ -336,15 +337,22 @@ SESSION = ('trap "" TERM; setsid sh -c \'trap "" TERM; echo $$ >"$OUT/inner"; '
            'while :; do sleep 0.05; done\' & sleep 60; true')
 
 
+def _guardians(wrapper):
+    """The second one, and the parent of the command."""
+    found = [pid for pid in _all_below(wrapper)
+             if read('/proc/%d/comm' % pid) == 'lease-guardian\n']
+    return found[0], found[-1]
+
+
 def _tree(name, *options, script=TREE):
-    """The wrapper, the pid of a process two below it, and that of the guardian."""
+    """The wrapper, the pid of a process two below its command, and that of the guardian."""
     out = tempfile.mkdtemp(prefix='dibs-cli-test-')
     process = start('run', *options, name, '--', 'sh', '-c', script, env={'OUT': out})
     until(lambda: os.path.exists(out + '/inner') and read(out + '/inner').endswith('\n'),
           'the command runs')
     inner = int(read(out + '/inner'))
     shutil.rmtree(out)
-    return process, inner, _children(process.pid)[0]
+    return process, inner, _guardians(process.pid)[1]
 
 
 def _children(pid):
@@ -431,10 +439,97 @@ def a_killed_guardian_takes_the_command_along_and_the_lock_is_free():
     assert not is_held('alone')
 
 
+# A daemon: in a session of its own, and the process that started it has ended.
+DAEMON = ('trap "" TERM; (setsid sh -c \'trap "" TERM; echo $$ >"$OUT/inner"; '
+          'while :; do sleep 0.05; done\' </dev/null >/dev/null 2>&1 &); sleep 60; true')
+
+
+def _second_stopped(second, guardian, process):
+    os.kill(second, signal.SIGSTOP)
+    os.kill(guardian, signal.SIGKILL)
+
+
+def _with_wrapper(second, guardian, process):
+    os.kill(guardian, signal.SIGKILL)
+    process.kill()
+
+
+KILLS = {
+    'guardian': (lambda second, guardian, process: os.kill(guardian, signal.SIGKILL), 137),
+    'guardian, the second one stopped': (_second_stopped, 137),
+    'guardian and wrapper': (_with_wrapper, -9),
+    'wrapper': (lambda second, guardian, process: process.kill(), -9),
+}
+
+
+def _no_daemon_beside_the_next_holder(what, script, *options):
+    process, inner, guardian = _tree('daemon', '-t', '3s', *options, script=script)
+    second = _guardians(process.pid)[0]
+    following = start('run', 'daemon', '--', 'cat', '/proc/%d/stat' % inner)
+    until_waiting('daemon')
+    kill, code = KILLS[what]
+    kill(second, guardian, process)
+    done = finish(following)
+    promise_kept(done.code != 0 or done.out.rsplit(')', 1)[1].split()[0] in 'ZX',
+                 what, options, 'a daemon runs beside the next holder:', done)
+    equal(finish(process).code, code, what)
+    for pid in (second, guardian, inner):
+        _gone(pid, what + ': nothing is left')
+
+
+def a_daemon_of_the_command_is_dead_before_the_next_holder_when_a_guardian_was_killed():
+    for script in (SESSION, DAEMON):
+        _no_daemon_beside_the_next_holder('guardian', script)
+        _no_daemon_beside_the_next_holder('guardian, the second one stopped', script)
+    _no_daemon_beside_the_next_holder('guardian', DAEMON, '--foreground')
+    _no_daemon_beside_the_next_holder('guardian', DAEMON, '--on-lost', 'ignore')
+    _no_daemon_beside_the_next_holder('guardian and wrapper', DAEMON)
+    _no_daemon_beside_the_next_holder('wrapper', DAEMON)
+
+
+def a_killed_second_guardian_changes_nothing():
+    process, inner, guardian = _tree('single', '-t', '900ms')
+    second = _guardians(process.pid)[0]
+    os.kill(second, signal.SIGKILL)
+    until(lambda: process_state(second) == 'Z', 'it is dead')
+    time.sleep(1.5)
+    assert is_alive(inner) and is_alive(guardian) and is_held('single')
+    process.kill()
+    _dead_at(inner, 2)
+    process.wait()
+    out = temporary_file()
+    process = start('run', 'single', '--', 'sh', '-c', 'echo >%s; cat; exit 5' % out,
+                    stdin=subprocess.PIPE)
+    until_text(out)
+    os.kill(_guardians(process.pid)[0], signal.SIGKILL)
+    process.stdin.close()
+    process.wait(PATIENCE)
+    equal(process.returncode, 5)
+    os.unlink(out)
+
+
 def a_stopped_guardian_is_continued():
     process, inner, guardian = _tree('asleep', '-t', '900ms')
-    os.kill(guardian, signal.SIGSTOP)
-    until(lambda: process_state(guardian) != 'T', 'the guardian goes on')
+    for pid in (guardian, _guardians(process.pid)[0]):
+        os.kill(pid, signal.SIGSTOP)
+        until(lambda: process_state(pid) != 'T', 'the guardian goes on')
+    process.kill()
+    _dead_at(inner, 2)
+
+
+def a_guardian_that_is_stopped_with_the_wrapper_is_continued():
+    process, inner, guardian = _tree('halt', '-t', '2s', '-k', '100ms')
+    for pid in (process.pid, guardian):
+        os.kill(pid, signal.SIGSTOP)
+    _dead_at(inner)                     # at its time, before the lease ends
+    process.kill()
+
+
+def guardians_that_are_all_stopped_are_continued_when_the_wrapper_is_killed():
+    process, inner, guardian = _tree('halt', '-t', '30s')
+    for pid in (process.pid, _guardians(process.pid)[0], guardian):
+        os.kill(pid, signal.SIGSTOP)
+        until(lambda: process_state(pid) == 'T', 'it is stopped')
     process.kill()
     _dead_at(inner, 2)
 
@@ -442,7 +537,7 @@ def a_stopped_guardian_is_continued():
 def a_group_kill_of_the_wrapper_leaves_the_guardian_to_its_work():
     process = start('run', '-t', '30s', 'group', '--', 'sh', '-c', 'sleep 61 & wait; true',
                     start_new_session=True)
-    until(lambda: len(_all_below(process.pid)) >= 3, 'the command runs')
+    until(lambda: len(_all_below(process.pid)) >= 4, 'the command runs')
     below = _all_below(process.pid)
     os.killpg(process.pid, signal.SIGKILL)
     for pid in below:
