@@ -93,6 +93,28 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_sandbox_start_with(
   const dibs_sandbox_options *options, dibs_sandbox **ret_sandbox, char *ret_url,
   size_t url_size, dibs_error *error);
 
+/* A server of a sandbox. Later versions add fields at the end. */
+typedef struct dibs_sandbox_server {
+  size_t size;
+  const char *role;           /* as it was started: "server", "primary", "replica", "sentinel" */
+  const char *url;            /* redis://127.0.0.1:PORT, or unix://... */
+  const char *socket;         /* path of its unix socket, also where it has a port */
+  const char *directory;      /* its data */
+  const char *log;            /* path of its log */
+  int64_t pid;
+  int32_t port;               /* of 127.0.0.1; 0: none */
+} dibs_sandbox_server;
+
+/* Describes the server `index`, from 0; NULL: there are fewer. A primary comes before replicas,
+ * these before sentinels. Valid until dibs_sandbox_keep() or dibs_sandbox_stop(), also after the
+ * end of the server. Thread: any. Since 0.5 */
+DIBS_API const dibs_sandbox_server *dibs_sandbox_server_at(
+  const dibs_sandbox *sandbox, size_t index);
+
+/* Names the directory that is removed with the sandbox. Only this user can open it; a program
+ * may put files there. Valid as dibs_sandbox_server_at(). Thread: any. Since 0.5 */
+DIBS_API const char *dibs_sandbox_directory(const dibs_sandbox *sandbox);
+
 /* Lets the server outlive this process. Returns the process that SIGTERM ends together with the
  * servers and their directory; `sandbox` is freed. 0: it was not kept, and `sandbox` is
  * still valid. Thread: any. Since 0.5 */

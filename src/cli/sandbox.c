@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <dibs/dibs.h>
 
@@ -14,6 +15,8 @@
 #include "cli/local.h"
 #include "cli/message.h"
 #include "cli/options.h"
+
+enum { DESCRIPTION_PATH_MAX = 256 };
 
 typedef struct sandbox_arguments {
   command_line line;
@@ -33,8 +36,60 @@ static const option_row rows[] = {
   { .name = NULL },
 };
 
-static int run_with_url(char *const *arguments, const char *url, signal_watch *signals,
-                        int *ret_died_of)
+static json_t *server_as_json(const dibs_sandbox_server *server)
+{
+  json_t *object = json_object();
+
+  json_object_set_new(object, "role", json_text(server->role));
+  json_object_set_new(object, "url", json_text(server->url));
+  json_object_set_new(object, "port", json_integer(server->port));
+  json_object_set_new(object, "pid", json_integer(server->pid));
+  json_object_set_new(object, "socket", json_text(server->socket));
+  json_object_set_new(object, "directory", json_text(server->directory));
+  json_object_set_new(object, "log", json_text(server->log));
+  return object;
+}
+
+static json_t *describe(const dibs_sandbox *sandbox, dibs_sandbox_kind kind, const char *url)
+{
+  static const char *const kinds[] = { "server", "cluster", "sentinel", "quorum" };
+  const dibs_sandbox_server *server;
+  json_t *object = json_object(), *servers = json_array();
+
+  json_object_set_new(object, "v", json_integer(1));
+  json_object_set_new(object, "kind", json_text(kinds[kind]));
+  json_object_set_new(object, "url", json_text(url));
+  json_object_set_new(object, "directory", json_text(dibs_sandbox_directory(sandbox)));
+  for (size_t i = 0; (server = dibs_sandbox_server_at(sandbox, i)) != NULL; i++)
+    json_array_append_new(servers, server_as_json(server));
+  json_object_set_new(object, "servers", servers);
+  json_set_time(object);
+  return object;
+}
+
+static bool write_line(const json_t *object, const char *path)
+{
+  FILE *file = fopen(path, "we");
+  bool is_written = file != NULL && json_dumpf(object, file, JSON_COMPACT) == 0
+                    && fputs("\n", file) >= 0;
+
+  return file != NULL && fclose(file) == 0 && is_written;
+}
+
+/* Without the file, ret_path is "": the command can do without it. */
+static void write_description(const json_t *description, char *ret_path, size_t size)
+{
+  (void)snprintf(ret_path, size, "%s/sandbox.json",
+                 json_string_value(json_object_get(description, "directory")));
+  if (write_line(description, ret_path))
+    return;
+  say("%s cannot be written: %s", ret_path, strerror(errno));
+  (void)unlink(ret_path);
+  ret_path[0] = '\0';
+}
+
+static int run_with_url(char *const *arguments, const char *url, const char *description,
+                        signal_watch *signals, int *ret_died_of)
 {
   environment e;
   int code = CODE_INTERNAL;
@@ -45,6 +100,10 @@ static int run_with_url(char *const *arguments, const char *url, signal_watch *s
   }
   environment_begin(&e);
   environment_set(&e, "DIBS_URL", url);
+  if (description[0] != '\0')
+    environment_set(&e, "DIBS_SANDBOX", description);
+  else
+    environment_unset(&e, "DIBS_SANDBOX");
   environment_unset(&e, "DIBS_INHERITED_URL");
   environment_unset(&e, "DIBS_HELD");
   if (e.is_broken)
@@ -82,7 +141,7 @@ static bool read_kind(const sandbox_arguments *a, dibs_sandbox_options *ret_opti
 }
 
 /* It outlives this command, whatever happens to that. */
-static int keep(const sandbox_arguments *a, dibs_sandbox **sandbox, const char *url)
+static int keep(dibs_sandbox **sandbox, json_t *description)
 {
   int64_t watcher = dibs_sandbox_keep(*sandbox);
 
@@ -90,11 +149,28 @@ static int keep(const sandbox_arguments *a, dibs_sandbox **sandbox, const char *
     return say_fault(&(message_facts) { .code = CODE_INTERNAL, .status = "DIBS_ERR_SYSTEM" },
                      "the sandbox cannot be kept: its process has ended");
   *sandbox = NULL;
-  say("sandbox %s is kept; stop it with: kill %" PRId64, url, watcher);
-  if (a->line.operand_count == 0 && a->line.wants_json)
-    json_print(json_pack("{s:i s:o s:I}", "v", 1, "url", json_text(url), "pid",
-                         (json_int_t)watcher));
-  else if (a->line.operand_count == 0)
+  json_object_set_new(description, "pid", json_integer(watcher));
+  say("sandbox %s is kept; stop it with: kill %" PRId64,
+      json_string_value(json_object_get(description, "url")), watcher);
+  return CODE_OK;
+}
+
+/* Keeps the sandbox, or runs the command, or both. */
+static int use(const sandbox_arguments *a, dibs_sandbox **sandbox, json_t *description,
+               signal_watch *signals, int *ret_died_of)
+{
+  const char *url = json_string_value(json_object_get(description, "url"));
+  char path[DESCRIPTION_PATH_MAX];
+  int code = a->keeps ? keep(sandbox, description) : CODE_OK;
+
+  if (code != CODE_OK)
+    return code;
+  write_description(description, path, sizeof(path));
+  if (a->line.operand_count > 0)
+    return run_with_url(a->line.operands, url, path, signals, ret_died_of);
+  if (a->line.wants_json)
+    json_print(json_incref(description));
+  else
     puts(url);
   return CODE_OK;
 }
@@ -107,6 +183,7 @@ static int sandbox_run(void *data)
   dibs_error error = { .status = DIBS_OK };
   signal_watch signals;
   dibs_status status;
+  json_t *description;
   char url[512];
   int code = CODE_OK, died_of = 0;
 
@@ -118,10 +195,9 @@ static int sandbox_run(void *data)
     return local_fault(status, &error);
   if (a->line.is_verbose && !a->keeps)
     say("sandbox: %s", url);
-  if (a->keeps)
-    code = keep(a, &sandbox, url);
-  if (a->line.operand_count > 0 && code == CODE_OK)
-    code = run_with_url(a->line.operands, url, &signals, &died_of);
+  description = describe(sandbox, options.kind, url);
+  code = use(a, &sandbox, description, &signals, &died_of);
+  json_decref(description);
   dibs_sandbox_stop(sandbox);
   return died_of == 0 ? code : signals_leave(died_of, signals.is_by_terminal);
 }
@@ -131,7 +207,8 @@ const command sandbox_command = {
   .summary = "run a command with throw-away servers",
   .operands_min = 0, .operands_max = -1,
   .examples = { "dibs sandbox -- make check", "dibs sandbox --cluster 3 -- make check",
-                "dibs sandbox --sentinel -- bash", "dibs sandbox --quorum 5 --keep" },
+                "dibs sandbox --quorum 3 -- sh -c 'cat \"$DIBS_SANDBOX\"'   # its servers",
+                "dibs sandbox --sentinel --keep" },
   OPTIONS({ rows, 0 }, GROUP(options_common, sandbox_arguments, line)),
   ARGUMENTS(sandbox_arguments, .cluster = 0),
   .run = sandbox_run

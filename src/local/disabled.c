@@ -69,6 +69,18 @@ dibs_status dibs_sandbox_start_with(const dibs_sandbox_options *options,
   return refuse(error);
 }
 
+const dibs_sandbox_server *dibs_sandbox_server_at(const dibs_sandbox *sandbox, size_t index)
+{
+  (void)sandbox, (void)index;
+  return NULL;
+}
+
+const char *dibs_sandbox_directory(const dibs_sandbox *sandbox)
+{
+  (void)sandbox;
+  return NULL;
+}
+
 int64_t dibs_sandbox_keep(dibs_sandbox *sandbox)
 {
   (void)sandbox;

@@ -30,11 +30,19 @@ enum { START_MS = 4500, FORM_MS = 40000, PING_MS = 1000, TURN_MS = 2, PORT_TRIES
 
 static const char prefix[] = "dibs-sandbox-";
 
+typedef struct server_view {
+  dibs_sandbox_server seen;
+  place place;
+  char url[PLACE_SOCKET_MAX + 16];
+} server_view;
+
 struct dibs_sandbox {
   pid_t owner;
   int control;
   bool lacks_port;      /* a server ended because another program has its port */
   char directory[PLACE_SOCKET_MAX];
+  size_t count;
+  server_view servers[SANDBOX_SERVERS_MAX];
 };
 
 /* ---- those that were left over ---- */
@@ -108,6 +116,27 @@ static dibs_status report_end(dibs_sandbox *s, const sandbox_plan *plan, dibs_er
                  sandbox_plan_name(plan, which, name, sizeof(name)), tail);
 }
 
+static void describe(dibs_sandbox *s, const sandbox_plan *plan, int which, pid_t pid)
+{
+  const form_node *node = &plan->nodes[which];
+  server_view *view = &s->servers[which];
+
+  view->place = plan->runs[which].place;
+  if (node->port == 0)
+    memcpy(view->url, view->place.url, sizeof(view->url));
+  else
+    (void)snprintf(view->url, sizeof(view->url), "redis://%s:%d", node->address, node->port);
+  view->seen = (dibs_sandbox_server){ .size = sizeof(view->seen),
+                                      .role = plan->roles[which],
+                                      .url = view->url,
+                                      .socket = view->place.socket,
+                                      .directory = view->place.directory,
+                                      .log = view->place.log,
+                                      .pid = pid,
+                                      .port = node->port };
+  s->count++;
+}
+
 /* Waits until it replies; the watcher reports the end of a server. */
 static dibs_status wait_until_it_serves(dibs_sandbox *s, const sandbox_plan *plan, int which,
                                         int64_t until, dibs_error *error)
@@ -115,8 +144,9 @@ static dibs_status wait_until_it_serves(dibs_sandbox *s, const sandbox_plan *pla
   const place *p = &plan->runs[which].place;
   struct pollfd wait = { .fd = s->control, .events = POLLIN };
   char name[64], tail[256];
+  pid_t pid = 0;
 
-  while (ask_ping(p->socket, PING_MS, NULL) != ANSWER_PONG) {
+  while (ask_ping(p->socket, PING_MS, &pid) != ANSWER_PONG) {
     if (poll(&wait, 1, TURN_MS) > 0)
       return report_end(s, plan, error);
     if (clock_ms() < until)
@@ -126,6 +156,7 @@ static dibs_status wait_until_it_serves(dibs_sandbox *s, const sandbox_plan *pla
                    "sandbox: %s did not answer in time; the end of its log: %s",
                    sandbox_plan_name(plan, which, name, sizeof(name)), tail);
   }
+  describe(s, plan, which, pid);
   return DIBS_OK;
 }
 
@@ -198,6 +229,16 @@ dibs_status sandbox_start(const dibs_sandbox_options *options, dibs_sandbox **re
   if (status == DIBS_OK)
     *ret_sandbox = s;
   return status;
+}
+
+const dibs_sandbox_server *dibs_sandbox_server_at(const dibs_sandbox *sandbox, size_t index)
+{
+  return sandbox == NULL || index >= sandbox->count ? NULL : &sandbox->servers[index].seen;
+}
+
+const char *dibs_sandbox_directory(const dibs_sandbox *sandbox)
+{
+  return sandbox == NULL ? NULL : sandbox->directory;
 }
 
 /* ---- the end ---- */

@@ -89,6 +89,14 @@ static void prepare_data(const sandbox_plan *plan, server_run *run,
                                              "--cluster-announce-ip", "127.0.0.1", NULL });
 }
 
+static const char *role_of(const sandbox_plan *plan, int which)
+{
+  if (plan->kind == DIBS_SANDBOX_SENTINEL && which > 0)
+    return which < plan->count - plan->sentinels ? "replica" : "sentinel";
+  return plan->kind == DIBS_SANDBOX_SERVER || plan->kind == DIBS_SANDBOX_QUORUM ? "server"
+                                                                                : "primary";
+}
+
 static dibs_status make_server(sandbox_plan *plan, const server_program *program,
                                const char *directory, int which, dibs_error *error)
 {
@@ -101,6 +109,7 @@ static dibs_status make_server(sandbox_plan *plan, const server_program *program
   else
     (void)snprintf(below, sizeof(below), "%.80s/%d", directory, which);
   place_in(below, &p);
+  plan->roles[which] = role_of(plan, which);
   if ((mkdir(below, 0700) != 0 && errno != EEXIST)
       || (is_sentinel && !make_file(below, "sentinel.conf")))
     return failure(error, DIBS_ERR_SYSTEM, "sandbox: %s cannot be made: %s", below,

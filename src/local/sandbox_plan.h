@@ -15,6 +15,7 @@ typedef struct sandbox_plan {
   int count;                            /* servers */
   int sentinels;                        /* of `count`, the last ones */
   server_run *runs;
+  const char *roles[SANDBOX_SERVERS_MAX];
   form_node nodes[SANDBOX_SERVERS_MAX];
   int claims[SANDBOX_SERVERS_MAX];      /* of their ports */
 } sandbox_plan;

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """dibs sandbox with deployments: real clusters, sentinels and quorums, gone with the command."""
 import itertools
+import json
 import os
 import re
 import shutil
@@ -39,18 +40,16 @@ class Sandbox:
     """One whose command waits until it is let go."""
 
     def __init__(self, *options):
-        self.out = temporary_file()
         self.process = start('sandbox', *options, '--', 'sh', '-c',
-                             'echo "$DIBS_URL" >%s; exec sleep 120' % self.out, env=HOME)
-        until_text(self.out, '://')
-        self.url = read(self.out).strip()
+                             'cat "$DIBS_SANDBOX"; exec sleep 120', env=HOME)
+        box = json.loads(self.process.stdout.readline())
+        self.url, self.servers, self.directory = box['url'], box['servers'], box['directory']
         self.ports = _ports_of(self.url)
         self.env = dict(HOME, DIBS_URL=self.url)
 
     def end(self, number=signal.SIGTERM):
         self.process.send_signal(number)
         self.process.wait()
-        os.unlink(self.out)
         for port in self.ports:
             until(lambda: _ask(port, 'PING') is None, 'port %d is closed' % port)
 
@@ -64,9 +63,8 @@ def a_cluster_serves_names_of_all_its_servers():
         equal(dibs('run', '-n', name, '--', 'true', env=box.env).code, 0)
     for port in box.ports:
         lacks(_ask(port, 'DBSIZE'), ':0\r')
-    place = _directory_of(box.ports[0])
     box.end()
-    until(lambda: not os.path.exists(place), 'the directory is gone')
+    until(lambda: not os.path.exists(box.directory), 'the directory is gone')
 
 
 def sentinels_fail_over_when_the_primary_ends():
@@ -97,9 +95,8 @@ def a_quorum_locks_with_a_minority_dead():
 
 def a_killed_wrapper_leaves_no_server_and_no_directory():
     box = Sandbox('--cluster', '3')
-    place = _directory_of(box.ports[0])
     box.end(signal.SIGKILL)
-    until(lambda: not os.path.exists(place), 'the directory is gone')
+    until(lambda: not os.path.exists(box.directory), 'the directory is gone')
 
 
 def a_kept_sandbox_stays_until_it_is_stopped_as_it_says():
@@ -112,6 +109,52 @@ def a_kept_sandbox_stays_until_it_is_stopped_as_it_says():
     for port in _ports_of(done.out):
         until(lambda: _ask(port, 'PING') is None, 'port %d is closed' % port)
     until(lambda: not os.path.exists(place), 'the directory is gone')
+
+
+def a_file_describes_the_servers():
+    roles = {('--quorum', '3'): ['server'] * 3, ('--cluster', '2'): ['primary'] * 2, (): ['server'],
+             ('--sentinel',): ['primary'] + ['replica'] * 2 + ['sentinel'] * 3}
+    for options, wanted in roles.items():
+        done = dibs('sandbox', *options, '--', 'sh', '-c', 'cat "$DIBS_SANDBOX"; '
+                    'stat -c %a "${DIBS_SANDBOX%/*}"; echo "$DIBS_URL"; echo "$DIBS_SANDBOX"',
+                    env=HOME)
+        equal(done.code, 0, done)
+        text, mode, url, path = done.out.splitlines()
+        box = json.loads(text)
+        equal((box['v'], box['url'], mode), (1, url, '700'), done)
+        equal(box['kind'], options[0][2:] if options else 'server')
+        equal(path, box['directory'] + '/sandbox.json')
+        equal([server['role'] for server in box['servers']], wanted)
+        for server in box['servers']:
+            assert server['directory'].startswith(box['directory']), box
+            equal(server['socket'], server['directory'] + '/server.sock')
+            equal(server['url'], 'redis://127.0.0.1:%d' % server['port'] if server['port']
+                  else 'unix://' + server['socket'])
+            until(lambda: not is_alive(server['pid']), 'the server is gone')
+        assert not os.path.exists(box['directory']), box
+
+
+def a_process_of_the_description_is_the_server():
+    box = Sandbox('--quorum', '3')
+    for server in box.servers:
+        contains(_ask(server['port'], 'INFO server'), 'process_id:%d\r' % server['pid'])
+        contains(read(server['log']), str(server['pid']))
+    os.kill(box.servers[1]['pid'], signal.SIGKILL)
+    equal(dibs('run', '-w', '30s', 'x', '--', 'true', env=box.env).code, 0)
+    box.end()
+
+
+def a_kept_sandbox_without_a_command_is_described_on_standard_output():
+    done = dibs('sandbox', '--quorum', '3', '--keep', '--json', env=HOME)
+    equal(done.code, 0, done)
+    box = json.loads(done.out)
+    try:
+        equal([is_alive(server['pid']) for server in box['servers']], [True] * 3)
+        kept = json.loads(read(box['directory'] + '/sandbox.json'))
+        equal(kept, {**box, 'time': kept['time']})
+    finally:
+        os.kill(box['pid'], signal.SIGTERM)
+    until(lambda: not os.path.exists(box['directory']), 'the directory is gone')
 
 
 def the_code_is_that_of_the_command():

@@ -112,6 +112,8 @@ static inline bool metrics_ignore(const char *text, size_t size, void *data)
   X(dibs_sandbox_start, !dibs_sandbox_start(&t->sandbox, t->text, sizeof(t->text), &t->error)) \
   X(dibs_sandbox_start_with, !dibs_sandbox_start_with(NULL, &t->sandbox, t->text, \
                                                       sizeof(t->text), &t->error)) \
+  X(dibs_sandbox_server_at, look_at_a_sandbox(t)) \
+  X(dibs_sandbox_directory, look_at_a_sandbox(t)) \
   X(dibs_sandbox_keep, keep_a_sandbox(t)) \
   X(dibs_sandbox_stop, stop_a_sandbox(t))
 
@@ -125,6 +127,15 @@ static inline void keep_a_sandbox(struct things *t)
   t->sandbox = NULL;
   if (guard > 0)
     (void)kill((pid_t)guard, SIGTERM);
+}
+
+static inline void look_at_a_sandbox(struct things *t)
+{
+  if (dibs_sandbox_start(&t->sandbox, t->text, sizeof(t->text), &t->error) != DIBS_OK)
+    return;
+  (void)dibs_sandbox_server_at(t->sandbox, 0);
+  (void)dibs_sandbox_directory(t->sandbox);
+  t->sandbox = dibs_sandbox_stop(t->sandbox);
 }
 
 static inline void lock_ended(const dibs_error *error, dibs_hold *hold, void *data)
