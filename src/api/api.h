@@ -41,8 +41,10 @@ typedef struct claim {
   struct claim *previous, *next;
   uint64_t id;                     /* in the engine */
   handle *hold, *request;          /* NULL: ended, or not created */
-  drive_waiter *waiter;            /* of the call that waits for the next effect */
-  blocked_call *call;              /* the same by drive_call(); NULL: none */
+  /* Of the call that takes it; of the one that releases it, which on_lost may make before the
+   * first has returned. */
+  drive_waiter *taker, *releaser;
+  blocked_call *call;              /* either of them, by drive_call(); NULL: none */
   bool is_held, is_lost;
   bool may_not_wait;               /* wait_ms 0 */
   bool is_over;                    /* the engine has removed it */

@@ -250,7 +250,8 @@ dibs_status claim_begin(claim *cl, lock_call *call)
 
 void claim_settle(claim *cl)
 {
-  if (!cl->is_over || cl->jobs > 0 || cl->waiter != NULL || cl->call != NULL)
+  if (!cl->is_over || cl->jobs > 0 || cl->taker != NULL || cl->releaser != NULL ||
+      cl->call != NULL)
     return;
   list_leave(cl);
   claim_unwatch(cl);

@@ -334,21 +334,26 @@ dibs_status dibs_get_stats(dibs_client *client, dibs_stats *ret_stats)
 
 /* ---- the end ---- */
 
+static void waiter_end(client_record *c, drive_waiter *w, outcome *from, dibs_status status)
+{
+  if (w == NULL || w->is_done)
+    return;
+  (void)outcome_set(from, c, status, "");
+  drive_waiter_done(c->drive, w);
+}
+
 /* The server did not confirm these releases in time: ends the calls that wait for them. */
 static void waiters_end(client_record *c)
 {
   for (claim *cl = c->first_claim; cl != NULL; cl = cl->next) {
     dibs_status status = cl->is_held ? DIBS_UNKNOWN : DIBS_ERR_CLOSED;
 
-    if (cl->call == NULL && (cl->waiter == NULL || cl->waiter->is_done))
+    waiter_end(c, cl->taker, &cl->asked, status);
+    waiter_end(c, cl->releaser, &cl->end, status);
+    if (cl->call == NULL)
       continue;
-    /* The waiting call reads one of them. */
-    (void)outcome_set(&cl->asked, c, status, "");
     (void)outcome_set(&cl->end, c, status, "");
-    if (cl->call != NULL)
-      blocked_end(cl, &cl->end);
-    else
-      drive_waiter_done(c->drive, cl->waiter);
+    blocked_end(cl, &cl->end);
   }
 }
 

@@ -8,12 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static void waiter_done(claim *cl, outcome *result)
+static void waiter_done(claim *cl, drive_waiter *waiter, outcome *result)
 {
   if (cl->call != NULL)
     blocked_end(cl, result);
-  else if (cl->waiter != NULL)
-    drive_waiter_done(cl->client->drive, cl->waiter);
+  else if (waiter != NULL)
+    drive_waiter_done(cl->client->drive, waiter);
 }
 
 static void fd_ring(claim *cl)
@@ -36,9 +36,9 @@ void claim_lock_ended(claim *cl, dibs_status status)
   claim_end_request(cl);
   if (cl->on_lock != NULL)
     claim_queue(cl, &cl->lock_job);
-  if (status != DIBS_OK && cl->waiter == NULL)     /* a call that waits frees it itself */
+  if (status != DIBS_OK && cl->taker == NULL)      /* a call that waits frees it itself */
     claim_data_over(cl);
-  waiter_done(cl, &cl->asked);
+  waiter_done(cl, cl->taker, &cl->asked);
 }
 
 /* Servers of a quorum are counted in the same way, but mean more. */
@@ -127,7 +127,7 @@ void claim_released(claim *cl, const effect *e)
   if (cl->on_release != NULL)
     claim_queue(cl, &cl->release_job);
   claim_data_over(cl);
-  waiter_done(cl, &cl->end);
+  waiter_done(cl, cl->releaser, &cl->end);
   claim_settle(cl);
 }
 

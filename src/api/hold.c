@@ -289,14 +289,14 @@ static dibs_status release_wait(claim *cl)
   instant until = instant_add(drive_now(), span_ms(c->times.command_ms));
 
   drive_waiter_init(&waiter);
-  cl->waiter = &waiter;
+  cl->releaser = &waiter;
   status = release_begin(cl);
   if (status == DIBS_OK) {
     status = drive_wait(c->drive, &waiter, until)
                ? outcome_note(&cl->end, c)
                : release_unconfirmed(cl);
   }
-  cl->waiter = NULL;
+  cl->releaser = NULL;
   claim_settle(cl);
   return status;
 }

@@ -239,7 +239,8 @@ static claim *claim_make(client_record *c, const lock_call *call)
 
 /* ---- blocking ---- */
 
-/* Mutex held. Afterwards `cl` is a hold or has ended. */
+/* Mutex held. Afterwards `cl` is a hold or has ended. A short lease may be lost, and its on_lost
+ * may release it, before this thread gets the mutex again: the hold is stale then. */
 static dibs_status lock_wait(claim *cl, const lock_call *call, dibs_hold **ret_hold)
 {
   client_record *c = cl->client;
@@ -247,20 +248,19 @@ static dibs_status lock_wait(claim *cl, const lock_call *call, dibs_hold **ret_h
   dibs_status status;
 
   drive_waiter_init(&waiter);
-  cl->waiter = &waiter;
+  cl->taker = &waiter;
   if ((c->flags & DIBS_CLIENT_DETECT_DEADLOCK) != 0)
     deadlock_wait(cl, &waiter);
   else
     (void)drive_wait(c->drive, &waiter, INSTANT_NEVER);
-  cl->waiter = NULL;
+  cl->taker = NULL;
   status = outcome_note(&cl->asked, c);
-  if (status == DIBS_OK && cl->is_over)
+  if (status == DIBS_OK && cl->is_over && c->is_closing)
     status = DIBS_ERR_CLOSED;            /* granted, then released by a dibs_close() */
-  if (status == DIBS_OK) {
+  if (status == DIBS_OK)
     *ret_hold = cl->granted_hold;
-    return DIBS_OK;
-  }
-  *call->over = claim_data_take(cl);
+  else
+    *call->over = claim_data_take(cl);
   claim_settle(cl);
   return status;
 }
