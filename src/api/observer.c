@@ -119,17 +119,16 @@ static void observer_report(wait *w, const dibs_error *error)
   leader_state state;
   dibs_leader leader;
   callback_data over = { .free = NULL };
-  bool is_new, is_over;
+  bool is_new;
 
   drive_lock(w->client->drive);
   is_new = take(o, &state);
-  is_over = w->is_over;
   drive_unlock(w->client->drive);
   if (is_new) {
     leader = leader_show(&state);
     o->callback(&none, &leader, o->data);
   }
-  if (is_over)
+  if (error->status != DIBS_OK)
     o->callback(error, NULL, o->data);
   drive_lock(w->client->drive);
   if (w->is_stopped) {                 /* in this callback: any other thread waits for its end */

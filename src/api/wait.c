@@ -98,9 +98,14 @@ static void list_leave(wait *w)
 static void job_run(drive_job *job)
 {
   wait *w = WAIT_OF(job, job);
-  dibs_error room;
+  dibs_error room, error = { .status = DIBS_OK };
 
-  w->kind->report(w, outcome_error(&w->end, &room));
+  drive_lock(w->client->drive);          /* an observer may end meanwhile */
+  w->report_again = false;
+  if (w->is_over)
+    error = *outcome_error(&w->end, &room);
+  drive_unlock(w->client->drive);
+  w->kind->report(w, &error);
 }
 
 static void job_finish(drive_job *job)
