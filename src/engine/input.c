@@ -170,9 +170,9 @@ static void channel_refused(engine *e, connection *c, const link_event *event, i
   if (s == NULL)
     return;
   if (event->tag == TAG_NAME_CHANNEL)
-    lock_channels_refused(s->locks, s->route, is_forbidden, error->bytes, now);
+    lock_channel_refused(s->locks, s->route, event->channel, is_forbidden, error->bytes, now);
   if (event->tag == TAG_OBSERVED_CHANNEL)
-    observe_channels_refused(e, s, is_forbidden, now);
+    observe_channel_refused(e, s, event->channel, is_forbidden, now);
   if (event->tag == TAG_OBSERVED_CHANNEL && (is_forbidden || fault == RESP_FAULT_OTHER))
     report_channel_refused(e, s, error->bytes);
   if (is_forbidden)

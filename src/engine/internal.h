@@ -330,7 +330,8 @@ void observe_inbox_up(engine *e, const server *s, instant now);
 void observe_inbox_down(engine *e, const server *s);                    /* NULL: of all */
 void observe_subscribed(engine *e, server *s, const resp_node *name, instant now);
 void observe_channel_ended(engine *e, const server *s, const resp_node *name, instant now);
-void observe_channels_refused(engine *e, const server *s, bool is_forbidden, instant now);
+void observe_channel_refused(engine *e, const server *s, uint64_t hash, bool is_forbidden,
+                             instant now);
 void observe_slots_changed(engine *e, instant now);
 
 /* ---- ops.c ---- */

@@ -129,11 +129,11 @@ void observe_subscribed(engine *e, server *s, const resp_node *name, instant now
   observe_message(e, name, now);         /* messages before that were lost */
 }
 
-/* One of them; a refusal has no name. */
-void observe_channels_refused(engine *e, const server *s, bool is_forbidden, instant now)
+void observe_channel_refused(engine *e, const server *s, uint64_t hash, bool is_forbidden,
+                             instant now)
 {
   for (observed_channel *c = e->first_channel; c != NULL; c = c->next)
-    if (c->server == s && !c->is_up) {
+    if (c->server == s && !c->is_up && fnv1a(FNV1A_START, c->bytes, c->size) == hash) {
       c->is_asked = false;
       c->ask_at = is_forbidden ? instant_add(now, FORBIDDEN_FOR) : now;
     }

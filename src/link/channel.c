@@ -12,7 +12,6 @@
 
 #include "base/hash.h"
 
-/* Distinguishes channels that are unsubscribed at the same time. */
 static uint64_t channel_hash(const void *channel, size_t size)
 {
   return fnv1a(FNV1A_START, channel, size);
@@ -48,7 +47,7 @@ static dibs_status channel_send(link *l, question_kind kind, const void *channel
   if (!link_has_room(l, size) || !buffer_reserve(&l->unanswered, sizeof(question))
       || !channel_write(l, words[kind], channel, size, kind == QUESTION_SHARD_UNSUBSCRIBE))
     return DIBS_ERR_NO_MEMORY;
-  (void)link_expect(l, kind, tag, now);
+  (void)link_expect_about(l, kind, tag, channel_hash(channel, size), now);
   l->last_traffic = now;
   return DIBS_OK;
 }
@@ -69,10 +68,8 @@ dibs_status link_subscribe(link *l, const void *channel, size_t size, bool is_sh
 dibs_status link_unsubscribe(link *l, const void *channel, size_t size, bool is_sharded,
                              instant now)
 {
-  if (is_sharded)
-    return channel_send(l, QUESTION_SHARD_UNSUBSCRIBE, channel, size,
-                        channel_hash(channel, size), now);
-  return channel_send(l, QUESTION_UNSUBSCRIBE, channel, size, 0, now);
+  return channel_send(l, is_sharded ? QUESTION_SHARD_UNSUBSCRIBE : QUESTION_UNSUBSCRIBE,
+                      channel, size, 0, now);
 }
 
 /* ---- pushes ---- */
@@ -113,7 +110,7 @@ static bool is_being_left(const link *l, const resp_reply *reply)
   question q;
 
   return link_question(l, &q) && q.kind == QUESTION_SHARD_UNSUBSCRIBE
-    && q.tag == channel_hash(channel->bytes, channel->size);
+    && q.channel == channel_hash(channel->bytes, channel->size);
 }
 
 bool link_push(link *l, resp_reply *reply, link_event *ret_event, bool *ret_is_event)
@@ -152,7 +149,7 @@ static bool entering_answered(link *l, const question *q, resp_reply *reply,
   link_question_take(l);
   *ret_event = (link_event){
     .kind = stands ? LINK_EVENT_SUBSCRIBED : LINK_EVENT_REFUSED, .tag = q->tag,
-    .sent_at = q->sent_at, .reply = reply };
+    .channel = q->channel, .sent_at = q->sent_at, .reply = reply };
   return true;
 }
 

@@ -142,7 +142,8 @@ bool link_has_room(const link *l, size_t size)
     && buffer_size(&l->output) <= OUTPUT_BYTES_MAX - size;
 }
 
-bool link_expect(link *l, question_kind kind, uint64_t tag, instant now)
+bool link_expect_about(link *l, question_kind kind, uint64_t tag, uint64_t channel,
+                       instant now)
 {
   question q;
 
@@ -150,8 +151,14 @@ bool link_expect(link *l, question_kind kind, uint64_t tag, instant now)
   memset(&q, 0, sizeof(q));
   q.kind = kind;
   q.tag = tag;
+  q.channel = channel;
   q.sent_at = now;
   return buffer_append(&l->unanswered, &q, sizeof(q));
+}
+
+bool link_expect(link *l, question_kind kind, uint64_t tag, instant now)
+{
+  return link_expect_about(l, kind, tag, 0, now);
 }
 
 bool link_question(const link *l, question *ret_question)

@@ -44,13 +44,15 @@ typedef enum link_event_kind {
                            * in resp_child(.., 1); `tag` is that of the call */
   LINK_EVENT_UNSUBSCRIBED,/* a channel of link_subscribe() ended because its slot moved */
   LINK_EVENT_REFUSED,     /* the server refused a channel of link_subscribe(): `reply` is
-                           * the error, MOVED among others; `tag` is that of the call */
+                           * the error, MOVED among others, which does not name the channel;
+                           * `tag` is that of the call, and `channel` says which */
   LINK_EVENT_FAULT        /* must be disconnected: status and text have the reason */
 } link_event_kind;
 
 typedef struct link_event {
   link_event_kind kind;
   uint64_t tag;
+  uint64_t channel;       /* LINK_EVENT_REFUSED: fnv1a() of the channel */
   instant sent_at;        /* LINK_EVENT_ANSWER: when link_send() was called;
                            * LINK_EVENT_READY: when TIME was sent */
   resp_reply *reply;      /* owned by the receiver */

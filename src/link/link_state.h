@@ -19,7 +19,8 @@ typedef enum question_kind {
 /* A command that was sent and not answered. */
 typedef struct question {
   question_kind kind;
-  uint64_t tag;              /* QUESTION_SHARD_UNSUBSCRIBE: the channel's hash */
+  uint64_t tag;
+  uint64_t channel;          /* of a question about a channel: its hash */
   instant sent_at;
 } question;
 
@@ -54,6 +55,8 @@ void link_fault_reply(link *l, dibs_status status, const char *words,
 
 bool link_has_room(const link *l, size_t size);      /* to send `size` more bytes */
 bool link_expect(link *l, question_kind kind, uint64_t tag, instant now);
+bool link_expect_about(link *l, question_kind kind, uint64_t tag, uint64_t channel,
+                       instant now);
 
 /* Writes the whole handshake and expects its answers; false: no memory. */
 bool link_greet(link *l, instant now);

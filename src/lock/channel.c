@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "base/hash.h"
+
 #define HASH_NONFATAL_OOM 1
 #undef uthash_malloc
 #undef uthash_free
@@ -313,15 +315,16 @@ bool lock_channels_are_sharded(const lock_table *t)
   return t->protocol.has_sharded_channels && t->protocol.dialect->traits.is_sharded;
 }
 
-void lock_channels_refused(lock_table *t, size_t number, bool is_forbidden, const char *words,
-                           instant now)
+void lock_channel_refused(lock_table *t, size_t number, uint64_t hash, bool is_forbidden,
+                          const char *words, instant now)
 {
   if (is_forbidden)
     polling_forbidden(t->routes[number], words, now);
   else
     inbox_refused(t->routes[number], words);
   for (channel *c = t->channels; c != NULL; c = c->by_bytes.next)
-    if (c->route == t->routes[number] && c->is_asked && !c->is_up)
+    if (c->route == t->routes[number] && c->is_asked && !c->is_up &&
+        fnv1a(FNV1A_START, c->bytes, c->size) == hash)
       c->is_asked = false;               /* the next poll answered `deaf` subscribes again */
 }
 

@@ -134,9 +134,9 @@ void lock_message(lock_table *t, const char *channel, size_t channel_size, const
                   size_t size, instant now);
 /* Cluster: the subscription to a channel of a name is confirmed; it ended. */
 void lock_channel_up(lock_table *t, size_t r, const char *channel, size_t size, instant now);
-/* `r` refused its subscriptions, with `words`: those that are not confirmed. */
-void lock_channels_refused(lock_table *t, size_t r, bool is_forbidden, const char *words,
-                           instant now);
+/* `r` refused the subscription to the channel with this fnv1a(), with `words`. */
+void lock_channel_refused(lock_table *t, size_t r, uint64_t hash, bool is_forbidden,
+                          const char *words, instant now);
 void lock_channel_down(lock_table *t, size_t r, const char *channel, size_t size, instant now);
 
 /* ---- commands to send ---- */

@@ -3,6 +3,8 @@
  * forbidden, left, forgotten with the connection. */
 #include "link_fixture.h"
 
+#include "base/hash.h"
+
 #define CHANNEL "thing:{n}"
 #define STANDS "*3\r\n$9\r\nsubscribe\r\n$9\r\n" CHANNEL "\r\n:2\r\n"
 #define LEFT "*3\r\n$11\r\nunsubscribe\r\n$9\r\n" CHANNEL "\r\n:1\r\n"
@@ -95,6 +97,25 @@ static void a_forbidden_channel_leaves_the_inbox_as_it_is(void **state)
   fixture_end(&f);
 }
 
+static void a_refusal_says_which_channel_it_is_about(void **state)
+{
+  static const char *const channels[] = { "thing:{a}", "thing:{b}" };
+  fixture f;
+
+  (void)state;
+  fixture_begin(&f, LINK_INBOX);
+  fixture_make_ready(&f);
+  for (size_t i = 0; i < 2; i++)
+    assert_int_equal(link_subscribe(f.link, channels[i], 9, false, 7, f.now), DIBS_OK);
+  peer_says(&f, "*3\r\n$9\r\nsubscribe\r\n$9\r\nthing:{a}\r\n:2\r\n-NOPERM no\r\n");
+  expect_event(&f, LINK_EVENT_SUBSCRIBED);
+  resp_reply_free(f.event.reply);
+  expect_event(&f, LINK_EVENT_REFUSED);
+  assert_true(f.event.channel == fnv1a(FNV1A_START, channels[1], 9));
+  resp_reply_free(f.event.reply);
+  fixture_end(&f);
+}
+
 static void any_other_answer_about_a_channel_is_a_fault(void **state)
 {
   static const char *const answers[] = { ":1\r\n", "+OK\r\n", "+PONG\r\n", LEFT,
@@ -157,6 +178,7 @@ int main(void)
     cmocka_unit_test(messages_between_question_and_answer_take_no_answer_away),
     cmocka_unit_test(a_channel_that_is_left_makes_no_event),
     cmocka_unit_test(a_forbidden_channel_leaves_the_inbox_as_it_is),
+    cmocka_unit_test(a_refusal_says_which_channel_it_is_about),
     cmocka_unit_test(any_other_answer_about_a_channel_is_a_fault),
     cmocka_unit_test(a_channel_that_is_not_confirmed_in_time_is_a_fault),
     cmocka_unit_test(refused_memory_subscribes_nothing),

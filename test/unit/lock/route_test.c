@@ -238,6 +238,31 @@ static void names_of_one_tag_share_an_inbox_until_the_last_leaves_it(void **stat
   nodes_free(l);
 }
 
+/* A channel that was asked for in the same packet, and is allowed, is confirmed later. */
+static void a_refusal_of_one_channel_leaves_the_others_asked_for(void **state)
+{
+  static const char refused[] = "dibs:inbox:{x}:" SELF, other[] = "dibs:inbox:{y}:" SELF;
+  struct nodes *l = fresh();
+  size_t size = strlen(other);
+
+  (void)state;
+  nodes_queued(l, "x");
+  nodes_queued(l, "y");
+  nodes_move(l, "x", 1);
+  nodes_move(l, "y", 1);
+  assert_string_equal(nodes_channel(l, 1), refused);
+  assert_string_equal(nodes_channel(l, 1), other);
+  lock_channel_refused(l->table, 1, fnv1a(FNV1A_START, refused, size), true, "NOPERM", l->now);
+  assert_string_equal(nodes_next(l, 1), "acquire");
+  nodes_answer(l, "[:3 :%lld :30000 :30000 $" OTHER ":9:50 :0 :5]", nodes_us(l));
+  assert_string_equal(nodes_next(l, 1), "acquire");
+  nodes_answer(l, "[:3 :%lld :30000 :30000 $" OTHER ":9:51 :0 :5]", nodes_us(l));
+  lock_channel_up(l->table, 1, other, size, l->now);
+  assert_string_equal(nodes_next(l, 1), "acquire");          /* what it had not heard before */
+  assert_non_null(strstr(nodes_words(l), " y "));
+  nodes_free(l);
+}
+
 /* ---- leases that nobody asked for ---- */
 
 static void a_lease_to_be_given_back_waits_until_somebody_serves_its_slot(void **state)
@@ -337,6 +362,7 @@ int main(void)
     cmocka_unit_test(an_inbox_is_asked_for_again_behind_a_time_when_nobody_served_its_slot),
     cmocka_unit_test(an_inbox_that_nobody_wants_any_more_while_nobody_serves_it_is_forgotten),
     cmocka_unit_test(names_of_one_tag_share_an_inbox_until_the_last_leaves_it),
+    cmocka_unit_test(a_refusal_of_one_channel_leaves_the_others_asked_for),
     cmocka_unit_test(a_lease_to_be_given_back_waits_until_somebody_serves_its_slot),
     cmocka_unit_test(a_lease_is_given_back_at_the_node_that_has_it_by_now),
     cmocka_unit_test(a_lease_is_given_back_again_behind_a_connection_that_broke),
