@@ -17,12 +17,33 @@
 extern "C" {
 #endif
 
+/* How a request that waited got its lease, or took one without a request to the server. Values
+ * never change; expect unknown ones. */
+typedef enum dibs_handover {
+  DIBS_HANDOVER_MESSAGE = 0,     /* at once: by a message of the server, or an ask after one */
+  DIBS_HANDOVER_POLL = 1,        /* later: no message came, and an ask repeated by time had it */
+  DIBS_HANDOVER_LOCAL = 2,       /* from another owner of this client */
+  DIBS_HANDOVER_LINGER = 3       /* a lingering lease of this client, taken again */
+} dibs_handover;
+#define DIBS_HANDOVERS 4
+
 /* The numbers of one client at one moment. */
 typedef struct dibs_metrics {
   size_t size;
   size_t count;
   const dibs_fleet_row *rows;    /* by class, then by kind; their since_us is 0: they begin with
                                     the client, and dibs_fleet_change() compares two of them */
+  uint64_t renewed;              /* leases; in a quorum by a majority */
+  uint64_t renew_failed;         /* refused, or not answered in time: it tries again while there is
+                                    time */
+  int32_t lease_slack_ppm;       /* the least share of a lease that was left when its renewal
+                                    succeeded, in the last one to two minutes, in millionths; -1:
+                                    none was renewed. About 666666 while all is well; near zero
+                                    leases are about to be lost */
+  uint64_t handovers[DIBS_HANDOVERS];   /* 0 in a quorum: it asks its servers again */
+  dibs_fleet_times round_trips;  /* from a command to its reply */
+  uint64_t commands;             /* sent to servers */
+  uint64_t reconnects;           /* connections made again after they had worked */
 } dibs_metrics;
 
 /* Reads the numbers of this client.

@@ -2,6 +2,8 @@
 /* api/metrics.c - what this client counted itself, as numbers and as text. */
 #include "api/api.h"
 
+#include <string.h>
+
 /* What belongs to the caller. */
 typedef struct metrics_result {
   dibs_metrics shown;
@@ -20,16 +22,31 @@ static metrics_result *result_free(metrics_result *r)
   return NULL;
 }
 
+static void numbers_read(const engine *e, dibs_metrics *m)
+{
+  engine_stats s = engine_get_stats(e);
+
+  m->renewed = s.renewed;
+  m->renew_failed = s.renew_failed;
+  m->lease_slack_ppm = engine_lease_slack(e, drive_now());
+  memcpy(m->handovers, s.handovers, sizeof(m->handovers));
+  fleet_read_round_trips(engine_fleet(e), &m->round_trips);
+  m->commands = s.commands;
+  m->reconnects = s.reconnects;
+}
+
 /* Mutex held. NULL: no memory. */
 static metrics_result *result_make(client_record *c)
 {
   metrics_result *r = mem_zalloc(&c->memory, sizeof(*r));
+  const engine *e = drive_engine(c->drive);
 
   if (r == NULL)
     return NULL;
   r->reading.memory = c->memory;
-  if (!fleet_read_own(engine_fleet(drive_engine(c->drive)), &r->reading))
+  if (!fleet_read_own(engine_fleet(e), &r->reading))
     return result_free(r);
+  numbers_read(e, &r->shown);
   return r;
 }
 

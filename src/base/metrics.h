@@ -17,7 +17,16 @@
 
 /* Of one client: dibs_metrics_write(). */
 #define METRICS_OF_CLIENT(ROW) \
-  ROW(dibs_build_info, "info", "", "version", "Always 1; the library that counts")
+  ROW(dibs_build_info, "info", "", "version", "Always 1; the library that counts") \
+  ROW(dibs_renewals_total, "counter", "", "result", "Renewals of leases") \
+  ROW(dibs_lease_slack_ratio, "gauge", "ratio", "", \
+      "The least share of a lease that was left at a renewal in the last minute") \
+  ROW(dibs_handovers_total, "counter", "", "path", \
+      "Leases that went to a waiting request, or were kept for the next one") \
+  ROW(dibs_round_trip_seconds, "histogram", "seconds", "", "From a command to its reply") \
+  ROW(dibs_commands_total, "counter", "", "", "Commands that were sent to servers") \
+  ROW(dibs_reconnects_total, "counter", "", "", \
+      "Connections that were made again after they had worked")
 
 /* Of the servers and their live names: dibs metrics. */
 #define METRICS_OF_FLEET(ROW) \

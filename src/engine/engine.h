@@ -194,10 +194,12 @@ size_t engine_expire(engine *e, span age, instant now);
 
 typedef struct engine_stats {
   uint64_t granted, granted_local, released, lost, renewed, renew_failed;
-  uint64_t commands, messages, connects;
+  uint64_t handovers[DIBS_HANDOVERS];   /* none in a quorum */
+  uint64_t commands, messages, connects, reconnects;
   uint64_t holds, waiting, names, table_bytes;
 } engine_stats;
 engine_stats engine_get_stats(const engine *e);
+int32_t engine_lease_slack(const engine *e, instant now);     /* slack_least() of hold/hold.h */
 
 /* Where the program's claims are counted. */
 fleet *engine_fleet(const engine *e);

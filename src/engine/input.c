@@ -14,6 +14,8 @@ static void ready(engine *e, connection *c, const link_event *event, instant now
 
   c->state = PLAN_READY;
   c->was_ready = true;
+  e->reconnects += c->has_worked;
+  c->has_worked = true;
   c->failures = 0;
   c->refusal = DIBS_OK;
   e->connects++;
@@ -95,6 +97,8 @@ static void farewell_answered(engine *e, server *s)
 
 static void answered(engine *e, connection *c, const link_event *event, instant now)
 {
+  if (c->purpose == FOR_COMMANDS)
+    fleet_round_trip(e->fleet, instant_since(now, event->sent_at));
   if (c->purpose == FOR_SCOUT) {
     topology_probe_answer(e, c, event->reply, now);
     resp_reply_free(event->reply);

@@ -54,6 +54,7 @@ typedef struct connection {
   unsigned refusals;        /* in a row: connected, but to a replica */
   bool report_connect, report_disconnect;
   bool was_ready;
+  bool has_worked;          /* ever: opened again, it is a reconnection */
   dibs_status refusal;      /* that other files may end: they are read again before the next
                                attempt. DIBS_OK: none */
   char files[160];          /* engine_files() */
@@ -232,7 +233,7 @@ struct engine {
   news news[NEWS_MAX];
   size_t news_first, news_count;
   char effect_words[512];
-  uint64_t commands, messages, connects;
+  uint64_t commands, messages, connects, reconnects;
 };
 
 /* ---- connection.c ---- */

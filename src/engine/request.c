@@ -227,11 +227,20 @@ size_t engine_expire(engine *e, span age, instant now)
 engine_stats engine_get_stats(const engine *e)
 {
   lock_counts c = hold_counts(e->front);
+  engine_stats s = { .granted = c.granted, .granted_local = c.granted_local,
+                     .released = c.released, .lost = c.lost, .renewed = c.renewed,
+                     .renew_failed = c.renew_failed, .commands = e->commands,
+                     .messages = e->messages, .connects = e->connects,
+                     .reconnects = e->reconnects, .holds = c.holds, .waiting = c.waiting,
+                     .names = c.names, .table_bytes = c.bytes };
 
-  return (engine_stats){ .granted = c.granted, .granted_local = c.granted_local,
-                         .released = c.released, .lost = c.lost, .renewed = c.renewed,
-                         .renew_failed = c.renew_failed, .commands = e->commands,
-                         .messages = e->messages, .connects = e->connects,
-                         .holds = c.holds, .waiting = c.waiting, .names = c.names,
-                         .table_bytes = c.bytes };
+  memcpy(s.handovers, c.handovers, sizeof(s.handovers));
+  return s;
+}
+
+int32_t engine_lease_slack(const engine *e, instant now)
+{
+  lock_counts c = hold_counts(e->front);
+
+  return slack_least(&c.slack, now);
 }

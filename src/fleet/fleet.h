@@ -65,6 +65,9 @@ void fleet_retaken(fleet *f, fleet_note *n, instant now);
 /* Only the first end counts: a lost hold is released later. */
 void fleet_ended(fleet *f, fleet_note *n, dibs_fleet_end how, instant now);
 
+/* From a command to its reply. */
+void fleet_round_trip(fleet *f, span lasted);
+
 /* An entry of the history for one name of a claim, if `history` wants it; before the functions
  * above end the note. `end` is one of fleet_wait_words or fleet_end_words. */
 void fleet_tell(fleet *f, const fleet_note *n, const char *end, const char *name, size_t size,
@@ -108,6 +111,7 @@ bool fleet_read_totals(fleet_reading *r, const char *class_name, size_t size,
                        const resp_reply *reply);
 /* Adds what this client itself counted since it was opened, reported or not. false: memory. */
 bool fleet_read_own(const fleet *f, fleet_reading *r);
+void fleet_read_round_trips(const fleet *f, dibs_fleet_times *ret_times);
 /* Adds the gauges of one client. */
 bool fleet_read_gauges(fleet_reading *r, const resp_node *gauges);
 void fleet_read_sort(fleet_reading *r);

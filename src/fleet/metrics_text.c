@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include <dibs/version.h>
+
 #include "base/base.h"
 
 #define LINE_SIZE 512
@@ -67,8 +69,8 @@ void metrics_head(const metrics_out *out, enum metric m)
 
 /* ---- samples ---- */
 
-/* Seconds without stdio: at most six decimals, which are all that there are. */
-static void add_seconds(text *t, uint64_t us)
+/* Without stdio: six decimals are all that there are. */
+static void add_millionths(text *t, uint64_t us)
 {
   char digits[7] = "000000";
   uint64_t rest = us % 1000000;
@@ -92,38 +94,59 @@ static const char *kind_word(dibs_kind kind)
 typedef struct sample {
   const metrics_out *out;
   enum metric metric;
-  const dibs_fleet_row *row;
-  const char *key, *word;     /* a label; NULL: none */
+  const dibs_fleet_row *row;  /* its class and kind are labels; NULL: not of a class */
+  const char *key, *word;     /* one more label; NULL: none */
   char line[LINE_SIZE];
   text text;
+  bool has_label;
 } sample;
 
-static text *sample_begin(sample *s, const char *suffix)
+static void label_begin(sample *s, const char *key)
 {
-  text *t = &s->text;
+  text_add(&s->text, s->has_label ? "," : "{");
+  text_add(&s->text, key);
+  text_add(&s->text, "=\"");
+  s->has_label = true;
+}
 
-  *t = text_over(s->line, sizeof(s->line));
-  text_add(t, metric_rows[s->metric].name);
-  text_add(t, suffix);
-  text_add(t, "{class=\"");
-  if (s->out->add_label != NULL) {
-    s->out->add(s->line, t->used, s->out->data);
-    s->out->add_label(s->row->class_name, s->out->data);
-    *t = text_over(s->line, sizeof(s->line));
+static void label(sample *s, const char *key, const char *word)
+{
+  label_begin(s, key);
+  text_add(&s->text, word);
+  text_add(&s->text, "\"");
+}
+
+static void labels_of_class(sample *s)
+{
+  const metrics_out *out = s->out;
+
+  label_begin(s, "class");
+  if (out->add_label != NULL) {
+    out->add(s->line, s->text.used, out->data);
+    out->add_label(s->row->class_name, out->data);
+    s->text = text_over(s->line, sizeof(s->line));
   } else {
-    text_add(t, s->row->class_name);
+    text_add(&s->text, s->row->class_name);
   }
-  text_add(t, "\",kind=\"");
-  text_add(t, kind_word(s->row->kind));
-  text_add(t, "\"");
-  if (s->key != NULL) {
-    text_add(t, ",");
-    text_add(t, s->key);
-    text_add(t, "=\"");
-    text_add(t, s->word);
-    text_add(t, "\"");
-  }
-  return t;
+  text_add(&s->text, "\"");
+  label(s, "kind", kind_word(s->row->kind));
+}
+
+static void sample_begin(sample *s, const char *suffix)
+{
+  s->text = text_over(s->line, sizeof(s->line));
+  s->has_label = false;
+  text_add(&s->text, metric_rows[s->metric].name);
+  text_add(&s->text, suffix);
+  if (s->row != NULL)
+    labels_of_class(s);
+  if (s->key != NULL)
+    label(s, s->key, s->word);
+}
+
+static void value_begin(sample *s)
+{
+  text_add(&s->text, s->has_label ? "} " : " ");
 }
 
 static void sample_end(sample *s)
@@ -134,24 +157,32 @@ static void sample_end(sample *s)
 
 static void sample_value(sample *s, const char *suffix, uint64_t value)
 {
-  text *t = sample_begin(s, suffix);
+  sample_begin(s, suffix);
+  value_begin(s);
+  text_add_uint(&s->text, value);
+  sample_end(s);
+}
 
-  text_add(t, "} ");
-  text_add_uint(t, value);
+/* `millionths`: us as seconds, or parts of a whole. */
+static void sample_decimal(sample *s, const char *suffix, uint64_t millionths)
+{
+  sample_begin(s, suffix);
+  value_begin(s);
+  add_millionths(&s->text, millionths);
   sample_end(s);
 }
 
 static void bucket(sample *s, size_t i, uint64_t below)
 {
-  text *t = sample_begin(s, "_bucket");
-
-  text_add(t, ",le=\"");
+  sample_begin(s, "_bucket");
+  label_begin(s, "le");
   if (i + 1 < DIBS_FLEET_BUCKETS)
-    add_seconds(t, (uint64_t)100 << i);
+    add_millionths(&s->text, (uint64_t)100 << i);
   else
-    text_add(t, "+Inf");
-  text_add(t, "\"} ");
-  text_add_uint(t, below);
+    text_add(&s->text, "+Inf");
+  text_add(&s->text, "\"");
+  value_begin(s);
+  text_add_uint(&s->text, below);
   sample_end(s);
 }
 
@@ -159,15 +190,11 @@ static void histogram(sample *s, const dibs_fleet_times *times)
 {
   uint64_t below = 0;
 
-  if (times->count == 0)
-    return;
   for (size_t i = 0; i < DIBS_FLEET_BUCKETS; i++) {
     below += times->buckets[i];
     bucket(s, i, below);
   }
-  text_add(sample_begin(s, "_sum"), "} ");
-  add_seconds(&s->text, times->sum_us);
-  sample_end(s);
+  sample_decimal(s, "_sum", times->sum_us);
   sample_value(s, "_count", times->count);
 }
 
@@ -178,7 +205,8 @@ static void waits(sample *s)
   s->key = "outcome";
   for (size_t i = 0; i < DIBS_FLEET_WAITS; i++) {
     s->word = fleet_wait_words[i];
-    histogram(s, &s->row->waits[i]);
+    if (s->row->waits[i].count > 0)
+      histogram(s, &s->row->waits[i]);
   }
 }
 
@@ -187,7 +215,8 @@ static void holds(sample *s)
   s->key = "end";
   for (size_t i = 0; i < DIBS_FLEET_ENDS; i++) {
     s->word = fleet_end_words[i];
-    histogram(s, &s->row->holds[i]);
+    if (s->row->holds[i].count > 0)
+      histogram(s, &s->row->holds[i]);
   }
 }
 
@@ -236,4 +265,58 @@ void metrics_classes(const metrics_out *out, const dibs_fleet_row *rows, size_t 
       row_write(&s);
     }
   }
+}
+
+/* ---- one client ---- */
+
+static sample counter(const metrics_out *out, enum metric m)
+{
+  metrics_head(out, m);
+  return (sample){ .out = out, .metric = m };
+}
+
+static void labelled(sample *s, const char *key, const char *word, uint64_t value)
+{
+  s->key = key;
+  s->word = word;
+  sample_value(s, "", value);
+}
+
+static void write_handovers(const metrics_out *out, const dibs_metrics *m)
+{
+  static const char *const paths[DIBS_HANDOVERS] = { "message", "poll", "local", "linger" };
+  sample s = counter(out, METRIC_dibs_handovers_total);
+
+  for (size_t i = 0; i < DIBS_HANDOVERS; i++)
+    labelled(&s, "path", paths[i], m->handovers[i]);
+}
+
+static void write_client(const metrics_out *out, const dibs_metrics *m)
+{
+  sample s = counter(out, METRIC_dibs_renewals_total);
+
+  labelled(&s, "result", "ok", m->renewed);
+  labelled(&s, "result", "failed", m->renew_failed);
+  if (m->lease_slack_ppm >= 0) {
+    s = counter(out, METRIC_dibs_lease_slack_ratio);
+    sample_decimal(&s, "", (uint64_t)m->lease_slack_ppm);
+  }
+  write_handovers(out, m);
+  s = counter(out, METRIC_dibs_round_trip_seconds);
+  histogram(&s, &m->round_trips);
+  s = counter(out, METRIC_dibs_commands_total);
+  sample_value(&s, "", m->commands);
+  s = counter(out, METRIC_dibs_reconnects_total);
+  sample_value(&s, "", m->reconnects);
+}
+
+void metrics_client(const metrics_out *out, const dibs_metrics *m, bool has_end)
+{
+  sample s = counter(out, METRIC_dibs_build_info);
+
+  labelled(&s, "version", DIBS_VERSION, 1);
+  metrics_classes(out, m->rows, m->count);
+  write_client(out, m);
+  if (has_end)
+    out->add("# EOF\n", 6, out->data);
 }

@@ -38,8 +38,6 @@ void metrics_head(const metrics_out *out, enum metric m);
 /* All metrics of METRICS_OF_CLASSES. */
 void metrics_classes(const metrics_out *out, const dibs_fleet_row *rows, size_t count);
 
-/* ---- metrics_client.c ---- */
-
 /* The whole text of one client; `has_end`: with the last line of OpenMetrics. */
 void metrics_client(const metrics_out *out, const dibs_metrics *m, bool has_end);
 

@@ -48,6 +48,7 @@ struct fleet {
   fleet_class *classes[FLEET_CLASSES_MAX + 1];
   size_t class_count;
   entry_list noted, sent;
+  series round_trips;                /* of this client only: not reported */
   uint64_t entries;                  /* numbers of entries */
   uint64_t number;                   /* of the last report */
   bool is_changed, gauges_changed;   /* since the last report began */
@@ -57,9 +58,6 @@ struct fleet {
   instant ended_at;                  /* the last report */
   bool has_reported;
 };
-
-/* Adds `from` to `to`. */
-void series_add(series *to, const series *from);
 
 extern const char fleet_kind_letters[FLEET_KINDS + 1];
 

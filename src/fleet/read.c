@@ -173,17 +173,20 @@ bool fleet_read_gauges(fleet_reading *r, const resp_node *gauges)
 
 /* ---- this client ---- */
 
+static void times_add_series(dibs_fleet_times *t, const series *s)
+{
+  t->sum_us += s->sum_us;
+  for (size_t i = 0; i < DIBS_FLEET_BUCKETS; i++) {
+    t->buckets[i] += s->buckets[i];
+    t->count += s->buckets[i];
+  }
+}
+
 static void times_add(dibs_fleet_times *t, const fleet_row *row, size_t which)
 {
-  series all = row->past[which];
-
-  series_add(&all, &row->sent[which]);
-  series_add(&all, &row->noted[which]);
-  t->sum_us += all.sum_us;
-  for (size_t i = 0; i < DIBS_FLEET_BUCKETS; i++) {
-    t->buckets[i] += all.buckets[i];
-    t->count += all.buckets[i];
-  }
+  times_add_series(t, &row->past[which]);
+  times_add_series(t, &row->sent[which]);
+  times_add_series(t, &row->noted[which]);
 }
 
 /* Adds: the class of all that are too many may have the name of another. */
@@ -211,6 +214,12 @@ bool fleet_read_own(const fleet *f, fleet_reading *r)
           !read_class(f->classes[i], (dibs_kind)kind, r))
         return false;
   return true;
+}
+
+void fleet_read_round_trips(const fleet *f, dibs_fleet_times *ret_times)
+{
+  *ret_times = (dibs_fleet_times){ 0 };
+  times_add_series(ret_times, &f->round_trips);
 }
 
 static int row_order(const void *a, const void *b)

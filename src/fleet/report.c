@@ -63,16 +63,11 @@ instant fleet_due(const fleet *f)
 
 /* ---- from notes to a report, and back ---- */
 
-void series_add(series *to, const series *from)
+static void series_move(series *to, series *from)
 {
   to->sum_us += from->sum_us;
   for (size_t i = 0; i < DIBS_FLEET_BUCKETS; i++)
     to->buckets[i] += from->buckets[i];
-}
-
-static void series_move(series *to, series *from)
-{
-  series_add(to, from);
   *from = (series){ 0 };
 }
 

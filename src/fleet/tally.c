@@ -107,9 +107,8 @@ static void changed(fleet *f, bool has_counts, instant now)
   f->is_changed = f->is_changed || has_counts;
 }
 
-static void count(fleet *f, fleet_note *n, size_t which, span lasted, instant now)
+static void series_count(series *s, span lasted)
 {
-  series *s = &row_of(n)->noted[which];
   int64_t us = lasted.ns > 0 ? span_to_us(lasted) : 0;
   size_t bucket = 0;
 
@@ -117,6 +116,16 @@ static void count(fleet *f, fleet_note *n, size_t which, span lasted, instant no
     bucket++;
   s->sum_us += (uint64_t)us;
   s->buckets[bucket]++;
+}
+
+void fleet_round_trip(fleet *f, span lasted)
+{
+  series_count(&f->round_trips, lasted);
+}
+
+static void count(fleet *f, fleet_note *n, size_t which, span lasted, instant now)
+{
+  series_count(&row_of(n)->noted[which], lasted);
   n->of->is_changed = true;
   changed(f, true, now);
 }

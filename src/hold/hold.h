@@ -17,10 +17,13 @@
  * id is stale from then on; an owner that holds a name does not wait for itself; a loss is
  * reported once (I17). Events need no memory.
  *
- * Files: claim.c claims, their lists and their events; front.c the calls of the program. For
- * the backends only: acquisition.h what a record knows of its claims, claim.h the claims. */
+ * Files: claim.c claims, their lists and their events; front.c the calls of the program; slack.c
+ * what was left of leases at renewals. For the backends only: acquisition.h what a record knows of
+ * its claims, claim.h the claims. */
 #ifndef HOLD_H
 #define HOLD_H
+
+#include <dibs/metrics.h>
 
 #include "base/base.h"
 #include "hold/lock_name.h"
@@ -117,9 +120,23 @@ typedef struct lock_event {
 
 bool hold_next_event(hold_front *f, lock_event *ret_event);
 
+/* The least share of a lease that was left when it was renewed, in millionths: in this minute and
+ * in the one before. All zero: none. */
+typedef struct lease_slack {
+  instant since;
+  bool is_known, was_known;
+  int32_t least, before;
+} lease_slack;
+
+void slack_note(lease_slack *s, span left, span ttl, instant now);
+/* Of the last one to two minutes; -1: no lease was renewed. */
+int32_t slack_least(const lease_slack *s, instant now);
+
 typedef struct lock_counts {
   uint64_t granted, granted_local, released, lost, renewed, renew_failed;
+  uint64_t handovers[DIBS_HANDOVERS];
   uint64_t holds, waiting, parked, names, bytes;
+  lease_slack slack;
 } lock_counts;
 /* Of a multi-lock over several slots each part counts. */
 lock_counts hold_counts(const hold_front *f);

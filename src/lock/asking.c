@@ -29,6 +29,7 @@ lease_state ask_begin(lease *l, instant now)
   l->ask.ttl = wish->ttl;
   l->ask.sendings = 0;
   l->ask.was_answered = l->ask.was_busy = l->ask.may_arrive_late = false;
+  l->ask.had_message = false;
   l->many.rounds = 0;
   l->many.was_granted_one = false;
   l->ask.needs_inbox = l->ask.is_unheard = l->ask.is_uncounted = false;
@@ -193,6 +194,7 @@ static lease_state ask_waiting(lease *l, const acquire_answer *a, instant sent_a
   inbox_want(l);
   l->ask.queued_at = sent_at;
   l->ask.was_answered = true;
+  l->ask.had_message = false;
   l->ask.is_unheard = l->ask.is_uncounted = false;
   l->attempts = 0;
   /* A grant before this reply has an older token than one after it. */

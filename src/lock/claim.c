@@ -237,6 +237,7 @@ static void release(claim *c, instant now)
   if (hold_may_pass(l, now)) {
     claim_end(c, LOCK_RELEASED, DIBS_OK);
     t->backend.counts.released++;
+    t->backend.counts.handovers[DIBS_HANDOVER_LOCAL]++;
     hold_pass(l, now);
     return;
   }

@@ -78,6 +78,9 @@ lease_state hold_granted(lease *l, const lease_id *id, instant valid_until, span
   if (acks_are_wanted(l, wish, waiter_id(&l->claims)))
     return acks_begin(l, id, valid_until, now);
 
+  if (l->ask.had_message || l->ask.was_answered)
+    t->backend.counts.handovers[l->ask.had_message ? DIBS_HANDOVER_MESSAGE
+                                                   : DIBS_HANDOVER_POLL]++;
   l->term.must_confirm = !lease_never_ends(l) &&
                    (confirm || wish->ttl.ns != ttl.ns || l->term.is_reported_broken);
   l->term.ttl = wish->ttl;
@@ -166,6 +169,7 @@ lease_state hold_renewed(lease *l, const renew_answer *a, instant sent_at, insta
   lock_table *t = l->table;
   instant end = lease_end(sent_at, span_ms(a->remaining_ms), t->settings.clock_rate_error_ppm);
   instant former_end = hold_end(l);
+  bool is_regular = !l->term.must_confirm;
 
   l->renewing_at = NULL;
   l->term.must_confirm = false;
@@ -180,6 +184,9 @@ lease_state hold_renewed(lease *l, const renew_answer *a, instant sent_at, insta
   }
 
   t->backend.counts.renewed++;
+  if (is_regular)
+    slack_note(&t->backend.counts.slack, instant_since(l->term.valid_until, now), l->term.ttl,
+               now);
   holders_say(&l->claims, "");
   l->term.valid_until = instant_max(l->term.valid_until, end);
   l->term.waiters_elsewhere = a->waiters;

@@ -64,6 +64,7 @@ static lease_state message_grant(lease *l, const inbox_message *m, instant now)
   }
   if (m->word == INBOX_SHARE)
     l->term.units = m->units;
+  l->ask.had_message = true;
 
   if (instant_since(end, now).ns >= ttl.ns / 4) {
     /* A recent grant is renewed at its regular time: otherwise a third of all commands

@@ -91,6 +91,7 @@ lease_state park_take(lease *l, instant now)
     park_forget(l);
   timers_clear(&t->timers, &l->poll);
   reuse_paid(&t->reuse, l->bytes, l->size);
+  t->backend.counts.handovers[DIBS_HANDOVER_LINGER]++;
   hold_pass(l, now);
   l->handovers = 0;
   return LEASE_HELD;
@@ -180,6 +181,7 @@ bool park_retake(claim *c, const void *owner, size_t owner_size, instant now,
   if (!l->reuse_has_paid)
     reuse_paid(&t->reuse, l->bytes, l->size);
   l->reuse_has_paid = true;
+  t->backend.counts.handovers[DIBS_HANDOVER_LINGER]++;
   l->local_number++;
   parked_holds(&l->claims, owner, fence_of(l, l->term.id.token));
   lease_set_state(l, LEASE_HELD);

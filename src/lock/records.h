@@ -23,6 +23,7 @@ typedef struct lease_ask {
   bool waits;                    /* no try */
   unsigned sendings;             /* from 2: an earlier copy may have been executed */
   bool was_answered, was_busy;   /* was_busy: `not listening`, so the name was not free */
+  bool had_message;              /* since its last reply: a message made it ask, or was the grant */
   bool may_arrive_late;          /* a copy may come from a broken connection */
   bool needs_inbox, offers_idle;
   bool is_unheard;               /* answered only `not listening`, since then */

@@ -54,6 +54,7 @@ bool hint_is_in_time(lease *l, instant now)
   lock_table *t = l->table;
   instant at;
 
+  l->ask.had_message = true;
   if (hints_take(t, HINT_ASK, now))
     return true;
   at = instant_add(now, random_span(&t->random, HINT_DELAY_MIN, HINT_DELAY_MAX));

@@ -140,7 +140,7 @@ static void give_up_for(quorum_record *r, const char *words, instant end, instan
 void held_look(quorum_record *r, instant now)
 {
   size_t fresh;
-  instant until = r->valid_until;
+  instant before = r->valid_until, until = before;
   bool moved, was_suspect = r->is_suspect;
 
   if (!majority_until(r, now, &until, &fresh)) {
@@ -148,11 +148,12 @@ void held_look(quorum_record *r, instant now)
     give_up_for(r, "fewer than a majority of the servers have this lease", now, now);
     return;
   }
-  moved = until.ns != r->valid_until.ns;
+  moved = until.ns != before.ns;
   r->valid_until = until;
   r->is_suspect = fresh < r->quorum->majority;
   if (moved) {
     r->quorum->backend.counts.renewed++;
+    slack_note(&r->quorum->backend.counts.slack, instant_since(before, now), r->ttl, now);
     set_deadline(r);
   }
   if (moved || (was_suspect && !r->is_suspect))

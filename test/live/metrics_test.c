@@ -115,6 +115,62 @@ static void what_waits_is_a_gauge(void **state)
   assert_null(dibs_close(other));
 }
 
+static dibs_metrics numbers_of(dibs_client *c)
+{
+  dibs_metrics *m = NULL, copy;
+
+  live_expect(c, dibs_metrics_read(c, &m), DIBS_OK);
+  copy = *m;
+  copy.rows = NULL;
+  assert_null(dibs_metrics_free(m));
+  return copy;
+}
+
+static void a_lock_that_lingers_or_waits_is_a_hand_over(void **state)
+{
+  dibs_client *c = open_silent(), *other = live_open(live_url());
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  struct live_ask ask;
+  dibs_hold *hold;
+  dibs_metrics m;
+
+  (void)state;
+  live_needs_one_server();
+  o.linger_ms = TTL_MS;
+  for (int i = 0; i < 50; i++)           /* not before messages can come */
+    live_expect_ok(dibs_release(live_lock_with(c, "parked:1", &o)));
+  m = numbers_of(c);
+  assert_true(m.handovers[DIBS_HANDOVER_LINGER] > 0);
+  assert_int_equal(m.handovers[DIBS_HANDOVER_LINGER], live_stats(c).granted_local);
+  hold = live_lock(other, "orders:1", TTL_MS);
+  live_ask_init(&ask);
+  live_ask_begin(&ask, c, "orders:1", NULL);
+  live_expect_waiters(live_server, "orders:1", 1);
+  live_expect_ok(dibs_release(hold));
+  live_expect_ok(dibs_release(live_ask_granted(&ask, LIVE_LONG_MS)));
+  m = numbers_of(c);
+  assert_int_equal(m.handovers[DIBS_HANDOVER_MESSAGE] + m.handovers[DIBS_HANDOVER_POLL], 1);
+  assert_int_equal(m.handovers[DIBS_HANDOVER_LOCAL], 0);
+  assert_null(dibs_close(c));
+  assert_null(dibs_close(other));
+}
+
+static void commands_and_round_trips_agree_with_the_counters(void **state)
+{
+  dibs_client *c = open_silent();
+  dibs_metrics m;
+
+  (void)state;
+  live_expect_ok(dibs_release(live_lock(c, "orders:1", TTL_MS)));
+  m = numbers_of(c);
+  assert_int_equal(m.commands, live_stats(c).commands);
+  assert_int_equal(m.reconnects, 0);
+  assert_int_equal(m.renewed, live_stats(c).renewed);
+  assert_true(m.round_trips.count >= 2 && m.round_trips.count <= m.commands);
+  assert_true(m.round_trips.sum_us > 0);
+  assert_null(dibs_close(c));
+}
+
 /* ---- text ---- */
 
 typedef struct page {
@@ -196,6 +252,8 @@ int main(void)
     cmocka_unit_test(each_request_is_counted_by_its_end),
     cmocka_unit_test(a_hold_that_was_broken_is_one_loss),
     cmocka_unit_test(what_waits_is_a_gauge),
+    cmocka_unit_test(a_lock_that_lingers_or_waits_is_a_hand_over),
+    cmocka_unit_test(commands_and_round_trips_agree_with_the_counters),
     cmocka_unit_test(the_text_has_the_numbers),
     cmocka_unit_test(a_writer_may_stop_it),
     cmocka_unit_test(bad_arguments_are_named),

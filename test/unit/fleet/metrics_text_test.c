@@ -122,7 +122,8 @@ static void write_as(fleet *f, bool is_classic, bool has_end)
 {
   fleet_reading r = { .memory = heap_memory() };
   metrics_out out = { .is_classic = is_classic, .add = add };
-  dibs_metrics m = { .size = sizeof(m) };
+  dibs_metrics m = { .size = sizeof(m), .renewed = 7, .lease_slack_ppm = 612345,
+                     .handovers = { 1, 2, 3, 4 }, .commands = 9 };
 
   used = 0;
   assert_true(fleet_read_own(f, &r));
@@ -189,6 +190,22 @@ static void the_older_format_names_counters_with_their_suffix(void **state)
   assert_null(fleet_free(f));
 }
 
+static void numbers_of_the_client_have_no_class(void **state)
+{
+  fleet *f = fleet_with_all();
+
+  (void)state;
+  write_as(f, false, true);
+  expect_line("dibs_renewals_total{result=\"ok\"} 7");
+  expect_line("# UNIT dibs_lease_slack_ratio ratio");
+  expect_line("dibs_lease_slack_ratio 0.612345");
+  expect_line("dibs_handovers_total{path=\"linger\"} 4");
+  expect_line("dibs_round_trip_seconds_bucket{le=\"+Inf\"} 0");
+  expect_line("dibs_round_trip_seconds_count 0");
+  expect_line("dibs_commands_total 9");
+  assert_null(fleet_free(f));
+}
+
 static void buckets_add_up_and_seconds_are_exact(void **state)
 {
   fleet *f = fleet_with_all();
@@ -217,6 +234,7 @@ int main(void)
     cmocka_unit_test(without_reports_it_is_counted_too_and_nothing_is_due),
     cmocka_unit_test(openmetrics_has_units_and_an_end),
     cmocka_unit_test(the_older_format_names_counters_with_their_suffix),
+    cmocka_unit_test(numbers_of_the_client_have_no_class),
     cmocka_unit_test(buckets_add_up_and_seconds_are_exact),
   };
 
