@@ -17,6 +17,7 @@ import sys
 import tempfile
 
 import draw_modules
+import metrics_page
 import plain_words
 
 # What a room, or one file of it, may include besides itself and <dibs/...>. All points down.
@@ -363,6 +364,20 @@ def modules_are_drawn(root):
                        f'{" ".join(layers[module]) or "–"}')
 
 
+def metrics_are_listed(root):
+    """The page of all metrics has the tables that src/base/metrics.h makes."""
+    if not os.path.exists(os.path.join(root, metrics_page.PAGE)):
+        return
+    try:
+        text, wanted = metrics_page.drawn(root)
+    except ValueError as fault:
+        yield f'{metrics_page.TABLE}:1: {fault}'
+        return
+    if text != wanted:
+        yield f'{metrics_page.PAGE}:1: is not what {metrics_page.TABLE} says: ' \
+              'tools/metrics_page.py . --write'
+
+
 RULES = {
     'layers_point_down': layers_point_down,
     'sim_layers_point_down': sim_layers_point_down,
@@ -373,6 +388,7 @@ RULES = {
     'scripts_are_listed': scripts_are_listed,
     'shell_scripts_are_clean': shell_scripts,
     'modules_are_drawn': modules_are_drawn,
+    'metrics_are_listed': metrics_are_listed,
     'words_are_plain': plain_words.plain_words,
 }
 
@@ -466,6 +482,7 @@ def self_test():
         found = [line for rule in RULES.values() for line in rule(root)]
         results.append(('an_innocent_file_passes', found))
     results.append(('a_picture_of_other_includes_is_seen', picture_self_test()))
+    results.append(('a_page_of_other_metrics_is_seen', metrics_self_test()))
     results.append(('a_count_of_plain_words_never_rises', ratchet_self_test()))
     results.append(('purity sees a clock', impure_self_test()))
     return report(results)
@@ -498,6 +515,35 @@ def picture_self_test():
         write('src/attic/old.c', 'int z;\n')
         seen.append(list(modules_are_drawn(root)))
     wanted = [1, 1, 0, 1, 0, 1, 3, ['tools/draw_modules.py:1: COLUMNS has no attic']]
+    return [] if seen == wanted else [f'{seen}']
+
+
+def metrics_self_test():
+    """A page that was written passes; after another word in the table, and without marks of one
+    of its macros, it does not."""
+    def write(path, text):
+        os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
+        with open(os.path.join(root, path), 'w', encoding='utf-8') as file:
+            file.write(text)
+
+    table = ('#define METRICS_X(ROW) \\\n'
+             '  ROW(dibs_a, "gauge", "", "class, kind", "One " \\\n      "(1)")\n')
+    page = '<!-- METRICS_X: written -->\n<!-- end of METRICS_X -->\n'
+    seen = []
+    with tempfile.TemporaryDirectory() as root:
+        write(metrics_page.TABLE, table)
+        write(metrics_page.PAGE, page)
+        seen.append(len(list(metrics_are_listed(root))))
+        write(metrics_page.PAGE, metrics_page.drawn(root)[1])
+        seen.append(len(list(metrics_are_listed(root))))
+        seen.append('| `dibs_a` | gauge | – | `class`, `kind` | One (1) |' in
+                    metrics_page.drawn(root)[0])
+        write(metrics_page.TABLE, table.replace('One', 'Two'))
+        seen.append(len(list(metrics_are_listed(root))))
+        write(metrics_page.TABLE, table + '#define METRICS_Y(ROW) ROW(b, "c")\n')
+        seen.append(list(metrics_are_listed(root)))
+    wanted = [1, 0, True, 1,
+              [f'{metrics_page.TABLE}:1: {metrics_page.PAGE} has no marks of METRICS_Y']]
     return [] if seen == wanted else [f'{seen}']
 
 

@@ -54,4 +54,22 @@
   ROW(dibs_doctor_grade, "gauge", "", "check, node", \
       "Findings of dibs doctor: 1 pass, 2 unknown, 3 warn, 4 fail")
 
+/* What the labels say. */
+#define METRICS_LABELS(ROW) \
+  ROW(class, "The part of the name before the first `:`, with numbers, UUIDs and hashes as `*`; " \
+      "after 64 classes of a client `other`") \
+  ROW(kind, "`lock`, `rw` (read/write), `semaphore`") \
+  ROW(outcome, "How a request ended: `ok` (granted), `busy`, `timeout`, `cancelled`, `unknown`, " \
+      "`error`") \
+  ROW(end, "How a hold ended: `released`, `lost` (no renewal in time), `expired`, `taken` " \
+      "(another client has it, or it was broken)") \
+  ROW(cause, "The same without `released`") \
+  ROW(result, "`ok`; `failed`: refused or not answered in time, tried again while there is time") \
+  ROW(path, "`message` of the server, at once; `poll`: found later by asking again; `local`: " \
+      "from another owner of the same client; `linger`: a lingering lease taken again") \
+  ROW(version, "Of the library") \
+  ROW(name, "Of the lock; unprintable bytes as `\\xHH`") \
+  ROW(check, "Of `dibs doctor`") \
+  ROW(node, "The server that it examined")
+
 #endif
