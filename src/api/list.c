@@ -244,6 +244,12 @@ static dibs_status page_walk(walk *w)
   return status;
 }
 
+/* majority_answers() has just waited for it: another wait would take the time of the others. */
+static bool is_silent(const client_record *c, size_t route)
+{
+  return c->servers.kind == DEPLOYMENT_QUORUM && (c->missing_reported >> route & 1) != 0;
+}
+
 /* Cluster: every node that serves slots stores a part; a quorum: one server has all names
  * except those of a minority. `w->route` becomes the next server; false: there is none. */
 static bool route_next(walk *w, size_t from)
@@ -254,7 +260,7 @@ static bool route_next(walk *w, size_t from)
   if (client_enter(c, false) != DIBS_OK)
     return false;
   for (w->route = from; !is_one && w->route < engine_route_count(drive_engine(c->drive));)
-    if (engine_route_serves(drive_engine(c->drive), w->route))
+    if (engine_route_serves(drive_engine(c->drive), w->route) && !is_silent(c, w->route))
       is_one = true;
     else
       w->route++;

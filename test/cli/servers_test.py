@@ -122,6 +122,17 @@ def a_majority_that_answers_warns_of_the_others():
         contains(done.err, quorum[1].socket)
 
 
+def a_list_does_not_ask_a_server_that_has_just_been_silent():
+    waiting = start('run', *_with_u(_urls()), 'listed', '--', 'sleep', '600')
+    for server in quorum:
+        until(lambda: 'listed' in server.ask('KEYS', '*'), 'each server has it')
+    for number in range(3):
+        done = _stopped((number,), 'status')
+        equal(done.code, 0, (number, done))
+        contains(done.out, 'listed')
+    waiting.kill()
+
+
 quorum = [Server() for _ in range(3)]
 try:
     tests(dict(globals()))
