@@ -95,19 +95,35 @@ dibs_status token_grant_fill(token_grant *g, const session *s, const take_result
   return dibs_hold_token(taken->hold, g->text, sizeof(g->text));
 }
 
+int token_refused(const session *s, dibs_status status, const char *name)
+{
+  dibs_error error = session_error(s->client, status);
+  char shown[600];
+
+  if (status != DIBS_ERR_UNSUPPORTED)
+    return session_report(&error, name, name);
+  return say_fault(&(message_facts) { .code = CODE_CONFIG, .status = dibs_status_name(status),
+                                      .name = name },
+                   "%s: %s; dibs run holds it while a command runs",
+                   printable(name, shown, sizeof(shown)), error.text);
+}
+
 static int hand_out(session *s, const acquire_arguments *a, const target *t,
                     const take_result *taken)
 {
   token_grant grant;
   dibs_status status = token_grant_fill(&grant, s, taken);
+  int code = CODE_INTERNAL;
 
   if (status == DIBS_OK && token_print(a, t, &grant)) {
     status = dibs_hold_detach(taken->hold);
     report_end(a);
     return status == DIBS_OK ? CODE_OK : session_fault(s, status, t->shown);
   }
+  if (status != DIBS_OK)
+    code = token_refused(s, status, t->shown);   /* the release replaces the reason */
   dibs_release(taken->hold);
-  return status == DIBS_OK ? CODE_INTERNAL : session_fault(s, status, t->shown);
+  return code;
 }
 
 static int take_and_hand_out(session *s, const acquire_arguments *a, const target *t,

@@ -45,6 +45,9 @@ bool token_print(const acquire_arguments *a, const target *t, const token_grant 
 /* Fills all of it for what was taken. DIBS_ERR_ARGUMENT: several names too long for it. */
 dibs_status token_grant_fill(token_grant *g, const session *s, const take_result *taken);
 
+/* Says why the lock `name`, which is held, has no token; returns the exit code for it. */
+int token_refused(const session *s, dibs_status status, const char *name);
+
 /* Renews for another process; the child side of --for-pid (keeper.c). */
 int keeper_run(const acquire_arguments *a, const target *t);
 

@@ -44,15 +44,6 @@ static void keep_only(int socket_fd, int process_fd)
   close_from(KEEPER_PROCESS + 1);
 }
 
-static bool send_grant(const session *s, const take_result *taken)
-{
-  token_grant grant;
-
-  return token_grant_fill(&grant, s, taken) == DIBS_OK &&
-         send(KEEPER_SOCKET, &grant, sizeof(grant), MSG_NOSIGNAL) ==
-             (ssize_t)sizeof(grant);
-}
-
 /* Whether the token was printed. */
 static bool is_kept(void)
 {
@@ -63,6 +54,19 @@ static bool is_kept(void)
     size = recv(KEEPER_SOCKET, &answer, 1, 0);
   while (size < 0 && errno == EINTR);
   return size == 1;
+}
+
+/* 0 once the token was printed. */
+static int hand_over(const session *s, const target *t, const take_result *taken)
+{
+  token_grant grant;
+  dibs_status status = token_grant_fill(&grant, s, taken);
+
+  if (status != DIBS_OK)
+    return token_refused(s, status, t->shown);
+  if (send(KEEPER_SOCKET, &grant, sizeof(grant), MSG_NOSIGNAL) != (ssize_t)sizeof(grant))
+    return CODE_INTERNAL;
+  return is_kept() ? 0 : CODE_INTERNAL;
 }
 
 static void leave_terminal(void)
@@ -125,7 +129,7 @@ static int keeper_main(session *s, const acquire_arguments *a, const target *t)
     code = 128 + taken.signal;
   else if (taken.hold == NULL)
     code = taken.code;
-  else if (send_grant(s, &taken) && is_kept()) {
+  else if ((code = hand_over(s, t, &taken)) == 0) {
     leave_terminal();
     keep(&signals, taken.hold);
   }

@@ -29,6 +29,16 @@ def u_again_and_again_is_a_quorum():
         contains(_keys(number), 'app:m:{x}')
 
 
+def acquire_says_that_a_lock_on_a_quorum_has_no_token():
+    for more in ([], ['--no-renew'], ['--for-pid', str(os.getpid())]):
+        done = dibs('acquire', *_with_u(_urls()), *more, 'tokenless')
+        equal((done.code, done.out), (78, ''), (more, done))
+        contains(done.err, 'tokenless: ')
+        contains(done.err, 'has no token; dibs run')
+        done = dibs('run', *_with_u(_urls()), '-n', 'tokenless', '--', 'true')
+        equal(done.code, 0, done)                                       # it was given back
+
+
 def blanks_and_commas_part_servers():
     for separator in (' ', ',', ' , ', '\n'):
         done = dibs('run', 'y', '--', 'true', env={'DIBS_URL': separator.join(_urls())})
