@@ -325,16 +325,12 @@ bool ask_answered_with(engine *e, uint64_t tag, resp_reply *reply, const server 
   return true;
 }
 
-/* Ends an ask that was never sent: for its own reason, else for the reason why its server
- * is unreachable, as for locks. */
+/* Ends an ask that was never sent. */
 void ask_unanswered(const engine *e, ask *a)
 {
-  const server *s = ask_server(e, a);
-  const char *words = a->words;
-  dibs_status why = a->status;
+  const char *words;
+  dibs_status why = ask_why(e, a, &words);
 
-  if (words[0] == 0 && s != NULL)          /* NULL: server unknown */
-    why = lock_link_why(s->locks, s->route, &words);
   ask_done(a, why != DIBS_OK ? why : DIBS_ERR_UNREACHABLE,
            words[0] != 0 ? words : "no connection to the server in time");
 }

@@ -311,6 +311,8 @@ void ask_take_answer(engine *e, ask *a, resp_reply *reply, const server *from, i
                                                         /* owns `reply` */
 void ask_done(ask *a, dibs_status status, const char *words);
 bool ask_fault_is_final(dibs_status why);
+/* Its own reason, else why its server is unreachable, as for locks; "": not known. report.c */
+dibs_status ask_why(const engine *e, const ask *a, const char **ret_words);
 void ask_unanswered(const engine *e, ask *a);      /* ends it with the first known reason */
 server *ask_server(const engine *e, const ask *a);      /* NULL: unknown */
 

@@ -150,13 +150,27 @@ bool engine_cannot_ask(const engine *e, instant now, const char **ret_words)
   return true;
 }
 
+dibs_status ask_why(const engine *e, const ask *a, const char **ret_words)
+{
+  const server *s = ask_server(e, a);
+
+  *ret_words = a->words;
+  if (a->words[0] != 0)
+    return a->status;
+  if (s != NULL)
+    return lock_link_why(s->locks, s->route, ret_words);
+  if (e->topology.slots != NULL)           /* no node serves the slot */
+    return lock_link_why(e->cluster_locks, ROUTE_NONE, ret_words);
+  return a->status;
+}
+
 static bool ask_obstacle(const engine *e, obstacle *ret)
 {
   for (const ask *a = e->first_ask; a != NULL; a = a->next)
     if (a->state == ASK_OPEN &&
         (a->status != DIBS_OK || !server_is_ready(ask_server(e, a)))) {
       ret->server = ask_server(e, a);
-      ret->words = a->words;
+      (void)ask_why(e, a, &ret->words);
       return true;
     }
   return false;
@@ -167,7 +181,7 @@ static bool observe_obstacle(engine *e, obstacle *ret)
   for (const observation *o = e->first_observation; o != NULL && e->observe_is_mute; o = o->next)
     if (!o->is_over && !instant_is_never(o->unreachable_since)) {
       ret->server = ask_server(e, &o->ask);
-      ret->words = o->ask.words;
+      (void)ask_why(e, &o->ask, &ret->words);
       return true;
     }
   e->observe_is_mute = false;
