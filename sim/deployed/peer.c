@@ -96,14 +96,14 @@ void peer_main(void *data)
 
     p->name = (int)below(p, p->names);
     c.locks = 1u << p->name;
-    log_ask(&c, history_now(p->sim), OP_LOCK);
+    logged_ask(&c, history_now(p->sim), OP_LOCK);
     if (lock(p, &valid_us)) {
       p->grants++;
-      log_granted(&c, history_now(p->sim), 0, valid_us * 1000);
+      logged_granted(&c, history_now(p->sim), 0, valid_us * 1000);
       dibs_sim_sleep_ms(below(p, p->hold_ms < p->ttl_ms ? p->hold_ms + 1 : p->ttl_ms + 1));
-      log_release(&c, history_now(p->sim));
+      logged_release(&c, history_now(p->sim));
     } else {
-      log_failed(&c, history_now(p->sim), DIBS_UNKNOWN);
+      logged_failed(&c, history_now(p->sim), DIBS_UNKNOWN);
     }
     unlock(p);
     dibs_sim_sleep_ms(1 + below(p, p->think_ms + 1));

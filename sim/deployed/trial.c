@@ -62,7 +62,7 @@ static void look(dibs_sim *sim, void *data)
     int64_t left = g->hold == NULL ? 0 : dibs_sim_valid_us(sim, g->logged.worker, g->hold);
 
     if (g->hold != NULL)
-      log_valid(&g->logged, history_now(sim), left == 0 ? 0 : history_now(sim) + left * 1000);
+      logged_valid(&g->logged, history_now(sim), left == 0 ? 0 : history_now(sim) + left * 1000);
   }
 }
 
@@ -96,7 +96,7 @@ static grip *granted(trial *t, const struct logged *l, dibs_hold *hold)
   for (size_t i = 0; i < GRIPS; i++)
     if (t->grips[i].hold == NULL) {
       t->grips[i] = (grip){ *l, hold };
-      log_granted(&t->grips[i].logged, history_now(t->sim), dibs_hold_fence(hold),
+      logged_granted(&t->grips[i].logged, history_now(t->sim), dibs_hold_fence(hold),
                   history_now(t->sim) + dibs_sim_valid_us(t->sim, l->worker, hold) * 1000);
       return &t->grips[i];
     }
@@ -137,18 +137,18 @@ static void once(trial *t, dibs_client *client)
                                       : DIBS_FOREVER;
   if (o.wait_ms == DIBS_FOREVER && t->is_ending)
     o.wait_ms = 1000000;
-  log_ask(&c, history_now(t->sim), OP_LOCK);
+  logged_ask(&c, history_now(t->sim), OP_LOCK);
   status = dibs_sim_random(6) == 0 ? dibs_try_lock(client, name_texts[name], &o, &hold)
                                    : dibs_lock(client, name_texts[name], &o, &hold);
   if (status != DIBS_OK) {
-    log_failed(&c, history_now(t->sim), status);
+    logged_failed(&c, history_now(t->sim), status);
     surprised(t, "lock", status);
     return;
   }
   g = granted(t, &c, hold);
   dibs_sim_sleep_ms((int64_t)dibs_sim_random((uint64_t)t->plan->hold_ms + 1));
   t->verdict->losses += dibs_hold_state(hold) == DIBS_GONE;
-  log_release(&g->logged, history_now(t->sim));
+  logged_release(&g->logged, history_now(t->sim));
   g->hold = NULL;
   surprised(t, "release", dibs_release(hold));
 }

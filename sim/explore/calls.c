@@ -93,7 +93,7 @@ static void lost(dibs_hold *hold, const dibs_loss *loss, void *data)
   if (g->is_reported)
     flaw(t, "S8: the loss of fence %llu is told twice", (unsigned long long)g->fence);
   g->is_reported = true;
-  log_lost(&g->logged, history_now(t));
+  logged_lost(&g->logged, history_now(t));
   t->losses++;
   cover(POINT_LOST_TOLD);
 }
@@ -266,7 +266,7 @@ grip *take(actor *a, const wish *w, dibs_status *ret_status)
   asked.options.on_lost = lost;
   asked.options.on_lost_data = grip_key(t, g);
   g->logged = logged_of(a, w);
-  log_ask(&g->logged, history_now(t), OP_LOCK);
+  logged_ask(&g->logged, history_now(t), OP_LOCK);
   c = call_begin(a, action_name(w->action), limit_of(t, w));
   if (c != NULL) {
     c->names = w->names;
@@ -278,7 +278,7 @@ grip *take(actor *a, const wish *w, dibs_status *ret_status)
     status = ask_now(a, &asked, &hold);
   *ret_status = call_end(a, c, w->action, status);
   if (status != DIBS_OK) {
-    log_failed(&g->logged, history_now(t), status);
+    logged_failed(&g->logged, history_now(t), status);
     grip_free(t, g);
     return NULL;
   }

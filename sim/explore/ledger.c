@@ -28,7 +28,7 @@ grip *grip_new(trial *t)
 
 void grip_free(trial *t, grip *g)
 {
-  log_release(&g->logged, history_now(t));
+  logged_release(&g->logged, history_now(t));
   g->is_used = false;
   while (t->grip_top > 0 && !t->grips[t->grip_top - 1].is_used)
     t->grip_top--;

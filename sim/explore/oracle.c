@@ -133,8 +133,8 @@ static int64_t judge_grant(trial *t, grip *g)
     return left;
   g->logged.units = g->units;
   if (is_excused(g))
-    log_excused(&g->logged, history_now(t));
-  log_granted(&g->logged, history_now(t), fence_of(t, g), believed_ns(t, g, left));
+    logged_excused(&g->logged, history_now(t));
+  logged_granted(&g->logged, history_now(t), fence_of(t, g), believed_ns(t, g, left));
   return left;
 }
 
@@ -206,9 +206,9 @@ static void look_at_belief(trial *t, grip *g, int64_t left)
 {
   int64_t end = trial_now(t) + true_span(t, g, left);
 
-  log_valid(&g->logged, history_now(t), believed_ns(t, g, left));
+  logged_valid(&g->logged, history_now(t), believed_ns(t, g, left));
   if (is_excused(g))
-    log_excused(&g->logged, history_now(t));
+    logged_excused(&g->logged, history_now(t));
   if (end > g->end_at + ROUNDING_US) {
     cover(POINT_BELIEF_RENEWED);
     g->end_at = end;
@@ -224,7 +224,7 @@ static void look_at_end(trial *t, grip *g)
 {
   if (!g->is_over) {
     g->is_over = true;
-    log_valid(&g->logged, history_now(t), 0);
+    logged_valid(&g->logged, history_now(t), 0);
     /* `end_at` may lie ahead: what is told lost ends at once. */
     if (g->end_at > trial_now(t))
       g->end_at = trial_now(t);

@@ -48,7 +48,7 @@ static void downgrade(actor *a, grip *g)
   covered.outcomes[ACT_DOWNGRADE][status + 20]++;
   if (status == DIBS_OK) {
     g->mode = 'r';
-    log_downgrade(&g->logged, history_now(a->trial));
+    logged_downgrade(&g->logged, history_now(a->trial));
     cover(POINT_DOWNGRADE_SEEN);
   } else if (status != DIBS_LOST) {
     flaw(a->trial, "a downgrade answers %s", dibs_status_name(status));

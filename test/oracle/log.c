@@ -87,18 +87,18 @@ static void put(const struct logged *l, int64_t at_ns, enum op op, enum phase ph
   }
 }
 
-void log_ask(struct logged *l, int64_t at_ns, enum op op)
+void logged_ask(struct logged *l, int64_t at_ns, enum op op)
 {
   l->call = l->log->count + 1;
   put(l, at_ns, op, PHASE_INVOKE, 0);
 }
 
-void log_failed(struct logged *l, int64_t at_ns, int status)
+void logged_failed(struct logged *l, int64_t at_ns, int status)
 {
   put(l, at_ns, OP_LOCK, PHASE_FAIL, status);
 }
 
-void log_granted(struct logged *l, int64_t at_ns, uint64_t fence, int64_t valid_ns)
+void logged_granted(struct logged *l, int64_t at_ns, uint64_t fence, int64_t valid_ns)
 {
   l->is_granted = true;
   l->fence = fence;
@@ -106,7 +106,7 @@ void log_granted(struct logged *l, int64_t at_ns, uint64_t fence, int64_t valid_
   put(l, at_ns, OP_LOCK, PHASE_OK, 0);
 }
 
-void log_valid(struct logged *l, int64_t at_ns, int64_t valid_ns)
+void logged_valid(struct logged *l, int64_t at_ns, int64_t valid_ns)
 {
   if (!l->is_granted || (valid_ns != 0 && valid_ns <= l->valid_ns + ROUNDING_NS) ||
       valid_ns == l->valid_ns)
@@ -115,7 +115,7 @@ void log_valid(struct logged *l, int64_t at_ns, int64_t valid_ns)
   put(l, at_ns, OP_SAMPLE, PHASE_INFO, 0);
 }
 
-void log_lost(struct logged *l, int64_t at_ns)
+void logged_lost(struct logged *l, int64_t at_ns)
 {
   if (!l->is_granted)
     return;
@@ -123,14 +123,14 @@ void log_lost(struct logged *l, int64_t at_ns)
   l->valid_ns = 0;             /* what is believed from here on is new */
 }
 
-void log_excused(struct logged *l, int64_t at_ns)
+void logged_excused(struct logged *l, int64_t at_ns)
 {
   if (l->is_granted && (l->flags & FLAG_EXCUSED) == 0)
     put(l, at_ns, OP_EXCUSED, PHASE_INFO, 0);
   l->flags |= FLAG_EXCUSED;
 }
 
-void log_downgrade(struct logged *l, int64_t at_ns)
+void logged_downgrade(struct logged *l, int64_t at_ns)
 {
   if (!l->is_granted)
     return;
@@ -139,11 +139,11 @@ void log_downgrade(struct logged *l, int64_t at_ns)
   l->mode = HOLD_READ;
   l->flags |= FLAG_NESTED;
   l->fence = 0;                /* it was judged when it was granted */
-  log_ask(l, at_ns, OP_LOCK);
+  logged_ask(l, at_ns, OP_LOCK);
   put(l, at_ns, OP_LOCK, PHASE_OK, 0);
 }
 
-void log_release(struct logged *l, int64_t at_ns)
+void logged_release(struct logged *l, int64_t at_ns)
 {
   if (l->is_granted)
     put(l, at_ns, OP_RELEASE, PHASE_INVOKE, 0);

@@ -40,18 +40,18 @@ struct history *history_judge(const struct history_log *log, const char *const *
                               const char *kinds, uint32_t permits, bool orders_beliefs,
                               struct findings *ret_findings);
 
-void log_ask(struct logged *l, int64_t at_ns, enum op op);
-void log_failed(struct logged *l, int64_t at_ns, int status);
+void logged_ask(struct logged *l, int64_t at_ns, enum op op);
+void logged_failed(struct logged *l, int64_t at_ns, int status);
 /* `fence` 0: none is promised. */
-void log_granted(struct logged *l, int64_t at_ns, uint64_t fence, int64_t valid_ns);
+void logged_granted(struct logged *l, int64_t at_ns, uint64_t fence, int64_t valid_ns);
 /* What the library says just now; only what is new is written. 0: it is gone. */
-void log_valid(struct logged *l, int64_t at_ns, int64_t valid_ns);
-void log_lost(struct logged *l, int64_t at_ns);
-/* Before log_granted(), too. */
-void log_excused(struct logged *l, int64_t at_ns);
+void logged_valid(struct logged *l, int64_t at_ns, int64_t valid_ns);
+void logged_lost(struct logged *l, int64_t at_ns);
+/* Before logged_granted(), too. */
+void logged_excused(struct logged *l, int64_t at_ns);
 /* A writer reads from here on: a new ask, which nests in the first and has its lease. */
-void log_downgrade(struct logged *l, int64_t at_ns);
+void logged_downgrade(struct logged *l, int64_t at_ns);
 /* Its release begins; it is not believed any more. */
-void log_release(struct logged *l, int64_t at_ns);
+void logged_release(struct logged *l, int64_t at_ns);
 
 #endif

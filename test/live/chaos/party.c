@@ -33,8 +33,8 @@ static void told_granted(struct party *p, struct wish *h, const effect *e)
   h->logged.units = (uint32_t)e->units;
   h->logged.flags |= e->depth > 1 ? FLAG_NESTED : 0;
   if (h->is_broken)
-    log_excused(&h->logged, now.ns);
-  log_granted(&h->logged, now.ns, e->depth > 1 ? 0 : e->fence, e->valid_until.ns);
+    logged_excused(&h->logged, now.ns);
+  logged_granted(&h->logged, now.ns, e->depth > 1 ? 0 : e->fence, e->valid_until.ns);
 }
 
 static void told_end(struct party *p, struct wish *h, const effect *e)
@@ -50,7 +50,7 @@ static void told_end(struct party *p, struct wish *h, const effect *e)
   if (h->was_cancelled && e->status != DIBS_CANCELLED)
     flaw(w, "%d was cancelled, and ends with %d", h->number, e->status);
   if (e->kind == EFFECT_LOCK_FAILED)
-    log_failed(&h->logged, now_ns(), (int)e->status);
+    logged_failed(&h->logged, now_ns(), (int)e->status);
   h->state = OVER;
   p->open--;
 }
@@ -69,7 +69,7 @@ static void told_renewed(struct party *p, struct wish *h, const effect *e)
   h->renewed_since = h->valid_until.ns > h->changed_at + TTL_MAX;
   if (h->is_broken && h->renewed_since)
     flaw(w, "%d was broken, and is renewed", h->number);
-  log_valid(&h->logged, now_ns(), h->valid_until.ns);
+  logged_valid(&h->logged, now_ns(), h->valid_until.ns);
 }
 
 static void told_lost(struct party *p, struct wish *h, const effect *e)
@@ -80,7 +80,7 @@ static void told_lost(struct party *p, struct wish *h, const effect *e)
   if (h->state != HELD)
     flaw(w, "I17: %d lost in state %d", h->number, h->state);
   h->state = LOST;
-  log_lost(&h->logged, now_ns());
+  logged_lost(&h->logged, now_ns());
   h->act_at = now_ns() + (int64_t)below(w, 100) * MS;
   w->lost++;
 }
@@ -284,7 +284,7 @@ void party_wish(struct party *p)
        r.is_try ? "tries" : "asks", h->number, (int)h->choice, h->names, h->owner,
        (int)span_to_ms(r.ttl), r.is_fixed ? " fixed" : "", (int)r.units);
   h->logged = logged_of(p, h);
-  log_ask(&h->logged, now.ns, r.is_try ? OP_TRY : OP_LOCK);
+  logged_ask(&h->logged, now.ns, r.is_try ? OP_TRY : OP_LOCK);
   assert_int_equal(engine_lock(p->engine, &r, now, &id), DIBS_OK);
   h->id = id;
   party_pull(p);
@@ -301,7 +301,7 @@ static void give_back(struct party *p, struct wish *h)
     if (engine_downgrade(p->engine, h->id, now) == DIBS_OK) {
       note(w, "%d: downgrades %d", p->number, h->number);
       h->reads = true;
-      log_downgrade(&h->logged, now_ns());
+      logged_downgrade(&h->logged, now_ns());
       h->changed_at = now_ns();
       h->renewed_since = false;
       h->act_at = now_ns() + (int64_t)below(w, 800) * MS;
@@ -311,7 +311,7 @@ static void give_back(struct party *p, struct wish *h)
   }
   note(w, "%d: releases %d", p->number, h->number);
   h->state = RELEASING;
-  log_release(&h->logged, now_ns());
+  logged_release(&h->logged, now_ns());
   if (engine_release(p->engine, h->id, now) != DIBS_OK)
     flaw(w, "%d cannot be released", h->number);
 }

@@ -82,7 +82,7 @@ void party_revoke(struct party *p)
     for (h = p->wishes; h != NULL; h = h->next)
       if (h->state == HELD && party_was_revoked(p, h)) {
         h->is_broken = true;
-        log_excused(&h->logged, now_ns());
+        logged_excused(&h->logged, now_ns());
         h->changed_at = now_ns();
         h->act_at = h->changed_at + 600 * MS;      /* until it must have been told */
       }
