@@ -17,6 +17,7 @@
 #include <dibs/list.h>
 #include <dibs/local.h>
 #include <dibs/lock.h>
+#include <dibs/log.h>
 #include <dibs/many.h>
 #include <dibs/map.h>
 #include <dibs/metrics.h>

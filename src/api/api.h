@@ -74,6 +74,8 @@ typedef struct claim {
   char name[];                     /* all names, each followed by a zero */
 } claim;
 
+typedef struct log_sink log_sink;
+
 typedef enum client_ending { ENDING_NONE_YET, ENDING, ENDING_IN_CHILD } client_ending;
 
 /* The record of a dibs_client, which is a handle. */
@@ -98,7 +100,10 @@ struct client_record {
   dibs_event_callback on_event;
   void *on_event_data;
   callback_data event_over;        /* freed with the client */
+  span history_over;               /* waited or held longer: notable */
   /* Mutex held: */
+  log_sink *log, *logs;            /* of dibs_set_log(): the present one, and all; log.c */
+  instant degrade_alarm_at, log_alarm_at;      /* client_alarm_set() */
   struct server_errors *server_errors;   /* of a quorum; fault.h */
   uint64_t snapshots;
   uint32_t missing_reported;           /* of a quorum: named by the last warning, as bits */
@@ -131,6 +136,9 @@ void client_unlook(client_record *c);
 /* Inside a call. DIBS_OK: the mutex is held, and client_leave() must follow. */
 dibs_status client_enter(client_record *c, bool blocks);
 void client_leave(client_record *c);
+/* Passes the earlier of the client's two alarms to the drive; mutex held. */
+void client_alarm_set(client_record *c);
+void client_alarm(void *client);
 /* The limit of a call that begins now and does not wait for a lock. */
 instant client_give_up_at(const client_record *c);
 
@@ -217,9 +225,11 @@ void claim_failed(claim *cl, dibs_status status, const char *words);
 void noting_began(claim *cl, const lock_spec *spec, instant now);
 void noting_granted(claim *cl, uint64_t fence);
 void noting_retaken(claim *cl, uint64_t fence);          /* retake.c */
-void noting_failed(claim *cl, dibs_status status);
-/* Only the first end counts: a loss is followed by a release. */
-void noting_ended(claim *cl, dibs_status status);
+void noting_failed(claim *cl);               /* cl->asked */
+void noting_renewed(const claim *cl, bool was_suspect);
+void noting_suspect(const claim *cl);
+/* Only the first end counts: a loss is followed by a release. `is_detached`: goes on by a token. */
+void noting_ended(claim *cl, const outcome *end, bool is_detached);
 
 /* ---- effects.c ---- */
 /* Reports the end of the request to the call or callback; mutex held. */
@@ -228,8 +238,8 @@ void claim_lock_ended(claim *cl, dibs_status status);   /* cl->asked is set, or 
 void claim_granted(claim *cl, const effect *e);
 void claim_lost(claim *cl, const effect *e);
 void claim_released(claim *cl, const effect *e);
-/* Reports to on_event; mutex held. */
-void client_event(client_record *c, dibs_event_kind kind, const char *words);
+/* Reports to on_event and to the log; mutex held. `node`: the server, or "". */
+void client_event(client_record *c, dibs_event_kind kind, const char *node, const char *words);
 void api_effect(void *client, const effect *e);
 void api_cancelled(void *client, const dibs_canceller *canceller);
 void api_password(void *client, const server_url *server, text *ret_files);

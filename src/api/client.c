@@ -4,6 +4,7 @@
 #include "api/wait.h"
 #include "api/campaign.h"
 #include "api/deadlock.h"
+#include "api/log.h"
 #include "api/writing.h"
 
 #include <string.h>
@@ -128,6 +129,24 @@ dibs_status claim_leave(const entry *e, dibs_status status)
   client_leave(e->client);
   return client_end(e->client, status);
 }
+
+/* ---- the alarm ---- */
+
+void client_alarm_set(client_record *c)
+{
+  drive_alarm(c->drive, instant_min(c->degrade_alarm_at, c->log_alarm_at));
+}
+
+void client_alarm(void *client)
+{
+  client_record *c = client;
+
+  c->log_alarm_at = INSTANT_NEVER;
+  degrade_alarm(c);                      /* may come too early */
+  log_alarm(c);
+}
+
+/* ---- settings ---- */
 
 static int32_t call_timeout_ms(const client_record *c)
 {
@@ -410,6 +429,7 @@ client_record *client_free(client_record *c)
     return NULL;
   over = c->event_over;
   c->drive = drive_free(c->drive);       /* runs the last callbacks */
+  logs_free(c);
   claims_free(c);
   waits_free(c);
   writings_free(c);
@@ -439,6 +459,7 @@ static void close_all(client_record *c)
   drive_close(c->drive, until);
   calls_await(c);
   claims_end(c);
+  log_close(c);
   drive_unlock(c->drive);
 }
 

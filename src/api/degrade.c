@@ -234,7 +234,8 @@ static void alarm_set(client_record *c)
     else if (is_held_here(cl))
       at = instant_min(at, cl->local->ends_at);
   }
-  drive_alarm(c->drive, at);
+  c->degrade_alarm_at = at;
+  client_alarm_set(c);
 }
 
 static void lose(claim *cl, const char *words)
@@ -357,7 +358,7 @@ static void outage_begin(client_record *c)
     o->ask_at = drive_now();
   }
   if (!o->was_reported)
-    client_event(c, DIBS_EVENT_WARNING,
+    client_event(c, DIBS_EVENT_WARNING, "",
                  "no server: locks hold on this machine only, until one answers");
   o->was_reported = true;
 }
@@ -432,9 +433,8 @@ void degrade_close(client_record *c)
   }
 }
 
-void degrade_alarm(void *client)
+void degrade_alarm(client_record *c)
 {
-  client_record *c = client;
   instant now = drive_now();
 
   if (c->outage == NULL || c->is_closing)

@@ -48,6 +48,6 @@ bool degrade_takes_over(claim *cl, dibs_status status);
 bool degrade_cancel(claim *cl);
 void degrade_release(claim *cl);             /* of one that is LOCAL_HELD; may free it */
 void degrade_close(client_record *c);          /* ends all waiting requests */
-void degrade_alarm(void *client);
+void degrade_alarm(client_record *c);
 
 #endif

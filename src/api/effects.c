@@ -4,6 +4,7 @@
 #include "api/wait.h"
 #include "api/degrade.h"
 #include "api/campaign.h"
+#include "api/log.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -80,8 +81,9 @@ void claim_failed(claim *cl, dibs_status status, const char *words)
   claim_end_hold(cl);
   if (status == DIBS_BUSY && cl->may_not_wait)
     status = DIBS_TIMED_OUT;             /* wait_ms 0: a try, its limit expires at once */
-  noting_failed(cl, status);
-  claim_lock_ended(cl, outcome_set(&cl->asked, cl->client, status, words));
+  (void)outcome_set(&cl->asked, cl->client, status, words);
+  noting_failed(cl);
+  claim_lock_ended(cl, status);
   claim_settle(cl);
 }
 
@@ -89,24 +91,30 @@ void claim_failed(claim *cl, dibs_status status, const char *words)
 
 static void renewed(claim *cl, const effect *e)
 {
+  bool was_suspect;
+
   if (cl->hold == NULL || cl->is_lost)
     return;
+  was_suspect = atomic_load(&cl->hold->condition) == DIBS_SUSPECT;
   atomic_store(&cl->hold->valid_until_ns, e->valid_until.ns);
   atomic_store(&cl->hold->condition, DIBS_HELD);
+  noting_renewed(cl, was_suspect);
   campaign_renewed(cl);
 }
 
 static void suspect(const claim *cl)
 {
-  if (cl->hold != NULL && !cl->is_lost)
-    atomic_store(&cl->hold->condition, DIBS_SUSPECT);
+  if (cl->hold == NULL || cl->is_lost)
+    return;
+  atomic_store(&cl->hold->condition, DIBS_SUSPECT);
+  noting_suspect(cl);
 }
 
 void claim_lost(claim *cl, const effect *e)
 {
   cl->is_lost = true;
-  noting_ended(cl, e->status);
   (void)outcome_set(&cl->loss, cl->client, e->status, e->text);
+  noting_ended(cl, &cl->loss, false);
   if (cl->hold == NULL)
     return;                              /* being released: the release reports the loss */
   atomic_store(&cl->hold->condition, DIBS_GONE);
@@ -121,8 +129,8 @@ void claim_lost(claim *cl, const effect *e)
 void claim_released(claim *cl, const effect *e)
 {
   cl->is_over = true;
-  noting_ended(cl, e->status);
   (void)outcome_set(&cl->end, cl->client, e->status, e->text);
+  noting_ended(cl, &cl->end, e->kind == EFFECT_DETACHED);
   claim_end_hold(cl);                    /* no effect after a release; a detach may come first */
   if (cl->on_release != NULL)
     claim_queue(cl, &cl->release_job);
@@ -155,11 +163,12 @@ static void event_finish(drive_job *job)
   mem_free(&e->client->memory, e);
 }
 
-void client_event(client_record *c, dibs_event_kind kind, const char *words)
+void client_event(client_record *c, dibs_event_kind kind, const char *node, const char *words)
 {
   event_job *job;
   text shown;
 
+  log_client(c, kind, node, words);
   if (c->on_event == NULL)
     return;
   job = mem_alloc(&c->memory, sizeof(*job));
@@ -209,7 +218,7 @@ void api_effect(void *client, const effect *e)
     wait_op_over(e);
     break;
   case EFFECT_EVENT:
-    client_event(c, (dibs_event_kind)e->event, e->text);
+    client_event(c, (dibs_event_kind)e->event, e->node, e->text);
     break;
   case EFFECT_CONNECT:
   case EFFECT_DISCONNECT:

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* api/noting.c - notes what happens to a claim for the totals of the fleet and the history:
- * src/fleet/. All functions need the mutex. */
-#include "api/api.h"
+/* api/noting.c - what happens to a claim, for all that count or show it: the totals of the fleet
+ * and the history (src/fleet/), and the log. All functions need the mutex. */
+#include "api/log.h"
 
 static fleet *fleet_of(const claim *cl)
 {
   return engine_fleet(drive_engine(cl->client->drive));
+}
+
+static bool has_log(const claim *cl)
+{
+  return cl->client->log != NULL;
 }
 
 static void tell(const claim *cl, const char *end, instant now)
@@ -34,18 +39,30 @@ void noting_began(claim *cl, const lock_spec *spec, instant now)
   }
   cl->client->has_shared |= cl->note.mode != DIBS_MODE_EXCLUSIVE;
   fleet_began(fleet_of(cl), &cl->note, name, size, now);
+  if (has_log(cl))
+    log_requested(cl, now);
 }
 
 void noting_granted(claim *cl, uint64_t fence)
 {
+  instant now = drive_now();
+
   cl->note_fence = fence;
-  fleet_granted(fleet_of(cl), &cl->note, drive_now());
+  fleet_granted(fleet_of(cl), &cl->note, now);
+  if (has_log(cl))
+    log_granted(cl, now);
 }
 
 void noting_retaken(claim *cl, uint64_t fence)
 {
+  instant now = drive_now();
+
   cl->note_fence = fence;
-  fleet_retaken(fleet_of(cl), &cl->note, drive_now());
+  fleet_retaken(fleet_of(cl), &cl->note, now);
+  if (!has_log(cl))
+    return;
+  log_requested(cl, now);
+  log_granted(cl, now);
 }
 
 static dibs_fleet_wait wait_of(dibs_status status)
@@ -60,11 +77,13 @@ static dibs_fleet_wait wait_of(dibs_status status)
   }
 }
 
-void noting_failed(claim *cl, dibs_status status)
+void noting_failed(claim *cl)
 {
-  dibs_fleet_wait how = wait_of(status);
+  dibs_fleet_wait how = wait_of(cl->asked.status);
   instant now = drive_now();
 
+  if (has_log(cl))
+    log_refused(cl, now);
   tell(cl, fleet_wait_words[how], now);
   fleet_refused(fleet_of(cl), &cl->note, how, now);
 }
@@ -78,13 +97,27 @@ static dibs_fleet_end end_of(dibs_status status)
   }
 }
 
-void noting_ended(claim *cl, dibs_status status)
+void noting_renewed(const claim *cl, bool was_suspect)
 {
-  dibs_fleet_end how = end_of(status);
+  if (has_log(cl))
+    log_renewed(cl, was_suspect, drive_now());
+}
+
+void noting_suspect(const claim *cl)
+{
+  if (has_log(cl))
+    log_suspect(cl, drive_now());
+}
+
+void noting_ended(claim *cl, const outcome *end, bool is_detached)
+{
+  dibs_fleet_end how = end_of(end->status);
   instant now = drive_now();
 
   if (!cl->note.is_open || !cl->note.is_granted)
     return;
+  if (has_log(cl))
+    log_ended(cl, end, is_detached, now);
   tell(cl, fleet_end_words[how], now);
   fleet_ended(fleet_of(cl), &cl->note, how, now);
 }

@@ -200,7 +200,7 @@ static dibs_status drive_make(client_record *c, const opening *o)
   drive_settings s = { .has_thread = (c->flags & DIBS_CLIENT_NO_THREAD) == 0,
                        .has_callback_thread = (c->flags & (DIBS_CLIENT_NO_THREAD |
                                                           DIBS_CLIENT_PROCESS_CALLBACKS)) == 0,
-                       .handler = { c, api_effect, api_cancelled, degrade_alarm, api_password } };
+                       .handler = { c, api_effect, api_cancelled, client_alarm, api_password } };
   dibs_status status;
 
   if (!client_id_make(&s.engine)) {
@@ -209,6 +209,7 @@ static dibs_status drive_make(client_record *c, const opening *o)
   }
   drive_host(host, sizeof(host));
   engine_settings_set(c, o, &s.engine);
+  c->history_over = s.engine.history_over;
   s.engine.host = host;
   engine_protocol(&s.engine, &c->names);
   status = dialect_check(c, o->why);
@@ -231,7 +232,7 @@ static void unnamed_report(client_record *c)
     return;
   }
   drive_lock(c->drive);
-  client_event(c, DIBS_EVENT_WARNING, message);
+  client_event(c, DIBS_EVENT_WARNING, "", message);
   drive_unlock(c->drive);
 }
 
@@ -245,6 +246,7 @@ static dibs_status client_make(opening *o, dibs_client **ret_client)
   c->memory = o->memory;
   c->epoch = fork_epoch();
   c->flags = o->options.flags;
+  c->degrade_alarm_at = c->log_alarm_at = INSTANT_NEVER;
   c->names_max = (uint64_t)o->options.names_max;
   c->on_event = o->options.on_event;
   c->on_event_data = o->options.on_event_data;

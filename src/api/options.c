@@ -58,7 +58,7 @@ bool options_copy(const void *from, void *known, size_t known_size, const char *
   return true;
 }
 
-static bool range_check(const char *name, int64_t value, int64_t low, int64_t high, text *why)
+bool option_check(const char *name, int64_t value, int64_t low, int64_t high, text *why)
 {
   if (value == 0 || (value >= low && value <= high))
     return true;
@@ -75,7 +75,7 @@ static bool range_check(const char *name, int64_t value, int64_t low, int64_t hi
 
 bool options_ms_check(const char *name, int32_t ms, text *why)
 {
-  return range_check(name, ms, 1, DIBS_MS_MAX, why);
+  return option_check(name, ms, 1, DIBS_MS_MAX, why);
 }
 
 bool options_wait_check(int32_t wait_ms, text *why)
@@ -178,10 +178,10 @@ static bool password_check(const dibs_options *o, text *why)
 static bool report_check(const dibs_options *o, text *why)
 {
   return (o->report_ms == DIBS_REPORT_OFF ||
-          range_check("report_ms", o->report_ms, REPORT_MIN_MS, DIBS_MS_MAX, why)) &&
-         range_check("history", (int64_t)o->history, DIBS_HISTORY_NOTABLE, DIBS_HISTORY_OFF,
-                     why) &&
-         range_check("history_max", o->history_max, 1, HISTORY_MOST, why) &&
+          option_check("report_ms", o->report_ms, REPORT_MIN_MS, DIBS_MS_MAX, why)) &&
+         option_check("history", (int64_t)o->history, DIBS_HISTORY_NOTABLE, DIBS_HISTORY_OFF,
+                      why) &&
+         option_check("history_max", o->history_max, 1, HISTORY_MOST, why) &&
          options_ms_check("history_over_ms", o->history_over_ms, why);
 }
 
@@ -192,15 +192,15 @@ static bool client_values_check(const dibs_options *o, text *why)
          options_ms_check("command_timeout_ms", o->command_timeout_ms, why) &&
          options_ms_check("close_timeout_ms", o->close_timeout_ms, why) &&
          options_ms_check("renew_every_ms", o->renew_every_ms, why) &&
-         range_check("clock_rate_error_ppm", o->clock_rate_error_ppm, 1, PPM_MAX, why) &&
-         range_check("local_handovers_max", o->local_handovers_max, -1, HANDOVERS_MAX, why) &&
+         option_check("clock_rate_error_ppm", o->clock_rate_error_ppm, 1, PPM_MAX, why) &&
+         option_check("local_handovers_max", o->local_handovers_max, -1, HANDOVERS_MAX, why) &&
          options_ms_check("local_handover_ms", o->local_handover_ms, why) &&
          options_ms_check("quarantine_ms", o->quarantine_ms, why) &&
-         range_check("database", o->database, DIBS_DATABASE_ZERO, DATABASE_MAX, why) &&
-         range_check("names_max", o->names_max, 1, INT32_MAX, why) &&
-         range_check("degrade", (int64_t)o->degrade, DIBS_DEGRADE_FAIL, DIBS_DEGRADE_LOCAL,
-                     why) &&
-         range_check("dialect", (int64_t)o->dialect, DIBS_DIALECT_NATIVE, DIALECT_COUNT, why) &&
+         option_check("database", o->database, DIBS_DATABASE_ZERO, DATABASE_MAX, why) &&
+         option_check("names_max", o->names_max, 1, INT32_MAX, why) &&
+         option_check("degrade", (int64_t)o->degrade, DIBS_DEGRADE_FAIL, DIBS_DEGRADE_LOCAL,
+                      why) &&
+         option_check("dialect", (int64_t)o->dialect, DIBS_DIALECT_NATIVE, DIALECT_COUNT, why) &&
          password_check(o, why) && report_check(o, why) &&
          note_check(o->note, why) && allocator_check(o->allocator, why);
 }
@@ -293,7 +293,7 @@ static bool linger_check(const dibs_lock_options *o, text *why)
 
 static bool replicas_check(const dibs_lock_options *o, text *why)
 {
-  if (!range_check("min_replicas", o->min_replicas, DIBS_REPLICAS_MAJORITY, REPLICAS_MAX, why) ||
+  if (!option_check("min_replicas", o->min_replicas, DIBS_REPLICAS_MAJORITY, REPLICAS_MAX, why) ||
       !options_ms_check("replicas_wait_ms", o->replicas_wait_ms, why))
     return false;
   if (o->min_replicas != 0 || (o->flags & (DIBS_LOCK_FSYNC | DIBS_LOCK_REPORT)) == 0)
@@ -371,7 +371,7 @@ dibs_status lock_options_read(const dibs_lock_options *options, bool is_blocking
     return DIBS_ERR_ARGUMENT;
   if (!flags_check(o.flags, LOCK_FLAGS, why) ||
       !options_wait_check(o.wait_ms, why) ||
-      !range_check("ttl_ms", o.ttl_ms, TTL_MIN_MS, DIBS_MS_MAX, why) ||
+      !option_check("ttl_ms", o.ttl_ms, TTL_MIN_MS, DIBS_MS_MAX, why) ||
       !options_ms_check("max_hold_ms", o.max_hold_ms, why) || !note_check(o.note, why) ||
       !linger_check(&o, why) || !replicas_check(&o, why))
     return DIBS_ERR_ARGUMENT;

@@ -66,6 +66,8 @@ size_t owner_of_thread(char ret_owner[OWNER_KEY_MAX]);
 dibs_status wait_options_read(const dibs_wait_options *options, wait_plan *ret_plan,
                               text *why);
 
+/* Whether a number is low .. high, or 0 for its default. */
+bool option_check(const char *name, int64_t value, int64_t low, int64_t high, text *why);
 /* Whether a time is 1 .. DIBS_MS_MAX, or 0 for its default. */
 bool options_ms_check(const char *name, int32_t ms, text *why);
 bool options_wait_check(int32_t wait_ms, text *why);

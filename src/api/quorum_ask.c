@@ -65,7 +65,7 @@ static dibs_status judge(client_record *c, const question *qs, size_t count, siz
   missing = missing_add(c, qs, count, &words);
   if (answered > count / 2) {
     if (missing != 0 && missing != c->missing_reported)
-      client_event(c, DIBS_EVENT_WARNING, bytes);
+      client_event(c, DIBS_EVENT_WARNING, "", bytes);
     c->missing_reported = missing;
     return DIBS_OK;
   }

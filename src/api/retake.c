@@ -122,7 +122,7 @@ static bool park(claim *cl)
       !engine_park(drive_engine(c->drive), cl->id, drive_now(), &sends))
     return false;
   cl->is_held = false;
-  noting_ended(cl, DIBS_OK);
+  noting_ended(cl, &(outcome){ .status = DIBS_OK }, false);
   handle_renew(cl->hold);
   if (sends)
     drive_flush(c->drive);

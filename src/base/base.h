@@ -69,7 +69,10 @@ void text_add(text *t, const char *words);
 void text_add_bytes(text *t, const void *bytes, size_t size);
 void text_add_int(text *t, int64_t value);
 void text_add_uint(text *t, uint64_t value);
-/* Printable bytes unchanged, others as \xNN, in quotes; at most 64 bytes are shown. */
+/* Printable ASCII unchanged, other bytes as \xNN, quotes and backslashes after a backslash. No
+ * escape is cut in two. */
+void text_add_escaped(text *t, const void *bytes, size_t size);
+/* The same in quotes; at most 64 bytes are shown. */
 void text_add_quoted(text *t, const void *bytes, size_t size);
 
 /* Decimal digits only, no sign, blank or overflow; else false. */

@@ -55,25 +55,40 @@ void text_add_uint(text *t, uint64_t value)
   text_add_bytes(t, digits + first, sizeof(digits) - first);
 }
 
-void text_add_quoted(text *t, const void *bytes, size_t size)
+/* Returns the size. */
+static size_t escape(unsigned char c, char ret_escaped[4])
 {
   static const char hex[] = "0123456789abcdef";
+  const char coded[4] = { '\\', 'x', hex[c >> 4], hex[c & 15] };
+
+  memcpy(ret_escaped, coded, sizeof(coded));
+  if (c < 0x20 || c >= 0x7f)
+    return 4;
+  ret_escaped[c == '"' || c == '\\' ? 1 : 0] = (char)c;
+  return c == '"' || c == '\\' ? 2 : 1;
+}
+
+void text_add_escaped(text *t, const void *bytes, size_t size)
+{
   const unsigned char *in = bytes;
+  char escaped[4];
+
+  for (size_t i = 0; i < size && !t->is_cut; i++) {
+    size_t used = escape(in[i], escaped);
+
+    if (used > t->size - 1 - t->used)
+      t->is_cut = true;
+    else
+      text_add_bytes(t, escaped, used);
+  }
+}
+
+void text_add_quoted(text *t, const void *bytes, size_t size)
+{
   size_t shown = size < QUOTED_BYTES_MAX ? size : QUOTED_BYTES_MAX;
 
   text_add(t, "\"");
-  for (size_t i = 0; i < shown; i++) {
-    unsigned char c = in[i];
-    if (c == '"' || c == '\\') {
-      char escaped[2] = { '\\', (char)c };
-      text_add_bytes(t, escaped, 2);
-    } else if (c >= 0x20 && c < 0x7f) {
-      text_add_bytes(t, &c, 1);
-    } else {
-      char escaped[4] = { '\\', 'x', hex[c >> 4], hex[c & 15] };
-      text_add_bytes(t, escaped, 4);
-    }
-  }
+  text_add_escaped(t, bytes, shown);
   text_add(t, shown < size ? "\"..." : "\"");
 }
 

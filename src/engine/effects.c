@@ -2,6 +2,8 @@
 /* engine/effects.c - collects the effects of all parts of an engine, one after the other. */
 #include "engine/internal.h"
 
+#include <string.h>
+
 /* Also frees connections that are not needed any more, after their last effect. */
 static bool connection_effect(engine *e, effect *ret)
 {
@@ -102,7 +104,8 @@ static bool news_effect(engine *e, effect *ret)
 
   if (e->news_count == 0)
     return false;
-  *ret = (effect){ .kind = EFFECT_EVENT, .event = n->event };
+  *ret = (effect){ .kind = EFFECT_EVENT, .event = n->event, .node = e->effect_node };
+  memcpy(e->effect_node, n->node, sizeof(e->effect_node));
   ret->text = engine_words(e, n->words);
   e->news_first = (e->news_first + 1) % NEWS_MAX;
   e->news_count--;

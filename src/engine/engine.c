@@ -4,6 +4,11 @@
 
 void engine_report(engine *e, int event, const char *words)
 {
+  engine_report_of(e, event, NULL, words);
+}
+
+void engine_report_of(engine *e, int event, const server_url *url, const char *words)
+{
   news *n;
   text shown;
 
@@ -15,6 +20,9 @@ void engine_report(engine *e, int event, const char *words)
   n->event = event;
   shown = text_over(n->words, sizeof(n->words));
   text_add(&shown, words);
+  shown = text_over(n->node, sizeof(n->node));
+  if (url != NULL)
+    server_url_show(url, &shown);
 }
 
 /* ---- life ---- */

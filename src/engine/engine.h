@@ -266,6 +266,7 @@ typedef struct effect {
   bool is_over;              /* EFFECT_OBSERVED: the last one */
   bool is_late;              /* EFFECT_OBSERVED, is_over: the limit came before the reply */
   int event;
+  const char *node;          /* EFFECT_EVENT: of this server, or ""; borrowed as `text` */
   resp_reply *reply;
   const char *text;          /* never NULL; borrowed until the next call on the engine */
 } effect;

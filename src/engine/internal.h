@@ -194,7 +194,7 @@ typedef struct fleet_link {
 } fleet_link;
 
 #define NEWS_MAX 8
-typedef struct news { int event; char words[512]; } news;
+typedef struct news { int event; char node[128]; char words[512]; } news;
 
 struct engine {
   memory memory;
@@ -232,7 +232,7 @@ struct engine {
   size_t farewells;         /* without a reply yet */
   news news[NEWS_MAX];
   size_t news_first, news_count;
-  char effect_words[512];
+  char effect_words[512], effect_node[128];
   uint64_t commands, messages, connects, reconnects;
 };
 
@@ -395,6 +395,8 @@ lock_table *engine_locks(const engine *e);            /* not for a quorum */
 size_t engine_table_count(const engine *e);
 lock_table *engine_table(const engine *e, size_t i);
 void engine_report(engine *e, int event, const char *words);
+/* The same about one server; NULL, or without an address: unknown. */
+void engine_report_of(engine *e, int event, const server_url *url, const char *words);
 /* A copy that lives as long as the effect. */
 const char *engine_words(engine *e, const char *words);
 void engine_advance(engine *e, instant now);

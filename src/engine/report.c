@@ -13,18 +13,23 @@
 
 /* ---- connections ---- */
 
-static void link_reported(engine *e, link_report *r, const char *shown, instant now)
+/* `url`: of one server; NULL: of the search for servers. */
+static void link_reported(engine *e, link_report *r, const server_url *url, instant now)
 {
+  char shown[256];
+  text address = text_over(shown, sizeof(shown));
   bool is_calm = r->reported == SEEN_NOTHING ||
                  instant_since(now, r->reported_at).ns > 2 * GAP_MAX.ns;
 
   r->gap = is_calm ? GAP_FIRST : span_min((span){ 2 * r->gap.ns }, GAP_MAX);
   r->reported = r->is;
   r->reported_at = now;
-  if (r->is == SEEN_UP && shown != NULL)
-    engine_report(e, DIBS_EVENT_CONNECTED, shown);
+  if (url != NULL)
+    server_url_show(url, &address);
+  if (r->is == SEEN_UP && url != NULL)
+    engine_report_of(e, DIBS_EVENT_CONNECTED, url, shown);
   else if (r->is == SEEN_DOWN)
-    engine_report(e, DIBS_EVENT_DISCONNECTED, r->words);
+    engine_report_of(e, DIBS_EVENT_DISCONNECTED, url, r->words);
 }
 
 static bool link_is_news(const link_report *r)
@@ -39,14 +44,8 @@ static instant link_free_at(const link_report *r)
 
 static void link_flush(engine *e, link_report *r, const server_url *url, instant now)
 {
-  char words[256];
-  text shown = text_over(words, sizeof(words));
-
-  if (!link_is_news(r) || instant_before(now, link_free_at(r)))
-    return;
-  if (url != NULL)
-    server_url_show(url, &shown);
-  link_reported(e, r, url != NULL ? words : NULL, now);
+  if (link_is_news(r) && !instant_before(now, link_free_at(r)))
+    link_reported(e, r, url, now);
 }
 
 static void link_is(link_report *r, link_seen is, const char *words)

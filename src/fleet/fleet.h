@@ -40,14 +40,14 @@ typedef struct fleet_settings {
   span history_over;               /* waited or held longer: notable */
 } fleet_settings;
 
-/* What a claim has to remember. All zero: not noted. */
+/* What a claim has to remember, also where it is not counted. All zero: not noted. */
 typedef struct fleet_note {
-  fleet_class *of;
+  fleet_class *of;                 /* NULL: not counted: no memory */
   dibs_kind kind;
   dibs_mode mode;
   instant began, granted;
   int64_t ttl_ms;
-  bool is_open;                    /* counted as waiting or, `is_granted`, as held */
+  bool is_open;                    /* waits or, `is_granted`, is held */
   bool is_granted;
 } fleet_note;
 

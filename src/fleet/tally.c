@@ -132,11 +132,11 @@ static void count(fleet *f, fleet_note *n, size_t which, span lasted, instant no
 
 void fleet_began(fleet *f, fleet_note *n, const char *name, size_t size, instant now)
 {
-  n->of = class_get(f, name, size, n->kind);
   n->began = now;
+  n->is_open = true;
+  n->of = class_get(f, name, size, n->kind);
   if (n->of == NULL)
     return;
-  n->is_open = true;
   row_of(n)->waiting++;
   f->live++;
   changed(f, false, now);
@@ -148,6 +148,8 @@ void fleet_granted(fleet *f, fleet_note *n, instant now)
     return;
   n->is_granted = true;
   n->granted = now;
+  if (n->of == NULL)
+    return;
   row_of(n)->waiting--;
   row_of(n)->holding++;
   count(f, n, DIBS_FLEET_OK, instant_since(now, n->began), now);
@@ -157,18 +159,22 @@ void fleet_refused(fleet *f, fleet_note *n, dibs_fleet_wait how, instant now)
 {
   if (!n->is_open || n->is_granted)
     return;
+  n->is_open = false;
+  if (n->of == NULL)
+    return;
   row_of(n)->waiting--;
   f->live--;
   count(f, n, how, instant_since(now, n->began), now);
-  n->is_open = false;
 }
 
 void fleet_retaken(fleet *f, fleet_note *n, instant now)
 {
-  if (n->of == NULL || n->is_open)
+  if (n->is_open)
     return;
   n->is_open = n->is_granted = true;
   n->began = n->granted = now;
+  if (n->of == NULL)
+    return;
   row_of(n)->holding++;
   f->live++;
   count(f, n, DIBS_FLEET_OK, (span){ 0 }, now);
@@ -178,10 +184,12 @@ void fleet_ended(fleet *f, fleet_note *n, dibs_fleet_end how, instant now)
 {
   if (!n->is_open || !n->is_granted)
     return;
+  n->is_open = false;
+  if (n->of == NULL)
+    return;
   row_of(n)->holding--;
   f->live--;
   count(f, n, DIBS_FLEET_WAITS + (size_t)how, instant_since(now, n->granted), now);
-  n->is_open = false;
 }
 
 /* ---- history ---- */
@@ -202,7 +210,8 @@ void fleet_tell(fleet *f, const fleet_note *n, const char *end, const char *name
   span waited, held = { 0 };
   fleet_entry *e;
 
-  if (!n->is_open || f->settings.every.ns == 0 || f->settings.history == HISTORY_OFF)
+  if (n->of == NULL || !n->is_open || f->settings.every.ns == 0 ||
+      f->settings.history == HISTORY_OFF)
     return;
   waited = instant_since(n->is_granted ? n->granted : now, n->began);
   if (n->is_granted)

@@ -33,6 +33,7 @@ dibs_status every_macro(void)
   dibs_sim_options sim = DIBS_SIM_OPTIONS_INIT;
   dibs_history_options history = DIBS_HISTORY_OPTIONS_INIT;
   dibs_acl_options acl = DIBS_ACL_OPTIONS_INIT;
+  dibs_log_options log = DIBS_LOG_OPTIONS_INIT;
   dibs_sandbox_options sandbox = DIBS_SANDBOX_OPTIONS_INIT;
   char line[DIBS_ACL_LINE_SIZE];
   const char *names[DIBS_MANY_MAX];
@@ -55,11 +56,12 @@ dibs_status every_macro(void)
   wait.wait_ms = DIBS_FOREVER;
   options.database = DIBS_DATABASE_ZERO;
   options.report_ms = DIBS_REPORT_OFF;
+  log.lines_max = DIBS_LOG_ALL;
   history.limit = DIBS_FLEET_BUCKETS + DIBS_FLEET_WAITS + DIBS_FLEET_ENDS;
   names[0] = NULL;
   token[0] = name[0] = note[0] = owner[0] = value[0] = url[0] = 0;
   return options.size + lock.size + wait.size + rate.size + sim.size + acl.size + history.size +
-             sandbox.size + (size_t)line[0] + (size_t)url[0] + data.size +
+             sandbox.size + log.size + (size_t)line[0] + (size_t)url[0] + data.size +
              (size_t)value[0] + (names[0] != NULL) +
              (size_t)token[0] + (size_t)name[0] + (size_t)note[0] + (size_t)owner[0] > 0
            ? DIBS_OK

@@ -43,6 +43,7 @@ static inline bool metrics_ignore(const char *text, size_t size, void *data)
   X(dibs_get_stats, REFUSED(dibs_get_stats(t->client, &t->stats))) \
   X(dibs_set_credentials, REFUSED(dibs_set_credentials(t->client, NULL, NULL))) \
   X(dibs_set_call_timeout, REFUSED(dibs_set_call_timeout(t->client, 0))) \
+  X(dibs_set_log, REFUSED(dibs_set_log(t->client, NULL, NULL, NULL, NULL))) \
   X(dibs_full_url, REFUSED(dibs_full_url(t->client, false, t->text, sizeof(t->text)))) \
   X(dibs_names_list, REFUSED(dibs_names_list(t->client, &t->names))) \
   X(dibs_names_expire, REFUSED(dibs_names_expire(t->client, 0, &t->count))) \

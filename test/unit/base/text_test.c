@@ -65,6 +65,17 @@ static void quoted_bytes_cannot_end_their_quotes(void **state)
   assert_string_equal(out, "\"a\\\"b\\\\c\\x0d\\x0a\\x00\\x7f\\xff\"");
 }
 
+static void no_escape_is_cut_in_two(void **state)
+{
+  char bytes[8];
+  text t = text_over(bytes, sizeof(bytes));
+
+  (void)state;
+  text_add_escaped(&t, "abcde\n", 6);
+  assert_string_equal(bytes, "abcde");
+  assert_true(t.is_cut);
+}
+
 static void of_many_bytes_64_are_quoted(void **state)
 {
   char in[65];
@@ -172,6 +183,7 @@ int main(void)
     cmocka_unit_test(a_full_text_is_cut_and_says_so),
     cmocka_unit_test(a_text_of_one_byte_holds_only_the_zero),
     cmocka_unit_test(quoted_bytes_cannot_end_their_quotes),
+    cmocka_unit_test(no_escape_is_cut_in_two),
     cmocka_unit_test(of_many_bytes_64_are_quoted),
     cmocka_unit_test(only_digits_are_a_number),
     cmocka_unit_test(durations_are_read_with_their_units),
