@@ -57,7 +57,7 @@ dibs_status every_macro(void)
   options.database = DIBS_DATABASE_ZERO;
   options.report_ms = DIBS_REPORT_OFF;
   log.lines_max = DIBS_LOG_ALL;
-  history.limit = DIBS_FLEET_BUCKETS + DIBS_FLEET_WAITS + DIBS_FLEET_ENDS;
+  history.limit = DIBS_FLEET_BUCKETS + DIBS_FLEET_WAITS + DIBS_FLEET_ENDS + DIBS_HANDOVERS;
   names[0] = NULL;
   token[0] = name[0] = note[0] = owner[0] = value[0] = url[0] = 0;
   return options.size + lock.size + wait.size + rate.size + sim.size + acl.size + history.size +
