@@ -278,7 +278,8 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_open(
   const char *url, const dibs_options *options, dibs_client **ret_client);
 
 /* Releases all holds of the client, leaves every queue and frees the client.
- * Blocking calls of other threads end with DIBS_ERR_CLOSED, and are waited for. Leases that
+ * From its beginning no hold of the client is valid (DIBS_GONE), before another client can have the
+ * name. Blocking calls of other threads end with DIBS_ERR_CLOSED, and are waited for. Leases that
  * could not be released within close_timeout_ms expire. A client is a handle, not
  * a pointer into memory: a call with a closed one, dibs_close() included, gets DIBS_ERR_STALE
  * and does nothing. NULL is allowed.

@@ -211,6 +211,7 @@ void claim_list_join(claim *cl);   /* mutex held */
 void claim_settle(claim *cl);      /* mutex held: frees it if nothing needs it */
 void claim_queue(claim *cl, drive_job *job);     /* mutex held */
 void claim_end_hold(claim *cl);    /* mutex held: its dibs_hold is stale afterwards */
+void holds_are_over(client_record *c);   /* mutex held: no hold of it is valid from now on */
 void claim_end_request(claim *cl);
 void claim_depths(claim *cl);      /* mutex held: recounts the holds that share the lease */
 /* Mutex held: on_lost is not to begin any more. What the caller frees without the mutex: nothing

@@ -455,6 +455,7 @@ static void close_all(client_record *c)
   drive_lock(c->drive);
   campaign_clear_all(c);
   c->is_closing = true;
+  holds_are_over(c);
   degrade_close(c);
   drive_close(c->drive, until);
   calls_await(c);

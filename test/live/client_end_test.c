@@ -15,7 +15,7 @@
 
 #include "live.h"
 
-enum { TTL_MS = 20000, CLOSE_MS = 1000, ASKS = 5 };
+enum { TTL_MS = 20000, CLOSE_MS = 1000, ASKS = 5, HOLDS = 5 };
 
 static dibs_client *other;
 
@@ -60,17 +60,16 @@ static size_t waiters_of(const char *name)
 
 static const char *const held[] = { "mutex", "read", "write", "permits", "{set}one", "{set}two" };
 
-static void take_one_of_each(dibs_client *client)
+static void take_one_of_each(dibs_client *client, dibs_hold *ret_holds[HOLDS])
 {
   static const char *const both[] = { "{set}one", "{set}two" };
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
-  dibs_hold *hold = NULL;
 
-  assert_int_equal(dibs_lock(client, "mutex", &o, &hold), DIBS_OK);
-  assert_int_equal(dibs_read_lock(client, "read", &o, &hold), DIBS_OK);
-  assert_int_equal(dibs_write_lock(client, "write", &o, &hold), DIBS_OK);
-  live_expect_ok(dibs_acquire_permits(client, "permits", 2, &o, &hold));
-  live_expect_ok(dibs_lock_many(client, both, 2, &o, &hold));
+  assert_int_equal(dibs_lock(client, "mutex", &o, &ret_holds[0]), DIBS_OK);
+  assert_int_equal(dibs_read_lock(client, "read", &o, &ret_holds[1]), DIBS_OK);
+  assert_int_equal(dibs_write_lock(client, "write", &o, &ret_holds[2]), DIBS_OK);
+  live_expect_ok(dibs_acquire_permits(client, "permits", 2, &o, &ret_holds[3]));
+  live_expect_ok(dibs_lock_many(client, both, 2, &o, &ret_holds[4]));
   for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++)
     assert_int_equal(holders_of(held[i]), 1);
 }
@@ -87,12 +86,47 @@ static void close_gives_back_every_kind_within_a_second(void **state)
 {
   live_needs_answer(dibs_semaphore_set(other, "permits", 2));
   dibs_client *client = live_open(live_url());
+  dibs_hold *holds[HOLDS];
 
   (void)state;
-  take_one_of_each(client);
+  take_one_of_each(client, holds);
   close_in_time(client);
   for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++)
     assert_int_equal(holders_of(held[i]), 0);
+}
+
+static void *close_it(void *client)
+{
+  (void)dibs_close(client);
+  return NULL;
+}
+
+/* The releases are executed, and their replies are late. */
+static void a_closing_client_has_no_hold_when_another_is_granted_the_name(void **state)
+{
+  live_needs_one_server();
+  live_needs_answer(dibs_semaphore_set(other, "permits", 2));
+  struct test_proxy *proxy = test_proxy_start(live_server);
+  dibs_options o = live_options();
+  dibs_client *client;
+  dibs_hold *holds[HOLDS], *next;
+  pthread_t closing;
+
+  (void)state;
+  o.command_timeout_ms = o.close_timeout_ms = LIVE_LONG_MS;
+  client = live_open_with(live_url_by(proxy), &o);
+  take_one_of_each(client, holds);
+  test_proxy_hold(proxy, TEST_TO_CLIENT);
+  assert_int_equal(pthread_create(&closing, NULL, close_it, client), 0);
+  next = live_lock(other, "mutex", TTL_MS);
+  for (int i = 0; i < HOLDS; i++) {
+    promise_kept(dibs_hold_state(holds[i]) == DIBS_GONE && dibs_hold_valid_ms(holds[i]) == 0,
+                 "hold %d of a closing client is valid when another client has the name", i);
+  }
+  test_proxy_pass(proxy, TEST_BOTH);
+  assert_int_equal(pthread_join(closing, NULL), 0);
+  assert_int_equal(dibs_release(next), DIBS_OK);
+  proxy = test_proxy_stop(proxy);
 }
 
 /* ---- waiting ---- */
@@ -124,9 +158,10 @@ static void close_leaves_every_queue_within_a_second(void **state)
   dibs_client *holder = live_open(live_url());
   dibs_client *waiter = live_open(live_url());
   struct live_ask asks[ASKS];
+  dibs_hold *holds[HOLDS];
 
   (void)state;
-  take_one_of_each(holder);
+  take_one_of_each(holder, holds);
   begin_all(asks, waiter);
   assert_true(live_until(LIVE_LONG_MS, all_wait, NULL));
   close_in_time(waiter);
@@ -186,6 +221,7 @@ int main(void)
 {
   static const struct CMUnitTest tests[] = {
     cmocka_unit_test(close_gives_back_every_kind_within_a_second),
+    cmocka_unit_test(a_closing_client_has_no_hold_when_another_is_granted_the_name),
     cmocka_unit_test(close_leaves_every_queue_within_a_second),
     cmocka_unit_test(a_standby_takes_over_after_a_lease_of_a_second),
   };
