@@ -40,6 +40,11 @@ extern "C" {
  * released), DIBS_ERR_CLOSED (dibs_close() runs in another thread), DIBS_ERR_FORKED (it is of the
  * parent process), DIBS_ERR_WOULD_BLOCK (a blocking function in a callback), DIBS_ERR_NO_MEMORY.
  *
+ * "The server's faults", of each function that asks a server: DIBS_ERR_UNREACHABLE, _AUTH, _DENIED,
+ * _REFUSED, _READ_ONLY, _TLS, _PROTOCOL, _SERVER, DIBS_ERR_SYSTEM (no descriptor, no random
+ * numbers), and DIBS_ERR_UNSUPPORTED: the server lacks a command, or the dialect or deployment this
+ * kind of object. A quorum has exclusive and read/write locks only.
+ *
  * pthread_cancel() does not act inside a function of the library, of any header: cancellation is
  * disabled in each (also in callbacks that dibs_process() runs) and as before when it returns. To
  * end a wait use wait_ms or dibs_cancel(). Since 0.5

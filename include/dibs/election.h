@@ -23,9 +23,9 @@ extern "C" {
  *
  * `value`    what observers get, for example an address; a C string of at most DIBS_VALUE_MAX
  *            bytes, NULL: "".
- * `options`  as dibs_lock(); linger_ms must be 0. An election is the lock of the same
- *            name with a value beside it: dibs_inspect(), dibs_break() and dibs_lock() see
- *            the leader as its holder.
+ * `options`  as dibs_lock(); linger_ms and min_replicas must be 0. An election is the lock of
+ *            the same name with a value beside it: dibs_inspect(), dibs_break() and dibs_lock()
+ *            see the leader as its holder.
  * `ret_hold` the leadership, until it is released (resigned) or lost.
  *            dibs_hold_fence() is the epoch.
  * Returns    as dibs_lock(). DIBS_OK only after `value` is published: if that fails, the

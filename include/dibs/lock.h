@@ -138,7 +138,12 @@ typedef struct dibs_lock_options {
  *          DIBS_ERR_ARGUMENT    name, size, time or flag out of range, or an inner hold
  *                               that shall end before the outermost one; see
  *                               dibs_last_error().
- *          DIBS_ERR_FORKED, _CLOSED, _WOULD_BLOCK, and the server's faults.
+ *          DIBS_ERR_WRONG_TYPE  the name is used as another kind (dibs_kind), or its key by
+ *                               another program.
+ *          DIBS_ERR_LIMIT       the client has names_max names in memory.
+ *          DIBS_ERR_NOT_REPLICATED  min_replicas: too few have acknowledged it; given back.
+ *          DIBS_ERR_UNSUPPORTED the dialect, the server or a quorum has not what is requested.
+ *          DIBS_ERR_FORKED, _CLOSED, _WOULD_BLOCK, and the server's faults (client.h).
  *
  * Thread   any; blocks; not from a callback. Returns within wait_ms + 50 ms. pthread_cancel()
  *          does not end it; options->cancel does.

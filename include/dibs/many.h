@@ -26,7 +26,7 @@ extern "C" {
  *
  * `names`, `count`  1 .. DIBS_MANY_MAX names. Copied.
  * `options`         as dibs_lock(); there is no re-entry: an owner that holds one of the
- *                   names already gets DIBS_WOULD_DEADLOCK. linger_ms must be 0.
+ *                   names already gets DIBS_WOULD_DEADLOCK. linger_ms and min_replicas must be 0.
  *
  * Returns  as dibs_lock().
  * Thread   any; blocks; not from a callback.

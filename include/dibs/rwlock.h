@@ -24,9 +24,9 @@ extern "C" {
 /* Takes `name` for reading, waiting for it at most options->wait_ms.
  *
  * Parameters as dibs_lock(). An owner that reads or writes `name` already is granted at once,
- * before all waiters: each such hold is released separately. linger_ms must be 0.
+ * before all waiters: each such hold is released separately. linger_ms and min_replicas must be 0.
  *
- * Returns  as dibs_lock(); DIBS_ERR_WRONG_TYPE for the name of another kind.
+ * Returns  as dibs_lock().
  * Thread   any; blocks; not from a callback.
  * Source   doc/design/protocol.md 9.
  * Since    0.2 */

@@ -25,7 +25,8 @@ extern "C" {
  *            there are permits again. Otherwise a request for more than `permits` ends
  *            with DIBS_ERR_ARGUMENT, also one that waits already.
  * Returns    DIBS_OK, DIBS_ERR_WRONG_TYPE, DIBS_ERR_ARGUMENT, DIBS_UNKNOWN (no reply: set
- *            it again, which is harmless), the server's faults. Blocks.
+ *            it again, which is harmless), DIBS_ERR_UNSUPPORTED (a dialect without permits, a
+ *            quorum), the server's faults. Blocks.
  * Source     doc/design/protocol.md 9. Since 0.2 */
 #define DIBS_PERMITS_MAX 1000000000
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_semaphore_set(
@@ -37,7 +38,9 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_semaphore_set_if_absent(
   dibs_client *client, const char *name, uint32_t permits, uint32_t *ret_permits);
 
 /* Deletes a semaphore. Returns DIBS_OK (also if there was none), DIBS_BUSY (it has holders or
- * waiters: nothing is changed), faults. Blocks. Since 0.2 */
+ * waiters: nothing is changed), DIBS_UNKNOWN (no reply: repeat it), DIBS_ERR_WRONG_TYPE (the name
+ * is no semaphore), DIBS_ERR_ARGUMENT, DIBS_ERR_UNSUPPORTED (as dibs_semaphore_set()), the
+ * server's faults. Blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_semaphore_delete(
   dibs_client *client, const char *name);
 
@@ -64,25 +67,28 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_semaphore_delete_bytes(
  *
  * `count`    1 .. DIBS_PERMITS_MAX; in the dialect redisson at most 10000 with a lease.
  * `options`  as dibs_lock(), and DIBS_PERMITS_PLAIN. There is no re-entry: each call takes
- *            further permits.
+ *            further permits. linger_ms and min_replicas must be 0.
  * `ret_hold` one hold for all of them; dibs_hold_units() returns how many.
  *
  * Returns  as dibs_lock(), and
  *          DIBS_ERR_NOT_SET    call dibs_semaphore_set() first.
  *          DIBS_ERR_ARGUMENT   also: more permits than exist, unless there are 0.
+ *          DIBS_WOULD_DEADLOCK only by DIBS_CLIENT_DETECT_DEADLOCK.
  * Thread   any; blocks; not from a callback.
  * Source   doc/design/protocol.md 9. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_acquire_permits(
   dibs_client *client, const char *name, uint32_t count,
   const dibs_lock_options *options, dibs_hold **ret_hold);
 
-/* As dibs_acquire_permits(), but never waits for other holders: DIBS_BUSY. */
+/* As dibs_acquire_permits(), but never waits for other holders: DIBS_BUSY, and no
+ * DIBS_WOULD_DEADLOCK. */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_try_acquire_permits(
   dibs_client *client, const char *name, uint32_t count,
   const dibs_lock_options *options, dibs_hold **ret_hold);
 
 /* Takes all permits that are free, at least one; DIBS_BUSY if there is none or
- * there are waiters. Blocks for the reply only. Since 0.2 */
+ * there are waiters. Blocks for the reply only.
+ * Returns as dibs_try_acquire_permits(). Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_drain_permits(
   dibs_client *client, const char *name, const dibs_lock_options *options,
   dibs_hold **ret_hold);

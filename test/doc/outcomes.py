@@ -1,27 +1,34 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The outcomes that headers list are those that test/live/outcomes_test.c brings about.
+"""The outcomes that headers list are those that the tables of test/live/outcomes/ bring about.
 
     outcomes.py ROOT
 
 For each function of HEADERS that returns a dibs_status: what its comment lists after "Returns"
-has a row, and what has a row is listed there, or is one of every function (client.h). A
-function whose comment is "As ..." has the rows that differ. Speaks TAP.
+has a row, and what has a row is listed there, or is one of every function (client.h). A comment
+"as dibs_lock()" has the list of that function; a try has DIBS_BUSY in place of DIBS_TIMED_OUT.
+Speaks TAP.
 """
+import glob
 import importlib.util
 import os
 import re
 import sys
 
 ROOT = sys.argv[1]
-HEADERS = ('lock.h',)
-TABLE = 'test/live/outcomes_test.c'
-# The same call with other parameters, and one that has its own list in words only.
-LIKE_ANOTHER = {'dibs_lock_bytes', 'dibs_try_lock_bytes', 'dibs_inspect_bytes', 'dibs_list_names'}
+HEADERS = ('lock.h', 'rwlock.h', 'semaphore.h', 'many.h')
+TABLES = 'test/live/outcomes'
+# The same call by another name, and one that has its own list in words only.
+LIKE_ANOTHER = {'dibs_list_names'}
+# Of dibs_lock() and dibs_try_lock() only: min_replicas.
+OF_MUTEXES = {'DIBS_ERR_NOT_REPLICATED'}
 
 STATUS = re.compile(r'\bDIBS_[A-Z_]*[A-Z]\b|(?<=[ ,(])_[A-Z_]*[A-Z]\b')
 ROW = re.compile(r'^  (X|NOT_HERE)\((dibs_\w+), (DIBS_\w+), ([^)]*)\)', re.M)
+WAY = re.compile(r'^  WAY\((dibs_\w+), ([A-Z_ |]+),', re.M)
+AS_LOCK = re.compile(r'^  AS_LOCK\((DIBS_\w+), (\w+), ([A-Z_ |0]+)\)', re.M)
 RETURNS_STATUS = re.compile(r'\bdibs_status\s+(dibs_\w+)\(')
+LIKE = re.compile(r'\b(faults )?[Aa]s (dibs_\w+)\(\)')
 TEST = re.compile(r'(?:live|cli|unit)/(\w+)$')
 
 
@@ -37,6 +44,8 @@ def man3():
     return module
 
 
+# ---- what headers list ----
+
 def known():
     return set(re.findall(r'^  (DIBS_\w+) = ', read('include/dibs/status.h'), re.M))
 
@@ -51,40 +60,71 @@ def listed(text, statuses):
 def of_every_function(statuses):
     text = read('include/dibs/client.h')
     start = text.index('Outcomes of every function')
-    return listed(text[start:text.index('*/', start)], statuses)
+    return listed(text[start:text.index('pthread_cancel()', start)], statuses)
 
 
-def returned_by(header, statuses):
-    """{function: the outcomes of its comment, or None: it is like another}"""
-    tool, found = man3(), {}
+def like_another(name):
+    """It is the same call: a name of any bytes, or the outcome comes by a callback."""
+    return (name in LIKE_ANOTHER or name.endswith('_bytes') or
+            name.endswith('_async') and name not in ('dibs_lock_async', 'dibs_release_async'))
+
+
+def lists_of(header, statuses, lists):
+    """Adds {function: the outcomes of its comment} of one header to `lists`."""
+    tool = man3()
     for page in tool.pages_of(os.path.join(ROOT, 'include/dibs', header)):
+        text = ' '.join(' '.join(part) if isinstance(part, tuple) else part
+                        for part in tool.parts_of(page)['Returns'])
+        like = LIKE.search(text) or LIKE.match(' '.join(page.lines).strip())
+        own = listed(text, statuses)
+        for base in [like] if like and like.group(2) in lists else []:
+            own |= {status for status in lists[base.group(2)] - OF_MUTEXES
+                    if not base.group(1) or status.startswith('DIBS_ERR_')}
         for name in RETURNS_STATUS.findall('\n'.join(page.code)):
-            parts = [' '.join(part) if isinstance(part, tuple) else part
-                     for part in tool.parts_of(page)['Returns']]
-            found[name] = listed(' '.join(parts), statuses) if parts else None
-    return found
+            is_try = '_try_' in name and 'DIBS_TIMED_OUT' in own
+            lists[name] = own - {'DIBS_TIMED_OUT'} | {'DIBS_BUSY'} if is_try else set(own)
+            if name == 'dibs_try_lock':
+                lists[name] |= OF_MUTEXES
+
+
+# ---- what the tables have ----
+
+def traits(text):
+    return {word for word in re.split(r'[ |]+', text) if word != '0'}
+
+
+def all_rows():
+    """[(whether it is walked, function, outcome, situation or reason)]"""
+    rows = []
+    for path in sorted(glob.glob(os.path.join(ROOT, TABLES, '*.c'))):
+        text = read(os.path.relpath(path, ROOT))
+        rows += [(kind == 'X', name, status, why) for kind, name, status, why in ROW.findall(text)]
+        rows += [(True, name, status, situation) for name, has in WAY.findall(text)
+                 for status, situation, needs in AS_LOCK.findall(text)
+                 if not traits(needs) or traits(needs) & traits(has)]
+    return rows
 
 
 def faults():
-    statuses, told = known(), []
+    statuses, told, lists = known(), [], {}
     general = of_every_function(statuses)
-    rows = ROW.findall(read(TABLE))
+    rows = all_rows()
     for header in HEADERS:
-        for name, wanted in returned_by(header, statuses).items():
-            if name in LIKE_ANOTHER:
+        before = set(lists)
+        lists_of(header, statuses, lists)
+        for name in sorted(set(lists) - before):
+            if like_another(name):
                 continue
-            got = {status for _, function, status, _ in rows if function == name}
-            if not got:
-                told.append('%s has no row in %s' % (name, TABLE))
-            if wanted is None:
-                continue
-            told += ['%s: %s is listed in %s and has no row in %s' % (name, status, header, TABLE)
+            wanted, got = lists[name], {row[2] for row in rows if row[1] == name}
+            if not wanted:
+                told.append('%s: %s lists no outcome' % (name, header))
+            told += ['%s: %s is listed in %s and has no row in %s' % (name, status, header, TABLES)
                      for status in sorted(wanted - got)]
             told += ['%s: %s has a row and is not listed in %s' % (name, status, header)
                      for status in sorted(got - wanted - general)]
-    for kind, name, status, why in rows:
+    for is_walked, name, status, why in rows:
         test = TEST.match(why)
-        if kind == 'NOT_HERE' and test and not os.path.exists(
+        if not is_walked and test and not os.path.exists(
                 os.path.join(ROOT, 'test', why + '_test.c')):
             told.append('%s, %s: there is no test %s' % (name, status, why))
     return told
@@ -95,7 +135,7 @@ def main():
     print('1..1')
     for line in told:
         print('# ' + line)
-    print('%sok 1 - the outcomes of headers are those of the table' % ('not ' if told else ''))
+    print('%sok 1 - the outcomes of headers are those of the tables' % ('not ' if told else ''))
     sys.exit(1 if told else 0)
 
 

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* test/live/outcomes/shares.c - semaphores, dibs_downgrade(), and what is special about several
+ * names; all that takes a lock or permits is in ways.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "outcomes.h"
+
+/* ---- semaphores ---- */
+
+static dibs_status set(void)
+{
+  return dibs_semaphore_set(other, name, 1);
+}
+
+static dibs_status set_if_absent(void)
+{
+  return dibs_semaphore_set_if_absent(other, name, 1, NULL);
+}
+
+static dibs_status set_delete(void)
+{
+  return dibs_semaphore_delete(other, name);
+}
+
+static dibs_status beside_a_lock(situation *run)
+{
+  dibs_hold *theirs = held(client);
+  dibs_status status = run();
+
+  assert_int_equal(dibs_release(theirs), DIBS_OK);
+  return status;
+}
+
+static dibs_status in_a_dialect_without_permits(situation *run)
+{
+  dibs_options o = patient_options();
+  dibs_client *native = other;
+  dibs_status status;
+
+  o.dialect = DIBS_DIALECT_PLAIN;
+  other = live_open_with(live_url(), &o);
+  status = run();
+  other = dibs_close(other);
+  other = native;
+  return status;
+}
+
+static dibs_status delete_of_a_used_one(void)
+{
+  dibs_status status;
+
+  live_expect_ok(set());
+  live_expect_ok(dibs_acquire_permits(client, name, 1, NULL, &hold));
+  status = set_delete();
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+  return status;
+}
+
+static dibs_status delete_of_an_unused_one(void)
+{
+  live_expect_ok(set());
+  return set_delete();
+}
+
+static dibs_status set_of_a_lock(void) { return beside_a_lock(set); }
+static dibs_status set_if_absent_of_a_lock(void) { return beside_a_lock(set_if_absent); }
+static dibs_status delete_of_a_lock(void) { return beside_a_lock(set_delete); }
+static dibs_status set_without_a_reply(void) { return without_a_reply(set); }
+static dibs_status absent_without_a_reply(void) { return without_a_reply(set_if_absent); }
+static dibs_status delete_without_a_reply(void) { return without_a_reply(set_delete); }
+static dibs_status set_in_plain(void) { return in_a_dialect_without_permits(set); }
+static dibs_status absent_in_plain(void) { return in_a_dialect_without_permits(set_if_absent); }
+static dibs_status delete_in_plain(void) { return in_a_dialect_without_permits(set_delete); }
+static dibs_status set_to_more_than_allowed(void)
+{
+  return dibs_semaphore_set(other, name, 1000000001);
+}
+
+static dibs_status absent_with_more_than_allowed(void)
+{
+  return dibs_semaphore_set_if_absent(other, name, 1000000001, NULL);
+}
+
+static dibs_status delete_without_a_name(void)
+{
+  return dibs_semaphore_delete(other, "");
+}
+
+/* ---- permits ---- */
+
+static dibs_status permits(uint32_t count)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, ANSWER_MS);
+
+  return dibs_acquire_permits(client, name, count, &o, &hold);
+}
+
+static dibs_status permits_of_nothing(void)
+{
+  return permits(1);
+}
+
+static dibs_status try_of_nothing(void)
+{
+  return dibs_try_acquire_permits(client, name, 1, NULL, &hold);
+}
+
+static dibs_status drain_of_nothing(void)
+{
+  return dibs_drain_permits(client, name, NULL, &hold);
+}
+
+static dibs_status more_permits_than_there_are(void)
+{
+  live_expect_ok(set());
+  return permits(2);
+}
+
+static dibs_status more_permits_in_a_pause(void)
+{
+  live_expect_ok(dibs_semaphore_set(other, name, 0));
+  return permits(2);
+}
+
+/* ---- read/write locks ---- */
+
+static dibs_status downgrade_with(dibs_status (*lock)(dibs_client *c, const char *what,
+                                                      const dibs_lock_options *o,
+                                                      dibs_hold **ret_hold))
+{
+  dibs_status status;
+
+  live_expect_ok(lock(client, name, NULL, &hold));
+  status = dibs_downgrade(hold);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+  return status;
+}
+
+static dibs_status downgrade_of_a_writer(void) { return downgrade_with(dibs_write_lock); }
+static dibs_status downgrade_of_a_reader(void) { return downgrade_with(dibs_read_lock); }
+static dibs_status downgrade_of_a_lock(void) { return downgrade_with(dibs_lock); }
+
+static dibs_status downgrade_of_an_inner_writer(void)
+{
+  dibs_hold *outer;
+  dibs_status status;
+
+  live_expect_ok(dibs_write_lock(client, name, NULL, &outer));
+  status = downgrade_with(dibs_write_lock);
+  assert_int_equal(dibs_release(outer), DIBS_OK);
+  return status;
+}
+
+static dibs_status downgrade_of_a_lost_writer(void)
+{
+  struct live_loss loss = { .count = 0 };
+  dibs_lock_options o = live_lock_options(SOON_MS, LIVE_LONG_MS);
+  dibs_status status;
+
+  o.flags = DIBS_LOCK_FIXED;
+  o.on_lost = live_on_lost;
+  o.on_lost_data = &loss;
+  live_expect_ok(dibs_write_lock(client, name, &o, &hold));
+  assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
+  status = dibs_downgrade(hold);
+  assert_int_equal(dibs_release(hold), DIBS_LOST);
+  return status;
+}
+
+static dibs_status downgrade_of_a_released_writer(void)
+{
+  (void)downgrade_of_a_writer();
+  return dibs_downgrade(hold);
+}
+
+static dibs_status downgrade(void)
+{
+  return dibs_downgrade(hold);
+}
+
+static dibs_status downgrade_in_a_child(void)
+{
+  dibs_status status;
+
+  live_expect_ok(dibs_write_lock(client, name, NULL, &hold));
+  status = in_a_child(downgrade);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+  return status;
+}
+
+/* ---- stripes ---- */
+
+static dibs_status stripe(void)
+{
+  char bytes[64];
+
+  return dibs_stripe("name", "key", 3, 16, bytes, sizeof(bytes));
+}
+
+static dibs_status stripe_of_none(void)
+{
+  char bytes[64];
+
+  return dibs_stripe("name", "key", 3, 0, bytes, sizeof(bytes));
+}
+
+/* ---- the table ---- */
+
+#define ROWS(X, NOT_HERE) \
+  X(dibs_semaphore_set, DIBS_OK, set) \
+  X(dibs_semaphore_set, DIBS_ERR_WRONG_TYPE, set_of_a_lock) \
+  X(dibs_semaphore_set, DIBS_ERR_ARGUMENT, set_to_more_than_allowed) \
+  X(dibs_semaphore_set, DIBS_UNKNOWN, set_without_a_reply) \
+  X(dibs_semaphore_set, DIBS_ERR_UNSUPPORTED, set_in_plain) \
+  X(dibs_semaphore_set_if_absent, DIBS_OK, set_if_absent) \
+  X(dibs_semaphore_set_if_absent, DIBS_ERR_WRONG_TYPE, set_if_absent_of_a_lock) \
+  X(dibs_semaphore_set_if_absent, DIBS_ERR_ARGUMENT, absent_with_more_than_allowed) \
+  X(dibs_semaphore_set_if_absent, DIBS_UNKNOWN, absent_without_a_reply) \
+  X(dibs_semaphore_set_if_absent, DIBS_ERR_UNSUPPORTED, absent_in_plain) \
+  X(dibs_semaphore_delete, DIBS_OK, delete_of_an_unused_one) \
+  X(dibs_semaphore_delete, DIBS_OK, set_delete) \
+  X(dibs_semaphore_delete, DIBS_BUSY, delete_of_a_used_one) \
+  X(dibs_semaphore_delete, DIBS_ERR_WRONG_TYPE, delete_of_a_lock) \
+  X(dibs_semaphore_delete, DIBS_ERR_ARGUMENT, delete_without_a_name) \
+  X(dibs_semaphore_delete, DIBS_UNKNOWN, delete_without_a_reply) \
+  X(dibs_semaphore_delete, DIBS_ERR_UNSUPPORTED, delete_in_plain) \
+  X(dibs_acquire_permits, DIBS_ERR_NOT_SET, permits_of_nothing) \
+  X(dibs_acquire_permits, DIBS_ERR_ARGUMENT, more_permits_than_there_are) \
+  X(dibs_acquire_permits, DIBS_TIMED_OUT, more_permits_in_a_pause) \
+  NOT_HERE(dibs_acquire_permits, DIBS_WOULD_DEADLOCK, live/deadlock) \
+  X(dibs_try_acquire_permits, DIBS_ERR_NOT_SET, try_of_nothing) \
+  NOT_HERE(dibs_try_acquire_permits, DIBS_WOULD_DEADLOCK, no owner waits for itself) \
+  X(dibs_drain_permits, DIBS_ERR_NOT_SET, drain_of_nothing) \
+  NOT_HERE(dibs_drain_permits, DIBS_WOULD_DEADLOCK, no owner waits for itself) \
+  X(dibs_downgrade, DIBS_OK, downgrade_of_a_writer) \
+  X(dibs_downgrade, DIBS_OK, downgrade_of_a_reader) \
+  X(dibs_downgrade, DIBS_LOST, downgrade_of_a_lost_writer) \
+  X(dibs_downgrade, DIBS_ERR_STALE, downgrade_of_a_released_writer) \
+  X(dibs_downgrade, DIBS_ERR_FORKED, downgrade_in_a_child) \
+  X(dibs_downgrade, DIBS_ERR_ARGUMENT, downgrade_of_a_lock) \
+  X(dibs_downgrade, DIBS_ERR_ARGUMENT, downgrade_of_an_inner_writer) \
+  NOT_HERE(dibs_lock_many, DIBS_ERR_UNSUPPORTED, a quorum takes one name at a time) \
+  NOT_HERE(dibs_try_lock_many, DIBS_ERR_UNSUPPORTED, a quorum takes one name at a time) \
+  X(dibs_stripe, DIBS_OK, stripe) \
+  X(dibs_stripe, DIBS_ERR_ARGUMENT, stripe_of_none)
+
+OUTCOMES(outcomes_of_shares);
