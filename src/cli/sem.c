@@ -12,6 +12,7 @@
 #include "cli/session.h"
 #include "cli/show.h"
 #include "cli/status.h"
+#include "cli/target.h"
 #include "cli/token.h"
 #include "cli/verbs.h"
 #include "cli/wait.h"
@@ -20,15 +21,21 @@
 
 static int wrong_kind(session *s, const char *name, dibs_status status)
 {
-  char shown[600];
+  const message_facts facts = { .code = CODE_CONFIG, .status = dibs_status_name(status),
+                                .name = name };
+  dibs_inspection *inspection = NULL;
+  char shown[600], use[120];
 
   if (status != DIBS_ERR_WRONG_TYPE)
     return session_fault(s, status, name);
-  return say_fault(&(message_facts) { .code = CODE_CONFIG, .status = dibs_status_name(status),
-                                      .name = name },
-                   "%s was used as another kind of lock; it can become a semaphore after an hour "
-                   "without use (dibs who shows its kind)",
-                   printable(name, shown, sizeof(shown)));
+  printable(name, shown, sizeof(shown));
+  if (dibs_inspect(s->client, name, &inspection) == DIBS_OK &&
+      inspection->kind != DIBS_KIND_SEMAPHORE)
+    say_fault(&facts, "%s %s", shown, target_use(inspection, use, sizeof(use)));
+  else
+    say_fault(&facts, "%s: the key of this name holds no semaphore", shown);
+  dibs_inspection_free(inspection);
+  return facts.code;
 }
 
 /* Prints how many are free now. */
@@ -229,7 +236,7 @@ const command sem_command = {
            "  drain NAME        take all that are free, print a token\n"
            "  release TOKEN     return them; 79: they had been lost\n"
            "  renew TOKEN       make the lease last longer\n"
-           "  wait NAME         until all permits are back, as sem --wait; -w limits it\n"
+           "  wait NAME         until all permits are back; 75: not within -w\n"
            "  ls [PATTERN]      show semaphores\n"
            "  rm NAME           delete it; 75: it is in use",
   .examples = { "dibs sem init render 4", "dibs run -j 4 render -- ffmpeg -i in.mov out.mp4",

@@ -8,6 +8,7 @@
 
 #include "base/plural.h"
 #include "cli/message.h"
+#include "cli/show.h"
 
 /* ---- from the options ---- */
 
@@ -107,17 +108,42 @@ dibs_status target_ask(const target *t, dibs_client *client, bool is_try,
 
 /* ---- why not ---- */
 
+static const char *kind_text(dibs_kind kind)
+{
+  switch (kind) {
+  case DIBS_KIND_RWLOCK:
+    return "a read/write lock";
+  case DIBS_KIND_SEMAPHORE:
+    return "a semaphore";
+  case DIBS_KIND_MUTEX:
+  default:
+    return "an exclusive lock";
+  }
+}
+
 static const char *kind_advice(dibs_kind kind)
 {
   switch (kind) {
   case DIBS_KIND_RWLOCK:
-    return "a read/write lock: take it with -s to read or -x to write";
+    return "take it with -s to read or -x to write";
   case DIBS_KIND_SEMAPHORE:
-    return "a semaphore: take permits with -j N or --take M";
+    return "take permits with -j N or --take M";
   case DIBS_KIND_MUTEX:
   default:
-    return "an exclusive lock: leave out -s, -x, -j and --take";
+    return "leave out -s, -x, -j and --take";
   }
+}
+
+const char *target_use(const dibs_inspection *i, char *ret_text, size_t size)
+{
+  bool is_held = show_is_held(i);
+
+  snprintf(ret_text, size, "%s %s%s", is_held ? "is in use as" : "was used as", kind_text(i->kind),
+           is_held                            ? ""
+           : i->kind == DIBS_KIND_SEMAPHORE   ? " (dibs sem rm deletes it)"
+                                              : " (another kind can have the name after an hour "
+                                                "without use)");
+  return ret_text;
 }
 
 static bool is_kind_of(const target *t, dibs_kind kind)
@@ -140,7 +166,7 @@ static bool is_kind_of(const target *t, dibs_kind kind)
 static int report_kind(const target *t, dibs_client *client)
 {
   message_facts facts = { .code = CODE_CONFIG, .status = "DIBS_ERR_WRONG_TYPE" };
-  char shown[600];
+  char shown[600], use[120];
 
   for (size_t i = 0; i < t->count; i++) {
     dibs_inspection *inspection = NULL;
@@ -150,7 +176,8 @@ static int report_kind(const target *t, dibs_client *client)
     printable(t->names[i], shown, sizeof(shown));
     facts.name = t->names[i];
     if (is_other)
-      say_fault(&facts, "%s is in use as %s", shown, kind_advice(inspection->kind));
+      say_fault(&facts, "%s %s: %s", shown, target_use(inspection, use, sizeof(use)),
+                kind_advice(inspection->kind));
     dibs_inspection_free(inspection);
     if (is_other)
       return CODE_CONFIG;

@@ -38,6 +38,9 @@ dibs_status target_ask(const target *t, dibs_client *client, bool is_try,
                        const dibs_lock_options *options, dibs_lock_callback callback,
                        void *data, dibs_request **ret_request);
 
+/* "is in use as a semaphore"; of a name that is free also when another kind can have it. */
+const char *target_use(const dibs_inspection *i, char *ret_text, size_t size);
+
 /* Says why `status`, from taking it, is about the name's kind or count, and returns the
  * exit code; -1 when it is not. May ask the server. */
 int target_fault(const target *t, dibs_client *client, dibs_status status);

@@ -114,6 +114,12 @@ def a_name_of_another_kind_gives_78_and_says_which_option_fits():
     equal(who('k:free')['state'], 'free')
     for process in (reader, permit, mutex):
         end_holder(process)
+    for words, part in ((['run', 'k:rw', 'true'], 'k:rw was used as a read/write lock (another'),
+                        (['run', 'k:sem', 'true'], 'k:sem was used as a semaphore (dibs sem rm'),
+                        (['sem', 'init', 'k:lock', '2'], 'k:lock was used as an exclusive lock (')):
+        done = dibs(*words)
+        equal((done.code, done.out), (78, ''), done)
+        contains(done.err, part)
 
 
 # ---- semaphores ----
