@@ -65,6 +65,7 @@ chart.js|libjs-chart.js||||
 chromedriver|chromium-driver|chromedriver|chromium-chromedriver|chromium|
 python3-selenium|python3-selenium|python3-selenium||python-selenium|
 prometheus|prometheus||prometheus|prometheus|prometheus
+sdt|systemtap-sdt-dev|systemtap-sdt-devel|||
 uthash|uthash-dev|uthash-devel|uthash-dev|uthash|uthash
 server|redis-tools|valkey|valkey|valkey|valkey
 '
@@ -113,6 +114,7 @@ raise SystemExit(not os.path.exists(sysconfig.get_path("include") + "/Python.h")
       return 1
       ;;
     libc) CC=gcc has_compiled '#include <stdlib.h>' -Wall -fsyntax-only ;;
+    sdt) CC=gcc has_compiled '#include <sys/sdt.h>' -Wall -fsyntax-only ;;
     uthash) CC=gcc has_compiled '#include <uthash.h>' -Wall -fsyntax-only ;;
     libfuzzer)
       CC=clang has_compiled '#include <stddef.h>

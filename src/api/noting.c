@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* api/noting.c - what happens to a claim, for all that count or show it: the totals of the fleet
- * and the history (src/fleet/), and the log. All functions need the mutex. */
+ * and the history (src/fleet/), the log, and tracers. All functions need the mutex. */
 #include "api/log.h"
+#include "api/probe.h"
 
 static fleet *fleet_of(const claim *cl)
 {
@@ -39,6 +40,8 @@ void noting_began(claim *cl, const lock_spec *spec, instant now)
   }
   cl->client->has_shared |= cl->note.mode != DIBS_MODE_EXCLUSIVE;
   fleet_began(fleet_of(cl), &cl->note, name, size, now);
+  if (PROBE_IS_ON(acquire__start))
+    probe_acquire_start(cl);
   if (has_log(cl))
     log_requested(cl, now);
 }
@@ -49,6 +52,8 @@ void noting_granted(claim *cl, uint64_t fence)
 
   cl->note_fence = fence;
   fleet_granted(fleet_of(cl), &cl->note, now);
+  if (PROBE_IS_ON(granted))
+    probe_granted(cl);
   if (has_log(cl))
     log_granted(cl, now);
 }
@@ -59,6 +64,10 @@ void noting_retaken(claim *cl, uint64_t fence)
 
   cl->note_fence = fence;
   fleet_retaken(fleet_of(cl), &cl->note, now);
+  if (PROBE_IS_ON(acquire__start))
+    probe_acquire_start(cl);
+  if (PROBE_IS_ON(granted))
+    probe_granted(cl);
   if (!has_log(cl))
     return;
   log_requested(cl, now);
@@ -99,6 +108,8 @@ static dibs_fleet_end end_of(dibs_status status)
 
 void noting_renewed(const claim *cl, bool was_suspect)
 {
+  if (PROBE_IS_ON(renewed))
+    probe_renewed(cl, drive_now());
   if (has_log(cl))
     log_renewed(cl, was_suspect, drive_now());
 }
@@ -116,6 +127,10 @@ void noting_ended(claim *cl, const outcome *end, bool is_detached)
 
   if (!cl->note.is_open || !cl->note.is_granted)
     return;
+  if (how == DIBS_FLEET_RELEASED && PROBE_IS_ON(released))
+    probe_released(cl, now);
+  if (how != DIBS_FLEET_RELEASED && PROBE_IS_ON(lost))
+    probe_lost(cl, now);
   if (has_log(cl))
     log_ended(cl, end, is_detached, now);
   tell(cl, fleet_end_words[how], now);
