@@ -9,6 +9,12 @@
 #define DOUBT_US 250000
 #define WRONG_US 2000000
 #define LOOKS 5
+
+/* What it costs, and until when. */
+#define CRASHED "a crashed holder's name is busy for tries (dibs run -n) and for waits " \
+  "shorter than its lease, for an hour or more; a wait longer than its lease takes it"
+#define CRASHED_ADVICE "run chrony or ntpd on both machines; a name that is held so already: " \
+  "dibs run -w 40s NAME -- true, where 40s is longer than its lease"
 #define PAUSE_MS 300
 
 /* One TIME request: what both clocks showed, and the error. */
@@ -93,14 +99,12 @@ static void offset_report(examination *x, const char *name, const clock_reading 
   int64_t sure = llabs(offset) - look->round_trip_us / 2;
 
   if (sure > WRONG_US)
-    doctor_add(x, name, DIBS_FINDING_FAIL, "run chrony or ntpd on both machines",
+    doctor_add(x, name, DIBS_FINDING_FAIL, CRASHED_ADVICE,
                "offset to the server %+" PRId64 " ms: one of the two clocks is not "
-               "synchronized; a dead client is still waited for, but the times shown are wrong",
-               offset / 1000);
+               "synchronized, and the times shown are wrong; " CRASHED, offset / 1000);
   else if (sure > DOUBT_US)
-    doctor_add(x, name, DIBS_FINDING_WARN, "run chrony or ntpd on both machines",
-               "offset to the server %+" PRId64 " ms: no lease of a dead holder is taken over by "
-               "its deadline, waiters watch it for its whole length first", offset / 1000);
+    doctor_add(x, name, DIBS_FINDING_WARN, CRASHED_ADVICE,
+               "offset to the server %+" PRId64 " ms: " CRASHED, offset / 1000);
   else
     doctor_add(x, name, DIBS_FINDING_PASS, "", "offset to the server %+.1f ms (within %.1f ms)",
                (double)offset / 1000, (double)look->round_trip_us / 2000);

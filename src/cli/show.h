@@ -38,6 +38,9 @@ void show_by(const dibs_inspection *i, char *ret_text, size_t size);
 /* `held for 2:41, lease 24.1s, renewed 6.0s ago`; of several, the first. */
 void show_lease(const dibs_inspection *i, char *ret_text, size_t size);
 
+/* "over for 5m00s, but clocks disagree: a wait of 31s takes it"; false: it is not in doubt. */
+bool show_doubt(const dibs_holder *h, char *ret_text, size_t size);
+
 /* `held by web-3 (pid 4121 "backup.sh") for 2:41, lease 24.1s, renewed 6.0s ago`. */
 void show_holder(const dibs_inspection *i, char *ret_text, size_t size);
 

@@ -42,7 +42,7 @@ static void print_queue(const dibs_inspection *i)
 static void print_holder(const dibs_inspection *i, const dibs_holder *h)
 {
   char party[220], held[DURATION_SIZE], left[DURATION_SIZE], ttl[DURATION_SIZE];
-  char note[DIBS_NOTE_MAX + 1], mode[40];
+  char note[DIBS_NOTE_MAX + 1], mode[40], doubt[120];
 
   show_party(&h->party, party, sizeof(party));
   show_mode(i->kind, &h->party, mode, sizeof(mode));
@@ -53,8 +53,11 @@ static void print_holder(const dibs_inspection *i, const dibs_holder *h)
   if (h->party.note[0] != '\0')
     printf("  reason   %s\n", printable(h->party.note, note, sizeof(note)));
   printf("  held     for %s\n", held);
-  printf("  lease    %s left of %s, renewed %" PRIu64 " time%s\n", left, ttl, h->renewals,
-         plural_s(h->renewals));
+  if (show_doubt(h, doubt, sizeof(doubt)))
+    printf("  lease    %s\n", doubt);
+  else
+    printf("  lease    %s left of %s, renewed %" PRIu64 " time%s\n", left, ttl, h->renewals,
+           plural_s(h->renewals));
   printf("  fence    %" PRIu64 "\n", h->fence);
 }
 

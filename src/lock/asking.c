@@ -266,14 +266,22 @@ static bool ask_outlasts(lease *l, const acquire_answer *a, instant sent_at, ins
 }
 
 /* A lease that is over for longer is in doubt: a try has no time to watch it. */
-static const char *why_busy(const acquire_answer *a)
+static void fail_busy(lease *l, const acquire_answer *a)
 {
-  if (lease_id_is_quarantine(&a->lease))
-    return QUARANTINE_WORDS;
-  return a->remaining_ms >= -OVER_AFTER_MS
-           ? "another owner holds it"
-           : "its lease has ended, but clocks of the server and its clients disagree: only a call "
-             "that waits for as long as that lease can take it";
+  char words[200];
+  text why = text_over(words, sizeof(words));
+
+  if (lease_id_is_quarantine(&a->lease)) {
+    text_add(&why, QUARANTINE_WORDS);
+  } else if (a->remaining_ms >= -OVER_AFTER_MS) {
+    text_add(&why, "another owner holds it");
+  } else {
+    text_add(&why, "its lease has ended, but clocks of the server and its clients disagree: a call "
+                   "takes it that waits longer than that lease, ");
+    text_add_int(&why, a->lease_ms);
+    text_add(&why, " ms");
+  }
+  waiter_fail(&l->claims, DIBS_BUSY, words);
 }
 
 static lease_state ask_busy(lease *l, const acquire_answer *a, instant sent_at, instant now)
@@ -291,7 +299,7 @@ static lease_state ask_busy(lease *l, const acquire_answer *a, instant sent_at, 
   if (wish != NULL && wish->is_try && ask_outlasts(l, a, sent_at, now))
     return l->state;
   if (wish != NULL && wish->is_try)
-    waiter_fail(&l->claims, DIBS_BUSY, why_busy(a));
+    fail_busy(l, a);
   if (l->ask.sendings > 1 && l->claims.waiting == NULL)
     return lease_unwanted(l, now);       /* a copy under way may still be granted */
   return LEASE_IDLE;

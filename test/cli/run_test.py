@@ -51,7 +51,13 @@ def a_lease_that_is_over_but_in_doubt_is_busy_and_the_message_says_so():
     contains(harness.server.ask('SET', 'dibs:m:{doubtful}', lease), '+OK')
     done = dibs('run', '-n', 'doubtful', '--', 'true')
     equal(done.code, 75, done)
-    contains(done.err, 'clocks disagree')
+    contains(done.err, 'clocks disagree: a wait of 2.0s takes it')
+    contains(dibs('who', 'doubtful').out, 'clocks disagree: a wait of 2.0s takes it')
+    ends = harness.server.ask('PEXPIRE', 'dibs:m:{doubtful}', '600000')
+    contains(ends, ':1')
+    equal(dibs('run', '-w', '300ms', 'doubtful', '--', 'true').code, 75)
+    left = int(harness.server.ask('PTTL', 'dibs:m:{doubtful}').strip(':\r\n'))
+    assert 0 < left <= 600000, 'a wait has prolonged it to %d' % left
     done = dibs('run', '-w', '20s', 'doubtful', '--', 'true')
     equal(done.code, 0, done)
 

@@ -382,6 +382,19 @@ static void an_enqueued_key_lives_four_times_the_longest_lease(void **state)
   assert_true(test_server_integer(world_server(w), "PTTL " WORLD_KEY) > 4 * 7200000 - 60000);
 }
 
+/* Else a job that waits for less than the lease, again and again, would wait for ever. */
+static void a_wait_does_not_keep_a_lease_that_is_over_but_in_doubt(void **state)
+{
+  (void)state;
+  world_listen(w, BERT);
+  world_listen(w, CARL);
+  world_plant(w, ANNA, 7, -1001, 30000, 2);
+  test_server_command(world_server(w), "PEXPIRE " WORLD_KEY " 3570000");
+  assert_int_equal(world_acquire(w, BERT, 1).outcome, ACQUIRE_WAITING);
+  assert_int_equal(world_acquire(w, CARL, 1).outcome, ACQUIRE_WAITING);
+  assert_in_range(test_server_integer(world_server(w), "PTTL " WORLD_KEY), 1, 3570000);
+}
+
 static void a_hand_over_sets_the_retention_anew(void **state)
 {
   acquire_answer held;
@@ -418,6 +431,7 @@ int main(void)
     CASE(whom_a_doubter_grants_has_no_deadline_until_it_renews),
     CASE(a_lingering_waiter_keeps_its_flag_through_the_queue),
     CASE(a_thousand_dead_waiters_leave_nobodys_lease_and_the_next_poll_goes_on),
+    CASE(a_wait_does_not_keep_a_lease_that_is_over_but_in_doubt),
     CASE(a_hand_over_sets_the_retention_anew),
     CASE(an_enqueued_key_lives_four_times_the_longest_lease),
   };

@@ -251,6 +251,22 @@ static void in_doubt_a_holder_is_over_only_by_watching(void **state)
   assert_int_equal(share_send(w, BERT, &c).outcome, ACQUIRE_GRANTED);
 }
 
+static void a_wait_does_not_keep_a_holder_that_is_over_but_in_doubt(void **state)
+{
+  share_call c = share_call_of(w, 'w', 1, 1);
+  acquire_answer a;
+
+  (void)state;
+  world_listen(w, BERT);
+  c.estimate_us = 0;
+  a = share_send(w, ANNA, &c);
+  world_set_time(w, a.server_us + 20 * 60000000LL);
+  test_server_command(world_server(w), "PEXPIRE " WORLD_KEY " 3550000");
+  c = share_call_of(w, 'r', 1, 1);
+  assert_int_equal(share_send(w, BERT, &c).outcome, ACQUIRE_WAITING);
+  assert_in_range(test_server_integer(world_server(w), "PTTL " WORLD_KEY), 1, 3550000);
+}
+
 static void a_lease_past_its_deadline_that_nobody_took_is_still_its_clients(void **state)
 {
   acquire_answer a = writes(ANNA, 1);
@@ -452,6 +468,7 @@ int main(void)
     TIMED(the_deaf_are_not_queued_and_dead_waiters_are_passed_over),
     TIMED(dead_readers_hold_a_writer_up_for_one_lease_only),
     TIMED(in_doubt_a_holder_is_over_only_by_watching),
+    TIMED(a_wait_does_not_keep_a_holder_that_is_over_but_in_doubt),
     TIMED(a_lease_past_its_deadline_that_nobody_took_is_still_its_clients),
     TIMED(the_same_ask_again_changes_nothing),
     TIMED(a_repeated_request_keeps_its_place),

@@ -7,6 +7,9 @@
 local queued = mine and mine.is_waiter and mine.queued or string.format('%016.0f', now)
 local entry = table.concat({ me.client, me.ask, me.ttl, 'x' .. flags % 2 + (polls and 4 or 0), '1',
   give_up, queued .. nonce, ARGV[5] }, ' ')
+-- Of a lease that is over but in doubt, the end of the key is the end at the latest: waits that
+-- are too short to watch it do not delay that.
+local left = lease.is_held and now > lease.deadline + 1000000 and redis.call('PTTL', key) or -1
 if not queue then
   local value = lease_value(lease)
   if type(redis.pcall('EXISTS', (string.gsub(key, ':m:', ':-:', 1)))) == 'table' then
@@ -28,4 +31,8 @@ else
   end
   queue.mine, queue.next = queue.next, queue.next + 1
 end
-raise_ttl(key, math.max(ttl, lease.length or 0))
+if left > 0 then
+  redis.call('PEXPIRE', key, left)
+else
+  raise_ttl(key, math.max(ttl, lease.length or 0))
+end

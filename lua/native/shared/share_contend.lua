@@ -81,7 +81,10 @@ if waits then
   if not entry or text ~= entry.text then
     share_put(share, 'w' .. place, text)
   end
-  share.length = math.max(share.length, ttl)
+  -- As in enqueue.lua: a wait does not keep holders that are over but in doubt.
+  if share.used == 0 or now <= share.ends + 1000000 then
+    share.length = math.max(share.length, ttl)
+  end
 end
 share_save(share)
 local holder = quarantine or share_first(share)
