@@ -34,10 +34,11 @@ typedef struct dibs_barrier_info {
  * Returns  DIBS_OK; DIBS_BROKEN; DIBS_TIMED_OUT, DIBS_CANCELLED (the barrier is broken
  *          for the others now; if all had just arrived, it is DIBS_OK instead);
  *          DIBS_ERR_ARGUMENT (parties differ from those of the barrier in use);
- *          DIBS_ERR_UNREACHABLE (no server for connect_timeout_ms), DIBS_UNKNOWN (the reply
+ *          DIBS_ERR_UNREACHABLE (no server for connect_timeout_ms, or no reply within wait_ms:
+ *          it has not arrived), DIBS_UNKNOWN (the reply
  *          was lost, and hundreds of rounds passed since; or the time is over and the
- *          server could not be reached: for 9 s the others may pass with this party), other
- *          faults.
+ *          server could not be reached: for 9 s the others may pass with this party),
+ *          DIBS_ERR_WRONG_TYPE, the server's faults.
  * Thread   any; blocks, at most one command_timeout_ms longer than wait_ms: giving up is sent
  *          to the server. Not from a callback.
  * Source   doc/design/protocol.md 12. Since 0.2 */
@@ -59,12 +60,16 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_barrier_await_async(
 
 /* Makes a broken barrier usable again, and breaks a round in progress: waiters get DIBS_BROKEN,
  * and the next generation begins empty, perhaps with another number of parties. DIBS_OK too
- * if there is nothing to reset. Blocks. Since 0.2 */
+ * if there is nothing to reset.
+ * Returns DIBS_OK, DIBS_UNKNOWN (no reply in time: repeat it), DIBS_ERR_UNREACHABLE (nothing was
+ * changed), DIBS_ERR_WRONG_TYPE, _ARGUMENT, the server's faults. Blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_barrier_reset(
   dibs_client *client, const char *name);
 
-/* Reads the state of a barrier; DIBS_ERR_NOT_SET if it was not used for an hour. Blocks.
- * Since 0.2 */
+/* Reads the state of a barrier.
+ * Returns DIBS_OK, DIBS_ERR_NOT_SET (it was not used for an hour), DIBS_ERR_WRONG_TYPE,
+ * DIBS_ERR_ARGUMENT (also: ret_info->size is 0), DIBS_ERR_UNREACHABLE (no reply in time, too), the
+ * server's faults. Blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_barrier_get(
   dibs_client *client, const char *name, dibs_barrier_info *ret_info);
 

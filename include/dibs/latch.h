@@ -32,9 +32,10 @@ typedef struct dibs_wait_options {
  * the thread are as for dibs_lock_callback, and so is the life of `data`. */
 typedef void (*dibs_wait_callback)(const dibs_error *error, void *data);
 
-/* Arms `name` with `count` (1 .. 2^53). Returns DIBS_OK; DIBS_BUSY, nothing changed, if
- * it is armed already; DIBS_UNKNOWN; DIBS_ERR_WRONG_TYPE, _ARGUMENT, the server's
- * faults. After zero it may be armed again. Blocks. Since 0.2 */
+/* Arms `name` with `count` (1 .. 2^53). After zero it may be armed again.
+ * Returns DIBS_OK; DIBS_BUSY, nothing changed, if it is armed already; DIBS_UNKNOWN (no reply in
+ * time: it may be armed); DIBS_ERR_WRONG_TYPE (the key `name` holds no count), _ARGUMENT, the
+ * server's faults. Blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_latch_set(
   dibs_client *client, const char *name, int64_t count);
 
@@ -45,26 +46,32 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_latch_set(
  *             most 128 bytes. NULL: each call counts; a repetition by the library itself
  *             after a lost reply does not.
  * `ret_left`  receives what is left; may be NULL.
- * Returns     DIBS_OK, DIBS_ERR_NOT_SET (not armed: nothing to count), DIBS_UNKNOWN,
+ * Returns     DIBS_OK, DIBS_ERR_NOT_SET (not armed: nothing to count), DIBS_UNKNOWN (no reply in
+ *             time: with an `id` repeat it), DIBS_ERR_WRONG_TYPE, _ARGUMENT, the server's
  *             faults. Blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_latch_down(
   dibs_client *client, const char *name, int64_t count, const char *id,
   int64_t *ret_left);
 
-/* Reads the count of a latch; 0 for a latch that is not armed. Blocks. Since 0.2 */
+/* Reads the count of a latch; 0 for a latch that is not armed.
+ * Returns DIBS_OK, DIBS_ERR_WRONG_TYPE, _ARGUMENT, _UNREACHABLE (no reply in time, too), the
+ * server's faults. Blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_latch_count(
   dibs_client *client, const char *name, int64_t *ret_left);
 
 /* Disarms a latch. As in Redisson, waiters continue to wait until it has been armed again and
  * reaches zero; later waits return at once. (After a deletion by Java waiters are released
- * within seconds: it cannot be distinguished from zero.) Blocks. Since 0.2 */
+ * within seconds: it cannot be distinguished from zero.)
+ * Returns DIBS_OK (also if it was not armed), DIBS_UNKNOWN (no reply in time: repeat it),
+ * DIBS_ERR_WRONG_TYPE, _ARGUMENT, the server's faults. Blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_latch_delete(
   dibs_client *client, const char *name);
 
 /* Waits until `name` is at zero, or not armed. All waiters are released, also those
  * whose connection was down at that moment.
  * Returns  DIBS_OK, DIBS_TIMED_OUT, DIBS_CANCELLED, DIBS_ERR_UNREACHABLE (no server for
- *          connect_timeout_ms), other faults.
+ *          connect_timeout_ms, or no reply within wait_ms), DIBS_ERR_WRONG_TYPE, _ARGUMENT, the
+ *          server's faults.
  * Thread   any; blocks; not from a callback. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_latch_await(
   dibs_client *client, const char *name, const dibs_wait_options *options);

@@ -16,10 +16,10 @@ import re
 import sys
 
 ROOT = sys.argv[1]
-HEADERS = ('lock.h', 'rwlock.h', 'semaphore.h', 'many.h')
+HEADERS = ('lock.h', 'rwlock.h', 'semaphore.h', 'many.h', 'latch.h', 'barrier.h')
 TABLES = 'test/live/outcomes'
 # The same call by another name, and one that has its own list in words only.
-LIKE_ANOTHER = {'dibs_list_names'}
+LIKE_ANOTHER = {'dibs_resign', 'dibs_list_names'}
 # Of dibs_lock() and dibs_try_lock() only: min_replicas.
 OF_MUTEXES = {'DIBS_ERR_NOT_REPLICATED'}
 
@@ -28,6 +28,9 @@ ROW = re.compile(r'^  (X|NOT_HERE)\((dibs_\w+), (DIBS_\w+), ([^)]*)\)', re.M)
 WAY = re.compile(r'^  WAY\((dibs_\w+), ([A-Z_ |]+),', re.M)
 AS_LOCK = re.compile(r'^  AS_LOCK\((DIBS_\w+), (\w+), ([A-Z_ |0]+)\)', re.M)
 RETURNS_STATUS = re.compile(r'\bdibs_status\s+(dibs_\w+)\(')
+NEVER = re.compile(r'\bnever (DIBS_\w+)')
+# A comment of the functions after it, which have none of outcomes.
+GROUP = re.compile(r'/\* Each of these .*?\bReturns(.*?)\bThread\b', re.S)
 LIKE = re.compile(r'\b(faults )?[Aa]s (dibs_\w+)\(\)')
 TEST = re.compile(r'(?:live|cli|unit)/(\w+)$')
 
@@ -72,11 +75,13 @@ def like_another(name):
 def lists_of(header, statuses, lists):
     """Adds {function: the outcomes of its comment} of one header to `lists`."""
     tool = man3()
+    group = GROUP.search(read('include/dibs/' + header))
     for page in tool.pages_of(os.path.join(ROOT, 'include/dibs', header)):
         text = ' '.join(' '.join(part) if isinstance(part, tuple) else part
                         for part in tool.parts_of(page)['Returns'])
         like = LIKE.search(text) or LIKE.match(' '.join(page.lines).strip())
-        own = listed(text, statuses)
+        own = listed(text or (group.group(1) if group else ''), statuses)
+        own -= set(NEVER.findall(' '.join(page.lines)))
         for base in [like] if like and like.group(2) in lists else []:
             own |= {status for status in lists[base.group(2)] - OF_MUTEXES
                     if not base.group(1) or status.startswith('DIBS_ERR_')}
