@@ -48,8 +48,8 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_campaign_async(
   dibs_request **ret_request);
 
 /* Publishes another value while leading; NULL: "". Returns DIBS_OK, DIBS_LOST (not the leader
- * any more), DIBS_ERR_ARGUMENT (not a hold of dibs_campaign(), or too long),
- * DIBS_UNKNOWN and other faults: it may be published or not. Blocks. Since 0.2 */
+ * any more), DIBS_ERR_STALE (resigned), DIBS_ERR_ARGUMENT (not a hold of dibs_campaign(), or too
+ * long), DIBS_UNKNOWN and the server's faults: it may be published or not. Blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_publish(dibs_hold *hold, const char *value);
 
 /* As dibs_release(): ends leadership; observers learn it, the next candidate leads. */
@@ -65,7 +65,10 @@ typedef struct dibs_leader {
   int64_t remaining_ms;    /* of its lease */
 } dibs_leader;
 
-/* Reads the leader of `name`. Free with dibs_leader_free(). Blocks. Since 0.2 */
+/* Reads the leader of `name`. Free with dibs_leader_free().
+ * Returns DIBS_OK (also without a leader), DIBS_ERR_WRONG_TYPE, DIBS_ERR_ARGUMENT,
+ * DIBS_ERR_UNREACHABLE (no reply in time, too), DIBS_ERR_UNSUPPORTED (a dialect without elections,
+ * a quorum), the server's faults. Blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_get_leader(
   dibs_client *client, const char *name, dibs_leader **ret_leader);
 DIBS_API dibs_leader *dibs_leader_free(dibs_leader *leader);
@@ -92,8 +95,9 @@ typedef void (*dibs_leader_callback)(
  * `callback`  NULL: use dibs_observer_fd() and dibs_observer_next().
  * `data_free` NULL, or gets `data`, exactly once, when `callback` cannot run any more: in
  *             dibs_observer_free() or dibs_close(), or in this call if it fails.
- * Returns DIBS_OK, faults. Thread: any; does not wait for the server. Since 0.2; data_free since
- * 0.5 */
+ * Returns DIBS_OK, DIBS_ERR_ARGUMENT, DIBS_ERR_UNSUPPORTED (a dialect without
+ * elections, a quorum).
+ * Thread: any; does not wait for the server. Since 0.2; data_free since 0.5 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_observe(
   dibs_client *client, const char *name, dibs_leader_callback callback, void *data,
   dibs_free_callback data_free, dibs_observer **ret_observer);
@@ -102,9 +106,10 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_observe(
  * descriptors ran out. Do not read or close it. */
 DIBS_API int dibs_observer_fd(dibs_observer *observer);
 
-/* Takes the newest state if it has not been taken yet: DIBS_OK; else DIBS_BUSY, or the fault
- * that ended the observation; DIBS_ERR_STALE, _FORKED. Does not block. Free with
- * dibs_leader_free(). */
+/* Takes the newest state if it has not been taken yet. Free it with dibs_leader_free().
+ * Returns DIBS_OK; DIBS_BUSY: it has been taken; or what ended the observation:
+ * DIBS_ERR_WRONG_TYPE, one of the server's faults; DIBS_ERR_ARGUMENT (ret_leader is NULL), _STALE,
+ * _FORKED. Does not block. */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_observer_next(
   dibs_observer *observer, dibs_leader **ret_leader);
 

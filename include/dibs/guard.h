@@ -44,7 +44,8 @@ DIBS_API bool dibs_fence_admits(uint64_t last_seen, uint64_t fence);
  *           DIBS_UNKNOWN no reply in time: it may have been written; repeat it with
  *                        the same fence (dibs_guarded_incr() still counts once).
  *           DIBS_ERR_WRONG_TYPE  the key holds another kind of value: nothing was written.
- *           DIBS_ERR_ARGUMENT, the server's faults.
+ *           DIBS_ERR_ARGUMENT  the key, the fence, a value; over DIBS_GUARDED_MAX bytes.
+ *           The server's faults (client.h).
  * Thread    any; blocks, for the limit of a call that does not wait: dibs_set_call_timeout();
  *           not from a callback.
  * Source    doc/guide/fencing.md.
@@ -72,7 +73,8 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_hdel(
   dibs_client *client, const char *key, uint64_t fence, const char *const *names,
   size_t count);
 
-/* Removes `key`; its fence is kept for a day, so that old writes are still refused. */
+/* Removes `key`, with a value of any kind (never DIBS_ERR_WRONG_TYPE); its fence is kept for a day,
+ * so that old writes are still refused. */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_del(
   dibs_client *client, const char *key, uint64_t fence);
 
@@ -80,7 +82,7 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_del(
  * the request. After a call without a reply (DIBS_UNKNOWN, DIBS_ERR_UNREACHABLE, ...) the next
  * call of this client with the same key, fence and `by` is the same sum: repeat it until there
  * is a reply, within 100 other guarded writes. `ret_value`, the new number, may be
- * NULL. A number that would overflow is the server's fault, and nothing is written. */
+ * NULL. A number that would overflow is DIBS_ERR_SERVER, and nothing is written. */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_incr(
   dibs_client *client, const char *key, uint64_t fence, int64_t by, int64_t *ret_value);
 

@@ -206,6 +206,8 @@ static dibs_status observer_start(client_record *c, const char *name,
   dibs_observer *value;
   dibs_status status = wait_check(c, name, NULL, &plan);
 
+  if (status == DIBS_OK)
+    status = native_check(c, "elections");
   if (status != DIBS_OK)
     return status;
   if (ret_observer == NULL)

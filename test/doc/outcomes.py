@@ -16,7 +16,8 @@ import re
 import sys
 
 ROOT = sys.argv[1]
-HEADERS = ('lock.h', 'rwlock.h', 'semaphore.h', 'many.h', 'latch.h', 'barrier.h')
+HEADERS = ('lock.h', 'rwlock.h', 'semaphore.h', 'many.h', 'latch.h', 'barrier.h', 'election.h',
+           'guard.h')
 TABLES = 'test/live/outcomes'
 # The same call by another name, and one that has its own list in words only.
 LIKE_ANOTHER = {'dibs_resign', 'dibs_list_names'}

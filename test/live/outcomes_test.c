@@ -38,6 +38,8 @@ TABLE_TEST(each_call_with_a_token_has_its_outcomes, outcomes_of_tokens)
 TABLE_TEST(each_view_of_a_name_has_its_outcomes, outcomes_of_views)
 TABLE_TEST(semaphores_and_read_write_locks_have_their_outcomes, outcomes_of_shares)
 TABLE_TEST(latches_and_barriers_have_their_outcomes, outcomes_of_latches)
+TABLE_TEST(leaders_and_observers_have_their_outcomes, outcomes_of_elections)
+TABLE_TEST(guarded_writes_have_their_outcomes, outcomes_of_writes)
 
 static int setup(void **state)
 {
@@ -63,6 +65,8 @@ int main(void)
     cmocka_unit_test(each_view_of_a_name_has_its_outcomes),
     cmocka_unit_test(semaphores_and_read_write_locks_have_their_outcomes),
     cmocka_unit_test(latches_and_barriers_have_their_outcomes),
+    cmocka_unit_test(leaders_and_observers_have_their_outcomes),
+    cmocka_unit_test(guarded_writes_have_their_outcomes),
   };
 
   return cmocka_run_group_tests(tests, setup, teardown);
