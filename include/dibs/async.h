@@ -30,8 +30,9 @@ typedef void (*dibs_release_callback)(const dibs_error *error, void *data);
 /* Starts to take a lock. Parameters as dibs_lock(); options->owner NULL means no
  * re-entry. `ret_request` may be NULL.
  *
- * Returns  DIBS_OK: `callback` will run. Otherwise it will not; argument faults,
- *          DIBS_ERR_NO_MEMORY, DIBS_ERR_CLOSED, DIBS_ERR_FORKED.
+ * Returns  DIBS_OK: `callback` will run. Otherwise it will not: DIBS_ERR_ARGUMENT,
+ *          DIBS_ERR_UNSUPPORTED, DIBS_ERR_LIMIT, DIBS_ERR_NO_MEMORY, DIBS_ERR_CLOSED,
+ *          DIBS_ERR_FORKED.
  * Thread   any; never blocks; allowed in callbacks.
  * Since    0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_lock_async(
@@ -49,7 +50,8 @@ DIBS_API dibs_status dibs_request_cancel(dibs_request *request);
 
 /* Releases without waiting for the reply. `hold` is stale at once; `callback` (may be
  * NULL) gets what dibs_release() would return.
- * Returns DIBS_OK, or DIBS_ERR_STALE, DIBS_ERR_FORKED: then `callback` does not run.
+ * Returns DIBS_OK, or DIBS_ERR_STALE, DIBS_ERR_CLOSED, DIBS_ERR_FORKED: then `callback` does not
+ * run.
  * Thread: any; never blocks; allowed in callbacks. Since 0.1 */
 DIBS_API dibs_status dibs_release_async(
   dibs_hold *hold, dibs_release_callback callback, void *data);

@@ -67,8 +67,9 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_rate_limiter_set(
  *            granted at that moment are returned. DIBS_ERR_ARGUMENT: also more permits
  *            than the limiter ever grants at once, which would wait forever.
  *            DIBS_ERR_NOT_SET: call dibs_rate_limiter_set() first.
- *            DIBS_ERR_UNREACHABLE (no server for connect_timeout_ms: an unanswered
- *            request may have taken them), DIBS_ERR_WRONG_TYPE, other faults.
+ *            DIBS_ERR_UNREACHABLE (no server for connect_timeout_ms, or no reply within wait_ms:
+ *            an unanswered request may have taken them), DIBS_ERR_WRONG_TYPE, the server's
+ *            faults.
  * Thread     any; blocks; not from a callback.
  * Source     doc/design/protocol.md 20. Since 0.5 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_rate_limiter_acquire(
@@ -97,25 +98,28 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_rate_limiter_try_acquire(
  * `permits`      1 .. 1000000000.
  * `ret_given`    receives how many were returned: at most those taken and not yet returned.
  *                May be NULL.
- * Returns        DIBS_OK, DIBS_ERR_NOT_SET, DIBS_UNKNOWN, faults. Blocks. Since 0.5 */
+ * Returns        DIBS_OK, DIBS_ERR_NOT_SET, DIBS_UNKNOWN (no reply: they may be returned),
+ *                DIBS_ERR_WRONG_TYPE, DIBS_ERR_ARGUMENT, the server's faults. Blocks. Since 0.5 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_rate_limiter_release(
   dibs_client *client, const char *name, uint32_t permits, int64_t *ret_given);
 
 /* Reads how many permits are free now; of a DIBS_RATE_PER_CLIENT limiter, for this client.
- * Returns DIBS_OK, DIBS_ERR_NOT_SET, faults. Blocks. Since 0.5 */
+ * Returns DIBS_OK, DIBS_ERR_NOT_SET, DIBS_ERR_WRONG_TYPE, DIBS_ERR_ARGUMENT, DIBS_ERR_UNREACHABLE
+ * (no reply in time, too), the server's faults. Blocks. Since 0.5 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_rate_limiter_available(
   dibs_client *client, const char *name, int64_t *ret_permits);
 
 /* Reads the rate of a limiter. `ret_rate->size` must be set, by DIBS_RATE_INIT.
- * Returns DIBS_OK, DIBS_ERR_NOT_SET, faults. Blocks. Since 0.5 */
+ * Returns DIBS_OK, DIBS_ERR_NOT_SET, DIBS_ERR_WRONG_TYPE, DIBS_ERR_ARGUMENT, DIBS_ERR_UNREACHABLE
+ * (no reply in time, too), the server's faults. Blocks. Since 0.5 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_rate_limiter_config(
   dibs_client *client, const char *name, dibs_rate *ret_rate);
 
 /* Deletes a limiter, with the record of taken permits. Waiters get DIBS_ERR_NOT_SET at their next
  * request. What other clients took of a DIBS_RATE_PER_CLIENT limiter expires; what Java's
  * clients took of one stays, as in Redisson.
- * Returns DIBS_OK (also when there was none), DIBS_UNKNOWN, DIBS_ERR_WRONG_TYPE, faults.
- * Blocks. Since 0.5 */
+ * Returns DIBS_OK (also when there was none), DIBS_UNKNOWN (no reply: repeat it),
+ * DIBS_ERR_WRONG_TYPE, DIBS_ERR_ARGUMENT, the server's faults. Blocks. Since 0.5 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_rate_limiter_delete(
   dibs_client *client, const char *name);
 

@@ -17,7 +17,7 @@ import sys
 
 ROOT = sys.argv[1]
 HEADERS = ('lock.h', 'rwlock.h', 'semaphore.h', 'many.h', 'latch.h', 'barrier.h', 'election.h',
-           'guard.h')
+           'guard.h', 'rate.h', 'names.h', 'async.h')
 TABLES = 'test/live/outcomes'
 # The same call by another name, and one that has its own list in words only.
 LIKE_ANOTHER = {'dibs_resign', 'dibs_list_names'}

@@ -40,6 +40,8 @@ TABLE_TEST(semaphores_and_read_write_locks_have_their_outcomes, outcomes_of_shar
 TABLE_TEST(latches_and_barriers_have_their_outcomes, outcomes_of_latches)
 TABLE_TEST(leaders_and_observers_have_their_outcomes, outcomes_of_elections)
 TABLE_TEST(guarded_writes_have_their_outcomes, outcomes_of_writes)
+TABLE_TEST(rate_limiters_have_their_outcomes, outcomes_of_rates)
+TABLE_TEST(calls_that_wait_for_no_server_have_their_outcomes, outcomes_of_clients)
 
 static int setup(void **state)
 {
@@ -67,6 +69,8 @@ int main(void)
     cmocka_unit_test(latches_and_barriers_have_their_outcomes),
     cmocka_unit_test(leaders_and_observers_have_their_outcomes),
     cmocka_unit_test(guarded_writes_have_their_outcomes),
+    cmocka_unit_test(rate_limiters_have_their_outcomes),
+    cmocka_unit_test(calls_that_wait_for_no_server_have_their_outcomes),
   };
 
   return cmocka_run_group_tests(tests, setup, teardown);

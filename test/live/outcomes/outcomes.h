@@ -37,7 +37,8 @@ struct outcome_table {
   const struct outcome_table table = { rows, sizeof(rows) / sizeof(rows[0]) }
 
 extern const struct outcome_table outcomes_of_holds, outcomes_of_tokens, outcomes_of_views,
-  outcomes_of_shares, outcomes_of_latches, outcomes_of_elections, outcomes_of_writes;
+  outcomes_of_shares, outcomes_of_latches, outcomes_of_elections, outcomes_of_writes,
+  outcomes_of_rates, outcomes_of_clients;
 
 /* What does not come as a table says is a live_fault(). */
 void outcomes_walk(const struct outcome_table *table);
