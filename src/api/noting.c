@@ -19,7 +19,7 @@ static void tell(const claim *cl, const char *end, instant now)
   const char *name;
   size_t size;
 
-  for (size_t i = 0; claim_name(cl, i, &name, &size); i++)
+  for (size_t i = 0; cl->note.of != NULL && claim_name(cl, i, &name, &size); i++)
     fleet_tell(fleet_of(cl), &cl->note, end, name, size, cl->note_fence, now);
 }
 
