@@ -77,6 +77,7 @@ class Server:
              '--appendonly', 'no', '--dir', self.directory, *more],
             executable=program, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, preexec_fn=_die_with_parent)
+        self.pid = self.process.pid
         self.is_limited = False
 
     def _listens(self):
@@ -116,16 +117,50 @@ class Server:
             return s.recv(1 << 16).decode(errors='replace')
 
     def pause(self):
-        self.process.send_signal(signal.SIGSTOP)
-        until(lambda: process_state(self.process.pid) == 'T', 'the server is stopped')
+        os.kill(self.pid, signal.SIGSTOP)
+        until(lambda: process_state(self.pid) == 'T', 'the server is stopped')
 
     def resume(self):
-        self.process.send_signal(signal.SIGCONT)
+        os.kill(self.pid, signal.SIGCONT)
 
     def stop(self):
         self.process.kill()
         self.process.wait()
         shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class Member(Server):
+    """A server of a sandbox; it does not restart."""
+
+    def __init__(self, row, limit):
+        self.url, self.socket, self.pid = row['url'], row['socket'], row['pid']
+        self.role, self.port, self.log = row['role'], row['port'], row['log']
+        self.is_limited = False
+        self._limit(limit)
+
+    def stop(self):
+        os.kill(self.pid, signal.SIGKILL)
+        until(lambda: not is_alive(self.pid), 'the server is gone')
+
+
+class Sandbox:
+    """What `dibs sandbox OPTION...` starts. It ends with stop(), or with this program: the command
+    in the sandbox reads from it."""
+
+    def __init__(self, *options, env=None, limit=os.environ.get('DIBS_TEST_ACL')):
+        self.process = subprocess.Popen(
+            [DIBS, 'sandbox', *options, '--', 'sh', '-c', 'cat "$DIBS_SANDBOX"; exec cat'],
+            text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            env=environment(**(env or {})))
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit('Bail out! dibs sandbox does not start')
+        box = json.loads(line)
+        self.url, self.directory = box['url'], box['directory']
+        self.servers = [Member(row, limit) for row in box['servers']]
+
+    def stop(self):
+        self.process.communicate()
 
 
 PROXY_NUMBERS = itertools.count()

@@ -420,19 +420,14 @@ def _tcp_server(*more):
 
 
 def a_cluster_holds_inside():
-    port = _free_port()
-    node = Server('--port', str(port), '--bind', '127.0.0.1', '--cluster-enabled', 'yes',
-                  '--cluster-port', str(_free_port()))
+    box = Sandbox('--cluster', '1')
     try:
-        node.ask('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
-        until(lambda: 'cluster_state:ok' in node.ask('CLUSTER', 'INFO'), 'the cluster is up')
-        _user(node)
-        url = 'redis+cluster://bob@127.0.0.1:%d' % port
+        _user(box.servers[0])
+        url = box.url.replace('//', '//bob@')
         _the_same_inside('-u', url + '?prefix=cl&sharded=no', DIBS_PASSWORD=PASSWORD)
-        mapped = 'redis+cluster://bob@127.0.0.1:%d?map=10.9.9.9>127.0.0.1' % port
-        _the_same_inside('-u', mapped, DIBS_PASSWORD=PASSWORD)
+        _the_same_inside('-u', url + '?map=10.9.9.9>127.0.0.1', DIBS_PASSWORD=PASSWORD)
     finally:
-        node.stop()
+        box.stop()
 
 
 def sentinels_hold_inside():

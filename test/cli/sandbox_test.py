@@ -36,26 +36,21 @@ def _directory_of(port):
     return re.search(r'(/tmp/dibs-sandbox-[^/\r]+)', _ask(port, 'CONFIG GET dir')).group(1)
 
 
-class Sandbox:
-    """One whose command waits until it is let go."""
-
+class Box(Sandbox):
     def __init__(self, *options):
-        self.process = start('sandbox', *options, '--', 'sh', '-c',
-                             'cat "$DIBS_SANDBOX"; exec sleep 120', env=HOME)
-        box = json.loads(self.process.stdout.readline())
-        self.url, self.servers, self.directory = box['url'], box['servers'], box['directory']
+        super().__init__(*options, env=HOME, limit=None)
         self.ports = _ports_of(self.url)
         self.env = dict(HOME, DIBS_URL=self.url)
 
     def end(self, number=signal.SIGTERM):
         self.process.send_signal(number)
-        self.process.wait()
+        self.stop()
         for port in self.ports:
             until(lambda: _ask(port, 'PING') is None, 'port %d is closed' % port)
 
 
 def a_cluster_serves_names_of_all_its_servers():
-    box = Sandbox('--cluster', '3')
+    box = Box('--cluster', '3')
     assert box.url.startswith('redis+cluster://'), box.url
     equal(len(box.ports), 3)
     contains(_ask(box.ports[0], 'CLUSTER INFO'), 'cluster_state:ok')
@@ -68,7 +63,7 @@ def a_cluster_serves_names_of_all_its_servers():
 
 
 def sentinels_fail_over_when_the_primary_ends():
-    box = Sandbox('--sentinel')
+    box = Box('--sentinel')
     assert box.url.startswith('redis+sentinel://'), box.url
 
     def primary():
@@ -83,7 +78,7 @@ def sentinels_fail_over_when_the_primary_ends():
 
 
 def a_quorum_locks_with_a_minority_dead():
-    box = Sandbox('--quorum', '5')
+    box = Box('--quorum', '5')
     equal(len(box.ports), 5)
     equal(dibs('run', 'x', '--', 'true', env=box.env).code, 0)
     for port in box.ports[:2]:
@@ -94,7 +89,7 @@ def a_quorum_locks_with_a_minority_dead():
 
 
 def a_killed_wrapper_leaves_no_server_and_no_directory():
-    box = Sandbox('--cluster', '3')
+    box = Box('--cluster', '3')
     box.end(signal.SIGKILL)
     until(lambda: not os.path.exists(box.directory), 'the directory is gone')
 
@@ -135,11 +130,11 @@ def a_file_describes_the_servers():
 
 
 def a_process_of_the_description_is_the_server():
-    box = Sandbox('--quorum', '3')
+    box = Box('--quorum', '3')
     for server in box.servers:
-        contains(_ask(server['port'], 'INFO server'), 'process_id:%d\r' % server['pid'])
-        contains(read(server['log']), str(server['pid']))
-    os.kill(box.servers[1]['pid'], signal.SIGKILL)
+        contains(_ask(server.port, 'INFO server'), 'process_id:%d\r' % server.pid)
+        contains(read(server.log), str(server.pid))
+    box.servers[1].stop()
     equal(dibs('run', '-w', '30s', 'x', '--', 'true', env=box.env).code, 0)
     box.end()
 

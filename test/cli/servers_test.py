@@ -1,13 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Several servers on the command line: a quorum by -u again and again, or by one text."""
-import os
-import signal
-
 from harness import *  # noqa
-
-quorum = []
-
 
 def _urls(first=''):
     return [s.url + (first if i == 0 else '') for i, s in enumerate(quorum)]
@@ -68,7 +62,7 @@ def a_command_inside_reaches_the_same_servers():
 def passwords_of_the_environment_still_serve_the_command_inside():
     for number, s in enumerate(quorum):
         s.ask('ACL', 'SETUSER', 'u', 'on', '>geheim%d' % number, '~*', '+@all', '&*')
-    urls = ['unix://u:geheim%d@%s' % (number, s.socket) for number, s in enumerate(quorum)]
+    urls = [s.url.replace('//', '//u:geheim%d@' % number) for number, s in enumerate(quorum)]
     done = dibs('run', 'a', '--', 'sh', '-c', '"$DIBS" run -n b -- echo fine',
                 env={'DIBS_URL': ' '.join(urls)})
     equal((done.code, done.out), (0, 'fine\n'), done)
@@ -106,12 +100,12 @@ def what_is_no_quorum_is_refused():
 
 def _stopped(numbers, *words):
     for number in numbers:
-        os.kill(quorum[number].process.pid, signal.SIGSTOP)
+        quorum[number].pause()
     try:
         return dibs(*words, *_with_u(_urls()), '--connect-timeout', '1s')
     finally:
         for number in numbers:
-            os.kill(quorum[number].process.pid, signal.SIGCONT)
+            quorum[number].resume()
 
 
 def a_minority_of_servers_never_says_that_a_name_is_free():
@@ -120,7 +114,7 @@ def a_minority_of_servers_never_says_that_a_name_is_free():
             done = _stopped(numbers, *words)
             equal(done.code, 69, (words, done))
             for number in numbers:
-                contains(done.err, quorum[number].socket)
+                contains(done.err, quorum[number].url[len('redis://'):])
             lacks(done.out, 'free')
 
 
@@ -129,7 +123,7 @@ def a_majority_that_answers_warns_of_the_others():
         done = _stopped((1,), *words)
         equal(done.code in (0, 1), True, (words, done))
         contains(done.err, '1 of 3 servers did not answer')
-        contains(done.err, quorum[1].socket)
+        contains(done.err, quorum[1].url[len('redis://'):])
 
 
 def a_list_does_not_ask_a_server_that_has_just_been_silent():
@@ -143,9 +137,9 @@ def a_list_does_not_ask_a_server_that_has_just_been_silent():
     waiting.kill()
 
 
-quorum = [Server() for _ in range(3)]
+box = Sandbox('--quorum', '3')
+quorum = box.servers
 try:
     tests(dict(globals()))
 finally:
-    for each in quorum:
-        each.stop()
+    box.stop()

@@ -179,16 +179,15 @@ def a_server_that_cannot_save_is_69_for_all_that_write():
 
 
 def a_quorum_without_a_majority_is_69():
-    servers = [Server() for _ in range(3)]
-    urls = ' '.join(s.url for s in servers)
+    box = Sandbox('--quorum', '3')
     try:
-        for server in servers[1:]:
+        for server in box.servers[1:]:
             server.stop()
         rows = [r for r in ROWS if r[0] in ('run', 'acquire', 'who', 'wait', 'status')
                 and not {'-s', '-j', '--multi'} & set(r)]
-        _all(urls, 'unix:', rows)
+        _all(box.url, 'redis:', rows)
     finally:
-        servers[0].stop()
+        box.stop()
 
 
 def a_server_that_runs_a_script_for_long_is_69():
