@@ -150,10 +150,8 @@ static int acquire(const acquire_arguments *a, const target *t)
 
   if (code != 0)
     return code;
-  if (!signals_begin(&signals)) {
-    say("the system refuses signals");
-    return CODE_INTERNAL;
-  }
+  if (!signals_begin(&signals))
+    return say_system("receive signals");
   memset(&taken, 0, sizeof(taken));
   code = take_and_hand_out(&s, a, t, &signals, &taken);
   is_closed = take_end(&s, &taken);

@@ -48,12 +48,12 @@ static int run_hook(run *r, const char *text)
   char *arguments[] = { shell != NULL && *shell != '\0' ? (char *)(uintptr_t)shell : sh, dash_c,
                     (char *)(uintptr_t)text, NULL };
   environment e;
-  int code = CODE_INTERNAL;
+  int code;
 
   if (run_environment(r, &e))
     code = child_run(arguments, e.entries, &r->signals, &r->end_signal, NULL);
   else
-    say("not enough memory");
+    code = say_no_memory();
   environment_end(&e);
   return code;
 }

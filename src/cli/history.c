@@ -122,7 +122,7 @@ static int history(session *s, const history_arguments *a)
   o.limit = a->own.limit != 0 ? a->own.limit : a->line.wants_json ? 1000 : 50;
   status = dibs_history_read(s->client, &o, &h);
   if (status != DIBS_OK)
-    return session_fault(s, status, NULL);
+    return session_verb_fault(s, status, "history");
   print_all(a, h);
   code = h->count > 0 ? CODE_OK : CODE_NO;
   (void)dibs_history_free(h);
@@ -149,8 +149,8 @@ const command history_command = {
                 "dibs history --json --since 1d | jq 'select(.end == \"lost\")'" },
   .notes = "Without history=all clients write only what was lost, taken, timed out, or lasted\n"
            "longer than a second, up to 10 seconds after it ended. Exit: 0, 1 nothing found.",
-  OPTIONS(GROUP(options_common, history_arguments, line),
-          GROUP(rows, history_arguments, own),
+  OPTIONS(GROUP(rows, history_arguments, own),
+          GROUP(options_common, history_arguments, line),
           GROUP(options_connection, history_arguments, connection)),
   ARGUMENTS(history_arguments, .connection = CONNECTION_DEFAULTS),
   .ends_with_reader = true,

@@ -241,15 +241,16 @@ static struct addrinfo *listen_address(const char *verb, const char *text)
 /* The content of a small file, ends with a zero; NULL after saying why. */
 static char *file_read(const char *path)
 {
-  FILE *file = path == NULL ? NULL : fopen(path, "re");
+  FILE *file = fopen(path, "re");
   char *bytes = file == NULL ? NULL : calloc(1, FILE_MAX);
   size_t size = bytes == NULL ? 0 : fread(bytes, 1, FILE_MAX - 1, file);
+  int error = file != NULL && bytes != NULL && !ferror(file) ? 0 : errno;
 
   if (file != NULL)
     fclose(file);
   if (size == 0) {
-    say("cannot read %s: %s", path == NULL ? "the key: --tls-key is missing" : path,
-        strerror(errno));
+    say_fault(&(message_facts) { .code = CODE_CONFIG, .status = "DIBS_ERR_CONFIG" },
+              "cannot read %s: %s", path, error == 0 ? "it is empty" : strerror(error));
     free(bytes);
     return NULL;
   }
@@ -301,6 +302,8 @@ int http_start(const char *verb, const http_options *o, http_server **ret_server
     if (!s->is_loopback && !o->is_public_allowed && o->token == NULL && o->cert == NULL)
       code = say_usage(verb, "--listen %s is not an address of this machine alone: give --token "
                        "or --tls-cert, or listen on 127.0.0.1", o->listen);
+    else if (o->cert != NULL && o->key == NULL)
+      code = say_usage(verb, "--tls-cert needs --tls-key");
     else if (o->cert != NULL && ((s->cert = file_read(o->cert)) == NULL ||
                                  (s->key = file_read(o->key)) == NULL))
       code = CODE_CONFIG;

@@ -203,17 +203,16 @@ static int hand_over_token(const acquire_arguments *a, const target *t, pid_t ke
   return is_granted ? CODE_INTERNAL : code;
 }
 
-static int open_process(int64_t pid)
+/* Returns 0, or the exit code. */
+static int open_process(int64_t pid, int *ret_fd)
 {
-  int fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
-
-  if (fd >= 0)
-    return fd;
+  *ret_fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+  if (*ret_fd >= 0)
+    return 0;
   if (errno == ENOSYS)
-    say("--for-pid needs Linux 5.3");
-  else
-    say_usage("acquire", "--for-pid %lld: %s", (long long)pid, strerror(errno));
-  return -1;
+    return say_fault(&(message_facts) { .code = CODE_CONFIG, .status = "DIBS_ERR_UNSUPPORTED" },
+                     "acquire: --for-pid needs Linux 5.3");
+  return say_usage("acquire", "--for-pid %lld: %s", (long long)pid, strerror(errno));
 }
 
 /* "for pid 77 bash": the process that the lock is kept for, unless there is a --reason. */
@@ -240,24 +239,24 @@ int keeper_run(const acquire_arguments *a, const target *t)
   char reason[80];
   signal_watch signals;
   session s;
-  int sockets[2], process_fd, code;
+  int sockets[2], process_fd, code, error;
   pid_t keeper;
 
-  process_fd = open_process(a->token.for_pid);
-  if (process_fd < 0)
-    return errno == ENOSYS ? CODE_CONFIG : CODE_USAGE;
+  code = open_process(a->token.for_pid, &process_fd);
+  if (code != 0)
+    return code;
   if (own.taking.reason == NULL)
     own.taking.reason = default_reason(a->token.for_pid, reason, sizeof(reason));
   own.connection.note = own.taking.reason;
   code = session_prepare(&s, &own.line, &own.connection);
   if (code != 0)
     return code;
-  if (!signals_begin(&signals) ||
-      socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {
-    say("%s", strerror(errno));
-    return CODE_INTERNAL;
-  }
+  if (!signals_begin(&signals))
+    return say_system("receive signals");
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
+    return say_system("create a socket");
   keeper = fork();
+  error = errno;
   if (keeper == 0) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     keep_only(sockets[1], process_fd);
@@ -267,8 +266,8 @@ int keeper_run(const acquire_arguments *a, const target *t)
   close(process_fd);
   session_close(&s);
   if (keeper < 0) {
-    say("%s", strerror(errno));
-    return CODE_INTERNAL;
+    errno = error;
+    return say_system("start the process that renews the lock");
   }
   return hand_over_token(&own, t, keeper, sockets[0], &signals);
 }

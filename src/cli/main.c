@@ -76,10 +76,8 @@ static int execute(const command *c, int argc, char **argv)
   void *options = malloc(c->size);
   int code;
 
-  if (options == NULL) {
-    say("not enough memory");
-    return CODE_INTERNAL;
-  }
+  if (options == NULL)
+    return say_no_memory();
   memcpy(options, c->defaults, c->size);
   code = flush_output(read_and_run(c, argc, argv, options));
   free(options);

@@ -2,6 +2,7 @@
 /* cli/message.c - messages on stderr, as text or as JSON. */
 #include "cli/message.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -222,6 +223,18 @@ int say_fault(const message_facts *facts, const char *format, ...)
   va_end(values);
   write_message("error", facts, NULL, text);
   return facts->code;
+}
+
+int say_system(const char *what)
+{
+  return say_fault(&(message_facts) { .code = CODE_INTERNAL, .status = "DIBS_ERR_SYSTEM" },
+                   "cannot %s: %s", what, strerror(errno));
+}
+
+int say_no_memory(void)
+{
+  return say_fault(&(message_facts) { .code = CODE_INTERNAL, .status = "DIBS_ERR_NO_MEMORY" },
+                   "not enough memory");
 }
 
 int say_usage(const char *subcommand, const char *format, ...)

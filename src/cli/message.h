@@ -35,6 +35,12 @@ typedef struct message_facts {
 int say_fault(const message_facts *facts, const char *format, ...)
   __attribute__((format(printf, 2, 3)));
 
+/* The error that errno has, after `what` could not be done; returns CODE_INTERNAL. */
+int say_system(const char *what);
+
+/* Returns CODE_INTERNAL. */
+int say_no_memory(void);
+
 /* Writes a JSON event with its time, and drops it. */
 void json_say(json_t *object);
 

@@ -110,8 +110,7 @@ static int start_child(run *r)
 
   if (!run_environment(r, &e)) {
     environment_end(&e);
-    say("not enough memory");
-    return CODE_INTERNAL;
+    return say_no_memory();
   }
   error = child_start(&r->child,
                       &(child_plan) { .arguments = r->command,
@@ -199,8 +198,7 @@ static int hold_meanwhile(run *r, int (*under_lock)(run *r))
   if (r->timer_fd < 0)
     r->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
   if (r->timer_fd < 0 || (r->options->is_quiet_on_success && !capture_begin(&r->capture))) {
-    say("%s", strerror(errno));
-    code = CODE_INTERNAL;
+    code = say_system(r->timer_fd < 0 ? "create a timer" : "keep the output of the command");
   } else {
     run_report_acquired(r);
     code = under_lock(r);
@@ -226,10 +224,8 @@ int run_prepare(run *r)
   r->order = (take_order) { .target = &r->target, .options = r->taking,
                             .is_quiet_on_success = r->options->is_quiet_on_success };
   r->progress = take_progress(r->line, &r->order, &is_live);
-  if (!signals_begin(&r->signals)) {
-    say("%s", strerror(errno));
-    return CODE_INTERNAL;
-  }
+  if (!signals_begin(&r->signals))
+    return say_system("receive signals");
   notify_begin(&r->notify, r->options->wants_notify);
   return 0;
 }

@@ -92,12 +92,10 @@ static int run_with_url(char *const *arguments, const char *url, const char *des
                         signal_watch *signals, int *ret_died_of)
 {
   environment e;
-  int code = CODE_INTERNAL;
+  int code;
 
-  if (!signals_begin(signals)) {
-    say("%s", strerror(errno));
-    return CODE_INTERNAL;
-  }
+  if (!signals_begin(signals))
+    return say_system("receive signals");
   environment_begin(&e);
   environment_set(&e, "DIBS_URL", url);
   if (description[0] != '\0')
@@ -107,7 +105,7 @@ static int run_with_url(char *const *arguments, const char *url, const char *des
   environment_unset(&e, "DIBS_INHERITED_URL");
   environment_unset(&e, "DIBS_HELD");
   if (e.is_broken)
-    say("not enough memory");
+    code = say_no_memory();
   else
     code = child_run(arguments, e.entries, signals, NULL, ret_died_of);
   environment_end(&e);

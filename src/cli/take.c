@@ -333,7 +333,7 @@ static void take_waiting(session *s, const take_order *o, int64_t until_ms,
   bool is_live;
 
   if (w.end == NULL) {
-    result->code = session_fault(s, DIBS_ERR_SYSTEM, t->shown);
+    result->code = say_system("wait for a lock");
     return;
   }
   if (until_ms != 0)

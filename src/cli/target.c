@@ -16,10 +16,8 @@ static int split_names(target *t, const char *list)
 {
   char *at = t->text = strdup(list);
 
-  if (at == NULL) {
-    say("not enough memory");
-    return CODE_INTERNAL;
-  }
+  if (at == NULL)
+    return say_no_memory();
   for (;;) {
     char *comma = strchr(at, ',');
 

@@ -102,7 +102,7 @@ static int print_reading(const top_arguments *a, const top_reading *r)
   size_t count, shown;
 
   if (rows == NULL)
-    return say_fault(&(message_facts) { .code = CODE_INTERNAL }, "top: not enough memory");
+    return say_no_memory();
   count = watch_select(&r->table, a->own.order, "", a->own.shows_free, r->at_ms, rows);
   shown = count < a->own.limit ? count : a->own.limit;
   if (a->line.wants_json)
@@ -118,11 +118,6 @@ static int print_reading(const top_arguments *a, const top_reading *r)
 static const char *pattern_of(const top_arguments *a)
 {
   return a->line.operand_count > 0 ? a->line.operands[0] : NULL;
-}
-
-static int no_memory(void)
-{
-  return say_fault(&(message_facts) { .code = CODE_INTERNAL }, "top: not enough memory");
 }
 
 static int print_and_record(const top_arguments *a, const top_reading *r, const top_record *t)
@@ -146,7 +141,7 @@ static int top_once(const top_arguments *a, dibs_client *client, const top_recor
   if (sampler_read(&s) != DIBS_OK) {
     code = session_report(&s.error, "top", NULL);
   } else if (!top_source_reading(&s, NULL, &r)) {
-    code = no_memory();
+    code = say_no_memory();
   } else {
     code = print_and_record(a, &r, t);
     top_reading_free(&r);

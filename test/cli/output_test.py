@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import tempfile
@@ -296,6 +297,35 @@ def json_of_acl_and_of_a_renewed_token_has_what_the_text_has():
     left = json.loads(dibs('renew', '--json', '-t', '1h', token).out)['remaining_ms']
     assert 3000000 < left <= 3600000, left
     equal(dibs('release', token).code, 0)
+
+
+# ---- a limit of the descriptors ----
+
+def _dibs_with_descriptors(number, *words):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (number, number))
+    return dibs(*words, preexec_fn=limit)
+
+
+def without_descriptors_the_reason_is_an_error_event_that_names_it():
+    """Each number of descriptors fails at another place, up to the one that suffices."""
+    for words in (['run', 'few', '--', 'true'], ['acquire', '--no-renew', '-t', '1s', 'few'],
+                  ['acquire', '--for-pid', str(os.getpid()), 'few']):
+        codes = []
+        for number in range(5, 40):
+            for limit in ('300ms', '20s'):       # the longer one on a busy machine
+                done = _dibs_with_descriptors(number, words[0], '--json', '--connect-timeout',
+                                              limit, *words[1:])
+                if done.code != 69 or 'Too many open files' in done.err:
+                    break
+            if done.code == 0:
+                break
+            codes.append(done.code)
+            assert done.code in (69, 70), done
+            error = fault(done)
+            equal(error['code'], done.code, done)
+            contains(error['text'], 'Too many open files')
+        assert 70 in codes and done.code == 0, (words, codes, done)
 
 
 tests(globals())

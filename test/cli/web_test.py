@@ -87,6 +87,13 @@ def requests_are_judged_before_they_are_answered():
     equal(done.code, 64, done)
     contains(done.err, 'give --token or --tls-cert')
     contains(dibs('web', '--token', 'a b').err, '8 to 128 letters')
+    with tempfile.NamedTemporaryFile() as empty:
+        done = dibs('web', '--tls-cert', empty.name)
+        equal(done.code, 64, done)
+        contains(done.err, '--tls-cert needs --tls-key')
+        done = dibs('web', '--tls-cert', empty.name, '--tls-key', empty.name)
+        equal(done.code, 78, done)
+        contains(done.err, 'it is empty')
 
 
 def ten_thousand_names_are_paged_at_a_small_cost():
