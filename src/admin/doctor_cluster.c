@@ -36,7 +36,7 @@ static void timeout_report(examination *x)
   if (status != DIBS_OK)
     doctor_add(x, "node-timeout", DIBS_FINDING_UNKNOWN,
                ADVICE_MODE ", or look",
-               "cluster-node-timeout may not be read (CONFIG GET)");
+               "cluster-node-timeout unknown without CONFIG GET");
   else if (ms + 2000 > INT64_C(2) * TTL_DEFAULT_MS / 3)
     doctor_add(x, "node-timeout", DIBS_FINDING_WARN,
                "set cluster-node-timeout 5000, or use longer leases",
@@ -72,7 +72,7 @@ static void cluster_look(examination *x, const char *name)
   if (f.reply == NULL)
     doctor_add(x, name, DIBS_FINDING_UNKNOWN,
                ADVICE_MODE ", or look",
-               "CLUSTER INFO may not be asked");
+               "state unknown without CLUSTER INFO");
   else
     state_report(x, name, &f);
   facts_deinit(&f);

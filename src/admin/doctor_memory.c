@@ -22,8 +22,8 @@ static void eviction_look(examination *x, const char *name)
     doctor_add(x, name, DIBS_FINDING_PASS, "", "maxmemory-policy=noeviction");
   else if (limit > 0)
     doctor_add(x, name, DIBS_FINDING_FAIL, "set maxmemory-policy noeviction",
-               "maxmemory-policy=%s with maxmemory=%" PRId64 ": a full server throws live locks "
-               "away", policy, limit);
+               "maxmemory-policy=%s with maxmemory=%" PRId64 ": a full server evicts held locks",
+               policy, limit);
   else
     doctor_add(x, name, DIBS_FINDING_WARN, "set maxmemory-policy noeviction",
                "maxmemory-policy=%s; without maxmemory it has no effect yet", policy);
@@ -96,7 +96,7 @@ static void journal_look(examination *x, const char *name)
   if (status != DIBS_OK)
     doctor_add(x, name, DIBS_FINDING_UNKNOWN,
                ADVICE_MODE ", or look at appendfsync",
-               "appendonly=yes; how often it is synced may not be read (CONFIG GET)");
+               "appendonly=yes; how often it is synced is unknown without CONFIG GET");
   else if (strcmp(sync, "no") == 0)
     doctor_add(x, name, DIBS_FINDING_WARN, "set appendfsync everysec, or always",
                "appendonly=yes, appendfsync=no: a machine that loses power forgets up to half a "

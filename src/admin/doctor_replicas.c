@@ -49,7 +49,7 @@ static bool replica_is_in_order(const char *words, size_t size)
   return strstr(line, "state=online") != NULL && seconds <= LAG_MAX;
 }
 
-/* False: the settings may not be read. */
+/* False: no right to read the settings. */
 static bool needed_read(examination *x, int64_t *ret_needed, int64_t *ret_lag)
 {
   return setting_number(x, "min-replicas-to-write", ret_needed) == DIBS_OK &&
@@ -105,7 +105,7 @@ static void replication_look(examination *x, const char *name)
   else if (!r.is_needed_known)
     doctor_add(x, name, DIBS_FINDING_UNKNOWN,
                ADVICE_MODE ", or look at min-replicas-to-write",
-               "%" PRId64 " replica%s; settings may not be read (CONFIG GET)", r.count, ending);
+               "%" PRId64 " replica%s; settings unknown without CONFIG GET", r.count, ending);
   else if (r.needed == 0 || r.lag == 0)
     doctor_add(x, name, DIBS_FINDING_WARN,
                "set min-replicas-to-write 1 and min-replicas-max-lag 2, use quarantine= or "
@@ -140,7 +140,7 @@ static void quarantine_look(examination *x, const char *name)
   if (!needed_read(x, &needed, &lag))
     doctor_add(x, name, DIBS_FINDING_UNKNOWN,
                "it must be 1 or more: " ADVICE_MODE ", or look",
-               "min-replicas-to-write may not be read (CONFIG GET)");
+               "min-replicas-to-write unknown without CONFIG GET");
   else if (needed == 0 || lag == 0)
     doctor_add(x, name, DIBS_FINDING_FAIL, "set min-replicas-to-write 1, min-replicas-max-lag 2",
                "min-replicas-to-write=%" PRId64 ", min-replicas-max-lag=%" PRId64 ": a cut-off "

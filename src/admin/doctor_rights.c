@@ -201,7 +201,7 @@ static void channels_look(examination *x, const char *name)
     doctor_add(x, name, DIBS_FINDING_UNKNOWN,
                "servers 7.0 and newer report it to a user with the rights of "
                "dibs acl --mode doctor",
-               "PUBLISH on %s:inbox:* allowed; whether SUBSCRIBE is may not be asked (ACL DRYRUN)",
+               "PUBLISH on %s:inbox:* allowed; SUBSCRIBE unknown without ACL DRYRUN",
                x->client->names.prefix);
   else
     doctor_add(x, name, DIBS_FINDING_PASS, "", "PUBLISH and SUBSCRIBE on %s:inbox:* allowed",

@@ -160,7 +160,7 @@ static void faults_look(examination *x, const char *name)
       text_add(&list, all[i].number);
     }
   if (list.used == 0)
-    doctor_add(x, name, DIBS_FINDING_PASS, "", "no known fault of this version that dibs knows");
+    doctor_add(x, name, DIBS_FINDING_PASS, "", "dibs knows of no fault of this version");
   else
     /* INFO does not show the version of the package, so a backported fix is not visible. */
     doctor_add(x, name, DIBS_FINDING_UNKNOWN,

@@ -20,8 +20,8 @@ static bool settings_may_be_read(examination *x, const char *name)
     return true;
   doctor_add(x, name, DIBS_FINDING_UNKNOWN,
              ADVICE_MODE ", or read the settings on the server",
-             "timeout, tcp-keepalive, client-output-buffer-limit and busy-reply-threshold may not "
-             "be read (CONFIG GET)");
+             "timeout, tcp-keepalive, client-output-buffer-limit and busy-reply-threshold unknown "
+             "without CONFIG GET");
   return false;
 }
 
@@ -42,7 +42,8 @@ static void keepalive_report(examination *x)
   if (!doctor_is_unix(x) && setting_number(x, "tcp-keepalive", &seconds) == DIBS_OK)
     doctor_add_number(x, "keepalive", "tcp-keepalive", seconds, seconds > 0 && seconds <= 600,
                       "set tcp-keepalive 60",
-                      "a waiter whose machine vanished seems to listen, and is handed the lock");
+                      "a waiter whose machine vanished counts as subscribed, and is granted "
+                      "the lock");
 }
 
 /* `normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60` */
