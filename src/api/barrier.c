@@ -116,7 +116,7 @@ static bool meeting_look(wait *w, const resp_reply *reply)
   case BARRIER_NONE:
     break;
   }
-  return over(w, DIBS_UNKNOWN, "too many meetings have ended since: the server no longer has the "
+  return over(w, DIBS_UNKNOWN, "too many rounds have ended since: the server no longer has the "
                                "record of this call");
 }
 

@@ -177,7 +177,7 @@ dibs_status claim_fault(client_record *c, dibs_status status)
     return client_fault(c, status, "a quorum takes one name at a time: several names in one call "
                                    "(--multi), and linger_ms, need one server or a Cluster");
   if (status != DIBS_ERR_LIMIT)
-    return client_fault(c, status, "the request could not be begun");
+    return client_fault(c, status, dibs_status_text(status));
   text_add(&why, "this client has ");
   text_add_uint(&why, engine_get_stats(drive_engine(c->drive)).names);
   text_add(&why, " names in memory, and its names_max is ");

@@ -295,7 +295,7 @@ static void hand_back(claim *cl)
   fd_end(cl);
   status = engine_lock(drive_engine(cl->client->drive), &cl->local->spec, drive_now(), &cl->id);
   if (status != DIBS_OK)
-    claim_failed(cl, status, "the request could not be begun");
+    claim_failed(cl, status, dibs_status_text(status));
 }
 
 static void outage_end(client_record *c)

@@ -339,7 +339,7 @@ static dibs_status begin(wait *w, const wait_plan *plan, const wait_question *q)
   status = begin_in_engine(w, limit_of(w, plan), q);
   if (status != DIBS_OK) {
     unwatch(w);
-    return client_fault(c, status, w->op != NULL ? "" : "the wait could not be begun");
+    return client_fault(c, status, w->op != NULL ? "" : dibs_status_text(status));
   }
   w->is_observing = true;
   list_join(w);

@@ -74,14 +74,14 @@ void report_search(engine *e, bool was_found, const char *words, instant now)
   link_flush(e, &e->topology.report, NULL, now);
 }
 
-static void report_deaf(engine *e, const server *s, const char *why)
+static void report_no_messages(engine *e, const server *s, const char *why)
 {
   char words[512];
   text shown = text_over(words, sizeof(words));
 
-  text_add(&shown, "no messages can be had from ");
+  text_add(&shown, "no messages from ");
   server_url_show(&s->url, &shown);
-  text_add(&shown, ", so waiters and observers poll: ");
+  text_add(&shown, "; waiters and observers poll: ");
   text_add(&shown, why);
   engine_report(e, DIBS_EVENT_WARNING, words);
 }
@@ -91,13 +91,13 @@ void report_polling(engine *e, const server *s, instant now)
   const char *why;
 
   if (lock_polls(s->locks, s->route, observe_wants_inbox(e, s), now, &why))
-    report_deaf(e, s, why);
+    report_no_messages(e, s, why);
 }
 
 void report_channel_refused(engine *e, server *s, const char *why)
 {
   if (!s->refusal_is_reported)
-    report_deaf(e, s, why);
+    report_no_messages(e, s, why);
   s->refusal_is_reported = true;
 }
 

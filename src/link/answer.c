@@ -35,7 +35,7 @@ void link_fault_reply(link *l, dibs_status status, const char *words,
     text_add(&t, "neither a text nor an error");
   else if (l->is_rekeyed
            || (l->password != NULL && l->password[0] != 0 && contains(said, l->password)))
-    text_add(&t, "(its words repeat the password)");
+    text_add(&t, "(its text repeats the password)");
   else
     text_add_quoted(&t, said->bytes, said->size);
   link_fault(l, status);

@@ -154,7 +154,7 @@ dibs_status sandbox_watcher_start(const sandbox_plan *plan, const char *director
     (void)close(w.owner_watch);
   if (!is_started) {
     (void)close(ends[0]);
-    return failure(error, DIBS_ERR_SYSTEM, "sandbox: no process can be made");
+    return failure(error, DIBS_ERR_SYSTEM, "sandbox: cannot start a process");
   }
   *ret_control = ends[0];
   return DIBS_OK;

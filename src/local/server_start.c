@@ -102,7 +102,7 @@ static dibs_status start_supervisor(starting *s, const server_run *run, pid_t ad
   int report;
 
   if (!supervisor_start(s->place, run, adopted, s->idle_ms, &report))
-    return failure(error, DIBS_ERR_SYSTEM, "private server: no process can be made: %s",
+    return failure(error, DIBS_ERR_SYSTEM, "private server: cannot start a process: %s",
                    strerror(errno));
   if (s->report >= 0)
     (void)close(s->report);

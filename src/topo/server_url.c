@@ -80,7 +80,7 @@ static dibs_status scheme_read(url_reading *r, part *rest)
   if (rest->size < 2 || rest->at[0] != '/' || rest->at[1] != '/') {
     text_add(r->why, "after \"");
     text_add(r->why, found->name);
-    return url_fault(r, ":\" the URL must go on with \"//\"");
+    return url_fault(r, ":\" the URL must continue with \"//\"");
   }
   part_skip(rest, 2);
   return DIBS_OK;
