@@ -107,7 +107,9 @@ import os, sysconfig
 raise SystemExit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' ;;
     libev) CC=gcc has_compiled '#include <ev.h>' -Wall -fsyntax-only ;;
     chart.js) test -e /usr/share/javascript/chart.js/chart.min.js ;;
-    python3-cffi | python3-pytest | python3-setuptools | python3-selenium)
+    # Debian's own: another python3 does not count when its packages are built.
+    python3-cffi | python3-setuptools) /usr/bin/python3 -c "import ${1#python3-}" 2>/dev/null ;;
+    python3-pytest | python3-selenium)
       for python in python3 /usr/bin/python3; do
         "$python" -c "import ${1#python3-}" 2>/dev/null && return 0
       done
