@@ -178,7 +178,9 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_try_lock_bytes(
  * dibs_token_release() answers for its token, if that was read while it was held: DIBS_OK, none
  * had it.
  *
- * Returns  DIBS_OK       it was held until now.
+ * Returns  DIBS_OK       it was held until now; as far as this client knows where it keeps the
+ *                        lease and does not ask the server (linger_ms, an inner hold, the next
+ *                        owner of the same client).
  *          DIBS_LOST     it had ended before, and another client may have had the name
  *                        since. Work done under it may have overlapped: see
  *                        doc/guide/fencing.md.

@@ -307,7 +307,8 @@ static void a_lease_is_broken_once_and_by_its_very_name(void **state)
     if (hold != NULL) {
       dibs_status status = dibs_release(hold);
 
-      if (status != DIBS_TAKEN && status != DIBS_EXPIRED && status != DIBS_LOST)
+      /* A lingering lease is kept without asking, maybe before the message of the break. */
+      if (status != DIBS_TAKEN && status != DIBS_LOST && !(k == IDLE && status == DIBS_OK))
         fail_msg("kind %d: %s", (int)k, dibs_status_name(status));
     }
     assert_int_equal(dibs_release(next), DIBS_OK);
