@@ -18,7 +18,7 @@
 typedef struct config {
   memory memory;
   char *url, *prefix, *user, *password, *password_file, *sentinel_user, *sentinel_password;
-  char *own_file;         /* this file, if `password` is in it itself */
+  char *own_file;         /* this file, if a password is in it itself */
   char *registry;
   char *ca_file, *cert_file, *key_file, *server_name, *note;
   int32_t connect_timeout_ms, command_timeout_ms, close_timeout_ms, clock_rate_error_ppm;
@@ -42,8 +42,8 @@ dibs_status config_parse(config *c, const char *bytes, size_t size, const char *
  * without one, DIBS_OK and nothing set. Also reads password_file. */
 dibs_status config_find(config *c, const char *named, text *why);
 
-/* Reads the password of a file again: its first line, or what the configuration file says. */
-dibs_status password_file_read(const memory *m, const char *path, bool is_config_file,
+/* Reads the password of a file again. */
+dibs_status password_file_read(const memory *m, const char *path, password_place place,
                                char **ret_password, text *why);
 
 /* Returns a message that follows the file's name when it is not a regular file, so that

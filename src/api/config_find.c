@@ -105,19 +105,17 @@ static dibs_status first_line_read(const memory *m, const char *path, char **ret
   return status == DIBS_OK && *ret_password == NULL ? DIBS_ERR_NO_MEMORY : status;
 }
 
-/* Remembers `path` if the password is in it. */
-static dibs_status password_read(config *c, const char *path, text *why)
+static dibs_status password_read(config *c, text *why)
 {
-  if (c->password_file == NULL) {
-    c->own_file = c->password == NULL ? NULL : mem_copy_text(&c->memory, path);
-    return c->password != NULL && c->own_file == NULL ? DIBS_ERR_NO_MEMORY : DIBS_OK;
-  }
+  if (c->password_file == NULL)
+    return DIBS_OK;
   if (c->password != NULL)
     return file_fault(c->password_file, "password and password_file are both given", why);
   return first_line_read(&c->memory, c->password_file, &c->password, why);
 }
 
-static dibs_status file_use(config *c, const char *path, bool *ret_missing, text *why)
+/* Remembers `path` if a password is in it. */
+static dibs_status file_parse(config *c, const char *path, bool *ret_missing, text *why)
 {
   char *bytes;
   size_t size;
@@ -128,26 +126,50 @@ static dibs_status file_use(config *c, const char *path, bool *ret_missing, text
   status = config_parse(c, bytes, size, path, why);
   mem_wipe(bytes, size);
   mem_free(&c->memory, bytes);
-  return status == DIBS_OK ? password_read(c, path, why) : status;
+  if (status != DIBS_OK || (c->password == NULL && c->sentinel_password == NULL))
+    return status;
+  c->own_file = mem_copy_text(&c->memory, path);
+  return c->own_file == NULL ? DIBS_ERR_NO_MEMORY : DIBS_OK;
 }
 
-dibs_status password_file_read(const memory *m, const char *path, bool is_config_file,
+static dibs_status file_use(config *c, const char *path, bool *ret_missing, text *why)
+{
+  dibs_status status = file_parse(c, path, ret_missing, why);
+
+  return status == DIBS_OK ? password_read(c, why) : status;
+}
+
+/* The sentinels' password needs nothing of a password_file. */
+static dibs_status config_password_read(config *c, const char *path, bool is_of_sentinels,
+                                        char **ret_password, text *why)
+{
+  char **field = is_of_sentinels ? &c->sentinel_password : &c->password;
+  bool is_missing;
+  dibs_status status = is_of_sentinels ? file_parse(c, path, &is_missing, why)
+                                       : file_use(c, path, &is_missing, why);
+
+  if (status != DIBS_OK)
+    return status;
+  if (*field == NULL)
+    return file_fault(path, is_of_sentinels ? "there is no sentinel_password in it"
+                                            : "there is no password in it", why);
+  *ret_password = *field;
+  *field = NULL;
+  return DIBS_OK;
+}
+
+dibs_status password_file_read(const memory *m, const char *path, password_place place,
                                char **ret_password, text *why)
 {
-  bool is_missing;
   dibs_status status;
   config c;
 
   *ret_password = NULL;
-  if (!is_config_file)
+  if (place == PASSWORD_LINE)
     return first_line_read(m, path, ret_password, why);
   config_init(&c, m);
-  status = file_use(&c, path, &is_missing, why);
-  *ret_password = c.password;
-  c.password = NULL;
+  status = config_password_read(&c, path, place == SENTINEL_PASSWORD_KEY, ret_password, why);
   config_deinit(&c);
-  if (status == DIBS_OK && *ret_password == NULL)
-    status = file_fault(path, "there is no password in it", why);
   return status;
 }
 

@@ -7,11 +7,11 @@
 
 #include "api/config.h"
 
-static void url_update(server_url *u, const char *file, const char *password)
+static void url_update(server_url *u, const server_url *from, const char *password)
 {
   char *copy;
 
-  if (u->password_file == NULL || strcmp(u->password_file, file) != 0)
+  if (!password_is_of(u, from->password_file, from->password_in))
     return;
   copy = mem_copy_text(&u->memory, password);
   if (copy == NULL)
@@ -25,16 +25,16 @@ void api_password(void *client, const server_url *server, text *ret_files)
   client_record *c = client;
   const char *file = server->password_file;
   char *password = NULL;
-  dibs_status status = password_file_read(&c->memory, file, server->is_config_file, &password,
+  dibs_status status = password_file_read(&c->memory, file, server->password_in, &password,
                                           ret_files);
 
   if (status != DIBS_OK)
     return;
   /* Also of connections to come, and of programs that this one starts. */
-  url_update(&c->servers.data, file, password);
+  url_update(&c->servers.data, server, password);
   for (size_t i = 0; i < c->servers.seed_count; i++)
-    url_update(&c->servers.seeds[i], file, password);
-  if (engine_set_file_password(drive_engine(c->drive), file, password)) {
+    url_update(&c->servers.seeds[i], server, password);
+  if (engine_set_file_password(drive_engine(c->drive), file, server->password_in, password)) {
     text_add(ret_files, "password from ");
     text_add_quoted(ret_files, file, strlen(file));
   }

@@ -81,9 +81,10 @@ static dibs_status path_settle(opening *o, char **field)
 }
 
 /* The password is in this file, and is read again after a refusal. */
-static dibs_status password_file_set(opening *o, server_url *u, const char *path, bool is_config)
+static dibs_status password_file_set(opening *o, server_url *u, const char *path,
+                                     password_place place)
 {
-  u->is_config_file = is_config;
+  u->password_in = place;
   if (text_set(o, &u->password_file, path, NULL) != DIBS_OK)
     return DIBS_ERR_NO_MEMORY;
   return path_settle(o, &u->password_file);
@@ -102,15 +103,16 @@ static dibs_status password_merge(opening *o, server_url *u)
   if (p->password != NULL)
     return text_set(o, &u->password, p->password, NULL);
   if (p->password_file != NULL || u->password_file != NULL)
-    status = password_file_set(o, u, p->password_file, false);
+    status = password_file_set(o, u, p->password_file, PASSWORD_LINE);
   /* A program around this one gives the password, too. */
   if (status != DIBS_OK || u->password != NULL)
     return status;
   if (u->password_file != NULL)
-    return password_file_read(&o->memory, u->password_file, false, &u->password, o->why);
+    return password_file_read(&o->memory, u->password_file, PASSWORD_LINE, &u->password,
+                              o->why);
   if (c->password != NULL)
     status = password_file_set(o, u, c->password_file != NULL ? c->password_file : c->own_file,
-                               c->password_file == NULL);
+                               c->password_file != NULL ? PASSWORD_LINE : PASSWORD_KEY);
   return status == DIBS_OK ? text_set(o, &u->password, NULL, password_weak(o)) : status;
 }
 
@@ -127,10 +129,15 @@ static dibs_status login_merge(opening *o, server_url *u)
 static dibs_status sentinel_login_merge(opening *o, server_url *u)
 {
   const dibs_options *p = &o->options;
+  const config *c = &o->config;
+  dibs_status status = text_set(o, &u->user, p->sentinel_user, c->sentinel_user);
 
-  if (text_set(o, &u->user, p->sentinel_user, o->config.sentinel_user) != DIBS_OK)
-    return DIBS_ERR_NO_MEMORY;
-  return text_set(o, &u->password, p->sentinel_password, o->config.sentinel_password);
+  if (status == DIBS_OK && p->sentinel_password == NULL && u->password == NULL &&
+      c->sentinel_password != NULL)
+    status = password_file_set(o, u, c->own_file, SENTINEL_PASSWORD_KEY);
+  if (status != DIBS_OK)
+    return status;
+  return text_set(o, &u->password, p->sentinel_password, c->sentinel_password);
 }
 
 /* Reading a file that is not regular could block. */

@@ -212,7 +212,8 @@ static bool files_may_help(const engine *e, const connection *c, dibs_status why
   if (c->state != PLAN_CONNECTING)
     return false;
   return (why == DIBS_ERR_TLS && c->url->transport == SERVER_TLS) ||
-         (why == DIBS_ERR_AUTH && c->url->password_file != NULL && !e->has_credentials);
+         (why == DIBS_ERR_AUTH && c->url->password_file != NULL &&
+          !(e->has_credentials && has_log_in_of_servers(e, c->purpose)));
 }
 
 /* The first refusal of several is not reported: files are read again, and decide. */

@@ -142,8 +142,9 @@ size_t engine_unserved_slots(const engine *e);
 dibs_status engine_server_why(const engine *e, size_t number, const char **ret_words);
 /* Used from the next connection on. false: no memory. NULL: none. */
 bool engine_set_credentials(engine *e, const char *user, const char *password);
-/* The same for the password of all connections whose URL names this password_file. */
-bool engine_set_file_password(engine *e, const char *file, const char *password);
+/* The same for the password of all connections whose URL has it from this place of this file. */
+bool engine_set_file_password(engine *e, const char *file, password_place place,
+                              const char *password);
 
 /* Repeats a command, for a subject that may have a channel: at once, after each
  * subscription, after each message, and `every` after the last reply. Each reply is one

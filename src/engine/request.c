@@ -196,14 +196,15 @@ bool engine_set_credentials(engine *e, const char *user, const char *password)
   return true;
 }
 
-bool engine_set_file_password(engine *e, const char *file, const char *password)
+bool engine_set_file_password(engine *e, const char *file, password_place place,
+                              const char *password)
 {
   bool is_done = true;
 
   for (int i = 0; i < e->link_count; i++) {
     connection *c = connection_of(e, i);
 
-    if (c != NULL && c->url->password_file != NULL && strcmp(c->url->password_file, file) == 0)
+    if (c != NULL && password_is_of(c->url, file, place))
       is_done = link_set_password(c->link, password) && is_done;
   }
   return is_done;

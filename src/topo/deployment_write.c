@@ -19,7 +19,7 @@ static url_reading reading_of(const deployment *d, const server_url *server)
     r.url.database = 0;           /* the path has it */
   /* Each program has its own note, and reads its own configuration file. */
   r.url.note = NULL;
-  if (r.url.is_config_file)
+  if (r.url.password_in != PASSWORD_LINE)
     r.url.password_file = NULL;
   return r;
 }

@@ -2,6 +2,8 @@
 /* topo/server_url_copy.c - copies the URL of one server. */
 #include "topo/topo.h"
 
+#include <string.h>
+
 dibs_status server_url_copy(const server_url *from, server_url *ret)
 {
   char *const *texts[] = { &from->host, &from->path, &from->user, &from->password,
@@ -24,4 +26,10 @@ dibs_status server_url_copy(const server_url *from, server_url *ret)
   }
   *ret = copy;
   return DIBS_OK;
+}
+
+bool password_is_of(const server_url *u, const char *file, password_place place)
+{
+  return u->password_file != NULL && strcmp(u->password_file, file) == 0 &&
+         u->password_in == place;
 }

@@ -22,6 +22,11 @@ typedef enum url_dialect { DIALECTS(URL_DIALECT) } url_dialect;
 typedef enum url_history { URL_HISTORY_NOTABLE = 1, URL_HISTORY_ALL, URL_HISTORY_OFF } url_history;
 typedef enum url_choice { CHOICE_YES = 1, CHOICE_NO } url_choice;
 
+/* Where a password is in its file: the first line; a key of a configuration file. */
+typedef enum password_place {
+  PASSWORD_LINE = 0, PASSWORD_KEY, SENTINEL_PASSWORD_KEY
+} password_place;
+
 /* The settings of a URL. Unset: texts NULL, times and choices 0. All texts are owned. */
 typedef struct server_url {
   memory memory;
@@ -32,7 +37,7 @@ typedef struct server_url {
   int database;
   char *user, *password;
   char *password_file;    /* where the password was read: an absolute path; NULL: in no file */
-  bool is_config_file;    /* that is a configuration file; else the password is its first line */
+  password_place password_in;          /* where in that file */
   char *prefix, *ca_file, *cert_file, *key_file, *server_name, *note;
   char *registry;         /* SPRING: the key of its registry */
   int32_t connect_timeout_ms, command_timeout_ms, close_timeout_ms;
@@ -101,6 +106,8 @@ void deployment_write(const deployment *d, bool with_passwords, text *out);
  * address mapped. */
 dibs_status deployment_url(const deployment *d, const char *host, int port,
                            server_url *ret_url);
+/* Whether its password was read at this place of this file. */
+bool password_is_of(const server_url *u, const char *file, password_place place);
 dibs_status server_url_copy(const server_url *from, server_url *ret);  /* NO_MEMORY */
 bool server_url_same_address(const server_url *a, const server_url *b);
 

@@ -345,6 +345,50 @@ static void credentials_of_the_program_are_not_replaced(void **state)
   stage_end(s);
 }
 
+/* ---- the password of sentinels ---- */
+
+static char sentinel_password[16];
+
+static void configure_sentinels(const char *path, const struct test_sentinels *watch,
+                                const char *word)
+{
+  char text[400];
+  int size = snprintf(text, sizeof(text), "url = redis+sentinel://127.0.0.1:%d/" TEST_SERVICE
+                      "/0\nsentinel_password = %s\n", test_server_port(test_sentinel(watch, 0)),
+                      word);
+
+  file_write(path, text, (size_t)size);
+}
+
+/* A client asks the sentinels for its server at its first call. */
+static void a_new_password_of_sentinels_in_a_configuration_file_is_read(void **state)
+{
+  const struct test_set_options alone = { .replicas = TEST_NONE };
+  const struct test_sentinels_options o = { .count = 1,
+                                            .password = strcpy(sentinel_password, "first") };
+  struct test_set *set = test_set_start(&alone);
+  struct test_sentinels *watch = test_sentinels_start(set, &o);
+  const struct test_server *sentinel = test_sentinel(watch, 0);
+  dibs_options options = live_options();
+  dibs_client *client;
+  char path[200];
+
+  (void)state;
+  (void)snprintf(path, sizeof(path), "%s/its-config", test_server_directory(sentinel));
+  configure_sentinels(path, watch, "first");
+  options.connect_timeout_ms = LIVE_LONG_MS;
+  options.config_file = path;
+  client = live_open_with(NULL, &options);
+  configure_sentinels(path, watch, "second");
+  assert_string_equal(test_server_command(sentinel, "ACL SETUSER default resetpass >second"),
+                      "OK");
+  (void)strcpy(sentinel_password, "second");
+  live_expect(client, dibs_ping(client, LIVE_LONG_MS, NULL), DIBS_OK);
+  client = dibs_close(client);
+  watch = test_sentinels_stop(watch);
+  set = test_set_stop(set);
+}
+
 static int setup(void **state)
 {
   (void)state;
@@ -370,6 +414,7 @@ int main(void)
     cmocka_unit_test(a_new_password_in_a_configuration_file_is_read),
     cmocka_unit_test(a_refused_password_names_its_file_until_that_has_another),
     cmocka_unit_test(credentials_of_the_program_are_not_replaced),
+    cmocka_unit_test(a_new_password_of_sentinels_in_a_configuration_file_is_read),
   };
 
   return cmocka_run_group_tests_name("rotated_files", tests, setup, teardown);
