@@ -103,10 +103,9 @@ OPENERS = ['open', 'openat', 'socket', 'eventfd', 'timerfd_create', 'epoll_creat
 OPENER_ROOMS = ['drive', 'local', 'api', 'admin']
 # Where something belongs to no client.
 HEAP_FILES = {
-    'src/api/open.c': 'malloc and friends are the default of dibs_allocator',
+    'src/base/plain_memory.h': 'the default of dibs_allocator, and of what may outlive its client',
     'src/api/handle.c': 'one table for the whole process, of no client',
     'src/drive/canceller.c': 'a canceller belongs to no client',
-    'src/drive/resolve.c': 'the resolving thread may outlive its client',
 }
 # A test waits for an event, never for a while; a short nap in the loop that looks for the
 # event is fine.

@@ -243,7 +243,7 @@ void claim_released(claim *cl, const effect *e);
 void client_event(client_record *c, dibs_event_kind kind, const char *node, const char *words);
 void api_effect(void *client, const effect *e);
 void api_cancelled(void *client, const dibs_canceller *canceller);
-void api_password(void *client, const server_url *server, text *ret_files);
+void api_password(void *client, const char *file, password_place place, const char *password);
 
 /* ---- question.c ---- */
 /* One request and its reply; on the caller's stack if a call waits for it. */

@@ -4,39 +4,19 @@
 #include "api/api.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "api/degrade.h"
 #include "api/settings.h"
 #include "api/url_text.h"
+#include "base/plain_memory.h"
 #include "local/local.h"
-
-/* ---- memory ---- */
-
-static void *plain_allocate(size_t bytes, void *data)
-{
-  (void)data;
-  return malloc(bytes);
-}
-
-static void *plain_reallocate(void *old, size_t bytes, void *data)
-{
-  (void)data;
-  return realloc(old, bytes);
-}
-
-static void plain_release(void *old, void *data)
-{
-  (void)data;
-  free(old);
-}
 
 memory memory_of(const dibs_allocator *a)
 {
   if (a == NULL)
-    return (memory){ plain_allocate, plain_reallocate, plain_release, NULL };
+    return plain_memory();
   return (memory){ a->allocate, a->reallocate, a->release, a->data };
 }
 
@@ -200,7 +180,8 @@ static dibs_status drive_make(client_record *c, const opening *o)
   drive_settings s = { .has_thread = (c->flags & DIBS_CLIENT_NO_THREAD) == 0,
                        .has_callback_thread = (c->flags & (DIBS_CLIENT_NO_THREAD |
                                                           DIBS_CLIENT_PROCESS_CALLBACKS)) == 0,
-                       .handler = { c, api_effect, api_cancelled, client_alarm, api_password } };
+                       .handler = { c, api_effect, api_cancelled, client_alarm, password_file_read,
+                                    api_password } };
   dibs_status status;
 
   if (!client_id_make(&s.engine)) {

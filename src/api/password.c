@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* api/password.c - reads a password again that the server has refused: it may have been replaced
- * in its file since. */
+/* api/password.c - a password that was read again, because a server has refused it, and it may have
+ * been replaced in its file. */
 #include "api/api.h"
 
-#include <string.h>
-
-#include "api/config.h"
-
-static void url_update(server_url *u, const server_url *from, const char *password)
+static void url_update(server_url *u, const char *file, password_place place,
+                       const char *password)
 {
   char *copy;
 
-  if (!password_is_of(u, from->password_file, from->password_in))
+  if (!password_is_of(u, file, place))
     return;
   copy = mem_copy_text(&u->memory, password);
   if (copy == NULL)
@@ -20,23 +17,13 @@ static void url_update(server_url *u, const server_url *from, const char *passwo
   u->password = copy;
 }
 
-void api_password(void *client, const server_url *server, text *ret_files)
+void api_password(void *client, const char *file, password_place place, const char *password)
 {
   client_record *c = client;
-  const char *file = server->password_file;
-  char *password = NULL;
-  dibs_status status = password_file_read(&c->memory, file, server->password_in, &password,
-                                          ret_files);
 
-  if (status != DIBS_OK)
-    return;
   /* Also of connections to come, and of programs that this one starts. */
-  url_update(&c->servers.data, server, password);
+  url_update(&c->servers.data, file, place, password);
   for (size_t i = 0; i < c->servers.seed_count; i++)
-    url_update(&c->servers.seeds[i], server, password);
-  if (engine_set_file_password(drive_engine(c->drive), file, server->password_in, password)) {
-    text_add(ret_files, "password from ");
-    text_add_quoted(ret_files, file, strlen(file));
-  }
-  mem_free_secret(&c->memory, password);
+    url_update(&c->servers.seeds[i], file, place, password);
+  (void)engine_set_file_password(drive_engine(c->drive), file, place, password);
 }

@@ -119,6 +119,7 @@ dibs_status drive_new(const drive_settings *settings, drive **ret_drive, text *w
   d->has_thread = settings->has_thread;
   d->has_callback_thread = settings->has_callback_thread;
   d->command_timeout = settings->engine.command_timeout;
+  d->read_limit = (span){ settings->engine.connect_timeout.ns / 4 };
   d->timer_at = d->show_at = d->alarm_at = INSTANT_NEVER;
   d->main_fd = d->links_fd = d->wake_fd = d->leader_fd = d->callbacks_fd = d->timer_fd = -1;
   mutex_init(d);

@@ -14,7 +14,8 @@
  *
  * Threads: dibs-io also renews while there are no calls. dibs-callback starts with the first
  * callback. dibs-resolve lives for one name resolution, so that a slow name server delays no
- * renewal; literal addresses and sockets need none. DIBS_CLIENT_NO_THREAD has none of them:
+ * renewal; literal addresses and sockets need none. dibs-files reads certificates or a password
+ * again that a server has refused, as a disk can hang. DIBS_CLIENT_NO_THREAD has none of them:
  * blocking calls run the loop, renewals happen in them and in drive_process(). Of the program's
  * own loop drive_fd() is the one descriptor, constant until the end. No signal handlers, no
  * SIGPIPE; every descriptor is close-on-exec; after fork() nothing is sent.
@@ -41,15 +42,20 @@
 
 typedef struct drive drive;
 
+typedef dibs_status password_reader(const memory *m, const char *file, password_place place,
+                                    char **ret_password, text *why);
+
 /* Its functions run with the mutex held and must not call user code. */
 typedef struct drive_handler {
   void *owner;
   void (*effect)(void *owner, const effect *e);    /* the handler owns e->reply */
   void (*cancelled)(void *owner, const dibs_canceller *canceller);
   void (*alarm)(void *owner);      /* the time of drive_alarm() has passed */
-  /* The server has refused the password of server->password_file: reads it again. `ret_files`:
-   * the file, or why it cannot be read. */
-  void (*password)(void *owner, const server_url *server, text *ret_files);
+  /* A server has refused a password that is in a file. Reads it again: on any thread, without the
+   * mutex, and may block. On a fault `why` has the reason. */
+  password_reader *password_read;
+  /* The password that is there now. */
+  void (*password)(void *owner, const char *file, password_place place, const char *password);
 } drive_handler;
 
 typedef struct drive_settings {

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "drive/drive.h"
+#include "drive/errand.h"
 #include "drive/jobs.h"
 #include "drive/resolve.h"
 #include "drive/tls.h"
@@ -24,7 +25,8 @@ struct dibs_canceller {
  * socket from an earlier one with the same descriptor. */
 typedef enum source {
   SOURCE_WAKE = 1, SOURCE_TIMER, SOURCE_LINKS, SOURCE_CALLBACKS,     /* in main */
-  SOURCE_LEADER, SOURCE_SOCKET, SOURCE_RESOLVED, SOURCE_CANCELLER    /* in links */
+  SOURCE_LEADER, SOURCE_SOCKET, SOURCE_RESOLVED, SOURCE_FILES,       /* in links */
+  SOURCE_CANCELLER
 } source;
 
 static inline uint64_t source_word(source kind, uint64_t number)
@@ -40,8 +42,8 @@ static inline uint64_t link_word(uint64_t number, int link)
 }
 
 typedef enum transport_state {
-  TRANSPORT_NONE = 0, TRANSPORT_RESOLVING, TRANSPORT_CONNECTING, TRANSPORT_GREETING,
-  TRANSPORT_UP
+  TRANSPORT_NONE = 0, TRANSPORT_READING, TRANSPORT_RESOLVING, TRANSPORT_CONNECTING,
+  TRANSPORT_GREETING, TRANSPORT_UP
 } transport_state;
 
 #define ATTEMPTS_MAX 8
@@ -73,6 +75,8 @@ typedef struct place {
   char shown[300];                /* for people */
 } place;
 
+typedef struct reading reading;   /* files.c */
+
 /* A connection of the engine, made of descriptors. Freed with its drive only: a reader may
  * notice later that it was closed meanwhile. */
 typedef struct transport {
@@ -85,6 +89,9 @@ typedef struct transport {
   buffer ciphertext;              /* made by TLS, not yet sent */
   place place;
   tls_context *context;           /* borrowed from tls_shared; NULL: no TLS */
+  reading *reading;               /* of files; may be of an earlier attempt. NULL: none */
+  uint64_t reading_number;
+  instant read_until;             /* TRANSPORT_READING: then it is not awaited any more */
   dial dial;
   const struct addrinfo *address; /* connected, or failed last */
   char words[200];                /* the fault */
@@ -112,6 +119,7 @@ struct drive {
   uint64_t number;                /* last number of a socket or name resolution */
 
   span command_timeout;
+  span read_limit;                /* how long a connection waits for files */
   tls_shared tls;
   transport *transports[ENGINE_LINKS_MAX];   /* created at first use */
   int transport_count;            /* later ones are NULL, earlier ones may be */
@@ -182,6 +190,13 @@ void dial_free(drive *d, transport *t);             /* ends it and frees the add
 void dial_event(drive *d, transport *t, uint64_t number, uint32_t events);
 void dial_resolved(drive *d, transport *t, uint64_t number);
 void dial_tick(drive *d, transport *t, instant now);
+
+/* ---- files.c ---- */
+/* Reads the files that were refused; then it dials. false: there is nothing to wait for. */
+bool files_begin(drive *d, transport *t, const server_url *server, dibs_status refusal);
+void files_event(drive *d, transport *t, uint64_t number);
+void files_tick(drive *d, transport *t, instant now);
+void files_end(drive *d, transport *t);             /* does not wait for the disk */
 
 /* ---- sockets.c ---- */
 /* A non-blocking socket that is connecting; -1 with errno. */

@@ -169,6 +169,10 @@ static void links_event(drive *d, const struct epoll_event *event)
     if (t != NULL)
       dial_resolved(d, t, number >> 8);
     break;
+  case SOURCE_FILES:
+    if (t != NULL)
+      files_event(d, t, number >> 8);
+    break;
   case SOURCE_WAKE:
   case SOURCE_TIMER:
   case SOURCE_LINKS:
@@ -212,6 +216,7 @@ static void main_events(drive *d, const struct epoll_event *events, int count)
     case SOURCE_LEADER:
     case SOURCE_SOCKET:
     case SOURCE_RESOLVED:
+    case SOURCE_FILES:
     case SOURCE_CANCELLER:
       break;
     }

@@ -2,21 +2,13 @@
 /* drive/resolve.c - resolves host names, each on a separate thread. */
 #include "drive/resolve.h"
 
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
-#include "base/descriptor.h"
+#include "base/plain_memory.h"
 #include "drive/internal.h"
 
-/* It may outlive its client when the name server is slow, so it is not in the client's
- * memory. */
 struct resolve {
-  atomic_int owners;
-  atomic_bool is_answered;        /* publishes the next fields */
-  int fd;
+  errand errand;
   int error;
   struct addrinfo *addresses;
   char port[8];
@@ -41,33 +33,40 @@ int resolve_now(const char *host, const char *port, struct addrinfo **ret_addres
   return getaddrinfo(host, port, &hints, ret_addresses);
 }
 
+static resolve *resolve_of(errand *e)
+{
+  return (resolve *)(void *)e;
+}
+
 resolve *resolve_let_go(resolve *r)
 {
-  if (r == NULL || atomic_fetch_sub(&r->owners, 1) > 1)
-    return NULL;
-  if (r->addresses != NULL)
-    freeaddrinfo(r->addresses);
-  (void)close(r->fd);
-  free(r);
+  if (r != NULL)
+    (void)errand_let_go(&r->errand);
   return NULL;
 }
 
-static void *resolve_run(void *data)
+static void resolve_free(errand *e)
 {
-  resolve *r = data;
+  const memory plain = plain_memory();
+  resolve *r = resolve_of(e);
+
+  if (r->addresses != NULL)
+    freeaddrinfo(r->addresses);
+  mem_free(&plain, r);
+}
+
+static void resolve_run(errand *e)
+{
+  resolve *r = resolve_of(e);
 
   r->error = resolve_now(r->host, r->port, &r->addresses);
-  atomic_store(&r->is_answered, true);
-  (void)loop_ring(r->fd);
-  (void)resolve_let_go(r);
-  return NULL;
 }
 
 resolve *resolve_begin(const char *host, const char *port)
 {
   size_t size = strlen(host) + 1;
-  resolve *r = calloc(1, sizeof(*r) + size);
-  pthread_t thread;
+  const memory plain = plain_memory();
+  resolve *r = mem_zalloc(&plain, sizeof(*r) + size);
   text shown;
 
   if (r == NULL)
@@ -75,24 +74,17 @@ resolve *resolve_begin(const char *host, const char *port)
   memcpy(r->host, host, size);
   shown = text_over(r->port, sizeof(r->port));
   text_add(&shown, port);
-  r->fd = above_stdio(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  atomic_store(&r->owners, 2);
-  if (r->fd >= 0 && loop_thread(&thread, "dibs-resolve", resolve_run, r, true))
-    return r;
-  if (r->fd >= 0)
-    (void)close(r->fd);
-  free(r);
-  return NULL;
+  return errand_begin(&r->errand, "dibs-resolve", resolve_run, resolve_free) ? r : NULL;
 }
 
 int resolve_fd(const resolve *r)
 {
-  return r->fd;
+  return r->errand.fd;
 }
 
 int resolve_take(resolve *r, struct addrinfo **ret_addresses)
 {
-  if (!atomic_load(&r->is_answered))
+  if (!errand_is_done(&r->errand))
     return EAI_AGAIN;
   if (r->error == 0) {
     *ret_addresses = r->addresses;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* drive/resolve.h - resolves a host name without blocking.
  *
- * getaddrinfo() cannot be interrupted, so it runs on a short-lived detached thread. Thread
- * and caller own the record together: the last one to release it frees it. */
+ * getaddrinfo() cannot be interrupted: errand.h. */
 #ifndef DRIVE_RESOLVE_H
 #define DRIVE_RESOLVE_H
 

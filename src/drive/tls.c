@@ -146,18 +146,12 @@ dibs_status tls_context_new(const memory *m, const tls_files *files,
 }
 
 /* Sessions keep the SSL_CTX that they began with. */
-dibs_status tls_context_again(tls_context *c, const tls_files *files, text *why)
+void tls_context_swap(tls_context *a, tls_context *b)
 {
-  tls_context fresh = { .memory = c->memory };
-  dibs_status status = files_read(&fresh, files, why);
-  SSL_CTX *unused = fresh.ssl;
+  SSL_CTX *ssl = a->ssl;
 
-  if (status == DIBS_OK) {
-    unused = c->ssl;
-    c->ssl = fresh.ssl;
-  }
-  SSL_CTX_free(unused);
-  return status;
+  a->ssl = b->ssl;
+  b->ssl = ssl;
 }
 
 tls_context *tls_context_free(tls_context *c)

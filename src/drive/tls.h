@@ -23,9 +23,8 @@ typedef struct tls_files {
 dibs_status tls_context_new(const memory *m, const tls_files *files,
                             tls_context **ret_context, text *why);
 tls_context *tls_context_free(tls_context *c);
-/* Reads the files again, for the sessions that begin from now on. After a fault nothing is
- * changed. */
-dibs_status tls_context_again(tls_context *c, const tls_files *files, text *why);
+/* For the sessions that begin from now on. */
+void tls_context_swap(tls_context *a, tls_context *b);
 /* The file and directory in which OpenSSL looks for the machine's authorities. */
 void tls_machine_places(const char **ret_file, const char **ret_directory);
 
@@ -41,9 +40,16 @@ void tls_shared_deinit(tls_shared *s);
 dibs_status tls_shared_get(tls_shared *s, const server_url *server, tls_context **ret_context,
                            text *why);
 
-/* After a refusal: reads the files of this server again if the disk has other ones. `ret_files`
- * gets their names, or why one cannot be used, which is no fault: the context stays as it was. */
-void tls_shared_again(tls_shared *s, const server_url *server, text *ret_files);
+/* After a refusal: the files of this server, to be read again if the disk has other ones. Not in
+ * the memory of `s`, which it may outlive. NULL: no memory. */
+typedef struct tls_fresh tls_fresh;
+tls_fresh *tls_fresh_new(const tls_shared *s, const server_url *server);
+tls_fresh *tls_fresh_free(tls_fresh *f);
+/* On any thread; may block. `ret_files` gets their names, or why one cannot be used, which is no
+ * fault: then the context stays as it was. */
+void tls_fresh_read(tls_fresh *f, text *ret_files);
+/* What was read is for the sessions that begin from now on. */
+void tls_shared_take(tls_shared *s, tls_fresh *f);
 
 /* `name`: host name or address that the certificate must have. NULL: no memory. */
 tls_session *tls_session_new(tls_context *c, const char *name);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/plain_memory.h"
 #include "drive/tls.h"
 
 /* Of a file on the disk; zeros: there is none. */
@@ -152,24 +153,69 @@ static void file_name(text *out, const char *option, const char *path)
   text_add_quoted(out, path, strlen(path));
 }
 
-void tls_shared_again(tls_shared *s, const server_url *server, text *ret_files)
-{
-  tls_files files = files_of(server);
-  struct tls_shared_one *one = find(s, &files);
-  stamps now;
+/* ---- read again ---- */
 
-  if (one == NULL)
-    return;                                /* tls_shared_get() tries again, and says why */
-  now = stamps_now(&files);
-  if (has_changed(&now, &one->read)) {
-    if (tls_context_again(one->context, &files, ret_files) != DIBS_OK)
-      return;
-    one->read = now;
-  }
+struct tls_fresh {
+  char *ca, *cert, *key;      /* plain memory */
+  stamps known, now;
+  tls_context *context;       /* NULL: not read, as there is no change, or it cannot be used */
+};
+
+tls_fresh *tls_fresh_free(tls_fresh *f)
+{
+  const memory plain = plain_memory();
+
+  if (f == NULL)
+    return NULL;
+  (void)tls_context_free(f->context);
+  mem_free(&plain, f->ca);
+  mem_free(&plain, f->cert);
+  mem_free(&plain, f->key);
+  mem_free(&plain, f);
+  return NULL;
+}
+
+tls_fresh *tls_fresh_new(const tls_shared *s, const server_url *server)
+{
+  const memory plain = plain_memory();
+  tls_files files = files_of(server);
+  const struct tls_shared_one *one = find(s, &files);
+  tls_fresh *f = one == NULL ? NULL : mem_zalloc(&plain, sizeof(*f));
+
+  if (f == NULL)
+    return NULL;
+  f->known = one->read;
+  if (copy(&plain, &f->ca, files.ca) && copy(&plain, &f->cert, files.cert) &&
+      copy(&plain, &f->key, files.key))
+    return f;
+  return tls_fresh_free(f);
+}
+
+void tls_fresh_read(tls_fresh *f, text *ret_files)
+{
+  const memory plain = plain_memory();
+  const tls_files files = { f->ca, f->cert, f->key };
+
+  f->now = stamps_now(&files);
+  if (has_changed(&f->now, &f->known) &&
+      tls_context_new(&plain, &files, &f->context, ret_files) != DIBS_OK)
+    return;
   file_name(ret_files, "cacert", files.ca);
   file_name(ret_files, "cert", files.cert);
   file_name(ret_files, "key", files.key);
 }
+
+void tls_shared_take(tls_shared *s, tls_fresh *f)
+{
+  struct tls_shared_one *one = find(s, &(tls_files){ f->ca, f->cert, f->key });
+
+  if (one == NULL || f->context == NULL)
+    return;
+  tls_context_swap(one->context, f->context);
+  one->read = f->now;
+}
+
+/* ---- for connections ---- */
 
 dibs_status tls_shared_get(tls_shared *s, const server_url *server, tls_context **ret_context,
                            text *why)

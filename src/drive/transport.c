@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* drive/transport.c - one connection of the engine: connect, TLS, read, write.
  *
- *   NONE -> RESOLVING -> CONNECTING (both in dial.c) -> GREETING (TLS) -> UP
+ *   NONE -> READING (files.c, after a refusal)
+ *        -> RESOLVING -> CONNECTING (both in dial.c) -> GREETING (TLS) -> UP
  *
  * Faults go to the engine, which schedules the next attempt; that resolves the name again.
- * All functions run with the mutex held and never block, except to resolve without threads. */
+ * All functions run with the mutex held and never block, except to resolve, or to read
+ * files, without threads. */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>

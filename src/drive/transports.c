@@ -75,20 +75,6 @@ static void remember_node(drive *d, const transport *t)
   d->heard_of = NULL;
 }
 
-/* The last attempt was refused: what it read may have been replaced since. */
-static void files_again(drive *d, int link, const server_url *server, dibs_status refusal)
-{
-  char words[256];
-  text shown = text_over(words, sizeof(words));
-
-  if (refusal == DIBS_ERR_TLS)
-    tls_shared_again(&d->tls, server, &shown);
-  else if (refusal == DIBS_ERR_AUTH)
-    d->handler.password(d->handler.owner, server, &shown);
-  if (refusal != DIBS_OK)
-    engine_files(d->engine, link, words);
-}
-
 void transports_open(drive *d, int link, const server_url *server, dibs_status refusal)
 {
   transport *t = get_or_make(d, link);
@@ -106,12 +92,11 @@ void transports_open(drive *d, int link, const server_url *server, dibs_status r
     transport_fail(d, t, DIBS_ERR_NO_MEMORY, "no memory for a connection");
     return;
   }
-  files_again(d, link, server, refusal);
   why = text_over(t->words, sizeof(t->words));
   status = tls_shared_get(&d->tls, server, &t->context, &why);
   if (status != DIBS_OK)
     transport_fail(d, t, status, t->words);
-  else
+  else if (refusal == DIBS_OK || !files_begin(d, t, server, refusal))
     dial_begin(d, t);
 }
 
@@ -141,17 +126,24 @@ bool transports_flush(drive *d)
 void transports_tick(drive *d, instant now)
 {
   for (int i = 0; i < d->transport_count; i++)
-    if (d->transports[i] != NULL)
+    if (d->transports[i] != NULL) {
+      files_tick(d, d->transports[i], now);
       dial_tick(d, d->transports[i], now);
+    }
 }
 
 instant transports_deadline(const drive *d)
 {
   instant first = INSTANT_NEVER;
 
-  for (int i = 0; i < d->transport_count; i++)
-    if (d->transports[i] != NULL && d->transports[i]->state == TRANSPORT_CONNECTING)
-      first = instant_min(first, d->transports[i]->dial.next_at);
+  for (int i = 0; i < d->transport_count; i++) {
+    const transport *t = d->transports[i];
+
+    if (t != NULL && t->state == TRANSPORT_CONNECTING)
+      first = instant_min(first, t->dial.next_at);
+    else if (t != NULL && t->state == TRANSPORT_READING)
+      first = instant_min(first, t->read_until);
+  }
   return first;
 }
 
@@ -163,6 +155,7 @@ void transports_free(drive *d)
     if (t == NULL)
       continue;
     transport_close(d, t);
+    files_end(d, t);
     buffer_deinit(&t->ciphertext);
     place_clear(&t->place, &d->memory);
     mem_free(&d->memory, t);

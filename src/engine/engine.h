@@ -208,8 +208,8 @@ fleet *engine_fleet(const engine *e);
 /* ---- inputs of the driver ---- */
 
 void engine_connected(engine *e, int link, instant now);
-/* Inside EFFECT_CONNECT: what the files are that were read again, or why they cannot be read; for
- * the message of the next refusal. */
+/* After an EFFECT_CONNECT with a refusal: what the files are that were read again, or why they
+ * cannot be read; for the message of the next refusal. */
 void engine_files(engine *e, int link, const char *words);
 /* A connection failed or broke; `text` is for people. */
 void engine_disconnected(engine *e, int link, dibs_status why, const char *text, instant now);
@@ -233,7 +233,7 @@ typedef enum effect_kind {
                             without a report); `server` is borrowed until the link's next
                             CONNECT or DISCONNECT. status DIBS_ERR_TLS, DIBS_ERR_AUTH: the last
                             attempt was refused, so read the files of `server` again
-                            before, and call engine_files() */
+                            before, for a limited time, and call engine_files() */
   EFFECT_DISCONNECT,     /* close it, without engine_disconnected() */
   EFFECT_LOCK_GRANTED,   /* context, id, fence, valid_until, depth */
   EFFECT_LOCK_FAILED,    /* context, status, text */

@@ -9,6 +9,11 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "authority.h"
 #include "deployment.h"
 #include "live.h"
@@ -95,6 +100,34 @@ static void connections_cut(const struct stage *s)
 static bool is_reached(void *client)
 {
   return dibs_ping(client, 2000, NULL) == DIBS_OK;
+}
+
+/* ---- a disk that hangs: for the whole program, library included ---- */
+
+static const char *_Atomic hanging;      /* this file; NULL: none */
+
+int open(const char *path, int flags, ...)
+{
+  mode_t mode = 0;
+  va_list more;
+
+  va_start(more, flags);
+  if ((flags & O_CREAT) != 0)
+    mode = va_arg(more, mode_t);
+  va_end(more);
+  while (hanging != NULL && strcmp(hanging, path) == 0)
+    (void)poll(NULL, 0, 1);
+  return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+/* So that a test that fails ends. */
+static void *disk_answers_later(void *data)
+{
+  (void)data;
+  for (int i = 0; i < LIVE_LONG_MS && hanging != NULL; i++)
+    (void)poll(NULL, 0, 1);
+  hanging = NULL;
+  return NULL;
 }
 
 /* ---- certificates ---- */
@@ -345,6 +378,34 @@ static void credentials_of_the_program_are_not_replaced(void **state)
   stage_end(s);
 }
 
+/* Its own log-in waits for the disk, for a quarter of connect_timeout_ms at most. */
+static void a_disk_that_hangs_holds_up_no_call(void **state)
+{
+  struct stage *s = password_stage_set();
+  pthread_t thread;
+  int64_t begun;
+
+  (void)state;
+  live_expect_ok(dibs_ping(s->a, LIVE_LONG_MS, NULL));
+  server_wants_a_new_password(s);
+  hanging = s->key;
+  assert_int_equal(pthread_create(&thread, NULL, disk_answers_later, NULL), 0);
+  connections_cut(s);
+  begun = live_now_ms();
+  live_expect(s->a, dibs_ping(s->a, 500, NULL), DIBS_ERR_UNREACHABLE);
+  for (int i = 0; i < 20; i++)
+    (void)live_stats(s->a);
+  assert_in_range(live_now_ms() - begun, 0, LIVE_LONG_MS / 2);
+  live_expect(s->a, dibs_ping(s->a, LIVE_LONG_MS, NULL), DIBS_ERR_AUTH);
+  live_expect_words(s->a, s->key);
+  assert_non_null(hanging);
+  file_write(s->key, "second\n", 7);
+  hanging = NULL;
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  assert_true(live_until(LIVE_LONG_MS, is_reached, s->a));
+  stage_end(s);
+}
+
 /* ---- the password of sentinels ---- */
 
 static char sentinel_password[16];
@@ -414,6 +475,7 @@ int main(void)
     cmocka_unit_test(a_new_password_in_a_configuration_file_is_read),
     cmocka_unit_test(a_refused_password_names_its_file_until_that_has_another),
     cmocka_unit_test(credentials_of_the_program_are_not_replaced),
+    cmocka_unit_test(a_disk_that_hangs_holds_up_no_call),
     cmocka_unit_test(a_new_password_of_sentinels_in_a_configuration_file_is_read),
   };
 

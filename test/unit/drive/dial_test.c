@@ -23,7 +23,7 @@ enum { LONG_MS = 10000 };
 struct heard {
   int connected, disconnected;
   dibs_status why;
-  char words[256], bytes[64];
+  char words[256], bytes[64], files[256];
 };
 
 struct engine {
@@ -93,7 +93,13 @@ const char *engine_output(const engine *e, int link, size_t *ret_size)
 }
 
 void engine_written(engine *e, int link, size_t size) { (void)e; (void)link; (void)size; }
-void engine_files(engine *e, int link, const char *words) { (void)e; (void)link; (void)words; }
+void engine_files(engine *e, int link, const char *words)
+{
+  text shown = text_over(e->heard[link].files, sizeof(e->heard[link].files));
+
+  text_add(&shown, words);
+}
+
 void engine_wall_clock(engine *e, int64_t us, instant now) { (void)e; (void)us; (void)now; }
 void engine_tick(engine *e, instant now) { (void)e; (void)now; }
 void engine_close(engine *e, instant now) { (void)e; (void)now; }
@@ -106,6 +112,35 @@ static void effect_heard(void *owner, const effect *e)
 
   (void)owner;
   text_add(&shown, e->text);
+}
+
+/* ---- passwords in files ---- */
+
+static _Atomic bool disk_hangs;
+static _Atomic int readings;             /* begun */
+static char given[16];                   /* the password that was read last */
+static int64_t connect_timeout_ms;
+
+static dibs_status disk_read(const memory *m, const char *file, password_place place,
+                             char **ret_password, text *why)
+{
+  (void)file;
+  (void)place;
+  (void)why;
+  readings++;
+  while (disk_hangs)
+    (void)poll(NULL, 0, 1);
+  *ret_password = mem_copy_text(m, "new");
+  return *ret_password == NULL ? DIBS_ERR_NO_MEMORY : DIBS_OK;
+}
+
+static void password_heard(void *owner, const char *file, password_place place,
+                           const char *password)
+{
+  (void)owner;
+  (void)place;
+  assert_string_equal(file, "/secret");
+  (void)snprintf(given, sizeof(given), "%s", password);
 }
 
 /* ---- what is tried, and when ---- */
@@ -196,7 +231,10 @@ static dibs_status make(bool has_thread, drive **ret, text *why)
   servers.seed_count = 1;
   s.engine.memory = FAILING_HEAP_AS(memory, &heap);
   s.engine.deployment = &servers;
+  s.engine.connect_timeout = SPAN_MS(connect_timeout_ms);
   s.handler.effect = effect_heard;
+  s.handler.password_read = disk_read;
+  s.handler.password = password_heard;
   return drive_new(&s, ret, why);
 }
 
@@ -714,6 +752,99 @@ static void certificates_of_a_server_found_later_are_told_to_the_engine(void **s
   d = drive_unmake(d);
 }
 
+/* ---- what a server refused is read again ---- */
+
+static drive *drive_make_with_disk(int64_t timeout_ms)
+{
+  connect_timeout_ms = timeout_ms;
+  disk_hangs = true;
+  readings = 0;
+  given[0] = '\0';
+  return drive_make(true);
+}
+
+static void refused(drive *d, int link, const server_url *server)
+{
+  the_engine.heard[link] = (struct heard){ .connected = 0 };
+  say(d, (effect){ .kind = EFFECT_CONNECT, .link = link, .server = server,
+                   .status = DIBS_ERR_AUTH });
+}
+
+static void has_the_new_one(drive *d)
+{
+  while (given[0] == '\0')
+    turn(d, 5);
+  assert_string_equal(given, "new");
+}
+
+static void a_slow_disk_holds_up_nobody_else(void **state)
+{
+  int port, listener = listen_at("127.0.0.1", 0, &port), peer;
+  server_url quick = place_of("127.0.0.1", port), secret = place_of("127.0.0.1", port);
+  drive *d = drive_make_with_disk(100 * LONG_MS);
+
+  (void)state;
+  secret.password_file = (char *)(uintptr_t)"/secret";
+  (void)reach(d, 0, &quick);
+  peer = accept_one(listener);
+  refused(d, 1, &secret);
+  expect_bytes(d, 0, peer, "quick");
+  assert_false(ended(d, 1));
+  disk_hangs = false;
+  (void)wait_for(d, 1);
+  assert_int_equal(the_engine.heard[1].connected, 1);
+  assert_string_equal(the_engine.heard[1].files, "password from \"/secret\"");
+  has_the_new_one(d);
+  d = drive_unmake(d);
+  (void)close(peer);
+  (void)close(listener);
+}
+
+static void a_disk_that_hangs_is_not_awaited_and_asked_once(void **state)
+{
+  int port, listener = listen_at("127.0.0.1", 0, &port);
+  server_url secret = place_of("127.0.0.1", port);
+  drive *d = drive_make_with_disk(200);
+
+  (void)state;
+  secret.password_file = (char *)(uintptr_t)"/secret";
+  for (int i = 0; i < 3; i++) {
+    refused(d, 0, &secret);
+    (void)wait_for(d, 0);
+    assert_int_equal(the_engine.heard[0].connected, 1);
+    assert_non_null(strstr(the_engine.heard[0].files, "/secret"));
+    assert_string_equal(given, "");
+  }
+  assert_int_equal(readings, 1);
+  disk_hangs = false;
+  has_the_new_one(d);                    /* for the next try */
+  disk_hangs = true;
+  refused(d, 0, &secret);                /* and one that ends while the disk hangs */
+  while (readings == 1)
+    turn(d, 5);
+  d = drive_unmake(d);
+  disk_hangs = false;
+  (void)close(listener);
+}
+
+static void without_threads_the_call_reads(void **state)
+{
+  int port, listener = listen_at("127.0.0.1", 0, &port);
+  server_url secret = place_of("127.0.0.1", port);
+  drive *d;
+
+  (void)state;
+  connect_timeout_ms = 200;
+  disk_hangs = false;
+  given[0] = '\0';
+  d = drive_make(false);
+  secret.password_file = (char *)(uintptr_t)"/secret";
+  refused(d, 0, &secret);
+  assert_string_equal(given, "new");
+  d = drive_unmake(d);
+  (void)close(listener);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -726,6 +857,9 @@ int main(void)
     cmocka_unit_test(a_link_given_up_meanwhile_leaves_nothing),
     cmocka_unit_test(a_name_is_asked_for_at_each_connect),
     cmocka_unit_test(a_slow_resolver_holds_up_nobody_else),
+    cmocka_unit_test(a_slow_disk_holds_up_nobody_else),
+    cmocka_unit_test(a_disk_that_hangs_is_not_awaited_and_asked_once),
+    cmocka_unit_test(without_threads_the_call_reads),
     cmocka_unit_test(an_unknown_name_is_named),
     cmocka_unit_test(each_of_256_links_has_its_own_bytes),
     cmocka_unit_test(a_link_may_lead_elsewhere),
