@@ -89,8 +89,11 @@ bool link_set_credentials(link *l, const char *user, const char *password)
   return true;
 }
 
+/* The same one again does not hide what the server says about it. */
 bool link_set_password(link *l, const char *password)
 {
+  if (l->password != NULL && strcmp(l->password, password) == 0)
+    return true;
   return link_set_credentials(l, l->user, password);
 }
 

@@ -317,6 +317,20 @@ static void credentials_that_come_in_a_handshake_do_not_show_the_old_ones(void *
   fixture_end(&f);
 }
 
+static void the_same_password_again_leaves_the_servers_words_visible(void **state)
+{
+  fixture f;
+
+  (void)state;
+  fixture_begin(&f, LINK_COMMANDS);
+  f.settings.password = "hunter2";
+  fixture_open(&f);
+  assert_true(link_set_password(f.link, "hunter2"));
+  peer_says(&f, "-WRONGPASS invalid\r\n");
+  expect_fault(&f, DIBS_ERR_AUTH, "WRONGPASS invalid");
+  fixture_end(&f);
+}
+
 static void refused_memory_breaks_it_off_cleanly(void **state)
 {
   link_role roles[] = { LINK_COMMANDS, LINK_INBOX };
@@ -345,6 +359,7 @@ int main(void)
     cmocka_unit_test(refused_memory_leaves_the_credentials_as_they_were),
     cmocka_unit_test(old_credentials_are_wiped),
     cmocka_unit_test(credentials_that_come_in_a_handshake_do_not_show_the_old_ones),
+    cmocka_unit_test(the_same_password_again_leaves_the_servers_words_visible),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
