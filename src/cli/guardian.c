@@ -23,6 +23,10 @@
 /* How long a kill is repeated: a process in an uninterruptible call dies after that call. */
 #define KILL_PATIENCE_MS 2000
 
+/* A process that forks and ends at once is gone before a walk over /proc comes to it. But its
+ * child is an orphan, and so a child of the guardian: these are killed in a tight loop. */
+#define CHILDREN_PASSES 100
+
 typedef struct guard {
   pid_t command;
   bool has_group;
@@ -98,12 +102,15 @@ static void kill_tree(guard *g)
 {
   const struct timespec step = { .tv_nsec = 1000000 };
   int64_t until = clock_ms() + KILL_PATIENCE_MS;
+  int children = 1;
 
   g->has_killed = true;
   do {
     signal_command(g, SIGKILL);
     reap_orphans(g);
-    if (process_tree_kill() == 0)
+    for (int i = 0; i < CHILDREN_PASSES && children > 0; i++)
+      children = process_children_kill(g->command);
+    if (process_tree_kill() == 0 && (children = process_children_kill(g->command)) == 0)
       return;
     nanosleep(&step, NULL);
   } while (clock_ms() < until);

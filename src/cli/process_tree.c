@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/process_tree.c - kills all descendants of a process. */
+/* cli/process_tree.c - kills all descendants of a process, which is their subreaper. */
 #include "cli/process_tree.h"
 
 #include <dirent.h>
@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define DEPTH_MAX 4096
@@ -94,22 +95,50 @@ static bool has_ended(pid_t pid)
 
 /* The descriptor keeps the pid from meaning another process between the look and the kill. It is
  * of a directory, since the numbers of /proc may be those of another namespace. */
-static bool kill_one(pid_t pid, pid_t top)
+static int open_one(pid_t pid)
 {
   char path[32];
-  int fd;
-  bool is_killed;
 
   path_of(pid, "", path);
-  fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static bool kill_at(int fd)
+{
+  return syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
+}
+
+/* Before Linux 5.1, or forbidden by a filter for system calls. */
+static bool needs_number(pid_t top)
+{
+  return (errno == ENOSYS || errno == EPERM) && top == getpid();
+}
+
+static bool kill_one(pid_t pid, pid_t top)
+{
+  int fd = open_one(pid);
+  bool is_killed;
+
   if (fd < 0)
     return false;
-  is_killed = is_below(pid, top) && !has_ended(pid) &&
-              syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
-  /* Before Linux 5.1, or forbidden by a filter for system calls. */
-  if (!is_killed && (errno == ENOSYS || errno == EPERM) && top == getpid())
+  is_killed = is_below(pid, top) && !has_ended(pid) && kill_at(fd);
+  if (!is_killed && needs_number(top))
     is_killed = is_below(pid, top) && !has_ended(pid) && kill(pid, SIGKILL) == 0;
   close(fd);
+  return is_killed;
+}
+
+/* Until it is reaped no other process has its number. */
+static bool kill_child(pid_t pid, pid_t top)
+{
+  int fd = open_one(pid);
+  bool is_killed;
+
+  if (fd < 0)
+    return false;
+  is_killed = kill_at(fd) || (needs_number(top) && kill(pid, SIGKILL) == 0);
+  close(fd);
+  waitpid(pid, NULL, WNOHANG);
   return is_killed;
 }
 
@@ -146,5 +175,29 @@ int process_tree_kill(void)
     }
   }
   close(directory);
+  return killed;
+}
+
+int process_children_kill(pid_t kept)
+{
+  const pid_t top = own_number();
+  char text[4096], *at = text, *end;
+  int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC), killed = 0;
+  ssize_t size;
+
+  if (fd < 0)
+    return 0;
+  /* Else the numbers are those of another namespace, and `kept` cannot be distinguished. */
+  size = top == getpid() ? read(fd, text, sizeof(text) - 1) : 0;
+  close(fd);
+  text[size < 0 ? 0 : size] = '\0';
+  for (; (end = strchr(at, ' ')) != NULL; at = end + 1) {
+    pid_t pid;
+
+    *end = '\0';
+    pid = number_of(at);
+    if (pid > 0 && pid != kept && kill_child(pid, top))
+      killed++;
+  }
   return killed;
 }

@@ -5,9 +5,11 @@ server. The arithmetic alone is run_schedule_test.c."""
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -377,6 +379,34 @@ def what_the_command_started_is_dead_when_the_wrapper_was_killed():
             process.wait()
             _gone(guardian, 'the guardian ends')
             dibs('release', '--force', name, '--yes')
+
+
+# Each process forks the next one and ends. The pipe is at its end when none is left.
+CHAIN = '''
+import os, sys, time
+if os.fork():
+    time.sleep(40)
+os.write(int(sys.argv[1]), b'.')
+end = time.monotonic() + 40
+while time.monotonic() < end:
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+'''
+
+
+def processes_that_fork_and_end_at_once_are_dead_when_the_wrapper_was_killed():
+    for name in ('chain:%d' % turn for turn in range(6)):
+        reader, writer = os.pipe()
+        process = start('run', '-t', '30s', name, '--', sys.executable, '-c', CHAIN, str(writer),
+                        pass_fds=(writer,))
+        os.close(writer)
+        equal(os.read(reader, 1), b'.')
+        process.kill()
+        readable, _, _ = select.select([reader], [], [], PATIENCE)
+        assert readable and os.read(reader, 1) == b'', 'none of them is left'
+        os.close(reader)
+        dibs('release', '--force', name, '--yes')
 
 
 def what_several_names_and_elections_started_is_dead_when_the_wrapper_was_killed():
