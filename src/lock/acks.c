@@ -8,8 +8,6 @@
  * On a separate link: WAIT blocks its connection. */
 #include "lock/table.h"
 
-#define NOT_ENOUGH "too few replicas have acknowledged the lock in time; it was given back"
-
 #define RETRY_MIN SPAN_MS(20)
 #define RETRY_MAX SPAN_MS(50)
 
@@ -201,7 +199,7 @@ static lease_state settle(lease *l, uint32_t acknowledged, bool has_fsync, insta
     return acks_begin(l, &id, l->term.valid_until, now);
   }
   if (!are_enough(l, wish) && !wish->reports_replicas) {
-    waiter_fail(&l->claims, DIBS_ERR_NOT_REPLICATED, NOT_ENOUGH);
+    waiter_fail(&l->claims, DIBS_ERR_NOT_REPLICATED, TOO_FEW_ACKS_WORDS);
     return LEASE_RELEASING;
   }
   l->acks.done_claim_id = waiter;

@@ -136,8 +136,16 @@ instant claim_ends_at(const claim *c)
   return timer_is_set(&c->timer) ? c->timer.at : INSTANT_NEVER;
 }
 
+/* Granted to this claim, and not yet a hold: no other client has the name. */
+static bool is_at(const claim *c, lease_state state)
+{
+  const lease *l = lease_of_claim(c);
+
+  return l->state == state && c == l->claims.waiting;
+}
+
 /* Whether the last known state of the name, from the server or in this process, was
- * another holder. */
+ * another holder, or another claim to which it is granted. */
 static bool is_known_busy(const lease *l)
 {
   switch (l->state) {
@@ -162,13 +170,16 @@ static void waiting_is_over(claim *c)
   lease *l = lease_of_claim(c);
   const route *r = l->route;
 
-  if (l->state == LEASE_ASKING && l->ask.sendings > 0 && !is_known_busy(l))
+  if (is_at(c, LEASE_CONFIRMING) ||
+      (l->state == LEASE_ASKING && l->ask.sendings > 0 && !is_known_busy(l)))
     claim_fail(c, DIBS_UNKNOWN, r->is_up ? "the server has not answered in time"
                                          : r->down_words);
   else if (!route_is_usable(r))
     claim_fail(c, r->down_why, r->down_words);
   else if (lease_is_undecided(l))
     claim_fail(c, l->undecided_why, r->undecided_words);
+  else if (is_at(c, LEASE_ACKING))
+    claim_fail(c, DIBS_ERR_NOT_REPLICATED, TOO_FEW_ACKS_WORDS);
   else if (c->spec.is_try || !is_known_busy(l))
     claim_fail(c, DIBS_ERR_UNREACHABLE, "the server has not answered in time");
   else

@@ -44,6 +44,8 @@ typedef enum lease_state {
 /* Why a free name is refused: a lease of the lost past may go on. */
 #define QUARANTINE_WORDS \
   "quarantine: after a restart or failover the server makes no new holders for this time"
+#define TOO_FEW_ACKS_WORDS \
+  "too few replicas have acknowledged the lock in time; it was given back"
 
 /* Sets of states. */
 #define IN(state) (1U << (state))

@@ -194,6 +194,20 @@ static void nobody_else_waits_for_them(void **state)
   assert_int_equal(ask.status, DIBS_ERR_NOT_REPLICATED);
 }
 
+/* No other client has the name: neither DIBS_TIMED_OUT nor DIBS_BUSY. */
+static void a_limit_that_ends_before_the_replicas_answer_is_no_other_holder(void **state)
+{
+  dibs_lock_options o = with_replicas(1, LIVE_LONG_MS, 0);
+  dibs_hold *hold = NULL;
+
+  (void)state;
+  pause_replicas(1);
+  o.wait_ms = SHORT_MS;
+  live_expect(client, dibs_lock(client, "alone", &o, &hold), DIBS_ERR_NOT_REPLICATED);
+  live_expect(client, dibs_try_lock(client, "alone", &o, &hold), DIBS_ERR_NOT_REPLICATED);
+  live_expect(client, live_try(client, "alone"), DIBS_OK);
+}
+
 static void on_disk_where_the_server_can_tell(void **state)
 {
   dibs_lock_options o = with_replicas(1, LIVE_LONG_MS, DIBS_LOCK_FSYNC);
@@ -222,6 +236,7 @@ int main(void)
     CASE(so_many_as_were_asked_for),
     CASE(a_majority_counts_the_primary),
     CASE(too_few_is_undone),
+    CASE(a_limit_that_ends_before_the_replicas_answer_is_no_other_holder),
     CASE(too_few_is_reported),
     CASE(a_release_waits_for_no_replica),
     CASE(nobody_else_waits_for_them),

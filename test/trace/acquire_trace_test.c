@@ -318,6 +318,22 @@ static void a_grant_after_a_long_silence_waits_for_its_renewal(void **state)
   peer_free(p);
 }
 
+/* The server granted it to this client: DIBS_TIMED_OUT would say that another one has it. */
+static void a_limit_that_ends_before_a_grant_is_confirmed_is_no_other_holder(void **state)
+{
+  struct peer *p = peer_queued((struct wish){ .ttl_ms = 4000, .wait_ms = 3600 });
+
+  (void)state;
+  peer_stop_ms(p, 3500);
+  peer_hands_over(p, "grant " A ":1:60 4000 0 n");
+  peer_expect(p, "acquire*");
+  peer_expect(p, "renew " A ":1:60");
+  peer_advance_ms(p, 100);
+  peer_expect_told(p, "failed a DIBS_UNKNOWN");
+  peer_expect(p, "cancel 1");
+  peer_free(p);
+}
+
 static void a_grant_that_its_renewal_does_not_confirm_is_asked_anew(void **state)
 {
   struct peer *p = peer_queued((struct wish){ .ttl_ms = 4000 });
@@ -683,6 +699,7 @@ int main(void)
     cmocka_unit_test(a_renewal_of_the_holder_starts_the_watch_again),
     cmocka_unit_test(after_a_step_of_the_servers_clock_the_estimate_is_withheld),
     cmocka_unit_test(a_grant_after_a_long_silence_waits_for_its_renewal),
+    cmocka_unit_test(a_limit_that_ends_before_a_grant_is_confirmed_is_no_other_holder),
     cmocka_unit_test(a_grant_that_its_renewal_does_not_confirm_is_asked_anew),
     cmocka_unit_test(a_new_inbox_asks_again_at_once),
     cmocka_unit_test(a_deaf_inbox_is_replaced),
