@@ -112,7 +112,7 @@ static dibs_status report_end(dibs_sandbox *s, const sandbox_plan *plan, dibs_er
   which = SANDBOX_SERVER_ENDED - word;
   s->lacks_port = plan->nodes[which].port > 0 && !port_is_free(plan->nodes[which].port);
   log_tail(plan->runs[which].place.log, tail, sizeof(tail));
-  return failure(error, DIBS_ERR_UNREACHABLE, "sandbox: %s ended at once; the end of its log: %s",
+  return failure(error, DIBS_ERR_UNREACHABLE, "sandbox: %s ended; the end of its log: %s",
                  sandbox_plan_name(plan, which, name, sizeof(name)), tail);
 }
 
@@ -160,6 +160,16 @@ static dibs_status wait_until_it_serves(dibs_sandbox *s, const sandbox_plan *pla
   return DIBS_OK;
 }
 
+static dibs_status form(dibs_sandbox *s, const sandbox_plan *plan, int64_t until,
+                        dibs_error *error)
+{
+  struct pollfd wait = { .fd = s->control, .events = POLLIN };
+  dibs_status status = sandbox_plan_form(plan, s->control, until, error);
+
+  /* The end of a server is seen in its replies first. */
+  return status != DIBS_OK && poll(&wait, 1, PING_MS) > 0 ? report_end(s, plan, error) : status;
+}
+
 /* Starts the servers in the new directory. */
 static dibs_status fill_sandbox(dibs_sandbox *s, const dibs_sandbox_options *options,
                                 int64_t until, char *ret_url, size_t url_size,
@@ -179,7 +189,7 @@ static dibs_status fill_sandbox(dibs_sandbox *s, const dibs_sandbox_options *opt
   for (int i = 0; i < plan.count && status == DIBS_OK; i++)
     status = wait_until_it_serves(s, &plan, i, until, error);
   if (status == DIBS_OK)
-    status = sandbox_plan_form(&plan, until, error);
+    status = form(s, &plan, until, error);
   sandbox_plan_free(&plan);
   return status;
 }

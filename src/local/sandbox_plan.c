@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,11 +168,20 @@ const char *sandbox_plan_name(const sandbox_plan *plan, int which, char *ret_nam
 
 /* ---- the deployment ---- */
 
+typedef struct forming {
+  former former;
+  const sandbox_plan *plan;
+  int control;
+} forming;
+
 static bool ask(void *data, int node, const char *command, char *ret_text, size_t size)
 {
-  const sandbox_plan *plan = data;
+  forming *f = data;
+  struct pollfd news = { .fd = f->control, .events = POLLIN };
 
-  return ask_text(plan->runs[node].place.socket, ASK_MS, command, ret_text, size)
+  if (poll(&news, 1, 0) > 0)
+    f->former.until = 0;      /* a server has ended: nothing to wait for */
+  return ask_text(f->plan->runs[node].place.socket, ASK_MS, command, ret_text, size)
          == ANSWER_PONG;
 }
 
@@ -193,19 +203,23 @@ static bool form_with_sentinels(former *f, const sandbox_plan *plan)
   return is_done;
 }
 
-dibs_status sandbox_plan_form(const sandbox_plan *plan, int64_t until, dibs_error *error)
+dibs_status sandbox_plan_form(const sandbox_plan *plan, int control, int64_t until,
+                              dibs_error *error)
 {
-  former f = { .ask = ask, .data = (void *)(uintptr_t)plan, .nodes = plan->nodes,
-               .count = plan->count, .until = until };
+  forming f = { .former = { .ask = ask, .nodes = plan->nodes, .count = plan->count,
+                            .until = until },
+                .plan = plan,
+                .control = control };
   bool is_done = true;
 
+  f.former.data = &f;
   if (plan->kind == DIBS_SANDBOX_CLUSTER)
-    is_done = form_cluster(&f, plan->count);
+    is_done = form_cluster(&f.former, plan->count);
   else if (plan->kind == DIBS_SANDBOX_SENTINEL)
-    is_done = form_with_sentinels(&f, plan);
+    is_done = form_with_sentinels(&f.former, plan);
   return is_done ? DIBS_OK
                  : failure(error, DIBS_ERR_UNREACHABLE,
-                           "sandbox: the deployment is not ready: %s", f.why);
+                           "sandbox: the deployment is not ready: %s", f.former.why);
 }
 
 bool sandbox_plan_url(const sandbox_plan *plan, char *ret_url, size_t size)

@@ -30,8 +30,10 @@ void sandbox_plan_free(sandbox_plan *plan);
 /* What messages call a server: "the server", or "server 2 of 3, 127.0.0.1:12345,". */
 const char *sandbox_plan_name(const sandbox_plan *plan, int which, char *ret_name, size_t size);
 
-/* Forms the deployment, once all servers reply. */
-dibs_status sandbox_plan_form(const sandbox_plan *plan, int64_t until, dibs_error *error);
+/* Forms the deployment, once all servers reply. Waits no longer when there is a message of the
+ * watcher at `control`. */
+dibs_status sandbox_plan_form(const sandbox_plan *plan, int control, int64_t until,
+                              dibs_error *error);
 
 /* false: `size` is too small. */
 bool sandbox_plan_url(const sandbox_plan *plan, char *ret_url, size_t size);

@@ -197,6 +197,15 @@ def a_server_that_ends_is_named_with_its_own_log():
     contains(done.err, 'out of luck')
 
 
+def a_server_that_ends_while_the_cluster_forms_is_named_at_once():
+    env = _server_program('nodes=$(sed "s,.* --dir \\([^ ]*\\) .*,\\1/nodes.conf," <<<"$*"); '
+                          '[ $which != 1 ] || { until grep -qs "myself.* 8192-16383" $nodes; do '
+                          'sleep 0.01; done; kill -9 $$; } &')
+    done = dibs('sandbox', '--cluster', '2', '--', 'true', env=env)     # of its 40 s
+    equal(done.code, 69, done)
+    contains(done.err, 'server 2 of 2, 127.0.0.1:')
+
+
 def a_kept_sandbox_keeps_its_directory_when_one_of_its_servers_ends():
     done = dibs('sandbox', '--quorum', '3', '--keep', env=HOME)
     ports = _ports_of(done.out)
@@ -214,7 +223,7 @@ def a_kept_sandbox_keeps_its_directory_when_one_of_its_servers_ends():
 def a_signal_ends_a_sandbox_that_is_still_starting():
     mark = temporary_file()
     env = _server_program('[ $which != 0 ] || echo "$$ $*" >%s; exec sleep 600' % mark)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
         process = start('sandbox', '--quorum', '3', '--', 'echo', 'ran', env=env)
         words = until_text(mark, '\n').split()
         open(mark, 'w').close()
