@@ -194,25 +194,25 @@ static dibs_status fill_sandbox(dibs_sandbox *s, const dibs_sandbox_options *opt
   return status;
 }
 
-static dibs_status make_sandbox(dibs_sandbox **ret_sandbox, dibs_error *error)
+/* NULL: *ret_status says why. */
+static dibs_sandbox *make_sandbox(dibs_status *ret_status, dibs_error *error)
 {
   dibs_sandbox *s = calloc(1, sizeof(*s));
-  dibs_status status;
 
-  if (s == NULL)
-    return failure(error, DIBS_ERR_NO_MEMORY, "sandbox: no memory");
+  if (s == NULL) {
+    *ret_status = failure(error, DIBS_ERR_NO_MEMORY, "sandbox: no memory");
+    return NULL;
+  }
   s->owner = getpid();
   s->control = -1;
   (void)snprintf(s->directory, sizeof(s->directory), "/tmp/%s%ld-XXXXXX", prefix,
                  (long)s->owner);
-  if (mkdtemp(s->directory) == NULL) {
-    status = failure(error, DIBS_ERR_SYSTEM, "sandbox: %s cannot be made: %s",
-                     s->directory, strerror(errno));
-    free(s);
-    return status;
-  }
-  *ret_sandbox = s;
-  return DIBS_OK;
+  if (mkdtemp(s->directory) != NULL)
+    return s;
+  *ret_status = failure(error, DIBS_ERR_SYSTEM, "sandbox: %s cannot be made: %s",
+                        s->directory, strerror(errno));
+  free(s);
+  return NULL;
 }
 
 dibs_status sandbox_start(const dibs_sandbox_options *options, dibs_sandbox **ret_sandbox,
@@ -228,8 +228,8 @@ dibs_status sandbox_start(const dibs_sandbox_options *options, dibs_sandbox **re
     return failure(error, DIBS_ERR_ARGUMENT, "sandbox: ret_sandbox or ret_url is NULL");
   sweep();
   for (int i = 0; i < PORT_TRIES && lacks_port; i++) {
-    status = make_sandbox(&s, error);
-    if (status != DIBS_OK)
+    s = make_sandbox(&status, error);
+    if (s == NULL)
       return status;
     status = fill_sandbox(s, options, until, ret_url, url_size, error);
     lacks_port = s->lacks_port;
