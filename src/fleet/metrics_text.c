@@ -177,7 +177,7 @@ static void bucket(sample *s, size_t i, uint64_t below)
   sample_begin(s, "_bucket");
   label_begin(s, "le");
   if (i + 1 < DIBS_FLEET_BUCKETS)
-    add_millionths(&s->text, (uint64_t)100 << i);
+    add_millionths(&s->text, (uint64_t)dibs_fleet_bound_us(i));
   else
     text_add(&s->text, "+Inf");
   text_add(&s->text, "\"");

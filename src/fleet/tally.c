@@ -94,9 +94,15 @@ static fleet_row *row_of(const fleet_note *n)
 
 /* ---- numbers ---- */
 
-int64_t dibs_fleet_bound_us(size_t bucket)
+/* Not the exported function, which a program may replace: it is called for each duration. */
+static int64_t bound_us(size_t bucket)
 {
   return bucket + 1 >= DIBS_FLEET_BUCKETS ? INT64_MAX : (int64_t)100 << bucket;
+}
+
+int64_t dibs_fleet_bound_us(size_t bucket)
+{
+  return bound_us(bucket);
 }
 
 static void changed(fleet *f, bool has_counts, instant now)
@@ -112,7 +118,7 @@ static void series_count(series *s, span lasted)
   int64_t us = lasted.ns > 0 ? span_to_us(lasted) : 0;
   size_t bucket = 0;
 
-  while (us > dibs_fleet_bound_us(bucket))
+  while (us > bound_us(bucket))
     bucket++;
   s->sum_us += (uint64_t)us;
   s->buckets[bucket]++;
