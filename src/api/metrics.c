@@ -74,7 +74,7 @@ static dibs_status result_read(client_record *c, metrics_result **ret)
 dibs_status dibs_metrics_read(dibs_client *client, dibs_metrics **ret_metrics)
 {
   client_record *c;
-  metrics_result *r;
+  metrics_result *r = NULL;
   dibs_status status = client_begin(client, false, &c);
 
   if (status != DIBS_OK)
@@ -82,7 +82,7 @@ dibs_status dibs_metrics_read(dibs_client *client, dibs_metrics **ret_metrics)
   if (ret_metrics == NULL)
     return client_end(c, client_refuse(c, DIBS_ERR_ARGUMENT, "ret_metrics is NULL"));
   status = result_read(c, &r);
-  if (status == DIBS_OK)
+  if (r != NULL)
     *ret_metrics = &r->shown;
   return client_end(c, status);
 }
@@ -129,7 +129,7 @@ dibs_status dibs_metrics_write(dibs_client *client, uint32_t flags, dibs_metrics
   metrics_out out = { .is_classic = (flags & DIBS_METRICS_PROMETHEUS) != 0, .add = add,
                       .data = &w };
   client_record *c;
-  metrics_result *r;
+  metrics_result *r = NULL;
   dibs_status status = client_begin(client, false, &c);
 
   if (status != DIBS_OK)
@@ -137,7 +137,7 @@ dibs_status dibs_metrics_write(dibs_client *client, uint32_t flags, dibs_metrics
   if (fault_of(flags, writer) != NULL)
     return client_end(c, client_refuse(c, DIBS_ERR_ARGUMENT, fault_of(flags, writer)));
   status = result_read(c, &r);
-  if (status == DIBS_OK) {
+  if (r != NULL) {
     metrics_client(&out, &r->shown,
                    (flags & (DIBS_METRICS_PROMETHEUS | DIBS_METRICS_NO_END)) == 0);
     (void)result_free(r);
