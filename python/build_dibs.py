@@ -17,7 +17,7 @@ import cffi
 
 # In the order of their includes; the package uses no others.
 HEADERS = ('status', 'version', 'client', 'lock', 'async', 'rwlock', 'semaphore', 'many', 'latch',
-           'barrier', 'rate', 'election', 'guard', 'data', 'map', 'list', 'set')
+           'barrier', 'rate', 'election', 'data', 'guard', 'map', 'list', 'set')
 
 # All of them find their receiver by the number in the last argument: dibs/callbacks.py.
 CALLBACKS = """

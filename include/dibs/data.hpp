@@ -252,6 +252,21 @@ class map : public detail::data {
     return admitted(dibs_guarded_hdel(client_, name_.c_str(), under.fence(), &field, 1));
   }
 
+  /* The value of `key`, and the highest fence of a guarded write to this map (0: none), of one
+   * moment. */
+  [[nodiscard]] std::pair<std::optional<std::string>, std::uint64_t>
+  get_guarded(const std::string &key) const
+  {
+    detail::handed_out found;
+    std::uint64_t fence = 0;
+
+    whole(key);
+    detail::check(client_,
+                  dibs_guarded_hget(client_, name_.c_str(), key.c_str(), found.put(), &fence),
+                  name_);
+    return {found.copy(), fence};
+  }
+
   /* `visitor(std::string_view key, std::string_view value)`; views end with the call. One whose
    * data() is nullptr found no room: it is longer than the library reads. */
   template <class Visitor>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* dibs/guard.h - guarded writes: done only if their fence is not older than the last one seen.
+/* dibs/guard.h - guarded writes: done only if their fence is not older than the last one seen;
+ * and reads of what they wrote, with that fence.
  *
  * A lease cannot stop a program that was suspended past its end and resumes in the middle of a
  * write. The resource can, if each write carries the fence of the hold it was done under,
@@ -12,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <dibs/data.h>
 #include <dibs/lock.h>
 
 #ifdef __cplusplus
@@ -85,6 +87,30 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_del(
  * NULL. A number that would overflow is DIBS_ERR_SERVER, and nothing is written. */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_incr(
   dibs_client *client, const char *key, uint64_t fence, int64_t by, int64_t *ret_value);
+
+/* Reads the string `key`, and the highest fence that a guarded write to it had, in one request to
+ * the primary: both are of one moment.
+ *
+ * `ret_value`  receives the value, or NULL if there is none; free it with dibs_value_free().
+ * `ret_fence`  may be NULL; receives the fence; 0: no guarded write was done, or `key` ended
+ *           more than a day ago. A fence above that of your own hold is of a later holder: your
+ *           hold has ended. One that is not above does not prove that it stands.
+ * Returns   DIBS_OK      also without a value.
+ *           DIBS_ERR_WRONG_TYPE  the key holds another kind of value, or that of its fence does.
+ *           DIBS_ERR_UNSUPPORTED  the value is over DIBS_DATA_MAX, and another client reads it
+ *                        by GET; or this client has a quorum of servers.
+ *           DIBS_ERR_ARGUMENT, the server's faults. Outputs are set only with DIBS_OK.
+ * Thread    any; blocks as a guarded write does; not from a callback.
+ * Source    doc/guide/fencing.md.
+ * Since     0.5 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_get(
+  dibs_client *client, const char *key, dibs_value **ret_value, uint64_t *ret_fence);
+
+/* Reads `field` (up to DIBS_KEY_MAX bytes) of the hash `key`, and the highest fence that a
+ * guarded write to any of its fields had. All else as dibs_guarded_get(). Since 0.5 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_hget(
+  dibs_client *client, const char *key, const char *field, dibs_value **ret_value,
+  uint64_t *ret_fence);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,7 @@
 from typing import Any, List, Mapping, Optional, Sequence, Tuple
 
 from dibs._dibs import ffi, lib
-from dibs.call import Data, Named, c_text, to_bytes, to_ms
+from dibs.call import Data, Named, c_text, take_value, to_bytes, to_ms
 
 
 def fence_admits(last_seen: int, fence: int) -> bool:
@@ -38,6 +38,18 @@ class Guarded(Named):
         """Sets a string, with a time to live in seconds, or without."""
         data = to_bytes(value)
         self._do(lib.dibs_guarded_set, fence, ffi.from_buffer(data), len(data), to_ms(ttl))
+
+    def get(self) -> Tuple[Optional[bytes], int]:
+        """The string, or None, and the highest fence of a guarded write (0: none), of one moment."""
+        value, fence = ffi.new('dibs_value **'), ffi.new('uint64_t *')
+        self._do(lib.dibs_guarded_get, value, fence)
+        return take_value(value[0]), int(fence[0])
+
+    def hget(self, name: str) -> Tuple[Optional[bytes], int]:
+        """A field of a hash, or None, and the highest fence of the hash, of one moment."""
+        value, fence = ffi.new('dibs_value **'), ffi.new('uint64_t *')
+        self._do(lib.dibs_guarded_hget, c_text('field', name), value, fence)
+        return take_value(value[0]), int(fence[0])
 
     def hset(self, fence: int, fields: Mapping[str, Data]) -> None:
         """Sets fields of a hash at once, 1 to 1000 of them."""

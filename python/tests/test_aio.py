@@ -196,7 +196,10 @@ async def test_questions_and_data_are_answered(own, client, name):
     assert await guarded.incr(5, 2) == 2
     with pytest.raises(dibs.Fenced):
         await guarded.incr(4)
+    assert await guarded.get() == (b'2', 5)
     await guarded.delete(6)
+    await guarded.hset(6, {'f': 'v'})
+    assert await guarded.hget('f') == (b'v', 6)
     it = own.map(name + '.m')
     await it.put('a', 'b')
     assert await it.items() == {b'a': b'b'} and await it.ttl() is None and await it.delete()

@@ -115,10 +115,15 @@ def test_an_old_fence_writes_nothing(client, server, name):
     guarded.set(7, 'new', ttl=100)
     with pytest.raises(dibs.Fenced):
         guarded.set(6, 'old')
-    assert 'new' in server.ask('GET', name)
+    assert guarded.get() == (b'new', 7)
     guarded.delete(8)
+    assert guarded.get() == (None, 8)
     guarded.hset(9, {'a': b'1\0', 'b': '2'})
+    assert guarded.hget('a') == (b'1\0', 9)
     guarded.hdel(9, ['a'])
+    assert guarded.hget('a') == (None, 9)
+    with pytest.raises(dibs.WrongType):
+        guarded.get()
     assert server.ask('HGETALL', name).split() == ['*2', '$1', 'b', '$1', '2']
     assert client.guarded(name + '.n').incr(1, 5) == 5
     with pytest.raises(TypeError, match='list'):

@@ -217,31 +217,37 @@ static dibs_status too_long(client_record *c, size_t size)
 }
 
 /* A change was executed, so the status cannot be "nothing was done". */
-static dibs_status no_memory(client_record *c, data_verb verb)
+static dibs_status no_memory(client_record *c, bool is_read)
 {
-  if (data_is_read(verb))
+  if (is_read)
     return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
   return client_refuse(c, DIBS_UNKNOWN,
                        "the change was made, but there is no memory for the previous value");
 }
 
-dibs_status data_hand_out(client_record *c, data_verb verb, const resp_reply *r,
-                          dibs_value **ret_value)
+dibs_status data_value_out(client_record *c, const data_value *v, bool is_read,
+                           dibs_value **ret_value)
 {
   dibs_value *copy = NULL;
-  data_value v;
 
-  if (!data_value_answer(r, &v))
-    return data_answer_is_odd(c);
-  if (v.is_there && v.bytes == NULL)
-    return too_long(c, v.size);
-  if (v.is_there) {
-    copy = value_copy(&c->memory, &v);
+  if (v->is_there && v->bytes == NULL)
+    return too_long(c, v->size);
+  if (v->is_there) {
+    copy = value_copy(&c->memory, v);
     if (copy == NULL)
-      return no_memory(c, verb);
+      return no_memory(c, is_read);
   }
   *ret_value = copy;
   return DIBS_OK;
+}
+
+dibs_status data_hand_out(client_record *c, data_verb verb, const resp_reply *r,
+                          dibs_value **ret_value)
+{
+  data_value v;
+
+  return data_value_answer(r, &v) ? data_value_out(c, &v, data_is_read(verb), ret_value)
+                                  : data_answer_is_odd(c);
 }
 
 dibs_bytes data_bytes_of(const data_value *v)

@@ -55,7 +55,9 @@ dibs_status data_check(client_record *c, data_wish *w);
 dibs_status data_run(client_record *c, const data_call *call, question *q);
 dibs_status data_run_until(client_record *c, const data_call *call, question *q,
                            instant give_up_at);
-/* Copies the value of a reply for the program. */
+/* Copies a value for the program. */
+dibs_status data_value_out(client_record *c, const data_value *v, bool is_read,
+                           dibs_value **ret_value);
 dibs_status data_hand_out(client_record *c, data_verb verb, const resp_reply *r,
                           dibs_value **ret_value);
 dibs_bytes data_bytes_of(const data_value *v);

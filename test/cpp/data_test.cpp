@@ -68,6 +68,9 @@ static void an_outdated_hold_writes_nothing()
 
   CHECK(map.put_guarded(second, "k", "second"));
   CHECK(!map.put_guarded(first, "k", "late") && !map.remove_guarded(first, "k"));
+  CHECK(map.get_guarded("k").first == "second");
+  CHECK(map.get_guarded("k").second == second.fence());
+  CHECK(!map.get_guarded("none").first);
   CHECK(map.get("k") == "second" && map.remove_guarded(second, "k") && !map.contains("k"));
   CHECK(thrown_by([&] { (void)map.put_guarded(second, zeros, ""); }) == DIBS_ERR_ARGUMENT);
 }

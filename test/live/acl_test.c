@@ -275,6 +275,7 @@ static void guarded(const struct stage *s)
   dibs_lock_options o = lock_options(s);
   dibs_hold *hold;
   dibs_field field = { "f", "v", 1 };
+  dibs_value *value = NULL;
   int64_t sum = 0;
   uint64_t fence;
 
@@ -284,6 +285,10 @@ static void guarded(const struct stage *s)
   live_expect(s->a, dibs_guarded_set(s->a, "stock:1", fence, "5", 1, 0), DIBS_OK);
   live_expect(s->a, dibs_guarded_incr(s->a, "stock:2", fence, 3, &sum), DIBS_OK);
   live_expect(s->a, dibs_guarded_hset(s->a, "stock:3", fence, &field, 1), DIBS_OK);
+  live_expect(s->a, dibs_guarded_get(s->a, "stock:1", &value, NULL), DIBS_OK);
+  value = dibs_value_free(value);
+  live_expect(s->a, dibs_guarded_hget(s->a, "stock:3", "f", &value, NULL), DIBS_OK);
+  value = dibs_value_free(value);
   live_expect(s->a, dibs_guarded_hdel(s->a, "stock:3", fence, &field.name, 1), DIBS_OK);
   live_expect(s->a, dibs_guarded_del(s->a, "stock:1", fence), DIBS_OK);
   assert_int_equal(dibs_release(hold), DIBS_OK);

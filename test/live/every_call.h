@@ -147,6 +147,8 @@ static bool on_finding(const dibs_finding *finding, void *data)
   X(dibs_guarded_hdel, t->name, 1, two, 2) \
   X(dibs_guarded_del, t->name, 1) \
   X(dibs_guarded_incr, t->name, 1, 1, &t->number) \
+  X(dibs_guarded_get, t->name, &t->value, &t->unsigned_number) \
+  X(dibs_guarded_hget, t->name, "f", &t->value, &t->unsigned_number) \
   X(dibs_inspect, t->name, &t->inspection) \
   X(dibs_inspect_bytes, t->name, strlen(t->name), &t->inspection) \
   X(dibs_list, NULL, on_lock_seen, NULL) \

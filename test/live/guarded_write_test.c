@@ -188,6 +188,129 @@ static void each_guarded_write_writes_and_is_refused_when_older(void **state)
   assert_string_equal(stored("person"), "-6");
 }
 
+/* ---- reads ---- */
+
+/* With `field`, of a hash. NULL `wanted`: there is no value. */
+static void expect_read(const char *key, const char *field, const char *wanted, uint64_t fence)
+{
+  dibs_value *value = NULL;
+  uint64_t seen = fence + 1;
+
+  live_expect(far, field != NULL ? dibs_guarded_hget(far, key, field, &value, &seen)
+                                 : dibs_guarded_get(far, key, &value, &seen), DIBS_OK);
+  if (wanted == NULL)
+    assert_null(value);
+  else
+    assert_string_equal(value->bytes, wanted);
+  assert_true(seen == fence);
+  value = dibs_value_free(value);
+}
+
+static void a_read_has_the_value_and_the_fence_of_the_last_write(void **state)
+{
+  live_needs_keys();
+  const dibs_field fields[] = { { "name", "Anna", 4 }, { "empty", NULL, 0 } };
+  dibs_value *value = NULL;
+
+  (void)state;
+  expect_read("read", NULL, NULL, 0);
+  live_expect(far, set(far, "read", 9007199254740993u, "v"), DIBS_OK);
+  live_expect_refused(far, set(far, "read", 9007199254740992u, "old"), DIBS_FENCED);
+  expect_read("read", NULL, "v", 9007199254740993u);
+  live_expect(far, dibs_guarded_set(far, "read", 9007199254740993u, "a\0b", 3, 0), DIBS_OK);
+  live_expect(far, dibs_guarded_get(far, "read", &value, NULL), DIBS_OK);
+  assert_int_equal(value->size, 3);
+  assert_memory_equal(value->bytes, "a\0b", 4);
+  value = dibs_value_free(value);
+  live_expect(far, dibs_guarded_del(far, "read", INT64_MAX), DIBS_OK);
+  expect_read("read", NULL, NULL, INT64_MAX);
+  test_server_command(live_server, "SET unguarded plain");
+  expect_read("unguarded", NULL, "plain", 0);
+  live_expect(far, dibs_guarded_hset(far, "people", 5, fields, 2), DIBS_OK);
+  expect_read("people", "name", "Anna", 5);
+  expect_read("people", "empty", "", 5);
+  expect_read("people", "none", NULL, 5);
+}
+
+static void a_read_that_is_refused_says_why_and_sets_nothing(void **state)
+{
+  live_needs_keys();
+  char too_long[514], *big = calloc(1, DIBS_DATA_MAX + 1);
+  dibs_value *value = NULL;
+  uint64_t fence = 77;
+
+  (void)state;
+  assert_non_null(big);
+  memset(too_long, 'x', 513);
+  too_long[513] = 0;
+#define REFUSES(call, why, word)                                                              \
+  do {                                                                                        \
+    live_expect(far, (call), (why));                                                          \
+    live_expect_words(far, (word));                                                           \
+  } while (0)
+  REFUSES(dibs_guarded_get(far, NULL, &value, &fence), DIBS_ERR_ARGUMENT, "key is NULL");
+  REFUSES(dibs_guarded_get(far, "", &value, &fence), DIBS_ERR_ARGUMENT, "empty");
+  REFUSES(dibs_guarded_get(far, too_long, &value, &fence), DIBS_ERR_ARGUMENT, "512");
+  REFUSES(dibs_guarded_get(far, "a}b", &value, &fence), DIBS_ERR_ARGUMENT, "tag");
+  REFUSES(dibs_guarded_get(far, "k", NULL, &fence), DIBS_ERR_ARGUMENT, "answer");
+  REFUSES(dibs_guarded_hget(far, "k", NULL, &value, &fence), DIBS_ERR_ARGUMENT, "field");
+  test_server_command(live_server, "RPUSH list x");
+  REFUSES(dibs_guarded_get(far, "list", &value, &fence), DIBS_ERR_WRONG_TYPE, "another kind");
+  REFUSES(dibs_guarded_hget(far, "list", "f", &value, &fence), DIBS_ERR_WRONG_TYPE, "another kind");
+  live_expect(far, set(far, "text", 1, "v"), DIBS_OK);
+  REFUSES(dibs_guarded_hget(far, "text", "f", &value, &fence), DIBS_ERR_WRONG_TYPE, "another kind");
+  test_server_command(live_server, "SET dibs:f:{text} strange");
+  REFUSES(dibs_guarded_get(far, "text", &value, &fence), DIBS_ERR_WRONG_TYPE, "fence");
+  test_server_command(live_server, "DEL dibs:f:{text}");
+  live_expect(far, dibs_guarded_set(far, "big", 1, big, DIBS_DATA_MAX + 1, 0), DIBS_OK);
+  REFUSES(dibs_guarded_get(far, "big", &value, &fence), DIBS_ERR_UNSUPPORTED, "1048577");
+#undef REFUSES
+  assert_int_equal(dibs_guarded_get(NULL, "k", &value, &fence), DIBS_ERR_ARGUMENT);
+  assert_null(value);
+  assert_true(fence == 77);
+  live_expect(far, dibs_guarded_set(far, "big", 1, big, DIBS_DATA_MAX, 0), DIBS_OK);
+  live_expect(far, dibs_guarded_get(far, "big", &value, NULL), DIBS_OK);
+  assert_int_equal(value->size, DIBS_DATA_MAX);
+  value = dibs_value_free(value);
+  free(big);
+}
+
+enum { RISES = 300 };
+
+static void *write_fences(void *data)
+{
+  char text[24];
+
+  for (uint64_t fence = 1; fence <= RISES; fence++) {
+    (void)snprintf(text, sizeof(text), "%llu", (unsigned long long)fence);
+    if (set(data, "moment", fence, text) != DIBS_OK)
+      return NULL;
+  }
+  return data;
+}
+
+static void the_value_and_the_fence_of_a_read_are_of_one_moment(void **state)
+{
+  live_needs_keys();
+  dibs_value *value = NULL;
+  uint64_t fence = 0;
+  pthread_t thread;
+  void *is_done;
+
+  (void)state;
+  live_expect(far, set(far, "moment", 1, "1"), DIBS_OK);
+  assert_int_equal(pthread_create(&thread, NULL, write_fences, near), 0);
+  while (fence < RISES) {
+    live_expect(far, dibs_guarded_get(far, "moment", &value, &fence), DIBS_OK);
+    assert_non_null(value);
+    promise_kept(strtoull(value->bytes, NULL, 10) == fence, "value %s with fence %llu",
+                 value->bytes, (unsigned long long)fence);
+    value = dibs_value_free(value);
+  }
+  assert_int_equal(pthread_join(thread, &is_done), 0);
+  assert_non_null(is_done);
+}
+
 static void values_are_bytes_and_may_be_long(void **state)
 {
   live_needs_keys();
@@ -291,6 +414,7 @@ static void the_documented_permissions_are_enough(void **state)
   live_needs_one_server();
   const dibs_field field = { "f", "v", 1 };
   const char *const names[] = { "f" };
+  dibs_value *value = NULL;
   dibs_client *weak;
   char url[256];
 
@@ -306,6 +430,11 @@ static void the_documented_permissions_are_enough(void **state)
   live_expect(weak, set(weak, "acl:s", 1, "v"), DIBS_OK);
   live_expect(weak, dibs_guarded_incr(weak, "acl:n", 1, 1, NULL), DIBS_OK);
   live_expect(weak, dibs_guarded_hset(weak, "acl:h", 1, &field, 1), DIBS_OK);
+  live_expect(weak, dibs_guarded_get(weak, "acl:s", &value, NULL), DIBS_OK);
+  value = dibs_value_free(value);
+  live_expect(weak, dibs_guarded_hget(weak, "acl:h", "f", &value, NULL), DIBS_OK);
+  value = dibs_value_free(value);
+  live_expect(weak, dibs_guarded_get(weak, "other", &value, NULL), DIBS_ERR_DENIED);
   live_expect(weak, dibs_guarded_hdel(weak, "acl:h", 1, names, 1), DIBS_OK);
   live_expect(weak, dibs_guarded_del(weak, "acl:s", 1), DIBS_OK);
   live_expect(weak, set(weak, "other", 1, "v"), DIBS_ERR_DENIED);
@@ -385,6 +514,24 @@ static void a_sum_whose_answer_was_lost_counts_once(void **state)
                (long long)sum, stored("lost"));
   live_expect(near, dibs_guarded_incr(near, "lost", 1, 5, &sum), DIBS_OK);
   assert_int_equal(sum, 10);
+}
+
+static void a_read_whose_answer_was_lost_is_repeated(void **state)
+{
+  live_needs_one_server();
+  uint64_t cuts, fence = 0;
+  dibs_value *value = NULL;
+
+  (void)state;
+  live_expect(near, set(near, "reread", 4, "v"), DIBS_OK);
+  live_expect(near, dibs_guarded_get(near, "reread", &value, NULL), DIBS_OK);
+  value = dibs_value_free(value);
+  cuts = lose_next();
+  live_expect(near, dibs_guarded_get(near, "reread", &value, &fence), DIBS_OK);
+  assert_true(test_proxy_wait_for_cuts(proxy, cuts + 1, LIVE_LONG_MS));
+  assert_string_equal(value->bytes, "v");
+  assert_int_equal(fence, 4);
+  value = dibs_value_free(value);
 }
 
 static bool has_sum(void *key)
@@ -538,6 +685,9 @@ int main(int argc, char **argv)
     cmocka_unit_test(a_holder_that_slept_past_its_lease_is_fenced),
     cmocka_unit_test(fences_rise_also_when_the_key_of_the_lock_is_gone),
     cmocka_unit_test(each_guarded_write_writes_and_is_refused_when_older),
+    cmocka_unit_test(a_read_has_the_value_and_the_fence_of_the_last_write),
+    cmocka_unit_test(a_read_that_is_refused_says_why_and_sets_nothing),
+    cmocka_unit_test(the_value_and_the_fence_of_a_read_are_of_one_moment),
     cmocka_unit_test(values_are_bytes_and_may_be_long),
     cmocka_unit_test(a_server_that_forgot_the_scripts_is_told_them),
     cmocka_unit_test(a_key_of_another_kind_is_told_as_such),
@@ -546,6 +696,7 @@ int main(int argc, char **argv)
     cmocka_unit_test(the_documented_permissions_are_enough),
     cmocka_unit_test(fences_of_holds_that_are_not_exclusive_are_refused_by_name),
     cmocka_unit_test(the_rule_for_other_stores_lets_in_the_same_and_the_newer),
+    cmocka_unit_test(a_read_whose_answer_was_lost_is_repeated),
     cmocka_unit_test(a_sum_whose_answer_was_lost_counts_once),
     cmocka_unit_test(a_sum_that_the_program_repeats_counts_once),
     cmocka_unit_test(a_repeated_sum_counts_once_also_behind_a_newer_fence),

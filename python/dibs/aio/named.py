@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """dibs.aio.named - semaphores, latches, barriers, rate limiters, guarded writes for asyncio; each
 as in the module of the same name without aio."""
-from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Tuple
 
 from dibs._dibs import ffi, lib
 from dibs.aio.lock import Hold, Lock
 from dibs.aio.request import Driven, Named, request
-from dibs.call import Data, Name, c_name, to_bytes, to_ms, wait_options
+from dibs.call import Data, Name, c_name, c_text, take_value, to_bytes, to_ms, wait_options
 from dibs.errors import check
 from dibs.guard import c_fields, c_names
 from dibs.hold import Watch
@@ -175,6 +175,18 @@ class Guarded(Named):
         """Sets a string, with a time to live in seconds, or without."""
         data = to_bytes(value)
         await self._do(lib.dibs_guarded_set, fence, ffi.from_buffer(data), len(data), to_ms(ttl))
+
+    async def get(self) -> Tuple[Optional[bytes], int]:
+        """The string, or None, and the highest fence of a guarded write (0: none), of one moment."""
+        value, fence = ffi.new('dibs_value **'), ffi.new('uint64_t *')
+        await self._do(lib.dibs_guarded_get, value, fence)
+        return take_value(value[0]), int(fence[0])
+
+    async def hget(self, name: str) -> Tuple[Optional[bytes], int]:
+        """A field of a hash, or None, and the highest fence of the hash, of one moment."""
+        value, fence = ffi.new('dibs_value **'), ffi.new('uint64_t *')
+        await self._do(lib.dibs_guarded_hget, c_text('field', name), value, fence)
+        return take_value(value[0]), int(fence[0])
 
     async def hset(self, fence: int, fields: Mapping[str, Data]) -> None:
         """Sets fields of a hash at once, 1 to 1000 of them."""

@@ -131,6 +131,21 @@ bool native_guarded_incr(const protocol *n, request *out, const guard_call *c, i
   return guard_send(n, out, &script_native_guarded_incr, c, &word, 1);
 }
 
+bool native_guarded_get(const protocol *n, request *out, resp_argument key,
+                        const resp_argument *field, size_t most)
+{
+  char fence_bytes[GUARD_KEY_TEXT_SIZE], most_bytes[NUMBER_SIZE];
+  text fence_key = text_over(fence_bytes, sizeof(fence_bytes));
+  resp_argument keys[2], limit = word_uint(most_bytes, most);
+
+  assert(native_guard_fault(key.bytes, key.size) == NULL);
+  native_fence_key(n, key.bytes, key.size, &fence_key);
+  keys[0] = key;
+  keys[1] = word_of(&fence_key);
+  return request_script(out, &script_native_guarded_get, keys, 2, &limit, 1) &&
+         (field == NULL || request_add(out, field, 1));
+}
+
 /* ---- answers ---- */
 
 static bool int_read(const resp_node *node, int64_t *ret_value)
@@ -177,4 +192,13 @@ bool native_guard_answer(const resp_reply *r, guard_outcome *ret_outcome, int64_
     return false;
   *ret_outcome = outcome;
   return true;
+}
+
+bool native_guarded_value(const resp_reply *r, data_value *ret_value, uint64_t *ret_fence)
+{
+  const resp_node *root = resp_root(r), *value = resp_child(r, root, 0);
+  const resp_node *fence = resp_child(r, root, 1);
+
+  return value != NULL && fence != NULL && root->integer == 2 && fence->kind == RESP_STRING &&
+         text_to_uint(fence->bytes, fence->size, ret_fence) && data_value_read(value, ret_value);
 }

@@ -3,6 +3,7 @@
 #ifndef DIALECT_NATIVE_GUARD_H
 #define DIALECT_NATIVE_GUARD_H
 
+#include "dialect/data.h"
 #include "dialect/native.h"
 
 /* A key between `<p>:c::` and `:C`. */
@@ -39,6 +40,11 @@ bool native_guarded_hdel(const protocol *n, request *out, const guard_call *c,
 bool native_guarded_del(const protocol *n, request *out, const guard_call *c);
 bool native_guarded_incr(const protocol *n, request *out, const guard_call *c, int64_t by);
 
+/* Reads the string `key`, or with `field` that of a hash. A value over `most` bytes is answered by
+ * its length. */
+bool native_guarded_get(const protocol *n, request *out, resp_argument key,
+                        const resp_argument *field, size_t most);
+
 /* ---- answers; false when the reply has another form ---- */
 
 typedef enum guard_outcome {
@@ -49,5 +55,8 @@ typedef enum guard_outcome {
 
 /* `ret_value`: only of incr, whose answer has one; otherwise NULL. */
 bool native_guard_answer(const resp_reply *r, guard_outcome *ret_outcome, int64_t *ret_value);
+
+/* `ret_fence`: 0: none. */
+bool native_guarded_value(const resp_reply *r, data_value *ret_value, uint64_t *ret_fence);
 
 #endif

@@ -95,6 +95,7 @@ void draw_guarded(draw *d)
   resp_argument words[] = { RESP_TEXT("f"), RESP_TEXT("1"), RESP_TEXT("g"), RESP_TEXT("2") };
   guard_call c = { .key = keys[draw_below(d, 4)], .key_size = 2, .number = some_number(d),
                    .fence = (uint64_t)d->wall_us * 1024 - draw_below(d, 3000) };
+  const resp_argument key = { c.key, c.key_size };
 
   c.settled = draw_once_in(d, 3) ? c.number - draw_below(d, 2) : 0;
   buffer_clear(&d->command);
@@ -112,6 +113,10 @@ void draw_guarded(draw *d)
     break;
   case 4:
     is_made = RENDERED(native_guarded_del, by, &d->command, false, &c);
+    break;
+  case 5:
+    is_made = RENDERED(native_guarded_get, by, &d->command, false, key,
+                       draw_once_in(d, 2) ? &words[0] : NULL, draw_below(d, 2));
     break;
   default:
     is_made = RENDERED(native_guarded_incr, by, &d->command, false, &c,

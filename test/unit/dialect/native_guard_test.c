@@ -62,6 +62,10 @@ static void each_call_says_its_keys_its_fence_and_its_number(void **state)
   assert_true(RENDERED(native_guarded_incr, &here, &out, false, &stock, INT64_MIN));
   CHECK_WORDS(&out, &script_native_guarded_incr, "3", "stock", "dibs:f:{stock}",
               "dibs:c:{stock}:" ANNA, HEAD, "-9223372036854775808", NO_LIMIT);
+  assert_true(RENDERED(native_guarded_get, &here, &out, false, RESP_TEXT("stock"), NULL, 7));
+  CHECK_WORDS(&out, &script_native_guarded_get, "2", "stock", "dibs:f:{stock}", "7");
+  assert_true(RENDERED(native_guarded_get, &here, &out, false, RESP_TEXT("stock"), &words[0], 7));
+  CHECK_WORDS(&out, &script_native_guarded_get, "2", "stock", "dibs:f:{stock}", "7", "a");
   buffer_deinit(&out);
 }
 
@@ -170,6 +174,34 @@ static void answers_of_another_shape_are_not(void **state)
   assert_false(reads("*2\r\n:1\r\n$1\r\n1\r\n", &o, NULL));
 }
 
+static bool reads_value(const char *bytes, data_value *ret_value, uint64_t *ret_fence)
+{
+  resp_reply *r = reply_of(bytes);
+  bool is_read = native_guarded_value(r, ret_value, ret_fence);
+
+  resp_reply_free(r);
+  return is_read;
+}
+
+static void values_with_their_fence_are_read(void **state)
+{
+  static const char *const strange[] = { ":1\r\n", "$1\r\nv\r\n", "*1\r\n$1\r\nv\r\n",
+    "*2\r\n$1\r\nv\r\n:7\r\n", "*2\r\n$1\r\nv\r\n$2\r\n-1\r\n", "*2\r\n:-1\r\n$1\r\n7\r\n",
+    "*3\r\n$1\r\nv\r\n$1\r\n7\r\n$1\r\n7\r\n", "*2\r\n*0\r\n$1\r\n7\r\n" };
+  data_value value;
+  uint64_t fence;
+
+  (void)state;
+  assert_true(reads_value("*2\r\n$1\r\nv\r\n$19\r\n9223372036854775807\r\n", &value, &fence));
+  assert_true(value.is_there && value.size == 1 && fence == INT64_MAX);
+  assert_true(reads_value("*2\r\n$-1\r\n$1\r\n0\r\n", &value, &fence));
+  assert_true(!value.is_there && fence == 0);
+  assert_true(reads_value("*2\r\n:2000000\r\n$1\r\n7\r\n", &value, &fence));
+  assert_true(value.is_there && value.bytes == NULL && value.size == 2000000);
+  for (size_t i = 0; i < sizeof(strange) / sizeof(strange[0]); i++)
+    assert_false(reads_value(strange[i], &value, &fence));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -179,6 +211,7 @@ int main(void)
     cmocka_unit_test(a_call_may_be_refused_memory),
     cmocka_unit_test(answers_are_read),
     cmocka_unit_test(answers_of_another_shape_are_not),
+    cmocka_unit_test(values_with_their_fence_are_read),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
