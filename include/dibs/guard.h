@@ -96,10 +96,12 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_incr(
  *           more than a day ago. A fence above that of your own hold is of a later holder: your
  *           hold has ended. One that is not above does not prove that it stands.
  * Returns   DIBS_OK      also without a value.
+ *           DIBS_ERR_UNREACHABLE  also: no reply in time.
  *           DIBS_ERR_WRONG_TYPE  the key holds another kind of value, or that of its fence does.
  *           DIBS_ERR_UNSUPPORTED  the value is over DIBS_DATA_MAX, and another client reads it
  *                        by GET; or this client has a quorum of servers.
- *           DIBS_ERR_ARGUMENT, the server's faults. Outputs are set only with DIBS_OK.
+ *           DIBS_ERR_ARGUMENT  the key, the field, no `ret_value`.
+ *           The server's faults (client.h). Outputs are set only with DIBS_OK.
  * Thread    any; blocks as a guarded write does; not from a callback.
  * Source    doc/guide/fencing.md.
  * Since     0.5 */

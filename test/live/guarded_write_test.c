@@ -534,6 +534,21 @@ static void a_read_whose_answer_was_lost_is_repeated(void **state)
   value = dibs_value_free(value);
 }
 
+static void a_read_without_an_answer_is_unreachable(void **state)
+{
+  live_needs_one_server();
+  dibs_value *value = NULL;
+  uint64_t fence = 77;
+
+  (void)state;
+  live_expect(near, set(near, "unread", 4, "v"), DIBS_OK);
+  test_proxy_black_hole(proxy, TEST_TO_CLIENT);
+  live_expect(near, dibs_guarded_get(near, "unread", &value, &fence), DIBS_ERR_UNREACHABLE);
+  test_proxy_pass(proxy, TEST_BOTH);
+  assert_null(value);
+  assert_int_equal(fence, 77);
+}
+
 static bool has_sum(void *key)
 {
   return strcmp(stored(key), "(nil)") != 0;
@@ -697,6 +712,7 @@ int main(int argc, char **argv)
     cmocka_unit_test(fences_of_holds_that_are_not_exclusive_are_refused_by_name),
     cmocka_unit_test(the_rule_for_other_stores_lets_in_the_same_and_the_newer),
     cmocka_unit_test(a_read_whose_answer_was_lost_is_repeated),
+    cmocka_unit_test(a_read_without_an_answer_is_unreachable),
     cmocka_unit_test(a_sum_whose_answer_was_lost_counts_once),
     cmocka_unit_test(a_sum_that_the_program_repeats_counts_once),
     cmocka_unit_test(a_repeated_sum_counts_once_also_behind_a_newer_fence),
