@@ -233,7 +233,8 @@ def a_signal_at_the_moment_of_the_grant_leaves_no_command_and_no_lock():
         list(pool.map(_signalled, range(0, 24, 2)))
 
 
-try:
-    tests(dict(globals()))
-finally:
-    shutil.rmtree(directory, ignore_errors=True)
+if __name__ == '__main__':
+    try:
+        tests(dict(globals()))
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
