@@ -518,6 +518,23 @@ static void a_hold_is_renewed_and_outlives_a_minority(void **state)
   over(s);
 }
 
+/* Of a majority's leases, whose end the last of it decides. */
+static void the_slack_of_a_quorum_is_that_of_its_majority(void **state)
+{
+  site *s = site_of(3, 1);
+  lock_counts counts;
+  told t;
+
+  (void)state;
+  hold(s, 0, &t);
+  s->is_mute[2] = true;                  /* renews nothing: its lease does not count */
+  site_run_for(s, SPAN_MS(10000));
+  counts = hold_counts(s->clients[0].front);
+  assert_true(counts.renewed >= 3);
+  assert_in_range(slack_least(&counts.slack, s->now), 400000, 750000);
+  over(s);
+}
+
 static void a_hold_is_lost_once_and_in_time_without_a_majority(void **state)
 {
   site *s = site_of(3, 1);
@@ -783,6 +800,7 @@ int main(void)
     cmocka_unit_test(who_gives_up_is_told_so_in_time),
     cmocka_unit_test(a_cancel_in_any_phase_leaves_nothing),
     cmocka_unit_test(a_hold_is_renewed_and_outlives_a_minority),
+    cmocka_unit_test(the_slack_of_a_quorum_is_that_of_its_majority),
     cmocka_unit_test(a_hold_is_lost_once_and_in_time_without_a_majority),
     cmocka_unit_test(a_belief_ends_with_the_majority_th_best_lease),
     cmocka_unit_test(what_a_minority_lost_is_taken_again),
