@@ -18,8 +18,8 @@ static size_t ask_missing(client_record *c, const request *k, question *qs, size
     (is_brief ? question_ask_briefly_at : question_ask_at)(c, &qs[i], i, k, until);
   }
   for (size_t i = 0; i < count; i++) {
-    if (qs[i].reply == NULL)
-      (void)drive_wait(c->drive, &qs[i].waiter, INSTANT_NEVER);
+    /* Also for one that was answered meanwhile: another thread may still be about to wake it. */
+    (void)drive_wait(c->drive, &qs[i].waiter, INSTANT_NEVER);
     answered += qs[i].reply != NULL;
   }
   return answered;

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -140,6 +141,39 @@ static void too_few_servers_are_told(void **state)
   live_expect_words(client, "servers took part");
 }
 
+/* ---- for the sanitizers: one thread wakes another, whose question may be over already ---- */
+
+enum { ASKING = 4, ASKS = 60 };
+
+static void *ask_often(void *data)
+{
+  char name[16];
+
+  (void)snprintf(name, sizeof(name), "ask %d", (int)(intptr_t)data);
+  for (long i = 0; i < live_times(ASKS); i++) {
+    dibs_inspection *in = NULL;
+    dibs_status status = dibs_inspect(client, name, &in);
+
+    if (status != DIBS_OK)
+      live_fault("a look at %s: %s", name, dibs_status_name(status));
+    in = dibs_inspection_free(in);
+    (void)live_try(client, name);
+  }
+  return NULL;
+}
+
+static void threads_ask_all_servers_at_once(void **state)
+{
+  pthread_t threads[ASKING];
+
+  (void)state;
+  for (intptr_t i = 0; i < ASKING; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, ask_often, (void *)i), 0);
+  for (int i = 0; i < ASKING; i++)
+    assert_int_equal(pthread_join(threads[i], NULL), 0);
+  assert_int_equal(live_faults(), 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -150,6 +184,7 @@ int main(void)
     cmocka_unit_test_setup_teardown(a_hold_outlives_a_minority_and_is_lost_with_the_majority,
                                     setup, teardown),
     cmocka_unit_test_setup_teardown(too_few_servers_are_told, setup, teardown),
+    cmocka_unit_test_setup_teardown(threads_ask_all_servers_at_once, setup, teardown),
   };
 
   cmocka_set_message_output(CM_OUTPUT_TAP);
