@@ -339,7 +339,8 @@ DIBS_API size_t dibs_last_errors(dibs_client *client, dibs_error *ret_errors, si
  *
  * `ret_round_trip_us`  receives the round trip time, microseconds; may be NULL.
  *
- * Returns  DIBS_OK, DIBS_ERR_UNREACHABLE, DIBS_ERR_AUTH, any other fault.
+ * Returns  DIBS_OK, DIBS_ERR_UNREACHABLE (no reply within wait_ms, too), DIBS_ERR_ARGUMENT, the
+ *          server's faults.
  * Thread   any; blocks; not from a callback.
  * Since    0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_ping(

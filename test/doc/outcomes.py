@@ -16,11 +16,11 @@ import re
 import sys
 
 ROOT = sys.argv[1]
-HEADERS = ('lock.h', 'rwlock.h', 'semaphore.h', 'many.h', 'latch.h', 'barrier.h', 'election.h',
-           'guard.h', 'rate.h', 'names.h', 'async.h')
+HEADERS = ('client.h', 'lock.h', 'rwlock.h', 'semaphore.h', 'many.h', 'latch.h', 'barrier.h',
+           'election.h', 'guard.h', 'rate.h', 'names.h', 'async.h')
 TABLES = 'test/live/outcomes'
 # The same call by another name, and one that has its own list in words only.
-LIKE_ANOTHER = {'dibs_resign', 'dibs_list_names'}
+LIKE_ANOTHER = {'dibs_open', 'dibs_resign', 'dibs_list_names'}
 # Of dibs_lock() and dibs_try_lock() only: min_replicas.
 OF_MUTEXES = {'DIBS_ERR_NOT_REPLICATED'}
 

@@ -42,6 +42,7 @@ TABLE_TEST(leaders_and_observers_have_their_outcomes, outcomes_of_elections)
 TABLE_TEST(guarded_writes_have_their_outcomes, outcomes_of_writes)
 TABLE_TEST(rate_limiters_have_their_outcomes, outcomes_of_rates)
 TABLE_TEST(calls_that_wait_for_no_server_have_their_outcomes, outcomes_of_clients)
+TABLE_TEST(opening_and_settings_have_their_outcomes, outcomes_of_opens)
 
 static int setup(void **state)
 {
@@ -71,6 +72,7 @@ int main(void)
     cmocka_unit_test(guarded_writes_have_their_outcomes),
     cmocka_unit_test(rate_limiters_have_their_outcomes),
     cmocka_unit_test(calls_that_wait_for_no_server_have_their_outcomes),
+    cmocka_unit_test(opening_and_settings_have_their_outcomes),
   };
 
   return cmocka_run_group_tests(tests, setup, teardown);

@@ -38,7 +38,7 @@ struct outcome_table {
 
 extern const struct outcome_table outcomes_of_holds, outcomes_of_tokens, outcomes_of_views,
   outcomes_of_shares, outcomes_of_latches, outcomes_of_elections, outcomes_of_writes,
-  outcomes_of_rates, outcomes_of_clients;
+  outcomes_of_rates, outcomes_of_clients, outcomes_of_opens;
 
 /* What does not come as a table says is a live_fault(). */
 void outcomes_walk(const struct outcome_table *table);
