@@ -119,10 +119,19 @@ static dibs_log_options log_options(int32_t level, int32_t lines_max)
   return o;
 }
 
-/* With the usual limits: a busy machine is not to add lines. */
-static dibs_client *open_patient(const char *url)
+/* With limits that a busy machine does not reach. */
+static dibs_options patient_options(void)
 {
   dibs_options options = DIBS_OPTIONS_INIT;
+
+  options.connect_timeout_ms = options.command_timeout_ms = LIVE_LONG_MS;
+  options.close_timeout_ms = LIVE_LONG_MS;
+  return options;
+}
+
+static dibs_client *open_patient(const char *url)
+{
+  dibs_options options = patient_options();
 
   return live_open_with(url, &options);
 }
@@ -182,6 +191,10 @@ static void kinds_and_sets_are_named(void **state)
   live_expect_ok(dibs_write_lock(client, "w", &o, &write));
   live_expect_ok(dibs_acquire_permits(client, "permits", 2, &o, &permits));
   live_expect_ok(dibs_lock_many(client, both, 2, &o, &set));
+  live_expect_ok(dibs_release(read));
+  live_expect_ok(dibs_release(write));
+  live_expect_ok(dibs_release(permits));
+  live_expect_ok(dibs_release(set));
   client = dibs_close(client);
   (void)expect_line(&log_a, "event=granted name=r ", "kind=read");
   (void)expect_line(&log_a, "event=granted name=w ", "kind=write");
@@ -192,7 +205,7 @@ static void kinds_and_sets_are_named(void **state)
 
 static void a_wait_and_its_refusals_say_how_long(void **state)
 {
-  dibs_client *holder = live_open(live_url());
+  dibs_client *holder = open_patient(live_url());
   dibs_client *client = open_logging(live_url(), &log_a, DIBS_LOG_INFO);
   dibs_lock_options o = live_lock_options(TTL_MS, 1200);
   dibs_hold *hold = live_lock(holder, "stock", TTL_MS), *mine = NULL;
@@ -235,7 +248,7 @@ static dibs_status break_it(dibs_client *client, const char *name)
 static void a_loss_is_one_error_with_its_reason(void **state)
 {
   dibs_client *client = open_logging(live_url(), &log_a, DIBS_LOG_DEBUG);
-  dibs_client *other = live_open(live_url());
+  dibs_client *other = open_patient(live_url());
   dibs_hold *hold = live_lock(client, "job", TTL_MS);
   dibs_status broken = break_it(other, "job");
   const char *line;
@@ -291,7 +304,8 @@ static void what_a_request_without_a_server_ends_with_is_told(void **state)
 
   (void)state;
   live_needs_one_server();
-  client = open_logging(test_server_tcp_url(live_server), &log_a, DIBS_LOG_INFO);
+  client = live_open(test_server_tcp_url(live_server));
+  live_expect_ok(dibs_set_log(client, NULL, on_line, &log_a, NULL));
   test_server_kill9(live_server);
   live_expect(client, dibs_lock(client, "job", NULL, &hold), DIBS_ERR_UNREACHABLE);
   line = expect_line(&log_a, "level=error event=refused", "status=DIBS_ERR_UNREACHABLE");
@@ -464,7 +478,7 @@ static void a_child_frees_its_copy(void **state)
 
 static void without_a_thread_lines_come_in_dibs_process(void **state)
 {
-  dibs_options options = DIBS_OPTIONS_INIT;
+  dibs_options options = patient_options();
   dibs_log_options o = log_options(DIBS_LOG_DEBUG, 0);
   dibs_client *client;
 
@@ -481,7 +495,7 @@ static void without_a_thread_lines_come_in_dibs_process(void **state)
 
 static void without_reports_the_times_are_known(void **state)
 {
-  dibs_options options = DIBS_OPTIONS_INIT;
+  dibs_options options = patient_options();
   dibs_log_options o = log_options(DIBS_LOG_DEBUG, 0);
   dibs_client *client;
   dibs_hold *hold;

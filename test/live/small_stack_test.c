@@ -208,10 +208,17 @@ static bool all_renewed(void *data)
          (stats.renewed >= h->count || stats.lost > 0);
 }
 
+static void on_line(const dibs_log_line *line, void *data)
+{
+  (void)line;
+  (void)data;
+}
+
 static void *use_all_kinds(void *data)
 {
   const struct place *p = data;
   dibs_options o = live_options();
+  dibs_log_options log = DIBS_LOG_OPTIONS_INIT;
   struct holds h = { .count = 0 };
 
   o.dialect = p->dialect;
@@ -219,6 +226,10 @@ static void *use_all_kinds(void *data)
   o.flags |= DIBS_CLIENT_NO_THREAD;
   o.connect_timeout_ms = o.command_timeout_ms = LIVE_LONG_MS;
   if (!is_as(dibs_open(p->url, &o, &h.client), DIBS_OK, "open"))
+    return NULL;
+  log.level = DIBS_LOG_DEBUG;
+  log.lines_max = DIBS_LOG_ALL;
+  if (!is_as(dibs_set_log(h.client, &log, on_line, NULL, NULL), DIBS_OK, "log"))
     return NULL;
   take_exclusive(&h);
   if (p->has_shares)
