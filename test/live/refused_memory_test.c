@@ -320,6 +320,36 @@ static dibs_status data_pass(dibs_client *client, int run)
   return status == DIBS_OK && seen != 1 ? DIBS_ERR_SERVER : status;
 }
 
+static void on_line(const dibs_log_line *line, void *data)
+{
+  (void)line;
+  assert_int_equal(*(int *)data, 0);
+}
+
+static void count_free(void *freed)
+{
+  (*(int *)freed)++;
+}
+
+/* Each lock has lines, and lines over the limit. */
+static dibs_status log_pass(dibs_client *client, int run)
+{
+  dibs_log_options options = DIBS_LOG_OPTIONS_INIT;
+  dibs_status status;
+  int freed = 0;
+
+  options.level = DIBS_LOG_DEBUG;
+  options.lines_max = 1;
+  status = dibs_set_log(client, &options, on_line, &freed, count_free);
+  for (int i = 0; i < 3 && status == DIBS_OK; i++)
+    status = one_pass(client, run);
+  if (freed == 0)
+    assert_int_equal(dibs_set_log(client, NULL, NULL, NULL, NULL), DIBS_OK);
+  (void)dibs_process(client, NULL);
+  assert_int_equal(freed, 1);
+  return status;
+}
+
 typedef struct passing {
   dibs_status (*pass)(dibs_client *client, int run);
   int runs;
@@ -352,7 +382,7 @@ static void no_refused_allocation_hurts(void **state)
   passing rwlocks = { rwlock_pass, 4000 }, permits = { permits_pass, 5000 };
   passing sets = { many_pass, 6000 }, lingerers = { linger_pass, 7000 };
   passing limiters = { rate_pass, 8000 };
-  passing data = { data_pass, 8000 };
+  passing data = { data_pass, 8000 }, logs = { log_pass, 9000 };
 
   (void)state;
   failing_heap_try_all(lives_through, &locks);
@@ -375,6 +405,8 @@ static void no_refused_allocation_hurts(void **state)
   assert_true(limiters.runs > 8010);
   failing_heap_try_all(lives_through, &data);
   assert_true(data.runs > 8010);
+  failing_heap_try_all(lives_through, &logs);
+  assert_true(logs.runs > 9010);
 }
 
 static int server_start(void **state)
