@@ -94,10 +94,16 @@ static const char *expect_line(heard *h, const char *word, const char *other)
   return line_with(h, 0, word, other);
 }
 
+static void lacks(const char *line, const char *part)
+{
+  (void)fputs(line, stderr);
+  fail_msg(": has no \"%s\"", part);
+}
+
 static void expect_part(const char *line, const char *part)
 {
   if (strstr(line, part) == NULL)
-    fail_msg("no \"%s\" in: %s", part, line);
+    lacks(line, part);
 }
 
 static double number_of(const char *line, const char *key)
@@ -106,7 +112,7 @@ static double number_of(const char *line, const char *key)
   double value = -1;
 
   if (at == NULL || sscanf(at + strlen(key), "%lf", &value) != 1)
-    fail_msg("no %s in: %s", key, line);
+    lacks(line, key);
   return value;
 }
 
