@@ -17,11 +17,13 @@ import cffi
 
 # In the order of their includes; the package uses no others.
 HEADERS = ('status', 'version', 'client', 'lock', 'async', 'rwlock', 'semaphore', 'many', 'latch',
-           'barrier', 'rate', 'election', 'data', 'guard', 'map', 'list', 'set')
+           'barrier', 'rate', 'election', 'data', 'guard', 'map', 'list', 'set', 'log')
 
 # All of them find their receiver by the number in the last argument: dibs/callbacks.py.
 CALLBACKS = """
 extern "Python" void dibs_py_event(const dibs_event *, void *);
+extern "Python" void dibs_py_line(const dibs_log_line *, void *);
+extern "Python" void dibs_py_done(void *);
 extern "Python" void dibs_py_lost(dibs_hold *, const dibs_loss *, void *);
 extern "Python" void dibs_py_locked(const dibs_error *, dibs_hold *, void *);
 extern "Python" void dibs_py_over(const dibs_error *, void *);

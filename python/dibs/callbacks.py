@@ -53,10 +53,15 @@ def _walks(name: str) -> None:
     ffi.def_extern(name=name, error=False)(visit)
 
 
-for _name in ('dibs_py_event', 'dibs_py_over', 'dibs_py_passed', 'dibs_py_leader'):
+for _name in ('dibs_py_event', 'dibs_py_line', 'dibs_py_over', 'dibs_py_passed', 'dibs_py_leader'):
     _passes_on(_name)
 for _name in ('dibs_py_inspected', 'dibs_py_entry', 'dibs_py_element', 'dibs_py_member'):
     _walks(_name)
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator, unused-ignore]
+def dibs_py_done(data: Any) -> None:
+    remove(int(ffi.cast('uintptr_t', data)))
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator, unused-ignore]

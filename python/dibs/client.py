@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """dibs.client - a client: one set of connections to one deployment, shared by all threads."""
 import atexit
+import logging
 from typing import (
     TYPE_CHECKING, Any, Callable, Dict, List as ListOf, Optional, Sequence, Set as SetOf)
 
-from dibs import callbacks, inspection
+from dibs import callbacks, inspection, log
 from dibs._dibs import ffi, lib
 from dibs.call import Name, c_name, c_text, do, get, to_ms
 from dibs.data import List, Map, Set
@@ -65,6 +66,11 @@ class Opened:
     def set_call_timeout(self, seconds: Optional[float]) -> None:
         """The limit of calls that do not wait for a holder; None: that of the connection."""
         check(lib.dibs_set_call_timeout(self.handle, to_ms(seconds)))
+
+    def set_log(self, logger: Optional[logging.Logger]) -> None:
+        """Gives what happens to connections and locks to `logger`, in the levels that it takes
+        now; None: to no logger any more. Records have dibs_event and dibs_fields, a dict."""
+        log.set_log(self.handle, logger)
 
     def stats(self) -> Dict[str, int]:
         """The counters since the client was opened."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """test_kinds.py - every synchronizer of the blocking client, on a real server."""
+import logging
 import threading
 
 import pytest
@@ -265,6 +266,23 @@ def test_events_of_a_client_are_named(server):
         client.ping()
         harness.until(lambda: seen, 'an event comes')
     assert seen[0].kind == 'connected' and seen[0].text
+
+
+def test_lines_of_a_client_go_to_a_logger(server, name, caplog):
+    logger = logging.getLogger('dibs.test')
+    with dibs.Client(server.url) as client:
+        caplog.set_level(logging.DEBUG, logger='dibs.test')
+        client.set_log(logger)
+        with client.lock(name):
+            pass
+        caplog.set_level(logging.ERROR, logger='dibs.test')
+        client.set_log(logger)
+        with client.lock(name):
+            pass
+    granted = [record for record in caplog.records if record.dibs_event == 'granted']
+    assert len(granted) == 1 and granted[0].levelno == logging.DEBUG
+    assert granted[0].dibs_fields['name'] == name and int(granted[0].dibs_fields['fence']) > 0
+    assert 'event=granted name=%s ' % name in granted[0].getMessage()
 
 
 def test_an_error_has_text_server_and_hint(tmp_path):
