@@ -176,8 +176,11 @@ static bool hindrance_text(const dibs_inspection *i, char *text, size_t size)
   return i->quarantine_ms > 0 || i->obstacle[0] != '\0';
 }
 
+/* Without a queue this process has not been answered yet. */
 static const char *free_text(const dibs_inspection *i)
 {
+  if (i->waiter_count == 0)
+    return "free, the request is under way";
   if (i->kind == DIBS_KIND_SEMAPHORE)
     return "permits are free, to be handed over";
   return "free, to be handed over";

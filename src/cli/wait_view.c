@@ -46,6 +46,10 @@ static void place_text(const dibs_inspection *i, char *text, size_t size)
   size_t place = show_own_place(i);
   char ordinal[32];
 
+  if (place == 0 && i->waiter_count == 0) {
+    snprintf(text, size, "no waiters");
+    return;
+  }
   if (place == 0) {
     snprintf(text, size, "%zu waiting", i->waiter_count);
     return;
