@@ -14,6 +14,7 @@
 #include "cli/show.h"
 #include "cli/status.h"
 #include "cli/verbs.h"
+#include "cli/wait.h"
 
 #define COUNT_MAX ((int64_t)1 << 53)
 
@@ -146,8 +147,10 @@ static int wait_for_zero(session *s, const latch_arguments *a)
   }
   if (status == DIBS_CANCELLED)
     return interrupt_code();
-  if (status == DIBS_OK || status == DIBS_TIMED_OUT)
-    return code_of_status(status);
+  if (status == DIBS_TIMED_OUT)
+    return wait_timed_out(a->line.operands[0], "is not at zero", a->wait.ms);
+  if (status == DIBS_OK)
+    return CODE_OK;
   return fault(s, status, a->line.operands[0]);
 }
 

@@ -10,6 +10,7 @@
 
 #include "cli/clock.h"
 #include "cli/commands.h"
+#include "cli/durations.h"
 #include "cli/latch.h"
 #include "cli/message.h"
 #include "cli/session.h"
@@ -67,6 +68,16 @@ static dibs_status ask(session *s, const wait_arguments *a, bool *ret_is_so)
   return status;
 }
 
+int wait_timed_out(const char *name, const char *state, int32_t limit_ms)
+{
+  char shown[600], limit[DURATION_SIZE];
+
+  duration_as_span(limit_ms, limit);
+  return say_fault(&(message_facts) { .code = CODE_BUSY, .status = "DIBS_TIMED_OUT",
+                                      .name = name },
+                   "%s %s after %s", printable(name, shown, sizeof(shown)), state, limit);
+}
+
 /* `-w 0` asks once, and has the usual time for that. */
 static bool limit_question(session *s, const wait_arguments *a, int64_t left_ms)
 {
@@ -81,6 +92,18 @@ static bool goes_on(const wait_arguments *a, dibs_status status, bool was_answer
   if (!dibs_status_is_retriable(status) || a->connection.degrade == DIBS_DEGRADE_FAIL)
     return false;
   return was_answered || a->connection.degrade == DIBS_DEGRADE_WAIT;
+}
+
+/* The reply to the last question is at most as old as the pause between two. */
+static int limit_reached(const wait_arguments *a)
+{
+  const char *state = a->goal == UNTIL_FREE   ? "is still held"
+                      : a->goal == UNTIL_HELD ? "is still free"
+                                              : "has no leader yet";
+
+  if (a->wait.is_none)
+    return CODE_BUSY;                  /* -w 0 only asks */
+  return wait_timed_out(a->line.operands[0], state, a->wait.ms);
 }
 
 static int wait_until_so(session *s, const wait_arguments *a)
@@ -108,7 +131,7 @@ static int wait_until_so(session *s, const wait_arguments *a)
     /* The last question has what is left, a millisecond perhaps: without its reply, the reply
      * to the question before it stands. */
     if (!is_endless && left <= 0)
-      return status == DIBS_OK || before == DIBS_OK ? CODE_BUSY
+      return status == DIBS_OK || before == DIBS_OK ? limit_reached(a)
                                                    : session_fault(s, status, a->line.operands[0]);
 
     poll(NULL, 0, (int)(!is_endless && left < interval ? left : interval));

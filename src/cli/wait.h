@@ -9,4 +9,7 @@
 int wait_until_free(const command_line *line, const connection_options *c,
                     const wait_option *wait);
 
+/* Says that the wait ended at its limit, and the state of the name; returns CODE_BUSY. */
+int wait_timed_out(const char *name, const char *state, int32_t limit_ms);
+
 #endif

@@ -346,8 +346,11 @@ def looking_changes_nothing():
 def wait_free_ends_when_it_is_free():
     other = holder('wanted')
     waiter = start('wait', 'wanted')
-    equal(dibs_with_limit('wait', '-w', '1s', 'wanted').code, 75)
-    equal(dibs('wait', '-w', '0', 'wanted').code, 75)
+    done = dibs_with_limit('wait', '-w', '1s', 'wanted')
+    equal(done.code, 75)
+    contains(done.err, 'wanted is still held after ')
+    done = dibs('wait', '-w', '0', 'wanted')                 # only asks
+    equal((done.code, done.err), (75, ''))
     assert waiter.poll() is None
     end_holder(other)
     equal(finish(waiter, 3).code, 0)
@@ -356,7 +359,9 @@ def wait_free_ends_when_it_is_free():
 
 def wait_held_ends_when_somebody_has_it():
     waiter = start('wait', '--held', 'leader')
-    equal(dibs_with_limit('wait', '--held', '-w', '1s', 'leader').code, 75)
+    done = dibs_with_limit('wait', '--held', '--json', '-w', '1s', 'leader')
+    equal((done.code, fault(done)['status'], fault(done)['code']), (75, 'DIBS_TIMED_OUT', 75))
+    contains(fault(done)['text'], 'leader is still free after ')
     other = holder('leader')
     equal(finish(waiter, 3).code, 0)
     end_holder(other)

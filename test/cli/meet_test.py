@@ -76,6 +76,7 @@ def a_latch_wait_ends_in_time_and_by_a_signal():
     dibs('latch', 'init', 'slow', '1')
     done = dibs('latch', 'wait', '-w', '1s', 'slow')
     equal(done.code, 75, done)
+    contains(done.err, 'slow is not at zero after 1.0s')
     assert 1.0 <= done.seconds < 2.6
     waiter = start('latch', 'wait', 'slow')
     until(lambda: ':1' in harness.server.ask(
