@@ -9,6 +9,8 @@
 #include "cli/message.h"
 #include "cli/options.h"
 
+#define WORDS_MAX 64
+
 void help_all(FILE *out)
 {
   fputs("usage: dibs COMMAND [OPTION...] [ARGUMENT...]\n\n"
@@ -80,6 +82,24 @@ void help_show(FILE *out, const command *c)
   }
 }
 
+int help_unknown(const char *word)
+{
+  const char *words[WORDS_MAX], *near;
+  char shown[100];
+  size_t count = 0;
+
+  for (const command *const *c = commands; *c != NULL && count + 2 < WORDS_MAX; c++) {
+    words[count++] = (*c)->name;
+    if ((*c)->alias != NULL)
+      words[count++] = (*c)->alias;
+  }
+  printable(word, shown, sizeof(shown));
+  near = nearest_word(word, words, count);
+  if (near != NULL)
+    return say_usage(NULL, "no command \"%s\"; did you mean \"dibs %s\"?", shown, near);
+  return say_usage(NULL, "no command \"%s\"", shown);
+}
+
 static int help_run(void *data)
 {
   const command_line *line = data;
@@ -90,12 +110,8 @@ static int help_run(void *data)
     return CODE_OK;
   }
   c = command_find(line->operands[0]);
-  if (c == NULL) {
-    char shown[100];
-
-    return say_usage(NULL, "no command \"%s\"",
-                     printable(line->operands[0], shown, sizeof(shown)));
-  }
+  if (c == NULL)
+    return help_unknown(line->operands[0]);
   help_show(stdout, c);
   return CODE_OK;
 }

@@ -10,4 +10,7 @@
 void help_all(FILE *out);
 void help_show(FILE *out, const command *c);
 
+/* Says that there is no such command, and which may be meant; returns CODE_USAGE. */
+int help_unknown(const char *word);
+
 #endif

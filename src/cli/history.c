@@ -124,6 +124,8 @@ static int history(session *s, const history_arguments *a)
   if (status != DIBS_OK)
     return session_verb_fault(s, status, "history");
   print_all(a, h);
+  if (h->count == 0)
+    say_softly("nothing found");
   code = h->count > 0 ? CODE_OK : CODE_NO;
   (void)dibs_history_free(h);
   return code;

@@ -16,26 +16,6 @@
 #include "cli/options.h"
 #include "cli/signals.h"
 
-#define WORDS_MAX 64
-
-static int unknown_command(const char *word)
-{
-  const char *words[WORDS_MAX], *near;
-  char shown[100];
-  size_t count = 0;
-
-  for (const command *const *c = commands; *c != NULL && count + 2 < WORDS_MAX; c++) {
-    words[count++] = (*c)->name;
-    if ((*c)->alias != NULL)
-      words[count++] = (*c)->alias;
-  }
-  printable(word, shown, sizeof(shown));
-  near = nearest_word(word, words, count);
-  if (near != NULL)
-    return say_usage(NULL, "no command \"%s\"; did you mean \"dibs %s\"?", shown, near);
-  return say_usage(NULL, "no command \"%s\"", shown);
-}
-
 /* Where no subcommand reads the options. */
 static void find_json(char *const *words)
 {
@@ -111,6 +91,6 @@ int main(int argc, char **argv)
   if (argv[1][0] == '-')
     return say_usage(NULL, "options come after the command: dibs run %s ...", argv[1]);
   if (c == NULL)
-    return unknown_command(argv[1]);
+    return help_unknown(argv[1]);
   return execute(c, argc - 1, argv + 1);
 }

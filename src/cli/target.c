@@ -215,6 +215,6 @@ int target_fault(const target *t, dibs_client *client, dibs_status status)
     return -1;
   return say_fault(&(message_facts) { .code = CODE_CONFIG, .status = "DIBS_ERR_NOT_SET",
                                       .name = t->shown },
-                   "%s: the number of permits is not set: use -j N, or dibs sem init NAME N",
-                   printable(t->shown, shown, sizeof(shown)));
+                   "%s: the number of permits is not set: use -j N, or dibs sem init %s N",
+                   printable(t->shown, shown, sizeof(shown)), shown);
 }

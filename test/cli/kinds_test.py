@@ -188,7 +188,7 @@ def permits_another_count_gives_78_and_names_both_and_resize():
 def permits_take_without_j_wants_a_semaphore_that_is_set_up():
     done = dibs('run', '--take', '1', 'unset', '--', 'true')
     equal(done.code, 78, done)
-    contains(done.err, 'dibs sem init NAME N')
+    contains(done.err, 'dibs sem init unset N')
     equal(dibs('sem', 'init', 'isset', '2').code, 0)
     equal(dibs('run', '--take', '2', 'isset', '--', 'echo', 'yes').out, 'yes\n')
     done = dibs('run', '--take', '3', 'isset', '--', 'true')

@@ -67,6 +67,7 @@ def version_tells_command_and_library():
 def mistakes_give_64_and_a_suggestion():
     _mistake('rnu', 'x', says='did you mean "dibs run"?')
     _mistake('elcet', 'x', says='did you mean "dibs elect"?')
+    _mistake('help', 'elcet', says='did you mean "dibs elect"?')
     _mistake('run', '--tll', '5', 'x', 'true', says='did you mean --ttl?')
     _mistake('run', '-Z', 'x', 'true', says='no option -Z')
     _mistake('run', says='dibs run NAME')
