@@ -94,7 +94,7 @@ static void add_kind(watch_text *out, const watch_row *r)
 static void add_party(watch_text *out, const watch_row *r)
 {
   if (r->host[0] == 0) {
-    watch_add(out, "a client without a name");
+    watch_add(out, "unnamed client");
     return;
   }
   watch_add_safe(out, r->host, strlen(r->host));
