@@ -42,16 +42,17 @@ static void print_arrival(const session *s, const barrier_arguments *a,
 
 static int report_broken(const barrier_arguments *a, dibs_status status)
 {
+  const message_facts facts = { .code = code_of_status(status),
+                                .status = dibs_status_name(status),
+                                .name = a->line.operands[0] };
   char shown[600];
 
   printable(a->line.operands[0], shown, sizeof(shown));
   if (status == DIBS_TIMED_OUT)
-    say_softly("fewer than %u parties came to %s in time: it is broken for all", a->parties,
-               shown);
-  else
-    say_softly("%s is broken: a party gave up or died (dibs barrier reset %s)", shown,
-               shown);
-  return code_of_status(status);
+    return say_fault(&facts, "fewer than %u parties came to %s in time: it is broken for all",
+                     a->parties, shown);
+  return say_fault(&facts, "%s is broken: a party gave up or died (dibs barrier reset %s)", shown,
+                   shown);
 }
 
 static int arrive(session *s, const barrier_arguments *a)

@@ -105,9 +105,23 @@ static dibs_status take_now_or_wait(session *s, const rate_arguments *a, uint32_
   return dibs_rate_limiter_acquire(s->client, a->line.operands[0], permits, &options);
 }
 
+/* DIBS_TIMED_OUT also before the limit, when there cannot be room within it. */
+static int no_room(const rate_arguments *a, dibs_status status, int64_t wait_ms)
+{
+  const message_facts facts = { .code = CODE_BUSY, .status = dibs_status_name(status),
+                                .name = a->line.operands[0] };
+  char shown[600], span[DURATION_SIZE];
+
+  printable(a->line.operands[0], shown, sizeof(shown));
+  duration_as_span(status == DIBS_BUSY ? wait_ms : a->wait.ms, span);
+  if (status == DIBS_BUSY)
+    return say_fault(&facts, "%s has no room now; in %s, unless another client takes it first",
+                     shown, span);
+  return say_fault(&facts, "%s has no room within %s", shown, span);
+}
+
 static int take(session *s, const rate_arguments *a)
 {
-  char shown[600], later[DURATION_SIZE];
   int64_t permits = 1, wait_ms = 0;
   dibs_status status;
   int code = 0;
@@ -119,14 +133,9 @@ static int take(session *s, const rate_arguments *a)
   status = take_now_or_wait(s, a, (uint32_t)permits, &wait_ms);
   if (status == DIBS_CANCELLED)
     return interrupt_code();
-  if (status == DIBS_BUSY) {
-    duration_as_span(wait_ms, later);
-    say_softly("%s has no room now; in %s, unless another client takes it first",
-               printable(a->line.operands[0], shown, sizeof(shown)), later);
-  }
-  if (status == DIBS_OK || status == DIBS_BUSY || status == DIBS_TIMED_OUT)
-    return code_of_status(status);
-  return fault(s, status, a->line.operands[0]);
+  if (status == DIBS_BUSY || status == DIBS_TIMED_OUT)
+    return no_room(a, status, wait_ms);
+  return status == DIBS_OK ? CODE_OK : fault(s, status, a->line.operands[0]);
 }
 
 static int rate_take(const void *data)

@@ -133,7 +133,9 @@ def who_gives_up_breaks_it_for_the_others():
         patient = start('barrier', 'wait', '-n', '3', name)
         until(lambda: ' 1 of 3' in dibs('barrier', 'ls', name).out, 'one is there')
         if how == 'time':
-            equal(dibs('barrier', 'wait', '-w', '1s', '-n', '3', name).code, 75)
+            done = dibs('barrier', 'wait', '--json', '-w', '1s', '-n', '3', name)
+            said = fault(done)
+            equal((done.code, said['status'], said['code']), (75, 'DIBS_TIMED_OUT', 75))
         else:
             other = start('barrier', 'wait', '-n', '3', name)
             until(lambda: ' 2 of 3' in dibs('barrier', 'ls', name).out, 'two are there')

@@ -41,7 +41,9 @@ def without_room_it_ends_with_75_at_once_or_after_the_wait():
     equal(done.code, 75, done)
     contains(done.err, 'full has no room now; in ')
     began = time.monotonic()
-    equal(dibs_with_limit('rate', 'take', '-w', '1s', 'full').code, 75)
+    done = dibs_with_limit('rate', 'take', '--json', '-w', '1s', 'full')
+    equal((done.code, fault(done)['status'], fault(done)['code']), (75, 'DIBS_TIMED_OUT', 75))
+    contains(fault(done)['text'], 'full has no room within ')
     assert time.monotonic() - began >= 0.2
 
 
