@@ -95,9 +95,10 @@ static void listen(run *r)
 static int run_on_deposed(run *r, int code)
 {
   int hook_code = r->elect->on_deposed == NULL ? 0 : run_hook(r, r->elect->on_deposed);
+  char name[600];
 
   if (hook_code != 0)
-    say("--on-deposed exited with %d", hook_code);
+    say("%s: --on-deposed exited with %d", printable(r->name, name, sizeof(name)), hook_code);
   return code;
 }
 

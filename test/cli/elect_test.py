@@ -210,6 +210,9 @@ def a_hook_that_fails_gives_leading_up():
     equal((done.code, done.out), (3, ''), done)
     contains(done.err, '--on-elected exited with 3')
     equal(dibs('elect', 'hook', '--observe', '-n').code, 1)
+    done = dibs('elect', 'hook', '--on-deposed', 'exit 5', '--', 'echo', 'led')
+    equal((done.code, done.out), (0, 'led\n'), done)
+    contains(done.err, 'hook: --on-deposed exited with 5')
 
 
 def told_to_end_while_the_hook_runs_it_ends():
