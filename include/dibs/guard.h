@@ -109,7 +109,8 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_get(
   dibs_client *client, const char *key, dibs_value **ret_value, uint64_t *ret_fence);
 
 /* Reads `field` (up to DIBS_KEY_MAX bytes) of the hash `key`, and the highest fence that a
- * guarded write to any of its fields had. All else as dibs_guarded_get(). Since 0.5 */
+ * guarded write to any of its fields had. All else as dibs_guarded_get().
+ * Returns as dibs_guarded_get(). Since 0.5 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_hget(
   dibs_client *client, const char *key, const char *field, dibs_value **ret_value,
   uint64_t *ret_fence);

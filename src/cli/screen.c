@@ -13,6 +13,8 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "cli/terminfo.h"
+
 #define ESCAPE_MS 50         /* a terminal sends the rest of a key at once */
 
 enum colour { COLOUR_WARN = 1, COLOUR_ALARM };
@@ -80,6 +82,8 @@ bool screen_open(void)
 {
   const char *move_to;
 
+  if (!terminfo_is_known())
+    return false;
   here.is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
   here.terminal = newterm(NULL, stdout, stdin);
   if (here.terminal == NULL)

@@ -21,6 +21,24 @@ static dibs_status hdel(void) { return dibs_guarded_hdel(other, name, fence, fie
 static dibs_status del(void) { return dibs_guarded_del(other, name, fence); }
 static dibs_status incr(void) { return dibs_guarded_incr(other, name, fence, 1, NULL); }
 
+static dibs_status get(void)
+{
+  dibs_value *value = NULL;
+  dibs_status status = dibs_guarded_get(other, name, &value, NULL);
+
+  value = dibs_value_free(value);
+  return status;
+}
+
+static dibs_status hget(void)
+{
+  dibs_value *value = NULL;
+  dibs_status status = dibs_guarded_hget(other, name, "field", &value, NULL);
+
+  value = dibs_value_free(value);
+  return status;
+}
+
 static void empty(void)
 {
   (void)test_server_command(live_server, "DEL %s", name);
@@ -103,6 +121,42 @@ static dibs_status incr_beyond_its_range(void)
   return status;
 }
 
+/* ---- reads ---- */
+
+static dibs_status get_without_a_value(void) { return dibs_guarded_get(other, name, NULL, NULL); }
+
+static dibs_status hget_without_a_value(void)
+{
+  return dibs_guarded_hget(other, name, "field", NULL, NULL);
+}
+
+static dibs_status get_of_more_than_it_reads(void)
+{
+  dibs_status status;
+
+  (void)test_server_command(live_server, "SETRANGE %s %d x", name, DIBS_DATA_MAX);
+  status = get();
+  empty();
+  return status;
+}
+
+static dibs_status hget_of_more_than_it_reads(void)
+{
+  dibs_status status;
+
+  (void)test_server_command(live_server, "SETRANGE big %d x", DIBS_DATA_MAX);
+  (void)test_server_command(live_server, "EVAL return(redis.call('HSET',KEYS[1],'field',"
+                                         "redis.call('GET','big'))) 1 %s", name);
+  status = hget();
+  empty();
+  return status;
+}
+
+static dibs_status hget_without_a_reply(void) { return without_a_reply(hget); }
+static dibs_status get_on_a_list(void) { return on_a_list(get); }
+static dibs_status hget_on_a_list(void) { return on_a_list(hget); }
+static dibs_status get_without_a_reply(void) { return without_a_reply(get); }
+
 /* ---- the table ---- */
 
 #define ROWS(X, NOT_HERE) \
@@ -136,6 +190,16 @@ static dibs_status incr_beyond_its_range(void)
   X(dibs_guarded_incr, DIBS_ERR_ARGUMENT, incr_without_a_fence) \
   X(dibs_guarded_incr, DIBS_ERR_ARGUMENT, incr_with_a_reader) \
   X(dibs_guarded_incr, DIBS_ERR_WRONG_TYPE, incr_on_a_list) \
+  X(dibs_guarded_get, DIBS_OK, get) \
+  X(dibs_guarded_get, DIBS_ERR_ARGUMENT, get_without_a_value) \
+  X(dibs_guarded_get, DIBS_ERR_WRONG_TYPE, get_on_a_list) \
+  X(dibs_guarded_get, DIBS_ERR_UNSUPPORTED, get_of_more_than_it_reads) \
+  X(dibs_guarded_get, DIBS_ERR_UNREACHABLE, get_without_a_reply) \
+  X(dibs_guarded_hget, DIBS_OK, hget) \
+  X(dibs_guarded_hget, DIBS_ERR_ARGUMENT, hget_without_a_value) \
+  X(dibs_guarded_hget, DIBS_ERR_WRONG_TYPE, hget_on_a_list) \
+  X(dibs_guarded_hget, DIBS_ERR_UNSUPPORTED, hget_of_more_than_it_reads) \
+  X(dibs_guarded_hget, DIBS_ERR_UNREACHABLE, hget_without_a_reply) \
   X(dibs_guarded_incr, DIBS_ERR_SERVER, incr_beyond_its_range)
 
 OUTCOMES(outcomes_of_writes);
