@@ -3,7 +3,7 @@
 -- string into a hash: a write that a full server refuses comes before the removal. While a
 -- slot migrates, a cluster node refuses keys that do not exist, even after the script itself
 -- removed them: the lease would be lost. So this is tested before, with a key of the same
--- slot that never exists.
+-- slot that never exists: `-` where the key has the `m` after its prefix.
 local queued = mine and mine.is_waiter and mine.queued or string.format('%016.0f', now)
 local entry = table.concat({ me.client, me.ask, me.ttl, 'x' .. flags % 2 + (polls and 4 or 0), '1',
   give_up, queued .. nonce, ARGV[5] }, ' ')
@@ -11,8 +11,9 @@ local entry = table.concat({ me.client, me.ask, me.ttl, 'x' .. flags % 2 + (poll
 -- are too short to watch it do not delay that.
 local left = lease.is_held and now > lease.deadline + 1000000 and redis.call('PTTL', key) or -1
 if not queue then
-  local value = lease_value(lease)
-  if type(redis.pcall('EXISTS', (string.gsub(key, ':m:', ':-:', 1)))) == 'table' then
+  local value, place = lease_value(lease), #string.match(prefix, '^[^{]+') + 2
+  local absent = string.sub(key, 1, place - 1) .. '-' .. string.sub(key, place + 1)
+  if type(redis.pcall('EXISTS', absent)) == 'table' then
     return redis.error_reply('TRYAGAIN the slot of this lock is on its way to another node')
   end
   redis.call('SET', key, value, 'KEEPTTL')
