@@ -94,6 +94,7 @@ bool hold_may_pass(const lease *l, instant now)
 bool hold_may_pass_to(const lease *l, const lock_spec *next, uint64_t claim_id, instant now)
 {
   const lock_table *t = l->table;
+  span left = instant_since(l->term.valid_until, now);
 
   if (l->kind != LEASE_MUTEX || next->is_fixed ||
       l->term.is_fixed || l->term.is_named ||
@@ -101,7 +102,8 @@ bool hold_may_pass_to(const lease *l, const lock_spec *next, uint64_t claim_id, 
     return false;
   if (l->term.is_reported_broken || l->local_number + 1 >= FENCES_PER_TOKEN)
     return false;
-  if (instant_since(l->term.valid_until, now).ns < next->ttl.ns / 3)
+  /* Nor a lease that would outlive its next holder for longer than that one's ttl. */
+  if (left.ns < next->ttl.ns / 3 || left.ns > next->ttl.ns)
     return false;
   if (acks_are_wanted(l, next, claim_id))
     return false;

@@ -103,16 +103,42 @@ static void re_entry_with_a_longer_ttl_lengthens_the_lease(void **state)
 }
 
 /* With the inbox open and nobody elsewhere, hand-over inside costs nothing. */
-static struct peer *held_with_inbox(void)
+static struct peer *held_before(struct wish next)
 {
   struct peer *p = peer_held((struct wish){ 0 });
 
-  peer_lock(p, "b", (struct wish){ 0 });
+  peer_lock(p, "b", next);
   peer_connect(p, 1);
   peer_expect(p, "renew*");
   peer_answer(p, "[%lld 0 30000]", peer_server_us(p));
   peer_expect_told(p, "renewed a");
   return p;
+}
+
+static struct peer *held_with_inbox(void)
+{
+  return held_before((struct wish){ 0 });
+}
+
+/* It would block the name for 30 s if the process died now, and b wants 3 s for that. */
+static void a_lease_is_not_passed_to_a_waiter_with_a_shorter_ttl_before_its_last_part(void **state)
+{
+  static const struct { int after_ms; bool passes; } rows[] = { { 0, false }, { 27500, true } };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    struct peer *p = held_before((struct wish){ .ttl_ms = 3000 });
+
+    peer_stop_ms(p, rows[i].after_ms);
+    peer_release(p, "a");
+    if (rows[i].passes) {
+      peer_expect_told(p, "released a DIBS_OK");
+      peer_expect_told(p, "granted b");
+    } else {
+      peer_expect(p, "release " A ":1:60");
+    }
+    peer_free(p);
+  }
 }
 
 static void the_next_waiter_of_the_process_gets_it_without_the_server(void **state)
@@ -252,6 +278,7 @@ int main(void)
     cmocka_unit_test(no_reentry_is_refused_at_once),
     cmocka_unit_test(re_entry_with_a_longer_ttl_lengthens_the_lease),
     cmocka_unit_test(the_next_waiter_of_the_process_gets_it_without_the_server),
+    cmocka_unit_test(a_lease_is_not_passed_to_a_waiter_with_a_shorter_ttl_before_its_last_part),
     cmocka_unit_test(with_waiters_elsewhere_at_most_sixteen_in_a_row),
     cmocka_unit_test(with_waiters_elsewhere_ten_milliseconds_end_it_too),
     cmocka_unit_test(alone_the_process_hands_over_until_the_local_numbers_end),
