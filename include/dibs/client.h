@@ -105,7 +105,8 @@ typedef enum dibs_degrade {
   DIBS_DEGRADE_FAIL = 1,    /* they end after connect_timeout_ms without a server, with
                                DIBS_ERR_UNREACHABLE, READ_ONLY or REFUSED */
   DIBS_DEGRADE_WAIT = 2,    /* they wait for a server as they wait for another holder */
-  DIBS_DEGRADE_LOCAL = 3    /* after connect_timeout_ms exclusive locks become locks of this
+  DIBS_DEGRADE_LOCAL = 3    /* after connect_timeout_ms, or a shorter wait_ms in which a
+                               connection failed, exclusive locks become locks of this
                                machine; dibs_hold_durability() shows it, an event reports it
                                once, and the hold is lost when a server answers again */
 } dibs_degrade;

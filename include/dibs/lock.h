@@ -134,7 +134,9 @@ typedef struct dibs_lock_options {
  *          DIBS_WOULD_DEADLOCK  NO_REENTRY, and this owner holds the name already; or
  *                               DIBS_CLIENT_DETECT_DEADLOCK found that it waits for itself.
  *          DIBS_UNKNOWN         sent, and no reply within the time; see there.
- *          DIBS_ERR_UNREACHABLE no server for connect_timeout_ms.
+ *          DIBS_ERR_UNREACHABLE no server for connect_timeout_ms; or wait_ms is over and the
+ *                               request was not sent, or the server could not decide. A short
+ *                               wait_ms says nothing about the server; the text says so.
  *          DIBS_ERR_ARGUMENT    name, size, time or flag out of range, or an inner hold
  *                               that shall end before the outermost one; see
  *                               dibs_last_error().

@@ -50,7 +50,9 @@ typedef enum dibs_status {
   DIBS_ERR_ARGUMENT = -1,       /* a value out of range; nothing was done */
   DIBS_ERR_NO_MEMORY = -2,      /* nothing was done */
   DIBS_ERR_UNREACHABLE = -3,    /* no server answers, of a quorum no majority, or it cannot
-                                   decide for now: LOADING, BUSY, MASTERDOWN, CLUSTERDOWN */
+                                   decide for now: LOADING, BUSY, MASTERDOWN, CLUSTERDOWN. Or the
+                                   time of the call was over before that was known: the text has
+                                   "within 50 ms, which may be too short" */
   DIBS_ERR_AUTH = -4,           /* wrong credentials */
   DIBS_ERR_DENIED = -5,         /* an ACL forbids a command, key or channel */
   DIBS_ERR_REFUSED = -6,        /* the server cannot write now: MISCONF, OOM, NOREPLICAS;

@@ -207,7 +207,7 @@ void api_effect(void *client, const effect *e)
     claim_granted(e->context, e);
     break;
   case EFFECT_LOCK_FAILED:
-    if (!degrade_takes_over(e->context, e->status))
+    if (e->is_late || !degrade_takes_over(e->context, e->status))
       claim_failed(e->context, e->status, e->text);
     break;
   case EFFECT_HOLD_RENEWED:

@@ -39,7 +39,7 @@ server *ask_server(const engine *e, const ask *a)
 static void list_join(engine *e, ask *a, instant now)
 {
   a->state = ASK_OPEN;
-  a->try_at = now;
+  a->asked_at = a->try_at = now;
   if (e->last_ask != NULL)
     e->last_ask->next = a;
   else
@@ -325,14 +325,29 @@ bool ask_answered_with(engine *e, uint64_t tag, resp_reply *reply, const server 
   return true;
 }
 
+void ask_without_reply(const engine *e, ask *a, dibs_status status, instant now)
+{
+  bool was_connected = a->state == ASK_SENT || server_is_ready(ask_server(e, a));
+  char words[128];
+  text shown = text_over(words, sizeof(words));
+
+  lock_add_no_reply(was_connected, instant_since(now, a->asked_at),
+                    e->settings.connect_timeout, &shown);
+  ask_done(a, status, words);
+}
+
 /* Ends an ask that was never sent. */
-void ask_unanswered(const engine *e, ask *a)
+void ask_unanswered(const engine *e, ask *a, instant now)
 {
   const char *words;
   dibs_status why = ask_why(e, a, &words);
 
-  ask_done(a, why != DIBS_OK ? why : DIBS_ERR_UNREACHABLE,
-           words[0] != 0 ? words : "no connection to the server in time");
+  if (why == DIBS_OK)
+    why = DIBS_ERR_UNREACHABLE;
+  if (words[0] != 0)
+    ask_done(a, why, words);
+  else
+    ask_without_reply(e, a, why, now);
 }
 
 void asks_tick(engine *e, instant now)
@@ -341,11 +356,11 @@ void asks_tick(engine *e, instant now)
     if (a->state == ASK_DONE || instant_before(now, a->give_up_at))
       continue;
     if (a->state == ASK_SENT)
-      ask_done(a, DIBS_UNKNOWN, "the server has not answered in time");
+      ask_without_reply(e, a, DIBS_UNKNOWN, now);
     else if (a->was_lost)
       ask_done(a, DIBS_UNKNOWN, a->words);
     else
-      ask_unanswered(e, a);
+      ask_unanswered(e, a, now);
   }
 }
 

@@ -265,7 +265,8 @@ typedef struct effect {
   bool has_fsync;            /* EFFECT_LOCK_GRANTED */
   dibs_status status;
   bool is_over;              /* EFFECT_OBSERVED: the last one */
-  bool is_late;              /* EFFECT_OBSERVED, is_over: the limit came before the reply */
+  bool is_late;              /* EFFECT_OBSERVED, is_over: the limit came before the reply.
+                                EFFECT_LOCK_FAILED: and nothing is known about the server */
   int event;
   const char *node;          /* EFFECT_EVENT: of this server, or ""; borrowed as `text` */
   resp_reply *reply;

@@ -134,7 +134,7 @@ typedef struct ask {
   server *sent_to;
   server *asking;          /* for the next attempt, after ASKING */
   void *context;
-  instant give_up_at, try_at, sent_at;
+  instant asked_at, give_up_at, try_at, sent_at;
   unsigned attempts;
   dibs_status status;
   resp_reply *reply;
@@ -313,7 +313,10 @@ void ask_done(ask *a, dibs_status status, const char *words);
 bool ask_fault_is_final(dibs_status why);
 /* Its own reason, else why its server is unreachable, as for locks; "": not known. report.c */
 dibs_status ask_why(const engine *e, const ask *a, const char **ret_words);
-void ask_unanswered(const engine *e, ask *a);      /* ends it with the first known reason */
+/* Ends one that was never sent, with the first known reason. */
+void ask_unanswered(const engine *e, ask *a, instant now);
+/* Ends one that was sent, or was not and nothing says why. */
+void ask_without_reply(const engine *e, ask *a, dibs_status status, instant now);
 server *ask_server(const engine *e, const ask *a);      /* NULL: unknown */
 
 /* ---- limit.c ---- */

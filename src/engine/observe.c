@@ -81,7 +81,13 @@ static void over(engine *e, observation *o, dibs_status status, const char *word
 
 static void over_for_want_of_a_server(engine *e, observation *o, instant now)
 {
-  ask_unanswered(e, &o->ask);
+  ask_unanswered(e, &o->ask, now);
+  over(e, o, o->ask.status, o->ask.words, now);
+}
+
+static void over_without_reply(engine *e, observation *o, instant now)
+{
+  ask_without_reply(e, &o->ask, DIBS_ERR_UNREACHABLE, now);
   over(e, o, o->ask.status, o->ask.words, now);
 }
 
@@ -98,7 +104,7 @@ static void limit_reached(engine *e, observation *o, instant now)
   if (!instant_is_never(o->unreachable_since))
     over_for_want_of_a_server(e, o, now);
   else if (o->is_late)
-    over(e, o, DIBS_ERR_UNREACHABLE, "the server has not answered in time", now);
+    over_without_reply(e, o, now);
   else
     over(e, o, DIBS_TIMED_OUT, "", now);
 }
@@ -224,7 +230,7 @@ dibs_status observe_begin(engine *e, const observe_request *r, sync_op *op, inst
     observation_free(e, o, now);
     return DIBS_ERR_NO_MEMORY;
   }
-  o->look_at = now;
+  o->ask.asked_at = o->look_at = now;
   o->hint_at = INSTANT_NEVER;
   o->unreachable_since = INSTANT_NEVER;
   if (!server_is_ready(ask_server(e, &o->ask)))

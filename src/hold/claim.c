@@ -442,7 +442,8 @@ bool hold_next_event(hold_front *f, lock_event *ret)
   text_add(&said, c->words != NULL ? c->words : "");
   *ret = (lock_event){ .kind = take_first(c), .context = c->spec.context, .id = c->id,
                        .fence = c->fence, .units = c->units, .depth = c->depth,
-                       .status = c->status, .words = f->reported_words,
+                       .status = c->status, .was_short = c->was_short,
+                       .words = f->reported_words,
                        .acknowledged = c->acknowledged,
                        .replicas_wanted = c->replicas_wanted, .has_fsync = c->has_fsync };
   if (c->of != NULL)

@@ -32,6 +32,7 @@ struct claim {
   unsigned events;               /* bits 1 << lock_event_kind: events to report */
   claim_state state;
   lock_spec spec;                /* owner and note are those below; it has no names */
+  bool was_short;                /* FAILED: its time was too short to know about its server */
   bool is_reported;              /* it is in the wait report */
   uint32_t acknowledged, replicas_wanted;
   bool has_fsync;

@@ -110,6 +110,7 @@ typedef struct lock_event {
   uint64_t id, fence, units, token;
   uint32_t acknowledged, replicas_wanted;   /* GRANTED, if min_replicas was given */
   bool has_fsync;
+  bool was_short;          /* FAILED: the time was too short to know about the server */
   instant valid_until;
   int depth;
   dibs_status status;

@@ -165,23 +165,43 @@ static bool is_known_busy(const lease *l)
   return false;
 }
 
-static void waiting_is_over(claim *c)
+/* Nothing is known about the server. A round of a quorum has its own limit. */
+static void fail_without_reply(claim *c, dibs_status status, instant now)
+{
+  const lease *l = lease_of_claim(c);
+  const lock_settings *s = &l->table->settings;
+  span had = instant_since(now, c->asked_at);
+  span enough = s->protocol->is_voter ? (span){ 0 } : s->connect_timeout;
+  char words[128];
+  text shown = text_over(words, sizeof(words));
+
+  c->was_short = had.ns < enough.ns;
+  lock_add_no_reply(l->route->is_up, had, enough, &shown);
+  claim_fail(c, status, words);
+}
+
+static bool has_reason(const route *r)
+{
+  return !route_is_usable(r) && (r->down_words[0] != 0 || r->down_why != DIBS_ERR_UNREACHABLE);
+}
+
+static void waiting_is_over(claim *c, instant now)
 {
   lease *l = lease_of_claim(c);
   const route *r = l->route;
+  bool was_sent = is_at(c, LEASE_CONFIRMING) ||
+                  (l->state == LEASE_ASKING && l->ask.sendings > 0 && !is_known_busy(l));
 
-  if (is_at(c, LEASE_CONFIRMING) ||
-      (l->state == LEASE_ASKING && l->ask.sendings > 0 && !is_known_busy(l)))
-    claim_fail(c, DIBS_UNKNOWN, r->is_up ? "the server has not answered in time"
-                                         : r->down_words);
-  else if (!route_is_usable(r))
-    claim_fail(c, r->down_why, r->down_words);
-  else if (lease_is_undecided(l))
+  if (has_reason(r))
+    claim_fail(c, was_sent ? DIBS_UNKNOWN : r->down_why, r->down_words);
+  else if (was_sent)
+    fail_without_reply(c, DIBS_UNKNOWN, now);
+  else if (route_is_usable(r) && lease_is_undecided(l))
     claim_fail(c, l->undecided_why, r->undecided_words);
-  else if (is_at(c, LEASE_ACKING))
+  else if (route_is_usable(r) && is_at(c, LEASE_ACKING))
     claim_fail(c, DIBS_ERR_NOT_REPLICATED, TOO_FEW_ACKS_WORDS);
-  else if (c->spec.is_try || !is_known_busy(l))
-    claim_fail(c, DIBS_ERR_UNREACHABLE, "the server has not answered in time");
+  else if (!route_is_usable(r) || c->spec.is_try || !is_known_busy(l))
+    fail_without_reply(c, DIBS_ERR_UNREACHABLE, now);
   else
     claim_fail(c, DIBS_TIMED_OUT, lease_id_is_quarantine(&l->ask.watched.lease)
                                     ? QUARANTINE_WORDS : "another client holds it");
@@ -203,7 +223,7 @@ void claim_timer(claim *c, instant now)
     claim_end(c, LOCK_RELEASED, DIBS_UNKNOWN);
     return;
   }
-  waiting_is_over(c);
+  waiting_is_over(c, now);
   if (l->claims.waiting == NULL)
     lease_become(l, lease_unwanted(l, now), now);
   else if (l->state == LEASE_QUEUED && !instant_before(now, l->ask.sent_give_up))

@@ -108,6 +108,9 @@ void lock_inbox_up(lock_table *t, size_t r, instant now);
 void lock_inbox_down(lock_table *t, size_t r, dibs_status why, const char *words, instant now);
 /* Once each time: waiters of `r` poll, or there are observers, and no messages can be had; why. */
 bool lock_polls(lock_table *t, size_t r, bool has_observers, instant now, const char **ret_words);
+/* That a call got no reply, or no connection, in the time that it had. A time shorter than the
+ * connect timeout says nothing about the server. */
+void lock_add_no_reply(bool was_connected, span time, span connect_timeout, text *out);
 /* Why the link is down; DIBS_OK and "" when it was never down. */
 dibs_status lock_link_why(const lock_table *t, size_t r, const char **ret_words);
 void lock_server_time(lock_table *t, size_t r, int64_t server_us, instant sent_at, instant now);

@@ -151,6 +151,15 @@ dibs_status lock_link_why(const lock_table *t, size_t number, const char **ret_w
   return r->is_up ? DIBS_OK : r->down_why;
 }
 
+void lock_add_no_reply(bool was_connected, span time, span connect_timeout, text *out)
+{
+  text_add(out, was_connected ? "no reply within " : "no connection within ");
+  text_add_int(out, span_to_ms(time));
+  text_add(out, " ms");
+  if (time.ns < connect_timeout.ns)
+    text_add(out, ", which may be too short for this server");
+}
+
 void route_can_write(route *r, instant now)
 {
   if (!r->is_read_only)
