@@ -17,7 +17,13 @@ import sys
 
 ROOT = sys.argv[1]
 HEADERS = ('client.h', 'lock.h', 'rwlock.h', 'semaphore.h', 'many.h', 'latch.h', 'barrier.h',
-           'election.h', 'guard.h', 'rate.h', 'names.h', 'async.h')
+           'election.h', 'guard.h', 'rate.h', 'names.h', 'async.h', 'data.h', 'list.h', 'map.h',
+           'set.h')
+# Results of all functions on data are in data.h: what only reads is never DIBS_UNKNOWN, and what
+# works on any kind never DIBS_ERR_WRONG_TYPE.
+DATA = ('data.h', 'list.h', 'map.h', 'set.h')
+DATA_GROUP = re.compile(r'Results of all functions on data,(.*?)Output parameters', re.S)
+READS = re.compile(r'_(?:ttl|get|contains|size|each|range)$')
 TABLES = 'test/live/outcomes'
 # The same call by another name, and one that has its own list in words only.
 LIKE_ANOTHER = {'dibs_open', 'dibs_resign', 'dibs_list_names'}
@@ -73,7 +79,13 @@ def like_another(name):
             name.endswith('_async') and name not in ('dibs_lock_async', 'dibs_release_async'))
 
 
-def lists_of(header, statuses, lists):
+def of_data(name, general, statuses):
+    found = listed(DATA_GROUP.search(read('include/dibs/data.h')).group(1), statuses) - general
+    found -= {'DIBS_UNKNOWN'} if READS.search(name) else set()
+    return found - {'DIBS_ERR_WRONG_TYPE'} if name.startswith('dibs_data_') else found
+
+
+def lists_of(header, statuses, general, lists):
     """Adds {function: the outcomes of its comment} of one header to `lists`."""
     tool = man3()
     group = GROUP.search(read('include/dibs/' + header))
@@ -89,6 +101,8 @@ def lists_of(header, statuses, lists):
         for name in RETURNS_STATUS.findall('\n'.join(page.code)):
             is_try = '_try_' in name and 'DIBS_TIMED_OUT' in own
             lists[name] = own - {'DIBS_TIMED_OUT'} | {'DIBS_BUSY'} if is_try else set(own)
+            if header in DATA and 'dibs_client' in page.code[0]:
+                lists[name] |= of_data(name, general, statuses) | {'DIBS_OK'}
             if name == 'dibs_try_lock':
                 lists[name] |= OF_MUTEXES
 
@@ -117,7 +131,7 @@ def faults():
     rows = all_rows()
     for header in HEADERS:
         before = set(lists)
-        lists_of(header, statuses, lists)
+        lists_of(header, statuses, general, lists)
         for name in sorted(set(lists) - before):
             if like_another(name):
                 continue

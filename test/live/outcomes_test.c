@@ -26,6 +26,15 @@ static void each_way_to_take_a_lock_has_its_outcomes(void **state)
   assert_int_equal(live_faults() - faults, 0);
 }
 
+static void maps_lists_and_sets_have_their_outcomes(void **state)
+{
+  int faults = live_faults();
+
+  (void)state;
+  outcomes_walk_data();
+  assert_int_equal(live_faults() - faults, 0);
+}
+
 #define TABLE_TEST(test, table) \
   static void test(void **state) \
   { \
@@ -43,6 +52,7 @@ TABLE_TEST(guarded_writes_have_their_outcomes, outcomes_of_writes)
 TABLE_TEST(rate_limiters_have_their_outcomes, outcomes_of_rates)
 TABLE_TEST(calls_that_wait_for_no_server_have_their_outcomes, outcomes_of_clients)
 TABLE_TEST(opening_and_settings_have_their_outcomes, outcomes_of_opens)
+TABLE_TEST(a_list_that_is_waited_for_has_its_outcomes, outcomes_of_data)
 
 static int setup(void **state)
 {
@@ -73,6 +83,8 @@ int main(void)
     cmocka_unit_test(rate_limiters_have_their_outcomes),
     cmocka_unit_test(calls_that_wait_for_no_server_have_their_outcomes),
     cmocka_unit_test(opening_and_settings_have_their_outcomes),
+    cmocka_unit_test(maps_lists_and_sets_have_their_outcomes),
+    cmocka_unit_test(a_list_that_is_waited_for_has_its_outcomes),
   };
 
   return cmocka_run_group_tests(tests, setup, teardown);

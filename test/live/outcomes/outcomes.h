@@ -38,11 +38,12 @@ struct outcome_table {
 
 extern const struct outcome_table outcomes_of_holds, outcomes_of_tokens, outcomes_of_views,
   outcomes_of_shares, outcomes_of_latches, outcomes_of_elections, outcomes_of_writes,
-  outcomes_of_rates, outcomes_of_clients, outcomes_of_opens;
+  outcomes_of_rates, outcomes_of_clients, outcomes_of_opens, outcomes_of_data;
 
 /* What does not come as a table says is a live_fault(). */
 void outcomes_walk(const struct outcome_table *table);
 void outcomes_walk_ways(void);
+void outcomes_walk_data(void);
 void outcome_expect(const char *function, const char *situation, dibs_status got,
                     dibs_status wanted);
 
