@@ -53,7 +53,7 @@ static uint64_t now_us(void)
 
 static void work_once(dibs_client *c, const char *name, worker_log *log)
 {
-  dibs_lock_options lock = live_lock_options(20000, 20000);
+  dibs_lock_options lock = live_lock_options(60000, 60000);
   dibs_hold *hold = NULL;
   uint64_t asked = now_us(), granted;
 
@@ -260,7 +260,7 @@ static void a_parked_lock_that_is_taken_again_counts_each_time(void **state)
 {
   dibs_options o = options_of();
   dibs_client *c = live_open_with(live_url(), &o), *reader = live_open(live_url());
-  dibs_lock_options lock = live_lock_options(20000, 20000);
+  dibs_lock_options lock = live_lock_options(60000, 60000);
   dibs_fleet_row row;
 
   (void)state;
