@@ -72,7 +72,7 @@ static dibs_status path_settle(opening *o, char **field)
 {
   text whole = text_over(o->path, sizeof(o->path));
 
-  if ((*field)[0] == '/' || getcwd(o->path, sizeof(o->path)) == NULL)
+  if (*field == NULL || (*field)[0] == '/' || getcwd(o->path, sizeof(o->path)) == NULL)
     return DIBS_OK;
   whole.used = strlen(o->path);
   text_add(&whole, "/");

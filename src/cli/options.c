@@ -211,7 +211,7 @@ static bool wants_json_messages(const option_row *row, const char *value)
 {
   return row->name != NULL &&
          (strcmp(row->name, "json") == 0 ||
-          (strcmp(row->name, "progress") == 0 && strcmp(value, "json") == 0));
+          (strcmp(row->name, "progress") == 0 && value != NULL && strcmp(value, "json") == 0));
 }
 
 /* --json counts for the errors of the options before it too. Returns the first operand, or
