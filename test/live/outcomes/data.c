@@ -131,18 +131,6 @@ static dibs_status unanswered(void)
   return status;
 }
 
-static dibs_status at_no_server(situation *run)
-{
-  dibs_client *patient = other;
-  dibs_status status;
-
-  other = nowhere();
-  status = run();
-  other = dibs_close(other);
-  other = patient;
-  return status;
-}
-
 static dibs_status without_a_server(void)
 {
   return at_no_server(way->run);
@@ -158,26 +146,13 @@ static dibs_status without_a_server(void)
 
 #define A_SITUATION(outcome, situation, traits) { #situation, outcome, situation, traits },
 
-static const struct {
-  const char *situation;
-  dibs_status outcome;
-  situation *run;
-  unsigned traits;
-} situations[] = { SITUATIONS(A_SITUATION) };
+static const struct way_row situations[] = { SITUATIONS(A_SITUATION) };
 
 void outcomes_walk_data(void)
 {
-  char named[96];
-
   for (way = ways; way < ways + sizeof(ways) / sizeof(ways[0]); way++)
-    for (size_t i = 0; i < sizeof(situations) / sizeof(situations[0]); i++) {
-      if (situations[i].traits != 0 && (situations[i].traits & way->traits) == 0)
-        continue;
-      (void)snprintf(named, sizeof(named), "%s-%s", way->function, situations[i].situation);
-      name = named;
-      outcome_expect(way->function, situations[i].situation, situations[i].run(),
-                     situations[i].outcome);
-    }
+    outcomes_walk_way(way->function, way->traits, situations,
+                      sizeof(situations) / sizeof(situations[0]));
 }
 
 /* ---- dibs_list_take(), dibs_key_lock_name() ---- */

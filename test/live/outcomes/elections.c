@@ -126,20 +126,6 @@ static dibs_status look_without_a_name(void)
   return look();
 }
 
-static dibs_status in_plain(situation *run)
-{
-  dibs_options o = patient_options();
-  dibs_client *native = other;
-  dibs_status status;
-
-  o.dialect = DIBS_DIALECT_PLAIN;
-  other = live_open_with(live_url(), &o);
-  status = run();
-  other = dibs_close(other);
-  other = native;
-  return status;
-}
-
 static dibs_status look_without_a_reply(void) { return without_a_reply(look); }
 static dibs_status look_in_plain(void) { return in_plain(look); }
 

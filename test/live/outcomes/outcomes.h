@@ -44,6 +44,17 @@ extern const struct outcome_table outcomes_of_holds, outcomes_of_tokens, outcome
 void outcomes_walk(const struct outcome_table *table);
 void outcomes_walk_ways(void);
 void outcomes_walk_data(void);
+
+/* A situation of all functions that do nearly the same, or of those with one of `traits`. */
+struct way_row {
+  const char *situation;
+  dibs_status outcome;
+  situation *run;
+  unsigned traits;               /* 0: of all */
+};
+
+void outcomes_walk_way(const char *function, unsigned traits, const struct way_row *rows,
+                       size_t count);
 void outcome_expect(const char *function, const char *situation, dibs_status got,
                     dibs_status wanted);
 
@@ -77,6 +88,12 @@ dibs_status in_a_callback(situation *run);
 dibs_status while_closing(dibs_status (*run)(dibs_client *c));
 /* ... of `other`, when the server does not reply. */
 dibs_status without_a_reply(situation *run);
+/* ... of `other`, which has no server; which speaks the dialect plain, without permits and
+ * elections. */
+dibs_status at_no_server(situation *run);
+dibs_status in_plain(situation *run);
+/* ... where `name` is the key of a list. */
+dibs_status of_a_list(situation *run);
 /* ... of `client` and `other` with an era guard: a server is not believed then that no other
  * client had a name. */
 dibs_status with_an_era_guard(situation *run);

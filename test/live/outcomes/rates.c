@@ -108,28 +108,6 @@ static dibs_status exhausted(situation *run)
   return status;
 }
 
-static dibs_status of_a_list(situation *run)
-{
-  dibs_status status;
-
-  (void)test_server_command(live_server, "RPUSH %s x", name);
-  status = run();
-  (void)test_server_command(live_server, "DEL %s", name);
-  return status;
-}
-
-static dibs_status at_no_server(situation *run)
-{
-  dibs_client *patient = other;
-  dibs_status status;
-
-  other = nowhere();
-  status = run();
-  other = dibs_close(other);
-  other = patient;
-  return status;
-}
-
 static dibs_status set_of_nothing(void)
 {
   dibs_status status = set();

@@ -36,20 +36,6 @@ static dibs_status beside_a_lock(situation *run)
   return status;
 }
 
-static dibs_status in_a_dialect_without_permits(situation *run)
-{
-  dibs_options o = patient_options();
-  dibs_client *native = other;
-  dibs_status status;
-
-  o.dialect = DIBS_DIALECT_PLAIN;
-  other = live_open_with(live_url(), &o);
-  status = run();
-  other = dibs_close(other);
-  other = native;
-  return status;
-}
-
 static dibs_status delete_of_a_used_one(void)
 {
   dibs_status status;
@@ -73,9 +59,9 @@ static dibs_status delete_of_a_lock(void) { return beside_a_lock(set_delete); }
 static dibs_status set_without_a_reply(void) { return without_a_reply(set); }
 static dibs_status absent_without_a_reply(void) { return without_a_reply(set_if_absent); }
 static dibs_status delete_without_a_reply(void) { return without_a_reply(set_delete); }
-static dibs_status set_in_plain(void) { return in_a_dialect_without_permits(set); }
-static dibs_status absent_in_plain(void) { return in_a_dialect_without_permits(set_if_absent); }
-static dibs_status delete_in_plain(void) { return in_a_dialect_without_permits(set_delete); }
+static dibs_status set_in_plain(void) { return in_plain(set); }
+static dibs_status absent_in_plain(void) { return in_plain(set_if_absent); }
+static dibs_status delete_in_plain(void) { return in_plain(set_delete); }
 static dibs_status set_to_more_than_allowed(void)
 {
   return dibs_semaphore_set(other, name, 1000000001);

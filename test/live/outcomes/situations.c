@@ -34,6 +34,20 @@ void outcomes_walk(const struct outcome_table *table)
   }
 }
 
+void outcomes_walk_way(const char *function, unsigned traits, const struct way_row *rows,
+                       size_t count)
+{
+  char named[96];
+
+  for (const struct way_row *r = rows; r < rows + count; r++) {
+    if (r->traits != 0 && (r->traits & traits) == 0)
+      continue;
+    (void)snprintf(named, sizeof(named), "%s-%s", function, r->situation);
+    name = named;
+    outcome_expect(function, r->situation, r->run(), r->outcome);
+  }
+}
+
 /* ---- clients ---- */
 
 dibs_options patient_options(void)
@@ -205,6 +219,42 @@ dibs_status without_a_reply(situation *run)
   status = run();
   test_server_resume(live_server);
   other = patient;
+  return status;
+}
+
+dibs_status at_no_server(situation *run)
+{
+  dibs_client *patient = other;
+  dibs_status status;
+
+  other = nowhere();
+  status = run();
+  other = dibs_close(other);
+  other = patient;
+  return status;
+}
+
+dibs_status in_plain(situation *run)
+{
+  dibs_options o = patient_options();
+  dibs_client *native = other;
+  dibs_status status;
+
+  o.dialect = DIBS_DIALECT_PLAIN;
+  other = live_open_with(live_url(), &o);
+  status = run();
+  other = dibs_close(other);
+  other = native;
+  return status;
+}
+
+dibs_status of_a_list(situation *run)
+{
+  dibs_status status;
+
+  (void)test_server_command(live_server, "RPUSH %s x", name);
+  status = run();
+  (void)test_server_command(live_server, "DEL %s", name);
   return status;
 }
 

@@ -313,24 +313,11 @@ static dibs_status closing(void) { return while_closing(taken_by); }
 
 #define A_SITUATION(outcome, situation, traits) { #situation, outcome, situation, traits },
 
-static const struct {
-  const char *situation;
-  dibs_status outcome;
-  situation *run;
-  unsigned traits;
-} situations[] = { SITUATIONS(A_SITUATION) };
+static const struct way_row situations[] = { SITUATIONS(A_SITUATION) };
 
 void outcomes_walk_ways(void)
 {
-  char named[96];
-
   for (way = ways; way < ways + sizeof(ways) / sizeof(ways[0]); way++)
-    for (size_t i = 0; i < sizeof(situations) / sizeof(situations[0]); i++) {
-      if (situations[i].traits != 0 && (situations[i].traits & way->traits) == 0)
-        continue;
-      (void)snprintf(named, sizeof(named), "%s %s", way->function, situations[i].situation);
-      name = named;
-      outcome_expect(way->function, situations[i].situation, situations[i].run(),
-                     situations[i].outcome);
-    }
+    outcomes_walk_way(way->function, way->traits, situations,
+                      sizeof(situations) / sizeof(situations[0]));
 }
