@@ -34,21 +34,10 @@ def _loses_its_guardian(option):
     equal(dibs('run', *words.tries(), '--', 'true', env=words.env).code, 0, option)
 
 
-def _full_pipe():
-    reading, writing = os.pipe()
-    os.set_blocking(writing, False)
-    try:
-        while True:
-            os.write(writing, b'x' * 4096)
-    except BlockingIOError:
-        pass
-    os.set_blocking(writing, True)
-    return reading, writing
-
-
 def _ends_by_a_signal_with_its_messages_blocked(option):
     words, path = _Words(option, harness.server), temporary_file()
-    reading, writing = _full_pipe()
+    reading, writing = os.pipe()
+    fill_pipe(writing)
     wrapper = start('run', *words.holds(), '--', 'sh', '-c', DAEMON, path, env=words.env,
                     stdout=subprocess.DEVNULL, stderr=writing)
     found = _inside(path)
@@ -73,7 +62,8 @@ def no_option_keeps_a_signal_from_the_command_while_no_message_can_be_written():
 def a_waiter_ends_by_a_signal_while_no_message_can_be_written():
     other = holder('mute')
     for words in ([], ['-v'], ['--json'], ['--progress', 'plain'], ['-q']):
-        reading, writing = _full_pipe()
+        reading, writing = os.pipe()
+        fill_pipe(writing)
         waiter = start('run', *words, 'mute', '--', 'true', stderr=writing)
         until_waiting('mute')
         waiter.terminate()

@@ -352,6 +352,17 @@ def until_text(path, pattern=''):
 _terminals = []
 
 
+def fill_pipe(writing):
+    """What is written to it from now on blocks."""
+    os.set_blocking(writing, False)
+    try:
+        while True:
+            os.write(writing, b'x' * 4096)
+    except BlockingIOError:
+        pass
+    os.set_blocking(writing, True)
+
+
 class Terminal:
     """A command with a real terminal of its own, as its session leader."""
 

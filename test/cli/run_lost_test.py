@@ -217,19 +217,9 @@ def a_wrapper_that_was_stopped_too_long_kills_first_of_all():
     os.unlink(beats)
 
 
-def _fill(pipe):
-    os.set_blocking(pipe, False)
-    try:
-        while True:
-            os.write(pipe, b'x' * 4096)
-    except BlockingIOError:
-        pass
-    os.set_blocking(pipe, True)
-
-
 def a_stderr_that_takes_nothing_does_not_delay_the_kill():
     reader, writer = os.pipe()
-    _fill(writer)
+    fill_pipe(writer)
     pid_file = temporary_file()
     process = start('run', '-t', '2s', '-k', '300ms', 'stuck', '--', 'sh', '-c',
                     'exec 2>&-; trap "" TERM; echo $$ >%s; while :; do sleep 0.02; done'
@@ -294,7 +284,7 @@ def no_command_runs_beside_the_next_holder_when_the_messages_are_read():
 def no_command_runs_beside_the_next_holder_when_the_messages_are_blocked():
     for name, flood in (('stderr:full', ''), ('stderr:flooded', 'yes')):
         reader, writer = os.pipe()
-        _fill(writer)
+        fill_pipe(writer)
         _no_beat_beside_the_next_holder(name, writer, flood)
         os.close(reader)
         os.close(writer)
@@ -304,7 +294,7 @@ def a_wrapper_that_is_stopped_by_the_signal_of_a_loss_leaves_nothing_running():
     # The command ends by TERM and stops the wrapper first, which is still busy with its message:
     # what the command has started must not be taken for what it left at its own end.
     reader, writer = os.pipe()
-    _fill(writer)
+    fill_pipe(writer)
     out = temporary_file()
     first = start('run', '-t', '3s', '-k', '1s', 'halted', '--', 'bash', '-c',
                   'trap "kill -STOP ${DIBS_HOLDER##*:}; exit" TERM; (trap "" TERM; while :; do '

@@ -398,12 +398,7 @@ def status_fd_tells_the_same_and_the_command_does_not_get_it():
 
 def a_status_fd_that_takes_nothing_does_not_keep_the_wrapper():
     reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    try:
-        while True:
-            os.write(writer, b'x' * 4096)
-    except BlockingIOError:
-        os.set_blocking(writer, True)
+    fill_pipe(writer)
     done = dibs('run', '--status-fd', str(writer), 'report', '--', 'sh', '-c', 'exit 3',
                 pass_fds=[writer])
     equal(done.code, 3, done)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Unit: cli/show.c - what a waiter is shown of a name that nobody holds. */
+/* Unit: cli/show.c - the text for a waiter on a name without a holder. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
