@@ -35,11 +35,17 @@ typedef struct guarded {
   int64_t *ret_value;
 } guarded;
 
+static resp_argument key_of(const char *key)
+{
+  return (resp_argument){ key, key == NULL ? 0 : strnlen(key, NAME_MAX_BYTES + 1) };
+}
+
 static guarded guarded_of(guarded_kind kind, const char *key, uint64_t fence)
 {
-  size_t size = key == NULL ? 0 : strnlen(key, NAME_MAX_BYTES + 1);
+  resp_argument k = key_of(key);
 
-  return (guarded){ .kind = kind, .call = { .key = key, .key_size = size, .fence = fence } };
+  return (guarded){ .kind = kind,
+                    .call = { .key = k.bytes, .key_size = k.size, .fence = fence } };
 }
 
 static bool guarded_encode(const guarded *g, const protocol *n, request *out)
@@ -378,11 +384,6 @@ static dibs_status read_run(dibs_client *client, const guarded_read *g)
   question_deinit(&q);
   request_deinit(&k);
   return client_end(c, status);
-}
-
-static resp_argument key_of(const char *key)
-{
-  return (resp_argument){ key, key == NULL ? 0 : strnlen(key, NAME_MAX_BYTES + 1) };
 }
 
 dibs_status dibs_guarded_get(dibs_client *c, const char *key, dibs_value **ret_value,

@@ -159,7 +159,8 @@ static void left_out(log_sink *s, log_event event, dibs_log_level level)
 {
   if (s->limits[event].left_out == 1 || (uint32_t)level < s->worst[event])
     s->worst[event] = (uint32_t)level;
-  alarm_set(s->client);
+  if (s->limits[event].left_out == 1)
+    alarm_set(s->client);
 }
 
 log_line *log_begin(client_record *c, log_event event, dibs_log_level level, instant now)
