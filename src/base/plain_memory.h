@@ -26,9 +26,8 @@ static inline void plain_release(void *old, void *data)
   free(old);
 }
 
-static inline memory plain_memory(void)
-{
-  return (memory){ plain_allocate, plain_reallocate, plain_release, NULL };
-}
+#define PLAIN_MEMORY { plain_allocate, plain_reallocate, plain_release, NULL }
+
+static inline memory plain_memory(void) { return (memory)PLAIN_MEMORY; }
 
 #endif

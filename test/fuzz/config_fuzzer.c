@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static const memory heap = FUZZ_MEMORY;
+static const memory heap = PLAIN_MEMORY;
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/plain_memory.h"
+
 /* Called with one input after another; nothing may be left over. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
@@ -19,25 +21,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
       abort();                                                             \
     }                                                                      \
   } while (0)
-
-static inline void *fuzz_allocate(size_t bytes, void *data)
-{
-  (void)data;
-  return malloc(bytes);
-}
-
-static inline void *fuzz_reallocate(void *old, size_t bytes, void *data)
-{
-  (void)data;
-  return realloc(old, bytes);
-}
-
-static inline void fuzz_release(void *old, void *data)
-{
-  (void)data;
-  free(old);
-}
-
-#define FUZZ_MEMORY { fuzz_allocate, fuzz_reallocate, fuzz_release, NULL }
 
 #endif

@@ -70,7 +70,7 @@ static dibs_status drain(resp_reader *r, outcome *o)
 
 static outcome run(resp_limits limits, const uint8_t *bytes, size_t size, uint64_t seed)
 {
-  static const memory heap = FUZZ_MEMORY;
+  static const memory heap = PLAIN_MEMORY;
   outcome o = { .digest = DIGEST_START };
   resp_reader *r = resp_reader_new(&heap, limits);
   random_source source;

@@ -22,7 +22,7 @@ typedef struct search {
   bool is_out[SCOUTS_MAX], is_asked[SCOUTS_MAX];
 } search;
 
-static const memory heap = FUZZ_MEMORY;
+static const memory heap = PLAIN_MEMORY;
 static const char *const urls[] = {
   "redis://h1,h2,h3", "redis+sentinel://u:p@h1,h2,h3/orders/2?map=a:1%3Eb:2&sentinel_user=w",
   "redis+cluster://h1,h2", "rediss+cluster://h1?map=a%3Eb" };

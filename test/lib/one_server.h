@@ -4,35 +4,15 @@
 #ifndef TEST_ONE_SERVER_H
 #define TEST_ONE_SERVER_H
 
-#include <stdlib.h>
-
+#include "base/plain_memory.h"
 #include "topo/topo.h"
 
 #define ONE_SERVER_LINKS 2       /* 0: commands; 1: inbox */
 
-static inline void *one_server_allocate(size_t bytes, void *data)
-{
-  (void)data;
-  return malloc(bytes);
-}
-
-static inline void *one_server_reallocate(void *p, size_t bytes, void *data)
-{
-  (void)data;
-  return realloc(p, bytes);
-}
-
-static inline void one_server_release(void *p, void *data)
-{
-  (void)data;
-  free(p);
-}
-
 static inline const deployment *one_server(void)
 {
   static char host[] = "server";
-  static server_url seed = { .memory = { one_server_allocate, one_server_reallocate,
-                                         one_server_release, NULL },
+  static server_url seed = { .memory = PLAIN_MEMORY,
                              .transport = SERVER_TCP, .host = host, .port = 7000 };
   static deployment one = { .kind = DEPLOYMENT_SINGLE, .seed_count = 1, .seeds = &seed };
 

@@ -2,15 +2,12 @@
 /* test/lib/peer.c - one engine and its user in trace tests: time, and what is asked of it. */
 #include "peer_parts.h"
 
+#include "base/plain_memory.h"
 #include "dialect/native.h"
-
-static void *allocate(size_t bytes, void *data) { (void)data; return malloc(bytes); }
-static void *reallocate(void *p, size_t bytes, void *data) { (void)data; return realloc(p, bytes); }
-static void give_back(void *p, void *data) { (void)data; free(p); }
 
 engine_settings peer_settings(void)
 {
-  engine_settings s = { .memory = { allocate, reallocate, give_back, NULL }, .seed = 7,
+  engine_settings s = { .memory = PLAIN_MEMORY, .seed = 7,
                         .dialect = &native_dialect, .deployment = one_server(),
                         .prefix = "dibs", .host = "here",
                         .program = "test", .version = "0",

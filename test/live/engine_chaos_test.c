@@ -26,6 +26,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/plain_memory.h"
 #include "chaos/chaos.h"
 #include "promise.h"
 #include "rendered.h"
@@ -56,11 +57,7 @@ int64_t wall_us(void)
   return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-static void *allocate(size_t bytes, void *data) { (void)data; return malloc(bytes); }
-static void *reallocate(void *m, size_t bytes, void *data) { (void)data; return realloc(m, bytes); }
-static void release(void *m, void *data) { (void)data; free(m); }
-
-const memory chaos_heap = { allocate, reallocate, release, NULL };
+const memory chaos_heap = PLAIN_MEMORY;
 
 void note(struct world *w, const char *format, ...)
 {

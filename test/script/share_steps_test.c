@@ -17,6 +17,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/plain_memory.h"
 #include "dialect/native.h"
 #include "server.h"
 #include "rendered.h"
@@ -28,25 +29,7 @@
 #define KEY "dibs:m:{orders}"
 #define HOLDERS_MAX 128
 
-static void *allocate(size_t bytes, void *data)
-{
-  (void)data;
-  return malloc(bytes);
-}
-
-static void *reallocate(void *old, size_t bytes, void *data)
-{
-  (void)data;
-  return realloc(old, bytes);
-}
-
-static void let_go(void *old, void *data)
-{
-  (void)data;
-  free(old);
-}
-
-static const memory heap = { allocate, reallocate, let_go, NULL };
+static const memory heap = PLAIN_MEMORY;
 
 struct holder {
   lease_id lease;

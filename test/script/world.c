@@ -16,29 +16,12 @@
 #include "server.h"
 #include "world.h"
 #include "rendered.h"
-
-static void *world_allocate(size_t bytes, void *data)
-{
-  (void)data;
-  return malloc(bytes);
-}
-
-static void *world_reallocate(void *old, size_t bytes, void *data)
-{
-  (void)data;
-  return realloc(old, bytes);
-}
-
-static void world_let_go(void *old, void *data)
-{
-  (void)data;
-  free(old);
-}
+#include "base/plain_memory.h"
 
 #define SCRIPTS_MAX 256
 #define CLOCK_KEY "clock"
 
-static const memory heap = { world_allocate, world_reallocate, world_let_go, NULL };
+static const memory heap = PLAIN_MEMORY;
 
 /* One connection. */
 struct wire {

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test/trace/fleet.c - one engine before many servers. */
 #include "fleet.h"
+#include "base/plain_memory.h"
 
 #define CLIENT "AAAAAAAAAAAAAAAAAAAAAA"
 #define START_US 1700000000000000
 
-static void *allocate(size_t bytes, void *data) { (void)data; return malloc(bytes); }
-static void *reallocate(void *p, size_t n, void *data) { (void)data; return realloc(p, n); }
-static void give_back(void *p, void *data) { (void)data; free(p); }
-static const memory plain = { allocate, reallocate, give_back, NULL };
+static const memory plain = PLAIN_MEMORY;
 
 struct peers *peers_new(const char *url,
                         void (*answer)(struct peers *, int, const resp_reply *, char *, size_t))

@@ -8,27 +8,10 @@
 #include <string.h>
 
 #include "resp_scan.h"
+#include "base/plain_memory.h"
 #include "script/script.h"
 
-static void *heap_allocate(size_t bytes, void *data)
-{
-  (void)data;
-  return malloc(bytes);
-}
-
-static void *heap_reallocate(void *old, size_t bytes, void *data)
-{
-  (void)data;
-  return realloc(old, bytes);
-}
-
-static void heap_release(void *old, void *data)
-{
-  (void)data;
-  free(old);
-}
-
-const memory frame_heap = { heap_allocate, heap_reallocate, heap_release, NULL };
+const memory frame_heap = PLAIN_MEMORY;
 
 /* ---- parts ---- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the tests of the simulated server share. */
 #include "talk.h"
+#include "base/plain_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,27 +68,9 @@ const char *talk_say(talk *t, const char *line) { return talk_say_by(t, t->own, 
 
 void talk_at(talk *t, int64_t us) { sim_server_clock(t->server, START_US + us); }
 
-static void *allocate(size_t bytes, void *data)
-{
-  (void)data;
-  return malloc(bytes);
-}
-
-static void *reallocate(void *p, size_t bytes, void *data)
-{
-  (void)data;
-  return realloc(p, bytes);
-}
-
-static void release(void *p, void *data)
-{
-  (void)data;
-  free(p);
-}
-
 const memory *talk_memory(void)
 {
-  static const memory plain = { allocate, reallocate, release, NULL };
+  static const memory plain = PLAIN_MEMORY;
 
   return &plain;
 }

@@ -9,26 +9,9 @@
 #include <cmocka.h>
 
 #include "api/config.h"
+#include "base/plain_memory.h"
 
-static void *take(size_t bytes, void *data)
-{
-  (void)data;
-  return malloc(bytes);
-}
-
-static void *retake(void *old, size_t bytes, void *data)
-{
-  (void)data;
-  return realloc(old, bytes);
-}
-
-static void give(void *old, void *data)
-{
-  (void)data;
-  free(old);
-}
-
-static const memory heap = { take, retake, give, NULL };
+static const memory heap = PLAIN_MEMORY;
 static char words[512];
 
 static dibs_status parse(config *c, const char *file)

@@ -6,27 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plain_memory.h"
 #include "resp/resp.h"
 
-static void *reader_allocate(size_t bytes, void *data)
-{
-  (void)data;
-  return malloc(bytes);
-}
-
-static void *reader_reallocate(void *old, size_t bytes, void *data)
-{
-  (void)data;
-  return realloc(old, bytes);
-}
-
-static void reader_release(void *old, void *data)
-{
-  (void)data;
-  free(old);
-}
-
-static const memory reader_heap = { reader_allocate, reader_reallocate, reader_release, NULL };
+static const memory reader_heap = PLAIN_MEMORY;
 
 static resp_reply *reply_of(const char *bytes)
 {

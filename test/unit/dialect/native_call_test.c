@@ -237,7 +237,7 @@ static void *refuse_growth(void *old, size_t bytes, void *data)
 
 static void refused_memory_leaves_nothing_in_the_buffer(void **state)
 {
-  const memory refusing = { refuse_allocation, refuse_growth, reader_release, NULL };
+  const memory refusing = { refuse_allocation, refuse_growth, plain_release, NULL };
   acquire_call c = { .name = "x", .name_size = 1, .ask = 8, .ttl_ms = 100 };
   renew_item item = { "x", 1, &lease, 100 };
   buffer out;

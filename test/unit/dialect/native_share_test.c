@@ -148,7 +148,7 @@ static void *refuse_growth(void *old, size_t bytes, void *data)
 
 static void refused_memory_leaves_nothing_in_the_buffer(void **state)
 {
-  const memory refusing = { refuse_allocation, refuse_growth, reader_release, NULL };
+  const memory refusing = { refuse_allocation, refuse_growth, plain_release, NULL };
   share_call c = { .name = "x", .name_size = 1, .ask = 8, .mode = 'w', .ttl_ms = 100 };
   share_renew_item item = { "x", 1, &lease, 100, 'w', 0 };
   buffer out;

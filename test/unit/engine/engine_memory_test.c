@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/plain_memory.h"
 #include "engine/engine.h"
 #include "failing_heap.h"
 #include "one_server.h"
@@ -27,10 +28,7 @@ struct world {
   uint64_t id;
 };
 
-static void *plain_allocate(size_t bytes, void *data) { (void)data; return malloc(bytes); }
-static void *plain_reallocate(void *p, size_t n, void *data) { (void)data; return realloc(p, n); }
-static void plain_release(void *p, void *data) { (void)data; free(p); }
-static const memory plain = { plain_allocate, plain_reallocate, plain_release, NULL };
+static const memory plain = PLAIN_MEMORY;
 
 static bool says(const resp_reply *r, size_t i, const char *words)
 {

@@ -2,14 +2,12 @@
 /* test/unit/lock/nodes.c - one lock table before several nodes, played by hand. */
 #include "nodes.h"
 
+#include "base/plain_memory.h"
 #include "script/script.h"
 
 #define START_US 1700000000000000
 
-static void *allocate(size_t bytes, void *data) { (void)data; return malloc(bytes); }
-static void *reallocate(void *p, size_t l, void *data) { (void)data; return realloc(p, l); }
-static void give_back(void *p, void *data) { (void)data; free(p); }
-static const memory plain = { allocate, reallocate, give_back, NULL };
+static const memory plain = PLAIN_MEMORY;
 
 static dibs_status last_status;
 

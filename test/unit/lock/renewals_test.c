@@ -9,31 +9,14 @@
 
 #include <cmocka.h>
 
+#include "base/plain_memory.h"
 #include "lock/lock.h"
 
 #define NAMES 3000
 #define BATCH 100
 #define UNDER_WAY 16
 
-static void *allocate(size_t bytes, void *data)
-{
-  (void)data;
-  return malloc(bytes);
-}
-
-static void *reallocate(void *old, size_t bytes, void *data)
-{
-  (void)data;
-  return realloc(old, bytes);
-}
-
-static void release(void *bytes, void *data)
-{
-  (void)data;
-  free(bytes);
-}
-
-static const memory heap = { allocate, reallocate, release, NULL };
+static const memory heap = PLAIN_MEMORY;
 static const instant start = { 1000000000 };
 
 static resp_reply *reply_of(const char *bytes)
