@@ -7,15 +7,17 @@
     pick_tests.py BUILD rest SUITE...       names of the others, which only ./check --all runs
     pick_tests.py BUILD targets WORD...     what ninja has to build for these suites and tests
 
-The gate has every test but those that test/all_only.txt names with a reason. A name there that no
-test has is an error, so that the list is never older than the tests; a "?" behind it says that the
-test is built only where what it needs is installed.
+No two tests have one name: meson ends in the middle of a run that has both, and its other tests
+do not run. The gate has every test but those that test/all_only.txt names with a reason. A name
+there that no test has is an error, so that the list is never older than the tests; a "?" behind
+it says that the test is built only where what it needs is installed.
 """
 import json
 import os
 import re
 import subprocess
 import sys
+from collections import Counter
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LIST = 'test/all_only.txt'
@@ -58,6 +60,10 @@ def left_out(tests):
 def main():
     build, what, words = os.path.abspath(sys.argv[1]), sys.argv[2], set(sys.argv[3:])
     tests = introspected(build, 'tests')
+    names = Counter(test['name'] for test in tests)
+    twice = [name for name, count in names.items() if count > 1]
+    if twice:
+        sys.exit('two tests have one name: ' + ', '.join(twice))
     if what == 'targets':
         needed = {target for test in tests if words & (suites_of(test) | {test['name']})
                   for target in test['depends']}

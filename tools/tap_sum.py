@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Counts the test cases of one `meson test` run and shows those that failed.
 
-    tap_sum.py [--no-skips] [--times FILE] LOG SUMS_FILE [AGAIN_FILE]
+    tap_sum.py [--no-skips] [--times FILE] [--programs N] LOG SUMS_FILE [AGAIN_FILE]
 
 Reads LOG*.json. Appends "PASSED FAILED SKIPPED" to SUMS_FILE, and to the FILE of --times how long
 each program took, for tools/slow. A program that speaks TAP counts case by case; one that ends
 badly without naming a failed case, or before all the cases it announced, counts as one more
 failure; any other program counts as one case. With --no-skips, of the gate, a skipped case is a
-failed one. Exits 1 when something failed or nothing ran.
+failed one. With --programs, a log of fewer programs is one more failure: the runner ended before
+it had run them all. Exits 1 when something failed or nothing ran.
 
 With AGAIN_FILE: programs that failed, and whose failure may be that of a machine with other
 things to do, are shown, but not counted; their names are written there, for a run alone. Not
@@ -105,6 +106,7 @@ def options_read():
     parser = argparse.ArgumentParser()
     parser.add_argument('--no-skips', action='store_true')
     parser.add_argument('--times', default=os.devnull)
+    parser.add_argument('--programs', type=int, default=0)
     parser.add_argument('log')
     parser.add_argument('sums')
     parser.add_argument('again', nargs='?')
@@ -114,12 +116,13 @@ def options_read():
 def main():
     options = options_read()
     sums_file, again_file = options.sums, options.again
-    passed, failed, skipped, again = 0, 0, 0, []
+    passed, failed, skipped, again, programs = 0, 0, 0, [], 0
     for path in sorted(glob.glob(glob.escape(options.log) + '*.json')):
         with open(path, encoding='utf-8', errors='replace') as log, open(
                 options.times, 'a', encoding='utf-8') as times:
             for line in log:
                 test = json.loads(line)
+                programs += 1
                 note_time(times, options.log, test)
                 one_passed, one_failed, one_skipped = count(test, options.no_skips)
                 if one_failed and again_file and may_go_again(test):
@@ -131,6 +134,9 @@ def main():
                 skipped += one_skipped
                 if one_failed:
                     show(test, one_failed, 'BROKEN PROMISE' if has_broken(test) else 'FAILED')
+    if programs < options.programs:
+        print(f'FAILED: {options.programs - programs} of {options.programs} programs did not run')
+        failed += 1
     if passed == 0 and failed == 0 and not again:
         print('FAILED: no test ran')
         failed = 1

@@ -50,6 +50,12 @@ NO_SKIPS = [
      '1 2 0', 1),
 ]
 
+# The runner was to run three programs.
+OF_THREE = [
+    ('a_program_that_did_not_run_is_a_failure', [log(), log('FAIL', code=1)], '1 2 0', 1),
+    ('all_programs_ran', [log(), log(), log()], '3 0 0', 0),
+]
+
 # What goes again: tests, sums, exit code, names.
 AGAIN = [
     ('what_waits_for_others_goes_again_and_does_not_count',
@@ -92,6 +98,10 @@ def run_no_skips(tap_sum, tests):
     return run(tap_sum, tests, '--no-skips')
 
 
+def run_of_three(tap_sum, tests):
+    return run(tap_sum, tests, '--programs', '3')
+
+
 def run(tap_sum, tests, *more):
     with tempfile.TemporaryDirectory() as place:
         with open(os.path.join(place, 'check.json'), 'w', encoding='utf-8') as file:
@@ -111,6 +121,7 @@ def run(tap_sum, tests, *more):
 def main():
     failures = 0
     todo = [(run, case) for case in CASES] + [(run_no_skips, case) for case in NO_SKIPS]
+    todo += [(run_of_three, case) for case in OF_THREE]
     todo += [(run_again, case) for case in AGAIN]
     print(f'1..{len(todo)}')
     for number, (how, (name, tests, *wanted)) in enumerate(todo, 1):

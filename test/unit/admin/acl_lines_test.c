@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit: admin/acl - the lines for all uses, patterns and dialects, byte for byte, as a digest of
- * each dialect. `acl_test --print` prints them, to compare two builds with diff. After an intended
- * change, the digests that the failed test shows are the new ones. */
+ * each dialect. `acl_lines_test --print` prints them, to compare two builds with diff. After an
+ * intended change, the digests that the failed test shows are the new ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
