@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <dibs/status.h>
 #include <dibs/visibility.h>
@@ -55,6 +56,23 @@ extern "C" {
  * handler runs the destructors of static objects and the functions of atexit(), and ends the
  * program without waiting; what it held expires. Since 0.5 */
 typedef struct dibs_client dibs_client;
+
+/* Bytes of the caller, borrowed for the call; any of them may be zero. NULL with size 0 is
+ * the empty value. */
+typedef struct dibs_bytes {
+  const void *bytes;
+  size_t size;
+} dibs_bytes;
+
+/* The bytes of a C string. NULL is the empty value. Since 0.5 */
+static inline dibs_bytes dibs_text(const char *string)
+{
+  dibs_bytes b;
+
+  b.bytes = string;
+  b.size = string == NULL ? 0 : strlen(string);
+  return b;
+}
 
 /* For wait_ms of dibs_lock_options and dibs_wait_options: no limit. The INIT macros set it, and
  * NULL options mean it. It is INT32_MAX, which no computed remaining time is by mistake: a

@@ -14,7 +14,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include <dibs/client.h>
 
@@ -24,23 +23,6 @@ extern "C" {
 
 #define DIBS_DATA_MAX 1048576   /* bytes in a value of a map or an element of a list */
 #define DIBS_KEY_MAX 65536      /* bytes in a key of a map or a member of a set */
-
-/* Bytes of the caller, borrowed for the call; any of them may be zero. NULL with size 0 is
- * the empty value. */
-typedef struct dibs_bytes {
-  const void *bytes;
-  size_t size;
-} dibs_bytes;
-
-/* The bytes of a C string. NULL is the empty value. Since 0.5 */
-static inline dibs_bytes dibs_text(const char *string)
-{
-  dibs_bytes b;
-
-  b.bytes = string;
-  b.size = string == NULL ? 0 : strlen(string);
-  return b;
-}
 
 /* Bytes that a call returns, with a zero after the last one. Free with
  * dibs_value_free(). */

@@ -5,6 +5,7 @@
 #define DIBS_DIBS_H
 
 #include <dibs/acl.h>
+#include <dibs/acquire.h>
 #include <dibs/async.h>
 #include <dibs/barrier.h>
 #include <dibs/client.h>

@@ -166,6 +166,10 @@ dibs_status take_async(dibs_client *client, lock_call *call,
                        const dibs_lock_options *options, bool is_try,
                        dibs_lock_callback callback, void *data, dibs_request **ret_request);
 dibs_status name_check(client_record *c, const void *name, size_t size);
+dibs_status semaphore_units_check(client_record *c, uint64_t count, uint64_t least);
+/* Sets the number of permits of `call` to its limit if there is none; ARGUMENT if there is another
+ * one. The time for it is taken from the wait of `call`. Mutex not held. */
+dibs_status semaphore_agree(client_record *c, lock_call *call);
 /* UNSUPPORTED in a quorum, which has locks only: other objects need one server. Ignores
  * NULL. */
 dibs_status one_place_check(client_record *c);

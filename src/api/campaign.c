@@ -287,13 +287,12 @@ static void resign_unreported(dibs_hold *hold, dibs_status status)
   fault_again(&why);
 }
 
-static dibs_status campaign_blocking(dibs_client *client, const char *name, const char *value,
-                                     const dibs_lock_options *options, bool is_try,
-                                     dibs_hold **ret_hold)
+dibs_status campaign_blocking(dibs_client *client, lock_call *call,
+                              const dibs_lock_options *options, bool is_try,
+                              dibs_hold **ret_hold)
 {
-  lock_call call = call_of(name, value);
   dibs_hold *hold = NULL;
-  dibs_status status = take_blocking(client, &call, options, is_try,
+  dibs_status status = take_blocking(client, call, options, is_try,
                                      ret_hold == NULL ? NULL : &hold);
 
   if (status != DIBS_OK || ret_hold == NULL)
@@ -311,13 +310,17 @@ static dibs_status campaign_blocking(dibs_client *client, const char *name, cons
 dibs_status dibs_campaign(dibs_client *client, const char *name, const char *value,
                           const dibs_lock_options *options, dibs_hold **ret_hold)
 {
-  return campaign_blocking(client, name, value, options, false, ret_hold);
+  lock_call call = call_of(name, value);
+
+  return campaign_blocking(client, &call, options, false, ret_hold);
 }
 
 dibs_status dibs_try_campaign(dibs_client *client, const char *name, const char *value,
                               const dibs_lock_options *options, dibs_hold **ret_hold)
 {
-  return campaign_blocking(client, name, value, options, true, ret_hold);
+  lock_call call = call_of(name, value);
+
+  return campaign_blocking(client, &call, options, true, ret_hold);
 }
 
 dibs_status dibs_campaign_async(dibs_client *client, const char *name, const char *value,

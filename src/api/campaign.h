@@ -2,7 +2,8 @@
 /* api/campaign.h - what dibs_campaign() adds to the claim of a lock: a value that is
  * published while the hold lives, and cleared just before its release.
  *
- * All functions need the mutex, and do nothing for claims of another kind. */
+ * All functions but campaign_blocking() need the mutex, and do nothing for claims of another
+ * kind. */
 #ifndef API_CAMPAIGN_H
 #define API_CAMPAIGN_H
 
@@ -22,5 +23,10 @@ void campaign_renewed(claim *cl);
 /* Before the release, and before the end of the client. */
 void campaign_clear(claim *cl);
 void campaign_clear_all(client_record *c);
+
+/* As take_blocking(), for a call with a value: returns when it is published. */
+dibs_status campaign_blocking(dibs_client *client, lock_call *call,
+                              const dibs_lock_options *options, bool is_try,
+                              dibs_hold **ret_hold);
 
 #endif

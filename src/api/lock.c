@@ -145,15 +145,16 @@ static dibs_status lock_check(client_record *c, lock_call *call,
                               const dibs_lock_options *options, bool is_blocking)
 {
   const lock_spec *spec = &call->spec;
-  bool is_mutex = spec_is_mutex(spec) && call->value == NULL;
   char words[256];
   text why = text_over(words, sizeof(words));
   dibs_status status = call->check == NULL ? DIBS_OK : call->check(c, call);
+  bool is_mutex;
 
   if (status == DIBS_OK)
     status = names_check(c, spec);
   if (status != DIBS_OK)
     return status;
+  is_mutex = spec_is_mutex(spec) && call->value == NULL;
   if (!spec_is_many(spec))
     dialect_spell(&c->names, &call->spec.name, &call->spec.name_size);
   status = lock_options_read(options, is_blocking, c->times.renew_every_ms, call, &why);
@@ -288,6 +289,10 @@ static dibs_status lock_blocking(client_record *c, lock_call *call,
     return status;
   if (ret_hold == NULL)
     return client_refuse(c, DIBS_ERR_ARGUMENT, "ret_hold is NULL");
+  if (call->limit != 0)
+    status = semaphore_agree(c, call);
+  if (status != DIBS_OK)
+    return status;
   call->spec.is_try = is_try;
   cl = claim_make(c, call);
   if (cl == NULL)

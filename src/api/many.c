@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* api/many.c - taking several locks as one. */
-#include "api/api.h"
+#include "api/many.h"
 
 #include <string.h>
 
@@ -25,12 +25,13 @@ static size_t insert(many_name *sorted, size_t count, many_name name)
   return count + 1;
 }
 
-static dibs_status count_check(client_record *c, const char *const *names, size_t count)
+static dibs_status count_check(client_record *c, const names_call *m)
 {
+  size_t count = m->count;
   char words[96];
   text why = text_over(words, sizeof(words));
 
-  if (names == NULL)
+  if (m->names == NULL && m->bytes == NULL)
     return client_refuse(c, DIBS_ERR_ARGUMENT, "names is NULL");
   if (count >= 1 && count <= DIBS_MANY_MAX)
     return DIBS_OK;
@@ -40,20 +41,20 @@ static dibs_status count_check(client_record *c, const char *const *names, size_
   return client_refuse(c, DIBS_ERR_ARGUMENT, words);
 }
 
-typedef struct names_call {
-  lock_call call;                  /* first */
-  const char *const *names;
-  size_t count;
-  many_name sorted[DIBS_MANY_MAX];
-} names_call;
+static lock_call name_at(const names_call *m, size_t i)
+{
+  return m->bytes != NULL ? lock_call_of_bytes(LOCK_MUTEX, m->bytes[i].bytes, m->bytes[i].size)
+                          : lock_call_of(LOCK_MUTEX, m->names[i]);
+}
 
-static dibs_status names_read(client_record *c, lock_call *call)
+dibs_status names_read(client_record *c, lock_call *call)
 {
   names_call *m = (names_call *)(void *)call;
-  dibs_status status = count_check(c, m->names, m->count);
+  dibs_status status = count_check(c, m);
 
+  call->spec.names = m->sorted;
   for (size_t i = 0; i < m->count && status == DIBS_OK; i++) {
-    lock_call one = lock_call_of(LOCK_MUTEX, m->names[i]);
+    lock_call one = name_at(m, i);
 
     status = name_check(c, one.spec.name, one.spec.name_size);
     if (status != DIBS_OK)
@@ -67,9 +68,9 @@ static dibs_status names_read(client_record *c, lock_call *call)
 
 static lock_call *call_of(names_call *m, const char *const *names, size_t count)
 {
-  m->call = (lock_call){ .spec = { .kind = LOCK_MUTEX, .names = m->sorted, .units = 1 },
-                         .check = names_read };
+  m->call = (lock_call){ .spec = { .kind = LOCK_MUTEX, .units = 1 }, .check = names_read };
   m->names = names;
+  m->bytes = NULL;
   m->count = count;
   return &m->call;
 }

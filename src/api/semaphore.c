@@ -2,7 +2,7 @@
 /* api/semaphore.c - semaphores: takes permits, and reads their number. */
 #include "api/api.h"
 
-static dibs_status permits_check(client_record *c, uint64_t count, uint64_t least)
+dibs_status semaphore_units_check(client_record *c, uint64_t count, uint64_t least)
 {
   char words[96];
   text why = text_over(words, sizeof(words));
@@ -21,7 +21,7 @@ static dibs_status permits_check(client_record *c, uint64_t count, uint64_t leas
 
 static dibs_status units_check(client_record *c, lock_call *call)
 {
-  return permits_check(c, call->spec.units, 1);
+  return semaphore_units_check(c, call->spec.units, 1);
 }
 
 static dibs_status permits_blocking(dibs_client *client, lock_call call, uint32_t count,
@@ -115,12 +115,12 @@ dibs_status dibs_try_acquire_permits_async(dibs_client *client, const char *name
 /* ---- the count ---- */
 
 static dibs_status set_ask(client_record *c, const lock_call *call, share_set_what what,
-                           uint32_t permits, bool *ret_done, uint64_t *ret_limit)
+                           uint32_t permits, instant until, bool *ret_done,
+                           uint64_t *ret_limit)
 {
   request k;
   question q;
   int64_t us = 0;
-  instant until = client_give_up_at(c);
   dibs_status status = client_agreed_time(c, until, &us);
 
   if (status != DIBS_OK)
@@ -146,13 +146,13 @@ static dibs_status set_run(dibs_client *client, lock_call call, share_set_what w
     return status;
   status = name_check(c, call.spec.name, call.spec.name_size);
   if (status == DIBS_OK)
-    status = permits_check(c, permits, 0);
+    status = semaphore_units_check(c, permits, 0);
   if (status == DIBS_OK)
     status = one_place_check(c);
   if (status == DIBS_OK && !c->names.dialect->traits.has_shares)
     status = native_check(c, "semaphores");
   if (status == DIBS_OK)
-    status = set_ask(c, &call, what, permits, ret_done, ret_limit);
+    status = set_ask(c, &call, what, permits, client_give_up_at(c), ret_done, ret_limit);
   return client_end(c, status);
 }
 
@@ -199,6 +199,42 @@ dibs_status dibs_semaphore_set_if_absent_bytes(dibs_client *client, const void *
 {
   return set_if_absent(client, lock_call_of_bytes(LOCK_SEMAPHORE, name, name_size), permits,
                        ret_permits);
+}
+
+static dibs_status limit_differs(client_record *c, const lock_call *call, uint64_t limit)
+{
+  char words[200];
+  text why = text_over(words, sizeof(words));
+
+  text_add(&why, "the semaphore has ");
+  text_add_uint(&why, limit);
+  text_add(&why, " permits, and `limit` is ");
+  text_add_uint(&why, call->limit);
+  text_add(&why, "; dibs_semaphore_set() changes the number for all");
+  return client_refuse(c, DIBS_ERR_ARGUMENT, words);
+}
+
+dibs_status semaphore_agree(client_record *c, lock_call *call)
+{
+  bool has_limit = call->wait_ms != 0 && call->wait_ms != DIBS_FOREVER, done;
+  instant begun = drive_now(), until = client_give_up_at(c);
+  uint64_t limit = 0;
+  int64_t took_ms;
+  dibs_status status = one_place_check(c);
+
+  if (status != DIBS_OK)
+    return status;
+  if (has_limit)
+    until = instant_min(until, instant_add(begun, span_ms(call->wait_ms)));
+  status = set_ask(c, call, SHARE_SET_IF_ABSENT, call->limit, until, &done, &limit);
+  /* An RSemaphore has no number but that of its free permits. 0 permits are a pause. */
+  if (status == DIBS_OK && call->spec.kind != LOCK_COUNTER && limit != 0 && limit != call->limit)
+    status = limit_differs(c, call, limit);
+  if (has_limit) {
+    took_ms = span_to_ms(instant_since(drive_now(), begun));
+    call->wait_ms = took_ms < call->wait_ms ? call->wait_ms - (int32_t)took_ms : 1;
+  }
+  return status;
 }
 
 static dibs_status forget(dibs_client *client, lock_call call)

@@ -16,9 +16,9 @@ import re
 import sys
 
 ROOT = sys.argv[1]
-HEADERS = ('client.h', 'lock.h', 'rwlock.h', 'semaphore.h', 'many.h', 'latch.h', 'barrier.h',
-           'election.h', 'guard.h', 'rate.h', 'names.h', 'async.h', 'data.h', 'list.h', 'map.h',
-           'set.h')
+HEADERS = ('client.h', 'lock.h', 'acquire.h', 'rwlock.h', 'semaphore.h', 'many.h', 'latch.h',
+           'barrier.h', 'election.h', 'guard.h', 'rate.h', 'names.h', 'async.h', 'data.h',
+           'list.h', 'map.h', 'set.h')
 # Results of all functions on data are in data.h: what only reads is never DIBS_UNKNOWN, and what
 # works on any kind never DIBS_ERR_WRONG_TYPE.
 DATA = ('data.h', 'list.h', 'map.h', 'set.h')

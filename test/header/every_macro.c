@@ -13,6 +13,25 @@ typedef char longest_time_fits_its_type[DIBS_MS_MAX <= 2147483647 ? 1 : -1];
 DIBS_API DIBS_MUST_CHECK dibs_status every_macro(void);
 DIBS_API void every_word(const char *words, ...) DIBS_PRINTF(1, 2);
 
+/* Compound literals, which C++ has not. */
+#ifndef __cplusplus
+static int32_t kinds_of_targets(void)
+{
+  const dibs_target *targets[] = { DIBS_LOCK("n"), DIBS_READ("n"), DIBS_WRITE("n"),
+                                   DIBS_PERMITS("n", DIBS_UNITS_ALL_FREE),
+                                   DIBS_PERMIT_OF("n", 2), DIBS_LEAD("n", "value"),
+                                   &DIBS_TARGET(DIBS_TARGET_LOCK, "n", 0, 0, NULL) };
+
+  return targets[0]->kind;
+}
+#else
+static int32_t kinds_of_targets(void)
+{
+  return DIBS_TARGET_LOCK | DIBS_TARGET_READ | DIBS_TARGET_WRITE | DIBS_TARGET_PERMITS |
+         DIBS_TARGET_LEAD;
+}
+#endif
+
 dibs_status every_macro(void)
 {
   static const uint32_t client_flags =
@@ -45,6 +64,8 @@ dibs_status every_macro(void)
   char url[DIBS_URL_SIZE];
   char owner[DIBS_OWNER_MAX];
 
+  if (kinds_of_targets() == 0)
+    return DIBS_ERR_ARGUMENT;
   options.flags = client_flags;
   lock.flags = lock_flags;
   lock.linger_ms = DIBS_LINGER_AUTO;

@@ -104,6 +104,7 @@ static bool on_finding(const dibs_finding *finding, void *data)
 
 /* The function, and what it takes after the client. */
 #define CALLS(X) \
+  X(dibs_acquire, DIBS_LOCK(t->name), t->lock_options, &t->hold) \
   X(dibs_ping, t->ping_ms, &t->unsigned_number) \
   X(dibs_lock, t->name, t->lock_options, &t->hold) \
   X(dibs_lock_bytes, t->name, strlen(t->name), t->lock_options, &t->hold) \
@@ -199,6 +200,7 @@ static bool on_finding(const dibs_finding *finding, void *data)
   X(dibs_set_each, t->name, on_member, NULL) \
   X(dibs_examine, on_finding, NULL)
 #define CALLS_WITH_CALLBACK(X) \
+  X(dibs_acquire_async, DIBS_READ(t->name), t->lock_options, on_lock, t, NULL) \
   X(dibs_lock_async, t->name, t->lock_options, on_lock, t, NULL) \
   X(dibs_try_lock_async, t->name, t->lock_options, on_lock, t, NULL) \
   X(dibs_lock_many_async, two, 2, t->lock_options, on_lock, t, NULL) \

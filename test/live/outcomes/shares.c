@@ -179,6 +179,26 @@ static dibs_status downgrade_in_a_child(void)
   return status;
 }
 
+/* ---- of dibs_acquire() only ---- */
+
+static dibs_status acquire_without_waiting(void)
+{
+  dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
+  dibs_hold *theirs = NULL, *mine = NULL;
+  dibs_status status;
+
+  o.wait_ms = 0;
+  live_expect(other, dibs_lock(other, name, NULL, &theirs), DIBS_OK);
+  status = dibs_acquire(client, DIBS_LOCK(name), &o, &mine);
+  live_expect(other, dibs_release(theirs), DIBS_OK);
+  return status;
+}
+
+static dibs_status acquire_of_no_number(void)
+{
+  return dibs_acquire(client, DIBS_PERMITS(name, 1), NULL, &hold);
+}
+
 /* ---- stripes ---- */
 
 static dibs_status stripe(void)
@@ -223,6 +243,9 @@ static dibs_status stripe_of_none(void)
   NOT_HERE(dibs_try_acquire_permits, DIBS_WOULD_DEADLOCK, no owner waits for itself) \
   X(dibs_drain_permits, DIBS_ERR_NOT_SET, drain_of_nothing) \
   NOT_HERE(dibs_drain_permits, DIBS_WOULD_DEADLOCK, no owner waits for itself) \
+  X(dibs_acquire, DIBS_BUSY, acquire_without_waiting) \
+  X(dibs_acquire, DIBS_ERR_NOT_SET, acquire_of_no_number) \
+  NOT_HERE(dibs_acquire, DIBS_LOST, live/election) \
   X(dibs_downgrade, DIBS_OK, downgrade_of_a_writer) \
   X(dibs_downgrade, DIBS_OK, downgrade_of_a_reader) \
   X(dibs_downgrade, DIBS_LOST, downgrade_of_a_lost_writer) \

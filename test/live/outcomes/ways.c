@@ -81,8 +81,15 @@ static dibs_status try_campaign(dibs_client *c, const char *what, const dibs_loc
   return dibs_try_campaign(c, what, "value", o, ret_hold);
 }
 
+static dibs_status acquire(dibs_client *c, const char *what, const dibs_lock_options *o,
+                           dibs_hold **ret_hold)
+{
+  return dibs_acquire(c, DIBS_LOCK(what), o, ret_hold);
+}
+
 #define WAYS(WAY) \
   WAY(dibs_lock, WAITS | REENTERS | MUTEX, dibs_lock, dibs_lock, dibs_write_lock) \
+  WAY(dibs_acquire, WAITS | REENTERS | MUTEX, acquire, dibs_lock, dibs_write_lock) \
   WAY(dibs_try_lock, TRIES | REENTERS | MUTEX, \
       dibs_try_lock, dibs_lock, dibs_write_lock) \
   WAY(dibs_read_lock, WAITS | REENTERS | NATIVE, \
