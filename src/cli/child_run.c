@@ -18,15 +18,13 @@ int child_code(int wait_status)
   return WEXITSTATUS(wait_status);
 }
 
-static void pass_signals_on(child *c, signal_watch *signals, int *end_signal)
+static void pass_signals_on(child *c, signal_watch *signals)
 {
   struct signalfd_siginfo info;
 
   while (signals_next(signals, &info)) {
     int number = (int)info.ssi_signo;
 
-    if (end_signal != NULL && signals_is_end(number))
-      *end_signal = number;
     if (number == SIGTSTP)
       signals_stop_self();
     else if (number != SIGCHLD && !signals_came_to_group(&info))
@@ -34,7 +32,7 @@ static void pass_signals_on(child *c, signal_watch *signals, int *end_signal)
   }
 }
 
-static void watch_command(child *c, signal_watch *signals, int *end_signal)
+static void watch_command(child *c, signal_watch *signals)
 {
   int detail;
 
@@ -43,12 +41,12 @@ static void watch_command(child *c, signal_watch *signals, int *end_signal)
                             { .fd = c->fd, .events = POLLIN } };
 
     poll(fds, 2, -1);
-    pass_signals_on(c, signals, end_signal);
+    pass_signals_on(c, signals);
   } while (child_look(c, &detail) != CHILD_ENDED);
 }
 
 int child_run(char *const *arguments, char *const *environment, signal_watch *signals,
-              int *end_signal, int *ret_died_of)
+              int *ret_died_of)
 {
   bool is_exec;
   child c;
@@ -64,8 +62,7 @@ int child_run(char *const *arguments, char *const *environment, signal_watch *si
                                                      .kill_at_ms = GUARDIAN_NEVER } },
                           &is_exec);
 
-  if (ret_died_of != NULL)
-    *ret_died_of = 0;
+  *ret_died_of = 0;
   if (error != 0) {
     const message_facts facts = { .code = !is_exec          ? CODE_INTERNAL
                                           : error == ENOENT ? CODE_NOT_FOUND
@@ -75,9 +72,9 @@ int child_run(char *const *arguments, char *const *environment, signal_watch *si
     return say_fault(&facts, "%s: %s", printable(arguments[0], shown, sizeof(shown)),
                      strerror(error));
   }
-  watch_command(&c, signals, end_signal);
+  watch_command(&c, signals);
   status = child_reap(&c, false);
-  if (ret_died_of != NULL && WIFSIGNALED(status))
+  if (WIFSIGNALED(status))
     *ret_died_of = WTERMSIG(status);
   return child_code(status);
 }

@@ -6,11 +6,10 @@
 #include "cli/signals.h"
 
 /* Runs it in the process group of this process. Signals of the terminal reach it directly; others
- * are passed on. INT, TERM, HUP or QUIT are stored in `end_signal` (may be NULL), the
- * number of the signal that it died of in `ret_died_of` (may be NULL; 0: none). Returns its exit
- * code; 126 or 127 after saying why it did not run. */
+ * are passed on. Returns its exit code, with the number of the signal that it died of, or 0, in
+ * `ret_died_of`; 126 or 127 after saying why it did not run. */
 int child_run(char *const *arguments, char *const *environment, signal_watch *signals,
-              int *end_signal, int *ret_died_of);
+              int *ret_died_of);
 
 /* What a wait status is as an exit code. */
 int child_code(int wait_status);

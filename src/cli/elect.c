@@ -2,14 +2,17 @@
 /* cli/elect.c - dibs elect: leads while a command runs, or until a signal ends it.
  *
  * Leading is a hold like any other, so that all of dibs run holds here too: the command is
- * stopped before the lease can end. --on-deposed runs while the lease still stands, where
- * that is possible: what it stops is stopped before another client is elected. */
+ * stopped before the lease can end. --on-elected does the work of a leader, and is stopped as
+ * the command is. --on-deposed ends that work. It starts while the lease still stands, where that
+ * is possible, and no end of the lease stops it: what it has half stopped would work on beside the
+ * next leader for ever. */
 #include <dibs/election.h>
 
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "cli/aside.h"
 #include "cli/commands.h"
@@ -41,29 +44,42 @@ static const option_row rows[] = {
 
 /* ---- what --on-elected and --on-deposed run ---- */
 
-static int run_hook(run *r, const char *text)
+/* A hook that has the terminal gets its keys alone. */
+static void note_key(run *r, int wait_status)
+{
+  if (r->child.ended_with_terminal && WIFSIGNALED(wait_status) &&
+      signals_is_key(WTERMSIG(wait_status)))
+    r->end_signal = WTERMSIG(wait_status);
+}
+
+static int run_hook(run *r, const char *what, const char *text, int lost_signal, environment *e)
 {
   static char dash_c[] = "-c", sh[] = "/bin/sh";
   const char *shell = getenv("SHELL");
   char *arguments[] = { shell != NULL && *shell != '\0' ? (char *)(uintptr_t)shell : sh, dash_c,
                     (char *)(uintptr_t)text, NULL };
+  const run_job job = { .what = what, .arguments = arguments, .lost_signal = lost_signal,
+                        .output = -1, .error = -1 };
+  int status = 0, code = run_job_under_lock(r, &job, e, &status);
+
+  if (code != 0)
+    return code;
+  note_key(r, status);
+  return child_code(status);
+}
+
+static int run_on_elected(run *r)
+{
+  char name[600];
   environment e;
   int code;
 
-  if (run_environment(r, &e))
-    code = child_run(arguments, e.entries, &r->signals, &r->end_signal, NULL);
-  else
-    code = say_no_memory();
+  if (r->elect->on_elected == NULL)
+    return 0;
+  run_environment(r, &e);
+  code = run_hook(r, "--on-elected", r->elect->on_elected, r->options->lost_signal, &e);
   environment_end(&e);
-  return code;
-}
-
-static int report_elected(run *r)
-{
-  char name[600];
-  int code = r->elect->on_elected == NULL ? 0 : run_hook(r, r->elect->on_elected);
-
-  if (code != 0 && r->end_signal == 0)
+  if (code != 0 && r->end_signal == 0 && !r->was_stopped_by_us)
     say("--on-elected exited with %d: resigning %s", code,
         printable(r->name, name, sizeof(name)));
   return code;
@@ -91,15 +107,28 @@ static void listen(run *r)
     r->observer = NULL;
 }
 
-/* Returns `code`, the outcome of leading; what the hook exits with is reported only. */
-static int run_on_deposed(run *r, int code)
+/* What the hook exits with is reported only. */
+static void run_on_deposed(run *r)
 {
-  int hook_code = r->elect->on_deposed == NULL ? 0 : run_hook(r, r->elect->on_deposed);
+  const bool was_stopped_by_us = r->was_stopped_by_us;
+  const child former = r->child;
+  int64_t valid_ms = dibs_hold_valid_ms(r->hold);
   char name[600];
+  environment e;
+  int code;
 
-  if (hook_code != 0)
-    say("%s: --on-deposed exited with %d", printable(r->name, name, sizeof(name)), hook_code);
-  return code;
+  if (r->elect->on_deposed == NULL)
+    return;
+  run_environment(r, &e);
+  environment_set_number(&e, "DIBS_VALID_MS", valid_ms);
+  r->was_stopped_by_us = false;        /* or what the hook leaves running would be killed */
+  r->has_reported_loss = r->has_reported_loss || valid_ms <= 0;
+  code = run_hook(r, "--on-deposed", r->elect->on_deposed, LOST_SIGNAL_IGNORE, &e);
+  environment_end(&e);
+  r->was_stopped_by_us = r->was_stopped_by_us || was_stopped_by_us;
+  r->child = former;
+  if (code != 0)
+    say("%s: --on-deposed exited with %d", printable(r->name, name, sizeof(name)), code);
 }
 
 static int lead(run *r)
@@ -107,12 +136,15 @@ static int lead(run *r)
   int code;
 
   listen(r);
-  code = report_elected(r);
+  code = run_on_elected(r);
   if (r->end_signal != 0)          /* while --on-elected ran */
     code = r->command == NULL ? CODE_OK : 128 + r->end_signal;
+  else if (r->was_stopped_by_us || dibs_hold_state(r->hold) == DIBS_GONE)
+    code = CODE_LOST;
   else if (code == 0)
     code = r->command == NULL ? lead_alone(r) : run_child(r);
-  return run_on_deposed(r, code);
+  run_on_deposed(r);
+  return code;
 }
 
 /* ---- standing again (--loop) ---- */

@@ -89,7 +89,7 @@ static int report_start_failure(const run *r, int error, bool is_exec)
 {
   char shown[600];
 
-  printable(r->command[0], shown, sizeof(shown));
+  printable(r->job.arguments[0], shown, sizeof(shown));
   if (!is_exec) {
     return say_fault(&(message_facts) { .code = CODE_INTERNAL, .status = "DIBS_ERR_SYSTEM",
                                         .name = r->name },
@@ -101,29 +101,29 @@ static int report_start_failure(const run *r, int error, bool is_exec)
                    "%s: %s", shown, strerror(error));
 }
 
-/* Returns 0 when the command runs. */
-static int start_child(run *r)
+int run_job_under_lock(run *r, const run_job *job, environment *e, int *ret_status)
 {
-  environment e;
   bool is_exec;
   int error;
 
-  if (!run_environment(r, &e)) {
-    environment_end(&e);
+  if (e->is_broken)
     return say_no_memory();
-  }
+  r->job = *job;
+  r->has_signalled = r->has_killed = r->wants_continue = false;
   error = child_start(&r->child,
-                      &(child_plan) { .arguments = r->command,
-                                      .environment = e.entries,
+                      &(child_plan) { .arguments = job->arguments,
+                                      .environment = e->entries,
                                       .signals = &r->signals,
                                       .is_foreground = r->options->is_foreground,
-                                      .output = r->capture.output,
-                                      .error = r->capture.error,
+                                      .output = job->output,
+                                      .error = job->error,
                                       .order = run_order(r),
-                                      .lost_signal = r->options->lost_signal },
+                                      .lost_signal = job->lost_signal },
                       &is_exec);
-  environment_end(&e);
-  return error == 0 ? 0 : report_start_failure(r, error, is_exec);
+  if (error != 0)
+    return report_start_failure(r, error, is_exec);
+  *ret_status = run_watch(r);
+  return 0;
 }
 
 static void say_unconfirmed(const run *r, dibs_status status, const char *name)
@@ -178,11 +178,18 @@ static int hold_on(run *r, int code)
 
 int run_child(run *r)
 {
-  int code = start_child(r);
+  const run_job job = { .what = "the command", .arguments = r->command,
+                        .lost_signal = r->options->lost_signal,
+                        .output = r->capture.output, .error = r->capture.error };
+  environment e;
+  int code;
 
+  run_environment(r, &e);
+  code = run_job_under_lock(r, &job, &e, &r->child_status);
+  environment_end(&e);
   if (code != 0)
     return code;
-  run_watch(r);
+  r->has_child_status = true;
   code = child_code(r->child_status);
   return !r->was_stopped_by_us && r->options->min_hold_ms > 0 ? hold_on(r, code) : code;
 }

@@ -18,6 +18,14 @@
 
 typedef struct elect_arguments elect_arguments;
 
+/* What runs under the lock at present: the command, or a hook of dibs elect. */
+typedef struct run_job {
+  const char *what;           /* for messages: "the command" */
+  char *const *arguments;
+  int lost_signal;            /* as run_options has it */
+  int output, error;          /* -1: ours */
+} run_job;
+
 typedef struct run {
   const command_line *line;
   const connection_options *connection;
@@ -44,17 +52,18 @@ typedef struct run {
   uint64_t fence;
   int64_t granted_ms, held_ms;
 
-  child child;
+  run_job job;
+  child child;                /* of the job */
   kill_schedule schedule;
   int timer_fd;
-  bool wants_continue;        /* the command is to be continued, if the lease allows */
+  bool wants_continue;        /* the job is to be continued, if the lease allows */
   bool has_signalled;         /* in this fit of failing renewals */
   bool has_killed;
   bool has_reported_loss;
-  bool was_stopped_by_us;     /* the command did not come to its own end */
+  bool was_stopped_by_us;     /* the job, or one before it, did not come to its own end */
   bool is_lost;
   bool has_child_status;
-  int child_status;           /* as from waitpid() */
+  int child_status;           /* of the command, as from waitpid() */
   int end_signal;            /* INT, TERM, HUP or QUIT that came while we held it; 0 */
 } run;
 
@@ -72,18 +81,22 @@ int run_turn(run *r, int (*under_lock)(run *r));
 /* Runs the command under the lock; its code. */
 int run_child(run *r);
 
+/* Runs `job` under the lock, to its end or until the lease ends it. Returns 0 with what waitpid()
+ * would give, or the code after saying why it did not start. */
+int run_job_under_lock(run *r, const run_job *job, environment *e, int *ret_status);
+
 /* Reports and closes; does not return where a server that does not answer keeps a thread
  * in the client. */
 int run_end(run *r, int code);
 
-/* Watches command and lease until the command has ended (run_watch.c). Renewals that
- * fail stop it in time: see run_schedule.h. */
-void run_watch(run *r);
+/* Watches the job and the lease until the job has ended (run_watch.c), and returns its wait
+ * status. Renewals that fail stop it in time: see run_schedule.h. */
+int run_watch(run *r);
 
 /* " (the reason)" of renewals that failed or of a loss; "" without one. Returns ret_text. */
 const char *run_why(const run *r, char ret_text[600]);
 
-/* The times at which the command's guardian acts by itself: a little after this process would. */
+/* The times at which the job's guardian acts by itself: a little after this process would. */
 guardian_order run_order(const run *r);
 
 /* Keeps the lock until `until_ms`; ended early by a loss, and by INT, TERM, HUP or QUIT,
@@ -91,8 +104,8 @@ guardian_order run_order(const run *r);
  * have to be stopped. */
 int run_hold_on(run *r, int64_t until_ms, bool steps_down);
 
-/* The variables for the command (run_report.c). false: no memory. */
-bool run_environment(run *r, environment *e);
+/* The variables for the job (run_report.c); `is_broken` where memory was refused. */
+void run_environment(run *r, environment *e);
 
 void run_report_acquired(const run *r);
 

@@ -41,7 +41,7 @@ static char *held_list(const run *r)
   return list;
 }
 
-bool run_environment(run *r, environment *e)
+void run_environment(run *r, environment *e)
 {
   char token[DIBS_TOKEN_SIZE] = "", host[65] = "", holder[90];
   char fence[24];
@@ -69,7 +69,6 @@ bool run_environment(run *r, environment *e)
     environment_unset(e, "WATCHDOG_USEC");
     environment_unset(e, "WATCHDOG_PID");
   }
-  return !e->is_broken;
 }
 
 /* ---- people ---- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/run_watch.c - watches command and lease at the same time.
+/* cli/run_watch.c - watches the job (the command, or a hook of dibs elect) and the lease at the
+ * same time.
  *
  * One poll() over signals, the hold's descriptor and a timer on CLOCK_BOOTTIME: after a
  * suspend of the machine the timer fires at once, where a timeout of poll() would let the
@@ -49,9 +50,9 @@ static void stop_by_kill(run *r, int64_t valid_ms)
 
   printable(r->name, name, sizeof(name));
   if (valid_ms <= 0)
-    say_fault(&facts, "lost %s: the command was killed%s", name, run_why(r, why));
+    say_fault(&facts, "lost %s: %s was killed%s", name, r->job.what, run_why(r, why));
   else
-    say_fault(&facts, "the lease of %s is about to end: the command was killed%s", name,
+    say_fault(&facts, "the lease of %s is about to end: %s was killed%s", name, r->job.what,
               run_why(r, why));
 }
 
@@ -68,7 +69,7 @@ guardian_order run_order(const run *r)
   order.verb = GUARDIAN_WATCH;
   order.signal_at_ms = order.kill_at_ms = GUARDIAN_NEVER;
   order.is_ending = r->has_signalled;
-  if (r->options->lost_signal == LOST_SIGNAL_IGNORE || valid_ms >= GUARDIAN_NEVER - later)
+  if (r->job.lost_signal == LOST_SIGNAL_IGNORE || valid_ms >= GUARDIAN_NEVER - later)
     return order;
   order.kill_at_ms = later + times.kill_in_ms;
   if (!r->has_signalled)
@@ -92,7 +93,7 @@ static void stop_by_signal(run *r, const kill_times *times)
   /* First of all: a command that ends by this signal has not come to its own end, and the guardian
    * must end what it has started even if this process gets no further. */
   order_guardian(r);
-  child_signal(&r->child, r->options->lost_signal);
+  child_signal(&r->child, r->job.lost_signal);
   child_signal(&r->child, SIGCONT);      /* also after USR1: stopped, it could not clean up */
 
   duration_as_span(times->kill_in_ms, left);
@@ -102,10 +103,10 @@ static void stop_by_signal(run *r, const kill_times *times)
   else
     (void)run_why(r, why);
   say_fault(&(message_facts) { .name = r->name },
-            "%s: %s%s; the command was sent %s and will be killed in %s", name,
+            "%s: %s%s; %s was sent %s and will be killed in %s", name,
             is_max_hold(r) ? "--max-hold reached: " : "the lease could not be renewed",
-            is_max_hold(r) ? limit : why, signal_name(r->options->lost_signal), left);
-  notify_send(&r->notify, "STATUS=losing %s, stopping the command", name);
+            is_max_hold(r) ? limit : why, r->job.what, signal_name(r->job.lost_signal), left);
+  notify_send(&r->notify, "STATUS=losing %s, stopping %s", name, r->job.what);
 }
 
 static void report_loss_once(run *r, int64_t valid_ms)
@@ -116,8 +117,9 @@ static void report_loss_once(run *r, int64_t valid_ms)
     return;
   r->has_reported_loss = true;
   say_fault(&(message_facts) { .status = "DIBS_LOST", .name = r->name },
-            "lost %s%s; the command continues without the lock (--on-lost ignore)",
-            printable(r->name, name, sizeof(name)), run_why(r, why));
+            "lost %s%s; %s continues without the lock%s",
+            printable(r->name, name, sizeof(name)), run_why(r, why), r->job.what,
+            r->options->lost_signal == LOST_SIGNAL_IGNORE ? " (--on-lost ignore)" : "");
 }
 
 /* Does what is due and returns the milliseconds until something will be; -1: nothing. */
@@ -126,7 +128,7 @@ static int64_t act_on_lease(run *r)
   int64_t valid_ms = dibs_hold_valid_ms(r->hold);
   kill_times times = kill_schedule_at(&r->schedule, valid_ms);
 
-  if (r->options->lost_signal == LOST_SIGNAL_IGNORE) {
+  if (r->job.lost_signal == LOST_SIGNAL_IGNORE) {
     report_loss_once(r, valid_ms);
     return valid_ms > 0 ? valid_ms : -1;
   }
@@ -137,7 +139,7 @@ static int64_t act_on_lease(run *r)
   }
   if (times.signal_in_ms > 0) {
     if (r->has_signalled)
-      say_softly("renewed again: the command will not be killed");
+      say_softly("renewed again: %s will not be killed", r->job.what);
     r->has_signalled = false;
     return times.signal_in_ms;
   }
@@ -185,11 +187,13 @@ static void note_end_by_guardian(run *r)
 
   printable(r->name, name, sizeof(name));
   if (r->child.is_unguarded)
-    say("the guardian of the command under %s was killed, and the command with it", name);
+    say("the guardian of %s under %s was killed, and %s with it", r->job.what, name,
+        r->job.what);
   if (!r->child.is_by_guardian || r->was_stopped_by_us)
     return;
   r->was_stopped_by_us = true;
-  say("the lease of %s was about to end while dibs was stopped: the command was ended", name);
+  say("the lease of %s was about to end while dibs was stopped: %s was ended", name,
+      r->job.what);
 }
 
 /* Returns true when the command has ended. */
@@ -263,7 +267,7 @@ static int64_t next_order_in(const run *r, int64_t in_ms)
   return in_ms > renewal_ms ? renewal_ms : in_ms;
 }
 
-void run_watch(run *r)
+int run_watch(run *r)
 {
   do {
     int64_t in_ms = act_on_lease(r);
@@ -276,8 +280,7 @@ void run_watch(run *r)
     arm_timer(r, next_order_in(r, in_ms));
     wait_for_news(r);
   } while (!read_signals(r));
-  r->child_status = child_reap(&r->child, r->was_stopped_by_us);
-  r->has_child_status = true;
+  return child_reap(&r->child, r->was_stopped_by_us);
 }
 
 /* Milliseconds until there is nothing more to wait for; 0 when that is now. */

@@ -107,7 +107,7 @@ static int run_with_url(char *const *arguments, const char *url, const char *des
   if (e.is_broken)
     code = say_no_memory();
   else
-    code = child_run(arguments, e.entries, signals, NULL, ret_died_of);
+    code = child_run(arguments, e.entries, signals, ret_died_of);
   environment_end(&e);
   return code;
 }

@@ -3,6 +3,7 @@
 """dibs elect: one leads, the others stand by, everybody can see who."""
 import json
 import os
+import shlex
 import signal
 import time
 
@@ -202,6 +203,132 @@ def hooks_run_before_the_lease_ends_when_it_cannot_be_renewed():
     assert deposed < int(done.out)
     assert deposed / 1e9 < ends - 0.6, ends - deposed / 1e9
     cut.stop()
+    os.unlink(out)
+
+
+def _leader_in_its_hook(name, *options, env=None):
+    """A leader whose --on-elected ignores TERM, and whose descendant in another session writes a
+    line each 10 ms while it lives."""
+    path = temporary_file()
+    script = 'while :; do date +%%s%%N >>%s; sleep 0.01; done' % path
+    process = start('elect', name, *options, '--on-elected',
+                    'trap "" TERM; setsid sh -c %s & while :; do wait; done' % shlex.quote(script),
+                    '--', 'sh', '-c', 'echo the command >>' + path, env=env)
+    until_text(path)
+    return process, path
+
+
+def _no_hook_beside(name, path, second):
+    done = finish(second)
+    equal(done.code, 0, done)
+    lacks(read(path), 'command')
+    promise_kept(int(read(path).split()[-1]) < int(done.out), 'two lead', done)
+    os.unlink(path)
+
+
+def on_elected_of_a_cut_off_leader_is_dead_before_the_next_leads():
+    cut = harness.Proxy(harness.server)
+    first, beats = _leader_in_its_hook('cuthook', '-t', '2s', '-k', '500ms',
+                                       env={'DIBS_URL': cut.url})
+    second = start('elect', 'cuthook', '--', 'sh', '-c', 'date +%s%N; sleep 0.3')
+    until_waiting('cuthook')
+    cut.hole()
+    _no_hook_beside('cuthook', beats, second)
+    done = finish(first)
+    cut.stop()
+    equal(done.code, 79, done)
+    contains(done.err, '--on-elected was sent TERM')
+    contains(done.err, '--on-elected was killed')
+    lacks(done.err, 'exited with')
+
+
+def on_elected_of_a_stopped_leader_is_dead_before_the_next_leads():
+    first, beats = _leader_in_its_hook('stophook', '-t', '2s', '-k', '500ms')
+    second = start('elect', 'stophook', '--', 'sh', '-c', 'date +%s%N; sleep 0.3')
+    until_waiting('stophook')
+    first.send_signal(signal.SIGSTOP)
+    _no_hook_beside('stophook', beats, second)
+    first.send_signal(signal.SIGCONT)
+    done = finish(first)
+    equal(done.code, 79, done)
+    contains(done.err, '--on-elected was ended')
+
+
+def on_elected_dies_with_a_killed_leader():
+    first, beats = _leader_in_its_hook('killhook', '-t', '1s')
+    second = start('elect', 'killhook', '--', 'sh', '-c', 'date +%s%N; sleep 0.3')
+    until_waiting('killhook')
+    first.kill()
+    _no_hook_beside('killhook', beats, second)
+
+
+def on_elected_is_killed_when_another_deposes_the_leader():
+    first, beats = _leader_in_its_hook('deposed', '--on-deposed', 'echo "down $DIBS_VALID_MS"')
+    equal(dibs('elect', 'deposed', '--resign', '--yes').code, 0)
+    done = finish(first)
+    equal((done.code, done.out), (79, 'down 0\n'), done)
+    contains(done.err, 'lost deposed: --on-elected was killed')
+    lacks(read(beats), 'command')
+    os.unlink(beats)
+
+
+def on_elected_that_takes_several_leases_leads_meanwhile():
+    out = temporary_file()
+    first = start('elect', 'slowup', '-t', '1s', '--on-elected',
+                  'echo up >>%s; sleep 2.5; echo upped >>%s' % (out, out),
+                  '--', 'sh', '-c', 'echo first >>' + out)
+    until_text(out)
+    second = start('elect', 'slowup', '--', 'sh', '-c', 'echo second >>' + out)
+    equal(finish(second).code, 0)
+    equal(finish(first).code, 0)
+    equal(read(out).split(), ['up', 'upped', 'first', 'second'])
+    os.unlink(out)
+
+
+def on_deposed_that_takes_several_leases_keeps_others_out():
+    out = temporary_file()
+    first = start('elect', 'slowdown', '-t', '1s', '--on-elected', 'echo up >>' + out,
+                  '--on-deposed', 'sleep 2.5; echo "down $DIBS_VALID_MS" >>' + out)
+    until_text(out)
+    second = start('elect', 'slowdown', '--', 'sh', '-c', 'echo second >>' + out)
+    until_waiting('slowdown')
+    first.send_signal(signal.SIGTERM)
+    equal(finish(second).code, 0)
+    equal(finish(first).code, 0)
+    words = read(out).split()
+    equal(words[:2] + words[3:], ['up', 'down', 'second'])
+    assert 0 < int(words[2]) <= 1000, words
+    os.unlink(out)
+
+
+def on_deposed_goes_on_after_the_lease_and_it_is_said():
+    out = temporary_file()
+    cut = harness.Proxy(harness.server)
+    first = start('elect', 'late', '-t', '2s', '-k', '500ms', '--on-elected', 'echo up >>' + out,
+                  '--on-deposed',
+                  'echo "$DIBS_VALID_MS" >>%s; sleep 2; echo down >>%s' % (out, out),
+                  env={'DIBS_URL': cut.url})
+    until_text(out, 'up')
+    cut.hole()
+    done = finish(first)
+    cut.stop()
+    equal(done.code, 79, done)
+    words = read(out).split()
+    equal((words[0], words[2]), ('up', 'down'))
+    assert 0 < int(words[1]) <= 1000, words
+    contains(done.err, '--on-deposed continues')
+    os.unlink(out)
+
+
+def a_command_does_not_start_after_a_loss_during_on_elected():
+    out = temporary_file()
+    first = start('elect', 'toolate', '--on-lost', 'ignore', '--on-elected',
+                  'echo up >>%s; cat' % out, '--', 'sh', '-c', 'echo ran >>' + out, stdin=-1)
+    until_text(out)
+    equal(dibs('elect', 'toolate', '--resign', '--yes').code, 0)
+    until(lambda: 'continues' in first.stderr.readline(), 'it learns of the loss')
+    equal(end_holder(first).code, 79)
+    equal(read(out), 'up\n')
     os.unlink(out)
 
 
