@@ -6,6 +6,9 @@
 --      4 ... the names, in the order of the keys
 -- answers the worst result of release for each: 1 done   2 gone   {3, another lease}. A key of
 --         another form does not have the lease.
+-- A limit other than 0 is that of a token: the client that was granted the set is notified,
+-- because it may still believe in it.
+local is_by_token = ARGV[#ARGV] ~= '0'
 --@may_return late
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -16,7 +19,7 @@ local key, name
 --@include new_lease
 --@include end_lease
 --@include is_last
-local worst, taker = 1, nil
+local worst, taker, ended = 1, nil, nil
 for i = 1, #ARGV - 3 do
   key, name = KEYS[i], ARGV[3 + i]
   local lease, queue = load(key, '')
@@ -26,6 +29,11 @@ for i = 1, #ARGV - 3 do
     taker = taker or lease.id
   elseif lease.is_held then
     end_lease(queue, lease.token, lease.id)
+    ended = i
   end
+end
+if ended and is_by_token then
+  key, name = KEYS[ended], ARGV[3 + ended]
+  tell(string.match(ARGV[1], '^([^:]+):'), 'lost ' .. ARGV[1] .. ' ' .. name)
 end
 return taker and { 3, taker } or worst

@@ -6,13 +6,15 @@
 -- answers 1 done: the lease was stored, or was released before and is still the last grant
 --         2 gone: the name is free, and another client may have had it since
 --         {3, the present lease}
--- Of a token: the last argument is its limit.
-if ARGV[4] then
+-- Of a token: the last argument is its limit, and the client that was granted the lease is
+-- notified: it may still believe in it.
+local is_by_token = ARGV[4]
+if is_by_token then
   --@may_return late
 end
 local key = KEYS[1]
 local value = redis.call('MGET', key)[1]
-if value and string.find(value, ARGV[1] .. ' ', 1, true) == 1 then
+if value and not is_by_token and string.find(value, ARGV[1] .. ' ', 1, true) == 1 then
   if not redis.pcall('SET', key, '=' .. ARGV[1], 'KEEPTTL').ok then
     redis.call('PEXPIRE', key, 3600000)
     redis.call('SET', key, '=' .. ARGV[1], 'KEEPTTL')
@@ -23,7 +25,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local apart = now - ARGV[3]
 local doubt = (apart > 250000 or apart < -250000) and 2 or 0
-if not value and doubt == 0 and not KEYS[2] then
+if not value and doubt == 0 and not KEYS[2] and not is_by_token then
   --@may_return hand_over
 end
 local prefix, name = string.match(ARGV[2], '^(%S+) (.*)$')
@@ -43,5 +45,8 @@ if lease.id ~= ARGV[1] then
 end
 if lease.is_held then
   end_lease(queue, lease.token, lease.id)
+  if is_by_token then
+    tell(lease.client, 'lost ' .. lease.id .. ' ' .. name)
+  end
 end
 return 1

@@ -5,14 +5,16 @@
 -- ARGV 1 C:K  2 T  3 `<prefix> <name>`  4 expected TIME (0: in doubt)
 --      5 until: leave a tombstone for copies of the ask (0: none exist)
 -- answers 1 done   2 not there
--- Of a token: the last argument is its limit.
-if ARGV[6] then
+-- Of a token: the last argument is its limit, and the client that was granted the share is
+-- notified: it may still believe in it.
+local is_by_token = ARGV[6]
+if is_by_token then
   --@may_return late
 end
 local value, head, tail, mine = unpack(redis.pcall('HMGET', KEYS[1], 's', 'h', 'n',
   'k' .. ARGV[1]))
 local kind, last, used, bounds, rest
-if value and mine and head == tail and ARGV[5] == '0' then
+if value and mine and head == tail and ARGV[5] == '0' and not is_by_token then
   kind, last, used, bounds, rest = string.match(value, '^(%l+) (%d+) (%d+) (%d+ %d+ %S+) (.+)$')
 end
 if kind then
@@ -46,4 +48,7 @@ if holder and holder.lease ~= id .. ':' .. ARGV[2] then
   return 2
 end
 share_leave(share, holder, place, until_us > 0)
+if holder and is_by_token then
+  tell(string.match(id, '^(.+):'), 'lost ' .. holder.lease .. ' ' .. name)
+end
 return holder and 1 or 2

@@ -14,6 +14,7 @@ local now = time[1] * 1000000 + time[2]
 local key = KEYS[1]
 --@include say
 --@include wake
+--@include say_owner
 --@include foreign
 --@include rw_end
 --@include permits_free
@@ -24,11 +25,12 @@ if kind == 'string' then
   return gone == 1 and 1 or 2
 end
 if redis.call('HEXISTS', key, 'mode') == 1 then
-  return rw_end(key, ARGV[1], KEYS[4], ARGV[2], ARGV[4]) and 1 or 2
+  return rw_end(key, ARGV[1], KEYS[4], ARGV[2], ARGV[4], true) and 1 or 2
 end
 if redis.call('HEXISTS', key, ARGV[1]) == 1 then
   redis.call('DEL', key)
   wake(ARGV[2], ARGV[3], KEYS[2], KEYS[3], now)
+  say_owner(ARGV[2], ARGV[3], ARGV[1])
   return 1
 end
 if kind == 'none' then

@@ -11,8 +11,9 @@
 --      5 PUBLISH or SPUBLISH  6 the channel of a read/write lock  7 of a semaphore
 --      8 the reply if there is nothing: 2 for a lease, 0 for an ask
 -- answers 1 done, for a lease also {1, number of receivers}, or ARGV 8
--- Of a token: the last argument is its limit.
-if ARGV[9] then
+-- Of a token: the last argument is its limit, and the owner is notified, too.
+local is_by_token = ARGV[9]
+if is_by_token then
   --@may_return late
 end
 local time = redis.call('TIME')
@@ -23,7 +24,7 @@ local none, is_done, heard = tonumber(ARGV[8]), false, 0
 --@include rw_end
 --@include permits_end
 if redis.call('TYPE', key).ok == 'hash' then
-  is_done, heard = rw_end(key, ARGV[1], KEYS[3], ARGV[5], ARGV[6])
+  is_done, heard = rw_end(key, ARGV[1], KEYS[3], ARGV[5], ARGV[6], is_by_token)
 else
   local mine = redis.call('GET', KEYS[5])
   if kind == 'u' and redis.call('EXISTS', KEYS[2]) == 1 then

@@ -179,7 +179,7 @@ lease_state hold_renewed(lease *l, const renew_answer *a, instant sent_at, insta
   if (!a->is_ours) {
     t->backend.counts.renew_failed++;
     return hold_lost(l, DIBS_LOST, l->term.is_reported_broken
-                                     ? "broken by an administrator"
+                                     ? "others ended it: broken, or released by its token"
                                      : "the server no longer has this lease");
   }
 

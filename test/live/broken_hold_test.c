@@ -1,33 +1,48 @@
 /* SPDX-License-Identifier: MIT */
-/* test/live/broken_hold_test.c - a holder learns that its lock was broken long before its next
- * renewal: each ttl here is an hour. */
+/* test/live/broken_hold_test.c - a holder learns that its lock was broken, or released by its
+ * token in another process, long before its next renewal: each ttl here is an hour. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "live.h"
 
 #define TTL_MS 3600000
 
+enum { KINDS_MAX = 9 };
+
+typedef enum company { ALONE, READER, WAITER } company;
+
 typedef struct kind {
   const char *name;
   dibs_status (*take)(const char *name, const dibs_lock_options *o, dibs_hold **ret);
+  unsigned flags;
+  company beside;             /* what `other` does with the name */
 } kind;
 
-static dibs_client *holder, *administrator;
+static dibs_client *holder, *other;
+static dibs_dialect dialect;
+
+static dibs_client *open_one(void)
+{
+  dibs_options o = DIBS_OPTIONS_INIT;
+
+  o.dialect = dialect;
+  o.registry = dialect == DIBS_DIALECT_SPRING ? "jobs" : NULL;
+  return live_open_with(live_url(), &o);
+}
 
 static int setup(void **state)
 {
-  (void)live_server_setup(state);
-  administrator = live_open(live_url());
-  return 0;
+  return live_server_setup(state);
 }
 
 static int teardown(void **state)
 {
-  administrator = dibs_close(administrator);
   live_expect_clean(live_server);
   return live_server_teardown(state);
 }
@@ -54,62 +69,192 @@ static dibs_status many(const char *name, const dibs_lock_options *o, dibs_hold 
   return dibs_lock_many(holder, names, 2, o, ret);
 }
 
-static bool was_renewed(void *before)
+static dibs_status permits(const char *name, const dibs_lock_options *o, dibs_hold **ret)
 {
-  return live_stats(holder).renewed > *(uint64_t *)before;
+  live_expect_ok(dibs_semaphore_set_if_absent(other, name, 3, NULL));
+  return dibs_acquire_permits(holder, name, 1, o, ret);
 }
 
-static void break_it(const char *name)
+/* The lease of the hold among those of a name: its token has it, but for the number of the grant,
+ * which not all dialects store. */
+static bool is_of(const dibs_holder *h, const char *token)
+{
+  char owner[sizeof(h->lease)];
+
+  (void)snprintf(owner, sizeof(owner), "%s", h->lease);
+  strrchr(owner, ':')[1] = 0;
+  return strstr(token, owner) != NULL;
+}
+
+static void break_it(const char *name, const char *token)
 {
   dibs_inspection *seen = NULL;
+  int count = 0;
 
-  live_expect_ok(dibs_inspect(administrator, name, &seen));
-  assert_int_equal(seen->shown_holders, 1);
-  live_expect_ok(dibs_break(administrator, name, seen->holders[0].lease));
+  live_expect_ok(dibs_inspect(other, name, &seen));
+  for (size_t i = 0; i < seen->shown_holders; i++)
+    if (seen->shown_holders == 1 || is_of(&seen->holders[i], token)) {
+      live_expect_ok(dibs_break(other, name, seen->holders[i].lease));
+      count++;
+    }
+  assert_int_equal(count, 1);
   seen = dibs_inspection_free(seen);
 }
 
-/* Of a client without a subscription. The first renewal comes with one. */
-static void expect_loss(const kind *k, unsigned flags, bool is_subscribed)
+/* Any process may have the token. */
+static void release_by_token(const char *name, const char *token)
+{
+  (void)name;
+  live_expect_ok(dibs_token_release(other, token));
+}
+
+typedef void ending(const char *name, const char *token);
+
+typedef struct crowd {
+  dibs_hold *reader;
+  struct live_ask waiter;
+} crowd;
+
+/* The second time it is subscribed, and in the queue if there is one. */
+static bool has_asked_twice(void *before)
+{
+  return live_stats(other).commands >= *(uint64_t *)before + 2;
+}
+
+static void crowd_begin(crowd *c, const kind *k, const dibs_lock_options *o)
+{
+  uint64_t before = live_stats(other).commands;
+
+  *c = (crowd){ .reader = NULL };
+  if (k->beside == READER)
+    live_expect(other, dibs_read_lock(other, k->name, o, &c->reader), DIBS_OK);
+  if (k->beside == WAITER) {
+    live_ask_init(&c->waiter);
+    live_ask_begin(&c->waiter, other, k->name, o);
+    assert_true(live_until(LIVE_LONG_MS, has_asked_twice, &before));
+  }
+}
+
+static void crowd_end(crowd *c, const kind *k)
+{
+  if (k->beside == READER)
+    assert_int_equal(dibs_release(c->reader), DIBS_OK);
+  if (k->beside == WAITER)
+    assert_int_equal(dibs_release(live_ask_granted(&c->waiter, LIVE_LONG_MS)), DIBS_OK);
+}
+
+typedef struct taken {
+  const kind *kind;
+  dibs_hold *hold;
+  char token[DIBS_TOKEN_SIZE];
+  struct live_loss loss;
+  crowd beside;
+} taken;
+
+static void take(taken *t, const kind *k)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
-  struct live_loss loss = { 0 };
-  uint64_t renewed = 0;
-  dibs_hold *hold = NULL;
 
-  o.flags = flags;
+  *t = (taken){ .kind = k };
+  o.flags = k->flags;
   o.on_lost = live_on_lost;
-  o.on_lost_data = &loss;
-  holder = live_open(live_url());
-  live_expect(holder, k->take(k->name, &o, &hold), DIBS_OK);
+  o.on_lost_data = &t->loss;
+  live_expect(holder, k->take(k->name, &o, &t->hold), DIBS_OK);
+  live_expect_ok(dibs_hold_token(t->hold, t->token, sizeof(t->token)));
+  o.on_lost = NULL;
+  o.on_lost_data = NULL;
+  crowd_begin(&t->beside, k, &o);
+}
+
+static void expect_loss(taken *t)
+{
+  dibs_status released;
+
+  if (!live_loss_wait(&t->loss, LIVE_LONG_MS))
+    fail_msg("%s of dialect %d: the loss was not reported", t->kind->name, (int)dialect);
+  assert_int_equal(t->loss.why, DIBS_LOST);
+  released = dibs_release(t->hold);
+  assert_true(released == DIBS_LOST || (t->kind->beside == WAITER && released == DIBS_TAKEN));
+  crowd_end(&t->beside, t->kind);
+}
+
+static bool were_renewed(void *count)
+{
+  return live_stats(holder).renewed >= *(size_t *)count;
+}
+
+/* Of a client without a subscription. The first renewal comes with one. */
+static void expect_losses(const kind *kinds, size_t count, ending *end, bool is_subscribed)
+{
+  static taken all[KINDS_MAX];
+
+  assert_true(count <= KINDS_MAX);
+  holder = open_one();
+  other = open_one();
+  for (size_t i = 0; i < count; i++)
+    take(&all[i], &kinds[i]);
   if (is_subscribed)
-    assert_true(live_until(LIVE_LONG_MS, was_renewed, &renewed));
-  break_it(k->name);
-  assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
-  assert_int_equal(loss.why, DIBS_LOST);
-  assert_int_equal(dibs_release(hold), DIBS_LOST);
+    assert_true(live_until(LIVE_LONG_MS, were_renewed, &count));
+  for (size_t i = 0; i < count; i++)
+    end(kinds[i].name, all[i].token);
+  for (size_t i = 0; i < count; i++)
+    expect_loss(&all[i]);
   holder = dibs_close(holder);
+  other = dibs_close(other);
+}
+
+static void expect_each_loss(dibs_dialect of, const kind *kinds, size_t count)
+{
+  dialect = of;
+  expect_losses(kinds, count, break_it, false);
+  expect_losses(kinds, count, break_it, true);
+  expect_losses(kinds, count, release_by_token, false);
+  expect_losses(kinds, count, release_by_token, true);
 }
 
 static void each_kind_learns_it(void **state)
 {
   const kind kinds[] = {
-    { "mutex", mutex }, { "read", reader }, { "write", writer }, { "many", many },
+    { "mutex", mutex, 0, ALONE },
+    { "awaited", mutex, 0, WAITER },
+    { "reader", reader, 0, ALONE },
+    { "readers", reader, 0, READER },
+    { "writer", writer, 0, ALONE },
+    { "many", many, 0, ALONE },
+    { "permits", permits, 0, ALONE },
+    { "fixed", mutex, DIBS_LOCK_FIXED, ALONE },
   };
 
   (void)state;
-  for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-    expect_loss(&kinds[i], 0, false);
-    expect_loss(&kinds[i], 0, true);
-  }
+  expect_each_loss(DIBS_DIALECT_NATIVE, kinds, sizeof(kinds) / sizeof(*kinds));
 }
 
-static void a_fixed_lease_learns_it(void **state)
+/* The format has no message to one holder: each receives what wakes waiters; the holder of a spin
+ * lock is not subscribed. */
+static void each_kind_of_redisson_learns_it(void **state)
 {
-  const kind fixed = { "fixed", mutex };
+  const kind kinds[] = {
+    { "lock", mutex, 0, ALONE },
+    { "awaited", mutex, 0, WAITER },
+    { "fair", mutex, DIBS_LOCK_FAIR, ALONE },
+    { "fair_awaited", mutex, DIBS_LOCK_FAIR, WAITER },
+    { "fenced", mutex, DIBS_LOCK_FENCED, ALONE },
+    { "readers", reader, 0, READER },
+    { "reader", reader, 0, ALONE },
+    { "writer", writer, 0, ALONE },
+    { "permits", permits, 0, ALONE },
+  };
 
   (void)state;
-  expect_loss(&fixed, DIBS_LOCK_FIXED, false);
+  expect_each_loss(DIBS_DIALECT_REDISSON, kinds, sizeof(kinds) / sizeof(*kinds));
+}
+
+static void a_lock_of_spring_learns_it(void **state)
+{
+  const kind kinds[] = { { "lock", mutex, 0, ALONE }, { "awaited", mutex, 0, WAITER } };
+
+  (void)state;
+  expect_each_loss(DIBS_DIALECT_SPRING, kinds, sizeof(kinds) / sizeof(*kinds));
 }
 
 int main(void)
@@ -118,7 +263,8 @@ int main(void)
     return 0;
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(each_kind_learns_it),
-    cmocka_unit_test(a_fixed_lease_learns_it),
+    cmocka_unit_test(each_kind_of_redisson_learns_it),
+    cmocka_unit_test(a_lock_of_spring_learns_it),
   };
 
   return cmocka_run_group_tests(tests, setup, teardown);

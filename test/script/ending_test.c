@@ -385,6 +385,37 @@ static void the_release_of_a_broken_lease_says_that_it_was_over(void **state)
   assert_true(world_acquire(w, ANNA, 2).lease.token > held.lease.token);
 }
 
+/* ---- by its token ---- */
+
+/* Another process ends it; the one that was granted it may still renew it. */
+static void a_release_by_token_tells_the_holder_and_its_own_release_does_not(void **state)
+{
+  acquire_answer held, next;
+  char told[300];
+
+  (void)state;
+  world_listen(w, ANNA);
+  world_listen(w, BERT);
+  for (uint64_t ask = 1; ask <= 3; ask += 2) {        /* without a waiter, then with one */
+    held = world_acquire(w, ANNA, ask);
+    if (ask == 3)
+      (void)world_acquire(w, BERT, 1);
+    world_messages(w, ANNA);
+    assert_int_equal(world_token_release(w, CARL, &held.lease).outcome, RELEASE_DONE);
+    snprintf(told, sizeof(told), "lost %s orders\n", lease_text(&held.lease));
+    assert_string_equal(world_messages(w, ANNA), told);
+    /* Repeated, it ends nothing. */
+    assert_int_equal(world_token_release(w, CARL, &held.lease).outcome,
+                     ask == 3 ? RELEASE_TAKEN : RELEASE_DONE);
+    assert_string_equal(world_messages(w, ANNA), "");
+  }
+  next = world_acquire(w, BERT, 1);
+  assert_int_equal(next.outcome, ACQUIRE_AGAIN);
+  world_messages(w, BERT);
+  assert_int_equal(world_release(w, BERT, &next.lease).outcome, RELEASE_DONE);
+  assert_string_equal(world_messages(w, BERT), "");
+}
+
 /* ---- inspect ---- */
 
 static void inspect_shows_the_holder_and_the_waiters_in_order(void **state)
@@ -494,6 +525,7 @@ int main(void)
     CASE(a_lease_in_other_hands_is_not_disowned_by_its_client),
     CASE(a_break_ousts_the_holder_once_and_tells_it),
     CASE(the_release_of_a_broken_lease_says_that_it_was_over),
+    CASE(a_release_by_token_tells_the_holder_and_its_own_release_does_not),
     CASE(inspect_shows_the_holder_and_the_waiters_in_order),
     CASE(inspect_counts_a_waiter_only_while_its_inbox_is_there),
     CASE(inspect_shows_a_lease_for_as_long_as_a_try_is_refused),

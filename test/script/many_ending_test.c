@@ -107,6 +107,24 @@ static void a_broken_member_is_told_to_the_inbox_of_the_client(void **state)
   assert_free('a');
 }
 
+static void a_release_by_token_is_told_once_and_a_release_is_not(void **state)
+{
+  many_answer m;
+  char lost[128];
+
+  (void)state;
+  hear();
+  m = members_acquire(w, ANNA, "ab", 1);
+  assert_int_equal(members_token_release(w, BERT, "ab", &m.a.lease).outcome, RELEASE_DONE);
+  (void)snprintf(lost, sizeof(lost), "lost %s b\n", lease_text(&m.a.lease));
+  assert_string_equal(world_messages(w, ANNA), lost);
+  assert_int_equal(members_token_release(w, BERT, "ab", &m.a.lease).outcome, RELEASE_DONE);
+  assert_string_equal(world_messages(w, ANNA), "");
+  m = members_acquire(w, ANNA, "ab", 2);
+  assert_int_equal(members_release(w, ANNA, "ab", &m.a.lease).outcome, RELEASE_DONE);
+  assert_string_equal(world_messages(w, ANNA), "");
+}
+
 /* ---- cancel ---- */
 
 static void a_cancel_gives_up_all_and_a_late_copy_of_the_ask_is_ended(void **state)
@@ -340,6 +358,7 @@ int main(void)
     CASE(a_release_tells_the_worst_and_lets_go_of_the_others),
     CASE(one_member_that_is_gone_is_not_renewed_and_loses_the_set),
     CASE(a_broken_member_is_told_to_the_inbox_of_the_client),
+    CASE(a_release_by_token_is_told_once_and_a_release_is_not),
     CASE(a_cancel_gives_up_all_and_a_late_copy_of_the_ask_is_ended),
     CASE(a_cancelled_place_becomes_a_tombstone),
     CASE(a_cancel_before_its_ask_arrives_ends_it),

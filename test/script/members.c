@@ -87,6 +87,29 @@ release_answer members_release(struct world *w, int who, const char *letters,
   return a;
 }
 
+static bool token_release(const protocol *n, request *out, const char *letters,
+                          const lease_id *lease, int64_t us)
+{
+  size_t count;
+  const many_name *names = names_of(letters, &count);
+
+  if (!native_many_release(n, out, names, count, lease, us))
+    return false;
+  out->limit_us = us + HOUR_MS * INT64_C(1000);
+  return true;
+}
+
+release_answer members_token_release(struct world *w, int who, const char *letters,
+                                     const lease_id *lease)
+{
+  release_answer a;
+
+  assert_true(RENDERED(token_release, world_native(w, who), world_buffer(w), false, letters,
+                       lease, world_time_us(w)));
+  assert_true(native_release_answer(call(w), &a));
+  return a;
+}
+
 int64_t members_cancel(struct world *w, int who, const char *letters, uint32_t set,
                        uint64_t ask, int64_t until_us)
 {

@@ -19,6 +19,9 @@ many_answer members_acquire(struct world *w, int who, const char *letters, uint6
 many_answer members_try(struct world *w, int who, const char *letters, uint64_t ask);
 release_answer members_release(struct world *w, int who, const char *letters,
                                const lease_id *lease);
+/* By its token. */
+release_answer members_token_release(struct world *w, int who, const char *letters,
+                                     const lease_id *lease);
 int64_t members_cancel(struct world *w, int who, const char *letters, uint32_t set,
                        uint64_t ask, int64_t until_us);
 /* The error it is refused with. */

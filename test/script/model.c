@@ -346,10 +346,13 @@ static bool was_broken(const struct model *m, const char *lease)
   return m->exists && !m->is_held && is_lease(m, left);
 }
 
+typedef enum ending { BY_HOLDER, BY_TOKEN, BY_BREAK } ending;
+
 static release_answer end_named(struct model *m, int64_t now, int64_t estimate_us,
-                                const char *lease, bool breaks)
+                                const char *lease, ending how)
 {
   release_answer a = { .outcome = RELEASE_GONE };
+  bool breaks = how == BY_BREAK;
   char line[256];
   int owner = m->client;
 
@@ -368,7 +371,7 @@ static release_answer end_named(struct model *m, int64_t now, int64_t estimate_u
     return a;
   }
   end_lease(m, now, estimate_us, m->client, m->ask, m->token + (breaks ? 1 : 0));
-  if (breaks) {
+  if (how != BY_HOLDER) {
     snprintf(line, sizeof(line), "lost %s orders", lease);
     tell(m, owner, line);
   }
@@ -379,13 +382,19 @@ static release_answer end_named(struct model *m, int64_t now, int64_t estimate_u
 release_answer model_release(struct model *m, int64_t now, const char *lease,
                              int64_t estimate_us)
 {
-  return end_named(m, now, estimate_us, lease, false);
+  return end_named(m, now, estimate_us, lease, BY_HOLDER);
+}
+
+release_answer model_token_release(struct model *m, int64_t now, const char *lease,
+                                   int64_t estimate_us)
+{
+  return end_named(m, now, estimate_us, lease, BY_TOKEN);
 }
 
 release_answer model_break(struct model *m, int64_t now, const char *lease,
                            int64_t estimate_us)
 {
-  return end_named(m, now, estimate_us, lease, true);
+  return end_named(m, now, estimate_us, lease, BY_BREAK);
 }
 
 int64_t model_cancel(struct model *m, int64_t now, int who, uint64_t ask, int64_t until_us,

@@ -46,6 +46,8 @@ acquire_answer model_acquire(struct model *m, int64_t now, int who, const acquir
 /* `estimate_us`: what the client that asks for it takes the server's time for. */
 release_answer model_release(struct model *m, int64_t now, const char *lease,
                              int64_t estimate_us);
+release_answer model_token_release(struct model *m, int64_t now, const char *lease,
+                                   int64_t estimate_us);
 release_answer model_break(struct model *m, int64_t now, const char *lease,
                            int64_t estimate_us);
 int64_t model_cancel(struct model *m, int64_t now, int who, uint64_t ask, int64_t until_us,

@@ -170,7 +170,17 @@ static int64_t some_estimate(struct run *r)
   return r->now + mistake;
 }
 
-static void step_release(struct run *r, int who, bool breaks)
+typedef struct ending {
+  const char *words;
+  release_answer (*expect)(struct model *m, int64_t now, const char *lease, int64_t estimate_us);
+  release_answer (*send)(struct world *w, int who, const lease_id *lease);
+} ending;
+
+static const ending release = { "release", model_release, world_release };
+static const ending by_token = { "release by token", model_token_release, world_token_release };
+static const ending by_break = { "break", model_break, world_break };
+
+static void step_end(struct run *r, int who, const ending *e)
 {
   lease_id l;
 
@@ -178,12 +188,11 @@ static void step_release(struct run *r, int who, bool breaks)
     return;
   for (uint64_t times = below(r, 3) == 0 ? 2 : 1; times > 0; times--) {
     int64_t said = some_estimate(r);
-    release_answer expected = breaks ? model_break(&r->model, r->now, lease_text(&l), said)
-                                     : model_release(&r->model, r->now, lease_text(&l), said);
-    release_answer got = breaks ? world_break(w, who, &l) : world_release(w, who, &l);
+    release_answer expected = e->expect(&r->model, r->now, lease_text(&l), said);
+    release_answer got = e->send(w, who, &l);
 
-    snprintf(r->what, sizeof(r->what), "%s %s: %d, got %d", breaks ? "break" : "release",
-             lease_text(&l), (int)expected.outcome, (int)got.outcome);
+    snprintf(r->what, sizeof(r->what), "%s %s: %d, got %d", e->words, lease_text(&l),
+             (int)expected.outcome, (int)got.outcome);
     if (got.outcome != expected.outcome || !lease_id_equal(&got.taker, &expected.taker))
       fail_msg("%s: answers differ", r->what);
     compare_stored(r);
@@ -287,13 +296,13 @@ static void run_seed(uint64_t seed, int64_t quarantine_ms)
     if (kind < 50)
       step_acquire(&r, who);
     else if (kind < 68)
-      step_release(&r, who, false);
+      step_end(&r, who, kind < 62 ? &release : &by_token);
     else if (kind < 80)
       step_renew(&r, who);
     else if (kind < 90)
       step_cancel(&r, who);
     else if (kind < 93)
-      step_release(&r, who, true);
+      step_end(&r, who, &by_break);
     else if (kind < 96)
       step_detach(&r, r.model.is_held && r.model.client >= 0 ? r.model.client : who);
     else

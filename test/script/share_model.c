@@ -427,6 +427,32 @@ bool model_release(struct share_model *m, int64_t now, int who, const lease_id *
   return is_there;
 }
 
+static void tell_lost(struct share_model *m, int who, const lease_id *lease)
+{
+  char line[256], client[CLIENT_ID_SIZE];
+
+  model_client(who, client);
+  snprintf(line, sizeof(line), "lost %s:%llu:%llu orders", client,
+           (unsigned long long)lease->ask, (unsigned long long)lease->token);
+  tell(m, who, line);
+}
+
+bool model_token_release(struct share_model *m, int64_t now, int who, const lease_id *lease,
+                         int64_t estimate_us)
+{
+  struct model_holder *h = find_holder(m, who, lease->ask);
+  bool is_there = h != NULL;
+
+  if (h != NULL && h->token != lease->token) {
+    (void)era_is_quarantined(&m->era, now, NULL);
+    return false;
+  }
+  leave(m, now, who, lease->ask, h, false, 0, estimate_us);
+  if (is_there)
+    tell_lost(m, who, lease);
+  return is_there;
+}
+
 int64_t model_cancel(struct share_model *m, int64_t now, int who, uint64_t ask,
                      int64_t until_us, int64_t estimate_us)
 {
@@ -441,7 +467,6 @@ release_answer model_break(struct share_model *m, int64_t now, int who, const le
                            int64_t estimate_us)
 {
   struct model_holder *h = find_lease(m, who, lease);
-  char line[256], client[CLIENT_ID_SIZE];
   struct news n = { .count = 0 };
   bool is_quiet;
 
@@ -451,10 +476,7 @@ release_answer model_break(struct share_model *m, int64_t now, int who, const le
   remove_holder(m, h);
   (void)pump(m, now, doubt(now, estimate_us), NOBODY, NULL, is_quiet, &n);
   news_tell(m, &n);
-  model_client(who, client);
-  snprintf(line, sizeof(line), "lost %s:%llu:%llu orders", client,
-           (unsigned long long)lease->ask, (unsigned long long)lease->token);
-  tell(m, who, line);
+  tell_lost(m, who, lease);
   return (release_answer){ .outcome = RELEASE_DONE };
 }
 

@@ -56,6 +56,8 @@ bool model_ends_first(const struct share_model *m, const lease_id *lease, int64_
 /* `estimate_us`: what the client that asks for it takes the server's time for. */
 bool model_release(struct share_model *m, int64_t now, int who, const lease_id *lease,
                    int64_t until_us, int64_t estimate_us);
+bool model_token_release(struct share_model *m, int64_t now, int who, const lease_id *lease,
+                         int64_t estimate_us);
 int64_t model_cancel(struct share_model *m, int64_t now, int who, uint64_t ask,
                      int64_t until_us, int64_t estimate_us);
 release_answer model_break(struct share_model *m, int64_t now, int who, const lease_id *lease,

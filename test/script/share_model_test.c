@@ -205,6 +205,22 @@ static void step_release(struct run *r)
   }
 }
 
+static void step_token_release(struct run *r)
+{
+  lease_id l;
+  int64_t said = some_estimate(r);
+  bool expected, got;
+
+  if (!some_lease(r, &l))
+    return;
+  expected = model_token_release(&r->model, r->now, who_is(&l), &l, said);
+  got = share_token_release(w, ANNA, &l);
+  snprintf(r->what, sizeof(r->what), "release by token %s: %d, got %d", lease_text(&l), expected,
+           got);
+  assert_int_equal(got, expected);
+  compare_stored(r);
+}
+
 static void step_cancel(struct run *r, int who)
 {
   uint64_t ask = r->ask[who] - below(r, r->ask[who] < 6 ? r->ask[who] : 6);
@@ -312,8 +328,10 @@ static void step(struct run *r)
     era_model_failover(&r->model.era, below(r, 3) == 0);
   if (kind < 48)
     step_acquire(r, who);
-  else if (kind < 68)
+  else if (kind < 65)
     step_release(r);
+  else if (kind < 68)
+    step_token_release(r);
   else if (kind < 79)
     step_renew(r);
   else if (kind < 90)

@@ -388,6 +388,23 @@ static void a_broken_reader_is_told_and_the_others_stay(void **state)
   assert_false(share_renew(w, ANNA, &a.lease, 30000, 'r').is_ours);
 }
 
+/* Another process ends it; the one that was granted it may still renew it. */
+static void a_release_by_token_is_told_and_a_release_is_not(void **state)
+{
+  acquire_answer a = reads(ANNA, 1), b = reads(BERT, 1);
+  char lost[128];
+
+  (void)state;
+  share_hear(ANNA, BERT);
+  assert_true(share_token_release(w, CARL, &a.lease));
+  snprintf(lost, sizeof(lost), "lost %s orders\n", lease_text(&a.lease));
+  assert_string_equal(world_messages(w, ANNA), lost);
+  assert_false(share_token_release(w, CARL, &a.lease));
+  share_nothing_told(ANNA);
+  assert_true(share_release(w, BERT, &b.lease, 0));
+  share_nothing_told(BERT);
+}
+
 /* ---- much at once ---- */
 
 static void one_script_lets_64_in_and_the_next_goes_on(void **state)
@@ -478,6 +495,7 @@ int main(void)
     TIMED(a_cancel_of_a_name_nobody_used_is_remembered_for_a_while),
     TIMED(a_release_with_another_token_does_nothing),
     TIMED(a_broken_reader_is_told_and_the_others_stay),
+    TIMED(a_release_by_token_is_told_and_a_release_is_not),
     TIMED(one_script_lets_64_in_and_the_next_goes_on),
     TIMED(a_thousand_dead_are_dropped_by_one_script_and_the_rest_by_the_next),
     TIMED(an_inspection_shows_all_by_token_up_to_a_hundred),

@@ -143,6 +143,22 @@ bool share_release(struct world *w, int who, const lease_id *lease, int64_t unti
   return a.outcome == RELEASE_DONE;
 }
 
+static bool token_release(const protocol *n, request *out, const lease_id *lease, int64_t us)
+{
+  return native_share_release(n, out, NAME, lease, 0, us) && request_limit(out);
+}
+
+bool share_token_release(struct world *w, int who, const lease_id *lease)
+{
+  release_answer a;
+
+  assert_true(RENDERED(token_release, world_native(w, who), world_buffer(w), false, lease,
+                       expected_us(w)));
+  assert_true(native_release_answer(call(w), &a));
+  check(w);
+  return a.outcome == RELEASE_DONE;
+}
+
 int64_t share_cancel(struct world *w, int who, uint64_t ask, int64_t until_us)
 {
   const resp_reply *r;

@@ -18,6 +18,7 @@ renew_answer share_renew(struct world *w, int who, const lease_id *lease, int64_
                          char mode);
 bool share_set(struct world *w, share_set_what what, uint64_t permits, uint64_t *ret_limit);
 
+bool share_token_release(struct world *w, int who, const lease_id *lease);
 release_answer share_break(struct world *w, int who, const lease_id *lease);
 inspect_answer share_inspect(struct world *w);
 

@@ -403,6 +403,20 @@ release_answer world_release(struct world *w, int who, const lease_id *lease)
   return a;
 }
 
+static bool token_release(const protocol *n, request *out, const lease_id *lease, int64_t us)
+{
+  return native_release(n, out, WORLD_NAME, strlen(WORLD_NAME), lease, us) && request_limit(out);
+}
+
+release_answer world_token_release(struct world *w, int who, const lease_id *lease)
+{
+  release_answer a;
+
+  assert_true(RENDERED(token_release, &w->client[who], &w->out, false, lease, expected_us(w)));
+  assert_true(native_release_answer(call(w), &a));
+  return a;
+}
+
 release_answer world_break(struct world *w, int who, const lease_id *lease)
 {
   release_answer a;

@@ -53,6 +53,8 @@ void world_detach(struct world *w, int who, const lease_id *lease);
 /* By how much those who release, break and cancel mistake the server's time from now on. */
 void world_mistake(struct world *w, int64_t us);
 release_answer world_release(struct world *w, int who, const lease_id *lease);
+/* By its token: with a limit, which does not pass here. */
+release_answer world_token_release(struct world *w, int who, const lease_id *lease);
 release_answer world_break(struct world *w, int who, const lease_id *lease);
 /* 1 when a lease was given up, else 0. */
 int64_t world_cancel(struct world *w, int who, uint64_t ask, int64_t until_us);

@@ -15,8 +15,9 @@ local function rw_left(key, place)
 end
 
 -- Ends what this owner has of a read/write lock; returns whether it had any, and the number
--- of receivers.
-local function rw_end(key, owner, timeout, publish, channel)
+-- of receivers. `by_others`: the owner is notified, as it may still believe in it, also where
+-- the lock is free for no waiter.
+local function rw_end(key, owner, timeout, publish, channel, by_others)
   local mode = redis.call('HGET', key, 'mode')
   local writes = redis.call('HDEL', key, owner .. ':write') == 1
   local reads = redis.call('HDEL', key, owner) == 1
@@ -37,5 +38,5 @@ local function rw_end(key, owner, timeout, publish, channel)
     redis.call('HSET', key, 'mode', 'read')
     return true, say(publish, channel, '1')
   end
-  return true, 0
+  return true, by_others and say(publish, channel, '0') or 0
 end
