@@ -158,6 +158,11 @@ void waiter_fail(acquisition *a, dibs_status status, const char *words)
   claim_fail(a->waiting, status, words);
 }
 
+void waiter_met(acquisition *a, uint64_t rival)
+{
+  a->waiting->rival = rival;
+}
+
 void waiter_report(acquisition *a, lock_event_kind kind)
 {
   claim_report(a->waiting, kind);
@@ -443,7 +448,7 @@ bool hold_next_event(hold_front *f, lock_event *ret)
   *ret = (lock_event){ .kind = take_first(c), .context = c->spec.context, .id = c->id,
                        .fence = c->fence, .units = c->units, .depth = c->depth,
                        .status = c->status, .was_short = c->was_short,
-                       .words = f->reported_words,
+                       .rival = c->rival, .words = f->reported_words,
                        .acknowledged = c->acknowledged,
                        .replicas_wanted = c->replicas_wanted, .has_fsync = c->has_fsync };
   if (c->of != NULL)

@@ -111,6 +111,7 @@ typedef struct lock_event {
   uint32_t acknowledged, replicas_wanted;   /* GRANTED, if min_replicas was given */
   bool has_fsync;
   bool was_short;          /* FAILED: the time was too short to know about the server */
+  uint64_t rival;          /* FAILED, BUSY: a hash of the client that has it; 0: not known */
   instant valid_until;
   int depth;
   dibs_status status;

@@ -59,6 +59,10 @@ typedef struct lock_settings {
 
 #define ROUTE_NONE UINT16_MAX
 
+/* Why a free name is refused: a lease of the lost past may go on. */
+#define QUARANTINE_WORDS \
+  "quarantine: after a restart or failover the server makes no new holders for this time"
+
 lock_table *lock_table_new(const lock_settings *s);   /* NULL: no memory */
 lock_table *lock_table_free(lock_table *t);
 

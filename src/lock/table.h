@@ -41,9 +41,6 @@ typedef enum lease_state {
 
 #define LEASE_STATES (LEASE_CANCELLING + 1)      /* 0 is no state */
 
-/* Why a free name is refused: a lease of the lost past may go on. */
-#define QUARANTINE_WORDS \
-  "quarantine: after a restart or failover the server makes no new holders for this time"
 #define TOO_FEW_ACKS_WORDS \
   "too few replicas have acknowledged the lock in time; it was given back"
 

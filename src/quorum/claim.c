@@ -104,7 +104,12 @@ static void waited_long_enough(claim *c, instant now)
 
   if (!c->spec.is_try && (r->state == RECORD_HERE || (r->met_others && !r->is_short) ||
                      t.granted + t.busy >= r->quorum->majority)) {
-    record_fail(r, DIBS_TIMED_OUT, "another client holds it", now);
+    record_fail(r, DIBS_TIMED_OUT, member_too_many_held_back(r) ? QUARANTINE_WORDS
+                                                                : "another client holds it", now);
+    return;
+  }
+  if (c->spec.is_try && r->met_others && !r->is_short) {
+    record_fail(r, DIBS_BUSY, ROUND_SPLIT_WORDS, now);
     return;
   }
   status = report_fault(r, &words);

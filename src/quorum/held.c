@@ -78,6 +78,15 @@ static void set_next_repair(quorum_record *r, instant now)
 
 /* ---- the grant ---- */
 
+/* After a split of the votes others have the rest for a moment only. */
+static bool is_refused_somewhere(const quorum_record *r)
+{
+  for (size_t i = 0; i < r->quorum->count; i++)
+    if (r->members[i].state == MEMBER_BUSY)
+      return true;
+  return false;
+}
+
 static void raise_lower(quorum_record *r, instant now)
 {
   for (size_t i = 0; i < r->quorum->count; i++)
@@ -102,7 +111,10 @@ void held_begin(quorum_record *r, uint64_t token, instant now)
   r->limit = max_hold.ns > 0 ? instant_add(now, max_hold) : INSTANT_NEVER;
   r->is_suspect = fresh < q->majority;
   set_deadline(r);
-  set_next_repair(r, now);
+  if (is_refused_somewhere(r))
+    held_repair_soon(r, now);
+  else
+    set_next_repair(r, now);
   raise_lower(r, now);
   waiter_holds(&r->claims, fence_of_token(token, 0), 1, r->is_suspect);
 }

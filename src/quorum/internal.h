@@ -45,6 +45,7 @@ typedef struct member_lease {
   uint64_t token;
   instant valid_until, asked_at;
   dibs_status why;               /* FAULTY, LEFT */
+  uint64_t rival;                /* BUSY: a hash of the client that has it; 0: not known */
 } member_lease;
 
 typedef enum record_state {
@@ -150,9 +151,15 @@ void member_raise(member_lease *m, uint64_t token, instant now);
 size_t member_server(const member_lease *m);
 bool member_stands(const member_lease *m, instant now);  /* granted and valid */
 member_tally member_count(const quorum_record *r, instant now);
+/* Whether a majority would need a server in quarantine. */
+bool member_too_many_held_back(const quorum_record *r);
 void member_event(quorum *q, const lock_event *e, instant now);
 
 /* ---- round.c ---- */
+/* Of a try whose rounds ended so until its time was over. */
+#define ROUND_SPLIT_WORDS \
+  "several clients have parts of it, and none a majority of the servers that answered: try again"
+
 void round_begin(quorum_record *r, instant now);
 void round_look(quorum_record *r, instant now);  /* after a change of its member leases */
 void round_timer(quorum_record *r, instant now);
@@ -163,6 +170,7 @@ void round_answered(member_lease *m, instant now);  /* measures the reply time o
 member_lease *queue_member(quorum_record *r);  /* NULL: no server replies */
 void queue_up(quorum_record *r, instant now);  /* others have it: waits for its turn */
 void queue_rest(quorum_record *r, instant now);
+void queue_rest_apart(quorum_record *r, instant now);  /* of a try, after a split of the votes */
 void queue_timer(quorum_record *r, instant now);
 
 /* ---- held.c ---- */

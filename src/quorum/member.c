@@ -36,6 +36,16 @@ member_tally member_count(const quorum_record *r, instant now)
   return t;
 }
 
+bool member_too_many_held_back(const quorum_record *r)
+{
+  const quorum *q = r->quorum;
+  size_t count = 0;
+
+  for (size_t i = 0; i < q->count; i++)
+    count += r->members[i].is_held_back;
+  return count > q->count - q->majority;
+}
+
 static void keep_fault(const member_lease *m, dibs_status status, const char *words)
 {
   quorum_server *s = server_of(m);
@@ -157,6 +167,7 @@ static void failed(member_lease *m, const lock_event *e, instant now)
   m->id = 0;
   if (e->status == DIBS_BUSY) {
     m->state = MEMBER_BUSY;
+    m->rival = e->rival;
     round_answered(m, now);
   } else {
     m->state = MEMBER_FAULTY;

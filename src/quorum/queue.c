@@ -64,6 +64,19 @@ void queue_rest(quorum_record *r, instant now)
              instant_add(now, random_span(&q->random, (span){ longest.ns / 10 }, longest)));
 }
 
+/* As a waiter, it keeps its lease at the queue server, where only one client can have one, and
+ * releases the others. So that client finds a majority free in the next round, mostly. */
+void queue_rest_apart(quorum_record *r, instant now)
+{
+  const member_lease *at_queue = queue_member(r);
+
+  r->is_raising = false;
+  for (size_t i = 0; i < r->quorum->count; i++)
+    if (&r->members[i] != at_queue || at_queue->state != MEMBER_GRANTED)
+      member_withdraw(&r->members[i], now);
+  queue_rest(r, now);
+}
+
 static void queue_begin(quorum_record *r, instant now)
 {
   quorum *q = r->quorum;

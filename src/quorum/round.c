@@ -8,6 +8,8 @@
 #define PATIENCE_MIN SPAN_MS(50)
 #define PACE_FIRST SPAN_MS(50)      /* before any reply */
 #define AHEAD_MAX SPAN_MS(1000)
+#define SPLIT_PATIENCE SPAN_MS(1000)
+#define UNNAMED_RESTS 4             /* of a try, while servers do not name the holder */
 
 /* The time to wait for a server's reply. */
 span round_patience(const quorum *q)
@@ -157,6 +159,62 @@ static void too_few(quorum_record *r, instant now)
   record_fail(r, status, words, now);
 }
 
+/* What the servers said that answered busy. */
+typedef struct rivals {
+  size_t most;                   /* servers of the one client that has most of those named */
+  size_t unnamed;                /* servers that do not name the holder */
+  size_t all;
+} rivals;
+
+static rivals count_rivals(const quorum_record *r)
+{
+  rivals found = { .most = 0 };
+
+  for (size_t i = 0; i < r->quorum->count; i++) {
+    const member_lease *m = &r->members[i];
+    size_t same = 0;
+
+    if (m->state != MEMBER_BUSY || m->is_held_back)
+      continue;
+    found.all++;
+    found.unnamed += m->rival == 0;
+    for (size_t j = 0; m->rival != 0 && j < r->quorum->count; j++)
+      same += r->members[j].state == MEMBER_BUSY && r->members[j].rival == m->rival;
+    found.most = same > found.most ? same : found.most;
+  }
+  return found;
+}
+
+/* Whether a client may have a majority that is not named as the holder of one. If this quorum
+ * record was granted none, one client may have all; otherwise those are probably shared out, as
+ * the next rounds show. Of several readers a server names one. */
+static bool may_be_held(const quorum_record *r, const member_tally *t, const rivals *found)
+{
+  size_t possible = r->kind == LOCK_MUTEX ? found->most + found->unnamed : found->all;
+
+  return possible >= r->quorum->majority && (t->granted == 0 || r->rests >= UNNAMED_RESTS) &&
+         (r->kind != LOCK_MUTEX || found->unnamed > 0);
+}
+
+/* Others have too many of its servers. It is busy if one of them has a majority; otherwise
+ * clients that asked at the same time share the servers, and none of them holds it. */
+static void try_failed(quorum_record *r, const member_tally *t, instant now)
+{
+  rivals found = count_rivals(r);
+  bool is_held = found.most >= r->quorum->majority;
+
+  if (!is_held && t->awaited > 0)
+    return;                          /* their replies are near, or they will count as silent */
+  if (is_held || may_be_held(r, t, &found))
+    record_fail(r, DIBS_BUSY, "another owner holds it", now);
+  else if (member_too_many_held_back(r))
+    record_fail(r, DIBS_BUSY, QUARANTINE_WORDS, now);
+  else if (instant_since(now, waiter_since(&r->claims)).ns < SPLIT_PATIENCE.ns)
+    queue_rest_apart(r, now);
+  else
+    record_fail(r, DIBS_BUSY, ROUND_SPLIT_WORDS, now);
+}
+
 static void round_failed(quorum_record *r, const member_tally *t, instant now)
 {
   if (t->busy == 0 || t->granted + t->busy < r->quorum->majority) {
@@ -166,7 +224,7 @@ static void round_failed(quorum_record *r, const member_tally *t, instant now)
   r->is_short = false;
   r->met_others = true;
   if (wish_of(&r->claims)->is_try)
-    record_fail(r, DIBS_BUSY, "another owner holds it", now);
+    try_failed(r, t, now);
   else
     queue_up(r, now);
 }

@@ -255,6 +255,136 @@ static void a_try_takes_a_majority_though_others_have_the_rest(void **state)
   over(s);
 }
 
+enum { RIVALS = 5, ROUNDS = 200 };
+
+/* The rounds of several tries at once on a free name, after which none of them held it. */
+static unsigned rounds_without_holder(size_t servers, lock_kind kind, span spread)
+{
+  site *s = site_of(servers, RIVALS);
+  span slowest = { 0 };
+  unsigned without = 0;
+
+  s->jitter = SPAN_MS(1);
+  for (int round = 0; round < ROUNDS; round++) {
+    told t[RIVALS];
+    unsigned holders = 0, ended = 0;
+    instant begun = s->now;
+
+    memset(t, 0, sizeof(t));
+    for (size_t i = 0; i < RIVALS; i++) {
+      lock_spec w = wish_of(&t[i]);
+
+      w.kind = kind;
+      w.is_try = true;
+      site_run_for(s, random_span(&s->random, (span){ 0 }, spread));
+      claim_as(s, i, &t[i], &w);
+    }
+    while (ended < RIVALS) {
+      site_run_for(s, (span){ 100000 });
+      for (size_t i = ended = holders = 0; i < RIVALS; i++) {
+        holders += t[i].granted;
+        ended += t[i].granted + t[i].failed;
+      }
+      assert_true(instant_since(s->now, begun).ns < SPAN_MS(3000).ns);
+    }
+    slowest = span_max(slowest, instant_since(s->now, begun));
+    assert_true(holders <= 1);
+    without += holders == 0;
+    for (size_t i = 0; i < RIVALS; i++)
+      if (t[i].granted == 1)
+        release_of(s, i, &t[i]);
+      else
+        assert_int_equal(t[i].last.status, DIBS_BUSY);
+    site_run_for(s, SPAN_MS(100));
+    assert_int_equal(kind == LOCK_MUTEX ? held_at(s) : 0, 0);
+  }
+  if (getenv("QUORUM_VERBOSE") != NULL)
+    print_message("%s, %zu servers, %d tries up to %lld us apart: %u of %d rounds without a "
+                  "holder, %.1f commands a round, at most %lld us\n",
+                  kind == LOCK_MUTEX ? "mutex" : "writers", servers, RIVALS,
+                  (long long)(spread.ns / 1000), without, ROUNDS, (double)s->commands / ROUNDS,
+                  (long long)(slowest.ns / 1000));
+  over(s);
+  return without;
+}
+
+static void of_tries_at_once_one_holds(void **state)
+{
+  static const int64_t spreads_us[] = { 0, 300, 1000, 3000 };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(spreads_us) / sizeof(spreads_us[0]); i++)
+    for (size_t servers = 3; servers <= 5; servers += 2) {
+      span spread = { spreads_us[i] * 1000 };
+
+      assert_int_equal(rounds_without_holder(servers, LOCK_MUTEX, spread), 0);
+      assert_int_equal(rounds_without_holder(servers, LOCK_RWLOCK, spread), 0);
+    }
+}
+
+static void a_try_beside_a_bare_majority_is_busy_at_once(void **state)
+{
+  site *s = site_of(5, 2);
+  told a, b;
+
+  (void)state;
+  s->clients[0].is_cut[1] = s->clients[0].is_cut[3] = true;
+  hold(s, 0, &a);
+  assert_int_equal(held_at(s), 3);
+  claim_of(s, 1, &b, true);
+  assert_true(await(s, &b.failed, SPAN_MS(200)).ns < SPAN_MS(10).ns);
+  assert_int_equal(b.last.status, DIBS_BUSY);
+  assert_string_equal(b.words, "another owner holds it");
+  over(s);
+}
+
+/* Two clients that died in a round have one server of three each, until their leases end. */
+static void a_try_that_no_holder_refuses_says_so_in_time(void **state)
+{
+  site *s = site_of(3, 3);
+  told dead, t;
+  const char *words;
+
+  (void)state;
+  for (size_t client = 0; client < 2; client++) {
+    for (size_t i = 0; i < 3; i++)
+      s->clients[client].is_cut[i] = i != client;
+    claim_of(s, client, &dead, true);
+    site_run_for(s, SPAN_MS(5));
+    s->clients[client].is_cut[client] = true;
+  }
+  assert_int_equal(held_at(s), 2);
+  claim_of(s, 2, &t, true);
+  assert_in_range(await(s, &t.failed, SPAN_MS(2000)).ns / 1000000, 700, 1100);
+  assert_int_equal(t.last.status, DIBS_BUSY);
+  assert_string_equal(t.words, "several clients have parts of it, and none a majority of the "
+                               "servers that answered: try again");
+  assert_int_equal(quorum_server_why(s->clients[2].quorum, 0, &words), DIBS_BUSY);
+  assert_int_equal(quorum_server_why(s->clients[2].quorum, 2, &words), DIBS_OK);
+  site_run_for(s, SPAN_MS(50));
+  assert_false(site_is_held(s, 2, "x"));
+  over(s);
+}
+
+static void a_try_in_quarantine_names_no_owner(void **state)
+{
+  site *s = site_with_quarantine(3, 1, SPAN_MS(5000));
+  told t;
+  lock_spec w = wish_of(&t);
+
+  (void)state;
+  claim_of(s, 0, &t, true);
+  assert_true(await(s, &t.failed, SPAN_MS(100)).ns < SPAN_MS(20).ns);
+  assert_int_equal(t.last.status, DIBS_BUSY);
+  assert_string_equal(t.words, QUARANTINE_WORDS);
+  w.give_up_at = instant_add(s->now, SPAN_MS(500));
+  claim_as(s, 0, &t, &w);
+  (void)await(s, &t.failed, SPAN_MS(1000));
+  assert_int_equal(t.last.status, DIBS_TIMED_OUT);
+  assert_string_equal(t.words, QUARANTINE_WORDS);
+  over(s);
+}
+
 static void too_few_servers_are_named_each_with_its_reason(void **state)
 {
   site *s = site_of(3, 1);
@@ -369,6 +499,57 @@ static void two_who_start_at_once_are_both_served(void **state)
     release_of(s, t[0].granted == 0, &t[t[0].granted == 0]);
     (void)await(s, &t[t[0].granted != 0].granted, SPAN_MS(500));
     over(s);
+  }
+}
+
+/* The time until the first of several holds it that ask at once, and release it at once. */
+static span first_of_waiters(size_t servers, uint64_t seed)
+{
+  site *s = site_of(servers, RIVALS);
+  told t[RIVALS];
+  bool is_ending[RIVALS] = { false };
+  size_t released = 0;
+  instant begun = s->now;
+  span first = { 0 };
+
+  random_seed(&s->random, seed);
+  s->jitter = SPAN_MS(1);
+  memset(t, 0, sizeof(t));
+  for (size_t i = 0; i < RIVALS; i++)
+    claim_of(s, i, &t[i], false);
+  while (released < RIVALS) {
+    site_run_for(s, (span){ 100000 });
+    for (size_t i = released = 0; i < RIVALS; i++) {
+      if (t[i].granted == 1 && first.ns == 0)
+        first = instant_since(s->now, begun);
+      if (t[i].granted == 1 && !is_ending[i])
+        release_of(s, i, &t[i]);
+      is_ending[i] = t[i].granted == 1;
+      released += t[i].released;
+    }
+    assert_true(instant_since(s->now, begun).ns < SPAN_MS(1000).ns);
+  }
+  over(s);
+  return first;
+}
+
+static void of_waiters_at_once_one_holds_soon(void **state)
+{
+  (void)state;
+  for (size_t servers = 3; servers <= 5; servers += 2) {
+    span longest = { 0 }, sum = { 0 };
+
+    for (uint64_t seed = 0; seed < ROUNDS; seed++) {
+      span first = first_of_waiters(servers, seed);
+
+      longest = span_max(longest, first);
+      sum.ns += first.ns;
+    }
+    if (getenv("QUORUM_VERBOSE") != NULL)
+      print_message("%zu servers: the first of %d waiters holds after %lld us, at most %lld us\n",
+                    servers, RIVALS, (long long)(sum.ns / ROUNDS / 1000),
+                    (long long)(longest.ns / 1000));
+    assert_true(longest.ns < SPAN_MS(100).ns);
   }
 }
 
@@ -787,12 +968,17 @@ int main(void)
     cmocka_unit_test(silent_and_slow_servers_cost_nothing),
     cmocka_unit_test(a_try_is_busy_when_others_have_a_majority),
     cmocka_unit_test(a_try_takes_a_majority_though_others_have_the_rest),
+    cmocka_unit_test(of_tries_at_once_one_holds),
+    cmocka_unit_test(a_try_beside_a_bare_majority_is_busy_at_once),
+    cmocka_unit_test(a_try_that_no_holder_refuses_says_so_in_time),
+    cmocka_unit_test(a_try_in_quarantine_names_no_owner),
     cmocka_unit_test(too_few_servers_are_named_each_with_its_reason),
     cmocka_unit_test(a_fault_of_most_is_the_fault_of_all),
     cmocka_unit_test(a_late_grant_of_a_failed_round_is_given_back),
     cmocka_unit_test(a_raise_that_reaches_no_majority_is_no_grant),
     cmocka_unit_test(a_waiter_is_handed_the_lock_on_and_fences_grow),
     cmocka_unit_test(two_who_start_at_once_are_both_served),
+    cmocka_unit_test(of_waiters_at_once_one_holds_soon),
     cmocka_unit_test(the_queue_server_may_be_silent_from_the_beginning),
     cmocka_unit_test(the_queue_server_may_fall_silent_under_those_who_wait),
     cmocka_unit_test(a_queue_server_in_quarantine_delays_no_waiter),
