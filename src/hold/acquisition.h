@@ -36,8 +36,8 @@ uint64_t waiter_id(const acquisition *a);          /* of the first, which must b
 instant waiter_since(const acquisition *a);        /* when it asked */
 instant waiters_limit(const acquisition *a);       /* when the last gives up; 0: none waits */
 void waiter_report(acquisition *a, lock_event_kind kind);
-/* Before waiter_fail(): the client that has it, as in lock_event. */
-void waiter_met(acquisition *a, uint64_t rival);
+/* Before waiter_fail(): the client that has it, and the end of its lease, as in lock_event. */
+void waiter_met(acquisition *a, uint64_t rival, instant free_at);
 void waiter_fail(acquisition *a, dibs_status status, const char *words);
 void waiters_fail(acquisition *a, dibs_status status, const char *words);
 

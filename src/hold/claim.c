@@ -158,9 +158,10 @@ void waiter_fail(acquisition *a, dibs_status status, const char *words)
   claim_fail(a->waiting, status, words);
 }
 
-void waiter_met(acquisition *a, uint64_t rival)
+void waiter_met(acquisition *a, uint64_t rival, instant free_at)
 {
   a->waiting->rival = rival;
+  a->waiting->free_at = free_at;
 }
 
 void waiter_report(acquisition *a, lock_event_kind kind)
@@ -448,7 +449,7 @@ bool hold_next_event(hold_front *f, lock_event *ret)
   *ret = (lock_event){ .kind = take_first(c), .context = c->spec.context, .id = c->id,
                        .fence = c->fence, .units = c->units, .depth = c->depth,
                        .status = c->status, .was_short = c->was_short,
-                       .rival = c->rival, .words = f->reported_words,
+                       .rival = c->rival, .free_at = c->free_at, .words = f->reported_words,
                        .acknowledged = c->acknowledged,
                        .replicas_wanted = c->replicas_wanted, .has_fsync = c->has_fsync };
   if (c->of != NULL)

@@ -112,6 +112,7 @@ typedef struct lock_event {
   bool has_fsync;
   bool was_short;          /* FAILED: the time was too short to know about the server */
   uint64_t rival;          /* FAILED, BUSY: a hash of the client that has it; 0: not known */
+  instant free_at;         /* the same: its lease has ended, and can be taken then; 0: it has not */
   instant valid_until;
   int depth;
   dibs_status status;

@@ -252,19 +252,27 @@ static lease_state ask_granted(lease *l, const acquire_answer *a, instant sent_a
   return hold_granted(l, &a->lease, end, l->ask.ttl, 0, again, now, now);
 }
 
-/* Of a try that found a lease that has ended, and can be taken within a second: it asks again
- * then, if its own limit leaves time for that. A member of a quorum has a round's time only. */
+/* When a lease can be taken that has ended, within a second; 0: there is none. */
+static instant free_from(const lease *l, const acquire_answer *a, instant now)
+{
+  if (!l->table->protocol.dialect->traits.hands_over || a->remaining_ms >= 0 ||
+      a->remaining_ms < -OVER_AFTER_MS)
+    return (instant){ 0 };
+  return instant_add(now, span_ms(OVER_AFTER_MS + 2 + a->remaining_ms));
+}
+
+/* Of a try that found such a lease: it asks again then, if its own limit leaves time for that. Of
+ * a member of a quorum the quorum decides. */
 static bool ask_outlasts(lease *l, const acquire_answer *a, instant sent_at, instant now)
 {
   lock_table *t = l->table;
-  instant over = instant_add(now, span_ms(OVER_AFTER_MS + 2 + a->remaining_ms));
-  instant answered = instant_add(over, instant_since(now, sent_at));
+  instant free_at = free_from(l, a, now);
+  instant answered = instant_add(free_at, instant_since(now, sent_at));
 
-  if (!t->protocol.dialect->traits.hands_over || t->protocol.is_voter || a->remaining_ms >= 0 ||
-      a->remaining_ms < -OVER_AFTER_MS ||
+  if (free_at.ns == 0 || t->protocol.is_voter ||
       !instant_before(answered, claim_ends_at(l->claims.waiting)))
     return false;
-  timers_set(&t->timers, &l->poll, over);
+  timers_set(&t->timers, &l->poll, free_at);
   return true;
 }
 
@@ -278,7 +286,7 @@ static uint64_t rival_of(const lease *l, const acquire_answer *a)
 }
 
 /* A lease that is over for longer is in doubt: a try has no time to watch it. */
-static void fail_busy(lease *l, const acquire_answer *a)
+static void fail_busy(lease *l, const acquire_answer *a, instant now)
 {
   char words[200];
   text why = text_over(words, sizeof(words));
@@ -293,7 +301,7 @@ static void fail_busy(lease *l, const acquire_answer *a)
     text_add_int(&why, a->lease_ms);
     text_add(&why, " ms");
   }
-  waiter_met(&l->claims, rival_of(l, a));
+  waiter_met(&l->claims, rival_of(l, a), free_from(l, a, now));
   waiter_fail(&l->claims, DIBS_BUSY, words);
 }
 
@@ -312,7 +320,7 @@ static lease_state ask_busy(lease *l, const acquire_answer *a, instant sent_at, 
   if (wish != NULL && wish->is_try && ask_outlasts(l, a, sent_at, now))
     return l->state;
   if (wish != NULL && wish->is_try)
-    fail_busy(l, a);
+    fail_busy(l, a, now);
   if (l->ask.sendings > 1 && l->claims.waiting == NULL)
     return lease_unwanted(l, now);       /* a copy under way may still be granted */
   return LEASE_IDLE;

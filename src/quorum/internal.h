@@ -45,7 +45,8 @@ typedef struct member_lease {
   uint64_t token;
   instant valid_until, asked_at;
   dibs_status why;               /* FAULTY, LEFT */
-  uint64_t rival;                /* BUSY: a hash of the client that has it; 0: not known */
+  uint64_t rival;                /* BUSY: these two as in lock_event */
+  instant free_at;
 } member_lease;
 
 typedef enum record_state {
@@ -79,6 +80,7 @@ struct quorum_record {
   bool is_short;                 /* too few servers have replied since `short_since` */
   instant short_since;
   unsigned rests, probes;        /* in a row */
+  instant free_at;               /* a try waits, or has waited, for the end of leases; 0: no */
   uint64_t token;                /* HELD: the fence's */
   instant valid_until;           /* HELD: of the majority-th best lease */
   instant limit;                 /* HELD: max_hold */
@@ -170,7 +172,8 @@ void round_answered(member_lease *m, instant now);  /* measures the reply time o
 member_lease *queue_member(quorum_record *r);  /* NULL: no server replies */
 void queue_up(quorum_record *r, instant now);  /* others have it: waits for its turn */
 void queue_rest(quorum_record *r, instant now);
-void queue_rest_apart(quorum_record *r, instant now);  /* of a try, after a split of the votes */
+/* Of a try, after a split of the votes; until `at`, which may be 0, or a random time. */
+void queue_rest_apart(quorum_record *r, instant at, instant now);
 void queue_timer(quorum_record *r, instant now);
 
 /* ---- held.c ---- */

@@ -168,6 +168,7 @@ static void failed(member_lease *m, const lock_event *e, instant now)
   if (e->status == DIBS_BUSY) {
     m->state = MEMBER_BUSY;
     m->rival = e->rival;
+    m->free_at = e->free_at;
     round_answered(m, now);
   } else {
     m->state = MEMBER_FAULTY;

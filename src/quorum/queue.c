@@ -66,7 +66,7 @@ void queue_rest(quorum_record *r, instant now)
 
 /* As a waiter, it keeps its lease at the queue server, where only one client can have one, and
  * releases the others. So that client finds a majority free in the next round, mostly. */
-void queue_rest_apart(quorum_record *r, instant now)
+void queue_rest_apart(quorum_record *r, instant at, instant now)
 {
   const member_lease *at_queue = queue_member(r);
 
@@ -75,6 +75,8 @@ void queue_rest_apart(quorum_record *r, instant now)
     if (&r->members[i] != at_queue || at_queue->state != MEMBER_GRANTED)
       member_withdraw(&r->members[i], now);
   queue_rest(r, now);
+  if (at.ns > 0)
+    timers_set(&r->quorum->timers, &r->stage, at);
 }
 
 static void queue_begin(quorum_record *r, instant now)

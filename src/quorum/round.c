@@ -196,21 +196,49 @@ static bool may_be_held(const quorum_record *r, const member_tally *t, const riv
          (r->kind != LOCK_MUTEX || found->unnamed > 0);
 }
 
+/* When a majority is free, if the leases of the others there have ended and can be taken within a
+ * second, as a try on one server waits for. Once, and if its own limit leaves time for that. */
+static bool try_outlasts(quorum_record *r, const member_tally *t)
+{
+  instant last = { 0 };
+  size_t over = 0;
+
+  for (size_t i = 0; i < r->quorum->count; i++) {
+    const member_lease *m = &r->members[i];
+
+    if (m->state != MEMBER_BUSY || m->free_at.ns == 0)
+      continue;
+    over++;
+    last = instant_max(last, m->free_at);
+  }
+  if (over == 0 || t->granted + over < r->quorum->majority || r->free_at.ns > 0 ||
+      !instant_before(last, wish_of(&r->claims)->give_up_at))
+    return false;
+  r->free_at = last;
+  return true;
+}
+
 /* Others have too many of its servers. It is busy if one of them has a majority; otherwise
  * clients that asked at the same time share the servers, and none of them holds it. */
 static void try_failed(quorum_record *r, const member_tally *t, instant now)
 {
   rivals found = count_rivals(r);
   bool is_held = found.most >= r->quorum->majority;
+  instant since;
 
+  if (try_outlasts(r, t)) {
+    queue_rest_apart(r, r->free_at, now);
+    return;
+  }
+  since = instant_max(waiter_since(&r->claims), r->free_at);
   if (!is_held && t->awaited > 0)
     return;                          /* their replies are near, or they will count as silent */
   if (is_held || may_be_held(r, t, &found))
     record_fail(r, DIBS_BUSY, "another owner holds it", now);
   else if (member_too_many_held_back(r))
     record_fail(r, DIBS_BUSY, QUARANTINE_WORDS, now);
-  else if (instant_since(now, waiter_since(&r->claims)).ns < SPLIT_PATIENCE.ns)
-    queue_rest_apart(r, now);
+  else if (instant_since(now, since).ns < SPLIT_PATIENCE.ns)
+    queue_rest_apart(r, (instant){ 0 }, now);
   else
     record_fail(r, DIBS_BUSY, ROUND_SPLIT_WORDS, now);
 }

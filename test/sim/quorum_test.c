@@ -385,6 +385,29 @@ static void a_try_in_quarantine_names_no_owner(void **state)
   over(s);
 }
 
+/* As on one server: from its end to the time when it can be taken, a lease refuses no try. */
+static void a_try_outlasts_a_lease_that_has_ended(void **state)
+{
+  site *s = site_of(3, 3);
+  told dead, a, b;
+
+  (void)state;
+  hold(s, 0, &dead);
+  for (size_t i = 0; i < 3; i++)
+    s->clients[0].is_cut[i] = true;
+  claim_of(s, 1, &a, true);
+  (void)await(s, &a.failed, SPAN_MS(20));
+  assert_int_equal(a.last.status, DIBS_BUSY);
+  site_run_for(s, (span){ TTL.ns + SPAN_MS(200).ns });
+  claim_of(s, 1, &a, true);
+  claim_of(s, 2, &b, true);
+  while (a.granted + a.failed + b.granted + b.failed < 2 && s->now.ns < SPAN_MS(8000).ns)
+    site_run_for(s, SPAN_MS(1));
+  assert_int_equal(a.granted + b.granted, 1);
+  assert_int_equal(a.failed + b.failed, 1);
+  over(s);
+}
+
 static void too_few_servers_are_named_each_with_its_reason(void **state)
 {
   site *s = site_of(3, 1);
@@ -972,6 +995,7 @@ int main(void)
     cmocka_unit_test(a_try_beside_a_bare_majority_is_busy_at_once),
     cmocka_unit_test(a_try_that_no_holder_refuses_says_so_in_time),
     cmocka_unit_test(a_try_in_quarantine_names_no_owner),
+    cmocka_unit_test(a_try_outlasts_a_lease_that_has_ended),
     cmocka_unit_test(too_few_servers_are_named_each_with_its_reason),
     cmocka_unit_test(a_fault_of_most_is_the_fault_of_all),
     cmocka_unit_test(a_late_grant_of_a_failed_round_is_given_back),

@@ -374,7 +374,8 @@ static void client_init(site *s, size_t number, uint64_t seed, span quarantine)
   c->number = number;
   memset(c->id, 'A' + (int)number, 22);
   protocol_init(&spoken, &(protocol_settings){ .dialect = &native_dialect, .prefix = "dibs",
-                                               .client = c->id, .quarantine = quarantine });
+                                               .client = c->id, .is_quorum = true,
+                                               .quarantine = quarantine });
   for (size_t i = 0; i < s->server_count; i++) {
     lock_settings l = { .memory = &s->memory, .protocol = &spoken,
                         .seed = seed * 131 + number * 11 + i, .connect_timeout = SITE_CONNECT,
