@@ -38,6 +38,8 @@ instant waiters_limit(const acquisition *a);       /* when the last gives up; 0:
 void waiter_report(acquisition *a, lock_event_kind kind);
 /* Before waiter_fail(): the client that has it, and the end of its lease, as in lock_event. */
 void waiter_met(acquisition *a, uint64_t rival, instant free_at);
+/* The same: its time was too short to know about the server. */
+void waiter_was_short(acquisition *a);
 void waiter_fail(acquisition *a, dibs_status status, const char *words);
 void waiters_fail(acquisition *a, dibs_status status, const char *words);
 

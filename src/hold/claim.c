@@ -164,6 +164,11 @@ void waiter_met(acquisition *a, uint64_t rival, instant free_at)
   a->waiting->free_at = free_at;
 }
 
+void waiter_was_short(acquisition *a)
+{
+  a->waiting->was_short = true;
+}
+
 void waiter_report(acquisition *a, lock_event_kind kind)
 {
   claim_report(a->waiting, kind);

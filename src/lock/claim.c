@@ -165,18 +165,20 @@ static bool is_known_busy(const lease *l)
   return false;
 }
 
-/* Nothing is known about the server. A round of a quorum has its own limit. */
+/* Nothing is known about the server. A round of a quorum has its own limit, so the quorum says
+ * whether that was short. */
 static void fail_without_reply(claim *c, dibs_status status, instant now)
 {
   const lease *l = lease_of_claim(c);
   const lock_settings *s = &l->table->settings;
+  bool is_voter = s->protocol->is_voter;
   span had = instant_since(now, c->asked_at);
-  span enough = s->protocol->is_voter ? (span){ 0 } : s->connect_timeout;
+  span enough = is_voter && l->route->is_up ? s->command_timeout : s->connect_timeout;
   char words[128];
   text shown = text_over(words, sizeof(words));
 
   c->was_short = had.ns < enough.ns;
-  lock_add_no_reply(l->route->is_up, had, enough, &shown);
+  lock_add_no_reply(l->route->is_up, had, is_voter ? (span){ 0 } : enough, &shown);
   claim_fail(c, status, words);
 }
 

@@ -45,6 +45,7 @@ typedef struct member_lease {
   uint64_t token;
   instant valid_until, asked_at;
   dibs_status why;               /* FAULTY, LEFT */
+  bool was_short;                /* FAULTY: as in lock_event */
   uint64_t rival;                /* BUSY: these two as in lock_event */
   instant free_at;
 } member_lease;
@@ -190,8 +191,8 @@ void held_left(quorum_record *r);                 /* a release has ended */
 
 /* ---- report.c ---- */
 void report_why(quorum_record *r);  /* records the servers' reasons */
-/* The fault that most servers share. */
-dibs_status report_fault(quorum_record *r, const char **ret_words);
+/* The fault that most servers share, for record_fail(). */
+dibs_status report_fault(quorum_record *r, instant now, const char **ret_words);
 /* `before`, and why its leases were not renewed, or not taken again: of the first server that has
  * a reason. */
 void report_add_why(const quorum_record *r, const char *before, text *out);

@@ -85,6 +85,7 @@ void member_cast(member_lease *m, bool is_try, uint64_t token, instant now)
   }
   m->state = MEMBER_FAULTY;
   m->why = status;
+  m->was_short = false;
   m->id = 0;
   keep_fault(m, status, "its claim could not be made");
 }
@@ -173,6 +174,7 @@ static void failed(member_lease *m, const lock_event *e, instant now)
   } else {
     m->state = MEMBER_FAULTY;
     m->why = e->status;
+    m->was_short = e->was_short;
     keep_fault(m, e->status, e->words);
     if (is_silence(e->status))
       server_of(m)->is_silent = true;

@@ -71,7 +71,25 @@ static bool is_silence(dibs_status s)
   return s == DIBS_ERR_UNREACHABLE || s == DIBS_UNKNOWN || s == DIBS_TIMED_OUT;
 }
 
-dibs_status report_fault(quorum_record *r, const char **ret_words)
+/* The claim's own limit came before its servers' replies: there may be a majority. */
+static bool was_short(const quorum_record *r, instant now)
+{
+  const quorum *q = r->quorum;
+  size_t possible = 0;
+
+  if (instant_before(now, wish_of(&r->claims)->give_up_at) ||
+      instant_since(now, waiter_since(&r->claims)).ns >= q->connect_timeout.ns)
+    return false;
+  for (size_t i = 0; i < q->count; i++) {
+    const member_lease *m = &r->members[i];
+
+    possible += m->state == MEMBER_GRANTED || m->state == MEMBER_BUSY ||
+                m->state == MEMBER_PENDING || (m->state == MEMBER_FAULTY && m->was_short);
+  }
+  return possible >= q->majority;
+}
+
+dibs_status report_fault(quorum_record *r, instant now, const char **ret_words)
 {
   quorum *q = r->quorum;
   text t = text_over(q->fault_words, sizeof(q->fault_words));
@@ -98,6 +116,12 @@ dibs_status report_fault(quorum_record *r, const char **ret_words)
   text_add(&t, " servers took part, ");
   text_add_uint(&t, q->majority);
   text_add(&t, " are needed");
+  if (was_short(r, now)) {
+    waiter_was_short(&r->claims);
+    text_add(&t, "; no reply of the others within ");
+    text_add_int(&t, span_to_ms(instant_since(now, waiter_since(&r->claims))));
+    text_add(&t, " ms, which may be too short");
+  }
   *ret_words = q->fault_words;
   return status;
 }

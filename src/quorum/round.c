@@ -140,7 +140,7 @@ static void too_few(quorum_record *r, instant now)
 {
   quorum *q = r->quorum;
   const char *words;
-  dibs_status status = report_fault(r, &words);
+  dibs_status status = report_fault(r, now, &words);
 
   if (!r->is_short) {
     r->is_short = true;
@@ -150,6 +150,7 @@ static void too_few(quorum_record *r, instant now)
         r->short_since = instant_min(r->short_since, r->members[i].asked_at);
   }
   if (!wish_of(&r->claims)->is_try && !is_final(status) &&
+      instant_before(now, wish_of(&r->claims)->give_up_at) &&
       (q->is_patient || instant_since(now, r->short_since).ns < q->connect_timeout.ns)) {
     for (size_t i = 0; i < q->count; i++)
       member_withdraw(&r->members[i], now);

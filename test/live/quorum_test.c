@@ -7,7 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "deployment.h"
@@ -141,6 +143,36 @@ static void too_few_servers_are_told(void **state)
   live_expect_words(client, "servers took part");
 }
 
+/* All servers are stopped, which is the same as far away: they may be well, and others may have
+ * the lock there. So it is no outage, in which a lock of the machine replaces theirs. */
+static void a_short_time_is_no_outage_for_locks_of_this_machine(void **state)
+{
+  char directory[] = "/tmp/dibs-quorum-XXXXXX";
+  dibs_options options = live_options();
+  dibs_lock_options brief = live_lock_options(TTL_MS, 50);
+  dibs_client *short_client;
+  dibs_hold *hold;
+
+  (void)state;
+  assert_non_null(mkdtemp(directory));
+  assert_int_equal(setenv("DIBS_LOCAL_DIR", directory, 1), 0);
+  options.connect_timeout_ms = options.command_timeout_ms = LIVE_LONG_MS;
+  options.degrade = DIBS_DEGRADE_LOCAL;
+  short_client = live_open_with(test_quorum_url(servers), &options);
+  live_expect_ok(dibs_set_call_timeout(short_client, 50));
+  for (int i = 0; i < SERVERS; i++)
+    test_server_pause(test_quorum_server(servers, i));
+  live_refused(dibs_lock(short_client, "short", &brief, &hold), DIBS_ERR_UNREACHABLE);
+  live_expect_words(short_client, "which may be too short");
+  live_refused(dibs_try_lock(short_client, "short", NULL, &hold), DIBS_ERR_UNREACHABLE);
+  live_expect_words(short_client, "which may be too short");
+  for (int i = 0; i < SERVERS; i++)
+    test_server_resume(test_quorum_server(servers, i));
+  short_client = dibs_close(short_client);
+  assert_int_equal(unsetenv("DIBS_LOCAL_DIR"), 0);
+  (void)rmdir(directory);
+}
+
 /* ---- for the sanitizers: one thread wakes another, whose question may be over already ---- */
 
 enum { ASKING = 4, ASKS = 60 };
@@ -184,6 +216,8 @@ int main(void)
     cmocka_unit_test_setup_teardown(a_hold_outlives_a_minority_and_is_lost_with_the_majority,
                                     setup, teardown),
     cmocka_unit_test_setup_teardown(too_few_servers_are_told, setup, teardown),
+    cmocka_unit_test_setup_teardown(a_short_time_is_no_outage_for_locks_of_this_machine, setup,
+                                    teardown),
     cmocka_unit_test_setup_teardown(threads_ask_all_servers_at_once, setup, teardown),
   };
 

@@ -427,6 +427,62 @@ static void too_few_servers_are_named_each_with_its_reason(void **state)
   over(s);
 }
 
+/* Nothing is known about the servers, so that no lock of the machine may replace them. */
+static void a_time_that_was_too_short_says_so(void **state)
+{
+  (void)state;
+  for (int is_try = 0; is_try <= 1; is_try++)
+    for (int is_known = 0; is_known <= 1; is_known++) {
+      site *s = site_of(3, 1);
+      told t;
+      lock_spec w = wish_of(&t);
+
+      if (is_known) {                    /* it is connected, then they fall silent */
+        hold(s, 0, &t);
+        release_of(s, 0, &t);
+        site_run_for(s, SPAN_MS(50));
+      }
+      s->is_mute[0] = s->is_mute[2] = true;
+      w.is_try = is_try;
+      w.give_up_at = instant_add(s->now, SPAN_MS(40));
+      claim_as(s, 0, &t, &w);
+      assert_true(await(s, &t.failed, SPAN_MS(1000)).ns <= SPAN_MS(41).ns);
+      assert_int_equal(t.last.status, DIBS_ERR_UNREACHABLE);
+      assert_true(t.last.was_short);
+      assert_string_equal(t.words, "1 of 3 servers took part, 2 are needed; no reply of the others "
+                                   "within 40 ms, which may be too short");
+      w.give_up_at = instant_add(s->now, SPAN_MS(3000));
+      claim_as(s, 0, &t, &w);
+      (void)await(s, &t.failed, SPAN_MS(4000));
+      assert_false(t.last.was_short);
+      assert_string_equal(t.words, "1 of 3 servers took part, 2 are needed");
+      over(s);
+    }
+}
+
+/* The reason is known. */
+static void a_majority_that_refuses_was_not_asked_too_briefly(void **state)
+{
+  site *s = site_of(3, 1);
+  told t;
+  lock_spec w = wish_of(&t);
+
+  (void)state;
+  hold(s, 0, &t);
+  release_of(s, 0, &t);
+  site_run_for(s, SPAN_MS(50));
+  for (size_t i = 0; i < 2; i++) {
+    s->clients[0].is_cut[i] = true;
+    site_break(s, 0, i, false);
+  }
+  w.give_up_at = instant_add(s->now, SPAN_MS(40));
+  claim_as(s, 0, &t, &w);
+  (void)await(s, &t.failed, SPAN_MS(1000));
+  assert_int_equal(t.last.status, DIBS_ERR_UNREACHABLE);
+  assert_false(t.last.was_short);
+  over(s);
+}
+
 static void a_fault_of_most_is_the_fault_of_all(void **state)
 {
   site *s = site_of(3, 1);
@@ -997,6 +1053,8 @@ int main(void)
     cmocka_unit_test(a_try_in_quarantine_names_no_owner),
     cmocka_unit_test(a_try_outlasts_a_lease_that_has_ended),
     cmocka_unit_test(too_few_servers_are_named_each_with_its_reason),
+    cmocka_unit_test(a_time_that_was_too_short_says_so),
+    cmocka_unit_test(a_majority_that_refuses_was_not_asked_too_briefly),
     cmocka_unit_test(a_fault_of_most_is_the_fault_of_all),
     cmocka_unit_test(a_late_grant_of_a_failed_round_is_given_back),
     cmocka_unit_test(a_raise_that_reaches_no_majority_is_no_grant),
