@@ -291,7 +291,9 @@ typedef struct dibs_options {
  *          thread, named dibs-io (see DIBS_CLIENT_NO_THREAD), and for local: a server process;
  *          then it blocks, at most 5 s. Not from a callback.
  * Fork     in the child every handle returns DIBS_ERR_FORKED, nothing is sent, and the
- *          parent keeps its holds; dibs_close() there only frees memory.
+ *          parent keeps its holds; dibs_close() there only frees memory. The child keeps no
+ *          connection of the parent: a waiter that is killed is passed over, also while its child
+ *          lives. (Not in a child that a signal handler forked inside a call of the library.)
  * Source   doc/guide/first-lock.md, doc/guide/threads.md, doc/design/architecture.md.
  * Since    0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_open_with_error(

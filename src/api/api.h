@@ -139,6 +139,7 @@ void client_leave(client_record *c);
 /* Passes the earlier of the client's two alarms to the drive; mutex held. */
 void client_alarm_set(client_record *c);
 void client_alarm(void *client);
+void client_forked(void *client);        /* in a child: closes its copies of lock files */
 /* The limit of a call that begins now and does not wait for a lock. */
 instant client_give_up_at(const client_record *c);
 

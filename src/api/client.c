@@ -146,6 +146,23 @@ void client_alarm(void *client)
   log_alarm(c);
 }
 
+/* ---- a child of fork() ---- */
+
+static void local_use_end(client_record *c)
+{
+  if (c->local_use_fd >= 0)
+    (void)close(c->local_use_fd);
+  c->local_use_fd = -1;
+}
+
+void client_forked(void *client)
+{
+  client_record *c = client;
+
+  degrade_forked(c);
+  local_use_end(c);
+}
+
 /* ---- settings ---- */
 
 static int32_t call_timeout_ms(const client_record *c)
@@ -437,8 +454,7 @@ client_record *client_free(client_record *c)
   fault_servers_free(c);
   if (c->handle != NULL)
     handle_end(c->handle);
-  if (c->local_use_fd >= 0)
-    (void)close(c->local_use_fd);
+  local_use_end(c);
   deployment_deinit(&c->servers);
   mem_free(&c->memory, c->shown);
   m = c->memory;

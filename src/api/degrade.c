@@ -61,6 +61,13 @@ static void fd_end(const claim *cl)
   l->fd = -1;
 }
 
+void degrade_forked(client_record *c)
+{
+  for (claim *cl = c->first_claim; cl != NULL; cl = cl->next)
+    if (cl->local != NULL)
+      fd_end(cl);
+}
+
 void degrade_free(claim *cl)
 {
   if (cl->local == NULL)

@@ -49,5 +49,6 @@ bool degrade_cancel(claim *cl);
 void degrade_release(claim *cl);             /* of one that is LOCAL_HELD; may free it */
 void degrade_close(client_record *c);          /* ends all waiting requests */
 void degrade_alarm(client_record *c);
+void degrade_forked(client_record *c);         /* in a child: closes its copies of the lock files */
 
 #endif

@@ -180,8 +180,8 @@ static dibs_status drive_make(client_record *c, const opening *o)
   drive_settings s = { .has_thread = (c->flags & DIBS_CLIENT_NO_THREAD) == 0,
                        .has_callback_thread = (c->flags & (DIBS_CLIENT_NO_THREAD |
                                                           DIBS_CLIENT_PROCESS_CALLBACKS)) == 0,
-                       .handler = { c, api_effect, api_cancelled, client_alarm, password_file_read,
-                                    api_password } };
+                       .handler = { c, api_effect, api_cancelled, client_alarm, client_forked,
+                                    password_file_read, api_password } };
   dibs_status status;
 
   if (!client_id_make(&s.engine)) {

@@ -51,6 +51,9 @@ typedef struct drive_handler {
   void (*effect)(void *owner, const effect *e);    /* the handler owns e->reply */
   void (*cancelled)(void *owner, const dibs_canceller *canceller);
   void (*alarm)(void *owner);      /* the time of drive_alarm() has passed */
+  /* In a child just made by fork(): closes what would keep locks of a killed parent. May call
+   * only what a signal handler may. */
+  void (*forked)(void *owner);
   /* A server has refused a password that is in a file. Reads it again: on any thread, without the
    * mutex, and may block. On a fault `why` has the reason. */
   password_reader *password_read;

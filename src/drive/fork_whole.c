@@ -4,9 +4,10 @@
  * A child gets a copy of every client, perhaps while another thread changes it; freeing
  * such a copy could free memory twice. So the fork handlers take the mutex of each client
  * before a fork and release it afterwards in parent and child: the copy is consistent
- * ("whole"). They try only for a limited time, because a fork in a signal handler may have
- * interrupted the thread that has the mutex. Other copies, also those of children made
- * without fork(), are never freed. */
+ * ("whole"), and the child closes its sockets and lock files, which the parent still uses. They
+ * try only for a limited time, because a fork in a signal handler may have interrupted the thread
+ * that has the mutex. Other copies, also those of children made without fork(), are never freed,
+ * and keep their descriptors until the child ends or executes a program. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -41,12 +42,22 @@ static void before_fork(void)
     d->stands_still = !drive_is_forked(d) && take(&d->mutex);
 }
 
+/* When the parent is killed, the server must notice although the child lives on: otherwise it
+ * grants a lock to a waiter that is dead. */
+static void drop(drive *d)
+{
+  transports_drop(d);
+  d->handler.forked(d->handler.owner);
+}
+
 static void after_fork(bool is_child)
 {
   for (drive *d = list_is_taken ? list : NULL; d != NULL; d = d->next_listed)
     if (d->stands_still) {
       d->stands_still = false;
       d->is_whole = is_child;
+      if (is_child)
+        drop(d);
       (void)pthread_mutex_unlock(&d->mutex);
     }
   if (list_is_taken)

@@ -168,6 +168,9 @@ bool transports_flush(drive *d);                    /* true: a connection broke;
                                                        to the engine */
 void transports_tick(drive *d, instant now);
 instant transports_deadline(const drive *d);
+/* In a forked child: closes its copies of the sockets, which the parent still uses. Calls only
+ * close(): other threads of the parent may have been inside malloc(). */
+void transports_drop(drive *d);
 void transports_free(drive *d);
 transport *transports_get(const drive *d, int link);         /* NULL: none */
 

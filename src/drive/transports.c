@@ -5,6 +5,7 @@
  * next link with its number. */
 #include <assert.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "drive/internal.h"
 
@@ -145,6 +146,21 @@ instant transports_deadline(const drive *d)
       first = instant_min(first, t->read_until);
   }
   return first;
+}
+
+void transports_drop(drive *d)
+{
+  for (int i = 0; i < d->transport_count; i++) {
+    transport *t = d->transports[i];
+
+    if (t == NULL)
+      continue;
+    for (; t->dial.count > 0; t->dial.count--)
+      (void)close(t->dial.attempts[t->dial.count - 1].fd);
+    if (t->fd >= 0)
+      (void)close(t->fd);
+    t->fd = -1;
+  }
 }
 
 void transports_free(drive *d)
