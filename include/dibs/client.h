@@ -196,7 +196,8 @@ typedef struct dibs_options {
   int32_t local_handovers_max;  /* 16; hand-overs in a row inside the process while
                                    other processes wait; -1: none, strict order */
   int32_t local_handover_ms;    /* 10; the time limit for them */
-  const char *prefix;           /* "dibs"; 1..64 bytes, no blank, brace or control */
+  const char *prefix;           /* "dibs"; 1..64 bytes, no blank, brace or control; none of
+                                   its parts between ':' but the first is "m" */
   const char *user;             /* overrides the URL's. Without a password anywhere it logs in with
                                    an empty one, which a user with `nopass` accepts */
   const char *password;         /* overrides the URL's */

@@ -23,7 +23,7 @@ struct mode {
 };
 
 static const struct mode plain = { "", 0, 0, { "FCALL", "FLUSHALL", "KEYS", "CONFIG", "GET" } };
-static const struct mode prefixed = { "?prefix=its:m:own", 0, 0, { "FCALL" } };
+static const struct mode prefixed = { "?prefix=m:its:own", 0, 0, { "FCALL" } };
 static const struct mode functions = { "?functions=yes", 0, 0, { "EVAL", "EVALSHA" } };
 static const struct mode polling = { "?pubsub=no", 0, 0, { "SUBSCRIBE", "PUBLISH" } };
 static const struct mode quarantine = { "?quarantine=300ms", 0, 0, { "FCALL" } };
@@ -442,8 +442,7 @@ static void the_plain_line_is_enough(void **state)
   everything_works(&plain);
 }
 
-/* Every key of a lock has `:m:` after its prefix. */
-static void a_prefix_with_a_part_of_a_key_in_it_needs_no_other_right(void **state)
+static void a_prefix_of_several_parts_needs_no_other_right(void **state)
 {
   (void)state;
   everything_works(&prefixed);
@@ -548,7 +547,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_plain_line_is_enough),
-    cmocka_unit_test(a_prefix_with_a_part_of_a_key_in_it_needs_no_other_right),
+    cmocka_unit_test(a_prefix_of_several_parts_needs_no_other_right),
     cmocka_unit_test(functions_need_no_right_to_eval),
     cmocka_unit_test(polling_needs_no_channels),
     cmocka_unit_test(a_quarantine_needs_what_its_line_says),

@@ -26,6 +26,16 @@ const char *native_name_fault(const void *name, size_t size)
   return NULL;
 }
 
+/* With the prefix `a:m`, a lock `x` would be the lock `m:{x}` of the prefix `a`. */
+static bool has_kind(const char *prefix)
+{
+  const char *at = prefix[0] == '\0' ? NULL : strstr(prefix + 1, ":m");
+
+  while (at != NULL && at[2] != ':' && at[2] != '\0')
+    at = strstr(at + 1, ":m");
+  return at != NULL;
+}
+
 const char *native_prefix_fault(const char *prefix)
 {
   size_t size = strlen(prefix);
@@ -41,6 +51,9 @@ const char *native_prefix_fault(const char *prefix)
     if (c == '{' || c == '}')
       return "the prefix has a brace in it";
   }
+  if (has_kind(prefix))
+    return "the prefix has the part \"m\" after another one, as keys of locks have; "
+           "use another word";
   return NULL;
 }
 

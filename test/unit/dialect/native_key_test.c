@@ -11,6 +11,9 @@
 
 #include "base/hash_tag.h"
 #include "dialect/native.h"
+#include "dialect/native/barrier.h"
+#include "dialect/native/election.h"
+#include "dialect/native/guard.h"
 
 static const protocol here = { .prefix = "dibs", .client = "AAAAAAAAAAAAAAAAAAAAAA" };
 
@@ -220,6 +223,138 @@ static void names_have_one_spelling_if_and_only_if_they_have_one_key(void **stat
                        strcmp(names[i].key, names[k].key) == 0);
 }
 
+/* ---- several prefixes ---- */
+
+enum { PARTS_MAX = 3, WORDS = 3 + 9 + 27, PLACES = WORDS * (2 * WORDS + 2) };
+
+/* A prefix, a name, and the key of the lock. */
+typedef struct place {
+  char prefix[8], name[16], key[32];
+} place;
+
+/* All words of up to three of these parts, with a ':' between two. */
+static void all_words(char words[WORDS][8])
+{
+  size_t count = 0;
+
+  for (; count < 3; count++)
+    snprintf(words[count], sizeof(words[0]), "%c", "amb"[count]);
+  for (size_t from = 0; count < WORDS; from++)
+    for (int part = 0; part < 3; part++)
+      snprintf(words[count++], sizeof(words[0]), "%.5s:%c", words[from], "amb"[part]);
+}
+
+static protocol with_prefix(const char *prefix)
+{
+  protocol n = { .client = "AAAAAAAAAAAAAAAAAAAAAA" };
+
+  snprintf(n.prefix, sizeof(n.prefix), "%.7s", prefix);
+  return n;
+}
+
+static void place_make(place *p, const char *prefix, const char *word, const char *rest)
+{
+  protocol n = with_prefix(prefix);
+  text key = text_over(p->key, sizeof(p->key));
+  char name[16];
+
+  snprintf(name, sizeof(name), "%s%s", word, rest);
+  native_key(&n, name, strlen(name), &key);
+  assert_false(key.is_cut);
+  snprintf(p->prefix, sizeof(p->prefix), "%.7s", prefix);
+  spell(name, p->name, sizeof(p->name));
+}
+
+/* Names with and without a hash tag behind those words, under each prefix that is accepted. */
+static size_t all_places(char words[WORDS][8], place *places)
+{
+  size_t count = 0;
+
+  for (size_t i = 0; i < WORDS; i++) {
+    if (native_prefix_fault(words[i]) != NULL)
+      continue;
+    place_make(&places[count++], words[i], "", "x");
+    place_make(&places[count++], words[i], "", "{x}");
+    for (size_t k = 0; k < WORDS; k++) {
+      place_make(&places[count++], words[i], words[k], ":x");
+      place_make(&places[count++], words[i], words[k], ":{x}");
+    }
+  }
+  return count;
+}
+
+static int by_key(const void *a, const void *b)
+{
+  return strcmp(((const place *)a)->key, ((const place *)b)->key);
+}
+
+static void locks_of_two_prefixes_never_have_one_key(void **state)
+{
+  static place places[PLACES];
+  char words[WORDS][8];
+  size_t count;
+
+  (void)state;
+  all_words(words);
+  count = all_places(words, places);
+  assert_true(count > PLACES / 2);
+  qsort(places, count, sizeof(places[0]), by_key);
+  for (size_t i = 1; i < count; i++)
+    if (strcmp(places[i].key, places[i - 1].key) == 0 &&
+        (strcmp(places[i].prefix, places[i - 1].prefix) != 0 ||
+         strcmp(places[i].name, places[i - 1].name) != 0))
+      fail_msg("prefix %s, name %s is prefix %s, name %s: %s", places[i].prefix, places[i].name,
+               places[i - 1].prefix, places[i - 1].name, places[i].key);
+}
+
+static void check_is_no_lock(const char *key, const char *prefix)
+{
+  protocol n = with_prefix(prefix);
+  const char *name;
+  size_t size;
+
+  if (native_key_name(&n, key, strlen(key), &name, &size))
+    fail_msg("%s is a lock of the prefix %s", key, prefix);
+}
+
+/* A prefix that another one continues: `a` and `a:b`. */
+static void what_a_longer_prefix_stores_is_no_lock_of_a_shorter_one(void **state)
+{
+  static void (*const kinds[])(const protocol *, const void *, size_t, text *) = {
+    native_key, native_barrier_key, native_election_key, native_fence_key,
+  };
+  char words[WORDS][8], key[KEY_TEXT_SIZE];
+
+  (void)state;
+  all_words(words);
+  for (size_t i = 0; i < WORDS; i++)
+    for (size_t k = 0; k < WORDS; k++)
+      for (size_t kind = 0; kind < sizeof(kinds) / sizeof(kinds[0]); kind++) {
+        protocol longer = with_prefix(words[i]);
+        text t = text_over(key, sizeof(key));
+
+        if (native_prefix_fault(words[i]) != NULL || strlen(words[k]) >= strlen(words[i]))
+          continue;
+        kinds[kind](&longer, "x", 1, &t);
+        check_is_no_lock(key, words[k]);
+      }
+}
+
+static void a_prefix_with_the_part_m_is_refused(void **state)
+{
+  (void)state;
+  assert_non_null(native_prefix_fault("a:m"));
+  assert_non_null(native_prefix_fault("a:m:b"));
+  assert_non_null(native_prefix_fault("a::m"));
+  assert_non_null(native_prefix_fault("m:m"));
+  assert_non_null(native_prefix_fault("a:me:m"));
+  assert_null(native_prefix_fault("m"));
+  assert_null(native_prefix_fault("m:a"));
+  assert_null(native_prefix_fault("am"));
+  assert_null(native_prefix_fault("a:me"));
+  assert_null(native_prefix_fault("a:am:b"));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -231,6 +366,9 @@ int main(void)
     cmocka_unit_test(keys_of_others_have_no_name),
     cmocka_unit_test(names_are_refused_when_empty_long_or_closing),
     cmocka_unit_test(prefixes_are_refused_with_blanks_braces_or_controls),
+    cmocka_unit_test(a_prefix_with_the_part_m_is_refused),
+    cmocka_unit_test(locks_of_two_prefixes_never_have_one_key),
+    cmocka_unit_test(what_a_longer_prefix_stores_is_no_lock_of_a_shorter_one),
     cmocka_unit_test(channels_and_client_keys_carry_the_client),
     cmocka_unit_test(in_cluster_inbox_and_era_stand_beside_the_name),
   };
