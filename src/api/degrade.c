@@ -34,6 +34,7 @@ dibs_status degrade_prepare(claim *cl, const lock_spec *spec)
     return DIBS_ERR_NO_MEMORY;
   l->fd = -1;
   l->spec = *spec;
+  l->spec.name = cl->name;         /* that of the caller is borrowed for the call only */
   if (spec->owner_size > 0)
     memcpy(l->owner, spec->owner, spec->owner_size);
   l->spec.owner = l->owner;

@@ -19,7 +19,7 @@ typedef enum local_state { LOCAL_NOT, LOCAL_WAITS, LOCAL_HELD } local_state;
 /* Part of a claim that may become local. */
 typedef struct local_claim {
   local_state state;
-  lock_spec spec;                /* as the engine gets it; its texts follow */
+  lock_spec spec;                /* as the engine gets it; its texts follow, but the name */
   char owner[OWNER_KEY_MAX];
   char note[DIBS_NOTE_MAX + 1];
   int fd;                          /* -1: not opened */
