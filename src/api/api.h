@@ -66,7 +66,7 @@ typedef struct claim {
   void *on_release_data;
   struct campaign *campaign;       /* NULL: not of dibs_campaign(); campaign.h */
   struct parking *parking;         /* NULL: is not taken again by the short way; retake.c */
-  struct local_claim *local;       /* may become a lock of this machine; degrade.h */
+  struct local_claim *local;       /* of a client with degrade=local; degrade.h */
   fleet_note note;                 /* for src/fleet/ */
   uint64_t note_fence;
   size_t name_count;               /* 0: one name; otherwise several, and name_size is 0 */

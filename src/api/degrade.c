@@ -2,12 +2,7 @@
 /* api/degrade.c - locks of this machine, from the request to the release. */
 #include "api/degrade.h"
 
-#include <openssl/evp.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
-
-#include "local/local.h"
 
 #define PAUSE_FIRST SPAN_MS(20)
 #define PAUSE_MOST SPAN_MS(200)
@@ -19,63 +14,49 @@
 /* A request that needs replicas must not become a lock of this machine. */
 static bool may_be_local(const claim *cl, const lock_spec *spec)
 {
-  return cl->client->outage != NULL && spec_is_mutex(spec) && cl->campaign == NULL &&
+  return spec_is_mutex(spec) && cl->campaign == NULL &&
          (spec->min_replicas == 0 || spec->reports_replicas);
 }
 
-dibs_status degrade_prepare(claim *cl, const lock_spec *spec)
+/* Names of the caller are borrowed for the call only. */
+static void texts_copy(const claim *cl, local_claim *l, const lock_spec *spec)
 {
-  local_claim *l;
+  text note = text_over(l->note, sizeof(l->note));
 
-  if (!may_be_local(cl, spec))
-    return DIBS_OK;
-  l = mem_zalloc(&cl->client->memory, sizeof(*l));
-  if (l == NULL)
-    return DIBS_ERR_NO_MEMORY;
-  l->fd = -1;
   l->spec = *spec;
-  l->spec.name = cl->name;         /* that of the caller is borrowed for the call only */
+  l->spec.name = cl->name;
+  l->spec.names = cl->name_count > 0 ? l->names : NULL;
+  for (size_t i = 0; i < cl->name_count; i++) {
+    const char *name;
+
+    (void)claim_name(cl, i, &name, &l->names[i].size);
+    l->names[i].name = name;
+  }
   if (spec->owner_size > 0)
     memcpy(l->owner, spec->owner, spec->owner_size);
   l->spec.owner = l->owner;
   if (spec->note != NULL) {
-    text note = text_over(l->note, sizeof(l->note));
-
     text_add(&note, spec->note);
     l->spec.note = l->note;
   }
+}
+
+dibs_status degrade_prepare(claim *cl, const lock_spec *spec)
+{
+  size_t files = cl->name_count == 0 ? 1 : cl->name_count;
+  local_claim *l;
+
+  if (cl->client->outage == NULL)
+    return DIBS_OK;
+  l = mem_zalloc(&cl->client->memory, sizeof(*l) + cl->name_count * sizeof(l->names[0]) +
+                                      files * sizeof(int));
+  if (l == NULL)
+    return DIBS_ERR_NO_MEMORY;
+  lock_files_init(&l->files, (int *)(void *)(l->names + cl->name_count), files);
+  texts_copy(cl, l, spec);
+  l->may_be_local = may_be_local(cl, spec);
   cl->local = l;
   return DIBS_OK;
-}
-
-/* In a forked child the file lock still belongs to the parent. */
-static void fd_end(const claim *cl)
-{
-  local_claim *l = cl->local;
-
-  if (l->fd < 0)
-    return;
-  if (l->state == LOCAL_HELD && cl->client->epoch == fork_epoch())
-    local_lock_end(l->fd);
-  else
-    (void)close(l->fd);
-  l->fd = -1;
-}
-
-void degrade_forked(client_record *c)
-{
-  for (claim *cl = c->first_claim; cl != NULL; cl = cl->next)
-    if (cl->local != NULL)
-      fd_end(cl);
-}
-
-void degrade_free(claim *cl)
-{
-  if (cl->local == NULL)
-    return;
-  fd_end(cl);
-  mem_free(&cl->client->memory, cl->local);
-  cl->local = NULL;
 }
 
 /* ---- other claims of this client ---- */
@@ -85,63 +66,76 @@ static bool same_name(const claim *a, const claim *b)
   return a->name_size == b->name_size && memcmp(a->name, b->name, a->name_size) == 0;
 }
 
+static bool same_owner(const claim *a, const claim *b)
+{
+  size_t size = a->local->spec.owner_size;
+
+  return size > 0 && size == b->local->spec.owner_size &&
+         memcmp(a->local->owner, b->local->owner, size) == 0;
+}
+
 static bool is_held_here(const claim *cl)
 {
   return cl->local != NULL && cl->local->state == LOCAL_HELD && cl->is_held && !cl->is_lost;
 }
 
-/* A local hold of the same owner. */
-static claim *outer_of(const claim *cl)
+static bool is_held_by_server(const claim *cl)
 {
-  const lock_spec *spec = &cl->local->spec;
+  return cl->local != NULL && cl->local->state == LOCAL_NOT && cl->is_held && !cl->is_lost;
+}
 
-  for (claim *other = cl->client->first_claim; other != NULL && spec->owner_size > 0;
-       other = other->next)
-    if (other != cl && is_held_here(other) && same_name(cl, other) &&
-        other->local->spec.owner_size == spec->owner_size &&
-        memcmp(other->local->owner, spec->owner, spec->owner_size) == 0)
+/* A hold of the same owner for which `is_held` is true. */
+static claim *outer_of(const claim *cl, bool (*is_held)(const claim *cl))
+{
+  for (claim *other = cl->client->first_claim; other != NULL; other = other->next)
+    if (other != cl && is_held(other) && same_name(cl, other) && same_owner(cl, other))
       return other;
   return NULL;
 }
 
-/* A lease of the servers that has not ended. */
-static bool is_held_by_server(const claim *cl)
+/* Inner and outer holds have copies of one descriptor. */
+static bool has_copy(const claim *cl)
 {
-  int64_t now = drive_now().ns;
-
   for (const claim *other = cl->client->first_claim; other != NULL; other = other->next)
-    if (other->is_held && !other->is_lost && other->hold != NULL && !is_held_here(other) &&
-        same_name(cl, other) && atomic_load(&other->hold->valid_until_ns) > now)
+    if (other != cl && other->local != NULL && other->local->state == LOCAL_HELD &&
+        lock_files_are_open(&other->local->files) && same_name(cl, other))
       return true;
   return false;
 }
 
-/* ---- taking ---- */
-
-static bool digest_write(const claim *cl, char ret_digest[65])
+/* The lock of this machine ends with the last of its holds. */
+static void files_end(claim *cl)
 {
-  static const char digits[] = "0123456789abcdef";
-  const char *prefix = cl->client->names.prefix;
-  unsigned char bytes[EVP_MAX_MD_SIZE];
-  EVP_MD_CTX *context = EVP_MD_CTX_new();
-  bool is_made = context != NULL && EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1 &&
-                 EVP_DigestUpdate(context, prefix, strlen(prefix) + 1) == 1 &&
-                 EVP_DigestUpdate(context, cl->name, cl->name_size) == 1 &&
-                 EVP_DigestFinal_ex(context, bytes, NULL) == 1;
-
-  EVP_MD_CTX_free(context);
-  for (size_t i = 0; i < 32 && is_made; i++) {
-    ret_digest[2 * i] = digits[bytes[i] >> 4];
-    ret_digest[2 * i + 1] = digits[bytes[i] & 15];
-  }
-  ret_digest[64] = 0;
-  return is_made;
+  lock_files_end(cl, &cl->local->files, cl->local->state == LOCAL_HELD && has_copy(cl));
 }
+
+void degrade_free(claim *cl)
+{
+  if (cl->local == NULL)
+    return;
+  lock_files_end(cl, &cl->local->files, false);
+  mem_free(&cl->client->memory, cl->local);
+  cl->local = NULL;
+}
+
+void degrade_forked(client_record *c)
+{
+  for (claim *cl = c->first_claim; cl != NULL; cl = cl->next)
+    if (cl->local != NULL)
+      lock_files_end(cl, &cl->local->files, true);
+}
+
+void degrade_let_go(claim *cl)
+{
+  if (cl->local != NULL && cl->local->state == LOCAL_NOT)
+    lock_files_end(cl, &cl->local->files, false);
+}
+
+/* ---- taking ---- */
 
 static void end_waiting(claim *cl, dibs_status status, const char *words)
 {
   cl->local->state = LOCAL_NOT;
-  fd_end(cl);
   claim_failed(cl, status, words);
 }
 
@@ -160,43 +154,27 @@ static void grant(claim *cl, uint64_t fence, int depth)
   atomic_store(&cl->hold->durability, durability_word(DIBS_DURABLE_LOCAL, 0, 0));
 }
 
-/* Grants the same file lock again: copies of a descriptor share it. */
 static void grant_inner(claim *cl, const claim *outer)
 {
-  if (cl->local->spec.no_reentry) {
+  if (cl->local->spec.no_reentry)
     end_waiting(cl, DIBS_WOULD_DEADLOCK, "this owner holds the name already");
-    return;
-  }
-  if (cl->local->fd >= 0)
-    (void)close(cl->local->fd);
-  cl->local->fd = fcntl(outer->local->fd, F_DUPFD_CLOEXEC, 3);
-  if (cl->local->fd < 0)
+  else if (!lock_files_copy(&cl->local->files, &outer->local->files))
     end_waiting(cl, DIBS_ERR_SYSTEM, "no descriptor left");
   else
     grant(cl, atomic_load(&outer->hold->fence), atomic_load(&outer->hold->depth) + 1);
 }
 
-/* DIBS_OK: the file is open. */
-static dibs_status file_open(claim *cl, dibs_error *ret_error)
-{
-  char digest[65];
-
-  if (cl->local->fd >= 0)
-    return DIBS_OK;
-  if (!digest_write(cl, digest))
-    return DIBS_ERR_SYSTEM;
-  return local_lock_open(digest, &cl->local->fd, ret_error);
-}
+#define BUSY_HERE "another process of this machine has it without a server, by degrade=local"
 
 /* Another process holds the file lock. */
-static void go_on_waiting(claim *cl, instant now)
+static void go_on_waiting(claim *cl, instant now, const char *words)
 {
   local_claim *l = cl->local;
 
   if (l->spec.is_try) {
-    end_waiting(cl, DIBS_BUSY, "");
+    end_waiting(cl, DIBS_BUSY, words);
   } else if (!instant_before(now, l->spec.give_up_at)) {
-    end_waiting(cl, DIBS_TIMED_OUT, "");
+    end_waiting(cl, DIBS_TIMED_OUT, words);
   } else {
     l->next_try = instant_min(instant_add(now, l->pause), l->spec.give_up_at);
     l->pause = span_min((span){ 2 * l->pause.ns }, PAUSE_MOST);
@@ -205,8 +183,8 @@ static void go_on_waiting(claim *cl, instant now)
 
 static void take(claim *cl, instant now)
 {
-  const claim *outer = outer_of(cl);
-  dibs_error error = { .text = "" };
+  const claim *outer = outer_of(cl, is_held_here);
+  dibs_error error = { .text = "no server, and no lock of this machine either" };
   uint64_t fence = 0;
   dibs_status status;
 
@@ -214,21 +192,50 @@ static void take(claim *cl, instant now)
     grant_inner(cl, outer);
     return;
   }
-  status = file_open(cl, &error);
-  if (status != DIBS_OK) {
-    end_waiting(cl, DIBS_ERR_UNREACHABLE, error.text);
-    return;
-  }
-  status = is_held_by_server(cl) ? DIBS_BUSY : local_lock_try(cl->local->fd, &fence);
+  status = lock_files_take(cl, &cl->local->files, &fence, &error);
   if (status == DIBS_OK)
     grant(cl, fence, 1);
   else if (status == DIBS_BUSY)
-    go_on_waiting(cl, now);
+    go_on_waiting(cl, now, "");
   else
-    end_waiting(cl, DIBS_ERR_UNREACHABLE, "no server, and no lock of this machine either");
+    end_waiting(cl, DIBS_ERR_UNREACHABLE, error.text);
+}
+
+/* Passes it to the engine, with the rest of its time, unless a process of this machine holds the
+ * name without a server. */
+static void ask_servers(claim *cl, instant now)
+{
+  dibs_error error = { .text = "a lock file of degrade=local cannot be locked" };
+  dibs_status status = lock_files_share(cl, &cl->local->files, &error);
+
+  if (status == DIBS_BUSY) {
+    go_on_waiting(cl, now, BUSY_HERE);
+    return;
+  }
+  if (status != DIBS_OK) {
+    end_waiting(cl, DIBS_ERR_SYSTEM, error.text);
+    return;
+  }
+  cl->local->state = LOCAL_NOT;
+  status = engine_lock(drive_engine(cl->client->drive), &cl->local->spec, now, &cl->id);
+  if (status != DIBS_OK)
+    claim_failed(cl, status, dibs_status_text(status));
+}
+
+static void try_again(claim *cl, instant now)
+{
+  if (cl->client->outage->is_on && cl->local->may_be_local)
+    take(cl, now);
+  else
+    ask_servers(cl, now);
 }
 
 /* ---- the time ---- */
+
+static bool has_lock_here(const claim *cl)
+{
+  return cl->local->state == LOCAL_HELD && lock_files_are_open(&cl->local->files);
+}
 
 static void alarm_set(client_record *c)
 {
@@ -239,7 +246,7 @@ static void alarm_set(client_record *c)
       continue;
     if (cl->local->state == LOCAL_WAITS)
       at = instant_min(at, cl->local->next_try);
-    else if (is_held_here(cl))
+    else if (has_lock_here(cl))
       at = instant_min(at, cl->local->ends_at);
   }
   c->degrade_alarm_at = at;
@@ -253,17 +260,13 @@ static void lose(claim *cl, const char *words)
   claim_lost(cl, &e);
 }
 
-/* A fixed lease or the longest hold has ended: other processes may take the lock. */
+/* A fixed lease or the longest hold has ended, or what a lost hold had left to stop: other
+ * processes may take the lock. */
 static void time_is_over(claim *cl)
 {
-  lose(cl, "its time is over");
-  for (const claim *other = cl->client->first_claim; other != NULL; other = other->next)
-    if (other != cl && is_held_here(other) && same_name(cl, other)) {
-      (void)close(cl->local->fd);        /* shared with an inner or outer hold, which continues */
-      cl->local->fd = -1;
-      return;
-    }
-  fd_end(cl);
+  if (is_held_here(cl))
+    lose(cl, "its time is over");
+  files_end(cl);
 }
 
 /* The oldest is the last in the list. */
@@ -278,8 +281,8 @@ static void try_all(client_record *c, instant now)
     if (cl->local == NULL)
       continue;
     if (cl->local->state == LOCAL_WAITS && !instant_before(now, cl->local->next_try))
-      take(cl, now);
-    else if (is_held_here(cl) && !instant_before(now, cl->local->ends_at))
+      try_again(cl, now);
+    else if (has_lock_here(cl) && !instant_before(now, cl->local->ends_at))
       time_is_over(cl);
   }
 }
@@ -294,29 +297,24 @@ static bool is_needed(const client_record *c)
   return false;
 }
 
-/* Passes it to the engine, with the rest of its time. */
-static void hand_back(claim *cl)
+static void lose_to_servers(claim *cl, instant now)
 {
-  dibs_status status;
-
-  cl->local->state = LOCAL_NOT;
-  fd_end(cl);
-  status = engine_lock(drive_engine(cl->client->drive), &cl->local->spec, drive_now(), &cl->id);
-  if (status != DIBS_OK)
-    claim_failed(cl, status, dibs_status_text(status));
+  lose(cl, "a server answers again: this was a lock of this machine only");
+  cl->local->ends_at = instant_add(now, cl->local->spec.ttl);
 }
 
 static void outage_end(client_record *c)
 {
+  instant now = drive_now();
   claim *next;
 
   c->outage->is_on = c->outage->was_reported = false;
   for (claim *cl = c->first_claim; cl != NULL; cl = next) {
     next = cl->next;
     if (cl->local != NULL && cl->local->state == LOCAL_WAITS)
-      hand_back(cl);
+      ask_servers(cl, now);
     else if (is_held_here(cl))
-      lose(cl, "a server answers again: this was a lock of this machine only");
+      lose_to_servers(cl, now);
   }
   alarm_set(c);
 }
@@ -382,9 +380,19 @@ static void begin_here(claim *cl)
   alarm_set(cl->client);
 }
 
+/* An owner enters its lease of the servers again, as long as that is valid. */
+static bool is_for_this_machine(const claim *cl)
+{
+  return cl->client->outage->is_on && cl->local->may_be_local &&
+         outer_of(cl, is_held_by_server) == NULL;
+}
+
 bool degrade_begin(claim *cl)
 {
-  if (cl->local == NULL || !cl->client->outage->is_on)
+  dibs_error error;
+
+  if (cl->local == NULL || (!is_for_this_machine(cl) &&
+                            lock_files_share(cl, &cl->local->files, &error) == DIBS_OK))
     return false;
   begin_here(cl);
   return true;
@@ -392,7 +400,8 @@ bool degrade_begin(claim *cl)
 
 bool degrade_takes_over(claim *cl, dibs_status status)
 {
-  if (cl->local == NULL || status != DIBS_ERR_UNREACHABLE || cl->client->is_closing)
+  if (cl->local == NULL || !cl->local->may_be_local || status != DIBS_ERR_UNREACHABLE ||
+      cl->client->is_closing)
     return false;
   outage_begin(cl->client);
   begin_here(cl);
@@ -411,15 +420,8 @@ void degrade_release(claim *cl)
 {
   client_record *c = cl->client;
   effect e = { .status = cl->is_lost ? DIBS_LOST : DIBS_OK, .text = "" };
-  bool is_shared = false;
 
-  for (const claim *other = c->first_claim; other != NULL; other = other->next)
-    is_shared = is_shared || (other != cl && is_held_here(other) && same_name(cl, other));
-  if (is_shared && cl->local->fd >= 0) {
-    (void)close(cl->local->fd);
-    cl->local->fd = -1;
-  }
-  fd_end(cl);
+  files_end(cl);
   claim_released(cl, &e);
   for (claim *other = c->first_claim; other != NULL; other = other->next)
     if (other->local != NULL && other->local->state == LOCAL_WAITS)

@@ -241,6 +241,7 @@ static void hold_let_go(claim *cl)
   if (cl->hold != NULL && atomic_load(&cl->hold->depth) > 1)
     claim_depths(cl);                    /* of the holds that continue */
   claim_end_hold(cl);
+  degrade_let_go(cl);
   claim_data_over(cl);
 }
 

@@ -30,6 +30,12 @@ dibs_status local_lock_try(int fd, uint64_t *ret_fence)
   return DIBS_ERR_UNSUPPORTED;
 }
 
+dibs_status local_lock_share(int fd)
+{
+  (void)fd;
+  return DIBS_ERR_UNSUPPORTED;
+}
+
 void local_lock_end(int fd)
 {
   (void)fd;

@@ -11,7 +11,7 @@
  *   users.lock       flock, shared: each process that uses it. Its mtime is the last join
  *   supervisor.lock  record lock: the supervisor. Other processes only query it (F_GETLK)
  *   server.log       of the present server only
- *   locks/           one file for each name that was ever locked without a server
+ *   locks/           one file for each name that a client with degrade=local has ever used
  *
  * Invariants: lock files are never unlinked. The socket is unlinked only under start.lock,
  * when no process listens on it and no supervisor lives. The server is stopped as idle
@@ -56,8 +56,11 @@ dibs_sandbox *sandbox_stop(dibs_sandbox *sandbox);
 /* Opens the lock file of a name; `digest` has 64 hexadecimal digits. CLOEXEC. */
 dibs_status local_lock_open(const char *digest, int *ret_fd, dibs_error *error);
 /* DIBS_OK: locked, and the fence is above those of all earlier grants. DIBS_BUSY;
- * DIBS_ERR_SYSTEM. Does not wait. */
+ * DIBS_ERR_SYSTEM. Does not wait. A shared lock of this descriptor ends in any case. */
 dibs_status local_lock_try(int fd, uint64_t *ret_fence);
+/* DIBS_OK: locked together with others that share it; then local_lock_try() is DIBS_BUSY elsewhere.
+ * DIBS_BUSY; DIBS_ERR_SYSTEM. Does not wait. */
+dibs_status local_lock_share(int fd);
 /* Unlocks and closes, also if other processes have copies of the descriptor. */
 void local_lock_end(int fd);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* local/lock_file.c - locks of this machine, for clients without a reachable server.
+/* local/lock_file.c - locks of this machine, for clients without a reachable server, and what
+ * excludes them: a shared lock of the same file beside each lease of such a client.
  *
  * One file for each name, never removed: after a removal two processes could lock
  * different files. It begins with the number of the last grant, sixteen digits. */
@@ -22,7 +23,8 @@ enum { DIGITS = 16 };
 
 static dibs_status refuse(dibs_error *error, const char *path)
 {
-  return failure(error, DIBS_ERR_SYSTEM, "no server, and no lock of this machine either: %s: %s",
+  return failure(error, DIBS_ERR_SYSTEM,
+                 "degrade=local needs a lock file: %s: %s. Or leave degrade=local out",
                  path, strerror(errno));
 }
 
@@ -67,15 +69,29 @@ static bool count_up(int fd, uint64_t *ret_fence)
   return true;
 }
 
-dibs_status local_lock_try(int fd, uint64_t *ret_fence)
+static dibs_status lock_now(int fd, int how)
 {
   int done;
 
   do
-    done = flock(fd, LOCK_EX | LOCK_NB);
+    done = flock(fd, how | LOCK_NB);
   while (done != 0 && errno == EINTR);
-  if (done != 0)
-    return errno == EWOULDBLOCK ? DIBS_BUSY : DIBS_ERR_SYSTEM;
+  if (done == 0)
+    return DIBS_OK;
+  return errno == EWOULDBLOCK ? DIBS_BUSY : DIBS_ERR_SYSTEM;
+}
+
+dibs_status local_lock_share(int fd)
+{
+  return lock_now(fd, LOCK_SH);
+}
+
+dibs_status local_lock_try(int fd, uint64_t *ret_fence)
+{
+  dibs_status status = lock_now(fd, LOCK_EX);
+
+  if (status != DIBS_OK)
+    return status;
   if (count_up(fd, ret_fence))
     return DIBS_OK;
   (void)flock(fd, LOCK_UN);

@@ -103,10 +103,148 @@ static void the_servers_are_asked_for_the_name_of_the_call(void **state)
   assert_int_equal(dibs_release(lost), DIBS_LOST);
 }
 
+/* ---- a lease of the server first ---- */
+
+static void a_lease_keeps_out_locks_of_this_machine(void **state)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  dibs_hold *lease = live_lock(a, "x", TTL_MS), *hold;
+  struct live_ask ask;
+
+  (void)state;
+  test_server_kill9(live_server);
+  live_refused(live_try(b, "x"), DIBS_BUSY);
+  assert_int_equal(live_try(b, "y"), DIBS_OK);
+  live_ask_init(&ask);
+  live_ask_begin(&ask, b, "x", &o);
+  live_still_waits(&ask, 300);
+  assert_int_not_equal(dibs_hold_state(lease), DIBS_GONE);
+  assert_int_equal(dibs_release_async(lease, NULL, NULL), DIBS_OK);
+  hold = live_ask_granted(&ask, LIVE_LONG_MS);
+  assert_int_equal(kind_of(hold), DIBS_DURABLE_LOCAL);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+  test_server_restart(live_server, false);
+}
+
+static void leases_of_all_kinds_do(void **state)
+{
+  static const char *const names[] = { "many1", "many2" };
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  dibs_hold *holds[3];
+
+  (void)state;
+  live_expect_ok(dibs_read_lock(a, "read", &o, &holds[0]));
+  live_expect_ok(dibs_lock_many(a, names, 2, &o, &holds[1]));
+  live_expect_ok(dibs_campaign(a, "led", "me", &o, &holds[2]));
+  test_server_kill9(live_server);
+  live_refused(live_try(b, "read"), DIBS_BUSY);
+  live_refused(live_try(b, "many1"), DIBS_BUSY);
+  live_refused(live_try(b, "many2"), DIBS_BUSY);
+  live_refused(live_try(b, "led"), DIBS_BUSY);
+  for (int i = 0; i < 3; i++)
+    assert_int_equal(dibs_release_async(holds[i], NULL, NULL), DIBS_OK);
+  assert_int_equal(live_try(b, "many2"), DIBS_OK);
+  test_server_restart(live_server, false);
+}
+
+static void a_lease_that_has_ended_does_not(void **state)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  dibs_hold *lease = live_lock(a, "x", 1000), *hold;
+
+  (void)state;
+  test_server_kill9(live_server);
+  hold = live_lock_with(b, "x", &o);
+  promise_kept(dibs_hold_state(lease) == DIBS_GONE, "a lease and a lock of this machine");
+  assert_int_equal(kind_of(hold), DIBS_DURABLE_LOCAL);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+  (void)dibs_release_async(lease, NULL, NULL);
+  test_server_restart(live_server, false);
+}
+
+static void its_owner_enters_it_again(void **state)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, 2000);
+  dibs_hold *outer = live_lock_with(a, "x", &o), *inner;
+
+  (void)state;
+  test_server_kill9(live_server);
+  live_expect_free(a, "y", LIVE_LONG_MS);  /* on this machine: it knows of the outage */
+  inner = live_lock_with(a, "x", &o);
+  assert_int_equal(dibs_hold_depth(inner), 2);
+  assert_int_equal(dibs_hold_fence(inner), dibs_hold_fence(outer));
+  assert_int_equal(dibs_release_async(inner, NULL, NULL), DIBS_OK);
+  live_refused(live_try(b, "x"), DIBS_BUSY);
+  assert_int_equal(dibs_release_async(outer, NULL, NULL), DIBS_OK);
+  assert_int_equal(live_try(b, "x"), DIBS_OK);
+  test_server_restart(live_server, false);
+}
+
+/* ---- a lock of this machine first ---- */
+
+/* `a` reaches the server again later than `b`: a proxy. */
+static void it_keeps_out_leases_until_its_release(void **state)
+{
+  struct test_proxy *proxy = test_proxy_start(live_server);
+  dibs_client *c = open_local(test_proxy_url(proxy));
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS), brief = o;
+  struct live_loss loss = { 0 };
+  dibs_hold *hold, *lease, *none = NULL;
+  struct live_ask ask;
+
+  (void)state;
+  test_proxy_refuse(proxy, true);
+  o.on_lost = live_on_lost;
+  o.on_lost_data = &loss;
+  hold = live_lock_with(c, "x", &o);
+  assert_int_equal(kind_of(hold), DIBS_DURABLE_LOCAL);
+  live_refused(live_try(b, "x"), DIBS_BUSY);
+  live_expect_words(b, "machine");
+  brief.wait_ms = 300;
+  live_expect_refused(b, dibs_lock(b, "x", &brief, &none), DIBS_TIMED_OUT);
+  live_expect_refused(b, dibs_read_lock(b, "x", &brief, &none), DIBS_TIMED_OUT);
+  brief.wait_ms = LIVE_LONG_MS;
+  live_ask_init(&ask);
+  live_ask_begin(&ask, b, "x", &brief);
+  live_still_waits(&ask, 300);
+  test_proxy_refuse(proxy, false);
+  assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
+  live_still_waits(&ask, 300);             /* its program has its ttl to stop */
+  assert_int_equal(dibs_release(hold), DIBS_LOST);
+  lease = live_ask_granted(&ask, LIVE_LONG_MS);
+  assert_int_equal(kind_of(lease), DIBS_DURABLE_PRIMARY);
+  assert_int_equal(dibs_release(lease), DIBS_OK);
+  c = dibs_close(c);
+  proxy = test_proxy_stop(proxy);
+}
+
+static void or_for_a_ttl_after_its_loss(void **state)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  dibs_hold *lost, *lease;
+
+  (void)state;
+  test_server_kill9(live_server);
+  lost = live_lock(a, "x", 500);
+  live_refused_beside(lost, live_try(b, "x"), DIBS_BUSY);
+  test_server_restart(live_server, false);
+  assert_true(live_until(LIVE_LONG_MS, is_up, b));
+  lease = live_lock_with(b, "x", &o);
+  promise_kept(dibs_hold_state(lost) == DIBS_GONE, "a lock of this machine and a lease");
+  assert_int_equal(dibs_release(lease), DIBS_OK);
+  assert_int_equal(dibs_release(lost), DIBS_LOST);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
+    TEST(a_lease_keeps_out_locks_of_this_machine),
+    TEST(leases_of_all_kinds_do),
+    TEST(a_lease_that_has_ended_does_not),
+    TEST(its_owner_enters_it_again),
+    TEST(it_keeps_out_leases_until_its_release),
+    TEST(or_for_a_ttl_after_its_loss),
     TEST(the_servers_are_asked_for_the_name_of_the_call),
   };
 

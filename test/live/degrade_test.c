@@ -306,7 +306,7 @@ static bool is_up(void *client)
 
 static void a_hold_is_lost_when_a_server_answers(void **state)
 {
-  dibs_lock_options o = live_lock_options(5000, 5000);
+  dibs_lock_options o = live_lock_options(1000, 5000);
   struct live_loss loss = { 0 };
   struct pollfd watched = { .events = POLLIN };
   dibs_hold *hold, *other;
@@ -342,7 +342,7 @@ static bool is_gone(void *hold)
 static void who_waits_then_waits_at_the_server(void **state)
 {
   dibs_lock_options o = live_lock_options(5000, LIVE_LONG_MS);
-  dibs_hold *lost = live_lock(a, "x", 5000), *hold;
+  dibs_hold *lost = live_lock(a, "x", 1000), *hold;
   struct live_ask ask;
 
   (void)state;

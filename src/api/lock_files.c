@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* api/lock_files.c - see lock_files.h. */
+#include "api/lock_files.h"
+
+#include <openssl/evp.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "local/local.h"
+
+static bool digest_write(const claim *cl, size_t index, char ret_digest[65])
+{
+  static const char digits[] = "0123456789abcdef";
+  const char *prefix = cl->client->names.prefix, *name;
+  unsigned char bytes[EVP_MAX_MD_SIZE];
+  EVP_MD_CTX *context = EVP_MD_CTX_new();
+  size_t size;
+  bool is_made = context != NULL && claim_name(cl, index, &name, &size) &&
+                 EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1 &&
+                 EVP_DigestUpdate(context, prefix, strlen(prefix) + 1) == 1 &&
+                 EVP_DigestUpdate(context, name, size) == 1 &&
+                 EVP_DigestFinal_ex(context, bytes, NULL) == 1;
+
+  EVP_MD_CTX_free(context);
+  for (size_t i = 0; i < 32 && is_made; i++) {
+    ret_digest[2 * i] = digits[bytes[i] >> 4];
+    ret_digest[2 * i + 1] = digits[bytes[i] & 15];
+  }
+  ret_digest[64] = 0;
+  return is_made;
+}
+
+static dibs_status file_open(const claim *cl, lock_files *f, size_t index, dibs_error *ret_error)
+{
+  char digest[65];
+
+  if (f->fds[index] >= 0)
+    return DIBS_OK;
+  if (!digest_write(cl, index, digest))
+    return DIBS_ERR_SYSTEM;
+  return local_lock_open(digest, &f->fds[index], ret_error);
+}
+
+void lock_files_init(lock_files *f, int *fds, size_t count)
+{
+  *f = (lock_files){ .count = count, .fds = fds };
+  for (size_t i = 0; i < count; i++)
+    fds[i] = -1;
+}
+
+bool lock_files_are_open(const lock_files *f)
+{
+  return f->fds[0] >= 0;
+}
+
+dibs_status lock_files_share(claim *cl, lock_files *f, dibs_error *ret_error)
+{
+  dibs_status status = DIBS_OK;
+
+  for (size_t i = 0; i < f->count && status == DIBS_OK; i++) {
+    status = file_open(cl, f, i, ret_error);
+    if (status == DIBS_OK)
+      status = local_lock_share(f->fds[i]);
+  }
+  if (status != DIBS_OK)
+    lock_files_end(cl, f, false);
+  /* A library that was built without locks of the machine has none to keep out. */
+  return status == DIBS_ERR_UNSUPPORTED ? DIBS_OK : status;
+}
+
+dibs_status lock_files_take(claim *cl, lock_files *f, uint64_t *ret_fence, dibs_error *ret_error)
+{
+  dibs_status status = file_open(cl, f, 0, ret_error);
+
+  return status == DIBS_OK ? local_lock_try(f->fds[0], ret_fence) : status;
+}
+
+bool lock_files_copy(lock_files *f, const lock_files *from)
+{
+  if (f->fds[0] >= 0)
+    (void)close(f->fds[0]);
+  f->fds[0] = fcntl(from->fds[0], F_DUPFD_CLOEXEC, 3);
+  return f->fds[0] >= 0;
+}
+
+void lock_files_end(const claim *cl, lock_files *f, bool is_shared)
+{
+  bool is_own = !is_shared && cl->client->epoch == fork_epoch();
+
+  for (size_t i = 0; i < f->count; i++) {
+    if (f->fds[i] >= 0 && is_own)
+      local_lock_end(f->fds[i]);
+    else if (f->fds[i] >= 0)
+      (void)close(f->fds[i]);
+    f->fds[i] = -1;
+  }
+}
