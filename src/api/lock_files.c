@@ -9,17 +9,48 @@
 
 #include "local/local.h"
 
+/* Of the servers of a quorum that have different ones: -1, as for all clients of it. */
+static int database_of(const deployment *d)
+{
+  int database = d->data.database;
+
+  if (d->kind != DEPLOYMENT_QUORUM)
+    return database;
+  database = d->seeds[0].database;
+  for (size_t i = 1; i < d->seed_count; i++)
+    if (d->seeds[i].database != database)
+      return -1;
+  return database;
+}
+
+/* What is one lock at the servers has one text, and what is two has two: the database, and the
+ * key, which a prefix is not a part of in each dialect. The addresses are left out: clients of one
+ * deployment may have different ones, such as names of one server, or some servers of several, and
+ * would not exclude each other. So two deployments need two prefixes. */
+static bool identity_write(const claim *cl, size_t index, text *out)
+{
+  const protocol *names = &cl->client->names;
+  const char *name;
+  size_t size;
+
+  if (!claim_name(cl, index, &name, &size))
+    return false;
+  text_add_int(out, database_of(&cl->client->servers));
+  text_add(out, " ");
+  names->dialect->key(names, name, size, out);
+  return true;
+}
+
 static bool digest_write(const claim *cl, size_t index, char ret_digest[65])
 {
   static const char digits[] = "0123456789abcdef";
-  const char *prefix = cl->client->names.prefix, *name;
+  char identity[KEY_TEXT_SIZE + 16];
+  text out = text_over(identity, sizeof(identity));
   unsigned char bytes[EVP_MAX_MD_SIZE];
   EVP_MD_CTX *context = EVP_MD_CTX_new();
-  size_t size;
-  bool is_made = context != NULL && claim_name(cl, index, &name, &size) &&
+  bool is_made = context != NULL && identity_write(cl, index, &out) &&
                  EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1 &&
-                 EVP_DigestUpdate(context, prefix, strlen(prefix) + 1) == 1 &&
-                 EVP_DigestUpdate(context, name, size) == 1 &&
+                 EVP_DigestUpdate(context, out.at, out.used) == 1 &&
                  EVP_DigestFinal_ex(context, bytes, NULL) == 1;
 
   EVP_MD_CTX_free(context);

@@ -76,6 +76,46 @@ static dibs_durability_kind kind_of(const dibs_hold *hold)
   return d.kind;
 }
 
+/* ---- which lock it is ---- */
+
+static dibs_status try_by(const char *options)
+{
+  char url[512];
+  dibs_client *c;
+  dibs_status status;
+
+  (void)snprintf(url, sizeof(url), "%s%s", test_server_url(live_server), options);
+  c = open_local(url);
+  status = live_try(c, "x");
+  c = dibs_close(c);
+  return status;
+}
+
+static void it_is_the_key_in_the_database(void **state)
+{
+  dibs_hold *native, *redisson;
+  dibs_client *c;
+  char url[512];
+
+  (void)state;
+  (void)snprintf(url, sizeof(url), "%s?dialect=redisson&prefix=one", test_server_url(live_server));
+  c = open_local(url);
+  test_server_kill9(live_server);
+  redisson = live_lock(c, "x", TTL_MS);
+  live_refused(try_by("?dialect=redisson&prefix=two"), DIBS_BUSY);    /* no part of its keys */
+  native = live_lock(a, "x", TTL_MS);
+  live_refused(try_by("?prefix=dibs"), DIBS_BUSY);
+  live_refused(try_by("?db=0"), DIBS_BUSY);
+  assert_int_equal(try_by("?db=1"), DIBS_OK);
+  assert_int_equal(try_by("?prefix=two"), DIBS_OK);
+  assert_int_equal(try_by("?dialect=redisson&prefix=one&db=1"), DIBS_OK);
+  assert_int_equal(try_by("?dialect=spring&registry=r"), DIBS_OK);
+  assert_int_equal(dibs_release(redisson), DIBS_OK);
+  assert_int_equal(dibs_release(native), DIBS_OK);
+  c = dibs_close(c);
+  test_server_restart(live_server, false);
+}
+
 /* ---- the outage ends ---- */
 
 /* The program may use the memory of the name again. */
@@ -245,6 +285,7 @@ int main(void)
     TEST(its_owner_enters_it_again),
     TEST(it_keeps_out_leases_until_its_release),
     TEST(or_for_a_ttl_after_its_loss),
+    TEST(it_is_the_key_in_the_database),
     TEST(the_servers_are_asked_for_the_name_of_the_call),
   };
 
