@@ -82,6 +82,22 @@ def the_demo_builds_neither_simulator_nor_explorers(root, place):
          r'.*_test|dibs-sim|dibs_sim.*|dibs-explore.*|bench_.*')
 
 
+def has_header(name, compiler, language):
+    """Whether the compiler of this machine finds a header without being told where."""
+    return run([compiler, '-x', language, '-fsyntax-only', '-include', name, '/dev/null']
+               ).returncode == 0
+
+
+def what_is_installed_is_found_in_a_fresh_build(root, place):
+    """A library that is here and not found is a test that never runs."""
+    names = configured(root, os.path.join(place, 'all'), ['-Dtests=enabled'],
+                       dict(os.environ, CC='gcc', CXX='g++'))
+    wanted = {'example_in_libuv': ('uv.h', 'gcc', 'c'),
+              'example_in_asio': ('boost/asio.hpp', 'g++', 'c++'),
+              'cpp20_asio_test': ('boost/asio.hpp', 'g++', 'c++')}
+    want(names, [name for name, header in wanted.items() if has_header(*header)], '')
+
+
 def make_installs_below_its_prefix(root, place):
     build = os.path.join(place, 'make')
     for words, expected in (['PREFIX=/opt/one'], '/opt/one'), (['PREFIX=/opt/two'], '/opt/two'), (
@@ -97,7 +113,8 @@ def make_installs_below_its_prefix(root, place):
 
 
 CASES = [tests_are_left_out_without_cmocka, tests_that_are_asked_for_need_cmocka,
-         the_demo_builds_neither_simulator_nor_explorers, make_installs_below_its_prefix]
+         the_demo_builds_neither_simulator_nor_explorers,
+         what_is_installed_is_found_in_a_fresh_build, make_installs_below_its_prefix]
 
 
 def main():
