@@ -13,8 +13,8 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-MORE = ('cffi', 'fastapi', 'httpx', 'mypy', 'pyright', 'pytest', 'redis', 'rq', 'types-cffi',
-        'typing_extensions', 'uvloop')
+MORE = ('cffi', 'fastapi', 'httpx', 'mypy', 'packaging', 'pyright', 'pytest', 'pytest-asyncio',
+        'redis', 'rq', 'types-cffi', 'typing_extensions', 'uvloop')
 MORE_TESTS = ('test_aio.py', 'test_guide.py', 'test_redis_py.py')
 
 
@@ -34,9 +34,27 @@ def environment(directory):
             print('1..0 # SKIP uvloop, redis-py, mypy, pyright, FastAPI, RQ are not there: %s: %s'
                   % (' '.join(words[1:3]), lines[-1]))
             return None
+    fetch_tests_of_redis_py(directory, python)
     with open(stamp, 'w', encoding='utf-8') as file:
         file.write(' '.join(MORE))
     return python
+
+
+def redis_py(directory):
+    return os.path.join(directory, 'redis-py')
+
+
+def fetch_tests_of_redis_py(directory, python):
+    """Its sdist, of the version that is installed, has its tests; without it they are skipped."""
+    with tempfile.TemporaryDirectory() as room:
+        for command in ('"$0" -m pip -q --retries 1 --timeout 10 download --no-deps --no-binary '
+                        ':all: -d "$1" "redis==$("$0" -c "import redis; print(redis.__version__)")"',
+                        'mkdir "$2" && tar -xzf "$1"/*.tar.gz -C "$2" --strip-components 1'):
+            done = subprocess.run(['sh', '-c', command, python, room, redis_py(directory)],
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            if done.returncode != 0:
+                print('# the tests of redis-py cannot be had: ' + ' '.join(done.stdout.split()))
+                return
 
 
 class Tap:
@@ -63,11 +81,15 @@ class Tap:
 
 
 def more(directory, extension):
-    python = environment(os.path.abspath(directory))
+    directory = os.path.abspath(directory)
+    python = environment(directory)
     if python is None:
         return 0
+    given = dict(os.environ, DIBS_TEST_MORE='1')
+    if os.path.isdir(redis_py(directory)):
+        given['DIBS_TEST_REDIS_PY'] = redis_py(directory)
     return subprocess.run([python, os.path.abspath(__file__), extension, *MORE_TESTS],
-                          env=dict(os.environ, DIBS_TEST_MORE='1')).returncode
+                          env=given).returncode
 
 
 def main():

@@ -1,13 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""test_redis_py.py - dibs.redis_py.Lock beside redis-py's own Lock on the same key."""
+"""test_redis_py.py - dibs.redis_py.Lock beside redis-py's own Lock on the same key, and redis-py's own
+tests of it. A pause of an hour between two asks: what has the lock within the limit got a message."""
+import asyncio
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
 import threading
 
 import pytest
 
-import dibs
-from dibs import redis_py
+import harness
 
 redis = pytest.importorskip('redis', reason='redis-py is not installed')
+import redis.asyncio  # noqa: E402
+from dibs import redis_py  # noqa: E402
+
+HOUR = 3600
 
 
 @pytest.fixture
@@ -31,11 +42,9 @@ def test_both_exclude_each_other(there, name):
 
 
 def test_a_waiter_gets_the_key_of_the_other_library(there, name):
-    for holder, waiter in ((redis_py.Lock, there.lock), (there.lock, redis_py.Lock)):
-        first = holder(there, name, 30) if holder is redis_py.Lock else holder(name, 30)
-        second = waiter(there, name) if waiter is redis_py.Lock else waiter(name)
+    for holder, waiter in ((redis_py.Lock, redis.lock.Lock), (redis.lock.Lock, redis_py.Lock)):
+        first, second, got = holder(there, name, 30), waiter(there, name), []
         assert first.acquire()
-        got = []
         thread = threading.Thread(
             target=lambda: got.append((second.acquire(blocking_timeout=20), second.release())))
         thread.start()
@@ -44,37 +53,119 @@ def test_a_waiter_gets_the_key_of_the_other_library(there, name):
         assert got == [(True, None)]
 
 
-def test_a_timeout_is_the_length_of_the_lease(there, name):
-    lock = redis_py.Lock(there, name, timeout=10)
-    lock.acquire()
-    assert 5000 < there.pttl(name) <= 10000
-    assert lock.extend(10) and there.pttl(name) > 15000
-    assert lock.extend(40, replace_ttl=True) and there.pttl(name) > 35000
-    assert lock.reacquire() and lock.owned()
-    there.delete(name)
-    with pytest.raises(redis.exceptions.LockNotOwnedError):
-        lock.release()
-    with pytest.raises(redis.exceptions.LockError, match='unlocked'):
-        lock.release()
+def awaited(there, name):
+    return lambda: there.pubsub_numsub('dibs:free:' + name)[0][1] == 1
 
 
-def test_without_a_timeout_the_lease_is_renewed(there, name):
-    lock = redis_py.Lock(there, name)
-    with lock:
-        assert 0 < there.pttl(name) <= 30000
-        with pytest.raises(redis.exceptions.LockError, match='no timeout'):
-            lock.extend(5)
-    assert there.get(name) is None
+def test_a_release_wakes_a_waiter_of_another_client(there, server, name):
+    got = []
+
+    def wait():
+        with redis.Redis(unix_socket_path=server.socket) as own:
+            with redis_py.Lock(own, name, sleep=HOUR):
+                got.append(True)
+
+    with redis_py.Lock(there, name):
+        thread = threading.Thread(target=wait)
+        thread.start()
+        harness.until(awaited(there, name), 'it listens')
+        assert not got
+    thread.join(20)
+    assert got == [True]
+    harness.until(lambda: not awaited(there, name)(), 'it listens no more')
 
 
-def test_a_block_that_cannot_have_it_raises(there, name):
-    with there.lock(name, timeout=30):
-        with pytest.raises(redis.exceptions.LockError, match='Unable'):
-            with redis_py.Lock(there, name, blocking_timeout=0.1):
-                pass
-    lock = redis_py.Lock(there, name, timeout=30, raise_on_release_error=False)
-    with lock:
-        there.delete(name)
+def test_threads_of_a_process_take_turns_over_one_subscription(there, name):
+    turns, most = [], []
+
+    def work():
+        with redis_py.Lock(there, name, sleep=HOUR) as lock:
+            turns.append(lock.local.token)
+            most.append(there.pubsub_numsub('dibs:free:' + name)[0][1])
+
+    with redis_py.Lock(there, name):
+        threads = [threading.Thread(target=work) for _ in range(16)]
+        for thread in threads:
+            thread.start()
+        harness.until(awaited(there, name), 'one listens')
+    for thread in threads:
+        thread.join(20)
+    assert len(set(turns)) == 16 and max(most) == 1 and not there.exists(name)
+
+
+def test_a_limit_ends_the_wait_of_one_that_is_not_the_first(there, name):
+    def last():
+        return redis_py.Lock(there, name, sleep=0.01, blocking_timeout=0.2).acquire()
+
+    with redis_py.Lock(there, name):
+        threads = [threading.Thread(target=last) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(20)
+    assert last()
+
+
+def test_without_the_right_to_messages_it_polls(own_server, name):
+    own_server.ask('ACL', 'SETUSER', 'mute', 'on', 'nopass', '~*', 'resetchannels', '+@all')
+    with redis.Redis(unix_socket_path=own_server.socket, username='mute', password='x') as mute:
+        with pytest.raises(redis.exceptions.NoPermissionError):
+            mute.publish('dibs:free:' + name, '')
+        first, got = redis_py.Lock(mute, name), []
+        assert first.acquire()
+        thread = threading.Thread(target=lambda: got.append(
+            redis_py.Lock(mute, name, sleep=0.01).acquire(blocking_timeout=20)))
+        thread.start()
+        first.release()
+        thread.join(20)
+        assert got == [True]
+
+
+@pytest.mark.parametrize('kind', [KeyboardInterrupt, redis.exceptions.TimeoutError])
+def test_what_was_granted_without_an_answer_is_given_back(there, name, kind):
+    class Cut(redis_py.Lock):
+        def do_acquire(self, token):
+            assert super().do_acquire(token)
+            raise kind
+
+    with pytest.raises(kind):
+        Cut(there, name).acquire()
+    assert not there.exists(name)
+
+
+def test_a_command_that_was_sent_twice_finds_its_own_token(there, name):
+    class Twice(redis_py.Lock):
+        def do_acquire(self, token):
+            return super().do_acquire(token) and super().do_acquire(token)
+
+    with Twice(there, name) as lock:
+        assert lock.owned()
+        assert not Twice(there, name).acquire(blocking=False, token=lock.local.token)
+    assert not there.exists(name)
+
+
+def test_a_forked_child_waits_by_itself(there, server, run):
+    done = run('''
+import redis
+from dibs.redis_py import Lock
+there = redis.Redis.from_url(URL)
+first = Lock(there, NAME)
+first.acquire()
+waiter = threading.Thread(target=Lock(there, NAME, sleep=3600).acquire, daemon=True)
+waiter.start()
+listened = lambda count: there.pubsub_numsub('dibs:free:' + NAME)[0][1] == count
+while not listened(1): time.sleep(0.005)
+child = os.fork()
+if child == 0:
+    os._exit(0 if Lock(there, NAME, sleep=3600).acquire() else 1)
+while not listened(2): time.sleep(0.005)
+first.release()
+ended = os.waitpid(child, os.WNOHANG)
+while not there.exists(NAME): time.sleep(0.005)
+there.delete(NAME), there.publish('dibs:free:' + NAME, '')
+print(os.waitpid(child, 0)[1] if ended[0] == 0 else ended[1])
+''')
+    assert (done.returncode, done.stdout) == (0, '0\n')
 
 
 def test_a_lock_is_of_its_thread_unless_it_says_otherwise(there, name):
@@ -96,20 +187,148 @@ def test_a_lock_is_of_its_thread_unless_it_says_otherwise(there, name):
             lock.release()
 
 
-def test_a_client_of_dibs_is_taken_as_it_is(server, there, name):
-    with dibs.Client(server.url, dialect='plain') as client:
-        with redis_py.Lock(client, name):
-            assert there.exists(name)
-    with pytest.raises(ValueError, match='token'):
-        redis_py.Lock(there, name).acquire(token='mine')
+def looped(test):
+    """A test whose coroutine gets a redis.asyncio.Redis, and runs to its end."""
+
+    def run(server, there, name):
+        async def main():
+            own = redis.asyncio.Redis(unix_socket_path=server.socket)
+            try:
+                await test(own, there, name)
+            finally:
+                await (own.aclose if hasattr(own, 'aclose') else own.close)()
+
+        asyncio.run(asyncio.wait_for(main(), 25))
+
+    run.__name__ = test.__name__
+    return run
 
 
-def test_options_of_a_pool_become_an_address():
-    for pool, url in (
-            (redis.ConnectionPool(host='h', port=7, db=2), 'redis://h:7/2'),
-            (redis.ConnectionPool(host='::1'), 'redis://[::1]:6379/0'),
-            (redis.ConnectionPool.from_url('rediss://h'), 'rediss://h:6379/0'),
-            (redis.ConnectionPool.from_url('unix:///a b?db=3'), 'unix:///a%20b?db=3')):
-        assert redis_py._url(pool) == url
-    with pytest.raises(ValueError, match='certificates'):
-        redis_py._options(redis.ConnectionPool(ssl_cert_reqs='none'))
+async def until(condition):
+    while not condition():
+        await asyncio.sleep(0.005)
+
+
+@looped
+async def test_tasks_take_turns_over_one_subscription(own, there, name):
+    turns = []
+
+    async def work():
+        async with redis_py.aio.Lock(own, name, sleep=HOUR) as lock:
+            turns.append(lock.local.token)
+            assert there.pubsub_numsub('dibs:free:' + name)[0][1] <= 1
+
+    async with redis_py.aio.Lock(own, name):
+        tasks = [asyncio.ensure_future(work()) for _ in range(64)]
+        await until(awaited(there, name))
+    await asyncio.gather(*tasks)
+    assert len(set(turns)) == 64 and not there.exists(name)
+    await until(lambda: not awaited(there, name)())
+
+
+@looped
+async def test_a_release_of_a_thread_wakes_a_task(own, there, name):
+    first = redis_py.Lock(there, name)
+    assert first.acquire()
+    task = asyncio.ensure_future(redis_py.aio.Lock(own, name, sleep=HOUR).acquire())
+    await until(awaited(there, name))
+    first.release()
+    assert await task and there.exists(name)
+
+
+@looped
+async def test_a_cancelled_task_leaves_the_line(own, there, name):
+    async with redis_py.aio.Lock(own, name):
+        tasks = [asyncio.ensure_future(redis_py.aio.Lock(own, name, sleep=HOUR).acquire())
+                 for _ in range(3)]
+        await until(awaited(there, name))
+        for task in tasks[:2]:                   # the first, and one behind it
+            task.cancel()
+        await asyncio.wait(tasks[:2])
+    assert await tasks[2]
+    await until(lambda: not awaited(there, name)())
+
+
+@looped
+async def test_a_grant_that_a_cancelled_task_does_not_get_is_released(own, there, name):
+    task = asyncio.ensure_future(redis_py.aio.Lock(own, name).acquire())
+    await until(lambda: there.exists(name))      # its task has not run since
+    task.cancel()
+    try:
+        assert await task
+        there.delete(name)                       # the answer was faster
+    except asyncio.CancelledError:
+        await until(lambda: not there.exists(name))
+
+
+@looped
+async def test_a_cancelled_release_goes_on(own, there, name):
+    lock = redis_py.aio.Lock(own, name, thread_local=False)
+    for is_repeated in (False, True):
+        assert await lock.acquire()
+        task = asyncio.ensure_future(lock.release())
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        if is_repeated:                          # the same release is awaited
+            await lock.release()
+            assert lock.local.token is None
+        await until(lambda: not there.exists(name))
+    with pytest.raises(redis.exceptions.LockError):
+        await lock.release()
+
+
+@looped
+async def test_a_lock_that_is_acquired_again_after_a_cancelled_release_is_released(own, there, name):
+    class Slow(redis_py.aio.Lock):
+        async def do_release(self, expected_token):
+            await super().do_release(expected_token)
+            await asyncio.sleep(0.1)
+
+    lock = Slow(own, name)
+    assert await lock.acquire()
+    task = asyncio.ensure_future(lock.release())
+    await until(lambda: not there.exists(name))
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await lock.acquire()
+    await lock.release()
+    assert not there.exists(name) and lock.local.token is None
+
+
+IMPORTS = (('test_lock.py', (('from redis import lock as', 'from dibs.redis_py import lock as'),
+                             ('from redis.lock import', 'from dibs.redis_py.lock import'))),
+           ('test_asyncio/test_lock.py', (
+               ('import redis.asyncio.lock as', 'import dibs.redis_py.aio as'),
+               ('from redis.asyncio.lock import', 'from dibs.redis_py.aio import'))))
+
+
+@pytest.mark.limit(150)
+def test_the_lock_tests_of_redis_py_pass_but_for_their_import(tmp_path):
+    source = os.environ.get('DIBS_TEST_REDIS_PY')
+    if not source:
+        pytest.skip('the sdist of redis-py is not there')
+    shutil.copytree(os.path.join(source, 'tests'), tmp_path / 'tests')
+    shutil.copy(os.path.join(source, 'pyproject.toml'), tmp_path)
+    for file, changes in IMPORTS:
+        text = (tmp_path / 'tests' / file).read_text()
+        for theirs, ours in changes:
+            text, count = re.subn('^' + re.escape(theirs), ours, text, flags=re.M)
+            assert count == 1, '%s has no line "%s"' % (file, theirs)
+        (tmp_path / 'tests' / file).write_text(text)
+    with socket.socket() as free:                # their fixtures know no unix sockets
+        free.bind(('127.0.0.1', 0))
+        port = free.getsockname()[1]
+    server = harness.Server('--port', str(port), '--bind', '127.0.0.1')
+    try:
+        done = subprocess.run(
+            [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', '--redis-url',
+             'redis://127.0.0.1:%d/0' % port, *['tests/' + file for file, _ in IMPORTS]],
+            cwd=tmp_path, timeout=140, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    finally:
+        server.stop()
+    passed = re.search(r'^(\d+) passed, ', done.stdout, re.M)
+    assert done.returncode == 0 and passed and int(passed.group(1)) >= 80, done.stdout

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""dibs.redis_py.lock - redis.lock.Lock, whose waiters get a message when the lock is free."""
+import contextlib
+import threading
+import uuid
+from typing import Any, Optional, Union
+
+import redis.lock
+from redis.exceptions import ConnectionError, RedisError, TimeoutError
+
+from dibs.redis_py.message import RELEASE, bytes_of
+from dibs.redis_py.threads import Clock, Place, is_awaited
+
+Number = Union[int, float]
+mod_time = Clock()
+
+
+class Local(threading.local):
+    """Each thread has no token at first: redis-py's has none for other threads to read."""
+
+    token: Optional[bytes] = None
+
+
+class Lock(redis.lock.Lock):
+    """As redis.lock.Lock, with its arguments."""
+
+    LUA_RELEASE_SCRIPT = RELEASE
+    lua_release = lua_extend = lua_reacquire = None
+
+    def __init__(self, redis: Any, name: Any, *arguments: Any, **options: Any) -> None:
+        super().__init__(redis, name, *arguments, **options)
+        if self.thread_local:
+            self.local = Local()
+
+    def acquire(self, sleep: Optional[Number] = None, blocking: Optional[bool] = None,
+                blocking_timeout: Optional[Number] = None,
+                token: Union[str, bytes, None] = None) -> bool:
+        """Acquires it; False: another client holds it still."""
+        pause = self.sleep if sleep is None else sleep
+        is_blocking = self.blocking if blocking is None else blocking
+        limit = self.blocking_timeout if blocking_timeout is None else blocking_timeout
+        end = None if limit is None else mod_time.monotonic() + limit
+        mine = uuid.uuid4().hex.encode() if token is None else bytes_of(self.redis, token)
+        if not (is_blocking and is_awaited(self.redis, self.name, pause)):
+            if self._ask(mine, token is None):
+                return True
+            if not is_blocking:
+                return False
+        with Place(self.redis, self.name, pause) as place:
+            if not place.comes(None if end is None else end - mod_time.monotonic()):
+                return False
+            while True:
+                place.listen()
+                if self._ask(mine, token is None):
+                    return True
+                if end is not None and mod_time.monotonic() + pause > end:
+                    return False
+                mod_time.sleep(pause)
+
+    def _ask(self, token: bytes, is_unique: bool) -> bool:
+        """What may have been granted without an answer is given back. A command that redis-py has
+        sent twice finds its own token."""
+        try:
+            has: bool = self.do_acquire(token) or (  # type: ignore[arg-type, unused-ignore]
+                is_unique and bytes_of(self.redis, self.redis.get(self.name)) == token)
+        except BaseException as exception:
+            if not isinstance(exception, Exception) or isinstance(
+                    exception, (ConnectionError, TimeoutError)):
+                with contextlib.suppress(RedisError, OSError):
+                    self.do_release(token)  # type: ignore[arg-type, unused-ignore]
+            raise
+        if has:
+            self.local.token = token
+        return has

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: MIT
+"""dibs.redis_py.tasks - the tasks of a loop that wait for one lock: the first of them asks and
+listens, the others wait for their turn."""
+import asyncio
+import contextlib
+from collections import deque
+from typing import Any, Awaitable, Callable, Coroutine, Deque, Dict, Optional, Set, Tuple, TypeVar
+
+from redis.asyncio.client import PubSub
+from redis.asyncio.connection import ConnectionPool
+from redis.exceptions import ConnectionError, RedisError, TimeoutError
+
+from dibs.redis_py.message import Key, channel_of, key_of, receiver_of
+
+CONFIRMED_S = 1.0             # the longest wait for the confirmation of a subscription
+T = TypeVar('T')
+_going_on: Set['asyncio.Task[Any]'] = set()     # without the task that began them
+
+
+async def _quietly(call: Callable[[], Awaitable[Any]]) -> None:
+    with contextlib.suppress(RedisError, OSError):
+        await call()
+
+
+def begun(coroutine: Coroutine[Any, Any, T]) -> 'asyncio.Task[T]':
+    """A command in a task of its own: the cancellation of the one that awaits it would close the
+    connection with the answer on its way."""
+    task = asyncio.get_running_loop().create_task(coroutine)
+    _going_on.add(task)
+    task.add_done_callback(_going_on.discard)
+    return task
+
+
+async def end_of(task: 'asyncio.Task[T]') -> T:
+    """What a command answers; a cancelled task does not cancel it."""
+    return await asyncio.shield(task)
+
+
+async def asked(coroutine: Coroutine[Any, Any, T], give_back: Callable[[], Awaitable[Any]]) -> T:
+    """What a command grants. `give_back` undoes what a cancelled task does not get, and what may
+    have been granted without an answer."""
+    task = begun(coroutine)
+    try:
+        return await end_of(task)
+    except asyncio.CancelledError:
+        begun(_after(task, give_back))
+        raise
+    except (ConnectionError, TimeoutError):
+        await _quietly(give_back)
+        raise
+
+
+async def _after(task: 'asyncio.Task[Any]', give_back: Callable[[], Awaitable[Any]]) -> None:
+    """A task without a result may have been executed, too."""
+    done, _ = await asyncio.wait({task})
+    if task.cancelled() or task.exception() is not None or task.result():
+        await _quietly(give_back)
+
+
+async def _is_set_within(event: asyncio.Event, seconds: Optional[float]) -> bool:
+    """asyncio.wait_for() before 3.12 loses a cancellation that comes with the result."""
+    if not event.is_set():
+        waits = begun(event.wait())
+        try:
+            await asyncio.wait({waits}, timeout=seconds)
+        finally:
+            waits.cancel()
+    return event.is_set()
+
+
+class Listener:
+    """Receives the releases of a lock in a task of its own. Without the right to, or without a
+    connection, nothing comes."""
+
+    def __init__(self, redis: Any, name: Any) -> None:
+        self.has_come, self.is_ready = asyncio.Event(), asyncio.Event()
+        self._task = asyncio.get_running_loop().create_task(self._receive(redis, name))
+
+    async def _receive(self, redis: Any, name: Any) -> None:
+        pubsub = receiver_of(redis, ConnectionPool, PubSub)
+        try:
+            await pubsub.subscribe(channel_of(redis, name))
+            while True:
+                message = await pubsub.get_message(timeout=60)
+                if message is not None and message['type'] == 'subscribe':
+                    self.is_ready.set()
+                elif message is not None:
+                    self.has_come.set()
+        except (RedisError, OSError):
+            pass
+        finally:
+            self.is_ready.set()
+            close = getattr(pubsub, 'aclose', None) or pubsub.reset
+            with contextlib.suppress(RedisError, OSError):
+                await close()
+
+    async def close(self) -> None:
+        self._task.cancel()
+        await asyncio.wait({self._task})
+
+
+class Line:
+    """Those who wait, in the order of their arrival."""
+
+    def __init__(self) -> None:
+        self.turns: Deque[asyncio.Event] = deque()
+        self.listener: Optional[Listener] = None
+
+
+_lines: Dict[Tuple[asyncio.AbstractEventLoop, Key], Line] = {}
+
+
+def is_awaited(redis: Any, name: Any, pause: float) -> bool:
+    """Whether tasks of this loop wait for it: another one joins them."""
+    return (asyncio.get_running_loop(), key_of(redis, name, pause)) in _lines
+
+
+class Place:
+    """The place of one task in a line."""
+
+    def __init__(self, redis: Any, name: Any, pause: float) -> None:
+        self._redis, self._name = redis, name
+        self._key = asyncio.get_running_loop(), key_of(redis, name, pause)
+        self._turn = asyncio.Event()
+
+    async def __aenter__(self) -> 'Place':
+        self._line = _lines.setdefault(self._key, Line())
+        self._line.turns.append(self._turn)
+        self._line.turns[0].set()
+        return self
+
+    async def __aexit__(self, kind: Any, value: Any, trace: Any) -> None:
+        turns = self._line.turns
+        turns.remove(self._turn)
+        if turns:
+            turns[0].set()
+            return
+        del _lines[self._key]
+        if self._line.listener is not None:
+            await self._line.listener.close()
+
+    async def comes(self, seconds: Optional[float]) -> bool:
+        """Whether this task is the first within that time."""
+        return await _is_set_within(self._turn, seconds)
+
+    async def listen(self) -> None:
+        """What is released from now on ends the next sleep of this task."""
+        if self._line.listener is None:
+            self._line.listener = Listener(self._redis, self._name)
+        await _is_set_within(self._line.listener.is_ready, CONFIRMED_S)
+        self._line.listener.has_come.clear()
+
+    async def sleep(self, pause: Coroutine[Any, Any, Any]) -> None:
+        """`pause`, which ends early when the lock is released."""
+        assert self._line.listener is not None
+        both = {begun(pause), begun(self._line.listener.has_come.wait())}
+        try:
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in both:
+                task.cancel()
