@@ -26,8 +26,15 @@ class _Screen:
         return self
 
     def __exit__(self, *_):
-        self._tmux('kill-server')
-        shutil.rmtree(self.directory, ignore_errors=True)
+        # What runs ends before its terminal does: the SIGCONT of that hang-up can make
+        # LeakSanitizer wait for ever at the end of any program.
+        try:
+            self.type('C-c')
+            until(lambda: self._tmux('display', '-p', '#{pane_current_command}') == 'bash\n',
+                  'the end of what ran')
+        finally:
+            self._tmux('kill-server')
+            shutil.rmtree(self.directory, ignore_errors=True)
 
     def _tmux(self, *words):
         done = subprocess.run(['tmux', '-S', self.socket, *words], env=self.env, text=True,
