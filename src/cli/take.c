@@ -254,64 +254,7 @@ static dibs_lock_options options_of(const session *s, const take_order *o)
   return options;
 }
 
-/* ---- taken by a call that only waits for the answer ---- */
-
-typedef struct direct {
-  dibs_client *client;
-  const target *target;
-  dibs_lock_options options;
-  dibs_status status;
-  dibs_error error;                  /* of the thread that asked */
-  dibs_hold *hold;
-} direct;
-
-static bool is_direct(const take_order *o)
-{
-  const target *t = o->target;
-
-  return (t->kind == TARGET_PERMITS && t->take == 0) ||
-         (t->kind == TARGET_LEADER && o->options->wait.is_none);
-}
-
-static void take_now(void *data)
-{
-  direct *d = data;
-
-  if (d->target->kind == TARGET_LEADER)
-    d->status = dibs_try_campaign(d->client, d->target->shown, d->target->value,
-                                  &d->options, &d->hold);
-  else
-    d->status = dibs_drain_permits(d->client, d->target->shown, &d->options, &d->hold);
-  d->error = session_error(d->client, d->status);
-}
-
-static void take_direct(session *s, const take_order *o, signal_watch *signals,
-                        take_result *result)
-{
-  const target *t = o->target;
-  direct *d = calloc(1, sizeof(*d));
-  int64_t started_ms = clock_ms();
-  int number = 0;
-
-  if (d == NULL) {
-    result->code = session_fault(s, DIBS_ERR_NO_MEMORY, t->shown);
-    return;
-  }
-  *d = (direct) { .client = s->client, .target = t, .options = options_of(s, o) };
-  result->is_stuck = !aside_run(take_now, d, signals, &number);
-  result->signal = number;
-  if (result->is_stuck)
-    return;
-  if (d->status == DIBS_OK && number != 0)
-    dibs_release_async(d->hold, NULL, NULL);
-  else if (d->status == DIBS_OK)
-    result->hold = d->hold;
-  else if (number == 0)
-    result->code = code_of_failure(s, o, &d->error, started_ms);
-  free(d);
-}
-
-/* ---- taken with waiting ---- */
+/* ---- taking ---- */
 
 /* What the requests before it have left of the wait. */
 static int32_t left_of(int64_t until_ms)
@@ -321,7 +264,7 @@ static int32_t left_of(int64_t until_ms)
   return left > 0 ? (int32_t)left : 1;
 }
 
-static void take_waiting(session *s, const take_order *o, int64_t until_ms,
+static void ask_and_wait(session *s, const take_order *o, int64_t until_ms,
                          signal_watch *signals, take_result *result)
 {
   const target *t = o->target;
@@ -338,8 +281,7 @@ static void take_waiting(session *s, const take_order *o, int64_t until_ms,
   }
   if (until_ms != 0)
     options.wait_ms = left_of(until_ms);
-  status = target_ask(t, s->client, o->options->wait.is_none, &options, lock_ended, w.end,
-                      &w.request);
+  status = target_ask(t, s->client, &options, lock_ended, w.end, &w.request);
   if (status != DIBS_OK) {
     ending_free(w.end);
     error = session_error(s->client, status);
@@ -375,10 +317,7 @@ void take_lock(session *s, const take_order *o, signal_watch *signals, take_resu
                                       &ret_result->code);
   if (ret_result->signal != 0 || ret_result->code != 0)
     return;
-  if (is_direct(o))
-    take_direct(s, o, signals, ret_result);
-  else
-    take_waiting(s, o, until_ms, signals, ret_result);
+  ask_and_wait(s, o, until_ms, signals, ret_result);
   ret_result->waited_ms = clock_ms() - started_ms;
 }
 

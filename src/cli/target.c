@@ -76,32 +76,36 @@ void target_free(target *t)
 
 /* ---- asking ---- */
 
-dibs_status target_ask(const target *t, dibs_client *client, bool is_try,
-                       const dibs_lock_options *options, dibs_lock_callback callback,
-                       void *data, dibs_request **ret_request)
+static int32_t kind_of(const target *t)
 {
   switch (t->kind) {
   case TARGET_READ:
-    return (is_try ? dibs_try_read_lock_async : dibs_read_lock_async)(
-        client, t->shown, options, callback, data, ret_request);
+    return DIBS_TARGET_READ;
   case TARGET_WRITE:
-    return (is_try ? dibs_try_write_lock_async : dibs_write_lock_async)(
-        client, t->shown, options, callback, data, ret_request);
+    return DIBS_TARGET_WRITE;
   case TARGET_PERMITS:
-    return (is_try ? dibs_try_acquire_permits_async : dibs_acquire_permits_async)(
-        client, t->shown, t->take, options, callback, data, ret_request);
-  case TARGET_MANY:
-    return (is_try ? dibs_try_lock_many_async : dibs_lock_many_async)(
-        client, t->names, t->count, options, callback, data, ret_request);
+    return DIBS_TARGET_PERMITS;
   case TARGET_LEADER:
-    /* There is no asynchronous try: take.c uses dibs_try_campaign() for that. */
-    return dibs_campaign_async(client, t->shown, t->value, options, callback, data,
-                               ret_request);
+    return DIBS_TARGET_LEAD;
   case TARGET_LOCK:
+  case TARGET_MANY:
   default:
-    return (is_try ? dibs_try_lock_async : dibs_lock_async)(
-        client, t->shown, options, callback, data, ret_request);
+    return DIBS_TARGET_LOCK;
   }
+}
+
+dibs_status target_ask(const target *t, dibs_client *client, const dibs_lock_options *options,
+                       dibs_lock_callback callback, void *data, dibs_request **ret_request)
+{
+  dibs_bytes names[DIBS_MANY_MAX];
+  dibs_target asked = { .size = sizeof(asked), .kind = kind_of(t), .names = names,
+                        .name_count = t->count, .value = dibs_text(t->value) };
+
+  for (size_t i = 0; i < t->count; i++)
+    names[i] = dibs_text(t->names[i]);
+  if (t->kind == TARGET_PERMITS)
+    asked.units = t->take != 0 ? t->take : DIBS_UNITS_ALL_FREE;
+  return dibs_acquire_async(client, &asked, options, callback, data, ret_request);
 }
 
 /* ---- why not ---- */

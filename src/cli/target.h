@@ -32,11 +32,9 @@ int target_read(target *t, const kind_options *k, const char *name);
 void target_lead(target *t, const char *name, const char *value);
 void target_free(target *t);
 
-/* Starts to take it, as dibs_lock_async() and its like; not for all permits that are free
- * (`take` 0), which dibs_drain_permits() takes. */
-dibs_status target_ask(const target *t, dibs_client *client, bool is_try,
-                       const dibs_lock_options *options, dibs_lock_callback callback,
-                       void *data, dibs_request **ret_request);
+/* Starts to take it, as dibs_acquire_async(). */
+dibs_status target_ask(const target *t, dibs_client *client, const dibs_lock_options *options,
+                       dibs_lock_callback callback, void *data, dibs_request **ret_request);
 
 /* "is in use as a semaphore"; of a name that is free also when another kind can have it. */
 const char *target_use(const dibs_inspection *i, char *ret_text, size_t size);
