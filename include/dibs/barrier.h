@@ -24,6 +24,7 @@ typedef struct dibs_barrier_info {
   uint32_t arrived;      /* of a passed one: all; else until now */
   uint32_t index;        /* order of arrival of this party, from 0 */
   bool is_broken;
+  char reserved[3];      /* 0 */
 } dibs_barrier_info;
 
 /* Arrives at `name` and waits for the others. The death of a waiting party is detected within

@@ -128,8 +128,9 @@ typedef struct dibs_history_options {
   const char *pattern;         /* a name, or a pattern for fnmatch(3); NULL: all names */
   int64_t since_ms;            /* ended at most this long ago; 0: any time */
   uint32_t limit;              /* the latest entries, 1 to 10000; 0: 1000 */
+  uint32_t reserved;           /* 0 */
 } dibs_history_options;
-#define DIBS_HISTORY_OPTIONS_INIT { sizeof(dibs_history_options), 0, 0, 0 }
+#define DIBS_HISTORY_OPTIONS_INIT { sizeof(dibs_history_options), 0, 0, 0, 0 }
 
 /* Entries of the history, the latest first. */
 typedef struct dibs_history {

@@ -103,6 +103,7 @@ typedef struct dibs_sandbox_server {
   const char *log;            /* path of its log */
   int64_t pid;
   int32_t port;               /* of 127.0.0.1; 0: none */
+  uint32_t reserved;          /* 0 */
 } dibs_sandbox_server;
 
 /* Describes the server `index`, from 0; NULL: there are fewer. A primary comes before replicas,

@@ -278,6 +278,7 @@ typedef struct dibs_durability {
   size_t size;               /* set to sizeof(dibs_durability) before */
   dibs_durability_kind kind;
   uint32_t acknowledged, wanted;
+  uint32_t reserved;         /* 0 */
 } dibs_durability;
 
 /* Reads where the grant is stored. Returns DIBS_OK, DIBS_ERR_STALE, DIBS_ERR_ARGUMENT (size 0).
@@ -359,6 +360,7 @@ typedef struct dibs_party {
   char owner[17];        /* the owner in that client; "" unless it opened with
                             DIBS_CLIENT_DETECT_DEADLOCK, and this owner has waited for
                             half a second while it holds something. Since 0.2 */
+  char reserved[7];      /* 0 */
 } dibs_party;
 
 /* One of the leases on a name. Since 0.2 */

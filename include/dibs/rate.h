@@ -32,9 +32,10 @@ typedef struct dibs_rate {
   int64_t keepalive_ms;      /* the limiter is deleted, with its rate, this long after the last
                                 request; 0: never; else interval_ms .. 2^53 */
   int32_t type;              /* dibs_rate_type */
+  uint32_t reserved;         /* 0 */
 } dibs_rate;
 
-#define DIBS_RATE_INIT { sizeof(dibs_rate), 0, 0, 0, DIBS_RATE_OVERALL }
+#define DIBS_RATE_INIT { sizeof(dibs_rate), 0, 0, 0, DIBS_RATE_OVERALL, 0 }
 
 typedef enum dibs_rate_how {
   DIBS_RATE_IF_ABSENT = 0,   /* DIBS_BUSY, nothing changed, if a rate is set already */

@@ -59,10 +59,11 @@ typedef struct dibs_sim_options {
   int32_t min_replicas_to_write;   /* 0; of each server */
   int32_t min_replicas_max_lag_s;  /* 10 */
   int32_t down_after_ms;        /* 1000; when sentinels and nodes count a server as down */
+  uint32_t reserved;            /* 0 */
 } dibs_sim_options;
 
 #define DIBS_SIM_OPTIONS_INIT \
-  { sizeof(dibs_sim_options), 0, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(dibs_sim_options), 0, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Makes a world with one server, which answers to every host and port, is empty, and starts at
  * 2026-01-01 00:00. `options` may be NULL, and is copied. With several servers

@@ -302,6 +302,8 @@ static dibs_status options_read(client_record *c, const dibs_history_options *gi
   *ret = known;
   if (given != NULL && !options_copy(given, ret, sizeof(*ret), "dibs_history_options", &why))
     return client_refuse(c, DIBS_ERR_ARGUMENT, words);
+  if (ret->reserved != 0)
+    return client_refuse(c, DIBS_ERR_ARGUMENT, "dibs_history_options.reserved must be 0");
   if (ret->since_ms < 0)
     return client_refuse(c, DIBS_ERR_ARGUMENT, "since_ms is negative; 0 is any time");
   if (ret->limit > LIMIT_MAX)

@@ -51,9 +51,17 @@ static bool permits_check(uint32_t permits, text *why)
   return range_check("permits", permits, 1, PERMITS_MAX, why);
 }
 
+static bool reserved_check(const dibs_rate *r, text *why)
+{
+  if (r->reserved != 0)
+    text_add(why, "dibs_rate.reserved must be 0");
+  return r->reserved == 0;
+}
+
 static bool rate_check(const dibs_rate *r, text *why)
 {
-  return range_check("dibs_rate.permits", r->permits, 1, PERMITS_MAX, why) &&
+  return reserved_check(r, why) &&
+         range_check("dibs_rate.permits", r->permits, 1, PERMITS_MAX, why) &&
          range_check("dibs_rate.interval_ms", r->interval_ms, 1, VALUE_MAX, why) &&
          (r->keepalive_ms == 0 ||
           range_check("dibs_rate.keepalive_ms (or 0)", r->keepalive_ms, r->interval_ms,

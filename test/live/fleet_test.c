@@ -212,6 +212,10 @@ static void the_history_shows_names_of_any_bytes(void **state)
   assert_null(dibs_history_free(h));
   wanted.limit = 10001;
   live_expect(reader, dibs_history_read(reader, &wanted, &h), DIBS_ERR_ARGUMENT);
+  wanted.limit = 0;
+  wanted.reserved = 1;
+  live_expect(reader, dibs_history_read(reader, &wanted, &h), DIBS_ERR_ARGUMENT);
+  live_expect_words(reader, "reserved must be 0");
   assert_null(dibs_close(reader));
 }
 

@@ -124,6 +124,14 @@ static dibs_status set_to_nothing(void)
   return dibs_rate_limiter_set(other, name, &r, DIBS_RATE_RESET);
 }
 
+static dibs_status set_with_a_reserved_field(void)
+{
+  dibs_rate r = slow();
+
+  r.reserved = 1;
+  return dibs_rate_limiter_set(other, name, &r, DIBS_RATE_RESET);
+}
+
 static dibs_status second_set(void) { return of_a_set_one(set); }
 static dibs_status set_of_a_list(void) { return of_a_list(set); }
 static dibs_status set_unanswered(void) { return without_a_reply(set); }
@@ -181,6 +189,7 @@ static dibs_status forget_without_a_name(void)
   X(dibs_rate_limiter_set, DIBS_ERR_NOT_SET, update) \
   X(dibs_rate_limiter_set, DIBS_UNKNOWN, set_unanswered) \
   X(dibs_rate_limiter_set, DIBS_ERR_ARGUMENT, set_to_nothing) \
+  X(dibs_rate_limiter_set, DIBS_ERR_ARGUMENT, set_with_a_reserved_field) \
   X(dibs_rate_limiter_set, DIBS_ERR_WRONG_TYPE, set_of_a_list) \
   NOT_HERE(dibs_rate_limiter_set, DIBS_ERR_UNSUPPORTED, live/quorum) \
   X(dibs_rate_limiter_acquire, DIBS_OK, acquire_one) \
