@@ -204,11 +204,16 @@ class [[nodiscard]] hold {
     return text;
   }
 
-  /* As dibs_hold_detach(): the lease runs out, or goes on by its token. */
+  /* As dibs_hold_detach(): the lease runs out, or goes on by its token. Refused, it is held as
+   * before. */
   dibs_status detach() noexcept
   {
-    const dibs_status status = dibs_hold_detach(std::exchange(hold_, nullptr));
+    const dibs_status status = dibs_hold_detach(hold_);
 
+    if (status == DIBS_ERR_ARGUMENT || status == DIBS_ERR_UNSUPPORTED ||
+        status == DIBS_ERR_NO_MEMORY)
+      return status;
+    hold_ = nullptr;
     watch_.end(status);
     return status;
   }

@@ -295,7 +295,8 @@ DIBS_API uint32_t dibs_hold_units(const dibs_hold *hold);
  * names this client as its holder until it ends, also after dibs_close(). The same
  * client waits for that lease like any other when it requests the name again.
  * Returns DIBS_OK, DIBS_LOST (it had ended), DIBS_ERR_STALE; or the hold is unchanged:
- * DIBS_ERR_ARGUMENT (a read hold that shares its lease, as for dibs_hold_token()),
+ * DIBS_ERR_ARGUMENT (its owner has another hold of the lease, which would end with the token:
+ * release that first; or a read hold that shares its lease, as for dibs_hold_token()),
  * DIBS_ERR_UNSUPPORTED (as for dibs_hold_token()), DIBS_ERR_NO_MEMORY.
  * Thread: any; never blocks. Since 0.1 */
 DIBS_API dibs_status dibs_hold_detach(dibs_hold *hold);

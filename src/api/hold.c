@@ -127,6 +127,8 @@ int dibs_hold_fd(dibs_hold *hold)
 }
 
 #define SHARED "other readers of this client share its lease; DIBS_LOCK_NO_REENTRY reads alone"
+#define NESTED \
+  "its owner has another hold of this lease, which would end with the token; release that first"
 
 dibs_status dibs_hold_token(const dibs_hold *hold, char *ret_text, size_t text_size)
 {
@@ -356,6 +358,12 @@ dibs_status dibs_release_async(dibs_hold *hold, dibs_release_callback callback, 
   return claim_leave(&in, status);
 }
 
+/* Of a hold whose lease has another one. */
+static const char *why_not_alone(const claim *cl)
+{
+  return engine_keep_alone(drive_engine(cl->client->drive), cl->id) ? NESTED : SHARED;
+}
+
 dibs_status dibs_hold_detach(dibs_hold *hold)
 {
   entry in;
@@ -372,7 +380,7 @@ dibs_status dibs_hold_detach(dibs_hold *hold)
   }
   status = engine_detach(drive_engine(in.client->drive), cl->id, drive_now());
   if (status == DIBS_ERR_ARGUMENT || status == DIBS_ERR_NO_MEMORY) {
-    (void)client_fault(in.client, status, status == DIBS_ERR_ARGUMENT ? SHARED : "");
+    (void)client_fault(in.client, status, status == DIBS_ERR_ARGUMENT ? why_not_alone(cl) : "");
     drive_flush(in.client->drive);      /* the previous tick may have reported events */
     return claim_leave(&in, status);
   }

@@ -99,7 +99,7 @@ bool engine_keep_alone(engine *e, uint64_t id);
 /* Whether it is one lease on one server, or one set: not of a quorum, nor of several slots. */
 bool engine_hold_is_one_lease(const engine *e, uint64_t id);
 /* Stops renewing and forgets the lease; ends with EFFECT_DETACHED. The hold is unchanged
- * after DIBS_ERR_ARGUMENT (engine_keep_alone()) or DIBS_ERR_NO_MEMORY. */
+ * after DIBS_ERR_ARGUMENT (the lease has another hold) or DIBS_ERR_NO_MEMORY. */
 dibs_status engine_detach(engine *e, uint64_t id, instant now);
 
 /* Turns a write hold into a read hold; the server is updated in the background. */

@@ -338,15 +338,14 @@ static dibs_status detach(claim *c, instant now)
   lease *l = lease_of_claim(c);
   lock_table *t = l->table;
 
-  if (!keep_alone(c))
-    return DIBS_ERR_ARGUMENT;
-  if (l->claims.holders->next == NULL && !hold_remember_detached(l))
+  if (l->claims.holders->next != NULL)
+    return DIBS_ERR_ARGUMENT;            /* the token would end what the others believe in */
+  if (!hold_remember_detached(l))
     return DIBS_ERR_NO_MEMORY;
   /* The lease began before now by the server's clock. */
   t->detached_until = instant_max(t->detached_until, instant_add(now, l->term.ttl));
   claim_end(c, LOCK_DETACHED, DIBS_OK);
-  if (l->claims.holders == NULL)
-    lease_become(l, hold_forget(l), now);
+  lease_become(l, hold_forget(l), now);
   return DIBS_OK;
 }
 

@@ -106,6 +106,20 @@ static void a_token_goes_on_after_detach()
   CHECK(dibs_token_release(client.get(), token.c_str()) == DIBS_OK && is_free("token"));
 }
 
+static void a_refused_detach_leaves_the_hold()
+{
+  dibs::client client = connect();
+  dibs::lock_options options;
+
+  options.owner = "me";
+  dibs::hold outer(client, "nested", options);
+  dibs::hold inner(client, "nested", options);
+
+  CHECK(outer.detach() == DIBS_ERR_ARGUMENT && outer);
+  CHECK(inner.release() == DIBS_OK);
+  CHECK(outer.release() == DIBS_OK && is_free("nested"));
+}
+
 static void holds_may_outlive_their_client()
 {
   dibs::hold late;
@@ -301,6 +315,7 @@ int main()
     TEST(what_others_have_is_an_empty_hold_or_a_status),
     TEST(options_reach_the_library),
     TEST(a_token_goes_on_after_detach),
+    TEST(a_refused_detach_leaves_the_hold),
     TEST(holds_may_outlive_their_client),
     TEST(a_wait_is_cancelled_from_another_thread),
     TEST(on_lost_runs_once_and_not_after_the_release),

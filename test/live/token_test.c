@@ -62,6 +62,28 @@ static dibs_hold *take_set(void)
 
 /* ---- stories ---- */
 
+/* Its token would end what the other hold believes in. */
+static void one_of_two_nested_holds_is_not_detached(void **state)
+{
+  char token[DIBS_TOKEN_SIZE];
+  dibs_lock_options o = live_lock_options(TTL_MS, 0);
+  dibs_hold *outer = NULL, *inner = NULL;
+
+  (void)state;
+  o.owner = "me";
+  o.owner_size = 2;
+  live_expect(a, dibs_lock(a, "nested", &o, &outer), DIBS_OK);
+  live_expect(a, dibs_lock(a, "nested", &o, &inner), DIBS_OK);
+  live_expect_ok(dibs_hold_token(inner, token, sizeof(token)));
+  live_expect(a, live_detach(inner), DIBS_ERR_ARGUMENT);
+  live_expect_words(a, "another hold");
+  assert_int_equal(dibs_hold_state(inner), DIBS_HELD);
+  assert_int_equal(dibs_hold_depth(inner), 2);
+  live_expect_ok(dibs_release(outer));
+  live_expect_ok(live_detach(inner));
+  live_expect(b, dibs_token_release(b, token), DIBS_OK);
+}
+
 static void a_set_is_renewed_and_released_by_its_token(void **state)
 {
   const char *token = detach(take_set());
@@ -208,6 +230,7 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
+    CASE(one_of_two_nested_holds_is_not_detached),
     CASE(a_set_is_renewed_and_released_by_its_token),
     CASE(a_set_that_lost_one_member_is_gone),
     CASE(a_lock_with_colons_in_its_name_is_found_by_its_token),

@@ -28,6 +28,23 @@ static void the_owner_re_enters_without_a_word_to_the_server(void **state)
   peer_free(p);
 }
 
+/* Its token would end the other hold, which goes on. */
+static void one_of_two_holds_of_an_owner_cannot_be_detached(void **state)
+{
+  struct peer *p = peer_held((struct wish){ .owner = "x" });
+
+  (void)state;
+  peer_lock(p, "b", (struct wish){ .owner = "x" });
+  peer_expect_told(p, "granted b");
+  assert_int_equal(peer_detach(p, "a"), DIBS_ERR_ARGUMENT);
+  assert_int_equal(peer_detach(p, "b"), DIBS_ERR_ARGUMENT);
+  peer_release(p, "a");
+  peer_expect_told(p, "released a DIBS_OK");
+  assert_int_equal(peer_detach(p, "b"), DIBS_OK);
+  peer_expect_told(p, "detached b DIBS_OK");
+  peer_end_clean(p);
+}
+
 static void another_owner_of_the_same_client_waits(void **state)
 {
   struct peer *p = peer_held((struct wish){ .owner = "x" });
@@ -272,6 +289,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_owner_re_enters_without_a_word_to_the_server),
+    cmocka_unit_test(one_of_two_holds_of_an_owner_cannot_be_detached),
     cmocka_unit_test(an_inner_hold_has_the_end_that_it_wants_or_is_refused),
     cmocka_unit_test(another_owner_of_the_same_client_waits),
     cmocka_unit_test(nobody_is_an_owner_without_a_key),
