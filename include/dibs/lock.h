@@ -105,7 +105,9 @@ typedef struct dibs_lock_options {
 #define DIBS_LOCK_FAIR 0x20u        /* RFairLock: first come, first served, also with Java */
 #define DIBS_LOCK_SPIN 0x40u        /* RSpinLock: no release message; waiters poll after
                                        1 to 128 ms */
-#define DIBS_LOCK_FENCED 0x80u      /* RFencedLock: the fence is the token that Java sees */
+#define DIBS_LOCK_FENCED 0x80u      /* RFencedLock: the fence is the token that Java sees. If
+                                       the server loses this counter, it begins at 1 for Java
+                                       and for clients that had no higher one of the name */
 
 /* For min_replicas: the number that, with the primary, is more than half of the connected
  * servers. */

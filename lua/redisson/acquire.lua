@@ -5,7 +5,7 @@
 -- KEYS 1 the lock  2 the end of this ask  3 fair: the queue  4 its deadlines
 --      3 fenced: the token; on a server of a quorum the last token, known to dibs only
 -- ARGV 1 owner `U:K`  2 ttl ms  3 until (0: none)  4 `<mode w|t|p> <lock|spin|fair|fenced>`
---      5 floor
+--      5 floor; of a fenced lock the last token that this client had of it
 -- answers as native/acquire.lua, also T alone for a new grant. Of a foreign owner only the
 --         existence is reported
 local time = redis.call('TIME')
@@ -37,6 +37,11 @@ redis.call('HINCRBY', key, owner, 1)
 redis.call('PEXPIRE', key, ttl)
 if kind == 'fenced' then
   token = redis.call('INCR', KEYS[3])
+  if token <= tonumber(ARGV[5]) then
+    -- The counter was lost: this client had a higher fence of this lock.
+    token = ARGV[5] + 1
+    redis.call('SET', KEYS[3], string.format('%.0f', token))
+  end
 elseif is_vote then
   --@include next_token
   token = next_token(KEYS[3], token)

@@ -47,6 +47,17 @@ static bool may_be_min_token(const lease *l, const lease_id *id, instant now)
   return server_us == 0 || token_is_possible(id->token, server_us);
 }
 
+/* The next grants are above it. */
+static void remember_token(lease *l, const lease_id *id, instant now)
+{
+  lock_table *t = l->table;
+
+  if (l->lock_kind != LOCK_FENCED && id->token > t->min_token && may_be_min_token(l, id, now))
+    t->min_token = id->token;
+  if (l->lock_kind == LOCK_FENCED && token_is_of_a_clock(id->token))
+    fence_memory_add(&t->fences, l->bytes, l->size, id->token);
+}
+
 lease_state hold_granted(lease *l, const lease_id *id, instant valid_until, span ttl,
                          uint64_t waiters, bool confirm, instant since, instant now)
 {
@@ -69,9 +80,7 @@ lease_state hold_granted(lease *l, const lease_id *id, instant valid_until, span
   l->ask.watched.lease = (lease_id){ .token = 0 };
   timers_clear(&t->timers, &l->poll);
   hints_paid(t);
-  if (id->token > t->min_token && l->lock_kind != LOCK_FENCED &&
-      may_be_min_token(l, id, now))
-    t->min_token = id->token;
+  remember_token(l, id, now);
 
   if (id->token <= l->ended_token || !instant_before(now, valid_until))
     return LEASE_RELEASING;              /* too late: release it, ask again */

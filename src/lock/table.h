@@ -22,6 +22,7 @@
 #include "lock/lease.h"
 #include "lock/lock.h"
 #include "lock/records.h"
+#include "lock/fence_memory.h"
 #include "lock/reuse_history.h"
 #include "lock/route.h"
 
@@ -189,6 +190,7 @@ struct lock_table {
   uint32_t last_set;
   lease *first_set;              /* utlist head: the newest first */
   reuse_history reuse;
+  fence_memory fences;           /* of fenced locks of a dialect */
   size_t timer_count;            /* room reserved */
   uint64_t last_ask;
   uint64_t min_token;                /* highest token seen: new ones are above it */

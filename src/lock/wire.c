@@ -45,6 +45,8 @@ static uint64_t larger(uint64_t a, uint64_t b)
 /* The token of the grant must be above it. */
 static uint64_t min_token_of(const lease *l)
 {
+  if (l->lock_kind == LOCK_FENCED)
+    return fence_memory_last(&l->table->fences, l->bytes, l->size);
   return larger(l->ended_token,
                 larger(wish_of(&l->claims)->min_token, l->table->min_token));
 }

@@ -612,6 +612,67 @@ static void the_fence_is_the_token_that_java_counts(void **state)
   assert_string_equal(test_server_command(server, "GET redisson_lock_token:{fenced}"), "43");
 }
 
+static void expect_fence(dibs_client *client, const char *name, uint64_t fence)
+{
+  dibs_hold *hold = take(client, name, DIBS_LOCK_FENCED);
+
+  assert_int_equal(dibs_hold_fence(hold), fence);
+  live_expect_ok(dibs_release(hold));
+}
+
+/* The server has lost its counter: the client's last fence is its floor. Another name keeps its
+ * own count. */
+static void fences_rise_also_when_their_counter_is_lost(void **state)
+{
+  uint64_t commands;
+
+  (void)state;
+  assert_string_equal(test_server_command(server, "SET redisson_lock_token:{lost} 100000"), "OK");
+  expect_fence(a, "lost", 100001);
+  (void)test_server_command(server, "FLUSHALL");
+  commands = live_stats(a).commands;
+  expect_fence(a, "lost", 100002);
+  assert_true(live_stats(a).commands - commands < 10);
+  expect_fence(b, "lost", 100003);
+  expect_fence(a, "of its own", 1);
+
+  /* One that another program has begun again. */
+  assert_string_equal(test_server_command(server, "SET redisson_lock_token:{lost} 7"), "OK");
+  expect_fence(b, "lost", 100004);
+}
+
+/* One holds it when that happens, and one waits in the same client. */
+static void a_waiter_beside_a_lost_counter_has_a_higher_fence(void **state)
+{
+  dibs_lock_options o = options_of(DIBS_LOCK_FENCED);
+  dibs_hold *hold;
+  struct live_ask ask;
+  uint64_t commands;
+
+  (void)state;
+  assert_string_equal(test_server_command(server, "SET redisson_lock_token:{lost} 100000"), "OK");
+  hold = take(a, "lost", DIBS_LOCK_FENCED);
+  live_ask_init(&ask);
+  live_ask_begin(&ask, a, "lost", &o);
+  commands = live_stats(a).commands;
+  (void)test_server_command(server, "FLUSHALL");
+  assert_int_equal(dibs_release(hold), DIBS_LOST);
+  hold = live_ask_granted(&ask, LIVE_LONG_MS);
+  assert_true(dibs_hold_fence(hold) > 100001);
+  assert_true(live_stats(a).commands - commands < 100);
+  live_expect_ok(dibs_release(hold));
+}
+
+/* Tokens of the clock, before, are none of the counter. */
+static void a_name_may_become_fenced(void **state)
+{
+  (void)state;
+  live_expect_ok(dibs_release(take(a, "kinds", 0)));
+  expect_fence(a, "kinds", 1);
+  live_expect_ok(dibs_release(take(a, "kinds", 0)));
+  expect_fence(a, "kinds", 2);
+}
+
 static void who_spins_listens_to_nothing_and_gets_it_soon(void **state)
 {
   struct live_ask ask;
@@ -703,6 +764,9 @@ int main(void)
     cmocka_unit_test_setup(losing_one_of_several_loses_all, empty),
     cmocka_unit_test_setup(whoever_has_the_token_lengthens_the_lease, empty),
     cmocka_unit_test_setup(the_fence_is_the_token_that_java_counts, empty),
+    cmocka_unit_test_setup(fences_rise_also_when_their_counter_is_lost, empty),
+    cmocka_unit_test_setup(a_waiter_beside_a_lost_counter_has_a_higher_fence, empty),
+    cmocka_unit_test_setup(a_name_may_become_fenced, empty),
     cmocka_unit_test_setup(who_spins_listens_to_nothing_and_gets_it_soon, empty),
     cmocka_unit_test_setup(one_name_is_of_one_kind, empty),
     cmocka_unit_test_setup(what_the_dialect_lacks_is_unsupported_and_said, empty),
