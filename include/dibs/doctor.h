@@ -39,8 +39,8 @@ typedef bool (*dibs_finding_callback)(const dibs_finding *finding, void *data);
  * for scripts and channels, latency; in Cluster also slots and node timeout, with Sentinel
  * the sentinels. Writes only one key under `<prefix>:doctor`, which it deletes.
  *
- * Returns  DIBS_OK (whatever was found), DIBS_ERR_UNREACHABLE and similar faults if no server
- *          could be reached at all.
+ * Returns  DIBS_OK (whatever was found), DIBS_ERR_ARGUMENT (no callback); if no server could be
+ *          reached at all, the server's faults.
  * Thread   any; blocks; not from a callback. A server that stops answering is asked no more after
  *          twice command_timeout_ms, and is a finding.
  * Source   doc/reliability.md; doc/guide/which-deployment.md.

@@ -79,10 +79,9 @@ DIBS_API int64_t dibs_fleet_bound_us(size_t bucket);
  *
  * `ret_fleet`  written on DIBS_OK only, also without any row; dibs_fleet_free(), also after
  *              dibs_close().
- * Returns      DIBS_OK, DIBS_ERR_ARGUMENT, DIBS_ERR_UNREACHABLE, DIBS_ERR_DENIED,
- *              DIBS_ERR_SERVER, DIBS_ERR_NO_MEMORY, DIBS_ERR_CLOSED, DIBS_ERR_FORKED,
- *              DIBS_ERR_WOULD_BLOCK in a callback.
- * Thread       any; waits for the server.
+ * Returns      DIBS_OK, DIBS_ERR_ARGUMENT, DIBS_ERR_WRONG_TYPE (another program has a key of
+ *              the prefix), the server's faults.
+ * Thread       any; waits for the server; not from a callback.
  * Source       doc/design/protocol.md 22. Since 0.5 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_fleet_read(dibs_client *client,
                                                      dibs_fleet **ret_fleet);
@@ -147,7 +146,7 @@ typedef struct dibs_history {
  * `ret_history`  written on DIBS_OK only, also without any entry; dibs_history_free(), also after
  *                dibs_close().
  * Returns        as dibs_fleet_read().
- * Thread         any; waits for the server.
+ * Thread         any; waits for the server; not from a callback.
  * Source         doc/design/protocol.md 22. Since 0.5 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_history_read(dibs_client *client,
                                                        const dibs_history_options *options,

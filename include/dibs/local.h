@@ -33,22 +33,27 @@ typedef struct dibs_local_info {
  * connections: a lease may outlive the program that took it. `with_aof`: keeps its data on
  * disk from now on, over restarts, until dibs_local_stop() with `forgets` (the same with
  * DIBS_LOCAL_AOF=1). `ret_info` and `error` may be NULL.
- * Returns DIBS_OK, DIBS_ERR_NO_SERVER (no program found; the text names the package),
- * DIBS_ERR_CONFIG (directory of another user, one that cannot be reached from here,
- * DIBS_NO_LOCAL, inside Kubernetes), DIBS_ERR_UNREACHABLE (it did not answer; with the end
- * of its log).
+ * Returns DIBS_OK, DIBS_ERR_ARGUMENT (idle_ms is negative), DIBS_ERR_NO_SERVER (no program found;
+ * the text names the package), DIBS_ERR_CONFIG (directory of another user, one that cannot be
+ * reached from here, DIBS_NO_LOCAL, inside Kubernetes, a library built with -Dlocal=disabled),
+ * DIBS_ERR_UNREACHABLE (it did not answer; with the end of its log), DIBS_ERR_SYSTEM.
  * Thread: any; blocks at most 5 s. Since 0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_local_start(
   int32_t idle_ms, bool with_aof, dibs_local_info *ret_info, dibs_error *error);
 
 /* Stops the private server, also while programs use it and leases exist; these are lost, unless
  * it keeps its data. `forgets`: removes its data on disk; the next one starts empty and keeps
- * nothing. `error` may be NULL. DIBS_OK also if none runs.
+ * nothing. `error` may be NULL.
+ * Returns DIBS_OK (also if none runs), DIBS_ERR_CONFIG (its directory, or a library built without
+ * it: dibs_local_start() says more), DIBS_ERR_UNREACHABLE (it does not end, or another process
+ * that starts or stops it does not), DIBS_ERR_SYSTEM.
  * Thread: any; blocks at most 10 s. Since 0.1, `forgets` since 0.5 */
 DIBS_API dibs_status dibs_local_stop(bool forgets, dibs_error *error);
 
-/* Reads the state of the private server without starting one. Thread: any; waits at most 1 s for
- * its answer. Since 0.1 */
+/* Reads the state of the private server without starting one. `ret_info` and `error` may be NULL.
+ * Returns DIBS_OK (also if none runs, or it does not answer), DIBS_ERR_CONFIG (its directory, or a
+ * library built without it), DIBS_ERR_SYSTEM.
+ * Thread: any; waits at most 1 s for its answer. Since 0.1 */
 DIBS_API dibs_status dibs_local_status(dibs_local_info *ret_info, dibs_error *error);
 
 /* A temporary server. A pointer, not a checked handle. */
@@ -61,7 +66,8 @@ typedef struct dibs_sandbox dibs_sandbox;
  * `ret_url`     receives the server's address; 320 bytes are enough.
  * `error`       may be NULL.
  * Returns DIBS_OK, DIBS_ERR_ARGUMENT (no room for the URL), DIBS_ERR_NO_SERVER (no program
- * found), DIBS_ERR_UNREACHABLE (the server ended), DIBS_ERR_SYSTEM, DIBS_ERR_NO_MEMORY.
+ * found), DIBS_ERR_UNREACHABLE (the server ended), DIBS_ERR_SYSTEM, DIBS_ERR_NO_MEMORY,
+ * DIBS_ERR_CONFIG (a library built with -Dlocal=disabled).
  * Thread: any; blocks at most 40 s. Since 0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_sandbox_start(
   dibs_sandbox **ret_sandbox, char *ret_url, size_t url_size, dibs_error *error);
@@ -87,7 +93,8 @@ typedef struct dibs_sandbox_options {
  * of any. `error` may be NULL.
  * Returns DIBS_OK, DIBS_ERR_ARGUMENT (kind, number, no room for the URL),
  * DIBS_ERR_NO_SERVER, DIBS_ERR_UNREACHABLE (a server ended, or they did not become a
- * deployment in time; the text says which), DIBS_ERR_SYSTEM, DIBS_ERR_NO_MEMORY.
+ * deployment in time; the text says which), DIBS_ERR_SYSTEM, DIBS_ERR_NO_MEMORY, DIBS_ERR_CONFIG
+ * (a library built with -Dlocal=disabled).
  * Thread: any; blocks at most 40 s. Since 0.5 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_sandbox_start_with(
   const dibs_sandbox_options *options, dibs_sandbox **ret_sandbox, char *ret_url,

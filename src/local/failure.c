@@ -2,6 +2,7 @@
 /* local/failure.c - fills a dibs_error. */
 #include "local/failure.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,4 +19,11 @@ dibs_status failure(dibs_error *error, dibs_status status, const char *format, .
   (void)vsnprintf(error->text, sizeof(error->text), format, values);
   va_end(values);
   return status;
+}
+
+dibs_status failure_status(int cause)
+{
+  return cause == EMFILE || cause == ENFILE || cause == ENOMEM || cause == ENOBUFS
+           ? DIBS_ERR_SYSTEM
+           : DIBS_ERR_CONFIG;
 }

@@ -9,4 +9,8 @@
 dibs_status failure(dibs_error *error, dibs_status status, const char *format, ...)
   __attribute__((format(printf, 3, 4)));
 
+/* The status of a file or socket that cannot be used because of `cause`, an errno:
+ * DIBS_ERR_SYSTEM where descriptors or memory are short, DIBS_ERR_CONFIG otherwise. */
+dibs_status failure_status(int cause);
+
 #endif

@@ -209,7 +209,7 @@ static dibs_status stop(const place *p, dibs_error *error)
   int64_t until = clock_ms() + STOP_MS;
 
   if (a == ANSWER_OTHER)
-    return failure(error, DIBS_ERR_CONFIG, "private server: %s cannot be used: %s",
+    return failure(error, failure_status(errno), "private server: %s cannot be used: %s",
                    p->socket, strerror(errno));
   if (a == ANSWER_NOT_YET && pid > 0)
     (void)kill(pid, SIGKILL);

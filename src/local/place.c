@@ -48,6 +48,9 @@ static dibs_status refuse_for_errno(const place *p, dibs_error *error, const cha
 {
   char why[128];
 
+  if (failure_status(errno) != DIBS_ERR_CONFIG)
+    return failure(error, failure_status(errno), "private server: the directory %s %s: %s",
+                   p->directory, what, strerror(errno));
   (void)snprintf(why, sizeof(why), "%s: %s", what, strerror(errno));
   return refuse(p, error, why);
 }
@@ -126,7 +129,7 @@ dibs_status place_find(place *ret_place, dibs_error *error)
       || ask_whether_it_listens(ret_place->socket) != ANSWER_NONE)
     return status;
   if (!others_look(&all))
-    return failure(error, DIBS_ERR_CONFIG,
+    return failure(error, failure_status(errno),
                    "private server: /proc cannot be read (%s), so one of this user that runs "
                    "elsewhere would not be seen. Set DIBS_URL to a server, or "
                    "DIBS_LOCAL_DIR to a directory of your own",

@@ -40,7 +40,7 @@ dibs_status lock_file(const char *path, int how, int64_t until, int *ret_fd,
   int fd = above_stdio(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
 
   if (fd < 0)
-    return failure(error, DIBS_ERR_CONFIG, "private server: %s cannot be opened: %s",
+    return failure(error, failure_status(errno), "private server: %s cannot be opened: %s",
                    path, strerror(errno));
   while (flock(fd, how | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) {
@@ -200,7 +200,7 @@ static dibs_status start_what_is_missing(starting *s, int64_t until, dibs_error 
     if (a == ANSWER_PONG && is_supervised)
       return DIBS_OK;
     if (a == ANSWER_OTHER)
-      return failure(error, DIBS_ERR_CONFIG, "private server: %s cannot be used: %s",
+      return failure(error, failure_status(errno), "private server: %s cannot be used: %s",
                      s->place->socket, strerror(errno));
     if (s->is_not_alone || (s->place->seen_through != 0 && a == ANSWER_NONE))
       return DIBS_BUSY;

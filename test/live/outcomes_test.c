@@ -52,6 +52,8 @@ TABLE_TEST(guarded_writes_have_their_outcomes, outcomes_of_writes)
 TABLE_TEST(rate_limiters_have_their_outcomes, outcomes_of_rates)
 TABLE_TEST(calls_that_wait_for_no_server_have_their_outcomes, outcomes_of_clients)
 TABLE_TEST(opening_and_settings_have_their_outcomes, outcomes_of_opens)
+TABLE_TEST(readings_have_their_outcomes, outcomes_of_readings)
+TABLE_TEST(calls_without_a_client_have_their_outcomes, outcomes_of_places)
 TABLE_TEST(a_list_that_is_waited_for_has_its_outcomes, outcomes_of_data)
 
 static int setup(void **state)
@@ -83,6 +85,8 @@ int main(void)
     cmocka_unit_test(rate_limiters_have_their_outcomes),
     cmocka_unit_test(calls_that_wait_for_no_server_have_their_outcomes),
     cmocka_unit_test(opening_and_settings_have_their_outcomes),
+    cmocka_unit_test(readings_have_their_outcomes),
+    cmocka_unit_test(calls_without_a_client_have_their_outcomes),
     cmocka_unit_test(maps_lists_and_sets_have_their_outcomes),
     cmocka_unit_test(a_list_that_is_waited_for_has_its_outcomes),
   };

@@ -350,6 +350,53 @@ static dibs_status log_pass(dibs_client *client, int run)
   return status;
 }
 
+static bool take_line(const char *text, size_t size, void *data)
+{
+  *(size_t *)data += size;
+  return text != NULL;
+}
+
+/* What this client knows itself. */
+static dibs_status memory_read(dibs_client *client)
+{
+  static char url[DIBS_URL_SIZE];
+  dibs_metrics *metrics = NULL;
+  dibs_names *names = NULL;
+  size_t seen = 0;
+  dibs_status status = dibs_metrics_read(client, &metrics);
+
+  also(&status, dibs_metrics_write(client, 0, take_line, &seen));
+  also(&status, dibs_names_list(client, &names));
+  also(&status, dibs_full_url(client, true, url, sizeof(url)));
+  metrics = dibs_metrics_free(metrics);
+  names = dibs_names_free(names);
+  return status;
+}
+
+/* Reads its own numbers while it holds a lock, and those of the fleet. */
+static dibs_status reading_pass(dibs_client *client, int run)
+{
+  dibs_lock_options options = DIBS_LOCK_OPTIONS_INIT;
+  dibs_history *history = NULL;
+  dibs_fleet *fleet = NULL;
+  dibs_hold *hold = NULL;
+  dibs_status status;
+  char name[32];
+
+  options.wait_ms = 300;
+  (void)snprintf(name, sizeof(name), "reading:%d", run);
+  status = dibs_lock(client, name, &options, &hold);
+  if (status != DIBS_OK)
+    return status;
+  status = memory_read(client);
+  also(&status, dibs_release(hold));
+  also(&status, dibs_fleet_read(client, &fleet));
+  also(&status, dibs_history_read(client, NULL, &history));
+  fleet = dibs_fleet_free(fleet);
+  history = dibs_history_free(history);
+  return status;
+}
+
 typedef struct passing {
   dibs_status (*pass)(dibs_client *client, int run);
   int runs;
@@ -383,6 +430,7 @@ static void no_refused_allocation_hurts(void **state)
   passing sets = { many_pass, 6000 }, lingerers = { linger_pass, 7000 };
   passing limiters = { rate_pass, 8000 };
   passing data = { data_pass, 8000 }, logs = { log_pass, 9000 };
+  passing readings = { reading_pass, 10000 };
 
   (void)state;
   failing_heap_try_all(lives_through, &locks);
@@ -407,6 +455,8 @@ static void no_refused_allocation_hurts(void **state)
   assert_true(data.runs > 8010);
   failing_heap_try_all(lives_through, &logs);
   assert_true(logs.runs > 9010);
+  failing_heap_try_all(lives_through, &readings);
+  assert_true(readings.runs > 10010);
 }
 
 static int server_start(void **state)

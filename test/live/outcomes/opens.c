@@ -137,7 +137,7 @@ static dibs_status stats_without_a_size(void) { return stats_of_size(0); }
   X(dibs_full_url, DIBS_OK, full_url) \
   X(dibs_full_url, DIBS_ERR_LIMIT, full_url_without_room) \
   X(dibs_full_url, DIBS_ERR_ARGUMENT, full_url_into_nothing) \
-  NOT_HERE(dibs_full_url, DIBS_ERR_NO_MEMORY, no test refuses its buffer) \
+  NOT_HERE(dibs_full_url, DIBS_ERR_NO_MEMORY, live/refused_memory) \
   X(dibs_get_stats, DIBS_OK, stats) \
   X(dibs_get_stats, DIBS_ERR_ARGUMENT, stats_without_a_size)
 

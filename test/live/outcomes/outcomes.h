@@ -38,7 +38,8 @@ struct outcome_table {
 
 extern const struct outcome_table outcomes_of_holds, outcomes_of_tokens, outcomes_of_views,
   outcomes_of_shares, outcomes_of_latches, outcomes_of_elections, outcomes_of_writes,
-  outcomes_of_rates, outcomes_of_clients, outcomes_of_opens, outcomes_of_data;
+  outcomes_of_rates, outcomes_of_clients, outcomes_of_opens, outcomes_of_data,
+  outcomes_of_readings, outcomes_of_places;
 
 /* What does not come as a table says is a live_fault(). */
 void outcomes_walk(const struct outcome_table *table);
@@ -86,6 +87,8 @@ dibs_status in_a_callback(situation *run);
 /* ... while another thread closes the client that it is given, which waits for a stopped
  * server; that client has `hold`. */
 dibs_status while_closing(dibs_status (*run)(dibs_client *c));
+/* ... in a process that may open no further descriptor. */
+dibs_status without_descriptors(situation *run);
 /* ... of `other`, when the server does not reply. */
 dibs_status without_a_reply(situation *run);
 /* ... of `other`, which has no server; which speaks the dialect plain, without permits and

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -206,6 +207,19 @@ dibs_status in_a_callback(situation *run)
   live_expect_ok(dibs_lock_async(client, outer, NULL, on_lock, &i, NULL));
   assert_true(live_until(LIVE_LONG_MS, has_run, &i));
   return (dibs_status)atomic_load(&i.status);
+}
+
+dibs_status without_descriptors(situation *run)
+{
+  struct rlimit limit, none = { 0 };
+  dibs_status status;
+
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  none.rlim_max = limit.rlim_max;
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+  status = run();
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  return status;
 }
 
 dibs_status without_a_reply(situation *run)

@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include <sys/resource.h>
-
 #include "outcomes.h"
 
 static dibs_status inspect(void)
@@ -135,19 +133,7 @@ static dibs_status canceller(void)
   return status;
 }
 
-static dibs_status canceller_without_descriptors(void)
-{
-  struct rlimit limit, none = { 0 };
-  dibs_status status;
-
-  assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
-  none.rlim_max = limit.rlim_max;
-  assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-  status = canceller();
-  assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-  return status;
-}
-
+static dibs_status canceller_without_descriptors(void) { return without_descriptors(canceller); }
 
 /* ---- the table ---- */
 
