@@ -20,6 +20,7 @@
 #include <dibs/error.hpp>
 #include <dibs/fleet.hpp>
 #include <dibs/hold.hpp>
+#include <dibs/log.hpp>
 #include <dibs/metrics.hpp>
 #include <dibs/mutex.hpp>
 

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test/cpp/coordination_test.cpp - the thin classes reach the C functions: semaphores, sets of
  * locks, latches, barriers, elections. What those promise is tested in C. */
+#include <algorithm>
+#include <memory>
 #include <mutex>
+#include <string>
+#include <vector>
 
 #include "world.hpp"
 
@@ -81,6 +85,39 @@ static void a_client_shows_what_it_counted()
   CHECK(own->count == 1 && own->rows[0].waits[DIBS_FLEET_OK].count == 1);
   CHECK(text.find("dibs_holds{class=\"counted\",kind=\"lock\"} 0\n") != std::string::npos);
   CHECK(thrown_by([&] { (void)dibs::write_metrics(mine, 1u << 31); }) == DIBS_ERR_ARGUMENT);
+}
+
+static std::ptrdiff_t granted_in(const std::vector<std::string> &lines)
+{
+  return std::count(lines.begin(), lines.end(), "granted");
+}
+
+static void a_log_gets_the_lines_until_it_is_replaced()
+{
+  std::vector<std::string> lines, later;
+  const auto owned = std::make_shared<int>(1);
+  const auto into = [&owned](std::vector<std::string> &all) {
+    return [&all, owned](const dibs_log_line &line) { all.push_back(line.event); };
+  };
+  dibs_log_options options = DIBS_LOG_OPTIONS_INIT;
+  dibs::client mine = connect();
+  dibs::mutex once(mine, "logged:1");
+
+  options.level = DIBS_LOG_DEBUG + 1;
+  CHECK(thrown_by([&] { dibs::set_log(mine, into(lines), &options); }) == DIBS_ERR_ARGUMENT);
+  CHECK(owned.use_count() == 1);         /* what was refused is destroyed */
+  options.level = DIBS_LOG_DEBUG;
+  dibs::set_log(mine, into(lines), &options);
+  CHECK(owned.use_count() == 2);
+  CHECK(once.acquire().release() == DIBS_OK);
+  dibs::set_log(mine, into(later), &options);
+  CHECK(once.acquire().release() == DIBS_OK);
+  CHECK(once.acquire().release() == DIBS_OK);
+  dibs::set_log(mine, nullptr);
+  CHECK(once.acquire().release() == DIBS_OK);
+  mine.close();
+  CHECK(owned.use_count() == 1);
+  CHECK(granted_in(lines) == 1 && granted_in(later) == 2);
 }
 
 static void a_latch_opens_at_zero()
@@ -197,6 +234,7 @@ int main()
     TEST(a_set_of_locks_is_one_hold),
     TEST(what_was_done_is_read_back),
     TEST(a_client_shows_what_it_counted),
+    TEST(a_log_gets_the_lines_until_it_is_replaced),
     TEST(a_latch_opens_at_zero),
     TEST(a_barrier_lets_all_go_on_together),
     TEST(observers_see_who_leads),
