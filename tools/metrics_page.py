@@ -15,7 +15,18 @@ TABLE = 'src/base/metrics.h'
 PAGE = 'doc/guide/metrics.md'
 MARKED = re.compile(r'(<!-- (METRICS_\w+): [^\n]*-->\n)(.*?)(<!-- end of \2 -->)', re.S)
 ROW = re.compile(r'ROW\((\w+),((?:[^()"]|"(?:\\.|[^"\\])*")*)\)', re.S)
-TEXT = re.compile(r'"((?:\\.|[^"\\])*)"')
+# A text, or the comma between two columns.
+TOKEN = re.compile(r'"((?:\\.|[^"\\])*)"|(,)')
+
+
+def columns_of(text):
+    columns = ['']
+    for words, comma in TOKEN.findall(text):
+        if comma:
+            columns.append('')
+        else:
+            columns[-1] += words.replace('\\\\', '\\')
+    return columns
 
 
 def rows(root):
@@ -25,9 +36,10 @@ def rows(root):
     result = {}
     for part in re.split(r'^#define ', text, flags=re.M)[1:]:
         macro = re.match(r'\w+', part).group(0)
-        result[macro] = [(name, [''.join(t.replace('\\\\', '\\') for t in TEXT.findall(column))
-                                 for column in re.split(r',(?=\s*")', columns)])
-                         for name, columns in ROW.findall(part)]
+        result[macro] = [(name, columns_of(columns)) for name, columns in ROW.findall(part)]
+        for name, columns in result[macro]:
+            if not columns[-1].strip():
+                raise ValueError(f'{TABLE}: {name} has no meaning')
     return result
 
 
