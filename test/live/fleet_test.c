@@ -308,6 +308,45 @@ static void a_user_without_the_rights_is_warned_once(void **state)
   assert_int_equal(events.counts[DIBS_EVENT_WARNING], 1);
 }
 
+/* What a server whose clock is `shift_ms` off shows of a hold that ends now. */
+static void a_hold_is_young(int64_t shift_ms)
+{
+  struct test_server *s = test_server_start_with(
+    &(struct test_server_options){ .has_clock = true });
+  dibs_options o = options_of();
+  dibs_client *c, *reader;
+  dibs_inspection *in = NULL;
+  dibs_history *h = NULL;
+  dibs_fleet_row row;
+  dibs_hold *hold;
+
+  test_server_clock_shift(s, shift_ms);
+  c = live_open_with(test_server_url(s), &o);
+  reader = live_open(test_server_url(s));
+  hold = live_lock(c, "age:1", 60000);
+  live_expect(reader, dibs_inspect(reader, "age:1", &in), DIBS_OK);
+  assert_in_range(in->holder.waited_ms, 0, 60000);
+  assert_in_range(in->remaining_ms, 1, 60000);
+  in = dibs_inspection_free(in);
+  live_expect(c, dibs_release(hold), DIBS_OK);
+  assert_null(dibs_close(c));
+  live_expect(reader, dibs_history_read(reader, NULL, &h), DIBS_OK);
+  assert_int_equal(h->count, 1);
+  assert_in_range(h->entries[0].ago_us, 0, 60000000);
+  row = row_of(reader, "age");
+  assert_true(row.since_us <= h->server_us + 60000000 && row.since_us >= h->server_us - 60000000);
+  assert_null(dibs_history_free(h));
+  assert_null(dibs_close(reader));
+  (void)test_server_stop(s);
+}
+
+static void ages_are_by_the_servers_clock(void **state)
+{
+  (void)state;
+  a_hold_is_young(3600000);
+  a_hold_is_young(-3600000);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -317,6 +356,7 @@ int main(void)
     cmocka_unit_test(nothing_is_written_with_report_off),
     cmocka_unit_test(a_parked_lock_that_is_taken_again_counts_each_time),
     cmocka_unit_test(a_user_without_the_rights_is_warned_once),
+    cmocka_unit_test(ages_are_by_the_servers_clock),
   };
 
   return cmocka_run_group_tests(tests, live_server_setup, live_server_teardown);
