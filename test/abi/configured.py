@@ -98,6 +98,30 @@ def what_is_installed_is_found_in_a_fresh_build(root, place):
     want(names, [name for name, header in wanted.items() if has_header(*header)], '')
 
 
+CROSS = """[binaries]
+c = 'gcc'
+ar = 'gcc-ar'
+pkgconfig = 'pkg-config'
+[properties]
+needs_exe_wrapper = true
+[host_machine]
+system = 'linux'
+cpu_family = 'aarch64'
+cpu = 'aarch64'
+endian = 'little'
+"""
+
+
+def a_cross_build_runs_nothing_of_the_other_machine(root, place):
+    """Meson ends a configuration whose build would run a program that it cannot run."""
+    cross = os.path.join(place, 'cross.txt')
+    with open(cross, 'w', encoding='utf-8') as file:
+        file.write(CROSS)
+    names = configured(root, os.path.join(place, 'cross'),
+                       ['--cross-file', cross, '-Dtests=disabled', '-Dexamples=disabled'])
+    want(names, ['dibs', 'man3'], r'completion_.*')
+
+
 def make_installs_below_its_prefix(root, place):
     build = os.path.join(place, 'make')
     for words, expected in (['PREFIX=/opt/one'], '/opt/one'), (['PREFIX=/opt/two'], '/opt/two'), (
@@ -114,7 +138,8 @@ def make_installs_below_its_prefix(root, place):
 
 CASES = [tests_are_left_out_without_cmocka, tests_that_are_asked_for_need_cmocka,
          the_demo_builds_neither_simulator_nor_explorers,
-         what_is_installed_is_found_in_a_fresh_build, make_installs_below_its_prefix]
+         what_is_installed_is_found_in_a_fresh_build, make_installs_below_its_prefix,
+         a_cross_build_runs_nothing_of_the_other_machine]
 
 
 def main():
