@@ -12,8 +12,9 @@ def main():
             data = open(path, 'rb').read() if path else b''
             out.write(f'const size_t {name}_size = {len(data)};\nconst char {name}[] = {{\n')
             for at in range(0, len(data), 20):
-                row = (b - 256 if b > 127 else b for b in data[at:at + 20])
-                out.write(','.join(map(str, row)) + ',\n')
+                # Whether char has a sign depends on the machine; a constant of its own type fits.
+                row = (f"'\\x{b:02x}'" if b > 127 else str(b) for b in data[at:at + 20])
+                out.write(','.join(row) + ',\n')
             out.write('0 };\n')
 
 

@@ -45,6 +45,7 @@ iptables|iptables|iptables|iptables|iptables|
 ip|iproute2|iproute|iproute2|iproute2|
 lib:cmocka|libcmocka-dev|libcmocka-devel|cmocka-dev|cmocka|cmocka
 musl-gcc|musl-tools||||
+libc:32_bit|libc6-dev-i386||||
 dh|debhelper||||
 dh_python3|dh-python||||
 mmdebstrap|mmdebstrap||||
@@ -115,6 +116,7 @@ raise SystemExit(not os.path.exists(sysconfig.get_path("include") + "/Python.h")
       done
       return 1
       ;;
+    libc:32_bit) CC=gcc has_compiled '#include <stdlib.h>' -m32 -fsyntax-only ;;
     libc) CC=gcc has_compiled '#include <stdlib.h>' -Wall -fsyntax-only ;;
     sdt) CC=gcc has_compiled '#include <sys/sdt.h>' -Wall -fsyntax-only ;;
     uthash) CC=gcc has_compiled '#include <uthash.h>' -Wall -fsyntax-only ;;

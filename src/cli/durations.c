@@ -16,8 +16,11 @@ static int64_t unit_us(const char *word, size_t *ret_size)
     const char *name;
     int64_t us;
   } units[] = {
-    { "ms", 1000 },           { "s", 1000000 },          { "m", 60000000 },
-    { "h", 3600 * 1000000L }, { "d", 86400 * 1000000L },
+    { "ms", 1000 },
+    { "s", 1000000 },
+    { "m", 60000000 },
+    { "h", INT64_C(3600000000) },
+    { "d", INT64_C(86400000000) },
   };
 
   for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {

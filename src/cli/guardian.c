@@ -213,8 +213,8 @@ static void act_in_time(guard *g)
                                                      : g->order.kill_at_ms;
   memset(&when, 0, sizeof(when));
   if (next != GUARDIAN_NEVER) {
-    when.it_value.tv_sec = next / 1000;
-    when.it_value.tv_nsec = next % 1000 * 1000000 + 1;
+    when.it_value.tv_sec = (time_t)(next / 1000);
+    when.it_value.tv_nsec = (long)(next % 1000 * 1000000 + 1);
   }
   timerfd_settime(g->timer, TFD_TIMER_ABSTIME, &when, NULL);
 }

@@ -156,9 +156,9 @@ static void arm_timer(const run *r, int64_t in_ms)
     in_ms = r->notify.watchdog_ms;
   memset(&when, 0, sizeof(when));
   if (in_ms >= 0) {
-    when.it_value.tv_sec = in_ms / 1000;
+    when.it_value.tv_sec = (time_t)(in_ms / 1000);
     /* One nanosecond more: all zero would mean never. */
-    when.it_value.tv_nsec = in_ms % 1000 * 1000000 + 1;
+    when.it_value.tv_nsec = (long)(in_ms % 1000 * 1000000 + 1);
   }
   timerfd_settime(r->timer_fd, 0, &when, NULL);
 }

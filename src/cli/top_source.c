@@ -152,8 +152,8 @@ static void *read_on(void *data)
       look(s);
     } else {
       clock_gettime(CLOCK_MONOTONIC, &end);
-      end.tv_nsec += left_ms % 1000 * 1000000;
-      end.tv_sec += left_ms / 1000 + end.tv_nsec / 1000000000;
+      end.tv_nsec += (long)(left_ms % 1000 * 1000000);
+      end.tv_sec += (time_t)(left_ms / 1000) + end.tv_nsec / 1000000000;
       end.tv_nsec %= 1000000000;
       (void)pthread_cond_timedwait(&s->changed, &s->mutex, &end);
     }

@@ -299,8 +299,8 @@ static void *sample(void *data)
       if (w->is_over || left_ms <= 0)
         break;
       clock_gettime(CLOCK_REALTIME, &end);
-      end.tv_nsec += left_ms % 1000 * 1000000;
-      end.tv_sec += left_ms / 1000 + end.tv_nsec / 1000000000;
+      end.tv_nsec += (long)(left_ms % 1000 * 1000000);
+      end.tv_sec += (time_t)(left_ms / 1000) + end.tv_nsec / 1000000000;
       end.tv_nsec %= 1000000000;
       (void)pthread_cond_timedwait(&w->changed, &w->mutex, &end);
     }

@@ -54,7 +54,8 @@ static dibs_status place(hold_backend *b, claim *c, const lock_spec *spec, insta
   e = quorum_entry(q, spec);
   if (e == NULL && q->names_max > 0 && b->counts.names >= q->names_max)
     return DIBS_ERR_LIMIT;
-  if (!timers_reserve(&q->timers, b->counts.waiting + b->counts.holds + 2 * q->record_count + 2))
+  if (!timers_reserve(&q->timers, (size_t)(b->counts.waiting + b->counts.holds) +
+                                    2 * q->record_count + 2))
     return DIBS_ERR_NO_MEMORY;
 
   r = held_by(e, spec);
