@@ -17,7 +17,8 @@ import cffi
 
 # In the order of their includes; the package uses no others.
 HEADERS = ('status', 'version', 'client', 'lock', 'async', 'rwlock', 'semaphore', 'many', 'latch',
-           'barrier', 'rate', 'election', 'data', 'guard', 'map', 'list', 'set', 'log')
+           'barrier', 'rate', 'election', 'data', 'guard', 'map', 'list', 'set', 'log', 'fleet',
+           'metrics', 'names')
 
 # All of them find their receiver by the number in the last argument: dibs/callbacks.py.
 CALLBACKS = """
@@ -33,6 +34,7 @@ extern "Python" bool dibs_py_inspected(const dibs_inspection *, void *);
 extern "Python" bool dibs_py_entry(dibs_bytes, dibs_bytes, void *);
 extern "Python" bool dibs_py_element(uint64_t, dibs_bytes, void *);
 extern "Python" bool dibs_py_member(dibs_bytes, void *);
+extern "Python" bool dibs_py_text(const char *, size_t, void *);
 """
 
 # A Python without a GIL has no stable ABI (yet): there the extension is for that version alone.
@@ -57,7 +59,7 @@ def declarations(header):
     text = re.sub(r'^#(?:.*\\\n)*.*\n', '', text, flags=re.M)
     text = re.sub(r'^static inline [^{]*\{.*?^\}\n', '', text, flags=re.S | re.M)
     text = re.sub(r'\bDIBS_(?:API|MUST_CHECK)\b', '', text)
-    text = re.sub(r'\[(\w+) \+ 1\]', '[...]', text)
+    text = re.sub(r'\[(?:\w+ \+ 1|DIBS_\w+)\]', '[...]', text)
     return '\n'.join(lines) + '\n' + re.sub(r'\n\s*\n+', '\n', text)
 
 

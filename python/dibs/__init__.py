@@ -28,6 +28,8 @@ from dibs.hold import Durability, Hold, Loss
 from dibs.inspection import Holder, Inspection, Party, stripe
 from dibs.latch import Barrier, Latch, Round
 from dibs.lock import Lock
+from dibs.metrics import ClassMetrics, Metrics, Times
+from dibs.names import NameState
 from dibs.options import ClientOptions, Event, LockOptions
 from dibs.rate import Rate, RateLimiter
 from dibs.semaphore import Semaphore
@@ -35,11 +37,11 @@ from dibs.semaphore import Semaphore
 __version__: str = _ffi.string(_lib.dibs_version()).decode()
 
 __all__ = [
-    'ArgumentError', 'AuthError', 'Barrier', 'Broken', 'Busy', 'Campaign', 'Cancelled', 'Client',
-    'ClientOptions', 'Closed', 'ConfigError', 'Denied', 'Durability', 'Election', 'Error', 'Event',
+    'ArgumentError', 'AuthError', 'Barrier', 'Broken', 'Busy', 'Campaign', 'Cancelled', 'ClassMetrics',
+    'Client', 'ClientOptions', 'Closed', 'ConfigError', 'Denied', 'Durability', 'Election', 'Error', 'Event',
     'Expired', 'Fenced', 'Forked', 'Guarded', 'Hold', 'Holder', 'Inspection', 'Latch', 'Leader',
-    'Leadership', 'LimitError', 'List', 'Lock', 'LockOptions', 'Loss', 'Lost', 'Map', 'NoMemory',
+    'Leadership', 'LimitError', 'List', 'Lock', 'LockOptions', 'Loss', 'Lost', 'Map', 'Metrics', 'NameState', 'NoMemory',
     'NoServer', 'NotReplicated', 'NotSet', 'Observer', 'Party', 'ProtocolError', 'Rate',
     'RateLimiter', 'ReadOnly', 'Refused', 'ResourceError', 'Round', 'Semaphore', 'ServerError',
-    'Set', 'Stale', 'TLSError', 'Taken', 'TimedOut', 'Unknown', 'Unreachable', 'Unsupported',
+    'Set', 'Stale', 'TLSError', 'Taken', 'TimedOut', 'Times', 'Unknown', 'Unreachable', 'Unsupported',
     'WouldBlock', 'WouldDeadlock', 'WrongType', 'fence_admits', 'stripe']

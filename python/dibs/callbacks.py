@@ -55,7 +55,8 @@ def _walks(name: str) -> None:
 
 for _name in ('dibs_py_event', 'dibs_py_line', 'dibs_py_over', 'dibs_py_passed', 'dibs_py_leader'):
     _passes_on(_name)
-for _name in ('dibs_py_inspected', 'dibs_py_entry', 'dibs_py_element', 'dibs_py_member'):
+for _name in ('dibs_py_inspected', 'dibs_py_entry', 'dibs_py_element', 'dibs_py_member',
+              'dibs_py_text'):
     _walks(_name)
 
 

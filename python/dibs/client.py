@@ -5,7 +5,7 @@ import logging
 from typing import (
     TYPE_CHECKING, Any, Callable, Dict, List as ListOf, Optional, Sequence, Set as SetOf)
 
-from dibs import callbacks, inspection, log
+from dibs import callbacks, inspection, log, metrics, names
 from dibs._dibs import ffi, lib
 from dibs.call import Name, c_name, c_text, do, get, to_ms
 from dibs.data import List, Map, Set
@@ -15,6 +15,8 @@ from dibs.guard import Guarded
 from dibs.inspection import Inspection
 from dibs.latch import Barrier, Latch
 from dibs.lock import Lock
+from dibs.metrics import Metrics
+from dibs.names import NameState
 from dibs.options import (LOCK, MANY, READ, WRITE, ClientOptions, LockOptions, names_target,
                           open_client)
 from dibs.rate import RateLimiter
@@ -77,8 +79,25 @@ class Opened:
         counters = ffi.new('dibs_stats *')
         counters.size = ffi.sizeof('dibs_stats')
         check(lib.dibs_get_stats(self.handle, counters))
-        names: ListOf[str] = [name for name, _ in ffi.typeof('dibs_stats').fields if name != 'size']
-        return {name: int(getattr(counters, name)) for name in names}
+        fields: ListOf[str] = [name for name, _ in ffi.typeof('dibs_stats').fields]
+        return {name: int(getattr(counters, name)) for name in fields if name != 'size'}
+
+    def metrics(self) -> Metrics:
+        """What it counted since it was opened, by class of names; asks no server."""
+        return metrics.read(self.handle)
+
+    def metrics_text(self, openmetrics: bool = True, end: bool = True) -> str:
+        """The same as a page for Prometheus: OpenMetrics 1.0, or Prometheus' older format. Without
+        `end` the last line, # EOF, is left out, and more may follow on the page."""
+        return metrics.text(self.handle, openmetrics, end)
+
+    def names(self) -> ListOf[NameState]:
+        """The names that it holds, waits for, or keeps lingering; asks no server."""
+        return names.read(self.handle)
+
+    def expire_lingering(self, unused: float = 0) -> int:
+        """Releases the leases that have lingered for `unused` seconds or longer; how many."""
+        return names.expire(self.handle, unused)
 
     def __reduce__(self) -> Any:
         raise TypeError('a client of dibs belongs to its process: open another one there')

@@ -131,6 +131,10 @@ class Held:
         check(lib.dibs_hold_token(self._handle, room, len(room)))
         return text_of(room)
 
+    def downgrade(self) -> None:
+        """Turns a hold for writing into one for reading, with no other writer in between."""
+        check(lib.dibs_downgrade(self._handle))
+
     def detach(self) -> None:
         """Stops renewing without a release: the lease expires, or continues by its token."""
         check(lib.dibs_hold_detach(self._handle))

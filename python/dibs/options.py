@@ -12,13 +12,16 @@ DIALECTS = {'native': lib.DIBS_DIALECT_NATIVE, 'redisson': lib.DIBS_DIALECT_REDI
             'spring': lib.DIBS_DIALECT_SPRING, 'plain': lib.DIBS_DIALECT_PLAIN}
 DEGRADE = {'fail': lib.DIBS_DEGRADE_FAIL, 'wait': lib.DIBS_DEGRADE_WAIT,
            'local': lib.DIBS_DEGRADE_LOCAL}
+HISTORY = {'notable': lib.DIBS_HISTORY_NOTABLE, 'all': lib.DIBS_HISTORY_ALL,
+           'off': lib.DIBS_HISTORY_OFF}
 EVENTS = {lib.DIBS_EVENT_CONNECTED: 'connected', lib.DIBS_EVENT_DISCONNECTED: 'disconnected',
           lib.DIBS_EVENT_LOST: 'lost', lib.DIBS_EVENT_WARNING: 'warning',
           lib.DIBS_EVENT_RECOVERED: 'recovered'}
 TEXTS = ('prefix', 'user', 'password', 'ca_file', 'cert_file', 'key_file', 'server_name', 'note',
          'registry', 'sentinel_user', 'sentinel_password', 'config_file', 'password_file')
-TIMES = ('connect_timeout', 'command_timeout', 'close_timeout', 'renew_every', 'quarantine')
-NUMBERS = ('database', 'names_max')
+TIMES = ('connect_timeout', 'command_timeout', 'close_timeout', 'renew_every', 'quarantine',
+         'local_handover', 'history_over')
+NUMBERS = ('database', 'names_max', 'clock_rate_error_ppm', 'local_handovers_max', 'history_max')
 
 
 class Event(NamedTuple):
@@ -32,7 +35,8 @@ OnEvent = Callable[[Event], None]
 
 class ClientOptions(TypedDict, total=False):
     """The options of a client; times in seconds. `dialect`: native, redisson, spring, plain;
-    `degrade`: fail, wait, local; `database`: overrides that of the URL."""
+    `degrade`: fail, wait, local; `database`: overrides that of the URL; `report`: how often it adds
+    to the totals of the fleet, or 'off'; `history`: notable, all, off."""
     prefix: Optional[str]
     user: Optional[str]
     password: Optional[str]
@@ -55,6 +59,13 @@ class ClientOptions(TypedDict, total=False):
     quarantine: Optional[float]
     database: Optional[int]
     names_max: Optional[int]
+    clock_rate_error_ppm: Optional[int]
+    local_handover: Optional[float]
+    local_handovers_max: Optional[int]
+    report: Union[float, str, None]
+    history: Optional[str]
+    history_max: Optional[int]
+    history_over: Optional[float]
     on_event: Optional[OnEvent]
 
 
@@ -88,6 +99,8 @@ def open_client(url: Optional[str], flags: int, given: Dict[str, Any]) -> Tuple[
     options.size, options.flags = ffi.sizeof('dibs_options'), flags
     options.dialect = one_of('dialect', DIALECTS, given.get('dialect'))
     options.degrade = one_of('degrade', DEGRADE, given.get('degrade'))
+    options.history = one_of('history', HISTORY, given.get('history'))
+    options.report_ms = _report_ms(given.get('report'))
     number, receive = 0, given.get('on_event')
     if receive is not None:
         number = callbacks.add(lambda event: receive(
@@ -168,6 +181,14 @@ class LockCall:
         if owner is not None:
             options.owner, options.owner_size = owner, len(owner)
         return options
+
+
+def _report_ms(report: Union[float, str, None]) -> int:
+    if report == 'off':
+        return int(lib.DIBS_REPORT_OFF)
+    if isinstance(report, str):
+        raise ValueError("dibs: report is a number of seconds or 'off', not %r" % report)
+    return to_ms(report)
 
 
 def _linger_ms(linger: Union[float, str, None]) -> int:

@@ -12,7 +12,7 @@ import pytest
 import dibs
 import dibs.aio
 from dibs import errors
-from dibs._dibs import lib
+from dibs._dibs import ffi, lib
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..')
 
@@ -31,7 +31,7 @@ RQ = next(program for program in PROGRAMS.values() if 'rebuild_report' in progra
 
 def play(program, server, *path):
     done = subprocess.run(
-        [sys.executable, '-W', 'error', '-c', program], timeout=28, text=True,
+        [sys.executable, '-W', 'error', '-c', program], timeout=100, text=True,
         env=dict(os.environ, DIBS_URL=server.url, PYTHONPATH=os.pathsep.join(
             [*path, os.environ.get('PYTHONPATH', '')])),
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -45,6 +45,7 @@ def needs(*modules):
             pytest.skip('%s is not installed' % module)
 
 
+@pytest.mark.limit(110)
 @pytest.mark.parametrize('name', PROGRAMS)
 def test_a_program_of_the_pages_runs(server, name):
     program = PROGRAMS[name]
@@ -54,6 +55,7 @@ def test_a_program_of_the_pages_runs(server, name):
     assert play(program, server) or 'fastapi' in program
 
 
+@pytest.mark.limit(110)
 def test_an_application_of_fastapi_sells_the_last_lamp_once(server):
     needs('fastapi', 'httpx')
     program = FASTAPI + '''
@@ -70,6 +72,7 @@ asyncio.run(main())
     assert play(program, server) == "[200, 409] {'lamp': 0} 1\n"
 
 
+@pytest.mark.limit(110)
 def test_workers_of_rq_run_a_job_once_at_a_time(server, client, tmp_path):
     needs('rq', 'redis')
     (tmp_path / 'jobs.py').write_text(RQ)
@@ -95,6 +98,55 @@ def test_each_status_has_an_exception():
     assert {kind.__name__ for kind in errors.BY_STATUS.values()} <= set(dibs.__all__)
 
 
+# Public functions that the package does not call, by the reason.
+NOT_NEEDED = {
+    'names are text or bytes without a zero byte': re.compile('dibs_.*_bytes'),
+    'a wait is cancelled by Ctrl-C, or with its task, through its request':
+        re.compile('dibs_cancel|dibs_canceller_(new|free)'),
+    'the same call under another name':
+        re.compile('dibs_(open|resign|list_names)'),
+    'descriptors of one hold or observer: on_lost, hold.lost and callbacks are there instead':
+        re.compile('dibs_hold_fd|dibs_observer_(fd|next)'),
+    'the private server and deployments for tests: dibs local, dibs sandbox':
+        re.compile('dibs_local_.*|dibs_sandbox_.*|dibs_is_private'),
+    'for administrators: dibs acl, dibs doctor': re.compile(
+        'dibs_acl_line|dibs_examine|dibs_function_library'),
+    'totals of all clients: dibs metrics, dibs top, dibs history':
+        re.compile('dibs_fleet_(read|free|change)|dibs_history_.*'),
+    'what was set, and what exceptions have already':
+        re.compile('dibs_call_timeout|dibs_full_url|dibs_status_name|dibs_last_errors')}
+
+
+def package_text():
+    folder = os.path.dirname(dibs.__file__)
+    found = [os.path.join(place, file) for place, _, files in os.walk(folder) for file in files
+             if file.endswith('.py')]
+    return ''.join(open(path, encoding='utf-8').read() for path in found)
+
+
+def test_each_public_function_is_called_or_has_a_reason():
+    with open(os.path.join(ROOT, 'test/abi/symbols.txt'), encoding='utf-8') as list_of_all:
+        public = set(re.findall(r'^dibs_\w+', list_of_all.read(), re.M))
+    called = set(re.findall(r'\b_?lib\.(dibs_\w+)', package_text())) & public
+    without = {name: [why for why, names in NOT_NEEDED.items() if names.fullmatch(name)]
+               for name in public - called}
+    assert len(public) > 150 and [n for n, why in without.items() if len(why) != 1] == []
+    for why, names in NOT_NEEDED.items():
+        assert any(names.fullmatch(name) for name in without), why
+
+
+def fields(struct, *without):
+    return {re.sub('_ms$', '', name) for name, _ in ffi.typeof(struct).fields} - {
+        'size', 'flags', *without}
+
+
+def test_each_option_of_the_library_can_be_set():
+    assert fields('dibs_options', 'allocator', 'on_event_data', 'on_event_free') == \
+        set(dibs.ClientOptions.__annotations__)
+    assert fields('dibs_lock_options', 'owner', 'owner_size', 'cancel', 'on_lost_data',
+                  'on_lost_free') <= set(dibs.LockOptions.__annotations__)
+
+
 def test_the_asyncio_client_has_the_calls_of_the_blocking_one():
     for plain, looped in ((dibs.Client, dibs.aio.Client), (dibs.Lock, dibs.aio.Lock),
                           (dibs.Hold, dibs.aio.Hold), (dibs.Semaphore, dibs.aio.Semaphore),
@@ -116,7 +168,7 @@ def test_each_public_name_has_a_docstring():
                     assert value.__doc__, '%s.%s' % (name, part)
 
 
-@pytest.mark.limit(120)
+@pytest.mark.limit(400)
 @pytest.mark.parametrize('checker', ['mypy', 'pyright'])
 def test_the_types_are_right(checker, tmp_path):
     needs(checker)

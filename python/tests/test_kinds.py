@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """test_kinds.py - every synchronizer of the blocking client, on a real server."""
 import logging
+import pickle
 import threading
 
 import pytest
 
 import dibs
+import dibs.errors
 import harness
 
 
@@ -283,6 +285,73 @@ def test_lines_of_a_client_go_to_a_logger(server, name, caplog):
     assert len(granted) == 1 and granted[0].levelno == logging.DEBUG
     assert granted[0].dibs_fields['name'] == name and int(granted[0].dibs_fields['fence']) > 0
     assert 'event=granted name=%s ' % name in granted[0].getMessage()
+
+
+def test_a_client_counts_what_it_did(server, name):
+    with dibs.Client(server.url) as client, dibs.Client(server.url) as other:
+        assert client.metrics().classes == [] and client.metrics().lease_slack is None
+        with client.lock('counted:' + name):
+            with pytest.raises(dibs.Busy):
+                other.lock('counted:' + name).try_acquire()
+            held = client.metrics().classes[0]
+            assert (held.class_name, held.kind, held.holding) == ('counted', 'mutex', 1)
+        found = client.metrics()
+        waits, holds = found.classes[0].waits, found.classes[0].holds
+        assert (waits['granted'].number, waits['busy'].number, holds['released'].number) == (1, 0, 1)
+        assert sum(count for _, count in holds['released'].at_most) == 1
+        assert holds['released'].seconds > 0 and holds['released'].at_most[-1][0] == float('inf')
+        assert found.commands > 1 and found.round_trips.number > 1 and found.reconnects == 0
+        assert other.metrics().classes[0].waits['busy'].number == 1
+        text = client.metrics_text()
+        assert 'class="counted"' in text and text.endswith('# EOF\n')
+        assert not client.metrics_text(end=False).endswith('# EOF\n')
+        assert '# EOF' not in client.metrics_text(openmetrics=False)
+
+
+def test_a_client_lists_its_names_and_lets_lingering_ones_go(client, other, server, name):
+    with dibs.Client(server.url) as own:
+        assert own.names() == []
+        with own.lock(name, linger=60) as hold:
+            found, = own.names()
+            assert (found.name, found.kind, found.state) == (name.encode(), 'mutex', 'held')
+            assert found.fence == hold.fence and found.valid_for > 0
+        assert [found.state for found in own.names()] == ['lingering']
+        assert own.expire_lingering(3600) == 0 and own.expire_lingering() == 1
+        harness.until(lambda: own.names() == [], 'the server has confirmed it')
+
+
+def test_a_writer_becomes_a_reader(client, other, name):
+    with client.write_lock(name) as hold:
+        with pytest.raises(dibs.Busy):
+            other.read_lock(name).try_acquire()
+        hold.downgrade()
+        other.read_lock(name, wait=10).acquire().release()
+        with pytest.raises(dibs.Busy):
+            other.write_lock(name).try_acquire()
+    with client.lock(name + '.l') as hold:
+        with pytest.raises(dibs.ArgumentError):
+            hold.downgrade()
+
+
+def test_every_option_of_a_client_reaches_the_library(server, client, name):
+    with dibs.Client(server.url, report='off', history='all', history_max=100, history_over=0.5,
+                     clock_rate_error_ppm=20000, local_handover=0.01, local_handovers_max=-1) as own:
+        with own.lock(name):
+            pass
+    for option, value in (('report', 'never'), ('history', 'some')):
+        with pytest.raises(ValueError, match="off"):
+            dibs.Client(server.url, **{option: value})
+    for option, value in (('report', 0.5), ('history_max', -1), ('clock_rate_error_ppm', -1)):
+        with pytest.raises(dibs.ArgumentError):
+            dibs.Client(server.url, **{option: value})
+
+
+def test_exceptions_of_all_kinds_can_be_pickled():
+    for kind in dibs.errors.BY_STATUS.values():
+        error = kind('text', 7, 'server')
+        copy = pickle.loads(pickle.dumps(error))
+        assert (type(copy), str(copy), copy.text, copy.status, copy.server) == (
+            kind, 'text (server)', 'text', 7, 'server')
 
 
 def test_an_error_has_text_server_and_hint(tmp_path):

@@ -306,7 +306,7 @@ IMPORTS = (('test_lock.py', (('from redis import lock as', 'from dibs.redis_py i
                ('from redis.asyncio.lock import', 'from dibs.redis_py.aio import'))))
 
 
-@pytest.mark.limit(150)
+@pytest.mark.limit(400)
 def test_the_lock_tests_of_redis_py_pass_but_for_their_import(tmp_path):
     source = os.environ.get('DIBS_TEST_REDIS_PY')
     if not source:
@@ -327,7 +327,7 @@ def test_the_lock_tests_of_redis_py_pass_but_for_their_import(tmp_path):
         done = subprocess.run(
             [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', '--redis-url',
              'redis://127.0.0.1:%d/0' % port, *['tests/' + file for file, _ in IMPORTS]],
-            cwd=tmp_path, timeout=140, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            cwd=tmp_path, timeout=380, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     finally:
         server.stop()
     passed = re.search(r'^(\d+) passed, ', done.stdout, re.M)
