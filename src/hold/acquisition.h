@@ -36,8 +36,8 @@ uint64_t waiter_id(const acquisition *a);          /* of the first, which must b
 instant waiter_since(const acquisition *a);        /* when it asked */
 instant waiters_limit(const acquisition *a);       /* when the last gives up; 0: none waits */
 void waiter_report(acquisition *a, lock_event_kind kind);
-/* Before waiter_fail(): the client that has it, and the end of its lease, as in lock_event. */
-void waiter_met(acquisition *a, uint64_t rival, instant free_at);
+/* Before waiter_fail(): the lease that refuses it, and when that ended, as in lock_event. */
+void waiter_met(acquisition *a, const watched_lease *watched, instant free_at);
 /* The same: its time was too short to know about the server. */
 void waiter_was_short(acquisition *a);
 void waiter_fail(acquisition *a, dibs_status status, const char *words);

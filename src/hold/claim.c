@@ -61,6 +61,7 @@ claim *claim_make(hold_front *f, hold_backend *b, const lock_spec *spec, instant
   c->spec = *spec;
   c->spec.name = NULL;
   c->spec.names = NULL;
+  c->spec.watched = NULL;
   c->spec.name_size = c->spec.name_count = 0;
   c->spec.note = c->note = note;
   if (spec->owner_size > 0)
@@ -158,9 +159,9 @@ void waiter_fail(acquisition *a, dibs_status status, const char *words)
   claim_fail(a->waiting, status, words);
 }
 
-void waiter_met(acquisition *a, uint64_t rival, instant free_at)
+void waiter_met(acquisition *a, const watched_lease *watched, instant free_at)
 {
-  a->waiting->rival = rival;
+  a->waiting->watched = *watched;
   a->waiting->free_at = free_at;
 }
 
@@ -454,7 +455,7 @@ bool hold_next_event(hold_front *f, lock_event *ret)
   *ret = (lock_event){ .kind = take_first(c), .context = c->spec.context, .id = c->id,
                        .fence = c->fence, .units = c->units, .depth = c->depth,
                        .status = c->status, .was_short = c->was_short,
-                       .rival = c->rival, .free_at = c->free_at, .words = f->reported_words,
+                       .watched = c->watched, .free_at = c->free_at, .words = f->reported_words,
                        .acknowledged = c->acknowledged,
                        .replicas_wanted = c->replicas_wanted, .has_fsync = c->has_fsync };
   if (c->of != NULL)

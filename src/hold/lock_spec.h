@@ -11,6 +11,14 @@
 
 #define LINGER_AUTO ((span){ -1 })    /* by the reuse history */
 
+/* The other holder that an ask waits for, and since when it has not been renewed. */
+typedef struct watched_lease {
+  lease_id lease;                /* token 0: none is known */
+  uint64_t renewals;
+  instant since;
+  span length;
+} watched_lease;
+
 /* All texts are borrowed for the call that gets the spec. */
 typedef struct lock_spec {
   void *context;                             /* identifies the request, then the hold, in every
@@ -34,6 +42,7 @@ typedef struct lock_spec {
   span replicas_wait;
   bool wants_fsync, reports_replicas;
   uint64_t min_token;                        /* the new token is above it; 0: none */
+  const watched_lease *watched;              /* by an earlier try; borrowed as texts are; or NULL */
 } lock_spec;
 
 static inline bool spec_is_many(const lock_spec *spec)

@@ -3,9 +3,6 @@
 #include "lock/table.h"
 
 #include <assert.h>
-#include <string.h>
-
-#include "base/hash.h"
 
 #define POLL_MAX SPAN_MS(30000)
 #define HEAD_POLL_MAX SPAN_MS(1000)
@@ -276,15 +273,6 @@ static bool ask_outlasts(lease *l, const acquire_answer *a, instant sent_at, ins
   return true;
 }
 
-/* 0: not known. Of several holders the answer names the one that ends first. */
-static uint64_t rival_of(const lease *l, const acquire_answer *a)
-{
-  if (!l->table->protocol.dialect->traits.hands_over || a->lease.token == 0 ||
-      lease_id_is_quarantine(&a->lease))
-    return 0;
-  return fnv1a(FNV1A_START, a->lease.client, strlen(a->lease.client)) | 1;
-}
-
 /* A lease that is over for longer is in doubt: a try has no time to watch it. */
 static void fail_busy(lease *l, const acquire_answer *a, instant now)
 {
@@ -301,7 +289,8 @@ static void fail_busy(lease *l, const acquire_answer *a, instant now)
     text_add_int(&why, a->lease_ms);
     text_add(&why, " ms");
   }
-  waiter_met(&l->claims, rival_of(l, a), free_from(l, a, now));
+  if (l->table->protocol.dialect->traits.hands_over && !lease_id_is_quarantine(&a->lease))
+    waiter_met(&l->claims, &l->ask.watched, free_from(l, a, now));
   waiter_fail(&l->claims, DIBS_BUSY, words);
 }
 

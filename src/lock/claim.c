@@ -95,6 +95,8 @@ static dibs_status place(hold_backend *b, claim *c, const lock_spec *spec, insta
   if (l == NULL)
     return DIBS_ERR_NO_MEMORY;
   wait_report_claim(t, c);
+  if (spec->watched != NULL && spec->watched->lease.token != 0)
+    l->ask.watched = *spec->watched;
   claim_place(l, c, spec_is_mutex(spec) ? spec->kind : l->lock_kind, now);
   wait_report_waits(t, c, now);
   return DIBS_OK;

@@ -9,14 +9,6 @@
 
 typedef struct lease lease;
 
-/* The other holder that an ask waits for, and since when it has not been renewed. */
-typedef struct watched_lease {
-  lease_id lease;                /* token 0: none is known */
-  uint64_t renewals;
-  instant since;
-  span length;
-} watched_lease;
-
 /* One attempt to get the lease. ask_begin() begins it. */
 typedef struct lease_ask {
   uint64_t number;               /* K */

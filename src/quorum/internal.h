@@ -46,8 +46,8 @@ typedef struct member_lease {
   instant valid_until, asked_at;
   dibs_status why;               /* FAULTY, LEFT */
   bool was_short;                /* FAULTY: as in lock_event */
-  uint64_t rival;                /* BUSY: these two as in lock_event */
-  instant free_at;
+  watched_lease watched;         /* the last lease of another client that refused a try */
+  instant free_at;               /* BUSY: as in lock_event */
 } member_lease;
 
 typedef enum record_state {

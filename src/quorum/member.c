@@ -64,7 +64,7 @@ void member_cast(member_lease *m, bool is_try, uint64_t token, instant now)
   lock_spec w = { .context = m, .kind = r->kind, .reads = r->reads, .name = r->entry->bytes + 1,
                   .name_size = r->entry->size - 1, .units = 1, .is_try = is_try,
                   .is_fixed = r->is_fixed, .no_reentry = true, .ttl = r->ttl,
-                  .note = r->note, .min_token = token > 0 ? token - 1 : 0 };
+                  .note = r->note, .min_token = token > 0 ? token - 1 : 0, .watched = &m->watched };
   dibs_status status;
 
   w.give_up_at = wish != NULL ? wish->give_up_at : INSTANT_NEVER;
@@ -129,6 +129,7 @@ static void granted(member_lease *m, const lock_event *e, instant now)
   if (!m->waits)
     round_answered(m, now);
   m->state = MEMBER_GRANTED;
+  m->watched.lease.token = 0;
   m->waits = m->is_held_back = false;
   m->token = e->token;
   m->valid_until = e->valid_until;
@@ -168,7 +169,7 @@ static void failed(member_lease *m, const lock_event *e, instant now)
   m->id = 0;
   if (e->status == DIBS_BUSY) {
     m->state = MEMBER_BUSY;
-    m->rival = e->rival;
+    m->watched = e->watched;
     m->free_at = e->free_at;
     round_answered(m, now);
   } else {

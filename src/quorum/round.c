@@ -5,6 +5,8 @@
  * the servers, the time limit for that. */
 #include "quorum/internal.h"
 
+#include <string.h>
+
 #define PATIENCE_MIN SPAN_MS(50)
 #define PACE_FIRST SPAN_MS(50)      /* before any reply */
 #define AHEAD_MAX SPAN_MS(1000)
@@ -167,6 +169,12 @@ typedef struct rivals {
   size_t all;
 } rivals;
 
+static bool is_rival(const member_lease *m, const member_lease *other)
+{
+  return other->state == MEMBER_BUSY && other->watched.lease.token != 0 &&
+         strcmp(m->watched.lease.client, other->watched.lease.client) == 0;
+}
+
 static rivals count_rivals(const quorum_record *r)
 {
   rivals found = { .most = 0 };
@@ -178,9 +186,9 @@ static rivals count_rivals(const quorum_record *r)
     if (m->state != MEMBER_BUSY || m->is_held_back)
       continue;
     found.all++;
-    found.unnamed += m->rival == 0;
-    for (size_t j = 0; m->rival != 0 && j < r->quorum->count; j++)
-      same += r->members[j].state == MEMBER_BUSY && r->members[j].rival == m->rival;
+    found.unnamed += m->watched.lease.token == 0;
+    for (size_t j = 0; m->watched.lease.token != 0 && j < r->quorum->count; j++)
+      same += is_rival(m, &r->members[j]);
     found.most = same > found.most ? same : found.most;
   }
   return found;

@@ -712,6 +712,50 @@ static void a_queue_server_that_a_dead_client_has_delays_nobody_for_its_lease(vo
   over(s);
 }
 
+/* The servers' clocks differ from those of the clients, so that no deadline counts: what ended is
+ * watched for its whole length, at each server. */
+static void a_dead_holder_is_followed_though_clocks_disagree(void **state)
+{
+  site *s = site_of(3, 2);
+  told a, b;
+
+  (void)state;
+  for (size_t i = 0; i < 3; i++)
+    s->skew_us[i] = 1000000;
+  hold(s, 0, &a);
+  claim_of(s, 1, &b, false);
+  site_run_for(s, SPAN_MS(500));
+  for (size_t i = 0; i < 3; i++)
+    s->clients[0].is_cut[i] = true;
+  (void)await(s, &b.granted, SPAN_MS(15000));
+  over(s);
+}
+
+/* Dead clients left a lease in doubt at one server: a hold takes that one in time, so that it
+ * outlives the next server. */
+static void a_hold_takes_what_the_dead_left_in_doubt(void **state)
+{
+  site *s = site_of(3, 2);
+  size_t queue_server = site_queue_server(s, "x"), in_doubt = (queue_server + 1) % 3;
+  told a, b;
+
+  (void)state;
+  for (size_t i = 0; i < 3; i++) {
+    s->skew_us[i] = 1000000;
+    s->clients[0].is_cut[i] = i != in_doubt;
+  }
+  claim_of(s, 0, &a, true);
+  site_run_for(s, SPAN_MS(20));
+  s->clients[0].is_cut[in_doubt] = true;
+  assert_int_equal(held_at(s), 1);
+  hold(s, 1, &b);
+  site_run_for(s, (span){ 3 * TTL.ns });
+  s->is_mute[queue_server] = true;
+  site_run_for(s, (span){ 3 * TTL.ns });
+  assert_int_equal(b.lost, 0);
+  over(s);
+}
+
 static void who_gives_up_is_told_so_in_time(void **state)
 {
   site *s = site_of(3, 2);
@@ -1065,6 +1109,8 @@ int main(void)
     cmocka_unit_test(the_queue_server_may_fall_silent_under_those_who_wait),
     cmocka_unit_test(a_queue_server_in_quarantine_delays_no_waiter),
     cmocka_unit_test(a_queue_server_that_a_dead_client_has_delays_nobody_for_its_lease),
+    cmocka_unit_test(a_dead_holder_is_followed_though_clocks_disagree),
+    cmocka_unit_test(a_hold_takes_what_the_dead_left_in_doubt),
     cmocka_unit_test(who_gives_up_is_told_so_in_time),
     cmocka_unit_test(a_cancel_in_any_phase_leaves_nothing),
     cmocka_unit_test(a_hold_is_renewed_and_outlives_a_minority),
