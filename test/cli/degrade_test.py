@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`dibs run --degrade local`: a lock of this machine while no server answers, and leases that were
+granted before."""
+from harness import *  # noqa
+
+LOCAL = ('--degrade', 'local', '--connect-timeout', '300ms')
+
+
+class _Outage:
+    """Servers that have gone, and a directory for the locks of this machine."""
+
+    def __init__(self):
+        self.directory = tempfile.mkdtemp(prefix='dibs-cli-degrade-')
+        self.server = Server()
+        self.env = {'DIBS_URL': self.server.url, 'DIBS_LOCAL_DIR': self.directory}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.server.stop()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def run(self, *words):
+        return dibs('run', *LOCAL, *words, env=self.env)
+
+
+def a_nested_run_gives_78_without_a_server_too():
+    with _Outage() as outage:
+        outage.server.process.kill()
+        for outer, inner in (('nest', 'nest'), ('nest', '{nest}')):
+            done = outage.run(outer, '--', DIBS, 'run', '-w', '10', inner, '--', 'echo', 'no')
+            equal((done.code, done.out), (78, ''), done)
+            contains(done.err, 'wait for itself')
+        for more in ('--prefix', 'other'), ('--db', '1'):
+            done = outage.run('nest', '--', DIBS, 'run', '-w', '10', *more, 'nest', '--',
+                              'echo', 'yes')
+            equal((done.code, done.out), (0, 'yes\n'), done)
+        done = outage.run('nest', '--', DIBS, 'run', '-w', '10', 'egg', '--', 'echo', 'yes')
+        equal((done.code, done.out), (0, 'yes\n'), done)
+
+
+def it_does_so_inside_the_lease_of_a_server_that_has_gone():
+    with _Outage() as outage:
+        done = outage.run('-t', '60s', 'nest', '--', 'sh', '-c',
+                          'kill -9 %d; exec "$DIBS" run -w 10 nest -- echo no' % outage.server.pid)
+        equal((done.code, done.out), (78, ''), done)
+        contains(done.err, 'wait for itself')
+
+
+tests(dict(globals()))
