@@ -10,6 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "live.h"
@@ -74,6 +76,59 @@ static dibs_durability_kind kind_of(const dibs_hold *hold)
 
   assert_int_equal(dibs_hold_durability(hold, &d), DIBS_OK);
   return d.kind;
+}
+
+/* ---- processes that fork ---- */
+
+/* A process takes `name`, forks a child that goes on, and dies. Returns that child. */
+static pid_t die_behind_a_child(const char *name)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, 5000);
+  int ends[2], how = 0;
+  dibs_hold *hold = NULL;
+  pid_t holder, child = 0;
+
+  assert_int_equal(pipe(ends), 0);
+  holder = fork();
+  if (holder == 0) {
+    if (dibs_lock(open_local(test_server_url(live_server)), name, &o, &hold) != DIBS_OK)
+      _exit(1);
+    child = fork();
+    if (child != 0)
+      _exit(write(ends[1], &child, sizeof(child)) != (ssize_t)sizeof(child));
+    (void)alarm(60);                       /* if the test fails before it ends this child */
+    for (;;)
+      (void)pause();
+  }
+  assert_true(holder > 0);
+  assert_int_equal(promise_waitpid(holder, &how, 0), holder);
+  assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 0);
+  assert_int_equal(read(ends[0], &child, sizeof(child)), (ssize_t)sizeof(child));
+  (void)close(ends[0]);
+  (void)close(ends[1]);
+  return child;
+}
+
+static void a_child_keeps_nothing_of_a_holder_that_has_died(void **state)
+{
+#ifdef __SANITIZE_THREAD__
+  (void)state;               /* it loses count of threads that are made behind a fork */
+  return;
+#endif
+  dibs_status of_lease, of_lock;
+  pid_t children[2];
+
+  (void)state;
+  children[0] = die_behind_a_child("x");
+  test_server_kill9(live_server);
+  of_lease = live_try(b, "x");
+  children[1] = die_behind_a_child("y");
+  of_lock = live_try(b, "y");
+  for (int i = 0; i < 2; i++)
+    (void)kill(children[i], SIGKILL);
+  test_server_restart(live_server, false);
+  assert_int_equal(of_lease, DIBS_OK);
+  assert_int_equal(of_lock, DIBS_OK);
 }
 
 /* ---- which lock it is ---- */
@@ -285,6 +340,7 @@ int main(void)
     TEST(its_owner_enters_it_again),
     TEST(it_keeps_out_leases_until_its_release),
     TEST(or_for_a_ttl_after_its_loss),
+    TEST(a_child_keeps_nothing_of_a_holder_that_has_died),
     TEST(it_is_the_key_in_the_database),
     TEST(the_servers_are_asked_for_the_name_of_the_call),
   };
