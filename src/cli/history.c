@@ -67,7 +67,8 @@ static void print_entry(const dibs_history_entry *e)
   span_text(e->waited_us, waited);
   span_text(e->held_us, held);
   printf("%s  %-9s  %8s  %8s  %-9s  %s  %s (pid %" PRId64 " \"%s\")%s%s\n", at, e->end, waited,
-         e->fence != 0 ? held : "-", mode_text(e), printable(e->name, name, sizeof(name)),
+         e->fence != 0 ? held : "-", mode_text(e),
+         printable_bytes(e->name, e->name_size, name, sizeof(name)),
          printable(e->host, host, sizeof(host)), e->pid,
          printable(e->program, program, sizeof(program)), e->note[0] != '\0' ? "  " : "",
          printable(e->note, note, sizeof(note)));
@@ -78,7 +79,7 @@ static void print_json(const dibs_history_entry *e)
   json_t *object = json_object();
 
   json_object_set_new(object, "v", json_integer(1));
-  json_object_set_new(object, "name", json_text(e->name));
+  json_set_name(object, e->name, e->name_size);
   json_object_set_new(object, "class", json_text(e->class_name));
   json_object_set_new(object, "kind", json_string(mode_text(e)));
   json_object_set_new(object, "end", json_text(e->end));

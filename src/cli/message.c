@@ -14,6 +14,7 @@
 #include "cli/bounded_write.h"
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "watch/watch.h"
 
 #define LINE_SIZE 1200
 #define TEXT_SIZE (LINE_SIZE - 16)   /* of a message without what stands before it */
@@ -254,61 +255,29 @@ int say_usage(const char *subcommand, const char *format, ...)
 
 /* ---- text from elsewhere ---- */
 
-/* Length of the UTF-8 character at `at` if it is whole and harmless on a terminal; 0. */
-static size_t harmless_size(const unsigned char *at)
+const char *printable_bytes(const char *bytes, size_t size, char *ret_text, size_t ret_size)
 {
-  unsigned code;
-  size_t more;
+  size_t used = 0;
 
-  if (at[0] < 0x80)
-    return at[0] >= 0x20 && at[0] != 0x7f ? 1 : 0;
-  if (at[0] >= 0xc2 && at[0] <= 0xdf)
-    code = at[0] & 0x1fu, more = 1;
-  else if (at[0] >= 0xe0 && at[0] <= 0xef)
-    code = at[0] & 0x0fu, more = 2;
-  else if (at[0] >= 0xf0 && at[0] <= 0xf4)
-    code = at[0] & 0x07u, more = 3;
-  else
-    return 0;
+  for (size_t at = 0; at < size;) {
+    size_t one = watch_character(bytes + at, size - at), width = one == 0 ? 4 : one;
 
-  for (size_t i = 1; i <= more; i++) {
-    if ((at[i] & 0xc0) != 0x80)
-      return 0;
-    code = code << 6 | (at[i] & 0x3fu);
+    if (used + width >= ret_size)
+      break;
+    if (one == 0)
+      snprintf(ret_text + used, 5, "\\x%02x", (unsigned)(unsigned char)bytes[at++]);
+    else
+      memcpy(ret_text + used, bytes + at, one);
+    used += width;
+    at += one;
   }
-  if ((more == 2 && code < 0x800) || (more == 3 && code < 0x10000) || code > 0x10ffff)
-    return 0;
-  if (code < 0xa0 || (code >= 0xd800 && code <= 0xdfff))
-    return 0;
-  /* Marks that change the direction of what follows could dress up one name as
-   * another. */
-  if (code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
-      (code >= 0x2066 && code <= 0x2069))
-    return 0;
-  return more + 1;
+  ret_text[used] = '\0';
+  return ret_text;
 }
 
 const char *printable(const char *text, char *ret_text, size_t ret_size)
 {
-  const unsigned char *at = (const unsigned char *)text;
-  size_t used = 0;
-
-  while (*at != '\0') {
-    size_t size = harmless_size(at);
-
-    if (used + (size == 0 ? 1 : size) >= ret_size)
-      break;
-    if (size == 0) {
-      ret_text[used++] = '?';
-      at++;
-    } else {
-      memcpy(ret_text + used, at, size);
-      used += size;
-      at += size;
-    }
-  }
-  ret_text[used] = '\0';
-  return ret_text;
+  return printable_bytes(text, strlen(text), ret_text, ret_size);
 }
 
 size_t printable_cut(const char *text, size_t columns)

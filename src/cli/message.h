@@ -53,9 +53,11 @@ int say_usage(const char *subcommand, const char *format, ...)
 void live_show(const char *const *lines, size_t count);
 void live_clear(void);
 
-/* What terminals may get of a text that came from elsewhere: control characters, broken
- * UTF-8 and direction marks become '?'. Cuts to ret_size. Returns ret_text. */
+/* What terminals may get of a text that came from elsewhere: control characters, broken UTF-8, and
+ * marks of direction or without width become \xHH, so that two names do not look the same. Cuts to
+ * ret_size. Returns ret_text. */
 const char *printable(const char *text, char *ret_text, size_t ret_size);
+const char *printable_bytes(const char *bytes, size_t size, char *ret_text, size_t ret_size);
 
 /* The width of the terminal `fd`, 80 where that is not known; 0: not a terminal. */
 size_t terminal_columns_of(int fd);

@@ -52,7 +52,7 @@ static void fill_row(status_row *row, const dibs_inspection *i)
   const dibs_holder *first = show_holder_at(i, 0);
 
   memset(row, 0, sizeof(*row));
-  printable(i->name, row->name, sizeof(row->name));
+  printable_bytes(i->name, i->name_size, row->name, sizeof(row->name));
   row->kind = show_kind(i->kind);
   show_state(i, row->state, sizeof(row->state));
   show_waiting(i, row->waiting_text, sizeof(row->waiting_text));

@@ -67,7 +67,7 @@ static void print_inspection(const dibs_inspection *i)
   size_t count = show_holder_count(i);
 
   show_state(i, state, sizeof(state));
-  printf("%s  %s%s%s\n", printable(i->name, name, sizeof(name)),
+  printf("%s  %s%s%s\n", printable_bytes(i->name, i->name_size, name, sizeof(name)),
          i->kind == DIBS_KIND_MUTEX ? "" : show_kind(i->kind),
          i->kind == DIBS_KIND_MUTEX ? "" : ", ", state);
   for (size_t n = 0; n < count; n++)

@@ -54,9 +54,9 @@ void watch_text_free(watch_text *t)
   *t = (watch_text){ 0 };
 }
 
-/* The length of the UTF-8 character at `s`; 0: none, or one that is not printed. */
-static size_t character(const unsigned char *s, size_t left)
+size_t watch_character(const char *text, size_t left)
 {
+  const unsigned char *s = (const unsigned char *)text;
   uint32_t code = s[0];
   size_t size = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 :
                 s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
@@ -82,13 +82,11 @@ static size_t character(const unsigned char *s, size_t left)
 
 void watch_add_safe(watch_text *t, const char *name, size_t size)
 {
-  const unsigned char *s = (const unsigned char *)name;
-
   for (size_t at = 0; at < size;) {
-    size_t one = character(s + at, size - at);
+    size_t one = watch_character(name + at, size - at);
 
     if (one == 0)
-      watch_add(t, "\\x%02x", s[at++]);
+      watch_add(t, "\\x%02x", (unsigned)(unsigned char)name[at++]);
     else
       watch_add_bytes(t, name + at, one);
     at += one;

@@ -93,6 +93,10 @@ void watch_add(watch_text *t, const char *format, ...) __attribute__((format(pri
 void watch_add_bytes(watch_text *t, const char *bytes, size_t size);
 void watch_text_free(watch_text *t);
 
+/* The length of the UTF-8 character at `text`, of which at least one byte is left; 0: none, or a
+ * control, a direction mark or one without width, with which two names would look the same. */
+size_t watch_character(const char *text, size_t left);
+
 /* `name` as printable UTF-8 for a label: controls, direction marks and bytes that are no UTF-8
  * become \xHH. */
 void watch_add_safe(watch_text *t, const char *name, size_t size);

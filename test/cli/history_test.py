@@ -51,7 +51,20 @@ def what_people_see_has_no_control_character():
     equal(done.code, 0, done)
     lacks(done.out, '\x1b')
     equal(len(done.out.splitlines()), 2, done)
+    contains(done.out, 'odd:\\x0a\\x1b[31m"x"')
+    contains(done.out, 'a\\x0ab')
     equal([e['name'] for e in _history('odd:*')], [name])
+
+
+def no_byte_of_a_name_is_lost():
+    subprocess.run([DIBS, 'run', b'bytes:\xff', '--', 'true'],
+                   env=environment(DIBS_URL=_url(history='all')), check=True)
+    subprocess.run([DIBS, 'run', b'bytes:\xfe', '--', 'true'],
+                   env=environment(DIBS_URL=_url(history='all')), check=True)
+    out = dibs('history', 'bytes:*').out
+    contains(out, 'bytes:\\xff')
+    contains(out, 'bytes:\\xfe')
+    equal([e['name_hex'] for e in _history('bytes:*')], [b'bytes:\xff'.hex(), b'bytes:\xfe'.hex()])
 
 
 def options_out_of_range_are_refused():

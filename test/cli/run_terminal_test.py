@@ -351,7 +351,7 @@ def names_cannot_send_control_characters_to_the_terminal():
     other = holder(name)
     terminal = Terminal(DIBS, 'run', name, '--', 'true')
     before = terminal.expect('Ctrl-C gives up')
-    contains(before, 'evil?]0;title?')
+    contains(before, 'evil\\x1b]0;title\\x07')
     terminal.kill()
     end_holder(other)
 

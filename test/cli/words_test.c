@@ -155,11 +155,15 @@ static void only_harmless_bytes_go_to_a_terminal(void **state)
   (void)state;
   assert_string_equal(printable("plain \xc3\xa9 \xe2\x82\xac", shown, sizeof(shown)),
                       "plain \xc3\xa9 \xe2\x82\xac");
-  assert_string_equal(printable("\x1b[2J\x07\n\x7f", shown, sizeof(shown)), "?[2J???");
-  assert_string_equal(printable("\xc2\x9b" "2J", shown, sizeof(shown)), "??2J");
-  assert_string_equal(printable("\xe2\x80\xae" "x", shown, sizeof(shown)), "???x");
-  assert_string_equal(printable("\xff\xc3", shown, sizeof(shown)), "??");
-  assert_string_equal(printable("\xed\xa0\x80", shown, sizeof(shown)), "???");
+  assert_string_equal(printable("\x1b[2J\x07\n\x7f", shown, sizeof(shown)),
+                      "\\x1b[2J\\x07\\x0a\\x7f");
+  assert_string_equal(printable("\xc2\x9b" "2J", shown, sizeof(shown)), "\\xc2\\x9b2J");
+  assert_string_equal(printable("\xe2\x80\xae" "x", shown, sizeof(shown)), "\\xe2\\x80\\xaex");
+  assert_string_equal(printable("\xff\xc3", shown, sizeof(shown)), "\\xff\\xc3");
+  assert_string_equal(printable("\xed\xa0\x80", shown, sizeof(shown)), "\\xed\\xa0\\x80");
+  /* No width: the name would look like another one. */
+  assert_string_equal(printable("a\xe2\x80\x8b" "b", shown, sizeof(shown)), "a\\xe2\\x80\\x8bb");
+  assert_string_equal(printable_bytes("a\0b", 3, shown, sizeof(shown)), "a\\x00b");
 }
 
 static void shown_text_is_cut_between_characters(void **state)
@@ -168,6 +172,7 @@ static void shown_text_is_cut_between_characters(void **state)
 
   (void)state;
   assert_string_equal(printable("ab\xc3\xa9", shown, sizeof(shown)), "ab");
+  assert_string_equal(printable("ab\n", shown, sizeof(shown)), "ab");
   assert_int_equal(printable_cut("ab\xc3\xa9z", 3), 4);
   assert_int_equal(printable_cut("ab", 3), 2);
 }
