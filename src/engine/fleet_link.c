@@ -23,6 +23,13 @@ static size_t part_of_fleet(const engine *e, size_t i)
   return e->quorum != NULL ? 0 : i;
 }
 
+/* An error reply, or one that the script passed over: Redis 7.0 names no NOPERM in a script. */
+static bool is_denied(const char *fault)
+{
+  return resp_fault_of(fault, strlen(fault)) == RESP_FAULT_DENIED ||
+         strstr(fault, "NOPERM") != NULL || strstr(fault, "can't run this command") != NULL;
+}
+
 static void warn(engine *e, const char *fault)
 {
   char words[256];
@@ -32,7 +39,9 @@ static void warn(engine *e, const char *fault)
     return;
   e->fleet_link.has_warned = true;
   text_add(&shown, "what this client does is missing in the history and in the totals of the "
-                   "fleet (dibs acl prints the rights; report=off ends the reports): ");
+                   "fleet (");
+  text_add(&shown, is_denied(fault) ? "dibs acl prints the rights; " : "");
+  text_add(&shown, "report=off ends the reports): ");
   text_add(&shown, fault);
   engine_report(e, DIBS_EVENT_WARNING, words);
 }
@@ -101,13 +110,6 @@ static void give_up(engine *e)
   for (size_t i = 0; i < l->count; i++)
     if (l->parts[i].state != PART_OVER)
       part_over(e, i, l->parts[i].state == PART_SENT || l->parts[i].was_lost);
-}
-
-/* An error reply, or one that the script passed over: Redis 7.0 names no NOPERM in a script. */
-static bool is_denied(const char *fault)
-{
-  return resp_fault_of(fault, strlen(fault)) == RESP_FAULT_DENIED ||
-         strstr(fault, "NOPERM") != NULL || strstr(fault, "can't run this command") != NULL;
 }
 
 static bool begin(engine *e, bool is_last, instant now)

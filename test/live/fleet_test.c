@@ -306,6 +306,35 @@ static void a_user_without_the_rights_is_warned_once(void **state)
   assert_null(dibs_close(c));
   assert_string_equal(test_server_command(live_server, "HGET dibs:t:{denied} version"), "1");
   assert_int_equal(events.counts[DIBS_EVENT_WARNING], 1);
+  assert_non_null(strstr(events.warning, "dibs acl"));
+}
+
+static bool is_warned(void *events)
+{
+  return ((struct live_events *)events)->counts[DIBS_EVENT_WARNING] > 0;
+}
+
+/* Rights are not what it lacks. */
+static void a_full_server_is_named_as_that(void **state)
+{
+  struct live_events events = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+  dibs_options o = options_of();
+  dibs_client *c;
+  dibs_hold *hold;
+
+  (void)state;
+  live_needs_one_server();
+  o.on_event = live_on_event;
+  o.on_event_data = &events;
+  c = live_open_with(live_url(), &o);
+  hold = live_lock(c, "full:1", 60000);
+  assert_string_equal(test_server_command(live_server, "CONFIG SET maxmemory 1"), "OK");
+  assert_true(live_until(LIVE_LONG_MS, is_warned, &events));
+  assert_string_equal(test_server_command(live_server, "CONFIG SET maxmemory 0"), "OK");
+  live_expect(c, dibs_release(hold), DIBS_OK);
+  assert_null(dibs_close(c));
+  assert_non_null(strstr(events.warning, "OOM"));
+  assert_null(strstr(events.warning, "dibs acl"));
 }
 
 /* What a server whose clock is `shift_ms` off shows of a hold that ends now. */
@@ -356,6 +385,7 @@ int main(void)
     cmocka_unit_test(nothing_is_written_with_report_off),
     cmocka_unit_test(a_parked_lock_that_is_taken_again_counts_each_time),
     cmocka_unit_test(a_user_without_the_rights_is_warned_once),
+    cmocka_unit_test(a_full_server_is_named_as_that),
     cmocka_unit_test(ages_are_by_the_servers_clock),
   };
 
