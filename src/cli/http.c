@@ -212,6 +212,14 @@ static bool is_loopback(const struct sockaddr *address)
   }
 }
 
+static bool is_port(const char *text)
+{
+  size_t size = strlen(text);
+
+  return size > 0 && size <= 5 && strspn(text, "0123456789") == size &&
+         (size < 5 || strcmp(text, "65535") <= 0);
+}
+
 /* Splits HOST:PORT and finds the address. NULL after saying what is wrong. */
 static struct addrinfo *listen_address(const char *verb, const char *text)
 {
@@ -227,9 +235,7 @@ static struct addrinfo *listen_address(const char *verb, const char *text)
     size -= 2;
   }
   snprintf(host, sizeof(host), "%.*s", (int)size, text);
-  if (size == 0 || size >= sizeof(host) || strspn(colon + 1, "0123456789") != strlen(colon + 1) ||
-      strlen(colon + 1) > 5 ||
-      (strlen(colon + 1) == 5 && strcmp(colon + 1, "65535") > 0) ||
+  if (size == 0 || size >= sizeof(host) || !is_port(colon + 1) ||
       getaddrinfo(host, colon + 1, &hints, &found) != 0) {
     (void)say_usage(verb, "--listen %s: ADDRESS:PORT is wanted, such as 127.0.0.1:8090 or "
                     "[::1]:8090", text);
@@ -257,13 +263,16 @@ static char *file_read(const char *path)
   return bytes;
 }
 
+/* As a URL: an IPv6 address has brackets there, also if --listen had none. */
 static void address_write(http_server *s, const char *listen)
 {
   const union MHD_DaemonInfo *info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT);
   int size = (int)(strrchr(listen, ':') - listen);
+  bool is_bare = listen[0] != '[' && memchr(listen, ':', (size_t)size) != NULL;
 
-  snprintf(s->address, sizeof(s->address), "http%s://%.*s:%u", s->cert != NULL ? "s" : "", size,
-           listen, info != NULL ? (unsigned)info->port : 0);
+  snprintf(s->address, sizeof(s->address), "http%s://%s%.*s%s:%u", s->cert != NULL ? "s" : "",
+           is_bare ? "[" : "", size, listen, is_bare ? "]" : "",
+           info != NULL ? (unsigned)info->port : 0);
 }
 
 static int daemon_start(const char *verb, http_server *s, const struct addrinfo *at)
@@ -302,8 +311,10 @@ int http_start(const char *verb, const http_options *o, http_server **ret_server
     if (!s->is_loopback && !o->is_public_allowed && o->token == NULL && o->cert == NULL)
       code = say_usage(verb, "--listen %s is not an address of this machine alone: give --token "
                        "or --tls-cert, or listen on 127.0.0.1", o->listen);
-    else if (o->cert != NULL && o->key == NULL)
-      code = say_usage(verb, "--tls-cert needs --tls-key");
+    else if ((o->cert == NULL) != (o->key == NULL))
+      code = say_usage(verb, o->key == NULL ? "--tls-cert needs --tls-key"
+                                            : "--tls-key needs --tls-cert: without it this would "
+                                              "serve http");
     else if (o->cert != NULL && ((s->cert = file_read(o->cert)) == NULL ||
                                  (s->key = file_read(o->key)) == NULL))
       code = CODE_CONFIG;

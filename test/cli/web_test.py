@@ -91,9 +91,28 @@ def requests_are_judged_before_they_are_answered():
         done = dibs('web', '--tls-cert', empty.name)
         equal(done.code, 64, done)
         contains(done.err, '--tls-cert needs --tls-key')
+        done = dibs('web', '--listen', '127.0.0.1:0', '--tls-key', empty.name)
+        equal(done.code, 64, done)
+        contains(done.err, '--tls-key needs --tls-cert')
         done = dibs('web', '--tls-cert', empty.name, '--tls-key', empty.name)
         equal(done.code, 78, done)
         contains(done.err, 'it is empty')
+
+
+def the_address_that_is_printed_can_be_opened():
+    for given, printed in (('127.0.0.1:0', r'http://127\.0\.0\.1:[1-9]\d*/'),
+                           ('[::1]:0', r'http://\[::1\]:[1-9]\d*/'),
+                           ('::1:0', r'http://\[::1\]:[1-9]\d*/')):
+        if ':1' in given and not os.path.exists('/proc/net/if_inet6'):
+            continue
+        process = start('web', '--listen', given)
+        said = process.stderr.readline()
+        process.terminate()
+        equal(finish(process).code, 0, said)
+        assert re.search(printed, said), said
+    done = dibs('web', '--listen', '127.0.0.1:')
+    equal(done.code, 64, done)
+    contains(done.err, 'ADDRESS:PORT is wanted')
 
 
 def ten_thousand_names_are_paged_at_a_small_cost():
