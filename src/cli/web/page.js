@@ -89,7 +89,8 @@ function fillChart() {
 function overview() {
   if (shown !== 'overview') {
     const canvas = el('canvas', { role: 'img', 'aria-label': 'held and waiting in the last hour' });
-    main.replaceChildren(el('div', { id: 'cards', class: 'cards' }), el('h2', {}, 'Last hour'),
+    main.replaceChildren(el('div', { id: 'cards', class: 'cards' }), el('p', { id: 'unseen', class: 'quiet', hidden: '' }),
+      el('h2', {}, 'Last hour'),
       typeof Chart === 'undefined' ? el('p', { class: 'quiet' }, 'This dibs was built without libjs-chart.js: no chart.')
         : el('div', { class: 'chart' }, canvas),
       el('h2', {}, 'Longest waits'), el('div', { id: 'top' }), el('h2', {}, 'By class'), el('div', { id: 'classes' }));
@@ -102,6 +103,9 @@ function overview() {
     card('Oldest wait', state.waiting ? span(state.oldest_ms) : '–', wait(state.oldest_ms).grade),
     card('Lost, since the totals began', lost, lost ? 'bad' : 'good'), card('Clients', state.clients),
     card('Round trip', span(state.round_trip_us / 1000)));
+  const unseen = document.getElementById('unseen');
+  unseen.hidden = !state.not_seen;
+  unseen.textContent = state.not_seen + ' of ' + state.names + ' names are not counted yet: they are inspected in turn.';
   document.getElementById('top').replaceChildren(nameRows(state.top.slice(0, 10)));
   document.getElementById('classes').replaceChildren(table([{ t: 'Class', name: 1 }, { t: 'Kind', off: 1 },
     { t: 'Granted', n: 1 }, { t: 'Not granted', n: 1, off: 1 }, { t: 'Lost', n: 1 }, { t: 'Wait p50', n: 1, off: 1 },
@@ -240,7 +244,8 @@ async function draw() {
     else if (path === '/servers') { if (shown !== 'servers') await servers(); }
     else overview();
   } catch (error) {
-    gone(error.message);
+    if (shown !== '') gone(error.message);                  // what is there was true before
+    else main.replaceChildren(el('p', { class: 'bad', id: 'fault' }, 'Nothing to show: ' + error.message));
   } finally { busy = false; }
 }
 
@@ -265,7 +270,13 @@ function follow() {
   source.onerror = () => gone('dibs web does not answer; trying again');
 }
 
-addEventListener('hashchange', () => { shown = ''; busy = false; main.focus(); draw(); });
+addEventListener('hashchange', () => {
+  shown = '';
+  busy = false;
+  main.replaceChildren(el('p', { class: 'quiet' }, 'Loading …'));
+  main.focus();
+  draw();
+});
 addEventListener('keydown', e => {
   if (e.target.matches('input, select') || e.ctrlKey || e.altKey || e.metaKey) return;
   const views = ['#/', '#/names', '#/waits', '#/servers'];
