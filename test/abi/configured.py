@@ -93,6 +93,9 @@ def what_is_installed_is_found_in_a_fresh_build(root, place):
     names = configured(root, os.path.join(place, 'all'), ['-Dtests=enabled'],
                        dict(os.environ, CC='gcc', CXX='g++'))
     wanted = {'example_in_libuv': ('uv.h', 'gcc', 'c'),
+              'example_in_libev': ('ev.h', 'gcc', 'c'),
+              'example_in_libevent': ('event2/event.h', 'gcc', 'c'),
+              'example_in_sd_event': ('systemd/sd-event.h', 'gcc', 'c'),
               'example_in_asio': ('boost/asio.hpp', 'g++', 'c++'),
               'cpp20_asio_test': ('boost/asio.hpp', 'g++', 'c++')}
     want(names, [name for name, header in wanted.items() if has_header(*header)], '')
