@@ -9,6 +9,7 @@
 
 #define COMMANDS(ROW) \
   ROW(run) \
+  ROW(flock) \
   ROW(acquire) \
   ROW(renew) \
   ROW(release) \

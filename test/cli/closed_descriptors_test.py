@@ -25,6 +25,7 @@ CLOSED = [c for count in (1, 2, 3) for c in itertools.combinations((0, 1, 2), co
 WORDS = {
     'run': ['run NAME -- true', 'run -v -n NAME -- true',
             'run --json --quiet-on-success NAME -- true'],
+    'flock': ['flock NAME true', 'flock -v -n NAME -c true'],
     'acquire': ['acquire -n -t 5m --no-renew NAME'],
     'renew': ['renew TOKEN', 'renew -v TOKEN'],
     'release': ['release TOKEN', 'release --force --yes NAME'],
