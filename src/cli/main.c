@@ -64,9 +64,33 @@ static int execute(const command *c, int argc, char **argv)
   return code;
 }
 
+/* `word` is where it has to be; NULL: there is none. */
+static int say_no_command(const char *word)
+{
+  char shown[200];
+
+  if (word == NULL)
+    return say_usage(NULL, "no command: dibs ... run NAME -- CMD; dibs --help lists the commands");
+  if (word[0] != '-')
+    return help_unknown(word);
+  printable(word, shown, sizeof(shown));
+  return say_usage(NULL, "%s comes after the command: dibs run %s ...; only options of the "
+                   "connection, --json, --quiet and --verbose may come before it", shown, shown);
+}
+
+/* The subcommand comes before its options. */
+static void move_to_front(char **words, int at)
+{
+  char *word = words[at];
+
+  memmove(words + 1, words, (size_t)at * sizeof(words[0]));
+  words[0] = word;
+}
+
 int main(int argc, char **argv)
 {
   const command *c;
+  int at;
 
   init_begin();
   stdio_fill();
@@ -85,12 +109,12 @@ int main(int argc, char **argv)
     printf("dibs %s (libdibs %s)\n", DIBS_VERSION, dibs_version());
     return flush_output(CODE_OK);
   }
-  c = command_find(argv[1]);
-  if (c == NULL)
+  at = options_before_command(argc, argv);
+  c = at < argc ? command_find(argv[at]) : NULL;
+  if (c == NULL) {
     find_json(argv + 1);
-  if (argv[1][0] == '-')
-    return say_usage(NULL, "options come after the command: dibs run %s ...", argv[1]);
-  if (c == NULL)
-    return help_unknown(argv[1]);
+    return say_no_command(at < argc ? argv[at] : NULL);
+  }
+  move_to_front(argv + 1, at - 1);
   return execute(c, argc - 1, argv + 1);
 }

@@ -126,6 +126,10 @@ static inline bool option_is_shown(const option_row *row)
  * Returns 0; CODE_USAGE after saying what is wrong; or OPTION_WANTS_HELP. */
 int options_read(const command *c, int argc, char **argv, void *options);
 
+/* argv[1..] of dibs: the index of the first word that is no option of all subcommands or of the
+ * connection (early_options.c): the subcommand, or an option that cannot be here, or `argc`. */
+int options_before_command(int argc, char **argv);
+
 /* The long names of the options that were given, each once. --wait 0 is there as nonblock. */
 typedef struct option_names {
   const char *names[OPTIONS_MAX + 1];

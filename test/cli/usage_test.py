@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 
 from harness import *  # noqa
+import harness
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 with open(os.path.join(ROOT, 'src/cli/commands.h')) as table:
@@ -74,10 +75,23 @@ def mistakes_give_64_and_a_suggestion():
     _mistake('run', 'x', says='no command to run')
     _mistake('run', 'x', '--', says='no command to run')
     _mistake('who', 'a', 'b', says='"b"')
-    _mistake('-v', 'run', says='options come after the command')
+    _mistake('-n', 'run', says='-n comes after the command: dibs run -n')
+    _mistake('--max-hold', '1m', 'run', says='--max-hold comes after the command')
+    _mistake('-v', says='no command: dibs ... run')
     _mistake('completion', 'fish', says='"fish" is not bash or zsh')
     _mistake('local', 'strat', says='"strat" is not start')
     _mistake('run', '-w', says='-w wants a value')
+
+
+def options_of_the_connection_may_come_before_the_command():
+    url = harness.server.url
+    for words in (['-u', url], ['-u' + url], ['--url=' + url], ['--url', url, '-vq'],
+                  ['--db', '0', '--json', '--prefix', 'dibs']):
+        env = {} if '--db' in words else {'DIBS_URL': 'redis://127.0.0.1:1'}
+        done = dibs(*words, 'run', '-n', 'early', '--', 'echo', '-v', env=env)
+        equal((done.code, done.out), (0, '-v\n'), done)
+    done = dibs('--json', '-u', url, 'rnu')
+    equal((done.code, fault(done)['code']), (64, 64), done)
 
 
 def options_between_operands_are_options_also_with_posixly_correct():
