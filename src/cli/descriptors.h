@@ -34,16 +34,21 @@ static inline bool descriptor_is_open(int fd)
   return false;
 }
 
-/* Closes `first` and all above. The call is made directly: musl has no close_range(), and a
+/* Closes all from `first` to `last`. The call is made directly: musl has no close_range(), and a
  * kernel before 5.9 refuses it. */
-static inline void close_from(unsigned first)
+static inline void close_between(unsigned first, unsigned last)
 {
 #ifdef SYS_close_range
-  if (syscall(SYS_close_range, first, ~0U, 0U) == 0)
+  if (syscall(SYS_close_range, first, last, 0U) == 0)
     return;
 #endif
-  for (int fd = (int)first; fd < 4096; fd++)
-    (void)close(fd);
+  for (unsigned fd = first; fd < 4096 && fd <= last; fd++)
+    (void)close((int)fd);
+}
+
+static inline void close_from(unsigned first)
+{
+  close_between(first, ~0U);
 }
 
 #endif

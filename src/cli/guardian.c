@@ -15,6 +15,7 @@
 
 #include "cli/clock.h"
 #include "cli/descriptors.h"
+#include "cli/lock_copies.h"
 #include "cli/process_tree.h"
 
 #define TITLE "lease-guardian"
@@ -244,15 +245,16 @@ static _Noreturn void watch(guard *g)
 
 /* ---- start ---- */
 
-/* What both guardians are: nothing of the caller's is kept, no signal but SIGKILL ends them. */
-static void stand_apart(unsigned first_to_close)
+/* What both guardians are: nothing of the caller's is kept but its lock files, no signal but
+ * SIGKILL ends them. */
+static void stand_apart(const lock_copies *locks, int first_to_close)
 {
   sigset_t all;
 
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, NULL);
   set_title();
-  close_from(first_to_close);
+  lock_copies_close_others(locks, first_to_close);
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
     close(fd);
   stdio_fill();
@@ -285,8 +287,8 @@ static pid_t fork_command(const guardian_plan *plan, pid_t wrapper_group)
   return pid;
 }
 
-static _Noreturn void guardian_main(const guardian_plan *plan, int socket_fd,
-                                    pid_t wrapper_group)
+static _Noreturn void guardian_main(const guardian_plan *plan, const lock_copies *locks,
+                                    int socket_fd, pid_t wrapper_group)
 {
   guard g = { .has_group = plan->has_group, .signal = plan->signal, .order = plan->first,
               .socket = GUARDIAN_SOCKET };
@@ -297,14 +299,16 @@ static _Noreturn void guardian_main(const guardian_plan *plan, int socket_fd,
     _exit(1);
   if (socket_fd != GUARDIAN_SOCKET)
     dup2(socket_fd, GUARDIAN_SOCKET);
-  stand_apart(GUARDIAN_SOCKET + 1);    /* after exec: the command's arguments are in its title */
+  /* After exec: the command's arguments are in its title. */
+  stand_apart(locks, GUARDIAN_SOCKET + 1);
   g.timer = own_descriptors(&g.children);
   report(&g, GUARDIAN_STARTED, (int)g.command);
   watch(&g);
 }
 
 /* The second guardian. It becomes the parent of all that the guardian was the parent of. */
-static _Noreturn void stand_behind(const guardian_plan *plan, int socket_fd)
+static _Noreturn void stand_behind(const guardian_plan *plan, const lock_copies *locks,
+                                   int socket_fd)
 {
   const pid_t wrapper_group = getpgrp();
   guard second = { .command = 0 };
@@ -317,10 +321,10 @@ static _Noreturn void stand_behind(const guardian_plan *plan, int socket_fd)
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   guardian = fork();
   if (guardian == 0)
-    guardian_main(plan, socket_fd, wrapper_group);
+    guardian_main(plan, locks, socket_fd, wrapper_group);
   if (guardian < 0)
     _exit(1);
-  stand_apart(STDERR_FILENO + 1);
+  stand_apart(locks, STDERR_FILENO + 1);
   while (waitpid(guardian, &status, WUNTRACED) < 0 ? errno == EINTR
                                                    : WIFSTOPPED(status))
     kill(guardian, SIGCONT);
@@ -332,16 +336,19 @@ static _Noreturn void stand_behind(const guardian_plan *plan, int socket_fd)
 pid_t guardian_start(const guardian_plan *plan, int *ret_fd)
 {
   int sockets[2], error;
+  lock_copies locks;
   pid_t pid;
 
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
     return -1;
+  lock_copies_make(&locks, GUARDIAN_SOCKET + 1);
   pid = fork();
   if (pid == 0) {
     close(sockets[0]);
-    stand_behind(plan, sockets[1]);
+    stand_behind(plan, &locks, sockets[1]);
   }
   error = errno;
+  lock_copies_close(&locks);
   close(sockets[1]);
   if (pid < 0)
     close(sockets[0]);

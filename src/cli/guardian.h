@@ -15,10 +15,11 @@
  * all other descendants children or descendants of the second guardian, which is a subreaper for
  * that reason: it kills them. Until then it only continues a guardian that was stopped.
  *
- * Both hold none of the descriptors of their caller, are in a process group of their own, in the
- * caller's session (so the command's group is not orphaned), and block every signal that can
- * be blocked. They are forked from a process with threads and never execute a program: only
- * async-signal-safe calls, no memory but their own stack. */
+ * Both hold none of the descriptors of their caller but copies of its lock files, so that locks of
+ * the machine that the wrapper had end after the tree of the command (lock_copies.h). They are in a
+ * process group of their own, in the caller's session (so the command's group is not orphaned),
+ * and block every signal that can be blocked. They are forked from a process with threads and
+ * never execute a program: only async-signal-safe calls, no memory but their own stack. */
 #ifndef CLI_GUARDIAN_H
 #define CLI_GUARDIAN_H
 

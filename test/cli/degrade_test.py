@@ -49,4 +49,50 @@ def it_does_so_inside_the_lease_of_a_server_that_has_gone():
         contains(done.err, 'wait for itself')
 
 
+def _path(pid, number):
+    try:
+        return os.readlink('/proc/%d/fd/%s' % (pid, number))
+    except FileNotFoundError:
+        return ''                       # closed since
+
+
+def _lock_files(pid):
+    paths = [_path(pid, number) for number in os.listdir('/proc/%d/fd' % pid)]
+    return sorted(os.path.basename(path) for path in paths if '/locks/' in path)
+
+
+def _guardians(wrapper):
+    """The second one, and the first, which is its child."""
+    pid, found = wrapper, []
+    for _ in range(2):
+        pid = int(read('/proc/%d/task/%d/children' % (pid, pid)).split()[0])
+        found.append(pid)
+    return found
+
+
+def _lets_go_with_the_tree(outage, *words):
+    process = start('run', *LOCAL, *words, '--', 'sh', '-c', 'echo ready; sleep 60 & wait',
+                    env=outage.env)
+    equal(process.stdout.readline(), 'ready\n')
+    files = _lock_files(process.pid)
+    assert files, 'the wrapper has no lock file'
+    guardians = _guardians(process.pid)
+    for guardian in guardians:
+        until(lambda: _lock_files(guardian) == files, 'a guardian has them')
+    process.kill()
+    process.communicate()
+    for guardian in guardians:
+        until(lambda: not is_alive(guardian), 'the guardians end')
+
+
+def the_lock_outlives_a_killed_wrapper_until_its_command_is_dead():
+    with _Outage() as outage:
+        _lets_go_with_the_tree(outage, 'x')
+        _lets_go_with_the_tree(outage, '--multi', 'y,z')
+        outage.server.process.kill()
+        _lets_go_with_the_tree(outage, 'x')
+        done = outage.run('-n', 'x', '--', 'echo', 'free')
+        equal((done.code, done.out), (0, 'free\n'), done)
+
+
 tests(dict(globals()))
