@@ -184,9 +184,6 @@ static int acquire_check(void *data)
   if (a->taking.max_hold_ms != 0 && a->token.for_pid == 0)
     return say_usage("acquire", "--max-hold needs --for-pid: without it nothing renews the lease, "
                                 "and it ends after --ttl");
-  if (a->what.is_plain)
-    return say_usage("acquire", "--plain-permits belongs to dibs run: permits without a lease have "
-                                "no token to release them by");
   return kind_check("acquire", &a->what);
 }
 
@@ -197,6 +194,11 @@ static int acquire_start(void *data)
   return acquire_run(a);
 }
 
+static const option_row rows[] = {
+  { "plain-permits", 0, NULL, REFUSED, "permits without a lease have no token: dibs run has it" },
+  { .name = NULL },
+};
+
 const command acquire_command = {
   .name = "acquire", .operands = "NAME", .summary = "take a lock and print a token for it",
   .operands_min = 1, .operands_max = 1,
@@ -204,7 +206,7 @@ const command acquire_command = {
                 "eval \"$(dibs acquire --sh --for-pid $$ nightly)\"; echo $DIBS_FENCE",
                 "dibs acquire -n -t 5m --no-renew cooldown:mail   # one mail in 5 minutes",
                 "dibs release \"$token\"" },
-  OPTIONS(GROUP(options_kind, acquire_arguments, what),
+  OPTIONS({ rows, 0 }, GROUP(options_kind, acquire_arguments, what),
           GROUP(options_taking, acquire_arguments, taking),
           GROUP(options_token, acquire_arguments, token),
           GROUP(options_common, acquire_arguments, line),

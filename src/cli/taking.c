@@ -17,10 +17,14 @@ const option_row options_kind[] = {
   { "jobs", 0, "N", SPELLING, NULL },
   { "take", 0, "M", UINT32(kind_options, take, 1, DIBS_PERMITS_MAX),
     "take M permits at once" },
-  { "plain-permits", 0, NULL, FLAG(kind_options, is_plain),
-    "run, redisson: permits of a plain RSemaphore, without leases" },
   { "multi", 0, "A,B,C", TEXT(kind_options, multi),
     "several locks, all or none; no NAME then" },
+  { .name = NULL },
+};
+
+const option_row options_plain[] = {
+  { "plain-permits", 0, NULL, FLAG(kind_options, is_plain),
+    "redisson: permits of a plain RSemaphore, without leases" },
   { .name = NULL },
 };
 

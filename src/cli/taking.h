@@ -34,7 +34,7 @@ typedef struct taking_options {
 
 #define TAKING_DEFAULTS { .conflict_code = CODE_BUSY }
 
-extern const option_row options_kind[], options_permits[], options_taking[];
+extern const option_row options_kind[], options_plain[], options_permits[], options_taking[];
 
 /* Refuse values that contradict each other. The first also sets `ttl_ms` where it was not given,
  * and the note of the client. 0, or CODE_USAGE after saying what is wrong. */

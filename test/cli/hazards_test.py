@@ -18,8 +18,8 @@ from harness import *  # noqa
 import harness
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
-TABLES = {'options.c': ['common'], 'connection.c': ['connection'], 'taking.c': ['kind', 'taking'],
-          'run_options.c': ['run']}
+TABLES = {'options.c': ['common'], 'connection.c': ['connection'],
+          'taking.c': ['kind', 'plain', 'taking'], 'run_options.c': ['run']}
 PASSWORD = 'geheim-17'
 directory = tempfile.mkdtemp(prefix='dibs-cli-test-')
 

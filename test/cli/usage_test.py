@@ -48,6 +48,11 @@ def every_command_has_help_with_examples():
         equal(dibs(command, '-h').out, done.out)
 
 
+def help_lists_no_option_that_the_command_refuses():
+    contains(dibs('run', '--help').out, '--plain-permits')
+    lacks(dibs('acquire', '--help').out, '--plain-permits')
+
+
 def help_fits_a_terminal():
     for command in COMMANDS:
         for line in dibs(command, '--help').out.splitlines():
