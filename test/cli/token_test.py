@@ -29,6 +29,11 @@ def a_token_goes_its_way():
     assert not is_held('way')
 
 
+def _said(done):
+    """Lines about the lease. A warning, as of a server that is slow, is no part of the answer."""
+    return [line for line in done.err.splitlines() if not line.startswith('dibs: warning: ')]
+
+
 def a_lease_that_nobody_renews_says_so_and_ends():
     got = dibs('acquire', '-t', '700ms', 'short')
     contains(got.err, 'it ends in 700ms')
@@ -55,7 +60,7 @@ def a_lease_that_another_followed_is_gone_though_the_lock_is_free():
 
 def no_renew_is_the_same_without_the_hint():
     got = dibs('acquire', '-t', '700ms', '--no-renew', 'shorter')
-    equal((got.code, got.err), (0, ''))
+    equal((got.code, _said(got)), (0, []), got)
     until(lambda: not is_held('shorter'), 'the lease ended', 3)
 
 
@@ -126,7 +131,7 @@ def _sleeper():
 def for_pid_keeps_the_lock_while_the_process_lives():
     sleeper = _sleeper()
     got = dibs('acquire', '-t', '1500ms', '--for-pid', str(sleeper.pid), 'kept')
-    equal((got.code, got.err), (0, ''), got)
+    equal((got.code, _said(got)), (0, []), got)
     first = who('kept')
     until(lambda: who('kept')['renewals'] > first['renewals'] + 2, 'it is renewed')
     equal(who('kept')['fence_text'], first['fence_text'])
