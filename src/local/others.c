@@ -18,10 +18,23 @@ typedef struct seen {
   int depth;            /* of its pid name space below that of /proc; 0: unknown */
 } seen;
 
+typedef struct search {
+  int proc;
+  pid_t self;
+  int depth;
+  int shortage;         /* errno: a process was not seen for lack of descriptors or memory; 0 */
+  others *found;
+} search;
+
 /* ---- files of /proc ---- */
 
+static bool is_shortage(int cause)
+{
+  return cause == EMFILE || cause == ENFILE || cause == ENOMEM;
+}
+
 /* Reads the beginning of /proc/<pid>/<file>; "" if the process has ended. */
-static void read_file(int proc, const char *pid, const char *file, char *ret_bytes,
+static void read_file(search *s, const char *pid, const char *file, char *ret_bytes,
                       size_t size, size_t *ret_used)
 {
   char path[64];
@@ -34,9 +47,12 @@ static void read_file(int proc, const char *pid, const char *file, char *ret_byt
   if (strlen(pid) + 1 + strlen(file) >= sizeof(path))
     return;
   (void)stpcpy(stpcpy(stpcpy(path, pid), "/"), file);
-  fd = above_stdio(openat(proc, path, O_RDONLY | O_CLOEXEC));
-  if (fd < 0)
+  fd = above_stdio(openat(s->proc, path, O_RDONLY | O_CLOEXEC));
+  if (fd < 0) {
+    if (is_shortage(errno))
+      s->shortage = errno;
     return;
+  }
   while (got > 0 && used < size - 1) {
     got = read(fd, ret_bytes + used, size - 1 - used);
     used += got > 0 ? (size_t)got : 0;
@@ -87,13 +103,13 @@ static int count_numbers(const char *line)
   return count;
 }
 
-static bool look_at(int proc, const char *pid, seen *ret_seen)
+static bool look_at(search *s, const char *pid, seen *ret_seen)
 {
   char status[2048];
   const char *name;
   size_t used;
 
-  read_file(proc, pid, "status", status, sizeof(status), &used);
+  read_file(s, pid, "status", status, sizeof(status), &used);
   if (used == 0)
     return false;
   memset(ret_seen, 0, sizeof(*ret_seen));
@@ -107,14 +123,14 @@ static bool look_at(int proc, const char *pid, seen *ret_seen)
 }
 
 /* The server's title contains its socket: "redis-server unixsocket:PATH". */
-static bool is_server(int proc, const char *pid)
+static bool is_server(search *s, const char *pid)
 {
   static const char before[] = "unixsocket:/tmp/dibs-";
   static const char after[] = "/server.sock";
   char line[512], *at;
   size_t used;
 
-  read_file(proc, pid, "cmdline", line, sizeof(line), &used);
+  read_file(s, pid, "cmdline", line, sizeof(line), &used);
   at = memmem(line, used, before, sizeof(before) - 1);
   if (at == NULL)
     return false;
@@ -125,27 +141,20 @@ static bool is_server(int proc, const char *pid)
 
 /* ---- all processes ---- */
 
-typedef struct search {
-  int proc;
-  pid_t self;
-  int depth;
-  others *found;
-} search;
-
 static void consider(const char *name, void *data)
 {
-  const search *s = data;
+  search *s = data;
   pid_t pid = (pid_t)number(name);
   seen process;
 
-  if (pid <= 0 || pid == s->self || !look_at(s->proc, name, &process))
+  if (pid <= 0 || pid == s->self || !look_at(s, name, &process))
     return;
   if (process.user != geteuid() || process.depth != s->depth || process.state == 'Z'
       || process.state == 'X')
     return;
   if (strcmp(process.name, SUPERVISOR_NAME) == 0)
     s->found->supervisor = pid;
-  else if (is_server(s->proc, name))
+  else if (is_server(s, name))
     s->found->server = pid;
 }
 
@@ -159,10 +168,12 @@ bool others_look(others *ret_others)
   s.proc = above_stdio(open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (s.proc < 0)
     return false;
-  if (look_at(s.proc, "self", &self)) {
+  if (look_at(&s, "self", &self)) {
     s.depth = self.depth;
     cause = entries_each(s.proc, consider, &s) ? 0 : errno;
   }
+  if (s.shortage != 0)
+    cause = s.shortage;
   (void)close(s.proc);
   errno = cause;
   return cause == 0;

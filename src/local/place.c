@@ -119,6 +119,20 @@ static dibs_status place_of(pid_t server, const place *base, place *ret_place,
   return DIBS_OK;
 }
 
+static dibs_status refuse_unseen(int cause, dibs_error *error)
+{
+  if (cause == EMFILE || cause == ENFILE)
+    return failure(error, DIBS_ERR_SYSTEM,
+                   "private server: no descriptor left to look for one: %s. Close some, or raise "
+                   "the limit (ulimit -n)",
+                   strerror(cause));
+  return failure(error, failure_status(cause),
+                 "private server: /proc cannot be read (%s), so one of this user that runs "
+                 "elsewhere would not be seen. Set DIBS_URL to a server, or "
+                 "DIBS_LOCAL_DIR to a directory of your own",
+                 strerror(cause));
+}
+
 dibs_status place_find(place *ret_place, dibs_error *error)
 {
   dibs_status status = place_base(ret_place, error);
@@ -129,11 +143,7 @@ dibs_status place_find(place *ret_place, dibs_error *error)
       || ask_whether_it_listens(ret_place->socket) != ANSWER_NONE)
     return status;
   if (!others_look(&all))
-    return failure(error, failure_status(errno),
-                   "private server: /proc cannot be read (%s), so one of this user that runs "
-                   "elsewhere would not be seen. Set DIBS_URL to a server, or "
-                   "DIBS_LOCAL_DIR to a directory of your own",
-                   strerror(errno));
+    return refuse_unseen(errno, error);
   if (all.server == 0)
     return DIBS_OK;
   base = *ret_place;

@@ -10,13 +10,16 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 
 #include "local_parts.h"
 
-enum { OWN_TMP = 1, OWN_NETWORK = 2, WITHOUT_PROC = 4, WITH_FEWER_RIGHTS = 8 };
+enum { OWN_TMP = 1, OWN_NETWORK = 2, WITHOUT_PROC = 4, WITH_FEWER_RIGHTS = 8,
+       WITH_ONE_DESCRIPTOR = 16 };
 
 static uid_t user;
 
@@ -61,6 +64,18 @@ struct program {
   int go, news, leave;
 };
 
+/* One more than are open. */
+static bool leave_one_descriptor(void)
+{
+  int next = open("/dev/null", O_RDONLY);
+  struct rlimit limit;
+
+  if (next < 0 || close(next) != 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0)
+    return false;
+  limit.rlim_cur = (rlim_t)next + 1;
+  return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
 static bool enter(int how)
 {
   int flags = ((how & (OWN_TMP | WITHOUT_PROC)) != 0 ? CLONE_NEWNS : 0)
@@ -74,7 +89,7 @@ static bool enter(int how)
     return false;
   if ((how & WITHOUT_PROC) != 0 && umount2("/proc", MNT_DETACH) != 0)
     return false;
-  return true;
+  return (how & WITH_ONE_DESCRIPTOR) == 0 || leave_one_descriptor();
 }
 
 static bool become_user(void)
@@ -243,6 +258,22 @@ static void without_proc_none_is_started(void **state)
   end(&p);
 }
 
+/* It suffices for /proc, and for no file in it: no process would be seen. */
+static void without_descriptors_for_the_search_none_is_started(void **state)
+{
+  struct program p;
+  struct news n;
+
+  (void)state;
+  require_root();
+  p = start_program(WITH_ONE_DESCRIPTOR);
+  n = hear(&p);
+  assert_int_equal(n.status, DIBS_ERR_SYSTEM);
+  assert_non_null(strstr(n.error.text, "Too many open files"));
+  assert_non_null(strstr(n.error.text, "ulimit -n"));
+  end(&p);
+}
+
 static void a_directory_that_another_user_made_first_is_refused(void **state)
 {
   struct program p;
@@ -289,6 +320,7 @@ int main(void)
     CASE(starters_in_two_worlds_at_once_get_one_server),
     CASE(a_removed_directory_does_not_make_a_second_server),
     CASE(without_proc_none_is_started),
+    CASE(without_descriptors_for_the_search_none_is_started),
     CASE(a_directory_that_another_user_made_first_is_refused),
     CASE(a_process_of_another_user_with_our_name_does_not_count),
   };
