@@ -293,6 +293,10 @@ size_t quorum_route_next(client_record *c, size_t from);
 dibs_status quorum_ask(client_record *c, const request *k, instant until,
                        question **ret_questions, size_t *ret_count);
 void quorum_ask_end(client_record *c, question *questions, size_t count);
+/* api/inspect_quorum.c: of `count` answers, at least one; `silent` servers have not answered.
+ * Holders that no majority can have are left out. */
+void inspect_majority(const inspect_answer *answers, size_t count, size_t silent,
+                      inspect_answer *ret_answer);
 /* inspect: adds why a name without a holder cannot be taken. Outside the mutex. */
 void hindrance_add(client_record *c, dibs_inspection *in, int64_t server_us, instant until);
 /* A request that changes nothing: DIBS_UNKNOWN becomes UNREACHABLE. */

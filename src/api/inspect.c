@@ -49,22 +49,50 @@ static dibs_status answer_read(client_record *c, question *q, dibs_status status
   return status;
 }
 
-/* Some servers of a quorum may not have the name: shows the first reply with a holder. */
+/* In dialects whose holders may have another owner at each server. */
+static void first_with_holder(const inspect_answer *answers, size_t count,
+                              inspect_answer *ret_answer)
+{
+  size_t i = 0;
+
+  while (i + 1 < count && answers[i].holder_count == 0)
+    i++;
+  *ret_answer = answers[i];
+}
+
+static dibs_status quorum_answers_read(client_record *c, const question *questions, size_t count,
+                                       inspect_answer *answers, inspect_answer *ret_answer)
+{
+  size_t answered = 0;
+
+  for (size_t i = 0; i < count; i++) {
+    if (questions[i].reply == NULL)
+      continue;
+    if (!c->names.dialect->inspect_answer(questions[i].reply, &answers[answered]))
+      return client_refuse(c, DIBS_ERR_PROTOCOL, UNKNOWN_FORM);
+    answered++;
+  }
+  if (c->names.dialect == &native_dialect)
+    inspect_majority(answers, answered, count - answered, ret_answer);
+  else
+    first_with_holder(answers, answered, ret_answer);
+  return DIBS_OK;
+}
+
 static dibs_status quorum_read(client_record *c, const request *k, instant until,
                                inspect_answer *ret_answer)
 {
   question *questions;
   size_t count;
-  bool is_found = false;
   dibs_status status = quorum_ask(c, k, until, &questions, &count);
+  inspect_answer *answers = NULL;
 
-  for (size_t i = 0; i < count && status == DIBS_OK && !is_found; i++) {
-    if (questions[i].reply == NULL)
-      continue;
-    if (!c->names.dialect->inspect_answer(questions[i].reply, ret_answer))
-      status = client_refuse(c, DIBS_ERR_PROTOCOL, UNKNOWN_FORM);
-    is_found = ret_answer->holder_count > 0;
+  if (status == DIBS_OK) {
+    answers = mem_alloc(&c->memory, count * sizeof(*answers));
+    status = answers == NULL ? client_refuse(c, DIBS_ERR_NO_MEMORY, "")
+                             : quorum_answers_read(c, questions, count, answers, ret_answer);
   }
+  mem_free(&c->memory, answers);
   quorum_ask_end(c, questions, count);
   return status;
 }

@@ -69,6 +69,65 @@ static void waiters_are_handed_the_lock_on_with_growing_fences(void **state)
   }
 }
 
+static dibs_inspection *inspect(const char *name)
+{
+  dibs_inspection *in = NULL;
+
+  live_expect(other, dibs_inspect(other, name, &in), DIBS_OK);
+  return in;
+}
+
+/* A minority is nothing: a client that died has left it, or one that asks at the same time. */
+static void a_holder_of_a_minority_is_not_shown(void **state)
+{
+  (void)state;
+  for (int i = 0; i < SERVERS; i++) {
+    dibs_client *alone = live_open(test_server_url(test_quorum_server(servers, i)));
+    dibs_hold *left = live_lock(alone, "shown", LIVE_LONG_MS), *hold;
+    dibs_inspection *in = inspect("shown");
+
+    assert_false(in->is_held);
+    assert_int_equal(in->holder_count, 0);
+    in = dibs_inspection_free(in);
+    hold = live_lock(client, "shown", TTL_MS);
+    in = inspect("shown");
+    assert_int_equal(in->holder_count, 1);
+    assert_true(in->fence == dibs_hold_fence(hold));
+    in = dibs_inspection_free(in);
+    assert_int_equal(dibs_release(hold), DIBS_OK);
+    assert_int_equal(dibs_release(left), DIBS_OK);
+    alone = dibs_close(alone);
+  }
+}
+
+/* They queue at one server, which is another one for each name. */
+static void the_waiters_of_any_queue_server_are_shown(void **state)
+{
+  dibs_lock_options options = live_lock_options(TTL_MS, LIVE_LONG_MS);
+
+  (void)state;
+  for (int i = 0; i < 2 * SERVERS; i++) {
+    int64_t limit = live_now_us() + LIVE_LONG_MS * 1000;
+    char name[] = { 'q', (char)('a' + i), 0 };
+    dibs_hold *hold = live_lock(client, name, TTL_MS);
+    uint64_t seen = 0;
+    struct live_ask ask;
+
+    live_ask_init(&ask);
+    live_ask_begin(&ask, other, name, &options);
+    while (seen == 0 && live_now_us() < limit) {
+      dibs_inspection *in = inspect(name);
+
+      seen = in->waiter_count;
+      assert_int_equal(in->holder_count, 1);
+      in = dibs_inspection_free(in);
+    }
+    assert_int_equal(seen, 1);
+    assert_int_equal(dibs_release(hold), DIBS_OK);
+    assert_int_equal(dibs_release(live_ask_granted(&ask, LIVE_LONG_MS)), DIBS_OK);
+  }
+}
+
 static int64_t p99_us(int rounds)
 {
   static int64_t took[1000];
@@ -212,6 +271,8 @@ int main(void)
     cmocka_unit_test_setup_teardown(a_lock_of_a_majority_excludes_others, setup, teardown),
     cmocka_unit_test_setup_teardown(waiters_are_handed_the_lock_on_with_growing_fences, setup,
                                     teardown),
+    cmocka_unit_test_setup_teardown(a_holder_of_a_minority_is_not_shown, setup, teardown),
+    cmocka_unit_test_setup_teardown(the_waiters_of_any_queue_server_are_shown, setup, teardown),
     cmocka_unit_test_setup_teardown(two_silent_servers_cost_nothing, setup, teardown),
     cmocka_unit_test_setup_teardown(a_hold_outlives_a_minority_and_is_lost_with_the_majority,
                                     setup, teardown),
