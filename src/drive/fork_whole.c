@@ -19,7 +19,6 @@ enum { TRIES = 200, TRY_NS = 100000 };
 
 static pthread_mutex_t list_mutex = PTHREAD_MUTEX_INITIALIZER;
 static drive *list;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Thread_local bool list_is_taken;       /* by this thread, which forks */
 
 static bool take(pthread_mutex_t *mutex)
@@ -79,7 +78,10 @@ static void after_fork_in_child(void)
   }
 }
 
-static void watch_forks(void)
+/* When the library is loaded, so that handlers of the program come later: what they do before a
+ * fork is done before these take the mutexes. A thread of the program may call the library under a
+ * mutex that such a handler takes: it would wait for a client's mutex, and the fork for it. */
+__attribute__((constructor)) static void watch_forks(void)
 {
   (void)pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
@@ -87,7 +89,6 @@ static void watch_forks(void)
 /* After a failure the drive is not listed: its copies are never whole. */
 void drive_list(drive *d)
 {
-  (void)pthread_once(&once, watch_forks);
   if (!take(&list_mutex))
     return;
   d->next_listed = list;
