@@ -128,7 +128,7 @@ void watch_metrics_write(const watch_metrics *m, watch_text *out)
   watch_sums s = watch_sum(m->table, m->now_ms);
 
   gauge(out, METRIC_dibs_up, m->is_up);
-  if (m->round_trip_us > 0)
+  if (m->is_up && m->round_trip_us > 0)          /* else it is of an earlier reading */
     gauge(out, METRIC_dibs_server_round_trip_seconds, (double)m->round_trip_us / 1e6);
   gauge(out, METRIC_dibs_sample_duration_seconds, m->seconds);
   if (!m->is_up)

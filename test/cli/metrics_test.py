@@ -8,6 +8,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+import harness
 from harness import *  # noqa
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -128,6 +129,20 @@ def only_local_pages_may_read_and_a_scrape_is_cached():
         except urllib.error.HTTPError as refused:
             equal(refused.code, 403)
     equal(exporter.code, 0)
+
+
+def a_server_that_stops_leaves_no_old_numbers():
+    token = dibs('acquire', '--no-renew', 'gone:1').out.strip()
+    with _Exporter() as exporter:
+        contains(exporter.get(), 'dibs_names_held 1\n')
+        harness.server.pause()
+        try:
+            seen = until(lambda: (lambda t: t if 'dibs_up 0\n' in t else None)(exporter.get()),
+                         'down')
+        finally:
+            harness.server.resume()
+    dibs('release', token)
+    equal(set(_values(seen)), {'dibs_up', 'dibs_sample_duration_seconds'})
 
 
 def prometheus_scrapes_it_and_its_rules_hold():
