@@ -56,7 +56,8 @@ typedef struct dibs_fleet_row {
   dibs_kind kind;
   int64_t since_us;                        /* server time at which the totals began, since 1970 */
   dibs_fleet_times waits[DIBS_FLEET_WAITS];  /* from the call to its end, by dibs_fleet_wait */
-  dibs_fleet_times holds[DIBS_FLEET_ENDS];   /* from the grant to the end, by dibs_fleet_end */
+  dibs_fleet_times holds[DIBS_FLEET_ENDS];   /* from the grant to the end, by dibs_fleet_end: to the
+                                                reply to the release, or to the loss */
   uint64_t holding, waiting;               /* now, as last reported by the clients that live */
 } dibs_fleet_row;
 
