@@ -101,6 +101,17 @@ def what_is_installed_is_found_in_a_fresh_build(root, place):
     want(names, [name for name, header in wanted.items() if has_header(*header)], '')
 
 
+def an_old_hiredis_is_refused(root, place):
+    folder = os.path.join(place, 'old')
+    os.makedirs(folder)
+    with open(os.path.join(folder, 'hiredis.pc'), 'w', encoding='utf-8') as file:
+        file.write('Name: hiredis\nDescription: old\nVersion: 0.13.3\nLibs: -lhiredis\n')
+    done = run(['meson', 'setup', os.path.join(place, 'old-build'), root],
+               env=dict(os.environ, PKG_CONFIG_PATH=folder, CMAKE='/nonexistent'))
+    if done.returncode == 0 or 'hiredis' not in done.stdout.split('ERROR', 1)[-1]:
+        raise Failed(f'exit {done.returncode}: {done.stdout[-1000:]}')
+
+
 CROSS = """[binaries]
 c = 'gcc'
 ar = 'gcc-ar'
@@ -142,7 +153,7 @@ def make_installs_below_its_prefix(root, place):
 CASES = [tests_are_left_out_without_cmocka, tests_that_are_asked_for_need_cmocka,
          the_demo_builds_neither_simulator_nor_explorers,
          what_is_installed_is_found_in_a_fresh_build, make_installs_below_its_prefix,
-         a_cross_build_runs_nothing_of_the_other_machine]
+         a_cross_build_runs_nothing_of_the_other_machine, an_old_hiredis_is_refused]
 
 
 def main():
