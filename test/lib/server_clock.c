@@ -70,7 +70,7 @@ int64_t test_server_clock_creep_us(const struct test_server *s)
 /* By then a server that guesses has looked again. */
 static void let_it_look(const struct test_server *s)
 {
-  struct timespec left = { .tv_nsec = 1000 * test_server_clock_creep_us(s) };
+  struct timespec left = { .tv_nsec = (long)(1000 * test_server_clock_creep_us(s)) };
 
   while (left.tv_nsec > 0 && nanosleep(&left, &left) != 0 && errno == EINTR)
     ;
