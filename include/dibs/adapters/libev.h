@@ -19,7 +19,7 @@ extern "C" {
 
 typedef struct dibs_libev {
   ev_io io;
-  dibs_client *client;  /* borrowed */
+  dibs_client *client;  /* borrowed; NULL: detached */
   struct ev_loop *loop; /* borrowed */
   dibs_status status;   /* DIBS_OK while attached; otherwise what dibs_process() returned when the
                          * adapter stopped: DIBS_ERR_FORKED in a child, _CLOSED, _STALE */
@@ -46,6 +46,7 @@ static inline int dibs_libev_attach(
 {
   int fd = dibs_fd(client);
 
+  adapter->client = NULL;
   if (fd < 0)
     return -1;
   adapter->client = client;
@@ -57,11 +58,15 @@ static inline int dibs_libev_attach(
   return 0;
 }
 
-/* Stops. dibs_close() may come at once.
+/* Stops. dibs_close() may come at once. Does nothing when detached, or after an attach that
+ * failed.
  *
  * Thread   of the loop. Since 0.5 */
 static inline void dibs_libev_detach(dibs_libev *adapter)
 {
+  if (adapter->client == NULL)
+    return;
+  adapter->client = NULL;
   ev_io_stop(adapter->loop, &adapter->io);
 }
 

@@ -34,10 +34,12 @@ static inline void dibs_libevent_ready(evutil_socket_t fd, short events, void *d
   if (status == DIBS_OK || status == DIBS_ERR_WOULD_BLOCK)
     return;
   adapter->status = status;
-  (void)event_del(adapter->event);
+  if (adapter->event != NULL)           /* not detached in a callback */
+    (void)event_del(adapter->event);
 }
 
-/* Stops. dibs_close() may come at once. Does nothing when detached.
+/* Stops. dibs_close() may come at once. Does nothing when detached, or after an attach that
+ * failed.
  *
  * Thread   of the loop. Since 0.5 */
 static inline void dibs_libevent_detach(dibs_libevent *adapter)

@@ -19,7 +19,7 @@ extern "C" {
 
 typedef struct dibs_libuv {
   uv_poll_t poll;       /* uv_unref() it if the client alone must not keep the loop running */
-  dibs_client *client;  /* borrowed */
+  dibs_client *client;  /* borrowed; NULL: detached */
   dibs_status status;   /* DIBS_OK while attached; otherwise what dibs_process() returned when the
                          * adapter stopped: DIBS_ERR_FORKED in a child, _CLOSED, _STALE */
 } dibs_libuv;
@@ -34,7 +34,8 @@ static inline void dibs_libuv_ready(uv_poll_t *poll, int fault, int events)
   if (status == DIBS_OK || status == DIBS_ERR_WOULD_BLOCK)
     return;
   adapter->status = status;
-  (void)uv_poll_stop(poll);
+  if (adapter->client != NULL)          /* not detached in a callback */
+    (void)uv_poll_stop(poll);
 }
 
 /* Runs `client` in `loop`.
@@ -46,6 +47,7 @@ static inline int dibs_libuv_attach(dibs_libuv *adapter, dibs_client *client, uv
   int fd = dibs_fd(client);
   int fault = fd < 0 ? UV_EINVAL : uv_poll_init(loop, &adapter->poll, fd);
 
+  adapter->client = NULL;
   if (fault != 0)
     return fault;
   adapter->client = client;
@@ -55,11 +57,15 @@ static inline int dibs_libuv_attach(dibs_libuv *adapter, dibs_client *client, uv
 }
 
 /* Stops. `on_end` (may be NULL) runs in a later turn of the loop, and `adapter` may be reused
- * from then on; dibs_close() may come at once.
+ * from then on; dibs_close() may come at once. Does nothing when detached, or after an attach that
+ * failed: then there is no later turn, and `on_end` does not run.
  *
  * Thread   of the loop. Since 0.5 */
 static inline void dibs_libuv_detach(dibs_libuv *adapter, uv_close_cb on_end)
 {
+  if (adapter->client == NULL)
+    return;
+  adapter->client = NULL;
   (void)uv_poll_stop(&adapter->poll);
   uv_close((uv_handle_t *)&adapter->poll, on_end);
 }

@@ -6,12 +6,19 @@
 #include <dibs/adapters/glib.h>
 
 #include <assert.h>
+#include <string.h>
 
 static GMainContext *loop;
 static dibs_glib adapter;
 
 static void open_loop(void) { loop = g_main_context_new(); }
-static int attach(dibs_client *client) { return dibs_glib_attach(&adapter, client, loop); }
+
+static int attach(dibs_client *client)
+{
+  memset(&adapter, 0xa5, sizeof(adapter));
+  return dibs_glib_attach(&adapter, client, loop);
+}
+
 static void forked(void) {}
 static dibs_status status(void) { return adapter.status; }
 static gboolean over(gpointer data) { (void)data; return G_SOURCE_REMOVE; }

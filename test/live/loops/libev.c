@@ -6,6 +6,7 @@
 #include <dibs/adapters/libev.h>
 
 #include <assert.h>
+#include <string.h>
 
 static struct ev_loop *loop;
 static ev_timer timer;
@@ -24,7 +25,13 @@ static void open_loop(void)
   ev_init(&timer, over);
 }
 
-static int attach(dibs_client *client) { return dibs_libev_attach(&adapter, client, loop); }
+
+static int attach(dibs_client *client)
+{
+  memset(&adapter, 0xa5, sizeof(adapter));
+  return dibs_libev_attach(&adapter, client, loop);
+}
+
 static void forked(void) { ev_loop_fork(loop); }
 static dibs_status status(void) { return adapter.status; }
 

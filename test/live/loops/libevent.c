@@ -6,6 +6,7 @@
 #include <dibs/adapters/libevent.h>
 
 #include <assert.h>
+#include <string.h>
 
 static struct event_base *loop;
 static struct event *timer;
@@ -24,7 +25,13 @@ static void open_loop(void)
   timer = event_new(loop, -1, 0, over, NULL);
 }
 
-static int attach(dibs_client *client) { return dibs_libevent_attach(&adapter, client, loop); }
+
+static int attach(dibs_client *client)
+{
+  memset(&adapter, 0xa5, sizeof(adapter));
+  return dibs_libevent_attach(&adapter, client, loop);
+}
+
 static void forked(void) { (void)event_reinit(loop); }
 static dibs_status status(void) { return adapter.status; }
 

@@ -6,6 +6,7 @@
 #include <dibs/adapters/libuv.h>
 
 #include <assert.h>
+#include <string.h>
 
 static uv_loop_t loop;
 static uv_timer_t timer;
@@ -17,7 +18,13 @@ static void open_loop(void)
   (void)uv_timer_init(&loop, &timer);
 }
 
-static int attach(dibs_client *client) { return dibs_libuv_attach(&adapter, client, &loop); }
+
+static int attach(dibs_client *client)
+{
+  memset(&adapter, 0xa5, sizeof(adapter));
+  return dibs_libuv_attach(&adapter, client, &loop);
+}
+
 static void forked(void) { (void)uv_loop_fork(&loop); }
 static dibs_status status(void) { return adapter.status; }
 

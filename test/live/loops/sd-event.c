@@ -6,12 +6,19 @@
 #include <dibs/adapters/sd-event.h>
 
 #include <assert.h>
+#include <string.h>
 
 static sd_event *loop;
 static dibs_sd_event adapter;
 
 static void open_loop(void) { (void)sd_event_new(&loop); }
-static int attach(dibs_client *client) { return dibs_sd_event_attach(&adapter, client, loop); }
+
+static int attach(dibs_client *client)
+{
+  memset(&adapter, 0xa5, sizeof(adapter));
+  return dibs_sd_event_attach(&adapter, client, loop);
+}
+
 static void forked(void) {}
 static dibs_status status(void) { return adapter.status; }
 static void turn(int limit_ms) { (void)sd_event_run(loop, (uint64_t)limit_ms * 1000); }
