@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: MIT
 """test_process.py - signals, fork, multiprocessing, the end of the interpreter, growth, and the
 command beside Python."""
+import asyncio
 import os
+import re
 import shutil
 import signal
+import socketserver
 import subprocess
 import sys
+import threading
 
 import pytest
 
 import dibs
+import dibs.aio
 import harness
 
 CYCLES = int(os.environ.get('DIBS_TEST_CYCLES', 10000))
@@ -181,12 +186,80 @@ print((resident() - before) // 1024, len(callbacks._receivers) - receivers)
 '''
 
 
-@pytest.mark.limit(max(60, CYCLES // 250))
+@pytest.mark.limit(max(60, CYCLES // 50))
 def test_cycles_leave_no_memory(run):
-    done = run(GROWTH % (CYCLES, CYCLES), timeout=max(55, CYCLES // 300))
+    """10000 of each kind; 100000 in ./check --all, by DIBS_TEST_CYCLES."""
+    done = run(GROWTH % (CYCLES, CYCLES), timeout=max(55, CYCLES // 60))
     assert done.returncode == 0, done.stdout
     grown, receivers = map(int, done.stdout.split())
     assert receivers == 0 and grown < 1024, '%d KiB more after %d cycles' % (grown, CYCLES)
+
+
+class Refuses(socketserver.BaseRequestHandler):
+    """A server of another decade: it knows no command that dibs needs."""
+
+    def handle(self):
+        while True:
+            data = self.request.recv(1 << 16)
+            if not data:
+                return
+            commands = re.findall(rb'^\*[0-9]+\r$', data, re.M)
+            self.request.sendall(b'-ERR unknown command\r\n' * len(commands))
+
+
+@pytest.mark.parametrize('kind', ['plain', 'looped'])
+def test_an_old_server_is_an_error_with_its_answer(kind):
+    with socketserver.ThreadingTCPServer(('127.0.0.1', 0), Refuses) as old:
+        old.daemon_threads = True
+        threading.Thread(target=old.serve_forever, daemon=True).start()
+        url = 'redis://127.0.0.1:%d' % old.server_address[1]
+
+        async def main():
+            async with dibs.aio.Client(url, connect_timeout=2) as client:
+                async with client.lock('x', wait=10):
+                    pass
+
+        with pytest.raises(dibs.Unsupported, match='refuses .*unknown command') as raised:
+            if kind == 'looped':
+                asyncio.run(main())
+            else:
+                with dibs.Client(url, connect_timeout=2) as client:
+                    client.lock('x', wait=10).acquire()
+        old.shutdown()
+    assert url in raised.value.server and not raised.value.is_retriable
+
+
+@pytest.mark.limit(110)
+def test_a_notebook_uses_both_clients(run):
+    """Cells of IPython: one loop for all of them; an interrupt is one of the kernel."""
+    pytest.importorskip('IPython', reason='IPython is not installed')
+    done = run("""
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+def cell(text):
+    done = shell.run_cell(text)
+    return done.error_before_exec or done.error_in_exec
+shell.push({'URL': URL, 'NAME': NAME})
+for text in ('import dibs, dibs.aio, threading, signal, os',
+             'client = dibs.Client(URL); own = dibs.aio.Client(URL)',
+             'hold = await own.lock(NAME, wait=5).acquire()',
+             'blocked = client.lock(NAME); blocked',
+             'await hold.release()',
+             'with client.lock(NAME) as plain: pass',
+             'async with own.lock(NAME) as looped: assert looped.fence > plain.fence',
+             'client = dibs.Client(URL)',        # run again
+             'held = client.lock(NAME).acquire(); other = dibs.Client(URL)'):
+    assert cell(text) is None, text
+def interrupt():
+    while shell.user_ns['other'].stats()['waiting'] == 0: time.sleep(0.005)
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=interrupt).start()
+print(type(cell('other.lock(NAME).acquire()')).__name__, type(cell('1 / 0')).__name__)
+assert cell('held.release(); other.lock(NAME).try_acquire().release(); await own.close()') is None
+""", timeout=100)
+    assert done.returncode == 0 and done.stdout.endswith('KeyboardInterrupt ZeroDivisionError\n'), \
+        done.stdout
 
 
 def test_the_command_and_python_take_turns(client, server, name, tmp_path):
