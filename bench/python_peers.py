@@ -17,6 +17,7 @@ import harness  # noqa: E402
 
 import dibs  # noqa: E402
 import dibs.aio  # noqa: E402
+import dibs.redis_py  # noqa: E402
 import pottery  # noqa: E402
 import redis  # noqa: E402
 import redis.asyncio  # noqa: E402
@@ -57,6 +58,11 @@ class RedisPy:
         return self.redis.lock(name, timeout=TTL)
 
 
+class DropIn(RedisPy):
+    def lock(self, name):
+        return dibs.redis_py.Lock(self.redis, name, timeout=TTL)
+
+
 class PythonRedisLock(RedisPy):
     def lock(self, name):
         return redis_lock.Lock(self.redis, name, expire=TTL)
@@ -67,8 +73,8 @@ class Pottery(RedisPy):
         return pottery.Redlock(key=name, masters={self.redis}, auto_release_time=TTL)
 
 
-LIBRARIES = {'dibs': Dibs, 'redis-py': RedisPy, 'python-redis-lock': PythonRedisLock,
-             'pottery': Pottery}
+LIBRARIES = {'dibs': Dibs, 'dibs.redis_py': DropIn, 'redis-py': RedisPy,
+             'python-redis-lock': PythonRedisLock, 'pottery': Pottery}
 
 
 def pair(library, url):
@@ -182,12 +188,44 @@ async def tasks_of_dibs(url):
         return await tasks(lambda: client.lock('tasks'))
 
 
-async def tasks_of_redis(url):
+async def tasks_of_redis(url, make):
     client = redis.asyncio.Redis.from_url(url, max_connections=2 * WAITERS)
     try:
-        return await tasks(lambda: client.lock('tasks', timeout=TTL))
+        return await tasks(lambda: make(client))
     finally:
         await client.aclose()
+
+
+def turns_of_threads(library, url):
+    """The same with threads, of a library without asyncio."""
+    mine, turns, end = library(url), [], time.monotonic() + SECONDS
+
+    def work():
+        while time.monotonic() < end:
+            lock = mine.lock('threads')
+            lock.acquire()
+            turns.append(1)
+            lock.release()
+
+    threads = [threading.Thread(target=work) for _ in range(TASKS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return len(turns) / SECONDS
+
+
+def turns_of_tasks(url):
+    """Turns in a second: asyncio, where the library has it, else threads."""
+    return {
+        'dibs': asyncio.run(tasks_of_dibs(url)),
+        'dibs.redis_py': asyncio.run(tasks_of_redis(
+            url, lambda client: dibs.redis_py.aio.Lock(client, 'tasks', timeout=TTL))),
+        'redis-py': asyncio.run(tasks_of_redis(
+            url, lambda client: client.lock('tasks', timeout=TTL))),
+        'python-redis-lock': turns_of_threads(PythonRedisLock, url),
+        'pottery': asyncio.run(tasks_of_redis(url, lambda client: pottery.AIORedlock(
+            key='tasks', masters={client}, auto_release_time=TTL)))}
 
 
 def main():
@@ -197,7 +235,7 @@ def main():
     single = pairs(sys.argv[1], url)
     for name, library in LIBRARIES.items():
         rows[name] = [*single[name], handoff(name, url), *waiting(library, url, server)]
-    turns = {'dibs': asyncio.run(tasks_of_dibs(url)), 'redis-py': asyncio.run(tasks_of_redis(url))}
+    turns = turns_of_tasks(url)
     server.stop()
     print('load %.1f before; a pair in C: %.0f us; redis-py %s' % (
         load, single['C'][0], redis.__version__))
