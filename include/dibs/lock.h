@@ -309,8 +309,9 @@ DIBS_API dibs_status dibs_hold_detach(dibs_hold *hold);
  * since; or the lease is gone: DIBS_EXPIRED (released, and no other client had the
  * name since), DIBS_TAKEN (another lease holds the name now), DIBS_LOST (the name is free, and
  * another client may have had it; always for read/write locks and permits);
- * DIBS_ERR_ARGUMENT (not a token), DIBS_ERR_UNSUPPORTED (a quorum), the server's faults;
- * DIBS_UNKNOWN (no reply in time; repeat it). Blocks. Since 0.1 */
+ * DIBS_ERR_ARGUMENT (not a token), DIBS_ERR_UNSUPPORTED (a quorum, or the token of a kind of lock
+ * that the dialect has not), the server's faults; DIBS_UNKNOWN (no reply in time; repeat it).
+ * Blocks. Since 0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_token_renew(
   dibs_client *client, const char *token, int32_t ttl_ms, int64_t *ret_remaining_ms);
 
@@ -319,8 +320,8 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_token_renew(
  * Returns DIBS_OK also if the lease had expired but no other client had the name
  * since, and when it is repeated; DIBS_TAKEN (another lease holds the name now), DIBS_LOST (the
  * name is free, and another client may have had it); DIBS_ERR_ARGUMENT (not a token),
- * DIBS_ERR_UNSUPPORTED (a quorum), the server's faults; DIBS_UNKNOWN (no reply in time; repeat it).
- * Blocks. Since 0.1 */
+ * DIBS_ERR_UNSUPPORTED (as for dibs_token_renew()), the server's faults; DIBS_UNKNOWN (no reply in
+ * time; repeat it). Blocks. Since 0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_token_release(
   dibs_client *client, const char *token);
 

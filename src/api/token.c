@@ -53,6 +53,18 @@ dibs_status dibs_ping(dibs_client *client, int32_t wait_ms, uint64_t *ret_round_
 
 /* ---- tokens ---- */
 
+/* A token does not say of which dialect it is. */
+static dibs_status token_kind_check(client_record *c, token_kind kind)
+{
+  const dialect_traits *traits = &c->names.dialect->traits;
+
+  if (kind == TOKEN_SHARE && !traits->has_shares)
+    return native_check(c, "read/write locks or permits: a token of one means nothing");
+  if (kind == TOKEN_MANY && !traits->has_sets)
+    return native_check(c, "leases of several names: a token of one means nothing");
+  return DIBS_OK;
+}
+
 static dibs_status token_check(client_record *c, const char *token, token_parts *ret)
 {
   char words[400];
@@ -63,7 +75,7 @@ static dibs_status token_check(client_record *c, const char *token, token_parts 
                          "a token names one lease, and a lock on a quorum has one at each "
                          "server: it is renewed and released by the program that holds it");
   if (token != NULL && token_read(token, ret))
-    return DIBS_OK;
+    return token_kind_check(c, ret->kind);
   if (token == NULL)
     text_add(&why, "NULL");
   else

@@ -226,6 +226,33 @@ static void other_texts_are_refused(void **state)
   live_expect_words(b, "NULL is no token");
 }
 
+static void expect_unsupported(dibs_client *c, const char *token)
+{
+  live_expect(c, dibs_token_renew(c, token, TTL_MS, NULL), DIBS_ERR_UNSUPPORTED);
+  live_expect(c, dibs_token_release(c, token), DIBS_ERR_UNSUPPORTED);
+  live_expect_words(c, "has no ");
+}
+
+static void a_token_of_a_kind_that_the_dialect_has_not_is_refused(void **state)
+{
+  static const dibs_dialect dialects[] = { DIBS_DIALECT_REDISSON, DIBS_DIALECT_SPRING,
+                                           DIBS_DIALECT_PLAIN };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(dialects) / sizeof(dialects[0]); i++) {
+    dibs_options o = live_options();
+    dibs_client *c;
+
+    o.dialect = dialects[i];
+    o.registry = dialects[i] == DIBS_DIALECT_SPRING ? "r" : NULL;
+    c = live_open_with(test_server_url(live_server), &o);
+    expect_unsupported(c, "many:AAAAAAAAAAAAAAAAAAAAAA.1:1:2:a:b");
+    if (dialects[i] != DIBS_DIALECT_REDISSON)
+      expect_unsupported(c, "share:AAAAAAAAAAAAAAAAAAAAAA:1:2:a");
+    c = dibs_close(c);
+  }
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -240,6 +267,7 @@ int main(void)
     CASE(scripts_that_the_server_forgot_are_sent_again),
     CASE(a_set_too_long_for_a_token_is_held_all_the_same),
     CASE(other_texts_are_refused),
+    CASE(a_token_of_a_kind_that_the_dialect_has_not_is_refused),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
