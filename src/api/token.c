@@ -289,8 +289,9 @@ static dibs_status break_check(client_record *c, const char *name, const char *l
                          "lease has no valid form; dibs_inspect() returns the current one");
   if (c->servers.kind == DEPLOYMENT_QUORUM)
     return client_refuse(c, DIBS_ERR_UNSUPPORTED,
-                         "a lock on a quorum has a lease at each server; break it at one after "
-                         "the other: dibs release --force --url SERVER NAME");
+                         "a lock on a quorum has a lease at each server; break it at a majority, "
+                         "one after the other within a minute: "
+                         "dibs release --force --url SERVER NAME");
   ret->kind = TOKEN_LEASE;
   ret->count = 1;
   ret->names[0] = (many_name){ name, size };

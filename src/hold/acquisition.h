@@ -53,6 +53,7 @@ uint64_t holders_fence(const acquisition *a);           /* of the first, which m
 void holders_set_fence(acquisition *a, uint64_t fence);
 void holders_report(const acquisition *a, lock_event_kind kind);
 void holders_lose(acquisition *a, dibs_status status, const char *words);
+void holders_were_broken(acquisition *a);               /* before holders_lose() */
 /* They held until now and are being released; they report DIBS_UNKNOWN at `limit`
  * (INSTANT_NEVER: they wait). */
 void holders_release(acquisition *a, instant limit);

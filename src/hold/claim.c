@@ -301,6 +301,12 @@ void holders_report(const acquisition *a, lock_event_kind kind)
     claim_report(c, kind);
 }
 
+void holders_were_broken(acquisition *a)
+{
+  for (claim *c = a->holders; c != NULL; c = c->next)
+    c->was_broken = true;
+}
+
 void holders_lose(acquisition *a, dibs_status status, const char *words)
 {
   while (a->holders != NULL) {
@@ -455,6 +461,7 @@ bool hold_next_event(hold_front *f, lock_event *ret)
   *ret = (lock_event){ .kind = take_first(c), .context = c->spec.context, .id = c->id,
                        .fence = c->fence, .units = c->units, .depth = c->depth,
                        .status = c->status, .was_short = c->was_short,
+                       .was_broken = c->was_broken,
                        .watched = c->watched, .free_at = c->free_at, .words = f->reported_words,
                        .acknowledged = c->acknowledged,
                        .replicas_wanted = c->replicas_wanted, .has_fsync = c->has_fsync };

@@ -33,6 +33,7 @@ struct claim {
   claim_state state;
   lock_spec spec;                /* owner and note are those below; it has no names */
   bool was_short;                /* FAILED: its time was too short to know about its server */
+  bool was_broken;               /* LOST: as in lock_event */
   watched_lease watched;         /* FAILED, BUSY: these two as in lock_event */
   instant free_at;
   bool is_reported;              /* it is in the wait report */

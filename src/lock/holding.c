@@ -187,6 +187,8 @@ lease_state hold_renewed(lease *l, const renew_answer *a, instant sent_at, insta
     return confirmed(l, a, end, now);
   if (!a->is_ours) {
     t->backend.counts.renew_failed++;
+    if (l->term.is_reported_broken)
+      holders_were_broken(&l->claims);
     return hold_lost(l, DIBS_LOST, l->term.is_reported_broken
                                      ? "others ended it: broken, or released by its token"
                                      : "the server no longer has this lease");

@@ -203,6 +203,8 @@ void held_repair(quorum_record *r, instant now)
   for (size_t i = 0; i < r->quorum->count; i++) {
     member_lease *m = &r->members[i];
 
+    if (instant_before(now, m->kept_off_until))
+      continue;
     if (m->state == MEMBER_NONE || m->state == MEMBER_BUSY || m->state == MEMBER_FAULTY)
       member_cast(m, true, r->token, now);
   }

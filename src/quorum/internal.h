@@ -44,6 +44,7 @@ typedef struct member_lease {
   bool is_held_back;             /* its server is in quarantine: a bad queue server */
   uint64_t token;
   instant valid_until, asked_at;
+  instant kept_off_until;        /* NONE: it was broken there, and is not taken again before */
   dibs_status why;               /* FAULTY, LEFT */
   bool was_short;                /* FAULTY: as in lock_event */
   watched_lease watched;         /* the last lease of another client that refused a try */

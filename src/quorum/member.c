@@ -2,6 +2,9 @@
 /* quorum/member.c - one claim in the lock table of one server, and its events. */
 #include "quorum/internal.h"
 
+/* A lock is broken at one server after the other: for this time, those of before stay broken. */
+#define BREAK_TIME SPAN_MS(60000)
+
 size_t member_server(const member_lease *m)
 {
   return (size_t)(m - m->record->members);
@@ -198,6 +201,8 @@ static void lost(member_lease *m, const lock_event *e, instant now)
   (void)hold_release(server_of(m)->front, m->id, now);
   m->id = 0;
   m->state = MEMBER_NONE;
+  if (e->was_broken)
+    m->kept_off_until = instant_add(now, BREAK_TIME);
   if (r->state == RECORD_ROUND) {
     round_look(r, now);
   } else if (r->state == RECORD_HELD) {

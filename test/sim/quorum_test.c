@@ -902,6 +902,64 @@ static void what_a_minority_lost_is_taken_again(void **state)
   over(s);
 }
 
+static void break_at(site *s, size_t server, const char *name)
+{
+  const char *lease = site_lease(s, server, name);
+  protocol spoken;
+  lease_id id;
+  request asked;
+  buffer out;
+
+  protocol_init(&spoken, &(protocol_settings){ .dialect = &native_dialect, .prefix = "dibs",
+                                               .client = s->clients[1].id });
+  lease = strchr(lease, '"') + 1;
+  assert_true(lease_id_read(lease, strcspn(lease, " "), &id));
+  request_init(&asked, &s->own_memory);
+  buffer_init(&out, &s->own_memory);
+  assert_true(native_break(&spoken, &asked, name, strlen(name), &id, 0));
+  asked.carries_text = true;
+  assert_true(request_render(&asked, false, &out));
+  site_ask(s, server, buffer_bytes(&out), buffer_size(&out));
+  buffer_deinit(&out);
+  request_deinit(&asked);
+}
+
+/* An administrator needs seconds from one server to the next. */
+static void a_hold_ends_that_is_broken_at_one_server_after_the_other(void **state)
+{
+  site *s = site_of(3, 2);
+  told t;
+
+  (void)state;
+  hold(s, 0, &t);
+  site_run_for(s, SPAN_MS(1000));        /* it listens for its end */
+  break_at(s, 0, "x");
+  site_run_for(s, SPAN_MS(10000));
+  assert_int_equal(t.lost, 0);
+  assert_int_equal(held_at(s), 2);
+  break_at(s, 1, "x");
+  (void)await(s, &t.lost, TTL);
+  release_of(s, 0, &t);
+  over(s);
+}
+
+static void a_lease_that_was_broken_at_one_server_is_taken_again(void **state)
+{
+  site *s = site_of(3, 2);
+  told t;
+
+  (void)state;
+  hold(s, 0, &t);
+  site_run_for(s, SPAN_MS(1000));
+  break_at(s, 2, "x");
+  site_run_for(s, SPAN_MS(30000));
+  assert_int_equal(held_at(s), 2);
+  site_run_for(s, SPAN_MS(35000));
+  assert_int_equal(held_at(s), 3);
+  assert_int_equal(t.lost, 0);
+  over(s);
+}
+
 static void a_majority_that_restarts_empty_ends_the_hold(void **state)
 {
   site *s = site_of(3, 1);
@@ -1118,6 +1176,8 @@ int main(void)
     cmocka_unit_test(a_hold_is_lost_once_and_in_time_without_a_majority),
     cmocka_unit_test(a_belief_ends_with_the_majority_th_best_lease),
     cmocka_unit_test(what_a_minority_lost_is_taken_again),
+    cmocka_unit_test(a_hold_ends_that_is_broken_at_one_server_after_the_other),
+    cmocka_unit_test(a_lease_that_was_broken_at_one_server_is_taken_again),
     cmocka_unit_test(a_majority_that_restarts_empty_ends_the_hold),
     cmocka_unit_test(a_fixed_lease_and_max_hold_end_on_time),
     cmocka_unit_test(an_owner_enters_again_and_others_of_the_process_queue),

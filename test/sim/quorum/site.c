@@ -360,6 +360,15 @@ void site_restart(site *s, size_t server, bool keeps_data)
   sim_server_restart(s->servers[server], keeps_data);
 }
 
+void site_ask(site *s, size_t server, const void *bytes, size_t size)
+{
+  size_t reply_size;
+
+  server_clock_set(s, server);
+  (void)sim_server_ask(s->servers[server], bytes, size, &reply_size);
+  server_speak(s, server);
+}
+
 /* ---- life ---- */
 
 static void client_init(site *s, size_t number, uint64_t seed, span quarantine)

@@ -86,6 +86,9 @@ void site_break(site *s, size_t client, size_t server, bool arrives);
 /* Like a kill of the server, which is there again at once. */
 void site_restart(site *s, size_t server, bool keeps_data);
 
+/* A request of no client, at once; its messages go to the clients. */
+void site_ask(site *s, size_t server, const void *bytes, size_t size);
+
 /* ---- truth ---- */
 
 /* The lease text of `name` at a server (protocol.md 3); "" when there is no such key. */
