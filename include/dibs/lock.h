@@ -465,14 +465,18 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_list_names(
   dibs_name_callback callback, void *data);
 
 /* Breaks the lock of its holder and grants it to the next waiter; the holder
- * learns it by message if it is subscribed (it waits, or was waited for), else by its
- * next renewal. For administrators: for a moment there may be two holders.
+ * learns it by message, in the first half second of the hold at the end of that. Without messages
+ * (a client that polls, spin locks) it learns it by its next renewal, after a third of its ttl, or
+ * with DIBS_LOCK_FIXED at its end. For administrators: until then there may be two holders.
  * `lease`  from dibs_inspect(): only that very lease is broken, so a repeated or late
- *          call cannot hit an innocent later holder.
+ *          call cannot hit an innocent later holder. Of a quorum: the leases of its client at all
+ *          servers, at once; the call returns when the holder could have repaired them.
  * Returns  DIBS_OK; or that lease is gone: DIBS_EXPIRED (released or broken before, and no other
  *          client had the name since), DIBS_LOST (free, and another client may have had it),
- *          DIBS_TAKEN (another lease holds the name now); DIBS_ERR_UNSUPPORTED (a quorum: use a
- *          client of each server); DIBS_UNKNOWN (no reply in time; repeat it); faults.
+ *          DIBS_TAKEN (another lease holds the name now); DIBS_ERR_UNSUPPORTED (of a
+ *          quorum what is no exclusive lock, or one of Java: use a client of each server);
+ *          DIBS_UNKNOWN (no reply in time, or the client has it at a majority of the servers again:
+ *          repeat it); faults.
  * Blocks. Since 0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_break(
   dibs_client *client, const char *name, const char *lease);

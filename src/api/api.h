@@ -297,6 +297,8 @@ void quorum_ask_end(client_record *c, question *questions, size_t count);
  * Holders that no majority can have are left out. */
 void inspect_majority(const inspect_answer *answers, size_t count, size_t silent,
                       inspect_answer *ret_answer);
+/* dibs_break() of a quorum, of one name. */
+dibs_status quorum_break(client_record *c, const token_parts *p, instant until);
 /* inspect: adds why a name without a holder cannot be taken. Outside the mutex. */
 void hindrance_add(client_record *c, dibs_inspection *in, int64_t server_us, instant until);
 /* A request that changes nothing: DIBS_UNKNOWN becomes UNREACHABLE. */

@@ -287,11 +287,6 @@ static dibs_status break_check(client_record *c, const char *name, const char *l
   if (lease == NULL || !lease_id_read(lease, strnlen(lease, LEASE_TEXT_SIZE), &ret->lease))
     return client_refuse(c, DIBS_ERR_ARGUMENT,
                          "lease has no valid form; dibs_inspect() returns the current one");
-  if (c->servers.kind == DEPLOYMENT_QUORUM)
-    return client_refuse(c, DIBS_ERR_UNSUPPORTED,
-                         "a lock on a quorum has a lease at each server; break it at a majority, "
-                         "one after the other within a minute: "
-                         "dibs release --force --url SERVER NAME");
   ret->kind = TOKEN_LEASE;
   ret->count = 1;
   ret->names[0] = (many_name){ name, size };
@@ -307,7 +302,9 @@ dibs_status dibs_break(dibs_client *client, const char *name, const char *lease)
   if (status != DIBS_OK)
     return status;
   status = break_check(c, name, lease, &p);
-  if (status == DIBS_OK)
+  if (status == DIBS_OK && c->servers.kind == DEPLOYMENT_QUORUM)
+    status = quorum_break(c, &p, client_give_up_at(c));
+  else if (status == DIBS_OK)
     status = lease_ask(c, break_encode, &p);
   return client_end(c, status);
 }

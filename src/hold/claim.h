@@ -63,6 +63,7 @@ struct hold_ops {
   void (*downgrade)(acquisition *a, instant now);  /* its last writer reads now */
   bool (*keep_alone)(claim *c);                    /* HELD; NULL: never */
   bool (*token)(const claim *c, text *out);        /* HELD; NULL: has none */
+  void (*check)(claim *c);                         /* HELD: asks whether it is; NULL: never */
   /* HELD: `before`, and why its lease was not renewed; adds nothing if it was. */
   void (*add_why)(const claim *c, const char *before, text *out);
   dibs_status (*raise)(claim *c, uint64_t token, instant now);      /* HELD; NULL: never */

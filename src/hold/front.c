@@ -173,6 +173,14 @@ dibs_status hold_raise(hold_front *f, uint64_t id, uint64_t token, instant now)
   return c != NULL ? c->backend->ops->raise(c, token, now) : DIBS_ERR_STALE;
 }
 
+void hold_check_now(hold_front *f, uint64_t id)
+{
+  claim *c = holding(f, id);
+
+  if (c != NULL && c->backend->ops->check != NULL)
+    c->backend->ops->check(c);
+}
+
 bool hold_park(hold_front *f, uint64_t id, instant now, bool *ret_sends)
 {
   claim *c = holding(f, id);

@@ -367,6 +367,14 @@ static bool token(const claim *c, text *out)
   return wire_token(lease_of_claim(c), out);
 }
 
+static void check(claim *c)
+{
+  lease *l = lease_of_claim(c);
+
+  if (l->state == LEASE_HELD && !lease_never_ends(l))
+    hold_check(l);
+}
+
 static void add_why(const claim *c, const char *before, text *out)
 {
   lease_add_why(lease_of_claim(c), before, out);
@@ -387,8 +395,8 @@ static void describe(const claim *c, lock_event *event)
 const hold_ops lease_ops = {
   .name = "single", .place = place, .fail = fail, .release = release, .forget = forget,
   .detach = detach, .downgrade = downgrade, .keep_alone = keep_alone, .token = token,
-  .add_why = add_why, .raise = raise, .park = park, .retake = park_retake, .describe = describe,
-  .tick = table_tick, .deadline = table_deadline,
+  .check = check, .add_why = add_why, .raise = raise, .park = park, .retake = park_retake,
+  .describe = describe, .tick = table_tick, .deadline = table_deadline,
   .close = table_close, .is_quiet = table_is_quiet, .next_name = table_next_name,
 };
 

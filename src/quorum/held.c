@@ -64,8 +64,13 @@ static void set_repair(quorum_record *r, span low, span high, instant now)
   timers_set(&q->timers, &r->repair, instant_add(now, random_span(&q->random, low, high)));
 }
 
-void held_repair_soon(quorum_record *r, instant now)
+/* A lease was lost. Others may have been ended, too, by a break at all servers: without messages
+ * each would be noticed, and repaired, at its own next renewal, and the majority never be lost. */
+void held_reduced(quorum_record *r, instant now)
 {
+  for (size_t i = 0; i < r->quorum->count; i++)
+    if (r->members[i].state == MEMBER_GRANTED)
+      hold_check_now(r->quorum->servers[i].front, r->members[i].id);
   set_repair(r, SPAN_MS(20), SPAN_MS(200), now);
 }
 

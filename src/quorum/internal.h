@@ -184,7 +184,7 @@ void held_look(quorum_record *r, instant now);    /* after a change of its membe
 void held_granted(member_lease *m, instant now);  /* late, or a repair */
 void held_deadline(quorum_record *r, instant now);
 void held_repair(quorum_record *r, instant now);
-void held_repair_soon(quorum_record *r, instant now);
+void held_reduced(quorum_record *r, instant now);
 void held_downgrade(quorum_record *r, instant now);
 instant held_end(const quorum_record *r);
 void held_release(quorum_record *r, instant now);

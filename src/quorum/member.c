@@ -208,7 +208,7 @@ static void lost(member_lease *m, const lock_event *e, instant now)
   } else if (r->state == RECORD_HELD) {
     held_look(r, now);
     if (r->state == RECORD_HELD)
-      held_repair_soon(r, now);
+      held_reduced(r, now);
   }
 }
 

@@ -151,6 +151,26 @@ static void a_majority_is_kept_by_the_watchdog_without_one_server(void **state)
   live_expect(many, dibs_release(hold), DIBS_OK);
 }
 
+/* No message reaches the holder. The first lease that its renewals find ended has it look at the
+ * others; repaired one by one they would never be fewer than a majority. */
+static void a_broken_lock_is_lost_with_the_next_renewal(void **state)
+{
+  dibs_lock_options options = live_lock_options(6000, LIVE_LONG_MS);
+  struct live_loss loss = { 0 };
+  dibs_inspection *seen = NULL;
+  dibs_hold *hold = NULL;
+
+  (void)state;
+  options.on_lost = live_on_lost;
+  options.on_lost_data = &loss;
+  live_expect(many, dibs_lock(many, "stuck", &options, &hold), DIBS_OK);
+  live_expect(rival, dibs_inspect(rival, "stuck", &seen), DIBS_OK);
+  live_expect(rival, dibs_break(rival, "stuck", seen->lease), DIBS_OK);
+  seen = dibs_inspection_free(seen);
+  assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
+  assert_int_equal(dibs_release(hold), DIBS_LOST);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -158,6 +178,7 @@ int main(void)
     cmocka_unit_test(a_majority_of_redsync_is_busy_and_its_end_is_found),
     cmocka_unit_test(two_clients_take_turns_on_a_majority),
     cmocka_unit_test(a_majority_is_kept_by_the_watchdog_without_one_server),
+    cmocka_unit_test(a_broken_lock_is_lost_with_the_next_renewal),
   };
 
   return cmocka_run_group_tests_name("plain_quorum", tests, setup, teardown);

@@ -48,6 +48,87 @@ static void a_lock_of_a_majority_excludes_others(void **state)
   live_expect_free(other, "one", LIVE_LONG_MS);
 }
 
+/* ---- break ---- */
+
+static char broken[96];
+
+static void lease_seen_by(dibs_client *c, const char *name)
+{
+  dibs_inspection *seen = NULL;
+
+  live_expect(c, dibs_inspect(c, name, &seen), DIBS_OK);
+  (void)snprintf(broken, sizeof(broken), "%s", seen->lease);
+  seen = dibs_inspection_free(seen);
+}
+
+static bool is_subscribed(void *data)
+{
+  const char *channels = test_server_command(data, "PUBSUB CHANNELS dibs:inbox:*");
+
+  return strstr(channels, dibs_client_id(client)) != NULL;
+}
+
+static dibs_hold *listening(struct live_loss *loss)
+{
+  dibs_lock_options options = live_lock_options(LIVE_LONG_MS * 4, LIVE_LONG_MS);
+  dibs_hold *hold = NULL;
+
+  options.on_lost = live_on_lost;
+  options.on_lost_data = loss;
+  live_expect(client, dibs_lock(client, "stuck", &options, &hold), DIBS_OK);
+  for (int i = 0; i < SERVERS; i++)
+    assert_true(live_until(LIVE_LONG_MS, is_subscribed, test_quorum_server(servers, i)));
+  return hold;
+}
+
+/* With time between the servers the holder takes each lease again, and keeps its majority. */
+/* A lease that was broken is not taken again for a minute. */
+static void a_break_at_a_majority_one_after_the_other_ends_it(void **state)
+{
+  struct live_loss loss = { 0 };
+  dibs_hold *hold = listening(&loss);
+
+  (void)state;
+  for (int i = 0; i < SERVERS / 2 + 1; i++) {
+    dibs_client *one = live_open(test_server_url(test_quorum_server(servers, i)));
+
+    lease_seen_by(one, "stuck");
+    live_expect(one, dibs_break(one, "stuck", broken), DIBS_OK);
+    one = dibs_close(one);
+  }
+  assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
+  assert_int_equal(dibs_release(hold), DIBS_LOST);
+}
+
+static void a_break_goes_to_all_servers_at_once(void **state)
+{
+  struct live_loss loss = { 0 };
+  dibs_hold *hold = listening(&loss);
+
+  (void)state;
+  lease_seen_by(other, "stuck");
+  live_expect(other, dibs_break(other, "stuck", broken), DIBS_OK);
+  assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
+  assert_int_equal(dibs_release(hold), DIBS_LOST);
+  live_expect(other, dibs_break(other, "stuck", broken), DIBS_LOST);
+  hold = live_lock(other, "stuck", TTL_MS);
+  live_expect(other, dibs_break(other, "stuck", broken), DIBS_TAKEN);
+  live_expect_ok(dibs_release(hold));
+}
+
+static void a_break_of_readers_is_refused(void **state)
+{
+  dibs_lock_options options = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  dibs_hold *hold = NULL;
+
+  (void)state;
+  live_expect(client, dibs_read_lock(client, "page", &options, &hold), DIBS_OK);
+  lease_seen_by(other, "page");
+  live_expect(other, dibs_break(other, "page", broken), DIBS_ERR_UNSUPPORTED);
+  live_expect_words(other, "one server after the other");
+  live_expect_ok(dibs_release(hold));
+}
+
 static void waiters_are_handed_the_lock_on_with_growing_fences(void **state)
 {
   dibs_lock_options options = live_lock_options(TTL_MS, LIVE_LONG_MS);
@@ -269,6 +350,10 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(a_lock_of_a_majority_excludes_others, setup, teardown),
+    cmocka_unit_test_setup_teardown(a_break_at_a_majority_one_after_the_other_ends_it, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(a_break_goes_to_all_servers_at_once, setup, teardown),
+    cmocka_unit_test_setup_teardown(a_break_of_readers_is_refused, setup, teardown),
     cmocka_unit_test_setup_teardown(waiters_are_handed_the_lock_on_with_growing_fences, setup,
                                     teardown),
     cmocka_unit_test_setup_teardown(a_holder_of_a_minority_is_not_shown, setup, teardown),
