@@ -80,7 +80,8 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_acquire_permits(
   dibs_client *client, const char *name, uint32_t count,
   const dibs_lock_options *options, dibs_hold **ret_hold);
 
-/* As dibs_acquire_permits(), but never waits for other holders: DIBS_BUSY, and no
+/* As dibs_acquire_permits(), but never waits for other holders: DIBS_BUSY, also while a request
+ * waits, be it for more permits than are free, and while there are 0 permits. No
  * DIBS_WOULD_DEADLOCK. */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_try_acquire_permits(
   dibs_client *client, const char *name, uint32_t count,

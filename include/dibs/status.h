@@ -20,11 +20,14 @@ typedef enum dibs_status {
   DIBS_OK = 0,
 
   /* Outcomes. */
-  /* Only if the server answered that another client has the lock. A server that cannot
+  /* Only if the server answered that another owner has it: another client, or another thread or
+   * session of this one. A waiter is not a holder; but where several may hold a name at
+   * once (read/write locks, permits), a call is also refused while one waits that asked before
+   * it. A semaphore with 0 permits, a pause, refuses all. A server that cannot
    * decide is UNREACHABLE, REFUSED or READ_ONLY; doc/guide/time-limits.md. */
-  DIBS_BUSY = 1,           /* another client holds it, and this call does not wait. After a
-                              restart or failover with quarantine_ms: another client may hold it */
-  DIBS_TIMED_OUT = 2,      /* wait_ms is over, and another client still holds it, or may */
+  DIBS_BUSY = 1,           /* another owner has it, and this call does not wait. After a
+                              restart or failover with quarantine_ms: another client may have it */
+  DIBS_TIMED_OUT = 2,      /* wait_ms is over, and another owner still has it, or may */
   DIBS_CANCELLED = 3,      /* the caller's own cancel */
   /* The hold or lease had ended before the call. Programs may decide by the difference. EXPIRED
    * is for tokens and dibs_break(): dibs_release() does not return it. */

@@ -162,6 +162,12 @@ static void lease_text(const dibs_holder *h, char *text, size_t size)
     snprintf(text, size, "for %s, lease %s, renewed %s ago", held, left, renewed);
 }
 
+/* `generation`: of other dialects 0, where a limit of 0 only says that all permits are taken. */
+bool show_is_paused(const dibs_inspection *i)
+{
+  return i->kind == DIBS_KIND_SEMAPHORE && i->limit == 0 && i->generation > 0;
+}
+
 /* Why a name that is free does not change hands. */
 static bool hindrance_text(const dibs_inspection *i, char *text, size_t size)
 {
@@ -172,8 +178,10 @@ static bool hindrance_text(const dibs_inspection *i, char *text, size_t size)
     snprintf(text, size, "quarantine after a failover: no new holders for %s", left);
   } else if (i->obstacle[0] != '\0') {
     snprintf(text, size, "cannot be taken now: %s", printable(i->obstacle, why, sizeof(why)));
+  } else if (show_is_paused(i)) {
+    snprintf(text, size, "paused: it has 0 permits until dibs sem resize gives it some");
   }
-  return i->quarantine_ms > 0 || i->obstacle[0] != '\0';
+  return i->quarantine_ms > 0 || i->obstacle[0] != '\0' || show_is_paused(i);
 }
 
 /* Without a queue this process has not been answered yet. */
@@ -182,7 +190,7 @@ static const char *free_text(const dibs_inspection *i)
   if (i->waiter_count == 0)
     return "free, the request is under way";
   if (i->kind == DIBS_KIND_SEMAPHORE)
-    return "permits are free, to be handed over";
+    return i->limit > 0 ? "permits are free, to be handed over" : "no permit is free";
   return "free, to be handed over";
 }
 

@@ -16,6 +16,9 @@
 /* Whether a try by another client would be refused because of a lease. */
 bool show_is_held(const dibs_inspection *i);
 
+/* A semaphore that has 0 permits: requests wait, and no client holds it. */
+bool show_is_paused(const dibs_inspection *i);
+
 /* The leases that are shown, the oldest first; at most the first hundred. */
 size_t show_holder_count(const dibs_inspection *i);
 const dibs_holder *show_holder_at(const dibs_inspection *i, size_t place);

@@ -147,7 +147,7 @@ static void wait_for_ending(waiting *w, session *s, const target *t, bool is_liv
 
 /* ---- outcome ---- */
 
-/* The name that is waited for: of several, the first that is held, or in quarantine. */
+/* The name that is waited for: of several, the first that is held, in quarantine or paused. */
 static dibs_inspection *inspect_busy(session *s, const target *t)
 {
   dibs_inspection *inspection = NULL;
@@ -155,11 +155,18 @@ static dibs_inspection *inspect_busy(session *s, const target *t)
   for (size_t i = 0; i < t->count; i++) {
     if (dibs_inspect(s->client, t->names[i], &inspection) != DIBS_OK)
       return NULL;
-    if (show_is_held(inspection) || inspection->quarantine_ms > 0)
+    if (show_is_held(inspection) || inspection->quarantine_ms > 0 || show_is_paused(inspection))
       return inspection;
     inspection = dibs_inspection_free(inspection);
   }
   return NULL;
+}
+
+/* Where several may hold it at once, a try is refused also by a request that waits. */
+static const char *who_is_first(const dibs_inspection *i, dibs_status status)
+{
+  return status == DIBS_BUSY && i->kind != DIBS_KIND_MUTEX && i->waiter_count > 0
+           ? "; others wait, and come first" : "";
 }
 
 static void report_busy(session *s, const take_order *o, const dibs_error *error)
@@ -179,9 +186,9 @@ static void report_busy(session *s, const take_order *o, const dibs_error *error
   printable(inspection == NULL ? t->shown : inspection->name, shown, sizeof(shown));
   if (inspection != NULL) {
     show_holder(inspection, holder, sizeof(holder));
-    say_fault(&facts, "%s%s: %s", shown,
+    say_fault(&facts, "%s%s: %s%s", shown,
               !show_is_held(inspection) ? "" : status == DIBS_BUSY ? " is busy" : " is still busy",
-              holder);
+              holder, who_is_first(inspection, status));
   } else if (status == DIBS_BUSY) {
     say_fault(&facts, "%s is busy: %s", shown, error->text);
   } else {

@@ -122,7 +122,7 @@ static void show_event(wait_view *v, const dibs_inspection *i)
 /* A live view shows time passing; the others only what is new. */
 static bool is_news(wait_view *v, const dibs_inspection *i)
 {
-  bool is_hindered = i->quarantine_ms > 0 || i->obstacle[0] != '\0';
+  bool is_hindered = i->quarantine_ms > 0 || i->obstacle[0] != '\0' || show_is_paused(i);
   size_t place = show_own_place(i);
 
   if (!v->shown_fault && v->shown_hindrance == is_hindered &&

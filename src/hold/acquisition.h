@@ -34,7 +34,8 @@ size_t claims_count(const claim *claims);
 const lock_spec *wish_of(const acquisition *a);    /* of the first; NULL: none waits */
 uint64_t waiter_id(const acquisition *a);          /* of the first, which must be there */
 instant waiter_since(const acquisition *a);        /* when it asked */
-instant waiters_limit(const acquisition *a);       /* when the last gives up; 0: none waits */
+/* When the last gives up; 0: none waits. A try counts only as the first. */
+instant waiters_limit(const acquisition *a);
 void waiter_report(acquisition *a, lock_event_kind kind);
 /* Before waiter_fail(): the lease that refuses it, and when that ended, as in lock_event. */
 void waiter_met(acquisition *a, const watched_lease *watched, instant free_at);

@@ -195,7 +195,8 @@ instant waiters_limit(const acquisition *a)
   instant last = { 0 };
 
   for (const claim *c = a->waiting; c != NULL; c = c->next)
-    last = instant_max(last, c->spec.give_up_at);
+    if (c == a->waiting || !c->spec.is_try)
+      last = instant_max(last, c->spec.give_up_at);
   return last;
 }
 

@@ -281,6 +281,10 @@ static void fail_busy(lease *l, const acquire_answer *a, instant now)
 
   if (lease_id_is_quarantine(&a->lease)) {
     text_add(&why, QUARANTINE_WORDS);
+  } else if (a->lease.token == 0 && l->kind == LEASE_SHARED &&
+             l->table->protocol.dialect->traits.hands_over) {
+    text_add(&why, "no other owner holds it, but one waits that asked before, or the semaphore "
+                   "has 0 permits, a pause");
   } else if (a->remaining_ms >= -OVER_AFTER_MS) {
     text_add(&why, "another owner holds it");
   } else {
@@ -308,7 +312,9 @@ static lease_state ask_busy(lease *l, const acquire_answer *a, instant sent_at, 
   }
   if (wish != NULL && wish->is_try && ask_outlasts(l, a, sent_at, now))
     return l->state;
-  if (wish != NULL && wish->is_try)
+  /* All tries that the answer is for. */
+  while ((wish = wish_of(&l->claims)) != NULL && wish->is_try &&
+         !instant_before(sent_at, waiter_since(&l->claims)))
     fail_busy(l, a, now);
   if (l->ask.sendings > 1 && l->claims.waiting == NULL)
     return lease_unwanted(l, now);       /* a copy under way may still be granted */

@@ -20,8 +20,6 @@ static lock_table *table_of(hold_backend *b)
 
 static void mutex_place(lease *l, claim *c, instant now)
 {
-  bool was_empty = l->claims.waiting == c;
-
   if (hold_reenters(l, c)) {
     return;
   } else if (l->state == LEASE_PARKED) {
@@ -30,12 +28,11 @@ static void mutex_place(lease *l, claim *c, instant now)
   } else if (set_holds(l->table, l->bytes, l->size, c->owner, c->spec.owner_size)) {
     claim_fail(c, DIBS_WOULD_DEADLOCK, "this owner holds it as one of several");
     lease_forget_if_unused(l);
-  } else if (c->spec.is_try && (l->state == LEASE_HELD || !was_empty)) {
-    claim_fail(c, DIBS_BUSY, "held or waited for by this client");
   } else {
-    if (l->state == LEASE_HELD)
+    if (l->state == LEASE_HELD && !c->spec.is_try)
       inbox_want(l);                    /* revocation requests matter from now on */
     claim_arm(c, now);
+    tries_end(l, now);
     lease_start_next(l, now);
   }
 }
@@ -167,6 +164,43 @@ static bool is_known_busy(const lease *l)
   return false;
 }
 
+static const char *busy_words(const lease *l)
+{
+  if (lease_is_in(l, STATES_TAKEN))
+    return "another owner of this client holds it";
+  return lease_id_is_quarantine(&l->ask.watched.lease) ? QUARANTINE_WORDS
+                                                       : "another client holds it";
+}
+
+/* The same, and the server would say so now. */
+static bool is_surely_busy(const lease *l)
+{
+  if (l->state == LEASE_HELD || l->state == LEASE_ACKING)
+    return true;
+  return is_known_busy(l) && route_is_usable(l->route) && !lease_is_undecided(l);
+}
+
+/* The first waiter may get what the ask is for; in the queue of the server no try waits. */
+static bool is_decided(const lease *l, const claim *c)
+{
+  return c != l->claims.waiting || l->state == LEASE_HELD || l->state == LEASE_QUEUED;
+}
+
+void tries_end(lease *l, instant now)
+{
+  claim *next;
+
+  if (l->kind != LEASE_MUTEX || !is_surely_busy(l))
+    return;
+  for (claim *c = l->claims.waiting; c != NULL; c = next) {
+    next = c->next;
+    if (c->spec.is_try && is_decided(l, c) && !hold_reenters(l, c))
+      claim_fail(c, DIBS_BUSY, busy_words(l));
+  }
+  if (l->claims.waiting == NULL && l->state == LEASE_QUEUED)
+    lease_become(l, lease_unwanted(l, now), now);
+}
+
 /* Nothing is known about the server. A round of a quorum has its own limit, so the quorum says
  * whether that was short. */
 static void fail_without_reply(claim *c, dibs_status status, instant now)
@@ -207,8 +241,7 @@ static void waiting_is_over(claim *c, instant now)
   else if (!route_is_usable(r) || c->spec.is_try || !is_known_busy(l))
     fail_without_reply(c, DIBS_ERR_UNREACHABLE, now);
   else
-    claim_fail(c, DIBS_TIMED_OUT, lease_id_is_quarantine(&l->ask.watched.lease)
-                                    ? QUARANTINE_WORDS : "another client holds it");
+    claim_fail(c, DIBS_TIMED_OUT, busy_words(l));
 }
 
 void claims_arm(lease *l, instant now)

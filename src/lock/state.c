@@ -111,6 +111,8 @@ void lease_become(lease *l, lease_state to, instant now)
   } else if (to == LEASE_IDLE) {
     lease_forget_if_unused(l);
   }
+  if ((IN(to) & (STATES_TAKEN | IN(LEASE_QUEUED))) != 0)
+    tries_end(l, now);
 }
 
 static lease_state run(lease_state (*handler)(lease *l, instant now), lease *l, instant now)

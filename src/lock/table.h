@@ -49,9 +49,10 @@ typedef enum lease_state {
 #define IN(state) (1U << (state))
 #define STATES_ASK (IN(LEASE_ASKING) | IN(LEASE_QUEUED))      /* the ask is open */
 #define STATES_RENEWED (IN(LEASE_CONFIRMING) | IN(LEASE_HELD) | IN(LEASE_PARKED))
+#define STATES_TAKEN (STATES_RENEWED | IN(LEASE_ACKING))      /* the server granted it to a claim */
 #define STATES_ENDING (IN(LEASE_RELEASING) | IN(LEASE_CANCELLING))
 /* `term.id` is a lease of this client. */
-#define STATES_LEASE (STATES_RENEWED | IN(LEASE_ACKING) | IN(LEASE_RELEASING))
+#define STATES_LEASE (STATES_TAKEN | IN(LEASE_RELEASING))
 
 typedef enum lease_kind { LEASE_MUTEX = 1, LEASE_SHARED, LEASE_SET, LEASE_QUEUE_ENTRY } lease_kind;
 
@@ -302,6 +303,9 @@ void claim_arm(claim *c, instant now);    /* sets the timer of a waiting claim *
 instant claim_ends_at(const claim *c);    /* what was set */
 void claim_timer(claim *c, instant now);
 void claims_arm(lease *l, instant now);   /* those of all waiting claims */
+/* Ends tries as soon as it is known that another claim of this client, or another client, has the
+ * name. Until then they wait: a waiter is not a holder. */
+void tries_end(lease *l, instant now);
 /* Ends its holders by the reply to the release. */
 void claims_released(lease *l, const release_answer *a);
 

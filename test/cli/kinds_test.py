@@ -176,6 +176,27 @@ def permits_take_several_all_or_none():
     end_holder(two)
 
 
+def a_try_behind_a_waiter_for_more_permits_says_so():
+    two = _keeper('-j', '3', '--take', '2', 'narrow')
+    more = start('run', '--take', '3', 'narrow', '--', 'echo', 'three')
+    until_waiting('narrow')
+    done = dibs('run', '-n', '--take', '1', 'narrow', '--', 'true')
+    refused(done.code, 75, done)
+    contains(done.err, 'others wait, and come first')
+    end_holder(two)
+    equal(finish(more).out, 'three\n')
+
+
+def a_paused_semaphore_is_not_said_to_be_held():
+    equal(dibs('sem', 'init', 'paused', '0').code, 0)
+    for limit in ('0', '1s'):
+        done = dibs_with_limit('run', '-w', limit, '--take', '1', 'paused', '--', 'true')
+        refused(done.code, 75, done)
+        contains(done.err, 'paused: paused: it has 0 permits')
+        for untrue in ('busy', 'holds', 'handed over'):
+            lacks(done.err, untrue)
+
+
 def permits_another_count_gives_78_and_names_both_and_resize():
     job = _keeper('-j', '3', 'count')
     done = dibs('run', '-j', '4', 'count', '--', 'echo', 'no')

@@ -27,13 +27,28 @@ static void a_free_name_is_handed_over_only_if_clients_wait(void **state)
   i.waiter_count = 1;
   expect_free(&i, "free, to be handed over");
   i.kind = DIBS_KIND_SEMAPHORE;
+  i.limit = 1;
   expect_free(&i, "permits are free, to be handed over");
+}
+
+static void a_semaphore_with_no_permits_has_none_to_hand_over(void **state)
+{
+  dibs_inspection i = { .size = sizeof(i), .obstacle = "", .kind = DIBS_KIND_SEMAPHORE };
+
+  (void)state;
+  for (i.waiter_count = 0; i.waiter_count < 2; i.waiter_count++) {
+    i.generation = 1;
+    expect_free(&i, "paused: it has 0 permits until dibs sem resize gives it some");
+  }
+  i.generation = 0;                    /* of another dialect: all are taken */
+  expect_free(&i, "no permit is free");
 }
 
 int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_free_name_is_handed_over_only_if_clients_wait),
+    cmocka_unit_test(a_semaphore_with_no_permits_has_none_to_hand_over),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

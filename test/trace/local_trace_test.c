@@ -67,6 +67,141 @@ static void nobody_is_an_owner_without_a_key(void **state)
   peer_free(p);
 }
 
+/* ---- a try behind a waiter of the same client ---- */
+
+#define TRY .is_try = true, .owner = "t"
+
+/* "a" waits, "b" tries: neither knows more than the server has said. */
+static struct peer *try_behind_an_ask(struct wish first)
+{
+  struct peer *p = peer_asked(first);
+
+  peer_expect(p, "acquire " KEY " 1 w");
+  peer_lock(p, "b", (struct wish){ TRY });
+  peer_expect_told_nothing(p);
+  return p;
+}
+
+static void a_try_behind_a_waiter_is_busy_only_when_the_server_has_said_so(void **state)
+{
+  struct peer *p = try_behind_an_ask((struct wish){ .owner = "x" });
+
+  (void)state;
+  peer_answer(p, "[3 %lld 30000 30000 '" B ":9:50 0 0]", peer_server_us(p));
+  peer_expect_told(p, "failed b DIBS_BUSY");
+  peer_lock(p, "c", (struct wish){ TRY });        /* that is known now */
+  peer_expect_told(p, "failed c DIBS_BUSY");
+  peer_expect_told_nothing(p);
+  peer_free(p);
+}
+
+static void a_try_behind_a_waiter_that_is_granted_is_busy(void **state)
+{
+  struct peer *p = try_behind_an_ask((struct wish){ .owner = "x" });
+
+  (void)state;
+  peer_answer(p, "60");
+  peer_expect_told(p, "granted a");
+  peer_expect_told(p, "failed b DIBS_BUSY");
+  peer_expect_told_nothing(p);
+  peer_free(p);
+}
+
+static void a_try_of_the_owner_that_is_granted_meanwhile_re_enters(void **state)
+{
+  struct peer *p = try_behind_an_ask((struct wish){ .owner = "t" });
+
+  (void)state;
+  peer_answer(p, "60");
+  peer_expect_told(p, "granted a");
+  peer_expect_told(p, "granted b");
+  peer_free(p);
+}
+
+static void a_try_behind_a_waiter_of_a_server_that_cannot_decide_is_not_busy(void **state)
+{
+  struct peer *p = try_behind_an_ask((struct wish){ .owner = "x", .wait_ms = 20000 });
+
+  (void)state;
+  peer_answer(p, "-CLUSTERDOWN The cluster is down");
+  for (int i = 0; i < 510 && !peer_try_told(p, "failed a DIBS_ERR_UNREACHABLE"); i++) {
+    peer_expect_told_nothing(p);
+    peer_advance_ms(p, 10);
+    while (peer_try_expect(p, "acquire*"))
+      peer_answer(p, "-CLUSTERDOWN The cluster is down");
+  }
+  peer_expect_told(p, "failed b DIBS_ERR_UNREACHABLE");
+  peer_free(p);
+}
+
+static void a_try_behind_a_queued_waiter_without_a_server_is_not_busy(void **state)
+{
+  struct peer *p = peer_queued((struct wish){ .owner = "x" });
+
+  (void)state;
+  peer_break(p, 0);
+  peer_lock(p, "b", (struct wish){ TRY });
+  peer_expect_told_nothing(p);
+  for (int i = 0; i < 52; i++) {
+    if (peer_wants(p, 0))
+      peer_break(p, 0);
+    peer_advance_ms(p, 100);
+  }
+  peer_expect_told(p, "failed b DIBS_ERR_UNREACHABLE");
+  peer_expect_told_nothing(p);
+  peer_free(p);
+}
+
+/* The waiter gives up; its entry in the queue is not one of the try. */
+static void a_try_that_is_left_alone_in_the_queue_is_busy_and_leaves_it(void **state)
+{
+  struct peer *p = try_behind_an_ask((struct wish){ .owner = "x" });
+
+  (void)state;
+  peer_cancel(p, "a");
+  peer_expect_told(p, "failed a DIBS_CANCELLED");
+  peer_expect_told_nothing(p);
+  peer_answer(p, "[3 %lld 30000 30000 '" B ":9:50 0 0]", peer_server_us(p));
+  peer_expect_told(p, "failed b DIBS_BUSY");
+  peer_expect(p, "cancel 1");
+  peer_free(p);
+}
+
+static void a_try_that_is_left_alone_gets_the_name_if_it_is_free(void **state)
+{
+  struct peer *p = try_behind_an_ask((struct wish){ .owner = "x" });
+
+  (void)state;
+  peer_cancel(p, "a");
+  peer_expect_told(p, "failed a DIBS_CANCELLED");
+  peer_answer(p, "60");
+  peer_expect_told(p, "granted b");
+  peer_free(p);
+}
+
+/* One answer ends all tries that began before it was asked for, and no later one. */
+static void tries_share_an_answer_that_was_asked_for_after_they_began(void **state)
+{
+  struct peer *p = peer_new();
+
+  (void)state;
+  peer_lock(p, "a", (struct wish){ .is_try = true, .owner = "x" });
+  peer_lock(p, "b", (struct wish){ TRY });
+  peer_connect(p, 0);
+  peer_expect(p, "acquire " KEY " 1 t");
+  peer_advance_ms(p, 1);
+  peer_lock(p, "c", (struct wish){ .is_try = true, .owner = "y" });
+  peer_expect_told_nothing(p);
+  peer_answer(p, "[4 %lld 20000 30000 '" B ":9:50 0 0]", peer_server_us(p));
+  peer_expect_told(p, "failed a DIBS_BUSY");
+  peer_expect_told(p, "failed b DIBS_BUSY");
+  peer_expect_told_nothing(p);
+  peer_expect(p, "acquire " KEY " 2 t");
+  peer_answer(p, "60");
+  peer_expect_told(p, "granted c");
+  peer_free(p);
+}
+
 static void no_reentry_is_refused_at_once(void **state)
 {
   struct peer *p = peer_held((struct wish){ .owner = "x" });
@@ -293,6 +428,14 @@ int main(void)
     cmocka_unit_test(an_inner_hold_has_the_end_that_it_wants_or_is_refused),
     cmocka_unit_test(another_owner_of_the_same_client_waits),
     cmocka_unit_test(nobody_is_an_owner_without_a_key),
+    cmocka_unit_test(a_try_behind_a_waiter_is_busy_only_when_the_server_has_said_so),
+    cmocka_unit_test(a_try_behind_a_waiter_that_is_granted_is_busy),
+    cmocka_unit_test(a_try_of_the_owner_that_is_granted_meanwhile_re_enters),
+    cmocka_unit_test(a_try_behind_a_waiter_of_a_server_that_cannot_decide_is_not_busy),
+    cmocka_unit_test(a_try_behind_a_queued_waiter_without_a_server_is_not_busy),
+    cmocka_unit_test(a_try_that_is_left_alone_in_the_queue_is_busy_and_leaves_it),
+    cmocka_unit_test(a_try_that_is_left_alone_gets_the_name_if_it_is_free),
+    cmocka_unit_test(tries_share_an_answer_that_was_asked_for_after_they_began),
     cmocka_unit_test(no_reentry_is_refused_at_once),
     cmocka_unit_test(re_entry_with_a_longer_ttl_lengthens_the_lease),
     cmocka_unit_test(the_next_waiter_of_the_process_gets_it_without_the_server),
