@@ -195,6 +195,18 @@ def test_cycles_leave_no_memory(run):
     assert receivers == 0 and grown < 1024, '%d KiB more after %d cycles' % (grown, CYCLES)
 
 
+def test_a_machine_without_openssl_gets_a_message(tmp_path):
+    """The extension of the wheel is not loaded there: a stand-in says what the loader says."""
+    package = tmp_path / 'dibs'
+    package.mkdir()
+    shutil.copy(dibs.__file__, package)
+    (package / '_dibs.py').write_text('raise ImportError("libssl.so.3: cannot open shared object '
+                                      'file: No such file or directory")')
+    done = subprocess.run([sys.executable, '-c', 'import dibs'], text=True, stderr=subprocess.PIPE,
+                          env=dict(os.environ, PYTHONPATH=str(tmp_path)), timeout=25)
+    assert done.returncode == 1 and 'libssl.so.3' in done.stderr and 'install it' in done.stderr
+
+
 class Refuses(socketserver.BaseRequestHandler):
     """A server of another decade: it knows no command that dibs needs."""
 
