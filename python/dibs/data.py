@@ -116,8 +116,11 @@ class Map(Keyed):
     def each(self, visit: Callable[[bytes, bytes], Optional[bool]]) -> None:
         """Calls `visit` for each entry, a few dozen in memory at a time, until it returns False;
         an entry that changes meanwhile may be missed or come twice."""
-        self._walk(lib.dibs_map_each, lib.dibs_py_entry,
-                   lambda key, value: visit(entry(key), entry(value)) is not False)
+
+        def goes_on(key: Any, value: Any) -> bool:
+            return visit(entry(key), entry(value)) is not False
+
+        self._walk(lib.dibs_map_each, lib.dibs_py_entry, goes_on)
 
     def items(self) -> Dict[bytes, bytes]:
         """All entries, in memory."""

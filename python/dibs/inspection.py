@@ -87,8 +87,11 @@ def inspect(handle: Any, name: Any) -> Inspection:
 def list_locks(handle: Any, pattern: Optional[Name],
                visit: Callable[[Inspection], Optional[bool]]) -> None:
     chars = ffi.NULL if pattern is None else c_name(pattern)
-    walk(lib.dibs_list, lib.dibs_py_inspected,
-         lambda found: visit(read_inspection(found)) is not False, handle, chars)
+
+    def goes_on(found: Any) -> bool:
+        return visit(read_inspection(found)) is not False
+
+    walk(lib.dibs_list, lib.dibs_py_inspected, goes_on, handle, chars)
 
 
 def list_all(handle: Any, pattern: Optional[Name]) -> List[Inspection]:

@@ -84,6 +84,13 @@ def unknown_options(given: Dict[str, Any], known: Any) -> None:
             ', '.join(wrong), ', '.join(sorted(known.__annotations__))))
 
 
+def _receiver_of_events(on_event: OnEvent) -> Callable[[Any], None]:
+    def receive(event: Any) -> None:
+        on_event(Event(EVENTS.get(event.kind, str(int(event.kind))), text_of(event.text)))
+
+    return receive
+
+
 def open_client(url: Optional[str], flags: int, given: Dict[str, Any]) -> Tuple[Any, int]:
     """A handle, and the number of its receiver of events."""
     unknown_options(given, ClientOptions)
@@ -103,8 +110,7 @@ def open_client(url: Optional[str], flags: int, given: Dict[str, Any]) -> Tuple[
     options.report_ms = _report_ms(given.get('report'))
     number, receive = 0, given.get('on_event')
     if receive is not None:
-        number = callbacks.add(lambda event: receive(
-            Event(EVENTS.get(event.kind, str(int(event.kind))), text_of(event.text))))
+        number = callbacks.add(_receiver_of_events(receive))
         options.on_event, options.on_event_data = lib.dibs_py_event, callbacks.pointer(number)
     handle, error = ffi.new('dibs_client **'), ffi.new('dibs_error *')
     status = lib.dibs_open_with_error(

@@ -2,7 +2,7 @@
 """dibs.semaphore - permits: at most N holders at a time."""
 from typing import TYPE_CHECKING, Any
 
-from dibs._dibs import ffi, lib
+from dibs._dibs import lib
 from dibs.call import Named
 from dibs.hold import Hold, Watch
 from dibs.lock import Lock

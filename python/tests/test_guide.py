@@ -4,6 +4,7 @@ are complete; the types are right."""
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -181,13 +182,17 @@ def test_the_types_are_right(checker, tmp_path):
     if checker == 'mypy':
         words = ['mypy', '--strict', '--cache-dir', str(tmp_path / 'cache'), package, str(use)]
     else:
+        # It ignores paths that are not below its configuration. Private names are of the package.
+        shutil.copytree(package, tmp_path / 'dibs')
         (tmp_path / 'pyrightconfig.json').write_text(
-            '{"typeCheckingMode": "strict", "include": ["%s", "use.py"], "reportUnknownMemberType"'
-            ': true, "reportMissingModuleSource": false}' % package)
-        words = ['pyright', '-p', str(tmp_path)]
+            '{"typeCheckingMode": "strict", "include": ["dibs", "use.py"], '
+            '"reportMissingModuleSource": false, "reportPrivateUsage": false}')
+        words = ['pyright', '-p', str(tmp_path), '--pythonpath', sys.executable, '--stats']
     done = subprocess.run([sys.executable, '-m', *words], text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, env=dict(os.environ, MYPYPATH=os.path.dirname(
                               package)))
     if 'nodeenv' in done.stdout and done.returncode != 0:
         pytest.skip('pyright cannot have its node')
     assert done.returncode == 0, done.stdout
+    files = re.search(r'(?:checked: *|issues found in )(\d+)', done.stdout)
+    assert files and int(files.group(1)) > 30, done.stdout

@@ -74,12 +74,16 @@ class Request(Generic[H]):
 
     async def _acquire(self, start: Any, wait_ms: int) -> H:
         watch = Watch(self._options.on_lost)
+
+        def made(handle: Any) -> H:
+            return self._made(handle, watch)
+
         try:
             hold: H = await request(
                 self._client, lambda data, handle: int(start(
                     self._client.handle, *self._target, self._options.copy(watch, wait_ms, None),
                     lib.dibs_py_locked, data, handle)),
-                lambda handle: self._made(handle, watch), _give_back)
+                made, _give_back)
         except BaseException:
             watch.end()
             raise

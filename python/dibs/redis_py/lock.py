@@ -26,9 +26,11 @@ class Lock(redis.lock.Lock):
 
     LUA_RELEASE_SCRIPT = RELEASE
     lua_release = lua_extend = lua_reacquire = None
+    redis: Any
 
     def __init__(self, redis: Any, name: Any, *arguments: Any, **options: Any) -> None:
-        super().__init__(redis, name, *arguments, **options)
+        super().__init__(  # pyright: ignore[reportUnknownMemberType]
+            redis, name, *arguments, **options)
         if self.thread_local:
             self.local = Local()
 

@@ -52,7 +52,7 @@ async def asked(coroutine: Coroutine[Any, Any, T], give_back: Callable[[], Await
 
 async def _after(task: 'asyncio.Task[Any]', give_back: Callable[[], Awaitable[Any]]) -> None:
     """A task without a result may have been executed, too."""
-    done, _ = await asyncio.wait({task})
+    await asyncio.wait({task})
     if task.cancelled() or task.exception() is not None or task.result():
         await _quietly(give_back)
 
