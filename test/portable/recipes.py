@@ -22,6 +22,12 @@ ROOT, DIBS = sys.argv[1], os.path.abspath(sys.argv[2])
 WORDS = {'VERSION': '0.5.0', 'URL': 'file:///dibs.tar.gz', 'SHA256': '0' * 64, 'SHA512': '0' * 128}
 
 
+# Functions that vcpkg itself has not: the ports that bring them.
+FROM_PORTS = {'vcpkg_cmake_config_fixup': 'vcpkg-cmake-config',
+              'vcpkg_configure_meson': 'vcpkg-tool-meson',
+              'vcpkg_install_meson': 'vcpkg-tool-meson'}
+
+
 class Failed(Exception):
     pass
 
@@ -128,6 +134,11 @@ def the_port_of_vcpkg_is_cmake():
         return 'SKIP cmake is not installed'
     port = filled('packaging/vcpkg/portfile.cmake')
     names = sorted(set(re.findall(r'^(vcpkg_\w+)\(', port, re.M)))
+    depends = [of['name'] for of in json.loads(filled('packaging/vcpkg/vcpkg.json'))['dependencies']
+               if isinstance(of, dict) and of['host']]
+    missing = [name for name in names if name in FROM_PORTS and FROM_PORTS[name] not in depends]
+    if missing:
+        raise Failed(f'vcpkg.json names no port that has {missing}')
     with tempfile.TemporaryDirectory(prefix='dibs-port-') as place:
         open(os.path.join(place, 'usage'), 'w', encoding='utf-8').close()
         script = os.path.join(place, 'portfile.cmake')
@@ -139,6 +150,15 @@ def the_port_of_vcpkg_is_cmake():
         if done.returncode != 0:
             raise Failed(done.stderr)
     return ''
+
+
+def vcpkg_finds_the_prefix_in_the_package_of_cmake():
+    """It moves the file from lib/cmake/dibs to share/dibs and corrects a line of this form."""
+    line = re.compile(r'^get_filename_component\(PACKAGE_PREFIX_DIR '
+                      r'"\$\{CMAKE_CURRENT_LIST_DIR\}/@BACK@" ABSOLUTE\)$', re.M)
+    text = text_of('src/api/dibsConfig.cmake.in')
+    if len(line.findall(text)) != 1 or text.count('CMAKE_CURRENT_LIST_DIR') != 1:
+        raise Failed('dibsConfig.cmake.in')
 
 
 def the_spec_of_rpm_parses():
@@ -154,7 +174,8 @@ def the_spec_of_rpm_parses():
 
 
 CASES = [units_are_accepted_by_systemd, words_of_systemd_and_others, kubernetes_is_yaml,
-         recipes_of_package_managers_parse, the_port_of_vcpkg_is_cmake, the_spec_of_rpm_parses]
+         recipes_of_package_managers_parse, the_port_of_vcpkg_is_cmake,
+         vcpkg_finds_the_prefix_in_the_package_of_cmake, the_spec_of_rpm_parses]
 
 
 def main():
