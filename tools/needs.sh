@@ -50,6 +50,7 @@ dh|debhelper||||
 dh_python3|dh-python||||
 mmdebstrap|mmdebstrap||||
 lintian|lintian||||
+rpmbuild|rpm|rpm-build|||
 python3-setuptools|python3-setuptools|python3-setuptools|py3-setuptools|python-setuptools|
 python3-dev|python3-dev|python3-devel|python3-dev|python|
 lib:libuv|libuv1-dev|libuv-devel|libuv-dev|libuv|libuv
