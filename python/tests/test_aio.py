@@ -282,6 +282,7 @@ def test_a_restart_of_the_server_ends_no_wait(play, own_server, name):
 def test_the_loop_is_the_only_thread_and_idles(run):
     done = run('''
 async def main():
+    asyncio.get_running_loop().slow_callback_duration = 60      # the machine may be slow
     async with dibs.aio.Client(URL) as client:
         async with client.lock(NAME):
             wait = asyncio.ensure_future(client.lock(NAME).acquire())
