@@ -30,6 +30,14 @@ static dibs_client *open_local(const char *url)
   return live_open_with(url, &o);
 }
 
+static bool is_up(void *client)
+{
+  uint64_t us;
+
+  return dibs_ping(client, 100, &us) == DIBS_OK;
+}
+
+/* They connect at their first request, so that none is sent to a server that dies. */
 static int setup(void **state)
 {
   (void)state;
@@ -61,13 +69,6 @@ static int group_teardown(void **state)
   (void)snprintf(command, sizeof(command), "rm -rf %s", runtime);
   (void)!system(command);
   return live_server_teardown(state);
-}
-
-static bool is_up(void *client)
-{
-  uint64_t us;
-
-  return dibs_ping(client, 100, &us) == DIBS_OK;
 }
 
 static dibs_durability_kind kind_of(const dibs_hold *hold)
@@ -200,10 +201,20 @@ static void the_servers_are_asked_for_the_name_of_the_call(void **state)
 
 /* ---- a lease of the server first ---- */
 
+static dibs_hold *lease_of(dibs_client *client, const char *name, int ttl_ms)
+{
+  dibs_hold *lease;
+
+  assert_true(live_until(LIVE_LONG_MS, is_up, client));
+  lease = live_lock(client, name, ttl_ms);
+  assert_int_equal(kind_of(lease), DIBS_DURABLE_PRIMARY);
+  return lease;
+}
+
 static void a_lease_keeps_out_locks_of_this_machine(void **state)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
-  dibs_hold *lease = live_lock(a, "x", TTL_MS), *hold;
+  dibs_hold *lease = lease_of(a, "x", TTL_MS), *hold;
   struct live_ask ask;
 
   (void)state;
@@ -228,6 +239,7 @@ static void leases_of_all_kinds_do(void **state)
   dibs_hold *holds[3];
 
   (void)state;
+  assert_true(live_until(LIVE_LONG_MS, is_up, a));
   live_expect_ok(dibs_read_lock(a, "read", &o, &holds[0]));
   live_expect_ok(dibs_lock_many(a, names, 2, &o, &holds[1]));
   live_expect_ok(dibs_campaign(a, "led", "me", &o, &holds[2]));
@@ -245,7 +257,7 @@ static void leases_of_all_kinds_do(void **state)
 static void a_lease_that_has_ended_does_not(void **state)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
-  dibs_hold *lease = live_lock(a, "x", 1000), *hold;
+  dibs_hold *lease = lease_of(a, "x", 1000), *hold;
 
   (void)state;
   test_server_kill9(live_server);
@@ -260,7 +272,7 @@ static void a_lease_that_has_ended_does_not(void **state)
 static void its_owner_enters_it_again(void **state)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, 2000);
-  dibs_hold *outer = live_lock_with(a, "x", &o), *inner;
+  dibs_hold *outer = lease_of(a, "x", TTL_MS), *inner;
 
   (void)state;
   test_server_kill9(live_server);
@@ -293,6 +305,7 @@ static void it_keeps_out_leases_until_its_release(void **state)
   o.on_lost_data = &loss;
   hold = live_lock_with(c, "x", &o);
   assert_int_equal(kind_of(hold), DIBS_DURABLE_LOCAL);
+  assert_true(live_until(LIVE_LONG_MS, is_up, b));
   live_refused(live_try(b, "x"), DIBS_BUSY);
   live_expect_words(b, "machine");
   brief.wait_ms = 300;
