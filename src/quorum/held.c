@@ -117,7 +117,7 @@ void held_begin(quorum_record *r, uint64_t token, instant now)
   r->is_suspect = fresh < q->majority;
   set_deadline(r);
   if (is_refused_somewhere(r))
-    held_repair_soon(r, now);
+    set_repair(r, SPAN_MS(20), SPAN_MS(200), now);
   else
     set_next_repair(r, now);
   raise_lower(r, now);
