@@ -81,7 +81,8 @@ static dibs_durability_kind kind_of(const dibs_hold *hold)
 
 /* ---- processes that fork ---- */
 
-/* A process takes `name`, forks a child that goes on, and dies. Returns that child. */
+/* A process takes `name`, forks a child that goes on, and dies. Returns that child, whose fork()
+ * has returned. */
 static pid_t die_behind_a_child(const char *name)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, 5000);
@@ -94,9 +95,10 @@ static pid_t die_behind_a_child(const char *name)
   if (holder == 0) {
     if (dibs_lock(open_local(test_server_url(live_server)), name, &o, &hold) != DIBS_OK)
       _exit(1);
-    child = fork();
-    if (child != 0)
-      _exit(write(ends[1], &child, sizeof(child)) != (ssize_t)sizeof(child));
+    if (fork() != 0)
+      _exit(0);
+    child = getpid();
+    (void)!write(ends[1], &child, sizeof(child));
     (void)alarm(60);                       /* if the test fails before it ends this child */
     for (;;)
       (void)pause();
@@ -104,9 +106,9 @@ static pid_t die_behind_a_child(const char *name)
   assert_true(holder > 0);
   assert_int_equal(promise_waitpid(holder, &how, 0), holder);
   assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 0);
+  (void)close(ends[1]);
   assert_int_equal(read(ends[0], &child, sizeof(child)), (ssize_t)sizeof(child));
   (void)close(ends[0]);
-  (void)close(ends[1]);
   return child;
 }
 
