@@ -5,7 +5,9 @@
     man3.py --list HEADER...                      the names of all pages
     man3.py --out DIRECTORY --version V HEADER... writes the pages
 
-A comment and the declarations below it, up to the next comment, are one page; so is a type.
+A comment and the declarations below it, up to the next comment, are one page; so is a type. In
+the headers of adapters, functions are `static inline`, those without a comment are none of the
+user's, and the comment at the head is the page of the type.
 Further names of a page are pages that point to it. A function without a comment and a comment
 without a first sentence end the run: the header and the line are named.
 """
@@ -16,6 +18,7 @@ import sys
 
 COMMENT = re.compile(r'/\*(.*?)\*/', re.S)
 FUNCTION = re.compile(r'DIBS_API\s+(.*?);', re.S)
+INLINE = re.compile(r'static inline\s+([^;{]*\))\s*\{.*?\n\}', re.S)
 FUNCTION_NAME = re.compile(r'\b(dibs_\w+)\s*\(')
 TYPE_NAME = re.compile(r'\b(dibs_\w+);\s*$')
 CALLBACK_NAME = re.compile(r'\(\*(dibs_\w+)\)')
@@ -62,15 +65,20 @@ def pages_of(path):
     """The pages of one header, in the order of its declarations."""
     with open(path, encoding='utf-8') as file:
         text = file.read()
-    header = 'dibs/' + os.path.basename(path)
+    folder, name = os.path.split(path)
+    is_adapter = os.path.basename(folder) == 'adapters'
+    header = ('dibs/adapters/' if is_adapter else 'dibs/') + name
     pages, lines, at = [], None, text.index('\n', text.index('#define')) + 1
+    head = comment_lines(COMMENT.findall(text[:at])[-1].split(' - ', 1)[-1]) if is_adapter else []
     while at < len(text):
         comment = COMMENT.match(text, at)
-        function = FUNCTION.match(text, at)
+        function = FUNCTION.match(text, at) or INLINE.match(text, at)
         line = text.count('\n', 0, at) + 1
         if comment:
             lines = comment_lines(comment.group(1))
             at = comment.end()
+        elif function and is_adapter and lines is None:
+            at = function.end()
         elif function:
             code = re.sub(r'\bDIBS_MUST_CHECK\s+', '', function.group(1)) + ';'
             name = FUNCTION_NAME.search(code).group(1)
@@ -91,7 +99,7 @@ def pages_of(path):
             code = text[at:end]
             name = (CALLBACK_NAME if '(*' in code and '{' not in code else TYPE_NAME).search(code)
             if lines is not None or '{' in code:
-                pages.append(Page(header, line, lines or [], code, name.group(1), True))
+                pages.append(Page(header, line, lines or head, code, name.group(1), True))
             lines, at = None, end
         else:
             after = text.find('\n', at)

@@ -84,6 +84,19 @@ def a_page_has_every_word_of_its_comment():
                 yield f'{name}: {sorted(missing)}'
 
 
+def adapters_have_pages_of_their_functions_and_types():
+    for path in sorted(glob.glob(os.path.join(ROOT, 'include/dibs/adapters/*.h'))):
+        adapter = 'dibs_' + os.path.basename(path)[:-2].replace('-', '_')
+        head = re.findall(r'/\*.*?\*/', read(path), re.S)[1].split(' - ', 1)[1]
+        missing = set(words(head)) - set(words(page(adapter)))
+        include = '#include <dibs/adapters/%s>' % os.path.basename(path)
+        if missing - {words(head)[0]} or include not in page(adapter):
+            yield f'{adapter}: {sorted(missing)}'
+        for name in (adapter + '_attach', adapter + '_detach'):
+            if f'.SH NAME\n{name} ' not in page(name):
+                yield name
+
+
 def pages_render_without_a_warning():
     for path in sorted(glob.glob(PLACE + '/*.3')):
         if read(path).startswith('.so '):
@@ -126,7 +139,8 @@ def namesakes_share_the_page_of_the_comment_above_them():
 def main():
     tests = (every_exported_function_has_a_page_that_names_it,
              the_name_line_of_a_function_names_what_it_works_on,
-             a_page_has_every_word_of_its_comment, pages_render_without_a_warning,
+             a_page_has_every_word_of_its_comment,
+             adapters_have_pages_of_their_functions_and_types, pages_render_without_a_warning,
              outcomes_stand_in_rows_of_their_own,
              a_function_without_a_comment_is_named_with_its_line,
              namesakes_share_the_page_of_the_comment_above_them)

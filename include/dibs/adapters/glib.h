@@ -57,8 +57,8 @@ static inline int dibs_glib_attach(dibs_glib *adapter, dibs_client *client, GMai
   return 0;
 }
 
-/* Stops. dibs_close() may come at once. Does nothing when detached, or after an attach that
- * failed.
+/* Detaches the client from its loop. dibs_close() may come at once. Does nothing when detached, or
+ * after an attach that failed.
  *
  * Thread   of the loop. Since 0.5 */
 static inline void dibs_glib_detach(dibs_glib *adapter)

@@ -58,8 +58,8 @@ static inline int dibs_libev_attach(
   return 0;
 }
 
-/* Stops. dibs_close() may come at once. Does nothing when detached, or after an attach that
- * failed.
+/* Detaches the client from its loop. dibs_close() may come at once. Does nothing when detached, or
+ * after an attach that failed.
  *
  * Thread   of the loop. Since 0.5 */
 static inline void dibs_libev_detach(dibs_libev *adapter)

@@ -38,8 +38,8 @@ static inline void dibs_libevent_ready(evutil_socket_t fd, short events, void *d
     (void)event_del(adapter->event);
 }
 
-/* Stops. dibs_close() may come at once. Does nothing when detached, or after an attach that
- * failed.
+/* Detaches the client from its loop. dibs_close() may come at once. Does nothing when detached, or
+ * after an attach that failed.
  *
  * Thread   of the loop. Since 0.5 */
 static inline void dibs_libevent_detach(dibs_libevent *adapter)

@@ -56,9 +56,9 @@ static inline int dibs_libuv_attach(dibs_libuv *adapter, dibs_client *client, uv
   return uv_poll_start(&adapter->poll, UV_READABLE, dibs_libuv_ready);
 }
 
-/* Stops. `on_end` (may be NULL) runs in a later turn of the loop, and `adapter` may be reused
- * from then on; dibs_close() may come at once. Does nothing when detached, or after an attach that
- * failed: then there is no later turn, and `on_end` does not run.
+/* Detaches the client from its loop. `on_end` (may be NULL) runs in a later turn of the loop, and
+ * `adapter` may be reused from then on; dibs_close() may come at once. Does nothing when detached,
+ * or after an attach that failed: then there is no later turn, and `on_end` does not run.
  *
  * Thread   of the loop. Since 0.5 */
 static inline void dibs_libuv_detach(dibs_libuv *adapter, uv_close_cb on_end)

@@ -57,8 +57,8 @@ static inline int dibs_sd_event_attach(
   return sd_event_add_io(loop, &adapter->source, fd, EPOLLIN, dibs_sd_event_ready, adapter);
 }
 
-/* Stops. dibs_close() may come at once. Does nothing when detached, or after an attach that
- * failed.
+/* Detaches the client from its loop. dibs_close() may come at once. Does nothing when detached, or
+ * after an attach that failed.
  *
  * Thread   of the loop. Since 0.5 */
 static inline void dibs_sd_event_detach(dibs_sd_event *adapter)
