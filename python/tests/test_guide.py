@@ -105,7 +105,7 @@ NOT_NEEDED = {
     'a wait is cancelled by Ctrl-C, or with its task, through its request':
         re.compile('dibs_cancel|dibs_canceller_(new|free)'),
     'the same call under another name':
-        re.compile('dibs_(open|resign|list_names)'),
+        re.compile('dibs_(open|resign|list_names|acquire|acquire_async)'),
     'descriptors of one hold or observer: on_lost, hold.lost and callbacks are there instead':
         re.compile('dibs_hold_fd|dibs_observer_(fd|next)'),
     'the private server and deployments for tests: dibs local, dibs sandbox':
