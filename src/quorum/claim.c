@@ -25,15 +25,99 @@ static quorum_record *held_by(const lock_entry *e, const lock_spec *spec)
   return NULL;
 }
 
+/* After another claim a try waits no longer than one whose servers do not answer. */
+static instant limit_of(quorum_record *r, const claim *c)
+{
+  span longest = span_max(r->quorum->connect_timeout, r->quorum->command_timeout);
+
+  if (!c->spec.is_try || record_asking(r) == r)
+    return c->spec.give_up_at;
+  return instant_min(c->spec.give_up_at, instant_add(c->asked_at, longest));
+}
+
 static void begin(quorum_record *r, instant now)
 {
   claim *c = r->claims.waiting;
+  instant limit = limit_of(r, c);
 
-  if (!instant_is_never(c->spec.give_up_at))
-    timers_set(&r->quorum->timers, &c->timer, c->spec.give_up_at);
-  if (r->kind != LOCK_MUTEX || r->previous == NULL)
+  if (!instant_is_never(limit))
+    timers_set(&r->quorum->timers, &c->timer, limit);
+  if (record_asking(r) == r)
     round_begin(r, now);
 }
+
+static bool reenters(quorum_record *r, claim *c)
+{
+  return claim_reenters(&r->claims, c, &(held_terms){ .reads = r->reads,
+                                                      .is_suspect = r->is_suspect,
+                                                      .is_fixed = r->is_fixed,
+                                                      .limit = r->is_fixed ? r->valid_until
+                                                                           : r->limit });
+}
+
+/* ---- tries after other claims of this process ---- */
+
+static bool is_taken_here(const quorum_record *r)
+{
+  return r->state == RECORD_HELD || r->state == RECORD_ENDING;
+}
+
+/* Whether no claim after `r` can have the name now. A try that met others may still share the
+ * servers with them, and ask again (round.c). */
+static bool is_taken(const quorum_record *r)
+{
+  const lock_spec *wish = wish_of(&r->claims);
+
+  return is_taken_here(r) || (r->met_others && !r->is_short && wish != NULL && !wish->is_try);
+}
+
+static const char *taken_words(const quorum_record *r)
+{
+  if (is_taken_here(r))
+    return "another owner of this client holds it";
+  return member_too_many_held_back(r) ? QUARANTINE_WORDS : "another client holds it";
+}
+
+/* Whether the servers were asked after it began; of a waiter it suffices that it waits. */
+static bool is_answer_for(const quorum_record *r, const claim *c)
+{
+  const lock_spec *wish = wish_of(&r->claims);
+
+  for (size_t i = 0; wish != NULL && wish->is_try && i < r->quorum->count; i++)
+    if (r->members[i].state == MEMBER_BUSY && instant_before(r->members[i].asked_at, c->asked_at))
+      return false;
+  return true;
+}
+
+static void try_ends(quorum_record *r, quorum_record *of, const char *words, instant now)
+{
+  const claim *c = of->claims.waiting;
+
+  if (!is_answer_for(r, c))
+    return;
+  if (holder_of(&r->claims, c->owner, c->spec.owner_size) == NULL) {
+    record_fail(of, DIBS_BUSY, words != NULL ? words : taken_words(r), now);
+    return;
+  }
+  waiters_move(&of->claims, &r->claims);
+  (void)reenters(r, r->claims.waiting);
+  record_leave(of, now);
+}
+
+void record_tries_end(quorum_record *r, const char *words, instant now)
+{
+  quorum_record *next;
+
+  if (r->kind != LOCK_MUTEX)
+    return;
+  for (quorum_record *of = r->next; of != NULL; of = next) {
+    next = of->next;
+    if (wish_of(&of->claims)->is_try)
+      try_ends(r, of, words, now);
+  }
+}
+
+/* ---- a new claim, continued ---- */
 
 static bool is_supported(const lock_spec *spec)
 {
@@ -61,13 +145,9 @@ static dibs_status place(hold_backend *b, claim *c, const lock_spec *spec, insta
   r = held_by(e, spec);
   if (r != NULL) {
     claim_wait(&r->claims, c);
-    (void)claim_reenters(&r->claims, c, &(held_terms){ .reads = r->reads,
-                                                       .is_suspect = r->is_suspect,
-                                                       .is_fixed = r->is_fixed,
-                                                       .limit = r->is_fixed ? r->valid_until
-                                                                            : r->limit });
-  } else if (spec->is_try && spec_is_mutex(spec) && e != NULL) {
-    claim_fail(c, DIBS_BUSY, "held or waited for by this client");
+    (void)reenters(r, c);
+  } else if (spec->is_try && spec_is_mutex(spec) && e != NULL && is_taken(e->first)) {
+    claim_fail(c, DIBS_BUSY, taken_words(e->first));
   } else {
     r = record_new(q, spec);
     if (r == NULL)
@@ -94,26 +174,23 @@ static void fail(claim *c, dibs_status status, const char *words, instant now)
   quorum_advance(quorum_of(c->backend), now);
 }
 
-/* The time limit has passed: a timeout if other clients have it, a fault if too few
- * servers replied. */
+/* The time limit has passed: a timeout if others have it, a fault if too few servers replied. */
 static void waited_long_enough(claim *c, instant now)
 {
-  quorum_record *r = record_of(c);
-  member_tally t = member_count(r, now);
+  quorum_record *r = record_of(c), *asking = record_asking(r);
+  member_tally t = member_count(asking, now);
   const char *words;
   dibs_status status;
 
-  if (!c->spec.is_try && (r->state == RECORD_HERE || (r->met_others && !r->is_short) ||
-                     t.granted + t.busy >= r->quorum->majority)) {
-    record_fail(r, DIBS_TIMED_OUT, member_too_many_held_back(r) ? QUARANTINE_WORDS
-                                                                : "another client holds it", now);
+  if (!c->spec.is_try && (is_taken(asking) || t.granted + t.busy >= r->quorum->majority)) {
+    record_fail(r, DIBS_TIMED_OUT, taken_words(asking), now);
     return;
   }
-  if (c->spec.is_try && r->met_others && !r->is_short) {
+  if (c->spec.is_try && r == asking && r->met_others && !r->is_short) {
     record_fail(r, DIBS_BUSY, ROUND_SPLIT_WORDS, now);
     return;
   }
-  status = report_fault(r, now, &words);
+  status = report_fault(asking, now, &words);
   record_fail(r, status, words, now);
 }
 

@@ -122,6 +122,7 @@ void held_begin(quorum_record *r, uint64_t token, instant now)
     set_next_repair(r, now);
   raise_lower(r, now);
   waiter_holds(&r->claims, fence_of_token(token, 0), 1, r->is_suspect);
+  record_tries_end(r, NULL, now);
 }
 
 /* ---- while it is held ---- */

@@ -130,6 +130,9 @@ struct quorum {
 
 /* ---- claim.c ---- */
 extern const hold_ops quorum_ops;
+/* Ends the tries after `r`, which has the name, or whose servers say that others have it. Until
+ * then they wait: a waiter is not a holder. `words`: NULL: by its state. */
+void record_tries_end(quorum_record *r, const char *words, instant now);
 
 /* ---- view.c ---- */
 bool quorum_next_name(const hold_backend *b, lock_name_at *at, lock_name *ret);
@@ -138,6 +141,8 @@ bool quorum_next_name(const hold_backend *b, lock_name_at *at, lock_name *ret);
 /* NULL: no claim here wants or has it */
 lock_entry *quorum_entry(quorum *q, const lock_spec *spec);
 quorum_record *record_new(quorum *q, const lock_spec *spec);  /* NULL: no memory */
+/* The record that asks the servers for it: itself, or the first of its name. */
+quorum_record *record_asking(quorum_record *r);
 void record_forget(quorum_record *r);  /* frees it, when nothing refers to it */
 void record_leave(quorum_record *r, instant now);  /* releases all; the next may begin */
 /* Ends its claim; another claim of this process may take over the quorum record. */

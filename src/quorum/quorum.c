@@ -128,6 +128,11 @@ quorum_record *record_new(quorum *q, const lock_spec *spec)
   return r;
 }
 
+quorum_record *record_asking(quorum_record *r)
+{
+  return r->kind == LOCK_MUTEX && r->entry != NULL ? r->entry->first : r;
+}
+
 void record_forget(quorum_record *r)
 {
   quorum *q = r->quorum;
@@ -195,7 +200,7 @@ static bool pass_on(quorum_record *r, instant now)
 
 void record_fail(quorum_record *r, dibs_status status, const char *words, instant now)
 {
-  report_why(r);
+  report_why(record_asking(r));
   waiter_fail(&r->claims, status, words);
   if ((status != DIBS_TIMED_OUT && status != DIBS_CANCELLED) || !pass_on(r, now))
     record_leave(r, now);

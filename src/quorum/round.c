@@ -227,6 +227,13 @@ static bool try_outlasts(quorum_record *r, const member_tally *t)
   return true;
 }
 
+/* The answer is one for the tries after it, too. */
+static void fail_busy(quorum_record *r, const char *words, instant now)
+{
+  record_tries_end(r, words, now);
+  record_fail(r, DIBS_BUSY, words, now);
+}
+
 /* Others have too many of its servers. It is busy if one of them has a majority; otherwise
  * clients that asked at the same time share the servers, and none of them holds it. */
 static void try_failed(quorum_record *r, const member_tally *t, instant now)
@@ -243,13 +250,13 @@ static void try_failed(quorum_record *r, const member_tally *t, instant now)
   if (!is_held && t->awaited > 0)
     return;                          /* their replies are near, or they will count as silent */
   if (is_held || may_be_held(r, t, &found))
-    record_fail(r, DIBS_BUSY, "another owner holds it", now);
+    fail_busy(r, "another owner holds it", now);
   else if (member_too_many_held_back(r))
-    record_fail(r, DIBS_BUSY, QUARANTINE_WORDS, now);
+    fail_busy(r, QUARANTINE_WORDS, now);
   else if (instant_since(now, since).ns < SPLIT_PATIENCE.ns)
     queue_rest_apart(r, (instant){ 0 }, now);
   else
-    record_fail(r, DIBS_BUSY, ROUND_SPLIT_WORDS, now);
+    fail_busy(r, ROUND_SPLIT_WORDS, now);
 }
 
 static void round_failed(quorum_record *r, const member_tally *t, instant now)
@@ -260,10 +267,12 @@ static void round_failed(quorum_record *r, const member_tally *t, instant now)
   }
   r->is_short = false;
   r->met_others = true;
-  if (wish_of(&r->claims)->is_try)
+  if (wish_of(&r->claims)->is_try) {
     try_failed(r, t, now);
-  else
+  } else {
+    record_tries_end(r, NULL, now);
     queue_up(r, now);
+  }
 }
 
 void round_look(quorum_record *r, instant now)

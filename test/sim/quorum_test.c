@@ -1046,6 +1046,93 @@ static void an_owner_enters_again_and_others_of_the_process_queue(void **state)
   over(s);
 }
 
+/* A waiter of the process proves nothing: two of three servers are silent. */
+static void behind_a_waiter_without_a_majority_a_try_and_a_limit_end_by_a_fault(void **state)
+{
+  site *s = site_of(3, 1);
+  told first, limited, tried;
+  lock_spec w = wish_of(&limited);
+
+  (void)state;
+  s->is_mute[0] = s->is_mute[2] = true;
+  claim_of(s, 0, &first, false);
+  w.give_up_at = instant_add(s->now, SPAN_MS(600));
+  claim_as(s, 0, &limited, &w);
+  claim_of(s, 0, &tried, true);
+  site_run_for(s, SPAN_MS(500));
+  assert_int_equal(limited.failed + tried.failed, 0);
+  (void)await(s, &limited.failed, SPAN_MS(200));
+  assert_int_equal(limited.last.status, DIBS_ERR_UNREACHABLE);
+  (void)await(s, &tried.failed, (span){ SITE_CONNECT.ns + SITE_COMMAND.ns });
+  assert_int_equal(tried.last.status, DIBS_ERR_UNREACHABLE);
+  over(s);
+}
+
+static void a_try_behind_a_waiter_is_busy_when_others_have_a_majority(void **state)
+{
+  site *s = site_of(3, 2);
+  told holder, first, limited, tried, late;
+  lock_spec w = wish_of(&limited);
+
+  (void)state;
+  hold(s, 1, &holder);
+  claim_of(s, 0, &first, false);
+  claim_of(s, 0, &tried, true);
+  assert_int_equal(tried.failed, 0);
+  assert_true(await(s, &tried.failed, SPAN_MS(200)).ns < SPAN_MS(50).ns);
+  assert_int_equal(tried.last.status, DIBS_BUSY);
+  claim_of(s, 0, &late, true);
+  assert_int_equal(late.last.status, DIBS_BUSY);
+  w.give_up_at = instant_add(s->now, SPAN_MS(100));
+  claim_as(s, 0, &limited, &w);
+  (void)await(s, &limited.failed, SPAN_MS(200));
+  assert_int_equal(limited.last.status, DIBS_TIMED_OUT);
+  over(s);
+}
+
+static void a_try_behind_a_waiter_that_is_granted_is_busy_or_enters_again(void **state)
+{
+  site *s = site_of(3, 1);
+  told first, tried, again;
+  lock_spec w = wish_of(&first);
+
+  (void)state;
+  w.owner = "me";
+  w.owner_size = 2;
+  claim_as(s, 0, &first, &w);
+  claim_of(s, 0, &tried, true);
+  w.context = &again;
+  w.is_try = true;
+  claim_as(s, 0, &again, &w);
+  assert_int_equal(tried.failed + again.granted, 0);
+  (void)await(s, &first.granted, SPAN_MS(200));
+  assert_int_equal(tried.last.status, DIBS_BUSY);
+  assert_int_equal(again.granted, 1);
+  assert_int_equal(again.last.depth, 2);
+  over(s);
+}
+
+/* One round is the answer for all that began before it. */
+static void tries_of_a_process_share_a_round(void **state)
+{
+  site *s = site_of(3, 2);
+  told holder, tries[20];
+  uint64_t before;
+
+  (void)state;
+  hold(s, 1, &holder);
+  claim_of(s, 0, &tries[0], true);
+  (void)await(s, &tries[0].failed, SPAN_MS(200));    /* it is connected now */
+  before = s->commands;
+  for (size_t i = 0; i < 20; i++)
+    claim_of(s, 0, &tries[i], true);
+  (void)await(s, &tries[0].failed, SPAN_MS(200));
+  for (size_t i = 0; i < 20; i++)
+    assert_int_equal(tries[i].last.status, DIBS_BUSY);
+  assert_true(s->commands - before <= 3);
+  over(s);
+}
+
 static void readers_share_and_a_writer_may_go_on_as_one(void **state)
 {
   site *s = site_of(3, 2);
@@ -1181,6 +1268,10 @@ int main(void)
     cmocka_unit_test(a_majority_that_restarts_empty_ends_the_hold),
     cmocka_unit_test(a_fixed_lease_and_max_hold_end_on_time),
     cmocka_unit_test(an_owner_enters_again_and_others_of_the_process_queue),
+    cmocka_unit_test(behind_a_waiter_without_a_majority_a_try_and_a_limit_end_by_a_fault),
+    cmocka_unit_test(a_try_behind_a_waiter_is_busy_when_others_have_a_majority),
+    cmocka_unit_test(a_try_behind_a_waiter_that_is_granted_is_busy_or_enters_again),
+    cmocka_unit_test(tries_of_a_process_share_a_round),
     cmocka_unit_test(readers_share_and_a_writer_may_go_on_as_one),
     cmocka_unit_test(what_a_quorum_cannot_do_is_refused),
     cmocka_unit_test(a_close_gives_all_back_and_waits_for_no_silent_server),
