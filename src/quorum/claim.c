@@ -190,7 +190,7 @@ static void waited_long_enough(claim *c, instant now)
     record_fail(r, DIBS_BUSY, ROUND_SPLIT_WORDS, now);
     return;
   }
-  status = report_fault(asking, now, &words);
+  status = report_fault(r, now, &words);
   record_fail(r, status, words, now);
 }
 

@@ -197,7 +197,7 @@ void held_left(quorum_record *r);                 /* a release has ended */
 
 /* ---- report.c ---- */
 void report_why(quorum_record *r);  /* records the servers' reasons */
-/* The fault that most servers share, for record_fail(). */
+/* The fault that most servers share, for record_fail(); of the record that asks them for `r`. */
 dibs_status report_fault(quorum_record *r, instant now, const char **ret_words);
 /* `before`, and why its leases were not renewed, or not taken again: of the first server that has
  * a reason. */

@@ -72,7 +72,7 @@ static bool is_silence(dibs_status s)
 }
 
 /* The claim's own limit came before its servers' replies: there may be a majority. */
-static bool was_short(const quorum_record *r, instant now)
+static bool was_short(const quorum_record *r, const quorum_record *asking, instant now)
 {
   const quorum *q = r->quorum;
   size_t possible = 0;
@@ -81,7 +81,7 @@ static bool was_short(const quorum_record *r, instant now)
       instant_since(now, waiter_since(&r->claims)).ns >= q->connect_timeout.ns)
     return false;
   for (size_t i = 0; i < q->count; i++) {
-    const member_lease *m = &r->members[i];
+    const member_lease *m = &asking->members[i];
 
     possible += m->state == MEMBER_GRANTED || m->state == MEMBER_BUSY ||
                 m->state == MEMBER_PENDING || (m->state == MEMBER_FAULTY && m->was_short);
@@ -91,20 +91,21 @@ static bool was_short(const quorum_record *r, instant now)
 
 dibs_status report_fault(quorum_record *r, instant now, const char **ret_words)
 {
+  const quorum_record *asking = record_asking(r);
   quorum *q = r->quorum;
   text t = text_over(q->fault_words, sizeof(q->fault_words));
   dibs_status status = DIBS_ERR_UNREACHABLE;
   size_t answered = 0;
 
   for (size_t i = 0; i < q->count; i++) {
-    const member_lease *m = &r->members[i];
+    const member_lease *m = &asking->members[i];
     size_t same = 0;
 
     answered += m->state == MEMBER_GRANTED || m->state == MEMBER_BUSY;
     if (m->state != MEMBER_FAULTY || is_silence(m->why))
       continue;
     for (size_t j = 0; j < q->count; j++)
-      same += r->members[j].state == MEMBER_FAULTY && r->members[j].why == m->why;
+      same += asking->members[j].state == MEMBER_FAULTY && asking->members[j].why == m->why;
     if (same > q->count - q->majority) {       /* without these there is no majority */
       *ret_words = q->servers[i].last_words;
       return m->why;
@@ -116,7 +117,7 @@ dibs_status report_fault(quorum_record *r, instant now, const char **ret_words)
   text_add(&t, " servers took part, ");
   text_add_uint(&t, q->majority);
   text_add(&t, " are needed");
-  if (was_short(r, now)) {
+  if (was_short(r, asking, now)) {
     waiter_was_short(&r->claims);
     text_add(&t, "; no reply of the others within ");
     text_add_int(&t, span_to_ms(instant_since(now, waiter_since(&r->claims))));

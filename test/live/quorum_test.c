@@ -81,7 +81,6 @@ static dibs_hold *listening(struct live_loss *loss)
   return hold;
 }
 
-/* With time between the servers the holder takes each lease again, and keeps its majority. */
 /* A lease that was broken is not taken again for a minute. */
 static void a_break_at_a_majority_one_after_the_other_ends_it(void **state)
 {
