@@ -63,6 +63,9 @@ run -j 2 --take 3 j -- true
 run --multi j:a,j:b -- true
 run --progress json --no-such-option j -- true
 exec j -- true
+flock j:f true
+flock j:f -c 'exit 3'
+flock j:f
 acquire -v --no-renew j:a
 renew TOKEN
 renew -v TOKEN

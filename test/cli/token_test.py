@@ -125,6 +125,8 @@ def a_token_that_cannot_be_printed_is_given_back():
 def _sleeper():
     process = subprocess.Popen(['sleep', '60'])
     harness._started.append(process)
+    # The kernel closes the pipe that Popen waits for before it sets the name.
+    until(lambda: read('/proc/%d/comm' % process.pid) == 'sleep\n', 'its name is sleep')
     return process
 
 
