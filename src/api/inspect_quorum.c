@@ -37,6 +37,27 @@ static size_t count_holders(const answers *all, const inspect_answer *a)
   return count;
 }
 
+/* Servers that grant after the majority may have a higher token than that of the fence, which the
+ * majority gets. */
+static size_t count_same_token(const answers *all, const inspect_answer *a)
+{
+  size_t count = 0;
+
+  for (size_t i = 0; i < all->count; i++)
+    count += all->first[i].last_token == a->last_token;
+  return count;
+}
+
+static bool is_better(const answers *all, const inspect_answer *a, const inspect_answer *b)
+{
+  size_t holders_a = count_holders(all, a), holders_b = count_holders(all, b);
+  size_t same_a = count_same_token(all, a), same_b = count_same_token(all, b);
+
+  if (holders_a != holders_b)
+    return holders_a > holders_b;
+  return same_a != same_b ? same_a > same_b : a->last_token > b->last_token;
+}
+
 /* Waiters queue at one of the servers. */
 static void queue_show(const answers *all, inspect_answer *ret)
 {
@@ -66,16 +87,10 @@ void inspect_majority(const inspect_answer *first, size_t count, size_t silent,
 {
   answers all = { .first = first, .count = count, .silent = silent };
   const inspect_answer *best = first;
-  size_t most = count_holders(&all, first);
 
-  for (size_t i = 1; i < count; i++) {
-    size_t here = count_holders(&all, &first[i]);
-
-    if (here > most || (here == most && first[i].last_token > best->last_token)) {
+  for (size_t i = 1; i < count; i++)
+    if (is_better(&all, &first[i], best))
       best = &first[i];
-      most = here;
-    }
-  }
   *ret_answer = *best;
   holders_show(&all, best, ret_answer);
   queue_show(&all, ret_answer);

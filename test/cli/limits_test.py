@@ -20,6 +20,7 @@ WAITING = [
     ('run', '-x', '-w', '1s', 'x', '--', 'true'),
     ('run', '-j', '2', '-w', '1s', 'x', '--', 'true'),
     ('run', '--multi', 'x,y', '-w', '1s', '--', 'true'),
+    ('flock', '-w', '1s', 'x', 'true'),
     ('elect', '-w', '1s', 'x', '--', 'true'),
     ('elect', '--observe', '-w', '1s', 'x'),
     ('acquire', '-w', '1s', 'x'),
@@ -38,6 +39,7 @@ WAITING = [
 # --connect-timeout ends these; its default is 5 s.
 ASKING = [
     ('run', '-n', 'x', '--', 'true'),
+    ('flock', '-n', 'x', 'true'),
     ('acquire', '-n', 'x'),
     ('elect', '-n', 'x', '--', 'true'),
     ('elect', '--observe', '-n', 'x'),
