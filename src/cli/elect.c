@@ -250,8 +250,7 @@ static int elect_start(void *data)
 {
   const elect_arguments *a = data;
   run r = { .line = &a->line, .connection = &a->connection, .taking = &a->taking,
-            .options = &a->run, .elect = a, .word = "elect", .status_fd = -1, .timer_fd = -1,
-            .capture = { -1, -1 }, .notify.fd = -1 };
+            .options = &a->run, .elect = a, .word = "elect", RUN_NOTHING_OPEN };
   int code;
 
   code = check_use(a);

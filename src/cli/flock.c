@@ -67,27 +67,18 @@ static int flock_start(void *data)
   flock_arguments *a = data;
   const kind_options what = { .sharing = a->flock.sharing };
   taking_options taking = { .wait = a->flock.wait, .conflict_code = a->flock.conflict_code };
-  const run_options options = { .kill_after_ms = 5000, .lost_signal = SIGTERM, .status_fd = -1,
-                                .shell_text = a->flock.shell_text };
+  run_options options = RUN_DEFAULTS;
   run r = { .line = &a->line, .connection = &a->connection, .taking = &taking,
-            .options = &options, .word = "flock", .status_fd = -1, .timer_fd = -1,
-            .capture = { -1, -1 }, .notify.fd = -1 };
+            .options = &options, .word = "flock", RUN_NOTHING_OPEN };
   int code = taking_check("flock", &taking, &a->connection);
 
+  options.shell_text = a->flock.shell_text;
   if (code == 0)
     code = find_command(&r, a);
-  if (code != 0)
-    return code;
-  code = target_read(&r.target, &what, a->line.operands[0]);
-  r.name = r.target.shown;
   if (code == 0)
-    code = run_prepare(&r);
-  if (code != 0) {
-    target_free(&r.target);
-    return code;
-  }
-  code = run_turn(&r, run_child);
-  return run_end(&r, code);
+    code = target_read(&r.target, &what, a->line.operands[0]);
+  r.name = r.target.shown;
+  return run_command_once(&r, code);
 }
 
 const command flock_command = {

@@ -297,6 +297,18 @@ int run_end(run *r, int code)
   return code;
 }
 
+int run_command_once(run *r, int code)
+{
+  if (code == 0)
+    code = run_prepare(r);
+  if (code != 0) {
+    target_free(&r->target);
+    return code;
+  }
+  code = run_turn(r, run_child);
+  return run_end(r, code);
+}
+
 /* ---- the command ---- */
 
 typedef struct run_arguments {
@@ -336,19 +348,9 @@ static int run_start(void *data)
 {
   const run_arguments *a = data;
   run r = { .line = &a->line, .connection = &a->connection, .taking = &a->taking,
-            .options = &a->run, .word = "run", .status_fd = -1, .timer_fd = -1,
-            .capture = { -1, -1 }, .notify.fd = -1 };
-  int code;
+            .options = &a->run, .word = "run", RUN_NOTHING_OPEN };
 
-  code = find_target_and_command(&r, a);
-  if (code == 0)
-    code = run_prepare(&r);
-  if (code != 0) {
-    target_free(&r.target);
-    return code;
-  }
-  code = run_turn(&r, run_child);
-  return run_end(&r, code);
+  return run_command_once(&r, find_target_and_command(&r, a));
 }
 
 const command run_command = {

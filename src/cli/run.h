@@ -67,7 +67,11 @@ typedef struct run {
   int end_signal;            /* INT, TERM, HUP or QUIT that came while we held it; 0 */
 } run;
 
-/* ---- the steps, shared by run and elect (run.c) ---- */
+/* The fields of a run that has opened nothing yet. */
+#define RUN_NOTHING_OPEN \
+  .status_fd = -1, .timer_fd = -1, .capture = { -1, -1 }, .notify.fd = -1
+
+/* ---- the steps, shared by run, flock and elect (run.c) ---- */
 
 /* What to execute: `count` arguments, NULL after the last, or --command. 0, or a code. */
 int run_find_command(run *r, char **arguments, int count);
@@ -80,6 +84,9 @@ int run_turn(run *r, int (*under_lock)(run *r));
 
 /* Runs the command under the lock; its code. */
 int run_child(run *r);
+
+/* All steps for one command, after target_read() has answered `code`: the code to exit with. */
+int run_command_once(run *r, int code);
 
 /* Runs `job` under the lock, to its end or until the lease ends it. Returns 0 with what waitpid()
  * would give, or the code after saying why it did not start. */
