@@ -138,21 +138,23 @@ static bool is_try(const acquisition *a, const dibs_lock_options *options)
   return (has_wait && options->wait_ms == 0) || a->target.units == DIBS_UNITS_ALL_FREE;
 }
 
-static bool is_one_mutex(const acquisition *a)
+/* What may be taken again by the short way. */
+static bool is_one_mutex(const dibs_target *t)
 {
-  return a->is_known && a->target.kind == DIBS_TARGET_LOCK && fault_of(a) == NULL &&
-         a->target.name_count == 1;
+  return t != NULL && t->size == sizeof(*t) && t->kind == DIBS_TARGET_LOCK &&
+         fields_fault(t) == NULL && t->name_count == 1;
 }
 
 dibs_status dibs_acquire(dibs_client *client, const dibs_target *target,
                          const dibs_lock_options *options, dibs_hold **ret_hold)
 {
   acquisition a;
-  lock_call *call = call_of(&a, target);
+  lock_call *call;
 
-  if (is_one_mutex(&a) &&
-      retake(client, a.target.names->bytes, a.target.names->size, options, ret_hold))
+  if (is_one_mutex(target) &&
+      retake(client, target->names->bytes, target->names->size, options, ret_hold))
     return DIBS_OK;
+  call = call_of(&a, target);
   return (a.target.kind == DIBS_TARGET_LEAD ? campaign_blocking : take_blocking)(
     client, call, options, is_try(&a, options), ret_hold);
 }
