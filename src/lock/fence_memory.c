@@ -2,24 +2,12 @@
 /* lock/fence_memory.c - a table in place of the names, which have no limit. */
 #include "lock/fence_memory.h"
 
-#include "base/hash.h"
-
-static uint64_t hash_of(const void *name, size_t size)
-{
-  uint64_t hash = fnv1a(FNV1A_START, name, size);
-
-  return hash != 0 ? hash : 1;
-}
-
-static size_t place_of(uint64_t hash)
-{
-  return (hash ^ hash >> 32) % FENCE_RECORDS;
-}
+#include "lock/name_place.h"
 
 void fence_memory_add(fence_memory *m, const void *name, size_t size, uint64_t fence)
 {
-  uint64_t hash = hash_of(name, size);
-  size_t i = place_of(hash);
+  uint64_t hash = name_hash(name, size);
+  size_t i = name_place(hash, FENCE_RECORDS);
 
   if (m->all[i].name == hash && m->all[i].fence > fence)
     return;
@@ -29,8 +17,8 @@ void fence_memory_add(fence_memory *m, const void *name, size_t size, uint64_t f
 
 uint64_t fence_memory_last(const fence_memory *m, const void *name, size_t size)
 {
-  uint64_t hash = hash_of(name, size);
-  size_t i = place_of(hash);
+  uint64_t hash = name_hash(name, size);
+  size_t i = name_place(hash, FENCE_RECORDS);
 
   return m->all[i].name == hash ? m->all[i].fence : 0;
 }

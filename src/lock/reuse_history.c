@@ -3,28 +3,16 @@
  * until when other clients ask first. */
 #include "lock/reuse_history.h"
 
-#include "base/hash.h"
+#include "lock/name_place.h"
 
 #define SOON SPAN_MS(1000)
 #define TIMES_TAKEN 3
 #define TIMES_REVOKED 2
 
-static uint64_t hash_of(const void *name, size_t size)
-{
-  uint64_t hash = fnv1a(FNV1A_START, name, size);
-
-  return hash != 0 ? hash : 1;
-}
-
-static size_t place_of(uint64_t hash)
-{
-  return (hash ^ hash >> 32) % REUSE_RECORDS;
-}
-
 static reuse_record *reuse_record_of(reuse_history *h, const void *name, size_t size)
 {
-  uint64_t hash = hash_of(name, size);
-  reuse_record *one = &h->all[place_of(hash)];
+  uint64_t hash = name_hash(name, size);
+  reuse_record *one = &h->all[name_place(hash, REUSE_RECORDS)];
 
   if (one->name != hash)
     *one = (reuse_record){ .name = hash };
@@ -70,16 +58,16 @@ void reuse_yields(reuse_history *h, const void *name, size_t size, instant until
 
 instant reuse_yield_until(const reuse_history *h, const void *name, size_t size)
 {
-  uint64_t hash = hash_of(name, size);
-  const reuse_record *one = &h->all[place_of(hash)];
+  uint64_t hash = name_hash(name, size);
+  const reuse_record *one = &h->all[name_place(hash, REUSE_RECORDS)];
 
   return one->name == hash ? one->yield_until : (instant){ 0 };
 }
 
 bool reuse_says_linger(const reuse_history *h, const void *name, size_t size)
 {
-  uint64_t hash = hash_of(name, size);
-  const reuse_record *one = &h->all[place_of(hash)];
+  uint64_t hash = name_hash(name, size);
+  const reuse_record *one = &h->all[name_place(hash, REUSE_RECORDS)];
 
   return one->name == hash && one->taken >= TIMES_TAKEN;
 }
