@@ -14,19 +14,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "live.h"
+#include "degrade_place.h"
 
 enum { TTL_MS = 20000 };
 
-static dibs_client *a, *b;
-static char runtime[] = "/tmp/dibs-degrade-XXXXXX";
-
 static dibs_client *open_local(const char *url)
 {
-  dibs_options o = live_options();
+  dibs_options o = local_options();
 
-  o.connect_timeout_ms = 200;
-  o.degrade = DIBS_DEGRADE_LOCAL;
   return live_open_with(url, &o);
 }
 
@@ -46,37 +41,9 @@ static int setup(void **state)
   return 0;
 }
 
-static int teardown(void **state)
-{
-  (void)state;
-  a = dibs_close(a);
-  b = dibs_close(b);
-  return 0;
-}
-
-static int group_setup(void **state)
-{
-  if (mkdtemp(runtime) == NULL || setenv("DIBS_LOCAL_DIR", runtime, 1) != 0)
-    return 1;
-  (void)unsetenv("DIBS_TEST_DEPLOYMENT");     /* about one server that is dead */
-  return live_server_setup(state);
-}
-
-static int group_teardown(void **state)
-{
-  char command[64];
-
-  (void)snprintf(command, sizeof(command), "rm -rf %s", runtime);
-  (void)!system(command);
-  return live_server_teardown(state);
-}
-
 static dibs_durability_kind kind_of(const dibs_hold *hold)
 {
-  dibs_durability d = { .size = sizeof(d) };
-
-  assert_int_equal(dibs_hold_durability(hold, &d), DIBS_OK);
-  return d.kind;
+  return durability(hold).kind;
 }
 
 /* ---- processes that fork ---- */

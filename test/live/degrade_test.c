@@ -14,21 +14,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "live.h"
+#include "degrade_place.h"
 
 #define LOCAL_FENCES ((uint64_t)1 << 40)
 
-static dibs_client *a, *b;
 static struct live_events events;
-static char runtime[] = "/tmp/dibs-degrade-XXXXXX";
 
 static dibs_client *open_local(uint32_t flags)
 {
-  dibs_options o = live_options();
+  dibs_options o = local_options();
 
   o.flags |= flags;
-  o.connect_timeout_ms = 200;
-  o.degrade = DIBS_DEGRADE_LOCAL;
   o.on_event = live_on_event;
   o.on_event_data = &events;
   return live_open_with(test_server_url(live_server), &o);
@@ -44,39 +40,6 @@ static int setup(void **state)
   a = open_local(0);
   b = open_local(0);
   return 0;
-}
-
-static int teardown(void **state)
-{
-  (void)state;
-  a = dibs_close(a);
-  b = dibs_close(b);
-  return 0;
-}
-
-static int group_setup(void **state)
-{
-  if (mkdtemp(runtime) == NULL || setenv("DIBS_LOCAL_DIR", runtime, 1) != 0)
-    return 1;
-  (void)unsetenv("DIBS_TEST_DEPLOYMENT");     /* about one server that is dead */
-  return live_server_setup(state);
-}
-
-static int group_teardown(void **state)
-{
-  char command[64];
-
-  (void)snprintf(command, sizeof(command), "rm -rf %s", runtime);
-  (void)!system(command);
-  return live_server_teardown(state);
-}
-
-static dibs_durability durability(const dibs_hold *hold)
-{
-  dibs_durability d = { .size = sizeof(d) };
-
-  assert_int_equal(dibs_hold_durability(hold, &d), DIBS_OK);
-  return d;
 }
 
 static void is_local(const dibs_hold *hold)
