@@ -169,6 +169,9 @@ void live_tell_all(const char *command);
 /* In main(): true, and the program is reported as skipped, in a deployment that comes after
  * `last`: the messages of deadlocks are not for a cluster, say. */
 bool live_is_beyond(enum live_place last);
+/* The same with ThreadSanitizer, for a program that forks beside threads: it takes those of the
+ * parent for running in the child, and meets their ids twice. */
+bool live_is_lost_to_tsan(void);
 /* At the beginning of a test, before it has clients or threads: ends it as skipped, and says
  * why, where the deployment is not for it. */
 void live_needs_one_server(void); /* it restarts, stops or slows it, or has a proxy */

@@ -160,6 +160,16 @@ bool live_is_beyond(enum live_place last)
   return kind > last;
 }
 
+bool live_is_lost_to_tsan(void)
+{
+#ifdef __SANITIZE_THREAD__
+  (void)printf("1..0 # SKIP thread sanitizer and fork\n");
+  return true;
+#else
+  return false;
+#endif
+}
+
 void live_needs_one_server(void)
 {
   if (place.kind != LIVE_ONE)
