@@ -27,8 +27,15 @@ struct speech {
   bool speaks_first;      /* else it waits for the first bytes */
 };
 
-static int listener = -1, port;
-static struct speech speech;
+/* A peer whose test failed before peer_stop() lives on beside the next one, with a socket and a
+ * speech of its own. */
+struct peer {
+  int listener;
+  struct speech speech;
+};
+
+static struct peer *peer;
+static int port;
 static pthread_t thread;
 
 static bool say(int fd, const char *words)
@@ -46,17 +53,17 @@ static bool say(int fd, const char *words)
   return true;
 }
 
-static void serve(int fd)
+static void serve(int fd, const struct speech *speech)
 {
   char bytes[4096];
 
-  if (!speech.speaks_first && recv(fd, bytes, sizeof(bytes), 0) <= 0)
+  if (!speech->speaks_first && recv(fd, bytes, sizeof(bytes), 0) <= 0)
     return;
-  if (!say(fd, speech.once))
+  if (!say(fd, speech->once))
     return;
-  for (size_t said = 0; speech.again != NULL && said < speech.limit;
-       said += strlen(speech.again))
-    if (!say(fd, speech.again))
+  for (size_t said = 0; speech->again != NULL && said < speech->limit;
+       said += strlen(speech->again))
+    if (!say(fd, speech->again))
       return;
   while (recv(fd, bytes, sizeof(bytes), 0) > 0)
     ;
@@ -64,12 +71,14 @@ static void serve(int fd)
 
 static void *accept_all(void *data)
 {
+  const struct peer *p = data;
+
   for (;;) {
-    int fd = accept(listener, NULL, NULL);
+    int fd = accept(p->listener, NULL, NULL);
 
     if (fd < 0)
-      return data;
-    serve(fd);
+      return NULL;
+    serve(fd, &p->speech);
     (void)close(fd);
   }
 }
@@ -80,21 +89,24 @@ static void peer_start(struct speech s)
                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
   socklen_t size = sizeof(address);
 
-  speech = s;
-  listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  assert_true(listener >= 0);
-  assert_int_equal(bind(listener, (struct sockaddr *)&address, size), 0);
-  assert_int_equal(listen(listener, 16), 0);
-  assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &size), 0);
+  peer = malloc(sizeof(*peer));
+  assert_non_null(peer);
+  peer->speech = s;
+  peer->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  assert_true(peer->listener >= 0);
+  assert_int_equal(bind(peer->listener, (struct sockaddr *)&address, size), 0);
+  assert_int_equal(listen(peer->listener, 16), 0);
+  assert_int_equal(getsockname(peer->listener, (struct sockaddr *)&address, &size), 0);
   port = ntohs(address.sin_port);
-  assert_int_equal(pthread_create(&thread, NULL, accept_all, NULL), 0);
+  assert_int_equal(pthread_create(&thread, NULL, accept_all, peer), 0);
 }
 
 static void peer_stop(void)
 {
-  (void)shutdown(listener, SHUT_RDWR);
+  (void)shutdown(peer->listener, SHUT_RDWR);
   assert_int_equal(pthread_join(thread, NULL), 0);
-  (void)close(listener);
+  (void)close(peer->listener);
+  free(peer);
 }
 
 static long peak_kb(void)
