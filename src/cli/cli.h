@@ -60,6 +60,7 @@ typedef struct command {
   const char *operand_words;            /* for completions; NULL: none */
   bool ends_with_reader;                /* a list: dies of SIGPIPE when its output is no longer
                                            read, as head(1) leaves it; all others go on */
+  bool is_in_view;                      /* dibs-view has what it needs: view.h */
   bool has_inner;                       /* options may follow NAME, and a command line of
                                            its own begins after "--" */
   const char *examples[4];

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/http_none.c - in place of http.c in a build without libmicrohttpd. */
+/* cli/http_none.c - in place of http.c in a program without libmicrohttpd. */
 #include "cli/cli.h"
 #include "cli/http.h"
 #include "cli/message.h"
+#include "cli/view.h"
 
 int http_start(const char *verb, const http_options *o, http_server **ret_server)
 {
   (void)o, (void)ret_server;
   return say_fault(&(message_facts){ .code = CODE_CONFIG },
-                   "%s: this dibs was built without libmicrohttpd and cannot listen; build it with "
-                   "libmicrohttpd-dev and -Dhttp=enabled", verb);
+                   "%s: cannot listen: " NO_VIEW " libmicrohttpd (libmicrohttpd-dev, "
+                   "-Dhttp=enabled)", verb);
 }
 
 const char *http_address(const http_server *s)

@@ -15,6 +15,7 @@
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/signals.h"
+#include "cli/view.h"
 
 /* Where no subcommand reads the options. */
 static void find_json(char *const *words)
@@ -89,9 +90,11 @@ static void move_to_front(char **words, int at)
 
 int main(int argc, char **argv)
 {
-  const command *c;
-  int at;
+  int at = argc < 2 ? argc : options_before_command(argc, argv);
+  const command *c = at < argc ? command_find(argv[at]) : NULL;
 
+  if (c != NULL && c->is_in_view)
+    view_become(argv);
   init_begin();
   stdio_fill();
   signals_outlive_file_limit();
@@ -109,8 +112,6 @@ int main(int argc, char **argv)
     printf("dibs %s (libdibs %s)\n", DIBS_VERSION, dibs_version());
     return flush_output(CODE_OK);
   }
-  at = options_before_command(argc, argv);
-  c = at < argc ? command_find(argv[at]) : NULL;
   if (c == NULL) {
     find_json(argv + 1);
     return say_no_command(at < argc ? argv[at] : NULL);

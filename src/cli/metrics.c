@@ -194,7 +194,7 @@ const command metrics_command = {
                 "dibs metrics --textfile /var/lib/node_exporter/dibs.prom",
                 "dibs metrics --once | promtool check metrics" },
   .notes = "A scrape inspects at most 500 names and is cached for 5s.",
-  .check = metrics_check,
+  .check = metrics_check, .is_in_view = true,
   OPTIONS({ rows, offsetof(metrics_arguments, own) },
           GROUP(options_common, metrics_arguments, line),
           GROUP(options_connection, metrics_arguments, connection)),

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/screen_none.c - in place of screen.c in a build without ncurses. */
+/* cli/screen_none.c - in place of screen.c in a program without ncurses. */
 #include "cli/screen.h"
+#include "cli/view.h"
 
 const char *screen_hindrance(void)
 {
-  return "this dibs was built without ncurses; build it with libncurses-dev and -Dscreen=enabled "
-         "for the screen";
+  return "there is no screen: " NO_VIEW " ncurses (libncurses-dev, -Dscreen=enabled)";
 }
 
 bool screen_open(void)

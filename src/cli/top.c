@@ -256,7 +256,7 @@ static int top_check(void *data)
 const command top_command = {
   .name = "top", .operands = "[PATTERN]",
   .summary = "show the locks with the longest waits",
-  .operands_max = 1, .check = top_check,
+  .operands_max = 1, .check = top_check, .is_in_view = true,
   .examples = { "dibs top", "dibs top 'orders:*' --sort held",
                 "dibs top --record night.json -i 10s >/dev/null &",
                 "dibs top --replay night.json --at 03:12" },

@@ -393,7 +393,7 @@ const command web_command = {
                 "dibs web --listen 0.0.0.0:8090 --token \"$SECRET\" --tls-cert c.pem "
                 "--tls-key k.pem" },
   .notes = "Read-only. Addresses that others can reach need --token or --tls-cert.",
-  .check = web_check,
+  .check = web_check, .is_in_view = true,
   OPTIONS({ rows, offsetof(web_arguments, own) },
           GROUP(options_common, web_arguments, line),
           GROUP(options_connection, web_arguments, connection)),

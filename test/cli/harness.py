@@ -34,6 +34,18 @@ def _die_with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
+def command_apart():
+    """A copy of the command and its library in a new directory that all users may read: the build
+    may be in a directory of one user. The caller removes it."""
+    build, place = os.path.dirname(DIBS), tempfile.mkdtemp(prefix='dibs-cli-test-')
+    os.chmod(place, 0o755)
+    for name in os.listdir(build):
+        path = os.path.join(build, name)
+        if name == 'dibs' or name.startswith('libdibs.so') and os.path.isfile(path):
+            shutil.copy2(path, place)
+    return os.path.join(place, 'dibs')
+
+
 def server_program():
     """The path of a server program and the name to call it by."""
     named = os.environ.get('DIBS_SERVER')
@@ -241,10 +253,10 @@ def environment(**more):
     return {k: v for k, v in clean.items() if v is not None}
 
 
-def dibs(*words, stdin=None, env=None, timeout=PATIENCE, **more):
+def dibs(*words, program=DIBS, stdin=None, env=None, timeout=PATIENCE, **more):
     """Runs the command to its end."""
     started = time.monotonic()
-    done = subprocess.run([DIBS, *words], input=stdin, capture_output=True, text=True,
+    done = subprocess.run([program, *words], input=stdin, capture_output=True, text=True,
                           env=environment(**(env or {})), timeout=timeout, **more)
     _note_exit(done.returncode, done.stderr)
     return Result(done.returncode, done.stdout, done.stderr, time.monotonic() - started)

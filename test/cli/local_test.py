@@ -89,24 +89,12 @@ def what_aof_kept_is_there_at_the_next_automatic_start():
     equal(dibs('local', 'stop', env=env).code, 0)
 
 
-def _command_for_everybody():
-    """A copy of the command and its library that any user may execute: the build may be in a
-    directory of one user."""
-    build, place = os.path.dirname(DIBS), tempfile.mkdtemp(prefix='dibs-cli-test-')
-    os.chmod(place, 0o755)
-    for name in os.listdir(build):
-        path = os.path.join(build, name)
-        if name == 'dibs' or name.startswith('libdibs.so') and os.path.isfile(path):
-            shutil.copy2(path, place)
-    return os.path.join(place, 'dibs')
-
-
 def cron_and_a_login_share_one_server():
     # As a user without an account, for whom there is no private server yet.
     if os.geteuid() != 0:
         return
     user = 100000000 + os.getpid()
-    command = _command_for_everybody()
+    command = command_apart()
     place = '/tmp/dibs-%d' % user
     cron = {'HOME': '/', 'PATH': os.environ['PATH']}
     login = {'HOME': directory, 'PATH': os.environ['PATH'], 'XDG_RUNTIME_DIR': '/tmp/x',

@@ -277,6 +277,36 @@ def a_full_disk_is_no_success():
         equal(finish(start('completion', 'bash', stdout=full)).code, 70)
 
 
+def _loads(program):
+    """Names of the libraries that the loader maps before the program begins."""
+    shown = subprocess.run([program], env=dict(os.environ, LD_TRACE_LOADED_OBJECTS='1'),
+                           stdout=subprocess.PIPE, universal_newlines=True)
+    return re.findall(r'^\s*(lib[a-z0-9_+-]+)\.so', shown.stdout, re.M)
+
+
+def only_what_listens_or_has_a_screen_loads_libraries_for_it():
+    # Each library more is time that every `dibs run` takes.
+    loaded = _loads(DIBS)
+    assert 'libdibs' in loaded and 'libjansson' in loaded, loaded
+    for library in ('libmicrohttpd', 'libgnutls', 'libncursesw', 'libtinfo'):
+        assert library not in loaded, loaded
+    assert len([name for name in loaded if not name.endswith('san')]) <= 10, loaded
+
+
+def without_dibs_view_the_rest_works():
+    alone = command_apart()
+    try:
+        done = dibs('run', 'alone', '--', alone, 'top', '--json', program=alone)
+        equal(done.code, 0, done)
+        contains(done.out, '"alone"')
+        for verb in ('web', 'metrics'):
+            done = dibs(verb, '--listen', '127.0.0.1:0', program=alone)
+            equal((done.code, done.out), (78, ''), done)
+            contains(done.err, 'dibs-view')
+    finally:
+        shutil.rmtree(os.path.dirname(alone))
+
+
 def with_json_a_mistake_is_an_object():
     for words in (('run', '--json', '-w', 'soon', 'x', 'true'),
                   ('run', '-w', 'soon', '--json', 'x'),
