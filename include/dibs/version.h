@@ -10,9 +10,9 @@ extern "C" {
 #endif
 
 #define DIBS_VERSION_MAJOR 0
-#define DIBS_VERSION_MINOR 5
+#define DIBS_VERSION_MINOR 6
 #define DIBS_VERSION_PATCH 0
-#define DIBS_VERSION "0.5.0"
+#define DIBS_VERSION "0.6.0"
 
 /* Returns the version of the library in use, "MAJOR.MINOR.PATCH"; a constant string.
  *

@@ -296,4 +296,4 @@ def test_the_command_and_python_take_turns(client, server, name, tmp_path):
 def test_the_library_of_the_tests_is_that_of_the_tree():
     from dibs import _dibs
     assert os.path.dirname(_dibs.__file__) == os.path.dirname(dibs.__file__)
-    assert dibs.__version__ == '0.5.0' and sys.version_info >= (3, 9)
+    assert dibs.__version__ == '0.6.0' and sys.version_info >= (3, 9)

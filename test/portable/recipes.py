@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 ROOT, DIBS = sys.argv[1], os.path.abspath(sys.argv[2])
-WORDS = {'VERSION': '0.5.0', 'URL': 'file:///dibs.tar.gz', 'SHA256': '0' * 64, 'SHA512': '0' * 128}
+WORDS = {'VERSION': '0.6.0', 'URL': 'file:///dibs.tar.gz', 'SHA256': '0' * 64, 'SHA512': '0' * 128}
 
 
 # Functions that vcpkg itself has not: the ports that bring them.
