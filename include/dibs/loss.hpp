@@ -112,7 +112,7 @@ class loss_watch {
       return;
     if (released != DIBS_ERR_FORKED && released != DIBS_ERR_WOULD_BLOCK)
       loss_->end();
-    if (released == DIBS_LOST || released == DIBS_TAKEN)
+    if (dibs_status_is_lost(released))
       loss_->stop();
     loss_.reset();
   }

@@ -103,6 +103,10 @@ DIBS_API const char *dibs_status_text(dibs_status status);
  * UNKNOWN, UNREACHABLE, REFUSED, READ_ONLY. Thread: any. Since 0.1 */
 DIBS_API bool dibs_status_is_retriable(dibs_status status);
 
+/* Returns whether the hold or lease had ended before the call that returned `status`: LOST,
+ * EXPIRED, TAKEN. Thread: any. Since 0.6 */
+DIBS_API bool dibs_status_is_lost(dibs_status status);
+
 #ifdef __cplusplus
 }
 #endif

@@ -79,3 +79,8 @@ bool dibs_status_is_retriable(dibs_status status)
          status == DIBS_ERR_UNREACHABLE || status == DIBS_ERR_REFUSED ||
          status == DIBS_ERR_READ_ONLY;
 }
+
+bool dibs_status_is_lost(dibs_status status)
+{
+  return status == DIBS_LOST || status == DIBS_EXPIRED || status == DIBS_TAKEN;
+}

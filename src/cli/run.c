@@ -159,7 +159,7 @@ static void release(run *r)
   r->held_ms = clock_ms() - r->granted_ms;
   r->hold = NULL;
   printable(r->name, name, sizeof(name));
-  if (status == DIBS_LOST || status == DIBS_TAKEN) {
+  if (dibs_status_is_lost(status)) {
     r->is_lost = true;
     if (!r->was_stopped_by_us)
       say_lost(r, status, name, reason);

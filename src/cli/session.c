@@ -338,16 +338,14 @@ int session_verb_fault(const session *s, dibs_status status, const char *verb)
 
 int code_of_status(dibs_status status)
 {
+  if (dibs_status_is_lost(status))
+    return CODE_LOST;
   switch (status) {
   case DIBS_OK:
     return CODE_OK;
   case DIBS_BUSY:
   case DIBS_TIMED_OUT:
     return CODE_BUSY;
-  case DIBS_LOST:
-  case DIBS_EXPIRED:
-  case DIBS_TAKEN:
-    return CODE_LOST;
   case DIBS_ERR_ARGUMENT:
     return CODE_USAGE;
   case DIBS_UNKNOWN:

@@ -28,11 +28,6 @@ static const option_row release_rows[] = {
   { .name = NULL },
 };
 
-static bool is_gone(dibs_status status)
-{
-  return status == DIBS_LOST || status == DIBS_EXPIRED || status == DIBS_TAKEN;
-}
-
 static int gone(const command_line *line, dibs_status status)
 {
   if (line->is_quiet)
@@ -63,7 +58,7 @@ int token_renew(const renew_arguments *a)
 
   if (code == 0) {
     status = dibs_token_renew(s.client, a->line.operands[0], a->ttl_ms, &remaining_ms);
-    if (is_gone(status))
+    if (dibs_status_is_lost(status))
       code = gone(&a->line, status);
     else if (status != DIBS_OK)
       code = token_fault(&s, status, "renew");
@@ -80,7 +75,7 @@ static int release_token(session *s, const release_arguments *a)
 {
   dibs_status status = dibs_token_release(s->client, a->line.operands[0]);
 
-  if (is_gone(status))
+  if (dibs_status_is_lost(status))
     return gone(&a->line, status);
   return status == DIBS_OK ? CODE_OK : token_fault(s, status, "release");
 }

@@ -74,6 +74,7 @@ static inline bool metrics_ignore(const char *text, size_t size, void *data)
   X(dibs_version, dibs_version()) \
   X(dibs_status_name, dibs_status_name(DIBS_OK)) \
   X(dibs_status_text, dibs_status_text(DIBS_OK)) \
+  X(dibs_status_is_lost, !dibs_status_is_lost(DIBS_OK)) \
   X(dibs_status_is_retriable, dibs_status_is_retriable(DIBS_OK)) \
   X(dibs_last_error, dibs_last_error(t->client, &t->error)) \
   X(dibs_url, dibs_url(t->client)) \

@@ -53,12 +53,21 @@ static void only_what_may_pass_by_itself_is_retriable(void **state)
   }
 }
 
+static void a_hold_that_had_ended_before_is_lost(void **state)
+{
+  (void)state;
+  for (int a = FIRST; a <= LAST; a++)
+    assert_int_equal(dibs_status_is_lost((dibs_status)a),
+                     a == DIBS_LOST || a == DIBS_EXPIRED || a == DIBS_TAKEN);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_status_has_a_name_and_a_sentence_of_its_own),
     cmocka_unit_test(what_is_no_status_has_the_name_of_none),
     cmocka_unit_test(only_what_may_pass_by_itself_is_retriable),
+    cmocka_unit_test(a_hold_that_had_ended_before_is_lost),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
