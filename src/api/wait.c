@@ -161,10 +161,23 @@ static void left(client_record *c, question *q)
   wait *w = WAIT_OF(q, leaving);
 
   (void)c;
-  if (w->kind->left != NULL)
-    w->kind->left(w, q->reply);
+  if (w->op != NULL && w->op->row->undone != NULL) {
+    sync_next next = w->op->row->undone(w->op, w->end.status, q->reply);
+
+    if (next.what == SYNC_OVER)
+      (void)wait_over(w, next.status, next.message);
+  }
   question_deinit(q);
   finish(w);
+}
+
+/* The request that undoes what the operation did. false: nothing to undo, or no memory. */
+static bool undo_make(wait *w, instant now, request *out)
+{
+  if (w->op == NULL)
+    return w->kind->leave != NULL && w->kind->leave(w, out);
+  w->op->now = now;
+  return w->op->row->undo != NULL && w->op->row->undo(w->op, &w->client->names, out);
 }
 
 /* Asks the server to undo what the request did there. The reply is awaited unless a fault
@@ -176,10 +189,10 @@ static bool leave(wait *w, bool is_fault)
   request k;
   bool is_begun = false;
 
-  if (w->kind->leave == NULL || w->end.status == DIBS_ERR_CLOSED)
+  if (w->end.status == DIBS_ERR_CLOSED)
     return false;
   request_init(&k, &c->memory);
-  if (w->kind->leave(w, &k)) {
+  if (undo_make(w, now, &k)) {
     if (is_fault) {
       (void)engine_ask(drive_engine(c->drive), &k, NULL, until, now);
     } else {
@@ -198,7 +211,8 @@ static void ended(wait *w, dibs_status status, const char *words, bool is_late)
   w->is_observing = false;
   (void)wait_over(w, status, words);
   request_end(w);                        /* there is nothing left to cancel */
-  if (!leave(w, status < 0 && !(is_late && w->kind->left != NULL)))
+  is_late = is_late && w->op != NULL && w->op->row->undone != NULL;
+  if (!leave(w, status < 0 && !is_late))
     finish(w);
 }
 
@@ -236,7 +250,15 @@ void wait_observed(client_record *c, const effect *e)
 
 void wait_op_over(const effect *e)
 {
-  ended(e->context, e->status, e->text, false);
+  wait *w = e->context;
+
+  if (!e->is_decided) {
+    ended(w, e->status, e->text, e->is_late);
+    return;
+  }
+  w->is_observing = false;
+  (void)wait_over(w, e->status, e->text);
+  finish(w);
 }
 
 void wait_look_at(wait *w, instant at)

@@ -25,9 +25,6 @@ typedef struct wait_kind {
    * the wait ends otherwise than by look() (w->end says how), not when the client is being
    * closed. false: no memory, or nothing to undo. Mutex held. */
   bool (*leave)(wait *w, request *out);
-  /* Reads the reply to leave(); `reply` is NULL without one within the command timeout.
-   * May set another w->end. Not called after a fault, which ends the wait at once. */
-  void (*left)(wait *w, const resp_reply *reply);
   /* NULL, or called when a fault (w->end) ended the operation of an observer. Mutex held. */
   void (*ended)(wait *w);
   /* Runs the program's callback; `error` is w->end, or DIBS_OK for an observer that

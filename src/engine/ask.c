@@ -301,7 +301,7 @@ void ask_take_answer(engine *e, ask *a, resp_reply *reply, const server *from, i
   a->reply = reply;
   ask_done(a, DIBS_OK, "");
   if (a->op != NULL && a->observation == NULL) {
-    sync_next next = op_read(a, reply);
+    sync_next next = op_read(e, a, reply);
 
     a->reply = NULL;
     ask_done(a, next.status, next.message);

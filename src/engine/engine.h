@@ -267,6 +267,7 @@ typedef struct effect {
   bool is_over;              /* EFFECT_OBSERVED: the last one */
   bool is_late;              /* EFFECT_OBSERVED, is_over: the limit came before the reply.
                                 EFFECT_LOCK_FAILED: and nothing is known about the server */
+  bool is_decided;           /* EFFECT_OP_OVER: read() of its row has ended it */
   int event;
   const char *node;          /* EFFECT_EVENT: of this server, or ""; borrowed as `text` */
   resp_reply *reply;

@@ -129,6 +129,7 @@ typedef struct ask {
   request command;
   bool is_once;            /* not repeated if it may have been executed */
   bool is_brief;           /* ends as soon as its server cannot be asked */
+  bool is_decided;         /* read() of the op has ended it */
   bool was_lost;           /* sent, but its connection is lost: may have been executed */
   server *pinned;          /* NULL: the server of its key */
   server *sent_to;
@@ -342,7 +343,7 @@ void observe_slots_changed(engine *e, instant now);
 
 /* ---- ops.c ---- */
 /* What the op of this ask makes of the reply, which is freed. */
-sync_next op_read(const ask *a, resp_reply *reply);
+sync_next op_read(const engine *e, ask *a, resp_reply *reply);
 void op_effect(engine *e, const ask *a, effect *ret);
 
 /* ---- observe.c ---- */

@@ -447,24 +447,49 @@ void observe_free(engine *e)
   timers_deinit(&e->observe_timers);
 }
 
+/* The next question of the op, at once; no reply to the last one counts. false: no memory. */
+static bool step(engine *e, observation *o)
+{
+  if (o->is_over)
+    return true;
+  if (!o->ask.op->row->ask(o->ask.op, &e->names, &o->ask.command))
+    return false;
+  o->is_outdated = o->ask.state == ASK_SENT;
+  o->was_answered = o->was_answered && o->is_patient;      /* no reply to this question yet */
+  return true;
+}
+
+/* Has the op read its reply, and does what follows from it. */
+static void reply_read(engine *e, observation *o)
+{
+  sync_next next = op_read(e, &o->ask, o->reply);
+
+  o->reply = NULL;
+  o->has_answer = false;
+  if (next.what == SYNC_STEP && !step(e, o)) {
+    next = sync_over(DIBS_ERR_NO_MEMORY, "");
+    o->ask.is_decided = true;
+  }
+  if (next.what == SYNC_OVER) {
+    ask_done(&o->ask, next.status, next.message);
+    o->is_over = true;
+  } else if (!instant_is_never(next.at)) {
+    hint(e, o, next.at, e->now);
+    engine_advance(e, e->now);
+  }
+}
+
 /* The next one with news for the program: replies to operations are read here. */
 static observation *next_news(engine *e)
 {
   for (observation *o = e->first_news, *next; o != NULL; o = next) {
-    sync_next then;
-
-    next = o->next_news;
-    if (o->ask.op == NULL || !o->has_answer)
+    if (o->ask.op == NULL)
       return o;
-    o->has_answer = false;
-    then = op_read(&o->ask, o->reply);
-    o->reply = NULL;
-    if (then.what == SYNC_OVER) {
-      ask_done(&o->ask, then.status, then.message);
-      o->is_over = true;
-    }
+    if (o->has_answer)
+      reply_read(e, o);
     if (o->is_over)
       return o;
+    next = o->next_news;
     news_take_out(e, o);
   }
   return NULL;
@@ -479,6 +504,7 @@ bool observe_next_effect(engine *e, effect *ret)
     return false;
   if (o->ask.op != NULL) {
     op_effect(e, &o->ask, ret);
+    ret->is_late = o->is_late;
     observation_free(e, o, e->now);
     engine_advance(e, e->now);
     return true;

@@ -37,12 +37,15 @@ bool engine_stop(engine *e, uint64_t id, instant now)
   return true;
 }
 
-sync_next op_read(const ask *a, resp_reply *reply)
+sync_next op_read(const engine *e, ask *a, resp_reply *reply)
 {
-  sync_next next = a->op->row->read(a->op, reply);
+  sync_next next;
 
+  a->op->now = e->now;
+  next = a->op->row->read(a->op, reply);
   assert(next.what == SYNC_OVER || a->observation != NULL);
   resp_reply_free(reply);
+  a->is_decided = next.what == SYNC_OVER;
   if (next.what == SYNC_REPEAT && a->op->is_single)
     next = sync_over(DIBS_TIMED_OUT, "");
   return next;
@@ -55,6 +58,6 @@ void op_effect(engine *e, const ask *a, effect *ret)
   if (status == DIBS_UNKNOWN && a->op->row->only_reads)
     status = DIBS_ERR_UNREACHABLE;
   *ret = (effect){ .kind = EFFECT_OP_OVER, .context = a->op->context, .id = a->id,
-                   .status = status };
+                   .status = status, .is_decided = a->is_decided };
   ret->text = engine_words(e, a->words);
 }

@@ -6,7 +6,7 @@
 
 const sync_row *const sync_rows[] = {
   &latch_set_row, &latch_down_row, &latch_delete_row, &latch_count_row, &latch_await_row,
-  &barrier_look_row, &barrier_reset_row,
+  &barrier_look_row, &barrier_reset_row, &barrier_await_row,
   &election_look_row,
   NULL
 };

@@ -5,9 +5,10 @@
  * May include dialect/, request/, script/, resp/, base/.
  *
  * An operation asks the server and reads the reply, which ends it, or has it repeated: after
- * a message on its channel, or some time. The engine sends a question again when its
- * connection was lost before the reply, so a question that changes something must carry what
- * makes a second execution harmless, as a number of the client does. */
+ * a message on its channel, or some time; or leads to its next question. The engine sends a
+ * question again when its connection was lost before the reply, so a question that changes
+ * something must carry what makes a second execution harmless, as a number of the client
+ * does. */
 #ifndef SYNC_SYNC_H
 #define SYNC_SYNC_H
 
@@ -17,9 +18,14 @@
 
 /* What follows from a reply. */
 typedef struct sync_next {
-  enum { SYNC_OVER = 1, SYNC_REPEAT } what;
+  enum {
+    SYNC_OVER = 1,
+    SYNC_REPEAT,                   /* the same question */
+    SYNC_STEP                      /* what ask() asks now */
+  } what;
   dibs_status status;              /* OVER */
-  const char *message;             /* OVER: constant text; "": the text of the status */
+  const char *message;             /* OVER: constant or in the record; "": text of the status */
+  instant at;                      /* not OVER: the next request then at the latest */
 } sync_next;
 
 typedef struct sync_op sync_op;
@@ -28,11 +34,17 @@ typedef struct sync_row {
   const char *name;                /* "latch.await" */
   span every;                      /* of repetitions without a message; 0: one reply ends it */
   bool only_reads;                 /* never executed in doubt: UNREACHABLE, not UNKNOWN */
-  /* Fills the request, once, in engine_run(). false: no memory. */
+  /* Fills the request, in engine_run() and for each step. false: no memory. */
   bool (*ask)(const sync_op *op, const protocol *p, request *out);
   sync_next (*read)(sync_op *op, const resp_reply *reply);
   /* Of an operation with `every`; NULL: it has no channel, and only time repeats it. */
   void (*channel)(const sync_op *op, const protocol *p, text *out);
+  /* NULL, or fills the request that undoes on the server what the operation did there, which
+   * ended otherwise than by read(). false: no memory, or nothing to undo. */
+  bool (*undo)(const sync_op *op, const protocol *p, request *out);
+  /* NULL, or reads the reply to undo(), NULL without one. `end`: how the operation ended;
+   * OVER changes that, REPEAT leaves it. */
+  sync_next (*undone)(sync_op *op, dibs_status end, const resp_reply *reply);
 } sync_row;
 
 #define SYNC_CHANNEL_SIZE (NAME_MAX_BYTES + 64)
@@ -43,6 +55,7 @@ struct sync_op {
   void *context;                   /* of the caller: in the effect of its end */
   instant give_up_at;
   bool is_single;                  /* with `every`: REPEAT ends it, too, with TIMED_OUT */
+  instant now;                     /* of the call of read() or undo() */
 };
 
 static inline sync_next sync_over(dibs_status status, const char *message)
@@ -52,7 +65,17 @@ static inline sync_next sync_over(dibs_status status, const char *message)
 
 static inline sync_next sync_repeat(void)
 {
-  return (sync_next){ .what = SYNC_REPEAT, .message = "" };
+  return (sync_next){ .what = SYNC_REPEAT, .message = "", .at = INSTANT_NEVER };
+}
+
+static inline sync_next sync_repeat_at(instant at)
+{
+  return (sync_next){ .what = SYNC_REPEAT, .message = "", .at = at };
+}
+
+static inline sync_next sync_step(void)
+{
+  return (sync_next){ .what = SYNC_STEP, .message = "", .at = { 0 } };
 }
 
 /* All rows; NULL at the end. */
