@@ -3,7 +3,7 @@
  * time that the server named. */
 #include "sync/rate.h"
 
-#define LOOK_EVERY SPAN_MS(10000)      /* without a message: another rate, a release */
+#define LOOK_EVERY_MS 10000            /* without a message: another rate, a release */
 #define LOOK_EVERY_LEAST SPAN_MS(9000) /* the engine adds its jitter */
 #define NOT_SET "no rate is set for this name; see dibs_rate_limiter_set()"
 
@@ -162,8 +162,8 @@ static sync_next acquire_read(sync_op *op, const resp_reply *reply)
 
   if (next.status != DIBS_BUSY)
     return next;
-  if (wait_ms > span_to_ms(LOOK_EVERY))
-    wait_ms = span_to_ms(LOOK_EVERY);
+  if (wait_ms > LOOK_EVERY_MS)
+    wait_ms = LOOK_EVERY_MS;
   at = instant_add(instant_add(op->now, span_ms(wait_ms)), jitter(r, wait_ms));
   r->asks_at = instant_min(at, instant_add(op->now, LOOK_EVERY_LEAST));
   return sync_repeat_at(at);
@@ -175,6 +175,7 @@ static bool acquire_undo(const sync_op *op, const protocol *p, request *out)
   return !instant_before(op->now, asking(op)->asks_at) && encode(rate_cancel, op, p, out);
 }
 
-const sync_row rate_acquire_row = { .name = "rate.acquire", .every = LOOK_EVERY,
+const sync_row rate_acquire_row = { .name = "rate.acquire",
+                                    .every = { LOOK_EVERY_MS * INT64_C(1000000) },
                                     .ask = acquire_ask, .read = acquire_read,
                                     .undo = acquire_undo };

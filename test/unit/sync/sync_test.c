@@ -10,6 +10,7 @@
 #include "sync/barrier.h"
 #include "sync/election.h"
 #include "sync/latch.h"
+#include "sync/rate.h"
 
 static sync_next next_of(sync_op *op, const char *bytes)
 {
@@ -40,7 +41,9 @@ static void each_row_ends_on_a_reply_of_another_form(void **state)
 {
   (void)state;
   for (size_t i = 0; sync_rows[i] != NULL; i++) {
-    union { sync_op op; latch_op latch; barrier_op barrier; election_op election; } any;
+    union {
+      sync_op op; latch_op latch; barrier_op barrier; election_op election; rate_op rate;
+    } any;
     sync_next next;
 
     memset(&any, 0, sizeof(any));
