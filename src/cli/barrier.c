@@ -21,11 +21,10 @@ typedef struct barrier_arguments {
 } barrier_arguments;
 
 static const option_row rows[] = {
-  { "parties", 'n', "N", UINT32(barrier_arguments, parties, 1, 10000),
+  { "parties", 0, "N", UINT32(barrier_arguments, parties, 1, 10000),
     "wait: the number of parties" },
   { "wait", 'w', "DUR", WAIT(barrier_arguments, wait),
     "wait: at most DUR (default: forever), then exit 75" },
-  { "timeout", 0, "DUR", SPELLING, NULL },
   { .name = NULL },
 };
 
@@ -82,7 +81,7 @@ static int barrier_wait(const void *data)
   int code;
 
   if (a->parties == 0)
-    return say_usage("barrier", "-n N: how many have to arrive at the barrier");
+    return say_usage("barrier", "--parties N: how many have to arrive at the barrier");
   if (a->wait.is_none)
     return say_usage("barrier", "-w 0: a barrier is something to wait at");
   code = session_start(&s, &a->line, &a->connection);
@@ -149,7 +148,7 @@ static int barrier_ls(const void *data)
 static int barrier_run(void *data)
 {
   static const verb verbs[] = {
-    { "wait", "-n N NAME", 1, 1, barrier_wait },
+    { "wait", "--parties N NAME", 1, 1, barrier_wait },
     { "reset", "NAME", 1, 1, barrier_reset },
     { "ls", "[NAME...]", 0, 1000, barrier_ls },
   };
@@ -161,11 +160,11 @@ const command barrier_command = {
   .name = "barrier", .operands = "VERB NAME",
   .summary = "let programs wait for each other",
   .operands_min = 1, .operands_max = 1000, .operand_words = "wait reset ls",
-  .notes = "  wait -n N NAME    until N parties have arrived; -v prints the order, from 0\n"
+  .notes = "  wait NAME         until --parties N have arrived; -v prints the order, from 0\n"
            "  reset NAME        repair a broken one; break a round under way\n"
            "  ls [NAME...]      show how many have arrived\n\n"
            "Exit of wait: 0 all arrived, 75 not within -w, 1 another party gave up or died.",
-  .examples = { "dibs barrier wait -n 3 -w 5m phase && ./phase-two",
+  .examples = { "dibs barrier wait --parties 3 -w 5m phase && ./phase-two",
                 "dibs barrier ls phase", "dibs barrier reset phase" },
   OPTIONS({ rows, 0 }, GROUP(options_common, barrier_arguments, line),
           GROUP(options_connection, barrier_arguments, connection)),

@@ -16,7 +16,7 @@ typedef struct connection_options {
   int32_t connect_timeout_ms;    /* 0: the library's default */
   dibs_degrade degrade;          /* 0: not given */
   bool wants_askpass, wants_local, refuses_local;
-  const char *note;              /* --reason, where the subcommand has that; NULL: none */
+  const char *note;              /* --note, where the subcommand has that; NULL: none */
 } connection_options;
 
 #define CONNECTION_DEFAULTS { .database = -1 }

@@ -212,7 +212,7 @@ static int resign(const elect_arguments *a)
     status = dibs_get_leader(s.client, a->line.operands[0], &leader);
     if (status == DIBS_OK)
       code = force_release(&s, &(force_order) {
-          .name = a->line.operands[0], .reason = a->taking.reason,
+          .name = a->line.operands[0], .reason = a->taking.note,
           .is_confirmed = a->is_confirmed || is_own(leader, a->line.operands[0]) });
     else
       code = session_fault(&s, status, a->line.operands[0]);

@@ -215,8 +215,8 @@ static int open_process(int64_t pid, int *ret_fd)
   return say_usage("acquire", "--for-pid %lld: %s", (long long)pid, strerror(errno));
 }
 
-/* "for pid 77 bash": the process that the lock is kept for, unless there is a --reason. */
-static const char *default_reason(int64_t pid, char *text, size_t size)
+/* "for pid 77 bash": the process that the lock is kept for, unless there is a --note. */
+static const char *default_note(int64_t pid, char *text, size_t size)
 {
   char path[40], program[32] = "";
   FILE *file;
@@ -236,7 +236,7 @@ static const char *default_reason(int64_t pid, char *text, size_t size)
 int keeper_run(const acquire_arguments *a, const target *t)
 {
   acquire_arguments own = *a;
-  char reason[80];
+  char note[80];
   signal_watch signals;
   session s;
   int sockets[2], process_fd, code, error;
@@ -245,9 +245,9 @@ int keeper_run(const acquire_arguments *a, const target *t)
   code = open_process(a->token.for_pid, &process_fd);
   if (code != 0)
     return code;
-  if (own.taking.reason == NULL)
-    own.taking.reason = default_reason(a->token.for_pid, reason, sizeof(reason));
-  own.connection.note = own.taking.reason;
+  if (own.taking.note == NULL)
+    own.taking.note = default_note(a->token.for_pid, note, sizeof(note));
+  own.connection.note = own.taking.note;
   code = session_prepare(&s, &own.line, &own.connection);
   if (code != 0)
     return code;

@@ -34,10 +34,9 @@ static int set_count_id(const option_given *g, void *options)
 }
 
 static const option_row rows[] = {
-  { "id", 0, "ID", OWN(set_count_id), "down: the same ID counts once" },
+  { "once", 0, "ID", OWN(set_count_id), "down: the same ID counts once" },
   { "wait", 'w', "DUR", WAIT(latch_arguments, wait),
     "wait: at most DUR (default: forever), then exit 75" },
-  { "timeout", 0, "DUR", SPELLING, NULL },
   { .name = NULL },
 };
 
@@ -244,7 +243,7 @@ const command latch_command = {
            "  wait NAME         until it is at zero, or not armed; 75: not within -w\n"
            "  ls [NAME...]      show what is left; without names those with a record\n"
            "  rm NAME           disarm it; its waiters continue to wait",
-  .examples = { "dibs latch init release-42 30", "dibs latch down --id \"$HOSTNAME\" release-42",
+  .examples = { "dibs latch init release-42 30", "dibs latch down --once \"$HOSTNAME\" release-42",
                 "dibs latch wait -w 10m release-42 && ./switch-over" },
   OPTIONS({ rows, 0 }, GROUP(options_common, latch_arguments, line),
           GROUP(options_connection, latch_arguments, connection)),

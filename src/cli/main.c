@@ -13,6 +13,7 @@
 #include "cli/help.h"
 #include "cli/init.h"
 #include "cli/message.h"
+#include "cli/old_spellings.h"
 #include "cli/options.h"
 #include "cli/signals.h"
 #include "cli/view.h"
@@ -47,6 +48,7 @@ static int read_and_run(const command *c, int argc, char **argv, void *options)
   if (code != CODE_OK)
     return code;
   message_be_quiet(line->is_quiet);
+  old_spellings_say();
   if (!c->ends_with_reader)
     signals_outlive_readers();
   return c->run(options);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/message.h"
+#include "cli/old_spellings.h"
 
 /* ---- options of every subcommand ---- */
 
@@ -23,10 +24,14 @@ const option_row options_common[] = {
 
 #define OPERAND 1            /* getopt_long(): no option, but a word of its own */
 
-/* A row as it is written, the row that has its type, and where the fields of its set are. */
+#define OLD_MAX 16           /* old spellings of options of one subcommand */
+
+/* A row as it is written, the row that has its type, where the fields of its set are, and what it
+ * is an old spelling of. */
 typedef struct form_row {
   const option_row *written, *row;
   size_t at;
+  const old_spelling *old;               /* NULL: of nothing */
 } form_row;
 
 /* What getopt_long wants, made of rows. */
@@ -35,10 +40,23 @@ typedef struct getopt_form {
   char letters[3 * OPTIONS_MAX + 3];
   form_row rows[OPTIONS_MAX];
   size_t long_count, row_count, letter_size;
+  size_t old_count, new_long_count;      /* old spellings are the last */
+  option_row olds[OLD_MAX];
 } getopt_form;
 
+/* Of a row that only the old spelling has: what is written now is no option. */
+static const old_spelling *old_of(const command *c, const option_row *row)
+{
+  char spelled[40];
+
+  if (row->type == NULL || row->help != NULL || row->name == NULL)
+    return NULL;
+  snprintf(spelled, sizeof(spelled), "--%s", row->name);
+  return old_spelling_find(c->name, spelled);
+}
+
 /* Values of getopt_long() below 256 are letters; above, indexes of `rows`. */
-static void form_add(getopt_form *f, const option_row *row, size_t at)
+static form_row *form_add(getopt_form *f, const option_row *row, size_t at)
 {
   bool is_optional = row->value != NULL && row->value[0] == '[';
   form_row *added = &f->rows[f->row_count];
@@ -62,6 +80,39 @@ static void form_add(getopt_form *f, const option_row *row, size_t at)
       f->letters[f->letter_size++] = ':';
   }
   f->row_count++;
+  return added;
+}
+
+static const form_row *form_find_name(const getopt_form *f, const char *name)
+{
+  for (size_t i = 0; i < f->row_count; i++)
+    if (f->rows[i].written->name != NULL && strcmp(f->rows[i].written->name, name) == 0)
+      return &f->rows[i];
+  return NULL;
+}
+
+/* Where the subcommand has the option by its new name, and none by the old one. */
+static void form_add_old(const command *c, getopt_form *f)
+{
+  f->new_long_count = f->long_count;
+  for (const old_spelling *o = old_spellings; o->command != NULL; o++) {
+    bool is_long = strncmp(o->old, "--", 2) == 0;
+    const form_row *now = old_spelling_is_option_of(o, c->name) ? form_find_name(f, o->now + 2)
+                                                                : NULL;
+    option_row *row = &f->olds[f->old_count];
+    form_row *added;
+
+    if (now == NULL || f->old_count == OLD_MAX || f->row_count == OPTIONS_MAX ||
+        (is_long && form_find_name(f, o->old + 2) != NULL))
+      continue;
+    *row = *now->row;
+    row->name = is_long ? o->old + 2 : NULL;
+    row->letter = is_long ? 0 : o->old[1];
+    f->old_count++;
+    added = form_add(f, row, now->at);
+    added->row = now->row;
+    added->old = o;
+  }
 }
 
 static void form_make(const command *c, getopt_form *f)
@@ -75,9 +126,10 @@ static void form_make(const command *c, getopt_form *f)
   for (const option_set *set = c->options; set->rows != NULL; set++) {
     for (const option_row *row = set->rows; !option_is_end(row); row++) {
       if (f->row_count < OPTIONS_MAX)
-        form_add(f, row, set->at);
+        form_add(f, row, set->at)->old = old_of(c, row);
     }
   }
+  form_add_old(c, f);
 }
 
 /* NULL: getopt_long() found no option. */
@@ -132,7 +184,7 @@ static int unknown_option(const command *c, const getopt_form *f, const char *wo
   given[strcspn(given, "=")] = '\0';
   printable(given, shown, sizeof(shown));
 
-  for (size_t i = 0; i < f->long_count; i++) {
+  for (size_t i = 0; i < f->new_long_count; i++) {
     size_t size = strlen(given);
 
     names[count++] = f->longs[i].name;
@@ -238,13 +290,15 @@ static const char *find_json(const getopt_form *f, int argc, char **argv)
 /* Stores one option and notes its name. */
 static int take_option(const command *c, const form_row *f, void *options, option_names *given)
 {
-  const option_given g = { .command = c, .row = f->row, .name = f->written->name,
-                           .value = optarg };
+  const char *name = f->written->name != NULL ? f->written->name : f->row->name;
+  const option_given g = { .command = c, .row = f->row, .name = name, .value = optarg };
   void *group = (char *)options + f->at;
   int code = f->row->type(&g, group);
   bool is_wait_0 = code == 0 && f->row->type == option_wait &&
                    ((const wait_option *)option_field(&g, group))->ms == 0;
 
+  if (f->old != NULL)
+    old_spelling_used(f->old);
   if (!is_wait_0)                    /* which excludes nothing that --nonblock does not */
     option_names_add(given, f->row->name);
   return code;

@@ -23,7 +23,7 @@ typedef struct ping_arguments {
 } ping_arguments;
 
 static const option_row rows[] = {
-  { "count", 'c', "N", INT(ping_arguments, count, 1, INT32_MAX),
+  { "count", 0, "N", INT(ping_arguments, count, 1, INT32_MAX),
     "stop after N (until interrupted)" },
   { "interval", 'i', "DUR", DURATION(ping_arguments, interval_ms, 10),
     "time between two pings (1s)" },
@@ -96,7 +96,7 @@ static void report_failure(const ping_arguments *a, const ping_figures *f,
       strcmp(last->node, error->node) != 0)
     (void)session_report(error, "ping", NULL);
   if (f->sent == 1 && a->count == 0)
-    say_softly("ping goes on: Ctrl-C stops it, -c N stops it after N");
+    say_softly("ping goes on: Ctrl-C stops it, --count N stops it after N");
 }
 
 static bool goes_on(const ping_arguments *a, const ping_figures *f)
@@ -155,9 +155,9 @@ static int ping_run(void *data)
 
 const command ping_command = {
   .name = "ping", .operands = "", .summary = "measure round trips to the server",
-  .examples = { "dibs ping", "dibs ping -c 3",
+  .examples = { "dibs ping", "dibs ping --count 3",
                 "dibs ping -i 200ms -u rediss://cache.example.org",
-                "dibs ping -q -c 1 && echo up" },
+                "dibs ping -q --count 1 && echo up" },
   OPTIONS({ rows, 0 }, GROUP(options_common, ping_arguments, line),
           GROUP(options_connection, ping_arguments, connection)),
   ARGUMENTS(ping_arguments, .connection = CONNECTION_DEFAULTS, .interval_ms = 1000),

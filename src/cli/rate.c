@@ -25,7 +25,6 @@ typedef struct rate_arguments {
 static const option_row rows[] = {
   { "wait", 'w', "DUR", WAIT(rate_arguments, wait),
     "take: wait at most DUR (default: forever), then 75" },
-  { "timeout", 0, "DUR", SPELLING, NULL },
   { "nonblock", 'n', NULL, FLAG(rate_arguments, wait.is_none),
     "take: do not wait, exit 75" },
   { "per-client", 0, NULL, FLAG(rate_arguments, is_per_client),

@@ -354,7 +354,7 @@ static int run_start(void *data)
 }
 
 const command run_command = {
-  .name = "run", .alias = "exec", .operands = "NAME [--] CMD [ARG...]",
+  .name = "run", .operands = "NAME [--] CMD [ARG...]",
   .summary = "hold a lock while a command runs",
   .operands_min = 1, .operands_max = -1,
   .examples = { "dibs run -w 10s deploy -- make deploy      # wait at most 10 s, then exit 75",

@@ -17,7 +17,7 @@ typedef struct session {
   char *url;        /* asked for by an option; NULL: the library finds one */
   char *password;   /* from --askpass or --pass-file; NULL */
   const char *password_file;     /* --pass-file, if it can be read again: no pipe; NULL */
-  char note[DIBS_NOTE_MAX + 1];  /* --reason, and where we are; see graph.h */
+  char note[DIBS_NOTE_MAX + 1];  /* --note, and where we are; see graph.h */
 } session;
 
 /* Finds URL and password; asks for the latter on the terminal where that is wanted. `line` and `c`

@@ -257,7 +257,7 @@ static dibs_lock_options options_of(const session *s, const take_order *o)
   options.wait_ms = wait_limit(&given->wait);
   options.ttl_ms = given->ttl_ms;
   options.max_hold_ms = given->max_hold_ms;
-  options.note = given->reason == NULL ? NULL : s->note;
+  options.note = given->note == NULL ? NULL : s->note;
   return options;
 }
 

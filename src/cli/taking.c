@@ -14,7 +14,6 @@ const option_row options_kind[] = {
   { NULL, 'e', NULL, SPELLING, NULL },
   { "permits", 'j', "N", UINT32(kind_options, permits, 1, DIBS_PERMITS_MAX),
     "a semaphore with N permits; take one" },
-  { "jobs", 0, "N", SPELLING, NULL },
   { "take", 0, "M", UINT32(kind_options, take, 1, DIBS_PERMITS_MAX),
     "take M permits at once" },
   { "multi", 0, "A,B,C", TEXT(kind_options, multi),
@@ -31,7 +30,6 @@ const option_row options_plain[] = {
 const option_row options_permits[] = {
   { "permits", 'j', "N", UINT32(kind_options, permits, 1, DIBS_PERMITS_MAX),
     "acquire: set N permits if none are set yet" },
-  { "jobs", 0, "N", SPELLING, NULL },
   { "take", 0, "M", UINT32(kind_options, take, 1, DIBS_PERMITS_MAX),
     "acquire: take M permits at once (1)" },
   { .name = NULL },
@@ -45,10 +43,8 @@ static const option_choice progress_choices[] = {
 const option_row options_taking[] = {
   { "nonblock", 'n', NULL, FLAG(taking_options, wait.is_none),
     "do not wait: exit 75 when another client has it" },
-  { "nb", 0, NULL, SPELLING, NULL },
   { "wait", 'w', "DUR", WAIT(taking_options, wait),
     "wait at most DUR (default: forever), then exit 75" },
-  { "timeout", 0, "DUR", SPELLING, NULL },
   { "conflict-exit-code", 'E', "N", INT(taking_options, conflict_code, 0, 255),
     "exit N instead of 75" },
   { "skip-ok", 0, NULL, FLAG(taking_options, busy_is_fine), "exit 0 instead of 75" },
@@ -62,8 +58,8 @@ const option_row options_taking[] = {
     "the lease: how long the lock outlives a dead holder (30s)" },
   { "max-hold", 0, "DUR", DURATION(taking_options, max_hold_ms, TTL_MS_MIN),
     "end the lock after DUR, and stop the command before" },
-  { "reason", 'm', "TEXT", SHORT_TEXT(taking_options, reason, DIBS_NOTE_MAX),
-    "shown by dibs who and dibs status" },
+  { "note", 'm', "TEXT", SHORT_TEXT(taking_options, note, DIBS_NOTE_MAX),
+    "why, shown by dibs who and dibs status" },
   { "progress", 0, "MODE", ONE_OF(taking_options, progress, progress_choices),
     "while waiting: auto, plain, json or none" },
   { "scope", 0, NULL, REFUSED, "systemd scopes are not in this version" },
@@ -76,7 +72,7 @@ const option_row options_taking[] = {
 
 int taking_check(const char *subcommand, taking_options *t, connection_options *c)
 {
-  c->note = t->reason;
+  c->note = t->note;
   /* A hard cap below the default lease shortens the lease; below a given one it is a
    * contradiction. */
   if (t->max_hold_ms != 0 && t->max_hold_ms < t->ttl_ms)

@@ -27,7 +27,7 @@ typedef struct taking_options {
   int32_t ttl_ms, max_hold_ms; /* 0: not given; taking_check() then sets ttl_ms */
   int conflict_code;
   bool busy_is_fine;
-  const char *reason;
+  const char *note;
   uint32_t kind_flag;           /* DIBS_LOCK_FAIR, _SPIN, _FENCED */
   enum progress progress;
 } taking_options;

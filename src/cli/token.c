@@ -23,7 +23,7 @@ static const option_row release_rows[] = {
   { "yes", 'y', NULL, FLAG(release_arguments, is_confirmed), "do not ask" },
   { "fence", 0, "N", UINT64(release_arguments, only_fence, 1, UINT64_MAX),
     "with --force: only the lease with this fence" },
-  { "reason", 'm', "TEXT", SHORT_TEXT(release_arguments, reason, DIBS_NOTE_MAX),
+  { "note", 'm', "TEXT", SHORT_TEXT(release_arguments, reason, DIBS_NOTE_MAX),
     "with --force: why, for the system log" },
   { .name = NULL },
 };
@@ -88,7 +88,7 @@ int token_release(const release_arguments *a)
   int code;
 
   if (!a->is_forced && (a->is_confirmed || a->only_fence != 0 || a->reason != NULL))
-    return say_usage("release", "--yes, --fence and --reason belong to --force NAME");
+    return say_usage("release", "--yes, --fence and --note belong to --force NAME");
   code = session_start(&s, &a->line, &a->connection);
   if (code == 0)
     code = a->is_forced ? force_release(&s, &order) : release_token(&s, a);

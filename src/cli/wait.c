@@ -39,7 +39,6 @@ static const option_row rows[] = {
     "until the election NAME has a leader" },
   { "wait", 'w', "DUR", WAIT(wait_arguments, wait),
     "wait at most DUR (default: forever), then exit 75" },
-  { "timeout", 0, "DUR", SPELLING, NULL },
   { .name = NULL },
 };
 

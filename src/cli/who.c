@@ -51,7 +51,7 @@ static void print_holder(const dibs_inspection *i, const dibs_holder *h)
   duration_as_span(h->lease_ms, ttl);
   printf("  holder   %s%s%s\n", party, mode[0] == '\0' ? "" : ", ", mode);
   if (h->party.note[0] != '\0')
-    printf("  reason   %s\n", printable(h->party.note, note, sizeof(note)));
+    printf("  note     %s\n", printable(h->party.note, note, sizeof(note)));
   printf("  held     for %s\n", held);
   if (show_doubt(h, doubt, sizeof(doubt)))
     printf("  lease    %s\n", doubt);

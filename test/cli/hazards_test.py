@@ -58,7 +58,7 @@ OPTIONS = {
     'nonblock': Row('--nonblock', none=''), 'wait': Row('--wait 60s', none='--wait 0'),
     'conflict-exit-code': Row('--conflict-exit-code 9', busy=9),
     'skip-ok': Row('--skip-ok', busy=0), 'ttl': Row('--ttl 40s'), 'max-hold': Row('--max-hold 5m'),
-    'reason': Row('--reason because'), 'progress': Row('--progress json'),
+    'note': Row('--note because'), 'progress': Row('--progress json'),
     # The command.
     'min-hold': Row('--min-hold 1ms'), 'on-lost': Row('--on-lost ignore'),
     'kill-after': Row('--kill-after 1s'), 'foreground': Row('--foreground'),

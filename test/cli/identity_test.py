@@ -549,7 +549,7 @@ def passwords_are_in_no_argument_and_in_no_output():
     try:
         url = 'unix://bob:%s@%s' % (ESCAPED, locked.socket)
         script = ('echo "$DIBS_URL"; tr "\\0" " " </proc/$PPID/cmdline; '
-                  '"$DIBS" status; "$DIBS" who outer; "$DIBS" doctor; "$DIBS" ping -c 1; '
+                  '"$DIBS" status; "$DIBS" who outer; "$DIBS" doctor; "$DIBS" ping --count 1; '
                   '"$DIBS" run --connect-timeout 300ms --db 99 z -- true')
         done = dibs('run', '-v', 'outer', '--', 'sh', '-c', script,
                     env=_without_servers(DIBS_URL=url))

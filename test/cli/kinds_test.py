@@ -142,7 +142,7 @@ def permits_ten_jobs_with_j_3_are_never_more_than_three_at_once():
 
 def permits_fg_is_the_default_and_the_exit_code_comes_through():
     equal(dibs('run', '--fg', '-j', '2', 'gnu', 'sh', '-c', 'exit 7').code, 7)
-    equal(dibs('run', '--jobs', '2', 'gnu', 'echo', 'a', 'b').out, 'a b\n')
+    equal(dibs('run', '--permits', '2', 'gnu', 'echo', 'a', 'b').out, 'a b\n')
 
 
 def permits_wait_free_is_what_sem_wait_is():

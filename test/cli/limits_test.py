@@ -28,7 +28,7 @@ WAITING = [
     ('sem', 'acquire', '-w', '1s', 'x'),
     ('sem', 'wait', '-w', '1s', 'x'),
     ('latch', 'wait', '-w', '1s', 'x'),
-    ('barrier', 'wait', '-n', '2', '-w', '1s', 'x'),
+    ('barrier', 'wait', '--parties', '2', '-w', '1s', 'x'),
     ('rate', 'take', '-w', '1s', 'x'),
     ('wait', '-w', '1s', 'x'),
     ('wait', '--held', '-w', '1s', 'x'),
@@ -63,7 +63,7 @@ ASKING = [
     ('who', 'x'),
     ('wait', '-w', '0', 'x'),
     ('latch', 'wait', '-w', '0', 'x'),
-    ('ping', '-c', '1'),
+    ('ping', '--count', '1'),
     ('doctor',),
     ('history',),
     ('top', '--json'),
@@ -121,7 +121,7 @@ def commands_end_at_their_limit_when_the_server_falls_silent_while_they_wait():
     limit = ('-w', '10s')
     rows = [('run', *limit, 'q', '--', 'true'), ('acquire', *limit, 'q'),
             ('elect', *limit, 'q', '--', 'true'), ('elect', '--observe', *limit, 'e'),
-            ('latch', 'wait', *limit, 'l'), ('barrier', 'wait', '-n', '2', *limit, 'b'),
+            ('latch', 'wait', *limit, 'l'), ('barrier', 'wait', '--parties', '2', *limit, 'b'),
             ('wait', *limit, 'q'), ('wait', '--zero', *limit, 'l'),
             ('wait', '--leader', *limit, 'e')]
     waiting = [start(*words, env={'DIBS_URL': proxy.url + '?connect_timeout=30s'})

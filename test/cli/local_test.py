@@ -46,7 +46,7 @@ def local_goes_up_and_down():
     contains(done.out, 'running    pid ')
     pid = json.loads(dibs('local', 'status', '--json', env=HOME).out)['pid']
     assert is_alive(pid)
-    equal(dibs('ping', '-c', '1', '-u', url.out.strip(), env=HOME).code, 0)
+    equal(dibs('ping', '--count', '1', '-u', url.out.strip(), env=HOME).code, 0)
     equal(dibs('local', 'stop', env=HOME).code, 0)
     until(lambda: not is_alive(pid), 'the server ended')
     equal(dibs('local', 'status', env=HOME).code, 69)
@@ -137,7 +137,7 @@ def sandbox_gives_a_server_and_the_codes_of_the_command():
 
 def a_killed_sandbox_leaves_no_server():
     out = temporary_file()
-    process = start('sandbox', '--', 'sh', '-c', '"$DIBS" ping -c 1 >%s; exec sleep 60' % out,
+    process = start('sandbox', '--', 'sh', '-c', '"$DIBS" ping --count 1 >%s; exec sleep 60' % out,
                     env=HOME)
     until_text(out, 'answered')
     socket_path = read(out).splitlines()[0].replace('PING unix://', '')
@@ -145,7 +145,7 @@ def a_killed_sandbox_leaves_no_server():
     process.kill()
     process.wait()
     env = dict(HOME, DIBS_URL='unix://' + socket_path)
-    until(lambda: dibs('ping', '-q', '-c', '1', '--connect-timeout', '50ms',
+    until(lambda: dibs('ping', '-q', '--count', '1', '--connect-timeout', '50ms',
                        env=env).code == 69, 'the server is gone')
     os.unlink(out)
 

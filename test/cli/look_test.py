@@ -21,7 +21,7 @@ def who_names_holder_lease_fence_and_queue():
     equal(done.code, 0, done)
     contains(done.out, 'orders:nightly  held')
     contains(done.out, 'pid %d "cat"' % first.pid)
-    contains(done.out, 'reason   month end')
+    contains(done.out, 'note     month end')
     contains(done.out, 'of 20.0s')
     contains(done.out, '1 waiting')
     contains(done.out, 'pid %d "true"' % second.pid)
@@ -83,7 +83,7 @@ def wait_0_has_the_usual_time_for_its_one_question():
 def json_answers_carry_their_time():
     process = holder('timed')
     before = time.time()
-    for words in (('who', 'timed'), ('status', 'timed'), ('ping', '-c', '1')):
+    for words in (('who', 'timed'), ('status', 'timed'), ('ping', '--count', '1')):
         for line in dibs(words[0], '--json', *words[1:]).out.splitlines():
             told = datetime.fromisoformat(json.loads(line)['time'].replace('Z', '+00:00'))
             assert before - 0.001 <= told.timestamp() <= time.time(), line
@@ -177,8 +177,8 @@ def status_shows_all_kinds_in_one_table():
     leader = start('elect', 'all:elect', '--', 'cat', stdin=-1)
     until_held('all:elect')
     dibs('latch', 'init', 'all:latch', '3')
-    dibs('latch', 'down', '--id', 'x', 'all:latch')
-    party = start('barrier', 'wait', '-n', '2', 'all:barrier')
+    dibs('latch', 'down', '--once', 'x', 'all:latch')
+    party = start('barrier', 'wait', '--parties', '2', 'all:barrier')
     until(lambda: dibs('barrier', 'ls', 'all:barrier').code == 0, 'one is there')
     other = holder('all:lock')
 
@@ -238,7 +238,7 @@ def who_knows_barriers_and_latches():
     done = dibs('who', 'w:latch')
     equal((done.code, done.out), (0, 'w:latch  latch, 3 left\n'))
     equal(who('w:latch')['kind'], 'latch')
-    party = start('barrier', 'wait', '-n', '2', 'w:barrier')
+    party = start('barrier', 'wait', '--parties', '2', 'w:barrier')
     until(lambda: dibs('who', 'w:barrier').code == 0, 'one is there')
     equal(dibs('who', 'w:barrier').out,
           'w:barrier  barrier, whole, 1 of 2 arrived, generation 0\n')
@@ -377,7 +377,7 @@ def wait_takes_no_place_in_the_queue():
 
 
 def ping_counts_and_measures():
-    done = dibs('ping', '-c', '3', '-i', '10ms')
+    done = dibs('ping', '--count', '3', '-i', '10ms')
     equal(done.code, 0, done)
     lines = done.out.splitlines()
     equal(lines[0], 'PING ' + harness.server.url)
@@ -389,13 +389,13 @@ def ping_counts_and_measures():
 
 def ping_json_has_a_line_for_each_and_a_sum():
     rows = [json.loads(line) for line in
-            dibs('ping', '--json', '-c', '2', '-i', '10ms').out.splitlines()]
+            dibs('ping', '--json', '--count', '2', '-i', '10ms').out.splitlines()]
     equal([row.get('seq') for row in rows], [1, 2, None])
     equal((rows[2]['sent'], rows[2]['answered']), (2, 2))
 
 
 def ping_of_nobody_gives_69():
-    done = dibs('ping', '-c', '1', '-u', 'unix:///nowhere/socket', '--connect-timeout',
+    done = dibs('ping', '--count', '1', '-u', 'unix:///nowhere/socket', '--connect-timeout',
                 '200ms')
     equal(done.code, 69, done)
 
@@ -406,7 +406,7 @@ def _is_said_once(lines):
 
 def ping_says_once_why_there_is_no_answer_and_how_to_stop():
     nowhere = ('-u', 'unix:///nowhere/socket', '--connect-timeout', '1s', '-i', '10ms')
-    done = dibs('ping', '-c', '3', *nowhere)
+    done = dibs('ping', '--count', '3', *nowhere)
     contains(done.out, '3 sent, 0 answered')
     assert _is_said_once(done.err.splitlines()), done
     lacks(done.err, 'Ctrl-C')

@@ -46,11 +46,11 @@ def everybody_who_waits_is_released():
 
 def one_id_counts_once_until_the_latch_is_armed_anew():
     dibs('latch', 'init', 'ids', '3')
-    equal([dibs('latch', 'down', '--id', i, 'ids').out for i in ('a', 'a', 'b')],
+    equal([dibs('latch', 'down', '--once', i, 'ids').out for i in ('a', 'a', 'b')],
           ['2\n', '2\n', '1\n'])
     dibs('latch', 'rm', 'ids')
     dibs('latch', 'init', 'ids', '3')
-    equal(dibs('latch', 'down', '--id', 'a', 'ids').out, '2\n')
+    equal(dibs('latch', 'down', '--once', 'a', 'ids').out, '2\n')
 
 
 def an_armed_latch_is_not_armed_again():
@@ -96,7 +96,7 @@ def something_else_under_the_name_gives_78():
 def ls_without_names_shows_latches_that_left_a_trace_each_once():
     for name in ('tr:plain', '{tr:tag}:x', 'tr:1:2'):
         dibs('latch', 'init', name, '3')
-        dibs('latch', 'down', '--id', 'a', name)
+        dibs('latch', 'down', '--once', 'a', name)
         dibs('latch', 'down', name)          # leaves its answer for a minute, no trace
     dibs('latch', 'init', 'tr:untouched', '3')
     lines = dibs('latch', 'ls').out.splitlines()[1:]
@@ -110,11 +110,11 @@ def ls_without_names_shows_latches_that_left_a_trace_each_once():
 # ---- barrier ----
 
 def a_barrier_lets_all_go_when_the_last_one_comes():
-    early = [start('barrier', 'wait', '--json', '-n', '3', 'gate') for _ in range(2)]
+    early = [start('barrier', 'wait', '--json', '--parties', '3', 'gate') for _ in range(2)]
     until(lambda: dibs('barrier', 'ls', 'gate').out.startswith('gate  2 of 3 arrived'),
           'two are there')
     assert all(p.poll() is None for p in early)
-    last = json.loads(dibs('barrier', 'wait', '--json', '-n', '3', 'gate').out)
+    last = json.loads(dibs('barrier', 'wait', '--json', '--parties', '3', 'gate').out)
     equal((last['index'], last['arrived'], last['parties'], last['state']), (2, 3, 3, 'whole'))
     rows = []
     for process in early:
@@ -130,14 +130,14 @@ def a_barrier_lets_all_go_when_the_last_one_comes():
 def who_gives_up_breaks_it_for_the_others():
     for how in ('time', 'signal'):
         name = 'gate:' + how
-        patient = start('barrier', 'wait', '-n', '3', name)
+        patient = start('barrier', 'wait', '--parties', '3', name)
         until(lambda: ' 1 of 3' in dibs('barrier', 'ls', name).out, 'one is there')
         if how == 'time':
-            done = dibs('barrier', 'wait', '--json', '-w', '1s', '-n', '3', name)
+            done = dibs('barrier', 'wait', '--json', '-w', '1s', '--parties', '3', name)
             said = fault(done)
             equal((done.code, said['status'], said['code']), (75, 'DIBS_TIMED_OUT', 75))
         else:
-            other = start('barrier', 'wait', '-n', '3', name)
+            other = start('barrier', 'wait', '--parties', '3', name)
             until(lambda: ' 2 of 3' in dibs('barrier', 'ls', name).out, 'two are there')
             other.send_signal(signal.SIGTERM)
             equal(finish(other, 3).code, 143)
@@ -145,23 +145,23 @@ def who_gives_up_breaks_it_for_the_others():
         equal(done.code, 1, done)
         contains(done.err, 'is broken')
         contains(dibs('barrier', 'ls', name).out, ', broken')
-        equal(dibs('barrier', 'wait', '-n', '3', name).code, 1)
+        equal(dibs('barrier', 'wait', '--parties', '3', name).code, 1)
         equal(dibs('barrier', 'reset', name).code, 0)
         lacks(dibs('barrier', 'ls', name).out, 'broken')
 
 
 def who_dies_breaks_it_within_ten_seconds():
-    patient = start('barrier', 'wait', '-n', '3', 'dead')
-    other = start('barrier', 'wait', '-n', '3', 'dead')
+    patient = start('barrier', 'wait', '--parties', '3', 'dead')
+    other = start('barrier', 'wait', '--parties', '3', 'dead')
     until(lambda: ' 2 of 3' in dibs('barrier', 'ls', 'dead').out, 'two are there')
     other.kill()
     equal(finish(patient, 15).code, 1)
 
 
 def a_barrier_of_another_size_gives_64():
-    first = start('barrier', 'wait', '-n', '3', 'size')
+    first = start('barrier', 'wait', '--parties', '3', 'size')
     until(lambda: ' 1 of 3' in dibs('barrier', 'ls', 'size').out, 'one is there')
-    done = dibs('barrier', 'wait', '-n', '4', 'size')
+    done = dibs('barrier', 'wait', '--parties', '4', 'size')
     equal(done.code, 64, done)
     first.kill()
 
@@ -174,10 +174,10 @@ def mistakes_give_64():
     _mistake('latch', 'init', 'x', says='dibs latch init NAME N')
     _mistake('latch', 'init', 'x', '0', says='"0": allowed are 1 to ')
     _mistake('latch', 'don', 'x', says='did you mean "dibs latch down"?')
-    _mistake('latch', 'down', '--id', '', 'x', says='128')
-    _mistake('barrier', 'wait', 'x', says='-n N')
-    _mistake('barrier', 'wait', '-n', '0', 'x', says='"0"')
-    _mistake('barrier', 'wait', '-n', '2', '-w', '0', 'x', says='-w 0')
+    _mistake('latch', 'down', '--once', '', 'x', says='128')
+    _mistake('barrier', 'wait', 'x', says='--parties N')
+    _mistake('barrier', 'wait', '--parties', '0', 'x', says='"0"')
+    _mistake('barrier', 'wait', '--parties', '2', '-w', '0', 'x', says='-w 0')
     _mistake('barrier', says='missing')
 
 

@@ -133,8 +133,8 @@ latch down j:latch
 latch wait j:latch
 latch rm j:latch
 latch count j:none
-barrier wait -n 2 -w 500ms j:barrier
-barrier wait -n 1 j:barrier
+barrier wait --parties 2 -w 500ms j:barrier
+barrier wait --parties 1 j:barrier
 barrier reset j:barrier
 barrier ls
 who j:barrier
@@ -153,8 +153,8 @@ metrics --textfile /dev/null/f
 metrics --listen nowhere
 web --listen nowhere
 web --token short
-ping -c 2 -i 10ms
-ping -c 2 -i 10ms NOWHERE
+ping --count 2 -i 10ms
+ping --count 2 -i 10ms NOWHERE
 acl worker
 acl --functions
 acl --mode nonsense

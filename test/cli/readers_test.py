@@ -55,7 +55,7 @@ def a_wait_for_a_name_goes_on_without_a_reader():
 
 
 def a_wait_at_a_latch_a_barrier_or_a_limiter_ends_by_itself_without_a_reader():
-    for words in (['latch', 'wait'], ['barrier', 'wait', '-n', '2'], ['rate', 'take'],
+    for words in (['latch', 'wait'], ['barrier', 'wait', '--parties', '2'], ['rate', 'take'],
                   ['wait'], ['elect'], ['acquire', '-t', '5s', '--no-renew']):
         process = _messages_unread(*words, '-w', '1s', '-u', 'unix:///nowhere', 'r:none')
         code = finish(process).code

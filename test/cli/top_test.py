@@ -18,7 +18,7 @@ def _reading(*words):
 
 
 def names_with_waiters_come_first():
-    held = [holder('top:old'), holder('top:asked', '--reason', 'r')]
+    held = [holder('top:old'), holder('top:asked', '--note', 'r')]
     waiters = [start('run', 'top:asked', '--', 'true') for _ in range(2)]
     until_waiting('top:asked', 2)
     lines = _lines(dibs('top'))

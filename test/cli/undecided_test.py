@@ -14,7 +14,7 @@ ROWS = (
     ('who', 'b'), ('wait', 'b'), ('wait', '-w', '1', 'b'),
     ('status',), ('status', '--json'), ('sem', 'init', 'b', '2'), ('sem', 'ls', 'b'),
     ('latch', 'init', 'b', '1'), ('latch', 'down', 'b'), ('latch', 'wait', '-w', '1', 'b'),
-    ('barrier', 'wait', '-n', '2', 'b'), ('barrier', 'ls', 'b'), ('rate', 'take', 'b'),
+    ('barrier', 'wait', '--parties', '2', 'b'), ('barrier', 'ls', 'b'), ('rate', 'take', 'b'),
     ('elect', 'b', '--', 'true'), ('release', '--force', '--yes', 'b'),
     ('run', '-n', '--skip-ok', 'b', '--', 'true'), ('who', '--json', 'b'),
     ('acquire', '--no-renew', '-n', '--skip-ok', '--json', 'b'), ('wait', '--json', '-w', '1', 'b'),

@@ -50,7 +50,7 @@ def _hex(name):
 
 
 def it_shows_what_real_processes_do():
-    held = holder('orders:42', '--reason', 'nightly')
+    held = holder('orders:42', '--note', 'nightly')
     waiter = start('run', 'orders:42', '--', 'true')
     until_waiting('orders:42')
     with _Web() as web:

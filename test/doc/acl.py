@@ -46,7 +46,7 @@ def run(dibs, url, *words, code=0):
 
 
 def every_subcommand(dibs, url):
-    run(dibs, url, 'ping', '-c', '1')
+    run(dibs, url, 'ping', '--count', '1')
     run(dibs, url, 'run', 'acl', '--', 'true')
     holder = subprocess.Popen([dibs, 'run', 'acl', '--', 'sleep', '1'],
                               env=dict(os.environ, DIBS_URL=url))
@@ -83,9 +83,9 @@ def shared_resources(dibs, url):
 
 
 def meetings(dibs, url):
-    waiter = subprocess.Popen([dibs, 'barrier', 'wait', '-n', '2', '-w', '20', 'acl-bar'],
+    waiter = subprocess.Popen([dibs, 'barrier', 'wait', '--parties', '2', '-w', '20', 'acl-bar'],
                               env=dict(os.environ, DIBS_URL=url))
-    run(dibs, url, 'barrier', 'wait', '-n', '2', '-w', '20', 'acl-bar')
+    run(dibs, url, 'barrier', 'wait', '--parties', '2', '-w', '20', 'acl-bar')
     assert waiter.wait() == 0, 'the other party'
     run(dibs, url, 'barrier', 'reset', 'acl-bar')
     run(dibs, url, 'barrier', 'ls')
@@ -127,8 +127,8 @@ def inside(root, dibs):
         run(dibs, url, 'latch', 'init', 'release-1', '2')
         waiter = subprocess.Popen([dibs, 'latch', 'wait', '-w', '20', 'release-1'],
                                   env=dict(os.environ, DIBS_URL=url))
-        run(dibs, url, 'latch', 'down', '--id', 'a', 'release-1')
-        run(dibs, url, 'latch', 'down', '--id', 'a', 'release-1')
+        run(dibs, url, 'latch', 'down', '--once', 'a', 'release-1')
+        run(dibs, url, 'latch', 'down', '--once', 'a', 'release-1')
         run(dibs, url, 'latch', 'down', 'release-1')
         assert waiter.wait() == 0, 'who waits'
         run(dibs, url, 'latch', 'init', 'release-1', '1')

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What 0.5 wrote otherwise: each row of the table in src/cli/old_spellings.c works as it did, with
+one note on stderr that names the new spelling; dibs(1) has the same table. A new row has to stand
+in CALLS."""
+import os
+import re
+
+from harness import *  # noqa
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
+
+
+def _read(path):
+    with open(os.path.join(ROOT, path)) as f:
+        return f.read()
+
+
+TABLE = _read('src/cli/old_spellings.c')
+ROWS = re.findall(r'^  \{ "([^"]*)", "([^"]+)",\s+"([^"]+)" \},', TABLE, re.M)
+
+# (where, old): calls, and what the last of them has to print. All exit with 0.
+CALLS = {
+    ('', 'exec'): (['exec NAME echo a'], 'a\n'),
+    ('*', '--jobs'): (['run --jobs 2 NAME echo a'], 'a\n'),
+    ('*', '--timeout'): (['run --timeout 5s NAME echo a'], 'a\n'),
+    ('*', '--nb'): (['run --nb NAME echo a'], 'a\n'),
+    ('*', '--fg'): (['run --fg NAME echo a'], 'a\n'),
+    ('*', '--reason'): (['run --reason r NAME echo a'], 'a\n'),
+    ('barrier', '-n'): (['barrier wait -v -n 1 NAME'], '0\n'),
+    ('ping', '-c'): (['ping -q -c 1', 'ping -c 1'], None),
+    ('latch', '--id'): (['latch init NAME 2', 'latch down --id x NAME', 'latch down --id x NAME'],
+                        '1\n'),
+}
+
+
+def _written(where, old):
+    return {'': 'dibs ' + old, '*': old}.get(where, 'dibs %s %s' % (where, old))
+
+
+def _calls(row, *more):
+    """The last call of the row, in a name of its own."""
+    calls, out = CALLS[row[:2]]
+    name = 'old-%d%s' % (ROWS.index(row), ''.join(more))
+    done = None
+    for line in calls:
+        words = [name if word == 'NAME' else word for word in line.split()]
+        done = dibs(words[0], *more, *words[1:])
+        equal(done.code, 0, (line, done))
+    if out is not None and '--json' not in more:
+        equal(done.out, out, (calls, done))
+    return done
+
+
+def every_old_spelling_has_a_call():
+    assert len(ROWS) >= 9, ROWS
+    equal(len(ROWS), TABLE.count('  { "'))
+    equal(sorted(CALLS), sorted(row[:2] for row in ROWS))
+
+
+def every_old_spelling_works_with_one_note():
+    for row in ROWS:
+        notes = [line for line in _calls(row).err.splitlines() if 'old spelling' in line]
+        equal(len(notes), 1, (row, notes))
+        contains(notes[0], row[1])
+        assert notes[0].endswith('write ' + row[2]), (row, notes)
+
+
+def quiet_hides_the_note():
+    for row in ROWS:
+        lacks(_calls(row, '-q').err, 'old spelling')
+
+
+def with_json_the_note_is_a_notice():
+    for row in ROWS:
+        notices = [m['text'] for m in messages(_calls(row, '--json')) if m['event'] == 'notice']
+        assert any(text.endswith('write ' + row[2]) for text in notices), (row, notices)
+
+
+def no_new_spelling_has_a_note():
+    for line in ('run --permits 2 new:a true', 'run --wait 5s -m why new:b true',
+                 'ping --count 1', 'barrier wait --parties 1 new:c', 'run --nonblock new:d true',
+                 'flock --timeout 5 new:e true', 'flock --nb new:e true', 'flock -n new:e true'):
+        done = dibs(*line.split())
+        equal((done.code, done.err), (0, ''), (line, done))
+
+
+def no_help_and_no_completion_has_an_old_option():
+    bash, zsh = dibs('completion', 'bash').out, dibs('completion', 'zsh').out
+    flock = dibs('flock', '--help').out
+    for where, old, _ in ROWS:
+        if old.startswith('--') and where == '*':
+            assert not re.search(r'[ \']%s[ \'\[]' % old, bash + zsh), old
+            assert not re.search(r'%s\b' % old, dibs('run', '--help').out + flock), old
+
+
+def the_manual_has_the_same_table():
+    page = _read('doc/man/dibs.1.scd').split('# OLD SPELLINGS')[1].split('\n# ')[0]
+    table = re.findall(r'^\|  (.*)\n:  (.*)$', page.replace('*', '').replace('\\', ''), re.M)
+    plain = lambda text: text.replace('_', '')
+    equal(sorted((plain(old), plain(now)) for old, now in table),
+          sorted((_written(where, old), now) for where, old, now in ROWS))
+
+
+tests(dict(globals()))
