@@ -17,7 +17,7 @@ static inline uint64_t name_hash(const void *name, size_t size)
 /* Below `records`. */
 static inline size_t name_place(uint64_t hash, size_t records)
 {
-  return (hash ^ hash >> 32) % records;
+  return (size_t)((hash ^ hash >> 32) % records);
 }
 
 #endif
