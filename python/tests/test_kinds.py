@@ -320,6 +320,11 @@ def test_a_client_counts_what_it_did(server, name):
 def test_a_client_lists_its_names_and_lets_lingering_ones_go(client, other, server, name):
     with dibs.Client(server.url) as own:
         assert own.names() == []
+        # Only what listens lingers, and the server confirms that after the first grant.
+        def lingers():
+            own.lock(name, linger=60).acquire().release()
+            return [found.state for found in own.names()] == ['lingering']
+        harness.until(lingers, 'the client listens, and its released lock lingers')
         with own.lock(name, linger=60) as hold:
             found, = own.names()
             assert (found.name, found.kind, found.state) == (name.encode(), 'mutex', 'held')
