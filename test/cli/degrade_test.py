@@ -61,27 +61,18 @@ def _lock_files(pid):
     return sorted(os.path.basename(path) for path in paths if '/locks/' in path)
 
 
-def _guardians(wrapper):
-    """The second one, and the first, which is its child."""
-    pid, found = wrapper, []
-    for _ in range(2):
-        pid = int(read('/proc/%d/task/%d/children' % (pid, pid)).split()[0])
-        found.append(pid)
-    return found
-
-
 def _lets_go_with_the_tree(outage, *words):
     process = start('run', *LOCAL, *words, '--', 'sh', '-c', 'echo ready; sleep 60 & wait',
                     env=outage.env)
     equal(process.stdout.readline(), 'ready\n')
     files = _lock_files(process.pid)
     assert files, 'the wrapper has no lock file'
-    guardians = _guardians(process.pid)
-    for guardian in guardians:
+    pair = guardians(process.pid)
+    for guardian in pair:
         until(lambda: _lock_files(guardian) == files, 'a guardian has them')
     process.kill()
     process.communicate()
-    for guardian in guardians:
+    for guardian in pair:
         until(lambda: not is_alive(guardian), 'the guardians end')
 
 

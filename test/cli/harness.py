@@ -345,6 +345,18 @@ def end_holder(process):
     return finish(process)
 
 
+def guardians(wrapper):
+    """The second one of `dibs run`, and the first, which is its child and the parent of the command.
+    The command may run before both have closed all they need not."""
+    pid, found = wrapper, []
+    for _ in range(2):
+        pid = int(read('/proc/%d/task/%d/children' % (pid, pid)).split()[0])
+        found.append(pid)
+    until(lambda: all(os.readlink('/proc/%d/cwd' % pid) == '/' for pid in found),
+          'the guardians are ready')
+    return found
+
+
 def temporary_file():
     handle, path = tempfile.mkstemp(prefix='dibs-cli-test-')
     os.close(handle)

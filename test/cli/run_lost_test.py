@@ -329,13 +329,6 @@ SESSION = ('trap "" TERM; setsid sh -c \'trap "" TERM; echo $$ >"$OUT/inner"; '
            'while :; do sleep 0.05; done\' & sleep 60; true')
 
 
-def _guardians(wrapper):
-    """The second one, and the parent of the command."""
-    found = [pid for pid in _all_below(wrapper)
-             if read('/proc/%d/comm' % pid) == 'lease-guardian\n']
-    return found[0], found[-1]
-
-
 def _tree(name, *options, script=TREE):
     """The wrapper, the pid of a process two below its command, and that of the guardian."""
     out = tempfile.mkdtemp(prefix='dibs-cli-test-')
@@ -344,7 +337,7 @@ def _tree(name, *options, script=TREE):
           'the command runs')
     inner = int(read(out + '/inner'))
     shutil.rmtree(out)
-    return process, inner, _guardians(process.pid)[1]
+    return process, inner, guardians(process.pid)[1]
 
 
 def _children(pid):
@@ -484,7 +477,7 @@ KILLS = {
 
 def _no_daemon_beside_the_next_holder(what, script, *options):
     process, inner, guardian = _tree('daemon', '-t', '3s', *options, script=script)
-    second = _guardians(process.pid)[0]
+    second = guardians(process.pid)[0]
     following = start('run', 'daemon', '--', 'cat', '/proc/%d/stat' % inner)
     until_waiting('daemon')
     kill, code = KILLS[what]
@@ -509,7 +502,7 @@ def a_daemon_of_the_command_is_dead_before_the_next_holder_when_a_guardian_was_k
 
 def a_killed_second_guardian_changes_nothing():
     process, inner, guardian = _tree('single', '-t', '900ms')
-    second = _guardians(process.pid)[0]
+    second = guardians(process.pid)[0]
     os.kill(second, signal.SIGKILL)
     until(lambda: process_state(second) == 'Z', 'it is dead')
     time.sleep(1.5)
@@ -521,7 +514,7 @@ def a_killed_second_guardian_changes_nothing():
     process = start('run', 'single', '--', 'sh', '-c', 'echo >%s; cat; exit 5' % out,
                     stdin=subprocess.PIPE)
     until_text(out)
-    os.kill(_guardians(process.pid)[0], signal.SIGKILL)
+    os.kill(guardians(process.pid)[0], signal.SIGKILL)
     process.stdin.close()
     process.wait(PATIENCE)
     equal(process.returncode, 5)
@@ -530,7 +523,7 @@ def a_killed_second_guardian_changes_nothing():
 
 def a_stopped_guardian_is_continued():
     process, inner, guardian = _tree('asleep', '-t', '900ms')
-    for pid in (guardian, _guardians(process.pid)[0]):
+    for pid in (guardian, guardians(process.pid)[0]):
         os.kill(pid, signal.SIGSTOP)
         until(lambda: process_state(pid) != 'T', 'the guardian goes on')
     process.kill()
@@ -547,7 +540,7 @@ def a_guardian_that_is_stopped_with_the_wrapper_is_continued():
 
 def guardians_that_are_all_stopped_are_continued_when_the_wrapper_is_killed():
     process, inner, guardian = _tree('halt', '-t', '30s')
-    for pid in (process.pid, _guardians(process.pid)[0], guardian):
+    for pid in (process.pid, guardians(process.pid)[0], guardian):
         os.kill(pid, signal.SIGSTOP)
         until(lambda: process_state(pid) == 'T', 'it is stopped')
     process.kill()
