@@ -21,6 +21,12 @@ json_t *json_text(const char *text)
   return value;
 }
 
+void json_set_renamed(json_t *object, const char *key, const char *key_of_0_5, json_t *value)
+{
+  json_object_set(object, key_of_0_5, value);
+  json_object_set_new(object, key, value);
+}
+
 void json_set_time(json_t *object)
 {
   struct timespec now;

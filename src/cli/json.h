@@ -8,6 +8,9 @@
 /* Text as JSON, whatever bytes it has. */
 json_t *json_text(const char *text);
 
+/* Sets the key, and the one that it had in 0.5, which ends with 0.7; dibs(1) lists them. */
+void json_set_renamed(json_t *object, const char *key, const char *key_of_0_5, json_t *value);
+
 /* Sets "time" to now: ISO 8601, UTC, milliseconds. */
 void json_set_time(json_t *object);
 

@@ -29,7 +29,8 @@ static void print_json(const session *s, const char *name, const dibs_leader *l)
   json_object_set_new(object, "epoch_text", json_string(epoch));
   json_object_set_new(object, "value", json_text(l->value));
   json_object_set_new(object, "holder", l->is_led ? party_json(&l->party) : json_null());
-  json_object_set_new(object, "lease_ms", json_integer(l->is_led ? l->remaining_ms : 0));
+  json_set_renamed(object, "remaining_ms", "lease_ms",
+                   json_integer(l->is_led ? l->remaining_ms : 0));
   if (s->is_private)
     json_object_set_new(object, "scope", json_string("private"));
   json_print(object);

@@ -53,7 +53,8 @@ void run_environment(run *r, environment *e)
   snprintf(fence, sizeof(fence), "%" PRIu64, r->fence);
 
   environment_begin(e);
-  environment_set(e, "DIBS_LOCK", r->name);
+  environment_set(e, "DIBS_NAME", r->name);
+  environment_set(e, "DIBS_LOCK", r->name);   /* of 0.5; ends with 0.7 */
   environment_set(e, "DIBS_FENCE", fence);
   environment_set(e, "DIBS_TOKEN", token);
   environment_set(e, "DIBS_HOLDER", holder);

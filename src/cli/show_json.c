@@ -26,8 +26,8 @@ json_t *party_json(const dibs_party *party)
   json_object_set_new(object, "id", json_text(party->client));
   json_object_set_new(object, "host", json_text(party->host));
   json_object_set_new(object, "pid", json_integer(party->pid));
-  json_object_set_new(object, "cmd", json_text(party->program));
-  json_object_set_new(object, "reason", json_text(party->note));
+  json_set_renamed(object, "program", "cmd", json_text(party->program));
+  json_set_renamed(object, "note", "reason", json_text(party->note));
   return object;
 }
 
@@ -89,7 +89,7 @@ static json_t *holder_json(dibs_kind kind, const dibs_holder *h)
   set_mode(object, kind, &h->party);
   json_object_set_new(object, "since", time_json(h->since_unix_us));
   json_object_set_new(object, "held_ms", json_integer(h->party.waited_ms));
-  json_object_set_new(object, "lease_ms", json_integer(left_ms(h)));
+  json_set_renamed(object, "remaining_ms", "lease_ms", json_integer(left_ms(h)));
   json_object_set_new(object, "ttl_ms", json_integer(h->lease_ms));
   json_object_set_new(object, "renewals", json_integer((json_int_t)h->renewals));
   json_set_fence(object, h->fence);
@@ -114,7 +114,7 @@ static void set_first_holder(json_t *object, const dibs_inspection *i)
   json_object_set_new(object, "holder", h == NULL ? json_null() : party_json(&h->party));
   json_object_set_new(object, "since", time_json(h == NULL ? 0 : h->since_unix_us));
   json_object_set_new(object, "held_ms", json_integer(h == NULL ? 0 : h->party.waited_ms));
-  json_object_set_new(object, "lease_ms", json_integer(h == NULL ? 0 : left_ms(h)));
+  json_set_renamed(object, "remaining_ms", "lease_ms", json_integer(h == NULL ? 0 : left_ms(h)));
   json_object_set_new(object, "ttl_ms", json_integer(h == NULL ? 0 : h->lease_ms));
   json_object_set_new(object, "renewals",
                       json_integer(h == NULL ? 0 : (json_int_t)h->renewals));
@@ -131,7 +131,7 @@ static void set_lists(json_t *object, const dibs_inspection *i)
   for (size_t n = 0; n < i->party_count; n++)
     json_array_append_new(queue, waiter_json(i->kind, &i->waiters[n], n + 1));
   json_object_set_new(object, "holders", holders);
-  json_object_set_new(object, "waiting", json_integer((json_int_t)i->waiter_count));
+  json_set_renamed(object, "waiter_count", "waiting", json_integer((json_int_t)i->waiter_count));
   json_object_set_new(object, "queue", queue);
 }
 

@@ -37,7 +37,7 @@ static json_t *row_json(const top_reading *r, const watch_row *row)
   json_object_set_new(object, "state", json_string(row->is_held ? "held" : "free"));
   json_object_set_new(holder, "host", json_text(row->host));
   set_integer(holder, "pid", row->pid);
-  json_object_set_new(holder, "cmd", json_text(row->program));
+  json_set_renamed(holder, "program", "cmd", json_text(row->program));
   json_object_set_new(holder, "mode", json_string(mode_word(row->kind, row->mode)));
   json_object_set_new(object, "holder", row->holders > 0 ? holder : json_null());
   if (row->holders == 0)
@@ -48,10 +48,11 @@ static json_t *row_json(const top_reading *r, const watch_row *row)
     set_integer(object, "used", row->used);
   }
   set_integer(object, "held_ms", watch_held_ms(row, r->at_ms));
-  set_integer(object, "lease_ms", watch_left_ms(row, r->at_ms));
+  json_set_renamed(object, "remaining_ms", "lease_ms",
+                   json_integer(watch_left_ms(row, r->at_ms)));
   set_integer(object, "ttl_ms", row->ttl_ms);
   json_set_fence(object, row->fence);
-  set_integer(object, "waiting", (int64_t)row->waiters);
+  json_set_renamed(object, "waiter_count", "waiting", json_integer((json_int_t)row->waiters));
   set_integer(object, "oldest_wait_ms", watch_oldest_ms(row, r->at_ms));
   return object;
 }

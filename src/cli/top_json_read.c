@@ -145,6 +145,12 @@ static size_t name_of(const json_t *object, char ret_name[DIBS_NAME_MAX + 1])
   return size / 2;
 }
 
+/* The key, or the one that recordings of 0.5 have. */
+static const char *either(const json_t *object, const char *key, const char *key_of_0_5)
+{
+  return json_object_get(object, key) != NULL ? key : key_of_0_5;
+}
+
 static void read_holder(reader *r, const json_t *object, watch_row *row)
 {
   const json_t *holder = member(r, object, "holder", is_object_or_null);
@@ -153,7 +159,7 @@ static void read_holder(reader *r, const json_t *object, watch_row *row)
   if (!json_is_object(holder))
     return;
   set_text(r, holder, "host", row->host, sizeof(row->host));
-  set_text(r, holder, "cmd", row->program, sizeof(row->program));
+  set_text(r, holder, either(holder, "program", "cmd"), row->program, sizeof(row->program));
   row->pid = amount(r, holder, "pid");
   mode = json_string_value(member(r, holder, "mode", is_text));
   row->mode = mode != NULL && strcmp(mode, "read") == 0 ? DIBS_MODE_READ : DIBS_MODE_EXCLUSIVE;
@@ -183,9 +189,9 @@ static void read_row(reader *r, const json_t *object, watch_table *t)
     row->used = small_amount(r, object, "used");
   }
   row->held_ms = amount(r, object, "held_ms");
-  row->left_ms = amount(r, object, "lease_ms");
+  row->left_ms = amount(r, object, either(object, "remaining_ms", "lease_ms"));
   row->ttl_ms = amount(r, object, "ttl_ms");
-  row->waiters = (size_t)amount(r, object, "waiting");
+  row->waiters = (size_t)amount(r, object, either(object, "waiter_count", "waiting"));
   row->oldest_ms = amount(r, object, "oldest_wait_ms");
   row->fence = (uint64_t)json_integer_value(json_object_get(object, "fence"));
 }

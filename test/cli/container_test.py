@@ -75,7 +75,7 @@ def a_waiting_container_ends_by_its_stop_signal_and_leaves_no_entry():
             until_waiting('c:wait')
             os.kill(box.init, number)
             equal(box.end().code, 128 + number)
-            equal(who('c:wait')['waiting'], 0)
+            equal(who('c:wait')['waiter_count'], 0)
         box = Container(way, 'wait', 'c:wait')
         os.kill(box.init, signal.SIGTERM)
         equal(box.end().code, 128 + signal.SIGTERM)

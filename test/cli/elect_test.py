@@ -31,7 +31,7 @@ def _beating(name, *options, env=None):
 
 def the_command_runs_while_we_lead_and_its_code_comes_through():
     done = dibs('elect', 'simple', '--value', 'here', '--', 'sh', '-c',
-                'echo $DIBS_LOCK; "$DIBS" elect simple --observe -n; exit 9')
+                'echo $DIBS_NAME; "$DIBS" elect simple --observe -n; exit 9')
     equal(done.code, 9, done)
     name, line = done.out.splitlines()
     epoch, value, place = line.split()
@@ -196,7 +196,7 @@ def hooks_run_before_the_lease_ends_when_it_cannot_be_renewed():
     second = start('elect', 'losing', '--', 'date', '+%s%N')
     until_waiting('losing')
     cut.hole()
-    ends = time.time() + who('losing')['lease_ms'] / 1000
+    ends = time.time() + who('losing')['remaining_ms'] / 1000
     done = finish(second)
     equal(finish(first).code, 79)
     deposed = int(read(out).split()[1])

@@ -329,7 +329,7 @@ def until_held(name):
 
 
 def until_waiting(name, count=1):
-    until(lambda: who(name)['waiting'] == count, '%d wait for %s' % (count, name))
+    until(lambda: who(name)['waiter_count'] == count, '%d wait for %s' % (count, name))
 
 
 def holder(name, *more):

@@ -38,16 +38,17 @@ def who_json_has_the_promised_shape():
     until_waiting('shape')
     got = who('shape')
     equal(sorted(got), sorted(['v', 'time', 'name', 'kind', 'state', 'holder', 'since', 'held_ms',
-                               'lease_ms', 'ttl_ms', 'renewals', 'fence', 'fence_text',
-                               'holders', 'waiting', 'queue']))
+                               'remaining_ms', 'lease_ms', 'ttl_ms', 'renewals', 'fence',
+                               'fence_text',
+                               'holders', 'waiter_count', 'waiting', 'queue']))
     equal((got['v'], got['name'], got['kind'], got['state']), (1, 'shape', 'lock', 'held'))
-    equal(sorted(got['holder']), ['cmd', 'host', 'id', 'pid', 'reason'])
-    equal((got['holder']['pid'], got['holder']['cmd'], got['holder']['reason']),
+    equal(sorted(got['holder']), ['cmd', 'host', 'id', 'note', 'pid', 'program', 'reason'])
+    equal((got['holder']['pid'], got['holder']['program'], got['holder']['note']),
           (first.pid, 'cat', 'why'))
     equal(got['holder']['host'], os.uname().nodename)
     equal([(w['pos'], w['pid']) for w in got['queue']], [(1, waiter.pid)])
     assert got['queue'][0]['waited_ms'] >= 0
-    assert 0 < got['lease_ms'] <= 30000
+    assert 0 < got['remaining_ms'] <= 30000
     assert got['since'].endswith('Z')
     end_holder(first)
     finish(waiter)
@@ -249,11 +250,11 @@ def who_knows_barriers_and_latches():
 def who_tells_in_whose_command_somebody_waits():
     done = dibs('run', 'w:out', '--', DIBS, 'run', '-m', 'why', 'w:in', '--', DIBS, 'who',
                 '--json', 'w:in')
-    reason = json.loads(done.out)['holder']['reason']
+    reason = json.loads(done.out)['holder']['note']
     assert reason.startswith('why (in %s:' % os.uname().nodename), reason
     done = dibs('run', 'w:out', '--', DIBS, 'run', '-m', 'x' * 250, 'w:in', '--', DIBS, 'who',
                 '--json', 'w:in')
-    equal(json.loads(done.out)['holder']['reason'], 'x' * 250)
+    equal(json.loads(done.out)['holder']['note'], 'x' * 250)
 
 
 # ---- who waits for whom ----
@@ -371,7 +372,7 @@ def wait_takes_no_place_in_the_queue():
     other = holder('polite')
     waiter = start('wait', 'polite')
     equal(dibs_with_limit('wait', '-w', '1s', 'polite').code, 75)
-    equal(who('polite')['waiting'], 0)
+    equal(who('polite')['waiter_count'], 0)
     waiter.kill()
     end_holder(other)
 

@@ -3,6 +3,8 @@
 """What 0.5 wrote otherwise: each row of the table in src/cli/old_spellings.c works as it did, with
 one note on stderr that names the new spelling; dibs(1) has the same table. A new row has to stand
 in CALLS."""
+import glob
+import json
 import os
 import re
 
@@ -92,6 +94,35 @@ def no_help_and_no_completion_has_an_old_option():
         if old.startswith('--') and where == '*':
             assert not re.search(r'[ \']%s[ \'\[]' % old, bash + zsh), old
             assert not re.search(r'%s\b' % old, dibs('run', '--help').out + flock), old
+
+
+def json_has_the_old_key_beside_the_new_one():
+    """Of all that writes one; the last values of 0.5 are in dibs(1)."""
+    renamed = set()
+    for path in glob.glob(os.path.join(ROOT, 'src/cli/*.c')):
+        renamed |= set(re.findall(r'json_set_renamed\(\w+, "(\w+)", "(\w+)"', _read(path)))
+    equal(renamed, {('program', 'cmd'), ('note', 'reason'), ('remaining_ms', 'lease_ms'),
+                    ('ttl_ms', 'lease_ms'), ('waiter_count', 'waiting')})
+    page = _read('doc/man/dibs.1.scd').split('# OLD SPELLINGS')[1].split('\n# ')[0]
+    for now, old in renamed:
+        contains(page, '*%s*' % now)
+        contains(page, '*%s*' % old)
+    other = holder('old:json', '-m', 'why')
+    for got in (who('old:json'), who('old:json')['holders'][0],
+                json.loads(dibs('top', '--json', 'old:json').out)['locks'][0]):
+        equal(got['lease_ms'], got['remaining_ms'])
+        assert 0 < got['remaining_ms'] <= got['ttl_ms'], got
+        party = got.get('holder', got)
+        equal((party['cmd'], party['program']), ('cat', 'cat'))
+        if 'queue' in got:
+            equal((got['waiting'], got['waiter_count'], party['reason'], party['note']),
+                  (0, 0, 'why', 'why'))
+    end_holder(other)
+
+
+def the_command_has_its_name_in_both_variables():
+    equal(dibs('run', 'old:env', '--', 'sh', '-c', 'echo $DIBS_NAME $DIBS_LOCK').out,
+          'old:env old:env\n')
 
 
 def the_manual_has_the_same_table():

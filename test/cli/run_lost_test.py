@@ -39,7 +39,7 @@ def a_command_that_ignores_term_is_dead_before_the_lease_ends_on_a_black_hole():
     # then is the most the lease can still last on its clock.
     process, pid, beats = _stubborn('hole', '-t', '3s', '-k', '800ms')
     before = time.monotonic()
-    left = who('hole')['lease_ms'] / 1000
+    left = who('hole')['remaining_ms'] / 1000
     harness.server.pause()
     try:
         died = _dead_at(pid)

@@ -342,7 +342,7 @@ def ctrl_c_gives_up_waiting_and_leaves_no_entry():
     terminal.type('\x03')
     equal(terminal.end(), -signal.SIGINT)
     lacks(terminal.seen, 'ran')
-    equal(who('give-up')['waiting'], 0)
+    equal(who('give-up')['waiter_count'], 0)
     end_holder(other)
 
 

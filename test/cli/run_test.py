@@ -67,7 +67,7 @@ def a_timeout_gives_75_in_time():
     done = dibs('run', '-w', '1s', 'slow', '--', 'true')
     refused(done.code, 75, done)
     assert 1.0 <= done.seconds < 2.6, done
-    equal(who('slow')['waiting'], 0)
+    equal(who('slow')['waiter_count'], 0)
     end_holder(other)
 
 
@@ -115,8 +115,8 @@ def options_of_the_child_are_never_eaten():
 
 def c_runs_shell_text_before_and_after_the_name():
     env = {'SHELL': '/bin/sh'}
-    equal(dibs('run', '-c', 'echo $DIBS_LOCK', 'shell', env=env).out, 'shell\n')
-    equal(dibs('run', 'shell', '-c', 'echo $DIBS_LOCK', env=env).out, 'shell\n')
+    equal(dibs('run', '-c', 'echo $DIBS_NAME', 'shell', env=env).out, 'shell\n')
+    equal(dibs('run', 'shell', '-c', 'echo $DIBS_NAME', env=env).out, 'shell\n')
 
 
 def stdin_and_stdout_are_untouched():
@@ -151,7 +151,7 @@ def _child_environment(*options, env=None, name='env'):
 
 def the_command_gets_fence_token_and_the_rest():
     env = _child_environment('-t', '20s')
-    equal(env['DIBS_LOCK'], 'env')
+    equal(env['DIBS_NAME'], 'env')
     equal(env['DIBS_TTL_MS'], '20000')
     equal(env['DIBS_URL'], harness.server.url)
     assert int(env['DIBS_FENCE']) > 0
@@ -230,7 +230,7 @@ def a_signal_while_waiting_ends_it_within_a_second_and_leaves_no_entry():
         done = finish(waiter)
         assert time.monotonic() - sent < 1.0, number
         equal((done.code, done.out), (128 + number, ''))
-        equal(who('leave')['waiting'], 0)
+        equal(who('leave')['waiter_count'], 0)
     end_holder(other)
 
 
@@ -289,7 +289,7 @@ def json_progress_is_one_object_a_line():
     until_waiting('seen')
     event = json.loads(waiter.stderr.readline())
     equal((event['v'], event['event'], event['place']), (1, 'waiting', 1))
-    equal(event['lock']['holder']['cmd'], 'cat')
+    equal(event['lock']['holder']['program'], 'cat')
     end_holder(other)
     events = [json.loads(line)['event'] for line in waiter.stderr]
     equal(finish(waiter).code, 0)

@@ -54,7 +54,7 @@ def a_signal_that_ends_a_process_ends_a_wait_and_leaves_no_entry():
         waiter.send_signal(number)
         done = finish(waiter)
         equal((done.code, done.out), (128 + number, ''), number)
-        equal(who('s:wait')['waiting'], 0)
+        equal(who('s:wait')['waiter_count'], 0)
     end_holder(other)
 
 

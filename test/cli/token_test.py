@@ -68,7 +68,7 @@ def renew_makes_it_last_and_v_tells_how_long():
     token = dibs('acquire', '--no-renew', '-t', '2s', 'longer').out.strip()
     done = dibs('renew', '-v', '-t', '60s', token)
     assert 55000 < int(done.out) <= 60000, done
-    assert who('longer')['lease_ms'] > 50000
+    assert who('longer')['remaining_ms'] > 50000
     equal(dibs('renew', '-t', '5s', token).out, '')
     dibs('release', token)
 
@@ -137,7 +137,7 @@ def for_pid_keeps_the_lock_while_the_process_lives():
     first = who('kept')
     until(lambda: who('kept')['renewals'] > first['renewals'] + 2, 'it is renewed')
     equal(who('kept')['fence_text'], first['fence_text'])
-    contains(first['holder']['reason'], 'for pid %d sleep' % sleeper.pid)
+    contains(first['holder']['note'], 'for pid %d sleep' % sleeper.pid)
     ended = time.monotonic()
     sleeper.kill()
     sleeper.wait()
@@ -185,7 +185,7 @@ def for_pid_prints_nothing_while_it_waits_and_can_be_interrupted():
     process.send_signal(signal.SIGTERM)
     done = finish(process, 3)
     equal((done.code, done.out), (143, ''))
-    until(lambda: who('later')['waiting'] == 0, 'the queue is empty', 3)
+    until(lambda: who('later')['waiter_count'] == 0, 'the queue is empty', 3)
     refused(dibs('acquire', '-n', '--for-pid', str(sleeper.pid), 'later').code, 75)
     end_holder(other)
 
@@ -196,7 +196,7 @@ def for_pid_leaves_the_queue_when_its_starter_is_killed():
     process = start('acquire', '--for-pid', str(sleeper.pid), 'later')
     until_waiting('later')
     process.kill()
-    until(lambda: who('later')['waiting'] == 0, 'the queue is empty', 3)
+    until(lambda: who('later')['waiter_count'] == 0, 'the queue is empty', 3)
     end_holder(other)
 
 
@@ -290,11 +290,11 @@ def people_see_who_acquired_a_lease_as_long_as_it_lasts():
         got = dibs('acquire', '--no-renew', '-t', '5m', '-m', 'deploy by bob', *words)
         equal(got.code, 0, got)
         holder = who(name)['holders'][0]
-        equal(holder['reason'], 'deploy by bob')
+        equal(holder['note'], 'deploy by bob')
         equal(holder['host'], os.uname().nodename)
         assert holder['pid'] > 0
         registered_ms = _registration_ms(holder['id'])
-        assert registered_ms >= who(name)['holders'][0]['lease_ms'], (registered_ms, holder)
+        assert registered_ms >= who(name)['holders'][0]['remaining_ms'], (registered_ms, holder)
 
 
 def people_see_who_acquired_a_lease_that_is_renewed():
@@ -302,7 +302,7 @@ def people_see_who_acquired_a_lease_that_is_renewed():
     client = who('renewed')['holders'][0]['id']
     equal(dibs('renew', '-t', '10m', token).code, 0)
     registered_ms = _registration_ms(client)
-    assert registered_ms >= who('renewed')['holders'][0]['lease_ms']
+    assert registered_ms >= who('renewed')['holders'][0]['remaining_ms']
     # A short renewal does not shorten what a living client keeps alive.
     equal(dibs('renew', '-t', '5s', token).code, 0)
     assert _registration_ms(client) > 60000

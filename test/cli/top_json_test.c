@@ -19,8 +19,8 @@ static const char good[] =
   "\"round_trip_us\":114,\"names\":4,\"held\":3,\"waiting\":2,\"oldest_wait_ms\":82,"
   "\"not_inspected\":0,\"clients\":1,\"locks\":["
   "{\"name\":\"a:1\",\"kind\":\"lock\",\"state\":\"held\",\"holder\":{\"host\":\"vm\",\"pid\":7,"
-  "\"cmd\":\"cat\",\"mode\":\"exclusive\"},\"holder_count\":1,\"held_ms\":247,\"lease_ms\":29752,"
-  "\"ttl_ms\":30000,\"fence\":18,\"waiting\":1,\"oldest_wait_ms\":82},"
+  "\"program\":\"cat\",\"mode\":\"exclusive\"},\"holder_count\":1,\"held_ms\":247,"
+  "\"remaining_ms\":29752,\"ttl_ms\":30000,\"fence\":18,\"waiter_count\":1,\"oldest_wait_ms\":82},"
   "{\"name\":\"s?\",\"name_hex\":\"73ff\",\"kind\":\"semaphore\",\"state\":\"free\","
   "\"holder\":null,"
   "\"holder_count\":0,\"limit\":4,\"used\":0,\"held_ms\":0,\"lease_ms\":0,\"ttl_ms\":0,\"fence\":0,"
@@ -47,6 +47,8 @@ static void a_reading_comes_back(void **state)
   assert_int_equal(r.table.count, 2);
   assert_string_equal(r.table.rows[0].host, "vm");
   assert_int_equal(r.table.rows[0].left_ms, 29752);
+  assert_int_equal(r.table.rows[0].waiters, 1);
+  assert_string_equal(r.table.rows[0].program, "cat");
   assert_memory_equal(r.table.rows[1].name, "s\xff", 3);
   assert_int_equal(r.table.rows[1].limit, 4);
   assert_int_equal(r.sums.held, 3);
@@ -64,13 +66,29 @@ static void a_reading_comes_back(void **state)
   top_reading_free(&r);
 }
 
+/* The second name of `good` has the keys of 0.5. */
+static void a_recording_of_0_5_is_read(void **state)
+{
+  top_reading r;
+  char why[200], line[sizeof(good)], *at;
+
+  (void)state;
+  memcpy(line, good, sizeof(good));
+  at = strstr(line, "\"lease_ms\":0");
+  assert_non_null(at);
+  at[strlen("\"lease_ms\":")] = '7';
+  assert_true(reads(line, strlen(line), &r, why));
+  assert_int_equal(r.table.rows[1].left_ms, 7);
+  top_reading_free(&r);
+}
+
 static void what_is_damaged_is_named(void **state)
 {
   static const struct { const char *was, *is, *says; } rows[] = {
     { "\"a:1\"", "7", "\"name\"" }, { "\"a:1\"", "\"\"", "\"name\"" },
     { "73ff", "73f", "\"name\"" }, { "73ff", "zz", "\"name\"" }, { "\"73ff\"", "7", "\"name\"" },
-    { "\"waiting\":1", "\"waiting\":-1", "\"waiting\"" },
-    { "\"waiting\":1", "\"waiting\":1.5", "\"waiting\"" },
+    { "\"waiter_count\":1", "\"waiter_count\":-1", "\"waiter_count\"" },
+    { "\"waiter_count\":1", "\"waiter_count\":1.5", "\"waiter_count\"" },
     { "247", "1000000000000000000", "\"held_ms\"" }, { "247", "null", "\"held_ms\"" },
     { "\"limit\":4", "\"limit\":5000000000", "\"limit\"" }, { "\"limit\":4,", "", "\"limit\"" },
     { "semaphore", "mutex", "\"kind\"" },
@@ -123,6 +141,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_reading_comes_back),
+    cmocka_unit_test(a_recording_of_0_5_is_read),
     cmocka_unit_test(what_is_damaged_is_named),
     cmocka_unit_test(a_line_that_ends_anywhere_is_refused),
   };

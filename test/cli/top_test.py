@@ -33,10 +33,10 @@ def names_with_waiters_come_first():
     seen = _reading()
     equal((seen['up'], seen['held'], seen['waiting'], seen['names']), (True, 2, 2, 2))
     first = seen['locks'][0]
-    equal((first['name'], first['class'], first['kind'], first['state'], first['waiting']),
+    equal((first['name'], first['class'], first['kind'], first['state'], first['waiter_count']),
           ('top:asked', 'top', 'lock', 'held', 2))
     equal((first['holder']['pid'], first['holder_count']), (held[1].pid, 1))
-    assert 0 < first['lease_ms'] <= first['ttl_ms'] and first['fence'] > 0, first
+    assert 0 < first['remaining_ms'] <= first['ttl_ms'] and first['fence'] > 0, first
     for process in waiters:
         process.terminate()
         finish(process)

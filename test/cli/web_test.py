@@ -60,7 +60,7 @@ def it_shows_what_real_processes_do():
         contains(row['by'], str(held.pid))
         one = web.get('name?id=' + _hex('orders:42'))
         equal((one['holders'][0]['pid'], one['queue'][0]['pid']), (held.pid, waiter.pid))
-        equal(one['holders'][0]['reason'].startswith('nightly'), True, one)
+        equal(one['holders'][0]['note'].startswith('nightly'), True, one)
         waits = web.get('waits')
         equal([(w['name'], w['queue'][0]['pid']) for w in waits], [('orders:42', waiter.pid)])
         equal('server' in [f['check'] for f in web.get('servers')], True)

@@ -140,7 +140,7 @@ async function names() {
   document.getElementById('next').disabled = found.page + 1 >= found.pages;
 }
 
-const party = p => p.host ? p.host + ':' + p.pid + ' ' + p.cmd : p.id;
+const party = p => p.host ? p.host + ':' + p.pid + ' ' + p.program : p.id;
 
 async function oneName(id) {
   const n = await get('name', { id });
@@ -148,7 +148,7 @@ async function oneName(id) {
   shown = 'name';
   main.replaceChildren(el('h1', { class: 'name' }, n.name), el('p', {}, n.kind + ', ' + n.state),
     el('h2', {}, 'Holders'), table([{ t: 'Client' }, { t: 'Held', n: 1 }, { t: 'Lease left', n: 1 }, { t: 'Fence', n: 1 }, { t: 'Note', off: 1 }],
-      (n.holders || []).map(h => [party(h), span(h.held_ms), span(h.lease_ms), h.fence_text, h.reason || '']), 'It is free.'),
+      (n.holders || []).map(h => [party(h), span(h.held_ms), span(h.remaining_ms), h.fence_text, h.note || '']), 'It is free.'),
     el('h2', {}, 'Queue'), table([{ t: '#', n: 1 }, { t: 'Client' }, { t: 'Waits', n: 1 }],
       (n.queue || []).map(w => [String(w.pos), party(w), wait(w.waited_ms)]), 'No client waits.'),
     el('h2', {}, 'History'), table([{ t: 'Ended' }, { t: 'How' }, { t: 'Waited', n: 1 }, { t: 'Held', n: 1 }, { t: 'Client' }],
