@@ -9,8 +9,13 @@
 const option_row options_kind[] = {
   { "shared", 's', NULL, CONSTANT(kind_options, sharing, SHARING_READ),
     "a read/write lock, for reading" },
-  { "exclusive", 'x', NULL, CONSTANT(kind_options, sharing, SHARING_WRITE),
+  { "write", 0, NULL, CONSTANT(kind_options, sharing, SHARING_WRITE),
     "a read/write lock, for writing" },
+  /* Until 0.5 it was --write. It will be the default, another lock of the same name: not before
+   * every script that has it has been seen to fail. */
+  { "exclusive", 'x', NULL, REFUSED,
+    "it was the writer of a read/write lock, which is --write now; the exclusive lock is the "
+    "default, and \"dibs flock -x\" is the lock of flock -x" },
   { NULL, 'e', NULL, SPELLING, NULL },
   { "permits", 'j', "N", UINT32(kind_options, permits, 1, DIBS_PERMITS_MAX),
     "a semaphore with N permits; take one" },

@@ -10,7 +10,7 @@
 
 enum progress { PROGRESS_AUTO, PROGRESS_PLAIN, PROGRESS_JSON, PROGRESS_NONE };
 
-/* -s and -x; the last one counts. */
+/* -s and --write. */
 enum sharing { SHARING_NONE, SHARING_READ, SHARING_WRITE };
 
 typedef struct kind_options {

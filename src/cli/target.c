@@ -127,12 +127,12 @@ static const char *kind_advice(dibs_kind kind)
 {
   switch (kind) {
   case DIBS_KIND_RWLOCK:
-    return "take it with -s to read or -x to write";
+    return "take it with -s to read or --write to write";
   case DIBS_KIND_SEMAPHORE:
     return "take permits with -j N or --take M";
   case DIBS_KIND_MUTEX:
   default:
-    return "leave out -s, -x, -j and --take";
+    return "leave out -s, --write, -j and --take";
   }
 }
 

@@ -122,7 +122,7 @@ def it_is_the_read_write_lock_of_dibs_run():
     equal(dibs('flock', '-sn', 'shared', 'true').code, 0)
     equal(dibs('flock', '-n', 'shared', 'true').code, 1)
     end_holder(process)
-    process = holder('shared', '-x')
+    process = holder('shared', '--write')
     equal(dibs('flock', '-sn', 'shared', 'true').code, 1)
     end_holder(process)
 

@@ -47,7 +47,7 @@ OPTIONS = {
     'connect-timeout': Row('--connect-timeout 9s'), 'degrade': Row('--degrade wait', none='-w 0'),
     'config': Row(place='--config CONFIG'), 'no-local': Row('--no-local'),
     # What is locked.
-    'shared': Row(kind='-x', holds='-s'), 'exclusive': Row(kind='-x'),
+    'shared': Row(kind='--write', holds='-s'), 'write': Row(kind='--write'),
     'permits': Row(kind='-j 2 --take 2'), 'take': Row(kind='-j 2 --take 2'),
     # This format stores no holders, so that there is nothing to compare with.
     'plain-permits': Row(place='--dialect redisson', kind='-j 1 --plain-permits', same='75'),

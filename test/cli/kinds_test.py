@@ -39,22 +39,32 @@ def readers_go_together():
 
 def a_writer_excludes_readers_and_readers_a_writer():
     reader = _keeper('-s', 'book')
-    refused(dibs('run', '-n', '-x', 'book', '--', 'echo', 'no').code, 75)
+    refused(dibs('run', '-n', '--write', 'book', '--', 'echo', 'no').code, 75)
     equal(dibs('run', '-n', '-s', 'book', '--', 'echo', 'yes').out, 'yes\n')
     end_holder(reader)
-    for letter in ('-x', '-e', '--exclusive'):
-        writer = _keeper(letter, 'book')
-        done = dibs('run', '-n', '-s', 'book', '--', 'echo', 'no')
-        refused((done.code, done.out), (75, ''))
-        contains(done.err, 'book is busy: written by')
-        refused(dibs('run', '-n', '-x', 'book', '--', 'echo', 'no').code, 75)
-        end_holder(writer)
+    writer = _keeper('--write', 'book')
+    done = dibs('run', '-n', '-s', 'book', '--', 'echo', 'no')
+    refused((done.code, done.out), (75, ''))
+    contains(done.err, 'book is busy: written by')
+    refused(dibs('run', '-n', '--write', 'book', '--', 'echo', 'no').code, 75)
+    end_holder(writer)
+
+
+def the_writer_of_0_5_is_refused_and_never_another_lock():
+    for words in (['run', '-x', 'old', 'echo', 'no'], ['run', '-e', 'old', 'echo', 'no'],
+                  ['run', '--exclusive', 'old', 'echo', 'no'], ['run', '-sx', 'old', 'echo', 'no'],
+                  ['acquire', '-x', 'old'], ['acquire', '-n', '--exclusive', '--no-renew', 'old']):
+        done = dibs(*words)
+        refused((done.code, done.out), (64, ''), words)
+        for part in ('--write', 'dibs flock -x', 'default'):
+            contains(done.err, part)
+    equal(who('old')['state'], 'free')
 
 
 def a_reader_behind_a_waiting_writer_waits_and_they_go_in_order():
     out = temporary_file()
     reader = _keeper('-s', 'order')
-    writer = start('run', '-x', 'order', '--', 'sh', '-c', 'echo write >>%s' % out)
+    writer = start('run', '--write', 'order', '--', 'sh', '-c', 'echo write >>%s' % out)
     until_waiting('order')
     refused(dibs('run', '-n', '-s', 'order', '--', 'true').code, 75)
     late = start('run', '-s', 'order', '--', 'sh', '-c', 'echo read >>%s' % out)
@@ -67,15 +77,9 @@ def a_reader_behind_a_waiting_writer_waits_and_they_go_in_order():
     os.unlink(out)
 
 
-def the_last_of_shared_and_exclusive_counts_as_with_flock():
-    reader = _keeper('-x', '-s', 'last')
-    equal(who('last')['holders'][0]['mode'], 'read')
-    end_holder(reader)
-
-
 def a_killed_readers_lease_ends_and_the_writer_comes_in():
     reader = _keeper('-s', '-t', '1s', 'crash')
-    writer = start('run', '-x', 'crash', '--', 'echo', 'in')
+    writer = start('run', '--write', 'crash', '--', 'echo', 'in')
     until_waiting('crash')
     reader.kill()
     died = time.monotonic()
@@ -86,7 +90,7 @@ def a_killed_readers_lease_ends_and_the_writer_comes_in():
 
 def waiting_for_readers_names_them():
     first, second = _keeper('-s', 'seen'), _keeper('-s', 'seen', count=2)
-    waiter = start('run', '-x', '--progress', 'plain', 'seen', '--', 'true')
+    waiter = start('run', '--write', '--progress', 'plain', 'seen', '--', 'true')
     line = waiter.stderr.readline()
     contains(line, 'waiting for seen: read by')
     contains(line, ':%d cat' % first.pid)
@@ -101,7 +105,7 @@ def waiting_for_readers_names_them():
 
 def a_name_of_another_kind_gives_78_and_says_which_option_fits():
     reader, permit, mutex = _keeper('-s', 'k:rw'), _keeper('-j', '2', 'k:sem'), holder('k:lock')
-    for words, part in ((['k:rw'], 'read/write lock: take it with -s to read or -x'),
+    for words, part in ((['k:rw'], 'read/write lock: take it with -s to read or --write'),
                         (['-j', '2', 'k:rw'], 'read/write lock'),
                         (['k:sem'], 'semaphore: take permits with -j N'),
                         (['-s', 'k:sem'], 'semaphore'),
@@ -309,7 +313,7 @@ def multi_tells_the_command_all_names():
 def a_nested_run_on_what_is_held_around_it_gives_78():
     for outer, inner in ((['--multi', 'n:a,n:b'], ['n:b']),
                          (['n:b'], ['--multi', 'n:a,n:b']),
-                         (['-s', 'n:rw'], ['-x', 'n:rw']),
+                         (['-s', 'n:rw'], ['--write', 'n:rw']),
                          (['-s', 'n:rw'], ['-s', 'n:rw']),
                          (['-j', '1', 'n:one'], ['-j', '1', 'n:one']),
                          (['-j', '3', '--take', '2', 'n:sem'], ['--take', '2', 'n:sem'])):
@@ -338,7 +342,7 @@ def reports_are_written_for_all_kinds():
 
 
 def tokens_of_all_kinds_are_renewed_and_released_once():
-    for words, name in ((['-s', 't:r'], 't:r'), (['-x', 't:w'], 't:w'),
+    for words, name in ((['-s', 't:r'], 't:r'), (['--write', 't:w'], 't:w'),
                         (['-j', '2', '--take', '2', 't:sem'], 't:sem'),
                         (['--multi', 't:a,t:b'], 't:b')):
         token = dibs('acquire', '--no-renew', '-t', '2s', *words).out.strip()
@@ -353,7 +357,7 @@ def tokens_of_all_kinds_are_renewed_and_released_once():
 def a_token_that_ran_out_gives_79():
     for words, name in ((['-s', 'o:r'], 'o:r'), (['-j', '1', 'o:sem'], 'o:sem')):
         token = dibs('acquire', '--no-renew', '-t', '500ms', *words).out.strip()
-        other = ['-x', 'o:r'] if name == 'o:r' else words
+        other = ['--write', 'o:r'] if name == 'o:r' else words
         equal(dibs('run', *other, '--', 'true').code, 0)
         equal(dibs('renew', token).code, 79)
         equal(dibs('release', token).code, 79)
@@ -371,7 +375,7 @@ def force_breaks_all_leases_of_a_name_or_the_one_with_the_fence():
         for token in tokens:
             equal(dibs('release', token).code, 79)
     tokens = [dibs('acquire', '--no-renew', '-s', 'f:two').out.strip() for _ in range(2)]
-    waiter = start('run', '-x', 'f:two', '--', 'echo', 'in')
+    waiter = start('run', '--write', 'f:two', '--', 'echo', 'in')
     until_waiting('f:two')
     equal(dibs('release', '--force', 'f:two', '--yes').code, 0)
     equal(finish(waiter).out, 'in\n')

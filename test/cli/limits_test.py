@@ -17,7 +17,7 @@ LIMIT = 1.0
 WAITING = [
     ('run', '-w', '1s', 'x', '--', 'true'),
     ('run', '-s', '-w', '1s', 'x', '--', 'true'),
-    ('run', '-x', '-w', '1s', 'x', '--', 'true'),
+    ('run', '--write', '-w', '1s', 'x', '--', 'true'),
     ('run', '-j', '2', '-w', '1s', 'x', '--', 'true'),
     ('run', '--multi', 'x,y', '-w', '1s', '--', 'true'),
     ('flock', '-w', '1s', 'x', 'true'),

@@ -171,7 +171,7 @@ def status_json_is_one_object_a_line():
 def status_shows_all_kinds_in_one_table():
     reader = [start('run', '-s', 'all:rw', '--', 'cat', stdin=-1) for _ in range(2)]
     until(lambda: len(who('all:rw')['holders']) == 2, 'two read')
-    writer = start('run', '-x', 'all:rw', '--', 'true')
+    writer = start('run', '--write', 'all:rw', '--', 'true')
     until_waiting('all:rw')
     job = start('run', '-j', '4', '--take', '3', 'all:sem', '--', 'cat', stdin=-1)
     until_held('all:sem')

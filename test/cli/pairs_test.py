@@ -82,7 +82,6 @@ REFUSED = [
 TOGETHER = [
     ('run', '-n --wait 0', 0), ('run', '--wait 0 --wait 5s', 0), ('wait', '--wait 0 --wait 5s', 0),
     ('run', '-n --skip-ok', 0), ('run', '--wait 5s --skip-ok', 0),
-    ('run', '--exclusive --shared', 0),          # the last one counts, as with flock
     ('run', '--skip-ok --permits 2 --ttl 5s', 0), ('run', '--fair --shared', 0),
     ('run', '--fenced', 0),
     ('run', '--fair --permits 2', 0), ('run', '--fair --multi a,b', 0),

@@ -311,7 +311,7 @@ def the_waiting_line_tells_of_all_kinds():
     until_held('line:rw')
     for words, first, second in (
             (['-j', '2', 'line:sem'], '2 of 2 permits held by ', 'held for 0:0'),
-            (['-x', 'line:rw'], 'read by ', 'held for 0:0'),
+            (['--write', 'line:rw'], 'read by ', 'held for 0:0'),
             (['--multi', 'line:a,line:b'], 'line:b is held by ', 'held for 0:0')):
         terminal = Terminal(DIBS, 'run', *words, '--', 'echo', 'runs')
         terminal.expect('dibs: waiting for %s  0:0' % words[-1])

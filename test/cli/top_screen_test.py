@@ -161,7 +161,7 @@ def _picture(screen, name):
 def a_shop_at_work():
     """Several kinds on one screen, and the queue of one name."""
     held = [holder('orders:42'), holder('render', '-j', '4', '--take', '4'),
-            holder('stock:7', '-x'), holder('report:daily', '-t', '1h')]
+            holder('stock:7', '--write'), holder('report:daily', '-t', '1h')]
     waiting = [start('run', *words, '--', 'true') for words in (
         ['orders:42'], ['orders:42'], ['orders:42'], ['-s', 'stock:7'], ['-j', '4', 'render'])]
     for name, count in (('orders:42', 3), ('stock:7', 1), ('render', 1)):

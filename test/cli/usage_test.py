@@ -186,7 +186,7 @@ def fair_is_accepted_as_it_is_always_so():
 
 def kinds_of_locks_exclude_each_other_on_the_command_line():
     _mistake('run', '-s', '-j', '4', 'x', 'true', says='choose one')
-    _mistake('run', '-x', '--take', '2', 'x', 'true', says='choose one')
+    _mistake('run', '--write', '--take', '2', 'x', 'true', says='choose one')
     _mistake('run', '--multi', 'a,b', '-s', '--', 'true', says='--multi takes exclusive locks')
     _mistake('run', '--multi', 'a,b', '-j', '2', '--', 'true', says='--multi takes exclusive')
     _mistake('run', '--multi', 'a,,b', '--', 'true', says='a,b,c')

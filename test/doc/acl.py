@@ -70,7 +70,7 @@ def every_subcommand(dibs, url):
 
 def shared_resources(dibs, url):
     run(dibs, url, 'run', '-s', 'acl-rw', '--', 'true')
-    run(dibs, url, 'run', '-x', 'acl-rw', '--', 'true')
+    run(dibs, url, 'run', '--write', 'acl-rw', '--', 'true')
     run(dibs, url, 'run', '--multi', 'acl-1,acl-2', '--', 'true')
     run(dibs, url, 'sem', 'init', 'acl-sem', '1')
     token = run(dibs, url, 'sem', 'acquire', '--ttl', '500ms', '--no-renew', 'acl-sem')
