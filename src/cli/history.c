@@ -16,6 +16,7 @@
 typedef struct history_options {
   int32_t since_ms;
   uint32_t limit;
+  bool asks_by_code;
 } history_options;
 
 typedef struct history_arguments {
@@ -29,7 +30,8 @@ static const option_row rows[] = {
     "what ended in the last DUR, such as 1h" },
   { "limit", 0, "N", UINT32(history_options, limit, 1, 10000),
     "the latest N entries; 50 (in JSON 1000) unless it is given" },
-  { NULL, 0, NULL, NULL, 0, 0, 0, NULL, NULL }
+  { "exit-code", 0, NULL, FLAG(history_options, asks_by_code), "exit 1 if nothing is found" },
+  { .name = NULL },
 };
 
 /* By the server's clock, in the time zone of this process. */
@@ -127,7 +129,7 @@ static int history(session *s, const history_arguments *a)
   print_all(a, h);
   if (h->count == 0)
     say_softly("nothing found");
-  code = h->count > 0 ? CODE_OK : CODE_NO;
+  code = h->count == 0 && a->own.asks_by_code ? CODE_NO : CODE_OK;
   (void)dibs_history_free(h);
   return code;
 }
@@ -151,7 +153,7 @@ const command history_command = {
   .examples = { "dibs history orders:17", "dibs history 'orders:*' --since 1h",
                 "dibs history --json --since 1d | jq 'select(.end == \"lost\")'" },
   .notes = "Without history=all clients write only what was lost, taken, timed out, or lasted\n"
-           "longer than a second, up to 10 seconds after it ended. Exit: 0, 1 nothing found.",
+           "longer than a second, up to 10 seconds after it ended.",
   OPTIONS(GROUP(rows, history_arguments, own),
           GROUP(options_common, history_arguments, line),
           GROUP(options_connection, history_arguments, connection)),

@@ -25,7 +25,7 @@ typedef struct status_arguments {
   bool only_held, only_waiting, shows_free;
   enum status_order order;
   enum kind_filter kind;
-  bool wants_graph, wants_dot;
+  bool wants_graph, wants_dot, asks_by_code;
   int32_t watch_ms;    /* 0: once */
 } status_arguments;
 
@@ -59,6 +59,7 @@ static const option_row rows[] = {
   { "graph", 0, NULL, FLAG(status_arguments, wants_graph), "wait-for graph, cycles marked" },
   { "dot", 0, NULL, FLAG(status_arguments, wants_dot), "the same for dot(1) of Graphviz" },
   { "watch", 0, "[=DUR]", OWN(set_watch), "repeat (every 2s)" },
+  { "exit-code", 0, NULL, FLAG(status_arguments, asks_by_code), "exit 1 if nothing is found" },
   { .name = NULL },
 };
 
@@ -264,7 +265,7 @@ static int status(const status_arguments *a)
                      : a->wants_graph || a->wants_dot            ? "no client waits"
                                                                  : "there are no locks");
   session_close(&s);
-  return code;
+  return code == CODE_NO && !a->asks_by_code ? CODE_OK : code;
 }
 
 int status_of_kind(const command_line *line, const connection_options *c, enum kind_filter kind)

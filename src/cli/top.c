@@ -19,7 +19,7 @@
 
 typedef struct top_own {
   enum watch_order order;
-  bool shows_free, is_once;
+  bool shows_free, is_once, asks_by_code;
   uint32_t limit;
   int32_t every_ms;
   const char *record, *replay, *at;
@@ -43,6 +43,7 @@ static const option_row option_rows[] = {
   { "once", 0, NULL, FLAG(top_own, is_once), "print one table, also on a terminal" },
   { "interval", 'i', "DUR", DURATION(top_own, every_ms, 100), "read the servers every DUR (2s)" },
   { "limit", 0, "N", UINT32(top_own, limit, 1, 100000), "the first N names in that order (50)" },
+  { "exit-code", 0, NULL, FLAG(top_own, asks_by_code), "a table: exit 1 if nothing is held" },
   { "record", 0, "FILE", TEXT(top_own, record), "append each reading to FILE, as JSON" },
   { "replay", 0, "FILE", TEXT(top_own, replay), "show what was recorded" },
   { "at", 0, "TIME", TEXT(top_own, at), "begin there: HH:MM, or YYYY-MM-DD HH:MM" },
@@ -112,7 +113,7 @@ static int print_reading(const top_arguments *a, const top_reading *r)
   if (count > shown)
     say_softly("%zu more name%s; --limit shows more", count - shown, plural_s(count - shown));
   free(rows);
-  return count > 0 ? CODE_OK : CODE_NO;
+  return count == 0 && a->own.asks_by_code ? CODE_NO : CODE_OK;
 }
 
 static const char *pattern_of(const top_arguments *a)
@@ -260,7 +261,7 @@ const command top_command = {
   .examples = { "dibs top", "dibs top 'orders:*' --sort held",
                 "dibs top --record night.json -i 10s >/dev/null &",
                 "dibs top --replay night.json --at 03:12" },
-  .notes = "On a terminal a screen: ? shows its keys. Else one table; exit: 0, 1 nothing is held.",
+  .notes = "On a terminal a screen: ? shows its keys. Else one table.",
   OPTIONS({ option_rows, offsetof(top_arguments, own) },
           GROUP(options_common, top_arguments, line),
           GROUP(options_connection, top_arguments, connection)),

@@ -32,6 +32,20 @@ def who_names_holder_lease_fence_and_queue():
     contains(done.out, 'free')
 
 
+def a_list_of_nothing_is_no_failure_unless_it_is_asked_by_the_exit_code():
+    other = holder('listed:one')
+    for words in (['status'], ['status', '--json'], ['status', '--graph'], ['status', '--dot'],
+                  ['history'], ['history', '--json'], ['top'], ['top', '--json']):
+        for more, code in (([], 0), (['--exit-code'], 1)):
+            equal(dibs(*words, *more, 'idle:*').code, code, (words, more))
+    for words in (['status'], ['top']):
+        equal(dibs(*words, '--exit-code', 'listed:*').code, 0, words)
+    for words in (['sem', 'ls', 'idle:*'], ['latch', 'ls'], ['barrier', 'ls']):
+        equal(dibs(*words).code, 0, words)
+    equal(dibs('status', '--connect-timeout', '300ms', '-u', 'unix:///nowhere').code, 69)
+    end_holder(other)
+
+
 def who_json_has_the_promised_shape():
     first = holder('shape', '-m', 'why')
     waiter = start('run', 'shape', '--', 'true')
@@ -326,14 +340,16 @@ def dot_is_a_graph():
         process.kill()
 
 
-def graph_of_nothing_gives_1():
+def graph_of_nothing_gives_0_and_with_exit_code_1():
     done = dibs('status', '--graph', 'nobody:*')
-    equal((done.code, done.out), (1, ''))
+    equal((done.code, done.out), (0, ''))
+    equal(dibs('status', '--exit-code', '--graph', 'nobody:*').code, 1)
 
 
-def status_without_a_match_gives_1():
+def status_without_a_match_gives_0_and_with_exit_code_1():
     done = dibs('status', 'nothing-like-this')
-    equal((done.code, done.out), (1, ''))
+    equal((done.code, done.out), (0, ''))
+    equal(dibs('status', '--exit-code', 'nothing-like-this').code, 1)
 
 
 def looking_changes_nothing():

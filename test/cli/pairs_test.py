@@ -96,9 +96,9 @@ TOGETHER = [
     ('run', '--dialect plain --ttl 5s', 0), ('run', '--dialect plain --multi a,b', 0),
     ('run', '--dialect spring --registry r', 0),
     ('acquire', '--no-renew --ttl 700ms --sh', 0), ('acquire', '--no-renew --ttl 700ms --json', 0),
-    ('status', '--held --waiting', 1), ('status', '--held --kind barrier --json', 1),
+    ('status', '--held --waiting', 0), ('status', '--exit-code --held --kind barrier --json', 1),
     ('wait', '--free --wait 5s', 0), ('wait', '--held --wait 0', 75),
-    ('status', '--graph --json', 1), ('status', '--graph --dot', 1),
+    ('status', '--graph --json', 0), ('status', '--exit-code --graph --dot', 1),
 ]
 
 

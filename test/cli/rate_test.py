@@ -125,7 +125,7 @@ def locks_of_a_dialect_are_listed_by_a_pattern():
         until(lambda: dibs('who', *dialect, dialect[1] + ':lock').code == 0, 'it is held')
         rows = dibs('status', *dialect, dialect[1] + ':*').out.splitlines()
         equal([row.split()[:3] for row in rows[1:]], [[dialect[1] + ':lock', 'lock', 'held']])
-        equal(dibs('status', *dialect, 'other:*').code, 1)
+        equal(dibs('status', '--exit-code', *dialect, 'other:*').code, 1)
         process.terminate()
         finish(process)
         _mistake('status', *dialect, says='give a pattern')

@@ -72,7 +72,7 @@ def rm_forgets_what_nobody_uses():
     dibs('release', token)
     equal(dibs('sem', 'rm', 'old').code, 0)
     equal(dibs('sem', 'rm', 'old').code, 0)
-    equal(dibs('status', 'old').code, 1)
+    equal(dibs('status', '--exit-code', 'old').code, 1)
 
 
 def something_else_under_the_name_gives_78():

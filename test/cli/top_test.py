@@ -79,8 +79,9 @@ def a_limit_says_how_many_are_not_shown():
     equal(_reading('--limit', '2', 'many:*')['held'], 5)
     for token in tokens:
         dibs('release', token)
-    equal(dibs('top', 'many:*').code, 1)
-    equal(dibs('top', '-a', 'many:*').code, 0)
+    equal(dibs('top', 'many:*').code, 0)
+    equal(dibs('top', '--exit-code', 'many:*').code, 1)
+    equal(dibs('top', '--exit-code', '-a', 'many:*').code, 0)
 
 
 def a_user_without_the_totals_sees_the_names():
