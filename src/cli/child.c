@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/process_tree.h"
+
 /* ---- terminal ---- */
 
 /* Our controlling terminal; -1 when there is none. */
@@ -231,7 +233,9 @@ enum child_state child_look(child *c, int *ret_detail)
   switch (report.event) {
   case GUARDIAN_STOPPED:
     *ret_detail = report.number;
-    return CHILD_STOPPED;
+    /* A report from before the last SIGCONT: this process would stop, and nothing continues it
+     * when the command has ended by a signal. */
+    return process_may_be_stopped(c->pid) ? CHILD_STOPPED : CHILD_RUNS;
   case GUARDIAN_ENDED:
     c->status = report.number;
     c->is_by_guardian = report.is_by_guardian;

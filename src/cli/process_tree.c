@@ -152,6 +152,15 @@ static pid_t own_number(void)
   return number_of(text);
 }
 
+bool process_may_be_stopped(pid_t pid)
+{
+  char state = 'X';
+
+  if (own_number() != getpid())     /* its number there is another one */
+    return true;
+  return parent_of(pid, &state) >= 0 && (state == 'T' || state == 't');
+}
+
 int process_tree_kill(void)
 {
   const pid_t top = own_number();

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/process_tree.h - kills all descendants of a process. Async-signal-safe. */
+/* cli/process_tree.h - descendants of this process, by /proc: their states, and an end for all.
+ * Async-signal-safe. */
 #ifndef CLI_PROCESS_TREE_H
 #define CLI_PROCESS_TREE_H
 
+#include <stdbool.h>
 #include <sys/types.h>
+
+/* Returns false if the descendant `pid` is certainly not stopped now: it runs, or has ended. */
+bool process_may_be_stopped(pid_t pid);
 
 /* One pass over /proc: SIGKILL to every descendant of this process that has not ended. Returns
  * how many got it; 0 also where /proc is missing. /proc may be of another PID namespace, as after

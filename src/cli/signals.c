@@ -168,7 +168,7 @@ bool signals_stop_in_background(int terminal)
   const struct sigaction usual = { .sa_handler = SIG_DFL }, waking = { .sa_handler = wake };
   struct sigaction output_was, continue_was;
   sigset_t both, before;
-  int fault;
+  int fault = EINTR;
 
   sigemptyset(&both);
   sigaddset(&both, SIGTTOU);
@@ -176,9 +176,8 @@ bool signals_stop_in_background(int terminal)
   sigaction(SIGTTOU, &usual, &output_was);
   sigaction(SIGCONT, &waking, &continue_was);
   pthread_sigmask(SIG_UNBLOCK, &both, &before);
-  do
+  while (fault == EINTR && !has_end_signal())
     fault = tcsetpgrp(terminal, getpgrp()) != 0 ? errno : 0;
-  while (fault == EINTR && !has_end_signal());
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   sigaction(SIGCONT, &continue_was, NULL);
   sigaction(SIGTTOU, &output_was, NULL);

@@ -220,9 +220,9 @@ def who_asks_for_the_terminal_and_has_no_shell_is_hung_up():
     terminal.end()
 
 
-def a_job_that_is_stopped_for_the_terminal_ends_by_kill():
+def _kill_a_job_that_wants_the_terminal(preload):
     terminal = _shell()
-    terminal.type('"$DIBS" run tty -- cat &\n')
+    terminal.type('%s"$DIBS" run tty -- cat &\n' % preload)
     until_held('tty')
     until(lambda: _shell_says_stopped(terminal), 'the shell has seen that the job is stopped')
     terminal.type('kill %1\n')
@@ -233,6 +233,17 @@ def a_job_that_is_stopped_for_the_terminal_ends_by_kill():
     terminal.expect('code 143')
     terminal.type('exit\n')
     terminal.end()
+
+
+def a_job_that_is_stopped_for_the_terminal_ends_by_kill():
+    _kill_a_job_that_wants_the_terminal('')
+
+
+# Continued, cat asks for the terminal again, and is stopped, before the signal is passed on. The
+# report of that stop is read after cat has ended by the signal.
+def it_ends_by_kill_also_if_it_asks_for_the_terminal_once_more():
+    _kill_a_job_that_wants_the_terminal('ASAN_OPTIONS="$ASAN_OPTIONS:verify_asan_link_order=0" '
+                                        'LD_PRELOAD="$SLOW_TERMINAL" ')
 
 
 def _stop_only(words, until_ready):

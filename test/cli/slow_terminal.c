@@ -1,15 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* test/cli/slow_terminal.c - for LD_PRELOAD: whoever asks who has the terminal hears what was
- * so 100 ms ago, as on a machine that had other things to do in between. */
+/* test/cli/slow_terminal.c - for LD_PRELOAD: a process that asks which group has the terminal gets
+ * the answer of 100 ms ago, and goes on 100 ms after it has continued a group, as on a machine
+ * that had other things to do in between. */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+static const struct timespec late = { .tv_nsec = 100000000 };
+
+int kill(pid_t pid, int number)
+{
+  int status = (int)syscall(SYS_kill, pid, number), error = errno;
+
+  if (number == SIGCONT && pid < 0)
+    (void)nanosleep(&late, NULL);
+  errno = error;
+  return status;
+}
+
 pid_t tcgetpgrp(int terminal)
 {
-  const struct timespec late = { .tv_nsec = 100000000 };
   pid_t group = -1;
   int status = ioctl(terminal, TIOCGPGRP, &group), error = errno;
 
