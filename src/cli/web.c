@@ -153,7 +153,8 @@ static void events(http_request *r, web *w)
 /* Drops `object`. NULL: no memory, or a fault with `error`. */
 static void reply_json(http_request *r, json_t *object, const dibs_error *error)
 {
-  unsigned code = object != NULL ? 200 : 503;
+  bool is_mistake = error != NULL && error->status == DIBS_ERR_ARGUMENT;
+  unsigned code = object != NULL ? 200 : is_mistake ? 400 : 503;
   char *text;
 
   if (object == NULL && error != NULL) {
@@ -184,31 +185,73 @@ static json_t *points_json(const web *w)
   return list;
 }
 
-static json_t *names_json(http_request *r, const web *w)
+/* The argument `key` has a wrong value. */
+static void refuse(dibs_error *error, const char *key, const char *value, const char *expected)
+{
+  char shown[200];
+
+  error->status = DIBS_ERR_ARGUMENT;
+  if (value == NULL)
+    (void)snprintf(error->text, sizeof(error->text), "%s is missing: %s", key, expected);
+  else
+    (void)snprintf(error->text, sizeof(error->text), "%s: \"%s\" is not %s", key,
+                   printable(value, shown, sizeof(shown)), expected);
+}
+
+static bool order_read(const char *word, enum watch_order *ret_order)
 {
   static const char *const orders[] = { "wait", "name", "held", "lease" };
+
+  for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+    if (strcmp(word, orders[i]) == 0) {
+      *ret_order = (enum watch_order)i;
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool page_read(const char *word, size_t *ret_page)
+{
+  size_t number = 0;
+  const char *at = word;
+
+  for (; *at >= '0' && *at <= '9' && number < 1000000; at++)
+    number = 10 * number + (size_t)(*at - '0');
+  *ret_page = number;
+  return at > word && *at == '\0';
+}
+
+static json_t *names_json(http_request *r, const web *w, dibs_error *error)
+{
   const char *filter = http_argument(r, "q"), *sort = http_argument(r, "sort");
   const char *page = http_argument(r, "page"), *all = http_argument(r, "all");
-  size_t number = 0, order = 0;
+  enum watch_order order = WATCH_BY_WAIT;
+  size_t number = 0;
 
-  for (; page != NULL && *page >= '0' && *page <= '9' && number < 1000000; page++)
-    number = 10 * number + (size_t)(*page - '0');
-  for (size_t i = 0; i < 4 && sort != NULL; i++)
-    order = strcmp(sort, orders[i]) == 0 ? i : order;
-  return web_names(&w->sampler, (enum watch_order)order, filter != NULL ? filter : "",
-                   all != NULL, number);
+  if (sort != NULL && !order_read(sort, &order)) {
+    refuse(error, "sort", sort, "one of wait, name, held, lease");
+    return NULL;
+  }
+  if (page != NULL && !page_read(page, &number)) {
+    refuse(error, "page", page, "a number from 0 to 1000000");
+    return NULL;
+  }
+  return web_names(&w->sampler, order, filter != NULL ? filter : "", all != NULL, number);
 }
 
 static void name_reply(http_request *r, const web *w)
 {
   const char *id = http_argument(r, "id");
   char name[DIBS_NAME_MAX + 1];
-  dibs_error error = { .text = "id: the bytes of a name in hex digits are wanted" };
+  dibs_error error = { .status = DIBS_OK };
   json_t *object = NULL;
   size_t size;
 
   if (id != NULL && web_id_read(id, name, &size))
     object = web_name(w->sampler.client, name, size, &error);
+  else
+    refuse(&error, "id", id, "a name in hex digits, two for each byte");
   reply_json(r, object, &error);
 }
 
@@ -225,6 +268,7 @@ static json_t *findings(web *w)
 static void answer_data(http_request *r, const char *path, web *w)
 {
   static const dibs_error gone = { .text = "the servers do not answer" };
+  dibs_error error = { .status = DIBS_OK };
 
   if (strcmp(path, "events") == 0) {
     events(r, w);
@@ -232,9 +276,11 @@ static void answer_data(http_request *r, const char *path, web *w)
     name_reply(r, w);
   } else {
     pthread_mutex_lock(&w->mutex);
-    if (strcmp(path, "names") == 0)
-      reply_json(r, names_json(r, w), NULL);
-    else if (strcmp(path, "points") == 0)
+    if (strcmp(path, "names") == 0) {
+      json_t *names = names_json(r, w, &error);
+
+      reply_json(r, names, error.status == DIBS_OK ? NULL : &error);
+    } else if (strcmp(path, "points") == 0)
       reply_json(r, points_json(w), NULL);
     else if (strcmp(path, "waits") == 0)
       reply_json(r, web_waits(&w->sampler), NULL);

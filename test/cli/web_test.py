@@ -70,6 +70,28 @@ def it_shows_what_real_processes_do():
     equal(web.code, 0)
 
 
+def _refused_argument(web, request):
+    try:
+        web.open('/api/' + request)
+    except urllib.error.HTTPError as e:
+        return e.code, json.loads(e.read())['error']
+    raise AssertionError('accepted: ' + request)
+
+
+def a_wrong_argument_is_named_with_its_value():
+    with _Web() as web:
+        for request, *says in (('name?id=zz', 'id: "zz"', 'hex digits'), ('name', 'id is missing'),
+                               ('name?id=' + 'ab' * 513, 'id: "abab'), ('name?id=6', 'id: "6"'),
+                               ('names?sort=size', 'sort: "size"', 'wait, name, held, lease'),
+                               ('names?page=-1', 'page: "-1"'), ('names?page=', 'page: ""'),
+                               ('name?id=%22%3Cb%3E%0A', 'id: "')):
+            code, error = _refused_argument(web, request)
+            equal(code, 400, request)
+            for part in says:
+                contains(error, part)
+        equal(len(web.get('names?sort=held&page=0')) > 0, True)
+
+
 def requests_are_judged_before_they_are_answered():
     with _Web() as web:
         page = web.open('/')
@@ -77,7 +99,6 @@ def requests_are_judged_before_they_are_answered():
         contains(policy, "default-src 'none'; script-src 'self'")
         equal(_refusal(lambda: web.open('/', Host='evil.example')), 403)
         equal(_refusal(lambda: web.open('/none')), 404)
-        equal(_refusal(lambda: web.open('/api/name?id=zz')), 503)
         equal(_refusal(lambda: urllib.request.urlopen(web.address + '/', data=b'x')), 405)
     with _Web('--token', 'correct-horse') as web:
         equal(_refusal(lambda: web.open('/')), 401)
