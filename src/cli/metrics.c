@@ -35,7 +35,7 @@ typedef struct metrics_arguments {
 static const option_row rows[] = {
   { "listen", 0, "ADDRESS:PORT", TEXT(metrics_own, listen),
     "serve /metrics there (127.0.0.1:9464)" },
-  { "textfile", 0, "PATH", TEXT(metrics_own, textfile),
+  { "textfile", 0, "PATH", OUTPUT(metrics_own, textfile),
     "write this file for node_exporter, and exit" },
   { "once", 0, NULL, FLAG(metrics_own, is_once), "print once, and exit" },
   { "names", 0, "K", UINT32(metrics_own, names_max, 0, 1000),

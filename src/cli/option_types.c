@@ -118,6 +118,15 @@ int option_text(const option_given *g, void *options)
   return 0;
 }
 
+/* A file that is written. Many programs take "-" for standard output, which has the results. */
+int option_output(const option_given *g, void *options)
+{
+  if (strcmp(g->value, "-") == 0)
+    return option_bad_value(g, "a file name here, and never standard output: write ./- for "
+                               "such a file");
+  return option_text(g, options);
+}
+
 int option_duration(const option_given *g, void *options)
 {
   return option_read_duration(g, (int32_t)g->row->least, option_field(g, options));

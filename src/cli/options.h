@@ -58,9 +58,9 @@ struct option_set {
 
 /* ---- types (option_types.c) ---- */
 
-option_type option_flag, option_bit, option_constant, option_text, option_duration, option_int,
-  option_uint32, option_uint64, option_one_of, option_wait, option_refused, option_ignored,
-  option_help;
+option_type option_flag, option_bit, option_constant, option_text, option_output, option_duration,
+  option_int, option_uint32, option_uint64, option_one_of, option_wait, option_refused,
+  option_ignored, option_help;
 
 /* The offset of field `f` of struct `s`, if it has the type `t`. */
 /* NOLINTNEXTLINE(bugprone-macro-parentheses): a type and a field */
@@ -75,6 +75,7 @@ option_type option_flag, option_bit, option_constant, option_text, option_durati
 #define TEXT(s, f) option_text, OPTION_AT(const char *, s, f), 0, 0, NULL
 #define SHORT_TEXT(s, f, most_bytes) \
   option_text, OPTION_AT(const char *, s, f), 0, most_bytes, NULL
+#define OUTPUT(s, f) option_output, OPTION_AT(const char *, s, f), 0, 0, NULL
 #define DURATION(s, f, least_ms) option_duration, OPTION_AT(int32_t, s, f), least_ms, 0, NULL
 #define INT(s, f, least, most) option_int, OPTION_AT(int, s, f), least, most, NULL
 #define UINT32(s, f, least, most) option_uint32, OPTION_AT(uint32_t, s, f), least, most, NULL

@@ -32,7 +32,7 @@ const option_row options_run[] = {
     "leave the command in our process group" },
   { "quiet-on-success", 0, NULL, FLAG(run_options, is_quiet_on_success),
     "show output only when it fails" },
-  { "status-file", 0, "FILE", TEXT(run_options, status_file), "write the outcome as JSON" },
+  { "status-file", 0, "FILE", OUTPUT(run_options, status_file), "write the outcome as JSON" },
   /* 0 to 2 are the command's own, which would find them closed. */
   { "status-fd", 0, "N", INT(run_options, status_fd, 3, 1000000),
     "the same, to a descriptor from 3" },

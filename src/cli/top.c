@@ -44,7 +44,7 @@ static const option_row option_rows[] = {
   { "interval", 'i', "DUR", DURATION(top_own, every_ms, 100), "read the servers every DUR (2s)" },
   { "limit", 0, "N", UINT32(top_own, limit, 1, 100000), "the first N names in that order (50)" },
   { "exit-code", 0, NULL, FLAG(top_own, asks_by_code), "a table: exit 1 if nothing is held" },
-  { "record", 0, "FILE", TEXT(top_own, record), "append each reading to FILE, as JSON" },
+  { "record", 0, "FILE", OUTPUT(top_own, record), "append each reading to FILE, as JSON" },
   { "replay", 0, "FILE", TEXT(top_own, replay), "show what was recorded" },
   { "at", 0, "TIME", TEXT(top_own, at), "begin there: HH:MM, or YYYY-MM-DD HH:MM" },
   { .name = NULL },

@@ -137,6 +137,11 @@ def bad_values_are_named_with_what_is_allowed():
                           env=environment(), capture_output=True, text=True, timeout=PATIENCE)
     equal(done.returncode, 64, done)
     contains(done.stderr, '"0"')
+    # "-" is standard output elsewhere; here it was a file of that name.
+    for command, option, *others in (('run', '--status-file', 'x', 'true'),
+                                     ('elect', '--status-file', 'x', '--', 'true'),
+                                     ('top', '--record', '--once'), ('metrics', '--textfile')):
+        _mistake(command, option, '-', *others, says=[option, '"-"', './-'])
     _mistake('run', '-m', 'x' * 257, 'x', 'true', says='256')
     _mistake('run', '--db', '-1', 'x', 'true', says='"-1"')
     _mistake('acquire', '--for-pid', '0', 'x', says='"0"')
