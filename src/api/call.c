@@ -33,7 +33,7 @@ dibs_status call_blocking(client_record *c, sync_op *op, const wait_plan *plan)
   if (w == NULL)
     return DIBS_ERR_NO_MEMORY;
   w->op = op;
-  status = wait_blocking(w, plan != NULL ? plan : &one_call, NULL);
+  status = wait_blocking(w, plan != NULL ? plan : &one_call);
   (void)wait_free(w);
   return status;
 }
@@ -49,7 +49,7 @@ dibs_status call_async(client_record *c, const sync_op *op, size_t size, const w
   k->to = *to;
   memcpy(k->op, op, size);
   w->op = (sync_op *)(void *)k->op;
-  return wait_async(w, plan != NULL ? plan : &one_call, NULL, ret_request);
+  return wait_async(w, plan != NULL ? plan : &one_call, ret_request);
 }
 
 void call_deliver_status(const call_end *to, const sync_op *op, const dibs_error *error)

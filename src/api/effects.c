@@ -228,8 +228,8 @@ void api_effect(void *client, const effect *e)
   case EFFECT_ANSWERED:
     question_answered(c, e->context, e);
     break;
-  case EFFECT_OBSERVED:
-    wait_observed(c, e);
+  case EFFECT_OP_NEWS:
+    wait_op_news(e);
     break;
   case EFFECT_OP_OVER:
     wait_op_over(e);

@@ -14,12 +14,6 @@ typedef struct leader_box {
   char value[];
 } leader_box;
 
-bool leader_is_same(const leader_state *a, const leader_state *b)
-{
-  return a->is_led == b->is_led && a->epoch == b->epoch && a->value_size == b->value_size &&
-         memcmp(a->value, b->value, a->value_size) == 0;
-}
-
 dibs_leader leader_show(leader_state *s)
 {
   dibs_leader l = { .size = sizeof(l), .is_led = s->is_led, .epoch = s->epoch,

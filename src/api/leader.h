@@ -8,8 +8,6 @@
 #include "api/api.h"
 #include "sync/election.h"
 
-/* What counts as a change for observers. */
-bool leader_is_same(const leader_state *a, const leader_state *b);
 /* `s` as the program sees it; value borrowed from it. */
 dibs_leader leader_show(leader_state *s);
 /* A copy for the program; NULL: no memory. */

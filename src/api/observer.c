@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* api/observer.c - observers of an election: report each change of the leader.
- *
- * An observer asks when the election's channel has a message, every few seconds, and at
- * the end of the lease that it read. A lease that was not renewed for its whole length by
- * this machine's clock has ended for it, whatever the server's clock shows (protocol.md
- * 12). */
+/* api/observer.c - observers of an election: report each change of the leader that
+ * election_observe_row of sync/election.h sees. */
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -13,8 +9,6 @@
 #include "api/wait.h"
 #include "base/descriptor.h"
 
-#define EVERY span_ms(5000)
-
 typedef struct observer {
   wait wait;
   handle *handle;                    /* NULL: ended */
@@ -22,12 +16,10 @@ typedef struct observer {
   void *data;
   callback_data over;                /* the same data; freed when the record is */
   int fd;                            /* -1: not asked for */
-  bool is_known, is_new;             /* is_new: not yet taken or reported */
+  bool is_new;                       /* `seen.state`: not yet taken or reported */
   bool has_reported;
-  leader_state state, reported;          /* the newest; the last that the program got */
-  lease_id watched;
-  uint64_t watched_renewals;
-  instant watched_since;
+  election_op seen;
+  leader_state reported;             /* the last that the program got */
 } observer;
 
 static observer *observer_of(wait *w)
@@ -35,21 +27,7 @@ static observer *observer_of(wait *w)
   return (observer *)(void *)w;
 }
 
-/* ---- replies ---- */
-
-/* When this lease, if it is not renewed, ends by this machine's clock. */
-static instant watch(observer *o, const elect_answer *a, instant now)
-{
-  /* Adds one percent and 5 ms: more than two clocks may differ in rate. */
-  span length = span_ms(a->lease_ms + a->lease_ms / 100 + 5);
-
-  if (!lease_id_equal(&o->watched, &a->lease) || o->watched_renewals != a->renewals) {
-    o->watched = a->lease;
-    o->watched_renewals = a->renewals;
-    o->watched_since = now;
-  }
-  return instant_add(o->watched_since, length);
-}
+/* ---- news ---- */
 
 static void ring(const observer *o)
 {
@@ -59,43 +37,18 @@ static void ring(const observer *o)
     (void)!write(o->fd, &one, sizeof(one));     /* full only when it is already readable */
 }
 
-static void changed(observer *o)
+/* Mutex held. */
+static void observer_news(wait *w)
 {
-  o->is_new = !o->has_reported || !leader_is_same(&o->state, &o->reported);
+  observer *o = observer_of(w);
+
+  o->is_new = !o->has_reported || !leader_is_same(&o->seen.state, &o->reported);
   if (!o->is_new)
     return;                          /* it changed and changed back before a report */
   if (o->callback != NULL)
     wait_report(&o->wait);
   else
     ring(o);
-}
-
-static bool observer_look(wait *w, const resp_reply *reply)
-{
-  observer *o = observer_of(w);
-  instant now = drive_now(), over_at;
-  leader_state state;
-  elect_answer a;
-
-  if (!native_elect_look_answer(reply, &a)) {
-    return wait_over(w, DIBS_ERR_PROTOCOL, "unexpected reply to elect_look");
-  }
-  over_at = watch(o, &a, now);
-  if (!instant_before(now, over_at))
-    a.remaining_ms = 0;
-  leader_read(&a, &state);
-  if (state.is_led) {
-    over_at = instant_min(over_at, instant_add(now, span_ms(state.remaining_ms + 1)));
-    wait_look_at(w, over_at);
-  }
-  if (o->is_known && leader_is_same(&o->state, &state)) {
-    o->state.remaining_ms = state.remaining_ms;
-    return false;
-  }
-  o->state = state;
-  o->is_known = true;
-  changed(o);
-  return false;
 }
 
 /* ---- reports ---- */
@@ -107,7 +60,7 @@ static bool take(observer *o, leader_state *ret_state)
     return false;
   o->is_new = false;
   o->has_reported = true;
-  *ret_state = o->reported = o->state;
+  *ret_state = o->reported = o->seen.state;
   return true;
 }
 
@@ -170,32 +123,10 @@ static void observer_deinit(wait *w)
   (void)callback_data_end(&o->over, DIBS_OK);    /* of dibs_close(): no mutex is held */
 }
 
-static const wait_kind observer_kind = { .look = observer_look, .report = observer_report,
+static const wait_kind observer_kind = { .news = observer_news, .report = observer_report,
                                          .ended = observer_ended, .deinit = observer_deinit };
 
 /* ---- calls ---- */
-
-static dibs_status observe(observer *o, const char *name)
-{
-  client_record *c = o->wait.client;
-  size_t size = strlen(name);
-  char channel_bytes[ELECTION_CHANNEL_SIZE];
-  text channel = text_over(channel_bytes, sizeof(channel_bytes));
-  request k;
-  dibs_status status = DIBS_ERR_NO_MEMORY;
-
-  native_election_channel(&c->names, name, size, &channel);
-  request_init(&k, &c->memory);
-  if (native_elect_look(&c->names, &k, name, size))
-    status = wait_start(&o->wait, &(wait_question){ .channel = channel_bytes,
-                                                    .channel_size = channel.used,
-                                                    .command = &k, .every = EVERY,
-                                                    .is_patient = true });
-  else
-    (void)client_refuse(c, status, "");
-  request_deinit(&k);
-  return status;
-}
 
 static dibs_status observer_start(client_record *c, const char *name,
                                   dibs_leader_callback callback, callback_data *over,
@@ -225,7 +156,10 @@ static dibs_status observer_start(client_record *c, const char *name,
   }
   value = handle_value(o->handle);
   o->over = *over;
-  status = observe(o, name);
+  o->seen = (election_op){ .op.row = &election_observe_row, .name = name,
+                           .name_size = strlen(name) };
+  o->wait.op = &o->seen.op;
+  status = wait_start(&o->wait);
   if (status != DIBS_OK) {
     o->over.free = NULL;
     (void)wait_free(&o->wait);
@@ -289,7 +223,7 @@ dibs_status dibs_observer_next(dibs_observer *value, dibs_leader **ret_leader)
   status = observer_enter(value, &in, &o);
   if (status != DIBS_OK)
     return status;
-  leader = o->is_new ? leader_copy(&in.client->memory, &o->state) : NULL;
+  leader = o->is_new ? leader_copy(&in.client->memory, &o->seen.state) : NULL;
   if (o->is_new && leader == NULL) {
     status = client_fault(in.client, DIBS_ERR_NO_MEMORY, "");
   } else if (!take(o, &state)) {

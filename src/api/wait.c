@@ -19,12 +19,6 @@ dibs_status wait_check(client_record *c, const char *name, const dibs_wait_optio
   return status == DIBS_OK ? one_place_check(c) : client_refuse(c, status, words);
 }
 
-bool wait_over(wait *w, dibs_status status, const char *message)
-{
-  (void)outcome_set(&w->end, w->client, status, message);
-  return true;
-}
-
 /* ---- memory and list ---- */
 
 static void job_run(drive_job *job);
@@ -161,23 +155,14 @@ static void left(client_record *c, question *q)
   wait *w = WAIT_OF(q, leaving);
 
   (void)c;
-  if (w->op != NULL && w->op->row->undone != NULL) {
+  if (w->op->row->undone != NULL) {
     sync_next next = w->op->row->undone(w->op, w->end.status, q->reply);
 
     if (next.what == SYNC_OVER)
-      (void)wait_over(w, next.status, next.message);
+      (void)outcome_set(&w->end, w->client, next.status, next.message);
   }
   question_deinit(q);
   finish(w);
-}
-
-/* The request that undoes what the operation did. false: nothing to undo, or no memory. */
-static bool undo_make(wait *w, instant now, request *out)
-{
-  if (w->op == NULL)
-    return w->kind->leave != NULL && w->kind->leave(w, out);
-  w->op->now = now;
-  return w->op->row->undo != NULL && w->op->row->undo(w->op, &w->client->names, out);
 }
 
 /* Asks the server to undo what the request did there. The reply is awaited unless a fault
@@ -189,10 +174,11 @@ static bool leave(wait *w, bool is_fault)
   request k;
   bool is_begun = false;
 
-  if (w->end.status == DIBS_ERR_CLOSED)
+  if (w->op->row->undo == NULL || w->end.status == DIBS_ERR_CLOSED)
     return false;
   request_init(&k, &c->memory);
-  if (undo_make(w, now, &k)) {
+  w->op->now = now;
+  if (w->op->row->undo(w->op, &c->names, &k)) {
     if (is_fault) {
       (void)engine_ask(drive_engine(c->drive), &k, NULL, until, now);
     } else {
@@ -209,10 +195,9 @@ static bool leave(wait *w, bool is_fault)
 static void ended(wait *w, dibs_status status, const char *words, bool is_late)
 {
   w->is_observing = false;
-  (void)wait_over(w, status, words);
+  (void)outcome_set(&w->end, w->client, status, words);
   request_end(w);                        /* there is nothing left to cancel */
-  is_late = is_late && w->op != NULL && w->op->row->undone != NULL;
-  if (!leave(w, status < 0 && !is_late))
+  if (!leave(w, status < 0 && !(is_late && w->op->row->undone != NULL)))
     finish(w);
 }
 
@@ -225,29 +210,6 @@ static bool cancel(wait *w)
   return true;
 }
 
-void wait_observed(client_record *c, const effect *e)
-{
-  wait *w = e->context;
-  bool is_over;
-
-  if (e->is_over) {
-    ended(w, e->status, e->text, e->is_late);
-    return;
-  }
-  w->asks_again = false;
-  is_over = w->kind->look(w, e->reply);
-  (void)resp_reply_free(e->reply);
-  if (!is_over && (!w->is_once || w->asks_again))
-    return;
-  (void)engine_observe_end(drive_engine(c->drive), w->id, drive_now());
-  if (!is_over) {
-    ended(w, DIBS_TIMED_OUT, "", false);
-    return;
-  }
-  w->is_observing = false;
-  finish(w);
-}
-
 void wait_op_over(const effect *e)
 {
   wait *w = e->context;
@@ -257,14 +219,15 @@ void wait_op_over(const effect *e)
     return;
   }
   w->is_observing = false;
-  (void)wait_over(w, e->status, e->text);
+  (void)outcome_set(&w->end, w->client, e->status, e->text);
   finish(w);
 }
 
-void wait_look_at(wait *w, instant at)
+void wait_op_news(const effect *e)
 {
-  if (w->is_observing)
-    engine_observe_at(drive_engine(w->client->drive), w->id, at, drive_now());
+  wait *w = e->context;
+
+  w->kind->news(w);
 }
 
 void wait_cancelled(client_record *c, const dibs_canceller *canceller)
@@ -293,7 +256,7 @@ void waits_end(client_record *c)
   for (wait *w = c->first_wait; w != NULL; w = w->next) {
     if (!w->is_over) {
       w->is_observing = false;
-      (void)wait_over(w, DIBS_ERR_CLOSED, "");
+      (void)outcome_set(&w->end, w->client, DIBS_ERR_CLOSED, "");
       finish(w);
     }
   }
@@ -311,26 +274,6 @@ void waits_free(client_record *c)
 
 /* ---- the beginning ---- */
 
-/* `limit`: of the wait. */
-static dibs_status begin_in_engine(wait *w, instant limit, const wait_question *q)
-{
-  client_record *c = w->client;
-
-  if (q == NULL) {
-    w->op->context = w;
-    w->op->give_up_at = limit;
-    w->op->is_single = w->is_once;
-    return engine_run(drive_engine(c->drive), w->op, drive_now(), &w->id);
-  }
-  return engine_observe(drive_engine(c->drive),
-                        &(observe_request){ .context = w, .channel = q->channel,
-                                            .channel_size = q->channel_size,
-                                            .command = q->command, .every = q->every,
-                                            .give_up_at = limit,
-                                            .is_patient = q->is_patient },
-                        drive_now(), &w->id);
-}
-
 static instant limit_of(const wait *w, const wait_plan *plan)
 {
   if (plan->wait_ms == 0)
@@ -340,13 +283,11 @@ static instant limit_of(const wait *w, const wait_plan *plan)
 }
 
 /* Mutex held. On a fault nothing was begun. */
-static dibs_status begin(wait *w, const wait_plan *plan, const wait_question *q)
+static dibs_status begin(wait *w, const wait_plan *plan)
 {
   client_record *c = w->client;
   dibs_status status;
 
-  if (q != NULL && q->command->is_incomplete)
-    return client_fault(c, DIBS_ERR_NO_MEMORY, "");
   if (plan->cancel != NULL) {
     status = drive_watch(c->drive, plan->cancel);
     if (status != DIBS_OK)
@@ -357,18 +298,20 @@ static dibs_status begin(wait *w, const wait_plan *plan, const wait_question *q)
     unwatch(w);
     return DIBS_CANCELLED;
   }
-  w->is_once = plan->wait_ms == 0;
-  status = begin_in_engine(w, limit_of(w, plan), q);
+  w->op->context = w;
+  w->op->give_up_at = limit_of(w, plan);
+  w->op->is_single = plan->wait_ms == 0;
+  status = engine_run(drive_engine(c->drive), w->op, drive_now(), &w->id);
   if (status != DIBS_OK) {
     unwatch(w);
-    return client_fault(c, status, w->op != NULL ? "" : dibs_status_text(status));
+    return client_fault(c, status, "");
   }
   w->is_observing = true;
   list_join(w);
   return DIBS_OK;
 }
 
-dibs_status wait_blocking(wait *w, const wait_plan *plan, const wait_question *q)
+dibs_status wait_blocking(wait *w, const wait_plan *plan)
 {
   client_record *c = w->client;
   dibs_status status = client_enter(c, true);
@@ -376,7 +319,7 @@ dibs_status wait_blocking(wait *w, const wait_plan *plan, const wait_question *q
 
   if (status != DIBS_OK)
     return status;
-  status = begin(w, plan, q);
+  status = begin(w, plan);
   if (status == DIBS_OK) {
     drive_waiter_init(&waiter);
     w->waiter = &waiter;
@@ -390,22 +333,21 @@ dibs_status wait_blocking(wait *w, const wait_plan *plan, const wait_question *q
 }
 
 /* Mutex held. */
-static dibs_status start_async(wait *w, const wait_plan *plan, const wait_question *q)
+static dibs_status start_async(wait *w, const wait_plan *plan)
 {
   dibs_status status = drive_callbacks_prepare(w->client->drive);
 
   if (status == DIBS_OK)
-    status = begin(w, plan, q);
+    status = begin(w, plan);
   if (status != DIBS_CANCELLED)
     return status;
-  (void)wait_over(w, DIBS_CANCELLED, "");   /* fired before: a normal end */
+  (void)outcome_set(&w->end, w->client, DIBS_CANCELLED, "");   /* fired before: a normal end */
   list_join(w);
   finish(w);
   return DIBS_OK;
 }
 
-dibs_status wait_async(wait *w, const wait_plan *plan, const wait_question *q,
-                       dibs_request **ret_request)
+dibs_status wait_async(wait *w, const wait_plan *plan, dibs_request **ret_request)
 {
   client_record *c = w->client;
   dibs_request *pending;
@@ -423,7 +365,7 @@ dibs_status wait_async(wait *w, const wait_plan *plan, const wait_question *q,
     (void)wait_free(w);
     return status;
   }
-  status = start_async(w, plan, q);
+  status = start_async(w, plan);
   if (status != DIBS_OK)
     (void)wait_free(w);
   else if (ret_request != NULL)
@@ -435,7 +377,7 @@ dibs_status wait_async(wait *w, const wait_plan *plan, const wait_question *q,
 
 /* ---- observers ---- */
 
-dibs_status wait_start(wait *w, const wait_question *q)
+dibs_status wait_start(wait *w)
 {
   static const wait_plan for_ever = { .wait_ms = DIBS_FOREVER };
   client_record *c = w->client;
@@ -446,7 +388,7 @@ dibs_status wait_start(wait *w, const wait_question *q)
   w->is_observer = true;
   status = drive_callbacks_prepare(c->drive);
   if (status == DIBS_OK)
-    status = begin(w, &for_ever, q);
+    status = begin(w, &for_ever);
   drive_flush(c->drive);
   client_leave(c);
   return status;
@@ -467,7 +409,7 @@ void wait_stop(wait *w)
   c->calls++;                            /* dibs_close() waits for this call */
   w->is_stopped = true;
   if (w->is_observing)
-    (void)engine_observe_end(drive_engine(c->drive), w->id, drive_now());
+    (void)engine_stop(drive_engine(c->drive), w->id, drive_now());
   w->is_observing = false;
   if (w->is_queued && drive_call_withdraw(c->drive, &w->job))
     w->is_queued = false;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* api/wait.h - a call that waits on a sync operation of the engine, blocking or with a
- * callback: shared by latch, barrier, rate limiter and election.
+/* api/wait.h - a call that waits for an operation of sync/, blocking or with a callback; or an
+ * observer, which gets its news.
  *
- * A record of its own kind begins with `wait`; wait_kind holds the functions that read
- * replies and run callbacks. Its life:
+ * A record of its own kind begins with `wait`; wait_kind holds the functions that run
+ * callbacks. Its life:
  *
  *   wait_new -> wait_blocking -> (read results) -> wait_free
  *   wait_new -> wait_async, which owns it from then on; reported once, then freed
@@ -18,13 +18,8 @@
 typedef struct wait wait;
 
 typedef struct wait_kind {
-  /* Reads the reply to the request; mutex held. true: it is over, with w->end. It may call
-   * wait_look_at(), wait_report() and wait_over(). */
-  bool (*look)(wait *w, const resp_reply *reply);
-  /* NULL, or makes the request that undoes what the operation did on the server: sent when
-   * the wait ends otherwise than by look() (w->end says how), not when the client is being
-   * closed. false: no memory, or nothing to undo. Mutex held. */
-  bool (*leave)(wait *w, request *out);
+  /* Of an observer: its op has news. Mutex held. */
+  void (*news)(wait *w);
   /* NULL, or called when a fault (w->end) ended the operation of an observer. Mutex held. */
   void (*ended)(wait *w);
   /* Runs the program's callback; `error` is w->end, or DIBS_OK for an observer that
@@ -36,7 +31,7 @@ typedef struct wait_kind {
 
 struct wait {
   const wait_kind *kind;
-  sync_op *op;                     /* of a call (call.h); NULL: a wait_question */
+  sync_op *op;
   memory memory;                   /* outlives the client */
   client_record *client;             /* may be gone when wait_blocking() has returned */
   outcome end;                     /* how it ended */
@@ -49,21 +44,12 @@ struct wait {
   bool is_listed;
   bool is_observing;               /* the engine has its operation */
   bool is_async, is_observer;
-  bool is_once;                    /* wait_ms 0: the first reply ends it */
-  bool asks_again;                 /* look() has sent another request: its reply counts */
   bool is_over;                    /* w->end is final */
   bool is_stopped;                 /* wait_stop() has seen it */
   bool is_queued, report_again;      /* its job waits or runs; the job must run again */
   drive_job job;
-  question leaving;                /* leave() was sent, and is not answered */
+  question leaving;                /* undo() of its row was sent, and is not answered */
 };
-
-typedef struct wait_question {
-  const char *channel; size_t channel_size;     /* size 0: it has none */
-  const request *command;
-  span every;
-  bool is_patient;                      /* waits for a server without a limit */
-} wait_question;
 
 /* All checks that need no mutex: name, options. `options` may be NULL. Inside a call. */
 dibs_status wait_check(client_record *c, const char *name, const dibs_wait_options *options,
@@ -73,29 +59,22 @@ dibs_status wait_check(client_record *c, const char *name, const dibs_wait_optio
 wait *wait_new(client_record *c, const wait_kind *kind, size_t size);
 wait *wait_free(wait *w);          /* for one that is not under way */
 
-/* In the next two, `q` is NULL for a wait with an op.
+/* For the next three, w->op is set.
  * Waits for the end and notes it for this thread; the caller keeps `w`. Mutex not held. */
-dibs_status wait_blocking(wait *w, const wait_plan *plan, const wait_question *q);
+dibs_status wait_blocking(wait *w, const wait_plan *plan);
 /* Begins; owns `w` in any case. DIBS_OK: the callback will run once. Mutex not held. */
-dibs_status wait_async(wait *w, const wait_plan *plan, const wait_question *q,
-                       dibs_request **ret_request);
+dibs_status wait_async(wait *w, const wait_plan *plan, dibs_request **ret_request);
 
-/* Repeats the request until wait_stop(). On a fault the caller keeps `w`. Mutex not held. */
-dibs_status wait_start(wait *w, const wait_question *q);
-/* Sets w->end; mutex held. true, for look(). */
-bool wait_over(wait *w, dibs_status status, const char *message);
+/* Runs until wait_stop(). On a fault the caller keeps `w`. Mutex not held. */
+dibs_status wait_start(wait *w);
 /* The callback runs soon; several calls before it runs count as one. Mutex held. */
 void wait_report(wait *w);
 /* Ends the reports: waits for a callback that runs now, except inside it. Frees `w`
  * (inside its own callback: when that returns). Mutex not held; before dibs_close(). */
 void wait_stop(wait *w);
 
-/* Sends the next request at `at` at the latest; mutex held; outside of look()
- * drive_flush() must follow. */
-void wait_look_at(wait *w, instant at);
-
 /* ---- for client.c, effects.c, lock.c ---- */
-void wait_observed(client_record *c, const effect *e);
+void wait_op_news(const effect *e);
 void wait_op_over(const effect *e);
 void wait_cancelled(client_record *c, const dibs_canceller *canceller);
 dibs_status wait_request_cancel(dibs_request *request);

@@ -36,7 +36,7 @@ static void effect_do(drive *d, effect *e)
   case EFFECT_RELEASED:
   case EFFECT_DETACHED:
   case EFFECT_ANSWERED:
-  case EFFECT_OBSERVED:
+  case EFFECT_OP_NEWS:
   case EFFECT_OP_OVER:
     break;
   }

@@ -298,12 +298,12 @@ void ask_take_answer(engine *e, ask *a, resp_reply *reply, const server *from, i
     resp_reply_free(reply);
     return;
   }
+  resp_reply_free(a->reply);             /* an older one that was not read */
   a->reply = reply;
   ask_done(a, DIBS_OK, "");
   if (a->op != NULL && a->observation == NULL) {
-    sync_next next = op_read(e, a, reply);
+    sync_next next = op_read(e, a);
 
-    a->reply = NULL;
     ask_done(a, next.status, next.message);
   }
   if (decides(&a->command))

@@ -146,36 +146,14 @@ bool engine_set_credentials(engine *e, const char *user, const char *password);
 bool engine_set_file_password(engine *e, const char *file, password_place place,
                               const char *password);
 
-/* Repeats a command, for a subject that may have a channel: at once, after each
- * subscription, after each message, and `every` after the last reply. Each reply is one
- * EFFECT_OBSERVED. An observation ends with a permanent fault, or at `give_up_at`
- * (DIBS_TIMED_OUT if the last command was answered, else the reason why not), or after
- * connect_timeout without a server, unless `is_patient` or the client's patience allows
- * that. Without a channel (size 0) only time triggers commands. */
-typedef struct observe_request {
-  void *context;
-  const char *channel; size_t channel_size;    /* copied, as are the commands; size 0: none */
-  const request *command;
-  span every;
-  instant give_up_at;
-  bool is_patient;
-} observe_request;
-
-dibs_status engine_observe(engine *e, const observe_request *r, instant now,
-                           uint64_t *ret_id);
-/* The next command is sent at `at` at the latest; 0: now. */
-void engine_observe_at(engine *e, uint64_t id, instant at, instant now);
-/* Replaces the command and sends it at once; no reply to the previous one is reported. If
- * the observation is over, nothing is sent: its end comes next. false: no memory, or it is
- * unknown. */
-bool engine_observe_ask(engine *e, uint64_t id, const request *command, instant now);
-/* Ends it without further effects. false: it was over. */
-bool engine_observe_end(engine *e, uint64_t id, instant now);
-
 /* Runs an operation of sync/ until its row says that it is over, or a limit or a fault ends
- * it; both by the rules of engine_ask() for a row that is not repeated, else by those of
- * engine_observe(). `op` is borrowed until EFFECT_OP_OVER, which comes once and has the
- * op's context, or engine_stop(). What its record borrows is used in this call only. */
+ * it: by the rules of engine_ask() for a row that is not repeated. One that is repeated asks at
+ * once, after each subscription of its channel, after each message, and `every` after the last
+ * reply. It ends with a permanent fault, or at its limit (DIBS_TIMED_OUT if the last command
+ * was answered, else the reason why not), or after connect_timeout without a server, unless
+ * its row or the client's patience allows that.
+ * `op` is borrowed until EFFECT_OP_OVER, which comes once and has the op's context, or
+ * engine_stop(); what its record borrows, for as long as ask() may be called. */
 dibs_status engine_run(engine *e, sync_op *op, instant now, uint64_t *ret_id);
 /* Ends it without an effect; the server may still execute what was sent. false: unknown. */
 bool engine_stop(engine *e, uint64_t id, instant now);
@@ -244,7 +222,7 @@ typedef enum effect_kind {
   EFFECT_DETACHED,       /* context, status */
   EFFECT_ANSWERED,       /* context, status, reply (owned by the receiver; NULL unless OK;
                             an error reply is a status and its text) */
-  EFFECT_OBSERVED,       /* context, status, reply as in EFFECT_ANSWERED, is_over */
+  EFFECT_OP_NEWS,        /* context of the op, id: read() has news, in the op's record */
   EFFECT_OP_OVER,        /* context of the op, id, status, text; results are in its record */
   EFFECT_EVENT,          /* event (dibs_event_kind), text */
   EFFECT_CLOSED
@@ -264,8 +242,7 @@ typedef struct effect {
                                                 or replicas */
   bool has_fsync;            /* EFFECT_LOCK_GRANTED */
   dibs_status status;
-  bool is_over;              /* EFFECT_OBSERVED: the last one */
-  bool is_late;              /* EFFECT_OBSERVED, is_over: the limit came before the reply.
+  bool is_late;              /* EFFECT_OP_OVER: the limit came before the reply.
                                 EFFECT_LOCK_FAILED: and nothing is known about the server */
   bool is_decided;           /* EFFECT_OP_OVER: read() of its row has ended it */
   int event;

@@ -153,27 +153,22 @@ typedef struct observed_channel {
   char bytes[];
 } observed_channel;
 
-/* A repeated command. Its `ask` is ASK_DONE while no command is pending. */
+/* An operation that is repeated. Its `ask` is ASK_DONE while no command is pending. */
 struct observation {
   observation *previous, *next;
   observation *channel_previous, *channel_next;
   observed_channel *channel;         /* NULL: no channel, or it is over */
-  void *context;
   ask ask;
-  span every;
-  instant give_up_at;
-  instant look_at;          /* the next command, by `every` */
+  instant look_at;          /* the next command, by `every` of its row */
   instant hint_at;          /* or earlier, after a message */
   instant unreachable_since;       /* unreachable since; INSTANT_NEVER: reachable */
-  bool is_patient;          /* waits for a server without limit */
   bool was_answered;
   timer timer;
-  /* Unreported results: a reply, then the end. */
+  /* Unreported results: ask.reply, then the end. */
   observation *next_news;
-  bool is_news, has_answer, is_over;
+  bool is_news, is_over;
   bool is_late;             /* the limit came between a command and its reply */
   bool is_outdated;         /* the pending command has been replaced */
-  resp_reply *reply;
 };
 
 /* The report that is on its way; fleet_link.c. */
@@ -342,14 +337,14 @@ void observe_channel_refused(engine *e, const server *s, uint64_t hash, bool is_
 void observe_slots_changed(engine *e, instant now);
 
 /* ---- ops.c ---- */
-/* What the op of this ask makes of the reply, which is freed. */
-sync_next op_read(const engine *e, ask *a, resp_reply *reply);
+/* What the op of this ask makes of its reply, which is freed. */
+sync_next op_read(const engine *e, ask *a);
 void op_effect(engine *e, const ask *a, effect *ret);
 
 /* ---- observe.c ---- */
-/* `op` NULL: r->command. */
-dibs_status observe_begin(engine *e, const observe_request *r, sync_op *op, instant now,
-                          uint64_t *ret_id);
+/* One that engine_run() begins. */
+dibs_status observe_begin(engine *e, sync_op *op, instant now, uint64_t *ret_id);
+void observe_end(engine *e, observation *o, instant now);             /* no effect follows */
 bool observe_is_open(const engine *e);                /* one exists that is not over */
 void observe_link_up(engine *e, const server *s, instant now);
 void observe_link_down(engine *e, const server *s, dibs_status why, const char *words, instant now);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* engine/observe.c - observations: repeated commands, triggered by channels and time.
+/* engine/observe.c - observations: operations that are repeated, after messages on their
+ * channels and by time.
  *
  * A message is only a hint: the reply to a command sent after it counts. An observation
  * whose subscription was down misses nothing: it asks when it is subscribed again. */
@@ -41,7 +42,7 @@ static void news_take_out(engine *e, observation *o)
 
 static instant mute_until(const engine *e, const observation *o)
 {
-  bool is_borne = o->is_patient || e->is_patient ||
+  bool is_borne = o->ask.op->row->is_patient || e->is_patient ||
                   (o->was_answered && e->settings.patience == PATIENCE_ONCE_ANSWERED);
 
   if (is_borne || instant_is_never(o->unreachable_since))
@@ -51,7 +52,7 @@ static instant mute_until(const engine *e, const observation *o)
 
 static void timer_follow(engine *e, observation *o)
 {
-  instant at = instant_min(o->give_up_at, mute_until(e, o));
+  instant at = instant_min(o->ask.give_up_at, mute_until(e, o));
 
   if (o->ask.state == ASK_DONE)
     at = instant_min(at, instant_min(o->look_at, o->hint_at));
@@ -116,7 +117,7 @@ static void observation_follow(engine *e, observation *o, instant now)
 
   if (o->is_over)
     return;
-  if (!instant_before(now, o->give_up_at)) {
+  if (!instant_before(now, o->ask.give_up_at)) {
     limit_reached(e, o, now);
     return;
   }
@@ -149,9 +150,9 @@ static void hint(engine *e, observation *o, instant at, instant now)
 /* Ten percent of jitter: observations that were woken together should not poll together. */
 static instant next_look(engine *e, const observation *o, instant now)
 {
-  span shortest = { o->every.ns - o->every.ns / 10 };
+  span longest = o->ask.op->row->every, shortest = { longest.ns - longest.ns / 10 };
 
-  return instant_add(now, random_span(&e->random, shortest, o->every));
+  return instant_add(now, random_span(&e->random, shortest, longest));
 }
 
 static void list_leave(engine *e, observation *o)
@@ -171,14 +172,13 @@ static void observation_free(engine *e, observation *o, instant now)
   observed_channel_leave(e, o, now);
   timers_clear(&e->observe_timers, &o->timer);
   list_leave(e, o);
-  resp_reply_free(o->reply);
   ask_deinit(e, &o->ask);
   mem_free(&e->memory, o);
 }
 
-/* ---- calls of the program ---- */
+/* ---- begin and end ---- */
 
-static observation *observation_new(engine *e, const observe_request *r)
+static observation *observation_new(engine *e, sync_op *op)
 {
   observation *o;
 
@@ -195,38 +195,38 @@ static observation *observation_new(engine *e, const observe_request *r)
   e->observation_count++;
   o->ask.observation = o;
   o->ask.state = ASK_DONE;
-  o->context = r->context;
-  o->every = r->every;
-  o->give_up_at = r->give_up_at;
-  o->is_patient = r->is_patient;
+  o->ask.op = op;
+  o->ask.give_up_at = op->give_up_at;
   return o;
 }
 
 /* false: no memory */
-static bool channel_join(engine *e, observation *o, const observe_request *r)
+static bool channel_join(engine *e, observation *o)
 {
+  char bytes[SYNC_CHANNEL_SIZE];
+  text name = text_over(bytes, sizeof(bytes));
+  const sync_op *op = o->ask.op;
   observed_channel *c;
 
-  if (r->channel_size == 0)
+  if (op->row->channel == NULL)
     return true;
-  c = observed_channel_get(e, r->channel, r->channel_size);
+  op->row->channel(op, &e->names, &name);
+  c = observed_channel_get(e, bytes, name.used);
   if (c != NULL)
     observed_channel_join(c, o);
   return c != NULL;
 }
 
-dibs_status observe_begin(engine *e, const observe_request *r, sync_op *op, instant now,
-                          uint64_t *ret_id)
+dibs_status observe_begin(engine *e, sync_op *op, instant now, uint64_t *ret_id)
 {
   observation *o;
 
   if (e->is_closing)
     return DIBS_ERR_CLOSED;
-  o = observation_new(e, r);
+  o = observation_new(e, op);
   if (o == NULL)
     return DIBS_ERR_NO_MEMORY;
-  o->ask.op = op;
-  if (!ask_init(e, &o->ask, r->command) || !channel_join(e, o, r)) {
+  if (!ask_init(e, &o->ask, NULL) || !channel_join(e, o)) {
     observation_free(e, o, now);
     return DIBS_ERR_NO_MEMORY;
   }
@@ -241,57 +241,10 @@ dibs_status observe_begin(engine *e, const observe_request *r, sync_op *op, inst
   return DIBS_OK;
 }
 
-dibs_status engine_observe(engine *e, const observe_request *r, instant now, uint64_t *ret_id)
+void observe_end(engine *e, observation *o, instant now)
 {
-  return observe_begin(e, r, NULL, now, ret_id);
-}
-
-static observation *observation_of(const engine *e, uint64_t id)
-{
-  const ask *a = slots_get(&e->ask_slots, id);
-
-  return a != NULL ? a->observation : NULL;
-}
-
-void engine_observe_at(engine *e, uint64_t id, instant at, instant now)
-{
-  observation *o = observation_of(e, id);
-
-  if (o == NULL)
-    return;
-  hint(e, o, at, now);
-  engine_advance(e, now);
-}
-
-bool engine_observe_ask(engine *e, uint64_t id, const request *command, instant now)
-{
-  observation *o = observation_of(e, id);
-
-  if (o != NULL && o->is_over)
-    return true;
-  if (o == NULL || !request_copy(&o->ask.command, command))
-    return false;                        /* the caller ends the observation then */
-  o->is_outdated = o->ask.state == ASK_SENT;
-  o->was_answered = o->was_answered && o->is_patient;      /* no reply to this command yet */
-  if (o->has_answer) {
-    o->reply = resp_reply_free(o->reply);
-    o->has_answer = false;
-    news_take_out(e, o);
-  }
-  hint(e, o, now, now);
-  engine_advance(e, now);
-  return true;
-}
-
-bool engine_observe_end(engine *e, uint64_t id, instant now)
-{
-  observation *o = observation_of(e, id);
-
-  if (o == NULL)
-    return false;
   observation_free(e, o, now);
   engine_advance(e, now);
-  return true;
 }
 
 /* ---- replies and messages ---- */
@@ -310,10 +263,7 @@ static void judged(engine *e, observation *o, instant now)
     over(e, o, a->status, a->words, now);
     return;
   }
-  resp_reply_free(o->reply);             /* an older one that was not taken */
-  o->reply = a->reply;
-  a->reply = NULL;
-  o->has_answer = o->was_answered = true;
+  o->was_answered = true;
   o->unreachable_since = INSTANT_NEVER;
   o->look_at = next_look(e, o, now);
   news_add(e, o);
@@ -399,7 +349,7 @@ static bool is_at(const engine *e, const observation *o, const server *s)
 void observe_link_down(engine *e, const server *s, dibs_status why, const char *words, instant now)
 {
   for (observation *o = e->first_observation, *next; o != NULL; o = next) {
-    bool may_come_back = o->is_patient && o->was_answered;
+    bool may_come_back = o->ask.op->row->is_patient && o->was_answered;
 
     next = o->next;
     if (!is_at(e, o, s))
@@ -447,7 +397,7 @@ void observe_free(engine *e)
   timers_deinit(&e->observe_timers);
 }
 
-/* The next question of the op, at once; no reply to the last one counts. false: no memory. */
+/* The next question of the op, which has no reply yet. false: no memory. */
 static bool step(engine *e, observation *o)
 {
   if (o->is_over)
@@ -455,17 +405,15 @@ static bool step(engine *e, observation *o)
   if (!o->ask.op->row->ask(o->ask.op, &e->names, &o->ask.command))
     return false;
   o->is_outdated = o->ask.state == ASK_SENT;
-  o->was_answered = o->was_answered && o->is_patient;      /* no reply to this question yet */
+  o->was_answered = o->was_answered && o->ask.op->row->is_patient;
   return true;
 }
 
-/* Has the op read its reply, and does what follows from it. */
-static void reply_read(engine *e, observation *o)
+/* Has the op read its reply, and does what follows from it. true: it has news. */
+static bool reply_read(engine *e, observation *o)
 {
-  sync_next next = op_read(e, &o->ask, o->reply);
+  sync_next next = op_read(e, &o->ask);
 
-  o->reply = NULL;
-  o->has_answer = false;
   if (next.what == SYNC_STEP && !step(e, o)) {
     next = sync_over(DIBS_ERR_NO_MEMORY, "");
     o->ask.is_decided = true;
@@ -477,51 +425,27 @@ static void reply_read(engine *e, observation *o)
     hint(e, o, next.at, e->now);
     engine_advance(e, e->now);
   }
+  return next.is_news;
 }
 
-/* The next one with news for the program: replies to operations are read here. */
-static observation *next_news(engine *e)
-{
-  for (observation *o = e->first_news, *next; o != NULL; o = next) {
-    if (o->ask.op == NULL)
-      return o;
-    if (o->has_answer)
-      reply_read(e, o);
-    if (o->is_over)
-      return o;
-    next = o->next_news;
-    news_take_out(e, o);
-  }
-  return NULL;
-}
-
+/* Replies are read here. */
 bool observe_next_effect(engine *e, effect *ret)
 {
-  observation *o = next_news(e);
-  instant no_matter = { 0 };
+  for (observation *o = e->first_news; o != NULL; o = e->first_news) {
+    bool has_news = o->ask.reply != NULL && reply_read(e, o);
 
-  if (o == NULL)
-    return false;
-  if (o->ask.op != NULL) {
-    op_effect(e, &o->ask, ret);
-    ret->is_late = o->is_late;
-    observation_free(e, o, e->now);
-    engine_advance(e, e->now);
-    return true;
-  }
-  *ret = (effect){ .kind = EFFECT_OBSERVED, .context = o->context, .id = o->ask.id };
-  if (o->has_answer) {
-    ret->reply = o->reply;
-    o->reply = NULL;
-    o->has_answer = false;
+    if (!has_news && o->is_over) {
+      op_effect(e, &o->ask, ret);
+      ret->is_late = o->is_late;
+      observe_end(e, o, e->now);
+      return true;
+    }
     if (!o->is_over)
       news_take_out(e, o);
-    return true;
+    if (has_news) {
+      *ret = (effect){ .kind = EFFECT_OP_NEWS, .context = o->ask.op->context, .id = o->ask.id };
+      return true;
+    }
   }
-  ret->status = o->ask.status;
-  ret->is_over = true;
-  ret->is_late = o->is_late;
-  ret->text = engine_words(e, o->ask.words);
-  observation_free(e, o, no_matter);
-  return true;
+  return false;
 }

@@ -5,23 +5,10 @@
 
 #include <assert.h>
 
-static dibs_status repeat(engine *e, sync_op *op, instant now, uint64_t *ret_id)
-{
-  char bytes[SYNC_CHANNEL_SIZE];
-  text channel = text_over(bytes, sizeof(bytes));
-  observe_request r = { .channel = bytes, .every = op->row->every,
-                        .give_up_at = op->give_up_at };
-
-  if (op->row->channel != NULL)
-    op->row->channel(op, &e->names, &channel);
-  r.channel_size = channel.used;
-  return observe_begin(e, &r, op, now, ret_id);
-}
-
 dibs_status engine_run(engine *e, sync_op *op, instant now, uint64_t *ret_id)
 {
   return op->row->every.ns == 0 ? ask_run(e, op, now, ret_id)
-                                : repeat(e, op, now, ret_id);
+                                : observe_begin(e, op, now, ret_id);
 }
 
 bool engine_stop(engine *e, uint64_t id, instant now)
@@ -30,21 +17,23 @@ bool engine_stop(engine *e, uint64_t id, instant now)
 
   if (a == NULL)
     return false;
-  if (a->observation != NULL)
-    return engine_observe_end(e, id, now);
-  ask_stop(e, a);
-  engine_advance(e, now);
+  if (a->observation != NULL) {
+    observe_end(e, a->observation, now);
+  } else {
+    ask_stop(e, a);
+    engine_advance(e, now);
+  }
   return true;
 }
 
-sync_next op_read(const engine *e, ask *a, resp_reply *reply)
+sync_next op_read(const engine *e, ask *a)
 {
   sync_next next;
 
   a->op->now = e->now;
-  next = a->op->row->read(a->op, reply);
+  next = a->op->row->read(a->op, a->reply);
   assert(next.what == SYNC_OVER || a->observation != NULL);
-  resp_reply_free(reply);
+  a->reply = resp_reply_free(a->reply);
   a->is_decided = next.what == SYNC_OVER;
   if (next.what == SYNC_REPEAT && a->op->is_single)
     next = sync_over(DIBS_TIMED_OUT, "");

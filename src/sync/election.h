@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sync/election.h - the leader of an election, read once. */
+/* sync/election.h - the leader of an election: read once, or observed. */
 #ifndef SYNC_ELECTION_H
 #define SYNC_ELECTION_H
 
@@ -19,13 +19,21 @@ typedef struct leader_state {
 
 void leader_read(const elect_answer *a, leader_state *ret);
 
+/* What counts as a change for observers. */
+bool leader_is_same(const leader_state *a, const leader_state *b);
+
 extern const sync_row election_look_row;
+extern const sync_row election_observe_row;     /* until it is stopped; news: another `state` */
 
 typedef struct election_op {
   sync_op op;
   const void *name; size_t name_size;    /* borrowed */
   leader_state state;                    /* results */
   lease_id lease;
+  /* Of observe: */
+  bool is_known;                         /* `state` is */
+  uint64_t watched_renewals;             /* of `lease` */
+  instant watched_since;
 } election_op;
 
 #endif

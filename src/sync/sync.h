@@ -25,6 +25,7 @@ typedef struct sync_next {
   } what;
   dibs_status status;              /* OVER */
   const char *message;             /* OVER: constant or in the record; "": text of the status */
+  bool is_news;                    /* REPEAT: for the caller: EFFECT_OP_NEWS */
   instant at;                      /* not OVER: the next request then at the latest */
 } sync_next;
 
@@ -34,6 +35,7 @@ typedef struct sync_row {
   const char *name;                /* "latch.await" */
   span every;                      /* of repetitions without a message; 0: one reply ends it */
   bool only_reads;                 /* never executed in doubt: UNREACHABLE, not UNKNOWN */
+  bool is_patient;                 /* with `every`: waits for a server without a limit */
   /* Fills the request, in engine_run() and for each step. false: no memory. */
   bool (*ask)(const sync_op *op, const protocol *p, request *out);
   sync_next (*read)(sync_op *op, const resp_reply *reply);

@@ -185,44 +185,56 @@ void peer_lock(struct peer *p, const char *who, struct wish w)
   peer_pull(p);
 }
 
-/* A question as good as any: this script has a key and no arguments. */
-static void question_write(request *out, const char *name)
+static bool observed_ask(const sync_op *op, const protocol *p, request *out)
 {
-  protocol names = { .prefix = "dibs" };
-  memory m = peer_settings().memory;
+  (void)op;
+  return native_inspect(p, out, "n", 1);
+}
 
-  request_init(out, &m);
-  assert_true(native_inspect(&names, out, name, strlen(name)));
+/* Each reply is news: "observed a 5". */
+static sync_next observed_read(sync_op *op, const resp_reply *reply)
+{
+  struct observed *o = (struct observed *)(void *)op;
+  const resp_node *said = resp_root(reply);
+  sync_next next = sync_repeat();
+
+  if (said->kind == RESP_INTEGER)
+    snprintf(o->reply, sizeof(o->reply), "%lld", (long long)said->integer);
+  else
+    snprintf(o->reply, sizeof(o->reply), "%s", said->bytes);
+  if (o->next_ms != 0)
+    next.at = instant_add(op->now, SPAN_MS(o->next_ms));
+  next.is_news = true;
+  return next;
+}
+
+static void observed_channel_write(const sync_op *op, const protocol *p, text *out)
+{
+  (void)p;
+  text_add(out, ((const struct observed *)(const void *)op)->channel);
 }
 
 void peer_observe(struct peer *p, const char *who, struct watch w)
 {
   struct who *entry = who_add(p, who);
-  const char *channel = w.channel != NULL ? w.channel : "thing:{n}";
-  request command;
-  observe_request r = { .context = entry, .channel = channel,
-                        .channel_size = strlen(channel), .command = &command,
-                        .is_patient = w.is_patient,
-                        .every = SPAN_MS(w.every_ms > 0 ? w.every_ms : 3000),
-                        .give_up_at = w.wait_ms > 0 ? instant_add(p->now, SPAN_MS(w.wait_ms))
-                                                    : INSTANT_NEVER };
+  struct observed *o = &entry->observed;
 
-  question_write(&command, "n");
-  assert_int_equal(engine_observe(p->engine, &r, p->now, &entry->id), DIBS_OK);
-  request_deinit(&command);
-  peer_pull(p);
-}
-
-void peer_observe_at(struct peer *p, const char *who, int64_t in_ms)
-{
-  engine_observe_at(p->engine, peer_who_of(p, who)->id, instant_add(p->now, SPAN_MS(in_ms)),
-                    p->now);
+  *o = (struct observed){ .channel = w.channel != NULL ? w.channel : "thing:{n}",
+                          .next_ms = w.next_ms };
+  o->row = (sync_row){ .name = "observed", .is_patient = w.is_patient,
+                       .every = SPAN_MS(w.every_ms > 0 ? w.every_ms : 3000),
+                       .ask = observed_ask, .read = observed_read,
+                       .channel = o->channel[0] != '\0' ? observed_channel_write : NULL };
+  o->op = (sync_op){ .row = &o->row, .context = entry,
+                     .give_up_at = w.wait_ms > 0 ? instant_add(p->now, SPAN_MS(w.wait_ms))
+                                                 : INSTANT_NEVER };
+  assert_int_equal(engine_run(p->engine, &o->op, p->now, &entry->id), DIBS_OK);
   peer_pull(p);
 }
 
 bool peer_observe_end(struct peer *p, const char *who)
 {
-  bool was_there = engine_observe_end(p->engine, peer_who_of(p, who)->id, p->now);
+  bool was_there = engine_stop(p->engine, peer_who_of(p, who)->id, p->now);
 
   peer_pull(p);
   return was_there;

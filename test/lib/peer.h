@@ -58,10 +58,10 @@ void peer_close(struct peer *p);
 struct watch {
   const char *channel;                    /* NULL: thing:{n}; "": none */
   int64_t every_ms, wait_ms;              /* 0: 3 s, for ever */
+  int64_t next_ms;                        /* each reply wants the next request then */
   bool is_patient;
 };
 void peer_observe(struct peer *p, const char *who, struct watch w);
-void peer_observe_at(struct peer *p, const char *who, int64_t in_ms);
 bool peer_observe_end(struct peer *p, const char *who);
 
 /* How stories begin. Connected, "a" has asked; the name is n. */

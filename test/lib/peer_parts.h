@@ -20,10 +20,20 @@
 #define LINES_MAX 64
 #define WHO_MAX 64
 
+/* An operation as good as any: this script has a key and no arguments. */
+struct observed {
+  sync_op op;
+  sync_row row;
+  const char *channel;
+  int64_t next_ms;
+  char reply[64];             /* the last one */
+};
+
 struct who {
   const char *name;
   uint64_t id, fence;
   instant valid_until;
+  struct observed observed;
 };
 
 enum { EVENT_KINDS = 8 };

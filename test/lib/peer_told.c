@@ -12,23 +12,12 @@ static void tell(struct peer *p, const char *what, const effect *e, bool with_st
   peer_keep(p->lines, &p->line_count, line);
 }
 
-/* "observed a 5", "observed a words", and at the end "over a DIBS_TIMED_OUT". */
-static void observed(struct peer *p, const effect *e)
+static void tell_news(struct peer *p, const struct who *w)
 {
   char line[128];
-  const struct who *w = e->context;
-  const resp_node *said = e->reply != NULL ? resp_root(e->reply) : NULL;
 
-  if (said == NULL)
-    tell(p, "over", e, true);
-  else if (said->kind == RESP_INTEGER)
-    snprintf(line, sizeof(line), "observed %s %lld", w->name, (long long)said->integer);
-  else
-    snprintf(line, sizeof(line), "observed %s %s", w->name, said->bytes);
-  if (said != NULL)
-    peer_keep(p->lines, &p->line_count, line);
-  assert_int_equal(e->is_over, said == NULL);
-  resp_reply_free(e->reply);
+  snprintf(line, sizeof(line), "observed %s %s", w->name, w->observed.reply);
+  peer_keep(p->lines, &p->line_count, line);
 }
 
 void peer_take_effect(struct peer *p, const effect *e)
@@ -72,11 +61,13 @@ void peer_take_effect(struct peer *p, const effect *e)
     peer_keep(p->lines, &p->line_count, "closed");
     break;
   case EFFECT_ANSWERED:
-  case EFFECT_OP_OVER:
     resp_reply_free(e->reply);
     break;
-  case EFFECT_OBSERVED:
-    observed(p, e);
+  case EFFECT_OP_OVER:
+    tell(p, "over", e, true);
+    break;
+  case EFFECT_OP_NEWS:
+    tell_news(p, w);
     break;
   case EFFECT_EVENT:
     if (e->event == DIBS_EVENT_WARNING)

@@ -469,21 +469,42 @@ static void nothing_but_replicas_ends_it_after_the_connect_timeout(void **state)
   peer_free(p);
 }
 
-static void another_time_may_be_asked_for(void **state)
+static void a_reply_may_name_the_time_of_the_next_question(void **state)
 {
-  struct peer *p = observing((struct watch){ .every_ms = 3000 }, "3");
+  struct peer *p = observing((struct watch){ .every_ms = 3000, .next_ms = 500 }, "3");
 
   (void)state;
-  peer_observe_at(p, "a", 500);
-  peer_observe_at(p, "a", 1500);       /* later than what is set: nothing new */
   peer_advance_ms(p, 499);
   peer_expect_nothing(p);
   peer_advance_ms(p, 1);
   asked(p, "2", "observed a 2");
-  peer_advance_ms(p, 2000);
+  peer_advance_ms(p, 499);
   peer_expect_nothing(p);
-  peer_observe_at(p, "a", 0);
+  peer_advance_ms(p, 1);
   asked(p, "1", "observed a 1");
+  peer_free(p);
+}
+
+static void a_time_later_than_the_next_poll_changes_nothing(void **state)
+{
+  struct peer *p = observing((struct watch){ .every_ms = 3000, .next_ms = 3500 }, "3");
+
+  (void)state;
+  peer_advance_ms(p, 3000);
+  asked(p, "2", "observed a 2");
+  peer_free(p);
+}
+
+static void a_time_that_has_passed_means_now(void **state)
+{
+  struct peer *p = peer_new();
+
+  (void)state;
+  peer_observe(p, "a", (struct watch){ .channel = "", .next_ms = -1 });
+  peer_connect(p, 0);
+  asked(p, "2", "observed a 2");
+  asked(p, "1", "observed a 1");
+  peer_expect(p, "inspect");
   peer_free(p);
 }
 
@@ -497,19 +518,14 @@ static void what_has_no_channel_is_asked_by_time_alone(void **state)
   asked(p, "3", "observed a 3");
   assert_false(peer_wants(p, 1));      /* nor an inbox */
   assert_int_equal(peer_channels(p), 0);
-  peer_observe_at(p, "a", 700);
-  peer_advance_ms(p, 699);
+  peer_advance_ms(p, 8900);
   peer_expect_nothing(p);
-  peer_advance_ms(p, 1);
+  peer_advance_ms(p, 1100);
   peer_expect(p, "inspect");
   peer_break(p, 0);
   assert_true(peer_wants(p, 0));       /* it is enough to want a server */
   peer_connect(p, 0);
   asked(p, "2", "observed a 2");
-  peer_advance_ms(p, 8900);
-  peer_expect_nothing(p);
-  peer_advance_ms(p, 1100);
-  asked(p, "1", "observed a 1");
   assert_true(peer_observe_end(p, "a"));
   peer_free(p);
 }
@@ -551,7 +567,9 @@ int main(void)
     cmocka_unit_test(without_an_inbox_the_program_hears_of_it_once),
     cmocka_unit_test(a_replica_is_left_for_another_server),
     cmocka_unit_test(nothing_but_replicas_ends_it_after_the_connect_timeout),
-    cmocka_unit_test(another_time_may_be_asked_for),
+    cmocka_unit_test(a_reply_may_name_the_time_of_the_next_question),
+    cmocka_unit_test(a_time_later_than_the_next_poll_changes_nothing),
+    cmocka_unit_test(a_time_that_has_passed_means_now),
     cmocka_unit_test(what_has_no_channel_is_asked_by_time_alone),
     cmocka_unit_test(closing_ends_it),
   };

@@ -24,7 +24,7 @@ struct world {
   resp_reader *readers[ONE_SERVER_LINKS];
   int acquires;
   bool granted, ended;
-  int observed;
+  bool went_well;
   uint64_t id;
 };
 
@@ -121,10 +121,9 @@ static void take(struct world *w, const effect *e)
   case EFFECT_RELEASED:
     w->ended = true;
     break;
-  case EFFECT_OBSERVED:
-    w->observed += e->reply != NULL;
-    w->ended = w->ended || e->is_over;
-    resp_reply_free(e->reply);
+  case EFFECT_OP_OVER:
+    w->ended = true;
+    w->went_well = e->status == DIBS_OK;
     break;
   default:
     resp_reply_free(e->reply);
@@ -166,37 +165,51 @@ static bool story(struct world *w)
   return w->ended;
 }
 
-static bool question(request *out, const memory *m, const char *key)
-{
-  resp_argument words[] = { RESP_TEXT("GET"), { key, strlen(key) } };
+/* Repeated for some replies, another question then. */
+struct counting {
+  sync_op op;
+  int replies;
+};
 
-  request_init(out, m);
+static bool counting_ask(const sync_op *op, const protocol *p, request *out)
+{
+  bool is_second = ((const struct counting *)(const void *)op)->replies >= 5;
+  resp_argument words[] = { RESP_TEXT("GET"), RESP_TEXT(is_second ? "m" : "n") };
+
+  (void)p;
   return request_command(out, words, 2);
 }
 
-/* Observed for some answers, another question then, and ended. */
+static sync_next counting_read(sync_op *op, const resp_reply *reply)
+{
+  int replies = ++((struct counting *)(void *)op)->replies;
+
+  (void)reply;
+  if (replies == 9)
+    return sync_over(DIBS_OK, "");
+  return replies == 5 ? sync_step() : sync_repeat();
+}
+
+static void counting_channel(const sync_op *op, const protocol *p, text *out)
+{
+  (void)op;
+  (void)p;
+  text_add(out, "c");
+}
+
 static bool observing(struct world *w)
 {
-  observe_request r = { .context = w, .channel = "c", .channel_size = 1,
-                        .every = SPAN_MS(20), .give_up_at = INSTANT_NEVER };
-  request one, two;
-  bool begun, asked = false;
+  static const sync_row row = { .name = "counting", .every = { 20000000 },
+                                .ask = counting_ask, .read = counting_read,
+                                .channel = counting_channel };
+  struct counting c = { .op = { .row = &row, .context = w, .give_up_at = INSTANT_NEVER } };
 
-  assert_true(question(&one, &plain, "n"));
-  assert_true(question(&two, &plain, "m"));
-  r.command = &one;
-  begun = engine_observe(w->engine, &r, w->now, &w->id) == DIBS_OK;
-  for (int i = 0; i < 500 && begun && !w->ended && w->observed < 5; i++)
+  if (engine_run(w->engine, &c.op, w->now, &w->id) != DIBS_OK)
+    return false;
+  for (int i = 0; i < 1000 && !w->ended; i++)
     turn(w);
-  if (begun && !w->ended)
-    asked = engine_observe_ask(w->engine, w->id, &two, w->now);
-  for (int i = 0; i < 500 && asked && !w->ended && w->observed < 9; i++)
-    turn(w);
-  if (begun && !w->ended)
-    assert_true(engine_observe_end(w->engine, w->id, w->now));
-  request_deinit(&one);
-  request_deinit(&two);
-  return asked && w->observed >= 9;
+  assert_true(w->ended || engine_stop(w->engine, w->id, w->now));
+  return w->went_well;
 }
 
 typedef bool (*story_of)(struct world *w);
