@@ -346,7 +346,7 @@ def end_holder(process):
 
 
 def guardians(wrapper):
-    """The second one of `dibs run`, and the first, which is its child and the parent of the command.
+    """The second one of `dibs run`, and the first, which is its child and the command's parent.
     The command may run before both have closed all they need not."""
     pid, found = wrapper, []
     for _ in range(2):
