@@ -242,7 +242,8 @@ static inline struct trial trial_of(size_t row, const char *url, const dibs_opti
 {
   return (struct trial){ .row = &rows[row], .url = url, .options = options, .name = "r",
                          .barrier.size = sizeof(dibs_barrier_info),
-                         .rate = { sizeof(dibs_rate), 1, 1000, 0, DIBS_RATE_OVERALL } };
+                         .rate = { .size = sizeof(dibs_rate), .permits = 1,
+                                   .interval_ms = 1000, .type = DIBS_RATE_OVERALL } };
 }
 
 /* Runs all rows by `run`, a thread with `attributes` for each. `trials`: ROW_COUNT. */
