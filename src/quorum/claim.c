@@ -174,7 +174,8 @@ static void fail(claim *c, dibs_status status, const char *words, instant now)
   quorum_advance(quorum_of(c->backend), now);
 }
 
-/* The time limit has passed: a timeout if others have it, a fault if too few servers replied. */
+/* The time limit has passed: a timeout if others have it, a fault if too few servers replied.
+ * After a majority has granted it, no other client has it, and the fence is being confirmed. */
 static void waited_long_enough(claim *c, instant now)
 {
   quorum_record *r = record_of(c), *asking = record_asking(r);
@@ -182,6 +183,10 @@ static void waited_long_enough(claim *c, instant now)
   const char *words;
   dibs_status status;
 
+  if (r == asking && t.granted >= r->quorum->majority) {
+    record_fail(r, DIBS_UNKNOWN, UNCONFIRMED_WORDS, now);
+    return;
+  }
   if (!c->spec.is_try && (is_taken(asking) || t.granted + t.busy >= r->quorum->majority)) {
     record_fail(r, DIBS_TIMED_OUT, taken_words(asking), now);
     return;

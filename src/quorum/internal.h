@@ -166,6 +166,8 @@ void member_event(quorum *q, const lock_event *e, instant now);
 
 /* ---- round.c ---- */
 /* Of a try whose rounds ended so until its time was over. */
+#define UNCONFIRMED_WORDS \
+  "a majority of the servers granted it, and fewer confirmed its fence in time"
 #define ROUND_SPLIT_WORDS \
   "several clients have parts of it, and none a majority of the servers that answered: try again"
 

@@ -111,6 +111,10 @@ dibs_status report_fault(quorum_record *r, instant now, const char **ret_words)
       return m->why;
     }
   }
+  if (asking->is_raising && answered >= q->majority) {
+    *ret_words = UNCONFIRMED_WORDS;
+    return status;
+  }
   text_add_uint(&t, answered);
   text_add(&t, " of ");
   text_add_uint(&t, q->count);

@@ -532,11 +532,47 @@ static void a_raise_that_reaches_no_majority_is_no_grant(void **state)
   s->is_mute[0] = true;
   (void)await(s, &t.failed, SPAN_MS(4000));
   assert_int_equal(t.last.status, DIBS_ERR_UNREACHABLE);
+  assert_string_equal(t.words, "a majority of the servers granted it, and fewer confirmed its "
+                               "fence in time");
   assert_int_equal(t.granted, 0);
   s->is_mute[0] = s->is_mute[2] = false;
   site_run_for(s, SPAN_MS(1000));
   assert_int_equal(held_at(s), 0);
   over(s);
+}
+
+/* No other client has it: neither "another client holds it" nor "busy" is true. */
+static void a_limit_during_a_raise_is_unknown_and_leaves_nothing(void **state)
+{
+  (void)state;
+  for (int is_try = 0; is_try <= 1; is_try++) {
+    site *s = site_of(3, 1);
+    size_t queue = site_queue_server(s, "x"), other = (queue + 1) % 3, silent = (queue + 2) % 3;
+    told t;
+    lock_spec w = wish_of(&t);
+
+    for (size_t i = 0; i < 3; i++)
+      s->delay[i] = SPAN_MS(10);
+    s->skew_us[other] = 100000;
+    s->is_mute[silent] = true;
+    w.is_try = is_try;
+    w.give_up_at = instant_add(s->now, SPAN_MS(600));
+    claim_as(s, 0, &t, &w);
+    site_run_for(s, SPAN_MS(45));        /* two grants, of different tokens, and a raise */
+    assert_int_equal(held_at(s), 2);
+    assert_int_equal(t.granted + t.failed, 0);
+    s->is_mute[queue] = s->is_mute[other] = true;
+    assert_true(await(s, &t.failed, SPAN_MS(4000)).ns < SPAN_MS(560).ns);
+    assert_int_equal(t.last.status, DIBS_UNKNOWN);
+    assert_string_equal(t.words, "a majority of the servers granted it, and fewer confirmed its "
+                                 "fence in time");
+    for (size_t i = 0; i < 3; i++)
+      s->is_mute[i] = false;
+    site_run_for(s, SPAN_MS(1000));
+    assert_int_equal(t.granted, 0);
+    assert_int_equal(held_at(s), 0);
+    over(s);
+  }
 }
 
 /* ---- waiting ---- */
@@ -1247,6 +1283,7 @@ int main(void)
     cmocka_unit_test(a_fault_of_most_is_the_fault_of_all),
     cmocka_unit_test(a_late_grant_of_a_failed_round_is_given_back),
     cmocka_unit_test(a_raise_that_reaches_no_majority_is_no_grant),
+    cmocka_unit_test(a_limit_during_a_raise_is_unknown_and_leaves_nothing),
     cmocka_unit_test(a_waiter_is_handed_the_lock_on_and_fences_grow),
     cmocka_unit_test(two_who_start_at_once_are_both_served),
     cmocka_unit_test(of_waiters_at_once_one_holds_soon),
