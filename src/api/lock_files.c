@@ -73,6 +73,23 @@ static dibs_status file_open(const claim *cl, lock_files *f, size_t index, dibs_
   return local_lock_open(digest, &f->fds[index], ret_error);
 }
 
+/* `ret_fence` NULL: shared. */
+static dibs_status file_lock(const claim *cl, lock_files *f, size_t index, uint64_t *ret_fence,
+                             dibs_error *ret_error)
+{
+  for (;;) {
+    dibs_status status = file_open(cl, f, index, ret_error);
+
+    if (status == DIBS_OK)
+      status = ret_fence == NULL ? local_lock_share(f->fds[index])
+                                 : local_lock_try(f->fds[index], ret_fence);
+    if (status != DIBS_LOST)
+      return status;
+    (void)close(f->fds[index]);
+    f->fds[index] = -1;
+  }
+}
+
 void lock_files_init(lock_files *f, int *fds, size_t count)
 {
   *f = (lock_files){ .count = count, .fds = fds };
@@ -89,11 +106,8 @@ dibs_status lock_files_share(claim *cl, lock_files *f, dibs_error *ret_error)
 {
   dibs_status status = DIBS_OK;
 
-  for (size_t i = 0; i < f->count && status == DIBS_OK; i++) {
-    status = file_open(cl, f, i, ret_error);
-    if (status == DIBS_OK)
-      status = local_lock_share(f->fds[i]);
-  }
+  for (size_t i = 0; i < f->count && status == DIBS_OK; i++)
+    status = file_lock(cl, f, i, NULL, ret_error);
   if (status != DIBS_OK)
     lock_files_end(cl, f, false);
   /* A library that was built without locks of the machine has none to keep out. */
@@ -102,9 +116,7 @@ dibs_status lock_files_share(claim *cl, lock_files *f, dibs_error *ret_error)
 
 dibs_status lock_files_take(claim *cl, lock_files *f, uint64_t *ret_fence, dibs_error *ret_error)
 {
-  dibs_status status = file_open(cl, f, 0, ret_error);
-
-  return status == DIBS_OK ? local_lock_try(f->fds[0], ret_fence) : status;
+  return file_lock(cl, f, 0, ret_fence, ret_error);
 }
 
 bool lock_files_copy(lock_files *f, const lock_files *from)

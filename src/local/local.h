@@ -55,11 +55,12 @@ dibs_sandbox *sandbox_stop(dibs_sandbox *sandbox);
 
 /* Opens the lock file of a name; `digest` has 64 hexadecimal digits. CLOEXEC. */
 dibs_status local_lock_open(const char *digest, int *ret_fd, dibs_error *error);
-/* DIBS_OK: locked, and the fence is above those of all earlier grants. DIBS_BUSY;
- * DIBS_ERR_SYSTEM. Does not wait. A shared lock of this descriptor ends in any case. */
+/* DIBS_OK: locked, and the fence is above those of all earlier grants. DIBS_BUSY; DIBS_LOST: the
+ * file was removed, open it again; DIBS_ERR_SYSTEM. Does not wait. A shared lock of this
+ * descriptor ends in any case. */
 dibs_status local_lock_try(int fd, uint64_t *ret_fence);
 /* DIBS_OK: locked together with others that share it; then local_lock_try() is DIBS_BUSY elsewhere.
- * DIBS_BUSY; DIBS_ERR_SYSTEM. Does not wait. */
+ * DIBS_BUSY; DIBS_LOST, as above; DIBS_ERR_SYSTEM. Does not wait. */
 dibs_status local_lock_share(int fd);
 /* Unlocks and closes, also if other processes have copies of the descriptor. */
 void local_lock_end(int fd);

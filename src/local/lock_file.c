@@ -2,8 +2,9 @@
 /* local/lock_file.c - locks of this machine, for clients without a reachable server, and what
  * excludes them: a shared lock of the same file beside each lease of such a client.
  *
- * One file for each name, never removed: after a removal two processes could lock
- * different files. It begins with the number of the last grant, sixteen digits. */
+ * One file for each name, never removed by dibs: after a removal two processes could lock
+ * different files. A lock counts only while its file has its name. The file begins with the
+ * number of the last grant, sixteen digits. */
 #include "local/local.h"
 
 #include <errno.h>
@@ -47,8 +48,20 @@ dibs_status local_lock_open(const char *digest, int *ret_fd, dibs_error *error)
   fd = above_stdio(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
   if (fd < 0)
     return refuse(error, path);
+  /* systemd-tmpfiles removes old files of /tmp, locked ones too, but none with the sticky bit;
+   * other programs remove what was not used for days. */
+  (void)fchmod(fd, S_ISVTX | S_IRUSR | S_IWUSR);
+  (void)futimens(fd, NULL);
   *ret_fd = fd;
   return DIBS_OK;
+}
+
+/* Whether the file has a name: the lock of a removed one excludes no later process. */
+static bool is_there(int fd)
+{
+  struct stat found;
+
+  return fstat(fd, &found) == 0 && found.st_nlink > 0;
 }
 
 /* The next fence; an empty or invalid file starts from the beginning. */
@@ -76,8 +89,10 @@ static dibs_status lock_now(int fd, int how)
   do
     done = flock(fd, how | LOCK_NB);
   while (done != 0 && errno == EINTR);
-  if (done == 0)
+  if (done == 0 && is_there(fd))
     return DIBS_OK;
+  if (done == 0)
+    return DIBS_LOST;
   return errno == EWOULDBLOCK ? DIBS_BUSY : DIBS_ERR_SYSTEM;
 }
 

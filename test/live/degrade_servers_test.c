@@ -10,7 +10,10 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -312,6 +315,66 @@ static void or_for_a_ttl_after_its_loss(void **state)
   assert_int_equal(dibs_release(lost), DIBS_LOST);
 }
 
+/* ---- the files ---- */
+
+static void remove_files(void)
+{
+  char command[64];
+
+  (void)snprintf(command, sizeof(command), "rm -f %s/locks/*", runtime);
+  assert_int_equal(system(command), 0);
+}
+
+/* A waiter has the file open that others do not find any more. */
+static void the_lock_of_a_file_that_was_removed_is_none(void **state)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  dibs_hold *first, *second;
+  struct live_ask ask;
+
+  (void)state;
+  test_server_kill9(live_server);
+  live_expect_free(b, "y", LIVE_LONG_MS);  /* on this machine: it knows of the outage */
+  first = live_lock(a, "x", TTL_MS);
+  live_ask_init(&ask);
+  live_ask_begin(&ask, b, "x", &o);
+  live_still_waits(&ask, 500);             /* it has tried */
+  remove_files();
+  assert_int_equal(dibs_release(first), DIBS_OK);
+  second = live_ask_granted(&ask, LIVE_LONG_MS);
+  assert_int_equal(kind_of(second), DIBS_DURABLE_LOCAL);
+  live_refused(live_try(a, "x"), DIBS_BUSY);
+  assert_int_equal(dibs_release(second), DIBS_OK);
+  test_server_restart(live_server, false);
+}
+
+/* systemd-tmpfiles removes old files of /tmp, locked ones too, but none with the sticky bit. */
+static void files_are_marked_as_not_to_be_removed(void **state)
+{
+  dibs_hold *hold;
+  char path[64];
+  DIR *directory;
+  const struct dirent *entry;
+  struct stat found;
+  unsigned marked = 0;
+
+  (void)state;
+  remove_files();
+  hold = live_lock(a, "x", TTL_MS);
+  (void)snprintf(path, sizeof(path), "%s/locks", runtime);
+  directory = opendir(path);
+  assert_non_null(directory);
+  while ((entry = readdir(directory)) != NULL)
+    if (entry->d_name[0] != '.') {
+      assert_int_equal(fstatat(dirfd(directory), entry->d_name, &found, AT_SYMLINK_NOFOLLOW), 0);
+      assert_int_equal(found.st_mode & 07777, S_ISVTX | 0600);
+      marked++;
+    }
+  (void)closedir(directory);
+  assert_int_equal(marked, 1);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -325,6 +388,8 @@ int main(void)
     TEST(a_child_keeps_nothing_of_a_holder_that_has_died),
     TEST(it_is_the_key_in_the_database),
     TEST(the_servers_are_asked_for_the_name_of_the_call),
+    TEST(the_lock_of_a_file_that_was_removed_is_none),
+    TEST(files_are_marked_as_not_to_be_removed),
   };
 
   return cmocka_run_group_tests(tests, group_setup, group_teardown);
