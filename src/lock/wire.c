@@ -9,14 +9,29 @@ int64_t wire_ms(span s)
   return (s.ns + 999999) / 1000000;
 }
 
+/* A request that the server executes more than a quarter of a second after its sending makes a
+ * lease in doubt (protocol.md 4). If its client has died meanwhile, as while the server was
+ * stopped, no try takes that lease before the end of its key. So such a request is refused at
+ * first: its client sends it again. Not over a connection on which all requests are that late. */
+#define PROMPT SPAN_MS(250)
+
+static bool is_prompt(const lease *l, instant now)
+{
+  const server_clock *c = &lease_route(l)->clock;
+
+  return l->attempts == 0 && server_clock_trusted_at(c, now) != 0 &&
+         c->doubt_us < span_to_us(PROMPT) / 2;
+}
+
 /* The server time after which a request sent now has no effect. */
 static int64_t until(const lease *l, instant now)
 {
   const lock_table *t = l->table;
   instant last = instant_max(now, waiters_limit(&l->claims));
-  instant patience = instant_add(now, t->settings.command_timeout);
+  span most = is_prompt(l, now) ? span_min(PROMPT, t->settings.command_timeout)
+                                : t->settings.command_timeout;
 
-  return server_clock_at(&lease_route(l)->clock, instant_min(last, patience));
+  return server_clock_at(&lease_route(l)->clock, instant_min(last, instant_add(now, most)));
 }
 
 /* A waiter without an inbox proves by its polls that it lives. */

@@ -280,9 +280,79 @@ static void a_late_request_changes_nothing(void **state)
     play(&cases[i]);
 }
 
+/* ---- a caller that is killed while the server is stopped ---- */
+
+typedef dibs_status try_function(dibs_client *c, const char *name, const dibs_lock_options *o,
+                                 dibs_hold **ret_hold);
+
+static dibs_status try_many(dibs_client *c, const char *name, const dibs_lock_options *o,
+                            dibs_hold **ret_hold)
+{
+  const char *names[2] = { name, "other" };
+
+  return dibs_try_lock_many(c, names, 2, o, ret_hold);
+}
+
+static try_function *const tries[] = { dibs_try_lock, dibs_try_write_lock, try_many };
+
+enum { SHORT_TTL_MS = 2000, KILLED_AFTER_MS = 600 };
+
+static void is_killed(void *data)
+{
+  try_function *const *take = data;
+  dibs_sim_fault stop = { .kind = DIBS_SIM_SERVER_PAUSE, .ms = 900 };
+  dibs_sim_fault death = { .kind = DIBS_SIM_KILL, .process = dibs_sim_self() };
+  dibs_lock_options o = DIBS_LOCK_OPTIONS_INIT;
+  dibs_client *c = NULL;
+  dibs_hold *hold;
+
+  EXPECT(dibs_open("redis://server", NULL, &c) == DIBS_OK);
+  EXPECT((*take)(c, "warm", &o, &hold) == DIBS_OK && dibs_release(hold) == DIBS_OK);
+  death.at_us = dibs_sim_now_us(sim) + KILLED_AFTER_MS * 1000;
+  EXPECT(dibs_sim_inject(sim, &stop) == DIBS_OK && dibs_sim_inject(sim, &death) == DIBS_OK);
+  dibs_sim_sleep_ms(1);
+  o.ttl_ms = SHORT_TTL_MS;
+  (void)(*take)(c, "x", &o, &hold);
+  dibs_sim_flaw("it was not killed");
+}
+
+/* It watches nothing, so that a lease in doubt would refuse it for an hour. */
+static void tries_later(void *data)
+{
+  try_function *const *take = data;
+  dibs_client *c = NULL;
+  dibs_hold *hold;
+
+  dibs_sim_sleep_ms(SHORT_TTL_MS + 4000);
+  EXPECT(dibs_open("redis://server", NULL, &c) == DIBS_OK);
+  EXPECT((*take)(c, "x", NULL, &hold) == DIBS_OK);
+  c = dibs_close(c);
+}
+
+/* The server executes its request, and the lease would be in doubt. */
+static void a_request_of_a_dead_caller_leaves_no_doubt(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
+    dibs_sim_options o = DIBS_SIM_OPTIONS_INIT;
+
+    o.seed = 1;
+    sim = dibs_sim_new(&o);
+    (void)dibs_sim_start(sim, "dies", is_killed, (void *)(uintptr_t)&tries[i]);
+    (void)dibs_sim_start(sim, "tries", tries_later, (void *)(uintptr_t)&tries[i]);
+    assert_true(dibs_sim_run(sim, 60000));
+    if (dibs_sim_first_flaw(sim) != NULL)
+      fail_msg("case %zu: %s", i, dibs_sim_first_flaw(sim));
+    sim = dibs_sim_free(sim);
+  }
+}
+
 int main(void)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(a_late_request_changes_nothing) };
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_late_request_changes_nothing),
+    cmocka_unit_test(a_request_of_a_dead_caller_leaves_no_doubt),
+  };
 
   return cmocka_run_group_tests_name("sim_late", tests, NULL, NULL);
 }
