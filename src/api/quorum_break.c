@@ -9,7 +9,7 @@
 #define REPAIR_TIME SPAN_MS(250)         /* after it a holder that still has a majority shows it */
 #define ONE_BY_ONE \
   " at a majority, one server after the other within a minute: " \
-  "dibs release --force --url SERVER NAME"
+  "dibs break --url SERVER NAME"
 
 typedef struct quorum_view {
   inspect_answer *answer;                /* room for one */

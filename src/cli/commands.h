@@ -13,6 +13,7 @@
   ROW(acquire) \
   ROW(renew) \
   ROW(release) \
+  ROW(break) \
   ROW(sem) \
   ROW(rate) \
   ROW(latch) \

@@ -14,6 +14,7 @@ const old_spelling old_spellings[] = {
   { "*", "--jobs", "--permits" },
   { "*", "--timeout", "--wait" },
   { "*", "--nb", "--nonblock" },
+  { "release", "--force", "dibs break NAME" },
   { "*", "--fg", "nothing: it is always so" },
   { "*", "--reason", "--note" },
   { "barrier", "-n", "--parties" },

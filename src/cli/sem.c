@@ -176,7 +176,7 @@ static int sem_release(const void *data)
 {
   const acquire_arguments *a = data;
   const release_arguments own = { .line = a->line, .connection = a->connection,
-                                  .reason = a->taking.note };
+                                  .note = NULL };
 
   return token_release(&own);
 }

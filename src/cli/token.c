@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "cli/break.h"
 #include "cli/commands.h"
-#include "cli/force.h"
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/session.h"
@@ -17,14 +17,12 @@ static const option_row renew_rows[] = {
   { .name = NULL },
 };
 
+/* All of them are of the old spelling of dibs break. */
 static const option_row release_rows[] = {
-  { "force", 0, NULL, FLAG(release_arguments, is_forced),
-    "break the lock NAME, held by any client" },
-  { "yes", 'y', NULL, FLAG(release_arguments, is_confirmed), "do not ask" },
-  { "fence", 0, "N", UINT64(release_arguments, only_fence, 1, UINT64_MAX),
-    "with --force: only the lease with this fence" },
-  { "note", 'm', "TEXT", SHORT_TEXT(release_arguments, reason, DIBS_NOTE_MAX),
-    "with --force: why, for the system log" },
+  { "force", 0, NULL, FLAG(release_arguments, is_forced), NULL },
+  { "yes", 'y', NULL, FLAG(release_arguments, is_confirmed), NULL },
+  { "fence", 0, "N", UINT64(release_arguments, only_fence, 1, UINT64_MAX), NULL },
+  { "note", 'm', "TEXT", SHORT_TEXT(release_arguments, note, DIBS_NOTE_MAX), NULL },
   { .name = NULL },
 };
 
@@ -82,16 +80,18 @@ static int release_token(session *s, const release_arguments *a)
 
 int token_release(const release_arguments *a)
 {
-  const force_order order = { .name = a->line.operands[0], .reason = a->reason,
-                              .only_fence = a->only_fence, .is_confirmed = a->is_confirmed };
+  const break_arguments broken = { .line = a->line, .connection = a->connection, .note = a->note,
+                                   .only_fence = a->only_fence, .is_confirmed = a->is_confirmed };
   session s;
   int code;
 
-  if (!a->is_forced && (a->is_confirmed || a->only_fence != 0 || a->reason != NULL))
-    return say_usage("release", "--yes, --fence and --note belong to --force NAME");
+  if (a->is_forced)
+    return break_name(&broken);
+  if (a->is_confirmed || a->only_fence != 0 || a->note != NULL)
+    return say_usage("release", "--yes, --fence and --note belong to dibs break NAME");
   code = session_start(&s, &a->line, &a->connection);
   if (code == 0)
-    code = a->is_forced ? force_release(&s, &order) : release_token(&s, a);
+    code = release_token(&s, a);
   session_close(&s);
   return code;
 }
@@ -103,10 +103,7 @@ static int renew_run(void *data)
 
 static int release_run(void *data)
 {
-  release_arguments *a = data;
-
-  a->connection.note = a->reason;
-  return token_release(a);
+  return token_release(data);
 }
 
 const command renew_command = {
@@ -122,13 +119,11 @@ const command renew_command = {
 };
 
 const command release_command = {
-  .name = "release", .operands = "TOKEN | --force NAME",
-  .summary = "release a lock, or break another client's",
+  .name = "release", .operands = "TOKEN", .summary = "release a lock",
   .operands_min = 1, .operands_max = 1,
   .examples = { "dibs release \"$token\" || echo 'it had been lost'",
-                "dibs release --force nightly",
-                "dibs release --force nightly --yes -m 'web-3 is gone'",
-                "dibs release --force nightly --yes --fence 1805233418240000" },
+                "dibs release \"$DIBS_TOKEN\"   # inside dibs run: the command is stopped",
+                "dibs break nightly             # the lock of another client" },
   OPTIONS({ release_rows, 0 }, GROUP(options_common, release_arguments, line),
           GROUP(options_connection, release_arguments, connection)),
   ARGUMENTS(release_arguments, .connection = CONNECTION_DEFAULTS),

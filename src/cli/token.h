@@ -16,10 +16,10 @@ typedef struct release_arguments {
   connection_options connection;
   bool is_forced, is_confirmed;
   uint64_t only_fence;         /* 0: any */
-  const char *reason;
+  const char *note;
 } release_arguments;
 
-/* The first operand is the token, or with --force a name. Return the exit code. */
+/* The first operand is the token, or with is_forced a name. Return the exit code. */
 int token_renew(const renew_arguments *a);
 int token_release(const release_arguments *a);
 

@@ -173,7 +173,7 @@ enum top_wish top_screen_key(top_screen *s, int key, int64_t now_ms)
       break;
     if (s->chosen_fence == 0)
       top_screen_say(s, "only a single holder with a fence can be broken here; "
-                        "see dibs release --force", now_ms);
+                        "see dibs break", now_ms);
     else
       begin_input(s, TOP_CONFIRM);
     break;

@@ -64,7 +64,7 @@ def the_end_of_a_container_ends_its_command_and_all_it_started():
             equal(code, 7 if number in (signal.SIGWINCH, signal.SIGUSR1) else 128 + number,
                   (way, number))
             assert not any(is_alive(pid) for pid in below), (way, number)
-            dibs('release', '--force', 'c:stop', '--yes')
+            dibs('break', 'c:stop', '--yes')
 
 
 def a_waiting_container_ends_by_its_stop_signal_and_leaves_no_entry():
@@ -116,7 +116,7 @@ def what_the_command_started_is_dead_when_the_wrapper_was_killed():
         until(lambda: not any(is_alive(pid) for pid in below), 'all are dead')
         os.kill(box.init, signal.SIGCONT)
         equal(box.end().code, 137)
-        dibs('release', '--force', 'c:tree', '--yes')
+        dibs('break', 'c:tree', '--yes')
 
 
 tests(dict(globals()))

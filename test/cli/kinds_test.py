@@ -367,23 +367,23 @@ def force_breaks_all_leases_of_a_name_or_the_one_with_the_fence():
     for words, name in ((['-s', 'f:rw'], 'f:rw'), (['-j', '2', 'f:sem'], 'f:sem')):
         tokens = [dibs('acquire', '--no-renew', *words).out.strip() for _ in range(2)]
         fences = [h['fence_text'] for h in who(name)['holders']]
-        equal(dibs('release', '--force', name, '--yes', '--fence', fences[1]).code, 0)
+        equal(dibs('break', name, '--yes', '--fence', fences[1]).code, 0)
         equal([h['fence_text'] for h in who(name)['holders']], fences[:1])
-        equal(dibs('release', '--force', name, '--yes', '--fence', fences[1]).code, 79)
-        equal(dibs('release', '--force', name, '--yes').code, 0)
+        equal(dibs('break', name, '--yes', '--fence', fences[1]).code, 79)
+        equal(dibs('break', name, '--yes').code, 0)
         assert not is_held(name)
         for token in tokens:
             equal(dibs('release', token).code, 79)
     tokens = [dibs('acquire', '--no-renew', '-s', 'f:two').out.strip() for _ in range(2)]
     waiter = start('run', '--write', 'f:two', '--', 'echo', 'in')
     until_waiting('f:two')
-    equal(dibs('release', '--force', 'f:two', '--yes').code, 0)
+    equal(dibs('break', 'f:two', '--yes').code, 0)
     equal(finish(waiter).out, 'in\n')
 
 
 def a_holder_whose_permit_was_broken_is_stopped():
     job = _keeper('-t', '1500ms', '-j', '1', 'f:job')
-    equal(dibs('release', '--force', 'f:job', '--yes').code, 0)
+    equal(dibs('break', 'f:job', '--yes').code, 0)
     equal(finish(job, 5).code, 79)
 
 

@@ -43,7 +43,7 @@ ASKING = [
     ('acquire', '-n', 'x'),
     ('elect', '-n', 'x', '--', 'true'),
     ('elect', '--observe', '-n', 'x'),
-    ('release', '--force', '--yes', 'x'),
+    ('break', '--yes', 'x'),
     ('sem', 'init', 'x', '3'),
     ('sem', 'resize', 'x', '3'),
     ('sem', 'drain', 'x'),

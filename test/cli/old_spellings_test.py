@@ -27,6 +27,8 @@ CALLS = {
     ('*', '--jobs'): (['run --jobs 2 NAME echo a'], 'a\n'),
     ('*', '--timeout'): (['run --timeout 5s NAME echo a'], 'a\n'),
     ('*', '--nb'): (['run --nb NAME echo a'], 'a\n'),
+    ('release', '--force'): (['acquire -t 5m --no-renew NAME', 'release --force --yes -m r NAME',
+                              'run -n NAME echo a', 'release --force --yes NAME'], ''),
     ('*', '--fg'): (['run --fg NAME echo a'], 'a\n'),
     ('*', '--reason'): (['run --reason r NAME echo a'], 'a\n'),
     ('barrier', '-n'): (['barrier wait -v -n 1 NAME'], '0\n'),

@@ -84,16 +84,16 @@ ls j:*
 status --held
 status --graph
 status --graph --dot
-release --force j:a
+break j:a
 release TOKEN
 release TOKEN
 renew TOKEN
 renew no-token
 renew ''
 acquire --no-renew j:b
-release --force --yes --fence 1 j:b
-release --force --yes -m why j:b
-release --force --yes j:b
+break --yes --fence 1 j:b
+break --yes -m why j:b
+break --yes j:b
 release --yes j:b
 who j:none
 wait j:b
@@ -284,7 +284,7 @@ def a_sandbox_that_is_kept_says_its_url_and_pid():
 
 def nothing_is_asked_on_a_terminal_with_json():
     other = holder('j:asked')
-    terminal = Terminal(DIBS, 'release', '--json', '--force', 'j:asked')
+    terminal = Terminal(DIBS, 'break', '--json', 'j:asked')
     equal(terminal.end(), 64)
     rows = _objects(terminal.seen.replace('\r', ''))
     contains(rows[0]['text'], '--yes')

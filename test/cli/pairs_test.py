@@ -76,7 +76,7 @@ REFUSED = [
     ('elect', '--observe --resign', 64, ['--observe', '--resign']),
     ('elect', '--observe --loop', 64, ['--observe', '--loop']),
     ('elect', '--yes', 64, ['--yes', '--resign']),
-    ('release', '--yes', 64, ['--yes', '--force']),
+    ('release', '--yes', 64, ['--yes', 'dibs break']),
 ]
 
 TOGETHER = [

@@ -188,7 +188,7 @@ def the_whole_group_is_dead_when_the_lock_is_lost():
 def a_broken_lock_kills_the_command_and_gives_79():
     path = temporary_file()
     process, pid, beats = _stubborn('broken', '-t', '30s', '--status-file', path)
-    equal(dibs('release', '--force', 'broken', '--yes', '-m', 'test').code, 0)
+    equal(dibs('break', 'broken', '--yes', '-m', 'test').code, 0)
     _dead_at(pid, 12)
     done = finish(process)
     equal(done.code, 79, done)
@@ -361,7 +361,7 @@ def what_the_command_started_is_dead_when_the_wrapper_was_killed():
             _dead_at(inner, 2)
             process.wait()
             _gone(guardian, 'the guardian ends')
-            dibs('release', '--force', name, '--yes')
+            dibs('break', name, '--yes')
 
 
 # Each process forks the next one and ends. The pipe is at its end when none is left.
@@ -389,7 +389,7 @@ def processes_that_fork_and_end_at_once_are_dead_when_the_wrapper_was_killed():
         readable, _, _ = select.select([reader], [], [], PATIENCE)
         assert readable and os.read(reader, 1) == b'', 'none of them is left'
         os.close(reader)
-        dibs('release', '--force', name, '--yes')
+        dibs('break', name, '--yes')
 
 
 def what_several_names_and_elections_started_is_dead_when_the_wrapper_was_killed():

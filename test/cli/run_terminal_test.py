@@ -369,7 +369,7 @@ def names_cannot_send_control_characters_to_the_terminal():
 
 def release_force_asks_on_a_terminal():
     other = holder('asked')
-    terminal = Terminal(DIBS, 'release', '--force', 'asked')
+    terminal = Terminal(DIBS, 'break', 'asked')
     terminal.expect('Break it? [y/N]')
     terminal.type('n\n')
     equal(terminal.end(), 64)

@@ -75,7 +75,7 @@ def a_lock_is_broken_at_all_servers_at_once():
     holder = start('run', *_with_u(_urls()), 'stuck', '--', 'sleep', '600')
     until(lambda: dibs('run', *_with_u(_urls()), '-n', 'stuck', '--', 'true').code == 75,
           'it is held')
-    done = dibs('release', *_with_u(_urls()), '--force', '--yes', 'stuck')
+    done = dibs('break', *_with_u(_urls()), '--yes', 'stuck')
     equal(done.code, 0, done)
     contains(done.err, 'broke stuck')
     equal(finish(holder).code, 79)

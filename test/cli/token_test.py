@@ -14,7 +14,7 @@ import harness
 
 def a_token_never_looks_like_an_option():
     assert dibs('acquire', '--no-renew', 'way').out.startswith('lease:')
-    dibs('release', '--force', 'way', '--yes')
+    dibs('break', 'way', '--yes')
 
 
 def a_token_goes_its_way():
@@ -249,7 +249,7 @@ def force_breaks_a_lock_and_the_next_gets_it():
     token = dibs('acquire', '--no-renew', '-t', '60s', 'stuck').out.strip()
     waiter = start('run', 'stuck', '--', 'echo', 'mine')
     until_waiting('stuck')
-    done = dibs('release', '--force', 'stuck', '--yes', '-m', 'web-3 is gone')
+    done = dibs('break', 'stuck', '--yes', '-m', 'web-3 is gone')
     equal(done.code, 0, done)
     contains(done.err, 'web-3 is gone')
     equal(finish(waiter).out, 'mine\n')
@@ -258,7 +258,7 @@ def force_breaks_a_lock_and_the_next_gets_it():
 
 def force_wants_yes_without_a_terminal():
     token = dibs('acquire', '--no-renew', 'stuck').out.strip()
-    done = dibs('release', '--force', 'stuck')
+    done = dibs('break', 'stuck')
     equal(done.code, 64, done)
     contains(done.err, '--yes')
     assert is_held('stuck')
@@ -268,15 +268,15 @@ def force_wants_yes_without_a_terminal():
 def force_with_a_fence_spares_a_later_holder():
     token = dibs('acquire', '--no-renew', 'spared').out.strip()
     fence = int(who('spared')['fence_text'])
-    equal(dibs('release', '--force', 'spared', '--yes', '--fence', str(fence - 5)).code, 79)
+    equal(dibs('break', 'spared', '--yes', '--fence', str(fence - 5)).code, 79)
     assert is_held('spared')
-    equal(dibs('release', '--force', 'spared', '--yes', '--fence', str(fence)).code, 0)
+    equal(dibs('break', 'spared', '--yes', '--fence', str(fence)).code, 0)
     assert not is_held('spared')
     equal(dibs('release', token).code, 79)
 
 
 def force_of_a_free_lock_is_done_already():
-    equal(dibs('release', '--force', 'nobody-has-it', '--yes').code, 0)
+    equal(dibs('break', 'nobody-has-it', '--yes').code, 0)
 
 
 def _registration_ms(client):

@@ -15,7 +15,7 @@ ROWS = (
     ('status',), ('status', '--json'), ('sem', 'init', 'b', '2'), ('sem', 'ls', 'b'),
     ('latch', 'init', 'b', '1'), ('latch', 'down', 'b'), ('latch', 'wait', '-w', '1', 'b'),
     ('barrier', 'wait', '--parties', '2', 'b'), ('barrier', 'ls', 'b'), ('rate', 'take', 'b'),
-    ('elect', 'b', '--', 'true'), ('release', '--force', '--yes', 'b'),
+    ('elect', 'b', '--', 'true'), ('break', '--yes', 'b'),
     ('run', '-n', '--skip-ok', 'b', '--', 'true'), ('who', '--json', 'b'),
     ('acquire', '--no-renew', '-n', '--skip-ok', '--json', 'b'), ('wait', '--json', '-w', '1', 'b'),
     ('elect', '-n', '--skip-ok', 'b', '--', 'true'),
@@ -23,7 +23,7 @@ ROWS = (
 
 # Without need of a write: a server out of memory answers these.
 READS = ('who', 'wait', 'status', 'sem ls', 'latch down', 'latch wait', 'barrier ls',
-         'rate take', 'release --force')
+         'rate take', 'break')
 
 
 def _port():

@@ -147,7 +147,7 @@ def bad_values_are_named_with_what_is_allowed():
     _mistake('acquire', '--for-pid', '0', 'x', says='"0"')
     _mistake('ping', '--count', 'many', says='"many"')
     _mistake('status', '--sort', 'size', says=['"size"', 'name held wait lease'])
-    _mistake('release', '--yes', 'token', says='--force NAME')
+    _mistake('release', '--yes', 'token', says='dibs break NAME')
 
 
 def names_out_of_range_give_64():

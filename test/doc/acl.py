@@ -63,7 +63,7 @@ def every_subcommand(dibs, url):
     run(dibs, url, 'renew', token)
     run(dibs, url, 'release', token)
     run(dibs, url, 'acquire', '--no-renew', 'acl')
-    run(dibs, url, 'release', '--force', 'acl', '--yes')
+    run(dibs, url, 'break', 'acl', '--yes')
     shared_resources(dibs, url)
     meetings(dibs, url)
 
