@@ -27,3 +27,8 @@ dibs_status failure_status(int cause)
            ? DIBS_ERR_SYSTEM
            : DIBS_ERR_CONFIG;
 }
+
+const char *failure_advice(int cause)
+{
+  return cause == EMFILE || cause == ENFILE ? ". Close some, or raise the limit (ulimit -n)" : "";
+}

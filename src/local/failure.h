@@ -13,4 +13,7 @@ dibs_status failure(dibs_error *error, dibs_status status, const char *format, .
  * DIBS_ERR_SYSTEM where descriptors or memory are short, DIBS_ERR_CONFIG otherwise. */
 dibs_status failure_status(int cause);
 
+/* What to do about `cause`, to be put after its text; "" for most. */
+const char *failure_advice(int cause);
+
 #endif

@@ -123,9 +123,8 @@ static dibs_status refuse_unseen(int cause, dibs_error *error)
 {
   if (cause == EMFILE || cause == ENFILE)
     return failure(error, DIBS_ERR_SYSTEM,
-                   "private server: no descriptor left to look for one: %s. Close some, or raise "
-                   "the limit (ulimit -n)",
-                   strerror(cause));
+                   "private server: no descriptor left to look for one: %s%s", strerror(cause),
+                   failure_advice(cause));
   return failure(error, failure_status(cause),
                  "private server: /proc cannot be read (%s), so one of this user that runs "
                  "elsewhere would not be seen. Set DIBS_URL to a server, or "

@@ -13,12 +13,13 @@
 #include <unistd.h>
 
 #include "base/descriptor.h"
+#include "local/failure.h"
 
 /* Below the ephemeral range: no outgoing connection takes the port of a restarting server. */
 enum { PORT_FIRST = 10240, PORT_COUNT = 9700, TRIES = 1000 };
 
 /* A name in the abstract socket space is a lock among all callers of this machine, and the
- * kernel releases it with the descriptor. -1: taken. */
+ * kernel releases it with the descriptor. -1: taken, or no socket: see errno. */
 static int claim(int port)
 {
   struct sockaddr_un name = { .sun_family = AF_UNIX };
@@ -64,6 +65,7 @@ int port_claim(int *ret_claim)
     if (getrandom(&chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
       return 0;
     port = PORT_FIRST + (int)(chance % PORT_COUNT);
+    errno = 0;
     fd = claim(port);
     if (fd >= 0 && port_is_free(port)) {
       *ret_claim = fd;
@@ -71,6 +73,8 @@ int port_claim(int *ret_claim)
     }
     if (fd >= 0)
       (void)close(fd);
+    if (failure_status(errno) == DIBS_ERR_SYSTEM)      /* no port of any number can be had */
+      return 0;
   }
   errno = EADDRINUSE;
   return 0;

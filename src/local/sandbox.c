@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -39,6 +40,7 @@ typedef struct server_view {
 struct dibs_sandbox {
   pid_t owner;
   int control;
+  int root;             /* of `directory`: its removal may find no free descriptor */
   bool lacks_port;      /* a server ended because another program has its port */
   char directory[PLACE_SOCKET_MAX];
   size_t count;
@@ -198,19 +200,25 @@ static dibs_status fill_sandbox(dibs_sandbox *s, const dibs_sandbox_options *opt
 static dibs_sandbox *make_sandbox(dibs_status *ret_status, dibs_error *error)
 {
   dibs_sandbox *s = calloc(1, sizeof(*s));
+  bool is_made;
 
   if (s == NULL) {
     *ret_status = failure(error, DIBS_ERR_NO_MEMORY, "sandbox: no memory");
     return NULL;
   }
   s->owner = getpid();
-  s->control = -1;
+  s->control = s->root = -1;
   (void)snprintf(s->directory, sizeof(s->directory), "/tmp/%s%ld-XXXXXX", prefix,
                  (long)s->owner);
-  if (mkdtemp(s->directory) != NULL)
+  is_made = mkdtemp(s->directory) != NULL;
+  if (is_made)
+    s->root = above_stdio(open(s->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (s->root >= 0)
     return s;
-  *ret_status = failure(error, DIBS_ERR_SYSTEM, "sandbox: %s cannot be made: %s",
-                        s->directory, strerror(errno));
+  *ret_status = failure(error, DIBS_ERR_SYSTEM, "sandbox: %s cannot be made: %s%s",
+                        s->directory, strerror(errno), failure_advice(errno));
+  if (is_made)
+    (void)rmdir(s->directory);
   free(s);
   return NULL;
 }
@@ -265,6 +273,7 @@ int64_t sandbox_keep(dibs_sandbox *sandbox)
     if (read(sandbox->control, &word, sizeof(word)) != (ssize_t)sizeof(word))
       return 0;
   (void)close(sandbox->control);
+  (void)close(sandbox->root);
   free(sandbox);
   return word;
 }
@@ -285,7 +294,9 @@ dibs_sandbox *sandbox_stop(dibs_sandbox *sandbox)
       errno = 0;
   }
   if (is_owner)
-    tree_remove(sandbox->directory);   /* if the watcher was killed */
+    tree_remove_at(sandbox->root, sandbox->directory);   /* if the watcher was killed */
+  else
+    (void)close(sandbox->root);
   if (sandbox->control >= 0)
     (void)close(sandbox->control);
   free(sandbox);

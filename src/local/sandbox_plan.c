@@ -119,7 +119,8 @@ static dibs_status make_server(sandbox_plan *plan, const server_program *program
     plan->nodes[which].address = "127.0.0.1";
     plan->nodes[which].port = port_claim(&plan->claims[which]);
     if (plan->nodes[which].port == 0)
-      return failure(error, DIBS_ERR_SYSTEM, "sandbox: no free port: %s", strerror(errno));
+      return failure(error, DIBS_ERR_SYSTEM, "sandbox: no free port: %s%s", strerror(errno),
+                     failure_advice(errno));
   }
   if (is_sentinel)
     server_run_prepare_sentinel(&plan->runs[which], program, &p, plan->nodes[which].port);

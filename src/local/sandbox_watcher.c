@@ -143,7 +143,8 @@ dibs_status sandbox_watcher_start(const sandbox_plan *plan, const char *director
   bool is_started;
 
   if (!detach_socket_pair(ends))
-    return failure(error, DIBS_ERR_SYSTEM, "sandbox: %s", strerror(errno));
+    return failure(error, DIBS_ERR_SYSTEM, "sandbox: no socket: %s%s", strerror(errno),
+                   failure_advice(errno));
   w.owner_watch = watch_process(owner);
   w.control = ends[1];
   kept[0] = ends[1];

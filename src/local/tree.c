@@ -26,7 +26,8 @@ static void remove_entry(const char *name, void *data)
   const struct level *here = data;
   struct level next = { .below = here->below - 1 };
 
-  if (unlinkat(here->fd, name, 0) == 0 || here->below == 0)
+  if (unlinkat(here->fd, name, 0) == 0 || here->below == 0
+      || unlinkat(here->fd, name, AT_REMOVEDIR) == 0)
     return;
   next.fd = open_directory(here->fd, name);
   if (next.fd < 0)
@@ -38,7 +39,12 @@ static void remove_entry(const char *name, void *data)
 
 void tree_remove(const char *path)
 {
-  struct level top = { .fd = open_directory(AT_FDCWD, path), .below = LEVELS - 1 };
+  tree_remove_at(open_directory(AT_FDCWD, path), path);
+}
+
+void tree_remove_at(int fd, const char *path)
+{
+  struct level top = { .fd = fd, .below = LEVELS - 1 };
 
   if (top.fd < 0)
     return;

@@ -6,7 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <sys/resource.h>
 
 #include "local_parts.h"
 
@@ -216,6 +219,63 @@ static void without_a_program_the_package_is_named(void **state)
   free(chosen);
 }
 
+/* How many directories the process has left. */
+static int count_left(pid_t owner)
+{
+  DIR *all = opendir("/tmp");
+  struct dirent *entry;
+  char begin[64];
+  int count = 0;
+
+  assert_non_null(all);
+  (void)snprintf(begin, sizeof(begin), "dibs-sandbox-%ld-", (long)owner);
+  while ((entry = readdir(all)) != NULL)
+    count += strncmp(entry->d_name, begin, strlen(begin)) == 0;
+  (void)closedir(all);
+  return count;
+}
+
+/* As a child: exits with what went wrong, 0 nothing. */
+static _Noreturn void start_with_few(int descriptors, dibs_sandbox_kind kind)
+{
+  dibs_sandbox_options o = { .size = sizeof(o), .kind = kind, .servers = 3 };
+  int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  dibs_error error = { .status = DIBS_OK };
+  dibs_sandbox *s = NULL;
+  struct rlimit limit;
+  char url[1000];
+
+  if (close(next) != 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0)
+    _exit(1);
+  limit.rlim_cur = (rlim_t)(next + descriptors);
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+    _exit(2);
+  if (dibs_sandbox_start_with(&o, &s, url, sizeof(url), &error) == DIBS_OK)
+    s = dibs_sandbox_stop(s);
+  else if (error.status != DIBS_ERR_SYSTEM || strstr(error.text, "Too many open files") == NULL)
+    _exit(3);
+  _exit(s == NULL ? 0 : 4);
+}
+
+static void nothing_is_left_where_descriptors_are_short(void **state)
+{
+  static const dibs_sandbox_kind kinds[] = { DIBS_SANDBOX_SERVER, DIBS_SANDBOX_QUORUM };
+
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    for (int descriptors = 0; descriptors < 8; descriptors++) {
+      pid_t owner = fork_child();
+      int status;
+
+      if (owner == 0)
+        start_with_few(descriptors, kinds[i]);
+      assert_int_equal(waitpid(owner, &status, 0), owner);
+      assert_int_equal(status, 0);
+      assert_int_equal(count_left(owner), 0);
+    }
+  }
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -228,6 +288,7 @@ int main(void)
     CASE(it_outlives_the_thread_that_started_it),
     CASE(a_directory_full_of_the_server_s_files_goes_too),
     CASE(without_a_program_the_package_is_named),
+    CASE(nothing_is_left_where_descriptors_are_short),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
