@@ -176,7 +176,8 @@ static void write_zsh_command(const command *c)
     write_command_words();
     fputs(" )'\n", stdout);
   } else if (c->operand_words != NULL) {
-    printf("        '1:word:(%s)' '*:argument: '\n", c->operand_words);
+    printf("        '1:word:(%s)' %s\n", c->operand_words,
+           runs_a_command(c) ? "'2:name: ' '*::command:_normal'" : "'*:argument: '");
   } else if (runs_a_command(c) && strstr(c->operands, "NAME") != NULL) {
     fputs("        '1:name: ' '*::command:_normal'\n", stdout);
   } else if (runs_a_command(c)) {

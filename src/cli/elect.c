@@ -20,7 +20,9 @@
 #include "cli/force.h"
 #include "cli/held.h"
 #include "cli/message.h"
+#include "cli/old_spellings.h"
 #include "cli/run.h"
+#include "cli/verbs.h"
 
 /* Between two attempts while no server is there. */
 #define PAUSE_MS 1000
@@ -35,10 +37,10 @@ static const option_row rows[] = {
     "run TEXT by the shell when elected" },
   { "on-deposed", 0, "TEXT", TEXT(elect_arguments, on_deposed),
     "run TEXT by the shell when leading ends, before others lead" },
-  { "observe", 0, NULL, FLAG(elect_arguments, only_observes),
-    "print EPOCH VALUE HOST:PID at each change" },
-  { "resign", 0, NULL, FLAG(elect_arguments, resigns), "make the present leader stop leading" },
-  { "yes", 'y', NULL, FLAG(elect_arguments, is_confirmed), "with --resign: do not ask" },
+  { "yes", 'y', NULL, FLAG(elect_arguments, is_confirmed), "break: do not ask" },
+  /* Of 0.5, which had no verbs. */
+  { "observe", 0, NULL, FLAG(elect_arguments, only_observes), NULL },
+  { "resign", 0, NULL, FLAG(elect_arguments, resigns), NULL },
   { .name = NULL },
 };
 
@@ -195,13 +197,13 @@ static int stand(run *r)
 
 /* ---- the command ---- */
 
-/* --resign inside the command of the leader needs no confirmation. */
+/* Inside the command of the leader a break needs no confirmation. */
 static bool is_own(const dibs_leader *leader, const char *name)
 {
   return leader->is_led && held_has_fence(getenv("DIBS_HELD"), name, leader->epoch);
 }
 
-static int resign(const elect_arguments *a)
+static int break_leader(const elect_arguments *a)
 {
   dibs_leader *leader = NULL;
   dibs_status status;
@@ -222,20 +224,16 @@ static int resign(const elect_arguments *a)
   return code;
 }
 
-static int check_use(const elect_arguments *a)
+/* The verbs that do not stand for election. */
+static int check_use(const elect_arguments *a, const char *word)
 {
   bool stands = a->value != NULL || a->goes_on || a->on_elected != NULL ||
                 a->on_deposed != NULL || a->line.inner_count > 0 || a->run.shell_text != NULL;
 
-  if (a->only_observes && a->resigns)
-    return say_usage("elect", "--observe and --resign: choose one");
-  if ((a->only_observes || a->resigns) && stands)
-    return say_usage("elect", "%s does not stand for election: leave out the command, "
-                              "--value, --loop, --on-elected and --on-deposed",
-                     a->resigns ? "--resign" : "--observe");
-  if (a->is_confirmed && !a->resigns)
-    return say_usage("elect", "--yes belongs to --resign");
-  return 0;
+  if (!stands)
+    return 0;
+  return say_usage("elect", "%s does not stand for election: leave out the command, --value, "
+                            "--loop, --on-elected and --on-deposed", word);
 }
 
 static int elect_check(void *data)
@@ -246,20 +244,17 @@ static int elect_check(void *data)
   return code != 0 ? code : run_options_check("elect", &a->run, &a->taking);
 }
 
-static int elect_start(void *data)
+/* ---- verbs ---- */
+
+static int elect_run(const void *data)
 {
   const elect_arguments *a = data;
   run r = { .line = &a->line, .connection = &a->connection, .taking = &a->taking,
             .options = &a->run, .elect = a, .word = "elect", RUN_NOTHING_OPEN };
-  int code;
+  int code = 0;
 
-  code = check_use(a);
-  if (code != 0)
-    return code;
-  if (a->only_observes)
-    return elect_observe(a);
-  if (a->resigns)
-    return resign(a);
+  if (a->is_confirmed)
+    return say_usage("elect", "--yes belongs to break");
   if (a->line.inner_count > 0 || a->run.shell_text != NULL)
     code = run_find_command(&r, a->line.inner, a->line.inner_count);
   target_lead(&r.target, a->line.operands[0], a->value);
@@ -269,16 +264,78 @@ static int elect_start(void *data)
   return code != 0 ? code : run_end(&r, stand(&r));
 }
 
+static int elect_observe(const void *data)
+{
+  const elect_arguments *a = data;
+  int code = check_use(a, "observe");
+
+  if (code == 0 && a->is_confirmed)
+    return say_usage("elect", "--yes belongs to break");
+  return code != 0 ? code : observe_leaders(a);
+}
+
+static int elect_break(const void *data)
+{
+  int code = check_use(data, "break");
+
+  return code != 0 ? code : break_leader(data);
+}
+
+static const verb verbs[] = {
+  { "run", "NAME [-- CMD [ARG...]]", 1, 1, elect_run },
+  { "observe", "NAME", 1, 1, elect_observe },
+  { "break", "NAME", 1, 1, elect_break },
+};
+
+#define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))
+
+static bool is_verb(const char *word)
+{
+  for (size_t i = 0; i < VERB_COUNT; i++)
+    if (strcmp(verbs[i].word, word) == 0)
+      return true;
+  return false;
+}
+
+/* 0.5 had NAME alone, and two options. */
+static int elect_without_verb(const elect_arguments *a)
+{
+  if (a->only_observes && a->resigns)
+    return say_usage("elect", "observe and break: choose one");
+  if (a->only_observes)
+    return elect_observe(a);
+  if (a->resigns)
+    return elect_break(a);
+  old_spelling_used(old_spelling_find("elect", "NAME"));
+  old_spellings_say();
+  return elect_run(a);
+}
+
+static int elect_start(void *data)
+{
+  const elect_arguments *a = data;
+
+  if (a->line.operand_count == 1 && !is_verb(a->line.operands[0]))
+    return elect_without_verb(a);
+  if (a->only_observes || a->resigns)
+    return say_usage("elect", a->only_observes ? "observe is a verb: dibs elect observe NAME"
+                                               : "break is a verb: dibs elect break NAME");
+  return verb_run("elect", verbs, VERB_COUNT, data);
+}
+
 const command elect_command = {
-  .name = "elect", .operands = "NAME [-- CMD [ARG...]]",
+  .name = "elect", .operands = "VERB NAME [-- CMD [ARG...]]",
   .summary = "lead while a command runs, or show the leader",
-  .operands_min = 1, .operands_max = 1, .has_inner = true,
+  .operands_min = 1, .operands_max = 2, .operand_words = "run observe break", .has_inner = true,
   .notes =
-      "Exit: the command's own code; 79 leading was lost and the command stopped; 0 without\n"
-      "a command, after INT or TERM; 1 with --observe -n when there is no leader.",
-  .examples = { "dibs elect billing --value \"$HOSTNAME\" --loop -- billing-daemon",
-                "dibs elect vip --on-elected ./take-address --on-deposed ./drop-address",
-                "dibs elect billing --observe", "dibs elect billing --observe -n" },
+      "  run NAME          lead, while the command runs or until a signal\n"
+      "  observe NAME      print EPOCH VALUE HOST:PID at each change; with -n once\n"
+      "  break NAME        make the present leader stop leading\n\n"
+      "Exit of run: the command's own code; 79 leading was lost and the command stopped; 0\n"
+      "without a command, after INT or TERM. Exit of observe -n: 1 there is no leader.",
+  .examples = { "dibs elect run billing --value \"$HOSTNAME\" --loop -- billing-daemon",
+                "dibs elect run vip --on-elected ./take-address --on-deposed ./drop-address",
+                "dibs elect observe billing", "dibs elect observe -n billing" },
   OPTIONS({ rows, 0 }, GROUP(options_taking, elect_arguments, taking),
           GROUP(options_run, elect_arguments, run),
           GROUP(options_common, elect_arguments, line),

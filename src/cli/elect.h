@@ -16,7 +16,7 @@ typedef struct elect_arguments {
   bool only_observes, goes_on, resigns, is_confirmed;
 } elect_arguments;
 
-/* --observe: prints the leader at each change; the exit code (observe.c). */
-int elect_observe(const elect_arguments *a);
+/* dibs elect observe: prints the leader at each change; the exit code (observe.c). */
+int observe_leaders(const elect_arguments *a);
 
 #endif

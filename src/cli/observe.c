@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/observe.c - dibs elect --observe: prints the leader at each change. */
+/* cli/observe.c - dibs elect observe: prints the leader at each change. */
 #include <dibs/election.h>
 
 #include <inttypes.h>
@@ -142,7 +142,7 @@ static int observe(session *s, const elect_arguments *a)
   return fd.fd < 0 ? session_fault(s, DIBS_ERR_SYSTEM, a->line.operands[0]) : CODE_OK;
 }
 
-int elect_observe(const elect_arguments *a)
+int observe_leaders(const elect_arguments *a)
 {
   session s;
   int code;

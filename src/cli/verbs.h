@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/verbs.h - subcommands of a subcommand: dibs sem init NAME N. */
+/* cli/verbs.h - subcommands of a subcommand: dibs sem set NAME N. */
 #ifndef CLI_VERBS_H
 #define CLI_VERBS_H
 

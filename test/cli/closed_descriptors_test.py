@@ -34,7 +34,7 @@ WORDS = {
     'rate': ['rate set NAME 10 1s', 'rate ls NAME'],
     'latch': ['latch init NAME 2', 'latch down NAME'],
     'barrier': ['barrier wait --parties 1 NAME', 'barrier ls NAME'],
-    'elect': ['elect -n --observe NAME', 'elect -n NAME -- true'],
+    'elect': ['elect observe -n NAME', 'elect run -n NAME -- true'],
     'status': ['status', 'status --json', 'status --graph'],
     'who': ['who NAME', 'who --json NAME'],
     'history': ['history', 'history --json'],

@@ -12,7 +12,7 @@ import harness
 
 
 def _leader(name):
-    return json.loads(dibs('elect', name, '--observe', '-n', '--json').out)
+    return json.loads(dibs('elect', 'observe', name, '-n', '--json').out)
 
 
 def _until_leads(process, name):
@@ -24,36 +24,36 @@ def _beating(name, *options, env=None):
     """A candidate whose command writes a line each 10 ms while it lives, and ignores TERM."""
     path = temporary_file()
     script = 'trap "" TERM; while :; do date +%%s%%N >>%s; sleep 0.01; done' % path
-    return start('elect', name, *options, '--', 'sh', '-c', script, env=env), path
+    return start('elect', 'run', name, *options, '--', 'sh', '-c', script, env=env), path
 
 
 # ---- leading ----
 
 def the_command_runs_while_we_lead_and_its_code_comes_through():
-    done = dibs('elect', 'simple', '--value', 'here', '--', 'sh', '-c',
-                'echo $DIBS_NAME; "$DIBS" elect simple --observe -n; exit 9')
+    done = dibs('elect', 'run', 'simple', '--value', 'here', '--', 'sh', '-c',
+                'echo $DIBS_NAME; "$DIBS" elect observe simple -n; exit 9')
     equal(done.code, 9, done)
     name, line = done.out.splitlines()
     epoch, value, place = line.split()
     equal((name, value), ('simple', 'here'))
     assert int(epoch) > 0 and place.startswith(os.uname().nodename + ':')
-    equal(dibs('elect', 'simple', '--observe', '-n').code, 1)
+    equal(dibs('elect', 'observe', 'simple', '-n').code, 1)
 
 
 def options_may_follow_the_name_and_those_of_the_command_are_never_eaten():
-    equal(dibs('elect', 'words', '--value', 'v', '--', 'echo', '--loop', '--', '-n').out,
+    equal(dibs('elect', 'run', 'words', '--value', 'v', '--', 'echo', '--loop', '--', '-n').out,
           '--loop -- -n\n')
-    equal(dibs('elect', '-t', '20s', 'words', '-c', 'echo $DIBS_TTL_MS',
+    equal(dibs('elect', 'run', '-t', '20s', 'words', '-c', 'echo $DIBS_TTL_MS',
                env={'SHELL': '/bin/sh'}).out, '20000\n')
 
 
 def candidates_lead_in_order_and_epochs_grow():
-    first = start('elect', 'queue', '--', 'cat', stdin=-1)
+    first = start('elect', 'run', 'queue', '--', 'cat', stdin=-1)
     _until_leads(first, 'queue')
     out = temporary_file()
     waiters = []
     for n in range(3):
-        waiters.append(start('elect', 'queue', '--', 'sh', '-c',
+        waiters.append(start('elect', 'run', 'queue', '--', 'sh', '-c',
                              'echo %d $DIBS_FENCE >>%s' % (n, out)))
         until_waiting('queue', n + 1)
     epoch = _leader('queue')['epoch']
@@ -68,14 +68,14 @@ def candidates_lead_in_order_and_epochs_grow():
 
 
 def n_does_not_stand_by():
-    first = start('elect', 'taken', '--', 'cat', stdin=-1)
+    first = start('elect', 'run', 'taken', '--', 'cat', stdin=-1)
     _until_leads(first, 'taken')
-    done = dibs('elect', '-n', 'taken', '--', 'echo', 'no')
+    done = dibs('elect', 'run', '-n', 'taken', '--', 'echo', 'no')
     refused((done.code, done.out), (75, ''), done)
     contains(done.err, 'taken is busy: held by')
-    refused(dibs_with_limit('elect', '-w', '1s', 'taken', '--', 'echo', 'no').code, 75)
+    refused(dibs_with_limit('elect', 'run', '-w', '1s', 'taken', '--', 'echo', 'no').code, 75)
     end_holder(first)
-    equal(dibs('elect', '-n', 'taken', '--', 'echo', 'yes').out, 'yes\n')
+    equal(dibs('elect', 'run', '-n', 'taken', '--', 'echo', 'yes').out, 'yes\n')
 
 
 # ---- what happens to leaders ----
@@ -83,7 +83,7 @@ def n_does_not_stand_by():
 def kill_9_of_the_leader_and_the_next_takes_over_within_a_lease():
     first, beats = _beating('failover', '-t', '1s')
     until_text(beats)
-    second = start('elect', 'failover', '-t', '1s', '--', 'date', '+%s%N')
+    second = start('elect', 'run', 'failover', '-t', '1s', '--', 'date', '+%s%N')
     until_waiting('failover')
     first.kill()
     killed = time.time()
@@ -100,7 +100,7 @@ def the_command_of_a_cut_off_leader_is_dead_before_the_next_leads():
     cut = harness.Proxy(harness.server)
     first, beats = _beating('cut', '-t', '2s', '-k', '500ms', env={'DIBS_URL': cut.url})
     until_text(beats)
-    second = start('elect', 'cut', '--', 'date', '+%s%N')
+    second = start('elect', 'run', 'cut', '--', 'date', '+%s%N')
     until_waiting('cut')
     cut.hole()
     done = finish(second)
@@ -115,7 +115,7 @@ def loop_stands_again_after_a_loss():
     first, beats = _beating('again', '-t', '1s', '--loop', '-v')
     _until_leads(first, 'again')
     epoch = _leader('again')['epoch']
-    equal(dibs('elect', 'again', '--resign', '--yes').code, 0)
+    equal(dibs('elect', 'break', 'again', '--yes').code, 0)
     until(lambda: _leader('again')['state'] == 'led' and _leader('again')['epoch'] > epoch,
           'it leads again', 10)
     _until_leads(first, 'again')
@@ -124,8 +124,8 @@ def loop_stands_again_after_a_loss():
 
 
 def loop_ends_with_the_command_and_by_a_signal():
-    equal(dibs('elect', 'ends', '--loop', '--', 'sh', '-c', 'exit 5').code, 5)
-    process = start('elect', 'ends', '--loop', '--', 'sleep', '60')
+    equal(dibs('elect', 'run', 'ends', '--loop', '--', 'sh', '-c', 'exit 5').code, 5)
+    process = start('elect', 'run', 'ends', '--loop', '--', 'sleep', '60')
     _until_leads(process, 'ends')
     process.send_signal(signal.SIGTERM)
     equal(finish(process, 5).code, 143)
@@ -136,14 +136,14 @@ def loop_does_not_stand_again_after_it_was_told_to_end():
     _until_leads(process, 'told')
     until_text(beats)
     process.send_signal(signal.SIGTERM)      # which the command ignores
-    equal(dibs('elect', 'told', '--resign', '--yes').code, 0)
+    equal(dibs('elect', 'break', 'told', '--yes').code, 0)
     equal(finish(process, 5).code, 79)
     os.unlink(beats)
 
 
 def loop_goes_on_without_a_server():
     path = os.path.join(harness.server.directory, 'later')
-    process = start('elect', 'later', '--loop', '--', 'echo', 'led',
+    process = start('elect', 'run', 'later', '--loop', '--', 'echo', 'led',
                     env={'DIBS_URL': 'unix://' + path + '?connect_timeout=200ms'})
     contains(process.stderr.readline(), path)
     os.link(harness.server.socket, path)
@@ -152,18 +152,18 @@ def loop_goes_on_without_a_server():
 
 
 def resign_of_somebody_else_wants_yes_and_kills_the_command():
-    process = start('elect', 'away', '--', 'sleep', '60')
+    process = start('elect', 'run', 'away', '--', 'sleep', '60')
     _until_leads(process, 'away')
-    done = dibs('elect', 'away', '--resign')
+    done = dibs('elect', 'break', 'away')
     equal(done.code, 64, done)
     contains(done.err, '--yes')
-    equal(dibs('elect', 'away', '--resign', '--yes', '-m', 'maintenance').code, 0)
+    equal(dibs('elect', 'break', 'away', '--yes', '-m', 'maintenance').code, 0)
     equal(finish(process, 5).code, 79)
-    equal(dibs('elect', 'away', '--resign').code, 0)     # nobody leads: done already
+    equal(dibs('elect', 'break', 'away').code, 0)     # nobody leads: done already
 
 
 def resign_inside_ones_own_command_needs_no_yes():
-    done = dibs('elect', 'own', '--', 'sh', '-c', '"$DIBS" elect own --resign; sleep 60')
+    done = dibs('elect', 'run', 'own', '--', 'sh', '-c', '"$DIBS" elect break own; sleep 60')
     equal(done.code, 79, done)
 
 
@@ -171,10 +171,10 @@ def resign_inside_ones_own_command_needs_no_yes():
 
 def hooks_run_when_elected_and_before_others_lead():
     out = temporary_file()
-    first = start('elect', 'vip', '--on-elected', 'echo first up >>' + out,
+    first = start('elect', 'run', 'vip', '--on-elected', 'echo first up >>' + out,
                   '--on-deposed', 'sleep 0.3; echo first down >>' + out)
     until_text(out, 'first up')
-    second = start('elect', 'vip', '--on-elected', 'echo second up >>' + out,
+    second = start('elect', 'run', 'vip', '--on-elected', 'echo second up >>' + out,
                    '--on-deposed', 'echo second down >>' + out)
     until_waiting('vip')
     first.send_signal(signal.SIGTERM)
@@ -189,11 +189,11 @@ def hooks_run_when_elected_and_before_others_lead():
 def hooks_run_before_the_lease_ends_when_it_cannot_be_renewed():
     out = temporary_file()
     cut = harness.Proxy(harness.server)
-    first = start('elect', 'losing', '-t', '3s', '-k', '900ms', '--on-elected',
+    first = start('elect', 'run', 'losing', '-t', '3s', '-k', '900ms', '--on-elected',
                   'echo up >>' + out, '--on-deposed', 'date +%s%N >>' + out,
                   env={'DIBS_URL': cut.url})
     until_text(out, 'up')
-    second = start('elect', 'losing', '--', 'date', '+%s%N')
+    second = start('elect', 'run', 'losing', '--', 'date', '+%s%N')
     until_waiting('losing')
     cut.hole()
     ends = time.time() + who('losing')['remaining_ms'] / 1000
@@ -211,7 +211,7 @@ def _leader_in_its_hook(name, *options, env=None):
     line each 10 ms while it lives."""
     path = temporary_file()
     script = 'while :; do date +%%s%%N >>%s; sleep 0.01; done' % path
-    process = start('elect', name, *options, '--on-elected',
+    process = start('elect', 'run', name, *options, '--on-elected',
                     'trap "" TERM; setsid sh -c %s & while :; do wait; done' % shlex.quote(script),
                     '--', 'sh', '-c', 'echo the command >>' + path, env=env)
     until_text(path)
@@ -230,7 +230,7 @@ def on_elected_of_a_cut_off_leader_is_dead_before_the_next_leads():
     cut = harness.Proxy(harness.server)
     first, beats = _leader_in_its_hook('cuthook', '-t', '2s', '-k', '500ms',
                                        env={'DIBS_URL': cut.url})
-    second = start('elect', 'cuthook', '--', 'sh', '-c', 'date +%s%N; sleep 0.3')
+    second = start('elect', 'run', 'cuthook', '--', 'sh', '-c', 'date +%s%N; sleep 0.3')
     until_waiting('cuthook')
     cut.hole()
     _no_hook_beside('cuthook', beats, second)
@@ -244,7 +244,7 @@ def on_elected_of_a_cut_off_leader_is_dead_before_the_next_leads():
 
 def on_elected_of_a_stopped_leader_is_dead_before_the_next_leads():
     first, beats = _leader_in_its_hook('stophook', '-t', '2s', '-k', '500ms')
-    second = start('elect', 'stophook', '--', 'sh', '-c', 'date +%s%N; sleep 0.3')
+    second = start('elect', 'run', 'stophook', '--', 'sh', '-c', 'date +%s%N; sleep 0.3')
     until_waiting('stophook')
     first.send_signal(signal.SIGSTOP)
     _no_hook_beside('stophook', beats, second)
@@ -256,7 +256,7 @@ def on_elected_of_a_stopped_leader_is_dead_before_the_next_leads():
 
 def on_elected_dies_with_a_killed_leader():
     first, beats = _leader_in_its_hook('killhook', '-t', '1s')
-    second = start('elect', 'killhook', '--', 'sh', '-c', 'date +%s%N; sleep 0.3')
+    second = start('elect', 'run', 'killhook', '--', 'sh', '-c', 'date +%s%N; sleep 0.3')
     until_waiting('killhook')
     first.kill()
     _no_hook_beside('killhook', beats, second)
@@ -264,7 +264,7 @@ def on_elected_dies_with_a_killed_leader():
 
 def on_elected_is_killed_when_another_deposes_the_leader():
     first, beats = _leader_in_its_hook('deposed', '--on-deposed', 'echo "down $DIBS_VALID_MS"')
-    equal(dibs('elect', 'deposed', '--resign', '--yes').code, 0)
+    equal(dibs('elect', 'break', 'deposed', '--yes').code, 0)
     done = finish(first)
     equal((done.code, done.out), (79, 'down 0\n'), done)
     contains(done.err, 'lost deposed: --on-elected was killed')
@@ -274,11 +274,11 @@ def on_elected_is_killed_when_another_deposes_the_leader():
 
 def on_elected_that_takes_several_leases_leads_meanwhile():
     out = temporary_file()
-    first = start('elect', 'slowup', '-t', '1s', '--on-elected',
+    first = start('elect', 'run', 'slowup', '-t', '1s', '--on-elected',
                   'echo up >>%s; sleep 2.5; echo upped >>%s' % (out, out),
                   '--', 'sh', '-c', 'echo first >>' + out)
     until_text(out)
-    second = start('elect', 'slowup', '--', 'sh', '-c', 'echo second >>' + out)
+    second = start('elect', 'run', 'slowup', '--', 'sh', '-c', 'echo second >>' + out)
     equal(finish(second).code, 0)
     equal(finish(first).code, 0)
     equal(read(out).split(), ['up', 'upped', 'first', 'second'])
@@ -287,10 +287,10 @@ def on_elected_that_takes_several_leases_leads_meanwhile():
 
 def on_deposed_that_takes_several_leases_keeps_others_out():
     out = temporary_file()
-    first = start('elect', 'slowdown', '-t', '1s', '--on-elected', 'echo up >>' + out,
+    first = start('elect', 'run', 'slowdown', '-t', '1s', '--on-elected', 'echo up >>' + out,
                   '--on-deposed', 'sleep 2.5; echo "down $DIBS_VALID_MS" >>' + out)
     until_text(out)
-    second = start('elect', 'slowdown', '--', 'sh', '-c', 'echo second >>' + out)
+    second = start('elect', 'run', 'slowdown', '--', 'sh', '-c', 'echo second >>' + out)
     until_waiting('slowdown')
     first.send_signal(signal.SIGTERM)
     equal(finish(second).code, 0)
@@ -304,7 +304,8 @@ def on_deposed_that_takes_several_leases_keeps_others_out():
 def on_deposed_goes_on_after_the_lease_and_it_is_said():
     out = temporary_file()
     cut = harness.Proxy(harness.server)
-    first = start('elect', 'late', '-t', '2s', '-k', '500ms', '--on-elected', 'echo up >>' + out,
+    first = start('elect', 'run', 'late', '-t', '2s', '-k', '500ms',
+                  '--on-elected', 'echo up >>' + out,
                   '--on-deposed',
                   'echo "$DIBS_VALID_MS" >>%s; sleep 2; echo down >>%s' % (out, out),
                   env={'DIBS_URL': cut.url})
@@ -322,10 +323,10 @@ def on_deposed_goes_on_after_the_lease_and_it_is_said():
 
 def a_command_does_not_start_after_a_loss_during_on_elected():
     out = temporary_file()
-    first = start('elect', 'toolate', '--on-lost', 'ignore', '--on-elected',
+    first = start('elect', 'run', 'toolate', '--on-lost', 'ignore', '--on-elected',
                   'echo up >>%s; cat' % out, '--', 'sh', '-c', 'echo ran >>' + out, stdin=-1)
     until_text(out)
-    equal(dibs('elect', 'toolate', '--resign', '--yes').code, 0)
+    equal(dibs('elect', 'break', 'toolate', '--yes').code, 0)
     until(lambda: 'continues' in first.stderr.readline(), 'it learns of the loss')
     equal(end_holder(first).code, 79)
     equal(read(out), 'up\n')
@@ -333,18 +334,18 @@ def a_command_does_not_start_after_a_loss_during_on_elected():
 
 
 def a_hook_that_fails_gives_leading_up():
-    done = dibs('elect', 'hook', '--on-elected', 'exit 3', '--', 'echo', 'no')
+    done = dibs('elect', 'run', 'hook', '--on-elected', 'exit 3', '--', 'echo', 'no')
     equal((done.code, done.out), (3, ''), done)
     contains(done.err, '--on-elected exited with 3')
-    equal(dibs('elect', 'hook', '--observe', '-n').code, 1)
-    done = dibs('elect', 'hook', '--on-deposed', 'exit 5', '--', 'echo', 'led')
+    equal(dibs('elect', 'observe', 'hook', '-n').code, 1)
+    done = dibs('elect', 'run', 'hook', '--on-deposed', 'exit 5', '--', 'echo', 'led')
     equal((done.code, done.out), (0, 'led\n'), done)
     contains(done.err, 'hook: --on-deposed exited with 5')
 
 
 def told_to_end_while_the_hook_runs_it_ends():
     out = temporary_file()
-    process = start('elect', 'early', '--on-elected',
+    process = start('elect', 'run', 'early', '--on-elected',
                     'trap "" TERM; echo up >>%s; sleep 0.5' % out,
                     '--on-deposed', 'echo down >>' + out)
     until_text(out, 'up')
@@ -357,14 +358,14 @@ def told_to_end_while_the_hook_runs_it_ends():
 # ---- observing ----
 
 def observers_see_each_change():
-    watcher = start('elect', 'seen', '--observe')
+    watcher = start('elect', 'observe', 'seen')
     equal(watcher.stdout.readline(), '0 - -\n')
-    first = start('elect', 'seen', '--value', 'a b', '--', 'cat', stdin=-1)
+    first = start('elect', 'run', 'seen', '--value', 'a b', '--', 'cat', stdin=-1)
     line = watcher.stdout.readline()
     contains(line, ' a b ')
     assert line.endswith(':%d\n' % first.pid), line
     epoch = int(line.split()[0])
-    second = start('elect', 'seen', '--', 'cat', stdin=-1)
+    second = start('elect', 'run', 'seen', '--', 'cat', stdin=-1)
     until_waiting('seen')
     first.stdin.close()
     first.stdin = None
@@ -381,7 +382,7 @@ def observers_see_each_change():
 def observers_learn_of_a_crash_within_a_lease():
     first, beats = _beating('crash', '-t', '1s')
     until_text(beats)
-    watcher = start('elect', 'crash', '--observe')
+    watcher = start('elect', 'observe', 'crash')
     contains(watcher.stdout.readline(), ':%d\n' % first.pid)
     first.kill()
     killed = time.monotonic()
@@ -392,26 +393,26 @@ def observers_learn_of_a_crash_within_a_lease():
 
 
 def observe_without_a_server_gives_69():
-    done = dibs('elect', 'x', '--observe', '-u', 'unix:///nowhere/socket',
+    done = dibs('elect', 'observe', 'x', '-u', 'unix:///nowhere/socket',
                 '--connect-timeout', '200ms')
     equal(done.code, 69, done)
 
 
 def observe_ends_after_w():
-    done = dibs_with_limit('elect', 'brief', '--observe', '-w', '1s')
+    done = dibs_with_limit('elect', 'observe', 'brief', '-w', '1s')
     equal((done.code, done.out), (0, '0 - -\n'), done)
 
 
 def wait_leader_ends_when_somebody_leads():
     waiter = start('wait', '--leader', 'awaited')
     equal(dibs('wait', '--leader', '-w', '0', 'awaited').code, 75)
-    process = start('elect', 'awaited', '--', 'cat', stdin=-1)
+    process = start('elect', 'run', 'awaited', '--', 'cat', stdin=-1)
     equal(finish(waiter, 5).code, 0)
     end_holder(process)
 
 
 def who_tells_the_value():
-    process = start('elect', 'published', '--value', '10.0.0.7:80', '--', 'cat', stdin=-1)
+    process = start('elect', 'run', 'published', '--value', '10.0.0.7:80', '--', 'cat', stdin=-1)
     _until_leads(process, 'published')
     until(lambda: 'leads    10.0.0.7:80' in dibs('who', 'published').out, 'who tells it')
     end_holder(process)
@@ -420,13 +421,15 @@ def who_tells_the_value():
 # ---- mistakes ----
 
 def mistakes_give_64():
-    for words, part in ((['x', 'daemon'], 'after --'),
+    for words, part in ((['run', 'x', 'daemon'], 'after --'),
+                        (['observ', 'x'], 'did you mean "dibs elect observe"?'),
                         (['x', '--observe', '--resign'], 'choose one'),
-                        (['x', '--observe', '--', 'true'], 'does not stand for election'),
-                        (['x', '--resign', '--loop'], 'does not stand'),
-                        (['x', '--yes', '--', 'true'], '--yes belongs to --resign'),
-                        (['x', '--value', 'v' * 1025, '--', 'true'], '1024'),
-                        ([], 'missing')):
+                        (['break', 'x', '--observe'], 'observe is a verb'),
+                        (['observe', 'x', '--', 'true'], 'does not stand for election'),
+                        (['break', 'x', '--loop'], 'does not stand'),
+                        (['run', 'x', '--yes', '--', 'true'], '--yes belongs to break'),
+                        (['run', 'x', '--value', 'v' * 1025, '--', 'true'], '1024'),
+                        (['run'], 'missing NAME'), ([], 'missing')):
         done = dibs('elect', *words)
         equal((done.code, done.out), (64, ''), (words, done))
         contains(done.err, part)

@@ -241,7 +241,7 @@ env -u DIBS_HELD "$DIBS" run -q -n outer -- true; echo busy $?
 token=$("$DIBS" acquire --no-renew loose) && "$DIBS" release "$token"; echo token $?
 '''
 ALL = 'renew 0\nsame 78\nbusy 75\nDIBS_BUSY\ndeeper 0\ntoken 0\n'
-ELECT = '"$DIBS" elect -n vote -- "$DIBS" elect vote --observe -n; echo elect $?'
+ELECT = '"$DIBS" elect run -n vote -- "$DIBS" elect observe vote -n; echo elect $?'
 
 
 def _without_servers(**env):
@@ -375,7 +375,8 @@ def an_election_holds_inside_and_hands_on():
     equal(done.code, 0, done)
     assert re.match(r'\d+ .*\nelect 0\n', done.out), done
     contains(harness.server.ask('KEYS', '*'), 'votes:')
-    done = dibs('elect', 'outer', '--on-elected', '"$DIBS" renew "$DIBS_TOKEN"', '--', 'sh', '-c',
+    done = dibs('elect', 'run', 'outer', '--on-elected', '"$DIBS" renew "$DIBS_TOKEN"',
+                '--', 'sh', '-c',
                 SCRIPT, env=_without_servers(DIBS_CONFIG=path))
     equal(done.code, 0, done)
     contains(done.out, 'renew 0\n')

@@ -21,8 +21,8 @@ WAITING = [
     ('run', '-j', '2', '-w', '1s', 'x', '--', 'true'),
     ('run', '--multi', 'x,y', '-w', '1s', '--', 'true'),
     ('flock', '-w', '1s', 'x', 'true'),
-    ('elect', '-w', '1s', 'x', '--', 'true'),
-    ('elect', '--observe', '-w', '1s', 'x'),
+    ('elect', 'run', '-w', '1s', 'x', '--', 'true'),
+    ('elect', 'observe', '-w', '1s', 'x'),
     ('acquire', '-w', '1s', 'x'),
     ('acquire', '-s', '-w', '1s', 'x'),
     ('sem', 'acquire', '-w', '1s', 'x'),
@@ -41,8 +41,8 @@ ASKING = [
     ('run', '-n', 'x', '--', 'true'),
     ('flock', '-n', 'x', 'true'),
     ('acquire', '-n', 'x'),
-    ('elect', '-n', 'x', '--', 'true'),
-    ('elect', '--observe', '-n', 'x'),
+    ('elect', 'run', '-n', 'x', '--', 'true'),
+    ('elect', 'observe', '-n', 'x'),
     ('break', '--yes', 'x'),
     ('sem', 'init', 'x', '3'),
     ('sem', 'resize', 'x', '3'),
@@ -120,7 +120,8 @@ def commands_end_at_their_limit_when_the_server_falls_silent_while_they_wait():
     dibs('latch', 'init', 'l', '1')
     limit = ('-w', '10s')
     rows = [('run', *limit, 'q', '--', 'true'), ('acquire', *limit, 'q'),
-            ('elect', *limit, 'q', '--', 'true'), ('elect', '--observe', *limit, 'e'),
+            ('elect', 'run', *limit, 'q', '--', 'true'),
+            ('elect', 'observe', *limit, 'e'),
             ('latch', 'wait', *limit, 'l'), ('barrier', 'wait', '--parties', '2', *limit, 'b'),
             ('wait', *limit, 'q'), ('wait', '--zero', *limit, 'l'),
             ('wait', '--leader', *limit, 'e')]

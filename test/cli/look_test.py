@@ -189,7 +189,7 @@ def status_shows_all_kinds_in_one_table():
     until_waiting('all:rw')
     job = start('run', '-j', '4', '--take', '3', 'all:sem', '--', 'cat', stdin=-1)
     until_held('all:sem')
-    leader = start('elect', 'all:elect', '--', 'cat', stdin=-1)
+    leader = start('elect', 'run', 'all:elect', '--', 'cat', stdin=-1)
     until_held('all:elect')
     dibs('latch', 'init', 'all:latch', '3')
     dibs('latch', 'down', '--once', 'x', 'all:latch')

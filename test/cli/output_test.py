@@ -138,11 +138,11 @@ barrier wait --parties 1 j:barrier
 barrier reset j:barrier
 barrier ls
 who j:barrier
-elect -v --value here j:lead -- true
-elect --on-elected 'exit 4' --on-deposed 'exit 5' j:lead -- true
-elect --observe -n j:lead
-elect --resign --yes j:lead
-elect --observe --resign j:lead
+elect run -v --value here j:lead -- true
+elect run --on-elected 'exit 4' --on-deposed 'exit 5' j:lead -- true
+elect observe -n j:lead
+elect break --yes j:lead
+elect observe --loop j:lead
 history
 history nothing:*
 top
@@ -242,7 +242,7 @@ def each_subcommand_with_json_says_so_of_mistakes_and_of_no_server():
         fault(dibs(name, '--no-such-option', '--json'))
         fault(dibs(name, '--json', '--no-such-option'))
     for line in ('run j -- true', 'status', 'who j', 'history', 'top', 'acquire j', 'sem init j 2',
-                 'latch init j 2', 'elect j -- true', 'elect --observe -n j', 'wait j',
+                 'latch init j 2', 'elect run j -- true', 'elect observe -n j', 'wait j',
                  'rate show j', 'barrier ls', 'metrics --textfile /dev/null/f', 'doctor'):
         words = _words(line, '')
         done = dibs(*words[:2], '-u', 'unix:///nowhere', '--connect-timeout', '500ms', *words[2:])

@@ -73,9 +73,8 @@ REFUSED = [
     ('run', '--dialect spring --registry r --shared', 78, ['spring']),
     ('run', '--dialect spring --registry r --permits 2', 78, ['spring']),
     ('run', '--spin', 78, ['--spin']),
-    ('elect', '--observe --resign', 64, ['--observe', '--resign']),
-    ('elect', '--observe --loop', 64, ['--observe', '--loop']),
-    ('elect', '--yes', 64, ['--yes', '--resign']),
+    ('elect', 'observe --loop', 64, ['observe', '--loop']),
+    ('elect', 'run --yes', 64, ['--yes', 'break']),
     ('release', '--yes', 64, ['--yes', 'dibs break']),
 ]
 

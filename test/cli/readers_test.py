@@ -56,7 +56,7 @@ def a_wait_for_a_name_goes_on_without_a_reader():
 
 def a_wait_at_a_latch_a_barrier_or_a_limiter_ends_by_itself_without_a_reader():
     for words in (['latch', 'wait'], ['barrier', 'wait', '--parties', '2'], ['rate', 'take'],
-                  ['wait'], ['elect'], ['acquire', '-t', '5s', '--no-renew']):
+                  ['wait'], ['elect', 'run'], ['acquire', '-t', '5s', '--no-renew']):
         process = _messages_unread(*words, '-w', '1s', '-u', 'unix:///nowhere', 'r:none')
         code = finish(process).code
         assert code in (64, 69), (words, code)
@@ -65,7 +65,7 @@ def a_wait_at_a_latch_a_barrier_or_a_limiter_ends_by_itself_without_a_reader():
 def a_sandbox_and_an_election_run_their_command_without_a_reader():
     equal(_mark_of('sandbox'), (0, 'ran\n'))
     mark = temporary_file()
-    process = _messages_unread('elect', '-v', 'r:elect', '--', 'sh', '-c',
+    process = _messages_unread('elect', 'run', '-v', 'r:elect', '--', 'sh', '-c',
                                'echo ran >"$0"; exec cat', mark, stdin=subprocess.PIPE)
     until_text(mark, 'ran')
     process.terminate()
@@ -108,7 +108,7 @@ def output_that_is_not_read_to_its_end_ends_a_list_in_silence():
     other = holder('r:list')
     for words in (['help', 'run'], ['run', '--help'], ['who', 'r:list'],
                   ['status', '--all'], ['ping'], ['acl'], ['completion', 'bash'],
-                  ['elect', '--observe', 'r:vacant'], ['elect', '--observe', '-n', 'r:vacant']):
+                  ['elect', 'observe', 'r:vacant'], ['elect', 'observe', '-n', 'r:vacant']):
         equal(_output_unread(*words), (-signal.SIGPIPE, ''), words)
     end_holder(other)
 

@@ -393,7 +393,7 @@ def processes_that_fork_and_end_at_once_are_dead_when_the_wrapper_was_killed():
 
 
 def what_several_names_and_elections_started_is_dead_when_the_wrapper_was_killed():
-    for words in (['run', '--multi', 'm:1,m:2'], ['elect', 'm:chief']):
+    for words in (['run', '--multi', 'm:1,m:2'], ['elect', 'run', 'm:chief']):
         out = temporary_file()
         process = start(*words, '--', 'sh', '-c',
                         'sh -c "echo \\$\\$ >%s; sleep 60; true"; true' % out)

@@ -91,9 +91,10 @@ def _holds_on(terminal):
 
 
 WAYS = ('run tty -- sleep 611', 'run --foreground tty -- sleep 611', 'run tty -c "exec sleep 611"',
-        'elect tty -- sleep 611', 'elect --foreground tty -- sleep 611', 'sandbox -- sleep 611',
-        'elect tty --on-elected "exec sleep 611" -- true',
-        'elect tty --on-elected "exec sleep 611" --on-deposed "echo down" -- true',
+        'elect run tty -- sleep 611', 'elect run --foreground tty -- sleep 611',
+        'sandbox -- sleep 611',
+        'elect run tty --on-elected "exec sleep 611" -- true',
+        'elect run tty --on-elected "exec sleep 611" --on-deposed "echo down" -- true',
         'run outer -- "$DIBS" run tty -- sleep 611', 'sandbox -- "$DIBS" run tty -- sleep 611',
         "run outer -- sh -c '\"$DIBS\" run tty -- sleep 611; echo sec\\ond'",
         'run tty -- sleep 611 </dev/null 2>/dev/null', 'run tty -- sleep 611 | cat')

@@ -60,8 +60,8 @@ def a_signal_that_ends_a_process_ends_a_wait_and_leaves_no_entry():
 
 def a_signal_that_ends_a_process_ends_a_leader_without_a_command():
     for number in (signal.SIGPWR, signal.SIGRTMIN + 3):
-        leader = start('elect', 's:lead')
-        until(lambda: dibs('elect', '--observe', '-n', 's:lead').code == 0, 'it leads')
+        leader = start('elect', 'run', 's:lead')
+        until(lambda: dibs('elect', 'observe', '-n', 's:lead').code == 0, 'it leads')
         leader.send_signal(number)
         equal(finish(leader).code, 0)
 

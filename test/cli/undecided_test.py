@@ -15,10 +15,10 @@ ROWS = (
     ('status',), ('status', '--json'), ('sem', 'init', 'b', '2'), ('sem', 'ls', 'b'),
     ('latch', 'init', 'b', '1'), ('latch', 'down', 'b'), ('latch', 'wait', '-w', '1', 'b'),
     ('barrier', 'wait', '--parties', '2', 'b'), ('barrier', 'ls', 'b'), ('rate', 'take', 'b'),
-    ('elect', 'b', '--', 'true'), ('break', '--yes', 'b'),
+    ('elect', 'run', 'b', '--', 'true'), ('break', '--yes', 'b'),
     ('run', '-n', '--skip-ok', 'b', '--', 'true'), ('who', '--json', 'b'),
     ('acquire', '--no-renew', '-n', '--skip-ok', '--json', 'b'), ('wait', '--json', '-w', '1', 'b'),
-    ('elect', '-n', '--skip-ok', 'b', '--', 'true'),
+    ('elect', 'run', '-n', '--skip-ok', 'b', '--', 'true'),
 )
 
 # Without need of a write: a server out of memory answers these.

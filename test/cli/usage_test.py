@@ -130,7 +130,7 @@ def bad_values_are_named_with_what_is_allowed():
     _mistake('run', '-t', '10s', '--max-hold', '5s', 'x', 'true', says='--max-hold must not')
     _mistake('run', '--status-file', '/no/such/dir/f', 'x', 'true', says='/no/such/dir/f')
     _mistake('run', '--status-fd', '77', 'x', 'true', says=['77', 'Bad file descriptor'])
-    for command, own in itertools.product((['run', 'x'], ['elect', 'x', '--']), '012'):
+    for command, own in itertools.product((['run', 'x'], ['elect', 'run', 'x', '--']), '012'):
         _mistake(command[0], '--status-fd', own, *command[1:], 'true',
                  says=['--status-fd', '"%s"' % own, '3 to 1000000'])
     done = subprocess.run(['sh', '-c', '"$DIBS" run --status-fd 0 x true <&-'],
@@ -257,7 +257,8 @@ def bash_completes():
             'dibs local sto': 'stop', 'dibs run x -- ech': 'echo', 'dibs ls --wai': '--waiting',
             'dibs sem res': 'resize', 'dibs latch do': 'down', 'dibs barrier re': 'reset',
             'dibs status --kind se': 'semaphore', 'dibs run --mul': '--multi',
-            'dibs elect x -- ech': 'echo', 'dibs elect --on-dep': '--on-deposed'}
+            'dibs elect run x -- ech': 'echo', 'dibs elect obs': 'observe',
+            'dibs elect --on-dep': '--on-deposed'}
     for line, wanted in asks.items():
         words = line.split()
         done = subprocess.run(

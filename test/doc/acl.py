@@ -89,9 +89,9 @@ def meetings(dibs, url):
     assert waiter.wait() == 0, 'the other party'
     run(dibs, url, 'barrier', 'reset', 'acl-bar')
     run(dibs, url, 'barrier', 'ls')
-    run(dibs, url, 'elect', 'acl-leader', '--value', 'here', '--', dibs, 'elect',
-        'acl-leader', '--observe', '-n')
-    run(dibs, url, 'elect', 'acl-leader', '--observe', '-n', code=1)
+    run(dibs, url, 'elect', 'run', 'acl-leader', '--value', 'here', '--', dibs, 'elect',
+        'observe', 'acl-leader', '-n')
+    run(dibs, url, 'elect', 'observe', 'acl-leader', '-n', code=1)
 
 
 def inside(root, dibs):
