@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/errno_text.h"
 #include "cli/child.h"
 #include "cli/cli.h"
 #include "cli/message.h"
@@ -70,7 +71,7 @@ int child_run(char *const *arguments, char *const *environment, signal_watch *si
     char shown[600];
 
     return say_fault(&facts, "%s: %s", printable(arguments[0], shown, sizeof(shown)),
-                     strerror(error));
+                     errno_text(error));
   }
   watch_command(&c, signals);
   status = child_reap(&c, false);

@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/errno_text.h"
 #include "cli/bounded_write.h"
 #include "cli/cli.h"
 #include "cli/json.h"
@@ -229,7 +230,7 @@ int say_fault(const message_facts *facts, const char *format, ...)
 int say_system(const char *what)
 {
   return say_fault(&(message_facts) { .code = CODE_INTERNAL, .status = "DIBS_ERR_SYSTEM" },
-                   "cannot %s: %s", what, strerror(errno));
+                   "cannot %s: %s", what, errno_text(errno));
 }
 
 int say_no_memory(void)

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/errno_text.h"
 #include "cli/clock.h"
 #include "cli/commands.h"
 #include "cli/descriptors.h"
@@ -93,7 +94,7 @@ static int report_start_failure(const run *r, int error, bool is_exec)
   if (!is_exec) {
     return say_fault(&(message_facts) { .code = CODE_INTERNAL, .status = "DIBS_ERR_SYSTEM",
                                         .name = r->name },
-                     "cannot start %s: %s", shown, strerror(error));
+                     "cannot start %s: %s", shown, errno_text(error));
   }
   return say_fault(&(message_facts) { .code = error == ENOENT ? CODE_NOT_FOUND
                                                               : CODE_NOT_EXECUTABLE,

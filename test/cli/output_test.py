@@ -321,7 +321,7 @@ def without_descriptors_the_reason_is_an_error_event_that_names_it():
             for limit in ('300ms', '20s'):       # the longer one on a busy machine
                 done = _dibs_with_descriptors(number, words[0], '--json', '--connect-timeout',
                                               limit, *words[1:])
-                if done.code != 69 or 'Too many open files' in done.err:
+                if done.code != 69 or 'Too many open files: ' in done.err:
                     break
             if done.code == 0:
                 break
@@ -329,7 +329,8 @@ def without_descriptors_the_reason_is_an_error_event_that_names_it():
             assert done.code in (69, 70), done
             error = fault(done)
             equal(error['code'], done.code, done)
-            contains(error['text'], 'Too many open files')
+            contains(error['text'], 'Too many open files: ')
+            contains(error['text'], '(ulimit -n)')
         assert 70 in codes and done.code == 0, (words, codes, done)
 
 
