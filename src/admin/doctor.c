@@ -249,7 +249,7 @@ static dibs_status server_examine(examination *x)
 {
   dibs_status status;
 
-  x->is_there = x->is_silent = false;
+  x->is_there = x->is_silent = x->is_down = false;
   status = server_is_there(x);
   if (status != DIBS_OK)
     return status;

@@ -40,6 +40,7 @@ typedef struct examination {
   bool is_valkey, is_cluster;
   bool is_there;                 /* it has answered: no connection to wait for */
   bool is_silent;                /* and then it stopped answering: it is asked no more */
+  bool is_down;                  /* of a Cluster that serves no key now: a finding says so */
   char tag[16];                  /* the tag of a name that this server stores */
   int64_t lag_s;                 /* min-replicas-max-lag where it applies; 0: not, or not known */
 } examination;

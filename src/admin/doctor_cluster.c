@@ -12,7 +12,8 @@ static void state_report(examination *x, const char *name, const facts *f)
   int64_t assigned = facts_number(f, "cluster_slots_assigned", 0);
   int64_t nodes = facts_number(f, "cluster_known_nodes", 0);
 
-  if (!facts_are(f, "cluster_state", "ok"))
+  x->is_down = !facts_are(f, "cluster_state", "ok");
+  if (x->is_down)
     doctor_add(x, name, DIBS_FINDING_FAIL, "see CLUSTER NODES: a primary is missing, or slots are",
                "cluster_state is not ok: %" PRId64 " of %d slots assigned, %" PRId64 " in order",
                assigned, SLOT_COUNT, covered);

@@ -19,6 +19,15 @@ static void probe_name(const examination *x, const char *part, char ret_name[PRO
                    x->client->names.client);
 }
 
+/* A request for a key would have no result in time. */
+static bool waits_for_cluster(examination *x, const char *name)
+{
+  if (x->is_down)
+    doctor_add(x, name, DIBS_FINDING_UNKNOWN, "see the finding about the cluster",
+               "not examined: the cluster serves no keys now");
+  return x->is_down;
+}
+
 /* ---- scripts ---- */
 
 static void scripts_look(examination *x, const char *name)
@@ -29,6 +38,8 @@ static void scripts_look(examination *x, const char *name)
   request k;
   dibs_error error;
 
+  if (waits_for_cluster(x, name))
+    return;
   request_init(&k, &c->memory);
   if (native_inspect(&c->names, &k, x->tag, strlen(x->tag)))
     resp_reply_free(doctor_ask_request(x, &status, &k));
@@ -58,6 +69,8 @@ static void writing_look(examination *x, const char *name)
   dibs_status status;
   dibs_error error;
 
+  if (waits_for_cluster(x, name))
+    return;
   probe_name(x, "doctor", key);
   resp_reply_free(doctor_ask(x, &status, "SET", key, "1", "PX", "10000", NULL));
   dibs_last_error(NULL, &error);

@@ -41,6 +41,8 @@ static bool take(const dibs_finding *f, void *data)
   (void)snprintf(s->text, sizeof(s->text), "%s", f->text);
   (void)snprintf(s->advice, sizeof(s->advice), "%s", f->advice);
   assert_true(f->node[0] != 0);
+  assert_true(f->text[0] != 0);
+  assert_true(strlen(f->text) < 2 || strcmp(f->text + strlen(f->text) - 2, ": ") != 0);
   assert_true((f->advice[0] == 0) == (f->grade == DIBS_FINDING_PASS));
   finding_count++;
   if (stepped != NULL && strcmp(f->check, "clock") == 0)
@@ -532,6 +534,26 @@ static void a_node_of_a_cluster_is_no_server_by_itself(void **state)
   s = test_server_stop(s);
 }
 
+/* Its scripts and writes are refused for that reason, and for no other. */
+static void a_cluster_that_is_down_is_one_failure(void **state)
+{
+  struct test_server_options o = { .has_cluster = true };
+  struct test_server *s = test_server_start_with(&o);
+  char url[300];
+
+  (void)state;
+  assert_string_equal(test_server_command(s, "CLUSTER ADDSLOTSRANGE 0 8000"), "OK");
+  (void)snprintf(url, sizeof(url), "redis+cluster://127.0.0.1:%d", test_server_port(s));
+  examine_url_as(url, DIBS_OK);
+  expect("cluster", DIBS_FINDING_FAIL, "8001 of 16384 slots assigned");
+  expect("scripts", DIBS_FINDING_UNKNOWN, "cluster");
+  expect("keys", DIBS_FINDING_UNKNOWN, "cluster");
+  for (size_t i = 0; i < finding_count; i++)
+    assert_true(findings[i].grade != DIBS_FINDING_FAIL ||
+                strcmp(findings[i].check, "cluster") == 0);
+  s = test_server_stop(s);
+}
+
 /* ---- sentinels ---- */
 
 static void sentinels_that_act_too_soon_are_warned_of(void **state)
@@ -571,6 +593,7 @@ int main(void)
     cmocka_unit_test(a_server_in_protected_mode_is_one_finding),
     cmocka_unit_test(a_server_with_too_many_clients_is_one_finding),
     cmocka_unit_test(a_node_of_a_cluster_is_no_server_by_itself),
+    cmocka_unit_test(a_cluster_that_is_down_is_one_failure),
     cmocka_unit_test(sentinels_that_act_too_soon_are_warned_of),
   };
 
