@@ -70,8 +70,8 @@ int child_run(char *const *arguments, char *const *environment, signal_watch *si
                                                             : CODE_NOT_EXECUTABLE };
     char shown[600];
 
-    return say_fault(&facts, "%s: %s", printable(arguments[0], shown, sizeof(shown)),
-                     errno_text(error));
+    return say_fault(&facts, is_exec ? "%s: %s" : "cannot start %s: %s",
+                     printable(arguments[0], shown, sizeof(shown)), errno_text(error));
   }
   watch_command(&c, signals);
   status = child_reap(&c, false);

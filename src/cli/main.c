@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cli/main.c - finds the subcommand and runs it. */
+#include <errno.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,11 +30,13 @@ static void find_json(char *const *words)
 /* stdout is data; data that could not be written are a failure. */
 static int flush_output(int code)
 {
+  errno = 0;
   if (fflush(stdout) == 0 && !ferror(stdout))
     return code;
   return say_fault(&(message_facts) { .code = code == CODE_OK ? CODE_INTERNAL : code,
                                       .status = "DIBS_ERR_SYSTEM" },
-                   "cannot write to stdout");
+                   "cannot write to standard output%s%s", errno == 0 ? "" : ": ",
+                   errno == 0 ? "" : strerror(errno));
 }
 
 static int read_and_run(const command *c, int argc, char **argv, void *options)

@@ -142,19 +142,21 @@ static json_t *report_json(const run *r, const char *event_name, int code)
 }
 
 /* One line, by one write(). */
-static void report_write(int fd, const json_t *report)
+static void report_write(const run *r, const json_t *report)
 {
-  char *line = json_dumps(report, JSON_COMPACT);
+  const char *path = r->options->status_file;
+  char *line = json_dumps(report, JSON_COMPACT), place[64];
   size_t size = line == NULL ? 0 : strlen(line);
 
   if (line == NULL) {
-    say("cannot write the report: not enough memory");
+    (void)say_no_memory();
     return;
   }
   line[size] = '\n';                     /* in place of the final zero */
-  if (!bounded_write(fd, line, size + 1, REPORT_PATIENCE_MS))
-    say("cannot write the report: %s",
-        errno == EAGAIN ? "its reader takes nothing" : strerror(errno));
+  (void)snprintf(place, sizeof(place), "--status-fd %d", r->status_fd);
+  if (!bounded_write(r->status_fd, line, size + 1, REPORT_PATIENCE_MS))
+    say("cannot write the status to %s: %s", path != NULL ? path : place,
+        errno == EAGAIN ? "its reader does not read" : strerror(errno));
   free(line);
 }
 
@@ -167,6 +169,6 @@ void run_report(const run *r, int code)
   if (r->status_fd < 0)
     return;
   report = report_json(r, NULL, code);
-  report_write(r->status_fd, report);
+  report_write(r, report);
   json_decref(report);
 }

@@ -27,7 +27,7 @@ def _under_limit(line):
 def a_report_beyond_the_limit_of_the_file_size_is_an_error_and_not_the_end():
     code, out, err = _under_limit('exec "$DIBS" run --status-file f limit -- echo ran')
     equal((code, out), (0, 'ran\n'), err)
-    contains(err, 'File too large')
+    contains(err, 'cannot write the status to f: File too large')
 
 
 def output_and_messages_beyond_that_limit_are_no_end_either():
@@ -35,8 +35,10 @@ def output_and_messages_beyond_that_limit_are_no_end_either():
                          ('metrics --once', 70), ('metrics --textfile f', 78)):
         code, _, err = _under_limit('exec "$DIBS" %s >out' % line)
         equal(code, wanted, (line, err))
-        contains(err, 'cannot write')
+        contains(err, 'cannot write f: File too large' if '--textfile' in line
+                 else 'cannot write to standard output')
     assert not is_held('limit:a')
+    contains(_under_limit('exec "$DIBS" status -a >out')[2], 'standard output: File too large')
     equal(_under_limit('exec "$DIBS" run -v limit -- echo ran 2>err')[:2], (0, 'ran\n'))
     equal(_under_limit('exec "$DIBS" sandbox -- echo ran')[:2], (0, 'ran\n'))
 
