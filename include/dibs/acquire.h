@@ -40,12 +40,14 @@ typedef struct dibs_target {
                                   them zero */
 } dibs_target;
 
-/* C: a dibs_target for one name, a C string, as an argument of a call: `&DIBS_TARGET(...)`. */
+/* C: the argument `target`, of names that are C strings, or of any bytes as a dibs_bytes:
+ * `dibs_acquire(client, DIBS_READ("page"), NULL, &hold)`. */
 #ifndef __cplusplus
-#define DIBS_TARGET(kind, name, units, limit, value) \
+#define DIBS_TARGET_BYTES(kind, name, units, limit, value) \
   ((dibs_target){ sizeof(dibs_target), (kind), (units), (limit), 0, \
-                  (const dibs_bytes[]){ dibs_text(name) }, 1, dibs_text(value) })
-/* C: the argument `target` for each kind, of a name that is a C string. */
+                  (const dibs_bytes[]){ name }, 1, dibs_text(value) })
+#define DIBS_TARGET(kind, name, units, limit, value) \
+  DIBS_TARGET_BYTES(kind, dibs_text(name), units, limit, value)
 #define DIBS_LOCK(name) (&DIBS_TARGET(DIBS_TARGET_LOCK, name, 0, 0, NULL))
 #define DIBS_READ(name) (&DIBS_TARGET(DIBS_TARGET_READ, name, 0, 0, NULL))
 #define DIBS_WRITE(name) (&DIBS_TARGET(DIBS_TARGET_WRITE, name, 0, 0, NULL))
@@ -53,6 +55,9 @@ typedef struct dibs_target {
 /* One of the `limit` permits of a semaphore that the first call makes. */
 #define DIBS_PERMIT_OF(name, limit) (&DIBS_TARGET(DIBS_TARGET_PERMITS, name, 1, limit, NULL))
 #define DIBS_LEAD(name, value) (&DIBS_TARGET(DIBS_TARGET_LEAD, name, 0, 0, value))
+/* All of `count` names, an array of dibs_bytes, or none. */
+#define DIBS_LOCKS(names, count) \
+  (&(dibs_target){ sizeof(dibs_target), DIBS_TARGET_LOCK, 0, 0, 0, (names), (count), { NULL, 0 } })
 #endif
 
 /* Takes `target`, waiting for it at most options->wait_ms.
@@ -81,8 +86,6 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_acquire(
 /* Starts to take `target`; `callback` gets what dibs_acquire() would return. options->owner NULL
  * means no re-entry. `ret_request` may be NULL.
  *
- * `target`  as dibs_acquire(), but `limit` must be 0: set it first, by
- *           dibs_semaphore_set_if_absent().
  * Returns   DIBS_OK: `callback` will run. Otherwise it will not: DIBS_ERR_ARGUMENT,
  *           DIBS_ERR_UNSUPPORTED, DIBS_ERR_LIMIT, DIBS_ERR_NO_MEMORY, DIBS_ERR_CLOSED,
  *           DIBS_ERR_FORKED.

@@ -81,6 +81,8 @@ static dibs_status permits_read(client_record *c, const dibs_target *t, lock_cal
     status = semaphore_units_check(c, t->limit, 0);
   if (status == DIBS_OK && t->limit != 0 && call->spec.units > t->limit)
     status = client_refuse(c, DIBS_ERR_ARGUMENT, "target.units is more than target.limit");
+  if (status == DIBS_OK && t->limit != 0)
+    status = one_place_check(c);
   return status;
 }
 
@@ -159,17 +161,6 @@ dibs_status dibs_acquire(dibs_client *client, const dibs_target *target,
     client, call, options, is_try(&a, options), ret_hold);
 }
 
-static dibs_status async_read(client_record *c, lock_call *call)
-{
-  dibs_status status = target_read(c, call);
-
-  if (status == DIBS_OK && call->limit != 0)
-    status = client_refuse(c, DIBS_ERR_ARGUMENT,
-                           "target.limit is for dibs_acquire(); without blocking call "
-                           "dibs_semaphore_set_if_absent() before, and leave it 0");
-  return status;
-}
-
 dibs_status dibs_acquire_async(dibs_client *client, const dibs_target *target,
                                const dibs_lock_options *options,
                                dibs_lock_callback callback, void *data,
@@ -178,6 +169,5 @@ dibs_status dibs_acquire_async(dibs_client *client, const dibs_target *target,
   acquisition a;
   lock_call *call = call_of(&a, target);
 
-  call->check = async_read;
   return take_async(client, call, options, is_try(&a, options), callback, data, ret_request);
 }

@@ -65,6 +65,7 @@ typedef struct claim {
   dibs_release_callback on_release;
   void *on_release_data;
   struct campaign *campaign;       /* NULL: not of dibs_campaign(); campaign.h */
+  struct agreement *agreement;     /* on the number of permits, at present; agree.h */
   struct parking *parking;         /* NULL: is not taken again by the short way; retake.c */
   struct local_claim *local;       /* of a client with degrade=local; degrade.h */
   fleet_note note;                 /* for src/fleet/ */
@@ -168,9 +169,6 @@ dibs_status take_async(dibs_client *client, lock_call *call,
                        dibs_lock_callback callback, void *data, dibs_request **ret_request);
 dibs_status name_check(client_record *c, const void *name, size_t size);
 dibs_status semaphore_units_check(client_record *c, uint64_t count, uint64_t least);
-/* Sets the number of permits of `call` to its limit if there is none; ARGUMENT if there is another
- * one. The time for it is taken from the wait of `call`. Mutex not held. */
-dibs_status semaphore_agree(client_record *c, lock_call *call);
 /* UNSUPPORTED in a quorum, which has locks only: other objects need one server. Ignores
  * NULL. */
 dibs_status one_place_check(client_record *c);
@@ -211,7 +209,10 @@ claim *claim_free(claim *cl);      /* for a claim that is not in the engine */
  * the thread of the call to note the fault, by claim_fault(). */
 dibs_status claim_begin(claim *cl, lock_call *call);
 dibs_status claim_start(claim *cl, lock_call *call);
+/* What its last step does, now or after an agreement on the number of permits. */
+dibs_status claim_ask(claim *cl, lock_spec *spec, instant now);
 dibs_status claim_fault(client_record *c, dibs_status status);
+void claim_fault_add(const client_record *c, dibs_status status, text *why);
 void claim_list_join(claim *cl);   /* mutex held */
 void claim_settle(claim *cl);      /* mutex held: frees it if nothing needs it */
 void claim_queue(claim *cl, drive_job *job);     /* mutex held */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* api/claim.c - acquisitions: their memory, handles and lists. */
 #include "api/api.h"
+#include "api/agree.h"
 #include "api/degrade.h"
 #include "api/campaign.h"
 
@@ -74,6 +75,7 @@ claim *claim_free(claim *cl)
   outcome_clear(&cl->loss);
   cl->campaign = campaign_free(&m, cl->campaign);
   degrade_free(cl);
+  agreement_free(cl);
   mem_free(&m, cl);
   return NULL;
 }
@@ -168,21 +170,28 @@ static void list_leave(claim *cl)
     cl->next->previous = cl->previous;
 }
 
+void claim_fault_add(const client_record *c, dibs_status status, text *why)
+{
+  if (status == DIBS_ERR_UNSUPPORTED) {
+    text_add(why, "a quorum takes one name at a time: several names in one call (--multi), and "
+                  "linger_ms, need one server or a Cluster");
+  } else if (status != DIBS_ERR_LIMIT) {
+    text_add(why, dibs_status_text(status));
+  } else {
+    text_add(why, "this client has ");
+    text_add_uint(why, engine_get_stats(drive_engine(c->drive)).names);
+    text_add(why, " names in memory, and its names_max is ");
+    text_add_uint(why, c->names_max);
+    text_add(why, "; release one, or open the client with more");
+  }
+}
+
 dibs_status claim_fault(client_record *c, dibs_status status)
 {
   char words[160];
   text why = text_over(words, sizeof(words));
 
-  if (status == DIBS_ERR_UNSUPPORTED)
-    return client_fault(c, status, "a quorum takes one name at a time: several names in one call "
-                                   "(--multi), and linger_ms, need one server or a Cluster");
-  if (status != DIBS_ERR_LIMIT)
-    return client_fault(c, status, dibs_status_text(status));
-  text_add(&why, "this client has ");
-  text_add_uint(&why, engine_get_stats(drive_engine(c->drive)).names);
-  text_add(&why, " names in memory, and its names_max is ");
-  text_add_uint(&why, c->names_max);
-  text_add(&why, "; release one, or open the client with more");
+  claim_fault_add(c, status, &why);
   return client_fault(c, status, words);
 }
 
@@ -201,6 +210,13 @@ static dibs_status cancel_watch(claim *cl, dibs_canceller *cancel)
     return DIBS_OK;
   claim_unwatch(cl);
   return DIBS_CANCELLED;
+}
+
+dibs_status claim_ask(claim *cl, lock_spec *spec, instant now)
+{
+  if (degrade_begin(cl))
+    return DIBS_OK;
+  return engine_lock(drive_engine(cl->client->drive), spec, now, &cl->id);
 }
 
 dibs_status claim_start(claim *cl, lock_call *call)
@@ -223,8 +239,7 @@ dibs_status claim_start(claim *cl, lock_call *call)
   status = degrade_prepare(cl, spec);
   if (status == DIBS_OK) {
     claim_list_join(cl);
-    if (!degrade_begin(cl))
-      status = engine_lock(drive_engine(c->drive), spec, now, &cl->id);
+    status = call->limit != 0 ? agreement_begin(cl, call) : claim_ask(cl, spec, now);
     if (status == DIBS_OK) {
       noting_began(cl, spec, now);
       cl->over = *call->over;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* api/lock.c - taking a lock of any kind, blocking or not. */
+#include "api/agree.h"
 #include "api/deadlock.h"
 #include "api/degrade.h"
 #include "api/wait.h"
@@ -275,7 +276,8 @@ static bool wants_callbacks(const lock_call *call)
 static bool any_thread_may_begin(const client_record *c, const lock_call *call)
 {
   return (c->flags & DIBS_CLIENT_DETECT_DEADLOCK) == 0 && c->outage == NULL &&
-         call->cancel == NULL && !wants_callbacks(call) && !drive_is_in_callback();
+         call->cancel == NULL && call->limit == 0 && !wants_callbacks(call) &&
+         !drive_is_in_callback();
 }
 
 static dibs_status lock_blocking(client_record *c, lock_call *call,
@@ -289,10 +291,6 @@ static dibs_status lock_blocking(client_record *c, lock_call *call,
     return status;
   if (ret_hold == NULL)
     return client_refuse(c, DIBS_ERR_ARGUMENT, "ret_hold is NULL");
-  if (call->limit != 0)
-    status = semaphore_agree(c, call);
-  if (status != DIBS_OK)
-    return status;
   call->spec.is_try = is_try;
   cl = claim_make(c, call);
   if (cl == NULL)
@@ -479,7 +477,7 @@ dibs_status dibs_request_cancel(dibs_request *pending)
     return wait_request_cancel(pending);       /* of another kind, or not a request */
   if (status != DIBS_OK)
     return status;
-  if (!degrade_cancel(in.claim) &&
+  if (!agreement_cancel(in.claim) && !degrade_cancel(in.claim) &&
       !engine_cancel(drive_engine(in.client->drive), in.claim->id, drive_now()))
     status = DIBS_ERR_STALE;
   drive_flush(in.client->drive);

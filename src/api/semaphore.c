@@ -201,42 +201,6 @@ dibs_status dibs_semaphore_set_if_absent_bytes(dibs_client *client, const void *
                        ret_permits);
 }
 
-static dibs_status limit_differs(client_record *c, const lock_call *call, uint64_t limit)
-{
-  char words[200];
-  text why = text_over(words, sizeof(words));
-
-  text_add(&why, "the semaphore has ");
-  text_add_uint(&why, limit);
-  text_add(&why, " permits, and `limit` is ");
-  text_add_uint(&why, call->limit);
-  text_add(&why, "; dibs_semaphore_set() changes the number for all");
-  return client_refuse(c, DIBS_ERR_ARGUMENT, words);
-}
-
-dibs_status semaphore_agree(client_record *c, lock_call *call)
-{
-  bool has_limit = call->wait_ms != 0 && call->wait_ms != DIBS_FOREVER, done;
-  instant begun = drive_now(), until = client_give_up_at(c);
-  uint64_t limit = 0;
-  int64_t took_ms;
-  dibs_status status = one_place_check(c);
-
-  if (status != DIBS_OK)
-    return status;
-  if (has_limit)
-    until = instant_min(until, instant_add(begun, span_ms(call->wait_ms)));
-  status = set_ask(c, call, SHARE_SET_IF_ABSENT, call->limit, until, &done, &limit);
-  /* An RSemaphore has no number but that of its free permits. 0 permits are a pause. */
-  if (status == DIBS_OK && call->spec.kind != LOCK_COUNTER && limit != 0 && limit != call->limit)
-    status = limit_differs(c, call, limit);
-  if (has_limit) {
-    took_ms = span_to_ms(instant_since(drive_now(), begun));
-    call->wait_ms = took_ms < call->wait_ms ? call->wait_ms - (int32_t)took_ms : 1;
-  }
-  return status;
-}
-
 static dibs_status forget(dibs_client *client, lock_call call)
 {
   uint64_t limit = 0;

@@ -17,10 +17,13 @@ DIBS_API void every_word(const char *words, ...) DIBS_PRINTF(1, 2);
 #ifndef __cplusplus
 static int32_t kinds_of_targets(void)
 {
+  const dibs_bytes n = dibs_text("n");
   const dibs_target *targets[] = { DIBS_LOCK("n"), DIBS_READ("n"), DIBS_WRITE("n"),
                                    DIBS_PERMITS("n", DIBS_UNITS_ALL_FREE),
                                    DIBS_PERMIT_OF("n", 2), DIBS_LEAD("n", "value"),
-                                   &DIBS_TARGET(DIBS_TARGET_LOCK, "n", 0, 0, NULL) };
+                                   &DIBS_TARGET(DIBS_TARGET_LOCK, "n", 0, 0, NULL),
+                                   &DIBS_TARGET_BYTES(DIBS_TARGET_LOCK, n, 0, 0, NULL),
+                                   DIBS_LOCKS(&n, 1) };
 
   return targets[0]->kind;
 }

@@ -17,6 +17,7 @@
 #include "promise.h"
 #include "proxy.h"
 #include "server.h"
+#include "take.h"
 
 enum { LIVE_LONG_MS = 15000 };    /* how long an effect may take that surely comes */
 

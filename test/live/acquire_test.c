@@ -18,10 +18,12 @@ static dibs_hold *hold;
 /* ---- each kind ---- */
 
 static dibs_status by_lock(void) { return dibs_try_lock(other, "n", NULL, &hold); }
-static dibs_status by_read(void) { return dibs_try_read_lock(other, "n", NULL, &hold); }
-static dibs_status by_write(void) { return dibs_try_write_lock(other, "n", NULL, &hold); }
-static dibs_status by_permit(void) { return dibs_try_acquire_permits(other, "n", 1, NULL, &hold); }
-static dibs_status by_lead(void) { return dibs_try_campaign(other, "n", "v", NULL, &hold); }
+static dibs_status by_read(void) { return acquire_now(other, DIBS_READ("n"), NULL, &hold); }
+static dibs_status by_write(void) { return acquire_now(other, DIBS_WRITE("n"), NULL, &hold); }
+static dibs_status by_permit(void) { return acquire_now(other, DIBS_PERMITS("n", 1), NULL,
+                                                        &hold); }
+static dibs_status by_lead(void) { return acquire_now(other, DIBS_LEAD("n", "v"), NULL,
+                                                      &hold); }
 
 #define KINDS(X) \
   X(DIBS_TARGET_LOCK, DIBS_KIND_MUTEX, 0, NULL, by_lock, DIBS_BUSY) \
@@ -230,6 +232,102 @@ static void a_limit_makes_the_semaphore(void **state)
   live_expect(client, dibs_semaphore_delete(client, "s"), DIBS_OK);
 }
 
+static void a_limit_makes_the_semaphore_by_a_callback_too(void **state)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  dibs_hold *first;
+  char owner[] = "me", note[] = "of a call that has returned";
+  struct live_ending e = { 0 };
+
+  (void)state;
+  o.owner = owner;
+  o.owner_size = sizeof(owner);
+  o.note = note;
+  live_expect(client,
+              dibs_acquire_async(client, DIBS_PERMIT_OF("s", 2), &o, on_lock, &e, NULL), DIBS_OK);
+  memset(owner, 'x', sizeof(owner));
+  memset(note, 'x', sizeof(note));
+  assert_true(live_until(LIVE_LONG_MS, live_has_ended, &e));
+  live_expect_ending(&e, DIBS_OK);
+  first = hold;
+  o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  start(DIBS_PERMIT_OF("s", 2), &o, DIBS_OK);
+  live_expect(client, dibs_release(hold), DIBS_OK);
+  o.wait_ms = 0;
+  start(&DIBS_TARGET(DIBS_TARGET_PERMITS, "s", 2, 2, NULL), &o, DIBS_BUSY);
+  start(DIBS_PERMIT_OF("s", 3), &o, DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_release(first), DIBS_OK);
+  live_expect(client, dibs_semaphore_delete(client, "s"), DIBS_OK);
+}
+
+static void a_limit_leaves_the_wait_its_end(void **state)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  dibs_hold *first = NULL, *none = NULL;
+  dibs_status got;
+
+  (void)state;
+  live_expect(client, dibs_acquire(client, DIBS_PERMIT_OF("s", 1), &o, &first), DIBS_OK);
+  o.wait_ms = 200;
+  got = dibs_acquire(other, DIBS_PERMIT_OF("s", 1), &o, &none);
+  live_expect_refused(other, got, DIBS_TIMED_OUT);
+  live_expect(client, dibs_release(first), DIBS_OK);
+  live_expect(client, dibs_semaphore_delete(client, "s"), DIBS_OK);
+}
+
+static void expect_no_number(void)
+{
+  dibs_hold *none = NULL;
+
+  live_expect(client, dibs_acquire(client, DIBS_PERMITS("s", 1), NULL, &none), DIBS_ERR_NOT_SET);
+}
+
+/* Without a thread nothing is sent or read between these calls. */
+static dibs_client *threadless(void)
+{
+  dibs_options options = live_options();
+
+  options.flags |= DIBS_CLIENT_NO_THREAD;
+  return live_open_with(live_url(), &options);
+}
+
+static void asked_with_a_limit_it_can_be_cancelled(void **state)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  dibs_client *c = threadless();
+  dibs_request *request = NULL;
+  struct live_ending by_request = { 0 }, by_canceller = { 0 };
+
+  (void)state;
+  live_expect(c, dibs_acquire_async(c, DIBS_PERMIT_OF("s", 2), &o, on_lock, &by_request, &request),
+              DIBS_OK);
+  live_expect(c, dibs_request_cancel(request), DIBS_OK);
+  live_expect(c, dibs_request_cancel(request), DIBS_ERR_STALE);
+  live_expect_ok(dibs_canceller_new(&o.cancel));
+  live_expect(c, dibs_acquire_async(c, DIBS_PERMIT_OF("s", 2), &o, on_lock, &by_canceller, NULL),
+              DIBS_OK);
+  dibs_cancel(o.cancel);
+  while (!live_has_ended(&by_request) || !live_has_ended(&by_canceller))
+    (void)live_process(c);
+  live_expect_ending(&by_request, DIBS_CANCELLED);
+  live_expect_ending(&by_canceller, DIBS_CANCELLED);
+  c = dibs_close(c);
+  expect_no_number();
+  (void)dibs_canceller_free(o.cancel);
+}
+
+static void asked_with_a_limit_it_ends_with_its_client(void **state)
+{
+  dibs_client *c = threadless();
+  struct live_ending e = { 0 };
+
+  (void)state;
+  live_expect(c, dibs_acquire_async(c, DIBS_PERMIT_OF("s", 2), NULL, on_lock, &e, NULL), DIBS_OK);
+  c = dibs_close(c);
+  live_expect_ending(&e, DIBS_ERR_CLOSED);
+  expect_no_number();
+}
+
 /* ---- what is wrong ---- */
 
 static const dibs_bytes n = { "n", 1 }, two_names[] = { { "n", 1 }, { "m", 1 } };
@@ -274,10 +372,6 @@ static void what_is_wrong_with_a_target_is_named(void **state)
   }
   live_expect(client, dibs_acquire(client, NULL, NULL, &none), DIBS_ERR_ARGUMENT);
   live_expect_words(client, "target is NULL");
-  live_expect(client,
-              dibs_acquire_async(client, DIBS_PERMIT_OF("n", 2), NULL, on_lock, NULL, NULL),
-              DIBS_ERR_ARGUMENT);
-  live_expect_words(client, "dibs_semaphore_set_if_absent()");
   assert_null(none);
 }
 
@@ -291,7 +385,7 @@ static void a_refused_call_sets_no_number(void **state)
   live_expect(client, dibs_acquire(client, DIBS_PERMIT_OF("s", 2), &o, &none), DIBS_ERR_ARGUMENT);
   o.linger_ms = 0;
   live_expect(client, dibs_acquire(client, DIBS_PERMIT_OF("s", 2), &o, NULL), DIBS_ERR_ARGUMENT);
-  live_expect(client, dibs_acquire(client, DIBS_PERMITS("s", 1), &o, &none), DIBS_ERR_NOT_SET);
+  expect_no_number();
 }
 
 int main(void)
@@ -303,6 +397,10 @@ int main(void)
     cmocka_unit_test(several_names_are_one_hold),
     cmocka_unit_test(the_owner_takes_its_lock_again),
     cmocka_unit_test(a_limit_makes_the_semaphore),
+    cmocka_unit_test(a_limit_makes_the_semaphore_by_a_callback_too),
+    cmocka_unit_test(a_limit_leaves_the_wait_its_end),
+    cmocka_unit_test(asked_with_a_limit_it_can_be_cancelled),
+    cmocka_unit_test(asked_with_a_limit_it_ends_with_its_client),
     cmocka_unit_test(what_is_wrong_with_a_target_is_named),
     cmocka_unit_test(a_refused_call_sets_no_number),
   };
