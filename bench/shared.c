@@ -33,9 +33,9 @@ static dibs_status take(const worker *w, dibs_hold **ret_hold)
 {
   switch (w->what) {
   case READ:
-    return dibs_read_lock(w->client, "read", NULL, ret_hold);
+    return dibs_acquire(w->client, DIBS_READ("read"), NULL, ret_hold);
   case PERMIT:
-    return dibs_acquire_permits(w->client, "permit", 1, NULL, ret_hold);
+    return dibs_acquire(w->client, DIBS_PERMITS("permit", 1), NULL, ret_hold);
   case MUTEX:
     break;
   }
@@ -216,10 +216,13 @@ static double singles_us(dibs_client *client)
 
 static double set_us(dibs_client *client)
 {
+  dibs_bytes bytes[NAMES];
   dibs_hold *hold = NULL;
   double began = bench_now();
 
-  bench_ok(dibs_lock_many(client, names, NAMES, NULL, &hold), "dibs_lock_many");
+  for (int i = 0; i < NAMES; i++)
+    bytes[i] = dibs_text(names[i]);
+  bench_ok(dibs_acquire(client, DIBS_LOCKS(bytes, NAMES), NULL, &hold), "dibs_acquire");
   bench_ok(dibs_release(hold), "dibs_release");
   return (bench_now() - began) * 1e6;
 }

@@ -123,50 +123,62 @@ static void granted_async(const dibs_error *error, dibs_hold *hold, void *data)
     granted(&reported, g, hold);
 }
 
-static size_t names_of(const wish *w, const char *ret_names[MUTEXES])
+/* A set of one name, too: given twice it counts once. */
+static size_t names_of(const wish *w, dibs_bytes ret_names[MUTEXES])
 {
   size_t count = 0;
 
   for (int i = 0; i < MUTEXES; i++)
     if ((w->names >> i & 1) != 0)
-      ret_names[count++] = name_texts[i];
+      ret_names[count++] = dibs_text(name_texts[i]);
+  if (count == 1)
+    ret_names[count++] = ret_names[0];
   return count;
 }
 
-static const char *name_of(const wish *w)
+static dibs_bytes name_of(const wish *w)
 {
   int i = 0;
 
   while (i < NAMES - 1 && (w->names >> i & 1) == 0)
     i++;
-  return name_texts[i];
+  return dibs_text(name_texts[i]);
+}
+
+/* `names` has room for MUTEXES. */
+static dibs_target target_of(const wish *w, dibs_bytes *names)
+{
+  dibs_target t = { .size = sizeof(t), .kind = DIBS_TARGET_LOCK, .names = names, .name_count = 1 };
+
+  names[0] = name_of(w);
+  if (w->mode == 'r') {
+    t.kind = DIBS_TARGET_READ;
+  } else if (w->mode == 'w') {
+    t.kind = DIBS_TARGET_WRITE;
+  } else if (w->mode == 'p') {
+    t.kind = DIBS_TARGET_PERMITS;
+    t.units = w->units == 0 ? DIBS_UNITS_ALL_FREE : w->units;
+  } else if (w->is_set) {
+    t.name_count = names_of(w, names);
+  } else if (w->is_election) {
+    t.kind = DIBS_TARGET_LEAD;
+    t.value = dibs_text("leader");
+  }
+  return t;
 }
 
 static dibs_status ask_async(actor *a, const wish *w, grip *g)
 {
   dibs_client *client = a->life->client;
   void *key = grip_key(a->trial, g);
-  const char *name = name_of(w);
-  const dibs_lock_options *o = &w->options;
+  dibs_bytes names[MUTEXES];
+  dibs_target target = target_of(w, names);
   dibs_request *request = NULL;
   dibs_status status;
   int64_t patience = chance(a, 30) ? below(a, a->trial->plan->wait_ms * 1000) : -1;
   int64_t begun = trial_now(a->trial);
 
-  switch (w->mode) {
-  case 'r':
-    status = dibs_read_lock_async(client, name, o, granted_async, key, &request);
-    break;
-  case 'w':
-    status = dibs_write_lock_async(client, name, o, granted_async, key, &request);
-    break;
-  case 'p':
-    status = dibs_acquire_permits_async(client, name, w->units, o, granted_async, key,
-                                        &request);
-    break;
-  default:
-    status = dibs_lock_async(client, name, o, granted_async, key, &request);
-  }
+  status = dibs_acquire_async(client, &target, &w->options, granted_async, key, &request);
   if (status != DIBS_OK)
     return status;
   while (!g->is_done) {
@@ -181,33 +193,13 @@ static dibs_status ask_async(actor *a, const wish *w, grip *g)
 
 static dibs_status ask_now(actor *a, const wish *w, dibs_hold **ret_hold)
 {
-  dibs_client *client = a->life->client;
-  const char *name = name_of(w), *names[MUTEXES];
-  size_t count = names_of(w, names);
-  const dibs_lock_options *o = &w->options;
+  dibs_lock_options o = w->options;
+  dibs_bytes names[MUTEXES];
+  dibs_target target = target_of(w, names);
 
-  switch (w->mode) {
-  case 'r':
-    return w->is_try ? dibs_try_read_lock(client, name, o, ret_hold)
-                     : dibs_read_lock(client, name, o, ret_hold);
-  case 'w':
-    return w->is_try ? dibs_try_write_lock(client, name, o, ret_hold)
-                     : dibs_write_lock(client, name, o, ret_hold);
-  case 'p':
-    if (w->units == 0)
-      return dibs_drain_permits(client, name, o, ret_hold);
-    return w->is_try ? dibs_try_acquire_permits(client, name, w->units, o, ret_hold)
-                     : dibs_acquire_permits(client, name, w->units, o, ret_hold);
-  default:
-    if (w->is_set)
-      return w->is_try ? dibs_try_lock_many(client, names, count, o, ret_hold)
-                       : dibs_lock_many(client, names, count, o, ret_hold);
-    if (w->is_election)
-      return w->is_try ? dibs_try_campaign(client, name, "leader", o, ret_hold)
-                       : dibs_campaign(client, name, "leader", o, ret_hold);
-    return w->is_try ? dibs_try_lock(client, name, o, ret_hold)
-                     : dibs_lock(client, name, o, ret_hold);
-  }
+  if (w->is_try)
+    o.wait_ms = 0;
+  return dibs_acquire(a->life->client, &target, &o, ret_hold);
 }
 
 static int64_t limit_of(const trial *t, const wish *w)

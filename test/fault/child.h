@@ -24,6 +24,7 @@
 
 #include <dibs/dibs.h>
 
+#include "lib/take.h"
 #include "world.h"
 
 struct child;

@@ -82,7 +82,7 @@ static void one_cycle(struct child *self, dibs_client *client)
 
   expect_ok(self, "a lock in the storm", client, dibs_lock(client, "storm-0", &o, &hold));
   expect_ok(self, "a set in the storm", client,
-            dibs_lock_many(client, names, 2, &o, &many));
+            acquire_names(client, names, 2, &o, &many));
   slack = child_machine_slack_ms();      /* where leases may be lost */
   if (hold != NULL && slack == 0)
     (void)child_check(self, dibs_hold_state(hold) == DIBS_HELD, "not held any more");

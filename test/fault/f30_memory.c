@@ -114,7 +114,7 @@ static void take_other(struct work *x, const dibs_lock_options *o)
 
   switch (draw(x, 4)) {
   case 0:
-    if (dibs_lock_many(x->client, names, 2, o, &hold) == DIBS_OK)
+    if (acquire_names(x->client, names, 2, o, &hold) == DIBS_OK)
       (void)dibs_release(hold);
     break;
   case 1:
@@ -125,7 +125,7 @@ static void take_other(struct work *x, const dibs_lock_options *o)
       seen = dibs_inspection_free(seen);
     break;
   default:
-    if (dibs_read_lock(x->client, "scarce-6", o, &hold) == DIBS_OK)
+    if (dibs_acquire(x->client, DIBS_READ("scarce-6"), o, &hold) == DIBS_OK)
       (void)dibs_release(hold);
     break;
   }

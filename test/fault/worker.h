@@ -13,6 +13,7 @@
 #include "history.h"
 #include "page.h"
 #include "plan.h"
+#include "lib/take.h"
 #include "stall.h"
 
 enum { MEMBERS_MAX = 3, HELD_KEPT = 64 };

@@ -128,20 +128,22 @@ static dibs_status ask_async(struct held *a, const char *const *names,
   size_t count = (size_t)a->lock_count;
 
   if (count > 1)
-    return tries ? dibs_try_lock_many_async(c, names, count, o, on_answer, a, NULL)
-                 : dibs_lock_many_async(c, names, count, o, on_answer, a, NULL);
+    return tries ? acquire_names_now_async(c, names, count, o, on_answer, a, NULL)
+                 : acquire_names_async(c, names, count, o, on_answer, a, NULL);
   switch (a->mode) {
   case HOLD_READ:
-    return tries ? dibs_try_read_lock_async(c, names[0], o, on_answer, a, NULL)
-                 : dibs_read_lock_async(c, names[0], o, on_answer, a, NULL);
+    return tries ? acquire_now_async(c, DIBS_READ(names[0]), o, on_answer, a, NULL)
+                 : dibs_acquire_async(c, DIBS_READ(names[0]), o, on_answer, a, NULL);
   case HOLD_WRITE:
-    return tries ? dibs_try_write_lock_async(c, names[0], o, on_answer, a, NULL)
-                 : dibs_write_lock_async(c, names[0], o, on_answer, a, NULL);
+    return tries ? acquire_now_async(c, DIBS_WRITE(names[0]), o, on_answer, a, NULL)
+                 : dibs_acquire_async(c, DIBS_WRITE(names[0]), o, on_answer, a, NULL);
   case HOLD_PERMITS:
-    return tries ? dibs_try_acquire_permits_async(c, names[0], a->units, o, on_answer, a, NULL)
-                 : dibs_acquire_permits_async(c, names[0], a->units, o, on_answer, a, NULL);
+    return tries ? acquire_now_async(c, DIBS_PERMITS(names[0], a->units), o, on_answer, a,
+                                     NULL)
+                 : dibs_acquire_async(c, DIBS_PERMITS(names[0], a->units), o, on_answer, a,
+                                      NULL);
   default:
-    return tries ? dibs_try_lock_async(c, names[0], o, on_answer, a, NULL)
+    return tries ? acquire_now_async(c, DIBS_LOCK(names[0]), o, on_answer, a, NULL)
                  : dibs_lock_async(c, names[0], o, on_answer, a, NULL);
   }
 }
@@ -154,18 +156,18 @@ static dibs_status ask_blocking(struct held *a, const char *const *names,
   size_t count = (size_t)a->lock_count;
 
   if (count > 1)
-    return tries ? dibs_try_lock_many(c, names, count, o, ret_hold)
-                 : dibs_lock_many(c, names, count, o, ret_hold);
+    return tries ? acquire_names_now(c, names, count, o, ret_hold)
+                 : acquire_names(c, names, count, o, ret_hold);
   switch (a->mode) {
   case HOLD_READ:
-    return tries ? dibs_try_read_lock(c, names[0], o, ret_hold)
-                 : dibs_read_lock(c, names[0], o, ret_hold);
+    return tries ? acquire_now(c, DIBS_READ(names[0]), o, ret_hold)
+                 : dibs_acquire(c, DIBS_READ(names[0]), o, ret_hold);
   case HOLD_WRITE:
-    return tries ? dibs_try_write_lock(c, names[0], o, ret_hold)
-                 : dibs_write_lock(c, names[0], o, ret_hold);
+    return tries ? acquire_now(c, DIBS_WRITE(names[0]), o, ret_hold)
+                 : dibs_acquire(c, DIBS_WRITE(names[0]), o, ret_hold);
   case HOLD_PERMITS:
-    return tries ? dibs_try_acquire_permits(c, names[0], a->units, o, ret_hold)
-                 : dibs_acquire_permits(c, names[0], a->units, o, ret_hold);
+    return tries ? acquire_now(c, DIBS_PERMITS(names[0], a->units), o, ret_hold)
+                 : dibs_acquire(c, DIBS_PERMITS(names[0], a->units), o, ret_hold);
   default:
     return tries ? dibs_try_lock(c, names[0], o, ret_hold)
                  : dibs_lock(c, names[0], o, ret_hold);

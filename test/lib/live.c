@@ -299,20 +299,21 @@ void live_ask_begin_as(struct live_ask *a, dibs_client *client, char mode, const
   dibs_status status;
 
   if (mode == 'r')
-    status = dibs_read_lock_async(client, name, options, ask_ended, a, &a->request);
+    status = dibs_acquire_async(client, DIBS_READ(name), options, ask_ended, a, &a->request);
   else if (mode == 'w')
-    status = dibs_write_lock_async(client, name, options, ask_ended, a, &a->request);
+    status = dibs_acquire_async(client, DIBS_WRITE(name), options, ask_ended, a, &a->request);
   else
-    status = dibs_acquire_permits_async(client, name, (uint32_t)(mode - '0'), options,
-                                        ask_ended, a, &a->request);
+    status = dibs_acquire_async(client, DIBS_PERMITS(name, (uint32_t)(mode - '0')), options,
+                                ask_ended, a, &a->request);
   live_expect(client, status, DIBS_OK);
 }
 
 void live_ask_begin_many(struct live_ask *a, dibs_client *client, const char *const *names,
                          size_t count, const dibs_lock_options *options)
 {
-  live_expect(client, dibs_lock_many_async(client, names, count, options, ask_ended, a,
-                                           &a->request), DIBS_OK);
+  live_expect(client,
+              acquire_names_async(client, names, count, options, ask_ended, a,
+                                  &a->request), DIBS_OK);
 }
 
 bool live_ask_wait(struct live_ask *a, int limit_ms)

@@ -29,13 +29,13 @@ static dibs_status take(dibs_client *c, struct want want, int wait_ms, dibs_hold
 
   switch (want.kind) {
   case 'r':
-    return dibs_read_lock(c, want.name, &o, ret);
+    return dibs_acquire(c, DIBS_READ(want.name), &o, ret);
   case 'w':
-    return dibs_write_lock(c, want.name, &o, ret);
+    return dibs_acquire(c, DIBS_WRITE(want.name), &o, ret);
   case 'p':
-    return dibs_acquire_permits(c, want.name, 1, &o, ret);
+    return dibs_acquire(c, DIBS_PERMITS(want.name, 1), &o, ret);
   case 'm':
-    return dibs_lock_many(c, names, 2, &o, ret);
+    return acquire_names(c, names, 2, &o, ret);
   default:
     return dibs_lock(c, want.name, &o, ret);
   }

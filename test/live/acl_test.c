@@ -184,7 +184,7 @@ static void locks(const struct stage *s)
   live_expect(s->b, dibs_token_renew(s->b, token, TTL_MS, NULL), DIBS_OK);
   live_expect(s->b, dibs_token_release(s->b, token), DIBS_OK);
   o.min_replicas = 0;
-  live_expect(s->a, dibs_lock_many(s->a, set, 2, &o, &hold), DIBS_OK);
+  live_expect(s->a, acquire_names(s->a, set, 2, &o, &hold), DIBS_OK);
   live_refused(live_try(s->b, "two"), DIBS_BUSY);
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
@@ -195,12 +195,12 @@ static void shared(const struct stage *s)
   dibs_hold *hold;
 
   o.min_replicas = 0;
-  live_expect(s->a, dibs_read_lock(s->a, "page", &o, &hold), DIBS_OK);
+  live_expect(s->a, dibs_acquire(s->a, DIBS_READ("page"), &o, &hold), DIBS_OK);
   hand_over(s, hold, 'w', "page");
-  live_expect(s->a, dibs_write_lock(s->a, "page", &o, &hold), DIBS_OK);
+  live_expect(s->a, dibs_acquire(s->a, DIBS_WRITE("page"), &o, &hold), DIBS_OK);
   hand_over(s, hold, 'r', "page");
   live_expect(s->a, dibs_semaphore_set(s->a, "permits", 2), DIBS_OK);
-  live_expect(s->a, dibs_acquire_permits(s->a, "permits", 2, &o, &hold), DIBS_OK);
+  live_expect(s->a, dibs_acquire(s->a, DIBS_PERMITS("permits", 2), &o, &hold), DIBS_OK);
   hand_over(s, hold, '1', "permits");
   live_expect(s->a, dibs_semaphore_delete(s->a, "permits"), DIBS_OK);
 }
@@ -264,7 +264,7 @@ static void elections(const struct stage *s)
   dibs_hold *hold;
 
   o.min_replicas = 0;
-  live_expect(s->a, dibs_campaign(s->a, "chief", "here", &o, &hold), DIBS_OK);
+  live_expect(s->a, dibs_acquire(s->a, DIBS_LEAD("chief", "here"), &o, &hold), DIBS_OK);
   live_expect(s->b, dibs_get_leader(s->b, "chief", &leader), DIBS_OK);
   assert_string_equal(leader->value, "here");
   leader = dibs_leader_free(leader);

@@ -39,15 +39,17 @@ static int teardown(void **state)
 
 /* ---- names ---- */
 
+#define TAKEN(kind, bytes, units) (&DIBS_TARGET_BYTES(DIBS_TARGET_##kind, bytes, units, 0, NULL))
+
 static void expect_name_refused(const void *name, size_t size)
 {
+  const dibs_bytes bytes = { name, size };
   dibs_hold *hold = NULL;
   dibs_inspection *seen = NULL;
 
-  live_expect(client, dibs_try_lock_bytes(client, name, size, NULL, &hold),
-              DIBS_ERR_ARGUMENT);
+  live_expect(client, acquire_now(client, TAKEN(LOCK, bytes, 0), NULL, &hold), DIBS_ERR_ARGUMENT);
   live_expect_words(client, "name");
-  live_expect(client, dibs_lock_bytes(client, name, size, NULL, &hold), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_acquire(client, TAKEN(LOCK, bytes, 0), NULL, &hold), DIBS_ERR_ARGUMENT);
   live_expect(client, dibs_inspect_bytes(client, name, size, &seen), DIBS_ERR_ARGUMENT);
   assert_null(hold);
   assert_null(seen);
@@ -88,11 +90,12 @@ static void names_of_any_bytes_are_names(void **state)
 {
   live_needs_one_view();
   const char bytes[] = { 'a', '\0', '\n', ' ', '\xff', '{', '}', '\0' };
+  const dibs_bytes long_one = { bytes, sizeof(bytes) }, short_one = { bytes, sizeof(bytes) - 1 };
   dibs_hold *hold = NULL, *other = NULL;
 
   (void)state;
-  live_expect(client, dibs_lock_bytes(client, bytes, sizeof(bytes), NULL, &hold), DIBS_OK);
-  live_expect(client, dibs_lock_bytes(client, bytes, sizeof(bytes) - 1, NULL, &other), DIBS_OK);
+  live_expect(client, dibs_acquire(client, TAKEN(LOCK, long_one, 0), NULL, &hold), DIBS_OK);
+  live_expect(client, dibs_acquire(client, TAKEN(LOCK, short_one, 0), NULL, &other), DIBS_OK);
   assert_int_equal(dibs_hold_depth(other), 1);      /* another name */
   assert_int_equal(dibs_release(other), DIBS_OK);
   assert_int_equal(dibs_release(hold), DIBS_OK);
@@ -104,16 +107,18 @@ static void names_of_any_bytes_are_names(void **state)
 static void shares_have_names_of_any_bytes_too(void **state)
 {
   live_needs_one_view();
+  const dibs_bytes ra = { "r\0a", 3 }, rb = { "r\0b", 3 }, no_bytes = { "r\0b", 0 };
+  const dibs_bytes sa = { "s\0a", 3 };
   dibs_hold *reads = NULL, *writes = NULL, *none = NULL, *permits = NULL;
   uint32_t count = 0;
 
   (void)state;
-  live_expect(client, dibs_read_lock_bytes(client, "r\0a", 3, NULL, &reads), DIBS_OK);
-  live_expect(client, dibs_write_lock_bytes(client, "r\0b", 3, NULL, &writes), DIBS_OK);
-  live_expect(client, dibs_try_write_lock_bytes(client, "r", 1, NULL, &none), DIBS_OK);
+  live_expect(client, dibs_acquire(client, TAKEN(READ, ra, 0), NULL, &reads), DIBS_OK);
+  live_expect(client, dibs_acquire(client, TAKEN(WRITE, rb, 0), NULL, &writes), DIBS_OK);
+  live_expect(client, acquire_now(client, DIBS_WRITE("r"), NULL, &none), DIBS_OK);
   assert_int_equal(dibs_release(none), DIBS_OK);
   none = NULL;
-  live_expect(client, dibs_try_read_lock_bytes(client, "r\0b", 0, NULL, &none),
+  live_expect(client, acquire_now(client, TAKEN(READ, no_bytes, 0), NULL, &none),
               DIBS_ERR_ARGUMENT);
   assert_null(none);
   assert_int_equal(test_server_integer(live_server, "EXISTS %s", live_key("r")), 1);
@@ -122,12 +127,14 @@ static void shares_have_names_of_any_bytes_too(void **state)
   live_expect(client, dibs_semaphore_set_bytes(client, "s\0a", 3, 2), DIBS_OK);
   live_expect(client, dibs_semaphore_set_if_absent_bytes(client, "s\0a", 3, 5, &count), DIBS_OK);
   assert_int_equal(count, 2);
-  live_expect(client, dibs_try_acquire_permits(client, "s", 1, NULL, &none), DIBS_ERR_NOT_SET);
-  live_expect(client, dibs_acquire_permits_bytes(client, "s\0a", 3, 1, NULL, &permits), DIBS_OK);
+  live_expect(client, acquire_now(client, DIBS_PERMITS("s", 1), NULL, &none),
+              DIBS_ERR_NOT_SET);
+  live_expect(client, dibs_acquire(client, TAKEN(PERMITS, sa, 1), NULL, &permits), DIBS_OK);
   live_expect_refused(client,
-                      dibs_try_acquire_permits_bytes(client, "s\0a", 3, 2, NULL, &none),
+                      acquire_now(client, TAKEN(PERMITS, sa, 2), NULL, &none),
                       DIBS_BUSY);
-  live_expect(client, dibs_drain_permits_bytes(client, "s\0a", 3, NULL, &none), DIBS_OK);
+  live_expect(client,
+              dibs_acquire(client, TAKEN(PERMITS, sa, DIBS_UNITS_ALL_FREE), NULL, &none), DIBS_OK);
   assert_int_equal(dibs_hold_units(none), 1);
   live_expect(client, dibs_semaphore_delete_bytes(client, "s\0a", 3), DIBS_BUSY);
   assert_int_equal(dibs_release(none), DIBS_OK);

@@ -54,25 +54,25 @@ static dibs_status mutex(const char *name, const dibs_lock_options *o, dibs_hold
 
 static dibs_status reader(const char *name, const dibs_lock_options *o, dibs_hold **ret)
 {
-  return dibs_read_lock(holder, name, o, ret);
+  return dibs_acquire(holder, DIBS_READ(name), o, ret);
 }
 
 static dibs_status writer(const char *name, const dibs_lock_options *o, dibs_hold **ret)
 {
-  return dibs_write_lock(holder, name, o, ret);
+  return dibs_acquire(holder, DIBS_WRITE(name), o, ret);
 }
 
 static dibs_status many(const char *name, const dibs_lock_options *o, dibs_hold **ret)
 {
   const char *names[] = { "other", name };
 
-  return dibs_lock_many(holder, names, 2, o, ret);
+  return acquire_names(holder, names, 2, o, ret);
 }
 
 static dibs_status permits(const char *name, const dibs_lock_options *o, dibs_hold **ret)
 {
   live_expect_ok(dibs_semaphore_set_if_absent(other, name, 3, NULL));
-  return dibs_acquire_permits(holder, name, 1, o, ret);
+  return dibs_acquire(holder, DIBS_PERMITS(name, 1), o, ret);
 }
 
 /* The lease of the hold among those of a name: its token has it, but for the number of the grant,
@@ -129,7 +129,7 @@ static void crowd_begin(crowd *c, const kind *k, const dibs_lock_options *o)
 
   *c = (crowd){ .reader = NULL };
   if (k->beside == READER)
-    live_expect(other, dibs_read_lock(other, k->name, o, &c->reader), DIBS_OK);
+    live_expect(other, dibs_acquire(other, DIBS_READ(k->name), o, &c->reader), DIBS_OK);
   if (k->beside == WAITER) {
     live_ask_init(&c->waiter);
     live_ask_begin(&c->waiter, other, k->name, o);

@@ -86,12 +86,15 @@ static inline void take_one_of_each(dibs_client *client, dibs_hold *ret_holds[8]
 
   live_expect_ok(dibs_lock(client, "mutex", options_of(&o, TTL_MS, 0), &ret_holds[0]));
   live_expect_ok(dibs_lock(client, "mutex", options_of(&o, TTL_MS, 0), &ret_holds[1]));
-  live_expect_ok(dibs_read_lock(client, "rw", options_of(&o, TTL_MS, 0), &ret_holds[2]));
-  live_expect_ok(dibs_try_read_lock(client, "rw", options_of(&o, TTL_MS, 0), &ret_holds[3]));
-  live_expect_ok(dibs_acquire_permits(client, "permits", 2, options_of(&o, TTL_MS, 0),
-                                      &ret_holds[4]));
-  live_expect_ok(dibs_lock_many(client, both, 2, options_of(&o, TTL_MS, 0), &ret_holds[5]));
-  live_expect_ok(dibs_campaign(client, "job", "me", options_of(&o, TTL_MS, 0), &ret_holds[6]));
+  live_expect_ok(dibs_acquire(client, DIBS_READ("rw"), options_of(&o, TTL_MS, 0),
+                              &ret_holds[2]));
+  live_expect_ok(acquire_now(client, DIBS_READ("rw"), options_of(&o, TTL_MS, 0),
+                             &ret_holds[3]));
+  live_expect_ok(dibs_acquire(client, DIBS_PERMITS("permits", 2), options_of(&o, TTL_MS, 0),
+                              &ret_holds[4]));
+  live_expect_ok(acquire_names(client, both, 2, options_of(&o, TTL_MS, 0), &ret_holds[5]));
+  live_expect_ok(dibs_acquire(client, DIBS_LEAD("job", "me"), options_of(&o, TTL_MS, 0),
+                              &ret_holds[6]));
   (void)options_of(&o, TTL_MS, 0);
   o.linger_ms = 1000;
   live_expect_ok(dibs_lock(client, "lingers", &o, &ret_holds[7]));

@@ -45,11 +45,13 @@ static void a_call_of_a_quorum_that_fails_frees_its_data_before_it_returns(void 
   dibs_lock_options o;
 
   (void)state;
-  live_expect(client, dibs_lock_many(client, names, 2, options_of(&o, TTL_MS, 0), &hold),
+  live_expect(client, acquire_names(client, names, 2, options_of(&o, TTL_MS, 0), &hold),
               DIBS_ERR_UNSUPPORTED);
-  live_expect(client, dibs_acquire_permits(client, "p", 1, options_of(&o, TTL_MS, 0), &hold),
+  live_expect(client,
+              dibs_acquire(client, DIBS_PERMITS("p", 1), options_of(&o, TTL_MS, 0), &hold),
               DIBS_ERR_UNSUPPORTED);
-  live_expect(client, dibs_campaign(client, "e", "v", options_of(&o, TTL_MS, 0), &hold),
+  live_expect(client,
+              dibs_acquire(client, DIBS_LEAD("e", "v"), options_of(&o, TTL_MS, 0), &hold),
               DIBS_ERR_UNSUPPORTED);
   expect_all_freed();
   live_expect_refused(client, dibs_try_lock(client, "taken", options_of(&o, TTL_MS, 0), &hold),
@@ -76,8 +78,9 @@ static void a_release_and_a_close_of_a_quorum_free_the_data_once(void **state)
   (void)state;
   live_expect_ok(dibs_lock(client, "mutex", options_of(&o, TTL_MS, 0), &holds[0]));
   live_expect_ok(dibs_lock(client, "mutex", options_of(&o, TTL_MS, 0), &holds[1]));
-  live_expect_ok(dibs_read_lock(client, "rw", options_of(&o, TTL_MS, 0), &holds[2]));
-  live_expect_ok(dibs_write_lock(client, "write", options_of(&o, TTL_MS, 0), &holds[3]));
+  live_expect_ok(dibs_acquire(client, DIBS_READ("rw"), options_of(&o, TTL_MS, 0), &holds[2]));
+  live_expect_ok(dibs_acquire(client, DIBS_WRITE("write"), options_of(&o, TTL_MS, 0),
+                              &holds[3]));
   live_expect_ok(dibs_lock(client, "kept", options_of(&o, TTL_MS, 0), &holds[4]));
   assert_int_equal(freed, 0);
   for (int i = 0; i < 4; i++) {        /* the inner and the outer hold have their own */

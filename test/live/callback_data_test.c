@@ -26,11 +26,11 @@ static void a_call_that_fails_frees_its_data_before_it_returns(void **state)
   assert_int_equal(dibs_lock(client, "", options_of(&o, TTL_MS, 0), &hold), DIBS_ERR_ARGUMENT);
   assert_int_equal(dibs_lock(client, "x", options_of(&o, 1, 0), &hold), DIBS_ERR_ARGUMENT);
   assert_int_equal(dibs_lock(client, "x", options_of(&o, TTL_MS, 0), NULL), DIBS_ERR_ARGUMENT);
-  assert_int_equal(dibs_lock_many(client, names, 2, options_of(&o, TTL_MS, 0), &hold),
+  assert_int_equal(acquire_names(client, names, 2, options_of(&o, TTL_MS, 0), &hold),
                    DIBS_ERR_ARGUMENT);
-  assert_int_equal(dibs_acquire_permits(client, "p", 0, options_of(&o, TTL_MS, 0), &hold),
-                   DIBS_ERR_ARGUMENT);
-  assert_int_equal(dibs_campaign(client, "", "v", options_of(&o, TTL_MS, 0), &hold),
+  assert_int_equal(dibs_acquire(client, DIBS_PERMITS("p", DIBS_PERMITS_MAX + 1),
+                                options_of(&o, TTL_MS, 0), &hold), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_acquire(client, DIBS_LEAD("", "v"), options_of(&o, TTL_MS, 0), &hold),
                    DIBS_ERR_ARGUMENT);
   assert_int_equal(dibs_lock_async(client, "x", options_of(&o, TTL_MS, 0), NULL, NULL, NULL),
                    DIBS_ERR_ARGUMENT);
@@ -39,7 +39,9 @@ static void a_call_that_fails_frees_its_data_before_it_returns(void **state)
                       DIBS_BUSY);
   live_expect_refused(client, dibs_lock(client, "taken", options_of(&o, TTL_MS, 0), &hold),
                       DIBS_TIMED_OUT);
-  live_expect_refused(client, dibs_campaign(client, "taken", "v", options_of(&o, TTL_MS, 0), &hold),
+  live_expect_refused(client,
+                      dibs_acquire(client, DIBS_LEAD("taken", "v"), options_of(&o, TTL_MS, 0),
+                                   &hold),
                       DIBS_TIMED_OUT);
   expect_all_freed();
   assert_int_equal(losses, 0);

@@ -66,10 +66,10 @@ static void take_one_of_each(dibs_client *client, dibs_hold *ret_holds[HOLDS])
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
 
   assert_int_equal(dibs_lock(client, "mutex", &o, &ret_holds[0]), DIBS_OK);
-  assert_int_equal(dibs_read_lock(client, "read", &o, &ret_holds[1]), DIBS_OK);
-  assert_int_equal(dibs_write_lock(client, "write", &o, &ret_holds[2]), DIBS_OK);
-  live_expect_ok(dibs_acquire_permits(client, "permits", 2, &o, &ret_holds[3]));
-  live_expect_ok(dibs_lock_many(client, both, 2, &o, &ret_holds[4]));
+  assert_int_equal(dibs_acquire(client, DIBS_READ("read"), &o, &ret_holds[1]), DIBS_OK);
+  assert_int_equal(dibs_acquire(client, DIBS_WRITE("write"), &o, &ret_holds[2]), DIBS_OK);
+  live_expect_ok(dibs_acquire(client, DIBS_PERMITS("permits", 2), &o, &ret_holds[3]));
+  live_expect_ok(acquire_names(client, both, 2, &o, &ret_holds[4]));
   for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++)
     assert_int_equal(holders_of(held[i]), 1);
 }

@@ -20,10 +20,16 @@ static dibs_status permit(dibs_client *c, const char *name, const dibs_lock_opti
                           dibs_hold **ret_hold)
 {
   live_expect_ok(dibs_semaphore_set_if_absent(c, name, 1, NULL));
-  return dibs_try_acquire_permits(c, name, 1, o, ret_hold);
+  return acquire_now(c, DIBS_PERMITS(name, 1), o, ret_hold);
 }
 
-static take *const kinds[] = { dibs_try_lock, dibs_try_write_lock, permit };
+static dibs_status writer(dibs_client *c, const char *name, const dibs_lock_options *o,
+                          dibs_hold **ret_hold)
+{
+  return acquire_now(c, DIBS_WRITE(name), o, ret_hold);
+}
+
+static take *const kinds[] = { dibs_try_lock, writer, permit };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 

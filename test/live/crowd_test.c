@@ -45,8 +45,8 @@ static dibs_status take(const struct visitor *v, dibs_hold **ret_hold)
   if (v->mode == 'm')
     return dibs_lock(client, "herd-m", NULL, ret_hold);
   if (v->mode == 'w')
-    return dibs_write_lock(client, "herd-w", NULL, ret_hold);
-  return dibs_acquire_permits(client, "herd-p", 1, NULL, ret_hold);
+    return dibs_acquire(client, DIBS_WRITE("herd-w"), NULL, ret_hold);
+  return dibs_acquire(client, DIBS_PERMITS("herd-p", 1), NULL, ret_hold);
 }
 
 static void *visit(void *data)

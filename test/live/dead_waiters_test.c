@@ -49,11 +49,11 @@ static dibs_status begin(dibs_client *client, char mode, const char *name)
   case 'm':
     return dibs_lock_async(client, name, &o, nothing, NULL, NULL);
   case 'w':
-    return dibs_write_lock_async(client, name, &o, nothing, NULL, NULL);
+    return dibs_acquire_async(client, DIBS_WRITE(name), &o, nothing, NULL, NULL);
   case 'r':
-    return dibs_read_lock_async(client, name, &o, nothing, NULL, NULL);
+    return dibs_acquire_async(client, DIBS_READ(name), &o, nothing, NULL, NULL);
   default:
-    return dibs_acquire_permits_async(client, name, 2, &o, nothing, NULL, NULL);
+    return dibs_acquire_async(client, DIBS_PERMITS(name, 2), &o, nothing, NULL, NULL);
   }
 }
 
@@ -100,9 +100,9 @@ static dibs_hold *take(char mode, const char *name)
   if (mode == 'm')
     status = dibs_lock(holder, name, &o, &hold);
   else if (mode == 'p')
-    status = dibs_acquire_permits(holder, name, 2, &o, &hold);
+    status = dibs_acquire(holder, DIBS_PERMITS(name, 2), &o, &hold);
   else
-    status = dibs_write_lock(holder, name, &o, &hold);
+    status = dibs_acquire(holder, DIBS_WRITE(name), &o, &hold);
   live_expect(holder, status, DIBS_OK);
   return hold;
 }

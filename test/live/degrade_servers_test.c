@@ -212,9 +212,9 @@ static void leases_of_all_kinds_do(void **state)
 
   (void)state;
   assert_true(live_until(LIVE_LONG_MS, is_up, a));
-  live_expect_ok(dibs_read_lock(a, "read", &o, &holds[0]));
-  live_expect_ok(dibs_lock_many(a, names, 2, &o, &holds[1]));
-  live_expect_ok(dibs_campaign(a, "led", "me", &o, &holds[2]));
+  live_expect_ok(dibs_acquire(a, DIBS_READ("read"), &o, &holds[0]));
+  live_expect_ok(acquire_names(a, names, 2, &o, &holds[1]));
+  live_expect_ok(dibs_acquire(a, DIBS_LEAD("led", "me"), &o, &holds[2]));
   test_server_kill9(live_server);
   live_refused(live_try(b, "read"), DIBS_BUSY);
   live_refused(live_try(b, "many1"), DIBS_BUSY);
@@ -282,7 +282,7 @@ static void it_keeps_out_leases_until_its_release(void **state)
   live_expect_words(b, "machine");
   brief.wait_ms = 300;
   live_expect_refused(b, dibs_lock(b, "x", &brief, &none), DIBS_TIMED_OUT);
-  live_expect_refused(b, dibs_read_lock(b, "x", &brief, &none), DIBS_TIMED_OUT);
+  live_expect_refused(b, dibs_acquire(b, DIBS_READ("x"), &brief, &none), DIBS_TIMED_OUT);
   brief.wait_ms = LIVE_LONG_MS;
   live_ask_init(&ask);
   live_ask_begin(&ask, b, "x", &brief);

@@ -178,9 +178,9 @@ static void other_kinds_and_other_clients_are_told_that_no_server_answers(void *
   dibs_hold *none = NULL;
 
   (void)state;
-  live_expect(a, dibs_read_lock(a, "x", &o, &none), DIBS_ERR_UNREACHABLE);
-  live_expect(a, dibs_acquire_permits(a, "x", 1, &o, &none), DIBS_ERR_UNREACHABLE);
-  live_expect(a, dibs_campaign(a, "x", "me", &o, &none), DIBS_ERR_UNREACHABLE);
+  live_expect(a, dibs_acquire(a, DIBS_READ("x"), &o, &none), DIBS_ERR_UNREACHABLE);
+  live_expect(a, dibs_acquire(a, DIBS_PERMITS("x", 1), &o, &none), DIBS_ERR_UNREACHABLE);
+  live_expect(a, dibs_acquire(a, DIBS_LEAD("x", "me"), &o, &none), DIBS_ERR_UNREACHABLE);
   o.min_replicas = 1;
   live_expect(a, dibs_lock(a, "x", &o, &none), DIBS_ERR_UNREACHABLE);
   strict.connect_timeout_ms = 200;

@@ -82,7 +82,7 @@ static void locks_of_redisson_are_found_among_other_keys(void **state)
   dibs_hold *reads = NULL;
 
   (void)state;
-  live_expect(c, dibs_read_lock(c, "orders:2", NULL, &reads), DIBS_OK);
+  live_expect(c, dibs_acquire(c, DIBS_READ("orders:2"), NULL, &reads), DIBS_OK);
   test_server_integer(live_server, "HINCRBY orders:java " JAVA " 1");
   test_server_integer(live_server, "PEXPIRE orders:java 20000");
   test_server_integer(live_server, "HSET orders:map a b");
@@ -115,7 +115,7 @@ static void permits_of_redisson_that_are_out_are_found_too(void **state)
   (void)state;
   for (int i = 0; i < 2; i++) {
     live_expect(c, dibs_semaphore_set(c, all[i], 2), DIBS_OK);
-    live_expect(c, dibs_acquire_permits(c, all[i], 1, &o, &holds[i]), DIBS_OK);
+    live_expect(c, dibs_acquire(c, DIBS_PERMITS(all[i], 1), &o, &holds[i]), DIBS_OK);
   }
   live_expect(c, dibs_semaphore_set(c, "pool:nobody's", 2), DIBS_OK);
   test_server_integer(live_server, "ZADD pool:scores:timeout 1 a");

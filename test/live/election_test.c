@@ -172,7 +172,7 @@ static dibs_hold *lead_for(dibs_client *c, const char *name, const char *value, 
   dibs_hold *hold = NULL;
 
   o.flags = DIBS_LOCK_NO_OWNER;
-  live_expect(c, dibs_campaign(c, name, value, &o, &hold), DIBS_OK);
+  live_expect(c, dibs_acquire(c, DIBS_LEAD(name, value), &o, &hold), DIBS_OK);
   assert_non_null(hold);
   return hold;
 }
@@ -198,7 +198,8 @@ static void stand(struct live_ask *a, dibs_client *c, const char *name, const ch
                   const dibs_lock_options *o)
 {
   live_ask_init(a);
-  live_expect(c, dibs_campaign_async(c, name, value, o, on_elected, a, &a->request), DIBS_OK);
+  live_expect(c, dibs_acquire_async(c, DIBS_LEAD(name, value), o, on_elected, a, &a->request),
+              DIBS_OK);
 }
 
 static void expect_leader(dibs_client *c, const char *name, const char *value, uint64_t epoch)
@@ -253,11 +254,11 @@ static void a_try_does_not_wait_for_the_end_of_another(void **state)
   dibs_hold *hold = lead(client, "try", "a"), *none = NULL;
 
   (void)state;
-  live_expect_refused(other, dibs_try_campaign(other, "try", "b", NULL, &none),
+  live_expect_refused(other, acquire_now(other, DIBS_LEAD("try", "b"), NULL, &none),
                       DIBS_BUSY);
   assert_null(none);
   live_expect(client, dibs_release(hold), DIBS_OK);
-  live_expect(other, dibs_try_campaign(other, "try", "b", NULL, &none), DIBS_OK);
+  live_expect(other, acquire_now(other, DIBS_LEAD("try", "b"), NULL, &none), DIBS_OK);
   expect_leader(client, "try", "b", dibs_hold_fence(none));
   live_expect(other, dibs_release(none), DIBS_OK);
 }
@@ -273,7 +274,7 @@ static void a_plain_lock_of_the_same_name_leads_without_a_value(void **state)
   assert_string_equal(leader->value, "");
   leader = dibs_leader_free(leader);
   assert_int_equal(dibs_publish(hold, "x"), DIBS_ERR_ARGUMENT);
-  live_expect_refused(other, dibs_try_campaign(other, "plain", "b", NULL, &none),
+  live_expect_refused(other, acquire_now(other, DIBS_LEAD("plain", "b"), NULL, &none),
                       DIBS_BUSY);
   live_expect(client, dibs_release(hold), DIBS_OK);
 }
@@ -380,7 +381,7 @@ static pid_t fork_leader(const char *name, int ttl_ms)
     dibs_hold *hold = NULL;
 
     if (dibs_open(live_url(), NULL, &c) == DIBS_OK &&
-        dibs_campaign(c, name, "doomed", &o, &hold) == DIBS_OK)
+        dibs_acquire(c, DIBS_LEAD(name, "doomed"), &o, &hold) == DIBS_OK)
       (void)poll(NULL, 0, -1);
     _exit(1);
   }
@@ -592,9 +593,9 @@ static void a_nested_campaign_of_one_owner_does_not_resign_for_both(void **state
   uint64_t epoch;
 
   (void)state;
-  live_expect(client, dibs_campaign(client, "nested", "outer", &o, &outer), DIBS_OK);
+  live_expect(client, dibs_acquire(client, DIBS_LEAD("nested", "outer"), &o, &outer), DIBS_OK);
   epoch = dibs_hold_fence(outer);
-  live_expect(client, dibs_campaign(client, "nested", "inner", &o, &inner), DIBS_OK);
+  live_expect(client, dibs_acquire(client, DIBS_LEAD("nested", "inner"), &o, &inner), DIBS_OK);
   expect_leader(other, "nested", "inner", epoch);
   live_expect(client, dibs_release(inner), DIBS_OK);
   expect_leader(other, "nested", "inner", epoch);
@@ -614,7 +615,7 @@ static void a_campaign_ends_by_time_cancelling_or_its_own_faults(void **state)
   char words[DIBS_VALUE_MAX + 2];
 
   (void)state;
-  live_expect_refused(other, dibs_campaign(other, "ends", "b", &o, &none),
+  live_expect_refused(other, dibs_acquire(other, DIBS_LEAD("ends", "b"), &o, &none),
                       DIBS_TIMED_OUT);
   stand(&ask, other, "ends", "b", &o);
   assert_true(live_ask_wait(&ask, LIVE_LONG_MS));
@@ -625,14 +626,16 @@ static void a_campaign_ends_by_time_cancelling_or_its_own_faults(void **state)
   assert_true(live_ask_wait(&ask, LIVE_LONG_MS));
   assert_int_equal(ask.status, DIBS_CANCELLED);
   o.linger_ms = 100;
-  live_expect(other, dibs_campaign(other, "ends", "b", &o, &none), DIBS_ERR_ARGUMENT);
+  live_expect(other, dibs_acquire(other, DIBS_LEAD("ends", "b"), &o, &none),
+              DIBS_ERR_ARGUMENT);
   memset(words, 'x', sizeof(words));
   words[sizeof(words) - 1] = 0;
-  live_expect(other, dibs_campaign(other, "ends", words, NULL, &none), DIBS_ERR_ARGUMENT);
+  live_expect(other, dibs_acquire(other, DIBS_LEAD("ends", words), NULL, &none),
+              DIBS_ERR_ARGUMENT);
   assert_int_equal(dibs_publish(hold, words), DIBS_ERR_ARGUMENT);
   words[DIBS_VALUE_MAX] = 0;
   live_expect(client, dibs_publish(hold, words), DIBS_OK);
-  live_expect(other, dibs_campaign(other, "", "b", NULL, &none), DIBS_ERR_ARGUMENT);
+  live_expect(other, dibs_acquire(other, DIBS_LEAD("", "b"), NULL, &none), DIBS_ERR_ARGUMENT);
   live_expect(client, dibs_release(hold), DIBS_OK);
   assert_null(none);
 }
@@ -646,7 +649,8 @@ static void a_campaign_that_cannot_be_told_gives_its_lock_back(void **state)
   (void)state;
   /* The election's key is of a kind that no value can be put into. */
   test_server_command(live_server, "SET dibs:e:{untold} x PX 100000");
-  live_expect(client, dibs_campaign(client, "untold", "a", NULL, &none), DIBS_ERR_WRONG_TYPE);
+  live_expect(client, dibs_acquire(client, DIBS_LEAD("untold", "a"), NULL, &none),
+              DIBS_ERR_WRONG_TYPE);
   live_expect_free(other, "untold", LIVE_LONG_MS);
   stand(&ask, client, "untold", "a", NULL);
   assert_true(live_ask_wait(&ask, LIVE_LONG_MS));
@@ -782,7 +786,8 @@ static void a_forked_child_neither_leads_nor_observes(void **state)
     dibs_hold *got = NULL;
     bool is_right = dibs_publish(hold, "child") == DIBS_ERR_FORKED &&
                     dibs_resign(hold) == DIBS_ERR_FORKED &&
-                    dibs_campaign(client, "fork", "child", NULL, &got) == DIBS_ERR_FORKED &&
+                    dibs_acquire(client, DIBS_LEAD("fork", "child"), NULL,
+                                 &got) == DIBS_ERR_FORKED &&
                     dibs_observer_next(observer, &none) == DIBS_ERR_FORKED &&
                     dibs_observer_free(observer) == NULL &&
                     dibs_close(watcher) == NULL && dibs_close(client) == NULL;

@@ -176,11 +176,11 @@ static dibs_status take(dibs_client *client, char mode, bool is_try, dibs_hold *
   o.wait_ms = is_try ? 0 : o.wait_ms;
   switch (mode) {
   case 'r':
-    return dibs_read_lock(client, "xx", &o, ret_hold);
+    return dibs_acquire(client, DIBS_READ("xx"), &o, ret_hold);
   case 'w':
-    return dibs_write_lock(client, "xx", &o, ret_hold);
+    return dibs_acquire(client, DIBS_WRITE("xx"), &o, ret_hold);
   case 'p':
-    return dibs_acquire_permits(client, "xx", 2, &o, ret_hold);
+    return dibs_acquire(client, DIBS_PERMITS("xx", 2), &o, ret_hold);
   default:
     return dibs_lock(client, "xx", &o, ret_hold);
   }

@@ -451,8 +451,8 @@ static void fences_of_holds_that_are_not_exclusive_are_refused_by_name(void **st
 
   (void)state;
   live_needs_answer(dibs_semaphore_set(far, "pool", 2));
-  live_expect(far, dibs_read_lock(far, "page", &o, &hold), DIBS_OK);
-  live_expect(near, dibs_read_lock(near, "page", &o, &other), DIBS_OK);
+  live_expect(far, dibs_acquire(far, DIBS_READ("page"), &o, &hold), DIBS_OK);
+  live_expect(near, dibs_acquire(near, DIBS_READ("page"), &o, &other), DIBS_OK);
   assert_int_equal(set(far, "shared", dibs_hold_fence(hold), "x"), DIBS_ERR_ARGUMENT);
   live_expect_words(far, "read hold");
   live_expect_words(far, "page");
@@ -460,15 +460,16 @@ static void fences_of_holds_that_are_not_exclusive_are_refused_by_name(void **st
   live_expect(near, dibs_release(other), DIBS_OK);
   live_expect(far, dibs_release(hold), DIBS_OK);
 
-  live_expect(far, dibs_acquire_permits(far, "pool", 1, &o, &hold), DIBS_OK);
+  live_expect(far, dibs_acquire(far, DIBS_PERMITS("pool", 1), &o, &hold), DIBS_OK);
   assert_int_equal(set(far, "shared", dibs_hold_fence(hold), "x"), DIBS_ERR_ARGUMENT);
   live_expect_words(far, "permits");
   live_expect_words(far, "pool");
   live_expect(far, dibs_release(hold), DIBS_OK);
   live_expect(far, dibs_semaphore_set(far, "pool", 0), DIBS_OK);
 
-  live_expect(far, dibs_write_lock(far, "page", &o, &hold), DIBS_OK);
-  live_expect(far, dibs_read_lock(far, "page", &o, &other), DIBS_OK);   /* with its fence */
+  live_expect(far, dibs_acquire(far, DIBS_WRITE("page"), &o, &hold), DIBS_OK);
+  live_expect(far, dibs_acquire(far, DIBS_READ("page"), &o, &other),
+              DIBS_OK);   /* with its fence */
   fence = dibs_hold_fence(other);
   assert_true(fence == dibs_hold_fence(hold));
   live_expect(far, set(far, "shared", fence, "x"), DIBS_OK);

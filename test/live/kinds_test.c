@@ -61,13 +61,13 @@ static dibs_status begin(dibs_client *c, kind k, const dibs_lock_options *option
     o.linger_ms = TTL_MS;
     return dibs_lock_async(c, name, &o, callback, data, NULL);
   case READER:
-    return dibs_read_lock_async(c, name, &o, callback, data, NULL);
+    return dibs_acquire_async(c, DIBS_READ(name), &o, callback, data, NULL);
   case WRITER:
-    return dibs_write_lock_async(c, name, &o, callback, data, NULL);
+    return dibs_acquire_async(c, DIBS_WRITE(name), &o, callback, data, NULL);
   case PERMITS:
-    return dibs_acquire_permits_async(c, name, 2, &o, callback, data, NULL);
+    return dibs_acquire_async(c, DIBS_PERMITS(name, 2), &o, callback, data, NULL);
   case SET:
-    return dibs_lock_many_async(c, set, 2, &o, callback, data, NULL);
+    return acquire_names_async(c, set, 2, &o, callback, data, NULL);
   default:
     return dibs_lock_async(c, name, &o, callback, data, NULL);
   }
@@ -83,13 +83,13 @@ static dibs_status take(dibs_client *c, kind k, int wait_ms, dibs_hold **ret_hol
     o.linger_ms = TTL_MS;
     return dibs_lock(c, name, &o, ret_hold);
   case READER:
-    return dibs_read_lock(c, name, &o, ret_hold);
+    return dibs_acquire(c, DIBS_READ(name), &o, ret_hold);
   case WRITER:
-    return dibs_write_lock(c, name, &o, ret_hold);
+    return dibs_acquire(c, DIBS_WRITE(name), &o, ret_hold);
   case PERMITS:
-    return dibs_acquire_permits(c, name, 2, &o, ret_hold);
+    return dibs_acquire(c, DIBS_PERMITS(name, 2), &o, ret_hold);
   case SET:
-    return dibs_lock_many(c, set, 2, &o, ret_hold);
+    return acquire_names(c, set, 2, &o, ret_hold);
   default:
     return dibs_lock(c, name, &o, ret_hold);
   }
@@ -251,7 +251,8 @@ static void ask_in_a_child(kind k, dibs_hold *hold)
   CHECK(take(a, k, 0, &none) == DIBS_ERR_FORKED && none == NULL);
   CHECK(begin(a, k, &wish, granted, &o) == DIBS_ERR_FORKED && o.calls == 0);
   CHECK(dibs_semaphore_set(a, "permits", 9) == DIBS_ERR_FORKED);
-  CHECK(dibs_drain_permits(a, "permits", NULL, &none) == DIBS_ERR_FORKED);
+  CHECK(dibs_acquire(a, DIBS_PERMITS("permits", DIBS_UNITS_ALL_FREE), NULL,
+                     &none) == DIBS_ERR_FORKED);
   CHECK(dibs_token_release(a, "lease:AAAAAAAAAAAAAAAAAAAAAA:1:1:x") == DIBS_ERR_FORKED);
   CHECK(dibs_close(a) == NULL);
   _exit(0);
@@ -325,7 +326,7 @@ static dibs_hold *read_as(dibs_client *c, const char *owner, uint32_t flags)
   o.owner = owner;
   o.owner_size = 1;
   o.flags = flags;
-  live_expect(c, dibs_read_lock(c, "page", &o, &hold), DIBS_OK);
+  live_expect(c, dibs_acquire(c, DIBS_READ("page"), &o, &hold), DIBS_OK);
   return hold;
 }
 
@@ -384,17 +385,18 @@ static void expect_name_refused(const char *name)
   dibs_hold *none = NULL;
   uint32_t permits = 0;
 
-  live_expect(a, dibs_read_lock(a, name, NULL, &none), DIBS_ERR_ARGUMENT);
-  live_expect(a, dibs_try_write_lock(a, name, NULL, &none), DIBS_ERR_ARGUMENT);
-  live_expect(a, dibs_acquire_permits(a, name, 1, NULL, &none), DIBS_ERR_ARGUMENT);
-  live_expect(a, dibs_drain_permits(a, name, NULL, &none), DIBS_ERR_ARGUMENT);
-  live_expect(a, dibs_lock_many(a, names, 2, NULL, &none), DIBS_ERR_ARGUMENT);
+  live_expect(a, dibs_acquire(a, DIBS_READ(name), NULL, &none), DIBS_ERR_ARGUMENT);
+  live_expect(a, acquire_now(a, DIBS_WRITE(name), NULL, &none), DIBS_ERR_ARGUMENT);
+  live_expect(a, dibs_acquire(a, DIBS_PERMITS(name, 1), NULL, &none), DIBS_ERR_ARGUMENT);
+  live_expect(a, dibs_acquire(a, DIBS_PERMITS(name, DIBS_UNITS_ALL_FREE), NULL, &none),
+              DIBS_ERR_ARGUMENT);
+  live_expect(a, acquire_names(a, names, 2, NULL, &none), DIBS_ERR_ARGUMENT);
   live_expect(a, dibs_semaphore_set(a, name, 1), DIBS_ERR_ARGUMENT);
   live_expect(a, dibs_semaphore_set_if_absent(a, name, 1, &permits), DIBS_ERR_ARGUMENT);
   live_expect(a, dibs_semaphore_delete(a, name), DIBS_ERR_ARGUMENT);
-  live_expect(a, dibs_read_lock_async(a, name, NULL, never_called, NULL, NULL),
+  live_expect(a, dibs_acquire_async(a, DIBS_READ(name), NULL, never_called, NULL, NULL),
               DIBS_ERR_ARGUMENT);
-  live_expect(a, dibs_lock_many_async(a, names, 2, NULL, never_called, NULL, NULL),
+  live_expect(a, acquire_names_async(a, names, 2, NULL, never_called, NULL, NULL),
               DIBS_ERR_ARGUMENT);
   assert_null(none);
 }
@@ -415,20 +417,22 @@ static void names_and_counts_out_of_range_are_refused(void **state)
   expect_name_refused(longest);
   for (int i = 0; i <= DIBS_MANY_MAX; i++)
     many[i] = "same";
-  live_expect(a, dibs_lock_many(a, many, DIBS_MANY_MAX + 1, NULL, &none), DIBS_ERR_ARGUMENT);
-  live_expect(a, dibs_lock_many(a, many, (size_t)-1, NULL, &none), DIBS_ERR_ARGUMENT);
-  live_expect(a, dibs_lock_many(a, many, 0, NULL, &none), DIBS_ERR_ARGUMENT);
-  live_expect(a, dibs_lock_many(a, NULL, 1, NULL, &none), DIBS_ERR_ARGUMENT);
-  live_expect(a, dibs_acquire_permits(a, "permits", 0, NULL, &none), DIBS_ERR_ARGUMENT);
-  live_expect(a, dibs_acquire_permits(a, "permits", 3, NULL, &none), DIBS_ERR_ARGUMENT);
-  live_expect(a, dibs_acquire_permits(a, "permits", UINT32_MAX, NULL, &none),
+  live_expect(a, acquire_names(a, many, DIBS_MANY_MAX + 1, NULL, &none), DIBS_ERR_ARGUMENT);
+  live_expect(a, acquire_names(a, many, (size_t)-1, NULL, &none), DIBS_ERR_ARGUMENT);
+  live_expect(a, acquire_names(a, many, 0, NULL, &none), DIBS_ERR_ARGUMENT);
+  live_expect(a, acquire_names(a, NULL, 1, NULL, &none), DIBS_ERR_ARGUMENT);
+  live_expect(a, dibs_acquire(a, DIBS_PERMITS("permits", DIBS_PERMITS_MAX + 1), NULL, &none),
               DIBS_ERR_ARGUMENT);
-  live_expect(a, dibs_acquire_permits(a, "no count", 1, NULL, &none), DIBS_ERR_NOT_SET);
-  live_expect(a, dibs_read_lock(a, "fine", NULL, NULL), DIBS_ERR_ARGUMENT);
-  live_expect(a, dibs_lock_many(a, set, 2, NULL, NULL), DIBS_ERR_ARGUMENT);
-  live_expect(a, dibs_read_lock_async(a, "fine", NULL, NULL, NULL, NULL), DIBS_ERR_ARGUMENT);
-  assert_int_equal(dibs_write_lock(NULL, "fine", NULL, &none), DIBS_ERR_ARGUMENT);
-  assert_int_equal(dibs_lock_many(NULL, set, 2, NULL, &none), DIBS_ERR_ARGUMENT);
+  live_expect(a, dibs_acquire(a, DIBS_PERMITS("permits", 3), NULL, &none), DIBS_ERR_ARGUMENT);
+  live_expect(a, dibs_acquire(a, DIBS_PERMITS("permits", UINT32_MAX), NULL, &none),
+              DIBS_ERR_ARGUMENT);
+  live_expect(a, dibs_acquire(a, DIBS_PERMITS("no count", 1), NULL, &none), DIBS_ERR_NOT_SET);
+  live_expect(a, dibs_acquire(a, DIBS_READ("fine"), NULL, NULL), DIBS_ERR_ARGUMENT);
+  live_expect(a, acquire_names(a, set, 2, NULL, NULL), DIBS_ERR_ARGUMENT);
+  live_expect(a, dibs_acquire_async(a, DIBS_READ("fine"), NULL, NULL, NULL, NULL),
+              DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_acquire(NULL, DIBS_WRITE("fine"), NULL, &none), DIBS_ERR_ARGUMENT);
+  assert_int_equal(acquire_names(NULL, set, 2, NULL, &none), DIBS_ERR_ARGUMENT);
   assert_int_equal(dibs_semaphore_set(NULL, "permits", 2), DIBS_ERR_ARGUMENT);
   assert_null(none);
   assert_int_equal(live_faults(), 0);
@@ -442,10 +446,10 @@ static void options_that_a_kind_has_not_are_refused(void **state)
 
   (void)state;
   o.linger_ms = 1000;
-  live_expect(a, dibs_read_lock(a, "page", &o, &none), DIBS_ERR_ARGUMENT);
-  live_expect(a, dibs_write_lock(a, "page", &o, &none), DIBS_ERR_ARGUMENT);
-  live_expect(a, dibs_acquire_permits(a, "permits", 1, &o, &none), DIBS_ERR_ARGUMENT);
-  live_expect(a, dibs_lock_many(a, set, 2, &o, &none), DIBS_ERR_ARGUMENT);
+  live_expect(a, dibs_acquire(a, DIBS_READ("page"), &o, &none), DIBS_ERR_ARGUMENT);
+  live_expect(a, dibs_acquire(a, DIBS_WRITE("page"), &o, &none), DIBS_ERR_ARGUMENT);
+  live_expect(a, dibs_acquire(a, DIBS_PERMITS("permits", 1), &o, &none), DIBS_ERR_ARGUMENT);
+  live_expect(a, acquire_names(a, set, 2, &o, &none), DIBS_ERR_ARGUMENT);
   live_expect_words(a, "linger_ms");
   o.linger_ms = -7;
   live_expect(a, dibs_lock(a, "mutex", &o, &none), DIBS_ERR_ARGUMENT);
@@ -481,9 +485,9 @@ static void block_in_callback(const dibs_error *error, dibs_hold *hold, void *da
 
   for (kind k = 0; k < KINDS; k++)
     *at++ = take(a, k, 10, &none);
-  *at++ = dibs_try_read_lock(a, "other", NULL, &none);
-  *at++ = dibs_try_lock_many(a, set, 2, NULL, &none);
-  *at++ = dibs_drain_permits(a, "permits", NULL, &none);
+  *at++ = acquire_now(a, DIBS_READ("other"), NULL, &none);
+  *at++ = acquire_names_now(a, set, 2, NULL, &none);
+  *at++ = dibs_acquire(a, DIBS_PERMITS("permits", DIBS_UNITS_ALL_FREE), NULL, &none);
   *at++ = dibs_semaphore_set(a, "permits", 2);
   *at++ = dibs_semaphore_set_if_absent(a, "permits", 2, &permits);
   *at++ = dibs_semaphore_delete(a, "permits");
@@ -502,7 +506,8 @@ static void blocking_calls_in_a_callback_are_refused(void **state)
 
   (void)state;
   live_ask_init(&v.ask);
-  live_expect(a, dibs_write_lock_async(a, "page", NULL, block_in_callback, &v, NULL), DIBS_OK);
+  live_expect(a, dibs_acquire_async(a, DIBS_WRITE("page"), NULL, block_in_callback, &v, NULL),
+              DIBS_OK);
   assert_true(live_ask_wait(&v.ask, LIVE_LONG_MS));
   for (size_t i = 0; i < sizeof(v.answers) / sizeof(v.answers[0]); i++)
     assert_int_equal(v.answers[i], DIBS_ERR_WOULD_BLOCK);

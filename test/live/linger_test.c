@@ -224,7 +224,7 @@ static void options_are_checked(void **state)
   live_expect(client, dibs_lock(client, "bad", &o, &hold), DIBS_ERR_ARGUMENT);
   live_expect_words(client, "DIBS_LOCK_FIXED");
   o = lingering(1000);
-  live_expect(client, dibs_read_lock(client, "bad", &o, &hold), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_acquire(client, DIBS_READ("bad"), &o, &hold), DIBS_ERR_ARGUMENT);
   live_expect_words(client, "linger_ms");
 }
 

@@ -193,10 +193,10 @@ static void kinds_and_sets_are_named(void **state)
 
   (void)state;
   live_needs_answer(dibs_semaphore_set(client, "permits", 2));
-  live_expect_ok(dibs_read_lock(client, "r", &o, &read));
-  live_expect_ok(dibs_write_lock(client, "w", &o, &write));
-  live_expect_ok(dibs_acquire_permits(client, "permits", 2, &o, &permits));
-  live_expect_ok(dibs_lock_many(client, both, 2, &o, &set));
+  live_expect_ok(dibs_acquire(client, DIBS_READ("r"), &o, &read));
+  live_expect_ok(dibs_acquire(client, DIBS_WRITE("w"), &o, &write));
+  live_expect_ok(dibs_acquire(client, DIBS_PERMITS("permits", 2), &o, &permits));
+  live_expect_ok(acquire_names(client, both, 2, &o, &set));
   live_expect_ok(dibs_release(read));
   live_expect_ok(dibs_release(write));
   live_expect_ok(dibs_release(permits));

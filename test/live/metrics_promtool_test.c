@@ -26,8 +26,8 @@ static void use_all(dibs_client *c)
   (void)live_lock(c, "orders:2", TTL_MS);
   live_expect_ok(dibs_release(live_lock(c, "gr\xc3\xbc\xc3\x9f" "e \"\n\\:1", TTL_MS)));
   live_expect_ok(dibs_semaphore_set(c, "seats", 2));
-  live_expect_ok(dibs_acquire_permits(c, "seats", 1, NULL, &seat));
-  live_expect_ok(dibs_read_lock(c, "plan:1", NULL, &reader));
+  live_expect_ok(dibs_acquire(c, DIBS_PERMITS("seats", 1), NULL, &seat));
+  live_expect_ok(dibs_acquire(c, DIBS_READ("plan:1"), NULL, &reader));
   live_expect_ok(dibs_release(reader));
 }
 

@@ -57,7 +57,7 @@ static void names_on_three_nodes_are_one_hold_with_one_fence(void **state)
     before = dibs_hold_fence(one) > before ? dibs_hold_fence(one) : before;
     live_expect(b, dibs_release(one), DIBS_OK);
   }
-  live_expect(a, dibs_lock_many(a, three, 3, &o, &hold), DIBS_OK);
+  live_expect(a, acquire_names(a, three, 3, &o, &hold), DIBS_OK);
   PROMISE_GROWN(dibs_hold_fence(hold), before);
   before = dibs_hold_fence(hold);
   for (int i = 0; i < 3; i++)
@@ -77,7 +77,7 @@ static void it_has_no_token_and_says_so(void **state)
   dibs_hold *hold = NULL;
 
   (void)state;
-  live_expect(a, dibs_lock_many(a, three, 3, &o, &hold), DIBS_OK);
+  live_expect(a, acquire_names(a, three, 3, &o, &hold), DIBS_OK);
   assert_int_equal(dibs_hold_token(hold, token, sizeof(token)), DIBS_ERR_UNSUPPORTED);
   assert_int_equal(dibs_hold_detach(hold), DIBS_ERR_UNSUPPORTED);
   assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
@@ -90,7 +90,7 @@ static void a_try_takes_all_or_nothing(void **state)
   dibs_hold *last = live_lock(b, three[2], TTL_MS), *hold = NULL;
 
   (void)state;
-  live_expect_refused(a, dibs_try_lock_many(a, three, 3, NULL, &hold), DIBS_BUSY);
+  live_expect_refused(a, acquire_names_now(a, three, 3, NULL, &hold), DIBS_BUSY);
   assert_null(hold);
   live_expect_free(b, three[0], SOON_MS);
   live_expect_free(b, three[1], SOON_MS);
@@ -105,7 +105,7 @@ static void it_is_renewed_on_all_nodes(void **state)
   dibs_hold *hold = NULL;
 
   (void)state;
-  live_expect(a, dibs_lock_many(a, three, 3, &o, &hold), DIBS_OK);
+  live_expect(a, acquire_names(a, three, 3, &o, &hold), DIBS_OK);
   until = live_now_ms() + 2000;
   while (live_now_ms() < until)
     for (int i = 0; i < 3; i++)
@@ -203,7 +203,7 @@ static void losing_one_of_them_loses_all(void **state)
   (void)state;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
-  live_expect(a, dibs_lock_many(a, three, 3, &o, &hold), DIBS_OK);
+  live_expect(a, acquire_names(a, three, 3, &o, &hold), DIBS_OK);
   assert_int_equal(test_server_integer(test_cluster_member(cluster, owner), "DEL %s",
                                        live_key(three[1])), 1);
   assert_true(live_loss_wait(&loss, SOON_MS));
@@ -238,7 +238,7 @@ static void visit(int who, dibs_client *c, unsigned *seed)
   if (count == 0)
     return;
   o.flags = DIBS_LOCK_NO_OWNER;
-  status = dibs_lock_many(c, wanted, (size_t)count, &o, &hold);
+  status = acquire_names(c, wanted, (size_t)count, &o, &hold);
   if (status != DIBS_OK) {
     live_fault("%d names: %s", count, dibs_status_name(status));
     return;

@@ -37,7 +37,7 @@ static dibs_hold *take(dibs_client *client, const char *const *names, size_t cou
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
   dibs_hold *hold = NULL;
 
-  live_expect(client, dibs_lock_many(client, names, count, &o, &hold), DIBS_OK);
+  live_expect(client, acquire_names(client, names, count, &o, &hold), DIBS_OK);
   return hold;
 }
 
@@ -74,7 +74,7 @@ static void *ask_run(void *data)
   struct many_ask *m = data;
   dibs_lock_options o = live_lock_options(TTL_MS, m->wait_ms);
 
-  m->status = dibs_lock_many(m->client, m->names, m->count, &o, &m->hold);
+  m->status = acquire_names(m->client, m->names, m->count, &o, &m->hold);
   m->is_over = true;
   return NULL;
 }
@@ -112,11 +112,11 @@ static void a_try_takes_all_or_nothing(void **state)
   dibs_hold *one = live_lock(b, "t2", TTL_MS), *hold = NULL;
 
   (void)state;
-  live_expect_refused(a, dibs_try_lock_many(a, names, 3, NULL, &hold), DIBS_BUSY);
+  live_expect_refused(a, acquire_names_now(a, names, 3, NULL, &hold), DIBS_BUSY);
   assert_int_equal(try_elsewhere(b, "t1"), DIBS_OK);
   assert_int_equal(try_elsewhere(b, "t3"), DIBS_OK);
   give(one);
-  live_expect(a, dibs_try_lock_many(a, names, 3, NULL, &hold), DIBS_OK);
+  live_expect(a, acquire_names_now(a, names, 3, NULL, &hold), DIBS_OK);
   give(hold);
 }
 
@@ -148,7 +148,7 @@ static void a_time_limit_leaves_nothing(void **state)
   dibs_lock_options o = live_lock_options(TTL_MS, 150);
 
   (void)state;
-  live_expect_refused(a, dibs_lock_many(a, names, 2, &o, &hold), DIBS_TIMED_OUT);
+  live_expect_refused(a, acquire_names(a, names, 2, &o, &hold), DIBS_TIMED_OUT);
   assert_int_equal(try_elsewhere(b, "l1"), DIBS_OK);
   give(second);
   live_expect_free(b, "l2", SOON_MS);
@@ -184,11 +184,11 @@ static void an_owner_does_not_wait_for_itself(void **state)
   dibs_hold *single = live_lock(a, "s2", TTL_MS), *hold = NULL;
 
   (void)state;
-  live_expect(a, dibs_lock_many(a, names, 2, NULL, &hold), DIBS_WOULD_DEADLOCK);
+  live_expect(a, acquire_names(a, names, 2, NULL, &hold), DIBS_WOULD_DEADLOCK);
   give(single);
   single = take(a, names, 2);
   live_expect(a, dibs_lock(a, "s1", NULL, &hold), DIBS_WOULD_DEADLOCK);
-  live_expect(a, dibs_lock_many(a, names, 2, NULL, &hold), DIBS_WOULD_DEADLOCK);
+  live_expect(a, acquire_names(a, names, 2, NULL, &hold), DIBS_WOULD_DEADLOCK);
   give(single);
 }
 
@@ -207,7 +207,7 @@ static void a_lingering_member_is_given_back(void **state)
     give(hold);
   } while (live_lease_end_us(live_server, "g1") == 0 && live_now_ms() < until);
   o = live_lock_options(TTL_MS, SOON_MS);
-  live_expect(a, dibs_lock_many(a, names, 2, &o, &hold), DIBS_OK);
+  live_expect(a, acquire_names(a, names, 2, &o, &hold), DIBS_OK);
   give(hold);
 }
 
@@ -223,7 +223,7 @@ static void losing_one_member_loses_the_set(void **state)
   (void)state;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
-  live_expect_ok(dibs_lock_many(a, names, 2, &o, &hold));
+  live_expect_ok(acquire_names(a, names, 2, &o, &hold));
   assert_int_equal(dibs_inspect(b, "x2", &in), DIBS_OK);
   live_expect_ok(dibs_break(b, "x2", in->lease));
   in = dibs_inspection_free(in);
@@ -243,7 +243,7 @@ static void a_set_is_renewed(void **state)
   dibs_hold *hold = NULL;
 
   (void)state;
-  live_expect_ok(dibs_lock_many(a, names, 3, &o, &hold));
+  live_expect_ok(acquire_names(a, names, 3, &o, &hold));
   while (live_stats(a).renewed < renewed + 5 && live_now_ms() < until)
     for (int i = 0; i < 3; i++)
       live_refused(try_elsewhere(b, names[i]), DIBS_BUSY);
@@ -266,9 +266,9 @@ static void a_hundred_names_and_no_more(void **state)
   hold = take(a, names, 100);
   live_refused(try_elsewhere(b, "h-99"), DIBS_BUSY);
   give(hold);
-  live_expect(a, dibs_lock_many(a, names, 101, NULL, &hold), DIBS_ERR_ARGUMENT);
+  live_expect(a, acquire_names(a, names, 101, NULL, &hold), DIBS_ERR_ARGUMENT);
   live_expect_words(a, "101");
-  live_expect(a, dibs_lock_many(a, names, 0, NULL, &hold), DIBS_ERR_ARGUMENT);
+  live_expect(a, acquire_names(a, names, 0, NULL, &hold), DIBS_ERR_ARGUMENT);
 }
 
 /* ---- random subsets in random order ---- */
@@ -303,7 +303,7 @@ static void *crowd_run(void *data)
       names[i] = texts[i];
     }
     status = count == 1 ? dibs_lock(client, names[0], &o, &hold)
-                        : dibs_lock_many(client, names, count, &o, &hold);
+                        : acquire_names(client, names, count, &o, &hold);
     if (status != DIBS_OK) {
       live_fault("round %ld: %s", round, dibs_status_name(status));
       break;

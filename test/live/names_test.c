@@ -130,13 +130,13 @@ static void readers_and_a_name_asked_for_twice(void **state)
   dibs_name_view v;
 
   (void)state;
-  live_expect(client, dibs_write_lock(client, "rw", &o, &hold), DIBS_OK);
+  live_expect(client, dibs_acquire(client, DIBS_WRITE("rw"), &o, &hold), DIBS_OK);
   v = look(client, "rw");
   assert_int_equal(v.kind, DIBS_KIND_RWLOCK);
   assert_int_equal(v.mode, DIBS_MODE_EXCLUSIVE);
   assert_int_equal(v.state, DIBS_NAME_HELD);
   live_expect(client, dibs_release(hold), DIBS_OK);
-  live_expect(client, dibs_read_lock(client, "rw", &o, &hold), DIBS_OK);
+  live_expect(client, dibs_acquire(client, DIBS_READ("rw"), &o, &hold), DIBS_OK);
   assert_true(live_until(SOON_MS, is_empty, client) || look(client, "rw").holds == 1);
   assert_int_equal(look(client, "rw").mode, DIBS_MODE_READ);
   live_expect(client, dibs_release(hold), DIBS_OK);
@@ -152,8 +152,8 @@ static void permits_and_several_names_come_each_by_itself(void **state)
   (void)state;
   live_needs_answer(set);
   live_expect(client, set, DIBS_OK);
-  live_expect(client, dibs_acquire_permits(client, "pool", 3, NULL, &permits), DIBS_OK);
-  live_expect(client, dibs_lock_many(client, both, 2, NULL, &many), DIBS_OK);
+  live_expect(client, dibs_acquire(client, DIBS_PERMITS("pool", 3), NULL, &permits), DIBS_OK);
+  live_expect(client, acquire_names(client, both, 2, NULL, &many), DIBS_OK);
   assert_int_equal(look(client, "pool").kind, DIBS_KIND_SEMAPHORE);
   assert_int_equal(look(client, "pool").mode, DIBS_MODE_PERMITS);
   assert_int_equal(look(client, "pool").units, 3);
@@ -260,7 +260,7 @@ static void several_names_beyond_the_limit_leave_none(void **state)
   options.dialect = DIBS_DIALECT_REDISSON;
   options.names_max = 1;
   small = live_open_with(live_url(), &options);
-  live_expect(small, dibs_lock_many(small, both, 2, NULL, &many), DIBS_ERR_LIMIT);
+  live_expect(small, acquire_names(small, both, 2, NULL, &many), DIBS_ERR_LIMIT);
   assert_true(live_until(SOON_MS, is_empty, small));
   assert_int_equal(test_server_integer(live_server, "EXISTS %s %s", both[0], both[1]), 0);
   dibs_close(small);

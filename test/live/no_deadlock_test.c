@@ -95,7 +95,7 @@ static void permits_that_somebody_else_may_give_back_are_no_cycle(void **state)
 
   (void)state;
   party_permits_set("permit-2", 2);
-  live_expect(c, dibs_acquire_permits(c, "permit-2", 1, &o, &hold), DIBS_OK);
+  live_expect(c, dibs_acquire(c, DIBS_PERMITS("permit-2", 1), &o, &hold), DIBS_OK);
   expect_all_time_out(parties, 2);
   assert_int_equal(dibs_release(hold), DIBS_OK);
   (void)dibs_close(c);

@@ -71,7 +71,7 @@ static void an_observer_that_ends_while_its_report_waits_ends_once(void **state)
   assert_true(live_until(LIVE_LONG_MS, has_leader, &r));
   live_expect_ok(dibs_lock_async(client, "busy", NULL, keep_busy, &r, NULL));
   assert_true(live_until(LIVE_LONG_MS, is_busy, &r));
-  live_expect_ok(dibs_campaign(other, "job", "me", NULL, &hold));
+  live_expect_ok(dibs_acquire(other, DIBS_LEAD("job", "me"), NULL, &hold));
   live_expect_ok(dibs_release(hold));
   (void)test_server_command(live_server, "DEL %s", live_key("job"));
   (void)test_server_command(live_server, "HSET %s no lock", live_key("job"));
@@ -101,7 +101,7 @@ static void a_client_is_closed_while_its_observer_reports(void **state)
 
     live_expect_ok(dibs_observe(client, "round", on_leader, &r, NULL, &r.observer));
     if (i % 2 == 0)
-      live_expect_ok(dibs_campaign(other, "round", "me", NULL, &hold));
+      live_expect_ok(dibs_acquire(other, DIBS_LEAD("round", "me"), NULL, &hold));
     client = dibs_close(client);
     if (hold != NULL)
       live_expect_ok(dibs_release(hold));

@@ -44,7 +44,7 @@ static dibs_status take_two(dibs_client *client, const char *name, int wait_ms, 
   const char *names[] = { name, "y" };
 
   o.flags = DIBS_LOCK_NO_OWNER;
-  return dibs_lock_many(client, names, 2, &o, ret);
+  return acquire_names(client, names, 2, &o, ret);
 }
 
 static dibs_status take_to_write(dibs_client *client, const char *name, int wait_ms,
@@ -53,7 +53,7 @@ static dibs_status take_to_write(dibs_client *client, const char *name, int wait
   dibs_lock_options o = live_lock_options(TTL_MS, wait_ms);
 
   o.flags = DIBS_LOCK_NO_OWNER;
-  return dibs_write_lock(client, name, &o, ret);
+  return dibs_acquire(client, DIBS_WRITE(name), &o, ret);
 }
 
 typedef dibs_status (*take)(dibs_client *client, const char *name, int wait_ms, dibs_hold **ret);

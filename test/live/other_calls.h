@@ -168,7 +168,7 @@ static inline dibs_status things_begin(struct things *t, const char *url,
   if (status == DIBS_OK && live_place() == LIVE_QUORUM) {  /* which has locks only */
     status = dibs_lock(t->client, "held", NULL, &t->hold);
   } else if (status == DIBS_OK) {
-    status = dibs_campaign(t->client, "held", "v", NULL, &t->hold);
+    status = dibs_acquire(t->client, DIBS_LEAD("held", "v"), NULL, &t->hold);
     if (status == DIBS_OK)
       status = dibs_observe(t->client, "election", NULL, NULL, NULL, &t->observer);
   }

@@ -121,7 +121,7 @@ static void a_break_of_readers_is_refused(void **state)
   dibs_hold *hold = NULL;
 
   (void)state;
-  live_expect(client, dibs_read_lock(client, "page", &options, &hold), DIBS_OK);
+  live_expect(client, dibs_acquire(client, DIBS_READ("page"), &options, &hold), DIBS_OK);
   lease_seen_by(other, "page");
   live_expect(other, dibs_break(other, "page", broken), DIBS_ERR_UNSUPPORTED);
   live_expect_words(other, "one server after the other");

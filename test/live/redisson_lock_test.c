@@ -254,7 +254,7 @@ static void who_gets_one_of_several_here_has_a_higher_fence(void **state)
   for (int i = 0; i < 10; i++) {
     struct live_ask ask;
 
-    live_expect(a, dibs_lock_many(a, names, 2, &o, &all), DIBS_OK);
+    live_expect(a, acquire_names(a, names, 2, &o, &all), DIBS_OK);
     PROMISE_GROWN(dibs_hold_fence(all), fence);
     fence = dibs_hold_fence(all);
     live_ask_init(&ask);
@@ -526,7 +526,7 @@ static void several_names_are_one_hold_and_a_hash_each(void **state)
   dibs_hold *hold = NULL;
 
   (void)state;
-  live_expect(a, dibs_lock_many(a, both, 2, &o, &hold), DIBS_OK);
+  live_expect(a, acquire_names(a, both, 2, &o, &hold), DIBS_OK);
   assert_int_equal(test_server_integer(server, "EXISTS x y"), 2);
   live_refused(try(b, "x", 0), DIBS_BUSY);
   live_refused(try(b, "y", 0), DIBS_BUSY);
@@ -541,7 +541,7 @@ static void one_that_is_busy_leaves_none_of_several(void **state)
 
   (void)state;
   java_locks("y", JAVA, TTL_MS);
-  live_refused(dibs_try_lock_many(a, both, 2, NULL, &hold), DIBS_BUSY);
+  live_refused(acquire_names_now(a, both, 2, NULL, &hold), DIBS_BUSY);
   assert_true(live_until(SOON_MS, is_free, "x"));
 }
 
@@ -570,7 +570,7 @@ static void losing_one_of_several_loses_all(void **state)
   (void)state;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
-  live_expect(a, dibs_lock_many(a, both, 2, &o, &hold), DIBS_OK);
+  live_expect(a, acquire_names(a, both, 2, &o, &hold), DIBS_OK);
   (void)java_unlocks("x");
   assert_true(live_loss_wait(&loss, SOON_MS));
   assert_true(live_until(SOON_MS, is_free, "y"));

@@ -257,8 +257,8 @@ static void readers_share_a_majority_and_writers_do_not(void **state)
   uint64_t fence;
 
   (void)state;
-  live_expect(a, dibs_read_lock(a, "page", &o, &one), DIBS_OK);
-  live_expect(b, dibs_read_lock(b, "page", &o, &two), DIBS_OK);
+  live_expect(a, dibs_acquire(a, DIBS_READ("page"), &o, &one), DIBS_OK);
+  live_expect(b, dibs_acquire(b, DIBS_READ("page"), &o, &two), DIBS_OK);
   fence = dibs_hold_fence(one);
   live_ask_init(&ask);
   live_ask_begin_as(&ask, b, 'w', "page", &o);
@@ -267,7 +267,7 @@ static void readers_share_a_majority_and_writers_do_not(void **state)
   live_expect(b, dibs_release(two), DIBS_OK);
   one = live_ask_granted(&ask, LIVE_LONG_MS);
   PROMISE_GROWN(dibs_hold_fence(one), fence);
-  live_refused(dibs_try_read_lock(a, "page", &o, &none), DIBS_BUSY);
+  live_refused(acquire_now(a, DIBS_READ("page"), &o, &none), DIBS_BUSY);
   live_expect(b, dibs_release(one), DIBS_OK);
 }
 

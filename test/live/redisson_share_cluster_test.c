@@ -28,9 +28,9 @@ static dibs_status take(dibs_client *c, char mode, const char *name,
                         const dibs_lock_options *o, dibs_hold **ret_hold)
 {
   switch (mode) {
-  case 'r': return dibs_read_lock(c, name, o, ret_hold);
-  case 'w': return dibs_write_lock(c, name, o, ret_hold);
-  default: return dibs_acquire_permits(c, name, (uint32_t)(mode - '0'), o, ret_hold);
+  case 'r': return dibs_acquire(c, DIBS_READ(name), o, ret_hold);
+  case 'w': return dibs_acquire(c, DIBS_WRITE(name), o, ret_hold);
+  default: return dibs_acquire(c, DIBS_PERMITS(name, (uint32_t)(mode - '0')), o, ret_hold);
   }
 }
 

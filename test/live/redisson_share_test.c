@@ -183,11 +183,12 @@ static dibs_hold *take(dibs_client *c, char mode, const char *name)
   dibs_hold *hold = NULL;
 
   if (mode == 'r')
-    live_expect(c, dibs_read_lock(c, name, &o, &hold), DIBS_OK);
+    live_expect(c, dibs_acquire(c, DIBS_READ(name), &o, &hold), DIBS_OK);
   else if (mode == 'w')
-    live_expect(c, dibs_write_lock(c, name, &o, &hold), DIBS_OK);
+    live_expect(c, dibs_acquire(c, DIBS_WRITE(name), &o, &hold), DIBS_OK);
   else
-    live_expect(c, dibs_acquire_permits(c, name, (uint32_t)(mode - '0'), &o, &hold), DIBS_OK);
+    live_expect(c, dibs_acquire(c, DIBS_PERMITS(name, (uint32_t)(mode - '0')), &o, &hold),
+                DIBS_OK);
   return hold;
 }
 
@@ -197,7 +198,7 @@ static dibs_hold *take_plain(dibs_client *c, const char *name, uint32_t count, i
   dibs_hold *hold = NULL;
 
   o.flags = DIBS_PERMITS_PLAIN;
-  live_expect(c, dibs_acquire_permits(c, name, count, &o, &hold), DIBS_OK);
+  live_expect(c, dibs_acquire(c, DIBS_PERMITS(name, count), &o, &hold), DIBS_OK);
   return hold;
 }
 
@@ -205,9 +206,9 @@ static dibs_status try(dibs_client *c, char mode, const char *name)
 {
   dibs_lock_options o = options_of(0);
   dibs_hold *hold = NULL;
-  dibs_status status = mode == 'r' ? dibs_try_read_lock(c, name, &o, &hold)
-                       : mode == 'w' ? dibs_try_write_lock(c, name, &o, &hold)
-                       : dibs_try_acquire_permits(c, name, (uint32_t)(mode - '0'), &o, &hold);
+  dibs_status status = mode == 'r' ? acquire_now(c, DIBS_READ(name), &o, &hold)
+                       : mode == 'w' ? acquire_now(c, DIBS_WRITE(name), &o, &hold)
+                       : acquire_now(c, DIBS_PERMITS(name, (uint32_t)(mode - '0')), &o, &hold);
 
   if (status == DIBS_OK)
     live_expect(c, dibs_release(hold), DIBS_OK);
@@ -447,7 +448,7 @@ static void the_watchdog_keeps_both_ends_of_a_reader(void **state)
   char owner[128] = "";
 
   (void)state;
-  live_expect(a, dibs_read_lock(a, "kept", &o, &hold), DIBS_OK);
+  live_expect(a, dibs_acquire(a, DIBS_READ("kept"), &o, &hold), DIBS_OK);
   owner_of("kept", owner);
   while (live_now_ms() < until) {
     assert_int_equal(test_server_integer(server, "EXISTS kept {kept}:%s:rwlock_timeout:1",
@@ -466,8 +467,8 @@ static void expect_lost(char mode)
 
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
-  live_expect(a, mode == 'r' ? dibs_read_lock(a, "forced", &o, &hold)
-                             : dibs_write_lock(a, "forced", &o, &hold), DIBS_OK);
+  live_expect(a, mode == 'r' ? dibs_acquire(a, DIBS_READ("forced"), &o, &hold)
+                             : dibs_acquire(a, DIBS_WRITE("forced"), &o, &hold), DIBS_OK);
   java_writes_no_more("forced");
   java_writes("forced", JAVA, TTL_MS);
   assert_true(live_loss_wait(&loss, SOON_MS));
@@ -526,8 +527,9 @@ static void a_lock_of_another_kind_is_told(void **state)
 
   (void)state;
   live_expect(a, dibs_lock(a, "mixed", NULL, &lock), DIBS_OK);
-  assert_int_equal(dibs_read_lock(b, "mixed", NULL, &hold), DIBS_ERR_WRONG_TYPE);
-  assert_int_equal(dibs_acquire_permits(b, "mixed", 1, NULL, &hold), DIBS_ERR_WRONG_TYPE);
+  assert_int_equal(dibs_acquire(b, DIBS_READ("mixed"), NULL, &hold), DIBS_ERR_WRONG_TYPE);
+  assert_int_equal(dibs_acquire(b, DIBS_PERMITS("mixed", 1), NULL, &hold),
+                   DIBS_ERR_WRONG_TYPE);
   assert_int_equal(dibs_semaphore_set(b, "mixed", 1), DIBS_ERR_WRONG_TYPE);
   give(a, lock);
 }
@@ -619,7 +621,8 @@ static void permits_whose_answer_is_lost_are_taken_once(void **state)
   give(c, hold);
   assert_int_equal(value_of("{once}"), 9);
   test_proxy_lose_reply_to(proxy, "{once}");
-  live_expect(c, dibs_drain_permits(c, "{once}", NULL, &hold), DIBS_OK);
+  live_expect(c, dibs_acquire(c, DIBS_PERMITS("{once}", DIBS_UNITS_ALL_FREE), NULL, &hold),
+              DIBS_OK);
   assert_int_equal(dibs_hold_units(hold), 9);
   assert_int_equal(value_of("{once}"), 0);
   give(c, hold);
@@ -673,8 +676,9 @@ static void thousands_of_permits_are_taken_renewed_and_given_back(void **state)
 
   (void)state;
   live_expect(a, dibs_semaphore_set(a, "many", MANY + 7), DIBS_OK);
-  assert_int_equal(dibs_acquire_permits(a, "many", MANY + 1, &o, &hold), DIBS_ERR_ARGUMENT);
-  live_expect(a, dibs_acquire_permits(a, "many", MANY, &o, &hold), DIBS_OK);
+  assert_int_equal(dibs_acquire(a, DIBS_PERMITS("many", MANY + 1), &o, &hold),
+                   DIBS_ERR_ARGUMENT);
+  live_expect(a, dibs_acquire(a, DIBS_PERMITS("many", MANY), &o, &hold), DIBS_OK);
   assert_int_equal(permits_out("many"), MANY);
   for (until = live_now_ms() + 3 * LEASE_MS / 2; live_now_ms() < until;)
     assert_int_not_equal(try(b, '8', "many"), DIBS_OK);
@@ -694,7 +698,7 @@ static void a_permit_that_is_taken_away_is_told_lost(void **state)
   live_expect(a, dibs_semaphore_set(a, "taken", 3), DIBS_OK);
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
-  live_expect(a, dibs_acquire_permits(a, "taken", 2, &o, &hold), DIBS_OK);
+  live_expect(a, dibs_acquire(a, DIBS_PERMITS("taken", 2), &o, &hold), DIBS_OK);
   assert_int_equal(number("ZREMRANGEBYRANK {%s}:timeout 1 1", "taken"), 1);
   (void)number("INCRBY %s 1", "taken");
   assert_true(live_loss_wait(&loss, SOON_MS));
@@ -787,7 +791,7 @@ static void plain_permits_never_end_by_themselves(void **state)
   o.flags = DIBS_PERMITS_PLAIN;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
-  live_expect(a, dibs_acquire_permits(a, "lasting", 1, &o, &hold), DIBS_OK);
+  live_expect(a, dibs_acquire(a, DIBS_PERMITS("lasting", 1), &o, &hold), DIBS_OK);
   (void)test_server_command(server, "CLIENT KILL TYPE normal SKIPME yes");
   while (live_now_ms() < until)
     assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
@@ -841,11 +845,12 @@ static void plain_permits_are_refused_where_they_cannot_be(void **state)
   dibs_hold *hold = NULL;
 
   (void)state;
-  assert_int_equal(dibs_acquire_permits(protocol, "x", 1, &o, &hold), DIBS_ERR_UNSUPPORTED);
+  assert_int_equal(dibs_acquire(protocol, DIBS_PERMITS("x", 1), &o, &hold),
+                   DIBS_ERR_UNSUPPORTED);
   protocol = dibs_close(protocol);
-  assert_int_equal(dibs_read_lock(a, "x", &o, &hold), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_acquire(a, DIBS_READ("x"), &o, &hold), DIBS_ERR_ARGUMENT);
   o.flags |= DIBS_LOCK_FIXED;
-  assert_int_equal(dibs_acquire_permits(a, "x", 1, &o, &hold), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_acquire(a, DIBS_PERMITS("x", 1), &o, &hold), DIBS_ERR_ARGUMENT);
   live_expect_words(a, "DIBS_LOCK_FIXED");
 }
 
@@ -874,8 +879,8 @@ static void what_was_taken_for_one_who_gave_up_comes_back(void **state)
     test_proxy_lose_reply_to(proxy, kind == 2 ? "{unread}" : "{unheard}");
     test_proxy_refuse(proxy, true);
     o.flags = kind == 0 ? DIBS_PERMITS_PLAIN : 0;
-    status = kind == 2 ? dibs_read_lock(c, "{unread}", &o, &hold)
-                       : dibs_acquire_permits(c, "{unheard}", 2, &o, &hold);
+    status = kind == 2 ? dibs_acquire(c, DIBS_READ("{unread}"), &o, &hold)
+                       : dibs_acquire(c, DIBS_PERMITS("{unheard}", 2), &o, &hold);
     assert_int_not_equal(status, DIBS_OK);
     assert_false(is_whole(NULL));
     test_proxy_refuse(proxy, false);
@@ -894,9 +899,9 @@ static void a_full_server_takes_renewals_and_releases(void **state)
   (void)state;
   live_expect(a, dibs_semaphore_set(a, "full", 5), DIBS_OK);
   (void)test_server_command(server, "SET number 5");
-  live_expect(a, dibs_read_lock(a, "full r", &o, &holds[0]), DIBS_OK);
-  live_expect(a, dibs_write_lock(a, "full w", &o, &holds[1]), DIBS_OK);
-  live_expect(a, dibs_acquire_permits(a, "full", 2, &o, &holds[2]), DIBS_OK);
+  live_expect(a, dibs_acquire(a, DIBS_READ("full r"), &o, &holds[0]), DIBS_OK);
+  live_expect(a, dibs_acquire(a, DIBS_WRITE("full w"), &o, &holds[1]), DIBS_OK);
+  live_expect(a, dibs_acquire(a, DIBS_PERMITS("full", 2), &o, &holds[2]), DIBS_OK);
   holds[3] = take_plain(a, "number", 2, TTL_MS);
   assert_string_equal(test_server_command(server, "CONFIG SET maxmemory 1"), "OK");
   live_expect(a, dibs_downgrade(holds[1]), DIBS_OK);

@@ -14,6 +14,7 @@
 
 #include "failing_heap.h"
 #include "server.h"
+#include "take.h"
 
 static struct test_server *server;
 
@@ -55,16 +56,16 @@ static dibs_status rwlock_pass(dibs_client *client, int run)
 
   options.wait_ms = 300;
   (void)snprintf(name, sizeof(name), "rwlock:%d", run);
-  status = dibs_write_lock(client, name, &options, &hold);
+  status = dibs_acquire(client, DIBS_WRITE(name), &options, &hold);
   if (status != DIBS_OK)
     return status;
-  status = dibs_read_lock(client, name, &options, &inner);
+  status = dibs_acquire(client, DIBS_READ(name), &options, &inner);
   if (status == DIBS_OK)
     also(&status, dibs_release(inner));
   also(&status, dibs_downgrade(hold));
   also(&status, dibs_release(hold));
   if (status == DIBS_OK)
-    status = dibs_read_lock(client, name, &options, &hold);
+    status = dibs_acquire(client, DIBS_READ(name), &options, &hold);
   if (status != DIBS_OK)
     return status;
   also(&status, dibs_hold_token(hold, token, sizeof(token)));
@@ -90,10 +91,10 @@ static dibs_status permits_pass(dibs_client *client, int run)
   (void)snprintf(name, sizeof(name), "permits:%d", run);
   status = dibs_semaphore_set(client, name, 3);
   if (status == DIBS_OK)
-    status = dibs_acquire_permits(client, name, 2, &options, &hold);
+    status = dibs_acquire(client, DIBS_PERMITS(name, 2), &options, &hold);
   if (status != DIBS_OK)
     return status;
-  status = dibs_drain_permits(client, name, &options, &rest);
+  status = dibs_acquire(client, DIBS_PERMITS(name, DIBS_UNITS_ALL_FREE), &options, &rest);
   if (status == DIBS_OK)
     also(&status, dibs_release(rest));
   also(&status, dibs_release(hold));
@@ -120,11 +121,11 @@ static dibs_status many_pass(dibs_client *client, int run)
   options.wait_ms = 20;
   options.owner = "another";
   options.owner_size = 7;
-  waited = dibs_lock_many(client, names, 3, &options, &hold);
+  waited = acquire_names(client, names, 3, &options, &hold);
   status = waited == DIBS_TIMED_OUT ? DIBS_OK : waited == DIBS_OK ? DIBS_ERR_SERVER : waited;
   also(&status, dibs_release(one));
   if (status == DIBS_OK)
-    status = dibs_lock_many(client, names, 3, &options, &hold);
+    status = acquire_names(client, names, 3, &options, &hold);
   if (status != DIBS_OK)
     return status;
   also(&status, dibs_hold_token(hold, token, sizeof(token)));
@@ -152,7 +153,7 @@ static dibs_status linger_pass(dibs_client *client, int run)
   options.linger_ms = 0;
   names[0] = name;
   if (status == DIBS_OK)
-    status = dibs_lock_many(client, names, 1, &options, &hold);
+    status = acquire_names(client, names, 1, &options, &hold);
   if (status == DIBS_OK)
     status = dibs_release(hold);
   return status;
@@ -265,7 +266,7 @@ static dibs_status election_pass(dibs_client *client, int run)
   (void)snprintf(name, sizeof(name), "election:%d", run);
   status = dibs_observe(client, name, NULL, NULL, NULL, &observer);
   if (status == DIBS_OK)
-    status = dibs_campaign(client, name, "here", &options, &hold);
+    status = dibs_acquire(client, DIBS_LEAD(name, "here"), &options, &hold);
   if (status == DIBS_OK)
     status = dibs_get_leader(client, name, &leader);
   leader = dibs_leader_free(leader);
@@ -278,7 +279,8 @@ static dibs_status election_pass(dibs_client *client, int run)
     status = DIBS_ERR_SERVER;
   observer = dibs_observer_free(observer);
   if (status == DIBS_OK)
-    status = dibs_campaign_async(client, name, "again", &options, elected, &told, NULL);
+    status = dibs_acquire_async(client, DIBS_LEAD(name, "again"), &options, elected, &told,
+                                NULL);
   for (int i = 0; i < 100 && status == DIBS_OK && told == -99; i++) {
     struct pollfd fd = { .fd = dibs_fd(client), .events = POLLIN };
 

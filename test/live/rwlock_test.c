@@ -56,8 +56,8 @@ static dibs_status try_as(dibs_client *client, char mode, const char *name, cons
 {
   dibs_lock_options o = by_owner(owner);
 
-  return mode == 'r' ? dibs_try_read_lock(client, name, &o, ret_hold)
-                     : dibs_try_write_lock(client, name, &o, ret_hold);
+  return mode == 'r' ? acquire_now(client, DIBS_READ(name), &o, ret_hold)
+                     : acquire_now(client, DIBS_WRITE(name), &o, ret_hold);
 }
 
 static dibs_hold *take_as(dibs_client *client, char mode, const char *name, const char *owner)
@@ -286,7 +286,7 @@ static void a_fixed_write_lease_downgrades_without_growing(void **state)
 
   (void)state;
   o.flags = DIBS_LOCK_FIXED;
-  assert_int_equal(dibs_write_lock(a, "fixed", &o, &hold), DIBS_OK);
+  assert_int_equal(dibs_acquire(a, DIBS_WRITE("fixed"), &o, &hold), DIBS_OK);
   ask_as(&reader, b, 'r', "fixed");
   expect_queue("fixed", 1);
   left = dibs_hold_valid_ms(hold);
@@ -322,7 +322,7 @@ static void reentry_never_shortens_a_lease(void **state)
 
   (void)state;
   o.ttl_ms = 500;
-  assert_int_equal(dibs_read_lock(a, "length", &o, &inner), DIBS_OK);
+  assert_int_equal(dibs_acquire(a, DIBS_READ("length"), &o, &inner), DIBS_OK);
   assert_int_equal(dibs_hold_depth(outer), 2);
   assert_true(dibs_hold_valid_ms(outer) > left / 2);
   give(inner);
@@ -357,11 +357,11 @@ static void a_name_is_one_thing_at_a_time(void **state)
   dibs_hold *mutex = live_lock(a, "kind", TTL_MS), *read, *hold = NULL;
 
   (void)state;
-  live_expect(b, dibs_read_lock(b, "kind", NULL, &hold), DIBS_ERR_WRONG_TYPE);
+  live_expect(b, dibs_acquire(b, DIBS_READ("kind"), NULL, &hold), DIBS_ERR_WRONG_TYPE);
   give(mutex);
   read = take_as(a, 'r', "kind-2", "x");
   live_expect(b, dibs_lock(b, "kind-2", NULL, &hold), DIBS_ERR_WRONG_TYPE);
-  live_expect(b, dibs_acquire_permits(b, "kind-2", 1, NULL, &hold), DIBS_ERR_WRONG_TYPE);
+  live_expect(b, dibs_acquire(b, DIBS_PERMITS("kind-2", 1), NULL, &hold), DIBS_ERR_WRONG_TYPE);
   give(read);
 }
 
@@ -383,8 +383,8 @@ static pid_t crasher(char mode, const char *name, int ttl_ms)
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (dibs_open(live_url(), NULL, &client) != DIBS_OK ||
-        (mode == 'r' ? dibs_read_lock(client, name, &o, &hold)
-                     : dibs_write_lock(client, name, &o, &hold)) != DIBS_OK ||
+        (mode == 'r' ? dibs_acquire(client, DIBS_READ(name), &o, &hold)
+                     : dibs_acquire(client, DIBS_WRITE(name), &o, &hold)) != DIBS_OK ||
         write(pipes[1], "x", 1) != 1)
       _exit(1);
     for (;;)
@@ -437,8 +437,8 @@ static void readers_are_renewed(void **state)
   int64_t until = live_now_ms() + LIVE_LONG_MS;
 
   (void)state;
-  assert_int_equal(dibs_read_lock(a, "renew", &o, &one), DIBS_OK);
-  assert_int_equal(dibs_read_lock(b, "renew", &o, &two), DIBS_OK);
+  assert_int_equal(dibs_acquire(a, DIBS_READ("renew"), &o, &one), DIBS_OK);
+  assert_int_equal(dibs_acquire(b, DIBS_READ("renew"), &o, &two), DIBS_OK);
   while (live_stats(a).renewed < renewed + 6 && live_now_ms() < until)
     live_refused_beside(one,
                         try_as(c, 'w', "renew", "z", &(dibs_hold *){ NULL }), DIBS_BUSY);

@@ -41,7 +41,7 @@ static dibs_hold *take(dibs_client *client, const char *name, uint32_t count)
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
   dibs_hold *hold = NULL;
 
-  live_expect(client, dibs_try_acquire_permits(client, name, count, &o, &hold), DIBS_OK);
+  live_expect(client, acquire_now(client, DIBS_PERMITS(name, count), &o, &hold), DIBS_OK);
   assert_int_equal(dibs_hold_units(hold), count);
   return hold;
 }
@@ -50,7 +50,7 @@ static dibs_status try_take(dibs_client *client, const char *name, uint32_t coun
 {
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
   dibs_hold *hold = NULL;
-  dibs_status status = dibs_try_acquire_permits(client, name, count, &o, &hold);
+  dibs_status status = acquire_now(client, DIBS_PERMITS(name, count), &o, &hold);
 
   if (status == DIBS_OK)
     assert_int_equal(dibs_release(hold), DIBS_OK);
@@ -125,8 +125,8 @@ static void a_thread_takes_further_permits_each_time(void **state)
   (void)state;
   make("again", 3);
   for (int i = 0; i < 3; i++)
-    live_expect_ok(dibs_acquire_permits(a, "again", 1, &o, &holds[i]));
-  live_refused(dibs_acquire_permits(a, "again", 1, &o, &hold), DIBS_TIMED_OUT);
+    live_expect_ok(dibs_acquire(a, DIBS_PERMITS("again", 1), &o, &holds[i]));
+  live_refused(dibs_acquire(a, DIBS_PERMITS("again", 1), &o, &hold), DIBS_TIMED_OUT);
   for (int i = 0; i < 3; i++)
     give(holds[i]);
   unmake("again");
@@ -158,12 +158,13 @@ static void impossible_requests_are_refused(void **state)
   dibs_hold *hold = NULL;
 
   (void)state;
-  live_expect(a, dibs_acquire_permits(a, "none", 1, NULL, &hold), DIBS_ERR_NOT_SET);
+  live_expect(a, dibs_acquire(a, DIBS_PERMITS("none", 1), NULL, &hold), DIBS_ERR_NOT_SET);
   live_expect_words(a, "dibs_semaphore_set");
   make("two", 2);
-  live_expect(a, dibs_acquire_permits(a, "two", 3, NULL, &hold), DIBS_ERR_ARGUMENT);
+  live_expect(a, dibs_acquire(a, DIBS_PERMITS("two", 3), NULL, &hold), DIBS_ERR_ARGUMENT);
   live_expect_words(a, "3 permits");
-  live_expect(a, dibs_acquire_permits(a, "two", 0, NULL, &hold), DIBS_ERR_ARGUMENT);
+  live_expect(a, dibs_acquire(a, DIBS_PERMITS("two", DIBS_PERMITS_MAX + 1), NULL, &hold),
+              DIBS_ERR_ARGUMENT);
   live_expect(a, dibs_semaphore_set(a, "two", 2000000000u), DIBS_ERR_ARGUMENT);
   unmake("two");
   unmake("two");
@@ -176,9 +177,12 @@ static void drain_takes_what_is_free(void **state)
   (void)state;
   make("drain", 6);
   two = take(a, "drain", 2);
-  live_expect(b, dibs_drain_permits(b, "drain", NULL, &rest), DIBS_OK);
+  live_expect(b, dibs_acquire(b, DIBS_PERMITS("drain", DIBS_UNITS_ALL_FREE), NULL, &rest),
+              DIBS_OK);
   assert_int_equal(dibs_hold_units(rest), 4);
-  live_expect_refused(b, dibs_drain_permits(b, "drain", NULL, &none), DIBS_BUSY);
+  live_expect_refused(b,
+                      dibs_acquire(b, DIBS_PERMITS("drain", DIBS_UNITS_ALL_FREE), NULL,
+                                   &none), DIBS_BUSY);
   give(rest);
   expect_counts("drain", 2, 0);
   give(two);
@@ -217,7 +221,7 @@ static void fewer_permits_take_nothing_away(void **state)
   live_refused(try_take(b, "down", 1), DIBS_BUSY);
   give(three);
   assert_int_equal(try_take(b, "down", 2), DIBS_OK);
-  live_expect(b, dibs_acquire_permits(b, "down", 3, NULL, &three), DIBS_ERR_ARGUMENT);
+  live_expect(b, dibs_acquire(b, DIBS_PERMITS("down", 3), NULL, &three), DIBS_ERR_ARGUMENT);
   unmake("down");
 }
 
@@ -271,11 +275,11 @@ static void time_limits_and_cancels_leave_nothing(void **state)
   (void)state;
   make("limit", 2);
   two = take(a, "limit", 2);
-  live_expect_refused(b, dibs_acquire_permits(b, "limit", 1, &o, &hold), DIBS_TIMED_OUT);
+  live_expect_refused(b, dibs_acquire(b, DIBS_PERMITS("limit", 1), &o, &hold), DIBS_TIMED_OUT);
   assert_int_equal(dibs_canceller_new(&cancel), DIBS_OK);
   dibs_cancel(cancel);
   o.cancel = cancel;
-  assert_int_equal(dibs_acquire_permits(b, "limit", 1, &o, &hold), DIBS_CANCELLED);
+  assert_int_equal(dibs_acquire(b, DIBS_PERMITS("limit", 1), &o, &hold), DIBS_CANCELLED);
   cancel = dibs_canceller_free(cancel);
   expect_counts("limit", 2, 0);
   give(two);
@@ -293,11 +297,11 @@ static void permits_are_renewed_and_a_fixed_lease_is_not(void **state)
 
   (void)state;
   make("leases", 2);
-  live_expect_ok(dibs_acquire_permits(a, "leases", 1, &o, &kept));
+  live_expect_ok(dibs_acquire(a, DIBS_PERMITS("leases", 1), &o, &kept));
   o.flags = DIBS_LOCK_FIXED;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
-  live_expect_ok(dibs_acquire_permits(a, "leases", 1, &o, &fixed));
+  live_expect_ok(dibs_acquire(a, DIBS_PERMITS("leases", 1), &o, &fixed));
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
   assert_int_equal(dibs_hold_state(kept), DIBS_HELD);
   assert_int_not_equal(dibs_release(fixed), DIBS_OK);
@@ -305,7 +309,7 @@ static void permits_are_renewed_and_a_fixed_lease_is_not(void **state)
   give(kept);
   /* Its loss is told a little before its end, and it is given back at the end. */
   o = live_lock_options(400, LIVE_LONG_MS);
-  live_expect_ok(dibs_acquire_permits(a, "leases", 2, &o, &kept));
+  live_expect_ok(dibs_acquire(a, DIBS_PERMITS("leases", 2), &o, &kept));
   give(kept);
   unmake("leases");
 }
@@ -331,7 +335,7 @@ static void a_killed_holders_permits_return_within_one_lease(void **state)
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (dibs_open(live_url(), NULL, &client) != DIBS_OK ||
-        dibs_acquire_permits(client, "killed", 3, &three, &hold) != DIBS_OK ||
+        dibs_acquire(client, DIBS_PERMITS("killed", 3), &three, &hold) != DIBS_OK ||
         write(pipes[1], "x", 1) != 1)
       _exit(1);
     for (;;)
@@ -343,7 +347,7 @@ static void a_killed_holders_permits_return_within_one_lease(void **state)
   assert_int_equal(kill(child, SIGKILL), 0);
   killed_at = live_now_ms();
   assert_int_equal(promise_waitpid(child, NULL, 0), child);
-  live_expect(a, dibs_acquire_permits(a, "killed", 5, &o, &five), DIBS_OK);
+  live_expect(a, dibs_acquire(a, DIBS_PERMITS("killed", 5), &o, &five), DIBS_OK);
   assert_true(live_now_ms() - killed_at < 1500 + 1000 + 1000 + 1500);
   give(five);
   expect_counts("killed", 0, 0);
@@ -369,7 +373,7 @@ static void *worker(void *data)
     dibs_hold *hold = NULL;
     int now, most;
 
-    if (dibs_acquire_permits(p->client, "crowd", count, &o, &hold) != DIBS_OK) {
+    if (dibs_acquire(p->client, DIBS_PERMITS("crowd", count), &o, &hold) != DIBS_OK) {
       live_fault("acquire failed");
       return NULL;
     }

@@ -167,18 +167,19 @@ static void take_shares(struct holds *h)
     dibs_hold **next = &h->all[h->count];
 
     (void)snprintf(name, sizeof(name), "share/%d", i);
-    keep(h, i % 4 == 0 ? dibs_write_lock(h->client, name, &o, next)
-                       : dibs_read_lock(h->client, name, &o, next), name);
+    keep(h, i % 4 == 0 ? dibs_acquire(h->client, DIBS_WRITE(name), &o, next)
+                       : dibs_acquire(h->client, DIBS_READ(name), &o, next), name);
   }
   if (is_as(dibs_semaphore_set_if_absent(h->client, "permits", 8, NULL), DIBS_OK, "semaphore"))
-    keep(h, dibs_acquire_permits(h->client, "permits", 2, &o, &h->all[h->count]), "permits");
+    keep(h, dibs_acquire(h->client, DIBS_PERMITS("permits", 2), &o, &h->all[h->count]),
+         "permits");
 }
 
 static void take_set(struct holds *h)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
 
-  keep(h, dibs_lock_many(h->client, set, SET_SIZE, &o, &h->all[h->count]), "set");
+  keep(h, acquire_names(h->client, set, SET_SIZE, &o, &h->all[h->count]), "set");
 }
 
 static void use_more(dibs_client *c)
@@ -187,7 +188,7 @@ static void use_more(dibs_client *c)
   dibs_hold *hold = NULL;
   dibs_inspection *seen = NULL;
 
-  if (!is_as(dibs_campaign(c, "election", "v", &o, &hold), DIBS_OK, "campaign"))
+  if (!is_as(dibs_acquire(c, DIBS_LEAD("election", "v"), &o, &hold), DIBS_OK, "campaign"))
     return;
   (void)is_as(dibs_guarded_hset(c, "g", dibs_hold_fence(hold), &field, 1), DIBS_OK, "hset");
   (void)is_as(dibs_guarded_hdel(c, "g", dibs_hold_fence(hold), two, 2), DIBS_OK, "hdel");

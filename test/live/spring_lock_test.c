@@ -355,11 +355,11 @@ static void several_locks_are_one_hold(void **state)
   dibs_hold *hold = NULL, *other = NULL;
 
   (void)state;
-  live_expect(a, dibs_try_lock_many(a, names, 2, NULL, &hold), DIBS_OK);
+  live_expect(a, acquire_names_now(a, names, 2, NULL, &hold), DIBS_OK);
   live_refused(dibs_try_lock(b, "x", NULL, &other), DIBS_BUSY);
-  live_refused(dibs_try_lock_many(b, names, 2, NULL, &other), DIBS_BUSY);
+  live_refused(acquire_names_now(b, names, 2, NULL, &other), DIBS_BUSY);
   live_expect(a, dibs_release(hold), DIBS_OK);
-  live_expect(b, dibs_try_lock_many(b, names, 2, NULL, &other), DIBS_OK);
+  live_expect(b, acquire_names_now(b, names, 2, NULL, &other), DIBS_OK);
   live_expect(b, dibs_release(other), DIBS_OK);
 }
 
@@ -369,7 +369,7 @@ static void what_the_dialect_lacks_is_unsupported_and_said(void **state)
   dibs_hold *hold = NULL;
 
   (void)state;
-  assert_int_equal(dibs_read_lock(a, "x", NULL, &hold), DIBS_ERR_UNSUPPORTED);
+  assert_int_equal(dibs_acquire(a, DIBS_READ("x"), NULL, &hold), DIBS_ERR_UNSUPPORTED);
   assert_int_equal(dibs_semaphore_set(a, "x", 3), DIBS_ERR_UNSUPPORTED);
   live_expect_words(a, "spring");
   o.flags = DIBS_LOCK_FAIR;

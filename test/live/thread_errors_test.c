@@ -49,7 +49,7 @@ static void *take_permits_of_nothing(void *data)
 
   (void)data;
   for (int i = 0; i < ROUNDS; i++) {
-    dibs_status status = dibs_acquire_permits(client, "unset", 1, NULL, &hold);
+    dibs_status status = dibs_acquire(client, DIBS_PERMITS("unset", 1), NULL, &hold);
 
     if (status != DIBS_ERR_NOT_SET || last(client).status != status)
       atomic_fetch_add(&wrong, 1);
@@ -64,7 +64,7 @@ static void an_error_is_of_the_thread_that_called(void **state)
   dibs_hold *hold = NULL;
 
   (void)state;
-  live_expect(client, dibs_read_lock(client, "a-rw-name", NULL, &hold), DIBS_OK);
+  live_expect(client, dibs_acquire(client, DIBS_READ("a-rw-name"), NULL, &hold), DIBS_OK);
   assert_int_equal(pthread_create(&one, NULL, lock_what_is_no_mutex, NULL), 0);
   assert_int_equal(pthread_create(&other, NULL, take_permits_of_nothing, NULL), 0);
   assert_int_equal(pthread_join(one, NULL), 0);
@@ -154,9 +154,10 @@ static void a_callback_gets_the_error_of_its_own_operation(void **state)
   dibs_hold *hold = NULL;
 
   (void)state;
-  live_expect(client, dibs_read_lock(client, "rw", NULL, &hold), DIBS_OK);
+  live_expect(client, dibs_acquire(client, DIBS_READ("rw"), NULL, &hold), DIBS_OK);
   live_expect_ok(dibs_lock_async(client, "rw", NULL, on_lock, &kind, NULL));
-  live_expect_ok(dibs_acquire_permits_async(client, "none", 1, NULL, on_lock, &permits, NULL));
+  live_expect_ok(dibs_acquire_async(client, DIBS_PERMITS("none", 1), NULL, on_lock, &permits,
+                                    NULL));
   live_expect_ok(dibs_lock_async(client, "free", NULL, on_lock, &fine, NULL));
   assert_true(live_until(LIVE_LONG_MS, was_reported, &kind));
   assert_true(live_until(LIVE_LONG_MS, was_reported, &permits));
@@ -198,12 +199,13 @@ static void a_loss_says_what_was_lost_and_why(void **state)
 static void a_hold_knows_its_names(void **state)
 {
   static const char *const names[] = { "b", "a", "long name", "a" };
+  const dibs_bytes bytes = { "x\0y", 3 };
   char name[DIBS_NAME_MAX + 1];
   dibs_hold *hold = NULL;
   size_t size = 0;
 
   (void)state;
-  live_expect(client, dibs_lock_bytes(client, "x\0y", 3, NULL, &hold), DIBS_OK);
+  live_expect(client, dibs_acquire(client, DIBS_LOCKS(&bytes, 1), NULL, &hold), DIBS_OK);
   live_expect(client, dibs_hold_name(hold, 0, NULL, 0, &size), DIBS_OK);
   assert_int_equal(size, 3);
   live_expect(client, dibs_hold_name(hold, 0, name, sizeof(name), NULL), DIBS_OK);
@@ -212,7 +214,7 @@ static void a_hold_knows_its_names(void **state)
   assert_int_equal(dibs_hold_name(hold, 1, name, sizeof(name), NULL), DIBS_ERR_ARGUMENT);
   live_expect(client, dibs_release(hold), DIBS_OK);
   assert_int_equal(dibs_hold_name(hold, 0, name, sizeof(name), NULL), DIBS_ERR_STALE);
-  live_expect(client, dibs_lock_many(client, names, 4, NULL, &hold), DIBS_OK);
+  live_expect(client, acquire_names(client, names, 4, NULL, &hold), DIBS_OK);
   for (size_t i = 0; i < 3; i++) {
     live_expect(client, dibs_hold_name(hold, i, name, sizeof(name), &size), DIBS_OK);
     assert_string_equal(name, i == 0 ? "a" : i == 1 ? "b" : "long name");

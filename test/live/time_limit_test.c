@@ -104,8 +104,9 @@ static void the_end_of_a_hold_keeps_its_limit(void **state)
   client = open_at(live_url());
   held = live_lock(client, "held", 60000);
   (void)live_lock(client, "held too", 60000);
-  live_expect(client, dibs_campaign(client, "led", "v", &o, &led), DIBS_OK);
-  live_expect(client, dibs_campaign(client, "published", "v", &o, &published), DIBS_OK);
+  live_expect(client, dibs_acquire(client, DIBS_LEAD("led", "v"), &o, &led), DIBS_OK);
+  live_expect(client, dibs_acquire(client, DIBS_LEAD("published", "v"), &o, &published),
+              DIBS_OK);
   test_server_pause(live_server);
   expect_in_time(dibs_release(held), COMMAND_MS, DIBS_UNKNOWN);
   expect_in_time(dibs_resign(led), COMMAND_MS, DIBS_UNKNOWN);
@@ -122,7 +123,7 @@ static void the_limit_of_a_call_can_be_set(void **state)
 
   (void)state;
   client = open_at(live_url());
-  live_expect(client, dibs_campaign(client, "limited", "v", &o, &led), DIBS_OK);
+  live_expect(client, dibs_acquire(client, DIBS_LEAD("limited", "v"), &o, &led), DIBS_OK);
   assert_int_equal(dibs_set_call_timeout(client, -1), DIBS_ERR_ARGUMENT);
   assert_int_equal(dibs_set_call_timeout(client, 150), DIBS_OK);
   test_server_pause(live_server);
@@ -158,7 +159,7 @@ static void what_does_not_wait_returns_at_once(void **state)
   (void)state;
   client = open_at(live_url());
   held = live_lock(client, "at once", 60000);
-  live_expect(client, dibs_write_lock(client, "written", &o, &written), DIBS_OK);
+  live_expect(client, dibs_acquire(client, DIBS_WRITE("written"), &o, &written), DIBS_OK);
   test_server_pause(live_server);
   assert_int_equal(pthread_create(&waits, NULL, waits_long, NULL), 0);
   expect_in_time(dibs_get_stats(client, &stats), 0, DIBS_OK);

@@ -56,7 +56,7 @@ static dibs_hold *take_set(void)
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
   dibs_hold *hold = NULL;
 
-  live_expect(a, dibs_lock_many(a, set, 3, &o, &hold), DIBS_OK);
+  live_expect(a, acquire_names(a, set, 3, &o, &hold), DIBS_OK);
   return hold;
 }
 
@@ -134,13 +134,13 @@ static void a_writers_token_renews_it_and_does_not_make_it_a_reader(void **state
   const char *token;
 
   (void)state;
-  live_expect(a, dibs_write_lock(a, "page", &o, &hold), DIBS_OK);
+  live_expect(a, dibs_acquire(a, DIBS_WRITE("page"), &o, &hold), DIBS_OK);
   token = detach(hold);
   assert_int_equal(strncmp(token, "share:", 6), 0);
   expect_renewed(token);
-  live_expect_refused(b, dibs_try_read_lock(b, "page", &o, &none), DIBS_BUSY);
+  live_expect_refused(b, acquire_now(b, DIBS_READ("page"), &o, &none), DIBS_BUSY);
   live_expect(b, dibs_token_release(b, token), DIBS_OK);
-  live_expect(b, dibs_try_read_lock(b, "page", &o, &hold), DIBS_OK);
+  live_expect(b, acquire_now(b, DIBS_READ("page"), &o, &hold), DIBS_OK);
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
@@ -151,13 +151,13 @@ static void a_readers_token_renews_and_releases_it(void **state)
   const char *token;
 
   (void)state;
-  live_expect(a, dibs_read_lock(a, "page", &o, &hold), DIBS_OK);
+  live_expect(a, dibs_acquire(a, DIBS_READ("page"), &o, &hold), DIBS_OK);
   token = detach(hold);
   expect_renewed(token);
-  live_expect_refused(b, dibs_try_write_lock(b, "page", &o, &none), DIBS_BUSY);
+  live_expect_refused(b, acquire_now(b, DIBS_WRITE("page"), &o, &none), DIBS_BUSY);
   live_expect(b, dibs_token_release(b, token), DIBS_OK);
   live_expect(b, dibs_token_renew(b, token, LONGER_MS, NULL), DIBS_LOST);
-  live_expect(b, dibs_try_write_lock(b, "page", &o, &hold), DIBS_OK);
+  live_expect(b, acquire_now(b, DIBS_WRITE("page"), &o, &hold), DIBS_OK);
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
@@ -169,12 +169,12 @@ static void permits_are_given_back_by_their_token(void **state)
 
   (void)state;
   live_expect(a, dibs_semaphore_set(a, "pool", 3), DIBS_OK);
-  live_expect(a, dibs_acquire_permits(a, "pool", 2, &o, &hold), DIBS_OK);
+  live_expect(a, dibs_acquire(a, DIBS_PERMITS("pool", 2), &o, &hold), DIBS_OK);
   token = detach(hold);
   expect_renewed(token);
-  live_expect_refused(b, dibs_try_acquire_permits(b, "pool", 2, &o, &none), DIBS_BUSY);
+  live_expect_refused(b, acquire_now(b, DIBS_PERMITS("pool", 2), &o, &none), DIBS_BUSY);
   live_expect(b, dibs_token_release(b, token), DIBS_OK);
-  live_expect(b, dibs_try_acquire_permits(b, "pool", 3, &o, &hold), DIBS_OK);
+  live_expect(b, acquire_now(b, DIBS_PERMITS("pool", 3), &o, &hold), DIBS_OK);
   assert_int_equal(dibs_release(hold), DIBS_OK);
   live_expect(a, dibs_semaphore_delete(a, "pool"), DIBS_OK);
 }
@@ -207,7 +207,7 @@ static void a_set_too_long_for_a_token_is_held_all_the_same(void **state)
     bytes[i][0] = (char)('a' + i);
     names[i] = bytes[i];
   }
-  live_expect(a, dibs_lock_many(a, names, 5, &o, &hold), DIBS_OK);
+  live_expect(a, acquire_names(a, names, 5, &o, &hold), DIBS_OK);
   live_expect(a, dibs_hold_token(hold, token, sizeof(token)), DIBS_ERR_ARGUMENT);
   live_expect_words(a, "too long");
   assert_int_equal(dibs_release(hold), DIBS_OK);

@@ -242,9 +242,11 @@ static void fill(dibs_hold *ret_holds[2])
   dibs_lock_options o = live_lock_options(60000, LIVE_LONG_MS);
   dibs_rate slow = { .size = sizeof(slow), .permits = 1, .interval_ms = 600000 };
 
-  live_expect(other, dibs_write_lock(other, OTHERS ":rw", &o, &ret_holds[0]), DIBS_OK);
+  live_expect(other, dibs_acquire(other, DIBS_WRITE(OTHERS ":rw"), &o, &ret_holds[0]),
+              DIBS_OK);
   live_expect(other, dibs_semaphore_set(other, OTHERS ":sem", 1), DIBS_OK);
-  live_expect(other, dibs_acquire_permits(other, OTHERS ":sem", 1, &o, &ret_holds[1]), DIBS_OK);
+  live_expect(other, dibs_acquire(other, DIBS_PERMITS(OTHERS ":sem", 1), &o, &ret_holds[1]),
+              DIBS_OK);
   live_expect(other, dibs_latch_set(other, OTHERS ":latch", 1), DIBS_OK);
   live_expect(other, dibs_rate_limiter_set(other, OTHERS ":rate", &slow, DIBS_RATE_RESET),
               DIBS_OK);
@@ -262,11 +264,11 @@ static void expect_all(int32_t wait_ms, dibs_status wanted)
 
   o.wait_ms = w.wait_ms = wait_ms;
   live_expect(client, dibs_lock(client, "held", &o, &hold), wanted);
-  live_expect(client, dibs_read_lock(client, OTHERS ":rw", &o, &hold), wanted);
-  live_expect(client, dibs_write_lock(client, OTHERS ":rw", &o, &hold), wanted);
-  live_expect(client, dibs_acquire_permits(client, OTHERS ":sem", 1, &o, &hold), wanted);
-  live_expect(client, dibs_lock_many(client, both, 2, &o, &hold), wanted);
-  live_expect(client, dibs_campaign(client, "held", "me", &o, &hold), wanted);
+  live_expect(client, dibs_acquire(client, DIBS_READ(OTHERS ":rw"), &o, &hold), wanted);
+  live_expect(client, dibs_acquire(client, DIBS_WRITE(OTHERS ":rw"), &o, &hold), wanted);
+  live_expect(client, dibs_acquire(client, DIBS_PERMITS(OTHERS ":sem", 1), &o, &hold), wanted);
+  live_expect(client, acquire_names(client, both, 2, &o, &hold), wanted);
+  live_expect(client, dibs_acquire(client, DIBS_LEAD("held", "me"), &o, &hold), wanted);
   live_expect(client, dibs_latch_await(client, OTHERS ":latch", &w), wanted);
   live_expect(client, dibs_barrier_await(client, OTHERS ":barrier", 2, &w, NULL), wanted);
   live_expect(client, dibs_rate_limiter_acquire(client, OTHERS ":rate", 1, &w), wanted);

@@ -121,18 +121,18 @@ static bool flavour_of(const char *kind, uint32_t *flags)
 }
 
 /* `a,b,c` */
-static dibs_status ask_several(struct peer_worker *w, const char *list, bool is_try,
+static dibs_status ask_several(struct peer_worker *w, const char *list,
                                const dibs_lock_options *o, dibs_hold **hold)
 {
   char words[200], *rest = NULL;
-  const char *names[10];
+  dibs_bytes names[10];
   size_t count = 0;
 
   (void)snprintf(words, sizeof(words), "%s", list);
   for (char *name = strtok_r(words, ",", &rest); name != NULL && count < 10;
        name = strtok_r(NULL, ",", &rest))
-    names[count++] = name;
-  return (is_try ? dibs_try_lock_many : dibs_lock_many)(w->client, names, count, o, hold);
+    names[count++] = dibs_text(name);
+  return dibs_acquire(w->client, DIBS_LOCKS(names, count), o, hold);
 }
 
 /* A canary is no lock at all: everybody gets in. */
@@ -141,16 +141,18 @@ static dibs_status ask(struct peer_worker *w, const char *kind, const char *name
 {
   dibs_lock_options with_kind = *o;
 
+  if (is_try)
+    with_kind.wait_ms = 0;
   if (is(kind, "read"))
-    return (is_try ? dibs_try_read_lock : dibs_read_lock)(w->client, name, o, hold);
+    return dibs_acquire(w->client, DIBS_READ(name), &with_kind, hold);
   if (is(kind, "write"))
-    return (is_try ? dibs_try_write_lock : dibs_write_lock)(w->client, name, o, hold);
+    return dibs_acquire(w->client, DIBS_WRITE(name), &with_kind, hold);
   if (is(kind, "canary"))
     return DIBS_OK;
   if (is(kind, "multi"))
-    return ask_several(w, name, is_try, o, hold);
+    return ask_several(w, name, &with_kind, hold);
   if (flavour_of(kind, &with_kind.flags))
-    return (is_try ? dibs_try_lock : dibs_lock)(w->client, name, &with_kind, hold);
+    return dibs_acquire(w->client, DIBS_LOCK(name), &with_kind, hold);
   return DIBS_ERR_UNSUPPORTED;
 }
 
@@ -228,8 +230,9 @@ static void permits(struct peer_worker *w, const struct peer_words *words, char 
       o.flags |= DIBS_PERMITS_PLAIN;
       o.ttl_ms = o.max_hold_ms = 0;
     }
-    status = is(words->word[5], "0") ? dibs_try_acquire_permits(w->client, name, n, &o, &hold)
-                                     : dibs_acquire_permits(w->client, name, n, &o, &hold);
+    if (is(words->word[5], "0"))
+      o.wait_ms = 0;
+    status = dibs_acquire(w->client, DIBS_PERMITS(name, n), &o, &hold);
     if (status == DIBS_OK)
       keep(w, kind, name, hold);
     peer_status(w, status, answer);

@@ -234,8 +234,8 @@ static dibs_status detach_of_a_shared_reader(void)
   young.local_handover_ms = LIVE_LONG_MS;
   readers = live_open_with(live_url(), &young);
   o.flags = DIBS_LOCK_NO_OWNER;
-  live_expect_ok(dibs_read_lock(readers, name, &o, &hold));
-  live_expect_ok(dibs_read_lock(readers, name, &o, &second));
+  live_expect_ok(dibs_acquire(readers, DIBS_READ(name), &o, &hold));
+  live_expect_ok(dibs_acquire(readers, DIBS_READ(name), &o, &second));
   status = hold_detach();
   assert_int_equal(dibs_release(second), DIBS_OK);
   assert_int_equal(release(), DIBS_OK);

@@ -80,7 +80,7 @@ static dibs_status with_a_reader(situation *run)
   dibs_hold *reader;
   dibs_status status;
 
-  live_expect_ok(dibs_read_lock(other, name, NULL, &reader));
+  live_expect_ok(dibs_acquire(other, DIBS_READ(name), NULL, &reader));
   status = at(dibs_hold_fence(reader), run);
   assert_int_equal(dibs_release(reader), DIBS_OK);
   return status;
