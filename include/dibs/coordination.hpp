@@ -55,23 +55,32 @@ class semaphore {
   [[nodiscard]] hold acquire(std::uint32_t count, longest_wait wait,
                              dibs_status &ret_status) noexcept
   {
-    return detail::take(options_, wait, ret_status, [&](bool is_try, auto *c, auto **had) {
-      return (is_try ? dibs_try_acquire_permits : dibs_acquire_permits)(
-        client_, name_.c_str(), count, c, had);
-    });
+    /* Both have a meaning in dibs_target; as a count they are refused. */
+    if (count == 0 || count == DIBS_UNITS_ALL_FREE)
+      count = DIBS_PERMITS_MAX + 1U;
+    return take(count, wait, ret_status);
   }
 
   /* All that are free; hold::units() returns how many. Empty: there was none. */
   [[nodiscard]] hold drain()
   {
     return detail::take_or_throw(client_, name_, [&](dibs_status &status) {
-      return detail::take(options_, at_once, status, [&](bool, auto *c, auto **had) {
-        return dibs_drain_permits(client_, name_.c_str(), c, had);
-      });
+      return take(DIBS_UNITS_ALL_FREE, at_once, status);
     });
   }
 
  private:
+  hold take(std::uint32_t units, longest_wait wait, dibs_status &ret_status) noexcept
+  {
+    const dibs_bytes text = dibs_text(name_.c_str());
+    dibs_target target = detail::target_of(DIBS_TARGET_PERMITS, &text);
+
+    target.units = units;
+    return detail::take(options_, wait, ret_status, [&](auto *c, auto **had) {
+      return dibs_acquire(client_, &target, c, had);
+    });
+  }
+
   dibs_client *client_;
   std::string name_;
   lock_options options_;
@@ -267,10 +276,13 @@ class election {
    * `wait`. */
   [[nodiscard]] hold campaign(const std::string &value, longest_wait wait = forever)
   {
+    const dibs_bytes text = dibs_text(name_.c_str());
+    dibs_target target = detail::target_of(DIBS_TARGET_LEAD, &text);
+
+    target.value = dibs_text(value.c_str());
     return detail::take_or_throw(client_, name_, [&](dibs_status &status) {
-      return detail::take(options_, wait, status, [&](bool is_try, auto *c, auto **had) {
-        return (is_try ? dibs_try_campaign : dibs_campaign)(client_, name_.c_str(),
-                                                            value.c_str(), c, had);
+      return detail::take(options_, wait, status, [&](auto *c, auto **had) {
+        return dibs_acquire(client_, &target, c, had);
       });
     });
   }

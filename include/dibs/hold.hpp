@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
+#include <dibs/acquire.h>
 #include <dibs/client.hpp>
 #include <dibs/election.h>
 #include <dibs/lock.h>
 #include <dibs/loss.hpp>
-#include <dibs/many.h>
 #include <dibs/rwlock.h>
 
 namespace dibs {
@@ -252,22 +252,34 @@ struct hold_access {
   static void end(hold &of, dibs_status released) noexcept { of.watch_.end(released); }
 };
 
-/* Two functions of the C library that take the same thing: one waits, one does not. */
-struct way {
-  using function = dibs_status (*)(dibs_client *, const char *, const dibs_lock_options *,
-                                   dibs_hold **);
-  function waiting, trying;
+inline dibs_target target_of(std::int32_t kind, const dibs_bytes *names, std::size_t count = 1)
+{
+  dibs_target target{};
 
-  dibs_status operator()(bool is_try, dibs_client *client, const char *name,
+  target.size = sizeof(target);
+  target.kind = kind;
+  target.names = names;
+  target.name_count = count;
+  return target;
+}
+
+/* Takes one name, as a DIBS_TARGET_*. */
+struct way {
+  std::int32_t kind;
+
+  dibs_status operator()(dibs_client *client, const std::string &name,
                          const dibs_lock_options *options, dibs_hold **ret_hold) const
   {
-    return (is_try ? trying : waiting)(client, name, options, ret_hold);
+    const dibs_bytes text = dibs_text(name.c_str());
+    const dibs_target target = target_of(kind, &text);
+
+    return dibs_acquire(client, &target, options, ret_hold);
   }
 };
 
-inline constexpr way exclusive{dibs_lock, dibs_try_lock};
-inline constexpr way writing{dibs_write_lock, dibs_try_write_lock};
-inline constexpr way reading{dibs_read_lock, dibs_try_read_lock};
+inline constexpr way exclusive{DIBS_TARGET_LOCK};
+inline constexpr way writing{DIBS_TARGET_WRITE};
+inline constexpr way reading{DIBS_TARGET_READ};
 
 inline dibs_lock_options c_options(const lock_options &options) noexcept
 {
@@ -284,7 +296,7 @@ inline dibs_lock_options c_options(const lock_options &options) noexcept
   return c;
 }
 
-/* `call` asks the library: (is_try, options, ret_hold). Waits longer than it takes at a time
+/* `call` asks the library: (options, ret_hold). Waits longer than it takes at a time
  * are cut into several. */
 template <class Call>
 hold take(const lock_options &options, longest_wait wait, dibs_status &ret_status,
@@ -295,16 +307,11 @@ hold take(const lock_options &options, longest_wait wait, dibs_status &ret_statu
     loss_watch watch(options.on_lost);
     dibs_hold *had = nullptr;
 
-    if (wait.is_at_once()) {
+    do {
+      c.wait_ms = wait.ms();
       watch.watch(c);
-      ret_status = call(true, &c, &had);
-    } else {
-      do {
-        c.wait_ms = wait.ms();
-        watch.watch(c);
-        ret_status = call(false, &c, &had);
-      } while (ret_status == DIBS_TIMED_OUT && wait.goes_on());
-    }
+      ret_status = call(&c, &had);
+    } while (ret_status == DIBS_TIMED_OUT && wait.goes_on());
     return ret_status == DIBS_OK ? hold_access::make(had, std::move(watch)) : hold();
   } catch (const std::bad_alloc &) {
     ret_status = DIBS_ERR_NO_MEMORY;
@@ -335,25 +342,31 @@ hold take_or_throw(dibs_client *client, const std::string &name, Call &&call)
 inline hold::hold(client &of, const std::string &name, const lock_options &options)
 {
   *this = detail::take_or_throw(of.get(), name, [&](dibs_status &ret_status) {
-    return detail::take(options, forever, ret_status, [&](bool is_try, auto *c, auto **had) {
-      return detail::exclusive(is_try, of.get(), name.c_str(), c, had);
+    return detail::take(options, forever, ret_status, [&](auto *c, auto **had) {
+      return detail::exclusive(of.get(), name, c, had);
     });
   });
 }
 
-/* All locks of `names` as one hold: dibs_lock_many(). Empty when others had one of them for
- * all of `wait`; throws everything else. */
+/* All locks of `names` as one hold: several names in one dibs_target. Empty when others had one of
+ * them for all of `wait`; throws everything else. */
 inline hold lock_many(client &of, const std::vector<std::string> &names,
                       longest_wait wait = forever, const lock_options &options = {})
 {
-  std::vector<const char *> texts;
+  std::vector<dibs_bytes> texts;
 
+  texts.reserve(names.size() + 1);           /* not NULL without names, which are refused */
   for (const std::string &name : names)
-    texts.push_back(name.c_str());
+    texts.push_back(dibs_text(name.c_str()));
+  if (texts.size() == 1)
+    texts.push_back(texts.front());          /* a set of one, too, has no re-entry */
+
+  const dibs_target target =
+    detail::target_of(DIBS_TARGET_LOCK, texts.data(), texts.size());
+
   return detail::take_or_throw(of.get(), "dibs::lock_many", [&](dibs_status &ret_status) {
-    return detail::take(options, wait, ret_status, [&](bool is_try, auto *c, auto **had) {
-      return (is_try ? dibs_try_lock_many : dibs_lock_many)(of.get(), texts.data(),
-                                                            texts.size(), c, had);
+    return detail::take(options, wait, ret_status, [&](auto *c, auto **had) {
+      return dibs_acquire(of.get(), &target, c, had);
     });
   });
 }

@@ -223,8 +223,8 @@ class lockable {
 
   hold take(const way &by, longest_wait wait, dibs_status &ret_status) noexcept
   {
-    return detail::take(options_, wait, ret_status, [&](bool is_try, auto *c, auto **had) {
-      return by(is_try, client_, name_.c_str(), c, had);
+    return detail::take(options_, wait, ret_status, [&](auto *c, auto **had) {
+      return by(client_, name_, c, had);
     });
   }
 
@@ -332,8 +332,8 @@ using mutex = detail::basic_mutex<false>;
  * and has to unlock as often. */
 using recursive_mutex = detail::basic_mutex<true>;
 
-/* SharedTimedLockable, as std::shared_timed_mutex: the lock of dibs_read_lock() and
- * dibs_write_lock(). First come, first served. A thread that reads and wants to write would
+/* SharedTimedLockable, as std::shared_timed_mutex: DIBS_TARGET_READ and
+ * DIBS_TARGET_WRITE. First come, first served. A thread that reads and wants to write would
  * wait for itself: lock() throws std::errc::resource_deadlock_would_occur. */
 class shared_mutex : public detail::lockable {
  public:

@@ -214,9 +214,10 @@ auto async_lock(client &of, const boost::asio::any_io_executor &executor, std::s
       self->watch = detail::loss_watch(chosen.on_lost);
       self->watch.watch(plain);
       plain.wait_ms = limit.ms();
-      const auto start = limit.is_at_once() ? dibs_try_lock_async : dibs_lock_async;
+      const dibs_bytes text = dibs_text(self->name.c_str());
+      const dibs_target target = detail::target_of(DIBS_TARGET_LOCK, &text);
       const dibs_status status =
-        start(c, self->name.c_str(), &plain, request::locked, self.get(), nullptr);
+        dibs_acquire_async(c, &target, &plain, request::locked, self.get(), nullptr);
 
       if (status == DIBS_OK) {
         (void)self.release();
