@@ -16,7 +16,7 @@ import sysconfig
 import cffi
 
 # In the order of their includes; the package uses no others.
-HEADERS = ('status', 'version', 'client', 'lock', 'async', 'rwlock', 'semaphore', 'many', 'latch',
+HEADERS = ('status', 'version', 'client', 'lock', 'async', 'acquire', 'rwlock', 'semaphore', 'many', 'latch',
            'barrier', 'rate', 'election', 'data', 'guard', 'map', 'list', 'set', 'log', 'fleet',
            'metrics', 'names')
 
@@ -47,7 +47,7 @@ def without_comments(text):
 
 def constants(text):
     """#define NAME NUMBER of a header; the compiler computes the value."""
-    return re.findall(r'^#define (DIBS_\w+) +(?:\(?-?(?:0x)?[0-9a-fA-F]+u?\)?|INT32_MAX)[ \t]*$',
+    return re.findall(r'^#define (DIBS_\w+) +(?:\(?-?(?:0x)?[0-9a-fA-F]+u?\)?|U?INT32_MAX)[ \t]*$',
                       text, flags=re.M)
 
 

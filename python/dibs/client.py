@@ -17,8 +17,8 @@ from dibs.latch import Barrier, Latch
 from dibs.lock import Lock
 from dibs.metrics import Metrics
 from dibs.names import NameState
-from dibs.options import (LOCK, MANY, READ, WRITE, ClientOptions, LockOptions, names_target,
-                          open_client)
+from dibs.options import (ClientOptions, LockOptions, lock_target, names_target, open_client,
+                          read_target, write_target)
 from dibs.rate import RateLimiter
 from dibs.semaphore import Semaphore
 
@@ -131,20 +131,19 @@ class Client(Opened):
 
     def lock(self, name: Name, **options: 'Unpack[LockOptions]') -> Lock:
         """An exclusive lock; options: LockOptions, as wait, ttl, on_lost."""
-        return Lock(self, LOCK, [c_name(name)], None, dict(options))
+        return Lock(self, lock_target(name), dict(options))
 
     def read_lock(self, name: Name, **options: 'Unpack[LockOptions]') -> Lock:
         """The lock `name` for reading; options as lock()."""
-        return Lock(self, READ, [c_name(name)], None, dict(options))
+        return Lock(self, read_target(name), dict(options))
 
     def write_lock(self, name: Name, **options: 'Unpack[LockOptions]') -> Lock:
         """The lock `name` for writing; options as lock()."""
-        return Lock(self, WRITE, [c_name(name)], None, dict(options))
+        return Lock(self, write_target(name), dict(options))
 
     def lock_many(self, names: Sequence[Name], **options: 'Unpack[LockOptions]') -> Lock:
         """All locks of `names`, or none; options as lock()."""
-        target, keep = names_target(names)
-        return Lock(self, MANY, target, keep, dict(options))
+        return Lock(self, names_target(names), dict(options))
 
     def semaphore(self, name: Name) -> Semaphore:
         """The semaphore `name`; asks no server, as all of these."""

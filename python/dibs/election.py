@@ -9,7 +9,7 @@ from dibs.errors import Error, check, error_of
 from dibs.hold import Hold
 from dibs.inspection import Party, read_party
 from dibs.lock import Request
-from dibs.options import CAMPAIGN, LockOptions
+from dibs.options import LockOptions, lead_target
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -92,8 +92,7 @@ class Election(Named):
     def campaign(self, value: str = '', **options: 'Unpack[LockOptions]') -> Campaign:
         """How to become its leader, with the value that observers see; options as
         client.lock()."""
-        published = c_text('value', value)
-        return Campaign(self._client, CAMPAIGN, [self._name, published], None, dict(options))
+        return Campaign(self._client, lead_target(self._name, value), dict(options))
 
     def leader(self) -> Leader:
         """The present state. Asks the server."""

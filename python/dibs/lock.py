@@ -3,13 +3,13 @@
 import os
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, List, Type, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Type, TypeVar
 
 from dibs._dibs import ffi, lib
 from dibs.call import signals_reach_here, wait_interruptibly
-from dibs.errors import check
+from dibs.errors import Busy, TimedOut, check
 from dibs.hold import Hold, Watch, leave
-from dibs.options import Calls, LockCall
+from dibs.options import LockCall, Target
 
 if TYPE_CHECKING:
     from dibs.client import Opened
@@ -33,9 +33,8 @@ class Request(Generic[H]):
 
     _kind: Type[H]
 
-    def __init__(self, client: 'Opened', calls: Calls, target: List[Any], keep: Any,
-                 options: Dict[str, Any]) -> None:
-        self._client, self._calls, self._target, self._keep = client, calls, target, keep
+    def __init__(self, client: 'Opened', target: Target, options: Dict[str, Any]) -> None:
+        self._client, self._target = client, target
         self._options = LockCall(options)
         self._owner = OWNER if options.get('owned', True) else None
         self._local = threading.local()
@@ -43,7 +42,10 @@ class Request(Generic[H]):
     def acquire(self) -> H:
         """Acquires it, waiting at most `wait` seconds. Raises TimedOut (Busy of try_acquire())
         if another client holds it, Unreachable ..."""
-        return self._hold(self._acquire)
+        try:
+            return self._hold(self._acquire)
+        except Busy as error:                        # wait=0
+            raise TimedOut(error.text, int(lib.DIBS_TIMED_OUT), error.server) from None
 
     def try_acquire(self) -> H:
         """As acquire(), but never waits for another holder: Busy."""
@@ -63,30 +65,30 @@ class Request(Generic[H]):
 
     def _call(self, call: Any, watch: Watch, wait_ms: int, *more: Any) -> int:
         owner = None if self._owner is None else ffi.from_buffer(self._owner.key)
-        return int(call(self._client.handle, *self._target,
+        return int(call(self._client.handle, self._target.c,
                         self._options.copy(watch, wait_ms, owner), *more))
 
     def _acquire_at_once(self, watch: Watch, granted: Any) -> None:
-        check(self._call(self._calls.at_once, watch, 0, granted))
+        check(self._call(lib.dibs_acquire, watch, 0, granted))
 
     def _acquire(self, watch: Watch, granted: Any) -> None:
         wait_ms = self._options.wait_ms
         if not signals_reach_here() or wait_ms == 0 or self._client.detects_deadlock:
-            check(self._call(self._calls.block, watch, wait_ms, granted))
+            check(self._call(lib.dibs_acquire, watch, wait_ms, granted))
             return
         is_limited = wait_ms != FOREVER
         end = time.monotonic() + wait_ms / 1000 if is_limited else 0.0
         if (lib.dibs_is_connected(self._client.handle)
-                and self._call(self._calls.at_once, watch, 0, granted) == 0):
+                and self._call(lib.dibs_acquire, watch, 0, granted) == 0):
             return
         if is_limited:
-            wait_ms = max(0, min(wait_ms, int((end - time.monotonic()) * 1000)))
+            wait_ms = max(1, min(wait_ms, int((end - time.monotonic()) * 1000)))
 
         def receive(hold: Any) -> None:
             granted[0] = hold
 
         wait_interruptibly(lambda data, request: self._call(
-            self._calls.start, watch, wait_ms, lib.dibs_py_locked, data, request), receive)
+            lib.dibs_acquire_async, watch, wait_ms, lib.dibs_py_locked, data, request), receive)
 
     def __enter__(self) -> H:
         hold = self.acquire()

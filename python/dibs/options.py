@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """dibs.options - the options of clients and of lock calls, as the C library wants them."""
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, TypedDict, Union
+from typing import (Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple, TypedDict,
+                    Union)
 
 from dibs import callbacks
 from dibs._dibs import ffi, lib
-from dibs.call import c_text, to_ms
+from dibs.call import Name, c_name, c_text, to_ms
 from dibs.errors import error_of, text_of
 from dibs.hold import OnLost, Watch
 
@@ -213,29 +214,54 @@ def _replicas(count: Union[int, str]) -> int:
     return count
 
 
-class Calls(NamedTuple):
-    """The functions of one kind of lock. The arguments of each: client, name, more, options, ..."""
-    block: Any
-    at_once: Any
-    start: Any
-    start_at_once: Any
+class Target:
+    """A dibs_target, `c`, of names made by c_name(), that is valid as long as this object."""
+
+    def __init__(self, kind: int, names: List[Any], units: int = 0, value: Any = None) -> None:
+        self._texts = names
+        self._names = ffi.new('dibs_bytes[]', [_bytes_of(text) for text in names])
+        self.c = ffi.new('dibs_target *')
+        self.c.size, self.c.kind, self.c.units = ffi.sizeof('dibs_target'), kind, units
+        self.c.names, self.c.name_count = self._names, len(names)
+        if value is not None:
+            self._value = c_text('value', value)
+            self.c.value = _bytes_of(self._value)
 
 
-LOCK = Calls(lib.dibs_lock, lib.dibs_try_lock, lib.dibs_lock_async, lib.dibs_try_lock_async)
-READ = Calls(lib.dibs_read_lock, lib.dibs_try_read_lock, lib.dibs_read_lock_async,
-             lib.dibs_try_read_lock_async)
-WRITE = Calls(lib.dibs_write_lock, lib.dibs_try_write_lock, lib.dibs_write_lock_async,
-              lib.dibs_try_write_lock_async)
-MANY = Calls(lib.dibs_lock_many, lib.dibs_try_lock_many, lib.dibs_lock_many_async,
-             lib.dibs_try_lock_many_async)
-PERMITS = Calls(lib.dibs_acquire_permits, lib.dibs_try_acquire_permits,
-                lib.dibs_acquire_permits_async, lib.dibs_try_acquire_permits_async)
-CAMPAIGN = Calls(lib.dibs_campaign, lib.dibs_try_campaign, lib.dibs_campaign_async, None)
+def _bytes_of(text: Any) -> Any:
+    return {'bytes': text, 'size': len(text) - 1}
 
 
-def names_target(names: Any) -> List[Any]:
-    """The arguments of a set of names, and what they point to."""
+def lock_target(name: Name) -> Target:
+    return Target(int(lib.DIBS_TARGET_LOCK), [c_name(name)])
+
+
+def read_target(name: Name) -> Target:
+    return Target(int(lib.DIBS_TARGET_READ), [c_name(name)])
+
+
+def write_target(name: Name) -> Target:
+    return Target(int(lib.DIBS_TARGET_WRITE), [c_name(name)])
+
+
+def names_target(names: Iterable[Name]) -> Target:
     if isinstance(names, (str, bytes)):
         raise TypeError('dibs: lock_many() wants a list of names, not the one name %r' % names)
-    keep = [c_text('name', name) for name in names]
-    return [[ffi.new('char *[]', keep), len(keep)], keep]
+    texts = [c_name(name) for name in names]
+    # One name is a set, too, which has no re-entry: given twice it counts once.
+    return Target(int(lib.DIBS_TARGET_LOCK), texts * 2 if len(texts) == 1 else texts)
+
+
+def permits_target(name: Any, count: int) -> Target:
+    """0 and the largest number have a meaning in a dibs_target; as a count they are refused."""
+    if count in (0, int(lib.DIBS_UNITS_ALL_FREE)):
+        count = int(lib.DIBS_PERMITS_MAX) + 1
+    return Target(int(lib.DIBS_TARGET_PERMITS), [name], count)
+
+
+def all_free_target(name: Any) -> Target:
+    return Target(int(lib.DIBS_TARGET_PERMITS), [name], int(lib.DIBS_UNITS_ALL_FREE))
+
+
+def lead_target(name: Any, value: Any) -> Target:
+    return Target(int(lib.DIBS_TARGET_LEAD), [name], 0, value)

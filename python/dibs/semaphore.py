@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """dibs.semaphore - permits: at most N holders at a time."""
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dibs._dibs import lib
 from dibs.call import Named
-from dibs.hold import Hold, Watch
+from dibs.hold import Hold
 from dibs.lock import Lock
-from dibs.options import PERMITS, LockCall, LockOptions
+from dibs.options import LockOptions, all_free_target, permits_target
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -31,16 +31,8 @@ class Semaphore(Named):
 
     def permits(self, count: int = 1, **options: 'Unpack[LockOptions]') -> Lock:
         """`count` permits together, in one hold; options as client.lock()."""
-        return Lock(self._client, PERMITS, [self._name, count], self._name,
-                    dict(options))
+        return Lock(self._client, permits_target(self._name, count), dict(options))
 
     def drain(self, **options: 'Unpack[LockOptions]') -> Hold:
         """All permits that are free, at least one, in one hold; never waits: Busy."""
-        call = LockCall(dict(options))
-        watch: Any = Watch(call.on_lost)
-        try:
-            return Hold(self._get('dibs_hold *', lib.dibs_drain_permits,
-                                  call.copy(watch, 0, None)), watch)
-        except BaseException:
-            watch.end()
-            raise
+        return Lock(self._client, all_free_target(self._name), dict(options)).try_acquire()

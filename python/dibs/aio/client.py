@@ -12,7 +12,8 @@ from dibs.aio.named import Barrier, Guarded, Latch, RateLimiter, Semaphore
 from dibs.aio.request import Driven
 from dibs.call import Name, c_name, c_text, do, get, to_ms
 from dibs.inspection import Inspection
-from dibs.options import LOCK, MANY, READ, WRITE, ClientOptions, LockOptions, names_target
+from dibs.options import (ClientOptions, LockOptions, lock_target, names_target, read_target,
+                          write_target)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -35,20 +36,19 @@ class Client(Driven):
 
     def lock(self, name: Name, **options: 'Unpack[LockOptions]') -> Lock:
         """An exclusive lock; options: LockOptions, as wait, ttl, on_lost."""
-        return Lock(self, LOCK, [c_name(name)], None, dict(options))
+        return Lock(self, lock_target(name), dict(options))
 
     def read_lock(self, name: Name, **options: 'Unpack[LockOptions]') -> Lock:
         """The lock `name` for reading; options as lock()."""
-        return Lock(self, READ, [c_name(name)], None, dict(options))
+        return Lock(self, read_target(name), dict(options))
 
     def write_lock(self, name: Name, **options: 'Unpack[LockOptions]') -> Lock:
         """The lock `name` for writing; options as lock()."""
-        return Lock(self, WRITE, [c_name(name)], None, dict(options))
+        return Lock(self, write_target(name), dict(options))
 
     def lock_many(self, names: Sequence[Name], **options: 'Unpack[LockOptions]') -> Lock:
         """All locks of `names`, or none; options as lock()."""
-        target, keep = names_target(names)
-        return Lock(self, MANY, target, keep, dict(options))
+        return Lock(self, names_target(names), dict(options))
 
     def semaphore(self, name: Name, count: int = 1,
                   **options: 'Unpack[LockOptions]') -> Semaphore:

@@ -8,7 +8,7 @@ from dibs.aio.request import Driven, Named
 from dibs.call import c_text, do
 from dibs.election import Leader, Observer as Observing, take_leader
 from dibs.errors import Error
-from dibs.options import CAMPAIGN, LockOptions
+from dibs.options import LockOptions, lead_target
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -45,8 +45,7 @@ class Election(Named):
     def campaign(self, value: str = '', **options: 'Unpack[LockOptions]') -> Campaign:
         """How to become its leader, with the value that observers see; options as
         client.lock()."""
-        return Campaign(self._client, CAMPAIGN, [self._name, c_text('value', value)], None,
-                        dict(options))
+        return Campaign(self._client, lead_target(self._name, value), dict(options))
 
     async def leader(self) -> Leader:
         """The present state."""

@@ -7,7 +7,7 @@ from dibs._dibs import ffi, lib
 from dibs.aio.request import Driven, over, request
 from dibs.errors import Busy, TimedOut
 from dibs.hold import Held, Watch
-from dibs.options import Calls, LockCall
+from dibs.options import LockCall, Target
 
 
 class Hold(Held):
@@ -52,27 +52,24 @@ class Request(Generic[H]):
 
     _kind: Type[H]
 
-    def __init__(self, client: Driven, calls: Calls, target: List[Any], keep: Any,
-                 options: Dict[str, Any]) -> None:
-        self._client, self._calls, self._target, self._keep = client, calls, target, keep
+    def __init__(self, client: Driven, target: Target, options: Dict[str, Any]) -> None:
+        self._client, self._target = client, target
         self._options = LockCall(options)
         self._holds: Dict[Any, List[H]] = {}
 
     async def acquire(self) -> H:
         """Acquires it, waiting at most `wait` seconds. Raises TimedOut (Busy of try_acquire())
         if another task or client holds it, Unreachable ..."""
-        return await self._acquire(self._calls.start, self._options.wait_ms)
+        try:
+            return await self._acquire(self._options.wait_ms)
+        except Busy as error:                        # wait=0
+            raise TimedOut(error.text, int(lib.DIBS_TIMED_OUT), error.server) from None
 
     async def try_acquire(self) -> H:
         """As acquire(), but never waits for another holder: Busy."""
-        if self._calls.start_at_once is not None:
-            return await self._acquire(self._calls.start_at_once, 0)
-        try:
-            return await self._acquire(self._calls.start, 0)
-        except TimedOut as error:
-            raise Busy(error.text, int(lib.DIBS_BUSY), error.server) from None
+        return await self._acquire(0)
 
-    async def _acquire(self, start: Any, wait_ms: int) -> H:
+    async def _acquire(self, wait_ms: int) -> H:
         watch = Watch(self._options.on_lost)
 
         def made(handle: Any) -> H:
@@ -80,9 +77,9 @@ class Request(Generic[H]):
 
         try:
             hold: H = await request(
-                self._client, lambda data, handle: int(start(
-                    self._client.handle, *self._target, self._options.copy(watch, wait_ms, None),
-                    lib.dibs_py_locked, data, handle)),
+                self._client, lambda data, handle: int(lib.dibs_acquire_async(
+                    self._client.handle, self._target.c,
+                    self._options.copy(watch, wait_ms, None), lib.dibs_py_locked, data, handle)),
                 made, _give_back)
         except BaseException:
             watch.end()

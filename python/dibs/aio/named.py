@@ -9,9 +9,8 @@ from dibs.aio.request import Driven, Named, request
 from dibs.call import Data, Name, c_name, c_text, take_value, to_bytes, to_ms, wait_options
 from dibs.errors import check
 from dibs.guard import c_fields, c_names
-from dibs.hold import Watch
 from dibs.latch import Round, barrier_info, id_text, read_round
-from dibs.options import PERMITS, LockCall, LockOptions
+from dibs.options import LockOptions, all_free_target, permits_target
 from dibs.rate import Rate, c_how, c_rate, read_rate
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ class Semaphore(Named):
 
     def __init__(self, client: Driven, name: Name, count: int, options: Any) -> None:
         super().__init__(client, c_name(name))
-        self._lock = Lock(client, PERMITS, [self._name, count], self._name, options)
+        self._lock = Lock(client, permits_target(self._name, count), options)
 
     async def set(self, permits: int) -> None:
         """Sets how many permits there are; 0 is a pause."""
@@ -40,19 +39,12 @@ class Semaphore(Named):
 
     def permits(self, count: int = 1, **options: 'Unpack[LockOptions]') -> Lock:
         """`count` permits together, in one hold; options as client.lock()."""
-        return Lock(self._client, PERMITS, [self._name, count], self._name, dict(options))
+        return Lock(self._client, permits_target(self._name, count), dict(options))
 
     async def drain(self, **options: 'Unpack[LockOptions]') -> Hold:
         """All permits that are free, at least one, in one hold; never waits: Busy."""
-        call = LockCall(dict(options))
-        watch = Watch(call.on_lost)
-        try:
-            handle = await self._get('dibs_hold *', lib.dibs_drain_permits,
-                                     call.copy(watch, 0, None))
-        except BaseException:
-            watch.end()
-            raise
-        return self._lock._made(handle, watch)
+        lock = Lock(self._client, all_free_target(self._name), dict(options))
+        return await lock.try_acquire()
 
     async def __aenter__(self) -> Hold:
         return await self._lock.__aenter__()
