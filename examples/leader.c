@@ -43,7 +43,7 @@ static dibs_status run(dibs_client *client)
   snprintf(address, sizeof(address), "process %ld", (long)getpid());
   options.ttl_ms = TTL_MS;
   options.wait_ms = WAIT_MS;
-  status = dibs_campaign(client, "example:service", address, &options, &leading);
+  status = dibs_acquire(client, DIBS_LEAD("example:service", address), &options, &leading);
   if (status != DIBS_OK)
     return status;
   serve(leading);

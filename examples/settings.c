@@ -10,7 +10,7 @@ enum { READS = 3 };
 static dibs_status read_settings(dibs_client *client)
 {
   dibs_hold *hold = NULL;
-  dibs_status status = dibs_read_lock(client, "example:settings", NULL, &hold);
+  dibs_status status = dibs_acquire(client, DIBS_READ("example:settings"), NULL, &hold);
 
   if (status != DIBS_OK)
     return status;
@@ -21,7 +21,7 @@ static dibs_status read_settings(dibs_client *client)
 static dibs_status change_settings(dibs_client *client)
 {
   dibs_hold *hold = NULL;
-  dibs_status status = dibs_write_lock(client, "example:settings", NULL, &hold);
+  dibs_status status = dibs_acquire(client, DIBS_WRITE("example:settings"), NULL, &hold);
 
   if (status != DIBS_OK)
     return status;

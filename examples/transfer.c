@@ -7,13 +7,10 @@
 
 static dibs_status transfer(dibs_client *client, const char *from, const char *to, int amount)
 {
-  const char *accounts[2];
+  const dibs_bytes accounts[] = { dibs_text(from), dibs_text(to) };
   dibs_hold *hold = NULL;
-  dibs_status status;
+  dibs_status status = dibs_acquire(client, DIBS_LOCKS(accounts, 2), NULL, &hold);
 
-  accounts[0] = from;
-  accounts[1] = to;
-  status = dibs_lock_many(client, accounts, 2, NULL, &hold);
   if (status != DIBS_OK)
     return status;
   printf("%d from %s to %s, fence %llu for both\n", amount, from, to,

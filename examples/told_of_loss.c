@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* told_of_loss - a worker that stops when the library reports that its lock is lost. The lease of
+ * half a second is not renewed here, so that there is a loss to see. */
+#include <dibs/dibs.h>
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static void on_lost(dibs_hold *hold, const dibs_loss *loss, void *data)
+{
+  (void)hold;                        /* the worker releases it */
+  printf("lost: %s\n", loss->text);
+  atomic_store((atomic_bool *)data, true);
+}
+
+int main(void)
+{
+  static atomic_bool must_stop;      /* static: on_lost may run until dibs_close() has returned */
+  dibs_lock_options options = DIBS_LOCK_OPTIONS_INIT;
+  dibs_client *client = NULL;
+  dibs_hold *hold = NULL;
+  dibs_status status;
+
+  if (dibs_open(NULL, NULL, &client) != DIBS_OK)
+    return 1;
+  options.on_lost = on_lost;
+  options.on_lost_data = &must_stop;
+  options.ttl_ms = 500;
+  options.flags = DIBS_LOCK_FIXED;   /* a real worker leaves both out */
+  if (dibs_lock(client, "example:job", &options, &hold) != DIBS_OK)
+    return 1;
+  while (!atomic_load(&must_stop))
+    usleep(10000);                   /* a step of the work */
+  status = dibs_release(hold);       /* also of a lost hold; it says what became of it */
+  printf("released: %s\n", dibs_status_name(status));
+  client = dibs_close(client);
+  return status == DIBS_LOST || status == DIBS_TAKEN ? 0 : 1;
+}
