@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* dibs/acquire.h - takes what a program can hold, of every kind, by one function. The functions of
- * lock.h, rwlock.h, semaphore.h, many.h and election.h are short forms of it. */
+/* dibs/acquire.h - takes what a program can hold, of every kind, by one function. dibs_lock(),
+ * dibs_try_lock() and dibs_lock_async() (lock.h, async.h) are its short forms for one lock; what is
+ * special about each kind is in many.h, rwlock.h, semaphore.h and election.h. */
 #ifndef DIBS_ACQUIRE_H
 #define DIBS_ACQUIRE_H
 
@@ -64,13 +65,15 @@ typedef struct dibs_target {
  *
  * `target`   read during the call only: names and value are copied.
  * `options`  as dibs_lock(); NULL: defaults, without a limit. wait_ms 0: does not wait for other
- *            holders. Each kind takes what its header says: linger_ms and min_replicas are for one
- *            name of DIBS_TARGET_LOCK, DIBS_PERMITS_PLAIN for permits.
+ *            holders; its limit is that of a call that does not wait (client.h). linger_ms and
+ *            min_replicas are for one name of LOCK, DIBS_PERMITS_PLAIN for PERMITS; elsewhere
+ *            they are refused.
  * `ret_hold` written on DIBS_OK only. The caller owns it: dibs_release().
  *
  * Returns  as dibs_lock(), and
  *          DIBS_BUSY           in place of DIBS_TIMED_OUT, where wait_ms is 0.
- *          DIBS_LOST           of LEAD: lost before the value was published.
+ *          DIBS_LOST           of LEAD, which is DIBS_OK only after the value is published: lost
+ *                              before. A fault of the publication releases it, and is the result.
  *          DIBS_ERR_NOT_REPLICATED  of one name of LOCK, with min_replicas.
  *          DIBS_ERR_NOT_SET    of PERMITS: no number was set, and `limit` is 0.
  *          DIBS_ERR_ARGUMENT   also: a field of `target`; more permits than exist; a semaphore

@@ -28,7 +28,7 @@ typedef void (*dibs_lock_callback)(
 typedef void (*dibs_release_callback)(const dibs_error *error, void *data);
 
 /* Starts to take a lock. Parameters as dibs_lock(); options->owner NULL means no
- * re-entry. `ret_request` may be NULL.
+ * re-entry. `ret_request` may be NULL. dibs_acquire_async() is the same for all else.
  *
  * Returns  DIBS_OK: `callback` will run. Otherwise it will not: DIBS_ERR_ARGUMENT,
  *          DIBS_ERR_UNSUPPORTED, DIBS_ERR_LIMIT, DIBS_ERR_NO_MEMORY, DIBS_ERR_CLOSED,
@@ -36,10 +36,6 @@ typedef void (*dibs_release_callback)(const dibs_error *error, void *data);
  * Thread   any; never blocks; allowed in callbacks.
  * Since    0.1 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_lock_async(
-  dibs_client *client, const char *name, const dibs_lock_options *options,
-  dibs_lock_callback callback, void *data, dibs_request **ret_request);
-
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_try_lock_async(
   dibs_client *client, const char *name, const dibs_lock_options *options,
   dibs_lock_callback callback, void *data, dibs_request **ret_request);
 

@@ -24,12 +24,12 @@ extern "C" {
  * client yet: connect_timeout_ms, if that is shorter (dibs_degrade).
  *
  * After wait_ms follows command_timeout_ms, for the reply to the request that ends the call:
- * dibs_campaign(), dibs_barrier_await(), dibs_rate_limiter_acquire(), dibs_list_take(). Locks with
- * min_replicas: replicas_wait_ms.
+ * dibs_acquire() of DIBS_TARGET_LEAD, dibs_barrier_await(), dibs_rate_limiter_acquire(),
+ * dibs_list_take(). Locks with min_replicas: replicas_wait_ms.
  *
  * For dibs_release() and dibs_resign() it is command_timeout_ms, for dibs_close() close_timeout_ms.
  *
- * All other functions that ask a server have that of dibs_set_call_timeout(); dibs_try_campaign()
+ * All other functions that ask a server have that of dibs_set_call_timeout(); a try for leadership
  * then command_timeout_ms. Functions that send requests until they have everything have it after
  * each reply: dibs_list(), dibs_list_names(), dibs_map_each(), dibs_set_each(), dibs_list_range(),
  * dibs_fleet_read(), dibs_history_read(), dibs_examine().

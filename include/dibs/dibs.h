@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* dibs/dibs.h - distributed locks and synchronizers on Redis and Valkey: all of it. The pages that
- * the headers name, doc/guide/... and doc/design/..., are installed in share/doc/dibs/. */
+ * the headers name, doc/guide/... and doc/design/..., are installed in share/doc/dibs/.
+ *
+ * Where to begin: one program at a time, with a limit of the wait: dibs_lock() (lock.h). A report
+ * of a loss: on_lost of dibs_lock_options, or dibs_hold_fd(). In your own loop: dibs_fd(),
+ * dibs_process(), dibs_lock_async() (async.h). At most three at a time: DIBS_PERMIT_OF()
+ * (semaphore.h). One leader: DIBS_LEAD() (election.h). Everything else that can be held:
+ * dibs_acquire() (acquire.h). */
 #ifndef DIBS_DIBS_H
 #define DIBS_DIBS_H
 

@@ -3,7 +3,12 @@
  *
  * Leadership is a hold like any other: a lease, renewed by the watchdog, with a fence, which
  * is the epoch. Candidates queue in order of arrival. The leader publishes a value; observers
- * learn of a new leader within one message, and of a crash within one lease. */
+ * learn of a new leader within one message, and of a crash within one lease.
+ *
+ *   dibs_acquire(client, DIBS_LEAD("billing", "10.0.0.7:8080"), &options, &leading)
+ *
+ * waits until elected. An election is the lock of the same name with a value beside it:
+ * dibs_inspect(), dibs_break() and dibs_lock() see the leader as its holder. */
 #ifndef DIBS_ELECTION_H
 #define DIBS_ELECTION_H
 
@@ -19,36 +24,8 @@ extern "C" {
 
 #define DIBS_VALUE_MAX 1024   /* bytes in a leader's value */
 
-/* Becomes a candidate for `name` and waits until elected.
- *
- * `value`    what observers get, for example an address; a C string of at most DIBS_VALUE_MAX
- *            bytes, NULL: "".
- * `options`  as dibs_lock(); linger_ms and min_replicas must be 0. An election is the lock of
- *            the same name with a value beside it: dibs_inspect(), dibs_break() and dibs_lock()
- *            see the leader as its holder.
- * `ret_hold` the leadership, until it is released (resigned) or lost.
- *            dibs_hold_fence() is the epoch.
- * Returns    as dibs_lock(). DIBS_OK only after `value` is published: if that fails, the
- *            lock is released, and the result is the reason (DIBS_LOST: it was lost at once).
- *            Publishing is one more request: at most command_timeout_ms after wait_ms. A lock
- *            that is released because its reply did not come is confirmed in the background.
- * Thread     any; blocks. Since 0.2 */
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_campaign(
-  dibs_client *client, const char *name, const char *value,
-  const dibs_lock_options *options, dibs_hold **ret_hold);
-
-/* The same without waiting for the present leader: DIBS_BUSY. */
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_try_campaign(
-  dibs_client *client, const char *name, const char *value,
-  const dibs_lock_options *options, dibs_hold **ret_hold);
-
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_campaign_async(
-  dibs_client *client, const char *name, const char *value,
-  const dibs_lock_options *options, dibs_lock_callback callback, void *data,
-  dibs_request **ret_request);
-
 /* Publishes another value while leading; NULL: "". Returns DIBS_OK, DIBS_LOST (not the leader
- * any more), DIBS_ERR_STALE (resigned), DIBS_ERR_ARGUMENT (not a hold of dibs_campaign(), or too
+ * any more), DIBS_ERR_STALE (resigned), DIBS_ERR_ARGUMENT (no leadership, or too
  * long), DIBS_UNKNOWN and the server's faults: it may be published or not. Blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_publish(dibs_hold *hold, const char *value);
 

@@ -123,7 +123,7 @@ typedef struct dibs_lock_options {
 
 /* Takes the lock called `name`, waiting for it at most options->wait_ms.
  *
- * `name`     1..512 bytes, a C string (dibs_lock_bytes() takes any bytes); must not
+ * `name`     1..512 bytes, a C string (dibs_acquire() takes any bytes); must not
  *            begin with '}'. Copied. All clients that use the same prefix and name
  *            exclude each other.
  * `options`  read during the call only; NULL means all defaults.
@@ -157,11 +157,6 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_lock(
   dibs_client *client, const char *name, const dibs_lock_options *options,
   dibs_hold **ret_hold);
 
-/* As dibs_lock(), for a name of any bytes. */
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_lock_bytes(
-  dibs_client *client, const void *name, size_t name_size,
-  const dibs_lock_options *options, dibs_hold **ret_hold);
-
 /* As dibs_lock(), but never waits for another holder: DIBS_BUSY. Still waits for the
  * server's answer, at most as long as dibs_set_call_timeout() says. A lease that has
  * ended can be taken a second later (dibs_inspection.is_held): a try that comes in between asks
@@ -169,10 +164,6 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_lock_bytes(
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_try_lock(
   dibs_client *client, const char *name, const dibs_lock_options *options,
   dibs_hold **ret_hold);
-
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_try_lock_bytes(
-  dibs_client *client, const void *name, size_t name_size,
-  const dibs_lock_options *options, dibs_hold **ret_hold);
 
 /* Releases the lock; the server grants it to the next waiter. `hold` is stale afterwards,
  * whatever is returned. An inner hold of a re-entrant owner only counts down.
@@ -228,7 +219,7 @@ DIBS_API uint64_t dibs_hold_fence(const dibs_hold *hold);
 DIBS_API int dibs_hold_depth(const dibs_hold *hold);
 
 /* Copies a name of this hold with a final zero.
- * `index`    0; a hold of several names (dibs_lock_many()) has 0 to n - 1, sorted.
+ * `index`    0; a hold of several names has 0 to n - 1, sorted.
  * `ret_name` receives the name; NULL with `room` 0 returns its size only.
  * `room`     its bytes; DIBS_NAME_MAX + 1 is always enough.
  * `ret_size` receives the size of the name without the zero; may be NULL.
@@ -339,8 +330,8 @@ DIBS_API dibs_canceller *dibs_canceller_free(dibs_canceller *canceller);
  * DIBS_ERR_WRONG_TYPE, until it has been unused for an hour. */
 typedef enum dibs_kind {
   DIBS_KIND_MUTEX = 0,     /* dibs_lock(); also a name that was never used */
-  DIBS_KIND_RWLOCK = 1,    /* dibs_read_lock(), dibs_write_lock() */
-  DIBS_KIND_SEMAPHORE = 2  /* dibs_acquire_permits() */
+  DIBS_KIND_RWLOCK = 1,    /* DIBS_TARGET_READ, _WRITE */
+  DIBS_KIND_SEMAPHORE = 2  /* DIBS_TARGET_PERMITS */
 } dibs_kind;
 
 typedef enum dibs_mode {

@@ -4,7 +4,16 @@
  * Permits are leases, renewed by the watchdog or fixed (DIBS_LOCK_FIXED): those of a killed
  * holder return within one lease. First come, first served: a request queued after a larger
  * one waits. The functions of lock.h work on these holds; a release returns exactly what
- * was held, once. */
+ * was held, once.
+ *
+ *   dibs_acquire(client, DIBS_PERMIT_OF("licences", 3), &options, &hold)
+ *
+ * takes one of three permits and needs nothing before it. DIBS_PERMITS(name, n) takes n together,
+ * all or none, of a semaphore that has a number; DIBS_UNITS_ALL_FREE all that are free. One hold is
+ * for all of them; dibs_hold_units() returns how many. There is no re-entry: each call takes
+ * further permits, and DIBS_WOULD_DEADLOCK comes from DIBS_CLIENT_DETECT_DEADLOCK only. In the
+ * dialect redisson at most 10000 can be taken at once with a lease. A try is DIBS_BUSY also while a
+ * request waits, be it for more permits than are free, and while there are 0 permits. */
 #ifndef DIBS_SEMAPHORE_H
 #define DIBS_SEMAPHORE_H
 
@@ -62,62 +71,6 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_semaphore_delete_bytes(
  * limits the repetition of a release; max_hold_ms and DIBS_LOCK_FIXED are refused. All clients
  * must use a name with it, or none. In native clients DIBS_ERR_UNSUPPORTED. Since 0.5 */
 #define DIBS_PERMITS_PLAIN 0x100u
-
-/* Takes `count` permits at once, all or none, waiting for them at most options->wait_ms.
- *
- * `count`    1 .. DIBS_PERMITS_MAX; in the dialect redisson at most 10000 with a lease.
- * `options`  as dibs_lock(), and DIBS_PERMITS_PLAIN. There is no re-entry: each call takes
- *            further permits. linger_ms and min_replicas must be 0.
- * `ret_hold` one hold for all of them; dibs_hold_units() returns how many.
- *
- * Returns  as dibs_lock(), and
- *          DIBS_ERR_NOT_SET    call dibs_semaphore_set() first.
- *          DIBS_ERR_ARGUMENT   also: more permits than exist, unless there are 0.
- *          DIBS_WOULD_DEADLOCK only by DIBS_CLIENT_DETECT_DEADLOCK.
- * Thread   any; blocks; not from a callback.
- * Source   doc/design/protocol.md 9. Since 0.2 */
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_acquire_permits(
-  dibs_client *client, const char *name, uint32_t count,
-  const dibs_lock_options *options, dibs_hold **ret_hold);
-
-/* As dibs_acquire_permits(), but never waits for other holders: DIBS_BUSY, also while a request
- * waits, be it for more permits than are free, and while there are 0 permits. No
- * DIBS_WOULD_DEADLOCK. */
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_try_acquire_permits(
-  dibs_client *client, const char *name, uint32_t count,
-  const dibs_lock_options *options, dibs_hold **ret_hold);
-
-/* Takes all permits that are free, at least one; DIBS_BUSY if there is none or
- * there are waiters. Blocks for the reply only.
- * Returns as dibs_try_acquire_permits(). Since 0.2 */
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_drain_permits(
-  dibs_client *client, const char *name, const dibs_lock_options *options,
-  dibs_hold **ret_hold);
-
-/* The same for a name of any bytes, as for dibs_semaphore_set_bytes(). Since 0.5 */
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_acquire_permits_bytes(
-  dibs_client *client, const void *name, size_t name_size, uint32_t count,
-  const dibs_lock_options *options, dibs_hold **ret_hold);
-
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_try_acquire_permits_bytes(
-  dibs_client *client, const void *name, size_t name_size, uint32_t count,
-  const dibs_lock_options *options, dibs_hold **ret_hold);
-
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_drain_permits_bytes(
-  dibs_client *client, const void *name, size_t name_size, const dibs_lock_options *options,
-  dibs_hold **ret_hold);
-
-/* dibs_acquire_permits() and dibs_try_acquire_permits() without blocking; see
- * dibs_lock_async(). Since 0.2 */
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_acquire_permits_async(
-  dibs_client *client, const char *name, uint32_t count,
-  const dibs_lock_options *options, dibs_lock_callback callback, void *data,
-  dibs_request **ret_request);
-
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_try_acquire_permits_async(
-  dibs_client *client, const char *name, uint32_t count,
-  const dibs_lock_options *options, dibs_lock_callback callback, void *data,
-  dibs_request **ret_request);
 
 #ifdef __cplusplus
 }

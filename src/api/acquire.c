@@ -126,8 +126,7 @@ static lock_call *call_of(acquisition *a, const dibs_target *target)
     text_add(&why, "target is NULL");
   a->names.call = (lock_call){ .spec = { .kind = kind_of(&a->target), .units = 1 },
                                .check = target_read };
-  a->names.names = NULL;
-  a->names.bytes = a->target.names;
+  a->names.names = a->target.names;
   a->names.count = a->target.name_count;
   return &a->names.call;
 }

@@ -64,7 +64,7 @@ typedef struct claim {
   void *lost_hold, *granted_hold;  /* the values given to the callbacks */
   dibs_release_callback on_release;
   void *on_release_data;
-  struct campaign *campaign;       /* NULL: not of dibs_campaign(); campaign.h */
+  struct campaign *campaign;       /* NULL: no leadership; campaign.h */
   struct agreement *agreement;     /* on the number of permits, at present; agree.h */
   struct parking *parking;         /* NULL: is not taken again by the short way; retake.c */
   struct local_claim *local;       /* of a client with degrade=local; degrade.h */

@@ -233,13 +233,6 @@ void campaign_clear_all(client_record *c)
 
 /* ---- calls ---- */
 
-static dibs_status value_check(client_record *c, lock_call *call)
-{
-  if (strnlen(call->value, DIBS_VALUE_MAX + 1) <= DIBS_VALUE_MAX)
-    return one_place_check(c);
-  return client_refuse(c, DIBS_ERR_ARGUMENT, VALUE_IS_LONG);
-}
-
 /* NULL: publishes the current value, as the end of a campaign. */
 static dibs_status publish(dibs_hold *hold, const char *value)
 {
@@ -250,7 +243,7 @@ static dibs_status publish(dibs_hold *hold, const char *value)
   if (status != DIBS_OK)
     return status;
   if (in.claim->campaign == NULL) {
-    status = client_fault(in.client, DIBS_ERR_ARGUMENT, "not a hold of dibs_campaign()");
+    status = client_fault(in.client, DIBS_ERR_ARGUMENT, "not the hold of a leader");
   } else {
     if (value != NULL)
       value_set(in.claim->campaign, value);
@@ -262,15 +255,6 @@ static dibs_status publish(dibs_hold *hold, const char *value)
     question_deinit(&q);
   }
   return claim_leave(&in, status);
-}
-
-static lock_call call_of(const char *name, const char *value)
-{
-  lock_call call = lock_call_of(LOCK_MUTEX, name);
-
-  call.value = value != NULL ? value : "";
-  call.check = value_check;
-  return call;
 }
 
 /* Elected, but not published: releases the hold, and keeps the publication's error. A server that
@@ -305,32 +289,6 @@ dibs_status campaign_blocking(dibs_client *client, lock_call *call,
   resign_unreported(hold, status);
   /* Stale: released by a dibs_close() since. */
   return fault_end(client, status == DIBS_ERR_STALE ? DIBS_ERR_CLOSED : status);
-}
-
-dibs_status dibs_campaign(dibs_client *client, const char *name, const char *value,
-                          const dibs_lock_options *options, dibs_hold **ret_hold)
-{
-  lock_call call = call_of(name, value);
-
-  return campaign_blocking(client, &call, options, false, ret_hold);
-}
-
-dibs_status dibs_try_campaign(dibs_client *client, const char *name, const char *value,
-                              const dibs_lock_options *options, dibs_hold **ret_hold)
-{
-  lock_call call = call_of(name, value);
-
-  return campaign_blocking(client, &call, options, true, ret_hold);
-}
-
-dibs_status dibs_campaign_async(dibs_client *client, const char *name, const char *value,
-                                const dibs_lock_options *options,
-                                dibs_lock_callback callback, void *data,
-                                dibs_request **ret_request)
-{
-  lock_call call = call_of(name, value);
-
-  return take_async(client, &call, options, false, callback, data, ret_request);
 }
 
 dibs_status dibs_publish(dibs_hold *hold, const char *value)

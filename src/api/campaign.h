@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api/campaign.h - what dibs_campaign() adds to the claim of a lock: a value that is
+/* api/campaign.h - what DIBS_TARGET_LEAD adds to the claim of a lock: a value that is
  * published while the hold lives, and cleared just before its release.
  *
  * All functions but campaign_blocking() need the mutex, and do nothing for claims of another

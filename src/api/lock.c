@@ -330,28 +330,6 @@ dibs_status take_blocking(dibs_client *client, lock_call *call,
   return callback_data_end(&over, status);
 }
 
-dibs_status dibs_lock_bytes(dibs_client *client, const void *name, size_t name_size,
-                            const dibs_lock_options *options, dibs_hold **ret_hold)
-{
-  lock_call call;
-
-  if (retake(client, name, name_size, options, ret_hold))
-    return DIBS_OK;
-  call = lock_call_of_bytes(LOCK_MUTEX, name, name_size);
-  return take_blocking(client, &call, options, false, ret_hold);
-}
-
-dibs_status dibs_try_lock_bytes(dibs_client *client, const void *name, size_t name_size,
-                                const dibs_lock_options *options, dibs_hold **ret_hold)
-{
-  lock_call call;
-
-  if (retake(client, name, name_size, options, ret_hold))
-    return DIBS_OK;
-  call = lock_call_of_bytes(LOCK_MUTEX, name, name_size);
-  return take_blocking(client, &call, options, true, ret_hold);
-}
-
 dibs_status dibs_lock(dibs_client *client, const char *name,
                       const dibs_lock_options *options, dibs_hold **ret_hold)
 {
@@ -456,16 +434,6 @@ dibs_status dibs_lock_async(dibs_client *client, const char *name,
   lock_call call = lock_call_of(LOCK_MUTEX, name);
 
   return take_async(client, &call, options, false, callback, data, ret_request);
-}
-
-dibs_status dibs_try_lock_async(dibs_client *client, const char *name,
-                                const dibs_lock_options *options,
-                                dibs_lock_callback callback, void *data,
-                                dibs_request **ret_request)
-{
-  lock_call call = lock_call_of(LOCK_MUTEX, name);
-
-  return take_async(client, &call, options, true, callback, data, ret_request);
 }
 
 dibs_status dibs_request_cancel(dibs_request *pending)

@@ -9,8 +9,7 @@
 
 typedef struct names_call {
   lock_call call;                  /* first */
-  const char *const *names;
-  const dibs_bytes *bytes;         /* or these */
+  const dibs_bytes *names;
   size_t count;
   many_name sorted[DIBS_MANY_MAX];
 } names_call;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api/semaphore.c - semaphores: takes permits, and reads their number. */
+/* api/semaphore.c - the number of permits of a semaphore. */
 #include "api/api.h"
 
 dibs_status semaphore_units_check(client_record *c, uint64_t count, uint64_t least)
@@ -16,103 +16,6 @@ dibs_status semaphore_units_check(client_record *c, uint64_t count, uint64_t lea
   text_add(&why, " to 1000000000");
   return client_refuse(c, DIBS_ERR_ARGUMENT, words);
 }
-
-/* ---- taking ---- */
-
-static dibs_status units_check(client_record *c, lock_call *call)
-{
-  return semaphore_units_check(c, call->spec.units, 1);
-}
-
-static dibs_status permits_blocking(dibs_client *client, lock_call call, uint32_t count,
-                                    const dibs_lock_options *options, bool is_try,
-                                    dibs_hold **ret_hold)
-{
-  call.spec.units = count;
-  call.check = units_check;
-  return take_blocking(client, &call, options, is_try, ret_hold);
-}
-
-dibs_status dibs_acquire_permits(dibs_client *client, const char *name, uint32_t count,
-                                 const dibs_lock_options *options, dibs_hold **ret_hold)
-{
-  return permits_blocking(client, lock_call_of(LOCK_SEMAPHORE, name), count, options, false,
-                          ret_hold);
-}
-
-dibs_status dibs_acquire_permits_bytes(dibs_client *client, const void *name,
-                                       size_t name_size, uint32_t count,
-                                       const dibs_lock_options *options,
-                                       dibs_hold **ret_hold)
-{
-  return permits_blocking(client, lock_call_of_bytes(LOCK_SEMAPHORE, name, name_size), count,
-                          options, false, ret_hold);
-}
-
-dibs_status dibs_try_acquire_permits(dibs_client *client, const char *name, uint32_t count,
-                                     const dibs_lock_options *options, dibs_hold **ret_hold)
-{
-  return permits_blocking(client, lock_call_of(LOCK_SEMAPHORE, name), count, options, true,
-                          ret_hold);
-}
-
-dibs_status dibs_try_acquire_permits_bytes(dibs_client *client, const void *name,
-                                           size_t name_size, uint32_t count,
-                                           const dibs_lock_options *options,
-                                           dibs_hold **ret_hold)
-{
-  return permits_blocking(client, lock_call_of_bytes(LOCK_SEMAPHORE, name, name_size), count,
-                          options, true, ret_hold);
-}
-
-static dibs_status drain(dibs_client *client, lock_call call,
-                         const dibs_lock_options *options, dibs_hold **ret_hold)
-{
-  call.spec.units = 0;
-  return take_blocking(client, &call, options, true, ret_hold);
-}
-
-dibs_status dibs_drain_permits(dibs_client *client, const char *name,
-                               const dibs_lock_options *options, dibs_hold **ret_hold)
-{
-  return drain(client, lock_call_of(LOCK_SEMAPHORE, name), options, ret_hold);
-}
-
-dibs_status dibs_drain_permits_bytes(dibs_client *client, const void *name, size_t name_size,
-                                     const dibs_lock_options *options, dibs_hold **ret_hold)
-{
-  return drain(client, lock_call_of_bytes(LOCK_SEMAPHORE, name, name_size), options, ret_hold);
-}
-
-static dibs_status permits_async(dibs_client *client, const char *name, uint32_t count,
-                                 const dibs_lock_options *options, bool is_try,
-                                 dibs_lock_callback callback, void *data,
-                                 dibs_request **ret_request)
-{
-  lock_call call = lock_call_of(LOCK_SEMAPHORE, name);
-
-  call.spec.units = count;
-  call.check = units_check;
-  return take_async(client, &call, options, is_try, callback, data, ret_request);
-}
-
-dibs_status dibs_acquire_permits_async(dibs_client *client, const char *name, uint32_t count,
-                                       const dibs_lock_options *options,
-                                       dibs_lock_callback callback, void *data,
-                                       dibs_request **ret_request)
-{
-  return permits_async(client, name, count, options, false, callback, data, ret_request);
-}
-
-dibs_status dibs_try_acquire_permits_async(dibs_client *client, const char *name,
-                                           uint32_t count, const dibs_lock_options *options,
-                                           dibs_lock_callback callback, void *data,
-                                           dibs_request **ret_request)
-{
-  return permits_async(client, name, count, options, true, callback, data, ret_request);
-}
-
-/* ---- the count ---- */
 
 static dibs_status set_ask(client_record *c, const lock_call *call, share_set_what what,
                            uint32_t permits, instant until, bool *ret_done,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Thread: in dibs_list_names(). A name with a zero in it is cut there; only dibs_lock_bytes()
+/* Thread: in dibs_list_names(). A name with a zero in it is cut there; only dibs_acquire()
  * makes such names, and that makes none of these. */
 static bool add(dibs_family family, const char *name, size_t size, void *data)
 {

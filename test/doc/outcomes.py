@@ -17,6 +17,8 @@ import re
 import sys
 
 ROOT = sys.argv[1]
+# Old names of functions: their outcomes are those of the new ones.
+OLD = ('compat-0.5.h',)
 # Comments of all other headers refer to functions of these.
 FIRST = ('client.h', 'lock.h')
 # Results of all functions on data are in data.h: what only reads is never DIBS_UNKNOWN, and what
@@ -62,7 +64,7 @@ def man3():
 def headers():
     found = sorted(os.path.basename(path)
                    for path in glob.glob(os.path.join(ROOT, 'include/dibs/*.h')))
-    return list(FIRST) + [name for name in found if name not in FIRST]
+    return list(FIRST) + [name for name in found if name not in FIRST + OLD]
 
 
 def known():

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Every public header compiles alone, without a warning, in each language people use.
+Programs of 0.5 (test/header/old_examples) compile by dibs/compat-0.5.h, which says once that it is
+in use.
 
     headers.py ROOT [--more]
 
@@ -53,7 +55,7 @@ def macros_defined(include):
             continue
         with open(os.path.join(include, 'dibs', name), encoding='utf-8') as header:
             for macro in re.findall(r'^#define (\w+)', header.read(), re.M):
-                if macro != f"DIBS_{name[:-2].upper()}_H":
+                if macro != 'DIBS_' + re.sub(r'\W', '_', name[:-2]).upper() + '_H':
                     yield macro
 
 
@@ -91,6 +93,22 @@ def cases(root, is_more):
                     yield f'every macro with {compiler} -std={standard}', (*how, every_macro)
 
 
+def old_programs(root):
+    """(name, what is wrong with it) for each."""
+    folder = os.path.join(root, 'test/header/old_examples')
+    for program in sorted(os.listdir(folder)):
+        for standard in ('c99', 'c17'):
+            done = subprocess.run(
+                ['gcc', f'-std={standard}', *WARNINGS, '-fsyntax-only', '-I',
+                 os.path.join(root, 'include'), '-D_POSIX_C_SOURCE=200809L', '-include',
+                 'dibs/compat-0.5.h', os.path.join(folder, program)],
+                capture_output=True, text=True)
+            notes = done.stderr.count('note: ')
+            yield (f'{program} of 0.5 with gcc -std={standard}',
+                   done.stderr if done.returncode != 0 else
+                   '' if notes == 1 else f'{notes} notes: {done.stderr}')
+
+
 def main():
     root = sys.argv[1]
     todo = list(cases(root, '--more' in sys.argv[2:]))
@@ -102,6 +120,9 @@ def main():
               if not re.search(rf'\b{m}\b', every_macro)]
     todo.append(('every_macro.c names every macro of the headers', None))
     results.append(f'not named: {unused}' if unused else '')
+    for name, complaint in [] if '--more' in sys.argv[2:] else old_programs(root):
+        todo.append((name, None))
+        results.append(complaint)
     print(f'1..{len(todo)}')
     for number, ((name, _), complaint) in enumerate(zip(todo, results), 1):
         mark = '' if '# SKIP' in name else '- '

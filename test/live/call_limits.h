@@ -15,14 +15,15 @@ enum { TRIES = 3 };
 
 /* wait_ms. */
 static const char *const waiting[] = {
-  "dibs_lock", "dibs_lock_bytes", "dibs_lock_many", "dibs_read_lock", "dibs_read_lock_bytes",
-  "dibs_write_lock", "dibs_write_lock_bytes", "dibs_acquire_permits",
-  "dibs_acquire_permits_bytes", "dibs_latch_await", "dibs_ping",
+  "dibs_lock", "dibs_acquire", "take_names", "take_read", "take_write", "take_permit",
+  "dibs_latch_await", "dibs_ping",
 };
 /* The same, and a command timeout for the reply to what ends them. */
 static const char *const waiting_for_their_end[] = {
-  "dibs_campaign", "dibs_barrier_await", "dibs_rate_limiter_acquire", "dibs_list_take",
+  "take_lead", "dibs_barrier_await", "dibs_rate_limiter_acquire", "dibs_list_take",
 };
+
+static const char *const publishing[] = { "try_lead" };
 
 static bool is_in(const char *name, const char *const *list, size_t count)
 {
@@ -43,7 +44,7 @@ static int limit_of(const char *function)
   if (is_in(function, waiting_for_their_end,
             sizeof(waiting_for_their_end) / sizeof(waiting_for_their_end[0])))
     return WAIT_MS + COMMAND_MS;
-  return strcmp(function, "dibs_try_campaign") == 0 ? CONNECT_MS + COMMAND_MS : CONNECT_MS;
+  return is_in(function, publishing, 1) ? CONNECT_MS + COMMAND_MS : CONNECT_MS;
 }
 
 /* ---- one call ---- */

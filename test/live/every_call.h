@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test/live/every_call.h - one row for each exported function that asks a server, for tests of
- * what holds for all of them. first_reason_test.c checks that none is missing. */
+/* test/live/every_call.h - one row for each exported function that asks a server, and of
+ * dibs_acquire() for each kind, for tests of what holds for all of them. first_reason_test.c checks
+ * that none is missing. */
 #ifndef TEST_EVERY_CALL_H
 #define TEST_EVERY_CALL_H
 
@@ -35,6 +36,7 @@ struct trial {
 
 static const dibs_bytes bytes = { "b", 1 };
 static const char *const two[] = { "reason/a", "reason/b" };
+static const dibs_bytes two_bytes[] = { { "reason/a", 8 }, { "reason/b", 8 } };
 static const dibs_field field = { "f", "v", 1 };
 static char token[DIBS_TOKEN_SIZE], lease[256];
 
@@ -102,32 +104,68 @@ static bool on_finding(const dibs_finding *finding, void *data)
   return data == NULL;
 }
 
+/* ---- each kind of target, waiting or not ---- */
+
+#define TAKES(kind, target) \
+  static inline dibs_status take_##kind(dibs_client *c, const char *text, \
+                                        const dibs_lock_options *o, dibs_hold **ret_hold) \
+  { \
+    (void)text; \
+    return dibs_acquire(c, target(text), o, ret_hold); \
+  } \
+  static inline dibs_status try_##kind(dibs_client *c, const char *text, \
+                                       const dibs_lock_options *o, dibs_hold **ret_hold) \
+  { \
+    (void)text; \
+    return acquire_now(c, target(text), o, ret_hold); \
+  } \
+  static inline dibs_status take_##kind##_async(dibs_client *c, const char *text, \
+                                                const dibs_lock_options *o, void *data) \
+  { \
+    (void)text; \
+    return dibs_acquire_async(c, target(text), o, on_lock, data, NULL); \
+  } \
+  static inline dibs_status try_##kind##_async(dibs_client *c, const char *text, \
+                                               const dibs_lock_options *o, void *data) \
+  { \
+    (void)text; \
+    return acquire_now_async(c, target(text), o, on_lock, data, NULL); \
+  }
+
+#define A_PERMIT(text) DIBS_PERMITS(text, 1)
+#define ALL_FREE(text) DIBS_PERMITS(text, DIBS_UNITS_ALL_FREE)
+#define A_LIMIT(text) DIBS_PERMIT_OF(text, 1)
+#define A_LEADER(text) DIBS_LEAD(text, "v")
+#define TWO_NAMES(text) DIBS_LOCKS(two_bytes, 2)
+
+TAKES(lock, DIBS_LOCK)
+TAKES(read, DIBS_READ)
+TAKES(write, DIBS_WRITE)
+TAKES(permit, A_PERMIT)
+TAKES(all_free, ALL_FREE)
+TAKES(limit, A_LIMIT)
+TAKES(lead, A_LEADER)
+TAKES(names, TWO_NAMES)
+
 /* The function, and what it takes after the client. */
 #define CALLS(X) \
   X(dibs_acquire, DIBS_LOCK(t->name), t->lock_options, &t->hold) \
   X(dibs_ping, t->ping_ms, &t->unsigned_number) \
   X(dibs_lock, t->name, t->lock_options, &t->hold) \
-  X(dibs_lock_bytes, t->name, strlen(t->name), t->lock_options, &t->hold) \
   X(dibs_try_lock, t->name, t->lock_options, &t->hold) \
-  X(dibs_try_lock_bytes, t->name, strlen(t->name), t->lock_options, &t->hold) \
-  X(dibs_lock_many, two, 2, t->lock_options, &t->hold) \
-  X(dibs_try_lock_many, two, 2, t->lock_options, &t->hold) \
-  X(dibs_read_lock, t->name, t->lock_options, &t->hold) \
-  X(dibs_try_read_lock, t->name, t->lock_options, &t->hold) \
-  X(dibs_write_lock, t->name, t->lock_options, &t->hold) \
-  X(dibs_try_write_lock, t->name, t->lock_options, &t->hold) \
-  X(dibs_acquire_permits, t->name, 1, t->lock_options, &t->hold) \
-  X(dibs_try_acquire_permits, t->name, 1, t->lock_options, &t->hold) \
-  X(dibs_drain_permits, t->name, t->lock_options, &t->hold) \
-  X(dibs_read_lock_bytes, t->name, strlen(t->name), t->lock_options, &t->hold) \
-  X(dibs_try_read_lock_bytes, t->name, strlen(t->name), t->lock_options, &t->hold) \
-  X(dibs_write_lock_bytes, t->name, strlen(t->name), t->lock_options, &t->hold) \
-  X(dibs_try_write_lock_bytes, t->name, strlen(t->name), t->lock_options, &t->hold) \
-  X(dibs_acquire_permits_bytes, t->name, strlen(t->name), 1, t->lock_options, &t->hold) \
-  X(dibs_try_acquire_permits_bytes, t->name, strlen(t->name), 1, t->lock_options, &t->hold) \
-  X(dibs_drain_permits_bytes, t->name, strlen(t->name), t->lock_options, &t->hold) \
-  X(dibs_campaign, t->name, "v", t->lock_options, &t->hold) \
-  X(dibs_try_campaign, t->name, "v", t->lock_options, &t->hold) \
+  X(take_read, t->name, t->lock_options, &t->hold) \
+  X(try_read, t->name, t->lock_options, &t->hold) \
+  X(take_write, t->name, t->lock_options, &t->hold) \
+  X(try_write, t->name, t->lock_options, &t->hold) \
+  X(take_permit, t->name, t->lock_options, &t->hold) \
+  X(try_permit, t->name, t->lock_options, &t->hold) \
+  X(take_limit, t->name, t->lock_options, &t->hold) \
+  X(try_limit, t->name, t->lock_options, &t->hold) \
+  X(take_lead, t->name, t->lock_options, &t->hold) \
+  X(try_lead, t->name, t->lock_options, &t->hold) \
+  X(take_names, t->name, t->lock_options, &t->hold) \
+  X(try_names, t->name, t->lock_options, &t->hold) \
+  X(take_all_free, t->name, t->lock_options, &t->hold) \
   X(dibs_semaphore_set, t->name, 1) \
   X(dibs_semaphore_set_if_absent, t->name, 1, NULL) \
   X(dibs_semaphore_delete, t->name) \
@@ -202,16 +240,17 @@ static bool on_finding(const dibs_finding *finding, void *data)
 #define CALLS_WITH_CALLBACK(X) \
   X(dibs_acquire_async, DIBS_READ(t->name), t->lock_options, on_lock, t, NULL) \
   X(dibs_lock_async, t->name, t->lock_options, on_lock, t, NULL) \
-  X(dibs_try_lock_async, t->name, t->lock_options, on_lock, t, NULL) \
-  X(dibs_lock_many_async, two, 2, t->lock_options, on_lock, t, NULL) \
-  X(dibs_try_lock_many_async, two, 2, t->lock_options, on_lock, t, NULL) \
-  X(dibs_read_lock_async, t->name, t->lock_options, on_lock, t, NULL) \
-  X(dibs_try_read_lock_async, t->name, t->lock_options, on_lock, t, NULL) \
-  X(dibs_write_lock_async, t->name, t->lock_options, on_lock, t, NULL) \
-  X(dibs_try_write_lock_async, t->name, t->lock_options, on_lock, t, NULL) \
-  X(dibs_acquire_permits_async, t->name, 1, t->lock_options, on_lock, t, NULL) \
-  X(dibs_try_acquire_permits_async, t->name, 1, t->lock_options, on_lock, t, NULL) \
-  X(dibs_campaign_async, t->name, "v", t->lock_options, on_lock, t, NULL) \
+  X(try_lock_async, t->name, t->lock_options, t) \
+  X(take_write_async, t->name, t->lock_options, t) \
+  X(try_write_async, t->name, t->lock_options, t) \
+  X(take_permit_async, t->name, t->lock_options, t) \
+  X(try_permit_async, t->name, t->lock_options, t) \
+  X(take_limit_async, t->name, t->lock_options, t) \
+  X(try_limit_async, t->name, t->lock_options, t) \
+  X(take_lead_async, t->name, t->lock_options, t) \
+  X(try_lead_async, t->name, t->lock_options, t) \
+  X(take_names_async, t->name, t->lock_options, t) \
+  X(try_names_async, t->name, t->lock_options, t) \
   X(dibs_latch_await_async, t->name, t->wait_options, on_wait, t, NULL) \
   X(dibs_barrier_await_async, t->name, 2, t->wait_options, on_barrier, t, NULL) \
   X(dibs_rate_limiter_acquire_async, t->name, 1, t->wait_options, on_wait, t, NULL)

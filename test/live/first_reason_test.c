@@ -33,6 +33,16 @@ static bool is_row(const char *name)
   return false;
 }
 
+/* Others are dibs_acquire() of one kind. */
+static size_t exported_rows(void)
+{
+  size_t count = 0;
+
+  for (size_t i = 0; i < ROW_COUNT; i++)
+    count += strncmp(rows[i].function, "dibs_", 5) == 0;
+  return count;
+}
+
 static void every_exported_function_is_in_one_list(void **state)
 {
   const size_t others = sizeof(ask_no_server) / sizeof(ask_no_server[0]);
@@ -50,7 +60,7 @@ static void every_exported_function_is_in_one_list(void **state)
                "asks no server", name, lists);
   }
   (void)fclose(f);
-  assert_int_equal(lines, ROW_COUNT + others);
+  assert_int_equal(lines, exported_rows() + others);
 }
 
 /* ---- the same reason from all of them ---- */

@@ -39,16 +39,18 @@ static dibs_status prepare(const struct trial *t)
   dibs_hold *hold;
   dibs_status status;
 
-  if (starts(t, "dibs_lock") || starts(t, "dibs_try_lock") || starts(t, "dibs_inspect"))
+  if (starts(t, "dibs_lock") || starts(t, "dibs_try_lock") || starts(t, "dibs_inspect") ||
+      starts(t, "dibs_acquire") || starts(t, "try_lock"))
     return dibs_lock(other, t->name, &o, &hold);
-  if (starts(t, "dibs_read") || starts(t, "dibs_write"))
-    return dibs_write_lock(other, t->name, &o, &hold);
-  if (starts(t, "dibs_acquire")) {
+  if (starts(t, "take_read") || starts(t, "take_write"))
+    return dibs_acquire(other, DIBS_WRITE(t->name), &o, &hold);
+  if (starts(t, "take_permit")) {
     status = dibs_semaphore_set(other, t->name, 1);
-    return status != DIBS_OK ? status : dibs_acquire_permits(other, t->name, 1, &o, &hold);
+    return status != DIBS_OK ? status : dibs_acquire(other, DIBS_PERMITS(t->name, 1), &o,
+                                                     &hold);
   }
   if (starts(t, "dibs_get_leader"))
-    return dibs_campaign(other, t->name, "v", &o, &hold);
+    return dibs_acquire(other, DIBS_LEAD(t->name, "v"), &o, &hold);
   if (starts(t, "dibs_latch"))
     return dibs_latch_set(other, t->name, 1);
   if (starts(t, "dibs_barrier_reset"))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test/live/outcomes/elections.c - what a leader and its observers call; dibs_campaign() is in
- * ways.c. */
+/* test/live/outcomes/elections.c - what a leader and its observers call; ways.c has how
+ * it becomes one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@ static void lead(dibs_client *c)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
 
-  live_expect(c, dibs_campaign(c, name, "value", &o, &hold), DIBS_OK);
+  live_expect(c, dibs_acquire(c, DIBS_LEAD(name, "value"), &o, &hold), DIBS_OK);
 }
 
 /* ---- publish, resign ---- */
@@ -232,8 +232,6 @@ static dibs_status next_of_a_freed_one(void)
 /* ---- the table ---- */
 
 #define ROWS(X, NOT_HERE) \
-  NOT_HERE(dibs_campaign, DIBS_LOST, live/election) \
-  NOT_HERE(dibs_try_campaign, DIBS_LOST, live/election) \
   X(dibs_publish, DIBS_OK, publish_of_a_leader) \
   X(dibs_publish, DIBS_LOST, publish_of_a_broken_leader) \
   X(dibs_publish, DIBS_ERR_ARGUMENT, publish_of_a_lock) \

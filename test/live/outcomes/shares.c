@@ -41,7 +41,7 @@ static dibs_status delete_of_a_used_one(void)
   dibs_status status;
 
   live_expect_ok(set());
-  live_expect_ok(dibs_acquire_permits(client, name, 1, NULL, &hold));
+  live_expect_ok(dibs_acquire(client, DIBS_PERMITS(name, 1), NULL, &hold));
   status = set_delete();
   assert_int_equal(dibs_release(hold), DIBS_OK);
   return status;
@@ -83,7 +83,7 @@ static dibs_status permits(uint32_t count)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, ANSWER_MS);
 
-  return dibs_acquire_permits(client, name, count, &o, &hold);
+  return dibs_acquire(client, DIBS_PERMITS(name, count), &o, &hold);
 }
 
 static dibs_status permits_of_nothing(void)
@@ -93,12 +93,12 @@ static dibs_status permits_of_nothing(void)
 
 static dibs_status try_of_nothing(void)
 {
-  return dibs_try_acquire_permits(client, name, 1, NULL, &hold);
+  return acquire_now(client, DIBS_PERMITS(name, 1), NULL, &hold);
 }
 
 static dibs_status drain_of_nothing(void)
 {
-  return dibs_drain_permits(client, name, NULL, &hold);
+  return dibs_acquire(client, DIBS_PERMITS(name, DIBS_UNITS_ALL_FREE), NULL, &hold);
 }
 
 static dibs_status more_permits_than_there_are(void)
@@ -115,29 +115,27 @@ static dibs_status more_permits_in_a_pause(void)
 
 /* ---- read/write locks ---- */
 
-static dibs_status downgrade_with(dibs_status (*lock)(dibs_client *c, const char *what,
-                                                      const dibs_lock_options *o,
-                                                      dibs_hold **ret_hold))
+static dibs_status downgrade_with(int32_t kind)
 {
   dibs_status status;
 
-  live_expect_ok(lock(client, name, NULL, &hold));
+  live_expect_ok(dibs_acquire(client, &DIBS_TARGET(kind, name, 0, 0, NULL), NULL, &hold));
   status = dibs_downgrade(hold);
   assert_int_equal(dibs_release(hold), DIBS_OK);
   return status;
 }
 
-static dibs_status downgrade_of_a_writer(void) { return downgrade_with(dibs_write_lock); }
-static dibs_status downgrade_of_a_reader(void) { return downgrade_with(dibs_read_lock); }
-static dibs_status downgrade_of_a_lock(void) { return downgrade_with(dibs_lock); }
+static dibs_status downgrade_of_a_writer(void) { return downgrade_with(DIBS_TARGET_WRITE); }
+static dibs_status downgrade_of_a_reader(void) { return downgrade_with(DIBS_TARGET_READ); }
+static dibs_status downgrade_of_a_lock(void) { return downgrade_with(DIBS_TARGET_LOCK); }
 
 static dibs_status downgrade_of_an_inner_writer(void)
 {
   dibs_hold *outer;
   dibs_status status;
 
-  live_expect_ok(dibs_write_lock(client, name, NULL, &outer));
-  status = downgrade_with(dibs_write_lock);
+  live_expect_ok(dibs_acquire(client, DIBS_WRITE(name), NULL, &outer));
+  status = downgrade_with(DIBS_TARGET_WRITE);
   assert_int_equal(dibs_release(outer), DIBS_OK);
   return status;
 }
@@ -151,7 +149,7 @@ static dibs_status downgrade_of_a_lost_writer(void)
   o.flags = DIBS_LOCK_FIXED;
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
-  live_expect_ok(dibs_write_lock(client, name, &o, &hold));
+  live_expect_ok(dibs_acquire(client, DIBS_WRITE(name), &o, &hold));
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
   status = dibs_downgrade(hold);
   assert_int_equal(dibs_release(hold), DIBS_LOST);
@@ -173,7 +171,7 @@ static dibs_status downgrade_in_a_child(void)
 {
   dibs_status status;
 
-  live_expect_ok(dibs_write_lock(client, name, NULL, &hold));
+  live_expect_ok(dibs_acquire(client, DIBS_WRITE(name), NULL, &hold));
   status = in_a_child(downgrade);
   assert_int_equal(dibs_release(hold), DIBS_OK);
   return status;
@@ -192,11 +190,6 @@ static dibs_status acquire_without_waiting(void)
   status = dibs_acquire(client, DIBS_LOCK(name), &o, &mine);
   live_expect(other, dibs_release(theirs), DIBS_OK);
   return status;
-}
-
-static dibs_status acquire_of_no_number(void)
-{
-  return dibs_acquire(client, DIBS_PERMITS(name, 1), NULL, &hold);
 }
 
 /* ---- stripes ---- */
@@ -235,16 +228,13 @@ static dibs_status stripe_of_none(void)
   X(dibs_semaphore_delete, DIBS_ERR_ARGUMENT, delete_without_a_name) \
   X(dibs_semaphore_delete, DIBS_UNKNOWN, delete_without_a_reply) \
   X(dibs_semaphore_delete, DIBS_ERR_UNSUPPORTED, delete_in_plain) \
-  X(dibs_acquire_permits, DIBS_ERR_NOT_SET, permits_of_nothing) \
-  X(dibs_acquire_permits, DIBS_ERR_ARGUMENT, more_permits_than_there_are) \
-  X(dibs_acquire_permits, DIBS_TIMED_OUT, more_permits_in_a_pause) \
-  NOT_HERE(dibs_acquire_permits, DIBS_WOULD_DEADLOCK, live/deadlock) \
-  X(dibs_try_acquire_permits, DIBS_ERR_NOT_SET, try_of_nothing) \
-  NOT_HERE(dibs_try_acquire_permits, DIBS_WOULD_DEADLOCK, no owner waits for itself) \
-  X(dibs_drain_permits, DIBS_ERR_NOT_SET, drain_of_nothing) \
-  NOT_HERE(dibs_drain_permits, DIBS_WOULD_DEADLOCK, no owner waits for itself) \
+  X(dibs_acquire, DIBS_ERR_NOT_SET, permits_of_nothing) \
+  X(dibs_acquire, DIBS_ERR_NOT_SET, try_of_nothing) \
+  X(dibs_acquire, DIBS_ERR_NOT_SET, drain_of_nothing) \
+  X(dibs_acquire, DIBS_ERR_ARGUMENT, more_permits_than_there_are) \
+  X(dibs_acquire, DIBS_TIMED_OUT, more_permits_in_a_pause) \
+  NOT_HERE(dibs_acquire, DIBS_ERR_UNSUPPORTED, several names in a quorum) \
   X(dibs_acquire, DIBS_BUSY, acquire_without_waiting) \
-  X(dibs_acquire, DIBS_ERR_NOT_SET, acquire_of_no_number) \
   NOT_HERE(dibs_acquire, DIBS_LOST, live/election) \
   X(dibs_downgrade, DIBS_OK, downgrade_of_a_writer) \
   X(dibs_downgrade, DIBS_OK, downgrade_of_a_reader) \
@@ -253,8 +243,6 @@ static dibs_status stripe_of_none(void)
   X(dibs_downgrade, DIBS_ERR_FORKED, downgrade_in_a_child) \
   X(dibs_downgrade, DIBS_ERR_ARGUMENT, downgrade_of_a_lock) \
   X(dibs_downgrade, DIBS_ERR_ARGUMENT, downgrade_of_an_inner_writer) \
-  NOT_HERE(dibs_lock_many, DIBS_ERR_UNSUPPORTED, a quorum takes one name at a time) \
-  NOT_HERE(dibs_try_lock_many, DIBS_ERR_UNSUPPORTED, a quorum takes one name at a time) \
   X(dibs_stripe, DIBS_OK, stripe) \
   X(dibs_stripe, DIBS_ERR_ARGUMENT, stripe_of_none)
 

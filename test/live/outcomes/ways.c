@@ -22,7 +22,7 @@ typedef dibs_status take(dibs_client *c, const char *what, const dibs_lock_optio
                          dibs_hold **ret_hold);
 
 struct way {
-  const char *function;
+  const char *what;
   unsigned traits;
   take *run;
   take *by_others;                 /* excludes it */
@@ -33,84 +33,61 @@ static const struct way *way;
 
 /* ---- the ways ---- */
 
-static dibs_status permit(dibs_client *c, const char *what, const dibs_lock_options *o,
-                          dibs_hold **ret_hold)
-{
-  return dibs_acquire_permits(c, what, 1, o, ret_hold);
-}
-
-static dibs_status try_permit(dibs_client *c, const char *what, const dibs_lock_options *o,
-                              dibs_hold **ret_hold)
-{
-  return dibs_try_acquire_permits(c, what, 1, o, ret_hold);
-}
-
 static dibs_status one_permit(dibs_client *c, const char *what, const dibs_lock_options *o,
                               dibs_hold **ret_hold)
 {
   dibs_status status = dibs_semaphore_set(c, what, 1);
 
-  return status == DIBS_OK ? permit(c, what, o, ret_hold) : status;
+  return status == DIBS_OK ? dibs_acquire(c, DIBS_PERMITS(what, 1), o, ret_hold) : status;
 }
 
-static dibs_status many(dibs_client *c, const char *what, const dibs_lock_options *o,
-                        dibs_hold **ret_hold)
-{
-  const char *const names[] = { what, "beside it" };
+/* Of a target, waiting for others or not. */
+#define TAKES(run, try_run, target) \
+  static dibs_status run(dibs_client *c, const char *what, const dibs_lock_options *o, \
+                         dibs_hold **ret_hold) \
+  { \
+    return dibs_acquire(c, target, o, ret_hold); \
+  } \
+  static dibs_status try_run(dibs_client *c, const char *what, const dibs_lock_options *o, \
+                             dibs_hold **ret_hold) \
+  { \
+    return acquire_now(c, target, o, ret_hold); \
+  }
 
-  return dibs_lock_many(c, names, 2, o, ret_hold);
-}
+#define BOTH_NAMES ((const dibs_bytes[]){ dibs_text(what), dibs_text("beside it") })
 
-static dibs_status try_many(dibs_client *c, const char *what, const dibs_lock_options *o,
-                            dibs_hold **ret_hold)
-{
-  const char *const names[] = { what, "beside it" };
+TAKES(acquire, try_acquire, DIBS_LOCK(what))
+TAKES(reader, try_reader, DIBS_READ(what))
+TAKES(writer, try_writer, DIBS_WRITE(what))
+TAKES(permit, try_permit, DIBS_PERMITS(what, 1))
+TAKES(limit, try_limit, DIBS_PERMIT_OF(what, 1))
+TAKES(all_free, try_all_free, DIBS_PERMITS(what, DIBS_UNITS_ALL_FREE))
+TAKES(many, try_many, DIBS_LOCKS(BOTH_NAMES, 2))
+TAKES(lead, try_lead, DIBS_LEAD(what, "value"))
 
-  return dibs_try_lock_many(c, names, 2, o, ret_hold);
-}
-
-static dibs_status campaign(dibs_client *c, const char *what, const dibs_lock_options *o,
-                            dibs_hold **ret_hold)
-{
-  return dibs_campaign(c, what, "value", o, ret_hold);
-}
-
-static dibs_status try_campaign(dibs_client *c, const char *what, const dibs_lock_options *o,
-                                dibs_hold **ret_hold)
-{
-  return dibs_try_campaign(c, what, "value", o, ret_hold);
-}
-
-static dibs_status acquire(dibs_client *c, const char *what, const dibs_lock_options *o,
-                           dibs_hold **ret_hold)
-{
-  return dibs_acquire(c, DIBS_LOCK(what), o, ret_hold);
-}
-
+/* The function, and which way of it. */
 #define WAYS(WAY) \
-  WAY(dibs_lock, WAITS | REENTERS | MUTEX, dibs_lock, dibs_lock, dibs_write_lock) \
-  WAY(dibs_acquire, WAITS | REENTERS | MUTEX, acquire, dibs_lock, dibs_write_lock) \
-  WAY(dibs_try_lock, TRIES | REENTERS | MUTEX, \
-      dibs_try_lock, dibs_lock, dibs_write_lock) \
-  WAY(dibs_read_lock, WAITS | REENTERS | NATIVE, \
-      dibs_read_lock, dibs_write_lock, dibs_lock) \
-  WAY(dibs_try_read_lock, TRIES | REENTERS | NATIVE, \
-      dibs_try_read_lock, dibs_write_lock, dibs_lock) \
-  WAY(dibs_write_lock, WAITS | REENTERS | NATIVE, \
-      dibs_write_lock, dibs_read_lock, dibs_lock) \
-  WAY(dibs_try_write_lock, TRIES | REENTERS | NATIVE, \
-      dibs_try_write_lock, dibs_read_lock, dibs_lock) \
-  WAY(dibs_acquire_permits, WAITS | NATIVE, permit, one_permit, dibs_lock) \
-  WAY(dibs_try_acquire_permits, TRIES | NATIVE, try_permit, one_permit, dibs_lock) \
-  WAY(dibs_drain_permits, TRIES | NATIVE, dibs_drain_permits, one_permit, dibs_lock) \
-  WAY(dibs_lock_many, WAITS | REENTERS, many, dibs_lock, dibs_write_lock) \
-  WAY(dibs_try_lock_many, TRIES | REENTERS, try_many, dibs_lock, dibs_write_lock) \
-  WAY(dibs_campaign, WAITS | REENTERS | NATIVE, campaign, dibs_lock, dibs_write_lock) \
-  WAY(dibs_try_campaign, TRIES | REENTERS | NATIVE, \
-      try_campaign, dibs_lock, dibs_write_lock)
+  WAY(dibs_lock, WAITS | REENTERS | MUTEX, dibs_lock, dibs_lock, writer) \
+  WAY(dibs_try_lock, TRIES | REENTERS | MUTEX, dibs_try_lock, dibs_lock, writer) \
+  WAY(dibs_acquire, WAITS | REENTERS | MUTEX, acquire, dibs_lock, writer) \
+  WAY(dibs_acquire, TRIES | REENTERS | MUTEX, try_acquire, dibs_lock, writer) \
+  WAY(dibs_acquire, WAITS | REENTERS | NATIVE, reader, writer, dibs_lock) \
+  WAY(dibs_acquire, TRIES | REENTERS | NATIVE, try_reader, writer, dibs_lock) \
+  WAY(dibs_acquire, WAITS | REENTERS | NATIVE, writer, reader, dibs_lock) \
+  WAY(dibs_acquire, TRIES | REENTERS | NATIVE, try_writer, reader, dibs_lock) \
+  WAY(dibs_acquire, WAITS | NATIVE, permit, one_permit, dibs_lock) \
+  WAY(dibs_acquire, TRIES | NATIVE, try_permit, one_permit, dibs_lock) \
+  WAY(dibs_acquire, WAITS | NATIVE, limit, one_permit, dibs_lock) \
+  WAY(dibs_acquire, TRIES | NATIVE, try_limit, one_permit, dibs_lock) \
+  WAY(dibs_acquire, TRIES | NATIVE, all_free, one_permit, dibs_lock) \
+  WAY(dibs_acquire, TRIES | NATIVE, try_all_free, one_permit, dibs_lock) \
+  WAY(dibs_acquire, WAITS | REENTERS, many, dibs_lock, writer) \
+  WAY(dibs_acquire, TRIES | REENTERS, try_many, dibs_lock, writer) \
+  WAY(dibs_acquire, WAITS | REENTERS | NATIVE, lead, dibs_lock, writer) \
+  WAY(dibs_acquire, TRIES | REENTERS | NATIVE, try_lead, dibs_lock, writer)
 
 #define A_WAY(function, traits, run, by_others, of_another_kind) \
-  { #function, traits, run, by_others, of_another_kind },
+  { #run, traits, run, by_others, of_another_kind },
 
 static const struct way ways[] = { WAYS(A_WAY) };
 
@@ -325,6 +302,6 @@ static const struct way_row situations[] = { SITUATIONS(A_SITUATION) };
 void outcomes_walk_ways(void)
 {
   for (way = ways; way < ways + sizeof(ways) / sizeof(ways[0]); way++)
-    outcomes_walk_way(way->function, way->traits, situations,
+    outcomes_walk_way(way->what, way->traits, situations,
                       sizeof(situations) / sizeof(situations[0]));
 }
