@@ -3,6 +3,8 @@
  * because a minority may not have a hold. */
 #include "api/api.h"
 
+#include <string.h>
+
 #include "topo/topo.h"
 
 /* Sends to servers that have not answered. Returns the number of replies. Mutex held. */
@@ -51,6 +53,19 @@ static uint32_t missing_add(client_record *c, const question *qs, size_t count, 
   return missing;
 }
 
+/* Whether there may be a majority: the time of the call was too short for replies, as
+ * lock_add_no_reply() says. */
+static bool was_short(const question *qs, size_t count, size_t answered)
+{
+  for (size_t i = 0; i < count; i++) {
+    dibs_error room;
+
+    if (qs[i].reply == NULL && is_silence(qs[i].end.status))
+      answered += strstr(outcome_error(&qs[i].end, &room)->text, "too short") != NULL;
+  }
+  return answered > count / 2;
+}
+
 /* Mutex held. */
 static dibs_status judge(client_record *c, const question *qs, size_t count, size_t answered)
 {
@@ -72,6 +87,8 @@ static dibs_status judge(client_record *c, const question *qs, size_t count, siz
   for (size_t i = 0; i < count; i++)
     if (qs[i].reply == NULL && !is_silence(qs[i].end.status))
       return outcome_note(&qs[i].end, c);
+  if (was_short(qs, count, answered))
+    text_add(&words, "; the time of the call may be too short");
   return client_fault(c, DIBS_ERR_UNREACHABLE, bytes);
 }
 

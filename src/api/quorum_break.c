@@ -17,6 +17,7 @@ typedef struct quorum_view {
   size_t servers, mine, others;          /* servers; with its lease; with that of another client */
   bool is_there;                         /* the very lease that was named */
   bool is_shared;
+  dibs_error refusal;                    /* of a break; DIBS_OK: none */
 } quorum_view;
 
 static void view_add(quorum_view *v, size_t i, const lease_id *named)
@@ -83,7 +84,19 @@ static void break_all(client_record *c, const token_parts *p, const quorum_view 
       (void)drive_wait(c->drive, &qs[i].waiter, INSTANT_NEVER);
 }
 
-static dibs_status break_and_rest(client_record *c, const token_parts *p, const quorum_view *v,
+/* Of a server that has a lease and did not end it: its reason. Mutex held. */
+static void keep_refusal(quorum_view *v, const question *qs)
+{
+  for (size_t i = 0; i < v->servers; i++) {
+    dibs_status status = qs[i].end.status;
+
+    if (v->leases[i].client[0] != 0 && qs[i].reply == NULL && status < 0 &&
+        status != DIBS_ERR_UNREACHABLE)
+      v->refusal = *outcome_error(&qs[i].end, &v->refusal);
+  }
+}
+
+static dibs_status break_and_rest(client_record *c, const token_parts *p, quorum_view *v,
                                   instant until)
 {
   dibs_status status = client_enter(c, true);
@@ -99,6 +112,7 @@ static dibs_status break_and_rest(client_record *c, const token_parts *p, const 
     break_all(c, p, v, qs, until);
     drive_waiter_init(&rest);
     (void)drive_wait(c->drive, &rest, instant_add(drive_now(), REPAIR_TIME));
+    keep_refusal(v, qs);
   }
   client_leave(c);
   if (qs != NULL)
@@ -111,6 +125,10 @@ static dibs_status has_again(client_record *c, const quorum_view *v)
   char bytes[256];
   text words = text_over(bytes, sizeof(bytes));
 
+  if (v->refusal.status != DIBS_OK) {
+    fault_again(&v->refusal);
+    return v->refusal.status;
+  }
   text_add(&words, "the client has the lock at ");
   text_add_uint(&words, v->mine);
   text_add(&words, " of ");

@@ -115,6 +115,48 @@ static void a_break_goes_to_all_servers_at_once(void **state)
   live_expect_ok(dibs_release(hold));
 }
 
+/* Another thread of the holder waits for it. That is often faster than the second look. */
+static void a_break_of_what_its_client_takes_again_is_unknown(void **state)
+{
+  dibs_lock_options options = live_lock_options(LIVE_LONG_MS * 4, LIVE_LONG_MS);
+  dibs_status status = DIBS_OK;
+
+  (void)state;
+  for (int i = 0; i < 20 && status == DIBS_OK; i++) {
+    struct live_loss loss = { 0 };
+    dibs_hold *hold = listening(&loss);
+    struct live_ask ask;
+
+    live_ask_init(&ask);
+    live_ask_begin(&ask, client, "stuck", &options);
+    lease_seen_by(other, "stuck");
+    status = dibs_break(other, "stuck", broken);
+    if (status == DIBS_UNKNOWN)
+      live_expect_words(other, "it kept or repaired it, or took it again");
+    assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
+    assert_int_equal(dibs_release(hold), DIBS_LOST);
+    hold = live_ask_granted(&ask, LIVE_LONG_MS);
+    (void)dibs_release(hold);
+  }
+  assert_int_equal(status, DIBS_UNKNOWN);
+}
+
+/* The reason comes before what the second look found. */
+static void a_break_that_servers_refuse_says_why(void **state)
+{
+  dibs_hold *hold = live_lock(client, "stuck", LIVE_LONG_MS * 4);
+
+  (void)state;
+  lease_seen_by(other, "stuck");
+  for (int i = 0; i < SERVERS / 2 + 1; i++)
+    (void)test_server_command(test_quorum_server(servers, i), "ACL SETUSER default -set");
+  live_expect(other, dibs_break(other, "stuck", broken), DIBS_ERR_DENIED);
+  for (int i = 0; i < SERVERS / 2 + 1; i++)
+    (void)test_server_command(test_quorum_server(servers, i), "ACL SETUSER default +set");
+  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  live_expect_ok(dibs_release(hold));
+}
+
 static void a_break_of_readers_is_refused(void **state)
 {
   dibs_lock_options options = live_lock_options(TTL_MS, LIVE_LONG_MS);
@@ -362,6 +404,9 @@ int main(void)
     cmocka_unit_test_setup_teardown(a_break_at_a_majority_one_after_the_other_ends_it, setup,
                                     teardown),
     cmocka_unit_test_setup_teardown(a_break_goes_to_all_servers_at_once, setup, teardown),
+    cmocka_unit_test_setup_teardown(a_break_of_what_its_client_takes_again_is_unknown, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(a_break_that_servers_refuse_says_why, setup, teardown),
     cmocka_unit_test_setup_teardown(a_break_of_readers_is_refused, setup, teardown),
     cmocka_unit_test_setup_teardown(waiters_are_handed_the_lock_on_with_growing_fences, setup,
                                     teardown),

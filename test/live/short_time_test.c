@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "deployment.h"
 #include "live.h"
 
 enum { SHORT_MS = 50 };
@@ -135,6 +136,40 @@ static void a_reason_that_is_known_comes_first(void **state)
   client = dibs_close(client);
 }
 
+static bool has_words(const char *words)
+{
+  dibs_error error;
+
+  dibs_last_error(client, &error);
+  return strstr(error.text, words) != NULL;
+}
+
+/* Of a quorum: if with the silent ones there may be a majority. */
+static void the_question_to_a_quorum_too(void **state)
+{
+  struct test_quorum *servers = test_quorum_start(3, NULL, NULL);
+
+  (void)state;
+  client = open_patient(test_quorum_url(servers), DIBS_DEGRADE_FAIL);
+  live_expect(client, dibs_ping(client, LIVE_LONG_MS, NULL), DIBS_OK);
+  assert_int_equal(inspect(), DIBS_OK);
+  live_expect_ok(dibs_set_call_timeout(client, SHORT_MS));
+  for (int i = 0; i < 2; i++)
+    test_server_pause(test_quorum_server(servers, i));
+  assert_int_equal(inspect(), DIBS_ERR_UNREACHABLE);
+  assert_true(has_words("2 of 3 servers did not answer"));
+  assert_true(has_words("the time of the call may be too short"));
+  for (int i = 0; i < 2; i++) {
+    test_server_resume(test_quorum_server(servers, i));
+    test_server_kill9(test_quorum_server(servers, i));
+  }
+  assert_int_equal(inspect(), DIBS_ERR_UNREACHABLE);
+  assert_true(has_words("2 of 3 servers did not answer"));
+  assert_false(has_words("too short"));
+  client = dibs_close(client);
+  servers = test_quorum_stop(servers);
+}
+
 /* The server may be well, and others may have the lock there. */
 static void a_short_time_is_no_outage_for_locks_of_this_machine(void **state)
 {
@@ -174,6 +209,7 @@ int main(void)
     cmocka_unit_test(without_a_connection_the_time_is_named),
     cmocka_unit_test(without_a_reply_the_time_is_named),
     cmocka_unit_test(a_reason_that_is_known_comes_first),
+    cmocka_unit_test(the_question_to_a_quorum_too),
     cmocka_unit_test(a_short_time_is_no_outage_for_locks_of_this_machine),
   };
 
