@@ -4,12 +4,13 @@
 -- KEYS 1 the lock    ARGV 1 owner as reported by inspect.lua    answers as release.lua
 --@may_return late
 --@include owner_of
+--@include let_go
 local value = redis.call('GET', KEYS[1])
 if not value then
   return 2
 end
 if owner_of(value) == ARGV[1] then
-  redis.call('DEL', KEYS[1])
+  let_go(KEYS[1])
   return 1
 end
 --@include foreign

@@ -4,7 +4,8 @@
 -- KEYS, ARGV as release.lua    answers 1 a lease was released, else 0
 local was_held = redis.call('GET', KEYS[1]) == ARGV[1]
 if was_held then
-  redis.call('DEL', KEYS[1])
+  --@include let_go
+  let_go(KEYS[1])
 end
 if tonumber(ARGV[2]) > 0 then
   redis.pcall('SET', KEYS[2], '1', 'PX', ARGV[2])

@@ -16,6 +16,7 @@ import harness
 
 redis = pytest.importorskip('redis', reason='redis-py is not installed')
 import redis.asyncio  # noqa: E402
+import dibs  # noqa: E402
 from dibs import redis_py  # noqa: E402
 
 HOUR = 3600
@@ -73,6 +74,21 @@ def test_a_release_wakes_a_waiter_of_another_client(there, server, name):
     thread.join(20)
     assert got == [True]
     harness.until(lambda: not awaited(there, name)(), 'it listens no more')
+
+
+def test_the_library_and_both_classes_wake_each_other(there, server, name):
+    """Its own waiter also polls: test/sim/plain_message_test.c shows that the message is enough."""
+    with dibs.Client(server.url, dialect='plain') as client:
+        ours, theirs = client.lock(name), redis_py.Lock(there, name, sleep=HOUR, thread_local=False)
+        for holder, waiter in ((ours, theirs), (theirs, ours)):
+            got, held = [], holder.acquire()
+            thread = threading.Thread(target=lambda: got.append(waiter.acquire()))
+            thread.start()
+            harness.until(awaited(there, name), 'it listens')
+            assert not got
+            (theirs if held is True else held).release()
+            thread.join(20)
+            (theirs if got[0] is True else got[0]).release()
 
 
 def test_threads_of_a_process_take_turns_over_one_subscription(there, name):

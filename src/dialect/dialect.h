@@ -16,7 +16,6 @@ typedef struct dialect_traits {
   bool has_lock_kinds;           /* several kinds of exclusive locks */
   bool has_quorums;            /* a majority of independent servers */
   bool token_is_fence;         /* of its fenced locks */
-  bool is_silent;              /* no message that a lock is free */
   bool is_sharded;             /* Cluster: sharded channels, if the server has them */
   int32_t look_first_ms, look_most_ms;   /* poll intervals of waiters; 0: long ones */
   const char *guide;

@@ -24,7 +24,7 @@ lock_table *lock_table_new(const lock_settings *s)
   slots_init(&t->lease_slots, &t->memory);
   slots_init(&t->call_slots, &t->memory);
   wait_report_init(t);
-  t->only_polls = s->only_polls || t->protocol.dialect->traits.is_silent;
+  t->only_polls = s->only_polls;
   return routes_init(t) ? t : lock_table_free(t);
 }
 

@@ -12,6 +12,7 @@
 
 #include "dialect/dialect.h"
 #include "ear.h"
+#include "mode.h"
 #include "server.h"
 #include "stage.h"
 #include "rendered.h"
@@ -77,6 +78,17 @@ static void cancels(protocol n, uint64_t ask)
   assert_true(RENDERED(n.dialect->cancel, &n, world_buffer(w), true, NAME, strlen(NAME), ask,
                        COPIES_US, 0, NULL));
   assert_true(native_cancel_answer(stage_send()));
+}
+
+static release_answer breaks(protocol n, uint64_t ask)
+{
+  lease_id l = lease_of(&n, ask);
+  release_answer a;
+
+  assert_true(RENDERED(n.dialect->break_lease, &n, world_buffer(w), true, NAME, strlen(NAME), &l,
+                       0));
+  assert_true(native_release_answer(stage_send(), &a));
+  return a;
 }
 
 static renew_answer renews(protocol n, uint64_t ask, int64_t ttl_ms)
@@ -317,6 +329,38 @@ static void a_plain_lock_is_its_owner_s_alone_and_never_shortened(void **state)
   assert_int_equal(lets_go(plain(ANNA), 1).outcome, RELEASE_GONE);
 }
 
+/* By the one message that dibs.redis_py publishes, too. */
+static void each_end_of_a_plain_lock_is_published_once(void **state)
+{
+  (void)state;
+  ear_open("dibs:free:" NAME);
+  assert_int_equal(asks(plain(ANNA), 1, LOCK_MUTEX, true), ACQUIRE_GRANTED);
+  assert_int_equal(lets_go(plain(BERT), 1).outcome, RELEASE_TAKEN);
+  assert_int_equal(breaks(plain(BERT), 1).outcome, RELEASE_TAKEN);
+  cancels(plain(BERT), 1);
+  assert_int_equal(ear_count(), 0);
+  assert_int_equal(lets_go(plain(ANNA), 1).outcome, RELEASE_DONE);
+  assert_int_equal(lets_go(plain(ANNA), 1).outcome, RELEASE_GONE);
+  assert_int_equal(ear_count(), 1);
+  assert_int_equal(asks(plain(ANNA), 2, LOCK_MUTEX, true), ACQUIRE_GRANTED);
+  cancels(plain(ANNA), 2);
+  assert_int_equal(ear_count(), 1);
+  assert_int_equal(asks(plain(ANNA), 3, LOCK_MUTEX, true), ACQUIRE_GRANTED);
+  assert_int_equal(breaks(plain(ANNA), 3).outcome, RELEASE_DONE);
+  assert_int_equal(ear_count(), 1);
+  ear_close();
+}
+
+static void a_plain_lock_is_released_without_the_right_to_publish(void **state)
+{
+  (void)state;
+  assert_int_equal(asks(plain(ANNA), 1, LOCK_MUTEX, true), ACQUIRE_GRANTED);
+  assert_string_equal(run("ACL SETUSER %s -publish", mode_user()), "OK");
+  assert_int_equal(lets_go(plain(ANNA), 1).outcome, RELEASE_DONE);
+  assert_int_equal(number("EXISTS " NAME), 0);
+  assert_string_equal(run("ACL SETUSER %s +publish", mode_user()), "OK");
+}
+
 static void a_cancelled_ask_is_over_in_each_dialect(void **state)
 {
   const protocol all[] = { redisson(ANNA), spring(ANNA), plain(ANNA) };
@@ -347,6 +391,8 @@ int main(void)
     CASE(a_late_release_of_an_older_ask_ends_nothing_of_spring_s),
     CASE(a_release_of_spring_s_tells_and_calls_nobody_a_listener),
     CASE(a_plain_lock_is_its_owner_s_alone_and_never_shortened),
+    CASE(each_end_of_a_plain_lock_is_published_once),
+    REFUSED(a_plain_lock_is_released_without_the_right_to_publish),
     CASE(a_cancelled_ask_is_over_in_each_dialect),
   };
 

@@ -10,7 +10,8 @@ is the base: programs with either exclude each other. dibs.redis_py.aio.Lock is 
 redis.asyncio. What is different: a release publishes a message, which ends the pause of a waiter of
 this class; the threads or tasks of a process that wait for one name ask in turn, one at a time; a
 call that is interrupted or cancelled leaves no key behind. The locks of dibs.Client(url,
-dialect="plain") are the same keys, renewed while they are held, with a report of a loss.
+dialect="plain") are the same keys and the same messages, renewed while they are held, with a report
+of a loss.
 """
 from dibs.redis_py import aio
 from dibs.redis_py.lock import Lock

@@ -16,6 +16,17 @@ static void spring_lock_channel(const protocol *n, const void *name, size_t size
   spring_channel(n, name, size, out);
 }
 
+static void plain_lock_channel(const protocol *n, const void *name, size_t size, char mode,
+                               lock_kind kind, uint64_t ask, text *out)
+{
+  (void)n;
+  (void)mode;
+  (void)kind;
+  (void)ask;
+  text_add(out, "dibs:free:");             /* as lua/plain/shared/let_go.lua and dibs.redis_py */
+  text_add_bytes(out, name, size);
+}
+
 #define STRING_LOCK                                                                            \
   .cluster_name_fault = string_name_fault, .key = string_key, .acquire = string_acquire,       \
   .release = string_release, .cancel = string_cancel, .break_lease = string_break,             \
@@ -33,10 +44,11 @@ const dialect_ops spring_dialect = {
   .rights = { .keys = "~%r:%n", .channels = "&%r-channel &%r-channel:*", .commands = "+unlink" },
 };
 
+/* Only dibs publishes: other libraries are found by polls. */
 const dialect_ops plain_dialect = {
   STRING_LOCK,
-  .traits = { .name = "plain", .has_quorums = true, .is_silent = true, .look_first_ms = 10,
-              .look_most_ms = 250, .guide = "doc/guide/other-languages.md" },
-  .channel = native_channel, .lists_all_keys = true,
-  .rights = { .keys = "~%n", .channels = "", .commands = "" },
+  .traits = { .name = "plain", .has_quorums = true, .look_first_ms = 10, .look_most_ms = 250,
+              .guide = "doc/guide/other-languages.md" },
+  .channel = plain_lock_channel, .lists_all_keys = true,
+  .rights = { .keys = "~%n", .channels = "&dibs:free:%n", .commands = "" },
 };

@@ -105,6 +105,19 @@ static void a_tag_is_kept_and_half_a_one_refused_in_a_cluster(void **state)
   assert_non_null(dialect_name_fault(&many, "ab", 2));
 }
 
+/* As dibs.redis_py publishes, which knows no prefix. */
+static void a_plain_lock_has_a_channel_of_its_key(void **state)
+{
+  char bytes[64];
+  text channel = text_over(bytes, sizeof(bytes));
+  protocol other = plain;
+
+  (void)state;
+  memcpy(other.prefix, "jobs", 5);
+  plain_dialect.channel(&other, "{x}y", 4, 0, LOCK_MUTEX, 7, &channel);
+  assert_string_equal(bytes, "dibs:free:{x}y");
+}
+
 static void only_spring_has_a_second_channel(void **state)
 {
   char bytes[64];
@@ -241,6 +254,7 @@ int main(void)
     cmocka_unit_test(a_plain_call_names_the_lock_as_it_is),
     cmocka_unit_test(renewals_name_the_ask_beside_each_lock_of_spring),
     cmocka_unit_test(a_tag_is_kept_and_half_a_one_refused_in_a_cluster),
+    cmocka_unit_test(a_plain_lock_has_a_channel_of_its_key),
     cmocka_unit_test(only_spring_has_a_second_channel),
     cmocka_unit_test(a_registry_is_1_to_64_bytes_without_control_characters),
     cmocka_unit_test(the_longest_names_fit),
