@@ -78,7 +78,8 @@ static resp_reply *ask_until(examination *x, dibs_status *ret_status, const requ
   *ret_status = status;
   if (status != DIBS_OK)
     return NULL;
-  question_ask_at(c, &q, x->route, command, until);
+  question_ask_by(c, &q, command,
+                  (sync_op){ .give_up_at = until, .is_pinned = true, .server = x->route });
   *ret_status = question_read_only(question_wait(c, &q));
   client_leave(c);
   if (*ret_status == DIBS_OK) {

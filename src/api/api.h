@@ -22,6 +22,7 @@
 #include "dialect/dialect.h"
 #include "drive/drive.h"
 #include "drive/fork_epoch.h"
+#include "sync/command.h"
 
 /* A blocking lock or release, on the stack of its thread. Another thread may begin and end it,
  * so the result is here, and needs no mutex: drive_call(). */
@@ -254,6 +255,7 @@ void api_password(void *client, const char *file, password_place place, const ch
 /* ---- question.c ---- */
 /* One request and its reply; on the caller's stack if a call waits for it. */
 typedef struct question {
+  command_op command;
   drive_waiter waiter;
   outcome end;
   resp_reply *reply;               /* freed by question_deinit() */
@@ -263,17 +265,9 @@ typedef struct question {
 } question;
 
 /* Sends; mutex held. question_deinit() must follow in any case. */
-void question_ask(client_record *c, question *q, const request *command,
-                  instant give_up_at);
-/* The same for a request that must not be executed twice; engine_ask_once(). */
-void question_ask_once(client_record *c, question *q, const request *command,
-                       instant give_up_at);
-/* The same to one server of several, by its route. */
-void question_ask_at(client_record *c, question *q, size_t route, const request *command,
-                     instant give_up_at);
-/* The same, and ends as soon as that server is unreachable. */
-void question_ask_briefly_at(client_record *c, question *q, size_t route,
-                             const request *command, instant give_up_at);
+void question_ask(client_record *c, question *q, const request *command, instant give_up_at);
+/* The same; `how`: its limit, is_once, is_brief, and one server of several. */
+void question_ask_by(client_record *c, question *q, const request *command, sync_op how);
 /* Mutex held. The result is noted as this thread's fault. */
 dibs_status question_wait(client_record *c, question *q);
 void question_deinit(question *q);
@@ -283,9 +277,7 @@ void question_answered(client_record *c, question *q, const effect *e);
 dibs_status question_run(client_record *c, question *q, const request *command);
 dibs_status question_run_until(client_record *c, question *q, const request *command,
                                instant until);
-/* The same for server `route` only. */
-dibs_status question_run_at(client_record *c, question *q, size_t route,
-                            const request *command, instant until);
+dibs_status question_run_by(client_record *c, question *q, const request *command, sync_op how);
 /* A quorum: the first connected server from `from` on; SIZE_MAX: none, or no quorum. */
 size_t quorum_route_next(client_record *c, size_t from);
 /* Sends one request to all servers of a quorum at once. DIBS_OK: a majority answered, the

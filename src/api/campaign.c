@@ -98,7 +98,7 @@ static void send(claim *cl, bool is_clear)
 
   request_init(&k, &c->memory);
   if (call_make(cl, is_clear, &k, &status))
-    (void)engine_ask(drive_engine(c->drive), &k, NULL, client_give_up_at(c), drive_now());
+    engine_send(drive_engine(c->drive), &k, client_give_up_at(c), drive_now());
   request_deinit(&k);
 }
 

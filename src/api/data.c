@@ -88,36 +88,18 @@ dibs_status data_check(client_record *c, data_wish *w)
   return status == DIBS_OK ? one_place_check(c) : status;
 }
 
-static dibs_status ask_and_wait(client_record *c, data_verb verb, const request *k,
-                                question *q, instant give_up_at)
-{
-  dibs_status status = client_enter(c, true);
-
-  if (status != DIBS_OK)
-    return status;
-  if (data_is_read(verb))
-    question_ask(c, q, k, give_up_at);
-  else
-    question_ask_once(c, q, k, give_up_at);
-  status = question_wait(c, q);
-  client_leave(c);
-  return data_is_read(verb) ? question_read_only(status) : status;
-}
-
 dibs_status data_run_until(client_record *c, const data_call *call, question *q,
                            instant give_up_at)
 {
+  bool is_read = data_is_read(call->verb);
   request k;
   dibs_status status;
 
-  *q = (question){ .end.status = DIBS_ERR_NO_MEMORY };
   request_init(&k, &c->memory);
-  if (!data_encode(&c->names, &k, call))
-    status = client_refuse(c, DIBS_ERR_NO_MEMORY, "");
-  else
-    status = ask_and_wait(c, call->verb, &k, q, give_up_at);
+  (void)data_encode(&c->names, &k, call);        /* an incomplete one is refused */
+  status = question_run_by(c, q, &k, (sync_op){ .give_up_at = give_up_at, .is_once = !is_read });
   request_deinit(&k);
-  return status;
+  return is_read ? question_read_only(status) : status;
 }
 
 dibs_status data_run(client_record *c, const data_call *call, question *q)

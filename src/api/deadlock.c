@@ -263,7 +263,7 @@ static void report(const walk *w, const char *client)
   publish[2] = (resp_argument){ words_bytes, words.used };
   request_init(&command, &c->memory);
   if (request_command(&command, publish, 3))
-    (void)engine_ask(drive_engine(c->drive), &command, NULL, give_up_at(w), drive_now());
+    engine_send(drive_engine(c->drive), &command, give_up_at(w), drive_now());
   request_deinit(&command);
 }
 

@@ -236,8 +236,9 @@ static dibs_status page_ask(client_record *c, history_walk *w, size_t route)
   words[3].size = least.used;
   request_init(&command, &c->memory);
   (void)request_command(&command, words, 6);
-  status = route == SIZE_MAX ? question_run_until(c, &q, &command, w->until)
-                             : question_run_at(c, &q, route, &command, w->until);
+  status = question_run_by(c, &q, &command,
+                           (sync_op){ .give_up_at = w->until, .is_pinned = route != SIZE_MAX,
+                                      .server = route });
   if (status == DIBS_OK)
     w->until = client_give_up_at(c);
   if (status == DIBS_OK && !page_add(w, route != SIZE_MAX, q.reply))

@@ -88,7 +88,9 @@ static dibs_status page_ask(walk *w, question *q)
   words[3].size = pattern.used;
   request_init(&command, &w->client->memory);
   (void)request_command(&command, words, count);
-  w->last = question_run_at(w->client, q, w->route, &command, limit_of(w));
+  w->last = question_run_by(w->client, q, &command,
+                            (sync_op){ .give_up_at = limit_of(w), .is_pinned = true,
+                                       .server = w->route });
   request_deinit(&command);
   return question_read_only(w->last);
 }

@@ -3,54 +3,25 @@
  * request by its deadline or at close, so the wait has no limit of its own. */
 #include "api/api.h"
 
-static void question_asked(client_record *c, question *q, dibs_status status)
+void question_ask_by(client_record *c, question *q, const request *command, sync_op how)
 {
+  dibs_status status;
+  uint64_t id;
+
+  *q = (question){ .command = { .op = how, .command = command } };
+  q->command.op.row = &command_row;
+  q->command.op.context = q;
+  drive_waiter_init(&q->waiter);
+  status = engine_run(drive_engine(c->drive), &q->command.op, drive_now(), &id);
   if (status != DIBS_OK) {
     (void)outcome_set(&q->end, c, status, "");
     q->waiter.is_done = true;
   }
 }
 
-void question_ask(client_record *c, question *q, const request *command,
-                  instant give_up_at)
+void question_ask(client_record *c, question *q, const request *command, instant give_up_at)
 {
-  *q = (question){ .end.status = DIBS_ERR_NO_MEMORY };
-  drive_waiter_init(&q->waiter);
-  question_asked(c, q, command->is_incomplete
-                         ? DIBS_ERR_NO_MEMORY
-                         : engine_ask(drive_engine(c->drive), command, q, give_up_at,
-                                      drive_now()));
-}
-
-void question_ask_once(client_record *c, question *q, const request *command,
-                       instant give_up_at)
-{
-  *q = (question){ .end.status = DIBS_ERR_NO_MEMORY };
-  drive_waiter_init(&q->waiter);
-  question_asked(c, q, command->is_incomplete
-                         ? DIBS_ERR_NO_MEMORY
-                         : engine_ask_once(drive_engine(c->drive), command, q, give_up_at,
-                                           drive_now()));
-}
-
-void question_ask_at(client_record *c, question *q, size_t route, const request *command,
-                     instant give_up_at)
-{
-  *q = (question){ .end.status = DIBS_ERR_NO_MEMORY };
-  drive_waiter_init(&q->waiter);
-  question_asked(c, q, command->is_incomplete
-                         ? DIBS_ERR_NO_MEMORY
-                         : engine_ask_at(drive_engine(c->drive), route, command, q,
-                                         give_up_at, drive_now()));
-}
-
-void question_ask_briefly_at(client_record *c, question *q, size_t route,
-                             const request *command, instant give_up_at)
-{
-  *q = (question){ .end.status = DIBS_ERR_NO_MEMORY };
-  drive_waiter_init(&q->waiter);
-  question_asked(c, q, engine_ask_briefly_at(drive_engine(c->drive), route, command, q,
-                                             give_up_at, drive_now()));
+  question_ask_by(c, q, command, (sync_op){ .give_up_at = give_up_at });
 }
 
 dibs_status question_wait(client_record *c, question *q)
@@ -67,10 +38,6 @@ void question_deinit(question *q)
 
 void question_answered(client_record *c, question *q, const effect *e)
 {
-  if (q == NULL) {                       /* no call waits for it */
-    resp_reply_free(e->reply);
-    return;
-  }
   (void)outcome_set(&q->end, c, e->status, e->text);
   q->reply = e->reply;
   if (q->then != NULL)
@@ -79,22 +46,14 @@ void question_answered(client_record *c, question *q, const effect *e)
     drive_waiter_done(c->drive, &q->waiter);
 }
 
-#define ANY_ROUTE SIZE_MAX
-
-static dibs_status run(client_record *c, question *q, size_t route, const request *command,
-                       instant until)
+dibs_status question_run_by(client_record *c, question *q, const request *command, sync_op how)
 {
-  dibs_status status = command->is_incomplete ? client_refuse(c, DIBS_ERR_NO_MEMORY, "")
-                                              : client_enter(c, true);
+  dibs_status status = client_enter(c, true);
 
   *q = (question){ .end.status = status };
-  drive_waiter_init(&q->waiter);
   if (status != DIBS_OK)
     return status;
-  if (route == ANY_ROUTE)
-    question_ask(c, q, command, until);
-  else
-    question_ask_at(c, q, route, command, until);
+  question_ask_by(c, q, command, how);
   status = question_wait(c, q);
   client_leave(c);
   return status;
@@ -102,19 +61,13 @@ static dibs_status run(client_record *c, question *q, size_t route, const reques
 
 dibs_status question_run(client_record *c, question *q, const request *command)
 {
-  return run(c, q, ANY_ROUTE, command, client_give_up_at(c));
+  return question_run_until(c, q, command, client_give_up_at(c));
 }
 
 dibs_status question_run_until(client_record *c, question *q, const request *command,
                                instant until)
 {
-  return run(c, q, ANY_ROUTE, command, until);
-}
-
-dibs_status question_run_at(client_record *c, question *q, size_t route,
-                            const request *command, instant until)
-{
-  return run(c, q, route, command, until);
+  return question_run_by(c, q, command, (sync_op){ .give_up_at = until });
 }
 
 size_t quorum_route_next(client_record *c, size_t from)

@@ -17,7 +17,8 @@ static size_t ask_missing(client_record *c, const request *k, question *qs, size
     if (qs[i].reply != NULL)
       continue;
     outcome_clear(&qs[i].end);
-    (is_brief ? question_ask_briefly_at : question_ask_at)(c, &qs[i], i, k, until);
+    question_ask_by(c, &qs[i], k, (sync_op){ .give_up_at = until, .is_brief = is_brief,
+                                             .is_pinned = true, .server = i });
   }
   for (size_t i = 0; i < count; i++) {
     /* Also for one that was answered meanwhile: another thread may still be about to wake it. */

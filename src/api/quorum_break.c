@@ -76,7 +76,8 @@ static void break_all(client_record *c, const token_parts *p, const quorum_view 
     request_init(&k, &c->memory);
     (void)c->names.dialect->break_lease(&c->names, &k, p->names[0].name, p->names[0].size,
                                         &v->leases[i], 0);
-    question_ask_at(c, &qs[i], i, &k, until);
+    question_ask_by(c, &qs[i], &k,
+                    (sync_op){ .give_up_at = until, .is_pinned = true, .server = i });
     request_deinit(&k);
   }
   for (size_t i = 0; i < v->servers; i++)

@@ -156,7 +156,7 @@ static void keep_registration(client_record *c, const token_parts *p, int32_t tt
   words[2].size = ms.used;
   request_init(&command, &c->memory);
   if (request_command(&command, words, 3) && client_enter(c, true) == DIBS_OK) {
-    (void)engine_ask(drive_engine(c->drive), &command, NULL, client_give_up_at(c), drive_now());
+    engine_send(drive_engine(c->drive), &command, client_give_up_at(c), drive_now());
     client_leave(c);
   }
   request_deinit(&command);

@@ -180,7 +180,7 @@ static bool leave(wait *w, bool is_fault)
   w->op->now = now;
   if (w->op->row->undo(w->op, &c->names, &k)) {
     if (is_fault) {
-      (void)engine_ask(drive_engine(c->drive), &k, NULL, until, now);
+      engine_send(drive_engine(c->drive), &k, until, now);
     } else {
       question_ask(c, &w->leaving, &k, until);
       is_begun = !w->leaving.waiter.is_done;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* engine/ask.c - commands of the program without lock state (inspect, list, break, tokens,
- * ping). */
+/* engine/ask.c - requests without lock state: those of operations that one reply ends, and
+ * those whose reply does not matter. */
 #include "engine/internal.h"
 
 #include <assert.h>
@@ -36,6 +36,11 @@ server *ask_server(const engine *e, const ask *a)
   return a->pinned != NULL ? a->pinned : server_of_command(e, &a->command);
 }
 
+static bool is_brief(const ask *a)
+{
+  return a->op != NULL && a->op->is_brief;
+}
+
 static void list_join(engine *e, ask *a, instant now)
 {
   a->state = ASK_OPEN;
@@ -61,7 +66,8 @@ static void list_leave(engine *e, const ask *a)
     e->last_ask = before;
 }
 
-dibs_status ask_run(engine *e, sync_op *op, instant now, uint64_t *ret_id)
+static dibs_status ask_add(engine *e, sync_op *op, const request *command, instant give_up_at,
+                           instant now, uint64_t *ret_id)
 {
   ask *a;
 
@@ -71,79 +77,39 @@ dibs_status ask_run(engine *e, sync_op *op, instant now, uint64_t *ret_id)
   if (a == NULL)
     return DIBS_ERR_NO_MEMORY;
   a->op = op;
-  a->give_up_at = op->give_up_at;
-  if (!ask_init(e, a, NULL)) {
+  a->give_up_at = give_up_at;
+  if (!ask_init(e, a, command)) {
     ask_free(e, a);
     return DIBS_ERR_NO_MEMORY;
   }
+  if (op != NULL && op->is_pinned)
+    a->pinned = e->servers[op->server];
   list_join(e, a, now);
   *ret_id = a->id;
+  if (is_brief(a) && a->pinned->report.is == SEEN_DOWN)
+    ask_done(a, DIBS_ERR_UNREACHABLE, a->pinned->report.words);
   engine_advance(e, now);
   return DIBS_OK;
+}
+
+dibs_status ask_run(engine *e, sync_op *op, instant now, uint64_t *ret_id)
+{
+  if (op->is_pinned && op->server >= e->server_count)
+    return DIBS_ERR_ARGUMENT;
+  return ask_add(e, op, NULL, op->give_up_at, now, ret_id);
+}
+
+void engine_send(engine *e, const request *command, instant give_up_at, instant now)
+{
+  uint64_t id;
+
+  (void)ask_add(e, NULL, command, give_up_at, now, &id);
 }
 
 void ask_stop(engine *e, ask *a)
 {
   list_leave(e, a);
   ask_free(e, a);
-}
-
-typedef enum ask_manner { ASK_AGAIN, ASK_ONCE, ASK_BRIEFLY } ask_manner;
-
-static dibs_status ask_add(engine *e, server *pinned, ask_manner manner,
-                           const request *command, void *context, instant give_up_at,
-                           instant now)
-{
-  ask *a;
-
-  if (e->is_closing)
-    return DIBS_ERR_CLOSED;
-  a = mem_zalloc(&e->memory, sizeof(*a));
-  if (a == NULL)
-    return DIBS_ERR_NO_MEMORY;
-  if (!ask_init(e, a, command)) {
-    ask_free(e, a);
-    return DIBS_ERR_NO_MEMORY;
-  }
-
-  a->pinned = pinned;
-  a->is_once = manner == ASK_ONCE;
-  a->is_brief = manner == ASK_BRIEFLY;
-  a->context = context;
-  a->give_up_at = give_up_at;
-  list_join(e, a, now);
-  if (a->is_brief && pinned->report.is == SEEN_DOWN)
-    ask_done(a, DIBS_ERR_UNREACHABLE, pinned->report.words);
-  engine_advance(e, now);
-  return DIBS_OK;
-}
-
-dibs_status engine_ask(engine *e, const request *command, void *context,
-                       instant give_up_at, instant now)
-{
-  return ask_add(e, NULL, ASK_AGAIN, command, context, give_up_at, now);
-}
-
-dibs_status engine_ask_once(engine *e, const request *command, void *context,
-                            instant give_up_at, instant now)
-{
-  return ask_add(e, NULL, ASK_ONCE, command, context, give_up_at, now);
-}
-
-dibs_status engine_ask_at(engine *e, size_t number, const request *command, void *context,
-                          instant give_up_at, instant now)
-{
-  if (number >= e->server_count)
-    return DIBS_ERR_ARGUMENT;
-  return ask_add(e, e->servers[number], ASK_AGAIN, command, context, give_up_at, now);
-}
-
-dibs_status engine_ask_briefly_at(engine *e, size_t number, const request *command,
-                                  void *context, instant give_up_at, instant now)
-{
-  if (number >= e->server_count)
-    return DIBS_ERR_ARGUMENT;
-  return ask_add(e, e->servers[number], ASK_BRIEFLY, command, context, give_up_at, now);
 }
 
 /* `words` may be `a->words`. */
@@ -199,12 +165,12 @@ bool ask_fault_is_final(dibs_status why)
          why == DIBS_ERR_DENIED || why == DIBS_ERR_CONFIG;
 }
 
-/* The connection is gone. A sent command is sent again, unless the ask forbids it (is_once). */
+/* The connection is gone. A sent command is sent again, unless its op forbids that (is_once). */
 void ask_unsent(ask *a, dibs_status why, const char *words)
 {
   if (a->state == ASK_DONE)
     return;
-  if (a->is_once && a->state == ASK_SENT) {
+  if (a->op != NULL && a->op->is_once && a->state == ASK_SENT) {
     ask_done(a, DIBS_UNKNOWN, words);
     return;
   }
@@ -221,7 +187,7 @@ void asks_unsent(engine *e, const server *s, dibs_status why, const char *words)
     if (s != NULL && (a->state == ASK_SENT ? a->sent_to : ask_server(e, a)) != s)
       continue;
     ask_unsent(a, why, words);
-    if (a->is_brief || ask_fault_is_final(why))
+    if (is_brief(a) || ask_fault_is_final(why))
       a->state = ASK_DONE;
   }
 }
@@ -273,7 +239,7 @@ static void ask_refused(engine *e, ask *a, const resp_node *error, const server 
   } else if (is_elsewhere && e->topology.slots != NULL && a->pinned == NULL) {
     ask_redirected(e, a, error, from, now);
   } else if (fault != RESP_FAULT_READ_ONLY && fault != RESP_FAULT_NO_SCRIPT &&
-             resp_fault_passes(fault) && !a->is_brief) {
+             resp_fault_passes(fault) && !is_brief(a)) {
     ask_keep(a, resp_fault_status(fault), error->bytes);
     a->try_at = instant_add(now, SPAN_MS(a->attempts < 5 ? 20 << a->attempts : 500));
     a->attempts++;
@@ -387,19 +353,16 @@ void asks_close(engine *e)
 
 bool asks_next_effect(engine *e, effect *ret)
 {
-  for (ask *a = e->first_ask; a != NULL; a = a->next) {
-    if (a->state != ASK_DONE)
-      continue;
-    if (a->op != NULL) {
+  for (ask *a = e->first_ask, *next; a != NULL; a = next) {
+    bool has_effect = a->state == ASK_DONE && a->op != NULL;
+
+    next = a->next;
+    if (has_effect)
       op_effect(e, a, ret);
-    } else {
-      *ret = (effect){ .kind = EFFECT_ANSWERED, .context = a->context, .status = a->status,
-                       .reply = a->reply };
-      ret->text = engine_words(e, a->words);
-      a->reply = NULL;
-    }
-    ask_stop(e, a);
-    return true;
+    if (a->state == ASK_DONE)
+      ask_stop(e, a);
+    if (has_effect)
+      return true;
   }
   return false;
 }

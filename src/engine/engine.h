@@ -105,25 +105,9 @@ dibs_status engine_detach(engine *e, uint64_t id, instant now);
 /* Turns a write hold into a read hold; the server is updated in the background. */
 dibs_status engine_downgrade(engine *e, uint64_t id, instant now);
 
-/* Sends a copy of the command as soon as the connection is ready; a script with its text
- * after NOSCRIPT. Repeated on LOADING and similar errors until `give_up_at`. Ends with
- * EFFECT_ANSWERED. */
-dibs_status engine_ask(engine *e, const request *command, void *context,
-                       instant give_up_at, instant now);
-
-/* As engine_ask() for commands that must not be executed twice: sent again only if the
- * server refused it; DIBS_UNKNOWN as soon as its connection ends. */
-dibs_status engine_ask_once(engine *e, const request *command, void *context,
-                            instant give_up_at, instant now);
-
-/* As engine_ask(), to server `number` (below engine_route_count()) only. */
-dibs_status engine_ask_at(engine *e, size_t number, const request *command, void *context,
-                          instant give_up_at, instant now);
-
-/* As engine_ask_at(), but ends as soon as that server cannot be asked: no connection,
- * LOADING ... */
-dibs_status engine_ask_briefly_at(engine *e, size_t number, const request *command,
-                                  void *context, instant give_up_at, instant now);
+/* Sends a copy of the command as soon as the connection is ready, as for an operation, until
+ * `give_up_at`. The reply is dropped. */
+void engine_send(engine *e, const request *command, instant give_up_at, instant now);
 
 /* Whether a lock waits for a server that cannot be asked. The message is borrowed until
  * the next input. */
@@ -147,11 +131,12 @@ bool engine_set_file_password(engine *e, const char *file, password_place place,
                               const char *password);
 
 /* Runs an operation of sync/ until its row says that it is over, or a limit or a fault ends
- * it: by the rules of engine_ask() for a row that is not repeated. One that is repeated asks at
- * once, after each subscription of its channel, after each message, and `every` after the last
- * reply. It ends with a permanent fault, or at its limit (DIBS_TIMED_OUT if the last command
- * was answered, else the reason why not), or after connect_timeout without a server, unless
- * its row or the client's patience allows that.
+ * it. One that is not repeated is sent as soon as the connection is ready, a script with its
+ * text after NOSCRIPT; again on LOADING and similar errors. One that is repeated asks at
+ * once, after each subscription of its channel, after each message, and `every` after the
+ * last reply. It ends with a permanent fault, or at its limit (DIBS_TIMED_OUT if the last
+ * command was answered, else the reason why not), or after connect_timeout without a server,
+ * unless its row or the client's patience allows that.
  * `op` is borrowed until EFFECT_OP_OVER, which comes once and has the op's context, or
  * engine_stop(); what its record borrows, for as long as ask() may be called. */
 dibs_status engine_run(engine *e, sync_op *op, instant now, uint64_t *ret_id);
@@ -220,10 +205,10 @@ typedef enum effect_kind {
   EFFECT_HOLD_LOST,      /* context, status (LOST, EXPIRED, TAKEN), text; exactly once */
   EFFECT_RELEASED,       /* context, status, text */
   EFFECT_DETACHED,       /* context, status */
-  EFFECT_ANSWERED,       /* context, status, reply (owned by the receiver; NULL unless OK;
-                            an error reply is a status and its text) */
   EFFECT_OP_NEWS,        /* context of the op, id: read() has news, in the op's record */
   EFFECT_OP_OVER,        /* context of the op, id, status, text; results are in its record */
+  EFFECT_ANSWERED,       /* the same for a row that keeps the reply (owned by the receiver; NULL
+                            unless OK; an error reply is a status and its text) */
   EFFECT_EVENT,          /* event (dibs_event_kind), text */
   EFFECT_CLOSED
 } effect_kind;

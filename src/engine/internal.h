@@ -119,22 +119,19 @@ typedef enum ask_state { ASK_OPEN = 1, ASK_SENT, ASK_DONE } ask_state;
 
 typedef struct observation observation;
 
-/* A command of the program, or of an observation. */
+/* A request of an operation, or of the library itself. */
 typedef struct ask {
   struct ask *next;
   observation *observation; /* NULL: in the list of asks */
-  sync_op *op;             /* NULL: `command` is the program's, which reads the reply */
+  sync_op *op;             /* NULL: its end has no effect */
   uint64_t id;
   ask_state state;
   request command;
-  bool is_once;            /* not repeated if it may have been executed */
-  bool is_brief;           /* ends as soon as its server cannot be asked */
   bool is_decided;         /* read() of the op has ended it */
   bool was_lost;           /* sent, but its connection is lost: may have been executed */
   server *pinned;          /* NULL: the server of its key */
   server *sent_to;
   server *asking;          /* for the next attempt, after ASKING */
-  void *context;
   instant asked_at, give_up_at, try_at, sent_at;
   unsigned attempts;
   dibs_status status;
@@ -339,7 +336,7 @@ void observe_slots_changed(engine *e, instant now);
 /* ---- ops.c ---- */
 /* What the op of this ask makes of its reply, which is freed. */
 sync_next op_read(const engine *e, ask *a);
-void op_effect(engine *e, const ask *a, effect *ret);
+void op_effect(engine *e, ask *a, effect *ret);
 
 /* ---- observe.c ---- */
 /* One that engine_run() begins. */

@@ -33,20 +33,24 @@ sync_next op_read(const engine *e, ask *a)
   a->op->now = e->now;
   next = a->op->row->read(a->op, a->reply);
   assert(next.what == SYNC_OVER || a->observation != NULL);
-  a->reply = resp_reply_free(a->reply);
+  if (!a->op->row->keeps_reply)
+    a->reply = resp_reply_free(a->reply);
   a->is_decided = next.what == SYNC_OVER;
   if (next.what == SYNC_REPEAT && a->op->is_single)
     next = sync_over(DIBS_TIMED_OUT, "");
   return next;
 }
 
-void op_effect(engine *e, const ask *a, effect *ret)
+void op_effect(engine *e, ask *a, effect *ret)
 {
+  bool has_reply = a->op->row->keeps_reply;
   dibs_status status = a->status;
 
   if (status == DIBS_UNKNOWN && a->op->row->only_reads)
     status = DIBS_ERR_UNREACHABLE;
-  *ret = (effect){ .kind = EFFECT_OP_OVER, .context = a->op->context, .id = a->id,
-                   .status = status, .is_decided = a->is_decided };
+  *ret = (effect){ .kind = has_reply ? EFFECT_ANSWERED : EFFECT_OP_OVER,
+                   .context = a->op->context, .id = a->id, .status = status,
+                   .is_decided = a->is_decided, .reply = a->reply };
+  a->reply = NULL;
   ret->text = engine_words(e, a->words);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sync/rows.c - the operations there are. */
 #include "sync/barrier.h"
+#include "sync/command.h"
 #include "sync/data.h"
 #include "sync/election.h"
 #include "sync/latch.h"
@@ -13,5 +14,6 @@ const sync_row *const sync_rows[] = {
   &rate_set_row, &rate_delete_row, &rate_look_row, &rate_release_row, &rate_try_row,
   &rate_acquire_row,
   &data_list_await_row,
+  &command_row,
   NULL
 };

@@ -35,6 +35,7 @@ typedef struct sync_row {
   const char *name;                /* "latch.await" */
   span every;                      /* of repetitions without a message; 0: one reply ends it */
   bool only_reads;                 /* never executed in doubt: UNREACHABLE, not UNKNOWN */
+  bool keeps_reply;                /* the effect of its end is EFFECT_ANSWERED, and has it */
   bool is_patient;                 /* with `every`: waits for a server without a limit */
   /* Fills the request, in engine_run() and for each step. false: no memory. */
   bool (*ask)(const sync_op *op, const protocol *p, request *out);
@@ -58,6 +59,11 @@ struct sync_op {
   instant give_up_at;
   bool is_single;                  /* with `every`: REPEAT ends it, too, with TIMED_OUT */
   instant now;                     /* of the call of read() or undo() */
+  /* Of a row without `every`: */
+  bool is_once;                    /* sent again only if the server refused it; UNKNOWN as
+                                      soon as its connection ends */
+  bool is_brief;                   /* ends as soon as `server` cannot be asked */
+  bool is_pinned; size_t server;   /* asks this one of engine_route_count() */
 };
 
 static inline sync_next sync_over(dibs_status status, const char *message)

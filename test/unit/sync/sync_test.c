@@ -50,6 +50,8 @@ static void each_row_ends_on_a_reply_of_another_form(void **state)
 
     memset(&any, 0, sizeof(any));
     any.op.row = sync_rows[i];
+    if (any.op.row->keeps_reply)         /* the caller reads it */
+      continue;
     next = next_of(&any.op, "*1\r\n*0\r\n");
 
     assert_int_equal(next.what, SYNC_OVER);
