@@ -2,6 +2,7 @@
 /* in_epoll - a lock in a loop of epoll, without a thread of the library: one descriptor. */
 #include <dibs/dibs.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 

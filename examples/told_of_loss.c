@@ -3,9 +3,9 @@
  * half a second is not renewed here, so that there is a loss to see. */
 #include <dibs/dibs.h>
 
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <unistd.h>
 
 static void on_lost(dibs_hold *hold, const dibs_loss *loss, void *data)
 {
@@ -31,7 +31,7 @@ int main(void)
   if (dibs_lock(client, "example:job", &options, &hold) != DIBS_OK)
     return 1;
   while (!atomic_load(&must_stop))
-    usleep(10000);                   /* a step of the work */
+    (void)poll(NULL, 0, 10);         /* a step of the work */
   status = dibs_release(hold);       /* also of a lost hold; it says what became of it */
   printf("released: %s\n", dibs_status_name(status));
   client = dibs_close(client);
