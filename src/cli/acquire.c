@@ -102,7 +102,7 @@ int token_refused(const session *s, dibs_status status, const char *name)
 
   if (status != DIBS_ERR_UNSUPPORTED)
     return session_report(&error, name, name);
-  return say_fault(&(message_facts) { .code = CODE_CONFIG, .status = dibs_status_name(status),
+  return say_fault(&(message_facts) { .code = CODE_UNSUPPORTED, .status = dibs_status_name(status),
                                       .name = name },
                    "%s: %s; dibs run holds it while a command runs",
                    printable(name, shown, sizeof(shown)), error.text);

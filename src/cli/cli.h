@@ -14,21 +14,7 @@
 
 #include <dibs/client.h>
 
-/* What `dibs` exits with when it is not the child's own code. sysexits.h where it has a
- * word for it; 126 and 127 as every shell and timeout(1). */
-enum exit_code {
-  CODE_OK = 0,
-  CODE_NO = 1,             /* who: free; status: nothing matches; barrier: broken */
-  CODE_USAGE = 64,
-  CODE_UNREACHABLE = 69,
-  CODE_INTERNAL = 70,
-  CODE_BUSY = 75,
-  CODE_DENIED = 77,
-  CODE_CONFIG = 78,
-  CODE_LOST = 79,
-  CODE_NOT_EXECUTABLE = 126,
-  CODE_NOT_FOUND = 127
-};
+#include "cli/exit_codes.h"
 
 /* -w and -n. */
 typedef struct wait_option {

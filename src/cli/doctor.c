@@ -11,9 +11,6 @@
 #include "cli/session.h"
 #include "cli/show.h"
 
-/* Exit codes of this subcommand, as other tools that check have them. */
-enum { CODE_FAILED = 1, CODE_NOT_CHECKED = 2 };
-
 typedef struct doctor_arguments {
   command_line line;
   connection_options connection;
@@ -127,17 +124,17 @@ static int doctor_run(void *data)
 
   if (code != 0) {
     session_close(&s);
-    return code == CODE_USAGE || code == CODE_CONFIG ? code : CODE_NOT_CHECKED;
+    return code;
   }
   status = dibs_examine(s.client, found, &v);
   if (status != DIBS_OK) {
-    (void)session_verb_fault(&s, status, "doctor");
+    code = session_verb_fault(&s, status, "doctor");
     session_close(&s);
-    return CODE_NOT_CHECKED;
+    return code;
   }
   session_close(&s);
   show_sum(&v);
-  return v.failures > 0 || (a->is_strict && v.warnings > 0) ? CODE_FAILED : CODE_OK;
+  return v.failures > 0 || (a->is_strict && v.warnings > 0) ? CODE_NO : CODE_OK;
 }
 
 const command doctor_command = {
@@ -146,8 +143,8 @@ const command doctor_command = {
   .examples = { "dibs doctor", "dibs doctor --strict || exit   # before a deployment",
                 "dibs doctor --json | jq -r 'select(.grade == \"fail\") | .check'",
                 "dibs doctor -u redis+sentinel://s1,s2,s3/main" },
-  .notes = "Exit: 0 no check failed, 1 one failed (with --strict: or warned), 2 nothing could be "
-           "checked.",
+  .notes = "Exit: 0 no check failed, 1 one failed (with --strict: or warned), 69 no server "
+           "answered.",
   OPTIONS({ rows, 0 }, GROUP(options_common, doctor_arguments, line),
           GROUP(options_connection, doctor_arguments, connection)),
   ARGUMENTS(doctor_arguments, .connection = CONNECTION_DEFAULTS),

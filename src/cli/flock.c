@@ -91,7 +91,7 @@ const command flock_command = {
   .notes =
       "The lock is the read/write lock NAME: the one of dibs run -s and --write. Exit: the\n"
       "command's own code, 128+N after signal N, 1 or N of -E on a conflict, 64 for a wrong\n"
-      "option, and else as dibs run: 79 the lock was lost, 69 no server, 78 refused, 126 and 127.",
+      "option, and else as dibs run: 79 the lock was lost, 69 no server, 126 and 127.",
   OPTIONS(GROUP(rows, flock_arguments, flock),
           GROUP(options_common, flock_arguments, line),
           GROUP(options_connection, flock_arguments, connection)),

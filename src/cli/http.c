@@ -255,7 +255,7 @@ static char *file_read(const char *path)
   if (file != NULL)
     fclose(file);
   if (size == 0) {
-    say_fault(&(message_facts) { .code = CODE_CONFIG, .status = "DIBS_ERR_CONFIG" },
+    say_fault(&(message_facts) { .code = CODE_FILE, .status = "DIBS_ERR_SYSTEM" },
               "cannot read %s: %s", path, error == 0 ? "it is empty" : strerror(error));
     free(bytes);
     return NULL;
@@ -293,7 +293,7 @@ static int daemon_start(const char *verb, http_server *s, const struct addrinfo 
                                MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
   if (s->daemon != NULL)
     return 0;
-  return say_fault(&(message_facts){ .code = CODE_CONFIG },
+  return say_fault(&(message_facts){ .code = CODE_FILE },
                    "%s: cannot listen on %s: %s%s", verb, s->options.listen,
                    errno != 0 ? strerror(errno) : "the certificate or key is not usable",
                    errno == EADDRINUSE ? "; choose another port with --listen" : "");
@@ -317,7 +317,7 @@ int http_start(const char *verb, const http_options *o, http_server **ret_server
                                               "serve http");
     else if (o->cert != NULL && ((s->cert = file_read(o->cert)) == NULL ||
                                  (s->key = file_read(o->key)) == NULL))
-      code = CODE_CONFIG;
+      code = CODE_FILE;
     else
       code = daemon_start(verb, s, at);
   }

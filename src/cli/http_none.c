@@ -8,7 +8,7 @@
 int http_start(const char *verb, const http_options *o, http_server **ret_server)
 {
   (void)o, (void)ret_server;
-  return say_fault(&(message_facts){ .code = CODE_CONFIG },
+  return say_fault(&(message_facts){ .code = CODE_UNSUPPORTED },
                    "%s: cannot listen: " NO_VIEW " libmicrohttpd (libmicrohttpd-dev, "
                    "-Dhttp=enabled)", verb);
 }

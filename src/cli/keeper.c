@@ -210,7 +210,8 @@ static int open_process(int64_t pid, int *ret_fd)
   if (*ret_fd >= 0)
     return 0;
   if (errno == ENOSYS)
-    return say_fault(&(message_facts) { .code = CODE_CONFIG, .status = "DIBS_ERR_UNSUPPORTED" },
+    return say_fault(&(message_facts) { .code = CODE_UNSUPPORTED,
+                                        .status = "DIBS_ERR_UNSUPPORTED" },
                      "acquire: --for-pid needs Linux 5.3");
   return say_usage("acquire", "--for-pid %lld: %s", (long long)pid, strerror(errno));
 }

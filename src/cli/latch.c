@@ -50,8 +50,8 @@ static void print_left(const session *s, const latch_arguments *a, const char *n
 
 static int fault(session *s, dibs_status status, const char *name)
 {
-  const message_facts facts = { .code = CODE_CONFIG, .status = dibs_status_name(status),
-                                .name = name };
+  const message_facts facts = { .code = code_of_status(status),
+                                .status = dibs_status_name(status), .name = name };
   char shown[600];
 
   printable(name, shown, sizeof(shown));
@@ -61,7 +61,7 @@ static int fault(session *s, dibs_status status, const char *name)
     say_fault(&facts, "%s: the key of this name holds no latch", shown);
   else
     return session_fault(s, status, name);
-  return CODE_CONFIG;
+  return facts.code;
 }
 
 /* ---- verbs ---- */

@@ -125,7 +125,7 @@ static int file_write(const watch_text *text, const char *path)
     return CODE_OK;
   if (fd >= 0)
     unlink(beside);
-  return say_fault(&(message_facts){ .code = CODE_CONFIG }, "cannot write %s: %s", path,
+  return say_fault(&(message_facts){ .code = CODE_FILE }, "cannot write %s: %s", path,
                    strerror(errno));
 }
 
@@ -134,7 +134,7 @@ static int metrics_once(exporter *e, const session *s, const metrics_own *own)
   dibs_status status;
 
   if (own->textfile != NULL && !is_replaceable(own->textfile))
-    return say_fault(&(message_facts){ .code = CODE_CONFIG },
+    return say_fault(&(message_facts){ .code = CODE_FILE },
                      "%s is no regular file; --textfile replaces one, --once writes to stdout",
                      own->textfile);
   status = sampler_read(&e->sampler);

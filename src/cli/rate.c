@@ -34,8 +34,8 @@ static const option_row rows[] = {
 
 static int fault(session *s, dibs_status status, const char *name)
 {
-  const message_facts facts = { .code = CODE_CONFIG, .status = dibs_status_name(status),
-                                .name = name };
+  const message_facts facts = { .code = code_of_status(status),
+                                .status = dibs_status_name(status), .name = name };
   char shown[600];
 
   printable(name, shown, sizeof(shown));
@@ -45,7 +45,7 @@ static int fault(session *s, dibs_status status, const char *name)
     say_fault(&facts, "%s: the key of this name holds no rate limiter", shown);
   else
     return session_fault(s, status, name);
-  return CODE_CONFIG;
+  return facts.code;
 }
 
 static int with_session(const rate_arguments *a, int (*work)(session *s, const rate_arguments *a))

@@ -364,7 +364,7 @@ const command run_command = {
                 "dibs run --multi alice,bob -- ./transfer.sh   # both, or wait for both" },
   .notes =
       "Exit: the command's own code, 128+N after signal N; 75 busy, 79 the lock was lost\n"
-      "and the command stopped, 69 no server, 78 refused, 126 and 127 no such command.",
+      "and the command stopped, 69 no server, 126 and 127 no such command.",
   OPTIONS(GROUP(options_kind, run_arguments, what),
           GROUP(options_plain, run_arguments, what),
           GROUP(options_taking, run_arguments, taking),

@@ -21,7 +21,7 @@
 
 static int wrong_kind(session *s, const char *name, dibs_status status)
 {
-  const message_facts facts = { .code = CODE_CONFIG, .status = dibs_status_name(status),
+  const message_facts facts = { .code = CODE_OTHER_USE, .status = dibs_status_name(status),
                                 .name = name };
   dibs_inspection *inspection = NULL;
   char shown[600], use[120];
@@ -77,7 +77,7 @@ static int init(session *s, const acquire_arguments *a, uint32_t permits)
   if (have == permits)
     return set_permits(s, a, permits);   /* from now on it stays, unused or not */
   printable(a->line.operands[0], shown, sizeof(shown));
-  return say_fault(&(message_facts) { .code = CODE_CONFIG, .status = "DIBS_ERR_ARGUMENT",
+  return say_fault(&(message_facts) { .code = CODE_OTHER_USE, .status = "DIBS_ERR_ARGUMENT",
                                       .name = a->line.operands[0] },
                    "%s has %u permit%s already; \"dibs sem resize %s %u\" changes that", shown,
                    have, plural_s(have), shown, permits);
@@ -97,7 +97,7 @@ static int resize(session *s, const acquire_arguments *a, uint32_t permits)
   if (is_there)
     return set_permits(s, a, permits);
   printable(a->line.operands[0], shown, sizeof(shown));
-  return say_fault(&(message_facts) { .code = CODE_CONFIG, .status = "DIBS_ERR_NOT_SET",
+  return say_fault(&(message_facts) { .code = CODE_NOT_SET, .status = "DIBS_ERR_NOT_SET",
                                       .name = a->line.operands[0] },
                    "%s is no semaphore yet: dibs sem init %s %u", shown, shown, permits);
 }

@@ -353,18 +353,24 @@ int code_of_status(dibs_status status)
   case DIBS_ERR_REFUSED:
   case DIBS_ERR_READ_ONLY:
   case DIBS_ERR_NO_SERVER:
+  case DIBS_ERR_NOT_REPLICATED:
     return CODE_UNREACHABLE;
   case DIBS_ERR_AUTH:
   case DIBS_ERR_DENIED:
     return CODE_DENIED;
-  case DIBS_WOULD_DEADLOCK:
   case DIBS_ERR_CONFIG:
   case DIBS_ERR_TLS:
-  case DIBS_ERR_WRONG_TYPE:
-  case DIBS_ERR_PROTOCOL:
-  case DIBS_ERR_UNSUPPORTED:
-  case DIBS_ERR_NOT_SET:
     return CODE_CONFIG;
+  case DIBS_WOULD_DEADLOCK:
+    return CODE_DEADLOCK;
+  case DIBS_ERR_WRONG_TYPE:
+    return CODE_OTHER_USE;
+  case DIBS_ERR_NOT_SET:
+    return CODE_NOT_SET;
+  case DIBS_ERR_PROTOCOL:
+    return CODE_PROTOCOL;
+  case DIBS_ERR_UNSUPPORTED:
+    return CODE_UNSUPPORTED;
   case DIBS_BROKEN:
     return CODE_NO;
   default:

@@ -33,7 +33,7 @@ typedef struct take_order {
 } take_order;
 
 /* First what has to be known before: a `dibs run` around this process that holds the same
- * name on the same server is refused with 78, as it would wait for itself; a semaphore gets its
+ * name on the same server is refused with 80, as it would wait for itself; a semaphore gets its
  * number of permits, and is refused if it has another. Then the ask. */
 void take_lock(session *s, const take_order *o, signal_watch *signals, take_result *ret_result);
 

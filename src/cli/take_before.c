@@ -75,7 +75,7 @@ static int check_nested(session *s, const target *t)
 
   for (size_t n = 0; n < t->count; n++) {
     if (held_has_name(getenv("DIBS_HELD"), t->names[n]) && is_held_around(s, t, t->names[n])) {
-      return say_fault(&(message_facts) { .code = CODE_CONFIG, .status = "DIBS_WOULD_DEADLOCK",
+      return say_fault(&(message_facts) { .code = CODE_DEADLOCK, .status = "DIBS_WOULD_DEADLOCK",
                                           .name = t->names[n] },
                        "%s is held by the dibs run around this command; it would wait for itself",
                        printable(t->names[n], shown, sizeof(shown)));
@@ -107,7 +107,7 @@ static int declare_permits(session *s, const target *t)
                shown, shown, t->permits);
     return 0;
   }
-  return say_fault(&(message_facts) { .code = CODE_CONFIG, .status = "DIBS_ERR_ARGUMENT",
+  return say_fault(&(message_facts) { .code = CODE_OTHER_USE, .status = "DIBS_ERR_ARGUMENT",
                                       .name = t->shown },
                    "%s has %u permit%s, not %u: use -j %u, or change the number for all by "
                    "\"dibs sem resize %s %u\"",

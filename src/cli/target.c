@@ -167,7 +167,7 @@ static bool is_kind_of(const target *t, dibs_kind kind)
 /* Which of the names it is, and what that is used as. */
 static int report_kind(const target *t, dibs_client *client)
 {
-  message_facts facts = { .code = CODE_CONFIG, .status = "DIBS_ERR_WRONG_TYPE" };
+  message_facts facts = { .code = CODE_OTHER_USE, .status = "DIBS_ERR_WRONG_TYPE" };
   char shown[600], use[120];
 
   for (size_t i = 0; i < t->count; i++) {
@@ -182,7 +182,7 @@ static int report_kind(const target *t, dibs_client *client)
                 kind_advice(inspection->kind));
     dibs_inspection_free(inspection);
     if (is_other)
-      return CODE_CONFIG;
+      return facts.code;
     if (status == DIBS_ERR_WRONG_TYPE)
       return say_fault(&facts, "%s: the key of this name holds no lock of dibs", shown);
   }
@@ -197,7 +197,7 @@ static int report_count(const target *t, dibs_client *client)
 
   if (dibs_inspect(client, t->shown, &inspection) == DIBS_OK &&
       inspection->kind == DIBS_KIND_SEMAPHORE && t->take > inspection->limit) {
-    code = say_fault(&(message_facts) { .code = CODE_CONFIG, .status = "DIBS_ERR_ARGUMENT",
+    code = say_fault(&(message_facts) { .code = CODE_OTHER_USE, .status = "DIBS_ERR_ARGUMENT",
                                         .name = t->shown },
                      "%s has %u permit%s: %u cannot be taken (dibs sem resize)",
                      printable(t->shown, shown, sizeof(shown)), inspection->limit,
@@ -217,7 +217,7 @@ int target_fault(const target *t, dibs_client *client, dibs_status status)
     return report_count(t, client);
   if (status != DIBS_ERR_NOT_SET)
     return -1;
-  return say_fault(&(message_facts) { .code = CODE_CONFIG, .status = "DIBS_ERR_NOT_SET",
+  return say_fault(&(message_facts) { .code = CODE_NOT_SET, .status = "DIBS_ERR_NOT_SET",
                                       .name = t->shown },
                    "%s: the number of permits is not set: use -j N, or dibs sem init %s N",
                    printable(t->shown, shown, sizeof(shown)), shown);

@@ -126,7 +126,7 @@ static int print_and_record(const top_arguments *a, const top_reading *r, const 
   int error = t->path == NULL ? 0 : top_record_write(t, r);
 
   if (error != 0)
-    return say_fault(&(message_facts) { .code = CODE_CONFIG }, "cannot write %s: %s", t->path,
+    return say_fault(&(message_facts) { .code = CODE_FILE }, "cannot write %s: %s", t->path,
                      strerror(error));
   return print_reading(a, r);
 }
@@ -212,7 +212,7 @@ static int top_show_recording(const top_arguments *a, top_live *live)
     code = print_reading(a, &r);
     top_reading_free(&r);
   } else {
-    code = say_fault(&(message_facts) { .code = CODE_CONFIG }, "%s: %s", a->own.replay, why);
+    code = say_fault(&(message_facts) { .code = CODE_FILE }, "%s: %s", a->own.replay, why);
   }
   live->replay = top_replay_close(live->replay);
   return code;

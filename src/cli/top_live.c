@@ -295,7 +295,7 @@ int top_live_record(top_live *o)
     (void)!read(l.wake_fd, &count, sizeof(count));
     take_signals(&l);
     take_reading(&l);
-    code = o->record->path == NULL ? CODE_CONFIG : CODE_OK;      /* it could not be written */
+    code = o->record->path == NULL ? CODE_FILE : CODE_OK;      /* it could not be written */
   }
   end(&l);
   return code;

@@ -34,7 +34,7 @@ int top_record_open(top_record *t)
 
   t->fd = open(t->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (t->fd < 0)
-    return say_fault(&(message_facts) { .code = CODE_CONFIG }, "cannot write %s: %s", t->path,
+    return say_fault(&(message_facts) { .code = CODE_FILE }, "cannot write %s: %s", t->path,
                      strerror(errno));
   if (fstat(t->fd, &is) == 0 && S_ISREG(is.st_mode))
     end_last_line(t->fd, t->path);

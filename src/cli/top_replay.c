@@ -73,7 +73,7 @@ int top_replay_open(const char *path, top_replay **ret_replay)
     return 0;
   }
   top_replay_close(&t);
-  return say_fault(&(message_facts) { .code = CODE_CONFIG }, "cannot replay %s: %s", path, why);
+  return say_fault(&(message_facts) { .code = CODE_FILE }, "cannot replay %s: %s", path, why);
 }
 
 top_replay *top_replay_close(top_replay *t)

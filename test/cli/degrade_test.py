@@ -26,12 +26,12 @@ class _Outage:
         return dibs('run', *LOCAL, *words, env=self.env)
 
 
-def a_nested_run_gives_78_without_a_server_too():
+def a_nested_run_gives_80_without_a_server_too():
     with _Outage() as outage:
         outage.server.process.kill()
         for outer, inner in (('nest', 'nest'), ('nest', '{nest}')):
             done = outage.run(outer, '--', DIBS, 'run', '-w', '10', inner, '--', 'echo', 'no')
-            equal((done.code, done.out), (78, ''), done)
+            equal((done.code, done.out), (80, ''), done)
             contains(done.err, 'wait for itself')
         for more in ('--prefix', 'other'), ('--db', '1'):
             done = outage.run('nest', '--', DIBS, 'run', '-w', '10', *more, 'nest', '--',
@@ -45,7 +45,7 @@ def it_does_so_inside_the_lease_of_a_server_that_has_gone():
     with _Outage() as outage:
         done = outage.run('-t', '60s', 'nest', '--', 'sh', '-c',
                           'kill -9 %d; exec "$DIBS" run -w 10 nest -- echo no' % outage.server.pid)
-        equal((done.code, done.out), (78, ''), done)
+        equal((done.code, done.out), (80, ''), done)
         contains(done.err, 'wait for itself')
 
 

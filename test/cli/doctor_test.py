@@ -67,7 +67,7 @@ def json_has_one_object_for_each_finding():
 
 def no_server_exits_2():
     done = dibs('doctor', '-u', 'unix:///nowhere', '--connect-timeout', '200ms')
-    equal(done.code, 2, done)
+    equal(done.code, 69, done)
     contains(done.out, 'FAIL  connection')
 
 

@@ -30,7 +30,7 @@ class Row:
     same. `none`: the words of one who does not wait; `busy`: its exit code. `same`: that of the
     same name inside, which would wait for itself."""
 
-    def __init__(self, words='', place='', kind='', none='-n', busy=75, same='78', holds=None):
+    def __init__(self, words='', place='', kind='', none='-n', busy=75, same='80', holds=None):
         self.words, self.place, self.kind, self.none = words, place, kind, none
         self.busy, self.same = busy, same
         self.holds = kind if holds is None else holds

@@ -240,7 +240,7 @@ env -u DIBS_HELD "$DIBS" run -q -n outer -- true; echo busy $?
 "$DIBS" run -n other -- "$DIBS" who -q other >/dev/null; echo deeper $?
 token=$("$DIBS" acquire --no-renew loose) && "$DIBS" release "$token"; echo token $?
 '''
-ALL = 'renew 0\nsame 78\nbusy 75\nDIBS_BUSY\ndeeper 0\ntoken 0\n'
+ALL = 'renew 0\nsame 80\nbusy 75\nDIBS_BUSY\ndeeper 0\ntoken 0\n'
 ELECT = '"$DIBS" elect run -n vote -- "$DIBS" elect observe vote -n; echo elect $?'
 
 
@@ -454,7 +454,7 @@ def a_quorum_holds_inside_and_a_token_is_refused_in_clear_words():
     servers = [_locked_server() for _ in range(3)]
     try:
         urls = ' '.join('unix://bob:%s@%s' % (ESCAPED, s.socket) for s in servers)
-        wanted = ALL.replace('renew 0', 'renew 78').replace('token 0', 'token 78')
+        wanted = ALL.replace('renew 0', 'renew 81').replace('token 0', 'token 81')
         done = _the_same_inside('--prefix', 'qu', DIBS_URL=urls, wanted=wanted)
         contains(done.err, 'quorum')
         path = _write('c', ''.join('url = unix://%s\n' % s.socket for s in servers) +

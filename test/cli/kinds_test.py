@@ -103,7 +103,7 @@ def waiting_for_readers_names_them():
 
 # ---- one name, two kinds ----
 
-def a_name_of_another_kind_gives_78_and_says_which_option_fits():
+def a_name_of_another_kind_gives_65_and_says_which_option_fits():
     reader, permit, mutex = _keeper('-s', 'k:rw'), _keeper('-j', '2', 'k:sem'), holder('k:lock')
     for words, part in ((['k:rw'], 'read/write lock: take it with -s to read or --write'),
                         (['-j', '2', 'k:rw'], 'read/write lock'),
@@ -113,7 +113,7 @@ def a_name_of_another_kind_gives_78_and_says_which_option_fits():
                         (['-j', '2', 'k:lock'], 'exclusive lock: leave out'),
                         (['--multi', 'k:free,k:rw'], 'k:rw is in use as a read/write lock')):
         done = dibs('run', *words, '--', 'echo', 'no')
-        equal((done.code, done.out), (78, ''), done)
+        equal((done.code, done.out), (65, ''), done)
         contains(done.err, part)
     equal(who('k:free')['state'], 'free')
     for process in (reader, permit, mutex):
@@ -122,7 +122,7 @@ def a_name_of_another_kind_gives_78_and_says_which_option_fits():
                         (['run', 'k:sem', 'true'], 'k:sem was used as a semaphore (dibs sem rm'),
                         (['sem', 'init', 'k:lock', '2'], 'k:lock was used as an exclusive lock (')):
         done = dibs(*words)
-        equal((done.code, done.out), (78, ''), done)
+        equal((done.code, done.out), (65, ''), done)
         contains(done.err, part)
 
 
@@ -201,10 +201,10 @@ def a_paused_semaphore_is_not_said_to_be_held():
             lacks(done.err, untrue)
 
 
-def permits_another_count_gives_78_and_names_both_and_resize():
+def permits_another_count_gives_65_and_names_both_and_resize():
     job = _keeper('-j', '3', 'count')
     done = dibs('run', '-j', '4', 'count', '--', 'echo', 'no')
-    equal((done.code, done.out), (78, ''), done)
+    equal((done.code, done.out), (65, ''), done)
     contains(done.err, 'count has 3 permits, not 4')
     contains(done.err, 'dibs sem resize count 4')
     end_holder(job)
@@ -212,12 +212,12 @@ def permits_another_count_gives_78_and_names_both_and_resize():
 
 def permits_take_without_j_wants_a_semaphore_that_is_set_up():
     done = dibs('run', '--take', '1', 'unset', '--', 'true')
-    equal(done.code, 78, done)
+    equal(done.code, 66, done)
     contains(done.err, 'dibs sem init unset N')
     equal(dibs('sem', 'init', 'isset', '2').code, 0)
     equal(dibs('run', '--take', '2', 'isset', '--', 'echo', 'yes').out, 'yes\n')
     done = dibs('run', '--take', '3', 'isset', '--', 'true')
-    equal(done.code, 78, done)
+    equal(done.code, 65, done)
     contains(done.err, 'isset has 2 permits: 3 ')
 
 
@@ -310,7 +310,7 @@ def multi_tells_the_command_all_names():
 
 # ---- wrappers inside wrappers ----
 
-def a_nested_run_on_what_is_held_around_it_gives_78():
+def a_nested_run_on_what_is_held_around_it_gives_80():
     for outer, inner in ((['--multi', 'n:a,n:b'], ['n:b']),
                          (['n:b'], ['--multi', 'n:a,n:b']),
                          (['-s', 'n:rw'], ['--write', 'n:rw']),
@@ -318,7 +318,7 @@ def a_nested_run_on_what_is_held_around_it_gives_78():
                          (['-j', '1', 'n:one'], ['-j', '1', 'n:one']),
                          (['-j', '3', '--take', '2', 'n:sem'], ['--take', '2', 'n:sem'])):
         done = dibs('run', *outer, '--', DIBS, 'run', *inner, '--', 'echo', 'no')
-        equal((done.code, done.out), (78, ''), (outer, inner, done))
+        equal((done.code, done.out), (80, ''), (outer, inner, done))
         contains(done.err, 'wait for itself')
 
 

@@ -25,7 +25,7 @@ def a_latch_counts_down_and_tells_what_is_left():
     equal(dibs('latch', 'down', 'rel', '5').out, '0\n')
     equal(dibs('latch', 'wait', '-w', '0', 'rel').code, 0)
     done = dibs('latch', 'down', 'rel')
-    equal(done.code, 78, done)
+    equal(done.code, 66, done)
     contains(done.err, 'rel is not armed: dibs latch init rel N')
 
 
@@ -85,12 +85,12 @@ def a_latch_wait_ends_in_time_and_by_a_signal():
     equal(finish(waiter, 3).code, 143)
 
 
-def something_else_under_the_name_gives_78():
+def something_else_under_the_name_gives_65():
     harness.server.ask('LPUSH', 'a-list', 'x')
     for words in (['init', 'a-list', '3'], ['down', 'a-list'], ['wait', 'a-list'],
                   ['ls', 'a-list']):
         done = dibs('latch', *words)
-        equal(done.code, 78, (words, done))
+        equal(done.code, 65, (words, done))
 
 
 def ls_without_names_shows_latches_that_left_a_trace_each_once():

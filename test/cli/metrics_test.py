@@ -90,13 +90,13 @@ def a_textfile_is_replaced_as_a_whole():
         contains(open(path).read(), 'dibs_up 1\n')
         equal(os.listdir(place), ['dibs.prom'])
         done = dibs('metrics', '--textfile', os.path.join(place, 'none', 'x'))
-        equal(done.code, 78, done)
+        equal(done.code, 74, done)
         contains(done.err, 'No such file')
         pipe = os.path.join(place, 'pipe')
         os.mkfifo(pipe)
         for path in (pipe, place):
             done = dibs('metrics', '--textfile', path)
-            equal(done.code, 78, done)
+            equal(done.code, 74, done)
             contains(done.err, path + ' is no regular file')
         assert stat.S_ISFIFO(os.stat(pipe).st_mode)
 
@@ -114,7 +114,7 @@ def mistakes_are_named():
         taken.bind(('127.0.0.1', 0))
         taken.listen()
         done = dibs('metrics', '--listen', '127.0.0.1:%d' % taken.getsockname()[1])
-    equal(done.code, 78, done)
+    equal(done.code, 74, done)
     contains(done.err, 'Address already in use; choose another port')
 
 

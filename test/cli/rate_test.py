@@ -68,16 +68,16 @@ def each_client_may_have_its_own():
     contains(dibs('rate', 'show', 'own').out, 'for each client')
 
 
-def what_is_not_set_or_something_else_gives_78():
+def what_is_not_set_or_something_else_gives_66_or_65():
     done = dibs('rate', 'take', 'unset')
-    equal(done.code, 78, done)
+    equal(done.code, 66, done)
     contains(done.err, 'dibs rate set unset N TIME')
     dibs('rate', 'set', 'gone', '1', '1s')
     equal(dibs('rate', 'rm', 'gone').code, 0)
-    equal(dibs('rate', 'show', 'gone').code, 78)
+    equal(dibs('rate', 'show', 'gone').code, 66)
     harness.server.ask('SET', 'word', 'x')
     done = dibs('rate', 'take', 'word')
-    equal(done.code, 78, done)
+    equal(done.code, 65, done)
     contains(done.err, 'no rate limiter')
 
 

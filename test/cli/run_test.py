@@ -99,10 +99,10 @@ def a_bad_url_gives_78_and_never_shows_the_password():
     lacks(done.err, 'geheim')
 
 
-def a_key_of_another_kind_gives_78_and_stays_as_it_is():
+def a_key_of_another_kind_gives_65_and_stays_as_it_is():
     harness.server.ask('LPUSH', 'dibs:m:{wrong}', 'a')
     done = dibs('run', 'wrong', '--', 'true')
-    equal(done.code, 78, done)
+    equal(done.code, 65, done)
     contains(harness.server.ask('TYPE', 'dibs:m:{wrong}'), 'list')
 
 
@@ -184,17 +184,17 @@ def the_token_can_be_renewed_inside():
 
 # ---- nested ----
 
-def a_nested_run_on_the_same_name_gives_78_instead_of_waiting():
+def a_nested_run_on_the_same_name_gives_80_instead_of_waiting():
     for outer, inner in (('nest', 'nest'), ('nest', '{nest}'), ('{nest}', 'nest'),
                          ('ne{st', '{ne{st}'), ('{ne}st}', 'ne}st')):
         done = dibs('run', outer, '--', DIBS, 'run', '-w', '20', inner, '--', 'echo', 'no')
-        equal((done.code, done.out), (78, ''), done)
+        equal((done.code, done.out), (80, ''), done)
         contains(done.err, 'wait for itself')
 
 
 def a_nested_run_on_another_name_works():
     done = dibs('run', 'nest', '--', DIBS, 'run', 'egg', '--', DIBS, 'run', 'nest', 'true')
-    equal(done.code, 78, done)
+    equal(done.code, 80, done)
     equal(dibs('run', 'nest', '--', DIBS, 'run', 'egg', '--', 'echo', 'yes').out, 'yes\n')
 
 

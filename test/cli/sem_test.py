@@ -16,14 +16,14 @@ def init_prints_what_is_free_and_may_be_repeated():
     equal((dibs('sem', 'init', 'pool', '4').out, dibs('sem', 'init', 'pool', '4').code),
           ('4\n', 0))
     done = dibs('sem', 'init', 'pool', '5')
-    equal((done.code, done.out), (78, ''), done)
+    equal((done.code, done.out), (65, ''), done)
     contains(done.err, 'pool has 4 permits already; "dibs sem resize pool 5"')
     equal(who('pool')['limit'], 4)
 
 
 def resize_prints_what_is_free_and_knows_only_what_there_is():
     done = dibs('sem', 'resize', 'nothing', '3')
-    equal(done.code, 78, done)
+    equal(done.code, 66, done)
     contains(done.err, 'dibs sem init nothing 3')
     dibs('sem', 'init', 'size', '4')
     token = dibs('sem', 'acquire', '--no-renew', '--take', '3', 'size').out.strip()
@@ -43,7 +43,7 @@ def acquire_takes_one_and_prints_a_token():
     equal(dibs('sem', 'renew', token).code, 0)
     equal(dibs('sem', 'release', token).code, 0)
     equal(dibs('sem', 'acquire', '-j', '2', '-n', 'made').code, 0)
-    equal(dibs('sem', 'acquire', '-n', 'unmade').code, 78)
+    equal(dibs('sem', 'acquire', '-n', 'unmade').code, 66)
 
 
 def drain_takes_all_that_are_free():
@@ -75,12 +75,12 @@ def rm_forgets_what_nobody_uses():
     equal(dibs('status', '--exit-code', 'old').code, 1)
 
 
-def something_else_under_the_name_gives_78():
+def something_else_under_the_name_gives_65():
     other = holder('mutex')
     for words in (['init', 'mutex', '2'], ['resize', 'mutex', '2'], ['rm', 'mutex'],
                   ['acquire', '-j', '2', 'mutex'], ['drain', 'mutex']):
         done = dibs('sem', *words)
-        equal(done.code, 78, (words, done))
+        equal(done.code, 65, (words, done))
     end_holder(other)
 
 

@@ -26,7 +26,7 @@ def u_again_and_again_is_a_quorum():
 def acquire_says_that_a_lock_on_a_quorum_has_no_token():
     for more in ([], ['--no-renew'], ['--for-pid', str(os.getpid())]):
         done = dibs('acquire', *_with_u(_urls()), *more, 'tokenless')
-        equal((done.code, done.out), (78, ''), (more, done))
+        equal((done.code, done.out), (81, ''), (more, done))
         contains(done.err, 'tokenless: ')
         contains(done.err, 'has no token; dibs run')
         done = dibs('run', *_with_u(_urls()), '-n', 'tokenless', '--', 'true')

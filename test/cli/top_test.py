@@ -193,7 +193,7 @@ def a_damaged_recording_is_named_with_its_line():
             with open(path, 'w') as f:
                 f.write(line + text + '\n')
             done = dibs('top', '--replay', path)
-            equal((done.code, done.out), (78, ''), (text[:200], done))
+            equal((done.code, done.out), (74, ''), (text[:200], done))
             contains(done.err, path + ': line 2 is damaged: ')
         with open(path, 'w') as f:            # a recorder that was killed, and the next one
             f.write(line + line[:100])
@@ -212,19 +212,19 @@ def what_is_no_recording_is_refused():
         for path, says in ((empty, 'it has no readings'), (pipe, 'it is no file'),
                            (place, 'it is no file'), (place + '/none', 'No such file')):
             done = dibs('top', '--replay', path)
-            equal(done.code, 78, done)
+            equal(done.code, 74, done)
             contains(done.err, 'cannot replay %s: %s' % (path, says))
         for words in (('--replay', empty, 'x*'), ('--at', '10:00')):
             equal(dibs('top', *words).code, 64, words)
         done = dibs('top', '--record', place + '/none/r')
-        equal(done.code, 78, done)
+        equal(done.code, 74, done)
         contains(done.err, 'cannot write')
 
 
 def a_recording_ends_when_it_cannot_be_written():
     token = dibs('acquire', '--no-renew', 'full').out.strip()
     done = dibs('top', '--record', '/dev/full', '-i', '100ms')
-    equal((done.code, done.out), (78, ''), done)
+    equal((done.code, done.out), (74, ''), done)
     contains(done.err, 'the recording ends: cannot write /dev/full: No space left')
     with tempfile.TemporaryDirectory() as place:
         path = os.path.join(place, 'r')
@@ -232,7 +232,7 @@ def a_recording_ends_when_it_cannot_be_written():
         done = subprocess.run(['bash', '-c', 'ulimit -f 4; exec "$DIBS" top --record "$0" -i 100ms',
                                path], env=environment(), capture_output=True, text=True,
                               timeout=PATIENCE)
-        equal(done.returncode, 78, done)
+        equal(done.returncode, 74, done)
         contains(done.stderr, 'File too large')
         assert len([json.loads(line) for line in read(path).splitlines()]) > 1
         assert read(path).endswith('\n'), read(path)
@@ -242,7 +242,7 @@ def a_recording_ends_when_it_cannot_be_written():
         with open(pipe) as f:
             json.loads(f.readline())
         done = finish(recorder)
-        equal(done.code, 78, done)
+        equal(done.code, 74, done)
         contains(done.err, 'Broken pipe')
     dibs('release', token)
 

@@ -307,7 +307,7 @@ def without_dibs_view_the_rest_works():
         contains(done.out, '"alone"')
         for verb in ('web', 'metrics'):
             done = dibs(verb, '--listen', '127.0.0.1:0', program=alone)
-            equal((done.code, done.out), (78, ''), done)
+            equal((done.code, done.out), (81, ''), done)
             contains(done.err, 'dibs-view')
     finally:
         shutil.rmtree(os.path.dirname(alone))
@@ -351,7 +351,7 @@ def with_json_errors_name_status_code_lock_and_server():
     done = dibs('latch', 'down', '--json', 'unarmed')
     got = fault(done)
     equal((done.code, got['code'], got['status'], got['name']),
-          (78, 78, 'DIBS_ERR_NOT_SET', 'unarmed'), done)
+          (66, 66, 'DIBS_ERR_NOT_SET', 'unarmed'), done)
 
     token = dibs('acquire', '--no-renew', '-q', 'lost-one').out.strip()
     equal(dibs('release', token).code, 0)

@@ -117,7 +117,7 @@ def requests_are_judged_before_they_are_answered():
         equal(done.code, 64, done)
         contains(done.err, '--tls-key needs --tls-cert')
         done = dibs('web', '--tls-cert', empty.name, '--tls-key', empty.name)
-        equal(done.code, 78, done)
+        equal(done.code, 74, done)
         contains(done.err, 'it is empty')
 
 
