@@ -254,6 +254,9 @@ static dibs_lock_options options_of(const session *s, const take_order *o)
     options.flags |= given->kind_flag;           /* all else is fair by nature */
   if (t->kind == TARGET_PERMITS && t->is_plain)
     options.flags |= DIBS_PERMITS_PLAIN;
+  if (t->wants_fsync)
+    options.flags |= DIBS_LOCK_FSYNC;
+  options.min_replicas = t->replicas;
   options.wait_ms = wait_limit(&given->wait);
   options.ttl_ms = given->ttl_ms;
   options.max_hold_ms = given->max_hold_ms;

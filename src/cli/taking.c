@@ -4,7 +4,28 @@
 
 #include <dibs/dibs.h>
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "cli/message.h"
+
+#define REPLICAS_MAX 100
+
+/* "majority", or a number. */
+static int set_replicas(const option_given *g, void *options)
+{
+  kind_options *k = options;
+  char *end;
+  long number = strtol(g->value, &end, 10);
+
+  if (strcmp(g->value, "majority") == 0)
+    number = DIBS_REPLICAS_MAJORITY;
+  else if (*g->value < '0' || *g->value > '9' || *end != '\0' || number < 1 ||
+           number > REPLICAS_MAX)
+    return option_bad_value(g, "majority, or a number from 1 to 100");
+  k->replicas = (int32_t)number;
+  return 0;
+}
 
 const option_row options_kind[] = {
   { "shared", 's', NULL, CONSTANT(kind_options, sharing, SHARING_READ),
@@ -23,6 +44,10 @@ const option_row options_kind[] = {
     "take M permits at once" },
   { "multi", 0, "A,B,C", TEXT(kind_options, multi),
     "several locks, all or none; no NAME then" },
+  { "replicas", 0, "N", OWN(set_replicas),
+    "only with the grant at N replicas, or majority" },
+  { "fsync", 0, NULL, FLAG(kind_options, wants_fsync),
+    "with --replicas: and on disk there" },
   { .name = NULL },
 };
 
@@ -90,6 +115,8 @@ int taking_check(const char *subcommand, taking_options *t, connection_options *
 
 int kind_check(const char *subcommand, const kind_options *k)
 {
+  if (k->wants_fsync && k->replicas == 0)
+    return say_usage(subcommand, "--fsync is about replicas: add --replicas N");
   if (k->is_plain && k->permits == 0 && k->take == 0)
     return say_usage(subcommand,
                      "--plain-permits is about a semaphore: add --permits N or --take M");

@@ -19,6 +19,8 @@ typedef struct kind_options {
   uint32_t take;               /* permits to take; 0: not given */
   bool is_plain;               /* DIBS_PERMITS_PLAIN */
   bool takes_all;              /* all permits that are free (dibs sem drain) */
+  int32_t replicas;            /* that must have the grant; DIBS_REPLICAS_MAJORITY; 0: none */
+  bool wants_fsync;            /* on disk there, too */
   const char *multi;           /* names with commas between; NULL: one name */
 } kind_options;
 

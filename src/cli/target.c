@@ -55,6 +55,8 @@ int target_read(target *t, const kind_options *k, const char *name)
     t->kind = TARGET_PERMITS;
   else if (k->sharing != SHARING_NONE)
     t->kind = k->sharing == SHARING_READ ? TARGET_READ : TARGET_WRITE;
+  t->replicas = k->replicas;
+  t->wants_fsync = k->wants_fsync;
   t->permits = k->permits;
   t->is_plain = k->is_plain;
   if (k->takes_all || k->take != 0)

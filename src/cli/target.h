@@ -20,6 +20,8 @@ typedef struct target {
   uint32_t permits;                 /* of the semaphore; 0: as many as were set before */
   uint32_t take;                    /* 0: all that are free */
   bool is_plain;                    /* permits of an RSemaphore, which has no total */
+  int32_t replicas;                 /* as in kind_options */
+  bool wants_fsync;
   const char *value;                /* of the leader */
   char *text;                       /* owned: what `names` of a set points into */
 } target;

@@ -67,6 +67,7 @@ OPTIONS = {
 }
 
 ELSEWHERE = {
+    'replicas': 'needs replicas (servers_test.py)', 'fsync': 'servers_test.py',
     'status-fd': 'an open descriptor (pairs_test.py)', 'help': 'takes nothing',
     'command': 'the command in another spelling (run_test.py)',
     'askpass': 'a terminal (identity_test.py)', 'local': 'local_test.py',

@@ -137,6 +137,22 @@ def a_list_does_not_ask_a_server_that_has_just_been_silent():
 
 box = Sandbox('--quorum', '3')
 quorum = box.servers
+# ---- replicas ----
+
+def replicas_that_do_not_have_the_grant_give_69_and_the_lock_back():
+    box = Sandbox('--sentinel')
+    try:
+        env = {'DIBS_URL': box.url}
+        for words in (['--replicas', '2'], ['--replicas', 'majority']):
+            done = dibs('run', '-w', '20s', *words, 'both', 'echo', 'yes', env=env)
+            equal((done.code, done.out), (0, 'yes\n'), (words, done))
+        done = dibs('run', '--replicas', '3', 'both', 'echo', 'no', env=env)
+        refused((done.code, done.out), (69, ''), done)
+        until(lambda: dibs('who', 'both', env=env).code == 1, 'it is free')
+    finally:
+        box.stop()
+
+
 try:
     tests(dict(globals()))
 finally:
