@@ -110,18 +110,21 @@ typedef struct obstacle {
   instant since;
 } obstacle;
 
-/* A quorum goes on without a minority of its servers. */
-static bool is_borne(const engine *e, instant now)
+static bool has_majority(const engine *e, instant now)
 {
   size_t can = 0, route;
   const char *words;
 
-  if (e->quorum == NULL || e->first_ask != NULL)
-    return false;
   for (size_t i = 0; i < e->server_count; i++)
     can += server_is_ready(e->servers[i]) &&
            !lock_cannot_ask(e->servers[i]->locks, now, &route, &words);
   return can > e->server_count / 2;
+}
+
+/* A quorum goes on without a minority of its servers. */
+static bool is_borne(const engine *e, instant now)
+{
+  return e->quorum != NULL && e->first_ask == NULL && has_majority(e, now);
 }
 
 static bool lock_obstacle(const engine *e, instant now, obstacle *ret)
@@ -260,20 +263,22 @@ static void stuck_on(engine *e, const obstacle *o, instant now)
   s->pause = span_min((span){ 2 * s->pause.ns }, STUCK_AGAIN_MAX);
 }
 
-/* No request waits for a server any more. Recovered only if a server has answered since. */
+/* No request waits for a server any more. Recovered only if a server has answered since, of a
+ * quorum a majority: otherwise the requests were given up. */
 static void stuck_off(engine *e, instant now)
 {
+  bool has_answer = !instant_before(e->decided_at, e->stuck.since) &&
+                    (e->quorum == NULL || has_majority(e, now));
   char words[64];
   text shown = text_over(words, sizeof(words));
 
   if (e->stuck.is_obstructed)
     e->stuck.clear_since = now;
   e->stuck.is_obstructed = false;
-  if (e->stuck.was_warned && instant_before(e->decided_at, e->stuck.since) &&
+  if (e->stuck.was_warned && !has_answer &&
       instant_since(now, e->stuck.clear_since).ns < STUCK_FORGET.ns)
     return;
-  if (e->stuck.was_warned && !e->is_closing &&
-      !instant_before(e->decided_at, e->stuck.since)) {
+  if (e->stuck.was_warned && !e->is_closing && has_answer) {
     text_add(&shown, "after ");
     add_seconds(&shown, instant_since(now, e->stuck.since));
     engine_report(e, DIBS_EVENT_RECOVERED, words);

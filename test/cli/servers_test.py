@@ -124,6 +124,19 @@ def a_majority_that_answers_warns_of_the_others():
         contains(done.err, quorum[1].url[len('redis://'):])
 
 
+def a_wait_says_when_a_majority_can_be_asked_again():
+    for number in (0, 1):
+        quorum[number].pause()
+    waiting = start('run', *_with_u(_urls()), '--degrade', 'wait', 'again', '--', 'echo', 'ran')
+    line = waiting.stderr.readline()
+    for number in (0, 1):
+        quorum[number].resume()
+    done = finish(waiting)
+    contains(line, 'no server could be asked')
+    equal((done.code, done.out), (0, 'ran\n'), done)
+    contains(done.err, 'asked again')
+
+
 def a_list_does_not_ask_a_server_that_has_just_been_silent():
     waiting = start('run', *_with_u(_urls()), 'listed', '--', 'sleep', '600')
     for server in quorum:

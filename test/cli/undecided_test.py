@@ -186,6 +186,10 @@ def a_quorum_without_a_majority_is_69():
         rows = [r for r in ROWS if r[0] in ('run', 'acquire', 'who', 'wait', 'status')
                 and not {'-s', '-j', '--multi'} & set(r)]
         _all(box.url, 'redis:', rows)
+        done = dibs('run', '-n', '-u', box.url, 'given-up', '--', 'true')
+        equal(done.code, 69, done)
+        contains(done.err, 'no server could be asked')
+        lacks(done.err, 'asked again')      # it gave up; one of three answers
     finally:
         box.stop()
 
