@@ -18,6 +18,7 @@ redis = pytest.importorskip('redis', reason='redis-py is not installed')
 import redis.asyncio  # noqa: E402
 import dibs  # noqa: E402
 from dibs import redis_py  # noqa: E402
+from dibs.redis_py.line import Lines  # noqa: E402
 
 HOUR = 3600
 
@@ -107,6 +108,19 @@ def test_threads_of_a_process_take_turns_over_one_subscription(there, name):
     for thread in threads:
         thread.join(20)
     assert len(set(turns)) == 16 and max(most) == 1 and not there.exists(name)
+
+
+def test_a_line_has_one_first_and_ends_with_its_last():
+    lines, turns = Lines(), [threading.Event() for _ in range(4)]
+    line = [lines.enter('key', turn) for turn in turns][0]
+    line.listener = 'listener'
+    lines.enter('other', threading.Event())
+    assert [turn.is_set() for turn in turns] == [True, False, False, False]
+    assert lines.leave('key', turns[1]) is None and not turns[2].is_set()
+    assert lines.leave('key', turns[0]) is None
+    assert turns[2].is_set() and not turns[3].is_set()
+    assert lines.leave('key', turns[2]) is None and 'key' in lines
+    assert lines.leave('key', turns[3]) == 'listener' and 'key' not in lines and 'other' in lines
 
 
 def test_a_limit_ends_the_wait_of_one_that_is_not_the_first(there, name):

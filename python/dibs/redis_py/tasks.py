@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""dibs.redis_py.tasks - the tasks of a loop that wait for one lock: the first of them asks and
-listens, the others wait for their turn."""
+"""dibs.redis_py.tasks - the tasks of a loop that wait for one lock, and how the first of them
+listens."""
 import asyncio
 import contextlib
-from collections import deque
-from typing import Any, Awaitable, Callable, Coroutine, Deque, Dict, Optional, Set, Tuple, TypeVar
+from typing import Any, Awaitable, Callable, Coroutine, Optional, Set, TypeVar
 
 from redis.asyncio.client import PubSub
 from redis.asyncio.connection import ConnectionPool
 from redis.exceptions import ConnectionError, RedisError, TimeoutError
 
-from dibs.redis_py.message import Key, channel_of, key_of, receiver_of
+from dibs.redis_py.line import Lines
+from dibs.redis_py.message import channel_of, key_of, receiver_of
 
 CONFIRMED_S = 1.0             # the longest wait for the confirmation of a subscription
 T = TypeVar('T')
@@ -99,15 +99,7 @@ class Listener:
         await asyncio.wait({self._task})
 
 
-class Line:
-    """Those who wait, in the order of their arrival."""
-
-    def __init__(self) -> None:
-        self.turns: Deque[asyncio.Event] = deque()
-        self.listener: Optional[Listener] = None
-
-
-_lines: Dict[Tuple[asyncio.AbstractEventLoop, Key], Line] = {}
+_lines = Lines()
 
 
 def is_awaited(redis: Any, name: Any, pause: float) -> bool:
@@ -124,20 +116,13 @@ class Place:
         self._turn = asyncio.Event()
 
     async def __aenter__(self) -> 'Place':
-        self._line = _lines.setdefault(self._key, Line())
-        self._line.turns.append(self._turn)
-        self._line.turns[0].set()
+        self._line = _lines.enter(self._key, self._turn)
         return self
 
     async def __aexit__(self, kind: Any, value: Any, trace: Any) -> None:
-        turns = self._line.turns
-        turns.remove(self._turn)
-        if turns:
-            turns[0].set()
-            return
-        del _lines[self._key]
-        if self._line.listener is not None:
-            await self._line.listener.close()
+        listener = _lines.leave(self._key, self._turn)
+        if listener is not None:
+            await listener.close()
 
     async def comes(self, seconds: Optional[float]) -> bool:
         """Whether this task is the first within that time."""
@@ -152,7 +137,6 @@ class Place:
 
     async def sleep(self, pause: Coroutine[Any, Any, Any]) -> None:
         """`pause`, which ends early when the lock is released."""
-        assert self._line.listener is not None
         both = {begun(pause), begun(self._line.listener.has_come.wait())}
         try:
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)

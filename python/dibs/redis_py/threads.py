@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""dibs.redis_py.threads - the threads of a process that wait for one lock: the first of them asks
-and listens, the others wait for their turn."""
+"""dibs.redis_py.threads - the threads of a process that wait for one lock, and how the first of
+them listens."""
 import os
 import threading
 import time
-from collections import deque
-from typing import Any, Deque, Dict, Optional
+from typing import Any, Optional
 
 from redis.client import PubSub
 from redis.connection import ConnectionPool
 from redis.exceptions import RedisError
 
-from dibs.redis_py.message import Key, channel_of, key_of, receiver_of
+from dibs.redis_py.line import Lines
+from dibs.redis_py.message import channel_of, key_of, receiver_of
 
 CONFIRMED_S = 1.0             # the longest wait for the confirmation of a subscription
 
@@ -56,24 +56,15 @@ class Listener:
             pubsub.close()
 
 
-class Line:
-    """Those who wait, in the order of their arrival."""
-
-    def __init__(self) -> None:
-        self.turns: Deque[threading.Event] = deque()
-        self.listener: Optional[Listener] = None
-
-
-_lines: Dict[Key, Line] = {}
+_lines = Lines()
 _mutex = threading.Lock()
 _of_thread = threading.local()
 
 
 def _begin_again() -> None:
     """In a forked child no thread waits, and none will unlock the mutex."""
-    global _mutex
-    _mutex = threading.Lock()
-    _lines.clear()
+    global _lines, _mutex
+    _lines, _mutex = Lines(), threading.Lock()
 
 
 os.register_at_fork(after_in_child=_begin_again)
@@ -93,22 +84,15 @@ class Place:
 
     def __enter__(self) -> 'Place':
         with _mutex:
-            self._line = _lines.setdefault(self._key, Line())
-            self._line.turns.append(self._turn)
-            self._line.turns[0].set()
+            self._line = _lines.enter(self._key, self._turn)
         return self
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
         _of_thread.listener = None
         with _mutex:
-            turns = self._line.turns
-            turns.remove(self._turn)
-            if turns:
-                turns[0].set()
-                return
-            del _lines[self._key]
-        if self._line.listener is not None:
-            self._line.listener.close()
+            listener = _lines.leave(self._key, self._turn)
+        if listener is not None:
+            listener.close()
 
     def comes(self, seconds: Optional[float]) -> bool:
         """Whether this thread is the first within that time."""
