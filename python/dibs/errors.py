@@ -231,7 +231,7 @@ def error_of(status: int, error: Any = None) -> Error:
 
 def check(status: int) -> None:
     """Raises the exception of a call of this thread that did not return DIBS_OK."""
-    if status == lib.DIBS_OK:
+    if status == 0:                            # DIBS_OK
         return
     error = ffi.new('dibs_error *')
     lib.dibs_last_error(ffi.NULL, error)

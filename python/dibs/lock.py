@@ -19,7 +19,7 @@ class Owner(threading.local):
     """The re-entry key of a thread: its own, because the system gives thread ids again."""
 
     def __init__(self) -> None:
-        self.key = os.urandom(16)
+        self.key = ffi.from_buffer(os.urandom(16))
 
 
 OWNER = Owner()
@@ -35,6 +35,7 @@ class Request(Generic[H]):
 
     def __init__(self, client: 'Opened', target: Target, options: Dict[str, Any]) -> None:
         self._client, self._target = client, target
+        self._arguments = (client.handle, target.c)
         self._options = LockCall(options)
         self._owner = OWNER if options.get('owned', True) else None
         self._local = threading.local()
@@ -64,9 +65,8 @@ class Request(Generic[H]):
             raise
 
     def _call(self, call: Any, watch: Watch, wait_ms: int, *more: Any) -> int:
-        owner = None if self._owner is None else ffi.from_buffer(self._owner.key)
-        return int(call(self._client.handle, self._target.c,
-                        self._options.copy(watch, wait_ms, owner), *more))
+        return self._options.call(call, self._arguments, watch.number, wait_ms,
+                                  None if self._owner is None else self._owner.key, *more)
 
     def _acquire_at_once(self, watch: Watch, granted: Any) -> None:
         check(self._call(lib.dibs_acquire, watch, 0, granted))

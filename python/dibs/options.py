@@ -159,6 +159,7 @@ FLAGS = (('fixed', False, lib.DIBS_LOCK_FIXED), ('reentrant', True, lib.DIBS_LOC
 
 
 OPTIONS = ffi.typeof('dibs_lock_options *')
+NUMBER = ffi.typeof('uintptr_t *')
 
 
 class LockCall:
@@ -180,6 +181,7 @@ class LockCall:
         if given.get('note') is not None:
             self._note = c_text('note', given['note'])
             self.options.note = self._note
+        self._unused: List[Tuple[Any, Any, Any]] = []
 
     def copy(self, watch: Watch, wait_ms: int, owner: Any) -> Any:
         options = ffi.new(OPTIONS, self.options[0])
@@ -188,6 +190,25 @@ class LockCall:
         if owner is not None:
             options.owner, options.owner_size = owner, len(owner)
         return options
+
+    def call(self, function: Any, target: Tuple[Any, ...], number: int, wait_ms: int, owner: Any,
+             *more: Any) -> int:
+        """What `function` answers to the target, a copy with the number of a watch, and more. The
+        library has copied the options when it returns: the next call uses this copy again."""
+        try:
+            copy = self._unused.pop()
+        except IndexError:
+            options = ffi.new(OPTIONS, self.options[0])
+            copy = options, ffi.cast(NUMBER, ffi.addressof(options[0], 'on_lost_data')), None
+        options, number_at, last_owner = copy
+        options.wait_ms = wait_ms
+        number_at[0] = number
+        if owner is not last_owner:
+            options.owner, options.owner_size = owner, len(owner)
+            copy = options, number_at, owner
+        status: int = function(*target, options, *more)
+        self._unused.append(copy)
+        return status
 
 
 def _report_ms(report: Union[float, str, None]) -> int:

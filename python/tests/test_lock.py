@@ -109,6 +109,33 @@ def test_a_thread_may_enter_again_and_another_may_not(client, name):
     assert len(refused) == 1
 
 
+def test_calls_of_one_lock_have_options_of_their_own(client, other, name):
+    """Also threads that wait at the same time. A call that has returned leaves its copy to the next."""
+    lock, holds = client.lock(name, wait=20), []
+
+    def work():
+        with lock as hold:
+            holds.append((hold._watch.number, hold.depth))
+
+    with other.lock(name):
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        harness.until(lambda: client.stats()['waiting'] == 4, 'all wait')
+        assert not lock._options._unused
+    for thread in threads:
+        thread.join(20)
+    assert len(set(holds)) == 4 and {depth for _, depth in holds} == {1}
+    assert len(lock._options._unused) == 4
+    first = lock.acquire()
+    with first, lock as second:
+        assert second.depth == 2
+    third = lock.acquire()
+    other.break_lock(name, other.inspect(name).holders[0].lease)
+    assert third.lost.wait(20) and not first.lost.is_set() and not second.lost.is_set()
+    assert len(lock._options._unused) == 4
+
+
 def test_a_loss_is_reported_and_leaving_raises_lost(own_server, name):
     losses = []
     with dibs.Client(own_server.url) as client, dibs.Client(own_server.url) as breaker:

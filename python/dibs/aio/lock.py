@@ -77,9 +77,9 @@ class Request(Generic[H]):
 
         try:
             hold: H = await request(
-                self._client, lambda data, handle: int(lib.dibs_acquire_async(
-                    self._client.handle, self._target.c,
-                    self._options.copy(watch, wait_ms, None), lib.dibs_py_locked, data, handle)),
+                self._client, lambda data, handle: self._options.call(
+                    lib.dibs_acquire_async, self._arguments, watch.number, wait_ms, None,
+                    lib.dibs_py_locked, data, handle),
                 made, _give_back)
         except BaseException:
             watch.end()
