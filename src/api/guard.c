@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* api/guard.c - guarded writes: checks the program's arguments, sends the write with its
- * fence, and returns the reply; and their reads. */
-#include "api/api.h"
-
+/* api/guard.c - guarded writes: arguments of sync/guard.h; and their reads. */
 #include <dibs/guard.h>
 #include <string.h>
 
+#include "api/call.h"
 #include "api/data.h"
 #include "api/writing.h"
+#include "sync/guard.h"
 
 #define TTL_MAX 1000000000000000       /* 30 000 years: far below the limit of the server */
 
@@ -18,21 +17,10 @@ bool dibs_fence_admits(uint64_t last_seen, uint64_t fence)
 
 /* ---- one guarded write ---- */
 
-typedef enum guarded_kind {
-  GUARDED_SET, GUARDED_HSET, GUARDED_HDEL, GUARDED_DEL, GUARDED_INCR
-} guarded_kind;
-
 typedef struct guarded {
-  guarded_kind kind;
-  guard_call call;
-  resp_argument value;                 /* SET */
-  int64_t ttl_ms;
+  guarded_op write;
   const dibs_field *fields;            /* HSET */
   const char *const *names;            /* HDEL */
-  resp_argument *words;                /* of the fields or names, during the call */
-  size_t count;                        /* of `words` */
-  int64_t by;                          /* INCR */
-  int64_t *ret_value;
 } guarded;
 
 static resp_argument key_of(const char *key)
@@ -44,68 +32,13 @@ static guarded guarded_of(guarded_kind kind, const char *key, uint64_t fence)
 {
   resp_argument k = key_of(key);
 
-  return (guarded){ .kind = kind,
-                    .call = { .key = k.bytes, .key_size = k.size, .fence = fence } };
+  return (guarded){ .write = { .op.row = &guarded_write_row, .kind = kind,
+                               .call = { .key = k.bytes, .key_size = k.size,
+                                         .fence = fence } } };
 }
 
-static bool guarded_encode(const guarded *g, const protocol *n, request *out)
+static dibs_status guarded_write(client_record *c, guarded_op *g)
 {
-  switch (g->kind) {
-  case GUARDED_SET:
-    return native_guarded_set(n, out, &g->call, g->value, g->ttl_ms);
-  case GUARDED_HSET:
-    return native_guarded_hset(n, out, &g->call, g->words, g->count);
-  case GUARDED_HDEL:
-    return native_guarded_hdel(n, out, &g->call, g->words, g->count);
-  case GUARDED_DEL:
-    return native_guarded_del(n, out, &g->call);
-  case GUARDED_INCR:
-    break;
-  }
-  return native_guarded_incr(n, out, &g->call, g->by);
-}
-
-static dibs_status answer_read(client_record *c, const guarded *g, const resp_reply *reply)
-{
-  guard_outcome came;
-  int64_t value = 0;
-
-  if (!native_guard_answer(reply, &came, g->kind == GUARDED_INCR ? &value : NULL))
-    return client_refuse(c, DIBS_ERR_PROTOCOL, "unexpected reply to a guarded write");
-  if (came == GUARD_FENCED)
-    return DIBS_FENCED;
-  if (came == GUARD_LATE)
-    return client_refuse(c, DIBS_UNKNOWN, "the server treats this write as a late copy");
-  if (g->ret_value != NULL)
-    *g->ret_value = value;
-  return DIBS_OK;
-}
-
-/* Sends the request, and reads the reply. `ret_is_settled`: the server has answered. */
-static dibs_status guarded_ask(client_record *c, const guarded *g, bool *ret_is_settled)
-{
-  request k;
-  dibs_status status;
-  question q;
-
-  *ret_is_settled = true;
-  request_init(&k, &c->memory);
-  if (!guarded_encode(g, &c->names, &k)) {
-    status = client_refuse(c, DIBS_ERR_NO_MEMORY, "");
-  } else {
-    status = question_run(c, &q, &k);
-    *ret_is_settled = q.reply != NULL;
-    if (status == DIBS_OK)
-      status = answer_read(c, g, q.reply);
-    question_deinit(&q);
-  }
-  request_deinit(&k);
-  return status;
-}
-
-static dibs_status guarded_write(client_record *c, guarded *g)
-{
-  bool is_settled;
   dibs_status status;
   writing *w;
 
@@ -114,22 +47,22 @@ static dibs_status guarded_write(client_record *c, guarded *g)
   drive_unlock(c->drive);
   if (w == NULL)
     return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
-  status = guarded_ask(c, g, &is_settled);
+  status = call_blocking(c, &g->op, NULL);
   drive_lock(c->drive);
-  writing_end(c, w, is_settled);
+  writing_end(c, w, g->is_settled);
   drive_unlock(c->drive);
   return status;
 }
 
 /* A request that can never fit into a connection's output buffer must not wait for room. */
-static dibs_status length_check(client_record *c, const guarded *g)
+static dibs_status length_check(client_record *c, const guarded_op *g)
 {
   size_t size = g->value.size;
   char words[128];
   text why = text_over(words, sizeof(words));
 
   for (size_t i = 0; i < g->count && size <= DIBS_GUARDED_MAX; i++)
-    size = g->words[i].size > SIZE_MAX - size ? SIZE_MAX : size + g->words[i].size;
+    size = g->arguments[i].size > SIZE_MAX - size ? SIZE_MAX : size + g->arguments[i].size;
   if (size <= DIBS_GUARDED_MAX)
     return DIBS_OK;
   text_add(&why, "names and values are ");
@@ -184,7 +117,7 @@ static dibs_status key_check(client_record *c, const void *key, size_t size)
   return fault != NULL ? client_refuse(c, DIBS_ERR_ARGUMENT, fault) : DIBS_OK;
 }
 
-static dibs_status guarded_check(client_record *c, const guarded *g)
+static dibs_status guarded_check(client_record *c, const guarded_op *g)
 {
   dibs_status status = key_check(c, g->call.key, g->call.key_size);
 
@@ -197,23 +130,27 @@ static dibs_status guarded_check(client_record *c, const guarded *g)
 }
 
 /* Not on the stack: 1000 fields are 32 KiB. */
-static dibs_status words_make(client_record *c, guarded *g)
+static dibs_status arguments_make(client_record *c, guarded *g)
 {
-  if (g->count == 0)
+  size_t count = g->write.count;
+  resp_argument *all;
+
+  if (count == 0)
     return DIBS_OK;
-  g->words = mem_alloc(&c->memory, g->count * sizeof(g->words[0]));
-  if (g->words == NULL)
+  all = mem_alloc(&c->memory, count * sizeof(all[0]));
+  if (all == NULL)
     return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
-  for (size_t i = 0; i < g->count; i++) {
+  for (size_t i = 0; i < count; i++) {
     const dibs_field *f = g->fields != NULL ? &g->fields[i / 2] : NULL;
 
     if (f == NULL)
-      g->words[i] = (resp_argument){ g->names[i], strlen(g->names[i]) };
+      all[i] = (resp_argument){ g->names[i], strlen(g->names[i]) };
     else if (i % 2 == 0)
-      g->words[i] = (resp_argument){ f->name, strlen(f->name) };
+      all[i] = (resp_argument){ f->name, strlen(f->name) };
     else
-      g->words[i] = (resp_argument){ f->value, f->value_size };
+      all[i] = (resp_argument){ f->value, f->value_size };
   }
+  g->write.arguments = all;
   return DIBS_OK;
 }
 
@@ -225,18 +162,18 @@ static dibs_status guarded_run(dibs_client *client, guarded *g, const char *faul
 
   if (status != DIBS_OK)
     return status;
-  status = guarded_check(c, g);
+  status = guarded_check(c, &g->write);
   if (status == DIBS_OK && fault != NULL)
     status = client_refuse(c, DIBS_ERR_ARGUMENT, fault);
   if (status == DIBS_OK)
-    status = words_make(c, g);
+    status = arguments_make(c, g);
   if (status == DIBS_OK)
-    status = length_check(c, g);
+    status = length_check(c, &g->write);
   if (status == DIBS_OK)
     status = one_place_check(c);
   if (status == DIBS_OK)
-    status = guarded_write(c, g);
-  mem_free(&c->memory, g->words);
+    status = guarded_write(c, &g->write);
+  mem_free(&c->memory, g->write.arguments);
   return client_end(c, status);
 }
 
@@ -248,8 +185,8 @@ dibs_status dibs_guarded_set(dibs_client *c, const char *key, uint64_t fence,
   guarded g = guarded_of(GUARDED_SET, key, fence);
   const char *fault = NULL;
 
-  g.value = (resp_argument){ value, value_size };
-  g.ttl_ms = ttl_ms;
+  g.write.value = (resp_argument){ value, value_size };
+  g.write.ttl_ms = ttl_ms;
   if (value == NULL && value_size > 0)
     fault = "value is NULL";
   else if (ttl_ms < 0 || ttl_ms > TTL_MAX)
@@ -268,10 +205,13 @@ dibs_status dibs_guarded_incr(dibs_client *c, const char *key, uint64_t fence, i
                               int64_t *ret_value)
 {
   guarded g = guarded_of(GUARDED_INCR, key, fence);
+  dibs_status status;
 
-  g.by = by;
-  g.ret_value = ret_value;
-  return guarded_run(c, &g, NULL);
+  g.write.by = by;
+  status = guarded_run(c, &g, NULL);
+  if (status == DIBS_OK && ret_value != NULL)
+    *ret_value = g.write.sum;
+  return status;
 }
 
 /* ---- hashes ---- */
@@ -310,7 +250,7 @@ dibs_status dibs_guarded_hset(dibs_client *c, const char *key, uint64_t fence,
   guarded g = guarded_of(GUARDED_HSET, key, fence);
 
   g.fields = fields;
-  g.count = fault == NULL ? 2 * count : 0;
+  g.write.count = fault == NULL ? 2 * count : 0;
   return guarded_run(c, &g, fault);
 }
 
@@ -321,7 +261,7 @@ dibs_status dibs_guarded_hdel(dibs_client *c, const char *key, uint64_t fence,
   guarded g = guarded_of(GUARDED_HDEL, key, fence);
 
   g.names = names;
-  g.count = fault == NULL ? count : 0;
+  g.write.count = fault == NULL ? count : 0;
   return guarded_run(c, &g, fault);
 }
 

@@ -4,6 +4,7 @@
 #include "sync/command.h"
 #include "sync/data.h"
 #include "sync/election.h"
+#include "sync/guard.h"
 #include "sync/latch.h"
 #include "sync/rate.h"
 
@@ -14,6 +15,7 @@ const sync_row *const sync_rows[] = {
   &rate_set_row, &rate_delete_row, &rate_look_row, &rate_release_row, &rate_try_row,
   &rate_acquire_row,
   &data_list_await_row,
+  &guarded_write_row,
   &command_row,
   NULL
 };

@@ -10,6 +10,7 @@
 #include "sync/barrier.h"
 #include "sync/data.h"
 #include "sync/election.h"
+#include "sync/guard.h"
 #include "sync/latch.h"
 #include "sync/rate.h"
 
@@ -44,7 +45,7 @@ static void each_row_ends_on_a_reply_of_another_form(void **state)
   for (size_t i = 0; sync_rows[i] != NULL; i++) {
     union {
       sync_op op; latch_op latch; barrier_op barrier; election_op election; rate_op rate;
-      data_list_op list;
+      data_list_op list; guarded_op guarded;
     } any;
     sync_next next;
 
