@@ -7,7 +7,7 @@ from dibs import callbacks
 from dibs._dibs import ffi, lib
 from dibs.call import Name, c_name, c_text, to_ms
 from dibs.errors import error_of, text_of
-from dibs.hold import OnLost, Watch
+from dibs.hold import OnLost
 
 DIALECTS = {'native': lib.DIBS_DIALECT_NATIVE, 'redisson': lib.DIBS_DIALECT_REDISSON,
             'spring': lib.DIBS_DIALECT_SPRING, 'plain': lib.DIBS_DIALECT_PLAIN}
@@ -182,14 +182,6 @@ class LockCall:
             self._note = c_text('note', given['note'])
             self.options.note = self._note
         self._unused: List[Tuple[Any, Any, Any]] = []
-
-    def copy(self, watch: Watch, wait_ms: int, owner: Any) -> Any:
-        options = ffi.new(OPTIONS, self.options[0])
-        options.wait_ms = wait_ms
-        options.on_lost_data = callbacks.pointer(watch.number)
-        if owner is not None:
-            options.owner, options.owner_size = owner, len(owner)
-        return options
 
     def call(self, function: Any, target: Tuple[Any, ...], number: int, wait_ms: int, owner: Any,
              *more: Any) -> int:

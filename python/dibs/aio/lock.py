@@ -54,6 +54,7 @@ class Request(Generic[H]):
 
     def __init__(self, client: Driven, target: Target, options: Dict[str, Any]) -> None:
         self._client, self._target = client, target
+        self._arguments = (client.handle, target.c)
         self._options = LockCall(options)
         self._holds: Dict[Any, List[H]] = {}
 
