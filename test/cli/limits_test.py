@@ -25,8 +25,8 @@ WAITING = [
     ('elect', 'observe', '-w', '1s', 'x'),
     ('acquire', '-w', '1s', 'x'),
     ('acquire', '-s', '-w', '1s', 'x'),
-    ('sem', 'acquire', '-w', '1s', 'x'),
-    ('sem', 'wait', '-w', '1s', 'x'),
+    ('acquire', '--take', '1', '-w', '1s', 'x'),
+    ('wait', '-w', '1s', 'x'),
     ('latch', 'wait', '-w', '1s', 'x'),
     ('barrier', 'wait', '--parties', '2', '-w', '1s', 'x'),
     ('rate', 'take', '-w', '1s', 'x'),
@@ -44,16 +44,16 @@ ASKING = [
     ('elect', 'run', '-n', 'x', '--', 'true'),
     ('elect', 'observe', '-n', 'x'),
     ('break', '--yes', 'x'),
-    ('sem', 'init', 'x', '3'),
-    ('sem', 'resize', 'x', '3'),
-    ('sem', 'drain', 'x'),
+    ('sem', 'set', 'x', '3'),
+    ('sem', 'set', 'x', '3'),
+    ('acquire', '--take', 'all', 'x'),
     ('sem', 'rm', 'x'),
-    ('latch', 'init', 'x', '3'),
+    ('latch', 'set', 'x', '3'),
     ('latch', 'down', 'x'),
-    ('latch', 'ls', 'x'),
+    ('latch', 'show', 'x'),
     ('latch', 'rm', 'x'),
     ('barrier', 'reset', 'x'),
-    ('barrier', 'ls', 'x'),
+    ('barrier', 'show', 'x'),
     ('rate', 'set', 'x', '3', '1s'),
     ('rate', 'take', '-n', 'x'),
     ('rate', 'show', 'x'),
@@ -84,7 +84,7 @@ def _run_all(rows, url):
 
     def one(words):
         done = dibs(*words, env={'DIBS_URL': url}, timeout=60)
-        if done.seconds > LIMIT + LATE or done.code != (2 if words[0] == 'doctor' else 69):
+        if done.seconds > LIMIT + LATE or done.code != 69:
             late.append('%s: %r' % (' '.join(words), done))
 
     threads = [threading.Thread(target=one, args=(words,)) for words in rows]
@@ -117,7 +117,7 @@ def commands_that_do_not_wait_end_at_connect_timeout_with_a_stopped_server():
 def commands_end_at_their_limit_when_the_server_falls_silent_while_they_wait():
     proxy = Proxy(harness.server)
     held = holder('q', '-t', '60s')
-    dibs('latch', 'init', 'l', '1')
+    dibs('latch', 'set', 'l', '1')
     limit = ('-w', '10s')
     rows = [('run', *limit, 'q', '--', 'true'), ('acquire', *limit, 'q'),
             ('elect', 'run', *limit, 'q', '--', 'true'),

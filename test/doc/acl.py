@@ -72,13 +72,13 @@ def shared_resources(dibs, url):
     run(dibs, url, 'run', '-s', 'acl-rw', '--', 'true')
     run(dibs, url, 'run', '--write', 'acl-rw', '--', 'true')
     run(dibs, url, 'run', '--multi', 'acl-1,acl-2', '--', 'true')
-    run(dibs, url, 'sem', 'init', 'acl-sem', '1')
-    token = run(dibs, url, 'sem', 'acquire', '--ttl', '500ms', '--no-renew', 'acl-sem')
+    run(dibs, url, 'sem', 'set', 'acl-sem', '1')
+    token = run(dibs, url, 'acquire', '--take', '1', '--ttl', '500ms', '--no-renew', 'acl-sem')
     run(dibs, url, 'renew', '--ttl', '500ms', token)
     run(dibs, url, 'run', '--take', '1', 'acl-sem', '--', 'true')    # when that is over
-    run(dibs, url, 'sem', 'resize', 'acl-sem', '2')
+    run(dibs, url, 'sem', 'set', 'acl-sem', '2')
     run(dibs, url, 'who', 'acl-sem', code=1)
-    run(dibs, url, 'status', '--graph', code=1)
+    run(dibs, url, 'status', '--graph')
     run(dibs, url, 'sem', 'rm', 'acl-sem')
 
 
@@ -124,15 +124,15 @@ def inside(root, dibs):
         more = acl_words(root, "dibs acl --latches 'release-*' --guarded 'stock:*' worker")
         assert ask(path, *more) == '+OK', more
         url = f'unix://{user}:{password}@{path}'
-        run(dibs, url, 'latch', 'init', 'release-1', '2')
+        run(dibs, url, 'latch', 'set', 'release-1', '2')
         waiter = subprocess.Popen([dibs, 'latch', 'wait', '-w', '20', 'release-1'],
                                   env=dict(os.environ, DIBS_URL=url))
         run(dibs, url, 'latch', 'down', '--once', 'a', 'release-1')
         run(dibs, url, 'latch', 'down', '--once', 'a', 'release-1')
         run(dibs, url, 'latch', 'down', 'release-1')
         assert waiter.wait() == 0, 'who waits'
-        run(dibs, url, 'latch', 'init', 'release-1', '1')
-        run(dibs, url, 'latch', 'ls', 'release-1')
+        run(dibs, url, 'latch', 'set', 'release-1', '1')
+        run(dibs, url, 'latch', 'show', 'release-1')
         run(dibs, url, 'latch', 'rm', 'release-1')
 
     def limiters_are_named():
