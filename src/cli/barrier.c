@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/message.h"
+#include "cli/old_spellings.h"
 #include "cli/session.h"
 #include "cli/show.h"
 #include "cli/status.h"
@@ -127,15 +128,12 @@ static int show_one(session *s, const barrier_arguments *a, const char *name)
   return CODE_OK;
 }
 
-static int barrier_ls(const void *data)
+static int barrier_show(const void *data)
 {
   const barrier_arguments *a = data;
   session s;
-  int code;
+  int code = session_start(&s, &a->line, &a->connection);
 
-  if (a->line.operand_count == 0)
-    return status_of_kind(&a->line, &a->connection, KIND_BARRIER);
-  code = session_start(&s, &a->line, &a->connection);
   for (int i = 0; i < a->line.operand_count && (code == CODE_OK || code == CODE_NO); i++) {
     int one = show_one(&s, a, a->line.operands[i]);
 
@@ -145,12 +143,24 @@ static int barrier_ls(const void *data)
   return code;
 }
 
+static int barrier_ls(const void *data)
+{
+  const barrier_arguments *a = data;
+
+  if (a->line.operand_count == 0)
+    return status_of_kind(&a->line, &a->connection, KIND_BARRIER);
+  old_spelling_used(old_spelling_find("barrier", "ls NAME"));
+  old_spellings_say();
+  return barrier_show(a);
+}
+
 static int barrier_run(void *data)
 {
   static const verb verbs[] = {
     { "wait", "--parties N NAME", 1, 1, barrier_wait },
     { "reset", "NAME", 1, 1, barrier_reset },
-    { "ls", "[NAME...]", 0, 1000, barrier_ls },
+    { "show", "NAME...", 1, 1000, barrier_show },
+    { "ls", "", 0, 1000, barrier_ls },
   };
 
   return verb_run("barrier", verbs, sizeof(verbs) / sizeof(verbs[0]), data);
@@ -159,13 +169,14 @@ static int barrier_run(void *data)
 const command barrier_command = {
   .name = "barrier", .operands = "VERB NAME",
   .summary = "let programs wait for each other",
-  .operands_min = 1, .operands_max = 1000, .operand_words = "wait reset ls",
+  .operands_min = 1, .operands_max = 1000, .operand_words = "wait reset show ls",
   .notes = "  wait NAME         until --parties N have arrived; -v prints the order, from 0\n"
            "  reset NAME        repair a broken one; break a round under way\n"
-           "  ls [NAME...]      show how many have arrived\n\n"
+           "  show NAME...      how many have arrived; 1: not used for an hour\n"
+           "  ls                show those that are used\n\n"
            "Exit of wait: 0 all arrived, 75 not within -w, 1 another party gave up or died.",
   .examples = { "dibs barrier wait --parties 3 -w 5m phase && ./phase-two",
-                "dibs barrier ls phase", "dibs barrier reset phase" },
+                "dibs barrier show phase", "dibs barrier reset phase" },
   OPTIONS({ rows, 0 }, GROUP(options_common, barrier_arguments, line),
           GROUP(options_connection, barrier_arguments, connection)),
   ARGUMENTS(barrier_arguments, .connection = CONNECTION_DEFAULTS),

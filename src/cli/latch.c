@@ -10,6 +10,7 @@
 #include "cli/interrupt.h"
 #include "cli/latch.h"
 #include "cli/message.h"
+#include "cli/old_spellings.h"
 #include "cli/session.h"
 #include "cli/show.h"
 #include "cli/status.h"
@@ -56,7 +57,7 @@ static int fault(session *s, dibs_status status, const char *name)
 
   printable(name, shown, sizeof(shown));
   if (status == DIBS_ERR_NOT_SET)
-    say_fault(&facts, "%s is not armed: dibs latch init %s N", shown, shown);
+    say_fault(&facts, "%s is not armed: dibs latch set %s N", shown, shown);
   else if (status == DIBS_ERR_WRONG_TYPE)
     say_fault(&facts, "%s: the key of this name holds no latch", shown);
   else
@@ -66,7 +67,7 @@ static int fault(session *s, dibs_status status, const char *name)
 
 /* ---- verbs ---- */
 
-static int init(session *s, const latch_arguments *a, int64_t count)
+static int set(session *s, const latch_arguments *a, int64_t count)
 {
   const message_facts facts = { .code = CODE_BUSY, .status = "DIBS_BUSY",
                                 .name = a->line.operands[0] };
@@ -118,9 +119,9 @@ static int with_count(const latch_arguments *a,
   return code;
 }
 
-static int latch_init(const void *data)
+static int latch_set(const void *data)
 {
-  return with_count(data, init);
+  return with_count(data, set);
 }
 
 static int latch_down(const void *data)
@@ -207,28 +208,37 @@ static int show_one(session *s, const latch_arguments *a, const char *name)
   return CODE_OK;
 }
 
-/* Without names: those that left a trace under the prefix. */
-static int latch_ls(const void *data)
+static int latch_show(const void *data)
 {
   const latch_arguments *a = data;
   session s;
-  int code;
+  int code = session_start(&s, &a->line, &a->connection);
 
-  if (a->line.operand_count == 0)
-    return status_of_kind(&a->line, &a->connection, KIND_LATCH);
-  code = session_start(&s, &a->line, &a->connection);
   for (int i = 0; i < a->line.operand_count && code == CODE_OK; i++)
     code = show_one(&s, a, a->line.operands[i]);
   session_close(&s);
   return code;
 }
 
+/* Those that left a trace under the prefix. */
+static int latch_ls(const void *data)
+{
+  const latch_arguments *a = data;
+
+  if (a->line.operand_count == 0)
+    return status_of_kind(&a->line, &a->connection, KIND_LATCH);
+  old_spelling_used(old_spelling_find("latch", "ls NAME"));
+  old_spellings_say();
+  return latch_show(a);
+}
+
 static int latch_run(void *data)
 {
   static const verb verbs[] = {
-    { "init", "NAME N", 2, 2, latch_init }, { "down", "NAME [K]", 1, 2, latch_down },
-    { "wait", "NAME", 1, 1, latch_wait },   { "ls", "[NAME...]", 0, 1000, latch_ls },
-    { "rm", "NAME", 1, 1, latch_rm },
+    { "set", "NAME N", 2, 2, latch_set },     { "down", "NAME [K]", 1, 2, latch_down },
+    { "wait", "NAME", 1, 1, latch_wait },     { "show", "NAME...", 1, 1000, latch_show },
+    { "ls", "", 0, 1000, latch_ls },          { "rm", "NAME", 1, 1, latch_rm },
+    { "init", "NAME N", 2, 2, latch_set },    /* of 0.5 */
   };
 
   return verb_run("latch", verbs, sizeof(verbs) / sizeof(verbs[0]), data);
@@ -237,13 +247,14 @@ static int latch_run(void *data)
 const command latch_command = {
   .name = "latch", .operands = "VERB NAME [NUMBER]",
   .summary = "wait until N events have happened",
-  .operands_min = 1, .operands_max = 1000, .operand_words = "init down wait ls rm",
-  .notes = "  init NAME N       arm it; 75: it is armed already\n"
+  .operands_min = 1, .operands_max = 1000, .operand_words = "set down wait show ls rm",
+  .notes = "  set NAME N        arm it; 75: it is armed already\n"
            "  down NAME [K]     count down by K (1); prints what is left\n"
            "  wait NAME         until it is at zero, or not armed; 75: not within -w\n"
-           "  ls [NAME...]      show what is left; without names those with a record\n"
+           "  show NAME...      what is left\n"
+           "  ls                show those with a record\n"
            "  rm NAME           disarm it; its waiters continue to wait",
-  .examples = { "dibs latch init release-42 30", "dibs latch down --once \"$HOSTNAME\" release-42",
+  .examples = { "dibs latch set release-42 30", "dibs latch down --once \"$HOSTNAME\" release-42",
                 "dibs latch wait -w 10m release-42 && ./switch-over" },
   OPTIONS({ rows, 0 }, GROUP(options_common, latch_arguments, line),
           GROUP(options_connection, latch_arguments, connection)),

@@ -79,7 +79,7 @@ static int init(session *s, const acquire_arguments *a, uint32_t permits)
   printable(a->line.operands[0], shown, sizeof(shown));
   return say_fault(&(message_facts) { .code = CODE_OTHER_USE, .status = "DIBS_ERR_ARGUMENT",
                                       .name = a->line.operands[0] },
-                   "%s has %u permit%s already; \"dibs sem resize %s %u\" changes that", shown,
+                   "%s has %u permit%s already; \"dibs sem set %s %u\" changes that", shown,
                    have, plural_s(have), shown, permits);
 }
 
@@ -99,7 +99,7 @@ static int resize(session *s, const acquire_arguments *a, uint32_t permits)
   printable(a->line.operands[0], shown, sizeof(shown));
   return say_fault(&(message_facts) { .code = CODE_NOT_SET, .status = "DIBS_ERR_NOT_SET",
                                       .name = a->line.operands[0] },
-                   "%s is no semaphore yet: dibs sem init %s %u", shown, shown, permits);
+                   "%s is no semaphore yet: dibs sem set %s %u", shown, shown, permits);
 }
 
 static int with_permits(const acquire_arguments *a,
@@ -114,6 +114,54 @@ static int with_permits(const acquire_arguments *a,
   code = session_start(&s, &a->line, &a->connection);
   if (code == 0)
     code = work(&s, a, (uint32_t)permits);
+  session_close(&s);
+  return code;
+}
+
+/* Another number of one that is there, too. */
+static int set(session *s, const acquire_arguments *a, uint32_t permits)
+{
+  return set_permits(s, a, permits);
+}
+
+static int sem_set(const void *data)
+{
+  return with_permits(data, set);
+}
+
+static int show_one(session *s, const acquire_arguments *a, const char *name)
+{
+  dibs_inspection *inspection = NULL;
+  dibs_status status = dibs_inspect(s->client, name, &inspection);
+  bool is_there = status == DIBS_OK && inspection->kind == DIBS_KIND_SEMAPHORE;
+  bool is_other = status == DIBS_OK && !is_there && inspection->fence != 0;
+  char shown[600];
+
+  printable(name, shown, sizeof(shown));
+  if (is_there && a->line.wants_json)
+    json_print(show_json(inspection, s->is_private));
+  else if (is_there)
+    printf("%s  %u free of %u\n", shown,
+           inspection->limit > inspection->used ? inspection->limit - inspection->used : 0,
+           inspection->limit);
+  dibs_inspection_free(inspection);
+  if (is_there)
+    return CODE_OK;
+  if (status != DIBS_OK || is_other)
+    return wrong_kind(s, name, is_other ? DIBS_ERR_WRONG_TYPE : status);
+  return say_fault(&(message_facts) { .code = CODE_NOT_SET, .status = "DIBS_ERR_NOT_SET",
+                                      .name = name },
+                   "%s is no semaphore yet: dibs sem set %s N", shown, shown);
+}
+
+static int sem_show(const void *data)
+{
+  const acquire_arguments *a = data;
+  session s;
+  int code = session_start(&s, &a->line, &a->connection);
+
+  for (int i = 0; i < a->line.operand_count && code == CODE_OK; i++)
+    code = show_one(&s, a, a->line.operands[i]);
   session_close(&s);
   return code;
 }
@@ -215,11 +263,13 @@ static int sem_check(void *data)
 static int sem_run(void *data)
 {
   static const verb verbs[] = {
+    { "set", "NAME N", 2, 2, sem_set },         { "show", "NAME...", 1, 1000, sem_show },
+    { "ls", "[PATTERN]", 0, 1, sem_ls },        { "rm", "NAME", 1, 1, sem_rm },
+    /* of 0.5 */
     { "init", "NAME N", 2, 2, sem_init },       { "resize", "NAME N", 2, 2, sem_resize },
     { "acquire", "NAME", 1, 1, sem_acquire },   { "drain", "NAME", 1, 1, sem_drain },
-    { "release", "TOKEN", 1, 1, sem_release },   { "renew", "TOKEN", 1, 1, sem_renew },
-    { "wait", "NAME", 1, 1, sem_wait },     { "ls", "[PATTERN]", 0, 1, sem_ls },
-    { "rm", "NAME", 1, 1, sem_rm },
+    { "release", "TOKEN", 1, 1, sem_release },  { "renew", "TOKEN", 1, 1, sem_renew },
+    { "wait", "NAME", 1, 1, sem_wait },
   };
 
   return verb_run("sem", verbs, sizeof(verbs) / sizeof(verbs[0]), data);
@@ -227,21 +277,16 @@ static int sem_run(void *data)
 
 const command sem_command = {
   .name = "sem", .operands = "VERB [ARGUMENT...]",
-  .summary = "semaphores: set up, take and return permits",
-  .operands_min = 1, .operands_max = 3,
-  .operand_words = "init resize acquire drain release renew wait ls rm",
-  .notes = "  init NAME N       create it with N permits; prints how many are free\n"
-           "  resize NAME N     change the number of permits, also while in use\n"
-           "  acquire NAME      take permits, print a token; as dibs acquire\n"
-           "  drain NAME        take all that are free, print a token\n"
-           "  release TOKEN     return them; 79: they had been lost\n"
-           "  renew TOKEN       make the lease last longer\n"
-           "  wait NAME         until all permits are back; 75: not within -w\n"
+  .summary = "semaphores: set up, show and delete",
+  .operands_min = 1, .operands_max = 1000, .operand_words = "set show ls rm",
+  .notes = "  set NAME N        give it N permits, also while in use; prints how many are free\n"
+           "  show NAME...      how many are free, and the number\n"
            "  ls [PATTERN]      show semaphores\n"
-           "  rm NAME           delete it; 75: it is in use",
-  .examples = { "dibs sem init render 4", "dibs run -j 4 render -- ffmpeg -i in.mov out.mp4",
-                "token=$(dibs sem acquire --take 2 --for-pid $$ render) || exit",
-                "dibs sem resize render 0; dibs sem wait render   # until all are done" },
+           "  rm NAME           delete it; 75: it is in use\n\n"
+           "Permits are taken by dibs run and dibs acquire, with -j N or --take M.",
+  .examples = { "dibs sem set render 4", "dibs run -j 4 render -- ffmpeg -i in.mov out.mp4",
+                "token=$(dibs acquire --take 2 --for-pid $$ render) || exit",
+                "dibs sem set render 0; dibs wait render   # until all are done" },
   OPTIONS(GROUP(options_permits, acquire_arguments, what),
           GROUP(options_taking, acquire_arguments, taking),
           GROUP(options_token, acquire_arguments, token),

@@ -179,7 +179,7 @@ static bool hindrance_text(const dibs_inspection *i, char *text, size_t size)
   } else if (i->obstacle[0] != '\0') {
     snprintf(text, size, "cannot be taken now: %s", printable(i->obstacle, why, sizeof(why)));
   } else if (show_is_paused(i)) {
-    snprintf(text, size, "paused: it has 0 permits until dibs sem resize gives it some");
+    snprintf(text, size, "paused: it has 0 permits until dibs sem set gives it some");
   }
   return i->quarantine_ms > 0 || i->obstacle[0] != '\0' || show_is_paused(i);
 }

@@ -103,14 +103,14 @@ static int declare_permits(session *s, const target *t)
     return 0;
   printable(t->shown, shown, sizeof(shown));
   if (permits == 0) {
-    say_softly("%s is paused, it has 0 permits; \"dibs sem resize %s %u\" lets jobs in again",
+    say_softly("%s is paused, it has 0 permits; \"dibs sem set %s %u\" lets jobs in again",
                shown, shown, t->permits);
     return 0;
   }
   return say_fault(&(message_facts) { .code = CODE_OTHER_USE, .status = "DIBS_ERR_ARGUMENT",
                                       .name = t->shown },
                    "%s has %u permit%s, not %u: use -j %u, or change the number for all by "
-                   "\"dibs sem resize %s %u\"",
+                   "\"dibs sem set %s %u\"",
                    shown, permits, plural_s(permits), t->permits, permits, shown, t->permits);
 }
 

@@ -4,7 +4,6 @@
 
 #include <dibs/dibs.h>
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/message.h"
@@ -14,17 +13,20 @@
 /* "majority", or a number. */
 static int set_replicas(const option_given *g, void *options)
 {
-  kind_options *k = options;
-  char *end;
-  long number = strtol(g->value, &end, 10);
-
-  if (strcmp(g->value, "majority") == 0)
-    number = DIBS_REPLICAS_MAJORITY;
-  else if (*g->value < '0' || *g->value > '9' || *end != '\0' || number < 1 ||
-           number > REPLICAS_MAX)
-    return option_bad_value(g, "majority, or a number from 1 to 100");
-  k->replicas = (int32_t)number;
+  if (strcmp(g->value, "majority") != 0)
+    return option_int(g, options);
+  ((kind_options *)options)->replicas = DIBS_REPLICAS_MAJORITY;
   return 0;
+}
+
+/* "all", or a number. */
+static int set_take(const option_given *g, void *options)
+{
+  kind_options *k = options;
+
+  k->takes_all = strcmp(g->value, "all") == 0;
+  k->take = 0;
+  return k->takes_all ? 0 : option_uint32(g, options);
 }
 
 const option_row options_kind[] = {
@@ -40,12 +42,12 @@ const option_row options_kind[] = {
   { NULL, 'e', NULL, SPELLING, NULL },
   { "permits", 'j', "N", UINT32(kind_options, permits, 1, DIBS_PERMITS_MAX),
     "a semaphore with N permits; take one" },
-  { "take", 0, "M", UINT32(kind_options, take, 1, DIBS_PERMITS_MAX),
-    "take M permits at once" },
+  { "take", 0, "M", set_take, OPTION_AT(uint32_t, kind_options, take), 1, DIBS_PERMITS_MAX, NULL,
+    "take M permits at once; all: all that are free now" },
   { "multi", 0, "A,B,C", TEXT(kind_options, multi),
     "several locks, all or none; no NAME then" },
-  { "replicas", 0, "N", OWN(set_replicas),
-    "only with the grant at N replicas, or majority" },
+  { "replicas", 0, "N", set_replicas, OPTION_AT(int, kind_options, replicas), 1, REPLICAS_MAX,
+    NULL, "only with the grant at N replicas, or majority" },
   { "fsync", 0, NULL, FLAG(kind_options, wants_fsync),
     "with --replicas: and on disk there" },
   { .name = NULL },
@@ -59,9 +61,9 @@ const option_row options_plain[] = {
 
 const option_row options_permits[] = {
   { "permits", 'j', "N", UINT32(kind_options, permits, 1, DIBS_PERMITS_MAX),
-    "acquire: set N permits if none are set yet" },
-  { "take", 0, "M", UINT32(kind_options, take, 1, DIBS_PERMITS_MAX),
-    "acquire: take M permits at once (1)" },
+    "of the old verb acquire, as all options down to --sh" },
+  { "take", 0, "M", set_take, OPTION_AT(uint32_t, kind_options, take), 1, DIBS_PERMITS_MAX, NULL,
+    "take M permits at once (1)" },
   { .name = NULL },
 };
 
@@ -117,7 +119,7 @@ int kind_check(const char *subcommand, const kind_options *k)
 {
   if (k->wants_fsync && k->replicas == 0)
     return say_usage(subcommand, "--fsync is about replicas: add --replicas N");
-  if (k->is_plain && k->permits == 0 && k->take == 0)
+  if (k->is_plain && k->permits == 0 && k->take == 0 && !k->takes_all)
     return say_usage(subcommand,
                      "--plain-permits is about a semaphore: add --permits N or --take M");
   if (k->permits != 0 && k->take > k->permits)

@@ -201,7 +201,7 @@ static int report_count(const target *t, dibs_client *client)
       inspection->kind == DIBS_KIND_SEMAPHORE && t->take > inspection->limit) {
     code = say_fault(&(message_facts) { .code = CODE_OTHER_USE, .status = "DIBS_ERR_ARGUMENT",
                                         .name = t->shown },
-                     "%s has %u permit%s: %u cannot be taken (dibs sem resize)",
+                     "%s has %u permit%s: %u cannot be taken (dibs sem set)",
                      printable(t->shown, shown, sizeof(shown)), inspection->limit,
                      plural_s(inspection->limit), t->take);
   }
@@ -221,6 +221,6 @@ int target_fault(const target *t, dibs_client *client, dibs_status status)
     return -1;
   return say_fault(&(message_facts) { .code = CODE_NOT_SET, .status = "DIBS_ERR_NOT_SET",
                                       .name = t->shown },
-                   "%s: the number of permits is not set: use -j N, or dibs sem init %s N",
+                   "%s: the number of permits is not set: use -j N, or dibs sem set %s N",
                    printable(t->shown, shown, sizeof(shown)), shown);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/message.h"
+#include "cli/old_spellings.h"
 #include "cli/options.h"
 
 #define VERBS_MAX 16
@@ -15,6 +16,12 @@
 static int run_one(const char *subcommand, const verb *v, void *data)
 {
   command_line *line = data;
+  const old_spelling *old = old_spelling_find(subcommand, v->word);
+
+  if (old != NULL) {
+    old_spelling_used(old);
+    old_spellings_say();
+  }
 
   line->operands++;
   line->operand_count--;
@@ -39,15 +46,17 @@ int verb_run(const char *subcommand, const verb *verbs, size_t count, void *data
 {
   const command_line *line = data;
   const char *words[VERBS_MAX], *near;
+  size_t new_count = 0;
   char shown[100];
 
   for (size_t i = 0; i < count && i < VERBS_MAX; i++) {
     if (strcmp(verbs[i].word, line->operands[0]) == 0)
       return run_one(subcommand, &verbs[i], data);
-    words[i] = verbs[i].word;
+    if (old_spelling_find(subcommand, verbs[i].word) == NULL)
+      words[new_count++] = verbs[i].word;
   }
   printable(line->operands[0], shown, sizeof(shown));
-  near = nearest_word(line->operands[0], words, count);
+  near = nearest_word(line->operands[0], words, new_count);
   if (near != NULL)
     return say_usage(subcommand, "no \"dibs %s %s\"; did you mean \"dibs %s %s\"?",
                      subcommand, shown, subcommand, near);

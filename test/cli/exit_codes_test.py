@@ -70,7 +70,7 @@ def no_source_has_a_number_of_its_own():
 
 
 def what_had_78_has_codes_of_its_own():
-    dibs('sem', 'init', 'codes:sem', '2')
+    dibs('sem', 'set', 'codes:sem', '2')
     url = {'DIBS_URL': 'redsi://h'}
     for words, env, code in (
             (['run', '-j', '3', 'codes:sem', 'true'], {}, CODES['OTHER_USE']),

@@ -120,7 +120,7 @@ def a_name_of_another_kind_gives_65_and_says_which_option_fits():
         end_holder(process)
     for words, part in ((['run', 'k:rw', 'true'], 'k:rw was used as a read/write lock (another'),
                         (['run', 'k:sem', 'true'], 'k:sem was used as a semaphore (dibs sem rm'),
-                        (['sem', 'init', 'k:lock', '2'], 'k:lock was used as an exclusive lock (')):
+                        (['sem', 'set', 'k:lock', '2'], 'k:lock was used as an exclusive lock (')):
         done = dibs(*words)
         equal((done.code, done.out), (65, ''), done)
         contains(done.err, part)
@@ -151,10 +151,10 @@ def permits_fg_is_the_default_and_the_exit_code_comes_through():
 
 def permits_wait_free_is_what_sem_wait_is():
     jobs = [_keeper('-j', '2', 'batch', count=n + 1) for n in range(2)]
-    waiter = start('sem', 'wait', 'batch')
+    waiter = start('wait', 'batch')
     end_holder(jobs[0])
     equal(dibs('wait', '-w', '0', 'batch').code, 75)
-    equal(dibs('sem', 'wait', '-w', '3s', 'batch').code, 75)
+    equal(dibs('wait', '-w', '3s', 'batch').code, 75)
     assert waiter.poll() is None
     end_holder(jobs[1])
     equal(finish(waiter, 3).code, 0)
@@ -192,7 +192,7 @@ def a_try_behind_a_waiter_for_more_permits_says_so():
 
 
 def a_paused_semaphore_is_not_said_to_be_held():
-    equal(dibs('sem', 'init', 'paused', '0').code, 0)
+    equal(dibs('sem', 'set', 'paused', '0').code, 0)
     for limit in ('0', '1s'):
         done = dibs_with_limit('run', '-w', limit, '--take', '1', 'paused', '--', 'true')
         refused(done.code, 75, done)
@@ -206,15 +206,15 @@ def permits_another_count_gives_65_and_names_both_and_resize():
     done = dibs('run', '-j', '4', 'count', '--', 'echo', 'no')
     equal((done.code, done.out), (65, ''), done)
     contains(done.err, 'count has 3 permits, not 4')
-    contains(done.err, 'dibs sem resize count 4')
+    contains(done.err, 'dibs sem set count 4')
     end_holder(job)
 
 
 def permits_take_without_j_wants_a_semaphore_that_is_set_up():
     done = dibs('run', '--take', '1', 'unset', '--', 'true')
     equal(done.code, 66, done)
-    contains(done.err, 'dibs sem init unset N')
-    equal(dibs('sem', 'init', 'isset', '2').code, 0)
+    contains(done.err, 'dibs sem set unset N')
+    equal(dibs('sem', 'set', 'isset', '2').code, 0)
     equal(dibs('run', '--take', '2', 'isset', '--', 'echo', 'yes').out, 'yes\n')
     done = dibs('run', '--take', '3', 'isset', '--', 'true')
     equal(done.code, 65, done)
@@ -250,9 +250,9 @@ def a_resize_lets_more_in_and_takes_none_away():
     first = _keeper('-j', '1', 'grow')
     second = start('run', '--take', '1', 'grow', '--', 'echo', 'second')
     until_waiting('grow')
-    equal(dibs('sem', 'resize', 'grow', '2').code, 0)
+    equal(dibs('sem', 'set', 'grow', '2').code, 0)
     equal(finish(second).out, 'second\n')
-    equal(dibs('sem', 'resize', 'grow', '0').code, 0)
+    equal(dibs('sem', 'set', 'grow', '0').code, 0)
     assert first.poll() is None
     # With no permits it is paused: others wait, and are let in again.
     refused(dibs('run', '-n', '--take', '1', 'grow', '--', 'true').code, 75)
@@ -261,7 +261,7 @@ def a_resize_lets_more_in_and_takes_none_away():
     contains(done.err, 'grow is paused')
     third = start('run', '--take', '1', 'grow', '--', 'echo', 'third')
     until_waiting('grow')
-    equal(dibs('sem', 'resize', 'grow', '2').code, 0)
+    equal(dibs('sem', 'set', 'grow', '2').code, 0)
     equal(finish(third).out, 'third\n')
     equal(end_holder(first).code, 0)
 

@@ -78,8 +78,8 @@ def a_noun_after_1_has_no_plural():
         equal(dibs('renew', '-t', '60s', token).code, 0)
         contains(dibs('who', 'plural').out, 'renewed ' + ending)
     equal(dibs('release', token).code, 0)
-    equal(dibs('sem', 'init', 'plural:sem', '1').code, 0)
-    contains(dibs('sem', 'init', 'plural:sem', '2').err, 'has 1 permit already')
+    equal(dibs('sem', 'set', 'plural:sem', '1').code, 0)
+    contains(dibs('run', '-j', '2', 'plural:sem', 'true').err, 'has 1 permit, not 2')
     contains(dibs('run', '-j', '2', 'plural:sem', '--', 'true').err, 'has 1 permit, not 2')
     contains(dibs('acquire', '--take', '2', 'plural:sem').err, 'has 1 permit: 2')
 
@@ -191,10 +191,10 @@ def status_shows_all_kinds_in_one_table():
     until_held('all:sem')
     leader = start('elect', 'run', 'all:elect', '--', 'cat', stdin=-1)
     until_held('all:elect')
-    dibs('latch', 'init', 'all:latch', '3')
+    dibs('latch', 'set', 'all:latch', '3')
     dibs('latch', 'down', '--once', 'x', 'all:latch')
     party = start('barrier', 'wait', '--parties', '2', 'all:barrier')
-    until(lambda: dibs('barrier', 'ls', 'all:barrier').code == 0, 'one is there')
+    until(lambda: dibs('barrier', 'show', 'all:barrier').code == 0, 'one is there')
     other = holder('all:lock')
 
     def rows():
@@ -249,7 +249,7 @@ def who_shows_every_holder_and_how_it_waits():
 
 
 def who_knows_barriers_and_latches():
-    dibs('latch', 'init', 'w:latch', '3')
+    dibs('latch', 'set', 'w:latch', '3')
     done = dibs('who', 'w:latch')
     equal((done.code, done.out), (0, 'w:latch  latch, 3 left\n'))
     equal(who('w:latch')['kind'], 'latch')

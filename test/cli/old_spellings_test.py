@@ -32,11 +32,23 @@ CALLS = {
     ('elect', 'NAME'): (['elect NAME -- echo a'], 'a\n'),
     ('elect', '--observe'): (['elect --observe -w 50ms NAME'], '0 - -\n'),
     ('elect', '--resign'): (['elect --resign --yes NAME'], ''),
+    ('sem', 'init'): (['sem init NAME 2'], '2\n'),
+    ('sem', 'resize'): (['sem set NAME 2', 'sem resize NAME 3'], '3\n'),
+    ('sem', 'acquire'): (['sem set NAME 2', 'sem acquire --take 2 --no-renew NAME'], None),
+    ('sem', 'drain'): (['sem set NAME 2', 'sem drain --no-renew NAME'], None),
+    ('sem', 'release'): (['sem set NAME 2', 'acquire --take 1 --no-renew NAME',
+                          'sem release TOKEN'], ''),
+    ('sem', 'renew'): (['sem set NAME 2', 'acquire --take 1 --no-renew NAME', 'sem renew TOKEN'],
+                       ''),
+    ('sem', 'wait'): (['sem set NAME 2', 'sem wait NAME'], ''),
+    ('latch', 'init'): (['latch init NAME 2'], '2\n'),
+    ('latch', 'ls NAME'): (['latch ls NAME'], None),
+    ('barrier', 'ls NAME'): (['barrier wait --parties 1 NAME', 'barrier ls NAME'], None),
     ('*', '--fg'): (['run --fg NAME echo a'], 'a\n'),
     ('*', '--reason'): (['run --reason r NAME echo a'], 'a\n'),
     ('barrier', '-n'): (['barrier wait -v -n 1 NAME'], '0\n'),
     ('ping', '-c'): (['ping -q -c 1', 'ping -c 1'], None),
-    ('latch', '--id'): (['latch init NAME 2', 'latch down --id x NAME', 'latch down --id x NAME'],
+    ('latch', '--id'): (['latch set NAME 2', 'latch down --id x NAME', 'latch down --id x NAME'],
                         '1\n'),
 }
 
@@ -45,16 +57,18 @@ def _written(where, old):
     return {'': 'dibs ' + old, '*': old}.get(where, 'dibs %s %s' % (where, old))
 
 
-def _calls(row, *more):
+def _calls(row, *options):
     """The last call of the row, in a name of its own."""
     calls, out = CALLS[row[:2]]
-    name = 'old-%d%s' % (ROWS.index(row), ''.join(more))
+    name = 'old-%d%s' % (ROWS.index(row), ''.join(options))
     done = None
     for line in calls:
-        words = [name if word == 'NAME' else word for word in line.split()]
+        token = done.out.strip() if done else ''
+        words = [{'NAME': name, 'TOKEN': token}.get(word, word) for word in line.split()]
+        more = () if words[0] == 'acquire' else options
         done = dibs(words[0], *more, *words[1:])
         equal(done.code, 0, (line, done))
-    if out is not None and '--json' not in more:
+    if out is not None and '--json' not in options:
         equal(done.out, out, (calls, done))
     return done
 

@@ -100,21 +100,21 @@ release --yes j:b
 who j:none
 wait j:b
 wait --zero j:none
-sem init j:sem 2
-sem init j:sem 3
-sem resize j:sem 4
-sem resize j:none 4
-sem acquire --no-renew j:sem
-sem renew -v TOKEN
-sem wait -w 0 j:sem
+sem set j:sem 2
+sem show j:sem
+sem show j:none
+sem set j:sem 4
+acquire --take 1 --no-renew j:sem
+renew -v TOKEN
+wait -w 0 j:sem
 sem rm j:sem
 sem ls
-sem release TOKEN
-sem release TOKEN
-sem drain --no-renew j:sem
-sem release TOKEN
+release TOKEN
+release TOKEN
+acquire --take all --no-renew j:sem
+release TOKEN
 sem rm j:sem
-sem init j -1
+sem set j -1
 sem nonsense j
 rate set j:rate 1 1h
 rate take -n j:rate
@@ -124,8 +124,8 @@ rate show j:rate
 rate show j:none
 rate rm j:rate
 rate set j:rate 1 never
-latch init j:latch 2
-latch init j:latch 3
+latch set j:latch 2
+latch set j:latch 3
 latch count j:latch
 latch down j:latch
 latch wait -w 0 j:latch
@@ -243,8 +243,8 @@ def each_subcommand_with_json_says_so_of_mistakes_and_of_no_server():
             continue
         fault(dibs(name, '--no-such-option', '--json'))
         fault(dibs(name, '--json', '--no-such-option'))
-    for line in ('run j -- true', 'status', 'who j', 'history', 'top', 'acquire j', 'sem init j 2',
-                 'latch init j 2', 'elect run j -- true', 'elect observe -n j', 'wait j',
+    for line in ('run j -- true', 'status', 'who j', 'history', 'top', 'acquire j', 'sem set j 2',
+                 'latch set j 2', 'elect run j -- true', 'elect observe -n j', 'wait j',
                  'rate show j', 'barrier ls', 'metrics --textfile /dev/null/f', 'doctor'):
         words = _words(line, '')
         done = dibs(*words[:2], '-u', 'unix:///nowhere', '--connect-timeout', '500ms', *words[2:])

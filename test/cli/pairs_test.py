@@ -19,7 +19,8 @@ WORDS = {
     'url': '--url URL', 'config': '--config /dev/null', 'user': '--user u',
     'pass-file': '--pass-file /dev/null', 'wait': '--wait 5s',
     'conflict-exit-code': '--conflict-exit-code 9', 'permits': '--permits 2', 'take': '--take 1',
-    'multi': '--multi a,b', 'replicas': '--replicas 1', 'ttl': '--ttl 5s', 'max-hold': '--max-hold 60s',
+    'multi': '--multi a,b',
+    'replicas': '--replicas 1', 'ttl': '--ttl 5s', 'max-hold': '--max-hold 60s',
     'for-pid': '--for-pid 1', 'status-file': '--status-file /dev/null',
     'status-fd': '--status-fd 3', 'record': '--record /dev/null', 'replay': '--replay /dev/null',
 }
@@ -63,7 +64,7 @@ REFUSED = [
     ('run', '--max-hold 5s --min-hold 9s', 64, ['--min-hold', '--max-hold']),
     ('run', '--permits 2 --take 3', 64, ['--permits', '--take']),
     ('run', '--fsync', 64, ['--fsync', '--replicas']),
-    ('run', '--replicas 0', 64, ['--replicas', 'majority']),
+    ('run', '--replicas 0', 64, ['--replicas', '1 to 100']),
     ('run', '--replicas most', 64, ['--replicas', '"most"']),
     ('run', '--plain-permits', 64, ['--plain-permits', '--permits']),
     ('acquire', '--plain-permits --permits 2', 64, ['--plain-permits', 'dibs run']),

@@ -95,7 +95,7 @@ def mistakes_give_64():
 # ---- permits without leases ----
 
 def a_command_runs_with_permits_of_a_plain_semaphore():
-    dibs('sem', 'init', *JAVA, 'pool', '3')
+    dibs('sem', 'set', *JAVA, 'pool', '3')
     inside = harness.server.ask('GET', 'pool')
     contains(inside, '3')
     process = start('run', *JAVA, '--plain-permits', '--take', '2', 'pool', '--', 'sleep', '60')
@@ -106,7 +106,7 @@ def a_command_runs_with_permits_of_a_plain_semaphore():
 
 
 def permits_that_are_out_do_not_change_the_number_of_a_plain_semaphore():
-    dibs('sem', 'init', *JAVA, 'beside', '2')
+    dibs('sem', 'set', *JAVA, 'beside', '2')
     harness.server.ask('DECR', 'beside')          # Redisson has one
     done = dibs('run', '-n', *JAVA, '-j', '2', '--plain-permits', 'beside:1', '--', 'echo', 'in')
     equal((done.code, done.out), (0, 'in\n'), done)

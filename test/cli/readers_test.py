@@ -114,7 +114,7 @@ def output_that_is_not_read_to_its_end_ends_a_list_in_silence():
 
 
 def output_that_is_not_read_is_a_failure_of_what_changes_something():
-    equal(dibs('latch', 'init', 'r:left', '2').code, 0)
+    equal(dibs('latch', 'set', 'r:left', '2').code, 0)
     code, err = _output_unread('latch', 'down', 'r:left')
     equal(code, 70)
     contains(err, 'standard output: Broken pipe')

@@ -101,7 +101,7 @@ WAYS = ('run tty -- sleep 611', 'run --foreground tty -- sleep 611', 'run tty -c
 
 
 def ctrl_c_ends_a_script():
-    equal(dibs('latch', 'init', 'tty:latch', '1').code, 0)
+    equal(dibs('latch', 'set', 'tty:latch', '1').code, 0)
     waits = 'latch wait tty:latch </dev/null 2>/dev/null'
     for shell in ('bash', 'dash'):
         for way in WAYS:

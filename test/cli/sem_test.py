@@ -12,19 +12,38 @@ def _mistake(*words, says):
     contains(done.err, says)
 
 
+def set_makes_it_or_changes_the_number_and_show_tells_it():
+    done = dibs('sem', 'show', 'made:new')
+    equal((done.code, done.out), (66, ''), done)
+    contains(done.err, 'dibs sem set made:new N')
+    for number in ('4', '4', '6', '2'):
+        done = dibs('sem', 'set', 'made:new', number)
+        equal((done.code, done.out, done.err), (0, number + '\n', ''), done)
+    token = dibs('acquire', '--take', '1', '--no-renew', 'made:new').out.strip()
+    equal(dibs('sem', 'show', 'made:new').out, 'made:new  1 free of 2\n')
+    equal(json.loads(dibs('sem', 'show', '--json', 'made:new').out)['used'], 1)
+    rest = dibs('acquire', '--take', 'all', '--no-renew', '-q', 'made:new').out.strip()
+    equal(dibs('sem', 'show', 'made:new').out, 'made:new  0 free of 2\n')
+    refused(dibs('run', '-n', '--take', 'all', 'made:new', 'true').code, 75)
+    for each in (token, rest):
+        equal(dibs('release', each).code, 0)
+    equal(dibs('run', '--take', 'all', 'made:new', '--', 'sh', '-c', 'echo $DIBS_PERMITS').out,
+          '2\n')
+
+
 def init_prints_what_is_free_and_may_be_repeated():
     equal((dibs('sem', 'init', 'pool', '4').out, dibs('sem', 'init', 'pool', '4').code),
           ('4\n', 0))
     done = dibs('sem', 'init', 'pool', '5')
     equal((done.code, done.out), (65, ''), done)
-    contains(done.err, 'pool has 4 permits already; "dibs sem resize pool 5"')
+    contains(done.err, 'pool has 4 permits already; "dibs sem set pool 5"')
     equal(who('pool')['limit'], 4)
 
 
 def resize_prints_what_is_free_and_knows_only_what_there_is():
     done = dibs('sem', 'resize', 'nothing', '3')
     equal(done.code, 66, done)
-    contains(done.err, 'dibs sem init nothing 3')
+    contains(done.err, 'dibs sem set nothing 3')
     dibs('sem', 'init', 'size', '4')
     token = dibs('sem', 'acquire', '--no-renew', '--take', '3', 'size').out.strip()
     equal(dibs('sem', 'resize', 'size', '5').out, '2\n')
@@ -86,7 +105,8 @@ def something_else_under_the_name_gives_65():
 
 def mistakes_give_64():
     _mistake('sem', says='missing')
-    _mistake('sem', 'int', 'x', '3', says='did you mean "dibs sem init"?')
+    _mistake('sem', 'sett', 'x', '3', says='did you mean "dibs sem set"?')
+    _mistake('sem', 'aquire', 'x', says='no "dibs sem aquire"')
     _mistake('sem', 'init', 'x', says='dibs sem init NAME N')
     _mistake('sem', 'init', 'x', 'many', says='"many": allowed are 0 to 1000000000')
     _mistake('sem', 'init', 'x', '-1', says='-1')

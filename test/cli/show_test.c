@@ -38,7 +38,7 @@ static void a_semaphore_with_no_permits_has_none_to_hand_over(void **state)
   (void)state;
   for (i.waiter_count = 0; i.waiter_count < 2; i.waiter_count++) {
     i.generation = 1;
-    expect_free(&i, "paused: it has 0 permits until dibs sem resize gives it some");
+    expect_free(&i, "paused: it has 0 permits until dibs sem set gives it some");
   }
   i.generation = 0;                    /* of another dialect: all are taken */
   expect_free(&i, "no permit is free");

@@ -45,8 +45,8 @@ def names_with_waiters_come_first():
 
 
 def permits_and_readers_are_counted():
-    equal(dibs('sem', 'init', 'top:sem', '4').code, 0)
-    tokens = [dibs('sem', 'acquire', '--no-renew', 'top:sem').out.strip() for _ in range(2)]
+    equal(dibs('sem', 'set', 'top:sem', '4').code, 0)
+    tokens = [dibs('acquire', '--take', '1', '--no-renew', 'top:sem').out.strip() for _ in range(2)]
     readers = [holder('top:rw', '-s')]
     readers.append(start('run', '-s', 'top:rw', '--', 'cat', stdin=subprocess.PIPE))
     until(lambda: len(who('top:rw')['holders']) == 2, 'two read')
@@ -57,7 +57,7 @@ def permits_and_readers_are_counted():
     contains(dibs('top', 'top:rw').out, 'r ')
     end_holder(readers.pop())
     for token in tokens:
-        dibs('sem', 'release', token)
+        dibs('release', token)
 
 
 def no_byte_of_a_name_reaches_the_terminal():

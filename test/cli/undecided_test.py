@@ -12,9 +12,9 @@ ROWS = (
     ('run', '--multi', '{b}1,{b}2', '--', 'true'),
     ('acquire', '--no-renew', 'b'), ('acquire', '--no-renew', '-n', 'b'),
     ('who', 'b'), ('wait', 'b'), ('wait', '-w', '1', 'b'),
-    ('status',), ('status', '--json'), ('sem', 'init', 'b', '2'), ('sem', 'ls', 'b'),
-    ('latch', 'init', 'b', '1'), ('latch', 'down', 'b'), ('latch', 'wait', '-w', '1', 'b'),
-    ('barrier', 'wait', '--parties', '2', 'b'), ('barrier', 'ls', 'b'), ('rate', 'take', 'b'),
+    ('status',), ('status', '--json'), ('sem', 'set', 'b', '2'), ('sem', 'ls', 'b'),
+    ('latch', 'set', 'b', '1'), ('latch', 'down', 'b'), ('latch', 'wait', '-w', '1', 'b'),
+    ('barrier', 'wait', '--parties', '2', 'b'), ('barrier', 'show', 'b'), ('rate', 'take', 'b'),
     ('elect', 'run', 'b', '--', 'true'), ('break', '--yes', 'b'),
     ('run', '-n', '--skip-ok', 'b', '--', 'true'), ('who', '--json', 'b'),
     ('acquire', '--no-renew', '-n', '--skip-ok', '--json', 'b'), ('wait', '--json', '-w', '1', 'b'),
@@ -22,7 +22,7 @@ ROWS = (
 )
 
 # Without need of a write: a server out of memory answers these.
-READS = ('who', 'wait', 'status', 'sem ls', 'latch down', 'latch wait', 'barrier ls',
+READS = ('who', 'wait', 'status', 'sem ls', 'latch down', 'latch wait', 'barrier show',
          'rate take', 'break')
 
 
@@ -161,7 +161,7 @@ def a_full_server_is_69_for_all_that_write():
     try:
         server.ask('CONFIG', 'SET', 'maxmemory', '1')
         # The first write of latch_set allocates nothing, and the server lets the others pass.
-        _all(server.url, 'OOM', [r for r in _writes() if r[:2] != ('latch', 'init')])
+        _all(server.url, 'OOM', [r for r in _writes() if r[:2] != ('latch', 'set')])
     finally:
         server.stop()
 
@@ -265,7 +265,7 @@ def a_server_without_evalsha_is_a_fault_of_its_settings():
     try:
         for words in ('run', 'e', '--', 'true'), ('acquire', 'e'), ('who', 'e'):
             done = dibs(words[0], '-u', server.url, *words[1:])
-            equal(done.code, 78, done)
+            equal(done.code, 81, done)
             contains(done.err, "unknown command 'EVALSHA'")
     finally:
         server.stop()

@@ -101,13 +101,13 @@ def options_of_the_connection_may_come_before_the_command():
 
 def options_between_operands_are_options_also_with_posixly_correct():
     for more in ({}, {'POSIXLY_CORRECT': '1'}):
-        done = dibs('sem', '--connect-timeout', '30s', 'acquire', '-w', '1s', 'between', '-j', '2',
+        done = dibs('acquire', '--connect-timeout', '30s', '-w', '1s', 'between', '-j', '2',
                     '--no-renew', env=more)
         equal(done.code, 0, done)
         contains(done.out, 'between')
         equal(dibs('release', done.out.strip()).code, 0)
         contains(dibs('who', 'between', '--json', env=more).out, '"name":"between"')
-        contains(dibs('sem', 'init', '-1', 'between', env=more).err, 'sem init: invalid count -1')
+        contains(dibs('sem', 'set', '-1', 'between', env=more).err, 'sem set: invalid count -1')
         contains(dibs('who', 'a', '-q', 'b', env=more).err, 'unexpected argument "b"')
         contains(dibs('who', '--json', '--', '-q', env=more).out, '"name":"-q"')
         contains(dibs('who', 'a', '--', '-q', env=more).err, 'unexpected argument "-q"')
@@ -167,22 +167,22 @@ def options_of_later_versions_are_refused_with_a_reason():
 
 
 def a_missing_operand_is_named():
-    for words, missing in ((['who'], 'NAME'), (['release'], 'TOKEN'), (['sem', 'init'], 'NAME'),
-                           (['sem', 'init', 'x'], 'N'), (['rate', 'set', 'x', '1'], 'TIME')):
+    for words, missing in ((['who'], 'NAME'), (['release'], 'TOKEN'), (['sem', 'set'], 'NAME'),
+                           (['sem', 'set', 'x'], 'N'), (['rate', 'set', 'x', '1'], 'TIME')):
         _mistake(*words, says=['missing %s;' % missing, 'usage: dibs ' + words[0]])
 
 
 def a_wrong_count_is_named_with_its_command():
-    for words in (['sem', 'init'], ['sem', 'resize'], ['latch', 'init'], ['latch', 'down'],
+    for words in (['sem', 'set'], ['latch', 'set'], ['latch', 'down'],
                   ['rate', 'take']):
         for count in ('-1', '-12', 'some'):
             _mistake(*words, 'x', count, says=[' '.join(words) + ':', count])
-    _mistake('sem', '--prefix', 'p', 'init', 'x', '-1', says='sem init:')
+    _mistake('sem', '--prefix', 'p', 'set', 'x', '-1', says='sem set:')
 
 
 def a_negative_number_is_named():
-    _mistake('sem', 'init', 'x', '-1', says='-1')
-    _mistake('latch', 'init', 'x', '-3', says='-3')
+    _mistake('sem', 'set', 'x', '-1', says='-1')
+    _mistake('latch', 'set', 'x', '-3', says='-3')
 
 
 def fair_is_accepted_as_it_is_always_so():
@@ -255,7 +255,7 @@ def bash_completes():
     script = dibs('completion', 'bash').out
     asks = {'dibs ru': 'run', 'dibs run --on-l': '--on-lost', 'dibs run --on-lost TE': 'TERM',
             'dibs local sto': 'stop', 'dibs run x -- ech': 'echo', 'dibs ls --wai': '--waiting',
-            'dibs sem res': 'resize', 'dibs latch do': 'down', 'dibs barrier re': 'reset',
+            'dibs sem se': 'set', 'dibs latch do': 'down', 'dibs barrier re': 'reset',
             'dibs status --kind se': 'semaphore', 'dibs run --mul': '--multi',
             'dibs elect run x -- ech': 'echo', 'dibs elect obs': 'observe',
             'dibs elect --on-dep': '--on-deposed'}
@@ -317,7 +317,7 @@ def with_json_a_mistake_is_an_object():
     for words in (('run', '--json', '-w', 'soon', 'x', 'true'),
                   ('run', '-w', 'soon', '--json', 'x'),
                   ('who', '--json'), ('who', 'a', 'b', '--json'),
-                  ('sem', '--json', 'init', 'x', 'y')):
+                  ('sem', '--json', 'set', 'x', 'y')):
         done = dibs(*words)
         got = fault(done)
         equal((done.code, got['code'], got['status']), (64, 64, 'DIBS_ERR_ARGUMENT'), done)
