@@ -40,6 +40,7 @@ typedef struct command {
   const char *operands;                 /* as shown in the usage line */
   const char *summary;                  /* one line */
   const option_set *options;            /* no rows at the end */
+  int old_sets;                         /* the first ones: of old spellings, not shown */
   size_t size;                          /* of the struct of the options; a command_line is first */
   const void *defaults;                 /* what is in it where no option was given */
   int operands_min, operands_max;       /* -1: any number */

@@ -12,7 +12,7 @@
 
 static void write_option_words(const command *c)
 {
-  for (const option_set *set = c->options; set->rows != NULL; set++) {
+  for (const option_set *set = c->options + c->old_sets; set->rows != NULL; set++) {
     for (const option_row *row = set->rows; !option_is_end(row); row++) {
       if (!option_is_shown(row))
         continue;
@@ -160,7 +160,7 @@ static void write_zsh_command(const command *c)
 {
   printf("      (%s%s%s)\n      _arguments -S -s \\\n", c->name,
          c->alias == NULL ? "" : "|", c->alias == NULL ? "" : c->alias);
-  for (const option_set *set = c->options; set->rows != NULL; set++) {
+  for (const option_set *set = c->options + c->old_sets; set->rows != NULL; set++) {
     for (const option_row *row = set->rows; !option_is_end(row); row++) {
       char letter[2] = { row->letter, '\0' };
 

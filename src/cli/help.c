@@ -62,7 +62,7 @@ void help_show(FILE *out, const command *c)
     fprintf(out, "       dibs %s ...\n", c->alias);
   fprintf(out, "\n%s\n\n", c->summary);
 
-  for (const option_set *set = c->options; set->rows != NULL; set++) {
+  for (const option_set *set = c->options + c->old_sets; set->rows != NULL; set++) {
     if (set->rows == options_connection)
       has_connection = true;
     else

@@ -287,6 +287,7 @@ const command sem_command = {
   .examples = { "dibs sem set render 4", "dibs run -j 4 render -- ffmpeg -i in.mov out.mp4",
                 "token=$(dibs acquire --take 2 --for-pid $$ render) || exit",
                 "dibs sem set render 0; dibs wait render   # until all are done" },
+  .old_sets = 3,                        /* of acquire and drain */
   OPTIONS(GROUP(options_permits, acquire_arguments, what),
           GROUP(options_taking, acquire_arguments, taking),
           GROUP(options_token, acquire_arguments, token),

@@ -61,7 +61,7 @@ const option_row options_plain[] = {
 
 const option_row options_permits[] = {
   { "permits", 'j', "N", UINT32(kind_options, permits, 1, DIBS_PERMITS_MAX),
-    "of the old verb acquire, as all options down to --sh" },
+    "acquire: set N permits if none are set yet" },
   { "take", 0, "M", set_take, OPTION_AT(uint32_t, kind_options, take), 1, DIBS_PERMITS_MAX, NULL,
     "take M permits at once (1)" },
   { .name = NULL },
