@@ -41,16 +41,42 @@ static bool would_wait_for_itself(const target *t, const dibs_inspection *i)
   return own > 0;
 }
 
+/* Leaves out the options that do not identify a lock; each that remains begins with '&'. */
+static void keep_identity(char *url)
+{
+  char *to = url;
+
+  for (const char *from = url; *from != 0;) {
+    size_t size = 1 + strcspn(from + 1, "?&, ");
+    bool is_option = *from == '?' || *from == '&';
+
+    if (!is_option || (memmem(from, size, "timeout=", 8) == NULL &&
+                       memmem(from, size, "note=", 5) == NULL)) {
+      memmove(to, from, size);
+      if (is_option)
+        *to = '&';
+      to += size;
+    }
+    from += size;
+  }
+  *to = 0;
+}
+
 /* Whether all that identifies a lock is as in the wrapper around, which has set the variable. */
 static bool is_place_of_wrapper(const session *s)
 {
-  const char *around = getenv("DIBS_URL");
-  char *url = malloc(DIBS_URL_SIZE);
+  const char *value = getenv("DIBS_URL");
+  char *around = value != NULL ? strdup(value) : NULL, *url = malloc(DIBS_URL_SIZE);
   bool is_it = around != NULL && url != NULL &&
-               dibs_full_url(s->client, false, url, DIBS_URL_SIZE) == DIBS_OK &&
-               strcmp(url, around) == 0;
+               dibs_full_url(s->client, false, url, DIBS_URL_SIZE) == DIBS_OK;
 
+  if (is_it) {
+    keep_identity(url);
+    keep_identity(around);
+    is_it = strcmp(url, around) == 0;
+  }
   free(url);
+  free(around);
   return is_it;
 }
 
