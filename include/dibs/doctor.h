@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <dibs/client.h>
 #include <dibs/status.h>
@@ -21,6 +22,19 @@ typedef enum dibs_finding_grade {
   DIBS_FINDING_FAIL = 4     /* locks do not work here, or may have two holders */
 } dibs_finding_grade;
 
+/* What a server counts itself, of all its users; since its start where it is no present value.
+ * -1: not known. Since 0.5 */
+typedef struct dibs_server_numbers {
+  int64_t memory_bytes;       /* used now */
+  int64_t memory_max_bytes;   /* maxmemory; 0: no limit */
+  int64_t expired_keys;
+  int64_t evicted_keys;       /* removed because memory was full: locks may be among them */
+  int64_t script_calls;       /* EVALSHA, EVAL and FCALL */
+  int64_t script_us;          /* that they took, microseconds */
+  int64_t replicas;           /* connected now */
+  int64_t replica_lag_bytes;  /* not yet confirmed by the slowest of them; 0 without replicas */
+} dibs_server_numbers;
+
 typedef struct dibs_finding {
   size_t size;
   dibs_finding_grade grade;
@@ -28,6 +42,7 @@ typedef struct dibs_finding {
   const char *node;   /* the server's address */
   const char *text;   /* the result, with the values */
   const char *advice; /* what to do; "" for PASS */
+  const dibs_server_numbers *numbers;  /* of the check "activity", else NULL. Since 0.5 */
 } dibs_finding;
 
 /* `finding` is borrowed until it returns. Return false to stop. Runs inside dibs_doctor() only:

@@ -17,7 +17,7 @@ void doctor_add(examination *x, const char *check, dibs_finding_grade grade,
                 const char *advice, const char *format, ...)
 {
   char words[1024];
-  dibs_finding finding = { sizeof(finding), grade, check, x->node, words, advice };
+  dibs_finding finding = { sizeof(finding), grade, check, x->node, words, advice, x->numbers };
   va_list values;
   int before;
 
@@ -146,6 +146,7 @@ resp_reply *doctor_ask(examination *x, dibs_status *ret_status, ...)
 static const doctor_check *const themes[] = {
   doctor_server_checks, doctor_memory_checks, doctor_replica_checks, doctor_cluster_checks,
   doctor_clock_checks, doctor_rights_checks, doctor_setting_checks,
+  doctor_activity_checks,
 };
 
 static void version_read(examination *x)

@@ -40,6 +40,7 @@ typedef struct examination {
   bool is_valkey, is_cluster;
   bool is_there;                 /* it has answered: no connection to wait for */
   bool is_silent;                /* and then it stopped answering: it is asked no more */
+  const dibs_server_numbers *numbers;   /* of the finding that is added; or NULL */
   bool is_down;                  /* of a Cluster that serves no key now: a finding says so */
   char tag[16];                  /* the tag of a name that this server stores */
   int64_t lag_s;                 /* min-replicas-max-lag where it applies; 0: not, or not known */
@@ -53,7 +54,7 @@ typedef struct doctor_check {
 /* One table for each theme; each ends with a check without a name. */
 extern const doctor_check doctor_server_checks[], doctor_memory_checks[],
   doctor_replica_checks[], doctor_clock_checks[], doctor_rights_checks[],
-  doctor_setting_checks[], doctor_cluster_checks[];
+  doctor_setting_checks[], doctor_cluster_checks[], doctor_activity_checks[];
 
 /* ---- doctor.c ---- */
 

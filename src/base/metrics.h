@@ -51,6 +51,18 @@
   ROW(dibs_lock_lease_left_seconds, "gauge", "seconds", "name", \
       "What is left of the shortest lease") \
   ROW(dibs_clients, "gauge", "", "", "Registered clients that report") \
+  ROW(dibs_server_memory_bytes, "gauge", "bytes", "node", "Memory that the server uses") \
+  ROW(dibs_server_memory_max_bytes, "gauge", "bytes", "node", "Its maxmemory; 0: no limit") \
+  ROW(dibs_server_expired_keys_total, "counter", "", "node", \
+      "Keys that ended by their ttl, of all users of the server") \
+  ROW(dibs_server_evicted_keys_total, "counter", "", "node", \
+      "Keys that the server removed because its memory was full; locks may be among them") \
+  ROW(dibs_server_scripts_total, "counter", "", "node", \
+      "Scripts and functions that the server executed, of all its users") \
+  ROW(dibs_server_script_seconds_total, "counter", "seconds", "node", "Time that they took") \
+  ROW(dibs_server_replicas, "gauge", "", "node", "Connected replicas") \
+  ROW(dibs_server_replica_lag_bytes, "gauge", "bytes", "node", \
+      "What the slowest replica has not confirmed") \
   ROW(dibs_doctor_grade, "gauge", "", "check, node", \
       "Findings of dibs doctor: 1 pass, 2 unknown, 3 warn, 4 fail")
 

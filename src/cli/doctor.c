@@ -50,6 +50,17 @@ static const char *grade_word(dibs_finding_grade grade)
   }
 }
 
+static json_t *numbers_as_json(const dibs_server_numbers *n)
+{
+  return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "memory_bytes",
+                   (json_int_t)n->memory_bytes, "memory_max_bytes",
+                   (json_int_t)n->memory_max_bytes, "expired_keys", (json_int_t)n->expired_keys,
+                   "evicted_keys", (json_int_t)n->evicted_keys, "script_calls",
+                   (json_int_t)n->script_calls, "script_us", (json_int_t)n->script_us, "replicas",
+                   (json_int_t)n->replicas, "replica_lag_bytes",
+                   (json_int_t)n->replica_lag_bytes);
+}
+
 static void show_finding_as_json(const dibs_finding *f)
 {
   json_t *object = json_object();
@@ -60,6 +71,8 @@ static void show_finding_as_json(const dibs_finding *f)
   json_object_set_new(object, "node", json_text(f->node));
   json_object_set_new(object, "text", json_text(f->text));
   json_object_set_new(object, "advice", json_text(f->advice));
+  if (f->numbers != NULL)
+    json_object_set_new(object, "numbers", numbers_as_json(f->numbers));
   json_print(object);
 }
 

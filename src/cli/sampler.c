@@ -74,12 +74,24 @@ static dibs_status inspect(sampler *s)
 
 /* ---- servers ---- */
 
+static void take_numbers(sampler *s, const dibs_finding *f)
+{
+  watch_server *server = &s->servers[s->server_count];
+
+  if (f->numbers == NULL || s->server_count == SAMPLER_SERVERS)
+    return;
+  snprintf(server->node, sizeof(server->node), "%s", f->node);
+  server->numbers = *f->numbers;
+  s->server_count++;
+}
+
 /* Thread: in dibs_examine(). */
 static bool finding_found(const dibs_finding *f, void *data)
 {
   sampler *s = data;
   watch_finding *new = &s->findings[s->finding_count];
 
+  take_numbers(s, f);
   for (size_t i = 0; i < s->finding_count; i++) {
     watch_finding *old = &s->findings[i];
 
@@ -101,9 +113,9 @@ static void examine(sampler *s)
   if (!s->wants_findings ||
       (s->examined_ms != 0 && sampler_now_ms() - s->examined_ms < EXAMINE_EVERY_MS))
     return;
-  s->finding_count = 0;
+  s->finding_count = s->server_count = 0;
   if (dibs_examine(s->client, finding_found, s) != DIBS_OK)
-    s->finding_count = 0;      /* tried again in half a minute */
+    s->finding_count = s->server_count = 0;      /* tried again in half a minute */
   s->examined_ms = sampler_now_ms();
 }
 
@@ -135,7 +147,8 @@ void sampler_write_metrics(const sampler *s, size_t names_max, watch_text *out)
 {
   const watch_metrics m = {
     .table = &s->table, .fleet = s->fleet, .findings = s->findings,
-    .finding_count = s->finding_count, .now_ms = sampler_now_ms(), .names_max = names_max,
+    .finding_count = s->finding_count, .servers = s->servers, .server_count = s->server_count,
+    .now_ms = sampler_now_ms(), .names_max = names_max,
     .is_up = s->status == DIBS_OK, .round_trip_us = s->round_trip_us, .seconds = s->seconds };
 
   watch_metrics_write(&m, out);

@@ -9,7 +9,8 @@
 
 #include "watch/watch.h"
 
-#define SAMPLER_FINDINGS 128
+#define SAMPLER_SERVERS 64
+#define SAMPLER_FINDINGS 1024
 
 typedef struct sampler {
   dibs_client *client;
@@ -19,6 +20,8 @@ typedef struct sampler {
   dibs_fleet *fleet;         /* NULL: not read, or not allowed */
   watch_finding findings[SAMPLER_FINDINGS];
   size_t finding_count;
+  watch_server servers[SAMPLER_SERVERS];
+  size_t server_count;
   bool wants_findings;
   int64_t walked_ms, examined_ms;   /* 0: never */
   int64_t sampled_ms;

@@ -164,7 +164,7 @@ bool resp_fault_passes(resp_fault fault)
 const char *resp_fault_advice(resp_fault fault)
 {
   if (fault == RESP_FAULT_NO_FUNCTION)
-    return "this server has not the functions of this version: load what "
+    return "the server lacks the functions of this version: load what "
            "`dibs acl --functions` prints";
   if (fault == RESP_FAULT_MOVED || fault == RESP_FAULT_ASK)
     return "this server is a node of a Cluster: begin the URL with redis+cluster://";

@@ -123,6 +123,56 @@ static void write_fleet(const dibs_fleet *f, watch_text *out)
                                   .data = out }, f->rows, f->count);
 }
 
+/* ---- the servers ---- */
+
+static double number_of(enum metric m, const dibs_server_numbers *n)
+{
+  switch (m) {
+  case METRIC_dibs_server_memory_bytes:
+    return (double)n->memory_bytes;
+  case METRIC_dibs_server_memory_max_bytes:
+    return (double)n->memory_max_bytes;
+  case METRIC_dibs_server_expired_keys_total:
+    return (double)n->expired_keys;
+  case METRIC_dibs_server_evicted_keys_total:
+    return (double)n->evicted_keys;
+  case METRIC_dibs_server_scripts_total:
+    return (double)n->script_calls;
+  case METRIC_dibs_server_script_seconds_total:
+    return n->script_us < 0 ? -1 : (double)n->script_us / 1e6;
+  case METRIC_dibs_server_replicas:
+    return (double)n->replicas;
+  default:
+    return (double)n->replica_lag_bytes;
+  }
+}
+
+static void write_servers(const watch_metrics *m, watch_text *out)
+{
+  static const enum metric each[] = {
+    METRIC_dibs_server_memory_bytes, METRIC_dibs_server_memory_max_bytes,
+    METRIC_dibs_server_expired_keys_total, METRIC_dibs_server_evicted_keys_total,
+    METRIC_dibs_server_scripts_total, METRIC_dibs_server_script_seconds_total,
+    METRIC_dibs_server_replicas, METRIC_dibs_server_replica_lag_bytes };
+
+  for (size_t k = 0; k < sizeof(each) / sizeof(each[0]); k++) {
+    bool has_head = false;
+
+    for (size_t i = 0; i < m->server_count; i++) {
+      double value = number_of(each[k], &m->servers[i].numbers);
+
+      if (value < 0)                             /* not known */
+        continue;
+      if (!has_head)
+        head(out, each[k]);
+      has_head = true;
+      watch_add(out, "%s{node=\"", metric_name(each[k]));
+      add_label(out, m->servers[i].node, strlen(m->servers[i].node));
+      watch_add(out, "\"} %.17g\n", value);
+    }
+  }
+}
+
 void watch_metrics_write(const watch_metrics *m, watch_text *out)
 {
   watch_sums s = watch_sum(m->table, m->now_ms);
@@ -141,6 +191,7 @@ void watch_metrics_write(const watch_metrics *m, watch_text *out)
   write_names(m, out);
   if (m->fleet != NULL)
     write_fleet(m->fleet, out);
+  write_servers(m, out);
   if (m->finding_count > 0)
     head(out, METRIC_dibs_doctor_grade);
   for (size_t i = 0; i < m->finding_count; i++) {

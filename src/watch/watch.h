@@ -140,11 +140,18 @@ typedef struct watch_finding {
   int grade;                 /* dibs_finding_grade */
 } watch_finding;
 
+typedef struct watch_server {
+  char node[128];
+  dibs_server_numbers numbers;
+} watch_server;
+
 typedef struct watch_metrics {
   const watch_table *table;
   const dibs_fleet *fleet;   /* NULL: not read */
   const watch_finding *findings;
   size_t finding_count;
+  const watch_server *servers;
+  size_t server_count;
   int64_t now_ms;
   size_t names_max;          /* live names with series of their own */
   bool is_up;

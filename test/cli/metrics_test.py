@@ -63,6 +63,29 @@ def holders_and_waiters_are_counted():
     equal(0 < float(seen['dibs_lock_lease_left_seconds{name="orders:42"}']) <= 31, True, seen)
 
 
+def what_the_server_counts_itself_is_there():
+    server = Server()
+    try:
+        equal(dibs('run', '-u', server.url, 'counted', '--', 'true').code, 0)
+        seen = _values(dibs('metrics', '--once', '-u', server.url).out)
+        found = [json.loads(line) for line in
+                 dibs('doctor', '--json', '-u', server.url).out.splitlines()]
+    finally:
+        server.stop()
+    own = {name.split('{')[0]: float(value) for name, value in seen.items()
+           if name.startswith('dibs_server_') and '{node="%s"}' % server.url in name}
+    equal(sorted(own), ['dibs_server_' + name for name in (
+        'evicted_keys_total', 'expired_keys_total', 'memory_bytes', 'memory_max_bytes',
+        'replica_lag_bytes', 'replicas', 'script_seconds_total', 'scripts_total')])
+    equal(own['dibs_server_memory_bytes'] > 100000, True, own)
+    equal(own['dibs_server_scripts_total'] >= 2, True, own)
+    equal(0 < own['dibs_server_script_seconds_total'] < 60, True, own)
+    equal(own['dibs_server_evicted_keys_total'], 0)
+    numbers = [f['numbers'] for f in found if 'numbers' in f]
+    equal([n['evicted_keys'] for n in numbers], [0])
+    equal(numbers[0]['script_calls'] > own['dibs_server_scripts_total'], True, numbers)
+
+
 def names_of_any_text_make_one_valid_line():
     token = dibs('acquire', '--no-renew', NASTY).out.strip()
     text = dibs('metrics', '--once').out

@@ -27,6 +27,7 @@ struct seen { dibs_finding_grade grade; char check[24], text[512], advice[256]; 
 
 static struct seen findings[FINDINGS_MAX];
 static size_t finding_count, stop_behind;
+static dibs_server_numbers numbers;          /* of the last server */
 static const struct test_server *stepped;    /* whose clock moves once it was looked at */
 
 static bool take(const dibs_finding *f, void *data)
@@ -42,6 +43,9 @@ static bool take(const dibs_finding *f, void *data)
   (void)snprintf(s->advice, sizeof(s->advice), "%s", f->advice);
   assert_true(f->node[0] != 0);
   assert_true(f->text[0] != 0);
+  assert_true((f->numbers != NULL) == (strcmp(f->check, "activity") == 0));
+  if (f->numbers != NULL)
+    numbers = *f->numbers;
   assert_true(strlen(f->text) < 2 || strcmp(f->text + strlen(f->text) - 2, ": ") != 0);
   assert_true((f->advice[0] == 0) == (f->grade == DIBS_FINDING_PASS));
   finding_count++;
@@ -517,6 +521,45 @@ static void a_server_with_too_many_clients_is_one_finding(void **state)
                  "max number of clients", "raise maxclients");
 }
 
+/* ---- what it counts ---- */
+
+static void its_own_numbers_are_read(void **state)
+{
+  struct test_server *s = test_server_start();
+
+  (void)state;
+  set(s, "maxmemory", "100000000");
+  assert_string_equal(test_server_command(s, "SET ends soon PX 1"), "OK");
+  while (test_server_integer(s, "EXISTS ends") == 1)
+    ;
+  examine(s);
+  expect("activity", DIBS_FINDING_PASS, "no key evicted");
+  assert_true(numbers.memory_bytes > 100000);
+  assert_int_equal(numbers.memory_max_bytes, 100000000);
+  assert_int_equal(numbers.expired_keys, 1);
+  assert_int_equal(numbers.evicted_keys, 0);
+  assert_true(numbers.script_calls >= 1);           /* of the examination */
+  assert_true(numbers.script_us >= 1);
+  assert_int_equal(numbers.replicas, 0);
+  assert_int_equal(numbers.replica_lag_bytes, 0);
+  s = test_server_stop(s);
+}
+
+static void evicted_keys_are_warned_of(void **state)
+{
+  struct test_server *s = test_server_start();
+
+  (void)state;
+  set(s, "maxmemory-policy", "allkeys-random");
+  for (int i = 0; i < 300; i++)
+    assert_int_equal(test_server_integer(s, "SETRANGE key%d 20000 x", i), 20001);
+  set(s, "maxmemory", "4000000");
+  examine(s);
+  expect("activity", DIBS_FINDING_WARN, "keys evicted");
+  assert_true(numbers.evicted_keys > 0);
+  s = test_server_stop(s);
+}
+
 /* ---- cluster ---- */
 
 static void a_node_of_a_cluster_is_no_server_by_itself(void **state)
@@ -565,6 +608,8 @@ static void sentinels_that_act_too_soon_are_warned_of(void **state)
   examine_url_as(test_sentinels_url(watch), DIBS_OK);
   expect("sentinel", DIBS_FINDING_PASS, "3 sentinels, quorum 2");
   expect("down-after", DIBS_FINDING_WARN, "down-after-milliseconds=1000");
+  assert_int_equal(numbers.replicas, 2);
+  assert_true(numbers.replica_lag_bytes >= 0);
   watch = test_sentinels_stop(watch);
   set = test_set_stop(set);
 }
@@ -592,6 +637,8 @@ int main(void)
     cmocka_unit_test(too_many_clients_are_warned_of),
     cmocka_unit_test(a_server_in_protected_mode_is_one_finding),
     cmocka_unit_test(a_server_with_too_many_clients_is_one_finding),
+    cmocka_unit_test(its_own_numbers_are_read),
+    cmocka_unit_test(evicted_keys_are_warned_of),
     cmocka_unit_test(a_node_of_a_cluster_is_no_server_by_itself),
     cmocka_unit_test(a_cluster_that_is_down_is_one_failure),
     cmocka_unit_test(sentinels_that_act_too_soon_are_warned_of),
