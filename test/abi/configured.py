@@ -48,18 +48,27 @@ def want(names, here, not_here):
         raise Failed(f'not built: {missing}; built: {too_many}')
 
 
-def without_cmocka(place):
-    """An environment in which Meson finds all packages but cmocka."""
-    folder = os.path.join(place, 'packages')
+def packages(place, folder, is_there):
+    """An environment in which Meson finds these packages only."""
+    folder = os.path.join(place, folder)
     os.makedirs(folder, exist_ok=True)
     path = run(['pkg-config', '--variable', 'pc_path', 'pkg-config']).stdout.strip()
     path = os.environ.get('PKG_CONFIG_PATH', '') + ':' + path
     for directory in filter(os.path.isdir, path.split(':')):
         for name in os.listdir(directory):
             link = os.path.join(folder, name)
-            if name != 'cmocka.pc' and not os.path.lexists(link):
+            if is_there(name) and not os.path.lexists(link):
                 os.symlink(os.path.join(directory, name), link)
     return dict(os.environ, PKG_CONFIG_LIBDIR=folder, PKG_CONFIG_PATH='', CMAKE='/nonexistent')
+
+
+def without_cmocka(place):
+    return packages(place, 'packages', lambda name: name != 'cmocka.pc')
+
+
+def needed_alone(place):
+    needed = ['hiredis', 'inih', 'jansson', 'libcrypto', 'libssl', 'openssl']
+    return packages(place, 'needed', lambda name: name.removesuffix('.pc') in needed)
 
 
 def tests_are_left_out_without_cmocka(root, place):
@@ -80,6 +89,13 @@ def the_demo_builds_neither_simulator_nor_explorers(root, place):
     names = configured(root, os.path.join(place, 'demo'), options)
     want(names, ['dibs', 'flash_sale', 'two_shells'],
          r'.*_test|dibs-sim|dibs_sim.*|dibs-explore.*|bench_.*')
+
+
+def what_the_library_needs_is_enough(root, place):
+    """The command is there without dibs web, the screen of dibs top and the simulator."""
+    names = configured(root, os.path.join(place, 'bare'), [], needed_alone(place))
+    want(names, ['dibs', 'example_worker'],
+         r'.*_test|dibs-sim|dibs_sim.*|dibs-explore.*|flash_http|example_in_(libuv|glib|libevent)')
 
 
 def has_header(name, compiler, language):
@@ -152,7 +168,8 @@ def make_installs_below_its_prefix(root, place):
 
 CASES = [tests_are_left_out_without_cmocka, tests_that_are_asked_for_need_cmocka,
          the_demo_builds_neither_simulator_nor_explorers,
-         what_is_installed_is_found_in_a_fresh_build, make_installs_below_its_prefix,
+         what_the_library_needs_is_enough, what_is_installed_is_found_in_a_fresh_build,
+         make_installs_below_its_prefix,
          a_cross_build_runs_nothing_of_the_other_machine, an_old_hiredis_is_refused]
 
 
