@@ -16,6 +16,7 @@
 #include <dibs/sim.h>
 
 #include "expect.h"
+#include "take.h"
 
 enum { STOPPED_MS = 20000, TTL_MS = 600000 };
 
@@ -290,10 +291,16 @@ static dibs_status try_many(dibs_client *c, const char *name, const dibs_lock_op
 {
   const char *names[2] = { name, "other" };
 
-  return dibs_try_lock_many(c, names, 2, o, ret_hold);
+  return acquire_names_now(c, names, 2, o, ret_hold);
 }
 
-static try_function *const tries[] = { dibs_try_lock, dibs_try_write_lock, try_many };
+static dibs_status try_write(dibs_client *c, const char *name, const dibs_lock_options *o,
+                             dibs_hold **ret_hold)
+{
+  return acquire_now(c, DIBS_WRITE(name), o, ret_hold);
+}
+
+static try_function *const tries[] = { dibs_try_lock, try_write, try_many };
 
 enum { SHORT_TTL_MS = 2000, KILLED_AFTER_MS = 600 };
 
