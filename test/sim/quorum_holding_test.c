@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* Quorum, step by step, over real lock tables and scripts: renewal, loss and repair of holds. */
+#include "quorum/claimant.h"
+
+#include <string.h>
+
+static void a_hold_is_renewed_and_outlives_a_minority(void **state)
+{
+  site *s = site_of(5, 1);
+  told t;
+
+  (void)state;
+  hold(s, 0, &t);
+  s->is_mute[0] = s->is_mute[3] = true;
+  site_run_for(s, SPAN_MS(10000));
+  assert_int_equal(t.lost, 0);
+  assert_true(t.renewed >= 3);
+  assert_true(instant_before(s->now, t.valid_until));
+  over(s);
+}
+
+/* Of a majority's leases, whose end the last of it decides. */
+static void the_slack_of_a_quorum_is_that_of_its_majority(void **state)
+{
+  site *s = site_of(3, 1);
+  lock_counts counts;
+  told t;
+
+  (void)state;
+  hold(s, 0, &t);
+  s->is_mute[2] = true;                  /* renews nothing: its lease does not count */
+  site_run_for(s, SPAN_MS(10000));
+  counts = hold_counts(s->clients[0].front);
+  assert_true(counts.renewed >= 3);
+  assert_in_range(slack_least(&counts.slack, s->now), 400000, 750000);
+  over(s);
+}
+
+static void a_hold_is_lost_once_and_in_time_without_a_majority(void **state)
+{
+  site *s = site_of(3, 1);
+  told t;
+  instant silent_at;
+
+  (void)state;
+  hold(s, 0, &t);
+  site_run_for(s, SPAN_MS(2500));
+  silent_at = s->now;
+  s->is_mute[0] = s->is_mute[1] = true;  /* server 2 goes on renewing */
+  (void)await(s, &t.lost, SPAN_MS(4000));
+  assert_true(t.suspect >= 1);
+  assert_true(!instant_before(instant_add(silent_at, TTL), t.at));
+  assert_true(!instant_before(t.valid_until, t.at));
+  s->is_mute[0] = s->is_mute[1] = false;
+  site_run_for(s, SPAN_MS(5000));
+  assert_int_equal(t.lost, 1);
+  assert_int_equal(held_at(s), 0);
+  release_by(s, 0, &t);
+  assert_int_equal(t.released, 1);
+  assert_int_equal(t.last.status, DIBS_LOST);
+  over(s);
+}
+
+/* What is told is the second best of three ends. */
+static void a_belief_ends_with_the_majority_th_best_lease(void **state)
+{
+  site *s = site_of(3, 1);
+  told t;
+  instant cut_at;
+
+  (void)state;
+  hold(s, 0, &t);
+  site_run_for(s, SPAN_MS(200));
+  cut_at = s->now;
+  s->is_mute[0] = s->is_mute[1] = true;
+  site_run_for(s, SPAN_MS(2000));        /* server 2 was renewed meanwhile */
+  assert_int_equal(t.lost, 0);
+  assert_true(!instant_before(instant_add(cut_at, TTL), t.valid_until));
+  over(s);
+}
+
+static void what_a_minority_lost_is_taken_again(void **state)
+{
+  site *s = site_of(3, 1);
+  told t;
+
+  (void)state;
+  hold(s, 0, &t);
+  site_run_for(s, SPAN_MS(100));
+  site_restart(s, 1, false);
+  assert_int_equal(held_at(s), 2);
+  site_run_for(s, SPAN_MS(2500));
+  assert_int_equal(held_at(s), 3);
+  site_restart(s, 0, false);             /* so the next loss is borne, too */
+  site_run_for(s, SPAN_MS(2500));
+  assert_int_equal(t.lost, 0);
+  assert_int_equal(held_at(s), 3);
+  assert_true(with_token(s, t.fence / 1024) >= 1);
+  over(s);
+}
+
+static void break_at(site *s, size_t server, const char *name)
+{
+  const char *lease = site_lease(s, server, name);
+  protocol spoken;
+  lease_id id;
+  request asked;
+  buffer out;
+
+  protocol_init(&spoken, &(protocol_settings){ .dialect = &native_dialect, .prefix = "dibs",
+                                               .client = s->clients[1].id });
+  lease = strchr(lease, '"') + 1;
+  assert_true(lease_id_read(lease, strcspn(lease, " "), &id));
+  request_init(&asked, &s->own_memory);
+  buffer_init(&out, &s->own_memory);
+  assert_true(native_break(&spoken, &asked, name, strlen(name), &id, 0));
+  asked.carries_text = true;
+  assert_true(request_render(&asked, false, &out));
+  site_ask(s, server, buffer_bytes(&out), buffer_size(&out));
+  buffer_deinit(&out);
+  request_deinit(&asked);
+}
+
+/* An administrator needs seconds from one server to the next. */
+static void a_hold_ends_that_is_broken_at_one_server_after_the_other(void **state)
+{
+  site *s = site_of(3, 2);
+  told t;
+
+  (void)state;
+  hold(s, 0, &t);
+  site_run_for(s, SPAN_MS(1000));        /* it listens for its end */
+  break_at(s, 0, "x");
+  site_run_for(s, SPAN_MS(10000));
+  assert_int_equal(t.lost, 0);
+  assert_int_equal(held_at(s), 2);
+  break_at(s, 1, "x");
+  (void)await(s, &t.lost, TTL);
+  release_by(s, 0, &t);
+  over(s);
+}
+
+static void a_lease_that_was_broken_at_one_server_is_taken_again(void **state)
+{
+  site *s = site_of(3, 2);
+  told t;
+
+  (void)state;
+  hold(s, 0, &t);
+  site_run_for(s, SPAN_MS(1000));
+  break_at(s, 2, "x");
+  site_run_for(s, SPAN_MS(30000));
+  assert_int_equal(held_at(s), 2);
+  site_run_for(s, SPAN_MS(35000));
+  assert_int_equal(held_at(s), 3);
+  assert_int_equal(t.lost, 0);
+  over(s);
+}
+
+static void a_majority_that_restarts_empty_ends_the_hold(void **state)
+{
+  site *s = site_of(3, 1);
+  told t;
+
+  (void)state;
+  hold(s, 0, &t);
+  site_run_for(s, SPAN_MS(100));
+  site_restart(s, 0, false);
+  site_restart(s, 1, false);
+  assert_true(await(s, &t.lost, SPAN_MS(3000)).ns < SPAN_MS(500).ns);
+  assert_string_equal(t.words, "fewer than a majority of the servers have this lease; "
+                               "the server no longer has this lease");
+  over(s);
+}
+
+static void a_fixed_lease_and_max_hold_end_on_time(void **state)
+{
+  site *s = site_of(3, 1);
+  told t;
+  lock_spec w = wish_for(&t);
+  instant granted_at;
+
+  (void)state;
+  w.is_fixed = true;
+  claim_as(s, 0, &t, &w);
+  (void)await(s, &t.granted, SPAN_MS(100));
+  (void)await(s, &t.lost, SPAN_MS(3001));
+  assert_int_equal(t.renewed, 0);
+  site_run_for(s, SPAN_MS(100));
+  assert_int_equal(held_at(s), 0);
+  release_by(s, 0, &t);
+
+  w.is_fixed = false;
+  w.max_hold = SPAN_MS(5000);
+  claim_as(s, 0, &t, &w);
+  (void)await(s, &t.granted, SPAN_MS(100));
+  granted_at = t.at;
+  (void)await(s, &t.lost, SPAN_MS(6000));
+  assert_true(!instant_before(instant_add(granted_at, SPAN_MS(5000)), t.at));
+  assert_true(instant_before(instant_add(granted_at, SPAN_MS(4900)), t.at));
+  assert_true(instant_before(s->now, instant_add(granted_at, SPAN_MS(5000))));
+  assert_int_equal(held_at(s), 3);       /* the last moments are still promised */
+  assert_string_equal(t.words, "max_hold_ms is over");
+  assert_true(t.renewed > 0);
+  site_run_for(s, SPAN_MS(100));
+  assert_int_equal(held_at(s), 0);
+  over(s);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_hold_is_renewed_and_outlives_a_minority),
+    cmocka_unit_test(the_slack_of_a_quorum_is_that_of_its_majority),
+    cmocka_unit_test(a_hold_is_lost_once_and_in_time_without_a_majority),
+    cmocka_unit_test(a_belief_ends_with_the_majority_th_best_lease),
+    cmocka_unit_test(what_a_minority_lost_is_taken_again),
+    cmocka_unit_test(a_hold_ends_that_is_broken_at_one_server_after_the_other),
+    cmocka_unit_test(a_lease_that_was_broken_at_one_server_is_taken_again),
+    cmocka_unit_test(a_majority_that_restarts_empty_ends_the_hold),
+    cmocka_unit_test(a_fixed_lease_and_max_hold_end_on_time),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* Quorum, step by step, over real lock tables and scripts: claims that wait, and the server with
+ * their queue. */
+#include "quorum/claimant.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RIVALS = 5, ROUNDS = 200 };
+
+static void a_waiter_is_handed_the_lock_on_and_fences_grow(void **state)
+{
+  site *s = site_of(5, 3);
+  told t[3];
+
+  (void)state;
+  hold(s, 0, &t[0]);
+  claim_by(s, 1, &t[1], false);
+  site_run_for(s, SPAN_MS(300));
+  claim_by(s, 2, &t[2], false);
+  site_run_for(s, SPAN_MS(5000));
+  assert_int_equal(t[1].granted + t[2].granted, 0);
+  for (size_t i = 0; i < 2; i++) {
+    release_by(s, i, &t[i]);
+    assert_true(await(s, &t[i + 1].granted, SPAN_MS(500)).ns < SPAN_MS(50).ns);
+    assert_true(t[i + 1].fence > t[i].fence);
+  }
+  over(s);
+}
+
+static void two_who_start_at_once_are_both_served(void **state)
+{
+  (void)state;
+  for (int i = 0; i < 100; i++) {
+    site *s = site_of(i % 2 == 0 ? 3 : 5, 2);
+    told t[2];
+
+    random_seed(&s->random, (uint64_t)i);
+    s->jitter = SPAN_MS(5);
+    claim_by(s, 0, &t[0], false);
+    claim_by(s, 1, &t[1], false);
+    while (t[0].granted + t[1].granted == 0 && s->now.ns < 3000000000)
+      site_run_for(s, SPAN_MS(1));
+    assert_int_equal(t[0].granted + t[1].granted, 1);
+    release_by(s, t[0].granted == 0, &t[t[0].granted == 0]);
+    (void)await(s, &t[t[0].granted != 0].granted, SPAN_MS(500));
+    over(s);
+  }
+}
+
+/* The time until the first of several holds it that ask at once, and release it at once. */
+static span first_of_waiters(size_t servers, uint64_t seed)
+{
+  site *s = site_of(servers, RIVALS);
+  told t[RIVALS];
+  bool is_ending[RIVALS] = { false };
+  size_t released = 0;
+  instant begun = s->now;
+  span first = { 0 };
+
+  random_seed(&s->random, seed);
+  s->jitter = SPAN_MS(1);
+  memset(t, 0, sizeof(t));
+  for (size_t i = 0; i < RIVALS; i++)
+    claim_by(s, i, &t[i], false);
+  while (released < RIVALS) {
+    site_run_for(s, (span){ 100000 });
+    for (size_t i = released = 0; i < RIVALS; i++) {
+      if (t[i].granted == 1 && first.ns == 0)
+        first = instant_since(s->now, begun);
+      if (t[i].granted == 1 && !is_ending[i])
+        release_by(s, i, &t[i]);
+      is_ending[i] = t[i].granted == 1;
+      released += t[i].released;
+    }
+    assert_true(instant_since(s->now, begun).ns < SPAN_MS(1000).ns);
+  }
+  over(s);
+  return first;
+}
+
+static void of_waiters_at_once_one_holds_soon(void **state)
+{
+  (void)state;
+  for (size_t servers = 3; servers <= 5; servers += 2) {
+    span longest = { 0 }, sum = { 0 };
+
+    for (uint64_t seed = 0; seed < ROUNDS; seed++) {
+      span first = first_of_waiters(servers, seed);
+
+      longest = span_max(longest, first);
+      sum.ns += first.ns;
+    }
+    if (getenv("QUORUM_VERBOSE") != NULL)
+      print_message("%zu servers: the first of %d waiters holds after %lld us, at most %lld us\n",
+                    servers, RIVALS, (long long)(sum.ns / ROUNDS / 1000),
+                    (long long)(longest.ns / 1000));
+    assert_true(longest.ns < SPAN_MS(100).ns);
+  }
+}
+
+static void the_queue_server_may_be_silent_from_the_beginning(void **state)
+{
+  site *s = site_of(3, 2);
+  told a, b;
+
+  (void)state;
+  s->is_mute[site_queue_server(s, "x")] = true;
+  hold(s, 0, &a);
+  claim_by(s, 1, &b, false);
+  site_run_for(s, SPAN_MS(1000));
+  release_by(s, 0, &a);
+  assert_true(await(s, &b.granted, SPAN_MS(500)).ns < SPAN_MS(300).ns);
+  over(s);
+}
+
+static void the_queue_server_may_fall_silent_under_those_who_wait(void **state)
+{
+  site *s = site_of(3, 2);
+  told a, b;
+
+  (void)state;
+  hold(s, 0, &a);
+  claim_by(s, 1, &b, false);
+  site_run_for(s, SPAN_MS(500));
+  s->is_mute[site_queue_server(s, "x")] = true;
+  site_run_for(s, SPAN_MS(100));
+  release_by(s, 0, &a);
+  (void)await(s, &b.granted, SPAN_MS(5000));
+  over(s);
+}
+
+/* The first queue server restarts without data and grants nothing for a minute. */
+static void a_queue_server_in_quarantine_delays_no_waiter(void **state)
+{
+  (void)state;
+  for (int waits_first = 0; waits_first <= 1; waits_first++) {
+    site *s = site_with_quarantine(5, 3, SPAN_MS(60000));
+    told t[3];
+
+    claim_by(s, 0, &t[0], false);        /* all servers are new */
+    (void)await(s, &t[0].granted, SPAN_MS(65000));
+    if (waits_first)
+      claim_by(s, 1, &t[1], false);
+    site_run_for(s, SPAN_MS(10000));
+    site_restart(s, site_queue_server(s, "x"), false);
+    site_run_for(s, SPAN_MS(3000));
+    if (!waits_first)
+      claim_by(s, 1, &t[1], false);
+    site_run_for(s, SPAN_MS(1000));
+    claim_by(s, 2, &t[2], false);
+    site_run_for(s, SPAN_MS(1000));
+    for (size_t i = 0; i < 2; i++) {
+      release_by(s, i, &t[i]);
+      assert_true(await(s, &t[i + 1].granted, SPAN_MS(40000)).ns < SPAN_MS(50).ns);
+    }
+    over(s);
+  }
+}
+
+static void a_queue_server_that_a_dead_client_has_delays_nobody_for_its_lease(void **state)
+{
+  site *s = site_of(3, 2);
+  told a, b;
+  size_t queue_server = site_queue_server(s, "x");
+  lock_spec w = wish_for(&a);
+
+  (void)state;
+  w.ttl = SPAN_MS(60000);
+  w.is_try = true;
+  for (size_t i = 0; i < 3; i++)
+    s->clients[0].is_cut[i] = i != queue_server;
+  claim_as(s, 0, &a, &w);
+  site_run_for(s, SPAN_MS(20));
+  for (size_t i = 0; i < 3; i++)         /* it died */
+    s->clients[0].is_cut[i] = true;
+  claim_by(s, 1, &b, false);
+  (void)await(s, &b.granted, SPAN_MS(3000));
+  over(s);
+}
+
+/* The servers' clocks differ from those of the clients, so that no deadline counts: what ended is
+ * watched for its whole length, at each server. */
+static void a_dead_holder_is_followed_though_clocks_disagree(void **state)
+{
+  site *s = site_of(3, 2);
+  told a, b;
+
+  (void)state;
+  for (size_t i = 0; i < 3; i++)
+    s->skew_us[i] = 1000000;
+  hold(s, 0, &a);
+  claim_by(s, 1, &b, false);
+  site_run_for(s, SPAN_MS(500));
+  for (size_t i = 0; i < 3; i++)
+    s->clients[0].is_cut[i] = true;
+  (void)await(s, &b.granted, SPAN_MS(15000));
+  over(s);
+}
+
+/* Dead clients left a lease in doubt at one server: a hold takes that one in time, so that it
+ * outlives the next server. */
+static void a_hold_takes_what_the_dead_left_in_doubt(void **state)
+{
+  site *s = site_of(3, 2);
+  size_t queue_server = site_queue_server(s, "x"), in_doubt = (queue_server + 1) % 3;
+  told a, b;
+
+  (void)state;
+  for (size_t i = 0; i < 3; i++) {
+    s->skew_us[i] = 1000000;
+    s->clients[0].is_cut[i] = i != in_doubt;
+  }
+  claim_by(s, 0, &a, true);
+  site_run_for(s, SPAN_MS(20));
+  s->clients[0].is_cut[in_doubt] = true;
+  assert_int_equal(held_at(s), 1);
+  hold(s, 1, &b);
+  site_run_for(s, (span){ 3 * TTL.ns });
+  s->is_mute[queue_server] = true;
+  site_run_for(s, (span){ 3 * TTL.ns });
+  assert_int_equal(b.lost, 0);
+  over(s);
+}
+
+static void who_gives_up_is_told_so_in_time(void **state)
+{
+  site *s = site_of(3, 2);
+  told a, b;
+  lock_spec w = wish_for(&b);
+
+  (void)state;
+  hold(s, 0, &a);
+  w.give_up_at = instant_add(s->now, SPAN_MS(700));
+  claim_as(s, 1, &b, &w);
+  assert_true(await(s, &b.failed, SPAN_MS(1000)).ns <= SPAN_MS(701).ns);
+  assert_int_equal(b.last.status, DIBS_TIMED_OUT);
+  release_by(s, 0, &a);
+  site_run_for(s, SPAN_MS(200));
+  assert_int_equal(held_at(s), 0);
+  over(s);
+}
+
+static void a_cancel_in_any_phase_leaves_nothing(void **state)
+{
+  (void)state;
+  for (int64_t us = 0; us < 40000; us += 700) {
+    site *s = site_of(3, 2);
+    told a, b;
+
+    s->delay[1] = SPAN_MS(5);
+    hold(s, 0, &a);
+    if (us % 1400 == 0)
+      s->is_mute[2] = true;
+    claim_by(s, 1, &b, false);
+    site_run_for(s, (span){ 10000000 });
+    release_by(s, 0, &a);
+    site_run_for(s, (span){ us * 1000 });
+    if (hold_cancel(s->clients[1].front, b.id, s->now)) {
+      site_settle(s);
+      assert_int_equal(b.last.status, DIBS_CANCELLED);
+    } else {
+      site_settle(s);
+      assert_int_equal(b.granted, 1);
+      release_by(s, 1, &b);
+    }
+    s->is_mute[2] = false;
+    site_run_for(s, SPAN_MS(2500));
+    assert_int_equal(held_at(s), 0);
+    assert_true(hold_is_quiet(s->clients[1].front));
+    over(s);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_waiter_is_handed_the_lock_on_and_fences_grow),
+    cmocka_unit_test(two_who_start_at_once_are_both_served),
+    cmocka_unit_test(of_waiters_at_once_one_holds_soon),
+    cmocka_unit_test(the_queue_server_may_be_silent_from_the_beginning),
+    cmocka_unit_test(the_queue_server_may_fall_silent_under_those_who_wait),
+    cmocka_unit_test(a_queue_server_in_quarantine_delays_no_waiter),
+    cmocka_unit_test(a_queue_server_that_a_dead_client_has_delays_nobody_for_its_lease),
+    cmocka_unit_test(a_dead_holder_is_followed_though_clocks_disagree),
+    cmocka_unit_test(a_hold_takes_what_the_dead_left_in_doubt),
+    cmocka_unit_test(who_gives_up_is_told_so_in_time),
+    cmocka_unit_test(a_cancel_in_any_phase_leaves_nothing),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
