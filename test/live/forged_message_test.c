@@ -182,7 +182,7 @@ static dibs_status take(dibs_client *client, char mode, bool is_try, dibs_hold *
   case 'p':
     return dibs_acquire(client, DIBS_PERMITS("xx", 2), &o, ret_hold);
   default:
-    return dibs_lock(client, "xx", &o, ret_hold);
+    return dibs_acquire(client, DIBS_LOCK("xx"), &o, ret_hold);
   }
 }
 
@@ -228,7 +228,7 @@ static void hold_beside_one_who_knows(char mode)
   forge_all(dibs_hold_fence(hold) / FENCE_STEP);
   live_still_waits(&ask, 300);
   live_expect_refused(other, take(other, mode == 'r' ? 'w' : mode, true, &second),
-                      DIBS_TIMED_OUT);
+                      DIBS_BUSY);
   assert_string_equal(test_server_command(live_server, "EXISTS dibs:m:{fresh}"), "0");
   live_expect_ok(dibs_release(hold));
   live_expect_ok(dibs_release(elsewhere));
