@@ -220,7 +220,7 @@ static void ask_refused(engine *e, ask *a, const resp_node *error, const server 
                         instant now)
 {
   resp_fault fault = resp_fault_of(error->bytes, error->size);
-  const char *advice = resp_fault_advice(fault);
+  const char *advice = resp_fault_advice(error->bytes, error->size);
   bool is_elsewhere = fault == RESP_FAULT_MOVED || fault == RESP_FAULT_ASK ||
                       fault == RESP_FAULT_NO_SLOT;
 

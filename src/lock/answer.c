@@ -229,7 +229,7 @@ static void refuse_renewals(lock_table *t, const call *c, resp_fault fault, inst
 
 static void keep_words(lock_table *t, const resp_node *error)
 {
-  const char *advice = resp_fault_advice(resp_fault_of(error->bytes, error->size));
+  const char *advice = resp_fault_advice(error->bytes, error->size);
   text shown = text_over(t->fault_words, sizeof(t->fault_words));
 
   if (advice != NULL) {

@@ -100,7 +100,7 @@ bool resp_late_time(const char *bytes, size_t size, int64_t *ret_us);
 dibs_status resp_fault_status(resp_fault fault);
 /* Whether the state ends without an administrator: a call that may wait asks again. */
 bool resp_fault_passes(resp_fault fault);
-/* What to do, if the server's text does not contain it; else NULL. */
-const char *resp_fault_advice(resp_fault fault);
+/* Instead of the server's text of an error, one that says what to do; else NULL. */
+const char *resp_fault_advice(const char *bytes, size_t size);
 
 #endif

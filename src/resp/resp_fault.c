@@ -161,8 +161,19 @@ bool resp_fault_passes(resp_fault fault)
   return consequences[fault].passes;
 }
 
-const char *resp_fault_advice(resp_fault fault)
+/* `ERR unknown command 'EVALSHA', with args beginning with: ...`; the arguments may be anything. */
+static bool is_evalsha_unknown(const char *bytes, size_t size)
 {
+  return is_unknown_command(bytes, size) && has_phrase(bytes, size < 32 ? size : 32, "EVALSHA");
+}
+
+const char *resp_fault_advice(const char *bytes, size_t size)
+{
+  resp_fault fault = resp_fault_of(bytes, size);
+
+  if (is_evalsha_unknown(bytes, size))
+    return "unknown command 'EVALSHA', which was renamed or removed on this server: use "
+           "functions=yes, and load what `dibs acl --functions` prints";
   if (fault == RESP_FAULT_NO_FUNCTION)
     return "the server lacks the functions of this version: load what "
            "`dibs acl --functions` prints";

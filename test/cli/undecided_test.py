@@ -267,6 +267,7 @@ def a_server_without_evalsha_is_a_fault_of_its_settings():
             done = dibs(words[0], '-u', server.url, *words[1:])
             equal(done.code, 81, done)
             contains(done.err, "unknown command 'EVALSHA'")
+            contains(done.err, 'functions=yes')
     finally:
         server.stop()
 

@@ -120,11 +120,27 @@ static void each_fault_has_its_status(void **state)
   assert_int_equal(resp_fault_status(RESP_FAULT_OTHER), DIBS_ERR_SERVER);
 }
 
+static const char *advice_about(const char *error)
+{
+  return resp_fault_advice(error, strlen(error));
+}
+
 static void a_missing_function_names_the_command_that_prints_it(void **state)
 {
   (void)state;
-  assert_non_null(strstr(resp_fault_advice(RESP_FAULT_NO_FUNCTION), "dibs acl --functions"));
-  assert_null(resp_fault_advice(RESP_FAULT_OTHER));
+  assert_non_null(strstr(advice_about("ERR Function not found"), "dibs acl --functions"));
+  assert_null(advice_about("ERR no such key"));
+}
+
+static void only_a_missing_evalsha_is_replaced_by_functions(void **state)
+{
+  (void)state;
+  assert_non_null(strstr(advice_about("ERR unknown command 'EVALSHA', with args beginning with: "
+                                      "'538c' '1' 'dibs:m:{x}' "), "functions=yes"));
+  assert_non_null(strstr(advice_about("ERR unknown command `EVALSHA`, with args"),
+                         "functions=yes"));
+  assert_null(advice_about("ERR unknown command 'WAITAOF', with args beginning with: 'EVALSHA' "));
+  assert_null(advice_about("ERR unknown command"));
 }
 
 int main(void)
@@ -135,6 +151,7 @@ int main(void)
     cmocka_unit_test(known_words_later_in_other_errors_mean_nothing),
     cmocka_unit_test(each_fault_has_its_status),
     cmocka_unit_test(a_missing_function_names_the_command_that_prints_it),
+    cmocka_unit_test(only_a_missing_evalsha_is_replaced_by_functions),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
