@@ -102,6 +102,116 @@ static void a_count_and_an_await_refuse_a_key_of_another_type(void **state)
   }
 }
 
+/* ---- barriers ---- */
+
+#define LOOKED "*4\r\n:5\r\n:3\r\n:0\r\n:0\r\n"
+#define ARRIVED "*5\r\n:1\r\n:5\r\n:2\r\n:1\r\n:8999\r\n"
+#define PASSED "*4\r\n:2\r\n:5\r\n:3\r\n:2\r\n"
+
+#define CLIENT "AAAAAAAAAAAAAAAAAAAAAA"
+
+static const protocol agreed = { .prefix = "dibs", .client = CLIENT };
+
+static bool undoes(const sync_op *op)
+{
+  request r;
+  bool does;
+
+  request_init(&r, &reader_heap);
+  does = op->row->undo(op, &agreed, &r);
+  request_deinit(&r);
+  return does;
+}
+
+static barrier_op awaiting(void)
+{
+  return (barrier_op){ .op = { .row = &barrier_await_row, .now = { 1000 } }, .name = "b",
+                       .name_size = 1, .party = 1, .parties = 3 };
+}
+
+static void a_party_looks_then_arrives_and_asks_until_the_round_ends(void **state)
+{
+  barrier_op b = awaiting();
+  sync_next next;
+
+  (void)state;
+  assert_false(undoes(&b.op));           /* it has not arrived */
+  assert_int_equal(next_of(&b.op, LOOKED).what, SYNC_STEP);
+  assert_true(b.has_looked && b.seen.generation == 5);
+  assert_true(undoes(&b.op));
+  next = next_of(&b.op, ARRIVED);
+  assert_int_equal(next.what, SYNC_REPEAT);
+  assert_int_equal(next.at.ns, 1000 + SPAN_MS(8999).ns);
+  next = next_of(&b.op, PASSED);
+  assert_true(next.what == SYNC_OVER && next.status == DIBS_OK);
+  assert_int_equal(b.came.arrived, 3);
+}
+
+static dibs_status left(barrier_op *b, dibs_status end, const char *bytes)
+{
+  resp_reply *r = bytes == NULL ? NULL : reply_of(bytes);
+  sync_next next = b->op.row->undone(&b->op, end, r);
+
+  resp_reply_free(r);
+  return next.what == SYNC_OVER ? next.status : end;
+}
+
+static void the_reply_to_leaving_decides_how_a_party_ends(void **state)
+{
+  barrier_op b = awaiting();
+
+  (void)state;
+  assert_int_equal(left(&b, DIBS_CANCELLED, "*1\r\n:0\r\n"), DIBS_CANCELLED);
+  assert_int_equal(left(&b, DIBS_ERR_UNREACHABLE, "*1\r\n:0\r\n"), DIBS_TIMED_OUT);
+  assert_int_equal(left(&b, DIBS_TIMED_OUT, NULL), DIBS_UNKNOWN);
+  assert_int_equal(left(&b, DIBS_TIMED_OUT, PASSED), DIBS_OK);
+}
+
+/* ---- rate limiters ---- */
+
+static void a_wait_for_permits_asks_when_the_server_said_and_cancels_what_is_under_way(void **state)
+{
+  rate_op r = { .op = { .row = &rate_acquire_row, .now = { 1000 } }, .name = "r",
+                .name_size = 1, .call.permits = 1 };
+  sync_next next;
+
+  (void)state;
+  random_seed(&r.random, 1);
+  assert_true(undoes(&r.op));            /* the first request is under way */
+  next = next_of(&r.op, "*2\r\n:0\r\n:250\r\n");
+  assert_int_equal(next.what, SYNC_REPEAT);
+  assert_in_range(next.at.ns - 1000, SPAN_MS(250).ns, SPAN_MS(270).ns);
+  assert_false(undoes(&r.op));           /* none is until then */
+  r.op.now = next.at;
+  assert_true(undoes(&r.op));
+  assert_int_equal(next_of(&r.op, "*1\r\n:-1\r\n").status, DIBS_ERR_NOT_SET);
+  next = next_of(&r.op, "*3\r\n:-2\r\n:5\r\n:1000\r\n");
+  assert_string_equal(next.message, "1 permits are wanted at once; this limiter never has more "
+                                    "than 5 in 1000 ms");
+}
+
+/* ---- observers ---- */
+
+#define LED_AT(ms) "*8\r\n:1700000000000001\r\n:1\r\n$26\r\n" CLIENT ":1:5\r\n" \
+                   ":" ms "\r\n:30000\r\n:4\r\n$0\r\n\r\n$0\r\n\r\n"
+#define LED LED_AT("20000")
+
+static void an_observer_has_news_of_changes_and_believes_its_own_clock(void **state)
+{
+  election_op e = { .op = { .row = &election_observe_row, .now = { 1000 } } };
+  sync_next next;
+
+  (void)state;
+  next = next_of(&e.op, LED);
+  assert_true(next.what == SYNC_REPEAT && next.is_news && e.state.is_led);
+  assert_int_equal(next.at.ns, 1000 + SPAN_MS(20001).ns);
+  assert_false(next_of(&e.op, LED).is_news);
+  /* Not renewed for its whole length, though the server's clock shows a rest. */
+  e.op.now.ns += SPAN_MS(30305).ns;
+  next = next_of(&e.op, LED);
+  assert_true(next.is_news && !e.state.is_led);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -110,6 +220,10 @@ int main(void)
     cmocka_unit_test(an_await_ends_at_zero_and_for_a_latch_that_is_not_armed),
     cmocka_unit_test(an_await_goes_on_when_the_latch_is_deleted),
     cmocka_unit_test(a_count_and_an_await_refuse_a_key_of_another_type),
+    cmocka_unit_test(a_party_looks_then_arrives_and_asks_until_the_round_ends),
+    cmocka_unit_test(the_reply_to_leaving_decides_how_a_party_ends),
+    cmocka_unit_test(a_wait_for_permits_asks_when_the_server_said_and_cancels_what_is_under_way),
+    cmocka_unit_test(an_observer_has_news_of_changes_and_believes_its_own_clock),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
