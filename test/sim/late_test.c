@@ -16,7 +16,6 @@
 #include <dibs/sim.h>
 
 #include "expect.h"
-#include "take.h"
 
 enum { STOPPED_MS = 20000, TTL_MS = 600000 };
 
@@ -286,18 +285,27 @@ static void a_late_request_changes_nothing(void **state)
 typedef dibs_status try_function(dibs_client *c, const char *name, const dibs_lock_options *o,
                                  dibs_hold **ret_hold);
 
+static dibs_status try_target(dibs_client *c, const dibs_target *t, const dibs_lock_options *o,
+                              dibs_hold **ret_hold)
+{
+  dibs_lock_options own = o != NULL ? *o : (dibs_lock_options)DIBS_LOCK_OPTIONS_INIT;
+
+  own.wait_ms = 0;
+  return dibs_acquire(c, t, &own, ret_hold);
+}
+
 static dibs_status try_many(dibs_client *c, const char *name, const dibs_lock_options *o,
                             dibs_hold **ret_hold)
 {
-  const char *names[2] = { name, "other" };
+  const dibs_bytes names[] = { dibs_text(name), dibs_text("other") };
 
-  return acquire_names_now(c, names, 2, o, ret_hold);
+  return try_target(c, DIBS_LOCKS(names, 2), o, ret_hold);
 }
 
 static dibs_status try_write(dibs_client *c, const char *name, const dibs_lock_options *o,
                              dibs_hold **ret_hold)
 {
-  return acquire_now(c, DIBS_WRITE(name), o, ret_hold);
+  return try_target(c, DIBS_WRITE(name), o, ret_hold);
 }
 
 static try_function *const tries[] = { dibs_try_lock, try_write, try_many };
