@@ -129,6 +129,7 @@ latch set j:latch 3
 latch count j:latch
 latch down j:latch
 latch wait -w 0 j:latch
+latch show j:latch
 latch ls
 who j:latch
 latch down j:latch
@@ -138,6 +139,7 @@ latch count j:none
 barrier wait --parties 2 -w 500ms j:barrier
 barrier wait --parties 1 j:barrier
 barrier reset j:barrier
+barrier show j:barrier
 barrier ls
 who j:barrier
 elect run -v --value here j:lead -- true
