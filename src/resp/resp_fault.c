@@ -172,7 +172,7 @@ const char *resp_fault_advice(const char *bytes, size_t size)
   resp_fault fault = resp_fault_of(bytes, size);
 
   if (is_evalsha_unknown(bytes, size))
-    return "unknown command 'EVALSHA', which was renamed or removed on this server: use "
+    return "ERR unknown command 'EVALSHA': it was renamed or removed on this server; use "
            "functions=yes, and load what `dibs acl --functions` prints";
   if (fault == RESP_FAULT_NO_FUNCTION)
     return "the server lacks the functions of this version: load what "
