@@ -276,7 +276,7 @@ dibs_client *bench_open(const char *url, uint32_t flags)
   dibs_client *client = NULL;
 
   options.flags = flags;
-  bench_ok(dibs_open(url, &options, &client), "dibs_open");
+  bench_ok(dibs_open(url, &options, &client, NULL), "dibs_open");
   bench_ok(dibs_ping(client, 0, NULL), "dibs_ping");
   return client;
 }

@@ -131,7 +131,7 @@ static void child(const plan *p, int number)
   is_alone = waiters == 1;
   options.flags = p->style == LOOP ? DIBS_CLIENT_NO_THREAD : 0;
   options.local_handovers_max = p->local_max;
-  bench_ok(dibs_open(test_server_unix_url(server), &options, &client), "dibs_open");
+  bench_ok(dibs_open(test_server_unix_url(server), &options, &client, NULL), "dibs_open");
   if (p->style != THREADS)
     for (int i = 0; i < waiters; i++)
       ask();

@@ -63,11 +63,11 @@ static void hold_all(size_t count)
   }
 }
 
-static dibs_stats stats_of(dibs_client *client)
+static dibs_client_info stats_of(dibs_client *client)
 {
-  dibs_stats stats = { .size = sizeof(stats) };
+  dibs_client_info stats = DIBS_CLIENT_INFO_INIT;
 
-  bench_ok(dibs_get_stats(client, &stats), "dibs_get_stats");
+  bench_ok(dibs_client_get_info(client, &stats), "dibs_client_get_info");
   return stats;
 }
 
@@ -106,7 +106,7 @@ static void renew(size_t count, double seconds)
 {
   double started = bench_now(), own = bench_cpu_of(getpid());
   double at_server = bench_cpu_of(test_server_pid(server)), took;
-  dibs_stats before = stats_of(holder), after;
+  dibs_client_info before = stats_of(holder), after;
 
   while (bench_now() - started < seconds)
     bench_wait(holder);

@@ -19,7 +19,7 @@ int main(int argc, char **argv)
   dibs_client *client = NULL;
   dibs_hold *hold = NULL;
 
-  if (argc != 3 || dibs_open(argv[1], NULL, &client) != DIBS_OK)
+  if (argc != 3 || dibs_open(argv[1], NULL, &client, NULL) != DIBS_OK)
     return 1;
   for (int i = atoi(argv[2]); i > 0; i--) {
     double begun = now_us();

@@ -33,7 +33,7 @@ static dibs_client *open_with(int32_t report_ms, dibs_history_mode history)
 
   o.report_ms = report_ms;
   o.history = history;
-  bench_ok(dibs_open(test_server_unix_url(server), &o, &c), "dibs_open");
+  bench_ok(dibs_open(test_server_unix_url(server), &o, &c, NULL), "dibs_open");
   bench_ok(dibs_ping(c, 0, NULL), "dibs_ping");
   return c;
 }
@@ -217,8 +217,8 @@ static void compare(const char *class_name, const diary *log)
 
   bench_ok(dibs_fleet_read(c, &read), "dibs_fleet_read");
   for (size_t i = 0; i < read->count; i++)
-    if (strcmp(read->rows[i].class_name, class_name) == 0)
-      row = read->rows[i];
+    if (strcmp(read->rows[i]->class_name, class_name) == 0)
+      row = *read->rows[i];
   waited = (double)row.waits[DIBS_FLEET_OK].sum_us / 1e6;
   held = (double)row.holds[DIBS_FLEET_RELEASED].sum_us / 1e6;
   bench_add(&(bench_row){ .figure = bench_text("%s: locks of the totals", class_name),

@@ -60,11 +60,11 @@ static void *work(void *data)
 
 static uint64_t commands_of(dibs_client *const *clients, int count)
 {
-  dibs_stats stats = { .size = sizeof(stats) };
+  dibs_client_info stats = DIBS_CLIENT_INFO_INIT;
   uint64_t sum = 0;
 
   for (int i = 0; i < count; i++) {
-    bench_ok(dibs_get_stats(clients[i], &stats), "dibs_get_stats");
+    bench_ok(dibs_client_get_info(clients[i], &stats), "dibs_client_get_info");
     sum += stats.commands;
   }
   return sum;
@@ -134,7 +134,7 @@ static void permits(void)
 
   for (int i = 0; i < 8; i++)
     clients[i] = bench_open(test_server_url(server), 0);
-  bench_ok(dibs_semaphore_set(clients[0], "permit", 1), "dibs_semaphore_set");
+  bench_ok(dibs_semaphore_set(clients[0], dibs_text("permit"), 1, 0, NULL), "dibs_semaphore_set");
   mutex = median_rate(MUTEX, clients, 8, 8, &commands);
   handoffs = median_rate(PERMIT, clients, 8, 8, &commands);
   bench_add(&(bench_row){ .figure = "hand-off of a permit, 8 clients", .value = handoffs,

@@ -55,7 +55,7 @@ static void fleet_open(void)
   o.report_ms = 1000;
   lock.ttl_ms = 3600000;
   for (size_t i = 0; i < client_count; i++) {
-    bench_ok(dibs_open(test_server_unix_url(server), &o, &clients[i]), "dibs_open");
+    bench_ok(dibs_open(test_server_unix_url(server), &o, &clients[i], NULL), "dibs_open");
     for (int n = 0; n < NAMES_EACH; n++) {
       dibs_hold *hold = NULL;
 

@@ -28,7 +28,7 @@ static dibs_status step_end(dibs_client *client, int worker)
 static int work(int worker)
 {
   dibs_client *client = NULL;
-  dibs_status status = dibs_open(NULL, NULL, &client);
+  dibs_status status = dibs_open(NULL, NULL, &client, NULL);
 
   for (int step = 0; step < STEPS && status == DIBS_OK; step++) {
     /* ... this worker's part of the step ... */

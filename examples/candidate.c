@@ -11,8 +11,8 @@ int main(void)
 {
   dibs_client *client = NULL;
   dibs_hold *leading = NULL;
-  dibs_error error;
-  dibs_status status = dibs_open_with_error(NULL, NULL, &client, &error);
+  dibs_error error = DIBS_ERROR_INIT;
+  dibs_status status = dibs_open(NULL, NULL, &client, &error);
   struct pollfd lost = { .events = POLLIN };
 
   if (status != DIBS_OK) {

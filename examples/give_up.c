@@ -41,7 +41,8 @@ int main(void)
   if (sigaction(SIGALRM, &action, NULL) != 0 ||
       dibs_canceller_new(&canceller) != DIBS_OK)
     return 1;
-  if (dibs_open(NULL, NULL, &one) != DIBS_OK || dibs_open(NULL, NULL, &two) != DIBS_OK)
+  if (dibs_open(NULL, NULL, &one, NULL) != DIBS_OK ||
+      dibs_open(NULL, NULL, &two, NULL) != DIBS_OK)
     return 1;
   if (dibs_lock(one, "example:busy", NULL, &hold) != DIBS_OK)
     return 1;

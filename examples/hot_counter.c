@@ -24,10 +24,10 @@ static dibs_status count_up(dibs_client *client, int *counter)
 int main(void)
 {
   dibs_client *client = NULL;
-  dibs_stats stats;
-  dibs_error error;
+  dibs_client_info stats = DIBS_CLIENT_INFO_INIT;
+  dibs_error error = DIBS_ERROR_INIT;
   int counter = 0;
-  dibs_status status = dibs_open_with_error(NULL, NULL, &client, &error);
+  dibs_status status = dibs_open(NULL, NULL, &client, &error);
 
   if (status != DIBS_OK) {
     fprintf(stderr, "hot_counter: %s\n", error.text);
@@ -36,7 +36,7 @@ int main(void)
   while (counter < TIMES && status == DIBS_OK)
     status = count_up(client, &counter);
   stats.size = sizeof(stats);
-  (void)dibs_get_stats(client, &stats);
+  (void)dibs_client_get_info(client, &stats);
   printf("%d times, %llu of them without the server\n", counter,
          (unsigned long long)stats.granted_local);
   client = dibs_close(client);

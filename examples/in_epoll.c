@@ -23,7 +23,7 @@ int main(void)
   int loop = epoll_create1(EPOLL_CLOEXEC);
 
   options.flags = DIBS_CLIENT_NO_THREAD;
-  if (loop < 0 || dibs_open(NULL, &options, &client) != DIBS_OK ||
+  if (loop < 0 || dibs_open(NULL, &options, &client, NULL) != DIBS_OK ||
       epoll_ctl(loop, EPOLL_CTL_ADD, dibs_fd(client), &readable) != 0)
     return 1;
   if (dibs_lock_async(client, "example:printer", NULL, on_lock, &is_over, NULL) != DIBS_OK)

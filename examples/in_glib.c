@@ -51,7 +51,7 @@ int main(void)
   guint frame;
 
   options.flags = DIBS_CLIENT_NO_THREAD;
-  if (dibs_open(NULL, &options, &client) != DIBS_OK ||
+  if (dibs_open(NULL, &options, &client, NULL) != DIBS_OK ||
       dibs_glib_attach(&adapter, client, NULL) != 0)
     return 1;
   loop = g_main_loop_new(NULL, FALSE);

@@ -35,8 +35,8 @@ int main(void)
   ev_timer timer;
 
   options.flags = DIBS_CLIENT_NO_THREAD;
-  if (loop == NULL || dibs_open(NULL, &options, &client) != DIBS_OK ||
-      dibs_open(NULL, NULL, &other) != DIBS_OK ||
+  if (loop == NULL || dibs_open(NULL, &options, &client, NULL) != DIBS_OK ||
+      dibs_open(NULL, NULL, &other, NULL) != DIBS_OK ||
       dibs_lock(other, "printer", NULL, &theirs) != DIBS_OK ||
       dibs_libev_attach(&adapter, client, loop) != 0)
     return 1;

@@ -67,7 +67,7 @@ int main(void)
   options.flags = DIBS_CLIENT_NO_THREAD;
   lock.on_lost = lost;
   loop = event_base_new();
-  if (loop == NULL || dibs_open(NULL, &options, &client) != DIBS_OK ||
+  if (loop == NULL || dibs_open(NULL, &options, &client, NULL) != DIBS_OK ||
       dibs_libevent_attach(&adapter, client, loop) != 0)
     return 1;
   work = event_new(loop, -1, EV_PERSIST, step, NULL);

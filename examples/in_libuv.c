@@ -51,12 +51,12 @@ static void beat(uv_timer_t *timer)
 int main(void)
 {
   dibs_options options = DIBS_OPTIONS_INIT;
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
   options.flags = DIBS_CLIENT_NO_THREAD;
-  if (dibs_open(NULL, &options, &client) != DIBS_OK ||
+  if (dibs_open(NULL, &options, &client, NULL) != DIBS_OK ||
       dibs_libuv_attach(&adapter, client, uv_default_loop()) != 0) {
-    dibs_last_error(client, &error);
+    (void)dibs_client_error(client, 0, &error);
     fprintf(stderr, "no client in the loop: %s\n", error.text);
     return 1;
   }

@@ -53,7 +53,7 @@ int main(void)
   (void)sigaddset(&term, SIGTERM);
   (void)sigprocmask(SIG_BLOCK, &term, NULL);        /* sd-event reads it from a descriptor */
   options.flags = DIBS_CLIENT_NO_THREAD;
-  if (sd_event_default(&loop) < 0 || dibs_open(NULL, &options, &client) != DIBS_OK ||
+  if (sd_event_default(&loop) < 0 || dibs_open(NULL, &options, &client, NULL) != DIBS_OK ||
       dibs_sd_event_attach(&adapter, client, loop) < 0)
     return 1;
   if (sd_event_add_signal(loop, NULL, SIGTERM, stop, NULL) >= 0 &&

@@ -10,8 +10,8 @@ int main(void)
   dibs_lock_options options = DIBS_LOCK_OPTIONS_INIT;
   dibs_client *client = NULL;
   dibs_hold *hold = NULL;
-  dibs_error error;
-  dibs_status status = dibs_open_with_error(NULL, NULL, &client, &error);
+  dibs_error error = DIBS_ERROR_INIT;
+  dibs_status status = dibs_open(NULL, NULL, &client, &error);
 
   if (status != DIBS_OK) {
     fprintf(stderr, "mutex: %s\n", error.text);

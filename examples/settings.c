@@ -36,8 +36,8 @@ static dibs_status change_settings(dibs_client *client)
 int main(void)
 {
   dibs_client *client = NULL;
-  dibs_error error;
-  dibs_status status = dibs_open_with_error(NULL, NULL, &client, &error);
+  dibs_error error = DIBS_ERROR_INIT;
+  dibs_status status = dibs_open(NULL, NULL, &client, &error);
 
   if (status != DIBS_OK) {
     fprintf(stderr, "settings: %s\n", error.text);

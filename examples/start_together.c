@@ -35,8 +35,8 @@ int main(void)
 {
   static const char *const checks[CHECKS] = { "database", "cache", "smoke-test" };
   dibs_client *client = NULL;
-  dibs_error error;
-  dibs_status status = dibs_open_with_error(NULL, NULL, &client, &error);
+  dibs_error error = DIBS_ERROR_INIT;
+  dibs_status status = dibs_open(NULL, NULL, &client, &error);
 
   if (status != DIBS_OK) {
     fprintf(stderr, "start_together: %s\n", error.text);

@@ -115,8 +115,8 @@ static int sell_all(dibs_client *client)
 int main(void)
 {
   dibs_client *client = NULL;
-  dibs_error error;
-  dibs_status status = dibs_open_with_error(NULL, NULL, &client, &error);
+  dibs_error error = DIBS_ERROR_INIT;
+  dibs_status status = dibs_open(NULL, NULL, &client, &error);
   int sold;
 
   if (status != DIBS_OK) {

@@ -22,7 +22,7 @@ int main(void)
   dibs_hold *hold = NULL;
   dibs_status status;
 
-  if (dibs_open(NULL, NULL, &client) != DIBS_OK)
+  if (dibs_open(NULL, NULL, &client, NULL) != DIBS_OK)
     return 1;
   options.on_lost = on_lost;
   options.on_lost_data = &must_stop;

@@ -21,8 +21,8 @@ static dibs_status transfer(dibs_client *client, const char *from, const char *t
 int main(void)
 {
   dibs_client *client = NULL;
-  dibs_error error;
-  dibs_status status = dibs_open_with_error(NULL, NULL, &client, &error);
+  dibs_error error = DIBS_ERROR_INIT;
+  dibs_status status = dibs_open(NULL, NULL, &client, &error);
 
   if (status != DIBS_OK) {
     fprintf(stderr, "transfer: %s\n", error.text);

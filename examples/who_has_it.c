@@ -12,7 +12,7 @@ static bool show(const dibs_inspection *i, void *data)
   ++*count;
   if (i->is_held)
     printf("%s: held by %s, process %lld (%s), for %lld ms more; %zu waiting\n", i->name,
-           i->holder.host, (long long)i->holder.pid, i->holder.note,
+           i->holder->host, (long long)i->holder->pid, i->holder->note,
            (long long)i->remaining_ms, i->waiter_count);
   else
     printf("%s: free, last fence %llu\n", i->name, (unsigned long long)i->fence);
@@ -28,11 +28,11 @@ int main(void)
   int asked = 0, listed = 0;
 
   options.note = "an example";
-  if (dibs_open(NULL, &options, &client) != DIBS_OK)
+  if (dibs_open(NULL, &options, &client, NULL) != DIBS_OK)
     return 1;
   if (dibs_lock(client, "example:shown", NULL, &hold) != DIBS_OK)
     return 1;
-  if (dibs_inspect(client, "example:shown", &inspection) == DIBS_OK)
+  if (dibs_inspect(client, dibs_text("example:shown"), &inspection) == DIBS_OK)
     show(inspection, &asked);
   inspection = dibs_inspection_free(inspection);
   if (dibs_release(hold) != DIBS_OK)

@@ -35,8 +35,8 @@ static dibs_status do_job(dibs_client *client, int round)
 int main(void)
 {
   dibs_client *client = NULL;
-  dibs_error error;
-  dibs_status status = dibs_open_with_error(NULL, NULL, &client, &error);
+  dibs_error error = DIBS_ERROR_INIT;
+  dibs_status status = dibs_open(NULL, NULL, &client, &error);
 
   if (status != DIBS_OK) {
     fprintf(stderr, "worker: %s\n", error.text);

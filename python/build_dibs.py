@@ -16,9 +16,9 @@ import sysconfig
 import cffi
 
 # In the order of their includes; the package uses no others.
-HEADERS = ('status', 'version', 'client', 'lock', 'async', 'acquire', 'rwlock', 'semaphore', 'many', 'latch',
-           'barrier', 'rate', 'election', 'data', 'guard', 'map', 'list', 'set', 'log', 'fleet',
-           'metrics', 'names')
+HEADERS = ('status', 'version', 'client', 'lock', 'inspect', 'async', 'acquire', 'rwlock',
+           'semaphore', 'many', 'latch', 'barrier', 'rate', 'election', 'data',
+           'guard', 'map', 'list', 'set', 'log', 'fleet', 'metrics', 'names')
 
 # All of them find their receiver by the number in the last argument: dibs/callbacks.py.
 CALLBACKS = """

@@ -123,7 +123,7 @@ static void print_refusal(story *t, const event *e)
   printf("   its write with fence %" PRIu64 " is refused: the shop has seen %" PRIu64 "\n",
          e->fence, e->seen);
   printf("   dibs_hold_state() told it %s, dibs_release() %s\n",
-         e->state == DIBS_GONE ? "DIBS_GONE" : "that the hold is good: THIS IS WRONG",
+         e->state == DIBS_HOLD_GONE ? "DIBS_HOLD_GONE" : "that the hold is good: THIS IS WRONG",
          dibs_status_name((dibs_status)e->status));
 }
 

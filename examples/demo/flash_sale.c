@@ -157,7 +157,8 @@ bool act_with_lock(const char *url, shop *lamps)
 int main(void)
 {
   dibs_client *client = NULL;
-  dibs_error error;
+  dibs_client_info info = DIBS_CLIENT_INFO_INIT;
+  dibs_error error = DIBS_ERROR_INIT;
   bool is_good;
   uint64_t ping_us;
   char url[512];
@@ -165,16 +166,17 @@ int main(void)
 
   setvbuf(stdout, NULL, _IOLBF, 0);
   /* The server that dibs uses is the one that has the stock. */
-  if (dibs_open_with_error(NULL, NULL, &client, &error) != DIBS_OK) {
+  if (dibs_open(NULL, NULL, &client, &error) != DIBS_OK) {
     fprintf(stderr, "flash_sale: %s\n", error.text);
     return 1;
   }
   if (dibs_ping(client, 0, &ping_us) != DIBS_OK) {
-    dibs_last_error(client, &error);
+    (void)dibs_client_error(client, 0, &error);
     fprintf(stderr, "flash_sale: %s\n", error.text);
     return 1;
   }
-  snprintf(url, sizeof(url), "%s", dibs_url(client));
+  (void)dibs_client_get_info(client, &info);
+  snprintf(url, sizeof(url), "%s", info.url);
   client = dibs_close(client); /* before any fork: each process opens its own */
   lamps = shop_open(url);
   printf("A flash sale: %d lamps, %d processes with %d threads each.\n"

@@ -76,10 +76,10 @@ static void *work(void *data)
 static _Noreturn void run_process(shift *my)
 {
   pthread_t threads[THREADS];
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (dibs_open_with_error(my->url, NULL, &my->seller.client, &error) != DIBS_OK) {
+  if (dibs_open(my->url, NULL, &my->seller.client, &error) != DIBS_OK) {
     fprintf(stderr, "flash_sale: %s\n", error.text);
     exit(1);
   }

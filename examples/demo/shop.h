@@ -9,7 +9,7 @@
 
 typedef struct shop shop;
 
-/* `url` as dibs_url() tells it: unix:///path or redis://host:port/db. Ends the program
+/* `url` as in dibs_client_info: unix:///path or redis://host:port/db. Ends the program
  * with a message when nothing answers there: a demo has nothing better to do. */
 shop *shop_open(const char *url);
 shop *shop_close(shop *s);

@@ -78,16 +78,18 @@ static void read_options(int argc, char **argv, setting *ret_setting)
 static void find_server(setting *set)
 {
   dibs_client *client = NULL;
-  dibs_error error;
+  dibs_client_info info = DIBS_CLIENT_INFO_INIT;
+  dibs_error error = DIBS_ERROR_INIT;
   store_state now;
   store *stock;
 
-  if (dibs_open_with_error(NULL, NULL, &client, &error) != DIBS_OK ||
-      (dibs_ping(client, 0, NULL) != DIBS_OK && (dibs_last_error(client, &error), true))) {
+  if (dibs_open(NULL, NULL, &client, &error) != DIBS_OK ||
+      (dibs_ping(client, 0, NULL) != DIBS_OK && (dibs_client_error(client, 0, &error), true))) {
     fprintf(stderr, "flash_http: %s\n", error.text);
     exit(1);
   }
-  snprintf(set->url, sizeof(set->url), "%s", dibs_url(client));
+  (void)dibs_client_get_info(client, &info);
+  snprintf(set->url, sizeof(set->url), "%s", info.url);
   client = dibs_close(client);              /* before any fork: each process opens its own */
   set->sale.url = set->url;
   stock = store_open(set->url);

@@ -286,7 +286,7 @@ static struct MHD_Daemon *listen_on(sale *s)
 sale *sale_open(const sale_options *options)
 {
   sale *s = calloc(1, sizeof(*s));
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
   if (s == NULL)
     return NULL;
@@ -298,7 +298,7 @@ sale *sale_open(const sale_options *options)
     free(s);
     return NULL;
   }
-  if (dibs_open_with_error(options->url, NULL, &s->client, &error) != DIBS_OK) {
+  if (dibs_open(options->url, NULL, &s->client, &error) != DIBS_OK) {
     fprintf(stderr, "flash_http: %s\n", error.text);
     return sale_close(s);
   }

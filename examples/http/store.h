@@ -14,7 +14,7 @@ typedef struct store_state {
   long orders;     /* have been written: more than `items` means oversold */
 } store_state;
 
-/* `url` as dibs_url() tells it. NULL: nothing answers there. Not thread-safe. */
+/* `url` as in dibs_client_info. NULL: nothing answers there. Not thread-safe. */
 store *store_open(const char *url);
 store *store_close(store *s);
 

@@ -37,7 +37,7 @@ static void give_up(const char *what, const char *why)
 stage *stage_open(void)
 {
   stage *s = calloc(1, sizeof(*s));
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
   if (s == NULL)
     give_up("memory", "none");
@@ -149,10 +149,10 @@ void sleeps_past(stage *s, actor who, const char *key)
 
 static dibs_client *client_of(stage *s, actor who)
 {
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
   if (s->client[who] == NULL &&
-      dibs_open_with_error(s->url, NULL, &s->client[who], &error) != DIBS_OK)
+      dibs_open(s->url, NULL, &s->client[who], &error) != DIBS_OK)
     give_up("no client", error.text);
   return s->client[who];
 }
@@ -182,8 +182,8 @@ dibs_hold_condition asks_its_hold(stage *s, actor who)
   dibs_hold_condition condition = dibs_hold_state(s->hold[who]);
 
   show(who, "dibs_hold_state()",
-       condition == DIBS_HELD ? "DIBS_HELD" :
-       condition == DIBS_GONE ? "DIBS_GONE" : "DIBS_SUSPECT");
+       condition == DIBS_HOLD_HELD ? "DIBS_HOLD_HELD" :
+       condition == DIBS_HOLD_GONE ? "DIBS_HOLD_GONE" : "DIBS_HOLD_SUSPECT");
   return condition;
 }
 
@@ -198,14 +198,14 @@ dibs_status releases(stage *s, actor who)
 
 void works_past_renewals(stage *s, actor who, unsigned count)
 {
-  dibs_stats stats = { .size = sizeof(stats) };
+  dibs_client_info stats = DIBS_CLIENT_INFO_INIT;
 
   show(who, "works on for several leases; dibs renews", NULL);
   do {
     (void)poll(NULL, 0, 1);
-    if (dibs_get_stats(client_of(s, who), &stats) != DIBS_OK)
+    if (dibs_client_get_info(client_of(s, who), &stats) != DIBS_OK)
       give_up("stats", "none");
-  } while (stats.renewed < count && dibs_hold_state(s->hold[who]) != DIBS_GONE);
+  } while (stats.renewed < count && dibs_hold_state(s->hold[who]) != DIBS_HOLD_GONE);
 }
 
 /* ---- work ---- */

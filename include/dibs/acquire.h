@@ -37,8 +37,8 @@ typedef struct dibs_target {
   uint32_t reserved;           /* 0 */
   const dibs_bytes *names;     /* 1 .. 512 bytes each, any bytes */
   size_t name_count;           /* 1; LOCK: 1 .. DIBS_MANY_MAX */
-  dibs_bytes value;            /* LEAD: what observers get; at most DIBS_VALUE_MAX bytes, none of
-                                  them zero */
+  dibs_bytes value;            /* LEAD: what observers get; at most DIBS_LEADER_VALUE_MAX bytes,
+                                  none of them zero */
 } dibs_target;
 
 /* C: the argument `target`, of names that are C strings, or of any bytes as a dibs_bytes:

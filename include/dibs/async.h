@@ -19,7 +19,7 @@ typedef struct dibs_request dibs_request;
  * does not run.
  * `error`  never NULL, borrowed until the callback returns. error->status is what dibs_lock()
  *          would return; DIBS_OK has an empty text. The text describes this acquisition;
- *          dibs_last_error() does not return it.
+ *          dibs_client_error() does not return it.
  * `hold`   NULL unless error->status is DIBS_OK, and then owned by the receiver. */
 typedef void (*dibs_lock_callback)(
   const dibs_error *error, dibs_hold *hold, void *data);

@@ -27,12 +27,12 @@ extern "C" {
  * dibs_acquire() of DIBS_TARGET_LEAD, dibs_barrier_await(), dibs_rate_limiter_acquire(),
  * dibs_list_take(). Locks with min_replicas: replicas_wait_ms.
  *
- * For dibs_release() and dibs_resign() it is command_timeout_ms, for dibs_close() close_timeout_ms.
+ * For dibs_release() it is command_timeout_ms, for dibs_close() close_timeout_ms.
  *
- * All other functions that ask a server have that of dibs_set_call_timeout(); a try for leadership
- * then command_timeout_ms. Functions that send requests until they have everything have it after
- * each reply: dibs_list(), dibs_list_names(), dibs_map_each(), dibs_set_each(), dibs_list_range(),
- * dibs_fleet_read(), dibs_history_read(), dibs_examine().
+ * All other functions that ask a server have that of dibs_client_set_call_timeout(); a try for
+ * leadership then command_timeout_ms. Functions that send requests until they have everything
+ * have it after each reply: dibs_list(), dibs_list_names(), dibs_map_each(), dibs_set_each(),
+ * dibs_list_range(), dibs_fleet_read(), dibs_history_read(), dibs_examine().
  *
  * As a table: doc/guide/time-limits.md.
  *
@@ -98,7 +98,7 @@ static inline dibs_bytes dibs_text(const char *string)
                                       checks, once it has waited for a second, whether
                                       owners of clients with this flag wait for each
                                       other in a cycle; the youngest call of a confirmed
-                                      one gets DIBS_WOULD_DEADLOCK, and dibs_last_error()
+                                      one gets DIBS_WOULD_DEADLOCK, and dibs_client_error()
                                       names the cycle. Async calls are not examined, and
                                       are no part of one: their owner may continue and
                                       release. doc/guide/deadlock.md. Since 0.2 */
@@ -125,7 +125,7 @@ typedef enum dibs_degrade {
   DIBS_DEGRADE_WAIT = 2,    /* they wait for a server as they wait for another holder */
   DIBS_DEGRADE_LOCAL = 3    /* after connect_timeout_ms, or a shorter wait_ms in which a
                                connection failed, exclusive locks become locks of this
-                               machine; dibs_hold_durability() shows it, an event reports it
+                               machine; dibs_hold_get_info() shows it, an event reports it
                                once, and the hold is lost when a server answers again. On one
                                machine none is held beside a lease of a server, if all clients
                                have this setting: each of their leases has a lock file, and
@@ -282,11 +282,11 @@ typedef struct dibs_options {
  * `options`    read during the call only; NULL means all defaults. Non-zero fields
  *              override the URL's query.
  * `ret_client` written on DIBS_OK only. The caller owns it: dibs_close().
- * `error`      see dibs_error; may be NULL. (dibs_open() is this with NULL.)
+ * `error`      why not; may be NULL. Then dibs_client_error(NULL, 0, ...) has it.
  *
  * Returns  DIBS_OK
  *          DIBS_ERR_CONFIG     the URL, a file or a variable is wrong; the text names it.
- *          DIBS_ERR_ARGUMENT   an option is out of range or from the future.
+ *          DIBS_ERR_ARGUMENT   an option is out of range or from the future; error->size.
  *          DIBS_ERR_NO_SERVER  a private server is needed, and no program was found.
  *          DIBS_ERR_TLS        a certificate file cannot be used.
  *          DIBS_ERR_NO_MEMORY, DIBS_ERR_SYSTEM.
@@ -299,18 +299,14 @@ typedef struct dibs_options {
  *          connection of the parent: a waiter that is killed is passed over, also while its child
  *          lives. (Not in a child that a signal handler forked inside a call of the library.)
  * Source   doc/guide/first-lock.md, doc/guide/threads.md, doc/design/architecture.md.
- * Since    0.1 */
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_open_with_error(
-  const char *url, const dibs_options *options, dibs_client **ret_client,
-  dibs_error *error);
-
+ * Since    0.1; `error` since 0.6 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_open(
-  const char *url, const dibs_options *options, dibs_client **ret_client);
+  const char *url, const dibs_options *options, dibs_client **ret_client, dibs_error *error);
 
 /* Releases all holds of the client, leaves every queue and frees the client.
- * From its beginning no hold of the client is valid (DIBS_GONE), before another client can have the
- * name. Blocking calls of other threads end with DIBS_ERR_CLOSED, and are waited for. Leases that
- * could not be released within close_timeout_ms expire. A client is a handle, not
+ * From its beginning no hold of the client is valid (DIBS_HOLD_GONE), before another client can
+ * have the name. Blocking calls of other threads end with DIBS_ERR_CLOSED, and are waited for.
+ * Leases that could not be released within close_timeout_ms expire. A client is a handle, not
  * a pointer into memory: a call with a closed one, dibs_close() included, gets DIBS_ERR_STALE
  * and does nothing. NULL is allowed.
  * Returns NULL; inside a callback, or in a signal handler that interrupted a call of the library,
@@ -323,23 +319,31 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_open(
  * Since    0.1 */
 DIBS_API dibs_client *dibs_close(dibs_client *client);
 
-/* Copies the error of the last call of the calling thread, like errno:
- * status, the server's error and its address. No call of another thread changes it. After a
- * call that returned DIBS_OK it is DIBS_OK with an empty text. Calls are the functions that
- * return a dibs_status, dibs_close() and dibs_hold_fd(); those that only read (dibs_hold_state(),
- * dibs_url(), ..._free()) leave it unchanged. Callbacks get their error as an argument.
+/* Copies the error of the last call of the calling thread, like errno: status, the server's error
+ * and its address. No call of another thread changes it. After a call that returned DIBS_OK it is
+ * DIBS_OK with an empty text. Calls are the functions that return a dibs_status other than this
+ * one, dibs_close() and dibs_hold_fd(); those that only read (dibs_hold_state(), ..._free()) leave
+ * it unchanged. Callbacks get their error as an argument.
  *
- * `client`    the last call must have been with this client or one of its holds, else
- *             `ret_error` is DIBS_OK. NULL: with any client.
- * `ret_error` NULL does nothing.
- * Thread: any. Since 0.1; of the thread since 0.5. Source: doc/guide/threads.md */
-DIBS_API void dibs_last_error(dibs_client *client, dibs_error *ret_error);
+ * `client`    the last call must have been with this client or one of its holds, else the error
+ *             is DIBS_OK. NULL: with any client; only with `index` 0.
+ * `index`     0: the error that the call ended with. 1, 2, ...: that of the first, second server
+ *             of a quorum in that call; after a call that did not fail, or that 63 later faults of
+ *             this client have displaced, the last error of this server.
+ * `ret_error` written on DIBS_OK only; start from DIBS_ERROR_INIT.
+ *
+ * Returns  DIBS_OK, DIBS_ERR_ARGUMENT (ret_error is NULL, or its size is not set; or there is no
+ *          such server: without a quorum `index` must be 0). It leaves the error as it is.
+ * Thread   any; never blocks; allowed in callbacks.
+ * Source   doc/guide/threads.md. Since 0.6 */
+DIBS_API dibs_status dibs_client_error(
+  dibs_client *client, size_t index, dibs_error *ret_error);
 
 /* Sets other credentials for the next connections; present ones stay. For passwords that
  * rotate. NULL: none; a user without a password logs in with an empty one. Copied; the old ones
  * are wiped.
  * Returns DIBS_OK, DIBS_ERR_NO_MEMORY. Thread: any. Since 0.4 */
-DIBS_API dibs_status dibs_set_credentials(
+DIBS_API dibs_status dibs_client_set_credentials(
   dibs_client *client, const char *user, const char *password);
 
 /* Sets the limit of calls that do not wait (those whose page or comment names no wait_ms), in
@@ -347,17 +351,11 @@ DIBS_API dibs_status dibs_set_credentials(
  * longer, which is the default. Applies to calls that begin after it, in all threads.
  * dibs_release() and dibs_close() have separate limits: the list at dibs_client.
  * Returns DIBS_OK, DIBS_ERR_ARGUMENT, DIBS_ERR_FORKED. Thread: any. Since 0.5 */
-DIBS_API dibs_status dibs_set_call_timeout(dibs_client *client, int32_t ms);
+DIBS_API dibs_status dibs_client_set_call_timeout(dibs_client *client, int32_t ms);
 
-/* Returns the limit that dibs_set_call_timeout() sets, in milliseconds; 0 for a client that was
- * closed. Thread: any; never blocks. Since 0.5 */
-DIBS_API int32_t dibs_call_timeout(const dibs_client *client);
-
-/* Copies the error of each server of a quorum for the last failed call of the calling thread;
- * after a call that did not fail, or that 63 later faults of this client have displaced, the
- * last error of each. Writes at most `count` and returns the number of servers; 0 without
- * a quorum. Thread: any. Since 0.4; of the thread since 0.5 */
-DIBS_API size_t dibs_last_errors(dibs_client *client, dibs_error *ret_errors, size_t count);
+/* Returns the limit that dibs_client_set_call_timeout() sets, in milliseconds; 0 for a client
+ * that was closed. Thread: any; never blocks. Since 0.5 */
+DIBS_API int32_t dibs_client_call_timeout(const dibs_client *client);
 
 /* Asks the server for its time. Waits for a connection, at most `wait_ms`, 1 .. DIBS_MS_MAX
  * (0: the connect timeout; never without a limit).
@@ -371,10 +369,6 @@ DIBS_API size_t dibs_last_errors(dibs_client *client, dibs_error *ret_errors, si
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_ping(
   dibs_client *client, int32_t wait_ms, uint64_t *ret_round_trip_us);
 
-/* Returns the URL in use without users and passwords, "redis://127.0.0.1:6379/0"; of several
- * servers all named ones; borrowed until dibs_close(). Thread: any. Since 0.1 */
-DIBS_API const char *dibs_url(const dibs_client *client);
-
 /* Writes the URL in use with all settings that identify its locks and reach its servers:
  * servers, user, database, prefix, dialect, registry, TLS files (with their whole path), time
  * limits and every other option of a URL, from the URL, the options or a file;
@@ -382,7 +376,7 @@ DIBS_API const char *dibs_url(const dibs_client *client);
  * text with passwords in DIBS_INHERITED_URL and the one without in DIBS_URL opens the same
  * deployment by dibs_open(NULL). Never put passwords on a command line.
  * It has no note, and the credentials that dibs_open() found, not those of
- * dibs_set_credentials().
+ * dibs_client_set_credentials().
  *
  * `ret_url`   url_size bytes; DIBS_URL_SIZE is always enough.
  *
@@ -397,18 +391,20 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_full_url(
  * every dialect; borrowed until dibs_close(). NULL gives "". Thread: any. Since 0.5 */
 DIBS_API const char *dibs_client_id(const dibs_client *client);
 
-/* Returns whether this client uses the private local server. Thread: any. Since 0.1 */
-DIBS_API bool dibs_is_private(const dibs_client *client);
-
 /* Returns whether a connection to a server is ready now: to more than half of a quorum, else to
  * at least one server. It sends no request: false before the first call that needs one, and true
  * until a break is detected. For a status page, not for deciding whether a lock is held.
  * Thread: any; does not block. Since 0.5 */
 DIBS_API bool dibs_is_connected(const dibs_client *client);
 
-/* Counters since dibs_open(). */
-typedef struct dibs_stats {
-  size_t size;
+/* What a client is, and its counters since dibs_open(). Start from DIBS_CLIENT_INFO_INIT.
+ * Since 0.6 */
+typedef struct dibs_client_info {
+  size_t size;             /* set by DIBS_CLIENT_INFO_INIT */
+  const char *url;         /* in use, without users and passwords: "redis://127.0.0.1:6379/0"; of
+                              several servers all named ones; borrowed until dibs_close() */
+  int32_t is_private;      /* 1: it uses the private local server */
+  uint32_t reserved;       /* 0 */
   uint64_t granted;        /* acquisitions, local ones included */
   uint64_t granted_local;  /* of these, without a round trip */
   uint64_t released;
@@ -422,11 +418,20 @@ typedef struct dibs_stats {
   uint64_t waiting;        /* requests that wait now */
   uint64_t names;          /* names in the local table now */
   uint64_t table_bytes;    /* memory that they use */
-} dibs_stats;
+} dibs_client_info;
 
-/* Reads the counters. `ret_stats->size` must be set to sizeof(dibs_stats) before.
- * Returns DIBS_OK, or DIBS_ERR_ARGUMENT for a size of 0. Thread: any. Since 0.1 */
-DIBS_API dibs_status dibs_get_stats(dibs_client *client, dibs_stats *ret_stats);
+#define DIBS_CLIENT_INFO_INIT \
+  { sizeof(dibs_client_info), "", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/* Reads what a client is, and its counters: all of one moment.
+ *
+ * `ret_info` written on DIBS_OK only. A smaller `size`, of a program that was compiled with an
+ *            older header, gets the fields that it has.
+ *
+ * Returns  DIBS_OK, DIBS_ERR_ARGUMENT (ret_info is NULL, or its size is not set).
+ * Thread   any; never waits for a server; allowed in callbacks.
+ * Since    0.6 */
+DIBS_API dibs_status dibs_client_get_info(dibs_client *client, dibs_client_info *ret_info);
 
 #ifdef __cplusplus
 }

@@ -34,9 +34,9 @@ class client {
   /* As dibs_open(); throws. Does not wait for the server. */
   explicit client(const char *url = nullptr, const dibs_options *options = nullptr)
   {
-    dibs_error why{};
+    dibs_error why = DIBS_ERROR_INIT;
 
-    if (dibs_open_with_error(url, options, &client_, &why) != DIBS_OK)
+    if (dibs_open(url, options, &client_, &why) != DIBS_OK)
       throw error(why, "dibs::client");
   }
 
@@ -53,7 +53,7 @@ class client {
   {
     dibs_client *opened = nullptr;
 
-    ret_status = dibs_open_with_error(url, options, &opened, ret_error);
+    ret_status = dibs_open(url, options, &opened, ret_error);
     return adopt(opened);
   }
 
@@ -93,7 +93,7 @@ class client {
     return std::chrono::microseconds(took_us);
   }
 
-  const char *url() const noexcept { return dibs_url(client_); }
+  const char *url() const noexcept { return info().url; }
   /* As dibs_full_url(): what a program started by this one needs for the same locks. */
   std::string full_url(bool with_passwords) const
   {
@@ -106,24 +106,24 @@ class client {
   }
 
   const char *id() const noexcept { return dibs_client_id(client_); }
-  bool is_private() const noexcept { return dibs_is_private(client_); }
+  bool is_private() const noexcept { return info().is_private != 0; }
   bool is_connected() const noexcept { return dibs_is_connected(client_); }
 
-  /* Of the last call of this thread; see dibs_last_error(). Exceptions carry their own. */
+  /* Of the last call of this thread; see dibs_client_error(). Exceptions carry their own. */
   dibs_error last_error() const noexcept
   {
-    dibs_error last{};
+    dibs_error last = DIBS_ERROR_INIT;
 
-    dibs_last_error(client_, &last);
+    (void)dibs_client_error(client_, 0, &last);
     return last;
   }
 
-  dibs_stats stats() const noexcept
+  /* As dibs_client_get_info(); of an empty client zero, and the URL "". */
+  dibs_client_info info() const noexcept
   {
-    dibs_stats now{};
+    dibs_client_info now = DIBS_CLIENT_INFO_INIT;
 
-    now.size = sizeof(now);
-    (void)dibs_get_stats(client_, &now);
+    (void)dibs_client_get_info(client_, &now);
     return now;
   }
 

@@ -16,7 +16,11 @@
 #include <string.h>
 
 #include <dibs/acquire.h>
+#include <dibs/client.h>
 #include <dibs/election.h>
+#include <dibs/inspect.h>
+#include <dibs/lock.h>
+#include <dibs/log.h>
 #include <dibs/many.h>
 #include <dibs/rwlock.h>
 #include <dibs/semaphore.h>
@@ -420,8 +424,201 @@ static inline DIBS_MUST_CHECK dibs_status dibs_campaign_async(
   return dibs_compat_acquire_async(client, &t, false, options, callback, data, ret_request);
 }
 
+/* ---- other names ---- */
+
+#define DIBS_VALUE_MAX DIBS_LEADER_VALUE_MAX
+#define DIBS_HELD DIBS_HOLD_HELD
+#define DIBS_SUSPECT DIBS_HOLD_SUSPECT
+#define DIBS_GONE DIBS_HOLD_GONE
+#define dibs_resign dibs_release
+#define dibs_set_credentials dibs_client_set_credentials
+#define dibs_set_call_timeout dibs_client_set_call_timeout
+#define dibs_call_timeout dibs_client_call_timeout
+#define dibs_set_log dibs_client_set_log
+#define dibs_stats dibs_client_info
+#define dibs_get_stats dibs_client_get_info
+
+/* ---- clients and errors ---- */
+
+static inline DIBS_MUST_CHECK dibs_status dibs_compat_open(
+  const char *url, const dibs_options *options, dibs_client **ret_client)
+{
+  return dibs_open(url, options, ret_client, NULL);
+}
+
+/* `error` had no size. */
+static inline DIBS_MUST_CHECK dibs_status dibs_open_with_error(
+  const char *url, const dibs_options *options, dibs_client **ret_client, dibs_error *error)
+{
+  if (error != NULL)
+    error->size = sizeof(*error);
+  return dibs_open(url, options, ret_client, error);
+}
+
+/* dibs_open() has three arguments, or four. */
+#define DIBS_COMPAT_5TH(a, b, c, d, e, ...) e
+#define dibs_open(...) \
+  DIBS_COMPAT_5TH(__VA_ARGS__, dibs_open, dibs_compat_open, 0, 0)(__VA_ARGS__)
+
+static inline void dibs_last_error(dibs_client *client, dibs_error *ret_error)
+{
+  if (ret_error == NULL)
+    return;
+  ret_error->size = sizeof(*ret_error);
+  (void)dibs_client_error(client, 0, ret_error);
+}
+
+static inline size_t dibs_last_errors(dibs_client *client, dibs_error *ret_errors, size_t count)
+{
+  dibs_error one = DIBS_ERROR_INIT;
+  size_t i = 0;
+
+  for (; dibs_client_error(client, i + 1, &one) == DIBS_OK; i++)
+    if (ret_errors != NULL && i < count)
+      ret_errors[i] = one;
+  return i;
+}
+
+static inline const char *dibs_url(dibs_client *client)
+{
+  dibs_client_info info = DIBS_CLIENT_INFO_INIT;
+
+  (void)dibs_client_get_info(client, &info);
+  return info.url;
+}
+
+static inline bool dibs_is_private(dibs_client *client)
+{
+  dibs_client_info info = DIBS_CLIENT_INFO_INIT;
+
+  (void)dibs_client_get_info(client, &info);
+  return info.is_private != 0;
+}
+
+/* ---- holds ---- */
+
+static inline dibs_hold_info dibs_compat_hold(const dibs_hold *hold)
+{
+  dibs_hold_info info = DIBS_HOLD_INFO_INIT;
+
+  (void)dibs_hold_get_info(hold, &info);
+  return info;
+}
+
+static inline int dibs_hold_depth(const dibs_hold *hold)
+{
+  return (int)dibs_compat_hold(hold).depth;
+}
+
+static inline uint32_t dibs_hold_units(const dibs_hold *hold)
+{
+  return dibs_compat_hold(hold).units;
+}
+
+typedef struct dibs_durability {
+  size_t size;
+  dibs_durability_kind kind;
+  uint32_t acknowledged, wanted;
+  uint32_t reserved;
+} dibs_durability;
+
+static inline dibs_status dibs_hold_durability(
+  const dibs_hold *hold, dibs_durability *ret_durability)
+{
+  dibs_hold_info info = DIBS_HOLD_INFO_INIT;
+  dibs_status status;
+
+  if (ret_durability == NULL || ret_durability->size < sizeof(*ret_durability))
+    return DIBS_ERR_ARGUMENT;
+  status = dibs_hold_get_info(hold, &info);
+  if (status == DIBS_OK) {
+    ret_durability->kind = (dibs_durability_kind)info.durability;
+    ret_durability->acknowledged = info.acknowledged;
+    ret_durability->wanted = info.wanted;
+    ret_durability->reserved = 0;
+  }
+  return status;
+}
+
+/* ---- names as bytes ---- */
+
+static inline DIBS_MUST_CHECK dibs_status dibs_inspect_bytes(
+  dibs_client *client, const void *name, size_t name_size, dibs_inspection **ret_inspection)
+{
+  return dibs_inspect(client, dibs_compat_bytes(name, name_size), ret_inspection);
+}
+
+static inline DIBS_MUST_CHECK dibs_status dibs_semaphore_set_bytes(
+  dibs_client *client, const void *name, size_t name_size, uint32_t permits)
+{
+  return dibs_semaphore_set(client, dibs_compat_bytes(name, name_size), permits, 0, NULL);
+}
+
+static inline DIBS_MUST_CHECK dibs_status dibs_semaphore_set_if_absent(
+  dibs_client *client, const char *name, uint32_t permits, uint32_t *ret_permits)
+{
+  return dibs_semaphore_set(client, dibs_text(name), permits, DIBS_SEMAPHORE_IF_ABSENT,
+                            ret_permits);
+}
+
+static inline DIBS_MUST_CHECK dibs_status dibs_semaphore_set_if_absent_bytes(
+  dibs_client *client, const void *name, size_t name_size, uint32_t permits,
+  uint32_t *ret_permits)
+{
+  return dibs_semaphore_set(client, dibs_compat_bytes(name, name_size), permits,
+                            DIBS_SEMAPHORE_IF_ABSENT, ret_permits);
+}
+
+static inline DIBS_MUST_CHECK dibs_status dibs_semaphore_delete_bytes(
+  dibs_client *client, const void *name, size_t name_size)
+{
+  return dibs_semaphore_delete(client, dibs_compat_bytes(name, name_size));
+}
+
+static inline DIBS_MUST_CHECK dibs_status dibs_compat_semaphore_set(
+  dibs_client *client, const char *name, uint32_t permits)
+{
+  return dibs_semaphore_set(client, dibs_text(name), permits, 0, NULL);
+}
+
+/* dibs_semaphore_set() has three arguments, or five. */
+#define DIBS_COMPAT_6TH(a, b, c, d, e, f, ...) f
+#define dibs_semaphore_set(...) \
+  DIBS_COMPAT_6TH(__VA_ARGS__, dibs_semaphore_set, 0, dibs_compat_semaphore_set, 0, 0) \
+  (__VA_ARGS__)
+
 #ifdef __cplusplus
 }
+
+/* A name that is a C string. */
+static inline dibs_status dibs_inspect(
+  dibs_client *client, const char *name, dibs_inspection **ret_inspection)
+{
+  return dibs_inspect(client, dibs_text(name), ret_inspection);
+}
+
+static inline dibs_status dibs_break(dibs_client *client, const char *name, const char *lease)
+{
+  return dibs_break(client, dibs_text(name), lease);
+}
+
+static inline dibs_status dibs_semaphore_delete(dibs_client *client, const char *name)
+{
+  return dibs_semaphore_delete(client, dibs_text(name));
+}
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+static inline dibs_bytes dibs_compat_same(dibs_bytes name)
+{
+  return name;
+}
+
+/* A name that is a C string, or a dibs_bytes. C99 cannot distinguish them. */
+#define DIBS_COMPAT_NAME(name) _Generic((name), dibs_bytes: dibs_compat_same, \
+                                        default: dibs_text)(name)
+#define dibs_inspect(client, name, ret) dibs_inspect((client), DIBS_COMPAT_NAME(name), (ret))
+#define dibs_break(client, name, lease) dibs_break((client), DIBS_COMPAT_NAME(name), (lease))
+#define dibs_semaphore_delete(client, name) \
+  dibs_semaphore_delete((client), DIBS_COMPAT_NAME(name))
 #endif
 
 #endif

@@ -30,7 +30,9 @@ class semaphore {
 
   void set(std::uint32_t permits) const
   {
-    detail::check(client_, dibs_semaphore_set(client_, name_.c_str(), permits), name_);
+    detail::check(client_,
+                  dibs_semaphore_set(client_, dibs_text(name_.c_str()), permits, 0,
+                                     nullptr), name_);
   }
 
   /* Returns the count that it has now. */
@@ -39,7 +41,8 @@ class semaphore {
     std::uint32_t now = 0;
 
     detail::check(client_,
-                  dibs_semaphore_set_if_absent(client_, name_.c_str(), permits, &now), name_);
+                  dibs_semaphore_set(client_, dibs_text(name_.c_str()), permits,
+                                     DIBS_SEMAPHORE_IF_ABSENT, &now), name_);
     return now;
   }
 

@@ -44,7 +44,7 @@ DIBS_API dibs_value *dibs_value_free(dibs_value *value);
  *   DIBS_ERR_ARGUMENT, _UNREACHABLE, _DENIED, _REFUSED, ...
  *
  * Output parameters are set only with DIBS_OK. All may be called by any thread, block at
- * most as long as dibs_set_call_timeout() says, and not from a callback. */
+ * most as long as dibs_client_set_call_timeout() says, and not from a callback. */
 
 /* ---- whole maps, lists and sets, by their names ---- */
 

@@ -20,6 +20,7 @@
 #include <dibs/election.h>
 #include <dibs/fleet.h>
 #include <dibs/guard.h>
+#include <dibs/inspect.h>
 #include <dibs/latch.h>
 #include <dibs/list.h>
 #include <dibs/local.h>

@@ -17,20 +17,18 @@
 #include <stdint.h>
 
 #include <dibs/async.h>
+#include <dibs/inspect.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define DIBS_VALUE_MAX 1024   /* bytes in a leader's value */
+#define DIBS_LEADER_VALUE_MAX 1024   /* bytes in a leader's value */
 
 /* Publishes another value while leading; NULL: "". Returns DIBS_OK, DIBS_LOST (not the leader
  * any more), DIBS_ERR_STALE (resigned), DIBS_ERR_ARGUMENT (no leadership, or too
  * long), DIBS_UNKNOWN and the server's faults: it may be published or not. Blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_publish(dibs_hold *hold, const char *value);
-
-/* As dibs_release(): ends leadership; observers learn it, the next candidate leads. */
-DIBS_API dibs_status dibs_resign(dibs_hold *hold);
 
 typedef struct dibs_leader {
   size_t size;
@@ -38,7 +36,7 @@ typedef struct dibs_leader {
   uint64_t epoch;          /* of the leader, or of the last one; 0: there never was one */
   char *value;             /* zero-terminated; "" without a leader, or before publication */
   size_t value_size;
-  dibs_party party;        /* the leader */
+  const dibs_party *party; /* the leader; never NULL */
   int64_t remaining_ms;    /* of its lease */
 } dibs_leader;
 

@@ -76,7 +76,7 @@ inline const std::error_category &category() noexcept
 class error : public std::system_error {
  public:
   /* `what` was tried, by the last call of this thread, which returned `status`: its text comes
-   * from dibs_last_error(). `client` may be nullptr: whatever client it was. */
+   * from dibs_client_error(). `client` may be nullptr: whatever client it was. */
   error(dibs_client *client, dibs_status status, const std::string &what)
       : error(found(client, status), what)
   {
@@ -97,11 +97,11 @@ class error : public std::system_error {
  private:
   static dibs_error found(dibs_client *client, dibs_status status)
   {
-    dibs_error detail{};
+    dibs_error detail = DIBS_ERROR_INIT;
 
-    dibs_last_error(client, &detail);
+    (void)dibs_client_error(client, 0, &detail);
     if (detail.status != status)
-      detail = dibs_error{};             /* another call came between */
+      detail.node[0] = detail.text[0] = 0;   /* another call came between */
     detail.status = status;
     return detail;
   }

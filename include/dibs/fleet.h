@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <dibs/inspect.h>
 #include <dibs/lock.h>
 
 #ifdef __cplusplus
@@ -67,7 +68,7 @@ typedef struct dibs_fleet {
   int64_t server_us;                       /* the server's time, since 1970 */
   uint64_t clients;                        /* that reported and are still registered */
   size_t count;
-  const dibs_fleet_row *rows;              /* by class, then by kind */
+  const dibs_fleet_row *const *rows;       /* by class, then by kind */
 } dibs_fleet;
 
 /* The upper bound of bucket `bucket` in microseconds: 100 us, doubled for each bucket after it.
@@ -137,7 +138,7 @@ typedef struct dibs_history {
   size_t size;
   int64_t server_us;           /* the server's time, since 1970 */
   size_t count;
-  const dibs_history_entry *entries;
+  const dibs_history_entry *const *entries;
 } dibs_history;
 
 /* Reads the history under the prefix of this client. `history` of dibs_options decides what the

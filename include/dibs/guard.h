@@ -48,8 +48,8 @@ DIBS_API bool dibs_fence_admits(uint64_t last_seen, uint64_t fence);
  *           DIBS_ERR_WRONG_TYPE  the key holds another kind of value: nothing was written.
  *           DIBS_ERR_ARGUMENT  the key, the fence, a value; over DIBS_GUARDED_MAX bytes.
  *           The server's faults (client.h).
- * Thread    any; blocks, for the limit of a call that does not wait: dibs_set_call_timeout();
- *           not from a callback.
+ * Thread    any; blocks, for the limit of a call that does not wait:
+ *           dibs_client_set_call_timeout(); not from a callback.
  * Source    doc/guide/fencing.md.
  * Since     0.2 */
 

@@ -96,6 +96,8 @@ struct lock_options {
   std::string note{};                     /* shown with the holder */
   std::string owner{};                    /* may re-enter; "": the calling thread */
   dibs_canceller *cancel = nullptr;       /* borrowed */
+  std::int32_t min_replicas = 0;          /* exclusive locks; or DIBS_REPLICAS_MAJORITY */
+  std::chrono::milliseconds replicas_wait{};  /* the limit of that, 1 s */
   /* Runs at most once, on the thread dibs-callback (see dibs_lost_callback), and not any
    * more when the release has returned. Must not throw. */
   std::function<void(const dibs_loss &lost)> on_lost{};
@@ -151,9 +153,18 @@ class [[nodiscard]] hold {
 
   std::uint64_t fence() const noexcept { return dibs_hold_fence(hold_); }
   dibs_hold_condition state() const noexcept { return dibs_hold_state(hold_); }
-  bool is_held() const noexcept { return state() != DIBS_GONE; }
-  std::uint32_t units() const noexcept { return dibs_hold_units(hold_); }
-  int depth() const noexcept { return dibs_hold_depth(hold_); }
+  bool is_held() const noexcept { return state() != DIBS_HOLD_GONE; }
+  std::uint32_t units() const noexcept { return info().units; }
+  int depth() const noexcept { return static_cast<int>(info().depth); }
+
+  /* As dibs_hold_get_info(); of what is no hold any more zero, and DIBS_HOLD_GONE. */
+  dibs_hold_info info() const noexcept
+  {
+    dibs_hold_info now = DIBS_HOLD_INFO_INIT;
+
+    (void)dibs_hold_get_info(hold_, &now);
+    return now;
+  }
 
   /* For how long it may be believed if no further renewal succeeds. */
   std::chrono::milliseconds valid_for() const noexcept
@@ -293,6 +304,8 @@ inline dibs_lock_options c_options(const lock_options &options) noexcept
   c.owner = options.owner.empty() ? nullptr : options.owner.data();
   c.owner_size = options.owner.size();
   c.cancel = options.cancel;
+  c.min_replicas = options.min_replicas;
+  c.replicas_wait_ms = option_ms(options.replicas_wait);
   return c;
 }
 

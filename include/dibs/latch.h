@@ -3,7 +3,7 @@
  *
  * The layout is Redisson's RCountDownLatch (the key is `name` itself, without the client's
  * prefix), so that Java programs count down and wait on the same latch. What blocks and has no
- * wait_ms has the limit of a call that does not wait: dibs_set_call_timeout(). */
+ * wait_ms has the limit of a call that does not wait: dibs_client_set_call_timeout(). */
 #ifndef DIBS_LATCH_H
 #define DIBS_LATCH_H
 

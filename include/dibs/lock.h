@@ -27,9 +27,9 @@ typedef struct dibs_hold dibs_hold;
 typedef struct dibs_canceller dibs_canceller;
 
 typedef enum dibs_hold_condition {
-  DIBS_HELD = 1,    /* valid, and the last renewal succeeded */
-  DIBS_SUSPECT = 2, /* still valid, but a renewal is overdue or the link is down */
-  DIBS_GONE = 3     /* lost or released; final */
+  DIBS_HOLD_HELD = 1,    /* valid, and the last renewal succeeded */
+  DIBS_HOLD_SUSPECT = 2, /* still valid, but a renewal is overdue or the link is down */
+  DIBS_HOLD_GONE = 3     /* lost or released; final */
 } dibs_hold_condition;
 
 /* The name and reason of a loss. Borrowed until the callback returns. Since 0.5 */
@@ -63,7 +63,7 @@ typedef void (*dibs_lost_callback)(dibs_hold *hold, const dibs_loss *loss, void 
 #define DIBS_LOCK_FSYNC 0x8u        /* with min_replicas: on disk, too, at primary and replicas,
                                        if the server has WAITAOF. Since 0.4 */
 #define DIBS_LOCK_REPORT 0x10u      /* with min_replicas: granted with fewer acknowledgements,
-                                       see dibs_hold_durability(). Since 0.4 */
+                                       see dibs_hold_info. Since 0.4 */
 
 /* How to take a lock. Zero in a field means "the default written beside it", except in wait_ms.
  * Start from DIBS_LOCK_OPTIONS_INIT. Everything is copied except `cancel`. */
@@ -141,7 +141,7 @@ typedef struct dibs_lock_options {
  *                               wait_ms says nothing about the server; the text says so.
  *          DIBS_ERR_ARGUMENT    name, size, time or flag out of range, or an inner hold
  *                               that shall end before the outermost one; see
- *                               dibs_last_error().
+ *                               dibs_client_error().
  *          DIBS_ERR_WRONG_TYPE  the name is used as another kind (dibs_kind), or its key by
  *                               another program.
  *          DIBS_ERR_LIMIT       the client has names_max names in memory.
@@ -158,7 +158,7 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_lock(
   dibs_hold **ret_hold);
 
 /* As dibs_lock(), but never waits for another holder: DIBS_BUSY. Still waits for the
- * server's answer, at most as long as dibs_set_call_timeout() says. A lease that has
+ * server's answer, at most as long as dibs_client_set_call_timeout() says. A lease that has
  * ended can be taken a second later (dibs_inspection.is_held): a try that comes in between asks
  * again at the end of that second, on one server and in the native protocol. */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_try_lock(
@@ -183,7 +183,7 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_try_lock(
  *                        released this one or tried to.
  *          DIBS_UNKNOWN  held until now as far as this client knows, and the server did
  *                        not confirm in time, or refused (NOPERM, "Function not found",
- *                        NOREPLICAS ...: dibs_last_error() has its reason); the library
+ *                        NOREPLICAS ...: dibs_client_error() has its reason); the library
  *                        continues to try, and the lease ends by itself after one ttl.
  *          DIBS_ERR_STALE   released before, or never a hold. NULL too.
  *          DIBS_ERR_FORKED  belongs to the parent; nothing was sent.
@@ -197,7 +197,7 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_try_lock(
 DIBS_API dibs_status dibs_release(dibs_hold *hold);
 
 /* Returns whether the hold is valid now. The result may be outdated when you read it: a
- * suspended program needs the fence. DIBS_GONE also for stale and forked handles.
+ * suspended program needs the fence. DIBS_HOLD_GONE also for stale and forked handles.
  * Thread: any; never blocks; allowed everywhere. Since 0.1 */
 DIBS_API dibs_hold_condition dibs_hold_state(const dibs_hold *hold);
 
@@ -214,10 +214,6 @@ DIBS_API int64_t dibs_hold_valid_ms(const dibs_hold *hold);
  * Property S2. Thread: as dibs_hold_state(). Since 0.1 */
 DIBS_API uint64_t dibs_hold_fence(const dibs_hold *hold);
 
-/* Returns how many holds of its owner share this lease now, including this one: 1 without
- * nesting; 0 when stale. Thread: as dibs_hold_state(). Since 0.1 */
-DIBS_API int dibs_hold_depth(const dibs_hold *hold);
-
 /* Copies a name of this hold with a final zero.
  * `index`    0; a hold of several names has 0 to n - 1, sorted.
  * `ret_name` receives the name; NULL with `room` 0 returns its size only.
@@ -230,9 +226,9 @@ DIBS_API int dibs_hold_depth(const dibs_hold *hold);
 DIBS_API dibs_status dibs_hold_name(
   const dibs_hold *hold, size_t index, char *ret_name, size_t room, size_t *ret_size);
 
-/* Copies why the last renewal failed (while it is DIBS_SUSPECT), or why the hold was lost, with the
- * server's address and error: "redis://10.0.0.1:6379/0: MISCONF Redis is ...". Empty if the last
- * renewal succeeded.
+/* Copies why the last renewal failed (while it is DIBS_HOLD_SUSPECT), or why the hold was lost,
+ * with the server's address and error: "redis://10.0.0.1:6379/0: MISCONF Redis is ...". Empty if
+ * the last renewal succeeded.
  * `ret_text`  receives the text with a final zero, cut to `text_size`; 512 is always enough.
  * Returns DIBS_OK; DIBS_ERR_ARGUMENT: no room; DIBS_ERR_STALE, DIBS_ERR_FORKED.
  * Thread: any; does not wait for the server. Since 0.5 */
@@ -267,21 +263,32 @@ typedef enum dibs_durability_kind {
   DIBS_DURABLE_QUORUM = 5    /* `acknowledged` of `wanted` independent servers have it */
 } dibs_durability_kind;
 
-typedef struct dibs_durability {
-  size_t size;               /* set to sizeof(dibs_durability) before */
-  dibs_durability_kind kind;
-  uint32_t acknowledged, wanted;
-  uint32_t reserved;         /* 0 */
-} dibs_durability;
+/* What a hold is at one moment. Start from DIBS_HOLD_INFO_INIT. Since 0.6 */
+typedef struct dibs_hold_info {
+  size_t size;               /* set by DIBS_HOLD_INFO_INIT */
+  int32_t state;             /* dibs_hold_condition, as dibs_hold_state() */
+  uint32_t depth;            /* holds of its owner that share this lease now, with this one: 1
+                                without nesting */
+  uint32_t units;            /* permits; 1 for locks */
+  int32_t durability;        /* dibs_durability_kind: where the grant is stored */
+  uint32_t acknowledged;     /* servers that have it, as durability says */
+  uint32_t wanted;           /* of how many */
+  uint64_t fence;            /* as dibs_hold_fence() */
+  int64_t valid_ms;          /* as dibs_hold_valid_ms() */
+} dibs_hold_info;
 
-/* Reads where the grant is stored. Returns DIBS_OK, DIBS_ERR_STALE, DIBS_ERR_ARGUMENT (size 0).
- * Thread: as dibs_hold_state(). doc/guide/which-deployment.md. Since 0.4 */
-DIBS_API dibs_status dibs_hold_durability(
-  const dibs_hold *hold, dibs_durability *ret_durability);
+#define DIBS_HOLD_INFO_INIT { sizeof(dibs_hold_info), DIBS_HOLD_GONE, 0, 0, 0, 0, 0, 0, 0 }
 
-/* Returns how many permits the hold has; 1 for locks; 0 for a stale handle.
- * Thread: as dibs_hold_state(). Since 0.2 */
-DIBS_API uint32_t dibs_hold_units(const dibs_hold *hold);
+/* Reads what a hold is: all of one moment.
+ *
+ * `ret_info` written on DIBS_OK only. A smaller `size`, of a program that was compiled with an
+ *            older header, gets the fields that it has.
+ *
+ * Returns  DIBS_OK (also of a hold that is lost and not yet released), DIBS_ERR_STALE (also in a
+ *          child made by fork()), DIBS_ERR_ARGUMENT (ret_info is NULL, or its size is not set).
+ * Thread   as dibs_hold_state().
+ * Source   doc/guide/which-deployment.md. Since 0.6 */
+DIBS_API dibs_status dibs_hold_get_info(const dibs_hold *hold, dibs_hold_info *ret_info);
 
 /* Stops renewing and frees the hold without releasing it: the lease expires, or is renewed
  * and released by its token. `hold` is stale afterwards. dibs_inspect()
@@ -325,152 +332,6 @@ DIBS_API void dibs_cancel(dibs_canceller *canceller);
 
 /* Frees a canceller after all calls with it have ended. Returns NULL; NULL allowed. */
 DIBS_API dibs_canceller *dibs_canceller_free(dibs_canceller *canceller);
-
-/* The kind of a name. A name has one kind at a time: using it as another is
- * DIBS_ERR_WRONG_TYPE, until it has been unused for an hour. */
-typedef enum dibs_kind {
-  DIBS_KIND_MUTEX = 0,     /* dibs_lock(); also a name that was never used */
-  DIBS_KIND_RWLOCK = 1,    /* DIBS_TARGET_READ, _WRITE */
-  DIBS_KIND_SEMAPHORE = 2  /* DIBS_TARGET_PERMITS */
-} dibs_kind;
-
-typedef enum dibs_mode {
-  DIBS_MODE_EXCLUSIVE = 0, /* a lock, and a write lock */
-  DIBS_MODE_READ = 1,
-  DIBS_MODE_PERMITS = 2
-} dibs_mode;
-
-/* One client that holds or waits, as dibs_inspect() and dibs_list() show it. */
-typedef struct dibs_party {
-  size_t size;
-  char client[24];       /* client id, 22 characters */
-  char host[65];         /* "" if the client is not registered, or gone */
-  int64_t pid;           /* 0 in the same cases */
-  char program[65];
-  char version[17];
-  char note[DIBS_NOTE_MAX + 1];
-  int64_t waited_ms;     /* waiters: since they queued; holders: since the grant */
-  dibs_mode mode;        /* Since 0.2 */
-  uint32_t units;        /* permits held or wanted; 1 for locks. Since 0.2 */
-  char owner[17];        /* the owner in that client; "" unless it opened with
-                            DIBS_CLIENT_DETECT_DEADLOCK, and this owner has waited for
-                            half a second while it holds something. Since 0.2 */
-  char reserved[7];      /* 0 */
-} dibs_party;
-
-/* One of the leases on a name. Since 0.2 */
-typedef struct dibs_holder {
-  size_t size;
-  dibs_party party;
-  char lease[96];          /* for dibs_break() */
-  uint64_t fence;
-  int64_t remaining_ms, lease_ms;
-  uint64_t renewals;
-  int64_t since_unix_us;   /* server time of the grant */
-} dibs_holder;
-
-/* The state of one name on the server. */
-typedef struct dibs_inspection {
-  size_t size;
-  char *name;               /* zero-terminated for convenience; name_size counts */
-  size_t name_size;
-  bool is_held;             /* a lease makes dibs_try_lock() of another client fail: for native
-                               locks until 1 s after the end of the lease, and longer if it was
-                               granted or renewed while its client doubted the server's clock, or
-                               this client doubts it now */
-  int64_t remaining_ms;     /* of the lease, by the server's clock, 0 or less when it has expired;
-                               0 when free; DIBS_MS_MAX of a lock without an end, which other
-                               libraries make */
-  int64_t lease_ms;         /* its length */
-  uint64_t renewals;
-  int64_t since_unix_us;    /* server time of the grant; 0 when free */
-  uint64_t fence;           /* of the present or last grant; 0: never granted */
-  char lease[96];           /* the lease id, for dibs_break() */
-  dibs_party holder;        /* zero when free */
-  size_t waiter_count;      /* clients in the queue. For native locks, of the first 1000 entries,
-                               live waiters: a client that has died, or given up, does not
-                               count. After them all entries count, and all of them if the
-                               server denies PUBSUB to this user */
-  size_t party_count;       /* entries in `waiters`: the first 100 */
-  dibs_party *waiters;      /* in order of service */
-  /* Since 0.2. `holder`, `lease`, `remaining_ms` and the like describe the first holder. */
-  dibs_kind kind;
-  uint32_t limit;           /* semaphores: number of permits; else 0 */
-  uint32_t used;            /* semaphores: permits held; else number of holders */
-  uint64_t generation;      /* semaphores: how often the limit was set */
-  size_t holder_count;      /* all leases that count for is_held */
-  size_t shown_holders;     /* entries in `holders`: the first 100 */
-  dibs_holder *holders;     /* by grant, the oldest first */
-  /* Since 0.5. Of a name that no client holds: why this client cannot take it now. */
-  int64_t quarantine_ms;    /* era guard: no new holders for this time; 0: no quarantine */
-  char obstacle[128];       /* why this client, which waits for a lock now, cannot request it: the
-                               server's error; "": it can, or does not wait */
-} dibs_inspection;
-
-/* Reads the state of `name` from the server. Changes nothing.
- * `ret_inspection` written on DIBS_OK only; free with dibs_inspection_free().
- * Returns DIBS_OK (also for a free name), DIBS_ERR_WRONG_TYPE, DIBS_ERR_ARGUMENT,
- * DIBS_ERR_UNREACHABLE, and the server's faults. Blocks. Since 0.1 */
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_inspect(
-  dibs_client *client, const char *name, dibs_inspection **ret_inspection);
-
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_inspect_bytes(
-  dibs_client *client, const void *name, size_t name_size,
-  dibs_inspection **ret_inspection);
-
-DIBS_API dibs_inspection *dibs_inspection_free(dibs_inspection *inspection);
-
-/* Called for each name by dibs_list(); `inspection` is borrowed until it returns.
- * Return false to stop. May not call blocking functions of the same client. Runs inside that call
- * only: `data` is not used after it. */
-typedef bool (*dibs_list_callback)(const dibs_inspection *inspection, void *data);
-
-/* Walks over the locks under the client's prefix by SCAN, never KEYS. `pattern` is a
- * glob over names (* ? [a-z]), NULL for all. A name that changes meanwhile may be
- * missed or reported twice, as with SCAN. In another dialect: the names that are held. Names of
- * REDISSON (of permits those with leases in use) and PLAIN (any string under
- * such a key) are found among all keys of the database: NULL is DIBS_ERR_ARGUMENT, and a longer
- * fixed start of the pattern shortens the walk.
- * Returns DIBS_OK, DIBS_ERR_UNREACHABLE, other faults. Blocks. Since 0.1 */
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_list(
-  dibs_client *client, const char *pattern, dibs_list_callback callback, void *data);
-
-/* Families of names, as bits for dibs_list_names(). */
-typedef enum dibs_family {
-  DIBS_FAMILY_LOCK = 0x1,     /* all names of dibs_list() */
-  DIBS_FAMILY_LATCH = 0x2,    /* counted by id, or seen at zero, in the last day: others
-                                 have only their own key, which has no prefix */
-  DIBS_FAMILY_BARRIER = 0x4,  /* used in the last hour */
-  DIBS_FAMILY_ELECTION = 0x8  /* had a leader lately; the same name is that of its lock */
-} dibs_family;
-
-/* Called for each name by dibs_list_names(); `name` is zero-terminated, and borrowed
- * until it returns. As dibs_list_callback otherwise. */
-typedef bool (*dibs_name_callback)(
-  dibs_family family, const char *name, size_t name_size, void *data);
-
-/* Walks once over the names of all `families` under the client's prefix, as dibs_list()
- * does, without inspecting them. Returns DIBS_OK or a fault. Blocks. Since 0.2 */
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_list_names(
-  dibs_client *client, uint32_t families, const char *pattern,
-  dibs_name_callback callback, void *data);
-
-/* Breaks the lock of its holder and grants it to the next waiter; the holder
- * learns it by message, in the first half second of the hold at the end of that. Without messages
- * (a client that polls, spin locks) it learns it by its next renewal, after a third of its ttl, or
- * with DIBS_LOCK_FIXED at its end. For administrators: until then there may be two holders.
- * `lease`  from dibs_inspect(): only that very lease is broken, so a repeated or late
- *          call cannot hit an innocent later holder. Of a quorum: the leases of its client at all
- *          servers, at once; the call returns when the holder could have repaired them.
- * Returns  DIBS_OK; or that lease is gone: DIBS_EXPIRED (released or broken before, and no other
- *          client had the name since), DIBS_LOST (free, and another client may have had it),
- *          DIBS_TAKEN (another lease holds the name now); DIBS_ERR_UNSUPPORTED (of a
- *          quorum what is no exclusive lock, or one of Java: use a client of each server);
- *          DIBS_UNKNOWN (no reply in time, or the client has it at a majority of the servers again:
- *          repeat it); faults.
- * Blocks. Since 0.1 */
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_break(
-  dibs_client *client, const char *name, const char *lease);
 
 #ifdef __cplusplus
 }

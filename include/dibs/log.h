@@ -75,9 +75,9 @@ typedef struct dibs_log_line {
 
 /* Runs where dibs_lost_callback runs: one line after the other, in the order in which it happened,
  * also among on_event and on_lost; the client's mutex is not held. It may call what other
- * callbacks may (doc/guide/threads.md), also dibs_set_log(). What it does with this client can lead
- * to further lines: the limit bounds them. A callback that is slow delays other callbacks, but no
- * lock; while 256 lines wait for it, further ones are suppressed. */
+ * callbacks may (doc/guide/threads.md), also dibs_client_set_log(). What it does with this client
+ * can lead to further lines: the limit bounds them. A callback that is slow delays other
+ * callbacks, but no lock; while 256 lines wait for it, further ones are suppressed. */
 typedef void (*dibs_log_callback)(const dibs_log_line *line, void *data);
 
 #define DIBS_LOG_ALL (-1)  /* dibs_log_options.lines_max: no limit */
@@ -89,7 +89,7 @@ typedef struct dibs_log_options {
   int32_t level;           /* DIBS_LOG_INFO; lines of this level and of more serious ones */
   int32_t lines_max;       /* 10; the most lines of one event in per_ms, counted from the first.
                               The line `suppressed` says how many more there were, when per_ms is
-                              over, at dibs_set_log() and at dibs_close() */
+                              over, at dibs_client_set_log() and at dibs_close() */
   int32_t per_ms;          /* 10000 */
   uint32_t reserved;       /* 0 */
 } dibs_log_options;
@@ -109,7 +109,7 @@ typedef struct dibs_log_options {
  *              set before stays.
  * Thread       any; never blocks; allowed in callbacks.
  * Source       doc/guide/what-is-going-on.md. Since 0.5 */
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_set_log(dibs_client *client,
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_client_set_log(dibs_client *client,
                                                   const dibs_log_options *options,
                                                   dibs_log_callback callback, void *data,
                                                   dibs_free_callback data_free);

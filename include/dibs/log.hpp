@@ -26,8 +26,9 @@ inline void log_call(const dibs_log_line *line, void *data) noexcept
 inline void log_free(void *data) noexcept { delete static_cast<log_function *>(data); }
 }  // namespace detail
 
-/* As dibs_set_log(): `on_line` replaces what was set before; an empty one: no lines any more. It is
- * destroyed when it cannot run any more. Throws dibs::error; then what was set before stays. */
+/* As dibs_client_set_log(): `on_line` replaces what was set before; an empty one: no lines any
+ * more. It is destroyed when it cannot run any more. Throws dibs::error; then what was set before
+ * stays. */
 inline void set_log(const client &of, log_function on_line,
                     const dibs_log_options *options = nullptr)
 {
@@ -35,7 +36,8 @@ inline void set_log(const client &of, log_function on_line,
   auto data = std::make_unique<log_function>(std::move(on_line));
 
   detail::check(of.get(),
-                dibs_set_log(of.get(), options, callback, data.release(), detail::log_free),
+                dibs_client_set_log(of.get(), options, callback, data.release(),
+                                    detail::log_free),
                 "dibs::set_log");
 }
 

@@ -31,8 +31,8 @@ typedef enum dibs_handover {
 typedef struct dibs_metrics {
   size_t size;
   size_t count;
-  const dibs_fleet_row *rows;    /* by class, then by kind; their since_us is 0: they begin with
-                                    the client, and dibs_fleet_change() compares two of them */
+  const dibs_fleet_row *const *rows;   /* by class, then by kind; their since_us is 0: they begin
+                                    with the client, and dibs_fleet_change() compares two of them */
   uint64_t renewed;              /* leases; in a quorum by a majority */
   uint64_t renew_failed;         /* refused, or not answered in time: it tries again while there is
                                     time */

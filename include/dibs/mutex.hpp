@@ -190,7 +190,7 @@ class lockable {
    * this thread had not locked. */
   dibs_status last_release() const noexcept { return seats_.last(); }
 
-  /* Of what the calling thread has locked; 0 and DIBS_GONE for nothing. */
+  /* Of what the calling thread has locked; 0 and DIBS_HOLD_GONE for nothing. */
   std::uint64_t fence() const noexcept
   {
     return seats_.look([](const hold &had) { return had.fence(); });

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* dibs/names.h - the names of this client in memory: those it holds, waits for, or keeps
- * lingering. Nothing here sends a request; dibs_inspect() and dibs_list() of lock.h do.
+ * lingering. Nothing here sends a request; dibs_inspect() and dibs_list() of inspect.h do.
  *
  * In every dialect and deployment a name is freed when this client neither holds it nor
  * waits for it, and the server has confirmed the end: there are no objects to expire. Only
@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <dibs/inspect.h>
 #include <dibs/lock.h>
 
 #ifdef __cplusplus
@@ -52,7 +53,7 @@ typedef struct dibs_name_view {
 typedef struct dibs_names {
   size_t size;
   size_t count;
-  const dibs_name_view *names;   /* in no order */
+  const dibs_name_view *const *names;   /* in no order */
 } dibs_names;
 
 /* Copies the names in memory. `ret_names`, written on DIBS_OK only, belongs to the caller:

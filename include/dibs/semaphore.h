@@ -10,7 +10,7 @@
  *
  * takes one of three permits and needs nothing before it. DIBS_PERMITS(name, n) takes n together,
  * all or none, of a semaphore that has a number; DIBS_UNITS_ALL_FREE all that are free. One hold is
- * for all of them; dibs_hold_units() returns how many. There is no re-entry: each call takes
+ * for all of them; `units` of dibs_hold_info is how many. There is no re-entry: each call takes
  * further permits, and DIBS_WOULD_DEADLOCK comes from DIBS_CLIENT_DETECT_DEADLOCK only. In the
  * dialect redisson at most 10000 can be taken at once with a lease. A try is DIBS_BUSY also while a
  * request waits, be it for more permits than are free, and while there are 0 permits. */
@@ -27,43 +27,42 @@
 extern "C" {
 #endif
 
+#define DIBS_PERMITS_MAX 1000000000
+
+/* Flags of dibs_semaphore_set(). */
+#define DIBS_SEMAPHORE_IF_ABSENT 0x1u   /* only if it has no number yet. A semaphore made this way
+                                           is deleted after an hour without use */
+
 /* Sets the number of permits of `name`: creates the semaphore, or resizes it while in use.
  * Lowering it takes no permits away, it only stops grants until enough have been returned. A
  * semaphore that was set stays until dibs_semaphore_delete().
- * `permits`  0 .. 1000000000. 0 is a pause: requests, including waiting ones, wait until
- *            there are permits again. Otherwise a request for more than `permits` ends
- *            with DIBS_ERR_ARGUMENT, also one that waits already.
- * Returns    DIBS_OK, DIBS_ERR_WRONG_TYPE, DIBS_ERR_ARGUMENT, DIBS_UNKNOWN (no reply: set
- *            it again, which is harmless), DIBS_ERR_UNSUPPORTED (a dialect without permits, a
- *            quorum), the server's faults. Blocks.
- * Source     doc/design/protocol.md 9. Since 0.2 */
-#define DIBS_PERMITS_MAX 1000000000
+ *
+ * `name`         1 .. 512 bytes, any: dibs_text("licences") for a C string. Copied.
+ * `permits`      0 .. DIBS_PERMITS_MAX. 0 is a pause: requests, including waiting ones, wait until
+ *                there are permits again. Otherwise a request for more than `permits` ends
+ *                with DIBS_ERR_ARGUMENT, also one that waits already.
+ * `flags`        0, or DIBS_SEMAPHORE_IF_ABSENT; other bits are refused.
+ * `ret_permits`  may be NULL; receives the number that it has now.
+ *
+ * Returns  DIBS_OK, also if it had a number (IF_ABSENT); DIBS_ERR_WRONG_TYPE, DIBS_ERR_ARGUMENT,
+ *          DIBS_UNKNOWN (no reply: set it again, which is harmless), DIBS_ERR_UNSUPPORTED (a
+ *          dialect without permits, a quorum), the server's faults.
+ * Thread   any; blocks; not from a callback.
+ * Source   doc/design/protocol.md 9. Since 0.2; flags and names of any bytes since 0.6 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_semaphore_set(
-  dibs_client *client, const char *name, uint32_t permits);
+  dibs_client *client, dibs_bytes name, uint32_t permits, uint32_t flags, uint32_t *ret_permits);
 
-/* The same if it has no count yet; a semaphore made this way is deleted after an hour without
- * use. `ret_permits` (may be NULL) receives its present count. Blocks. Since 0.2 */
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_semaphore_set_if_absent(
-  dibs_client *client, const char *name, uint32_t permits, uint32_t *ret_permits);
-
-/* Deletes a semaphore. Returns DIBS_OK (also if there was none), DIBS_BUSY (it has holders or
- * waiters: nothing is changed), DIBS_UNKNOWN (no reply: repeat it), DIBS_ERR_WRONG_TYPE (the name
- * is no semaphore), DIBS_ERR_ARGUMENT, DIBS_ERR_UNSUPPORTED (as dibs_semaphore_set()), the
- * server's faults. Blocks. Since 0.2 */
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_semaphore_delete(
-  dibs_client *client, const char *name);
-
-/* The same for a name of any bytes: `name_size` 1..512 of them, zeros too; copied. A name of
- * the same bytes given as a C string is the same semaphore. Since 0.5 */
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_semaphore_set_bytes(
-  dibs_client *client, const void *name, size_t name_size, uint32_t permits);
-
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_semaphore_set_if_absent_bytes(
-  dibs_client *client, const void *name, size_t name_size, uint32_t permits,
-  uint32_t *ret_permits);
-
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_semaphore_delete_bytes(
-  dibs_client *client, const void *name, size_t name_size);
+/* Deletes a semaphore.
+ *
+ * `name`   as dibs_semaphore_set().
+ *
+ * Returns  DIBS_OK (also if there was none), DIBS_BUSY (it has holders or waiters: nothing is
+ *          changed), DIBS_UNKNOWN (no reply: repeat it), DIBS_ERR_WRONG_TYPE (the name is no
+ *          semaphore), DIBS_ERR_ARGUMENT, DIBS_ERR_UNSUPPORTED (as dibs_semaphore_set()), the
+ *          server's faults.
+ * Thread   any; blocks; not from a callback.
+ * Source   doc/design/protocol.md 9. Since 0.2; names of any bytes since 0.6 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_semaphore_delete(dibs_client *client, dibs_bytes name);
 
 /* For the flags of dibs_lock_options, of clients of the dialect redisson: permits of its
  * RSemaphore, which is a number only. No lease and no owner: they are never renewed and

@@ -11,7 +11,7 @@
  *   {
  *     dibs_client *client;
  *     dibs_hold *hold;
- *     (void)dibs_open("redis://server", NULL, &client);
+ *     (void)dibs_open("redis://server", NULL, &client, NULL);
  *     if (dibs_lock(client, "job", NULL, &hold) == DIBS_OK) {
  *       dibs_sim_sleep_ms(50);
  *       (void)dibs_release(hold);

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <dibs/visibility.h>
 
@@ -41,7 +42,7 @@ typedef enum dibs_status {
                               (quarantine=; then LOST is answered) */
   DIBS_TAKEN = 6,          /* another lease holds the name now */
   DIBS_WOULD_DEADLOCK = 7, /* the caller would wait for itself, directly or in a cycle;
-                              dibs_last_error() names it */
+                              dibs_client_error() names it */
   DIBS_UNKNOWN = 8,        /* sent, and no reply came: it may or may not have been executed,
                               but no change is made after the call. Nothing is owned; a
                               lease may exist on the server for at most one ttl */
@@ -82,14 +83,18 @@ typedef enum dibs_status {
                                    nothing was asked. Since 0.5 */
 } dibs_status;
 
-/* An error as text. Filled by calls that take a `dibs_error *`; NULL is
- * allowed there. `text` names the value or the server's error and says what to do
- * next; it never contains a password. */
+/* An error as text. Filled by calls that take a `dibs_error *`: start from DIBS_ERROR_INIT; a
+ * `size` that is smaller is DIBS_ERR_ARGUMENT. NULL is allowed there. `text` names the value or
+ * the server's error and says what to do next; it never contains a password. */
 typedef struct dibs_error {
+  size_t size;           /* set by DIBS_ERROR_INIT, and by the library for callbacks. Since 0.6 */
   dibs_status status;
-  char node[128];  /* the server's address, or "" */
+  uint32_t reserved;     /* 0 */
+  char node[128];        /* the server's address, or "" */
   char text[512];
 } dibs_error;
+
+#define DIBS_ERROR_INIT { sizeof(dibs_error), DIBS_OK, 0, "", "" }
 
 /* Returns the name of `status`, "DIBS_BUSY"; "DIBS_?" for a value unknown to this
  * library. A constant string. Thread: any. Since 0.1 */

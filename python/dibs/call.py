@@ -43,6 +43,11 @@ class Bytes:
         self.c = ffi.new('dibs_bytes *', {'bytes': self._keep, 'size': len(self._keep)})[0]
 
 
+def bytes_of(chars: Any) -> Any:
+    """The dibs_bytes of a C string, which must live as long."""
+    return ffi.new('dibs_bytes *', {'bytes': chars, 'size': len(chars) - 1})[0]
+
+
 def of_bytes(data: Any) -> bytes:
     return bytes(ffi.buffer(data.bytes, data.size)) if data.size else b''
 
@@ -170,6 +175,9 @@ class Named:
 
     def _do(self, function: Any, *arguments: Any) -> None:
         do(function, self._client.handle, self._name, *arguments)
+
+    def _do_bytes(self, function: Any, *arguments: Any) -> None:
+        do(function, self._client.handle, bytes_of(self._name), *arguments)
 
     def _get(self, kind: str, function: Any, *arguments: Any) -> Any:
         return get(kind, function, self._client.handle, self._name, *arguments)

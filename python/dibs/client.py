@@ -7,7 +7,7 @@ from typing import (
 
 from dibs import callbacks, inspection, log, metrics, names
 from dibs._dibs import ffi, lib
-from dibs.call import Name, c_name, c_text, do, get, to_ms
+from dibs.call import Name, bytes_of, c_name, c_text, do, get, to_ms
 from dibs.data import List, Map, Set
 from dibs.election import Election
 from dibs.errors import check, text_of
@@ -44,10 +44,16 @@ class Opened:
         lib.dibs_close(self.handle)
         callbacks.remove(self._number)
 
+    def _info(self) -> Any:
+        """The dibs_client_info."""
+        found = ffi.new('dibs_client_info *', {'size': ffi.sizeof('dibs_client_info')})
+        check(lib.dibs_client_get_info(self.handle, found))
+        return found
+
     @property
     def url(self) -> str:
         """The URL in use, without users and passwords."""
-        return text_of(lib.dibs_url(self.handle))
+        return text_of(self._info().url)
 
     @property
     def id(self) -> str:
@@ -61,13 +67,13 @@ class Opened:
 
     def set_credentials(self, user: Optional[str], password: Optional[str]) -> None:
         """Other credentials for the next connections; None: none."""
-        check(lib.dibs_set_credentials(
+        check(lib.dibs_client_set_credentials(
             self.handle, ffi.NULL if user is None else c_text('user', user),
             ffi.NULL if password is None else c_text('password', password)))
 
     def set_call_timeout(self, seconds: Optional[float]) -> None:
         """The limit of calls that do not wait for a holder; None: that of the connection."""
-        check(lib.dibs_set_call_timeout(self.handle, to_ms(seconds)))
+        check(lib.dibs_client_set_call_timeout(self.handle, to_ms(seconds)))
 
     def set_log(self, logger: Optional[logging.Logger]) -> None:
         """Gives what happens to connections and locks to `logger`, in the levels that it takes
@@ -76,11 +82,10 @@ class Opened:
 
     def stats(self) -> Dict[str, int]:
         """The counters since the client was opened."""
-        counters = ffi.new('dibs_stats *')
-        counters.size = ffi.sizeof('dibs_stats')
-        check(lib.dibs_get_stats(self.handle, counters))
-        fields: ListOf[str] = [name for name, _ in ffi.typeof('dibs_stats').fields]
-        return {name: int(getattr(counters, name)) for name in fields if name != 'size'}
+        found = self._info()
+        fields: ListOf[str] = [name for name, kind in ffi.typeof('dibs_client_info').fields
+                               if kind.type.cname == 'uint64_t']
+        return {name: int(getattr(found, name)) for name in fields}
 
     def metrics(self) -> Metrics:
         """What it counted since it was opened, by class of names; asks no server."""
@@ -196,7 +201,8 @@ class Client(Opened):
 
     def break_lock(self, name: Name, lease: str) -> None:
         """Breaks a lock of its holder: that very lease, of inspect(). For administrators."""
-        do(lib.dibs_break, self.handle, c_name(name), c_text('lease', lease))
+        chars = c_name(name)
+        do(lib.dibs_break, self.handle, bytes_of(chars), c_text('lease', lease))
 
     def renew(self, token: str, ttl: float) -> float:
         """Extends the lease of a token to `ttl` seconds from now; what it has now. Lost, Expired,

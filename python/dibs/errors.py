@@ -221,6 +221,11 @@ def text_of(chars: Any) -> str:
     return str(ffi.string(chars).decode('utf-8', 'replace'))
 
 
+def error_room() -> Any:
+    """A dibs_error for the library to fill."""
+    return ffi.new('dibs_error *', {'size': ffi.sizeof('dibs_error')})
+
+
 def error_of(status: int, error: Any = None) -> Error:
     """The exception for `status`; `error`: a dibs_error, used if it is about this status."""
     text, server = text_of(lib.dibs_status_text(status)), ''
@@ -233,6 +238,6 @@ def check(status: int) -> None:
     """Raises the exception of a call of this thread that did not return DIBS_OK."""
     if status == 0:                            # DIBS_OK
         return
-    error = ffi.new('dibs_error *')
-    lib.dibs_last_error(ffi.NULL, error)
+    error = error_room()
+    lib.dibs_client_error(ffi.NULL, 0, error)
     raise error_of(status, error)

@@ -78,35 +78,41 @@ class Held:
     @property
     def is_held(self) -> bool:
         """Whether the hold is valid now; may be outdated when you read it."""
-        return bool(lib.dibs_hold_state(self._handle) != lib.DIBS_GONE)
+        return bool(lib.dibs_hold_state(self._handle) != lib.DIBS_HOLD_GONE)
 
     @property
     def is_suspect(self) -> bool:
         """Valid, but a renewal is overdue or the connection is down."""
-        return bool(lib.dibs_hold_state(self._handle) == lib.DIBS_SUSPECT)
+        return bool(lib.dibs_hold_state(self._handle) == lib.DIBS_HOLD_SUSPECT)
 
     @property
     def valid_for(self) -> float:
         """Seconds for which it stays valid if no further renewal succeeds."""
         return int(lib.dibs_hold_valid_ms(self._handle)) / 1000
 
+    def _info(self) -> Any:
+        """The dibs_hold_info; all zero of a hold that was released."""
+        found = ffi.new('dibs_hold_info *', {'size': ffi.sizeof('dibs_hold_info')})
+        lib.dibs_hold_get_info(self._handle, found)
+        return found
+
     @property
     def depth(self) -> int:
         """How many holds of its owner share this lease."""
-        return int(lib.dibs_hold_depth(self._handle))
+        return int(self._info().depth)
 
     @property
     def units(self) -> int:
         """How many permits it has; 1 for locks."""
-        return int(lib.dibs_hold_units(self._handle))
+        return int(self._info().units)
 
     @property
     def durability(self) -> Durability:
         """Where the grant is stored."""
-        found = ffi.new('dibs_durability *')
-        found.size = ffi.sizeof('dibs_durability')
-        check(lib.dibs_hold_durability(self._handle, found))
-        return Durability(DURABILITY.get(found.kind, str(found.kind)), int(found.acknowledged),
+        found = ffi.new('dibs_hold_info *', {'size': ffi.sizeof('dibs_hold_info')})
+        check(lib.dibs_hold_get_info(self._handle, found))
+        return Durability(DURABILITY.get(found.durability, str(found.durability)),
+                          int(found.acknowledged),
                           int(found.wanted))
 
     @property

@@ -3,7 +3,7 @@
 from typing import Any, Callable, List, NamedTuple, Optional
 
 from dibs._dibs import ffi, lib
-from dibs.call import Data, Name, c_name, get, to_bytes, walk
+from dibs.call import Data, Name, bytes_of, c_name, get, to_bytes, walk
 from dibs.errors import check, text_of
 
 KINDS = {lib.DIBS_KIND_MUTEX: 'mutex', lib.DIBS_KIND_RWLOCK: 'rwlock',
@@ -77,7 +77,7 @@ def read_inspection(found: Any) -> Inspection:
 
 
 def inspect(handle: Any, name: Any) -> Inspection:
-    found = get('dibs_inspection *', lib.dibs_inspect, handle, name)
+    found = get('dibs_inspection *', lib.dibs_inspect, handle, bytes_of(name))
     try:
         return read_inspection(found)
     finally:

@@ -19,7 +19,7 @@ def _level_of(logger: logging.Logger) -> int:
 
 def set_log(handle: Any, logger: Optional[logging.Logger]) -> None:
     if logger is None:
-        check(lib.dibs_set_log(handle, ffi.NULL, ffi.NULL, ffi.NULL, ffi.NULL))
+        check(lib.dibs_client_set_log(handle, ffi.NULL, ffi.NULL, ffi.NULL, ffi.NULL))
         return
     to: logging.Logger = logger
 
@@ -32,5 +32,5 @@ def set_log(handle: Any, logger: Optional[logging.Logger]) -> None:
     options = ffi.new('dibs_log_options *')
     options.size, options.level = ffi.sizeof('dibs_log_options'), _level_of(logger)
     number = callbacks.add(receive)
-    check(lib.dibs_set_log(handle, options, lib.dibs_py_line, callbacks.pointer(number),
+    check(lib.dibs_client_set_log(handle, options, lib.dibs_py_line, callbacks.pointer(number),
                            lib.dibs_py_done))       # also if it fails

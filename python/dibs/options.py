@@ -6,7 +6,7 @@ from typing import (Any, Callable, Dict, Iterable, List, NamedTuple, Optional, T
 from dibs import callbacks
 from dibs._dibs import ffi, lib
 from dibs.call import Name, c_name, c_text, to_ms
-from dibs.errors import error_of, text_of
+from dibs.errors import error_of, error_room, text_of
 from dibs.hold import OnLost
 
 DIALECTS = {'native': lib.DIBS_DIALECT_NATIVE, 'redisson': lib.DIBS_DIALECT_REDISSON,
@@ -113,8 +113,8 @@ def open_client(url: Optional[str], flags: int, given: Dict[str, Any]) -> Tuple[
     if receive is not None:
         number = callbacks.add(_receiver_of_events(receive))
         options.on_event, options.on_event_data = lib.dibs_py_event, callbacks.pointer(number)
-    handle, error = ffi.new('dibs_client **'), ffi.new('dibs_error *')
-    status = lib.dibs_open_with_error(
+    handle, error = ffi.new('dibs_client **'), error_room()
+    status = lib.dibs_open(
         ffi.NULL if url is None else c_text('URL', url), options, handle, error)
     if status != lib.DIBS_OK:
         callbacks.remove(number)

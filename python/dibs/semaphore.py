@@ -2,7 +2,7 @@
 """dibs.semaphore - permits: at most N holders at a time."""
 from typing import TYPE_CHECKING
 
-from dibs._dibs import lib
+from dibs._dibs import ffi, lib
 from dibs.call import Named
 from dibs.hold import Hold
 from dibs.lock import Lock
@@ -19,15 +19,17 @@ class Semaphore(Named):
     def set(self, permits: int) -> None:
         """Sets how many permits there are. Below the number that are held, none is granted until
         enough are released; 0 is a pause."""
-        self._do(lib.dibs_semaphore_set, permits)
+        self._do_bytes(lib.dibs_semaphore_set, permits, 0, ffi.NULL)
 
     def set_if_absent(self, permits: int) -> int:
         """Sets it if it has no number yet; the number that it has."""
-        return int(self._get('uint32_t', lib.dibs_semaphore_set_if_absent, permits))
+        now = ffi.new('uint32_t *')
+        self._do_bytes(lib.dibs_semaphore_set, permits, lib.DIBS_SEMAPHORE_IF_ABSENT, now)
+        return int(now[0])
 
     def delete(self) -> None:
         """Deletes it, also if there is none. Busy: it has holders or waiters."""
-        self._do(lib.dibs_semaphore_delete)
+        self._do_bytes(lib.dibs_semaphore_delete)
 
     def permits(self, count: int = 1, **options: 'Unpack[LockOptions]') -> Lock:
         """`count` permits together, in one hold; options as client.lock()."""

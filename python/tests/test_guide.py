@@ -101,21 +101,20 @@ def test_each_status_has_an_exception():
 
 # Public functions that the package does not call, by the reason.
 NOT_NEEDED = {
-    'names are text or bytes without a zero byte': re.compile('dibs_.*_bytes'),
     'a wait is cancelled by Ctrl-C, or with its task, through its request':
         re.compile('dibs_cancel|dibs_canceller_(new|free)'),
     'the same call under another name':
-        re.compile('dibs_(open|resign|list_names|acquire|acquire_async)'),
+        re.compile('dibs_list_names|dibs_(try_)?lock|dibs_lock_async'),
     'descriptors of one hold or observer: on_lost, hold.lost and callbacks are there instead':
         re.compile('dibs_hold_fd|dibs_observer_(fd|next)'),
     'the private server and deployments for tests: dibs local, dibs sandbox':
-        re.compile('dibs_local_.*|dibs_sandbox_.*|dibs_is_private'),
+        re.compile('dibs_local_.*|dibs_sandbox_.*'),
     'for administrators: dibs acl, dibs doctor': re.compile(
         'dibs_acl_line|dibs_examine|dibs_function_library'),
     'totals of all clients: dibs metrics, dibs top, dibs history':
         re.compile('dibs_fleet_(read|free|change)|dibs_history_.*'),
     'what was set, and what exceptions have already':
-        re.compile('dibs_call_timeout|dibs_full_url|dibs_status_name|dibs_last_errors')}
+        re.compile('dibs_client_call_timeout|dibs_full_url|dibs_status_(name|is_lost)')}
 
 
 def package_text():
@@ -131,7 +130,7 @@ def test_each_public_function_is_called_or_has_a_reason():
     called = set(re.findall(r'\b_?lib\.(dibs_\w+)', package_text())) & public
     without = {name: [why for why, names in NOT_NEEDED.items() if names.fullmatch(name)]
                for name in public - called}
-    assert len(public) > 150 and [n for n, why in without.items() if len(why) != 1] == []
+    assert len(public) > 130 and [n for n, why in without.items() if len(why) != 1] == []
     for why, names in NOT_NEEDED.items():
         assert any(names.fullmatch(name) for name in without), why
 

@@ -147,7 +147,7 @@ static void once(trial *t, dibs_client *client)
   }
   g = granted(t, &c, hold);
   dibs_sim_sleep_ms((int64_t)dibs_sim_random((uint64_t)t->plan->hold_ms + 1));
-  t->verdict->losses += dibs_hold_state(hold) == DIBS_GONE;
+  t->verdict->losses += dibs_hold_state(hold) == DIBS_HOLD_GONE;
   logged_release(&g->logged, history_now(t->sim));
   g->hold = NULL;
   surprised(t, "release", dibs_release(hold));
@@ -161,7 +161,7 @@ static void program(void *data)
   dibs_status status;
 
   o.command_timeout_ms = t->plan->command_timeout_ms;
-  status = dibs_open(t->plan->url, &o, &client);
+  status = dibs_open(t->plan->url, &o, &client, NULL);
   if (status != DIBS_OK) {
     flaw(t, PROMISE_L6, dibs_sim_now_us(t->sim), "open %s ends with %s", t->plan->url,
          dibs_status_name(status));

@@ -100,10 +100,13 @@ static void lost(dibs_hold *hold, const dibs_loss *loss, void *data)
 
 static void granted(actor *a, grip *g, dibs_hold *hold)
 {
+  dibs_hold_info info = DIBS_HOLD_INFO_INIT;
+
   g->hold = hold;
   g->fence = dibs_hold_fence(hold);
   g->token = g->fence / 1024;
-  g->units = dibs_hold_units(hold);
+  (void)dibs_hold_get_info(hold, &info);
+  g->units = info.units;
   g->taken_at = trial_now(a->trial);
   if (a->trial->plan->is_redisson)
     redisson_granted(a->trial, g);

@@ -84,7 +84,7 @@ static bool open_client(actor *a)
   o.prefix = EXPLORE_PREFIX;
   if (p->is_redisson)
     o.dialect = DIBS_DIALECT_REDISSON;
-  if (dibs_open("redis://server", &o, &a->life->client) != DIBS_OK) {
+  if (dibs_open("redis://server", &o, &a->life->client, NULL) != DIBS_OK) {
     flaw(a->trial, "a client cannot be opened");
     return false;
   }

@@ -144,14 +144,15 @@ static void look(actor *a, action what)
   int name = a_name(a);
   dibs_inspection *seen = NULL;
   call *c = call_begin(a, "inspect", question_limit_ms(t));
-  dibs_status status = dibs_inspect(a->life->client, name_texts[name], &seen);
+  dibs_status status = dibs_inspect(a->life->client, dibs_text(name_texts[name]), &seen);
 
   if (call_end(a, c, what, status) != DIBS_OK)
     return;
   if (what == ACT_BREAK && seen->is_held) {
     revoke_seen(t, name, seen->lease);
     c = call_begin(a, "break", question_limit_ms(t));
-    (void)call_end(a, c, what, dibs_break(a->life->client, name_texts[name], seen->lease));
+    (void)call_end(a, c, what,
+                   dibs_break(a->life->client, dibs_text(name_texts[name]), seen->lease));
   }
   seen = dibs_inspection_free(seen);
 }

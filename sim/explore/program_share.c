@@ -10,10 +10,11 @@ static void set_permits(actor *a, action what, bool only_if_absent)
   dibs_status status;
 
   if (only_if_absent)
-    status = dibs_semaphore_set_if_absent(a->life->client, name_texts[NAME_SEM], permits, NULL);
+    status = dibs_semaphore_set(a->life->client, dibs_text(name_texts[NAME_SEM]), permits,
+                                DIBS_SEMAPHORE_IF_ABSENT, NULL);
   else
-    status = dibs_semaphore_set(a->life->client, name_texts[NAME_SEM],
-                                1 + (uint32_t)below(a, permits + 1));
+    status = dibs_semaphore_set(a->life->client, dibs_text(name_texts[NAME_SEM]),
+                                1 + (uint32_t)below(a, permits + 1), 0, NULL);
   (void)call_end(a, c, what, status);
 }
 

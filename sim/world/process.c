@@ -319,7 +319,7 @@ int64_t dibs_sim_valid_us(dibs_sim *sim, int number, const dibs_hold *hold)
   if (p == NULL || p->ending != ENDING_NONE)
     return 0;
   sim->looking = p;
-  if (handle_look(hold, HANDLE_HOLD, &view) && view.condition != DIBS_GONE)
+  if (handle_look(hold, HANDLE_HOLD, &view) && view.condition != DIBS_HOLD_GONE)
     left = view.valid_until_ns - drive_now().ns;
   sim->looking = before;
   return left > 0 ? (left + 999) / 1000 : 0;

@@ -8,6 +8,7 @@
 
 #include "api/settings.h"
 #include "base/base.h"
+#include "base/error_room.h"
 #include "dialect/dialect.h"
 #include "script/script.h"
 #include "topo/topo.h"
@@ -250,7 +251,8 @@ static dibs_status refuse(dibs_error *error, dibs_status status, const char *wor
 
   if (error == NULL)
     return status;
-  *error = (dibs_error){ .status = status };
+  error->status = status;
+  error->node[0] = 0;
   shown = text_over(error->text, sizeof(error->text));
   text_add(&shown, words);
   return status;
@@ -363,6 +365,8 @@ dibs_status dibs_acl_line(const char *url, const dibs_acl_options *options, char
   const char *of_url;
   dibs_status status = DIBS_OK;
 
+  if (!error_has_room(error))
+    return DIBS_ERR_ARGUMENT;
   if (ret_text == NULL || (options != NULL && options->size < sizeof(size_t)))
     return refuse(error, DIBS_ERR_ARGUMENT, "ret_text is NULL, or options.size not set");
   w = wish_of(options, &dialect);

@@ -173,9 +173,9 @@ static void version_read(examination *x)
 
 static bool last_error_has(const char *words)
 {
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
-  dibs_last_error(NULL, &error);
+  (void)dibs_client_error(NULL, 0, &error);
   return strstr(error.text, words) != NULL;
 }
 
@@ -202,9 +202,9 @@ static const char *advice_for(dibs_status status)
 
 static dibs_status connection_failed(examination *x, dibs_status status)
 {
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
-  dibs_last_error(NULL, &error);
+  (void)dibs_client_error(NULL, 0, &error);
   doctor_add(x, "connection", DIBS_FINDING_FAIL, advice_for(status), "%s", error.text);
   return status;
 }

@@ -36,7 +36,7 @@ static void scripts_look(examination *x, const char *name)
   bool by_function = c->names.uses_functions;
   dibs_status status = DIBS_ERR_NO_MEMORY;
   request k;
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
   if (waits_for_cluster(x, name))
     return;
@@ -44,7 +44,7 @@ static void scripts_look(examination *x, const char *name)
   if (native_inspect(&c->names, &k, x->tag, strlen(x->tag)))
     resp_reply_free(doctor_ask_request(x, &status, &k));
   request_deinit(&k);
-  dibs_last_error(NULL, &error);
+  (void)dibs_client_error(NULL, 0, &error);
   if (status == DIBS_OK)
     doctor_add(x, name, DIBS_FINDING_PASS, "", "%s allowed", by_function ? "FCALL" : "EVALSHA");
   else if (status == DIBS_ERR_DENIED)
@@ -67,13 +67,13 @@ static void writing_look(examination *x, const char *name)
 {
   char key[PROBE_SIZE];
   dibs_status status;
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
   if (waits_for_cluster(x, name))
     return;
   probe_name(x, "doctor", key);
   resp_reply_free(doctor_ask(x, &status, "SET", key, "1", "PX", "10000", NULL));
-  dibs_last_error(NULL, &error);
+  (void)dibs_client_error(NULL, 0, &error);
   if (status == DIBS_OK) {
     resp_reply_free(doctor_ask(x, &status, "DEL", key, NULL));
     doctor_add(x, name, DIBS_FINDING_PASS, "", "keys under %s: may be written",
@@ -153,7 +153,7 @@ static bool is_missing(examination *x, const char *command, dibs_error *ret_erro
   dibs_status status;
 
   resp_reply_free(doctor_ask(x, &status, command, NULL));
-  dibs_last_error(NULL, ret_error);
+  (void)dibs_client_error(NULL, 0, ret_error);
   return status == DIBS_ERR_UNSUPPORTED ||
          (status == DIBS_ERR_SERVER && strstr(ret_error->text, "wrong number of arg") == NULL);
 }
@@ -164,7 +164,7 @@ static bool names_missing(examination *x, const char *name, const channel_words 
   const char *commands[] = { words->publish, words->subscribe, "PUBSUB" };
 
   for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-    dibs_error error;
+    dibs_error error = DIBS_ERROR_INIT;
 
     if (!is_missing(x, commands[i], &error))
       continue;

@@ -16,7 +16,7 @@ typedef struct acquisition {
   dibs_target target;              /* what this library knows of the program's */
   bool is_known;                   /* false: it is not a target, see `fault` */
   char fault[200];
-  char value[DIBS_VALUE_MAX + 1];
+  char value[DIBS_LEADER_VALUE_MAX + 1];
 } acquisition;
 
 static lock_kind kind_of(const dibs_target *t)
@@ -55,7 +55,7 @@ static const char *value_fault(const dibs_bytes *value)
 {
   if (value->bytes == NULL && value->size != 0)
     return "target.value.bytes is NULL";
-  if (value->size > DIBS_VALUE_MAX)
+  if (value->size > DIBS_LEADER_VALUE_MAX)
     return "target.value is longer than 1024 bytes";
   if (value->size != 0 && memchr(value->bytes, 0, value->size) != NULL)
     return "target.value has a zero byte";

@@ -23,7 +23,7 @@ static void agreed(client_record *c, question *q);
 
 static void fail(claim *cl, const outcome *end)
 {
-  dibs_error room;
+  dibs_error room = DIBS_ERROR_INIT;
 
   claim_failed(cl, end->status, outcome_error(end, &room)->text);
 }

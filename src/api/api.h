@@ -10,7 +10,7 @@
  * claim is freed when the engine is done with it, no job of it is pending and no call
  * waits for it; dibs_close() returns when no other call is inside; each exported function
  * that takes a client or a hold goes through client_begin() or claim_enter(), and its last
- * step is client_end() or claim_leave(), which sets dibs_last_error() of this thread. */
+ * step is client_end() or claim_leave(), which sets dibs_client_error() of this thread. */
 #ifndef API_H
 #define API_H
 
@@ -97,14 +97,15 @@ struct client_record {
   int local_use_fd;
   uint32_t flags;
   client_times times;
-  _Atomic int32_t call_ms;         /* dibs_set_call_timeout(); 0: the default of client_times */
+  _Atomic int32_t call_ms;         /* dibs_client_set_call_timeout(); 0: the default of
+                                      client_times */
   uint64_t names_max;              /* 0: no limit */
   dibs_event_callback on_event;
   void *on_event_data;
   callback_data event_over;        /* freed with the client */
   span history_over;               /* waited or held longer: notable */
   /* Mutex held: */
-  log_sink *log, *logs;            /* of dibs_set_log(): the present one, and all; log.c */
+  log_sink *log, *logs;            /* of dibs_client_set_log(): the present one, and all; log.c */
   instant degrade_alarm_at, log_alarm_at;      /* client_alarm_set() */
   struct server_errors *server_errors;   /* of a quorum; fault.h */
   uint64_t snapshots;
@@ -128,11 +129,11 @@ struct client_record {
 /* ---- client.c ---- */
 /* Begins a public call by a client's handle; mutex not held. DIBS_ERR_ARGUMENT for NULL,
  * _STALE, _FORKED, and _WOULD_BLOCK for a call that `blocks` inside a callback, or that is in a
- * signal handler of a call (drive_is_busy()): these faults are noted for dibs_last_error().
+ * signal handler of a call (drive_is_busy()): these faults are noted for dibs_client_error().
  * DIBS_OK: the client is not freed before client_end(), which returns its `status`. */
 dibs_status client_begin(dibs_client *client, bool blocks, client_record **ret_client);
 dibs_status client_end(client_record *c, dibs_status status);
-/* Pins the client without beginning a call: dibs_last_error() does not change. */
+/* Pins the client without beginning a call: dibs_client_error() does not change. */
 dibs_status client_look(const dibs_client *client, client_record **ret_client);
 void client_unlook(client_record *c);
 /* Inside a call. DIBS_OK: the mutex is held, and client_leave() must follow. */

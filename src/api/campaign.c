@@ -20,7 +20,7 @@ struct campaign {
   question question;               /* of an asynchronous campaign */
   dibs_lost_callback on_lost;      /* the program's on_lost, until on_lock has run */
   size_t size;
-  char value[DIBS_VALUE_MAX + 1];
+  char value[DIBS_LEADER_VALUE_MAX + 1];
 };
 
 static void value_set(campaign *l, const char *value)
@@ -261,9 +261,9 @@ static dibs_status publish(dibs_hold *hold, const char *value)
  * has not answered is not waited for again: the release is confirmed in the background. */
 static void resign_unreported(dibs_hold *hold, dibs_status status)
 {
-  dibs_error why;
+  dibs_error why = DIBS_ERROR_INIT;
 
-  dibs_last_error(NULL, &why);
+  (void)dibs_client_error(NULL, 0, &why);
   if (status == DIBS_UNKNOWN || status == DIBS_ERR_UNREACHABLE)
     (void)dibs_release_async(hold, NULL, NULL);
   else
@@ -296,15 +296,10 @@ dibs_status dibs_publish(dibs_hold *hold, const char *value)
   entry in;
   dibs_status status;
 
-  if (value == NULL || strnlen(value, DIBS_VALUE_MAX + 1) <= DIBS_VALUE_MAX)
+  if (value == NULL || strnlen(value, DIBS_LEADER_VALUE_MAX + 1) <= DIBS_LEADER_VALUE_MAX)
     return publish(hold, value != NULL ? value : "");
   status = claim_enter(hold, HANDLE_HOLD, true, &in);
   if (status != DIBS_OK)
     return status;
   return claim_leave(&in, client_fault(in.client, DIBS_ERR_ARGUMENT, VALUE_IS_LONG));
-}
-
-dibs_status dibs_resign(dibs_hold *hold)
-{
-  return dibs_release(hold);
 }

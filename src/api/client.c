@@ -179,7 +179,8 @@ instant client_give_up_at(const client_record *c)
   return instant_add(drive_now(), span_ms(call_timeout_ms(c)));
 }
 
-dibs_status dibs_set_credentials(dibs_client *client, const char *user, const char *password)
+dibs_status dibs_client_set_credentials(dibs_client *client, const char *user,
+                                        const char *password)
 {
   client_record *c;
   dibs_status status = client_begin(client, false, &c);
@@ -195,7 +196,7 @@ dibs_status dibs_set_credentials(dibs_client *client, const char *user, const ch
   return client_end(c, status);
 }
 
-dibs_status dibs_set_call_timeout(dibs_client *client, int32_t ms)
+dibs_status dibs_client_set_call_timeout(dibs_client *client, int32_t ms)
 {
   char words[128];
   text why = text_over(words, sizeof(words));
@@ -213,7 +214,7 @@ dibs_status dibs_set_call_timeout(dibs_client *client, int32_t ms)
 
 /* ---- facts ---- */
 
-int32_t dibs_call_timeout(const dibs_client *client)
+int32_t dibs_client_call_timeout(const dibs_client *client)
 {
   client_record *c;
   int32_t ms;
@@ -223,18 +224,6 @@ int32_t dibs_call_timeout(const dibs_client *client)
   ms = call_timeout_ms(c);
   client_unlook(c);
   return ms;
-}
-
-const char *dibs_url(const dibs_client *client)
-{
-  const char *shown;
-  client_record *c;
-
-  if (client_look(client, &c) != DIBS_OK)
-    return "";
-  shown = c->shown;
-  client_unlook(c);
-  return shown;
 }
 
 const char *dibs_client_id(const dibs_client *client)
@@ -247,18 +236,6 @@ const char *dibs_client_id(const dibs_client *client)
   id = c->names.client;
   client_unlook(c);
   return id;
-}
-
-bool dibs_is_private(const dibs_client *client)
-{
-  client_record *c;
-  bool is_private;
-
-  if (client_look(client, &c) != DIBS_OK)
-    return false;
-  is_private = c->is_private;
-  client_unlook(c);
-  return is_private;
 }
 
 /* Mutex held. */
@@ -330,11 +307,12 @@ dibs_status dibs_process(dibs_client *client, int64_t *ret_wait_ms)
   return status == DIBS_OK ? client_end(c, process(c, ret_wait_ms)) : status;
 }
 
-static dibs_stats stats_of(client_record *c)
+static dibs_client_info info_of(client_record *c)
 {
   engine_stats s = engine_get_stats(drive_engine(c->drive));
 
-  return (dibs_stats){ .size = sizeof(dibs_stats), .granted = s.granted,
+  return (dibs_client_info){ .size = sizeof(dibs_client_info), .url = c->shown,
+                             .is_private = c->is_private, .granted = s.granted,
                        .granted_local = s.granted_local, .released = s.released,
                        .lost = s.lost, .renewed = s.renewed,
                        .renew_failed = s.renew_failed, .commands = s.commands,
@@ -343,27 +321,22 @@ static dibs_stats stats_of(client_record *c)
                        .table_bytes = s.table_bytes };
 }
 
-dibs_status dibs_get_stats(dibs_client *client, dibs_stats *ret_stats)
+dibs_status dibs_client_get_info(dibs_client *client, dibs_client_info *ret_info)
 {
   client_record *c;
-  dibs_stats stats;
-  size_t size;
+  dibs_client_info info;
   dibs_status status = client_begin(client, false, &c);
 
   if (status != DIBS_OK)
     return status;
-  if (ret_stats == NULL || ret_stats->size < sizeof(size_t))
-    return client_end(c, client_refuse(c, DIBS_ERR_ARGUMENT, "dibs_stats.size must be set to "
-                                                           "sizeof(dibs_stats) before"));
+  if (ret_info == NULL || ret_info->size < sizeof(size_t))
+    return client_end(c, client_refuse(c, DIBS_ERR_ARGUMENT, "dibs_client_info.size is not set: "
+                                                           "start from DIBS_CLIENT_INFO_INIT"));
   status = client_enter(c, false);
   if (status == DIBS_OK) {
-    stats = stats_of(c);
+    info = info_of(c);
     client_leave(c);
-    size = ret_stats->size;
-    /* Fields that a newer program knows and this library does not are zero. */
-    memset(ret_stats, 0, size);
-    memcpy(ret_stats, &stats, size < sizeof(stats) ? size : sizeof(stats));
-    ret_stats->size = size;
+    record_give(ret_info, &info, sizeof(info));
   }
   return client_end(c, status);
 }

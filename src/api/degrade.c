@@ -184,7 +184,8 @@ static void go_on_waiting(claim *cl, instant now, const char *words)
 static void take(claim *cl, instant now)
 {
   const claim *outer = outer_of(cl, is_held_here);
-  dibs_error error = { .text = "no server, and no lock of this machine either" };
+  dibs_error error = { .size = sizeof(error),
+                       .text = "no server, and no lock of this machine either" };
   uint64_t fence = 0;
   dibs_status status;
 
@@ -205,7 +206,8 @@ static void take(claim *cl, instant now)
  * name without a server. */
 static void ask_servers(claim *cl, instant now)
 {
-  dibs_error error = { .text = "a lock file of degrade=local cannot be locked" };
+  dibs_error error = { .size = sizeof(error),
+                       .text = "a lock file of degrade=local cannot be locked" };
   dibs_status status = lock_files_share(cl, &cl->local->files, &error);
 
   if (status == DIBS_BUSY) {
@@ -389,7 +391,7 @@ static bool is_for_this_machine(const claim *cl)
 
 bool degrade_begin(claim *cl)
 {
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
   if (cl->local == NULL || (!is_for_this_machine(cl) &&
                             lock_files_share(cl, &cl->local->files, &error) == DIBS_OK))

@@ -60,7 +60,8 @@ static uint64_t durability_of(const claim *cl, const effect *e)
 /* While its client closes, a hold is over for the program, whatever the engine says. */
 static void condition_set(const claim *cl, dibs_hold_condition condition)
 {
-  atomic_store(&cl->hold->condition, cl->client->is_closing ? (int)DIBS_GONE : (int)condition);
+  atomic_store(&cl->hold->condition,
+               cl->client->is_closing ? (int)DIBS_HOLD_GONE : (int)condition);
 }
 
 /* The engine is about to release them all, and another client may have the name before the
@@ -69,7 +70,7 @@ void holds_are_over(client_record *c)
 {
   for (claim *cl = c->first_claim; cl != NULL; cl = cl->next)
     if (cl->hold != NULL)
-      condition_set(cl, DIBS_GONE);
+      condition_set(cl, DIBS_HOLD_GONE);
 }
 
 void claim_granted(claim *cl, const effect *e)
@@ -82,7 +83,7 @@ void claim_granted(claim *cl, const effect *e)
   atomic_store(&h->units, (uint32_t)e->units);
   atomic_store(&h->durability, durability_of(cl, e));
   atomic_store(&h->valid_until_ns, e->valid_until.ns);
-  condition_set(cl, DIBS_HELD);
+  condition_set(cl, DIBS_HOLD_HELD);
   cl->granted_hold = handle_value(h);
   noting_granted(cl, e->fence);
   if (e->depth > 1)
@@ -112,9 +113,9 @@ static void renewed(claim *cl, const effect *e)
 
   if (cl->hold == NULL || cl->is_lost)
     return;
-  was_suspect = atomic_load(&cl->hold->condition) == DIBS_SUSPECT;
+  was_suspect = atomic_load(&cl->hold->condition) == DIBS_HOLD_SUSPECT;
   atomic_store(&cl->hold->valid_until_ns, e->valid_until.ns);
-  condition_set(cl, DIBS_HELD);
+  condition_set(cl, DIBS_HOLD_HELD);
   noting_renewed(cl, was_suspect);
   campaign_renewed(cl);
 }
@@ -123,7 +124,7 @@ static void suspect(const claim *cl)
 {
   if (cl->hold == NULL || cl->is_lost)
     return;
-  condition_set(cl, DIBS_SUSPECT);
+  condition_set(cl, DIBS_HOLD_SUSPECT);
   noting_suspect(cl);
 }
 
@@ -135,7 +136,7 @@ void claim_lost(claim *cl, const effect *e)
   noting_ended(cl, &cl->loss, false);
   if (cl->hold == NULL)
     return;                              /* being released: the release reports the loss */
-  condition_set(cl, DIBS_GONE);
+  condition_set(cl, DIBS_HOLD_GONE);
   fd_ring(cl);
   if (cl->on_lost != NULL) {
     cl->lost_hold = handle_value(cl->hold);

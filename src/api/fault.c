@@ -2,7 +2,10 @@
 /* api/fault.c - see fault.h. */
 #include "api/fault.h"
 
+#include <string.h>
+
 #include "api/api.h"
+#include "base/error_room.h"
 
 #define SNAPSHOTS_MAX 64
 
@@ -37,7 +40,9 @@ static void error_write(dibs_error *e, dibs_status status, const char *node, con
   text node_text = text_over(e->node, sizeof(e->node));
   text shown = text_over(e->text, sizeof(e->text));
 
+  e->size = sizeof(*e);
   e->status = status;
+  e->reserved = 0;
   text_add(&node_text, node);
   if (status != DIBS_OK)
     text_add(&shown, message[0] != 0 ? message : dibs_status_text(status));
@@ -59,23 +64,24 @@ static const char *node_of(const client_record *c, dibs_status status)
 
 /* ---- snapshots of a quorum ---- */
 
-static size_t servers_copy(client_record *c, dibs_error *ret_errors, size_t count)
+/* false: no such server. */
+static bool server_copy(client_record *c, size_t index, dibs_error *ret_error)
 {
   engine *e = drive_engine(c->drive);
-  size_t all = engine_route_count(e);
+  const char *message = "";
+  char node[sizeof(ret_error->node)];
+  text shown = text_over(node, sizeof(node));
+  const server_url *url;
+  dibs_status status;
 
-  for (size_t i = 0; i < all && i < count; i++) {
-    const char *message = "";
-    const server_url *url = engine_route_url(e, i);
-    dibs_status status = engine_server_why(e, i, &message);
-    char node[sizeof(ret_errors[i].node)];
-    text shown = text_over(node, sizeof(node));
-
-    if (url != NULL)
-      server_url_show(url, &shown);
-    error_write(&ret_errors[i], status, node, message != NULL ? message : "");
-  }
-  return all;
+  if (index >= engine_route_count(e))
+    return false;
+  url = engine_route_url(e, index);
+  status = engine_server_why(e, index, &message);
+  if (url != NULL)
+    server_url_show(url, &shown);
+  error_write(ret_error, status, node, message != NULL ? message : "");
+  return true;
 }
 
 static void snapshots_cut(client_record *c)
@@ -106,7 +112,9 @@ static uint64_t snapshot_make(client_record *c)
   if (s == NULL)
     return 0;
   s->number = ++c->snapshots;
-  s->count = servers_copy(c, s->errors, count);
+  s->count = count;
+  for (size_t i = 0; i < count; i++)
+    (void)server_copy(c, i, &s->errors[i]);
   s->next = c->server_errors;
   c->server_errors = s;
   return s->number;
@@ -262,45 +270,63 @@ static bool is_about(const dibs_client *client)
   return client == NULL || last.client == NULL || last.client == client;
 }
 
-void dibs_last_error(dibs_client *client, dibs_error *ret_error)
+static bool snapshot_copy(const struct server_errors *s, size_t index, dibs_error *ret_error)
 {
-  if (ret_error == NULL)
-    return;
-  if (is_about(client))
-    *ret_error = last.error;
-  else
-    error_write(ret_error, DIBS_OK, "", "");
+  if (index < s->count)
+    *ret_error = s->errors[index];
+  return index < s->count;
 }
 
-static size_t snapshot_copy(const struct server_errors *s, dibs_error *ret_errors, size_t count)
-{
-  for (size_t i = 0; i < s->count && i < count; i++)
-    ret_errors[i] = s->errors[i];
-  return s->count;
-}
-
-static size_t errors_read(client_record *c, dibs_error *ret_errors, size_t count)
+/* false: no such server. */
+static bool server_error_read(client_record *c, size_t index, dibs_error *ret_error)
 {
   uint64_t wanted = last.client == c->handle_word ? last.snapshot : 0;
 
   for (const struct server_errors *s = c->server_errors; s != NULL && wanted != 0; s = s->next)
     if (s->number == wanted)
-      return snapshot_copy(s, ret_errors, count);
-  return servers_copy(c, ret_errors, count);
+      return snapshot_copy(s, index, ret_error);
+  return server_copy(c, index, ret_error);
 }
 
-size_t dibs_last_errors(dibs_client *client, dibs_error *ret_errors, size_t count)
+static dibs_status server_error(dibs_client *client, size_t index, dibs_error *ret_error)
 {
   client_record *c;
-  size_t all = 0;
+  dibs_status status = drive_is_busy() ? DIBS_ERR_WOULD_BLOCK : client_look(client, &c);
+  bool is_there = false;
 
-  if (drive_is_busy() || client_look(client, &c) != DIBS_OK)
-    return 0;
+  if (status != DIBS_OK)
+    return status;
   if (c->servers.kind == DEPLOYMENT_QUORUM) {
     drive_lock(c->drive);
-    all = errors_read(c, ret_errors, ret_errors == NULL ? 0 : count);
+    is_there = server_error_read(c, index, ret_error);
     drive_unlock(c->drive);
   }
   client_unlook(c);
-  return all;
+  return is_there ? DIBS_OK : DIBS_ERR_ARGUMENT;
+}
+
+void record_give(void *to, const void *from, size_t size)
+{
+  size_t room;
+
+  memcpy(&room, to, sizeof(room));
+  memset(to, 0, room);
+  memcpy(to, from, size < room ? size : room);
+  memcpy(to, &room, sizeof(room));
+}
+
+dibs_status dibs_client_error(dibs_client *client, size_t index, dibs_error *ret_error)
+{
+  dibs_error found = DIBS_ERROR_INIT;    /* a call that is about another client: DIBS_OK */
+  dibs_status status = DIBS_OK;
+
+  if (ret_error == NULL || !error_has_room(ret_error))
+    return DIBS_ERR_ARGUMENT;
+  if (index > 0)
+    status = server_error(client, index - 1, &found);
+  else if (is_about(client))
+    found = last.error;
+  if (status == DIBS_OK)
+    record_give(ret_error, &found, sizeof(found));
+  return status;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* api/fault.h - how a call or an operation ended, for people: dibs_last_error() and the error
+/* api/fault.h - how a call or an operation ended, for people: dibs_client_error() and the error
  * that a callback gets.
  *
  * An operation ends in the thread that reads its reply, which is often not the thread that
  * waits for it. So the operation's record keeps an outcome; the waiting call, or the callback,
- * takes the error from there. What dibs_last_error() answers is kept for each thread: a call
+ * takes the error from there. What dibs_client_error() answers is kept for each thread: a call
  * notes its fault while it runs, and client_end() makes the note agree with the status that the
  * call returns. */
 #ifndef API_FAULT_H
@@ -46,7 +46,7 @@ dibs_status fault_as(dibs_status status);
 dibs_status fault_end(const void *client, dibs_status status);
 /* fault_end() for a call that has its own message. */
 dibs_status fault_end_with(const void *client, dibs_status status, const char *message);
-/* Snapshots of the servers of a quorum, for dibs_last_errors(). */
+/* Snapshots of the servers of a quorum, for dibs_client_error(). */
 void fault_servers_free(client_record *c);
 
 /* ---- the data of callbacks ---- */
@@ -58,7 +58,13 @@ typedef struct callback_data {
 } callback_data;
 
 /* Runs `over->free`, if there is one, and clears it; mutex not held. It may call the library:
- * dibs_last_error() of this thread is afterwards as before. Returns `status`. */
+ * dibs_client_error() of this thread is afterwards as before. Returns `status`. */
 dibs_status callback_data_end(callback_data *over, dibs_status status);
+
+/* ---- records ---- */
+
+/* Copies a record of `size` bytes to the program's, which begins with the size that it has there,
+ * and keeps that. Fields that a newer program knows and this library does not are zero. */
+void record_give(void *to, const void *from, size_t size);
 
 #endif

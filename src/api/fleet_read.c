@@ -212,11 +212,12 @@ dibs_status dibs_fleet_read(dibs_client *client, dibs_fleet **ret_fleet)
     return client_end(c, client_refuse(c, DIBS_ERR_NO_MEMORY, ""));
   result->reading.memory = c->memory;
   status = read_all(c, &result->reading);
+  if (status == DIBS_OK && !fleet_read_show(&result->reading))
+    status = client_refuse(c, DIBS_ERR_NO_MEMORY, "");
   if (status == DIBS_OK) {
-    fleet_read_sort(&result->reading);
     result->shown = result->reading.fleet;
     result->shown.size = sizeof(result->shown);
-    result->shown.rows = result->reading.rows;
+    result->shown.rows = result->reading.shown;
     *ret_fleet = &result->shown;
   } else {
     fleet_reading_deinit(&result->reading);

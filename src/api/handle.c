@@ -132,7 +132,7 @@ handle *handle_new(handle_kind kind, void *owner, const void *client)
   atomic_store(&h->fence, 0);
   atomic_store(&h->depth, 0);
   atomic_store(&h->units, 0);
-  atomic_store(&h->condition, DIBS_GONE);
+  atomic_store(&h->condition, DIBS_HOLD_GONE);
   atomic_store(&h->durability, 0);
   atomic_store(&h->fd, -1);
   atomic_store(&h->may_park, false);
@@ -215,7 +215,7 @@ bool handle_has_next(const handle *h)
 
 void handle_renew(handle *h)
 {
-  atomic_store_explicit(&h->condition, DIBS_GONE, memory_order_release);
+  atomic_store_explicit(&h->condition, DIBS_HOLD_GONE, memory_order_release);
   (void)atomic_fetch_add(&h->word, (uint64_t)1 << 32);
 }
 

@@ -16,6 +16,7 @@ typedef struct history_result {
   dibs_history shown;
   memory memory;
   dibs_history_entry *entries;     /* each name is the begin of one block with all texts */
+  const dibs_history_entry **in_order;
   size_t room;
 } history_result;
 
@@ -268,6 +269,18 @@ static int latest_first(const void *a, const void *b)
   return (one->end_us < other->end_us) - (one->end_us > other->end_us);
 }
 
+/* false: no memory. */
+static bool entries_show(history_result *h)
+{
+  if (h->shown.count == 0)
+    return true;
+  h->in_order = mem_alloc(&h->memory, h->shown.count * sizeof(*h->in_order));
+  for (size_t i = 0; h->in_order != NULL && i < h->shown.count; i++)
+    h->in_order[i] = &h->entries[i];
+  h->shown.entries = h->in_order;
+  return h->in_order != NULL;
+}
+
 static dibs_status history_walk_all(client_record *c, history_walk *w)
 {
   history_result *h = w->result;
@@ -287,8 +300,8 @@ static dibs_status history_walk_all(client_record *c, history_walk *w)
     qsort(h->entries, h->shown.count, sizeof(*h->entries), latest_first);
   while (h->shown.count > w->limit)
     mem_free(&h->memory, (char *)(uintptr_t)h->entries[--h->shown.count].name);
-  h->shown.entries = h->entries;
-  return status;
+  return status == DIBS_OK &&
+      !entries_show(h) ? client_refuse(c, DIBS_ERR_NO_MEMORY, "") : status;
 }
 
 /* ---- the call ---- */
@@ -365,6 +378,7 @@ dibs_history *dibs_history_free(dibs_history *history)
   for (size_t i = 0; i < h->shown.count; i++)
     mem_free(&m, (char *)(uintptr_t)h->entries[i].name);
   mem_free(&m, h->entries);
+  mem_free(&m, h->in_order);
   mem_free(&m, h);
   return NULL;
 }

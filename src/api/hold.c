@@ -24,7 +24,7 @@ static int64_t valid_ns(const handle_view *v)
   int64_t now = drive_now().ns;
 
   /* A hold has ended at its deadline, even when the loss was not reported yet. */
-  return v->condition == DIBS_GONE || now >= v->valid_until_ns ? 0 : v->valid_until_ns - now;
+  return v->condition == DIBS_HOLD_GONE || now >= v->valid_until_ns ? 0 : v->valid_until_ns - now;
 }
 
 dibs_hold_condition dibs_hold_state(const dibs_hold *hold)
@@ -32,7 +32,7 @@ dibs_hold_condition dibs_hold_state(const dibs_hold *hold)
   handle_view v;
 
   if (!hold_look(hold, &v) || valid_ns(&v) == 0)
-    return DIBS_GONE;
+    return DIBS_HOLD_GONE;
   return (dibs_hold_condition)v.condition;
 }
 
@@ -50,39 +50,25 @@ uint64_t dibs_hold_fence(const dibs_hold *hold)
   return hold_look(hold, &v) ? v.fence : 0;
 }
 
-int dibs_hold_depth(const dibs_hold *hold)
+dibs_status dibs_hold_get_info(const dibs_hold *hold, dibs_hold_info *ret_info)
 {
+  dibs_hold_info i = DIBS_HOLD_INFO_INIT;
   handle_view v;
 
-  return hold_look(hold, &v) ? v.depth : 0;
-}
-
-uint32_t dibs_hold_units(const dibs_hold *hold)
-{
-  handle_view v;
-
-  return hold_look(hold, &v) ? v.units : 0;
-}
-
-dibs_status dibs_hold_durability(const dibs_hold *hold, dibs_durability *ret_durability)
-{
-  handle_view v;
-  dibs_durability d = { .size = sizeof(d) };
-  size_t size;
-
-  if (ret_durability == NULL || ret_durability->size < sizeof(size_t))
-    return fault_end_with(NULL, DIBS_ERR_ARGUMENT, "dibs_durability.size must be set to "
-                                                   "sizeof(dibs_durability) before");
+  if (ret_info == NULL || ret_info->size < sizeof(size_t))
+    return fault_end_with(NULL, DIBS_ERR_ARGUMENT,
+                          "dibs_hold_info.size is not set: start from DIBS_HOLD_INFO_INIT");
   if (!hold_look(hold, &v) || v.durability == 0)
     return fault_end(NULL, DIBS_ERR_STALE);
-  d.kind = (dibs_durability_kind)(v.durability >> 56);
-  d.acknowledged = (uint32_t)(v.durability >> 28) & 0xfffffff;
-  d.wanted = (uint32_t)v.durability & 0xfffffff;
-  size = ret_durability->size;
-  /* Fields that a newer program knows and this library does not are zero. */
-  memset(ret_durability, 0, size);
-  memcpy(ret_durability, &d, size < sizeof(d) ? size : sizeof(d));
-  ret_durability->size = size;
+  i.valid_ms = valid_ns(&v) / 1000000;
+  i.state = valid_ns(&v) == 0 ? DIBS_HOLD_GONE : (int32_t)v.condition;
+  i.depth = (uint32_t)v.depth;
+  i.units = v.units;
+  i.fence = v.fence;
+  i.durability = (int32_t)(v.durability >> 56);
+  i.acknowledged = (uint32_t)(v.durability >> 28) & 0xfffffff;
+  i.wanted = (uint32_t)v.durability & 0xfffffff;
+  record_give(ret_info, &i, sizeof(i));
   return fault_end(NULL, DIBS_OK);
 }
 
@@ -192,7 +178,7 @@ dibs_status dibs_hold_name(const dibs_hold *hold, size_t index, char *ret_name, 
 /* Mutex held. */
 static void why_read(const claim *cl, text *out)
 {
-  dibs_error room;
+  dibs_error room = DIBS_ERROR_INIT;
 
   if (cl->is_lost)
     text_add(out, outcome_error(&cl->loss, &room)->text);
@@ -222,7 +208,7 @@ dibs_status dibs_hold_why(const dibs_hold *hold, char *ret_text, size_t text_siz
 static void release_run(drive_job *job)
 {
   const claim *cl = CLAIM_OF(job, release_job);
-  dibs_error room;
+  dibs_error room = DIBS_ERROR_INIT;
 
   cl->on_release(outcome_error(&cl->end, &room), cl->on_release_data);
 }

@@ -12,6 +12,11 @@
 typedef struct inspection_box {
   memory memory;
   dibs_inspection inspection;
+  dibs_party nobody;               /* the holder of a free name */
+  dibs_party *parties;             /* of the holders shown, then of the waiters shown */
+  dibs_holder *holders;
+  const dibs_holder **shown_holders;
+  const dibs_party **shown_waiters;
 } inspection_box;
 
 static inspection_box *box_of(dibs_inspection *inspection)
@@ -29,8 +34,10 @@ dibs_inspection *dibs_inspection_free(dibs_inspection *inspection)
     return NULL;
   box = box_of(inspection);
   m = box->memory;
-  mem_free(&m, inspection->holders);
-  mem_free(&m, inspection->waiters);
+  mem_free(&m, box->parties);
+  mem_free(&m, box->holders);
+  mem_free(&m, box->shown_holders);
+  mem_free(&m, box->shown_waiters);
   mem_free(&m, inspection->name);
   mem_free(&m, box);
   return NULL;
@@ -141,7 +148,8 @@ static void party_fill(dibs_party *p, const char *client, char mode, uint64_t un
   p->units = units <= UINT32_MAX ? (uint32_t)units : UINT32_MAX;
 }
 
-static void holder_fill(dibs_holder *h, const inspect_holder *seen, int64_t now_us)
+static void holder_fill(dibs_holder *h, dibs_party *party, const inspect_holder *seen,
+                        int64_t now_us)
 {
   text lease = text_over(h->lease, sizeof(h->lease));
   bool reports_grant = seen->lease.token > 1;         /* tokens are times of grants */
@@ -153,18 +161,19 @@ static void holder_fill(dibs_holder *h, const inspect_holder *seen, int64_t now_
   h->lease_ms = seen->lease_ms;
   h->renewals = seen->renewals;
   h->since_unix_us = reports_grant ? (int64_t)seen->lease.token : 0;
-  party_fill(&h->party, seen->lease.client, seen->mode, seen->units,
+  h->party = party;
+  party_fill(party, seen->lease.client, seen->mode, seen->units,
              reports_grant ? h->since_unix_us : now_us, now_us);
 }
 
 /* Older fields of the struct, made for one holder, describe the first. */
 static void first_holder_show(dibs_inspection *in)
 {
-  const dibs_holder *first = in->holders;
+  const dibs_holder *first;
 
-  in->holder.size = sizeof(in->holder);
   if (in->shown_holders == 0)
     return;
+  first = in->holders[0];
   in->is_held = true;
   in->remaining_ms = first->remaining_ms;
   in->lease_ms = first->lease_ms;
@@ -196,14 +205,44 @@ static void counts_show(const protocol *n, dibs_inspection *in, const inspect_an
 }
 
 /* Allocates all that is shown; false: no memory. */
-static bool room_make(const memory *m, dibs_inspection *in, const inspect_answer *a)
+static bool room_make(inspection_box *box, const inspect_answer *a)
 {
-  if (a->shown_holders > 0)
-    in->holders = mem_zalloc(m, a->shown_holders * sizeof(*in->holders));
+  const memory *m = &box->memory;
+  size_t parties = a->shown_holders + a->shown;
+
+  if (parties > 0)
+    box->parties = mem_zalloc(m, parties * sizeof(*box->parties));
+  if (a->shown_holders > 0) {
+    box->holders = mem_zalloc(m, a->shown_holders * sizeof(*box->holders));
+    box->shown_holders = mem_zalloc(m, a->shown_holders * sizeof(*box->shown_holders));
+  }
   if (a->shown > 0)
-    in->waiters = mem_zalloc(m, a->shown * sizeof(*in->waiters));
-  return (a->shown_holders == 0 || in->holders != NULL) &&
-         (a->shown == 0 || in->waiters != NULL);
+    box->shown_waiters = mem_zalloc(m, a->shown * sizeof(*box->shown_waiters));
+  return (parties == 0 || box->parties != NULL) &&
+         (a->shown_holders == 0 || (box->holders != NULL && box->shown_holders != NULL)) &&
+         (a->shown == 0 || box->shown_waiters != NULL);
+}
+
+static void parties_fill(inspection_box *box, const inspect_answer *a)
+{
+  dibs_inspection *in = &box->inspection;
+  size_t holders = a->shown_holders;
+
+  for (size_t i = 0; i < holders; i++) {
+    holder_fill(&box->holders[i], &box->parties[i], &a->holders[i], a->server_us);
+    box->shown_holders[i] = &box->holders[i];
+  }
+  for (size_t i = 0; i < a->shown; i++) {
+    const inspect_waiter *w = &a->waiters[i];
+
+    party_fill(&box->parties[holders + i], w->client, w->mode, w->units, w->queued_us,
+               a->server_us);
+    box->shown_waiters[i] = &box->parties[holders + i];
+  }
+  in->shown_holders = holders;
+  in->holders = box->shown_holders;
+  in->party_count = a->shown;
+  in->waiters = box->shown_waiters;
 }
 
 /* Programs of other libraries register nothing: shows the owner that they wrote. */
@@ -217,12 +256,12 @@ static void owner_show(const protocol *n, dibs_party *p, uint64_t ask)
   n->dialect->owner_show(p->client, ask, &owner);
 }
 
-static void wait_report_show(const protocol *n, dibs_inspection *in, const inspect_answer *a)
+static void owners_show(const protocol *n, inspection_box *box, const inspect_answer *a)
 {
-  for (size_t i = 0; i < in->shown_holders; i++)
-    owner_show(n, &in->holders[i].party, a->holders[i].lease.ask);
-  for (size_t i = 0; i < in->party_count; i++)
-    owner_show(n, &in->waiters[i], a->waiters[i].ask);
+  for (size_t i = 0; i < a->shown_holders; i++)
+    owner_show(n, &box->parties[i], a->holders[i].lease.ask);
+  for (size_t i = 0; i < a->shown; i++)
+    owner_show(n, &box->parties[a->shown_holders + i], a->waiters[i].ask);
 }
 
 static inspection_box *box_new(client_record *c, const void *name, size_t size,
@@ -239,18 +278,14 @@ static inspection_box *box_new(client_record *c, const void *name, size_t size,
   in->size = sizeof(*in);
   in->name = mem_copy(m, name, size);
   in->name_size = size;
-  if (!room_make(m, in, a) || in->name == NULL) {
+  box->nobody.size = sizeof(box->nobody);
+  in->holder = &box->nobody;
+  if (!room_make(box, a) || in->name == NULL) {
     (void)dibs_inspection_free(in);
     return NULL;
   }
   counts_show(&c->names, in, a);
-  for (size_t i = 0; i < a->shown_holders; i++)
-    holder_fill(&in->holders[i], &a->holders[i], a->server_us);
-  in->shown_holders = a->shown_holders;
-  for (size_t i = 0; i < a->shown; i++)
-    party_fill(&in->waiters[i], a->waiters[i].client, a->waiters[i].mode,
-               a->waiters[i].units, a->waiters[i].queued_us, a->server_us);
-  in->party_count = a->shown;
+  parties_fill(box, a);
   return box;
 }
 
@@ -271,9 +306,9 @@ dibs_status inspect_name(client_record *c, const void *name, size_t size, instan
     if (box == NULL)
       status = client_refuse(c, DIBS_ERR_NO_MEMORY, "");
     else
-      party_info_add(c, &box->inspection, answer, until);
+      party_info_add(c, &box->inspection, box->parties, answer, until);
     if (box != NULL)
-      wait_report_show(&c->names, &box->inspection, answer);
+      owners_show(&c->names, box, answer);
   }
   if (box != NULL) {
     first_holder_show(&box->inspection);
@@ -286,8 +321,7 @@ dibs_status inspect_name(client_record *c, const void *name, size_t size, instan
   return DIBS_OK;
 }
 
-dibs_status dibs_inspect_bytes(dibs_client *client, const void *name, size_t name_size,
-                               dibs_inspection **ret_inspection)
+dibs_status dibs_inspect(dibs_client *client, dibs_bytes name, dibs_inspection **ret_inspection)
 {
   client_record *c;
   dibs_status status = client_begin(client, true, &c);
@@ -295,16 +329,12 @@ dibs_status dibs_inspect_bytes(dibs_client *client, const void *name, size_t nam
 
   if (status != DIBS_OK)
     return status;
-  fault = name == NULL ? "name is NULL" : dialect_name_fault(&c->names, name, name_size);
+  fault = name.bytes == NULL ? "name is NULL"
+                             : dialect_name_fault(&c->names, name.bytes, name.size);
   if (fault == NULL && ret_inspection == NULL)
     fault = "ret_inspection is NULL";
   status = fault != NULL ? client_refuse(c, DIBS_ERR_ARGUMENT, fault)
-                         : inspect_name(c, name, name_size, client_give_up_at(c), ret_inspection);
+                         : inspect_name(c, name.bytes, name.size, client_give_up_at(c),
+                                        ret_inspection);
   return client_end(c, status);
-}
-
-dibs_status dibs_inspect(dibs_client *client, const char *name, dibs_inspection **ret_inspection)
-{
-  return dibs_inspect_bytes(client, name, name == NULL ? 0 : strnlen(name, DIBS_NAME_MAX + 1),
-                            ret_inspection);
 }

@@ -11,21 +11,27 @@
 typedef struct leader_box {
   memory memory;
   dibs_leader leader;
+  dibs_party party;
   char value[];
 } leader_box;
 
-dibs_leader leader_show(leader_state *s)
+static leader_box *box_of(dibs_leader *leader)
+{
+  return (leader_box *)(void *)((char *)leader - offsetof(leader_box, leader));
+}
+
+dibs_leader leader_show(leader_state *s, dibs_party *room)
 {
   dibs_leader l = { .size = sizeof(l), .is_led = s->is_led, .epoch = s->epoch,
                     .value = s->value, .value_size = s->value_size,
-                    .remaining_ms = s->remaining_ms };
-  text client = text_over(l.party.client, sizeof(l.party.client));
+                    .party = room, .remaining_ms = s->remaining_ms };
+  text client = text_over(room->client, sizeof(room->client));
 
-  l.party.size = sizeof(l.party);
+  *room = (dibs_party){ .size = sizeof(*room) };
   if (s->is_led) {
     text_add(&client, s->client);
-    l.party.waited_ms = s->led_for_ms;
-    l.party.units = 1;
+    room->waited_ms = s->led_for_ms;
+    room->units = 1;
   }
   return l;
 }
@@ -38,7 +44,7 @@ dibs_leader *leader_copy(const memory *m, const leader_state *s)
   if (box == NULL)
     return NULL;
   box->memory = *m;
-  box->leader = leader_show(&copy);
+  box->leader = leader_show(&copy, &box->party);
   memcpy(box->value, s->value, s->value_size + 1);
   box->leader.value = box->value;
   return &box->leader;
@@ -51,7 +57,7 @@ dibs_leader *dibs_leader_free(dibs_leader *leader)
 
   if (leader == NULL)
     return NULL;
-  box = (leader_box *)(void *)((char *)leader - offsetof(leader_box, leader));
+  box = box_of(leader);
   m = box->memory;
   mem_free(&m, box);
   return NULL;
@@ -61,7 +67,7 @@ dibs_leader *dibs_leader_free(dibs_leader *leader)
 
 /* Adds host and pid of the client; without a registration they stay blank. */
 static void party_add(client_record *c, const char *name, const lease_id *lease, instant until,
-                      dibs_leader *leader)
+                      dibs_party *ret_party)
 {
   char bytes[LEASE_TEXT_SIZE];
   text expected = text_over(bytes, sizeof(bytes));
@@ -71,7 +77,7 @@ static void party_add(client_record *c, const char *name, const lease_id *lease,
   if (inspect_name(c, name, strlen(name), until, &in) != DIBS_OK)
     return;
   if (in->is_held && strcmp(in->lease, bytes) == 0)
-    leader->party = in->holder;
+    *ret_party = *in->holder;
   (void)dibs_inspection_free(in);
 }
 
@@ -88,7 +94,7 @@ static dibs_status leader_get(client_record *c, const char *name, dibs_leader **
   if (leader == NULL)
     return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
   if (e.state.is_led)
-    party_add(c, name, &e.lease, plan.until, leader);
+    party_add(c, name, &e.lease, plan.until, &box_of(leader)->party);
   *ret_leader = leader;
   return DIBS_OK;
 }

@@ -121,7 +121,7 @@ static dibs_status name_visit(walk *w, const char *name, size_t size)
   if (status != DIBS_OK)
     return status;
   if (!is_foreign(w) || (found->is_held && dialect_list_is_owner(&w->client->names,
-                                                                 found->holder.client))) {
+                                                                 found->holder->client))) {
     before = drive_enter_callback();
     w->must_stop = !w->callback(found, w->data);
     drive_leave_callback(before);

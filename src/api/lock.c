@@ -188,7 +188,7 @@ static void lock_run(drive_job *job)
 {
   const claim *cl = CLAIM_OF(job, lock_job);
   bool is_held = cl->asked.status == DIBS_OK;
-  dibs_error room = { .status = DIBS_OK };
+  dibs_error room = DIBS_ERROR_INIT;
 
   cl->on_lock(is_held ? &room : outcome_error(&cl->asked, &room),
               is_held ? cl->granted_hold : NULL, cl->on_lock_data);
@@ -205,7 +205,7 @@ static void lock_finish(drive_job *job)
 static void lost_run(drive_job *job)
 {
   const claim *cl = CLAIM_OF(job, lost_job);
-  dibs_error room;
+  dibs_error room = DIBS_ERROR_INIT;
   const dibs_error *why = outcome_error(&cl->loss, &room);
   dibs_loss loss = { .size = sizeof(loss), .why = why->status, .text = why->text };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* api/log.c - dibs_set_log(), the limits, and the jobs that run the callback.
+/* api/log.c - dibs_client_set_log(), the limits, and the jobs that run the callback.
  *
- * What one dibs_set_log() has set is a log_sink. One that was replaced stays until its lines are
- * through; then a job frees the program's data. */
+ * What one dibs_client_set_log() has set is a log_sink. One that was replaced stays until its
+ * lines are through; then a job frees the program's data. */
 #include "api/log_sink.h"
 
 #include "api/log_limit.h"
@@ -221,7 +221,7 @@ void log_client(client_record *c, dibs_event_kind kind, const char *node, const 
   log_end(l);
 }
 
-/* ---- dibs_set_log() ---- */
+/* ---- dibs_client_set_log() ---- */
 
 static bool options_check(const dibs_log_options *o, text *why)
 {
@@ -320,7 +320,7 @@ static dibs_status set_checked(client_record *c, const dibs_log_options *options
   return status;
 }
 
-dibs_status dibs_set_log(dibs_client *client, const dibs_log_options *options,
+dibs_status dibs_client_set_log(dibs_client *client, const dibs_log_options *options,
                          dibs_log_callback callback, void *data, dibs_free_callback data_free)
 {
   callback_data over = { .free = data_free, .data = data };

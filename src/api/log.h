@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* api/log.h - lines of dibs_set_log(): made where events of a client and the ends of claims are
- * reported (effects.c, noting.c), limited for each event, given to the callback as jobs.
+/* api/log.h - lines of dibs_client_set_log(): made where events of a client and the ends of
+ * claims are reported (effects.c,
+                        noting.c), limited for each event, given to the callback as jobs.
  *
- * All functions but logs_free() need the mutex. Without dibs_set_log() each costs a look at
+ * All functions but logs_free() need the mutex. Without dibs_client_set_log() each costs a look at
  * client_record.log. */
 #ifndef API_LOG_H
 #define API_LOG_H

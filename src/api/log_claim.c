@@ -64,7 +64,7 @@ static void add_valid(log_line *l, const claim *cl, instant now)
 
 static void add_outcome(log_line *l, const outcome *o)
 {
-  dibs_error room;
+  dibs_error room = DIBS_ERROR_INIT;
   const dibs_error *e = outcome_error(o, &room);
 
   log_line_add(l, "status", dibs_status_name(o->status));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api/log_line.h - builds one line of dibs_set_log(). Pure. */
+/* api/log_line.h - builds one line of dibs_client_set_log(). Pure. */
 #ifndef API_LOG_LINE_H
 #define API_LOG_LINE_H
 

@@ -63,10 +63,13 @@ static dibs_status result_read(client_record *c, metrics_result **ret)
   client_leave(c);
   if (r == NULL)
     return status;
-  fleet_read_sort(&r->reading);
+  if (!fleet_read_show(&r->reading)) {
+    (void)result_free(r);
+    return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
+  }
   r->shown.size = sizeof(r->shown);
   r->shown.count = r->reading.fleet.count;
-  r->shown.rows = r->reading.rows;
+  r->shown.rows = r->reading.shown;
   *ret = r;
   return DIBS_OK;
 }

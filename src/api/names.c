@@ -8,8 +8,8 @@
 
 #include <dibs/names.h>
 
-/* One block of memory: this, the records, the bytes of the names. Has its own memory
- * functions: it is freed without a client. */
+/* One block of memory: this, the records, the pointers to them, the bytes of the names. Has its
+ * own memory functions: it is freed without a client. */
 typedef struct names_box {
   memory memory;
   dibs_names names;
@@ -81,21 +81,24 @@ static names_box *box_make(client_record *c, instant now)
   const engine *e = drive_engine(c->drive);
   size_t count = 0, size = 0, i = 0;
   lock_name_at at = { NULL, NULL, 0 };
+  const dibs_name_view **shown;
   names_box *box;
   lock_name n;
   char *bytes;
 
   for (; engine_next_name(e, &at, &n); count++)
     size += n.size + 1;
-  box = mem_zalloc(&c->memory, sizeof(*box) + count * sizeof(box->all[0]) + size);
+  box = mem_zalloc(&c->memory, sizeof(*box) +
+                                 count * (sizeof(box->all[0]) + sizeof(*shown)) + size);
   if (box == NULL)
     return NULL;
   box->memory = c->memory;
-  box->names = (dibs_names){ .size = sizeof(box->names), .count = count,
-                                   .names = box->all };
-  bytes = (char *)&box->all[count];
+  shown = (const dibs_name_view **)(void *)&box->all[count];
+  box->names = (dibs_names){ .size = sizeof(box->names), .count = count, .names = shown };
+  bytes = (char *)&shown[count];
   for (at = (lock_name_at){ NULL, NULL, 0 }; engine_next_name(e, &at, &n); i++) {
     name_fill(&box->all[i], &n, bytes, now);
+    shown[i] = &box->all[i];
     bytes += n.size + 1;
   }
   return box;

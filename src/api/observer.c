@@ -67,10 +67,11 @@ static bool take(observer *o, leader_state *ret_state)
 /* Reports changes before the end, then the end. */
 static void observer_report(wait *w, const dibs_error *error)
 {
-  static const dibs_error none = { .status = DIBS_OK };
+  static const dibs_error none = DIBS_ERROR_INIT;
   observer *o = observer_of(w);
   leader_state state;
   dibs_leader leader;
+  dibs_party party;
   callback_data over = { .free = NULL };
   bool is_new;
 
@@ -78,7 +79,7 @@ static void observer_report(wait *w, const dibs_error *error)
   is_new = take(o, &state);
   drive_unlock(w->client->drive);
   if (is_new) {
-    leader = leader_show(&state);
+    leader = leader_show(&state, &party);
     o->callback(&none, &leader, o->data);
   }
   if (error->status != DIBS_OK)

@@ -10,6 +10,7 @@
 #include "api/degrade.h"
 #include "api/settings.h"
 #include "api/url_text.h"
+#include "base/error_room.h"
 #include "base/plain_memory.h"
 #include "local/local.h"
 
@@ -312,18 +313,23 @@ static dibs_status open_checked(const char *url, const dibs_options *options,
   return status;
 }
 
-dibs_status dibs_open_with_error(const char *url, const dibs_options *options,
-                                 dibs_client **ret_client, dibs_error *error)
+dibs_status dibs_open(const char *url, const dibs_options *options, dibs_client **ret_client,
+                      dibs_error *error)
 {
   char words[sizeof(error->text)];
   text why = text_over(words, sizeof(words));
+  dibs_status status = DIBS_ERR_WOULD_BLOCK;
   bool may_block = !drive_is_in_callback() && !drive_is_busy();
-  dibs_status status;
 
   drive_enter_call();
-  status = may_block ? open_checked(url, options, ret_client, &why) : DIBS_ERR_WOULD_BLOCK;
+  if (!error_has_room(error)) {
+    text_add(&why, NO_ERROR_ROOM);
+    status = DIBS_ERR_ARGUMENT;
+  } else if (may_block) {
+    status = open_checked(url, options, ret_client, &why);
+  }
   drive_leave_call();
-  if (error != NULL) {
+  if (error != NULL && error_has_room(error)) {
     text shown = text_over(error->text, sizeof(error->text));
 
     error->status = status;
@@ -338,9 +344,4 @@ dibs_status dibs_open_with_error(const char *url, const dibs_options *options,
     (void)callback_data_end(&over, status);
   }
   return status;
-}
-
-dibs_status dibs_open(const char *url, const dibs_options *options, dibs_client **ret_client)
-{
-  return dibs_open_with_error(url, options, ret_client, NULL);
 }

@@ -134,24 +134,24 @@ static void fields_name(const client_record *c, fields *f, const dibs_inspection
   text_add_bytes(&f->note, f->name, f->name_size);
 }
 
-void party_info_add(client_record *c, dibs_inspection *in, const inspect_answer *a,
-                    instant until)
+void party_info_add(client_record *c, const dibs_inspection *in, dibs_party *parties,
+                    const inspect_answer *a, instant until)
 {
   size_t count = in->shown_holders + in->party_count;
-  party_row *parties = count > 0 ? mem_zalloc(&c->memory, count * sizeof(*parties)) : NULL;
+  party_row *rows = count > 0 ? mem_zalloc(&c->memory, count * sizeof(*rows)) : NULL;
   fields f;
 
-  if (parties == NULL)
+  if (rows == NULL)
     return;
   for (size_t i = 0; i < count; i++) {
     bool holds = i < in->shown_holders;
     size_t at = holds ? i : i - in->shown_holders;
 
-    parties[i].party = holds ? &in->holders[at].party : &in->waiters[at];
-    parties[i].holds = holds;
-    parties[i].ask = holds ? a->holders[at].lease.ask : a->waiters[at].ask;
+    rows[i].party = &parties[i];
+    rows[i].holds = holds;
+    rows[i].ask = holds ? a->holders[at].lease.ask : a->waiters[at].ask;
   }
   fields_name(c, &f, in);
-  party_info_ask(c, parties, count, &f, until);
-  mem_free(&c->memory, parties);
+  party_info_ask(c, rows, count, &f, until);
+  mem_free(&c->memory, rows);
 }

@@ -59,7 +59,7 @@ static uint32_t missing_add(client_record *c, const question *qs, size_t count, 
 static bool was_short(const question *qs, size_t count, size_t answered)
 {
   for (size_t i = 0; i < count; i++) {
-    dibs_error room;
+    dibs_error room = DIBS_ERROR_INIT;
 
     if (qs[i].reply == NULL && is_silence(qs[i].end.status))
       answered += strstr(outcome_error(&qs[i].end, &room)->text, "too short") != NULL;

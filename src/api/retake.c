@@ -169,7 +169,7 @@ static bool take(parking *p, dibs_hold **ret_hold)
   noting_retaken(cl, fence);
   atomic_store_explicit(&h->fence, fence, memory_order_release);
   atomic_store_explicit(&h->valid_until_ns, valid_until.ns, memory_order_release);
-  atomic_store_explicit(&h->condition, DIBS_HELD, memory_order_release);
+  atomic_store_explicit(&h->condition, DIBS_HOLD_HELD, memory_order_release);
   cl->granted_hold = handle_value(h);
   *ret_hold = cl->granted_hold;
   return true;

@@ -39,14 +39,19 @@ static dibs_status set_ask(client_record *c, const lock_call *call, share_set_wh
   return status;
 }
 
-static dibs_status set_run(dibs_client *client, lock_call call, share_set_what what,
-                           uint32_t permits, bool *ret_done, uint64_t *ret_limit)
+static dibs_status set_run(dibs_client *client, dibs_bytes name, uint32_t flags,
+                           share_set_what what, uint32_t permits, bool *ret_done,
+                           uint64_t *ret_limit)
 {
+  lock_call call = lock_call_of_bytes(LOCK_SEMAPHORE, name.bytes, name.size);
   client_record *c;
   dibs_status status = client_begin(client, true, &c);
 
   if (status != DIBS_OK)
     return status;
+  if ((flags & ~DIBS_SEMAPHORE_IF_ABSENT) != 0)
+    return client_end(c, client_refuse(c, DIBS_ERR_ARGUMENT,
+                                       "flags has bits that this library does not know"));
   status = name_check(c, call.spec.name, call.spec.name_size);
   if (status == DIBS_OK)
     status = semaphore_units_check(c, permits, 0);
@@ -59,67 +64,25 @@ static dibs_status set_run(dibs_client *client, lock_call call, share_set_what w
   return client_end(c, status);
 }
 
-static dibs_status set_count(dibs_client *client, lock_call call, uint32_t permits)
+dibs_status dibs_semaphore_set(dibs_client *client, dibs_bytes name, uint32_t permits,
+                               uint32_t flags, uint32_t *ret_permits)
 {
-  uint64_t limit;
-  bool done;
-
-  return set_run(client, call, SHARE_SET, permits, &done, &limit);
-}
-
-dibs_status dibs_semaphore_set(dibs_client *client, const char *name, uint32_t permits)
-{
-  return set_count(client, lock_call_of(LOCK_SEMAPHORE, name), permits);
-}
-
-dibs_status dibs_semaphore_set_bytes(dibs_client *client, const void *name, size_t name_size,
-                                     uint32_t permits)
-{
-  return set_count(client, lock_call_of_bytes(LOCK_SEMAPHORE, name, name_size), permits);
-}
-
-static dibs_status set_if_absent(dibs_client *client, lock_call call,
-                                 uint32_t permits, uint32_t *ret_permits)
-{
-  uint64_t limit = 0;
-  bool done = false;
-  dibs_status status = set_run(client, call, SHARE_SET_IF_ABSENT, permits, &done, &limit);
+  bool is_if_absent = flags == DIBS_SEMAPHORE_IF_ABSENT, done = false;
+  uint64_t limit = permits;
+  dibs_status status = set_run(client, name, flags,
+                               is_if_absent ? SHARE_SET_IF_ABSENT : SHARE_SET, permits, &done,
+                               &limit);
 
   if (status == DIBS_OK && ret_permits != NULL)
-    *ret_permits = (uint32_t)limit;
+    *ret_permits = is_if_absent ? (uint32_t)limit : permits;
   return status;
 }
 
-dibs_status dibs_semaphore_set_if_absent(dibs_client *client, const char *name,
-                                         uint32_t permits, uint32_t *ret_permits)
-{
-  return set_if_absent(client, lock_call_of(LOCK_SEMAPHORE, name), permits, ret_permits);
-}
-
-dibs_status dibs_semaphore_set_if_absent_bytes(dibs_client *client, const void *name,
-                                               size_t name_size, uint32_t permits,
-                                               uint32_t *ret_permits)
-{
-  return set_if_absent(client, lock_call_of_bytes(LOCK_SEMAPHORE, name, name_size), permits,
-                       ret_permits);
-}
-
-static dibs_status forget(dibs_client *client, lock_call call)
+dibs_status dibs_semaphore_delete(dibs_client *client, dibs_bytes name)
 {
   uint64_t limit = 0;
   bool done = false;
-  dibs_status status = set_run(client, call, SHARE_DELETE, 0, &done, &limit);
+  dibs_status status = set_run(client, name, 0, SHARE_DELETE, 0, &done, &limit);
 
   return status == DIBS_OK && !done ? DIBS_BUSY : status;
-}
-
-dibs_status dibs_semaphore_delete(dibs_client *client, const char *name)
-{
-  return forget(client, lock_call_of(LOCK_SEMAPHORE, name));
-}
-
-dibs_status dibs_semaphore_delete_bytes(dibs_client *client, const void *name,
-                                        size_t name_size)
-{
-  return forget(client, lock_call_of_bytes(LOCK_SEMAPHORE, name, name_size));
 }

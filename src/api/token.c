@@ -276,11 +276,11 @@ dibs_status dibs_token_release(dibs_client *client, const char *token)
   return client_end(c, status);
 }
 
-static dibs_status break_check(client_record *c, const char *name, const char *lease,
+static dibs_status break_check(client_record *c, dibs_bytes name, const char *lease,
                                token_parts *ret)
 {
-  size_t size = name == NULL ? 0 : strnlen(name, DIBS_NAME_MAX + 1);
-  const char *fault = name == NULL ? "name is NULL" : dialect_name_fault(&c->names, name, size);
+  const char *fault = name.bytes == NULL ? "name is NULL"
+                                         : dialect_name_fault(&c->names, name.bytes, name.size);
 
   if (fault != NULL)
     return client_refuse(c, DIBS_ERR_ARGUMENT, fault);
@@ -289,11 +289,11 @@ static dibs_status break_check(client_record *c, const char *name, const char *l
                          "lease has no valid form; dibs_inspect() returns the current one");
   ret->kind = TOKEN_LEASE;
   ret->count = 1;
-  ret->names[0] = (many_name){ name, size };
+  ret->names[0] = (many_name){ name.bytes, name.size };
   return DIBS_OK;
 }
 
-dibs_status dibs_break(dibs_client *client, const char *name, const char *lease)
+dibs_status dibs_break(dibs_client *client, dibs_bytes name, const char *lease)
 {
   token_parts p = { .count = 0 };
   client_record *c;

@@ -11,7 +11,7 @@
 bool hash_tag_is_in(const void *bytes, size_t size);
 
 /* `x` for `{x}`, which has the same key in the native format: in memory, in messages and in
- * DIBS_HELD a lock has one name. Moves `*name` within its bytes. */
+ * DIBS_HOLD_HELD a lock has one name. Moves `*name` within its bytes. */
 void hash_tag_spell(const void **name, size_t *size);
 
 #endif

@@ -114,7 +114,7 @@ static void print_output(const acl_arguments *a, const char *key, const char *ou
 static int print_line(const session *s, const acl_arguments *a, uint32_t uses)
 {
   dibs_acl_options o = DIBS_ACL_OPTIONS_INIT;
-  dibs_error error = { .status = DIBS_OK };
+  dibs_error error = DIBS_ERROR_INIT;
   char line[DIBS_ACL_LINE_SIZE];
   char shown[600];
   dibs_status status;

@@ -89,7 +89,7 @@ dibs_status token_grant_fill(token_grant *g, const session *s, const take_result
 {
   memset(g, 0, sizeof(*g));
   g->fence = dibs_hold_fence(taken->hold);
-  g->units = dibs_hold_units(taken->hold);
+  g->units = session_units(taken->hold);
   g->waited_ms = taken->waited_ms;
   g->is_private = s->is_private;
   return dibs_hold_token(taken->hold, g->text, sizeof(g->text));

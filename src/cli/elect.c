@@ -30,7 +30,7 @@
 /* ---- options ---- */
 
 static const option_row rows[] = {
-  { "value", 0, "TEXT", SHORT_TEXT(elect_arguments, value, DIBS_VALUE_MAX),
+  { "value", 0, "TEXT", SHORT_TEXT(elect_arguments, value, DIBS_LEADER_VALUE_MAX),
     "the value that observers get while this client leads" },
   { "loop", 0, NULL, FLAG(elect_arguments, goes_on), "stand for election again after a loss" },
   { "on-elected", 0, "TEXT", TEXT(elect_arguments, on_elected),
@@ -141,7 +141,7 @@ static int lead(run *r)
   code = run_on_elected(r);
   if (r->end_signal != 0)          /* while --on-elected ran */
     code = r->command == NULL ? CODE_OK : 128 + r->end_signal;
-  else if (r->was_stopped_by_us || dibs_hold_state(r->hold) == DIBS_GONE)
+  else if (r->was_stopped_by_us || dibs_hold_state(r->hold) == DIBS_HOLD_GONE)
     code = CODE_LOST;
   else if (code == 0)
     code = r->command == NULL ? lead_alone(r) : run_child(r);

@@ -40,7 +40,7 @@ static void log_break(const force_order *o, const char *name, const dibs_holder 
   if (user == NULL)
     user = getenv("USER");
   printable(o->reason == NULL ? "no reason given" : o->reason, reason, sizeof(reason));
-  show_party(&h->party, holder, sizeof(holder));
+  show_party(h->party, holder, sizeof(holder));
   openlog("dibs", LOG_PID, LOG_USER);
   syslog(LOG_NOTICE, "%s (uid %ld) broke the lock %s (fence %" PRIu64 ", held by %s): %s",
          user == NULL ? "unknown user" : user, (long)getuid(), name, h->fence, holder, reason);
@@ -54,7 +54,7 @@ static void log_break(const force_order *o, const char *name, const dibs_holder 
 static int break_one(session *s, const force_order *o, const char *name,
                      const dibs_holder *h)
 {
-  dibs_status status = dibs_break(s->client, o->name, h->lease);
+  dibs_status status = dibs_break(s->client, dibs_text(o->name), h->lease);
 
   if (status == DIBS_EXPIRED || status == DIBS_LOST) {
     say_softly("%s became free meanwhile", name);
@@ -88,19 +88,19 @@ static int break_all(session *s, const force_order *o, const dibs_inspection *i)
     return CODE_OK;
   }
   for (size_t n = 0; n < i->shown_holders; n++)
-    meant += is_meant(o, &i->holders[n]);
+    meant += is_meant(o, i->holders[n]);
   if (meant == 0) {
     return say_fault(&(message_facts) { .code = CODE_LOST, .status = "DIBS_TAKEN",
                                         .name = o->name },
                      "%s is held with the fence %" PRIu64 ", not %" PRIu64 "; nothing was done",
-                     name, i->holders[0].fence, o->only_fence);
+                     name, i->holders[0]->fence, o->only_fence);
   }
   show_holder(i, holder, sizeof(holder));
   if (!o->is_confirmed && !is_agreed(s, name, holder))
     return CODE_USAGE;
   for (size_t n = 0; n < i->shown_holders && code == CODE_OK; n++) {
-    if (is_meant(o, &i->holders[n]))
-      code = break_one(s, o, name, &i->holders[n]);
+    if (is_meant(o, i->holders[n]))
+      code = break_one(s, o, name, i->holders[n]);
   }
   return code;
 }
@@ -108,7 +108,7 @@ static int break_all(session *s, const force_order *o, const dibs_inspection *i)
 int force_release(session *s, const force_order *o)
 {
   dibs_inspection *inspection = NULL;
-  dibs_status status = dibs_inspect(s->client, o->name, &inspection);
+  dibs_status status = dibs_inspect(s->client, dibs_text(o->name), &inspection);
   int code;
 
   if (status != DIBS_OK)

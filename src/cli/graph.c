@@ -99,7 +99,7 @@ bool graph_add(graph *g, const dibs_inspection *i)
   if (!name_add(g, i))
     return false;
   for (size_t w = 0; w < i->party_count; w++) {
-    const dibs_party *waiter = &i->waiters[w];
+    const dibs_party *waiter = i->waiters[w];
 
     for (size_t h = 0; h < holders; h++) {
       const dibs_holder *holder = show_holder_at(i, h);
@@ -107,10 +107,10 @@ bool graph_add(graph *g, const dibs_inspection *i)
                        .units = waiter->units, .waited_ms = waiter->waited_ms,
                        .fence = holder->fence, .is_sole = i->holder_count == 1 };
 
-      if (!is_edge(waiter, &holder->party))
+      if (!is_edge(waiter, holder->party))
         continue;
       e.from = node_of(g, waiter);
-      e.to = node_of(g, &holder->party);
+      e.to = node_of(g, holder->party);
       edge_add(g, &e);
     }
   }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/held.c - DIBS_HELD, the list of locks that the wrappers around a process hold. */
+/* cli/held.c - DIBS_HOLD_HELD, the list of locks that the wrappers around a process hold. */
 #include "cli/held.h"
 
 #include <ctype.h>

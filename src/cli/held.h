@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/held.h - DIBS_HELD, the list of locks that the wrappers around a process hold:
+/* cli/held.h - DIBS_HOLD_HELD, the list of locks that the wrappers around a process hold:
  * "name=fence:client" with escaped names, separated by blanks. The client's id says which lease
  * it is in every dialect; not every dialect has fences on the server. */
 #ifndef CLI_HELD_H

@@ -107,9 +107,9 @@ static void print_all(const history_arguments *a, const dibs_history *h)
            "KIND");
   for (size_t i = h->count; i > 0; i--) {
     if (a->line.wants_json)
-      print_json(&h->entries[i - 1]);
+      print_json(h->entries[i - 1]);
     else
-      print_entry(&h->entries[i - 1]);
+      print_entry(h->entries[i - 1]);
   }
 }
 

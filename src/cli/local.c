@@ -107,7 +107,7 @@ static loss look_for_held(const char *url)
   dibs_status status;
 
   options.connect_timeout_ms = 1000;
-  status = dibs_open(url, &options, &client);
+  status = dibs_open(url, &options, &client, NULL);
   if (status == DIBS_OK)
     status = dibs_list(client, NULL, count_held, &found);
   dibs_close(client);
@@ -197,7 +197,7 @@ static int local_run(void *data)
                 { "url", local_url },
                 { "socket", local_socket } };
   dibs_local_info info = { .size = sizeof(info) };
-  dibs_error error = { .status = DIBS_OK };
+  dibs_error error = DIBS_ERROR_INIT;
   char shown[100];
 
   for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {

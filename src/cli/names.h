@@ -3,7 +3,7 @@
 #ifndef CLI_NAMES_H
 #define CLI_NAMES_H
 
-#include <dibs/lock.h>
+#include <dibs/inspect.h>
 
 typedef struct name_list {
   struct named { dibs_family family; char *name; } *items;

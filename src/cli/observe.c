@@ -28,7 +28,7 @@ static void print_json(const session *s, const char *name, const dibs_leader *l)
   json_object_set_new(object, "epoch", json_integer((json_int_t)l->epoch));
   json_object_set_new(object, "epoch_text", json_string(epoch));
   json_object_set_new(object, "value", json_text(l->value));
-  json_object_set_new(object, "holder", l->is_led ? party_json(&l->party) : json_null());
+  json_object_set_new(object, "holder", l->is_led ? party_json(l->party) : json_null());
   json_set_renamed(object, "remaining_ms", "lease_ms",
                    json_integer(l->is_led ? l->remaining_ms : 0));
   if (s->is_private)
@@ -39,16 +39,16 @@ static void print_json(const session *s, const char *name, const dibs_leader *l)
 /* EPOCH VALUE HOST:PID; "-" where there is none. */
 static void print_line(const dibs_leader *l)
 {
-  char value[DIBS_VALUE_MAX + 1], host[80];
+  char value[DIBS_LEADER_VALUE_MAX + 1], host[80];
 
   printable(l->value, value, sizeof(value));
   printf("%" PRIu64 " %s ", l->epoch, value[0] == '\0' ? "-" : value);
   if (!l->is_led)
     puts("-");
-  else if (l->party.host[0] == '\0')
-    puts(l->party.client);
+  else if (l->party->host[0] == '\0')
+    puts(l->party->client);
   else
-    printf("%s:%" PRId64 "\n", printable(l->party.host, host, sizeof(host)), l->party.pid);
+    printf("%s:%" PRId64 "\n", printable(l->party->host, host, sizeof(host)), l->party->pid);
 }
 
 /* false when stdout takes no more. */
@@ -83,7 +83,7 @@ static dibs_leader *with_party(session *s, const char *name, dibs_leader *leader
 {
   dibs_leader *fuller = NULL;
 
-  if (!leader->is_led || leader->party.host[0] != '\0' ||
+  if (!leader->is_led || leader->party->host[0] != '\0' ||
       dibs_get_leader(s->client, name, &fuller) != DIBS_OK)
     return leader;
   if (!fuller->is_led || fuller->epoch != leader->epoch) {
@@ -135,7 +135,7 @@ static int observe(session *s, const elect_arguments *a)
       break;
     if (poll(&fd, 1, (int)left) < 0)
       continue;
-    (void)dibs_set_call_timeout(s->client, request_ms(s, a, until - clock_ms()));
+    (void)dibs_client_set_call_timeout(s->client, request_ms(s, a, until - clock_ms()));
     goes_on = take_news(s, a, observer);
   }
   dibs_observer_free(observer);

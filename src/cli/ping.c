@@ -64,7 +64,7 @@ static void report_answer(session *s, const ping_arguments *a, int64_t sequence,
     json_object_set_new(object, "time_us", json_integer((json_int_t)us));
     json_print(object);
   } else if (!a->line.is_quiet) {
-    printf("from %s: seq=%" PRId64 " time=%.3f ms\n", dibs_url(s->client), sequence,
+    printf("from %s: seq=%" PRId64 " time=%.3f ms\n", s->shown_url, sequence,
            (double)us / 1000);
   }
   fflush(stdout);
@@ -76,12 +76,12 @@ static void report_figures(session *s, const ping_arguments *a, const ping_figur
 
   if (a->line.wants_json) {
     json_print(json_pack("{s:i s:s s:I s:I s:f s:f s:f}", "v", 1, "url",
-                         dibs_url(s->client), "sent", (json_int_t)f->sent, "answered",
+                         s->shown_url, "sent", (json_int_t)f->sent, "answered",
                          (json_int_t)f->answered, "min_us", f->least_us, "avg_us", mean,
                          "max_us", f->most_us));
     return;
   }
-  printf("--- %s ---\n%" PRId64 " sent, %" PRId64 " answered\n", dibs_url(s->client),
+  printf("--- %s ---\n%" PRId64 " sent, %" PRId64 " answered\n", s->shown_url,
          f->sent, f->answered);
   if (f->answered > 0)
     printf("round trip min/avg/max = %.3f/%.3f/%.3f ms\n", f->least_us / 1000,
@@ -107,7 +107,7 @@ static bool goes_on(const ping_arguments *a, const ping_figures *f)
 static int ping(session *s, const ping_arguments *a)
 {
   ping_figures f = { .sent = 0 };
-  dibs_error last = { .status = DIBS_OK };
+  dibs_error last = DIBS_ERROR_INIT;
   int code = CODE_UNREACHABLE;
 
   while (goes_on(a, &f)) {
@@ -144,7 +144,7 @@ static int ping_run(void *data)
   if (code == 0) {
     sigaction(SIGINT, &action, NULL);
     if (!a->line.wants_json && !a->line.is_quiet) {
-      printf("PING %s\n", dibs_url(s.client));
+      printf("PING %s\n", s.shown_url);
       fflush(stdout);
     }
     code = ping(&s, a);

@@ -129,10 +129,10 @@ int run_job_under_lock(run *r, const run_job *job, environment *e, int *ret_stat
 
 static void say_unconfirmed(const run *r, dibs_status status, const char *name)
 {
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
   char why[sizeof(error.text)];
 
-  dibs_last_error(NULL, &error);         /* of this thread: the release */
+  (void)dibs_client_error(NULL, 0, &error);         /* of this thread: the release */
   say_fault(&(message_facts) { .status = dibs_status_name(status), .name = r->name },
             "%s: the release is not confirmed: %s; the lease ends by itself, after up to its ttl",
             name, printable(error.status == status ? error.text : "", why, sizeof(why)));
@@ -154,8 +154,7 @@ static void release(run *r)
 {
   char name[600], why[600];
   const char *reason = run_why(r, why);
-  dibs_status status =
-      r->target.kind == TARGET_LEADER ? dibs_resign(r->hold) : dibs_release(r->hold);
+  dibs_status status = dibs_release(r->hold);
 
   r->held_ms = clock_ms() - r->granted_ms;
   r->hold = NULL;

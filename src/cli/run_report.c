@@ -62,7 +62,7 @@ void run_environment(run *r, environment *e)
   environment_set_number(e, "DIBS_WAITED_MS", r->taken.waited_ms);
   e->is_broken = !session_hand_on(&r->session, e) || e->is_broken;
   if (r->target.kind == TARGET_PERMITS)
-    environment_set_number(e, "DIBS_PERMITS", dibs_hold_units(r->hold));
+    environment_set_number(e, "DIBS_PERMITS", session_units(r->hold));
   set_owned(e, "DIBS_HELD", held_list(r));
   if (r->options->wants_notify) {
     /* This process is the service; the command must not report for it. */
@@ -99,7 +99,7 @@ void run_report_acquired(const run *r)
     json_object_set_new(event, "waited_ms", json_integer(r->taken.waited_ms));
     json_set_fence(event, r->fence);
     if (r->target.kind == TARGET_PERMITS)
-      json_object_set_new(event, "units", json_integer(dibs_hold_units(r->hold)));
+      json_object_set_new(event, "units", json_integer(session_units(r->hold)));
     json_say(event);
     return;
   }

@@ -244,7 +244,7 @@ static void wait_for_news(const run *r)
   struct pollfd fds[] = {
     { .fd = r->signals.fd, .events = POLLIN },
     { .fd = r->timer_fd, .events = POLLIN },
-    { .fd = dibs_hold_state(r->hold) == DIBS_GONE ? -1 : dibs_hold_fd(r->hold),
+    { .fd = dibs_hold_state(r->hold) == DIBS_HOLD_GONE ? -1 : dibs_hold_fd(r->hold),
       .events = POLLIN },
     { .fd = r->child.pid > 0 ? r->child.fd : -1, .events = POLLIN },
   };
@@ -254,7 +254,7 @@ static void wait_for_news(const run *r)
   if ((fds[1].revents & POLLIN) != 0 &&
       read(r->timer_fd, &expirations, sizeof(expirations)) < 0)
     return;
-  if (r->notify.watchdog_ms > 0 && dibs_hold_state(r->hold) != DIBS_GONE)
+  if (r->notify.watchdog_ms > 0 && dibs_hold_state(r->hold) != DIBS_HOLD_GONE)
     notify_send(&r->notify, "WATCHDOG=1");
 }
 
@@ -298,7 +298,7 @@ static int64_t hold_on_left(run *r, int64_t until_ms, bool steps_down)
 
 int run_hold_on(run *r, int64_t until_ms, bool steps_down)
 {
-  while (dibs_hold_state(r->hold) != DIBS_GONE) {
+  while (dibs_hold_state(r->hold) != DIBS_HOLD_GONE) {
     int64_t left = hold_on_left(r, until_ms, steps_down);
     struct signalfd_siginfo info;
 

@@ -61,7 +61,7 @@ static dibs_status inspect(sampler *s)
     watch_row *r = &s->table.rows[chosen[i]];
     dibs_inspection *found = NULL;
 
-    status = dibs_inspect_bytes(s->client, r->name, r->size, &found);
+    status = dibs_inspect(s->client, (dibs_bytes){ r->name, r->size }, &found);
     if (status == DIBS_OK || status == DIBS_ERR_WRONG_TYPE) {
       watch_inspected(r, status == DIBS_OK ? found : NULL, sampler_now_ms());
       status = DIBS_OK;
@@ -129,8 +129,9 @@ dibs_status sampler_read(sampler *s)
     s->status = walk(s);
   if (s->status == DIBS_OK)
     s->status = inspect(s);
+  s->error = (dibs_error)DIBS_ERROR_INIT;
   if (s->status != DIBS_OK)
-    dibs_last_error(s->client, &s->error);
+    (void)dibs_client_error(s->client, 0, &s->error);
   if (s->status == DIBS_OK) {
     if (dibs_fleet_read(s->client, &fleet) == DIBS_OK) {
       (void)dibs_fleet_free(s->fleet);

@@ -178,7 +178,7 @@ static int sandbox_run(void *data)
   const sandbox_arguments *a = data;
   dibs_sandbox_options options = DIBS_SANDBOX_OPTIONS_INIT;
   dibs_sandbox *sandbox = NULL;
-  dibs_error error = { .status = DIBS_OK };
+  dibs_error error = DIBS_ERROR_INIT;
   signal_watch signals;
   dibs_status status;
   json_t *description;

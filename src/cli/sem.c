@@ -29,7 +29,7 @@ static int wrong_kind(session *s, const char *name, dibs_status status)
   if (status != DIBS_ERR_WRONG_TYPE)
     return session_fault(s, status, name);
   printable(name, shown, sizeof(shown));
-  if (dibs_inspect(s->client, name, &inspection) == DIBS_OK &&
+  if (dibs_inspect(s->client, dibs_text(name), &inspection) == DIBS_OK &&
       inspection->kind != DIBS_KIND_SEMAPHORE)
     say_fault(&facts, "%s %s", shown, target_use(inspection, use, sizeof(use)));
   else
@@ -42,7 +42,7 @@ static int wrong_kind(session *s, const char *name, dibs_status status)
 static int print_free(session *s, const acquire_arguments *a, uint32_t limit)
 {
   dibs_inspection *inspection = NULL;
-  dibs_status status = dibs_inspect(s->client, a->line.operands[0], &inspection);
+  dibs_status status = dibs_inspect(s->client, dibs_text(a->line.operands[0]), &inspection);
   uint32_t used;
 
   if (status != DIBS_OK)
@@ -58,7 +58,8 @@ static int print_free(session *s, const acquire_arguments *a, uint32_t limit)
 
 static int set_permits(session *s, const acquire_arguments *a, uint32_t permits)
 {
-  dibs_status status = dibs_semaphore_set(s->client, a->line.operands[0], permits);
+  dibs_status status = dibs_semaphore_set(s->client, dibs_text(a->line.operands[0]), permits, 0,
+                                          NULL);
 
   if (status != DIBS_OK)
     return wrong_kind(s, a->line.operands[0], status);
@@ -69,7 +70,8 @@ static int init(session *s, const acquire_arguments *a, uint32_t permits)
 {
   uint32_t have = permits;
   dibs_status status =
-      dibs_semaphore_set_if_absent(s->client, a->line.operands[0], permits, &have);
+      dibs_semaphore_set(s->client, dibs_text(a->line.operands[0]), permits,
+                         DIBS_SEMAPHORE_IF_ABSENT, &have);
   char shown[600];
 
   if (status != DIBS_OK)
@@ -86,7 +88,7 @@ static int init(session *s, const acquire_arguments *a, uint32_t permits)
 static int resize(session *s, const acquire_arguments *a, uint32_t permits)
 {
   dibs_inspection *inspection = NULL;
-  dibs_status status = dibs_inspect(s->client, a->line.operands[0], &inspection);
+  dibs_status status = dibs_inspect(s->client, dibs_text(a->line.operands[0]), &inspection);
   bool is_there = status == DIBS_OK && inspection->kind == DIBS_KIND_SEMAPHORE;
   bool is_other = status == DIBS_OK && !is_there && inspection->fence != 0;
   char shown[600];
@@ -132,7 +134,7 @@ static int sem_set(const void *data)
 static int show_one(session *s, const acquire_arguments *a, const char *name)
 {
   dibs_inspection *inspection = NULL;
-  dibs_status status = dibs_inspect(s->client, name, &inspection);
+  dibs_status status = dibs_inspect(s->client, dibs_text(name), &inspection);
   bool is_there = status == DIBS_OK && inspection->kind == DIBS_KIND_SEMAPHORE;
   bool is_other = status == DIBS_OK && !is_there && inspection->fence != 0;
   char shown[600];
@@ -185,7 +187,7 @@ static int sem_rm(const void *data)
   int code = session_start(&s, &a->line, &a->connection);
 
   if (code == 0) {
-    status = dibs_semaphore_delete(s.client, a->line.operands[0]);
+    status = dibs_semaphore_delete(s.client, dibs_text(a->line.operands[0]));
     if (status == DIBS_BUSY) {
       code = say_fault(&(message_facts) { .code = CODE_BUSY, .status = "DIBS_BUSY",
                                           .name = a->line.operands[0] },

@@ -246,7 +246,7 @@ static bool is_asked_for_local(const session *s)
 int session_open(session *s, const char *program)
 {
   dibs_options options = DIBS_OPTIONS_INIT;
-  dibs_error error = { .status = DIBS_OK };
+  dibs_error error = DIBS_ERROR_INIT;
   dibs_status status;
 
   fill_options(s, &options);
@@ -255,14 +255,15 @@ int session_open(session *s, const char *program)
   if (program != NULL && *program != '\0')
     program_invocation_short_name = (char *)(uintptr_t)program;
 
-  status = dibs_open_with_error(s->url, &options, &s->client, &error);
+  status = dibs_open(s->url, &options, &s->client, &error);
   if (status != DIBS_OK) {
     error.status = status;
     return session_report(&error, NULL, NULL);
   }
 
-  s->request_ms = dibs_call_timeout(s->client);
-  s->is_private = dibs_is_private(s->client);
+  s->request_ms = dibs_client_call_timeout(s->client);
+  s->shown_url = session_info(s->client).url;
+  s->is_private = session_info(s->client).is_private != 0;
   if (s->is_private && !is_asked_for_local(s))
     say_softly("no URL set: using a private server for this user on this machine only "
                "(set DIBS_URL to coordinate several machines)");
@@ -312,14 +313,22 @@ bool session_hand_on(const session *s, environment *e)
 
 dibs_error session_error(dibs_client *client, dibs_status status)
 {
-  dibs_error error = { .status = DIBS_OK };
+  dibs_error error = DIBS_ERROR_INIT;
 
   /* The detail belongs to faults; the last one may be about something else. */
   if (status < 0)
-    dibs_last_error(client, &error);
+    (void)dibs_client_error(client, 0, &error);
   if (error.status != status)
-    error = (dibs_error) { .status = status };
+    error = (dibs_error) { .size = sizeof(error), .status = status };
   return error;
+}
+
+uint32_t session_units(const dibs_hold *hold)
+{
+  dibs_hold_info info = DIBS_HOLD_INFO_INIT;
+
+  (void)dibs_hold_get_info(hold, &info);
+  return info.units;
 }
 
 int session_fault(const session *s, dibs_status status, const char *name)

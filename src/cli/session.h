@@ -14,6 +14,7 @@ typedef struct session {
   dibs_client *client;
   int32_t request_ms;   /* the limit of a request, as the options and the URL say */
   bool is_private;
+  const char *shown_url;   /* in use, without passwords; the client's */
   char *url;        /* asked for by an option; NULL: the library finds one */
   char *password;   /* from --askpass or --pass-file; NULL */
   const char *password_file;     /* --pass-file, if it can be read again: no pipe; NULL */
@@ -34,8 +35,8 @@ int session_start(session *s, const command_line *line, const connection_options
 /* Copes with any stage; wipes the password. */
 void session_close(session *s);
 
-/* For dibs_set_call_timeout(): a request of a wait that ends in `left_ms` takes no longer than
- * that, nor than any request. */
+/* For dibs_client_set_call_timeout(): a request of a wait that ends in `left_ms` takes no longer
+ * than that, nor than any request. */
 int32_t session_request_ms(const session *s, int64_t left_ms);
 
 /* Says what went wrong with the lock `name`, or with `verb`, which is no lock (a subcommand,
@@ -44,6 +45,18 @@ int session_fault(const session *s, dibs_status status, const char *name);
 int session_verb_fault(const session *s, dibs_status status, const char *verb);
 
 /* The detail of the calling thread's last call, which ended with `status`. */
+/* What a client is; nothing of one that is none. */
+static inline dibs_client_info session_info(dibs_client *client)
+{
+  dibs_client_info info = DIBS_CLIENT_INFO_INIT;
+
+  (void)dibs_client_get_info(client, &info);
+  return info;
+}
+
+/* The permits that a hold has; 1 of a lock. */
+uint32_t session_units(const dibs_hold *hold);
+
 dibs_error session_error(dibs_client *client, dibs_status status);
 
 /* The same of an error that another thread or a callback was given. `what` stands before its

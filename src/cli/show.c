@@ -20,7 +20,7 @@ size_t show_holder_count(const dibs_inspection *i)
 
 const dibs_holder *show_holder_at(const dibs_inspection *i, size_t place)
 {
-  return place < i->shown_holders ? &i->holders[place] : NULL;
+  return place < i->shown_holders ? i->holders[place] : NULL;
 }
 
 bool show_is_held(const dibs_inspection *i)
@@ -55,7 +55,7 @@ void show_state(const dibs_inspection *i, char *ret_text, size_t size)
     snprintf(ret_text, size, "free");
   else if (i->kind == DIBS_KIND_MUTEX)
     snprintf(ret_text, size, "held");
-  else if (first->party.mode != DIBS_MODE_READ)
+  else if (first->party->mode != DIBS_MODE_READ)
     snprintf(ret_text, size, "written");
   else
     snprintf(ret_text, size, "read x%zu", show_holder_count(i));
@@ -96,14 +96,14 @@ static void holder_names(const dibs_inspection *i, char *text, size_t size)
   size_t count = show_holder_count(i), used = 0;
 
   if (count == 1) {
-    show_party(&show_holder_at(i, 0)->party, text, size);
+    show_party(show_holder_at(i, 0)->party, text, size);
     return;
   }
   text[0] = '\0';
   for (size_t n = 0; n < count && n < 3 && used < size; n++) {
     char party[200];
 
-    show_party_short(&show_holder_at(i, n)->party, party, sizeof(party));
+    show_party_short(show_holder_at(i, n)->party, party, sizeof(party));
     used += (size_t)snprintf(text + used, size - used, "%s%s", n == 0 ? "" : ", ", party);
   }
   if (count > 3 && used < size)
@@ -126,7 +126,7 @@ void show_by(const dibs_inspection *i, char *ret_text, size_t size)
     snprintf(ret_text, size, "held by %s", names);
   else
     snprintf(ret_text, size, "%s by %s",
-             first->party.mode == DIBS_MODE_READ ? "read" : "written", names);
+             first->party->mode == DIBS_MODE_READ ? "read" : "written", names);
 }
 
 /* A lease that ended longer ago is in doubt: see dibs_inspection.is_held. It is taken by a wait in
@@ -151,7 +151,7 @@ static void lease_text(const dibs_holder *h, char *text, size_t size)
   char held[DURATION_SIZE], left[DURATION_SIZE], renewed[DURATION_SIZE], doubt[120];
   int64_t since_renewal = h->lease_ms - h->remaining_ms;
 
-  duration_as_clock(h->party.waited_ms, held);
+  duration_as_clock(h->party->waited_ms, held);
   duration_as_span(h->remaining_ms, left);
   duration_as_span(since_renewal < 0 ? 0 : since_renewal, renewed);
   if (show_doubt(h, doubt, sizeof(doubt)))
@@ -240,7 +240,7 @@ void show_waiting(const dibs_inspection *i, char *ret_text, size_t size)
   char first[40] = "";
 
   for (size_t n = 0; n < i->party_count; n++)
-    readers += i->waiters[n].mode == DIBS_MODE_READ;
+    readers += i->waiters[n]->mode == DIBS_MODE_READ;
   writers = i->party_count - readers;
   if (i->kind != DIBS_KIND_RWLOCK || i->waiter_count == 0 ||
       i->waiter_count > i->party_count) {
@@ -262,8 +262,8 @@ size_t show_own_place(const dibs_inspection *i)
 
   gethostname(host, sizeof(host) - 1);
   for (size_t n = 0; n < i->party_count; n++) {
-    if (i->waiters[n].pid == getpid() &&
-        strncmp(i->waiters[n].host, host, sizeof(host) - 1) == 0)
+    if (i->waiters[n]->pid == getpid() &&
+        strncmp(i->waiters[n]->host, host, sizeof(host) - 1) == 0)
       return n + 1;
   }
   return 0;

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include <dibs/barrier.h>
-#include <dibs/lock.h>
+#include <dibs/inspect.h>
 #include <dibs/rate.h>
 
 #include "cli/json.h"

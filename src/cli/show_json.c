@@ -84,11 +84,11 @@ static int64_t left_ms(const dibs_holder *h)
 
 static json_t *holder_json(dibs_kind kind, const dibs_holder *h)
 {
-  json_t *object = party_json(&h->party);
+  json_t *object = party_json(h->party);
 
-  set_mode(object, kind, &h->party);
+  set_mode(object, kind, h->party);
   json_object_set_new(object, "since", time_json(h->since_unix_us));
-  json_object_set_new(object, "held_ms", json_integer(h->party.waited_ms));
+  json_object_set_new(object, "held_ms", json_integer(h->party->waited_ms));
   json_set_renamed(object, "remaining_ms", "lease_ms", json_integer(left_ms(h)));
   json_object_set_new(object, "ttl_ms", json_integer(h->lease_ms));
   json_object_set_new(object, "renewals", json_integer((json_int_t)h->renewals));
@@ -111,9 +111,9 @@ static void set_first_holder(json_t *object, const dibs_inspection *i)
 {
   const dibs_holder *h = show_holder_at(i, 0);
 
-  json_object_set_new(object, "holder", h == NULL ? json_null() : party_json(&h->party));
+  json_object_set_new(object, "holder", h == NULL ? json_null() : party_json(h->party));
   json_object_set_new(object, "since", time_json(h == NULL ? 0 : h->since_unix_us));
-  json_object_set_new(object, "held_ms", json_integer(h == NULL ? 0 : h->party.waited_ms));
+  json_object_set_new(object, "held_ms", json_integer(h == NULL ? 0 : h->party->waited_ms));
   json_set_renamed(object, "remaining_ms", "lease_ms", json_integer(h == NULL ? 0 : left_ms(h)));
   json_object_set_new(object, "ttl_ms", json_integer(h == NULL ? 0 : h->lease_ms));
   json_object_set_new(object, "renewals",
@@ -129,7 +129,7 @@ static void set_lists(json_t *object, const dibs_inspection *i)
   for (size_t n = 0; n < count; n++)
     json_array_append_new(holders, holder_json(i->kind, show_holder_at(i, n)));
   for (size_t n = 0; n < i->party_count; n++)
-    json_array_append_new(queue, waiter_json(i->kind, &i->waiters[n], n + 1));
+    json_array_append_new(queue, waiter_json(i->kind, i->waiters[n], n + 1));
   json_object_set_new(object, "holders", holders);
   json_set_renamed(object, "waiter_count", "waiting", json_integer((json_int_t)i->waiter_count));
   json_object_set_new(object, "queue", queue);

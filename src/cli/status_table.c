@@ -34,7 +34,7 @@ static void fill_holders(status_row *row, const dibs_inspection *i)
   size_t count = show_holder_count(i), used = 0;
 
   for (size_t n = 0; n < count && n < 3; n++) {
-    dibs_party party = show_holder_at(i, n)->party;
+    dibs_party party = *show_holder_at(i, n)->party;
     char shown[160];
 
     party.program[0] = '\0';
@@ -63,10 +63,10 @@ static void fill_row(status_row *row, const dibs_inspection *i)
   if (first == NULL)
     return;
   if (count == 1)
-    show_party_short(&first->party, row->holder, sizeof(row->holder));
+    show_party_short(first->party, row->holder, sizeof(row->holder));
   else
     fill_holders(row, i);
-  row->held_ms = first->party.waited_ms;
+  row->held_ms = first->party->waited_ms;
   row->remaining_ms = first->remaining_ms;
   for (size_t n = 1; n < count; n++) {
     int64_t left = show_holder_at(i, n)->remaining_ms;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <dibs/lock.h>
+#include <dibs/inspect.h>
 
 enum status_order { ORDER_NAME, ORDER_HELD, ORDER_WAIT, ORDER_LEASE };
 

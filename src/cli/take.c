@@ -86,7 +86,7 @@ static void ending_collect(ending *e, dibs_error *ret_error, dibs_hold **ret_hol
   e->is_abandoned = !has_come;
   pthread_mutex_unlock(&e->lock);
 
-  *ret_error = (dibs_error) { .status = DIBS_CANCELLED };
+  *ret_error = (dibs_error) { .size = sizeof(*ret_error), .status = DIBS_CANCELLED };
   *ret_hold = NULL;
   if (has_come) {
     *ret_error = e->error;
@@ -153,7 +153,7 @@ static dibs_inspection *inspect_busy(session *s, const target *t)
   dibs_inspection *inspection = NULL;
 
   for (size_t i = 0; i < t->count; i++) {
-    if (dibs_inspect(s->client, t->names[i], &inspection) != DIBS_OK)
+    if (dibs_inspect(s->client, dibs_text(t->names[i]), &inspection) != DIBS_OK)
       return NULL;
     if (show_is_held(inspection) || inspection->quarantine_ms > 0 || show_is_paused(inspection))
       return inspection;
@@ -180,9 +180,9 @@ static void report_busy(session *s, const take_order *o, const dibs_error *error
 
   if (s->line->is_quiet || o->options->busy_is_fine || o->is_quiet_on_success)
     return;
-  (void)dibs_set_call_timeout(s->client, INSPECT_MS);
+  (void)dibs_client_set_call_timeout(s->client, INSPECT_MS);
   inspection = inspect_busy(s, t);
-  (void)dibs_set_call_timeout(s->client, 0);
+  (void)dibs_client_set_call_timeout(s->client, 0);
   printable(inspection == NULL ? t->shown : inspection->name, shown, sizeof(shown));
   if (inspection != NULL) {
     show_holder(inspection, holder, sizeof(holder));
@@ -280,7 +280,7 @@ static void ask_and_wait(session *s, const take_order *o, int64_t until_ms,
   const target *t = o->target;
   waiting w = { .end = ending_new(), .signals = signals, .started_ms = clock_ms() };
   dibs_lock_options options = options_of(s, o);
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
   enum progress mode;
   dibs_status status;
   bool is_live;

@@ -21,10 +21,10 @@ static uint64_t own_units(const dibs_inspection *i)
   uint64_t units = 0;
 
   for (size_t n = 0; n < i->shown_holders; n++) {
-    const dibs_holder *h = &i->holders[n];
+    const dibs_holder *h = i->holders[n];
 
-    if (held_has_client(getenv("DIBS_HELD"), i->name, h->party.client))
-      units += h->party.units == 0 ? 1 : h->party.units;
+    if (held_has_client(getenv("DIBS_HELD"), i->name, h->party->client))
+      units += h->party->units == 0 ? 1 : h->party->units;
   }
   return units;
 }
@@ -85,7 +85,7 @@ static bool is_place_of_wrapper(const session *s)
 static bool is_held_around(session *s, const target *t, const char *name)
 {
   dibs_inspection *inspection = NULL;
-  dibs_status status = dibs_inspect(s->client, name, &inspection);
+  dibs_status status = dibs_inspect(s->client, dibs_text(name), &inspection);
   bool would_wait;
 
   if (status != DIBS_OK)
@@ -117,7 +117,8 @@ static int declare_permits(session *s, const target *t)
   uint32_t permits = 0;
   char shown[600];
   dibs_status status =
-      dibs_semaphore_set_if_absent(s->client, t->shown, t->permits, &permits);
+      dibs_semaphore_set(s->client, dibs_text(t->shown), t->permits, DIBS_SEMAPHORE_IF_ABSENT,
+                         &permits);
   int code;
 
   if (status != DIBS_OK) {
@@ -153,7 +154,7 @@ typedef struct questions {
 static void limit_request(const questions *q)
 {
   if (q->until_ms != 0)
-    (void)dibs_set_call_timeout(q->s->client,
+    (void)dibs_client_set_call_timeout(q->s->client,
                                 session_request_ms(q->s, q->until_ms - clock_ms()));
 }
 
@@ -166,7 +167,7 @@ static void ask(void *data)
   limit_request(q);
   if (q->code == 0 && q->t->permits != 0)
     q->code = declare_permits(q->s, q->t);
-  (void)dibs_set_call_timeout(q->s->client, 0);
+  (void)dibs_client_set_call_timeout(q->s->client, 0);
 }
 
 static bool needs_questions(const target *t)

@@ -174,7 +174,7 @@ static int report_kind(const target *t, dibs_client *client)
 
   for (size_t i = 0; i < t->count; i++) {
     dibs_inspection *inspection = NULL;
-    dibs_status status = dibs_inspect(client, t->names[i], &inspection);
+    dibs_status status = dibs_inspect(client, dibs_text(t->names[i]), &inspection);
     bool is_other = status == DIBS_OK && !is_kind_of(t, inspection->kind);
 
     printable(t->names[i], shown, sizeof(shown));
@@ -197,7 +197,7 @@ static int report_count(const target *t, dibs_client *client)
   char shown[600];
   int code = -1;
 
-  if (dibs_inspect(client, t->shown, &inspection) == DIBS_OK &&
+  if (dibs_inspect(client, dibs_text(t->shown), &inspection) == DIBS_OK &&
       inspection->kind == DIBS_KIND_SEMAPHORE && t->take > inspection->limit) {
     code = say_fault(&(message_facts) { .code = CODE_OTHER_USE, .status = "DIBS_ERR_ARGUMENT",
                                         .name = t->shown },

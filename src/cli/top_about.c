@@ -20,18 +20,18 @@ static void add_holders(watch_text *out, const dibs_inspection *i)
     const dibs_holder *h = show_holder_at(i, n);
     char party[220], mode[40], note[DIBS_NOTE_MAX + 1];
 
-    show_party(&h->party, party, sizeof(party));
-    show_mode(i->kind, &h->party, mode, sizeof(mode));
+    show_party(h->party, party, sizeof(party));
+    show_mode(i->kind, h->party, mode, sizeof(mode));
     watch_add(out, "held by     %s%s%s for ", party, mode[0] == '\0' ? "" : ", ", mode);
-    watch_add_time(out, 1000 * h->party.waited_ms);
+    watch_add_time(out, 1000 * h->party->waited_ms);
     watch_add(out, "\n            ");
     watch_add_time(out, h->remaining_ms > 0 ? 1000 * h->remaining_ms : 0);
     watch_add(out, " left of ");
     watch_add_time(out, 1000 * h->lease_ms);
     watch_add(out, ", renewed %" PRIu64 " time%s, fence %" PRIu64 "\n", h->renewals,
               plural_s(h->renewals), h->fence);
-    if (h->party.note[0] != '\0')
-      watch_add(out, "            %s\n", printable(h->party.note, note, sizeof(note)));
+    if (h->party->note[0] != '\0')
+      watch_add(out, "            %s\n", printable(h->party->note, note, sizeof(note)));
   }
   if (i->holder_count > i->shown_holders)
     watch_add(out, "            and %zu more\n", i->holder_count - i->shown_holders);
@@ -44,11 +44,11 @@ static void add_queue(watch_text *out, const dibs_inspection *i)
   for (size_t n = 0; n < i->party_count; n++) {
     char party[220], mode[40];
 
-    show_party(&i->waiters[n], party, sizeof(party));
-    show_mode(i->kind, &i->waiters[n], mode, sizeof(mode));
+    show_party(i->waiters[n], party, sizeof(party));
+    show_mode(i->kind, i->waiters[n], mode, sizeof(mode));
     watch_add(out, "%s %zu. %s%s%s for ", n == 0 ? "queue    " : "         ", n + 1, party,
               mode[0] == '\0' ? "" : ", ", mode);
-    watch_add_time(out, 1000 * i->waiters[n].waited_ms);
+    watch_add_time(out, 1000 * i->waiters[n]->waited_ms);
     watch_add(out, "\n");
   }
   if (i->waiter_count > i->party_count)
@@ -68,7 +68,7 @@ static void graph_read(graph *g, sampler *s)
     if (r->waiters == 0)
       continue;
     asked++;
-    if (dibs_inspect_bytes(s->client, r->name, r->size, &found) == DIBS_OK)
+    if (dibs_inspect(s->client, (dibs_bytes){ r->name, r->size }, &found) == DIBS_OK)
       (void)graph_add(g, found);
     (void)dibs_inspection_free(found);
   }
@@ -118,7 +118,7 @@ static void add_waits(watch_text *out, sampler *s, const dibs_inspection *i)
     return;
   graph_read(&g, s);
   if (!g.has_no_memory)
-    add_chain(out, &g, show_holder_at(i, 0)->party.client);
+    add_chain(out, &g, show_holder_at(i, 0)->party->client);
   graph_free(&g);
 }
 
@@ -137,7 +137,7 @@ static void add_history(watch_text *out, dibs_client *client, const char *name, 
     h = NULL;
   watch_text_free(&pattern);
   for (size_t n = 0; h != NULL && n < h->count; n++) {
-    const dibs_history_entry *e = &h->entries[n];
+    const dibs_history_entry *e = h->entries[n];
     char host[80], program[80];
 
     watch_add(out, "%s %s ", n == 0 ? "before     " : "           ", e->end);
@@ -159,7 +159,7 @@ char *top_about(sampler *s, const char *name, size_t size)
 {
   watch_text out = { 0 };
   dibs_inspection *i = NULL;
-  dibs_status status = dibs_inspect_bytes(s->client, name, size, &i);
+  dibs_status status = dibs_inspect(s->client, (dibs_bytes){ name, size }, &i);
 
   watch_add_safe(&out, name, size);
   watch_add(&out, "\n\n");

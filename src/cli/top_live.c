@@ -249,7 +249,7 @@ static int begin(live *l, top_live *o)
     return 0;
   if (l->wake_fd >= 0) {
     /* The screen should soon say that servers are gone. */
-    (void)dibs_set_call_timeout(o->session->client, 2000);
+    (void)dibs_client_set_call_timeout(o->session->client, 2000);
     l->source = top_source_start(o->session->client, o->pattern, o->every_ms, l->wake_fd);
   }
   return l->source != NULL ? 0 : say_fault(&(message_facts) { .code = CODE_INTERNAL },

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/message.h"
+#include "cli/session.h"
 #include "cli/top_about.h"
 #include "fleet/class.h"
 
@@ -27,7 +28,7 @@ bool top_source_reading(const sampler *s, const dibs_fleet *before, top_reading 
   clock_gettime(CLOCK_REALTIME, &now);
   if (localtime_r(&now.tv_sec, &local) != NULL)
     strftime(r.when, sizeof(r.when), "%H:%M:%S", &local);
-  snprintf(r.url, sizeof(r.url), "%s", dibs_url(s->client));
+  snprintf(r.url, sizeof(r.url), "%s", session_info(s->client).url);
   if (!r.is_up)
     printable(s->error.text, r.error, sizeof(r.error));
   r.sums = watch_sum(&r.table, r.at_ms);

@@ -60,7 +60,7 @@ static dibs_status ask(session *s, const wait_arguments *a, bool *ret_is_so)
 
   if (a->goal == UNTIL_LEADER)
     return ask_for_leader(s, a, ret_is_so);
-  status = dibs_inspect(s->client, a->line.operands[0], &inspection);
+  status = dibs_inspect(s->client, dibs_text(a->line.operands[0]), &inspection);
   if (status == DIBS_OK)
     *ret_is_so = show_is_held(inspection) == (a->goal == UNTIL_HELD);
   dibs_inspection_free(inspection);
@@ -82,7 +82,7 @@ static bool limit_question(session *s, const wait_arguments *a, int64_t left_ms)
 {
   int32_t ms = a->wait.is_none ? 0 : session_request_ms(s, left_ms);
 
-  return dibs_set_call_timeout(s->client, ms) == DIBS_OK;
+  return dibs_client_set_call_timeout(s->client, ms) == DIBS_OK;
 }
 
 /* Without a server: as calls of the library that wait. */

@@ -14,6 +14,7 @@
 #include "cli/clock.h"
 #include "cli/durations.h"
 #include "cli/message.h"
+#include "cli/session.h"
 #include "cli/show.h"
 
 #define SHOW_EVERY_MS 1000
@@ -115,7 +116,7 @@ static void show_event(wait_view *v, const dibs_inspection *i)
   json_object_set_new(event, "name", json_text(v->target->shown));
   json_object_set_new(event, "waited_ms", json_integer(clock_ms() - v->started_ms));
   json_object_set_new(event, "place", json_integer((json_int_t)show_own_place(i)));
-  json_object_set_new(event, "lock", show_json(i, dibs_is_private(v->client)));
+  json_object_set_new(event, "lock", show_json(i, session_info(v->client).is_private != 0));
   json_say(event);
 }
 
@@ -196,7 +197,7 @@ static dibs_status inspect_target(const wait_view *v, dibs_inspection **ret_insp
   for (size_t n = 0; n < v->target->count && status == DIBS_OK; n++) {
     dibs_inspection *next = NULL;
 
-    status = dibs_inspect(v->client, v->target->names[n], &next);
+    status = dibs_inspect(v->client, dibs_text(v->target->names[n]), &next);
     if (status == DIBS_OK && chosen != NULL && show_own_place(next) == 0 &&
         (show_is_held(chosen) || !show_is_held(next))) {
       dibs_inspection_free(next);

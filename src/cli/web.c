@@ -244,7 +244,7 @@ static void name_reply(http_request *r, const web *w)
 {
   const char *id = http_argument(r, "id");
   char name[DIBS_NAME_MAX + 1];
-  dibs_error error = { .status = DIBS_OK };
+  dibs_error error = DIBS_ERROR_INIT;
   json_t *object = NULL;
   size_t size;
 
@@ -267,8 +267,8 @@ static json_t *findings(web *w)
 
 static void answer_data(http_request *r, const char *path, web *w)
 {
-  static const dibs_error gone = { .text = "the servers do not answer" };
-  dibs_error error = { .status = DIBS_OK };
+  static const dibs_error gone = { .size = sizeof(gone), .text = "the servers do not answer" };
+  dibs_error error = DIBS_ERROR_INIT;
 
   if (strcmp(path, "events") == 0) {
     events(r, w);
@@ -419,7 +419,7 @@ static int web_run(void *data)
     w->sampler.pattern = a->line.operand_count > 0 ? a->line.operands[0] : NULL;
     with.data = w;
     /* A page should soon say that servers are gone. */
-    (void)dibs_set_call_timeout(s.client, 2000);
+    (void)dibs_client_set_call_timeout(s.client, 2000);
     code = serve(w, &with);
     sampler_free(&w->sampler);
     json_decref(w->findings);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/session.h"
 #include "cli/show.h"
 
 #define WAITS_MAX 100
@@ -147,7 +148,7 @@ json_t *web_state(const sampler *s)
   json_object_set_new(object, "up", json_boolean(s->status == DIBS_OK));
   json_object_set_new(object, "error", s->status == DIBS_OK ? json_null() :
                       safe_json(s->error.text, strlen(s->error.text)));
-  json_object_set_new(object, "url", json_string(dibs_url(s->client)));
+  json_object_set_new(object, "url", json_string(session_info(s->client).url));
   json_object_set_new(object, "names", json_integer((json_int_t)sums.names));
   json_object_set_new(object, "held", json_integer((json_int_t)sums.held));
   json_object_set_new(object, "waiting", json_integer((json_int_t)sums.waiting));
@@ -155,7 +156,7 @@ json_t *web_state(const sampler *s)
   set_ms(object, "oldest_ms", sums.oldest_ms);
   set_ms(object, "round_trip_us", (int64_t)s->round_trip_us);
   for (size_t i = 0; s->fleet != NULL && i < s->fleet->count; i++)
-    json_array_append_new(classes, class_json(&s->fleet->rows[i]));
+    json_array_append_new(classes, class_json(s->fleet->rows[i]));
   json_object_set_new(object, "clients",
                       json_integer(s->fleet == NULL ? 0 : (json_int_t)s->fleet->clients));
   json_object_set_new(object, "classes", classes);
@@ -171,7 +172,7 @@ static json_t *history_json(const dibs_history *h)
   json_t *list = json_array();
 
   for (size_t i = 0; i < h->count; i++) {
-    const dibs_history_entry *e = &h->entries[i];
+    const dibs_history_entry *e = h->entries[i];
     json_t *object = json_object();
 
     json_object_set_new(object, "end", json_string(e->end));
@@ -195,11 +196,11 @@ json_t *web_name(dibs_client *client, const char *name, size_t size, dibs_error 
   dibs_history *history = NULL;
   json_t *object;
 
-  if (dibs_inspect_bytes(client, name, size, &found) != DIBS_OK) {
-    dibs_last_error(client, ret_error);
+  if (dibs_inspect(client, (dibs_bytes){ name, size }, &found) != DIBS_OK) {
+    (void)dibs_client_error(client, 0, ret_error);
     return NULL;
   }
-  object = show_json(found, dibs_is_private(client));
+  object = show_json(found, session_info(client).is_private != 0);
   set_name(object, name, size);
   json_object_del(object, "name_hex");
   (void)dibs_inspection_free(found);
@@ -221,7 +222,8 @@ json_t *web_waits(sampler *s)
     const watch_row *r = &s->table.rows[i];
     dibs_inspection *found = NULL;
 
-    if (r->waiters == 0 || dibs_inspect_bytes(s->client, r->name, r->size, &found) != DIBS_OK)
+    if (r->waiters == 0 ||
+        dibs_inspect(s->client, (dibs_bytes){ r->name, r->size }, &found) != DIBS_OK)
       continue;
     if (found->waiter_count > 0) {
       json_t *object = show_json(found, false);

@@ -29,9 +29,9 @@ static void print_queue(const dibs_inspection *i)
   for (size_t n = 0; n < i->party_count; n++) {
     char party[220], waited[DURATION_SIZE], mode[40];
 
-    show_party(&i->waiters[n], party, sizeof(party));
-    show_mode(i->kind, &i->waiters[n], mode, sizeof(mode));
-    duration_as_clock(i->waiters[n].waited_ms, waited);
+    show_party(i->waiters[n], party, sizeof(party));
+    show_mode(i->kind, i->waiters[n], mode, sizeof(mode));
+    duration_as_clock(i->waiters[n]->waited_ms, waited);
     printf("    %zu.  %s%s%s, for %s\n", n + 1, party, mode[0] == '\0' ? "" : ", ", mode,
            waited);
   }
@@ -44,14 +44,14 @@ static void print_holder(const dibs_inspection *i, const dibs_holder *h)
   char party[220], held[DURATION_SIZE], left[DURATION_SIZE], ttl[DURATION_SIZE];
   char note[DIBS_NOTE_MAX + 1], mode[40], doubt[120];
 
-  show_party(&h->party, party, sizeof(party));
-  show_mode(i->kind, &h->party, mode, sizeof(mode));
-  duration_as_clock(h->party.waited_ms, held);
+  show_party(h->party, party, sizeof(party));
+  show_mode(i->kind, h->party, mode, sizeof(mode));
+  duration_as_clock(h->party->waited_ms, held);
   duration_as_span(h->remaining_ms, left);
   duration_as_span(h->lease_ms, ttl);
   printf("  holder   %s%s%s\n", party, mode[0] == '\0' ? "" : ", ", mode);
-  if (h->party.note[0] != '\0')
-    printf("  note     %s\n", printable(h->party.note, note, sizeof(note)));
+  if (h->party->note[0] != '\0')
+    printf("  note     %s\n", printable(h->party->note, note, sizeof(note)));
   printf("  held     for %s\n", held);
   if (show_doubt(h, doubt, sizeof(doubt)))
     printf("  lease    %s\n", doubt);
@@ -84,7 +84,7 @@ static void print_inspection(const dibs_inspection *i)
 static void print_value(session *s, const who_arguments *a, json_t *object)
 {
   dibs_leader *leader = NULL;
-  char value[DIBS_VALUE_MAX + 1];
+  char value[DIBS_LEADER_VALUE_MAX + 1];
 
   if (dibs_get_leader(s->client, a->line.operands[0], &leader) != DIBS_OK)
     return;
@@ -141,7 +141,7 @@ static void show(session *s, const who_arguments *a, const dibs_inspection *i)
 static int who(session *s, const who_arguments *a)
 {
   dibs_inspection *inspection = NULL;
-  dibs_status status = dibs_inspect(s->client, a->line.operands[0], &inspection);
+  dibs_status status = dibs_inspect(s->client, dibs_text(a->line.operands[0]), &inspection);
   bool is_unused;
   int code;
 

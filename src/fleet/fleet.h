@@ -103,6 +103,7 @@ typedef struct fleet_reading {
   memory memory;
   dibs_fleet fleet;
   dibs_fleet_row *rows;
+  const dibs_fleet_row **shown;   /* of fleet_read_show(): each of the rows, in order */
   size_t room;
 } fleet_reading;
 
@@ -114,7 +115,8 @@ bool fleet_read_own(const fleet *f, fleet_reading *r);
 void fleet_read_round_trips(const fleet *f, dibs_fleet_times *ret_times);
 /* Adds the gauges of one client. */
 bool fleet_read_gauges(fleet_reading *r, const resp_node *gauges);
-void fleet_read_sort(fleet_reading *r);
+/* Sorts the rows, and makes what a program gets of them. false: memory. */
+bool fleet_read_show(fleet_reading *r);
 void fleet_reading_deinit(fleet_reading *r);
 
 #endif

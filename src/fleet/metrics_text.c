@@ -249,7 +249,7 @@ static void row_write(sample *s)
   }
 }
 
-void metrics_classes(const metrics_out *out, const dibs_fleet_row *rows, size_t count)
+void metrics_classes(const metrics_out *out, const dibs_fleet_row *const *rows, size_t count)
 {
   static const enum metric each[] = {
 #define METRIC_ID(name, type, unit, labels, help) METRIC_##name,
@@ -260,7 +260,7 @@ void metrics_classes(const metrics_out *out, const dibs_fleet_row *rows, size_t 
   for (size_t m = 0; m < sizeof(each) / sizeof(each[0]) && count > 0; m++) {
     metrics_head(out, each[m]);
     for (size_t i = 0; i < count; i++) {
-      sample s = { .out = out, .metric = each[m], .row = &rows[i] };
+      sample s = { .out = out, .metric = each[m], .row = rows[i] };
 
       row_write(&s);
     }

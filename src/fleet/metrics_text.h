@@ -36,7 +36,7 @@ const char *metric_name(enum metric m);
 /* HELP, TYPE, and what else comes before the samples of a metric. */
 void metrics_head(const metrics_out *out, enum metric m);
 /* All metrics of METRICS_OF_CLASSES. */
-void metrics_classes(const metrics_out *out, const dibs_fleet_row *rows, size_t count);
+void metrics_classes(const metrics_out *out, const dibs_fleet_row *const *rows, size_t count);
 
 /* The whole text of one client; `has_end`: with the last line of OpenMetrics. */
 void metrics_client(const metrics_out *out, const dibs_metrics *m, bool has_end);

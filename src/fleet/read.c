@@ -11,7 +11,9 @@ void fleet_reading_deinit(fleet_reading *r)
   for (size_t i = 0; i < r->fleet.count; i++)
     mem_free(&r->memory, (char *)(uintptr_t)r->rows[i].class_name);
   mem_free(&r->memory, r->rows);
+  mem_free(&r->memory, r->shown);
   r->rows = NULL;
+  r->shown = NULL;
   r->fleet.count = r->room = 0;
 }
 
@@ -230,10 +232,15 @@ static int row_order(const void *a, const void *b)
   return order != 0 ? order : (int)one->kind - (int)other->kind;
 }
 
-void fleet_read_sort(fleet_reading *r)
+bool fleet_read_show(fleet_reading *r)
 {
-  if (r->fleet.count > 1)
-    qsort(r->rows, r->fleet.count, sizeof(*r->rows), row_order);
+  if (r->fleet.count == 0)
+    return true;
+  qsort(r->rows, r->fleet.count, sizeof(*r->rows), row_order);
+  r->shown = mem_alloc(&r->memory, r->fleet.count * sizeof(*r->shown));
+  for (size_t i = 0; r->shown != NULL && i < r->fleet.count; i++)
+    r->shown[i] = &r->rows[i];
+  return r->shown != NULL;
 }
 
 /* ---- differences ---- */

@@ -2,13 +2,15 @@
 /* local/calls.c - the exported functions. In none of them can the thread be cancelled: servers,
  * locks and descriptors would stay. */
 #include "base/cancel_state.h"
+#include "base/error_room.h"
 #include "local/local.h"
 
 dibs_status dibs_local_start(int32_t idle_ms, bool with_aof, dibs_local_info *ret_info,
                              dibs_error *error)
 {
   int before = cancel_off();
-  dibs_status status = local_start(idle_ms, with_aof, ret_info, error);
+  dibs_status status = !error_has_room(error) ? DIBS_ERR_ARGUMENT
+                         : local_start(idle_ms, with_aof, ret_info, error);
 
   cancel_restore(before);
   return status;
@@ -17,7 +19,8 @@ dibs_status dibs_local_start(int32_t idle_ms, bool with_aof, dibs_local_info *re
 dibs_status dibs_local_stop(bool forgets, dibs_error *error)
 {
   int before = cancel_off();
-  dibs_status status = local_stop(forgets, error);
+  dibs_status status = !error_has_room(error) ? DIBS_ERR_ARGUMENT
+                         : local_stop(forgets, error);
 
   cancel_restore(before);
   return status;
@@ -26,7 +29,8 @@ dibs_status dibs_local_stop(bool forgets, dibs_error *error)
 dibs_status dibs_local_status(dibs_local_info *ret_info, dibs_error *error)
 {
   int before = cancel_off();
-  dibs_status status = local_status(ret_info, error);
+  dibs_status status = !error_has_room(error) ? DIBS_ERR_ARGUMENT
+                         : local_status(ret_info, error);
 
   cancel_restore(before);
   return status;
@@ -43,7 +47,8 @@ dibs_status dibs_sandbox_start_with(const dibs_sandbox_options *options,
                                     size_t url_size, dibs_error *error)
 {
   int before = cancel_off();
-  dibs_status status = sandbox_start(options, ret_sandbox, ret_url, url_size, error);
+  dibs_status status = !error_has_room(error) ? DIBS_ERR_ARGUMENT
+                         : sandbox_start(options, ret_sandbox, ret_url, url_size, error);
 
   cancel_restore(before);
   return status;

@@ -2,10 +2,13 @@
 /* local/disabled.c - replaces local/ in a library built with -Dlocal=disabled. */
 #include "local/local.h"
 
+#include "base/error_room.h"
 #include "local/failure.h"
 
 static dibs_status refuse(dibs_error *error)
 {
+  if (!error_has_room(error))
+    return DIBS_ERR_ARGUMENT;
   return failure(error, DIBS_ERR_CONFIG,
                  "this library was built without the private server. Set DIBS_URL to a "
                  "server");

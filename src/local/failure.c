@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 dibs_status failure(dibs_error *error, dibs_status status, const char *format, ...)
 {
@@ -13,8 +12,8 @@ dibs_status failure(dibs_error *error, dibs_status status, const char *format, .
 
   if (error == NULL)
     return status;
-  memset(error, 0, sizeof(*error));
   error->status = status;
+  error->node[0] = '\0';
   va_start(values, format);
   (void)vsnprintf(error->text, sizeof(error->text), format, values);
   va_end(values);

@@ -14,7 +14,7 @@ typedef struct leader_state {
   int64_t remaining_ms, led_for_ms;
   char client[CLIENT_ID_SIZE];       /* "" without a leader */
   size_t value_size;
-  char value[DIBS_VALUE_MAX + 1];
+  char value[DIBS_LEADER_VALUE_MAX + 1];
 } leader_state;
 
 void leader_read(const elect_answer *a, leader_state *ret);

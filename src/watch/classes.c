@@ -21,8 +21,8 @@ int64_t watch_quantile_us(const dibs_fleet_times *t, double share)
 static const dibs_fleet_row *row_of(const dibs_fleet *f, const dibs_fleet_row *like)
 {
   for (size_t i = 0; f != NULL && i < f->count; i++) {
-    if (f->rows[i].kind == like->kind && strcmp(f->rows[i].class_name, like->class_name) == 0)
-      return &f->rows[i];
+    if (f->rows[i]->kind == like->kind && strcmp(f->rows[i]->class_name, like->class_name) == 0)
+      return f->rows[i];
   }
   return NULL;
 }
@@ -50,7 +50,7 @@ watch_class *watch_classes(const dibs_fleet *before, const dibs_fleet *after, si
   watch_class *all = after->count == 0 ? NULL : calloc(after->count, sizeof(*all));
 
   for (size_t i = 0; i < after->count && all != NULL; i++) {
-    const dibs_fleet_row *r = &after->rows[i];
+    const dibs_fleet_row *r = after->rows[i];
     watch_text name = { 0 };
     dibs_fleet_row change;
 

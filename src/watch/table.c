@@ -160,20 +160,20 @@ void watch_inspected(watch_row *r, const dibs_inspection *i, int64_t now_ms)
   r->holders = i->holder_count;
   r->ttl_ms = i->lease_ms;
   for (size_t k = 0; k < i->shown_holders; k++) {
-    const dibs_holder *h = &i->holders[k];
+    const dibs_holder *h = i->holders[k];
 
-    r->held_ms = h->party.waited_ms > r->held_ms ? h->party.waited_ms : r->held_ms;
+    r->held_ms = h->party->waited_ms > r->held_ms ? h->party->waited_ms : r->held_ms;
     r->left_ms = k == 0 || h->remaining_ms < r->left_ms ? h->remaining_ms : r->left_ms;
   }
   for (size_t k = 0; k < i->party_count; k++) {
-    if (i->waiters[k].waited_ms > r->oldest_ms)
-      r->oldest_ms = i->waiters[k].waited_ms;
+    if (i->waiters[k]->waited_ms > r->oldest_ms)
+      r->oldest_ms = i->waiters[k]->waited_ms;
   }
   if (i->shown_holders > 0) {
-    memcpy(r->host, i->holders[0].party.host, sizeof(r->host));
-    memcpy(r->program, i->holders[0].party.program, sizeof(r->program));
-    r->pid = i->holders[0].party.pid;
-    r->mode = i->holders[0].party.mode;
+    memcpy(r->host, i->holders[0]->party->host, sizeof(r->host));
+    memcpy(r->program, i->holders[0]->party->program, sizeof(r->program));
+    r->pid = i->holders[0]->party->pid;
+    r->mode = i->holders[0]->party->mode;
   }
 }
 

@@ -37,7 +37,7 @@ def fields_of(body):
 
 def structs(root):
     for header in sorted(os.listdir(os.path.join(root, 'include/dibs'))):
-        if header.endswith('.h'):
+        if header.endswith('.h') and not header.startswith('compat-'):
             with open(os.path.join(root, 'include/dibs', header), encoding='utf-8') as file:
                 text = DIRECTIVE.sub('', COMMENT.sub('', file.read()))
             for name, body in STRUCT.findall(text):

@@ -19,7 +19,9 @@
 typedef struct scene {
   dibs_inspection inspection;
   dibs_holder holders[PARTIES_MAX];
-  dibs_party waiters[PARTIES_MAX];
+  const dibs_holder *shown_holders[PARTIES_MAX];
+  dibs_party parties[PARTIES_MAX], waiters[PARTIES_MAX];
+  const dibs_party *shown_waiters[PARTIES_MAX];
   char name[16];
 } scene;
 
@@ -56,14 +58,21 @@ static scene *scene_of(scene *s, const char *name, dibs_kind kind, const char *h
   s->inspection.name = s->name;
   s->inspection.name_size = strlen(name);
   s->inspection.kind = kind;
-  s->inspection.holders = s->holders;
-  s->inspection.waiters = s->waiters;
+  s->inspection.holders = s->shown_holders;
+  s->inspection.waiters = s->shown_waiters;
   while (next_word(&holders, words)) {
-    s->holders[s->inspection.shown_holders].party = party(words);
-    s->holders[s->inspection.shown_holders++].remaining_ms = 1000;
+    size_t n = s->inspection.shown_holders++;
+
+    s->parties[n] = party(words);
+    s->holders[n] = (dibs_holder){ .party = &s->parties[n], .remaining_ms = 1000 };
+    s->shown_holders[n] = &s->holders[n];
   }
-  while (next_word(&waiters, words))
-    s->waiters[s->inspection.party_count++] = party(words);
+  while (next_word(&waiters, words)) {
+    size_t n = s->inspection.party_count++;
+
+    s->waiters[n] = party(words);
+    s->shown_waiters[n] = &s->waiters[n];
+  }
   s->inspection.holder_count = s->inspection.shown_holders;
   s->inspection.waiter_count = s->inspection.party_count;
   return s;
@@ -202,13 +211,13 @@ static void a_command_inside_a_command_closes_the_circle(void **state)
 
   (void)state;
   scene_of(&s, "a", DIBS_KIND_MUTEX, "outer1", "inner2");
-  snprintf(s.holders[0].party.host, sizeof(s.holders[0].party.host), "web");
-  s.holders[0].party.pid = 41;
+  snprintf(s.parties[0].host, sizeof(s.parties[0].host), "web");
+  s.parties[0].pid = 41;
   snprintf(s.waiters[0].note, sizeof(s.waiters[0].note), "in web:42");
   assert_true(graph_add(&g, &s.inspection));
   scene_of(&s, "b", DIBS_KIND_MUTEX, "outer2", "inner1");
-  snprintf(s.holders[0].party.host, sizeof(s.holders[0].party.host), "web");
-  s.holders[0].party.pid = 42;
+  snprintf(s.parties[0].host, sizeof(s.parties[0].host), "web");
+  s.parties[0].pid = 42;
   snprintf(s.waiters[0].note, sizeof(s.waiters[0].note), "in web:41");
   assert_true(graph_add(&g, &s.inspection));
   graph_finish(&g);

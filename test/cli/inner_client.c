@@ -91,7 +91,7 @@ static int open_again(const dibs_options *options)
 {
   dibs_client *client = NULL;
 
-  if (dibs_open(NULL, options, &client) != DIBS_OK)
+  if (dibs_open(NULL, options, &client, NULL) != DIBS_OK)
     return 1;
   (void)dibs_close(client);
   return 0;
@@ -111,7 +111,7 @@ int main(int argc, char **argv)
 {
   dibs_options options = DIBS_OPTIONS_INIT;
   dibs_client *client = NULL;
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
   bool is_try = argc > 2 && strcmp(argv[1], "try") == 0;
   int code;
 
@@ -122,7 +122,7 @@ int main(int argc, char **argv)
     }
   if (argc > 1 && strcmp(argv[1], "events") == 0)
     options.on_event = event_print;
-  if (dibs_open_with_error(NULL, &options, &client, &error) != DIBS_OK) {
+  if (dibs_open(NULL, &options, &client, &error) != DIBS_OK) {
     fprintf(stderr, "%s\n", error.text);
     return 1;
   }

@@ -67,8 +67,8 @@ static void what_was_done_is_read_back()
   const dibs::fleet_ptr all = dibs::read_fleet(reader);
 
   for (std::size_t i = 0; i < all->count; i++)
-    if (std::string(all->rows[i].class_name) == "read?back")
-      granted = all->rows[i].waits[DIBS_FLEET_OK].count;
+    if (std::string(all->rows[i]->class_name) == "read?back")
+      granted = all->rows[i]->waits[DIBS_FLEET_OK].count;
   CHECK(granted == 1);
   CHECK(dibs::read_history(reader)->count >= 1);
 }
@@ -82,7 +82,7 @@ static void a_client_shows_what_it_counted()
   const dibs::metrics_ptr own = dibs::read_metrics(mine);
   const std::string text = dibs::write_metrics(mine, DIBS_METRICS_PROMETHEUS);
 
-  CHECK(own->count == 1 && own->rows[0].waits[DIBS_FLEET_OK].count == 1);
+  CHECK(own->count == 1 && own->rows[0]->waits[DIBS_FLEET_OK].count == 1);
   CHECK(text.find("dibs_holds{class=\"counted\",kind=\"lock\"} 0\n") != std::string::npos);
   CHECK(thrown_by([&] { (void)dibs::write_metrics(mine, 1u << 31); }) == DIBS_ERR_ARGUMENT);
 }

@@ -60,7 +60,7 @@ static void an_outdated_hold_writes_nothing()
 
   CHECK(map.put_guarded(first, "k", "first"));
   dibs_inspection *found = inspect(mine, "the map's");
-  const dibs_status broken = dibs_break(mine.get(), "the map's", found->lease);
+  const dibs_status broken = dibs_break(mine.get(), dibs_text("the map's"), found->lease);
 
   dibs_inspection_free(found);
   CHECK(broken == DIBS_OK);

@@ -23,7 +23,7 @@ static void a_hold_ends_with_its_scope()
 
     first = hold.fence();
     CHECK(hold.why().empty());
-    CHECK(hold && hold.is_held() && hold.state() == DIBS_HELD && first > 0);
+    CHECK(hold && hold.is_held() && hold.state() == DIBS_HOLD_HELD && first > 0);
     CHECK(hold.valid_for() > 20s && hold.units() == 1 && hold.depth() == 1);
     PROMISE(!is_free("scope"));
   }
@@ -84,7 +84,7 @@ static void options_reach_the_library()
   dibs_inspection *found = inspect(client, "options");
 
   CHECK(hold.valid_for() <= 5s && found->lease_ms == 5000);
-  CHECK(std::string(found->holder.note) == "tea break");
+  CHECK(std::string(found->holder->note) == "tea break");
   dibs_inspection_free(found);
   options.ttl = 1ms;
   dibs::mutex refused(client, "options", options);

@@ -97,7 +97,7 @@ static void one_object_has_the_readers_of_many_threads()
 
     readers++;
     CHECK(until([&] { return readers == 3; }));
-    CHECK(m.state() == DIBS_HELD);
+    CHECK(m.state() == DIBS_HOLD_HELD);
   };
   side one(read), two(read), three(read);
 
@@ -106,7 +106,7 @@ static void one_object_has_the_readers_of_many_threads()
   three.join();
   const std::lock_guard lock(m);
 
-  CHECK(m.state() == DIBS_HELD);
+  CHECK(m.state() == DIBS_HOLD_HELD);
 }
 
 static void a_reader_that_wants_to_write_is_refused()
@@ -118,7 +118,7 @@ static void a_reader_that_wants_to_write_is_refused()
   CHECK(thrown_by([&] { m.lock(); }) == DIBS_WOULD_DEADLOCK);
   CHECK(!m.try_lock() && !m.try_lock_for(SHORT));
   CHECK(m.lock(std::nothrow) == DIBS_WOULD_DEADLOCK);
-  CHECK(m.state() == DIBS_HELD);
+  CHECK(m.state() == DIBS_HOLD_HELD);
 }
 
 static void a_downgraded_writer_reads()
@@ -132,9 +132,9 @@ static void a_downgraded_writer_reads()
   CHECK(m.downgrade() == DIBS_OK);
   CHECK(other.try_lock_shared_for(LONG));
   m.unlock();                            /* nothing is written any more */
-  CHECK(m.last_release() == DIBS_ERR_STALE && m.state() == DIBS_HELD);
+  CHECK(m.last_release() == DIBS_ERR_STALE && m.state() == DIBS_HOLD_HELD);
   m.unlock_shared();
-  CHECK(m.last_release() == DIBS_OK && m.state() == DIBS_GONE);
+  CHECK(m.last_release() == DIBS_OK && m.state() == DIBS_HOLD_GONE);
   other.unlock_shared();
 }
 

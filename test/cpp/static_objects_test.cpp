@@ -45,7 +45,7 @@ void interrupt_when_it_waits()
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   if (until([&] {
         dibs_inspection *found = nullptr;
-        const bool waits = dibs_inspect(looks.get(), "taken", &found) == DIBS_OK &&
+        const bool waits = dibs_inspect(looks.get(), dibs_text("taken"), &found) == DIBS_OK &&
                            found->waiter_count == 1;
 
         dibs_inspection_free(found);

@@ -82,7 +82,7 @@ inline dibs_inspection *inspect(dibs::client &client, const std::string &name)
 {
   dibs_inspection *found = nullptr;
 
-  CHECK(dibs_inspect(client.get(), name.c_str(), &found) == DIBS_OK);
+  CHECK(dibs_inspect(client.get(), dibs_text(name.c_str()), &found) == DIBS_OK);
   return found;
 }
 
@@ -91,7 +91,7 @@ inline void break_lease(const std::string &name)
 {
   dibs::client other = connect();
   dibs_inspection *found = inspect(other, name);
-  const dibs_status status = dibs_break(other.get(), name.c_str(), found->lease);
+  const dibs_status status = dibs_break(other.get(), dibs_text(name.c_str()), found->lease);
 
   dibs_inspection_free(found);
   CHECK(status == DIBS_OK);

@@ -28,7 +28,7 @@ DATA_GROUP = re.compile(r'Results of all functions on data,(.*?)Output parameter
 READS = re.compile(r'_(?:ttl|get|contains|size|each|range)$')
 TABLES = 'test/live/outcomes'
 # The same call by another name, and one that has its own list in words only.
-LIKE_ANOTHER = {'dibs_open', 'dibs_resign', 'dibs_list_names'}
+LIKE_ANOTHER = {'dibs_list_names'}
 # Of dibs_lock() and dibs_try_lock() only: min_replicas.
 OF_MUTEXES = {'DIBS_ERR_NOT_REPLICATED'}
 

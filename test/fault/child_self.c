@@ -242,11 +242,11 @@ long child_fds(void)
 
 void child_listens(struct child *self, dibs_client *client)
 {
-  dibs_stats seen = { .size = sizeof(seen) };
+  dibs_client_info seen = DIBS_CLIENT_INFO_INIT;
 
   for (int i = 0; i < 5000 && seen.connects < 2; i++) {
     child_sleep_ms(2);
-    (void)dibs_get_stats(client, &seen);
+    (void)dibs_client_get_info(client, &seen);
   }
   (void)child_check(self, seen.connects >= 2, "a hold of 10 s does not listen for its end");
 }
@@ -277,10 +277,10 @@ long child_threads_settled(void)
 static _Noreturn void end_with(struct child *self, const char *what, dibs_client *client,
                                dibs_status status)
 {
-  dibs_error error = { .text = "" };
+  dibs_error error = DIBS_ERROR_INIT;
 
   if (client != NULL)
-    dibs_last_error(client, &error);
+    (void)dibs_client_error(client, 0, &error);
   (void)child_check(self, false, "%s: %s: %s", what, dibs_status_name(status), error.text);
   child_tell(self, "the end");
   _exit(0);
@@ -297,7 +297,7 @@ dibs_client *child_open(struct child *self, const char *url, const dibs_options 
   o.flags |= DIBS_CLIENT_NO_LOCAL;
   o.connect_timeout_ms = o.connect_timeout_ms == 0 ? 1000 : o.connect_timeout_ms;
   o.command_timeout_ms = o.command_timeout_ms == 0 ? 500 : o.command_timeout_ms;
-  status = dibs_open(url, &o, &client);
+  status = dibs_open(url, &o, &client, NULL);
   if (status != DIBS_OK)
     end_with(self, "no client", NULL, status);
   return client;

@@ -51,12 +51,13 @@ static bool break_grant_of_before(struct world *w, int64_t continued_ns)
   dibs_client *client = NULL;
   bool is_broken = false;
 
-  if (world_open(w, &client) == DIBS_OK && dibs_inspect(client, contested, &seen) == DIBS_OK &&
+  if (world_open(w, &client) == DIBS_OK &&
+      dibs_inspect(client, dibs_text(contested), &seen) == DIBS_OK &&
       seen->is_held) {
     int64_t age_ms = GHOST_TTL_MS - seen->remaining_ms;
 
     is_broken = age_ms > (history_now_ns() - continued_ns) / 1000000 &&
-                dibs_break(client, contested, seen->lease) == DIBS_OK;
+                dibs_break(client, dibs_text(contested), seen->lease) == DIBS_OK;
   }
   seen = dibs_inspection_free(seen);
   client = dibs_close(client);

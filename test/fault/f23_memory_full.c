@@ -69,7 +69,7 @@ static void hold_over_it(struct world *w, dibs_client *client)
   }
   fault = begin_limit(w, "noeviction", 1);
   world_pass_ms(w, LONG_TTL_MS + TTL_MS);
-  if (dibs_hold_state(hold) == DIBS_HELD)
+  if (dibs_hold_state(hold) == DIBS_HOLD_HELD)
     world_mark(w, "renewed on a full server");
   status = dibs_try_lock(client, "asked on it", &o, &other);
   if (status == DIBS_ERR_REFUSED)
@@ -107,7 +107,7 @@ static void run_full(struct world *w, const struct scale *scale)
   world_demand(w, "asked in vain on a full server", 1);
   world_demand(w, "released on a full server", 1);
   world_demand_overlap(w, 1);
-  if (dibs_open(test_server_url(world_server(w)), NULL, &client) != DIBS_OK) {
+  if (dibs_open(test_server_url(world_server(w)), NULL, &client, NULL) != DIBS_OK) {
     world_fail(w, "no client");
     return;
   }

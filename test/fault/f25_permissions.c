@@ -26,10 +26,10 @@ static void expect_refusal(struct child *self, dibs_client *client, dibs_status 
   dibs_lock_options o = child_lock_options(TTL_MS, 3000);
   struct child_time begun = child_time();
   dibs_hold *hold = NULL;
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
   dibs_status status = dibs_try_lock(client, "refused", NULL, &hold);
 
-  dibs_last_error(client, &error);
+  (void)dibs_client_error(client, 0, &error);
   (void)child_check(self, status == wanted, "a try: %s, %s", dibs_status_name(status),
                     error.text);
   (void)child_check(self, strlen(error.text) > 10 && strstr(error.text, "first") == NULL,
@@ -44,7 +44,7 @@ static void expect_end(struct child *self, dibs_hold *hold)
 {
   struct child_time begun = child_time();
 
-  while (dibs_hold_state(hold) != DIBS_GONE && child_now_ms() - begun.at_ms < 5000)
+  while (dibs_hold_state(hold) != DIBS_HOLD_GONE && child_now_ms() - begun.at_ms < 5000)
     child_sleep_ms(2);
   (void)child_check_time(self, "the end of a hold that nobody renews", begun, TTL_MS);
   (void)dibs_release(hold);

@@ -255,12 +255,12 @@ static void tell_all(struct child *const *families, const char *order, const cha
 static bool read_queue(dibs_client *client)
 {
   dibs_inspection *seen = NULL;
-  bool is_whole = dibs_inspect(client, "crowd", &seen) == DIBS_OK;
+  bool is_whole = dibs_inspect(client, dibs_text("crowd"), &seen) == DIBS_OK;
 
   crowd->queued = 0;
   for (size_t i = 0; is_whole && i < seen->party_count && i < QUEUE_SEEN; i++) {
-    is_whole = seen->waiters[i].note[0] != '\0';
-    crowd->queue[crowd->queued++] = (int)strtol(seen->waiters[i].note, NULL, 10);
+    is_whole = seen->waiters[i]->note[0] != '\0';
+    crowd->queue[crowd->queued++] = (int)strtol(seen->waiters[i]->note, NULL, 10);
   }
   seen = dibs_inspection_free(seen);
   return is_whole;

@@ -45,7 +45,7 @@ static void misuse(void)
   char token[DIBS_TOKEN_SIZE];
 
   (void)alarm(5);            /* a mutex that was taken at the fork would hang here */
-  EXPECT(dibs_hold_state(hold) == DIBS_GONE);
+  EXPECT(dibs_hold_state(hold) == DIBS_HOLD_GONE);
   EXPECT(dibs_hold_valid_ms(hold) == 0);
   EXPECT(dibs_release(hold) == DIBS_ERR_FORKED);
   EXPECT(dibs_release_async(hold, NULL, NULL) == DIBS_ERR_FORKED);
@@ -120,7 +120,7 @@ static void fork_often(struct child *self, void *data)
     (void)promise_waitpid(pid, &status, 0);
     (void)child_check(self, status == 0, "a grandchild ended with status %#x",
                       (unsigned)status);
-    (void)child_check(self, dibs_hold_state(hold) == DIBS_HELD, "the parent's hold is not");
+    (void)child_check(self, dibs_hold_state(hold) == DIBS_HOLD_HELD, "the parent's hold is not");
     forks++;
   }
   atomic_store(&is_over, true);

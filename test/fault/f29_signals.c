@@ -41,11 +41,11 @@ static void storm_begin(void)
 static void expect_ok(struct child *self, const char *what, dibs_client *client,
                       dibs_status status)
 {
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
   if (status == DIBS_OK)
     return;
-  dibs_last_error(client, &error);
+  (void)dibs_client_error(client, 0, &error);
   (void)child_check(self, false, "%s: %s, %s", what, dibs_status_name(status), error.text);
 }
 
@@ -85,7 +85,7 @@ static void one_cycle(struct child *self, dibs_client *client)
             acquire_names(client, names, 2, &o, &many));
   slack = child_machine_slack_ms();      /* where leases may be lost */
   if (hold != NULL && slack == 0)
-    (void)child_check(self, dibs_hold_state(hold) == DIBS_HELD, "not held any more");
+    (void)child_check(self, dibs_hold_state(hold) == DIBS_HOLD_HELD, "not held any more");
   status = dibs_release(many);
   expect_ok(self, "its release", client, slack == 0 ? status : DIBS_OK);
   status = dibs_release(hold);
@@ -174,9 +174,10 @@ static void misuse(struct meeting *m)
                     "a lock in a callback");
   (void)child_check(m->self, dibs_ping(m->client, 100, NULL) == DIBS_ERR_WOULD_BLOCK,
                     "a ping in a callback");
-  (void)child_check(m->self, dibs_inspect(m->client, "any", &seen) == DIBS_ERR_WOULD_BLOCK,
+  (void)child_check(m->self,
+                    dibs_inspect(m->client, dibs_text("any"), &seen) == DIBS_ERR_WOULD_BLOCK,
                     "an inspection in a callback");
-  (void)child_check(m->self, dibs_open(url, NULL, &again) == DIBS_ERR_WOULD_BLOCK,
+  (void)child_check(m->self, dibs_open(url, NULL, &again, NULL) == DIBS_ERR_WOULD_BLOCK,
                     "an opening in a callback");
   (void)child_check_time(m->self, "five misuses", begun, 50);
   (void)atomic_fetch_add(&m->misuses, 1);

@@ -54,7 +54,7 @@ static bool try_all(struct child *self, int spare)
   options.connect_timeout_ms = 60;
   options.command_timeout_ms = 60;
   options.close_timeout_ms = 60;
-  status = dibs_open(url, &options, &client);
+  status = dibs_open(url, &options, &client, NULL);
   if (status == DIBS_OK) {
     status = dibs_try_lock(client, "spare", NULL, &hold);
     if (status == DIBS_OK) {
@@ -76,25 +76,25 @@ static void reconnect_late(struct child *self, dibs_client *client, dibs_hold *h
   int64_t valid = dibs_hold_valid_ms(hold), begun_ms = child_now_ms();
   bool is_late;
   uint64_t renewed;
-  dibs_stats stats = { .size = sizeof(stats) };
+  dibs_client_info stats = DIBS_CLIENT_INFO_INIT;
 
   eat(0);
   child_tell(self, "cut me");
   child_obey(self, "cut");
   child_sleep_ms(TTL_MS / 4);
-  (void)child_check(self, dibs_hold_state(hold) != DIBS_GONE ||
+  (void)child_check(self, dibs_hold_state(hold) != DIBS_HOLD_GONE ||
                           child_now_ms() - begun_ms >= valid, "lost while it was valid");
   give_back();
   is_late = child_now_ms() - begun_ms > valid / 2;      /* too little is left to save it */
-  (void)dibs_get_stats(client, &stats);
+  (void)dibs_client_get_info(client, &stats);
   renewed = stats.renewed;
   begun_ms = child_now_ms();
   while (stats.renewed == renewed && child_now_ms() - begun_ms < TTL_MS) {
     child_sleep_ms(2);
-    (void)dibs_get_stats(client, &stats);
+    (void)dibs_client_get_info(client, &stats);
   }
   is_late |= child_machine_slack_ms() != 0;
-  if (stats.renewed > renewed && dibs_hold_state(hold) == DIBS_HELD)
+  if (stats.renewed > renewed && dibs_hold_state(hold) == DIBS_HOLD_HELD)
     child_mark(self, "leases kept without descriptors", 1);
   else
     (void)child_check(self, is_late, "not renewed though descriptors came back in time");
@@ -130,7 +130,7 @@ static void starve(struct child *self, void *data)
     (void)child_check(self, child_threads_settled() == threads, "%ld threads, before %ld",
                       child_threads_settled(), threads);
     reconnect_late(self, client, hold);
-    if (dibs_hold_state(hold) == DIBS_GONE) {
+    if (dibs_hold_state(hold) == DIBS_HOLD_GONE) {
       (void)dibs_release(hold);
       hold = child_lock(self, client, "kept", TTL_MS);
     }

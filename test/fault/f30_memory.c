@@ -99,7 +99,7 @@ static void take_one(struct work *x, const dibs_lock_options *o)
   if (status != DIBS_OK)
     return;
   (void)atomic_fetch_add(&granted, 1);
-  if (dibs_hold_state(hold) == DIBS_HELD && dibs_hold_valid_ms(hold) > TTL_MS / 2) {
+  if (dibs_hold_state(hold) == DIBS_HOLD_HELD && dibs_hold_valid_ms(hold) > TTL_MS / 2) {
     promise_kept(atomic_fetch_add(&inside[which], 1) == 0, "two of us have %s", name);
     (void)atomic_fetch_sub(&inside[which], 1);
   }
@@ -121,7 +121,7 @@ static void take_other(struct work *x, const dibs_lock_options *o)
     (void)!dibs_lock_async(x->client, "scarce-5", o, no_answer, NULL, NULL);
     break;
   case 2:
-    if (dibs_inspect(x->client, "scarce-0", &seen) == DIBS_OK)
+    if (dibs_inspect(x->client, dibs_text("scarce-0"), &seen) == DIBS_OK)
       seen = dibs_inspection_free(seen);
     break;
   default:
@@ -185,10 +185,10 @@ static dibs_client *open_somehow(const dibs_options *options)
 
   atomic_store(&refuse_of_10000, 2000);
   for (int i = 0; i < 20 && client == NULL; i++)
-    (void)!dibs_open(url, options, &client);
+    (void)!dibs_open(url, options, &client, NULL);
   atomic_store(&refuse_of_10000, 0);
   if (client == NULL)
-    (void)!dibs_open(url, options, &client);
+    (void)!dibs_open(url, options, &client, NULL);
   return client;
 }
 

@@ -133,7 +133,8 @@ static void live_on(struct child *self, void *data)
     stall(self);
     clients++;
     most = child_threads() - threads > most ? child_threads() - threads : most;
-    (void)child_check(self, dibs_hold_state(hold) == DIBS_HELD, "another client's hold is not");
+    (void)child_check(self, dibs_hold_state(hold) == DIBS_HOLD_HELD,
+                      "another client's hold is not");
     if (was_asked(resolver))
       child_mark(self, "questions without an answer", 1);
   } while (child_now_ms() < until);

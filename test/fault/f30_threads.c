@@ -69,7 +69,7 @@ static dibs_status use(struct child *self, const char *url, uint32_t flags)
   options.flags = flags | DIBS_CLIENT_NO_LOCAL;
   options.connect_timeout_ms = options.command_timeout_ms = 500;
   options.close_timeout_ms = 200;
-  status = dibs_open(url, &options, &client);
+  status = dibs_open(url, &options, &client, NULL);
   if (status == DIBS_OK)
     status = dibs_lock(client, "threads", &o, &hold);
   if (status == DIBS_OK)

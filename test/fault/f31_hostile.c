@@ -50,7 +50,7 @@ static void be_attacked(struct child *self)
     (void)dibs_release(hold);
   (void)child_check_time(self, "an attacked lock", begun, WAIT_MS + COMMAND_MS);
   begun = child_time();
-  if (dibs_inspect(client, "mad-0", &seen) == DIBS_OK)
+  if (dibs_inspect(client, dibs_text("mad-0"), &seen) == DIBS_OK)
     seen = dibs_inspection_free(seen);
   (void)child_check_time(self, "an attacked inspection", begun, CONNECT_MS + COMMAND_MS);
   begun = child_time();
@@ -68,7 +68,7 @@ static void check_other(struct child *self, dibs_client *good, dibs_hold *hold)
                     dibs_status_name(status));
   (void)dibs_release(other);
   (void)child_check_time(self, "a good server's lock", begun, 100);
-  (void)child_check(self, dibs_hold_state(hold) == DIBS_HELD, "a good server's hold is not");
+  (void)child_check(self, dibs_hold_state(hold) == DIBS_HOLD_HELD, "a good server's hold is not");
 }
 
 static void live_through(struct child *self, void *data)

@@ -41,7 +41,7 @@ static void look(struct recorder *r, struct page *p, const dibs_inspection *seen
 
   for (size_t i = 0; i < seen->party_count; i++) {
     struct record line = { .op = OP_QUEUED, .phase = PHASE_INFO, .lock = lock,
-                           .owner = worker_of(p, seen->waiters[i].pid), .call = number,
+                           .owner = worker_of(p, seen->waiters[i]->pid), .call = number,
                            .value = (int64_t)i, .sent_ns = sent_ns, .at_ns = now };
 
     recorder_put(r, &line);
@@ -70,12 +70,12 @@ int main(int argc, char **argv)
   o.connect_timeout_ms = o.command_timeout_ms = 300;
   o.dialect = (dibs_dialect)run->dialect;
   o.registry = o.dialect == DIBS_DIALECT_SPRING ? FAULT_REGISTRY : NULL;
-  if (dibs_open(argv[4], &o, &client) != DIBS_OK)
+  if (dibs_open(argv[4], &o, &client, NULL) != DIBS_OK)
     return 70;
   for (uint64_t number = 1; !atomic_load(&is_ending); number++) {
     int64_t sent_ns = history_now_ns();
 
-    if (dibs_inspect(client, run->locks[lock].name, &seen) == DIBS_OK) {
+    if (dibs_inspect(client, dibs_text(run->locks[lock].name), &seen) == DIBS_OK) {
       look(r, page, seen, lock, sent_ns, number);
       seen = dibs_inspection_free(seen);
     }

@@ -34,7 +34,7 @@ bool worker_open(struct worker *w)
 {
   dibs_options o = DIBS_OPTIONS_INIT;
   char note[32];
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
   (void)snprintf(note, sizeof(note), "w%u", w->number);
   o.flags = DIBS_CLIENT_NO_LOCAL;
@@ -46,7 +46,7 @@ bool worker_open(struct worker *w)
   o.note = note;
   o.dialect = (dibs_dialect)w->run->dialect;
   o.registry = o.dialect == DIBS_DIALECT_SPRING ? FAULT_REGISTRY : NULL;
-  if (dibs_open_with_error(w->url, &o, &w->client, &error) == DIBS_OK)
+  if (dibs_open(w->url, &o, &w->client, &error) == DIBS_OK)
     return true;
   (void)fprintf(stderr, "worker %u: %s\n", w->number, error.text);
   return false;

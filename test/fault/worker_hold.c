@@ -279,11 +279,11 @@ int64_t held_sample(struct held *a)
 {
   int64_t now = history_now_ns();
   dibs_hold_condition condition = dibs_hold_state(a->hold);
-  int64_t left = condition == DIBS_GONE ? 0 : dibs_hold_valid_ms(a->hold);
+  int64_t left = condition == DIBS_HOLD_GONE ? 0 : dibs_hold_valid_ms(a->hold);
   int64_t valid = left == 0 ? 0 : now + left * 1000000;
 
   /* Between "held" and the last millisecond there is nothing to say. */
-  if (left != 0 || condition == DIBS_GONE) {
+  if (left != 0 || condition == DIBS_HOLD_GONE) {
     (void)pthread_mutex_lock(&a->mutex);
     held_tell(a, OP_SAMPLE, PHASE_INFO, 0, valid, condition, 0);
     (void)pthread_mutex_unlock(&a->mutex);

@@ -208,7 +208,7 @@ dibs_status world_open(struct world *w, dibs_client **ret_client)
 
   o.dialect = (dibs_dialect)w->scale.dialect;
   o.registry = o.dialect == DIBS_DIALECT_SPRING ? FAULT_REGISTRY : NULL;
-  return dibs_open(test_server_url(world_server(w)), &o, ret_client);
+  return dibs_open(test_server_url(world_server(w)), &o, ret_client, NULL);
 }
 
 /* Sets the permits on the server, as the world knows them. */
@@ -218,7 +218,8 @@ void world_permits(struct world *w, int lock)
   dibs_status status = world_open(w, &client);
 
   if (status == DIBS_OK)
-    status = dibs_semaphore_set(client, w->locks[lock].name, w->locks[lock].limit);
+    status = dibs_semaphore_set(client, dibs_text(w->locks[lock].name), w->locks[lock].limit, 0,
+                                NULL);
   if (status != DIBS_OK)
     world_fail(w, "the semaphore %s cannot be set: %s", w->locks[lock].name,
                dibs_status_name(status));

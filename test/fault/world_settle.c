@@ -91,7 +91,7 @@ static const char *left_of_lock(dibs_client *client, const struct run_lock *l)
 {
   static char text[128];
   dibs_inspection *seen = NULL;
-  dibs_status status = dibs_inspect(client, l->name, &seen);
+  dibs_status status = dibs_inspect(client, dibs_text(l->name), &seen);
 
   text[0] = '\0';
   if (status != DIBS_OK)
@@ -164,7 +164,7 @@ void world_check_keys(struct world *w)
     world_fail(w, "C10: left on the server: %s", k.left);
   for (uint32_t i = 0; i < w->lock_count; i++)
     if (w->locks[i].kind == 'p' && !w->has_failed &&
-        dibs_semaphore_delete(k.client, w->locks[i].name) == DIBS_BUSY)
+        dibs_semaphore_delete(k.client, dibs_text(w->locks[i].name)) == DIBS_BUSY)
       world_fail(w, "C10: permits of %s are still held or wanted", w->locks[i].name);
   k.client = dibs_close(k.client);
 }

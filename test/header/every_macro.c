@@ -51,6 +51,9 @@ dibs_status every_macro(void)
   dibs_options options = DIBS_OPTIONS_INIT;
   dibs_lock_options lock = DIBS_LOCK_OPTIONS_INIT;
   dibs_wait_options wait = DIBS_WAIT_OPTIONS_INIT;
+  dibs_client_info client = DIBS_CLIENT_INFO_INIT;
+  dibs_hold_info hold = DIBS_HOLD_INFO_INIT;
+  dibs_error error = DIBS_ERROR_INIT;
   dibs_rate rate = DIBS_RATE_INIT;
   dibs_sim_options sim = DIBS_SIM_OPTIONS_INIT;
   dibs_history_options history = DIBS_HISTORY_OPTIONS_INIT;
@@ -59,7 +62,7 @@ dibs_status every_macro(void)
   dibs_sandbox_options sandbox = DIBS_SANDBOX_OPTIONS_INIT;
   char line[DIBS_ACL_LINE_SIZE];
   const char *names[DIBS_MANY_MAX];
-  char value[DIBS_VALUE_MAX + 1];
+  char value[DIBS_LEADER_VALUE_MAX + 1];
   dibs_bytes data = dibs_text("data");
   char token[DIBS_TOKEN_SIZE];
   char name[DIBS_NAME_MAX + 1];
@@ -81,11 +84,13 @@ dibs_status every_macro(void)
   options.database = DIBS_DATABASE_ZERO;
   options.report_ms = DIBS_REPORT_OFF;
   log.lines_max = DIBS_LOG_ALL;
-  history.limit = DIBS_FLEET_BUCKETS + DIBS_FLEET_WAITS + DIBS_FLEET_ENDS + DIBS_HANDOVERS;
+  history.limit = DIBS_SEMAPHORE_IF_ABSENT;
+  history.limit += DIBS_FLEET_BUCKETS + DIBS_FLEET_WAITS + DIBS_FLEET_ENDS + DIBS_HANDOVERS;
   names[0] = NULL;
   token[0] = name[0] = note[0] = owner[0] = value[0] = url[0] = 0;
   return options.size + lock.size + wait.size + rate.size + sim.size + acl.size + history.size +
-             sandbox.size + log.size + (size_t)line[0] + (size_t)url[0] + data.size +
+             sandbox.size + log.size + client.size + hold.size + error.size +
+             (size_t)line[0] + (size_t)url[0] + data.size +
              (size_t)value[0] + (names[0] != NULL) +
              (size_t)token[0] + (size_t)name[0] + (size_t)note[0] + (size_t)owner[0] > 0
            ? DIBS_OK

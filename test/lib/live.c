@@ -123,9 +123,9 @@ dibs_options live_options(void)
 dibs_client *live_open_with(const char *url, const dibs_options *options)
 {
   dibs_client *client = NULL;
-  dibs_error error = { .status = DIBS_OK };
+  dibs_error error = DIBS_ERROR_INIT;
 
-  if (dibs_open_with_error(url, options, &client, &error) != DIBS_OK)
+  if (dibs_open(url, options, &client, &error) != DIBS_OK)
     fail_msg("open %s: %s %s", url, dibs_status_name(error.status), error.text);
   return client;
 }
@@ -148,12 +148,12 @@ dibs_lock_options live_lock_options(int ttl_ms, int wait_ms)
 
 void live_expect(dibs_client *client, dibs_status got, dibs_status wanted)
 {
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
   if (got == wanted)
     return;
   live_needs_answer(got);
-  dibs_last_error(client, &error);
+  (void)dibs_client_error(client, 0, &error);
   fail_msg("%s instead of %s; last error: %s %s", dibs_status_name(got),
            dibs_status_name(wanted), dibs_status_name(error.status), error.text);
 }
@@ -193,9 +193,9 @@ void live_expect_refused_at(dibs_client *client, dibs_status got, dibs_status wa
 
 void live_expect_words(dibs_client *client, const char *word)
 {
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
-  dibs_last_error(client, &error);
+  (void)dibs_client_error(client, 0, &error);
   if (strstr(error.text, word) == NULL)
     fail_msg("no \"%s\" in \"%s\"", word, error.text);
 }
@@ -251,12 +251,20 @@ void live_expect_free(dibs_client *client, const char *name, int limit_ms)
              dibs_status_name(live_try(client, name)));
 }
 
-dibs_stats live_stats(dibs_client *client)
+dibs_client_info live_stats(dibs_client *client)
 {
-  dibs_stats stats = { .size = sizeof(stats) };
+  dibs_client_info stats = DIBS_CLIENT_INFO_INIT;
 
-  assert_int_equal(dibs_get_stats(client, &stats), DIBS_OK);
+  assert_int_equal(dibs_client_get_info(client, &stats), DIBS_OK);
   return stats;
+}
+
+dibs_hold_info live_info(const dibs_hold *hold)
+{
+  dibs_hold_info info = DIBS_HOLD_INFO_INIT;
+
+  (void)dibs_hold_get_info(hold, &info);
+  return info;
 }
 
 /* ---- a lock asked for in the background ---- */
@@ -394,7 +402,8 @@ void live_on_lost(dibs_hold *hold, const dibs_loss *loss, void *data)
   promise_kept(fence == 0 || atomic_exchange(&seen->fence, fence) != fence,
                "told twice of one loss");
   atomic_store(&seen->at_us, live_wall_us());
-  promise_kept(dibs_hold_state(hold) == DIBS_GONE, "told lost while the state says otherwise");
+  promise_kept(dibs_hold_state(hold) == DIBS_HOLD_GONE,
+               "told lost while the state says otherwise");
   atomic_store(&seen->why, (int)loss->why);
   (void)atomic_fetch_add(&seen->count, 1);
 }

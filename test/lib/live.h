@@ -78,7 +78,9 @@ void live_refused_beside_at(dibs_hold *hold, dibs_status got, dibs_status wanted
 /* Assert: the last error of `client` has `word` in its text, and none has `secret`. */
 void live_expect_words(dibs_client *client, const char *word);
 
-dibs_stats live_stats(dibs_client *client);
+dibs_client_info live_stats(dibs_client *client);
+/* Zero, with DIBS_HOLD_GONE, of a hold that is none. */
+dibs_hold_info live_info(const dibs_hold *hold);
 
 /* ---- a lock asked for in the background ---- */
 

@@ -9,7 +9,7 @@
  *   struct test_set_options o = { .network = net };       members on hosts 0, 1, 2
  *   ...
  *   test_network_enter(net, 3);
- *   status = dibs_open(test_set_url(set), NULL, &client); the client lives on host 3
+ *   status = dibs_open(test_set_url(set), NULL, &client, NULL); the client lives on host 3
  *   test_network_leave(net);
  *   test_network_cut(net, 3, 0);               silently: nobody hears that a packet is lost
  *   ...

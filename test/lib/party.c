@@ -53,9 +53,9 @@ static void report_make(const struct party *p, dibs_client *c, dibs_status statu
                         int64_t since_ms)
 {
   struct report r = { .status = status, .after_ms = live_now_ms() - since_ms };
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
-  dibs_last_error(c, &error);
+  (void)dibs_client_error(c, 0, &error);
   (void)snprintf(r.text, sizeof(r.text), "%s", error.text);
   if (write(p->reports[1], &r, sizeof(r)) != (ssize_t)sizeof(r))
     party_fault("no report", DIBS_UNKNOWN);
@@ -96,7 +96,7 @@ static void party_process(const struct party *p)
 
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   o.flags = p->flags;
-  status = dibs_open(p->url != NULL ? p->url : live_url(), &o, &c);
+  status = dibs_open(p->url != NULL ? p->url : live_url(), &o, &c, NULL);
   if (status == DIBS_OK)
     party_run(p, c);
   else
@@ -226,6 +226,6 @@ void party_permits_set(const char *name, uint32_t permits)
 {
   dibs_client *c = live_open(live_url());
 
-  live_expect(c, dibs_semaphore_set(c, name, permits), DIBS_OK);
+  live_expect(c, dibs_semaphore_set(c, dibs_text(name), permits, 0, NULL), DIBS_OK);
   (void)dibs_close(c);
 }

@@ -59,7 +59,7 @@ static void user_make(const struct stage *s, const char *latches, const char *gu
 {
   char url[256], line[DIBS_ACL_LINE_SIZE];
   dibs_acl_options o = DIBS_ACL_OPTIONS_INIT;
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
   (void)snprintf(url, sizeof(url), "%s%s", test_server_url(s->server), s->mode->query);
   o.uses = s->mode->uses;
@@ -138,7 +138,7 @@ static bool somebody_waits(void *data)
   dibs_inspection *inspection = NULL;
   bool is_so;
 
-  live_expect(n->client, dibs_inspect(n->client, n->name, &inspection), DIBS_OK);
+  live_expect(n->client, dibs_inspect(n->client, dibs_text(n->name), &inspection), DIBS_OK);
   is_so = inspection->waiter_count > 0;
   dibs_inspection_free(inspection);
   return is_so;
@@ -166,15 +166,13 @@ static void locks(const struct stage *s)
 {
   dibs_lock_options o = lock_options(s);
   static const char *const set[] = { "one", "two" };
-  dibs_durability got = { .size = sizeof(got) };
   char token[DIBS_TOKEN_SIZE];
   dibs_hold *hold;
 
   hold = live_lock_with(s->a, "name", &o);
   if (s->mode->min_replicas > 0) {
-    assert_int_equal(dibs_hold_durability(hold, &got), DIBS_OK);
-    assert_int_equal(got.kind, DIBS_DURABLE_REPLICAS);
-    assert_int_equal(got.acknowledged, 1);
+    assert_int_equal(live_info(hold).durability, DIBS_DURABLE_REPLICAS);
+    assert_int_equal(live_info(hold).acknowledged, 1);
   }
   live_refused(live_try(s->b, "name"), DIBS_BUSY);
   hand_over(s, hold, 'x', "name");
@@ -199,10 +197,10 @@ static void shared(const struct stage *s)
   hand_over(s, hold, 'w', "page");
   live_expect(s->a, dibs_acquire(s->a, DIBS_WRITE("page"), &o, &hold), DIBS_OK);
   hand_over(s, hold, 'r', "page");
-  live_expect(s->a, dibs_semaphore_set(s->a, "permits", 2), DIBS_OK);
+  live_expect(s->a, dibs_semaphore_set(s->a, dibs_text("permits"), 2, 0, NULL), DIBS_OK);
   live_expect(s->a, dibs_acquire(s->a, DIBS_PERMITS("permits", 2), &o, &hold), DIBS_OK);
   hand_over(s, hold, '1', "permits");
-  live_expect(s->a, dibs_semaphore_delete(s->a, "permits"), DIBS_OK);
+  live_expect(s->a, dibs_semaphore_delete(s->a, dibs_text("permits")), DIBS_OK);
 }
 
 static void met(const dibs_error *error, const dibs_barrier_info *info, void *data)
@@ -268,7 +266,7 @@ static void elections(const struct stage *s)
   live_expect(s->b, dibs_get_leader(s->b, "chief", &leader), DIBS_OK);
   assert_string_equal(leader->value, "here");
   leader = dibs_leader_free(leader);
-  assert_int_equal(dibs_resign(hold), DIBS_OK);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
 static void guarded(const struct stage *s)
@@ -409,9 +407,9 @@ static void looking(const struct stage *s)
 
   o.min_replicas = 0;
   hold = live_lock_with(s->a, "looked at", &o);
-  live_expect(s->b, dibs_inspect(s->b, "looked at", &inspection), DIBS_OK);
+  live_expect(s->b, dibs_inspect(s->b, dibs_text("looked at"), &inspection), DIBS_OK);
   assert_true(inspection->is_held);
-  live_expect(s->b, dibs_break(s->b, "looked at", inspection->lease), DIBS_OK);
+  live_expect(s->b, dibs_break(s->b, dibs_text("looked at"), inspection->lease), DIBS_OK);
   inspection = dibs_inspection_free(inspection);
   assert_int_not_equal(dibs_release(hold), DIBS_OK);
   live_expect(s->b, dibs_list(s->b, NULL, count_one, &count), DIBS_OK);
@@ -483,7 +481,7 @@ static dibs_status line_of(const char *url, const dibs_acl_options *o, char *ret
 static void the_url_tells_kind_prefix_and_user(void **state)
 {
   char line[DIBS_ACL_LINE_SIZE];
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
   (void)state;
   assert_int_equal(line_of("redis+cluster://bob@h1,h2?prefix=shop", NULL, line, &error), DIBS_OK);
@@ -528,7 +526,7 @@ static void words_that_a_line_cannot_hold_are_refused(void **state)
   char line[DIBS_ACL_LINE_SIZE] = "untouched";
   dibs_acl_options blank = DIBS_ACL_OPTIONS_INIT, bit = DIBS_ACL_OPTIONS_INIT;
   dibs_acl_options old = DIBS_ACL_OPTIONS_INIT;
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
   (void)state;
   blank.user = "a b";

@@ -59,14 +59,14 @@ static dibs_target target_of(const struct kind_row *k, const dibs_bytes *name)
 static void prepare(const struct kind_row *k)
 {
   if (k->kind == DIBS_KIND_SEMAPHORE)
-    live_expect(client, dibs_semaphore_set(client, "n", 2), DIBS_OK);
+    live_expect(client, dibs_semaphore_set(client, dibs_text("n"), 2, 0, NULL), DIBS_OK);
 }
 
 /* Of one kind after the other: the name is forgotten in between. */
 static void clear(const struct kind_row *k)
 {
   if (k->kind == DIBS_KIND_SEMAPHORE)
-    live_expect(client, dibs_semaphore_delete(client, "n"), DIBS_OK);
+    live_expect(client, dibs_semaphore_delete(client, dibs_text("n")), DIBS_OK);
   live_tell_all("DEL dibs:m:{n}");
   if (k->value != NULL)
     live_tell_all("DEL dibs:e:{n}");
@@ -77,11 +77,11 @@ static void expect_held(const struct kind_row *k, dibs_hold *held)
   dibs_inspection *seen = NULL;
   dibs_status got;
 
-  live_expect(client, dibs_inspect(client, "n", &seen), DIBS_OK);
+  live_expect(client, dibs_inspect(client, dibs_text("n"), &seen), DIBS_OK);
   assert_int_equal(seen->kind, k->kind);
   assert_int_equal(seen->holder_count, 1);
   dibs_inspection_free(seen);
-  assert_int_equal(dibs_hold_units(held), k->units == 0 ? 1 : 2);
+  assert_int_equal(live_info(held).units, k->units == 0 ? 1 : 2);
   got = k->by_other();
   if (k->answer == DIBS_OK)
     live_expect(other, got, DIBS_OK);
@@ -202,7 +202,7 @@ static void the_owner_takes_its_lock_again(void **state)
   (void)state;
   live_expect(client, dibs_acquire(client, DIBS_LOCK("n"), NULL, &outer), DIBS_OK);
   live_expect(client, dibs_lock(client, "n", NULL, &inner), DIBS_OK);
-  assert_int_equal(dibs_hold_depth(inner), 2);
+  assert_int_equal(live_info(inner).depth, 2);
   live_expect(client, dibs_release(inner), DIBS_OK);
   live_expect(client, dibs_release(outer), DIBS_OK);
 }
@@ -226,10 +226,10 @@ static void a_limit_makes_the_semaphore(void **state)
               DIBS_ERR_ARGUMENT);
   live_expect_words(client, "has 2 permits, and `limit` is 3");
   live_expect(other, dibs_release(second), DIBS_OK);
-  live_expect(client, dibs_semaphore_set(client, "s", 0), DIBS_OK);
+  live_expect(client, dibs_semaphore_set(client, dibs_text("s"), 0, 0, NULL), DIBS_OK);
   got = dibs_acquire(client, DIBS_PERMIT_OF("s", 2), &o, &none);
   live_expect(client, got, DIBS_BUSY);                       /* a pause */
-  live_expect(client, dibs_semaphore_delete(client, "s"), DIBS_OK);
+  live_expect(client, dibs_semaphore_delete(client, dibs_text("s")), DIBS_OK);
 }
 
 static void a_limit_makes_the_semaphore_by_a_callback_too(void **state)
@@ -257,7 +257,7 @@ static void a_limit_makes_the_semaphore_by_a_callback_too(void **state)
   start(&DIBS_TARGET(DIBS_TARGET_PERMITS, "s", 2, 2, NULL), &o, DIBS_BUSY);
   start(DIBS_PERMIT_OF("s", 3), &o, DIBS_ERR_ARGUMENT);
   live_expect(client, dibs_release(first), DIBS_OK);
-  live_expect(client, dibs_semaphore_delete(client, "s"), DIBS_OK);
+  live_expect(client, dibs_semaphore_delete(client, dibs_text("s")), DIBS_OK);
 }
 
 static void a_limit_leaves_the_wait_its_end(void **state)
@@ -272,7 +272,7 @@ static void a_limit_leaves_the_wait_its_end(void **state)
   got = dibs_acquire(other, DIBS_PERMIT_OF("s", 1), &o, &none);
   live_expect_refused(other, got, DIBS_TIMED_OUT);
   live_expect(client, dibs_release(first), DIBS_OK);
-  live_expect(client, dibs_semaphore_delete(client, "s"), DIBS_OK);
+  live_expect(client, dibs_semaphore_delete(client, dibs_text("s")), DIBS_OK);
 }
 
 static void expect_no_number(void)
@@ -331,7 +331,7 @@ static void asked_with_a_limit_it_ends_with_its_client(void **state)
 /* ---- what is wrong ---- */
 
 static const dibs_bytes n = { "n", 1 }, two_names[] = { { "n", 1 }, { "m", 1 } };
-static const char long_value[DIBS_VALUE_MAX + 1] = { 0 };
+static const char long_value[DIBS_LEADER_VALUE_MAX + 1] = { 0 };
 
 #define SIZED .size = sizeof(dibs_target)
 #define ONE .names = &n, .name_count = 1

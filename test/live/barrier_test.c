@@ -194,7 +194,7 @@ static pid_t fork_party(const char *name, uint32_t parties)
 
   if (pid == 0) {
     dibs_client *c = NULL;
-    dibs_status status = dibs_open(live_url(), NULL, &c);
+    dibs_status status = dibs_open(live_url(), NULL, &c, NULL);
 
     if (status == DIBS_OK)
       status = dibs_barrier_await(c, name, parties, NULL, NULL);

@@ -71,7 +71,7 @@ static dibs_status many(const char *name, const dibs_lock_options *o, dibs_hold 
 
 static dibs_status permits(const char *name, const dibs_lock_options *o, dibs_hold **ret)
 {
-  live_expect_ok(dibs_semaphore_set_if_absent(other, name, 3, NULL));
+  live_expect_ok(dibs_semaphore_set(other, dibs_text(name), 3, DIBS_SEMAPHORE_IF_ABSENT, NULL));
   return dibs_acquire(holder, DIBS_PERMITS(name, 1), o, ret);
 }
 
@@ -91,10 +91,10 @@ static void break_it(const char *name, const char *token)
   dibs_inspection *seen = NULL;
   int count = 0;
 
-  live_expect_ok(dibs_inspect(other, name, &seen));
+  live_expect_ok(dibs_inspect(other, dibs_text(name), &seen));
   for (size_t i = 0; i < seen->shown_holders; i++)
-    if (seen->shown_holders == 1 || is_of(&seen->holders[i], token)) {
-      live_expect_ok(dibs_break(other, name, seen->holders[i].lease));
+    if (seen->shown_holders == 1 || is_of(seen->holders[i], token)) {
+      live_expect_ok(dibs_break(other, dibs_text(name), seen->holders[i]->lease));
       count++;
     }
   assert_int_equal(count, 1);

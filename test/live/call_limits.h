@@ -57,7 +57,7 @@ static dibs_client *open_at(const char *url)
   o.connect_timeout_ms = CONNECT_MS;
   o.command_timeout_ms = COMMAND_MS;
   o.close_timeout_ms = CLOSE_MS;
-  if (dibs_open(url, &o, &c) != DIBS_OK)
+  if (dibs_open(url, &o, &c, NULL) != DIBS_OK)
     live_fault("dibs_open()");
   return c;
 }

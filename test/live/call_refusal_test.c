@@ -100,7 +100,7 @@ static void *closes(void *data)
 
 static bool is_closing(void *data)
 {
-  return dibs_set_credentials(data, NULL, NULL) == DIBS_ERR_CLOSED;
+  return dibs_client_set_credentials(data, NULL, NULL) == DIBS_ERR_CLOSED;
 }
 
 /* The close waits for the release of a hold, and the server is stopped. */

@@ -108,7 +108,7 @@ static void a_child_frees_its_copies_in_dibs_close(void **state)
   options.on_event_data = watched_new();
   options.on_event_free = on_free;
   client = live_open_with(live_url(), &options);
-  live_expect_ok(dibs_semaphore_set(client, "permits", 2));
+  live_expect_ok(dibs_semaphore_set(client, dibs_text("permits"), 2, 0, NULL));
   live_expect_ok(dibs_observe(client, "job", on_leader, watched_new(), on_free, &observer));
   take_one_of_each(client, holds);
   child = fork();
@@ -142,11 +142,11 @@ static void the_data_of_events_is_freed_with_the_client(void **state)
   client = dibs_close(client);
   expect_all_freed();
   options.on_event_data = watched_new();
-  assert_int_equal(dibs_open("nonsense://", &options, &client), DIBS_ERR_CONFIG);
+  assert_int_equal(dibs_open("nonsense://", &options, &client, NULL), DIBS_ERR_CONFIG);
   expect_all_freed();
   options.on_event_data = watched_new();
   options.names_max = -1;
-  assert_int_equal(dibs_open(live_url(), &options, &client), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_open(live_url(), &options, &client, NULL), DIBS_ERR_ARGUMENT);
   expect_all_freed();
 }
 

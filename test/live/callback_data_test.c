@@ -55,11 +55,11 @@ static void a_call_that_fails_frees_its_data_before_it_returns(void **state)
 
 static void on_free_with_a_call(void *data)
 {
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
   dibs_hold *none = NULL;
 
   assert_int_equal(dibs_release(none), DIBS_ERR_STALE);
-  dibs_last_error(NULL, &error);
+  (void)dibs_client_error(NULL, 0, &error);
   assert_int_equal(error.status, DIBS_ERR_STALE);
   on_free(data);
 }
@@ -106,7 +106,7 @@ static void a_release_frees_the_data_of_each_kind_once(void **state)
   dibs_lock_options o;
 
   (void)state;
-  live_expect_ok(dibs_semaphore_set(client, "permits", 2));
+  live_expect_ok(dibs_semaphore_set(client, dibs_text("permits"), 2, 0, NULL));
   take_one_of_each(client, holds);
   assert_int_equal(freed, 0);
   for (int i = 0; i < 8; i++) {        /* the inner and the outer hold have their own */
@@ -134,7 +134,7 @@ static void a_close_frees_the_data_of_each_kind_once(void **state)
   dibs_hold *holds[8];
 
   (void)state;
-  live_expect_ok(dibs_semaphore_set(client, "permits", 2));
+  live_expect_ok(dibs_semaphore_set(client, dibs_text("permits"), 2, 0, NULL));
   take_one_of_each(client, holds);
   client = dibs_close(client);
   assert_int_equal(given, 8);

@@ -47,7 +47,7 @@ static void *cancelled_in_a_row(void *data)
 
   pthread_cleanup_push(not_alive, (void *)(uintptr_t)t->row->function)
   cancel_myself();
-  status = dibs_open(t->url, t->options, &c);
+  status = dibs_open(t->url, t->options, &c, NULL);
   if (status == DIBS_OK)
     status = t->row->call(c, t);
   c = dibs_close(c);                     /* runs the callback */
@@ -147,7 +147,7 @@ static void *wait_for_it(void *data)
 static bool is_queued(void *client)
 {
   dibs_inspection *seen = NULL;
-  bool is_so = dibs_inspect(client, "w", &seen) == DIBS_OK && seen->waiter_count == 1;
+  bool is_so = dibs_inspect(client, dibs_text("w"), &seen) == DIBS_OK && seen->waiter_count == 1;
 
   (void)dibs_inspection_free(seen);
   return is_so;

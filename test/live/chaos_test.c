@@ -74,13 +74,13 @@ static void believe(int number, dibs_hold *hold, int64_t hold_ms)
   struct belief b = { .fence = dibs_hold_fence(hold), .process = process };
   long at;
 
-  if (dibs_hold_state(hold) == DIBS_GONE)
+  if (dibs_hold_state(hold) == DIBS_HOLD_GONE)
     return;
   b.from_us = b.to_us = live_now_us();
   do {
     int64_t looked_at = live_now_us();
 
-    if (dibs_hold_state(hold) == DIBS_GONE)
+    if (dibs_hold_state(hold) == DIBS_HOLD_GONE)
       break;
     b.to_us = looked_at;
     if (hold_ms > 0)
@@ -100,7 +100,7 @@ static bool was_reported(void *loss)
 
 static void end(dibs_hold *hold, struct live_loss *loss)
 {
-  bool is_gone = dibs_hold_state(hold) == DIBS_GONE;
+  bool is_gone = dibs_hold_state(hold) == DIBS_HOLD_GONE;
   dibs_status status;
 
   if (is_gone && !live_until(5000, was_reported, loss))
@@ -170,7 +170,7 @@ static _Noreturn void be_child(void)
     nap(1);
   o.connect_timeout_ms = WAIT_MAX_MS;
   o.close_timeout_ms = 5000;
-  if (dibs_open(world->url, &o, &client) != DIBS_OK)
+  if (dibs_open(world->url, &o, &client, NULL) != DIBS_OK)
     _exit(99);
   for (intptr_t i = 0; i < THREADS; i++)
     if (pthread_create(&threads[i], NULL, take_turns, (void *)i) != 0)

@@ -28,7 +28,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-  (void)!dibs_semaphore_delete(other, "permits");
+  (void)!dibs_semaphore_delete(other, dibs_text("permits"));
   other = dibs_close(other);
   live_expect_clean_but_presence(live_server);
   return live_server_teardown(state);
@@ -39,7 +39,7 @@ static size_t holders_of(const char *name)
   dibs_inspection *in = NULL;
   size_t count;
 
-  assert_int_equal(dibs_inspect(other, name, &in), DIBS_OK);
+  assert_int_equal(dibs_inspect(other, dibs_text(name), &in), DIBS_OK);
   count = in->holder_count;
   in = dibs_inspection_free(in);
   return count;
@@ -50,7 +50,7 @@ static size_t waiters_of(const char *name)
   dibs_inspection *in = NULL;
   size_t count;
 
-  assert_int_equal(dibs_inspect(other, name, &in), DIBS_OK);
+  assert_int_equal(dibs_inspect(other, dibs_text(name), &in), DIBS_OK);
   count = in->waiter_count;
   in = dibs_inspection_free(in);
   return count;
@@ -84,7 +84,7 @@ static void close_in_time(dibs_client *client)
 
 static void close_gives_back_every_kind_within_a_second(void **state)
 {
-  live_needs_answer(dibs_semaphore_set(other, "permits", 2));
+  live_needs_answer(dibs_semaphore_set(other, dibs_text("permits"), 2, 0, NULL));
   dibs_client *client = live_open(live_url());
   dibs_hold *holds[HOLDS];
 
@@ -105,7 +105,7 @@ static void *close_it(void *client)
 static void a_closing_client_has_no_hold_when_another_is_granted_the_name(void **state)
 {
   live_needs_one_server();
-  live_needs_answer(dibs_semaphore_set(other, "permits", 2));
+  live_needs_answer(dibs_semaphore_set(other, dibs_text("permits"), 2, 0, NULL));
   struct test_proxy *proxy = test_proxy_start(live_server);
   dibs_options o = live_options();
   dibs_client *client;
@@ -120,7 +120,7 @@ static void a_closing_client_has_no_hold_when_another_is_granted_the_name(void *
   assert_int_equal(pthread_create(&closing, NULL, close_it, client), 0);
   next = live_lock(other, "mutex", TTL_MS);
   for (int i = 0; i < HOLDS; i++) {
-    promise_kept(dibs_hold_state(holds[i]) == DIBS_GONE && dibs_hold_valid_ms(holds[i]) == 0,
+    promise_kept(dibs_hold_state(holds[i]) == DIBS_HOLD_GONE && dibs_hold_valid_ms(holds[i]) == 0,
                  "hold %d of a closing client is valid when another client has the name", i);
   }
   test_proxy_pass(proxy, TEST_BOTH);
@@ -154,7 +154,7 @@ static bool all_wait(void *nothing)
 
 static void close_leaves_every_queue_within_a_second(void **state)
 {
-  live_needs_answer(dibs_semaphore_set(other, "permits", 2));
+  live_needs_answer(dibs_semaphore_set(other, dibs_text("permits"), 2, 0, NULL));
   dibs_client *holder = live_open(live_url());
   dibs_client *waiter = live_open(live_url());
   struct live_ask asks[ASKS];
@@ -178,7 +178,7 @@ static void close_leaves_every_queue_within_a_second(void **state)
 
 static void a_standby_takes_over_after_a_lease_of_a_second(void **state)
 {
-  live_needs_answer(dibs_semaphore_set(other, "permits", 2));
+  live_needs_answer(dibs_semaphore_set(other, dibs_text("permits"), 2, 0, NULL));
   dibs_lock_options o = live_lock_options(1000, 0);
   int64_t killed_at;
   dibs_hold *hold = NULL;
@@ -193,7 +193,7 @@ static void a_standby_takes_over_after_a_lease_of_a_second(void **state)
     dibs_client *client = NULL;
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (dibs_open(live_url(), NULL, &client) != DIBS_OK ||
+    if (dibs_open(live_url(), NULL, &client, NULL) != DIBS_OK ||
         dibs_lock(client, "standby", &o, &hold) != DIBS_OK || write(pipes[1], "x", 1) != 1)
       _exit(1);
     for (;;)

@@ -19,7 +19,7 @@ typedef dibs_status take(dibs_client *c, const char *name, const dibs_lock_optio
 static dibs_status permit(dibs_client *c, const char *name, const dibs_lock_options *o,
                           dibs_hold **ret_hold)
 {
-  live_expect_ok(dibs_semaphore_set_if_absent(c, name, 1, NULL));
+  live_expect_ok(dibs_semaphore_set(c, dibs_text(name), 1, DIBS_SEMAPHORE_IF_ABSENT, NULL));
   return acquire_now(c, DIBS_PERMITS(name, 1), o, ret_hold);
 }
 
@@ -62,7 +62,7 @@ static void agree(dibs_client *c, const char *when)
   dibs_status status;
 
   for (size_t i = 0; i < KINDS; i++) {
-    live_expect_ok(dibs_inspect(c, name_of(name, i, when), &seen));
+    live_expect_ok(dibs_inspect(c, dibs_text(name_of(name, i, when)), &seen));
     is_held = seen->is_held;
     seen = dibs_inspection_free(seen);
     status = kinds[i](c, name, &o, &hold);

@@ -122,9 +122,10 @@ static void a_crowd_of_writers(void **state)
 static void a_crowd_at_a_semaphore(void **state)
 {
   (void)state;
-  live_expect(clients[0], dibs_semaphore_set(clients[0], "herd-p", 3), DIBS_OK);
+  live_expect(clients[0], dibs_semaphore_set(clients[0], dibs_text("herd-p"), 3, 0, NULL),
+              DIBS_OK);
   crowd('p');
-  live_expect(clients[0], dibs_semaphore_delete(clients[0], "herd-p"), DIBS_OK);
+  live_expect(clients[0], dibs_semaphore_delete(clients[0], dibs_text("herd-p")), DIBS_OK);
 }
 
 int main(void)

@@ -77,7 +77,7 @@ static void watch_until_lost(void)
     for (int i = 0; i < HOLDS; i++) {
       int64_t looked_at_us = live_wall_us();
 
-      promise_kept(dibs_hold_state(all[i].hold) == DIBS_GONE ||
+      promise_kept(dibs_hold_state(all[i].hold) == DIBS_HOLD_GONE ||
                    looked_at_us <= all[i].ends_at_us,
                    "%s is believed %lld us after its end", all[i].name,
                    (long long)(looked_at_us - all[i].ends_at_us));
@@ -97,7 +97,7 @@ static void expect_told_in_time(void)
 
     late_us[i] = atomic_load(&all[i].loss.at_us) - all[i].ends_at_us;
     assert_int_equal(poll(&rings, 1, LIVE_LONG_MS), 1);
-    assert_int_equal(dibs_hold_state(all[i].hold), DIBS_GONE);
+    assert_int_equal(dibs_hold_state(all[i].hold), DIBS_HOLD_GONE);
     assert_int_equal(dibs_hold_valid_ms(all[i].hold), 0);
     assert_int_equal(atomic_load(&all[i].loss.count), 1);
   }
@@ -186,9 +186,9 @@ static void a_holder_without_callback_sees_its_loss(void **state)
   (void)state;
   assert_in_range(valid, 1, 500);
   test_proxy_black_hole(proxy, TEST_BOTH);
-  while (dibs_hold_state(hold) != DIBS_GONE && live_now_ms() < before + LIVE_LONG_MS)
+  while (dibs_hold_state(hold) != DIBS_HOLD_GONE && live_now_ms() < before + LIVE_LONG_MS)
     (void)poll(NULL, 0, 1);
-  assert_int_equal(dibs_hold_state(hold), DIBS_GONE);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_GONE);
   assert_int_equal(dibs_hold_valid_ms(hold), 0);
   assert_true(is_readable(dibs_hold_fd(hold)));      /* made after the loss */
   test_proxy_pass(proxy, TEST_BOTH);
@@ -211,9 +211,9 @@ static void a_loss_is_no_loss_when_the_server_comes_back_in_time(void **state)
   hold = live_lock_with(client, "back in time", &o);
   test_proxy_cut(proxy);
   renewed = live_stats(client).renewed;
-  while (live_stats(client).renewed == renewed && dibs_hold_state(hold) != DIBS_GONE)
+  while (live_stats(client).renewed == renewed && dibs_hold_state(hold) != DIBS_HOLD_GONE)
     (void)poll(NULL, 0, 1);
-  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
   assert_int_equal(atomic_load(&loss.count), 0);
   assert_int_equal(dibs_release(hold), DIBS_OK);
   client = dibs_close(client);

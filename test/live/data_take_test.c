@@ -133,7 +133,7 @@ static void another_process_wakes_it(void **state)
     bool is_fine;
 
     (void)close(go[1]);
-    is_fine = read(go[0], &byte, 1) == 1 && dibs_open(live_url(), NULL, &mine) == DIBS_OK &&
+    is_fine = read(go[0], &byte, 1) == 1 && dibs_open(live_url(), NULL, &mine, NULL) == DIBS_OK &&
               dibs_list_add(mine, NAME, dibs_text("work"), NULL) == DIBS_OK;
     _exit(is_fine ? 0 : 1);
   }

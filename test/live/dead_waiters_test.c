@@ -68,7 +68,7 @@ static pid_t queue_up(char mode, const char *name)
   for (int i = 0; i < DEAD; i++) {
     dibs_client *client = NULL;
 
-    if (dibs_open(live_url(), NULL, &client) != DIBS_OK ||
+    if (dibs_open(live_url(), NULL, &client, NULL) != DIBS_OK ||
         begin(client, mode, name) != DIBS_OK)
       _exit(1);
   }
@@ -84,7 +84,7 @@ static void expect_queue(const char *name, size_t waiters)
   do {
     dibs_inspection *in = NULL;
 
-    assert_int_equal(dibs_inspect(holder, name, &in), DIBS_OK);
+    assert_int_equal(dibs_inspect(holder, dibs_text(name), &in), DIBS_OK);
     found = in->waiter_count;
     in = dibs_inspection_free(in);
   } while (found != waiters && live_now_ms() < until);
@@ -118,7 +118,7 @@ static void killed_in_the_queue(char mode)
 
   name[5] = mode;
   if (mode == 'p')
-    live_expect(holder, dibs_semaphore_set(holder, name, 2), DIBS_OK);
+    live_expect(holder, dibs_semaphore_set(holder, dibs_text(name), 2, 0, NULL), DIBS_OK);
   hold = take(mode, name);
   child = queue_up(mode, name);
   expect_queue(name, DEAD);
@@ -136,7 +136,7 @@ static void killed_in_the_queue(char mode)
   assert_int_equal(dibs_release(live_ask_granted(&live, LIVE_LONG_MS)), DIBS_OK);
   assert_true(live.ended_at_ms - freed_at < DELAY_MS);
   if (mode == 'p')
-    live_expect(holder, dibs_semaphore_delete(holder, name), DIBS_OK);
+    live_expect(holder, dibs_semaphore_delete(holder, dibs_text(name)), DIBS_OK);
 }
 
 static void fifty_dead_waiters_for_a_mutex(void **state)

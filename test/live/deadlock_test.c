@@ -228,11 +228,11 @@ static void who_of_a_client_holds_and_waits_is_shown(void **state)
   party_start(&parties[1]);
   party_want(&parties[0]);
   assert_true(live_until(LIVE_LONG_MS, party_tellers_are, &one));
-  live_expect(c, dibs_inspect(c, "shown-a", &a), DIBS_OK);
-  live_expect(c, dibs_inspect(c, "shown-b", &b), DIBS_OK);
-  assert_int_equal(strlen(a->holders[0].party.owner), 16);
-  assert_string_equal(b->waiters[0].owner, a->holders[0].party.owner);
-  assert_string_equal(b->holders[0].party.owner, "");      /* it waits for nobody */
+  live_expect(c, dibs_inspect(c, dibs_text("shown-a"), &a), DIBS_OK);
+  live_expect(c, dibs_inspect(c, dibs_text("shown-b"), &b), DIBS_OK);
+  assert_int_equal(strlen(a->holders[0]->party->owner), 16);
+  assert_string_equal(b->waiters[0]->owner, a->holders[0]->party->owner);
+  assert_string_equal(b->holders[0]->party->owner, "");      /* it waits for nobody */
   a = dibs_inspection_free(a);
   b = dibs_inspection_free(b);
   c = dibs_close(c);

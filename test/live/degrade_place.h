@@ -46,12 +46,4 @@ static int group_teardown(void **state)
   return live_server_teardown(state);
 }
 
-static dibs_durability durability(const dibs_hold *hold)
-{
-  dibs_durability d = { .size = sizeof(d) };
-
-  assert_int_equal(dibs_hold_durability(hold, &d), DIBS_OK);
-  return d;
-}
-
 #endif

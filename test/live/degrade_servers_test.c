@@ -46,7 +46,7 @@ static int setup(void **state)
 
 static dibs_durability_kind kind_of(const dibs_hold *hold)
 {
-  return durability(hold).kind;
+  return live_info(hold).durability;
 }
 
 /* ---- processes that fork ---- */
@@ -196,7 +196,7 @@ static void a_lease_keeps_out_locks_of_this_machine(void **state)
   live_ask_init(&ask);
   live_ask_begin(&ask, b, "x", &o);
   live_still_waits(&ask, 300);
-  assert_int_not_equal(dibs_hold_state(lease), DIBS_GONE);
+  assert_int_not_equal(dibs_hold_state(lease), DIBS_HOLD_GONE);
   assert_int_equal(dibs_release_async(lease, NULL, NULL), DIBS_OK);
   hold = live_ask_granted(&ask, LIVE_LONG_MS);
   assert_int_equal(kind_of(hold), DIBS_DURABLE_LOCAL);
@@ -234,7 +234,7 @@ static void a_lease_that_has_ended_does_not(void **state)
   (void)state;
   test_server_kill9(live_server);
   hold = live_lock_with(b, "x", &o);
-  promise_kept(dibs_hold_state(lease) == DIBS_GONE, "a lease and a lock of this machine");
+  promise_kept(dibs_hold_state(lease) == DIBS_HOLD_GONE, "a lease and a lock of this machine");
   assert_int_equal(kind_of(hold), DIBS_DURABLE_LOCAL);
   assert_int_equal(dibs_release(hold), DIBS_OK);
   (void)dibs_release_async(lease, NULL, NULL);
@@ -250,7 +250,7 @@ static void its_owner_enters_it_again(void **state)
   test_server_kill9(live_server);
   live_expect_free(a, "y", LIVE_LONG_MS);  /* on this machine: it knows of the outage */
   inner = live_lock_with(a, "x", &o);
-  assert_int_equal(dibs_hold_depth(inner), 2);
+  assert_int_equal(live_info(inner).depth, 2);
   assert_int_equal(dibs_hold_fence(inner), dibs_hold_fence(outer));
   assert_int_equal(dibs_release_async(inner, NULL, NULL), DIBS_OK);
   live_refused(live_try(b, "x"), DIBS_BUSY);
@@ -310,7 +310,7 @@ static void or_for_a_ttl_after_its_loss(void **state)
   test_server_restart(live_server, false);
   assert_true(live_until(LIVE_LONG_MS, is_up, b));
   lease = live_lock_with(b, "x", &o);
-  promise_kept(dibs_hold_state(lost) == DIBS_GONE, "a lock of this machine and a lease");
+  promise_kept(dibs_hold_state(lost) == DIBS_HOLD_GONE, "a lock of this machine and a lease");
   assert_int_equal(dibs_release(lease), DIBS_OK);
   assert_int_equal(dibs_release(lost), DIBS_LOST);
 }

@@ -44,9 +44,9 @@ static int setup(void **state)
 
 static void is_local(const dibs_hold *hold)
 {
-  assert_int_equal(durability(hold).kind, DIBS_DURABLE_LOCAL);
+  assert_int_equal(live_info(hold).durability, DIBS_DURABLE_LOCAL);
   assert_true(dibs_hold_fence(hold) > 0 && dibs_hold_fence(hold) < LOCAL_FENCES);
-  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
 }
 
 /* ---- taking ---- */
@@ -124,7 +124,7 @@ static void the_same_owner_enters_again(void **state)
 
   (void)state;
   inner = live_lock_with(a, "x", &o);
-  assert_int_equal(dibs_hold_depth(inner), 2);
+  assert_int_equal(live_info(inner).depth, 2);
   assert_int_equal(dibs_hold_fence(inner), dibs_hold_fence(outer));
   alone.flags = DIBS_LOCK_NO_REENTRY;
   live_expect(a, dibs_lock(a, "x", &alone, &none), DIBS_WOULD_DEADLOCK);
@@ -286,10 +286,10 @@ static void a_hold_is_lost_when_a_server_answers(void **state)
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
   assert_int_equal(atomic_load(&loss.why), DIBS_LOST);
   assert_int_equal(poll(&watched, 1, LIVE_LONG_MS), 1);
-  assert_int_equal(dibs_hold_state(hold), DIBS_GONE);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_GONE);
   assert_true(live_until(LIVE_LONG_MS, is_up, b));
   other = live_lock(b, "x", 5000);
-  assert_int_equal(durability(other).kind, DIBS_DURABLE_PRIMARY);
+  assert_int_equal(live_info(other).durability, DIBS_DURABLE_PRIMARY);
   PROMISE_GROWN(dibs_hold_fence(other), fence);
   assert_true(dibs_hold_fence(other) > LOCAL_FENCES);
   assert_int_equal(dibs_release(hold), DIBS_LOST);
@@ -299,7 +299,7 @@ static void a_hold_is_lost_when_a_server_answers(void **state)
 
 static bool is_gone(void *hold)
 {
-  return dibs_hold_state(hold) == DIBS_GONE;
+  return dibs_hold_state(hold) == DIBS_HOLD_GONE;
 }
 
 static void who_waits_then_waits_at_the_server(void **state)
@@ -314,7 +314,7 @@ static void who_waits_then_waits_at_the_server(void **state)
   live_ask_begin(&ask, b, "x", &o);
   test_server_restart(live_server, false);
   hold = live_ask_granted(&ask, LIVE_LONG_MS);
-  assert_int_equal(durability(hold).kind, DIBS_DURABLE_PRIMARY);
+  assert_int_equal(live_info(hold).durability, DIBS_DURABLE_PRIMARY);
   assert_true(dibs_hold_fence(hold) > LOCAL_FENCES);
   assert_int_equal(dibs_release(hold), DIBS_OK);
   assert_true(live_until(LIVE_LONG_MS, is_gone, lost));
@@ -330,11 +330,11 @@ static void what_a_server_gave_before_still_excludes(void **state)
   test_server_restart(live_server, false);
   assert_true(live_until(LIVE_LONG_MS, is_up, a));
   hold = live_lock(a, "x", 20000);
-  assert_int_equal(durability(hold).kind, DIBS_DURABLE_PRIMARY);
+  assert_int_equal(live_info(hold).durability, DIBS_DURABLE_PRIMARY);
   test_server_kill9(live_server);
   o.flags = DIBS_LOCK_NO_OWNER;
   live_expect_refused(a, dibs_lock(a, "x", &o, &none), DIBS_TIMED_OUT);
-  assert_int_equal(dibs_hold_state(hold) == DIBS_GONE, false);
+  assert_int_equal(dibs_hold_state(hold) == DIBS_HOLD_GONE, false);
   test_server_restart(live_server, false);
   (void)dibs_release(hold);
 }

@@ -21,9 +21,9 @@ static void expect_works(const char *url, const dibs_options *options, const cha
   dibs_hold *hold = live_lock(client, "orders", 5000);
 
   if (shown != NULL)
-    assert_string_equal(dibs_url(client), shown);
-  assert_null(strstr(dibs_url(client), "hunter"));
-  assert_false(dibs_is_private(client));
+    assert_string_equal(live_stats(client).url, shown);
+  assert_null(strstr(live_stats(client).url, "hunter"));
+  assert_false(live_stats(client).is_private);
   live_expect(client, dibs_release(hold), DIBS_OK);
   client = dibs_close(client);
 }
@@ -156,7 +156,7 @@ static void servers_of_a_quorum_have_each_their_password(void **state)
   quorum_start();
   client = live_open(quorum_url);
   hold = live_lock(client, "orders", 5000);
-  assert_string_equal(dibs_url(client), quorum_shown);
+  assert_string_equal(live_stats(client).url, quorum_shown);
   for (int i = 0; i < 3; i++)
     assert_int_equal(test_server_integer(members[i], "EXISTS app:m:{orders}"), 1);
   live_expect(client, dibs_release(hold), DIBS_OK);
@@ -197,9 +197,9 @@ static void expect_refused(const char *url, const dibs_options *options, dibs_st
                            const char *words)
 {
   dibs_client *client = NULL;
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
-  assert_int_equal(dibs_open_with_error(url, options, &client, &error), wanted);
+  assert_int_equal(dibs_open(url, options, &client, &error), wanted);
   if (strstr(error.text, words) == NULL || strstr(error.text, "hunter") != NULL)
     fail_msg("%s", error.text);
 }

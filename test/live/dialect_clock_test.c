@@ -66,7 +66,7 @@ static void is_taken_early_and_told(const struct place *p)
   live_expect(p->b, dibs_try_lock(p->b, "early", &o, &early), DIBS_OK);
   PROMISE_GROWN(dibs_hold_fence(early), fence);
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
-  assert_int_equal(dibs_hold_state(hold), DIBS_GONE);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_GONE);
   assert_int_not_equal(dibs_release(hold), DIBS_OK);
   live_expect(p->b, dibs_release(early), DIBS_OK);
 }
@@ -102,10 +102,10 @@ static void is_kept_by_the_dead(const struct place *p)
 
   take_and_die(p, "late");
   test_server_clock_shift(p->server, -HOUR_MS);
-  live_expect(p->b, dibs_inspect(p->b, "late", &in), DIBS_OK);
+  live_expect(p->b, dibs_inspect(p->b, dibs_text("late"), &in), DIBS_OK);
   assert_true(in->is_held);
   assert_in_range(in->remaining_ms, HOUR_MS - LIVE_LONG_MS, HOUR_MS + DEAD_MS);
-  live_expect_ok(dibs_break(p->b, "late", in->lease));
+  live_expect_ok(dibs_break(p->b, dibs_text("late"), in->lease));
   dibs_inspection_free(in);
   assert_int_equal(live_try(p->b, "late"), DIBS_OK);
 }

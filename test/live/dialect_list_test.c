@@ -114,10 +114,10 @@ static void permits_of_redisson_that_are_out_are_found_too(void **state)
 
   (void)state;
   for (int i = 0; i < 2; i++) {
-    live_expect(c, dibs_semaphore_set(c, all[i], 2), DIBS_OK);
+    live_expect(c, dibs_semaphore_set(c, dibs_text(all[i]), 2, 0, NULL), DIBS_OK);
     live_expect(c, dibs_acquire(c, DIBS_PERMITS(all[i], 1), &o, &holds[i]), DIBS_OK);
   }
-  live_expect(c, dibs_semaphore_set(c, "pool:nobody's", 2), DIBS_OK);
+  live_expect(c, dibs_semaphore_set(c, dibs_text("pool:nobody's"), 2, 0, NULL), DIBS_OK);
   test_server_integer(live_server, "ZADD pool:scores:timeout 1 a");
   test_server_integer(live_server, "ZADD {pool:old}:timeout 1 a");
   expect(c, "*pool*", all);
@@ -139,7 +139,7 @@ static void a_map_is_told_from_a_lock(void **state)
 
   (void)state;
   test_server_integer(live_server, "HSET map:big a b");
-  live_expect(c, dibs_inspect(c, "map:big", &in), DIBS_ERR_WRONG_TYPE);
+  live_expect(c, dibs_inspect(c, dibs_text("map:big"), &in), DIBS_ERR_WRONG_TYPE);
   live_expect_words(c, "Redisson");
   dibs_close(c);
 }

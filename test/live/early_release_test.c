@@ -119,7 +119,7 @@ static void a_call_that_returns_after_its_hold_was_released_gives_a_stale_one(vo
   assert_true(is_released);
   assert_int_equal(released_as, DIBS_LOST);
   assert_int_equal(t.status, DIBS_OK);
-  assert_int_equal(dibs_hold_state(t.hold), DIBS_GONE);
+  assert_int_equal(dibs_hold_state(t.hold), DIBS_HOLD_GONE);
   assert_int_equal(dibs_release(t.hold), DIBS_ERR_STALE);
   assert_int_equal(freed, 1);
   live_expect(other, dibs_release(one), DIBS_OK);

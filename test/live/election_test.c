@@ -66,7 +66,7 @@ static void on_leader(const dibs_error *error, const dibs_leader *leader, void *
     s->told[s->count].is_led = leader->is_led;
     s->told[s->count].epoch = leader->epoch;
     (void)snprintf(s->told[s->count].value, 32, "%s", leader->value);
-    (void)snprintf(s->told[s->count].client, 24, "%s", leader->party.client);
+    (void)snprintf(s->told[s->count].client, 24, "%s", leader->party->client);
     s->at_ms[s->count++] = live_now_ms();
   }
   (void)pthread_mutex_unlock(&s->mutex);
@@ -156,7 +156,7 @@ static bool has_heard(void *data)
 }
 
 /* So many messages have come to the watcher since, and no more. */
-static void expect_messages(const dibs_stats *before, int count)
+static void expect_messages(const dibs_client_info *before, int count)
 {
   struct heard h = { before->messages + (uint64_t)count };
 
@@ -221,7 +221,7 @@ static bool is_shown_as_me(void *name)
 {
   dibs_leader *leader = NULL;
   bool is_me = dibs_get_leader(other, name, &leader) == DIBS_OK &&
-               leader->party.pid == getpid();
+               leader->party->pid == getpid();
 
   (void)dibs_leader_free(leader);
   return is_me;
@@ -245,7 +245,7 @@ static void a_leader_is_seen_as_soon_as_its_campaign_returns(void **state)
   leader = dibs_leader_free(leader);
   assert_true(live_until(live_place() == LIVE_CLUSTER ? LIVE_LONG_MS : 0, is_shown_as_me,
                          (void *)(uintptr_t)"first"));
-  assert_int_equal(dibs_resign(hold), DIBS_OK);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
   expect_leader(other, "first", NULL, epoch);
 }
 
@@ -309,7 +309,7 @@ static void a_resigning_is_heard_by_one_message_and_one_look(void **state)
   live_needs_one_view();
   struct seen seen;
   dibs_observer *observer = observe_settled("resign", &seen);
-  dibs_stats before = live_stats(watcher);
+  dibs_client_info before = live_stats(watcher);
   dibs_hold *hold = lead(client, "resign", "here");
 
   (void)state;
@@ -330,10 +330,10 @@ static void the_next_candidate_leads_and_is_heard_by_one_message_more(void **sta
   struct seen seen;
   dibs_observer *observer = observe_settled("next", &seen);
   dibs_lock_options o = live_lock_options(30000, 0);
-  dibs_stats at_first = live_stats(watcher);
+  dibs_client_info at_first = live_stats(watcher);
   dibs_hold *hold = lead(client, "next", "first");
   struct live_ask second;
-  dibs_stats before;
+  dibs_client_info before = DIBS_CLIENT_INFO_INIT;
 
   (void)state;
   stand(&second, other, "next", "second", &o);
@@ -341,7 +341,7 @@ static void the_next_candidate_leads_and_is_heard_by_one_message_more(void **sta
   expect_told(&seen, "first");
   expect_messages(&at_first, 1);
   before = live_stats(watcher);
-  live_expect(client, dibs_resign(hold), DIBS_OK);
+  live_expect(client, dibs_release(hold), DIBS_OK);
   expect_told(&seen, "second");
   expect_messages(&before, 2);
   hold = live_ask_granted(&second, LIVE_LONG_MS);
@@ -356,7 +356,7 @@ static void a_client_that_closes_resigns(void **state)
   struct seen seen;
   dibs_observer *observer = observe_settled("close", &seen);
   dibs_client *closing = live_open(live_url());
-  dibs_stats before = live_stats(watcher);
+  dibs_client_info before = live_stats(watcher);
 
   (void)state;
   (void)lead(closing, "close", "here");
@@ -380,7 +380,7 @@ static pid_t fork_leader(const char *name, int ttl_ms)
     dibs_client *c = NULL;
     dibs_hold *hold = NULL;
 
-    if (dibs_open(live_url(), NULL, &c) == DIBS_OK &&
+    if (dibs_open(live_url(), NULL, &c, NULL) == DIBS_OK &&
         dibs_acquire(c, DIBS_LEAD(name, "doomed"), &o, &hold) == DIBS_OK)
       (void)poll(NULL, 0, -1);
     _exit(1);
@@ -444,8 +444,8 @@ static void a_leader_that_was_ousted_cannot_tell_any_more(void **state)
   dibs_inspection *in = NULL;
 
   (void)state;
-  live_expect(other, dibs_inspect(other, "ousted", &in), DIBS_OK);
-  live_expect(other, dibs_break(other, "ousted", in->lease), DIBS_OK);
+  live_expect(other, dibs_inspect(other, dibs_text("ousted"), &in), DIBS_OK);
+  live_expect(other, dibs_break(other, dibs_text("ousted"), in->lease), DIBS_OK);
   in = dibs_inspection_free(in);
   assert_int_equal(dibs_publish(hold, "still here?"), DIBS_LOST);
   next = lead(other, "ousted", "new");
@@ -612,7 +612,7 @@ static void a_campaign_ends_by_time_cancelling_or_its_own_faults(void **state)
   dibs_lock_options o = live_lock_options(30000, 300);
   dibs_hold *hold = lead(client, "ends", "a"), *none = NULL;
   struct live_ask ask;
-  char words[DIBS_VALUE_MAX + 2];
+  char words[DIBS_LEADER_VALUE_MAX + 2];
 
   (void)state;
   live_expect_refused(other, dibs_acquire(other, DIBS_LEAD("ends", "b"), &o, &none),
@@ -633,7 +633,7 @@ static void a_campaign_ends_by_time_cancelling_or_its_own_faults(void **state)
   live_expect(other, dibs_acquire(other, DIBS_LEAD("ends", words), NULL, &none),
               DIBS_ERR_ARGUMENT);
   assert_int_equal(dibs_publish(hold, words), DIBS_ERR_ARGUMENT);
-  words[DIBS_VALUE_MAX] = 0;
+  words[DIBS_LEADER_VALUE_MAX] = 0;
   live_expect(client, dibs_publish(hold, words), DIBS_OK);
   live_expect(other, dibs_acquire(other, DIBS_LEAD("", "b"), NULL, &none), DIBS_ERR_ARGUMENT);
   live_expect(client, dibs_release(hold), DIBS_OK);
@@ -785,7 +785,7 @@ static void a_forked_child_neither_leads_nor_observes(void **state)
     dibs_leader *none = NULL;
     dibs_hold *got = NULL;
     bool is_right = dibs_publish(hold, "child") == DIBS_ERR_FORKED &&
-                    dibs_resign(hold) == DIBS_ERR_FORKED &&
+                    dibs_release(hold) == DIBS_ERR_FORKED &&
                     dibs_acquire(client, DIBS_LEAD("fork", "child"), NULL,
                                  &got) == DIBS_ERR_FORKED &&
                     dibs_observer_next(observer, &none) == DIBS_ERR_FORKED &&

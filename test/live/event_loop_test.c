@@ -182,11 +182,11 @@ static void be_renewed_and_lost(dibs_client *client, loop *run, const char *name
 
     (void)poll(&watch, 1, 5);
     assert_int_equal(dibs_process(client, NULL), DIBS_OK);
-    assert_int_not_equal(dibs_hold_state(got.hold), DIBS_GONE);
+    assert_int_not_equal(dibs_hold_state(got.hold), DIBS_HOLD_GONE);
   }
   assert_int_equal(test_server_integer(live_server, "DEL %s", live_key(name)), 1);
   assert_true(run(client, &gone, 1));
-  assert_int_equal(dibs_hold_state(got.hold), DIBS_GONE);
+  assert_int_equal(dibs_hold_state(got.hold), DIBS_HOLD_GONE);
   assert_int_equal(gone.calls, 1);
   assert_int_equal(gone.status, DIBS_LOST);
   status = dibs_release(got.hold);      /* the server may have told more by now */
@@ -279,9 +279,9 @@ static void with_callbacks_in_the_loop_renewals_need_no_loop(void **state)
   dibs_hold *hold = live_lock(client, "renewed", 300);
 
   (void)state;
-  while (live_stats(client).renewed < 5 && dibs_hold_state(hold) != DIBS_GONE)
+  while (live_stats(client).renewed < 5 && dibs_hold_state(hold) != DIBS_HOLD_GONE)
     (void)poll(NULL, 0, 5);
-  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
   assert_int_equal(dibs_release(hold), DIBS_OK);
   client = dibs_close(client);
 }

@@ -163,9 +163,9 @@ static void a_lease_is_renewed_and_its_loss_reported(void **state)
   options.on_lost = lost;
   options.on_lost_data = &gone;
   hold = lock_in_loop("renewed", &options);
-  while (live_stats(client).renewed < renewed + 2 && dibs_hold_state(hold) != DIBS_GONE)
+  while (live_stats(client).renewed < renewed + 2 && dibs_hold_state(hold) != DIBS_HOLD_GONE)
     loop->turn(LIVE_LONG_MS);
-  assert_int_not_equal(dibs_hold_state(hold), DIBS_GONE);
+  assert_int_not_equal(dibs_hold_state(hold), DIBS_HOLD_GONE);
   assert_int_equal(gone.count, 0);
   assert_int_equal(test_server_integer(live_server, "DEL %s", live_key("renewed")), 1);
   run_until(&gone.count, 1);

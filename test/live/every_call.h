@@ -19,7 +19,7 @@ struct trial {
   const dibs_wait_options *wait_options;
   int32_t ping_ms;
   dibs_status status;             /* what it returned, or its callback was given */
-  dibs_error error;               /* dibs_last_error() of its thread, or the callback's */
+  dibs_error error;               /* dibs_client_error() of its thread, or the callback's */
   _Atomic int callbacks;
   dibs_hold *hold;                /* where answers go: there are none */
   dibs_value *value;
@@ -166,12 +166,8 @@ TAKES(names, TWO_NAMES)
   X(take_names, t->name, t->lock_options, &t->hold) \
   X(try_names, t->name, t->lock_options, &t->hold) \
   X(take_all_free, t->name, t->lock_options, &t->hold) \
-  X(dibs_semaphore_set, t->name, 1) \
-  X(dibs_semaphore_set_if_absent, t->name, 1, NULL) \
-  X(dibs_semaphore_delete, t->name) \
-  X(dibs_semaphore_set_bytes, t->name, strlen(t->name), 1) \
-  X(dibs_semaphore_set_if_absent_bytes, t->name, strlen(t->name), 1, NULL) \
-  X(dibs_semaphore_delete_bytes, t->name, strlen(t->name)) \
+  X(dibs_semaphore_set, dibs_text(t->name), 1, 0, NULL) \
+  X(dibs_semaphore_delete, dibs_text(t->name)) \
   X(dibs_latch_set, t->name, 1) \
   X(dibs_latch_down, t->name, 1, NULL, NULL) \
   X(dibs_latch_count, t->name, &t->number) \
@@ -188,13 +184,12 @@ TAKES(names, TWO_NAMES)
   X(dibs_guarded_incr, t->name, 1, 1, &t->number) \
   X(dibs_guarded_get, t->name, &t->value, &t->unsigned_number) \
   X(dibs_guarded_hget, t->name, "f", &t->value, &t->unsigned_number) \
-  X(dibs_inspect, t->name, &t->inspection) \
-  X(dibs_inspect_bytes, t->name, strlen(t->name), &t->inspection) \
+  X(dibs_inspect, dibs_text(t->name), &t->inspection) \
   X(dibs_list, NULL, on_lock_seen, NULL) \
   X(dibs_list_names, DIBS_FAMILY_LOCK, NULL, on_name, NULL) \
   X(dibs_fleet_read, &t->fleet) \
   X(dibs_history_read, NULL, &t->history) \
-  X(dibs_break, t->name, lease) \
+  X(dibs_break, dibs_text(t->name), lease) \
   X(dibs_token_renew, token, 1000, NULL) \
   X(dibs_token_release, token) \
   X(dibs_rate_limiter_set, t->name, &t->rate, DIBS_RATE_IF_ABSENT) \
@@ -257,6 +252,7 @@ TAKES(names, TWO_NAMES)
 
 struct row {
   const char *function;
+  const char *arguments;           /* as written in its row */
   dibs_status (*call)(dibs_client *c, struct trial *t);
   bool has_callback;
 };
@@ -270,8 +266,8 @@ struct row {
 CALLS(CALL)
 CALLS_WITH_CALLBACK(CALL)
 
-#define BLOCKING(function, ...) { #function, function##_row, false },
-#define WITH_CALLBACK(function, ...) { #function, function##_row, true },
+#define BLOCKING(function, ...) { #function, #__VA_ARGS__, function##_row, false },
+#define WITH_CALLBACK(function, ...) { #function, #__VA_ARGS__, function##_row, true },
 static const struct row rows[] = { CALLS(BLOCKING) CALLS_WITH_CALLBACK(WITH_CALLBACK) };
 
 enum { AT_ONCE = 32 };        /* rows; all of them starve each other on a busy machine */
@@ -280,6 +276,7 @@ enum { ROW_COUNT = sizeof(rows) / sizeof(rows[0]) };
 static inline struct trial trial_of(size_t row, const char *url, const dibs_options *options)
 {
   return (struct trial){ .row = &rows[row], .url = url, .options = options, .name = "r",
+                         .error.size = sizeof(dibs_error),
                          .barrier.size = sizeof(dibs_barrier_info),
                          .rate = { .size = sizeof(dibs_rate), .permits = 1,
                                    .interval_ms = 1000, .type = DIBS_RATE_OVERALL } };
@@ -315,7 +312,7 @@ static inline int every_call_setup(void **state)
   c = live_open(live_url());
   hold = live_lock(c, "r", 30000);
   live_expect(c, dibs_hold_token(hold, token, sizeof(token)), DIBS_OK);
-  live_expect(c, dibs_inspect(c, "r", &seen), DIBS_OK);
+  live_expect(c, dibs_inspect(c, dibs_text("r"), &seen), DIBS_OK);
   (void)snprintf(lease, sizeof(lease), "%s", seen->lease);
   seen = dibs_inspection_free(seen);
   live_expect(c, dibs_release(hold), DIBS_OK);

@@ -69,7 +69,7 @@ static void *try_row(void *data)
 {
   struct trial *t = data;
   dibs_client *c = NULL;
-  dibs_status status = dibs_open(t->url, t->options, &c);
+  dibs_status status = dibs_open(t->url, t->options, &c, NULL);
 
   if (status != DIBS_OK) {
     live_fault("%s: dibs_open(): %s", t->row->function, dibs_status_name(status));
@@ -78,7 +78,7 @@ static void *try_row(void *data)
   status = t->row->call(c, t);           /* its callback may have written to `t` already */
   if (!t->row->has_callback || status != DIBS_OK) {
     t->status = status;
-    dibs_last_error(c, &t->error);
+    (void)dibs_client_error(c, 0, &t->error);
   } else if (!live_until(LIVE_LONG_MS, has_callback_run, t)) {
     live_fault("%s: its callback did not run", t->row->function);
   }

@@ -76,7 +76,7 @@ static void work(int number, int for_ms)
   int64_t until = live_now_ms() + for_ms;
   char name[40];
 
-  if (dibs_open(live_url(), &o, &c) != DIBS_OK)
+  if (dibs_open(live_url(), &o, &c, NULL) != DIBS_OK)
     _exit(2);
   (void)snprintf(name, sizeof(name), "%s:%d", number < KILLED ? "killed" : "orders", number % 4);
   do
@@ -103,8 +103,8 @@ static dibs_fleet_row row_of(dibs_client *c, const char *class_name)
 
   live_expect_ok(dibs_fleet_read(c, &read));
   for (size_t i = 0; i < read->count; i++)
-    if (strcmp(read->rows[i].class_name, class_name) == 0)
-      found = read->rows[i];
+    if (strcmp(read->rows[i]->class_name, class_name) == 0)
+      found = *read->rows[i];
   found.class_name = class_name;
   assert_null(dibs_fleet_free(read));
   return found;
@@ -197,13 +197,13 @@ static void the_history_shows_names_of_any_bytes(void **state)
     wanted.pattern = names[i];
     live_expect_ok(dibs_history_read(reader, &wanted, &h));
     assert_int_equal(h->count, 1);
-    assert_string_equal(h->entries[0].name, names[i]);
-    assert_string_equal(h->entries[0].end, "released");
-    assert_string_equal(h->entries[0].note, "night\njob");
-    assert_int_equal(h->entries[0].pid, getpid());
-    assert_int_equal(h->entries[0].lease_ms, 20000);
-    assert_true(h->entries[0].fence > 0);
-    assert_in_range(h->entries[0].ago_us, 0, 60000000);
+    assert_string_equal(h->entries[0]->name, names[i]);
+    assert_string_equal(h->entries[0]->end, "released");
+    assert_string_equal(h->entries[0]->note, "night\njob");
+    assert_int_equal(h->entries[0]->pid, getpid());
+    assert_int_equal(h->entries[0]->lease_ms, 20000);
+    assert_true(h->entries[0]->fence > 0);
+    assert_in_range(h->entries[0]->ago_us, 0, 60000000);
     assert_null(dibs_history_free(h));
   }
   wanted.pattern = "no such *";
@@ -353,15 +353,15 @@ static void a_hold_is_young(int64_t shift_ms)
   c = live_open_with(test_server_url(s), &o);
   reader = live_open(test_server_url(s));
   hold = live_lock(c, "age:1", 60000);
-  live_expect(reader, dibs_inspect(reader, "age:1", &in), DIBS_OK);
-  assert_in_range(in->holder.waited_ms, 0, 60000);
+  live_expect(reader, dibs_inspect(reader, dibs_text("age:1"), &in), DIBS_OK);
+  assert_in_range(in->holder->waited_ms, 0, 60000);
   assert_in_range(in->remaining_ms, 1, 60000);
   in = dibs_inspection_free(in);
   live_expect(c, dibs_release(hold), DIBS_OK);
   assert_null(dibs_close(c));
   live_expect(reader, dibs_history_read(reader, NULL, &h), DIBS_OK);
   assert_int_equal(h->count, 1);
-  assert_in_range(h->entries[0].ago_us, 0, 60000000);
+  assert_in_range(h->entries[0]->ago_us, 0, 60000000);
   row = row_of(reader, "age");
   assert_true(row.since_us <= h->server_us + 60000000 && row.since_us >= h->server_us - 60000000);
   assert_null(dibs_history_free(h));

@@ -38,7 +38,7 @@ static size_t waiters_of(const char *name)
   dibs_inspection *seen = NULL;
   size_t count;
 
-  live_expect_ok(dibs_inspect(other, name, &seen));
+  live_expect_ok(dibs_inspect(other, dibs_text(name), &seen));
   count = seen->waiter_count;
   seen = dibs_inspection_free(seen);
   return count;
@@ -123,7 +123,7 @@ static void wait_beside_forgeries(char mode)
   assert_true(live_until(LIVE_LONG_MS, has_waiter, "xx"));
   forge_grants("xx");
   live_still_waits(&ask, 500);
-  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
   live_expect_ok(dibs_release(hold));
   hold = live_ask_granted(&ask, LIVE_LONG_MS);
   expect_honest(dibs_hold_fence(hold));
@@ -160,7 +160,7 @@ static void a_forged_loss_ends_no_hold(void **state)
   forge("lost", token, "", "xx");
   forge("want", token, "", "xx");
   live_still_waits(&ask, 300);
-  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
   live_expect_refused(other, live_try(other, "xx"), DIBS_BUSY);
   live_expect_ok(dibs_release(hold));
   next = live_ask_granted(&ask, LIVE_LONG_MS);
@@ -220,7 +220,7 @@ static void hold_beside_one_who_knows(char mode)
   static struct live_ask ask;                    /* outlives a failure */
 
   if (mode == 'p')
-    live_expect_ok(dibs_semaphore_set(other, "xx", 2));
+    live_expect_ok(dibs_semaphore_set(other, dibs_text("xx"), 2, 0, NULL));
   live_ask_init(&ask);
   live_ask_begin(&ask, holder, "elsewhere", &o);
   assert_true(live_until(LIVE_LONG_MS, has_waiter, "elsewhere"));

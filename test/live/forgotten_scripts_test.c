@@ -38,7 +38,7 @@ static void every_call_works_right_after_a_flush(void **state)
   flush();
   live_expect_refused(other, dibs_try_lock(other, "calls", NULL, &none), DIBS_BUSY);
   flush();
-  live_expect(other, dibs_inspect(other, "calls", &seen), DIBS_OK);
+  live_expect(other, dibs_inspect(other, dibs_text("calls"), &seen), DIBS_OK);
   assert_true(seen->is_held);
   flush();
   live_expect(other, dibs_list(other, NULL, count_one, &held), DIBS_OK);
@@ -52,9 +52,9 @@ static void every_call_works_right_after_a_flush(void **state)
   live_expect(client, dibs_release(hold), DIBS_OK);       /* done before: done */
   hold = live_lock(client, "calls", 60000);
   seen = dibs_inspection_free(seen);
-  live_expect(other, dibs_inspect(other, "calls", &seen), DIBS_OK);
+  live_expect(other, dibs_inspect(other, dibs_text("calls"), &seen), DIBS_OK);
   flush();
-  live_expect(other, dibs_break(other, "calls", seen->lease), DIBS_OK);
+  live_expect(other, dibs_break(other, dibs_text("calls"), seen->lease), DIBS_OK);
   seen = dibs_inspection_free(seen);
   assert_int_not_equal(dibs_release(hold), DIBS_OK);
 }
@@ -67,9 +67,9 @@ static void renewals_survive_a_flush(void **state)
   (void)state;
   for (int flushes = 0; flushes < 4; flushes++) {
     flush();
-    while (live_stats(client).renewed == renewed && dibs_hold_state(hold) != DIBS_GONE)
+    while (live_stats(client).renewed == renewed && dibs_hold_state(hold) != DIBS_HOLD_GONE)
       (void)poll(NULL, 0, 1);
-    assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+    assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
     renewed = live_stats(client).renewed;
   }
   assert_int_equal(dibs_release(hold), DIBS_OK);

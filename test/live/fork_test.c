@@ -49,9 +49,9 @@ static int teardown(void **state)
  * stderr the last error of the library. */
 static int wrong_at(int line, const char *fact)
 {
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
-  dibs_last_error(NULL, &error);
+  (void)dibs_client_error(NULL, 0, &error);
   (void)fprintf(stderr, "# line %d: not %s; last error: %s %s\n", line, fact,
                 dibs_status_name(error.status), error.text);
   return line % 250 + 1;
@@ -80,7 +80,7 @@ static int fork_and_run(int (*work)(void))
 
 static void expect_parent_is_well(void)
 {
-  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
   live_refused(live_try(other, "parent"), DIBS_BUSY);
   assert_int_equal(live_try(client, "elsewhere"), DIBS_OK);
 }
@@ -95,16 +95,16 @@ static void lock_ended(const dibs_error *error, dibs_hold *got, void *data)
 static int all_answers_are_forked(void)
 {
   char token[DIBS_TOKEN_SIZE];
-  dibs_stats stats = { .size = sizeof(stats) };
+  dibs_client_info stats = DIBS_CLIENT_INFO_INIT;
   dibs_inspection *seen = NULL;
   dibs_metrics *metrics = NULL;
   dibs_hold *none = NULL;
   int was_called = 0;
 
-  CHECK(dibs_hold_state(hold) == DIBS_GONE);
+  CHECK(dibs_hold_state(hold) == DIBS_HOLD_GONE);
   CHECK(dibs_hold_valid_ms(hold) == 0);
   CHECK(dibs_hold_fence(hold) == 0);
-  CHECK(dibs_hold_depth(hold) == 0);
+  CHECK(live_info(hold).depth == 0);
   CHECK(dibs_hold_fd(hold) == -1);
   CHECK(dibs_hold_token(hold, token, sizeof(token)) == DIBS_ERR_FORKED);
   CHECK(dibs_hold_detach(hold) == DIBS_ERR_FORKED);
@@ -115,10 +115,10 @@ static int all_answers_are_forked(void)
   CHECK(dibs_lock_async(client, "child", NULL, lock_ended, &was_called, NULL) ==
         DIBS_ERR_FORKED);
   CHECK(dibs_ping(client, 100, NULL) == DIBS_ERR_FORKED);
-  CHECK(dibs_inspect(client, "parent", &seen) == DIBS_ERR_FORKED);
-  CHECK(dibs_get_stats(client, &stats) == DIBS_ERR_FORKED);
+  CHECK(dibs_inspect(client, dibs_text("parent"), &seen) == DIBS_ERR_FORKED);
+  CHECK(dibs_client_get_info(client, &stats) == DIBS_ERR_FORKED);
   CHECK(dibs_metrics_read(client, &metrics) == DIBS_ERR_FORKED && metrics == NULL);
-  CHECK(dibs_break(client, "parent", "AAAAAAAAAAAAAAAAAAAAAA:1:1") == DIBS_ERR_FORKED);
+  CHECK(dibs_break(client, dibs_text("parent"), "AAAAAAAAAAAAAAAAAAAAAA:1:1") == DIBS_ERR_FORKED);
   CHECK(dibs_fd(client) == -1);
   CHECK(dibs_process(client, NULL) == DIBS_ERR_FORKED);
   CHECK(none == NULL && seen == NULL && was_called == 0);
@@ -175,12 +175,12 @@ static int open_anew(void)
   dibs_hold *got = NULL;
   dibs_status status;
 
-  CHECK(dibs_open(live_url(), &o, &own) == DIBS_OK);
+  CHECK(dibs_open(live_url(), &o, &own, NULL) == DIBS_OK);
   status = dibs_try_lock(own, "parent", NULL, &got);
   promise_kept(status != DIBS_OK, "a child has what its parent holds");
   CHECK(status == DIBS_BUSY);
   CHECK(dibs_lock(own, "child", NULL, &got) == DIBS_OK);
-  CHECK(dibs_hold_state(got) == DIBS_HELD);
+  CHECK(dibs_hold_state(got) == DIBS_HOLD_HELD);
   CHECK(dibs_release(got) == DIBS_OK);
   own = dibs_close(own);
   return 0;
@@ -200,11 +200,11 @@ static void *keep_busy(void *data)
   (void)data;
   while (!atomic_load(&is_over)) {
     dibs_hold *got = NULL;
-    dibs_error error;
+    dibs_error error = DIBS_ERROR_INIT;
 
     if (dibs_lock(client, "busy", NULL, &got) == DIBS_OK && dibs_release(got) == DIBS_OK)
       continue;
-    dibs_last_error(client, &error);
+    (void)dibs_client_error(client, 0, &error);
     live_fault("the parent's other thread is disturbed: %s %s", dibs_status_name(error.status),
                error.text);
   }
@@ -225,7 +225,7 @@ static int answer_at_once(void)
 
   (void)alarm(5);      /* a mutex that another thread held at the fork would hang */
   CHECK(dibs_try_lock(client, "busy", NULL, &none) == DIBS_ERR_FORKED);
-  CHECK(dibs_hold_state(hold) == DIBS_GONE);
+  CHECK(dibs_hold_state(hold) == DIBS_HOLD_GONE);
   CHECK(dibs_release(hold) == DIBS_ERR_FORKED);
   return CHILD_MAY_ALLOCATE ? open_anew() : 0;
 }

@@ -48,7 +48,7 @@ static int be_holder(const char *url)
   uint64_t fence;
 
   o.ttl_ms = HOLDER_TTL_MS;
-  if (dibs_open(url, NULL, &client) != DIBS_OK ||
+  if (dibs_open(url, NULL, &client, NULL) != DIBS_OK ||
       dibs_lock(client, "sleeper", &o, &hold) != DIBS_OK)
     return 1;
   fence = dibs_hold_fence(hold);
@@ -450,7 +450,7 @@ static void fences_of_holds_that_are_not_exclusive_are_refused_by_name(void **st
   uint64_t fence;
 
   (void)state;
-  live_needs_answer(dibs_semaphore_set(far, "pool", 2));
+  live_needs_answer(dibs_semaphore_set(far, dibs_text("pool"), 2, 0, NULL));
   live_expect(far, dibs_acquire(far, DIBS_READ("page"), &o, &hold), DIBS_OK);
   live_expect(near, dibs_acquire(near, DIBS_READ("page"), &o, &other), DIBS_OK);
   assert_int_equal(set(far, "shared", dibs_hold_fence(hold), "x"), DIBS_ERR_ARGUMENT);
@@ -465,7 +465,7 @@ static void fences_of_holds_that_are_not_exclusive_are_refused_by_name(void **st
   live_expect_words(far, "permits");
   live_expect_words(far, "pool");
   live_expect(far, dibs_release(hold), DIBS_OK);
-  live_expect(far, dibs_semaphore_set(far, "pool", 0), DIBS_OK);
+  live_expect(far, dibs_semaphore_set(far, dibs_text("pool"), 0, 0, NULL), DIBS_OK);
 
   live_expect(far, dibs_acquire(far, DIBS_WRITE("page"), &o, &hold), DIBS_OK);
   live_expect(far, dibs_acquire(far, DIBS_READ("page"), &o, &other),

@@ -41,7 +41,7 @@ static dibs_inspection *inspect(const char *name)
 {
   dibs_inspection *seen = NULL;
 
-  live_expect(admin, dibs_inspect(admin, name, &seen), DIBS_OK);
+  live_expect(admin, dibs_inspect(admin, dibs_text(name), &seen), DIBS_OK);
   assert_non_null(seen);
   assert_string_equal(seen->name, name);
   assert_int_equal(seen->name_size, strlen(name));
@@ -76,8 +76,8 @@ static void a_holder_is_shown_with_all_about_it(void **state)
   assert_in_range(seen->remaining_ms, 50000, 60000);
   assert_int_equal(seen->lease_ms, 60000);
   assert_in_range(seen->since_unix_us, before_us - 1, live_wall_us() + 1);
-  expect_this_process(&seen->holder);
-  assert_string_equal(seen->holder.note, "the nightly job");
+  expect_this_process(seen->holder);
+  assert_string_equal(seen->holder->note, "the nightly job");
   assert_int_equal(seen->waiter_count, 0);
   seen = dibs_inspection_free(seen);
   assert_int_equal(dibs_release(hold), DIBS_OK);
@@ -86,7 +86,7 @@ static void a_holder_is_shown_with_all_about_it(void **state)
 static bool has_note(void *note)
 {
   dibs_inspection *seen = inspect("noted");
-  bool is_so = strcmp(seen->holder.note, note) == 0;
+  bool is_so = strcmp(seen->holder->note, note) == 0;
 
   seen = dibs_inspection_free(seen);
   return is_so;
@@ -123,9 +123,9 @@ static void waiters_are_shown_in_order(void **state)
   seen = inspect("queue");
   assert_int_equal(seen->waiter_count, 2);
   assert_int_equal(seen->party_count, 2);
-  expect_this_process(&seen->waiters[0]);
-  assert_string_not_equal(seen->waiters[0].client, seen->waiters[1].client);
-  assert_true(seen->waiters[0].waited_ms >= seen->waiters[1].waited_ms);
+  expect_this_process(seen->waiters[0]);
+  assert_string_not_equal(seen->waiters[0]->client, seen->waiters[1]->client);
+  assert_true(seen->waiters[0]->waited_ms >= seen->waiters[1]->waited_ms);
   seen = dibs_inspection_free(seen);
   assert_int_equal(dibs_release(hold), DIBS_OK);
   assert_int_equal(dibs_release(live_ask_granted(&first, LIVE_LONG_MS)), DIBS_OK);
@@ -142,7 +142,7 @@ static void a_free_lock_is_shown_as_free(void **state)
   assert_false(seen->is_held);
   assert_int_equal(seen->fence, 0);
   assert_int_equal(seen->remaining_ms, 0);
-  assert_string_equal(seen->holder.client, "");
+  assert_string_equal(seen->holder->client, "");
   seen = dibs_inspection_free(seen);
   assert_int_equal(test_server_integer(live_server, "EXISTS %s", live_key("never-seen")), 0);
   {
@@ -272,16 +272,16 @@ static void a_broken_lock_is_handed_on_and_its_holder_told(void **state)
   /* Its holder is told at once if it listens, else at its next renewal. */
   live_refused(live_try(holder, "broken"), DIBS_BUSY);
   seen = inspect("broken");
-  live_expect(admin, dibs_break(admin, "broken", seen->lease), DIBS_OK);
+  live_expect(admin, dibs_break(admin, dibs_text("broken"), seen->lease), DIBS_OK);
   assert_true(dibs_hold_fence(live_ask_granted(&next, LIVE_LONG_MS)) > dibs_hold_fence(hold));
   /* A late or repeated call hits nobody else. */
-  assert_int_equal(dibs_break(admin, "broken", seen->lease), DIBS_TAKEN);
-  assert_int_equal(dibs_hold_state(next.hold), DIBS_HELD);
+  assert_int_equal(dibs_break(admin, dibs_text("broken"), seen->lease), DIBS_TAKEN);
+  assert_int_equal(dibs_hold_state(next.hold), DIBS_HOLD_HELD);
   live_refused(live_try(admin, "broken"), DIBS_BUSY);
   assert_int_equal(dibs_release(hold), DIBS_TAKEN);
   assert_int_equal(dibs_release(next.hold), DIBS_OK);
-  assert_int_equal(dibs_break(admin, "broken", seen->lease), DIBS_LOST);
-  assert_int_equal(dibs_break(admin, "broken", "nonsense"), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_break(admin, dibs_text("broken"), seen->lease), DIBS_LOST);
+  assert_int_equal(dibs_break(admin, dibs_text("broken"), "nonsense"), DIBS_ERR_ARGUMENT);
   seen = dibs_inspection_free(seen);
 }
 
@@ -300,9 +300,9 @@ static void a_listening_holder_hears_of_the_break_at_once(void **state)
   o.on_lost_data = &loss;
   hold = live_lock_with(holder, "{ear}heard", &o);
   seen = inspect("{ear}heard");
-  live_expect(admin, dibs_break(admin, "{ear}heard", seen->lease), DIBS_OK);
+  live_expect(admin, dibs_break(admin, dibs_text("{ear}heard"), seen->lease), DIBS_OK);
   assert_true(live_loss_wait(&loss, 2000));          /* its renewal is 200 s away */
-  assert_int_equal(dibs_hold_state(hold), DIBS_GONE);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_GONE);
   assert_int_not_equal(dibs_release(hold), DIBS_OK);
   seen = dibs_inspection_free(seen);
   assert_int_equal(dibs_release(mine), DIBS_OK);

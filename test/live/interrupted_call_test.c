@@ -123,7 +123,7 @@ static void wait_for_a_lock(uint32_t flags)
 static bool is_queued(void *client)
 {
   dibs_inspection *seen = NULL;
-  bool is_so = dibs_inspect(client, "w", &seen) == DIBS_OK && seen->waiter_count == 1;
+  bool is_so = dibs_inspect(client, dibs_text("w"), &seen) == DIBS_OK && seen->waiter_count == 1;
 
   (void)dibs_inspection_free(seen);
   return is_so;
@@ -180,7 +180,7 @@ static void call_until_a_signal_comes(uint32_t delay_us)
 
   o.flags |= delay_us % 2 == 0 ? DIBS_CLIENT_NO_THREAD : 0;
   o.connect_timeout_ms = o.command_timeout_ms = TOO_LONG_MS;
-  if (dibs_open(live_url(), &o, &t->client) != DIBS_OK ||
+  if (dibs_open(live_url(), &o, &t->client, NULL) != DIBS_OK ||
       dibs_lock(t->client, "kept", NULL, &t->hold) != DIBS_OK || atexit(end_all) != 0 ||
       signal(SIGALRM, exit_now) == SIG_ERR || setitimer(ITIMER_REAL, &at, NULL) != 0)
     _exit(3);
@@ -189,7 +189,7 @@ static void call_until_a_signal_comes(uint32_t delay_us)
       (void)dibs_release(hold);
     (void)!dibs_ping(t->client, 0, NULL);
     (void)!dibs_hold_name(t->hold, 0, NULL, 0, NULL);
-    if (dibs_open(live_url(), &o, &t->opened) == DIBS_OK)
+    if (dibs_open(live_url(), &o, &t->opened, NULL) == DIBS_OK)
       t->opened = dibs_close(t->opened);
   }
 }
@@ -267,7 +267,7 @@ static void a_handler_is_told_from_a_callback(void **state)
   assert_true(signal(SIGUSR1, release_what_is_kept) != SIG_ERR);
   o.allocator = &allocator;
   raises = true;
-  live_expect_ok(dibs_open(live_url(), &o, &c));
+  live_expect_ok(dibs_open(live_url(), &o, &c, NULL));
   live_expect_ok(dibs_lock(c, "often", NULL, &hold));
   live_expect_ok(dibs_release(hold));
   assert_null(dibs_close(c));
@@ -287,8 +287,8 @@ static void read_everything(int number)
   struct things *t = &of_the_program;
 
   (void)number;
-  if (dibs_hold_state(t->hold) != DIBS_HELD || dibs_hold_fence(t->hold) == 0 ||
-      dibs_url(t->client)[0] == 0)
+  if (dibs_hold_state(t->hold) != DIBS_HOLD_HELD || dibs_hold_fence(t->hold) == 0 ||
+      dibs_client_id(t->client)[0] == 0)
     not_refused("a function that only reads");
   dibs_cancel(t->canceller);
 }

@@ -117,7 +117,7 @@ static void queue_up(void)
   dibs_lock_options ask = live_lock_options(TTL_MS, DIBS_FOREVER);
   dibs_client *own = NULL;
 
-  if (dibs_open(live_url(), &o, &own) != DIBS_OK ||
+  if (dibs_open(live_url(), &o, &own, NULL) != DIBS_OK ||
       dibs_lock_async(own, "queue", &ask, request_ended, NULL, NULL) != DIBS_OK)
     _exit(1);
 }
@@ -186,7 +186,7 @@ static void use_the_private_server(void)
   dibs_options o = live_options();
   dibs_client *own = NULL;
 
-  if (dibs_open("local:", &o, &own) != DIBS_OK)
+  if (dibs_open("local:", &o, &own, NULL) != DIBS_OK)
     _exit(1);
 }
 

@@ -28,7 +28,7 @@ static int setup(void **state)
   (void)live_server_setup(state);
   a = live_open(live_url());
   b = live_open(live_url());
-  if (dibs_semaphore_set(a, "permits", 2) != DIBS_OK)
+  if (dibs_semaphore_set(a, dibs_text("permits"), 2, 0, NULL) != DIBS_OK)
     assert_int_equal(live_place(), LIVE_QUORUM);       /* where the tests say so */
   return 0;
 }
@@ -100,7 +100,7 @@ static dibs_hold *have(dibs_client *c, kind k)
   dibs_hold *hold = NULL;
 
   live_expect(c, take(c, k, LIVE_LONG_MS, &hold), DIBS_OK);
-  assert_int_equal(dibs_hold_units(hold), k == PERMITS ? 2 : 1);
+  assert_int_equal(live_info(hold).units, k == PERMITS ? 2 : 1);
   return hold;
 }
 
@@ -146,7 +146,7 @@ static void drive(dibs_client *c, const struct outcome *o, int calls)
 
 static void a_loop_without_a_thread_takes_waits_for_and_gives_back_each_kind(void **state)
 {
-  live_needs_answer(dibs_semaphore_set(a, "permits", 2));
+  live_needs_answer(dibs_semaphore_set(a, dibs_text("permits"), 2, 0, NULL));
   dibs_options options = live_options();
   dibs_lock_options wish = live_lock_options(TTL_MS, LIVE_LONG_MS);
   dibs_client *c;
@@ -171,7 +171,7 @@ static void a_loop_without_a_thread_takes_waits_for_and_gives_back_each_kind(voi
     assert_int_equal(dibs_release_async(o.hold, was_released, &o), DIBS_OK);
     drive(c, &o, 2);
     assert_int_equal(o.released, DIBS_OK);
-    assert_int_equal(dibs_hold_state(o.hold), DIBS_GONE);
+    assert_int_equal(dibs_hold_state(o.hold), DIBS_HOLD_GONE);
   }
   assert_null(dibs_close(c));
 }
@@ -186,7 +186,7 @@ static bool is_waited_for(void *data)
   dibs_inspection *seen = NULL;
   size_t count = SIZE_MAX;
 
-  if (dibs_inspect(b, name_of(w->k), &seen) == DIBS_OK)
+  if (dibs_inspect(b, dibs_text(name_of(w->k)), &seen) == DIBS_OK)
     count = seen->waiter_count;
   (void)dibs_inspection_free(seen);
   return count == w->count;
@@ -202,7 +202,7 @@ static void expect_waiters(kind k, size_t count)
 
 static void close_ends_who_waits_and_gives_back_who_holds(void **state)
 {
-  live_needs_answer(dibs_semaphore_set(a, "permits", 2));
+  live_needs_answer(dibs_semaphore_set(a, dibs_text("permits"), 2, 0, NULL));
   dibs_lock_options wish = live_lock_options(TTL_MS, 0);
 
   (void)state;
@@ -242,15 +242,15 @@ static void ask_in_a_child(kind k, dibs_hold *hold)
   char token[DIBS_TOKEN_SIZE];
   dibs_hold *none = NULL;
 
-  CHECK(dibs_hold_state(hold) == DIBS_GONE);
-  CHECK(dibs_hold_units(hold) == 0);
+  CHECK(dibs_hold_state(hold) == DIBS_HOLD_GONE);
+  CHECK(live_info(hold).units == 0);
   CHECK(dibs_downgrade(hold) == DIBS_ERR_FORKED);
   CHECK(dibs_hold_token(hold, token, sizeof(token)) == DIBS_ERR_FORKED);
   CHECK(dibs_hold_detach(hold) == DIBS_ERR_FORKED);
   CHECK(dibs_release(hold) == DIBS_ERR_FORKED);
   CHECK(take(a, k, 0, &none) == DIBS_ERR_FORKED && none == NULL);
   CHECK(begin(a, k, &wish, granted, &o) == DIBS_ERR_FORKED && o.calls == 0);
-  CHECK(dibs_semaphore_set(a, "permits", 9) == DIBS_ERR_FORKED);
+  CHECK(dibs_semaphore_set(a, dibs_text("permits"), 9, 0, NULL) == DIBS_ERR_FORKED);
   CHECK(dibs_acquire(a, DIBS_PERMITS("permits", DIBS_UNITS_ALL_FREE), NULL,
                      &none) == DIBS_ERR_FORKED);
   CHECK(dibs_token_release(a, "lease:AAAAAAAAAAAAAAAAAAAAAA:1:1:x") == DIBS_ERR_FORKED);
@@ -260,7 +260,7 @@ static void ask_in_a_child(kind k, dibs_hold *hold)
 
 static void a_child_has_none_of_them_and_takes_none_away(void **state)
 {
-  live_needs_answer(dibs_semaphore_set(a, "permits", 2));
+  live_needs_answer(dibs_semaphore_set(a, dibs_text("permits"), 2, 0, NULL));
   (void)state;
   for (kind k = 0; k < KINDS; k++) {
     dibs_hold *hold = have(a, k), *none = NULL;
@@ -274,7 +274,7 @@ static void a_child_has_none_of_them_and_takes_none_away(void **state)
       ask_in_a_child(k, hold);
     assert_int_equal(promise_waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+    assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
     live_expect_refused(b, take(b, k == READER ? WRITER : k, 300, &none), DIBS_TIMED_OUT);
     assert_int_equal(dibs_release(hold), DIBS_OK);
   }
@@ -284,7 +284,7 @@ static void a_child_has_none_of_them_and_takes_none_away(void **state)
 
 static void a_lease_is_broken_once_and_by_its_very_name(void **state)
 {
-  live_needs_answer(dibs_semaphore_set(a, "permits", 2));
+  live_needs_answer(dibs_semaphore_set(a, dibs_text("permits"), 2, 0, NULL));
   (void)state;
   for (kind k = 0; k < KINDS; k++) {
     dibs_inspection *seen = NULL;
@@ -292,19 +292,20 @@ static void a_lease_is_broken_once_and_by_its_very_name(void **state)
     bool is_exclusive = k == MUTEX || k == IDLE || k == SET;
     char lease[128];
 
-    live_expect(b, dibs_inspect(b, name_of(k), &seen), DIBS_OK);
+    live_expect(b, dibs_inspect(b, dibs_text(name_of(k)), &seen), DIBS_OK);
     (void)snprintf(lease, sizeof(lease), "%s", seen->lease);
     seen = dibs_inspection_free(seen);
-    live_expect(b, dibs_break(b, name_of(k), lease), DIBS_OK);
-    live_expect(b, dibs_break(b, name_of(k), lease), is_exclusive ? DIBS_EXPIRED : DIBS_LOST);
+    live_expect(b, dibs_break(b, dibs_text(name_of(k)), lease), DIBS_OK);
+    live_expect(b, dibs_break(b, dibs_text(name_of(k)), lease),
+                is_exclusive ? DIBS_EXPIRED : DIBS_LOST);
     if (k == SET) {                       /* the owner gives the others back when it knows */
       assert_int_not_equal(dibs_release(hold), DIBS_OK);
       hold = NULL;
     }
     live_expect(b, take(b, k == READER ? WRITER : k, LIVE_LONG_MS, &next), DIBS_OK);
-    live_expect(a, dibs_break(a, name_of(k), lease),
+    live_expect(a, dibs_break(a, dibs_text(name_of(k)), lease),
                 is_exclusive ? DIBS_TAKEN : DIBS_LOST);
-    assert_int_equal(dibs_hold_state(next), DIBS_HELD);
+    assert_int_equal(dibs_hold_state(next), DIBS_HOLD_HELD);
     if (hold != NULL) {
       dibs_status status = dibs_release(hold);
 
@@ -334,7 +335,7 @@ static dibs_hold *read_as(dibs_client *c, const char *owner, uint32_t flags)
  * what the other one still believes in. */
 static void a_token_never_ends_another_readers_lease(void **state)
 {
-  live_needs_answer(dibs_semaphore_set(a, "permits", 2));
+  live_needs_answer(dibs_semaphore_set(a, dibs_text("permits"), 2, 0, NULL));
   dibs_options options = live_options();
   dibs_hold *one, *two, *none = NULL;
   char token[DIBS_TOKEN_SIZE];
@@ -349,8 +350,8 @@ static void a_token_never_ends_another_readers_lease(void **state)
   live_expect(c, dibs_hold_token(one, token, sizeof(token)), DIBS_ERR_ARGUMENT);
   live_expect_words(c, "share");
   live_expect(c, dibs_hold_detach(two), DIBS_ERR_ARGUMENT);
-  assert_int_equal(dibs_hold_state(two), DIBS_HELD);
-  assert_int_equal(dibs_hold_depth(two), 1);
+  assert_int_equal(dibs_hold_state(two), DIBS_HOLD_HELD);
+  assert_int_equal(live_info(two).depth, 1);
   assert_int_equal(dibs_release(two), DIBS_OK);
 
   live_expect(c, dibs_hold_token(one, token, sizeof(token)), DIBS_OK);
@@ -391,9 +392,10 @@ static void expect_name_refused(const char *name)
   live_expect(a, dibs_acquire(a, DIBS_PERMITS(name, DIBS_UNITS_ALL_FREE), NULL, &none),
               DIBS_ERR_ARGUMENT);
   live_expect(a, acquire_names(a, names, 2, NULL, &none), DIBS_ERR_ARGUMENT);
-  live_expect(a, dibs_semaphore_set(a, name, 1), DIBS_ERR_ARGUMENT);
-  live_expect(a, dibs_semaphore_set_if_absent(a, name, 1, &permits), DIBS_ERR_ARGUMENT);
-  live_expect(a, dibs_semaphore_delete(a, name), DIBS_ERR_ARGUMENT);
+  live_expect(a, dibs_semaphore_set(a, dibs_text(name), 1, 0, NULL), DIBS_ERR_ARGUMENT);
+  live_expect(a, dibs_semaphore_set(a, dibs_text(name), 1, DIBS_SEMAPHORE_IF_ABSENT, &permits),
+              DIBS_ERR_ARGUMENT);
+  live_expect(a, dibs_semaphore_delete(a, dibs_text(name)), DIBS_ERR_ARGUMENT);
   live_expect(a, dibs_acquire_async(a, DIBS_READ(name), NULL, never_called, NULL, NULL),
               DIBS_ERR_ARGUMENT);
   live_expect(a, acquire_names_async(a, names, 2, NULL, never_called, NULL, NULL),
@@ -403,7 +405,7 @@ static void expect_name_refused(const char *name)
 
 static void names_and_counts_out_of_range_are_refused(void **state)
 {
-  live_needs_answer(dibs_semaphore_set(a, "permits", 2));
+  live_needs_answer(dibs_semaphore_set(a, dibs_text("permits"), 2, 0, NULL));
   static const char *many[DIBS_MANY_MAX + 1];
   char longest[DIBS_NAME_MAX + 2];
   dibs_hold *none = NULL;
@@ -433,14 +435,14 @@ static void names_and_counts_out_of_range_are_refused(void **state)
               DIBS_ERR_ARGUMENT);
   assert_int_equal(dibs_acquire(NULL, DIBS_WRITE("fine"), NULL, &none), DIBS_ERR_ARGUMENT);
   assert_int_equal(acquire_names(NULL, set, 2, NULL, &none), DIBS_ERR_ARGUMENT);
-  assert_int_equal(dibs_semaphore_set(NULL, "permits", 2), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_semaphore_set(NULL, dibs_text("permits"), 2, 0, NULL), DIBS_ERR_ARGUMENT);
   assert_null(none);
   assert_int_equal(live_faults(), 0);
 }
 
 static void options_that_a_kind_has_not_are_refused(void **state)
 {
-  live_needs_answer(dibs_semaphore_set(a, "permits", 2));
+  live_needs_answer(dibs_semaphore_set(a, dibs_text("permits"), 2, 0, NULL));
   dibs_lock_options o = live_lock_options(TTL_MS, 0);
   dibs_hold *none = NULL;
 
@@ -458,7 +460,7 @@ static void options_that_a_kind_has_not_are_refused(void **state)
 
 static void a_hold_of_another_kind_is_not_downgraded(void **state)
 {
-  live_needs_answer(dibs_semaphore_set(a, "permits", 2));
+  live_needs_answer(dibs_semaphore_set(a, dibs_text("permits"), 2, 0, NULL));
   (void)state;
   assert_int_equal(dibs_downgrade(NULL), DIBS_ERR_STALE);
   for (kind k = 0; k < KINDS; k++) {
@@ -468,7 +470,7 @@ static void a_hold_of_another_kind_is_not_downgraded(void **state)
     live_expect(a, dibs_downgrade(hold), can ? DIBS_OK : DIBS_ERR_ARGUMENT);
     assert_int_equal(dibs_release(hold), DIBS_OK);
     assert_int_equal(dibs_downgrade(hold), DIBS_ERR_STALE);
-    assert_int_equal(dibs_hold_units(hold), 0);
+    assert_int_equal(live_info(hold).units, 0);
   }
 }
 
@@ -488,9 +490,9 @@ static void block_in_callback(const dibs_error *error, dibs_hold *hold, void *da
   *at++ = acquire_now(a, DIBS_READ("other"), NULL, &none);
   *at++ = acquire_names_now(a, set, 2, NULL, &none);
   *at++ = dibs_acquire(a, DIBS_PERMITS("permits", DIBS_UNITS_ALL_FREE), NULL, &none);
-  *at++ = dibs_semaphore_set(a, "permits", 2);
-  *at++ = dibs_semaphore_set_if_absent(a, "permits", 2, &permits);
-  *at++ = dibs_semaphore_delete(a, "permits");
+  *at++ = dibs_semaphore_set(a, dibs_text("permits"), 2, 0, NULL);
+  *at++ = dibs_semaphore_set(a, dibs_text("permits"), 2, DIBS_SEMAPHORE_IF_ABSENT, &permits);
+  *at++ = dibs_semaphore_delete(a, dibs_text("permits"));
   if (error->status != DIBS_OK || dibs_downgrade(hold) != DIBS_OK || dibs_release(hold) != DIBS_OK)
     live_fault("downgrade or release in a callback");
   (void)pthread_mutex_lock(&v->ask.mutex);
@@ -501,7 +503,7 @@ static void block_in_callback(const dibs_error *error, dibs_hold *hold, void *da
 
 static void blocking_calls_in_a_callback_are_refused(void **state)
 {
-  live_needs_answer(dibs_semaphore_set(a, "permits", 2));
+  live_needs_answer(dibs_semaphore_set(a, dibs_text("permits"), 2, 0, NULL));
   static struct visit v;
 
   (void)state;

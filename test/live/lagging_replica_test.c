@@ -31,14 +31,6 @@ static int teardown(void **state)
   return 0;
 }
 
-static dibs_durability durability(const dibs_hold *hold)
-{
-  dibs_durability d = { .size = sizeof(d) };
-
-  assert_int_equal(dibs_hold_durability(hold, &d), DIBS_OK);
-  return d;
-}
-
 /* From now on the replica hears nothing of what the primary does. */
 static void replica_lags(void)
 {
@@ -70,13 +62,13 @@ static void a_holder_that_the_new_primary_does_not_know_is_told_in_one_period(
   replica_lags();
   first = live_lock_with(a, "account", &o);
   first_fence = dibs_hold_fence(first);
-  assert_int_equal(durability(first).kind, DIBS_DURABLE_PRIMARY);
+  assert_int_equal(live_info(first).durability, DIBS_DURABLE_PRIMARY);
   promoted_ms = fail_over();
   second = live_lock(b, "account", TTL_MS);
   PROMISE_GROWN(dibs_hold_fence(second), first_fence);
   assert_true(live_loss_wait(&loss, PERIOD_MS + SLACK_MS));
   assert_in_range(live_now_ms() - promoted_ms, 0, PERIOD_MS + SLACK_MS);
-  assert_int_equal(dibs_hold_state(first), DIBS_GONE);
+  assert_int_equal(dibs_hold_state(first), DIBS_HOLD_GONE);
   live_expect(b, dibs_guarded_set(b, "balance", dibs_hold_fence(second), "2", 1, 0), DIBS_OK);
   live_expect_refused(a, dibs_guarded_set(a, "balance", first_fence, "1", 1, 0),
                       DIBS_FENCED);
@@ -126,9 +118,9 @@ static void who_asked_for_a_replica_is_not_granted_what_it_lacks(void **state)
   o.min_replicas = 1;
   o.replicas_wait_ms = LIVE_LONG_MS;
   hold = live_lock_with(a, "safe", &o);
-  assert_int_equal(durability(hold).kind, DIBS_DURABLE_REPLICAS);
-  assert_int_equal(durability(hold).acknowledged, 1);
-  assert_int_equal(durability(hold).wanted, 1);
+  assert_int_equal(live_info(hold).durability, DIBS_DURABLE_REPLICAS);
+  assert_int_equal(live_info(hold).acknowledged, 1);
+  assert_int_equal(live_info(hold).wanted, 1);
   live_expect(a, dibs_release(hold), DIBS_OK);
   replica_lags();
   hold = NULL;
@@ -146,9 +138,9 @@ static void a_quorum_says_how_many_have_it(void **state)
   dibs_hold *hold = live_lock(a, "many", TTL_MS);
 
   (void)state;
-  assert_int_equal(durability(hold).kind, DIBS_DURABLE_QUORUM);
-  assert_int_equal(durability(hold).wanted, 2);
-  assert_in_range(durability(hold).acknowledged, 2, 3);
+  assert_int_equal(live_info(hold).durability, DIBS_DURABLE_QUORUM);
+  assert_int_equal(live_info(hold).wanted, 2);
+  assert_in_range(live_info(hold).acknowledged, 2, 3);
   live_expect(a, dibs_release(hold), DIBS_OK);
   a = dibs_close(a);
   q = test_quorum_stop(q);

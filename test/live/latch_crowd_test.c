@@ -55,7 +55,7 @@ static void note_end(const dibs_error *error, void *data)
 
 static void *wait_blocked(void *of)
 {
-  dibs_error error = { .text = "" };
+  dibs_error error = DIBS_ERROR_INIT;
 
   atomic_fetch_add(&board->begun, 1);
   error.status = dibs_latch_await(of, NAME, NULL);
@@ -70,7 +70,7 @@ static void crowd_process(int threads)
   dibs_client *mine = NULL;
 
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (dibs_open(live_url(), NULL, &mine) != DIBS_OK)
+  if (dibs_open(live_url(), NULL, &mine, NULL) != DIBS_OK)
     _exit(2);
   for (int i = 0; i < threads; i++) {
     atomic_fetch_add(&board->begun, 1);

@@ -57,7 +57,7 @@ static void taking_it_again_sends_nothing(void **state)
 {
   uint64_t fence = 0;
   dibs_lock_options o = lingering(60000);
-  dibs_stats before, after;
+  dibs_client_info before, after;
 
   (void)state;
   keep_idle("again", 60000);
@@ -67,7 +67,7 @@ static void taking_it_again_sends_nothing(void **state)
 
     PROMISE_GROWN(dibs_hold_fence(hold), fence);
     fence = dibs_hold_fence(hold);
-    assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+    assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
     assert_int_equal(dibs_release(hold), DIBS_OK);
   }
   after = live_stats(client);
@@ -172,9 +172,9 @@ static void a_break_ends_it(void **state)
 
   (void)state;
   keep_idle("broken", 60000);
-  assert_int_equal(dibs_inspect(other, "broken", &in), DIBS_OK);
+  assert_int_equal(dibs_inspect(other, dibs_text("broken"), &in), DIBS_OK);
   assert_true(in->is_held);
-  live_expect_ok(dibs_break(other, "broken", in->lease));
+  live_expect_ok(dibs_break(other, dibs_text("broken"), in->lease));
   in = dibs_inspection_free(in);
   assert_int_equal(live_try(other, "broken"), DIBS_OK);
   cycle("broken", 60000);

@@ -10,11 +10,11 @@
 
 static char url[320];
 static int use_fd;
-static dibs_error error;
+static dibs_error error = DIBS_ERROR_INIT;
 
 static dibs_status join(void)
 {
-  memset(&error, 0, sizeof(error));
+  error = (dibs_error)DIBS_ERROR_INIT;
   return local_join(url, sizeof(url), &use_fd, &error);
 }
 

@@ -199,7 +199,7 @@ static void without_a_program_the_package_is_named(void **state)
   char *path = strdup(getenv("PATH"));
   char *chosen = getenv("DIBS_SERVER") == NULL ? NULL : strdup(getenv("DIBS_SERVER"));
   dibs_sandbox *s = NULL;
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
   char url[320];
 
   (void)state;
@@ -240,7 +240,7 @@ static _Noreturn void start_with_few(int descriptors, dibs_sandbox_kind kind)
 {
   dibs_sandbox_options o = { .size = sizeof(o), .kind = kind, .servers = 3 };
   int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  dibs_error error = { .status = DIBS_OK };
+  dibs_error error = DIBS_ERROR_INIT;
   dibs_sandbox *s = NULL;
   struct rlimit limit;
   char url[1000];

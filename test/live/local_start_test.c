@@ -211,7 +211,7 @@ static void a_stale_socket_is_replaced(void **state)
 static void a_stopped_server_is_told_with_its_pid_within_five_seconds(void **state)
 {
   dibs_local_info info = { .size = sizeof(info) };
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
   int64_t before;
   char words[32];
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test/live/log_test.c - dibs_set_log(): which lines there are, with which fields; the limit; when
- * the data of its callback is freed. */
+/* test/live/log_test.c - dibs_client_set_log(): which lines there are, with which fields; the
+ * limit; when the data of its callback is freed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -147,7 +147,7 @@ static dibs_client *open_logging(const char *url, heard *h, int32_t level)
   dibs_log_options o = log_options(level, DIBS_LOG_ALL);
   dibs_client *client = open_patient(url);
 
-  live_expect_ok(dibs_set_log(client, &o, on_line, h, NULL));
+  live_expect_ok(dibs_client_set_log(client, &o, on_line, h, NULL));
   return client;
 }
 
@@ -192,7 +192,7 @@ static void kinds_and_sets_are_named(void **state)
   dibs_hold *read, *write, *permits, *set;
 
   (void)state;
-  live_needs_answer(dibs_semaphore_set(client, "permits", 2));
+  live_needs_answer(dibs_semaphore_set(client, dibs_text("permits"), 2, 0, NULL));
   live_expect_ok(dibs_acquire(client, DIBS_READ("r"), &o, &read));
   live_expect_ok(dibs_acquire(client, DIBS_WRITE("w"), &o, &write));
   live_expect_ok(dibs_acquire(client, DIBS_PERMITS("permits", 2), &o, &permits));
@@ -245,10 +245,10 @@ static dibs_status break_it(dibs_client *client, const char *name)
   dibs_inspection *seen = NULL;
   char lease[96];
 
-  live_expect_ok(dibs_inspect(client, name, &seen));
-  (void)snprintf(lease, sizeof(lease), "%s", seen->holders[0].lease);
+  live_expect_ok(dibs_inspect(client, dibs_text(name), &seen));
+  (void)snprintf(lease, sizeof(lease), "%s", seen->holders[0]->lease);
   seen = dibs_inspection_free(seen);
-  return dibs_break(client, name, lease);
+  return dibs_break(client, dibs_text(name), lease);
 }
 
 static void a_loss_is_one_error_with_its_reason(void **state)
@@ -275,7 +275,7 @@ static void a_loss_is_one_error_with_its_reason(void **state)
 
 static bool is_held_again(void *hold)
 {
-  return dibs_hold_state(hold) == DIBS_HELD;
+  return dibs_hold_state(hold) == DIBS_HOLD_HELD;
 }
 
 static void a_server_that_restarts_is_a_story(void **state)
@@ -311,7 +311,7 @@ static void what_a_request_without_a_server_ends_with_is_told(void **state)
   (void)state;
   live_needs_one_server();
   client = live_open(test_server_tcp_url(live_server));
-  live_expect_ok(dibs_set_log(client, NULL, on_line, &log_a, NULL));
+  live_expect_ok(dibs_client_set_log(client, NULL, on_line, &log_a, NULL));
   test_server_kill9(live_server);
   live_expect(client, dibs_lock(client, "job", NULL, &hold), DIBS_ERR_UNREACHABLE);
   line = expect_line(&log_a, "level=error event=refused", "status=DIBS_ERR_UNREACHABLE");
@@ -361,10 +361,10 @@ static void lines_over_the_limit_are_counted_in_one(void **state)
 
   (void)state;
   o.per_ms = 200;
-  live_expect_ok(dibs_set_log(client, &o, on_line, &log_a, NULL));
+  live_expect_ok(dibs_client_set_log(client, &o, on_line, &log_a, NULL));
   take_and_release(client, 1);
   o.per_ms = DIBS_MS_MAX;
-  live_expect_ok(dibs_set_log(client, &o, on_line, &log_b, NULL));
+  live_expect_ok(dibs_client_set_log(client, &o, on_line, &log_b, NULL));
   take_and_release(client, 50);
   assert_int_equal(count_with(&log_b, "event=suppressed"), 0);
   client = dibs_close(client);
@@ -382,7 +382,7 @@ static void what_was_left_out_is_told_when_the_period_is_over(void **state)
 
   (void)state;
   o.per_ms = 300;
-  live_expect_ok(dibs_set_log(client, &o, on_line, &log_a, NULL));
+  live_expect_ok(dibs_client_set_log(client, &o, on_line, &log_a, NULL));
   take_and_release(client, 3);
   (void)expect_line(&log_a, "event=suppressed of=granted", "lines=");
   client = dibs_close(client);
@@ -415,22 +415,23 @@ static void the_data_of_a_log_is_freed_once(void **state)
   dibs_client *client = open_patient(live_url());
 
   (void)state;
-  assert_int_equal(dibs_set_log(NULL, NULL, use_line, watched_new(), on_free), DIBS_ERR_ARGUMENT);
-  assert_int_equal(dibs_set_log(client, &wrong, use_line, watched_new(), on_free),
+  assert_int_equal(dibs_client_set_log(NULL, NULL, use_line, watched_new(), on_free),
+                   DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_client_set_log(client, &wrong, use_line, watched_new(), on_free),
                    DIBS_ERR_ARGUMENT);
   live_expect_words(client, "level is 7");
   expect_all_freed();
-  live_expect_ok(dibs_set_log(client, NULL, NULL, watched_new(), on_free));
+  live_expect_ok(dibs_client_set_log(client, NULL, NULL, watched_new(), on_free));
   expect_all_freed();
-  live_expect_ok(dibs_set_log(client, &o, use_line, watched_new(), on_free));
+  live_expect_ok(dibs_client_set_log(client, &o, use_line, watched_new(), on_free));
   take_and_release(client, 5);
   assert_int_equal(freed, given - 1);
-  live_expect_ok(dibs_set_log(client, &o, use_line, watched_new(), on_free));
+  live_expect_ok(dibs_client_set_log(client, &o, use_line, watched_new(), on_free));
   take_and_release(client, 5);
-  live_expect_ok(dibs_set_log(client, NULL, NULL, NULL, NULL));
+  live_expect_ok(dibs_client_set_log(client, NULL, NULL, NULL, NULL));
   assert_true(live_until(LIVE_LONG_MS, all_are_freed, NULL));
   take_and_release(client, 5);
-  live_expect_ok(dibs_set_log(client, &o, use_line, watched_new(), on_free));
+  live_expect_ok(dibs_client_set_log(client, &o, use_line, watched_new(), on_free));
   take_and_release(client, 5);
   client = dibs_close(client);
   expect_all_freed();
@@ -442,8 +443,8 @@ static void replaces_itself(const dibs_log_line *line, void *data)
 {
   (void)line;
   use(data);
-  if (dibs_set_log(own, NULL, NULL, NULL, NULL) != DIBS_OK)
-    live_fault("dibs_set_log() failed in its callback");
+  if (dibs_client_set_log(own, NULL, NULL, NULL, NULL) != DIBS_OK)
+    live_fault("dibs_client_set_log() failed in its callback");
   use(data);
 }
 
@@ -453,7 +454,7 @@ static void a_log_can_end_itself(void **state)
 
   (void)state;
   own = open_patient(live_url());
-  live_expect_ok(dibs_set_log(own, &o, replaces_itself, watched_new(), on_free));
+  live_expect_ok(dibs_client_set_log(own, &o, replaces_itself, watched_new(), on_free));
   take_and_release(own, 1);
   assert_true(live_until(LIVE_LONG_MS, all_are_freed, NULL));
   own = dibs_close(own);
@@ -467,11 +468,11 @@ static void a_child_frees_its_copy(void **state)
   pid_t child;
 
   (void)state;
-  live_expect_ok(dibs_set_log(client, NULL, use_line, watched_new(), on_free));
+  live_expect_ok(dibs_client_set_log(client, NULL, use_line, watched_new(), on_free));
   live_expect_ok(dibs_ping(client, 0, NULL));
   child = fork();
   if (child == 0) {
-    if (dibs_set_log(client, NULL, NULL, NULL, NULL) != DIBS_ERR_FORKED || freed != 0)
+    if (dibs_client_set_log(client, NULL, NULL, NULL, NULL) != DIBS_ERR_FORKED || freed != 0)
       _exit(1);
     (void)dibs_close(client);
     _exit(freed == given ? 0 : 2);
@@ -491,7 +492,7 @@ static void without_a_thread_lines_come_in_dibs_process(void **state)
   (void)state;
   options.flags = DIBS_CLIENT_NO_THREAD;
   client = live_open_with(live_url(), &options);
-  live_expect_ok(dibs_set_log(client, &o, on_line, &log_a, NULL));
+  live_expect_ok(dibs_client_set_log(client, &o, on_line, &log_a, NULL));
   take_and_release(client, 1);
   assert_int_equal(log_a.count, 0);
   (void)live_process(client);
@@ -509,7 +510,7 @@ static void without_reports_the_times_are_known(void **state)
   (void)state;
   options.report_ms = DIBS_REPORT_OFF;
   client = live_open_with(live_url(), &options);
-  live_expect_ok(dibs_set_log(client, &o, on_line, &log_a, NULL));
+  live_expect_ok(dibs_client_set_log(client, &o, on_line, &log_a, NULL));
   hold = live_lock(client, "a", TTL_MS);
   live_expect_ok(dibs_release(hold));
   client = dibs_close(client);

@@ -51,10 +51,10 @@ static void url_write(struct test_sentinels *watch, bool has_tls, const struct l
 static void expect_status(const char *url, const dibs_options *options, dibs_status wanted)
 {
   dibs_client *client = live_open_with(url, options);
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
   dibs_status status = dibs_ping(client, 0, NULL);
 
-  dibs_last_error(client, &error);
+  (void)dibs_client_error(client, 0, &error);
   if (status != wanted)
     fail_msg("%s: %s, %s", url, dibs_status_name(status), error.text);
   assert_null(strstr(error.text, "hunter"));
@@ -153,7 +153,7 @@ static void credentials_without_a_password_are_that_user(void **state)
   assert_string_equal(test_server_command(s, "ACL SETUSER ghost on nopass ~* &* +@all"), "OK");
   (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%d", test_server_port(s));
   client = live_open_with(url, &o);
-  assert_int_equal(dibs_set_credentials(client, "ghost", NULL), DIBS_OK);
+  assert_int_equal(dibs_client_set_credentials(client, "ghost", NULL), DIBS_OK);
   assert_int_equal(dibs_ping(client, 0, NULL), DIBS_OK);
   assert_non_null(strstr(test_server_command(s, "CLIENT LIST"), "user=ghost"));
   client = dibs_close(client);
@@ -202,7 +202,7 @@ static void passwords_rotate_while_a_lock_is_held(void **state)
   connects = live_stats(client).connects;
   /* First both are good, then the client is told, then the old one is no more. */
   assert_string_equal(test_server_command(s, "ACL SETUSER dana >hunter2"), "OK");
-  assert_int_equal(dibs_set_credentials(client, "dana", "hunter2"), DIBS_OK);
+  assert_int_equal(dibs_client_set_credentials(client, "dana", "hunter2"), DIBS_OK);
   assert_int_equal(live_stats(client).connects, connects);      /* what stands, stays */
   assert_string_equal(test_server_command(s, "ACL SETUSER tester on >tester ~* &* +@all"),
                       "OK");
@@ -212,7 +212,7 @@ static void passwords_rotate_while_a_lock_is_held(void **state)
   expect_done(admin, "CLIENT KILL TYPE normal SKIPME yes");
   assert_true(live_until(LIVE_LONG_MS, is_renewed_again, client));
   assert_true(live_stats(client).connects > connects);
-  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
   assert_int_equal(atomic_load(&loss.count), 0);
   live_expect(client, dibs_release(hold), DIBS_OK);
   client = dibs_close(client);
@@ -234,7 +234,7 @@ static void credentials_are_for_the_search_for_servers_too(void **state)
   (void)snprintf(url, sizeof(url), "redis://dana:hunter1@127.0.0.1:%d,localhost:%d",
                  test_server_port(s), test_server_port(s));
   client = live_open_with(url, &o);
-  live_expect_ok(dibs_set_credentials(client, "dana", "hunter2"));
+  live_expect_ok(dibs_client_set_credentials(client, "dana", "hunter2"));
   live_expect(client, dibs_ping(client, 0, NULL), DIBS_OK);
   client = dibs_close(client);
   s = test_server_stop(s);

@@ -79,7 +79,7 @@ static void expect_in(const char *what, const char *text, const char *part)
 
 static bool is_suspected(void *data)
 {
-  return dibs_hold_state(data) != DIBS_HELD;
+  return dibs_hold_state(data) != DIBS_HOLD_HELD;
 }
 
 /* The hold cannot be renewed any more. Its end has `word`, and one of the addresses. */
@@ -87,7 +87,7 @@ static void expect_loss(dibs_client *client, dibs_hold *hold, heard *h, const ch
                         const char *url)
 {
   char why[512];
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
   assert_true(live_until(LIVE_LONG_MS, is_suspected, hold));
   assert_true(live_until(LIVE_LONG_MS, is_heard, h));
@@ -97,7 +97,7 @@ static void expect_loss(dibs_client *client, dibs_hold *hold, heard *h, const ch
   expect_in("on_lost", h->loss, url);
   expect_in("the event", h->event, h->loss);
   assert_int_equal(dibs_release(hold), DIBS_LOST);
-  dibs_last_error(client, &error);
+  (void)dibs_client_error(client, 0, &error);
   assert_int_equal(error.status, DIBS_LOST);
   assert_string_equal(error.text, h->loss);
 }

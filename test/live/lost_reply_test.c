@@ -28,7 +28,7 @@ static void warm_up(void)
   live_refused(dibs_lock(near, "warm", &soon, &other), DIBS_TIMED_OUT);
   live_expect_ok(dibs_hold_token(hold, token, sizeof(token)));
   live_expect_ok(dibs_token_renew(far, token, 60000, NULL));
-  assert_int_equal(dibs_inspect(far, "warm", &seen), DIBS_OK);
+  assert_int_equal(dibs_inspect(far, dibs_text("warm"), &seen), DIBS_OK);
   seen = dibs_inspection_free(seen);
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
@@ -76,10 +76,10 @@ static void a_grant_whose_answer_was_lost_is_had_once(void **state)
 
   (void)state;
   expect_lost_since(cuts);
-  assert_int_equal(dibs_hold_depth(hold), 1);
+  assert_int_equal(live_info(hold).depth, 1);
   assert_int_equal(live_stats(near).granted, granted + 1);
   live_refused(live_try(far, "grant"), DIBS_BUSY);
-  assert_int_equal(dibs_inspect(far, "grant", &seen), DIBS_OK);
+  assert_int_equal(dibs_inspect(far, dibs_text("grant"), &seen), DIBS_OK);
   assert_int_equal(seen->fence, dibs_hold_fence(hold));
   seen = dibs_inspection_free(seen);
   /* No longer than the first asking allows: the answer to the second must not add to it. */
@@ -115,7 +115,7 @@ static void a_place_in_the_queue_is_kept_once(void **state)
   expect_lost_since(cuts);
   live_expect_waiters(live_server, "queue", 1);
   assert_int_equal(dibs_release(hold), DIBS_OK);
-  assert_int_equal(dibs_hold_depth(live_ask_granted(&ask, LIVE_LONG_MS)), 1);
+  assert_int_equal(live_info(live_ask_granted(&ask, LIVE_LONG_MS)).depth, 1);
   assert_int_equal(dibs_release(ask.hold), DIBS_OK);
   assert_int_equal(live_try(far, "queue"), DIBS_OK);
 }
@@ -145,7 +145,7 @@ static void a_late_release_spares_a_later_acquisition(void **state)
   expect_lost_since(cuts);
   PROMISE_GROWN(dibs_hold_fence(second), fence);
   live_refused(live_try(far, "again"), DIBS_BUSY);
-  assert_int_equal(dibs_hold_depth(second), 1);
+  assert_int_equal(live_info(second).depth, 1);
   assert_int_equal(dibs_release(second), DIBS_OK);
 }
 
@@ -161,7 +161,7 @@ static void a_repeated_token_release_spares_a_later_acquisition(void **state)
   second = live_lock(near, "token", 60000);
   assert_int_equal(dibs_token_release(far, token), DIBS_TAKEN);
   assert_int_equal(dibs_token_renew(far, token, 60000, NULL), DIBS_TAKEN);
-  assert_int_equal(dibs_hold_state(second), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(second), DIBS_HOLD_HELD);
   assert_int_equal(dibs_release(second), DIBS_OK);
 }
 
@@ -180,9 +180,9 @@ static void a_renewal_whose_answer_was_lost_renews(void **state)
   renewed = live_stats(near).renewed;
   cuts = lose_next();
   expect_lost_since(cuts);
-  while (live_stats(near).renewed == renewed && dibs_hold_state(hold) != DIBS_GONE)
+  while (live_stats(near).renewed == renewed && dibs_hold_state(hold) != DIBS_HOLD_GONE)
     (void)poll(NULL, 0, 1);
-  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
   assert_int_equal(atomic_load(&loss.count), 0);
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
@@ -216,11 +216,11 @@ static void a_break_whose_answer_was_lost_breaks_once(void **state)
   uint64_t cuts;
 
   (void)state;
-  assert_int_equal(dibs_inspect(near, "break", &seen), DIBS_OK);
+  assert_int_equal(dibs_inspect(near, dibs_text("break"), &seen), DIBS_OK);
   /* The first use of this script is by its text. */
   cuts = test_proxy_counts(proxy).cuts;
   test_proxy_lose_reply_to(proxy, "EVAL\r");
-  live_expect(near, dibs_break(near, "break", seen->lease), DIBS_EXPIRED);
+  live_expect(near, dibs_break(near, dibs_text("break"), seen->lease), DIBS_EXPIRED);
   assert_true(test_proxy_wait_for_cuts(proxy, cuts + 1, LIVE_LONG_MS));
   seen = dibs_inspection_free(seen);
   live_expect_free(near, "break", LIVE_LONG_MS);

@@ -35,10 +35,10 @@ static void check_that_they_are_free(void)
 
 static bool renewed_twice(void *client)
 {
-  dibs_stats stats = { .size = sizeof(stats) };
+  dibs_client_info stats = DIBS_CLIENT_INFO_INIT;
 
   (void)dibs_process(client, NULL);      /* a client with threads refuses */
-  return dibs_get_stats(client, &stats) == DIBS_OK && stats.renewed >= 2;
+  return dibs_client_get_info(client, &stats) == DIBS_OK && stats.renewed >= 2;
 }
 
 /* Renewals and hand-overs need every descriptor of the client. */
@@ -56,7 +56,7 @@ static void use_as_a_daemon(const char *url, uint32_t flags)
   o.connect_timeout_ms = o.command_timeout_ms = LIVE_LONG_MS;
   CHECK(dibs_canceller_new(&canceller) == DIBS_OK);
   lock.cancel = canceller;
-  CHECK(dibs_open(url, &o, &c) == DIBS_OK);
+  CHECK(dibs_open(url, &o, &c, NULL) == DIBS_OK);
   CHECK(dibs_lock(c, "low", &lock, &hold) == DIBS_OK);
   CHECK(dibs_hold_fd(hold) > 2);
   if (live_place() != LIVE_QUORUM) {

@@ -25,7 +25,7 @@ static void use_all(dibs_client *c)
   live_expect_ok(dibs_release(live_lock(c, "orders:1", TTL_MS)));
   (void)live_lock(c, "orders:2", TTL_MS);
   live_expect_ok(dibs_release(live_lock(c, "gr\xc3\xbc\xc3\x9f" "e \"\n\\:1", TTL_MS)));
-  live_expect_ok(dibs_semaphore_set(c, "seats", 2));
+  live_expect_ok(dibs_semaphore_set(c, dibs_text("seats"), 2, 0, NULL));
   live_expect_ok(dibs_acquire(c, DIBS_PERMITS("seats", 1), NULL, &seat));
   live_expect_ok(dibs_acquire(c, DIBS_READ("plan:1"), NULL, &reader));
   live_expect_ok(dibs_release(reader));

@@ -30,8 +30,8 @@ static dibs_fleet_row row_of(dibs_client *c, const char *class_name, dibs_kind k
   live_expect(c, dibs_metrics_read(c, &m), DIBS_OK);
   assert_int_equal(m->size, sizeof(*m));
   for (size_t i = 0; i < m->count; i++)
-    if (m->rows[i].kind == kind && strcmp(m->rows[i].class_name, class_name) == 0)
-      found = m->rows[i];
+    if (m->rows[i]->kind == kind && strcmp(m->rows[i]->class_name, class_name) == 0)
+      found = *m->rows[i];
   found.class_name = class_name;
   assert_null(dibs_metrics_free(m));
   return found;
@@ -76,8 +76,8 @@ static void a_hold_that_was_broken_is_one_loss(void **state)
   o.on_lost_data = &loss;
   hold = live_lock_with(c, "broken:1", &o);
   assert_int_equal(row_of(c, "broken", DIBS_KIND_MUTEX).holding, 1);
-  live_expect_ok(dibs_inspect(other, "broken:1", &seen));
-  live_expect_ok(dibs_break(other, "broken:1", seen->lease));
+  live_expect_ok(dibs_inspect(other, dibs_text("broken:1"), &seen));
+  live_expect_ok(dibs_break(other, dibs_text("broken:1"), seen->lease));
   assert_null(dibs_inspection_free(seen));
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
   assert_true(dibs_release(hold) != DIBS_OK);

@@ -80,7 +80,7 @@ static void it_has_no_token_and_says_so(void **state)
   live_expect(a, acquire_names(a, three, 3, &o, &hold), DIBS_OK);
   assert_int_equal(dibs_hold_token(hold, token, sizeof(token)), DIBS_ERR_UNSUPPORTED);
   assert_int_equal(dibs_hold_detach(hold), DIBS_ERR_UNSUPPORTED);
-  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
   live_expect(a, dibs_release(hold), DIBS_OK);
   expect_all_free();
 }
@@ -110,7 +110,7 @@ static void it_is_renewed_on_all_nodes(void **state)
   while (live_now_ms() < until)
     for (int i = 0; i < 3; i++)
       live_refused(live_try(b, three[i]), DIBS_BUSY);
-  assert_int_not_equal(dibs_hold_state(hold), DIBS_GONE);
+  assert_int_not_equal(dibs_hold_state(hold), DIBS_HOLD_GONE);
   live_expect(a, dibs_release(hold), DIBS_OK);
   expect_all_free();
 }
@@ -207,7 +207,7 @@ static void losing_one_of_them_loses_all(void **state)
   assert_int_equal(test_server_integer(test_cluster_member(cluster, owner), "DEL %s",
                                        live_key(three[1])), 1);
   assert_true(live_loss_wait(&loss, SOON_MS));
-  assert_int_equal(dibs_hold_state(hold), DIBS_GONE);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_GONE);
   expect_all_free();                       /* before anybody released it */
   assert_int_not_equal(dibs_release(hold), DIBS_OK);
   assert_int_equal(atomic_load(&loss.count), 1);

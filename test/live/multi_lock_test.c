@@ -96,7 +96,7 @@ static void a_set_is_all_its_members(void **state)
   (void)state;
   for (int i = 0; i < 3; i++)
     live_refused(try_elsewhere(b, names[i]), DIBS_BUSY);
-  assert_int_equal(dibs_hold_units(hold), 1);
+  assert_int_equal(live_info(hold).units, 1);
   give(hold);
   for (int i = 0; i < 3; i++) {
     hold = live_lock(b, names[i], TTL_MS);
@@ -168,7 +168,7 @@ static void a_set_respects_locks_of_its_own_client(void **state)
   assert_int_equal(dibs_lock(a, "o1", &o, &single), DIBS_OK);
   assert_int_equal(pthread_create(&thread, NULL, ask_run, &m), 0);
   live_expect_waiters(live_server, "o1", 1);
-  assert_int_equal(dibs_hold_state(single), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(single), DIBS_HOLD_HELD);
   assert_false(m.is_over);
   give(single);
   (void)pthread_join(thread, NULL);
@@ -224,11 +224,11 @@ static void losing_one_member_loses_the_set(void **state)
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
   live_expect_ok(acquire_names(a, names, 2, &o, &hold));
-  assert_int_equal(dibs_inspect(b, "x2", &in), DIBS_OK);
-  live_expect_ok(dibs_break(b, "x2", in->lease));
+  assert_int_equal(dibs_inspect(b, dibs_text("x2"), &in), DIBS_OK);
+  live_expect_ok(dibs_break(b, dibs_text("x2"), in->lease));
   in = dibs_inspection_free(in);
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
-  assert_int_equal(dibs_hold_state(hold), DIBS_GONE);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_GONE);
   assert_int_not_equal(dibs_release(hold), DIBS_OK);
   live_expect_free(b, "x1", SOON_MS);
 }
@@ -247,7 +247,7 @@ static void a_set_is_renewed(void **state)
   while (live_stats(a).renewed < renewed + 5 && live_now_ms() < until)
     for (int i = 0; i < 3; i++)
       live_refused(try_elsewhere(b, names[i]), DIBS_BUSY);
-  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
   give(hold);
 }
 
@@ -281,7 +281,7 @@ static void *crowd_run(void *data)
   dibs_client *client = NULL;
   long rounds = live_times(60);
 
-  if (dibs_open(live_url(), NULL, &client) != DIBS_OK) {
+  if (dibs_open(live_url(), NULL, &client, NULL) != DIBS_OK) {
     live_fault("open");
     return NULL;
   }
@@ -346,7 +346,7 @@ static void *greedy_run(void *data)
   const char *name = data;
   dibs_client *client = NULL;
 
-  if (dibs_open(live_url(), NULL, &client) != DIBS_OK)
+  if (dibs_open(live_url(), NULL, &client, NULL) != DIBS_OK)
     return NULL;
   while (!stop_greedy) {
     dibs_hold *hold = NULL;

@@ -43,7 +43,7 @@ static void take_names(dibs_hold **ring, long from, long to)
     dibs_hold **slot = &ring[i % LIVE];
 
     if (*slot != NULL) {
-      assert_int_equal(dibs_hold_state(*slot), DIBS_HELD);
+      assert_int_equal(dibs_hold_state(*slot), DIBS_HOLD_HELD);
       assert_int_equal(dibs_release_async(*slot, NULL, NULL), DIBS_OK);
     }
     (void)snprintf(name, sizeof(name), "a name that is used only once %ld", i);

@@ -132,7 +132,7 @@ static _Noreturn void be_killed(int tell)
   dibs_hold *hold = NULL;
   dibs_request *request = NULL;
 
-  if (dibs_open(live_url(), &o, &client) != DIBS_OK ||
+  if (dibs_open(live_url(), &o, &client, NULL) != DIBS_OK ||
       dibs_lock(client, "of-the-dead", &take, &hold) != DIBS_OK ||
       dibs_lock_async(client, "of-the-living", &take, never_runs, NULL, &request) != DIBS_OK)
     _exit(1);

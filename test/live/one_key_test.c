@@ -69,7 +69,7 @@ static void check(take first, take second, const char *plain, const char *in_bra
     live_expect(holder, first(holder, spellings[i], LIVE_LONG_MS, &hold), DIBS_OK);
     live_refused(second(holder, spellings[1 - i], 50, &none), DIBS_TIMED_OUT);
     live_refused(second(other, spellings[1 - i], WAIT_MS, &none), DIBS_TIMED_OUT);
-    promise_kept(dibs_hold_state(hold) != DIBS_GONE, "%s is held", spellings[i]);
+    promise_kept(dibs_hold_state(hold) != DIBS_HOLD_GONE, "%s is held", spellings[i]);
     assert_int_equal(dibs_release(hold), DIBS_OK);
     live_expect(other, second(other, spellings[1 - i], LIVE_LONG_MS, &hold), DIBS_OK);
     assert_int_equal(dibs_release(hold), DIBS_OK);
@@ -105,7 +105,7 @@ static void an_owner_enters_again_in_either_spelling(void **state)
   live_expect(holder, dibs_lock(holder, "{again}", &o, &inner), DIBS_OK);
   assert_true(dibs_hold_fence(outer) == dibs_hold_fence(inner));
   assert_int_equal(dibs_release(inner), DIBS_OK);
-  assert_int_equal(dibs_hold_state(outer), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(outer), DIBS_HOLD_HELD);
   assert_int_equal(dibs_release(outer), DIBS_OK);
 }
 

@@ -20,9 +20,9 @@ struct things {
   dibs_metrics *metrics;
   dibs_leader *leader;
   dibs_error error;
-  dibs_stats stats;
+  dibs_client_info client_info;
   dibs_fleet_row row;
-  dibs_durability durability;
+  dibs_hold_info hold_info;
   dibs_local_info info;
   char text[1024];                 /* DIBS_TOKEN_SIZE and more */
   size_t count;
@@ -40,17 +40,16 @@ static inline bool metrics_ignore(const char *text, size_t size, void *data)
  * in a signal handler. */
 #define CALLS_OF_HANDLES(X) \
   X(dibs_process, REFUSED(dibs_process(t->client, NULL))) \
-  X(dibs_get_stats, REFUSED(dibs_get_stats(t->client, &t->stats))) \
-  X(dibs_set_credentials, REFUSED(dibs_set_credentials(t->client, NULL, NULL))) \
-  X(dibs_set_call_timeout, REFUSED(dibs_set_call_timeout(t->client, 0))) \
-  X(dibs_set_log, REFUSED(dibs_set_log(t->client, NULL, NULL, NULL, NULL))) \
+  X(dibs_client_get_info, REFUSED(dibs_client_get_info(t->client, &t->client_info))) \
+  X(dibs_client_set_credentials, REFUSED(dibs_client_set_credentials(t->client, NULL, NULL))) \
+  X(dibs_client_set_call_timeout, REFUSED(dibs_client_set_call_timeout(t->client, 0))) \
+  X(dibs_client_set_log, REFUSED(dibs_client_set_log(t->client, NULL, NULL, NULL, NULL))) \
   X(dibs_full_url, REFUSED(dibs_full_url(t->client, false, t->text, sizeof(t->text)))) \
   X(dibs_names_list, REFUSED(dibs_names_list(t->client, &t->names))) \
   X(dibs_names_expire, REFUSED(dibs_names_expire(t->client, 0, &t->count))) \
   X(dibs_metrics_read, REFUSED(dibs_metrics_read(t->client, &t->metrics))) \
   X(dibs_metrics_write, REFUSED(dibs_metrics_write(t->client, 0, metrics_ignore, NULL))) \
   X(dibs_is_connected, !dibs_is_connected(t->client)) \
-  X(dibs_last_errors, dibs_last_errors(t->client, &t->error, 1) == 0) \
   X(dibs_hold_fd, dibs_hold_fd(t->hold) == -1) \
   X(dibs_hold_token, REFUSED(dibs_hold_token(t->hold, t->text, sizeof(t->text)))) \
   X(dibs_hold_name, REFUSED(dibs_hold_name(t->hold, 0, t->text, sizeof(t->text), NULL))) \
@@ -65,7 +64,6 @@ static inline bool metrics_ignore(const char *text, size_t size, void *data)
   X(dibs_request_cancel, REFUSED(dibs_request_cancel(t->request))) \
   X(dibs_hold_detach, REFUSED(dibs_hold_detach(t->hold))) \
   X(dibs_release_async, REFUSED(dibs_release_async(t->hold, NULL, NULL))) \
-  X(dibs_resign, REFUSED(dibs_resign(t->hold))) \
   X(dibs_release, REFUSED(dibs_release(t->hold))) \
   X(dibs_close, dibs_close(t->client) == t->client)
 
@@ -76,18 +74,14 @@ static inline bool metrics_ignore(const char *text, size_t size, void *data)
   X(dibs_status_text, dibs_status_text(DIBS_OK)) \
   X(dibs_status_is_lost, !dibs_status_is_lost(DIBS_OK)) \
   X(dibs_status_is_retriable, dibs_status_is_retriable(DIBS_OK)) \
-  X(dibs_last_error, dibs_last_error(t->client, &t->error)) \
-  X(dibs_url, dibs_url(t->client)) \
-  X(dibs_call_timeout, dibs_call_timeout(t->client)) \
+  X(dibs_client_error, !dibs_client_error(t->client, 0, &t->error)) \
+  X(dibs_client_call_timeout, dibs_client_call_timeout(t->client)) \
   X(dibs_client_id, dibs_client_id(t->client)) \
-  X(dibs_is_private, dibs_is_private(t->client)) \
   X(dibs_fd, dibs_fd(t->client)) \
   X(dibs_hold_state, dibs_hold_state(t->hold)) \
   X(dibs_hold_valid_ms, dibs_hold_valid_ms(t->hold)) \
   X(dibs_hold_fence, dibs_hold_fence(t->hold)) \
-  X(dibs_hold_depth, dibs_hold_depth(t->hold)) \
-  X(dibs_hold_units, dibs_hold_units(t->hold)) \
-  X(dibs_hold_durability, dibs_hold_durability(t->hold, &t->durability)) \
+  X(dibs_hold_get_info, dibs_hold_get_info(t->hold, &t->hold_info)) \
   X(dibs_fence_admits, dibs_fence_admits(1, 2)) \
   X(dibs_stripe, !dibs_stripe("n", "k", 1, 4, t->text, sizeof(t->text))) \
   X(dibs_key_lock_name, !dibs_key_lock_name("n", dibs_text("k"), DIBS_KEY_LOCK, t->text, \
@@ -106,8 +100,7 @@ static inline bool metrics_ignore(const char *text, size_t size, void *data)
   X(dibs_cancel, dibs_cancel(t->canceller)) \
   X(dibs_canceller_new, !dibs_canceller_new(&t->made)) \
   X(dibs_canceller_free, t->canceller = dibs_canceller_free(t->canceller)) \
-  X(dibs_open, !dibs_open("redis://127.0.0.1:1", NULL, &t->opened)) \
-  X(dibs_open_with_error, !dibs_open_with_error("nonsense:", NULL, &t->opened, &t->error)) \
+  X(dibs_open, !dibs_open("nonsense:", NULL, &t->opened, &t->error)) \
   X(dibs_local_start, !dibs_local_start(0, false, &t->info, &t->error)) \
   X(dibs_local_status, dibs_local_status(&t->info, &t->error)) \
   X(dibs_local_stop, dibs_local_stop(true, &t->error)) \
@@ -157,10 +150,11 @@ static inline void stop_a_sandbox(struct things *t)
 static inline dibs_status things_begin(struct things *t, const char *url,
                                        const dibs_options *options)
 {
-  dibs_status status = dibs_open(url, options, &t->client);
+  dibs_status status = dibs_open(url, options, &t->client, NULL);
 
-  t->stats.size = sizeof(t->stats);
-  t->durability.size = sizeof(t->durability);
+  t->error.size = sizeof(t->error);
+  t->client_info.size = sizeof(t->client_info);
+  t->hold_info.size = sizeof(t->hold_info);
   t->info.size = sizeof(t->info);
   t->row.size = sizeof(t->row);
   if (status == DIBS_OK)

@@ -169,7 +169,7 @@ static void the_watchdog_keeps_it_beyond_its_ttl(void **state)
   (void)state;
   while (live_now_ms() < until)
     assert_false(peer_takes("kept", BASE64, TTL_MS));
-  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
   live_expect(a, dibs_release(hold), DIBS_OK);
 }
 
@@ -186,7 +186,7 @@ static void a_lock_that_is_deleted_is_told_lost_and_releases_nobody_else(void **
   assert_int_equal(test_server_integer(server, "DEL forced"), 1);
   assert_true(peer_takes("forced", BASE64, TTL_MS));
   assert_true(live_loss_wait(&loss, SOON_MS));
-  assert_int_equal(dibs_hold_state(hold), DIBS_GONE);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_GONE);
   assert_int_not_equal(dibs_release(hold), DIBS_OK);
   assert_true(is_value("forced", BASE64));
 }
@@ -289,7 +289,7 @@ static void what_the_dialect_lacks_is_unsupported_and_said(void **state)
 
   (void)state;
   assert_int_equal(dibs_acquire(a, DIBS_WRITE("x"), NULL, &hold), DIBS_ERR_UNSUPPORTED);
-  assert_int_equal(dibs_semaphore_set(a, "x", 3), DIBS_ERR_UNSUPPORTED);
+  assert_int_equal(dibs_semaphore_set(a, dibs_text("x"), 3, 0, NULL), DIBS_ERR_UNSUPPORTED);
   live_expect_words(a, "plain");
   o.flags = DIBS_LOCK_FENCED;
   assert_int_equal(dibs_try_lock(a, "x", &o, &hold), DIBS_ERR_UNSUPPORTED);
@@ -306,17 +306,17 @@ static void the_hold_of_a_peer_is_seen_and_can_be_broken(void **state)
     char lease[128];
 
     assert_true(peer_takes("seen", values[i], TTL_MS));
-    live_expect(a, dibs_inspect(a, "seen", &in), DIBS_OK);
+    live_expect(a, dibs_inspect(a, dibs_text("seen"), &in), DIBS_OK);
     assert_int_equal(in->holder_count, 1);
-    assert_in_range(in->holders[0].remaining_ms, 1, TTL_MS);
-    (void)snprintf(lease, sizeof(lease), "%s", in->holders[0].lease);
+    assert_in_range(in->holders[0]->remaining_ms, 1, TTL_MS);
+    (void)snprintf(lease, sizeof(lease), "%s", in->holders[0]->lease);
     in = dibs_inspection_free(in);
     assert_true(peer_lets_go("seen", values[i]));
     assert_true(peer_takes("seen", HEX, TTL_MS));
-    assert_int_equal(dibs_break(a, "seen", lease), DIBS_TAKEN);
+    assert_int_equal(dibs_break(a, dibs_text("seen"), lease), DIBS_TAKEN);
     assert_true(peer_lets_go("seen", HEX));
     assert_true(peer_takes("seen", values[i], TTL_MS));
-    live_expect(a, dibs_break(a, "seen", lease), DIBS_OK);
+    live_expect(a, dibs_break(a, dibs_text("seen"), lease), DIBS_OK);
     assert_true(is_gone("seen"));
   }
 }

@@ -147,7 +147,7 @@ static void a_majority_is_kept_by_the_watchdog_without_one_server(void **state)
   until = live_now_ms() + 2000;
   while (live_now_ms() < until)
     assert_false(peer_takes(1, "kept") && peer_takes(2, "kept"));
-  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
   live_expect(many, dibs_release(hold), DIBS_OK);
 }
 
@@ -164,8 +164,8 @@ static void a_broken_lock_is_lost_with_the_next_renewal(void **state)
   options.on_lost = live_on_lost;
   options.on_lost_data = &loss;
   live_expect(many, dibs_lock(many, "stuck", &options, &hold), DIBS_OK);
-  live_expect(rival, dibs_inspect(rival, "stuck", &seen), DIBS_OK);
-  live_expect(rival, dibs_break(rival, "stuck", seen->lease), DIBS_OK);
+  live_expect(rival, dibs_inspect(rival, dibs_text("stuck"), &seen), DIBS_OK);
+  live_expect(rival, dibs_break(rival, dibs_text("stuck"), seen->lease), DIBS_OK);
   seen = dibs_inspection_free(seen);
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
   assert_int_equal(dibs_release(hold), DIBS_LOST);

@@ -56,7 +56,7 @@ static void lease_seen_by(dibs_client *c, const char *name)
 {
   dibs_inspection *seen = NULL;
 
-  live_expect(c, dibs_inspect(c, name, &seen), DIBS_OK);
+  live_expect(c, dibs_inspect(c, dibs_text(name), &seen), DIBS_OK);
   (void)snprintf(broken, sizeof(broken), "%s", seen->lease);
   seen = dibs_inspection_free(seen);
 }
@@ -92,7 +92,7 @@ static void a_break_at_a_majority_one_after_the_other_ends_it(void **state)
     dibs_client *one = live_open(test_server_url(test_quorum_server(servers, i)));
 
     lease_seen_by(one, "stuck");
-    live_expect(one, dibs_break(one, "stuck", broken), DIBS_OK);
+    live_expect(one, dibs_break(one, dibs_text("stuck"), broken), DIBS_OK);
     one = dibs_close(one);
   }
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
@@ -106,12 +106,12 @@ static void a_break_goes_to_all_servers_at_once(void **state)
 
   (void)state;
   lease_seen_by(other, "stuck");
-  live_expect(other, dibs_break(other, "stuck", broken), DIBS_OK);
+  live_expect(other, dibs_break(other, dibs_text("stuck"), broken), DIBS_OK);
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
   assert_int_equal(dibs_release(hold), DIBS_LOST);
-  live_expect(other, dibs_break(other, "stuck", broken), DIBS_LOST);
+  live_expect(other, dibs_break(other, dibs_text("stuck"), broken), DIBS_LOST);
   hold = live_lock(other, "stuck", TTL_MS);
-  live_expect(other, dibs_break(other, "stuck", broken), DIBS_TAKEN);
+  live_expect(other, dibs_break(other, dibs_text("stuck"), broken), DIBS_TAKEN);
   live_expect_ok(dibs_release(hold));
 }
 
@@ -130,7 +130,7 @@ static void a_break_of_what_its_client_takes_again_is_unknown(void **state)
     live_ask_init(&ask);
     live_ask_begin(&ask, client, "stuck", &options);
     lease_seen_by(other, "stuck");
-    status = dibs_break(other, "stuck", broken);
+    status = dibs_break(other, dibs_text("stuck"), broken);
     if (status == DIBS_UNKNOWN)
       live_expect_words(other, "it kept or repaired it, or took it again");
     assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
@@ -150,10 +150,10 @@ static void a_break_that_servers_refuse_says_why(void **state)
   lease_seen_by(other, "stuck");
   for (int i = 0; i < SERVERS / 2 + 1; i++)
     (void)test_server_command(test_quorum_server(servers, i), "ACL SETUSER default -set");
-  live_expect(other, dibs_break(other, "stuck", broken), DIBS_ERR_DENIED);
+  live_expect(other, dibs_break(other, dibs_text("stuck"), broken), DIBS_ERR_DENIED);
   for (int i = 0; i < SERVERS / 2 + 1; i++)
     (void)test_server_command(test_quorum_server(servers, i), "ACL SETUSER default +set");
-  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
   live_expect_ok(dibs_release(hold));
 }
 
@@ -165,7 +165,7 @@ static void a_break_of_readers_is_refused(void **state)
   (void)state;
   live_expect(client, dibs_acquire(client, DIBS_READ("page"), &options, &hold), DIBS_OK);
   lease_seen_by(other, "page");
-  live_expect(other, dibs_break(other, "page", broken), DIBS_ERR_UNSUPPORTED);
+  live_expect(other, dibs_break(other, dibs_text("page"), broken), DIBS_ERR_UNSUPPORTED);
   live_expect_words(other, "one server after the other");
   live_expect_ok(dibs_release(hold));
 }
@@ -195,7 +195,7 @@ static dibs_inspection *inspect(const char *name)
 {
   dibs_inspection *in = NULL;
 
-  live_expect(other, dibs_inspect(other, name, &in), DIBS_OK);
+  live_expect(other, dibs_inspect(other, dibs_text(name), &in), DIBS_OK);
   return in;
 }
 
@@ -317,7 +317,7 @@ static void a_hold_outlives_a_minority_and_is_lost_with_the_majority(void **stat
   test_server_kill9(test_quorum_server(servers, 0));
   test_server_kill9(test_quorum_server(servers, 4));
   assert_false(live_loss_wait(&loss, 2 * TTL_MS));
-  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
   live_refused_beside(hold, live_try(other, "kept"), DIBS_BUSY);
   test_server_kill9(test_quorum_server(servers, 2));
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
@@ -350,7 +350,7 @@ static void a_short_time_is_no_outage_for_locks_of_this_machine(void **state)
   options.connect_timeout_ms = options.command_timeout_ms = LIVE_LONG_MS;
   options.degrade = DIBS_DEGRADE_LOCAL;
   short_client = live_open_with(test_quorum_url(servers), &options);
-  live_expect_ok(dibs_set_call_timeout(short_client, 50));
+  live_expect_ok(dibs_client_set_call_timeout(short_client, 50));
   for (int i = 0; i < SERVERS; i++)
     test_server_pause(test_quorum_server(servers, i));
   live_refused(dibs_lock(short_client, "short", &brief, &hold), DIBS_ERR_UNREACHABLE);
@@ -375,7 +375,7 @@ static void *ask_often(void *data)
   (void)snprintf(name, sizeof(name), "ask %d", (int)(intptr_t)data);
   for (long i = 0; i < live_times(ASKS); i++) {
     dibs_inspection *in = NULL;
-    dibs_status status = dibs_inspect(client, name, &in);
+    dibs_status status = dibs_inspect(client, dibs_text(name), &in);
 
     if (status != DIBS_OK)
       live_fault("a look at %s: %s", name, dibs_status_name(status));

@@ -450,7 +450,7 @@ static void crowd_process(void)
   dibs_client *mine = NULL;
 
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (dibs_open(live_url(), NULL, &mine) != DIBS_OK)
+  if (dibs_open(live_url(), NULL, &mine, NULL) != DIBS_OK)
     _exit(2);
   for (int i = 0; i < THREADS; i++)
     if (pthread_create(&all[i], NULL, take_and_take, mine) != 0)

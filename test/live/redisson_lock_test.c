@@ -168,7 +168,7 @@ static void the_watchdog_keeps_it_beyond_its_ttl(void **state)
   live_expect(a, dibs_lock(a, "kept", &o, &hold), DIBS_OK);
   while (live_now_ms() < until)
     live_refused_beside(hold, try(b, "kept", 0), DIBS_BUSY);
-  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
   live_expect(a, dibs_release(hold), DIBS_OK);
 }
 
@@ -185,7 +185,7 @@ static void a_forced_unlock_is_told_lost_and_releases_nobody_else(void **state)
   (void)java_unlocks("forced");
   java_locks("forced", JAVA, TTL_MS);
   assert_true(live_loss_wait(&loss, SOON_MS));
-  assert_int_equal(dibs_hold_state(hold), DIBS_GONE);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_GONE);
   assert_int_not_equal(dibs_release(hold), DIBS_OK);
   assert_int_equal(test_server_integer(server, "HEXISTS forced " JAVA), 1);
 }
@@ -723,11 +723,11 @@ static void java_s_hold_is_seen_with_its_owner_and_count(void **state)
   (void)state;
   java_locks("seen", JAVA, TTL_MS);
   assert_int_equal(test_server_integer(server, "HINCRBY seen " JAVA " 1"), 2);
-  live_expect(a, dibs_inspect(a, "seen", &in), DIBS_OK);
+  live_expect(a, dibs_inspect(a, dibs_text("seen"), &in), DIBS_OK);
   assert_int_equal(in->holder_count, 1);
-  assert_int_equal(in->holders[0].party.units, 2);
-  assert_in_range(in->holders[0].remaining_ms, 1, TTL_MS);
-  live_expect(a, dibs_break(a, "seen", in->holders[0].lease), DIBS_OK);
+  assert_int_equal(in->holders[0]->party->units, 2);
+  assert_in_range(in->holders[0]->remaining_ms, 1, TTL_MS);
+  live_expect(a, dibs_break(a, dibs_text("seen"), in->holders[0]->lease), DIBS_OK);
   assert_int_equal(test_server_integer(server, "EXISTS seen"), 0);
   in = dibs_inspection_free(in);
 }

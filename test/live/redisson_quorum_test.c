@@ -285,7 +285,7 @@ static void a_minority_that_is_down_costs_nothing(void **state)
   until = live_now_ms() + 2 * SHORT_MS;
   while (live_now_ms() < until)
     assert_false(java_locks(1, "kept") || java_locks(2, "kept") || java_locks(4, "kept"));
-  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
   live_expect(a, dibs_release(hold), DIBS_OK);
   live_expect_free(b, "kept", LIVE_LONG_MS);
 }
@@ -298,7 +298,7 @@ static void what_a_server_forgot_is_taken_again(void **state)
   assert_true(live_until(LIVE_LONG_MS, is_everywhere, "again"));
   test_server_restart(member(2), false);
   assert_true(live_until(LIVE_LONG_MS, is_everywhere, "again"));
-  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
   live_expect(a, dibs_release(hold), DIBS_OK);
 }
 
@@ -320,7 +320,7 @@ static void a_majority_that_is_down_is_told_lost(void **state)
   for (int i = 0; i < MAJORITY; i++)
     test_server_kill9(member(i));
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
-  assert_int_equal(dibs_hold_state(hold), DIBS_GONE);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_GONE);
   assert_int_not_equal(dibs_release(hold), DIBS_OK);
   assert_int_equal(live_try(b, "lost"), DIBS_ERR_UNREACHABLE);
 }
@@ -385,7 +385,7 @@ static void other_kinds_are_refused(void **state)
     assert_int_equal(dibs_lock(a, "kind", &o, &hold), DIBS_ERR_UNSUPPORTED);
     live_expect_words(a, "one kind of exclusive lock");
   }
-  assert_int_equal(dibs_semaphore_set(a, "kind", 1), DIBS_ERR_UNSUPPORTED);
+  assert_int_equal(dibs_semaphore_set(a, dibs_text("kind"), 1, 0, NULL), DIBS_ERR_UNSUPPORTED);
   assert_int_equal(held_at("kind"), 0);
 }
 

@@ -89,10 +89,10 @@ static void who_waits_for_permits_of_either_kind_is_woken(void **state)
 
   (void)state;
   for (size_t i = 0; i < NAMES; i++) {
-    live_expect(a, dibs_semaphore_set(a, names[i], 3), DIBS_OK);
+    live_expect(a, dibs_semaphore_set(a, dibs_text(names[i]), 3, 0, NULL), DIBS_OK);
     took[2 * i] = hand_over_ms('2', '3', names[i], 0);
     took[2 * i + 1] = hand_over_ms('3', '1', names[i], DIBS_PERMITS_PLAIN);
-    live_expect(a, dibs_semaphore_delete(a, names[i]), DIBS_OK);
+    live_expect(a, dibs_semaphore_delete(a, dibs_text(names[i])), DIBS_OK);
   }
   assert_in_range(live_median(took, 2 * NAMES), 0, WAKE_MS);
 }
@@ -108,7 +108,7 @@ static void renewals_of_many_slots_keep_all(void **state)
     live_expect(a, take(a, i % 2 == 0 ? 'r' : 'w', names[i], &o, &holds[i]), DIBS_OK);
   while (live_now_ms() < until)
     for (size_t i = 0; i < NAMES; i++)
-      assert_int_equal(dibs_hold_state(holds[i]), DIBS_HELD);
+      assert_int_equal(dibs_hold_state(holds[i]), DIBS_HOLD_HELD);
   for (size_t i = 0; i < NAMES; i++)
     live_expect(a, dibs_release(holds[i]), DIBS_OK);
 }

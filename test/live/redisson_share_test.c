@@ -455,7 +455,7 @@ static void the_watchdog_keeps_both_ends_of_a_reader(void **state)
                                          owner), 2);
     live_refused_beside(hold, try(b, 'w', "kept"), DIBS_BUSY);
   }
-  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
   give(a, hold);
 }
 
@@ -472,7 +472,7 @@ static void expect_lost(char mode)
   java_writes_no_more("forced");
   java_writes("forced", JAVA, TTL_MS);
   assert_true(live_loss_wait(&loss, SOON_MS));
-  assert_int_equal(dibs_hold_state(hold), DIBS_GONE);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_GONE);
   assert_int_not_equal(dibs_release(hold), DIBS_OK);
   assert_int_equal(number("HEXISTS %s " JAVA ":write", "forced"), 1);
   java_writes_no_more("forced");
@@ -530,7 +530,7 @@ static void a_lock_of_another_kind_is_told(void **state)
   assert_int_equal(dibs_acquire(b, DIBS_READ("mixed"), NULL, &hold), DIBS_ERR_WRONG_TYPE);
   assert_int_equal(dibs_acquire(b, DIBS_PERMITS("mixed", 1), NULL, &hold),
                    DIBS_ERR_WRONG_TYPE);
-  assert_int_equal(dibs_semaphore_set(b, "mixed", 1), DIBS_ERR_WRONG_TYPE);
+  assert_int_equal(dibs_semaphore_set(b, dibs_text("mixed"), 1, 0, NULL), DIBS_ERR_WRONG_TYPE);
   give(a, lock);
 }
 
@@ -544,10 +544,10 @@ static void permits_are_ids_with_ends_and_the_rest_is_a_number(void **state)
   long long now = server_ms();
 
   (void)state;
-  live_expect(a, dibs_semaphore_set(a, "sem", 5), DIBS_OK);
+  live_expect(a, dibs_semaphore_set(a, dibs_text("sem"), 5, 0, NULL), DIBS_OK);
   ear = ear_at("redisson_sc:{sem}");
   hold = take(a, '3', "sem");
-  assert_int_equal(dibs_hold_units(hold), 3);
+  assert_int_equal(live_info(hold).units, 3);
   assert_string_equal(test_server_command(server, "GET sem"), "2");
   ids = test_server_ask(server, "ZRANGE {sem}:timeout 0 -1 WITHSCORES");
   assert_int_equal(ids->elements, 6);
@@ -570,7 +570,7 @@ static void java_s_permits_count_and_their_end_wakes(void **state)
   struct live_ask ask;
 
   (void)state;
-  live_expect(a, dibs_semaphore_set(a, "both", 2), DIBS_OK);
+  live_expect(a, dibs_semaphore_set(a, dibs_text("both"), 2, 0, NULL), DIBS_OK);
   java_takes_permit("both", JAVA_PERMIT, server_ms() + TTL_MS);
   assert_int_equal(try(a, '1', "both"), DIBS_OK);
   live_refused(try(a, '2', "both"), DIBS_BUSY);
@@ -584,7 +584,7 @@ static void what_cannot_be_had_is_told(void **state)
 {
   (void)state;
   assert_int_equal(try(a, '1', "unset"), DIBS_ERR_NOT_SET);
-  live_expect(a, dibs_semaphore_set(a, "two", 2), DIBS_OK);
+  live_expect(a, dibs_semaphore_set(a, dibs_text("two"), 2, 0, NULL), DIBS_OK);
   java_takes_permit("two", JAVA_PERMIT, server_ms() + TTL_MS);
   assert_int_equal(try(a, '3', "two"), DIBS_ERR_ARGUMENT);
   live_expect_words(a, "only 2");
@@ -595,7 +595,7 @@ static void a_permit_without_end_is_waited_for(void **state)
   struct live_ask ask;
 
   (void)state;
-  live_expect(a, dibs_semaphore_set(a, "never", 1), DIBS_OK);
+  live_expect(a, dibs_semaphore_set(a, dibs_text("never"), 1, 0, NULL), DIBS_OK);
   java_takes_permit("never", JAVA_PERMIT, NEVER_MS);
   live_refused(try(a, '1', "never"), DIBS_BUSY);
   wait_for(&ask, a, '1', "never", "redisson_sc:{never}");
@@ -610,8 +610,8 @@ static void permits_whose_answer_is_lost_are_taken_once(void **state)
   dibs_hold *hold = NULL;
 
   (void)state;
-  live_expect(a, dibs_semaphore_set(a, "{once}", 9), DIBS_OK);
-  live_expect(a, dibs_semaphore_set(a, "warm", 9), DIBS_OK);
+  live_expect(a, dibs_semaphore_set(a, dibs_text("{once}"), 9, 0, NULL), DIBS_OK);
+  live_expect(a, dibs_semaphore_set(a, dibs_text("warm"), 9, 0, NULL), DIBS_OK);
   give(c, take(c, '4', "warm"));
   test_proxy_lose_reply_to(proxy, "{once}");
   hold = take(c, '4', "{once}");
@@ -623,7 +623,7 @@ static void permits_whose_answer_is_lost_are_taken_once(void **state)
   test_proxy_lose_reply_to(proxy, "{once}");
   live_expect(c, dibs_acquire(c, DIBS_PERMITS("{once}", DIBS_UNITS_ALL_FREE), NULL, &hold),
               DIBS_OK);
-  assert_int_equal(dibs_hold_units(hold), 9);
+  assert_int_equal(live_info(hold).units, 9);
   assert_int_equal(value_of("{once}"), 0);
   give(c, hold);
   assert_int_equal(value_of("{once}"), 9);
@@ -636,7 +636,7 @@ static void permits_whose_time_is_over_come_back(void **state)
   redisContext *ear;
 
   (void)state;
-  live_expect(a, dibs_semaphore_set(a, "over", 2), DIBS_OK);
+  live_expect(a, dibs_semaphore_set(a, dibs_text("over"), 2, 0, NULL), DIBS_OK);
   java_takes_permit("over", JAVA_PERMIT, server_ms() - 1);
   java_takes_permit("over", "another id of 16", server_ms() - 1);
   ear = ear_at("redisson_sc:{over}");
@@ -654,11 +654,11 @@ static void ever_so_many_dead_permits_break_nothing(void **state)
   dibs_inspection *in = NULL;
 
   (void)state;
-  live_expect(a, dibs_semaphore_set(a, "dead", MANY_DEAD), DIBS_OK);
+  live_expect(a, dibs_semaphore_set(a, dibs_text("dead"), MANY_DEAD, 0, NULL), DIBS_OK);
   (void)test_server_integer(server, "DECRBY dead %d", MANY_DEAD);
   (void)test_server_command(server, "EVAL %s 1 {dead}:timeout %d", kill, MANY_DEAD);
   assert_int_equal(permits_out("dead"), MANY_DEAD);
-  live_expect(a, dibs_inspect(a, "dead", &in), DIBS_OK);
+  live_expect(a, dibs_inspect(a, dibs_text("dead"), &in), DIBS_OK);
   assert_int_equal(in->limit, MANY_DEAD);
   assert_int_equal(in->used, 0);
   in = dibs_inspection_free(in);
@@ -675,14 +675,14 @@ static void thousands_of_permits_are_taken_renewed_and_given_back(void **state)
   int64_t until;
 
   (void)state;
-  live_expect(a, dibs_semaphore_set(a, "many", MANY + 7), DIBS_OK);
+  live_expect(a, dibs_semaphore_set(a, dibs_text("many"), MANY + 7, 0, NULL), DIBS_OK);
   assert_int_equal(dibs_acquire(a, DIBS_PERMITS("many", MANY + 1), &o, &hold),
                    DIBS_ERR_ARGUMENT);
   live_expect(a, dibs_acquire(a, DIBS_PERMITS("many", MANY), &o, &hold), DIBS_OK);
   assert_int_equal(permits_out("many"), MANY);
   for (until = live_now_ms() + 3 * LEASE_MS / 2; live_now_ms() < until;)
     assert_int_not_equal(try(b, '8', "many"), DIBS_OK);
-  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
   give(a, hold);
   assert_int_equal(permits_out("many"), 0);
   assert_int_equal(value_of("many"), MANY + 7);
@@ -695,7 +695,7 @@ static void a_permit_that_is_taken_away_is_told_lost(void **state)
   dibs_hold *hold = NULL;
 
   (void)state;
-  live_expect(a, dibs_semaphore_set(a, "taken", 3), DIBS_OK);
+  live_expect(a, dibs_semaphore_set(a, dibs_text("taken"), 3, 0, NULL), DIBS_OK);
   o.on_lost = live_on_lost;
   o.on_lost_data = &loss;
   live_expect(a, dibs_acquire(a, DIBS_PERMITS("taken", 2), &o, &hold), DIBS_OK);
@@ -714,22 +714,24 @@ static void the_count_is_set_as_java_reads_it(void **state)
   uint32_t permits = 0;
 
   (void)state;
-  live_expect(a, dibs_semaphore_set_if_absent(a, "count", 4, &permits), DIBS_OK);
+  live_expect(a, dibs_semaphore_set(a, dibs_text("count"), 4, DIBS_SEMAPHORE_IF_ABSENT, &permits),
+              DIBS_OK);
   assert_int_equal(permits, 4);
   expect_said(ear, "4");
   hold = take(a, '3', "count");
-  live_expect(a, dibs_semaphore_set_if_absent(b, "count", 9, &permits), DIBS_OK);
+  live_expect(a, dibs_semaphore_set(b, dibs_text("count"), 9, DIBS_SEMAPHORE_IF_ABSENT, &permits),
+              DIBS_OK);
   assert_int_equal(permits, 4);
-  live_expect(a, dibs_semaphore_set(a, "count", 2), DIBS_OK);
+  live_expect(a, dibs_semaphore_set(a, dibs_text("count"), 2, 0, NULL), DIBS_OK);
   assert_string_equal(test_server_command(server, "GET count"), "-1");
   live_refused(try(b, '1', "count"), DIBS_BUSY);
-  live_expect(a, dibs_semaphore_set(a, "count", 6), DIBS_OK);
+  live_expect(a, dibs_semaphore_set(a, dibs_text("count"), 6, 0, NULL), DIBS_OK);
   expect_said(ear, "6");
   assert_string_equal(test_server_command(server, "GET count"), "3");
-  assert_int_equal(dibs_semaphore_delete(a, "count"), DIBS_BUSY);
+  assert_int_equal(dibs_semaphore_delete(a, dibs_text("count")), DIBS_BUSY);
   give(a, hold);
   expect_said(ear, "6");
-  live_expect(a, dibs_semaphore_delete(a, "count"), DIBS_OK);
+  live_expect(a, dibs_semaphore_delete(a, dibs_text("count")), DIBS_OK);
   assert_int_equal(number("EXISTS %s", "count"), 0);
   redisFree(ear);
 }
@@ -739,7 +741,7 @@ static void a_cancelled_ask_for_permits_leaves_nothing(void **state)
   struct live_ask ask;
 
   (void)state;
-  live_expect(a, dibs_semaphore_set(a, "idle", 1), DIBS_OK);
+  live_expect(a, dibs_semaphore_set(a, dibs_text("idle"), 1, 0, NULL), DIBS_OK);
   java_takes_permit("idle", JAVA_PERMIT, server_ms() + TTL_MS);
   wait_for(&ask, a, '1', "idle", "redisson_sc:{idle}");
   dibs_request_cancel(ask.request);
@@ -762,7 +764,7 @@ static void plain_permits_are_a_number_and_nothing_else(void **state)
   (void)test_server_command(server, "SET plain 5");
   ear = ear_at("redisson_sc:{plain}");
   hold = take_plain(a, "plain", 3, TTL_MS);
-  assert_int_equal(dibs_hold_units(hold), 3);
+  assert_int_equal(live_info(hold).units, 3);
   assert_int_equal(value_of("plain"), 2);
   assert_int_equal(permits_out("plain"), 0);
   assert_int_equal(number("PTTL %s", "plain"), -1);
@@ -794,7 +796,7 @@ static void plain_permits_never_end_by_themselves(void **state)
   live_expect(a, dibs_acquire(a, DIBS_PERMITS("lasting", 1), &o, &hold), DIBS_OK);
   (void)test_server_command(server, "CLIENT KILL TYPE normal SKIPME yes");
   while (live_now_ms() < until)
-    assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+    assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
   assert_int_equal(loss.count, 0);
   assert_int_equal(value_of("lasting"), 0);
   assert_true(dibs_hold_valid_ms(hold) > 0);
@@ -897,7 +899,7 @@ static void a_full_server_takes_renewals_and_releases(void **state)
   dibs_hold *holds[4] = { NULL };
 
   (void)state;
-  live_expect(a, dibs_semaphore_set(a, "full", 5), DIBS_OK);
+  live_expect(a, dibs_semaphore_set(a, dibs_text("full"), 5, 0, NULL), DIBS_OK);
   (void)test_server_command(server, "SET number 5");
   live_expect(a, dibs_acquire(a, DIBS_READ("full r"), &o, &holds[0]), DIBS_OK);
   live_expect(a, dibs_acquire(a, DIBS_WRITE("full w"), &o, &holds[1]), DIBS_OK);
@@ -907,7 +909,7 @@ static void a_full_server_takes_renewals_and_releases(void **state)
   live_expect(a, dibs_downgrade(holds[1]), DIBS_OK);
   while (live_now_ms() < until)
     for (size_t i = 0; i < 4; i++)
-      assert_int_not_equal(dibs_hold_state(holds[i]), DIBS_GONE);
+      assert_int_not_equal(dibs_hold_state(holds[i]), DIBS_HOLD_GONE);
   assert_true(reads((void *)(uintptr_t)"full w"));
   for (size_t i = 0; i < 4; i++)
     live_expect(a, dibs_release(holds[i]), DIBS_OK);
@@ -927,19 +929,19 @@ static void readers_writers_and_permits_are_seen(void **state)
   (void)state;
   java_reads("seen", JAVA, TTL_MS);
   hold = take(a, 'r', "seen");
-  live_expect(a, dibs_inspect(b, "seen", &in), DIBS_OK);
+  live_expect(a, dibs_inspect(b, dibs_text("seen"), &in), DIBS_OK);
   assert_int_equal(in->kind, DIBS_KIND_RWLOCK);
   assert_int_equal(in->holder_count, 2);
-  assert_int_equal(in->holders[0].party.mode, DIBS_MODE_READ);
-  assert_in_range(in->holders[0].remaining_ms, 1, TTL_MS);
+  assert_int_equal(in->holders[0]->party->mode, DIBS_MODE_READ);
+  assert_in_range(in->holders[0]->remaining_ms, 1, TTL_MS);
   in = dibs_inspection_free(in);
   give(a, hold);
   java_reads_no_more("seen", JAVA);
   hold = take(a, 'w', "seen");
-  live_expect(a, dibs_inspect(b, "seen", &in), DIBS_OK);
+  live_expect(a, dibs_inspect(b, dibs_text("seen"), &in), DIBS_OK);
   assert_int_equal(in->holder_count, 1);
-  assert_int_equal(in->holders[0].party.mode, DIBS_MODE_EXCLUSIVE);
-  live_expect(b, dibs_break(b, "seen", in->holders[0].lease), DIBS_OK);
+  assert_int_equal(in->holders[0]->party->mode, DIBS_MODE_EXCLUSIVE);
+  live_expect(b, dibs_break(b, dibs_text("seen"), in->holders[0]->lease), DIBS_OK);
   in = dibs_inspection_free(in);
   assert_int_equal(number("EXISTS %s", "seen"), 0);
   assert_int_equal(dibs_release(hold), DIBS_LOST);
@@ -950,16 +952,16 @@ static void one_permit_of_java_can_be_taken_back(void **state)
   dibs_inspection *in = NULL;
 
   (void)state;
-  live_expect(a, dibs_semaphore_set(a, "back", 3), DIBS_OK);
+  live_expect(a, dibs_semaphore_set(a, dibs_text("back"), 3, 0, NULL), DIBS_OK);
   java_takes_permit("back", JAVA_PERMIT, server_ms() + TTL_MS);
   java_takes_permit("back", "another id of 16", server_ms() + TTL_MS * 2);
-  live_expect(a, dibs_inspect(a, "back", &in), DIBS_OK);
+  live_expect(a, dibs_inspect(a, dibs_text("back"), &in), DIBS_OK);
   assert_int_equal(in->kind, DIBS_KIND_SEMAPHORE);
   assert_int_equal(in->limit, 3);
   assert_int_equal(in->used, 2);
   assert_int_equal(in->holder_count, 2);
-  assert_in_range(in->holders[0].remaining_ms, TTL_MS - SOON_MS, TTL_MS);
-  live_expect(a, dibs_break(a, "back", in->holders[0].lease), DIBS_OK);
+  assert_in_range(in->holders[0]->remaining_ms, TTL_MS - SOON_MS, TTL_MS);
+  live_expect(a, dibs_break(a, dibs_text("back"), in->holders[0]->lease), DIBS_OK);
   in = dibs_inspection_free(in);
   assert_int_equal(permits_out("back"), 1);
   assert_int_equal(number("ZREM {%s}:timeout " JAVA_PERMIT, "back"), 0);
@@ -977,7 +979,7 @@ static void a_token_renews_and_releases_each_kind(void **state)
     int64_t left = 0;
     dibs_hold *hold;
 
-    live_expect(a, dibs_semaphore_set(a, "counted", 4), DIBS_OK);
+    live_expect(a, dibs_semaphore_set(a, dibs_text("counted"), 4, 0, NULL), DIBS_OK);
     hold = take(a, modes[i], name);
     live_expect_ok(dibs_hold_token(hold, token, sizeof(token)));
     live_expect(a, dibs_hold_detach(hold), DIBS_OK);

@@ -343,7 +343,7 @@ static void expect_wrong_type(dibs_client *client, const char *name)
                  test_server_command(live_server, "DUMP %s", live_key(name)));
   live_expect(client, dibs_try_lock(client, name, NULL, &hold), DIBS_ERR_WRONG_TYPE);
   live_expect(client, dibs_lock(client, name, &o, &hold), DIBS_ERR_WRONG_TYPE);
-  live_expect(client, dibs_inspect(client, name, &seen), DIBS_ERR_WRONG_TYPE);
+  live_expect(client, dibs_inspect(client, dibs_text(name), &seen), DIBS_ERR_WRONG_TYPE);
   assert_string_equal(before, test_server_command(live_server, "DUMP %s", live_key(name)));
   assert_int_equal(test_server_integer(live_server, "PTTL %s", live_key(name)), -1);
 }

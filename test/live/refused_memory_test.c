@@ -33,7 +33,7 @@ static dibs_status one_pass(dibs_client *client, int run)
   status = dibs_lock(client, name, &options, &hold);
   if (status != DIBS_OK)
     return status;
-  status = dibs_inspect(client, name, &in);
+  status = dibs_inspect(client, dibs_text(name), &in);
   in = dibs_inspection_free(in);
   released = dibs_release(hold);
   return released != DIBS_OK ? released : status;
@@ -51,6 +51,7 @@ static dibs_status rwlock_pass(dibs_client *client, int run)
 {
   dibs_lock_options options = DIBS_LOCK_OPTIONS_INIT;
   dibs_hold *hold = NULL, *inner = NULL;
+  dibs_hold_info info = DIBS_HOLD_INFO_INIT;
   char name[32], token[DIBS_TOKEN_SIZE];
   dibs_status status;
 
@@ -71,7 +72,8 @@ static dibs_status rwlock_pass(dibs_client *client, int run)
   also(&status, dibs_hold_token(hold, token, sizeof(token)));
   if (dibs_hold_detach(hold) == DIBS_ERR_NO_MEMORY) {      /* it is held as before */
     also(&status, DIBS_ERR_NO_MEMORY);
-    assert_int_equal(dibs_hold_depth(hold), 1);
+    assert_int_equal(dibs_hold_get_info(hold, &info), DIBS_OK);
+    assert_int_equal(info.depth, 1);
     also(&status, dibs_release(hold));
     return status;
   }
@@ -89,7 +91,7 @@ static dibs_status permits_pass(dibs_client *client, int run)
 
   options.wait_ms = 300;
   (void)snprintf(name, sizeof(name), "permits:%d", run);
-  status = dibs_semaphore_set(client, name, 3);
+  status = dibs_semaphore_set(client, dibs_text(name), 3, 0, NULL);
   if (status == DIBS_OK)
     status = dibs_acquire(client, DIBS_PERMITS(name, 2), &options, &hold);
   if (status != DIBS_OK)
@@ -98,7 +100,7 @@ static dibs_status permits_pass(dibs_client *client, int run)
   if (status == DIBS_OK)
     also(&status, dibs_release(rest));
   also(&status, dibs_release(hold));
-  also(&status, dibs_semaphore_delete(client, name));
+  also(&status, dibs_semaphore_delete(client, dibs_text(name)));
   return status;
 }
 
@@ -275,7 +277,7 @@ static dibs_status election_pass(dibs_client *client, int run)
   if (status == DIBS_OK && dibs_observer_next(observer, &leader) != DIBS_OK)
     status = DIBS_ERR_SERVER;
   leader = dibs_leader_free(leader);
-  if (hold != NULL && dibs_resign(hold) != DIBS_OK && status == DIBS_OK)
+  if (hold != NULL && dibs_release(hold) != DIBS_OK && status == DIBS_OK)
     status = DIBS_ERR_SERVER;
   observer = dibs_observer_free(observer);
   if (status == DIBS_OK)
@@ -342,11 +344,11 @@ static dibs_status log_pass(dibs_client *client, int run)
 
   options.level = DIBS_LOG_DEBUG;
   options.lines_max = 1;
-  status = dibs_set_log(client, &options, on_line, &freed, count_free);
+  status = dibs_client_set_log(client, &options, on_line, &freed, count_free);
   for (int i = 0; i < 3 && status == DIBS_OK; i++)
     status = one_pass(client, run);
   if (freed == 0)
-    assert_int_equal(dibs_set_log(client, NULL, NULL, NULL, NULL), DIBS_OK);
+    assert_int_equal(dibs_client_set_log(client, NULL, NULL, NULL, NULL), DIBS_OK);
   (void)dibs_process(client, NULL);
   assert_int_equal(freed, 1);
   return status;
@@ -417,7 +419,7 @@ static bool lives_through(failing_heap *heap, void *data)
   options.command_timeout_ms = 100;
   options.close_timeout_ms = 50;
   options.flags = DIBS_CLIENT_NO_THREAD;
-  status = dibs_open(test_server_url(server), &options, &client);
+  status = dibs_open(test_server_url(server), &options, &client, NULL);
   if (status == DIBS_OK)
     status = p->pass(client, ++p->runs);
   assert_null(dibs_close(client));

@@ -41,8 +41,8 @@ static void expect_reusable(const char *name)
 {
   dibs_hold *hold = live_lock(client, name, 5000);
 
-  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
-  assert_int_equal(dibs_hold_depth(hold), 1);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
+  assert_int_equal(live_info(hold).depth, 1);
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 
@@ -60,11 +60,11 @@ static void an_inner_hold_only_counts_down(void **state)
   dibs_hold *inner = live_lock(client, "inner", 5000);
 
   (void)state;
-  assert_int_equal(dibs_hold_depth(inner), 2);
+  assert_int_equal(live_info(inner).depth, 2);
   assert_int_equal(dibs_hold_fence(inner), dibs_hold_fence(outer));
   assert_int_equal(dibs_release(inner), DIBS_OK);
-  assert_int_equal(dibs_hold_depth(outer), 1);
-  assert_int_equal(dibs_hold_state(outer), DIBS_HELD);
+  assert_int_equal(live_info(outer).depth, 1);
+  assert_int_equal(dibs_hold_state(outer), DIBS_HOLD_HELD);
   live_refused(live_try(other, "inner"), DIBS_BUSY);
   assert_int_equal(dibs_release(outer), DIBS_OK);
   assert_int_equal(live_try(other, "inner"), DIBS_OK);
@@ -90,7 +90,7 @@ static void a_second_release_is_stale_and_harmless(void **state)
   assert_int_equal(dibs_release(hold), DIBS_OK);
   holder = live_lock(other, "twice", 5000);
   assert_int_equal(dibs_release(hold), DIBS_ERR_STALE);
-  assert_int_equal(dibs_hold_state(hold), DIBS_GONE);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_GONE);
   live_refused(live_try(client, "twice"), DIBS_BUSY);
   assert_int_equal(dibs_release(holder), DIBS_OK);
   expect_reusable("twice");
@@ -103,7 +103,7 @@ static void a_deleted_lock_is_lost(void **state)
 
   (void)state;
   assert_int_equal(test_server_integer(live_server, "DEL %s", live_key("deleted")), 1);
-  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);      /* nobody could know */
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);      /* nobody could know */
   live_expect(client, dibs_release(hold), DIBS_LOST);
   expect_reusable("deleted");
 }
@@ -119,12 +119,12 @@ static void a_lock_of_somebody_else_now_is_taken(void **state)
   thief = live_lock(other, "taken", 60000);
   live_expect(client, dibs_release(hold), DIBS_TAKEN);
   /* By whom, and with which fence, tells the inspection. */
-  assert_int_equal(dibs_inspect(client, "taken", &seen), DIBS_OK);
+  assert_int_equal(dibs_inspect(client, dibs_text("taken"), &seen), DIBS_OK);
   assert_true(seen->is_held);
   assert_int_equal(seen->fence, dibs_hold_fence(thief));
-  assert_true(strlen(seen->holder.client) == 22);
+  assert_true(strlen(seen->holder->client) == 22);
   seen = dibs_inspection_free(seen);
-  assert_int_equal(dibs_hold_state(thief), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(thief), DIBS_HOLD_HELD);
   assert_int_equal(dibs_release(thief), DIBS_OK);
   expect_reusable("taken");
 }
@@ -141,7 +141,7 @@ static void a_fixed_lease_that_is_over_tells_so(void **state)
   o.on_lost_data = &loss;
   hold = live_lock_with(client, "fixed", &o);
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
-  assert_int_equal(dibs_hold_state(hold), DIBS_GONE);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_GONE);
   assert_int_equal(dibs_release(hold), DIBS_LOST);
   expect_reusable("fixed");
 }
@@ -164,7 +164,7 @@ static void a_lost_hold_tells_why_and_is_clean(void **state)
   assert_int_equal(atomic_load(&loss.why), DIBS_LOST);
   status = dibs_release(hold);          /* by now the server may have told who took it */
   assert_true(status == DIBS_LOST || status == DIBS_TAKEN);
-  assert_int_equal(dibs_hold_state(thief), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(thief), DIBS_HOLD_HELD);
   assert_int_equal(dibs_release(thief), DIBS_OK);
   expect_reusable("stolen");
 }
@@ -266,7 +266,7 @@ static void wait_for_end(const char *name)
   int64_t left;
 
   do {
-    assert_int_equal(dibs_inspect(other, name, &seen), DIBS_OK);
+    assert_int_equal(dibs_inspect(other, dibs_text(name), &seen), DIBS_OK);
     left = seen->remaining_ms;
     seen = dibs_inspection_free(seen);
   } while (left > 0);

@@ -111,7 +111,7 @@ static void a_renewal_of_what_another_has_is_taken(void **state)
   hold = live_lock(other, "taken", 60000);
   assert_int_equal(dibs_token_renew(client, token, 60000, NULL), DIBS_TAKEN);
   assert_int_equal(dibs_token_release(client, token), DIBS_TAKEN);
-  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }
 

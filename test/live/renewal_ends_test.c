@@ -61,7 +61,7 @@ static void lease_of(const char *name, char *ret, size_t size)
 {
   dibs_inspection *seen = NULL;
 
-  assert_int_equal(dibs_inspect(other, name, &seen), DIBS_OK);
+  assert_int_equal(dibs_inspect(other, dibs_text(name), &seen), DIBS_OK);
   assert_true(seen->is_held);
   (void)snprintf(ret, size, "%s", seen->lease);
   seen = dibs_inspection_free(seen);
@@ -177,13 +177,13 @@ static void max_hold_ends_a_hold_that_is_never_released(void **state)
   hold = live_lock_with(client, "capped", &o);
   /* Renewed beyond its ttl, but not beyond the cap. */
   while (live_now_ms() - taken_at < 500) {
-    assert_int_equal(dibs_hold_state(hold) == DIBS_GONE, 0);
+    assert_int_equal(dibs_hold_state(hold) == DIBS_HOLD_GONE, 0);
     (void)poll(NULL, 0, 5);
   }
   live_expect_free(other, "capped", 900 + 500);
   assert_true(live_now_ms() - taken_at >= 850);
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
-  assert_int_equal(dibs_hold_state(hold), DIBS_GONE);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_GONE);
   assert_int_not_equal(dibs_release(hold), DIBS_OK);
   assert_int_equal(atomic_load(&loss.count), 1);
 }

@@ -45,7 +45,7 @@ static int teardown(void **state)
  * unless its key was deleted: the server's own deadline is read after the belief. */
 static void keep(dibs_hold *hold, int64_t until_us)
 {
-  while (live_now_us() < until_us && dibs_hold_state(hold) != DIBS_GONE) {
+  while (live_now_us() < until_us && dibs_hold_state(hold) != DIBS_HOLD_GONE) {
     int64_t valid_ms = dibs_hold_valid_ms(hold);
 
     if (valid_ms > TTL_MS)
@@ -98,7 +98,7 @@ static void one_hold(dibs_client *client, unsigned *seed)
   }
   granted_us = live_now_us();
   keep(hold, granted_us + (rand_r(seed) % 4 == 0 ? 3 * TTL_MS : 20) * 1000);
-  was_gone = dibs_hold_state(hold) == DIBS_GONE;
+  was_gone = dibs_hold_state(hold) == DIBS_HOLD_GONE;
   if (was_gone && !live_until(2000, was_reported, &loss))
     live_fault("gone, and never told");
   status = dibs_release(hold);
@@ -167,7 +167,7 @@ static bool is_kept_alive(int ttl_ms)
   int64_t until = live_now_ms() + ttl_ms * 8 / 3;
 
   live_tell_all("CLIENT KILL TYPE normal SKIPME yes");
-  while (live_now_ms() < until && dibs_hold_state(hold) != DIBS_GONE)
+  while (live_now_ms() < until && dibs_hold_state(hold) != DIBS_HOLD_GONE)
     (void)poll(NULL, 0, 2);
   return dibs_release(hold) == DIBS_OK;
 }

@@ -56,14 +56,6 @@ static int calls(const char *command)
   return line == NULL ? 0 : atoi(line + strlen(word));
 }
 
-static dibs_durability durability(const dibs_hold *hold)
-{
-  dibs_durability d = { .size = sizeof(d) };
-
-  assert_int_equal(dibs_hold_durability(hold, &d), DIBS_OK);
-  return d;
-}
-
 static dibs_lock_options with_replicas(int count, int wait_ms, uint32_t flags)
 {
   dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
@@ -86,8 +78,8 @@ static void off_sends_no_wait(void **state)
   for (int i = 0; i < 20; i++) {
     dibs_hold *hold = live_lock(client, "off", TTL_MS);
 
-    assert_int_equal(durability(hold).kind, DIBS_DURABLE_PRIMARY);
-    assert_int_equal(durability(hold).wanted, 0);
+    assert_int_equal(live_info(hold).durability, DIBS_DURABLE_PRIMARY);
+    assert_int_equal(live_info(hold).wanted, 0);
     live_expect(client, dibs_release(hold), DIBS_OK);
   }
   assert_int_equal(calls("wait") + calls("waitaof"), 0);
@@ -100,9 +92,9 @@ static void so_many_as_were_asked_for(void **state)
     dibs_lock_options o = with_replicas(count, LIVE_LONG_MS, 0);
     dibs_hold *hold = live_lock_with(client, "counted", &o);
 
-    assert_int_equal(durability(hold).kind, DIBS_DURABLE_REPLICAS);
-    assert_int_equal(durability(hold).wanted, count);
-    assert_in_range(durability(hold).acknowledged, count, 2);
+    assert_int_equal(live_info(hold).durability, DIBS_DURABLE_REPLICAS);
+    assert_int_equal(live_info(hold).wanted, count);
+    assert_in_range(live_info(hold).acknowledged, count, 2);
     for (int i = 1, have = 0; i < 3; i++) {
       have += test_server_integer(member(i), "EXISTS %s", live_key("counted")) == 1;
       assert_true(i < 2 || have >= count);
@@ -121,9 +113,9 @@ static void a_majority_counts_the_primary(void **state)
   (void)state;
   pause_replicas(2);
   hold = live_lock_with(client, "majority", &o);
-  assert_int_equal(durability(hold).kind, DIBS_DURABLE_REPLICAS);
-  assert_int_equal(durability(hold).wanted, 1);
-  assert_int_equal(durability(hold).acknowledged, 1);
+  assert_int_equal(live_info(hold).durability, DIBS_DURABLE_REPLICAS);
+  assert_int_equal(live_info(hold).wanted, 1);
+  assert_int_equal(live_info(hold).acknowledged, 1);
   live_expect(client, dibs_release(hold), DIBS_OK);
 }
 
@@ -151,9 +143,9 @@ static void too_few_is_reported(void **state)
   (void)state;
   pause_replicas(2);
   hold = live_lock_with(client, "reported", &o);
-  assert_int_equal(durability(hold).wanted, 2);
-  assert_int_equal(durability(hold).acknowledged, 1);
-  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(live_info(hold).wanted, 2);
+  assert_int_equal(live_info(hold).acknowledged, 1);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
   live_expect(client, dibs_release(hold), DIBS_OK);
 }
 
@@ -221,8 +213,8 @@ static void on_disk_where_the_server_can_tell(void **state)
   for (int i = 0; i < 3; i++)
     assert_string_equal(test_server_command(member(i), "CONFIG SET appendonly yes"), "OK");
   hold = live_lock_with(client, "disk", &o);
-  assert_int_equal(durability(hold).kind, DIBS_DURABLE_FSYNC);
-  assert_true(durability(hold).acknowledged >= 1);
+  assert_int_equal(live_info(hold).durability, DIBS_DURABLE_FSYNC);
+  assert_true(live_info(hold).acknowledged >= 1);
   assert_true(calls("waitaof") >= 1);
   live_expect(client, dibs_release(hold), DIBS_OK);
 }

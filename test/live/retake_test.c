@@ -93,7 +93,7 @@ static void it_allocates_nothing_and_sends_nothing(void **state)
   (void)state;
   park("bounded", &o);
   for (int attempt = 0; attempt < 20 && (allocated > 0 || sent > 0); attempt++) {
-    dibs_stats before = live_stats(client);
+    dibs_client_info before = live_stats(client);
 
     allocated = atomic_load(&allocations);
     for (int i = 0; i < 100; i++)
@@ -121,20 +121,20 @@ static void each_hold_is_another_one(void **state)
     size_t size = 0;
 
     assert_ptr_not_equal(hold, before);
-    assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+    assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
     assert_true(dibs_hold_valid_ms(hold) > 0);
-    assert_int_equal(dibs_hold_depth(hold), 1);
+    assert_int_equal(live_info(hold).depth, 1);
     assert_int_equal(dibs_hold_name(hold, 0, shown, sizeof(shown), &size), DIBS_OK);
     assert_string_equal(shown, name);
     if (before != NULL) {
-      assert_int_equal(dibs_hold_state(before), DIBS_GONE);
+      assert_int_equal(dibs_hold_state(before), DIBS_HOLD_GONE);
       assert_int_equal(dibs_hold_fence(before), 0);
       assert_int_equal(dibs_release(before), DIBS_ERR_STALE);
     }
     assert_int_equal(dibs_release(hold), DIBS_OK);
     before = hold;
   }
-  assert_int_equal(dibs_hold_state(before), DIBS_GONE);
+  assert_int_equal(dibs_hold_state(before), DIBS_HOLD_GONE);
   assert_int_equal(dibs_release(before), DIBS_ERR_STALE);
 }
 
@@ -145,7 +145,7 @@ static void the_server_is_not_asked_for_more_fences(void **state)
   dibs_lock_options o = lingering();
   uint64_t fence = 0, token = 0;
   int tokens = 0, until = 3;
-  dibs_stats before;
+  dibs_client_info before = DIBS_CLIENT_INFO_INIT;
 
   (void)state;
   park("fences", &o);
@@ -264,10 +264,10 @@ static void it_belongs_to_the_thread_that_took_it(void **state)
   hold = live_lock_with(client, "owner", &o);
   live_refused(try_of_another_thread(), DIBS_BUSY);
   inner = live_lock_with(client, "owner", &o);
-  assert_int_equal(dibs_hold_depth(inner), 2);
+  assert_int_equal(live_info(inner).depth, 2);
   assert_int_equal(dibs_hold_fence(inner), dibs_hold_fence(hold));
   assert_int_equal(dibs_release(inner), DIBS_OK);
-  assert_int_equal(dibs_hold_depth(hold), 1);
+  assert_int_equal(live_info(hold).depth, 1);
   assert_int_equal(dibs_release(hold), DIBS_OK);
   assert_int_equal(try_of_another_thread(), DIBS_OK);
 }
@@ -282,7 +282,7 @@ static void count_loss(dibs_hold *hold, const dibs_loss *loss, void *data)
   atomic_fetch_add(&losses, 1);
 }
 
-static bool is_lost(void *hold) { return dibs_hold_state(hold) == DIBS_GONE; }
+static bool is_lost(void *hold) { return dibs_hold_state(hold) == DIBS_HOLD_GONE; }
 static bool has_called(void *count) { return atomic_load((atomic_int *)count) > 0; }
 
 static void its_loss_is_reported_once_to_its_callback(void **state)
@@ -295,8 +295,8 @@ static void its_loss_is_reported_once_to_its_callback(void **state)
   o.on_lost = count_loss;
   park("lost", &o);
   hold = live_lock_with(client, "lost", &o);
-  assert_int_equal(dibs_inspect(other, "lost", &in), DIBS_OK);
-  live_expect_ok(dibs_break(other, "lost", in->lease));
+  assert_int_equal(dibs_inspect(other, dibs_text("lost"), &in), DIBS_OK);
+  live_expect_ok(dibs_break(other, dibs_text("lost"), in->lease));
   in = dibs_inspection_free(in);
   assert_true(live_until(LIVE_LONG_MS, is_lost, hold));
   assert_true(live_until(LIVE_LONG_MS, has_called, &losses));
@@ -328,7 +328,7 @@ static void what_needs_the_ordinary_way_has_it(void **state)
   park(name, &o);
   hold = live_lock_with(client, name, &o);
   assert_int_equal(dibs_hold_detach(hold), DIBS_OK);
-  assert_int_equal(dibs_hold_state(hold), DIBS_GONE);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_GONE);
   assert_false(is_free(name));
   live_tell_all("FLUSHALL");
 }
@@ -347,7 +347,7 @@ static void a_child_has_none_of_it(void **state)
   if (child == 0) {
     dibs_hold *mine = NULL;
     bool is_refused = dibs_release(hold) == DIBS_ERR_FORKED &&
-                      dibs_hold_state(hold) == DIBS_GONE &&
+                      dibs_hold_state(hold) == DIBS_HOLD_GONE &&
                       dibs_lock(client, "child", &o, &mine) == DIBS_ERR_FORKED;
 
     (void)dibs_close(client);

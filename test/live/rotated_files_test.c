@@ -364,14 +364,14 @@ static void a_refused_password_names_its_file_until_that_has_another(void **stat
   stage_end(s);
 }
 
-/* dibs_set_credentials() is the program's word: its file no longer counts. */
+/* dibs_client_set_credentials() is the program's word: its file no longer counts. */
 static void credentials_of_the_program_are_not_replaced(void **state)
 {
   struct stage *s = password_stage_set();
 
   (void)state;
   server_wants_a_new_password(s);
-  live_expect_ok(dibs_set_credentials(s->a, NULL, "wrong"));
+  live_expect_ok(dibs_client_set_credentials(s->a, NULL, "wrong"));
   file_write(s->key, "second\n", 7);
   live_expect(s->a, dibs_lock(s->a, "name", NULL, &(dibs_hold *){ NULL }), DIBS_ERR_AUTH);
   live_expect(s->b, dibs_ping(s->b, LIVE_LONG_MS, NULL), DIBS_OK);

@@ -42,7 +42,7 @@ static dibs_hold *take(dibs_client *client, const char *name, uint32_t count)
   dibs_hold *hold = NULL;
 
   live_expect(client, acquire_now(client, DIBS_PERMITS(name, count), &o, &hold), DIBS_OK);
-  assert_int_equal(dibs_hold_units(hold), count);
+  assert_int_equal(live_info(hold).units, count);
   return hold;
 }
 
@@ -64,12 +64,12 @@ static void give(dibs_hold *hold)
 
 static void make(const char *name, uint32_t permits)
 {
-  live_expect(a, dibs_semaphore_set(a, name, permits), DIBS_OK);
+  live_expect(a, dibs_semaphore_set(a, dibs_text(name), permits, 0, NULL), DIBS_OK);
 }
 
 static void unmake(const char *name)
 {
-  live_expect(a, dibs_semaphore_delete(a, name), DIBS_OK);
+  live_expect(a, dibs_semaphore_delete(a, dibs_text(name)), DIBS_OK);
 }
 
 static void ask(struct live_ask *one, dibs_client *client, char count, const char *name)
@@ -86,7 +86,7 @@ static void expect_counts(const char *name, uint32_t used, size_t waiters)
   dibs_inspection *in = NULL;
 
   for (;;) {
-    assert_int_equal(dibs_inspect(b, name, &in), DIBS_OK);
+    assert_int_equal(dibs_inspect(b, dibs_text(name), &in), DIBS_OK);
     if ((in->used == used && in->waiter_count == waiters) || live_now_ms() > until)
       break;
     in = dibs_inspection_free(in);
@@ -165,7 +165,8 @@ static void impossible_requests_are_refused(void **state)
   live_expect_words(a, "3 permits");
   live_expect(a, dibs_acquire(a, DIBS_PERMITS("two", DIBS_PERMITS_MAX + 1), NULL, &hold),
               DIBS_ERR_ARGUMENT);
-  live_expect(a, dibs_semaphore_set(a, "two", 2000000000u), DIBS_ERR_ARGUMENT);
+  live_expect(a, dibs_semaphore_set(a, dibs_text("two"), 2000000000u, 0, NULL),
+              DIBS_ERR_ARGUMENT);
   unmake("two");
   unmake("two");
 }
@@ -179,7 +180,7 @@ static void drain_takes_what_is_free(void **state)
   two = take(a, "drain", 2);
   live_expect(b, dibs_acquire(b, DIBS_PERMITS("drain", DIBS_UNITS_ALL_FREE), NULL, &rest),
               DIBS_OK);
-  assert_int_equal(dibs_hold_units(rest), 4);
+  assert_int_equal(live_info(rest).units, 4);
   live_expect_refused(b,
                       dibs_acquire(b, DIBS_PERMITS("drain", DIBS_UNITS_ALL_FREE), NULL,
                                    &none), DIBS_BUSY);
@@ -217,7 +218,7 @@ static void fewer_permits_take_nothing_away(void **state)
   make("down", 4);
   three = take(a, "down", 3);
   make("down", 2);
-  assert_int_equal(dibs_hold_state(three), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(three), DIBS_HOLD_HELD);
   live_refused(try_take(b, "down", 1), DIBS_BUSY);
   give(three);
   assert_int_equal(try_take(b, "down", 2), DIBS_OK);
@@ -252,15 +253,20 @@ static void set_if_absent_and_delete_tell_what_is_there(void **state)
   dibs_hold *hold;
 
   (void)state;
-  live_expect(a, dibs_semaphore_set_if_absent(a, "absent", 3, &permits), DIBS_OK);
+  live_expect(a,
+              dibs_semaphore_set(a, dibs_text("absent"), 3, DIBS_SEMAPHORE_IF_ABSENT,
+                                 &permits), DIBS_OK);
   assert_int_equal(permits, 3);
-  live_expect(b, dibs_semaphore_set_if_absent(b, "absent", 9, &permits), DIBS_OK);
+  live_expect(b,
+              dibs_semaphore_set(b, dibs_text("absent"), 9, DIBS_SEMAPHORE_IF_ABSENT,
+                                 &permits), DIBS_OK);
   assert_int_equal(permits, 3);
   hold = take(a, "absent", 1);
-  live_expect(b, dibs_semaphore_delete(b, "absent"), DIBS_BUSY);
+  live_expect(b, dibs_semaphore_delete(b, dibs_text("absent")), DIBS_BUSY);
   give(hold);
   unmake("absent");
-  live_expect(b, dibs_semaphore_set_if_absent(b, "absent", 9, NULL), DIBS_OK);
+  live_expect(b, dibs_semaphore_set(b, dibs_text("absent"), 9, DIBS_SEMAPHORE_IF_ABSENT, NULL),
+              DIBS_OK);
   unmake("absent");
 }
 
@@ -303,7 +309,7 @@ static void permits_are_renewed_and_a_fixed_lease_is_not(void **state)
   o.on_lost_data = &loss;
   live_expect_ok(dibs_acquire(a, DIBS_PERMITS("leases", 1), &o, &fixed));
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
-  assert_int_equal(dibs_hold_state(kept), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(kept), DIBS_HOLD_HELD);
   assert_int_not_equal(dibs_release(fixed), DIBS_OK);
   assert_true(live_stats(a).renewed > renewed);
   give(kept);
@@ -334,7 +340,7 @@ static void a_killed_holders_permits_return_within_one_lease(void **state)
     dibs_hold *hold = NULL;
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (dibs_open(live_url(), NULL, &client) != DIBS_OK ||
+    if (dibs_open(live_url(), NULL, &client, NULL) != DIBS_OK ||
         dibs_acquire(client, DIBS_PERMITS("killed", 3), &three, &hold) != DIBS_OK ||
         write(pipes[1], "x", 1) != 1)
       _exit(1);

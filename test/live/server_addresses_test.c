@@ -94,7 +94,7 @@ static void rotation_causes_no_reconnect(void **state)
   struct test_server_options so = { .arguments = both };
   struct test_server *s = test_server_start_with(&so);
   dibs_client *client;
-  dibs_stats before, after;
+  dibs_client_info before, after;
   char url[96];
   dibs_hold *hold;
   int asked;
@@ -155,7 +155,7 @@ static void a_slow_resolver_blocks_only_who_asks(void **state)
   dibs_options o = live_options();
   dibs_client *slow, *quick = live_open(test_server_tcp_url(server));
   dibs_hold *hold = live_lock(quick, "beside", 300);
-  dibs_stats before = live_stats(quick), after;
+  dibs_client_info before = live_stats(quick), after;
   int64_t begun;
 
   (void)state;

@@ -50,7 +50,7 @@ static void use(dibs_hold *hold, int name, unsigned *seed)
   if (rand_r(seed) % 8 == 0)
     (void)poll(NULL, 0, rand_r(seed) % 3);
   (void)dibs_hold_fd(hold);
-  if (dibs_hold_state(hold) == DIBS_GONE)
+  if (dibs_hold_state(hold) == DIBS_HOLD_GONE)
     live_fault("%d was lost", name);      /* no kill lasts as long as a lease */
   (void)atomic_fetch_sub(&inside[name], 1);
   (void)atomic_fetch_add(&grants, 1);
@@ -92,11 +92,11 @@ static void *look_around(void *data)
 {
   (void)data;
   while (!atomic_load(&is_over)) {
-    dibs_stats stats = { .size = sizeof(stats) };
-    dibs_error error;
+    dibs_client_info stats = DIBS_CLIENT_INFO_INIT;
+    dibs_error error = DIBS_ERROR_INIT;
 
-    (void)dibs_get_stats(client, &stats);
-    dibs_last_error(client, &error);
+    (void)dibs_client_get_info(client, &stats);
+    (void)dibs_client_error(client, 0, &error);
     if (dibs_ping(client, 100, NULL) == DIBS_ERR_ARGUMENT)
       live_fault("a ping refused");
   }

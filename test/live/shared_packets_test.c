@@ -125,9 +125,9 @@ static void *other_calls(void *data)
 
   (void)snprintf(name, sizeof(name), "other-%d", kind);
   while (!atomic_load(&is_over)) {
-    dibs_stats stats = { .size = sizeof(stats) };
+    dibs_client_info stats = DIBS_CLIENT_INFO_INIT;
 
-    if (kind % 3 == 0 && dibs_get_stats(client, &stats) != DIBS_OK)
+    if (kind % 3 == 0 && dibs_client_get_info(client, &stats) != DIBS_OK)
       live_fault("no figures");
     if (kind % 3 == 1 && dibs_ping(client, LIVE_LONG_MS, NULL) != DIBS_OK)
       live_fault("no reply");

@@ -49,7 +49,7 @@ static dibs_status inspect(void)
 {
   dibs_inspection *seen;
 
-  return dibs_inspect(client, "short", &seen);
+  return dibs_inspect(client, dibs_text("short"), &seen);
 }
 
 static dibs_status ping(void)
@@ -82,9 +82,9 @@ static dibs_client *open_patient(const char *url, dibs_degrade degrade)
 static void expect(size_t row, dibs_status wanted, const char *words)
 {
   dibs_status status = rows[row].run();
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
-  dibs_last_error(client, &error);
+  (void)dibs_client_error(client, 0, &error);
   if (status != wanted || strstr(error.text, words) == NULL ||
       strstr(error.text, "which may be too short for this server") == NULL)
     live_fault("%s: %s, %s", rows[row].function, dibs_status_name(status), error.text);
@@ -99,7 +99,7 @@ static void expect_all(bool connects)
     client = open_patient(live_url(), DIBS_DEGRADE_FAIL);
     if (connects)
       live_expect(client, dibs_ping(client, LIVE_LONG_MS, NULL), DIBS_OK);
-    live_expect_ok(dibs_set_call_timeout(client, SHORT_MS));
+    live_expect_ok(dibs_client_set_call_timeout(client, SHORT_MS));
     test_server_pause(live_server);
     if (connects)
       expect(i, rows[i].without_a_reply, "no reply within ");
@@ -125,12 +125,12 @@ static void without_a_reply_the_time_is_named(void **state)
 
 static void a_reason_that_is_known_comes_first(void **state)
 {
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
   (void)state;
   client = open_patient("unix:///nonexistent/dibs.sock", DIBS_DEGRADE_FAIL);
   assert_int_equal(lock(), DIBS_ERR_UNREACHABLE);
-  dibs_last_error(client, &error);
+  (void)dibs_client_error(client, 0, &error);
   assert_non_null(strstr(error.text, "nonexistent"));
   assert_null(strstr(error.text, "too short"));
   client = dibs_close(client);
@@ -138,9 +138,9 @@ static void a_reason_that_is_known_comes_first(void **state)
 
 static bool has_words(const char *words)
 {
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
-  dibs_last_error(client, &error);
+  (void)dibs_client_error(client, 0, &error);
   return strstr(error.text, words) != NULL;
 }
 
@@ -153,7 +153,7 @@ static void the_question_to_a_quorum_too(void **state)
   client = open_patient(test_quorum_url(servers), DIBS_DEGRADE_FAIL);
   live_expect(client, dibs_ping(client, LIVE_LONG_MS, NULL), DIBS_OK);
   assert_int_equal(inspect(), DIBS_OK);
-  live_expect_ok(dibs_set_call_timeout(client, SHORT_MS));
+  live_expect_ok(dibs_client_set_call_timeout(client, SHORT_MS));
   for (int i = 0; i < 2; i++)
     test_server_pause(test_quorum_server(servers, i));
   assert_int_equal(inspect(), DIBS_ERR_UNREACHABLE);
@@ -163,7 +163,7 @@ static void the_question_to_a_quorum_too(void **state)
     test_server_resume(test_quorum_server(servers, i));
     test_server_kill9(test_quorum_server(servers, i));
   }
-  live_expect_ok(dibs_set_call_timeout(client, 2000));     /* until their end is noticed */
+  live_expect_ok(dibs_client_set_call_timeout(client, 2000));     /* until their end is noticed */
   assert_int_equal(inspect(), DIBS_ERR_UNREACHABLE);
   assert_true(has_words(" of 3 servers did not answer"));
   assert_false(has_words("too short"));
@@ -176,7 +176,7 @@ static void a_short_time_is_no_outage_for_locks_of_this_machine(void **state)
 {
   (void)state;
   client = open_patient(live_url(), DIBS_DEGRADE_LOCAL);
-  live_expect_ok(dibs_set_call_timeout(client, SHORT_MS));
+  live_expect_ok(dibs_client_set_call_timeout(client, SHORT_MS));
   test_server_pause(live_server);
   live_refused(lock(), DIBS_ERR_UNREACHABLE);
   live_refused(try_lock(), DIBS_ERR_UNREACHABLE);

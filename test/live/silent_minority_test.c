@@ -231,19 +231,23 @@ static const dibs_error *of_server(const dibs_error *errors, int which)
 static void what_each_server_said_is_told(void **state)
 {
   dibs_client *client = live_open(url);
-  dibs_error errors[SERVERS_MAX];
+  dibs_error errors[SERVERS_MAX], one_more = DIBS_ERROR_INIT;
   dibs_hold *hold = NULL;
 
   (void)state;
   live_expect(client, live_try(client, "warm"), DIBS_OK);
-  assert_int_equal(dibs_last_errors(client, NULL, 0), 3);
   test_server_kill9(test_quorum_server(quorum, 0));
   for (int i = 0; i < 2; i++)
     test_proxy_refuse(proxies[i], true);
   test_proxy_cut(proxies[0]);
   test_proxy_cut(proxies[1]);
   assert_int_equal(dibs_try_lock(client, "told", NULL, &hold), DIBS_ERR_UNREACHABLE);
-  assert_int_equal(dibs_last_errors(client, errors, SERVERS_MAX), 3);
+  for (size_t i = 0; i < 3; i++) {
+    errors[i].size = sizeof(errors[i]);
+    live_expect_ok(dibs_client_error(client, i + 1, &errors[i]));
+  }
+  assert_int_equal(dibs_client_error(client, 4, &one_more), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_client_error(NULL, 1, &one_more), DIBS_ERR_ARGUMENT);
   for (int i = 0; i < 3; i++)
     assert_int_equal(of_server(errors, i)->status != DIBS_OK, i < 2);
   client = dibs_close(client);

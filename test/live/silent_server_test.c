@@ -45,7 +45,7 @@ static dibs_status prepare(const struct trial *t)
   if (starts(t, "take_read") || starts(t, "take_write"))
     return dibs_acquire(other, DIBS_WRITE(t->name), &o, &hold);
   if (starts(t, "take_permit")) {
-    status = dibs_semaphore_set(other, t->name, 1);
+    status = dibs_semaphore_set(other, dibs_text(t->name), 1, 0, NULL);
     return status != DIBS_OK ? status : dibs_acquire(other, DIBS_PERMITS(t->name, 1), &o,
                                                      &hold);
   }

@@ -67,11 +67,11 @@ static void run_small(void *(*run)(void *data), void *data)
 
 static bool is_as(dibs_status status, dibs_status wanted, const char *what)
 {
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
   if (status == wanted)
     return true;
-  dibs_last_error(NULL, &error);
+  (void)dibs_client_error(NULL, 0, &error);
   live_fault("%s: %s %s", what, dibs_status_name(status), error.text);
   return false;
 }
@@ -90,7 +90,7 @@ static void use_by_tls(uint32_t flags, const char *ca, dibs_status wanted)
   o.ca_file = ca;
   o.cert_file = test_server_client_certificate(tls);
   o.key_file = test_server_client_key(tls);
-  if (!is_as(dibs_open(test_server_tcp_url(tls), &o, &c), DIBS_OK, "open"))
+  if (!is_as(dibs_open(test_server_tcp_url(tls), &o, &c, NULL), DIBS_OK, "open"))
     return;
   (void)is_as(dibs_ping(c, LIVE_LONG_MS, NULL), wanted, "ping");
   if (wanted == DIBS_OK)
@@ -170,7 +170,8 @@ static void take_shares(struct holds *h)
     keep(h, i % 4 == 0 ? dibs_acquire(h->client, DIBS_WRITE(name), &o, next)
                        : dibs_acquire(h->client, DIBS_READ(name), &o, next), name);
   }
-  if (is_as(dibs_semaphore_set_if_absent(h->client, "permits", 8, NULL), DIBS_OK, "semaphore"))
+  if (is_as(dibs_semaphore_set(h->client, dibs_text("permits"), 8, DIBS_SEMAPHORE_IF_ABSENT,
+                               NULL), DIBS_OK, "semaphore"))
     keep(h, dibs_acquire(h->client, DIBS_PERMITS("permits", 2), &o, &h->all[h->count]),
          "permits");
 }
@@ -193,19 +194,19 @@ static void use_more(dibs_client *c)
   (void)is_as(dibs_guarded_hset(c, "g", dibs_hold_fence(hold), &field, 1), DIBS_OK, "hset");
   (void)is_as(dibs_guarded_hdel(c, "g", dibs_hold_fence(hold), two, 2), DIBS_OK, "hdel");
   (void)is_as(dibs_publish(hold, "w"), DIBS_OK, "publish");
-  (void)is_as(dibs_inspect(c, "election", &seen), DIBS_OK, "inspect");
+  (void)is_as(dibs_inspect(c, dibs_text("election"), &seen), DIBS_OK, "inspect");
   seen = dibs_inspection_free(seen);
-  (void)is_as(dibs_resign(hold), DIBS_OK, "resign");
+  (void)is_as(dibs_release(hold), DIBS_OK, "resign");
 }
 
 /* On a busy machine one may be lost: no matter here. */
 static bool all_renewed(void *data)
 {
   const struct holds *h = data;
-  dibs_stats stats = { .size = sizeof(stats) };
+  dibs_client_info stats = DIBS_CLIENT_INFO_INIT;
 
   (void)dibs_process(h->client, NULL);
-  return dibs_get_stats(h->client, &stats) == DIBS_OK &&
+  return dibs_client_get_info(h->client, &stats) == DIBS_OK &&
          (stats.renewed >= h->count || stats.lost > 0);
 }
 
@@ -226,11 +227,11 @@ static void *use_all_kinds(void *data)
   o.registry = p->dialect == DIBS_DIALECT_SPRING ? "registry" : NULL;
   o.flags |= DIBS_CLIENT_NO_THREAD;
   o.connect_timeout_ms = o.command_timeout_ms = LIVE_LONG_MS;
-  if (!is_as(dibs_open(p->url, &o, &h.client), DIBS_OK, "open"))
+  if (!is_as(dibs_open(p->url, &o, &h.client, NULL), DIBS_OK, "open"))
     return NULL;
   log.level = DIBS_LOG_DEBUG;
   log.lines_max = DIBS_LOG_ALL;
-  if (!is_as(dibs_set_log(h.client, &log, on_line, NULL, NULL), DIBS_OK, "log"))
+  if (!is_as(dibs_client_set_log(h.client, &log, on_line, NULL, NULL), DIBS_OK, "log"))
     return NULL;
   take_exclusive(&h);
   if (p->has_shares)
@@ -270,7 +271,7 @@ static void *use_a_sandbox(void *data)
   struct place p = { .dialect = DIBS_DIALECT_NATIVE };
   dibs_sandbox *sandbox = NULL;
   char url[512];
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
   dibs_status status;
 
   o.kind = *(dibs_sandbox_kind *)data;
@@ -300,7 +301,7 @@ static void *use_row(void *data)
 {
   struct trial *t = data;
   dibs_client *c = NULL;
-  dibs_status status = dibs_open(t->url, t->options, &c);
+  dibs_status status = dibs_open(t->url, t->options, &c, NULL);
 
   if (is_as(status, DIBS_OK, t->row->function))
     status = t->row->call(c, t);

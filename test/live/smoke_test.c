@@ -27,10 +27,10 @@ static dibs_client *open_with(const char *url, uint32_t flags)
 {
   dibs_options options = DIBS_OPTIONS_INIT;
   dibs_client *client = NULL;
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
   options.flags = flags;
-  if (dibs_open_with_error(url, &options, &client, &error) != DIBS_OK)
+  if (dibs_open(url, &options, &client, &error) != DIBS_OK)
     fail_msg("%s", error.text);
   return client;
 }
@@ -49,13 +49,13 @@ static void lock_busy_release(const char *url, uint32_t flags)
   assert_int_equal(dibs_lock(a, "door", NULL, &first), DIBS_OK);
   fence = dibs_hold_fence(first);
   assert_true(fence > 0);
-  assert_int_equal(dibs_hold_state(first), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(first), DIBS_HOLD_HELD);
   assert_in_range(dibs_hold_valid_ms(first), 1, 30000);
   live_refused(dibs_try_lock(b, "door", NULL, &second), DIBS_BUSY);
   assert_null(second);
   assert_int_equal(dibs_release(first), DIBS_OK);
   assert_int_equal(dibs_release(first), DIBS_ERR_STALE);
-  assert_int_equal(dibs_hold_state(first), DIBS_GONE);
+  assert_int_equal(dibs_hold_state(first), DIBS_HOLD_GONE);
   assert_int_equal(dibs_try_lock(b, "door", NULL, &second), DIBS_OK);
   PROMISE_GROWN(dibs_hold_fence(second), fence);
   assert_int_equal(dibs_release(second), DIBS_OK);
@@ -108,10 +108,10 @@ static void *visit(void *data)
 
 static void waiting_until(dibs_client *client, uint64_t count)
 {
-  dibs_stats stats = { .size = sizeof(stats) };
+  dibs_client_info stats = DIBS_CLIENT_INFO_INIT;
 
   do {
-    assert_int_equal(dibs_get_stats(client, &stats), DIBS_OK);
+    assert_int_equal(dibs_client_get_info(client, &stats), DIBS_OK);
     (void)usleep(200);
   } while (stats.waiting < count);
 }
@@ -143,7 +143,7 @@ static dibs_status why_lost;
 static void count_loss(dibs_hold *hold, const dibs_loss *loss, void *data)
 {
   why_lost = loss->why;
-  assert_int_equal(dibs_hold_state(hold), DIBS_GONE);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_GONE);
   *(dibs_status *)data = dibs_release(hold);    /* allowed here, and does not block */
   atomic_fetch_add(&losses, 1);
 }
@@ -208,7 +208,7 @@ static void close_gives_back_what_is_held(void **state)
   (void)state;
   assert_int_equal(dibs_lock(a, "left", NULL, &hold), DIBS_OK);
   assert_null(dibs_close(a));
-  assert_int_equal(dibs_hold_state(hold), DIBS_GONE);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_GONE);
   assert_int_equal(dibs_try_lock(b, "left", NULL, &hold), DIBS_OK);
   assert_null(dibs_close(b));
 }
@@ -277,7 +277,7 @@ static void a_child_has_nothing_and_sends_nothing(void **state)
 {
   dibs_client *client = open_one();
   dibs_hold *hold = NULL, *other = NULL;
-  dibs_stats stats = { .size = sizeof(stats) };
+  dibs_client_info stats = DIBS_CLIENT_INFO_INIT;
   int how;
   pid_t child;
 
@@ -286,15 +286,15 @@ static void a_child_has_nothing_and_sends_nothing(void **state)
   child = fork();
   if (child == 0) {
     bool is_right = dibs_release(hold) == DIBS_ERR_FORKED &&
-                    dibs_hold_state(hold) == DIBS_GONE && dibs_hold_fd(hold) == -1 &&
+                    dibs_hold_state(hold) == DIBS_HOLD_GONE && dibs_hold_fd(hold) == -1 &&
                     dibs_try_lock(client, "child", NULL, &other) == DIBS_ERR_FORKED &&
-                    dibs_get_stats(client, &stats) == DIBS_ERR_FORKED &&
+                    dibs_client_get_info(client, &stats) == DIBS_ERR_FORKED &&
                     dibs_close(client) == NULL;
     _exit(is_right ? 0 : 1);
   }
   assert_int_equal(promise_waitpid(child, &how, 0), child);
   assert_int_equal(how, 0);
-  assert_int_equal(dibs_hold_state(hold), DIBS_HELD);
+  assert_int_equal(dibs_hold_state(hold), DIBS_HOLD_HELD);
   assert_int_equal(dibs_release(hold), DIBS_OK);
   assert_null(dibs_close(client));
 }
@@ -310,17 +310,17 @@ static void inspect_names_the_holder(void **state)
   (void)state;
   options.note = "nightly run";
   assert_int_equal(dibs_lock(client, "seen", &options, &hold), DIBS_OK);
-  assert_int_equal(dibs_inspect(client, "seen", &in), DIBS_OK);
+  assert_int_equal(dibs_inspect(client, dibs_text("seen"), &in), DIBS_OK);
   assert_true(in->is_held);
   assert_string_equal(in->name, "seen");
-  assert_int_equal(in->holder.pid, getpid());
-  assert_string_equal(in->holder.version, DIBS_VERSION);
-  assert_string_equal(in->holder.note, "nightly run");
+  assert_int_equal(in->holder->pid, getpid());
+  assert_string_equal(in->holder->version, DIBS_VERSION);
+  assert_string_equal(in->holder->note, "nightly run");
   assert_int_equal(in->fence, dibs_hold_fence(hold));
   (void)snprintf(lease, sizeof(lease), "%s", in->lease);
   in = dibs_inspection_free(in);
-  assert_int_equal(dibs_break(client, "seen", lease), DIBS_OK);
-  assert_int_equal(dibs_break(client, "seen", lease), DIBS_EXPIRED);
+  assert_int_equal(dibs_break(client, dibs_text("seen"), lease), DIBS_OK);
+  assert_int_equal(dibs_break(client, dibs_text("seen"), lease), DIBS_EXPIRED);
   assert_int_not_equal(dibs_release(hold), DIBS_OK);
   assert_null(dibs_close(client));
 }

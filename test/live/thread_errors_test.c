@@ -18,9 +18,9 @@ enum { ROUNDS = 2000 };
 
 static dibs_error last(dibs_client *c)
 {
-  dibs_error e = { .status = (dibs_status)99 };
+  dibs_error e = { .size = sizeof(e), .status = (dibs_status)99 };
 
-  dibs_last_error(c, &e);
+  (void)dibs_client_error(c, 0, &e);
   return e;
 }
 
@@ -186,8 +186,8 @@ static void a_loss_says_what_was_lost_and_why(void **state)
   o.on_lost = on_lost;
   o.on_lost_data = &t;
   live_expect(client, dibs_lock(client, "orders/7", &o, &hold), DIBS_OK);
-  live_expect(client, dibs_inspect(client, "orders/7", &seen), DIBS_OK);
-  live_expect(client, dibs_break(client, "orders/7", seen->lease), DIBS_OK);
+  live_expect(client, dibs_inspect(client, dibs_text("orders/7"), &seen), DIBS_OK);
+  live_expect(client, dibs_break(client, dibs_text("orders/7"), seen->lease), DIBS_OK);
   seen = dibs_inspection_free(seen);
   assert_true(live_until(15000, was_reported, &t));
   assert_true(t.error.status > 0);
@@ -224,11 +224,41 @@ static void a_hold_knows_its_names(void **state)
   live_expect(client, dibs_release(hold), DIBS_OK);
 }
 
+static void a_hold_says_what_it_is(void **state)
+{
+  dibs_lock_options fixed = live_lock_options(30000, 0);
+  dibs_hold_info info = DIBS_HOLD_INFO_INIT, small;
+  dibs_hold *hold = NULL;
+
+  (void)state;
+  fixed.flags = DIBS_LOCK_FIXED;
+  live_expect(client, dibs_lock(client, "what", &fixed, &hold), DIBS_OK);
+  live_expect(client, dibs_hold_get_info(hold, &info), DIBS_OK);
+  assert_int_equal(info.size, sizeof(info));
+  assert_int_equal(info.state, DIBS_HOLD_HELD);
+  assert_int_equal(info.depth, 1);
+  assert_int_equal(info.units, 1);
+  assert_int_equal(info.fence, dibs_hold_fence(hold));
+  assert_in_range(info.valid_ms, 1, 30000);
+  assert_int_equal(info.durability, live_place() == LIVE_QUORUM ? DIBS_DURABLE_QUORUM
+                                                               : DIBS_DURABLE_PRIMARY);
+  memset(&small, 0xff, sizeof(small));
+  small.size = offsetof(dibs_hold_info, units);       /* of an older program */
+  live_expect(client, dibs_hold_get_info(hold, &small), DIBS_OK);
+  assert_int_equal(small.size, offsetof(dibs_hold_info, units));
+  assert_int_equal(small.depth, 1);
+  assert_int_equal(small.units, UINT32_MAX);
+  live_expect(client, dibs_release(hold), DIBS_OK);
+  assert_int_equal(dibs_hold_get_info(hold, &info), DIBS_ERR_STALE);
+  assert_int_equal(dibs_hold_get_info(hold, NULL), DIBS_ERR_ARGUMENT);
+}
+
 /* ---- a client is a handle ---- */
 
 static void expect_refused(dibs_client *c, dibs_status wanted)
 {
-  dibs_stats stats = { .size = sizeof(stats) };
+  dibs_client_info stats = DIBS_CLIENT_INFO_INIT;
+  dibs_error error = DIBS_ERROR_INIT;
   dibs_inspection *seen = NULL;
   dibs_hold *hold = NULL;
   int64_t left;
@@ -237,18 +267,17 @@ static void expect_refused(dibs_client *c, dibs_status wanted)
   assert_int_equal(last(c).status, wanted);
   assert_int_equal(dibs_lock_async(c, "a", NULL, on_lock, NULL, NULL), wanted);
   assert_int_equal(dibs_ping(c, 0, NULL), wanted);
-  assert_int_equal(dibs_inspect(c, "a", &seen), wanted);
+  assert_int_equal(dibs_inspect(c, dibs_text("a"), &seen), wanted);
   assert_int_equal(dibs_latch_count(c, "a", &left), wanted);
-  assert_int_equal(dibs_get_stats(c, &stats), wanted);
+  assert_int_equal(dibs_client_get_info(c, &stats), wanted);
   assert_int_equal(dibs_process(c, &left), wanted);
-  assert_int_equal(dibs_set_credentials(c, NULL, NULL), wanted);
+  assert_int_equal(dibs_client_set_credentials(c, NULL, NULL), wanted);
   assert_int_equal(dibs_map_put(c, "m", (dibs_bytes){ "k", 1 }, (dibs_bytes){ "v", 1 }, NULL),
                    wanted);
   assert_int_equal(dibs_fd(c), -1);
-  assert_int_equal(dibs_last_errors(c, NULL, 0), 0);
+  assert_int_equal(dibs_client_error(c, 1, &error), wanted);
   assert_false(dibs_is_connected(c));
-  assert_false(dibs_is_private(c));
-  assert_string_equal(dibs_url(c), "");
+  assert_string_equal(dibs_client_id(c), "");
   assert_null(dibs_close(c));
 }
 
@@ -351,6 +380,7 @@ int main(void)
     cmocka_unit_test(a_callback_gets_the_error_of_its_own_operation),
     cmocka_unit_test(a_loss_says_what_was_lost_and_why),
     cmocka_unit_test(a_hold_knows_its_names),
+    cmocka_unit_test(a_hold_says_what_it_is),
     cmocka_unit_test(a_closed_or_invented_client_is_refused),
     cmocka_unit_test(closing_while_others_call_and_close_ends_them_stale),
     cmocka_unit_test(it_tells_whether_a_server_is_there),

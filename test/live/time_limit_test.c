@@ -109,7 +109,7 @@ static void the_end_of_a_hold_keeps_its_limit(void **state)
               DIBS_OK);
   test_server_pause(live_server);
   expect_in_time(dibs_release(held), COMMAND_MS, DIBS_UNKNOWN);
-  expect_in_time(dibs_resign(led), COMMAND_MS, DIBS_UNKNOWN);
+  expect_in_time(dibs_release(led), COMMAND_MS, DIBS_UNKNOWN);
   expect_in_time(dibs_publish(published, "w") < 0, CONNECT_MS, true);     /* not sent */
   expect_in_time((client = dibs_close(client)) == NULL, CLOSE_MS, true);
   test_server_resume(live_server);
@@ -124,10 +124,10 @@ static void the_limit_of_a_call_can_be_set(void **state)
   (void)state;
   client = open_at(live_url());
   live_expect(client, dibs_acquire(client, DIBS_LEAD("limited", "v"), &o, &led), DIBS_OK);
-  assert_int_equal(dibs_set_call_timeout(client, -1), DIBS_ERR_ARGUMENT);
-  assert_int_equal(dibs_set_call_timeout(client, 150), DIBS_OK);
+  assert_int_equal(dibs_client_set_call_timeout(client, -1), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_client_set_call_timeout(client, 150), DIBS_OK);
   test_server_pause(live_server);
-  expect_in_time(dibs_inspect(client, "l", &seen), 150, DIBS_ERR_UNREACHABLE);
+  expect_in_time(dibs_inspect(client, dibs_text("l"), &seen), 150, DIBS_ERR_UNREACHABLE);
   expect_in_time(dibs_publish(led, "w"), 150, DIBS_UNKNOWN);
   test_server_resume(live_server);
   client = dibs_close(client);
@@ -140,7 +140,7 @@ static void *waits_long(void *data)
   dibs_inspection *seen;
 
   (void)data;
-  if (dibs_inspect(client, "l", &seen) == DIBS_OK)
+  if (dibs_inspect(client, dibs_text("l"), &seen) == DIBS_OK)
     live_fault("a stopped server answered");
   return NULL;
 }
@@ -148,7 +148,7 @@ static void *waits_long(void *data)
 static void what_does_not_wait_returns_at_once(void **state)
 {
   dibs_lock_options o = live_lock_options(60000, LIVE_LONG_MS);
-  dibs_stats stats = { .size = sizeof(stats) };
+  dibs_client_info stats = DIBS_CLIENT_INFO_INIT;
   char text[DIBS_TOKEN_SIZE];
   dibs_observer *observer = NULL;
   dibs_leader *leader = NULL;
@@ -162,12 +162,12 @@ static void what_does_not_wait_returns_at_once(void **state)
   live_expect(client, dibs_acquire(client, DIBS_WRITE("written"), &o, &written), DIBS_OK);
   test_server_pause(live_server);
   assert_int_equal(pthread_create(&waits, NULL, waits_long, NULL), 0);
-  expect_in_time(dibs_get_stats(client, &stats), 0, DIBS_OK);
-  expect_in_time(dibs_set_credentials(client, NULL, NULL), 0, DIBS_OK);
+  expect_in_time(dibs_client_get_info(client, &stats), 0, DIBS_OK);
+  expect_in_time(dibs_client_set_credentials(client, NULL, NULL), 0, DIBS_OK);
   expect_in_time(dibs_is_connected(client), 0, true);
   expect_in_time(dibs_names_list(client, &names), 0, DIBS_OK);
   expect_in_time(dibs_names_expire(client, 0, NULL), 0, DIBS_OK);
-  expect_in_time(dibs_hold_state(held) != DIBS_GONE, 0, true);
+  expect_in_time(dibs_hold_state(held) != DIBS_HOLD_GONE, 0, true);
   expect_in_time(dibs_hold_token(held, text, sizeof(text)), 0, DIBS_OK);
   expect_in_time(dibs_hold_name(held, 0, text, sizeof(text), NULL), 0, DIBS_OK);
   expect_in_time(dibs_hold_fd(held) >= 0, 0, true);

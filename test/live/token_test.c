@@ -77,8 +77,8 @@ static void one_of_two_nested_holds_is_not_detached(void **state)
   live_expect_ok(dibs_hold_token(inner, token, sizeof(token)));
   live_expect(a, live_detach(inner), DIBS_ERR_ARGUMENT);
   live_expect_words(a, "another hold");
-  assert_int_equal(dibs_hold_state(inner), DIBS_HELD);
-  assert_int_equal(dibs_hold_depth(inner), 2);
+  assert_int_equal(dibs_hold_state(inner), DIBS_HOLD_HELD);
+  assert_int_equal(live_info(inner).depth, 2);
   live_expect_ok(dibs_release(outer));
   live_expect_ok(live_detach(inner));
   live_expect(b, dibs_token_release(b, token), DIBS_OK);
@@ -168,7 +168,7 @@ static void permits_are_given_back_by_their_token(void **state)
   const char *token;
 
   (void)state;
-  live_expect(a, dibs_semaphore_set(a, "pool", 3), DIBS_OK);
+  live_expect(a, dibs_semaphore_set(a, dibs_text("pool"), 3, 0, NULL), DIBS_OK);
   live_expect(a, dibs_acquire(a, DIBS_PERMITS("pool", 2), &o, &hold), DIBS_OK);
   token = detach(hold);
   expect_renewed(token);
@@ -176,7 +176,7 @@ static void permits_are_given_back_by_their_token(void **state)
   live_expect(b, dibs_token_release(b, token), DIBS_OK);
   live_expect(b, acquire_now(b, DIBS_PERMITS("pool", 3), &o, &hold), DIBS_OK);
   assert_int_equal(dibs_release(hold), DIBS_OK);
-  live_expect(a, dibs_semaphore_delete(a, "pool"), DIBS_OK);
+  live_expect(a, dibs_semaphore_delete(a, dibs_text("pool")), DIBS_OK);
 }
 
 static void scripts_that_the_server_forgot_are_sent_again(void **state)

@@ -86,7 +86,7 @@ static void works(const struct test_server *s, const char *url, const dibs_optio
   assert_int_equal(test_server_integer(s, "DEL %s", live_key("lost")), 1);
   assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
   assert_int_not_equal(dibs_release(hold), DIBS_OK);
-  assert_null(strstr(dibs_url(a), SECRET));
+  assert_null(strstr(live_stats(a).url, SECRET));
   a = dibs_close(a);
   b = dibs_close(b);
   live_expect_clean(s);
@@ -204,15 +204,15 @@ static void bytes_that_come_one_by_one_work(void **state)
 
 static void no_secret(dibs_client *client)
 {
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
-  dibs_last_error(client, &error);
+  (void)dibs_client_error(client, 0, &error);
   assert_string_not_equal(error.text, "");
   assert_null(strstr(error.text, SECRET));
   assert_null(strstr(error.text, "wrong-and-secret"));
   assert_null(strstr(error.node, SECRET));
-  assert_null(strstr(dibs_url(client), SECRET));
-  assert_null(strstr(dibs_url(client), "wrong-and-secret"));
+  assert_null(strstr(live_stats(client).url, SECRET));
+  assert_null(strstr(live_stats(client).url, "wrong-and-secret"));
 }
 
 /* All kinds of calls fail at once with `status`; one of the words is in the text. */
@@ -351,7 +351,7 @@ static void the_server_to_blame_is_named(void **state)
 {
   dibs_options o = live_options();
   dibs_client *client;
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
   char url[128], nodes[2][64];
 
   (void)state;
@@ -363,7 +363,7 @@ static void the_server_to_blame_is_named(void **state)
   (void)snprintf(nodes[1], sizeof(nodes[1]), "%s/0", test_server_tcp_url(mutual));
   client = live_open_with(url, &o);
   live_expect(client, dibs_ping(client, 2000, NULL), DIBS_ERR_TLS);
-  dibs_last_error(client, &error);
+  (void)dibs_client_error(client, 0, &error);
   if (strcmp(error.node, nodes[0]) != 0)
     assert_string_equal(error.node, nodes[1]);
   assert_non_null(strstr(error.text, "unknown issuer"));
@@ -374,21 +374,21 @@ static void files_that_cannot_be_used_are_named_at_once(void **state)
 {
   dibs_options o = live_options();
   dibs_client *client = NULL;
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
   (void)state;
   need_tls();
   o.ca_file = "/nonexistent/ca.crt";
-  assert_int_equal(dibs_open_with_error(test_server_tcp_url(tls), &o, &client, &error),
+  assert_int_equal(dibs_open(test_server_tcp_url(tls), &o, &client, &error),
                    DIBS_ERR_TLS);
   assert_non_null(strstr(error.text, "/nonexistent/ca.crt"));
   o.ca_file = NULL;
   o.cert_file = test_authority_client_certificate(authority);
-  assert_int_equal(dibs_open_with_error(test_server_tcp_url(tls), &o, &client, &error),
+  assert_int_equal(dibs_open(test_server_tcp_url(tls), &o, &client, &error),
                    DIBS_ERR_TLS);
   assert_non_null(strstr(error.text, "both files"));
   o.key_file = test_authority_foreign_client_key(authority);
-  assert_int_equal(dibs_open_with_error(test_server_tcp_url(tls), &o, &client, &error),
+  assert_int_equal(dibs_open(test_server_tcp_url(tls), &o, &client, &error),
                    DIBS_ERR_TLS);
   assert_non_null(strstr(error.text, "private key"));
   assert_null(client);

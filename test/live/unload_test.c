@@ -71,7 +71,7 @@ static void open_ask_and_close(void *library)
   *(void **)&ping = dlsym(library, "dibs_ping");
   *(void **)&close_client = dlsym(library, "dibs_close");
   assert_true(open_client != NULL && ping != NULL && close_client != NULL);
-  assert_int_equal(open_client("redis://no.such.host", NULL, &c), DIBS_OK);
+  assert_int_equal(open_client("redis://no.such.host", NULL, &c, NULL), DIBS_OK);
   assert_int_not_equal(ping(c, 50, NULL), DIBS_OK);
   assert_int_equal(sem_wait(&is_asked), 0);
   assert_null(close_client(c));

@@ -244,7 +244,7 @@ static void fill(dibs_hold *ret_holds[2])
 
   live_expect(other, dibs_acquire(other, DIBS_WRITE(OTHERS ":rw"), &o, &ret_holds[0]),
               DIBS_OK);
-  live_expect(other, dibs_semaphore_set(other, OTHERS ":sem", 1), DIBS_OK);
+  live_expect(other, dibs_semaphore_set(other, dibs_text(OTHERS ":sem"), 1, 0, NULL), DIBS_OK);
   live_expect(other, dibs_acquire(other, DIBS_PERMITS(OTHERS ":sem", 1), &o, &ret_holds[1]),
               DIBS_OK);
   live_expect(other, dibs_latch_set(other, OTHERS ":latch", 1), DIBS_OK);

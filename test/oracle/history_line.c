@@ -58,7 +58,8 @@ static void add_hold(struct line *l, const struct history *h, const struct recor
   if (r->phase != PHASE_INVOKE && r->op != OP_SAMPLE && r->op < OP_WRITE)
     add(l, " %s", dibs_status_name((dibs_status)r->status));
   if (r->op == OP_SAMPLE)
-    add(l, "%s", r->value == DIBS_HELD ? " held" : r->value == DIBS_SUSPECT ? " suspect" : " gone");
+    add(l, "%s", r->value == DIBS_HOLD_HELD ? " held"
+                 : r->value == DIBS_HOLD_SUSPECT ? " suspect" : " gone");
   if (r->op == OP_WRITE)
     add(l, " place %lld", (long long)r->value);
   if (r->phase == PHASE_INVOKE && r->deadline_ms != 0)

@@ -161,20 +161,20 @@ static void open_client(int count, char **words, struct peer_worker *model)
   const char *query = option(count, words, "query", "prefix=dibs");
   const char *sharded = option(count, words, "sharded", "");
   dibs_options options = DIBS_OPTIONS_INIT;
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
   char url[600];
 
   write_url(words[1], query, sharded, url, sizeof(url));
   model->watchdog_ms = (int32_t)strtol(option(count, words, "watchdog", "30000"), NULL, 10);
   model->has_unleased = strstr(query, "dialect=redisson") != NULL;
   options.flags = DIBS_CLIENT_NO_LOCAL;
-  if (dibs_open_with_error(option(count, words, "url", url), &options, &model->client,
+  if (dibs_open(option(count, words, "url", url), &options, &model->client,
                            &error) != DIBS_OK) {
     (void)printf("no %s\n", error.text);
     exit(1);
   }
   if (dibs_ping(model->client, 0, NULL) != DIBS_OK) {
-    dibs_last_error(model->client, &error);
+    (void)dibs_client_error(model->client, 0, &error);
     (void)printf("no %s\n", error.text);
     exit(1);
   }

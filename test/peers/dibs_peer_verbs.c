@@ -21,7 +21,7 @@ static int32_t number_of(const char *word)
 
 void peer_status(struct peer_worker *w, dibs_status status, char *answer)
 {
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
   switch (status) {
   case DIBS_OK:
@@ -43,7 +43,7 @@ void peer_status(struct peer_worker *w, dibs_status status, char *answer)
     (void)snprintf(answer, PEER_ANSWER_BYTES, "unsupported");
     return;
   default:
-    dibs_last_error(w->client, &error);
+    (void)dibs_client_error(w->client, 0, &error);
     (void)snprintf(answer, PEER_ANSWER_BYTES, "error %s: %.300s", dibs_status_name(status),
                    error.text);
   }
@@ -177,7 +177,7 @@ static int64_t total(const dibs_inspection *in)
   int64_t sum = 0;
 
   for (size_t i = 0; i < in->shown_holders; i++)
-    sum += in->holders[i].party.units;
+    sum += in->holders[i]->party->units;
   return sum;
 }
 
@@ -189,14 +189,16 @@ static void look(struct peer_worker *w, const char *verb, const char *kind, cons
   dibs_status status;
 
   if (is(verb, "held") || is(verb, "count")) {
-    int depth = h != NULL && dibs_hold_state(h->hold) != DIBS_GONE ? dibs_hold_depth(h->hold) : 0;
+    dibs_hold_info info = DIBS_HOLD_INFO_INIT;
+    bool is_held = h != NULL && dibs_hold_get_info(h->hold, &info) == DIBS_OK &&
+                   info.state != DIBS_HOLD_GONE;
 
-    answer_number(w, DIBS_OK, is(verb, "count") ? depth : depth > 0, answer);
+    answer_number(w, DIBS_OK, !is_held ? 0 : is(verb, "count") ? info.depth : 1, answer);
     return;
   }
-  status = dibs_inspect(w->client, name, &in);
+  status = dibs_inspect(w->client, dibs_text(name), &in);
   if (status == DIBS_OK && is(verb, "force")) {
-    status = in->is_held ? dibs_break(w->client, name, in->lease) : DIBS_EXPIRED;
+    status = in->is_held ? dibs_break(w->client, dibs_text(name), in->lease) : DIBS_EXPIRED;
     answer_number(w, DIBS_OK, status == DIBS_OK, answer);
   } else {
     answer_number(w, status, status != DIBS_OK ? 0 :
@@ -215,13 +217,13 @@ static void permits(struct peer_worker *w, const struct peer_words *words, char 
   dibs_status status;
 
   if (is(verb, "set")) {
-    answer_number(w, dibs_semaphore_set(w->client, name, n), 1, answer);
+    answer_number(w, dibs_semaphore_set(w->client, dibs_text(name), n, 0, NULL), 1, answer);
   } else if (is(verb, "release")) {
     unlock(w, kind, name, answer);
   } else if (is(verb, "available")) {
     dibs_inspection *in = NULL;
 
-    status = dibs_inspect(w->client, name, &in);
+    status = dibs_inspect(w->client, dibs_text(name), &in);
     answer_number(w, status, status == DIBS_OK ? (int64_t)in->limit - in->used : 0, answer);
     dibs_inspection_free(in);
   } else {

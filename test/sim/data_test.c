@@ -32,7 +32,7 @@ static dibs_client *open_client(void)
 {
   dibs_client *c = NULL;
 
-  EXPECT(dibs_open(URL, NULL, &c) == DIBS_OK);
+  EXPECT(dibs_open(URL, NULL, &c, NULL) == DIBS_OK);
   return c;
 }
 

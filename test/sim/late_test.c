@@ -64,7 +64,7 @@ static dibs_status rate(dibs_client *c)
 
 static dibs_status permits(dibs_client *c)
 {
-  return dibs_semaphore_set(c, "s", 3);
+  return dibs_semaphore_set(c, dibs_text("s"), 3, 0, NULL);
 }
 
 static dibs_status list(dibs_client *c)
@@ -91,7 +91,7 @@ static dibs_status detached(dibs_client *c)
     return status;
   EXPECT(dibs_hold_token(hold, token, sizeof(token)) == DIBS_OK);
   EXPECT(dibs_hold_detach(hold) == DIBS_OK);
-  status = dibs_inspect(c, "x", &info);
+  status = dibs_inspect(c, dibs_text("x"), &info);
   if (status == DIBS_OK)
     (void)snprintf(lease, sizeof(lease), "%s", info->lease);
   info = dibs_inspection_free(info);
@@ -152,12 +152,12 @@ static dibs_status rate_delete(dibs_client *c)
 
 static dibs_status permits_more(dibs_client *c)
 {
-  return dibs_semaphore_set(c, "s", 4);
+  return dibs_semaphore_set(c, dibs_text("s"), 4, 0, NULL);
 }
 
 static dibs_status permits_delete(dibs_client *c)
 {
-  return dibs_semaphore_delete(c, "s");
+  return dibs_semaphore_delete(c, dibs_text("s"));
 }
 
 static dibs_status list_pop(dibs_client *c)
@@ -196,7 +196,7 @@ static dibs_status token_release(dibs_client *c)
 
 static dibs_status force(dibs_client *c)
 {
-  return dibs_break(c, "x", lease);
+  return dibs_break(c, dibs_text("x"), lease);
 }
 
 static const late_case cases[] = {
@@ -238,7 +238,7 @@ static void gives_up(void *data)
   dibs_client *c = NULL;
   dibs_status status;
 
-  EXPECT(dibs_open("redis://server", NULL, &c) == DIBS_OK);
+  EXPECT(dibs_open("redis://server", NULL, &c, NULL) == DIBS_OK);
   EXPECT(l->prepare(c) == DIBS_OK);
   look(l, before);
   stop.at_us = dibs_sim_now_us(sim);
@@ -321,7 +321,7 @@ static void is_killed(void *data)
   dibs_client *c = NULL;
   dibs_hold *hold;
 
-  EXPECT(dibs_open("redis://server", NULL, &c) == DIBS_OK);
+  EXPECT(dibs_open("redis://server", NULL, &c, NULL) == DIBS_OK);
   EXPECT((*take)(c, "warm", &o, &hold) == DIBS_OK && dibs_release(hold) == DIBS_OK);
   death.at_us = dibs_sim_now_us(sim) + KILLED_AFTER_MS * 1000;
   EXPECT(dibs_sim_inject(sim, &stop) == DIBS_OK && dibs_sim_inject(sim, &death) == DIBS_OK);
@@ -339,7 +339,7 @@ static void tries_later(void *data)
   dibs_hold *hold;
 
   dibs_sim_sleep_ms(SHORT_TTL_MS + 4000);
-  EXPECT(dibs_open("redis://server", NULL, &c) == DIBS_OK);
+  EXPECT(dibs_open("redis://server", NULL, &c, NULL) == DIBS_OK);
   EXPECT((*take)(c, "x", NULL, &hold) == DIBS_OK);
   c = dibs_close(c);
 }

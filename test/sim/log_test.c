@@ -42,8 +42,8 @@ static void logs(void *data)
 
   (void)data;
   o.level = DIBS_LOG_DEBUG;
-  EXPECT(dibs_open("redis://server", NULL, &client) == DIBS_OK);
-  EXPECT(dibs_set_log(client, &o, on_line, NULL, NULL) == DIBS_OK);
+  EXPECT(dibs_open("redis://server", NULL, &client, NULL) == DIBS_OK);
+  EXPECT(dibs_client_set_log(client, &o, on_line, NULL, NULL) == DIBS_OK);
   takes_and_releases(client, 30);
   EXPECT(made == 10 && left_out == 0);
   dibs_sim_sleep_ms(11000);

@@ -29,7 +29,7 @@ static dibs_client *open_client(void)
 {
   dibs_client *c = NULL;
 
-  EXPECT(dibs_open(URL, NULL, &c) == DIBS_OK);
+  EXPECT(dibs_open(URL, NULL, &c, NULL) == DIBS_OK);
   return c;
 }
 
@@ -52,8 +52,8 @@ static void read_numbers(dibs_client *c, numbers *n)
   dibs_metrics *m = NULL;
 
   EXPECT(dibs_metrics_read(c, &m) == DIBS_OK);
-  EXPECT(m->count == 1 && strcmp(m->rows[0].class_name, "job") == 0);
-  n->row = m->rows[0];
+  EXPECT(m->count == 1 && strcmp(m->rows[0]->class_name, "job") == 0);
+  n->row = *m->rows[0];
   n->all = *m;
   EXPECT(dibs_metrics_free(m) == NULL);
 }
@@ -87,7 +87,7 @@ static void reads_the_totals(void *data)
   dibs_sim_sleep_ms(60000);
   EXPECT(dibs_fleet_read(c, &fleet) == DIBS_OK);
   EXPECT(fleet->count == 1);
-  totals = fleet->rows[0];
+  totals = *fleet->rows[0];
   EXPECT(dibs_fleet_free(fleet) == NULL);
   EXPECT(dibs_close(c) == NULL);
 }

@@ -19,7 +19,7 @@ static void takes_turns(void *data)
   dibs_client *c = NULL;
 
   (void)data;
-  if (dibs_open("redis+cluster://s1,s2,s3", NULL, &c) != DIBS_OK) {
+  if (dibs_open("redis+cluster://s1,s2,s3", NULL, &c, NULL) != DIBS_OK) {
     dibs_sim_flaw("no client");
     return;
   }

@@ -79,7 +79,7 @@ static void last(void *data)
   (void)data;
   o.ttl_ms = TTL_MS;
   o.wait_ms = OVER_MS;
-  if (dibs_open("redis://server", NULL, &client) != DIBS_OK)
+  if (dibs_open("redis://server", NULL, &client, NULL) != DIBS_OK)
     return;
   if (dibs_lock(client, "job", &o, &hold) != DIBS_OK)
     dibs_sim_flaw("L1: it is not free after %d ms", OVER_MS);
@@ -93,7 +93,7 @@ static void program(void *data)
   dibs_client *client = NULL;
 
   (void)data;
-  if (dibs_open("redis://server", NULL, &client) != DIBS_OK)
+  if (dibs_open("redis://server", NULL, &client, NULL) != DIBS_OK)
     return;
   for (int i = 0; i < CYCLES; i++)
     cycle(client, dibs_sim_self());

@@ -28,7 +28,7 @@ static void holds(void *data)
   dibs_hold *hold = NULL;
 
   (void)data;
-  EXPECT(dibs_open(seen.url, NULL, &c) == DIBS_OK);
+  EXPECT(dibs_open(seen.url, NULL, &c, NULL) == DIBS_OK);
   EXPECT(dibs_lock(c, "x", NULL, &hold) == DIBS_OK);
   dibs_sim_sleep_ms(HOLD_MS);
   EXPECT(dibs_release(hold) == DIBS_OK);
@@ -43,7 +43,7 @@ static void waits(void *data)
 
   (void)data;
   dibs_sim_sleep_ms(WAIT_MS);
-  EXPECT(dibs_open(seen.url, NULL, &c) == DIBS_OK);
+  EXPECT(dibs_open(seen.url, NULL, &c, NULL) == DIBS_OK);
   EXPECT(dibs_lock(c, "x", NULL, &hold) == DIBS_OK);
   seen.granted_us = dibs_sim_now_us(dibs_sim_current());
   EXPECT(dibs_release(hold) == DIBS_OK);

@@ -31,7 +31,7 @@ static void takes_turns(void *data)
 
   (void)data;
   o.flags = seen.flags;
-  EXPECT(dibs_open(URL, NULL, &c) == DIBS_OK);
+  EXPECT(dibs_open(URL, NULL, &c, NULL) == DIBS_OK);
   while (dibs_sim_now_us(dibs_sim_current()) < WORLD_MS * 1000) {
     dibs_hold *hold = NULL;
 

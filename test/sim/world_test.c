@@ -79,7 +79,7 @@ static dibs_client *open_client(void)
 {
   dibs_client *c = NULL;
 
-  EXPECT(dibs_open(URL, NULL, &c) == DIBS_OK);
+  EXPECT(dibs_open(URL, NULL, &c, NULL) == DIBS_OK);
   return c;
 }
 
@@ -164,7 +164,7 @@ static void holds_for_a_month(void *data)
 
   (void)data;
   dibs_sim_sleep_ms(30ll * 24 * HOUR_MS / 30);       /* a day will do */
-  EXPECT(dibs_hold_state(h) == DIBS_HELD);
+  EXPECT(dibs_hold_state(h) == DIBS_HOLD_HELD);
   EXPECT(dibs_release(h) == DIBS_OK);
   c = dibs_close(c);
 }
@@ -294,7 +294,7 @@ static void is_cut_off(void *data)
   EXPECT(dibs_sim_valid_us(sim, 1, h) > 0);
   dibs_sim_sleep_ms(600);
   EXPECT(lost_hold == h && lost_at_us - at < 3000000);
-  EXPECT(dibs_hold_state(h) == DIBS_GONE && dibs_sim_valid_us(sim, 1, h) == 0);
+  EXPECT(dibs_hold_state(h) == DIBS_HOLD_GONE && dibs_sim_valid_us(sim, 1, h) == 0);
   (void)dibs_release(h);
   c = dibs_close(c);
 }
@@ -427,7 +427,7 @@ static void asks_the_server(void *data)
   happens(DIBS_SIM_SERVER_FLUSH, 0, 0);
   EXPECT(strcmp(dibs_sim_server(sim, "EXISTS dibs:m:{job}"), "0") == 0);
   dibs_sim_sleep_ms(1000);
-  EXPECT(dibs_hold_state(h) == DIBS_GONE);
+  EXPECT(dibs_hold_state(h) == DIBS_HOLD_GONE);
   (void)dibs_release(h);
   c = dibs_close(c);
 }
@@ -457,7 +457,7 @@ static void wrong_faults_and_options_are_refused(void **state)
   f = (dibs_sim_fault){ .kind = DIBS_SIM_PAUSE, .process = 9 };
   assert_int_equal(dibs_sim_inject(sim, &f), DIBS_ERR_ARGUMENT);
   assert_null(dibs_sim_new(NULL));             /* one at a time */
-  assert_int_equal(dibs_open(URL, NULL, &c), DIBS_ERR_CONFIG);     /* not in a program */
+  assert_int_equal(dibs_open(URL, NULL, &c, NULL), DIBS_ERR_CONFIG);     /* not in a program */
   world_end();
 }
 
@@ -466,10 +466,10 @@ static void wrong_faults_and_options_are_refused(void **state)
 static void a_client_opened_outside_of_a_program_is_refused(void **state)
 {
   dibs_client *client = NULL;
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
 
   (void)state;
-  assert_int_equal(dibs_open_with_error("redis://server", NULL, &client, &error),
+  assert_int_equal(dibs_open("redis://server", NULL, &client, &error),
                    DIBS_ERR_CONFIG);
   assert_null(client);
   assert_non_null(strstr(error.text, "dibs_sim_start()"));

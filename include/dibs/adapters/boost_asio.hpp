@@ -223,8 +223,8 @@ auto async_lock(client &of, const boost::asio::any_io_executor &executor, std::s
         (void)self.release();
         return;
       }
-      dibs_error why{};
-      dibs_last_error(c, &why);
+      dibs_error why = DIBS_ERROR_INIT;
+      (void)dibs_client_error(c, 0, &why);
       why.status = status;
       self->end(why, hold());
     },

@@ -10,7 +10,7 @@ from dibs.aio.election import Election
 from dibs.aio.lock import Lock
 from dibs.aio.named import Barrier, Guarded, Latch, RateLimiter, Semaphore
 from dibs.aio.request import Driven
-from dibs.call import Name, c_name, c_text, do, get, to_ms
+from dibs.call import Name, bytes_of, c_name, c_text, do, get, to_ms
 from dibs.inspection import Inspection
 from dibs.options import (ClientOptions, LockOptions, lock_target, names_target, read_target,
                           write_target)
@@ -99,7 +99,7 @@ class Client(Driven):
     async def break_lock(self, name: Name, lease: str) -> None:
         """Breaks a lock of its holder: that very lease, of inspect(). For administrators."""
         chars, which = c_name(name), c_text('lease', lease)
-        await self.in_thread(lambda: do(lib.dibs_break, self.handle, chars, which))
+        await self.in_thread(lambda: do(lib.dibs_break, self.handle, bytes_of(chars), which))
 
     async def renew(self, token: str, ttl: float) -> float:
         """Extends the lease of a token to `ttl` seconds from now; what it has now."""

@@ -27,15 +27,17 @@ class Semaphore(Named):
 
     async def set(self, permits: int) -> None:
         """Sets how many permits there are; 0 is a pause."""
-        await self._do(lib.dibs_semaphore_set, permits)
+        await self._do_bytes(lib.dibs_semaphore_set, permits, 0, ffi.NULL)
 
     async def set_if_absent(self, permits: int) -> int:
         """Sets it if it has no number yet; the number that it has."""
-        return int(await self._get('uint32_t', lib.dibs_semaphore_set_if_absent, permits))
+        now = ffi.new('uint32_t *')
+        await self._do_bytes(lib.dibs_semaphore_set, permits, lib.DIBS_SEMAPHORE_IF_ABSENT, now)
+        return int(now[0])
 
     async def delete(self) -> None:
         """Deletes it, also if there is none. Busy: it has holders or waiters."""
-        await self._do(lib.dibs_semaphore_delete)
+        await self._do_bytes(lib.dibs_semaphore_delete)
 
     def permits(self, count: int = 1, **options: 'Unpack[LockOptions]') -> Lock:
         """`count` permits together, in one hold; options as client.lock()."""

@@ -7,7 +7,7 @@ from typing import Any, Awaitable, Callable, Optional, TypeVar
 
 from dibs import callbacks
 from dibs._dibs import ffi, lib
-from dibs.call import do, get
+from dibs.call import bytes_of, do, get
 from dibs.client import Opened
 from dibs.errors import check, error_of
 
@@ -136,6 +136,10 @@ class Named:
     async def _do(self, function: Any, *arguments: Any) -> None:
         await self._client.in_thread(
             lambda: do(function, self._client.handle, self._name, *arguments))
+
+    async def _do_bytes(self, function: Any, *arguments: Any) -> None:
+        await self._client.in_thread(
+            lambda: do(function, self._client.handle, bytes_of(self._name), *arguments))
 
     async def _get(self, kind: str, function: Any, *arguments: Any) -> Any:
         return await self._client.in_thread(

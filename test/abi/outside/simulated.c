@@ -11,7 +11,7 @@ static void worker(void *data)
   dibs_hold *hold = NULL;
 
   (void)data;
-  if (dibs_open("redis://server", NULL, &client) == DIBS_OK &&
+  if (dibs_open("redis://server", NULL, &client, NULL) == DIBS_OK &&
       dibs_lock(client, "job", NULL, &hold) == DIBS_OK)
     said = dibs_release(hold);
   client = dibs_close(client);

@@ -47,14 +47,14 @@ static dibs_status run(dibs_client *client)
   if (status != DIBS_OK)
     return status;
   serve(leading);
-  return dibs_resign(leading);
+  return dibs_release(leading);
 }
 
 int main(void)
 {
   dibs_client *client = NULL;
   dibs_observer *observer = NULL;
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
   dibs_status status = dibs_open_with_error(NULL, NULL, &client, &error);
 
   if (status != DIBS_OK) {

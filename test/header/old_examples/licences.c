@@ -25,7 +25,7 @@ static dibs_status run_with(dibs_client *client, unsigned permits)
 int main(void)
 {
   dibs_client *client = NULL;
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
   dibs_status status = dibs_open_with_error(NULL, NULL, &client, &error);
 
   if (status != DIBS_OK) {
@@ -33,7 +33,7 @@ int main(void)
     return 1;
   }
   /* Once, by whoever administrates: also while others hold permits. */
-  status = dibs_semaphore_set(client, "example:licences", LICENCES);
+  status = dibs_semaphore_set(client, dibs_text("example:licences"), LICENCES, 0, NULL);
   if (status == DIBS_OK)
     status = run_with(client, 1);
   if (status == DIBS_OK)

@@ -36,7 +36,7 @@ static dibs_status change_settings(dibs_client *client)
 int main(void)
 {
   dibs_client *client = NULL;
-  dibs_error error;
+  dibs_error error = DIBS_ERROR_INIT;
   dibs_status status = dibs_open_with_error(NULL, NULL, &client, &error);
 
   if (status != DIBS_OK) {

@@ -17,7 +17,7 @@ static void lead(dibs_client *c)
   live_expect(c, dibs_acquire(c, DIBS_LEAD(name, "value"), &o, &hold), DIBS_OK);
 }
 
-/* ---- publish, resign ---- */
+/* ---- publish ---- */
 
 static dibs_status publish(void)
 {
@@ -30,7 +30,7 @@ static dibs_status publish_of_a_leader(void)
 
   lead(client);
   status = publish();
-  assert_int_equal(dibs_resign(hold), DIBS_OK);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
   return status;
 }
 
@@ -41,9 +41,9 @@ static dibs_status publish_of_a_broken_leader(void)
 
   lead(client);
   lease_of(lease);
-  live_expect_ok(dibs_break(other, name, lease));
+  live_expect_ok(dibs_break(other, dibs_text(name), lease));
   status = publish();
-  (void)dibs_resign(hold);
+  (void)dibs_release(hold);
   return status;
 }
 
@@ -59,21 +59,21 @@ static dibs_status publish_of_a_lock(void)
 
 static dibs_status publish_of_a_long_value(void)
 {
-  char value[DIBS_VALUE_MAX + 2];
+  char value[DIBS_LEADER_VALUE_MAX + 2];
   dibs_status status;
 
   memset(value, 'x', sizeof(value) - 1);
   value[sizeof(value) - 1] = 0;
   lead(client);
   status = dibs_publish(hold, value);
-  assert_int_equal(dibs_resign(hold), DIBS_OK);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
   return status;
 }
 
 static dibs_status publish_of_a_former_leader(void)
 {
   lead(client);
-  assert_int_equal(dibs_resign(hold), DIBS_OK);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
   return publish();
 }
 
@@ -83,14 +83,8 @@ static dibs_status publish_without_a_reply(void)
 
   lead(quick);
   status = without_a_reply(publish);
-  (void)dibs_resign(hold);
+  (void)dibs_release(hold);
   return status;
-}
-
-static dibs_status resign(void)
-{
-  lead(client);
-  return dibs_resign(hold);
 }
 
 /* ---- one look ---- */
@@ -110,13 +104,13 @@ static dibs_status look_at_a_leader(void)
 
   lead(client);
   status = look();
-  assert_int_equal(dibs_resign(hold), DIBS_OK);
+  assert_int_equal(dibs_release(hold), DIBS_OK);
   return status;
 }
 
 static dibs_status look_at_a_semaphore(void)
 {
-  live_expect_ok(dibs_semaphore_set(client, name, 1));
+  live_expect_ok(dibs_semaphore_set(client, dibs_text(name), 1, 0, NULL));
   return look();
 }
 
@@ -196,7 +190,7 @@ static dibs_status second_news(void)
 
 static dibs_status news_of_a_semaphore(void)
 {
-  live_expect_ok(dibs_semaphore_set(client, name, 1));
+  live_expect_ok(dibs_semaphore_set(client, dibs_text(name), 1, 0, NULL));
   return first_news();
 }
 
@@ -238,7 +232,6 @@ static dibs_status next_of_a_freed_one(void)
   X(dibs_publish, DIBS_ERR_ARGUMENT, publish_of_a_long_value) \
   X(dibs_publish, DIBS_ERR_STALE, publish_of_a_former_leader) \
   X(dibs_publish, DIBS_UNKNOWN, publish_without_a_reply) \
-  X(dibs_resign, DIBS_OK, resign) \
   X(dibs_get_leader, DIBS_OK, look) \
   X(dibs_get_leader, DIBS_OK, look_at_a_leader) \
   X(dibs_get_leader, DIBS_ERR_ARGUMENT, look_without_a_name) \

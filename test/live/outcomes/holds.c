@@ -134,11 +134,11 @@ static dibs_status hold_token(void)
   return dibs_hold_token(hold, token, sizeof(token));
 }
 
-static dibs_status hold_durability(void)
+static dibs_status hold_info(void)
 {
-  dibs_durability d = { .size = sizeof(d) };
+  dibs_hold_info i = DIBS_HOLD_INFO_INIT;
 
-  return dibs_hold_durability(hold, &d);
+  return dibs_hold_get_info(hold, &i);
 }
 
 static dibs_status hold_detach(void)
@@ -194,9 +194,9 @@ static dibs_status no_room(void)
 
 static dibs_status no_size(void)
 {
-  dibs_durability d = { .size = 0 };
+  dibs_hold_info i = { .size = 0 };
 
-  return dibs_hold_durability(hold, &d);
+  return dibs_hold_get_info(hold, &i);
 }
 
 static dibs_status name_of_a_hold(void) { return of_a_hold(hold_name); }
@@ -210,9 +210,9 @@ static dibs_status why_in_a_child(void) { return of_a_hold_in_a_child(hold_why);
 static dibs_status token_of_a_hold(void) { return of_a_hold(hold_token); }
 static dibs_status token_without_room(void) { return of_a_hold(no_room); }
 static dibs_status token_of_a_released_hold(void) { return of_a_released_hold(hold_token); }
-static dibs_status durability_of_a_hold(void) { return of_a_hold(hold_durability); }
-static dibs_status durability_without_size(void) { return of_a_hold(no_size); }
-static dibs_status durability_of_a_released(void) { return of_a_released_hold(hold_durability); }
+static dibs_status info_of_a_hold(void) { return of_a_hold(hold_info); }
+static dibs_status info_without_size(void) { return of_a_hold(no_size); }
+static dibs_status info_of_a_released(void) { return of_a_released_hold(hold_info); }
 static dibs_status detach_of_a_hold(void) { return of_a_hold(hold_detach); }
 static dibs_status detach_of_a_released(void) { return of_a_released_hold(hold_detach); }
 
@@ -268,9 +268,9 @@ static dibs_status detach_of_a_shared_reader(void)
   X(dibs_hold_token, DIBS_ERR_ARGUMENT, token_without_room) \
   X(dibs_hold_token, DIBS_ERR_STALE, token_of_a_released_hold) \
   NOT_HERE(dibs_hold_token, DIBS_ERR_UNSUPPORTED, live/multi_lock_slots) \
-  X(dibs_hold_durability, DIBS_OK, durability_of_a_hold) \
-  X(dibs_hold_durability, DIBS_ERR_ARGUMENT, durability_without_size) \
-  X(dibs_hold_durability, DIBS_ERR_STALE, durability_of_a_released) \
+  X(dibs_hold_get_info, DIBS_OK, info_of_a_hold) \
+  X(dibs_hold_get_info, DIBS_ERR_ARGUMENT, info_without_size) \
+  X(dibs_hold_get_info, DIBS_ERR_STALE, info_of_a_released) \
   X(dibs_hold_detach, DIBS_OK, detach_of_a_hold) \
   X(dibs_hold_detach, DIBS_LOST, detach_of_a_lease_over) \
   X(dibs_hold_detach, DIBS_ERR_STALE, detach_of_a_released) \

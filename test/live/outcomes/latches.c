@@ -195,7 +195,7 @@ static dibs_status reset_without_its_own_reply(void)
   dibs_status status;
 
   other = live_open(live_url_by(proxy));
-  live_expect_ok(dibs_set_call_timeout(other, ANSWER_MS));
+  live_expect_ok(dibs_client_set_call_timeout(other, ANSWER_MS));
   live_expect(other, dibs_ping(other, LIVE_LONG_MS, NULL), DIBS_OK);
   test_proxy_silence_after(proxy, 1);
   status = beside_a_party(reset);

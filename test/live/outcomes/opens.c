@@ -14,8 +14,8 @@
 static dibs_status open_at(const char *url, const dibs_options *o)
 {
   dibs_client *c = NULL;
-  dibs_error error;
-  dibs_status status = dibs_open_with_error(url, o, &c, &error);
+  dibs_error error = DIBS_ERROR_INIT;
+  dibs_status status = dibs_open(url, o, &c, &error);
 
   assert_int_equal(error.status, status);
   c = dibs_close(c);
@@ -48,6 +48,20 @@ static dibs_status open_without_a_certificate(void)
   return open_at("rediss://localhost:1", &o);
 }
 
+static dibs_status read_the_error(void)
+{
+  dibs_error error = DIBS_ERROR_INIT;
+
+  return dibs_client_error(other, 0, &error);
+}
+
+static dibs_status read_the_error_of_no_server(void)
+{
+  dibs_error error = DIBS_ERROR_INIT;
+
+  return dibs_client_error(other, SIZE_MAX, &error);
+}
+
 /* ---- ping ---- */
 
 static dibs_status ping(void)
@@ -78,16 +92,16 @@ static dibs_status ping_before_now(void) { return dibs_ping(other, -1, NULL); }
 
 static dibs_status patient_timeout(void)
 {
-  return dibs_set_call_timeout(client, LIVE_LONG_MS);
+  return dibs_client_set_call_timeout(client, LIVE_LONG_MS);
 }
 
-static dibs_status timeout(void) { return dibs_set_call_timeout(client, 0); }
-static dibs_status timeout_before_now(void) { return dibs_set_call_timeout(client, -1); }
+static dibs_status timeout(void) { return dibs_client_set_call_timeout(client, 0); }
+static dibs_status timeout_before_now(void) { return dibs_client_set_call_timeout(client, -1); }
 static dibs_status timeout_in_a_child(void) { return in_a_child(patient_timeout); }
 
 static dibs_status credentials(void)
 {
-  return dibs_set_credentials(client, NULL, NULL);
+  return dibs_client_set_credentials(client, NULL, NULL);
 }
 
 static dibs_status url_into(size_t size)
@@ -106,39 +120,41 @@ static dibs_status full_url_into_nothing(void)
 
 static dibs_status stats_of_size(size_t size)
 {
-  dibs_stats s = { .size = size };
+  dibs_client_info s = { .size = size };
 
-  return dibs_get_stats(client, &s);
+  return dibs_client_get_info(client, &s);
 }
 
-static dibs_status stats(void) { return stats_of_size(sizeof(dibs_stats)); }
+static dibs_status stats(void) { return stats_of_size(sizeof(dibs_client_info)); }
 static dibs_status stats_without_a_size(void) { return stats_of_size(0); }
 
 /* ---- the table ---- */
 
 #define ROWS(X, NOT_HERE) \
-  X(dibs_open_with_error, DIBS_OK, open_one) \
-  X(dibs_open_with_error, DIBS_ERR_CONFIG, open_no_url) \
-  X(dibs_open_with_error, DIBS_ERR_ARGUMENT, open_from_the_future) \
-  NOT_HERE(dibs_open_with_error, DIBS_ERR_NO_SERVER, live/local_refusal) \
-  X(dibs_open_with_error, DIBS_ERR_TLS, open_without_a_certificate) \
-  NOT_HERE(dibs_open_with_error, DIBS_ERR_NO_MEMORY, live/refused_memory) \
-  NOT_HERE(dibs_open_with_error, DIBS_ERR_SYSTEM, live/low_descriptors) \
+  X(dibs_open, DIBS_OK, open_one) \
+  X(dibs_open, DIBS_ERR_CONFIG, open_no_url) \
+  X(dibs_open, DIBS_ERR_ARGUMENT, open_from_the_future) \
+  NOT_HERE(dibs_open, DIBS_ERR_NO_SERVER, live/local_refusal) \
+  X(dibs_open, DIBS_ERR_TLS, open_without_a_certificate) \
+  NOT_HERE(dibs_open, DIBS_ERR_NO_MEMORY, live/refused_memory) \
+  NOT_HERE(dibs_open, DIBS_ERR_SYSTEM, live/low_descriptors) \
+  X(dibs_client_error, DIBS_OK, read_the_error) \
+  X(dibs_client_error, DIBS_ERR_ARGUMENT, read_the_error_of_no_server) \
   X(dibs_ping, DIBS_OK, ping) \
   X(dibs_ping, DIBS_ERR_UNREACHABLE, ping_nothing) \
   X(dibs_ping, DIBS_ERR_UNREACHABLE, ping_without_a_reply) \
   X(dibs_ping, DIBS_ERR_AUTH, ping_with_a_wrong_password) \
   X(dibs_ping, DIBS_ERR_ARGUMENT, ping_before_now) \
-  X(dibs_set_call_timeout, DIBS_OK, timeout) \
-  X(dibs_set_call_timeout, DIBS_ERR_ARGUMENT, timeout_before_now) \
-  X(dibs_set_call_timeout, DIBS_ERR_FORKED, timeout_in_a_child) \
-  X(dibs_set_credentials, DIBS_OK, credentials) \
-  NOT_HERE(dibs_set_credentials, DIBS_ERR_NO_MEMORY, no test refuses its two copies) \
+  X(dibs_client_set_call_timeout, DIBS_OK, timeout) \
+  X(dibs_client_set_call_timeout, DIBS_ERR_ARGUMENT, timeout_before_now) \
+  X(dibs_client_set_call_timeout, DIBS_ERR_FORKED, timeout_in_a_child) \
+  X(dibs_client_set_credentials, DIBS_OK, credentials) \
+  NOT_HERE(dibs_client_set_credentials, DIBS_ERR_NO_MEMORY, no test refuses its two copies) \
   X(dibs_full_url, DIBS_OK, full_url) \
   X(dibs_full_url, DIBS_ERR_LIMIT, full_url_without_room) \
   X(dibs_full_url, DIBS_ERR_ARGUMENT, full_url_into_nothing) \
   NOT_HERE(dibs_full_url, DIBS_ERR_NO_MEMORY, live/refused_memory) \
-  X(dibs_get_stats, DIBS_OK, stats) \
-  X(dibs_get_stats, DIBS_ERR_ARGUMENT, stats_without_a_size)
+  X(dibs_client_get_info, DIBS_OK, stats) \
+  X(dibs_client_get_info, DIBS_ERR_ARGUMENT, stats_without_a_size)
 
 OUTCOMES(outcomes_of_opens);

@@ -126,8 +126,8 @@ static dibs_status log_of_level(int32_t level)
   dibs_status status;
 
   o.level = level;
-  status = dibs_set_log(client, &o, on_line, NULL, NULL);
-  live_expect_ok(dibs_set_log(client, NULL, NULL, NULL, NULL));
+  status = dibs_client_set_log(client, &o, on_line, NULL, NULL);
+  live_expect_ok(dibs_client_set_log(client, NULL, NULL, NULL, NULL));
   return status;
 }
 
@@ -170,9 +170,9 @@ static dibs_status examine_no_server(void) { return at_no_server(examine); }
   X(dibs_metrics_write, DIBS_ERR_CLOSED, page_while_closing) \
   X(dibs_metrics_write, DIBS_ERR_FORKED, page_in_a_child) \
   NOT_HERE(dibs_metrics_write, DIBS_ERR_NO_MEMORY, live/refused_memory) \
-  X(dibs_set_log, DIBS_OK, log_of_errors) \
-  X(dibs_set_log, DIBS_ERR_ARGUMENT, log_of_no_level) \
-  NOT_HERE(dibs_set_log, DIBS_ERR_SYSTEM, no test refuses a thread) \
+  X(dibs_client_set_log, DIBS_OK, log_of_errors) \
+  X(dibs_client_set_log, DIBS_ERR_ARGUMENT, log_of_no_level) \
+  NOT_HERE(dibs_client_set_log, DIBS_ERR_SYSTEM, no test refuses a thread) \
   X(dibs_examine, DIBS_OK, examine) \
   X(dibs_examine, DIBS_ERR_ARGUMENT, examine_for_nothing) \
   X(dibs_examine, DIBS_ERR_UNREACHABLE, examine_no_server)

@@ -14,17 +14,17 @@
 
 static dibs_status set(void)
 {
-  return dibs_semaphore_set(other, name, 1);
+  return dibs_semaphore_set(other, dibs_text(name), 1, 0, NULL);
 }
 
 static dibs_status set_if_absent(void)
 {
-  return dibs_semaphore_set_if_absent(other, name, 1, NULL);
+  return dibs_semaphore_set(other, dibs_text(name), 1, DIBS_SEMAPHORE_IF_ABSENT, NULL);
 }
 
 static dibs_status set_delete(void)
 {
-  return dibs_semaphore_delete(other, name);
+  return dibs_semaphore_delete(other, dibs_text(name));
 }
 
 static dibs_status beside_a_lock(situation *run)
@@ -64,17 +64,17 @@ static dibs_status absent_in_plain(void) { return in_plain(set_if_absent); }
 static dibs_status delete_in_plain(void) { return in_plain(set_delete); }
 static dibs_status set_to_more_than_allowed(void)
 {
-  return dibs_semaphore_set(other, name, 1000000001);
+  return dibs_semaphore_set(other, dibs_text(name), 1000000001, 0, NULL);
 }
 
 static dibs_status absent_with_more_than_allowed(void)
 {
-  return dibs_semaphore_set_if_absent(other, name, 1000000001, NULL);
+  return dibs_semaphore_set(other, dibs_text(name), 1000000001, DIBS_SEMAPHORE_IF_ABSENT, NULL);
 }
 
 static dibs_status delete_without_a_name(void)
 {
-  return dibs_semaphore_delete(other, "");
+  return dibs_semaphore_delete(other, dibs_text(""));
 }
 
 /* ---- permits ---- */
@@ -109,7 +109,7 @@ static dibs_status more_permits_than_there_are(void)
 
 static dibs_status more_permits_in_a_pause(void)
 {
-  live_expect_ok(dibs_semaphore_set(other, name, 0));
+  live_expect_ok(dibs_semaphore_set(other, dibs_text(name), 0, 0, NULL));
   return permits(2);
 }
 
@@ -216,11 +216,11 @@ static dibs_status stripe_of_none(void)
   X(dibs_semaphore_set, DIBS_ERR_ARGUMENT, set_to_more_than_allowed) \
   X(dibs_semaphore_set, DIBS_UNKNOWN, set_without_a_reply) \
   X(dibs_semaphore_set, DIBS_ERR_UNSUPPORTED, set_in_plain) \
-  X(dibs_semaphore_set_if_absent, DIBS_OK, set_if_absent) \
-  X(dibs_semaphore_set_if_absent, DIBS_ERR_WRONG_TYPE, set_if_absent_of_a_lock) \
-  X(dibs_semaphore_set_if_absent, DIBS_ERR_ARGUMENT, absent_with_more_than_allowed) \
-  X(dibs_semaphore_set_if_absent, DIBS_UNKNOWN, absent_without_a_reply) \
-  X(dibs_semaphore_set_if_absent, DIBS_ERR_UNSUPPORTED, absent_in_plain) \
+  X(dibs_semaphore_set, DIBS_OK, set_if_absent) \
+  X(dibs_semaphore_set, DIBS_ERR_WRONG_TYPE, set_if_absent_of_a_lock) \
+  X(dibs_semaphore_set, DIBS_ERR_ARGUMENT, absent_with_more_than_allowed) \
+  X(dibs_semaphore_set, DIBS_UNKNOWN, absent_without_a_reply) \
+  X(dibs_semaphore_set, DIBS_ERR_UNSUPPORTED, absent_in_plain) \
   X(dibs_semaphore_delete, DIBS_OK, delete_of_an_unused_one) \
   X(dibs_semaphore_delete, DIBS_OK, set_delete) \
   X(dibs_semaphore_delete, DIBS_BUSY, delete_of_a_used_one) \

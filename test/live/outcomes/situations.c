@@ -100,7 +100,7 @@ void lease_of(char ret_lease[96])
 {
   dibs_inspection *seen = NULL;
 
-  live_expect_ok(dibs_inspect(other, name, &seen));
+  live_expect_ok(dibs_inspect(other, dibs_text(name), &seen));
   memcpy(ret_lease, seen->lease, sizeof(seen->lease));
   seen = dibs_inspection_free(seen);
 }
@@ -130,7 +130,7 @@ void wait_for_end(void)
   bool is_held;
 
   do {
-    live_expect_ok(dibs_inspect(other, name, &seen));
+    live_expect_ok(dibs_inspect(other, dibs_text(name), &seen));
     is_held = seen->is_held;
     seen = dibs_inspection_free(seen);
   } while (is_held);
@@ -158,7 +158,7 @@ static void *closes(void *data)
 
 static bool is_closing(void *data)
 {
-  return dibs_set_credentials(data, NULL, NULL) == DIBS_ERR_CLOSED;
+  return dibs_client_set_credentials(data, NULL, NULL) == DIBS_ERR_CLOSED;
 }
 
 dibs_status while_closing(dibs_status (*run)(dibs_client *c))

@@ -21,7 +21,7 @@ static void broken(void)
   char lease[96];
 
   lease_of(lease);
-  live_expect_ok(dibs_break(other, name, lease));
+  live_expect_ok(dibs_break(other, dibs_text(name), lease));
 }
 
 static dibs_status renew(void)

@@ -12,7 +12,7 @@
 static dibs_status inspect(void)
 {
   dibs_inspection *seen = NULL;
-  dibs_status status = dibs_inspect(other, name, &seen);
+  dibs_status status = dibs_inspect(other, dibs_text(name), &seen);
 
   seen = dibs_inspection_free(seen);
   return status;
@@ -32,7 +32,7 @@ static dibs_status inspect_without_a_name(void)
 {
   dibs_inspection *seen;
 
-  return dibs_inspect(other, "", &seen);
+  return dibs_inspect(other, dibs_text(""), &seen);
 }
 
 static bool on_listed(const dibs_inspection *seen, void *data)
@@ -64,7 +64,7 @@ static char lease[96];
 
 static dibs_status break_it(void)
 {
-  return dibs_break(other, name, lease);
+  return dibs_break(other, dibs_text(name), lease);
 }
 
 static dibs_status break_of_a_lease(void)

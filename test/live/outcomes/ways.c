@@ -36,7 +36,7 @@ static const struct way *way;
 static dibs_status one_permit(dibs_client *c, const char *what, const dibs_lock_options *o,
                               dibs_hold **ret_hold)
 {
-  dibs_status status = dibs_semaphore_set(c, what, 1);
+  dibs_status status = dibs_semaphore_set(c, dibs_text(what), 1, 0, NULL);
 
   return status == DIBS_OK ? dibs_acquire(c, DIBS_PERMITS(what, 1), o, ret_hold) : status;
 }
@@ -101,7 +101,7 @@ static bool takes_permits(void)
 static void prepare(void)
 {
   if (takes_permits())
-    live_expect_ok(dibs_semaphore_set(other, name, 1));
+    live_expect_ok(dibs_semaphore_set(other, dibs_text(name), 1, 0, NULL));
 }
 
 static dibs_status taken_with(dibs_client *c, const dibs_lock_options *o)
@@ -195,7 +195,7 @@ static dibs_status no_reply(void)
   dibs_status status;
 
   prepare();
-  live_expect_ok(dibs_set_call_timeout(by_proxy, SOON_MS));
+  live_expect_ok(dibs_client_set_call_timeout(by_proxy, SOON_MS));
   live_expect(by_proxy, dibs_ping(by_proxy, LIVE_LONG_MS, NULL), DIBS_OK);
   test_proxy_black_hole(proxy, TEST_TO_CLIENT);
   status = taken_with(by_proxy, &o);

@@ -28,7 +28,7 @@ typedef struct line_set {
 static void line_add(line_set *s, const char *glob, const dibs_acl_options *o)
 {
   char line[DIBS_ACL_LINE_SIZE];
-  dibs_error error = { .status = DIBS_OK };
+  dibs_error error = DIBS_ERROR_INIT;
   dibs_status status = dibs_acl_line(NULL, o, line, sizeof(line), &error);
   const char *shown = status == DIBS_OK ? line : error.text;
 

@@ -127,9 +127,9 @@ static void write_as(fleet *f, bool is_classic, bool has_end)
 
   used = 0;
   assert_true(fleet_read_own(f, &r));
-  fleet_read_sort(&r);
+  assert_true(fleet_read_show(&r));
   m.count = r.fleet.count;
-  m.rows = r.rows;
+  m.rows = r.shown;
   metrics_client(&out, &m, has_end);
   fleet_reading_deinit(&r);
 }

@@ -247,22 +247,26 @@ static void times_of_any_length_are_short(void **state)
 
 /* ---- classes ---- */
 
-static dibs_fleet fleet_of(dibs_fleet_row *row, int64_t at_us, uint64_t granted, uint64_t lost)
+static dibs_fleet fleet_of(dibs_fleet_row *row, const dibs_fleet_row **shown, int64_t at_us,
+                           uint64_t granted, uint64_t lost)
 {
+  *shown = row;
   *row = (dibs_fleet_row){ .size = sizeof(*row), .class_name = "orders", .since_us = 1,
                            .holding = 1, .waiting = 2 };
   row->waits[DIBS_FLEET_OK].count = granted;
   row->waits[DIBS_FLEET_OK].buckets[0] = granted / 2;
   row->waits[DIBS_FLEET_OK].buckets[4] = granted - granted / 2;
   row->holds[DIBS_FLEET_LOST].count = row->holds[DIBS_FLEET_LOST].buckets[20] = lost;
-  return (dibs_fleet){ .size = sizeof(dibs_fleet), .server_us = at_us, .count = 1, .rows = row };
+  return (dibs_fleet){ .size = sizeof(dibs_fleet), .server_us = at_us, .count = 1,
+                       .rows = shown };
 }
 
 static void rates_are_between_two_readings(void **state)
 {
   dibs_fleet_row rows[2];
-  dibs_fleet before = fleet_of(&rows[0], 5000000, 100, 3);
-  dibs_fleet after = fleet_of(&rows[1], 25000000, 300, 4);
+  const dibs_fleet_row *shown[2];
+  dibs_fleet before = fleet_of(&rows[0], &shown[0], 5000000, 100, 3);
+  dibs_fleet after = fleet_of(&rows[1], &shown[1], 25000000, 300, 4);
   size_t count = 0;
   watch_class *all = watch_classes(&before, &after, &count);
 
@@ -280,8 +284,10 @@ static void rates_are_between_two_readings(void **state)
 static void without_an_earlier_reading_there_are_no_rates(void **state)
 {
   dibs_fleet_row rows[2];
-  dibs_fleet before = fleet_of(&rows[0], 20000000, 100, 3);
-  dibs_fleet after = fleet_of(&rows[1], 25000000, 300, 4), none = { .size = sizeof(none) };
+  const dibs_fleet_row *shown[2];
+  dibs_fleet before = fleet_of(&rows[0], &shown[0], 20000000, 100, 3);
+  dibs_fleet after = fleet_of(&rows[1], &shown[1], 25000000, 300, 4);
+  dibs_fleet none = { .size = sizeof(none) };
   size_t count = 0;
   watch_class *all = watch_classes(NULL, &after, &count);
   top_reading r = { .classes = all, .class_count = count };
