@@ -12,8 +12,7 @@ typedef struct agreement {
   bool is_open, has_time;
   lock_spec spec;                  /* what it points to is copied: the call has returned */
   uint32_t limit;
-  bool is_forever;
-  instant wait_until;              /* of the program; not for a try */
+  instant wait_until;              /* of the whole call */
   instant until;                   /* of both requests */
   char owner[OWNER_KEY_MAX];
   char note[DIBS_NOTE_MAX + 1];
@@ -74,11 +73,7 @@ static void go_on(agreement *a)
   text why = text_over(words, sizeof(words));
   dibs_status status;
 
-  a->spec.give_up_at = INSTANT_NEVER;
-  if (a->spec.is_try)
-    a->spec.give_up_at = client_give_up_at(c);
-  else if (!a->is_forever)
-    a->spec.give_up_at = instant_max(a->wait_until, instant_add(now, span_ms(1)));
+  a->spec.give_up_at = instant_max(a->wait_until, instant_add(now, span_ms(1)));
   status = claim_ask(cl, &a->spec, now);
   if (status == DIBS_OK)
     return;
@@ -168,7 +163,6 @@ dibs_status agreement_begin(claim *cl, const lock_call *call)
     a->spec.note = a->note;
   }
   a->limit = call->limit;
-  a->is_forever = call->wait_ms == DIBS_FOREVER;
   a->wait_until = call->spec.give_up_at;
   a->until = instant_min(client_give_up_at(c), a->wait_until);
   cl->agreement = a;
