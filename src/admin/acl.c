@@ -8,7 +8,7 @@
 
 #include "api/settings.h"
 #include "base/base.h"
-#include "base/error_room.h"
+#include "base/record_size.h"
 #include "dialect/dialect.h"
 #include "script/script.h"
 #include "topo/topo.h"

@@ -54,20 +54,10 @@ static dibs_status await_check(client_record *c, const char *name, uint32_t part
 
 static dibs_status info_check(client_record *c, const dibs_barrier_info *info)
 {
-  if (info == NULL || info->size >= sizeof(size_t))
+  if (info == NULL || record_size_is_set(info->size))
     return DIBS_OK;
   return client_refuse(c, DIBS_ERR_ARGUMENT,
                        "dibs_barrier_info.size must be set to sizeof(dibs_barrier_info) before");
-}
-
-static void info_write(const dibs_barrier_info *info, dibs_barrier_info *ret_info)
-{
-  size_t size = ret_info->size;
-
-  /* Fields that a newer program knows and this library does not are zero. */
-  memset(ret_info, 0, size);
-  memcpy(ret_info, info, size < sizeof(*info) ? size : sizeof(*info));
-  ret_info->size = size;
 }
 
 static dibs_status await_blocking(client_record *c, const char *name, uint32_t parties,
@@ -86,7 +76,7 @@ static dibs_status await_blocking(client_record *c, const char *name, uint32_t p
   status = call_blocking(c, &b.op, &plan);
   info = info_of(&b);
   if (ret_info != NULL && (status == DIBS_OK || status == DIBS_BROKEN))
-    info_write(&info, ret_info);
+    record_give(ret_info, &info, sizeof(info));
   return status;
 }
 
@@ -181,9 +171,11 @@ static dibs_status barrier_get(client_record *c, const char *name, dibs_barrier_
     return status;
   if (b.seen.parties == 0)
     return client_refuse(c, DIBS_ERR_NOT_SET, "this barrier has not been used for an hour");
-  info_write(&(dibs_barrier_info){ .size = sizeof(*ret_info), .generation = b.seen.generation,
-                                   .parties = b.seen.parties, .arrived = b.seen.arrived,
-                                   .is_broken = b.seen.is_broken }, ret_info);
+  record_give(ret_info, &(dibs_barrier_info){ .generation = b.seen.generation,
+                                              .parties = b.seen.parties,
+                                              .arrived = b.seen.arrived,
+                                              .is_broken = b.seen.is_broken },
+              sizeof(*ret_info));
   return DIBS_OK;
 }
 

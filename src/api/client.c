@@ -329,7 +329,7 @@ dibs_status dibs_client_get_info(dibs_client *client, dibs_client_info *ret_info
 
   if (status != DIBS_OK)
     return status;
-  if (ret_info == NULL || ret_info->size < sizeof(size_t))
+  if (ret_info == NULL || !record_size_is_set(ret_info->size))
     return client_end(c, client_refuse(c, DIBS_ERR_ARGUMENT, "dibs_client_info.size is not set: "
                                                            "start from DIBS_CLIENT_INFO_INIT"));
   status = client_enter(c, false);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "api/api.h"
-#include "base/error_room.h"
+#include "base/record_size.h"
 
 #define SNAPSHOTS_MAX 64
 

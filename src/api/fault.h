@@ -13,6 +13,7 @@
 #include <dibs/client.h>
 
 #include "base/base.h"
+#include "base/record_size.h"
 
 typedef struct client_record client_record;
 

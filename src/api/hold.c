@@ -55,7 +55,7 @@ dibs_status dibs_hold_get_info(const dibs_hold *hold, dibs_hold_info *ret_info)
   dibs_hold_info i = DIBS_HOLD_INFO_INIT;
   handle_view v;
 
-  if (ret_info == NULL || ret_info->size < sizeof(size_t))
+  if (ret_info == NULL || !record_size_is_set(ret_info->size))
     return fault_end_with(NULL, DIBS_ERR_ARGUMENT,
                           "dibs_hold_info.size is not set: start from DIBS_HOLD_INFO_INIT");
   if (!hold_look(hold, &v) || v.durability == 0)

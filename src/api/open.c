@@ -10,7 +10,7 @@
 #include "api/degrade.h"
 #include "api/settings.h"
 #include "api/url_text.h"
-#include "base/error_room.h"
+#include "base/record_size.h"
 #include "base/plain_memory.h"
 #include "local/local.h"
 

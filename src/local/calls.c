@@ -2,7 +2,7 @@
 /* local/calls.c - the exported functions. In none of them can the thread be cancelled: servers,
  * locks and descriptors would stay. */
 #include "base/cancel_state.h"
-#include "base/error_room.h"
+#include "base/record_size.h"
 #include "local/local.h"
 
 dibs_status dibs_local_start(int32_t idle_ms, bool with_aof, dibs_local_info *ret_info,

@@ -2,7 +2,7 @@
 /* local/disabled.c - replaces local/ in a library built with -Dlocal=disabled. */
 #include "local/local.h"
 
-#include "base/error_room.h"
+#include "base/record_size.h"
 #include "local/failure.h"
 
 static dibs_status refuse(dibs_error *error)

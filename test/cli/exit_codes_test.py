@@ -44,6 +44,8 @@ def _codes_of_statuses():
     for labels, code in re.findall(r'((?:  case \w+:\n)+)    return CODE_(\w+);', text):
         for status in re.findall(r'case (\w+):', labels):
             found[status] = CODES[code]
+    lost = re.search(r'if \(dibs_status_is_lost\(status\)\)\n    return CODE_(\w+);', text).group(1)
+    found.update(dict.fromkeys(('DIBS_LOST', 'DIBS_EXPIRED', 'DIBS_TAKEN'), CODES[lost]))
     return found
 
 

@@ -32,8 +32,9 @@ static int teardown(void **state)
   client = dibs_close(client);
   if (live_place() != LIVE_CLUSTER && live_place() != LIVE_QUORUM)
     assert_int_equal(test_server_integer(live_server, "EVAL %s 0", other_keys),
-                     test_server_integer(live_server, "EXISTS %s %s %s", live_key("fine"),
-                                         live_key("callback"), live_key("stale")));
+                     test_server_integer(live_server, "EXISTS %s %s %s %s", live_key("fine"),
+                                         live_key("callback"), live_key("stale"),
+                                         live_key("sized")));
   return live_server_teardown(state);
 }
 
@@ -342,6 +343,29 @@ static void handles_of_a_closed_client_are_stale(void **state)
   assert_int_equal(live_try(client, "stale"), DIBS_OK);
 }
 
+/* A record that was never set has any size, and bytes of the program's stack behind it. */
+static void a_size_that_no_record_has_is_refused_and_nothing_written(void **state)
+{
+  static const size_t sizes[] = { 0, sizeof(size_t) - 1, 1 << 20, SIZE_MAX };
+  dibs_hold *hold = live_lock(client, "sized", 5000);
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+    dibs_client_info info = { .size = sizes[i], .connects = 7 };
+    dibs_hold_info of_hold = { .size = sizes[i], .fence = 7 };
+    dibs_error error = { .size = sizes[i], .status = DIBS_BUSY };
+    dibs_barrier_info met = { .size = sizes[i], .parties = 7 };
+
+    assert_int_equal(dibs_client_get_info(client, &info), DIBS_ERR_ARGUMENT);
+    assert_int_equal(dibs_hold_get_info(hold, &of_hold), DIBS_ERR_ARGUMENT);
+    assert_int_equal(dibs_client_error(client, 0, &error), DIBS_ERR_ARGUMENT);
+    assert_int_equal(dibs_barrier_await(client, "met", 1, NULL, &met), DIBS_ERR_ARGUMENT);
+    assert_true(info.connects == 7 && of_hold.fence == 7 && error.status == DIBS_BUSY &&
+                met.parties == 7);
+  }
+  assert_int_equal(dibs_release(hold), DIBS_OK);
+}
+
 static void a_client_that_is_none_is_answered(void **state)
 {
   dibs_hold *hold = NULL;
@@ -426,6 +450,7 @@ int main(void)
     cmocka_unit_test(client_options_out_of_range_are_refused),
     cmocka_unit_test(handles_that_are_none_are_answered),
     cmocka_unit_test(handles_of_a_closed_client_are_stale),
+    cmocka_unit_test(a_size_that_no_record_has_is_refused_and_nothing_written),
     cmocka_unit_test(a_client_that_is_none_is_answered),
     cmocka_unit_test(blocking_calls_in_a_callback_are_refused),
   };
