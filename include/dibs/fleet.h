@@ -116,7 +116,7 @@ typedef struct dibs_history_entry {
   int64_t ago_us;              /* the same, before now by the server's clock; >= 0 */
   int64_t waited_us;           /* from the call to the grant or the end */
   int64_t held_us;             /* from the grant to the end; 0: never granted */
-  int64_t lease_ms;            /* its ttl */
+  int64_t ttl_ms;              /* of its lease */
   uint64_t fence;              /* 0: never granted */
   const char *host, *program, *note;   /* of the client; any bytes */
   int64_t pid;

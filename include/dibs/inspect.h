@@ -54,7 +54,7 @@ typedef struct dibs_holder {
   const dibs_party *party;
   char lease[96];          /* for dibs_break() */
   uint64_t fence;
-  int64_t remaining_ms, lease_ms;
+  int64_t remaining_ms, ttl_ms;      /* what is left of the lease, and its length */
   uint64_t renewals;
   int64_t since_unix_us;   /* server time of the grant */
 } dibs_holder;
@@ -72,7 +72,7 @@ typedef struct dibs_inspection {
   int64_t remaining_ms;     /* of the lease, by the server's clock, 0 or less when it has expired;
                                0 when free; DIBS_MS_MAX of a lock without an end, which other
                                libraries make */
-  int64_t lease_ms;         /* its length */
+  int64_t ttl_ms;           /* its length */
   uint64_t renewals;
   int64_t since_unix_us;    /* server time of the grant; 0 when free */
   uint64_t fence;           /* of the present or last grant; 0: never granted */

@@ -48,15 +48,15 @@ typedef struct dibs_log_field {
  * `disconnected`  server, reason
  * `warning`       reason: the text of DIBS_EVENT_WARNING
  * `recovered`     reason
- * `requested`     name, class, kind, lease_ms
- * `granted`       name, class, kind, fence, lease_ms, waited_ms
- * `refused`       name, class, kind, lease_ms, waited_ms, status, server, reason: not granted
+ * `requested`     name, class, kind, ttl_ms
+ * `granted`       name, class, kind, fence, ttl_ms, waited_ms
+ * `refused`       name, class, kind, ttl_ms, waited_ms, status, server, reason: not granted
  * `renewed`       name, class, kind, fence, valid_ms
  * `suspect`       name, class, kind, fence, valid_ms, reason: a renewal is overdue, or the
  *                 connection is lost; it is still held
- * `lost`          name, class, kind, fence, lease_ms, held_ms, status, server, reason; also where
+ * `lost`          name, class, kind, fence, ttl_ms, held_ms, status, server, reason; also where
  *                 the release finds it
- * `released`      name, class, kind, fence, lease_ms, held_ms; unconfirmed: status, server, reason
+ * `released`      name, class, kind, fence, ttl_ms, held_ms; unconfirmed: status, server, reason
  * `detached`      as released: dibs_hold_detach()
  * `suppressed`    of (an event), lines: how many the limit left out in the last per_ms
  *

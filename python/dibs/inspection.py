@@ -62,7 +62,7 @@ def read_party(party: Any) -> Party:
 
 def read_holder(holder: Any) -> Holder:
     return Holder(read_party(holder.party), text_of(holder.lease), int(holder.fence),
-                  holder.remaining_ms / 1000, holder.lease_ms / 1000, int(holder.renewals),
+                  holder.remaining_ms / 1000, holder.ttl_ms / 1000, int(holder.renewals),
                   holder.since_unix_us / 1e6)
 
 

@@ -115,7 +115,7 @@ static bool entry_fill(const history_walk *w, const resp_reply *r, const resp_no
     .class_name = texts[TEXT_CLASS], .kind = kind_in(r, fields), .mode = mode_in(r, fields),
     .end = texts[TEXT_END], .end_us = span_in(r, fields, "at"),
     .waited_us = span_in(r, fields, "waited"), .held_us = span_in(r, fields, "held"),
-    .lease_ms = span_in(r, fields, "lease"), .fence = number_in(r, fields, "fence"),
+    .ttl_ms = span_in(r, fields, "lease"), .fence = number_in(r, fields, "fence"),
     .host = texts[TEXT_HOST], .program = texts[TEXT_PROGRAM], .note = texts[TEXT_NOTE],
     .pid = span_in(r, fields, "pid"), .client = texts[TEXT_CLIENT] };
   e->ago_us = w->result->shown.server_us - e->end_us;

@@ -158,7 +158,7 @@ static void holder_fill(dibs_holder *h, dibs_party *party, const inspect_holder 
   lease_id_write(&seen->lease, &lease);
   h->fence = reports_grant ? fence_of_token(seen->lease.token, 0) : 0;
   h->remaining_ms = seen->remaining_ms;
-  h->lease_ms = seen->lease_ms;
+  h->ttl_ms = seen->lease_ms;
   h->renewals = seen->renewals;
   h->since_unix_us = reports_grant ? (int64_t)seen->lease.token : 0;
   h->party = party;
@@ -176,7 +176,7 @@ static void first_holder_show(dibs_inspection *in)
   first = in->holders[0];
   in->is_held = true;
   in->remaining_ms = first->remaining_ms;
-  in->lease_ms = first->lease_ms;
+  in->ttl_ms = first->ttl_ms;
   in->renewals = first->renewals;
   in->since_unix_us = first->since_unix_us;
   memcpy(in->lease, first->lease, sizeof(in->lease));

@@ -52,7 +52,7 @@ static void add_fence(log_line *l, const claim *cl)
 
 static void add_lease(log_line *l, const claim *cl)
 {
-  log_line_add_uint(l, "lease_ms", (uint64_t)cl->note.ttl_ms);
+  log_line_add_uint(l, "ttl_ms", (uint64_t)cl->note.ttl_ms);
 }
 
 static void add_valid(log_line *l, const claim *cl, instant now)

@@ -141,7 +141,7 @@ bool show_doubt(const dibs_holder *h, char *ret_text, size_t size)
   if (h->remaining_ms >= -OVER_AFTER_MS)
     return false;
   duration_as_span(-h->remaining_ms, over);
-  duration_as_span(WATCH_MS(h->lease_ms), wait);
+  duration_as_span(WATCH_MS(h->ttl_ms), wait);
   snprintf(ret_text, size, "over for %s, but clocks disagree: a wait of %s takes it", over, wait);
   return true;
 }
@@ -149,7 +149,7 @@ bool show_doubt(const dibs_holder *h, char *ret_text, size_t size)
 static void lease_text(const dibs_holder *h, char *text, size_t size)
 {
   char held[DURATION_SIZE], left[DURATION_SIZE], renewed[DURATION_SIZE], doubt[120];
-  int64_t since_renewal = h->lease_ms - h->remaining_ms;
+  int64_t since_renewal = h->ttl_ms - h->remaining_ms;
 
   duration_as_clock(h->party->waited_ms, held);
   duration_as_span(h->remaining_ms, left);

@@ -90,7 +90,7 @@ static json_t *holder_json(dibs_kind kind, const dibs_holder *h)
   json_object_set_new(object, "since", time_json(h->since_unix_us));
   json_object_set_new(object, "held_ms", json_integer(h->party->waited_ms));
   json_set_renamed(object, "remaining_ms", "lease_ms", json_integer(left_ms(h)));
-  json_object_set_new(object, "ttl_ms", json_integer(h->lease_ms));
+  json_object_set_new(object, "ttl_ms", json_integer(h->ttl_ms));
   json_object_set_new(object, "renewals", json_integer((json_int_t)h->renewals));
   json_set_fence(object, h->fence);
   return object;
@@ -115,7 +115,7 @@ static void set_first_holder(json_t *object, const dibs_inspection *i)
   json_object_set_new(object, "since", time_json(h == NULL ? 0 : h->since_unix_us));
   json_object_set_new(object, "held_ms", json_integer(h == NULL ? 0 : h->party->waited_ms));
   json_set_renamed(object, "remaining_ms", "lease_ms", json_integer(h == NULL ? 0 : left_ms(h)));
-  json_object_set_new(object, "ttl_ms", json_integer(h == NULL ? 0 : h->lease_ms));
+  json_object_set_new(object, "ttl_ms", json_integer(h == NULL ? 0 : h->ttl_ms));
   json_object_set_new(object, "renewals",
                       json_integer(h == NULL ? 0 : (json_int_t)h->renewals));
   json_set_fence(object, h == NULL ? i->fence : h->fence);

@@ -27,7 +27,7 @@ static void add_holders(watch_text *out, const dibs_inspection *i)
     watch_add(out, "\n            ");
     watch_add_time(out, h->remaining_ms > 0 ? 1000 * h->remaining_ms : 0);
     watch_add(out, " left of ");
-    watch_add_time(out, 1000 * h->lease_ms);
+    watch_add_time(out, 1000 * h->ttl_ms);
     watch_add(out, ", renewed %" PRIu64 " time%s, fence %" PRIu64 "\n", h->renewals,
               plural_s(h->renewals), h->fence);
     if (h->party->note[0] != '\0')

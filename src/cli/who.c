@@ -48,7 +48,7 @@ static void print_holder(const dibs_inspection *i, const dibs_holder *h)
   show_mode(i->kind, h->party, mode, sizeof(mode));
   duration_as_clock(h->party->waited_ms, held);
   duration_as_span(h->remaining_ms, left);
-  duration_as_span(h->lease_ms, ttl);
+  duration_as_span(h->ttl_ms, ttl);
   printf("  holder   %s%s%s\n", party, mode[0] == '\0' ? "" : ", ", mode);
   if (h->party->note[0] != '\0')
     printf("  note     %s\n", printable(h->party->note, note, sizeof(note)));

@@ -158,7 +158,7 @@ void watch_inspected(watch_row *r, const dibs_inspection *i, int64_t now_ms)
   r->limit = i->limit;
   r->fence = i->fence;
   r->holders = i->holder_count;
-  r->ttl_ms = i->lease_ms;
+  r->ttl_ms = i->ttl_ms;
   for (size_t k = 0; k < i->shown_holders; k++) {
     const dibs_holder *h = i->holders[k];
 

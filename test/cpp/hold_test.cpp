@@ -83,7 +83,7 @@ static void options_reach_the_library()
   const dibs::hold hold = noted.acquire();
   dibs_inspection *found = inspect(client, "options");
 
-  CHECK(hold.valid_for() <= 5s && found->lease_ms == 5000);
+  CHECK(hold.valid_for() <= 5s && found->ttl_ms == 5000);
   CHECK(std::string(found->holder->note) == "tea break");
   dibs_inspection_free(found);
   options.ttl = 1ms;

@@ -201,7 +201,7 @@ static void the_history_shows_names_of_any_bytes(void **state)
     assert_string_equal(h->entries[0]->end, "released");
     assert_string_equal(h->entries[0]->note, "night\njob");
     assert_int_equal(h->entries[0]->pid, getpid());
-    assert_int_equal(h->entries[0]->lease_ms, 20000);
+    assert_int_equal(h->entries[0]->ttl_ms, 20000);
     assert_true(h->entries[0]->fence > 0);
     assert_in_range(h->entries[0]->ago_us, 0, 60000000);
     assert_null(dibs_history_free(h));

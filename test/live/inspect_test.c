@@ -74,7 +74,7 @@ static void a_holder_is_shown_with_all_about_it(void **state)
   assert_true(seen->is_held);
   assert_int_equal(seen->fence, dibs_hold_fence(hold));
   assert_in_range(seen->remaining_ms, 50000, 60000);
-  assert_int_equal(seen->lease_ms, 60000);
+  assert_int_equal(seen->ttl_ms, 60000);
   assert_in_range(seen->since_unix_us, before_us - 1, live_wall_us() + 1);
   expect_this_process(seen->holder);
   assert_string_equal(seen->holder->note, "the nightly job");

@@ -171,7 +171,7 @@ static void a_lock_has_a_line_for_each_step(void **state)
   live_expect_refused(client, live_try(client, "orders:42"), DIBS_BUSY);
   live_expect_ok(dibs_release(hold));
   client = dibs_close(client);
-  line = expect_line(&log_a, "event=requested", "name=orders:42 class=orders kind=lock lease_ms=");
+  line = expect_line(&log_a, "event=requested", "name=orders:42 class=orders kind=lock ttl_ms=");
   expect_part(line, "level=debug ");
   line = expect_line(&log_a, "event=granted", "name=orders:42 class=orders kind=lock fence=");
   expect_part(line, fence);

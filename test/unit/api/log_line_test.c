@@ -16,11 +16,11 @@ static void a_line_has_its_level_its_event_and_its_fields(void **state)
   (void)state;
   log_line_begin(&line, DIBS_LOG_WARNING, "refused");
   log_line_add(&line, "name", "orders:42");
-  log_line_add_uint(&line, "lease_ms", 30000);
+  log_line_add_uint(&line, "ttl_ms", 30000);
   log_line_add_ms(&line, "waited_ms", (span){ 12400007000 });
   log_line_add_ms(&line, "held_ms", (span){ 312999 });
   log_line_add(&line, "reason", "is held");
-  assert_string_equal(line.shown.text, "level=warning event=refused name=orders:42 lease_ms=30000 "
+  assert_string_equal(line.shown.text, "level=warning event=refused name=orders:42 ttl_ms=30000 "
                                        "waited_ms=12400.007 held_ms=0.312 reason=\"is held\"");
   assert_int_equal(line.shown.level, DIBS_LOG_WARNING);
   assert_string_equal(line.shown.event, "refused");
