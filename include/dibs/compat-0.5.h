@@ -5,7 +5,7 @@
  *   #include <dibs/dibs.h>
  *   #include <dibs/compat-0.5.h>
  *
- * Each calls dibs_acquire() or dibs_acquire_async(); CHANGELOG.md has what to write in its place.
+ * Each calls dibs_acquire() or dibs_acquire_async(): its body is what to write in its place.
  * Results are those of 0.5, but for one: where wait_ms is 0, callbacks get DIBS_BUSY, not
  * DIBS_TIMED_OUT.
  *

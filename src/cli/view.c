@@ -8,6 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifndef VIEW_FOLDER                       /* as seen from the folder of this program */
+#define VIEW_FOLDER "../libexec/dibs"
+#endif
+
 void view_become(char **argv)
 {
   static const char *const folders[] = { VIEW_FOLDER, "." };

@@ -174,7 +174,7 @@ struct counting {
 static bool counting_ask(const sync_op *op, const protocol *p, request *out)
 {
   bool is_second = ((const struct counting *)(const void *)op)->replies >= 5;
-  resp_argument words[] = { RESP_TEXT("GET"), RESP_TEXT(is_second ? "m" : "n") };
+  resp_argument words[] = { RESP_TEXT("GET"), { is_second ? "m" : "n", 1 } };
 
   (void)p;
   return request_command(out, words, 2);
