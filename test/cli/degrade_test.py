@@ -36,7 +36,7 @@ def a_nested_run_gives_80_without_a_server_too():
         for same in ('--connect-timeout', '200ms'), ('-u', outage.server.url, *LOCAL[:2]):
             done = outage.run('nest', '--', DIBS, 'run', '-w', '10', *same, 'nest', '--',
                               'echo', 'no')
-            equal((done.code, done.out), (78, ''), done)
+            equal((done.code, done.out), (80, ''), done)
         for more in ('--prefix', 'other'), ('--db', '1'):
             done = outage.run('nest', '--', DIBS, 'run', '-w', '10', *more, 'nest', '--',
                               'echo', 'yes')
