@@ -309,7 +309,7 @@ static int read_options(const command *c, int argc, char **argv, void *options,
                         option_names *given)
 {
   command_line *line = options;
-  getopt_form f;
+  static getopt_form f;           /* 6 KiB are too much for a frame */
   const char *verb;
   int value;
 
