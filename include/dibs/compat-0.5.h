@@ -22,6 +22,7 @@
 #include <dibs/lock.h>
 #include <dibs/log.h>
 #include <dibs/many.h>
+#include <dibs/rate.h>
 #include <dibs/rwlock.h>
 #include <dibs/semaphore.h>
 
@@ -585,6 +586,46 @@ static inline DIBS_MUST_CHECK dibs_status dibs_compat_semaphore_set(
 #define DIBS_COMPAT_6TH(a, b, c, d, e, f, ...) f
 #define dibs_semaphore_set(...) \
   DIBS_COMPAT_6TH(__VA_ARGS__, dibs_semaphore_set, 0, dibs_compat_semaphore_set, 0, 0) \
+  (__VA_ARGS__)
+
+/* ---- rate.h ---- */
+
+static inline DIBS_MUST_CHECK dibs_status dibs_rate_limiter_try_acquire(
+  dibs_client *client, const char *name, uint32_t permits, int64_t *ret_wait_ms)
+{
+  dibs_wait_options options = DIBS_WAIT_OPTIONS_INIT;
+
+  options.wait_ms = 0;
+  return dibs_rate_limiter_acquire(client, name, permits, &options, ret_wait_ms);
+}
+
+static inline DIBS_MUST_CHECK dibs_status dibs_rate_limiter_available(
+  dibs_client *client, const char *name, int64_t *ret_permits)
+{
+  return ret_permits == NULL ? DIBS_ERR_ARGUMENT
+                             : dibs_rate_limiter_get(client, name, NULL, ret_permits);
+}
+
+static inline DIBS_MUST_CHECK dibs_status dibs_rate_limiter_config(
+  dibs_client *client, const char *name, dibs_rate *ret_rate)
+{
+  return ret_rate == NULL ? DIBS_ERR_ARGUMENT
+                          : dibs_rate_limiter_get(client, name, ret_rate, NULL);
+}
+
+static inline DIBS_MUST_CHECK dibs_status dibs_compat_rate_limiter_acquire(
+  dibs_client *client, const char *name, uint32_t permits, const dibs_wait_options *options)
+{
+  dibs_status status = dibs_rate_limiter_acquire(client, name, permits, options, NULL);
+
+  if (status == DIBS_UNKNOWN)
+    return DIBS_ERR_UNREACHABLE;
+  return status == DIBS_BUSY ? DIBS_TIMED_OUT : status;
+}
+
+/* dibs_rate_limiter_acquire() has four arguments, or five. */
+#define dibs_rate_limiter_acquire(...) \
+  DIBS_COMPAT_6TH(__VA_ARGS__, dibs_rate_limiter_acquire, dibs_compat_rate_limiter_acquire, 0, 0) \
   (__VA_ARGS__)
 
 #ifdef __cplusplus

@@ -207,14 +207,10 @@ class rate_limiter {
     dibs_wait_options options = DIBS_WAIT_OPTIONS_INIT;
     dibs_status status = DIBS_OK;
 
-    if (wait.is_at_once()) {
-      status = dibs_rate_limiter_try_acquire(client_, name_.c_str(), permits, nullptr);
-    } else {
-      do {
-        options.wait_ms = wait.ms();
-        status = dibs_rate_limiter_acquire(client_, name_.c_str(), permits, &options);
-      } while (status == DIBS_TIMED_OUT && wait.goes_on());
-    }
+    do {
+      options.wait_ms = wait.ms();
+      status = dibs_rate_limiter_acquire(client_, name_.c_str(), permits, &options, nullptr);
+    } while (status == DIBS_TIMED_OUT && wait.goes_on());
     if (status != DIBS_TIMED_OUT && status != DIBS_BUSY)
       detail::check(client_, status, name_);
     return status == DIBS_OK;
@@ -234,7 +230,8 @@ class rate_limiter {
   {
     std::int64_t permits = 0;
 
-    detail::check(client_, dibs_rate_limiter_available(client_, name_.c_str(), &permits), name_);
+    detail::check(client_, dibs_rate_limiter_get(client_, name_.c_str(), nullptr, &permits),
+                  name_);
     return permits;
   }
 
@@ -242,7 +239,7 @@ class rate_limiter {
   {
     dibs_rate rate = DIBS_RATE_INIT;
 
-    detail::check(client_, dibs_rate_limiter_config(client_, name_.c_str(), &rate), name_);
+    detail::check(client_, dibs_rate_limiter_get(client_, name_.c_str(), &rate, nullptr), name_);
     return rate;
   }
 

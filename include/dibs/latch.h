@@ -17,12 +17,14 @@
 extern "C" {
 #endif
 
-/* How to wait for a latch or barrier. Start from DIBS_WAIT_OPTIONS_INIT. */
+/* How to wait for a latch, a barrier, permits of a rate or an element of a list. Start from
+ * DIBS_WAIT_OPTIONS_INIT. */
 typedef struct dibs_wait_options {
   size_t size;             /* set by DIBS_WAIT_OPTIONS_INIT */
   uint32_t flags;          /* none yet */
   int32_t wait_ms;         /* longest wait, 1 .. DIBS_MS_MAX; 0: asks once and does not wait
-                              (DIBS_TIMED_OUT); DIBS_FOREVER: no limit, which INIT sets */
+                              (DIBS_TIMED_OUT; of a rate limiter DIBS_BUSY); DIBS_FOREVER: no
+                              limit, which INIT sets */
   dibs_canceller *cancel;  /* NULL: cannot be cancelled; borrowed until the end */
 } dibs_wait_options;
 

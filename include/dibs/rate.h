@@ -63,10 +63,15 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_rate_limiter_set(
  *
  * `permits`  1 .. 1000000000.
  * `options`  NULL: waits without limit. options->wait_ms is the longest wait; what ends it is
- *            sent to the server, whose reply takes at most command_timeout_ms more.
- * Returns    DIBS_OK: they are taken. DIBS_TIMED_OUT, DIBS_CANCELLED: they are not; permits
- *            granted at that moment are returned. DIBS_ERR_ARGUMENT: also more permits
- *            than the limiter ever grants at once, which would wait forever.
+ *            sent to the server, whose reply takes at most command_timeout_ms more. 0: a try,
+ *            which asks once.
+ * `ret_wait_ms`  may be NULL. On DIBS_BUSY: when there will be permits, if no other client
+ *            takes them, 1 or more; on DIBS_OK 0.
+ * Returns    DIBS_OK: they are taken. DIBS_BUSY: a try, and the rate does not allow them now.
+ *            DIBS_TIMED_OUT, DIBS_CANCELLED: they are not; permits granted at that moment are
+ *            returned. DIBS_UNKNOWN: a try without a reply; they may be taken.
+ *            DIBS_ERR_ARGUMENT: also more permits than the limiter ever grants at once, which
+ *            would wait forever.
  *            DIBS_ERR_NOT_SET: call dibs_rate_limiter_set() first.
  *            DIBS_ERR_UNREACHABLE (no server for connect_timeout_ms, or no reply within wait_ms:
  *            an unanswered request may have taken them), DIBS_ERR_WRONG_TYPE, the server's
@@ -75,7 +80,7 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_rate_limiter_set(
  * Source     doc/design/protocol.md 20. Since 0.5 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_rate_limiter_acquire(
   dibs_client *client, const char *name, uint32_t permits,
-  const dibs_wait_options *options);
+  const dibs_wait_options *options, int64_t *ret_wait_ms);
 
 /* The same with a callback. `ret_request` may be NULL; dibs_request_cancel() ends it.
  * Since 0.5 */
@@ -83,15 +88,6 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_rate_limiter_acquire_async(
   dibs_client *client, const char *name, uint32_t permits,
   const dibs_wait_options *options, dibs_wait_callback callback, void *data,
   dibs_request **ret_request);
-
-/* Takes `permits` if the rate allows them now.
- *
- * `ret_wait_ms`  may be NULL. On DIBS_BUSY: when there will be permits, if no other client
- *                takes them, 1 or more; on DIBS_OK 0.
- * Returns        DIBS_OK; DIBS_BUSY; DIBS_UNKNOWN (no reply: they may be taken); faults as
- *                dibs_rate_limiter_acquire(). Blocks for the reply only. Since 0.5 */
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_rate_limiter_try_acquire(
-  dibs_client *client, const char *name, uint32_t permits, int64_t *ret_wait_ms);
 
 /* Returns unused permits, of any client: the oldest
  * first. Waiters learn of it within 10 s, or at their next request.
@@ -104,17 +100,15 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_rate_limiter_try_acquire(
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_rate_limiter_release(
   dibs_client *client, const char *name, uint32_t permits, int64_t *ret_given);
 
-/* Reads how many permits are free now; of a DIBS_RATE_PER_CLIENT limiter, for this client.
+/* Reads the rate of a limiter and how many permits are free, of one moment.
+ *
+ * `ret_rate`       its size must be set, by DIBS_RATE_INIT. May be NULL.
+ * `ret_available`  the free permits; of a DIBS_RATE_PER_CLIENT limiter, for this client. May be
+ *                  NULL.
  * Returns DIBS_OK, DIBS_ERR_NOT_SET, DIBS_ERR_WRONG_TYPE, DIBS_ERR_ARGUMENT, DIBS_ERR_UNREACHABLE
- * (no reply in time, too), the server's faults. Blocks. Since 0.5 */
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_rate_limiter_available(
-  dibs_client *client, const char *name, int64_t *ret_permits);
-
-/* Reads the rate of a limiter. `ret_rate->size` must be set, by DIBS_RATE_INIT.
- * Returns DIBS_OK, DIBS_ERR_NOT_SET, DIBS_ERR_WRONG_TYPE, DIBS_ERR_ARGUMENT, DIBS_ERR_UNREACHABLE
- * (no reply in time, too), the server's faults. Blocks. Since 0.5 */
-DIBS_API DIBS_MUST_CHECK dibs_status dibs_rate_limiter_config(
-  dibs_client *client, const char *name, dibs_rate *ret_rate);
+ * (no reply in time, too), the server's faults. Blocks. Since 0.6 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_rate_limiter_get(
+  dibs_client *client, const char *name, dibs_rate *ret_rate, int64_t *ret_available);
 
 /* Deletes a limiter, with the record of taken permits. Waiters get DIBS_ERR_NOT_SET at their next
  * request. What other clients took of a DIBS_RATE_PER_CLIENT limiter expires; what Java's

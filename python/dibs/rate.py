@@ -3,8 +3,8 @@
 from typing import Any, NamedTuple, Optional
 
 from dibs._dibs import ffi, lib
-from dibs.call import Named, to_ms, wait_plainly
-from dibs.errors import check
+from dibs.call import Named, to_ms, wait_options, wait_plainly
+from dibs.errors import Busy, TimedOut, check
 from dibs.options import one_of
 
 HOW = {'if_absent': lib.DIBS_RATE_IF_ABSENT, 'reset': lib.DIBS_RATE_RESET,
@@ -39,6 +39,23 @@ def c_how(how: str) -> int:
     return one_of('how', HOW, how)
 
 
+def acquire_blocking(*arguments: Any) -> int:
+    return int(lib.dibs_rate_limiter_acquire(*arguments, ffi.NULL))
+
+
+def try_acquire(*target: Any) -> float:
+    left = ffi.new('int64_t *')
+    status = lib.dibs_rate_limiter_acquire(*target, wait_options(0), left)
+    if status == lib.DIBS_BUSY:
+        return int(left[0]) / 1000
+    check(status)
+    return 0.0
+
+
+def timed_out(error: Busy) -> TimedOut:
+    return TimedOut(error.text, int(lib.DIBS_TIMED_OUT), error.server)
+
+
 class RateLimiter(Named):
     """Permits that are used up, and return after an interval; client.rate_limiter() makes it.
     The same key as Redisson's RRateLimiter. Before a rate is set, requests raise NotSet."""
@@ -52,18 +69,16 @@ class RateLimiter(Named):
 
     def acquire(self, permits: int = 1, wait: Optional[float] = None) -> None:
         """Takes permits, all or none, when the rate allows; TimedOut after `wait` seconds."""
-        wait_plainly(self._client, wait, lib.dibs_rate_limiter_acquire,
-                     lib.dibs_rate_limiter_acquire_async, self._name, permits)
+        try:
+            wait_plainly(self._client, wait, acquire_blocking,
+                         lib.dibs_rate_limiter_acquire_async, self._name, permits)
+        except Busy as error:                        # wait=0
+            raise timed_out(error) from None
 
     def try_acquire(self, permits: int = 1) -> float:
         """Takes permits if the rate allows them now, and returns 0.0; else the seconds after
         which there will be some, if no other client takes them."""
-        left = ffi.new('int64_t *')
-        status = lib.dibs_rate_limiter_try_acquire(self._client.handle, self._name, permits, left)
-        if status == lib.DIBS_BUSY:
-            return int(left[0]) / 1000
-        check(status)
-        return 0.0
+        return try_acquire(self._client.handle, self._name, permits)
 
     def release(self, permits: int = 1) -> int:
         """Returns unused permits, the oldest first; how many were returned."""
@@ -72,13 +87,13 @@ class RateLimiter(Named):
     @property
     def available(self) -> int:
         """How many permits are free now. Asks the server."""
-        return int(self._get('int64_t', lib.dibs_rate_limiter_available))
+        return int(self._get('int64_t', lib.dibs_rate_limiter_get, ffi.NULL))
 
     @property
     def rate(self) -> Rate:
         """The rate that is set. Asks the server."""
         found = c_rate()
-        self._do(lib.dibs_rate_limiter_config, found)
+        self._do(lib.dibs_rate_limiter_get, found, ffi.NULL)
         return read_rate(found)
 
     def delete(self) -> None:

@@ -120,38 +120,28 @@ dibs_status dibs_rate_limiter_delete(dibs_client *client, const char *name)
   return run(client, name, &r, "");
 }
 
-dibs_status dibs_rate_limiter_available(dibs_client *client, const char *name,
-                                        int64_t *ret_permits)
+dibs_status dibs_rate_limiter_get(dibs_client *client, const char *name, dibs_rate *ret_rate,
+                                  int64_t *ret_available)
 {
   rate_op r = { .op.row = &rate_look_row };
-  dibs_status status = run(client, name, &r, ret_permits == NULL ? "ret_permits is NULL" : "");
-
-  if (status == DIBS_OK && ret_permits != NULL)
-    *ret_permits = r.state.left;
-  return status;
-}
-
-dibs_status dibs_rate_limiter_config(dibs_client *client, const char *name, dibs_rate *ret_rate)
-{
-  rate_op r = { .op.row = &rate_look_row };
-  bool has_room = ret_rate != NULL && ret_rate->size >= sizeof(ret_rate->size);
+  bool has_room = ret_rate == NULL || record_size_is_set(ret_rate->size);
   dibs_status status = run(client, name, &r,
-                           has_room ? "" : "ret_rate is NULL, or its size not set");
-  dibs_rate known = DIBS_RATE_INIT;
+                           has_room ? "" : "dibs_rate.size is not set: start from DIBS_RATE_INIT");
 
-  if (status != DIBS_OK || !has_room)
+  if (status != DIBS_OK)
     return status;
-  known.permits = r.state.rate;
-  known.interval_ms = r.state.interval_ms;
-  known.keepalive_ms = r.state.keepalive_ms;
-  known.type = (int32_t)r.state.type;
-  if (ret_rate->size < sizeof(known))
-    known.size = ret_rate->size;
-  memcpy(ret_rate, &known, known.size);
+  if (ret_rate != NULL)
+    record_give(ret_rate, &(dibs_rate){ .permits = r.state.rate,
+                                        .interval_ms = r.state.interval_ms,
+                                        .keepalive_ms = r.state.keepalive_ms,
+                                        .type = (int32_t)r.state.type },
+                sizeof(*ret_rate));
+  if (ret_available != NULL)
+    *ret_available = r.state.left;
   return DIBS_OK;
 }
 
-/* ---- permits, without waiting ---- */
+/* ---- returning permits ---- */
 
 dibs_status dibs_rate_limiter_release(dibs_client *client, const char *name, uint32_t permits,
                                       int64_t *ret_given)
@@ -168,23 +158,7 @@ dibs_status dibs_rate_limiter_release(dibs_client *client, const char *name, uin
   return status;
 }
 
-dibs_status dibs_rate_limiter_try_acquire(dibs_client *client, const char *name,
-                                          uint32_t permits, int64_t *ret_wait_ms)
-{
-  rate_op r = { .op.row = &rate_try_row, .call.permits = permits };
-  char words[128];
-  text why = text_over(words, sizeof(words));
-  dibs_status status;
-
-  if (permits_check(permits, &why) && !drive_random(r.id, sizeof(r.id)))
-    return fault_end_with(client, DIBS_ERR_SYSTEM, "no random numbers: getrandom failed");
-  status = run(client, name, &r, words);
-  if (ret_wait_ms != NULL && (status == DIBS_OK || status == DIBS_BUSY))
-    *ret_wait_ms = r.answer.wait_ms;
-  return status;
-}
-
-/* ---- waiting ---- */
+/* ---- taking permits ---- */
 
 static dibs_status acquire_check(client_record *c, const char *name, uint32_t permits,
                                  const dibs_wait_options *options, wait_plan *ret_plan)
@@ -201,11 +175,12 @@ static dibs_status acquire_check(client_record *c, const char *name, uint32_t pe
 }
 
 static dibs_status acquire_of(client_record *c, const char *name, uint32_t permits,
-                              rate_op *ret)
+                              const wait_plan *plan, rate_op *ret)
 {
   uint64_t seed;
 
-  *ret = (rate_op){ .op.row = &rate_acquire_row, .call.permits = permits };
+  *ret = (rate_op){ .op.row = plan->wait_ms == 0 ? &rate_try_row : &rate_acquire_row,
+                    .call.permits = permits };
   if (!drive_random(ret->id, sizeof(ret->id)))
     return client_refuse(c, DIBS_ERR_SYSTEM, "no random numbers: getrandom failed");
   memcpy(&seed, ret->id, sizeof(seed));
@@ -215,24 +190,31 @@ static dibs_status acquire_of(client_record *c, const char *name, uint32_t permi
 }
 
 static dibs_status acquire_blocking(client_record *c, const char *name, uint32_t permits,
-                                    const dibs_wait_options *options)
+                                    const dibs_wait_options *options, int64_t *ret_wait_ms)
 {
   wait_plan plan;
   dibs_status status = acquire_check(c, name, permits, options, &plan);
   rate_op r;
 
   if (status == DIBS_OK)
-    status = acquire_of(c, name, permits, &r);
-  return status == DIBS_OK ? call_blocking(c, &r.op, &plan) : status;
+    status = acquire_of(c, name, permits, &plan, &r);
+  if (status != DIBS_OK)
+    return status;
+  status = call_blocking(c, &r.op, &plan);
+  if (ret_wait_ms != NULL && (status == DIBS_OK || status == DIBS_BUSY))
+    *ret_wait_ms = r.answer.wait_ms;
+  return status;
 }
 
 dibs_status dibs_rate_limiter_acquire(dibs_client *client, const char *name, uint32_t permits,
-                                      const dibs_wait_options *options)
+                                      const dibs_wait_options *options, int64_t *ret_wait_ms)
 {
   client_record *c;
   dibs_status status = client_begin(client, true, &c);
 
-  return status == DIBS_OK ? client_end(c, acquire_blocking(c, name, permits, options)) : status;
+  if (status != DIBS_OK)
+    return status;
+  return client_end(c, acquire_blocking(c, name, permits, options, ret_wait_ms));
 }
 
 static dibs_status acquire_async(client_record *c, const char *name, uint32_t permits,
@@ -247,7 +229,7 @@ static dibs_status acquire_async(client_record *c, const char *name, uint32_t pe
     return status;
   if (to->callback == NULL)
     return client_refuse(c, DIBS_ERR_ARGUMENT, "callback is NULL");
-  status = acquire_of(c, name, permits, &r);
+  status = acquire_of(c, name, permits, &plan, &r);
   return status == DIBS_OK ? call_async(c, &r.op, sizeof(r), &plan, to, ret_request) : status;
 }
 

@@ -165,8 +165,8 @@ static void left(client_record *c, question *q)
   finish(w);
 }
 
-/* Asks the server to undo what the request did there. The reply is awaited unless a fault
- * ended the wait, which has used its time already. true: left() will follow. */
+/* Asks the server to undo what the request did there. The reply is awaited unless a fault or
+ * silence ended the wait, which has used its time already. true: left() will follow. */
 static bool leave(wait *w, bool is_fault)
 {
   client_record *c = w->client;
@@ -194,10 +194,12 @@ static bool leave(wait *w, bool is_fault)
 /* Ended by a limit, a cancellation or a fault, not by a reply. */
 static void ended(wait *w, dibs_status status, const char *words, bool is_late)
 {
+  bool is_fault = status < 0 || status == DIBS_UNKNOWN;
+
   w->is_observing = false;
   (void)outcome_set(&w->end, w->client, status, words);
   request_end(w);                        /* there is nothing left to cancel */
-  if (!leave(w, status < 0 && !(is_late && w->op->row->undone != NULL)))
+  if (!leave(w, is_fault && !(is_late && w->op->row->undone != NULL)))
     finish(w);
 }
 

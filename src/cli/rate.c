@@ -97,11 +97,10 @@ static dibs_status take_now_or_wait(session *s, const rate_arguments *a, uint32_
 {
   dibs_wait_options options = DIBS_WAIT_OPTIONS_INIT;
 
-  if (a->wait.is_none)
-    return dibs_rate_limiter_try_acquire(s->client, a->line.operands[0], permits, ret_wait_ms);
   options.wait_ms = wait_limit(&a->wait);
   options.cancel = interrupt_begin();
-  return dibs_rate_limiter_acquire(s->client, a->line.operands[0], permits, &options);
+  return dibs_rate_limiter_acquire(s->client, a->line.operands[0], permits, &options,
+                                   ret_wait_ms);
 }
 
 /* DIBS_TIMED_OUT also before the limit, when there cannot be room within it. */
@@ -148,11 +147,9 @@ static int show_one(session *s, const rate_arguments *a, const char *name)
 {
   dibs_rate rate = DIBS_RATE_INIT;
   int64_t left = 0;
-  dibs_status status = dibs_rate_limiter_config(s->client, name, &rate);
+  dibs_status status = dibs_rate_limiter_get(s->client, name, &rate, &left);
   char shown[600], interval[DURATION_SIZE];
 
-  if (status == DIBS_OK)
-    status = dibs_rate_limiter_available(s->client, name, &left);
   if (status != DIBS_OK)
     return fault(s, status, name);
   if (a->line.wants_json) {

@@ -142,8 +142,6 @@ static sync_next try_read(sync_op *op, const resp_reply *reply)
   return odd();
 }
 
-const sync_row rate_try_row = { .name = "rate.try", .ask = acquire_ask, .read = try_read };
-
 /* Many clients may have got the same moment: adds up to a sixteenth of the wait, 2 to 20
  * ms. */
 static span jitter(rate_op *r, int64_t wait_ms)
@@ -179,3 +177,7 @@ const sync_row rate_acquire_row = { .name = "rate.acquire",
                                     .every = { LOOK_EVERY_MS * INT64_C(1000000) },
                                     .ask = acquire_ask, .read = acquire_read,
                                     .undo = acquire_undo };
+
+/* Its asks_at stays 0: always under way. */
+const sync_row rate_try_row = { .name = "rate.try", .ask = acquire_ask, .read = try_read,
+                                .undo = acquire_undo };

@@ -10,7 +10,7 @@ extern const sync_row rate_set_row;        /* BUSY: another rate is set, or as `
 extern const sync_row rate_delete_row;
 extern const sync_row rate_look_row;       /* NOT_SET */
 extern const sync_row rate_release_row;
-extern const sync_row rate_try_row;        /* BUSY: not now */
+extern const sync_row rate_try_row;        /* the first reply ends it; BUSY: not now */
 extern const sync_row rate_acquire_row;    /* waits: each reply names the time of the next
                                               request; all have one `id` */
 

@@ -242,16 +242,16 @@ static void limiters(const struct stage *s, int32_t type)
   rate.type = type;
   live_expect(s->a, dibs_rate_limiter_set(s->a, "api-1", &rate, DIBS_RATE_RESET), DIBS_OK);
   for (int i = 0; i < 4; i++)
-    live_expect(s->b, dibs_rate_limiter_acquire(s->b, "api-1", 1, NULL), DIBS_OK);
+    live_expect(s->b, dibs_rate_limiter_acquire(s->b, "api-1", 1, NULL, NULL), DIBS_OK);
   live_expect(s->b, dibs_rate_limiter_release(s->b, "api-1", 1, NULL), DIBS_OK);
   rate.keepalive_ms = 0;
   rate.interval_ms = 60000;
   live_expect(s->a, dibs_rate_limiter_set(s->a, "api-1", &rate, DIBS_RATE_UPDATE), DIBS_OK);
-  live_expect(s->a, dibs_rate_limiter_available(s->a, "api-1", &left), DIBS_OK);
+  live_expect(s->a, dibs_rate_limiter_get(s->a, "api-1", &rate, &left), DIBS_OK);
   live_expect(s->a, dibs_rate_limiter_set(s->a, "api-1", &rate, DIBS_RATE_RESET), DIBS_OK);
-  live_expect(s->a, dibs_rate_limiter_acquire(s->a, "api-1", 2, NULL), DIBS_OK);
+  live_expect(s->a, dibs_rate_limiter_acquire(s->a, "api-1", 2, NULL, NULL), DIBS_OK);
   w.wait_ms = 500;
-  live_expect(s->a, dibs_rate_limiter_acquire(s->a, "api-1", 2, &w), DIBS_TIMED_OUT);
+  live_expect(s->a, dibs_rate_limiter_acquire(s->a, "api-1", 2, &w, NULL), DIBS_TIMED_OUT);
   live_expect(s->a, dibs_rate_limiter_delete(s->a, "api-1"), DIBS_OK);
 }
 

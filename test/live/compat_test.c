@@ -216,6 +216,33 @@ static void what_was_refused_still_is(void **state)
   assert_null(none);
 }
 
+static void rates_are_taken_and_read_as_before(void **state)
+{
+  dibs_rate r = DIBS_RATE_INIT, got = DIBS_RATE_INIT;
+  dibs_wait_options w = DIBS_WAIT_OPTIONS_INIT;
+  int64_t left = -1, when_ms = -1;
+
+  (void)state;
+  live_tell_all("FLUSHALL");
+  r.permits = 2;
+  r.interval_ms = 600000;
+  w.wait_ms = 0;
+  live_expect(client, dibs_rate_limiter_set(client, "a", &r, DIBS_RATE_RESET), DIBS_OK);
+  live_expect(client, dibs_rate_limiter_acquire(client, "a", 1, NULL), DIBS_OK);
+  live_expect(client, dibs_rate_limiter_available(client, "a", &left), DIBS_OK);
+  assert_int_equal(left, 1);
+  live_expect(client, dibs_rate_limiter_config(client, "a", &got), DIBS_OK);
+  assert_int_equal(got.permits, 2);
+  live_expect(client, dibs_rate_limiter_try_acquire(client, "a", 1, &when_ms), DIBS_OK);
+  assert_int_equal(when_ms, 0);
+  live_expect(client, dibs_rate_limiter_try_acquire(client, "a", 1, &when_ms), DIBS_BUSY);
+  assert_in_range(when_ms, 1, 600000);
+  live_expect_refused(client, dibs_rate_limiter_acquire(client, "a", 1, &w), DIBS_TIMED_OUT);
+  assert_int_equal(dibs_rate_limiter_available(client, "a", NULL), DIBS_ERR_ARGUMENT);
+  assert_int_equal(dibs_rate_limiter_config(client, "a", NULL), DIBS_ERR_ARGUMENT);
+  live_tell_all("FLUSHALL");             /* nothing else ends the answer to the first set */
+}
+
 static int compat_setup(void **state)
 {
   o = live_lock_options(TTL_MS, LIVE_LONG_MS);
@@ -228,6 +255,7 @@ int main(void)
     cmocka_unit_test(what_is_free_is_taken_and_what_is_not_is_refused),
     cmocka_unit_test(callbacks_get_nearly_the_same),
     cmocka_unit_test(what_was_refused_still_is),
+    cmocka_unit_test(rates_are_taken_and_read_as_before),
   };
 
   if (live_is_beyond(LIVE_ONE))

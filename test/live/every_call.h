@@ -147,6 +147,13 @@ TAKES(limit, A_LIMIT)
 TAKES(lead, A_LEADER)
 TAKES(names, TWO_NAMES)
 
+static inline dibs_status try_rate(dibs_client *c, const char *text)
+{
+  static const dibs_wait_options at_once = { sizeof(at_once), 0, 0, NULL };
+
+  return dibs_rate_limiter_acquire(c, text, 1, &at_once, NULL);
+}
+
 /* The function, and what it takes after the client. */
 #define CALLS(X) \
   X(dibs_acquire, DIBS_LOCK(t->name), t->lock_options, &t->hold) \
@@ -193,11 +200,10 @@ TAKES(names, TWO_NAMES)
   X(dibs_token_renew, token, 1000, NULL) \
   X(dibs_token_release, token) \
   X(dibs_rate_limiter_set, t->name, &t->rate, DIBS_RATE_IF_ABSENT) \
-  X(dibs_rate_limiter_acquire, t->name, 1, t->wait_options) \
-  X(dibs_rate_limiter_try_acquire, t->name, 1, NULL) \
+  X(dibs_rate_limiter_acquire, t->name, 1, t->wait_options, NULL) \
+  X(try_rate, t->name) \
   X(dibs_rate_limiter_release, t->name, 1, NULL) \
-  X(dibs_rate_limiter_available, t->name, &t->number) \
-  X(dibs_rate_limiter_config, t->name, &t->rate) \
+  X(dibs_rate_limiter_get, t->name, &t->rate, &t->number) \
   X(dibs_rate_limiter_delete, t->name) \
   X(dibs_data_expire, t->name, 1000, NULL) \
   X(dibs_data_persist, t->name, NULL) \

@@ -49,13 +49,21 @@ static int64_t available_to(dibs_client *c)
 {
   int64_t permits = -1;
 
-  live_expect(c, dibs_rate_limiter_available(c, NAME, &permits), DIBS_OK);
+  live_expect(c, dibs_rate_limiter_get(c, NAME, NULL, &permits), DIBS_OK);
   return permits;
+}
+
+static dibs_status take_or_when(dibs_client *c, uint32_t permits, int64_t *ret_wait_ms)
+{
+  dibs_wait_options o = DIBS_WAIT_OPTIONS_INIT;
+
+  o.wait_ms = 0;
+  return dibs_rate_limiter_acquire(c, NAME, permits, &o, ret_wait_ms);
 }
 
 static dibs_status take(dibs_client *c, uint32_t permits)
 {
-  return dibs_rate_limiter_try_acquire(c, NAME, permits, NULL);
+  return take_or_when(c, permits, NULL);
 }
 
 static dibs_status acquire_ms(dibs_client *c, uint32_t permits, int wait_ms)
@@ -63,7 +71,7 @@ static dibs_status acquire_ms(dibs_client *c, uint32_t permits, int wait_ms)
   dibs_wait_options o = DIBS_WAIT_OPTIONS_INIT;
 
   o.wait_ms = wait_ms == 0 ? DIBS_FOREVER : wait_ms;
-  return dibs_rate_limiter_acquire(c, NAME, permits, &o);
+  return dibs_rate_limiter_acquire(c, NAME, permits, &o, NULL);
 }
 
 static dibs_request *begin(dibs_client *c, struct live_ending *e, uint32_t permits,
@@ -83,7 +91,7 @@ static dibs_request *begin(dibs_client *c, struct live_ending *e, uint32_t permi
 static void it_is_set_taken_read_given_back_and_deleted(void **state)
 {
   dibs_rate r = rate_of(5, 60000), got = DIBS_RATE_INIT;
-  int64_t wait_ms = -1, given = -1;
+  int64_t wait_ms = -1, given = -1, left = -1;
 
   (void)state;
   live_expect(client, take(client, 1), DIBS_ERR_NOT_SET);
@@ -93,15 +101,16 @@ static void it_is_set_taken_read_given_back_and_deleted(void **state)
   r.keepalive_ms = 120000;
   live_expect(client, dibs_rate_limiter_set(client, NAME, &r, DIBS_RATE_IF_ABSENT), DIBS_OK);
   live_expect(client, dibs_rate_limiter_set(client, NAME, &r, DIBS_RATE_IF_ABSENT), DIBS_BUSY);
-  live_expect(client, dibs_rate_limiter_config(client, NAME, &got), DIBS_OK);
+  live_expect(client, dibs_rate_limiter_get(client, NAME, &got, &left), DIBS_OK);
+  assert_int_equal(left, 5);
   assert_int_equal(got.permits, 5);
   assert_int_equal(got.interval_ms, 60000);
   assert_int_equal(got.keepalive_ms, 120000);
   assert_int_equal(got.type, DIBS_RATE_OVERALL);
-  live_expect(client, dibs_rate_limiter_try_acquire(client, NAME, 4, &wait_ms), DIBS_OK);
+  live_expect(client, take_or_when(client, 4, &wait_ms), DIBS_OK);
   assert_int_equal(wait_ms, 0);
   assert_int_equal(available_to(client), 1);
-  live_expect(client, dibs_rate_limiter_try_acquire(client, NAME, 2, &wait_ms), DIBS_BUSY);
+  live_expect(client, take_or_when(client, 2, &wait_ms), DIBS_BUSY);
   assert_in_range(wait_ms, 50000, 60000);
   live_expect(client, dibs_rate_limiter_release(client, NAME, 3, &given), DIBS_OK);
   assert_int_equal(given, 3);
@@ -111,7 +120,7 @@ static void it_is_set_taken_read_given_back_and_deleted(void **state)
   assert_int_equal(available_to(client), 2);
   live_expect(client, dibs_rate_limiter_delete(client, NAME), DIBS_OK);
   live_expect(client, dibs_rate_limiter_delete(client, NAME), DIBS_OK);
-  live_expect(client, dibs_rate_limiter_config(client, NAME, &got), DIBS_ERR_NOT_SET);
+  live_expect(client, dibs_rate_limiter_get(client, NAME, &got, NULL), DIBS_ERR_NOT_SET);
 }
 
 static void what_cannot_be_is_refused_with_words(void **state)
@@ -139,8 +148,8 @@ static void what_cannot_be_is_refused_with_words(void **state)
   live_expect(client, take(client, 0), DIBS_ERR_ARGUMENT);
   live_expect(client, acquire_ms(client, 1000000001, 0), DIBS_ERR_ARGUMENT);
   live_expect(client, acquire_ms(client, 1, -1), DIBS_ERR_ARGUMENT);
-  live_expect(client, dibs_rate_limiter_acquire(client, "", 1, NULL), DIBS_ERR_ARGUMENT);
-  live_expect(client, dibs_rate_limiter_config(client, NAME, &got), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_rate_limiter_acquire(client, "", 1, NULL, NULL), DIBS_ERR_ARGUMENT);
+  live_expect(client, dibs_rate_limiter_get(client, NAME, &got, NULL), DIBS_ERR_ARGUMENT);
   live_expect(client, dibs_rate_limiter_acquire_async(client, NAME, 1, NULL, NULL, NULL, NULL),
               DIBS_ERR_ARGUMENT);
   assert_int_equal(take(NULL, 1), DIBS_ERR_ARGUMENT);
@@ -247,6 +256,9 @@ static void a_wait_ends_when_its_time_is_over_and_took_nothing(void **state)
   o.wait_ms = 50;
   begin(client, &e, 2, &o);
   live_expect_ending(&e, DIBS_TIMED_OUT);
+  o.wait_ms = 0;
+  begin(client, &e, 2, &o);
+  live_expect_ending(&e, DIBS_BUSY);
   assert_int_equal(available_to(client), 1);
 }
 
@@ -270,7 +282,7 @@ static void a_wait_is_cancelled_by_its_request_or_its_canceller(void **state)
   live_expect_ending(&one, DIBS_CANCELLED);
   dibs_cancel(canceller);
   live_expect_ending(&two, DIBS_CANCELLED);
-  live_expect(client, dibs_rate_limiter_acquire(client, NAME, 1, &o), DIBS_CANCELLED);
+  live_expect(client, dibs_rate_limiter_acquire(client, NAME, 1, &o, NULL), DIBS_CANCELLED);
   assert_int_equal(available_to(client), 0);
   canceller = dibs_canceller_free(canceller);
 }
@@ -578,10 +590,10 @@ static void what_java_set_and_took_counts(void **state)
   (void)run("SET " VALUE " 1");
   (void)run("EVAL %s 1 " PERMITS, "local t = redis.call('TIME') return redis.call('ZADD', KEYS[1],"
             "string.format('%.0f', t[1] * 1000), struct.pack('Bc0I', 16, '0123456789abcdef', 2))");
-  live_expect(client, dibs_rate_limiter_config(client, NAME, &got), DIBS_OK);
+  live_expect(client, dibs_rate_limiter_get(client, NAME, &got, NULL), DIBS_OK);
   assert_int_equal(got.permits, 3);
   live_expect(client, take(client, 1), DIBS_OK);
-  live_expect(client, dibs_rate_limiter_try_acquire(client, NAME, 1, &wait_ms), DIBS_BUSY);
+  live_expect(client, take_or_when(client, 1, &wait_ms), DIBS_BUSY);
   assert_in_range(wait_ms, 50000, 60000);
   assert_string_equal(run("GET " VALUE), "0");
   live_expect(client, dibs_rate_limiter_delete(client, NAME), DIBS_OK);

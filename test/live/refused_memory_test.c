@@ -211,10 +211,10 @@ static dibs_status rate_pass(dibs_client *client, int run)
   (void)snprintf(name, sizeof(name), "rate:%d", run);
   status = dibs_rate_limiter_set(client, name, &rate, DIBS_RATE_RESET);
   if (status == DIBS_OK)
-    status = dibs_rate_limiter_acquire(client, name, 1, NULL);
+    status = dibs_rate_limiter_acquire(client, name, 1, NULL, NULL);
   if (status != DIBS_OK)
     return status;
-  waited = dibs_rate_limiter_acquire(client, name, 1, &options);
+  waited = dibs_rate_limiter_acquire(client, name, 1, &options, NULL);
   status = dibs_rate_limiter_acquire_async(client, name, 1, NULL, ended, &told, NULL);
   for (int i = 0; i < 200 && status == DIBS_OK && told == -99; i++) {
     struct pollfd fd = { .fd = dibs_fd(client), .events = POLLIN };

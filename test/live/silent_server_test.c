@@ -57,7 +57,7 @@ static dibs_status prepare(const struct trial *t)
     return dibs_barrier_await_async(other, t->name, 2, NULL, on_barrier, &party, NULL);
   if (starts(t, "dibs_rate_limiter_acquire")) {
     status = dibs_rate_limiter_set(other, t->name, &slow, DIBS_RATE_RESET);
-    return status != DIBS_OK ? status : dibs_rate_limiter_try_acquire(other, t->name, 1, NULL);
+    return status != DIBS_OK ? status : try_rate(other, t->name);
   }
   return DIBS_OK;
 }

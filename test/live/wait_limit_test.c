@@ -250,7 +250,7 @@ static void fill(dibs_hold *ret_holds[2])
   live_expect(other, dibs_latch_set(other, OTHERS ":latch", 1), DIBS_OK);
   live_expect(other, dibs_rate_limiter_set(other, OTHERS ":rate", &slow, DIBS_RATE_RESET),
               DIBS_OK);
-  live_expect(other, dibs_rate_limiter_try_acquire(other, OTHERS ":rate", 1, NULL), DIBS_OK);
+  live_expect(other, dibs_rate_limiter_acquire(other, OTHERS ":rate", 1, NULL, NULL), DIBS_OK);
 }
 
 /* Every call that has a limit, while it would have to wait. */
@@ -272,7 +272,8 @@ static void expect_all(int32_t wait_ms, dibs_status wanted)
   live_expect(client, dibs_acquire(client, DIBS_LEAD("held", "me"), &o, &hold), acquired);
   live_expect(client, dibs_latch_await(client, OTHERS ":latch", &w), wanted);
   live_expect(client, dibs_barrier_await(client, OTHERS ":barrier", 2, &w, NULL), wanted);
-  live_expect(client, dibs_rate_limiter_acquire(client, OTHERS ":rate", 1, &w), wanted);
+  live_expect(client, dibs_rate_limiter_acquire(client, OTHERS ":rate", 1, &w, NULL),
+              acquired);
   live_expect(client, dibs_list_take(client, OTHERS ":list", &w, &element), wanted);
   assert_null(hold);
   assert_null(element);

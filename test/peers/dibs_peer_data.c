@@ -51,13 +51,12 @@ void peer_rate(struct peer_worker *w, const struct peer_words *words, char *answ
     status = dibs_rate_limiter_set(w->client, name, &rate, DIBS_RATE_IF_ABSENT);
     say_number(w, status == DIBS_BUSY ? DIBS_OK : status, status == DIBS_OK, answer);
   } else if (is(verb, "available")) {
-    status = dibs_rate_limiter_available(w->client, name, &left);
+    status = dibs_rate_limiter_get(w->client, name, NULL, &left);
     say_number(w, status, left, answer);
-  } else if (words->count > 4 && is(words->word[4], "0")) {
-    peer_status(w, dibs_rate_limiter_try_acquire(w->client, name, (uint32_t)number, NULL), answer);
   } else if (words->count > 4) {
     o.wait_ms = is(words->word[4], "-") ? DIBS_FOREVER : (int32_t)strtol(words->word[4], NULL, 10);
-    peer_status(w, dibs_rate_limiter_acquire(w->client, name, (uint32_t)number, &o), answer);
+    peer_status(w, dibs_rate_limiter_acquire(w->client, name, (uint32_t)number, &o, NULL),
+                answer);
   }
 }
 

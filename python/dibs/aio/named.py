@@ -7,11 +7,11 @@ from dibs._dibs import ffi, lib
 from dibs.aio.lock import Hold, Lock
 from dibs.aio.request import Driven, Named, request
 from dibs.call import Data, Name, c_name, c_text, take_value, to_bytes, to_ms, wait_options
-from dibs.errors import check
+from dibs.errors import Busy
 from dibs.guard import c_fields, c_names
 from dibs.latch import Round, barrier_info, id_text, read_round
 from dibs.options import LockOptions, all_free_target, permits_target
-from dibs.rate import Rate, c_how, c_rate, read_rate
+from dibs.rate import Rate, c_how, c_rate, read_rate, timed_out, try_acquire
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -124,23 +124,17 @@ class RateLimiter(Named):
 
     async def acquire(self, permits: int = 1, wait: Optional[float] = None) -> None:
         """Takes permits, all or none, when the rate allows; TimedOut after `wait` seconds."""
-        await wait_in_loop(self._client, wait, lib.dibs_rate_limiter_acquire_async, self._name,
-                           permits)
+        try:
+            await wait_in_loop(self._client, wait, lib.dibs_rate_limiter_acquire_async,
+                               self._name, permits)
+        except Busy as error:                        # wait=0
+            raise timed_out(error) from None
 
     async def try_acquire(self, permits: int = 1) -> float:
         """Takes permits if the rate allows them now, and returns 0.0; else the seconds after
         which there will be some, if no other client takes them."""
-
-        def ask() -> float:
-            left = ffi.new('int64_t *')
-            status = lib.dibs_rate_limiter_try_acquire(
-                self._client.handle, self._name, permits, left)
-            if status == lib.DIBS_BUSY:
-                return int(left[0]) / 1000
-            check(status)
-            return 0.0
-
-        return await self._client.in_thread(ask)
+        return await self._client.in_thread(
+            lambda: try_acquire(self._client.handle, self._name, permits))
 
     async def release(self, permits: int = 1) -> int:
         """Returns unused permits, the oldest first; how many were returned."""
@@ -148,12 +142,12 @@ class RateLimiter(Named):
 
     async def available(self) -> int:
         """How many permits are free now."""
-        return int(await self._get('int64_t', lib.dibs_rate_limiter_available))
+        return int(await self._get('int64_t', lib.dibs_rate_limiter_get, ffi.NULL))
 
     async def rate(self) -> Rate:
         """The rate that is set."""
         found = c_rate()
-        await self._do(lib.dibs_rate_limiter_config, found)
+        await self._do(lib.dibs_rate_limiter_get, found, ffi.NULL)
         return read_rate(found)
 
     async def delete(self) -> None:

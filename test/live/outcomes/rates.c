@@ -34,7 +34,7 @@ static dibs_status acquire_some(uint32_t permits, dibs_canceller *cancel)
 
   o.wait_ms = cancel != NULL ? DIBS_FOREVER : ANSWER_MS;
   o.cancel = cancel;
-  return dibs_rate_limiter_acquire(other, name, permits, &o);
+  return dibs_rate_limiter_acquire(other, name, permits, &o, NULL);
 }
 
 static dibs_status acquire(void) { return acquire_some(1, NULL); }
@@ -52,33 +52,33 @@ static dibs_status acquire_until_cancelled(void)
   return status;
 }
 
-static dibs_status take(void)
+static dibs_status take_some(uint32_t permits)
 {
-  return dibs_rate_limiter_try_acquire(other, name, 1, NULL);
+  dibs_wait_options o = DIBS_WAIT_OPTIONS_INIT;
+
+  o.wait_ms = 0;
+  return dibs_rate_limiter_acquire(other, name, permits, &o, NULL);
 }
 
-static dibs_status take_two(void)
-{
-  return dibs_rate_limiter_try_acquire(other, name, 2, NULL);
-}
+static dibs_status take(void) { return take_some(1); }
+static dibs_status take_two(void) { return take_some(2); }
 
 static dibs_status give_back(void)
 {
   return dibs_rate_limiter_release(other, name, 1, NULL);
 }
 
-static dibs_status left(void)
-{
-  int64_t permits;
-
-  return dibs_rate_limiter_available(other, name, &permits);
-}
-
-static dibs_status config(void)
+static dibs_status get(void)
 {
   dibs_rate r = DIBS_RATE_INIT;
+  int64_t available;
 
-  return dibs_rate_limiter_config(other, name, &r);
+  return dibs_rate_limiter_get(other, name, &r, &available);
+}
+
+static dibs_status get_nothing(void)
+{
+  return dibs_rate_limiter_get(other, name, NULL, NULL);
 }
 
 static dibs_status forget(void)
@@ -156,20 +156,15 @@ static dibs_status give_back_none(void)
   return dibs_rate_limiter_release(other, name, 0, NULL);
 }
 
-static dibs_status left_of_a_set_one(void) { return of_a_set_one(left); }
-static dibs_status left_of_a_list(void) { return of_a_list(left); }
-static dibs_status left_unanswered(void) { return without_a_reply(left); }
-static dibs_status left_without_room(void)
+static dibs_status get_of_a_set_one(void) { return of_a_set_one(get); }
+static dibs_status get_nothing_of_a_set_one(void) { return of_a_set_one(get_nothing); }
+static dibs_status get_of_a_list(void) { return of_a_list(get); }
+static dibs_status get_unanswered(void) { return without_a_reply(get); }
+static dibs_status get_without_a_size(void)
 {
-  return dibs_rate_limiter_available(other, name, NULL);
-}
+  dibs_rate r = { .size = 0 };
 
-static dibs_status config_of_a_set_one(void) { return of_a_set_one(config); }
-static dibs_status config_of_a_list(void) { return of_a_list(config); }
-static dibs_status config_unanswered(void) { return without_a_reply(config); }
-static dibs_status config_without_room(void)
-{
-  return dibs_rate_limiter_config(other, name, NULL);
+  return dibs_rate_limiter_get(other, name, &r, NULL);
 }
 
 static dibs_status forget_of_a_set_one(void) { return of_a_set_one(forget); }
@@ -200,28 +195,24 @@ static dibs_status forget_without_a_name(void)
   X(dibs_rate_limiter_acquire, DIBS_ERR_UNREACHABLE, acquire_without_a_server) \
   X(dibs_rate_limiter_acquire, DIBS_ERR_UNREACHABLE, acquire_unanswered) \
   X(dibs_rate_limiter_acquire, DIBS_ERR_WRONG_TYPE, acquire_of_a_list) \
-  X(dibs_rate_limiter_try_acquire, DIBS_OK, take_one) \
-  X(dibs_rate_limiter_try_acquire, DIBS_BUSY, take_exhausted) \
-  X(dibs_rate_limiter_try_acquire, DIBS_UNKNOWN, take_unanswered) \
-  X(dibs_rate_limiter_try_acquire, DIBS_ERR_ARGUMENT, take_too_many) \
-  X(dibs_rate_limiter_try_acquire, DIBS_ERR_NOT_SET, take) \
-  X(dibs_rate_limiter_try_acquire, DIBS_ERR_UNREACHABLE, take_without_a_server) \
-  X(dibs_rate_limiter_try_acquire, DIBS_ERR_WRONG_TYPE, take_of_a_list) \
+  X(dibs_rate_limiter_acquire, DIBS_OK, take_one) \
+  X(dibs_rate_limiter_acquire, DIBS_BUSY, take_exhausted) \
+  X(dibs_rate_limiter_acquire, DIBS_UNKNOWN, take_unanswered) \
+  X(dibs_rate_limiter_acquire, DIBS_ERR_ARGUMENT, take_too_many) \
+  X(dibs_rate_limiter_acquire, DIBS_ERR_NOT_SET, take) \
+  X(dibs_rate_limiter_acquire, DIBS_ERR_UNREACHABLE, take_without_a_server) \
+  X(dibs_rate_limiter_acquire, DIBS_ERR_WRONG_TYPE, take_of_a_list) \
   X(dibs_rate_limiter_release, DIBS_OK, give_back_one) \
   X(dibs_rate_limiter_release, DIBS_ERR_NOT_SET, give_back) \
   X(dibs_rate_limiter_release, DIBS_UNKNOWN, give_back_unanswered) \
   X(dibs_rate_limiter_release, DIBS_ERR_ARGUMENT, give_back_none) \
   X(dibs_rate_limiter_release, DIBS_ERR_WRONG_TYPE, give_back_to_a_list) \
-  X(dibs_rate_limiter_available, DIBS_OK, left_of_a_set_one) \
-  X(dibs_rate_limiter_available, DIBS_ERR_NOT_SET, left) \
-  X(dibs_rate_limiter_available, DIBS_ERR_ARGUMENT, left_without_room) \
-  X(dibs_rate_limiter_available, DIBS_ERR_WRONG_TYPE, left_of_a_list) \
-  X(dibs_rate_limiter_available, DIBS_ERR_UNREACHABLE, left_unanswered) \
-  X(dibs_rate_limiter_config, DIBS_OK, config_of_a_set_one) \
-  X(dibs_rate_limiter_config, DIBS_ERR_NOT_SET, config) \
-  X(dibs_rate_limiter_config, DIBS_ERR_ARGUMENT, config_without_room) \
-  X(dibs_rate_limiter_config, DIBS_ERR_WRONG_TYPE, config_of_a_list) \
-  X(dibs_rate_limiter_config, DIBS_ERR_UNREACHABLE, config_unanswered) \
+  X(dibs_rate_limiter_get, DIBS_OK, get_of_a_set_one) \
+  X(dibs_rate_limiter_get, DIBS_OK, get_nothing_of_a_set_one) \
+  X(dibs_rate_limiter_get, DIBS_ERR_NOT_SET, get) \
+  X(dibs_rate_limiter_get, DIBS_ERR_ARGUMENT, get_without_a_size) \
+  X(dibs_rate_limiter_get, DIBS_ERR_WRONG_TYPE, get_of_a_list) \
+  X(dibs_rate_limiter_get, DIBS_ERR_UNREACHABLE, get_unanswered) \
   X(dibs_rate_limiter_delete, DIBS_OK, forget) \
   X(dibs_rate_limiter_delete, DIBS_OK, forget_of_a_set_one) \
   X(dibs_rate_limiter_delete, DIBS_UNKNOWN, forget_unanswered) \

@@ -190,6 +190,19 @@ static void a_wait_for_permits_asks_when_the_server_said_and_cancels_what_is_und
                                     "than 5 in 1000 ms");
 }
 
+static void a_try_for_permits_ends_with_the_first_reply_and_cancels_what_is_under_way(void **state)
+{
+  rate_op r = { .op = { .row = &rate_try_row, .now = { 1000 } }, .name = "r", .name_size = 1,
+                .call.permits = 1 };
+  sync_next next;
+
+  (void)state;
+  assert_true(undoes(&r.op));
+  next = next_of(&r.op, "*2\r\n:0\r\n:250\r\n");
+  assert_true(next.what == SYNC_OVER && next.status == DIBS_BUSY);
+  assert_int_equal(r.answer.wait_ms, 250);
+}
+
 /* ---- observers ---- */
 
 #define LED_AT(ms) "*8\r\n:1700000000000001\r\n:1\r\n$26\r\n" CLIENT ":1:5\r\n" \
@@ -223,6 +236,7 @@ int main(void)
     cmocka_unit_test(a_party_looks_then_arrives_and_asks_until_the_round_ends),
     cmocka_unit_test(the_reply_to_leaving_decides_how_a_party_ends),
     cmocka_unit_test(a_wait_for_permits_asks_when_the_server_said_and_cancels_what_is_under_way),
+    cmocka_unit_test(a_try_for_permits_ends_with_the_first_reply_and_cancels_what_is_under_way),
     cmocka_unit_test(an_observer_has_news_of_changes_and_believes_its_own_clock),
   };
 
