@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* A pending acquisition. A handle like dibs_hold. */
+/* A pending call with a callback. A handle like dibs_hold. */
 typedef struct dibs_request dibs_request;
 
 /* Reports how an asynchronous acquisition ended. Runs exactly once, never inside the call
@@ -39,8 +39,8 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_lock_async(
   dibs_client *client, const char *name, const dibs_lock_options *options,
   dibs_lock_callback callback, void *data, dibs_request **ret_request);
 
-/* Cancels an acquisition. Its callback still runs: with DIBS_CANCELLED, or
- * with the result before it. Returns DIBS_OK, or DIBS_ERR_STALE when it is over.
+/* Cancels a pending call. Its callback still runs: with DIBS_CANCELLED, the result before it, or
+ * DIBS_UNKNOWN of a write that was sent. Returns DIBS_OK, or DIBS_ERR_STALE when it is over.
  * Thread: any; never blocks. Since 0.1 */
 DIBS_API dibs_status dibs_request_cancel(dibs_request *request);
 

@@ -3,7 +3,12 @@
  *
  * The layout is Redisson's RCountDownLatch (the key is `name` itself, without the client's
  * prefix), so that Java programs count down and wait on the same latch. What blocks and has no
- * wait_ms has the limit of a call that does not wait: dibs_client_set_call_timeout(). */
+ * wait_ms has the limit of a call that does not wait: dibs_client_set_call_timeout().
+ *
+ * The forms with `_async` have that limit, too. They never block, are allowed in callbacks,
+ * and copy what they are given. dibs_request_cancel() ends one before its reply:
+ * DIBS_CANCELLED if it was not sent, or only reads: nothing is changed. Else DIBS_UNKNOWN, as
+ * without a reply in time: it may have been executed, or will be, but not after that limit. */
 #ifndef DIBS_LATCH_H
 #define DIBS_LATCH_H
 
@@ -34,12 +39,21 @@ typedef struct dibs_wait_options {
  * the thread are as for dibs_lock_callback, and so is the life of `data`. */
 typedef void (*dibs_wait_callback)(const dibs_error *error, void *data);
 
+/* The same of a call that has a number as its result; 0 unless error->status is DIBS_OK.
+ * Since 0.6 */
+typedef void (*dibs_number_callback)(const dibs_error *error, int64_t number, void *data);
+
 /* Arms `name` with `count` (1 .. 2^53). After zero it may be armed again.
  * Returns DIBS_OK; DIBS_BUSY, nothing changed, if it is armed already; DIBS_UNKNOWN (no reply in
  * time: it may be armed); DIBS_ERR_WRONG_TYPE (the key `name` holds no count), _ARGUMENT, the
  * server's faults. Blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_latch_set(
   dibs_client *client, const char *name, int64_t count);
+
+/* The same with a callback. `ret_request` may be NULL; dibs_request_cancel() ends it. Since 0.6 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_latch_set_async(
+  dibs_client *client, const char *name, int64_t count, dibs_wait_callback callback,
+  void *data, dibs_request **ret_request);
 
 /* Counts down by `count` (1 .. 2^53), to zero at most; at zero all waiters are released.
  *
@@ -55,11 +69,23 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_latch_down(
   dibs_client *client, const char *name, int64_t count, const char *id,
   int64_t *ret_left);
 
+/* The same with a callback, which gets what is left. `ret_request` may be NULL;
+ * dibs_request_cancel() ends it. Since 0.6 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_latch_down_async(
+  dibs_client *client, const char *name, int64_t count, const char *id,
+  dibs_number_callback callback, void *data, dibs_request **ret_request);
+
 /* Reads the count of a latch; 0 for a latch that is not armed.
  * Returns DIBS_OK, DIBS_ERR_WRONG_TYPE, _ARGUMENT, _UNREACHABLE (no reply in time, too), the
  * server's faults. Blocks. Since 0.2 */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_latch_count(
   dibs_client *client, const char *name, int64_t *ret_left);
+
+/* The same with a callback, which gets the count. `ret_request` may be NULL;
+ * dibs_request_cancel() ends it. Since 0.6 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_latch_count_async(
+  dibs_client *client, const char *name, dibs_number_callback callback, void *data,
+  dibs_request **ret_request);
 
 /* Disarms a latch. As in Redisson, waiters continue to wait until it has been armed again and
  * reaches zero; later waits return at once. (After a deletion by Java waiters are released

@@ -205,10 +205,18 @@ static void ended(wait *w, dibs_status status, const char *words, bool is_late)
 
 static bool cancel(wait *w)
 {
+  engine *e = drive_engine(w->client->drive);
+  bool is_in_doubt;
+
   if (!w->is_observing)
     return false;
-  (void)engine_stop(drive_engine(w->client->drive), w->id, drive_now());
-  ended(w, DIBS_CANCELLED, "", false);
+  is_in_doubt = engine_is_in_doubt(e, w->id);
+  (void)engine_stop(e, w->id, drive_now());
+  if (is_in_doubt)
+    ended(w, DIBS_UNKNOWN, "cancelled after its request was sent: it may be executed until the "
+                           "limit of the call", false);
+  else
+    ended(w, DIBS_CANCELLED, "", false);
   return true;
 }
 

@@ -140,6 +140,8 @@ bool engine_set_file_password(engine *e, const char *file, password_place place,
  * `op` is borrowed until EFFECT_OP_OVER, which comes once and has the op's context, or
  * engine_stop(); what its record borrows, for as long as ask() may be called. */
 dibs_status engine_run(engine *e, sync_op *op, instant now, uint64_t *ret_id);
+/* What it changes may be done already, or will be: it was sent, and its outcome is not known. */
+bool engine_is_in_doubt(const engine *e, uint64_t id);
 /* Ends it without an effect; the server may still execute what was sent. false: unknown. */
 bool engine_stop(engine *e, uint64_t id, instant now);
 

@@ -58,6 +58,12 @@ static void on_wait(const dibs_error *error, void *data)
   tell(data, error);
 }
 
+static void on_number(const dibs_error *error, int64_t number, void *data)
+{
+  (void)number;
+  tell(data, error);
+}
+
 static void on_barrier(const dibs_error *error, const dibs_barrier_info *info, void *data)
 {
   (void)info;
@@ -252,6 +258,9 @@ static inline dibs_status try_rate(dibs_client *c, const char *text)
   X(try_lead_async, t->name, t->lock_options, t) \
   X(take_names_async, t->name, t->lock_options, t) \
   X(try_names_async, t->name, t->lock_options, t) \
+  X(dibs_latch_set_async, t->name, 1, on_wait, t, NULL) \
+  X(dibs_latch_down_async, t->name, 1, NULL, on_number, t, NULL) \
+  X(dibs_latch_count_async, t->name, on_number, t, NULL) \
   X(dibs_latch_await_async, t->name, t->wait_options, on_wait, t, NULL) \
   X(dibs_barrier_await_async, t->name, 2, t->wait_options, on_barrier, t, NULL) \
   X(dibs_rate_limiter_acquire_async, t->name, 1, t->wait_options, on_wait, t, NULL)

@@ -302,6 +302,113 @@ static void a_callback_may_begin_a_wait_and_not_block(void **state)
   assert_int_equal(live_faults(), 0);
 }
 
+struct counting {
+  dibs_client *client;
+  _Atomic int callbacks, status;
+  _Atomic int64_t left;
+};
+
+static void note_the_count(const dibs_error *error, int64_t left, void *data)
+{
+  struct counting *c = data;
+
+  atomic_store(&c->status, error->status);
+  atomic_store(&c->left, left);
+  (void)atomic_fetch_add(&c->callbacks, 1);
+}
+
+static bool is_counted(void *data)
+{
+  return atomic_load(&((struct counting *)data)->callbacks) > 0;
+}
+
+static void expect_count(struct counting *c, dibs_status status, int64_t left)
+{
+  assert_true(live_until(LIVE_LONG_MS, is_counted, c));
+  assert_int_equal(atomic_load(&c->status), status);
+  assert_int_equal(atomic_load(&c->left), left);
+  atomic_store(&c->callbacks, 0);
+}
+
+/* Their arguments end with this function. */
+static void count_in_a_callback(const dibs_error *error, void *data)
+{
+  struct counting *c = data;
+  char name[] = NAME, id[] = "part";
+
+  if (error->status != DIBS_OK ||
+      dibs_latch_down_async(c->client, name, 2, id, note_the_count, c, NULL) != DIBS_OK)
+    live_fault("a count in a callback");
+  memset(name, 'x', sizeof(name) - 1);
+  memset(id, 'x', sizeof(id) - 1);
+}
+
+static void a_latch_is_armed_and_counted_in_callbacks(void **state)
+{
+  struct counting c = { .client = client };
+  struct live_ending e = { .client = client };
+
+  (void)state;
+  live_expect(client, dibs_latch_set_async(client, NAME, 5, count_in_a_callback, &c, NULL),
+              DIBS_OK);
+  expect_count(&c, DIBS_OK, 3);
+  live_expect(client, dibs_latch_set_async(client, NAME, 5, live_note_ending, &e, NULL), DIBS_OK);
+  live_expect_ending(&e, DIBS_BUSY);
+  live_expect(client, dibs_latch_down_async(client, NAME, 2, "part", note_the_count, &c, NULL),
+              DIBS_OK);
+  expect_count(&c, DIBS_OK, 3);
+  live_expect(client, dibs_latch_count_async(client, NAME, note_the_count, &c, NULL), DIBS_OK);
+  expect_count(&c, DIBS_OK, 3);
+  disarm();
+  live_expect(client, dibs_latch_down_async(client, NAME, 1, NULL, note_the_count, &c, NULL),
+              DIBS_OK);
+  expect_count(&c, DIBS_ERR_NOT_SET, 0);
+  live_expect(client, dibs_latch_set_async(client, NAME, 1, NULL, NULL, NULL),
+              DIBS_ERR_ARGUMENT);
+  live_expect_words(client, "callback");
+  live_expect(client, dibs_latch_set_async(client, NAME, 0, live_note_ending, &e, NULL),
+              DIBS_ERR_ARGUMENT);
+  live_expect_words(client, "count");
+  assert_int_equal(live_faults(), 0);
+}
+
+static void begin_count(dibs_client *c, struct counting *to, dibs_request **ret_request)
+{
+  live_expect(c, dibs_latch_down_async(c, NAME, 1, NULL, note_the_count, to, ret_request),
+              DIBS_OK);
+}
+
+static void a_cancelled_count_is_unknown_once_it_was_sent(void **state)
+{
+  live_needs_one_server();
+  dibs_options o = live_options();
+  struct counting c = { .client = client };
+  dibs_request *request = NULL;
+  dibs_client *mine;
+
+  (void)state;
+  o.connect_timeout_ms = o.command_timeout_ms = LIVE_LONG_MS;
+  mine = live_open_with("unix:///nonexistent/dibs.sock", &o);
+  begin_count(mine, &c, &request);
+  assert_int_equal(dibs_request_cancel(request), DIBS_OK);
+  assert_int_equal(dibs_request_cancel(request), DIBS_ERR_STALE);
+  expect_count(&c, DIBS_CANCELLED, 0);
+  mine = dibs_close(mine);
+
+  mine = live_open_with(live_url(), &o);
+  live_expect(mine, dibs_latch_set(mine, NAME, 2), DIBS_OK);
+  test_server_pause(live_server);
+  begin_count(mine, &c, &request);
+  assert_int_equal(dibs_request_cancel(request), DIBS_OK);
+  expect_count(&c, DIBS_UNKNOWN, 0);
+  live_expect(mine, dibs_latch_count_async(mine, NAME, note_the_count, &c, &request), DIBS_OK);
+  assert_int_equal(dibs_request_cancel(request), DIBS_OK);
+  expect_count(&c, DIBS_CANCELLED, 0);               /* it only reads */
+  test_server_resume(live_server);
+  live_expect(mine, dibs_latch_delete(mine, NAME), DIBS_OK);
+  mine = dibs_close(mine);
+}
+
 static void a_client_without_threads_waits_in_its_caller_and_in_its_loop(void **state)
 {
   dibs_options o = live_options();
@@ -456,6 +563,8 @@ int main(void)
     cmocka_unit_test(who_waits_for_a_deleted_one_waits_on),
     cmocka_unit_test(the_channel_is_left_with_the_last_wait),
     cmocka_unit_test(a_callback_may_begin_a_wait_and_not_block),
+    cmocka_unit_test(a_latch_is_armed_and_counted_in_callbacks),
+    cmocka_unit_test(a_cancelled_count_is_unknown_once_it_was_sent),
     cmocka_unit_test(a_client_without_threads_waits_in_its_caller_and_in_its_loop),
     cmocka_unit_test(closing_ends_waits),
     cmocka_unit_test(closing_ends_blocked_waits_too),
