@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include <dibs/data.h>
+#include <dibs/latch.h>
 #include <dibs/lock.h>
 
 #ifdef __cplusplus
@@ -50,6 +51,12 @@ DIBS_API bool dibs_fence_admits(uint64_t last_seen, uint64_t fence);
  *           The server's faults (client.h).
  * Thread    any; blocks, for the limit of a call that does not wait:
  *           dibs_client_set_call_timeout(); not from a callback.
+ *
+ * The forms with `_async` have that limit, too. They never block, are allowed in callbacks,
+ * and copy what they are given; `ret_request` may be NULL. Two that are under way at once are
+ * done in any order. dibs_request_cancel() ends one before its reply: DIBS_CANCELLED if it was
+ * not sent: nothing is written. Else DIBS_UNKNOWN, as without a reply in time: it may have been
+ * written, or will be, but not after that limit. Since 0.6
  * Source    doc/guide/fencing.md.
  * Since     0.2 */
 
@@ -58,6 +65,12 @@ DIBS_API bool dibs_fence_admits(uint64_t last_seen, uint64_t fence);
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_set(
   dibs_client *client, const char *key, uint64_t fence, const void *value,
   size_t value_size, int64_t ttl_ms);
+
+/* The same with a callback. dibs_request_cancel() ends it. Since 0.6 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_set_async(
+  dibs_client *client, const char *key, uint64_t fence, const void *value,
+  size_t value_size, int64_t ttl_ms, dibs_wait_callback callback, void *data,
+  dibs_request **ret_request);
 
 typedef struct dibs_field {
   const char *name;
@@ -70,15 +83,30 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_hset(
   dibs_client *client, const char *key, uint64_t fence, const dibs_field *fields,
   size_t count);
 
+/* The same with a callback. dibs_request_cancel() ends it. Since 0.6 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_hset_async(
+  dibs_client *client, const char *key, uint64_t fence, const dibs_field *fields,
+  size_t count, dibs_wait_callback callback, void *data, dibs_request **ret_request);
+
 /* Removes fields of the hash `key`, up to 1000 at once. */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_hdel(
   dibs_client *client, const char *key, uint64_t fence, const char *const *names,
   size_t count);
 
+/* The same with a callback. dibs_request_cancel() ends it. Since 0.6 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_hdel_async(
+  dibs_client *client, const char *key, uint64_t fence, const char *const *names,
+  size_t count, dibs_wait_callback callback, void *data, dibs_request **ret_request);
+
 /* Removes `key`, with a value of any kind (never DIBS_ERR_WRONG_TYPE); its fence is kept for a day,
  * so that old writes are still refused. */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_del(
   dibs_client *client, const char *key, uint64_t fence);
+
+/* The same with a callback. dibs_request_cancel() ends it. Since 0.6 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_del_async(
+  dibs_client *client, const char *key, uint64_t fence, dibs_wait_callback callback,
+  void *data, dibs_request **ret_request);
 
 /* Adds `by` to the number in `key`; once, also if the reply is lost and the library repeats
  * the request. After a call without a reply (DIBS_UNKNOWN, DIBS_ERR_UNREACHABLE, ...) the next
@@ -87,6 +115,11 @@ DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_del(
  * NULL. A number that would overflow is DIBS_ERR_SERVER, and nothing is written. */
 DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_incr(
   dibs_client *client, const char *key, uint64_t fence, int64_t by, int64_t *ret_value);
+
+/* The same with a callback, which gets the new number. dibs_request_cancel() ends it. Since 0.6 */
+DIBS_API DIBS_MUST_CHECK dibs_status dibs_guarded_incr_async(
+  dibs_client *client, const char *key, uint64_t fence, int64_t by,
+  dibs_number_callback callback, void *data, dibs_request **ret_request);
 
 /* Reads the string `key`, and the highest fence that a guarded write to it had, in one request to
  * the primary: both are of one moment.

@@ -18,10 +18,18 @@ bool dibs_fence_admits(uint64_t last_seen, uint64_t fence)
 /* ---- one guarded write ---- */
 
 typedef struct guarded {
-  guarded_op write;
+  guarded_op write;                    /* first: call_async() copies all by it */
   const dibs_field *fields;            /* HSET */
   const char *const *names;            /* HDEL */
+  client_record *client;
+  writing *writing;
 } guarded;
+
+/* How a call with a callback ends; NULL: it blocks. */
+typedef struct guarded_end {
+  call_end to;
+  dibs_request **ret_request;
+} guarded_end;
 
 static resp_argument key_of(const char *key)
 {
@@ -37,21 +45,69 @@ static guarded guarded_of(guarded_kind kind, const char *key, uint64_t fence)
                                          .fence = fence } } };
 }
 
-static dibs_status guarded_write(client_record *c, guarded_op *g)
+static dibs_status begin(guarded *g)
 {
-  dibs_status status;
-  writing *w;
+  client_record *c = g->client;
+  guarded_op *w = &g->write;
 
   drive_lock(c->drive);
-  w = writing_begin(c, &g->call, g->kind == GUARDED_INCR ? &g->by : NULL);
+  g->writing = writing_begin(c, &w->call, w->kind == GUARDED_INCR ? &w->by : NULL);
   drive_unlock(c->drive);
-  if (w == NULL)
-    return client_refuse(c, DIBS_ERR_NO_MEMORY, "");
-  status = call_blocking(c, &g->op, NULL);
-  drive_lock(c->drive);
-  writing_end(c, w, g->is_settled);
-  drive_unlock(c->drive);
+  return g->writing != NULL ? DIBS_OK : client_refuse(c, DIBS_ERR_NO_MEMORY, "");
+}
+
+static void end(const guarded *g)
+{
+  drive_lock(g->client->drive);
+  writing_end(g->client, g->writing, g->write.is_settled);
+  drive_unlock(g->client->drive);
+}
+
+static dibs_status write_blocking(guarded *g)
+{
+  dibs_status status = begin(g);
+
+  if (status != DIBS_OK)
+    return status;
+  status = call_blocking(g->client, &g->write.op, NULL);
+  end(g);
   return status;
+}
+
+/* What the op borrows is in its request when this returns. */
+static dibs_status write_async(guarded *g, const guarded_end *with)
+{
+  dibs_status status = begin(g);
+
+  if (status != DIBS_OK)
+    return status;
+  status = call_async(g->client, &g->write.op, sizeof(*g), NULL, &with->to, with->ret_request);
+  if (status != DIBS_OK)
+    end(g);
+  return status;
+}
+
+/* Before its callback, which may write the same again. */
+static const guarded *ended(const sync_op *op)
+{
+  const guarded *g = (const guarded *)(const void *)op;
+
+  end(g);
+  return g;
+}
+
+static void deliver(const call_end *to, const sync_op *op, const dibs_error *error)
+{
+  (void)ended(op);
+  call_deliver_status(to, op, error);
+}
+
+static void deliver_sum(const call_end *to, const sync_op *op, const dibs_error *error)
+{
+  const guarded *g = ended(op);
+
+  ((dibs_number_callback)to->callback)(error, error->status == DIBS_OK ? g->write.sum : 0,
+                                       to->data);
 }
 
 /* A request that can never fit into a connection's output buffer must not wait for room. */
@@ -154,15 +210,19 @@ static dibs_status arguments_make(client_record *c, guarded *g)
   return DIBS_OK;
 }
 
-/* `fault`: an argument fault that the caller found, or NULL. */
-static dibs_status guarded_run(dibs_client *client, guarded *g, const char *fault)
+/* `fault`: an argument fault that the caller found, or NULL. `with`: NULL, it blocks. */
+static dibs_status guarded_run(dibs_client *client, guarded *g, const char *fault,
+                               const guarded_end *with)
 {
   client_record *c;
-  dibs_status status = client_begin(client, true, &c);
+  dibs_status status = client_begin(client, with == NULL, &c);
 
   if (status != DIBS_OK)
     return status;
+  g->client = c;
   status = guarded_check(c, &g->write);
+  if (fault == NULL && with != NULL && with->to.callback == NULL)
+    fault = "callback is NULL";
   if (status == DIBS_OK && fault != NULL)
     status = client_refuse(c, DIBS_ERR_ARGUMENT, fault);
   if (status == DIBS_OK)
@@ -172,46 +232,104 @@ static dibs_status guarded_run(dibs_client *client, guarded *g, const char *faul
   if (status == DIBS_OK)
     status = one_place_check(c);
   if (status == DIBS_OK)
-    status = guarded_write(c, &g->write);
+    status = with == NULL ? write_blocking(g) : write_async(g, with);
   mem_free(&c->memory, g->write.arguments);
   return client_end(c, status);
 }
 
+static guarded_end end_of(dibs_wait_callback callback, void *data, dibs_request **ret_request)
+{
+  return (guarded_end){ .to = { .deliver = deliver, .callback = (void (*)(void))callback,
+                                .data = data },
+                        .ret_request = ret_request };
+}
+
 /* ---- strings ---- */
+
+static guarded set_of(const char *key, uint64_t fence, const void *value, size_t value_size,
+                      int64_t ttl_ms)
+{
+  guarded g = guarded_of(GUARDED_SET, key, fence);
+
+  g.write.value = (resp_argument){ value, value_size };
+  g.write.ttl_ms = ttl_ms;
+  return g;
+}
+
+static const char *set_fault(const guarded *g)
+{
+  if (g->write.value.bytes == NULL && g->write.value.size > 0)
+    return "value is NULL";
+  if (g->write.ttl_ms < 0 || g->write.ttl_ms > TTL_MAX)
+    return "ttl_ms must be 0 to 1000000000000000";
+  return NULL;
+}
 
 dibs_status dibs_guarded_set(dibs_client *c, const char *key, uint64_t fence,
                              const void *value, size_t value_size, int64_t ttl_ms)
 {
-  guarded g = guarded_of(GUARDED_SET, key, fence);
-  const char *fault = NULL;
+  guarded g = set_of(key, fence, value, value_size, ttl_ms);
 
-  g.write.value = (resp_argument){ value, value_size };
-  g.write.ttl_ms = ttl_ms;
-  if (value == NULL && value_size > 0)
-    fault = "value is NULL";
-  else if (ttl_ms < 0 || ttl_ms > TTL_MAX)
-    fault = "ttl_ms must be 0 to 1000000000000000";
-  return guarded_run(c, &g, fault);
+  return guarded_run(c, &g, set_fault(&g), NULL);
+}
+
+dibs_status dibs_guarded_set_async(dibs_client *c, const char *key, uint64_t fence,
+                                   const void *value, size_t value_size, int64_t ttl_ms,
+                                   dibs_wait_callback callback, void *data,
+                                   dibs_request **ret_request)
+{
+  guarded g = set_of(key, fence, value, value_size, ttl_ms);
+  guarded_end with = end_of(callback, data, ret_request);
+
+  return guarded_run(c, &g, set_fault(&g), &with);
 }
 
 dibs_status dibs_guarded_del(dibs_client *c, const char *key, uint64_t fence)
 {
   guarded g = guarded_of(GUARDED_DEL, key, fence);
 
-  return guarded_run(c, &g, NULL);
+  return guarded_run(c, &g, NULL, NULL);
+}
+
+dibs_status dibs_guarded_del_async(dibs_client *c, const char *key, uint64_t fence,
+                                   dibs_wait_callback callback, void *data,
+                                   dibs_request **ret_request)
+{
+  guarded g = guarded_of(GUARDED_DEL, key, fence);
+  guarded_end with = end_of(callback, data, ret_request);
+
+  return guarded_run(c, &g, NULL, &with);
+}
+
+static guarded incr_of(const char *key, uint64_t fence, int64_t by)
+{
+  guarded g = guarded_of(GUARDED_INCR, key, fence);
+
+  g.write.by = by;
+  return g;
 }
 
 dibs_status dibs_guarded_incr(dibs_client *c, const char *key, uint64_t fence, int64_t by,
                               int64_t *ret_value)
 {
-  guarded g = guarded_of(GUARDED_INCR, key, fence);
-  dibs_status status;
+  guarded g = incr_of(key, fence, by);
+  dibs_status status = guarded_run(c, &g, NULL, NULL);
 
-  g.write.by = by;
-  status = guarded_run(c, &g, NULL);
   if (status == DIBS_OK && ret_value != NULL)
     *ret_value = g.write.sum;
   return status;
+}
+
+dibs_status dibs_guarded_incr_async(dibs_client *c, const char *key, uint64_t fence, int64_t by,
+                                    dibs_number_callback callback, void *data,
+                                    dibs_request **ret_request)
+{
+  guarded g = incr_of(key, fence, by);
+  guarded_end with = { .to = { .deliver = deliver_sum, .callback = (void (*)(void))callback,
+                               .data = data },
+                       .ret_request = ret_request };
+
+  return guarded_run(c, &g, NULL, &with);
 }
 
 /* ---- hashes ---- */
@@ -243,26 +361,60 @@ static const char *names_fault(const char *const *names, size_t count)
   return NULL;
 }
 
-dibs_status dibs_guarded_hset(dibs_client *c, const char *key, uint64_t fence,
-                              const dibs_field *fields, size_t count)
+static guarded hset_of(const char *key, uint64_t fence, const dibs_field *fields, size_t count)
 {
-  const char *fault = fields_fault(fields, count);
   guarded g = guarded_of(GUARDED_HSET, key, fence);
 
   g.fields = fields;
-  g.write.count = fault == NULL ? 2 * count : 0;
-  return guarded_run(c, &g, fault);
+  g.write.count = fields_fault(fields, count) == NULL ? 2 * count : 0;
+  return g;
+}
+
+dibs_status dibs_guarded_hset(dibs_client *c, const char *key, uint64_t fence,
+                              const dibs_field *fields, size_t count)
+{
+  guarded g = hset_of(key, fence, fields, count);
+
+  return guarded_run(c, &g, fields_fault(fields, count), NULL);
+}
+
+dibs_status dibs_guarded_hset_async(dibs_client *c, const char *key, uint64_t fence,
+                                    const dibs_field *fields, size_t count,
+                                    dibs_wait_callback callback, void *data,
+                                    dibs_request **ret_request)
+{
+  guarded g = hset_of(key, fence, fields, count);
+  guarded_end with = end_of(callback, data, ret_request);
+
+  return guarded_run(c, &g, fields_fault(fields, count), &with);
+}
+
+static guarded hdel_of(const char *key, uint64_t fence, const char *const *names, size_t count)
+{
+  guarded g = guarded_of(GUARDED_HDEL, key, fence);
+
+  g.names = names;
+  g.write.count = names_fault(names, count) == NULL ? count : 0;
+  return g;
 }
 
 dibs_status dibs_guarded_hdel(dibs_client *c, const char *key, uint64_t fence,
                               const char *const *names, size_t count)
 {
-  const char *fault = names_fault(names, count);
-  guarded g = guarded_of(GUARDED_HDEL, key, fence);
+  guarded g = hdel_of(key, fence, names, count);
 
-  g.names = names;
-  g.write.count = fault == NULL ? count : 0;
-  return guarded_run(c, &g, fault);
+  return guarded_run(c, &g, names_fault(names, count), NULL);
+}
+
+dibs_status dibs_guarded_hdel_async(dibs_client *c, const char *key, uint64_t fence,
+                                    const char *const *names, size_t count,
+                                    dibs_wait_callback callback, void *data,
+                                    dibs_request **ret_request)
+{
+  guarded g = hdel_of(key, fence, names, count);
+  guarded_end with = end_of(callback, data, ret_request);
+
+  return guarded_run(c, &g, names_fault(names, count), &with);
 }
 
 /* ---- reads ---- */

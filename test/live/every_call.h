@@ -258,6 +258,11 @@ static inline dibs_status try_rate(dibs_client *c, const char *text)
   X(try_lead_async, t->name, t->lock_options, t) \
   X(take_names_async, t->name, t->lock_options, t) \
   X(try_names_async, t->name, t->lock_options, t) \
+  X(dibs_guarded_set_async, t->name, 1, "v", 1, 0, on_wait, t, NULL) \
+  X(dibs_guarded_hset_async, t->name, 1, &field, 1, on_wait, t, NULL) \
+  X(dibs_guarded_hdel_async, t->name, 1, two, 2, on_wait, t, NULL) \
+  X(dibs_guarded_del_async, t->name, 1, on_wait, t, NULL) \
+  X(dibs_guarded_incr_async, t->name, 1, 1, on_number, t, NULL) \
   X(dibs_latch_set_async, t->name, 1, on_wait, t, NULL) \
   X(dibs_latch_down_async, t->name, 1, NULL, on_number, t, NULL) \
   X(dibs_latch_count_async, t->name, on_number, t, NULL) \

@@ -629,6 +629,110 @@ static void a_write_unheard_of_is_not_told_as_done(void **state)
   assert_string_equal(stored("never"), "w");
 }
 
+/* ---- with a callback ---- */
+
+struct sum_ending {
+  _Atomic int callbacks, status;
+  _Atomic int64_t sum;
+};
+
+static void note_sum(const dibs_error *error, int64_t sum, void *data)
+{
+  struct sum_ending *e = data;
+
+  atomic_store(&e->status, error->status);
+  atomic_store(&e->sum, sum);
+  (void)atomic_fetch_add(&e->callbacks, 1);
+}
+
+static bool has_summed(void *data)
+{
+  return atomic_load(&((struct sum_ending *)data)->callbacks) > 0;
+}
+
+static void expect_sum(struct sum_ending *e, dibs_status status, int64_t sum)
+{
+  assert_true(live_until(LIVE_LONG_MS, has_summed, e));
+  assert_int_equal(atomic_load(&e->status), status);
+  assert_int_equal(atomic_load(&e->sum), sum);
+  assert_int_equal(atomic_exchange(&e->callbacks, 0), 1);
+}
+
+/* Its arguments end with this function. */
+static void set_in_a_callback(const dibs_error *error, void *data)
+{
+  struct live_ending *e = data;
+  char key[] = "called", value[] = "back";
+
+  if (error->status != DIBS_OK || set(e->client, key, 5, value) != DIBS_ERR_WOULD_BLOCK ||
+      dibs_guarded_set_async(e->client, key, 5, value, 4, 60000, live_note_ending, e, NULL) !=
+        DIBS_OK)
+    live_fault("a guarded write in a callback");
+  memset(key, 'x', sizeof(key) - 1);
+  memset(value, 'x', sizeof(value) - 1);
+}
+
+static void each_guarded_write_has_a_form_with_a_callback(void **state)
+{
+  live_needs_keys();
+  const dibs_field fields[] = { { "a", "1", 1 }, { "b", "2", 1 } };
+  const char *const names[] = { "a" };
+  struct live_ending e = { .client = far };
+  struct sum_ending sum = { .sum = 0 };
+
+  (void)state;
+#define WRITES(call, how)                                                                     \
+  do {                                                                                        \
+    e = (struct live_ending){ .client = far };                                                \
+    live_expect(far, (call), DIBS_OK);                                                        \
+    live_expect_ending(&e, (how));                                                            \
+  } while (0)
+  WRITES(dibs_guarded_hset_async(far, "asked", 5, fields, 2, live_note_ending, &e, NULL), DIBS_OK);
+  WRITES(dibs_guarded_hset_async(far, "asked", 4, fields, 2, live_note_ending, &e, NULL),
+         DIBS_FENCED);
+  WRITES(dibs_guarded_hdel_async(far, "asked", 5, names, 1, live_note_ending, &e, NULL), DIBS_OK);
+  assert_string_equal(test_server_command(live_server, "HGETALL asked"), "[b, 2]");
+  WRITES(dibs_guarded_del_async(far, "asked", 5, set_in_a_callback, &e, NULL), DIBS_OK);
+  assert_string_equal(stored("called"), "back");
+  assert_in_range(test_server_integer(live_server, "PTTL called"), 1, 60000);
+  assert_int_equal(test_server_integer(live_server, "EXISTS asked"), 0);
+#undef WRITES
+  live_expect(far, dibs_guarded_incr_async(far, "asked", 5, 7, note_sum, &sum, NULL), DIBS_OK);
+  expect_sum(&sum, DIBS_OK, 7);
+  live_expect(far, dibs_guarded_incr_async(far, "asked", 4, 7, note_sum, &sum, NULL), DIBS_OK);
+  expect_sum(&sum, DIBS_FENCED, 0);
+  live_expect(far, dibs_guarded_del_async(far, "asked", 5, NULL, NULL, NULL), DIBS_ERR_ARGUMENT);
+  live_expect_words(far, "callback");
+  assert_int_equal(live_faults(), 0);
+}
+
+/* The server executes it nevertheless: the same sum again is that one. */
+static void a_cancelled_sum_is_unknown_and_counts_once(void **state)
+{
+  live_needs_one_server();
+  dibs_options o = live_options();
+  struct sum_ending e = { .sum = 0 };
+  dibs_request *request = NULL;
+  dibs_client *patient;
+  int64_t sum = 0;
+
+  (void)state;
+  o.connect_timeout_ms = o.command_timeout_ms = LIVE_LONG_MS;
+  patient = live_open_with(live_url_by(proxy), &o);
+  live_expect(patient, dibs_guarded_incr(patient, "warm_sum", 1, 1, NULL), DIBS_OK);
+  test_proxy_hold(proxy, TEST_TO_CLIENT);
+  live_expect(patient, dibs_guarded_incr_async(patient, "given_up", 3, 5, note_sum, &e, &request),
+              DIBS_OK);
+  assert_true(live_until(LIVE_LONG_MS, has_sum, "given_up"));
+  assert_int_equal(dibs_request_cancel(request), DIBS_OK);
+  assert_int_equal(dibs_request_cancel(request), DIBS_ERR_STALE);
+  expect_sum(&e, DIBS_UNKNOWN, 0);
+  test_proxy_pass(proxy, TEST_BOTH);
+  live_expect(patient, dibs_guarded_incr(patient, "given_up", 3, 5, &sum), DIBS_OK);
+  promise_kept(sum == 5, "a cancelled sum counted twice, or not: %lld", (long long)sum);
+  patient = dibs_close(patient);
+}
+
 enum { ADDERS = 8, SUMS = 40 };
 
 /* As a program should: again with the same fence, as long as nobody knows. */
@@ -719,6 +823,8 @@ int main(int argc, char **argv)
     cmocka_unit_test(a_repeated_sum_counts_once_also_behind_a_newer_fence),
     cmocka_unit_test(other_sums_go_on_beside_one_that_was_not_heard),
     cmocka_unit_test(a_write_unheard_of_is_not_told_as_done),
+    cmocka_unit_test(each_guarded_write_has_a_form_with_a_callback),
+    cmocka_unit_test(a_cancelled_sum_is_unknown_and_counts_once),
     cmocka_unit_test(many_threads_over_a_line_that_is_cut_often_count_exactly),
   };
 
