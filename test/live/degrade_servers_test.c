@@ -46,7 +46,7 @@ static int setup(void **state)
 
 static dibs_durability_kind kind_of(const dibs_hold *hold)
 {
-  return live_info(hold).durability;
+  return (dibs_durability_kind)live_info(hold).durability;
 }
 
 /* ---- processes that fork ---- */
