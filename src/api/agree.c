@@ -38,12 +38,11 @@ static bool ask(agreement *a, const request *k)
 
 static bool time_ask(agreement *a)
 {
-  static const resp_argument words[] = { { "TIME", 4 } };
   request k;
   bool is_asked;
 
   request_init(&k, &a->claim->client->memory);
-  (void)request_command(&k, words, 1);          /* refused when it is incomplete */
+  time_request(&k);
   is_asked = ask(a, &k);
   request_deinit(&k);
   return is_asked;
@@ -110,12 +109,8 @@ static void number_read(agreement *a, const resp_reply *reply)
 
 static void time_read(agreement *a, const resp_reply *reply)
 {
-  int64_t us = 0;
-
-  if (!resp_time(reply, &us) || !client_agrees(us))
-    us = 0;
   a->has_time = true;
-  if (!number_ask(a, us))
+  if (!number_ask(a, agreed_time_read(reply)))
     fail(a->claim, &a->question.end);
 }
 

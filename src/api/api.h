@@ -307,6 +307,10 @@ dibs_status client_ping(client_record *c, instant until, uint64_t *ret_round_tri
 dibs_status client_agreed_time(client_record *c, instant until, int64_t *ret_us);
 /* Whether this machine's clock agrees with the time in a reply that has just come. */
 bool client_agrees(int64_t server_us);
+/* TIME; without memory it is incomplete, which the question refuses. */
+void time_request(request *out);
+/* What a reply to it says; 0: no time, or one that this machine's clock disagrees with. */
+int64_t agreed_time_read(const resp_reply *reply);
 
 /* ---- inspect.c ---- */
 /* All its requests end at `until`. What is known of holders and waiters beside the reply to the

@@ -17,13 +17,12 @@ static dibs_status ping_once(client_record *c, const request *time, instant unti
 
 dibs_status client_ping(client_record *c, instant until, uint64_t *ret_round_trip_us)
 {
-  static const resp_argument words[] = { { "TIME", 4 } };
   dibs_status status;
   instant asked_at;
   request time;
 
   request_init(&time, &c->memory);
-  (void)request_command(&time, words, 1);
+  time_request(&time);
   status = ping_once(c, &time, until);         /* it may have connected first */
   if (status == DIBS_OK && ret_round_trip_us != NULL) {
     asked_at = drive_now();
