@@ -107,8 +107,9 @@ static int barrier_reset(const void *data)
   return code;
 }
 
-static int show_one(session *s, const barrier_arguments *a, const char *name)
+static int show_one(session *s, const void *data, const char *name)
 {
+  const barrier_arguments *a = data;
   dibs_barrier_info info = { .size = sizeof(info) };
   dibs_status status = dibs_barrier_get(s->client, name, &info);
   char shown[600];
@@ -131,16 +132,8 @@ static int show_one(session *s, const barrier_arguments *a, const char *name)
 static int barrier_show(const void *data)
 {
   const barrier_arguments *a = data;
-  session s;
-  int code = session_start(&s, &a->line, &a->connection);
 
-  for (int i = 0; i < a->line.operand_count && (code == CODE_OK || code == CODE_NO); i++) {
-    int one = show_one(&s, a, a->line.operands[i]);
-
-    code = one == CODE_OK ? code : one;
-  }
-  session_close(&s);
-  return code;
+  return session_each(&a->line, &a->connection, show_one, a);
 }
 
 static int barrier_ls(const void *data)
@@ -149,8 +142,7 @@ static int barrier_ls(const void *data)
 
   if (a->line.operand_count == 0)
     return status_of_kind(&a->line, &a->connection, KIND_BARRIER);
-  old_spelling_used(old_spelling_find("barrier", "ls NAME"));
-  old_spellings_say();
+  old_spelling_say("barrier", "ls NAME");
   return barrier_show(a);
 }
 

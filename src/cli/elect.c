@@ -289,14 +289,6 @@ static const verb verbs[] = {
 
 #define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))
 
-static bool is_verb(const char *word)
-{
-  for (size_t i = 0; i < VERB_COUNT; i++)
-    if (strcmp(verbs[i].word, word) == 0)
-      return true;
-  return false;
-}
-
 /* 0.5 had NAME alone, and two options. */
 static int elect_without_verb(const elect_arguments *a)
 {
@@ -306,8 +298,7 @@ static int elect_without_verb(const elect_arguments *a)
     return elect_observe(a);
   if (a->resigns)
     return elect_break(a);
-  old_spelling_used(old_spelling_find("elect", "NAME"));
-  old_spellings_say();
+  old_spelling_say("elect", "NAME");
   return elect_run(a);
 }
 
@@ -315,7 +306,7 @@ static int elect_start(void *data)
 {
   const elect_arguments *a = data;
 
-  if (a->line.operand_count == 1 && !is_verb(a->line.operands[0]))
+  if (a->line.operand_count == 1 && verb_find(verbs, VERB_COUNT, a->line.operands[0]) == NULL)
     return elect_without_verb(a);
   if (a->only_observes || a->resigns)
     return say_usage("elect", a->only_observes ? "observe is a verb: dibs elect observe NAME"

@@ -193,8 +193,9 @@ static int latch_rm(const void *data)
   return code;
 }
 
-static int show_one(session *s, const latch_arguments *a, const char *name)
+static int show_one(session *s, const void *data, const char *name)
 {
+  const latch_arguments *a = data;
   int64_t left = 0;
   dibs_status status = dibs_latch_count(s->client, name, &left);
   char shown[600];
@@ -211,13 +212,8 @@ static int show_one(session *s, const latch_arguments *a, const char *name)
 static int latch_show(const void *data)
 {
   const latch_arguments *a = data;
-  session s;
-  int code = session_start(&s, &a->line, &a->connection);
 
-  for (int i = 0; i < a->line.operand_count && code == CODE_OK; i++)
-    code = show_one(&s, a, a->line.operands[i]);
-  session_close(&s);
-  return code;
+  return session_each(&a->line, &a->connection, show_one, a);
 }
 
 /* Those that left a trace under the prefix. */
@@ -227,8 +223,7 @@ static int latch_ls(const void *data)
 
   if (a->line.operand_count == 0)
     return status_of_kind(&a->line, &a->connection, KIND_LATCH);
-  old_spelling_used(old_spelling_find("latch", "ls NAME"));
-  old_spellings_say();
+  old_spelling_say("latch", "ls NAME");
   return latch_show(a);
 }
 

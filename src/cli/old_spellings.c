@@ -73,3 +73,13 @@ void old_spellings_say(void)
     was_used[i] = false;
   }
 }
+
+void old_spelling_say(const char *command, const char *old)
+{
+  const old_spelling *o = old_spelling_find(command, old);
+
+  if (o == NULL)
+    return;
+  old_spelling_used(o);
+  old_spellings_say();
+}

@@ -29,4 +29,7 @@ void old_spelling_used(const old_spelling *o);
 /* Says what was noted, each once, unless -q. */
 void old_spellings_say(void);
 
+/* Both, for what is seen after the options were read. Nothing if it is no old spelling. */
+void old_spelling_say(const char *command, const char *old);
+
 #endif

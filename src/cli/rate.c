@@ -143,8 +143,9 @@ static int rate_take(const void *data)
 
 /* ---- look, forget ---- */
 
-static int show_one(session *s, const rate_arguments *a, const char *name)
+static int show_one(session *s, const void *data, const char *name)
 {
+  const rate_arguments *a = data;
   dibs_rate rate = DIBS_RATE_INIT;
   int64_t left = 0;
   dibs_status status = dibs_rate_limiter_get(s->client, name, &rate, &left);
@@ -163,18 +164,11 @@ static int show_one(session *s, const rate_arguments *a, const char *name)
   return CODE_OK;
 }
 
-static int show_all(session *s, const rate_arguments *a)
-{
-  int code = CODE_OK;
-
-  for (int i = 0; i < a->line.operand_count && code == CODE_OK; i++)
-    code = show_one(s, a, a->line.operands[i]);
-  return code;
-}
-
 static int rate_show(const void *data)
 {
-  return with_session(data, show_all);
+  const rate_arguments *a = data;
+
+  return session_each(&a->line, &a->connection, show_one, a);
 }
 
 static int forget(session *s, const rate_arguments *a)

@@ -121,18 +121,14 @@ static int with_permits(const acquire_arguments *a,
 }
 
 /* Another number of one that is there, too. */
-static int set(session *s, const acquire_arguments *a, uint32_t permits)
-{
-  return set_permits(s, a, permits);
-}
-
 static int sem_set(const void *data)
 {
-  return with_permits(data, set);
+  return with_permits(data, set_permits);
 }
 
-static int show_one(session *s, const acquire_arguments *a, const char *name)
+static int show_one(session *s, const void *data, const char *name)
 {
+  const acquire_arguments *a = data;
   dibs_inspection *inspection = NULL;
   dibs_status status = dibs_inspect(s->client, dibs_text(name), &inspection);
   bool is_there = status == DIBS_OK && inspection->kind == DIBS_KIND_SEMAPHORE;
@@ -159,13 +155,8 @@ static int show_one(session *s, const acquire_arguments *a, const char *name)
 static int sem_show(const void *data)
 {
   const acquire_arguments *a = data;
-  session s;
-  int code = session_start(&s, &a->line, &a->connection);
 
-  for (int i = 0; i < a->line.operand_count && code == CODE_OK; i++)
-    code = show_one(&s, a, a->line.operands[i]);
-  session_close(&s);
-  return code;
+  return session_each(&a->line, &a->connection, show_one, a);
 }
 
 static int sem_init(const void *data)

@@ -277,6 +277,21 @@ int session_start(session *s, const command_line *line, const connection_options
   return code != 0 ? code : session_open(s, NULL);
 }
 
+int session_each(const command_line *line, const connection_options *c,
+                 int (*one)(session *s, const void *data, const char *name), const void *data)
+{
+  session s;
+  int code = session_start(&s, line, c);
+
+  for (int i = 0; i < line->operand_count && (code == CODE_OK || code == CODE_NO); i++) {
+    int next = one(&s, data, line->operands[i]);
+
+    code = next == CODE_OK ? code : next;
+  }
+  session_close(&s);
+  return code;
+}
+
 void session_close(session *s)
 {
   s->client = dibs_close(s->client);

@@ -32,6 +32,11 @@ int session_open(session *s, const char *program);
 /* Both. */
 int session_start(session *s, const command_line *line, const connection_options *c);
 
+/* Does `one` for each operand in one session. What is not CODE_OK or CODE_NO ends it, and is the
+ * code; CODE_NO is, too, if one of them was. */
+int session_each(const command_line *line, const connection_options *c,
+                 int (*one)(session *s, const void *data, const char *name), const void *data);
+
 /* Copes with any stage; wipes the password. */
 void session_close(session *s);
 

@@ -16,13 +16,8 @@
 static int run_one(const char *subcommand, const verb *v, void *data)
 {
   command_line *line = data;
-  const old_spelling *old = old_spelling_find(subcommand, v->word);
 
-  if (old != NULL) {
-    old_spelling_used(old);
-    old_spellings_say();
-  }
-
+  old_spelling_say(subcommand, v->word);
   line->operands++;
   line->operand_count--;
   if (line->operand_count < v->least) {
@@ -42,19 +37,27 @@ static int run_one(const char *subcommand, const verb *v, void *data)
   return v->run(data);
 }
 
+const verb *verb_find(const verb *verbs, size_t count, const char *word)
+{
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(verbs[i].word, word) == 0)
+      return &verbs[i];
+  return NULL;
+}
+
 int verb_run(const char *subcommand, const verb *verbs, size_t count, void *data)
 {
   const command_line *line = data;
+  const verb *v = verb_find(verbs, count, line->operands[0]);
   const char *words[VERBS_MAX], *near;
   size_t new_count = 0;
   char shown[100];
 
-  for (size_t i = 0; i < count && i < VERBS_MAX; i++) {
-    if (strcmp(verbs[i].word, line->operands[0]) == 0)
-      return run_one(subcommand, &verbs[i], data);
+  if (v != NULL)
+    return run_one(subcommand, v, data);
+  for (size_t i = 0; i < count && i < VERBS_MAX; i++)
     if (old_spelling_find(subcommand, verbs[i].word) == NULL)
       words[new_count++] = verbs[i].word;
-  }
   printable(line->operands[0], shown, sizeof(shown));
   near = nearest_word(line->operands[0], words, new_count);
   if (near != NULL)

@@ -14,6 +14,9 @@ typedef struct verb {
   int (*run)(const void *data);   /* the struct of the options */
 } verb;
 
+/* NULL: none has this word. */
+const verb *verb_find(const verb *verbs, size_t count, const char *word);
+
 /* Runs the verb that the first operand names. `data` begins with a command_line, whose operands
  * are then those after the verb. */
 int verb_run(const char *subcommand, const verb *verbs, size_t count, void *data);
