@@ -64,16 +64,17 @@ def server_program():
 
 
 class Server:
-    """A real server on a unix socket in a directory of its own."""
+    """A real server on a unix socket in a directory of its own. `limit`: the line of `dibs acl`
+    for its clients, None: none."""
 
-    def __init__(self, *more):
+    def __init__(self, *more, limit=os.environ.get('DIBS_TEST_ACL')):
         self.directory = tempfile.mkdtemp(prefix='dibs-cli-test-')
         self.socket = os.path.join(self.directory, 's')
         self.url = 'unix://' + self.socket
         self._start(*more)
         until(self._answers, 'the server answers')
         if '--requirepass' not in more:
-            self._limit(os.environ.get('DIBS_TEST_ACL'))
+            self._limit(limit)
 
     def restart(self, *more):
         """With what it saved; it may be loading still when this returns."""

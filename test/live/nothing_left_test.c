@@ -141,6 +141,12 @@ static _Noreturn void be_killed(int tell)
     (void)pause();
 }
 
+static bool is_free_everywhere_once_taken(void *other)
+{
+  assert_int_equal(dibs_release(live_lock(other, "of-the-dead", 1000)), DIBS_OK);
+  return live_lease_end_us(live_server, "of-the-dead") == 0;
+}
+
 static void a_killed_process_leaves_its_lease_to_the_next(void **state)
 {
   dibs_client *other = live_open(live_url());
@@ -161,7 +167,9 @@ static void a_killed_process_leaves_its_lease_to_the_next(void **state)
   assert_int_equal(kill(child, SIGKILL), 0);
   assert_int_equal(promise_waitpid(child, NULL, 0), child);
   live_refused(live_try(other, "of-the-dead"), DIBS_BUSY);
-  assert_int_equal(dibs_release(live_lock(other, "of-the-dead", 1000)), DIBS_OK);
+  /* In a quorum two servers suffice: at the third the ended lease may stay until a later holder
+   * is granted the name there. */
+  assert_true(live_until(LIVE_LONG_MS, is_free_everywhere_once_taken, other));
   assert_int_equal(dibs_release(mine), DIBS_OK);
   live_expect_free(other, "of-the-living", 2000);
   other = dibs_close(other);
