@@ -15,6 +15,7 @@
 #include "cli/message.h"
 #include "cli/sampler.h"
 #include "cli/session.h"
+#include "cli/signals.h"
 
 #define CACHE_MS 5000
 #define INSPECTIONS 500      /* of one sample */
@@ -169,8 +170,11 @@ static int metrics_run(void *data)
   const metrics_arguments *a = data;
   static exporter e = { .mutex = PTHREAD_MUTEX_INITIALIZER };     /* large */
   session s;
-  int code = session_start(&s, &a->line, &a->connection);
+  int code;
 
+  if (!a->own.is_once)
+    signals_outlive_readers();
+  code = session_start(&s, &a->line, &a->connection);
   if (code == 0) {
     e.names_max = a->own.names_max;
     e.sampler.client = s.client;
@@ -199,5 +203,6 @@ const command metrics_command = {
           GROUP(options_common, metrics_arguments, line),
           GROUP(options_connection, metrics_arguments, connection)),
   ARGUMENTS(metrics_arguments, .connection = CONNECTION_DEFAULTS, .own = { .names_max = 50 }),
+  .ends_with_reader = true,
   .run = metrics_run
 };

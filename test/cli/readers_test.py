@@ -108,6 +108,7 @@ def output_that_is_not_read_to_its_end_ends_a_list_in_silence():
     other = holder('r:list')
     for words in (['help', 'run'], ['run', '--help'], ['who', 'r:list'],
                   ['status', '--all'], ['ping'], ['acl'], ['completion', 'bash'],
+                  ['metrics', '--once'], ['top', '--once'],
                   ['elect', 'observe', 'r:vacant'], ['elect', 'observe', '-n', 'r:vacant']):
         equal(_output_unread(*words), (-signal.SIGPIPE, ''), words)
     end_holder(other)
