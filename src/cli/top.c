@@ -31,15 +31,15 @@ typedef struct top_arguments {
   top_own own;
 } top_arguments;
 
+#define ORDER_CHOICE(order, word) { #word, order },
 static const option_choice order_choices[] = {
-  { "name", WATCH_BY_NAME }, { "held", WATCH_BY_HELD }, { "wait", WATCH_BY_WAIT },
-  { "lease", WATCH_BY_LEASE }, { NULL, 0 },
+  WATCH_ORDERS(ORDER_CHOICE) { NULL, 0 },
 };
 
 static const option_row option_rows[] = {
   { "all", 'a', NULL, FLAG(top_own, shows_free), "free locks too" },
   { "sort", 0, "KEY", ONE_OF(top_own, order, order_choices),
-    "by name, held, wait or lease (wait)" },
+    "by " WATCH_ORDER_WORDS " (wait)" },
   { "once", 0, NULL, FLAG(top_own, is_once), "print one table, also on a terminal" },
   { "interval", 'i', "DUR", DURATION(top_own, every_ms, 100), "read the servers every DUR (2s)" },
   { "limit", 0, "N", UINT32(top_own, limit, 1, 100000), "the first N names in that order (50)" },

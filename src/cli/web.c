@@ -200,10 +200,8 @@ static void refuse(dibs_error *error, const char *key, const char *value, const 
 
 static bool order_read(const char *word, enum watch_order *ret_order)
 {
-  static const char *const orders[] = { "wait", "name", "held", "lease" };
-
-  for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
-    if (strcmp(word, orders[i]) == 0) {
+  for (size_t i = 0; i < WATCH_ORDER_COUNT; i++) {
+    if (strcmp(word, watch_order_words[i]) == 0) {
       *ret_order = (enum watch_order)i;
       return true;
     }
@@ -230,7 +228,7 @@ static json_t *names_json(http_request *r, const web *w, dibs_error *error)
   size_t number = 0;
 
   if (sort != NULL && !order_read(sort, &order)) {
-    refuse(error, "sort", sort, "one of wait, name, held, lease");
+    refuse(error, "sort", sort, "one of " WATCH_ORDER_WORDS);
     return NULL;
   }
   if (page != NULL && !page_read(page, &number)) {

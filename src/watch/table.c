@@ -225,6 +225,9 @@ static int rank_compare(const void *one, const void *other)
   return row_compare(a->row, b->row);
 }
 
+#define ORDER_WORD(order, word) [order] = #word,
+const char *const watch_order_words[WATCH_ORDER_COUNT] = { WATCH_ORDERS(ORDER_WORD) };
+
 static int64_t rank_of(const watch_row *r, enum watch_order order, int64_t now_ms)
 {
   switch (order) {

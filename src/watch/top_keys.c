@@ -5,7 +5,6 @@
 #include "watch/top.h"
 
 #define MESSAGE_MS 10000
-#define ORDERS 4
 #define TOP_JUMP 30          /* readings */
 
 void top_screen_say(top_screen *s, const char *text, int64_t now_ms)
@@ -156,7 +155,7 @@ enum top_wish top_screen_key(top_screen *s, int key, int64_t now_ms)
   case 'h':
     return view_key(s, TOP_HELP);
   case 's':
-    s->order = (enum watch_order)((s->order + 1) % ORDERS);
+    s->order = (enum watch_order)((s->order + 1) % WATCH_ORDER_COUNT);
     break;
   case 'a':
     s->shows_free = !s->shows_free;

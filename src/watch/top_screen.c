@@ -5,8 +5,6 @@
 
 #include "watch/top.h"
 
-static const char *const order_words[] = { "wait", "name", "held", "lease" };
-
 static const char keys_help[] =
   "Enter look  s sort  / filter  a free  b break  p pause  ? help  q quit";
 
@@ -16,7 +14,7 @@ static const char recording_help[] =
 static const char help[] =
   "Up Down PgUp PgDn Home End, k j   choose a name\n"
   "Enter    its holders, its queue, what they wait for, and its history; Esc goes back\n"
-  "s        sort by wait, name, held, lease\n"
+  "s        sort by " WATCH_ORDER_WORDS "\n"
   "/        show only names that contain a text; Enter ends, Esc shows all\n"
   "a        show free names, too\n"
   "b        break the chosen lock; asks first\n"
@@ -138,7 +136,8 @@ static void draw_note(const page *p, const top_screen *s, size_t count)
   } else if (s->paused_ms != 0) {
     watch_add(&text, "paused; p goes on");
   } else if (s->view == TOP_NAMES) {
-    watch_add(&text, "by %s, %zu name%s", order_words[s->order], count, count == 1 ? "" : "s");
+    watch_add(&text, "by %s, %zu name%s", watch_order_words[s->order], count,
+              count == 1 ? "" : "s");
     if (s->filter[0] != 0) {
       watch_add(&text, " with \"");
       watch_add_safe(&text, s->filter, strlen(s->filter));

@@ -75,6 +75,15 @@ watch_sums watch_sum(const watch_table *t, int64_t now_ms);
 
 enum watch_order { WATCH_BY_WAIT, WATCH_BY_NAME, WATCH_BY_HELD, WATCH_BY_LEASE };
 
+/* As options, the screen and the page name them. */
+#define WATCH_ORDERS(ROW) \
+  ROW(WATCH_BY_NAME, name) ROW(WATCH_BY_HELD, held) ROW(WATCH_BY_WAIT, wait) \
+  ROW(WATCH_BY_LEASE, lease)
+#define WATCH_ORDER_COUNT 4
+#define WATCH_ORDER_WORDS "name, held, wait or lease"     /* for messages and help */
+
+extern const char *const watch_order_words[WATCH_ORDER_COUNT];
+
 /* The held or waited-for rows whose name contains `filter` ("" all), in order; `all` also free
  * ones. `ret_rows` has room for t->count. Returns how many. */
 size_t watch_select(const watch_table *t, enum watch_order order, const char *filter, bool all,

@@ -82,7 +82,7 @@ def a_wrong_argument_is_named_with_its_value():
     with _Web() as web:
         for request, *says in (('name?id=zz', 'id: "zz"', 'hex digits'), ('name', 'id is missing'),
                                ('name?id=' + 'ab' * 513, 'id: "abab'), ('name?id=6', 'id: "6"'),
-                               ('names?sort=size', 'sort: "size"', 'wait, name, held, lease'),
+                               ('names?sort=size', 'sort: "size"', 'name, held, wait or lease'),
                                ('names?page=-1', 'page: "-1"'), ('names?page=', 'page: ""'),
                                ('name?id=%22%3Cb%3E%0A', 'id: "')):
             code, error = _refused_argument(web, request)
