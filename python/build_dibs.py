@@ -28,6 +28,7 @@ extern "Python" void dibs_py_done(void *);
 extern "Python" void dibs_py_lost(dibs_hold *, const dibs_loss *, void *);
 extern "Python" void dibs_py_locked(const dibs_error *, dibs_hold *, void *);
 extern "Python" void dibs_py_over(const dibs_error *, void *);
+extern "Python" void dibs_py_number(const dibs_error *, int64_t, void *);
 extern "Python" void dibs_py_passed(const dibs_error *, const dibs_barrier_info *, void *);
 extern "Python" void dibs_py_leader(const dibs_error *, const dibs_leader *, void *);
 extern "Python" bool dibs_py_inspected(const dibs_inspection *, void *);

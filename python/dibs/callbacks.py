@@ -53,7 +53,8 @@ def _walks(name: str) -> None:
     ffi.def_extern(name=name, error=False)(visit)
 
 
-for _name in ('dibs_py_event', 'dibs_py_line', 'dibs_py_over', 'dibs_py_passed', 'dibs_py_leader'):
+for _name in ('dibs_py_event', 'dibs_py_line', 'dibs_py_over', 'dibs_py_number', 'dibs_py_passed',
+              'dibs_py_leader'):
     _passes_on(_name)
 for _name in ('dibs_py_inspected', 'dibs_py_entry', 'dibs_py_element', 'dibs_py_member',
               'dibs_py_text'):

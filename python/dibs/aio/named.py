@@ -55,10 +55,8 @@ class Semaphore(Named):
         await self._lock.__aexit__(kind, value, trace)
 
 
-async def wait_in_loop(client: Driven, wait: Optional[float], start: Any, *target: Any) -> None:
-    options = wait_options(to_ms(wait, int(lib.DIBS_FOREVER)))
-    await request(client, lambda data, handle: int(start(
-        client.handle, *target, options, lib.dibs_py_over, data, handle)))
+def waits(wait: Optional[float]) -> Any:
+    return wait_options(to_ms(wait, int(lib.DIBS_FOREVER)))
 
 
 class Latch(Named):
@@ -66,15 +64,15 @@ class Latch(Named):
 
     async def set(self, count: int) -> None:
         """Arms it with a count. Busy, and nothing is changed, if it is armed."""
-        await self._do(lib.dibs_latch_set, count)
+        await self._over(lib.dibs_latch_set_async, count)
 
     async def down(self, count: int = 1, id: Optional[str] = None) -> int:
         """Counts down, to zero at most; what is left. The same `id` counts once."""
-        return int(await self._get('int64_t', lib.dibs_latch_down, count, id_text(id)))
+        return await self._number(lib.dibs_latch_down_async, count, id_text(id))
 
     async def count(self) -> int:
         """The count; 0 for a latch that is not armed."""
-        return int(await self._get('int64_t', lib.dibs_latch_count))
+        return await self._number(lib.dibs_latch_count_async)
 
     async def delete(self) -> None:
         """Disarms it; waiters wait until it is armed again and reaches zero."""
@@ -82,7 +80,7 @@ class Latch(Named):
 
     async def wait(self, wait: Optional[float] = None) -> None:
         """Waits until it is at zero, or not armed; at most `wait` seconds: TimedOut."""
-        await wait_in_loop(self._client, wait, lib.dibs_latch_await_async, self._name)
+        await self._over(lib.dibs_latch_await_async, waits(wait))
 
 
 class Barrier(Named):
@@ -95,7 +93,7 @@ class Barrier(Named):
     async def wait(self, wait: Optional[float] = None) -> Round:
         """Arrives and waits for the others. Broken: one gave up, or died. TimedOut, or a cancelled
         task: this one gave up, which breaks the round for the others."""
-        options = wait_options(to_ms(wait, int(lib.DIBS_FOREVER)))
+        options = waits(wait)
         passed: Round = await request(
             self._client, lambda data, handle: int(lib.dibs_barrier_await_async(
                 self._client.handle, self._name, self.parties, options, lib.dibs_py_passed, data,
@@ -125,8 +123,7 @@ class RateLimiter(Named):
     async def acquire(self, permits: int = 1, wait: Optional[float] = None) -> None:
         """Takes permits, all or none, when the rate allows; TimedOut after `wait` seconds."""
         try:
-            await wait_in_loop(self._client, wait, lib.dibs_rate_limiter_acquire_async,
-                               self._name, permits)
+            await self._over(lib.dibs_rate_limiter_acquire_async, permits, waits(wait))
         except Busy as error:                        # wait=0
             raise timed_out(error) from None
 
@@ -162,7 +159,8 @@ class Guarded(Named):
     async def set(self, fence: int, value: Data, ttl: Optional[float] = None) -> None:
         """Sets a string, with a time to live in seconds, or without."""
         data = to_bytes(value)
-        await self._do(lib.dibs_guarded_set, fence, ffi.from_buffer(data), len(data), to_ms(ttl))
+        await self._over(lib.dibs_guarded_set_async, fence, ffi.from_buffer(data), len(data),
+                         to_ms(ttl))
 
     async def get(self) -> Tuple[Optional[bytes], int]:
         """The string, or None, and the highest fence of a guarded write (0: none), of one moment."""
@@ -179,18 +177,18 @@ class Guarded(Named):
     async def hset(self, fence: int, fields: Mapping[str, Data]) -> None:
         """Sets fields of a hash at once, 1 to 1000 of them."""
         made, keep = c_fields(fields)
-        await self._do(lib.dibs_guarded_hset, fence, made, len(fields))
+        await self._over(lib.dibs_guarded_hset_async, fence, made, len(fields))
         del keep
 
     async def hdel(self, fence: int, names: Sequence[str]) -> None:
         """Removes fields of a hash, up to 1000 at once."""
         made, keep = c_names(names)
-        await self._do(lib.dibs_guarded_hdel, fence, made, len(keep))
+        await self._over(lib.dibs_guarded_hdel_async, fence, made, len(keep))
 
     async def delete(self, fence: int) -> None:
         """Removes the key; its fence is kept for a day."""
-        await self._do(lib.dibs_guarded_del, fence)
+        await self._over(lib.dibs_guarded_del_async, fence)
 
     async def incr(self, fence: int, by: int = 1) -> int:
         """Adds to the number in the key; the new number. After Unknown, repeat the same call."""
-        return int(await self._get('int64_t', lib.dibs_guarded_incr, fence, by))
+        return await self._number(lib.dibs_guarded_incr_async, fence, by)

@@ -133,6 +133,17 @@ class Named:
     def __init__(self, client: Driven, name: Any) -> None:
         self._client, self._name = client, name
 
+    async def _over(self, start: Any, *arguments: Any) -> None:
+        """A call with an asynchronous form, which has no result."""
+        await request(self._client, lambda data, handle: int(start(
+            self._client.handle, self._name, *arguments, lib.dibs_py_over, data, handle)))
+
+    async def _number(self, start: Any, *arguments: Any) -> int:
+        """The same, whose result is a number."""
+        number: int = await request(self._client, lambda data, handle: int(start(
+            self._client.handle, self._name, *arguments, lib.dibs_py_number, data, handle)), int)
+        return number
+
     async def _do(self, function: Any, *arguments: Any) -> None:
         await self._client.in_thread(
             lambda: do(function, self._client.handle, self._name, *arguments))
