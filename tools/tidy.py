@@ -44,7 +44,8 @@ LAYERS = {
     # Of base only what has no state and allocates nothing.
     'watch': ['fleet/metrics_text.h'],
     'cli': ['base/dialects.h', 'base/errno_text.h', 'base/fence.h', 'base/hash_tag.h',
-            'base/nearest.h', 'base/plural.h', 'fleet/class.h', 'watch'],
+            'base/nearest.h', 'base/plural.h', 'fleet/class.h',
+            'topo/url_options.h', 'watch'],
 }
 # The rooms of sim/, beside those of src/.
 SIM_LAYERS = {

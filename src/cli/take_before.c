@@ -11,6 +11,7 @@
 #include "cli/held.h"
 #include "cli/message.h"
 #include "cli/show.h"
+#include "topo/url_options.h"
 
 /* ---- a wrapper inside a wrapper ---- */
 
@@ -41,17 +42,33 @@ static bool would_wait_for_itself(const target *t, const dibs_inspection *i)
   return own > 0;
 }
 
+static bool is_of_same_lock(const char *option, size_t size)
+{
+  enum { SAME_LOCK, OTHER_LOCK };
+#define IDENTITY_ROW(name, identity, kind, field, need, of) { name "=", identity },
+  static const struct { const char *words; int identity; } options[] = {
+    URL_OPTIONS(IDENTITY_ROW)
+  };
+
+  for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+    size_t words_size = strlen(options[i].words);
+
+    if (words_size <= size && memcmp(option, options[i].words, words_size) == 0)
+      return options[i].identity == SAME_LOCK;
+  }
+  return false;
+}
+
 /* Leaves out the options that do not identify a lock; each that remains begins with '&'. */
 static void keep_identity(char *url)
 {
   char *to = url;
 
   for (const char *from = url; *from != 0;) {
-    size_t size = 1 + strcspn(from + 1, "?&, ");
+    size_t size = 1 + strcspn(from + 1, "?& ");
     bool is_option = *from == '?' || *from == '&';
 
-    if (!is_option || (memmem(from, size, "timeout=", 8) == NULL &&
-                       memmem(from, size, "note=", 5) == NULL)) {
+    if (!is_option || !is_of_same_lock(from + 1, size - 1)) {
       memmove(to, from, size);
       if (is_option)
         *to = '&';
@@ -62,19 +79,22 @@ static void keep_identity(char *url)
   *to = 0;
 }
 
-/* Whether all that identifies a lock is as in the wrapper around, which has set the variable. */
+/* Whether all that identifies a lock is as in the wrapper around. It has set this variable;
+ * DIBS_URL may have been set since. */
 static bool is_place_of_wrapper(const session *s)
 {
-  const char *value = getenv("DIBS_URL");
+  const char *value = getenv("DIBS_INHERITED_URL");
   char *around = value != NULL ? strdup(value) : NULL, *url = malloc(DIBS_URL_SIZE);
   bool is_it = around != NULL && url != NULL &&
                dibs_full_url(s->client, false, url, DIBS_URL_SIZE) == DIBS_OK;
 
   if (is_it) {
     keep_identity(url);
-    keep_identity(around);
+    keep_identity(around);            /* and leaves out its passwords */
     is_it = strcmp(url, around) == 0;
   }
+  if (around != NULL)
+    explicit_bzero(around, strlen(value));
   free(url);
   free(around);
   return is_it;

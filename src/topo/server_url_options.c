@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "topo/url_options.h"
+
 #define CLOCK_RATE_ERROR_PPM_MAX 500000
 #define SHOWN_NAME_BYTES_MAX 40
 #define REPORT_MIN_MS 1000
@@ -27,39 +29,10 @@ typedef struct option {
   bool is_of_client;      /* in a quorum: only in the first URL */
 } option;
 
-#define FIELD(member) offsetof(url_reading, member)
-
-static const option options[] = {
-  { "db", OPTION_DATABASE, 0, FOR_ALL, false },
-  { "prefix", OPTION_TEXT, FIELD(url.prefix), FOR_ALL, true },
-  { "user", OPTION_TEXT, FIELD(url.user), FOR_ALL, false },
-  { "password", OPTION_SECRET, FIELD(url.password), FOR_ALL, false },
-  { "password_file", OPTION_SECRET, FIELD(url.password_file), FOR_ALL, false },
-  { "connect_timeout", OPTION_DURATION, FIELD(url.connect_timeout_ms), FOR_ALL, true },
-  { "command_timeout", OPTION_DURATION, FIELD(url.command_timeout_ms), FOR_ALL, true },
-  { "close_timeout", OPTION_DURATION, FIELD(url.close_timeout_ms), FOR_ALL, true },
-  { "clock_rate_error_ppm", OPTION_PPM, FIELD(url.clock_rate_error_ppm), FOR_ALL, true },
-  { "cacert", OPTION_TEXT, FIELD(url.ca_file), FOR_TLS, false },
-  { "cert", OPTION_TEXT, FIELD(url.cert_file), FOR_TLS, false },
-  { "key", OPTION_TEXT, FIELD(url.key_file), FOR_TLS, false },
-  { "sni", OPTION_TEXT, FIELD(url.server_name), FOR_TLS, false },
-  { "note", OPTION_TEXT, FIELD(url.note), FOR_ALL, true },
-  { "quarantine", OPTION_PAUSE, FIELD(url.quarantine_ms), FOR_ALL, true },
-  { "degrade", OPTION_DEGRADE, FIELD(url.degrade), FOR_ALL, true },
-  { "dialect", OPTION_DIALECT, FIELD(url.dialect), FOR_ALL, true },
-  { "report", OPTION_REPORT, FIELD(url.report_ms), FOR_ALL, true },
-  { "history", OPTION_HISTORY, FIELD(url.history), FOR_ALL, true },
-  { "history_max", OPTION_COUNT_OF, FIELD(url.history_max), FOR_ALL, true },
-  { "history_over", OPTION_DURATION, FIELD(url.history_over_ms), FOR_ALL, true },
-  { "registry", OPTION_TEXT, FIELD(url.registry), FOR_ALL, true },
-  { "pubsub", OPTION_CHOICE, FIELD(url.pubsub), FOR_ALL, true },
-  { "functions", OPTION_CHOICE, FIELD(url.functions), FOR_ALL, true },
-  { "sharded", OPTION_CHOICE, FIELD(url.sharded), FOR_FOUND, true },
-  { "map", OPTION_MAP, 0, FOR_FOUND, true },
-  { "sentinel_user", OPTION_TEXT, FIELD(sentinel_user), FOR_SENTINEL, true },
-  { "sentinel_password", OPTION_SECRET, FIELD(sentinel_password), FOR_SENTINEL, true },
-  { "sentinel_tls", OPTION_CHOICE, FIELD(sentinel_tls), FOR_SENTINEL, true },
-};
+enum { OF_SERVER = false, OF_CLIENT = true };
+#define OPTION_ROW(name, identity, kind, field, need, of) \
+  { name, OPTION_##kind, offsetof(url_reading, field), need, of },
+static const option options[] = { URL_OPTIONS(OPTION_ROW) };
 #define OPTION_COUNT (sizeof(options) / sizeof(options[0]))
 
 static void *field_of(url_reading *r, const option *o)

@@ -148,15 +148,18 @@ def _between(text, start, end):
     return text.split(start, 1)[1].split(end, 1)[0]
 
 
+def _identities():
+    """The column of that name: whether another value of an option of a URL is another lock."""
+    return dict(re.findall(r'^  ROW\("(\w+)", (\w+),', _source('src/topo/url_options.h'), re.M))
+
+
 def _options_of_the_source():
     struct = _between(_source('include/dibs/client.h'), 'typedef struct dibs_options {',
                       '} dibs_options;')
     struct = re.sub(r'/\*.*?\*/', '', struct, flags=re.S)
     return {
         'field': re.findall(r'(\w+)\s*;', struct),
-        'url': re.findall(r'^  \{ "(\w+)",', _between(
-            _source('src/topo/server_url_options.c'), 'static const option options[] = {',
-            '};'), re.M),
+        'url': list(_identities()),
         'key': re.findall(r'^  \{ "(\w+)",', _between(_source('src/api/config.c'),
                                                      'static const key keys[] = {', '};'), re.M),
         'option': re.findall(r'^  \{ "([\w-]+)",', _between(
@@ -541,6 +544,44 @@ def a_sandbox_inside_is_a_server_of_its_own():
     _the_same_inside('-u', harness.server.url, '--prefix', 'p',
                      script='"$DIBS" sandbox -- "$DIBS" run -n outer -- echo sandbox',
                      wanted='sandbox\n')
+
+
+# ---- whether it is the same lock, while no server can say ----
+
+PLACES = {'redis://h': 'redis://127.0.0.1:1', 'rediss://h': 'rediss://127.0.0.1:1',
+          'redis+cluster://h': 'redis+cluster://127.0.0.1:1',
+          'redis+sentinel://h/main': 'redis+sentinel://127.0.0.1:1/main'}
+
+
+def _other_value(option):
+    given = HANDED_ON['url'][option][0] if option in HANDED_ON['url'] else option + '=hello'
+    for file, real in ('=/ca', 'ca.pem'), ('=/c', 'server.pem'), ('=/k', 'server.key'):
+        given = re.sub(file + '(?=&|$)', '=' + os.path.join(directory, real), given)
+    return 'degrade=wait' if option == 'degrade' else given
+
+
+def _codes_inside(base, options):
+    """By option: the code of a run of the same name inside, with another value of that option."""
+    script = ''.join(
+        "{ DIBS_URL='%s?%s' \"$DIBS\" run -n --connect-timeout 200ms %s nest -- true; "
+        'echo %s $?; } & ' % (base, _other_value(o), '' if o == 'degrade' else '--degrade local', o)
+        for o in options)
+    done = dibs('run', '--degrade', 'local', '--connect-timeout', '200ms', 'nest', '--', 'sh',
+                '-c', script + 'wait', timeout=60, env=_without_servers(
+                    DIBS_URL=base, DIBS_LOCAL_DIR=os.path.join(directory, 'locks')))
+    equal(done.code, 0, done)
+    return {o: int(code) for o, code in re.findall(r'(\w+) (\d+)\n', done.out)}
+
+
+def another_value_of_an_option_is_another_lock_where_the_table_says_so():
+    _certificates()
+    identities = _identities()
+    codes = {}
+    for base, place in PLACES.items():
+        codes.update(_codes_inside(place, [o for o in identities if _base_for(o) == base]))
+    for option, identity in identities.items():
+        assert identity in ('SAME_LOCK', 'OTHER_LOCK'), (option, identity)
+        equal(codes[option] == 80, identity == 'SAME_LOCK', (option, codes))
 
 
 # ---- secrets ----
