@@ -315,9 +315,12 @@ static _Noreturn void stand_behind(const guardian_plan *plan, const lock_copies 
   int status = 0;
   pid_t guardian;
 
-  /* Before the command runs: a kill of the wrapper's group is not to end the guardians. The group
-   * is one, so that the kernel continues a stopped one of them when the wrapper has died. */
+  /* Before the command runs: a kill of the wrapper's group is not to end the guardians. */
   setpgid(0, 0);
+  /* When the wrapper dies the kernel continues this process, which continues the guardian. That it
+   * continues an orphaned group is not enough: it looks for members that have stopped, not for a
+   * stop that a busy machine has not delivered yet. SIGCONT discards that. */
+  prctl(PR_SET_PDEATHSIG, SIGCONT);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   guardian = fork();
   if (guardian == 0)

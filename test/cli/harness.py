@@ -348,12 +348,14 @@ def end_holder(process):
 
 def guardians(wrapper):
     """The second one of `dibs run`, and the first, which is its child and the command's parent.
-    The command may run before both have closed all they need not."""
+    The command may run before both have closed all they need not and wait: the first one reports
+    the command before that."""
     pid, found = wrapper, []
     for _ in range(2):
         pid = int(read('/proc/%d/task/%d/children' % (pid, pid)).split()[0])
         found.append(pid)
-    until(lambda: all(os.readlink('/proc/%d/cwd' % pid) == '/' for pid in found),
+    until(lambda: all(os.readlink('/proc/%d/cwd' % pid) == '/' and process_state(pid) == 'S'
+                      for pid in found),
           'the guardians are ready')
     return found
 

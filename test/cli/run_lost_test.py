@@ -525,9 +525,33 @@ def a_stopped_guardian_is_continued():
     process, inner, guardian = _tree('asleep', '-t', '900ms')
     for pid in (guardian, guardians(process.pid)[0]):
         os.kill(pid, signal.SIGSTOP)
-        until(lambda: process_state(pid) != 'T', 'the guardian goes on')
+        # Runnable, it has not stopped yet; it sleeps in its next wait when it was continued.
+        until(lambda: process_state(pid) == 'S', 'the guardian goes on')
     process.kill()
     _dead_at(inner, 2)
+
+
+def guardians_whose_stop_is_not_delivered_when_the_wrapper_is_killed_go_on():
+    # As on a busy machine: both have to wait for a processor that another process uses.
+    process, inner, guardian = _tree('late', '-t', '30s')
+    pids = (guardians(process.pid)[0], guardian)
+    cpu = min(os.sched_getaffinity(0))
+    busy = subprocess.Popen([sys.executable, '-c', 'while True: pass'])
+    try:
+        os.sched_setaffinity(busy.pid, {cpu})
+        for pid in pids:
+            os.sched_setaffinity(pid, {cpu})
+            os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0))
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        process.kill()
+        process.wait()
+    finally:
+        busy.kill()
+        busy.wait()
+    _dead_at(inner)
+    for pid in pids:
+        _gone(pid, 'process %d ends' % pid)
 
 
 def a_guardian_that_is_stopped_with_the_wrapper_is_continued():
