@@ -8,6 +8,7 @@
 #define PAUSE_MOST SPAN_MS(200)
 #define ASK_FOR SPAN_MS(30000)     /* limit of one probe; the next follows */
 #define ASK_AGAIN SPAN_MS(100)
+#define LOOK_AGAIN SPAN_MS(500)    /* doc/guide/which-deployment.md promises it */
 
 /* ---- preparation ---- */
 
@@ -127,11 +128,20 @@ void degrade_forked(client_record *c)
 
 void degrade_let_go(claim *cl)
 {
-  if (cl->local != NULL && cl->local->state == LOCAL_NOT)
-    lock_files_end(cl, &cl->local->files, false);
+  if (cl->local == NULL || cl->local->state != LOCAL_NOT)
+    return;
+  lock_files_end(cl, &cl->local->files, false);
+  cl->local->lacks_files = false;
 }
 
 /* ---- taking ---- */
+
+/* Looks for removed files after a while, unless it is going to. */
+static void look_later(outage *o)
+{
+  if (instant_is_never(o->look_at))
+    o->look_at = instant_add(drive_now(), LOOK_AGAIN);
+}
 
 static void end_waiting(claim *cl, dibs_status status, const char *words)
 {
@@ -149,6 +159,7 @@ static void grant(claim *cl, uint64_t fence, int depth)
   if (l->spec.max_hold.ns > 0)
     until = instant_min(until, instant_add(now, l->spec.max_hold));
   l->state = LOCAL_HELD;
+  look_later(cl->client->outage);
   l->ends_at = e.valid_until = until;
   claim_granted(cl, &e);
   atomic_store(&cl->hold->durability, durability_word(DIBS_DURABLE_LOCAL, 0, 0));
@@ -219,6 +230,7 @@ static void ask_servers(claim *cl, instant now)
     return;
   }
   cl->local->state = LOCAL_NOT;
+  look_later(cl->client->outage);
   status = engine_lock(drive_engine(cl->client->drive), &cl->local->spec, now, &cl->id);
   if (status != DIBS_OK)
     claim_failed(cl, status, dibs_status_text(status));
@@ -241,8 +253,10 @@ static bool has_lock_here(const claim *cl)
 
 static void alarm_set(client_record *c)
 {
-  instant at = c->outage->is_on && !c->outage->is_asked ? c->outage->ask_at : INSTANT_NEVER;
+  outage *o = c->outage;
+  instant at = o->is_on && !o->is_asked ? o->ask_at : INSTANT_NEVER;
 
+  at = instant_min(at, o->look_at);
   for (const claim *cl = c->first_claim; cl != NULL; cl = cl->next) {
     if (cl->local == NULL)
       continue;
@@ -254,6 +268,8 @@ static void alarm_set(client_record *c)
   c->degrade_alarm_at = at;
   client_alarm_set(c);
 }
+
+#define REMOVED "its lock file was removed while it was held"
 
 static void lose(claim *cl, const char *words)
 {
@@ -269,6 +285,52 @@ static void time_is_over(claim *cl)
   if (is_held_here(cl))
     lose(cl, "its time is over");
   files_end(cl);
+}
+
+/* ---- lock files that were removed ---- */
+
+static void share_again(claim *cl)
+{
+  dibs_error error = { .size = sizeof(error), .text = "" };
+  dibs_status status = lock_files_share(cl, &cl->local->files, &error);
+
+  cl->local->lacks_files = status != DIBS_OK;
+  if (cl->local->lacks_files && cl->is_held && !cl->is_lost)
+    lose(cl, status == DIBS_BUSY ? REMOVED ", and another process has the lock without a server"
+                                 : error.text);
+}
+
+static void files_removed(claim *cl)
+{
+  if (cl->local->state == LOCAL_NOT) {
+    share_again(cl);
+    return;
+  }
+  if (is_held_here(cl))
+    lose(cl, REMOVED);
+  files_end(cl);
+}
+
+/* Whether files keep other processes from what this claim believes in, or asks the servers for. */
+static bool needs_files(const claim *cl)
+{
+  return cl->local != NULL && cl->local->state != LOCAL_WAITS &&
+         (lock_files_are_open(&cl->local->files) || cl->local->lacks_files);
+}
+
+static void look_at_files(client_record *c)
+{
+  claim *next;
+
+  c->outage->look_at = INSTANT_NEVER;
+  for (claim *cl = c->first_claim; cl != NULL; cl = next) {
+    next = cl->next;
+    if (!needs_files(cl))
+      continue;
+    look_later(c->outage);
+    if (cl->local->lacks_files || !lock_files_are_named(&cl->local->files))
+      files_removed(cl);
+  }
 }
 
 /* The oldest is the last in the list. */
@@ -393,11 +455,17 @@ bool degrade_begin(claim *cl)
 {
   dibs_error error = DIBS_ERROR_INIT;
 
-  if (cl->local == NULL || (!is_for_this_machine(cl) &&
-                            lock_files_share(cl, &cl->local->files, &error) == DIBS_OK))
+  if (cl->local == NULL)
     return false;
-  begin_here(cl);
-  return true;
+  if (is_for_this_machine(cl) || lock_files_share(cl, &cl->local->files, &error) != DIBS_OK) {
+    begin_here(cl);
+    return true;
+  }
+  if (instant_is_never(cl->client->outage->look_at)) {
+    look_later(cl->client->outage);
+    alarm_set(cl->client);
+  }
+  return false;
 }
 
 bool degrade_takes_over(claim *cl, dibs_status status)
@@ -452,6 +520,8 @@ void degrade_alarm(client_record *c)
   if (c->outage == NULL || c->is_closing)
     return;
   try_all(c, now);
+  if (!instant_before(now, c->outage->look_at))
+    look_at_files(c);
   if (c->outage->is_on && !c->outage->is_asked && !instant_before(now, c->outage->ask_at))
     outage_ask(c, now);
   alarm_set(c);

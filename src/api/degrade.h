@@ -13,6 +13,10 @@
  * it believes in no lease any more. If a process has a lock of this machine meanwhile, the claim
  * waits here for its end.
  *
+ * A file that is removed while it is locked excludes no later process: every LOOK_AGAIN a lock of
+ * this machine is lost if its file has no name, and a claim of the servers shares the new file, or
+ * is lost if a process has a lock of this machine by it.
+ *
  * All functions need the mutex. */
 #ifndef API_DEGRADE_H
 #define API_DEGRADE_H
@@ -29,6 +33,7 @@ typedef struct local_claim {
   char owner[OWNER_KEY_MAX];
   char note[DIBS_NOTE_MAX + 1];
   lock_files files;
+  bool lacks_files;                /* it asks the servers, and another process has the new files */
   instant next_try;
   span pause;                      /* before the second next try */
   instant ends_at;                 /* of a hold; after its loss, of its exclusive lock */
@@ -41,6 +46,7 @@ typedef struct outage {
   bool was_reported;                   /* to on_event, since the last reply of a server */
   bool is_asked;                   /* a probe is under way */
   instant ask_at;
+  instant look_at;                 /* whether lock files were removed; never: none is in use */
   question question;
 } outage;
 

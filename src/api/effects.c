@@ -130,6 +130,8 @@ static void suspect(const claim *cl)
 
 void claim_lost(claim *cl, const effect *e)
 {
+  if (cl->is_lost)
+    return;                              /* by degrade.c; the engine may lose its lease later */
   cl->is_lost = true;
   degrade_let_go(cl);
   (void)outcome_set(&cl->loss, cl->client, e->status, e->text);
@@ -147,8 +149,10 @@ void claim_lost(claim *cl, const effect *e)
 
 void claim_released(claim *cl, const effect *e)
 {
+  dibs_status status = cl->is_lost && e->status == DIBS_OK ? DIBS_LOST : e->status;
+
   cl->is_over = true;
-  (void)outcome_set(&cl->end, cl->client, e->status, e->text);
+  (void)outcome_set(&cl->end, cl->client, status, e->text);
   noting_ended(cl, &cl->end, e->kind == EFFECT_DETACHED);
   claim_end_hold(cl);                    /* no effect after a release; a detach may come first */
   if (cl->on_release != NULL)

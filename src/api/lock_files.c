@@ -102,6 +102,14 @@ bool lock_files_are_open(const lock_files *f)
   return f->fds[0] >= 0;
 }
 
+bool lock_files_are_named(const lock_files *f)
+{
+  for (size_t i = 0; i < f->count; i++)
+    if (f->fds[i] >= 0 && !local_lock_is_named(f->fds[i]))
+      return false;
+  return true;
+}
+
 dibs_status lock_files_share(claim *cl, lock_files *f, dibs_error *ret_error)
 {
   dibs_status status = DIBS_OK;

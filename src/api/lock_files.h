@@ -26,6 +26,8 @@ bool lock_files_are_open(const lock_files *f);
 dibs_status lock_files_share(claim *cl, lock_files *f, dibs_error *ret_error);
 /* DIBS_OK: the first is locked exclusively. DIBS_BUSY: it stays open. */
 dibs_status lock_files_take(claim *cl, lock_files *f, uint64_t *ret_fence, dibs_error *ret_error);
+/* Whether the open ones still have their names; see local_lock_is_named(). */
+bool lock_files_are_named(const lock_files *f);
 /* The same lock again: copies of a descriptor share it. false: no descriptor left. */
 bool lock_files_copy(lock_files *f, const lock_files *from);
 /* Unlocks and closes. `is_shared`, or in a forked child: closes only, as others have copies. */

@@ -241,6 +241,8 @@ static dibs_status client_make(opening *o, dibs_client **ret_client)
   c->times = times_of(o, &c->servers.data);
   if (c->degrade == DEGRADE_LOCAL)
     c->outage = mem_zalloc(&c->memory, sizeof(*c->outage));
+  if (c->outage != NULL)
+    c->outage->look_at = INSTANT_NEVER;
   if ((c->degrade != DEGRADE_LOCAL || c->outage != NULL) &&
       url_shown(&c->memory, &c->servers, &c->shown) == DIBS_OK)
     c->handle = handle_new(HANDLE_CLIENT, c, NULL);

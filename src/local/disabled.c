@@ -39,6 +39,12 @@ dibs_status local_lock_share(int fd)
   return DIBS_ERR_UNSUPPORTED;
 }
 
+bool local_lock_is_named(int fd)
+{
+  (void)fd;
+  return true;
+}
+
 void local_lock_end(int fd)
 {
   (void)fd;

@@ -22,6 +22,7 @@
 #ifndef LOCAL_H
 #define LOCAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -62,6 +63,8 @@ dibs_status local_lock_try(int fd, uint64_t *ret_fence);
 /* DIBS_OK: locked together with others that share it; then local_lock_try() is DIBS_BUSY elsewhere.
  * DIBS_BUSY; DIBS_LOST, as above; DIBS_ERR_SYSTEM. Does not wait. */
 dibs_status local_lock_share(int fd);
+/* Whether the file has its name: the lock of a removed one excludes no later process. */
+bool local_lock_is_named(int fd);
 /* Unlocks and closes, also if other processes have copies of the descriptor. */
 void local_lock_end(int fd);
 

@@ -56,8 +56,7 @@ dibs_status local_lock_open(const char *digest, int *ret_fd, dibs_error *error)
   return DIBS_OK;
 }
 
-/* Whether the file has a name: the lock of a removed one excludes no later process. */
-static bool is_there(int fd)
+bool local_lock_is_named(int fd)
 {
   struct stat found;
 
@@ -89,7 +88,7 @@ static dibs_status lock_now(int fd, int how)
   do
     done = flock(fd, how | LOCK_NB);
   while (done != 0 && errno == EINTR);
-  if (done == 0 && is_there(fd))
+  if (done == 0 && local_lock_is_named(fd))
     return DIBS_OK;
   if (done == 0)
     return DIBS_LOST;

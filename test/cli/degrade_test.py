@@ -53,6 +53,18 @@ def it_does_so_inside_the_lease_of_a_server_that_has_gone():
         contains(done.err, 'wait for itself')
 
 
+def the_command_ends_when_its_lock_file_is_removed():
+    with _Outage() as outage:
+        outage.server.process.kill()
+        process = start('run', *LOCAL, 'x', '--', 'sh', '-c', 'echo ready; sleep 60',
+                        env=outage.env)
+        equal(process.stdout.readline(), 'ready\n')
+        shutil.rmtree(os.path.join(outage.directory, 'locks'))
+        out, err = process.communicate(timeout=PATIENCE)
+        equal(process.returncode, 79, err)
+        contains(err, 'its lock file was removed')
+
+
 def _path(pid, number):
     try:
         return os.readlink('/proc/%d/fd/%s' % (pid, number))

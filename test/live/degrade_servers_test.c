@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -325,6 +326,11 @@ static void remove_files(void)
   assert_int_equal(system(command), 0);
 }
 
+static bool is_gone(void *hold)
+{
+  return dibs_hold_state(hold) == DIBS_HOLD_GONE;
+}
+
 /* A waiter has the file open that others do not find any more. */
 static void the_lock_of_a_file_that_was_removed_is_none(void **state)
 {
@@ -340,12 +346,112 @@ static void the_lock_of_a_file_that_was_removed_is_none(void **state)
   live_ask_begin(&ask, b, "x", &o);
   live_still_waits(&ask, 500);             /* it has tried */
   remove_files();
-  assert_int_equal(dibs_release(first), DIBS_OK);
+  (void)dibs_release(first);               /* DIBS_OK, or it was lost first */
   second = live_ask_granted(&ask, LIVE_LONG_MS);
   assert_int_equal(kind_of(second), DIBS_DURABLE_LOCAL);
   live_refused(live_try(a, "x"), DIBS_BUSY);
   assert_int_equal(dibs_release(second), DIBS_OK);
   test_server_restart(live_server, false);
+}
+
+static void it_is_lost_within_a_bounded_time(void **state)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  struct live_loss loss = { 0 };
+  dibs_hold *outer, *inner;
+  char why[128];
+
+  (void)state;
+  test_server_kill9(live_server);
+  o.on_lost = live_on_lost;
+  o.on_lost_data = &loss;
+  outer = live_lock_with(a, "x", &o);
+  o.on_lost = NULL;
+  inner = live_lock_with(a, "x", &o);
+  assert_int_equal(kind_of(outer), DIBS_DURABLE_LOCAL);
+  remove_files();
+  assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
+  assert_int_equal(atomic_load(&loss.why), DIBS_LOST);
+  assert_int_equal(dibs_hold_state(outer), DIBS_HOLD_GONE);
+  assert_int_equal(dibs_hold_why(outer, why, sizeof(why)), DIBS_OK);
+  assert_non_null(strstr(why, "its lock file was removed"));
+  assert_true(live_until(LIVE_LONG_MS, is_gone, inner));
+  assert_int_equal(dibs_release(inner), DIBS_LOST);
+  assert_int_equal(dibs_release(outer), DIBS_LOST);
+  assert_int_equal(live_try(a, "x"), DIBS_OK);
+  assert_int_equal(live_try(b, "x"), DIBS_OK);
+  assert_int_equal(atomic_load(&loss.count), 1);
+  test_server_restart(live_server, false);
+}
+
+/* The file of the only name, in `ret_path`; "": there is none. */
+static bool file_find(char ret_path[256])
+{
+  DIR *directory;
+  const struct dirent *entry;
+
+  (void)snprintf(ret_path, 256, "%s/locks", runtime);
+  directory = opendir(ret_path);
+  ret_path[0] = 0;
+  while (directory != NULL && (entry = readdir(directory)) != NULL)
+    if (entry->d_name[0] != '.')
+      (void)snprintf(ret_path, 256, "%s/locks/%.64s", runtime, entry->d_name);
+  (void)closedir(directory);
+  return ret_path[0] != 0;
+}
+
+static bool is_a_file_there(void *path)
+{
+  return file_find(path);
+}
+
+static void a_lease_keeps_them_out_by_the_new_file(void **state)
+{
+  dibs_hold *lease;
+  char path[256];
+
+  (void)state;
+  remove_files();
+  lease = lease_of(a, "x", TTL_MS);
+  remove_files();
+  assert_true(live_until(LIVE_LONG_MS, is_a_file_there, path));
+  test_server_kill9(live_server);
+  live_refused(live_try(b, "x"), DIBS_BUSY);
+  assert_int_not_equal(dibs_hold_state(lease), DIBS_HOLD_GONE);
+  assert_int_equal(dibs_release_async(lease, NULL, NULL), DIBS_OK);
+  assert_int_equal(live_try(b, "x"), DIBS_OK);
+  test_server_restart(live_server, false);
+}
+
+/* Another process creates the file and locks it before the lease's client looks. */
+static void or_is_lost_if_another_process_has_the_new_file(void **state)
+{
+  dibs_lock_options o = live_lock_options(TTL_MS, LIVE_LONG_MS);
+  struct live_loss loss = { 0 };
+  dibs_hold *lease;
+  char path[256], other[272];
+  int fd;
+
+  (void)state;
+  remove_files();
+  assert_true(live_until(LIVE_LONG_MS, is_up, a));
+  o.on_lost = live_on_lost;
+  o.on_lost_data = &loss;
+  lease = live_lock_with(a, "x", &o);
+  assert_true(file_find(path));
+  (void)snprintf(other, sizeof(other), "%s.new", path);
+  fd = open(other, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  assert_true(fd >= 0);
+  assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+  assert_int_equal(rename(other, path), 0);
+  assert_true(live_loss_wait(&loss, LIVE_LONG_MS));
+  assert_int_equal(atomic_load(&loss.why), DIBS_LOST);
+  live_refused(live_try(b, "x"), DIBS_BUSY);
+  assert_int_equal(dibs_release(lease), DIBS_LOST);
+  live_refused(live_try(b, "x"), DIBS_BUSY);
+  (void)close(fd);
+  assert_int_equal(live_try(b, "x"), DIBS_OK);       /* the lease was released */
+  assert_int_equal(atomic_load(&loss.count), 1);
 }
 
 /* systemd-tmpfiles removes old files of /tmp, locked ones too, but none with the sticky bit. */
@@ -389,6 +495,9 @@ int main(void)
     TEST(it_is_the_key_in_the_database),
     TEST(the_servers_are_asked_for_the_name_of_the_call),
     TEST(the_lock_of_a_file_that_was_removed_is_none),
+    TEST(it_is_lost_within_a_bounded_time),
+    TEST(a_lease_keeps_them_out_by_the_new_file),
+    TEST(or_is_lost_if_another_process_has_the_new_file),
     TEST(files_are_marked_as_not_to_be_removed),
   };
 
