@@ -3,6 +3,7 @@
 """The ACLs in SECURITY.md are what `dibs acl` prints, enough for the command, and not more.
 
     acl.py ROOT DIBS            starts itself again inside `dibs sandbox`
+    acl.py ROOT DIBS --write    writes the lines of the page again
 
 Speaks TAP.
 """
@@ -12,6 +13,7 @@ import shlex
 import socket
 import subprocess
 import sys
+import textwrap
 
 
 def blocks(root):
@@ -186,11 +188,29 @@ def inside(root, dibs):
     return 1 if any(fault for _, fault in results) else 0
 
 
+def write(root, dibs):
+    path = os.path.join(root, 'SECURITY.md')
+    with open(path, encoding='utf-8') as page:
+        text = page.read()
+    for command, words in blocks(root):
+        done = subprocess.run([dibs, *shlex.split(command)[1:]], text=True, check=True,
+                              stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        line = textwrap.fill(done.stdout.strip(), 86, subsequent_indent='    ',
+                             break_long_words=False, break_on_hyphens=False)
+        text = re.sub('^\\$ ' + re.escape(command) + r'\nACL SETUSER (?:.|\n)*?^```',
+                      lambda _: f'$ {command}\n{line}\n```', text, flags=re.M)
+    with open(path, 'w', encoding='utf-8') as page:
+        page.write(text)
+    return 0
+
+
 def main():
     if '--inside' in sys.argv:
         return inside(*sys.argv[1:3])
     root, dibs = sys.argv[1:3]
     dibs = os.path.abspath(dibs)
+    if '--write' in sys.argv:
+        return write(root, dibs)
     return subprocess.run([dibs, 'sandbox', '--', sys.executable, os.path.abspath(__file__),
                            root, dibs, '--inside'], stdin=subprocess.DEVNULL).returncode
 
