@@ -228,7 +228,7 @@ static void options_from_the_future_are_refused_if_used(void **state)
   assert_int_equal(dibs_release(hold), DIBS_OK);
   future.known.size = 0;
   expect_option_refused(&future.known, "size");
-  future.known.size = offsetof(dibs_lock_options, max_hold_ms);      /* from the past */
+  future.known.size = offsetof(dibs_lock_options, owner);      /* from the past */
   hold = live_lock_with(client, "fine", &future.known);
   assert_int_equal(dibs_release(hold), DIBS_OK);
 }

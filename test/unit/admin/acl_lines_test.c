@@ -106,11 +106,23 @@ static void a_doctor_may_read_the_state_of_a_cluster(void **state)
   assert_non_null(strstr(line, " +cluster|info"));
 }
 
+static void options_that_end_inside_of_a_pointer_are_refused(void **state)
+{
+  dibs_acl_options o = DIBS_ACL_OPTIONS_INIT;
+  char line[DIBS_ACL_LINE_SIZE];
+
+  (void)state;
+  o.user = "worker";
+  o.size = offsetof(dibs_acl_options, user) + 3;
+  assert_int_equal(dibs_acl_line(NULL, &o, line, sizeof(line), NULL), DIBS_ERR_ARGUMENT);
+}
+
 int main(int argc, char **argv)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(lines_change_only_on_purpose),
     cmocka_unit_test(a_doctor_may_read_the_state_of_a_cluster),
+    cmocka_unit_test(options_that_end_inside_of_a_pointer_are_refused),
   };
 
   if (argc > 1 && strcmp(argv[1], "--print") == 0) {

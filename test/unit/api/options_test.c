@@ -8,6 +8,8 @@
 #include <cmocka.h>
 
 #include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "api/options.h"
 
@@ -78,6 +80,39 @@ static void a_record_without_its_size_is_refused(void **state)
   (void)state;
   o.size = 0;
   assert_int_equal(read_lock(&o, &call), DIBS_ERR_ARGUMENT);
+  assert_non_null(strstr(words, "_INIT"));
+}
+
+/* What a program leaves in a record that it did not begin with _INIT. Behind this one, as behind
+ * the last object of a mapping, there is nothing that can be read. */
+static void a_record_with_any_number_as_its_size_is_refused_unread(void **state)
+{
+  static const size_t sizes[] = { SIZE_MAX, SIZE_MAX / 2, (size_t)1 << 40, 4097 };
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  lock_call call;
+
+  (void)state;
+  assert_true(pages != MAP_FAILED);
+  assert_int_equal(mprotect(pages + page, page, PROT_NONE), 0);
+  for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+    dibs_lock_options *o = (dibs_lock_options *)(void *)(pages + page) - 1;
+
+    o->size = sizes[i];
+    assert_int_equal(read_lock(o, &call), DIBS_ERR_ARGUMENT);
+    assert_non_null(strstr(words, "_INIT"));
+  }
+  assert_int_equal(munmap(pages, 2 * page), 0);
+}
+
+static void a_record_that_ends_inside_of_a_pointer_is_refused(void **state)
+{
+  dibs_options o = DIBS_OPTIONS_INIT, known;
+
+  (void)state;
+  o.note = "a note";
+  o.size = offsetof(dibs_options, note) + 3;
+  assert_int_equal(read_client(&o, &known), DIBS_ERR_ARGUMENT);
   assert_non_null(strstr(words, "_INIT"));
 }
 
@@ -310,6 +345,8 @@ int main(void)
     cmocka_unit_test(an_older_program_s_record_is_filled_with_zeros),
     cmocka_unit_test(a_newer_program_s_record_passes_while_its_news_are_zero),
     cmocka_unit_test(a_record_without_its_size_is_refused),
+    cmocka_unit_test(a_record_with_any_number_as_its_size_is_refused_unread),
+    cmocka_unit_test(a_record_that_ends_inside_of_a_pointer_is_refused),
     cmocka_unit_test(unknown_flags_are_refused_and_named),
     cmocka_unit_test(choices_for_deployments_are_checked),
     cmocka_unit_test(times_out_of_range_are_refused_with_the_range),
