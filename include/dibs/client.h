@@ -247,6 +247,11 @@ typedef struct dibs_options {
                                    Since 0.5 */
   const char *password_file;    /* instead of `password`: the first line of this file, which is
                                    read again when the server refuses the log-in. Since 0.5 */
+  const char *classes;          /* which names are counted as one, for metrics, totals and log:
+                                   patterns with commas between, "orders:*, user:*"; `*` is any
+                                   text. The first that a name fits is its class; without one
+                                   that is the part before the first ':', fleet.h. At most 64
+                                   patterns of 64 bytes, 1024 bytes in all. Since 0.6 */
 } dibs_options;
 
 #define DIBS_REPORT_OFF (-1)    /* dibs_options.report_ms */
@@ -256,7 +261,7 @@ typedef struct dibs_options {
 #define DIBS_OPTIONS_INIT \
   { sizeof(dibs_options), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, \
     NULL, NULL, NULL, NULL, NULL, 0, DIBS_DEGRADE_DEFAULT, NULL, NULL, \
-    DIBS_DIALECT_DEFAULT, NULL, 0, 0, NULL, 0, DIBS_HISTORY_DEFAULT, 0, 0, NULL, NULL }
+    DIBS_DIALECT_DEFAULT, NULL, 0, 0, NULL, 0, DIBS_HISTORY_DEFAULT, 0, 0, NULL, NULL, NULL }
 
 /* Opens a client. Does not wait for the server: the first call that needs it does.
  *
@@ -269,7 +274,7 @@ typedef struct dibs_options {
  *              command_timeout, close_timeout (durations: 500ms, 10s, 5m),
  *              clock_rate_error_ppm, cacert, cert, key, sni, note, quarantine, degrade,
  *              dialect, registry, map, functions, pubsub, sharded, report, history,
- *              history_max, history_over,
+ *              history_max, history_over, classes,
  *              sentinel_user, sentinel_password, sentinel_tls;
  *              doc/design/deployments.md 1.
  *              NULL: the settings of an enclosing `dibs run` (DIBS_INHERITED_URL, while
@@ -418,10 +423,12 @@ typedef struct dibs_client_info {
   uint64_t waiting;        /* requests that wait now */
   uint64_t names;          /* names in the local table now */
   uint64_t table_bytes;    /* memory that they use */
+  const char *classes;     /* the patterns of its classes in use, as in dibs_options; "": none;
+                              borrowed until dibs_close() */
 } dibs_client_info;
 
 #define DIBS_CLIENT_INFO_INIT \
-  { sizeof(dibs_client_info), "", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(dibs_client_info), "", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "" }
 
 /* Reads what a client is, and its counters: all of one moment.
  *

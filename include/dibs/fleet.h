@@ -2,8 +2,9 @@
 /* dibs/fleet.h - what all clients of a prefix did: totals by class of names, and the history
  * of holds. Each client adds what it did to the servers every 10 seconds and when it is closed
  * (report_ms of dibs_options); these functions read it back. A class is one name for many
- * names: the part before the first ':', with numbers, UUIDs and hashes replaced by '*', so
- * that orders:17 and orders:18 are both `orders`.
+ * names: the first pattern of dibs_options.classes that a name fits; else the part before the
+ * first ':', with numbers, UUIDs and hashes replaced by '*', so that orders:17 and orders:18 are
+ * both `orders`.
  *
  * All times are the server's, so that machines whose clocks disagree do not matter. */
 #ifndef DIBS_FLEET_H

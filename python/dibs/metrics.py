@@ -22,8 +22,8 @@ class Times(NamedTuple):
 
 
 class ClassMetrics(NamedTuple):
-    """The numbers of a class of names, the part of a name before the first ':'. `waits`: from a
-    call to its end, by granted, busy, timed_out, cancelled, unknown, error; `holds`: from the grant
+    """The numbers of a class of names: a pattern of `classes`, else the part of a name before the
+    first ':'. `waits`: from a call to its end, by granted, busy, timed_out, cancelled, unknown, error; `holds`: from the grant
     to the end, by released, lost, taken."""
     class_name: str
     kind: str

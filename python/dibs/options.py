@@ -19,7 +19,8 @@ EVENTS = {lib.DIBS_EVENT_CONNECTED: 'connected', lib.DIBS_EVENT_DISCONNECTED: 'd
           lib.DIBS_EVENT_LOST: 'lost', lib.DIBS_EVENT_WARNING: 'warning',
           lib.DIBS_EVENT_RECOVERED: 'recovered'}
 TEXTS = ('prefix', 'user', 'password', 'ca_file', 'cert_file', 'key_file', 'server_name', 'note',
-         'registry', 'sentinel_user', 'sentinel_password', 'config_file', 'password_file')
+         'registry', 'sentinel_user', 'sentinel_password', 'config_file', 'password_file',
+         'classes')
 TIMES = ('connect_timeout', 'command_timeout', 'close_timeout', 'renew_every', 'quarantine',
          'local_handover', 'history_over')
 NUMBERS = ('database', 'names_max', 'clock_rate_error_ppm', 'local_handovers_max', 'history_max')
@@ -37,7 +38,8 @@ OnEvent = Callable[[Event], None]
 class ClientOptions(TypedDict, total=False):
     """The options of a client; times in seconds. `dialect`: native, redisson, spring, plain;
     `degrade`: fail, wait, local; `database`: overrides that of the URL; `report`: how often it adds
-    to the totals of the fleet, or 'off'; `history`: notable, all, off."""
+    to the totals of the fleet, or 'off'; `history`: notable, all, off;
+    `classes`: patterns of names that are counted as one, 'orders:*, user:*'."""
     prefix: Optional[str]
     user: Optional[str]
     password: Optional[str]
@@ -67,6 +69,7 @@ class ClientOptions(TypedDict, total=False):
     history: Optional[str]
     history_max: Optional[int]
     history_over: Optional[float]
+    classes: Optional[str]
     on_event: Optional[OnEvent]
 
 

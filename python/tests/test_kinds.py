@@ -349,9 +349,13 @@ def test_a_writer_becomes_a_reader(client, other, name):
 
 def test_every_option_of_a_client_reaches_the_library(server, client, name):
     with dibs.Client(server.url, report='off', history='all', history_max=100, history_over=0.5,
-                     clock_rate_error_ppm=20000, local_handover=0.01, local_handovers_max=-1) as own:
+                     clock_rate_error_ppm=20000, local_handover=0.01, local_handovers_max=-1,
+                     classes='a*, %s*' % name[:20]) as own:
         with own.lock(name):
             pass
+        assert [c.class_name for c in own.metrics().classes] == [name[:20] + '*']
+    with pytest.raises(dibs.ArgumentError, match='pattern 2'):
+        dibs.Client(server.url, classes='a*, b c')
     for option, value in (('report', 'never'), ('history', 'some')):
         with pytest.raises(ValueError, match="off"):
             dibs.Client(server.url, **{option: value})

@@ -310,6 +310,7 @@ dibs_status dibs_process(dibs_client *client, int64_t *ret_wait_ms)
 static dibs_client_info info_of(client_record *c)
 {
   engine_stats s = engine_get_stats(drive_engine(c->drive));
+  const char *classes = c->servers.data.classes;
 
   return (dibs_client_info){ .size = sizeof(dibs_client_info), .url = c->shown,
                              .is_private = c->is_private, .granted = s.granted,
@@ -318,7 +319,8 @@ static dibs_client_info info_of(client_record *c)
                        .renew_failed = s.renew_failed, .commands = s.commands,
                        .messages = s.messages, .connects = s.connects, .holds = s.holds,
                        .waiting = s.waiting, .names = s.names,
-                       .table_bytes = s.table_bytes };
+                       .table_bytes = s.table_bytes,
+                       .classes = classes != NULL ? classes : "" };
 }
 
 dibs_status dibs_client_get_info(dibs_client *client, dibs_client_info *ret_info)

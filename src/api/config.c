@@ -40,6 +40,7 @@ static const key keys[] = {
   { "degrade", KEY_DEGRADE, FIELD(degrade) },
   { "dialect", KEY_DIALECT, FIELD(dialect) },
   { "registry", KEY_TEXT, FIELD(registry) },
+  { "classes", KEY_TEXT, FIELD(classes) },
   { "report", KEY_REPORT, FIELD(report_ms) },
   { "history", KEY_HISTORY, FIELD(history) },
   { "history_max", KEY_COUNT_OF, FIELD(history_max) },

@@ -38,7 +38,7 @@ static log_line *begin(const claim *cl, log_event event, dibs_log_level level, i
   log_line_add_bytes(l, "name", name, size);
   if (cl->name_count > 1)
     log_line_add_uint(l, "names", cl->name_count);
-  fleet_class_name(name, size, class_name);
+  fleet_class_name(cl->client->servers.data.classes, name, size, class_name);
   log_line_add(l, "class", class_name);
   log_line_add(l, "kind", kind_word(cl));
   return l;

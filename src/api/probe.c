@@ -30,7 +30,7 @@ static const char *names_of(const claim *cl, char ret_class[FLEET_CLASS_SIZE])
   size_t size = 0;
 
   (void)claim_name(cl, 0, &name, &size);
-  fleet_class_name(name, size, ret_class);
+  fleet_class_name(cl->client->servers.data.classes, name, size, ret_class);
   return name;
 }
 

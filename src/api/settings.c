@@ -218,6 +218,7 @@ static dibs_status texts_merge(opening *o)
     return status;
   if (text_set(o, &d->data.prefix, o->options.prefix, o->config.prefix) != DIBS_OK ||
       text_set(o, &d->data.note, o->options.note, o->config.note) != DIBS_OK ||
+      text_set(o, &d->data.classes, o->options.classes, o->config.classes) != DIBS_OK ||
       registry_merge(o) != DIBS_OK)
     return DIBS_ERR_NO_MEMORY;
   return text_set(o, &d->data.prefix, NULL, PREFIX_DEFAULT);
@@ -348,6 +349,8 @@ static dibs_status settings_check(opening *o)
     text_add(o->why, "cacert, cert, key and sni need TLS: rediss:// or valkeys://");
     return DIBS_ERR_CONFIG;
   }
+  if (!fleet_classes_check(u->classes, o->why))
+    return o->options.classes != NULL ? DIBS_ERR_ARGUMENT : DIBS_ERR_CONFIG;
   return registry_check(o);
 }
 
@@ -402,6 +405,7 @@ static void report_settings_set(const server_url *data, engine_settings *s)
   s->history = data->history != 0 ? (fleet_history)data->history : HISTORY_NOTABLE;
   s->history_max = (uint64_t)number_of(data->history_max, HISTORY_MAX, 0);
   s->history_over = span_ms(number_of(data->history_over_ms, HISTORY_OVER_MS, 0));
+  s->classes = data->classes;
 }
 
 void engine_settings_set(const client_record *c, const opening *o, engine_settings *s)

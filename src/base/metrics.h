@@ -68,8 +68,8 @@
 
 /* What the labels say. */
 #define METRICS_LABELS(ROW) \
-  ROW(class, "The part of the name before the first `:`, with numbers, UUIDs and hashes as `*`; " \
-      "after 64 classes of a client `other`") \
+  ROW(class, "The first pattern of `classes` that the name fits, else its part before the first " \
+      "`:`, with numbers, UUIDs and hashes as `*`; after 64 classes of a client `other`") \
   ROW(kind, "`lock`, `rw` (read/write), `semaphore`") \
   ROW(outcome, "How a request ended: `ok` (granted), `busy`, `timeout`, `cancelled`, `unknown`, " \
       "`error`") \

@@ -31,7 +31,7 @@ static json_t *row_json(const top_reading *r, const watch_row *row)
   char class_name[WATCH_CLASS_SIZE];
 
   json_set_name(object, row->name, row->size);
-  r->class_of(row->name, row->size, class_name);
+  (void)r->class_of(r->patterns, row->name, row->size, class_name);
   json_object_set_new(object, "class", json_text(class_name));
   json_object_set_new(object, "kind", json_string(show_kind(row->kind)));
   json_object_set_new(object, "state", json_string(row->is_held ? "held" : "free"));
@@ -90,6 +90,8 @@ json_t *top_json(const top_reading *r, const watch_row *const *rows, size_t coun
   set_integer(object, "not_inspected", (int64_t)r->sums.not_seen);
   json_object_set_new(object, "clients", r->has_fleet ? json_integer((json_int_t)r->clients)
                                                       : json_null());
+  if (r->patterns != NULL)
+    json_object_set_new(object, "class_patterns", json_text(r->patterns));
   for (size_t i = 0; i < count; i++)
     json_array_append_new(locks, row_json(r, rows[i]));
   for (size_t i = 0; i < r->class_count; i++)

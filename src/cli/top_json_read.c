@@ -253,12 +253,24 @@ static void read_time(reader *r, const json_t *object, char ret_when[32])
     r->bad = r->bad == NULL ? "time" : r->bad;
 }
 
+/* Without any, and before 0.6, there is no such key. */
+static void read_patterns(reader *r, const json_t *object, top_reading *to)
+{
+  const char *text;
+
+  if (json_object_get(object, "class_patterns") == NULL)
+    return;
+  text = json_string_value(member(r, object, "class_patterns", is_text));
+  to->patterns = text == NULL ? NULL : strdup(text);
+}
+
 static void read_all(reader *r, const json_t *object, top_reading *to)
 {
   int64_t clients;
 
   to->at_ms = AT_MS;
   to->class_of = fleet_class_name;
+  read_patterns(r, object, to);
   read_time(r, object, to->when);
   set_text(r, object, "url", to->url, sizeof(to->url));
   set_text(r, object, "error", to->error, sizeof(to->error));

@@ -20,6 +20,7 @@ bool top_source_reading(const sampler *s, const dibs_fleet *before, top_reading 
 {
   top_reading r = { .at_ms = sampler_now_ms(), .is_up = s->status == DIBS_OK,
                     .round_trip_us = s->round_trip_us, .class_of = fleet_class_name };
+  dibs_client_info info = session_info(s->client);
   struct timespec now;
   struct tm local;
 
@@ -28,7 +29,8 @@ bool top_source_reading(const sampler *s, const dibs_fleet *before, top_reading 
   clock_gettime(CLOCK_REALTIME, &now);
   if (localtime_r(&now.tv_sec, &local) != NULL)
     strftime(r.when, sizeof(r.when), "%H:%M:%S", &local);
-  snprintf(r.url, sizeof(r.url), "%s", session_info(s->client).url);
+  snprintf(r.url, sizeof(r.url), "%s", info.url);
+  r.patterns = info.classes[0] == '\0' ? NULL : strdup(info.classes);
   if (!r.is_up)
     printable(s->error.text, r.error, sizeof(r.error));
   r.sums = watch_sum(&r.table, r.at_ms);

@@ -75,7 +75,8 @@ static bool make_fleet(engine *e, instant now)
   fleet_settings f = { .memory = e->memory, .names = &e->names, .host = e->host,
                        .program = e->program, .note = e->note, .pid = s->pid,
                        .every = s->report_every, .history = s->history,
-                       .history_max = s->history_max, .history_over = s->history_over };
+                       .history_max = s->history_max, .history_over = s->history_over,
+                       .classes = s->classes };
 
   e->fleet = fleet_new(&f, now);
   return e->fleet != NULL;

@@ -61,6 +61,7 @@ typedef struct engine_settings {
   fleet_history history;
   uint64_t history_max;
   span history_over;
+  const char *classes;            /* patterns of fleet/class.h; NULL: none */
   uint64_t names_max;             /* limit of names, above it: DIBS_ERR_LIMIT; 0: none */
 } engine_settings;
 

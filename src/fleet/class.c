@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fleet/class.c - the class of a name: the part before the first ':', where numbers, UUIDs and
- * hashes are '*' and what is not printable is '?'. Names are unbounded, classes are few. */
+/* fleet/class.c - the class of a name: a pattern of the client; else the part before the first
+ * ':', where numbers, UUIDs and hashes are '*' and what is not printable is '?'. Names are
+ * unbounded, classes are few. */
 #include "fleet/class.h"
 
 #include <string.h>
@@ -87,7 +88,127 @@ static bool is_plain(char c)
   return c > ' ' && c < 0x7f && strchr("{}[],\"\\", c) == NULL;
 }
 
-void fleet_class_name(const char *name, size_t size, char ret_name[FLEET_CLASS_SIZE])
+/* ---- patterns ---- */
+
+typedef struct pattern {
+  const char *at;
+  size_t size;
+} pattern;
+
+/* Cuts the next one from `rest`, which is NULL after the last. */
+static bool pattern_next(const char **rest, pattern *ret)
+{
+  const char *end;
+
+  if (*rest == NULL || **rest == 0)
+    return false;
+  while (**rest == ' ' || **rest == '\t')
+    ++*rest;
+  end = strchr(*rest, ',');
+  *ret = (pattern){ *rest, end == NULL ? strlen(*rest) : (size_t)(end - *rest) };
+  *rest = end == NULL ? NULL : end + 1;
+  while (ret->size > 0 && (ret->at[ret->size - 1] == ' ' || ret->at[ret->size - 1] == '\t'))
+    ret->size--;
+  return true;
+}
+
+/* After a difference the last '*' takes one byte more. */
+static bool pattern_fits(pattern p, const char *name, size_t size)
+{
+  size_t at = 0, used = 0, star = p.size, taken = 0;
+
+  while (used < size) {
+    if (at < p.size && p.at[at] == '*') {
+      star = at++;
+      taken = used;
+    } else if (at < p.size && p.at[at] == name[used]) {
+      at++;
+      used++;
+    } else if (star < p.size) {
+      at = star + 1;
+      used = ++taken;
+    } else {
+      return false;
+    }
+  }
+  while (at < p.size && p.at[at] == '*')
+    at++;
+  return at == p.size;
+}
+
+static bool pattern_of(const char *patterns, const char *name, size_t size,
+                       char ret_name[FLEET_CLASS_SIZE])
+{
+  text out = text_over(ret_name, FLEET_CLASS_SIZE);
+  pattern p;
+
+  while (pattern_next(&patterns, &p))
+    if (pattern_fits(p, name, size)) {
+      text_add_bytes(&out, p.at, p.size);
+      return true;
+    }
+  return false;
+}
+
+size_t fleet_classes_count(const char *patterns)
+{
+  size_t count = 0;
+  pattern p;
+
+  while (pattern_next(&patterns, &p))
+    count++;
+  return count;
+}
+
+static const char *pattern_fault(pattern p)
+{
+  if (p.size == 0)
+    return " is empty";
+  if (p.size >= FLEET_CLASS_SIZE)
+    return " is longer than 64 bytes";
+  for (size_t i = 0, wide; i < p.size; i += wide > 0 ? wide : 1) {
+    wide = wide_at((const unsigned char *)p.at + i, p.size - i);
+    if (wide == 0 && (!is_plain(p.at[i]) || p.at[i] == '?'))
+      return " has a character that a class cannot have: a blank, a control, one of ?{}[]\"\\, or "
+             "what is not UTF-8";
+  }
+  return NULL;
+}
+
+bool fleet_classes_check(const char *patterns, text *why)
+{
+  const char *fault = NULL;
+  size_t number = 0;
+  pattern p;
+
+  if (patterns != NULL && strlen(patterns) > FLEET_PATTERNS_BYTES_MAX) {
+    text_add(why, "classes is longer than 1024 bytes");
+    return false;
+  }
+  if (fleet_classes_count(patterns) > FLEET_CLASSES_MAX) {
+    text_add(why, "classes has more than 64 patterns");
+    return false;
+  }
+  while (fault == NULL && pattern_next(&patterns, &p)) {
+    fault = pattern_fault(p);
+    number++;
+  }
+  if (fault == NULL)
+    return true;
+  text_add(why, "classes: pattern ");
+  text_add_uint(why, number);
+  if (p.size > 0) {
+    text_add(why, ", ");
+    text_add_quoted(why, p.at, p.size);
+    text_add(why, ",");
+  }
+  text_add(why, fault);
+  return false;
+}
+
+/* ---- names ---- */
+
+static void class_of_name(const char *name, size_t size, char ret_name[FLEET_CLASS_SIZE])
 {
   text out = text_over(ret_name, FLEET_CLASS_SIZE);
   const char *colon = memchr(name, ':', size);
@@ -108,4 +229,13 @@ void fleet_class_name(const char *name, size_t size, char ret_name[FLEET_CLASS_S
       text_add_bytes(&out, is_plain(name[i]) ? name + i : "?", 1);
     used = used > 0 ? used : wide > 0 ? wide : 1;
   }
+}
+
+bool fleet_class_name(const char *patterns, const char *name, size_t size,
+                      char ret_name[FLEET_CLASS_SIZE])
+{
+  if (pattern_of(patterns, name, size, ret_name))
+    return true;
+  class_of_name(name, size, ret_name);
+  return false;
 }

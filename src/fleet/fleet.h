@@ -18,7 +18,6 @@
 #include "fleet/class.h"
 #include "fleet/metrics_text.h"
 
-#define FLEET_CLASSES_MAX 64     /* then the class `other` */
 #define FLEET_ENTRIES_MAX 500    /* of the history, in one report */
 #define FLEET_KINDS 3
 #define FLEET_SERIES (DIBS_FLEET_WAITS + DIBS_FLEET_ENDS)
@@ -38,6 +37,7 @@ typedef struct fleet_settings {
   fleet_history history;
   uint64_t history_max;
   span history_over;               /* waited or held longer: notable */
+  const char *classes;             /* patterns; outlives it; NULL: none */
 } fleet_settings;
 
 /* What a claim has to remember, also where it is not counted. All zero: not noted. */

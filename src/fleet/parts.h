@@ -47,6 +47,7 @@ struct fleet {
   char pid[24];
   fleet_class *classes[FLEET_CLASSES_MAX + 1];
   size_t class_count;
+  size_t free_count;                 /* of the classes of names that fit no pattern */
   entry_list noted, sent;
   series round_trips;                /* of this client only: not reported */
   uint64_t entries;                  /* numbers of entries */

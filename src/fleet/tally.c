@@ -27,6 +27,8 @@ fleet *fleet_new(const fleet_settings *settings, instant now)
   if (f == NULL)
     return NULL;
   f->settings = *settings;
+  /* Each pattern has its place, however many names there are that fit none. */
+  f->free_count = FLEET_CLASSES_MAX - fleet_classes_count(settings->classes);
   pid = text_over(f->pid, sizeof(f->pid));
   text_add_int(&pid, settings->pid);
   f->ended_at = now;
@@ -66,22 +68,28 @@ static fleet_class *class_add(fleet *f, const char *name)
   return c;
 }
 
+static fleet_class *class_find(const fleet *f, const char *name)
+{
+  for (size_t i = 0; i < f->class_count; i++)
+    if (strcmp(f->classes[i]->name, name) == 0)
+      return f->classes[i];
+  return NULL;
+}
+
 static fleet_class *class_get(fleet *f, const char *name, size_t size, dibs_kind kind)
 {
   const memory *m = &f->settings.memory;
   char words[FLEET_CLASS_SIZE];
-  fleet_class *c = NULL;
+  bool is_pattern = fleet_class_name(f->settings.classes, name, size, words);
+  fleet_class *c = class_find(f, words);
 
-  fleet_class_name(name, size, words);
-  for (size_t i = 0; c == NULL && i < f->class_count; i++)
-    if (strcmp(f->classes[i]->name, words) == 0)
-      c = f->classes[i];
-  if (c == NULL && f->class_count < FLEET_CLASSES_MAX)
+  if (c == NULL && (is_pattern || f->free_count > 0)) {
     c = class_add(f, words);
-  else if (c == NULL && f->class_count == FLEET_CLASSES_MAX)
-    c = class_add(f, "other");
-  else if (c == NULL)
-    c = f->classes[FLEET_CLASSES_MAX];
+    f->free_count -= c != NULL && !is_pattern;
+  } else if (c == NULL) {
+    c = class_find(f, "other");
+    c = c != NULL ? c : class_add(f, "other");
+  }
   if (c != NULL && c->rows[kind] == NULL)
     c->rows[kind] = mem_zalloc(m, sizeof(*c->rows[kind]));
   return c != NULL && c->rows[kind] != NULL ? c : NULL;

@@ -166,7 +166,7 @@ void server_url_deinit(server_url *u)
 {
   char **texts[] = { &u->host, &u->path, &u->user, &u->password, &u->password_file, &u->prefix,
                      &u->ca_file, &u->cert_file, &u->key_file, &u->server_name, &u->note,
-                     &u->registry };
+                     &u->registry, &u->classes };
 
   /* All are wiped: in a refused URL, any of them may be a misplaced password. */
   for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {

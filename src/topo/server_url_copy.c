@@ -9,11 +9,11 @@ dibs_status server_url_copy(const server_url *from, server_url *ret)
   char *const *texts[] = { &from->host, &from->path, &from->user, &from->password,
                            &from->password_file, &from->prefix, &from->ca_file,
                            &from->cert_file, &from->key_file, &from->server_name, &from->note,
-                           &from->registry };
+                           &from->registry, &from->classes };
   server_url copy = *from;
   char **fields[] = { &copy.host, &copy.path, &copy.user, &copy.password, &copy.password_file,
                       &copy.prefix, &copy.ca_file, &copy.cert_file, &copy.key_file,
-                      &copy.server_name, &copy.note, &copy.registry };
+                      &copy.server_name, &copy.note, &copy.registry, &copy.classes };
   bool is_whole = true;
 
   for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {

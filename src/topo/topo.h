@@ -40,6 +40,7 @@ typedef struct server_url {
   password_place password_in;          /* where in that file */
   char *prefix, *ca_file, *cert_file, *key_file, *server_name, *note;
   char *registry;         /* SPRING: the key of its registry */
+  char *classes;          /* patterns of fleet/class.h */
   int32_t connect_timeout_ms, command_timeout_ms, close_timeout_ms;
   int32_t clock_rate_error_ppm;
   int32_t quarantine_ms;  /* era guard; 0: none */

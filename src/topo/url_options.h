@@ -34,6 +34,7 @@
   ROW("history", SAME_LOCK, HISTORY, url.history, FOR_ALL, OF_CLIENT) \
   ROW("history_max", SAME_LOCK, COUNT_OF, url.history_max, FOR_ALL, OF_CLIENT) \
   ROW("history_over", SAME_LOCK, DURATION, url.history_over_ms, FOR_ALL, OF_CLIENT) \
+  ROW("classes", SAME_LOCK, TEXT, url.classes, FOR_ALL, OF_CLIENT) \
   ROW("registry", OTHER_LOCK, TEXT, url.registry, FOR_ALL, OF_CLIENT) \
   ROW("pubsub", SAME_LOCK, CHOICE, url.pubsub, FOR_ALL, OF_CLIENT) \
   ROW("functions", SAME_LOCK, CHOICE, url.functions, FOR_ALL, OF_CLIENT) \

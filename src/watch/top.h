@@ -22,7 +22,9 @@ typedef struct top_reading {
   uint64_t clients;
   watch_class *classes;
   size_t class_count;
-  void (*class_of)(const char *name, size_t size, char ret_name[WATCH_CLASS_SIZE]);
+  char *patterns;                    /* of classes, of the client that read; NULL: none */
+  bool (*class_of)(const char *patterns, const char *name, size_t size,
+                   char ret_name[WATCH_CLASS_SIZE]);
 } top_reading;
 
 void top_reading_free(top_reading *r);

@@ -43,6 +43,7 @@ void top_reading_free(top_reading *r)
 {
   watch_free(&r->table);
   free(r->classes);
+  free(r->patterns);
   *r = (top_reading){ 0 };
 }
 
@@ -52,7 +53,7 @@ const watch_class *top_class(const top_reading *r, const watch_row *row)
 
   if (r->class_count == 0 || r->class_of == NULL)
     return NULL;
-  r->class_of(row->name, row->size, name);
+  (void)r->class_of(r->patterns, row->name, row->size, name);
   for (size_t i = 0; i < r->class_count; i++) {
     if (r->classes[i].kind == row->kind && strcmp(r->classes[i].name, name) == 0)
       return &r->classes[i];

@@ -62,6 +62,7 @@ HANDED_ON = {
         'history': (['history=2'], 'history=all'),
         'history_max': (['history_max=99'], 'history_max=99'),
         'history_over_ms': (['history_over_ms=81'], 'history_over=81ms'),
+        'classes': (['classes=a:*, b'], 'classes=a%3A%2A%2C%20b'),
         'config_file': (['config_file=' + os.path.join(directory, 'c')], 'prefix=of-file'),
     },
     'url': {
@@ -84,6 +85,7 @@ HANDED_ON = {
         'report': ('report=20s', 'report=20000ms'), 'history': ('history=off', 'history=off'),
         'history_max': ('history_max=99', 'history_max=99'),
         'history_over': ('history_over=81ms', 'history_over=81ms'),
+        'classes': ('classes=a:*,b', 'classes=a%3A%2A%2Cb'),
         'sharded': ('sharded=no', 'sharded=no'), 'map': ('map=a>b', 'map=a%3Eb'),
         'sentinel_user': ('sentinel_user=watch', 'sentinel_user=watch'),
         'sentinel_password': ('sentinel_password=pw', 'sentinel_password=pw'),
@@ -108,6 +110,7 @@ HANDED_ON = {
         'report': ('report = off', 'report=off'), 'history': ('history = all', 'history=all'),
         'history_max': ('history_max = 99', 'history_max=99'),
         'history_over': ('history_over = 81ms', 'history_over=81ms'),
+        'classes': ('classes = a:*, b', 'classes=a%3A%2A%2C%20b'),
         'sharded': ('sharded = no', 'sharded=no'),
         'sentinel_user': ('sentinel_user = watch', 'sentinel_user=watch'),
         'sentinel_password': ('sentinel_password = pw', 'sentinel_password=pw'),

@@ -28,7 +28,8 @@ typedef struct field {
 static const field fields[] = {
   TEXT(prefix), TEXT(user), TEXT(password), TEXT(password_file), TEXT(ca_file), TEXT(cert_file),
   TEXT(key_file), TEXT(server_name), TEXT(note), TEXT(sentinel_user), TEXT(sentinel_password),
-  TEXT(registry), TEXT(config_file), NUMBER(connect_timeout_ms), NUMBER(command_timeout_ms),
+  TEXT(registry), TEXT(classes), TEXT(config_file),
+  NUMBER(connect_timeout_ms), NUMBER(command_timeout_ms),
   NUMBER(close_timeout_ms), NUMBER(renew_every_ms), NUMBER(clock_rate_error_ppm),
   NUMBER(quarantine_ms), NUMBER(degrade), NUMBER(dialect), NUMBER(names_max),
   NUMBER(report_ms), NUMBER(history), NUMBER(history_max), NUMBER(history_over_ms),

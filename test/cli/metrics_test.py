@@ -63,6 +63,38 @@ def holders_and_waiters_are_counted():
     equal(0 < float(seen['dibs_lock_lease_left_seconds{name="orders:42"}']) <= 31, True, seen)
 
 
+def patterns_say_which_names_are_one_class():
+    url = harness.server.url + '?classes=pat:eu:*,*:lock'
+    for name in ('pat:eu:1', 'pat:eu:2', 'pat:us:1', 'job:7:lock'):
+        equal(dibs('run', '-u', url, name, '--', 'true').code, 0)
+    seen = _values(dibs('metrics', '--once').out)
+    equal([seen.get('dibs_acquire_wait_seconds_count{class="%s",kind="lock",outcome="ok"}' % one)
+           for one in ('pat:eu:*', '*:lock', 'pat', 'job')], ['2', '1', '1', None])
+    held = holder('pat:eu:3')
+    try:
+        with_them, without = (json.loads(dibs('top', '--json', *words).out)
+                              for words in (['-u', url], []))
+    finally:
+        end_holder(held)
+    equal((with_them['locks'][0]['class'], with_them['class_patterns']),
+          ('pat:eu:*', 'pat:eu:*,*:lock'))
+    equal((without['locks'][0]['class'], 'class_patterns' in without), ('pat', False))
+
+
+def a_wrong_pattern_of_a_class_is_named():
+    for url in ('?classes=a*,b%20c', '?classes=a*,%3F'):
+        done = dibs('run', '-u', harness.server.url + url, 'x', '--', 'true')
+        equal(done.code, 78)
+        contains(done.err, 'classes: pattern 2, "')
+    with tempfile.TemporaryDirectory() as place:
+        path = os.path.join(place, 'c')
+        with open(path, 'w') as f:
+            f.write('url = %s\nclasses = orders:*, , user:*\n' % harness.server.url)
+        done = dibs('run', '--config', path, 'x', '--', 'true')
+    equal(done.code, 78)
+    contains(done.err, 'classes: pattern 2 is empty')
+
+
 def what_the_server_counts_itself_is_there():
     server = Server()
     try:

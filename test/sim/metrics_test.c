@@ -27,9 +27,11 @@ static dibs_fleet_row totals;
 
 static dibs_client *open_client(void)
 {
+  dibs_options o = DIBS_OPTIONS_INIT;
   dibs_client *c = NULL;
 
-  EXPECT(dibs_open(URL, NULL, &c, NULL) == DIBS_OK);
+  o.classes = "other:*, job:*";
+  EXPECT(dibs_open(URL, &o, &c, NULL) == DIBS_OK);
   return c;
 }
 
@@ -52,7 +54,7 @@ static void read_numbers(dibs_client *c, numbers *n)
   dibs_metrics *m = NULL;
 
   EXPECT(dibs_metrics_read(c, &m) == DIBS_OK);
-  EXPECT(m->count == 1 && strcmp(m->rows[0]->class_name, "job") == 0);
+  EXPECT(m->count == 1 && strcmp(m->rows[0]->class_name, "job:*") == 0);
   n->row = *m->rows[0];
   n->all = *m;
   EXPECT(dibs_metrics_free(m) == NULL);

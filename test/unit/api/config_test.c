@@ -66,6 +66,9 @@ static void keys_of_deployments_are_read(void **state)
   assert_int_equal(c.dialect, URL_SPRING);
   assert_string_equal(c.registry, "my orders");
   config_deinit(&c);
+  assert_int_equal(parse(&c, "classes = orders:*, user:*\n"), DIBS_OK);
+  assert_string_equal(c.classes, "orders:*, user:*");
+  config_deinit(&c);
   assert_int_equal(parse(&c, "degrade=fail\npubsub=yes\nfunctions=no\n"), DIBS_OK);
   assert_int_equal(c.degrade, DEGRADE_FAIL);
   assert_int_equal(c.pubsub, CHOICE_YES);

@@ -27,7 +27,7 @@ static void expect_class(const char *name, size_t size, const char *wanted)
 {
   char shown[FLEET_CLASS_SIZE];
 
-  fleet_class_name(name, size, shown);
+  assert_false(fleet_class_name(NULL, name, size, shown));
   assert_string_equal(shown, wanted);
 }
 
@@ -54,8 +54,75 @@ static void classes_are_bounded_and_printable(void **state)
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
     expect_class(rows[i].name, strlen(rows[i].name), rows[i].wanted);
   memset(many, 'x', sizeof(many));
-  fleet_class_name(many, sizeof(many), many + 500);
+  (void)fleet_class_name(NULL, many, sizeof(many), many + 500);
   assert_true(strlen(many + 500) < FLEET_CLASS_SIZE);
+}
+
+static void the_first_pattern_that_fits_is_the_class(void **state)
+{
+  static const char patterns[] = "orders:eu:*, orders:*,*:lock , job-*-of-*,a*b*c,gr\xc3\xbc*";
+  static const struct { const char *name, *wanted; bool fits; } rows[] = {
+    { "orders:eu:17", "orders:eu:*", true },
+    { "orders:17", "orders:*", true },
+    { "orders:", "orders:*", true },
+    { "orders", "orders", false },
+    { "orders:17:lock", "orders:*", true },
+    { "user:17:lock", "*:lock", true },
+    { "user:17", "user", false },
+    { "job-3-of-9", "job-*-of-*", true },
+    { "abcbc", "a*b*c", true },
+    { "abcb", "abcb", false },
+    { "gr\xc3\xbc\xc3\x9f" "e", "gr\xc3\xbc*", true },
+    { "", "", false },
+  };
+  char shown[FLEET_CLASS_SIZE];
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    assert_int_equal(fleet_class_name(patterns, rows[i].name, strlen(rows[i].name), shown),
+                     rows[i].fits);
+    assert_string_equal(shown, rows[i].wanted);
+  }
+  assert_true(fleet_class_name("*", "a\0b", 3, shown));
+  assert_int_equal(fleet_classes_count(patterns), 6);
+  assert_int_equal(fleet_classes_count(""), 0);
+}
+
+static void expect_patterns(const char *patterns, const char *fault)
+{
+  char bytes[400] = "";
+  text why = text_over(bytes, sizeof(bytes));
+
+  assert_int_equal(fleet_classes_check(patterns, &why), fault == NULL);
+  if (fault != NULL)
+    assert_non_null(strstr(bytes, fault));
+}
+
+static void a_pattern_that_cannot_be_a_class_is_named(void **state)
+{
+  char many[3 * 65 + 1] = "", full[1100];
+
+  (void)state;
+  expect_patterns(NULL, NULL);
+  expect_patterns("orders:*, user:*,", NULL);
+  expect_patterns("a*,,b*", "pattern 2 is empty");
+  expect_patterns(" ", "pattern 1 is empty");
+  expect_patterns("a*, b c", "pattern 2, \"b c\", has a character");
+  expect_patterns("a?", "pattern 1, \"a?\", has a character");
+  expect_patterns("[ab]*", "has a character");
+  expect_patterns("{a}", "has a character");
+  expect_patterns("a\xff", "has a character");
+  memset(full, 'x', sizeof(full));
+  full[65] = 0;
+  expect_patterns(full, "is longer than 64 bytes");
+  full[65] = 'x';
+  full[1025] = 0;
+  expect_patterns(full, "classes is longer than 1024 bytes");
+  for (size_t i = 0; i < 65; i++)
+    memcpy(many + 3 * i, i < 64 ? "a*," : "a*", i < 64 ? 3 : 2);
+  expect_patterns(many, "more than 64 patterns");
+  many[3 * 64 - 1] = 0;
+  expect_patterns(many, NULL);
 }
 
 static void hold(fleet *f, const char *name)
@@ -137,6 +204,41 @@ static void more_than_64_classes_are_other(void **state)
   assert_null(fleet_free(f));
 }
 
+/* 63 of names that fit no pattern, one of the pattern, which comes last, and `other`. */
+static void a_pattern_has_its_place_among_64_classes(void **state)
+{
+  failing_heap heap = { .fail_at = 0 };
+  memory m = FAILING_HEAP_AS(memory, &heap);
+  fleet_settings s = settings_of(&m);
+  fleet_reading r = { .memory = m };
+  fleet *f;
+  char name[40];
+  size_t found = 0, others = 0;
+
+  (void)state;
+  s.classes = "late:*";
+  f = fleet_new(&s, now);
+  for (int i = 0; i < 100; i++) {
+    (void)snprintf(name, sizeof(name), "%c%c:1", 'a' + i / 26, 'a' + i % 26);
+    hold(f, name);
+  }
+  hold(f, "late:1");
+  hold(f, "late:2");
+  assert_true(fleet_read_own(f, &r) && fleet_read_show(&r));
+  assert_int_equal(r.fleet.count, FLEET_CLASSES_MAX + 1);
+  for (size_t i = 0; i < r.fleet.count; i++) {
+    if (strcmp(r.shown[i]->class_name, "late:*") == 0)
+      found += r.shown[i]->waits[DIBS_FLEET_OK].count;
+    if (strcmp(r.shown[i]->class_name, "other") == 0)
+      others += r.shown[i]->waits[DIBS_FLEET_OK].count;
+  }
+  assert_int_equal(found, 2);
+  assert_int_equal(others, 100 - 63);
+  fleet_reading_deinit(&r);
+  assert_null(fleet_free(f));
+  assert_int_equal(heap.live, 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -144,6 +246,9 @@ int main(void)
     cmocka_unit_test(a_report_is_due_only_after_something_happened),
     cmocka_unit_test(without_memory_counts_are_missing_and_nothing_else),
     cmocka_unit_test(more_than_64_classes_are_other),
+    cmocka_unit_test(the_first_pattern_that_fits_is_the_class),
+    cmocka_unit_test(a_pattern_that_cannot_be_a_class_is_named),
+    cmocka_unit_test(a_pattern_has_its_place_among_64_classes),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

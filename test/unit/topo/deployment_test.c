@@ -412,6 +412,7 @@ static void options_are_checked(void **state)
   expect_refused("redis://h?dialect=string",
                  "dialect is \"string\", and must be native, redisson, spring or plain");
   expect_refused("redis://h?registry=", "registry is empty");
+  expect_refused("redis://h?classes=", "classes is empty");
   expect_refused("redis://h?pubsub=1", "pubsub is \"1\", and must be yes or no");
   expect_refused("redis://h?functions=Yes", "functions is \"Yes\", and must be yes or no");
   expect_refused("redis+sentinel://h/s?sentinel_tls=on", "must be yes or no");
@@ -622,6 +623,8 @@ static void a_deployment_is_written_as_the_url_that_it_is_read_from(void **state
                  "unix:///run/a%20b?db=2&password=secret&close_timeout=1000ms"
                  "&clock_rate_error_ppm=7&quarantine=31000ms&degrade=wait&dialect=spring"
                  "&registry=r&pubsub=no&functions=yes");
+  expect_written("redis://h?classes=orders:*,user:*",
+                 "redis://h:6379?classes=orders%3A%2A%2Cuser%3A%2A");
   expect_written("redis://a,b:7/1?sharded=no&connect_timeout=2s&command_timeout=3s",
                  "redis://a:6379,b:7/1?connect_timeout=2000ms&command_timeout=3000ms&sharded=no");
   expect_written("rediss+sentinel://u:secret1@a,b/my%2Fmain/4?sentinel_user=w&"

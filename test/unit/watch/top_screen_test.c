@@ -81,10 +81,12 @@ static enum top_wish type_words(const char *words)
 
 /* ---- readings ---- */
 
-static void class_of(const char *name, size_t size, char ret_name[WATCH_CLASS_SIZE])
+static bool class_of(const char *patterns, const char *name, size_t size,
+                     char ret_name[WATCH_CLASS_SIZE])
 {
-  (void)name, (void)size;
+  (void)patterns, (void)name, (void)size;
   ret_name[0] = 0;
+  return false;
 }
 
 static void name_held(const char *name, uint64_t fence)

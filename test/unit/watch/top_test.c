@@ -78,13 +78,16 @@ static enum top_style style_at(size_t i, const char *text)
 
 /* ---- a reading ---- */
 
-static void class_of(const char *name, size_t size, char ret_name[WATCH_CLASS_SIZE])
+static bool class_of(const char *patterns, const char *name, size_t size,
+                     char ret_name[WATCH_CLASS_SIZE])
 {
   size_t used = 0;
 
+  (void)patterns;
   for (; used < size && used + 1 < WATCH_CLASS_SIZE && name[used] != ':'; used++)
     ret_name[used] = name[used];
   ret_name[used] = 0;
+  return false;
 }
 
 static watch_class orders = { .name = "orders", .has_rates = true, .granted = 310.4,
