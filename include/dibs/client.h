@@ -425,10 +425,15 @@ typedef struct dibs_client_info {
   uint64_t table_bytes;    /* memory that they use */
   const char *classes;     /* the patterns of its classes in use, as in dibs_options; "": none;
                               borrowed until dibs_close() */
+  uint32_t servers;        /* that may have names, as known now: the primaries of a Cluster, the
+                              servers of a quorum; else 1 */
+  uint32_t servers_down;   /* of these: the last attempt to connect has failed, or the connection
+                              was lost, and there is none since */
+  char server_down[128];   /* the address of the first of these; "": none */
 } dibs_client_info;
 
 #define DIBS_CLIENT_INFO_INIT \
-  { sizeof(dibs_client_info), "", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "" }
+  { sizeof(dibs_client_info), "", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "", 0, 0, "" }
 
 /* Reads what a client is, and its counters: all of one moment.
  *

@@ -307,6 +307,26 @@ dibs_status dibs_process(dibs_client *client, int64_t *ret_wait_ms)
   return status == DIBS_OK ? client_end(c, process(c, ret_wait_ms)) : status;
 }
 
+static void servers_count(client_record *c, dibs_client_info *info)
+{
+  engine *e = drive_engine(c->drive);
+  text shown = text_over(info->server_down, sizeof(info->server_down));
+
+  for (size_t i = 0; i < engine_route_count(e); i++) {
+    const server_url *url = engine_route_url(e, i);
+
+    if (!engine_route_serves(e, i))
+      continue;
+    info->servers++;
+    if (!engine_route_is_down(e, i) || info->servers_down++ > 0)
+      continue;
+    if (url != NULL)
+      server_url_show(url, &shown);
+    else
+      text_add(&shown, c->shown);
+  }
+}
+
 static dibs_client_info info_of(client_record *c)
 {
   engine_stats s = engine_get_stats(drive_engine(c->drive));
@@ -337,6 +357,7 @@ dibs_status dibs_client_get_info(dibs_client *client, dibs_client_info *ret_info
   status = client_enter(c, false);
   if (status == DIBS_OK) {
     info = info_of(c);
+    servers_count(c, &info);
     client_leave(c);
     record_give(ret_info, &info, sizeof(info));
   }

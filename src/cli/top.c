@@ -79,6 +79,13 @@ static void print_sums(const top_reading *r)
   if (!r->is_up)
     printf("NO READING: %s\n", error.used > 0 ? error.bytes : "");
   watch_text_free(&error);
+  if (r->servers_down > 0) {
+    watch_text servers = { 0 };
+
+    top_servers(r, &servers);
+    printf("%s   ", servers.used > 0 ? servers.bytes : "");
+    watch_text_free(&servers);
+  }
   watch_add_time(&oldest, r->sums.waiting > 0 ? 1000 * r->sums.oldest_ms : -1);
   printf("%zu held   %zu waiting   oldest %s   %s\n", r->sums.held, r->sums.waiting,
          oldest.used > 0 ? oldest.bytes : "-", r->when);

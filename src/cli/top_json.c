@@ -83,6 +83,10 @@ json_t *top_json(const top_reading *r, const watch_row *const *rows, size_t coun
   json_object_set_new(object, "up", json_boolean(r->is_up));
   json_object_set_new(object, "error", r->error[0] == '\0' ? json_null() : json_text(r->error));
   set_integer(object, "round_trip_us", (int64_t)r->round_trip_us);
+  set_integer(object, "servers", r->servers);
+  set_integer(object, "servers_down", r->servers_down);
+  json_object_set_new(object, "server_down", r->server_down[0] == '\0' ? json_null() :
+                                             json_text(r->server_down));
   set_integer(object, "names", (int64_t)r->sums.names);
   set_integer(object, "held", (int64_t)r->sums.held);
   set_integer(object, "waiting", (int64_t)r->sums.waiting);

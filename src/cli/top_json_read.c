@@ -253,6 +253,18 @@ static void read_time(reader *r, const json_t *object, char ret_when[32])
     r->bad = r->bad == NULL ? "time" : r->bad;
 }
 
+/* Before 0.6 there were no such keys. */
+static void read_servers(reader *r, const json_t *object, top_reading *to)
+{
+  if (json_object_get(object, "servers") == NULL)
+    return;
+  to->servers = small_amount(r, object, "servers");
+  to->servers_down = small_amount(r, object, "servers_down");
+  set_text(r, object, "server_down", to->server_down, sizeof(to->server_down));
+  if (to->servers_down > to->servers && r->bad == NULL)
+    r->bad = "servers_down";
+}
+
 /* Without any, and before 0.6, there is no such key. */
 static void read_patterns(reader *r, const json_t *object, top_reading *to)
 {
@@ -271,6 +283,7 @@ static void read_all(reader *r, const json_t *object, top_reading *to)
   to->at_ms = AT_MS;
   to->class_of = fleet_class_name;
   read_patterns(r, object, to);
+  read_servers(r, object, to);
   read_time(r, object, to->when);
   set_text(r, object, "url", to->url, sizeof(to->url));
   set_text(r, object, "error", to->error, sizeof(to->error));

@@ -30,6 +30,9 @@ bool top_source_reading(const sampler *s, const dibs_fleet *before, top_reading 
   if (localtime_r(&now.tv_sec, &local) != NULL)
     strftime(r.when, sizeof(r.when), "%H:%M:%S", &local);
   snprintf(r.url, sizeof(r.url), "%s", info.url);
+  r.servers = info.servers;
+  r.servers_down = info.servers_down;
+  snprintf(r.server_down, sizeof(r.server_down), "%s", info.server_down);
   r.patterns = info.classes[0] == '\0' ? NULL : strdup(info.classes);
   if (!r.is_up)
     printable(s->error.text, r.error, sizeof(r.error));

@@ -118,6 +118,8 @@ bool engine_cannot_ask(const engine *e, instant now, const char **ret_words);
 size_t engine_route_count(const engine *e);
 const server_url *engine_route_url(const engine *e, size_t number);   /* NULL: unknown */
 bool engine_route_is_ready(const engine *e, size_t number);  /* a command would be sent now */
+/* The last attempt to connect failed, or the connection was lost; and there is none since. */
+bool engine_route_is_down(const engine *e, size_t number);
 bool engine_route_serves(const engine *e, size_t number);   /* false: it has no slot (now) */
 /* Cluster: the server of this key's slot (else SIZE_MAX), and the number of slots without
  * a server (else 0). */

@@ -146,6 +146,13 @@ bool engine_route_is_ready(const engine *e, size_t number)
   return number < e->server_count && server_is_ready(e->servers[number]);
 }
 
+bool engine_route_is_down(const engine *e, size_t number)
+{
+  const connection *c = number < e->server_count ? e->servers[number]->commands : NULL;
+
+  return c != NULL && c->failures + c->refusals > 0 && !connection_is_ready(c);
+}
+
 bool engine_route_serves(const engine *e, size_t number)
 {
   return number < e->server_count && !e->servers[number]->is_out;

@@ -16,6 +16,8 @@ typedef struct top_reading {
   bool is_up;
   char error[512];                   /* "": none. Rows are of the last reading without an error */
   uint64_t round_trip_us;
+  uint32_t servers, servers_down;    /* 0 servers: not known, as in recordings before 0.6 */
+  char server_down[128];             /* one of them */
   watch_table table;
   watch_sums sums;                   /* also of rows that a recording left out; at `at_ms` */
   bool has_fleet;                    /* the totals were read */
@@ -34,6 +36,9 @@ const watch_class *top_class(const top_reading *r, const watch_row *row);
 
 /* Of all classes, per minute; below zero: not known. */
 double top_lost(const top_reading *r);
+
+/* "3 servers ok", "2 of 3 servers ok, not redis://b:6379": "" where it is not known. */
+void top_servers(const top_reading *r, watch_text *out);
 
 /* What a colour means. */
 enum top_style {

@@ -82,13 +82,14 @@ static void draw_sums(const page *p)
   watch_text text = { 0 };
   size_t column = put_words(p, 0, 0, TOP_HEAD, "dibs top");
 
-  if (r->is_up) {
-    watch_add(&text, "ok ");
-    watch_add_time(&text, (int64_t)r->round_trip_us);
-  } else {
+  if (!r->is_up) {
     watch_add(&text, "NO READING");
+    column = put_part(p, column, TOP_ALARM, &text);
   }
-  column = put_part(p, column, r->is_up ? TOP_PLAIN : TOP_ALARM, &text);
+  /* One server that is down: the line below has the reason. */
+  if (r->is_up || r->servers > 1)
+    top_servers(r, &text);
+  column = put_part(p, column, r->servers_down > 0 ? TOP_ALARM : TOP_PLAIN, &text);
   watch_add(&text, "%zu held", r->sums.held);
   column = put_part(p, column, TOP_PLAIN, &text);
   watch_add(&text, "%zu waiting", r->sums.waiting);
@@ -106,7 +107,13 @@ static void draw_sums(const page *p)
   column = put_part(p, column, TOP_PLAIN, &text);
   watch_add_safe(&text, r->url, strlen(r->url));
   if (text.used > 0 && column + 10 <= p->columns)  /* what fits of it */
-    put_text(p, 0, column + 2, TOP_FAINT, text.bytes, text.used);
+    column = put_text(p, 0, column + 2, TOP_FAINT, text.bytes, text.used);
+  text.used = 0;
+  if (r->is_up) {
+    watch_add(&text, "ping ");
+    watch_add_time(&text, (int64_t)r->round_trip_us);
+  }
+  (void)put_part(p, column, TOP_FAINT, &text);
   watch_text_free(&text);
 }
 

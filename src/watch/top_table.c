@@ -47,6 +47,21 @@ void top_reading_free(top_reading *r)
   *r = (top_reading){ 0 };
 }
 
+void top_servers(const top_reading *r, watch_text *out)
+{
+  if (r->servers == 0)
+    return;
+  if (r->servers_down > 0)
+    watch_add(out, "%u of ", r->servers - r->servers_down);
+  watch_add(out, "%u server%s ok", r->servers, r->servers == 1 ? "" : "s");
+  if (r->servers_down == 0)
+    return;
+  watch_add(out, ", not ");
+  watch_add_safe(out, r->server_down, strlen(r->server_down));
+  if (r->servers_down > 1)
+    watch_add(out, " and %u more", r->servers_down - 1);
+}
+
 const watch_class *top_class(const top_reading *r, const watch_row *row)
 {
   char name[WATCH_CLASS_SIZE];

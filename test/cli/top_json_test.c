@@ -45,6 +45,12 @@ static void a_reading_comes_back(void **state)
   (void)state;
   assert_true(reads(good, strlen(good), &r, why));
   assert_int_equal(r.table.count, 2);
+  assert_int_equal(r.servers, 0);                        /* a recording before 0.6 */
+  assert_null(r.patterns);
+  r.servers = 3;
+  r.servers_down = 1;
+  memcpy(r.server_down, "redis://b", 10);
+  r.patterns = strdup("a:*, b");
   assert_string_equal(r.table.rows[0].host, "vm");
   assert_int_equal(r.table.rows[0].left_ms, 29752);
   assert_int_equal(r.table.rows[0].waiters, 1);
@@ -59,6 +65,10 @@ static void a_reading_comes_back(void **state)
   line = json_dumps(object, JSON_COMPACT);
   assert_true(reads(line, strlen(line), &again, why));
   assert_int_equal(again.table.rows[0].fence, 18);
+  assert_int_equal(again.servers, 3);
+  assert_int_equal(again.servers_down, 1);
+  assert_string_equal(again.server_down, "redis://b");
+  assert_string_equal(again.patterns, "a:*, b");
   assert_int_equal(again.table.rows[1].size, 2);
   json_decref(object);
   free(line);

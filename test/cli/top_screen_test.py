@@ -3,6 +3,7 @@
 """The screen of dibs top on a real terminal: tmux runs it and says what is there.
 
 With SCREENSHOTS=DIRECTORY the shop's screens are also written there (tools/screenshots)."""
+import json
 import os
 import shutil
 import subprocess
@@ -74,7 +75,8 @@ def it_shows_what_is_held_and_leaves_the_terminal_as_it_was():
     with _Screen() as screen:
         screen.type('stty -a >before', 'Enter')
         screen.run('-i', '200ms')
-        screen.sees('dibs top  ok', '1 held  0 waiting', 'top:held  lock', '(%d "cat")' % held.pid)
+        screen.sees('dibs top  1 server ok', '1 held  0 waiting', 'top:held  lock',
+                    '(%d "cat")' % held.pid)
         waiter = start('run', 'top:held', '--', 'true')
         screen.sees('1 held  1 waiting')
         late = holder('top:late')
@@ -242,7 +244,7 @@ def names_are_harmless_in_any_locale():
     tokens = [dibs('acquire', '--no-renew', name).out.strip() for name in names]
     with _Screen() as screen:
         screen.run()
-        screen.sees('evil:\\x1b]0;title\\x07\\x1b[2J  lock', *names[1:], 'dibs top  ok')
+        screen.sees('evil:\\x1b]0;title\\x07\\x1b[2J  lock', *names[1:], 'dibs top  1 server ok')
         screen.type('q')
     with _Screen(LC_ALL='C') as screen:
         screen.run()
@@ -260,12 +262,33 @@ def a_server_that_stops_and_comes_back():
         harness.server.pause()
         screen.sees('NO READING', 'no reading for', 'top:outage')
         harness.server.resume()
-        screen.sees('dibs top  ok')
+        screen.sees('dibs top  1 server ok')
         harness.server.restart()
         until(harness.server._answers, 'answers')
         screen.sees('0 held')
         screen.type('q')
     del token
+
+
+def a_server_of_a_quorum_that_is_down_is_named():
+    servers = [Server() for _ in range(3)]
+    url = ' '.join(server.url for server in servers)
+    try:
+        with _Screen(columns=160, DIBS_URL=url) as screen:
+            screen.run('-i', '200ms')
+            screen.sees('dibs top  3 servers ok  0 held')
+            servers[1].process.kill()
+            seen = screen.sees('2 of 3 servers ok, not ')
+            contains(seen, 'not ' + servers[1].url)
+            servers[1].restart()
+            screen.sees('dibs top  3 servers ok')
+            screen.type('q')
+        done = dibs('top', '--json', '-u', url)
+        equal([json.loads(done.out)[key] for key in ('servers', 'servers_down', 'server_down')],
+              [3, 0, None])
+    finally:
+        for server in servers:
+            server.stop()
 
 
 def a_user_without_rights_sees_why():

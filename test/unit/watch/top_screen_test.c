@@ -121,6 +121,7 @@ static int begin(void **state)
   (void)state;
   screen = (top_screen){ .order = WATCH_BY_NAME };
   reading = (top_reading){ .at_ms = NOW, .is_up = true, .good_ms = NOW, .round_trip_us = 300,
+                           .servers = 3,
                            .when = "18:04:11", .url = "redis://locks:6379",
                            .class_of = class_of };
   lines = LINES;
@@ -143,8 +144,8 @@ static int end(void **state)
 static void the_first_line_sums_up(void **state)
 {
   (void)state;
-  assert_non_null(strstr(cells[0], "dibs top  ok 0.3ms  50 held  0 waiting  oldest -  lost/min -"
-                                   "  18:04:11  redis://locks:6379"));
+  assert_non_null(strstr(cells[0], "dibs top  3 servers ok  50 held  0 waiting  oldest -"
+                                   "  lost/min -  18:04:11  redis://locks:6379"));
   assert_non_null(strstr(cells[1], "by name, 50 names"));
   assert_non_null(strstr(cells[LINES - 1], "q quit"));
 }
@@ -152,9 +153,14 @@ static void the_first_line_sums_up(void **state)
 static void the_server_is_cut_to_the_line(void **state)
 {
   (void)state;
-  columns = 80;
+  columns = 86;
   draw();
   assert_non_null(strstr(cells[0], "18:04:11  redis://"));
+  assert_null(strstr(cells[0], "ping"));
+  columns = 100;
+  memcpy(reading.url, "redis://a", 10);
+  draw();
+  assert_non_null(strstr(cells[0], "18:04:11  redis://a  ping 0.3ms"));
   columns = 40;
   draw();
   assert_null(strstr(cells[0], "redis"));
@@ -345,6 +351,28 @@ static void without_an_answer_the_last_reading_stays(void **state)
   assert_true(shows("n-00"));
 }
 
+static void servers_that_are_down_are_in_the_first_line(void **state)
+{
+  (void)state;
+  reading.servers_down = 1;
+  memcpy(reading.server_down, "redis://b\n", 11);        /* of a recording it may be anything */
+  draw();
+  assert_non_null(strstr(cells[0], "dibs top  2 of 3 servers ok, not redis://b\\x0a  50 held"));
+  reading.servers_down = 2;
+  draw();
+  assert_non_null(strstr(cells[0], "1 of 3 servers ok, not redis://b\\x0a and 1 more  50 held"));
+  reading.is_up = false;
+  draw();
+  assert_non_null(strstr(cells[0], "dibs top  NO READING  1 of 3 servers ok, not redis://b"));
+  reading.servers = reading.servers_down = 1;             /* the second line says why */
+  draw();
+  assert_non_null(strstr(cells[0], "dibs top  NO READING  50 held"));
+  reading.is_up = true;
+  reading.servers = reading.servers_down = 0;             /* of a recording before 0.6 */
+  draw();
+  assert_non_null(strstr(cells[0], "dibs top  50 held"));
+}
+
 static void messages_are_printable_and_end(void **state)
 {
   (void)state;
@@ -416,6 +444,7 @@ int main(void)
     TEST(one_name_is_looked_at),
     TEST(a_pause_stops_the_clock),
     TEST(without_an_answer_the_last_reading_stays),
+    TEST(servers_that_are_down_are_in_the_first_line),
     TEST(messages_are_printable_and_end),
     TEST(a_recording_is_stepped_through_and_breaks_nothing),
     TEST(a_screen_of_any_size_is_drawn),
