@@ -3,9 +3,9 @@
  * which every instrument writes down what its programs asked for, were granted and believed.
  *
  * Processes on real servers (test/fault) append records to files by write(2), with measured
- * time. The simulator (sim/explore, sim/deployed) and the chaos test (test/live/chaos) see all
- * their programs from outside, and write through log.h to memory; time is virtual
- * in the simulator. All instants of one run are of one clock, so they compare.
+ * time. The simulator (sim/explore, sim/deployed) sees all its programs from outside, and
+ * writes through log.h to memory; its time is virtual. All instants of one run are of one
+ * clock, so they compare.
  *
  * What a worker believes is known by samples only: at `at_ns` the library said that the hold
  * may be believed until `valid_ns` at least. What lies between samples is never guessed in
