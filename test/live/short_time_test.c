@@ -47,9 +47,11 @@ static dibs_status arm(void)
 
 static dibs_status inspect(void)
 {
-  dibs_inspection *seen;
+  dibs_inspection *seen = NULL;
+  dibs_status status = dibs_inspect(client, dibs_text("short"), &seen);
 
-  return dibs_inspect(client, dibs_text("short"), &seen);
+  dibs_inspection_free(seen);
+  return status;
 }
 
 static dibs_status ping(void)
