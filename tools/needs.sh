@@ -64,8 +64,7 @@ ncurses|libncurses-dev|ncurses-devel|ncurses-dev|ncurses|ncurses
 tmux|tmux|tmux|tmux|tmux|tmux
 ab|apache2-utils|httpd-tools|apache2-utils|apache|httpd
 chart.js|libjs-chart.js||||
-chromedriver|chromium-driver|chromedriver|chromium-chromedriver|chromium|
-python3-selenium|python3-selenium|python3-selenium||python-selenium|
+chromium|chromium|chromium|chromium|chromium|chromium
 prometheus|prometheus||prometheus|prometheus|prometheus
 sdt|systemtap-sdt-dev|systemtap-sdt-devel|||
 uthash|uthash-dev|uthash-devel|uthash-dev|uthash|uthash
@@ -111,7 +110,7 @@ raise SystemExit(not os.path.exists(sysconfig.get_path("include") + "/Python.h")
     chart.js) test -e /usr/share/javascript/chart.js/chart.min.js ;;
     # Debian's own: another python3 does not count when its packages are built.
     python3-cffi | python3-setuptools) /usr/bin/python3 -c "import ${1#python3-}" 2>/dev/null ;;
-    python3-pytest | python3-selenium)
+    python3-pytest)
       for python in python3 /usr/bin/python3; do
         "$python" -c "import ${1#python3-}" 2>/dev/null && return 0
       done

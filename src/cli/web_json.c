@@ -142,13 +142,17 @@ static json_t *class_json(const dibs_fleet_row *r)
 json_t *web_state(const sampler *s)
 {
   watch_sums sums = watch_sum(&s->table, sampler_now_ms());
+  dibs_client_info info = session_info(s->client);
   json_t *object = json_object(), *classes = json_array();
   json_t *names = web_names(s, WATCH_BY_WAIT, "", false, 0);
 
   json_object_set_new(object, "up", json_boolean(s->status == DIBS_OK));
   json_object_set_new(object, "error", s->status == DIBS_OK ? json_null() :
                       safe_json(s->error.text, strlen(s->error.text)));
-  json_object_set_new(object, "url", json_string(session_info(s->client).url));
+  json_object_set_new(object, "url", json_string(info.url));
+  json_object_set_new(object, "servers", json_integer(info.servers));
+  json_object_set_new(object, "servers_down", json_integer(info.servers_down));
+  json_object_set_new(object, "server_down", json_string(info.server_down));
   json_object_set_new(object, "names", json_integer((json_int_t)sums.names));
   json_object_set_new(object, "held", json_integer((json_int_t)sums.held));
   json_object_set_new(object, "waiting", json_integer((json_int_t)sums.waiting));

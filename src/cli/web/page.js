@@ -49,8 +49,8 @@ async function get(path, more) {
 const wait = ms => ({ text: ms > 0 ? span(ms) : '–', grade: ms > 60000 ? 'bad' : ms > 5000 ? 'warn' : '' });
 
 function nameRows(rows) {
-  return table([{ t: 'Name', name: 1 }, { t: 'Kind', off: 1 }, { t: 'Held by', off: 1 }, { t: 'Held', n: 1 },
-    { t: 'Lease', n: 1 }, { t: 'Waiting', n: 1 }, { t: 'Oldest', n: 1 }],
+  return table([{ t: 'Name', name: 1 }, { t: 'Kind', off: 1 }, { t: 'Held by', off: 1 },
+    { t: 'Held', n: 1, off: 1 }, { t: 'Lease', n: 1 }, { t: 'Waiting', n: 1 }, { t: 'Oldest', n: 1 }],
   rows.map(r => [el('a', { href: '#/name/' + r.id }, r.name), r.kind,
     r.kind === 'semaphore' && r.limit ? r.used + ' of ' + r.limit + ' permits' : r.by || (r.held ? 'not registered' : '–'),
     r.held ? span(r.held_ms) : 'free',
@@ -102,7 +102,10 @@ function overview() {
   document.getElementById('cards').replaceChildren(card('Held', state.held), card('Waiting', state.waiting),
     card('Oldest wait', state.waiting ? span(state.oldest_ms) : '–', wait(state.oldest_ms).grade),
     card('Lost, since the totals began', lost, lost ? 'bad' : 'good'), card('Clients', state.clients),
-    card('Round trip', span(state.round_trip_us / 1000)));
+    card('Round trip', span(state.round_trip_us / 1000)),
+    card(state.servers_down ? 'Servers ok, not ' + state.server_down : 'Servers ok',
+      state.servers_down ? state.servers - state.servers_down + ' of ' + state.servers : state.servers,
+      state.servers_down ? 'bad' : null));
   const unseen = document.getElementById('unseen');
   unseen.hidden = !state.not_seen;
   unseen.textContent = state.not_seen + ' of ' + state.names + ' names are not counted yet: they are inspected in turn.';
@@ -121,19 +124,20 @@ async function names() {
     const search = el('input', { type: 'search', id: 'search', placeholder: 'part of a name', 'aria-label': 'Search names', value: query.q });
     const sort = el('select', { 'aria-label': 'Order' }, [['wait', 'longest wait'], ['held', 'longest held'], ['lease', 'shortest lease'], ['name', 'name']]
       .map(([value, text]) => el('option', { value, selected: value === query.sort ? '' : null }, text)));
-    const turn = step => { query.page = Math.max(0, query.page + step); names(); };
+    const again = change => { Object.assign(query, change); names().catch(error => gone(error.message)); };
+    const turn = step => again({ page: Math.max(0, query.page + step) });
     const back = el('button', { type: 'button', id: 'back' }, 'Back'), next = el('button', { type: 'button', id: 'next' }, 'Next');
     const form = el('form', {}, search, sort, back, el('span', { id: 'page' }), next);
     form.addEventListener('submit', e => e.preventDefault());
-    search.addEventListener('input', () => { query.q = search.value; query.page = 0; names(); });
-    sort.addEventListener('change', () => { query.sort = sort.value; query.page = 0; names(); });
+    search.addEventListener('input', () => again({ q: search.value, page: 0 }));
+    sort.addEventListener('change', () => again({ sort: sort.value, page: 0 }));
     back.addEventListener('click', () => turn(-1));
     next.addEventListener('click', () => turn(1));
     main.replaceChildren(form, el('div', { id: 'rows' }, 'Loading …'));
     shown = 'names';
   }
-  const found = await get('names', query);
-  if (shown !== 'names') return;
+  const asked = JSON.stringify(query), found = await get('names', query);
+  if (shown !== 'names' || asked !== JSON.stringify(query)) return;      // another question is on its way
   document.getElementById('rows').replaceChildren(nameRows(found.rows));
   document.getElementById('page').textContent = found.count + ' names, page ' + (found.page + 1) + ' of ' + Math.max(1, found.pages);
   document.getElementById('back').disabled = found.page === 0;
@@ -211,13 +215,15 @@ async function waits() {
   const red = cyclic(edges);
   main.replaceChildren(...[el('h2', {}, 'Who waits for whom'),
     red.size ? el('p', { class: 'bad', id: 'cycle' }, 'A cycle: ' + red.size + ' clients wait for each other. They are red.') : null,
-    edges.length && edges.length <= 60 ? drawGraph(edges, red) : null,
+    edges.length && edges.length <= 60 ? el('div', { class: 'wide' }, drawGraph(edges, red)) : null,
     table([{ t: 'Client' }, { t: 'waits for' }, { t: 'Name', name: 1 }, { t: 'since', n: 1 }],
       edges.map(e => [{ text: e.fromText, grade: red.has(e.from) ? 'bad' : '' }, e.toText,
         el('a', { href: '#/name/' + e.id }, e.name), wait(e.ms)]), 'No client waits.')].filter(Boolean));
 }
 
+let examined = 0;
 async function servers() {
+  examined = Date.now();
   const list = await get('servers');
   if (location.hash !== '#/servers') return;
   const order = { fail: 0, warn: 1, unknown: 2, pass: 3 };
@@ -241,7 +247,7 @@ async function draw() {
     if (path === '/names') await names();
     else if (path.startsWith('/name/')) await oneName(path.slice(6));
     else if (path === '/waits') await waits();
-    else if (path === '/servers') { if (shown !== 'servers') await servers(); }
+    else if (path === '/servers') { if (shown !== 'servers' || Date.now() - examined > 30000) await servers(); }
     else overview();
   } catch (error) {
     if (shown !== '') gone(error.message);                  // what is there was true before
@@ -267,7 +273,11 @@ function follow() {
     if (points.length > 1800) points.shift();
     draw();
   };
-  source.onerror = () => gone('dibs web does not answer; trying again');
+  source.onerror = () => {
+    gone('dibs web does not answer; trying again');
+    // After an answer that is no stream, such as that of a proxy, the browser itself gives up.
+    if (source.readyState === EventSource.CLOSED) setTimeout(follow, 5000);
+  };
 }
 
 addEventListener('hashchange', () => {
