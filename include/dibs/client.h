@@ -427,8 +427,8 @@ typedef struct dibs_client_info {
                               borrowed until dibs_close() */
   uint32_t servers;        /* that may have names, as known now: the primaries of a Cluster, the
                               servers of a quorum; else 1 */
-  uint32_t servers_down;   /* of these: the last attempt to connect has failed, or the connection
-                              was lost, and there is none since */
+  uint32_t servers_down;   /* of these: the connection failed and there is none since, or the
+                              Cluster left it out; not one that was never asked */
   char server_down[128];   /* the address of the first of these; "": none */
 } dibs_client_info;
 

@@ -311,14 +311,17 @@ static void servers_count(client_record *c, dibs_client_info *info)
 {
   engine *e = drive_engine(c->drive);
   text shown = text_over(info->server_down, sizeof(info->server_down));
+  /* A Cluster leaves a node that has failed out, and its slots are without one. */
+  bool is_missed = engine_unserved_slots(e) > 0;
 
   for (size_t i = 0; i < engine_route_count(e); i++) {
     const server_url *url = engine_route_url(e, i);
+    bool serves = engine_route_serves(e, i);
 
-    if (!engine_route_serves(e, i))
+    if (!serves && !is_missed)
       continue;
     info->servers++;
-    if (!engine_route_is_down(e, i) || info->servers_down++ > 0)
+    if ((serves && !engine_route_is_down(e, i)) || info->servers_down++ > 0)
       continue;
     if (url != NULL)
       server_url_show(url, &shown);

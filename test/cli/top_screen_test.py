@@ -291,6 +291,22 @@ def a_server_of_a_quorum_that_is_down_is_named():
             server.stop()
 
 
+def a_node_of_a_cluster_that_is_down_is_named():
+    cluster = Sandbox('--cluster', '3')
+    try:
+        with _Screen(columns=160, DIBS_URL=cluster.url) as screen:
+            screen.run('-i', '200ms')
+            screen.sees('dibs top  3 servers ok  0 held')
+            cluster.servers[2].stop()
+            # As long as the others wait for it, and when they have left it out.
+            screen.sees('NO READING', '2 of 3 servers ok, not ' + cluster.servers[2].url)
+            screen.sees('NO READING', 'no node of the Cluster serves',
+                        '2 of 3 servers ok, not ' + cluster.servers[2].url)
+            screen.type('q')
+    finally:
+        cluster.stop()
+
+
 def a_user_without_rights_sees_why():
     harness.server.ask('ACL', 'SETUSER', 'none', 'reset', 'on', '>none', '+ping', '+auth',
                        '+client')
