@@ -26,7 +26,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "proxy.h"
 #include "server.h"
 
 struct test_network;              /* partition.h */
@@ -37,9 +36,6 @@ enum test_role { TEST_ROLE_GONE, TEST_ROLE_PRIMARY, TEST_ROLE_REPLICA, TEST_ROLE
 
 /* What it says itself; GONE also while it is paused. */
 enum test_role test_role_of(const struct test_server *s);
-/* Clients connected to it, but for replicas, primaries, sentinels and this question. */
-int test_clients_of(const struct test_server *s);
-bool test_wait_for_clients(const struct test_server *s, int count, int limit_ms);
 bool test_wait_for_role(const struct test_server *s, enum test_role role, int limit_ms);
 /* `replica` is connected to `primary` and has all that this had when the call began. */
 bool test_wait_in_sync(const struct test_server *primary, const struct test_server *replica,
@@ -65,8 +61,6 @@ struct test_set_options {
   int min_replicas_to_write;      /* 0 */
   int min_replicas_max_lag_s;     /* 10, the server's */
   int repl_timeout_s;             /* 5 */
-  bool is_behind_proxies;         /* members are known by the port of a proxy in front of
-                                     each: to clients, to sentinels and to each other */
   const struct test_server_options *server;   /* of each: password, TLS, arguments, clock */
   struct test_network *network;   /* member i is on host i, instead of loopback */
 };
@@ -78,12 +72,11 @@ struct test_set *test_set_stop(struct test_set *set);
 int test_set_count(const struct test_set *set);
 /* 0 is the primary at the start. */
 struct test_server *test_set_member(const struct test_set *set, int member);
-struct test_proxy *test_set_proxy(const struct test_set *set, int member);
 /* The first that says it is one; -1: none. test_role_of() tells of several. */
 int test_set_primary(const struct test_set *set);
-/* Which has this port (its own, or that of its proxy); -1: none. */
+/* Which has this port; -1: none. */
 int test_set_with_port(const struct test_set *set, int port);
-/* redis://127.0.0.1:p0,127.0.0.1:p1,127.0.0.1:p2 with the ports that clients should use */
+/* redis://127.0.0.1:p0,127.0.0.1:p1,127.0.0.1:p2 */
 const char *test_set_url(const struct test_set *set);
 /* Every living replica has what the primary has. */
 bool test_set_wait_in_sync(const struct test_set *set, int limit_ms);
@@ -136,7 +129,6 @@ struct test_cluster_options {
   int primaries;                  /* 3: members 0, 1, 2 with a third of the slots each */
   int replicas;                   /* of each: 1; member 3 is that of 0 ... ; TEST_NONE */
   int node_timeout_ms;            /* 2000 */
-  bool is_behind_proxies;         /* clients are told the ports of proxies */
   const struct test_server_options *server;
   struct test_network *network;   /* member i on host i */
 };
@@ -147,10 +139,8 @@ struct test_cluster *test_cluster_stop(struct test_cluster *c);
 
 int test_cluster_count(const struct test_cluster *c);
 struct test_server *test_cluster_member(const struct test_cluster *c, int member);
-struct test_proxy *test_cluster_proxy(const struct test_cluster *c, int member);
 /* redis+cluster://127.0.0.1:p0,127.0.0.1:p1,127.0.0.1:p2 (the first three members) */
 const char *test_cluster_url(const struct test_cluster *c);
-int test_cluster_with_port(const struct test_cluster *c, int port);
 
 int test_cluster_slot_of(const struct test_cluster *c, const char *key);
 /* Who serves the slot, by its own word; -1: nobody living. */
@@ -169,11 +159,6 @@ bool test_cluster_wait_ok(const struct test_cluster *c, int limit_ms);
 bool test_cluster_wait_for_primary(const struct test_cluster *c, int member, int limit_ms);
 /* CLUSTER FAILOVER at a replica; how: "", "FORCE" or "TAKEOVER". False: refused. */
 bool test_cluster_failover(const struct test_cluster *c, int replica, const char *how);
-/* A new member, a primary without slots that all know; or a replica of member `of`. */
-int test_cluster_add(struct test_cluster *c);
-int test_cluster_add_replica(struct test_cluster *c, int of);
-/* Forgotten by all and stopped; it must serve nothing. Its number stays unused. */
-void test_cluster_remove(struct test_cluster *c, int member);
 
 /* ---- slots on the move, step by step ---- */
 
@@ -184,10 +169,6 @@ void test_cluster_move_begin(const struct test_cluster *c, int slot, int to);
 int test_cluster_move_keys(const struct test_cluster *c, int slot, int to, int count);
 /* The slot is the target's, with all keys that were left; told to all living members. */
 void test_cluster_move_finish(const struct test_cluster *c, int slot, int to);
-/* Back to where it was; keys that went over come back first. */
-void test_cluster_move_abort(const struct test_cluster *c, int slot, int to);
-/* All of the above for a range, slot after slot, whoever serves them. */
-void test_cluster_move(const struct test_cluster *c, int first, int last, int to);
 /* Whole slots at once, where the server can (Valkey 9, Redis 8.4). */
 bool test_cluster_can_move_atomically(const struct test_cluster *c);
 bool test_cluster_move_atomically(const struct test_cluster *c, int first, int last, int to,

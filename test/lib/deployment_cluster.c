@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* test/lib/deployment_cluster.c - the life of a cluster: formed, joined, left, agreed. */
+/* test/lib/deployment_cluster.c - a cluster: formed, agreed, failed over. */
 #include "deployment_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *const gone_id = "";
 
 /* ---- what a member says of the cluster ---- */
 
@@ -52,7 +50,7 @@ static void slots_mark(const char *slots, unsigned char *map, unsigned char mark
 
 static bool is_there(const struct test_server *s)
 {
-  return s != NULL && s->pid != 0 && !s->is_paused;
+  return s->pid != 0 && !s->is_paused;
 }
 
 /* Calls `each` for each line; false: no answer. */
@@ -93,19 +91,17 @@ bool cluster_slots_of(const struct test_server *s, unsigned char *ret_slots)
   return nodes_read(s, see_own, &own) && own.is_primary;
 }
 
-/* What one member believes: who serves each slot (a member's number + 1), how many lines of
- * nodes are no members, or have not shaken hands yet. */
+/* What one member believes: who serves each slot (a member's number + 1). */
 struct belief {
   const struct test_cluster *cluster;
   unsigned char map[TEST_SLOTS];
-  int strangers, members;
   bool is_lacking;                /* a primary it knows to be living is taken for failed */
 };
 
 static int member_with_id(const struct test_cluster *c, const char *id)
 {
   for (int i = 0; i < c->group.count; i++)
-    if (c->group.servers[i] != NULL && strcmp(c->ids[i], id) == 0)
+    if (strcmp(c->ids[i], id) == 0)
       return i;
   return -1;
 }
@@ -115,11 +111,8 @@ static void see_node(const struct line *line, void *data)
   struct belief *b = data;
   int member = member_with_id(b->cluster, line->words[0]);
 
-  if (strstr(line->words[2], "handshake") != NULL || member < 0) {
-    b->strangers++;
+  if (strstr(line->words[2], "handshake") != NULL || member < 0)
     return;
-  }
-  b->members++;
   b->is_lacking |= group_is_living(&b->cluster->group, member)
                    && strstr(line->words[2], "fail") != NULL;
   slots_mark(line->slots, b->map, (unsigned char)(member + 1));
@@ -133,22 +126,6 @@ static bool believes(const struct test_cluster *c, int member, struct belief *re
 }
 
 /* ---- when they agree ---- */
-
-/* All members: as many as there are, each known to each. */
-static bool is_met(void *data)
-{
-  const struct test_cluster *c = data;
-  static struct belief belief;
-  int living = 0;
-
-  for (int i = 0; i < c->group.count; i++)
-    living += c->group.servers[i] != NULL;
-  for (int i = 0; i < c->group.count; i++)
-    if (group_is_living(&c->group, i)
-        && (!believes(c, i, &belief) || belief.strangers > 0 || belief.members != living))
-      return false;
-  return true;
-}
 
 /* Whether everybody in the map is there to serve what he is said to. */
 static bool are_serving(const struct test_cluster *c, const unsigned char *map)
@@ -225,7 +202,7 @@ static void cluster_arguments(struct test_cluster *c, const struct test_cluster_
   group_add_arguments(g, o->server != NULL ? o->server->arguments : NULL);
 }
 
-static int cluster_start_member(struct test_cluster *c)
+static void cluster_start_member(struct test_cluster *c)
 {
   int member = group_add(&c->group);
   const struct test_server *s = c->group.servers[member];
@@ -233,35 +210,9 @@ static int cluster_start_member(struct test_cluster *c)
   deployment_expect(s, "OK", "CONFIG SET cluster-announce-ip %s", test_server_address(s));
   /* A primary that gave away its last slot stays a primary, where the server has a say. */
   (void)test_server_command(s, "CONFIG SET cluster-allow-replica-migration no");
-  if (c->group.is_behind_proxies) {
-    deployment_expect(s, "OK", "CONFIG SET cluster-announce-%s %d",
-                      c->group.options.has_tls ? "tls-port" : "port",
-                      group_port(&c->group, member));
-    deployment_expect(s, "OK", "CONFIG SET cluster-announce-bus-port %d",
-                      test_server_port(s) + FORM_BUS);
-  }
   deployment_expect(s, "OK", "CONFIG REWRITE");
   (void)snprintf(c->ids[member], sizeof(c->ids[0]), "%s",
                  test_server_command(s, "CLUSTER MYID"));
-  return member;
-}
-
-static void meet(const struct test_cluster *c, int from, int to)
-{
-  const struct test_server *s = c->group.servers[to];
-
-  deployment_expect(c->group.servers[from], "OK", "CLUSTER MEET %s %d %d",
-                    test_server_address(s), test_server_port(s), test_server_port(s) + FORM_BUS);
-}
-
-static bool wait_until_met(const struct test_cluster *c)
-{
-  return deployment_until(FORM_MS, is_met, (void *)(uintptr_t)c);
-}
-
-static void follow(const struct test_cluster *c, int replica, int of)
-{
-  deployment_expect(c->group.servers[replica], "OK", "CLUSTER REPLICATE %s", c->ids[of]);
 }
 
 static void wait_in_sync(const struct test_cluster *c, int replica, int of)
@@ -296,10 +247,9 @@ struct test_cluster *test_cluster_start(const struct test_cluster_options *optio
   group_init(&c->group, o.server, o.network);
   c->group.options.has_cluster = true;
   c->group.options.keeps_configuration = true;
-  c->group.is_behind_proxies = o.is_behind_proxies;
   cluster_arguments(c, &o);
   for (int i = 0; i < primaries * (1 + replicas); i++)
-    (void)cluster_start_member(c);
+    cluster_start_member(c);
   form(c, primaries);
   group_url(&c->group, c->group.options.has_tls ? "rediss+cluster" : "redis+cluster", 3,
             c->url, sizeof(c->url));
@@ -314,42 +264,7 @@ struct test_cluster *test_cluster_stop(struct test_cluster *c)
   return NULL;
 }
 
-/* ---- who comes and who goes ---- */
-
-int test_cluster_add(struct test_cluster *c)
-{
-  int member = cluster_start_member(c);
-
-  for (int i = 0; i < member; i++)
-    if (group_is_living(&c->group, i)) {
-      meet(c, i, member);
-      break;
-    }
-  if (!wait_until_met(c))
-    test_bail_out("a new member is not met by all");
-  return member;
-}
-
-int test_cluster_add_replica(struct test_cluster *c, int of)
-{
-  int member = test_cluster_add(c);
-
-  follow(c, member, of);
-  wait_in_sync(c, member, of);
-  return member;
-}
-
-void test_cluster_remove(struct test_cluster *c, int member)
-{
-  char id[sizeof(c->ids[0])];
-
-  (void)snprintf(id, sizeof(id), "%s", c->ids[member]);
-  (void)snprintf(c->ids[member], sizeof(c->ids[0]), "%s", gone_id);
-  group_stop_one(&c->group, member);
-  for (int i = 0; i < c->group.count; i++)
-    if (group_is_living(&c->group, i))
-      deployment_expect(c->group.servers[i], "OK", "CLUSTER FORGET %s", id);
-}
+/* ---- a failover ---- */
 
 struct known_question { const struct test_cluster *cluster; int replica; };
 
@@ -390,16 +305,6 @@ struct test_server *test_cluster_member(const struct test_cluster *c, int member
   return group_server(&c->group, member);
 }
 
-struct test_proxy *test_cluster_proxy(const struct test_cluster *c, int member)
-{
-  return c->group.proxies[member];
-}
-
-int test_cluster_with_port(const struct test_cluster *c, int port)
-{
-  return group_with_port(&c->group, port);
-}
-
 int test_cluster_replica_of(const struct test_cluster *c, int member)
 {
   const struct test_server *primary = group_server(&c->group, member);
@@ -407,8 +312,7 @@ int test_cluster_replica_of(const struct test_cluster *c, int member)
   for (int i = 0; i < c->group.count; i++) {
     const struct test_server *s = c->group.servers[i];
     if (group_is_living(&c->group, i) && test_role_of(s) == TEST_ROLE_REPLICA
-        && test_cluster_with_port(c, (int)info_number(s, "replication", "master_port"))
-             == test_cluster_with_port(c, test_server_port(primary)))
+        && info_number(s, "replication", "master_port") == test_server_port(primary))
       return i;
   }
   return -1;

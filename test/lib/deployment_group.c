@@ -63,27 +63,19 @@ int group_add(struct group *g)
     g->options.address = test_network_address(g->network, host);
   }
   g->servers[which] = test_server_start_with(&g->options);
-  if (g->is_behind_proxies)
-    g->proxies[which] = test_proxy_start(g->servers[which]);
   return g->count++;
-}
-
-void group_stop_one(struct group *g, int which)
-{
-  g->proxies[which] = test_proxy_stop(g->proxies[which]);
-  g->servers[which] = test_server_stop(g->servers[which]);
 }
 
 void group_stop(struct group *g)
 {
   for (int i = 0; i < g->count; i++)
-    group_stop_one(g, i);
+    g->servers[i] = test_server_stop(g->servers[i]);
   g->own_authority = test_authority_free(g->own_authority);
 }
 
 struct test_server *group_server(const struct group *g, int which)
 {
-  if (which < 0 || which >= g->count || g->servers[which] == NULL)
+  if (which < 0 || which >= g->count)
     test_bail_out("there is no member %d", which);
   return g->servers[which];
 }
@@ -92,20 +84,13 @@ bool group_is_living(const struct group *g, int which)
 {
   const struct test_server *s = g->servers[which];
 
-  return s != NULL && s->pid != 0 && !s->is_paused;
-}
-
-int group_port(const struct group *g, int which)
-{
-  return g->proxies[which] != NULL ? test_proxy_port(g->proxies[which])
-                                   : test_server_port(group_server(g, which));
+  return s->pid != 0 && !s->is_paused;
 }
 
 int group_with_port(const struct group *g, int port)
 {
   for (int i = 0; i < g->count; i++)
-    if (g->servers[i] != NULL
-        && (group_port(g, i) == port || test_server_port(g->servers[i]) == port))
+    if (test_server_port(g->servers[i]) == port)
       return i;
   return -1;
 }
@@ -117,7 +102,7 @@ void group_url(const struct group *g, const char *scheme, int count, char *ret_u
 
   for (int i = 0; i < count && i < g->count; i++)
     used += snprintf(ret_url + used, size - (size_t)used, "%s%s:%d", i > 0 ? "," : "",
-                     test_server_address(group_server(g, i)), group_port(g, i));
+                     test_server_address(g->servers[i]), test_server_port(g->servers[i]));
 }
 
 static bool ask_member(void *data, int node, const char *command, char *ret_text, size_t size)

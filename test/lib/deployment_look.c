@@ -159,57 +159,6 @@ bool test_wait_in_sync(const struct test_server *primary, const struct test_serv
   return q.offset >= 0 && deployment_until(limit_ms, is_in_sync, &q);
 }
 
-/* ---- clients ---- */
-
-/* A line of CLIENT LIST of somebody who is neither part of the deployment nor we. */
-static bool is_client(const char *line, size_t size)
-{
-  const char *const others[] = { " name=sentinel-", " flags=M", " cmd=client" };
-  char copy[2048];
-
-  (void)snprintf(copy, sizeof(copy), "%.*s", (int)size, line);
-  for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-    if (strstr(copy, others[i]) != NULL)
-      return false;
-  return strstr(copy, " addr=") != NULL;
-}
-
-static int count_clients(const struct test_server *s, const char *type)
-{
-  redisReply *reply = is_there(s) ? test_server_ask(s, "CLIENT LIST TYPE %s", type) : NULL;
-  const char *line = reply == NULL || reply->str == NULL ? "" : reply->str;
-  int count = 0;
-
-  while (*line != '\0') {
-    size_t size = strcspn(line, "\n");
-    count += is_client(line, size);
-    line += size + (line[size] == '\n');
-  }
-  freeReplyObject(reply);
-  return count;
-}
-
-int test_clients_of(const struct test_server *s)
-{
-  return count_clients(s, "normal") + count_clients(s, "pubsub");
-}
-
-struct clients_question { const struct test_server *s; int count; };
-
-static bool has_clients(void *data)
-{
-  const struct clients_question *q = data;
-
-  return test_clients_of(q->s) == q->count;
-}
-
-bool test_wait_for_clients(const struct test_server *s, int count, int limit_ms)
-{
-  struct clients_question q = { s, count };
-
-  return deployment_until(limit_ms, has_clients, &q);
-}
-
 /* ---- what it is ---- */
 
 const char *test_server_version(const struct test_server *s)

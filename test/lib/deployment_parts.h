@@ -19,9 +19,7 @@ struct group {
   struct test_authority *own_authority;
   struct test_network *network;
   int first_host;
-  bool is_behind_proxies;
-  struct test_server *servers[TEST_MEMBERS_MAX];   /* NULL: removed */
-  struct test_proxy *proxies[TEST_MEMBERS_MAX];
+  struct test_server *servers[TEST_MEMBERS_MAX];
   int count;
   const char *arguments[GROUP_ARGUMENTS];
   int argument_count;
@@ -37,7 +35,6 @@ void group_number(struct group *g, const char *name, int value);
 void group_add_arguments(struct group *g, const char *const *more);
 /* Starts one more; returns its number. */
 int group_add(struct group *g);
-void group_stop_one(struct group *g, int which);
 void group_stop(struct group *g);
 
 /* How form.h asks the servers of a group. `g` is needed as long as it. */
@@ -49,7 +46,6 @@ void group_former_init(struct group_former *ret_former, const struct group *g);
 
 struct test_server *group_server(const struct group *g, int which);
 bool group_is_living(const struct group *g, int which);    /* and not paused */
-int group_port(const struct group *g, int which);          /* which clients should use */
 int group_with_port(const struct group *g, int port);      /* -1: none */
 /* "scheme://a:1,b:2": of the first `count`. */
 void group_url(const struct group *g, const char *scheme, int count, char *ret_url,

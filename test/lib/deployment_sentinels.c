@@ -32,7 +32,7 @@ static void watch(const struct test_sentinels *t, int which,
   const struct group *set = set_group(t->set);
   form_watch w = { .service = TEST_SERVICE,
                    .address = test_server_address(set->servers[0]),
-                   .port = group_port(set, 0),
+                   .port = test_server_port(group_server(set, 0)),
                    .quorum = (o->count > 0 ? o->count : 3) / 2 + 1,
                    .down_after_ms = o->down_after_ms > 0 ? o->down_after_ms : 1000,
                    .failover_timeout_ms =

@@ -30,20 +30,11 @@ static void set_arguments(struct test_set *set, const struct test_set_options *o
   group_add_arguments(g, o->server != NULL ? o->server->arguments : NULL);
 }
 
-/* What the others should know it by. */
-static void announce(const struct group *g, int member)
-{
-  const struct test_server *s = g->servers[member];
-
-  deployment_expect(s, "OK", "CONFIG SET replica-announce-ip %s", test_server_address(s));
-  deployment_expect(s, "OK", "CONFIG SET replica-announce-port %d", group_port(g, member));
-  deployment_expect(s, "OK", "CONFIG REWRITE");
-}
-
 static void follow(const struct group *g, int member, int primary)
 {
   deployment_expect(g->servers[member], "OK", "REPLICAOF %s %d",
-                    test_server_address(g->servers[primary]), group_port(g, primary));
+                    test_server_address(g->servers[primary]),
+                    test_server_port(g->servers[primary]));
   deployment_expect(g->servers[member], "OK", "CONFIG REWRITE");
 }
 
@@ -68,13 +59,10 @@ struct test_set *test_set_start(const struct test_set_options *options)
     test_bail_out("no memory");
   group_init(g, o.server, o.network);
   g->options.keeps_configuration = true;
-  g->is_behind_proxies = o.is_behind_proxies;
   set->min_replicas = o.min_replicas_to_write < replicas ? o.min_replicas_to_write : replicas;
   set_arguments(set, &o);
   for (int i = 0; i <= replicas; i++) {
     (void)group_add(g);
-    if (o.is_behind_proxies)
-      announce(g, i);
     if (i > 0)
       follow(g, i, 0);
   }
@@ -101,11 +89,6 @@ const char *test_set_url(const struct test_set *set) { return set->url; }
 struct test_server *test_set_member(const struct test_set *set, int member)
 {
   return group_server(&set->group, member);
-}
-
-struct test_proxy *test_set_proxy(const struct test_set *set, int member)
-{
-  return set->group.proxies[member];
 }
 
 int test_set_primary(const struct test_set *set)

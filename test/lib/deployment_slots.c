@@ -212,25 +212,6 @@ void test_cluster_move_finish(const struct test_cluster *c, int slot, int to)
   wait_for_epochs(c);
 }
 
-/* The target may give its keys back for as long as it imports, so it is told last. */
-void test_cluster_move_abort(const struct test_cluster *c, int slot, int to)
-{
-  int from = owner_of(c, slot);
-
-  deployment_expect(group_server(&c->group, from), "OK", "CLUSTER SETSLOT %d STABLE", slot);
-  (void)move_between(c, slot, to, from, -1);
-  deployment_expect(group_server(&c->group, to), "OK", "CLUSTER SETSLOT %d STABLE", slot);
-}
-
-void test_cluster_move(const struct test_cluster *c, int first, int last, int to)
-{
-  for (int slot = first; slot <= last; slot++)
-    if (test_cluster_owner(c, slot) != to) {
-      test_cluster_move_begin(c, slot, to);
-      test_cluster_move_finish(c, slot, to);
-    }
-}
-
 /* ---- at once ---- */
 
 bool test_cluster_can_move_atomically(const struct test_cluster *c)

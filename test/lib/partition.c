@@ -5,12 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -163,18 +161,6 @@ void test_network_leave(const struct test_network *n)
   go(n->home);
 }
 
-pid_t test_network_fork(const struct test_network *n, int host)
-{
-  pid_t parent = getpid(), child = fork();
-
-  if (child != 0)
-    return child;
-  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
-    _exit(126);
-  test_network_enter(n, host);
-  return 0;
-}
-
 /* ---- cutting ---- */
 
 static void must(bool is_done)
@@ -202,21 +188,10 @@ static void heal_one_way(const struct test_network *n, int from, int to)
               "while iptables -w -D INPUT -s %s -j DROP 2>/dev/null; do :; done", address));
 }
 
-void test_network_cut(const struct test_network *n, int a, int b)
-{
-  test_network_cut_one_way(n, a, b);
-  test_network_cut_one_way(n, b, a);
-}
-
 void test_network_heal(const struct test_network *n, int a, int b)
 {
   heal_one_way(n, a, b);
   heal_one_way(n, b, a);
-}
-
-void test_network_isolate(const struct test_network *n, int host)
-{
-  test_network_split(n, 1U << host, ~(1U << host));
 }
 
 /* All that arrives at `to` from those hosts, in one go. */
@@ -248,23 +223,4 @@ void test_network_heal_all(const struct test_network *n)
 {
   for (int i = 0; i < n->count; i++)
     must(run_in(n->hosts[i], "iptables -w -F INPUT"));
-}
-
-long long test_network_dropped(const struct test_network *n, int from, int to)
-{
-  char line[256], address[32];
-  long long packets = 0, found = 0;
-  FILE *rules;
-
-  (void)snprintf(address, sizeof(address), " %s ", test_network_address(n, from));
-  test_network_enter(n, to);
-  rules = popen("iptables -w -nvxL INPUT", "re");
-  test_network_leave(n);
-  while (rules != NULL && fgets(line, sizeof(line), rules) != NULL)
-    if (strstr(line, "DROP") != NULL && strstr(line, address) != NULL
-        && sscanf(line, "%lld", &packets) == 1)
-      found = packets;
-  if (rules != NULL)
-    (void)pclose(rules);
-  return found;
 }

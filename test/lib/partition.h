@@ -11,7 +11,7 @@
  *   test_network_enter(net, 3);
  *   status = dibs_open(test_set_url(set), NULL, &client, NULL); the client lives on host 3
  *   test_network_leave(net);
- *   test_network_cut(net, 3, 0);               silently: nobody hears that a packet is lost
+ *   test_network_split(net, 1 << 3, 1 << 0);   silently: nobody hears that a packet is lost
  *   ...
  *   test_network_heal_all(net);
  *   net = test_network_free(net);              after the servers
@@ -20,8 +20,6 @@
 #ifndef TEST_PARTITION_H
 #define TEST_PARTITION_H
 
-#include <stdbool.h>
-#include <sys/types.h>
 
 struct test_network;
 
@@ -45,19 +43,13 @@ int test_network_descriptor(const struct test_network *n, int host);
 void test_network_enter(const struct test_network *n, int host);
 /* ... the caller has left. A client without a thread of its own must be used inside. */
 void test_network_leave(const struct test_network *n);
-/* A child process on this host; as fork(). It dies with its parent. */
-pid_t test_network_fork(const struct test_network *n, int host);
 
 /* ---- cutting: packets are dropped silently, those of established connections too ---- */
 
-void test_network_cut(const struct test_network *n, int a, int b);      /* both ways */
 void test_network_cut_one_way(const struct test_network *n, int from, int to);
 void test_network_heal(const struct test_network *n, int a, int b);     /* both ways */
-/* `host` from all others; two sides, bit i for host i: all links between them. */
-void test_network_isolate(const struct test_network *n, int host);
+/* Two sides, bit i for host i: all links between them. */
 void test_network_split(const struct test_network *n, unsigned side, unsigned other);
 void test_network_heal_all(const struct test_network *n);
-/* Packets dropped so far on the way from one to the other since it was cut; 0: not cut. */
-long long test_network_dropped(const struct test_network *n, int from, int to);
 
 #endif

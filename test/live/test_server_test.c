@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test/live/test_server_test.c - the tests' own servers: what the others rely on. */
+/* test/live/test_server_test.c - the tests' own servers: one case for each thing that a test
+ * would not notice if it did nothing. All else fails in the tests that use it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,153 +11,107 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#include <hiredis/hiredis.h>
-
-#include "deployment.h"
 #include "server.h"
 
-static void it_answers_on_its_socket_and_on_its_port(void **state)
+#define SOME_DAY_US 1700000000123456
+
+/* ---- a clock of its own ---- */
+
+static struct test_server *start_with_clock(void)
 {
-  struct test_server *s = test_server_start();
-  redisContext *context = redisConnect("127.0.0.1", test_server_port(s));
-  redisReply *reply = redisCommand(context, "PING");
-  char url[64];
+  return test_server_start_with(&(struct test_server_options){ .has_clock = true });
+}
+
+static int64_t server_us(const struct test_server *s)
+{
+  const char *answer = test_server_command(s, "TIME");
+  long long seconds, micros;
+
+  assert_int_equal(sscanf(answer, "[%lld, %lld]", &seconds, &micros), 2);
+  return seconds * 1000000 + micros;
+}
+
+static int64_t true_us(void)
+{
+  struct timespec now;
+
+  assert_int_equal(clock_gettime(CLOCK_REALTIME, &now), 0);
+  return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static void assert_frozen_at(const struct test_server *s, int64_t us)
+{
+  int64_t theirs = server_us(s);
+
+  assert_true(theirs >= us);
+  assert_true(theirs <= us + test_server_clock_creep_us(s));
+}
+
+/* By no more and no less than what passed while it was asked, but for what it guesses. */
+static void assert_shifted_by(const struct test_server *s, int64_t ms)
+{
+  int64_t creep = test_server_clock_creep_us(s) / 100;
+  int64_t before = true_us(), theirs = server_us(s), after = true_us();
+
+  assert_true(theirs >= before + ms * 1000 - creep);
+  assert_true(theirs <= after + ms * 1000 + creep);
+}
+
+static void a_frozen_clock_stands_still_until_it_is_thawed(void **state)
+{
+  struct test_server *s = start_with_clock();
 
   (void)state;
-  assert_string_equal(test_server_command(s, "PING"), "PONG");
-  assert_string_equal(reply->str, "PONG");
-  (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%d", test_server_port(s));
-  assert_string_equal(test_server_tcp_url(s), url);
-  assert_int_equal(strncmp(test_server_url(s), "unix:///", 8), 0);
-  assert_string_equal(test_server_url(s) + 7, test_server_socket(s));
-  freeReplyObject(reply);
-  redisFree(context);
+  test_server_clock_shift(s, 5000);
+  test_server_clock_freeze(s, SOME_DAY_US);
+  for (int i = 0; i < 3; i++)
+    assert_frozen_at(s, SOME_DAY_US);
+  test_server_clock_freeze(s, SOME_DAY_US + 1);
+  assert_frozen_at(s, SOME_DAY_US + 1);
+  test_server_clock_thaw(s);
+  assert_shifted_by(s, 5000);
   s = test_server_stop(s);
 }
 
-static void answers_are_written_as_text(void **state)
-{
-  struct test_server *s = test_server_start();
+/* ---- power ---- */
 
-  (void)state;
-  assert_string_equal(test_server_command(s, "SET %s %d", "k", 7), "OK");
-  assert_string_equal(test_server_command(s, "GET k"), "7");
-  assert_string_equal(test_server_command(s, "GET other"), "(nil)");
-  assert_int_equal(test_server_integer(s, "INCR k"), 8);
-  assert_string_equal(test_server_command(s, "EVAL %s 0", "return {1,{'a','b'}}"),
-                      "[1, [a, b]]");
-  assert_string_equal(test_server_command(s, "LPUSH k x"),
-                      "WRONGTYPE Operation against a key holding the wrong kind of"
-                      " value");
-  s = test_server_stop(s);
+static struct test_server *start_with_power(void)
+{
+  /* Read again at each restart. */
+  static const char *const arguments[] = { "--appendonly", "yes", "--appendfsync", "no", NULL };
+
+  return test_server_start_with(&(struct test_server_options){
+    .arguments = arguments, .can_lose_power = true });
 }
 
-static void it_is_gone_after_kill_and_back_after_restart(void **state)
+static void write_keys(const struct test_server *s, int from, int to)
 {
-  struct test_server *s = test_server_start();
-  int port = test_server_port(s);
+  for (int i = from; i < to; i++)
+    assert_string_equal(test_server_command(s, "SET key:%d %d", i, i), "OK");
+}
+
+/* A change of the policy syncs with the next write: what came before it is kept. */
+static void what_came_after_the_last_sync_is_lost(void **state)
+{
+  struct test_server *s = start_with_power();
 
   (void)state;
-  (void)test_server_command(s, "SET k v");
+  write_keys(s, 0, 20);
+  assert_string_equal(test_server_command(s, "CONFIG SET appendfsync always"), "OK");
+  write_keys(s, 20, 21);
+  assert_string_equal(test_server_command(s, "CONFIG SET appendfsync no"), "OK");
+  write_keys(s, 21, 30);
+  assert_true(test_server_lose_power(s) > 9 * 20);
   test_server_restart(s, true);
-  assert_string_equal(test_server_command(s, "GET k"), "v");
-  assert_int_equal(test_server_port(s), port);
-  test_server_kill9(s);
-  assert_string_equal(test_server_command(s, "PING"), "(gone)");
-  assert_int_equal(test_server_pid(s), 0);
-  test_server_restart(s, false);
-  assert_string_equal(test_server_command(s, "GET k"), "(nil)");
+  assert_int_equal(test_server_integer(s, "DBSIZE"), 21);
   s = test_server_stop(s);
 }
 
-static void a_paused_one_answers_nothing_until_resumed(void **state)
-{
-  struct test_server *s = test_server_start();
-  struct timeval shortly = { .tv_usec = 50000 };
-  redisContext *context;
-
-  (void)state;
-  test_server_pause(s);
-  context = redisConnectUnixWithTimeout(test_server_socket(s), shortly);
-  (void)redisSetTimeout(context, shortly);
-  assert_null(redisCommand(context, "PING"));
-  redisFree(context);
-  test_server_resume(s);
-  assert_string_equal(test_server_command(s, "PING"), "PONG");
-  s = test_server_stop(s);
-}
-
-static void options_give_it_a_password_and_arguments(void **state)
-{
-  const char *const more[] = { "--maxclients", "77", NULL };
-  struct test_server *s = test_server_start_with(
-    &(struct test_server_options){ .arguments = more, .password = "secret word" });
-  redisContext *context = redisConnectUnix(test_server_socket(s));
-  redisReply *reply = redisCommand(context, "GET k");
-
-  (void)state;
-  assert_int_equal(strncmp(reply->str, "NOAUTH", 6), 0);
-  assert_string_equal(test_server_command(s, "CONFIG GET maxclients"),
-                      "[maxclients, 77]");
-  freeReplyObject(reply);
-  redisFree(context);
-  s = test_server_stop(s);
-}
-
-static int openssl(const struct test_server *s, const char *more)
-{
-  char command[1024];
-
-  (void)snprintf(command, sizeof(command),
-                 "printf 'PING\\r\\nQUIT\\r\\n' | timeout 5 openssl s_client -quiet"
-                 " -verify_return_error -verify_hostname localhost"
-                 " -connect 127.0.0.1:%d %s 2>/dev/null"
-                 " | grep -q PONG",
-                 test_server_port(s), more);
-  return system(command);
-}
-
-static void tls_ones_come_with_certificates(void **state)
-{
-  struct test_server *s;
-  char more[400];
-
-  (void)state;
-  if (!test_servers_speak_tls())
-    skip();
-  s = test_server_start_with(
-    &(struct test_server_options){ .has_tls = true, .wants_client_certificate = true });
-  assert_int_equal(strncmp(test_server_tcp_url(s), "rediss://", 9), 0);
-  (void)snprintf(more, sizeof(more), "-CAfile %s -cert %s -key %s", test_server_ca(s),
-                 test_server_client_certificate(s), test_server_client_key(s));
-  assert_int_equal(openssl(s, more), 0);
-  (void)snprintf(more, sizeof(more), "-CAfile %s", test_server_ca(s));
-  assert_int_not_equal(openssl(s, more), 0);
-  (void)snprintf(more, sizeof(more), "-CAfile %s -cert %s -key %s",
-                 test_server_foreign_ca(s), test_server_client_certificate(s),
-                 test_server_client_key(s));
-  assert_int_not_equal(openssl(s, more), 0);
-  s = test_server_stop(s);
-}
-
-static void sentinels_and_cluster_nodes_start_too(void **state)
-{
-  struct test_server *a =
-    test_server_start_with(&(struct test_server_options){ .is_sentinel = true });
-  struct test_server *b =
-    test_server_start_with(&(struct test_server_options){ .has_cluster = true });
-
-  (void)state;
-  assert_string_equal(test_server_command(a, "SENTINEL masters"), "[]");
-  test_server_restart(a, true);
-  assert_non_null(strstr(test_server_command(b, "CLUSTER INFO"), "cluster_state"));
-  a = test_server_stop(a);
-  b = test_server_stop(b);
-}
+/* ---- its end ---- */
 
 struct news {
   pid_t server;
@@ -213,13 +168,8 @@ static void it_dies_with_a_killed_test_and_the_next_one_sweeps(void **state)
 int main(int count, char **arguments)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(it_answers_on_its_socket_and_on_its_port),
-    cmocka_unit_test(answers_are_written_as_text),
-    cmocka_unit_test(it_is_gone_after_kill_and_back_after_restart),
-    cmocka_unit_test(a_paused_one_answers_nothing_until_resumed),
-    cmocka_unit_test(options_give_it_a_password_and_arguments),
-    cmocka_unit_test(tls_ones_come_with_certificates),
-    cmocka_unit_test(sentinels_and_cluster_nodes_start_too),
+    cmocka_unit_test(a_frozen_clock_stands_still_until_it_is_thawed),
+    cmocka_unit_test(what_came_after_the_last_sync_is_lost),
     cmocka_unit_test(it_dies_with_a_killed_test_and_the_next_one_sweeps),
   };
 
