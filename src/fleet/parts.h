@@ -62,6 +62,7 @@ struct fleet {
 
 extern const char fleet_kind_letters[FLEET_KINDS + 1];
 
+void series_count(series *s, span lasted);
 void entries_free(const memory *m, entry_list *l);
 
 #endif

@@ -102,34 +102,12 @@ static fleet_row *row_of(const fleet_note *n)
 
 /* ---- numbers ---- */
 
-/* Not the exported function, which a program may replace: it is called for each duration. */
-static int64_t bound_us(size_t bucket)
-{
-  return bucket + 1 >= DIBS_FLEET_BUCKETS ? INT64_MAX : (int64_t)100 << bucket;
-}
-
-int64_t dibs_fleet_bound_us(size_t bucket)
-{
-  return bound_us(bucket);
-}
-
 static void changed(fleet *f, bool has_counts, instant now)
 {
   if (!f->is_changed && !f->gauges_changed)
     f->noted_at = now;
   f->gauges_changed = true;
   f->is_changed = f->is_changed || has_counts;
-}
-
-static void series_count(series *s, span lasted)
-{
-  int64_t us = lasted.ns > 0 ? span_to_us(lasted) : 0;
-  size_t bucket = 0;
-
-  while (us > bound_us(bucket))
-    bucket++;
-  s->sum_us += (uint64_t)us;
-  s->buckets[bucket]++;
 }
 
 void fleet_round_trip(fleet *f, span lasted)
