@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* topo/address_map.c - `map=from>to,...`: translates addresses that servers report, for
- * networks where clients reach the servers at other addresses.
+/* topo/address_map.c - reads and writes `map=from>to,...`, which translates addresses that servers
+ * report (deployment_url()), for networks where clients reach the servers at other addresses.
  *
  * Without a port, the left side matches all ports and the right side keeps the port. */
 #include "topo/server_url_parts.h"
@@ -102,38 +102,4 @@ void url_mappings_write(const url_reading *r, text *out)
     text_add(out, "%3E");
     side_write(out, r->mappings[i].to_host, r->mappings[i].to_port);
   }
-}
-
-static const address_mapping *mapping_of(const deployment *d, const char *host, int port)
-{
-  const address_mapping *any = NULL;
-
-  for (size_t i = 0; i < d->mapping_count; i++) {
-    const address_mapping *m = &d->mappings[i];
-    if (!host_is_same(m->from_host, host))
-      continue;
-    if (m->from_port == port)
-      return m;
-    if (m->from_port == 0)
-      any = m;
-  }
-  return any;
-}
-
-dibs_status deployment_url(const deployment *d, const char *host, int port,
-                           server_url *ret_url)
-{
-  const address_mapping *mapping = mapping_of(d, host, port);
-  server_url u;
-
-  if (server_url_copy(&d->data, &u) != DIBS_OK)
-    return DIBS_ERR_NO_MEMORY;
-  u.host = mem_copy_text(&u.memory, mapping != NULL ? mapping->to_host : host);
-  u.port = mapping != NULL && mapping->to_port != 0 ? mapping->to_port : port;
-  if (u.host == NULL) {
-    server_url_deinit(&u);
-    return DIBS_ERR_NO_MEMORY;
-  }
-  *ret_url = u;
-  return DIBS_OK;
 }
