@@ -36,4 +36,8 @@ void add_mode(text *t, bool waits, bool polls, uint64_t nonce);
 void add_watching(const protocol *n, text *t, int64_t give_up_us, const lease_id *watched,
                   uint64_t renewals, const void *name, size_t size);
 
+/* How long a copy of a request may arrive, for scripts that take a span; 0: not at all. */
+#define DIALECT_COPIES_MS 10000       /* when the time of the server is not known */
+int64_t dialect_copies_ms(int64_t copies_us, int64_t estimate_us);
+
 #endif

@@ -12,14 +12,6 @@ const dialect_ops *dialect_of_number(unsigned number)
   return number - 1 < DIALECT_COUNT ? dialects[number - 1] : &native_dialect;
 }
 
-int64_t dialect_copies_ms(int64_t copies_us, int64_t estimate_us)
-{
-  if (copies_us == 0)
-    return 0;
-  return estimate_us > 0 && copies_us > estimate_us ? (copies_us - estimate_us) / 1000 + 1
-                                                    : DIALECT_COPIES_MS;
-}
-
 bool dialect_has_channels(const protocol *n)
 {
   return n->has_tags || !n->dialect->traits.hands_over;

@@ -96,10 +96,6 @@ void dialect_spell(const protocol *n, const void **name, size_t *size);
 /* The most permits of one ask; at most DIBS_PERMITS_MAX. */
 uint64_t dialect_permits_max(const protocol *n, lock_kind kind);
 
-/* How long a copy of a request may arrive, for scripts that take a span; 0: not at all. */
-#define DIALECT_COPIES_MS 10000       /* when the time of the server is not known */
-int64_t dialect_copies_ms(int64_t copies_us, int64_t estimate_us);
-
 /* ---- keys that are locks, in foreign dialects ---- */
 
 typedef enum list_kind { LIST_LOCKS, LIST_PERMITS, LIST_KINDS } list_kind;

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "dialect/call_words.h"
-#include "dialect/dialect.h"
 
 static const char *kind_words(const acquire_call *c)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* dialect/redisson/row.c - the row of Redisson's format. */
+#include "dialect/call_words.h"
 #include "dialect/dialect.h"
 #include "dialect/redisson/redisson.h"
 

@@ -15,7 +15,7 @@
 
 static bool is_spring(const protocol *n)
 {
-  return n->dialect == &spring_dialect;
+  return n->dialect->has_registry;
 }
 
 /* ---- names ---- */
