@@ -36,7 +36,7 @@ typedef struct dialect_ops {
   const char *(*cluster_name_fault)(const protocol *n, const void *name, size_t size);  /* NULL */
   /* One spelling of all names with one key, in the same bytes. NULL: each name has its own key. */
   void (*spell)(const void **name, size_t *size);
-  /* The key in whose slot the lock is. */
+  /* The key in whose slot the lock is. Where locks are found by keys, it ends with the name. */
   void (*key)(const protocol *n, const void *name, size_t size, text *out);
   /* `mode` as in share_call; 0 for an exclusive lock. */
   void (*channel)(const protocol *n, const void *name, size_t size, char mode,

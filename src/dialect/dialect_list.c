@@ -17,18 +17,27 @@ static void add_plain(text *out, const char *bytes, size_t size)
   }
 }
 
+/* What is before the name in the key of a lock. */
+static text front_of(const protocol *n, char bytes[KEY_TEXT_SIZE])
+{
+  text key = text_over(bytes, KEY_TEXT_SIZE);
+
+  n->dialect->key(n, "", 0, &key);
+  return key;
+}
+
 /* Only the part before the first special byte: fnmatch() checks the rest, because its
  * patterns differ from the server's. */
 void dialect_list_match(const protocol *n, list_kind kind, const char *pattern, text *out)
 {
+  char bytes[KEY_TEXT_SIZE];
+  text front = front_of(n, bytes);
+
   if (kind == LIST_PERMITS) {
     text_add(out, "*" PERMITS_OUT);
     return;
   }
-  if (n->dialect->has_registry) {
-    add_plain(out, n->registry, strlen(n->registry));
-    text_add(out, ":");
-  }
+  add_plain(out, front.at, front.used);
   if (pattern != NULL)
     add_plain(out, pattern, strcspn(pattern, "*?[\\"));
   text_add(out, "*");
@@ -56,15 +65,15 @@ static bool is_ours(const protocol *n, const char *key, size_t size)
 
 static size_t lock_names(const protocol *n, const char *key, size_t size, many_name *ret)
 {
-  size_t front = n->dialect->has_registry ? strlen(n->registry) + 1 : 0;
+  char bytes[KEY_TEXT_SIZE];
+  text front = front_of(n, bytes);
 
-  if (size <= front || (front > 0 && (memcmp(key, n->registry, front - 1) != 0 ||
-                                      key[front - 1] != ':')))
+  if (size <= front.used || memcmp(key, front.at, front.used) != 0)
     return 0;
-  if ((front == 0 && is_ours(n, key, size)) ||
-      dialect_name_fault(n, key + front, size - front) != NULL)
+  if ((front.used == 0 && is_ours(n, key, size)) ||
+      dialect_name_fault(n, key + front.used, size - front.used) != NULL)
     return 0;
-  *ret = (many_name){ key + front, size - front };
+  *ret = (many_name){ key + front.used, size - front.used };
   return 1;
 }
 

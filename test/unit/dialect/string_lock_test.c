@@ -203,6 +203,24 @@ static bool is_named(const protocol *n, const char *key, const char *wanted)
          found[0].size == strlen(wanted) && memcmp(found[0].name, wanted, found[0].size) == 0;
 }
 
+static void lock_key(const protocol *n, const void *name, size_t size, text *out)
+{
+  (void)n;
+  text_add(out, "lock:");
+  text_add_bytes(out, name, size);
+}
+
+static void a_walk_knows_what_a_dialect_writes_before_its_names(void **state)
+{
+  static const dialect_ops ops = { .key = lock_key };
+  static const protocol fronted = { .dialect = &ops, .prefix = "dibs" };
+
+  (void)state;
+  assert_string_equal(match_of(&fronted, "orders:*"), "lock:orders:*");
+  assert_true(is_named(&fronted, "lock:x", "x"));
+  assert_false(is_named(&fronted, "x", "x"));
+}
+
 /* Assert: the key beside permits stands for those names, NULL: for no more. */
 static void expect_permits(const char *key, const char *first, const char *second)
 {
@@ -259,6 +277,7 @@ int main(void)
     cmocka_unit_test(a_registry_is_1_to_64_bytes_without_control_characters),
     cmocka_unit_test(the_longest_names_fit),
     cmocka_unit_test(a_walk_asks_for_what_stands_in_front_of_the_pattern),
+    cmocka_unit_test(a_walk_knows_what_a_dialect_writes_before_its_names),
     cmocka_unit_test(a_key_has_a_name_unless_it_is_of_another_kind),
     cmocka_unit_test(a_key_beside_permits_has_the_name_with_or_without_braces),
   };
