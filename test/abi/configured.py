@@ -9,6 +9,7 @@ Configures the tree several times, without building it. Speaks TAP.
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -128,6 +129,33 @@ def an_old_hiredis_is_refused(root, place):
         raise Failed(f'exit {done.returncode}: {done.stdout[-1000:]}')
 
 
+def a_hiredis_in_its_own_prefix_has_its_own_headers(root, place):
+    """Not those in /usr/include: the structures of another version differ."""
+    prefix = os.path.join(place, 'hiredis')
+    ours = run(['pkg-config', '--variable=includedir', 'hiredis']).stdout.strip()
+    ours = os.path.join(ours.removesuffix('/hiredis'), 'hiredis')
+    shutil.copytree(ours, os.path.join(prefix, 'include/hiredis'))
+    header = os.path.join(prefix, 'include/hiredis/hiredis.h')
+    with open(header, encoding='utf-8') as file:
+        text = re.sub(r'(define HIREDIS_MINOR) .*', r'\1 97', file.read())
+    with open(header, 'w', encoding='utf-8') as file:
+        file.write(text)
+    major = re.search(r'define HIREDIS_MAJOR (\d+)', text).group(1)
+    with open(os.path.join(prefix, 'hiredis.pc'), 'w', encoding='utf-8') as file:
+        file.write(f'prefix={prefix}\nincludedir=${{prefix}}/include\n'
+                   f'Name: hiredis\nDescription: own\nVersion: {major}.97.0\nLibs: -lhiredis\n'
+                   'Cflags: -I${includedir}/hiredis\n')
+    build = os.path.join(place, 'own')
+    configured(root, build, ['-Dtests=disabled', '-Dexamples=disabled'],
+               dict(os.environ, PKG_CONFIG_PATH=prefix, CMAKE='/nonexistent'))
+    with open(os.path.join(build, 'compile_commands.json'), encoding='utf-8') as file:
+        command = next(entry['command'] for entry in json.load(file)
+                       if entry['file'].endswith('resp_reader.c'))
+    done = run(['sh', '-c', command + ' -M -MF /dev/stdout'], cwd=build)
+    if header not in done.stdout:
+        raise Failed(f'{header} is not read:\n{done.stdout[-2000:]}')
+
+
 CROSS = """[binaries]
 c = 'gcc'
 ar = 'gcc-ar'
@@ -170,7 +198,8 @@ CASES = [tests_are_left_out_without_cmocka, tests_that_are_asked_for_need_cmocka
          the_demo_builds_neither_simulator_nor_explorers,
          what_the_library_needs_is_enough, what_is_installed_is_found_in_a_fresh_build,
          make_installs_below_its_prefix,
-         a_cross_build_runs_nothing_of_the_other_machine, an_old_hiredis_is_refused]
+         a_cross_build_runs_nothing_of_the_other_machine, an_old_hiredis_is_refused,
+         a_hiredis_in_its_own_prefix_has_its_own_headers]
 
 
 def main():
